@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+#   make demo      install what is missing (as root), build, show a fabric at work
+#   make check     the whole test suite, as CI runs it
+#   make           build/uipoib and nothing else
+#
+# Variants build side by side:  SAN=1 (ASan+UBSan)  CC=clang  VERBS=0  V=1 (show commands)
+# O=DIR overrides the output folder.
+
+CC	:= $(if $(filter default,$(origin CC)),gcc,$(CC))
+SAN	?= 0
+VERBS	?= 0
+PREFIX	?= /usr/local
+DESTDIR	?=
+
+variant	:= $(strip $(if $(filter-out gcc,$(CC)),$(notdir $(CC)))$(if $(filter 1,$(SAN)),san))
+O	?= build$(if $(variant),/$(variant))
+
+Q	:= $(if $(filter 1,$(V)),,@)
+
+# Layers: what a folder may use, itself first. tests/lint/includes checks the same of #include.
+uses_util	:= util
+uses_wire	:= wire util
+uses_mad	:= mad wire util
+uses_node	:= node mad wire util
+uses_hca	:= hca node mad wire util
+uses_fabric	:= fabric hca node mad wire util
+uses_sm		:= sm mad wire util
+uses_sac	:= sac mad wire util
+uses_ipoib	:= ipoib sac mad wire util
+uses_eth	:= eth ipoib sac mad wire util
+uses_ca		:= ca hca node mad wire util
+uses_netdev	:= netdev util
+uses_all	:= cli daemon eth ipoib sac sm fabric ca hca node mad wire netdev util
+uses_daemon	:= $(uses_all)
+uses_cli	:= $(uses_all)
+folders		:= $(uses_all)
+
+WARN	:= -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
+	   -Wvla -Wundef -Wwrite-strings -Wno-unused-parameter -Wno-missing-field-initializers
+ifeq ($(SAN),1)
+SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+endif
+OPT	?= $(if $(filter 1,$(SAN)),-O1,-O2)
+CFLAGS	?= -g
+ALL_CFLAGS := -std=gnu11 $(OPT) -fno-strict-aliasing -fno-omit-frame-pointer $(WARN) $(SANFLAGS) \
+	   -D_GNU_SOURCE -Isrc -Iinclude -Itests $(CFLAGS)
+LIBS	:= -linih -ljansson -lmnl -lpcap -lisal -lseccomp -lcap-ng -lm
+TEST_LIBS := -lcmocka $(LIBS)
+
+srcs	= $(sort $(wildcard src/$(1)/*.c))
+objs	= $(patsubst src/%.c,$(O)/obj/%.o,$(filter-out src/cli/main.c,$(call srcs,$(1))))
+libs_of	= $(foreach f,$(uses_$(1)),$(O)/lib$(f).a)
+
+all: $(O)/uipoib
+
+$(O)/uipoib: $(O)/obj/cli/main.o $(call libs_of,all)
+	@echo "  LD      $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< -Wl,--start-group $(call libs_of,all) -Wl,--end-group $(LIBS)
+
+define folder_rule
+$(O)/lib$(1).a: $$(call objs,$(1))
+	@mkdir -p $$(@D)
+	$$(Q)rm -f $$@ && ar rcs $$@ $$^
+endef
+$(foreach f,$(folders),$(eval $(call folder_rule,$(f))))
+
+# The codec of CRCs is chosen at run time: one file may use instructions the others may not.
+$(O)/obj/wire/crc_clmul.o: ALL_CFLAGS += -msse4.1 -mpclmul
+$(O)/obj/wire/crc_vclmul.o: ALL_CFLAGS += -msse4.1 -mpclmul -mavx512f -mavx512vl -mavx512bw -mvpclmulqdq
+
+$(O)/obj/%.o: src/%.c
+	@mkdir -p $(@D)
+	@echo "  CC      $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# --- tests: tests/unit/test_FOLDER_thing.c and tests/sim/test_FOLDER_thing.c link what FOLDER may use
+test_folder = $(word 2,$(subst _, ,$(basename $(notdir $(1)))))
+unit_srcs := $(sort $(wildcard tests/unit/test_*.c) $(wildcard tests/sim/test_*.c))
+unit_bins := $(patsubst tests/%.c,$(O)/%,$(unit_srcs))
+
+define test_rule
+$(O)/$(basename $(patsubst tests/%,%,$(1))): $(1) $(call libs_of,$(call test_folder,$(1)))
+	@mkdir -p $$(@D)
+	@echo "  TEST    $$<"
+	$$(Q)$$(CC) $$(ALL_CFLAGS) -MMD -MP -MF $$@.d -MT $$@ -o $$@ $$< -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(TEST_LIBS)
+endef
+$(foreach t,$(unit_srcs),$(eval $(call test_rule,$(t))))
+
+tests: $(unit_bins)
+
+# --- fuzz: tests/fuzz/fuzz_FOLDER_thing.c, libFuzzer, always clang with sanitizers (run with O=build/fuzz CC=clang SAN=1)
+fuzz_srcs := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+fuzz_bins := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_srcs))
+define fuzz_rule
+$(O)/fuzz/$(basename $(notdir $(1))): $(1) $(call libs_of,$(call test_folder,$(1)))
+	@mkdir -p $$(@D)
+	@echo "  FUZZ    $$<"
+	$$(Q)$$(CC) $$(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -MF $$@.d -MT $$@ -o $$@ $$< -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(LIBS)
+endef
+$(foreach t,$(fuzz_srcs),$(eval $(call fuzz_rule,$(t))))
+fuzz-bins: $(fuzz_bins)
+
+clean:
+	rm -rf build
+
+.PHONY: all tests fuzz-bins clean
+.DELETE_ON_ERROR:
+-include $(shell [ -d $(O) ] && find $(O) -name '*.d')

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "util/hash.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROTL(x, b) (((x) << (b)) | ((x) >> (64 - (b))))
+
+struct sip {
+	uint64_t v0, v1, v2, v3;
+};
+
+static void sip_round(struct sip *s)
+{
+	s->v0 += s->v1;
+	s->v1 = ROTL(s->v1, 13) ^ s->v0;
+	s->v0 = ROTL(s->v0, 32);
+	s->v2 += s->v3;
+	s->v3 = ROTL(s->v3, 16) ^ s->v2;
+	s->v0 += s->v3;
+	s->v3 = ROTL(s->v3, 21) ^ s->v0;
+	s->v2 += s->v1;
+	s->v1 = ROTL(s->v1, 17) ^ s->v2;
+	s->v2 = ROTL(s->v2, 32);
+}
+
+static void sip_word(struct sip *s, uint64_t m)
+{
+	s->v3 ^= m;
+	sip_round(s);
+	sip_round(s);
+	s->v0 ^= m;
+}
+
+/* Words are read in host order; all supported hosts are little-endian, as SipHash is. */
+uint64_t hash_siphash(const struct hash_key *key, const void *data, size_t len)
+{
+	struct sip s = {
+		.v0 = key->k0 ^ 0x736f6d6570736575ull,
+		.v1 = key->k1 ^ 0x646f72616e646f6dull,
+		.v2 = key->k0 ^ 0x6c7967656e657261ull,
+		.v3 = key->k1 ^ 0x7465646279746573ull,
+	};
+	const uint8_t *p = data;
+	uint64_t m, last = (uint64_t)len << 56;
+
+	for (; len >= 8; len -= 8, p += 8) {
+		memcpy(&m, p, sizeof(m));
+		sip_word(&s, m);
+	}
+	for (size_t i = 0; i < len; i++)
+		last |= (uint64_t)p[i] << (8 * i);
+	sip_word(&s, last);
+
+	s.v2 ^= 0xff;
+	for (int i = 0; i < 4; i++)
+		sip_round(&s);
+	return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+}
+
+void htab_fini(struct htab *t)
+{
+	free(t->bucket);
+	memset(t, 0, sizeof(*t));
+}
+
+static struct hnode **bucket_of(const struct htab *t, uint64_t hash)
+{
+	return &t->bucket[hash & (t->nbuckets - 1)];
+}
+
+static int htab_grow(struct htab *t)
+{
+	struct htab old = *t;
+
+	t->nbuckets = old.nbuckets ? old.nbuckets * 2 : 16;
+	t->bucket = calloc(t->nbuckets, sizeof(*t->bucket));
+	if (!t->bucket) {
+		*t = old;
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < old.nbuckets; i++) {
+		struct hnode *n, *next;
+
+		for (n = old.bucket[i]; n; n = next) {
+			struct hnode **b = bucket_of(t, n->hash);
+
+			next = n->next;
+			n->next = *b;
+			*b = n;
+		}
+	}
+	free(old.bucket);
+	return 0;
+}
+
+int htab_add(struct htab *t, struct hnode *n, uint64_t hash)
+{
+	struct hnode **b;
+
+	if (t->n >= t->nbuckets && htab_grow(t) && !t->nbuckets)
+		return -ENOMEM;
+	n->hash = hash;
+	b = bucket_of(t, hash);
+	n->next = *b;
+	*b = n;
+	t->n++;
+	return 0;
+}
+
+void htab_del(struct htab *t, struct hnode *n)
+{
+	struct hnode **pp;
+
+	if (!t->nbuckets)
+		return;
+	for (pp = bucket_of(t, n->hash); *pp; pp = &(*pp)->next) {
+		if (*pp != n)
+			continue;
+		*pp = n->next;
+		n->next = NULL;
+		t->n--;
+		return;
+	}
+}
+
+static struct hnode *match_from(struct hnode *n, uint64_t hash)
+{
+	while (n && n->hash != hash)
+		n = n->next;
+	return n;
+}
+
+struct hnode *htab_first(const struct htab *t, uint64_t hash)
+{
+	return t->nbuckets ? match_from(*bucket_of(t, hash), hash) : NULL;
+}
+
+struct hnode *htab_next(const struct hnode *n)
+{
+	return match_from(n->next, n->hash);
+}
+
+struct hnode *htab_each(const struct htab *t, const struct hnode *prev)
+{
+	size_t i = 0;
+
+	if (prev) {
+		if (prev->next)
+			return prev->next;
+		i = (prev->hash & (t->nbuckets - 1)) + 1;
+	}
+	for (; i < t->nbuckets; i++)
+		if (t->bucket[i])
+			return t->bucket[i];
+	return NULL;
+}

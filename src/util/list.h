@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef UTIL_LIST_H
+#define UTIL_LIST_H
+
+/* Intrusive doubly linked circular lists. An unlinked node points to itself. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+struct list {
+	struct list *next, *prev;
+};
+
+#define LIST_INIT(name) { &(name), &(name) }
+
+static inline void list_init(struct list *l)
+{
+	l->next = l->prev = l;
+}
+
+static inline bool list_empty(const struct list *l)
+{
+	return l->next == l;
+}
+
+/* list_add() - Insert @n before @pos; with the head as @pos: at the tail */
+static inline void list_add(struct list *pos, struct list *n)
+{
+	n->next = pos;
+	n->prev = pos->prev;
+	pos->prev->next = n;
+	pos->prev = n;
+}
+
+static inline void list_add_tail(struct list *head, struct list *n)
+{
+	list_add(head, n);
+}
+
+static inline void list_add_head(struct list *head, struct list *n)
+{
+	list_add(head->next, n);
+}
+
+/* list_del() - Unlink @n, which may be unlinked already */
+static inline void list_del(struct list *n)
+{
+	n->prev->next = n->next;
+	n->next->prev = n->prev;
+	list_init(n);
+}
+
+#define list_entry(ptr, type, member) container_of(ptr, type, member)
+#define list_first(head, type, member) list_entry((head)->next, type, member)
+
+#define list_for_each(pos, head, member)                                                           \
+	for (pos = list_entry((head)->next, __typeof__(*pos), member); &pos->member != (head);     \
+	     pos = list_entry(pos->member.next, __typeof__(*pos), member))
+
+/* The current entry may be unlinked and freed inside the loop. */
+#define list_for_each_safe(pos, tmp, head, member)                                                 \
+	for (pos = list_entry((head)->next, __typeof__(*pos), member),                             \
+	    tmp = list_entry(pos->member.next, __typeof__(*pos), member);                          \
+	     &pos->member != (head);                                                               \
+	     pos = tmp, tmp = list_entry(tmp->member.next, __typeof__(*tmp), member))
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "util/log.h"
+
+void log_to(const struct log_sink *s, enum log_level lvl, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!s || !s->emit || lvl > s->max)
+		return;
+	va_start(ap, fmt);
+	s->emit(s->ctx, lvl, fmt, ap);
+	va_end(ap);
+}

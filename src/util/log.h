@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef UTIL_LOG_H
+#define UTIL_LOG_H
+
+/*
+ * A trace sink that its owner gives to a sans-I/O module: the module formats, the
+ * owner decides where the line goes. A zeroed sink is silent.
+ */
+
+#include <stdarg.h>
+
+enum log_level {
+	LOG_LVL_ERR,
+	LOG_LVL_WARN,
+	LOG_LVL_INFO,
+	LOG_LVL_DEBUG,
+};
+
+struct log_sink {
+	void (*emit)(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+		__attribute__((format(printf, 3, 0)));
+	void *ctx;
+	enum log_level max;	/* lines above this level are not formatted */
+};
+
+void log_to(const struct log_sink *s, enum log_level lvl, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "util/pkt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PKT_ROOM 100	/* headers before a small packet's payload */
+
+struct pkt_pool {
+	struct pkt *free_pkts;
+	struct pkt_buf *free_bufs;
+	unsigned int pkts_used, bufs_used;
+	struct pkt *pkts;
+	struct pkt_buf *bufs;
+	uint8_t *arena;
+	size_t arena_size;
+};
+
+static int pool_make_bufs(struct pkt_pool *pool, unsigned int n)
+{
+	if (!n)
+		return 0;
+	pool->arena_size = (size_t)n * PKT_BUF_SIZE;
+	pool->arena = mmap(NULL, pool->arena_size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (pool->arena == MAP_FAILED) {
+		pool->arena = NULL;
+		return -ENOMEM;
+	}
+	pool->bufs = calloc(n, sizeof(*pool->bufs));
+	if (!pool->bufs)
+		return -ENOMEM;
+	/* Backwards, so that the lowest addresses are handed out, and touched, first. */
+	for (unsigned int i = n; i-- > 0;) {
+		struct pkt_buf *b = &pool->bufs[i];
+
+		b->pool = pool;
+		b->data = pool->arena + (size_t)i * PKT_BUF_SIZE;
+		b->next = pool->free_bufs;
+		pool->free_bufs = b;
+	}
+	return 0;
+}
+
+struct pkt_pool *pkt_pool_create(unsigned int npkts, unsigned int nbufs)
+{
+	struct pkt_pool *pool = calloc(1, sizeof(*pool));
+
+	if (!pool)
+		return NULL;
+	if (posix_memalign((void **)&pool->pkts, 64, (npkts + 1u) * sizeof(*pool->pkts)))
+		pool->pkts = NULL;
+	if (!pool->pkts || pool_make_bufs(pool, nbufs)) {
+		pkt_pool_destroy(pool);
+		return NULL;
+	}
+	for (unsigned int i = npkts; i-- > 0;) {
+		pool->pkts[i].pool = pool;
+		pool->pkts[i].next = pool->free_pkts;
+		pool->free_pkts = &pool->pkts[i];
+	}
+	return pool;
+}
+
+void pkt_pool_destroy(struct pkt_pool *pool)
+{
+	if (!pool)
+		return;
+	if (pool->arena)
+		munmap(pool->arena, pool->arena_size);
+	free(pool->bufs);
+	free(pool->pkts);
+	free(pool);
+}
+
+unsigned int pkt_pool_pkts_used(const struct pkt_pool *pool)
+{
+	return pool->pkts_used;
+}
+
+unsigned int pkt_pool_bufs_used(const struct pkt_pool *pool)
+{
+	return pool->bufs_used;
+}
+
+struct pkt *pkt_alloc(struct pkt_pool *pool)
+{
+	struct pkt *p = pool->free_pkts;
+
+	if (!p)
+		return NULL;
+	pool->free_pkts = p->next;
+	pool->pkts_used++;
+	p->next = NULL;
+	p->flags = 0;
+	p->len = 0;
+	p->head = PKT_HDR_MAX;
+	p->csum_start = p->csum_offset = 0;
+	p->hops = PKT_HOPS;
+	p->nslices = 0;
+	p->tail_len = 0;
+	p->vl = 0;
+	return p;
+}
+
+void pkt_free(struct pkt *p)
+{
+	if (!p)
+		return;
+	for (unsigned int i = 0; i < p->nslices; i++)
+		pkt_buf_put(p->slice[i].buf);
+	p->next = p->pool->free_pkts;
+	p->pool->free_pkts = p;
+	p->pool->pkts_used--;
+}
+
+void pkt_free_batch(struct pkt **v, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		pkt_free(v[i]);
+}
+
+struct pkt_buf *pkt_buf_alloc(struct pkt_pool *pool)
+{
+	struct pkt_buf *b = pool->free_bufs;
+
+	if (!b)
+		return NULL;
+	pool->free_bufs = b->next;
+	pool->bufs_used++;
+	b->refs = 1;
+	return b;
+}
+
+void pkt_buf_put(struct pkt_buf *b)
+{
+	if (--b->refs)
+		return;
+	b->next = b->pool->free_bufs;
+	b->pool->free_bufs = b;
+	b->pool->bufs_used--;
+}
+
+struct pkt *pkt_clone(const struct pkt *p)
+{
+	struct pkt *c = pkt_alloc(p->pool);
+
+	if (!c)
+		return NULL;
+	memcpy(c, p, offsetof(struct pkt, hdr));
+	c->next = NULL;
+	memcpy(c->hdr + c->head, p->hdr + p->head, PKT_HDR_MAX - p->head);
+	for (unsigned int i = 0; i < c->nslices; i++)
+		pkt_buf_get(c->slice[i].buf);
+	return c;
+}
+
+struct pkt *pkt_from_data(struct pkt_pool *pool, const void *data, size_t len)
+{
+	struct pkt *p;
+	struct pkt_buf *b;
+
+	if (len > PKT_BUF_SIZE)
+		return NULL;
+	p = pkt_alloc(pool);
+	if (!p)
+		return NULL;
+	if (len <= PKT_HDR_MAX - PKT_ROOM) {
+		memcpy(pkt_push(p, (unsigned int)len), data, len);
+		return p;
+	}
+	b = pkt_buf_alloc(pool);
+	if (!b) {
+		pkt_free(p);
+		return NULL;
+	}
+	memcpy(b->data, data, len);
+	pkt_add_slice(p, b, b->data, (uint32_t)len);
+	pkt_buf_put(b);
+	return p;
+}
+
+int pkt_add_slice(struct pkt *p, struct pkt_buf *b, const uint8_t *data, uint32_t len)
+{
+	if (p->nslices == 2)
+		return -ENOSPC;
+	p->slice[p->nslices++] = (struct pkt_slice){ pkt_buf_get(b), data, len };
+	p->len += len;
+	return 0;
+}
+
+static void drop_first_slice(struct pkt *p)
+{
+	pkt_buf_put(p->slice[0].buf);
+	p->slice[0] = p->slice[1];
+	p->nslices--;
+}
+
+const uint8_t *pkt_pull(struct pkt *p, unsigned int n)
+{
+	unsigned int have = pkt_hdr_len(p), miss;
+
+	if (n <= have)
+		return pkt_hdr(p);
+	if (n > p->len)
+		return NULL;
+	if (!have && p->nslices && n <= p->slice[0].len)
+		return p->slice[0].data;
+
+	miss = n - have;
+	if (miss > p->head)
+		return NULL;
+	memmove(p->hdr + p->head - miss, p->hdr + p->head, have);
+	pkt_copy_out(p, have, p->hdr + PKT_HDR_MAX - miss, miss);
+	p->head = (uint16_t)(p->head - miss);
+	while (miss) {
+		struct pkt_slice *s = &p->slice[0];
+		uint32_t take = miss < s->len ? miss : s->len;
+
+		s->data += take;
+		s->len -= take;
+		miss -= take;
+		if (!s->len)
+			drop_first_slice(p);
+	}
+	return pkt_hdr(p);
+}
+
+void pkt_trim_head(struct pkt *p, unsigned int n)
+{
+	unsigned int from_hdr = pkt_hdr_len(p);
+
+	if (from_hdr > n)
+		from_hdr = n;
+	p->head = (uint16_t)(p->head + from_hdr);
+	p->len -= n;
+	n -= from_hdr;
+	while (n) {
+		struct pkt_slice *s = &p->slice[0];
+		uint32_t take = n < s->len ? n : s->len;
+
+		s->data += take;
+		s->len -= take;
+		n -= take;
+		if (!s->len)
+			drop_first_slice(p);
+	}
+}
+
+void pkt_trim(struct pkt *p, uint32_t len)
+{
+	uint32_t cut = p->len - len;
+
+	while (cut && p->nslices) {
+		struct pkt_slice *s = &p->slice[p->nslices - 1];
+		uint32_t take = cut < s->len ? cut : s->len;
+
+		s->len -= take;
+		cut -= take;
+		if (!s->len) {
+			pkt_buf_put(s->buf);
+			p->nslices--;
+		}
+	}
+	if (cut) {
+		/* The headers end at PKT_HDR_MAX, so what is left of them moves up. */
+		memmove(p->hdr + p->head + cut, p->hdr + p->head, len);
+		p->head = (uint16_t)(p->head + cut);
+	}
+	p->len = len;
+}
+
+size_t pkt_copy_out(const struct pkt *p, uint32_t off, void *dst, size_t len)
+{
+	struct {
+		const uint8_t *data;
+		uint32_t len;
+	} part[3] = { { p->hdr + p->head, pkt_hdr_len(p) } };
+	uint8_t *out = dst;
+	size_t done = 0;
+
+	for (unsigned int i = 0; i < p->nslices; i++) {
+		part[i + 1].data = p->slice[i].data;
+		part[i + 1].len = p->slice[i].len;
+	}
+	for (unsigned int i = 0; i <= p->nslices && done < len; i++) {
+		size_t n;
+
+		if (off >= part[i].len) {
+			off -= part[i].len;
+			continue;
+		}
+		n = part[i].len - off;
+		if (n > len - done)
+			n = len - done;
+		memcpy(out + done, part[i].data + off, n);
+		done += n;
+		off = 0;
+	}
+	return done;
+}
+
+int pkt_unshare(struct pkt *p)
+{
+	uint32_t hlen = pkt_hdr_len(p), plen = p->len - hlen;
+	struct pkt_buf *b;
+
+	if (!p->nslices || (p->nslices == 1 && p->slice[0].buf->refs == 1))
+		return 0;
+	b = pkt_buf_alloc(p->pool);
+	if (!b || plen > PKT_BUF_SIZE) {
+		if (b)
+			pkt_buf_put(b);
+		return -ENOMEM;
+	}
+	pkt_copy_out(p, hlen, b->data, plen);
+	while (p->nslices)
+		drop_first_slice(p);
+	p->len = hlen;
+	pkt_add_slice(p, b, b->data, plen);
+	pkt_buf_put(b);
+	return 0;
+}
+
+void pkt_queue_purge(struct pkt_queue *q)
+{
+	struct pkt *p;
+
+	while ((p = pkt_queue_pop(q)))
+		pkt_free(p);
+}
