@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WIRE_MAD_H
+#define WIRE_MAD_H
+
+/* The common MAD header and what all classes share. IBTA volume 1, 13.4. */
+
+#include <stddef.h>
+
+#include "wire/ib.h"
+
+#define MAD_LEN 256
+#define MAD_HDR_LEN 24
+#define MAD_BASE_VERSION 1
+
+enum mad_class {
+	MAD_CLASS_SM_LID = 0x01,
+	MAD_CLASS_SA = 0x03,
+	MAD_CLASS_PERF = 0x04,
+	MAD_CLASS_BM = 0x05,
+	MAD_CLASS_DEVICE = 0x06,
+	MAD_CLASS_CM = 0x07,
+	MAD_CLASS_SNMP = 0x08,
+	MAD_CLASS_VENDOR2_MIN = 0x30, /* with RMPP header and OUI */
+	MAD_CLASS_OPENIB_PING = 0x32, /* ibping, OUI 0x001405 */
+	MAD_CLASS_VENDOR2_MAX = 0x4f,
+	MAD_CLASS_SM_DR = 0x81,
+};
+
+enum mad_method {
+	MAD_METHOD_GET = 0x01,
+	MAD_METHOD_SET = 0x02,
+	MAD_METHOD_SEND = 0x03,
+	MAD_METHOD_TRAP = 0x05,
+	MAD_METHOD_REPORT = 0x06,
+	MAD_METHOD_TRAP_REPRESS = 0x07,
+	MAD_METHOD_GET_TABLE = 0x12, /* SA */
+	MAD_METHOD_GET_TRACE_TABLE = 0x13,
+	MAD_METHOD_GET_MULTI = 0x14,
+	MAD_METHOD_DELETE = 0x15,
+	MAD_METHOD_RESP = 0x80, /* response bit */
+	MAD_METHOD_GET_RESP = 0x81,
+	MAD_METHOD_REPORT_RESP = 0x86,
+	MAD_METHOD_GET_TABLE_RESP = 0x92,
+	MAD_METHOD_GET_MULTI_RESP = 0x94,
+	MAD_METHOD_DELETE_RESP = 0x95,
+};
+
+/* Common status bits, 13.4.7; class specific status is in the high octet. */
+#define MAD_STATUS_BUSY 0x0001
+#define MAD_STATUS_REDIRECT 0x0002
+#define MAD_STATUS_BAD_VERSION 0x0004
+#define MAD_STATUS_BAD_METHOD 0x0008
+#define MAD_STATUS_BAD_ATTR 0x000c /* method and attribute combination not supported */
+#define MAD_STATUS_BAD_VALUE 0x001c
+#define MAD_STATUS_DR_D 0x8000 /* directed-route SMP: direction */
+
+#define MAD_ATTR_CLASS_PORT_INFO 0x0001
+#define MAD_ATTR_NOTICE 0x0002
+#define MAD_ATTR_INFORM_INFO 0x0003
+
+struct mad_hdr {
+	uint8_t base_version, mgmt_class, class_version, method;
+	uint16_t status; /* directed route: with the D bit */
+	uint16_t class_specific; /* directed route: HopPointer << 8 | HopCount */
+	uint64_t tid;
+	uint16_t attr_id;
+	uint32_t attr_mod;
+};
+
+/* mad_hdr_decode() - 0 or -EBADMSG if @len < 24 */
+int mad_hdr_decode(struct mad_hdr *ret, const void *p, size_t len);
+void mad_hdr_encode(void *p, const struct mad_hdr *h);
+
+static inline bool mad_method_is_response(uint8_t method)
+{
+	return (method & MAD_METHOD_RESP) || method == MAD_METHOD_TRAP_REPRESS;
+}
+
+static inline bool mad_class_is_smp(uint8_t mgmt_class)
+{
+	return mgmt_class == MAD_CLASS_SM_LID || mgmt_class == MAD_CLASS_SM_DR;
+}
+
+/* Fixed places, for code that mends a MAD in place. */
+static inline uint8_t mad_class(const void *mad)
+{
+	return ((const uint8_t *)mad)[1];
+}
+
+static inline uint8_t mad_method(const void *mad)
+{
+	return ((const uint8_t *)mad)[3];
+}
+
+static inline uint16_t mad_status(const void *mad)
+{
+	return be16_at((const uint8_t *)mad + 4);
+}
+
+static inline uint64_t mad_tid(const void *mad)
+{
+	return be64_at((const uint8_t *)mad + 8);
+}
+
+static inline uint16_t mad_attr(const void *mad)
+{
+	return be16_at((const uint8_t *)mad + 16);
+}
+
+static inline uint32_t mad_attr_mod(const void *mad)
+{
+	return be32_at((const uint8_t *)mad + 20);
+}
+
+/* ClassPortInfo, 13.4.8.1: 72 octets */
+#define MAD_CLASS_PORT_INFO_LEN 72
+struct mad_class_port_info {
+	uint8_t base_version, class_version;
+	uint16_t cap_mask;
+	uint32_t cap_mask2; /* 27 bits */
+	uint8_t resp_time; /* 5 bits: 4.096 us x 2^n */
+	ib_gid redirect_gid;
+	uint8_t redirect_tclass, redirect_sl;
+	uint32_t redirect_flow_label;
+	uint16_t redirect_lid, redirect_pkey;
+	uint32_t redirect_qp, redirect_qkey;
+	ib_gid trap_gid;
+	uint8_t trap_tclass, trap_sl;
+	uint32_t trap_flow_label;
+	uint16_t trap_lid, trap_pkey;
+	uint8_t trap_hop_limit;
+	uint32_t trap_qp, trap_qkey;
+};
+
+int mad_class_port_info_decode(struct mad_class_port_info *ret, const void *p, size_t len);
+void mad_class_port_info_encode(void *p, const struct mad_class_port_info *c);
+
+/* Notice, 13.4.8.2: 64 octets, and 16 of IssuerGID in SA reports (80) */
+#define MAD_NOTICE_LEN 64
+#define MAD_NOTICE_GID_LEN 80
+enum mad_trap {
+	MAD_TRAP_GID_IN_SERVICE = 64,
+	MAD_TRAP_GID_OUT_OF_SERVICE = 65,
+	MAD_TRAP_MC_CREATED = 66,
+	MAD_TRAP_MC_DELETED = 67,
+	MAD_TRAP_LINK_STATE = 128,
+	MAD_TRAP_CAP_CHANGE = 144,
+	MAD_TRAP_SYSGUID_CHANGE = 145,
+	MAD_TRAP_BAD_MKEY = 256,
+	MAD_TRAP_BAD_PKEY = 257,
+	MAD_TRAP_BAD_QKEY = 258,
+	MAD_TRAP_SWITCH_BAD_PKEY = 259,
+};
+#define MAD_NOTICE_TYPE_FATAL 0
+#define MAD_NOTICE_TYPE_URGENT 1
+#define MAD_NOTICE_TYPE_SECURITY 2
+#define MAD_NOTICE_TYPE_SM 3
+#define MAD_NOTICE_TYPE_INFO 4
+
+struct mad_notice {
+	bool generic;
+	uint8_t type; /* 7 bits */
+	uint32_t producer; /* generic: node type (24 bits); else vendor id */
+	uint16_t trap; /* generic: trap number; else device id */
+	uint16_t issuer_lid;
+	bool toggle;
+	uint16_t count; /* 15 bits */
+	uint8_t details[54];
+	ib_gid issuer_gid; /* SA reports; zero where absent */
+};
+
+/* @len 64 (issuer_gid zeroed) or >= 80; else -EBADMSG */
+int mad_notice_decode(struct mad_notice *ret, const void *p, size_t len);
+/* Writes 80 octets. */
+void mad_notice_encode(void *p, const struct mad_notice *n);
+
+/* What the DataDetails of generic traps hold (13.4.8.2 and 14.2.5.1, 15.2.4). */
+void mad_notice_gid(struct mad_notice *n, const ib_gid *gid); /* traps 64-67: octets 6..21 */
+ib_gid mad_notice_get_gid(const struct mad_notice *n);
+void mad_notice_lid(struct mad_notice *n, uint16_t lid); /* 128, 144: octets 0..1 */
+
+/* InformInfo, 13.4.8.3: 36 octets */
+#define MAD_INFORM_INFO_LEN 36
+struct mad_inform_info {
+	ib_gid gid; /* zero: use the LID range */
+	uint16_t lid_begin, lid_end; /* 0xffff: all */
+	bool generic;
+	bool subscribe;
+	uint16_t type; /* 0xffff: all */
+	uint16_t trap; /* 0xffff: all */
+	uint32_t qpn; /* 24 bits */
+	uint8_t resp_time; /* 5 bits */
+	uint32_t producer; /* 24 bits: node type, 0xffffff all */
+};
+
+int mad_inform_info_decode(struct mad_inform_info *ret, const void *p, size_t len);
+void mad_inform_info_encode(void *p, const struct mad_inform_info *i);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WIRE_PRINT_H
+#define WIRE_PRINT_H
+
+/*
+ * Text of formats, for logs, `uipoib trace` and tests. All write at most @size octets with
+ * a NUL and return @buf, so that they fit in an argument list.
+ */
+
+#include "wire/ib_hdr.h"
+#include "wire/ipoib_hdr.h"
+#include "wire/mad.h"
+
+#define PRINT_GID_LEN 48
+#define PRINT_LINE 512
+
+/* "fe80::2:c903:0:1" in the form of RFC 5952 */
+char *print_gid(char *buf, size_t size, const ib_gid *g);
+/* The inverse: 0 or -EINVAL */
+int print_gid_parse(ib_gid *ret, const char *s);
+
+/* "80:00:04:04:fe:80:..." as `ip link` shows an InfiniBand address */
+char *print_lladdr(char *buf, size_t size, const struct ipoib_lladdr *a);
+
+/* One line per header: "LRH VL 0 SL 0 DLID 4 SLID 2 PktLen 25", and so on */
+char *print_lrh(char *buf, size_t size, const struct ib_lrh *h);
+char *print_grh(char *buf, size_t size, const struct ib_grh *h);
+char *print_bth(char *buf, size_t size, const struct ib_bth *h);
+char *print_deth(char *buf, size_t size, const struct ib_deth *h);
+
+/* What a MAD is: "SubnAdmSet MCMemberRecord TID 0x... status 0x0000 ..." with its key fields */
+char *print_mad(char *buf, size_t size, const void *mad, size_t len);
+
+/* Payload of an IPoIB packet, from the encapsulation on: "IPv4 10.4.0.1 > 10.4.0.4 ICMP echo request" */
+char *print_ipoib(char *buf, size_t size, const void *p, size_t len);
+
+/* A whole packet from its LRH, several lines, each ended by '\n' */
+char *print_packet(char *buf, size_t size, const void *p, size_t len);
+
+/* Names of codes; never NULL ("unknown" or the number in a static string is avoided: "?") */
+const char *print_port_state(unsigned int state);
+const char *print_mad_class(unsigned int mgmt_class);
+const char *print_mad_method(unsigned int mgmt_class, unsigned int method);
+const char *print_attr(unsigned int mgmt_class, unsigned int attr);
+const char *print_sa_status(unsigned int status);
+const char *print_node_type(unsigned int type);
+
+#endif
