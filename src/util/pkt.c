@@ -102,6 +102,8 @@ struct pkt *pkt_alloc(struct pkt_pool *pool)
 	p->nslices = 0;
 	p->tail_len = 0;
 	p->vl = 0;
+	p->gso = PKT_GSO_NONE;
+	p->gso_size = 0;
 	return p;
 }
 

@@ -51,6 +51,13 @@ enum pkt_flags {
 	PKT_CSUM_OK = 1 << 2,	/* the L4 checksum was made by us or verified */
 };
 
+enum pkt_gso {
+	PKT_GSO_NONE,
+	PKT_GSO_TCP4,
+	PKT_GSO_TCP6,
+	PKT_GSO_UDP,		/* UDP segmentation, either family */
+};
+
 struct pkt {
 	struct pkt *next;	/* queue or free list */
 	struct pkt_pool *pool;
@@ -63,6 +70,8 @@ struct pkt {
 	uint8_t nslices;
 	uint8_t tail_len;
 	uint8_t vl;		/* the VL it travels on, 15 for SMPs */
+	uint8_t gso;		/* enum pkt_gso: a super-frame still to be segmented */
+	uint16_t gso_size;	/* its L4 payload octets per segment */
 	uint8_t tail[PKT_TAIL_MAX];
 	struct pkt_slice slice[2];
 	uint8_t hdr[PKT_HDR_MAX] __attribute__((aligned(16)));
