@@ -101,9 +101,55 @@ endef
 $(foreach t,$(fuzz_srcs),$(eval $(call fuzz_rule,$(t))))
 fuzz-bins: $(fuzz_bins)
 
+# --- programs that system tests and the bench use
+tool_srcs := $(sort $(wildcard tests/system/*.c))
+system-tools: $(patsubst tests/system/%.c,$(O)/system/%,$(tool_srcs))
+# They check the project's output from outside: nothing of src/ is linked.
+$(O)/system/%: tests/system/%.c
+	@mkdir -p $(@D)
+	@echo "  TOOL    $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< -lpcap
+
+bench_bins := $(patsubst bench/%.c,$(O)/bench/%,$(sort $(wildcard bench/*.c)))
+$(O)/bench/%: bench/%.c $(call libs_of,all)
+	@mkdir -p $(@D)
+	@echo "  BENCH   $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -MT $@ -o $@ $< -Wl,--start-group $(call libs_of,all) -Wl,--end-group $(LIBS)
+
+# --- what a user types
+deps:
+	@bash tests/deps.sh build
+
+demo: deps
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all
+	@$(O)/uipoib demo $(DEMO)
+
+check:
+	@bash tests/deps.sh check
+	@bash tests/check.sh
+
+lint unit system fuzz-short:
+	@bash tests/check.sh $(@:fuzz-short=fuzz)
+
+test: unit
+
+# All targets, 60 s each.
+fuzz:
+	@FUZZ_SECONDS=60 bash tests/check.sh fuzz
+
+bench:
+	@bash tests/deps.sh bench
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all $(bench_bins)
+	@bash bench/run.sh
+
+install: all
+	install -D -m 755 $(O)/uipoib $(DESTDIR)$(PREFIX)/bin/uipoib
+	for m in man/*.[1-9]; do [ -f "$$m" ] || continue; \
+		install -D -m 644 "$$m" "$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$${m##*/}"; done
+
 clean:
 	rm -rf build
 
-.PHONY: all tests fuzz-bins clean
+.PHONY: all tests fuzz-bins system-tools deps demo check lint unit system fuzz-short test fuzz bench install clean
 .DELETE_ON_ERROR:
 -include $(shell [ -d $(O) ] && find $(O) -name '*.d')
