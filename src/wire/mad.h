@@ -177,7 +177,13 @@ void mad_notice_encode(void *p, const struct mad_notice *n);
 /* What the DataDetails of generic traps hold (13.4.8.2 and 14.2.5.1, 15.2.4). */
 void mad_notice_gid(struct mad_notice *n, const ib_gid *gid); /* traps 64-67: octets 6..21 */
 ib_gid mad_notice_get_gid(const struct mad_notice *n);
-void mad_notice_lid(struct mad_notice *n, uint16_t lid); /* 128, 144: octets 0..1 */
+/*
+ * mad_notice_lid() - LIDADDR of the traps that have one. @n->trap must be set before: it is
+ * in octets 0..1 of trap 128, in octets 2..3 of 129-131, 144, 145 and 256-259 (LIDADDR1)
+ */
+void mad_notice_lid(struct mad_notice *n, uint16_t lid);
+uint16_t mad_notice_get_lid(const struct mad_notice *n);
+void mad_notice_cap_mask(struct mad_notice *n, uint32_t cap_mask); /* 144: octets 6..9 */
 
 /* InformInfo, 13.4.8.3: 36 octets */
 #define MAD_INFORM_INFO_LEN 36

@@ -113,8 +113,12 @@ struct ib_node_rec {
 int ib_node_rec_decode(struct ib_node_rec *ret, const void *p, size_t len);
 void ib_node_rec_encode(void *p, const struct ib_node_rec *r);
 
-/* PortInfoRecord: EndPortLID, PortNum, options, PortInfo: 68 octets (58 used by older SAs) */
+/*
+ * PortInfoRecord: EndPortLID, PortNum, options, PortInfo: 68 octets. Older SAs send the first
+ * 58 only; what is missing then decodes as zero.
+ */
 #define PORT_INFO_REC_LEN 68
+#define PORT_INFO_REC_MIN_LEN 58
 #define PORT_INFO_COMP_LID (1ull << 0)
 #define PORT_INFO_COMP_PORT_NUM (1ull << 1)
 struct ib_port_info_rec {

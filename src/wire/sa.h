@@ -43,6 +43,7 @@ enum sa_attr {
 #define SA_STATUS_INVALID_GID 0x0500
 #define SA_STATUS_INSUF_COMPONENTS 0x0600
 #define SA_STATUS_DENIED 0x0700
+#define SA_STATUS_PRIO_SUGGESTED 0x0800
 
 /* ClassPortInfo:CapabilityMask2 of SA; CapabilityMask */
 #define SA_CAP_UD_MCAST 0x0200 /* bit 9 */
@@ -98,12 +99,16 @@ struct sa_hdr {
 int sa_hdr_decode(struct sa_hdr *ret, const void *p, size_t len);
 void sa_hdr_encode(void *p, const struct sa_hdr *h);
 
-/* A decoded single SA MAD. @data points into the MAD: 200 octets. */
+/*
+ * A decoded SA MAD. @data points into it: 200 octets in a single MAD, more in a reassembled
+ * one, fewer in one that was cut (the records' decoders check).
+ */
 struct sa_mad {
 	struct mad_hdr mad;
 	struct rmpp_hdr rmpp;
 	struct sa_hdr sa;
 	const uint8_t *data;
+	size_t data_len;
 };
 
 /* sa_mad_decode() - 0 or -EBADMSG: @len < 56, or the class is not SA */

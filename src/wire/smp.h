@@ -103,7 +103,10 @@ void smp_switch_info_encode(void *p, const struct smp_switch_info *i);
 #define SMP_CAP_IS_CAP_MASK2 (1u << 15)
 #define SMP_CAP_IS_CM (1u << 16)
 #define SMP_CAP_IS_DEVICE_MGMT (1u << 19)
+#define SMP_CAP_IS_VENDOR_CLASS (1u << 20)
+#define SMP_CAP_IS_CAP_MASK_NOTICE (1u << 22)
 #define SMP_CAP_IS_CLIENT_REREG (1u << 25)
+#define SMP_CAP_IS_MFT_TOP (1u << 30) /* SwitchInfo:MulticastFDBTop is used */
 
 struct smp_port_info {
 	uint64_t mkey, gid_prefix;
@@ -131,7 +134,7 @@ struct smp_port_info {
 	uint16_t mkey_violations, pkey_violations, qkey_violations;
 	uint8_t guid_cap;
 	bool client_reregister;
-	bool mcast_pkey_trap_suppress;
+	uint8_t mcast_pkey_trap_suppress; /* 2 bits */
 	uint8_t subnet_timeout; /* 5 bits */
 	uint8_t resp_time; /* 5 bits */
 	uint8_t local_phys_errors, overrun_errors;
