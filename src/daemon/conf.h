@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DAEMON_CONF_H
+#define DAEMON_CONF_H
+
+/*
+ * The configuration file: an INI file of named sections ([fabric NAME], [interface
+ * NAME] or [interface NAME@HOST]). Parsing is separate from acting on it; a file is
+ * taken whole or refused with "file:line: [section] key: ... expected ...".
+ */
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CONF_NAME_MAX 64 /* fabrics, nodes, hosts, with the NUL */
+#define CONF_ERR_MAX 512
+#define CONF_ADDRS_MAX 16
+
+enum conf_crc { CONF_CRC_FULL, CONF_CRC_ICRC, CONF_CRC_OFF };
+
+struct conf_fabric {
+	char name[CONF_NAME_MAX];
+	char *topology; /* path, relative ones resolved against the file's folder */
+	char *partitions; /* path or NULL */
+	char *capture; /* path, "-" or NULL */
+	bool sm_embedded;
+	char sm_node[CONF_NAME_MAX]; /* empty: the default place */
+	uint8_t sm_port;
+	enum conf_crc crc;
+	unsigned int line;
+};
+
+struct conf_addr {
+	uint8_t family; /* 4 or 6 */
+	uint8_t prefix_len;
+	uint8_t octets[16]; /* network order, 4 or 16 */
+};
+
+struct conf_port {
+	char fabric[CONF_NAME_MAX];
+	char node[CONF_NAME_MAX];
+	uint8_t port;
+};
+
+struct conf_iface {
+	char name[IFNAMSIZ];
+	char host[CONF_NAME_MAX]; /* empty: the caller's own host */
+	struct conf_port port;
+	uint16_t pkey;
+	char profile[16];
+	char *netns; /* a name, a path, pid:N, or NULL: the host's anonymous one */
+	struct conf_addr addr[CONF_ADDRS_MAX];
+	unsigned int naddrs;
+	bool dhcp_raw;
+	unsigned int mtu; /* 0: the link's */
+	unsigned int line;
+};
+
+struct conf {
+	struct conf_fabric *fabric;
+	size_t nfabrics;
+	struct conf_iface *iface;
+	size_t nifaces;
+};
+
+/**
+ * conf_parse() - Parse a configuration held in memory
+ * @ret:	written only on success; free with conf_free()
+ * @text:	the file's content, @len octets
+ * @file:	its path: for messages, and its folder for relative paths
+ * @err:	on failure one line without '\n'
+ *
+ * Return: 0; -EINVAL (@err says where and why); -ENOMEM
+ */
+int conf_parse(struct conf *ret, const char *text, size_t len, const char *file,
+	       char err[CONF_ERR_MAX]);
+
+/* conf_load() - The same from a file; also the negative errno of opening or reading it */
+int conf_load(struct conf *ret, const char *file, char err[CONF_ERR_MAX]);
+
+void conf_free(struct conf *c);
+
+/* Parsers of values, shared with the command line. All return 0 or -EINVAL. */
+int conf_parse_port(struct conf_port *ret, const char *s, char err[CONF_ERR_MAX]);
+int conf_parse_addr(struct conf_addr *ret, const char *s);
+int conf_parse_uint(unsigned long *ret, const char *s, unsigned long min, unsigned long max);
+
+#endif
