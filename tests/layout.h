@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_LAYOUT_H
+#define TESTS_LAYOUT_H
+
+/*
+ * Codec pairs against the bit table that a specification prints: each field alone (so a
+ * field at the wrong place or of the wrong width cannot hide behind an encoder with the
+ * same error), reserved bits, every truncated length, and the size that is written.
+ */
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "util/be.h"
+#include "util/prng.h"
+
+struct field {
+	const char *name;
+	unsigned int bit, width; /* on the wire; bit 0 is the first one sent */
+	size_t offset, size; /* in the host structure */
+};
+
+#define FIELD(type, member, bit, width)                                                  \
+	{                                                                                \
+#member, bit, width, offsetof(type, member), sizeof(((type *)0)->member) \
+	}
+
+struct layout {
+	size_t wire_len, host_len;
+	size_t min_len; /* shortest length accepted */
+	int (*decode)(void *ret, const void *p, size_t len);
+	void (*encode)(void *p, const void *h);
+	const struct field *fields;
+	size_t nfields;
+};
+
+#define LAYOUT_MAX 512
+
+/* Defines NAME, a struct layout, from a codec pair and a table of fields. */
+#define LAYOUT(name, type, dec, enc, len, min, table)             \
+	static int name##_dec(void *ret, const void *p, size_t n) \
+	{                                                         \
+		return dec((type *)ret, p, n);                    \
+	}                                                         \
+	static void name##_enc(void *p, const void *h)            \
+	{                                                         \
+		enc(p, (const type *)h);                          \
+	}                                                         \
+	static const struct layout name = { len,                  \
+					    sizeof(type),         \
+					    min,                  \
+					    name##_dec,           \
+					    name##_enc,           \
+					    table,                \
+					    sizeof(table) / sizeof((table)[0]) }
+
+static inline void layout_ones(uint8_t *p, const struct field *f)
+{
+	for (unsigned int b = f->bit; b < f->bit + f->width; b++)
+		p[b / 8] |= (uint8_t)(0x80 >> b % 8);
+}
+
+/* Whether a host field is all zeros, or (@ones) what @width ones decode to */
+static inline bool layout_is(const uint8_t *host, const struct field *f, bool ones)
+{
+	uint64_t v = 0, want = ones ? ~0ull >> (64 - (f->width > 64 ? 64 : f->width)) : 0;
+	size_t octets = f->width / 8;
+
+	if (f->width > 64) {
+		for (size_t i = 0; i < f->size; i++) {
+			if (host[f->offset + i] != (ones && i < octets ? 0xff : 0))
+				return false;
+		}
+		return true;
+	}
+	for (size_t i = 0; i < f->size; i++)
+		v |= (uint64_t)host[f->offset + i] << 8 * i;
+	return v == want;
+}
+
+static inline void layout_check_fields(const struct layout *l)
+{
+	_Alignas(16) uint8_t host[LAYOUT_MAX];
+	uint8_t wire[LAYOUT_MAX], out[LAYOUT_MAX];
+
+	for (size_t i = 0; i < l->nfields; i++) {
+		memset(wire, 0, sizeof(wire));
+		layout_ones(wire, &l->fields[i]);
+		memset(host, 0x5a, sizeof(host));
+		assert_int_equal(l->decode(host, wire, l->wire_len), 0);
+		for (size_t j = 0; j < l->nfields; j++) {
+			if (!layout_is(host, &l->fields[j], i == j))
+				fail_msg("with only %s set, %s is wrong", l->fields[i].name,
+					 l->fields[j].name);
+		}
+		memset(out, 0xcc, sizeof(out));
+		l->encode(out, host);
+		if (memcmp(out, wire, l->wire_len) != 0)
+			fail_msg("%s is encoded at the wrong place", l->fields[i].name);
+		assert_int_equal(out[l->wire_len], 0xcc);
+	}
+}
+
+/* All ones: reserved bits are ignored on receive and zero on send. */
+static inline void layout_check_reserved(const struct layout *l)
+{
+	_Alignas(16) uint8_t host[LAYOUT_MAX];
+	uint8_t wire[LAYOUT_MAX], out[LAYOUT_MAX], want[LAYOUT_MAX] = { 0 };
+
+	for (size_t i = 0; i < l->nfields; i++)
+		layout_ones(want, &l->fields[i]);
+	memset(wire, 0xff, sizeof(wire));
+	assert_int_equal(l->decode(host, wire, l->wire_len), 0);
+	l->encode(out, host);
+	assert_memory_equal(out, want, l->wire_len);
+}
+
+/* Copies of the exact size, so that a sanitizer sees a read past the end. */
+static inline void layout_check_lengths(const struct layout *l)
+{
+	_Alignas(16) uint8_t host[LAYOUT_MAX], before[LAYOUT_MAX];
+
+	memset(before, 0x5a, sizeof(before));
+	for (size_t n = 0; n <= l->wire_len; n++) {
+		uint8_t *p = malloc(n ? n : 1);
+
+		assert_non_null(p);
+		memset(p, 0xff, n ? n : 1);
+		memcpy(host, before, sizeof(host));
+		if (n < l->min_len) {
+			assert_int_equal(l->decode(host, p, n), -EBADMSG);
+			assert_memory_equal(host, before, sizeof(host));
+		} else {
+			assert_int_equal(l->decode(host, p, n), 0);
+		}
+		free(p);
+	}
+}
+
+static inline void layout_check_stable(const struct layout *l)
+{
+	_Alignas(16) uint8_t host[LAYOUT_MAX];
+	uint8_t wire[LAYOUT_MAX], once[LAYOUT_MAX], twice[LAYOUT_MAX];
+	struct prng r = { 0 };
+
+	prng_seed(&r, 1);
+	for (unsigned int round = 0; round < 200; round++) {
+		for (size_t i = 0; i < l->wire_len; i++)
+			wire[i] = (uint8_t)prng_u64(&r);
+		assert_int_equal(l->decode(host, wire, l->wire_len), 0);
+		l->encode(once, host);
+		assert_int_equal(l->decode(host, once, l->wire_len), 0);
+		l->encode(twice, host);
+		assert_memory_equal(once, twice, l->wire_len);
+	}
+}
+
+static inline void layout_check(const struct layout *l)
+{
+	assert_true(l->wire_len < LAYOUT_MAX && l->host_len <= LAYOUT_MAX);
+	layout_check_fields(l);
+	layout_check_reserved(l);
+	layout_check_lengths(l);
+	layout_check_stable(l);
+}
+
+/* layout_hex() - Octets of hex digits; spaces are skipped. Returns how many */
+static inline size_t layout_hex(uint8_t *ret, size_t max, const char *hex)
+{
+	size_t n = 0;
+	unsigned int v;
+	int used;
+
+	while (n < max && sscanf(hex, " %2x%n", &v, &used) == 1) {
+		ret[n++] = (uint8_t)v;
+		hex += used;
+	}
+	return n;
+}
+
+#endif
