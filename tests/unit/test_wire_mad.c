@@ -91,7 +91,7 @@ static void test_notice_lengths(void **state)
 	}
 }
 
-/* Answer to `smpquery nodeinfo -D 0,1`: ibsim 0.12 under OpenSM 3.3.23 */
+/* Answer to `smpquery nodeinfo -D 0,1`: ibsim 0.10 under OpenSM 3.3.23 */
 static void test_mad_hdr_golden_directed_route(void **state)
 {
 	struct mad_hdr h;

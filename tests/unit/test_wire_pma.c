@@ -52,7 +52,7 @@ static void test_port_counters_ext_layout(void **state)
 	layout_check(&ext_layout);
 }
 
-/* Answers to `perfquery` and `perfquery -x`: ibsim 0.12 under OpenSM 3.3.23 */
+/* Answers to `perfquery` and `perfquery -x`: ibsim 0.10 under OpenSM 3.3.23 */
 
 static void test_port_counters_golden(void **state)
 {

@@ -125,7 +125,7 @@ static void test_sm_info_layout(void **state)
 	layout_check(&sm_layout);
 }
 
-/* The goldens are answers of ibsim 0.12 (OpenSM 3.3.23 running) and what smpquery prints of them. */
+/* The goldens are answers of ibsim 0.10 (OpenSM 3.3.23 running) and what smpquery prints of them. */
 
 static void test_node_info_golden(void **state)
 {
