@@ -49,6 +49,7 @@ enum pkt_flags {
 	PKT_CRC = 1 << 0,	/* tail holds real CRCs, which the receiver verifies */
 	PKT_CSUM_PARTIAL = 1 << 1, /* the L4 checksum field holds only the pseudo-header sum */
 	PKT_CSUM_OK = 1 << 2,	/* the L4 checksum was made by us or verified */
+	PKT_ICRC = 1 << 3,	/* tail holds a real ICRC but no VCRC; PKT_CRC says more */
 };
 
 enum pkt_gso {
