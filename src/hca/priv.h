@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HCA_PRIV_H
+#define HCA_PRIV_H
+
+/*
+ * DOC: Inside the soft HCA
+ *
+ *	hca.c	creation, drop reasons, notification
+ *	qp.c	queue pairs and their receive rings
+ *	ah.c	address handles: the headers of a send, made once
+ *	group.c	which QPs receive which MGID
+ *	tx.c	hca_post_send(): headers before the payload, tail after it
+ *	rx.c	hca_rx(): a column of checks, then a receive ring
+ *	mgmt.c	QP0 and QP1
+ *	tail.c	pad octets and CRCs as the configuration wants them
+ *
+ * Every packet that comes in ends in exactly one of: a caller of hca_poll(), the
+ * node's MAD dispatch, or one counter of h->drops.
+ */
+
+#include "hca/hca.h"
+#include "util/hash.h"
+#include "util/list.h"
+
+#define HCA_HDR_MAX (IB_LRH_LEN + IB_GRH_LEN + IB_BTH_LEN + IB_DETH_LEN)
+#define HCA_FIRST_QPN 0x48 /* where QPNs that nobody asked for begin, as on mlx hardware */
+#define HCA_MAX_QPS 256
+#define HCA_RX_DEPTH 512
+#define HCA_RX_DEPTH_MAX 65536
+#define HCA_MAD_LOOP_MAX 128 /* MADs to an own LID that wait for the timer */
+
+/* The verdict on a packet that nothing is wrong with. */
+#define HCA_OK HCA_DROP_MAX
+
+struct hca {
+	struct node node;
+	const struct hca_ops *ops;
+	void *ctx;
+	struct timers *timers;
+	struct pkt_pool *pool;
+	const struct log_sink *log;
+	enum hca_crc crc;
+	unsigned int max_qps;
+	uint32_t next_qpn;
+	struct htab qps; /* struct hca_qp, the hash is the QPN itself */
+	struct htab groups; /* struct hca_group by MGID and port */
+	struct list ahs;
+	struct list ready; /* QPs whose ops->ready() is due */
+	bool notifying;
+	struct pkt_queue *mad_loop; /* [nports + 1] */
+	struct timer mad_loop_timer;
+	uint64_t drops[HCA_DROP_MAX];
+};
+
+struct hca_qp {
+	struct hnode node;
+	struct hca *hca;
+	struct node_port *np;
+	void *ctx;
+	uint32_t qpn, qkey, psn;
+	uint16_t pkey_index;
+	uint8_t port;
+	bool armed;
+	/* The ring holds tail - head entries, at most depth; its size is mask + 1. */
+	uint32_t head, tail, mask, depth;
+	struct hca_wc *ring;
+	struct list ready; /* h->ready */
+	struct hca_qp_stats stats;
+};
+
+struct hca_ah {
+	struct list node; /* h->ahs */
+	struct hca_ah_attr attr;
+	struct node_port *np;
+	bool mcast;
+	uint8_t hdr_len; /* 28 or 68 */
+	uint8_t vl;
+	/* What of the port the template was made from. */
+	uint32_t port_key;
+	uint64_t gid_prefix, guid;
+	uint8_t tmpl[HCA_HDR_MAX]; /* LRH .. DETH; lengths, QPNs and keys zero */
+};
+
+struct hca_member {
+	struct hca_qp *qp;
+	unsigned int attached; /* times */
+};
+
+struct hca_group {
+	struct hnode node;
+	ib_gid mgid;
+	uint8_t port;
+	unsigned int n, cap;
+	struct hca_member *member;
+};
+
+/* A packet on its way through the receive checks. */
+struct hca_rx_ctx {
+	struct hca *hca;
+	struct node_port *np;
+	struct pkt *pkt; /* hdr[head..) begins with LRH .. DETH, contiguous */
+	ns_t now;
+	unsigned int hdr_len;
+	struct ib_ud_hdr hdr;
+};
+
+/* @lid is one of the 2^LMC of this port */
+static inline bool hca_own_lid(const struct node_port *np, uint16_t lid)
+{
+	return np->pi.lid && !((unsigned int)(lid ^ np->pi.lid) >> np->pi.lmc);
+}
+
+static inline bool hca_port_valid(const struct hca *h, uint8_t port)
+{
+	return port >= 1 && port <= h->node.info.nports;
+}
+
+static inline struct node_port *hca_port(struct hca *h, uint8_t port)
+{
+	return &h->node.port[port];
+}
+
+static inline void hca_count_xmit(struct node_port *np, uint16_t words, bool mcast)
+{
+	np->cnt.xmit_pkts++;
+	np->cnt.xmit_data += words;
+	if (mcast)
+		np->cnt.mcast_xmit++;
+	else
+		np->cnt.ucast_xmit++;
+}
+
+/* qp.c */
+struct hca_qp *hca_qp_find(struct hca *h, uint32_t qpn);
+
+static inline bool hca_qp_full(const struct hca_qp *qp)
+{
+	return qp->tail - qp->head >= qp->depth;
+}
+
+/* ah.c */
+/* hca_ah_refresh() - Follow a change of LID, LMC, GID or VLs of the port */
+void hca_ah_refresh(struct hca_ah *ah);
+bool hca_ah_stale(const struct hca_ah *ah);
+/* VL of @sl on @np: SLs spread over the operational VLs */
+uint8_t hca_sl_to_vl(const struct node_port *np, uint8_t sl);
+
+/* group.c */
+struct hca_group *hca_group_find(struct hca *h, uint8_t port, const ib_gid *mgid);
+/* The QP leaves all its groups. */
+void hca_group_forget(struct hca_qp *qp);
+void hca_group_fini(struct hca *h);
+
+/* tail.c */
+/* hca_tail_seal() - Pad octets and CRCs as @crc says */
+void hca_tail_seal(struct pkt *p, enum hca_crc crc);
+/* hca_tail_check() - Verify the CRCs that @p says it has: HCA_OK or a reason */
+enum hca_drop hca_tail_check(const struct pkt *p);
+
+/* rx.c */
+/* hca_rx_local() - A packet of this HCA to itself: all checks, no link. Takes @p */
+void hca_rx_local(struct hca *h, uint8_t port, struct pkt *p, ns_t now);
+
+/* mgmt.c */
+/* hca_mgmt_rx() - For QP0 or QP1: HCA_OK and the packet is taken, or a reason */
+enum hca_drop hca_mgmt_rx(struct hca_rx_ctx *r);
+int hca_mgmt_xmit(void *ctx, uint8_t egress, const struct mad_addr *to, const void *mad, ns_t now);
+void hca_mgmt_loop(struct timer *t, ns_t now);
+
+/* hca.c */
+/* hca_notify() - Tell the owners of armed QPs that got packets; after each batch, never inside one */
+void hca_notify(struct hca *h);
+
+#endif

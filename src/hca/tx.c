@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "hca/priv.h"
+
+#include <errno.h>
+
+/* Places in LRH .. DETH; BTH offsets count from the BTH. IBTA 7.7, 8.3, 9.2 */
+#define LRH_PKT_LEN 4
+#define GRH_PAY_LEN (IB_LRH_LEN + 4)
+#define BTH_PAD 1
+#define BTH_PKEY 2
+#define BTH_DEST_QP 4
+#define BTH_PSN 8
+#define DETH_QKEY IB_BTH_LEN
+#define DETH_SRC_QP (IB_BTH_LEN + 4)
+
+/* What holds for a whole batch. */
+struct tx {
+	struct hca *hca;
+	struct hca_qp *qp;
+	struct node_port *np;
+	unsigned int mtu;
+	uint16_t pkey;
+	bool active;
+	ns_t now;
+};
+
+/* Upper headers fill hdr[]: the payload moves to a buffer of its own. */
+static int make_room(struct pkt *p)
+{
+	struct pkt_buf *b = pkt_buf_alloc(p->pool);
+	uint32_t len = p->len;
+
+	if (!b)
+		return -ENOMEM;
+	pkt_copy_out(p, 0, b->data, len);
+	pkt_trim_head(p, len);
+	pkt_add_slice(p, b, b->data, len);
+	pkt_buf_put(b);
+	return 0;
+}
+
+static enum hca_drop tx_check(const struct tx *t, const struct hca_send *s)
+{
+	if (!t->active)
+		return HCA_DROP_TX_STATE;
+	if (s->pkt->len > t->mtu)
+		return HCA_DROP_MTU;
+	if (!(t->pkey & ~IB_PKEY_FULL))
+		return HCA_DROP_PKEY;
+	if (s->pkt->head < s->ah->hdr_len && make_room(s->pkt))
+		return HCA_DROP_NO_MEM;
+	return HCA_OK;
+}
+
+/* LRH .. DETH before the payload; returns PktLen. */
+static uint16_t tx_headers(const struct tx *t, const struct hca_send *s)
+{
+	struct hca_ah *ah = s->ah;
+	struct pkt *p = s->pkt;
+	unsigned int pad = -p->len & 3;
+	uint16_t words = (uint16_t)((ah->hdr_len + p->len + pad + IB_ICRC_LEN) / 4);
+	uint8_t *h = pkt_push(p, ah->hdr_len);
+	uint8_t *bth = h + ah->hdr_len - IB_BTH_LEN - IB_DETH_LEN;
+
+	if (ah->hdr_len == HCA_HDR_MAX) {
+		memcpy(h, ah->tmpl, HCA_HDR_MAX);
+		be16_put(h + GRH_PAY_LEN, (uint16_t)(words * 4 - IB_LRH_LEN - IB_GRH_LEN));
+	} else {
+		memcpy(h, ah->tmpl, HCA_HDR_MAX - IB_GRH_LEN);
+	}
+	be16_put(h + LRH_PKT_LEN, words);
+	bth[BTH_PAD] = (uint8_t)(pad << 4);
+	be16_put(bth + BTH_PKEY, t->pkey);
+	be32_put(bth + BTH_DEST_QP, s->dest_qp & IB_QPN_MASK);
+	be32_put(bth + BTH_PSN, t->qp->psn++ & IB_QPN_MASK);
+	/* A work request's Q_Key with the high bit set stands for the QP's own, IBTA 10.2.5. */
+	be32_put(bth + DETH_QKEY, s->qkey & IB_QKEY_CONTROLLED ? t->qp->qkey : s->qkey);
+	be32_put(bth + DETH_SRC_QP, t->qp->qpn);
+	p->vl = ah->vl;
+	p->hops = PKT_HOPS;
+	return words;
+}
+
+/* Own QPs that are attached get a copy too, the sender's among them (I9). */
+static void tx_mcast_copy(const struct tx *t, const struct hca_send *s)
+{
+	struct pkt *copy;
+
+	if (!hca_group_find(t->hca, t->qp->port, &s->ah->attr.dgid))
+		return;
+	copy = pkt_clone(s->pkt);
+	if (!copy) {
+		t->hca->drops[HCA_DROP_NO_MEM]++;
+		return;
+	}
+	hca_tail_seal(copy, HCA_CRC_OFF);
+	hca_rx_local(t->hca, t->qp->port, copy, t->now);
+}
+
+static void tx_one(const struct tx *t, const struct hca_send *s)
+{
+	enum hca_drop why = tx_check(t, s);
+	struct pkt *p = s->pkt;
+	uint32_t octets = p->len;
+	uint16_t words;
+
+	assert(s->ah->np == t->np);
+	if (why != HCA_OK) {
+		t->hca->drops[why]++;
+		pkt_free(p);
+		return;
+	}
+	if (hca_ah_stale(s->ah))
+		hca_ah_refresh(s->ah);
+	words = tx_headers(t, s);
+	t->qp->stats.tx_pkts++;
+	t->qp->stats.tx_octets += octets;
+	if (s->ah->mcast) {
+		tx_mcast_copy(t, s);
+	} else if (hca_own_lid(t->np, s->ah->attr.dlid)) {
+		/* It meets no link, so there is nothing to protect by CRCs and to count (I8). */
+		hca_tail_seal(p, HCA_CRC_OFF);
+		hca_rx_local(t->hca, t->qp->port, p, t->now);
+		return;
+	}
+	hca_tail_seal(p, t->hca->crc);
+	hca_count_xmit(t->np, words, s->ah->mcast);
+	t->hca->ops->xmit(t->hca->ctx, t->qp->port, p, t->now);
+}
+
+unsigned int hca_post_send(struct hca_qp *qp, const struct hca_send *v, unsigned int n, ns_t now)
+{
+	struct tx t = {
+		.hca = qp->hca,
+		.qp = qp,
+		.np = qp->np,
+		.mtu = ib_mtu_octets(qp->np->pi.neighbor_mtu),
+		.pkey = qp->np->pkeys[qp->pkey_index],
+		.active = node_port_active(qp->np),
+		.now = now,
+	};
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (i + 1 < n)
+			__builtin_prefetch(v[i + 1].pkt->hdr + PKT_HDR_MAX - 128, 1);
+		tx_one(&t, &v[i]);
+	}
+	hca_notify(t.hca);
+	return n;
+}
