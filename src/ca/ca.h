@@ -36,20 +36,20 @@ enum ca_event {
 const char *ca_event_name(enum ca_event ev);
 
 struct ca_port_attr {
-	uint8_t state;			/* enum ib_port_state */
+	uint8_t state; /* enum ib_port_state */
 	uint8_t lmc, sm_sl;
 	uint8_t max_mtu_code, active_mtu_code, rate_code;
 	uint16_t lid, sm_lid;
 	uint16_t pkey_tbl_len;
 	uint32_t cap_mask;
-	ib_gid gid;			/* index 0 */
+	ib_gid gid; /* index 0 */
 };
 
 struct ca_qp_attr {
 	uint16_t pkey_index;
 	uint32_t qkey;
 	unsigned int rx_depth, tx_depth;
-	uint32_t qpn_hint;		/* soft: taken if free; verbs: ignored */
+	uint32_t qpn_hint; /* soft: taken if free; verbs: ignored */
 };
 
 struct ca_ah_attr {
@@ -62,14 +62,14 @@ struct ca_ah_attr {
 };
 
 struct ca_send {
-	struct pkt *pkt;		/* head at the payload */
+	struct pkt *pkt; /* head at the payload */
 	struct ca_ah *ah;
 	uint32_t dest_qp, qkey;
 };
 
 struct ca_wc {
-	struct pkt *pkt;		/* head at the payload, GRH aside */
-	const uint8_t *grh;		/* 40 octets, or NULL; valid while @pkt is unchanged */
+	struct pkt *pkt; /* head at the payload, GRH aside */
+	const uint8_t *grh; /* 40 octets, or NULL; valid while @pkt is unchanged */
 	uint32_t src_qp;
 	uint16_t slid, pkey_index;
 	uint8_t sl, dlid_path_bits;
@@ -85,7 +85,8 @@ struct ca_ops {
 	void (*close)(struct ca *ca);
 	int (*port_query)(struct ca *ca, struct ca_port_attr *ret);
 	int (*pkey_query)(struct ca *ca, uint16_t index, uint16_t *ret);
-	int (*qp_create)(struct ca *ca, const struct ca_qp_attr *attr, void *ctx, struct ca_qp **ret);
+	int (*qp_create)(struct ca *ca, const struct ca_qp_attr *attr, void *ctx,
+			 struct ca_qp **ret);
 	void (*qp_destroy)(struct ca_qp *qp);
 	int (*qp_modify)(struct ca_qp *qp, uint16_t pkey_index, uint32_t qkey);
 	uint32_t (*qp_num)(const struct ca_qp *qp);
@@ -93,7 +94,8 @@ struct ca_ops {
 	void (*ah_destroy)(struct ca_ah *ah);
 	int (*attach)(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid);
 	int (*detach)(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid);
-	unsigned int (*post_send)(struct ca_qp *qp, const struct ca_send *v, unsigned int n, ns_t now);
+	unsigned int (*post_send)(struct ca_qp *qp, const struct ca_send *v, unsigned int n,
+				  ns_t now);
 	unsigned int (*poll)(struct ca_qp *qp, struct ca_wc *v, unsigned int n);
 	bool (*arm)(struct ca_qp *qp);
 	struct mad_ep *(*mad_ep)(struct ca *ca);
@@ -103,13 +105,13 @@ struct ca_ops {
 struct ca {
 	const struct ca_ops *ops;
 	const struct ca_notify *notify;
-	void *ctx;			/* of notify */
-	int fd;				/* poll this; -1: notify alone tells (soft) */
+	void *ctx; /* of notify */
+	int fd; /* poll this; -1: notify alone tells (soft) */
 };
 
 struct ca_qp {
 	struct ca *ca;
-	void *ctx;			/* the caller's */
+	void *ctx; /* the caller's */
 };
 
 struct ca_ah {
