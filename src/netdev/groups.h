@@ -5,7 +5,8 @@
 /*
  * The kernel's multicast memberships of an interface, from the text of
  * /proc/net/igmp and /proc/net/igmp6. Such a file shows the namespace in which it
- * was opened, to whoever reads it later: netdev_ns_files() gives both.
+ * was opened, to whoever reads it later: netdev_ns_files() gives both. The kernel
+ * lists interface-local groups (ff01::) too, which never appear on a link.
  */
 
 #include <stdbool.h>

@@ -165,6 +165,15 @@ struct netdev_ns_files {
 int netdev_ns_files(struct netdev_helper *h, uint32_t ns, uint32_t files,
 		    struct netdev_ns_files *ret);
 
+/**
+ * netdev_ns_socket() - An unbound, non-blocking socket of a namespace
+ * @family:	AF_UNIX (abstract names are per network namespace), AF_INET or AF_INET6
+ * @type:	SOCK_STREAM, SOCK_DGRAM or SOCK_SEQPACKET
+ *
+ * Return: 0; -EINVAL another family or type; -errno
+ */
+int netdev_ns_socket(struct netdev_helper *h, uint32_t ns, int family, int type, int *ret_fd);
+
 /* ----- interfaces; @ns and @ifindex are those of a TAP that this helper made */
 
 struct netdev_tap_conf {

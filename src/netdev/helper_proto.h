@@ -22,6 +22,7 @@ enum helper_op {
 	HELPER_NS_CHECK,
 	HELPER_NS_FDS,
 	HELPER_NS_FILES,
+	HELPER_NS_SOCKET,
 	HELPER_TAP_CREATE,
 	HELPER_TAP_FORGET,
 	HELPER_LINK_SET,
@@ -46,6 +47,11 @@ struct helper_sysctl_req {
 	char value[NETDEV_VALUE_MAX]; /* zero-terminated */
 };
 
+struct helper_socket_req {
+	int32_t family;
+	int32_t type;
+};
+
 struct helper_req {
 	uint32_t op; /* enum helper_op */
 	uint32_t seq; /* comes back in the response */
@@ -54,6 +60,7 @@ struct helper_req {
 	union {
 		char spec[NETNS_SPEC_MAX + 1]; /* NS_OPEN, zero-terminated; "": the own one */
 		uint32_t files; /* NS_FILES */
+		struct helper_socket_req socket; /* NS_SOCKET */
 		struct netdev_tap_conf tap; /* TAP_CREATE */
 		struct rtnl_link_conf link; /* LINK_SET */
 		struct helper_addr_req addr; /* ADDR_*, NEIGH_*, ROUTE_DEFAULT */

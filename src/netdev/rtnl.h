@@ -87,7 +87,12 @@ int rtnl_link_set(struct rtnl *nl, int ifindex, const struct rtnl_link_conf *con
 /* rtnl_link_get() - By index, or by name if @ifindex is 0. 0; -ENODEV; -errno */
 int rtnl_link_get(struct rtnl *nl, int ifindex, const char *name, struct rtnl_link *ret);
 
-/* rtnl_link_dump() - @cb for every link; what @cb returns other than 0 ends it. 0 or -errno */
+/**
+ * rtnl_link_dump() - @cb for every link
+ *
+ * Return: 0; what @cb returned other than 0, which ends the dump; -EAGAIN something changed
+ * meanwhile, so the dump may lack or repeat links; -errno
+ */
 int rtnl_link_dump(struct rtnl *nl, int (*cb)(const struct rtnl_link *l, void *arg), void *arg);
 
 /* ----- addresses, neighbours, routes */
@@ -154,7 +159,8 @@ int rtnl_events_open(int *ret_fd);
  * rtnl_events_read() - Deliver what is waiting
  * @cb:		may not close @fd
  *
- * Return: number of events; 0 none; -ENOBUFS some were lost: dump and go on; -errno
+ * A flood is read in portions: the socket stays readable.
+ * Return: number of events; -ENOBUFS some were lost: dump and go on; -errno
  */
 int rtnl_events_read(int fd, void (*cb)(const struct rtnl_event *ev, void *arg), void *arg);
 

@@ -35,7 +35,7 @@
 
 #define TAP_FRAME_MAX (65536 + 22) /* gso_max_size, an Ethernet header and two VLAN tags */
 #define TAP_SMALL (PKT_HDR_MAX - 100) /* longest frame that is copied to pkt->hdr */
-#define TAP_OUT_PARTS (3 * PKT_BATCH) /* parts of a frame that is written */
+#define TAP_OUT_PARTS (3 * PKT_BATCH) /* parts of a frame that is written; far below UIO_MAXIOV */
 
 /* What the device may hand us or take unfinished, a mask. */
 enum tap_offload {
@@ -62,7 +62,8 @@ enum tap_gso {
  * @needs_csum:	the L4 checksum holds the pseudo-header sum only
  * @csum_ok:	the L4 checksum was verified (VIRTIO_NET_HDR_F_DATA_VALID)
  * @ecn:	TCP with CWR (VIRTIO_NET_HDR_GSO_ECN)
- * @hdr_len:	octets of Ethernet, IP and L4 headers; a hint, 0 if unknown
+ * @hdr_len:	written: octets of Ethernet, IP and L4 headers; read: the kernel's hint of them,
+ *		which may be 0 or cover payload too
  * @gso_size:	L4 payload octets per segment; never 0 with GSO
  * @csum_start:	offset from the Ethernet header at which summing begins
  * @csum_offset: offset of the checksum from @csum_start

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "netdev/netns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+/*
+ * What `ip netns add` does, so that both see each other's namespaces: /run/netns is a
+ * shared mount point, and a name in it an empty file on which the namespace is mounted.
+ */
+
+static int share_run_dir(void)
+{
+	if (mkdir(NETNS_RUN_DIR, 0755) && errno != EEXIST)
+		return -errno;
+	if (!mount("", NETNS_RUN_DIR, "none", MS_SHARED | MS_REC, NULL))
+		return 0;
+	/* Not a mount point yet. */
+	if (errno != EINVAL)
+		return -errno;
+	if (mount(NETNS_RUN_DIR, NETNS_RUN_DIR, "none", MS_BIND | MS_REC, NULL) ||
+	    mount("", NETNS_RUN_DIR, "none", MS_SHARED | MS_REC, NULL))
+		return -errno;
+	return 0;
+}
+
+static int bind_name(const char *path, int fd)
+{
+	char self[64];
+
+	snprintf(self, sizeof(self), "/proc/thread-self/fd/%d", fd);
+	return mount(self, path, "none", MS_BIND, NULL) ? -errno : 0;
+}
+
+int netns_create_named(const struct netns_spec *spec, int *ret_fd)
+{
+	int fd, file, err;
+
+	if (spec->kind != NETNS_NAME)
+		return -EINVAL;
+	err = share_run_dir();
+	if (err)
+		return err;
+	file = open(spec->path, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0);
+	if (file < 0)
+		return -errno;
+	close(file);
+	err = netns_create(&fd);
+	if (err)
+		goto unlink;
+	err = bind_name(spec->path, fd);
+	if (err)
+		goto close;
+	*ret_fd = fd;
+	return 0;
+close:
+	close(fd);
+unlink:
+	unlink(spec->path);
+	return err;
+}
+
+int netns_remove_named(const struct netns_spec *spec, int fd)
+{
+	if (spec->kind != NETNS_NAME)
+		return -EINVAL;
+	if (netns_check(spec, fd))
+		return -ESTALE;
+	if (umount2(spec->path, MNT_DETACH))
+		return -errno;
+	return unlink(spec->path) ? -errno : 0;
+}
+
+/* ----- user namespaces */
+
+static int write_proc(const char *path, const char *text)
+{
+	ssize_t len = (ssize_t)strlen(text);
+	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, (size_t)len) != len)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+int netns_enter_userns(void)
+{
+	unsigned int uid = geteuid(), gid = getegid();
+	char map[32];
+	int err;
+
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		return -errno;
+	/* Without this a group map cannot be written (user_namespaces(7)). */
+	err = write_proc("/proc/self/setgroups", "deny");
+	if (err && err != -ENOENT)
+		return err;
+	snprintf(map, sizeof(map), "0 %u 1", uid);
+	err = write_proc("/proc/self/uid_map", map);
+	if (err)
+		return err;
+	snprintf(map, sizeof(map), "0 %u 1", gid);
+	return write_proc("/proc/self/gid_map", map);
+}
+
+/* /sys/class/net shows the namespace in which sysfs was mounted. Without it a host is
+ * still of use, so nothing here fails. */
+static void remount_sys(void)
+{
+	if (unshare(CLONE_NEWNS) || mount("", "/", "none", MS_SLAVE | MS_REC, NULL))
+		return;
+	if (mount("sysfs", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
+		return;
+}
+
+int netns_enter(int user_fd, int net_fd)
+{
+	if (user_fd >= 0 && setns(user_fd, CLONE_NEWUSER))
+		return -errno;
+	if (setns(net_fd, CLONE_NEWNET))
+		return -errno;
+	remount_sys();
+	return 0;
+}
+
+/* ----- names that come and go */
+
+int netns_watch(int *ret_fd)
+{
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), err;
+
+	if (fd < 0)
+		return -errno;
+	if (inotify_add_watch(fd, NETNS_RUN_DIR,
+			      IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR) <
+	    0) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+void netns_watch_drain(int fd)
+{
+	char buf[4096] __attribute__((aligned(8)));
+
+	while (read(fd, buf, sizeof(buf)) > 0)
+		;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "netdev/privs.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+
+/* Keep @n capabilities of those we have, and no others, ever. */
+static int keep_caps(const unsigned int *caps, unsigned int n)
+{
+	bool have[8] = { false }, bounds;
+
+	if (capng_get_caps_process())
+		return -EIO;
+	if (capng_have_capabilities(CAPNG_SELECT_CAPS) == CAPNG_NONE)
+		return 0;
+	for (unsigned int i = 0; i < n; i++)
+		have[i] = capng_have_capability(CAPNG_PERMITTED, caps[i]);
+	/* The bounding set can be lowered only with CAP_SETPCAP; no_new_privs sees to the rest. */
+	bounds = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP);
+	capng_clear(CAPNG_SELECT_BOTH);
+	for (unsigned int i = 0; i < n; i++) {
+		if (have[i])
+			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, caps[i]);
+	}
+	return capng_apply(bounds ? CAPNG_SELECT_BOTH : CAPNG_SELECT_CAPS) ? -EPERM : 0;
+}
+
+int privs_drop_caps(uint32_t flags)
+{
+	static const unsigned int raw[] = { CAP_NET_RAW };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	return keep_caps(raw, flags & PRIVS_NET_RAW ? 1 : 0);
+}
+
+int privs_helper_caps(void)
+{
+	static const unsigned int caps[] = {
+		CAP_NET_ADMIN, CAP_SYS_ADMIN, /* setns, unshare, mount */
+		CAP_SYS_PTRACE, /* /proc/N/ns/net of others */
+	};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	return keep_caps(caps, sizeof(caps) / sizeof(caps[0]));
+}

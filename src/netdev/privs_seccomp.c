@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "netdev/privs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_tun.h>
+#include <linux/sockios.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+/*
+ * The lists are by purpose. A call that some architecture lacks is skipped there by
+ * libseccomp; those whose arguments are looked at come further below.
+ */
+
+static const int io_calls[] = {
+	SCMP_SYS(read),
+	SCMP_SYS(readv),
+	SCMP_SYS(pread64),
+	SCMP_SYS(preadv),
+	SCMP_SYS(preadv2),
+	SCMP_SYS(write),
+	SCMP_SYS(writev),
+	SCMP_SYS(pwrite64),
+	SCMP_SYS(pwritev),
+	SCMP_SYS(pwritev2),
+	SCMP_SYS(close),
+	SCMP_SYS(close_range),
+	SCMP_SYS(lseek),
+	SCMP_SYS(_llseek),
+	SCMP_SYS(dup),
+	SCMP_SYS(dup2),
+	SCMP_SYS(dup3),
+	SCMP_SYS(pipe),
+	SCMP_SYS(pipe2),
+	SCMP_SYS(fcntl),
+	SCMP_SYS(fcntl64),
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+	SCMP_SYS(select),
+	SCMP_SYS(_newselect),
+	SCMP_SYS(pselect6),
+	SCMP_SYS(epoll_create1),
+	SCMP_SYS(epoll_ctl),
+	SCMP_SYS(epoll_wait),
+	SCMP_SYS(epoll_pwait),
+	SCMP_SYS(epoll_pwait2),
+	SCMP_SYS(eventfd2),
+	SCMP_SYS(timerfd_create),
+	SCMP_SYS(timerfd_settime),
+	SCMP_SYS(timerfd_gettime),
+	SCMP_SYS(signalfd4),
+	SCMP_SYS(inotify_init1),
+	SCMP_SYS(inotify_add_watch),
+	SCMP_SYS(inotify_rm_watch),
+};
+
+static const int socket_calls[] = {
+	SCMP_SYS(sendmsg),    SCMP_SYS(sendmmsg),    SCMP_SYS(sendto),	    SCMP_SYS(send),
+	SCMP_SYS(recvmsg),    SCMP_SYS(recvmmsg),    SCMP_SYS(recvfrom),    SCMP_SYS(recv),
+	SCMP_SYS(accept),     SCMP_SYS(accept4),     SCMP_SYS(bind),	    SCMP_SYS(listen),
+	SCMP_SYS(connect),    SCMP_SYS(shutdown),    SCMP_SYS(socketpair),  SCMP_SYS(getsockopt),
+	SCMP_SYS(setsockopt), SCMP_SYS(getsockname), SCMP_SYS(getpeername),
+};
+
+static const int file_calls[] = {
+	SCMP_SYS(fstat),
+	SCMP_SYS(fstat64),
+	SCMP_SYS(newfstatat),
+	SCMP_SYS(fstatat64),
+	SCMP_SYS(stat),
+	SCMP_SYS(stat64),
+	SCMP_SYS(lstat),
+	SCMP_SYS(lstat64),
+	SCMP_SYS(statx),
+	SCMP_SYS(statfs),
+	SCMP_SYS(fstatfs),
+	SCMP_SYS(access),
+	SCMP_SYS(faccessat),
+	SCMP_SYS(faccessat2),
+	SCMP_SYS(readlink),
+	SCMP_SYS(readlinkat),
+	SCMP_SYS(getdents64),
+	SCMP_SYS(getcwd),
+	SCMP_SYS(flock),
+	SCMP_SYS(fsync),
+	SCMP_SYS(fdatasync),
+	SCMP_SYS(ftruncate),
+	SCMP_SYS(umask),
+	/* the control socket, when it is no longer wanted */
+	SCMP_SYS(unlink),
+	SCMP_SYS(unlinkat),
+};
+
+static const int process_calls[] = {
+	SCMP_SYS(mmap),
+	SCMP_SYS(mmap2),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mprotect),
+	SCMP_SYS(mremap),
+	SCMP_SYS(madvise),
+	SCMP_SYS(brk),
+	SCMP_SYS(futex),
+	SCMP_SYS(futex_time64),
+	SCMP_SYS(set_robust_list),
+	SCMP_SYS(rseq),
+	SCMP_SYS(membarrier),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(clock_gettime64),
+	SCMP_SYS(clock_getres),
+	SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(nanosleep),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(time),
+	SCMP_SYS(getpid),
+	SCMP_SYS(getppid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(getuid),
+	SCMP_SYS(geteuid),
+	SCMP_SYS(getgid),
+	SCMP_SYS(getegid),
+	SCMP_SYS(getpgrp),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(sched_setaffinity),
+	SCMP_SYS(getcpu),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sigreturn),
+	SCMP_SYS(rt_sigtimedwait),
+	SCMP_SYS(rt_sigpending),
+	SCMP_SYS(rt_sigsuspend),
+	SCMP_SYS(sigaltstack),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(tgkill),
+	SCMP_SYS(wait4),
+	SCMP_SYS(waitid),
+	SCMP_SYS(kill),
+	SCMP_SYS(pidfd_open),
+	SCMP_SYS(pidfd_send_signal),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(uname),
+	SCMP_SYS(sysinfo),
+	SCMP_SYS(getrusage),
+	SCMP_SYS(getrlimit),
+	SCMP_SYS(prlimit64),
+};
+
+/* PRIVS_FILES, beside opening for writing. */
+static const int write_calls[] = {
+	SCMP_SYS(rename),  SCMP_SYS(renameat), SCMP_SYS(renameat2), SCMP_SYS(mkdir),
+	SCMP_SYS(mkdirat), SCMP_SYS(fchmod),   SCMP_SYS(chmod),	    SCMP_SYS(fallocate),
+};
+
+static const int exec_calls[] = {
+	SCMP_SYS(fork),	   SCMP_SYS(vfork),  SCMP_SYS(execve), SCMP_SYS(execveat),
+	SCMP_SYS(setpgid), SCMP_SYS(setsid), SCMP_SYS(chdir),
+};
+
+static const int verbs_calls[] = {
+	SCMP_SYS(mlock),
+	SCMP_SYS(mlock2),
+	SCMP_SYS(munlock),
+	SCMP_SYS(ioctl),
+};
+
+#define ALLOW(ctx, list) allow(ctx, list, sizeof(list) / sizeof((list)[0]))
+
+static int allow(scmp_filter_ctx ctx, const int *calls, size_t n)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < n; i++)
+		err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, calls[i], 0);
+	return err;
+}
+
+/* A call only with (argument & mask) == value. */
+static int allow_if(scmp_filter_ctx ctx, int call, unsigned int arg, uint64_t mask, uint64_t value)
+{
+	return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, call, 1,
+				SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, mask, value));
+}
+
+static int allow_open(scmp_filter_ctx ctx, uint32_t flags)
+{
+	uint64_t mask = O_ACCMODE | O_CREAT | O_TRUNC;
+	int err;
+
+	if (flags & (PRIVS_FILES | PRIVS_VERBS))
+		mask = 0;
+	err = allow_if(ctx, SCMP_SYS(open), 1, mask, O_RDONLY);
+	return err ? err : allow_if(ctx, SCMP_SYS(openat), 2, mask, O_RDONLY);
+}
+
+static int allow_sockets(scmp_filter_ctx ctx, uint32_t flags)
+{
+	int err = allow_if(ctx, SCMP_SYS(socket), 0, UINT32_MAX, AF_UNIX);
+
+	if (!err && (flags & PRIVS_INET))
+		err = allow_if(ctx, SCMP_SYS(socket), 0, UINT32_MAX, AF_INET);
+	if (!err && (flags & PRIVS_INET))
+		err = allow_if(ctx, SCMP_SYS(socket), 0, UINT32_MAX, AF_INET6);
+	if (!err && (flags & PRIVS_VERBS)) /* libibverbs asks NETLINK_RDMA for devices */
+		err = allow_if(ctx, SCMP_SYS(socket), 0, UINT32_MAX, AF_NETLINK);
+	return err;
+}
+
+/* What is asked of TAPs, sockets and terminals. */
+static int allow_ioctls(scmp_filter_ctx ctx)
+{
+	static const unsigned int requests[] = {
+		TUNSETOFFLOAD, TUNSETCARRIER, TUNGETIFF, TUNGETVNETHDRSZ, SIOCSIFHWADDR,
+		FIONREAD,      FIONBIO,	      TCGETS,	 TIOCGWINSZ,
+	};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(requests) / sizeof(requests[0]); i++)
+		err = allow_if(ctx, SCMP_SYS(ioctl), 1, UINT32_MAX, requests[i]);
+	return err;
+}
+
+#define CLONE_NEWANY                                                                   \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
+	 CLONE_NEWPID | CLONE_NEWNET)
+
+/* Threads, or with PRIVS_EXEC processes too; never namespaces. */
+static int allow_clone(scmp_filter_ctx ctx, uint32_t flags)
+{
+	uint64_t thread = flags & PRIVS_EXEC ? 0 : CLONE_THREAD;
+	int err = allow_if(ctx, SCMP_SYS(prctl), 0, UINT32_MAX, PR_SET_NAME);
+
+	if (!err)
+		err = allow_if(ctx, SCMP_SYS(clone), 0, CLONE_NEWANY | thread, thread);
+	/* Its flags lie in memory, out of a filter's sight: the C library falls back to clone(). */
+	if (!err)
+		err = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	return err;
+}
+
+static int add_rules(scmp_filter_ctx ctx, uint32_t flags)
+{
+	int err = ALLOW(ctx, io_calls);
+
+	if (!err)
+		err = ALLOW(ctx, socket_calls);
+	if (!err)
+		err = ALLOW(ctx, file_calls);
+	if (!err)
+		err = ALLOW(ctx, process_calls);
+	if (!err && (flags & PRIVS_FILES))
+		err = ALLOW(ctx, write_calls);
+	if (!err && (flags & PRIVS_EXEC))
+		err = ALLOW(ctx, exec_calls);
+	if (!err && (flags & PRIVS_VERBS))
+		err = ALLOW(ctx, verbs_calls);
+	if (!err)
+		err = allow_open(ctx, flags);
+	if (!err)
+		err = allow_sockets(ctx, flags);
+	if (!err && !(flags & PRIVS_VERBS))
+		err = allow_ioctls(ctx);
+	return err ? err : allow_clone(ctx, flags);
+}
+
+int privs_seccomp(uint32_t flags)
+{
+	uint32_t action = SCMP_ACT_ERRNO(EPERM);
+	scmp_filter_ctx ctx;
+	int err;
+
+	if (flags & PRIVS_LOG)
+		action = SCMP_ACT_LOG;
+	else if (flags & PRIVS_KILL)
+		action = SCMP_ACT_KILL_PROCESS;
+	ctx = seccomp_init(action);
+	if (!ctx)
+		return -ENOMEM;
+	err = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_TSYNC, 1);
+	if (!err)
+		err = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a tree, not a list */
+	if (!err)
+		err = add_rules(ctx, flags);
+	if (!err)
+		err = seccomp_load(ctx);
+	seccomp_release(ctx);
+	return err == -EINVAL || err == -ENOSYS ? -EOPNOTSUPP : err;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "netdev/vnet.h"
+
+#include <errno.h>
+#include <net/ethernet.h>
+#include <string.h>
+
+/* Linux 6.2; older headers do not have it. */
+#ifndef VIRTIO_NET_HDR_GSO_UDP_L4
+#define VIRTIO_NET_HDR_GSO_UDP_L4 5
+#endif
+
+#define VLAN_TAG_LEN 4
+#define VLAN_TAGS 2
+
+/* EtherType behind up to two VLAN tags; 0 if the frame is too short. */
+static uint16_t inner_ethertype(const uint8_t *frame, size_t len)
+{
+	uint16_t type = 0;
+
+	for (size_t off = 2 * ETH_ALEN; off <= 2 * ETH_ALEN + VLAN_TAGS * VLAN_TAG_LEN;
+	     off += VLAN_TAG_LEN) {
+		if (len < off + 2)
+			return 0;
+		type = (uint16_t)(frame[off] << 8 | frame[off + 1]);
+		if (type != ETHERTYPE_VLAN && type != 0x88a8)
+			break;
+	}
+	return type;
+}
+
+static int gso_decode(struct tap_vnet *v, const struct virtio_net_hdr *h, const uint8_t *frame,
+		      size_t len)
+{
+	v->ecn = h->gso_type & VIRTIO_NET_HDR_GSO_ECN;
+	switch (h->gso_type & ~VIRTIO_NET_HDR_GSO_ECN) {
+	case VIRTIO_NET_HDR_GSO_NONE:
+		v->gso = TAP_GSO_NONE;
+		return 0;
+	case VIRTIO_NET_HDR_GSO_TCPV4:
+		v->gso = TAP_GSO_TCP4;
+		break;
+	case VIRTIO_NET_HDR_GSO_TCPV6:
+		v->gso = TAP_GSO_TCP6;
+		break;
+	case VIRTIO_NET_HDR_GSO_UDP_L4:
+		/* One code for both families: the frame tells. */
+		switch (inner_ethertype(frame, len)) {
+		case ETHERTYPE_IP:
+			v->gso = TAP_GSO_UDP4;
+			break;
+		case ETHERTYPE_IPV6:
+			v->gso = TAP_GSO_UDP6;
+			break;
+		default:
+			return -EBADMSG;
+		}
+		break;
+	default:
+		return -EBADMSG;
+	}
+	/* The segments' checksums are made from the partial one. */
+	if (!h->gso_size || !(h->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM))
+		return -EBADMSG;
+	v->gso_size = h->gso_size;
+	return 0;
+}
+
+int vnet_decode(struct tap_vnet *ret, const struct virtio_net_hdr *h, const uint8_t *frame,
+		size_t len)
+{
+	struct tap_vnet v = { 0 };
+	int err;
+
+	if (len < sizeof(struct ether_header))
+		return -EBADMSG;
+	err = gso_decode(&v, h, frame, len);
+	if (err)
+		return err;
+	if (h->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) {
+		if ((size_t)h->csum_start + h->csum_offset + 2 > len ||
+		    h->csum_start < sizeof(struct ether_header))
+			return -EBADMSG;
+		v.needs_csum = true;
+		v.csum_start = h->csum_start;
+		v.csum_offset = h->csum_offset;
+	}
+	v.csum_ok = h->flags & VIRTIO_NET_HDR_F_DATA_VALID;
+	v.hdr_len = h->hdr_len <= len ? h->hdr_len : 0;
+	*ret = v;
+	return 0;
+}
+
+void vnet_encode(struct virtio_net_hdr *ret, const struct tap_vnet *v)
+{
+	static const uint8_t type[] = {
+		[TAP_GSO_NONE] = VIRTIO_NET_HDR_GSO_NONE,
+		[TAP_GSO_TCP4] = VIRTIO_NET_HDR_GSO_TCPV4,
+		[TAP_GSO_TCP6] = VIRTIO_NET_HDR_GSO_TCPV6,
+		[TAP_GSO_UDP4] = VIRTIO_NET_HDR_GSO_UDP_L4,
+		[TAP_GSO_UDP6] = VIRTIO_NET_HDR_GSO_UDP_L4,
+	};
+
+	memset(ret, 0, sizeof(*ret));
+	ret->gso_type = type[v->gso];
+	if (v->gso != TAP_GSO_NONE) {
+		ret->gso_size = v->gso_size;
+		if (v->ecn)
+			ret->gso_type |= VIRTIO_NET_HDR_GSO_ECN;
+	}
+	ret->hdr_len = v->hdr_len;
+	if (v->needs_csum) {
+		ret->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
+		ret->csum_start = v->csum_start;
+		ret->csum_offset = v->csum_offset;
+	} else if (v->csum_ok) {
+		ret->flags = VIRTIO_NET_HDR_F_DATA_VALID;
+	}
+}
