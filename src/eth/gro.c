@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "eth/gro.h"
+
+#include <string.h>
+
+#include "util/be.h"
+#include "wire/inet.h"
+#include "wire/ipoib_hdr.h"
+
+#define ETH_LEN 14
+#define IPV4_LEN 20
+#define IPV6_LEN 40
+#define PROTO_TCP 6
+#define PROTO_UDP 17
+#define TCP_ACK 0x10
+#define TCP_PSH 0x08
+#define IP_DF 0x4000
+#define IP_FRAG 0x3fff /* MF and the offset */
+#define LEN_MAX 65535 /* of an IP packet */
+
+/* A candidate: what parse() found in a packet. */
+struct cand {
+	const uint8_t *h; /* from the Ethernet header on, hlen octets in hdr[] */
+	uint16_t hlen, l4;
+	uint32_t payload;
+	bool ipv6, udp;
+};
+
+void eth_gro_init(struct eth_gro *g, bool tcp, bool udp, eth_emit_fn *emit, void *ctx)
+{
+	*g = (struct eth_gro){ .tcp = tcp, .udp = udp, .emit = emit, .ctx = ctx };
+}
+
+static bool parse_ip(struct cand *c, const struct pkt *p, uint8_t *ret_proto)
+{
+	const uint8_t *ip = c->h + ETH_LEN;
+	uint16_t type = be16_at(c->h + 12);
+
+	c->ipv6 = type == ETH_P_IPV6_;
+	if (c->ipv6) {
+		if (ip[0] >> 4 != 6 || p->len != be16_at(ip + 4) + (uint32_t)(ETH_LEN + IPV6_LEN))
+			return false;
+		*ret_proto = ip[6];
+		c->l4 = ETH_LEN + IPV6_LEN;
+		return true;
+	}
+	if (type != ETH_P_IPV4 || ip[0] != 0x45 || p->len != be16_at(ip + 2) + (uint32_t)ETH_LEN ||
+	    (be16_at(ip + 6) & IP_FRAG) || inet_fold(inet_sum(0, ip, IPV4_LEN)))
+		return false;
+	*ret_proto = ip[9];
+	c->l4 = ETH_LEN + IPV4_LEN;
+	return true;
+}
+
+static bool parse_l4(struct cand *c, struct pkt *p, uint8_t proto)
+{
+	unsigned int l4_len = 8;
+
+	c->udp = proto == PROTO_UDP;
+	if (proto == PROTO_TCP) {
+		c->h = pkt_pull(p, c->l4 + 20u);
+		if (!c->h)
+			return false;
+		l4_len = (unsigned int)(c->h[c->l4 + 12] >> 4) * 4;
+		if (l4_len < 20)
+			return false;
+	} else if (proto != PROTO_UDP) {
+		return false;
+	}
+	c->h = pkt_pull(p, c->l4 + l4_len);
+	if (!c->h || pkt_hdr_len(p) < c->l4 + l4_len)
+		return false;
+	c->hlen = (uint16_t)(c->l4 + l4_len);
+	c->payload = p->len - c->hlen;
+	return true;
+}
+
+static bool parse(struct cand *c, struct pkt *p)
+{
+	uint8_t proto;
+
+	*c = (struct cand){ 0 };
+	if (pkt_hdr_len(p) < ETH_LEN)
+		return false;
+	c->h = pkt_pull(p, ETH_LEN + IPV4_LEN);
+	if (c->h && be16_at(c->h + 12) == ETH_P_IPV6_)
+		c->h = pkt_pull(p, ETH_LEN + IPV6_LEN);
+	return c->h && parse_ip(c, p, &proto) && parse_l4(c, p, proto);
+}
+
+static bool l4_csum_ok(const struct cand *c, const struct pkt *p)
+{
+	const uint8_t *ip = c->h + ETH_LEN;
+	uint32_t l4_len = p->len - c->l4;
+	uint8_t proto = c->udp ? PROTO_UDP : PROTO_TCP;
+	uint64_t sum;
+	bool odd;
+
+	if (p->flags & PKT_CSUM_OK)
+		return true;
+	if (c->udp && !be16_at(c->h + c->l4 + 6))
+		return false; /* none: a super-frame's segments would get one */
+	sum = c->ipv6 ? inet_pseudo6(ip + 8, ip + 24, proto, l4_len)
+		      : inet_pseudo4(ip + 12, ip + 16, proto, l4_len);
+	sum += inet_sum(0, p->hdr + p->head + c->l4, pkt_hdr_len(p) - c->l4);
+	odd = (pkt_hdr_len(p) - c->l4) & 1;
+	for (unsigned int i = 0; i < p->nslices; i++) {
+		uint16_t part =
+			(uint16_t)~inet_fold(inet_sum(0, p->slice[i].data, p->slice[i].len));
+
+		sum += odd ? __builtin_bswap16(part) : part;
+		odd ^= p->slice[i].len & 1;
+	}
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	return inet_fold((uint32_t)sum) == 0;
+}
+
+/* May it start or join a super-frame at all? */
+static bool mergeable(const struct eth_gro *g, const struct cand *c, const struct pkt *p)
+{
+	const uint8_t *l4 = c->h + c->l4;
+
+	if (!c->payload || (p->flags & PKT_CSUM_PARTIAL) || !(c->udp ? g->udp : g->tcp))
+		return false;
+	if (c->udp ? be16_at(l4 + 4) != c->payload + 8 : (l4[13] & ~TCP_PSH) != TCP_ACK)
+		return false;
+	return l4_csum_ok(c, p);
+}
+
+/* Addresses and ports, at the same offsets of @a and @b. */
+static bool same_flow(const struct eth_gro_flow *f, const struct cand *c)
+{
+	const uint8_t *a = pkt_hdr(f->frame.first), *b = c->h;
+
+	return f->ipv6 == c->ipv6 && f->udp == c->udp && f->l4 == c->l4 &&
+	       !memcmp(a + f->l4, b + f->l4, 4) &&
+	       !memcmp(a + (f->ipv6 ? ETH_LEN + 8 : ETH_LEN + 12),
+		       b + (f->ipv6 ? ETH_LEN + 8 : ETH_LEN + 12), f->ipv6 ? 32 : 8);
+}
+
+/* Everything else that must agree: MACs, TOS, TTL, flags; TCP acknowledgement, window, options. */
+static bool same_headers(const struct eth_gro_flow *f, const struct cand *c)
+{
+	const uint8_t *a = pkt_hdr(f->frame.first), *b = c->h;
+	const uint8_t *ia = a + ETH_LEN, *ib = b + ETH_LEN;
+	const uint8_t *ta = a + f->l4, *tb = b + f->l4;
+
+	if (f->hlen != c->hlen || memcmp(a, b, ETH_LEN))
+		return false;
+	if (f->ipv6 ? memcmp(ia, ib, 4) || ia[7] != ib[7]
+		    : ia[1] != ib[1] || memcmp(ia + 6, ib + 6, 3))
+		return false;
+	if (!f->ipv6 && !(be16_at(ib + 6) & IP_DF) && be16_at(ib + 4) != f->ip_id)
+		return false; /* segments get consecutive identifications */
+	if (f->udp)
+		return true;
+	return !memcmp(ta + 8, tb + 8, 5) && !memcmp(ta + 14, tb + 14, 2) &&
+	       !memcmp(ta + 20, tb + 20, (size_t)(f->hlen - f->l4 - 20));
+}
+
+static bool fits(const struct eth_gro_flow *f, const struct cand *c)
+{
+	return f->frame.n < ETH_GRO_SEGS && c->payload <= f->mss &&
+	       f->frame.len + c->payload <= LEN_MAX + ETH_LEN - 20 &&
+	       (f->udp || be32_at(c->h + c->l4 + 4) == f->next_seq);
+}
+
+/* The headers of a super-frame: lengths, IP checksum, the pseudo-header's sum for the rest. */
+static void finish(struct eth_gro_flow *f)
+{
+	struct pkt *p = f->frame.first;
+	uint8_t *ip = pkt_hdr(p) + ETH_LEN, *l4 = pkt_hdr(p) + f->l4;
+	uint32_t l4_len = f->frame.len - f->l4;
+	uint8_t proto = f->udp ? PROTO_UDP : PROTO_TCP;
+	uint32_t pseudo;
+
+	if (f->ipv6) {
+		be16_put(ip + 4, (uint16_t)l4_len);
+		pseudo = inet_pseudo6(ip + 8, ip + 24, proto, l4_len);
+	} else {
+		be16_put(ip + 2, (uint16_t)(f->frame.len - ETH_LEN));
+		be16_put(ip + 10, 0);
+		be16_put(ip + 10, inet_fold(inet_sum(0, ip, IPV4_LEN)));
+		pseudo = inet_pseudo4(ip + 12, ip + 16, proto, l4_len);
+	}
+	if (f->udp)
+		be16_put(l4 + 4, (uint16_t)l4_len);
+	be16_put(l4 + (f->udp ? 6 : 16), (uint16_t)~inet_fold(pseudo));
+	p->gso = f->udp ? PKT_GSO_UDP : f->ipv6 ? PKT_GSO_TCP6 : PKT_GSO_TCP4;
+	p->gso_size = f->mss;
+	p->csum_start = (uint16_t)(f->l4 - ETH_LEN);
+	p->csum_offset = f->udp ? 6 : 16;
+	p->flags = (p->flags & ~(uint32_t)PKT_CSUM_OK) | PKT_CSUM_PARTIAL;
+}
+
+static void emit_flow(struct eth_gro *g, unsigned int i)
+{
+	struct eth_gro_flow *f = &g->flow[i];
+	struct eth_frame frame;
+
+	if (f->frame.n > 1)
+		finish(f);
+	frame = f->frame;
+	*f = g->flow[--g->n];
+	g->emit(g->ctx, &frame);
+}
+
+static void emit_one(struct eth_gro *g, struct pkt *p)
+{
+	struct eth_frame frame = { .first = p, .n = 1, .len = p->len };
+
+	p->next = NULL;
+	g->emit(g->ctx, &frame);
+}
+
+static void join(struct eth_gro *g, unsigned int i, const struct cand *c, struct pkt *p)
+{
+	struct eth_gro_flow *f = &g->flow[i];
+	bool psh = !f->udp && (c->h[c->l4 + 13] & TCP_PSH);
+
+	if (psh)
+		pkt_hdr(f->frame.first)[f->l4 + 13] |= TCP_PSH;
+	pkt_trim_head(p, c->hlen);
+	p->next = NULL;
+	f->last->next = p;
+	f->last = p;
+	f->frame.n++;
+	f->frame.len += c->payload;
+	f->next_seq += c->payload;
+	f->ip_id++;
+	/* A short packet can only be the last, and PSH asks for delivery. */
+	if (c->payload < f->mss || psh)
+		emit_flow(g, i);
+}
+
+static void start(struct eth_gro *g, const struct cand *c, struct pkt *p)
+{
+	struct eth_gro_flow *f;
+
+	if (g->n == ETH_GRO_FLOWS)
+		emit_flow(g, 0);
+	f = &g->flow[g->n++];
+	*f = (struct eth_gro_flow){
+		.frame = { .first = p, .n = 1, .len = p->len },
+		.last = p,
+		.mss = (uint16_t)c->payload,
+		.hlen = c->hlen,
+		.l4 = (uint8_t)c->l4,
+		.ipv6 = c->ipv6,
+		.udp = c->udp,
+		.ip_id = c->ipv6 ? 0 : (uint16_t)(be16_at(c->h + ETH_LEN + 4) + 1),
+	};
+	p->next = NULL;
+	if (!f->udp)
+		f->next_seq = be32_at(c->h + c->l4 + 4) + c->payload;
+	if (!f->udp && (c->h[c->l4 + 13] & TCP_PSH))
+		emit_flow(g, g->n - 1);
+}
+
+void eth_gro_add(struct eth_gro *g, struct pkt *p)
+{
+	struct cand c;
+	bool ok;
+
+	if (!parse(&c, p)) {
+		eth_gro_flush(g); /* rare (ARP, fragments): the simplest way to keep order */
+		emit_one(g, p);
+		return;
+	}
+	ok = mergeable(g, &c, p);
+	for (unsigned int i = 0; i < g->n; i++) {
+		if (!same_flow(&g->flow[i], &c))
+			continue;
+		if (ok && same_headers(&g->flow[i], &c) && fits(&g->flow[i], &c)) {
+			join(g, i, &c, p);
+			return;
+		}
+		emit_flow(g, i);
+		break;
+	}
+	if (ok)
+		start(g, &c, p);
+	else
+		emit_one(g, p);
+}
+
+void eth_gro_flush(struct eth_gro *g)
+{
+	while (g->n)
+		emit_flow(g, 0);
+}
+
+static unsigned int add_part(struct iovec *iov, unsigned int n, const uint8_t *data, size_t len)
+{
+	if (!len)
+		return n;
+	if (n && (const uint8_t *)iov[n - 1].iov_base + iov[n - 1].iov_len == data) {
+		iov[n - 1].iov_len += len;
+		return n;
+	}
+	iov[n].iov_base = (void *)(uintptr_t)data;
+	iov[n].iov_len = len;
+	return n + 1;
+}
+
+unsigned int eth_frame_iov(const struct eth_frame *f, struct iovec iov[ETH_FRAME_PARTS])
+{
+	unsigned int n = 0;
+
+	for (const struct pkt *p = f->first; p; p = p->next) {
+		n = add_part(iov, n, p->hdr + p->head, pkt_hdr_len(p));
+		for (unsigned int i = 0; i < p->nslices; i++)
+			n = add_part(iov, n, p->slice[i].data, p->slice[i].len);
+	}
+	return n;
+}
+
+void eth_frame_free(struct eth_frame *f)
+{
+	struct pkt *p, *next;
+
+	for (p = f->first; p; p = next) {
+		next = p->next;
+		pkt_free(p);
+	}
+	f->first = NULL;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ETH_GRO_H
+#define ETH_GRO_H
+
+/*
+ * DOC: Coalescing
+ *
+ * The inverse of segmentation: within one batch, adjacent packets of a TCP flow, and
+ * datagrams of equal size of a UDP flow, become one super-frame that is written to the
+ * TAP by one system call. Nothing waits for a later batch. Packets of a flow keep their
+ * order; a packet that cannot join closes its flow first.
+ *
+ * Only packets whose checksum is known to be right join: made by this process
+ * (PKT_CSUM_OK), or verified here. The super-frame's checksum is partial, as the
+ * kernel's own stack makes it.
+ */
+
+#include <sys/uio.h>
+
+#include "util/pkt.h"
+
+#define ETH_GRO_FLOWS 8
+#define ETH_GRO_SEGS PKT_BATCH /* packets of one super-frame */
+#define ETH_FRAME_PARTS (3 * PKT_BATCH)
+
+/*
+ * A frame for the TAP: a chain of packets by pkt->next. The first has Ethernet, IP and
+ * L4 headers, and in its descriptor what the virtio-net header says (gso, gso_size, flags,
+ * csum_start from the IP header on); the others only payload.
+ */
+struct eth_frame {
+	struct pkt *first;
+	unsigned int n; /* packets */
+	uint32_t len; /* octets, Ethernet header included */
+};
+
+/* @f is the callee's: it frees the chain by eth_frame_free(). */
+typedef void eth_emit_fn(void *ctx, struct eth_frame *f);
+
+struct eth_gro_flow {
+	struct eth_frame frame;
+	struct pkt *last;
+	uint32_t next_seq;
+	uint16_t mss, hlen, ip_id; /* payload per packet, headers with Ethernet's */
+	uint8_t l4; /* offset of the L4 header */
+	bool ipv6, udp;
+};
+
+struct eth_gro {
+	struct eth_gro_flow flow[ETH_GRO_FLOWS];
+	unsigned int n;
+	bool tcp, udp; /* what the TAP takes */
+	eth_emit_fn *emit;
+	void *ctx;
+};
+
+void eth_gro_init(struct eth_gro *g, bool tcp, bool udp, eth_emit_fn *emit, void *ctx);
+
+/* eth_gro_add() - Take a packet that starts with its Ethernet header (contiguous in hdr[]) */
+void eth_gro_add(struct eth_gro *g, struct pkt *p);
+
+/* eth_gro_flush() - Emit what is held: at the end of each batch */
+void eth_gro_flush(struct eth_gro *g);
+
+/* eth_frame_iov() - The parts of a frame, adjacent ones merged; returns how many, at most ETH_FRAME_PARTS */
+unsigned int eth_frame_iov(const struct eth_frame *f, struct iovec iov[ETH_FRAME_PARTS]);
+void eth_frame_free(struct eth_frame *f);
+
+#endif

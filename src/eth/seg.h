@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ETH_SEG_H
+#define ETH_SEG_H
+
+/*
+ * Segmentation of TCP and UDP super-frames to the link's MTU, and completion of
+ * partial checksums. The segments are slices of the super-frame's buffer: no payload
+ * is copied. RFC 9293 §3.7.1, RFC 768, RFC 3168 §6.1.2 (CWR).
+ */
+
+#include "util/pkt.h"
+
+struct eth_seg {
+	struct pkt *super;
+	uint32_t off, left; /* payload done, payload to go */
+	uint32_t seq; /* TCP: of the next segment */
+	uint16_t ip_id;
+	uint16_t mss;
+	uint16_t l3, l4; /* offsets of the IP and L4 headers */
+	uint16_t hlen; /* octets before the payload */
+	bool ipv6, udp, first;
+};
+
+/**
+ * eth_seg_start() - Begin to segment
+ * @s:		written whole
+ * @super:	a packet with gso, gso_size and csum_start set; hdr[head..) starts @l3 octets
+ *		before the IP header. Borrowed until the last segment was taken
+ * @l3:		octets before the IP header (the IPoIB header), repeated in each segment
+ * @ip_mtu:	octets an IP packet may have
+ *
+ * Return: 0; -EBADMSG the headers are not what gso says; -EMSGSIZE UDP that does not fit,
+ * or headers alone above @ip_mtu
+ */
+int eth_seg_start(struct eth_seg *s, struct pkt *super, unsigned int l3, unsigned int ip_mtu);
+
+/* eth_seg_next() - The next segment, checksums complete (PKT_CSUM_OK); NULL: none left or no memory */
+struct pkt *eth_seg_next(struct eth_seg *s);
+
+static inline bool eth_seg_done(const struct eth_seg *s)
+{
+	return s->left == 0;
+}
+
+/**
+ * eth_csum_complete() - Replace a partial checksum by the whole one
+ * @l3:		octets before the IP header
+ *
+ * No effect without PKT_CSUM_PARTIAL.
+ * Return: 0; -EBADMSG csum_start and csum_offset lie outside the packet
+ */
+int eth_csum_complete(struct pkt *p, unsigned int l3);
+
+#endif
