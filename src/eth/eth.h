@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ETH_ETH_H
+#define ETH_ETH_H
+
+/*
+ * DOC: The Ethernet shape
+ *
+ * A TAP cannot have a 20-octet address, so an IPoIB link is shown to the kernel as an
+ * Ethernet interface (option 2 of the HLD): a MAC is a token for a link-layer address.
+ * A peer's token is 06 and 40 bits of a hash with a fixed key of (QPN, GID, P_Key), the
+ * same in every daemon and after every restart; our own MAC is 02 and such a hash of
+ * (port GUID, P_Key, QPN). ARP, RARP and ND are rewritten both ways, with lengths and
+ * checksums; IGMP and MLD are read on their way out, so that groups are joined before
+ * the report leaves.
+ *
+ *	TAP -> eth_tx()   -> ops->post()	packets to send, segmented, checksums complete
+ *	QP  -> eth_rx()   -> ops->deliver()	frames to write, coalesced
+ *	ipoib_next_action() -> eth_action()	the actions that concern this layer
+ *
+ * Sans I/O. What cannot be carried is dropped under a reason.
+ */
+
+#include "eth/gro.h"
+#include "ipoib/ipoib.h"
+
+struct eth_if;
+
+enum eth_drop {
+	ETH_DROP_NONE,
+	/* from the TAP */
+	ETH_DROP_SHORT, /* shorter than an Ethernet header, or than what its type promises */
+	ETH_DROP_TYPE, /* ethertype that IPoIB does not carry */
+	ETH_DROP_VLAN, /* VLAN tags: a P_Key is the VLAN of InfiniBand */
+	ETH_DROP_BPDU, /* IEEE 802.3 length, spanning tree */
+	ETH_DROP_LLDP,
+	ETH_DROP_SOURCE, /* source MAC that is not the interface's (no station support yet) */
+	ETH_DROP_TOKEN, /* unicast to a MAC that is no token we know */
+	ETH_DROP_MAC_MISMATCH, /* unicast IP in a group MAC, or the other way round (I28) */
+	ETH_DROP_ARP, /* ARP, RARP or ND that cannot be rewritten */
+	ETH_DROP_TOO_BIG, /* above the link's IP MTU and not to be segmented */
+	ETH_DROP_NO_MEM, /* out of packets */
+	ETH_DROP_HELD, /* too many IGMP/MLD reports wait for their joins */
+	/* from the link */
+	ETH_DROP_RX_ARP, /* malformed ARP, RARP or ND */
+	ETH_DROP_RX_NO_SOURCE, /* the sender's token is not known */
+	ETH_DROP_MAX,
+};
+const char *eth_drop_name(enum eth_drop d);
+
+/* One packet for the QP: head at the encapsulation. */
+struct eth_send {
+	struct pkt *pkt;
+	void *ah; /* as ipoib_ah_ready() gave it */
+	uint32_t dest_qpn, qkey;
+};
+
+struct eth_ops {
+	/* Takes all @n (at most PKT_BATCH) packets. */
+	void (*post)(void *ctx, const struct eth_send *v, unsigned int n, ns_t now);
+	/* Takes the frame: write it to the TAP, then eth_frame_free(). */
+	void (*deliver)(void *ctx, struct eth_frame *f);
+	/* A token is void: delete the kernel's neighbour entries that name it. */
+	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
+};
+
+struct eth_if_cfg {
+	struct ipoib_link *link; /* borrowed, as all below; must outlive the interface */
+	struct pkt_pool *pool;
+	struct timers *timers;
+	const struct log_sink *log;
+	uint16_t pkey; /* full form */
+	bool gro_tcp, gro_udp; /* super-frames that the TAP takes */
+};
+
+/* 0 or -ENOMEM */
+int eth_if_create(struct eth_if **ret, const struct eth_if_cfg *cfg, const struct eth_ops *ops,
+		  void *ctx);
+/* Gives neighbours and groups back; before ipoib_link_destroy(). NULL is accepted. */
+void eth_if_destroy(struct eth_if *e);
+
+/* eth_own_mac() - MAC of an interface: 02 + hash(port GUID, P_Key, QPN) */
+void eth_own_mac(uint8_t ret[6], uint64_t port_guid, uint16_t pkey, uint32_t qpn);
+/* eth_token() - Token of a peer, before any collision: 06 + hash(QPN, GID, P_Key) */
+void eth_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey);
+
+/* eth_if_set_addr() - What goes into ARP and ND as our own: the MAC of the TAP and the address of the QP */
+void eth_if_set_addr(struct eth_if *e, const uint8_t mac[6], const struct ipoib_lladdr *own);
+
+/* eth_tx() - Frames read from the TAP; takes them. Super-frames say so in gso, gso_size, csum_start,
+ * csum_offset (from the IP header on) and PKT_CSUM_PARTIAL. @n at most PKT_BATCH */
+void eth_tx(struct eth_if *e, struct pkt **v, unsigned int n, ns_t now);
+
+/* eth_rx() - Packets polled from the QP (inputs of ipoib_rx() filled in); takes them */
+void eth_rx(struct eth_if *e, struct ipoib_rx *v, unsigned int n, ns_t now);
+
+/* eth_action() - True if the action was this layer's: NEIGH_GONE, MCAST_READY, SEND; false: the owner's */
+bool eth_action(struct eth_if *e, const struct ipoib_action *act, ns_t now);
+
+/* eth_if_set_up() - The TAP was set up or down; down leaves all groups (I31) */
+void eth_if_set_up(struct eth_if *e, bool up, ns_t now);
+
+/*
+ * eth_groups_sync() - What the kernel itself has joined (/proc/net/igmp, igmp6): groups that snooping
+ * missed are joined, those it no longer has are left (unless a station behind a bridge reported
+ * them). 224.0.0.1 and ff02::1 are always joined (I30). v4: 4 octets each, v6: 16
+ */
+void eth_groups_sync(struct eth_if *e, const uint8_t (*v4)[4], unsigned int n4,
+		     const uint8_t (*v6)[16], unsigned int n6, ns_t now);
+
+struct eth_stats {
+	uint64_t tx_frames, tx_segments; /* from the TAP; packets made of super-frames */
+	uint64_t rx_packets, rx_frames; /* from the link; frames written after coalescing */
+	uint64_t arp_tx, arp_rx, nd_tx, nd_rx; /* rewritten */
+	uint64_t igmp, mld; /* reports and leaves snooped */
+	uint64_t token_collisions;
+	uint64_t drops[ETH_DROP_MAX];
+};
+const struct eth_stats *eth_if_stats(const struct eth_if *e);
+
+#endif
