@@ -34,7 +34,7 @@
 #define SAC_TRY_MS 250 /* first answer is awaited this long ... */
 #define SAC_RETRIES 5 /* ... and the request repeated so often */
 #define SAC_BACKOFF_MIN NS_SEC(1) /* after a failure, doubled up to ... */
-#define SAC_BACKOFF_MAX NS_SEC(16)
+#define SAC_BACKOFF_MAX NS_SEC(16) /* ... and up to a quarter more, so that ports spread */
 #define SAC_PATH_TTL NS_SEC(300) /* a cached path is asked for again after */
 #define SAC_SHARED_REJOIN NS_SEC(60) /* see struct sac_cfg */
 

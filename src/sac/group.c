@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sac/op.h"
+#include "wire/print.h"
+
+/*
+ * A group is the union of its references: `want` is computed from them, `have` is what the SA
+ * granted, and group_step() sends the one request that brings them closer. It is called after
+ * everything that changes one of the two.
+ */
+
+/* MGID, PortGID, P_Key, JoinState: 0x10083; what Linux joins the broadcast group with. */
+#define MCM_COMP_JOIN (MCM_COMP_MGID | MCM_COMP_PORT_GID | MCM_COMP_PKEY | MCM_COMP_JOIN_STATE)
+/* 0x173f7: all that a group to be made needs */
+#define MCM_COMP_CREATE                                                                      \
+	(MCM_COMP_JOIN | MCM_COMP_QKEY | MCM_COMP_MTU_SEL | MCM_COMP_MTU | MCM_COMP_TCLASS | \
+	 MCM_COMP_RATE_SEL | MCM_COMP_RATE | MCM_COMP_SL | MCM_COMP_FLOW_LABEL |             \
+	 MCM_COMP_HOP_LIMIT)
+#define MCM_COMP_LEAVE (MCM_COMP_MGID | MCM_COMP_PORT_GID | MCM_COMP_JOIN_STATE)
+#define MCM_JOIN_ALL \
+	(MCM_JOIN_FULL | MCM_JOIN_NON | MCM_JOIN_SEND_ONLY_NON | MCM_JOIN_SEND_ONLY_FULL)
+
+struct sac_group {
+	struct hnode node;
+	struct list all;
+	struct list refs;
+	struct list calling; /* references not yet called in this round */
+	bool pinned; /* in group_call() */
+	struct sac *sac;
+	ib_gid mgid;
+	uint8_t have;
+	uint8_t asked; /* bits of the request in op */
+	bool leaving; /* it is a Delete */
+	struct sac_op op;
+	struct timer timer; /* back-off, and calls that are due */
+	int status;
+	unsigned int failures;
+	ns_t retry_at;
+	struct ib_mcmember_rec rec;
+};
+
+static void group_step(struct sac_group *g, ns_t now);
+
+static uint64_t mgid_hash(const ib_gid *mgid)
+{
+	static const struct hash_key hk = { 0x7361632067726f75ull, 1 };
+
+	return hash_siphash(&hk, mgid->raw, sizeof(mgid->raw));
+}
+
+static struct sac_group *group_find(const struct sac *s, const ib_gid *mgid)
+{
+	struct hnode *n;
+
+	for (n = htab_first(&s->group_tab, mgid_hash(mgid)); n; n = htab_next(n)) {
+		struct sac_group *g = container_of(n, struct sac_group, node);
+
+		if (ib_gid_equal(&g->mgid, mgid))
+			return g;
+	}
+	return NULL;
+}
+
+static void group_timer(struct timer *t, ns_t now);
+
+static struct sac_group *group_new(struct sac *s, const ib_gid *mgid)
+{
+	struct sac_group *g;
+
+	if (s->ngroups >= SAC_MAX_GROUPS)
+		return NULL;
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		return NULL;
+	if (htab_add(&s->group_tab, &g->node, mgid_hash(mgid))) {
+		free(g);
+		return NULL;
+	}
+	g->sac = s;
+	g->mgid = *mgid;
+	list_init(&g->refs);
+	list_init(&g->calling);
+	list_add_tail(&s->groups, &g->all);
+	timer_init(&g->timer, group_timer);
+	s->ngroups++;
+	return g;
+}
+
+static void group_free(struct sac_group *g)
+{
+	struct sac *s = g->sac;
+
+	sac_op_cancel(&g->op);
+	timer_cancel(s->timers, &g->timer);
+	htab_del(&s->group_tab, &g->node);
+	list_del(&g->all);
+	s->ngroups--;
+	free(g);
+}
+
+static uint8_t refs_want(const struct list *refs)
+{
+	const struct sac_group_ref *r;
+	uint8_t want = 0;
+
+	list_for_each (r, refs, node)
+		want |= r->join.rec.join_state;
+	return want;
+}
+
+static uint8_t group_want(const struct sac_group *g)
+{
+	return refs_want(&g->refs) | refs_want(&g->calling);
+}
+
+static bool ref_granted(const struct sac_group *g, const struct sac_group_ref *r)
+{
+	return !(r->join.rec.join_state & ~g->have);
+}
+
+/* One round of calls: to those just granted, or (@status) to those still waiting. */
+static void group_call(struct sac_group *g, int status, ns_t now)
+{
+	const struct ib_mcmember_rec rec = g->rec;
+
+	if (g->pinned)
+		return;
+	g->pinned = true;
+	while (!list_empty(&g->refs)) {
+		struct list *n = g->refs.next;
+
+		list_del(n);
+		list_add_tail(&g->calling, n);
+	}
+	while (!list_empty(&g->calling)) {
+		struct sac_group_ref *r = list_first(&g->calling, struct sac_group_ref, node);
+		bool granted = ref_granted(g, r);
+
+		list_del(&r->node);
+		list_add_tail(&g->refs, &r->node);
+		if (granted && !r->told) {
+			r->told = true;
+			r->done(r, 0, &rec, now);
+		} else if (!granted && status && (r->join.rec.join_state & g->asked)) {
+			r->done(r, status, NULL, now);
+		}
+	}
+	g->pinned = false;
+}
+
+static bool group_has_calls(const struct sac_group *g)
+{
+	const struct sac_group_ref *r;
+
+	list_for_each (r, &g->refs, node) {
+		if (ref_granted(g, r) && !r->told)
+			return true;
+	}
+	return false;
+}
+
+static void group_timer(struct timer *t, ns_t now)
+{
+	struct sac_group *g = container_of(t, struct sac_group, timer);
+
+	group_call(g, 0, now);
+	group_step(g, now);
+}
+
+/* The reference whose parameters go into a join of @bits: one that can make the group if any can. */
+static const struct sac_join *group_template(const struct sac_group *g, uint8_t bits)
+{
+	const struct sac_group_ref *r, *best = NULL;
+
+	list_for_each (r, &g->refs, node) {
+		if (!(r->join.rec.join_state & bits))
+			continue;
+		if (!best || (r->join.create && !best->join.create))
+			best = r;
+	}
+	return best ? &best->join : NULL;
+}
+
+static void join_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
+{
+	struct sac_group *g = container_of(op, struct sac_group, op);
+	const struct sac_join *j = group_template(g, g->asked);
+	struct ib_mcmember_rec rec = { .pkey = IB_PKEY_DEFAULT };
+
+	if (j)
+		rec = j->rec;
+	rec.mgid = g->mgid;
+	rec.port_gid = g->sac->port.gid;
+	rec.join_state = g->asked;
+	rec.mtu_sel = rec.rate_sel = SA_SEL_EXACT;
+	sac_op_headers(op, mad, MAD_METHOD_SET, SA_ATTR_MCMEMBER_RECORD,
+		       j && j->create ? MCM_COMP_CREATE : MCM_COMP_JOIN);
+	ib_mcmember_rec_encode(mad + SA_DATA_OFF, &rec);
+}
+
+/* The answer must be about this group and name a multicast LID, or packets would go astray. */
+static int join_answer(const struct sac_group *g, const struct sa_mad *resp,
+		       struct ib_mcmember_rec *ret)
+{
+	int err = ib_mcmember_rec_decode(ret, resp->data, resp->data_len);
+
+	if (err)
+		return err;
+	if (!ib_gid_equal(&ret->mgid, &g->mgid) || !ib_lid_is_mcast(ret->mlid))
+		return -EBADMSG;
+	return 0;
+}
+
+static void group_failed(struct sac_group *g, const char *what, int status, ns_t now)
+{
+	char gid[PRINT_GID_LEN], text[SAC_STATUS_LEN];
+
+	/* RFC 4391 §12: failures of multicast operations are logged; once while they stay the same */
+	sac_log(g->sac, status == g->status ? LOG_LVL_DEBUG : LOG_LVL_WARN,
+		"sa: %s of %s, JoinState 0x%x: %s", what, print_gid(gid, sizeof(gid), &g->mgid),
+		g->asked, sac_status_print(text, sizeof(text), status));
+	g->status = status;
+}
+
+static void join_done(struct sac_op *op, int status, const struct sa_mad *resp, ns_t now)
+{
+	struct sac_group *g = container_of(op, struct sac_group, op);
+	struct ib_mcmember_rec rec;
+
+	if (!status)
+		status = join_answer(g, resp, &rec);
+	if (status) {
+		group_failed(g, "join", status, now);
+		g->failures++;
+		g->retry_at = now + sac_backoff(g->sac, g->failures);
+	} else {
+		g->rec = rec;
+		g->have |= g->asked;
+		g->status = 0;
+		g->failures = 0;
+		g->retry_at = 0;
+	}
+	group_call(g, status, now);
+	group_step(g, now);
+}
+
+static void leave_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
+{
+	struct sac_group *g = container_of(op, struct sac_group, op);
+	struct ib_mcmember_rec rec = {
+		.mgid = g->mgid,
+		.port_gid = g->sac->port.gid,
+		.join_state = g->asked,
+	};
+
+	sac_op_headers(op, mad, MAD_METHOD_DELETE, SA_ATTR_MCMEMBER_RECORD, MCM_COMP_LEAVE);
+	ib_mcmember_rec_encode(mad + SA_DATA_OFF, &rec);
+}
+
+static void leave_done(struct sac_op *op, int status, const struct sa_mad *resp, ns_t now)
+{
+	struct sac_group *g = container_of(op, struct sac_group, op);
+
+	/* The SA refuses a Delete it has carried out before: our retry, its answer lost. */
+	if (status && status != SA_STATUS_REQ_INVALID)
+		group_failed(g, "leave", status, now);
+	/* After a time-out too: what the SA remembers costs nobody anything. */
+	g->have &= (uint8_t)~g->asked;
+	group_call(g, 0, now);
+	group_step(g, now);
+}
+
+static void group_submit(struct sac_group *g, bool leaving, uint8_t bits, ns_t now)
+{
+	struct sac *s = g->sac;
+
+	g->leaving = leaving;
+	g->asked = bits;
+	g->op.fill = leaving ? leave_fill : join_fill;
+	g->op.done = leaving ? leave_done : join_done;
+	if (leaving)
+		s->stats.leaves++;
+	else
+		s->stats.joins++;
+	sac_op_submit(s, &g->op, true, now);
+}
+
+/* Frees the group if nothing is left to do for it. */
+static void group_step(struct sac_group *g, ns_t now)
+{
+	struct sac *s = g->sac;
+	uint8_t want = group_want(g);
+	bool due = group_has_calls(g);
+
+	if (g->pinned)
+		return;
+	if (g->op.active) {
+		timer_arm(s->timers, &g->timer, due ? now : NS_NEVER);
+		return;
+	}
+	if (s->shared || !sac_usable(s))
+		g->have &= want; /* no Delete: another user of the port may need the membership */
+	if (!want && !g->have) {
+		group_free(g);
+		return;
+	}
+	if (!sac_usable(s)) {
+		timer_cancel(s->timers, &g->timer);
+		return;
+	}
+	if ((want & ~g->have) && now >= g->retry_at)
+		group_submit(g, false, want & (uint8_t)~g->have, now);
+	else if (g->have & ~want)
+		group_submit(g, true, g->have & (uint8_t)~want, now);
+	else if ((want & ~g->have) && !due)
+		timer_arm(s->timers, &g->timer, g->retry_at);
+	if (due)
+		timer_arm(s->timers, &g->timer, now);
+}
+
+static bool join_valid(const struct sac_group_ref *r, const struct sac_join *j)
+{
+	if (!ib_gid_is_mcast(&j->rec.mgid))
+		return false;
+	if (!j->rec.join_state || (j->rec.join_state & ~MCM_JOIN_ALL))
+		return false;
+	return !r->group || ib_gid_equal(&r->group->mgid, &j->rec.mgid);
+}
+
+/* A queued request may still change; one that is on the wire must be awaited. */
+static void group_unqueue(struct sac_group *g)
+{
+	if (g->op.active && !sac_op_is_open(&g->op))
+		sac_op_cancel(&g->op);
+}
+
+int sac_group_join(struct sac *s, struct sac_group_ref *r, const struct sac_join *j, ns_t now)
+{
+	struct sac_group *g = r->group;
+
+	if (!join_valid(r, j))
+		return -EINVAL;
+	if (!g)
+		g = group_find(s, &j->rec.mgid);
+	if (!g)
+		g = group_new(s, &j->rec.mgid);
+	if (!g)
+		return -ENOBUFS;
+	if (!r->group) {
+		r->group = g;
+		list_add_tail(&g->refs, &r->node);
+	}
+	r->join = *j;
+	r->told = false;
+	if (!ref_granted(g, r)) {
+		g->retry_at = 0;
+		g->failures = 0;
+	}
+	group_unqueue(g);
+	group_step(g, now);
+	return 0;
+}
+
+void sac_group_leave(struct sac *s, struct sac_group_ref *r, ns_t now)
+{
+	struct sac_group *g = r->group;
+
+	if (!g)
+		return;
+	r->group = NULL;
+	list_del(&r->node);
+	group_unqueue(g);
+	group_step(g, now);
+}
+
+void sac_groups_restart(struct sac *s, ns_t now)
+{
+	struct sac_group *g, *tmp;
+
+	list_for_each_safe (g, tmp, &s->groups, all) {
+		struct sac_group_ref *r;
+
+		sac_op_cancel(&g->op);
+		g->have = 0;
+		g->failures = 0;
+		g->retry_at = 0;
+		list_for_each (r, &g->refs, node)
+			r->told = false;
+		group_step(g, now);
+	}
+}
+
+void sac_groups_deleted(struct sac *s, const ib_gid *mgid)
+{
+	struct sac_group *g = group_find(s, mgid);
+	struct sac_group_ref *r;
+
+	if (!g)
+		return;
+	g->have = 0;
+	list_for_each (r, &g->refs, node)
+		r->told = false;
+}
+
+void sac_groups_resume(struct sac *s, const ib_gid *mgid, ns_t now)
+{
+	struct sac_group *g = group_find(s, mgid);
+
+	if (g)
+		group_step(g, now);
+}
+
+/* Beside the kernel's driver: its leave, or an SA that forgot, would go unnoticed. */
+static void groups_rejoin(struct timer *t, ns_t now)
+{
+	struct sac *s = container_of(t, struct sac, rejoin);
+
+	timer_arm(s->timers, t, now + SAC_SHARED_REJOIN);
+	if (sac_usable(s))
+		sac_groups_restart(s, now);
+}
+
+void sac_groups_init(struct sac *s)
+{
+	list_init(&s->groups);
+	list_init(&s->asks);
+	timer_init(&s->rejoin, groups_rejoin);
+	if (s->shared)
+		timer_arm(s->timers, &s->rejoin, SAC_SHARED_REJOIN);
+}
+
+void sac_groups_fini(struct sac *s)
+{
+	struct sac_group *g, *tmp;
+
+	list_for_each_safe (g, tmp, &s->groups, all) {
+		while (!list_empty(&g->refs)) {
+			list_first(&g->refs, struct sac_group_ref, node)->group = NULL;
+			list_del(g->refs.next);
+		}
+		group_free(g);
+	}
+	timer_cancel(s->timers, &s->rejoin);
+	htab_fini(&s->group_tab);
+}
+
+void sac_group_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_group_info *i),
+		    void *ctx)
+{
+	const struct sac_group *g;
+
+	list_for_each (g, &s->groups, all) {
+		struct sac_group_info i = {
+			.mgid = g->mgid,
+			.want = group_want(g),
+			.have = g->have,
+			.status = g->status,
+			.failures = g->failures,
+			.retry_at = g->failures ? g->retry_at : NS_NEVER,
+			.rec = g->rec,
+		};
+		const struct list *n;
+
+		for (n = g->refs.next; n != &g->refs; n = n->next)
+			i.refs++;
+		fn(ctx, &i);
+	}
+}
