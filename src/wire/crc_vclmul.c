@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "wire/crc_kern.h"
 
-#if defined(__x86_64__)
+#if defined(__VPCLMULQDQ__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 
 #include "wire/crc_x86.h"
 
