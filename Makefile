@@ -74,16 +74,23 @@ $(O)/obj/%.o: src/%.c
 	@echo "  CC      $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# --- tests: tests/unit/test_FOLDER_thing.c and tests/sim/test_FOLDER_thing.c link what FOLDER may use
+# --- tests: tests/unit/test_FOLDER_thing.c and tests/sim/test_FOLDER_thing.c link what FOLDER may use, and
+# tests/unit/FOLDER_*.c, which they share
 test_folder = $(word 2,$(subst _, ,$(basename $(notdir $(1)))))
 unit_srcs := $(sort $(wildcard tests/unit/test_*.c) $(wildcard tests/sim/test_*.c))
 unit_bins := $(patsubst tests/%.c,$(O)/%,$(unit_srcs))
 
+test_shared = $(patsubst tests/%.c,$(O)/testobj/%.o,$(wildcard tests/unit/$(test_folder)_*.c))
+$(O)/testobj/%.o: tests/%.c
+	@mkdir -p $(@D)
+	@echo "  CC      $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
 define test_rule
-$(O)/$(basename $(patsubst tests/%,%,$(1))): $(1) $(call libs_of,$(call test_folder,$(1)))
+$(O)/$(basename $(patsubst tests/%,%,$(1))): $(1) $(call test_shared,$(1)) $(call libs_of,$(call test_folder,$(1)))
 	@mkdir -p $$(@D)
 	@echo "  TEST    $$<"
-	$$(Q)$$(CC) $$(ALL_CFLAGS) -MMD -MP -MF $$@.d -MT $$@ -o $$@ $$< -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(TEST_LIBS)
+	$$(Q)$$(CC) $$(ALL_CFLAGS) -MMD -MP -MF $$@.d -MT $$@ -o $$@ $$< $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(TEST_LIBS)
 endef
 $(foreach t,$(unit_srcs),$(eval $(call test_rule,$(t))))
 
