@@ -168,6 +168,22 @@ int tap_read(struct tap *t, struct tap_rx *rx, struct tap_frame *ret);
 int tap_read_batch(struct tap *t, struct tap_rx *rx, struct tap_frame *ret, unsigned int max);
 
 /**
+ * tap_vnet_to_pkt() - Note in a packet's descriptor what came beside a frame
+ * @p:		its first octet is the Ethernet header's
+ *
+ * Sets gso, gso_size, csum_start (from the IP header on), csum_offset, PKT_CSUM_PARTIAL and
+ * PKT_CSUM_OK, and changes no octet.
+ * Return: 0; -EBADMSG the checksum does not lie behind an Ethernet header without VLAN tags
+ */
+int tap_vnet_to_pkt(struct pkt *p, const struct tap_vnet *v);
+
+/**
+ * tap_vnet_from_pkt() - The inverse, for a frame whose first part is @p
+ * @p:		Ethernet, IP and L4 headers in hdr[]
+ */
+void tap_vnet_from_pkt(struct tap_vnet *ret, const struct pkt *p);
+
+/**
  * struct tap_out - A frame under construction, of parts that are borrowed
  *
  * Parts must stay unchanged until tap_out_write(). Adjacent parts are merged.

@@ -117,3 +117,63 @@ void vnet_encode(struct virtio_net_hdr *ret, const struct tap_vnet *v)
 		ret->flags = VIRTIO_NET_HDR_F_DATA_VALID;
 	}
 }
+
+int tap_vnet_to_pkt(struct pkt *p, const struct tap_vnet *v)
+{
+	static const uint8_t gso[] = {
+		[TAP_GSO_NONE] = PKT_GSO_NONE, [TAP_GSO_TCP4] = PKT_GSO_TCP4,
+		[TAP_GSO_TCP6] = PKT_GSO_TCP6, [TAP_GSO_UDP4] = PKT_GSO_UDP,
+		[TAP_GSO_UDP6] = PKT_GSO_UDP,
+	};
+	const uint8_t *eth = pkt_pull(p, sizeof(struct ether_header));
+
+	p->gso = gso[v->gso];
+	p->gso_size = v->gso_size;
+	p->flags &= ~(uint32_t)(PKT_CSUM_PARTIAL | PKT_CSUM_OK);
+	if (v->csum_ok)
+		p->flags |= PKT_CSUM_OK;
+	if (!v->needs_csum)
+		return 0;
+	if (!eth || v->csum_start <= sizeof(struct ether_header) ||
+	    (eth[12] == ETHERTYPE_VLAN >> 8 && eth[13] == (ETHERTYPE_VLAN & 0xff)))
+		return -EBADMSG;
+	p->flags |= PKT_CSUM_PARTIAL;
+	p->csum_start = (uint16_t)(v->csum_start - sizeof(struct ether_header));
+	p->csum_offset = v->csum_offset;
+	return 0;
+}
+
+/* The kernel keeps that much in one piece; without it, it would all 64 KiB. */
+static uint16_t hdr_len(const struct pkt *p, uint32_t l4)
+{
+	if (p->gso == PKT_GSO_UDP)
+		return (uint16_t)(l4 + 8);
+	if (l4 + 13 > pkt_hdr_len(p))
+		return 0;
+	return (uint16_t)(l4 + (unsigned int)(p->hdr[p->head + l4 + 12] >> 4) * 4);
+}
+
+void tap_vnet_from_pkt(struct tap_vnet *ret, const struct pkt *p)
+{
+	static const enum tap_gso gso[] = {
+		[PKT_GSO_NONE] = TAP_GSO_NONE,
+		[PKT_GSO_TCP4] = TAP_GSO_TCP4,
+		[PKT_GSO_TCP6] = TAP_GSO_TCP6,
+		[PKT_GSO_UDP] = TAP_GSO_UDP4, /* one code for both, on the wire to the kernel */
+	};
+	uint32_t l4 = p->csum_start + (uint32_t)sizeof(struct ether_header);
+
+	*ret = (struct tap_vnet){
+		.gso = gso[p->gso],
+		.gso_size = p->gso_size,
+		.csum_ok = p->flags & PKT_CSUM_OK,
+	};
+	if (!(p->flags & PKT_CSUM_PARTIAL))
+		return;
+	ret->csum_ok = false;
+	ret->needs_csum = true;
+	ret->csum_start = (uint16_t)l4;
+	ret->csum_offset = p->csum_offset;
+	if (p->gso != PKT_GSO_NONE)
+		ret->hdr_len = hdr_len(p, l4);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_NETDEV_ENV_H
+#define TESTS_NETDEV_ENV_H
+
+/* Real namespaces and TAPs for tests, as root or in a user namespace; skips where there are none. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "netdev/netns.h"
+
+#define ENV_PATIENCE_MS 10000
+
+static int env_netns_err, env_tun_err;
+
+/* Group set-up: be able to make namespaces, and find out what the machine lacks. */
+static int env_setup(void **state)
+{
+	int fd;
+
+	(void)state;
+	env_netns_err = geteuid() ? netns_enter_userns() : 0;
+	if (!env_netns_err)
+		env_netns_err = netns_create(&fd);
+	if (!env_netns_err)
+		close(fd);
+	fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+	env_tun_err = fd < 0 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+static inline void env_need_netns(void)
+{
+	if (!env_netns_err)
+		return;
+	print_message("# network namespaces are not permitted: %s\n", strerror(-env_netns_err));
+	skip();
+}
+
+static inline void env_need_tap(void)
+{
+	env_need_netns();
+	if (!env_tun_err)
+		return;
+	print_message("# /dev/net/tun: %s\n", strerror(-env_tun_err));
+	skip();
+}
+
+/* Wait until @fd has @events; fails the test when patience ends. */
+static inline void env_wait(int fd, short events)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+	int n;
+
+	do
+		n = poll(&p, 1, ENV_PATIENCE_MS);
+	while (n < 0 && errno == EINTR);
+	assert_int_equal(n, 1);
+}
+
+/* Make @fd the caller's namespace for good: each test has its own. */
+static inline void env_enter(int fd)
+{
+	assert_int_equal(setns(fd, CLONE_NEWNET), 0);
+}
+
+/* A new namespace that the caller is in. */
+static inline void env_enter_new(void)
+{
+	int fd;
+
+	assert_int_equal(netns_create(&fd), 0);
+	env_enter(fd);
+	close(fd);
+}
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "netdev/vnet.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "check.h"
+
+/* Codes of the VIRTIO specification 1.2, §5.1.6. */
+#define F_NEEDS_CSUM 1
+#define F_DATA_VALID 2
+#define GSO_TCPV4 1
+#define GSO_UDP 3
+#define GSO_TCPV6 4
+#define GSO_UDP_L4 5
+#define GSO_ECN 0x80
+
+static uint8_t frame[2000];
+
+static void set_type(unsigned int off, uint16_t type)
+{
+	frame[off] = (uint8_t)(type >> 8);
+	frame[off + 1] = (uint8_t)type;
+}
+
+static void test_vnet_plain_frame(void **state)
+{
+	struct virtio_net_hdr h = { 0 };
+	struct tap_vnet v;
+
+	(void)state;
+	assert_int_equal(vnet_decode(&v, &h, frame, 60), 0);
+	assert_int_equal(v.gso, TAP_GSO_NONE);
+	assert_false(v.needs_csum || v.csum_ok || v.ecn);
+	h.flags = F_DATA_VALID;
+	assert_int_equal(vnet_decode(&v, &h, frame, 60), 0);
+	assert_true(v.csum_ok);
+	for (size_t len = 0; len < 14; len++)
+		assert_int_equal(vnet_decode(&v, &h, frame, len), -EBADMSG);
+}
+
+static void test_vnet_gso_round_trip(void **state)
+{
+	static const struct {
+		uint8_t code;
+		uint16_t type;
+		enum tap_gso gso;
+	} k[] = {
+		{ GSO_TCPV4, 0x0800, TAP_GSO_TCP4 },	       { GSO_TCPV6, 0x86dd, TAP_GSO_TCP6 },
+		{ GSO_UDP_L4, 0x0800, TAP_GSO_UDP4 },	       { GSO_UDP_L4, 0x86dd, TAP_GSO_UDP6 },
+		{ GSO_TCPV4 | GSO_ECN, 0x0800, TAP_GSO_TCP4 },
+	};
+
+	(void)state;
+	for (unsigned int i = 0; i < 5; i++) {
+		struct virtio_net_hdr h = {
+			.flags = F_NEEDS_CSUM,
+			.gso_type = k[i].code,
+			.hdr_len = 66,
+			.gso_size = 1400,
+			.csum_start = 34,
+			.csum_offset = 16,
+		}, back;
+		struct tap_vnet v;
+
+		set_type(12, k[i].type);
+		assert_int_equal(vnet_decode(&v, &h, frame, sizeof(frame)), 0);
+		assert_int_equal(v.gso, k[i].gso);
+		assert_int_equal(v.ecn, i == 4);
+		assert_int_equal(v.gso_size, 1400);
+		assert_int_equal(v.csum_start, 34);
+		assert_int_equal(v.csum_offset, 16);
+		assert_int_equal(v.hdr_len, 66);
+		vnet_encode(&back, &v);
+		assert_memory_equal(&back, &h, sizeof(h));
+	}
+}
+
+static void test_vnet_udp_behind_vlan_tags(void **state)
+{
+	struct virtio_net_hdr h = {
+		.flags = F_NEEDS_CSUM,
+		.gso_type = GSO_UDP_L4,
+		.gso_size = 100,
+		.csum_start = 62,
+		.csum_offset = 6,
+	};
+	struct tap_vnet v;
+
+	(void)state;
+	set_type(12, 0x88a8);
+	set_type(16, 0x8100);
+	set_type(20, 0x86dd);
+	assert_int_equal(vnet_decode(&v, &h, frame, 400), 0);
+	assert_int_equal(v.gso, TAP_GSO_UDP6);
+	set_type(20, 0x0806);
+	assert_int_equal(vnet_decode(&v, &h, frame, 400), -EBADMSG);
+	set_type(20, 0x8100);
+	assert_int_equal(vnet_decode(&v, &h, frame, 400), -EBADMSG);
+}
+
+static void test_vnet_contradictions_refused(void **state)
+{
+	const struct virtio_net_hdr good = {
+		.flags = F_NEEDS_CSUM,
+		.gso_type = GSO_TCPV4,
+		.gso_size = 1400,
+		.csum_start = 34,
+		.csum_offset = 16,
+	};
+	struct virtio_net_hdr h = good;
+	struct tap_vnet v = { .gso_size = 77 };
+
+	(void)state;
+	h.gso_size = 0;
+	assert_int_equal(vnet_decode(&v, &h, frame, 2000), -EBADMSG);
+	h = good;
+	h.flags = 0;
+	assert_int_equal(vnet_decode(&v, &h, frame, 2000), -EBADMSG);
+	h = good;
+	h.gso_type = GSO_UDP; /* UFO was never asked for */
+	assert_int_equal(vnet_decode(&v, &h, frame, 2000), -EBADMSG);
+	h.gso_type = 2;
+	assert_int_equal(vnet_decode(&v, &h, frame, 2000), -EBADMSG);
+	h = good;
+	assert_int_equal(vnet_decode(&v, &h, frame, 51), -EBADMSG);
+	h.csum_start = 65535;
+	h.csum_offset = 65535;
+	assert_int_equal(vnet_decode(&v, &h, frame, 2000), -EBADMSG);
+	h = good;
+	h.csum_start = 13;
+	assert_int_equal(vnet_decode(&v, &h, frame, 2000), -EBADMSG);
+	assert_int_equal(v.gso_size, 77);
+	h = good;
+	h.hdr_len = 2001; /* only a hint */
+	assert_int_equal(vnet_decode(&v, &h, frame, 2000), 0);
+	assert_int_equal(v.hdr_len, 0);
+	assert_int_equal(vnet_decode(&v, &good, frame, 52), 0);
+}
+
+static void test_vnet_packet_descriptor_round_trip(void **state)
+{
+	struct pkt_pool *pool = pkt_pool_create(1, 0);
+	const struct tap_vnet v = {
+		.gso = TAP_GSO_TCP4,
+		.needs_csum = true,
+		.gso_size = 1400,
+		.hdr_len = 14 + 20 + 32,
+		.csum_start = 34,
+		.csum_offset = 16,
+	};
+	struct tap_vnet back;
+	struct pkt *p = pkt_alloc(pool);
+	uint8_t *h = pkt_push(p, 66);
+
+	(void)state;
+	memset(h, 0, 66);
+	h[12] = 8;
+	h[46] = 8 << 4; /* data offset: 32 octets */
+	assert_int_equal(tap_vnet_to_pkt(p, &v), 0);
+	assert_int_equal(p->gso, PKT_GSO_TCP4);
+	assert_int_equal(p->gso_size, 1400);
+	assert_int_equal(p->csum_start, 20);
+	assert_int_equal(p->csum_offset, 16);
+	assert_int_equal(p->flags, PKT_CSUM_PARTIAL);
+	tap_vnet_from_pkt(&back, p);
+	assert_int_equal(back.gso, v.gso);
+	assert_true(back.needs_csum);
+	assert_int_equal(back.gso_size, v.gso_size);
+	assert_int_equal(back.hdr_len, v.hdr_len);
+	assert_int_equal(back.csum_start, v.csum_start);
+	assert_int_equal(back.csum_offset, v.csum_offset);
+
+	h[12] = 0x81; /* a VLAN tag: the IP header is not where we say */
+	h[13] = 0x00;
+	assert_int_equal(tap_vnet_to_pkt(p, &v), -EBADMSG);
+	assert_int_equal(tap_vnet_to_pkt(p, &(struct tap_vnet){ .csum_ok = true }), 0);
+	assert_int_equal(p->flags, PKT_CSUM_OK);
+	assert_int_equal(p->gso, PKT_GSO_NONE);
+	pkt_free(p);
+	pkt_pool_destroy(pool);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_vnet_plain_frame),
+		cmocka_unit_test(test_vnet_gso_round_trip),
+		cmocka_unit_test(test_vnet_udp_behind_vlan_tags),
+		cmocka_unit_test(test_vnet_contradictions_refused),
+		cmocka_unit_test(test_vnet_packet_descriptor_round_trip),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
