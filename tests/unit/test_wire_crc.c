@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "wire/crc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "util/list.h"
+#include "util/prng.h"
+#include "wire/ib_hdr.h"
+
+#define BUF_LEN 4352
+
+/* Independent of the code under test: a bit at a time, straight from IBTA 7.8. */
+static uint32_t ref_crc(uint32_t reg, uint32_t poly, const uint8_t *p, size_t len)
+{
+	while (len--) {
+		reg ^= *p++;
+		for (int i = 0; i < 8; i++)
+			reg = reg & 1 ? reg >> 1 ^ poly : reg >> 1;
+	}
+	return reg;
+}
+
+static uint32_t ref_crc32(uint32_t reg, const uint8_t *p, size_t len)
+{
+	return ref_crc(reg, 0xedb88320u, p, len);
+}
+
+static uint16_t ref_crc16(uint16_t reg, const uint8_t *p, size_t len)
+{
+	return (uint16_t)ref_crc(reg, 0xd008, p, len);
+}
+
+/* The variant fields of a packet as ones, a field at a time. */
+static void ref_mask(uint8_t *p)
+{
+	uint8_t *bth = p + 8;
+
+	if ((p[1] & 3) == 3) {
+		for (int i = 0; i < 8; i++)
+			p[i] = 0xff; /* LRH */
+		p[8] |= 0x0f; /* TClass, high half */
+		p[9] = 0xff; /* TClass, low half; FlowLabel */
+		p[10] = 0xff;
+		p[11] = 0xff;
+		p[15] = 0xff; /* HopLmt */
+		bth += 40;
+	} else {
+		p[0] |= 0xf0; /* VL */
+	}
+	bth[4] = 0xff;
+}
+
+static uint32_t ref_icrc(const uint8_t *pkt, size_t len)
+{
+	uint8_t copy[BUF_LEN];
+
+	memcpy(copy, pkt, len);
+	ref_mask(copy);
+	return ~ref_crc32(0xffffffff, copy, len);
+}
+
+static uint16_t ref_vcrc(const uint8_t *pkt, size_t len)
+{
+	return (uint16_t)~ref_crc16(0xffff, pkt, len);
+}
+
+static void fill(struct prng *r, uint8_t *p, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		p[i] = (uint8_t)prng_u64(r);
+}
+
+/* The sample packet of IBTA volume 1, 7.8.3 (an RC packet); VCRC by the bitwise form above. */
+static const uint8_t sample[] = {
+	0x70, 0x12, 0x37, 0x5c, 0x00, 0x0e, 0x17, 0xd2, 0x0a, 0x20, 0x24, 0x87, 0x00, 0x87, 0xb1,
+	0xb3, 0x00, 0x0d, 0xec, 0x2a, 0x01, 0x71, 0x0a, 0x1c, 0x01, 0x5d, 0x40, 0x02, 0x38, 0xf2,
+	0x7a, 0x05, 0x00, 0x00, 0x00, 0x0e, 0xbb, 0x88, 0x4d, 0x85, 0xfd, 0x5c, 0xfb, 0xa4, 0x72,
+	0x8b, 0xc0, 0x69, 0x0e, 0xd4, 0x00, 0x00, 0x96, 0x25, 0xb7, 0x5a, 0x45, 0xfa,
+};
+
+static void test_crc_sample_packet_of_the_specification(void **state)
+{
+	assert_int_equal(crc_icrc(sample, 52), 0x5ab72596);
+	assert_int_equal(crc_vcrc(sample, 56), 0xfa45);
+	assert_int_equal(ref_vcrc(sample, 56), 0xfa45);
+}
+
+static void test_crc16_every_kernel_every_length(void **state)
+{
+	static uint8_t buf[BUF_LEN];
+	const struct crc16_kernel *k;
+	struct prng r;
+	size_t n;
+
+	prng_seed(&r, 1);
+	fill(&r, buf, sizeof(buf));
+	k = crc16_kernels(&n);
+	assert_true(n >= 1);
+	assert_string_equal(k[n - 1].name, "slice16");
+	for (size_t len = 0; len <= 4200; len++) {
+		const uint8_t *p = buf + prng_below(&r, 64);
+		uint16_t reg = (uint16_t)prng_u64(&r), want = ref_crc16(reg, p, len);
+
+		for (size_t i = 0; i < n; i++)
+			if (k[i].update(reg, p, len) != want)
+				fail_msg("%s: %zu octets", k[i].name, len);
+		assert_int_equal(crc16_update(reg, p, len), want);
+	}
+}
+
+static void test_crc16_kernels_agree_with_the_cpu(void **state)
+{
+#if defined(__x86_64__)
+	size_t n;
+	bool clmul = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
+
+	crc16_kernels(&n);
+	assert_true(n >= (clmul ? 2 : 1));
+#endif
+}
+
+static void test_crc32_every_length(void **state)
+{
+	static uint8_t buf[BUF_LEN];
+	struct prng r;
+
+	prng_seed(&r, 2);
+	fill(&r, buf, sizeof(buf));
+	assert_int_equal(~crc32_update(CRC32_INIT, "123456789", 9), 0xcbf43926);
+	for (size_t len = 0; len <= 4200; len++) {
+		const uint8_t *p = buf + prng_below(&r, 64);
+		uint32_t reg = (uint32_t)prng_u64(&r);
+
+		assert_int_equal(crc32_update(reg, p, len), ref_crc32(reg, p, len));
+	}
+}
+
+static void test_crc_parts_at_random_splits(void **state)
+{
+	static uint8_t buf[BUF_LEN];
+	struct prng r;
+
+	prng_seed(&r, 3);
+	fill(&r, buf, sizeof(buf));
+	for (int round = 0; round < 2000; round++) {
+		size_t len = prng_below(&r, 4201), a = prng_below(&r, (uint32_t)len + 1);
+		size_t b = a + prng_below(&r, (uint32_t)(len - a) + 1);
+		uint16_t v = crc16_update(CRC16_INIT, buf, a);
+		uint32_t c = crc32_update(CRC32_INIT, buf, a);
+
+		v = crc16_update(crc16_update(v, buf + a, b - a), buf + b, len - b);
+		c = crc32_update(crc32_update(c, buf + a, b - a), buf + b, len - b);
+		assert_int_equal(v, ref_crc16(0xffff, buf, len));
+		assert_int_equal(c, ref_crc32(0xffffffff, buf, len));
+	}
+}
+
+static void test_icrc_random_packets(void **state)
+{
+	static uint8_t buf[BUF_LEN];
+	struct prng r;
+
+	prng_seed(&r, 4);
+	for (int round = 0; round < 500; round++) {
+		bool grh = prng_below(&r, 2);
+		size_t len = ib_ud_hdr_len(grh) + prng_below(&r, 4100);
+
+		fill(&r, buf, len);
+		buf[1] = (uint8_t)((buf[1] & ~3) | (grh ? 3 : 2));
+		assert_int_equal(crc_icrc(buf, len), ref_icrc(buf, len));
+		assert_int_equal(crc_icrc_hdr(buf, ib_ud_hdr_len(grh)),
+				 (uint32_t)~ref_icrc(buf, ib_ud_hdr_len(grh)));
+	}
+}
+
+/* Each header bit on its own: it changes the ICRC if and only if it is not variant. */
+static void test_icrc_covers_all_but_the_variant_fields(void **state)
+{
+	for (int grh = 0; grh < 2; grh++) {
+		uint8_t pkt[100] = { 0 }, ones[100] = { 0 };
+		size_t hlen = ib_ud_hdr_len(grh);
+		uint32_t icrc;
+
+		pkt[1] = ones[1] = grh ? 3 : 2;
+		icrc = crc_icrc(pkt, sizeof(pkt));
+		ref_mask(ones);
+		ones[1] &= grh ? 0xfc : 0xff; /* LNH itself says where the rest is */
+		for (size_t bit = 0; bit < 8 * hlen; bit++) {
+			uint8_t m = (uint8_t)(1u << (bit % 8));
+			bool variant = ones[bit / 8] & m && !(pkt[bit / 8] & m);
+
+			if (bit / 8 == 1 && (m & 3))
+				continue;
+			pkt[bit / 8] ^= m;
+			if ((crc_icrc(pkt, sizeof(pkt)) == icrc) != variant)
+				fail_msg("%s GRH: octet %zu bit %zu", grh ? "with" : "no", bit / 8,
+					 bit % 8);
+			pkt[bit / 8] ^= m;
+		}
+	}
+}
+
+static void test_icrc_of_a_truncated_packet_reads_nothing_beyond(void **state)
+{
+	for (int lnh = 0; lnh < 4; lnh++)
+		for (size_t len = 2; len <= 100; len++) {
+			uint8_t *p = calloc(1, len); /* the sanitizer sees an octet too many */
+
+			assert_non_null(p);
+			p[1] = (uint8_t)lnh;
+			if (len >= 68)
+				assert_int_equal(crc_icrc(p, len), ref_icrc(p, len));
+			else
+				crc_icrc(p, len);
+			free(p);
+		}
+}
+
+/* A packet of random contents and shape, headers right as far as the CRCs look at them. */
+struct shape {
+	bool grh;
+	uint32_t payload; /* after DETH */
+	uint32_t in_hdr; /* of it in hdr[] */
+	uint32_t in_first; /* of it in slice[0] */
+	bool all_in_slices; /* nothing at all in hdr[] */
+};
+
+static struct pkt *make(struct pkt_pool *pool, struct prng *r, const struct shape *s)
+{
+	uint32_t hlen = ib_ud_hdr_len(s->grh), left = s->payload - s->in_hdr;
+	struct ib_ud_hdr h = { .has_grh = s->grh, .grh = { .ip_ver = 6 } };
+	struct pkt *p = pkt_alloc(pool);
+	uint8_t data[BUF_LEN];
+
+	assert_non_null(p);
+	fill(r, data, hlen + s->payload);
+	h.lrh.vl = (uint8_t)prng_below(r, 16);
+	h.lrh.dlid = (uint16_t)prng_u64(r);
+	h.bth.opcode = IB_OP_UD_SEND_ONLY;
+	h.bth.dest_qp = prng_below(r, 1 << 24);
+	h.deth.qkey = (uint32_t)prng_u64(r);
+	ib_ud_hdr_encode(data, &h, s->payload);
+	p->vl = h.lrh.vl;
+	if (!s->all_in_slices)
+		memcpy(pkt_push(p, hlen + s->in_hdr), data, hlen + s->in_hdr);
+	else
+		left = hlen + s->payload;
+	if (left) {
+		struct pkt_buf *b = pkt_buf_alloc(pool);
+		uint32_t first = s->in_first < left ? s->in_first : left;
+
+		assert_non_null(b);
+		memcpy(b->data, data + hlen + s->payload - left, left);
+		assert_int_equal(pkt_add_slice(p, b, b->data, first), 0);
+		if (first < left)
+			assert_int_equal(pkt_add_slice(p, b, b->data + first, left - first), 0);
+		pkt_buf_put(b);
+	}
+	assert_int_equal(p->len, hlen + s->payload);
+	return p;
+}
+
+static struct shape random_shape(struct prng *r)
+{
+	struct shape s = { .grh = prng_below(r, 2) };
+	uint32_t room = PKT_HDR_MAX - ib_ud_hdr_len(s.grh);
+
+	s.payload = prng_below(r, 3) ? prng_below(r, 300) : prng_below(r, 4097);
+	s.in_hdr = prng_below(r, (s.payload < room ? s.payload : room) + 1);
+	s.in_first = prng_below(r, s.payload + 1);
+	return s;
+}
+
+static size_t flat(const struct pkt *p, uint8_t *out)
+{
+	size_t n = pkt_copy_out(p, 0, out, BUF_LEN);
+
+	memcpy(out + n, p->tail, p->tail_len);
+	return n + p->tail_len;
+}
+
+static void assert_crcs(const struct pkt *p)
+{
+	uint8_t out[BUF_LEN];
+	size_t n = flat(p, out);
+	uint32_t icrc = ref_icrc(out, n - 6);
+	uint16_t vcrc = ref_vcrc(out, n - 2);
+
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(out[n - 6 + i], (icrc >> 8 * i) & 0xff);
+	assert_int_equal(out[n - 2], vcrc & 0xff);
+	assert_int_equal(out[n - 1], vcrc >> 8);
+}
+
+static void test_pkt_seal_random_shapes(void **state)
+{
+	struct pkt_pool *pool = pkt_pool_create(4, 4);
+	struct prng r;
+
+	prng_seed(&r, 5);
+	for (int round = 0; round < 3000; round++) {
+		struct shape s = random_shape(&r);
+		struct pkt *p = make(pool, &r, &s);
+		uint32_t pad = -s.payload & 3;
+
+		memset(p->tail, 0xa5, sizeof(p->tail));
+		crc_pkt_seal(p);
+		assert_true(p->flags & PKT_CRC);
+		assert_int_equal(p->tail_len, pad + 6);
+		for (uint32_t i = 0; i < pad; i++)
+			assert_int_equal(p->tail[i], 0);
+		assert_crcs(p);
+		assert_int_equal(crc_pkt_check(p), CRC_OK);
+		pkt_free(p);
+	}
+	assert_int_equal(pkt_pool_bufs_used(pool), 0);
+	pkt_pool_destroy(pool);
+}
+
+static void test_pkt_seal_sample_packet(void **state)
+{
+	struct pkt_pool *pool = pkt_pool_create(1, 0);
+	struct pkt *p = pkt_from_data(pool, sample, 50); /* 2 pad octets follow */
+
+	assert_non_null(p);
+	crc_pkt_seal(p);
+	assert_int_equal(p->tail_len, 8);
+	assert_memory_equal(p->tail, sample + 50, 8);
+	assert_int_equal(crc_pkt_check(p), CRC_OK);
+	pkt_free(p);
+	pkt_pool_destroy(pool);
+}
+
+static void test_pkt_pad_has_no_crcs(void **state)
+{
+	static const uint8_t zero[PKT_TAIL_MAX];
+	struct pkt_pool *pool = pkt_pool_create(1, 1);
+	struct prng r;
+
+	prng_seed(&r, 6);
+	for (uint32_t len = 0; len < 8; len++) {
+		struct shape s = { .grh = len & 1, .payload = len, .in_hdr = len };
+		struct pkt *p = make(pool, &r, &s);
+
+		memset(p->tail, 0xa5, sizeof(p->tail));
+		p->flags |= PKT_CRC;
+		crc_pkt_pad(p);
+		assert_int_equal(p->tail_len, (-len & 3) + 6);
+		assert_memory_equal(p->tail, zero, p->tail_len);
+		assert_false(p->flags & PKT_CRC);
+		assert_int_equal(crc_pkt_check(p), CRC_OK);
+		pkt_free(p);
+	}
+	pkt_pool_destroy(pool);
+}
+
+/* Any octet changed on the way is found, in every part of the packet. */
+static void test_pkt_check_finds_every_changed_octet(void **state)
+{
+	const struct shape shapes[] = {
+		{ .grh = false, .payload = 45, .in_hdr = 5, .in_first = 20 },
+		{ .grh = true, .payload = 40, .in_hdr = 0, .in_first = 40 },
+		{ .grh = true, .payload = 70, .in_hdr = 70 },
+	};
+	struct pkt_pool *pool = pkt_pool_create(1, 1);
+	struct prng r;
+
+	prng_seed(&r, 7);
+	for (size_t n = 0; n < ARRAY_SIZE(shapes); n++) {
+		struct pkt *p = make(pool, &r, &shapes[n]);
+
+		crc_pkt_seal(p);
+		for (uint32_t i = 0; i < p->len + p->tail_len; i++) {
+			uint8_t m = (uint8_t)(1 + prng_below(&r, 255)), *o;
+			uint32_t hlen = pkt_hdr_len(p);
+
+			if (i == 1)
+				m &= 0xfc; /* LNH: see the next case */
+			if (!m)
+				m = 0x10;
+			if (i < hlen)
+				o = pkt_hdr(p) + i;
+			else if (i < p->len)
+				o = p->slice[0].buf->data + (i - hlen);
+			else
+				o = p->tail + (i - p->len);
+			*o ^= m;
+			assert_int_equal(crc_pkt_check(p), CRC_BAD_VCRC);
+			*o ^= m;
+		}
+		assert_int_equal(crc_pkt_check(p), CRC_OK);
+		pkt_free(p);
+	}
+	pkt_pool_destroy(pool);
+}
+
+/* A link that mends the VCRC of what it corrupts is found out by the ICRC. */
+static void test_pkt_check_bad_icrc_under_a_right_vcrc(void **state)
+{
+	const struct shape s = { .payload = 100, .in_hdr = 20, .in_first = 50 };
+	struct pkt_pool *pool = pkt_pool_create(1, 1);
+	uint8_t out[BUF_LEN];
+	struct prng r;
+	struct pkt *p;
+	uint16_t vcrc;
+	size_t n;
+
+	prng_seed(&r, 8);
+	p = make(pool, &r, &s);
+	crc_pkt_seal(p);
+	p->slice[0].buf->data[60] ^= 1;
+	n = flat(p, out);
+	vcrc = ref_vcrc(out, n - 2);
+	p->tail[p->tail_len - 2] = (uint8_t)vcrc;
+	p->tail[p->tail_len - 1] = (uint8_t)(vcrc >> 8);
+	assert_int_equal(crc_pkt_check(p), CRC_BAD_ICRC);
+	pkt_free(p);
+	pkt_pool_destroy(pool);
+}
+
+/* As received from a socket: all octets, headers too, in slices split anywhere. */
+static void test_pkt_check_headers_in_slices(void **state)
+{
+	struct pkt_pool *pool = pkt_pool_create(2, 2);
+	struct prng r;
+
+	prng_seed(&r, 9);
+	for (uint32_t cut = 0; cut <= 80; cut++)
+		for (int grh = 0; grh < 2; grh++) {
+			struct shape s = { .grh = grh, .payload = 30, .in_first = cut };
+			struct pkt *p = make(pool, &r, &s), *q;
+
+			crc_pkt_seal(p);
+			s.all_in_slices = true;
+			q = make(pool, &r, &s);
+			pkt_copy_out(p, 0, q->slice[0].buf->data, p->len);
+			memcpy(q->tail, p->tail, sizeof(q->tail));
+			q->tail_len = p->tail_len;
+			q->flags |= PKT_CRC;
+			assert_int_equal(crc_pkt_check(q), CRC_OK);
+			q->slice[0].buf->data[q->len - 1] ^= 0x80;
+			assert_int_equal(crc_pkt_check(q), CRC_BAD_VCRC);
+			pkt_free(p);
+			pkt_free(q);
+		}
+	pkt_pool_destroy(pool);
+}
+
+static void test_pkt_check_bad_len(void **state)
+{
+	struct pkt_pool *pool = pkt_pool_create(1, 1);
+	struct prng r;
+
+	prng_seed(&r, 10);
+	for (int grh = 0; grh < 2; grh++) {
+		const struct shape s = { .grh = grh, .payload = 20, .in_hdr = 4, .in_first = 16 };
+		uint32_t hlen = ib_ud_hdr_len(grh);
+		struct pkt *p = make(pool, &r, &s);
+
+		crc_pkt_seal(p);
+		for (uint8_t n = 0; n < 20; n++) {
+			p->tail_len = n;
+			assert_int_equal(crc_pkt_check(p) == CRC_BAD_LEN,
+					 n < 6 || n > PKT_TAIL_MAX);
+		}
+		crc_pkt_seal(p);
+		for (unsigned int lnh = 0; lnh < 2; lnh++) {
+			uint8_t was = pkt_hdr(p)[1];
+
+			pkt_hdr(p)[1] = (uint8_t)((was & ~3u) | lnh);
+			assert_int_equal(crc_pkt_check(p), CRC_BAD_LEN);
+			pkt_hdr(p)[1] = was;
+		}
+		for (uint32_t len = p->len; len-- > 0;) {
+			pkt_trim(p, len);
+			assert_int_equal(crc_pkt_check(p), len < hlen ? CRC_BAD_LEN : CRC_BAD_VCRC);
+		}
+		pkt_free(p);
+	}
+	pkt_pool_destroy(pool);
+}
+
+static void test_pkt_set_vl_mends_the_vcrc(void **state)
+{
+	struct pkt_pool *pool = pkt_pool_create(1, 1);
+	struct prng r;
+
+	prng_seed(&r, 11);
+	for (int round = 0; round < 3000; round++) {
+		struct shape s = random_shape(&r);
+		struct pkt *p = make(pool, &r, &s);
+		uint8_t vl = (uint8_t)prng_below(&r, 16), icrc[4];
+
+		crc_pkt_seal(p);
+		memcpy(icrc, p->tail + p->tail_len - 6, 4);
+		crc_pkt_set_vl(p, vl);
+		assert_int_equal(p->vl, vl);
+		assert_int_equal(pkt_hdr(p)[0] >> 4, vl);
+		assert_int_equal(pkt_hdr(p)[0] & 0xf, 0);
+		assert_crcs(p);
+		assert_memory_equal(p->tail + p->tail_len - 6, icrc, 4);
+		assert_int_equal(crc_pkt_check(p), CRC_OK);
+		pkt_free(p);
+	}
+	pkt_pool_destroy(pool);
+}
+
+/* Lengths that no table row has: the VCRC is computed anew. */
+static void test_pkt_set_vl_of_odd_lengths(void **state)
+{
+	struct pkt_pool *pool = pkt_pool_create(1, 1);
+	const struct shape s = { .payload = 33, .in_hdr = 33 };
+	struct prng r;
+	struct pkt *p;
+
+	prng_seed(&r, 12);
+	p = make(pool, &r, &s);
+	crc_pkt_seal(p);
+	pkt_trim(p, p->len - 1);
+	crc_pkt_set_vl(p, p->vl ^ 5);
+	assert_int_equal(crc_pkt_check(p), CRC_BAD_ICRC); /* the VCRC was right for what is there */
+
+	crc_pkt_pad(p);
+	crc_pkt_set_vl(p, p->vl ^ 3);
+	assert_int_equal(p->tail[p->tail_len - 1] | p->tail[p->tail_len - 2], 0);
+	pkt_free(p);
+
+	p = pkt_alloc(pool);
+	crc_pkt_set_vl(p, 4);
+	assert_int_equal(p->vl, 4);
+	pkt_free(p);
+	pkt_pool_destroy(pool);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_crc_sample_packet_of_the_specification),
+		cmocka_unit_test(test_crc16_every_kernel_every_length),
+		cmocka_unit_test(test_crc16_kernels_agree_with_the_cpu),
+		cmocka_unit_test(test_crc32_every_length),
+		cmocka_unit_test(test_crc_parts_at_random_splits),
+		cmocka_unit_test(test_icrc_random_packets),
+		cmocka_unit_test(test_icrc_covers_all_but_the_variant_fields),
+		cmocka_unit_test(test_icrc_of_a_truncated_packet_reads_nothing_beyond),
+		cmocka_unit_test(test_pkt_seal_random_shapes),
+		cmocka_unit_test(test_pkt_seal_sample_packet),
+		cmocka_unit_test(test_pkt_pad_has_no_crcs),
+		cmocka_unit_test(test_pkt_check_finds_every_changed_octet),
+		cmocka_unit_test(test_pkt_check_bad_icrc_under_a_right_vcrc),
+		cmocka_unit_test(test_pkt_check_headers_in_slices),
+		cmocka_unit_test(test_pkt_check_bad_len),
+		cmocka_unit_test(test_pkt_set_vl_mends_the_vcrc),
+		cmocka_unit_test(test_pkt_set_vl_of_odd_lengths),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
