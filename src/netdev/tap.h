@@ -136,7 +136,13 @@ void tap_close(struct tap *t);
 /* tap_set_offload() - Change the offloads; 0 or -errno */
 int tap_set_offload(struct tap *t, uint32_t offload);
 
-/* tap_set_carrier() - Show the link's state to the kernel; 0 or -errno */
+/**
+ * tap_set_carrier() - Show the link's state to the kernel
+ *
+ * The interface drops what is sent until the kernel has followed: that is told by an
+ * RTNL_LINK_NEW with IFF_RUNNING. An interface that is set up with its carrier on follows at once.
+ * Return: 0 or -errno
+ */
 int tap_set_carrier(const struct tap *t, bool on);
 
 /* tap_set_mac() - Set the interface's address; needs no capability. 0 or -errno */
