@@ -65,6 +65,12 @@ enum crc_verdict {
 /* crc_pkt_check() - Verify a packet that carries PKT_CRC; without the flag CRC_OK at once */
 enum crc_verdict crc_pkt_check(const struct pkt *p);
 
+/*
+ * crc_pkt_check_vcrc() - The VCRC alone, as a switch verifies it, of any packet (raw ones too);
+ * without PKT_CRC CRC_OK at once
+ */
+enum crc_verdict crc_pkt_check_vcrc(const struct pkt *p);
+
 /* crc_pkt_set_vl() - Change LRH.VL (and p->vl) and mend the VCRC incrementally */
 void crc_pkt_set_vl(struct pkt *p, uint8_t vl);
 

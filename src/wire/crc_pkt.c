@@ -141,6 +141,17 @@ enum crc_verdict crc_pkt_check(const struct pkt *p)
 	return CRC_OK;
 }
 
+enum crc_verdict crc_pkt_check_vcrc(const struct pkt *p)
+{
+	if (!(p->flags & PKT_CRC))
+		return CRC_OK;
+	if (p->tail_len < IB_VCRC_LEN || p->tail_len > PKT_TAIL_MAX || pkt_hdr_len(p) < IB_LRH_LEN)
+		return CRC_BAD_LEN;
+	if (le16_at(p->tail + p->tail_len - IB_VCRC_LEN) != pkt_vcrc(p))
+		return CRC_BAD_VCRC;
+	return CRC_OK;
+}
+
 void crc_pkt_set_vl(struct pkt *p, uint8_t vl)
 {
 	uint8_t *lrh = pkt_hdr(p), *vcrc;
