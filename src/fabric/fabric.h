@@ -157,6 +157,8 @@ int fabric_link_set(struct fabric_port *p, bool up, ns_t now);
 struct fabric_ext_ops {
 	/* Packets leave to the outside; takes them. LRH .. DETH are in hdr[], CRCs as PKT_CRC says. */
 	void (*tx)(void *ctx, struct pkt **v, unsigned int n, ns_t now);
+	/* The link changed its state; may be NULL. A node's Set(PortInfo) is seen here only. */
+	void (*state)(void *ctx, enum fabric_link_state state, ns_t now);
 };
 
 /**

@@ -51,6 +51,7 @@ struct topo_port {
 
 struct topo_node {
 	struct hnode by_name, by_guid;
+	uint32_t index;
 	char name[TOPO_NAME_MAX + 1];
 	char desc[TOPO_DESC_MAX + 1];
 	enum ib_node_type type; /* CA or switch */
@@ -111,8 +112,8 @@ char *topo_print(const struct topo *t, bool keep_names, size_t *ret_len);
 
 /**
  * topo_add_node() - Add a CA or a switch
- * @name:	1..TOPO_NAME_MAX octets: no '"', '@', '/' or control characters
- * @desc:	NULL: the name
+ * @name:	1..TOPO_NAME_MAX octets: no quotes, "@" or control characters
+ * @desc:	NULL: the name; at most TOPO_DESC_MAX octets are kept
  * @ret:	its index
  *
  * GUIDs are the next ones; change them with topo_set_guids().

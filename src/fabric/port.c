@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/fabric_priv.h"
+
+/* Egress queues, the ready list, devices, delivery to the other end. */
+
+static void mark_ready(struct fabric_port *p)
+{
+	struct fabric *f = p->f;
+
+	if (p->is_ready)
+		return;
+	p->is_ready = true;
+	p->next_ready = NULL;
+	if (f->ready_tail)
+		f->ready_tail->next_ready = p;
+	else
+		f->ready_head = p;
+	f->ready_tail = p;
+}
+
+static struct fabric_port *next_ready(struct fabric *f)
+{
+	struct fabric_port *p = f->ready_head;
+
+	if (!p)
+		return NULL;
+	f->ready_head = p->next_ready;
+	if (!f->ready_head)
+		f->ready_tail = NULL;
+	p->is_ready = false;
+	return p;
+}
+
+void fabric_unready(struct fabric *f, struct fabric_port *p)
+{
+	struct fabric_port *prev = NULL, *at = f->ready_head;
+
+	for (; at && at != p; at = at->next_ready)
+		prev = at;
+	if (!at)
+		return;
+	if (prev)
+		prev->next_ready = p->next_ready;
+	else
+		f->ready_head = p->next_ready;
+	if (f->ready_tail == p)
+		f->ready_tail = prev;
+	p->is_ready = false;
+}
+
+void fabric_port_drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop why, ns_t now)
+{
+	struct fabric *f = p->f;
+
+	f->stats.drops[why]++;
+	if (p->node)
+		p->node->drops[why]++;
+	if (f->tracing && fabric_trace_wants(f, pkt)) {
+		struct fabric_trace_event ev = {
+			.kind = FABRIC_TRACE_DISCARDED,
+			.node = p->node,
+			.out_port = p->num,
+			.drop = (int)why,
+			.hca_drop = -1,
+			.pkt = pkt,
+			.now = now,
+		};
+
+		fabric_trace_emit(f, &ev);
+	}
+	pkt_free(pkt);
+}
+
+/* Discards of an egress port count in PortXmitDiscards (IBTA 16.1.3.5). */
+static void drop_xmit(struct fabric_port *p, struct pkt *pkt, enum fabric_drop why, ns_t now)
+{
+	if (p->np)
+		p->np->cnt.xmit_discards++;
+	fabric_port_drop(p, pkt, why, now);
+}
+
+enum fabric_drop fabric_port_send(struct fabric_port *p, struct pkt *pkt)
+{
+	unsigned int class = pkt->vl == IB_VL15 ? FABRIC_Q_VL15 : FABRIC_Q_DATA;
+	struct pkt_queue *q = &p->q[class];
+
+	if (!p->up) {
+		drop_xmit(p, pkt, FABRIC_DROP_LINK_DOWN, p->f->now);
+		return FABRIC_DROP_LINK_DOWN;
+	}
+	if (q->n >= p->f->depth[class]) {
+		drop_xmit(p, pkt, FABRIC_DROP_QUEUE, p->f->now);
+		return FABRIC_DROP_QUEUE;
+	}
+	pkt_queue_add(q, pkt);
+	mark_ready(p);
+	return FABRIC_SENT;
+}
+
+void fabric_port_purge(struct fabric_port *p)
+{
+	struct fabric_dev *d;
+	struct pkt *pkt;
+
+	for (unsigned int i = 0; i < FABRIC_NQUEUES; i++)
+		while ((pkt = pkt_queue_pop(&p->q[i])))
+			drop_xmit(p, pkt, FABRIC_DROP_LINK_DOWN, p->f->now);
+	list_for_each (d, &p->devs, on_port) {
+		if (d->ops->flush)
+			d->ops->flush(d);
+	}
+}
+
+static void deliver(struct fabric_port *from, struct pkt **v, unsigned int n, ns_t now)
+{
+	struct fabric_port *to = from->peer;
+
+	switch (to->kind) {
+	case PORT_SWITCH:
+	case PORT_ZERO:
+		fabric_switch_rx(to, v, n, now);
+		break;
+	case PORT_CA:
+		if (to->f->tracing)
+			fabric_trace_hca_rx(to, v, n, now);
+		else
+			hca_rx(to->node->hca, to->num, v, n, now);
+		break;
+	case PORT_EXT:
+		to->ext->tx(to->ext_ctx, v, n, now);
+		break;
+	}
+}
+
+/*
+ * Through the devices from @at on (the list's head: none left), then over the link. A
+ * device may have made more packets than a batch holds. The link may go down between
+ * two batches: an HCA's owner is called from deliver().
+ */
+static void pass_devs(struct fabric_port *p, struct list *at, struct pkt_queue *q, ns_t now)
+{
+	struct pkt *v[PKT_BATCH];
+
+	for (; at != &p->devs && q->n; at = at->next) {
+		struct fabric_dev *d = list_entry(at, struct fabric_dev, on_port);
+
+		d->ops->pass(d, q, now);
+	}
+	while (q->n) {
+		unsigned int n = 0;
+
+		while (n < PKT_BATCH && q->n)
+			v[n++] = pkt_queue_pop(q);
+		if (p->up) {
+			deliver(p, v, n, now);
+			continue;
+		}
+		for (unsigned int i = 0; i < n; i++)
+			drop_xmit(p, v[i], FABRIC_DROP_LINK_DOWN, now);
+	}
+}
+
+void fabric_dev_add(struct fabric_port *p, struct fabric_dev *d, const struct fabric_dev_ops *ops)
+{
+	d->ops = ops;
+	d->port = p;
+	list_add_tail(&p->devs, &d->on_port);
+}
+
+void fabric_dev_del(struct fabric_dev *d)
+{
+	list_del(&d->on_port);
+	d->port = NULL;
+}
+
+void fabric_dev_emit(struct fabric_dev *d, struct pkt_queue *q, ns_t now)
+{
+	d->port->f->now = now;
+	pass_devs(d->port, d->on_port.next, q, now);
+}
+
+/* An HCA counts what it sends itself; a switch has nobody else to do it. */
+static void count_xmit(struct fabric_port *p, struct pkt **v, unsigned int n)
+{
+	struct node_counters *c = &p->np->cnt;
+	uint64_t words = 0;
+	unsigned int mcast = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		words += pkt_words(v[i]);
+		mcast += ib_lid_is_mcast(pkt_dlid(v[i]));
+	}
+	c->xmit_pkts += n;
+	c->xmit_data += words;
+	c->mcast_xmit += mcast;
+	c->ucast_xmit += n - mcast;
+}
+
+static unsigned int take_batch(struct fabric_port *p, struct pkt **v, ns_t now)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < FABRIC_NQUEUES; i++) {
+		struct pkt *pkt;
+
+		while (n < PKT_BATCH && (pkt = pkt_queue_pop(&p->q[i]))) {
+			if (p->kind != PORT_ZERO && !pkt->hops) {
+				drop_xmit(p, pkt, FABRIC_DROP_HOPS, now);
+				continue;
+			}
+			if (p->q[i].head)
+				__builtin_prefetch(p->q[i].head);
+			pkt->hops -= p->kind != PORT_ZERO;
+			v[n++] = pkt;
+		}
+	}
+	return n;
+}
+
+static unsigned int drain(struct fabric_port *p, ns_t now)
+{
+	struct pkt *v[PKT_BATCH];
+	unsigned int n = take_batch(p, v, now);
+
+	if (p->q[FABRIC_Q_VL15].n || p->q[FABRIC_Q_DATA].n)
+		mark_ready(p);
+	if (!n)
+		return 1;
+	if (p->kind != PORT_CA && p->kind != PORT_EXT)
+		count_xmit(p, v, n);
+	if (p->kind != PORT_ZERO)
+		p->f->stats.hops += n;
+	if (p->f->tracing)
+		for (unsigned int i = 0; i < n; i++)
+			fabric_trace_sent(p, v[i], now);
+
+	if (list_empty(&p->devs)) {
+		deliver(p, v, n, now);
+	} else {
+		struct pkt_queue q = { 0 };
+
+		for (unsigned int i = 0; i < n; i++)
+			pkt_queue_add(&q, v[i]);
+		pass_devs(p, p->devs.next, &q, now);
+	}
+	return n;
+}
+
+bool fabric_run(struct fabric *f, ns_t now)
+{
+	unsigned int done = 0;
+	struct fabric_port *p;
+
+	f->now = now;
+	if (f->running) /* an owner's callback: the run that called it goes on */
+		return f->ready_head != NULL;
+	f->running = true;
+	while (done < FABRIC_BUDGET && (p = next_ready(f)))
+		done += drain(p, now);
+	f->running = false;
+	return f->ready_head != NULL;
+}

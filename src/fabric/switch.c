@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/fabric_priv.h"
+
+#include "wire/crc.h"
+
+/*
+ * DOC: Forwarding
+ *
+ * A packet is checked as a link and an ingress port do (length, LVer, VCRC, port state, raw
+ * filter, P_Key), its egress port or ports are looked up, each egress port checks again (state, VL,
+ * MTU, raw filter, P_Key), and then it waits in that port's queue. SMPs skip all that
+ * concerns data: they pass in Init, and have neither P_Key nor SL (I3, I4). What is for port 0 ends in
+ * switch_port0.c. IBTA volume 1, 18.2.
+ */
+
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* What the steps of one packet know. */
+struct hop {
+	struct fabric_port *in;
+	struct fabric_node *sw;
+	const uint8_t *lrh;
+	uint16_t dlid;
+	uint8_t sl;
+	bool is_smp;
+	ns_t now;
+};
+
+static unsigned int lnh(const uint8_t *lrh)
+{
+	return lrh[1] & 3;
+}
+
+static unsigned int bth_offset(const uint8_t *lrh)
+{
+	return IB_LRH_LEN + (lnh(lrh) == IB_LNH_GLOBAL ? IB_GRH_LEN : 0);
+}
+
+static void trace_decision(const struct hop *h, const struct pkt *p, enum fabric_trace_kind kind,
+			   uint8_t out, const uint64_t mask[4])
+{
+	struct fabric_trace_event ev = {
+		.kind = kind,
+		.node = h->sw,
+		.in_port = h->in->num,
+		.out_port = out,
+		.drop = -1,
+		.hca_drop = -1,
+		.pkt = p,
+		.now = h->now,
+	};
+
+	if (!fabric_trace_wants(h->sw->f, p))
+		return;
+	if (mask)
+		memcpy(ev.mask, mask, sizeof(ev.mask));
+	fabric_trace_emit(h->sw->f, &ev);
+}
+
+/* Traps 259 want to know whose packet it was. */
+static void report_pkey(const struct hop *h, const struct fabric_port *at, struct pkt *p)
+{
+	struct node_violation v = { 0 };
+	struct ib_ud_hdr u;
+	const uint8_t *bth = h->lrh + bth_offset(h->lrh);
+
+	v.slid = be16_at(h->lrh + 6);
+	v.dlid = h->dlid;
+	v.sl = h->sl;
+	v.key = be16_at(bth + 2);
+	v.dest_qp = be32_at(bth + 4) & IB_QPN_MASK;
+	if (ib_ud_hdr_decode(&u, h->lrh, pkt_hdr_len(p)) > 0) {
+		v.src_qp = u.deth.src_qp;
+		v.has_gids = u.has_grh;
+		if (u.has_grh) {
+			v.sgid = u.grh.sgid;
+			v.dgid = u.grh.dgid;
+		}
+	}
+	node_pkey_violation(h->sw->node, at->num, &v, h->now);
+}
+
+static bool has_bth(const uint8_t *lrh)
+{
+	return lnh(lrh) == IB_LNH_LOCAL || lnh(lrh) == IB_LNH_GLOBAL;
+}
+
+static bool pkey_ok(const struct hop *h, const struct fabric_port *at)
+{
+	return !has_bth(h->lrh) || node_pkey_ok(at->np, be16_at(h->lrh + bth_offset(h->lrh) + 2));
+}
+
+/* Octets of the payload, as an MTU limits them; other transports get the benefit of their headers. */
+static uint32_t payload_len(const struct hop *h, const struct pkt *p)
+{
+	uint32_t hdr = IB_LRH_LEN;
+
+	if (has_bth(h->lrh)) {
+		const uint8_t *bth = h->lrh + bth_offset(h->lrh);
+
+		hdr = bth_offset(h->lrh) + IB_BTH_LEN;
+		if (*bth == IB_OP_UD_SEND_ONLY)
+			hdr += IB_DETH_LEN;
+		else if (*bth == IB_OP_UD_SEND_ONLY_IMM)
+			hdr += IB_DETH_LEN + 4;
+		else
+			hdr += 28; /* the longest extended headers: DETH, RETH, ImmDt */
+	}
+	return p->len > hdr ? p->len - hdr : 0;
+}
+
+static enum fabric_drop drop_out(struct fabric_port *out, enum fabric_drop why)
+{
+	if (why == FABRIC_DROP_PKEY_OUT || why == FABRIC_DROP_RAW_OUT)
+		out->np->cnt.xmit_constraint_errors++;
+	else
+		out->np->cnt.xmit_discards++;
+	return why;
+}
+
+/* May @p leave by @out? On success its VL is that of the egress link. */
+static enum fabric_drop egress(const struct hop *h, struct fabric_port *out, struct pkt *p)
+{
+	const struct smp_port_info *pi = &out->np->pi;
+	const struct node *n = h->sw->node;
+	uint8_t vl;
+
+	if (h->is_smp)
+		return FABRIC_SENT;
+	if (unlikely(!out->up || pi->port_state != IB_PORT_ACTIVE))
+		return drop_out(out, FABRIC_DROP_STATE_OUT);
+	vl = n->sw->sltovl[h->in->num * (n->info.nports + 1u) + out->num][h->sl];
+	if (unlikely(vl == IB_VL15))
+		return drop_out(out, FABRIC_DROP_VL);
+	if (unlikely(payload_len(h, p) > ib_mtu_octets(pi->neighbor_mtu)))
+		return drop_out(out, FABRIC_DROP_MTU);
+	if (unlikely(pi->filter_raw_out) && !has_bth(h->lrh))
+		return drop_out(out, FABRIC_DROP_RAW_OUT);
+	if (unlikely(pi->part_enforce_out) && !pkey_ok(h, out)) {
+		report_pkey(h, out, p);
+		return drop_out(out, FABRIC_DROP_PKEY_OUT);
+	}
+	if (vl != p->vl)
+		crc_pkt_set_vl(p, vl);
+	return FABRIC_SENT;
+}
+
+static void drop_in(const struct hop *h, struct pkt *p, enum fabric_drop why)
+{
+	fabric_port_drop(h->in, p, why, h->now);
+}
+
+/* Reasons that PortRcvSwitchRelayErrors counts (IBTA 16.1.3.5). */
+static void drop_relay(const struct hop *h, struct pkt *p, enum fabric_drop why)
+{
+	h->in->np->cnt.rcv_switch_relay_errors++;
+	drop_in(h, p, why);
+}
+
+static void send_out(const struct hop *h, struct fabric_port *out, struct pkt *p)
+{
+	enum fabric_drop why = egress(h, out, p);
+
+	if (unlikely(why != FABRIC_SENT))
+		fabric_port_drop(out, p, why, h->now);
+	else
+		fabric_port_send(out, p);
+}
+
+/* --- multicast */
+
+static void send_copy(const struct hop *h, struct fabric_port *out, const struct pkt *p)
+{
+	struct pkt *copy = pkt_clone(p);
+
+	if (copy) {
+		send_out(h, out, copy);
+		return;
+	}
+	h->sw->drops[FABRIC_DROP_NO_MEM]++;
+	h->sw->f->stats.drops[FABRIC_DROP_NO_MEM]++;
+}
+
+/*
+ * Copies for the member ports that are Active, never back (I10). Port 0 has no QP
+ * that could be attached: it receives its groups by counting them (I11).
+ */
+static void forward_mcast(const struct hop *h, struct pkt *p)
+{
+	struct fabric_port *ports = h->sw->port, *last = NULL;
+	const struct node_switch *s = h->sw->node->sw;
+	unsigned int index = h->dlid - IB_LID_MCAST_MIN;
+	uint64_t mask[4];
+
+	if (h->is_smp || index >= NODE_MCAST_LIDS)
+		return drop_relay(h, p, h->is_smp ? FABRIC_DROP_VL15 : FABRIC_DROP_MLID);
+	memcpy(mask, s->mft[index], sizeof(mask));
+	if (unlikely(h->sw->f->tracing))
+		trace_decision(h, p, FABRIC_TRACE_MFT, 0, mask);
+	if (!(mask[0] | mask[1] | mask[2] | mask[3]))
+		return drop_relay(h, p, FABRIC_DROP_MLID);
+	if ((mask[0] & 1) && h->in->num) {
+		ports[0].np->cnt.rcv_pkts++;
+		ports[0].np->cnt.mcast_rcv++;
+		ports[0].np->cnt.rcv_data += pkt_words(p);
+	}
+	mask[0] &= ~1ull;
+	mask[h->in->num / 64] &= ~(1ull << h->in->num % 64);
+
+	for (unsigned int w = 0; w < 4; w++) {
+		for (uint64_t m = mask[w]; m; m &= m - 1) {
+			unsigned int num = w * 64 + (unsigned int)__builtin_ctzll(m);
+
+			if (num > h->sw->node->info.nports || !node_port_active(ports[num].np))
+				continue;
+			if (last)
+				send_copy(h, last, p);
+			last = &ports[num];
+		}
+	}
+	if (last)
+		send_out(h, last, p);
+	else
+		pkt_free(p); /* nobody left but the sender: nothing went wrong */
+}
+
+/* --- unicast */
+
+static bool own_lid(const struct fabric_node *sw, uint16_t dlid)
+{
+	const struct smp_port_info *pi = &sw->node->port[0].pi;
+
+	return pi->lid && (dlid & ~((1u << pi->lmc) - 1)) == pi->lid;
+}
+
+static void to_port0(const struct hop *h, struct pkt *p)
+{
+	struct node_counters *c = &h->sw->node->port[0].cnt;
+
+	if (unlikely(h->sw->f->tracing))
+		trace_decision(h, p, FABRIC_TRACE_SMI, 0, NULL);
+	c->rcv_pkts++;
+	c->ucast_rcv++;
+	c->rcv_data += pkt_words(p);
+	fabric_switch_rx_port0(h->in, p, h->now);
+}
+
+static void forward_ucast(const struct hop *h, struct pkt *p)
+{
+	const struct node_switch *s = h->sw->node->sw;
+	unsigned int out;
+
+	/* The permissive LID is this end of the link, and for SMPs only (14.2.2). */
+	if (h->dlid == IB_LID_PERMISSIVE && h->is_smp)
+		return to_port0(h, p);
+	/* Port 0 reaches itself before an SM has written the LFT. */
+	if (unlikely(h->in->num == 0) && own_lid(h->sw, h->dlid))
+		return to_port0(h, p);
+	if (h->dlid == 0 || h->dlid > s->si.lft_top || h->dlid >= IB_LID_MCAST_MIN)
+		return drop_relay(h, p, FABRIC_DROP_DLID);
+	out = s->lft[h->dlid];
+	if (unlikely(h->sw->f->tracing))
+		trace_decision(h, p, FABRIC_TRACE_LFT, (uint8_t)out, NULL);
+	if (out == 0) {
+		if (!own_lid(h->sw, h->dlid))
+			return drop_relay(h, p, FABRIC_DROP_PORT0);
+		return to_port0(h, p);
+	}
+	if (out > h->sw->node->info.nports)
+		return drop_relay(h, p, FABRIC_DROP_DLID);
+	if (out == h->in->num)
+		return drop_relay(h, p, FABRIC_DROP_LOOP);
+	send_out(h, &h->sw->port[out], p);
+}
+
+/* --- ingress */
+
+/* Well formed and undamaged, as the link and network layers check. FABRIC_SENT if so */
+static enum fabric_drop check_form(const struct fabric_port *in, struct pkt *p)
+{
+	const uint8_t *lrh = pkt_hdr(p);
+	unsigned int have = pkt_hdr_len(p);
+
+	if (have < IB_LRH_LEN || p->tail_len < IB_VCRC_LEN ||
+	    (be16_at(lrh + 4) & 0x7ffu) * 4 != p->len + p->tail_len - IB_VCRC_LEN)
+		return FABRIC_DROP_LEN;
+	if (has_bth(lrh) && have < bth_offset(lrh) + IB_BTH_LEN)
+		return FABRIC_DROP_LEN;
+	if (lrh[0] & 0xf)
+		return FABRIC_DROP_VERSION;
+	if ((p->flags & PKT_CRC) && in->num && crc_pkt_check_vcrc(p) != CRC_OK)
+		return FABRIC_DROP_VCRC;
+	return FABRIC_SENT;
+}
+
+/* Data: port state, raw filter, P_Key. */
+static enum fabric_drop check_data(const struct hop *h, struct pkt *p)
+{
+	struct node_port *np = h->in->np;
+
+	if (unlikely(np->pi.port_state == IB_PORT_ARMED))
+		node_port_armed_rx(np, h->now); /* the far end is Active already (I4) */
+	if (unlikely(np->pi.port_state != IB_PORT_ACTIVE))
+		return FABRIC_DROP_STATE_IN;
+	if (unlikely(np->pi.filter_raw_in) && !has_bth(h->lrh)) {
+		np->cnt.rcv_constraint_errors++;
+		return FABRIC_DROP_RAW_IN;
+	}
+	if (unlikely(np->pi.part_enforce_in) && !pkey_ok(h, h->in)) {
+		np->cnt.rcv_constraint_errors++;
+		report_pkey(h, h->in, p);
+		return FABRIC_DROP_PKEY_IN;
+	}
+	return FABRIC_SENT;
+}
+
+static void rx_one(struct fabric_port *in, struct pkt *p, ns_t now)
+{
+	enum fabric_drop why = check_form(in, p);
+	struct hop h = { .in = in, .sw = in->node, .lrh = pkt_hdr(p), .now = now };
+
+	if (unlikely(why != FABRIC_SENT)) {
+		in->np->cnt.rcv_errors++;
+		return drop_in(&h, p, why);
+	}
+	h.dlid = be16_at(h.lrh + 2);
+	h.sl = h.lrh[1] >> 4;
+	h.is_smp = h.lrh[0] >> 4 == IB_VL15;
+	if (!h.is_smp && in->num) {
+		why = check_data(&h, p);
+		if (unlikely(why != FABRIC_SENT))
+			return drop_in(&h, p, why);
+	}
+	if (ib_lid_is_mcast(h.dlid))
+		forward_mcast(&h, p);
+	else
+		forward_ucast(&h, p);
+}
+
+/* Packets and words are counted with their errors; port 0 counts in to_port0() and port.c. */
+static void count_rcv(struct fabric_port *in, struct pkt **v, unsigned int n)
+{
+	struct node_counters *c = &in->np->cnt;
+	uint64_t words = 0;
+	unsigned int mcast = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		words += pkt_words(v[i]);
+		mcast += pkt_hdr_len(v[i]) >= IB_LRH_LEN && ib_lid_is_mcast(pkt_dlid(v[i]));
+	}
+	c->rcv_pkts += n;
+	c->rcv_data += words;
+	c->mcast_rcv += mcast;
+	c->ucast_rcv += n - mcast;
+}
+
+void fabric_switch_rx(struct fabric_port *in, struct pkt **v, unsigned int n, ns_t now)
+{
+	if (in->num)
+		count_rcv(in, v, n);
+	for (unsigned int i = 0; i < n; i++) {
+		if (i + 1 < n)
+			__builtin_prefetch(v[i + 1]->hdr + v[i + 1]->head);
+		rx_one(in, v[i], now);
+	}
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/fabric_priv.h"
+
+#include <errno.h>
+
+#include "node/mad_pkt.h"
+#include "wire/crc.h"
+
+/* The management port of a switch: QP0 and QP1, and no other queue pair. */
+
+static void violation(struct fabric_port *in, const struct ib_ud_hdr *h, bool pkey, ns_t now)
+{
+	struct node_violation v = {
+		.slid = h->lrh.slid,
+		.dlid = h->lrh.dlid,
+		.sl = h->lrh.sl,
+		.src_qp = h->deth.src_qp,
+		.dest_qp = h->bth.dest_qp,
+		.key = pkey ? h->bth.pkey : h->deth.qkey,
+		.has_gids = h->has_grh,
+	};
+
+	if (h->has_grh) {
+		v.sgid = h->grh.sgid;
+		v.dgid = h->grh.dgid;
+	}
+	if (pkey)
+		node_pkey_violation(in->node->node, 0, &v, now);
+	else
+		node_qkey_violation(in->node->node, 0, &v, now);
+}
+
+/* VL15 and QP0 belong together, without GRH (I3). */
+static enum fabric_drop check(struct fabric_port *in, const struct ib_ud_hdr *h, ns_t now)
+{
+	const struct node_port *p0 = &in->node->node->port[0];
+
+	if (h->bth.opcode != IB_OP_UD_SEND_ONLY)
+		return FABRIC_DROP_PORT0;
+	if (h->lrh.vl == IB_VL15 || h->bth.dest_qp == IB_QP0)
+		return h->lrh.vl == IB_VL15 && h->bth.dest_qp == IB_QP0 && !h->has_grh
+			       ? FABRIC_SENT
+			       : FABRIC_DROP_VL15;
+	if (h->bth.dest_qp != IB_QP1)
+		return FABRIC_DROP_PORT0;
+	if (!node_pkey_ok(p0, h->bth.pkey)) {
+		violation(in, h, true, now);
+		return FABRIC_DROP_PORT0_KEY;
+	}
+	if (h->deth.qkey != IB_QP1_QKEY) {
+		violation(in, h, false, now);
+		return FABRIC_DROP_PORT0_KEY;
+	}
+	return FABRIC_SENT;
+}
+
+void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now)
+{
+	struct fabric_node *sw = in->node;
+	uint8_t payload[MAD_LEN], mad[MAD_LEN];
+	enum fabric_drop why = FABRIC_DROP_PORT0;
+	struct mad_addr from;
+	struct ib_ud_hdr h;
+	int hlen;
+
+	if (crc_pkt_check(p) != CRC_OK) {
+		sw->node->port[0].cnt.rcv_errors++;
+		return fabric_port_drop(&sw->port[0], p, FABRIC_DROP_ICRC, now);
+	}
+	hlen = ib_ud_hdr_decode(&h, pkt_hdr(p), pkt_hdr_len(p));
+	if (hlen > 0)
+		why = check(in, &h, now);
+	if (why == FABRIC_SENT) {
+		size_t len = p->len - (unsigned int)hlen;
+
+		pkt_copy_out(p, (uint32_t)hlen, payload, sizeof(payload));
+		if (mad_pkt_parse(&from, mad, &h, in->num, payload, len))
+			why = FABRIC_DROP_PORT0;
+	}
+	if (why != FABRIC_SENT)
+		return fabric_port_drop(&sw->port[0], p, why, now);
+	/* Before the answer is made: it may need the descriptor. */
+	pkt_free(p);
+	node_mad_rx(sw->node, in->num, &from, mad, now);
+}
+
+/*
+ * MADs of port 0. LID-routed ones enter the switch by port 0's queue and find their
+ * way by the LFT like any other packet; the VL follows from SLtoVL there.
+ */
+static int switch_xmit(void *ctx, uint8_t egress, const struct mad_addr *to, const void *mad,
+		       ns_t now)
+{
+	struct fabric_node *sw = ctx;
+	struct fabric_port *out;
+	struct pkt *p;
+
+	if (egress > sw->node->info.nports)
+		return -EINVAL;
+	out = &sw->port[egress];
+	if (!out->up)
+		return -ENETDOWN;
+	p = mad_pkt_build(sw->f->cfg.pool, &sw->node->port[0], to, mad,
+			  to->qp == IB_QP0 ? IB_VL15 : 0);
+	if (!p) {
+		sw->drops[FABRIC_DROP_NO_MEM]++;
+		sw->f->stats.drops[FABRIC_DROP_NO_MEM]++;
+		return -ENOMEM;
+	}
+	sw->f->now = now;
+	return fabric_port_send(out, p) == FABRIC_SENT ? 0 : -ENOBUFS;
+}
+
+static void switch_event(void *ctx, uint8_t port, enum node_event ev, ns_t now)
+{
+	fabric_node_event(ctx, port, ev, now);
+}
+
+const struct node_ops fabric_switch_ops = { .xmit = switch_xmit, .event = switch_event };

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/topo_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int fail_plink(struct topo_parser *p, const struct topo_plink *l, const char *what)
+{
+	return topo_fail_at(p, l->file, l->line, "port %u of \"%s\": %s", l->port,
+			    p->t->node[l->node]->name, what);
+}
+
+/* The line that said first what (@node, @port) is connected to. */
+static unsigned int said_on_line(const struct topo_parser *p, uint32_t node, uint8_t port)
+{
+	for (size_t i = 0; i < p->nlinks; i++) {
+		const struct topo_plink *l = &p->links[i];
+
+		if (l->node == node && l->port == port)
+			return l->line;
+		if (l->peer_port == port && !strcmp(l->peer, p->t->node[node]->name))
+			return l->line;
+	}
+	return 0;
+}
+
+/* A port that is connected otherwise: name both claims. */
+static int fail_other(struct topo_parser *p, const struct topo_plink *l, uint32_t node,
+		      uint8_t port)
+{
+	const struct topo_port *o = &p->t->node[node]->port[port];
+
+	return topo_fail_at(
+		p, l->file, l->line,
+		"port %u of \"%s\" to port %u of \"%s\", but line %u connects port %u of "
+		"\"%s\" to port %u of \"%s\"",
+		l->port, p->t->node[l->node]->name, l->peer_port, l->peer,
+		said_on_line(p, node, port), port, p->t->node[node]->name, o->peer_port,
+		p->t->node[o->peer]->name);
+}
+
+static int settle_guid(struct topo_parser *p, const struct topo_plink *l, uint32_t node,
+		       uint8_t port, uint64_t guid, uint64_t *given)
+{
+	struct topo_node *n = p->t->node[node];
+
+	if (!guid)
+		return 0;
+	/* A switch has one port GUID, that of port 0; the line of a neighbour cannot change it. */
+	if (n->type == IB_NODE_SWITCH)
+		return guid == n->port[0].guid
+			       ? 0
+			       : fail_plink(p, l, "not the port GUID of that switch");
+	if (*given && *given != guid)
+		return topo_fail_at(p, l->file, l->line,
+				    "port %u of \"%s\" has port GUID 0x%llx here, 0x%llx before",
+				    port, n->name, (unsigned long long)guid,
+				    (unsigned long long)*given);
+	*given = n->port[port].guid = guid;
+	return 0;
+}
+
+static bool rates_meet(const struct topo_port *a, const struct topo_port *b)
+{
+	return (a->rate.width & b->rate.width) && (a->rate.speed & b->rate.speed);
+}
+
+static int connect_link(struct topo_parser *p, const struct topo_plink *l, uint32_t peer)
+{
+	struct topo_port *a = &p->t->node[l->node]->port[l->port];
+	struct topo_port *b = &p->t->node[peer]->port[l->peer_port];
+
+	if (a->peer != TOPO_NO_PEER && (a->peer != peer || a->peer_port != l->peer_port))
+		return fail_other(p, l, l->node, l->port);
+	if (b->peer != TOPO_NO_PEER && (b->peer != l->node || b->peer_port != l->port))
+		return fail_other(p, l, peer, l->peer_port);
+	if (l->node == peer)
+		return fail_plink(p, l, "connected to its own node");
+	if (!b->line && l->has_rate)
+		b->rate = a->rate; /* the other end has no line of its own to say it */
+	if (a->peer == TOPO_NO_PEER && topo_link(p->t, l->node, l->port, peer, l->peer_port))
+		return fail_plink(p, l,
+				  "cannot be connected"); /* the checks above leave no reason */
+	if (!rates_meet(a, b))
+		return fail_plink(p, l, "the two ends enable no common width or speed");
+	return 0;
+}
+
+static int resolve_link(struct topo_parser *p, const struct topo_plink *l, uint64_t **given)
+{
+	uint32_t peer;
+	int err;
+
+	if (topo_find(p->t, l->peer, &peer) || strcmp(p->t->node[peer]->name, l->peer))
+		return topo_fail_at(p, l->file, l->line, "node \"%s\" is not defined", l->peer);
+	if (l->peer_port > p->t->node[peer]->nports)
+		return topo_fail_at(p, l->file, l->line,
+				    "expected a port between 1 and %u of \"%s\", found %u",
+				    p->t->node[peer]->nports, l->peer, l->peer_port);
+	err = connect_link(p, l, peer);
+	if (!err)
+		err = settle_guid(p, l, l->node, l->port, l->guid, &given[l->node][l->port]);
+	if (!err)
+		err = settle_guid(p, l, peer, l->peer_port, l->peer_guid,
+				  &given[peer][l->peer_port]);
+	return err;
+}
+
+struct owned_guid {
+	uint64_t guid;
+	uint32_t node;
+	uint8_t port;
+};
+
+static int by_guid(const void *a, const void *b)
+{
+	const struct owned_guid *x = a, *y = b;
+
+	if (x->guid != y->guid)
+		return x->guid < y->guid ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+static size_t collect_guids(const struct topo *t, struct owned_guid *v)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct topo_node *nd = t->node[i];
+		unsigned int first = nd->type == IB_NODE_CA, last = first ? nd->nports : 0;
+
+		for (unsigned int k = first; k <= last; k++)
+			v[n++] = (struct owned_guid){ nd->port[k].guid, i, (uint8_t)k };
+	}
+	return n;
+}
+
+/* Port GUIDs make GIDs: no two end ports may share one. */
+static int check_guids(struct topo_parser *p)
+{
+	struct owned_guid *v;
+	size_t n = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; i < p->t->n; i++)
+		n += p->t->node[i]->nports;
+	v = calloc(n + 1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	n = collect_guids(p->t, v);
+	qsort(v, n, sizeof(*v), by_guid);
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct topo_node *nd = p->t->node[v[i].node];
+
+		if (!v[i].guid || !nd->node_guid)
+			err = topo_fail_at(p, p->file, nd->line, "\"%s\" has a GUID of 0",
+					   nd->name);
+		else if (i && v[i].guid == v[i - 1].guid)
+			err = topo_fail_at(p, p->file, nd->line,
+					   "port GUID 0x%llx belongs to \"%s\" and to \"%s\"",
+					   (unsigned long long)v[i].guid,
+					   p->t->node[v[i - 1].node]->name, nd->name);
+	}
+	free(v);
+	return err;
+}
+
+/* given[node][port]: the port GUID that a line has stated, 0 if none */
+static uint64_t **given_alloc(const struct topo *t)
+{
+	uint64_t **given = calloc(t->n + 1u, sizeof(uint64_t *)), *all;
+	size_t total = 0;
+
+	for (uint32_t i = 0; i < t->n; i++)
+		total += t->node[i]->nports + 1u;
+	all = calloc(total + 1, sizeof(*all));
+	if (!given || !all) {
+		free(given);
+		free(all);
+		return NULL;
+	}
+	given[0] = all;
+	for (uint32_t i = 1; i < t->n; i++)
+		given[i] = given[i - 1] + t->node[i - 1]->nports + 1;
+	return given;
+}
+
+int topo_resolve(struct topo_parser *p)
+{
+	uint64_t **given;
+	int err = 0;
+
+	if (!p->t->n)
+		return topo_fail(p, "expected a Switch or Ca, found none in the whole file");
+	given = given_alloc(p->t);
+	if (!given)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->nlinks && !err; i++)
+		err = resolve_link(p, &p->links[i], given);
+	if (!err)
+		err = check_guids(p);
+	free(given[0]);
+	free(given);
+	return err;
+}
