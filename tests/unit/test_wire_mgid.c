@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "wire/mgid.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+
+#include "check.h"
+
+/* libc's parsers, so that expected values are written as the RFC writes them. */
+static ib_gid gid(const char *s)
+{
+	ib_gid g;
+
+	assert_int_equal(inet_pton(AF_INET6, s, g.raw), 1);
+	return g;
+}
+
+static ib_gid from4(const char *s, uint16_t pkey, uint8_t scope)
+{
+	uint8_t a[4];
+	ib_gid g;
+
+	assert_int_equal(inet_pton(AF_INET, s, a), 1);
+	assert_int_equal(mgid_from_ipv4(&g, a, pkey, scope), 0);
+	return g;
+}
+
+static ib_gid from6(const char *s, uint16_t pkey, uint8_t scope)
+{
+	ib_gid a = gid(s), g;
+
+	assert_int_equal(mgid_from_ipv6(&g, a.raw, pkey, scope), 0);
+	return g;
+}
+
+#define assert_gid(got, want)                                 \
+	do {                                                  \
+		ib_gid got_ = (got), want_ = gid(want);       \
+		assert_memory_equal(got_.raw, want_.raw, 16); \
+	} while (0)
+
+static void test_R12_vectors_for_pkey_8000(void **state)
+{
+	assert_gid(from4("224.0.0.2", 0x8000, 2), "ff12:401b:8000::2");
+	assert_gid(from6("ff02::2", 0x8000, 2), "ff12:601b:8000::2");
+}
+
+static void test_R5_R6_layout_and_t_flag(void **state)
+{
+	ib_gid g = from4("239.1.2.3", 0x8abc, 0xe);
+
+	assert_int_equal(g.raw[0], 0xff);
+	assert_int_equal(g.raw[1] >> 4, 1); /* flags 0001: T is the lowest */
+	assert_int_equal(mgid_scope(&g), 0xe);
+	assert_int_equal(mgid_signature(&g), 0x401b);
+	assert_int_equal(mgid_pkey(&g), 0x8abc);
+	assert_gid(g, "ff1e:401b:8abc::f01:203");
+
+	/* A well-known (not transient) IPv6 group has a transient MGID all the same. */
+	g = from6("ff05::1:3", 0xffff, 5);
+	assert_int_equal(g.raw[1], 0x15);
+}
+
+static void test_R7_R8_signatures(void **state)
+{
+	ib_gid a = from4("224.0.0.1", 0xffff, 2), b = from6("ff02::1", 0xffff, 2);
+
+	assert_int_equal(mgid_signature(&a), 0x401b);
+	assert_int_equal(mgid_signature(&b), 0x601b);
+}
+
+static void test_R9_R15_pkey_must_be_full(void **state)
+{
+	const uint8_t g4[] = { 224, 0, 0, 1 };
+	ib_gid g6 = gid("ff02::1"), out, was;
+
+	memset(&was, 0x5a, sizeof(was));
+	out = was;
+	for (unsigned int pkey = 0; pkey < 0x8000; pkey += 0x7ff) {
+		assert_int_equal(mgid_from_ipv4(&out, g4, (uint16_t)pkey, 2), -EINVAL);
+		assert_int_equal(mgid_from_ipv6(&out, g6.raw, (uint16_t)pkey, 2), -EINVAL);
+		assert_int_equal(mgid_broadcast(&out, (uint16_t)pkey, 2), -EINVAL);
+	}
+	assert_memory_equal(&out, &was, sizeof(out));
+	assert_gid(from4("224.0.0.1", 0x8001, 2), "ff12:401b:8001::1");
+}
+
+static void test_R10_ipv6_low_80_bits(void **state)
+{
+	assert_gid(from6("ff02:1111:2222:3333:4444:5555:6666:7777", 0xffff, 2),
+		   "ff12:601b:ffff:3333:4444:5555:6666:7777");
+	/* Two groups that differ above the low 80 bits share an MGID. */
+	assert_gid(from6("ff02:1:2::5", 0xffff, 2), "ff12:601b:ffff::5");
+	assert_gid(from6("ff02::1:ff00:1", 0xffff, 2), "ff12:601b:ffff::1:ff00:1");
+}
+
+static void test_R11_ipv4_low_28_bits(void **state)
+{
+	assert_gid(from4("239.255.255.250", 0xffff, 2), "ff12:401b:ffff::fff:fffa");
+	assert_gid(from4("224.129.2.3", 0xffff, 2), "ff12:401b:ffff::81:203");
+	assert_gid(from4("225.1.2.3", 0xffff, 2), "ff12:401b:ffff::101:203");
+}
+
+static void test_R13_limited_broadcast(void **state)
+{
+	ib_gid g;
+
+	assert_gid(from4("255.255.255.255", 0xffff, 2), "ff12:401b:ffff::ffff:ffff");
+	assert_int_equal(mgid_broadcast(&g, 0x8001, 5), 0);
+	assert_gid(g, "ff15:401b:8001::ffff:ffff");
+}
+
+static void test_R14_scope_is_the_parameter_not_the_groups(void **state)
+{
+	for (unsigned int scope = 0; scope < 16; scope++) {
+		ib_gid g = from6("ff0e::1", 0xffff, (uint8_t)scope);
+
+		assert_int_equal(mgid_scope(&g), scope);
+		g = from4("224.0.0.1", 0xffff, (uint8_t)scope);
+		assert_int_equal(mgid_scope(&g), scope);
+	}
+}
+
+static void test_mgid_refuses_what_is_no_group(void **state)
+{
+	const uint8_t v4[][4] = { { 10, 0, 0, 1 },	  { 223, 255, 255, 255 }, { 240, 0, 0, 1 },
+				  { 255, 255, 255, 254 }, { 10, 255, 255, 255 },  { 0, 0, 0, 0 } };
+	ib_gid g6 = gid("fe80::1"), out;
+
+	for (size_t i = 0; i < sizeof(v4) / sizeof(v4[0]); i++)
+		assert_int_equal(mgid_from_ipv4(&out, v4[i], 0xffff, 2), -EINVAL);
+	assert_int_equal(mgid_from_ipv6(&out, g6.raw, 0xffff, 2), -EINVAL);
+	assert_int_equal(mgid_broadcast(&out, 0xffff, 16), -EINVAL);
+}
+
+static void test_mgid_is_ipoib(void **state)
+{
+	ib_gid g = gid("ff12:401b:ffff::1");
+
+	assert_true(mgid_is_ipoib(&g));
+	g = gid("ff15:601b:8001::2");
+	assert_true(mgid_is_ipoib(&g));
+	g = gid("ff02:401b:ffff::1"); /* no T flag */
+	assert_false(mgid_is_ipoib(&g));
+	g = gid("ff12:a01b:ffff::1");
+	assert_false(mgid_is_ipoib(&g));
+	g = gid("fe12:401b:ffff::1");
+	assert_false(mgid_is_ipoib(&g));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_R12_vectors_for_pkey_8000),
+		cmocka_unit_test(test_R5_R6_layout_and_t_flag),
+		cmocka_unit_test(test_R7_R8_signatures),
+		cmocka_unit_test(test_R9_R15_pkey_must_be_full),
+		cmocka_unit_test(test_R10_ipv6_low_80_bits),
+		cmocka_unit_test(test_R11_ipv4_low_28_bits),
+		cmocka_unit_test(test_R13_limited_broadcast),
+		cmocka_unit_test(test_R14_scope_is_the_parameter_not_the_groups),
+		cmocka_unit_test(test_mgid_refuses_what_is_no_group),
+		cmocka_unit_test(test_mgid_is_ipoib),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
