@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "util/hash.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "check.h"
+#include "util/list.h"
+#include "util/prng.h"
+
+/* Key 00 01 .. 0f and messages 00, 00 01, ...: the paper's own vectors, SipHash appendix A. */
+static void test_siphash_vectors(void **state)
+{
+	const struct hash_key key = { 0x0706050403020100ull, 0x0f0e0d0c0b0a0908ull };
+	static const struct {
+		size_t len;
+		uint64_t hash;
+	} v[] = {
+		{ 0, 0x726fdb47dd0e0e31ull },  { 1, 0x74f839c593dc67fdull },
+		{ 7, 0xab0200f58b01d137ull },  { 8, 0x93f5f5799a932462ull },
+		{ 15, 0xa129ca6149be45e5ull }, { 63, 0x958a324ceb064572ull },
+	};
+	uint8_t msg[64];
+
+	for (size_t i = 0; i < sizeof(msg); i++)
+		msg[i] = (uint8_t)i;
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++)
+		assert_true(hash_siphash(&key, msg, v[i].len) == v[i].hash);
+}
+
+static void test_siphash_depends_on_key_and_length(void **state)
+{
+	const struct hash_key a = { 1, 2 }, b = { 1, 3 };
+	const uint8_t zero[8] = { 0 };
+
+	assert_true(hash_siphash(&a, zero, 8) != hash_siphash(&b, zero, 8));
+	assert_true(hash_siphash(&a, zero, 8) != hash_siphash(&a, zero, 7));
+	assert_true(hash_siphash(&a, zero, 1) != hash_siphash(&a, zero, 0));
+}
+
+struct item {
+	struct hnode node;
+	int id;
+};
+
+static void test_htab_empty(void **state)
+{
+	struct htab t = { 0 };
+	struct item it = { 0 };
+
+	assert_null(htab_first(&t, 0));
+	assert_null(htab_each(&t, NULL));
+	htab_del(&t, &it.node);
+	assert_int_equal(t.n, 0);
+	htab_fini(&t);
+}
+
+/* Against a plain array, through several doublings, with equal hashes among them. */
+static void test_htab_random_against_an_array(void **state)
+{
+	static struct item items[1000];
+	static bool in[1000];
+	struct htab t = { 0 };
+	struct prng r;
+	size_t n = 0;
+
+	prng_seed(&r, 1);
+	memset(in, 0, sizeof(in));
+	for (int round = 0; round < 20000; round++) {
+		uint32_t i = prng_below(&r, 1000);
+		uint64_t hash = i % 300; /* three or four items share one */
+		struct hnode *h;
+		bool found = false;
+
+		for (h = htab_first(&t, hash); h; h = htab_next(h)) {
+			assert_true(h->hash == hash);
+			found |= h == &items[i].node;
+		}
+		assert_int_equal(found, in[i]);
+		if (in[i])
+			htab_del(&t, &items[i].node);
+		else
+			assert_int_equal(htab_add(&t, &items[i].node, hash), 0);
+		in[i] = !in[i];
+		n += in[i] ? 1 : (size_t)-1;
+		assert_int_equal(t.n, n);
+	}
+	for (struct hnode *h = htab_each(&t, NULL); h; h = htab_each(&t, h)) {
+		struct item *it = container_of(h, struct item, node);
+
+		assert_true(in[it - items]);
+		in[it - items] = false; /* each once */
+		n--;
+	}
+	assert_int_equal(n, 0);
+	htab_fini(&t);
+	assert_int_equal(t.n, 0);
+}
+
+static void test_htab_del_of_what_is_not_in_it(void **state)
+{
+	struct htab t = { 0 };
+	struct item a = { 0 }, b = { .node = { .hash = 5 } };
+
+	assert_int_equal(htab_add(&t, &a.node, 5), 0);
+	htab_del(&t, &b.node);
+	assert_int_equal(t.n, 1);
+	assert_ptr_equal(htab_first(&t, 5), &a.node);
+	htab_fini(&t);
+}
+
+static void test_htab_emptied_while_walking(void **state)
+{
+	struct item items[100] = { 0 };
+	struct htab t = { 0 };
+	struct hnode *h, *next;
+	int n = 0;
+
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(htab_add(&t, &items[i].node, (uint64_t)i * 7), 0);
+	for (h = htab_each(&t, NULL); h; h = next, n++) {
+		next = htab_each(&t, h);
+		htab_del(&t, h);
+	}
+	assert_int_equal(n, 100);
+	assert_int_equal(t.n, 0);
+	htab_fini(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_siphash_vectors),
+		cmocka_unit_test(test_siphash_depends_on_key_and_length),
+		cmocka_unit_test(test_htab_empty),
+		cmocka_unit_test(test_htab_random_against_an_array),
+		cmocka_unit_test(test_htab_del_of_what_is_not_in_it),
+		cmocka_unit_test(test_htab_emptied_while_walking),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
