@@ -239,33 +239,32 @@ static enum hca_drop rx_run(struct hca_rx_ctx *r)
 /* Bad keys are what PortInfo counts and traps 257 and 258 report. */
 static void rx_violation(const struct hca_rx_ctx *r, enum hca_drop why)
 {
+	const struct ib_ud_hdr *h = &r->hdr;
 	struct node_violation v = {
-		.slid = r->hdr.lrh.slid,
-		.dlid = r->hdr.lrh.dlid,
-		.sl = r->hdr.lrh.sl,
-		.src_qp = r->hdr.deth.src_qp,
-		.dest_qp = r->hdr.bth.dest_qp,
-		.has_gids = r->hdr.has_grh,
+		.slid = h->lrh.slid,
+		.dlid = h->lrh.dlid,
+		.sl = h->lrh.sl,
+		.src_qp = h->deth.src_qp,
+		.dest_qp = h->bth.dest_qp,
+		.key = why == HCA_DROP_PKEY ? h->bth.pkey : h->deth.qkey,
+		.has_gids = h->has_grh,
+		.sgid = h->grh.sgid,
+		.dgid = h->grh.dgid,
 	};
 
-	if (v.has_gids) {
-		v.sgid = r->hdr.grh.sgid;
-		v.dgid = r->hdr.grh.dgid;
-	}
-	if (why == HCA_DROP_PKEY) {
-		v.key = r->hdr.bth.pkey;
+	if (why == HCA_DROP_PKEY)
 		node_pkey_violation(&r->hca->node, r->np->num, &v, r->now);
-	} else if (why == HCA_DROP_QKEY) {
-		v.key = r->hdr.deth.qkey;
+	else
 		node_qkey_violation(&r->hca->node, r->np->num, &v, r->now);
-	}
 }
 
 static void rx_drop(const struct hca_rx_ctx *r, enum hca_drop why)
 {
 	r->hca->drops[why]++;
-	rx_violation(r, why);
 	pkt_free(r->pkt);
+	/* After that, because the trap may need the descriptor. */
+	if (why == HCA_DROP_PKEY || why == HCA_DROP_QKEY)
+		rx_violation(r, why);
 }
 
 /* Packets and words are counted with their errors, IBTA 16.1.3.5: PktLen, LRH .. ICRC. */
