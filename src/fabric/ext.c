@@ -139,17 +139,47 @@ int fabric_pkt_from_wire(struct pkt **ret, struct pkt_pool *pool, const void *da
 	return 0;
 }
 
-/* In the octets of a packet: the checksum that its link in memory left partial. */
-static void complete_csum(const struct pkt *p, uint8_t *buf)
+/* Where the checksum is that a link in memory left partial, and what it must be. 0: none */
+static uint32_t csum_of(const struct pkt *p, const uint8_t *buf, uint16_t *ret)
 {
 	uint32_t l4 = (uint32_t)headers_of(buf) + IPOIB_HDR_LEN + p->csum_start;
 	uint16_t sum;
 
-	if (l4 + p->csum_offset + 2u > p->len)
-		return;
+	if (!(p->flags & PKT_CSUM_PARTIAL) || l4 + p->csum_offset + 2u > p->len)
+		return 0;
 	/* The field holds the sum of the pseudo header: it takes part as it is. */
 	sum = inet_fold(inet_sum(0, buf + l4, p->len - l4));
-	be16_put(buf + l4 + p->csum_offset, sum ? sum : 0xffff);
+	*ret = sum ? sum : 0xffff;
+	return l4 + p->csum_offset;
+}
+
+/* The field may be in the payload, which others may share. */
+static void complete_csum(struct pkt *p)
+{
+	uint8_t buf[IB_PKT_MAX], *at;
+	uint32_t off, hdr;
+	uint16_t sum;
+
+	if (p->len > sizeof(buf))
+		return;
+	pkt_copy_out(p, 0, buf, p->len);
+	off = csum_of(p, buf, &sum);
+	hdr = pkt_hdr_len(p);
+	if (!off || (off + 2 > hdr && pkt_unshare(p)))
+		return;
+	for (unsigned int i = 0; i < 2; i++, off++) {
+		at = off < hdr ? pkt_hdr(p) + off
+			       : (uint8_t *)(uintptr_t)p->slice[0].data + (off - hdr);
+		*at = (uint8_t)(i ? sum : sum >> 8);
+	}
+	p->flags &= ~(uint32_t)PKT_CSUM_PARTIAL;
+}
+
+void fabric_pkt_seal(struct pkt *p)
+{
+	if (p->flags & PKT_CSUM_PARTIAL)
+		complete_csum(p);
+	crc_pkt_seal(p);
 }
 
 static void put_crcs(uint8_t *buf, size_t len)
@@ -167,6 +197,8 @@ static void put_crcs(uint8_t *buf, size_t len)
 size_t fabric_pkt_to_wire(const struct pkt *p, uint8_t *buf, size_t size)
 {
 	size_t len = (size_t)p->len + p->tail_len, body;
+	uint32_t csum_at;
+	uint16_t csum;
 
 	if (p->tail_len < CRCS || len > size || len < IB_LRH_LEN + CRCS)
 		return 0;
@@ -174,8 +206,9 @@ size_t fabric_pkt_to_wire(const struct pkt *p, uint8_t *buf, size_t size)
 	memcpy(buf + p->len, p->tail, p->tail_len);
 	if (p->flags & PKT_CRC)
 		return len;
-	if (p->flags & PKT_CSUM_PARTIAL)
-		complete_csum(p, buf);
+	csum_at = csum_of(p, buf, &csum);
+	if (csum_at)
+		be16_put(buf + csum_at, csum);
 	body = len - CRCS;
 	if (body >= IB_LRH_LEN + IB_BTH_LEN)
 		put_crcs(buf, body);

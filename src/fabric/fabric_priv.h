@@ -113,6 +113,9 @@ void fabric_dev_del(struct fabric_dev *d);
 /* What @d held goes on to the devices after it and over the link. */
 void fabric_dev_emit(struct fabric_dev *d, struct pkt_queue *q, ns_t now);
 
+/* The same, and @d is unlinked before the packets move. */
+void fabric_dev_emit_last(struct fabric_dev *d, struct pkt_queue *q, ns_t now);
+
 /* --- port.c */
 
 /* Into the egress queue, or discarded and counted at @p; takes @pkt. 0 or why not */
@@ -149,6 +152,9 @@ bool fabric_trace_wants(const struct fabric *f, const struct pkt *p);
 /* hca_rx(), with the verdict for each packet that is of interest */
 void fabric_trace_hca_rx(struct fabric_port *to, struct pkt **v, unsigned int n, ns_t now);
 void fabric_trace_sent(struct fabric_port *from, const struct pkt *p, ns_t now);
+
+/* ext.c: right CRCs for a packet that has none; a partial checksum is completed first */
+void fabric_pkt_seal(struct pkt *p);
 
 /* --- LRH fields of a packet whose LRH lies in hdr[] */
 static inline uint16_t pkt_dlid(const struct pkt *p)

@@ -179,6 +179,16 @@ void fabric_dev_emit(struct fabric_dev *d, struct pkt_queue *q, ns_t now)
 	pass_devs(d->port, d->on_port.next, q, now);
 }
 
+void fabric_dev_emit_last(struct fabric_dev *d, struct pkt_queue *q, ns_t now)
+{
+	struct fabric_port *p = d->port;
+	struct list *next = d->on_port.next;
+
+	fabric_dev_del(d);
+	p->f->now = now;
+	pass_devs(p, next, q, now);
+}
+
 /* An HCA counts what it sends itself; a switch has nobody else to do it. */
 static void count_xmit(struct fabric_port *p, struct pkt **v, unsigned int n)
 {

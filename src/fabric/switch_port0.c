@@ -85,6 +85,30 @@ void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now)
 }
 
 /*
+ * Is this SMP port 0's own, and not one that the SMI forwards? A request leaves its
+ * origin with hop pointer 1, a response with the hop count (14.2.2).
+ */
+static bool is_own(const uint8_t *mad)
+{
+	bool response = mad[4] & 0x80; /* the D bit */
+
+	if (mad[1] != MAD_CLASS_SM_DR)
+		return true;
+	return mad[SMP_OFF_HOP_PTR] == (response ? mad[SMP_OFF_HOP_CNT] : 1);
+}
+
+/* Captures at port 0 see what it sends by a directed route, too. */
+static void show_devs(struct fabric_port *p0, struct pkt *p, ns_t now)
+{
+	struct pkt_queue q = { 0 };
+	struct fabric_dev *d;
+
+	pkt_queue_add(&q, p);
+	list_for_each (d, &p0->devs, on_port)
+		d->ops->pass(d, &q, now);
+}
+
+/*
  * MADs of port 0. LID-routed ones enter the switch by port 0's queue and find their
  * way by the LFT like any other packet; the VL follows from SLtoVL there.
  */
@@ -108,6 +132,8 @@ static int switch_xmit(void *ctx, uint8_t egress, const struct mad_addr *to, con
 		return -ENOMEM;
 	}
 	sw->f->now = now;
+	if (egress && !list_empty(&sw->port[0].devs) && is_own(mad))
+		show_devs(&sw->port[0], p, now);
 	return fabric_port_send(out, p) == FABRIC_SENT ? 0 : -ENOBUFS;
 }
 

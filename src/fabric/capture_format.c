@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/capture_format.h"
+
+#include <string.h>
+
+#include "util/list.h"
+
+/*
+ * pcap, pcapng (both in the host's byte order, as the formats allow) and the ERF record
+ * that link type 197 stands for: Endace's extensible record format, type 21 InfiniBand.
+ * The time of an ERF record is little-endian, 32 bits of seconds and 32 of fraction; its
+ * lengths are big-endian.
+ */
+
+#define LINKTYPE_ERF 197
+#define ERF_HDR_LEN 16
+#define ERF_TYPE_INFINIBAND 21
+#define ERF_FLAG_VARYING 0x04 /* records are of varying length */
+#define PCAP_MAGIC_NS 0xa1b23c4d
+#define PCAPNG_SHB 0x0a0d0d0a
+#define PCAPNG_IDB 1
+#define PCAPNG_EPB 6
+#define PCAPNG_OPT_IF_NAME 2
+#define PCAPNG_OPT_IF_TSRESOL 9
+
+static const ns_t second = 1000000000;
+
+static size_t put16(uint8_t *p, uint16_t v)
+{
+	memcpy(p, &v, sizeof(v));
+	return sizeof(v);
+}
+
+static size_t put32(uint8_t *p, uint32_t v)
+{
+	memcpy(p, &v, sizeof(v));
+	return sizeof(v);
+}
+
+/* An ERF record: its header and the packet. 0 if there is none */
+static size_t erf_record(uint8_t *buf, const struct pkt *p, ns_t t)
+{
+	uint32_t fraction = (uint32_t)(((t % second) << 32) / second);
+	uint32_t seconds = (uint32_t)(t / second);
+	size_t len = fabric_pkt_to_wire(p, buf + ERF_HDR_LEN, IB_PKT_MAX);
+
+	if (!len)
+		return 0;
+	for (unsigned int i = 0; i < 4; i++) {
+		buf[i] = (uint8_t)(fraction >> 8 * i);
+		buf[4 + i] = (uint8_t)(seconds >> 8 * i);
+	}
+	buf[8] = ERF_TYPE_INFINIBAND;
+	buf[9] = ERF_FLAG_VARYING;
+	be16_put(buf + 10, (uint16_t)(ERF_HDR_LEN + len)); /* of the record */
+	be16_put(buf + 12, 0); /* lost */
+	be16_put(buf + 14, (uint16_t)len); /* on the wire */
+	return ERF_HDR_LEN + len;
+}
+
+size_t capture_pcap_header(uint8_t *buf)
+{
+	size_t n = put32(buf, PCAP_MAGIC_NS);
+
+	n += put16(buf + n, 2); /* version 2.4 */
+	n += put16(buf + n, 4);
+	n += put32(buf + n, 0);
+	n += put32(buf + n, 0);
+	n += put32(buf + n, 65535);
+	n += put32(buf + n, LINKTYPE_ERF);
+	return n;
+}
+
+size_t capture_pcap_record(uint8_t *buf, const struct pkt *p, ns_t t)
+{
+	size_t len = erf_record(buf + 16, p, t);
+
+	if (!len)
+		return 0;
+	put32(buf, (uint32_t)(t / second));
+	put32(buf + 4, (uint32_t)(t % second));
+	put32(buf + 8, (uint32_t)len);
+	put32(buf + 12, (uint32_t)len);
+	return 16 + len;
+}
+
+/* Type and length before, length after: @len octets of body at buf + 8, padded to 4 here. */
+static size_t block(uint8_t *buf, uint32_t type, size_t len)
+{
+	size_t padded = (len + 3) & ~(size_t)3, total = 12 + padded;
+
+	memset(buf + 8 + len, 0, padded - len);
+	put32(buf, type);
+	put32(buf + 4, (uint32_t)total);
+	put32(buf + 8 + padded, (uint32_t)total);
+	return total;
+}
+
+size_t capture_pcapng_header(uint8_t *buf)
+{
+	size_t n = 8;
+
+	n += put32(buf + n, 0x1a2b3c4d); /* byte order */
+	n += put16(buf + n, 1); /* version 1.0 */
+	n += put16(buf + n, 0);
+	n += put32(buf + n, UINT32_MAX); /* length of the section: not said */
+	n += put32(buf + n, UINT32_MAX);
+	return block(buf, PCAPNG_SHB, n - 8);
+}
+
+size_t capture_pcapng_interface(uint8_t *buf, const char *name)
+{
+	size_t len = strlen(name), pad = -len & 3, n = 8;
+
+	n += put16(buf + n, LINKTYPE_ERF);
+	n += put16(buf + n, 0);
+	n += put32(buf + n, 0); /* no limit of length */
+	n += put16(buf + n, PCAPNG_OPT_IF_NAME);
+	n += put16(buf + n, (uint16_t)len);
+	memcpy(buf + n, name, len);
+	memset(buf + n + len, 0, pad);
+	n += len + pad;
+	n += put16(buf + n, PCAPNG_OPT_IF_TSRESOL);
+	n += put16(buf + n, 1);
+	n += put32(buf + n, 0);
+	buf[n - 4] = 9; /* 10^-9 s */
+	n += put32(buf + n, 0); /* end of options */
+	return block(buf, PCAPNG_IDB, n - 8);
+}
+
+size_t capture_pcapng_record(uint8_t *buf, const struct pkt *p, ns_t t, unsigned int interface)
+{
+	size_t len = erf_record(buf + 28, p, t);
+
+	if (!len)
+		return 0;
+	put32(buf + 8, interface);
+	put32(buf + 12, (uint32_t)(t >> 32));
+	put32(buf + 16, (uint32_t)t);
+	put32(buf + 20, (uint32_t)len);
+	put32(buf + 24, (uint32_t)len);
+	return block(buf, PCAPNG_EPB, 20 + len);
+}

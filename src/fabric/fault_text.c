@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/fault_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/list.h"
+
+/* The words of a fault, and what follows them. */
+static const struct {
+	const char *name;
+	bool has_share, has_delay, has_jitter;
+} kinds[] = {
+	[FAULT_LOSS] = { "loss", true, false, false },
+	[FAULT_CORRUPT] = { "corrupt", true, false, false },
+	[FAULT_DUPLICATE] = { "duplicate", true, false, false },
+	[FAULT_REORDER] = { "reorder", true, true, false },
+	[FAULT_DELAY] = { "delay", false, true, true },
+	[FAULT_CUT] = { "cut", false, false, false },
+};
+
+static const char *const classes[] = {
+	[FAULT_ALL] = "all",
+	[FAULT_DATA] = "data",
+	[FAULT_MAD] = "mad",
+};
+
+static const struct {
+	const char *name;
+	ns_t ns;
+} units[] = {
+	{ "s", 1000000000 },
+	{ "ms", 1000000 },
+	{ "us", 1000 },
+	{ "ns", 1 },
+};
+
+static const char *next_word(const char *s, char *word, size_t size)
+{
+	size_t n;
+
+	s += strspn(s, " \t");
+	n = strcspn(s, " \t");
+	snprintf(word, size, "%.*s", (int)(n < size ? n : size - 1), s);
+	return s + n;
+}
+
+/*
+ * A decimal number times @scale, exact: "0.1" of a percent is 1000 ppm. Digits
+ * beyond @scale's are refused rather than rounded away.
+ */
+static bool take_decimal(const char **s, uint64_t scale, uint64_t *ret)
+{
+	uint64_t v = 0;
+	const char *p = *s;
+
+	if (*p < '0' || *p > '9')
+		return false;
+	for (; *p >= '0' && *p <= '9'; p++) {
+		if (v > 1000000000000ull)
+			return false;
+		v = v * 10 + (uint64_t)(*p - '0');
+	}
+	if (v > UINT64_MAX / scale)
+		return false;
+	v *= scale;
+	if (*p == '.') {
+		for (p++; *p >= '0' && *p <= '9'; p++) {
+			if (scale % 10 && *p != '0')
+				return false;
+			scale /= 10;
+			v += (uint64_t)(*p - '0') * scale;
+		}
+	}
+	*s = p;
+	*ret = v;
+	return true;
+}
+
+static bool parse_share(const char *w, uint32_t *ret)
+{
+	uint64_t v;
+
+	if (!take_decimal(&w, 10000, &v) || strcmp(w, "%") || v < 1 || v > 1000000)
+		return false;
+	*ret = (uint32_t)v;
+	return true;
+}
+
+static bool parse_time(const char *w, ns_t *ret)
+{
+	size_t digits = strspn(w, "0123456789.");
+	const char *p = w;
+	uint64_t v;
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (strcmp(w + digits, units[i].name))
+			continue;
+		if (!take_decimal(&p, units[i].ns, &v) || p != w + digits || v > FAULT_TIME_MAX)
+			return false;
+		*ret = v;
+		return true;
+	}
+	return false;
+}
+
+static int expected(char *err, size_t size, const char *what, const char *found)
+{
+	snprintf(err, size, "expected %s, found %s%s%s", what, *found ? "\"" : "",
+		 *found ? found : "nothing", *found ? "\"" : "");
+	return -EINVAL;
+}
+
+static bool find_class(const char *w, enum fault_class *ret)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
+		if (strcmp(w, classes[i]))
+			continue;
+		*ret = (enum fault_class)i;
+		return true;
+	}
+	return false;
+}
+
+static int find_kind(const char *w)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (!strcmp(w, kinds[i].name))
+			return (int)i;
+	return -1;
+}
+
+int fault_parse(struct fault_spec *ret, const char *text, char *err, size_t err_size)
+{
+	struct fault_spec s = { 0 };
+	char w[32];
+	int kind;
+
+	text = next_word(text, w, sizeof(w));
+	kind = find_kind(w);
+	if (kind < 0)
+		return expected(err, err_size, "loss, corrupt, duplicate, reorder, delay or cut",
+				w);
+	s.kind = (enum fault_kind)kind;
+	text = next_word(text, w, sizeof(w));
+	if (kinds[kind].has_share) {
+		if (!parse_share(w, &s.ppm))
+			return expected(err, err_size, "a share between 0.0001% and 100%", w);
+		text = next_word(text, w, sizeof(w));
+	}
+	if (kinds[kind].has_delay) {
+		if (!parse_time(w, &s.delay) || !s.delay)
+			return expected(err, err_size, "a time like 5ms, up to 60s", w);
+		text = next_word(text, w, sizeof(w));
+	}
+	if (kinds[kind].has_jitter && *w >= '0' && *w <= '9') {
+		if (!parse_time(w, &s.jitter))
+			return expected(err, err_size, "a time like 1ms, up to 60s", w);
+		text = next_word(text, w, sizeof(w));
+	}
+	if (*w) {
+		if (!find_class(w, &s.cls))
+			return expected(err, err_size, "all, data, mad or the end", w);
+		next_word(text, w, sizeof(w));
+		if (*w)
+			return expected(err, err_size, "the end", w);
+	}
+	*ret = s;
+	return 0;
+}
+
+/* In the largest unit that divides it. */
+static int print_time(char *buf, size_t size, ns_t t)
+{
+	size_t i = 0;
+
+	while (t % units[i].ns)
+		i++;
+	return snprintf(buf, size, " %llu%s", (unsigned long long)(t / units[i].ns), units[i].name);
+}
+
+static int print_share(char *buf, size_t size, uint32_t ppm)
+{
+	char text[16];
+	size_t n = (size_t)snprintf(text, sizeof(text), "%u.%04u", ppm / 10000, ppm % 10000);
+
+	while (text[n - 1] == '0')
+		n--;
+	if (text[n - 1] == '.')
+		n--;
+	return snprintf(buf, size, " %.*s%%", (int)n, text);
+}
+
+char *fault_print(char *buf, size_t size, const struct fault_spec *s)
+{
+	char t[FAULT_TEXT_MAX];
+	int n = snprintf(t, sizeof(t), "%s", kinds[s->kind].name);
+
+	if (kinds[s->kind].has_share)
+		n += print_share(t + n, sizeof(t) - (size_t)n, s->ppm);
+	if (kinds[s->kind].has_delay)
+		n += print_time(t + n, sizeof(t) - (size_t)n, s->delay);
+	if (kinds[s->kind].has_jitter && s->jitter)
+		n += print_time(t + n, sizeof(t) - (size_t)n, s->jitter);
+	if (s->cls != FAULT_ALL)
+		snprintf(t + n, sizeof(t) - (size_t)n, " %s", classes[s->cls]);
+	snprintf(buf, size, "%s", t);
+	return buf;
+}
+
+bool fault_spec_ok(const struct fault_spec *s)
+{
+	if ((unsigned int)s->kind >= ARRAY_SIZE(kinds) ||
+	    (unsigned int)s->cls >= ARRAY_SIZE(classes))
+		return false;
+	if (kinds[s->kind].has_share && (s->ppm < 1 || s->ppm > 1000000))
+		return false;
+	if (kinds[s->kind].has_delay && (s->delay < 1 || s->delay > FAULT_TIME_MAX))
+		return false;
+	return !kinds[s->kind].has_jitter || s->jitter <= FAULT_TIME_MAX;
+}
