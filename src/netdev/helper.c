@@ -48,7 +48,7 @@ static int take_response(struct netdev_helper *h, uint32_t seq, struct helper_rs
 	for (;;) {
 		err = fdpass_recv(h->sock, rsp, sizeof(*rsp), fds, &n);
 		if (err)
-			return err == -EAGAIN ? -ETIMEDOUT : err;
+			return err;
 		if (rsp->seq == seq)
 			break;
 		fdpass_close(fds, n); /* the answer to a call that timed out */
@@ -58,6 +58,31 @@ static int take_response(struct netdev_helper *h, uint32_t seq, struct helper_rs
 	fdpass_close(fds + used, n - used);
 	rsp->text[sizeof(rsp->text) - 1] = 0;
 	return 0;
+}
+
+static int exchange(struct netdev_helper *h, struct helper_req *req, struct helper_rsp *rsp,
+		    int ret_fds[HELPER_FDS_MAX])
+{
+	int err;
+
+	req->seq = ++h->seq;
+	err = fdpass_send(h->sock, req, sizeof(*req), NULL, 0);
+	if (!err)
+		err = take_response(h, req->seq, rsp, ret_fds);
+	return err == -EAGAIN ? -ETIMEDOUT : err;
+}
+
+/*
+ * The helper closes its copies of descriptors after it has sent them. An answer to a further
+ * request shows that it has: only then does closing ours delete a TAP or free a name.
+ */
+static int settle(struct netdev_helper *h)
+{
+	struct helper_req req = { .op = HELPER_HELLO };
+	int fds[HELPER_FDS_MAX];
+	struct helper_rsp rsp;
+
+	return exchange(h, &req, &rsp, fds);
 }
 
 /* One request, one response; @ret_fds is set in every case. */
@@ -70,12 +95,14 @@ static int call(struct netdev_helper *h, struct helper_req *req, struct helper_r
 		ret_fds[i] = -1;
 	h->refused = NETDEV_REFUSED_NONE;
 	h->err[0] = 0;
-	req->seq = ++h->seq;
-	err = fdpass_send(h->sock, req, sizeof(*req), NULL, 0);
-	if (!err)
-		err = take_response(h, req->seq, rsp, ret_fds);
-	if (err)
+	err = exchange(h, req, rsp, ret_fds);
+	if (!err && rsp->fds)
+		err = settle(h);
+	if (err) {
+		fdpass_close(ret_fds, HELPER_FDS_MAX);
+		memset(ret_fds, -1, HELPER_FDS_MAX * sizeof(*ret_fds));
 		return refuse(h, err, NETDEV_REFUSED_HELPER, "asking the network helper");
+	}
 	if (rsp->err) {
 		h->refused = rsp->refused;
 		memcpy(h->err, rsp->text, sizeof(h->err));

@@ -17,7 +17,8 @@ enum privs_flags {
 	PRIVS_FILES = 1 << 1,
 	/* New INET sockets, beyond those open: links over UDP made later. */
 	PRIVS_INET = 1 << 2,
-	/* fork and exec: what runs inherits the filter and no capability. */
+	/* fork and exec. What runs inherits the filter and has no capability: a command of
+	 * the user's is better forked before, and let go by a pipe. */
 	PRIVS_EXEC = 1 << 3,
 	/* What libibverbs and libibumad do: device files, shared mappings, locked memory. */
 	PRIVS_VERBS = 1 << 4,

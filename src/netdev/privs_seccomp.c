@@ -160,8 +160,16 @@ static const int write_calls[] = {
 };
 
 static const int exec_calls[] = {
-	SCMP_SYS(fork),	   SCMP_SYS(vfork),  SCMP_SYS(execve), SCMP_SYS(execveat),
-	SCMP_SYS(setpgid), SCMP_SYS(setsid), SCMP_SYS(chdir),
+	SCMP_SYS(fork),
+	SCMP_SYS(vfork),
+	SCMP_SYS(execve),
+	SCMP_SYS(execveat),
+	SCMP_SYS(setpgid),
+	SCMP_SYS(setsid),
+	SCMP_SYS(chdir),
+	/* what the C library does first in a new program */
+	SCMP_SYS(arch_prctl),
+	SCMP_SYS(set_tid_address),
 };
 
 static const int verbs_calls[] = {

@@ -115,7 +115,8 @@ int rtnl_talk(struct rtnl *nl, struct nlmsghdr *nlh, rtnl_msg_cb cb, void *arg)
 
 	nl->err[0] = 0;
 	nlh->nlmsg_seq = ++nl->seq;
-	if (!(nlh->nlmsg_flags & NLM_F_DUMP))
+	/* The two bits of a dump mean something else, one by one, in a change. */
+	if ((nlh->nlmsg_flags & NLM_F_DUMP) != NLM_F_DUMP)
 		nlh->nlmsg_flags |= NLM_F_ACK;
 	if (send(nl->fd, nlh, nlh->nlmsg_len, 0) < 0)
 		return -errno;

@@ -166,7 +166,7 @@ int rtnl_events_read(int fd, void (*cb)(const struct rtnl_event *ev, void *arg),
 
 /**
  * rtnl_event_decode() - One message as the kernel sends it
- * @nlh:	a whole message, its length checked by the caller
+ * @nlh:	a whole message, its length checked by the caller, padded to NLMSG_ALIGNTO
  *
  * Return: 0; -EBADMSG; -EOPNOTSUPP for a type that is of no interest
  */
