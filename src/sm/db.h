@@ -62,6 +62,7 @@ struct sm_node {
 
 struct sm_db {
 	uint64_t generation; /* counts published databases, from 1 */
+	uint64_t sweep; /* number of the sweep that made it */
 	uint64_t prefix; /* subnet prefix of all GIDs */
 	struct sm_node **node; /* in the order they were found; [0] is the SM's own */
 	uint32_t nnodes;

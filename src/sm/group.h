@@ -38,7 +38,7 @@ struct sm_group {
 	struct list members; /* struct sm_mcmember, by time of joining */
 	uint32_t nmembers;
 	uint32_t root; /* tree: index of its root switch */
-	uint64_t root_gen; /* generation of the database it was chosen in */
+	uint64_t root_sweep; /* which sweep's database it was chosen for */
 };
 
 struct sm_group *sm_group_find(const struct sm *sm, const ib_gid *mgid);

@@ -48,7 +48,6 @@ struct sm_cfg {
 	uint16_t mkey_lease; /* seconds; 0: for ever */
 	uint8_t mkey_protect;
 	bool no_enforce; /* switch ports do not check P_Keys */
-	bool standby_only; /* tests: never becomes master */
 	unsigned int max_smps; /* outstanding */
 	unsigned int timeout_ms, retries; /* of an SMP */
 	ns_t sweep_interval; /* light sweeps; NS_NEVER: none */

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/db.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sm/priv.h"
+
+/* GUIDs come from the wire, but a flood of equal hashes needs as many nodes: a fixed key will do. */
+uint64_t sm_guid_hash(uint64_t guid)
+{
+	static const struct hash_key key = { 0x75697069626f6f70, 0x736d206775696473 };
+
+	return hash_siphash(&key, &guid, sizeof(guid));
+}
+
+struct sm_db *sm_db_create(uint64_t prefix)
+{
+	struct sm_db *db = calloc(1, sizeof(*db));
+
+	if (!db)
+		return NULL;
+	db->prefix = prefix;
+	db->by_lid = calloc(SM_LID_TOP_MAX + 1, sizeof(struct sm_port *));
+	if (!db->by_lid) {
+		free(db);
+		return NULL;
+	}
+	return db;
+}
+
+static void node_free(struct sm_node *n)
+{
+	if (n->port) {
+		for (unsigned int i = 0; i <= n->info.nports; i++)
+			free(n->port[i].pkeys);
+	}
+	if (n->sw) {
+		sm_fdb_put(n->sw->fdb);
+		free(n->sw->lft);
+	}
+	free(n->sw);
+	free(n->port);
+	free(n);
+}
+
+void sm_db_destroy(struct sm_db *db)
+{
+	if (!db)
+		return;
+	for (uint32_t i = 0; i < db->nnodes; i++)
+		node_free(db->node[i]);
+	htab_fini(&db->nodes);
+	htab_fini(&db->ports);
+	free(db->node);
+	free(db->sw);
+	free(db->by_lid);
+	free(db->hops);
+	free(db);
+}
+
+static struct sm_node *node_new(const struct smp_node_info *info)
+{
+	struct sm_node *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return NULL;
+	n->info = *info;
+	n->port = calloc(info->nports + 1u, sizeof(*n->port));
+	if (info->node_type == IB_NODE_SWITCH)
+		n->sw = calloc(1, sizeof(*n->sw));
+	if (!n->port || (info->node_type == IB_NODE_SWITCH && !n->sw)) {
+		node_free(n);
+		return NULL;
+	}
+	for (unsigned int i = 0; i <= info->nports; i++) {
+		n->port[i].node = n;
+		n->port[i].num = (uint8_t)i;
+	}
+	return n;
+}
+
+struct sm_node *sm_db_add_node(struct sm_db *db, const struct smp_node_info *info)
+{
+	struct sm_node *n;
+
+	/* Grown by doubling at powers of two. */
+	if ((db->nnodes & (db->nnodes - 1)) == 0) {
+		size_t cap = db->nnodes ? 2 * (size_t)db->nnodes : 1;
+		struct sm_node **v = realloc(db->node, cap * sizeof(struct sm_node *));
+
+		if (!v)
+			return NULL;
+		db->node = v;
+	}
+	n = node_new(info);
+	if (!n)
+		return NULL;
+	if (htab_add(&db->nodes, &n->by_guid, sm_guid_hash(info->node_guid))) {
+		node_free(n);
+		return NULL;
+	}
+	n->index = db->nnodes;
+	db->node[db->nnodes++] = n;
+	return n;
+}
+
+int sm_db_add_port_guid(struct sm_db *db, struct sm_port *p, uint64_t guid)
+{
+	int err = htab_add(&db->ports, &p->by_guid, sm_guid_hash(guid));
+
+	if (!err)
+		p->guid = guid;
+	return err;
+}
+
+static void node_cut(struct sm_db *db, struct sm_node *n)
+{
+	htab_del(&db->nodes, &n->by_guid);
+	for (unsigned int i = 0; i <= n->info.nports; i++) {
+		struct sm_port *p = &n->port[i];
+
+		if (p->peer)
+			p->peer->peer = NULL;
+		p->peer = NULL;
+		if (p->guid)
+			htab_del(&db->ports, &p->by_guid);
+	}
+}
+
+void sm_db_drop_lost(struct sm_db *db)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < db->nnodes; i++) {
+		struct sm_node *n = db->node[i];
+
+		if (n->lost && i > 0) {
+			node_cut(db, n);
+			node_free(n);
+			continue;
+		}
+		n->index = kept;
+		db->node[kept++] = n;
+	}
+	/* sm_db_add_node() is not called any more: it would grow by the wrong count. */
+	db->nnodes = kept;
+}
+
+int sm_db_index_switches(struct sm_db *db)
+{
+	db->sw = calloc(db->nnodes + 1u, sizeof(struct sm_node *));
+	if (!db->sw)
+		return -ENOMEM;
+	db->nswitches = 0;
+	for (uint32_t i = 0; i < db->nnodes; i++) {
+		if (!db->node[i]->sw)
+			continue;
+		db->node[i]->sw->index = db->nswitches;
+		db->sw[db->nswitches++] = db->node[i];
+	}
+	return 0;
+}
+
+struct sm_node *sm_db_node(const struct sm_db *db, uint64_t node_guid)
+{
+	for (struct hnode *h = htab_first(&db->nodes, sm_guid_hash(node_guid)); h;
+	     h = htab_next(h)) {
+		struct sm_node *n = container_of(h, struct sm_node, by_guid);
+
+		if (n->info.node_guid == node_guid)
+			return n;
+	}
+	return NULL;
+}
+
+struct sm_port *sm_db_port_by_guid(const struct sm_db *db, uint64_t port_guid)
+{
+	for (struct hnode *h = htab_first(&db->ports, sm_guid_hash(port_guid)); h;
+	     h = htab_next(h)) {
+		struct sm_port *p = container_of(h, struct sm_port, by_guid);
+
+		if (p->guid == port_guid)
+			return p;
+	}
+	return NULL;
+}
+
+struct sm_port *sm_db_port_by_lid(const struct sm_db *db, unsigned int lid)
+{
+	return lid <= SM_LID_TOP_MAX ? db->by_lid[lid] : NULL;
+}
+
+struct sm_port *sm_db_port_by_gid(const struct sm_db *db, const ib_gid *gid)
+{
+	uint64_t prefix = ib_gid_prefix(gid);
+
+	if (prefix != db->prefix && prefix != IB_SUBNET_PREFIX_DEFAULT)
+		return NULL;
+	return sm_db_port_by_guid(db, ib_gid_guid(gid));
+}
+
+struct sm_port *sm_db_end_port(const struct sm_db *db, const struct sm_port *prev)
+{
+	uint32_t i = prev ? prev->node->index : 0;
+	unsigned int num = prev ? prev->num + 1u : 0;
+
+	for (; i < db->nnodes; i++, num = 0) {
+		struct sm_node *n = db->node[i];
+		unsigned int last = n->sw ? 0 : n->info.nports;
+
+		for (; num <= last; num++) {
+			if (n->port[num].known && n->port[num].guid)
+				return &n->port[num];
+		}
+	}
+	return NULL;
+}
+
+uint16_t sm_port_pkey(const struct sm_port *p, uint16_t pkey)
+{
+	uint16_t found = 0;
+
+	if ((pkey & 0x7fff) == 0)
+		return 0;
+	for (unsigned int i = 0; i < p->npkeys; i++) {
+		if (((p->pkeys[i] ^ pkey) & 0x7fff) == 0 && p->pkeys[i] > found)
+			found = p->pkeys[i];
+	}
+	return found;
+}
+
+uint16_t sm_ports_share_pkey(const struct sm_port *a, const struct sm_port *b)
+{
+	for (unsigned int i = 0; i < a->npkeys; i++) {
+		for (unsigned int j = 0; j < b->npkeys; j++) {
+			if (ib_pkey_match(a->pkeys[i], b->pkeys[j]))
+				return a->pkeys[i];
+		}
+	}
+	return 0;
+}
+
+void sm_switch_mft(const struct sm_switch *s, uint16_t mlid, uint64_t ret[4])
+{
+	unsigned int i = mlid - IB_LID_MCAST_MIN;
+	const struct sm_mft_block *b = NULL;
+
+	memset(ret, 0, 4 * sizeof(uint64_t));
+	if (!ib_lid_is_mcast(mlid))
+		return;
+	if (s->fdb)
+		b = s->fdb->mft[i / SMP_MFT_PER_BLOCK];
+	if (b)
+		memcpy(ret, b->have[i % SMP_MFT_PER_BLOCK], 4 * sizeof(uint64_t));
+}
+
+/* One link of a path: out of @p. Returns the port at the other end, NULL if nothing gets through. */
+static struct sm_port *path_cross(const struct sm_port *p, struct sm_path *path)
+{
+	if (!p->known || !p->peer || p->pi.port_state != IB_PORT_ACTIVE)
+		return NULL;
+	if (p->mtu_code < path->mtu_code)
+		path->mtu_code = p->mtu_code;
+	if (path->hops == 0 || ib_rate_mbps(p->rate_code) < ib_rate_mbps(path->rate_code))
+		path->rate_code = p->rate_code;
+	path->hops++;
+	return p->peer;
+}
+
+static bool path_walk(const struct sm_port *src, const struct sm_port *dst, struct sm_path *path)
+{
+	const struct sm_port *in = src; /* where the packet is: on arrival, or at its source */
+
+	if (!src->node->sw)
+		in = path_cross(src, path);
+	while (in && in->node->sw && path->hops < IB_MAX_HOPS) {
+		uint8_t out = sm_switch_lft(in->node->sw, path->dlid);
+
+		if (out == 0)
+			return &in->node->port[0] == dst;
+		if (out > in->node->info.nports)
+			return false;
+		in = path_cross(&in->node->port[out], path);
+	}
+	return in == dst;
+}
+
+int sm_db_path(const struct sm_db *db, const struct sm_port *src, const struct sm_port *dst,
+	       unsigned int dlid, struct sm_path *ret)
+{
+	struct sm_path path = {
+		.slid = src->lid,
+		.dlid = (uint16_t)(dlid ? dlid : dst->lid),
+		.mtu_code = IB_MTU_4096,
+		.life = db->life,
+	};
+
+	if (!src->lid || !sm_port_has_lid(dst, path.dlid))
+		return -EINVAL;
+	if (src == dst) {
+		path.mtu_code = src->mtu_code;
+		path.rate_code = src->rate_code;
+	} else if (!path_walk(src, dst, &path)) {
+		return -EHOSTUNREACH;
+	}
+	*ret = path;
+	return 0;
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+/*
+ * DOC: Discovery
+ *
+ * Breadth first by directed routes from the SM's own node: NodeInfo of whatever is
+ * behind a port; of a new node its description and its ports; behind every port with a
+ * link the same again. A node is its NodeGUID: loops, parallel links and further ports
+ * of a CA arrive at nodes known already and only add a link.
+ *
+ * Two nodes with one GUID cannot be told apart by it, but they contradict each other:
+ * other NodeInfo, or one port with two different neighbours. The one found later is left
+ * out with its link, the error names both.
+ */
+
+static void visit(struct sm *sm, struct sm_port *from, ns_t now);
+
+struct smp_cmd sm_cmd_node(struct sm_node *n, uint8_t method, uint16_t attr, uint32_t mod,
+			   smp_done_fn *done)
+{
+	struct smp_cmd c = {
+		.method = method,
+		.attr = attr,
+		.mod = mod,
+		.nhops = n->nhops,
+		.done = done,
+		.node = n,
+	};
+
+	memcpy(c.path, n->path, sizeof(c.path));
+	return c;
+}
+
+struct smp_cmd sm_cmd_port(struct sm_port *p, uint8_t method, uint16_t attr, uint32_t mod,
+			   smp_done_fn *done)
+{
+	struct sm_node *n = p->node;
+	struct smp_cmd c;
+
+	if (!n->sw && p->num != n->info.local_port && p->peer &&
+	    p->peer->node->nhops < IB_MAX_HOPS) {
+		c = sm_cmd_node(p->peer->node, method, attr, mod, done);
+		c.path[++c.nhops] = p->peer->num;
+	} else {
+		c = sm_cmd_node(n, method, attr, mod, done);
+	}
+	c.node = n;
+	c.port = p;
+	return c;
+}
+
+void sm_lost(struct sm *sm, struct sm_node *n, const char *what)
+{
+	sm->incomplete = true;
+	if (n->lost)
+		return;
+	n->lost = true;
+	sm_warn(sm, "\"%s\" (node 0x%016" PRIx64 ") does not answer %s: left out", n->desc,
+		n->info.node_guid, what);
+}
+
+void sm_refused(struct sm *sm, const struct smp_cmd *cmd, const char *what)
+{
+	sm->sweep.errors++;
+	sm_err(sm, "\"%s\" (node 0x%016" PRIx64 ") refuses %s, modifier 0x%x: MAD status 0x%04x",
+	       cmd->node->desc, cmd->node->info.node_guid, what, cmd->mod, cmd->mad_status);
+}
+
+static bool lost_or_refused(struct sm *sm, const struct smp_cmd *cmd, int status, const char *what)
+{
+	if (status == 0)
+		return false;
+	if (status == -EPROTO)
+		sm_refused(sm, cmd, what);
+	else
+		sm_lost(sm, cmd->node, what);
+	return true;
+}
+
+static void on_node_desc(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+			 ns_t now)
+{
+	struct sm_node *n = cmd->node;
+
+	if (lost_or_refused(ctx, cmd, status, "NodeDescription"))
+		return;
+	memcpy(n->desc, data, 64);
+	n->desc[64] = '\0';
+}
+
+static bool link_trained(const struct sm_port *p)
+{
+	return p->pi.phys_state == IB_PHYS_LINK_UP && p->pi.port_state >= IB_PORT_INIT;
+}
+
+static void on_port_info(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+			 ns_t now)
+{
+	struct sm_port *p = cmd->port;
+	struct sm *sm = ctx;
+
+	if (lost_or_refused(sm, cmd, status, "PortInfo") ||
+	    smp_port_info_decode(&p->pi, data, SMP_DATA_LEN))
+		return;
+	p->known = true;
+	/* A CA's other links are another SM's business, or found from the other side. */
+	if (p->num && link_trained(p) && !p->peer)
+		visit(sm, p, now);
+}
+
+static void get_port_info(struct sm *sm, struct sm_node *n, unsigned int num, ns_t now)
+{
+	struct smp_cmd c = sm_cmd_node(n, MAD_METHOD_GET, SMP_ATTR_PORT_INFO, num, on_port_info);
+
+	c.port = &n->port[num];
+	smpq_add(&sm->sweepq, &c, now);
+}
+
+static void get_all_ports(struct sm *sm, struct sm_node *n, ns_t now)
+{
+	for (unsigned int i = 0; i <= n->info.nports; i++)
+		get_port_info(sm, n, i, now);
+}
+
+static void on_change_cleared(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+			      ns_t now)
+{
+	if (!lost_or_refused(ctx, cmd, status, "Set(SwitchInfo)"))
+		get_all_ports(ctx, cmd->node, now);
+}
+
+/*
+ * PortStateChange is cleared before the ports are read: what changes from then on sets it
+ * again, and the next light sweep sees it. Who is not master yet leaves it alone: it may be
+ * meant for another.
+ */
+static void on_switch_info(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+			   ns_t now)
+{
+	struct sm_node *n = cmd->node;
+	struct sm *sm = ctx;
+	struct smp_cmd set;
+
+	if (status == -EPROTO)
+		sm_lost(sm, n, "SwitchInfo");
+	if (lost_or_refused(sm, cmd, status, "SwitchInfo") ||
+	    smp_switch_info_decode(&n->sw->si, data, SMP_DATA_LEN))
+		return;
+	if (!n->sw->si.port_state_change || sm->state != SMP_SM_MASTER) {
+		get_all_ports(sm, n, now);
+		return;
+	}
+	set = sm_cmd_node(n, MAD_METHOD_SET, SMP_ATTR_SWITCH_INFO, 0, on_change_cleared);
+	smp_switch_info_encode(set.data, &n->sw->si);
+	n->sw->si.port_state_change = false;
+	smpq_add(&sm->sweepq, &set, now);
+}
+
+/* The tables that the last sweep wrote are still what the switch has, unless it was reset. */
+static int switch_adopt_fdb(struct sm *sm, struct sm_node *n)
+{
+	struct sm_node *old = sm->db ? sm_db_node(sm->db, n->info.node_guid) : NULL;
+
+	if (old && old->sw && old->info.nports == n->info.nports)
+		n->sw->fdb = sm_fdb_get(old->sw->fdb);
+	else
+		n->sw->fdb = sm_fdb_create(n->info.node_guid, n->info.nports);
+	return n->sw->fdb ? 0 : -ENOMEM;
+}
+
+static void ask_node(struct sm *sm, struct sm_node *n, ns_t now)
+{
+	struct smp_cmd c = sm_cmd_node(n, MAD_METHOD_GET, SMP_ATTR_NODE_DESC, 0, on_node_desc);
+
+	smpq_add(&sm->sweepq, &c, now);
+	if (!n->sw) {
+		get_port_info(sm, n, n->info.local_port, now);
+		return;
+	}
+	c = sm_cmd_node(n, MAD_METHOD_GET, SMP_ATTR_SWITCH_INFO, 0, on_switch_info);
+	smpq_add(&sm->sweepq, &c, now);
+}
+
+static bool node_info_sane(const struct smp_node_info *i)
+{
+	if (i->nports == 0 || i->nports == 255 || i->node_guid == 0 || i->port_guid == 0)
+		return false;
+	if (i->local_port > i->nports || (i->local_port == 0 && i->node_type != IB_NODE_SWITCH))
+		return false;
+	return i->node_type >= IB_NODE_CA && i->node_type <= IB_NODE_ROUTER;
+}
+
+/* The name of a duplicate arrives: say who is who. */
+static void on_dup_desc(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+			ns_t now)
+{
+	const struct sm_port *from = cmd->port;
+	struct sm *sm = ctx;
+	char desc[65] = "?";
+
+	if (status == 0)
+		memcpy(desc, data, 64);
+	sm_err(sm,
+	       "duplicate GUID 0x%016" PRIx64
+	       ": \"%s\" has it, and \"%s\" behind \"%s\" port %u, which is left out",
+	       cmd->node->info.node_guid, cmd->node->desc, desc, from->node->desc, from->num);
+}
+
+static void report_dup(struct sm *sm, struct sm_node *known, const struct smp_cmd *via, ns_t now)
+{
+	struct smp_cmd c = *via;
+
+	sm->sweep.errors++;
+	c.attr = SMP_ATTR_NODE_DESC;
+	c.done = on_dup_desc;
+	c.node = known;
+	smpq_add(&sm->sweepq, &c, now);
+}
+
+static struct sm_node *node_found(struct sm *sm, const struct smp_node_info *info,
+				  const struct smp_cmd *cmd, ns_t now)
+{
+	struct sm_port *other = sm_db_port_by_guid(sm->next, info->port_guid);
+	struct sm_node *n;
+
+	if (other) {
+		report_dup(sm, other->node, cmd, now);
+		return NULL;
+	}
+	n = sm_db_add_node(sm->next, info);
+	if (!n)
+		return NULL;
+	n->nhops = cmd->nhops;
+	memcpy(n->path, cmd->path, sizeof(n->path));
+	if (n->sw && (switch_adopt_fdb(sm, n) ||
+		      sm_db_add_port_guid(sm->next, &n->port[0], info->port_guid)))
+		n->lost = true;
+	return n;
+}
+
+static bool same_node(const struct smp_node_info *a, const struct smp_node_info *b)
+{
+	return a->node_type == b->node_type && a->nports == b->nports &&
+	       a->sys_guid == b->sys_guid && a->device_id == b->device_id &&
+	       a->vendor_id == b->vendor_id &&
+	       (a->node_type != IB_NODE_SWITCH || a->port_guid == b->port_guid);
+}
+
+/* A CA port is reached for the first time. */
+static bool ca_port_found(struct sm *sm, struct sm_node *n, const struct smp_node_info *info)
+{
+	struct sm_port *p = &n->port[info->local_port];
+	struct sm_port *other = sm_db_port_by_guid(sm->next, info->port_guid);
+
+	if (p->guid)
+		return p->guid == info->port_guid;
+	return !other && sm_db_add_port_guid(sm->next, p, info->port_guid) == 0;
+}
+
+static bool link_ends(struct sm_port *a, struct sm_port *b)
+{
+	if ((a->peer && a->peer != b) || (b->peer && b->peer != a))
+		return false;
+	a->peer = b;
+	b->peer = a;
+	return true;
+}
+
+static void on_node_info(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+			 ns_t now)
+{
+	struct sm *sm = ctx;
+	struct sm_port *from = cmd->port; /* NULL: our own node */
+	struct smp_node_info info;
+	struct sm_node *n;
+	bool is_new;
+
+	if (status) {
+		sm->incomplete = true;
+		if (from)
+			sm_warn(sm, "nobody answers behind \"%s\" port %u", from->node->desc,
+				from->num);
+		return;
+	}
+	if (smp_node_info_decode(&info, data, SMP_DATA_LEN) || !node_info_sane(&info)) {
+		sm->sweep.errors++;
+		sm_err(sm, "impossible NodeInfo behind \"%s\" port %u",
+		       from ? from->node->desc : "-", from ? from->num : 0);
+		return;
+	}
+
+	n = sm_db_node(sm->next, info.node_guid);
+	is_new = !n;
+	if (is_new)
+		n = node_found(sm, &info, cmd, now);
+	if (!n)
+		return;
+	if (!same_node(&n->info, &info) || (!n->sw && !ca_port_found(sm, n, &info)) ||
+	    (from && !link_ends(from, &n->port[info.local_port]))) {
+		n->lost |= is_new;
+		report_dup(sm, n, cmd, now);
+		return;
+	}
+	if (is_new)
+		ask_node(sm, n, now);
+	else if (!n->sw && !n->port[info.local_port].known)
+		get_port_info(sm, n, info.local_port, now);
+}
+
+static void visit(struct sm *sm, struct sm_port *from, ns_t now)
+{
+	struct smp_cmd c = { .method = MAD_METHOD_GET, .attr = SMP_ATTR_NODE_INFO };
+
+	if (from) {
+		if (from->node->nhops >= IB_MAX_HOPS) {
+			sm->sweep.errors++;
+			sm_err(sm, "more than %d hops to what is behind \"%s\" port %u",
+			       IB_MAX_HOPS, from->node->desc, from->num);
+			return;
+		}
+		c = sm_cmd_node(from->node, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, NULL);
+		c.path[++c.nhops] = from->num;
+	}
+	c.port = from;
+	c.done = on_node_info;
+	smpq_add(&sm->sweepq, &c, now);
+}
+
+int sm_discover_start(struct sm *sm, ns_t now)
+{
+	sm->next = sm_db_create(sm->cfg.prefix);
+	if (!sm->next)
+		return -ENOMEM;
+	sm->next->sweep = sm->sweep.number;
+	sm->next->life = sm->cfg.life;
+	visit(sm, NULL, now);
+	return 0;
+}
+
+static uint8_t port_rate(const struct smp_port_info *pi)
+{
+	unsigned int rate = ib_rate_code(pi->width_active, pi->speed_active, pi->speed_ext_active);
+
+	/* A link of a kind without a code still carries the slowest one. */
+	return (uint8_t)(rate ? rate : 2);
+}
+
+static void port_measure(struct sm *sm, struct sm_port *p)
+{
+	uint8_t mtu = p->pi.mtu_cap;
+
+	if (p->peer && p->peer->known && p->peer->pi.mtu_cap < mtu)
+		mtu = p->peer->pi.mtu_cap;
+	if (mtu > sm->cfg.max_mtu_code)
+		mtu = sm->cfg.max_mtu_code;
+	p->mtu_code = mtu < IB_MTU_256 ? IB_MTU_256 : mtu;
+	p->rate_code = port_rate(&p->pi);
+}
+
+static void db_measure(struct sm *sm, struct sm_db *db)
+{
+	uint32_t ends = 0;
+
+	for (uint32_t i = 0; i < db->nnodes; i++) {
+		struct sm_node *n = db->node[i];
+
+		for (unsigned int num = 0; num <= n->info.nports; num++) {
+			struct sm_port *p = &n->port[num];
+
+			if (!p->known)
+				continue;
+			port_measure(sm, p);
+			ends += p->peer && p->peer != p && p->num;
+		}
+	}
+	db->nlinks = ends / 2;
+}
+
+/* -EIO: our own node does not answer. */
+int sm_discover_finish(struct sm *sm)
+{
+	struct sm_db *db = sm->next;
+	struct sm_node *self = db->nnodes ? db->node[0] : NULL;
+	int err;
+
+	if (!self || self->lost)
+		return -EIO;
+	db->self = &self->port[self->sw ? 0 : self->info.local_port];
+	if (!db->self->known)
+		return -EIO;
+	sm_db_drop_lost(db);
+	err = sm_db_index_switches(db);
+	if (err)
+		return err;
+	db_measure(sm, db);
+	sm->sweep.nodes = db->nnodes;
+	sm->sweep.switches = db->nswitches;
+	sm->sweep.links = db->nlinks;
+	for (struct sm_port *p = sm_db_end_port(db, NULL); p; p = sm_db_end_port(db, p))
+		sm->sweep.end_ports++;
+	sm->guid = db->self->guid;
+	return 0;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+/*
+ * A port keeps its LID as long as the SM knows its GUID (I16), also while it is away; after
+ * a restart of the SM the LIDs found on the ports count. Only what has neither, or lost
+ * a contest for its LID, gets a new one: the lowest that is nobody's.
+ */
+
+static struct sm_lid_slot *slot_find(const struct sm *sm, uint64_t guid)
+{
+	for (struct hnode *h = htab_first(&sm->lids, sm_guid_hash(guid)); h; h = htab_next(h)) {
+		struct sm_lid_slot *s = container_of(h, struct sm_lid_slot, node);
+
+		if (s->guid == guid)
+			return s;
+	}
+	return NULL;
+}
+
+static int slot_set(struct sm *sm, uint64_t guid, uint16_t lid)
+{
+	struct sm_lid_slot *s = slot_find(sm, guid);
+
+	if (!s) {
+		s = calloc(1, sizeof(*s));
+		if (!s || htab_add(&sm->lids, &s->node, sm_guid_hash(guid))) {
+			free(s);
+			return -ENOMEM;
+		}
+		s->guid = guid;
+	}
+	s->lid = lid;
+	return 0;
+}
+
+int sm_lid_seed(struct sm *sm, const struct sm_lid_entry *e, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!ib_lid_is_unicast(e[i].lid) || slot_set(sm, e[i].port_guid, e[i].lid))
+			return ib_lid_is_unicast(e[i].lid) ? -ENOMEM : -EINVAL;
+	}
+	return 0;
+}
+
+void sm_lid_fini(struct sm *sm)
+{
+	struct hnode *h = htab_each(&sm->lids, NULL);
+
+	while (h) {
+		struct hnode *next = htab_each(&sm->lids, h);
+
+		free(container_of(h, struct sm_lid_slot, node));
+		h = next;
+	}
+	htab_fini(&sm->lids);
+}
+
+static bool range_free(const struct sm_db *db, const uint8_t *reserved, unsigned int lid,
+		       unsigned int n)
+{
+	if (lid == 0 || lid % n || lid + n - 1 > SM_LID_TOP_MAX)
+		return false;
+	for (unsigned int i = lid; i < lid + n; i++) {
+		if (db->by_lid[i] || (reserved && reserved[i]))
+			return false;
+	}
+	return true;
+}
+
+static void claim(struct sm_db *db, struct sm_port *p, unsigned int lid)
+{
+	unsigned int n = 1u << p->lmc;
+
+	p->lid = (uint16_t)lid;
+	for (unsigned int i = lid; i < lid + n; i++)
+		db->by_lid[i] = p;
+	if (lid + n - 1 > db->top_lid)
+		db->top_lid = (uint16_t)(lid + n - 1);
+}
+
+static unsigned int find_free(const struct sm_db *db, const uint8_t *reserved, unsigned int n,
+			      unsigned int *hint)
+{
+	for (unsigned int lid = *hint / n * n; lid + n - 1 <= SM_LID_TOP_MAX; lid += n) {
+		if (range_free(db, reserved, lid, n)) {
+			*hint = lid + n;
+			return lid;
+		}
+	}
+	return 0;
+}
+
+/* LIDs of ports that are away stay theirs. */
+static void reserve_known(const struct sm *sm, uint8_t *reserved)
+{
+	for (struct hnode *h = htab_each(&sm->lids, NULL); h; h = htab_each(&sm->lids, h)) {
+		const struct sm_lid_slot *s = container_of(h, struct sm_lid_slot, node);
+
+		for (unsigned int i = 0; i < 1u << sm->cfg.lmc; i++) {
+			if (s->lid + i <= SM_LID_TOP_MAX)
+				reserved[s->lid + i] = 1;
+		}
+	}
+}
+
+static void claim_remembered(struct sm *sm, struct sm_db *db)
+{
+	for (struct sm_port *p = sm_db_end_port(db, NULL); p; p = sm_db_end_port(db, p)) {
+		const struct sm_lid_slot *s = slot_find(sm, p->guid);
+
+		p->lmc = p->node->sw ? 0 : sm->cfg.lmc;
+		if (s && range_free(db, NULL, s->lid, 1u << p->lmc))
+			claim(db, p, s->lid);
+	}
+}
+
+static void claim_found(struct sm_db *db, const uint8_t *reserved)
+{
+	for (struct sm_port *p = sm_db_end_port(db, NULL); p; p = sm_db_end_port(db, p)) {
+		if (!p->lid && range_free(db, reserved, p->pi.lid, 1u << p->lmc))
+			claim(db, p, p->pi.lid);
+	}
+}
+
+static int claim_new(struct sm *sm, struct sm_db *db, const uint8_t *reserved)
+{
+	/* LMC 0 and others are sought apart: aligned ranges would fill up with single ones. */
+	unsigned int hint1 = 1, hintn = 1;
+
+	for (struct sm_port *p = sm_db_end_port(db, NULL); p; p = sm_db_end_port(db, p)) {
+		unsigned int n = 1u << p->lmc;
+
+		if (!p->lid) {
+			unsigned int lid = find_free(db, reserved, n, n > 1 ? &hintn : &hint1);
+
+			if (!lid) /* those who are away have to share */
+				lid = find_free(db, NULL, n, &(unsigned int){ 1 });
+			if (!lid) {
+				sm->sweep.errors++;
+				sm_err(sm, "no LID is left for \"%s\" port %u", p->node->desc,
+				       p->num);
+				continue;
+			}
+			claim(db, p, lid);
+		}
+		if (p->pi.lid != p->lid)
+			sm->sweep.lids_assigned++;
+		if (slot_set(sm, p->guid, p->lid))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int sm_lid_assign(struct sm *sm)
+{
+	uint8_t *reserved = calloc(SM_LID_TOP_MAX + 1, 1);
+	int err;
+
+	if (!reserved)
+		return -ENOMEM;
+	reserve_known(sm, reserved);
+	claim_remembered(sm, sm->next);
+	claim_found(sm->next, reserved);
+	err = claim_new(sm, sm->next, reserved);
+	free(reserved);
+	return err;
+}

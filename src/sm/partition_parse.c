@@ -1,0 +1,641 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/partition.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sm/partition_table.h"
+#include "wire/mgid.h"
+
+/*
+ * DOC: Grammar
+ *
+ *	file       := { definition }
+ *	definition := [ name ] [ "=" P_Key ] { "," flag } ":" [ item { sep item } ] ";"
+ *	flag       := "ipoib" | "indx0" | "defmember" "=" membership | parameter
+ *	parameter  := ( "mtu" | "rate" | "sl" | "scope" | "Q_Key" | "TClass" | "FlowLabel" ) "=" number
+ *	item       := member [ "=" membership ] | "defmember" "=" membership
+ *	            | "mgid" "=" GID { "," parameter } end of line
+ *	member     := GUID | '"' NodeDescription '"' | ALL | ALL_CAS | ALL_SWITCHES | ALL_ROUTERS | SELF
+ *	sep        := "," | ":" | after a group: end of line
+ *
+ * White space, "#" comments and "\" before the end of a line count for nothing otherwise.
+ */
+
+#define SCOPES_MAX 8
+#define WORD_MAX 80
+
+struct parser {
+	const char *file, *p, *end;
+	unsigned int line;
+	char *err;
+	size_t err_len;
+	struct sm_partitions *ps;
+	int code; /* what ended it: -EINVAL, -ENOMEM */
+};
+
+/* A definition being read; it is merged into its partition at the end. */
+struct definition {
+	char name[64];
+	unsigned int line;
+	uint16_t pkey;
+	bool ipoib, indx0, has_params;
+	enum sm_membership defmember;
+	struct sm_partition_group params;
+	uint8_t scope[SCOPES_MAX];
+	unsigned int nscopes;
+};
+
+static bool fail(struct parser *ps, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static bool fail(struct parser *ps, const char *fmt, ...)
+{
+	char msg[256];
+	va_list ap;
+
+	if (ps->code)
+		return false; /* the first error is the one that helps */
+	va_start(ap, fmt);
+	vsnprintf(msg, sizeof(msg), fmt, ap);
+	va_end(ap);
+	if (ps->err_len)
+		snprintf(ps->err, ps->err_len, "%s:%u: %s", ps->file, ps->line, msg);
+	ps->code = -EINVAL;
+	return false;
+}
+
+static bool no_memory(struct parser *ps)
+{
+	ps->code = -ENOMEM;
+	return false;
+}
+
+/* White space and comments; @newline: stop at the end of a line. */
+static void skip(struct parser *ps, bool newline)
+{
+	while (ps->p < ps->end) {
+		char c = *ps->p;
+
+		if (c == '#') {
+			while (ps->p < ps->end && *ps->p != '\n')
+				ps->p++;
+			continue;
+		}
+		if (c == '\\' && ps->p + 1 < ps->end && ps->p[1] == '\n') {
+			ps->p += 2;
+			ps->line++;
+			continue;
+		}
+		if (c == '\n' && newline)
+			return;
+		if (c != ' ' && c != '\t' && c != '\r' && c != '\n')
+			return;
+		ps->line += c == '\n';
+		ps->p++;
+	}
+}
+
+static char peek(struct parser *ps)
+{
+	skip(ps, false);
+	return ps->p < ps->end ? *ps->p : '\0';
+}
+
+static bool accept_char(struct parser *ps, char c)
+{
+	if (peek(ps) != c || ps->p >= ps->end)
+		return false;
+	ps->p++;
+	return true;
+}
+
+static bool word_char(char c, bool gid)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.' || (gid && c == ':');
+}
+
+/* A word; an empty one if something else comes. */
+static bool read_word(struct parser *ps, char *ret, size_t size, bool gid)
+{
+	size_t n = 0;
+
+	skip(ps, false);
+	while (ps->p < ps->end && word_char(*ps->p, gid)) {
+		if (n + 1 == size)
+			return fail(ps, "a word of more than %zu characters", size - 1);
+		ret[n++] = *ps->p++;
+	}
+	ret[n] = '\0';
+	return true;
+}
+
+/* What is there instead of what was expected, for messages. */
+static const char *found(struct parser *ps)
+{
+	static const char *const ends = "the end of the file";
+	static char one[2]; /* messages are made one at a time, at once */
+
+	if (peek(ps) == '\0' && ps->p >= ps->end)
+		return ends;
+	one[0] = isprint((unsigned char)*ps->p) ? *ps->p : '?';
+	return one;
+}
+
+static bool number(struct parser *ps, const char *what, const char *word, uint64_t max,
+		   uint64_t *ret)
+{
+	char *stop;
+
+	errno = 0;
+	*ret = strtoull(word, &stop, 0);
+	if (!isdigit((unsigned char)word[0]) || *stop || errno || *ret > max)
+		return fail(ps, "%s \"%s\": expected a number from 0 to 0x%llx", what, word,
+			    (unsigned long long)max);
+	return true;
+}
+
+static bool read_value(struct parser *ps, const char *key, char *word, size_t size, bool gid)
+{
+	if (!accept_char(ps, '='))
+		return fail(ps, "found '%s' after \"%s\": expected '='", found(ps), key);
+	if (!read_word(ps, word, size, gid))
+		return false;
+	if (!word[0])
+		return fail(ps, "found '%s' after \"%s=\": expected a value", found(ps), key);
+	return true;
+}
+
+static bool membership(struct parser *ps, const char *word, enum sm_membership *ret)
+{
+	if (strcasecmp(word, "full") == 0)
+		*ret = SM_MEMBER_FULL;
+	else if (strcasecmp(word, "limited") == 0)
+		*ret = SM_MEMBER_LIMITED;
+	else if (strcasecmp(word, "both") == 0)
+		*ret = SM_MEMBER_BOTH;
+	else
+		return fail(ps, "membership \"%s\": expected full, limited or both", word);
+	return true;
+}
+
+static bool check_code(struct parser *ps, const char *key, uint64_t v)
+{
+	if (strcasecmp(key, "mtu") == 0 && !ib_mtu_octets((unsigned int)v))
+		return fail(ps, "mtu=%llu is no MTU code: expected 1 (256 octets) to 5 (4096)",
+			    (unsigned long long)v);
+	if (strcasecmp(key, "rate") == 0 && !ib_rate_mbps((unsigned int)v))
+		return fail(ps,
+			    "rate=%llu is no rate code: expected 2 (2.5 Gb/s), 3 (10 Gb/s), ...",
+			    (unsigned long long)v);
+	if (strcasecmp(key, "scope") == 0 && v == 0)
+		return fail(ps, "scope 0 is reserved: expected 1 to 15, 2 is link-local");
+	return true;
+}
+
+static const struct param {
+	const char *key;
+	uint64_t max;
+} params[] = {
+	{ "mtu", 63 },
+	{ "rate", 63 },
+	{ "sl", 15 },
+	{ "scope", 15 },
+	{ "Q_Key", 0xffffffff },
+	{ "TClass", 255 },
+	{ "FlowLabel", 0xfffff },
+};
+
+static const struct param *param_find(const char *key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(params); i++) {
+		if (strcasecmp(params[i].key, key) == 0)
+			return &params[i];
+	}
+	return NULL;
+}
+
+static bool parse_param(struct parser *ps, const struct param *pr, struct sm_partition_group *g)
+{
+	char word[WORD_MAX];
+	uint64_t v;
+
+	if (!read_value(ps, pr->key, word, sizeof(word), false) ||
+	    !number(ps, pr->key, word, pr->max, &v) || !check_code(ps, pr->key, v))
+		return false;
+	switch (pr - params) {
+	case 0:
+		g->mtu_code = (uint8_t)v;
+		break;
+	case 1:
+		g->rate_code = (uint8_t)v;
+		break;
+	case 2:
+		g->sl = (uint8_t)v;
+		break;
+	case 3:
+		g->scope = (uint8_t)v;
+		break;
+	case 4:
+		g->qkey = (uint32_t)v;
+		break;
+	case 5:
+		g->tclass = (uint8_t)v;
+		break;
+	default:
+		g->flow_label = (uint32_t)v;
+		break;
+	}
+	return true;
+}
+
+static bool parse_defmember(struct parser *ps, struct definition *d)
+{
+	char word[WORD_MAX];
+
+	return read_value(ps, "defmember", word, sizeof(word), false) &&
+	       membership(ps, word, &d->defmember);
+}
+
+static bool parse_flag(struct parser *ps, struct definition *d)
+{
+	const struct param *pr;
+	char key[WORD_MAX];
+
+	if (!read_word(ps, key, sizeof(key), false))
+		return false;
+	if (strcasecmp(key, "defmember") == 0)
+		return parse_defmember(ps, d);
+	if (strcasecmp(key, "ipoib") == 0) {
+		d->ipoib = true;
+		return true;
+	}
+	if (strcasecmp(key, "indx0") == 0) {
+		d->indx0 = true;
+		return true;
+	}
+	pr = param_find(key);
+	if (!pr)
+		return fail(ps,
+			    "unknown flag \"%s\": expected ipoib, indx0, defmember=, mtu=, rate=, "
+			    "sl=, scope=, Q_Key=, TClass= or FlowLabel=",
+			    key[0] ? key : found(ps));
+	d->has_params = true;
+	if (!parse_param(ps, pr, &d->params))
+		return false;
+	if (strcasecmp(key, "scope"))
+		return true;
+	if (d->nscopes == SCOPES_MAX)
+		return fail(ps, "more than %d scopes", SCOPES_MAX);
+	d->scope[d->nscopes++] = d->params.scope;
+	return true;
+}
+
+static bool parse_pkey(struct parser *ps, struct definition *d)
+{
+	char word[WORD_MAX];
+	uint64_t v;
+
+	if (!read_word(ps, word, sizeof(word), false) || !number(ps, "P_Key", word, 0xffff, &v))
+		return false;
+	if ((v & 0x7fff) == 0)
+		return fail(ps, "P_Key 0x%04llx is invalid: its low 15 bits are 0",
+			    (unsigned long long)v);
+	d->pkey = v & 0x7fff;
+	return true;
+}
+
+/* The partition that a definition is for: the same name and number, or a new one. */
+static struct sm_partition *definition_target(struct parser *ps, struct definition *d)
+{
+	struct sm_partition *part;
+
+	for (size_t i = 0; i < ps->ps->n; i++) {
+		bool same_name, same_key;
+
+		part = &ps->ps->part[i];
+		same_name = strcmp(part->name, d->name) == 0;
+		same_key = part->pkey == d->pkey;
+		if (same_name && (same_key || d->pkey == SM_PKEY_AUTO))
+			return part;
+		if (same_name && part->pkey == SM_PKEY_AUTO) {
+			part->pkey = d->pkey;
+			return part;
+		}
+		if (same_name) {
+			fail(ps, "\"%s\" has P_Key 0x%04x since line %u, not 0x%04x", d->name,
+			     part->pkey, part->line, d->pkey);
+			return NULL;
+		}
+		if (same_key && d->pkey != SM_PKEY_AUTO) {
+			fail(ps, "P_Key 0x%04x is called \"%s\" since line %u, not \"%s\"", d->pkey,
+			     part->name, part->line, d->name);
+			return NULL;
+		}
+	}
+	part = sm_partition_add(ps->ps, d->name, d->pkey);
+	if (!part) {
+		no_memory(ps);
+		return NULL;
+	}
+	part->line = d->line;
+	return part;
+}
+
+/* name [= P_Key] {, flag} : */
+static bool parse_head(struct parser *ps, struct definition *d)
+{
+	if (!read_word(ps, d->name, sizeof(d->name), false))
+		return false;
+	if (accept_char(ps, '=')) {
+		if (!parse_pkey(ps, d))
+			return false;
+	} else if (!d->name[0]) {
+		return fail(ps, "found '%s': expected the name of a partition or '='", found(ps));
+	} else if (strcmp(d->name, "Default") == 0) {
+		d->pkey = 0x7fff;
+	}
+	if (!d->name[0])
+		snprintf(d->name, sizeof(d->name), "0x%04x", d->pkey);
+	while (accept_char(ps, ',')) {
+		if (!parse_flag(ps, d))
+			return false;
+	}
+	if (!accept_char(ps, ':'))
+		return fail(ps, "found '%s': expected ',' and a flag, or ':' and members",
+			    found(ps));
+	if (d->has_params && !d->ipoib)
+		return fail(ps, "parameters of a broadcast group without the flag ipoib");
+	return true;
+}
+
+static bool parse_mgid(struct parser *ps, struct definition *d, struct sm_partition *part)
+{
+	struct sm_partition_group g = d->params;
+	char word[WORD_MAX];
+
+	if (!read_value(ps, "mgid", word, sizeof(word), true))
+		return false;
+	if (inet_pton(AF_INET6, word, g.mgid.raw) != 1 || !ib_gid_is_mcast(&g.mgid))
+		return fail(ps, "mgid \"%s\": expected a multicast GID like ff12:401b::1", word);
+	for (;;) {
+		const struct param *pr;
+
+		skip(ps, true);
+		if (ps->p >= ps->end || *ps->p != ',')
+			break;
+		ps->p++;
+		skip(ps, true);
+		if (ps->p < ps->end && *ps->p == '\n')
+			break;
+		if (!read_word(ps, word, sizeof(word), false))
+			return false;
+		pr = param_find(word);
+		if (!pr)
+			return fail(ps,
+				    "\"%s\" after a group: expected mtu=, rate=, sl=, scope=, "
+				    "Q_Key=, TClass= or FlowLabel=, members on another line",
+				    word);
+		if (!parse_param(ps, pr, &g))
+			return false;
+	}
+	g.scope = mgid_scope(&g.mgid);
+	return sm_partition_add_group(part, &g) == 0 || no_memory(ps);
+}
+
+static bool member_keyword(const char *word, enum sm_member_kind *ret)
+{
+	static const struct {
+		const char *word;
+		enum sm_member_kind kind;
+	} keywords[] = {
+		{ "ALL", SM_MEMBER_ALL },
+		{ "ALL_CAS", SM_MEMBER_ALL_CAS },
+		{ "ALL_SWITCHES", SM_MEMBER_ALL_SWITCHES },
+		{ "ALL_ROUTERS", SM_MEMBER_ALL_ROUTERS },
+		{ "SELF", SM_MEMBER_SELF },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keywords); i++) {
+		if (strcasecmp(keywords[i].word, word) == 0) {
+			*ret = keywords[i].kind;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool parse_quoted(struct parser *ps, struct sm_partition_rule *r)
+{
+	const char *stop;
+	size_t n;
+
+	ps->p++;
+	stop = memchr(ps->p, '"', (size_t)(ps->end - ps->p));
+	n = stop ? (size_t)(stop - ps->p) : 0;
+	if (!stop || memchr(ps->p, '\n', n))
+		return fail(ps, "a name in quotes that do not end on its line");
+	if (n == 0 || n >= sizeof(r->name) || memchr(ps->p, '\0', n))
+		return fail(ps, "a NodeDescription of %zu octets: expected 1 to 64", n);
+	r->kind = SM_MEMBER_NAME;
+	memcpy(r->name, ps->p, n);
+	ps->p = stop + 1;
+	return true;
+}
+
+static bool parse_member(struct parser *ps, struct definition *d, struct sm_partition *part,
+			 const char *word)
+{
+	struct sm_partition_rule r = { .membership = d->defmember };
+	char value[WORD_MAX];
+
+	if (!word[0] && ps->p < ps->end && *ps->p == '"') {
+		if (!parse_quoted(ps, &r))
+			return false;
+	} else if (!member_keyword(word, &r.kind)) {
+		if (!isdigit((unsigned char)word[0]))
+			return fail(ps,
+				    "\"%s\" is no member: expected a port GUID, a name in quotes, "
+				    "ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS, SELF, mgid= or "
+				    "defmember=",
+				    word[0] ? word : found(ps));
+		r.kind = SM_MEMBER_GUID;
+		if (!number(ps, "port GUID", word, UINT64_MAX, &r.guid))
+			return false;
+	}
+	if (peek(ps) == '=' && (!read_value(ps, "member", value, sizeof(value), false) ||
+				!membership(ps, value, &r.membership)))
+		return false;
+	return sm_partition_add_rule(part, &r) == 0 || no_memory(ps);
+}
+
+/* Returns with the separator behind it, or before the ';'. */
+static bool parse_item(struct parser *ps, struct definition *d, struct sm_partition *part)
+{
+	char word[WORD_MAX];
+
+	if (!read_word(ps, word, sizeof(word), false))
+		return false;
+	if (strcasecmp(word, "mgid") == 0) {
+		if (!parse_mgid(ps, d, part))
+			return false;
+		/* The end of the line ends a group. */
+		if (ps->p < ps->end && *ps->p == '\n')
+			return true;
+	} else if (strcasecmp(word, "defmember") == 0) {
+		if (!parse_defmember(ps, d))
+			return false;
+	} else if (!parse_member(ps, d, part, word)) {
+		return false;
+	}
+	if (accept_char(ps, ',') || accept_char(ps, ':') || peek(ps) == ';')
+		return true;
+	return fail(ps, "found '%s': expected ',' and a member, or ';'", found(ps));
+}
+
+static bool add_broadcast(struct parser *ps, const struct definition *d, struct sm_partition *part)
+{
+	unsigned int n = d->nscopes ? d->nscopes : 1;
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct sm_partition_group g = d->params;
+
+		g.broadcast = true;
+		if (d->nscopes)
+			g.scope = d->scope[i];
+		if (sm_partition_add_group(part, &g))
+			return no_memory(ps);
+	}
+	return true;
+}
+
+static bool parse_definition(struct parser *ps)
+{
+	struct definition d = {
+		.line = ps->line,
+		.defmember = SM_MEMBER_LIMITED,
+		.params = sm_partition_group_default(),
+	};
+	struct sm_partition *part;
+
+	if (!parse_head(ps, &d))
+		return false;
+	part = definition_target(ps, &d);
+	if (!part)
+		return false;
+	part->indx0 |= d.indx0;
+	part->ipoib |= d.ipoib;
+	if (d.ipoib && !add_broadcast(ps, &d, part))
+		return false;
+	while (!accept_char(ps, ';')) {
+		if (!parse_item(ps, &d, part))
+			return false;
+	}
+	return true;
+}
+
+/* Numbers for those without: the lowest that are free. */
+static bool number_partitions(struct parser *ps)
+{
+	uint16_t next = 1;
+
+	for (size_t i = 0; i < ps->ps->n; i++) {
+		struct sm_partition *part = &ps->ps->part[i];
+
+		if (part->pkey != SM_PKEY_AUTO)
+			continue;
+		while (next < 0x7fff && sm_partitions_find(ps->ps, next))
+			next++;
+		if (next == 0x7fff)
+			return fail(ps, "no P_Key is left for \"%s\"", part->name);
+		part->pkey = next;
+	}
+	return true;
+}
+
+/* IPoIB's MGIDs carry the P_Key in its full form (R9); in a file it may be left 0. */
+static bool finish_group(struct parser *ps, const struct sm_partition *part,
+			 struct sm_partition_group *g)
+{
+	uint16_t pkey = part->pkey | IB_PKEY_FULL;
+
+	if (g->broadcast)
+		return mgid_broadcast(&g->mgid, pkey, g->scope) == 0 ||
+		       fail(ps, "\"%s\" can have no broadcast group", part->name);
+	if (!mgid_is_ipoib(&g->mgid))
+		return true;
+	if (mgid_pkey(&g->mgid) == 0)
+		be16_put(g->mgid.raw + 4, pkey);
+	if (mgid_pkey(&g->mgid) == pkey)
+		return true;
+	ps->line = part->line;
+	return fail(ps, "a group of \"%s\" has P_Key 0x%04x in its MGID: expected 0 or 0x%04x",
+		    part->name, mgid_pkey(&g->mgid), pkey);
+}
+
+static void drop_group(struct sm_partition *part, size_t i)
+{
+	part->ngroups--;
+	memmove(&part->group[i], &part->group[i + 1], (part->ngroups - i) * sizeof(*part->group));
+}
+
+/* Definitions that add up may name a group again: the first one counts. */
+static bool finish_partition(struct parser *ps, struct sm_partition *part)
+{
+	for (size_t i = 0; i < part->ngroups;) {
+		size_t j = 0;
+
+		if (!finish_group(ps, part, &part->group[i]))
+			return false;
+		while (j < i && !ib_gid_equal(&part->group[j].mgid, &part->group[i].mgid))
+			j++;
+		if (j < i)
+			drop_group(part, i);
+		else
+			i++;
+	}
+	return true;
+}
+
+static bool parse_file(struct parser *ps)
+{
+	while (peek(ps), ps->p < ps->end) {
+		if (!parse_definition(ps))
+			return false;
+	}
+	if (!number_partitions(ps))
+		return false;
+	for (size_t i = 0; i < ps->ps->n; i++) {
+		if (!finish_partition(ps, &ps->ps->part[i]))
+			return false;
+	}
+	if (!sm_partitions_find(ps->ps, 0x7fff) && !sm_partition_add(ps->ps, "Default", 0x7fff))
+		return no_memory(ps);
+	return true;
+}
+
+int sm_partitions_parse(struct sm_partitions **ret, const char *name, const char *text, size_t len,
+			char *err, size_t err_len)
+{
+	struct parser ps = {
+		.file = name,
+		.p = text,
+		.end = text + len,
+		.line = 1,
+		.err = err,
+		.err_len = err_len,
+		.ps = calloc(1, sizeof(struct sm_partitions)),
+	};
+
+	if (!ps.ps)
+		return -ENOMEM;
+	if (!parse_file(&ps)) {
+		sm_partitions_free(ps.ps);
+		return ps.code;
+	}
+	*ret = ps.ps;
+	return 0;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/*
+ * DOC: P_Key tables
+ *
+ * End ports get the P_Keys of their partitions. An entry keeps its index while it is wanted,
+ * because QPs are bound to indices; index 0 is that of the default partition or of the one
+ * with the flag indx0. Switch ports before a CA check the same P_Keys in both
+ * directions; their tables hold the full forms, for a limited member's packets match no limited
+ * entry (10.9.3).
+ */
+
+#define PKEYS_MAX 512 /* entries of a table that we use */
+
+static unsigned int table_size(const struct sm_port *p)
+{
+	unsigned int n = sm_port_is_end(p) ? p->node->info.pkey_cap : p->node->sw->si.enforce_cap;
+
+	return n < PKEYS_MAX ? n : PKEYS_MAX;
+}
+
+static uint32_t block_mod(const struct sm_port *p, unsigned int block)
+{
+	/* I12: the port number counts on switches only. */
+	return (p->node->sw ? (uint32_t)p->num << 16 : 0) | block;
+}
+
+static bool port_enforces(const struct sm *sm, const struct sm_port *p)
+{
+	return !sm->cfg.no_enforce && p->node->sw && p->num && p->known && p->peer &&
+	       p->peer->known && !p->peer->node->sw && p->node->sw->si.enforce_cap;
+}
+
+static bool has_table(const struct sm *sm, const struct sm_port *p)
+{
+	return p->known && !p->node->lost && table_size(p) &&
+	       (sm_port_is_end(p) ? p->guid != 0 : port_enforces(sm, p));
+}
+
+static bool table_alloc(struct sm *sm, struct sm_port *p)
+{
+	p->npkeys = (uint16_t)table_size(p);
+	p->pkeys = calloc((p->npkeys + SMP_PKEYS_PER_BLOCK - 1u) / SMP_PKEYS_PER_BLOCK,
+			  SMP_PKEYS_PER_BLOCK * sizeof(uint16_t));
+	if (p->pkeys)
+		return true;
+	p->npkeys = 0;
+	sm->sweepq.failed = true;
+	return false;
+}
+
+static const struct sm_port *old_port(const struct sm *sm, const struct sm_port *p)
+{
+	const struct sm_node *n = sm->db ? sm_db_node(sm->db, p->node->info.node_guid) : NULL;
+
+	return n && n->info.nports == p->node->info.nports ? &n->port[p->num] : NULL;
+}
+
+static void on_read(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data, ns_t now)
+{
+	unsigned int first = (cmd->mod & 0xffff) * SMP_PKEYS_PER_BLOCK;
+
+	if (status == -EPROTO)
+		sm_refused(ctx, cmd, "Get(P_KeyTable)");
+	else if (status)
+		sm_lost(ctx, cmd->node, "P_KeyTable");
+	else
+		smp_pkey_block_decode(cmd->port->pkeys + first, data, SMP_DATA_LEN);
+}
+
+/* What the last sweep wrote is there still, if the port stayed up. */
+static bool table_copy_old(const struct sm *sm, struct sm_port *p)
+{
+	const struct sm_port *old = old_port(sm, p);
+
+	if (!old || !old->pkeys || old->npkeys != p->npkeys || old->node->lost ||
+	    sm_port_end(p)->pi.lid != sm_port_end(p)->lid ||
+	    (p->num && p->pi.port_state != IB_PORT_ACTIVE))
+		return false;
+	memcpy(p->pkeys, old->pkeys, p->npkeys * sizeof(uint16_t));
+	return true;
+}
+
+static void table_read(struct sm *sm, struct sm_port *p, ns_t now)
+{
+	if (!table_alloc(sm, p) || table_copy_old(sm, p))
+		return;
+	for (unsigned int b = 0; b * SMP_PKEYS_PER_BLOCK < p->npkeys; b++) {
+		struct smp_cmd c = sm_cmd_port(p, MAD_METHOD_GET, SMP_ATTR_PKEY_TABLE,
+					       block_mod(p, b), on_read);
+
+		smpq_add(&sm->sweepq, &c, now);
+	}
+}
+
+static void each_table(struct sm *sm, void (*fn)(struct sm *, struct sm_port *, ns_t), ns_t now)
+{
+	struct sm_db *db = sm->next;
+
+	for (uint32_t i = 0; i < db->nnodes; i++) {
+		struct sm_node *n = db->node[i];
+
+		for (unsigned int num = 0; num <= n->info.nports; num++) {
+			if (has_table(sm, &n->port[num]))
+				fn(sm, &n->port[num], now);
+		}
+	}
+}
+
+void sm_pkeys_read(struct sm *sm, ns_t now)
+{
+	each_table(sm, table_read, now);
+}
+
+static bool contains(const uint16_t *v, size_t n, uint16_t pkey)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (v[i] == pkey)
+			return true;
+	}
+	return false;
+}
+
+/* @want into a table of @n, wanted entries staying where they are. false: they do not fit */
+static bool table_arrange(uint16_t *table, const uint16_t *old, size_t n, const uint16_t *want,
+			  size_t nwant, uint16_t index0)
+{
+	size_t slot = 0;
+
+	memset(table, 0, n * sizeof(*table));
+	if (index0)
+		table[0] = index0;
+	for (size_t i = 0; i < n; i++) {
+		if (old[i] && !table[i] && contains(want, nwant, old[i]) &&
+		    !contains(table, n, old[i]))
+			table[i] = old[i];
+	}
+	for (size_t i = 0; i < nwant; i++) {
+		if (contains(table, n, want[i]))
+			continue;
+		while (slot < n && table[slot])
+			slot++;
+		if (slot == n)
+			return false;
+		table[slot] = want[i];
+	}
+	return true;
+}
+
+/* The peer's P_Keys in their full form, each once. */
+static size_t enforced_pkeys(const struct sm *sm, const struct sm_port *p, uint16_t *ret,
+			     size_t max)
+{
+	uint16_t peer[PKEYS_MAX], index0;
+	size_t n = sm_partition_pkeys(sm, p->peer, peer, PKEYS_MAX, &index0), out = 0;
+
+	for (size_t i = 0; i < n && i < PKEYS_MAX; i++) {
+		uint16_t full = peer[i] | IB_PKEY_FULL;
+
+		if (!contains(ret, out, full) && out < max)
+			ret[out++] = full;
+	}
+	return out;
+}
+
+static void on_written(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+		       ns_t now)
+{
+	uint16_t *block = cmd->port->pkeys + (cmd->mod & 0xffff) * SMP_PKEYS_PER_BLOCK;
+
+	if (status == -EPROTO)
+		sm_refused(ctx, cmd, "Set(P_KeyTable)");
+	else if (status)
+		sm_lost(ctx, cmd->node, "Set(P_KeyTable)");
+	if (status) /* nobody may count on it, and the next sweep writes it again */
+		memset(block, 0, SMP_PKEYS_PER_BLOCK * sizeof(*block));
+}
+
+static void table_write(struct sm *sm, struct sm_port *p, const uint16_t *table, ns_t now)
+{
+	for (unsigned int b = 0; b * SMP_PKEYS_PER_BLOCK < p->npkeys; b++) {
+		uint16_t *have = p->pkeys + b * SMP_PKEYS_PER_BLOCK;
+		const uint16_t *want = table + b * SMP_PKEYS_PER_BLOCK;
+		struct smp_cmd c;
+
+		if (memcmp(have, want, SMP_PKEYS_PER_BLOCK * sizeof(*want)) == 0)
+			continue;
+		memcpy(have, want, SMP_PKEYS_PER_BLOCK * sizeof(*want));
+		c = sm_cmd_port(p, MAD_METHOD_SET, SMP_ATTR_PKEY_TABLE, block_mod(p, b),
+				on_written);
+		smp_pkey_block_encode(c.data, want);
+		sm->sweep.pkey_blocks++;
+		smpq_add(&sm->sweepq, &c, now);
+	}
+}
+
+static void on_enforce(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+		       ns_t now)
+{
+	struct smp_port_info pi;
+
+	if (status == -EPROTO)
+		sm_refused(ctx, cmd, "partition enforcement");
+	else if (status)
+		sm_lost(ctx, cmd->node, "Set(PortInfo)");
+	else if (smp_port_info_decode(&pi, data, SMP_DATA_LEN) == 0)
+		cmd->port->pi = pi;
+}
+
+/*
+ * Queued after the table: it counts only once it is there. (An SMP that is lost and repeated may come
+ * late; the port is not Active yet when it is configured for the first time.)
+ */
+static void set_enforcement(struct sm *sm, struct sm_port *p, bool on, ns_t now)
+{
+	struct smp_port_info w = p->pi;
+	struct smp_cmd c;
+
+	if (p->pi.part_enforce_in == on && p->pi.part_enforce_out == on)
+		return;
+	w.port_state = IB_PORT_NOP;
+	w.phys_state = IB_PHYS_NOP;
+	w.down_default = 0;
+	w.width_enabled = w.speed_enabled = w.speed_ext_enabled = 0;
+	w.part_enforce_in = w.part_enforce_out = on;
+	c = sm_cmd_port(p, MAD_METHOD_SET, SMP_ATTR_PORT_INFO, p->num, on_enforce);
+	smp_port_info_encode(c.data, &w);
+	sm->sweep.ports_set++;
+	smpq_add(&sm->sweepq, &c, now);
+}
+
+static void table_configure(struct sm *sm, struct sm_port *p, ns_t now)
+{
+	uint16_t want[PKEYS_MAX], table[PKEYS_MAX] = { 0 }, index0 = 0;
+	bool enforcing = !sm_port_is_end(p), fits;
+	size_t n;
+
+	if (!p->pkeys)
+		return;
+	if (enforcing)
+		n = enforced_pkeys(sm, p, want, PKEYS_MAX);
+	else
+		n = sm_partition_pkeys(sm, p, want, PKEYS_MAX, &index0);
+	fits = n <= PKEYS_MAX && table_arrange(table, p->pkeys, p->npkeys, want, n, index0);
+	if (!fits) {
+		sm->sweep.errors++;
+		sm_err(sm, "\"%s\" port %u has room for %u P_Keys and should have %zu%s",
+		       p->node->desc, p->num, p->npkeys, n,
+		       enforcing ? ": it does not enforce partitions" : "");
+	}
+	/* A table too small would cut off members that belong. */
+	if (enforcing && !fits) {
+		set_enforcement(sm, p, false, now);
+		return;
+	}
+	table_write(sm, p, table, now);
+	if (enforcing)
+		set_enforcement(sm, p, true, now);
+}
+
+/* Ports that checked once and have no CA before them any more, or may not. */
+static void enforcement_off(struct sm *sm, ns_t now)
+{
+	for (uint32_t s = 0; s < sm->next->nswitches; s++) {
+		struct sm_node *n = sm->next->sw[s];
+
+		for (unsigned int i = 1; i <= n->info.nports && !n->lost; i++) {
+			struct sm_port *p = &n->port[i];
+
+			if (p->known && !port_enforces(sm, p))
+				set_enforcement(sm, p, false, now);
+		}
+	}
+}
+
+void sm_pkeys_start(struct sm *sm, ns_t now)
+{
+	enforcement_off(sm, now);
+	each_table(sm, table_configure, now);
+}

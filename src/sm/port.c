@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/priv.h"
+
+#include <errno.h>
+
+/*
+ * DOC: Port parameters
+ *
+ * A Set(PortInfo) writes every field, so each starts from what the port answered, with the
+ * fields that mean "no change" when zero. It is sent only where something differs: a
+ * sweep over a quiet subnet writes nothing.
+ *
+ * States: Init -> Armed on all ports, then -> Active, after LFTs, MFTs and P_Keys are
+ * written (I17). A port that received data in Armed is Active already (I4).
+ */
+
+static struct smp_port_info no_change(const struct smp_port_info *pi)
+{
+	struct smp_port_info s = *pi;
+
+	s.port_state = IB_PORT_NOP;
+	s.phys_state = IB_PHYS_NOP;
+	s.down_default = 0;
+	s.width_enabled = 0;
+	s.speed_enabled = 0;
+	s.speed_ext_enabled = 0;
+	s.client_reregister = false;
+	return s;
+}
+
+static bool port_linked(const struct sm_port *p)
+{
+	return p->known && p->peer && p->peer != p && p->peer->known && !p->node->lost &&
+	       !p->peer->node->lost;
+}
+
+/* The port lost what it was told, or we never told it. */
+static bool port_needs_reregister(const struct sm *sm, const struct sm_port *p)
+{
+	if (!(p->pi.cap_mask & SMP_CAP_IS_CLIENT_REREG))
+		return false;
+	return sm->reregister || p->pi.lid != p->lid || !sm->db ||
+	       !sm_db_port_by_guid(sm->db, p->guid);
+}
+
+static void want_address(const struct sm *sm, const struct sm_port *p, struct smp_port_info *w)
+{
+	w->lid = p->lid;
+	w->lmc = p->lmc;
+	w->gid_prefix = sm->cfg.prefix;
+	w->sm_lid = sm->next->self->lid;
+	w->sm_sl = sm->cfg.sm_sl;
+	w->subnet_timeout = sm->cfg.subnet_timeout;
+	w->mkey = sm->cfg.mkey;
+	w->mkey_protect = sm->cfg.mkey_protect;
+	w->mkey_lease = sm->cfg.mkey_lease;
+}
+
+static void want_link(const struct sm *sm, const struct sm_port *p, struct smp_port_info *w)
+{
+	uint8_t vls = sm->cfg.oper_vls;
+
+	if (!port_linked(p))
+		return;
+	if (vls > p->pi.vl_cap)
+		vls = p->pi.vl_cap;
+	if (vls > p->peer->pi.vl_cap)
+		vls = p->peer->pi.vl_cap;
+	w->neighbor_mtu = p->mtu_code;
+	w->oper_vls = vls;
+}
+
+static bool differs(const struct smp_port_info *a, const struct smp_port_info *b)
+{
+	uint8_t x[SMP_PORT_INFO_LEN], y[SMP_PORT_INFO_LEN];
+
+	smp_port_info_encode(x, a);
+	smp_port_info_encode(y, b);
+	return memcmp(x, y, sizeof(x)) != 0;
+}
+
+static void on_set(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data, ns_t now)
+{
+	struct smp_port_info pi;
+
+	if (status == -EPROTO)
+		sm_refused(ctx, cmd, "Set(PortInfo)");
+	else if (status)
+		sm_lost(ctx, cmd->node, "Set(PortInfo)");
+	else if (smp_port_info_decode(&pi, data, SMP_DATA_LEN) == 0)
+		cmd->port->pi = pi;
+}
+
+static void port_set(struct sm *sm, struct sm_port *p, const struct smp_port_info *w,
+		     smp_done_fn *done, ns_t now)
+{
+	struct smp_cmd c = sm_cmd_port(p, MAD_METHOD_SET, SMP_ATTR_PORT_INFO, p->num, done);
+
+	smp_port_info_encode(c.data, w);
+	sm->sweep.ports_set++;
+	smpq_add(&sm->sweepq, &c, now);
+}
+
+static void port_configure(struct sm *sm, struct sm_port *p, ns_t now)
+{
+	struct smp_port_info base = no_change(&p->pi), w = base;
+
+	if (sm_port_is_end(p)) {
+		want_address(sm, p, &w);
+		w.client_reregister = port_needs_reregister(sm, p);
+	}
+	if (p->num)
+		want_link(sm, p, &w);
+	if (differs(&base, &w))
+		port_set(sm, p, &w, on_set, now);
+}
+
+static void each_port(struct sm *sm, void (*fn)(struct sm *, struct sm_port *, ns_t), ns_t now)
+{
+	struct sm_db *db = sm->next;
+
+	for (uint32_t i = 0; i < db->nnodes; i++) {
+		struct sm_node *n = db->node[i];
+
+		for (unsigned int num = 0; num <= n->info.nports && !n->lost; num++) {
+			if (n->port[num].known)
+				fn(sm, &n->port[num], now);
+		}
+	}
+}
+
+void sm_ports_start(struct sm *sm, ns_t now)
+{
+	struct sm_db *db = sm->next;
+
+	for (uint32_t s = 0; s < db->nswitches; s++) {
+		const struct sm_port *p0 = &db->sw[s]->port[0];
+
+		/* It forgot its LID, so its tables too. */
+		if (p0->pi.lid != p0->lid)
+			sm_fdb_forget(db->sw[s]->sw->fdb);
+	}
+	each_port(sm, port_configure, now);
+}
+
+static void port_arm(struct sm *sm, struct sm_port *p, ns_t now)
+{
+	struct smp_port_info w = no_change(&p->pi);
+
+	if (p->num == 0 || !port_linked(p) || p->pi.port_state != IB_PORT_INIT)
+		return;
+	w.port_state = IB_PORT_ARMED;
+	sm->sweep.armed++;
+	port_set(sm, p, &w, on_set, now);
+}
+
+void sm_arm_start(struct sm *sm, ns_t now)
+{
+	each_port(sm, port_arm, now);
+}
+
+static void on_active(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+		      ns_t now)
+{
+	struct smp_port_info pi;
+
+	/* Data got there first. */
+	if (status == -EPROTO && smp_port_info_decode(&pi, data, SMP_DATA_LEN) == 0 &&
+	    pi.port_state == IB_PORT_ACTIVE) {
+		cmd->port->pi = pi;
+		return;
+	}
+	on_set(ctx, cmd, status, data, now);
+}
+
+static void port_activate(struct sm *sm, struct sm_port *p, ns_t now)
+{
+	struct smp_port_info w = no_change(&p->pi);
+
+	if (p->num == 0 || !port_linked(p) || p->pi.port_state != IB_PORT_ARMED)
+		return;
+	w.port_state = IB_PORT_ACTIVE;
+	sm->sweep.activated++;
+	port_set(sm, p, &w, on_active, now);
+}
+
+void sm_activate_start(struct sm *sm, ns_t now)
+{
+	each_port(sm, port_activate, now);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/sm.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "sm/priv.h"
+
+struct sm_cfg sm_cfg_default(void)
+{
+	return (struct sm_cfg){
+		.subnet_timeout = 18,
+		.life = 18,
+		.max_mtu_code = IB_MTU_4096,
+		.oper_vls = 3,
+		.prefix = IB_SUBNET_PREFIX_DEFAULT,
+		.max_smps = 32,
+		.timeout_ms = 100,
+		.retries = 3,
+		.sweep_interval = NS_SEC(10),
+		.poll_interval = NS_SEC(1),
+		.poll_misses = 3,
+		.max_mlids = 1024,
+	};
+}
+
+static bool cfg_valid(const struct sm_cfg *c)
+{
+	return c->priority <= 15 && c->lmc <= 7 && c->sm_sl <= 15 && c->subnet_timeout <= 31 &&
+	       c->life <= 31 && ib_mtu_octets(c->max_mtu_code) && c->oper_vls >= 1 &&
+	       c->oper_vls <= 5 && c->mkey_protect <= 3 && c->max_smps && c->timeout_ms &&
+	       c->sweep_interval && c->poll_interval && c->poll_misses && c->max_mlids &&
+	       c->max_mlids <= IB_LID_MCAST_MAX - IB_LID_MCAST_MIN + 1 && c->prefix &&
+	       (!c->nlids || c->lids);
+}
+
+static void trap_repress(struct sm *sm, const struct mad_addr *from, const void *mad, ns_t now)
+{
+	uint8_t reply[MAD_LEN];
+
+	memcpy(reply, mad, sizeof(reply));
+	reply[3] = MAD_METHOD_TRAP_REPRESS;
+	mad_reply(sm->agent, from, reply, sizeof(reply), now);
+}
+
+static void trap_log(struct sm *sm, const struct mad_notice *n)
+{
+	const struct sm_port *p = sm->db ? sm_db_port_by_lid(sm->db, n->issuer_lid) : NULL;
+
+	sm_info(sm, "trap %u of LID %u (\"%s\")", n->trap, n->issuer_lid,
+		p ? p->node->desc : "unknown");
+}
+
+static void on_trap(struct sm *sm, const struct mad_addr *from, const void *mad, ns_t now)
+{
+	struct sm_listener *l, *tmp;
+	struct mad_notice n;
+
+	if (sm->state != SMP_SM_MASTER ||
+	    mad_notice_decode(&n, (const uint8_t *)mad + SMP_DATA_OFF, MAD_NOTICE_LEN))
+		return;
+	sm->traps++;
+	trap_repress(sm, from, mad, now);
+	if (!n.generic)
+		return;
+	trap_log(sm, &n);
+	if (n.trap == MAD_TRAP_LINK_STATE || n.trap == MAD_TRAP_CAP_CHANGE ||
+	    n.trap == MAD_TRAP_SYSGUID_CHANGE)
+		sm_kick(sm, "trap", now);
+	list_for_each_safe (l, tmp, &sm->listeners, link) {
+		if (l->ops->notice)
+			l->ops->notice(l->ctx, &n, now);
+	}
+}
+
+static void on_smp(void *ctx, const struct mad_addr *from, const void *mad, size_t len, ns_t now)
+{
+	uint8_t reply[MAD_LEN];
+	struct sm *sm = ctx;
+
+	if (len != MAD_LEN)
+		return;
+	if (mad_method(mad) == MAD_METHOD_TRAP) {
+		if (mad_attr(mad) == SMP_ATTR_NOTICE)
+			on_trap(sm, from, mad, now);
+		return;
+	}
+	if (mad_attr(mad) != SMP_ATTR_SM_INFO)
+		return;
+	memcpy(reply, mad, sizeof(reply));
+	if (sm_elect_recv(sm, reply, now))
+		mad_reply(sm->agent, from, reply, sizeof(reply), now);
+}
+
+static int agent_register(struct sm *sm)
+{
+	struct mad_agent_cfg c = {
+		.qp = 0,
+		.mgmt_class = MAD_CLASS_SM_LID,
+		.class_version = 1,
+		.recv = on_smp,
+		.ctx = sm,
+	};
+
+	mad_agent_cfg_method(&c, MAD_METHOD_GET);
+	mad_agent_cfg_method(&c, MAD_METHOD_SET);
+	mad_agent_cfg_method(&c, MAD_METHOD_TRAP);
+	return mad_agent_add(sm->ep, &c, &sm->agent);
+}
+
+static int sm_init(struct sm *sm)
+{
+	int err = agent_register(sm);
+
+	if (err)
+		return err;
+	sm_sweep_init(sm);
+	sm_elect_init(sm);
+	err = sm_groups_init(sm);
+	if (err)
+		return err;
+	err = sm_lid_seed(sm, sm->cfg.lids, sm->cfg.nlids);
+	if (err)
+		return err;
+	sm->cfg.lids = NULL; /* borrowed for the call */
+	sm->cfg.nlids = 0;
+	sm->parts = sm_partitions_default();
+	return sm->parts ? 0 : -ENOMEM;
+}
+
+int sm_create(struct sm **ret, struct mad_ep *ep, const struct sm_cfg *cfg, struct timers *timers,
+	      const struct log_sink *log)
+{
+	struct sm *sm;
+	int err;
+
+	if (!cfg_valid(cfg))
+		return -EINVAL;
+	sm = calloc(1, sizeof(*sm));
+	if (!sm)
+		return -ENOMEM;
+	sm->ep = ep;
+	sm->timers = timers;
+	sm->log = log;
+	sm->cfg = *cfg;
+	sm->state = SMP_SM_NOT_ACTIVE;
+	list_init(&sm->listeners);
+	list_init(&sm->group_list);
+	list_init(&sm->mft_jobs);
+	list_init(&sm->mft_waits);
+	list_init(&sm->sweepq.wait);
+	list_init(&sm->sweepq.open);
+	list_init(&sm->bgq.wait);
+	list_init(&sm->bgq.open);
+	sm->sweepq.cfg.timers = sm->bgq.cfg.timers = timers;
+
+	err = sm_init(sm);
+	if (err) {
+		sm_destroy(sm);
+		return err;
+	}
+	*ret = sm;
+	return 0;
+}
+
+void sm_destroy(struct sm *sm)
+{
+	struct sm_listener *l, *tmp;
+
+	if (!sm)
+		return;
+	list_for_each_safe (l, tmp, &sm->listeners, link)
+		list_del(&l->link);
+	sm_sweep_fini(sm);
+	sm_elect_fini(sm);
+	sm_mcast_cancel(sm, -ECANCELED, 0);
+	sm_groups_fini(sm);
+	sm_lid_fini(sm);
+	sm_partitions_free(sm->parts);
+	sm_db_destroy(sm->db);
+	mad_agent_del(sm->agent);
+	free(sm);
+}
+
+void sm_start(struct sm *sm, ns_t now)
+{
+	if (sm->state != SMP_SM_NOT_ACTIVE)
+		return;
+	sm_set_state(sm, SMP_SM_DISCOVERING, now);
+	sm_sweep_request(sm, now);
+}
+
+void sm_kick(struct sm *sm, const char *reason, ns_t now)
+{
+	if (sm->state != SMP_SM_MASTER && sm->state != SMP_SM_DISCOVERING)
+		return;
+	sm_dbg(sm, "another sweep: %s", reason);
+	if (sm->stage != SM_STAGE_IDLE)
+		sm->again = true;
+	else
+		sm_sweep_request(sm, now + SM_KICK_DELAY);
+}
+
+const struct sm_partitions *sm_partitions(const struct sm *sm)
+{
+	return sm->parts;
+}
+
+void sm_listen(struct sm *sm, struct sm_listener *l)
+{
+	list_add_tail(&sm->listeners, &l->link);
+}
+
+void sm_unlisten(struct sm_listener *l)
+{
+	list_del(&l->link);
+}
+
+void sm_emit_state(struct sm *sm, ns_t now)
+{
+	struct sm_listener *l, *tmp;
+
+	list_for_each_safe (l, tmp, &sm->listeners, link) {
+		if (l->ops->state)
+			l->ops->state(l->ctx, sm->state, now);
+	}
+}
+
+void sm_emit_stage(struct sm *sm, ns_t now)
+{
+	struct sm_listener *l, *tmp;
+
+	list_for_each_safe (l, tmp, &sm->listeners, link) {
+		if (l->ops->stage)
+			l->ops->stage(l->ctx, &sm->sweep, now);
+	}
+}
+
+void sm_emit_port(struct sm *sm, const ib_gid *gid, bool in_service, ns_t now)
+{
+	struct sm_listener *l, *tmp;
+
+	list_for_each_safe (l, tmp, &sm->listeners, link) {
+		if (l->ops->port)
+			l->ops->port(l->ctx, gid, in_service, now);
+	}
+}
+
+void sm_emit_group(struct sm *sm, const struct sm_group *g, bool created, ns_t now)
+{
+	struct sm_listener *l, *tmp;
+
+	list_for_each_safe (l, tmp, &sm->listeners, link) {
+		if (l->ops->group)
+			l->ops->group(l->ctx, g, created, now);
+	}
+}
+
+const struct sm_db *sm_db(const struct sm *sm)
+{
+	return sm->db;
+}
+
+void sm_status(const struct sm *sm, struct sm_status *ret)
+{
+	*ret = (struct sm_status){
+		.self = {
+			.guid = sm->guid,
+			.act_count = sm->act_count,
+			.priority = sm->cfg.priority,
+			.state = (uint8_t)sm->state,
+		},
+		.stage = sm->stage,
+		.master_guid = sm->master_guid,
+		.generation = sm->generation,
+		.last = sm->last,
+		.heavy_sweeps = sm->heavy_sweeps,
+		.light_sweeps = sm->light_sweeps,
+		.traps = sm->traps,
+		.smps = sm->smps_total + sm->sweepq.sent + sm->bgq.sent,
+		.timeouts = sm->timeouts_total + sm->sweepq.timeouts + sm->bgq.timeouts,
+		.others = sm->others,
+		.nothers = sm->nothers,
+	};
+}
+
+struct mad_ep *sm_ep(const struct sm *sm)
+{
+	return sm->ep;
+}
+
+struct timers *sm_timers(const struct sm *sm)
+{
+	return sm->timers;
+}
+
+const struct log_sink *sm_log(const struct sm *sm)
+{
+	return sm->log;
+}
+
+const struct sm_cfg *sm_config(const struct sm *sm)
+{
+	return &sm->cfg;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+/*
+ * DOC: Sweeps
+ *
+ * A heavy sweep is a row of stages. Each queues its SMPs on one pipeline; when that is idle
+ * the stage is over and the next begins. Discovery fills a database of its own (sm->next);
+ * nothing of it is published before the last stage. Whoever does not answer is left out, and
+ * another sweep looks again: after a second, then with doubling pauses.
+ *
+ * A light sweep asks every switch for PortStateChange and our own port for its state; nothing else
+ * happens in a quiet subnet.
+ */
+
+static const char *const stage_name[] = {
+	[SM_STAGE_IDLE] = "idle",	  [SM_STAGE_DISCOVER] = "discover",
+	[SM_STAGE_ELECT] = "elect",	  [SM_STAGE_LIDS] = "lids",
+	[SM_STAGE_PKEYS] = "pkeys",	  [SM_STAGE_ROUTE] = "route",
+	[SM_STAGE_MCAST] = "mcast",	  [SM_STAGE_ARM] = "arm",
+	[SM_STAGE_ACTIVATE] = "activate", [SM_STAGE_UP] = "up",
+	[SM_STAGE_LIGHT] = "light",
+};
+
+const char *sm_stage_name(enum sm_stage st)
+{
+	return (unsigned int)st < ARRAY_SIZE(stage_name) ? stage_name[st] : "?";
+}
+
+void sm_sweep_request(struct sm *sm, ns_t at)
+{
+	if (timer_armed(&sm->timer) && sm->timer_heavy && sm->timer.deadline <= at)
+		return;
+	sm->timer_heavy = true;
+	timer_arm(sm->timers, &sm->timer, at);
+}
+
+static void schedule_light(struct sm *sm, ns_t now)
+{
+	const struct sm_port *self = sm->db->self;
+	ns_t after = sm->cfg.sweep_interval;
+
+	if (self->num && self->pi.port_state < IB_PORT_INIT)
+		after = ns_min(after, SM_DOWN_INTERVAL);
+	sm->timer_heavy = false;
+	timer_arm(sm->timers, &sm->timer, after == NS_NEVER ? NS_NEVER : now + after);
+}
+
+static void schedule_retry(struct sm *sm, ns_t now)
+{
+	sm_sweep_request(sm, now + sm->retry_delay);
+	sm->retry_delay *= 2;
+	if (sm->retry_delay > sm->cfg.sweep_interval)
+		sm->retry_delay = sm->cfg.sweep_interval;
+	if (sm->retry_delay < SM_RETRY_MIN)
+		sm->retry_delay = SM_RETRY_MIN;
+}
+
+void sm_sweep_abort(struct sm *sm)
+{
+	smpq_cancel(&sm->sweepq);
+	if (sm->routed == sm->next)
+		sm->routed = sm->db;
+	sm_db_destroy(sm->next);
+	sm->next = NULL;
+	sm->stage = SM_STAGE_IDLE;
+	timer_cancel(sm->timers, &sm->timer);
+}
+
+static void sweep_fail(struct sm *sm, int err, ns_t now)
+{
+	sm_err(sm, "sweep %" PRIu64 " failed in stage %s: %s", sm->sweep.number,
+	       sm_stage_name(sm->stage),
+	       err == -EIO ? "our own node does not answer" : "out of memory");
+	sm_sweep_abort(sm);
+	schedule_retry(sm, now);
+}
+
+static void enter(struct sm *sm, enum sm_stage st, ns_t now)
+{
+	sm->stage = st;
+	sm->sweep.stage_started = now;
+}
+
+/* Who was there, and who is. Memberships end with the port (it registers again when it is back). */
+static void tell_ports(struct sm *sm, const struct sm_db *old, ns_t now)
+{
+	struct sm_port *p;
+
+	for (p = old ? sm_db_end_port(old, NULL) : NULL; p; p = sm_db_end_port(old, p)) {
+		ib_gid gid = sm_port_gid(old, p);
+
+		if (sm_db_port_by_guid(sm->db, p->guid))
+			continue;
+		sm_info(sm, "\"%s\" port %u (LID %u) is gone", p->node->desc, p->num, p->lid);
+		sm_group_drop_port(sm, p->guid, now);
+		sm_emit_port(sm, &gid, false, now);
+	}
+	for (p = sm_db_end_port(sm->db, NULL); p; p = sm_db_end_port(sm->db, p)) {
+		ib_gid gid = sm_port_gid(sm->db, p);
+
+		if (!old || !sm_db_port_by_guid(old, p->guid))
+			sm_emit_port(sm, &gid, true, now);
+	}
+}
+
+static bool changes_unread(const struct sm_db *db)
+{
+	for (uint32_t s = 0; s < db->nswitches; s++) {
+		if (db->sw[s]->sw->si.port_state_change)
+			return true;
+	}
+	return false;
+}
+
+static void publish(struct sm *sm, ns_t now)
+{
+	struct sm_db *old = sm->db;
+	const struct sm_sweep *sw = &sm->sweep;
+	bool recheck;
+
+	sm->db = sm->routed = sm->next;
+	sm->next = NULL;
+	sm->db->generation = ++sm->generation;
+	sm->stage = SM_STAGE_IDLE;
+	sm->reregister = false;
+	sm->sweep.ended = now;
+	sm->last = sm->sweep;
+	/* A master of this sweep only: what changed since discovery is for the next one to read. */
+	recheck = sm->incomplete || changes_unread(sm->db);
+	sm_info(sm,
+		"SUBNET UP: sweep %" PRIu64 ", %u nodes (%u switches), %u links, %u SMPs, %" PRIu64
+		" us",
+		sw->number, sw->nodes, sw->switches, sw->links, sw->smps,
+		(sw->ended - sw->started) / 1000);
+
+	if (sm->again)
+		sm_sweep_request(sm, now + SM_KICK_DELAY);
+	else if (recheck)
+		schedule_retry(sm, now);
+	else
+		schedule_light(sm, now);
+	if (!recheck)
+		sm->retry_delay = SM_RETRY_MIN;
+	sm_emit_stage(sm, now);
+	tell_ports(sm, old, now);
+	sm_db_destroy(old);
+}
+
+static int stage_start(struct sm *sm, ns_t now)
+{
+	int err = 0;
+
+	switch (sm->stage) {
+	case SM_STAGE_DISCOVER:
+		return sm_discover_start(sm, now);
+	case SM_STAGE_ELECT:
+		sm_elect_start(sm, now);
+		return 0;
+	case SM_STAGE_LIDS:
+		err = sm_lid_assign(sm);
+		if (err)
+			return err;
+		sm_pkeys_read(sm, now);
+		sm_ports_start(sm, now);
+		return 0;
+	case SM_STAGE_PKEYS:
+		sm_pkeys_start(sm, now);
+		return 0;
+	case SM_STAGE_ROUTE:
+		return sm_route_start(sm, now);
+	case SM_STAGE_MCAST:
+		/* From here on joins are for the new LFTs' topology. */
+		sm->routed = sm->next;
+		sm_partition_groups(sm, now);
+		sm_mcast_start(sm, now);
+		return 0;
+	case SM_STAGE_ARM:
+		sm_arm_start(sm, now);
+		return 0;
+	case SM_STAGE_ACTIVATE:
+		sm_activate_start(sm, now);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* The stage has all its answers. false: the sweep ends here. */
+static bool stage_finish(struct sm *sm, ns_t now)
+{
+	int err = sm->sweepq.failed ? -ENOMEM : 0;
+
+	if (!err && sm->stage == SM_STAGE_DISCOVER)
+		err = sm_discover_finish(sm);
+	if (err) {
+		sweep_fail(sm, err, now);
+		return false;
+	}
+	sm->sweep.stage = sm->stage;
+	sm->sweep.smps = (uint32_t)sm->sweepq.sent;
+	sm->sweep.timeouts = (uint32_t)sm->sweepq.timeouts;
+	sm_emit_stage(sm, now);
+	return sm->stage != SM_STAGE_ELECT || sm_elect_finish(sm, now);
+}
+
+static bool stage_done(const struct sm *sm)
+{
+	return sm->stage != SM_STAGE_IDLE && smpq_idle(&sm->sweepq) &&
+	       (sm->stage != SM_STAGE_MCAST || sm_mcast_idle(sm));
+}
+
+void sm_sweep_advance(struct sm *sm, ns_t now)
+{
+	if (sm->advancing)
+		return;
+	sm->advancing = true;
+	while (stage_done(sm)) {
+		int err;
+
+		if (!stage_finish(sm, now))
+			break;
+		if (sm->stage == SM_STAGE_ACTIVATE) {
+			enter(sm, SM_STAGE_UP, now);
+			sm->sweep.stage = SM_STAGE_UP;
+			publish(sm, now);
+			break;
+		}
+		enter(sm, sm->stage + 1, now);
+		err = stage_start(sm, now);
+		if (err) {
+			sweep_fail(sm, err, now);
+			break;
+		}
+	}
+	sm->advancing = false;
+}
+
+static void sweep_start(struct sm *sm, ns_t now)
+{
+	int err;
+
+	if (sm->stage != SM_STAGE_IDLE ||
+	    (sm->state != SMP_SM_MASTER && sm->state != SMP_SM_DISCOVERING))
+		return;
+	sm->sweep = (struct sm_sweep){ .number = ++sm->heavy_sweeps, .started = now };
+	sm->incomplete = sm->again = false;
+	sm->sweepq.failed = false;
+	sm->smps_total += sm->sweepq.sent;
+	sm->timeouts_total += sm->sweepq.timeouts;
+	sm->sweepq.sent = sm->sweepq.timeouts = 0;
+	sm->act_count++;
+	enter(sm, SM_STAGE_DISCOVER, now);
+	err = stage_start(sm, now);
+	if (err)
+		sweep_fail(sm, err, now);
+	else
+		sm_sweep_advance(sm, now);
+}
+
+static void light_done(struct sm *sm, ns_t now)
+{
+	if (--sm->light_open || sm->stage != SM_STAGE_IDLE || sm->state != SMP_SM_MASTER)
+		return;
+	if (sm->light_changed)
+		sm_sweep_request(sm, now);
+	else if (!timer_armed(&sm->timer))
+		schedule_light(sm, now);
+}
+
+static void on_light_switch(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+			    ns_t now)
+{
+	struct smp_switch_info si;
+	struct sm *sm = ctx;
+
+	if (status || smp_switch_info_decode(&si, data, SMP_DATA_LEN) || si.port_state_change)
+		sm->light_changed = true;
+	light_done(sm, now);
+}
+
+static void on_light_self(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+			  ns_t now)
+{
+	struct smp_port_info pi;
+	struct sm *sm = ctx;
+
+	if (status || smp_port_info_decode(&pi, data, SMP_DATA_LEN) || !sm->db ||
+	    pi.port_state != sm->db->self->pi.port_state || pi.lid != sm->db->self->lid)
+		sm->light_changed = true;
+	light_done(sm, now);
+}
+
+static void light_start(struct sm *sm, ns_t now)
+{
+	struct sm_port *self;
+	struct smp_cmd c;
+
+	if (!sm->db || sm->stage != SM_STAGE_IDLE || sm->light_open)
+		return;
+	sm->light_sweeps++;
+	sm->light_changed = false;
+	self = sm->db->self;
+	sm->light_open = sm->db->nswitches + 1;
+	for (uint32_t s = 0; s < sm->db->nswitches; s++) {
+		c = sm_cmd_node(sm->db->sw[s], MAD_METHOD_GET, SMP_ATTR_SWITCH_INFO, 0,
+				on_light_switch);
+		smpq_add(&sm->bgq, &c, now);
+	}
+	c = sm_cmd_node(self->node, MAD_METHOD_GET, SMP_ATTR_PORT_INFO, self->num, on_light_self);
+	smpq_add(&sm->bgq, &c, now);
+	if (sm->bgq.failed) { /* an answer will be missing: look at everything instead */
+		sm->bgq.failed = false;
+		sm_sweep_request(sm, now + SM_RETRY_MIN);
+	}
+}
+
+static void sweep_timer(struct timer *t, ns_t now)
+{
+	struct sm *sm = container_of(t, struct sm, timer);
+
+	if (sm->timer_heavy)
+		sweep_start(sm, now);
+	else
+		light_start(sm, now);
+}
+
+static void on_sweepq_idle(void *ctx, ns_t now)
+{
+	sm_sweep_advance(ctx, now);
+}
+
+void sm_sweep_init(struct sm *sm)
+{
+	struct smpq_cfg c = {
+		.agent = sm->agent,
+		.timers = sm->timers,
+		.mkey = sm->cfg.mkey,
+		.max_open = sm->cfg.max_smps,
+		.timeout_ms = sm->cfg.timeout_ms,
+		.retries = sm->cfg.retries,
+		.ctx = sm,
+		.idle = on_sweepq_idle,
+	};
+
+	smpq_init(&sm->sweepq, &c);
+	c.idle = NULL;
+	smpq_init(&sm->bgq, &c);
+	timer_init(&sm->timer, sweep_timer);
+	sm->retry_delay = SM_RETRY_MIN;
+}
+
+void sm_sweep_fini(struct sm *sm)
+{
+	sm_sweep_abort(sm);
+	smpq_cancel(&sm->bgq);
+	sm->light_open = 0;
+}
