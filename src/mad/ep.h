@@ -12,7 +12,8 @@
  * MADs go in by mad_ep_recv(). It is the model of the kernel's ib_mad/ib_umad.
  *
  * An RMPP message is handed over whole: the headers once (56 octets for SA, 36+4
- * for vendor classes with OUI), then all data. Its length is > 256 only then.
+ * for vendor classes with OUI), then all data, its length what the segments carried: an
+ * SA table without records has 56. All other MADs have 256 octets.
  *
  * Callbacks may call back into the endpoint, also to remove their own agent.
  */
@@ -26,17 +27,17 @@
 
 /* The other end of a MAD. A reply goes to the address that its request came from, unchanged. */
 struct mad_addr {
-	uint8_t qp;		/* our QP: 0 or 1 */
-	uint8_t port;		/* our port: ingress on receive; egress for directed routes of a switch */
+	uint8_t qp; /* our QP: 0 or 1 */
+	uint8_t port; /* our port: ingress on receive; egress for directed routes of a switch */
 	uint8_t sl;
-	uint8_t path_bits;	/* of our LID */
-	uint16_t lid;		/* theirs; IB_LID_PERMISSIVE on directed routes */
-	uint16_t pkey;		/* as in the BTH; send: the port's table must match it */
-	uint32_t qpn;		/* theirs */
-	uint32_t qkey;		/* send: 0x80010000 for QP1 */
+	uint8_t path_bits; /* of our LID */
+	uint16_t lid; /* theirs; IB_LID_PERMISSIVE on directed routes */
+	uint16_t pkey; /* as in the BTH; send: the port's table must match it */
+	uint32_t qpn; /* theirs */
+	uint32_t qkey; /* send: 0x80010000 for QP1 */
 	bool has_grh;
-	ib_gid gid;		/* theirs, if has_grh */
-	uint8_t gid_index;	/* ours */
+	ib_gid gid; /* theirs, if has_grh */
+	uint8_t gid_index; /* ours */
 	uint8_t tclass, hop_limit;
 	uint32_t flow_label;
 };
@@ -58,9 +59,10 @@ struct mad_ep_ops {
 };
 
 struct mad_ep_limits {
-	unsigned int max_tx;		/* open requests, and RMPP sends */
-	unsigned int max_rmpp_rx;	/* RMPP messages being received */
-	size_t max_rmpp_len;		/* octets of one */
+	unsigned int max_tx; /* open requests, and RMPP sends */
+	unsigned int max_rmpp_rx; /* RMPP messages being received */
+	size_t max_rmpp_len; /* octets of one */
+	size_t max_rmpp_tx_len; /* octets of all RMPP sends together; 0: the default, 256 MiB */
 };
 
 struct mad_ep;
@@ -68,7 +70,7 @@ struct mad_ep;
 /* @timers and @log are borrowed. NULL if out of memory. */
 struct mad_ep *mad_ep_create(const struct mad_ep_ops *ops, void *ctx, struct timers *timers,
 			     const struct log_sink *log);
-/* Calls every open request's done with -ECANCELED; NULL is accepted. */
+/* Calls every open request's done with -ECANCELED and frees the agents; NULL is accepted. */
 void mad_ep_destroy(struct mad_ep *ep);
 
 /**
@@ -82,11 +84,11 @@ void mad_ep_destroy(struct mad_ep *ep);
 int mad_ep_recv(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now);
 
 struct mad_agent_cfg {
-	uint8_t qp;		/* 0: classes 0x01 and 0x81 (one registration gets both); else 1 */
+	uint8_t qp; /* 0: classes 0x01 and 0x81 (one registration gets both); else 1 */
 	uint8_t mgmt_class, class_version;
-	uint32_t oui;		/* vendor classes 0x30-0x4f, 24 bits */
-	bool rmpp;		/* messages of this class may use RMPP */
-	uint64_t methods[2];	/* bit m: unsolicited method m; all zero: responses only */
+	uint32_t oui; /* vendor classes 0x30-0x4f, 24 bits */
+	bool rmpp; /* messages of this class may use RMPP */
+	uint64_t methods[2]; /* bit m: unsolicited method m; all zero: responses only */
 	/* An unsolicited MAD or RMPP message; @len 256 or a whole message. Borrowed. */
 	void (*recv)(void *ctx, const struct mad_addr *from, const void *mad, size_t len, ns_t now);
 	void *ctx;
@@ -108,11 +110,11 @@ typedef void mad_done_fn(void *ctx, int status, const struct mad_addr *from, con
 
 struct mad_req {
 	struct mad_addr to;
-	const void *mad;	/* borrowed for the call; the TID is replaced */
-	size_t len;		/* 256, or more for an RMPP request */
-	unsigned int timeout_ms;	/* per try */
-	unsigned int retries;		/* after the first; same TID */
-	mad_done_fn *done;	/* called exactly once, never from inside mad_request() */
+	const void *mad; /* borrowed for the call; the TID is replaced */
+	size_t len; /* 256, or more for an RMPP request */
+	unsigned int timeout_ms; /* per try */
+	unsigned int retries; /* after the first; same TID */
+	mad_done_fn *done; /* called exactly once, never from inside mad_request() */
 	void *ctx;
 };
 
@@ -134,14 +136,17 @@ void mad_cancel(struct mad_tx *tx);
  * @len:	256; more, or a MAD with RMPP flag Active set, goes out by RMPP: acknowledged, repeated,
  *		aborted after the retries
  *
- * The TID stays as it is.
- * Return: 0; -EBUSY; -ENOMEM
+ * The TID stays as it is. The data of an RMPP message end at @len, also if that is less than
+ * 256. A second message for the same peer and TID while the first is still on its way is
+ * taken for the answer to a repeated request and not sent.
+ * Return: 0; -EBUSY; -ENOMEM; -EINVAL; what ops->send says of a single MAD
  */
-int mad_reply(struct mad_agent *a, const struct mad_addr *to, const void *mad, size_t len, ns_t now);
+int mad_reply(struct mad_agent *a, const struct mad_addr *to, const void *mad, size_t len,
+	      ns_t now);
 
 struct mad_ep_stats {
 	uint64_t rx, tx, retries, timeouts;
-	uint64_t rx_unclaimed, rx_malformed, rx_late;	/* late: a response without its request */
+	uint64_t rx_unclaimed, rx_malformed, rx_late; /* late: a response without its request */
 	uint64_t rmpp_rx, rmpp_tx, rmpp_aborts;
 };
 const struct mad_ep_stats *mad_ep_stats(const struct mad_ep *ep);

@@ -7,9 +7,9 @@
 #include "wire/smp.h"
 
 enum smi_verdict {
-	SMI_LOCAL,	/* for this node: its SMA or its SM */
-	SMI_FORWARD,	/* leaves by *ret_port, fields updated */
-	SMI_LID_ROUTE,	/* the directed part is over: go on by DrDLID/DrSLID (switches) */
+	SMI_LOCAL, /* for this node: its SMA or its SM */
+	SMI_FORWARD, /* leaves by *ret_port, fields updated */
+	SMI_LID_ROUTE, /* the directed part is over: go on by DrDLID/DrSLID (switches) */
 	SMI_DISCARD,
 };
 

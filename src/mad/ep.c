@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "mad/ep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "mad/priv.h"
+
+static const struct mad_ep_limits default_limits = {
+	.max_tx = 4096,
+	.max_rmpp_rx = 64,
+	.max_rmpp_len = 64u << 20,
+	.max_rmpp_tx_len = 256u << 20,
+};
+
+struct loop_mad {
+	struct list node;
+	struct mad_addr from;
+	uint8_t mad[MAD_LEN];
+};
+
+static void loop_free(struct mad_ep *ep, struct loop_mad *l)
+{
+	list_del(&l->node);
+	ep->nloop--;
+	free(l);
+}
+
+static void loop_run(struct timer *t, ns_t now)
+{
+	struct mad_ep *ep = container_of(t, struct mad_ep, loop_timer);
+
+	/* What comes meanwhile arms the timer again. */
+	for (unsigned int n = ep->nloop; n; n--) {
+		struct loop_mad *l = list_first(&ep->loop, struct loop_mad, node);
+		struct mad_addr from = l->from;
+		uint8_t mad[MAD_LEN];
+
+		memcpy(mad, l->mad, sizeof(mad));
+		loop_free(ep, l);
+		mad_ep_recv(ep, &from, mad, now);
+	}
+}
+
+/* A response inside ops->send would call done() inside mad_request(). */
+static int loop_add(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now)
+{
+	struct loop_mad *l = ep->nloop < MAD_LOOP_MAX ? malloc(sizeof(*l)) : NULL;
+
+	if (!l)
+		return -ENOENT;
+	l->from = *from;
+	memcpy(l->mad, mad, MAD_LEN);
+	list_add_tail(&ep->loop, &l->node);
+	ep->nloop++;
+	if (!timer_armed(&ep->loop_timer))
+		timer_arm(ep->timers, &ep->loop_timer, now);
+	return 0;
+}
+
+struct mad_ep *mad_ep_create(const struct mad_ep_ops *ops, void *ctx, struct timers *timers,
+			     const struct log_sink *log)
+{
+	struct mad_ep *ep = calloc(1, sizeof(*ep));
+
+	if (!ep)
+		return NULL;
+	ep->ops = ops;
+	ep->ctx = ctx;
+	ep->timers = timers;
+	ep->log = log;
+	ep->lim = default_limits;
+	list_init(&ep->agents);
+	list_init(&ep->rxs);
+	list_init(&ep->loop);
+	timer_init(&ep->loop_timer, loop_run);
+	return ep;
+}
+
+void mad_ep_destroy(struct mad_ep *ep)
+{
+	if (!ep)
+		return;
+	ep->closing = true;
+	while (!list_empty(&ep->agents))
+		mad_agent_del(list_first(&ep->agents, struct mad_agent, node));
+	while (!list_empty(&ep->rxs))
+		mad_rmpp_rx_free(list_first(&ep->rxs, struct rmpp_rx, node));
+	timer_cancel(ep->timers, &ep->loop_timer);
+	while (!list_empty(&ep->loop))
+		loop_free(ep, list_first(&ep->loop, struct loop_mad, node));
+	htab_fini(&ep->txs);
+	free(ep);
+}
+
+int mad_ep_send(struct mad_ep *ep, const struct mad_addr *to, const void *mad, ns_t now)
+{
+	int err;
+
+	ep->st.tx++;
+	ep->sending++;
+	err = ep->ops->send(ep->ctx, to, mad, now);
+	ep->sending--;
+	return err;
+}
+
+static bool class_valid(const struct mad_addr *from, const void *mad)
+{
+	return *(const uint8_t *)mad == MAD_BASE_VERSION &&
+	       (from->qp == IB_QP0) == mad_class_is_smp(mad_class(mad));
+}
+
+/* Segments and ACKs are for RMPP only where somebody registered the class so (as in ib_mad). */
+static bool rmpp_wanted(const struct mad_ep *ep, const void *mad)
+{
+	const struct mad_agent *a;
+	uint8_t c = mad_class(mad);
+
+	if (!mad_rmpp_active(mad))
+		return false;
+	list_for_each (a, &ep->agents, node)
+		if (a->cfg.rmpp && a->cfg.mgmt_class == c &&
+		    (!mad_class_has_oui(c) || a->cfg.oui == mad_oui(mad)))
+			return true;
+	return false;
+}
+
+static int recv_unsolicited(struct mad_ep *ep, const struct mad_addr *from, const void *mad,
+			    ns_t now)
+{
+	struct mad_agent *a = mad_agent_find(ep, from, mad);
+
+	if (!a) {
+		ep->st.rx_unclaimed++;
+		return -ENOENT;
+	}
+	a->cfg.recv(a->cfg.ctx, from, mad, MAD_LEN, now);
+	return 0;
+}
+
+static int recv_response(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now)
+{
+	struct mad_tx *tx = mad_tx_find_response(ep, mad);
+
+	if (!tx) {
+		ep->st.rx_late++;
+		return -ENOENT;
+	}
+	mad_tx_finish(tx, 0, from, mad, MAD_LEN, now);
+	return 0;
+}
+
+int mad_ep_recv(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now)
+{
+	if (ep->sending)
+		return loop_add(ep, from, mad, now);
+	ep->now = now;
+	ep->st.rx++;
+	if (!class_valid(from, mad)) {
+		ep->st.rx_malformed++;
+		return -EBADMSG;
+	}
+	if (rmpp_wanted(ep, mad))
+		return mad_rmpp_recv(ep, from, mad, now);
+	if (mad_method_is_response(mad_method(mad)))
+		return recv_response(ep, from, mad, now);
+	return recv_unsolicited(ep, from, mad, now);
+}
+
+static bool agent_wants(const struct mad_agent *a, uint8_t qp, uint8_t mgmt_class, uint8_t version,
+			uint32_t oui)
+{
+	const struct mad_agent_cfg *c = &a->cfg;
+
+	return c->qp == qp && c->mgmt_class == mgmt_class && c->class_version == version &&
+	       (!mad_class_has_oui(mgmt_class) || c->oui == oui);
+}
+
+struct mad_agent *mad_agent_find(struct mad_ep *ep, const struct mad_addr *from, const void *mad)
+{
+	uint8_t version = ((const uint8_t *)mad)[2], method = mad_method(mad);
+	struct mad_agent *a;
+
+	list_for_each (a, &ep->agents, node)
+		if (agent_wants(a, from->qp, mad_class_of(mad), version, mad_oui(mad)) &&
+		    a->cfg.methods[method >> 6 & 1] & 1ull << (method & 63))
+			return a;
+	return NULL;
+}
+
+static bool cfg_valid(const struct mad_agent_cfg *c)
+{
+	if (c->qp > IB_QP1 || (c->qp == IB_QP0) != (c->mgmt_class == MAD_CLASS_SM_LID))
+		return false;
+	if (c->rmpp && !rmpp_hdr_len(c->mgmt_class))
+		return false;
+	if (c->oui > 0xffffff)
+		return false;
+	return c->recv || !(c->methods[0] | c->methods[1]);
+}
+
+static bool methods_taken(const struct mad_ep *ep, const struct mad_agent_cfg *c)
+{
+	const struct mad_agent *a;
+
+	list_for_each (a, &ep->agents, node)
+		if (agent_wants(a, c->qp, c->mgmt_class, c->class_version, c->oui) &&
+		    ((a->cfg.methods[0] & c->methods[0]) | (a->cfg.methods[1] & c->methods[1])))
+			return true;
+	return false;
+}
+
+int mad_agent_add(struct mad_ep *ep, const struct mad_agent_cfg *cfg, struct mad_agent **ret)
+{
+	struct mad_agent_cfg c = *cfg;
+	struct mad_agent *a;
+
+	if (c.mgmt_class == MAD_CLASS_SM_DR)
+		c.mgmt_class = MAD_CLASS_SM_LID;
+	if (!cfg_valid(&c))
+		return -EINVAL;
+	if (ep->closing || methods_taken(ep, &c))
+		return -EBUSY;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return -ENOMEM;
+	a->ep = ep;
+	a->cfg = c;
+	a->id = ++ep->next_agent;
+	list_init(&a->txs);
+	list_add_tail(&ep->agents, &a->node);
+	*ret = a;
+	return 0;
+}
+
+void mad_agent_del(struct mad_agent *a)
+{
+	/* done() of a request that is cancelled here may want to delete its agent itself. */
+	if (!a || a->closing)
+		return;
+	a->closing = true;
+	list_del(&a->node);
+	while (!list_empty(&a->txs))
+		mad_tx_finish(list_first(&a->txs, struct mad_tx, node), -ECANCELED, NULL, NULL, 0,
+			      a->ep->now);
+	free(a);
+}
+
+const struct mad_ep_stats *mad_ep_stats(const struct mad_ep *ep)
+{
+	return &ep->st;
+}
+
+void mad_ep_set_limits(struct mad_ep *ep, const struct mad_ep_limits *l)
+{
+	ep->lim = *l;
+	if (!ep->lim.max_rmpp_tx_len)
+		ep->lim.max_rmpp_tx_len = default_limits.max_rmpp_tx_len;
+}

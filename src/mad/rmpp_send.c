@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+
+#include "mad/priv.h"
+
+#define NO_RESP_TIME 31
+
+static size_t seg_data_len(uint8_t mgmt_class)
+{
+	return MAD_LEN - rmpp_hdr_len(mgmt_class);
+}
+
+uint32_t mad_rmpp_segs(uint8_t mgmt_class, size_t len)
+{
+	size_t per = seg_data_len(mgmt_class), data = len - rmpp_hdr_len(mgmt_class);
+
+	return data ? (uint32_t)((data + per - 1) / per) : 1;
+}
+
+/* PayloadLength: 13.6.2.1. It counts the class header of each segment, 20 octets in SA (I20). */
+static uint32_t payload_len(const struct mad_tx *tx, uint32_t seg)
+{
+	size_t extra = rmpp_extra_len(tx->mgmt_class), per = seg_data_len(tx->mgmt_class);
+	size_t data = tx->len - rmpp_hdr_len(tx->mgmt_class);
+
+	if (seg == tx->segs)
+		return (uint32_t)(extra + data - (seg - 1) * per);
+	return seg == 1 ? (uint32_t)(extra * tx->segs + data) : 0;
+}
+
+static int send_segment(struct mad_tx *tx, uint32_t seg, ns_t now)
+{
+	size_t hdr = rmpp_hdr_len(tx->mgmt_class), per = seg_data_len(tx->mgmt_class);
+	size_t off = hdr + (seg - 1) * per, n = tx->len - off;
+	struct rmpp_hdr h = {
+		.version = RMPP_VERSION,
+		.type = RMPP_TYPE_DATA,
+		.resp_time = NO_RESP_TIME,
+		.flags = RMPP_FLAG_ACTIVE,
+		.data1 = seg,
+		.data2 = payload_len(tx, seg),
+	};
+	uint8_t mad[MAD_LEN] = { 0 };
+
+	if (seg == 1)
+		h.flags |= RMPP_FLAG_FIRST;
+	if (seg == tx->segs)
+		h.flags |= RMPP_FLAG_LAST;
+	memcpy(mad, tx->msg, hdr);
+	rmpp_hdr_encode(mad + SA_RMPP_OFF, &h);
+	memcpy(mad + hdr, tx->msg + off, n < per ? n : per);
+	return mad_ep_send(tx->ep, &tx->to, mad, now);
+}
+
+/* A segment that cannot be sent is as good as lost: the time-out goes back to it. */
+static void send_window(struct mad_tx *tx, ns_t now)
+{
+	mad_tx_set_state(tx, MAD_TX_SEGMENTS, now + tx->timeout);
+	while (tx->sent < tx->segs && tx->sent < tx->win_last) {
+		if (send_segment(tx, tx->sent + 1, now))
+			return;
+		tx->sent++;
+	}
+}
+
+void mad_rmpp_send_start(struct mad_tx *tx, ns_t now)
+{
+	tx->acked = tx->sent = 0;
+	tx->win_last = 1; /* until the receiver says more, 13.6.2.2 */
+	send_window(tx, now);
+}
+
+void mad_rmpp_send_timeout(struct mad_tx *tx, ns_t now)
+{
+	if (!tx->left) {
+		mad_rmpp_send_nack(tx, RMPP_STATUS_TMR, -ETIMEDOUT, now);
+		return;
+	}
+	tx->left--;
+	tx->ep->st.retries++;
+	/* One segment: its ACK says how much of what followed arrived. */
+	tx->sent = tx->acked;
+	mad_tx_set_state(tx, MAD_TX_SEGMENTS, now + tx->timeout);
+	if (send_segment(tx, tx->sent + 1, now) == 0)
+		tx->sent++;
+}
+
+void mad_rmpp_send_nack(struct mad_tx *tx, enum rmpp_status why, int status, ns_t now)
+{
+	struct rmpp_hdr h = {
+		.version = RMPP_VERSION,
+		.type = RMPP_TYPE_ABORT,
+		.resp_time = NO_RESP_TIME,
+		.flags = RMPP_FLAG_ACTIVE,
+		.status = (uint8_t)why,
+	};
+	size_t hdr = rmpp_hdr_len(tx->mgmt_class);
+	uint8_t mad[MAD_LEN] = { 0 };
+
+	log_to(tx->ep->log, LOG_LVL_DEBUG, "mad: RMPP to LID %u TID 0x%016llx: abort, status %d",
+	       tx->to.lid, (unsigned long long)tx->tid, why);
+	tx->ep->st.rmpp_aborts++;
+	memcpy(mad, tx->msg, hdr);
+	rmpp_hdr_encode(mad + SA_RMPP_OFF, &h);
+	mad_ep_send(tx->ep, &tx->to, mad, now);
+	mad_tx_finish(tx, status, NULL, NULL, 0, now);
+}
+
+static enum rmpp_status ack_check(const struct mad_tx *tx, const struct rmpp_hdr *h)
+{
+	if (h->status != RMPP_STATUS_NORMAL)
+		return RMPP_STATUS_BAD_STATUS;
+	if (h->data2 < h->data1)
+		return RMPP_STATUS_W2S;
+	if (h->data1 > tx->segs || h->data1 > tx->win_last)
+		return RMPP_STATUS_S2B;
+	return RMPP_STATUS_NORMAL;
+}
+
+static void all_acked(struct mad_tx *tx, ns_t now)
+{
+	if (tx->done)
+		mad_tx_set_state(tx, MAD_TX_WAIT, now + tx->timeout);
+	else
+		mad_tx_finish(tx, 0, NULL, NULL, 0, now);
+}
+
+void mad_rmpp_send_ack(struct mad_tx *tx, const struct rmpp_hdr *h, ns_t now)
+{
+	enum rmpp_status why = ack_check(tx, h);
+
+	if (tx->state != MAD_TX_SEGMENTS)
+		return;
+	if (why != RMPP_STATUS_NORMAL) {
+		mad_rmpp_send_nack(tx, why, -ECONNABORTED, now);
+		return;
+	}
+	if (h->data1 < tx->acked || h->data2 < tx->win_last)
+		return; /* overtaken by a later ACK */
+	if (h->data1 > tx->acked)
+		tx->left = tx->retries;
+	else if (h->data2 == tx->win_last)
+		return; /* a duplicate says nothing new; the time-out repeats what is missing */
+	tx->acked = h->data1;
+	tx->win_last = h->data2;
+	if (tx->sent < tx->acked)
+		tx->sent = tx->acked;
+	if (tx->acked == tx->segs)
+		all_acked(tx, now);
+	else
+		send_window(tx, now);
+}

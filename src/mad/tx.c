@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "mad/priv.h"
+
+#define OFF_TID 8
+
+static const char *state_name(enum mad_tx_state s)
+{
+	static const char *const names[] = { "SEGMENTS", "WAIT", "RECV" };
+
+	return names[s];
+}
+
+void mad_tx_set_state(struct mad_tx *tx, enum mad_tx_state state, ns_t deadline)
+{
+	if (tx->state != state)
+		log_to(tx->ep->log, LOG_LVL_DEBUG, "mad: TID 0x%016llx class 0x%02x %s -> %s",
+		       (unsigned long long)tx->tid, tx->mgmt_class, state_name(tx->state),
+		       state_name(state));
+	tx->state = state;
+	timer_arm(tx->ep->timers, &tx->timer, deadline);
+}
+
+/* The method that answers @method: 13.4.5; Set is answered by GetResp. */
+static uint8_t response_method(uint8_t method)
+{
+	switch (method) {
+	case MAD_METHOD_SET:
+		return MAD_METHOD_GET_RESP;
+	case MAD_METHOD_TRAP:
+		return MAD_METHOD_TRAP_REPRESS;
+	case MAD_METHOD_GET_TRACE_TABLE:
+		return MAD_METHOD_GET_TABLE_RESP;
+	default:
+		return method | MAD_METHOD_RESP;
+	}
+}
+
+static struct mad_tx *tx_of(struct hnode *h)
+{
+	return h ? container_of(h, struct mad_tx, hn) : NULL;
+}
+
+static struct mad_tx *tx_first(const struct mad_ep *ep, uint64_t tid)
+{
+	return tx_of(htab_first(&ep->txs, tid));
+}
+
+static struct mad_tx *tx_next(const struct mad_tx *tx)
+{
+	return tx_of(htab_next(&tx->hn));
+}
+
+struct mad_tx *mad_tx_find_response(struct mad_ep *ep, const void *mad)
+{
+	struct mad_tx *tx;
+
+	for (tx = tx_first(ep, mad_tid(mad)); tx; tx = tx_next(tx))
+		if (tx->done && tx->mgmt_class == mad_class_of(mad) &&
+		    response_method(tx->method) == mad_method(mad))
+			return tx;
+	return NULL;
+}
+
+static struct mad_tx *tx_find_rmpp(struct mad_ep *ep, const struct mad_addr *peer, uint64_t tid,
+				   uint8_t mgmt_class, uint8_t method)
+{
+	struct mad_tx *tx;
+
+	for (tx = tx_first(ep, tid); tx; tx = tx_next(tx))
+		if (tx->rmpp && tx->mgmt_class == mgmt_class && tx->method == method &&
+		    mad_addr_same_peer(&tx->to, peer))
+			return tx;
+	return NULL;
+}
+
+struct mad_tx *mad_tx_find_segments(struct mad_ep *ep, const struct mad_addr *from, const void *mad)
+{
+	return tx_find_rmpp(ep, from, mad_tid(mad), mad_class(mad),
+			    mad_method(mad) ^ MAD_METHOD_RESP);
+}
+
+static void tx_unlink(struct mad_tx *tx)
+{
+	struct mad_ep *ep = tx->ep;
+
+	if (tx->rx) {
+		tx->rx->tx = NULL;
+		mad_rmpp_rx_free(tx->rx);
+	}
+	timer_cancel(ep->timers, &tx->timer);
+	htab_del(&ep->txs, &tx->hn);
+	list_del(&tx->node);
+	ep->ntx--;
+	if (tx->rmpp)
+		ep->rmpp_tx_len -= tx->len;
+}
+
+void mad_tx_finish(struct mad_tx *tx, int status, const struct mad_addr *from, const void *mad,
+		   size_t len, ns_t now)
+{
+	mad_done_fn *done = tx->done;
+	void *ctx = tx->ctx;
+
+	if (status == -ETIMEDOUT)
+		tx->ep->st.timeouts++;
+	tx_unlink(tx);
+	free(tx);
+	if (done)
+		done(ctx, status, from, mad, len, now);
+}
+
+void mad_cancel(struct mad_tx *tx)
+{
+	tx_unlink(tx);
+	free(tx);
+}
+
+static void tx_start(struct mad_tx *tx, ns_t now)
+{
+	if (tx->rmpp) {
+		mad_rmpp_send_start(tx, now);
+		return;
+	}
+	/* A failure to send ends like a loss. Armed before: nothing of @tx is touched after. */
+	mad_tx_set_state(tx, MAD_TX_WAIT, now + tx->timeout);
+	mad_ep_send(tx->ep, &tx->to, tx->msg, now);
+}
+
+void mad_tx_retry(struct mad_tx *tx, ns_t now)
+{
+	if (!tx->left) {
+		mad_tx_finish(tx, -ETIMEDOUT, NULL, NULL, 0, now);
+		return;
+	}
+	tx->left--;
+	tx->ep->st.retries++;
+	tx_start(tx, now);
+}
+
+static void tx_timer(struct timer *t, ns_t now)
+{
+	struct mad_tx *tx = container_of(t, struct mad_tx, timer);
+
+	tx->ep->now = now;
+	if (tx->state == MAD_TX_SEGMENTS)
+		mad_rmpp_send_timeout(tx, now);
+	else
+		mad_tx_retry(tx, now);
+}
+
+/* Whether @mad goes out by RMPP: 1, 0, or -EINVAL */
+static int wants_rmpp(const struct mad_agent *a, const void *mad, size_t len)
+{
+	bool rmpp = a->cfg.rmpp && (len > MAD_LEN || mad_rmpp_active(mad));
+
+	if (len < MAD_HDR_LEN || len > a->ep->lim.max_rmpp_len)
+		return -EINVAL;
+	if (mad_class_of(mad) != a->cfg.mgmt_class)
+		return -EINVAL;
+	if (rmpp)
+		return len >= rmpp_hdr_len(a->cfg.mgmt_class) ? 1 : -EINVAL;
+	return len == MAD_LEN ? 0 : -EINVAL;
+}
+
+static int tx_create(struct mad_agent *a, const struct mad_addr *to, const void *mad, size_t len,
+		     bool rmpp, struct mad_tx **ret)
+{
+	struct mad_ep *ep = a->ep;
+	struct mad_tx *tx;
+
+	if (a->closing || ep->closing || ep->ntx >= ep->lim.max_tx ||
+	    (rmpp && len > ep->lim.max_rmpp_tx_len - ep->rmpp_tx_len))
+		return -EBUSY;
+	tx = calloc(1, sizeof(*tx) + (len < MAD_LEN ? MAD_LEN : len));
+	if (!tx)
+		return -ENOMEM;
+	tx->ep = ep;
+	tx->agent = a;
+	tx->to = *to;
+	tx->mgmt_class = a->cfg.mgmt_class;
+	tx->method = mad_method(mad);
+	tx->rmpp = rmpp;
+	tx->len = len;
+	tx->segs = rmpp ? mad_rmpp_segs(tx->mgmt_class, len) : 1;
+	timer_init(&tx->timer, tx_timer);
+	memcpy(tx->msg, mad, len);
+	*ret = tx;
+	return 0;
+}
+
+static int tx_link(struct mad_tx *tx, uint64_t tid)
+{
+	struct mad_ep *ep = tx->ep;
+
+	tx->tid = tid;
+	if (htab_add(&ep->txs, &tx->hn, tid)) {
+		free(tx);
+		return -ENOMEM;
+	}
+	list_add_tail(&tx->agent->txs, &tx->node);
+	ep->ntx++;
+	if (tx->rmpp) {
+		ep->rmpp_tx_len += tx->len;
+		ep->st.rmpp_tx++;
+	}
+	return 0;
+}
+
+static uint64_t tid_new(const struct mad_agent *a)
+{
+	uint64_t tid;
+
+	do
+		tid = (uint64_t)a->id << 32 | ++a->ep->next_tid;
+	while (tx_first(a->ep, tid));
+	return tid;
+}
+
+int mad_request(struct mad_agent *a, const struct mad_req *req, struct mad_tx **ret, ns_t now)
+{
+	int rmpp = wants_rmpp(a, req->mad, req->len), err;
+	struct mad_tx *tx;
+	uint64_t tid;
+
+	if (rmpp < 0 || !req->done || !req->timeout_ms ||
+	    mad_method_is_response(mad_method(req->mad)))
+		return -EINVAL;
+	err = tx_create(a, &req->to, req->mad, req->len, rmpp, &tx);
+	if (err)
+		return err;
+	tid = tid_new(a);
+	be64_put(tx->msg + OFF_TID, tid);
+	tx->timeout = NS_MSEC(req->timeout_ms);
+	tx->retries = tx->left = req->retries;
+	tx->done = req->done;
+	tx->ctx = req->ctx;
+	err = tx_link(tx, tid);
+	if (err)
+		return err;
+	a->ep->now = now;
+	if (ret)
+		*ret = tx;
+	tx_start(tx, now);
+	return 0;
+}
+
+int mad_reply(struct mad_agent *a, const struct mad_addr *to, const void *mad, size_t len, ns_t now)
+{
+	int rmpp = wants_rmpp(a, mad, len), err;
+	struct mad_tx *tx;
+
+	if (rmpp < 0)
+		return -EINVAL;
+	if (!rmpp)
+		return mad_ep_send(a->ep, to, mad, now);
+	if (tx_find_rmpp(a->ep, to, mad_tid(mad), mad_class(mad), mad_method(mad)))
+		return 0;
+	err = tx_create(a, to, mad, len, true, &tx);
+	if (err)
+		return err;
+	tx->timeout = RMPP_TX_TIMEOUT;
+	tx->retries = tx->left = RMPP_TX_RETRIES;
+	err = tx_link(tx, mad_tid(mad));
+	if (err)
+		return err;
+	a->ep->now = now;
+	tx_start(tx, now);
+	return 0;
+}
