@@ -126,6 +126,7 @@ static int parse_extspeed(struct topo_parser *p, struct topo_cur *c)
 static int parse_guid(struct topo_parser *p, struct topo_cur *c, uint64_t *base, uint64_t *next)
 {
 	uint64_t v, port = 0;
+	struct topo_cur at;
 	bool relative;
 
 	topo_skip_ws(c);
@@ -133,8 +134,9 @@ static int parse_guid(struct topo_parser *p, struct topo_cur *c, uint64_t *base,
 	if (!relative && !topo_take(c, '='))
 		return fail_expected(p, c, "'=' or '+'");
 	topo_skip_ws(c);
+	at = *c;
 	if (!topo_take_uint(c, UINT64_MAX, &v) || (!relative && !v))
-		return fail_expected(p, c, "a GUID");
+		return fail_expected(p, &at, "a GUID");
 	if (topo_take(c, '(')) {
 		if (!topo_take_hex(c, &port) || !port)
 			return fail_expected(p, c, "a port GUID");
@@ -209,11 +211,13 @@ static void take_desc(struct topo_cur *c, char buf[TOPO_DESC_MAX + 1])
 
 static int take_node_name(struct topo_parser *p, struct topo_cur *c, char name[TOPO_NAME_MAX + 1])
 {
+	struct topo_cur at;
 	char id[65];
 
 	topo_skip_ws(c);
+	at = *c;
 	if (!topo_take_quoted(c, id, sizeof(id)) || !*id)
-		return fail_expected(p, c, "a quoted name of 1 to 64 characters");
+		return fail_expected(p, &at, "a quoted name of 1 to 64 characters");
 	if (strpbrk(id, "#@"))
 		return topo_fail(p, "expected a name without '#' and '@', found \"%s\"", id);
 	if (snprintf(name, TOPO_NAME_MAX + 1, "%s%s%s", p->module, *p->module ? "#" : "", id) >
@@ -245,12 +249,14 @@ static int parse_node(struct topo_parser *p, struct topo_cur *c, enum ib_node_ty
 {
 	char name[TOPO_NAME_MAX + 1], desc[TOPO_DESC_MAX + 1] = "";
 	struct topo_node *n;
+	struct topo_cur at;
 	uint64_t nports;
 	int err;
 
 	topo_skip_ws(c);
+	at = *c;
 	if (!topo_take_uint(c, 254, &nports) || !nports)
-		return fail_expected(p, c, "a number of ports between 1 and 254");
+		return fail_expected(p, &at, "a number of ports between 1 and 254");
 	err = take_node_name(p, c, name);
 	if (err)
 		return err;

@@ -184,10 +184,11 @@ static int parse_rest(struct topo_parser *p, struct topo_cur *c, struct topo_por
 static int take_end(struct topo_parser *p, struct topo_cur *c, uint64_t *ret_port,
 		    uint64_t *ret_guid)
 {
+	struct topo_cur at = *c;
 	uint64_t ext;
 
 	if (!topo_take(c, '[') || !topo_take_uint(c, 254, ret_port) || !*ret_port)
-		return fail_expected(p, c, "a port between 1 and 254 in brackets");
+		return fail_expected(p, &at, "a port between 1 and 254 in brackets");
 	if (!topo_take(c, ']'))
 		return fail_expected(p, c, "']'");
 	if (topo_take(c, '[')) {

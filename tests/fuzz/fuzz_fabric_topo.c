@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Any text is a topology or is refused with a message; what is read prints to a text
+ * that reads back to the same. The two dialects are one grammar: corpus files of both lead in.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric/topo.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* An included file is the part of the input behind the first 0 octet. */
+struct rest {
+	const uint8_t *p;
+	size_t len;
+};
+
+static int read_rest(void *ctx, const char *file, char **ret, size_t *ret_len)
+{
+	const struct rest *r = ctx;
+
+	if (!r->p)
+		return -ENOENT;
+	*ret = malloc(r->len + 1);
+	if (!*ret)
+		return -ENOMEM;
+	memcpy(*ret, r->p, r->len);
+	*ret_len = r->len;
+	return 0;
+}
+
+static void check_print(const struct topo *t, bool keep)
+{
+	struct topo_err err;
+	struct topo *u = NULL;
+	size_t len, len2;
+	char *a = topo_print(t, keep, &len), *b;
+
+	assert(a);
+	assert(topo_parse(&u, "again", a, len, NULL, &err) == 0);
+	b = topo_print(u, keep, &len2);
+	assert(b && len == len2 && !memcmp(a, b, len));
+	free(a);
+	free(b);
+	topo_free(u);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const uint8_t *cut = memchr(data, 0, size);
+	struct rest rest = { cut ? cut + 1 : NULL, cut ? (size_t)(data + size - cut - 1) : 0 };
+	struct topo_reader rd = { read_rest, &rest };
+	struct topo *t = NULL;
+	struct topo_err err;
+	int rc;
+
+	memset(&err, 0, sizeof(err));
+	rc = topo_parse(&t, "f", (const char *)data, cut ? (size_t)(cut - data) : size, &rd, &err);
+	if (rc) {
+		assert(!t && err.text[0]);
+		return 0;
+	}
+	check_print(t, false);
+	check_print(t, true);
+	topo_free(t);
+	return 0;
+}
