@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/file.h"
 #include "util/list.h"
 
 /*
@@ -506,35 +507,16 @@ int conf_parse(struct conf *ret, const char *text, size_t len, const char *file,
 
 int conf_load(struct conf *ret, const char *file, char err[CONF_ERR_MAX])
 {
-	char *text = NULL;
-	size_t len = 0, cap = 0;
-	FILE *f = fopen(file, "re");
-	int status;
+	char *text;
+	size_t len;
+	int status = file_read(file, &text, &len);
 
-	if (!f) {
-		status = -errno;
-		snprintf(err, CONF_ERR_MAX, "%s: %s", file, strerror(errno));
+	if (status) {
+		snprintf(err, CONF_ERR_MAX, "%s: %s", file, strerror(-status));
 		return status;
 	}
-	while (!feof(f) && !ferror(f)) {
-		char *bigger;
-
-		if (cap - len < 4096) {
-			cap = cap ? cap * 2 : 16384;
-			bigger = realloc(text, cap);
-			if (!bigger)
-				break;
-			text = bigger;
-		}
-		len += fread(text + len, 1, cap - len, f);
-	}
-	status = ferror(f) ? -EIO : feof(f) ? 0 : -ENOMEM;
-	if (status)
-		snprintf(err, CONF_ERR_MAX, "%s: %s", file, strerror(-status));
-	else
-		status = conf_parse(ret, text, len, file, err);
+	status = conf_parse(ret, text, len, file, err);
 	free(text);
-	fclose(f);
 	return status;
 }
 

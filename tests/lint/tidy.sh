@@ -4,5 +4,5 @@
 # clang-tidy with the checks of .clang-tidy, every warning an error.
 set -u
 cd "$(dirname "$0")/../.."
-git ls-files 'src/*.c' | xargs -P "$(nproc)" -n 4 sh -c \
+git ls-files 'src/*.c' | xargs -P "$(nproc)" -n 1 sh -c \
 	'out=$(clang-tidy --quiet --warnings-as-errors="*" "$@" -- -std=gnu11 -D_GNU_SOURCE -Isrc -Iinclude -msse4.1 -mpclmul 2>/dev/null) || { echo "$out"; exit 1; }' tidy

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DAEMON_INST_H
+#define DAEMON_INST_H
+
+/*
+ * DOC: An instance
+ *
+ * What one `uipoib run` or `uipoib demo` holds: fabrics with their managers, the CA ports
+ * in use, hosts (namespaces) and interfaces, all on one loop. The layers meet only here:
+ *
+ *	inst_fabric	topology -> fabric, SM, SA, capture; a ca_soft_hca for each CA
+ *	inst_port	a CA port in use: ca, SA client
+ *	inst_host	a namespace
+ *	inst_iface	TAP + eth + ipoib + QP
+ *
+ * Life of a packet through these: iface_tx_ready() (TAP) -> eth_tx() -> iface_post() ->
+ * ca_post_send() -> fabric_run() in inst_settle() -> iface_rx() -> eth_rx() ->
+ * iface_deliver() (TAP).
+ */
+
+#include "ca/ca_soft.h"
+#include "daemon/conf.h"
+#include "daemon/loop.h"
+#include "eth/eth.h"
+#include "fabric/capture.h"
+#include "fabric/fabric.h"
+#include "ipoib/ipoib.h"
+#include "netdev/helper.h"
+#include "netdev/tap.h"
+#include "sac/sac.h"
+#include "sm/sm.h"
+#include "util/log.h"
+
+#define INST_NAME_MAX 32
+#define INST_ERR_MAX 768
+#define HOST_NO_NS UINT32_MAX
+#define INST_PKTS 32768
+#define INST_BUFS 1024 /* of PKT_BUF_SIZE; memory is touched on use only */
+
+struct inst;
+struct sa;
+
+struct inst_port {
+	struct list link; /* in inst.ports */
+	struct inst *inst;
+	struct inst_fabric *fab;
+	struct fabric_node *node;
+	uint8_t num;
+	struct ca *ca;
+	struct sac *sac;
+	struct list ifaces; /* struct inst_iface.on_port */
+	bool dirty; /* attributes are to be read again */
+	bool rereg; /* ClientReregister was seen */
+};
+
+struct inst_fabric {
+	struct inst *inst;
+	char name[CONF_NAME_MAX];
+	struct fabric *fabric;
+	struct ca_soft_hca **soft; /* by node index; NULL: a switch */
+	struct sm *sm; /* NULL: external */
+	struct sa *sa;
+	struct sm_listener listener;
+	struct fabric_port *sm_at;
+	char *topology_file; /* NULL: made by the demo */
+	enum conf_crc crc;
+	ns_t up_at; /* first SUBNET UP; 0 before */
+	struct list captures; /* struct capfile.link, daemon/capfile.h */
+};
+
+struct inst_host {
+	struct list link; /* in inst.hosts */
+	struct inst *inst;
+	char name[CONF_NAME_MAX]; /* "" the caller's own */
+	char netns[256]; /* as configured; "": none said */
+	uint32_t ns; /* handle of the helper, HOST_NO_NS: none yet */
+	bool anonymous;
+	struct netdev_ns_files files;
+	struct loop_fd events;
+	struct list ifaces; /* struct inst_iface.on_host */
+	struct inst_port *port; /* of its first interface: where its SMPs and tools sit */
+};
+
+struct inst_iface {
+	struct list link; /* in inst.ifaces */
+	struct list on_port, on_host;
+	struct list rx_link; /* in inst.rx_ready */
+	struct inst *inst;
+	struct inst_host *host;
+	struct inst_port *port;
+	char name[IFNAMSIZ];
+	uint16_t pkey;
+	struct conf_addr addr[CONF_ADDRS_MAX];
+	unsigned int naddrs;
+	unsigned int mtu; /* as configured, 0: the link's */
+
+	struct tap tap;
+	struct loop_fd tap_fd;
+	int ifindex;
+	uint8_t mac[6];
+	bool kernel_up; /* IFF_UP */
+	bool carrier;
+	bool token_said, token_set;
+	bool ip6_set; /* the fe80:: address was added */
+	bool tx_blocked; /* the TAP is not read: the send queue is full */
+	struct ipoib_link *ipoib;
+	struct eth_if *eth;
+	struct ca_qp *qp;
+	uint64_t tap_write_errors;
+	struct timer groups_timer; /* reconciles groups with the kernel's lists */
+};
+
+struct inst_cfg {
+	char name[INST_NAME_MAX];
+	struct log_sink log;
+	bool log_packets;
+};
+
+struct inst {
+	struct inst_cfg cfg;
+	struct loop loop;
+	struct pkt_pool *pool;
+	struct tap_rx tap_rx;
+	struct netdev_helper *helper;
+	struct inst_fabric **fab;
+	unsigned int nfabs;
+	struct list ports, hosts, ifaces;
+	struct list rx_ready; /* interfaces whose QP has something to poll */
+	bool ports_dirty;
+	unsigned int capture_ids; /* last one given */
+	ns_t started, unix_epoch; /* Unix time at which the loop's clock was 0 */
+	struct loop_fd helper_fd;
+	struct loop_fd signal_fd;
+	struct ctl *ctl; /* daemon/ctl.h; NULL: none */
+};
+
+/**
+ * inst_create() - An instance without fabrics: loop, packet pool, helper process
+ * @err:	what the environment lacks, on failure
+ *
+ * Forks: call it before anything starts threads.
+ * Return: 0 or -errno
+ */
+int inst_create(struct inst **ret, const struct inst_cfg *cfg, char err[INST_ERR_MAX]);
+
+/* inst_destroy() - Leave groups, tell the SA, remove everything; NULL is accepted */
+void inst_destroy(struct inst *in);
+
+/* inst_settle() - struct loop.settle: timers, packets, actions; true: there is more to do */
+bool inst_settle(void *ctx, ns_t now);
+
+/**
+ * inst_load() - Everything a configuration says
+ * @topo:	topology of the first fabric, instead of its file; NULL: the file
+ *
+ * Return: 0; -EINVAL and the like with @err
+ */
+int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
+	      char err[INST_ERR_MAX]);
+
+/* inst_up() - All interfaces are up; what the first one waits for goes to @why if not NULL */
+bool inst_up(const struct inst *in, char why[INST_ERR_MAX]);
+
+struct inst_fabric *inst_fabric_find(struct inst *in, const char *name);
+struct inst_host *inst_host_find(struct inst *in, const char *name);
+/* inst_iface_find() - By NAME or NAME@HOST; NULL: none, or NAME alone is not unique */
+struct inst_iface *inst_iface_find(struct inst *in, const char *name);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/proto.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SUFFIX ".sock"
+
+int proto_name_ok(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 0 && n < PROTO_NAME_MAX && name[0] != '.' &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == n;
+}
+
+int proto_dir(char *buf, size_t size, int make)
+{
+	const char *run = getenv("XDG_RUNTIME_DIR");
+	int n;
+
+	if (geteuid() == 0)
+		n = snprintf(buf, size, "%s", PROTO_DIR);
+	else if (run && *run == '/')
+		n = snprintf(buf, size, "%s/uipoib", run);
+	else
+		n = snprintf(buf, size, "/tmp/uipoib-%u", (unsigned int)geteuid());
+	if (n < 0 || (size_t)n >= size)
+		return -ENAMETOOLONG;
+	if (make && mkdir(buf, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	return 0;
+}
+
+int proto_path(char *buf, size_t size, const char *name)
+{
+	int status = proto_dir(buf, size, 0), n;
+	size_t len;
+
+	if (status)
+		return status;
+	len = strlen(buf);
+	n = snprintf(buf + len, size - len, "/%s" SUFFIX, name);
+	return n < 0 || (size_t)n >= size - len ? -ENAMETOOLONG : 0;
+}
+
+void proto_unlink(const char *name)
+{
+	char path[108];
+
+	if (proto_path(path, sizeof(path), name))
+		return;
+	unlink(path);
+	if (!proto_dir(path, sizeof(path), 0))
+		rmdir(path);	/* fails while others use it */
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* Does somebody answer? A dead instance's socket refuses connections. */
+static int alive(const char *name)
+{
+	struct proto_client c;
+
+	if (proto_connect(&c, name))
+		return 0;
+	proto_close(&c);
+	return 1;
+}
+
+int proto_instances(char (*ret)[PROTO_NAME_MAX], unsigned int max)
+{
+	char dir[108], name[PROTO_NAME_MAX];
+	unsigned int n = 0;
+	struct dirent *e;
+	int status = proto_dir(dir, sizeof(dir), 0);
+	DIR *d;
+
+	if (status)
+		return status;
+	d = opendir(dir);
+	if (!d)
+		return errno == ENOENT ? 0 : -errno;
+	while ((e = readdir(d))) {
+		size_t len = strlen(e->d_name);
+
+		if (len <= strlen(SUFFIX) || len - strlen(SUFFIX) >= sizeof(name) ||
+		    strcmp(e->d_name + len - strlen(SUFFIX), SUFFIX))
+			continue;
+		len -= strlen(SUFFIX);
+		memcpy(name, e->d_name, len);
+		name[len] = '\0';
+		if (!proto_name_ok(name) || !alive(name))
+			continue;
+		if (n < max)
+			memcpy(ret[n], name, sizeof(name));
+		n++;
+	}
+	closedir(d);
+	qsort(ret, n < max ? n : max, sizeof(*ret), by_name);
+	return (int)n;
+}
