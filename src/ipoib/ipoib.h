@@ -243,6 +243,13 @@ void ipoib_action_failed(struct ipoib_link *l, const struct ipoib_action *act, i
 
 /* --- Neighbours --- */
 
+/* A place in the table by (SLID, QPN), which names senders of packets without GRH. */
+struct ipoib_neigh_rev {
+	struct hnode node;
+	struct ipoib_neigh *neigh;
+	uint16_t lid; /* 0: not in the table */
+};
+
 /*
  * One link-layer address (GID, QPN). The first part is for users to read and, where said, to
  * write; the rest is the link's. A pointer is valid until the next call into the link unless a
@@ -264,11 +271,7 @@ struct ipoib_neigh {
 	struct list path_node;
 	struct pkt_queue held;
 	struct hnode by_addr;
-	struct {
-		struct hnode node;
-		uint16_t lid; /* 0: not in the table */
-		struct ipoib_neigh *neigh;
-	} rev[2]; /* (SLID, QPN) of the path, and as last received */
+	struct ipoib_neigh_rev rev[2]; /* as the path says, and as last received */
 };
 
 /* ipoib_neigh_get() - Find or make; NULL: the table is full, or @a is no unicast address */

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ipoib/link.h"
+
+#include "ipoib/action.h"
+#include "ipoib/mcast.h"
+#include "ipoib/neigh.h"
+#include "wire/print.h"
+
+/*
+ * The broadcast group makes the link (RFC 4391 §5): joining it, taking its parameters, and saying
+ * in words why that does not work.
+ */
+
+/* Used when we make the group ourselves and nobody said otherwise; controlled, §4.1. */
+#define CREATE_QKEY 0x80004391u
+
+static void bcast_done(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
+		       ns_t now);
+
+static struct sac_join bcast_join(const struct ipoib_link *l)
+{
+	const struct ipoib_link_cfg *c = &l->cfg;
+	struct sac_join j = {
+		.rec.mgid = l->mgid,
+		.rec.pkey = l->pkey,
+		.rec.join_state = MCM_JOIN_FULL,
+		.create = c->create_broadcast,
+	};
+
+	if (!j.create)
+		return j;
+	j.rec.qkey = c->create_qkey ? c->create_qkey : CREATE_QKEY;
+	j.rec.mtu_code = c->create_mtu_code ? c->create_mtu_code : l->port.mtu_code;
+	j.rec.rate_code = l->port.rate_code;
+	return j;
+}
+
+static ns_t join_backoff(struct ipoib_link *l)
+{
+	ns_t backoff = IPOIB_BACKOFF_MIN;
+
+	for (unsigned int i = l->retries++; i && backoff < IPOIB_BACKOFF_MAX; i--)
+		backoff *= 2;
+	return backoff;
+}
+
+void ipoib_link_join(struct ipoib_link *l, ns_t now)
+{
+	struct sac_join j = bcast_join(l);
+
+	l->bcast->full.done = bcast_done;
+	if (sac_group_join(l->sac, &l->bcast->full, &j, now))
+		timer_arm(l->cfg.timers, &l->retry, now + join_backoff(l));
+}
+
+void ipoib_link_unjoin(struct ipoib_link *l, ns_t now)
+{
+	struct ipoib_mcast *m;
+
+	timer_cancel(l->cfg.timers, &l->retry);
+	l->up = l->joined = l->renewing = false;
+	l->retries = 0;
+	for_each_mcast(l, m) ipoib_mcast_leave_all(m, now);
+	ipoib_paths_reset(l);
+}
+
+/*
+ * What of @rec this port or link cannot do, as text; false if it can do all of it. Also what to
+ * blame when the SA refused a join without saying more than a status.
+ */
+static bool rec_unfit(const struct ipoib_link *l, const struct ib_mcmember_rec *rec, struct text *t)
+{
+	unsigned int mtu = ib_mtu_octets(rec->mtu_code);
+	unsigned int port_mtu = ib_mtu_octets(l->port.mtu_code);
+
+	if (!mtu)
+		text_add(t, "MTU code %u is none", rec->mtu_code);
+	else if (port_mtu && mtu > port_mtu)
+		text_add(t, "MTU %u above the port's %u", mtu, port_mtu);
+	else if ((rec->pkey ^ l->pkey) & 0x7fff)
+		text_add(t, "P_Key 0x%04x is not the link's 0x%04x", rec->pkey, l->pkey);
+	return t->len != 0;
+}
+
+static bool rec_too_fast(const struct ipoib_link *l, const struct ib_mcmember_rec *rec,
+			 struct text *t)
+{
+	unsigned int rate = ib_rate_mbps(rec->rate_code);
+	unsigned int port_rate = ib_rate_mbps(l->port.rate_code);
+
+	if (!port_rate || rate <= port_rate)
+		return false;
+	text_add(t, "rate %u Mb/s above the port's %u", rate, port_rate);
+	return true;
+}
+
+static void say_refused(struct ipoib_link *l, const char *status, const char *why)
+{
+	char gid[PRINT_GID_LEN];
+	struct text t = ipoib_link_reason(l);
+
+	text_add(&t, "join of %s refused: %s%s%s", print_gid(gid, sizeof(gid), &l->mgid), status,
+		 *why ? ": " : "", why);
+}
+
+/* The group as it is, after a refusal: which field is it? */
+static void diagnosed(struct sac_group_query *q, int status, const struct ib_mcmember_rec *rec,
+		      ns_t now)
+{
+	struct ipoib_link *l = container_of(q, struct ipoib_mcast, query)->link;
+	char status_text[SAC_STATUS_LEN], why[128] = "";
+	struct text t = { .buf = why, .size = sizeof(why) };
+
+	if (l->joined || l->state != IPOIB_LINK_JOINING)
+		return;
+	if (status == SA_STATUS_NO_RECORDS)
+		text_add(&t, "the group does not exist");
+	else if (!status && !rec_unfit(l, rec, &t))
+		rec_too_fast(l, rec, &t);
+	say_refused(l, sac_status_print(status_text, sizeof(status_text), l->bcast->status), why);
+	if (t.len)
+		ipoib_log(l, LOG_LVL_WARN, "%s", l->reason);
+}
+
+/* Out of the broadcast group is out of all; the reference to it stays, the SA client goes on. */
+static void bcast_lost(struct ipoib_link *l, ns_t now)
+{
+	struct ipoib_mcast *m;
+
+	for_each_mcast(l, m)
+	{
+		if (!m->broadcast)
+			ipoib_mcast_leave_all(m, now);
+	}
+	ipoib_paths_reset(l);
+	ipoib_mcast_detach(l->bcast);
+	l->bcast->full_ok = false;
+	ipoib_ah_drop(l, &l->bcast->ah);
+	ipoib_hold_drop(l, &l->bcast->held, IPOIB_DROP_LINK_DOWN);
+	ipoib_mcast_set_state(l->bcast, IPOIB_MCAST_JOINING, 0);
+	l->joined = l->renewing = false;
+	ipoib_link_advance(l, now);
+}
+
+static void bcast_refused(struct ipoib_link *l, int status, ns_t now)
+{
+	struct ipoib_mcast *m = l->bcast;
+	char text[SAC_STATUS_LEN];
+
+	l->stats.joins_failed++;
+	m->status = status;
+	/* An SA that is silent may be restarting: what was agreed still works. */
+	if (l->joined && status < 0)
+		return;
+	if (l->joined)
+		bcast_lost(l, now);
+	say_refused(l, sac_status_print(text, sizeof(text), status), "");
+	ipoib_log(l, LOG_LVL_WARN, "%s", l->reason);
+	if (status <= 0)
+		return;
+	m->query.done = diagnosed;
+	sac_group_ask(l->sac, &m->query, &l->mgid, now);
+}
+
+/* We refuse what the SA granted: leave, and look again later. */
+static void bcast_unfit(struct ipoib_link *l, const char *why, ns_t now)
+{
+	l->stats.joins_failed++;
+	l->bcast->status = -EPROTO;
+	timer_arm(l->cfg.timers, &l->retry, now + join_backoff(l));
+	if (l->joined)
+		bcast_lost(l, now);
+	sac_group_leave(l->sac, &l->bcast->full, now);
+	say_refused(l, "granted, but unfit", why);
+	ipoib_log(l, LOG_LVL_WARN, "%s", l->reason);
+}
+
+static bool rec_same(const struct ib_mcmember_rec *a, const struct ib_mcmember_rec *b)
+{
+	return a->qkey == b->qkey && a->mtu_code == b->mtu_code && a->sl == b->sl &&
+	       a->rate_code == b->rate_code && a->tclass == b->tclass &&
+	       a->flow_label == b->flow_label && a->hop_limit == b->hop_limit && a->pkey == b->pkey;
+}
+
+static void say_once(struct ipoib_link *l)
+{
+	if (l->qkey_said)
+		return;
+	l->qkey_said = true;
+	if (!(l->qkey & IB_QKEY_CONTROLLED))
+		ipoib_log(l, LOG_LVL_WARN, "Q_Key 0x%08x is not a controlled one (RFC 4391 §4.1)",
+			  l->qkey);
+	if (l->ip_mtu < IPOIB_MIN_IPV6_MTU)
+		ipoib_log(l, LOG_LVL_WARN, "MTU %u is too small for IPv6", l->ip_mtu);
+}
+
+/* RFC 4391 §5: MTU, Q_Key and the rest are what the join's answer says. */
+static void bcast_adopt(struct ipoib_link *l, const struct ib_mcmember_rec *rec, ns_t now)
+{
+	bool changed = l->joined && !rec_same(&l->group_rec, rec);
+	unsigned int mtu = l->profile->ip_mtu(ib_mtu_octets(rec->mtu_code));
+
+	l->group_rec = *rec;
+	l->qkey = rec->qkey;
+	l->ip_mtu = l->cfg.max_ip_mtu && l->cfg.max_ip_mtu < mtu ? l->cfg.max_ip_mtu : mtu;
+	l->joined = true;
+	l->renewing = false;
+	l->retries = 0;
+	l->bcast->full_ok = true;
+	say_once(l);
+	ipoib_link_sync_qp(l);
+	ipoib_mcast_granted(l->bcast, rec, now);
+	if (changed && l->up)
+		ipoib_mcasts_join(l, now); /* the other groups follow the broadcast group */
+	ipoib_link_advance(l, now);
+}
+
+static void bcast_done(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
+		       ns_t now)
+{
+	struct ipoib_link *l = container_of(r, struct ipoib_mcast, full)->link;
+	char why[128] = "";
+	struct text t = { .buf = why, .size = sizeof(why) };
+
+	if (status)
+		bcast_refused(l, status, now);
+	else if (rec_unfit(l, rec, &t))
+		bcast_unfit(l, why, now);
+	else
+		bcast_adopt(l, rec, now);
+}
+
+void ipoib_link_check_mtu(struct ipoib_link *l, ns_t now)
+{
+	char why[128] = "";
+	struct text t = { .buf = why, .size = sizeof(why) };
+
+	if (l->joined && rec_unfit(l, &l->group_rec, &t))
+		bcast_unfit(l, why, now);
+}
+
+void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now)
+{
+	struct ipoib_link *l = container_of(u, struct ipoib_link, user);
+	bool bcast = gid && ib_gid_equal(gid, &l->mgid);
+
+	switch (ev) {
+	case SAC_EV_RESTART:
+		ipoib_paths_stale(l);
+		ipoib_mcasts_restart(l);
+		l->renewing = l->joined;
+		break;
+	case SAC_EV_GID_IN:
+	case SAC_EV_GID_OUT:
+		ipoib_paths_stale_gid(l, gid);
+		return;
+	case SAC_EV_GROUP_CREATED:
+		ipoib_mcast_created(l, gid, now);
+		if (bcast && l->state == IPOIB_LINK_JOINING && !l->joined)
+			ipoib_link_join(l, now); /* without waiting for the back-off */
+		return;
+	case SAC_EV_GROUP_DELETED:
+		ipoib_mcast_deleted(l, gid, now);
+		l->renewing |= bcast && l->joined;
+		break;
+	}
+	ipoib_link_advance(l, now);
+}

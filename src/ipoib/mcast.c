@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ipoib/mcast.h"
+
+#include <stdlib.h>
+
+#include "ipoib/action.h"
+#include "wire/print.h"
+
+/* The table of groups: those received, those sent to, and those known to be absent. */
+
+#define EVICT_LOOK 64 /* entries looked at to make room for one */
+
+static const struct hash_key mcast_key = { 0x69706f69622d6d63ull, 1 };
+
+static const char *const mcast_state_names[] = {
+	[IPOIB_MCAST_IDLE] = "idle",	   [IPOIB_MCAST_QUERY] = "query",
+	[IPOIB_MCAST_ABSENT] = "absent",   [IPOIB_MCAST_JOINING] = "joining",
+	[IPOIB_MCAST_AH_WAIT] = "ah-wait", [IPOIB_MCAST_READY] = "ready",
+	[IPOIB_MCAST_FAILED] = "failed",
+};
+
+const char *ipoib_mcast_state_name(enum ipoib_mcast_state state)
+{
+	return mcast_state_names[state];
+}
+
+void ipoib_mcast_set_state(struct ipoib_mcast *m, enum ipoib_mcast_state state, ns_t until)
+{
+	char gid[PRINT_GID_LEN];
+
+	if (m->state != state)
+		ipoib_log(m->link, LOG_LVL_DEBUG, "group %s: %s -> %s",
+			  print_gid(gid, sizeof(gid), &m->mgid), mcast_state_names[m->state],
+			  mcast_state_names[state]);
+	m->state = state;
+	m->until = until;
+}
+
+static uint64_t mgid_hash(const ib_gid *mgid)
+{
+	return hash_siphash(&mcast_key, mgid->raw, sizeof(mgid->raw));
+}
+
+struct ipoib_mcast *ipoib_mcast_find(const struct ipoib_link *l, const ib_gid *mgid)
+{
+	struct hnode *h;
+
+	for (h = htab_first(&l->mcast_tab, mgid_hash(mgid)); h; h = htab_next(h)) {
+		struct ipoib_mcast *m = container_of(h, struct ipoib_mcast, by_mgid);
+
+		if (ib_gid_equal(&m->mgid, mgid))
+			return m;
+	}
+	return NULL;
+}
+
+static bool mcast_unneeded(const struct ipoib_mcast *m)
+{
+	return !m->broadcast && !m->receivers && !m->so.group && !m->query.op && !m->held.n &&
+	       !m->used && list_empty(&m->waiting);
+}
+
+static void mcast_free(struct ipoib_mcast *m)
+{
+	struct ipoib_link *l = m->link;
+
+	ipoib_ah_drop(l, &m->ah);
+	list_del(&m->wait_node);
+	htab_del(&l->mcast_tab, &m->by_mgid);
+	m->link = NULL;
+	ipoib_slots_put(&l->mcast_slots, m->slot);
+}
+
+static uint32_t mcast_slot(struct ipoib_link *l)
+{
+	uint32_t slot = ipoib_slots_get(&l->mcast_slots);
+	uint32_t top = l->mcast_slots.top;
+
+	for (unsigned int i = 0; slot == IPOIB_NO_SLOT && i < EVICT_LOOK; i++) {
+		struct ipoib_mcast *m = &l->mcasts[l->mcast_hand++ % top];
+
+		if (m->link && mcast_unneeded(m)) {
+			mcast_free(m);
+			slot = ipoib_slots_get(&l->mcast_slots);
+		}
+	}
+	return slot;
+}
+
+static struct ipoib_mcast *mcast_new(struct ipoib_link *l, const ib_gid *mgid)
+{
+	uint32_t slot = mcast_slot(l);
+	struct ipoib_mcast *m;
+
+	if (slot == IPOIB_NO_SLOT)
+		return NULL;
+	m = &l->mcasts[slot];
+	*m = (struct ipoib_mcast){ .slot = slot, .mgid = *mgid };
+	if (htab_add(&l->mcast_tab, &m->by_mgid, mgid_hash(mgid))) {
+		ipoib_slots_put(&l->mcast_slots, slot);
+		return NULL;
+	}
+	m->link = l;
+	list_init(&m->waiting);
+	list_init(&m->wait_node);
+	return m;
+}
+
+/* IPv4: 224.0.0.0/24 stays on the link; IPv6: the scope nibble says it. */
+static bool group_beyond_link(enum ipoib_proto proto, const uint8_t *group)
+{
+	if (proto == IPOIB_IPV4)
+		return be32_at(group) >> 8 != 0xe00000;
+	return (group[1] & 0x0f) > 2;
+}
+
+static int group_mgid(const struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group,
+		      ib_gid *ret)
+{
+	uint8_t scope = mgid_scope(&l->mgid);
+
+	if (proto == IPOIB_IPV4)
+		return l->profile->mgid_ipv4(ret, group, l->pkey, scope);
+	return l->profile->mgid_ipv6(ret, group, l->pkey, scope);
+}
+
+int ipoib_mcast_get(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group,
+		    struct ipoib_mcast **ret)
+{
+	struct ipoib_mcast *m;
+	ib_gid mgid;
+
+	if (group_mgid(l, proto, group, &mgid))
+		return -EINVAL;
+	m = ipoib_mcast_find(l, &mgid);
+	if (!m) {
+		m = mcast_new(l, &mgid);
+		if (!m)
+			return -ENOBUFS;
+		m->proto = proto;
+		memcpy(m->group, group, proto == IPOIB_IPV4 ? 4 : 16);
+		m->beyond_link = group_beyond_link(proto, group);
+	}
+	*ret = m;
+	return 0;
+}
+
+int ipoib_mcast_add(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group, ns_t now)
+{
+	struct ipoib_mcast *m;
+	int err = ipoib_mcast_get(l, proto, group, &m);
+	struct ipoib_action *a;
+
+	if (err)
+		return err;
+	if (m->broadcast)
+		return -EINVAL; /* every interface is in it anyway */
+	if (!m->receivers++ && l->up) {
+		ipoib_mcast_join_full(m, now);
+	} else if (m->full_ok) {
+		a = ipoib_act(l, IPOIB_ACT_MCAST_READY);
+		a->mcast_ready.proto = proto;
+		memcpy(a->mcast_ready.group, m->group, sizeof(m->group));
+	}
+	return 0;
+}
+
+int ipoib_mcast_del(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group, ns_t now)
+{
+	struct ipoib_mcast *m;
+	ib_gid mgid;
+
+	if (group_mgid(l, proto, group, &mgid))
+		return -ENOENT;
+	m = ipoib_mcast_find(l, &mgid);
+	if (!m || !m->receivers)
+		return -ENOENT;
+	if (--m->receivers)
+		return 0;
+	m->last_used = now;
+	ipoib_mcast_leave_full(m, now);
+	if (!m->so.group && m->state != IPOIB_MCAST_QUERY)
+		ipoib_mcast_set_state(m, IPOIB_MCAST_IDLE, 0);
+	ipoib_mcast_settle(m, now);
+	if (mcast_unneeded(m))
+		mcast_free(m);
+	return 0;
+}
+
+static void mcast_sweep(struct ipoib_mcast *m, ns_t now)
+{
+	struct ipoib_link *l = m->link;
+
+	if (m->attach_failed) {
+		m->attached = false;
+		ipoib_mcast_attach(m);
+	}
+	/* A receiver's handle that the CA refused; a sender's is asked for by the next packet. */
+	if (m->state == IPOIB_MCAST_FAILED && m->full_ok && now >= m->until) {
+		const struct ib_mcmember_rec rec = m->rec;
+
+		ipoib_mcast_granted(m, &rec, now);
+	}
+	if (m->receivers && l->up && !m->full.group && now >= m->until)
+		ipoib_mcast_join_full(m, now); /* refused by us, or no room at the SA client */
+	if (m->used) {
+		m->used = false;
+		m->last_used = now;
+	} else if (now - m->last_used >= l->profile->sender_idle) {
+		ipoib_mcast_leave_sender(m, now);
+		if (mcast_unneeded(m))
+			mcast_free(m);
+	}
+}
+
+void ipoib_mcasts_sweep(struct ipoib_link *l, ns_t now)
+{
+	struct ipoib_mcast *m;
+
+	for_each_mcast(l, m) mcast_sweep(m, now);
+}
+
+int ipoib_mcasts_init(struct ipoib_link *l)
+{
+	l->mcasts = calloc(IPOIB_MAX_GROUPS, sizeof(*l->mcasts));
+	if (!l->mcasts || ipoib_slots_init(&l->mcast_slots, IPOIB_MAX_GROUPS))
+		return -ENOMEM;
+	l->bcast = mcast_new(l, &l->mgid);
+	if (!l->bcast)
+		return -ENOMEM;
+	l->bcast->broadcast = true;
+	memset(l->bcast->group, 0xff, 4);
+	return 0;
+}
+
+void ipoib_mcasts_fini(struct ipoib_link *l)
+{
+	struct ipoib_mcast *m;
+
+	if (l->mcasts) {
+		for_each_mcast(l, m)
+		{
+			ipoib_mcast_leave_all(m, 0);
+			mcast_free(m);
+		}
+	}
+	htab_fini(&l->mcast_tab);
+	ipoib_slots_fini(&l->mcast_slots);
+	free(l->mcasts);
+}
+
+void ipoib_mcast_each(const struct ipoib_link *l,
+		      void (*fn)(void *ctx, const struct ipoib_mcast_info *i), void *ctx)
+{
+	const struct ipoib_mcast *m;
+
+	for_each_mcast(l, m)
+	{
+		struct ipoib_mcast_info i = {
+			.broadcast = m->broadcast,
+			.proto = m->proto,
+			.mgid = m->mgid,
+			.receivers = m->receivers,
+			.full = m->full_ok,
+			.send_only = m->so_ok,
+			.attached = m->attached,
+			.state = m->state,
+			.status = m->status,
+			.until = m->until,
+			.mlid = m->full_ok || m->so_ok ? m->rec.mlid : 0,
+			.held = m->held.n,
+		};
+
+		memcpy(i.group, m->group, sizeof(i.group));
+		fn(ctx, &i);
+	}
+}

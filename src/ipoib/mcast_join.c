@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ipoib/mcast.h"
+
+#include "ipoib/action.h"
+#include "wire/print.h"
+
+/* Memberships of groups other than the broadcast group, and attachment of the QP. */
+
+static void full_done(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
+		      ns_t now);
+static void so_done(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
+		    ns_t now);
+
+/* RFC 4391 §10: P_Key, Q_Key, SL, MTU, HopLimit, and for good measure the rest, are the link's. */
+static struct sac_join join_like_broadcast(const struct ipoib_mcast *m, uint8_t join_state)
+{
+	struct sac_join j = { .rec = m->link->group_rec, .create = join_state == MCM_JOIN_FULL };
+
+	j.rec.mgid = m->mgid;
+	j.rec.pkey = m->link->pkey;
+	j.rec.join_state = join_state;
+	j.rec.mlid = 0;
+	return j;
+}
+
+void ipoib_mcast_attach(struct ipoib_mcast *m)
+{
+	struct ipoib_link *l = m->link;
+	struct ipoib_action *a;
+
+	if (!m->full_ok || (m->attached && m->attached_mlid == m->rec.mlid))
+		return;
+	if (m->attached) {
+		a = ipoib_act(l, IPOIB_ACT_DETACH);
+		a->mcast.mgid = m->mgid;
+		a->mcast.mlid = m->attached_mlid;
+	}
+	m->attached = true;
+	m->attach_failed = false;
+	m->attached_mlid = m->rec.mlid;
+	a = ipoib_act(l, IPOIB_ACT_ATTACH);
+	a->mcast.mgid = m->mgid;
+	a->mcast.mlid = m->attached_mlid;
+}
+
+void ipoib_mcast_detach(struct ipoib_mcast *m)
+{
+	struct ipoib_action *a;
+
+	if (m->attached) {
+		a = ipoib_act(m->link, IPOIB_ACT_DETACH);
+		a->mcast.mgid = m->mgid;
+		a->mcast.mlid = m->attached_mlid;
+	}
+	m->attached = false;
+	m->attach_failed = false;
+}
+
+static void say_ready(struct ipoib_mcast *m, int status)
+{
+	struct ipoib_action *a;
+
+	if (!m->receivers)
+		return;
+	a = ipoib_act(m->link, IPOIB_ACT_MCAST_READY);
+	a->mcast_ready.proto = m->proto;
+	memcpy(a->mcast_ready.group, m->group, sizeof(m->group));
+	a->mcast_ready.status = status;
+}
+
+void ipoib_mcast_granted(struct ipoib_mcast *m, const struct ib_mcmember_rec *rec, ns_t now)
+{
+	struct ipoib_ah_attr attr = {
+		.dlid = rec->mlid,
+		.sl = rec->sl,
+		.rate_code = rec->rate_code,
+		.has_grh = true, /* multicast always, RFC 4391 §6 */
+		.tclass = rec->tclass,
+		.hop_limit = rec->hop_limit,
+		.flow_label = rec->flow_label,
+		.dgid = m->mgid,
+	};
+
+	m->rec = *rec;
+	m->status = 0;
+	m->failures = 0;
+	ipoib_mcast_attach(m);
+	if (ipoib_ah_same(&m->ah, &attr)) {
+		ipoib_mcast_set_state(m, IPOIB_MCAST_READY, 0);
+		ipoib_mcast_settle(m, now);
+	} else {
+		ipoib_mcast_set_state(m, IPOIB_MCAST_AH_WAIT, 0);
+		ipoib_ah_request(m->link, &m->ah, IPOIB_AH_MCAST, m->slot, &attr);
+	}
+}
+
+static ns_t mcast_backoff(struct ipoib_mcast *m)
+{
+	ns_t backoff = IPOIB_BACKOFF_MIN;
+
+	for (unsigned int i = m->failures++; i && backoff < IPOIB_BACKOFF_MAX; i--)
+		backoff *= 2;
+	return backoff;
+}
+
+static void mcast_fail(struct ipoib_mcast *m, ns_t until, ns_t now)
+{
+	ipoib_ah_drop(m->link, &m->ah);
+	ipoib_mcast_set_state(m, IPOIB_MCAST_FAILED, until);
+	ipoib_mcast_settle(m, now);
+}
+
+/* What a group must share with the broadcast group; NULL if it does. */
+static const char *rec_differs(const struct ipoib_mcast *m, const struct ib_mcmember_rec *rec)
+{
+	const struct ib_mcmember_rec *g = &m->link->group_rec;
+
+	if (rec->qkey != g->qkey)
+		return "Q_Key";
+	if (rec->mtu_code != g->mtu_code)
+		return "MTU";
+	if ((rec->pkey ^ g->pkey) & 0x7fff)
+		return "P_Key";
+	return NULL;
+}
+
+static void mcast_log(const struct ipoib_mcast *m, const char *what, const char *why)
+{
+	char gid[PRINT_GID_LEN];
+
+	/* RFC 4391 §12: failures of multicast operations are logged. */
+	ipoib_log(m->link, LOG_LVL_WARN, "%s of %s: %s", what,
+		  print_gid(gid, sizeof(gid), &m->mgid), why);
+}
+
+static void join_failed(struct ipoib_mcast *m, const char *what, int status)
+{
+	char text[SAC_STATUS_LEN];
+
+	m->link->stats.joins_failed++;
+	if (m->status != status)
+		mcast_log(m, what, sac_status_print(text, sizeof(text), status));
+	m->status = status;
+}
+
+void ipoib_mcast_join_full(struct ipoib_mcast *m, ns_t now)
+{
+	struct sac_join j = join_like_broadcast(m, MCM_JOIN_FULL);
+	int err;
+
+	sac_group_ask_cancel(&m->query);
+	m->full.done = full_done;
+	err = sac_group_join(m->link->sac, &m->full, &j, now);
+	if (err) {
+		join_failed(m, "join", err);
+		say_ready(m, err);
+		mcast_fail(m, now + mcast_backoff(m), now);
+	} else if (m->state != IPOIB_MCAST_READY && m->state != IPOIB_MCAST_AH_WAIT) {
+		ipoib_mcast_set_state(m, IPOIB_MCAST_JOINING, 0);
+	}
+}
+
+static void full_done(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
+		      ns_t now)
+{
+	struct ipoib_mcast *m = container_of(r, struct ipoib_mcast, full);
+	const char *differs = status ? NULL : rec_differs(m, rec);
+
+	if (!status && !differs) {
+		m->full_ok = true;
+		ipoib_mcast_granted(m, rec, now);
+		ipoib_mcast_leave_sender(m, now); /* a FullMember may send */
+		say_ready(m, 0);
+		return;
+	}
+	if (differs) {
+		mcast_log(m, "join, other than the broadcast group's", differs);
+		m->link->stats.joins_failed++;
+		status = m->status = -EPROTO;
+		ipoib_mcast_leave_full(m, now);
+	} else {
+		join_failed(m, "join", status);
+	}
+	say_ready(m, status);
+	/* Silence of an SA that granted it before changes nothing. The SA client goes on trying. */
+	if (status > 0 || !(m->full_ok || m->so_ok)) {
+		m->full_ok = false;
+		mcast_fail(m, m->full.group ? NS_NEVER : now + mcast_backoff(m), now);
+	}
+}
+
+void ipoib_mcast_join_sender(struct ipoib_mcast *m, ns_t now)
+{
+	struct sac_join j = join_like_broadcast(m, m->link->profile->send_join_state);
+	int err;
+
+	m->so.done = so_done;
+	err = sac_group_join(m->link->sac, &m->so, &j, now);
+	if (err) {
+		join_failed(m, "send-only join", err);
+		ipoib_mcast_set_state(m, IPOIB_MCAST_FAILED, now + mcast_backoff(m));
+	} else {
+		ipoib_mcast_set_state(m, IPOIB_MCAST_JOINING, 0);
+	}
+}
+
+static void so_done(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
+		    ns_t now)
+{
+	struct ipoib_mcast *m = container_of(r, struct ipoib_mcast, so);
+	const char *differs = status ? NULL : rec_differs(m, rec);
+
+	if (!status && !differs) {
+		m->so_ok = true;
+		ipoib_mcast_granted(m, rec, now);
+		return;
+	}
+	if (status < 0 && m->so_ok)
+		return;
+	if (differs) {
+		mcast_log(m, "send-only join, other than the broadcast group's", differs);
+		m->link->stats.joins_failed++;
+	} else {
+		join_failed(m, "send-only join", status);
+	}
+	sac_group_leave(m->link->sac, &m->so, now);
+	m->so_ok = false;
+	if (!m->full_ok)
+		mcast_fail(m, now + mcast_backoff(m), now);
+}
+
+/* With the last membership goes the right to send. */
+static void mcast_left(struct ipoib_mcast *m)
+{
+	if (m->full_ok || m->so_ok)
+		return;
+	ipoib_ah_drop(m->link, &m->ah);
+	if (m->state == IPOIB_MCAST_READY || m->state == IPOIB_MCAST_AH_WAIT)
+		ipoib_mcast_set_state(m, IPOIB_MCAST_IDLE, 0);
+}
+
+void ipoib_mcast_leave_sender(struct ipoib_mcast *m, ns_t now)
+{
+	if (!m->so.group)
+		return;
+	sac_group_leave(m->link->sac, &m->so, now);
+	m->so_ok = false;
+	mcast_left(m);
+}
+
+void ipoib_mcast_leave_full(struct ipoib_mcast *m, ns_t now)
+{
+	ipoib_mcast_detach(m);
+	sac_group_leave(m->link->sac, &m->full, now);
+	m->full_ok = false;
+	mcast_left(m);
+}
+
+void ipoib_mcast_leave_all(struct ipoib_mcast *m, ns_t now)
+{
+	sac_group_ask_cancel(&m->query);
+	ipoib_mcast_leave_sender(m, now);
+	ipoib_mcast_leave_full(m, now);
+	ipoib_ah_drop(m->link, &m->ah);
+	list_del(&m->wait_node);
+	m->failures = 0;
+	ipoib_mcast_set_state(m, IPOIB_MCAST_IDLE, 0);
+	ipoib_hold_drop(m->link, &m->held, IPOIB_DROP_LINK_DOWN);
+}
+
+void ipoib_mcasts_join(struct ipoib_link *l, ns_t now)
+{
+	struct ipoib_mcast *m;
+
+	for_each_mcast(l, m)
+	{
+		if (m->receivers && !m->broadcast)
+			ipoib_mcast_join_full(m, now);
+	}
+}
+
+void ipoib_mcast_ah_ready(struct ipoib_mcast *m, int err, ns_t now)
+{
+	if (err) {
+		mcast_log(m, "address handle", "refused by the CA");
+		/* A receiver goes on receiving; the sweep tries again for senders. */
+		mcast_fail(m, now + mcast_backoff(m), now);
+	} else {
+		ipoib_mcast_set_state(m, IPOIB_MCAST_READY, 0);
+		ipoib_mcast_settle(m, now);
+	}
+	if (m->broadcast)
+		ipoib_link_advance(m->link, now);
+}
+
+void ipoib_mcast_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
+{
+	struct ipoib_mcast *m = ipoib_mcast_find(l, mgid);
+
+	if (!m || m->broadcast || m->full.group)
+		return;
+	if (m->state != IPOIB_MCAST_ABSENT && m->state != IPOIB_MCAST_FAILED)
+		return;
+	/* RFC 4391 §10: what went to the routers goes to the group from the next packet on. */
+	ipoib_mcast_set_state(m, IPOIB_MCAST_IDLE, 0);
+	ipoib_mcast_settle(m, now);
+}
+
+void ipoib_mcast_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
+{
+	struct ipoib_mcast *m = ipoib_mcast_find(l, mgid);
+	bool traps = sac_subscribed(l->sac);
+
+	if (!m || m->broadcast || m->state == IPOIB_MCAST_QUERY)
+		return;
+	m->full_ok = false;
+	ipoib_mcast_leave_sender(m, now);
+	ipoib_ah_drop(l, &m->ah);
+	if (m->full.group) /* the SA client joins again, which makes the group */
+		ipoib_mcast_set_state(m, IPOIB_MCAST_JOINING, 0);
+	else
+		ipoib_mcast_set_state(m, IPOIB_MCAST_ABSENT,
+				      now + (traps ? IPOIB_ABSENT_TTL : IPOIB_ABSENT_TTL_BLIND));
+	ipoib_mcast_settle(m, now);
+}
+
+void ipoib_mcasts_restart(struct ipoib_link *l)
+{
+	struct ipoib_mcast *m;
+
+	for_each_mcast(l, m)
+	{
+		if (!m->broadcast && !m->full.group && !m->so.group &&
+		    (m->state == IPOIB_MCAST_ABSENT || m->state == IPOIB_MCAST_FAILED))
+			ipoib_mcast_set_state(m, IPOIB_MCAST_IDLE, 0);
+	}
+}

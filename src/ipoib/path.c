@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ipoib/neigh.h"
+
+#include "ipoib/action.h"
+#include "wire/print.h"
+
+/*
+ * A path goes NONE -> QUERY -> AH_WAIT -> READY. While it is verified (STALE, REFRESH) the old
+ * address handle stays in use, so that an SM restart or an expiry loses no packet.
+ */
+
+static const struct hash_key path_key = { 0x69706f69622d7061ull, 1 };
+
+static const char *const path_state_names[] = {
+	[IPOIB_PATH_NONE] = "none",	  [IPOIB_PATH_QUERY] = "query",
+	[IPOIB_PATH_AH_WAIT] = "ah-wait", [IPOIB_PATH_READY] = "ready",
+	[IPOIB_PATH_STALE] = "stale",	  [IPOIB_PATH_REFRESH] = "refresh",
+	[IPOIB_PATH_FAILED] = "failed",
+};
+
+const char *ipoib_path_state_name(enum ipoib_path_state state)
+{
+	return path_state_names[state];
+}
+
+static void path_set_state(struct ipoib_path *p, enum ipoib_path_state state, ns_t until)
+{
+	char gid[PRINT_GID_LEN];
+
+	if (p->state != state)
+		ipoib_log(p->link, LOG_LVL_DEBUG, "path to %s: %s -> %s",
+			  print_gid(gid, sizeof(gid), &p->gid), path_state_names[p->state],
+			  path_state_names[state]);
+	p->state = state;
+	p->until = until;
+}
+
+static void path_done(struct sac_path_wait *w, int status, const struct ib_path_rec *rec, ns_t now);
+
+struct ipoib_path *ipoib_path_get(struct ipoib_link *l, const ib_gid *gid)
+{
+	uint64_t hash = hash_siphash(&path_key, gid->raw, sizeof(gid->raw));
+	struct ipoib_path *p;
+	struct hnode *h;
+	uint32_t slot;
+
+	for (h = htab_first(&l->path_tab, hash); h; h = htab_next(h)) {
+		p = container_of(h, struct ipoib_path, by_gid);
+		if (ib_gid_equal(&p->gid, gid))
+			return p;
+	}
+	slot = ipoib_slots_get(&l->path_slots);
+	if (slot == IPOIB_NO_SLOT)
+		return NULL;
+	p = &l->paths[slot];
+	*p = (struct ipoib_path){ .link = l, .slot = slot, .gid = *gid };
+	p->wait.done = path_done;
+	list_init(&p->neighs);
+	if (htab_add(&l->path_tab, &p->by_gid, hash)) {
+		p->link = NULL;
+		ipoib_slots_put(&l->path_slots, slot);
+		return NULL;
+	}
+	return p;
+}
+
+void ipoib_path_put(struct ipoib_path *p)
+{
+	struct ipoib_link *l = p->link;
+
+	if (!list_empty(&p->neighs))
+		return;
+	sac_path_cancel(&p->wait);
+	ipoib_ah_drop(l, &p->ah);
+	htab_del(&l->path_tab, &p->by_gid);
+	p->link = NULL;
+	ipoib_slots_put(&l->path_slots, p->slot);
+}
+
+enum ipoib_drop ipoib_path_why(const struct ipoib_path *p)
+{
+	return p->ah_refused ? IPOIB_DROP_NO_AH : IPOIB_DROP_NO_PATH;
+}
+
+static void path_fail(struct ipoib_path *p, ns_t until)
+{
+	struct ipoib_neigh *n;
+
+	path_set_state(p, IPOIB_PATH_FAILED, until);
+	ipoib_ah_drop(p->link, &p->ah);
+	list_for_each (n, &p->neighs, path_node)
+		ipoib_hold_drop(p->link, &n->held, ipoib_path_why(p));
+}
+
+static void path_ready(struct ipoib_path *p, ns_t now)
+{
+	struct ipoib_neigh *n;
+
+	p->ah_failures = 0;
+	path_set_state(p, IPOIB_PATH_READY, now + IPOIB_PATH_TTL);
+	list_for_each (n, &p->neighs, path_node) {
+		/* Packets of another subnet carry the router's LID, and always a GRH. */
+		if (!p->ah.attr.has_grh)
+			ipoib_neigh_learn(n, 0, p->rec.dlid);
+		ipoib_neigh_flush(n);
+	}
+}
+
+/* A GRH only where a router needs one (IBTA 13.5.4): HopLimit above 1, or another subnet. */
+static void path_attr(const struct ipoib_path *p, struct ipoib_ah_attr *ret)
+{
+	const struct ib_path_rec *r = &p->rec;
+	const struct ipoib_port *port = &p->link->port;
+	uint64_t prefix = ib_gid_prefix(&p->gid);
+
+	*ret = (struct ipoib_ah_attr){
+		.dlid = r->dlid,
+		.sl = r->sl,
+		.rate_code = r->rate_code,
+		.src_path_bits = (uint8_t)(r->slid & ((1u << port->lmc) - 1)),
+		.has_grh = r->hop_limit > 1 || (prefix != ib_gid_prefix(&port->gid) &&
+						prefix != IB_SUBNET_PREFIX_DEFAULT),
+	};
+	if (!ret->has_grh)
+		return;
+	ret->tclass = r->tclass;
+	ret->hop_limit = r->hop_limit;
+	ret->flow_label = r->flow_label;
+	ret->dgid = p->gid;
+}
+
+static void path_resolved(struct ipoib_path *p, const struct ib_path_rec *rec, ns_t now)
+{
+	struct ipoib_link *l = p->link;
+	struct ipoib_ah_attr attr;
+	char gid[PRINT_GID_LEN];
+
+	p->status = 0;
+	p->ah_refused = false;
+	p->rec = *rec;
+	path_attr(p, &attr);
+	if (ib_mtu_octets(rec->mtu_code) < ib_mtu_octets(l->group_rec.mtu_code))
+		ipoib_log(l, LOG_LVL_WARN, "path to %s: MTU %u below the link's %u",
+			  print_gid(gid, sizeof(gid), &p->gid), ib_mtu_octets(rec->mtu_code),
+			  ib_mtu_octets(l->group_rec.mtu_code));
+	if (ipoib_ah_same(&p->ah, &attr)) {
+		path_ready(p, now);
+		return;
+	}
+	if (!ipoib_path_usable(p))
+		path_set_state(p, IPOIB_PATH_AH_WAIT, 0);
+	ipoib_ah_request(l, &p->ah, IPOIB_AH_PATH, p->slot, &attr);
+}
+
+static void path_refused(struct ipoib_path *p, int status, ns_t now)
+{
+	struct ipoib_link *l = p->link;
+	char gid[PRINT_GID_LEN], text[SAC_STATUS_LEN];
+
+	l->stats.path_failures++;
+	ipoib_log(l, p->status == status ? LOG_LVL_DEBUG : LOG_LVL_INFO, "path to %s: %s",
+		  print_gid(gid, sizeof(gid), &p->gid),
+		  sac_status_print(text, sizeof(text), status));
+	p->status = status;
+	p->ah_refused = false;
+	/* Silence proves nothing: what worked so far stays in use. A refusal does. */
+	if (status < 0 && ipoib_path_usable(p))
+		path_set_state(p, IPOIB_PATH_STALE, now + IPOIB_BACKOFF_MIN);
+	else
+		path_fail(p, now + IPOIB_BACKOFF_MIN);
+}
+
+static void path_done(struct sac_path_wait *w, int status, const struct ib_path_rec *rec, ns_t now)
+{
+	struct ipoib_path *p = container_of(w, struct ipoib_path, wait);
+
+	if (status)
+		path_refused(p, status, now);
+	else
+		path_resolved(p, rec, now);
+}
+
+static void path_ask(struct ipoib_path *p, enum ipoib_path_state meanwhile, ns_t now)
+{
+	struct ipoib_link *l = p->link;
+	struct sac_path_key key = { .sgid = l->port.gid, .dgid = p->gid, .pkey = l->pkey };
+	struct ib_path_rec rec;
+	int r;
+
+	r = sac_path_get(l->sac, &key, &p->wait, &rec, now);
+	if (r && r != -EINPROGRESS) {
+		path_refused(p, r, now);
+		return;
+	}
+	path_set_state(p, meanwhile, 0);
+	if (!r)
+		path_resolved(p, &rec, now);
+}
+
+void ipoib_path_resolve(struct ipoib_path *p, ns_t now)
+{
+	if (p->state == IPOIB_PATH_NONE || (p->state == IPOIB_PATH_FAILED && now >= p->until))
+		path_ask(p, IPOIB_PATH_QUERY, now);
+}
+
+void ipoib_path_verify(struct ipoib_path *p, ns_t now)
+{
+	if (p->state != IPOIB_PATH_STALE || now < p->until)
+		return;
+	p->link->stats.paths_refreshed++;
+	path_ask(p, IPOIB_PATH_REFRESH, now);
+}
+
+void ipoib_path_ah_ready(struct ipoib_path *p, int err, ns_t now)
+{
+	ns_t backoff = IPOIB_BACKOFF_MIN;
+
+	if (!err) {
+		path_ready(p, now);
+		return;
+	}
+	for (unsigned int i = p->ah_failures++; i && backoff < IPOIB_BACKOFF_MAX; i--)
+		backoff *= 2;
+	p->ah_refused = true;
+	ipoib_log(p->link, LOG_LVL_WARN, "address handle for LID %u: error %d", p->rec.dlid, -err);
+	path_fail(p, now + backoff);
+}
+
+void ipoib_path_stale(struct ipoib_path *p)
+{
+	switch (p->state) {
+	case IPOIB_PATH_READY:
+	case IPOIB_PATH_REFRESH:
+	case IPOIB_PATH_STALE:
+		sac_path_cancel(&p->wait);
+		p->ah.cookie = 0;
+		path_set_state(p, IPOIB_PATH_STALE, 0);
+		break;
+	case IPOIB_PATH_FAILED:
+		p->until = 0;
+		break;
+	default: /* what is open will be answered with the present truth */
+		break;
+	}
+}
+
+#define for_each_path(l, p)                                             \
+	for (p = (l)->paths; p < (l)->paths + (l)->path_slots.top; p++) \
+		if (p->link)
+
+void ipoib_paths_stale(struct ipoib_link *l)
+{
+	struct ipoib_path *p;
+
+	for_each_path(l, p) ipoib_path_stale(p);
+}
+
+void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid)
+{
+	struct hnode *h;
+
+	h = htab_first(&l->path_tab, hash_siphash(&path_key, gid->raw, sizeof(gid->raw)));
+	for (; h; h = htab_next(h)) {
+		struct ipoib_path *p = container_of(h, struct ipoib_path, by_gid);
+
+		if (ib_gid_equal(&p->gid, gid))
+			ipoib_path_stale(p);
+	}
+}
+
+void ipoib_paths_reset(struct ipoib_link *l)
+{
+	struct ipoib_path *p;
+
+	for_each_path(l, p)
+	{
+		struct ipoib_neigh *n;
+
+		sac_path_cancel(&p->wait);
+		ipoib_ah_drop(l, &p->ah);
+		path_set_state(p, IPOIB_PATH_NONE, 0);
+		list_for_each (n, &p->neighs, path_node)
+			ipoib_hold_drop(l, &n->held, IPOIB_DROP_LINK_DOWN);
+	}
+}
+
+void ipoib_paths_sweep(struct ipoib_link *l, ns_t now)
+{
+	struct ipoib_path *p;
+
+	for_each_path(l, p)
+	{
+		if (p->state == IPOIB_PATH_READY && now >= p->until)
+			path_set_state(p, IPOIB_PATH_STALE, 0);
+	}
+}
