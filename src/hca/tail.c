@@ -10,7 +10,7 @@ static uint32_t icrc_of(const struct pkt *p, unsigned int pad)
 
 	for (unsigned int i = 0; i < p->nslices; i++)
 		reg = crc32_update(reg, p->slice[i].data, p->slice[i].len);
-	return ~crc32_update(reg, p->tail, pad);
+	return ~(pad ? crc32_update(reg, p->tail, pad) : reg);
 }
 
 /* Little-endian, as on the wire. */
