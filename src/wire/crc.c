@@ -207,31 +207,43 @@ uint32_t crc32_update(uint32_t reg, const void *p, size_t len)
 #define LOCAL_HDR (IB_LRH_LEN + IB_BTH_LEN + IB_DETH_LEN)
 #define GLOBAL_HDR (LOCAL_HDR + IB_GRH_LEN)
 
-static void mask_local(uint8_t *h)
-{
-	h[0] |= 0xf0; /* VL */
-	h[IB_LRH_LEN + 4] = 0xff; /* BTH: FECN, BECN, reserved */
-}
+typedef uint8_t row __attribute__((vector_size(16)));
 
-static void mask_global(uint8_t *h)
+static const uint8_t local_ones[16] = {
+	[0] = 0xf0, /* VL */
+	[IB_LRH_LEN + 4] = 0xff, /* BTH: FECN, BECN, reserved */
+};
+static const uint8_t global_ones[16] = {
+	0xff,	     0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, /* LRH */
+	0x0f,	     0xff, 0xff, 0xff, /* TClass, FlowLabel */
+	[15] = 0xff, /* HopLmt */
+};
+#define GLOBAL_BTH_ROW 48
+static const uint8_t global_bth_ones[16] = {
+	[IB_LRH_LEN + IB_GRH_LEN + 4 - GLOBAL_BTH_ROW] = 0xff,
+};
+
+/* By whole rows: loads of 16 octets that follow octet stores would have to wait for them. */
+static void row_ones(uint8_t *dst, const uint8_t *src, const uint8_t *ones)
 {
-	memset(h, 0xff, IB_LRH_LEN);
-	h[8] |= 0x0f; /* TClass, FlowLabel */
-	memset(h + 9, 0xff, 3);
-	h[15] = 0xff; /* HopLmt */
-	h[IB_LRH_LEN + IB_GRH_LEN + 4] = 0xff;
+	row r, m;
+
+	memcpy(&r, src, sizeof(r));
+	memcpy(&m, ones, sizeof(m));
+	r |= m;
+	memcpy(dst, &r, sizeof(r));
 }
 
 /* Of a packet too short for its headers: what is there, masked alike. */
 static uint32_t icrc_stub(const uint8_t *hdr, size_t len)
 {
 	uint8_t copy[GLOBAL_HDR] = { 0 };
+	bool global = len > 1 && (hdr[1] & 3) == IB_LNH_GLOBAL;
 
 	memcpy(copy, hdr, len);
-	if ((copy[1] & 3) == IB_LNH_GLOBAL)
-		mask_global(copy);
-	else
-		mask_local(copy);
+	row_ones(copy, copy, global ? global_ones : local_ones);
+	if (global)
+		row_ones(copy + GLOBAL_BTH_ROW, copy + GLOBAL_BTH_ROW, global_bth_ones);
 	return crc32_update(CRC32_INIT, copy, len);
 }
 
@@ -243,10 +255,11 @@ uint32_t crc_icrc_hdr(const uint8_t *hdr, size_t len)
 	if (len >= GLOBAL_HDR && (hdr[1] & 3) == IB_LNH_GLOBAL) {
 		n = GLOBAL_HDR;
 		memcpy(copy, hdr, GLOBAL_HDR);
-		mask_global(copy);
+		row_ones(copy, hdr, global_ones);
+		row_ones(copy + GLOBAL_BTH_ROW, hdr + GLOBAL_BTH_ROW, global_bth_ones);
 	} else if (len >= LOCAL_HDR && (hdr[1] & 3) != IB_LNH_GLOBAL) {
 		memcpy(copy, hdr, LOCAL_HDR);
-		mask_local(copy);
+		row_ones(copy, hdr, local_ones);
 	} else {
 		return icrc_stub(hdr, len);
 	}

@@ -190,11 +190,13 @@ static void assert_hdr_equal(const struct ib_ud_hdr *a, const struct ib_ud_hdr *
 	assert_int_equal(a->lrh.dlid, b->lrh.dlid);
 	assert_int_equal(a->lrh.slid, b->lrh.slid);
 	assert_int_equal(a->has_grh, b->has_grh);
-	assert_int_equal(a->grh.tclass, b->grh.tclass);
-	assert_int_equal(a->grh.flow_label, b->grh.flow_label);
-	assert_int_equal(a->grh.hop_limit, b->grh.hop_limit);
-	assert_memory_equal(&a->grh.sgid, &b->grh.sgid, 16);
-	assert_memory_equal(&a->grh.dgid, &b->grh.dgid, 16);
+	if (a->has_grh) {
+		assert_int_equal(a->grh.tclass, b->grh.tclass);
+		assert_int_equal(a->grh.flow_label, b->grh.flow_label);
+		assert_int_equal(a->grh.hop_limit, b->grh.hop_limit);
+		assert_memory_equal(&a->grh.sgid, &b->grh.sgid, 16);
+		assert_memory_equal(&a->grh.dgid, &b->grh.dgid, 16);
+	}
 	assert_int_equal(a->bth.se, b->bth.se);
 	assert_int_equal(a->bth.migreq, b->bth.migreq);
 	assert_int_equal(a->bth.pkey, b->bth.pkey);
