@@ -21,7 +21,8 @@
 #define IB_OP_UD_SEND_ONLY 0x64
 #define IB_OP_UD_SEND_ONLY_IMM 0x65
 #define IB_GRH_NXTHDR 0x1b
-#define IB_PKT_MAX (IB_LRH_LEN + IB_GRH_LEN + IB_BTH_LEN + IB_DETH_LEN + 4096 + IB_ICRC_LEN + IB_VCRC_LEN)
+#define IB_PKT_MAX \
+	(IB_LRH_LEN + IB_GRH_LEN + IB_BTH_LEN + IB_DETH_LEN + 4096 + IB_ICRC_LEN + IB_VCRC_LEN)
 
 struct ib_lrh {
 	uint8_t vl, lver, sl, lnh;

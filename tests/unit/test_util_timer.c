@@ -40,7 +40,7 @@ static void test_timer_equal_deadlines_in_insertion_order(void **state)
 		timer_init(&r[i].t, record);
 		timer_arm(&ts, &r[i].t, 100);
 	}
-	timer_arm(&ts, &r[0].t, 100);	/* re-armed: now the last */
+	timer_arm(&ts, &r[0].t, 100); /* re-armed: now the last */
 	timer_cancel(&ts, &r[3].t);
 	assert_int_equal(timers_next(&ts), 100);
 	timers_run(&ts, 99);
