@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 /* The first octet chooses family and index, the second how the text is cut: the result may
  * not depend on it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

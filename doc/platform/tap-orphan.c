@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/*
+ * A TAP keeps its namespace alive. After nothing else refers to the namespace, as after
+ * `ip netns del`, writes go on to succeed, into nowhere: the TAP's owner has to watch the
+ * name (netns_check(), netns_watch()). A deleted interface is told by EBADFD.
+ */
+
+#include <linux/if_link.h>
+
+#include "platform.h"
+
+static int del_link(int nl, const char *name)
+{
+	struct link_req r;
+
+	link_req_init(&r, RTM_DELLINK, NLM_F_ACK);
+	r.ifi.ifi_index = (int)if_nametoindex(name);
+	return link_req_send(nl, &r);
+}
+
+int main(void)
+{
+	char frame[60] = { 2 };
+	int home = here(), fd, nl;
+
+	go_new();
+	fd = tap(0);
+	fact(write(fd, frame, sizeof(frame)) < 0 && errno == EIO, "EIO while the TAP is down");
+	set_up("t0");
+	go(home); /* the last one to leave: what is left is the TAP */
+	fact(write(fd, frame, sizeof(frame)) == sizeof(frame),
+	     "a write to the TAP of a namespace that nobody can reach succeeds");
+	close(fd);
+
+	go_new();
+	nl = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+	fd = tap(0);
+	fact(del_link(nl, "t0") == 0, "the interface is deleted");
+	fact(write(fd, frame, sizeof(frame)) < 0 && errno == EBADFD, "then a write says EBADFD");
+	fact(read(fd, frame, sizeof(frame)) < 0 && errno == EBADFD, "and so does a read");
+	return done();
+}
