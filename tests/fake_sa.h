@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_FAKE_SA_H
+#define TESTS_FAKE_SA_H
+
+/*
+ * An SA behind a MAD endpoint's send function, for one client port, on virtual time: groups with
+ * the port's membership, paths by GID, subscriptions. It can be slow, deaf, lossy and refuse.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mad/ep.h"
+#include "util/prng.h"
+#include "wire/records.h"
+
+#define SA_LID 1
+#define SA_GROUPS 64
+#define SA_PATHS 512
+
+struct sa_group {
+	bool used;
+	bool others; /* members elsewhere: it lives without us */
+	uint8_t have; /* our port's JoinState */
+	uint16_t refuse; /* status of joins, 0: granted */
+	struct ib_mcmember_rec rec;
+	unsigned int joins, leaves, asks; /* requests, retries aside */
+};
+
+struct sa_path {
+	ib_gid gid;
+	uint16_t dlid;
+	uint16_t refuse;
+	unsigned int asks;
+};
+
+struct fake_sa {
+	struct timers *timers;
+	struct mad_ep *ep;
+	struct prng prng;
+	ns_t now, delay;
+	bool deaf;
+	unsigned int loss_ppm; /* of requests, and of answers */
+	uint16_t next_mlid;
+	uint32_t qkey; /* of groups made without one */
+	struct sa_group group[SA_GROUPS];
+	struct sa_path path[SA_PATHS];
+	bool subscribed[4]; /* traps 64-67 */
+	uint16_t inform_refuse;
+	uint64_t seen_tid[4096]; /* duplicates are answered, not counted */
+	unsigned int nseen;
+	unsigned int requests, retries, open, max_open;
+	unsigned int path_asks, joins, leaves, asks, subscribes, unsubscribes, report_resps;
+	uint64_t last_comp_mask;
+	uint8_t last[MAD_LEN];
+	struct ib_mcmember_rec last_join;
+	struct ib_path_rec last_path;
+	struct mad_addr last_to;
+	/* Mends an answer before it leaves. */
+	void (*twist)(struct fake_sa *sa, uint8_t *mad);
+};
+
+struct sa_reply {
+	struct timer t;
+	struct fake_sa *sa;
+	struct mad_addr from;
+	uint8_t mad[MAD_LEN];
+	struct sa_reply *next;
+};
+
+/* Replies under way, so that a test that ends early leaks nothing. */
+static struct sa_reply *sa_replies;
+
+static inline void sa_reply_unlink(struct sa_reply *r)
+{
+	struct sa_reply **pp = &sa_replies;
+
+	while (*pp != r)
+		pp = &(*pp)->next;
+	*pp = r->next;
+}
+
+static inline void sa_reply_fire(struct timer *t, ns_t now)
+{
+	struct sa_reply *r = container_of(t, struct sa_reply, t);
+
+	sa_reply_unlink(r);
+	r->sa->open--;
+	r->sa->now = now;
+	mad_ep_recv(r->sa->ep, &r->from, r->mad, now);
+	free(r);
+}
+
+static inline void sa_send_later(struct fake_sa *sa, const uint8_t *mad, ns_t now)
+{
+	struct sa_reply *r = calloc(1, sizeof(*r));
+
+	r->sa = sa;
+	r->from = mad_addr_gmp(SA_LID, 0);
+	memcpy(r->mad, mad, MAD_LEN);
+	r->next = sa_replies;
+	sa_replies = r;
+	sa->open++;
+	timer_init(&r->t, sa_reply_fire);
+	timer_arm(sa->timers, &r->t, now + sa->delay);
+}
+
+static inline void sa_fini(struct fake_sa *sa)
+{
+	while (sa_replies) {
+		struct sa_reply *r = sa_replies;
+
+		sa_replies = r->next;
+		timer_cancel(sa->timers, &r->t);
+		free(r);
+	}
+}
+
+static inline struct sa_group *sa_group_find(struct fake_sa *sa, const ib_gid *mgid)
+{
+	for (int i = 0; i < SA_GROUPS; i++)
+		if (sa->group[i].used && ib_gid_equal(&sa->group[i].rec.mgid, mgid))
+			return &sa->group[i];
+	return NULL;
+}
+
+/* A slot for @mgid, which need not exist as a group. */
+static inline struct sa_group *sa_group_slot(struct fake_sa *sa, const ib_gid *mgid)
+{
+	struct sa_group *g = sa_group_find(sa, mgid);
+
+	for (int i = 0; !g && i < SA_GROUPS; i++) {
+		if (!sa->group[i].used) {
+			g = &sa->group[i];
+			*g = (struct sa_group){ .used = true, .rec.mgid = *mgid };
+		}
+	}
+	return g;
+}
+
+static inline bool sa_group_exists(const struct sa_group *g)
+{
+	return g && (g->others || (g->have & (MCM_JOIN_FULL | MCM_JOIN_SEND_ONLY_FULL)));
+}
+
+/* A group that others keep, as the administrator makes the broadcast group. */
+static inline struct sa_group *sa_group_make(struct fake_sa *sa, const ib_gid *mgid, uint16_t pkey,
+					     uint8_t mtu_code)
+{
+	struct sa_group *g = sa_group_slot(sa, mgid);
+
+	g->others = true;
+	g->rec.qkey = sa->qkey;
+	g->rec.pkey = pkey;
+	g->rec.mlid = sa->next_mlid++;
+	g->rec.mtu_sel = g->rec.rate_sel = g->rec.life_sel = SA_SEL_EXACT;
+	g->rec.mtu_code = mtu_code;
+	g->rec.rate_code = 3;
+	g->rec.life = 0x12;
+	g->rec.scope = 2;
+	return g;
+}
+
+static inline struct sa_path *sa_path_add(struct fake_sa *sa, const ib_gid *gid, uint16_t dlid)
+{
+	for (int i = 0; i < SA_PATHS; i++) {
+		if (!sa->path[i].dlid) {
+			sa->path[i] = (struct sa_path){ .gid = *gid, .dlid = dlid };
+			return &sa->path[i];
+		}
+	}
+	return NULL;
+}
+
+static inline struct sa_path *sa_path_find(struct fake_sa *sa, const ib_gid *gid)
+{
+	for (int i = 0; i < SA_PATHS; i++)
+		if (sa->path[i].dlid && ib_gid_equal(&sa->path[i].gid, gid))
+			return &sa->path[i];
+	return NULL;
+}
+
+/* True the first time a TID is seen. */
+static inline bool sa_first(struct fake_sa *sa, uint64_t tid)
+{
+	for (unsigned int i = 0; i < sa->nseen; i++)
+		if (sa->seen_tid[i] == tid)
+			return false;
+	if (sa->nseen < ARRAY_SIZE(sa->seen_tid))
+		sa->seen_tid[sa->nseen++] = tid;
+	return true;
+}
+
+static inline uint16_t sa_do_path(struct fake_sa *sa, const struct sa_mad *rq, uint8_t *data,
+				  bool first)
+{
+	struct ib_path_rec rec;
+	struct sa_path *p;
+
+	ib_path_rec_decode(&rec, rq->data, rq->data_len);
+	sa->last_path = rec;
+	sa->path_asks += first;
+	p = sa_path_find(sa, &rec.dgid);
+	if (!p)
+		return SA_STATUS_NO_RECORDS;
+	p->asks += first;
+	if (p->refuse)
+		return p->refuse;
+	rec.dlid = p->dlid;
+	rec.slid = 5;
+	rec.reversible = true;
+	rec.mtu_sel = rec.rate_sel = rec.life_sel = SA_SEL_EXACT;
+	rec.mtu_code = IB_MTU_2048;
+	rec.rate_code = 3;
+	rec.life = 0x12;
+	ib_path_rec_encode(data, &rec);
+	return 0;
+}
+
+static inline uint16_t sa_do_join(struct fake_sa *sa, const struct sa_mad *rq, uint8_t *data,
+				  bool first)
+{
+	struct ib_mcmember_rec rec;
+	struct sa_group *g;
+
+	ib_mcmember_rec_decode(&rec, rq->data, rq->data_len);
+	sa->last_join = rec;
+	sa->joins += first;
+	g = sa_group_slot(sa, &rec.mgid);
+	g->joins += first;
+	if (g->refuse)
+		return g->refuse;
+	if (!sa_group_exists(g)) {
+		if (rec.join_state & (MCM_JOIN_NON | MCM_JOIN_SEND_ONLY_NON))
+			return SA_STATUS_REQ_INVALID;
+		if (!(rq->sa.comp_mask & MCM_COMP_QKEY))
+			return SA_STATUS_INSUF_COMPONENTS;
+		g->rec = rec;
+		g->rec.mlid = sa->next_mlid++;
+		g->have = 0;
+	}
+	g->have |= rec.join_state;
+	rec = g->rec;
+	rec.join_state = g->have;
+	ib_mcmember_rec_encode(data, &rec);
+	return 0;
+}
+
+static inline uint16_t sa_do_leave(struct fake_sa *sa, const struct sa_mad *rq, uint8_t *data,
+				   bool first)
+{
+	struct ib_mcmember_rec rec;
+	struct sa_group *g;
+
+	ib_mcmember_rec_decode(&rec, rq->data, rq->data_len);
+	sa->leaves += first;
+	g = sa_group_find(sa, &rec.mgid);
+	if (g)
+		g->leaves += first;
+	if (!g || !(g->have & rec.join_state))
+		return SA_STATUS_REQ_INVALID;
+	g->have &= (uint8_t)~rec.join_state;
+	rec = g->rec;
+	rec.join_state = g->have;
+	ib_mcmember_rec_encode(data, &rec);
+	return 0;
+}
+
+static inline uint16_t sa_do_ask(struct fake_sa *sa, const struct sa_mad *rq, uint8_t *data,
+				 bool first)
+{
+	struct ib_mcmember_rec rec;
+	struct sa_group *g;
+
+	ib_mcmember_rec_decode(&rec, rq->data, rq->data_len);
+	sa->asks += first;
+	g = sa_group_slot(sa, &rec.mgid);
+	g->asks += first;
+	if (!sa_group_exists(g))
+		return SA_STATUS_NO_RECORDS;
+	rec = g->rec;
+	rec.join_state = 0;
+	ib_mcmember_rec_encode(data, &rec);
+	return 0;
+}
+
+static inline uint16_t sa_do_inform(struct fake_sa *sa, const struct sa_mad *rq, uint8_t *data,
+				    bool first)
+{
+	struct mad_inform_info i;
+
+	mad_inform_info_decode(&i, rq->data, rq->data_len);
+	mad_inform_info_encode(data, &i);
+	sa->subscribes += first && i.subscribe;
+	sa->unsubscribes += first && !i.subscribe;
+	if (sa->inform_refuse)
+		return sa->inform_refuse;
+	if (i.trap >= 64 && i.trap <= 67)
+		sa->subscribed[i.trap - 64] = i.subscribe;
+	return 0;
+}
+
+static inline uint16_t sa_do(struct fake_sa *sa, const struct sa_mad *rq, uint8_t *data, bool first)
+{
+	if (rq->mad.attr_id == SA_ATTR_PATH_RECORD)
+		return sa_do_path(sa, rq, data, first);
+	if (rq->mad.attr_id == SA_ATTR_INFORM_INFO)
+		return sa_do_inform(sa, rq, data, first);
+	if (rq->mad.method == MAD_METHOD_SET)
+		return sa_do_join(sa, rq, data, first);
+	if (rq->mad.method == MAD_METHOD_DELETE)
+		return sa_do_leave(sa, rq, data, first);
+	return sa_do_ask(sa, rq, data, first);
+}
+
+static inline int sa_ep_send(void *ctx, const struct mad_addr *to, const void *mad, ns_t now)
+{
+	struct fake_sa *sa = ctx;
+	uint8_t resp[MAD_LEN];
+	struct sa_mad rq;
+	struct mad_hdr h;
+	bool first;
+
+	sa->now = now;
+	if (sa_mad_decode(&rq, mad, MAD_LEN))
+		return 0;
+	if (rq.mad.method == MAD_METHOD_REPORT_RESP) {
+		sa->report_resps++;
+		return 0;
+	}
+	memcpy(sa->last, mad, MAD_LEN);
+	sa->last_to = *to;
+	first = sa_first(sa, rq.mad.tid);
+	sa->requests += first;
+	sa->retries += !first;
+	sa->last_comp_mask = rq.sa.comp_mask;
+	if (sa->deaf || prng_chance(&sa->prng, sa->loss_ppm))
+		return 0;
+	memcpy(resp, mad, MAD_LEN);
+	h = rq.mad;
+	h.method = (h.method == MAD_METHOD_SET ? MAD_METHOD_GET : h.method) | MAD_METHOD_RESP;
+	h.status = sa_do(sa, &rq, resp + SA_DATA_OFF, first);
+	mad_hdr_encode(resp, &h);
+	if (sa->twist)
+		sa->twist(sa, resp);
+	if (prng_chance(&sa->prng, sa->loss_ppm))
+		return 0;
+	sa_send_later(sa, resp, now);
+	if (sa->open > sa->max_open)
+		sa->max_open = sa->open;
+	return 0;
+}
+
+static const struct mad_ep_ops sa_ep_ops = { .send = sa_ep_send };
+
+/* A Report of trap @trap about @gid. */
+static inline void sa_report(struct fake_sa *sa, uint16_t trap, const ib_gid *gid, ns_t now)
+{
+	struct mad_hdr h = {
+		.base_version = 1,
+		.mgmt_class = MAD_CLASS_SA,
+		.class_version = 2,
+		.method = MAD_METHOD_REPORT,
+		.tid = 0x7000 + trap,
+		.attr_id = SA_ATTR_NOTICE,
+	};
+	struct mad_notice n = {
+		.generic = true,
+		.type = MAD_NOTICE_TYPE_SM,
+		.producer = 4,
+		.trap = trap,
+		.issuer_lid = SA_LID,
+	};
+	struct sa_hdr s = { 0 };
+	struct mad_addr from = mad_addr_gmp(SA_LID, 0);
+	uint8_t mad[MAD_LEN];
+
+	mad_notice_gid(&n, gid);
+	sa_mad_encode(mad, &h, &s);
+	mad_notice_encode(mad + SA_DATA_OFF, &n);
+	mad_ep_recv(sa->ep, &from, mad, now);
+}
+
+/* The SM restarted: it knows no member and no subscription, and has new MLIDs. */
+static inline void sa_forget(struct fake_sa *sa)
+{
+	for (int i = 0; i < SA_GROUPS; i++) {
+		sa->group[i].have = 0;
+		if (sa->group[i].others)
+			sa->group[i].rec.mlid = sa->next_mlid++;
+	}
+	memset(sa->subscribed, 0, sizeof(sa->subscribed));
+}
+
+static inline void sa_init(struct fake_sa *sa, struct timers *timers, uint64_t seed)
+{
+	*sa = (struct fake_sa){
+		.timers = timers,
+		.delay = NS_USEC(20),
+		.next_mlid = 0xc000,
+		.qkey = 0x80000b1b,
+	};
+	prng_seed(&sa->prng, seed);
+	sa->ep = mad_ep_create(&sa_ep_ops, sa, timers, NULL);
+}
+
+#endif

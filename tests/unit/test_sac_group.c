@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+
+#include "sac_rig.h"
+#include "wire/mgid.h"
+
+struct user {
+	struct sac_group_ref ref;
+	int granted, failed, status;
+	ns_t at[64]; /* when it failed */
+	struct ib_mcmember_rec rec;
+	struct sac_rig *leave_in_done;
+};
+
+static void done(struct sac_group_ref *ref, int status, const struct ib_mcmember_rec *rec, ns_t now)
+{
+	struct user *u = container_of(ref, struct user, ref);
+
+	u->status = status;
+	if (status) {
+		if (u->failed < 64)
+			u->at[u->failed] = now;
+		u->failed++;
+	} else {
+		u->granted++;
+		u->rec = *rec;
+	}
+	if (u->leave_in_done)
+		sac_group_leave(u->leave_in_done->sac, ref, now);
+}
+
+static ib_gid group(unsigned int n)
+{
+	ib_gid g;
+	uint8_t addr[4] = { 239, 0, (uint8_t)(n >> 8), (uint8_t)n };
+
+	assert_int_equal(mgid_from_ipv4(&g, addr, RIG_PKEY, 2), 0);
+	return g;
+}
+
+static struct sac_join join_of(unsigned int n, uint8_t join_state, bool create)
+{
+	struct sac_join j = {
+		.create = create,
+		.rec = { .mgid = group(n), .pkey = RIG_PKEY, .join_state = join_state },
+	};
+
+	if (create) {
+		j.rec.qkey = 0x80000b1b;
+		j.rec.mtu_code = IB_MTU_2048;
+		j.rec.rate_code = 3;
+	}
+	return j;
+}
+
+static void join(struct sac_rig *r, struct user *u, unsigned int n, uint8_t join_state, bool create)
+{
+	struct sac_join j = join_of(n, join_state, create);
+
+	u->ref.done = done;
+	assert_int_equal(sac_group_join(r->sac, &u->ref, &j, r->now), 0);
+}
+
+static struct sa_group *at_sa(struct sac_rig *r, unsigned int n)
+{
+	ib_gid g = group(n);
+
+	return sa_group_find(&r->sa, &g);
+}
+
+static struct sa_group *make(struct sac_rig *r, unsigned int n)
+{
+	ib_gid g = group(n);
+
+	return sa_group_make(&r->sa, &g, RIG_PKEY, IB_MTU_2048);
+}
+
+static void test_R23_join_uses_the_component_masks_of_linux(void **state)
+{
+	struct user a = { 0 }, b = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
+	assert_int_equal(a.granted, 0);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.sa.last_comp_mask, 0x10083);
+	assert_int_equal(a.granted, 1);
+	assert_int_equal(a.rec.mlid, at_sa(&r, 1)->rec.mlid);
+	join(&r, &b, 2, MCM_JOIN_FULL, true);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.sa.last_comp_mask, 0x173f7);
+	assert_int_equal(b.granted, 1);
+	assert_int_equal(r.sa.last_join.mtu_sel, SA_SEL_EXACT);
+	assert_int_equal(r.sa.last_join.qkey, 0x80000b1b);
+	assert_memory_equal(&r.sa.last_join.port_gid, &r.port.gid, 16);
+	sac_rig_fini(&r);
+}
+
+static void test_two_users_share_one_membership(void **state)
+{
+	struct user a = { 0 }, b = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
+	join(&r, &b, 1, MCM_JOIN_FULL, false);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(a.granted, 1);
+	assert_int_equal(b.granted, 1);
+	assert_int_equal(r.sa.joins, 1);
+	sac_group_leave(r.sac, &a.ref, r.now);
+	sac_rig_run(&r, NS_SEC(2));
+	assert_int_equal(r.sa.leaves, 0);
+	sac_group_leave(r.sac, &b.ref, r.now);
+	sac_rig_run(&r, NS_SEC(2));
+	assert_int_equal(r.sa.leaves, 1);
+	assert_int_equal(r.sa.last_comp_mask, 0x10003);
+	assert_int_equal(at_sa(&r, 1)->have, 0);
+	sac_rig_fini(&r);
+}
+
+static void test_late_user_is_told_of_what_is_granted_already(void **state)
+{
+	struct user a = { 0 }, b = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
+	sac_rig_run(&r, NS_MSEC(1));
+	join(&r, &b, 1, MCM_JOIN_FULL, false);
+	assert_int_equal(b.granted, 0); /* never from inside the call */
+	sac_rig_run(&r, 0);
+	assert_int_equal(b.granted, 1);
+	assert_int_equal(a.granted, 1);
+	assert_int_equal(r.sa.joins, 1);
+	sac_rig_fini(&r);
+}
+
+static void test_I22_join_state_bits_come_and_go_one_by_one(void **state)
+{
+	struct user a = { 0 }, b = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	join(&r, &a, 1, MCM_JOIN_SEND_ONLY_NON, false);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_SEND_ONLY_NON);
+	join(&r, &b, 1, MCM_JOIN_FULL, true);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.sa.last_join.join_state, MCM_JOIN_FULL);
+	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_SEND_ONLY_NON | MCM_JOIN_FULL);
+	sac_group_leave(r.sac, &a.ref, r.now);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
+	assert_int_equal(b.granted, 1);
+	sac_rig_fini(&r);
+}
+
+static void test_I23_duplicate_delete_is_success(void **state)
+{
+	struct user a = { 0 };
+	struct sac_stats st;
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
+	sac_rig_run(&r, NS_MSEC(1));
+	at_sa(&r, 1)->have = 0; /* our first Delete was done, its answer lost */
+	sac_group_leave(r.sac, &a.ref, r.now);
+	sac_rig_run(&r, NS_SEC(5));
+	assert_int_equal(r.sa.leaves, 1);
+	sac_stats(r.sac, &st);
+	assert_int_equal(st.groups, 0);
+	assert_true(sac_idle(r.sac));
+	sac_rig_fini(&r);
+}
+
+static void test_join_backs_off_1_to_16_s(void **state)
+{
+	static const unsigned int base[] = { 1, 2, 4, 8, 16, 16, 16 };
+	struct user a = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 7);
+	make(&r, 1)->refuse = SA_STATUS_REQ_INVALID;
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
+	sac_rig_run(&r, NS_SEC(90));
+	assert_true(a.failed > 7);
+	for (size_t i = 0; i < ARRAY_SIZE(base); i++) {
+		ns_t gap = a.at[i + 1] - a.at[i];
+
+		assert_true(gap >= NS_SEC(base[i]));
+		assert_true(gap <= NS_SEC(base[i]) + NS_MSEC(250) * base[i] + NS_MSEC(1));
+	}
+	assert_int_equal(a.status, SA_STATUS_REQ_INVALID);
+	at_sa(&r, 1)->refuse = 0;
+	sac_rig_run(&r, NS_SEC(21));
+	assert_int_equal(a.granted, 1);
+	sac_rig_fini(&r);
+}
+
+static void test_back_off_differs_by_seed(void **state)
+{
+	ns_t at[2];
+
+	for (uint64_t seed = 0; seed < 2; seed++) {
+		struct user a = { 0 };
+		struct sac_rig r;
+
+		sac_rig_init(&r, false, seed);
+		make(&r, 1)->refuse = SA_STATUS_REQ_INVALID;
+		join(&r, &a, 1, MCM_JOIN_FULL, false);
+		sac_rig_run(&r, NS_SEC(3));
+		at[seed] = a.at[1];
+		sac_rig_fini(&r);
+	}
+	assert_true(at[0] != at[1]);
+}
+
+static void test_silent_sa_is_retried_without_end(void **state)
+{
+	struct user a = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	r.sa.deaf = true;
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
+	sac_rig_run(&r, NS_SEC(30));
+	assert_int_equal(a.status, -ETIMEDOUT);
+	r.sa.deaf = false;
+	sac_rig_run(&r, NS_SEC(25));
+	assert_int_equal(a.granted, 1);
+	sac_rig_fini(&r);
+}
+
+static void test_reregister_joins_every_group_again(void **state)
+{
+	struct user u[20];
+	struct sac_rig r;
+
+	memset(u, 0, sizeof(u));
+	sac_rig_init(&r, false, 1);
+	for (unsigned int i = 0; i < 20; i++)
+		join(&r, &u[i], i, MCM_JOIN_FULL, true);
+	sac_rig_run(&r, NS_MSEC(2));
+	sa_forget(&r.sa);
+	sac_reregister(r.sac, r.now);
+	sac_rig_run(&r, NS_MSEC(2));
+	for (unsigned int i = 0; i < 20; i++) {
+		assert_int_equal(u[i].granted, 2);
+		assert_int_equal(at_sa(&r, i)->have, MCM_JOIN_FULL);
+		/* The SA made it anew, with another MLID, and the user knows. */
+		assert_int_equal(u[i].rec.mlid, at_sa(&r, i)->rec.mlid);
+	}
+	assert_true(r.sa.max_open <= SAC_MAX_OPEN);
+	sac_rig_fini(&r);
+}
+
+static void test_port_bounce_joins_again(void **state)
+{
+	struct user a = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
+	sac_rig_run(&r, NS_MSEC(1));
+	sac_rig_port(&r, false);
+	sac_rig_run(&r, NS_SEC(5));
+	assert_int_equal(a.granted, 1);
+	r.sa.group[0].have = 0;
+	sac_rig_port(&r, true);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(a.granted, 2);
+	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
+	sac_rig_fini(&r);
+}
+
+static void test_leave_while_the_join_is_open_leaves_what_is_granted(void **state)
+{
+	struct user a = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
+	sac_group_leave(r.sac, &a.ref, r.now);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(a.granted, 0);
+	assert_int_equal(r.sa.joins, 1);
+	assert_int_equal(r.sa.leaves, 1);
+	assert_int_equal(at_sa(&r, 1)->have, 0);
+	sac_rig_fini(&r);
+}
+
+static void test_leave_from_inside_done(void **state)
+{
+	struct user a = { 0 }, b = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	a.leave_in_done = &r;
+	join(&r, &a, 1, MCM_JOIN_SEND_ONLY_NON, false);
+	join(&r, &b, 1, MCM_JOIN_FULL, false);
+	sac_rig_run(&r, NS_SEC(1));
+	assert_int_equal(a.granted, 1);
+	assert_int_equal(b.granted, 1);
+	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
+	sac_rig_fini(&r);
+}
+
+static void test_shared_port_never_leaves_and_joins_every_60_s(void **state)
+{
+	struct user a = { 0 }, b = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, true, 1);
+	make(&r, 1);
+	make(&r, 2);
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
+	join(&r, &b, 2, MCM_JOIN_FULL, false);
+	sac_rig_run(&r, NS_MSEC(1));
+	sac_group_leave(r.sac, &b.ref, r.now);
+	at_sa(&r, 1)->have = 0; /* the kernel's driver left for both */
+	sac_rig_run(&r, NS_SEC(61));
+	assert_int_equal(r.sa.leaves, 0);
+	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
+	assert_int_equal(at_sa(&r, 2)->joins, 1);
+	sac_rig_fini(&r);
+}
+
+static struct {
+	int calls, status;
+	struct ib_mcmember_rec rec;
+} asked;
+
+static void answered(struct sac_group_query *q, int status, const struct ib_mcmember_rec *rec,
+		     ns_t now)
+{
+	asked.calls++;
+	asked.status = status;
+	if (rec)
+		asked.rec = *rec;
+}
+
+static void test_R60_existence_is_asked_by_get(void **state)
+{
+	struct sac_group_query q = { .done = answered };
+	ib_gid g1 = group(1), g2 = group(2);
+	struct sac_rig r;
+
+	memset(&asked, 0, sizeof(asked));
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	assert_int_equal(sac_group_ask(r.sac, &q, &g1, r.now), 0);
+	assert_int_equal(sac_group_ask(r.sac, &q, &g1, r.now), -EALREADY);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(asked.calls, 1);
+	assert_int_equal(asked.status, 0);
+	assert_int_equal(asked.rec.mlid, at_sa(&r, 1)->rec.mlid);
+	assert_int_equal(r.sa.last[3], MAD_METHOD_GET);
+	assert_int_equal(r.sa.last_comp_mask, MCM_COMP_MGID);
+	assert_int_equal(sac_group_ask(r.sac, &q, &g2, r.now), 0);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(asked.status, SA_STATUS_NO_RECORDS);
+	/* Cancelled, and cut off by the port. */
+	sac_group_ask(r.sac, &q, &g2, r.now);
+	sac_group_ask_cancel(&q);
+	sac_rig_run(&r, NS_SEC(3));
+	assert_int_equal(asked.calls, 2);
+	sac_group_ask(r.sac, &q, &g2, r.now);
+	sac_rig_port(&r, false);
+	assert_int_equal(asked.calls, 3);
+	assert_int_equal(asked.status, -ENETDOWN);
+	sac_rig_fini(&r);
+}
+
+static void test_trap_67_has_a_receiver_make_its_group_again(void **state)
+{
+	struct user a = { 0 };
+	ib_gid g = group(1);
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	join(&r, &a, 1, MCM_JOIN_FULL, true);
+	sac_rig_run(&r, NS_MSEC(1));
+	at_sa(&r, 1)->have = 0;
+	sa_report(&r.sa, MAD_TRAP_MC_DELETED, &g, r.now);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(a.granted, 2);
+	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
+	sac_rig_fini(&r);
+}
+
+static void twist_mlid(struct fake_sa *sa, uint8_t *mad)
+{
+	be16_put(mad + SA_DATA_OFF + 36, 0x0007);
+}
+
+static void test_a_group_without_multicast_lid_is_no_answer(void **state)
+{
+	struct user a = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	r.sa.twist = twist_mlid;
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(a.granted, 0);
+	assert_int_equal(a.status, -EBADMSG);
+	sac_rig_fini(&r);
+}
+
+static void test_join_refuses_what_is_no_group(void **state)
+{
+	struct sac_group_ref ref = { .done = done };
+	struct sac_join j = join_of(1, 0, false);
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	assert_int_equal(sac_group_join(r.sac, &ref, &j, r.now), -EINVAL);
+	j = join_of(1, 0x10, false);
+	assert_int_equal(sac_group_join(r.sac, &ref, &j, r.now), -EINVAL);
+	j = join_of(1, MCM_JOIN_FULL, false);
+	j.rec.mgid = peer_gid(1);
+	assert_int_equal(sac_group_join(r.sac, &ref, &j, r.now), -EINVAL);
+	assert_null(ref.group);
+	sac_rig_fini(&r);
+}
+
+static void test_random_loss_and_changes_end_in_agreement(void **state)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct user u[8];
+		struct prng rng;
+		struct sac_rig r;
+
+		memset(u, 0, sizeof(u));
+		prng_seed(&rng, seed);
+		sac_rig_init(&r, false, seed);
+		r.sa.loss_ppm = 300000;
+		for (int step = 0; step < 200; step++) {
+			unsigned int i = prng_below(&rng, 8);
+
+			if (u[i].ref.group)
+				sac_group_leave(r.sac, &u[i].ref, r.now);
+			else
+				join(&r, &u[i], i / 2, MCM_JOIN_FULL, true);
+			if (prng_below(&rng, 20) == 0) {
+				sa_forget(&r.sa);
+				sac_reregister(r.sac, r.now);
+			}
+			sac_rig_run(&r, NS_MSEC(prng_below(&rng, 700)));
+		}
+		r.sa.loss_ppm = 0;
+		sac_rig_run(&r, NS_SEC(60));
+		for (unsigned int i = 0; i < 4; i++) {
+			bool want = u[2 * i].ref.group || u[2 * i + 1].ref.group;
+			struct sa_group *g = at_sa(&r, i);
+
+			if ((g && g->have == MCM_JOIN_FULL) != want)
+				fail_msg("seed %llu group %u", (unsigned long long)seed, i);
+		}
+		assert_true(sac_idle(r.sac));
+		sac_rig_fini(&r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_R23_join_uses_the_component_masks_of_linux),
+		cmocka_unit_test(test_two_users_share_one_membership),
+		cmocka_unit_test(test_late_user_is_told_of_what_is_granted_already),
+		cmocka_unit_test(test_I22_join_state_bits_come_and_go_one_by_one),
+		cmocka_unit_test(test_I23_duplicate_delete_is_success),
+		cmocka_unit_test(test_join_backs_off_1_to_16_s),
+		cmocka_unit_test(test_back_off_differs_by_seed),
+		cmocka_unit_test(test_silent_sa_is_retried_without_end),
+		cmocka_unit_test(test_reregister_joins_every_group_again),
+		cmocka_unit_test(test_port_bounce_joins_again),
+		cmocka_unit_test(test_leave_while_the_join_is_open_leaves_what_is_granted),
+		cmocka_unit_test(test_leave_from_inside_done),
+		cmocka_unit_test(test_shared_port_never_leaves_and_joins_every_60_s),
+		cmocka_unit_test(test_R60_existence_is_asked_by_get),
+		cmocka_unit_test(test_trap_67_has_a_receiver_make_its_group_again),
+		cmocka_unit_test(test_a_group_without_multicast_lid_is_no_answer),
+		cmocka_unit_test(test_join_refuses_what_is_no_group),
+		cmocka_unit_test(test_random_loss_and_changes_end_in_agreement),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

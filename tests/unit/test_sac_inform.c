@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+
+#include "sac_rig.h"
+
+static struct {
+	int n;
+	enum sac_event ev[32];
+	ib_gid gid;
+} heard;
+
+static void event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now)
+{
+	assert_true(heard.n < 32);
+	heard.ev[heard.n++] = ev;
+	if (gid)
+		heard.gid = *gid;
+}
+
+static void user_init(struct sac_rig *r, struct sac_user *u, bool shared)
+{
+	memset(&heard, 0, sizeof(heard));
+	sac_rig_init(r, shared, 1);
+	u->event = event;
+	sac_user_add(r->sac, u);
+}
+
+static void test_R65_subscribes_to_traps_64_to_67_once(void **state)
+{
+	struct sac_user u, second = { .event = event };
+	struct sac_rig r;
+
+	user_init(&r, &u, false);
+	sac_user_add(r.sac, &second);
+	assert_false(sac_subscribed(r.sac));
+	sac_rig_run(&r, NS_MSEC(1));
+	for (int i = 0; i < 4; i++)
+		assert_true(r.sa.subscribed[i]);
+	assert_int_equal(r.sa.subscribes, 4);
+	assert_true(sac_subscribed(r.sac));
+	/* I25: by QPN 1, all LIDs, generic */
+	assert_int_equal(be16_at(r.sa.last + SA_DATA_OFF + 16), 0xffff);
+	sac_rig_run(&r, NS_SEC(100));
+	assert_int_equal(r.sa.subscribes, 4);
+	sac_rig_fini(&r);
+}
+
+static void test_no_user_no_subscription(void **state)
+{
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	sac_rig_run(&r, NS_SEC(10));
+	assert_int_equal(r.sa.subscribes, 0);
+	sac_rig_fini(&r);
+}
+
+static void test_R65_subscription_is_repeated_until_granted(void **state)
+{
+	struct sac_user u;
+	struct sac_rig r;
+
+	user_init(&r, &u, false);
+	r.sa.inform_refuse = SA_STATUS_NO_RESOURCES;
+	sac_rig_run(&r, NS_SEC(10));
+	assert_false(sac_subscribed(r.sac));
+	r.sa.inform_refuse = 0;
+	sac_rig_run(&r, NS_SEC(20));
+	assert_true(sac_subscribed(r.sac));
+	sac_rig_fini(&r);
+}
+
+static void test_I25_report_is_answered_and_told(void **state)
+{
+	static const enum sac_event want[] = { SAC_EV_GID_IN, SAC_EV_GID_OUT, SAC_EV_GROUP_CREATED,
+					       SAC_EV_GROUP_DELETED };
+	ib_gid gid = peer_gid(77);
+	struct sac_user u;
+	struct sac_rig r;
+
+	user_init(&r, &u, false);
+	sac_rig_run(&r, NS_MSEC(1));
+	for (uint16_t trap = 64; trap <= 67; trap++) {
+		memset(&heard.gid, 0, sizeof(heard.gid));
+		sa_report(&r.sa, trap, &gid, r.now);
+		assert_int_equal(r.sa.report_resps, trap - 63);
+		assert_int_equal(heard.n, trap - 63);
+		assert_int_equal(heard.ev[trap - 64], want[trap - 64]);
+		assert_memory_equal(&heard.gid, &gid, 16);
+	}
+	/* A trap that we did not ask for is answered all the same, and told to nobody. */
+	sa_report(&r.sa, MAD_TRAP_LINK_STATE, &gid, r.now);
+	assert_int_equal(r.sa.report_resps, 5);
+	assert_int_equal(heard.n, 4);
+	sac_rig_fini(&r);
+}
+
+static void path_got(struct sac_path_wait *w, int status, const struct ib_path_rec *rec, ns_t now)
+{
+}
+
+static void test_trap_65_forgets_the_path(void **state)
+{
+	struct sac_path_wait w = { .done = path_got };
+	struct sac_path_key key = { peer_gid(RIG_LID), peer_gid(9), RIG_PKEY, 0 };
+	struct ib_path_rec rec;
+	struct sac_user u;
+	struct sac_rig r;
+
+	user_init(&r, &u, false);
+	sa_path_add(&r.sa, &key.dgid, 9);
+	sac_path_get(r.sac, &key, &w, &rec, r.now);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(sac_path_get(r.sac, &key, &w, &rec, r.now), 0);
+	sa_report(&r.sa, MAD_TRAP_GID_OUT_OF_SERVICE, &key.dgid, r.now);
+	assert_int_equal(sac_path_get(r.sac, &key, &w, &rec, r.now), -EINPROGRESS);
+	sac_rig_run(&r, NS_MSEC(1));
+	sac_rig_fini(&r);
+}
+
+static void test_restart_is_told_and_subscribes_again(void **state)
+{
+	struct sac_user u;
+	struct sac_rig r;
+
+	user_init(&r, &u, false);
+	sac_rig_run(&r, NS_MSEC(1));
+	sa_forget(&r.sa);
+	sac_reregister(r.sac, r.now);
+	assert_int_equal(heard.n, 1);
+	assert_int_equal(heard.ev[0], SAC_EV_RESTART);
+	assert_false(sac_subscribed(r.sac));
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_true(sac_subscribed(r.sac));
+	assert_int_equal(r.sa.subscribes, 8);
+	/* The same attributes again are no event. */
+	sac_rig_port(&r, true);
+	assert_int_equal(heard.n, 1);
+	sac_rig_fini(&r);
+}
+
+static void test_shutdown_unsubscribes_unless_shared(void **state)
+{
+	for (int shared = 0; shared < 2; shared++) {
+		struct sac_user u;
+		struct sac_rig r;
+
+		user_init(&r, &u, shared);
+		sac_rig_run(&r, NS_MSEC(1));
+		sac_shutdown(r.sac, r.now);
+		assert_int_equal(sac_idle(r.sac), shared);
+		sac_rig_run(&r, NS_MSEC(1));
+		assert_true(sac_idle(r.sac));
+		assert_int_equal(r.sa.unsubscribes, shared ? 0 : 4);
+		assert_int_equal(r.sa.subscribed[2], shared);
+		sac_rig_fini(&r);
+	}
+}
+
+static void test_statuses_have_words(void **state)
+{
+	char buf[SAC_STATUS_LEN];
+
+	assert_non_null(strstr(sac_status_print(buf, sizeof(buf), 0x0200), "0x0200"));
+	assert_string_equal(sac_status_print(buf, sizeof(buf), -ETIMEDOUT),
+			    "no answer from the SA");
+	assert_int_equal(strlen(sac_status_print(buf, 5, -ETIMEDOUT)), 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_R65_subscribes_to_traps_64_to_67_once),
+		cmocka_unit_test(test_no_user_no_subscription),
+		cmocka_unit_test(test_R65_subscription_is_repeated_until_granted),
+		cmocka_unit_test(test_I25_report_is_answered_and_told),
+		cmocka_unit_test(test_trap_65_forgets_the_path),
+		cmocka_unit_test(test_restart_is_told_and_subscribes_again),
+		cmocka_unit_test(test_shutdown_unsubscribes_unless_shared),
+		cmocka_unit_test(test_statuses_have_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+
+#include "sac_rig.h"
+
+struct waiter {
+	struct sac_path_wait w;
+	int calls, status;
+	struct ib_path_rec rec;
+};
+
+static void got(struct sac_path_wait *w, int status, const struct ib_path_rec *rec, ns_t now)
+{
+	struct waiter *x = container_of(w, struct waiter, w);
+
+	assert_false(w->waiting);
+	assert_true((status == 0) == (rec != NULL));
+	x->calls++;
+	x->status = status;
+	if (rec)
+		x->rec = *rec;
+}
+
+static struct sac_path_key key_to(unsigned int n)
+{
+	return (struct sac_path_key){ peer_gid(RIG_LID), peer_gid(n), RIG_PKEY, 0 };
+}
+
+static int get(struct sac_rig *r, struct waiter *x, unsigned int n)
+{
+	struct sac_path_key key = key_to(n);
+
+	*x = (struct waiter){ .w.done = got };
+	return sac_path_get(r->sac, &key, &x->w, &x->rec, r->now);
+}
+
+static void test_R50_one_query_as_linux_asks_serves_all_waiters(void **state)
+{
+	ib_gid peer = peer_gid(9);
+	struct waiter w[3];
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	sa_path_add(&r.sa, &peer, 9);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(get(&r, &w[i], 9), -EINPROGRESS);
+	assert_int_equal(w[0].calls, 0);
+	sac_rig_run(&r, NS_MSEC(1));
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(w[i].calls, 1);
+		assert_int_equal(w[i].status, 0);
+		assert_int_equal(w[i].rec.dlid, 9);
+	}
+	assert_int_equal(r.sa.path_asks, 1);
+	assert_int_equal(r.sa.last_comp_mask, 0x340c | PATH_COMP_REVERSIBLE);
+	assert_int_equal(r.sa.last_to.lid, SA_LID);
+	assert_int_equal(r.sa.last_path.pkey, RIG_PKEY);
+	assert_int_equal(r.sa.last_path.numb_path, 1);
+	assert_true(r.sa.last_path.reversible);
+	/* From now on the cache answers. */
+	assert_int_equal(get(&r, &w[0], 9), 0);
+	assert_int_equal(w[0].rec.dlid, 9);
+	assert_int_equal(r.sa.path_asks, 1);
+	sac_rig_fini(&r);
+}
+
+static void test_path_keys_differ_by_pkey_and_tclass(void **state)
+{
+	struct sac_path_key key = key_to(9);
+	ib_gid peer = peer_gid(9);
+	struct waiter w[3] = { { .w.done = got }, { .w.done = got }, { .w.done = got } };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	sa_path_add(&r.sa, &peer, 9);
+	sac_path_get(r.sac, &key, &w[0].w, &w[0].rec, r.now);
+	key.pkey = 0x8002;
+	sac_path_get(r.sac, &key, &w[1].w, &w[1].rec, r.now);
+	key.tclass = 4;
+	sac_path_get(r.sac, &key, &w[2].w, &w[2].rec, r.now);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.sa.path_asks, 3);
+	assert_int_equal(r.sa.last_path.tclass, 4);
+	sac_rig_fini(&r);
+}
+
+static void test_I32_refused_path_backs_off_and_doubles(void **state)
+{
+	unsigned int before;
+	struct waiter w;
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	assert_int_equal(get(&r, &w, 9), -EINPROGRESS);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(w.status, SA_STATUS_NO_RECORDS);
+	/* Asked every 10 ms for 40 s: 1 + 2 + 4 + 8 + 16 s and up to a quarter more. */
+	for (int i = 0; i < 4000; i++) {
+		int st = get(&r, &w, 9);
+
+		assert_true(st == SA_STATUS_NO_RECORDS || st == -EINPROGRESS);
+		sac_rig_run(&r, NS_MSEC(10));
+	}
+	assert_in_range(r.sa.path_asks, 5, 6);
+	before = r.sa.path_asks;
+	for (int i = 0; i < 6000; i++) {
+		get(&r, &w, 9);
+		sac_rig_run(&r, NS_MSEC(10));
+	}
+	assert_in_range(r.sa.path_asks - before, 3, 4); /* every 16 to 20 s */
+	sac_rig_fini(&r);
+}
+
+static void test_silent_sa_times_out_after_retries_with_one_tid(void **state)
+{
+	struct waiter w;
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	r.sa.deaf = true;
+	assert_int_equal(get(&r, &w, 9), -EINPROGRESS);
+	sac_rig_run(&r, NS_MSEC(SAC_TRY_MS * (SAC_RETRIES + 1) - 1));
+	assert_int_equal(w.calls, 0);
+	assert_int_equal(r.sa.requests, 1);
+	assert_int_equal(r.sa.retries, SAC_RETRIES);
+	sac_rig_run(&r, NS_SEC(1) / 2);
+	assert_int_equal(w.calls, 1);
+	assert_int_equal(w.status, -ETIMEDOUT);
+	assert_int_equal(get(&r, &w, 9), -ETIMEDOUT);
+	sac_rig_fini(&r);
+}
+
+static void test_queries_are_paced(void **state)
+{
+	static struct waiter w[200];
+	struct sac_stats st;
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	for (unsigned int i = 0; i < 200; i++) {
+		ib_gid peer = peer_gid(100 + i);
+
+		sa_path_add(&r.sa, &peer, (uint16_t)(100 + i));
+		assert_int_equal(get(&r, &w[i], 100 + i), -EINPROGRESS);
+	}
+	sac_stats(r.sac, &st);
+	assert_int_equal(st.open, SAC_MAX_OPEN);
+	assert_int_equal(st.queued, 200 - SAC_MAX_OPEN);
+	sac_rig_run(&r, NS_MSEC(5));
+	assert_int_equal(r.sa.max_open, SAC_MAX_OPEN);
+	for (int i = 0; i < 200; i++)
+		assert_int_equal(w[i].rec.dlid, 100 + i);
+	assert_true(sac_idle(r.sac));
+	sac_rig_fini(&r);
+}
+
+static void test_path_is_asked_again_after_its_ttl(void **state)
+{
+	ib_gid peer = peer_gid(9);
+	struct waiter w;
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	sa_path_add(&r.sa, &peer, 9);
+	get(&r, &w, 9);
+	sac_rig_run(&r, SAC_PATH_TTL - NS_SEC(1));
+	assert_int_equal(get(&r, &w, 9), 0);
+	sac_rig_run(&r, NS_SEC(2));
+	assert_int_equal(get(&r, &w, 9), -EINPROGRESS);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.sa.path_asks, 2);
+	sac_rig_fini(&r);
+}
+
+static void test_reregister_forgets_paths_and_asks_open_ones_again(void **state)
+{
+	ib_gid peer = peer_gid(9), other = peer_gid(10);
+	struct waiter w, open;
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	sa_path_add(&r.sa, &peer, 9);
+	get(&r, &w, 9);
+	sac_rig_run(&r, NS_MSEC(1));
+	r.sa.deaf = true;
+	get(&r, &open, 10);
+	sac_rig_run(&r, NS_MSEC(1));
+	r.sa.deaf = false;
+	sa_path_add(&r.sa, &other, 10);
+	r.port.sm_lid = 2; /* another SM */
+	sac_rig_port(&r, true);
+	assert_int_equal(get(&r, &w, 9), -EINPROGRESS);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(open.calls, 1);
+	assert_int_equal(open.rec.dlid, 10);
+	assert_int_equal(r.sa.last_to.lid, 2);
+	sac_rig_fini(&r);
+}
+
+static void test_port_down_ends_waits(void **state)
+{
+	struct waiter w;
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	get(&r, &w, 9);
+	sac_rig_port(&r, false);
+	assert_int_equal(w.calls, 1);
+	assert_int_equal(w.status, -ENETDOWN);
+	assert_int_equal(get(&r, &w, 9), -ENETDOWN);
+	sac_rig_fini(&r);
+}
+
+static void test_cancelled_wait_is_not_called_but_its_answer_is_cached(void **state)
+{
+	ib_gid peer = peer_gid(9);
+	struct waiter w;
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	sa_path_add(&r.sa, &peer, 9);
+	get(&r, &w, 9);
+	sac_path_cancel(&w.w);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(w.calls, 0);
+	assert_int_equal(get(&r, &w, 9), 0);
+	sac_rig_fini(&r);
+}
+
+static void twist_dlid(struct fake_sa *sa, uint8_t *mad)
+{
+	be16_put(mad + SA_DATA_OFF + 40, 0xc001);
+}
+
+static void twist_dgid(struct fake_sa *sa, uint8_t *mad)
+{
+	mad[SA_DATA_OFF + 8 + 15] ^= 1;
+}
+
+static void twist_attr(struct fake_sa *sa, uint8_t *mad)
+{
+	be16_put(mad + 16, SA_ATTR_NODE_RECORD);
+}
+
+static void test_answers_that_are_none_are_refused(void **state)
+{
+	void (*twist[])(struct fake_sa *, uint8_t *) = { twist_dlid, twist_dgid, twist_attr };
+
+	for (size_t i = 0; i < ARRAY_SIZE(twist); i++) {
+		ib_gid peer = peer_gid(9);
+		struct waiter w;
+		struct sac_rig r;
+
+		sac_rig_init(&r, false, 1);
+		sa_path_add(&r.sa, &peer, 9);
+		r.sa.twist = twist[i];
+		get(&r, &w, 9);
+		sac_rig_run(&r, NS_SEC(5));
+		assert_int_equal(w.calls, 1);
+		assert_int_equal(w.status, -EBADMSG);
+		sac_rig_fini(&r);
+	}
+}
+
+static int seen;
+
+static void look(void *ctx, const struct sac_path_info *i)
+{
+	unsigned int *waiters = ctx;
+
+	seen++;
+	*waiters += i->waiters;
+}
+
+static void test_paths_are_listed(void **state)
+{
+	unsigned int waiters = 0;
+	struct waiter w[2];
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	get(&r, &w[0], 9);
+	get(&r, &w[1], 9);
+	seen = 0;
+	sac_path_each(r.sac, look, &waiters);
+	assert_int_equal(seen, 1);
+	assert_int_equal(waiters, 2);
+	sac_rig_fini(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_R50_one_query_as_linux_asks_serves_all_waiters),
+		cmocka_unit_test(test_path_keys_differ_by_pkey_and_tclass),
+		cmocka_unit_test(test_I32_refused_path_backs_off_and_doubles),
+		cmocka_unit_test(test_silent_sa_times_out_after_retries_with_one_tid),
+		cmocka_unit_test(test_queries_are_paced),
+		cmocka_unit_test(test_path_is_asked_again_after_its_ttl),
+		cmocka_unit_test(test_reregister_forgets_paths_and_asks_open_ones_again),
+		cmocka_unit_test(test_port_down_ends_waits),
+		cmocka_unit_test(test_cancelled_wait_is_not_called_but_its_answer_is_cached),
+		cmocka_unit_test(test_answers_that_are_none_are_refused),
+		cmocka_unit_test(test_paths_are_listed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
