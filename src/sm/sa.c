@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/sa.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sm/sa_priv.h"
+
+#define CLASS_VERSION 2
+#define RESP_TIME 18 /* ClassPortInfo: 4.096 us x 2^18 = 1 s */
+
+static sa_handler class_port_info;
+
+struct attr_ops {
+	uint16_t attr;
+	uint16_t rec_len;
+	bool first; /* Get: the first of several answers */
+	bool no_table;
+	sa_handler *collect, *set, *del;
+};
+
+static const struct attr_ops attrs[] = {
+	{
+		.attr = SA_ATTR_PATH_RECORD,
+		.rec_len = PATH_REC_LEN,
+		.first = true,
+		.collect = sa_path_collect,
+	},
+	{
+		.attr = SA_ATTR_MCMEMBER_RECORD,
+		.rec_len = MCMEMBER_REC_LEN,
+		.collect = sa_mcmember_collect,
+		.set = sa_mcmember_set,
+		.del = sa_mcmember_delete,
+	},
+	{
+		.attr = SA_ATTR_NODE_RECORD,
+		.rec_len = NODE_REC_LEN,
+		.collect = sa_node_collect,
+	},
+	{
+		.attr = SA_ATTR_PORT_INFO_RECORD,
+		.rec_len = PORT_INFO_REC_LEN,
+		.collect = sa_port_collect,
+	},
+	{
+		.attr = SA_ATTR_SERVICE_RECORD,
+		.rec_len = SERVICE_REC_LEN,
+		.collect = sa_service_collect,
+		.set = sa_service_set,
+		.del = sa_service_delete,
+	},
+	{
+		.attr = SA_ATTR_INFORM_INFO,
+		.rec_len = MAD_INFORM_INFO_LEN,
+		.set = sa_inform_set,
+	},
+	{
+		.attr = SA_ATTR_CLASS_PORT_INFO,
+		.rec_len = MAD_CLASS_PORT_INFO_LEN,
+		.no_table = true,
+		.collect = class_port_info,
+	},
+};
+
+static uint16_t class_port_info(struct sa_req *r, struct sa_table *t)
+{
+	const struct mad_class_port_info info = {
+		.base_version = MAD_BASE_VERSION,
+		.class_version = CLASS_VERSION,
+		.cap_mask = SA_CAP_UD_MCAST,
+		.cap_mask2 = SA_CAP2_SEND_ONLY_FULL_MEMBER,
+		.resp_time = RESP_TIME,
+	};
+	uint8_t *slot = sa_table_add(t);
+
+	if (!slot)
+		return SA_DROP;
+	mad_class_port_info_encode(slot, &info);
+	return 0;
+}
+
+bool sa_visible(const struct sa_req *r, const struct sm_port *p)
+{
+	return r->trusted || r->port == p || sm_ports_share_pkey(r->port, p);
+}
+
+void sa_resp_head(const struct sa_req *r, uint8_t *mad, uint16_t status, size_t rec_len)
+{
+	struct mad_hdr h = r->m.mad;
+	const struct sa_hdr sa = {
+		.attr_offset = (uint16_t)(rec_len / 8),
+		.comp_mask = r->m.sa.comp_mask,
+	};
+
+	h.method |= MAD_METHOD_RESP;
+	h.status = status;
+	mad_hdr_encode(mad, &h);
+	memset(mad + SA_RMPP_OFF, 0, SA_RMPP_LEN);
+	sa_hdr_encode(mad + SA_HDR_OFF, &sa);
+}
+
+void sa_send(struct sa *sa, const struct mad_addr *to, const uint8_t *mad, size_t len, ns_t now)
+{
+	if (mad_reply(sa->agent, to, mad, len, now)) {
+		sa->stats.drop_busy++;
+		return;
+	}
+	sa->stats.answers++;
+	if (mad_status(mad))
+		sa->stats.errors++;
+}
+
+/* The request comes back with its status. */
+static void answer_error(struct sa_req *r, uint16_t status)
+{
+	uint8_t mad[MAD_LEN] = { 0 };
+
+	sa_resp_head(r, mad, status, 0);
+	memcpy(mad + SA_DATA_OFF, r->m.data,
+	       r->m.data_len < SA_DATA_LEN ? r->m.data_len : SA_DATA_LEN);
+	sa_send(r->sa, r->from, mad, sizeof(mad), r->now);
+}
+
+static void answer_one(struct sa_req *r, struct sa_table *t)
+{
+	size_t used = sa_table_len(t);
+
+	sa_resp_head(r, t->buf, 0, 0);
+	if (t->n > 1)
+		used = SA_DATA_OFF + t->rec_len;
+	memset(t->buf + used, 0, MAD_LEN - used);
+	sa_send(r->sa, r->from, t->buf, MAD_LEN, r->now);
+}
+
+/* Always by RMPP, even what one segment holds (I20). */
+static void answer_table(struct sa_req *r, struct sa_table *t)
+{
+	const struct rmpp_hdr rmpp = {
+		.version = RMPP_VERSION,
+		.type = RMPP_TYPE_DATA,
+		.flags = RMPP_FLAG_ACTIVE,
+	};
+
+	/* Without records the offset is 0, or readers of a padded MAD would see some. */
+	sa_resp_head(r, t->buf, 0, t->n ? t->rec_len : 0);
+	rmpp_hdr_encode(t->buf + SA_RMPP_OFF, &rmpp);
+	sa_send(r->sa, r->from, t->buf, sa_table_len(t), r->now);
+}
+
+/* I19: how many records there may be. */
+static uint16_t count_status(const struct sa_req *r, const struct attr_ops *ops,
+			     const struct sa_table *t)
+{
+	switch (r->m.mad.method) {
+	case MAD_METHOD_GET_TABLE:
+		return t->full ? SA_STATUS_NO_RESOURCES : 0;
+	case MAD_METHOD_GET:
+		if (t->n == 0)
+			return SA_STATUS_NO_RECORDS;
+		return t->n > 1 && !ops->first ? SA_STATUS_TOO_MANY_RECORDS : 0;
+	default:
+		return 0;
+	}
+}
+
+static const struct attr_ops *attr_find(uint16_t attr)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(attrs); i++) {
+		if (attrs[i].attr == attr)
+			return &attrs[i];
+	}
+	return NULL;
+}
+
+static sa_handler *handler_find(const struct attr_ops *ops, uint8_t method)
+{
+	switch (method) {
+	case MAD_METHOD_GET:
+		return ops->collect;
+	case MAD_METHOD_GET_TABLE:
+		return ops->no_table ? NULL : ops->collect;
+	case MAD_METHOD_SET:
+		return ops->set;
+	case MAD_METHOD_DELETE:
+		return ops->del;
+	default:
+		return NULL;
+	}
+}
+
+static bool method_known(uint8_t method)
+{
+	return method == MAD_METHOD_GET || method == MAD_METHOD_GET_TABLE ||
+	       method == MAD_METHOD_SET || method == MAD_METHOD_DELETE;
+}
+
+static uint32_t table_limit(const struct attr_ops *ops, uint8_t method)
+{
+	if (method == MAD_METHOD_GET_TABLE)
+		return SA_MAX_TABLE / ((ops->rec_len + 7u) & ~7u);
+	/* A second one is enough to know that there are too many. */
+	return method == MAD_METHOD_GET && !ops->first ? 2 : 1;
+}
+
+static uint16_t handle(struct sa_req *r)
+{
+	const struct attr_ops *ops = attr_find(r->m.mad.attr_id);
+	uint8_t method = r->m.mad.method;
+	struct sa_table *t = &r->sa->table;
+	sa_handler *fn = ops ? handler_find(ops, method) : NULL;
+	uint16_t status;
+
+	if (!method_known(method))
+		return MAD_STATUS_BAD_METHOD;
+	if (!fn)
+		return MAD_STATUS_BAD_ATTR;
+	if (sa_table_start(t, ops->rec_len, table_limit(ops, method)))
+		return SA_DROP;
+	status = fn(r, t);
+	if (!status)
+		status = count_status(r, ops, t);
+	if (status)
+		return status;
+	if (method == MAD_METHOD_GET_TABLE) {
+		r->sa->stats.tables++;
+		answer_table(r, t);
+	} else {
+		answer_one(r, t);
+	}
+	return 0;
+}
+
+/* Silence, or who asks. See DOC: Subnet administration. */
+static bool req_accept(struct sa_req *r)
+{
+	uint64_t key = sm_config(r->sa->sm)->sm_key;
+	struct sa_stats *st = &r->sa->stats;
+
+	r->db = sm_db(r->sa->sm);
+	if (!r->db) {
+		st->drop_not_master++;
+		return false;
+	}
+	if (r->m.sa.sm_key && r->m.sa.sm_key != key) {
+		st->drop_sm_key++;
+		return false;
+	}
+	r->trusted = r->m.sa.sm_key != 0;
+	r->port = sm_db_port_by_lid(r->db, r->from->lid);
+	if (!r->port)
+		st->drop_requester++;
+	return r->port;
+}
+
+static void sa_recv(void *ctx, const struct mad_addr *from, const void *mad, size_t len, ns_t now)
+{
+	struct sa_req r = { .sa = ctx, .from = from, .now = now };
+	uint16_t status;
+
+	r.sa->stats.requests++;
+	if (sa_mad_decode(&r.m, mad, len)) {
+		r.sa->stats.drop_malformed++;
+		return;
+	}
+	if (!req_accept(&r))
+		return;
+	status = handle(&r);
+	if (status == SA_DROP)
+		r.sa->stats.drop_busy++;
+	else if (status == SA_MALFORMED)
+		r.sa->stats.drop_malformed++;
+	else if (status && status != SA_PENDING)
+		answer_error(&r, status);
+	sa_table_trim(&r.sa->table);
+}
+
+static void on_state(void *ctx, enum smp_sm_state st, ns_t now)
+{
+	struct sa *sa = ctx;
+
+	if (st == SMP_SM_MASTER)
+		return;
+	sa_inform_clear(sa);
+	sa_services_clear(sa);
+}
+
+static void on_stage(void *ctx, const struct sm_sweep *sw, ns_t now)
+{
+	if (sw->stage == SM_STAGE_UP)
+		sa_inform_refresh(ctx, now);
+}
+
+static void on_port(void *ctx, const ib_gid *gid, bool in_service, ns_t now)
+{
+	sa_notice_port(ctx, gid, in_service, now);
+}
+
+static void on_group(void *ctx, const struct sm_group *g, bool created, ns_t now)
+{
+	sa_notice_group(ctx, g, created, now);
+}
+
+static void on_notice(void *ctx, const struct mad_notice *n, ns_t now)
+{
+	sa_notice_trap(ctx, n, now);
+}
+
+static const struct sm_events events = {
+	.state = on_state,
+	.stage = on_stage,
+	.port = on_port,
+	.group = on_group,
+	.notice = on_notice,
+};
+
+/* All methods, to refuse those that are none; but a client on this port has Reports and traps. */
+static int agent_register(struct sa *sa)
+{
+	struct mad_agent_cfg c = {
+		.qp = IB_QP1,
+		.mgmt_class = MAD_CLASS_SA,
+		.class_version = CLASS_VERSION,
+		.rmpp = true,
+		.recv = sa_recv,
+		.ctx = sa,
+	};
+
+	for (uint8_t m = 0; m < MAD_METHOD_RESP; m++) {
+		if (m != MAD_METHOD_TRAP && m != MAD_METHOD_REPORT && m != MAD_METHOD_TRAP_REPRESS)
+			mad_agent_cfg_method(&c, m);
+	}
+	return mad_agent_add(sm_ep(sa->sm), &c, &sa->agent);
+}
+
+int sa_create(struct sa **ret, struct sm *sm)
+{
+	struct sa *sa = calloc(1, sizeof(*sa));
+	int err;
+
+	if (!sa)
+		return -ENOMEM;
+	sa->sm = sm;
+	list_init(&sa->joins);
+	list_init(&sa->subs);
+	list_init(&sa->services);
+	sa_reports_init(sa);
+	err = agent_register(sa);
+	if (err) {
+		free(sa);
+		return err;
+	}
+	sa->listener.ops = &events;
+	sa->listener.ctx = sa;
+	sm_listen(sm, &sa->listener);
+	*ret = sa;
+	return 0;
+}
+
+void sa_destroy(struct sa *sa)
+{
+	if (!sa)
+		return;
+	sm_unlisten(&sa->listener);
+	sa_joins_fini(sa);
+	sa_inform_clear(sa);
+	sa_services_clear(sa);
+	mad_agent_del(sa->agent);
+	sa_table_fini(&sa->table);
+	free(sa);
+}
+
+const struct sa_stats *sa_stats(const struct sa *sa)
+{
+	return &sa->stats;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/sa_priv.h"
+
+#include <errno.h>
+
+#include "wire/mgid.h"
+
+/* Creation of a multicast group by a join, IBTA 15.2.5.17.2 and RFC 4391 §4.1, §5, §10. */
+
+#define COMPS_NEEDED                                                               \
+	(MCM_COMP_MGID | MCM_COMP_PORT_GID | MCM_COMP_JOIN_STATE | MCM_COMP_QKEY | \
+	 MCM_COMP_TCLASS | MCM_COMP_PKEY | MCM_COMP_FLOW_LABEL | MCM_COMP_SL)
+
+#define SIG_SA_ASSIGNED 0xa01b
+#define LIFE_MAX 63
+
+static bool mgid_valid(const ib_gid *mgid)
+{
+	uint8_t flags = mgid->raw[1] >> 4, scope = mgid_scope(mgid);
+
+	if (!ib_gid_is_mcast(mgid) || (flags & ~1) || scope == 0 || scope == 0xf)
+		return false;
+	/* T = 0 is for groups that IBA itself assigns. */
+	return flags == 1;
+}
+
+/* The request has no MGID of its own: one that nobody has. */
+static ib_gid mgid_assign(struct sa *sa, const struct sm_db *db, uint8_t scope)
+{
+	ib_gid g = { { 0xff, (uint8_t)(0x10 | (scope & 0xf)) } };
+
+	be16_put(g.raw + 2, SIG_SA_ASSIGNED);
+	be64_put(g.raw + 8, db->self->guid);
+	do {
+		be32_put(g.raw + 4, ++sa->mgid_seq);
+	} while (sm_group_find(sa->sm, &g));
+	return g;
+}
+
+static uint8_t life_choose(uint64_t mask, const struct ib_mcmember_rec *want, uint8_t life)
+{
+	switch (sa_sel(mask, MCM_COMP_LIFE_SEL, MCM_COMP_LIFE, want->life_sel)) {
+	case SA_SEL_GT:
+		return life > want->life ? life : want->life + 1;
+	case SA_SEL_LT:
+		return life < want->life ? life : want->life - 1;
+	case SA_SEL_EXACT:
+		return want->life;
+	default:
+		return life;
+	}
+}
+
+/* Parameters of a group that is not bound to a broadcast group's; what was not asked for is the port's best. */
+static bool params_choose(const struct sa_req *r, const struct ib_mcmember_rec *want,
+			  const struct sm_port *port, struct ib_mcmember_rec *ret)
+{
+	uint64_t mask = r->m.sa.comp_mask;
+
+	*ret = (struct ib_mcmember_rec){
+		.mgid = want->mgid,
+		.qkey = want->qkey,
+		.tclass = want->tclass,
+		.pkey = want->pkey | IB_PKEY_FULL,
+		.sl = want->sl,
+		.flow_label = want->flow_label,
+		.hop_limit = mask & MCM_COMP_HOP_LIMIT ? want->hop_limit : 0,
+		.scope = mgid_scope(&want->mgid),
+	};
+	ret->mtu_code = sa_code_best(ib_mtu_octets, port->mtu_code,
+				     sa_sel(mask, MCM_COMP_MTU_SEL, MCM_COMP_MTU, want->mtu_sel),
+				     want->mtu_code);
+	ret->rate_code = sa_code_best(
+		ib_rate_mbps, port->rate_code,
+		sa_sel(mask, MCM_COMP_RATE_SEL, MCM_COMP_RATE, want->rate_sel), want->rate_code);
+	ret->life = life_choose(mask, want, r->db->life);
+	return ret->mtu_code && ret->rate_code && ret->life <= LIFE_MAX;
+}
+
+/*
+ * RFC 4391 §10: a group of an IPoIB link has the parameters of its broadcast group. The broadcast group
+ * itself may be made by the first node (§5), with a P_Key that is its MGID's.
+ */
+static bool ipoib_params(const struct sa_req *r, const struct ib_mcmember_rec *want,
+			 const struct sm_port *port, struct ib_mcmember_rec *ret)
+{
+	uint16_t pkey = mgid_pkey(&want->mgid);
+	const struct sm_group *bc;
+	ib_gid broadcast;
+
+	if (((pkey ^ want->pkey) & 0x7fff) ||
+	    mgid_broadcast(&broadcast, pkey, mgid_scope(&want->mgid)))
+		return false;
+	if (ib_gid_equal(&broadcast, &want->mgid))
+		return params_choose(r, want, port, ret);
+	bc = sm_group_find(r->sa->sm, &broadcast);
+	if (!bc)
+		return false;
+	*ret = bc->rec;
+	ret->mgid = want->mgid;
+	return true;
+}
+
+static uint16_t create_status(int err)
+{
+	switch (err) {
+	case 0:
+		return 0;
+	case -ENOSPC:
+		return SA_STATUS_NO_RESOURCES;
+	case -ENOMEM:
+		return SA_DROP;
+	default:
+		return SA_STATUS_REQ_INVALID;
+	}
+}
+
+uint16_t sa_group_make(struct sa_req *r, const struct ib_mcmember_rec *want,
+		       const struct sm_port *port, struct sm_group **ret)
+{
+	/* The MLID is ours to choose. */
+	uint64_t mask = r->m.sa.comp_mask & ~MCM_COMP_MLID;
+	struct ib_mcmember_rec w = *want, rec;
+	bool ok;
+
+	if (!(w.join_state & (MCM_JOIN_FULL | MCM_JOIN_SEND_ONLY_FULL)))
+		return SA_STATUS_REQ_INVALID;
+	if ((mask & COMPS_NEEDED) != COMPS_NEEDED)
+		return SA_STATUS_INSUF_COMPONENTS;
+	if (ib_gid_is_zero(&w.mgid))
+		w.mgid = mgid_assign(r->sa, r->db, mask & MCM_COMP_SCOPE ? w.scope : 2);
+	if (!mgid_valid(&w.mgid) || !sm_port_pkey(port, w.pkey))
+		return SA_STATUS_REQ_INVALID;
+	ok = mgid_is_ipoib(&w.mgid) ? ipoib_params(r, &w, port, &rec)
+				    : params_choose(r, &w, port, &rec);
+	if (!ok || !sa_mcm_match(&rec, &w, mask) || !sa_mcm_supports(port, &rec))
+		return SA_STATUS_REQ_INVALID;
+	rec.mlid = 0;
+	return create_status(sm_group_create(r->sa->sm, &rec, false, ret, r->now));
+}

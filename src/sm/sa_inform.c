@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/sa_priv.h"
+
+#include <stdlib.h>
+
+/*
+ * DOC: Subscriptions
+ *
+ * InformInfo (IBTA 13.4.8.3, 13.4.11, 15.4.4): who wants to hear of which notices. Reports go to the address the
+ * subscription came from; the QPN in it only tells several subscribers of a port apart. The
+ * same subscription twice is one. They end with InformInfo:Subscribe = 0, when their port leaves the subnet,
+ * and when the SM is not master any more.
+ */
+
+#define ANY16 0xffffu
+#define ANY24 0xffffffu
+
+static bool info_equal(const struct mad_inform_info *a, const struct mad_inform_info *b)
+{
+	return ib_gid_equal(&a->gid, &b->gid) && a->lid_begin == b->lid_begin &&
+	       a->lid_end == b->lid_end && a->generic == b->generic && a->type == b->type &&
+	       a->trap == b->trap && a->qpn == b->qpn && a->producer == b->producer;
+}
+
+static struct sa_subscription *sub_find(const struct sa_req *r, const struct mad_inform_info *info)
+{
+	struct sa_subscription *s;
+
+	list_for_each (s, &r->sa->subs, link) {
+		if (s->port_guid == r->port->guid && s->addr.qpn == r->from->qpn &&
+		    info_equal(&s->info, info))
+			return s;
+	}
+	return NULL;
+}
+
+static unsigned int subs_of(const struct sa *sa, uint64_t port_guid)
+{
+	const struct sa_subscription *s;
+	unsigned int n = 0;
+
+	list_for_each (s, &sa->subs, link)
+		n += s->port_guid == port_guid;
+	return n;
+}
+
+static void sub_free(struct sa *sa, struct sa_subscription *s)
+{
+	sa_reports_forget(sa, s);
+	list_del(&s->link);
+	sa->nsubs--;
+	free(s);
+}
+
+static uint16_t subscribe(struct sa_req *r, const struct mad_inform_info *info)
+{
+	struct sa_subscription *s = sub_find(r, info);
+
+	if (s) {
+		s->addr = *r->from;
+		return 0;
+	}
+	if (r->sa->nsubs >= SA_MAX_SUBSCRIPTIONS ||
+	    subs_of(r->sa, r->port->guid) >= SA_MAX_SUBSCRIPTIONS_PORT)
+		return SA_STATUS_NO_RESOURCES;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return SA_DROP;
+	s->port_guid = r->port->guid;
+	s->addr = *r->from;
+	s->info = *info;
+	list_add_tail(&r->sa->subs, &s->link);
+	r->sa->nsubs++;
+	return 0;
+}
+
+static uint16_t unsubscribe(struct sa_req *r, const struct mad_inform_info *info)
+{
+	struct sa_subscription *s = sub_find(r, info);
+
+	if (!s)
+		return SA_STATUS_REQ_INVALID;
+	sub_free(r->sa, s);
+	return 0;
+}
+
+static bool info_valid(const struct mad_inform_info *i)
+{
+	if (!ib_gid_is_zero(&i->gid) || i->lid_begin == ANY16)
+		return true;
+	return ib_lid_is_unicast(i->lid_begin) && i->lid_end >= i->lid_begin;
+}
+
+uint16_t sa_inform_set(struct sa_req *r, struct sa_table *t)
+{
+	struct mad_inform_info info;
+	uint16_t status;
+	uint8_t *slot;
+
+	if (mad_inform_info_decode(&info, r->m.data, r->m.data_len))
+		return SA_MALFORMED;
+	if (!info_valid(&info))
+		return SA_STATUS_REQ_INVALID;
+	status = info.subscribe ? subscribe(r, &info) : unsubscribe(r, &info);
+	if (status)
+		return status;
+	slot = sa_table_add(t);
+	if (!slot)
+		return SA_DROP;
+	mad_inform_info_encode(slot, &info);
+	return 0;
+}
+
+void sa_inform_refresh(struct sa *sa, ns_t now)
+{
+	const struct sm_db *db = sm_db(sa->sm);
+	struct sa_subscription *s, *tmp;
+
+	if (!db)
+		return;
+	list_for_each_safe (s, tmp, &sa->subs, link) {
+		const struct sm_port *p = sm_db_port_by_guid(db, s->port_guid);
+
+		if (!p || !p->lid)
+			sub_free(sa, s);
+		else if (!sm_port_has_lid(p, s->addr.lid))
+			s->addr.lid = p->lid;
+	}
+}
+
+void sa_inform_clear(struct sa *sa)
+{
+	struct sa_subscription *s, *tmp;
+
+	list_for_each_safe (s, tmp, &sa->subs, link)
+		sub_free(sa, s);
+}
+
+const struct sa_subscription *sa_subscription_next(const struct sa *sa,
+						   const struct sa_subscription *prev)
+{
+	const struct list *n = prev ? prev->link.next : sa->subs.next;
+
+	return n == &sa->subs ? NULL : container_of(n, struct sa_subscription, link);
+}
+
+/* By GID: the port that sent the notice, or what traps 64-67 are about. */
+static bool source_wanted(const struct mad_inform_info *i, const struct mad_notice *n)
+{
+	if (!ib_gid_is_zero(&i->gid)) {
+		ib_gid about = mad_notice_get_gid(n);
+
+		return ib_gid_equal(&i->gid, &n->issuer_gid) ||
+		       (n->generic && n->trap >= MAD_TRAP_GID_IN_SERVICE &&
+			n->trap <= MAD_TRAP_MC_DELETED && ib_gid_equal(&i->gid, &about));
+	}
+	return i->lid_begin == ANY16 ||
+	       (n->issuer_lid >= i->lid_begin && n->issuer_lid <= i->lid_end);
+}
+
+static bool wanted(const struct mad_inform_info *i, const struct mad_notice *n)
+{
+	return i->generic == n->generic && (i->type == ANY16 || i->type == n->type) &&
+	       (i->trap == ANY16 || i->trap == n->trap) &&
+	       (i->producer == ANY24 || i->producer == n->producer) && source_wanted(i, n);
+}
+
+/* Who may hear it: NULL subjects concern everybody. */
+struct audience {
+	const struct sm_port *port; /* those that share a P_Key with it */
+	uint16_t pkey; /* those that have it; 0: all */
+};
+
+static bool may_hear(const struct sm_db *db, const struct sa_subscription *s,
+		     const struct audience *a)
+{
+	const struct sm_port *p = sm_db_port_by_guid(db, s->port_guid);
+
+	if (!p)
+		return false;
+	if (a->pkey && !sm_port_pkey(p, a->pkey))
+		return false;
+	return !a->port || a->port == p || sm_ports_share_pkey(p, a->port);
+}
+
+static void notify(struct sa *sa, const struct mad_notice *n, const struct audience *a, ns_t now)
+{
+	const struct sm_db *db = sm_db(sa->sm);
+	struct sa_subscription *s;
+
+	if (!db)
+		return;
+	list_for_each (s, &sa->subs, link) {
+		if (wanted(&s->info, n) && may_hear(db, s, a))
+			sa_report(sa, s, n, now);
+	}
+}
+
+/* The SA is the issuer of traps 64-67: at the SM's port, a class manager (IBTA 13.4.8.2). */
+static struct mad_notice own_notice(const struct sm_db *db, uint16_t trap, const ib_gid *about)
+{
+	struct mad_notice n = {
+		.generic = true,
+		.type = MAD_NOTICE_TYPE_SM,
+		.producer = 4,
+		.trap = trap,
+		.issuer_lid = db->self->lid,
+		.issuer_gid = sm_port_gid(db, db->self),
+	};
+
+	mad_notice_gid(&n, about);
+	return n;
+}
+
+void sa_notice_port(struct sa *sa, const ib_gid *gid, bool in_service, ns_t now)
+{
+	const struct sm_db *db = sm_db(sa->sm);
+	struct audience a = { 0 };
+	struct mad_notice n;
+
+	if (!db)
+		return;
+	a.port = sm_db_port_by_gid(db, gid);
+	n = own_notice(db, in_service ? MAD_TRAP_GID_IN_SERVICE : MAD_TRAP_GID_OUT_OF_SERVICE, gid);
+	notify(sa, &n, &a, now);
+}
+
+void sa_notice_group(struct sa *sa, const struct sm_group *g, bool created, ns_t now)
+{
+	const struct sm_db *db = sm_db(sa->sm);
+	struct audience a = { .pkey = g->rec.pkey };
+	struct mad_notice n;
+
+	if (!db)
+		return;
+	n = own_notice(db, created ? MAD_TRAP_MC_CREATED : MAD_TRAP_MC_DELETED, &g->rec.mgid);
+	notify(sa, &n, &a, now);
+}
+
+void sa_notice_trap(struct sa *sa, const struct mad_notice *n, ns_t now)
+{
+	const struct sm_db *db = sm_db(sa->sm);
+	struct mad_notice out = *n;
+	struct audience a = { 0 };
+
+	if (!db)
+		return;
+	a.port = sm_db_port_by_lid(db, n->issuer_lid);
+	if (a.port)
+		out.issuer_gid = sm_port_gid(db, a.port);
+	notify(sa, &out, &a, now);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/sa_priv.h"
+
+/*
+ * DOC: PathRecord
+ *
+ * IBTA 15.2.5.16. Ends are named by GID, by LID or not at all (all end ports). A pair of ports has
+ * a path to each LID of the destination; the source LID goes along with it modulo the
+ * source's own range. What the request gives is echoed as it is, GIDs too.
+ *
+ * A path serves any MTU and rate below its own, so "exactly" and "less than" are granted by lowering
+ * the record to what was asked for. The life time is a property, not a choice.
+ *
+ * ServiceID, QoSClass, TClass and FlowLabel do not select anything: the one path there is serves all of
+ * them.
+ */
+
+struct path_query {
+	const struct sa_req *r;
+	struct sa_table *t;
+	struct ib_path_rec want;
+	uint64_t mask;
+	unsigned int max; /* paths of one pair */
+};
+
+static bool has(const struct path_query *q, uint64_t comp)
+{
+	return q->mask & comp;
+}
+
+/* The port that a GID and a LID name; NULL: none was asked for. Return: 0 or a MAD status */
+static uint16_t end_find(const struct sm_db *db, const ib_gid *gid, const uint16_t *lid,
+			 const struct sm_port **ret)
+{
+	const struct sm_port *p = NULL;
+
+	if (gid) {
+		p = sm_db_port_by_gid(db, gid);
+		if (!p)
+			return SA_STATUS_INVALID_GID;
+		if (lid && !sm_port_has_lid(p, *lid))
+			return SA_STATUS_NO_RECORDS;
+	} else if (lid) {
+		p = sm_db_port_by_lid(db, *lid);
+		if (!p)
+			return SA_STATUS_NO_RECORDS;
+	}
+	*ret = p;
+	return 0;
+}
+
+/* The P_Key of a path: the one asked for, if both ends may use it between them (I7); 0 */
+static uint16_t pair_pkey(const struct path_query *q, const struct sm_port *src,
+			  const struct sm_port *dst)
+{
+	uint16_t a, b;
+
+	if (!has(q, PATH_COMP_PKEY))
+		return sm_ports_share_pkey(src, dst);
+	a = sm_port_pkey(src, q->want.pkey);
+	b = sm_port_pkey(dst, q->want.pkey);
+	return ib_pkey_match(a, b) ? q->want.pkey : 0;
+}
+
+static bool life_fits(const struct path_query *q, uint8_t life)
+{
+	switch (sa_sel(q->mask, PATH_COMP_LIFE_SEL, PATH_COMP_LIFE, q->want.life_sel)) {
+	case SA_SEL_GT:
+		return life > q->want.life;
+	case SA_SEL_LT:
+		return life < q->want.life;
+	case SA_SEL_EXACT:
+		return life == q->want.life;
+	default:
+		return true;
+	}
+}
+
+static bool plain_fits(const struct path_query *q, const struct ib_path_rec *rec)
+{
+	const struct ib_path_rec *w = &q->want;
+
+	if ((has(q, PATH_COMP_RAW) && w->raw) ||
+	    (has(q, PATH_COMP_HOP_LIMIT) && w->hop_limit != rec->hop_limit) ||
+	    (has(q, PATH_COMP_SL) && w->sl != rec->sl) ||
+	    (has(q, PATH_COMP_PREFERENCE) && w->preference != rec->preference))
+		return false;
+	return !(has(q, PATH_COMP_REVERSIBLE) && w->reversible) || rec->reversible;
+}
+
+/* Lowers MTU and rate of @rec to what was asked for; false if @rec does not fit. */
+static bool rec_fit(const struct path_query *q, struct ib_path_rec *rec)
+{
+	const struct ib_path_rec *w = &q->want;
+
+	rec->mtu_code = sa_code_best(ib_mtu_octets, rec->mtu_code,
+				     sa_sel(q->mask, PATH_COMP_MTU_SEL, PATH_COMP_MTU, w->mtu_sel),
+				     w->mtu_code);
+	rec->rate_code = sa_code_best(
+		ib_rate_mbps, rec->rate_code,
+		sa_sel(q->mask, PATH_COMP_RATE_SEL, PATH_COMP_RATE, w->rate_sel), w->rate_code);
+	return rec->mtu_code && rec->rate_code && life_fits(q, rec->life) && plain_fits(q, rec);
+}
+
+static void rec_echo(const struct path_query *q, struct ib_path_rec *rec)
+{
+	const struct ib_path_rec *w = &q->want;
+
+	if (has(q, PATH_COMP_SERVICE_ID))
+		rec->service_id = w->service_id;
+	if (has(q, PATH_COMP_QOS_CLASS))
+		rec->qos_class = w->qos_class;
+	if (has(q, PATH_COMP_TCLASS))
+		rec->tclass = w->tclass;
+	if (has(q, PATH_COMP_FLOW_LABEL))
+		rec->flow_label = w->flow_label;
+	if (has(q, PATH_COMP_SGID))
+		rec->sgid = w->sgid;
+	if (has(q, PATH_COMP_DGID))
+		rec->dgid = w->dgid;
+}
+
+static bool path_rec(const struct path_query *q, const struct sm_port *src,
+		     const struct sm_port *dst, uint16_t slid, uint16_t dlid,
+		     struct ib_path_rec *ret)
+{
+	const struct sm_db *db = q->r->db;
+	struct sm_path there, back;
+
+	if (sm_db_path(db, src, dst, dlid, &there))
+		return false;
+	*ret = (struct ib_path_rec){
+		.dgid = sm_port_gid(db, dst),
+		.sgid = sm_port_gid(db, src),
+		.dlid = dlid,
+		.slid = slid,
+		.reversible = sm_db_path(db, dst, src, slid, &back) == 0,
+		.sl = there.sl,
+		.mtu_sel = SA_SEL_EXACT,
+		.mtu_code = there.mtu_code,
+		.rate_sel = SA_SEL_EXACT,
+		.rate_code = there.rate_code,
+		.life_sel = SA_SEL_EXACT,
+		.life = src == dst ? 0 : there.life,
+	};
+	return rec_fit(q, ret);
+}
+
+/* Returns false when the table takes no more. */
+static bool pair_add(const struct path_query *q, const struct sm_port *src,
+		     const struct sm_port *dst)
+{
+	unsigned int n = 1u << dst->lmc, found = 0;
+	uint16_t pkey = pair_pkey(q, src, dst);
+
+	if (!pkey || !src->lid || !dst->lid || !sa_visible(q->r, dst))
+		return true;
+	for (unsigned int i = 0; i < n && found < q->max; i++) {
+		uint16_t dlid = (uint16_t)(dst->lid + i);
+		uint16_t slid = (uint16_t)(src->lid + (i & ((1u << src->lmc) - 1)));
+		struct ib_path_rec rec;
+		uint8_t *slot;
+
+		if (has(q, PATH_COMP_DLID) && dlid != q->want.dlid)
+			continue;
+		if (has(q, PATH_COMP_SLID))
+			slid = q->want.slid;
+		if (!path_rec(q, src, dst, slid, dlid, &rec))
+			continue;
+		rec.pkey = pkey;
+		rec_echo(q, &rec);
+		slot = sa_table_add(q->t);
+		if (!slot)
+			return false;
+		ib_path_rec_encode(slot, &rec);
+		found++;
+	}
+	return true;
+}
+
+static bool from_add(const struct path_query *q, const struct sm_port *src,
+		     const struct sm_port *dst)
+{
+	const struct sm_port *d = dst ? dst : sm_db_end_port(q->r->db, NULL);
+
+	if (!sa_visible(q->r, src))
+		return true;
+	while (d) {
+		if (!pair_add(q, src, d))
+			return false;
+		d = dst ? NULL : sm_db_end_port(q->r->db, d);
+	}
+	return true;
+}
+
+/* The way to a multicast group: its MLID and parameters, for a source of its partition. */
+static void group_add(const struct path_query *q, const struct sm_port *src)
+{
+	const struct sm_group *g = sm_group_find(q->r->sa->sm, &q->want.dgid);
+	struct ib_path_rec rec;
+	uint8_t *slot;
+
+	if (!g || !sm_port_pkey(src, g->rec.pkey) || !sa_visible(q->r, src) ||
+	    (has(q, PATH_COMP_DLID) && q->want.dlid != g->rec.mlid) ||
+	    (has(q, PATH_COMP_PKEY) && ((q->want.pkey ^ g->rec.pkey) & 0x7fff)))
+		return;
+	rec = (struct ib_path_rec){
+		.dgid = g->rec.mgid,
+		.sgid = sm_port_gid(q->r->db, src),
+		.dlid = g->rec.mlid,
+		.slid = has(q, PATH_COMP_SLID) ? q->want.slid : src->lid,
+		.flow_label = g->rec.flow_label,
+		.hop_limit = g->rec.hop_limit,
+		.tclass = g->rec.tclass,
+		.pkey = g->rec.pkey,
+		.sl = g->rec.sl,
+		.mtu_sel = SA_SEL_EXACT,
+		.mtu_code = g->rec.mtu_code,
+		.rate_sel = SA_SEL_EXACT,
+		.rate_code = g->rec.rate_code,
+		.life_sel = SA_SEL_EXACT,
+		.life = g->rec.life,
+	};
+	if (!rec_fit(q, &rec) || (has(q, PATH_COMP_TCLASS) && q->want.tclass != rec.tclass) ||
+	    (has(q, PATH_COMP_FLOW_LABEL) && q->want.flow_label != rec.flow_label))
+		return;
+	rec_echo(q, &rec);
+	slot = sa_table_add(q->t);
+	if (slot)
+		ib_path_rec_encode(slot, &rec);
+}
+
+static uint16_t to_group(const struct path_query *q)
+{
+	const struct sm_port *src = q->r->port;
+	uint16_t status = end_find(q->r->db, has(q, PATH_COMP_SGID) ? &q->want.sgid : NULL,
+				   has(q, PATH_COMP_SLID) ? &q->want.slid : NULL, &src);
+
+	if (status)
+		return status;
+	group_add(q, src ? src : q->r->port);
+	return 0;
+}
+
+static uint16_t to_ports(const struct path_query *q)
+{
+	const struct sm_port *src, *dst, *s;
+	uint16_t status;
+
+	status = end_find(q->r->db, has(q, PATH_COMP_SGID) ? &q->want.sgid : NULL,
+			  has(q, PATH_COMP_SLID) ? &q->want.slid : NULL, &src);
+	if (!status)
+		status = end_find(q->r->db, has(q, PATH_COMP_DGID) ? &q->want.dgid : NULL,
+				  has(q, PATH_COMP_DLID) ? &q->want.dlid : NULL, &dst);
+	if (status)
+		return status;
+	for (s = src ? src : sm_db_end_port(q->r->db, NULL); s;
+	     s = src ? NULL : sm_db_end_port(q->r->db, s)) {
+		if (!from_add(q, s, dst))
+			break;
+	}
+	return 0;
+}
+
+uint16_t sa_path_collect(struct sa_req *r, struct sa_table *t)
+{
+	struct path_query q = { .r = r, .t = t, .mask = r->m.sa.comp_mask };
+	uint16_t status;
+
+	r->sa->stats.paths++;
+	if (ib_path_rec_decode(&q.want, r->m.data, r->m.data_len))
+		return SA_MALFORMED;
+	/* A Get has one path whatever NumbPath says. */
+	q.max = has(&q, PATH_COMP_NUMB_PATH) && r->m.mad.method != MAD_METHOD_GET ? q.want.numb_path
+										  : UINT8_MAX;
+	if (has(&q, PATH_COMP_DGID) && ib_gid_is_mcast(&q.want.dgid))
+		status = to_group(&q);
+	else
+		status = to_ports(&q);
+	return status == SA_STATUS_NO_RECORDS ? 0 : status;
+}
