@@ -35,14 +35,13 @@ enum eth_drop {
 	ETH_DROP_LLDP,
 	ETH_DROP_SOURCE, /* source MAC that is not the interface's (no station support yet) */
 	ETH_DROP_TOKEN, /* unicast to a MAC that is no token we know */
-	ETH_DROP_MAC_MISMATCH, /* unicast IP in a group MAC, or the other way round (I28) */
+	ETH_DROP_MAC_MISMATCH, /* unicast IP in a group MAC (I28) */
 	ETH_DROP_ARP, /* ARP, RARP or ND that cannot be rewritten */
 	ETH_DROP_TOO_BIG, /* above the link's IP MTU and not to be segmented */
 	ETH_DROP_NO_MEM, /* out of packets */
 	ETH_DROP_HELD, /* too many IGMP/MLD reports wait for their joins */
 	/* from the link */
 	ETH_DROP_RX_ARP, /* malformed ARP, RARP or ND */
-	ETH_DROP_RX_NO_SOURCE, /* the sender's token is not known */
 	ETH_DROP_MAX,
 };
 const char *eth_drop_name(enum eth_drop d);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "eth/priv.h"
+#include "eth/seg.h"
+#include "wire/inet.h"
+#include "wire/nd.h"
+
+/*
+ * Neighbour Discovery, RFC 4391 §9.3: source and target link-layer address options change
+ * between 8 octets (a MAC) and 24 (two zero octets and 20 of address); payload length and checksum
+ * follow. A message whose checksum is wrong is not blessed with a right one.
+ */
+
+#define IPV6_LEN 40
+#define PROTO_ICMPV6 58
+#define ND_MAX 4096
+
+struct rewrite {
+	struct eth_if *e;
+	ns_t now;
+	bool to_link;
+	bool probe;
+	uint8_t out[ND_MAX + 256];
+	size_t len;
+};
+
+uint8_t eth_nd_type(struct pkt *p)
+{
+	uint8_t h[IPV6_LEN + 1];
+
+	if (p->gso || pkt_copy_out(p, 0, h, sizeof(h)) != sizeof(h) || h[0] >> 4 != 6 ||
+	    h[6] != PROTO_ICMPV6 || h[7] != 255)
+		return 0;
+	return nd_fixed_len(h[IPV6_LEN]) ? h[IPV6_LEN] : 0;
+}
+
+static uint16_t icmp_sum(const uint8_t *ip, size_t len)
+{
+	uint32_t sum = inet_pseudo6(ip + 8, ip + 24, PROTO_ICMPV6, (uint32_t)(len - IPV6_LEN));
+
+	return inet_fold(inet_sum(sum, ip + IPV6_LEN, len - IPV6_LEN));
+}
+
+static int put(struct rewrite *w, const void *p, size_t n)
+{
+	if (n > sizeof(w->out) - w->len)
+		return -EMSGSIZE;
+	memcpy(w->out + w->len, p, n);
+	w->len += n;
+	return 0;
+}
+
+static int lladdr_to_link(struct rewrite *w, const struct nd_opt *o)
+{
+	uint8_t opt[ND_OPT_LLADDR_IPOIB];
+	struct ipoib_lladdr a;
+
+	if (o->len != ND_OPT_LLADDR_ETHER || eth_mac_to_lladdr(w->e, o->data + 2, &a))
+		return -EINVAL;
+	nd_opt_lladdr_encode(opt, o->type, &a);
+	return put(w, opt, sizeof(opt));
+}
+
+static int lladdr_from_link(struct rewrite *w, const struct nd_opt *o)
+{
+	uint8_t opt[ND_OPT_LLADDR_ETHER] = { o->type, 1 };
+	struct ipoib_lladdr a;
+
+	if (nd_opt_lladdr_decode(&a, o) || eth_lladdr_to_mac(w->e, &a, opt + 2, w->now, w->probe))
+		return -EINVAL;
+	return put(w, opt, sizeof(opt));
+}
+
+static int options(struct rewrite *w, const uint8_t *p, size_t len)
+{
+	struct nd_opt o;
+	size_t pos = 0;
+	int more;
+
+	while ((more = nd_opt_next(&o, p, len, &pos)) > 0) {
+		int status;
+
+		if (o.type != ND_OPT_SLLA && o.type != ND_OPT_TLLA)
+			status = put(w, o.data, o.len);
+		else
+			status = w->to_link ? lladdr_to_link(w, &o) : lladdr_from_link(w, &o);
+		if (status)
+			return status;
+	}
+	return more;
+}
+
+static int rewrite(struct rewrite *w, struct pkt *p)
+{
+	uint8_t in[ND_MAX];
+	size_t len = pkt_copy_out(p, 0, in, sizeof(in)), ip_len, fixed;
+
+	if (len < IPV6_LEN + 4 || p->len > sizeof(in))
+		return -EMSGSIZE;
+	ip_len = IPV6_LEN + be16_at(in + 4);
+	fixed = IPV6_LEN + nd_fixed_len(in[IPV6_LEN]);
+	if (ip_len > len || fixed > ip_len || icmp_sum(in, ip_len))
+		return -EBADMSG;
+	w->probe = in[IPV6_LEN] == ICMP6_NA;
+	w->len = 0;
+	if (put(w, in, fixed) || options(w, in + fixed, ip_len - fixed))
+		return -EBADMSG;
+	be16_put(w->out + 4, (uint16_t)(w->len - IPV6_LEN));
+	be16_put(w->out + IPV6_LEN + 2, 0);
+	be16_put(w->out + IPV6_LEN + 2, icmp_sum(w->out, w->len));
+	return 0;
+}
+
+struct pkt *eth_nd_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why)
+{
+	struct rewrite w;
+
+	w.e = e;
+	w.now = 0;
+	w.to_link = true;
+	*why = ETH_DROP_ARP;
+	if (eth_csum_complete(p, 0) || rewrite(&w, p))
+		return NULL;
+	e->stats.nd_tx++;
+	*why = ETH_DROP_NO_MEM;
+	return pkt_from_data(e->cfg.pool, w.out, w.len);
+}
+
+struct pkt *eth_nd_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth_drop *why)
+{
+	struct rewrite w;
+
+	w.e = e;
+	w.now = now;
+	w.to_link = false;
+	*why = ETH_DROP_RX_ARP;
+	if (rewrite(&w, p))
+		return NULL;
+	e->stats.nd_rx++;
+	*why = ETH_DROP_NO_MEM;
+	return pkt_from_data(e->cfg.pool, w.out, w.len);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "eth/priv.h"
+
+/* A sender that no packet with a GRH and no path has named yet. Nothing is ever sent to it. */
+static const uint8_t unknown_sender[6] = { 0x06 };
+static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+
+static void dst_mac(uint8_t ret[6], const struct eth_if *e, const struct ipoib_rx *r)
+{
+	uint8_t ip[40];
+	size_t len;
+
+	if (!r->mcast) {
+		memcpy(ret, e->mac, 6);
+		return;
+	}
+	memcpy(ret, broadcast, 6);
+	len = pkt_copy_out(r->pkt, 0, ip, sizeof(ip));
+	if (r->ethertype == ETH_P_IPV4 && len >= 20 && ip[16] >> 4 == 0xe) {
+		ret[0] = 0x01; /* RFC 1112 §6.4 */
+		ret[1] = 0x00;
+		ret[2] = 0x5e;
+		ret[3] = ip[17] & 0x7f;
+		ret[4] = ip[18];
+		ret[5] = ip[19];
+	} else if (r->ethertype == ETH_P_IPV6_ && len == 40 && ip[24] == 0xff) {
+		ret[0] = ret[1] = 0x33; /* RFC 2464 §7 */
+		memcpy(ret + 2, ip + 36, 4);
+	}
+}
+
+static struct pkt *rewrite(struct eth_if *e, struct ipoib_rx *r, ns_t now, enum eth_drop *why)
+{
+	struct pkt *p;
+
+	if (r->ethertype == ETH_P_ARP4 || r->ethertype == ETH_P_RARP4)
+		p = eth_arp_from_link(e, r->pkt, now, why);
+	else if (r->ethertype == ETH_P_IPV6_ && eth_nd_type(r->pkt))
+		p = eth_nd_from_link(e, r->pkt, now, why);
+	else
+		return r->pkt;
+	if (p)
+		pkt_free(r->pkt);
+	return p;
+}
+
+static void deliver(struct eth_if *e, struct ipoib_rx *r, ns_t now)
+{
+	const uint8_t *src = r->src ? eth_peer_mac(e, r->src) : NULL;
+	uint8_t mac[ETH_HLEN_];
+	enum eth_drop why = ETH_DROP_NO_MEM;
+	uint8_t *h;
+	struct pkt *p;
+
+	memcpy(mac + 6, src ? src : unknown_sender, 6);
+	be16_put(mac + 12, r->ethertype);
+	dst_mac(mac, e, r);
+	p = rewrite(e, r, now, &why);
+	if (!p) {
+		eth_drop(e, why, r->pkt);
+		return;
+	}
+	h = pkt_push(p, ETH_HLEN_);
+	if (!h) {
+		eth_drop(e, ETH_DROP_NO_MEM, p);
+		return;
+	}
+	memcpy(h, mac, ETH_HLEN_);
+	eth_gro_add(&e->gro, p);
+}
+
+void eth_rx(struct eth_if *e, struct ipoib_rx *v, unsigned int n, ns_t now)
+{
+	ipoib_rx(e->cfg.link, v, n, now);
+	for (unsigned int i = 0; i < n; i++) {
+		if (v[i].verdict != IPOIB_DELIVER)
+			continue;
+		e->stats.rx_packets++;
+		if (e->up)
+			deliver(e, &v[i], now);
+		else
+			pkt_free(v[i].pkt);
+	}
+	eth_gro_flush(&e->gro);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eth/priv.h"
+
+#define SALTS 16 /* tries to get round a collision */
+
+/* Fixed for ever: all daemons make the same tokens ("uipoib address token v1"). */
+static const struct hash_key token_key = { 0x7569706f69622061ull, 0x6464722d746f6b31ull };
+
+static void hash_mac(uint8_t ret[6], uint8_t first, const void *data, size_t len)
+{
+	uint64_t h = hash_siphash(&token_key, data, len);
+
+	ret[0] = first;
+	for (int i = 1; i < 6; i++)
+		ret[i] = (uint8_t)(h >> (8 * (i - 1)));
+}
+
+void eth_own_mac(uint8_t ret[6], uint64_t port_guid, uint16_t pkey, uint32_t qpn)
+{
+	uint8_t in[14];
+
+	be64_put(in, port_guid);
+	be16_put(in + 8, pkey);
+	be32_put(in + 10, qpn);
+	hash_mac(ret, 0x02, in, sizeof(in));
+}
+
+static void salted_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey, uint8_t salt)
+{
+	uint8_t in[IPOIB_ALEN + 3];
+
+	ipoib_lladdr_encode(in, a);
+	be16_put(in + IPOIB_ALEN, pkey);
+	in[IPOIB_ALEN + 2] = salt;
+	hash_mac(ret, 0x06, in, salt ? sizeof(in) : sizeof(in) - 1);
+}
+
+void eth_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey)
+{
+	salted_token(ret, a, pkey, 0);
+}
+
+/* A token is a hash already; the multiplication spreads its low bits over a small table. */
+static uint64_t mac_hash(const uint8_t mac[6])
+{
+	return ((uint64_t)be16_at(mac) << 32 | be32_at(mac + 2)) * 0x9e3779b97f4a7c15ull >> 16;
+}
+
+static struct eth_peer *peer_find(const struct eth_if *e, const uint8_t mac[6])
+{
+	struct hnode *n;
+
+	for (n = htab_first(&e->peers, mac_hash(mac)); n; n = htab_next(n)) {
+		struct eth_peer *p = container_of(n, struct eth_peer, by_mac);
+
+		if (eth_mac_equal(p->mac, mac))
+			return p;
+	}
+	return NULL;
+}
+
+struct ipoib_neigh *eth_peer_by_mac(const struct eth_if *e, const uint8_t mac[6])
+{
+	struct eth_peer *p = peer_find(e, mac);
+
+	return p ? p->neigh : NULL;
+}
+
+/* DESIGN: a collision is re-salted and counted; the first to come keeps the plain token. */
+static bool choose_token(struct eth_if *e, struct eth_peer *p)
+{
+	for (uint8_t salt = 0; salt < SALTS; salt++) {
+		salted_token(p->mac, &p->neigh->lladdr, e->cfg.pkey, salt);
+		if (!peer_find(e, p->mac) && !eth_mac_equal(p->mac, e->mac))
+			return true;
+		e->stats.token_collisions++;
+	}
+	return false;
+}
+
+const uint8_t *eth_peer_mac(struct eth_if *e, struct ipoib_neigh *n)
+{
+	struct eth_peer *p = n->user;
+
+	if (p)
+		return p->mac;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->neigh = n;
+	if (!choose_token(e, p) || htab_add(&e->peers, &p->by_mac, mac_hash(p->mac))) {
+		free(p);
+		return NULL;
+	}
+	ipoib_neigh_hold(n);
+	n->user = p;
+	memcpy(n->token, p->mac, sizeof(n->token));
+	n->has_token = true;
+	return p->mac;
+}
+
+static void peer_free(struct eth_if *e, struct eth_peer *p)
+{
+	htab_del(&e->peers, &p->by_mac);
+	p->neigh->user = NULL;
+	p->neigh->has_token = false;
+	ipoib_neigh_put(p->neigh);
+	free(p);
+}
+
+void eth_peer_gone(struct eth_if *e, struct ipoib_neigh *n)
+{
+	struct eth_peer *p = n->user;
+
+	if (!p)
+		return;
+	e->ops->neigh_gone(e->ctx, p->mac);
+	peer_free(e, p);
+}
+
+void eth_peers_free(struct eth_if *e)
+{
+	struct hnode *n = htab_each(&e->peers, NULL), *next;
+
+	for (; n; n = next) {
+		next = htab_each(&e->peers, n);
+		peer_free(e, container_of(n, struct eth_peer, by_mac));
+	}
+	htab_fini(&e->peers);
+}
+
+void eth_token_void(struct eth_if *e, const uint8_t mac[6], ns_t now)
+{
+	if (eth_mac_equal(mac, e->gone_mac) && now < e->gone_at + NS_SEC(1))
+		return;
+	memcpy(e->gone_mac, mac, sizeof(e->gone_mac));
+	e->gone_at = now;
+	e->ops->neigh_gone(e->ctx, mac);
+}
+
+int eth_mac_to_lladdr(struct eth_if *e, const uint8_t mac[6], struct ipoib_lladdr *ret)
+{
+	struct ipoib_neigh *n;
+
+	if (e->has_own && eth_mac_equal(mac, e->mac)) {
+		*ret = e->own;
+		return 0;
+	}
+	n = eth_peer_by_mac(e, mac);
+	if (!n)
+		return -ENOENT;
+	*ret = n->lladdr;
+	return 0;
+}
+
+int eth_lladdr_to_mac(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t ret[6], ns_t now,
+		      bool probe)
+{
+	struct ipoib_neigh *n;
+	const uint8_t *mac;
+
+	if (e->has_own && a->qpn == e->own.qpn && ib_gid_equal(&a->gid, &e->own.gid)) {
+		memcpy(ret, e->mac, 6);
+		return 0;
+	}
+	n = ipoib_neigh_get(e->cfg.link, a, now);
+	mac = n ? eth_peer_mac(e, n) : NULL;
+	if (!mac)
+		return -ENOBUFS;
+	memcpy(ret, mac, 6);
+	if (probe)
+		ipoib_neigh_probe(n, now);
+	return 0;
+}
