@@ -41,6 +41,10 @@ WARN	:= -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes 
 ifeq ($(SAN),1)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 endif
+# Coverage for the fuzzers: without it they are blind in the libraries.
+ifeq ($(FUZZ),1)
+SANFLAGS += -fsanitize=fuzzer-no-link
+endif
 OPT	?= $(if $(filter 1,$(SAN)),-O1,-O2)
 CFLAGS	?= -g
 ALL_CFLAGS := -std=gnu11 $(OPT) -fno-strict-aliasing -fno-omit-frame-pointer $(WARN) $(SANFLAGS) \
@@ -96,7 +100,7 @@ $(foreach t,$(unit_srcs),$(eval $(call test_rule,$(t))))
 
 tests: $(unit_bins)
 
-# --- fuzz: tests/fuzz/fuzz_FOLDER_thing.c, libFuzzer, always clang with sanitizers (run with O=build/fuzz CC=clang SAN=1)
+# --- fuzz: tests/fuzz/fuzz_FOLDER_thing.c, libFuzzer, always clang with sanitizers (run with O=build/fuzz CC=clang SAN=1 FUZZ=1)
 fuzz_srcs := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 fuzz_bins := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_srcs))
 define fuzz_rule

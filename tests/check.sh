@@ -89,7 +89,7 @@ step_system() {
 
 step_fuzz() {
 	say "fuzz: ${FUZZ_SECONDS:-5} s each"
-	one build-fuzz make -s -j"$jobs" O=build/fuzz CC=clang SAN=1 fuzz-bins || return
+	one build-fuzz make -s -j"$jobs" O=build/fuzz CC=clang SAN=1 FUZZ=1 fuzz-bins || return
 	for t in build/fuzz/fuzz/fuzz_*; do
 		[ -x "$t" ] && [ -f "$t" ] || continue
 		local n=${t##*/}
