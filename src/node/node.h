@@ -20,25 +20,25 @@
 #include "wire/smp.h"
 
 #define NODE_MAX_PORTS 254
-#define NODE_MCAST_LIDS 1024	/* MulticastFDBCap of our switches */
-#define NODE_PKEYS 64		/* P_Key table entries of a CA port and of switch ports */
-#define NODE_GUIDS 32		/* GUIDInfo entries of an end port */
+#define NODE_MCAST_LIDS 1024 /* MulticastFDBCap of our switches */
+#define NODE_PKEYS 64 /* P_Key table entries of a CA port and of switch ports */
+#define NODE_GUIDS 32 /* GUIDInfo entries of an end port */
 
 enum node_event {
 	NODE_EV_PORT_ACTIVE,
-	NODE_EV_PORT_ERR,	/* left Active */
+	NODE_EV_PORT_ERR, /* left Active */
 	NODE_EV_LID_CHANGE,
 	NODE_EV_PKEY_CHANGE,
-	NODE_EV_SM_CHANGE,	/* SM LID or SM SL */
+	NODE_EV_SM_CHANGE, /* SM LID or SM SL */
 	NODE_EV_CLIENT_REREGISTER,
 	NODE_EV_GID_CHANGE,
-	NODE_EV_RETRAIN,	/* Set(PortInfo) asked for link down: the owner drops and retrains the link */
-	NODE_EV_PHYS,		/* Polling / Disabled / Sleep requested: pi.phys_state says which */
+	NODE_EV_RETRAIN, /* Set(PortInfo) asked for link down: the owner drops and retrains the link */
+	NODE_EV_PHYS, /* Polling / Disabled / Sleep requested: pi.phys_state says which */
 };
 
 /* Counters of one port: 64 bits inside, saturated to PortCounters' widths by the PMA. */
 struct node_counters {
-	uint64_t xmit_data, rcv_data;	/* 4-octet words, LRH .. VCRC as 16.1.3.5 counts */
+	uint64_t xmit_data, rcv_data; /* 4-octet words, LRH .. VCRC as 16.1.3.5 counts */
 	uint64_t xmit_pkts, rcv_pkts;
 	uint64_t ucast_xmit, ucast_rcv, mcast_xmit, mcast_rcv;
 	uint64_t symbol_errors, link_recovers, link_downed;
@@ -52,23 +52,26 @@ struct node;
 struct node_port {
 	struct node *node;
 	uint8_t num;
-	struct smp_port_info pi;	/* as Get(PortInfo) answers; LID etc. of a switch live in port 0 */
-	uint16_t pkeys[NODE_PKEYS];	/* [0] is 0xffff at power-up */
-	uint64_t guids[NODE_GUIDS];	/* end ports; [0] the port GUID */
+	struct smp_port_info pi; /* as Get(PortInfo) answers; LID etc. of a switch live in port 0 */
+	uint16_t pkeys[NODE_PKEYS]; /* [0] is 0xffff at power-up */
+	uint64_t guids[NODE_GUIDS]; /* end ports; [0] the port GUID */
 	struct smp_vlarb_entry vlarb[4][32];
-	struct node_counters cnt, cnt_base;	/* base: what the last PMA clear subtracted */
-	struct mad_ep *ep;		/* end ports only, else NULL */
-	bool link_up;			/* what the owner said last */
-	struct node_trap *traps;	/* node/trap.c */
+	uint8_t sltovl[16]; /* of a CA port; a switch has sw->sltovl */
+	/* Bases: what the last PMA clear subtracted, from PortCounters and PortCountersExtended */
+	struct node_counters cnt, cnt_base, ext_base;
+	struct mad_ep *ep; /* end ports only, else NULL */
+	bool link_up; /* what the owner said last */
+	struct node_trap *traps; /* end ports only; node/trap.c */
 	struct timer mkey_lease;
 };
 
 /* Forwarding state of a switch. */
 struct node_switch {
 	struct smp_switch_info si;
-	uint8_t lft[0xc000];		/* LID -> port; 255: none */
-	uint64_t (*mft)[4];		/* [NODE_MCAST_LIDS]: port mask of MLID 0xc000 + i, bit p of word p/64 */
-	uint8_t (*sltovl)[16];		/* [(in) * (nports + 1) + out][SL] */
+	uint8_t lft[0xc000]; /* LID -> port; 255: none */
+	uint64_t (
+		*mft)[4]; /* [NODE_MCAST_LIDS]: port mask of MLID 0xc000 + i, bit p of word p/64 */
+	uint8_t (*sltovl)[16]; /* [(in) * (nports + 1) + out][SL] */
 };
 
 struct node_ops {
@@ -76,16 +79,17 @@ struct node_ops {
 	 * Put a MAD on the wire as one packet. CA: @egress is the port. Switch: the port of a
 	 * directed route, or 0: LID-routed from port 0 through its own LFT.
 	 */
-	int (*xmit)(void *ctx, uint8_t egress, const struct mad_addr *to, const void *mad, ns_t now);
+	int (*xmit)(void *ctx, uint8_t egress, const struct mad_addr *to, const void *mad,
+		    ns_t now);
 	void (*event)(void *ctx, uint8_t port, enum node_event ev, ns_t now);
 };
 
 struct node_cfg {
-	uint8_t type;			/* enum ib_node_type: CA or switch */
+	uint8_t type; /* enum ib_node_type: CA or switch */
 	uint8_t nports;
 	uint64_t sys_guid, node_guid;
-	const uint64_t *port_guids;	/* CA: [nports]; switch: [1], port 0's */
-	const char *desc;		/* NodeDescription, at most 64 octets */
+	const uint64_t *port_guids; /* CA: [nports]; switch: [1], port 0's */
+	const char *desc; /* NodeDescription, at most 64 octets */
 	uint32_t vendor_id;
 	uint16_t device_id;
 	uint32_t revision;
@@ -93,15 +97,19 @@ struct node_cfg {
 };
 
 struct node {
-	struct smp_node_info info;	/* local_port is filled in per answer */
+	struct smp_node_info info; /* local_port is filled in per answer */
 	char desc[65];
-	struct node_port *port;		/* [0 .. nports]; [0] unused by a CA */
-	struct node_switch *sw;		/* NULL for a CA */
+	struct node_port *port; /* [0 .. nports]; [0] unused by a CA */
+	struct node_switch *sw; /* NULL for a CA */
 	struct timers *timers;
 	const struct log_sink *log;
 	const struct node_ops *ops;
 	void *ctx;
-	uint64_t smps, gmps, dropped;	/* management packets seen and discarded */
+	uint64_t smps, gmps, dropped; /* management packets seen and discarded */
+	struct list loop; /* SMPs of no hops on their way from this node to itself */
+	unsigned int nloop;
+	struct timer loop_timer;
+	uint64_t trap_tid; /* of the last trap */
 };
 
 /* node_init() - 0; -EINVAL (no ports, too many), -ENOMEM. All borrowed but @cfg. */
@@ -149,7 +157,7 @@ struct node_violation {
 	uint16_t slid, dlid;
 	uint8_t sl;
 	uint32_t src_qp, dest_qp;
-	uint32_t key;		/* the P_Key or Q_Key that was wrong */
+	uint32_t key; /* the P_Key or Q_Key that was wrong */
 	bool has_gids;
 	ib_gid sgid, dgid;
 };

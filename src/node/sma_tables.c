@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "node/priv.h"
+
+static_assert(NODE_PKEYS % SMP_PKEYS_PER_BLOCK == 0, "blocks are whole");
+static_assert(NODE_GUIDS % SMP_GUIDS_PER_BLOCK == 0, "blocks are whole");
+
+#define VLARB_BLOCKS 4
+#define VLARB_PER_BLOCK 32
+
+/* P_KeyTable: port << 16 | block (I12); NULL: no such port or block */
+static uint16_t *pkey_block(const struct sma_req *r, struct node_port **ret_p)
+{
+	struct node_port *p = sma_port(r, r->mod >> 16);
+	unsigned int block = r->mod & 0xffff;
+
+	if (!p || block >= NODE_PKEYS / SMP_PKEYS_PER_BLOCK)
+		return NULL;
+	*ret_p = p;
+	return &p->pkeys[block * SMP_PKEYS_PER_BLOCK];
+}
+
+uint16_t sma_get_pkeys(struct sma_req *r)
+{
+	struct node_port *p;
+	const uint16_t *block = pkey_block(r, &p);
+
+	if (!block)
+		return MAD_STATUS_BAD_VALUE;
+	smp_pkey_block_encode(r->data, block);
+	return 0;
+}
+
+uint16_t sma_set_pkeys(struct sma_req *r)
+{
+	uint16_t v[SMP_PKEYS_PER_BLOCK];
+	struct node_port *p;
+	uint16_t *block = pkey_block(r, &p);
+
+	if (!block)
+		return MAD_STATUS_BAD_VALUE;
+	smp_pkey_block_decode(v, r->data, SMP_DATA_LEN);
+	if (memcmp(block, v, sizeof(v)) == 0)
+		return 0;
+	memcpy(block, v, sizeof(v));
+	r->ev_port = p;
+	r->events |= NODE_EV_BIT(NODE_EV_PKEY_CHANGE);
+	return 0;
+}
+
+static uint64_t *guid_block(const struct sma_req *r)
+{
+	if (r->mod >= NODE_GUIDS / SMP_GUIDS_PER_BLOCK)
+		return NULL;
+	return &r->end->guids[r->mod * SMP_GUIDS_PER_BLOCK];
+}
+
+uint16_t sma_get_guids(struct sma_req *r)
+{
+	const uint64_t *block = guid_block(r);
+
+	if (!block)
+		return MAD_STATUS_BAD_VALUE;
+	smp_guid_block_encode(r->data, block);
+	return 0;
+}
+
+uint16_t sma_set_guids(struct sma_req *r)
+{
+	uint64_t *block = guid_block(r), v[SMP_GUIDS_PER_BLOCK];
+
+	if (!block)
+		return MAD_STATUS_BAD_VALUE;
+	smp_guid_block_decode(v, r->data, SMP_DATA_LEN);
+	if (r->mod == 0)
+		v[0] = block[0]; /* the port GUID is read-only */
+	if (memcmp(block, v, sizeof(v)) == 0)
+		return 0;
+	memcpy(block, v, sizeof(v));
+	r->ev_port = r->end;
+	r->events |= NODE_EV_BIT(NODE_EV_GID_CHANGE);
+	return 0;
+}
+
+/* SLtoVL: in << 8 | out on a switch; a CA port has one, in its own direction */
+static uint8_t *sltovl_of(const struct sma_req *r)
+{
+	unsigned int in = r->mod >> 8 & 0xff, out = r->mod & 0xff;
+	struct node_port *p = sma_port(r, out);
+
+	if (!p || in > r->n->info.nports)
+		return NULL;
+	if (!node_is_switch(r->n))
+		return p->sltovl;
+	return r->n->sw->sltovl[in * (r->n->info.nports + 1u) + out];
+}
+
+uint16_t sma_get_sltovl(struct sma_req *r)
+{
+	const uint8_t *map = sltovl_of(r);
+
+	if (!map)
+		return MAD_STATUS_BAD_VALUE;
+	smp_sltovl_encode(r->data, map);
+	return 0;
+}
+
+uint16_t sma_set_sltovl(struct sma_req *r)
+{
+	uint8_t *map = sltovl_of(r);
+
+	if (!map)
+		return MAD_STATUS_BAD_VALUE;
+	smp_sltovl_decode(map, r->data, SMP_DATA_LEN);
+	return 0;
+}
+
+/* VLArbitrationTable: block << 16 | port; blocks 1, 2 low and 3, 4 high priority, 32 entries each */
+static struct smp_vlarb_entry *vlarb_of(const struct sma_req *r)
+{
+	struct node_port *p = sma_port(r, r->mod & 0xffff);
+	unsigned int block = r->mod >> 16, cap;
+
+	if (!p || block < 1 || block > VLARB_BLOCKS)
+		return NULL;
+	cap = block <= 2 ? p->pi.vlarb_low_cap : p->pi.vlarb_high_cap;
+	if (block % 2 == 0 && cap <= VLARB_PER_BLOCK)
+		return NULL;
+	return p->vlarb[block - 1];
+}
+
+uint16_t sma_get_vlarb(struct sma_req *r)
+{
+	const struct smp_vlarb_entry *e = vlarb_of(r);
+
+	if (!e)
+		return MAD_STATUS_BAD_VALUE;
+	smp_vlarb_encode(r->data, e);
+	return 0;
+}
+
+uint16_t sma_set_vlarb(struct sma_req *r)
+{
+	struct smp_vlarb_entry *e = vlarb_of(r);
+
+	if (!e)
+		return MAD_STATUS_BAD_VALUE;
+	smp_vlarb_decode(e, r->data, SMP_DATA_LEN);
+	return 0;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "node/priv.h"
+
+/*
+ * DOC: Traps
+ *
+ * Each end port has one slot a trap number. A trap in a slot is sent to the SM again and
+ * again, with the same TID, until the SM represses it, at most once an interval that
+ * follows PortInfo:SubnetTimeOut (13.4.9). What happens meanwhile waits in the slot and
+ * goes out as a new trap after the repress: the SM may have looked too early.
+ */
+
+#define INTERVAL_MIN NS_MSEC(100)
+#define INTERVAL_MAX NS_SEC(60)
+#define SUBNET_TIMEOUT_UNIT 4096ull /* ns */
+
+static const uint16_t slot_traps[] = {
+	MAD_TRAP_LINK_STATE, MAD_TRAP_CAP_CHANGE, MAD_TRAP_BAD_MKEY,
+	MAD_TRAP_BAD_PKEY,   MAD_TRAP_BAD_QKEY,	  MAD_TRAP_SWITCH_BAD_PKEY,
+};
+#define SLOTS ARRAY_SIZE(slot_traps)
+
+enum trap_state {
+	TRAP_IDLE, /* nothing to say */
+	TRAP_QUEUED, /* leaves with the timer; newer content replaces it */
+	TRAP_SENT, /* repeated by the timer until it is repressed */
+	TRAP_SENT_AGAIN, /* the same, and another one is waiting */
+};
+
+struct node_trap {
+	struct node_port *p;
+	struct timer timer;
+	enum trap_state state;
+	uint64_t tid;
+	ns_t next_at; /* not sent before: the rate limit */
+	struct mad_notice notice, next;
+};
+
+static const char *state_name(enum trap_state s)
+{
+	static const char *const names[] = { "IDLE", "QUEUED", "SENT", "SENT_AGAIN" };
+
+	return names[s];
+}
+
+static void trap_set_state(struct node_trap *t, enum trap_state s, ns_t deadline)
+{
+	if (t->state != s)
+		log_to(t->p->node->log, LOG_LVL_DEBUG, "node: %s port %u: trap %u %s -> %s",
+		       t->p->node->desc, t->p->num, t->notice.trap, state_name(t->state),
+		       state_name(s));
+	t->state = s;
+	timer_arm(t->p->node->timers, &t->timer, deadline);
+}
+
+static ns_t interval(const struct node_port *p)
+{
+	ns_t ns = SUBNET_TIMEOUT_UNIT << p->pi.subnet_timeout;
+
+	if (ns < INTERVAL_MIN)
+		return INTERVAL_MIN;
+	return ns < INTERVAL_MAX ? ns : INTERVAL_MAX;
+}
+
+static void trap_send(struct node_trap *t, ns_t now)
+{
+	struct node_port *p = t->p;
+	struct mad_addr to = mad_addr_smp_lid(p->pi.sm_lid);
+	struct mad_hdr h = {
+		.base_version = MAD_BASE_VERSION,
+		.mgmt_class = MAD_CLASS_SM_LID,
+		.class_version = SMP_CLASS_VERSION,
+		.method = MAD_METHOD_TRAP,
+		.tid = t->tid,
+		.attr_id = MAD_ATTR_NOTICE,
+	};
+	uint8_t data[MAD_NOTICE_GID_LEN], mad[MAD_LEN];
+	struct smp_dr dr = { 0 };
+
+	mad_notice_encode(data, &t->notice);
+	smp_encode(mad, &h, &dr, data);
+	/* A loss; it is repeated. */
+	(void)p->node->ops->xmit(p->node->ctx, p->num, &to, mad, now);
+}
+
+static void trap_timer(struct timer *tm, ns_t now)
+{
+	struct node_trap *t = container_of(tm, struct node_trap, timer);
+
+	if (!t->p->pi.sm_lid) {
+		trap_set_state(t, TRAP_IDLE, NS_NEVER);
+		return;
+	}
+	t->next_at = now + interval(t->p);
+	trap_set_state(t, t->state == TRAP_QUEUED ? TRAP_SENT : t->state, t->next_at);
+	trap_send(t, now);
+}
+
+static struct node_trap *slot_of(struct node_port *end, uint16_t trap)
+{
+	for (unsigned int i = 0; i < SLOTS; i++)
+		if (slot_traps[i] == trap)
+			return &end->traps[i];
+	return NULL;
+}
+
+static void trap_queue(struct node_trap *t, const struct mad_notice *n, ns_t now)
+{
+	t->notice = *n;
+	t->tid = ++t->p->node->trap_tid;
+	trap_set_state(t, TRAP_QUEUED, now > t->next_at ? now : t->next_at);
+}
+
+static void trap_raise(struct node_port *end, const struct mad_notice *n, ns_t now)
+{
+	struct node_trap *t = slot_of(end, n->trap);
+
+	if (!end->pi.sm_lid)
+		return; /* I15: nobody to tell */
+	switch (t->state) {
+	case TRAP_IDLE:
+		trap_queue(t, n, now);
+		break;
+	case TRAP_QUEUED:
+		t->notice = *n;
+		break;
+	case TRAP_SENT:
+	case TRAP_SENT_AGAIN:
+		t->next = *n;
+		trap_set_state(t, TRAP_SENT_AGAIN, t->next_at);
+		break;
+	}
+}
+
+static struct mad_notice notice_of(const struct node_port *end, uint16_t trap, uint8_t type)
+{
+	struct mad_notice n = {
+		.generic = true,
+		.type = type,
+		.producer = end->node->info.node_type,
+		.trap = trap,
+		.issuer_lid = end->pi.lid,
+	};
+
+	mad_notice_lid(&n, end->pi.lid);
+	return n;
+}
+
+/* A trap was answered: the next one, if something happened since. */
+static void trap_done(struct node_trap *t, ns_t now)
+{
+	struct mad_notice next = t->next;
+	bool again = t->state == TRAP_SENT_AGAIN;
+
+	trap_set_state(t, TRAP_IDLE, NS_NEVER);
+	if (again)
+		trap_queue(t, &next, now);
+}
+
+bool node_trap_repress(struct node_port *end, const void *smp, ns_t now)
+{
+	if (mad_attr(smp) != MAD_ATTR_NOTICE)
+		return false;
+	for (unsigned int i = 0; i < SLOTS; i++) {
+		struct node_trap *t = &end->traps[i];
+
+		if (t->state < TRAP_SENT || t->tid != mad_tid(smp))
+			continue;
+		trap_done(t, now);
+		return true;
+	}
+	return false;
+}
+
+/* The oldest notice that nobody has acknowledged; NULL if none */
+static struct node_trap *oldest(struct node_port *end)
+{
+	struct node_trap *found = NULL;
+
+	for (unsigned int i = 0; i < SLOTS; i++) {
+		struct node_trap *t = &end->traps[i];
+
+		if (t->state != TRAP_IDLE && (!found || t->tid < found->tid))
+			found = t;
+	}
+	return found;
+}
+
+uint16_t sma_get_notice(struct sma_req *r)
+{
+	const struct node_trap *t = oldest(r->end);
+	uint8_t data[MAD_NOTICE_GID_LEN];
+
+	if (!t)
+		return 0;
+	mad_notice_encode(data, &t->notice);
+	memcpy(r->data, data, SMP_DATA_LEN);
+	return 0;
+}
+
+/* Set acknowledges the notice that it repeats, as TrapRepress does (13.4.8.2). */
+uint16_t sma_set_notice(struct sma_req *r)
+{
+	struct node_trap *t = oldest(r->end);
+	struct mad_notice n;
+
+	mad_notice_decode(&n, r->data, SMP_DATA_LEN);
+	if (t && t->notice.trap == n.trap)
+		trap_done(t, r->now);
+	return 0;
+}
+
+void node_trap_link_state(struct node *n, ns_t now)
+{
+	struct node_port *end = &n->port[0];
+	struct mad_notice v = notice_of(end, MAD_TRAP_LINK_STATE, MAD_NOTICE_TYPE_URGENT);
+
+	trap_raise(end, &v, now);
+}
+
+void node_trap_cap_change(struct node_port *end, ns_t now)
+{
+	struct mad_notice v = notice_of(end, MAD_TRAP_CAP_CHANGE, MAD_NOTICE_TYPE_INFO);
+
+	mad_notice_cap_mask(&v, end->pi.cap_mask);
+	trap_raise(end, &v, now);
+}
+
+/* DataDetails of trap 256, 14.2.5.1 */
+#define D256_DR_SLID 4
+#define D256_METHOD 6
+#define D256_ATTR 8
+#define D256_MOD 10
+#define D256_MKEY 14
+#define D256_DR 23
+#define D256_PATH 24
+#define D256_PATH_MAX 30
+#define D256_IS_DR 0x80
+#define D256_TRUNCATED 0x40
+
+void node_trap_bad_mkey(struct node_port *end, const void *smp, ns_t now)
+{
+	struct mad_notice v = notice_of(end, MAD_TRAP_BAD_MKEY, MAD_NOTICE_TYPE_SECURITY);
+	const uint8_t *mad = smp;
+	uint8_t *d = v.details, hops;
+
+	d[D256_METHOD] = mad_method(smp);
+	be16_put(d + D256_ATTR, mad_attr(smp));
+	be32_put(d + D256_MOD, mad_attr_mod(smp));
+	be64_put(d + D256_MKEY, be64_at(mad + SMP_OFF_MKEY));
+	if (mad_class(smp) == MAD_CLASS_SM_DR) {
+		hops = mad[SMP_OFF_HOP_CNT];
+		memcpy(d + D256_DR_SLID, mad + SMP_OFF_DR_SLID, 2);
+		d[D256_DR] = D256_IS_DR;
+		if (hops > D256_PATH_MAX) {
+			hops = D256_PATH_MAX;
+			d[D256_DR] |= D256_TRUNCATED;
+		}
+		d[D256_DR] |= hops;
+		/* Octet 0 of a return path is reserved: hops count from 1. */
+		memcpy(d + D256_PATH, mad + SMP_OFF_RETURN_PATH + 1, hops);
+	}
+	trap_raise(end, &v, now);
+}
+
+/* DataDetails of traps 257 and 258, and of 259 where they differ */
+#define D257_LID1 2
+#define D257_LID2 4
+#define D257_KEY 6
+#define D257_SL_QP1 10
+#define D257_QP2 14
+#define D257_GIDS 18
+#define D259_VALID 0
+#define D259_PKEY 6
+#define D259_SL_QP1 8
+#define D259_QP2 12
+#define D259_GIDS 16
+#define D259_SWITCH_LID 48
+#define D259_PORT 50
+#define D259_VALID_GIDS 0x00c0u
+#define D259_VALID_REST 0x003fu
+
+static void put_parties(uint8_t *d, const struct node_violation *v, unsigned int sl_qp1,
+			unsigned int qp2, unsigned int gids)
+{
+	be16_put(d + D257_LID1, v->slid);
+	be16_put(d + D257_LID2, v->dlid);
+	be32_put(d + sl_qp1, (uint32_t)(v->sl & 0xf) << 28 | (v->src_qp & IB_QPN_MASK));
+	be32_put(d + qp2, v->dest_qp & IB_QPN_MASK);
+	if (v->has_gids) {
+		memcpy(d + gids, v->sgid.raw, sizeof(v->sgid.raw));
+		memcpy(d + gids + sizeof(v->sgid.raw), v->dgid.raw, sizeof(v->dgid.raw));
+	}
+}
+
+static void trap_bad_key(struct node_port *end, uint16_t trap, const struct node_violation *v,
+			 ns_t now)
+{
+	struct mad_notice n = notice_of(end, trap, MAD_NOTICE_TYPE_SECURITY);
+
+	be32_put(n.details + D257_KEY, v->key);
+	put_parties(n.details, v, D257_SL_QP1, D257_QP2, D257_GIDS);
+	trap_raise(end, &n, now);
+}
+
+static void trap_switch_pkey(struct node_port *end, uint8_t port, const struct node_violation *v,
+			     ns_t now)
+{
+	struct mad_notice n = notice_of(end, MAD_TRAP_SWITCH_BAD_PKEY, MAD_NOTICE_TYPE_SECURITY);
+
+	put_parties(n.details, v, D259_SL_QP1, D259_QP2, D259_GIDS);
+	be16_put(n.details + D259_VALID, D259_VALID_REST | (v->has_gids ? D259_VALID_GIDS : 0));
+	be16_put(n.details + D259_PKEY, (uint16_t)v->key);
+	be16_put(n.details + D259_SWITCH_LID, end->pi.lid);
+	n.details[D259_PORT] = port;
+	trap_raise(end, &n, now);
+}
+
+static void count16(uint16_t *c)
+{
+	if (*c < UINT16_MAX)
+		(*c)++;
+}
+
+void node_pkey_violation(struct node *n, uint8_t port, const struct node_violation *v, ns_t now)
+{
+	struct node_port *end = node_end_port(n, port);
+
+	count16(&n->port[port].pi.pkey_violations);
+	if (node_is_switch(n) && port)
+		trap_switch_pkey(end, port, v, now);
+	else
+		trap_bad_key(end, MAD_TRAP_BAD_PKEY, v, now);
+}
+
+void node_qkey_violation(struct node *n, uint8_t port, const struct node_violation *v, ns_t now)
+{
+	struct node_port *end = node_end_port(n, port);
+
+	count16(&end->pi.qkey_violations);
+	trap_bad_key(end, MAD_TRAP_BAD_QKEY, v, now);
+}
+
+int node_traps_init(struct node_port *end)
+{
+	end->traps = calloc(SLOTS, sizeof(*end->traps));
+	if (!end->traps)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < SLOTS; i++) {
+		end->traps[i].p = end;
+		timer_init(&end->traps[i].timer, trap_timer);
+	}
+	return 0;
+}
+
+void node_traps_fini(struct node_port *end)
+{
+	if (!end->traps)
+		return;
+	for (unsigned int i = 0; i < SLOTS; i++)
+		timer_cancel(end->node->timers, &end->traps[i].timer);
+	free(end->traps);
+	end->traps = NULL;
+}
