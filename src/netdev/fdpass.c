@@ -2,7 +2,6 @@
 #include "netdev/fdpass.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,7 +22,7 @@ void fdpass_close(const int *fds, unsigned int n)
 int fdpass_send(int sock, const void *msg, size_t len, const int *fds, unsigned int n)
 {
 	union control c = { 0 };
-	struct iovec iov = { (void *)(uintptr_t)msg, len };
+	struct iovec iov = { (void *)msg, len };
 	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
 	ssize_t put;
 

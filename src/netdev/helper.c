@@ -243,7 +243,7 @@ int netdev_ns_open(struct netdev_helper *h, const char *spec, uint32_t *ret_ns,
 	if (spec && (!*spec || strlen(spec) > NETNS_SPEC_MAX))
 		return refuse(h, -EINVAL, NETDEV_REFUSED_REQUEST, "naming the namespace");
 	if (spec)
-		strcpy(req.spec, spec);
+		memcpy(req.spec, spec, strlen(spec) + 1);
 	err = call(h, &req, &rsp, fds);
 	if (err)
 		return err;
@@ -454,7 +454,7 @@ int netdev_sysctl_set(struct netdev_helper *h, uint32_t ns, int ifindex, const c
 
 	if (strlen(key) >= sizeof(req.sysctl.key) || strlen(value) >= sizeof(req.sysctl.value))
 		return refuse(h, -EINVAL, NETDEV_REFUSED_REQUEST, "setting a sysctl");
-	strcpy(req.sysctl.key, key);
-	strcpy(req.sysctl.value, value);
+	memcpy(req.sysctl.key, key, strlen(key) + 1);
+	memcpy(req.sysctl.value, value, strlen(value) + 1);
 	return call_value(h, &req);
 }

@@ -31,7 +31,7 @@
  *	...
  *	n = groups_read(AF_INET, files.igmp, ifindex, groups, max, &n);
  *	err = netdev_ns_check(h, ns);			-ESTALE after `ip netns del h1`
- *	tap_close(&tap);				deletes the interface
+ *	tap_close(&tap);				deletes the interface, which takes 16 ms
  *	netdev_tap_forget(h, ns, ifindex);
  *	netdev_helper_stop(h);				removes the namespaces it named
  *
@@ -84,6 +84,7 @@ enum netdev_refusal {
  * netdev_helper_start() - Fork the helper
  * @flags:	enum netdev_helper_flags
  *
+ * To be called by the process, and the thread, that will live to the end: after daemon(3).
  * Raises the soft limit of open files to the hard one: each interface takes some. The
  * helper ends when every copy of the caller's socket is closed, or the caller dies.
  * Return: 0; -EPERM, -EUSERS or -ENOSPC if a user namespace was needed and is forbidden; -errno

@@ -116,7 +116,7 @@ static int set_up(struct srv_ns *ns, const struct netdev_tap_conf *c, int *ret_i
 	memcpy(lc.mac, c->mac, sizeof(lc.mac));
 	if (c->mtu)
 		lc.set |= RTNL_SET_MTU;
-	if (memcmp(c->mac, no_mac, sizeof(no_mac)))
+	if (memcmp(c->mac, no_mac, sizeof(no_mac)) != 0)
 		lc.set |= RTNL_SET_MAC;
 	*ret_ifindex = l.ifindex;
 	err = rtnl_link_set(&ns->nl, l.ifindex, &lc);
@@ -278,7 +278,7 @@ static int key_to_path(const char *key, const char *ifname, char *path, size_t s
 	unsigned int ifs = 0, parts = 0;
 	size_t n = 0;
 
-	if (strncmp(key, "net.", 4))
+	if (strncmp(key, "net.", 4) != 0)
 		return -EINVAL;
 	for (;;) {
 		size_t len = strcspn(key, ".");

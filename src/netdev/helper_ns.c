@@ -148,7 +148,8 @@ static int open_new(struct srv *s, const char *name, struct srv_ns *what, struct
 	what->created = true;
 	if (s->user_fd >= 0) {
 		what->has_spec = false;
-		strcpy(what->name, name); /* netns_spec_parse() has seen to its length */
+		/* netns_spec_parse() has seen to its length. */
+		memcpy(what->name, name, strlen(name) + 1);
 		err = netns_create(&fd);
 	} else {
 		what->bound = true;

@@ -147,7 +147,7 @@ static int keep_only(int sock)
 	return 3;
 }
 
-/* A descriptor for the signal that tells of the parent's death; -1 if that is past. */
+/* A descriptor for the signal that tells of the parent's death. */
 static int watch_parent(pid_t parent)
 {
 	sigset_t all;
@@ -203,8 +203,9 @@ void helper_srv_run(int sock, pid_t parent, uint32_t flags)
 	int start_err;
 
 	prctl(PR_SET_NAME, "uipoib-helper");
-	p[1] = (struct pollfd){ .fd = watch_parent(parent), .events = POLLIN };
+	/* In this order: new credentials may cancel the signal of the parent's death. */
 	start_err = become(&s, flags);
+	p[1] = (struct pollfd){ .fd = watch_parent(parent), .events = POLLIN };
 	for (;;) {
 		if (poll(p, 2, -1) < 0)
 			continue;

@@ -37,7 +37,7 @@ static void link_attr(struct rtnl_link *l, const struct nlattr *a)
 	case IFLA_IFNAME:
 		if (mnl_attr_validate(a, MNL_TYPE_NUL_STRING) >= 0 &&
 		    mnl_attr_get_payload_len(a) <= IFNAMSIZ)
-			strcpy(l->name, mnl_attr_get_str(a));
+			memcpy(l->name, mnl_attr_get_str(a), mnl_attr_get_payload_len(a));
 		break;
 	case IFLA_ADDRESS:
 		if (mnl_attr_get_payload_len(a) == sizeof(l->mac)) {
@@ -199,7 +199,7 @@ int rtnl_events_read(int fd, void (*cb)(const struct rtnl_event *ev, void *arg),
 	for (int i = 0; i < READS_MAX; i++) {
 		const struct nlmsghdr *nlh = (const void *)buf;
 		struct rtnl_event ev;
-		ssize_t got;
+		ssize_t got = 0;
 		int left, err = from_kernel(fd, buf, sizeof(buf), &got);
 
 		if (err == -EAGAIN)

@@ -103,6 +103,7 @@ static void rx_place(struct tap_rx *rx, struct pkt *p, uint32_t len)
 	const uint8_t *data;
 
 	if (len > rest) {
+		assert(rx->spare); /* rx_readv() could not have got more than the rest */
 		memcpy(rx->spare->data, rx->cur->data + rx->off, rest);
 		rx_next_buf(rx);
 	}
@@ -203,7 +204,7 @@ int tap_out_add(struct tap_out *o, const void *data, uint32_t len)
 		o->len -= len;
 		return -ENOSPC;
 	}
-	o->iov[o->n++] = (struct iovec){ (void *)(uintptr_t)data, len };
+	o->iov[o->n++] = (struct iovec){ (void *)data, len };
 	return 0;
 }
 
