@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm_net.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check.h"
+
+struct pair {
+	struct net net;
+	struct sm *a, *b; /* on s1 and on s2; b may be NULL */
+};
+
+/* s1 = s2 (two cables), a host on each */
+static void pair_init(struct pair *t)
+{
+	struct net_node *s1, *s2;
+
+	memset(t, 0, sizeof(*t));
+	net_init(&t->net);
+	s1 = net_switch(&t->net, 8);
+	s2 = net_switch(&t->net, 8);
+	net_join(s1, s2);
+	net_join(s1, s2);
+	net_join(s1, net_ca(&t->net, 1));
+	net_join(s2, net_ca(&t->net, 1));
+}
+
+static struct sm *start(struct pair *t, unsigned int node, uint8_t priority)
+{
+	struct sm_cfg cfg = sm_cfg_default();
+
+	cfg.priority = priority;
+	return net_sm(t->net.node[node], &cfg);
+}
+
+static void pair_fini(struct pair *t)
+{
+	sm_destroy(t->a);
+	sm_destroy(t->b);
+	net_fini(&t->net);
+}
+
+static enum smp_sm_state state_of(const struct sm *sm)
+{
+	struct sm_status st;
+
+	sm_status(sm, &st);
+	return st.self.state;
+}
+
+static uint64_t master_of(const struct sm *sm)
+{
+	struct sm_status st;
+
+	sm_status(sm, &st);
+	return st.master_guid;
+}
+
+static void run(struct pair *t, unsigned int s)
+{
+	net_run(&t->net, t->net.now + NS_SEC(s));
+}
+
+static void expect(struct pair *t, const struct sm *master, const struct sm *standby)
+{
+	assert_int_equal(state_of(master), SMP_SM_MASTER);
+	assert_int_equal(state_of(standby), SMP_SM_STANDBY);
+	assert_non_null(sm_db(master));
+	assert_null(sm_db(standby));
+	assert_true(master_of(standby) == master_of(master));
+	net_assert_connected(&t->net);
+	for (unsigned int i = 2; i < 4; i++)
+		assert_int_equal(t->net.node[i]->port[1].pi.sm_lid, sm_db(master)->self->lid);
+}
+
+static void test_higher_priority_wins(void **state)
+{
+	struct pair t;
+
+	pair_init(&t);
+	t.a = start(&t, 0, 3);
+	t.b = start(&t, 1, 7);
+	run(&t, 15);
+	expect(&t, t.b, t.a);
+	pair_fini(&t);
+}
+
+static void test_lower_guid_breaks_the_tie(void **state)
+{
+	struct pair t;
+
+	pair_init(&t);
+	t.b = start(&t, 1, 5);
+	t.a = start(&t, 0, 5);
+	run(&t, 15);
+	expect(&t, t.a, t.b);
+	pair_fini(&t);
+}
+
+static void test_standby_stays_under_a_running_master(void **state)
+{
+	struct pair t;
+	uint32_t sweeps;
+	struct sm_status st;
+
+	pair_init(&t);
+	t.a = start(&t, 0, 5);
+	run(&t, 2);
+	t.b = start(&t, 1, 2);
+	run(&t, 30);
+	expect(&t, t.a, t.b);
+	sm_status(t.b, &st);
+	sweeps = (uint32_t)st.heavy_sweeps;
+	run(&t, 60);
+	sm_status(t.b, &st);
+	assert_int_equal(st.heavy_sweeps, sweeps);
+	pair_fini(&t);
+}
+
+static void test_master_hands_over_to_a_better_one(void **state)
+{
+	struct pair t;
+	uint16_t lid;
+
+	pair_init(&t);
+	t.a = start(&t, 0, 5);
+	run(&t, 2);
+	lid = t.net.node[2]->port[1].pi.lid;
+	t.b = start(&t, 1, 9);
+	/* As the trap of its capability bit would. */
+	sm_kick(t.a, "test", t.net.now);
+	run(&t, 5);
+	expect(&t, t.b, t.a);
+	assert_int_equal(t.net.node[2]->port[1].pi.lid, lid);
+	/* Clients register with the new one. */
+	assert_int_equal(t.net.node[2]->port[1].reregisters, 2);
+	pair_fini(&t);
+}
+
+static void test_standby_takes_over_when_the_master_is_gone(void **state)
+{
+	struct pair t;
+	ns_t gone;
+
+	pair_init(&t);
+	t.a = start(&t, 0, 5);
+	t.b = start(&t, 1, 2);
+	run(&t, 15);
+	expect(&t, t.a, t.b);
+	sm_destroy(t.a);
+	t.a = NULL;
+	gone = t.net.now;
+	while (state_of(t.b) != SMP_SM_MASTER && t.net.now < gone + NS_SEC(60))
+		net_run(&t.net, t.net.now + NS_MSEC(100));
+	assert_in_range(t.net.now - gone, NS_SEC(2), NS_SEC(8));
+	run(&t, 2);
+	net_assert_connected(&t.net);
+	pair_fini(&t);
+}
+
+static void test_standby_finds_the_master_another_way(void **state)
+{
+	struct pair t;
+
+	pair_init(&t);
+	t.a = start(&t, 0, 5);
+	t.b = start(&t, 1, 2);
+	run(&t, 15);
+	net_cut(t.net.node[0], 1, true);
+	run(&t, 20);
+	expect(&t, t.a, t.b);
+	net_cut(t.net.node[0], 1, false);
+	net_cut(t.net.node[0], 2, true);
+	run(&t, 20);
+	expect(&t, t.a, t.b);
+	pair_fini(&t);
+}
+
+static void test_two_masters_of_merged_subnets_agree(void **state)
+{
+	struct pair t;
+
+	pair_init(&t);
+	net_cut(t.net.node[0], 1, true);
+	net_cut(t.net.node[0], 2, true);
+	t.a = start(&t, 0, 5);
+	t.b = start(&t, 1, 5);
+	run(&t, 5);
+	assert_int_equal(state_of(t.a), SMP_SM_MASTER);
+	assert_int_equal(state_of(t.b), SMP_SM_MASTER);
+	net_cut(t.net.node[0], 1, false);
+	net_cut(t.net.node[0], 2, false);
+	run(&t, 30);
+	expect(&t, t.a, t.b);
+	pair_fini(&t);
+}
+
+/* One request to the SM of s1 as another SM would send it, from h1: status of the answer, or -1. */
+struct asked {
+	int status, calls;
+	struct smp_sm_info info;
+};
+
+static void on_answer(void *ctx, int status, const struct mad_addr *from, const void *mad,
+		      size_t len, ns_t now)
+{
+	struct asked *a = ctx;
+
+	a->calls++;
+	a->status = status ? -1 : mad_status(mad) & 0x7fff;
+	if (!status)
+		smp_sm_info_decode(&a->info, (const uint8_t *)mad + SMP_DATA_OFF, SMP_DATA_LEN);
+}
+
+static int ask(struct pair *t, uint8_t method, uint32_t mod, uint64_t sm_key, struct asked *ret)
+{
+	struct mad_agent_cfg ac = { .qp = 0, .mgmt_class = MAD_CLASS_SM_LID, .class_version = 1 };
+	struct mad_hdr h = {
+		.base_version = 1,
+		.mgmt_class = MAD_CLASS_SM_DR,
+		.class_version = 1,
+		.method = method,
+		.class_specific = 1,
+		.attr_id = SMP_ATTR_SM_INFO,
+		.attr_mod = mod,
+	};
+	struct smp_dr dr = { .dr_slid = 0xffff, .dr_dlid = 0xffff, .initial_path = { 0, 1 } };
+	struct smp_sm_info info = { .guid = 42, .sm_key = sm_key };
+	uint8_t mad[MAD_LEN], data[SMP_DATA_LEN] = { 0 };
+	struct mad_req rq = { .to = mad_addr_smp_dr(),
+			      .mad = mad,
+			      .len = sizeof(mad),
+			      .timeout_ms = 10,
+			      .done = on_answer,
+			      .ctx = ret };
+	struct mad_agent *agent;
+
+	*ret = (struct asked){ 0 };
+	smp_sm_info_encode(data, &info);
+	smp_encode(mad, &h, &dr, data);
+	assert_int_equal(mad_agent_add(net_ep(t->net.node[2], false), &ac, &agent), 0);
+	assert_int_equal(mad_request(agent, &rq, NULL, t->net.now), 0);
+	net_run(&t->net, t->net.now + NS_MSEC(20));
+	assert_int_equal(ret->calls, 1);
+	mad_agent_del(agent);
+	return ret->status;
+}
+
+static void test_sm_info_is_answered(void **state)
+{
+	struct asked a;
+	struct pair t;
+
+	pair_init(&t);
+	t.a = start(&t, 0, 5);
+	run(&t, 2);
+	assert_int_equal(ask(&t, MAD_METHOD_GET, 0, 0, &a), 0);
+	assert_int_equal(a.info.guid, t.net.node[0]->port[0].guid);
+	assert_int_equal(a.info.priority, 5);
+	assert_int_equal(a.info.state, SMP_SM_MASTER);
+	assert_int_equal(a.info.sm_key, 0);
+	pair_fini(&t);
+}
+
+static void test_control_in_the_wrong_state_is_refused(void **state)
+{
+	struct asked a;
+	struct pair t;
+
+	pair_init(&t);
+	t.a = start(&t, 0, 5);
+	run(&t, 2);
+	/* A master knows HANDOVER and the ACK it waits for, nothing else. */
+	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_ACK, 0, &a), MAD_STATUS_BAD_VALUE);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_DISABLE, 0, &a), MAD_STATUS_BAD_VALUE);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_STANDBY, 0, &a), MAD_STATUS_BAD_VALUE);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_DISCOVER, 0, &a), MAD_STATUS_BAD_VALUE);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, 99, 0, &a), MAD_STATUS_BAD_VALUE);
+	assert_int_equal(state_of(t.a), SMP_SM_MASTER);
+	pair_fini(&t);
+}
+
+static void test_standby_is_disabled_and_enabled(void **state)
+{
+	struct asked a;
+	struct pair t;
+
+	pair_init(&t);
+	t.a = start(&t, 0, 2);
+	t.b = start(&t, 1, 5);
+	run(&t, 15);
+	expect(&t, t.b, t.a);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_DISABLE, 0, &a), 0);
+	assert_int_equal(a.info.state, SMP_SM_NOT_ACTIVE);
+	run(&t, 15);
+	assert_int_equal(state_of(t.a), SMP_SM_NOT_ACTIVE);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_STANDBY, 0, &a), 0);
+	/* Who asked is no master: it looks for itself, and finds b. */
+	run(&t, 15);
+	expect(&t, t.b, t.a);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_DISCOVER, 0, &a), 0);
+	run(&t, 5);
+	expect(&t, t.b, t.a);
+	pair_fini(&t);
+}
+
+static void test_wrong_sm_key_is_ignored(void **state)
+{
+	struct sm_cfg cfg = sm_cfg_default();
+	struct asked a;
+	struct pair t;
+
+	pair_init(&t);
+	cfg.sm_key = 0x1234;
+	t.a = net_sm(t.net.node[0], &cfg);
+	run(&t, 2);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_HANDOVER, 1, &a), -1);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_HANDOVER, 0x1234, &a), 0);
+	pair_fini(&t);
+}
+
+static void test_names(void **state)
+{
+	assert_string_equal(sm_state_name(SMP_SM_MASTER), "master");
+	assert_string_equal(sm_state_name(17), "?");
+	assert_string_equal(sm_stage_name(SM_STAGE_ROUTE), "route");
+	assert_string_equal(sm_stage_name(99), "?");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_higher_priority_wins),
+		cmocka_unit_test(test_lower_guid_breaks_the_tie),
+		cmocka_unit_test(test_standby_stays_under_a_running_master),
+		cmocka_unit_test(test_master_hands_over_to_a_better_one),
+		cmocka_unit_test(test_standby_takes_over_when_the_master_is_gone),
+		cmocka_unit_test(test_standby_finds_the_master_another_way),
+		cmocka_unit_test(test_two_masters_of_merged_subnets_agree),
+		cmocka_unit_test(test_sm_info_is_answered),
+		cmocka_unit_test(test_control_in_the_wrong_state_is_refused),
+		cmocka_unit_test(test_standby_is_disabled_and_enabled),
+		cmocka_unit_test(test_wrong_sm_key_is_ignored),
+		cmocka_unit_test(test_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
