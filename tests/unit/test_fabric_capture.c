@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Captures. With CAPTURE_DIR set the files are written there too, and
+ * tests/system/capture_tshark.sh lets tshark read them.
+ */
+#include "check.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric/capture.h"
+#include "fabric_rig.h"
+#include "util/list.h"
+#include "wire/crc.h"
+#include "wire/inet.h"
+
+static struct rig r;
+static struct rig_end *in, *out;
+
+struct sink {
+	uint8_t data[1 << 20];
+	size_t len;
+	size_t room; /* writes beyond fail as a full disk does */
+};
+static struct sink file;
+
+static int sink_write(void *ctx, const void *data, size_t len)
+{
+	struct sink *s = ctx;
+
+	if (s->len + len > s->room)
+		return -ENOSPC;
+	memcpy(s->data + s->len, data, len);
+	s->len += len;
+	return 0;
+}
+
+static void save(const char *name)
+{
+	const char *dir = getenv("CAPTURE_DIR");
+	char path[512];
+	FILE *f;
+
+	if (!dir)
+		return;
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "wb");
+	assert_non_null(f);
+	assert_int_equal(fwrite(file.data, 1, file.len, f), file.len);
+	assert_int_equal(fclose(f), 0);
+}
+
+static int setup(void **state)
+{
+	memset(&r, 0, sizeof(r));
+	file.len = 0;
+	file.room = sizeof(file.data);
+	rig_init(&r, "Switch 8 \"s\"\n[3] \"h\"[1]\n\nHca 1 \"h\"\n");
+	in = rig_attach(&r, "s/1");
+	out = rig_attach(&r, "s/2");
+	rig_configure(&r);
+	rig_sw(&r, "s")->sw->lft[0x90] = 2;
+	rig_sw(&r, "s")->sw->si.lft_top = 0x90;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	rig_fini(&r);
+	return 0;
+}
+
+static struct capture *capture(enum capture_format format, uint64_t max)
+{
+	struct capture_cfg cfg = {
+		.format = format,
+		.write = sink_write,
+		.ctx = &file,
+		.epoch = 1700000000000000000ull,
+		.max_octets = max,
+	};
+	struct capture *c = NULL;
+
+	assert_int_equal(capture_create(&c, r.f, &cfg), 0);
+	return c;
+}
+
+/* The specification's sample packet, with its ICRC; 34 octets of LRH .. DETH and payload */
+static const uint8_t sample[] = {
+	0x70, 0x12, 0x37, 0x5c, 0x00, 0x0e, 0x17, 0xd2, 0x0a, 0x20, 0x24, 0x87, 0x00, 0x87, 0xb1,
+	0xb3, 0x00, 0x0d, 0xec, 0x2a, 0x01, 0x71, 0x0a, 0x1c, 0x01, 0x5d, 0x40, 0x02, 0x38, 0xf2,
+	0x7a, 0x05, 0x00, 0x00, 0x00, 0x0e, 0xbb, 0x88, 0x4d, 0x85, 0xfd, 0x5c, 0xfb, 0xa4, 0x72,
+	0x8b, 0xc0, 0x69, 0x0e, 0xd4, 0x00, 0x00, 0x96, 0x25, 0xb7, 0x5a, 0x45, 0xfa,
+};
+
+static uint32_t le32(const uint8_t *p)
+{
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static void test_I33_sample_packet_without_crcs_gets_them(void **state)
+{
+	uint8_t buf[128];
+	struct pkt *p;
+
+	assert_int_equal(fabric_pkt_from_wire(&p, r.pool, sample, sizeof(sample)), 0);
+	assert_int_equal(p->tail_len, 8); /* two octets of pad */
+	crc_pkt_pad(p); /* as on a link with CRCs off */
+	assert_int_equal(fabric_pkt_to_wire(p, buf, sizeof(buf)), sizeof(sample));
+	assert_memory_equal(buf, sample, sizeof(sample));
+	assert_false(p->flags & PKT_CRC); /* not changed itself */
+	pkt_free(p);
+}
+
+/* A TCP checksum that is still partial: the field holds the pseudo header's sum. */
+static void test_I33_partial_checksum_is_completed(void **state)
+{
+	struct rig_pkt s = { .slid = 1, .dlid = 2, .len = 4 + 20 + 20 + 301 };
+	uint8_t buf[IB_PKT_MAX], *tcp = buf + 28 + 4 + 20;
+	const uint8_t a[4] = { 10, 4, 0, 1 }, b[4] = { 10, 4, 0, 2 };
+	struct pkt *p = rig_make(&r, &s), *clone;
+	uint32_t pseudo = inet_pseudo4(a, b, 6, 20 + 301);
+	size_t n;
+
+	crc_pkt_pad(p);
+	p->flags |= PKT_CSUM_PARTIAL;
+	p->csum_start = 20;
+	p->csum_offset = 16;
+	/* the field is in the buffer, which two packets share */
+	be16_put((uint8_t *)(uintptr_t)p->slice[0].data + 4 + 20 + 16,
+		 (uint16_t)~inet_fold(pseudo));
+	clone = pkt_clone(p);
+	n = fabric_pkt_to_wire(p, buf, sizeof(buf));
+	assert_int_equal(n, p->len + p->tail_len);
+	assert_int_equal(inet_fold(inet_sum(pseudo, tcp, 20 + 301)), 0);
+	assert_int_equal(le32(buf + n - 6), crc_icrc(buf, n - 6));
+	/* neither packet changed */
+	assert_int_equal(be16_at(clone->slice[0].data + 4 + 20 + 16), (uint16_t)~inet_fold(pseudo));
+	assert_true(p->flags & PKT_CSUM_PARTIAL);
+	pkt_free(p);
+	pkt_free(clone);
+}
+
+static void send_sample(unsigned int n)
+{
+	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .src_qp = 0x77, .len = 30 };
+
+	for (unsigned int i = 0; i < n; i++)
+		rig_send(in, &s);
+}
+
+/* Octets of the file, field by field. */
+static void test_pcap_octets(void **state)
+{
+	struct capture *c = capture(CAPTURE_PCAP, 0);
+	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .src_qp = 0x77, .len = 30 };
+	const uint8_t *p = file.data;
+	uint8_t wire[256];
+	struct pkt *pkt;
+	size_t n;
+
+	assert_int_equal(file.len, 24);
+	assert_int_equal(le32(p), 0xa1b23c4d);
+	assert_int_equal(le32(p + 4), 2 | 4 << 16);
+	assert_int_equal(le32(p + 20), 197);
+	assert_int_equal(capture_add_link(c, rig_port(&r, "s/2")), 0);
+	r.now = NS_SEC(3) + 500000000;
+	pkt = rig_make(&r, &s);
+	n = fabric_pkt_to_wire(pkt, wire, sizeof(wire));
+	rig_send_pkt(in, pkt);
+	p += 24;
+	assert_int_equal(file.len, 24 + 16 + 16 + n);
+	assert_int_equal(le32(p), 1700000003);
+	assert_int_equal(le32(p + 4), 500000000);
+	assert_int_equal(le32(p + 8), 16 + n);
+	assert_int_equal(le32(p + 12), 16 + n);
+	p += 16; /* ERF */
+	assert_int_equal(le32(p), 0x80000000); /* half a second */
+	assert_int_equal(le32(p + 4), 1700000003);
+	assert_int_equal(p[8], 21);
+	assert_int_equal(p[9], 4);
+	assert_int_equal(be16_at(p + 10), 16 + n);
+	assert_int_equal(be16_at(p + 12), 0);
+	assert_int_equal(be16_at(p + 14), n);
+	assert_memory_equal(p + 16, wire, n);
+	assert_int_equal(capture_stats(c)->packets, 1);
+	assert_int_equal(capture_stats(c)->octets, file.len);
+	capture_destroy(c);
+	send_sample(1); /* nobody listens any more */
+	assert_int_equal(file.len, 24 + 32 + n);
+}
+
+static void test_pcapng_names_the_ports(void **state)
+{
+	struct capture *c = capture(CAPTURE_PCAPNG, 0);
+	const uint8_t *p = file.data;
+	unsigned int idb = 0, epb = 0;
+
+	assert_int_equal(capture_add_link(c, rig_port(&r, "s/3")), 0);
+	assert_int_equal(capture_add_link(c, rig_port(&r, "h/1")), 0); /* the same link */
+	assert_int_equal(capture_add_link(c, rig_port(&r, "s/2")), 0);
+	assert_int_equal(capture_add_link(c, rig_port(&r, "s/7")), -ENOTCONN);
+	send_sample(2);
+	rig_send_smp(out, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, NULL);
+	assert_int_equal(le32(p), 0x0a0d0d0a);
+	assert_int_equal(le32(p + 8), 0x1a2b3c4d);
+	while (p < file.data + file.len) {
+		uint32_t len = le32(p + 4);
+
+		assert_int_equal(len % 4, 0);
+		assert_int_equal(le32(p + len - 4), len);
+		if (le32(p) == 1) {
+			static const char *const names[] = { "s/3", "h/1", "s/2", "s/2" };
+
+			assert_int_equal(p[8], 197);
+			assert_int_equal(p[16], 2); /* if_name */
+			assert_memory_equal(p + 20, names[idb], p[18]);
+			idb++;
+		} else if (le32(p) == 6) {
+			/* two from the switch to the end, a request from there, its answer */
+			static const unsigned int ifs[] = { 2, 2, 3, 2 };
+
+			assert_int_equal(le32(p + 8), ifs[epb]);
+			epb++;
+		}
+		p += len;
+	}
+	assert_ptr_equal(p, file.data + file.len);
+	assert_int_equal(idb, 4);
+	assert_int_equal(epb, 4);
+	save("links.pcapng");
+	capture_destroy(c);
+}
+
+static void on_answer(void *ctx, int status, const struct mad_addr *from, const void *mad,
+		      size_t len, ns_t now)
+{
+	assert_int_equal(status, 0);
+}
+
+/* Each packet once: at the CA that sends it, or at the switch's own port 0. */
+static void test_end_ports_see_each_packet_once(void **state)
+{
+	struct capture *c = capture(CAPTURE_PCAP, 0);
+	static const uint8_t there[] = { 3 }, through[] = { 1, 3 };
+	struct mad_agent_cfg cfg = { .qp = 0, .mgmt_class = MAD_CLASS_SM_DR, .class_version = 1 };
+	struct mad_agent *a;
+	uint8_t mad[256];
+	struct mad_req req = { .to = mad_addr_smp_dr(), .mad = mad, .len = 256, .timeout_ms = 100 };
+
+	assert_int_equal(capture_add_end_ports(c), 0);
+	send_sample(2); /* from the outside to the outside: no end port of ours sends them */
+	assert_int_equal(capture_stats(c)->packets, 0);
+	/* an SM on the switch asks the CA: its request and the answer */
+	req.done = on_answer;
+	assert_int_equal(mad_agent_add(rig_np(&r, "s/0")->ep, &cfg, &a), 0);
+	rig_smp(mad, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, there, 1, NULL);
+	assert_int_equal(mad_request(a, &req, NULL, r.now), 0);
+	rig_settle(&r);
+	assert_int_equal(capture_stats(c)->packets, 2);
+	/* a neighbour's SMP that is only forwarded is not the switch's */
+	rig_smp(mad, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, through, 2, NULL);
+	mad[SMP_OFF_HOP_PTR] = 1;
+	rig_send(in, &(struct rig_pkt){ .slid = 0xffff, .dlid = 0xffff, .vl = 15, .mad = mad });
+	assert_int_equal(in->n, 1);
+	assert_int_equal(capture_stats(c)->packets, 3); /* the CA's answer alone */
+	save("ends.pcap");
+	mad_agent_del(a);
+	capture_destroy(c);
+}
+
+/* A mixture for tshark: IPoIB ARP and IPv4 with and without GRH, with CRCs on and off. */
+static void test_mixture(void **state)
+{
+	static const uint8_t arp[] = { 0x08, 0x06, 0, 0, 0, 0x20, 0x08, 0, 20, 4, 0, 1 };
+	ib_gid g = { { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff,
+		       0xff } };
+	struct capture *c = capture(CAPTURE_PCAP, 0);
+	uint8_t payload[60] = { 0 };
+
+	assert_int_equal(capture_add_link(c, rig_port(&r, "s/2")), 0);
+	memcpy(payload, arp, sizeof(arp));
+	rig_sw(&r, "s")->sw->mft[0][0] = 1ull << 2;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct ib_ud_hdr h = {
+			.lrh = { .lnh = i & 1 ? IB_LNH_GLOBAL : IB_LNH_LOCAL,
+				 .dlid = i & 1 ? 0xc000 : 0x90,
+				 .slid = 1 },
+			.has_grh = i & 1,
+			.grh = { .ip_ver = 6, .nxt_hdr = IB_GRH_NXTHDR, .dgid = g },
+			.bth = { .opcode = IB_OP_UD_SEND_ONLY,
+				 .pkey = 0xffff,
+				 .dest_qp = i & 1 ? IB_QPN_MCAST : 0x48 },
+			.deth = { .qkey = 0x0b1b, .src_qp = 0x49 },
+		};
+		struct pkt *p = pkt_from_data(r.pool, payload, sizeof(payload));
+
+		h.grh.sgid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x100001);
+		ib_ud_hdr_encode(pkt_push(p, ib_ud_hdr_len(h.has_grh)), &h, sizeof(payload));
+		if (i & 2)
+			crc_pkt_pad(p);
+		else
+			crc_pkt_seal(p);
+		rig_pass(&r, NS_MSEC(1));
+		rig_send_pkt(in, p);
+	}
+	rig_send_smp(out, MAD_METHOD_GET, SMP_ATTR_PORT_INFO, 1, NULL);
+	assert_int_equal(capture_stats(c)->packets, 6);
+	save("mixture.pcap");
+	capture_destroy(c);
+}
+
+static void test_full_disk_stops_the_capture_only(void **state)
+{
+	struct capture *c = capture(CAPTURE_PCAP, 0);
+
+	assert_int_equal(capture_add_link(c, rig_port(&r, "s/2")), 0);
+	send_sample(3);
+	assert_int_equal(capture_stats(c)->packets, 3);
+	file.room = file.len + 10;
+	send_sample(5);
+	file.room = sizeof(file.data);
+	send_sample(2); /* it does not go on with a hole in the file */
+	assert_int_equal(capture_stats(c)->packets, 3);
+	assert_int_equal(capture_stats(c)->missed, 7);
+	assert_int_equal(capture_stats(c)->error, -ENOSPC);
+	assert_int_equal(out->n, 10);
+	capture_destroy(c);
+}
+
+static void test_create_fails_when_the_header_does(void **state)
+{
+	struct capture_cfg cfg = { .write = sink_write, .ctx = &file };
+	struct capture *c = NULL;
+
+	file.room = 3;
+	assert_int_equal(capture_create(&c, r.f, &cfg), -ENOSPC);
+	assert_null(c);
+}
+
+static void test_limit_of_octets(void **state)
+{
+	struct capture *c = capture(CAPTURE_PCAP, 300);
+
+	assert_int_equal(capture_add_link(c, rig_port(&r, "s/2")), 0);
+	send_sample(10);
+	assert_int_equal(capture_stats(c)->error, -EFBIG);
+	assert_true(file.len <= 300);
+	assert_int_equal(capture_stats(c)->packets + capture_stats(c)->missed, 10);
+	assert_int_equal(capture_stats(c)->packets, 2);
+	capture_destroy(c);
+}
+
+/* Damage stays visible: a packet that carries CRCs is recorded as it is. */
+static void test_corrupted_packet_is_recorded_as_it_is(void **state)
+{
+	struct capture *c = capture(CAPTURE_PCAP, 0);
+	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 30 };
+	struct pkt *p = rig_make(&r, &s);
+
+	assert_int_equal(capture_add_link(c, rig_port(&r, "s/1")), 0);
+	p->tail[p->tail_len - 1] ^= 0x55;
+	rig_send_pkt(in, p);
+	assert_int_equal(capture_stats(c)->packets, 1);
+	assert_int_not_equal((uint16_t)(file.data[file.len - 2] | file.data[file.len - 1] << 8),
+			     crc_vcrc(file.data + 24 + 32, file.len - 24 - 32 - 2));
+	capture_destroy(c);
+}
+
+static void test_fabric_ends_before_the_capture(void **state)
+{
+	struct capture *c = capture(CAPTURE_PCAP, 0);
+
+	assert_int_equal(capture_add_end_ports(c), 0);
+	assert_int_equal(capture_add_link(c, rig_port(&r, "s/2")), 0);
+	rig_fini(&r);
+	capture_destroy(c);
+	setup(NULL);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(test_I33_sample_packet_without_crcs_gets_them),
+		CASE(test_I33_partial_checksum_is_completed),
+		CASE(test_pcap_octets),
+		CASE(test_pcapng_names_the_ports),
+		CASE(test_end_ports_see_each_packet_once),
+		CASE(test_mixture),
+		CASE(test_full_disk_stops_the_capture_only),
+		CASE(test_create_fails_when_the_header_does),
+		CASE(test_limit_of_octets),
+		CASE(test_corrupted_packet_is_recorded_as_it_is),
+		CASE(test_fabric_ends_before_the_capture),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Faults: their text, what they do to packets, with fixed seeds, and that nothing is lost unnoticed. */
+#include "check.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "fabric/fault.h"
+#include "fabric_rig.h"
+#include "util/list.h"
+#include "wire/crc.h"
+
+/* --- text */
+
+static const struct {
+	const char *text, *print;
+	struct fault_spec spec;
+} good[] = {
+	{ "loss 2%", "loss 2%", { FAULT_LOSS, FAULT_ALL, 20000, 0, 0 } },
+	{ " loss  0.0001% data ", "loss 0.0001% data", { FAULT_LOSS, FAULT_DATA, 1, 0, 0 } },
+	{ "corrupt 0.1%", "corrupt 0.1%", { FAULT_CORRUPT, FAULT_ALL, 1000, 0, 0 } },
+	{ "duplicate 100% mad",
+	  "duplicate 100% mad",
+	  { FAULT_DUPLICATE, FAULT_MAD, 1000000, 0, 0 } },
+	{ "reorder 5% 2ms", "reorder 5% 2ms", { FAULT_REORDER, FAULT_ALL, 50000, 2000000, 0 } },
+	{ "delay 5ms 1ms", "delay 5ms 1ms", { FAULT_DELAY, FAULT_ALL, 0, 5000000, 1000000 } },
+	{ "delay 1.5ms", "delay 1500us", { FAULT_DELAY, FAULT_ALL, 0, 1500000, 0 } },
+	{ "delay 60s 1ns all", "delay 60s 1ns", { FAULT_DELAY, FAULT_ALL, 0, 60000000000ull, 1 } },
+	{ "delay 0.5us mad", "delay 500ns mad", { FAULT_DELAY, FAULT_MAD, 0, 500, 0 } },
+	{ "delay 1ms 0ms", "delay 1ms", { FAULT_DELAY, FAULT_ALL, 0, 1000000, 0 } },
+	{ "cut", "cut", { FAULT_CUT, FAULT_ALL, 0, 0, 0 } },
+	{ "cut data", "cut data", { FAULT_CUT, FAULT_DATA, 0, 0, 0 } },
+};
+
+static void test_text_and_back(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		struct fault_spec s, t;
+		char err[128] = "", buf[FAULT_TEXT_MAX];
+
+		assert_int_equal(fault_parse(&s, good[i].text, err, sizeof(err)), 0);
+		assert_int_equal(s.kind, good[i].spec.kind);
+		assert_int_equal(s.cls, good[i].spec.cls);
+		assert_int_equal(s.ppm, good[i].spec.ppm);
+		assert_int_equal(s.delay, good[i].spec.delay);
+		assert_int_equal(s.jitter, good[i].spec.jitter);
+		assert_string_equal(fault_print(buf, sizeof(buf), &s), good[i].print);
+		assert_int_equal(fault_parse(&t, buf, err, sizeof(err)), 0);
+		assert_memory_equal(&s, &t, sizeof(s));
+	}
+}
+
+static const struct {
+	const char *text, *err;
+} bad[] = {
+	{ "", "expected loss, corrupt, duplicate, reorder, delay or cut, found nothing" },
+	{ "lose 1%", "expected loss, corrupt, duplicate, reorder, delay or cut, found \"lose\"" },
+	{ "loss", "expected a share between 0.0001% and 100%, found nothing" },
+	{ "loss 2", "expected a share between 0.0001% and 100%, found \"2\"" },
+	{ "loss 0%", "expected a share between 0.0001% and 100%, found \"0%\"" },
+	{ "loss 101%", "expected a share between 0.0001% and 100%, found \"101%\"" },
+	{ "loss -1%", "expected a share between 0.0001% and 100%, found \"-1%\"" },
+	{ "loss 0.00001%", "expected a share between 0.0001% and 100%, found \"0.00001%\"" },
+	{ "loss 99999999999999999999%",
+	  "expected a share between 0.0001% and 100%, found \"99999999999999999999%\"" },
+	{ "reorder 5%", "expected a time like 5ms, up to 60s, found nothing" },
+	{ "reorder 5% 2", "expected a time like 5ms, up to 60s, found \"2\"" },
+	{ "delay 5", "expected a time like 5ms, up to 60s, found \"5\"" },
+	{ "delay 0ms", "expected a time like 5ms, up to 60s, found \"0ms\"" },
+	{ "delay 61s", "expected a time like 5ms, up to 60s, found \"61s\"" },
+	{ "delay 1..5ms", "expected a time like 5ms, up to 60s, found \"1..5ms\"" },
+	{ "delay 0.1ns", "expected a time like 5ms, up to 60s, found \"0.1ns\"" },
+	{ "delay 5ms 9x", "expected a time like 1ms, up to 60s, found \"9x\"" },
+	{ "loss 1% smp", "expected all, data, mad or the end, found \"smp\"" },
+	{ "cut now", "expected all, data, mad or the end, found \"now\"" },
+	{ "loss 1% data data", "expected the end, found \"data\"" },
+};
+
+static void test_bad_text_says_what_was_expected(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct fault_spec s = { .ppm = 77 };
+		char err[128] = "";
+
+		assert_int_equal(fault_parse(&s, bad[i].text, err, sizeof(err)), -EINVAL);
+		assert_string_equal(err, bad[i].err);
+		assert_int_equal(s.ppm, 77);
+	}
+}
+
+/* --- on a link: from the switch's port 2 to the end there */
+
+static struct rig r;
+static struct rig_end *in, *out;
+static unsigned int id;
+
+static int setup(void **state)
+{
+	memset(&r, 0, sizeof(r));
+	r.cfg.seed = 7;
+	rig_init(&r, "Switch 8 \"s\"\n");
+	in = rig_attach(&r, "s/1");
+	out = rig_attach(&r, "s/2");
+	rig_configure(&r);
+	rig_sw(&r, "s")->sw->lft[0x90] = 2;
+	rig_sw(&r, "s")->sw->si.lft_top = 0x90;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	rig_fini(&r);
+	return 0;
+}
+
+static void fault(const char *text)
+{
+	struct fault_spec s;
+	char err[128];
+
+	if (fault_parse(&s, text, err, sizeof(err)))
+		fail_msg("%s", err);
+	assert_int_equal(fabric_fault_add(rig_port(&r, "s/2"), &s, &id), 0);
+}
+
+static struct fault_info info(void)
+{
+	struct fault_info i;
+
+	assert_true(fabric_fault_next(r.f, id - 1, &i));
+	assert_int_equal(i.id, id);
+	return i;
+}
+
+/* @n packets one after the other, numbered by their PSN; @step apart */
+static void send_n(unsigned int n, ns_t step)
+{
+	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 200 };
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct pkt *p = rig_make(&r, &s);
+
+		be32_put(pkt_hdr(p) + 16, i);
+		crc_pkt_seal(p);
+		rig_send_pkt(in, p);
+		if (step)
+			rig_pass(&r, step);
+	}
+}
+
+static unsigned int psn(const struct pkt *p)
+{
+	return be32_at(p->hdr + p->head + 16);
+}
+
+static void test_loss(void **state)
+{
+	fault("loss 10%");
+	send_n(4000, 0);
+	assert_int_equal(info().seen, 4000);
+	assert_int_equal(out->n + info().hit, 4000);
+	assert_in_range(info().hit, 340, 460); /* 400, sigma 19 */
+	assert_int_equal(fabric_link_state(rig_port(&r, "s/2")), FABRIC_LINK_UP);
+}
+
+static void test_same_seed_same_fate(void **state)
+{
+	unsigned int first[200], n;
+
+	fault("loss 30%");
+	send_n(200, 0);
+	n = out->n;
+	for (unsigned int i = 0; i < n; i++)
+		first[i] = psn(out->got[i]);
+	teardown(NULL);
+	setup(NULL);
+	fault("loss 30%");
+	send_n(200, 0);
+	assert_int_equal(out->n, n);
+	for (unsigned int i = 0; i < n; i++)
+		assert_int_equal(psn(out->got[i]), first[i]);
+	assert_in_range(n, 100, 180);
+}
+
+static void test_cut_is_silent(void **state)
+{
+	fault("cut");
+	send_n(5, 0);
+	assert_int_equal(out->n, 0);
+	assert_int_equal(info().hit, 5);
+	assert_int_equal(rig_np(&r, "s/2")->pi.port_state, IB_PORT_ACTIVE);
+	assert_int_equal(rig_np(&r, "s/2")->cnt.xmit_discards, 0);
+	assert_int_equal(fabric_fault_del(r.f, id, r.now), 0);
+	assert_int_equal(fabric_fault_del(r.f, id, r.now), -ENOENT);
+	send_n(5, 0);
+	assert_int_equal(out->n, 5);
+}
+
+static void test_corrupt_flips_one_bit_that_crcs_find(void **state)
+{
+	unsigned int bad_n = 0;
+
+	fault("corrupt 50%");
+	send_n(600, 0);
+	assert_int_equal(out->n, 600);
+	for (unsigned int i = 0; i < out->n; i++)
+		bad_n += crc_pkt_check(out->got[i]) != CRC_OK;
+	assert_int_equal(bad_n, info().hit);
+	assert_in_range(bad_n, 250, 350);
+}
+
+/* Exactly one bit, and over time every part of the packet. */
+static void test_corrupt_hits_headers_payload_and_tail(void **state)
+{
+	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 200 };
+	unsigned int hdr = 0, data = 0, tail = 0;
+	uint8_t a[512], b[512];
+	struct pkt *p;
+	size_t n;
+
+	fault("corrupt 100%");
+	p = rig_make(&r, &s);
+	n = fabric_pkt_to_wire(p, a, sizeof(a));
+	pkt_free(p);
+	for (unsigned int i = 0; i < 500; i++) {
+		unsigned int bits = 0;
+
+		rig_send(in, &s);
+		assert_int_equal(out->n, 1);
+		assert_int_equal(fabric_pkt_to_wire(out->got[0], b, sizeof(b)), n);
+		for (size_t k = 0; k < n; k++) {
+			unsigned int d = (unsigned int)__builtin_popcount(a[k] ^ b[k]);
+
+			bits += d;
+			hdr += d && k < 28;
+			data += d && k >= 28 && k < n - 6;
+			tail += d && k >= n - 6;
+		}
+		assert_int_equal(bits, 1);
+		rig_end_clear(out);
+	}
+	assert_true(hdr > 20 && data > 300 && tail > 2);
+}
+
+/* The sender's buffer may be shared with other packets: they stay whole. */
+static void test_corrupt_does_not_touch_shared_payload(void **state)
+{
+	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 2000 };
+	struct pkt *p = rig_make(&r, &s), *keep = pkt_clone(p);
+
+	fault("corrupt 100%");
+	for (unsigned int i = 0; i < 50; i++)
+		rig_send_pkt(in, pkt_clone(keep));
+	rig_send_pkt(in, p);
+	assert_int_equal(crc_pkt_check(keep), CRC_OK);
+	for (unsigned int i = 0; i < out->n; i++)
+		assert_int_not_equal(crc_pkt_check(out->got[i]), CRC_OK);
+	pkt_free(keep);
+}
+
+/* A packet without CRCs gets them, or nobody would notice the damage. */
+static void test_corrupt_seals_packets_without_crcs(void **state)
+{
+	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 33 };
+	struct pkt *p = rig_make(&r, &s);
+
+	fault("corrupt 100%");
+	crc_pkt_pad(p);
+	rig_send_pkt(in, p);
+	assert_int_equal(out->n, 1);
+	assert_true(out->got[0]->flags & PKT_CRC);
+	assert_int_not_equal(crc_pkt_check(out->got[0]), CRC_OK);
+}
+
+static void test_duplicate(void **state)
+{
+	fault("duplicate 20%");
+	send_n(1000, 0);
+	assert_int_equal(out->n, 1000 + info().hit);
+	assert_in_range(info().hit, 140, 260);
+	for (unsigned int i = 0; i < out->n; i++)
+		assert_int_equal(crc_pkt_check(out->got[i]), CRC_OK);
+}
+
+/* More come out than one batch holds. */
+static void test_duplicate_of_a_full_batch(void **state)
+{
+	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 8 };
+	struct pkt *v[PKT_BATCH];
+
+	fault("duplicate 100%");
+	fault("duplicate 100%");
+	for (unsigned int i = 0; i < PKT_BATCH; i++)
+		v[i] = rig_make(&r, &s);
+	fabric_ext_rx(in->end, v, PKT_BATCH, r.now);
+	rig_settle(&r);
+	assert_int_equal(out->n, 4 * PKT_BATCH);
+}
+
+static void test_delay_keeps_order(void **state)
+{
+	ns_t t0 = r.now;
+
+	fault("delay 5ms 1ms");
+	send_n(100, NS_USEC(100));
+	assert_int_equal(out->n + info().held, 100);
+	assert_true(info().held > 40);
+	rig_pass(&r, NS_MSEC(7));
+	assert_int_equal(out->n, 100);
+	for (unsigned int i = 0; i < 100; i++)
+		assert_int_equal(psn(out->got[i]), i);
+	assert_int_equal(r.now - t0, NS_MSEC(17));
+}
+
+static void test_delay_is_at_least_its_time(void **state)
+{
+	fault("delay 5ms");
+	send_n(1, 0);
+	rig_pass(&r, NS_MSEC(5) - 1);
+	assert_int_equal(out->n, 0);
+	rig_pass(&r, 1);
+	assert_int_equal(out->n, 1);
+}
+
+static void test_reorder_lets_others_overtake(void **state)
+{
+	unsigned int back = 0;
+
+	fault("reorder 10% 2ms");
+	send_n(500, NS_USEC(500));
+	rig_pass(&r, NS_MSEC(10));
+	assert_int_equal(out->n, 500);
+	for (unsigned int i = 1; i < 500; i++)
+		back += psn(out->got[i]) < psn(out->got[i - 1]);
+	assert_in_range(info().hit, 25, 80);
+	assert_in_range(back, 15, 80);
+}
+
+static void test_held_packets_are_lost_with_the_link(void **state)
+{
+	fault("delay 50ms");
+	send_n(7, 0);
+	assert_int_equal(info().held, 7);
+	fabric_ext_carrier(out->end, false, r.now);
+	assert_int_equal(info().held, 0);
+	assert_int_equal(rig_np(&r, "s/2")->cnt.xmit_discards, 7);
+	rig_pass(&r, NS_SEC(1));
+	assert_int_equal(out->n, 0);
+}
+
+static void test_deleted_fault_lets_go(void **state)
+{
+	fault("delay 50ms");
+	send_n(7, 0);
+	assert_int_equal(fabric_fault_del(r.f, id, r.now), 0);
+	assert_int_equal(out->n, 7);
+}
+
+static void send_smps(unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		rig_send_smp(out, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, NULL);
+}
+
+static void test_classes(void **state)
+{
+	fault("cut mad"); /* answers leave by s/2 */
+	send_smps(3);
+	send_n(2, 0);
+	assert_int_equal(out->n, 2);
+	assert_int_equal(info().seen, 3);
+	assert_int_equal(fabric_fault_del(r.f, id, r.now), 0);
+	rig_end_clear(out);
+	fault("cut data");
+	send_smps(3);
+	send_n(2, 0);
+	assert_int_equal(out->n, 3);
+	fault("cut"); /* VL15 too */
+	send_smps(1);
+	assert_int_equal(out->n, 3);
+}
+
+static void test_qp1_is_mad(void **state)
+{
+	ib_gid g = { { 0xfe, 0x80 } };
+	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 1, .len = 8 };
+
+	fault("cut mad");
+	rig_send(in, &s);
+	s.dgid = &g;
+	rig_send(in, &s);
+	assert_int_equal(out->n, 0);
+	s.dest_qp = 2;
+	rig_send(in, &s);
+	assert_int_equal(out->n, 1);
+}
+
+static void test_stacked_and_listed(void **state)
+{
+	struct fault_info i;
+	unsigned int a, b;
+
+	fault("loss 50%");
+	a = id;
+	fault("duplicate 100%");
+	b = id;
+	send_n(400, 0);
+	assert_true(fabric_fault_next(r.f, 0, &i));
+	assert_int_equal(i.id, a);
+	assert_ptr_equal(i.port, rig_port(&r, "s/2"));
+	assert_int_equal(i.seen, 400);
+	assert_true(fabric_fault_next(r.f, a, &i));
+	assert_int_equal(i.id, b);
+	assert_int_equal(out->n, 2 * i.seen);
+	assert_int_equal(i.spec.kind, FAULT_DUPLICATE);
+	assert_false(fabric_fault_next(r.f, b, &i));
+}
+
+static void test_add_refuses(void **state)
+{
+	struct fault_spec s = { .kind = FAULT_LOSS, .ppm = 0 };
+
+	assert_int_equal(fabric_fault_add(rig_port(&r, "s/2"), &s, NULL), -EINVAL);
+	s.ppm = 1000001;
+	assert_int_equal(fabric_fault_add(rig_port(&r, "s/2"), &s, NULL), -EINVAL);
+	s.ppm = 5;
+	assert_int_equal(fabric_fault_add(rig_port(&r, "s/5"), &s, NULL), -ENOTCONN);
+	assert_int_equal(fabric_fault_add(rig_port(&r, "s/0"), &s, NULL), -ENOTCONN);
+	s = (struct fault_spec){ .kind = FAULT_DELAY };
+	assert_int_equal(fabric_fault_add(rig_port(&r, "s/2"), &s, NULL), -EINVAL);
+}
+
+/* rig_fini() with packets held finds none in the pool. */
+static void test_destroy_while_holding(void **state)
+{
+	fault("delay 50ms");
+	send_n(7, 0);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_text_and_back),
+		cmocka_unit_test(test_bad_text_says_what_was_expected),
+		CASE(test_loss),
+		CASE(test_same_seed_same_fate),
+		CASE(test_cut_is_silent),
+		CASE(test_corrupt_flips_one_bit_that_crcs_find),
+		CASE(test_corrupt_hits_headers_payload_and_tail),
+		CASE(test_corrupt_does_not_touch_shared_payload),
+		CASE(test_corrupt_seals_packets_without_crcs),
+		CASE(test_duplicate),
+		CASE(test_duplicate_of_a_full_batch),
+		CASE(test_delay_keeps_order),
+		CASE(test_delay_is_at_least_its_time),
+		CASE(test_reorder_lets_others_overtake),
+		CASE(test_held_packets_are_lost_with_the_link),
+		CASE(test_deleted_fault_lets_go),
+		CASE(test_classes),
+		CASE(test_qp1_is_mad),
+		CASE(test_stacked_and_listed),
+		CASE(test_add_refuses),
+		CASE(test_destroy_while_holding),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
