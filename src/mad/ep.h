@@ -15,7 +15,8 @@
  * for vendor classes with OUI), then all data, its length what the segments carried: an
  * SA table without records has 56. All other MADs have 256 octets.
  *
- * Callbacks may call back into the endpoint, also to remove their own agent.
+ * Callbacks may call back into the endpoint, also to remove their own agent, but not
+ * destroy it.
  */
 
 #include <stddef.h>

@@ -42,7 +42,7 @@ struct mad_ep {
 	struct list rxs; /* struct rmpp_rx, oldest first */
 	unsigned int nrx;
 	unsigned int sending; /* depth of ops->send: what arrives meanwhile waits in loop */
-	struct list loop;
+	struct loop_mad *loop, **loop_end;
 	unsigned int nloop;
 	struct timer loop_timer;
 	ns_t now; /* of the last event: cancelled requests are told it */

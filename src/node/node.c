@@ -6,8 +6,8 @@
 
 #include "node/priv.h"
 
-struct loop_smp {
-	struct list node;
+struct node_loop {
+	struct node_loop *next;
 	uint8_t port;
 	uint8_t mad[MAD_LEN];
 };
@@ -42,17 +42,26 @@ static void smp_local(struct node *n, uint8_t in_port, const struct mad_addr *fr
 	node_sma(n, in_port, from, mad, now);
 }
 
+/* Takes all that waits: what comes while they are delivered arms the timer again. */
+static struct node_loop *loop_take(struct node *n)
+{
+	struct node_loop *l = n->loop;
+
+	n->loop = NULL;
+	n->loop_end = &n->loop;
+	n->nloop = 0;
+	return l;
+}
+
 static void loop_run(struct timer *t, ns_t now)
 {
 	struct node *n = container_of(t, struct node, loop_timer);
+	struct node_loop *next;
 
-	/* What comes meanwhile arms the timer again. */
-	for (unsigned int i = n->nloop; i; i--) {
-		struct loop_smp *l = list_first(&n->loop, struct loop_smp, node);
+	for (struct node_loop *l = loop_take(n); l; l = next) {
 		struct mad_addr from = mad_addr_smp_dr();
 
-		list_del(&l->node);
-		n->nloop--;
+		next = l->next;
 		n->smps++;
 		from.port = l->port;
 		smp_local(n, l->port, &from, l->mad, now);
@@ -63,13 +72,15 @@ static void loop_run(struct timer *t, ns_t now)
 /* Nobody expects the answer to an SMP inside the call that sends it. */
 static int loop_add(struct node *n, uint8_t port, const void *mad, ns_t now)
 {
-	struct loop_smp *l = n->nloop < NODE_LOOP_MAX ? malloc(sizeof(*l)) : NULL;
+	struct node_loop *l = n->nloop < NODE_LOOP_MAX ? malloc(sizeof(*l)) : NULL;
 
 	if (!l)
 		return -ENOBUFS;
 	l->port = port;
 	memcpy(l->mad, mad, MAD_LEN);
-	list_add_tail(&n->loop, &l->node);
+	l->next = NULL;
+	*n->loop_end = l;
+	n->loop_end = &l->next;
 	n->nloop++;
 	if (!timer_armed(&n->loop_timer))
 		timer_arm(n->timers, &n->loop_timer, now);
@@ -297,7 +308,7 @@ int node_init(struct node *n, const struct node_cfg *cfg, const struct node_ops 
 		.ctx = ctx,
 	};
 	strncpy(n->desc, cfg->desc, sizeof(n->desc) - 1);
-	list_init(&n->loop);
+	n->loop_end = &n->loop;
 	timer_init(&n->loop_timer, loop_run);
 	err = ports_init(n, cfg);
 	if (err)
@@ -319,14 +330,11 @@ void node_fini(struct node *n)
 		for (unsigned int i = 0; i <= n->info.nports && n->port[i].node; i++)
 			port_fini(&n->port[i]);
 		timer_cancel(n->timers, &n->loop_timer);
-		while (!list_empty(&n->loop)) {
-			struct loop_smp *l = list_first(&n->loop, struct loop_smp, node);
-
-			list_del(&l->node);
-			free(l);
-		}
 	}
-	n->nloop = 0;
+	for (struct node_loop *l = loop_take(n), *next; l; l = next) {
+		next = l->next;
+		free(l);
+	}
 	if (n->sw) {
 		free(n->sw->mft);
 		free(n->sw->sltovl);

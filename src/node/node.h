@@ -106,7 +106,8 @@ struct node {
 	const struct node_ops *ops;
 	void *ctx;
 	uint64_t smps, gmps, dropped; /* management packets seen and discarded */
-	struct list loop; /* SMPs of no hops on their way from this node to itself */
+	struct node_loop *loop,
+		**loop_end; /* SMPs of no hops on their way from this node to itself */
 	unsigned int nloop;
 	struct timer loop_timer;
 	uint64_t trap_tid; /* of the last trap */
