@@ -36,6 +36,7 @@ struct sm_port {
 	uint16_t *
 		pkeys; /* table as written, index by index, 0 = empty; end ports and enforcing ports */
 	uint16_t npkeys; /* entries in it */
+	uint8_t vls_mapped; /* VLs that SLtoVL was written for; 0 not */
 	struct hnode by_guid;
 };
 

@@ -11,7 +11,7 @@
  *	discover.c nodes, ports, links            -> struct sm_db *next
  *	lid.c      LIDs
  *	port.c     PortInfo: addresses, MTU, arm, activate
- *	pkey.c     P_Key tables
+ *	pkey.c     P_Key tables                   qos.c  SLtoVL tables
  *	route.c    min-hop LFTs                   fdb.c what switches acknowledged
  *	mcast.c    spanning trees and MFT writes  group.c groups and members
  *	partition.c, partition_parse.c, partition_apply.c
@@ -130,6 +130,7 @@ int sm_lid_assign(struct sm *sm);
 void sm_ports_start(struct sm *sm, ns_t now);
 void sm_pkeys_read(struct sm *sm, ns_t now);
 void sm_pkeys_start(struct sm *sm, ns_t now);
+void sm_qos_start(struct sm *sm, ns_t now);
 int sm_route_compute(struct sm_db *db);
 int sm_route_start(struct sm *sm, ns_t now);
 void sm_arm_start(struct sm *sm, ns_t now);

@@ -274,13 +274,17 @@ static void on_switch_set(void *ctx, const struct smp_cmd *cmd, int status, cons
 static void switch_info_write(struct sm *sm, struct sm_node *n, ns_t now)
 {
 	struct smp_switch_info *si = &n->sw->si;
+	/* Somebody before us may have limited the MFT: groups beyond would be dropped. */
+	uint16_t mft_top = si->mft_top ? IB_LID_MCAST_MIN - 1 + si->mft_cap : 0;
 	struct smp_cmd c;
 
-	if (si->lft_top == n->sw->lft_top && si->life_time == sm->cfg.life)
+	if (si->lft_top == n->sw->lft_top && si->life_time == sm->cfg.life &&
+	    si->mft_top == mft_top)
 		return;
 	c = sm_cmd_node(n, MAD_METHOD_SET, SMP_ATTR_SWITCH_INFO, 0, on_switch_set);
 	si->lft_top = n->sw->lft_top;
 	si->life_time = sm->cfg.life;
+	si->mft_top = mft_top;
 	/* Writing 1 would clear a change that nobody has looked at. */
 	si->port_state_change = false;
 	smp_switch_info_encode(c.data, si);

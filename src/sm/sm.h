@@ -65,7 +65,7 @@ enum sm_stage {
 	SM_STAGE_DISCOVER, /* nodes, ports, links */
 	SM_STAGE_ELECT, /* other SMs are asked */
 	SM_STAGE_LIDS, /* LIDs and port parameters are written */
-	SM_STAGE_PKEYS, /* P_Key tables, SLtoVL, VL arbitration */
+	SM_STAGE_PKEYS, /* P_Key tables, SLtoVL */
 	SM_STAGE_ROUTE, /* LFTs are computed and written */
 	SM_STAGE_MCAST, /* MFTs */
 	SM_STAGE_ARM,

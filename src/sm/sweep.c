@@ -169,6 +169,7 @@ static int stage_start(struct sm *sm, ns_t now)
 		return 0;
 	case SM_STAGE_PKEYS:
 		sm_pkeys_start(sm, now);
+		sm_qos_start(sm, now);
 		return 0;
 	case SM_STAGE_ROUTE:
 		return sm_route_start(sm, now);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/priv.h"
+
+#include <errno.h>
+
+/*
+ * DOC: Service levels
+ *
+ * While everything uses SL 0, the tables that ports have at power-up do (SL 0 is VL 0), and nothing is
+ * written, as OpenSM does without -Q. As soon as a partition or the SM uses another SL,
+ * SLtoVL tables spread the SLs over the operational VLs, so that none of them meets a VL that
+ * is not there: one table for a CA port, one for each pair of linked ports of a switch.
+ * VL arbitration stays as it is.
+ */
+
+static bool sls_used(const struct sm *sm)
+{
+	if (sm->cfg.sm_sl)
+		return true;
+	for (size_t i = 0; i < sm->parts->n; i++) {
+		const struct sm_partition *part = &sm->parts->part[i];
+
+		for (size_t j = 0; j < part->ngroups; j++) {
+			if (part->group[j].sl)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* PortInfo:OperationalVLs: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14 */
+static unsigned int vl_count(uint8_t code)
+{
+	static const uint8_t count[] = { 1, 1, 2, 4, 8, 15 };
+
+	return code < ARRAY_SIZE(count) ? count[code] : 1;
+}
+
+static bool carries(const struct sm_port *p)
+{
+	return p->known && (p->num == 0 || (p->peer && p->peer != p && p->peer->known));
+}
+
+static void on_written(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+		       ns_t now)
+{
+	if (status == -EPROTO)
+		sm_refused(ctx, cmd, "Set(SLtoVLMappingTable)");
+	else if (status)
+		sm_lost(ctx, cmd->node, "Set(SLtoVLMappingTable)");
+	if (status)
+		cmd->port->vls_mapped = 0;
+}
+
+static void map_write(struct sm *sm, struct sm_port *out, uint32_t mod, unsigned int vls, ns_t now)
+{
+	struct smp_cmd c = sm_cmd_port(out, MAD_METHOD_SET, SMP_ATTR_SLTOVL, mod, on_written);
+	uint8_t vl[16];
+
+	for (unsigned int sl = 0; sl < 16; sl++)
+		vl[sl] = (uint8_t)(sl % vls);
+	smp_sltovl_encode(c.data, vl);
+	smpq_add(&sm->sweepq, &c, now);
+}
+
+static void map_switch(struct sm *sm, struct sm_node *n, ns_t now)
+{
+	for (unsigned int o = 1; o <= n->info.nports; o++) {
+		struct sm_port *out = &n->port[o];
+
+		for (unsigned int i = 0; i <= n->info.nports && out->vls_mapped; i++) {
+			if (carries(&n->port[i]))
+				map_write(sm, out, i << 8 | o, out->vls_mapped, now);
+		}
+	}
+}
+
+/* What the last sweep wrote, if the port was not reset since. */
+static uint8_t mapped_before(const struct sm *sm, const struct sm_port *p)
+{
+	const struct sm_node *old = sm->db ? sm_db_node(sm->db, p->node->info.node_guid) : NULL;
+
+	if (!old || old->info.nports != p->node->info.nports || p->pi.port_state != IB_PORT_ACTIVE)
+		return 0;
+	return old->port[p->num].vls_mapped;
+}
+
+static void map_node(struct sm *sm, struct sm_node *n, ns_t now)
+{
+	bool changed = false;
+
+	for (unsigned int i = 1; i <= n->info.nports; i++) {
+		struct sm_port *p = &n->port[i];
+		uint8_t before;
+
+		if (!carries(p))
+			continue;
+		before = mapped_before(sm, p);
+		p->vls_mapped = (uint8_t)vl_count(p->pi.oper_vls);
+		if (before == p->vls_mapped)
+			continue;
+		changed = true;
+		if (!n->sw)
+			map_write(sm, p, 0, p->vls_mapped, now);
+	}
+	if (n->sw && changed)
+		map_switch(sm, n, now);
+}
+
+void sm_qos_start(struct sm *sm, ns_t now)
+{
+	for (uint32_t i = 0; i < sm->next->nnodes && sls_used(sm); i++) {
+		if (!sm->next->node[i]->lost)
+			map_node(sm, sm->next->node[i], now);
+	}
+}
