@@ -227,11 +227,13 @@ static struct mad_ep *soft_mad_ep(struct ca *ca)
 static void soft_close(struct ca *ca)
 {
 	struct soft_ca *c = to_ca(ca);
+	struct soft_qp *qp, *next_qp;
+	struct soft_ah *ah, *next_ah;
 
-	while (!list_empty(&c->qps))
-		soft_qp_destroy(&list_first(&c->qps, struct soft_qp, node)->qp);
-	while (!list_empty(&c->ahs))
-		soft_ah_destroy(&list_first(&c->ahs, struct soft_ah, node)->ah);
+	list_for_each_safe (qp, next_qp, &c->qps, node)
+		soft_qp_destroy(&qp->qp);
+	list_for_each_safe (ah, next_ah, &c->ahs, node)
+		soft_ah_destroy(&ah->ah);
 	if (c->s->telling) {
 		c->closed = true;
 		return;
@@ -295,10 +297,12 @@ void ca_soft_hca_bind(struct ca_soft_hca *s, struct hca *h)
 
 void ca_soft_hca_destroy(struct ca_soft_hca *s)
 {
+	struct soft_ca *c, *next;
+
 	if (!s)
 		return;
-	while (!list_empty(&s->open))
-		soft_close(&list_first(&s->open, struct soft_ca, node)->ca);
+	list_for_each_safe (c, next, &s->open, node)
+		soft_close(&c->ca);
 	free(s);
 }
 

@@ -7,23 +7,28 @@
 /* OperationalVLs, IBTA 14.2.5.6: VL0, VL0-1, VL0-3, VL0-7, VL0-14 */
 static const uint8_t oper_vls_count[] = { 1, 1, 2, 4, 8, 15 };
 
+/* A table the SM has not written since it lowered OperationalVLs names VLs that are not there. */
 uint8_t hca_sl_to_vl(const struct node_port *np, uint8_t sl)
 {
 	unsigned int code = np->pi.oper_vls;
+	uint8_t vl = np->sltovl[sl];
 
-	return sl % (code < ARRAY_SIZE(oper_vls_count) ? oper_vls_count[code] : 1);
+	return vl == IB_VL15 || code >= ARRAY_SIZE(oper_vls_count) ? vl : vl % oper_vls_count[code];
 }
 
-static uint32_t port_key(const struct node_port *np)
+static uint32_t port_key(const struct hca_ah *ah)
 {
-	return (uint32_t)np->pi.lid << 16 | (uint32_t)np->pi.lmc << 8 | np->pi.oper_vls;
+	const struct smp_port_info *pi = &ah->np->pi;
+
+	return (uint32_t)pi->lid << 16 | (pi->lmc & 7u) << 12 | (pi->oper_vls & 15u) << 8 |
+	       ah->np->sltovl[ah->attr.sl];
 }
 
 bool hca_ah_stale(const struct hca_ah *ah)
 {
 	const struct node_port *np = ah->np;
 
-	return ah->port_key != port_key(np) || ah->gid_prefix != np->pi.gid_prefix ||
+	return ah->port_key != port_key(ah) || ah->gid_prefix != np->pi.gid_prefix ||
 	       ah->guid != np->guids[ah->attr.sgid_index];
 }
 
@@ -54,7 +59,7 @@ void hca_ah_refresh(struct hca_ah *ah)
 
 	ah->hdr_len = (uint8_t)ib_ud_hdr_encode(ah->tmpl, &u, 0);
 	ah->vl = u.lrh.vl;
-	ah->port_key = port_key(np);
+	ah->port_key = port_key(ah);
 	ah->gid_prefix = np->pi.gid_prefix;
 	ah->guid = np->guids[a->sgid_index];
 }

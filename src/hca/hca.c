@@ -84,17 +84,18 @@ out_free:
 
 void hca_destroy(struct hca *h)
 {
+	struct hca_ah *ah, *next;
 	struct hnode *n;
+	unsigned int nports;
 
 	if (!h)
 		return;
 	while ((n = htab_each(&h->qps, NULL)))
 		hca_qp_destroy(container_of(n, struct hca_qp, node));
-	while (!list_empty(&h->ahs))
-		hca_ah_destroy(list_first(&h->ahs, struct hca_ah, node));
-	/* The node first: what its open requests do when cancelled may still loop a MAD. */
-	unsigned int nports = h->node.info.nports;
-
+	list_for_each_safe (ah, next, &h->ahs, node)
+		hca_ah_destroy(ah);
+	/* Before the queues: what open requests do when they are cancelled may loop a MAD. */
+	nports = h->node.info.nports;
 	node_fini(&h->node);
 	timer_cancel(h->timers, &h->mad_loop_timer);
 	for (unsigned int i = 0; i <= nports; i++)

@@ -23,7 +23,7 @@ enum hca_drop {
 	HCA_DROP_ICRC,
 	HCA_DROP_VCRC,
 	HCA_DROP_PORT_STATE, /* data in Down or Init */
-	HCA_DROP_VL15, /* VL15 to other than QP0, QP0 on another VL, with GRH or multicast */
+	HCA_DROP_VL15, /* VL15 to other than QP0, QP0 on another VL, with GRH or multicast; SL on VL15 */
 	HCA_DROP_DLID,
 	HCA_DROP_DGID,
 	HCA_DROP_QPN, /* no such QP, or not on this port */

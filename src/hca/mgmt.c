@@ -70,7 +70,9 @@ static int mgmt_check(const struct node_port *np, const struct mad_addr *to)
 	}
 	if (!node_port_active(np))
 		return -ENETDOWN;
-	if (!node_pkey_ok(np, to->pkey))
+	/* The low 15 bits: a limited member sends its entry as it is. */
+	if (node_pkey_find(np, to->pkey | IB_PKEY_FULL) < 0 ||
+	    hca_sl_to_vl(np, to->sl & 15) == IB_VL15)
 		return -EINVAL;
 	return ib_lid_is_unicast(to->lid) ? 0 : -EINVAL;
 }
@@ -91,7 +93,7 @@ int hca_mgmt_xmit(void *ctx, uint8_t egress, const struct mad_addr *to, const vo
 		return err;
 	}
 	p = mad_pkt_build(h->pool, np, to, mad,
-			  to->qp == IB_QP0 ? IB_VL15 : hca_sl_to_vl(np, to->sl));
+			  to->qp == IB_QP0 ? IB_VL15 : hca_sl_to_vl(np, to->sl & 15));
 	if (!p) {
 		h->drops[HCA_DROP_NO_MEM]++;
 		return -ENOMEM;

@@ -139,10 +139,10 @@ static inline bool hca_qp_full(const struct hca_qp *qp)
 }
 
 /* ah.c */
-/* hca_ah_refresh() - Follow a change of LID, LMC, GID or VLs of the port */
+/* hca_ah_refresh() - Follow a change of LID, LMC, GID or SLtoVL of the port */
 void hca_ah_refresh(struct hca_ah *ah);
 bool hca_ah_stale(const struct hca_ah *ah);
-/* VL of @sl on @np: SLs spread over the operational VLs */
+/* VL of @sl on @np; 15: data of this SL is not sent */
 uint8_t hca_sl_to_vl(const struct node_port *np, uint8_t sl);
 
 /* group.c */

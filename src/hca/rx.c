@@ -236,7 +236,7 @@ static enum hca_drop rx_run(struct hca_rx_ctx *r)
 	return rx_ucast(r);
 }
 
-/* Bad keys are what PortInfo counts and traps 257 and 258 report. */
+/* Bad keys that came by the link are what PortInfo counts and traps 257 and 258 report. */
 static void rx_violation(const struct hca_rx_ctx *r, enum hca_drop why)
 {
 	const struct ib_ud_hdr *h = &r->hdr;
@@ -258,11 +258,21 @@ static void rx_violation(const struct hca_rx_ctx *r, enum hca_drop why)
 		node_qkey_violation(&r->hca->node, r->np->num, &v, r->now);
 }
 
-static void rx_drop(const struct hca_rx_ctx *r, enum hca_drop why)
+static bool is_link_error(enum hca_drop why)
+{
+	return why == HCA_DROP_LEN || why == HCA_DROP_VERSION || why == HCA_DROP_ICRC ||
+	       why == HCA_DROP_VCRC;
+}
+
+static void rx_drop(const struct hca_rx_ctx *r, enum hca_drop why, bool from_link)
 {
 	r->hca->drops[why]++;
 	pkt_free(r->pkt);
-	/* After that, because the trap may need the descriptor. */
+	if (!from_link)
+		return;
+	if (is_link_error(why))
+		r->np->cnt.rcv_errors++;
+	/* The trap may need the descriptor that was freed just now. */
 	if (why == HCA_DROP_PKEY || why == HCA_DROP_QKEY)
 		rx_violation(r, why);
 }
@@ -282,12 +292,6 @@ static void rx_count(const struct hca_rx_ctx *r)
 		c->ucast_rcv++;
 }
 
-static bool is_link_error(enum hca_drop why)
-{
-	return why == HCA_DROP_LEN || why == HCA_DROP_VERSION || why == HCA_DROP_ICRC ||
-	       why == HCA_DROP_VCRC;
-}
-
 static void rx_one(struct hca *h, struct node_port *np, struct pkt *p, ns_t now, bool from_link)
 {
 	struct hca_rx_ctx r;
@@ -301,11 +305,8 @@ static void rx_one(struct hca *h, struct node_port *np, struct pkt *p, ns_t now,
 	if (from_link)
 		rx_count(&r);
 	why = r.hdr_len ? rx_run(&r) : HCA_DROP_LEN;
-	if (why == HCA_OK)
-		return;
-	if (from_link && is_link_error(why))
-		np->cnt.rcv_errors++;
-	rx_drop(&r, why);
+	if (why != HCA_OK)
+		rx_drop(&r, why, from_link);
 }
 
 void hca_rx_local(struct hca *h, uint8_t port, struct pkt *p, ns_t now)

@@ -47,6 +47,10 @@ static enum hca_drop tx_check(const struct tx *t, const struct hca_send *s)
 		return HCA_DROP_MTU;
 	if (!(t->pkey & ~IB_PKEY_FULL))
 		return HCA_DROP_PKEY;
+	if (hca_ah_stale(s->ah))
+		hca_ah_refresh(s->ah);
+	if (s->ah->vl == IB_VL15)
+		return HCA_DROP_VL15; /* what SLtoVL maps there is discarded, IBTA 7.6.6 */
 	if (s->pkt->head < s->ah->hdr_len && make_room(s->pkt))
 		return HCA_DROP_NO_MEM;
 	return HCA_OK;
@@ -110,8 +114,6 @@ static void tx_one(const struct tx *t, const struct hca_send *s)
 		pkt_free(p);
 		return;
 	}
-	if (hca_ah_stale(s->ah))
-		hca_ah_refresh(s->ah);
 	words = tx_headers(t, s);
 	t->qp->stats.tx_pkts++;
 	t->qp->stats.tx_octets += octets;
