@@ -308,41 +308,40 @@ static bool parse_pkey(struct parser *ps, struct definition *d)
 	return true;
 }
 
-/* The partition that a definition is for: the same name and number, or a new one. */
+/* The partition that a definition is for: the one of its name, or a new one. */
 static struct sm_partition *definition_target(struct parser *ps, struct definition *d)
 {
-	struct sm_partition *part;
+	struct sm_partition *by_name = NULL, *by_key = NULL;
 
 	for (size_t i = 0; i < ps->ps->n; i++) {
-		bool same_name, same_key;
+		struct sm_partition *part = &ps->ps->part[i];
 
-		part = &ps->ps->part[i];
-		same_name = strcmp(part->name, d->name) == 0;
-		same_key = part->pkey == d->pkey;
-		if (same_name && (same_key || d->pkey == SM_PKEY_AUTO))
-			return part;
-		if (same_name && part->pkey == SM_PKEY_AUTO) {
-			part->pkey = d->pkey;
-			return part;
-		}
-		if (same_name) {
-			fail(ps, "\"%s\" has P_Key 0x%04x since line %u, not 0x%04x", d->name,
-			     part->pkey, part->line, d->pkey);
-			return NULL;
-		}
-		if (same_key && d->pkey != SM_PKEY_AUTO) {
-			fail(ps, "P_Key 0x%04x is called \"%s\" since line %u, not \"%s\"", d->pkey,
-			     part->name, part->line, d->name);
-			return NULL;
-		}
+		if (strcmp(part->name, d->name) == 0)
+			by_name = part;
+		if (d->pkey != SM_PKEY_AUTO && part->pkey == d->pkey)
+			by_key = part;
 	}
-	part = sm_partition_add(ps->ps, d->name, d->pkey);
-	if (!part) {
-		no_memory(ps);
+	if (by_key && by_key != by_name) {
+		fail(ps, "P_Key 0x%04x is called \"%s\" since line %u, not \"%s\"", d->pkey,
+		     by_key->name, by_key->line, d->name);
 		return NULL;
 	}
-	part->line = d->line;
-	return part;
+	if (by_name && !by_key && d->pkey != SM_PKEY_AUTO) {
+		if (by_name->pkey != SM_PKEY_AUTO) {
+			fail(ps, "\"%s\" has P_Key 0x%04x since line %u, not 0x%04x", d->name,
+			     by_name->pkey, by_name->line, d->pkey);
+			return NULL;
+		}
+		by_name->pkey = d->pkey;
+	}
+	if (by_name)
+		return by_name;
+	by_name = sm_partition_add(ps->ps, d->name, d->pkey);
+	if (by_name)
+		by_name->line = d->line;
+	else
+		no_memory(ps);
+	return by_name;
 }
 
 /* name [= P_Key] {, flag} : */

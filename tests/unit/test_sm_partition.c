@@ -118,7 +118,7 @@ static void test_flags_and_names(void **state)
 	struct sm_partitions *ps = parse(
 		"Lab=0x8001, indx0, ipoib, mtu=5, rate=6, sl=3, scope=2, scope=5, Q_Key=0xb1b, "
 		"defmember=both : \"h1 HCA-1\", \"h2\"=full, ALL_CAS=limited, ALL_ROUTERS;\n"
-		"=0x22:SELF;");
+		"=0x22:SELF; Late:ALL; Auto:ALL; Late=0x33:SELF;");
 	const struct sm_partition *p = find(ps, "Lab");
 
 	assert_int_equal(p->pkey, 1);
@@ -138,9 +138,12 @@ static void test_flags_and_names(void **state)
 	assert_int_equal(p->rule[2].kind, SM_MEMBER_ALL_CAS);
 	assert_int_equal(p->rule[3].kind, SM_MEMBER_ALL_ROUTERS);
 	assert_int_equal(find(ps, "0x0022")->pkey, 0x22);
+	/* A number may come later; others keep clear of it. */
+	assert_int_equal(find(ps, "Auto")->pkey, 2);
+	assert_int_equal(find(ps, "Late")->pkey, 0x33);
 	/* The default partition is always there, with limited members. */
 	assert_int_equal(find(ps, "Default")->nrules, 0);
-	assert_int_equal(ps->n, 3);
+	assert_int_equal(ps->n, 5);
 	sm_partitions_free(ps);
 }
 
@@ -207,6 +210,8 @@ static void test_every_error_names_its_line_and_what_was_expected(void **state)
 		{ "A=1 : ALL;\nA=2 : ALL;", "2",
 		  "\"A\" has P_Key 0x0001 since line 1, not 0x0002" },
 		{ "A=1 : ALL;\nB=1 : ALL;", "2", "P_Key 0x0001 is called \"A\" since line 1" },
+		{ "A:ALL;\n=7:ALL;\nA=7:ALL;", "3",
+		  "P_Key 0x0007 is called \"0x0007\" since line 2" },
 		{ ": ALL;", "1", "expected the name of a partition" },
 		{ "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=1:ALL;",
 		  "1", "a word of more than 63 characters" },
