@@ -239,10 +239,12 @@ struct rig_end *rig_attach(struct rig *r, const char *port)
 {
 	static const struct fabric_ext_ops ops = { .tx = end_tx, .state = end_state };
 	struct rig_end *e = &r->end[r->nends++];
+	char label[FABRIC_NAME_MAX + 8];
 
+	snprintf(label, sizeof(label), "far:%s", port);
 	assert_true(r->nends <= RIG_ENDS);
 	e->rig = r;
-	assert_int_equal(fabric_ext_attach(rig_port(r, port), port, &ops, e, &e->end), 0);
+	assert_int_equal(fabric_ext_attach(rig_port(r, port), label, &ops, e, &e->end), 0);
 	fabric_ext_carrier(e->end, true, r->now);
 	rig_settle(r);
 	return e;

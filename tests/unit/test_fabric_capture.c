@@ -212,7 +212,7 @@ static void test_pcapng_names_the_ports(void **state)
 		assert_int_equal(len % 4, 0);
 		assert_int_equal(le32(p + len - 4), len);
 		if (le32(p) == 1) {
-			static const char *const names[] = { "s/3", "h/1", "s/2", "s/2" };
+			static const char *const names[] = { "s/3", "h/1", "s/2", "far:s/2" };
 
 			assert_int_equal(p[8], 197);
 			assert_int_equal(p[16], 2); /* if_name */

@@ -133,16 +133,15 @@ static void set_port_info(struct rig_end *e, uint8_t state, uint8_t phys)
 	rig_send_smp(e, MAD_METHOD_SET, SMP_ATTR_PORT_INFO, 5, data);
 }
 
-/* I5: Down retrains; the answer still leaves over the link. */
 static void test_I5_port_state_down_retrains_the_link(void **state)
 {
-	struct rig_end *e = rig_attach(&r, "s1/5");
+	struct rig_end *e = rig_attach(&r, "s1/5"), *other = rig_attach(&r, "s1/6");
 	uint8_t mad[256];
 
 	assert_int_equal(e->state, FABRIC_LINK_UP);
-	set_port_info(e, IB_PORT_DOWN, 0);
-	assert_int_equal(e->n, 1);
-	rig_mad_of(e->got[0], mad);
+	set_port_info(other, IB_PORT_DOWN, 0);
+	assert_int_equal(other->n, 1);
+	rig_mad_of(other->got[0], mad);
 	assert_int_equal(mad[3], MAD_METHOD_GET_RESP);
 	assert_int_equal(mad[5], 0);
 	rig_pass(&r, NS_MSEC(2));
@@ -150,6 +149,7 @@ static void test_I5_port_state_down_retrains_the_link(void **state)
 	assert_int_equal(rig_np(&r, "s1/5")->pi.port_state, IB_PORT_DOWN);
 	rig_pass(&r, FABRIC_RETRAIN);
 	assert_int_equal(e->state, FABRIC_LINK_UP);
+	assert_int_equal(other->states, 1);
 	assert_int_equal(rig_np(&r, "s1/5")->pi.port_state, IB_PORT_INIT);
 }
 
