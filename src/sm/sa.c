@@ -93,7 +93,8 @@ void sa_resp_head(const struct sa_req *r, uint8_t *mad, uint16_t status, size_t 
 		.comp_mask = r->m.sa.comp_mask,
 	};
 
-	h.method |= MAD_METHOD_RESP;
+	/* There is no SetResp. */
+	h.method = h.method == MAD_METHOD_SET ? MAD_METHOD_GET_RESP : h.method | MAD_METHOD_RESP;
 	h.status = status;
 	mad_hdr_encode(mad, &h);
 	memset(mad + SA_RMPP_OFF, 0, SA_RMPP_LEN);
