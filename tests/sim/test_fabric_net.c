@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whole fabrics on virtual time: random topologies with loops, parallel cables and CAs of
+ * several ports; everybody to everybody; then links fail under load. A failing seed is printed.
+ */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../unit/fabric_rig.h"
+#include "fabric/fault.h"
+#include "util/prng.h"
+
+#define MAX_HOSTS 64
+#define SEEDS 24
+
+struct host {
+	struct fabric_node *node;
+	struct hca_qp *qp;
+	uint16_t lid;
+	uint8_t port;
+	uint64_t got;
+};
+
+struct net {
+	struct rig r;
+	struct host host[MAX_HOSTS];
+	unsigned int nhosts;
+	struct prng prng;
+};
+
+static struct net net;
+
+/* One QP on each CA port */
+static void add_hosts(void)
+{
+	for (unsigned int i = 0; i < fabric_nnodes(net.r.f); i++) {
+		struct fabric_node *fn = fabric_node_at(net.r.f, i);
+		struct hca *h = fabric_node_hca(fn);
+
+		for (unsigned int k = 1; h && k <= hca_node(h)->info.nports; k++) {
+			struct hca_qp_attr attr = { .port = (uint8_t)k,
+						    .qkey = 0x1b,
+						    .rx_depth = 512 };
+			struct host *x = &net.host[net.nhosts++];
+
+			assert_true(net.nhosts <= MAX_HOSTS);
+			x->node = fn;
+			x->port = (uint8_t)k;
+			x->lid = hca_node(h)->port[k].pi.lid;
+			assert_int_equal(hca_qp_create(h, &attr, x, &x->qp), 0);
+		}
+	}
+}
+
+static void net_init(unsigned int seed, enum hca_crc crc)
+{
+	struct topo_gen_random g = { .seed = seed,
+				     .cas = 6 + seed % 10,
+				     .switches = 1 + seed % 8,
+				     .max_ca_ports = 1 + seed % 3,
+				     .extra_links = seed % 9 };
+
+	memset(&net, 0, sizeof(net));
+	net.r.cfg.crc = crc;
+	net.r.cfg.seed = seed;
+	prng_seed(&net.prng, seed);
+	rig_init_topo(&net.r, topo_gen_random(&g));
+	rig_configure(&net.r);
+	add_hosts();
+}
+
+static void net_fini(void)
+{
+	rig_fini(&net.r);
+}
+
+static void drain(struct host *x)
+{
+	struct hca_wc wc[32];
+	unsigned int n;
+
+	while ((n = hca_poll(x->qp, wc, 32))) {
+		x->got += n;
+		for (unsigned int i = 0; i < n; i++)
+			pkt_free(wc[i].pkt);
+	}
+}
+
+static void drain_all(void)
+{
+	for (unsigned int i = 0; i < net.nhosts; i++)
+		drain(&net.host[i]);
+}
+
+static void send_one(const struct host *from, const struct host *to, unsigned int len)
+{
+	struct hca_ah_attr attr = { .port = from->port, .dlid = to->lid };
+	struct hca_send s = { .dest_qp = hca_qp_num(to->qp), .qkey = 0x1b };
+	static const uint8_t data[4096];
+
+	assert_int_equal(hca_ah_create(fabric_node_hca(from->node), &attr, &s.ah), 0);
+	s.pkt = pkt_from_data(net.r.pool, data, len);
+	assert_non_null(s.pkt);
+	assert_int_equal(hca_post_send(from->qp, &s, 1, net.r.now), 1);
+	hca_ah_destroy(s.ah);
+}
+
+static uint64_t all_drops(void)
+{
+	uint64_t n = 0;
+
+	for (int d = 0; d < FABRIC_DROP_MAX; d++)
+		n += fabric_stats(net.r.f)->drops[d];
+	return n;
+}
+
+static void everybody_to_everybody(enum hca_crc crc)
+{
+	for (unsigned int seed = 0; seed < SEEDS; seed++) {
+		net_init(seed, crc);
+		for (unsigned int i = 0; i < net.nhosts; i++) {
+			for (unsigned int k = 0; k < net.nhosts; k++)
+				send_one(&net.host[i], &net.host[k], prng_below(&net.prng, 4097));
+			rig_settle(&net.r);
+			drain_all();
+		}
+		for (unsigned int i = 0; i < net.nhosts; i++) {
+			if (net.host[i].got != net.nhosts)
+				print_message("seed %u\n", seed);
+			assert_int_equal(net.host[i].got, net.nhosts);
+		}
+		assert_int_equal(all_drops(), 0);
+		net_fini();
+	}
+}
+
+static void test_everybody_reaches_everybody(void **state)
+{
+	everybody_to_everybody(HCA_CRC_OFF);
+}
+
+static void test_everybody_reaches_everybody_with_crcs(void **state)
+{
+	everybody_to_everybody(HCA_CRC_FULL);
+	everybody_to_everybody(HCA_CRC_ICRC);
+}
+
+/* The words that leave a port are those that arrive at its peer. */
+static void check_counters(unsigned int seed)
+{
+	for (unsigned int i = 0; i < fabric_nnodes(net.r.f); i++) {
+		struct fabric_node *fn = fabric_node_at(net.r.f, i);
+		struct node *n = fabric_node_node(fn);
+
+		for (unsigned int k = 1; k <= n->info.nports; k++) {
+			struct fabric_port *peer = fabric_port_peer(fabric_node_port(fn, k));
+			const struct node_counters *a = &n->port[k].cnt, *b;
+
+			if (!peer)
+				continue;
+			b = &fabric_node_node(fabric_port_node(peer))
+				     ->port[fabric_port_num(peer)]
+				     .cnt;
+			if (a->xmit_data != b->rcv_data)
+				print_message("seed %u\n", seed);
+			assert_int_equal(a->xmit_data, b->rcv_data);
+			assert_int_equal(a->xmit_pkts, b->rcv_pkts);
+			assert_int_equal(a->ucast_xmit, b->ucast_rcv);
+			assert_int_equal(a->mcast_xmit, b->mcast_rcv);
+		}
+	}
+}
+
+static void test_counters_agree_on_both_ends(void **state)
+{
+	for (unsigned int seed = 100; seed < 110; seed++) {
+		net_init(seed, HCA_CRC_OFF);
+		for (unsigned int i = 0; i < 500; i++)
+			send_one(&net.host[prng_below(&net.prng, net.nhosts)],
+				 &net.host[prng_below(&net.prng, net.nhosts)],
+				 prng_below(&net.prng, 2000));
+		rig_settle(&net.r);
+		check_counters(seed);
+		drain_all();
+		net_fini();
+	}
+}
+
+/* A tree of the ports that lead away from @root; every CA port is a member. */
+static void make_tree(uint16_t mlid, const ib_gid *g)
+{
+	unsigned int n = fabric_nnodes(net.r.f);
+
+	for (unsigned int i = 0; i < net.nhosts; i++)
+		assert_int_equal(hca_attach(net.host[i].qp, g, mlid), 0);
+	/* Links between switches that lie on the unicast way to the first switch make a tree. */
+	for (unsigned int i = 0; i < n; i++) {
+		struct fabric_node *fn = fabric_node_at(net.r.f, i);
+		struct node *nd = fabric_node_node(fn);
+		uint16_t root = fabric_node_node(fabric_node_at(net.r.f, 0))->port[0].pi.lid;
+
+		for (unsigned int k = 1; nd->sw && k <= nd->info.nports; k++) {
+			struct fabric_port *peer = fabric_port_peer(fabric_node_port(fn, k));
+			struct node *pn = peer ? fabric_node_node(fabric_port_node(peer)) : NULL;
+
+			if (!pn)
+				continue;
+			if (!pn->sw || nd->sw->lft[root] == k ||
+			    pn->sw->lft[root] == fabric_port_num(peer))
+				nd->sw->mft[mlid - 0xc000][k / 64] |= 1ull << k % 64;
+		}
+	}
+}
+
+static void test_multicast_reaches_each_member_once(void **state)
+{
+	ib_gid g = { { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [15] = 1 } };
+
+	for (unsigned int seed = 0; seed < SEEDS; seed++) {
+		net_init(seed, HCA_CRC_OFF);
+		make_tree(0xc007, &g);
+		for (unsigned int i = 0; i < net.nhosts; i++) {
+			struct host *from = &net.host[i];
+			struct hca_ah_attr attr = { .port = from->port,
+						    .dlid = 0xc007,
+						    .has_grh = true };
+			struct hca_send s = { .dest_qp = IB_QPN_MCAST, .qkey = 0x1b };
+
+			attr.dgid = g;
+			assert_int_equal(hca_ah_create(fabric_node_hca(from->node), &attr, &s.ah),
+					 0);
+			s.pkt = pkt_from_data(net.r.pool, "x", 1);
+			assert_int_equal(hca_post_send(from->qp, &s, 1, net.r.now), 1);
+			hca_ah_destroy(s.ah);
+			rig_settle(&net.r);
+			drain_all();
+		}
+		/* the sender's own copy too, I9 */
+		for (unsigned int i = 0; i < net.nhosts; i++) {
+			if (net.host[i].got != net.nhosts)
+				print_message("seed %u\n", seed);
+			assert_int_equal(net.host[i].got, net.nhosts);
+		}
+		assert_int_equal(fabric_stats(net.r.f)->drops[FABRIC_DROP_HOPS], 0);
+		net_fini();
+	}
+}
+
+static struct fabric_port *any_cable(void)
+{
+	for (;;) {
+		unsigned int n = prng_below(&net.prng, fabric_nnodes(net.r.f));
+		struct fabric_node *fn = fabric_node_at(net.r.f, n);
+		unsigned int np = fabric_node_node(fn)->info.nports;
+		struct fabric_port *p = fabric_node_port(fn, 1 + prng_below(&net.prng, np));
+
+		if (p && fabric_port_peer(p))
+			return p;
+	}
+}
+
+static void any_fault(void)
+{
+	static const char *const texts[] = { "loss 20%",	"corrupt 20%",	 "duplicate 20%",
+					     "reorder 20% 3ms", "delay 2ms 2ms", "cut" };
+	struct fault_spec s;
+	struct fault_info i;
+	char err[64];
+
+	if (prng_below(&net.prng, 2) && fabric_fault_next(net.r.f, 0, &i)) {
+		assert_int_equal(fabric_fault_del(net.r.f, i.id, net.r.now), 0);
+		return;
+	}
+	assert_int_equal(fault_parse(&s, texts[prng_below(&net.prng, 6)], err, sizeof(err)), 0);
+	assert_int_equal(fabric_fault_add(any_cable(), &s, NULL), 0);
+}
+
+/* Whatever fails meanwhile: nothing leaks, nothing hangs, and afterwards all is well. */
+static void test_chaos(void **state)
+{
+	for (unsigned int seed = 0; seed < SEEDS; seed++) {
+		struct fault_info i;
+
+		net_init(seed, seed % 2 ? HCA_CRC_FULL : HCA_CRC_OFF);
+		for (unsigned int step = 0; step < 200; step++) {
+			for (unsigned int k = 0; k < 10; k++)
+				send_one(&net.host[prng_below(&net.prng, net.nhosts)],
+					 &net.host[prng_below(&net.prng, net.nhosts)],
+					 prng_below(&net.prng, 2000));
+			if (prng_below(&net.prng, 4) == 0)
+				fabric_run(net.r.f, net.r.now);
+			if (prng_below(&net.prng, 8) == 0)
+				fabric_link_set(any_cable(), prng_below(&net.prng, 2), net.r.now);
+			if (prng_below(&net.prng, 8) == 0)
+				any_fault();
+			rig_pass(&net.r, prng_below(&net.prng, 4000000));
+			drain_all();
+			rig_configure(&net.r);
+		}
+		while (fabric_fault_next(net.r.f, 0, &i))
+			assert_int_equal(fabric_fault_del(net.r.f, i.id, net.r.now), 0);
+		for (unsigned int n = 0; n < fabric_nnodes(net.r.f); n++) {
+			struct fabric_node *fn = fabric_node_at(net.r.f, n);
+
+			for (unsigned int k = 1; k <= fabric_node_node(fn)->info.nports; k++)
+				fabric_link_set(fabric_node_port(fn, k), true, net.r.now);
+		}
+		rig_pass(&net.r, NS_SEC(1));
+		drain_all();
+		rig_configure(&net.r);
+		for (unsigned int k = 0; k < net.nhosts; k++)
+			net.host[k].got = 0;
+		for (unsigned int a = 0; a < net.nhosts; a++)
+			send_one(&net.host[a], &net.host[(a + 1) % net.nhosts], 100);
+		rig_settle(&net.r);
+		drain_all();
+		for (unsigned int k = 0; k < net.nhosts; k++) {
+			if (net.host[k].got != 1)
+				print_message("seed %u host %u\n", seed, k);
+			assert_int_equal(net.host[k].got, 1);
+		}
+		net_fini();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_everybody_reaches_everybody),
+		cmocka_unit_test(test_everybody_reaches_everybody_with_crcs),
+		cmocka_unit_test(test_counters_agree_on_both_ends),
+		cmocka_unit_test(test_multicast_reaches_each_member_once),
+		cmocka_unit_test(test_chaos),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
