@@ -47,7 +47,7 @@ struct ctl_client {
 
 static const struct ctl_cmd *const tables[] = {
 	cmd_link,  cmd_neigh,	cmd_path,  cmd_maddr,	 cmd_stats,   cmd_fabric,
-	cmd_fault, cmd_capture, cmd_trace, cmd_instance, cmd_monitor,
+	cmd_fault, cmd_capture, cmd_trace, cmd_instance, cmd_monitor, cmd_inject,
 };
 
 /* --- clients */

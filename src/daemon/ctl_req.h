@@ -30,7 +30,7 @@ struct ctl_cmd {
 
 /* Tables, one a file daemon/cmd_*.c; each ends with a NULL name. */
 extern const struct ctl_cmd cmd_link[], cmd_neigh[], cmd_path[], cmd_maddr[], cmd_stats[],
-	cmd_fabric[], cmd_fault[], cmd_capture[], cmd_trace[], cmd_instance[], cmd_monitor[];
+	cmd_fabric[], cmd_fault[], cmd_capture[], cmd_trace[], cmd_instance[], cmd_monitor[], cmd_inject[];
 
 /* ctl_row() - Send a row; takes @row (NULL: out of memory, ends the client) */
 void ctl_row(struct ctl_req *r, json_t *row);

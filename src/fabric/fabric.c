@@ -60,6 +60,12 @@ static void on_hca_xmit(void *ctx, uint8_t port, struct pkt *p, ns_t now)
 	fabric_port_send(&n->port[port], p);
 }
 
+void fabric_inject(struct fabric_port *port, struct pkt *p, ns_t now)
+{
+	port->f->now = now;
+	fabric_port_send(port, p);
+}
+
 static void on_hca_event(void *ctx, uint8_t port, enum node_event ev, ns_t now)
 {
 	fabric_node_event(ctx, port, ev, now);
@@ -314,7 +320,7 @@ struct fabric_node *fabric_node_find(struct fabric *f, const char *name)
 			return n;
 	}
 	for (unsigned int i = 0; i < f->nnodes; i++) {
-		if (strcmp(f->node[i]->node->desc, name))
+		if (strcmp(f->node[i]->node->desc, name) != 0)
 			continue;
 		if (found)
 			return NULL; /* two of them */

@@ -152,6 +152,14 @@ const char *fabric_link_state_name(enum fabric_link_state s);
 /* fabric_link_set() - Enable (it trains, then is up) or disable the link of @p. 0; -ENOTCONN no cable */
 int fabric_link_set(struct fabric_port *p, bool up, ns_t now);
 
+/**
+ * fabric_inject() - Put a packet on the link of a CA port or switch port as if its node had sent it
+ * @p:	taken; head at the LRH, tail as crc_pkt_seal() leaves it or spoilt on purpose
+ *
+ * For tests of what the others make of it.
+ */
+void fabric_inject(struct fabric_port *port, struct pkt *p, ns_t now);
+
 /* --- external ends: a link whose other end is not a node here (a UDP link, a test) */
 
 struct fabric_ext_ops {
