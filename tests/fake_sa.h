@@ -34,6 +34,8 @@ struct sa_path {
 	unsigned int asks;
 };
 
+struct sa_reply;
+
 struct fake_sa {
 	struct timers *timers;
 	struct mad_ep *ep;
@@ -51,11 +53,12 @@ struct fake_sa {
 	unsigned int nseen;
 	unsigned int requests, retries, open, max_open;
 	unsigned int path_asks, joins, leaves, asks, subscribes, unsubscribes, report_resps;
-	uint64_t last_comp_mask;
+	uint64_t last_comp_mask, join_mask;
 	uint8_t last[MAD_LEN];
 	struct ib_mcmember_rec last_join;
 	struct ib_path_rec last_path;
 	struct mad_addr last_to;
+	struct sa_reply *replies; /* under way */
 	/* Mends an answer before it leaves. */
 	void (*twist)(struct fake_sa *sa, uint8_t *mad);
 };
@@ -68,12 +71,9 @@ struct sa_reply {
 	struct sa_reply *next;
 };
 
-/* Replies under way, so that a test that ends early leaks nothing. */
-static struct sa_reply *sa_replies;
-
 static inline void sa_reply_unlink(struct sa_reply *r)
 {
-	struct sa_reply **pp = &sa_replies;
+	struct sa_reply **pp = &r->sa->replies;
 
 	while (*pp != r)
 		pp = &(*pp)->next;
@@ -98,8 +98,8 @@ static inline void sa_send_later(struct fake_sa *sa, const uint8_t *mad, ns_t no
 	r->sa = sa;
 	r->from = mad_addr_gmp(SA_LID, 0);
 	memcpy(r->mad, mad, MAD_LEN);
-	r->next = sa_replies;
-	sa_replies = r;
+	r->next = sa->replies;
+	sa->replies = r;
 	sa->open++;
 	timer_init(&r->t, sa_reply_fire);
 	timer_arm(sa->timers, &r->t, now + sa->delay);
@@ -107,10 +107,10 @@ static inline void sa_send_later(struct fake_sa *sa, const uint8_t *mad, ns_t no
 
 static inline void sa_fini(struct fake_sa *sa)
 {
-	while (sa_replies) {
-		struct sa_reply *r = sa_replies;
+	while (sa->replies) {
+		struct sa_reply *r = sa->replies;
 
-		sa_replies = r->next;
+		sa->replies = r->next;
 		timer_cancel(sa->timers, &r->t);
 		free(r);
 	}
@@ -225,6 +225,7 @@ static inline uint16_t sa_do_join(struct fake_sa *sa, const struct sa_mad *rq, u
 
 	ib_mcmember_rec_decode(&rec, rq->data, rq->data_len);
 	sa->last_join = rec;
+	sa->join_mask = rq->sa.comp_mask;
 	sa->joins += first;
 	g = sa_group_slot(sa, &rec.mgid);
 	g->joins += first;

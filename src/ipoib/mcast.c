@@ -139,8 +139,9 @@ int ipoib_mcast_get(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 			return -ENOBUFS;
 		m->proto = proto;
 		memcpy(m->group, group, proto == IPOIB_IPV4 ? 4 : 16);
-		m->beyond_link = group_beyond_link(proto, group);
 	}
+	/* IPv6 groups that differ in scope only share an MGID; then the wider scope counts. */
+	m->beyond_link |= group_beyond_link(proto, group);
 	*ret = m;
 	return 0;
 }
@@ -155,6 +156,7 @@ int ipoib_mcast_add(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 		return err;
 	if (m->broadcast)
 		return -EINVAL; /* every interface is in it anyway */
+	memcpy(m->group, group, proto == IPOIB_IPV4 ? 4 : 16); /* as MCAST_READY shall name it */
 	if (!m->receivers++ && l->up) {
 		ipoib_mcast_join_full(m, now);
 	} else if (m->full_ok) {

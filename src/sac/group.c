@@ -7,8 +7,9 @@
 
 /*
  * A group is the union of its references: `want` is computed from them, `have` is what the SA
- * granted, and group_step() sends the one request that brings them closer. It is called after
- * everything that changes one of the two.
+ * granted, `may` what it may hold for us, granted or not: a join whose answer was lost, or which a
+ * restart overtook. group_step() sends the one request that brings them closer; it is called
+ * after everything that changes one of them.
  */
 
 /* MGID, PortGID, P_Key, JoinState: 0x10083; what Linux joins the broadcast group with. */
@@ -30,16 +31,18 @@ struct sac_group {
 	bool pinned; /* in group_call() */
 	struct sac *sac;
 	ib_gid mgid;
-	uint8_t have;
+	uint8_t have, may;
 	uint8_t asked; /* bits of the request in op */
 	bool leaving; /* it is a Delete */
 	struct sac_op op;
 	struct timer timer; /* back-off, and calls that are due */
 	int status;
-	unsigned int failures;
+	unsigned int failures, leave_failures;
 	ns_t retry_at;
 	struct ib_mcmember_rec rec;
 };
+
+#define LEAVE_TRIES 3 /* an SA that stays silent so long has lost us, or will ask us to register */
 
 static void group_step(struct sac_group *g, ns_t now);
 
@@ -233,6 +236,8 @@ static void join_done(struct sac_op *op, int status, const struct sa_mad *resp, 
 		status = join_answer(g, resp, &rec);
 	if (status) {
 		group_failed(g, "join", status, now);
+		if (status > 0)
+			g->may &= (uint8_t)~g->asked;
 		g->failures++;
 		g->retry_at = now + sac_backoff(g->sac, g->failures);
 	} else {
@@ -266,8 +271,13 @@ static void leave_done(struct sac_op *op, int status, const struct sa_mad *resp,
 	/* The SA refuses a Delete it has carried out before: our retry, its answer lost. */
 	if (status && status != SA_STATUS_REQ_INVALID)
 		group_failed(g, "leave", status, now);
-	/* After a time-out too: what the SA remembers costs nobody anything. */
 	g->have &= (uint8_t)~g->asked;
+	if (status < 0 && ++g->leave_failures < LEAVE_TRIES) {
+		g->retry_at = now + sac_backoff(g->sac, g->leave_failures);
+	} else {
+		g->may &= (uint8_t)~g->asked;
+		g->leave_failures = 0;
+	}
 	group_call(g, 0, now);
 	group_step(g, now);
 }
@@ -280,11 +290,23 @@ static void group_submit(struct sac_group *g, bool leaving, uint8_t bits, ns_t n
 	g->asked = bits;
 	g->op.fill = leaving ? leave_fill : join_fill;
 	g->op.done = leaving ? leave_done : join_done;
-	if (leaving)
+	if (leaving) {
 		s->stats.leaves++;
-	else
+	} else {
 		s->stats.joins++;
+		g->may |= bits;
+	}
 	sac_op_submit(s, &g->op, true, now);
+}
+
+/* The next request; calls that are due go by the timer meanwhile. */
+static void group_ask(struct sac_group *g, uint8_t want, bool due, ns_t now)
+{
+	if (want & ~g->have)
+		group_submit(g, false, want & (uint8_t)~g->have, now);
+	else
+		group_submit(g, true, g->may & (uint8_t)~want, now);
+	timer_arm(g->sac->timers, &g->timer, due ? now : NS_NEVER);
 }
 
 /* Frees the group if nothing is left to do for it. */
@@ -300,9 +322,11 @@ static void group_step(struct sac_group *g, ns_t now)
 		timer_arm(s->timers, &g->timer, due ? now : NS_NEVER);
 		return;
 	}
+	if (s->shared || !sac_usable(s)) /* no Delete: another user may need the membership */
+		g->have &= want;
 	if (s->shared || !sac_usable(s))
-		g->have &= want; /* no Delete: another user of the port may need the membership */
-	if (!want && !g->have) {
+		g->may = g->have;
+	if (!want && !g->may) {
 		group_free(g);
 		return;
 	}
@@ -310,14 +334,12 @@ static void group_step(struct sac_group *g, ns_t now)
 		timer_cancel(s->timers, &g->timer);
 		return;
 	}
-	if ((want & ~g->have) && now >= g->retry_at)
-		group_submit(g, false, want & (uint8_t)~g->have, now);
-	else if (g->have & ~want)
-		group_submit(g, true, g->have & (uint8_t)~want, now);
-	else if ((want & ~g->have) && !due)
-		timer_arm(s->timers, &g->timer, g->retry_at);
-	if (due)
-		timer_arm(s->timers, &g->timer, now);
+	if (!(want & ~g->have) && !(g->may & ~want))
+		timer_arm(s->timers, &g->timer, due ? now : NS_NEVER);
+	else if (now < g->retry_at)
+		timer_arm(s->timers, &g->timer, due ? now : g->retry_at);
+	else
+		group_ask(g, want, due, now);
 }
 
 static bool join_valid(const struct sac_group_ref *r, const struct sac_join *j)
@@ -383,8 +405,8 @@ void sac_groups_restart(struct sac *s, ns_t now)
 		struct sac_group_ref *r;
 
 		sac_op_cancel(&g->op);
-		g->have = 0;
-		g->failures = 0;
+		g->have = 0; /* but `may` stays: not every restart is the SA's */
+		g->failures = g->leave_failures = 0;
 		g->retry_at = 0;
 		list_for_each (r, &g->refs, node)
 			r->told = false;
@@ -399,7 +421,7 @@ void sac_groups_deleted(struct sac *s, const ib_gid *mgid)
 
 	if (!g)
 		return;
-	g->have = 0;
+	g->have = g->may = 0;
 	list_for_each (r, &g->refs, node)
 		r->told = false;
 }

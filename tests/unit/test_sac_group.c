@@ -300,6 +300,49 @@ static void test_leave_while_the_join_is_open_leaves_what_is_granted(void **stat
 	sac_rig_fini(&r);
 }
 
+static void test_membership_that_a_restart_overtook_is_left(void **state)
+{
+	struct user a = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	join(&r, &a, 1, MCM_JOIN_FULL, false); /* granted, the answer is under way */
+	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
+	sac_group_leave(r.sac, &a.ref, r.now);
+	sac_reregister(r.sac, r.now); /* and the SA has forgotten nothing */
+	sac_rig_run(&r, NS_SEC(1));
+	assert_int_equal(at_sa(&r, 1)->have, 0);
+	sac_rig_fini(&r);
+}
+
+static void test_leave_is_repeated_to_a_silent_sa(void **state)
+{
+	struct user a = { 0 };
+	struct sac_stats st;
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
+	sac_rig_run(&r, NS_MSEC(1));
+	r.sa.deaf = true;
+	sac_group_leave(r.sac, &a.ref, r.now);
+	sac_rig_run(&r, NS_SEC(2));
+	r.sa.deaf = false;
+	sac_rig_run(&r, NS_SEC(2));
+	assert_int_equal(at_sa(&r, 1)->have, 0);
+	/* But not for ever. */
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
+	sac_rig_run(&r, NS_MSEC(1));
+	r.sa.deaf = true;
+	sac_group_leave(r.sac, &a.ref, r.now);
+	sac_rig_run(&r, NS_SEC(20));
+	sac_stats(r.sac, &st);
+	assert_int_equal(st.groups, 0);
+	sac_rig_fini(&r);
+}
+
 static void test_leave_from_inside_done(void **state)
 {
 	struct user a = { 0 }, b = { 0 };
@@ -489,6 +532,8 @@ int main(void)
 		cmocka_unit_test(test_reregister_joins_every_group_again),
 		cmocka_unit_test(test_port_bounce_joins_again),
 		cmocka_unit_test(test_leave_while_the_join_is_open_leaves_what_is_granted),
+		cmocka_unit_test(test_membership_that_a_restart_overtook_is_left),
+		cmocka_unit_test(test_leave_is_repeated_to_a_silent_sa),
 		cmocka_unit_test(test_leave_from_inside_done),
 		cmocka_unit_test(test_shared_port_never_leaves_and_joins_every_60_s),
 		cmocka_unit_test(test_R60_existence_is_asked_by_get),

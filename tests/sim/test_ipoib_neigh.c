@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ipoib_rig.h"
+
+/* Neighbours and paths: held packets, their order, back-off, renewal without loss, ageing. */
+
+static struct ipoib_rig r;
+
+static void test_R48_R50_first_packet_asks_and_is_held(void **state)
+{
+	struct ipoib_neigh *n;
+
+	rig_init_up(&r, 1);
+	rig_peer(&r, 9);
+	n = rig_neigh(&r, 9, 0x77);
+	assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_HELD);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.nsent, 1);
+	assert_int_equal(r.sent[0].tag, 1);
+	assert_int_equal(r.sent[0].type, 0x0800); /* R29 */
+	assert_int_equal(r.sent[0].len, 68);
+	assert_int_equal(r.sent[0].dest_qpn, 0x77); /* R48 */
+	assert_int_equal(r.sent[0].qkey, 0x80000b1b); /* R52 */
+	assert_int_equal(r.sent[0].attr.dlid, 9);
+	assert_int_equal(r.sent[0].attr.rate_code, 3); /* R45, R55 */
+	assert_false(r.sent[0].attr.has_grh); /* R33: within the subnet */
+	assert_int_equal(rig_tx_neigh(&r, n, 2), IPOIB_SEND);
+	assert_int_equal(r.s.sa.path_asks, 1);
+	assert_int_equal(r.s.sa.last_path.pkey, RIG_PKEY); /* R53 */
+	rig_fini(&r);
+}
+
+static void test_I32_held_packets_leave_in_order_before_newer_ones(void **state)
+{
+	struct ipoib_neigh *n;
+	unsigned int tag = 0;
+
+	rig_init_up(&r, 1);
+	rig_peer(&r, 9);
+	r.s.sa.delay = NS_MSEC(3);
+	r.ah_slow = true;
+	n = rig_neigh(&r, 9, 0x77);
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(rig_tx_neigh(&r, n, tag++), IPOIB_HELD);
+		rig_run(&r, NS_USEC(500));
+	}
+	assert_int_equal(r.nsent, 0); /* the SA has answered, the CA has not */
+	assert_int_equal(r.nslow, 1);
+	rig_tx_neigh(&r, n, tag++);
+	rig_ah_release(&r); /* answered, not yet drained: rig_tx() drains first */
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(rig_tx_neigh(&r, n, tag++), IPOIB_SEND);
+	assert_int_equal(r.nsent, tag);
+	for (unsigned int i = 0; i < tag; i++)
+		assert_int_equal(r.sent[i].tag, i);
+	rig_fini(&r);
+}
+
+static void test_held_packets_are_bounded_and_counted(void **state)
+{
+	struct ipoib_neigh *n;
+
+	rig_init_up(&r, 1);
+	n = rig_neigh(&r, 9, 0x77);
+	for (int i = 0; i < IPOIB_HELD_NEIGH; i++)
+		assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_HELD);
+	assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_DROP);
+	assert_int_equal(rig_drops(&r, IPOIB_DROP_HELD_FULL), 1);
+	/* The SA knows no such port: all of them go. */
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_PATH), IPOIB_HELD_NEIGH);
+	assert_int_equal(pkt_pool_pkts_used(r.pool), 0);
+	rig_fini(&r);
+}
+
+static void test_held_packets_are_bounded_per_link(void **state)
+{
+	struct ipoib_link_info i;
+	int held = 0;
+
+	rig_init_up(&r, 1);
+	r.s.sa.deaf = true;
+	for (unsigned int p = 0; p < 40; p++)
+		for (int k = 0; k < IPOIB_HELD_NEIGH; k++)
+			held += rig_tx_neigh(&r, rig_neigh(&r, 100 + p, 0x77), 1) == IPOIB_HELD;
+	assert_int_equal(held, IPOIB_HELD_LINK);
+	ipoib_link_info(r.link, &i);
+	assert_int_equal(i.held, IPOIB_HELD_LINK);
+	rig_fini(&r);
+}
+
+static void test_I32_failed_path_backs_off_not_a_query_per_packet(void **state)
+{
+	struct ipoib_neigh *n;
+
+	rig_init_up(&r, 1);
+	n = rig_neigh(&r, 9, 0x77);
+	for (int i = 0; i < 3000; i++) {
+		rig_tx_neigh(&r, n, 1);
+		rig_run(&r, NS_MSEC(10));
+	}
+	assert_in_range(r.s.sa.path_asks, 4, 6); /* 30 s: 1 + 2 + 4 + 8 + ... */
+	assert_true(rig_drops(&r, IPOIB_DROP_NO_PATH) == 3000);
+	/* It comes into service: trap 64 ends the back-off. */
+	rig_peer(&r, 9);
+	sa_report(&r.s.sa, MAD_TRAP_GID_IN_SERVICE, &n->lladdr.gid, r.s.now);
+	assert_int_equal(rig_tx_neigh(&r, n, 7), IPOIB_HELD);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.nsent, 1);
+	rig_fini(&r);
+}
+
+static void test_two_qpns_of_a_port_share_path_and_handle(void **state)
+{
+	struct ipoib_neigh *a, *b;
+	unsigned int ahs;
+
+	rig_init_up(&r, 1);
+	rig_peer(&r, 9);
+	ahs = r.nah;
+	a = rig_neigh(&r, 9, 0x77);
+	b = rig_neigh(&r, 9, 0x78);
+	assert_ptr_not_equal(a, b);
+	rig_tx_neigh(&r, a, 1);
+	rig_tx_neigh(&r, b, 2);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.s.sa.path_asks, 1);
+	assert_int_equal(r.nah, ahs + 1);
+	assert_int_equal(r.sent[0].dest_qpn, 0x77);
+	assert_int_equal(r.sent[1].dest_qpn, 0x78);
+	rig_fini(&r);
+}
+
+static void test_path_is_renewed_without_loss_after_sm_restart(void **state)
+{
+	struct ipoib_neigh *n;
+	struct sa_path *p;
+
+	rig_init_up(&r, 1);
+	p = rig_peer(&r, 9);
+	n = rig_neigh(&r, 9, 0x77);
+	rig_tx_neigh(&r, n, 0);
+	rig_run(&r, NS_MSEC(1));
+	p->dlid = 19; /* the SM gives the peer another LID */
+	sac_reregister(r.s.sac, r.s.now);
+	assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_SEND); /* by the old handle */
+	assert_int_equal(r.sent[1].attr.dlid, 9);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(rig_tx_neigh(&r, n, 2), IPOIB_SEND);
+	assert_int_equal(r.sent[2].attr.dlid, 19);
+	assert_int_equal(r.s.sa.path_asks, 2);
+	assert_int_equal(ipoib_link_stats(r.link)->paths_refreshed, 1);
+	rig_fini(&r);
+}
+
+static void test_path_is_verified_when_it_expires(void **state)
+{
+	struct ipoib_neigh *n;
+	unsigned int ahs;
+
+	rig_init_up(&r, 1);
+	rig_peer(&r, 9);
+	n = rig_neigh(&r, 9, 0x77);
+	rig_tx_neigh(&r, n, 0);
+	rig_run(&r, NS_MSEC(1));
+	ahs = r.nah;
+	for (int i = 0; i < 700; i++) { /* seconds */
+		assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_SEND);
+		rig_run(&r, NS_SEC(1));
+	}
+	assert_int_equal(r.s.sa.path_asks, 3);
+	assert_int_equal(r.nah, ahs); /* same answer, same handle */
+	rig_fini(&r);
+}
+
+static void test_silent_sa_does_not_end_what_works(void **state)
+{
+	struct ipoib_neigh *n;
+
+	rig_init_up(&r, 1);
+	rig_peer(&r, 9);
+	n = rig_neigh(&r, 9, 0x77);
+	rig_tx_neigh(&r, n, 0);
+	rig_run(&r, NS_MSEC(1));
+	r.s.sa.deaf = true;
+	sac_reregister(r.s.sac, r.s.now);
+	for (int i = 0; i < 60; i++) {
+		assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_SEND);
+		rig_run(&r, NS_SEC(1));
+	}
+	rig_fini(&r);
+}
+
+static void test_trap_65_and_refusal_end_a_path(void **state)
+{
+	struct ipoib_neigh *n;
+	struct sa_path *p;
+
+	rig_init_up(&r, 1);
+	p = rig_peer(&r, 9);
+	n = rig_neigh(&r, 9, 0x77);
+	rig_tx_neigh(&r, n, 0);
+	rig_run(&r, NS_MSEC(1));
+	p->refuse = SA_STATUS_NO_RECORDS;
+	sa_report(&r.s.sa, MAD_TRAP_GID_OUT_OF_SERVICE, &n->lladdr.gid, r.s.now);
+	rig_tx_neigh(&r, n, 1);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(rig_tx_neigh(&r, n, 2), IPOIB_DROP);
+	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_PATH), 1);
+	rig_fini(&r);
+}
+
+static void test_port_down_resets_paths(void **state)
+{
+	struct ipoib_neigh *n;
+
+	rig_init_up(&r, 1);
+	rig_peer(&r, 9);
+	n = rig_neigh(&r, 9, 0x77);
+	rig_tx_neigh(&r, n, 0);
+	rig_run(&r, NS_MSEC(1));
+	r.s.sa.deaf = true;
+	rig_tx_neigh(&r, rig_neigh(&r, 10, 0x77), 1);
+	r.port.state = IB_PORT_DOWN;
+	rig_port(&r);
+	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_PATH), 1); /* the held one */
+	r.s.sa.deaf = false;
+	r.port.state = IB_PORT_ACTIVE;
+	rig_port(&r);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(rig_tx_neigh(&r, n, 2), IPOIB_HELD);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.sent[1].tag, 2);
+	rig_fini(&r);
+}
+
+static void test_refused_address_handle_drops_and_backs_off(void **state)
+{
+	struct ipoib_neigh *n;
+	unsigned int asked;
+
+	rig_init_up(&r, 1);
+	rig_peer(&r, 9);
+	n = rig_neigh(&r, 9, 0x77);
+	r.ah_err = -ENOMEM;
+	asked = r.acts[IPOIB_ACT_AH_CREATE];
+	for (int i = 0; i < 3000; i++) {
+		rig_tx_neigh(&r, n, 1);
+		rig_run(&r, NS_MSEC(10));
+	}
+	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_AH), 3000);
+	assert_in_range(r.acts[IPOIB_ACT_AH_CREATE] - asked, 4, 6);
+	r.ah_err = 0;
+	rig_run(&r, NS_SEC(17));
+	rig_tx_neigh(&r, n, 2);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.nsent, 1);
+	rig_fini(&r);
+}
+
+static void test_late_answer_to_an_old_handle_request_is_given_back(void **state)
+{
+	struct ipoib_neigh *n;
+
+	rig_init_up(&r, 1);
+	rig_peer(&r, 9);
+	r.ah_slow = true;
+	n = rig_neigh(&r, 9, 0x77);
+	rig_tx_neigh(&r, n, 0);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.nslow, 1);
+	ipoib_link_set_admin(r.link, false, r.s.now);
+	rig_drain(&r);
+	rig_ah_release(&r);
+	rig_drain(&r);
+	rig_fini(&r); /* asserts that the handle came back */
+}
+
+static void test_R33_other_subnet_gets_a_grh(void **state)
+{
+	struct ipoib_lladdr a = { .qpn = 0x77, .gid = ib_gid_of(0xfec0000000000001ull, 0x1234) };
+	struct ipoib_neigh *n;
+
+	rig_init_up(&r, 1);
+	sa_path_add(&r.s.sa, &a.gid, 30);
+	n = ipoib_neigh_get(r.link, &a, r.s.now);
+	rig_tx_neigh(&r, n, 0);
+	rig_run(&r, NS_MSEC(1));
+	assert_true(r.sent[0].attr.has_grh);
+	assert_memory_equal(&r.sent[0].attr.dgid, &a.gid, 16);
+	rig_fini(&r);
+}
+
+static void test_addresses_that_are_none_make_no_neighbour(void **state)
+{
+	struct ipoib_lladdr a = { .qpn = 0x77, .gid = rig_bcast() };
+
+	rig_init_up(&r, 1);
+	assert_null(ipoib_neigh_get(r.link, &a, r.s.now));
+	a.gid = peer_gid(9);
+	a.qpn = 1;
+	assert_null(ipoib_neigh_get(r.link, &a, r.s.now));
+	a.qpn = 0xffffff;
+	assert_null(ipoib_neigh_get(r.link, &a, r.s.now));
+	a.qpn = 0x77;
+	a.flags = 0x80; /* C1, R74: RFC 4755's bits do not make another neighbour */
+	assert_ptr_equal(ipoib_neigh_get(r.link, &a, r.s.now), rig_neigh(&r, 9, 0x77));
+	rig_fini(&r);
+}
+
+static void test_idle_neighbours_expire_held_ones_by_consent(void **state)
+{
+	struct ipoib_neigh *free_one, *held, *busy;
+	struct ipoib_link_info i;
+
+	rig_init_up(&r, 1);
+	rig_peer(&r, 11);
+	free_one = rig_neigh(&r, 9, 0x77);
+	held = rig_neigh(&r, 10, 0x77);
+	busy = rig_neigh(&r, 11, 0x77);
+	(void)free_one;
+	ipoib_neigh_hold(held);
+	for (int s = 0; s < 620; s++) {
+		rig_tx_neigh(&r, busy, 1);
+		r.nsent = 0;
+		rig_run(&r, NS_SEC(1));
+	}
+	ipoib_link_info(r.link, &i);
+	assert_int_equal(i.neighs, 2);
+	assert_ptr_equal(r.gone, held);
+	assert_int_equal(r.acts[IPOIB_ACT_NEIGH_GONE], 1);
+	ipoib_neigh_put(held);
+	ipoib_link_info(r.link, &i);
+	assert_int_equal(i.neighs, 1);
+	assert_int_equal(i.paths, 1);
+	rig_fini(&r);
+}
+
+static void test_neighbour_used_again_is_not_given_up(void **state)
+{
+	struct ipoib_action a;
+	struct ipoib_neigh *n;
+
+	rig_init_up(&r, 1);
+	n = rig_neigh(&r, 10, 0x77);
+	ipoib_neigh_hold(n);
+	rig_run(&r, IPOIB_NEIGH_IDLE - NS_SEC(1));
+	/* The sweep queues NEIGH_GONE; before the owner fetches it, somebody asks again. */
+	while (!n->dying) {
+		r.s.now = timers_next(&r.s.timers);
+		timers_run(&r.s.timers, r.s.now);
+	}
+	assert_ptr_equal(rig_neigh(&r, 10, 0x77), n);
+	while (!ipoib_next_action(r.link, &a))
+		assert_int_not_equal(a.type, IPOIB_ACT_NEIGH_GONE);
+	assert_false(n->dying);
+	ipoib_neigh_put(n);
+	rig_fini(&r);
+}
+
+static void test_full_table_makes_room_by_the_unused(void **state)
+{
+	struct ipoib_link_info i;
+	struct ipoib_lladdr a;
+
+	rig_init_up(&r, 1);
+	for (unsigned int k = 0; k < IPOIB_MAX_NEIGH; k++)
+		rig_neigh(&r, 100 + k, 0x77);
+	a = (struct ipoib_lladdr){ .qpn = 0x77, .gid = peer_gid(50) };
+	assert_null(ipoib_neigh_get(r.link, &a, r.s.now)); /* all were just used */
+	assert_int_equal(ipoib_link_stats(r.link)->neigh_full, 1);
+	rig_run(&r, 2 * IPOIB_SWEEP);
+	assert_non_null(ipoib_neigh_get(r.link, &a, r.s.now));
+	ipoib_link_info(r.link, &i);
+	assert_int_equal(i.neighs, IPOIB_MAX_NEIGH);
+	rig_fini(&r);
+}
+
+static void test_H24_probe_asks_before_the_first_packet(void **state)
+{
+	struct ipoib_neigh *n;
+
+	rig_init_up(&r, 1);
+	rig_peer(&r, 9);
+	n = rig_neigh(&r, 9, 0x77);
+	ipoib_neigh_probe(n, r.s.now);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_SEND);
+	rig_fini(&r);
+}
+
+static int listed;
+
+static void list_one(void *ctx, const struct ipoib_neigh_info *i)
+{
+	listed++;
+	assert_int_equal(i->state, IPOIB_PATH_READY);
+	assert_int_equal(i->rec.dlid, 9);
+	assert_string_equal(ipoib_path_state_name(i->state), "ready");
+}
+
+static void test_neighbours_are_listed(void **state)
+{
+	rig_init_up(&r, 1);
+	rig_peer(&r, 9);
+	rig_tx_neigh(&r, rig_neigh(&r, 9, 0x77), 1);
+	rig_run(&r, NS_MSEC(1));
+	listed = 0;
+	ipoib_neigh_each(r.link, list_one, NULL);
+	assert_int_equal(listed, 1);
+	rig_fini(&r);
+}
+
+static void test_lossy_sa_loses_no_packet_and_keeps_order(void **state)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct ipoib_neigh *n[4];
+		unsigned int tags[4] = { 0 }, next[4] = { 0 };
+		struct prng rng;
+
+		prng_seed(&rng, seed);
+		rig_init(&r, seed);
+		r.s.sa.loss_ppm = 200000;
+		ipoib_link_set_admin(r.link, true, r.s.now);
+		rig_run(&r, NS_SEC(20));
+		for (unsigned int i = 0; i < 4; i++) {
+			rig_peer(&r, 20 + i);
+			n[i] = rig_neigh(&r, 20 + i, 0x100);
+		}
+		for (int step = 0; step < 200; step++) {
+			unsigned int i = prng_below(&rng, 4);
+
+			rig_tx_neigh(&r, n[i], i << 24 | tags[i]++);
+			if (prng_below(&rng, 40) == 0)
+				sac_reregister(r.s.sac, r.s.now);
+			rig_run(&r, NS_MSEC(prng_below(&rng, 5)));
+		}
+		rig_run(&r, NS_SEC(60));
+		for (unsigned int k = 0; k < r.nsent; k++) {
+			unsigned int i = r.sent[k].tag >> 24;
+
+			if ((r.sent[k].tag & 0xffffff) != next[i]++)
+				fail_msg("seed %llu: order", (unsigned long long)seed);
+		}
+		assert_int_equal(r.nsent + rig_drops(&r, IPOIB_DROP_HELD_FULL) +
+					 rig_drops(&r, IPOIB_DROP_NO_PATH),
+				 200);
+		if (r.nsent != 200)
+			fail_msg("seed %llu: %u of 200", (unsigned long long)seed, r.nsent);
+		rig_fini(&r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_R48_R50_first_packet_asks_and_is_held),
+		cmocka_unit_test(test_I32_held_packets_leave_in_order_before_newer_ones),
+		cmocka_unit_test(test_held_packets_are_bounded_and_counted),
+		cmocka_unit_test(test_held_packets_are_bounded_per_link),
+		cmocka_unit_test(test_I32_failed_path_backs_off_not_a_query_per_packet),
+		cmocka_unit_test(test_two_qpns_of_a_port_share_path_and_handle),
+		cmocka_unit_test(test_path_is_renewed_without_loss_after_sm_restart),
+		cmocka_unit_test(test_path_is_verified_when_it_expires),
+		cmocka_unit_test(test_silent_sa_does_not_end_what_works),
+		cmocka_unit_test(test_trap_65_and_refusal_end_a_path),
+		cmocka_unit_test(test_port_down_resets_paths),
+		cmocka_unit_test(test_refused_address_handle_drops_and_backs_off),
+		cmocka_unit_test(test_late_answer_to_an_old_handle_request_is_given_back),
+		cmocka_unit_test(test_R33_other_subnet_gets_a_grh),
+		cmocka_unit_test(test_addresses_that_are_none_make_no_neighbour),
+		cmocka_unit_test(test_idle_neighbours_expire_held_ones_by_consent),
+		cmocka_unit_test(test_neighbour_used_again_is_not_given_up),
+		cmocka_unit_test(test_full_table_makes_room_by_the_unused),
+		cmocka_unit_test(test_H24_probe_asks_before_the_first_packet),
+		cmocka_unit_test(test_neighbours_are_listed),
+		cmocka_unit_test(test_lossy_sa_loses_no_packet_and_keeps_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
