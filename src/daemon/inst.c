@@ -60,6 +60,25 @@ static bool run_fabrics(struct inst *in, ns_t now)
 	return moved;
 }
 
+void inst_watch(struct inst *in, struct inst_watch *w)
+{
+	list_add_tail(&in->watches, &w->link);
+}
+
+void inst_unwatch(struct inst_watch *w)
+{
+	if (w->link.next)
+		list_del(&w->link);
+}
+
+static void tell_watches(struct inst *in, ns_t now)
+{
+	struct inst_watch *w, *tmp;
+
+	list_for_each_safe (w, tmp, &in->watches, link)
+		w->fn(w, now);
+}
+
 bool inst_settle(void *ctx, ns_t now)
 {
 	struct inst *in = ctx;
@@ -78,6 +97,7 @@ bool inst_settle(void *ctx, ns_t now)
 			timers_next(&in->loop.timers) <= now;
 	}
 	capfile_flush_all(in);
+	tell_watches(in, now);
 	return more;
 }
 
@@ -142,6 +162,7 @@ int inst_create(struct inst **ret, const struct inst_cfg *cfg, char err[INST_ERR
 	list_init(&in->hosts);
 	list_init(&in->ifaces);
 	list_init(&in->rx_ready);
+	list_init(&in->watches);
 	status = start(in, err);
 	if (status) {
 		inst_destroy(in);

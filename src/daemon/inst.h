@@ -110,6 +110,12 @@ struct inst_iface {
 	struct timer groups_timer; /* reconciles groups with the kernel's lists */
 };
 
+/* Somebody who looks at the instance after each settle; see inst_watch(). */
+struct inst_watch {
+	struct list link;
+	void (*fn)(struct inst_watch *w, ns_t now);
+};
+
 struct inst_cfg {
 	char name[INST_NAME_MAX];
 	struct log_sink log;
@@ -126,6 +132,7 @@ struct inst {
 	unsigned int nfabs;
 	struct list ports, hosts, ifaces;
 	struct list rx_ready; /* interfaces whose QP has something to poll */
+	struct list watches; /* struct inst_watch.link */
 	bool ports_dirty;
 	unsigned int capture_ids; /* last one given */
 	ns_t started, unix_epoch; /* Unix time at which the loop's clock was 0 */
@@ -157,6 +164,14 @@ bool inst_settle(void *ctx, ns_t now);
  */
 int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
 	      char err[INST_ERR_MAX]);
+
+/*
+ * inst_watch() - Call w->fn at the end of each settle from now on. It may unwatch itself, and
+ * answer control requests; nothing else.
+ */
+void inst_watch(struct inst *in, struct inst_watch *w);
+/* inst_unwatch() - No effect on one that was zeroed, or unwatched already */
+void inst_unwatch(struct inst_watch *w);
 
 /* inst_up() - All interfaces are up; what the first one waits for goes to @why if not NULL */
 bool inst_up(const struct inst *in, char why[INST_ERR_MAX]);

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#define COLS_MAX 24
+
+/* --- values */
+
+static const json_t *lookup(const json_t *row, const char *key)
+{
+	const char *dot;
+
+	while ((dot = strchr(key, '.'))) {
+		char part[64];
+
+		snprintf(part, sizeof(part), "%.*s", (int)(dot - key), key);
+		row = json_object_get(row, part);
+		key = dot + 1;
+	}
+	return json_object_get(row, key);
+}
+
+static void print_value(FILE *f, const json_t *v)
+{
+	size_t i;
+	json_t *one;
+
+	switch (v ? json_typeof(v) : JSON_NULL) {
+	case JSON_NULL:
+		fputc('-', f);
+		break;
+	case JSON_STRING:
+		fputs(*json_string_value(v) ? json_string_value(v) : "-", f);
+		break;
+	case JSON_INTEGER:
+		fprintf(f, "%lld", (long long)json_integer_value(v));
+		break;
+	case JSON_REAL:
+		fprintf(f, "%g", json_real_value(v));
+		break;
+	case JSON_TRUE:
+		fputs("yes", f);
+		break;
+	case JSON_FALSE:
+		fputs("no", f);
+		break;
+	case JSON_ARRAY:
+		if (!json_array_size(v))
+			fputc('-', f);
+		json_array_foreach(v, i, one)
+		{
+			if (i)
+				fputc(' ', f);
+			print_value(f, one);
+		}
+		break;
+	case JSON_OBJECT:
+		json_dumpf(v, f, JSON_COMPACT);
+		break;
+	}
+}
+
+static void print_dev(FILE *f, const json_t *row)
+{
+	const char *host = json_string_value(json_object_get(row, "host"));
+
+	print_value(f, json_object_get(row, "ifname"));
+	if (host && *host)
+		fprintf(f, "@%s", host);
+}
+
+char *cli_text(const json_t *row, const char *key)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (f) {
+		if (!strcmp(key, "@dev"))
+			print_dev(f, row);
+		else
+			print_value(f, lookup(row, key));
+		fclose(f);
+	}
+	if (!text) {
+		cli_error(PROTO_EXIT_FAILED, "out of memory");
+		exit(PROTO_EXIT_FAILED);
+	}
+	return text;
+}
+
+/* --- tables */
+
+static size_t col_width(const struct cli_col *c, const json_t *rows)
+{
+	size_t width = strlen(c->head), i;
+	json_t *row;
+
+	json_array_foreach(rows, i, row)
+	{
+		char *text = cli_text(row, c->key);
+
+		if (strlen(text) > width)
+			width = strlen(text);
+		free(text);
+	}
+	return width;
+}
+
+static void print_cell(const struct cli_col *c, const char *text, size_t width, bool last)
+{
+	if (c->right)
+		printf("%*s", (int)width, text);
+	else if (last)
+		fputs(text, stdout);
+	else
+		printf("%-*s", (int)width, text);
+	fputs(last ? "\n" : "  ", stdout);
+}
+
+static void print_table(const struct cli_col *cols, const json_t *rows)
+{
+	size_t width[COLS_MAX], n = 0, i;
+	json_t *row;
+
+	for (; cols[n].key && n < COLS_MAX; n++)
+		width[n] = col_width(&cols[n], rows);
+	for (size_t k = 0; k < n; k++)
+		print_cell(&cols[k], cols[k].head, width[k], k + 1 == n);
+	json_array_foreach(rows, i, row)
+	{
+		for (size_t k = 0; k < n; k++) {
+			char *text = cli_text(row, cols[k].key);
+
+			print_cell(&cols[k], text, width[k], k + 1 == n);
+			free(text);
+		}
+	}
+}
+
+/* --- blocks */
+
+static void print_member(const char *key, const json_t *v, int indent)
+{
+	size_t i;
+	json_t *one;
+
+	if (json_is_object(v)) {
+		printf("%*s%s\n", indent, "", key);
+		cli_print_block(v, indent + 4);
+	} else if (json_is_array(v) && json_is_object(json_array_get(v, 0))) {
+		printf("%*s%s\n", indent, "", key);
+		json_array_foreach(v, i, one)
+		{
+			printf("%*s-\n", indent + 2, "");
+			cli_print_block(one, indent + 4);
+		}
+	} else {
+		printf("%*s%s ", indent, "", key);
+		print_value(stdout, v);
+		putchar('\n');
+	}
+}
+
+void cli_print_block(const json_t *row, int indent)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach((json_t *)(uintptr_t)row, key, v) print_member(key, v, indent);
+}
+
+static void print_blocks(const struct cli_show *s, const json_t *rows)
+{
+	size_t i;
+	json_t *row;
+
+	json_array_foreach(rows, i, row)
+	{
+		for (const char *const *t = s->title; *t; t++) {
+			char *text = cli_text(row, *t);
+
+			printf("%s%s", t == s->title ? "" : " ", text);
+			free(text);
+		}
+		putchar('\n');
+		cli_print_block(row, 4);
+	}
+}
+
+/* --- all of it */
+
+void cli_print_rows(const struct cli_show *s, json_t *rows)
+{
+	if (cli_opts.json) {
+		json_t *doc = json_pack("{s:i, s:O}", "schema", PROTO_SCHEMA, s->object, rows);
+
+		json_dumpf(doc, stdout, JSON_COMPACT);
+		putchar('\n');
+		json_decref(doc);
+	} else if (!json_array_size(rows)) {
+		if (s->none)
+			printf("%s\n", s->none);
+	} else if (cli_opts.details) {
+		print_blocks(s, rows);
+	} else {
+		print_table(s->cols, rows);
+	}
+}
+
+static void add_row(void *ctx, json_t *row)
+{
+	json_array_append(ctx, row);
+}
+
+int cli_show(const struct cli_show *s, int argc, char **argv)
+{
+	json_t *args, *rows;
+	int status = cli_args(&args, s->keys, argc, argv);
+
+	if (status)
+		return status;
+	rows = json_array();
+	status = cli_call(s->cmd, args, add_row, rows);
+	if (!status)
+		cli_print_rows(s, rows);
+	json_decref(rows);
+	return status;
+}

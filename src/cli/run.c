@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "daemon/conf.h"
+#include "daemon/serve.h"
+
+/*
+ * DOC: `run`
+ *
+ * The supervisor. Signals come by a descriptor from the moment the daemon runs:
+ *
+ *	without CMD	the first SIGINT, SIGTERM or SIGHUP stops the instance cleanly, the next kills it
+ *	with CMD	the first goes to CMD (the terminal sent it there already), the next
+ *			kills CMD; when CMD ends, for whatever reason, the instance is stopped
+ */
+
+#define DEFAULT_TIMEOUT_MS 30000
+
+struct run {
+	const char *file;
+	const char *name;
+	char name_buf[PROTO_NAME_MAX];
+	long long timeout_ms;
+	unsigned int verbose;
+	char **cmd; /* NULL: none */
+	struct conf conf;
+	struct serve serve;
+	int sigfd;
+	sigset_t old_mask;
+};
+
+static int usage(int status)
+{
+	fputs("uipoib run -c FILE [-n NAME] [--timeout S] [-v] [-- CMD [ARG ...]]\n"
+	      "        bring up what FILE describes, in the foreground; with CMD: wait until all "
+	      "links\n"
+	      "        are up (at most S seconds, 30), run it, tear down, end with its exit "
+	      "status\n",
+	      status ? stderr : stdout);
+	return status;
+}
+
+/* --- the command line */
+
+/* lab.conf -> lab */
+static int name_from_file(struct run *r)
+{
+	const char *slash = strrchr(r->file, '/'), *base = slash ? slash + 1 : r->file;
+	const char *dot = strrchr(base, '.');
+	size_t len = dot && dot != base ? (size_t)(dot - base) : strlen(base);
+
+	if (len < sizeof(r->name_buf)) {
+		memcpy(r->name_buf, base, len);
+		r->name_buf[len] = '\0';
+		r->name = r->name_buf;
+	}
+	return r->name && proto_name_ok(r->name) ? 0 : -EINVAL;
+}
+
+static int check_name(struct run *r)
+{
+	if (!r->name)
+		r->name = cli_opts.instance;
+	if (r->name && !proto_name_ok(r->name))
+		return cli_error(
+			PROTO_EXIT_USAGE,
+			"instance '%s': not a name, expected at most %d of a-z A-Z 0-9 . _ -",
+			r->name, PROTO_NAME_MAX - 1);
+	if (!r->name && name_from_file(r))
+		return cli_error(PROTO_EXIT_USAGE,
+				 "the name of %s cannot be an instance's, expected -n NAME",
+				 r->file);
+	return 0;
+}
+
+static int parse(struct run *r, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "config", required_argument, NULL, 'c' },
+		{ "name", required_argument, NULL, 'n' },
+		{ "timeout", required_argument, NULL, 't' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL },
+	};
+	int c;
+
+	optind = 1;
+	while ((c = getopt_long(argc, argv, "+c:n:t:vh", longs, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			r->file = optarg;
+			break;
+		case 'n':
+			r->name = optarg;
+			break;
+		case 't':
+			if (cli_seconds(&r->timeout_ms, optarg))
+				return cli_error(PROTO_EXIT_USAGE,
+						 "--timeout '%s': expected seconds", optarg);
+			break;
+		case 'v':
+			r->verbose++;
+			break;
+		case 'h':
+			cli_opts.help = true;
+			return 0;
+		default:
+			return usage(PROTO_EXIT_USAGE);
+		}
+	}
+	if (argv[optind])
+		r->cmd = argv + optind;
+	if (!r->file)
+		return cli_error(PROTO_EXIT_USAGE, "run: -c FILE: missing");
+	return check_name(r);
+}
+
+/* --- signals */
+
+static int catch_signals(struct run *r)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, &r->old_mask);
+	r->sigfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return r->sigfd < 0 ? -errno : 0;
+}
+
+/* Has the daemon ended? It is left to serve_stop() to reap. */
+static bool daemon_ended(const struct run *r)
+{
+	siginfo_t si = { 0 };
+
+	return waitid(P_PID, (id_t)r->serve.pid, &si, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+	       si.si_pid != 0;
+}
+
+/* The next signal that came; 0: none */
+static int next_signal(const struct run *r, struct signalfd_siginfo *si)
+{
+	return read(r->sigfd, si, sizeof(*si)) == sizeof(*si) ? (int)si->ssi_signo : 0;
+}
+
+/* Until @fd is readable; returns a signal that asks to end, else 0, also when the daemon ended */
+static int await(struct run *r, int fd)
+{
+	struct pollfd p[2] = { { .fd = r->sigfd, .events = POLLIN },
+			       { .fd = fd, .events = POLLIN } };
+	struct signalfd_siginfo si;
+
+	for (;;) {
+		int sig;
+
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
+			return 0;
+		while ((sig = next_signal(r, &si)))
+			if (sig != SIGCHLD)
+				return sig;
+		if (p[1].revents || daemon_ended(r))
+			return 0;
+	}
+}
+
+static volatile sig_atomic_t kill_pid;
+
+static void on_impatient(int sig)
+{
+	(void)sig;
+	if (kill_pid > 0)
+		kill(kill_pid, SIGKILL);
+}
+
+/* A second Ctrl-C does not wait for a clean end. */
+static int stop(struct run *r)
+{
+	struct sigaction sa = { .sa_handler = on_impatient };
+
+	kill_pid = r->serve.pid;
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
+	return serve_stop(&r->serve);
+}
+
+/* --- without CMD */
+
+static int in_foreground(struct run *r)
+{
+	int sig = await(r, -1), status;
+
+	if (sig)
+		fputs("uipoib: stopping\n", stderr);
+	status = stop(r);
+	if (status)
+		return cli_error(PROTO_EXIT_FAILED, "the instance ended with status %d", status);
+	return PROTO_EXIT_OK;
+}
+
+/* --- with CMD */
+
+/* 0: all are up; -1 - sig on a signal; else the exit status after a message */
+static int wait_up(struct run *r)
+{
+	json_t *args = json_pack("{s:I}", "timeout_ms", (json_int_t)r->timeout_ms), *obj = NULL;
+	struct proto_client c;
+	int status = proto_connect(&c, r->name), sig;
+
+	if (!status)
+		status = proto_send(&c, "wait", args);
+	json_decref(args);
+	if (!status) {
+		sig = await(r, c.fd);
+		if (sig) {
+			proto_close(&c);
+			return -1 - sig;
+		}
+		status = proto_recv(&c, 1000, &obj);
+	}
+	proto_close(&c);
+	if (status)
+		return cli_error(PROTO_EXIT_FAILED, "the instance: %s", strerror(-status));
+	obj = json_incref(json_object_get(obj, "end"));
+	status = (int)json_integer_value(json_object_get(obj, "status"));
+	if (status) {
+		const char *text = json_string_value(json_object_get(obj, "error"));
+
+		cli_error(status, "after %g s: %s", (double)r->timeout_ms / 1000, text ? text : "");
+	}
+	json_decref(obj);
+	return status;
+}
+
+static pid_t spawn(struct run *r)
+{
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid)
+		return pid;
+	sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
+	setenv("UIPOIB_NAME", r->name, 1);
+	execvp(r->cmd[0], r->cmd);
+	cli_error(0, "%s: %s", r->cmd[0], strerror(errno));
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+/* Signals on their way to CMD. From the terminal it has got them itself. */
+static void forward(pid_t pid, const struct signalfd_siginfo *si, unsigned int nth)
+{
+	if (nth > 1)
+		kill(pid, SIGKILL);
+	else if (si->ssi_code <= 0 || si->ssi_signo != SIGINT)
+		kill(pid, (int)si->ssi_signo);
+}
+
+static int supervise(struct run *r, pid_t pid)
+{
+	struct pollfd p = { .fd = r->sigfd, .events = POLLIN };
+	struct signalfd_siginfo si;
+	unsigned int asked = 0;
+	bool lost = false;
+	int status, sig;
+
+	while (waitpid(pid, &status, WNOHANG) != pid) {
+		if (poll(&p, 1, -1) < 0 && errno != EINTR)
+			break;
+		while ((sig = next_signal(r, &si)))
+			if (sig != SIGCHLD)
+				forward(pid, &si, ++asked);
+		if (!lost && daemon_ended(r)) {
+			lost = true;
+			cli_error(0, "the instance ended; ending %s", r->cmd[0]);
+			kill(pid, SIGTERM);
+		}
+	}
+	if (lost)
+		return PROTO_EXIT_FAILED;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int with_cmd(struct run *r)
+{
+	int status = wait_up(r);
+	pid_t pid;
+
+	if (status < 0) {
+		stop(r);
+		return 128 + (-1 - status);
+	}
+	if (!status) {
+		pid = spawn(r);
+		status = pid < 0 ? cli_error(PROTO_EXIT_FAILED, "fork: %s", strerror(errno))
+				 : supervise(r, pid);
+	}
+	stop(r);
+	return status;
+}
+
+/* --- all of it */
+
+static int start(struct run *r)
+{
+	struct serve_cfg sc = {
+		.name = r->name,
+		.conf = &r->conf,
+		.verbosity = (r->cmd ? LOG_LVL_WARN : LOG_LVL_INFO) + r->verbose,
+		.log_fd = STDERR_FILENO,
+	};
+	int status = serve_start(&r->serve, &sc);
+
+	if (!status)
+		status = catch_signals(r);
+	return status ? cli_error(PROTO_EXIT_FAILED, "starting: %s", strerror(-status)) : 0;
+}
+
+static int run(struct run *r)
+{
+	char err[CONF_ERR_MAX * 2] = "";
+	int status = start(r), sig;
+
+	if (status)
+		return status;
+	sig = await(r, r->serve.ready_fd);
+	if (sig) {
+		stop(r);
+		return 128 + sig;
+	}
+	status = serve_ready(&r->serve, err, sizeof(err));
+	if (status) {
+		stop(r);
+		return cli_error(status, "%s", err);
+	}
+	return r->cmd ? with_cmd(r) : in_foreground(r);
+}
+
+int cli_run(int argc, char **argv)
+{
+	struct run r = { .timeout_ms = DEFAULT_TIMEOUT_MS };
+	char err[CONF_ERR_MAX];
+	int status = parse(&r, argc, argv);
+
+	if (cli_opts.help)
+		return usage(PROTO_EXIT_OK);
+	if (status)
+		return status;
+	if (conf_load(&r.conf, r.file, err))
+		return cli_error(PROTO_EXIT_USAGE, "%s", err);
+	status = run(&r);
+	conf_free(&r.conf);
+	return status;
+}

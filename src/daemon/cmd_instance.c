@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/cmd.h"
+
+/* The instance itself: what it is, when it is up, how to get into its hosts, its end. */
+
+static json_t *host_names(const struct inst *in)
+{
+	json_t *v = json_array();
+	struct inst_host *h;
+
+	list_for_each (h, &in->hosts, link)
+		json_array_append_new(v, json_string(h->name));
+	return v;
+}
+
+static json_t *fabric_names(const struct inst *in)
+{
+	json_t *v = json_array();
+
+	for (unsigned int k = 0; k < in->nfabs; k++)
+		json_array_append_new(v, json_string(in->fab[k]->name));
+	return v;
+}
+
+static void instance_show(struct ctl_req *r)
+{
+	struct inst *in = r->in;
+	char why[INST_ERR_MAX] = "";
+	bool up = inst_up(in, why);
+	json_t *row = json_pack("{s:s, s:i}", "name", in->cfg.name, "pid", (int)getpid());
+	struct inst_iface *i;
+	unsigned int n = 0;
+
+	list_for_each (i, &in->ifaces, link)
+		n++;
+	cmd_set_bool(row, "up", up);
+	cmd_set_str(row, "waits_for", up ? "" : why);
+	cmd_set(row, "uptime_ms", cmd_ms(r->now - in->started));
+	cmd_set(row, "fabrics", fabric_names(in));
+	cmd_set(row, "hosts", host_names(in));
+	cmd_set_int(row, "interfaces", n);
+	ctl_row(r, row);
+	ctl_end(r, PROTO_EXIT_OK, NULL);
+}
+
+static json_t *host_row(const struct inst_host *h)
+{
+	json_t *row = json_pack("{s:s, s:s, s:b}", "host", h->name, "netns", h->netns, "anonymous",
+				h->anonymous);
+	json_t *ifaces = json_array();
+	struct inst_iface *i;
+
+	list_for_each (i, &h->ifaces, on_host) {
+		json_t *one = json_object(), *addrs = json_array();
+
+		cmd_set_str(one, "ifname", i->name);
+		for (unsigned int k = 0; k < i->naddrs; k++)
+			json_array_append_new(addrs, cmd_ip(i->addr[k].octets, i->addr[k].family));
+		cmd_set(one, "addresses", addrs);
+		json_array_append_new(ifaces, one);
+	}
+	cmd_set(row, "interfaces", ifaces);
+	return row;
+}
+
+static void host_show(struct ctl_req *r)
+{
+	struct inst_host *h;
+
+	list_for_each (h, &r->in->hosts, link)
+		ctl_row(r, host_row(h));
+	ctl_end(r, PROTO_EXIT_OK, NULL);
+}
+
+/* --- wait */
+
+struct waiter {
+	struct ctl_hold hold;
+	struct inst_watch watch;
+	struct timer timeout;
+	struct inst *in;
+};
+
+static void waiter_free(struct waiter *w)
+{
+	inst_unwatch(&w->watch);
+	timer_cancel(&w->in->loop.timers, &w->timeout);
+	free(w);
+}
+
+static void waiter_gone(struct ctl_hold *h)
+{
+	waiter_free(container_of(h, struct waiter, hold));
+}
+
+static void waiter_look(struct inst_watch *watch, ns_t now)
+{
+	struct waiter *w = container_of(watch, struct waiter, watch);
+
+	if (!inst_up(w->in, NULL))
+		return;
+	w->hold.req.now = now;
+	ctl_end(&w->hold.req, PROTO_EXIT_OK, NULL);
+	waiter_free(w);
+}
+
+static void waiter_timeout(struct timer *t, ns_t now)
+{
+	struct waiter *w = container_of(t, struct waiter, timeout);
+	char why[INST_ERR_MAX] = "";
+
+	w->hold.req.now = now;
+	if (inst_up(w->in, why))
+		ctl_end(&w->hold.req, PROTO_EXIT_OK, NULL);
+	else
+		ctl_end(&w->hold.req, PROTO_EXIT_TIMEOUT, "not up: %s", why);
+	waiter_free(w);
+}
+
+static void wait_up(struct ctl_req *r)
+{
+	bool bad;
+	long long ms = ctl_arg_int(r, "timeout_ms", 0, 86400000, -1, &bad);
+	struct waiter *w;
+
+	if (bad)
+		return;
+	if (inst_up(r->in, NULL)) {
+		ctl_end(r, PROTO_EXIT_OK, NULL);
+		return;
+	}
+	w = calloc(1, sizeof(*w));
+	if (!w) {
+		ctl_end(r, PROTO_EXIT_FAILED, "out of memory");
+		return;
+	}
+	w->in = r->in;
+	w->watch.fn = waiter_look;
+	inst_watch(r->in, &w->watch);
+	timer_init(&w->timeout, waiter_timeout);
+	if (ms >= 0)
+		timer_arm(&r->in->loop.timers, &w->timeout, r->now + NS_MSEC(ms));
+	ctl_hold(r, &w->hold, waiter_gone);
+}
+
+/* --- exec */
+
+static void no_such_host(struct ctl_req *r, const char *name)
+{
+	char list[512] = "";
+	struct inst_host *h;
+	size_t used = 0;
+
+	list_for_each (h, &r->in->hosts, link) {
+		int n = snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
+				 *h->name ? h->name : "''");
+
+		if (n < 0 || (size_t)n >= sizeof(list) - used)
+			break;
+		used += (size_t)n;
+	}
+	ctl_end(r, PROTO_EXIT_USAGE, "host '%s': no such host, expected one of %s", name,
+		*list ? list : "(none)");
+}
+
+static void exec_host(struct ctl_req *r)
+{
+	bool bad;
+	const char *name = ctl_arg_str(r, "host", &bad);
+	struct inst_host *h = name ? inst_host_find(r->in, name) : NULL;
+	int fds[2], status;
+
+	if (bad)
+		return;
+	if (!h) {
+		no_such_host(r, name ? name : "");
+		return;
+	}
+	status = netdev_ns_fds(r->in->helper, h->ns, &fds[0], &fds[1]);
+	if (status)
+		ctl_end(r, PROTO_EXIT_ENV, "host '%s': %s", name, strerror(-status));
+	else
+		ctl_end_with(r, json_pack("{s:b, s:s}", "userns", fds[1] >= 0, "host", h->name),
+			     fds, fds[1] >= 0 ? 2 : 1);
+}
+
+static void stop(struct ctl_req *r)
+{
+	log_to(&r->in->cfg.log, LOG_LVL_INFO, "stopped by a client");
+	loop_stop(&r->in->loop);
+	ctl_end(r, PROTO_EXIT_OK, NULL);
+}
+
+const struct ctl_cmd cmd_instance[] = {
+	{ "instance show", instance_show, NULL },
+	{ "host show", host_show, NULL },
+	{ "wait", wait_up, (const char *const[]){ "timeout_ms", NULL } },
+	{ "exec", exec_host, (const char *const[]){ "host", NULL } },
+	{ "stop", stop, NULL },
+	{ NULL },
+};
