@@ -64,7 +64,8 @@ void hca_mgmt_loop(struct timer *t, ns_t now)
 static int mgmt_check(const struct node_port *np, const struct mad_addr *to)
 {
 	if (to->qp == IB_QP0) {
-		if (np->pi.port_state < IB_PORT_INIT)
+		/* Not PortState: the answer to the Set(PortInfo) that asks for Down still leaves. */
+		if (!np->link_up)
 			return -ENETDOWN;
 		return to->lid == IB_LID_PERMISSIVE || ib_lid_is_unicast(to->lid) ? 0 : -EINVAL;
 	}

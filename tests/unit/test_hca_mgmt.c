@@ -175,6 +175,37 @@ static void test_I1_directed_route_to_a_port_without_lid(void **state)
 	assert_int_equal(mad_status(mad), MAD_STATUS_DR_D);
 }
 
+/* The link goes down when the owner sees to it, after the answer. */
+static void test_I5_the_answer_to_link_down_leaves(void **state)
+{
+	struct rig *r = *state;
+	struct ib_ud_hdr h = smp_hdr(RIG_LID1);
+	struct mad_hdr mh = {
+		.base_version = MAD_BASE_VERSION,
+		.mgmt_class = MAD_CLASS_SM_LID,
+		.class_version = 1,
+		.method = MAD_METHOD_SET,
+		.attr_id = SMP_ATTR_PORT_INFO,
+		.attr_mod = 1,
+	};
+	struct smp_port_info pi = rig_port(r, 1)->pi;
+	struct smp_dr dr = { 0 };
+	uint8_t data[SMP_DATA_LEN] = { 0 }, mad[MAD_LEN];
+
+	pi.port_state = IB_PORT_DOWN;
+	pi.phys_state = IB_PHYS_NOP;
+	smp_port_info_encode(data, &pi);
+	smp_encode(mad, &mh, &dr, data);
+	rig_rx(r, 1, mad_pkt(r, &h, mad, MAD_LEN));
+	answer(r, mad);
+	assert_int_equal(mad_method(mad), MAD_METHOD_GET_RESP);
+	assert_int_equal(mad_status(mad), 0);
+	assert_int_equal(rig_port(r, 1)->pi.port_state, IB_PORT_DOWN);
+	assert_int_equal(r->events[NODE_EV_RETRAIN], 1);
+	assert_int_equal(r->events[NODE_EV_PORT_ERR], 1);
+	assert_int_equal(rig_drops(r), 0);
+}
+
 static void test_mads_have_256_octets(void **state)
 {
 	struct rig *r = *state;
@@ -430,7 +461,7 @@ static void test_I3_smps_go_out_in_init(void **state)
 	h = answer(r, mad);
 	assert_int_equal(h.lrh.vl, IB_VL15);
 	assert_int_equal(h.lrh.dlid, RIG_FAR_LID);
-	rig_port(r, 1)->pi.port_state = IB_PORT_DOWN;
+	node_link(hca_node(r->h), 1, false, r->now);
 	rig_forget(r);
 	mad_reply(a, &to, mad, MAD_LEN, r->now);
 	assert_int_equal(r->nout, 0);
@@ -466,6 +497,7 @@ int main(void)
 		T(test_I3_smps_pass_in_init_armed_and_active),
 		T(test_I3_smps_skip_pkey_and_qkey),
 		T(test_I1_directed_route_to_a_port_without_lid),
+		T(test_I5_the_answer_to_link_down_leaves),
 		T(test_mads_have_256_octets),
 		T(test_I3_qp1_takes_any_pkey_of_the_table),
 		T(test_I3_qp1_has_a_fixed_qkey),
