@@ -11,7 +11,7 @@
 /* One port whose egress is recorded: an interface of a pcapng file. */
 struct tap {
 	struct fabric_dev dev;
-	struct list all;
+	struct tap *next;
 	struct capture *c;
 	unsigned int interface;
 };
@@ -20,7 +20,7 @@ struct capture {
 	struct fabric *f;
 	struct capture_cfg cfg;
 	struct capture_stats stats;
-	struct list taps;
+	struct tap *taps, **taps_end;
 	unsigned int interfaces;
 	uint8_t buf[CAPTURE_RECORD_MAX];
 };
@@ -73,9 +73,13 @@ static void tap_pass(struct fabric_dev *d, struct pkt_queue *q, ns_t now)
 
 static void tap_gone(struct fabric_dev *d)
 {
-	struct tap *t = container_of(d, struct tap, dev);
+	struct tap *t = container_of(d, struct tap, dev), **at = &t->c->taps;
 
-	list_del(&t->all);
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	if (!t->next)
+		t->c->taps_end = at;
 	free(t);
 }
 
@@ -90,7 +94,7 @@ int capture_create(struct capture **ret, struct fabric *f, const struct capture_
 		return -ENOMEM;
 	c->f = f;
 	c->cfg = *cfg;
-	list_init(&c->taps);
+	c->taps_end = &c->taps;
 	put(c, cfg->format == CAPTURE_PCAP ? capture_pcap_header(c->buf)
 					   : capture_pcapng_header(c->buf));
 	err = c->stats.error;
@@ -106,20 +110,17 @@ void capture_destroy(struct capture *c)
 {
 	if (!c)
 		return;
-	while (!list_empty(&c->taps)) {
-		struct tap *t = list_first(&c->taps, struct tap, all);
-
+	for (struct tap *t = c->taps, *next; t; t = next) {
+		next = t->next;
 		fabric_dev_del(&t->dev);
-		tap_gone(&t->dev);
+		free(t);
 	}
 	free(c);
 }
 
 static bool is_tapped(const struct capture *c, const struct fabric_port *p)
 {
-	struct tap *t;
-
-	list_for_each (t, &c->taps, all)
+	for (const struct tap *t = c->taps; t; t = t->next)
 		if (t->dev.port == p)
 			return true;
 	return false;
@@ -139,7 +140,8 @@ static int add_tap(struct capture *c, struct fabric_port *p)
 	t->interface = c->interfaces++;
 	if (c->cfg.format == CAPTURE_PCAPNG)
 		put(c, capture_pcapng_interface(c->buf, fabric_port_name(p, name, sizeof(name))));
-	list_add_tail(&c->taps, &t->all);
+	*c->taps_end = t;
+	c->taps_end = &t->next;
 	fabric_dev_add(p, &t->dev, &tap_ops);
 	return c->stats.error;
 }

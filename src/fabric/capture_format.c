@@ -117,9 +117,8 @@ size_t capture_pcapng_interface(uint8_t *buf, const char *name)
 	n += put32(buf + n, 0); /* no limit of length */
 	n += put16(buf + n, PCAPNG_OPT_IF_NAME);
 	n += put16(buf + n, (uint16_t)len);
-	memcpy(buf + n, name, len);
-	memset(buf + n + len, 0, pad);
-	n += len + pad;
+	for (size_t i = 0; i < len + pad; i++)
+		buf[n++] = i < len ? (uint8_t)name[i] : 0;
 	n += put16(buf + n, PCAPNG_OPT_IF_TSRESOL);
 	n += put16(buf + n, 1);
 	n += put32(buf + n, 0);

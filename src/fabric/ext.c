@@ -153,6 +153,13 @@ static uint32_t csum_of(const struct pkt *p, const uint8_t *buf, uint16_t *ret)
 	return l4 + p->csum_offset;
 }
 
+uint8_t *fabric_own_octet(const struct pkt *p, uint32_t off)
+{
+	const struct pkt_slice *s = &p->slice[0];
+
+	return s->buf->data + (s->data - s->buf->data) + off;
+}
+
 /* The field may be in the payload, which others may share. */
 static void complete_csum(struct pkt *p)
 {
@@ -168,8 +175,7 @@ static void complete_csum(struct pkt *p)
 	if (!off || (off + 2 > hdr && pkt_unshare(p)))
 		return;
 	for (unsigned int i = 0; i < 2; i++, off++) {
-		at = off < hdr ? pkt_hdr(p) + off
-			       : (uint8_t *)(uintptr_t)p->slice[0].data + (off - hdr);
+		at = off < hdr ? pkt_hdr(p) + off : fabric_own_octet(p, off - hdr);
 		*at = (uint8_t)(i ? sum : sum >> 8);
 	}
 	p->flags &= ~(uint32_t)PKT_CSUM_PARTIAL;

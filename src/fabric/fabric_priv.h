@@ -155,6 +155,8 @@ void fabric_trace_sent(struct fabric_port *from, const struct pkt *p, ns_t now);
 
 /* ext.c: right CRCs for a packet that has none; a partial checksum is completed first */
 void fabric_pkt_seal(struct pkt *p);
+/* Octet @off of the payload after pkt_unshare(): one slice, in a buffer that is ours alone */
+uint8_t *fabric_own_octet(const struct pkt *p, uint32_t off);
 
 /* --- LRH fields of a packet whose LRH lies in hdr[] */
 static inline uint16_t pkt_dlid(const struct pkt *p)

@@ -125,8 +125,7 @@ static uint8_t *octet_at(struct pkt *p, uint32_t off)
 		return p->tail + (off - p->len);
 	if (pkt_unshare(p))
 		return NULL;
-	/* One slice, in a buffer that is ours alone. */
-	return (uint8_t *)(uintptr_t)p->slice[0].data + (off - pkt_hdr_len(p));
+	return fabric_own_octet(p, off - pkt_hdr_len(p));
 }
 
 /* CRCs first: a flipped bit in a packet without them would go unnoticed. */

@@ -83,7 +83,7 @@ static bool parse_share(const char *w, uint32_t *ret)
 {
 	uint64_t v;
 
-	if (!take_decimal(&w, 10000, &v) || strcmp(w, "%") || v < 1 || v > 1000000)
+	if (!take_decimal(&w, 10000, &v) || strcmp(w, "%") != 0 || v < 1 || v > 1000000)
 		return false;
 	*ret = (uint32_t)v;
 	return true;
@@ -96,7 +96,7 @@ static bool parse_time(const char *w, ns_t *ret)
 	uint64_t v;
 
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-		if (strcmp(w + digits, units[i].name))
+		if (strcmp(w + digits, units[i].name) != 0)
 			continue;
 		if (!take_decimal(&p, units[i].ns, &v) || p != w + digits || v > FAULT_TIME_MAX)
 			return false;
@@ -116,7 +116,7 @@ static int expected(char *err, size_t size, const char *what, const char *found)
 static bool find_class(const char *w, enum fault_class *ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
-		if (strcmp(w, classes[i]))
+		if (strcmp(w, classes[i]) != 0)
 			continue;
 		*ret = (enum fault_class)i;
 		return true;

@@ -234,7 +234,7 @@ int topo_find(const struct topo *t, const char *name, uint32_t *ret)
 		return 0;
 	}
 	for (uint32_t i = 0; i < t->n; i++) {
-		if (strcmp(t->node[i]->desc, name))
+		if (strcmp(t->node[i]->desc, name) != 0)
 			continue;
 		if (found != TOPO_NO_PEER)
 			return -ENOENT; /* ambiguous */

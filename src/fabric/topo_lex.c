@@ -27,7 +27,7 @@ bool topo_take_word(struct topo_cur *c, const char *word)
 {
 	size_t n = strlen(word);
 
-	if ((size_t)(c->end - c->p) < n || memcmp(c->p, word, n))
+	if ((size_t)(c->end - c->p) < n || memcmp(c->p, word, n) != 0)
 		return false;
 	if (c->p + n < c->end && is_letter(c->p[n]))
 		return false;

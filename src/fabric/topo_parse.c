@@ -69,7 +69,7 @@ static int take_value(struct topo_parser *p, struct topo_cur *c, uint64_t max, u
 
 static int parse_vendid(struct topo_parser *p, struct topo_cur *c)
 {
-	uint64_t v;
+	uint64_t v = 0;
 	int err = take_value(p, c, 0xffffff, &v);
 
 	if (!err)
@@ -79,7 +79,7 @@ static int parse_vendid(struct topo_parser *p, struct topo_cur *c)
 
 static int parse_devid(struct topo_parser *p, struct topo_cur *c)
 {
-	uint64_t v;
+	uint64_t v = 0;
 	int err = take_value(p, c, 0xffff, &v);
 
 	if (!err)
@@ -95,7 +95,7 @@ static int parse_sysimgguid(struct topo_parser *p, struct topo_cur *c)
 static int parse_rate(struct topo_parser *p, struct topo_cur *c, uint8_t *ret, unsigned int min,
 		      unsigned int max)
 {
-	uint64_t v;
+	uint64_t v = 0;
 	int err = take_value(p, c, 255, &v);
 
 	if (err)

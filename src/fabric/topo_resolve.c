@@ -92,7 +92,7 @@ static int resolve_link(struct topo_parser *p, const struct topo_plink *l, uint6
 	uint32_t peer;
 	int err;
 
-	if (topo_find(p->t, l->peer, &peer) || strcmp(p->t->node[peer]->name, l->peer))
+	if (topo_find(p->t, l->peer, &peer) || strcmp(p->t->node[peer]->name, l->peer) != 0)
 		return topo_fail_at(p, l->file, l->line, "node \"%s\" is not defined", l->peer);
 	if (l->peer_port > p->t->node[peer]->nports)
 		return topo_fail_at(p, l->file, l->line,
