@@ -114,7 +114,8 @@ static void link_trained(struct smp_port_info *pi)
 	pi->phys_state = IB_PHYS_LINK_UP;
 	pi->width_active = highest(pi->width_enabled);
 	pi->speed_active = highest(pi->speed_enabled);
-	pi->speed_ext_active = highest(pi->speed_ext_enabled & pi->speed_ext_supported);
+	pi->speed_ext_active =
+		pi->speed_ext_enabled == NODE_SPEED_EXT_NONE ? 0 : highest(pi->speed_ext_enabled);
 }
 
 static void link_lost(struct node_port *p)

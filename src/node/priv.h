@@ -24,6 +24,7 @@
 #define NODE_LOOP_MAX 4096
 #define SMP_CLASS_VERSION 1
 #define PMA_CLASS_VERSION 1
+#define NODE_SPEED_EXT_NONE 30 /* LinkSpeedExtEnabled: no extended speed */
 #define MAD_OFF_METHOD 3
 #define MAD_OFF_STATUS 4
 

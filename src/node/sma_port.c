@@ -6,7 +6,6 @@
 #define WIDTH_ALL 0xff
 #define SPEED_ALL 0xf
 #define SPEED_EXT_ALL 31
-#define SPEED_EXT_NONE 30
 #define DOWN_DEFAULT_MAX 2
 #define SLEEP_DEFAULT 1
 
@@ -85,7 +84,7 @@ static bool link_ok(const struct node_port *p, const struct smp_port_info *v)
 
 	return enabled_ok(v->width_enabled, pi->width_supported, WIDTH_ALL) &&
 	       enabled_ok(v->speed_enabled, pi->speed_supported, SPEED_ALL) &&
-	       (v->speed_ext_enabled == SPEED_EXT_NONE ||
+	       (v->speed_ext_enabled == NODE_SPEED_EXT_NONE ||
 		enabled_ok(v->speed_ext_enabled, pi->speed_ext_supported, SPEED_EXT_ALL)) &&
 	       v->neighbor_mtu <= pi->mtu_cap && v->oper_vls <= pi->vl_cap &&
 	       v->down_default <= DOWN_DEFAULT_MAX;
@@ -136,8 +135,8 @@ static void apply_link(struct node_port *p, const struct smp_port_info *v)
 
 	apply_enabled(&pi->width_enabled, v->width_enabled, pi->width_supported, WIDTH_ALL);
 	apply_enabled(&pi->speed_enabled, v->speed_enabled, pi->speed_supported, SPEED_ALL);
-	if (v->speed_ext_enabled == SPEED_EXT_NONE)
-		pi->speed_ext_enabled = SPEED_EXT_NONE;
+	if (v->speed_ext_enabled == NODE_SPEED_EXT_NONE)
+		pi->speed_ext_enabled = NODE_SPEED_EXT_NONE;
 	else
 		apply_enabled(&pi->speed_ext_enabled, v->speed_ext_enabled, pi->speed_ext_supported,
 			      SPEED_EXT_ALL);
