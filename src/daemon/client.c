@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,8 @@
 
 #include "daemon/proto.h"
 
-#define CLIENT_LINE_MAX (16u * 1024 * 1024) /* a row may be large; an instance is trusted more than a client */
+#define CLIENT_LINE_MAX \
+	(16u * 1024 * 1024) /* a row may be large; an instance is trusted more than a client */
 
 int proto_connect(struct proto_client *c, const char *name)
 {
@@ -43,31 +45,62 @@ void proto_close(struct proto_client *c)
 	*c = (struct proto_client){ .fd = -1, .fds = { -1, -1 } };
 }
 
-int proto_send(struct proto_client *c, const char *cmd, json_t *args)
+/* Descriptors travel beside the first octet. */
+static ssize_t send_with(int sock, const char *text, size_t len, int fd)
 {
-	json_t *req = json_pack("{s:i, s:s, s:O?}", "v", PROTO_VERSION, "cmd", cmd, "args", args);
+	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { (char *)(uintptr_t)text, len };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *h;
+
+	if (fd >= 0) {
+		m.msg_control = control;
+		m.msg_controllen = sizeof(control);
+		h = CMSG_FIRSTHDR(&m);
+		h->cmsg_level = SOL_SOCKET;
+		h->cmsg_type = SCM_RIGHTS;
+		h->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(h), &fd, sizeof(fd));
+	}
+	return sendmsg(sock, &m, MSG_NOSIGNAL);
+}
+
+static int send_all(int sock, const char *text, size_t len, int fd)
+{
+	while (len) {
+		ssize_t n = send_with(sock, text, len, fd);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		fd = -1;
+		text += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int proto_send_fd(struct proto_client *c, const char *cmd, json_t *args, int fd)
+{
+	json_t *req = json_pack("{s:i, s:s, s:O*}", "v", PROTO_VERSION, "cmd", cmd, "args", args);
 	char *text = req ? json_dumps(req, JSON_COMPACT) : NULL;
-	size_t len, done = 0;
-	int status = 0;
+	size_t len;
+	int status;
 
 	json_decref(req);
 	if (!text)
 		return -ENOMEM;
 	len = strlen(text);
-	text[len++] = '\n';	/* in the place of the NUL */
-	while (done < len) {
-		ssize_t n = send(c->fd, text + done, len - done, MSG_NOSIGNAL);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			status = -errno;
-			break;
-		}
-		done += (size_t)n;
-	}
+	text[len++] = '\n'; /* in the place of the NUL */
+	status = send_all(c->fd, text, len, fd);
 	free(text);
 	return status;
+}
+
+int proto_send(struct proto_client *c, const char *cmd, json_t *args)
+{
+	return proto_send_fd(c, cmd, args, -1);
 }
 
 static void take_fds(struct proto_client *c, struct msghdr *m)
@@ -93,7 +126,9 @@ static int fill(struct proto_client *c)
 {
 	char control[CMSG_SPACE(4 * sizeof(int))];
 	struct iovec iov;
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = control,
 			    .msg_controllen = sizeof(control) };
 	ssize_t n;
 

@@ -38,6 +38,7 @@ struct ctl_client {
 	size_t out_len, out_done, out_cap;
 	int fds[2]; /* to go with the next octet sent */
 	unsigned int nfds;
+	int in_fd; /* the last one received that no command has taken; -1 */
 	bool busy; /* a request is being answered */
 	bool dead;
 	bool eof; /* it sends no more: drop it when everything is out */
@@ -52,6 +53,7 @@ static const struct ctl_cmd *const tables[] = {
 
 /* --- clients */
 
+/* Not freed yet: whoever is answering may go on, into the void. */
 static void client_drop(struct ctl_client *c)
 {
 	struct inst *in = c->ctl->in;
@@ -59,13 +61,6 @@ static void client_drop(struct ctl_client *c)
 	if (c->dead)
 		return;
 	c->dead = true;
-	if (c->hold) {
-		struct ctl_hold *h = c->hold;
-
-		c->hold = NULL;
-		h->client = NULL;
-		h->gone(h);
-	}
 	loop_unwatch(&in->loop, &c->fd);
 	timer_cancel(&in->loop.timers, &c->stuck);
 	timer_arm(&in->loop.timers, &c->ctl->reaper, 0);
@@ -73,6 +68,15 @@ static void client_drop(struct ctl_client *c)
 
 static void client_free(struct ctl_client *c)
 {
+	struct ctl_hold *h = c->hold;
+
+	c->hold = NULL;
+	if (h) {
+		h->client = NULL;
+		h->gone(h);
+	}
+	if (c->in_fd >= 0)
+		close(c->in_fd);
 	list_del(&c->link);
 	c->ctl->nclients--;
 	close(c->sock);
@@ -119,9 +123,30 @@ static void sent_fds(struct ctl_client *c)
 		close(c->fds[--c->nfds]);
 }
 
-static void client_write(struct ctl_client *c, ns_t now);
-
 static void client_io(struct loop_fd *fd, uint32_t events, ns_t now);
+
+/* Requests beyond what the buffer holds are left in the socket while one is being answered. */
+static void client_watch(struct ctl_client *c)
+{
+	uint32_t events = 0;
+
+	if (!c->eof && !(c->busy && c->in_len == sizeof(c->in)))
+		events |= EPOLLIN;
+	if (c->out_done < c->out_len)
+		events |= EPOLLOUT;
+	loop_watch(&c->ctl->in->loop, &c->fd, c->sock, events, client_io);
+}
+
+/* When all is said the connection ends; else wait for what is to come. */
+static void client_settle(struct ctl_client *c)
+{
+	if (c->dead)
+		return;
+	if (c->eof && !c->busy && c->out_done == c->out_len && !memchr(c->in, '\n', c->in_len))
+		client_drop(c);
+	else
+		client_watch(c);
+}
 
 static void client_write(struct ctl_client *c, ns_t now)
 {
@@ -133,7 +158,7 @@ static void client_write(struct ctl_client *c, ns_t now)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-			loop_watch(&in->loop, &c->fd, c->sock, EPOLLIN | EPOLLOUT, client_io);
+			client_watch(c);
 			if (!timer_armed(&c->stuck))
 				timer_arm(&in->loop.timers, &c->stuck, now + STUCK);
 			return;
@@ -146,12 +171,9 @@ static void client_write(struct ctl_client *c, ns_t now)
 		c->out_done += (size_t)n;
 		timer_cancel(&in->loop.timers, &c->stuck);
 	}
-	if (c->dead)
-		return;
-	c->out_len = c->out_done = 0;
-	loop_watch(&in->loop, &c->fd, c->sock, EPOLLIN, client_io);
-	if (c->eof && !c->busy)
-		client_drop(c);
+	if (!c->dead)
+		c->out_len = c->out_done = 0;
+	client_settle(c);
 }
 
 static bool out_reserve(struct ctl_client *c, size_t n)
@@ -211,8 +233,10 @@ static void finish(struct ctl_req *r, json_t *end)
 	c->hold = NULL;
 	client_write(c, r->now);
 	/* What the client sent meanwhile; without a hold the caller's loop goes on itself. */
-	if (held && !c->dead)
+	if (held && !c->dead) {
 		serve_lines(c, r->now);
+		client_settle(c);
+	}
 }
 
 void ctl_end(struct ctl_req *r, enum proto_exit status, const char *fmt, ...)
@@ -313,6 +337,7 @@ static void serve_line(struct ctl_client *c, const char *line, size_t len, ns_t 
 	c->busy = true;
 	if (!json_is_object(req)) {
 		c->eof = true; /* after garbage nothing can be trusted to be a line */
+		c->in_len = 0;
 		ctl_end(&r, PROTO_EXIT_USAGE, "not a JSON object a line: %s",
 			req ? "other value" : why.text);
 		json_decref(req);
@@ -331,8 +356,7 @@ static void serve_lines(struct ctl_client *c, ns_t now)
 {
 	char *nl;
 
-	while (!c->dead && !c->busy && !(c->eof && !c->in_len) &&
-	       (nl = memchr(c->in, '\n', c->in_len))) {
+	while (!c->dead && !c->busy && (nl = memchr(c->in, '\n', c->in_len))) {
 		size_t n = (size_t)(nl - c->in) + 1;
 		char line[PROTO_LINE_MAX];
 
@@ -352,49 +376,70 @@ static void too_long(struct ctl_client *c, ns_t now)
 	ctl_end(&r, PROTO_EXIT_USAGE, "a line of more than %d octets", PROTO_LINE_MAX);
 }
 
+/* As recv(); a descriptor that comes along waits for the command that takes it. */
+static ssize_t receive(struct ctl_client *c)
+{
+	char control[CMSG_SPACE(sizeof(int))];
+	struct iovec iov = { c->in + c->in_len, sizeof(c->in) - c->in_len };
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	ssize_t n = recvmsg(c->sock, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *h = n >= 0 ? CMSG_FIRSTHDR(&m) : NULL;
+
+	if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS &&
+	    h->cmsg_len == CMSG_LEN(sizeof(int))) {
+		if (c->in_fd >= 0)
+			close(c->in_fd);
+		memcpy(&c->in_fd, CMSG_DATA(h), sizeof(c->in_fd));
+	}
+	return n;
+}
+
+int ctl_take_fd(struct ctl_req *r)
+{
+	int fd = r->client->in_fd;
+
+	r->client->in_fd = -1;
+	return fd;
+}
+
 static void client_read(struct ctl_client *c, ns_t now)
 {
 	ssize_t n;
 
 	if (c->in_len == sizeof(c->in)) {
-		/* More requests than are answered yet: leave them in the socket. */
-		if (c->busy)
-			loop_watch(&c->ctl->in->loop, &c->fd, c->sock, c->fd.events & EPOLLOUT,
-				   client_io);
-		else
+		if (!c->busy)
 			too_long(c, now);
 		return;
 	}
-	n = recv(c->sock, c->in + c->in_len, sizeof(c->in) - c->in_len, MSG_DONTWAIT);
+	n = receive(c);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n <= 0) {
-		/* Gone, or half closed with an answer to wait for. */
-		c->eof = true;
-		if (n < 0 || c->hold || (!c->busy && c->out_done == c->out_len))
-			client_drop(c);
-		else
-			loop_watch(&c->ctl->in->loop, &c->fd, c->sock, c->fd.events & EPOLLOUT,
-				   client_io);
+	if (n < 0) {
+		client_drop(c);
 		return;
 	}
-	if (c->eof)
-		return; /* after an error only what is owed is still sent */
+	if (n == 0)
+		c->eof = true; /* half closed: what it asked for is still answered */
 	c->in_len += (size_t)n;
 	serve_lines(c, now);
+	client_settle(c);
 }
 
 static void client_io(struct loop_fd *fd, uint32_t events, ns_t now)
 {
 	struct ctl_client *c = container_of(fd, struct ctl_client, fd);
 
-	if (events & EPOLLERR) {
+	/* Closed at both ends: only what it sent before may still be of interest. */
+	if ((events & EPOLLERR) || ((events & EPOLLHUP) && (c->busy || c->eof))) {
 		client_drop(c);
 		return;
 	}
 	if (events & EPOLLOUT)
 		client_write(c, now);
-	if (!c->dead && (events & (EPOLLIN | EPOLLHUP)))
+	if (!c->dead && !c->eof && (events & (EPOLLIN | EPOLLHUP)))
 		client_read(c, now);
 }
 
@@ -438,6 +483,7 @@ static void on_accept(struct loop_fd *fd, uint32_t events, ns_t now)
 	memset(c, 0, offsetof(struct ctl_client, in));
 	c->ctl = ctl;
 	c->sock = s;
+	c->in_fd = -1;
 	timer_init(&c->stuck, client_on_stuck);
 	list_add_tail(&ctl->clients, &c->link);
 	ctl->nclients++;
@@ -522,71 +568,4 @@ void ctl_close(struct inst *in)
 	proto_unlink(in->cfg.name);
 	free(ctl);
 	in->ctl = NULL;
-}
-
-/* --- arguments */
-
-const char *ctl_arg_str(struct ctl_req *r, const char *name, bool *bad)
-{
-	const json_t *v = json_object_get(r->args, name);
-
-	*bad = v && !json_is_string(v);
-	if (*bad)
-		ctl_end(r, PROTO_EXIT_USAGE, "%s: expected a string", name);
-	return json_string_value(v);
-}
-
-bool ctl_arg_bool(struct ctl_req *r, const char *name, bool *bad)
-{
-	const json_t *v = json_object_get(r->args, name);
-
-	*bad = v && !json_is_boolean(v);
-	if (*bad)
-		ctl_end(r, PROTO_EXIT_USAGE, "%s: expected true or false", name);
-	return json_is_true(v);
-}
-
-long long ctl_arg_int(struct ctl_req *r, const char *name, long long min, long long max,
-		      long long def, bool *bad)
-{
-	const json_t *v = json_object_get(r->args, name);
-	long long n = v ? json_integer_value(v) : def;
-
-	*bad = v && (!json_is_integer(v) || n < min || n > max);
-	if (*bad)
-		ctl_end(r, PROTO_EXIT_USAGE, "%s: expected a number from %lld to %lld", name, min,
-			max);
-	return n;
-}
-
-struct inst_iface *ctl_arg_iface(struct ctl_req *r, bool *bad)
-{
-	const char *name = ctl_arg_str(r, "dev", bad);
-	struct inst_iface *i = name ? inst_iface_find(r->in, name) : NULL;
-
-	if (name && !i) {
-		*bad = true;
-		ctl_end(r, PROTO_EXIT_USAGE,
-			"dev '%s': no such interface, or several: expected NAME@HOST", name);
-	}
-	return i;
-}
-
-struct inst_fabric *ctl_arg_fabric(struct ctl_req *r)
-{
-	bool bad;
-	const char *name = ctl_arg_str(r, "fabric", &bad);
-	struct inst_fabric *f;
-
-	if (bad)
-		return NULL;
-	if (!name && r->in->nfabs == 1)
-		return r->in->fab[0];
-	f = name ? inst_fabric_find(r->in, name) : NULL;
-	if (!f)
-		ctl_end(r, PROTO_EXIT_USAGE,
-			name ? "fabric '%s': no such fabric"
-			     : "fabric: expected a name%s, there are several",
-			name ? name : "");
-	return f;
 }

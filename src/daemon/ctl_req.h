@@ -30,7 +30,8 @@ struct ctl_cmd {
 
 /* Tables, one a file daemon/cmd_*.c; each ends with a NULL name. */
 extern const struct ctl_cmd cmd_link[], cmd_neigh[], cmd_path[], cmd_maddr[], cmd_stats[],
-	cmd_fabric[], cmd_fault[], cmd_capture[], cmd_trace[], cmd_instance[], cmd_monitor[], cmd_inject[];
+	cmd_fabric[], cmd_fault[], cmd_capture[], cmd_trace[], cmd_instance[], cmd_monitor[],
+	cmd_inject[];
 
 /* ctl_row() - Send a row; takes @row (NULL: out of memory, ends the client) */
 void ctl_row(struct ctl_req *r, json_t *row);
@@ -44,7 +45,9 @@ void ctl_end_with(struct ctl_req *r, json_t *members, const int *fds, unsigned i
 
 /*
  * ctl_hold() - The answer ends later: the request lives on in @h until ctl_end() with &h->req, or until the
- * client goes, when @gone is called. h->req.args is NULL then.
+ * client goes, when @gone is called. h->req.args is NULL then. The holder sets h->req.now before
+ * each row and the end. @gone is never called from inside ctl_row() or ctl_end(); after ctl_end() it is
+ * not called any more.
  */
 struct ctl_hold {
 	struct ctl_req req;
@@ -52,6 +55,9 @@ struct ctl_hold {
 	struct ctl_client *client;
 };
 void ctl_hold(struct ctl_req *r, struct ctl_hold *h, void (*gone)(struct ctl_hold *h));
+
+/* ctl_take_fd() - The descriptor that came with the request, the caller's to close; -1: none */
+int ctl_take_fd(struct ctl_req *r);
 
 /* Arguments. NULL or the default where absent; a wrong type ends the request: *bad is set. */
 const char *ctl_arg_str(struct ctl_req *r, const char *name, bool *bad);

@@ -16,7 +16,8 @@ int proto_name_ok(const char *name)
 	size_t n = strlen(name);
 
 	return n > 0 && n < PROTO_NAME_MAX && name[0] != '.' &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == n;
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
+		       n;
 }
 
 int proto_dir(char *buf, size_t size, int make)
@@ -57,7 +58,7 @@ void proto_unlink(const char *name)
 		return;
 	unlink(path);
 	if (!proto_dir(path, sizeof(path), 0))
-		rmdir(path);	/* fails while others use it */
+		rmdir(path); /* fails while others use it */
 }
 
 static int by_name(const void *a, const void *b)

@@ -19,6 +19,7 @@
  *
  * status is the exit status a command line should have. "exec" answers with the descriptors of the
  * host's namespaces in SCM_RIGHTS beside its end (network first, then user if "userns" is true).
+ * "capture start" may bring a descriptor to write to, beside the first octet of its request.
  * "monitor" sends rows until the client closes. `wait` answers when it is decided.
  *
  * The socket is PROTO_DIR/NAME.sock, or $XDG_RUNTIME_DIR/uipoib/NAME.sock without root; mode 0600,
@@ -77,6 +78,8 @@ void proto_close(struct proto_client *c);
 
 /* proto_send() - One request; @args may be NULL, is borrowed. 0 or -errno */
 int proto_send(struct proto_client *c, const char *cmd, json_t *args);
+/* proto_send_fd() - The same with a descriptor, which stays the caller's; -1: none */
+int proto_send_fd(struct proto_client *c, const char *cmd, json_t *args, int fd);
 
 /**
  * proto_recv() - The next line as a JSON object; json_decref() it
