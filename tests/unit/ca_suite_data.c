@@ -177,11 +177,16 @@ void test_ca_R44_partitions_are_apart(void **state)
 	struct ca_qp *a = suite_qp(s, 0, 0, QKEY), *a1 = suite_qp(s, 0, 1, QKEY);
 	struct ca_qp *b = suite_qp(s, 1, 0, QKEY), *b1 = suite_qp(s, 1, 1, QKEY);
 	struct ca_ah *ah = suite_peer_ah(s, 0, false);
+	struct ca_wc wc;
 
 	assert_true(suite_reaches(s, a, ah, ca_qp_num(b), QKEY, b));
 	assert_false(suite_reaches(s, a, ah, ca_qp_num(b1), QKEY, b1));
 	assert_false(suite_reaches(s, a1, ah, ca_qp_num(b), QKEY, b));
-	assert_true(suite_reaches(s, a1, ah, ca_qp_num(b1), QKEY, b1));
+	suite_send(s, a1, ah, suite_payload(s, 8, 0), ca_qp_num(b1), QKEY);
+	suite_backend->settle(&s->e);
+	assert_int_equal(ca_poll(b1, &wc, 1), 1);
+	assert_int_equal(wc.pkey_index, 1);
+	pkt_free(wc.pkt);
 }
 
 void test_ca_unknown_qp_gets_nothing(void **state)

@@ -39,6 +39,10 @@ static void test_foreign_dlids_are_dropped(void **state)
 	struct ib_ud_hdr h = rig_hdr(QPN);
 
 	rig_expect_drop(r, 2, rig_pkt(r, &h, 4), HCA_DROP_DLID);
+	/* LID 0 is no LID, not even of a port that has none. */
+	rig_port(r, 1)->pi.lid = 0;
+	h.lrh.dlid = 0;
+	rig_expect_drop(r, 1, rig_pkt(r, &h, 4), HCA_DROP_DLID);
 }
 
 static void test_I8_lids_of_the_lmc_range_are_own(void **state)

@@ -109,9 +109,10 @@ static void test_headers_follow_the_port(void **state)
 	pi->lid = 0x0100;
 	assert_int_equal(rig_header_of(rig_sent(r, qp, ah, 4)).lrh.slid, 0x0101);
 	pi->gid_prefix = 0x1234;
-	rig_port(r, 1)->guids[1] = 0x5678;
 	h = rig_header_of(rig_sent(r, qp, ah, 4));
 	assert_int_equal(ib_gid_prefix(&h.grh.sgid), 0x1234);
+	rig_port(r, 1)->guids[1] = 0x5678;
+	h = rig_header_of(rig_sent(r, qp, ah, 4));
 	assert_int_equal(ib_gid_guid(&h.grh.sgid), 0x5678);
 	/* SL 5 is on VL5 where that is operational. */
 	for (unsigned int vls = 1; vls <= 5; vls++) {
@@ -234,7 +235,9 @@ static void test_I8_own_lids_loop_inside(void **state)
 	struct hca_wc wc;
 
 	rig_port(r, 1)->pi.lmc = 2;
+	assert_true(hca_arm(b));
 	rig_send(r, a, rig_ucast_ah(r, RIG_LID1 + 3), rig_payload(r, 99), QPN + 1);
+	assert_int_equal(r->ready, 1);
 	assert_int_equal(hca_poll(b, &wc, 1), 1);
 	assert_int_equal(wc.src_qp, QPN);
 	assert_int_equal(wc.slid, RIG_LID1);
