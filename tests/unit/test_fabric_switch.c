@@ -376,6 +376,7 @@ static void test_I7_enforcement_in(void **state)
 	assert_int_equal(e2->n, 1);
 	assert_int_equal(drops(FABRIC_DROP_PKEY_IN), 2);
 	assert_int_equal(cnt(1)->rcv_constraint_errors, 2);
+	assert_int_equal(rig_np(&r, "s/1")->pi.pkey_violations, 2);
 	p.pkey = 0x8002;
 	send1(p);
 	p.pkey = 0x0001;
@@ -400,6 +401,7 @@ static void test_I7_enforcement_out(void **state)
 	assert_int_equal(e3->n, 1);
 	assert_int_equal(drops(FABRIC_DROP_PKEY_OUT), 2);
 	assert_int_equal(cnt(2)->xmit_constraint_errors, 2);
+	assert_int_equal(rig_np(&r, "s/2")->pi.pkey_violations, 2);
 	p.pkey = 0x8001;
 	send1(p);
 	assert_int_equal(e2->n, 1);
@@ -571,6 +573,7 @@ static void test_port_0_checks_keys(void **state)
 static void test_port_0_has_no_other_qps(void **state)
 {
 	struct rig_pkt p = to_port(2);
+	uint8_t mad[256];
 
 	port0_is(0x42);
 	p.dlid = 0x42;
@@ -578,6 +581,8 @@ static void test_port_0_has_no_other_qps(void **state)
 	p.dest_qp = 1;
 	p.qkey = IB_QP1_QKEY; /* QP1, but no 256 octets */
 	send1(p);
+	pma_get(mad, MAD_ATTR_CLASS_PORT_INFO);
+	p.mad = mad;
 	p.dlid = 0x43; /* the LFT says port 0 for a LID that is not its own */
 	rig_sw(&r, "s")->sw->lft[0x43] = 0;
 	send1(p);
