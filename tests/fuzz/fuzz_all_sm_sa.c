@@ -2,8 +2,8 @@
 
 /*
  * Requests to an SA whose SM runs a small soft fabric. The input is a sequence of requests: who asks, method,
- * attribute and trust from tables, so that most get past the first checks, then the component
- * mask and as many octets of the record as there are, GIDs of real ports mended in where asked for.
+ * attribute and trust, from tables; a record and component mask as clients send them, with GIDs of real
+ * ports and groups; and what is changed in both.
  */
 
 #include <stdlib.h>
@@ -104,40 +104,54 @@ static ib_gid gid_nth(uint8_t sel)
 	return g;
 }
 
-static void mend(struct input *in, uint8_t *data)
+/* A request of the kind that clients make. Returns its component mask. */
+static uint64_t record(struct input *in, uint16_t attr, uint8_t *data)
 {
+	const ib_gid a = gid_nth(take(in)), b = gid_nth(take(in)), bc = gid_nth(0x40);
 	uint8_t how = take(in);
-	ib_gid g = gid_nth(take(in)), h = gid_nth(take(in));
+	struct ib_path_rec path = { .dgid = a, .sgid = b, .numb_path = 1, .pkey = 0xffff };
+	struct ib_service_rec service = {
+		.id = how & 3, .gid = a, .lease = how, .key = { how & 8 }
+	};
+	struct mad_inform_info inform = {
+		.lid_begin = 0xffff,
+		.generic = true,
+		.subscribe = how & 1,
+		.type = 0xffff,
+		.trap = (uint16_t)(how & 8 ? 0xffff : 64 + (how >> 1 & 3)),
+		.qpn = 1,
+		.producer = 0xffffff,
+	};
+	struct ib_mcmember_rec mcm = sm_group_find(sm, &bc)->rec;
 
-	if (how & 1)
-		memcpy(data, &g, sizeof(g)); /* MCMemberRecord: MGID */
-	if (how & 2)
-		memcpy(data + 16, &h, sizeof(h)); /* PortGID */
-	if (how & 4)
-		memcpy(data + 8, &g, sizeof(g)); /* PathRecord: DGID, ServiceRecord: GID */
-	if (how & 8)
-		memcpy(data + 24, &h, sizeof(h)); /* SGID */
-	if (how & 16) { /* parameters of the broadcast group */
-		const struct sm_group *bc;
-		struct ib_mcmember_rec r, was;
-
-		ib_mcmember_rec_decode(&was, data, SA_DATA_LEN);
-		mgid_broadcast(&g, 0xffff, 2);
-		bc = sm_group_find(sm, &g);
-		r = bc->rec;
-		r.mgid = was.mgid;
-		r.port_gid = was.port_gid;
-		r.join_state = was.join_state;
-		ib_mcmember_rec_encode(data, &r);
+	switch (attr) {
+	case SA_ATTR_MCMEMBER_RECORD:
+		mcm.mgid = a;
+		mcm.port_gid = b;
+		mcm.join_state = how & 0xf;
+		mcm.mtu_sel = mcm.rate_sel = SA_SEL_EXACT;
+		ib_mcmember_rec_encode(data, &mcm);
+		return how & 0x10 ? 0x10003 : how & 0x20 ? 0x10083 : 0x173f7;
+	case SA_ATTR_PATH_RECORD:
+		ib_path_rec_encode(data, &path);
+		return how & 0x10 ? 0x340c : how & 0xf;
+	case SA_ATTR_SERVICE_RECORD:
+		ib_service_rec_encode(data, &service);
+		return how & 0x10 ? 0x53 : how & 0x20 ? 0x33 : how & 0xf;
+	case SA_ATTR_INFORM_INFO:
+		mad_inform_info_encode(data, &inform);
+		return 0;
+	default:
+		return how;
 	}
 }
 
 static void request(struct input *in)
 {
-	static const uint8_t methods[] = { 0x01, 0x02, 0x12, 0x15, 0x01, 0x02, 0x14, 0x00 };
+	static const uint8_t methods[] = { 0x01, 0x02, 0x12, 0x15, 0x02, 0x02, 0x14, 0x00 };
 	static const uint16_t attrs[] = { 0x01, 0x03, 0x11, 0x12, 0x31, 0x35, 0x38, 0x38 };
-	static const uint64_t masks[] = { 0x10083, 0x173f7, 0x10003, 0x340c };
-	uint8_t who = take(in), what = take(in), how = take(in), mad[MAD_LEN];
+	uint8_t who = take(in), what = take(in), how = take(in), mad[MAD_LEN],
+		data[SA_DATA_LEN] = { 0 };
 	const struct sm_port *p = port_nth(who & 7);
 	struct mad_addr from = mad_addr_gmp(p ? p->lid : who, 0);
 	struct mad_hdr h = {
@@ -151,16 +165,16 @@ static void request(struct input *in)
 	};
 	struct sa_hdr hdr = { .sm_key = how & 4 ? SM_KEY : 0 };
 
-	if (how & 8) {
-		hdr.comp_mask = masks[how >> 4 & 3];
-	} else {
-		for (int i = 0; i < (how >> 4 & 7) + 1; i++)
-			hdr.comp_mask = hdr.comp_mask << 8 | take(in);
+	hdr.comp_mask = record(in, h.attr_id, data);
+	for (unsigned int i = how >> 3 & 3; i > 0; i--)
+		hdr.comp_mask ^= 1ull << (take(in) & 63);
+	for (unsigned int i = how >> 5 & 3; i > 0; i--) {
+		uint8_t at = take(in);
+
+		data[at % SA_DATA_LEN] ^= take(in);
 	}
 	sa_mad_encode(mad, &h, &hdr);
-	for (unsigned int i = take(in); i > 0 && in->n; i--)
-		mad[SA_DATA_OFF + i % SA_DATA_LEN] = take(in);
-	mend(in, mad + SA_DATA_OFF);
+	memcpy(mad + SA_DATA_OFF, data, sizeof(data));
 	mad_ep_recv(ep, &from, mad, now);
 	pass(how & 0x80 ? NS_MSEC(1) : 0);
 }
