@@ -159,7 +159,7 @@ install: all
 		install -D -m 644 "$$m" "$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$${m##*/}"; done
 
 clean:
-	rm -rf build
+	rm -rf $(O)
 
 .PHONY: all tests fuzz-bins system-tools deps demo check lint unit system fuzz-short test fuzz bench install clean
 .DELETE_ON_ERROR:
