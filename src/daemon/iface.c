@@ -30,26 +30,6 @@ static void iface_log(const struct inst_iface *i, enum log_level lvl, const char
 
 /* --- TAP -> fabric */
 
-static void frame_to_pkt(const struct tap_frame *f)
-{
-	static const uint8_t gso[] = {
-		[TAP_GSO_NONE] = PKT_GSO_NONE, [TAP_GSO_TCP4] = PKT_GSO_TCP4,
-		[TAP_GSO_TCP6] = PKT_GSO_TCP6, [TAP_GSO_UDP4] = PKT_GSO_UDP,
-		[TAP_GSO_UDP6] = PKT_GSO_UDP,
-	};
-	struct pkt *p = f->pkt;
-
-	p->gso = gso[f->vnet.gso];
-	p->gso_size = f->vnet.gso_size;
-	if (f->vnet.needs_csum && f->vnet.csum_start >= 14) {
-		p->flags |= PKT_CSUM_PARTIAL;
-		p->csum_start = (uint16_t)(f->vnet.csum_start - 14);
-		p->csum_offset = f->vnet.csum_offset;
-	} else if (f->vnet.csum_ok) {
-		p->flags |= PKT_CSUM_OK;
-	}
-}
-
 static void tap_readable(struct loop_fd *fd, uint32_t events, ns_t now)
 {
 	struct inst_iface *i = container_of(fd, struct inst_iface, tap_fd);
@@ -66,8 +46,9 @@ static void tap_readable(struct loop_fd *fd, uint32_t events, ns_t now)
 		return;
 	}
 	for (int k = 0; k < n; k++) {
-		frame_to_pkt(&f[k]);
 		v[k] = f[k].pkt;
+		/* It refuses VLAN tags, which eth_tx() counts and drops. */
+		tap_vnet_to_pkt(v[k], &f[k].vnet);
 	}
 	if (n)
 		eth_tx(i->eth, v, (unsigned int)n, now);
@@ -123,30 +104,12 @@ bool iface_rx(struct inst_iface *i, ns_t now)
 
 static void on_deliver(void *ctx, struct eth_frame *f)
 {
-	static const enum tap_gso gso[] = {
-		[PKT_GSO_NONE] = TAP_GSO_NONE,
-		[PKT_GSO_TCP4] = TAP_GSO_TCP4,
-		[PKT_GSO_TCP6] = TAP_GSO_TCP6,
-		[PKT_GSO_UDP] = TAP_GSO_UDP4,
-	};
 	struct inst_iface *i = ctx;
-	const struct pkt *p = f->first;
 	struct iovec iov[ETH_FRAME_PARTS];
-	struct tap_vnet vnet = {
-		.gso = gso[p->gso],
-		.gso_size = p->gso_size,
-		.csum_ok = p->flags & PKT_CSUM_OK,
-	};
-	int err;
+	struct tap_vnet vnet;
 
-	if (p->flags & PKT_CSUM_PARTIAL) {
-		vnet.needs_csum = true;
-		vnet.csum_start = (uint16_t)(14 + p->csum_start);
-		vnet.csum_offset = p->csum_offset;
-		vnet.hdr_len = (uint16_t)pkt_hdr_len(p);
-	}
-	err = tap_write(&i->tap, &vnet, iov, eth_frame_iov(f, iov));
-	if (err)
+	tap_vnet_from_pkt(&vnet, f->first);
+	if (tap_write(&i->tap, &vnet, iov, eth_frame_iov(f, iov)))
 		i->tap_write_errors++;
 	eth_frame_free(f);
 }
@@ -276,8 +239,11 @@ static void set_carrier(struct inst_iface *i, bool up)
 	int err;
 
 	ipoib_link_info(i->ipoib, &info);
-	if (up)
+	if (up) {
+		/* The subnet prefix may have changed, and our link-layer address with it. */
+		eth_if_set_addr(i->eth, i->mac, &info.lladdr);
 		set_ip6(i);
+	}
 	err = tap_set_carrier(&i->tap, up);
 	if (err)
 		iface_log(i, LOG_LVL_WARN, "setting the carrier", err);

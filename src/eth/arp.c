@@ -7,86 +7,110 @@
 
 /*
  * ARP and RARP, RFC 4391 §9.2: the same message with the other side's hardware type and addresses.
- * Hardware addresses that are zero ("not known") stay zero.
+ *
+ * The sender's address must be one: who stores a message without it stores nonsense. The target's is
+ * what the operation makes of it. In a reply it says whom the reply is for; in a RARP message
+ * whom it is about (RFC 903); in an ARP request it means nothing (RFC 826: "not yet known") and
+ * is often zero or the broadcast address. What means nothing is never a reason to refuse,
+ * and makes no neighbour.
  */
 
-static const uint8_t zero_mac[6];
+static const uint8_t zero[IPOIB_ALEN];
+static const uint8_t ones[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 
-static bool is_unset(const uint8_t mac[6])
+static bool is_rarp(const struct arp_pkt *a)
 {
-	static const uint8_t ones[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
-
-	return eth_mac_equal(mac, zero_mac) || eth_mac_equal(mac, ones);
+	return a->op == ARP_OP_RREQUEST || a->op == ARP_OP_RREPLY;
 }
 
-static int hw_to_link(struct eth_if *e, uint8_t ha[20], bool required)
+/* @ha: 6 octets in, 20 out. 0 or -ENOENT: @required, and no address that we know */
+static int hw_to_link(const struct eth_if *e, uint8_t ha[20], bool required)
 {
 	struct ipoib_lladdr a;
 	uint8_t mac[6];
 	int status;
 
 	memcpy(mac, ha, sizeof(mac));
-	memset(ha, 0, 20);
-	if (is_unset(mac))
-		return 0;
+	memset(ha, 0, IPOIB_ALEN);
 	status = eth_mac_to_lladdr(e, mac, &a);
 	if (!status)
 		ipoib_lladdr_encode(ha, &a);
 	return required ? status : 0;
 }
 
+static bool is_unset(const uint8_t mac[6])
+{
+	return eth_mac_equal(mac, zero) || eth_mac_equal(mac, ones);
+}
+
 struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why)
 {
 	uint8_t in[ARP_ETHER_LEN], out[ARP_IPOIB_LEN];
 	struct arp_pkt a;
-	bool reply;
+	bool target;
 
 	*why = ETH_DROP_ARP;
 	if (arp_decode(&a, in, pkt_copy_out(p, 0, in, sizeof(in))) || a.hrd != ARP_HRD_ETHER)
 		return NULL;
-	/* A reply must say whom it is for; a request's target is not known yet or a mere hint. */
-	reply = a.op == ARP_OP_REPLY || a.op == ARP_OP_RREPLY;
-	if (hw_to_link(e, a.sha, true) || hw_to_link(e, a.tha, reply))
+	/* An announcement may be a reply to nobody, RFC 5227 §3. */
+	target = a.op != ARP_OP_REQUEST && !is_unset(a.tha);
+	if (hw_to_link(e, a.sha, true) || hw_to_link(e, a.tha, target))
 		return NULL;
 	a.hrd = ARP_HRD_INFINIBAND;
 	a.hln = IPOIB_ALEN;
 	arp_encode(out, &a);
-	e->stats.arp_tx++;
 	*why = ETH_DROP_NO_MEM;
-	return pkt_from_data(e->cfg.pool, out, sizeof(out));
+	p = pkt_from_data(e->cfg.pool, out, sizeof(out));
+	e->stats.arp_tx += p != NULL;
+	return p;
 }
 
-static int hw_from_link(struct eth_if *e, uint8_t ha[20], ns_t now, bool probe)
+/* The target's MAC; zero where it is not given or of no use. */
+static int target_from_link(struct eth_if *e, const struct arp_pkt *a, uint8_t ret[6], ns_t now)
 {
-	static const uint8_t zero[IPOIB_ALEN];
-	struct ipoib_lladdr a;
-	uint8_t mac[6] = { 0 };
-	int status = 0;
+	struct ipoib_neigh *n;
+	struct ipoib_lladdr t;
+	const uint8_t *mac;
 
-	if (memcmp(ha, zero, sizeof(zero))) {
-		ipoib_lladdr_decode(&a, ha, IPOIB_ALEN);
-		status = eth_lladdr_to_mac(e, &a, mac, now, probe);
-	}
-	memset(ha, 0, 20);
-	memcpy(ha, mac, sizeof(mac));
-	return status;
+	memset(ret, 0, 6);
+	if (!memcmp(a->tha, zero, IPOIB_ALEN))
+		return 0;
+	ipoib_lladdr_decode(&t, a->tha, IPOIB_ALEN);
+	if (is_rarp(a) || eth_is_own(e, &t))
+		return eth_lladdr_to_mac(e, &t, ret, now, false);
+	n = ipoib_neigh_find(e->cfg.link, &t);
+	mac = n ? eth_peer_mac(e, n) : NULL;
+	if (mac)
+		memcpy(ret, mac, 6);
+	return 0;
+}
+
+/* A reply to us is followed by traffic: have its sender's path ready. An announcement is not. */
+static bool is_answer(const struct eth_if *e, const struct arp_pkt *a, const uint8_t tha[6])
+{
+	return a->op == ARP_OP_REPLY && e->has_own && eth_mac_equal(tha, e->mac);
 }
 
 struct pkt *eth_arp_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth_drop *why)
 {
-	uint8_t in[ARP_IPOIB_LEN], out[ARP_ETHER_LEN];
+	uint8_t in[ARP_IPOIB_LEN], out[ARP_ETHER_LEN], sha[6], tha[6];
+	struct ipoib_lladdr sender;
 	struct arp_pkt a;
 
 	*why = ETH_DROP_RX_ARP;
 	if (arp_decode(&a, in, pkt_copy_out(p, 0, in, sizeof(in))) || a.hrd != ARP_HRD_INFINIBAND)
 		return NULL;
-	/* A reply is followed by traffic: have its sender's path ready. */
-	if (hw_from_link(e, a.sha, now, a.op == ARP_OP_REPLY) || hw_from_link(e, a.tha, now, false))
+	ipoib_lladdr_decode(&sender, a.sha, IPOIB_ALEN);
+	if (target_from_link(e, &a, tha, now) ||
+	    eth_lladdr_to_mac(e, &sender, sha, now, is_answer(e, &a, tha)))
 		return NULL;
+	memcpy(a.sha, sha, sizeof(sha));
+	memcpy(a.tha, tha, sizeof(tha));
 	a.hrd = ARP_HRD_ETHER;
-	a.hln = 6;
+	a.hln = sizeof(sha);
 	arp_encode(out, &a);
-	e->stats.arp_rx++;
 	*why = ETH_DROP_NO_MEM;
-	return pkt_from_data(e->cfg.pool, out, sizeof(out));
+	p = pkt_from_data(e->cfg.pool, out, sizeof(out));
+	e->stats.arp_rx += p != NULL;
+	return p;
 }

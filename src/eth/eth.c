@@ -19,9 +19,11 @@ static const char *const drop_names[ETH_DROP_MAX] = {
 	[ETH_DROP_MAC_MISMATCH] = "tap-unicast-in-group-mac",
 	[ETH_DROP_ARP] = "tap-arp-nd",
 	[ETH_DROP_TOO_BIG] = "tap-too-big",
+	[ETH_DROP_OFFLOAD] = "tap-offload",
 	[ETH_DROP_NO_MEM] = "no-memory",
 	[ETH_DROP_HELD] = "tap-reports-held",
 	[ETH_DROP_RX_ARP] = "link-arp-nd",
+	[ETH_DROP_RX_DOWN] = "link-tap-down",
 };
 
 const char *eth_drop_name(enum eth_drop d)
@@ -53,8 +55,7 @@ int eth_if_create(struct eth_if **ret, const struct eth_if_cfg *cfg, const struc
 	e->cfg = *cfg;
 	e->ops = ops;
 	e->ctx = ctx;
-	list_init(&e->groups);
-	list_init(&e->held);
+	eth_snoop_init(e);
 	eth_gro_init(&e->gro, cfg->gro_tcp, cfg->gro_udp, on_frame, e);
 	*ret = e;
 	return 0;
@@ -62,15 +63,9 @@ int eth_if_create(struct eth_if **ret, const struct eth_if_cfg *cfg, const struc
 
 void eth_if_destroy(struct eth_if *e)
 {
-	struct eth_group *g, *tmp;
-
 	if (!e)
 		return;
-	eth_snoop_free(e);
-	list_for_each_safe (g, tmp, &e->groups, link) {
-		list_del(&g->link);
-		free(g);
-	}
+	eth_snoop_fini(e);
 	eth_peers_free(e);
 	free(e);
 }
@@ -85,19 +80,19 @@ void eth_if_set_addr(struct eth_if *e, const uint8_t mac[6], const struct ipoib_
 
 void eth_if_set_up(struct eth_if *e, bool up, ns_t now)
 {
+	e->now = now;
 	if (e->up == up)
 		return;
 	e->up = up;
-	if (up) {
+	if (up)
 		eth_groups_always(e, now);
-	} else {
-		eth_snoop_free(e);
+	else
 		eth_groups_leave(e, now);
-	}
 }
 
 bool eth_action(struct eth_if *e, const struct ipoib_action *act, ns_t now)
 {
+	e->now = now;
 	switch (act->type) {
 	case IPOIB_ACT_NEIGH_GONE:
 		eth_peer_gone(e, act->neigh);
@@ -110,6 +105,10 @@ bool eth_action(struct eth_if *e, const struct ipoib_action *act, ns_t now)
 			     now);
 		eth_send_flush(e, now);
 		return true;
+	case IPOIB_ACT_CARRIER:
+		if (!act->carrier.up)
+			eth_groups_unsettle(e);
+		return false;
 	default:
 		return false;
 	}

@@ -37,11 +37,13 @@ enum eth_drop {
 	ETH_DROP_TOKEN, /* unicast to a MAC that is no token we know */
 	ETH_DROP_MAC_MISMATCH, /* unicast IP in a group MAC (I28) */
 	ETH_DROP_ARP, /* ARP, RARP or ND that cannot be rewritten */
-	ETH_DROP_TOO_BIG, /* above the link's IP MTU and not to be segmented */
+	ETH_DROP_TOO_BIG, /* a super-frame of datagrams above the link's IP MTU */
+	ETH_DROP_OFFLOAD, /* super-frame or partial checksum that its headers do not bear out */
 	ETH_DROP_NO_MEM, /* out of packets */
-	ETH_DROP_HELD, /* too many IGMP/MLD reports wait for their joins */
+	ETH_DROP_HELD, /* too many IGMP/MLD reports wait for their joins; the TAP went down meanwhile */
 	/* from the link */
-	ETH_DROP_RX_ARP, /* malformed ARP, RARP or ND */
+	ETH_DROP_RX_ARP, /* malformed ARP, RARP or ND, or no room for an address in it */
+	ETH_DROP_RX_DOWN, /* the TAP is down */
 	ETH_DROP_MAX,
 };
 const char *eth_drop_name(enum eth_drop d);
@@ -58,7 +60,7 @@ struct eth_ops {
 	void (*post)(void *ctx, const struct eth_send *v, unsigned int n, ns_t now);
 	/* Takes the frame: write it to the TAP, then eth_frame_free(). */
 	void (*deliver)(void *ctx, struct eth_frame *f);
-	/* A token is void: delete the kernel's neighbour entries that name it. */
+	/* A token is void: delete the kernel's neighbour entries that name it. Limited in rate. */
 	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
 };
 
@@ -74,12 +76,12 @@ struct eth_if_cfg {
 /* 0 or -ENOMEM */
 int eth_if_create(struct eth_if **ret, const struct eth_if_cfg *cfg, const struct eth_ops *ops,
 		  void *ctx);
-/* Gives neighbours and groups back; before ipoib_link_destroy(). NULL is accepted. */
+/* Gives neighbours and groups back, as of its last call; before ipoib_link_destroy(). NULL is accepted. */
 void eth_if_destroy(struct eth_if *e);
 
-/* eth_own_mac() - MAC of an interface: 02 + hash(port GUID, P_Key, QPN) */
+/* eth_own_mac() - MAC of an interface: 02 + hash(port GUID, P_Key, QPN); bit 15 of @pkey does not matter */
 void eth_own_mac(uint8_t ret[6], uint64_t port_guid, uint16_t pkey, uint32_t qpn);
-/* eth_token() - Token of a peer, before any collision: 06 + hash(QPN, GID, P_Key) */
+/* eth_token() - Token of a peer, before any collision: 06 + hash(QPN, GID, P_Key), flags masked; same @pkey */
 void eth_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey);
 
 /* eth_if_set_addr() - What goes into ARP and ND as our own: the MAC of the TAP and the address of the QP */
@@ -92,7 +94,8 @@ void eth_tx(struct eth_if *e, struct pkt **v, unsigned int n, ns_t now);
 /* eth_rx() - Packets polled from the QP (inputs of ipoib_rx() filled in); takes them */
 void eth_rx(struct eth_if *e, struct ipoib_rx *v, unsigned int n, ns_t now);
 
-/* eth_action() - True if the action was this layer's: NEIGH_GONE, MCAST_READY, SEND; false: the owner's */
+/* eth_action() - True if the action was this layer's: NEIGH_GONE, MCAST_READY, SEND; false: the owner's.
+ * Every action is shown to it before the owner carries it out. */
 bool eth_action(struct eth_if *e, const struct ipoib_action *act, ns_t now);
 
 /* eth_if_set_up() - The TAP was set up or down; down leaves all groups (I31) */
@@ -100,8 +103,9 @@ void eth_if_set_up(struct eth_if *e, bool up, ns_t now);
 
 /*
  * eth_groups_sync() - What the kernel itself has joined (/proc/net/igmp, igmp6): groups that snooping
- * missed are joined, those it no longer has are left (unless a station behind a bridge reported
- * them). 224.0.0.1 and ff02::1 are always joined (I30). v4: 4 octets each, v6: 16
+ * missed are joined, those it had and no longer has are left. A group that was only ever reported
+ * (by a bridge over the TAP, or not in the list yet) stays until a leave, or until no report
+ * was seen for 260 s. 224.0.0.1 and ff02::1 are always joined (I30). v4: 4 octets each, v6: 16
  */
 void eth_groups_sync(struct eth_if *e, const uint8_t (*v4)[4], unsigned int n4,
 		     const uint8_t (*v6)[16], unsigned int n6, ns_t now);

@@ -2,9 +2,13 @@
 #include <string.h>
 
 #include "eth/priv.h"
+#include "wire/inet.h"
 
 /* Reports of IGMP (RFC 1112, 2236, 3376) and MLD (RFC 2710, 3810), as a host sends them. */
 
+#define IPV4_LEN 20
+#define IPV6_LEN 40
+#define IP_FRAG 0x3fff /* MF and the offset */
 #define PROTO_IGMP 2
 #define PROTO_HOPOPTS 0
 #define PROTO_ICMPV6 58
@@ -16,6 +20,7 @@
 #define MLD_V1_DONE 132
 #define MLD_V2_REPORT 143
 
+/* Types of group records, RFC 3376 §4.2.12, RFC 3810 §5.2.12. */
 enum record { IS_IN = 1, IS_EX, TO_IN, TO_EX, ALLOW, BLOCK };
 
 struct walk {
@@ -32,6 +37,31 @@ static void tell(const struct walk *w, const uint8_t *group, bool join)
 	w->fn(w->ctx, &r);
 }
 
+/*
+ * What a record says of the group as a whole. InfiniBand knows no sources: whoever wants some wants the
+ * group, and INCLUDE of none is a leave. BLOCK takes sources away, and does not tell whether any
+ * are left. Other types are ignored, as §4.2.12 asks.
+ */
+static void record(const struct walk *w, uint8_t type, unsigned int nsrc, const uint8_t *group)
+{
+	switch (type) {
+	case IS_EX:
+	case TO_EX:
+		tell(w, group, true);
+		break;
+	case IS_IN:
+	case TO_IN:
+		tell(w, group, nsrc != 0);
+		break;
+	case ALLOW:
+		if (nsrc)
+			tell(w, group, true);
+		break;
+	default:
+		break;
+	}
+}
+
 /* Group records: type, auxiliary words, sources, group, addresses. */
 static void records(const struct walk *w, const uint8_t *p, size_t len, unsigned int n)
 {
@@ -41,12 +71,9 @@ static void records(const struct walk *w, const uint8_t *p, size_t len, unsigned
 		unsigned int nsrc = be16_at(p + 2);
 		size_t size = 4 + alen + nsrc * alen + p[1] * 4u;
 
-		if (p[0] == IS_EX || p[0] == TO_EX || (nsrc && p[0] != BLOCK))
-			tell(w, p + 4, true);
-		else if (p[0] == TO_IN || p[0] == IS_IN)
-			tell(w, p + 4, false);
 		if (size > len)
 			return;
+		record(w, p[0], nsrc, p + 4);
 		p += size;
 		len -= size;
 	}
@@ -55,10 +82,14 @@ static void records(const struct walk *w, const uint8_t *p, size_t len, unsigned
 static bool parse_igmp(struct walk *w, const uint8_t *ip, size_t len)
 {
 	size_t ihl = (ip[0] & 0x0f) * 4u;
-	const uint8_t *p = ip + ihl;
+	const uint8_t *p;
 
 	w->proto = IPOIB_IPV4;
-	if (ip[9] != PROTO_IGMP || ihl < 20 || len < ihl + 8)
+	if (ip[9] != PROTO_IGMP || (be16_at(ip + 6) & IP_FRAG) || ihl < IPV4_LEN || len < ihl + 8)
+		return false;
+	p = ip + ihl;
+	len -= ihl;
+	if (inet_fold(inet_sum(0, p, len)))
 		return false;
 	switch (p[0]) {
 	case IGMP_V1_REPORT:
@@ -67,7 +98,28 @@ static bool parse_igmp(struct walk *w, const uint8_t *ip, size_t len)
 		tell(w, p + 4, p[0] != IGMP_V2_LEAVE);
 		return true;
 	case IGMP_V3_REPORT:
-		records(w, p + 8, len - ihl - 8, be16_at(p + 6));
+		records(w, p + 8, len - 8, be16_at(p + 6));
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool parse_icmp6(struct walk *w, const uint8_t *ip, const uint8_t *p, size_t len)
+{
+	uint32_t pseudo = inet_pseudo6(ip + 8, ip + 24, PROTO_ICMPV6, (uint32_t)len);
+
+	if (len < 8 || inet_fold(inet_sum(pseudo, p, len)))
+		return false;
+	switch (p[0]) {
+	case MLD_V1_REPORT:
+	case MLD_V1_DONE:
+		if (len < 24)
+			return false;
+		tell(w, p + 8, p[0] == MLD_V1_REPORT);
+		return true;
+	case MLD_V2_REPORT:
+		records(w, p + 8, len - 8, be16_at(p + 6));
 		return true;
 	default:
 		return false;
@@ -77,38 +129,31 @@ static bool parse_igmp(struct walk *w, const uint8_t *ip, size_t len)
 /* MLD comes behind a hop-by-hop header with the router alert option. */
 static bool parse_mld(struct walk *w, const uint8_t *ip, size_t len)
 {
-	const uint8_t *p = ip + 40;
+	const uint8_t *p = ip + IPV6_LEN;
 	uint8_t next = ip[6];
-	size_t left = len - 40;
 
 	w->proto = IPOIB_IPV6;
+	len -= IPV6_LEN;
 	if (next == PROTO_HOPOPTS) {
 		size_t n;
 
-		if (left < 8)
+		if (len < 8)
 			return false;
 		n = (p[1] + 1u) * 8;
-		if (left < n)
+		if (len < n)
 			return false;
 		next = p[0];
 		p += n;
-		left -= n;
+		len -= n;
 	}
-	if (next != PROTO_ICMPV6 || left < 8)
-		return false;
-	switch (p[0]) {
-	case MLD_V1_REPORT:
-	case MLD_V1_DONE:
-		if (left < 24)
-			return false;
-		tell(w, p + 8, p[0] == MLD_V1_REPORT);
-		return true;
-	case MLD_V2_REPORT:
-		records(w, p + 8, left - 8, be16_at(p + 6));
-		return true;
-	default:
-		return false;
-	}
+	return next == PROTO_ICMPV6 && parse_icmp6(w, ip, p, len);
+}
+
+bool eth_report_maybe(const uint8_t *ip)
+{
+	if (ip[0] >> 4 == 4)
+		return ip[9] == PROTO_IGMP;
+	return ip[6] == PROTO_HOPOPTS || ip[6] == PROTO_ICMPV6;
 }
 
 bool eth_report_parse(const uint8_t *ip, size_t len,
@@ -116,7 +161,7 @@ bool eth_report_parse(const uint8_t *ip, size_t len,
 {
 	struct walk w = { .fn = fn, .ctx = ctx };
 
-	if (len >= 20 && ip[0] >> 4 == 4)
+	if (len >= IPV4_LEN && ip[0] >> 4 == 4)
 		return parse_igmp(&w, ip, len);
-	return len >= 40 && ip[0] >> 4 == 6 && parse_mld(&w, ip, len);
+	return len >= IPV6_LEN && ip[0] >> 4 == 6 && parse_mld(&w, ip, len);
 }

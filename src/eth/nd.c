@@ -16,6 +16,8 @@
 #define IPV6_LEN 40
 #define PROTO_ICMPV6 58
 #define ND_MAX 4096
+#define HOP_LIMIT 255 /* RFC 4861 §6.1, §7.1, §8.1: else it is not from a neighbour */
+#define NA_SOLICITED 0x40
 
 struct rewrite {
 	struct eth_if *e;
@@ -28,12 +30,12 @@ struct rewrite {
 
 uint8_t eth_nd_type(struct pkt *p)
 {
-	uint8_t h[IPV6_LEN + 1];
+	const uint8_t *h = pkt_pull(p, IPV6_LEN);
 
-	if (p->gso || pkt_copy_out(p, 0, h, sizeof(h)) != sizeof(h) || h[0] >> 4 != 6 ||
-	    h[6] != PROTO_ICMPV6 || h[7] != 255)
+	if (!h || h[0] >> 4 != 6 || h[6] != PROTO_ICMPV6 || h[7] != HOP_LIMIT || p->gso)
 		return 0;
-	return nd_fixed_len(h[IPV6_LEN]) ? h[IPV6_LEN] : 0;
+	h = pkt_pull(p, IPV6_LEN + 1);
+	return h && nd_fixed_len(h[IPV6_LEN]) ? h[IPV6_LEN] : 0;
 }
 
 static uint16_t icmp_sum(const uint8_t *ip, size_t len)
@@ -103,7 +105,8 @@ static int rewrite(struct rewrite *w, struct pkt *p)
 	fixed = IPV6_LEN + nd_fixed_len(in[IPV6_LEN]);
 	if (ip_len > len || fixed > ip_len || icmp_sum(in, ip_len))
 		return -EBADMSG;
-	w->probe = in[IPV6_LEN] == ICMP6_NA;
+	/* An answer is followed by traffic: have its sender's path ready. An announcement is not. */
+	w->probe = in[IPV6_LEN] == ICMP6_NA && (in[IPV6_LEN + 4] & NA_SOLICITED);
 	w->len = 0;
 	if (put(w, in, fixed) || options(w, in + fixed, ip_len - fixed))
 		return -EBADMSG;
@@ -123,9 +126,10 @@ struct pkt *eth_nd_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why)
 	*why = ETH_DROP_ARP;
 	if (eth_csum_complete(p, 0) || rewrite(&w, p))
 		return NULL;
-	e->stats.nd_tx++;
 	*why = ETH_DROP_NO_MEM;
-	return pkt_from_data(e->cfg.pool, w.out, w.len);
+	p = pkt_from_data(e->cfg.pool, w.out, w.len);
+	e->stats.nd_tx += p != NULL;
+	return p;
 }
 
 struct pkt *eth_nd_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth_drop *why)
@@ -138,7 +142,8 @@ struct pkt *eth_nd_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth
 	*why = ETH_DROP_RX_ARP;
 	if (rewrite(&w, p))
 		return NULL;
-	e->stats.nd_rx++;
 	*why = ETH_DROP_NO_MEM;
-	return pkt_from_data(e->cfg.pool, w.out, w.len);
+	p = pkt_from_data(e->cfg.pool, w.out, w.len);
+	e->stats.nd_rx += p != NULL;
+	return p;
 }

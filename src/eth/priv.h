@@ -10,8 +10,10 @@
 #define ETH_HLEN_ 14
 #define ETH_HELD_MAX 64 /* reports that wait for their joins */
 #define ETH_HELD_TIME NS_SEC(2) /* after which a report goes out anyway */
-#define ETH_REPORT_GRACE NS_SEC(5) /* a snooped group needs not be in the kernel's list yet */
+#define ETH_REPORT_LIFE NS_SEC(260) /* of a report: RFC 3376 §8.4, RFC 3810 §9.4 */
 #define ETH_GROUPS_MAX 1024
+#define ETH_VOID_SLOTS 16 /* void tokens remembered */
+#define ETH_VOID_RATE 64 /* void tokens reported per second, in all */
 
 /* A peer's token. Held by neigh->user; the neighbour is held in turn. */
 struct eth_peer {
@@ -23,19 +25,35 @@ struct eth_peer {
 /* A group that the kernel receives. */
 struct eth_group {
 	struct list link; /* in eth_if.groups */
+	struct hnode by_addr;
 	enum ipoib_proto proto;
 	uint8_t addr[16];
 	bool always; /* 224.0.0.1, ff02::1 */
 	bool kernel; /* in its list at the last look */
-	bool settled; /* the first join came out, for better or worse */
+	bool in_list; /* at this look */
+	bool settled; /* the join came out, for better or worse, since the link is up */
 	ns_t reported; /* when a report was snooped last; 0: never, or left */
 };
 
+/* A report that waits for its joins. */
 struct eth_held {
-	struct list link;
 	struct pkt *pkt; /* head at the IP header */
 	uint16_t ethertype;
 	ns_t until;
+};
+
+/*
+ * Void tokens that were reported, so that a stream to one asks once a second, and streams to many
+ * do not make a system call of each frame.
+ */
+struct eth_void {
+	struct {
+		uint8_t mac[6];
+		bool used;
+		ns_t at;
+	} slot[ETH_VOID_SLOTS];
+	ns_t since; /* of the second that n counts */
+	unsigned int n;
 };
 
 struct eth_if {
@@ -47,12 +65,15 @@ struct eth_if {
 	bool has_own, up;
 	struct htab peers;
 	struct eth_gro gro;
-	struct list groups, held;
-	unsigned int ngroups, nheld;
+	ns_t now; /* of the last call */
+	struct list groups;
+	struct htab group_tab;
+	unsigned int ngroups;
+	bool full_said; /* "no room for a group" was logged */
+	struct eth_held held[ETH_HELD_MAX]; /* a ring: the order of reports is kept */
+	unsigned int held_head, nheld;
 	struct timer held_timer;
-	/* The last MAC reported by neigh_gone(), so that a stream to a void token asks once a second. */
-	uint8_t gone_mac[6];
-	ns_t gone_at;
+	struct eth_void gone;
 	struct eth_send post[PKT_BATCH]; /* gathered by eth_send_pkt() */
 	unsigned int npost;
 	struct eth_stats stats;
@@ -77,16 +98,17 @@ void eth_peers_free(struct eth_if *e);
 /* eth_token_void() - A frame went to a MAC that is no token: have the kernel forget it */
 void eth_token_void(struct eth_if *e, const uint8_t mac[6], ns_t now);
 
-/* Maps between the two forms of an address. 0; -ENOENT no such token; -ENOBUFS no room */
-int eth_mac_to_lladdr(struct eth_if *e, const uint8_t mac[6], struct ipoib_lladdr *ret);
+/* Maps between the two forms of an address. 0; -ENOENT no such token; -ENOBUFS no unicast address, or no room */
+int eth_mac_to_lladdr(const struct eth_if *e, const uint8_t mac[6], struct ipoib_lladdr *ret);
 int eth_lladdr_to_mac(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t ret[6], ns_t now,
 		      bool probe);
+bool eth_is_own(const struct eth_if *e, const struct ipoib_lladdr *a);
 
 /* --- arp.c, nd.c: a new packet that says the same for the other side; NULL: refused, *why says it. @p is borrowed */
 
 struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why);
 struct pkt *eth_arp_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth_drop *why);
-/* eth_nd_type() - ICMPv6 type if the IPv6 packet is an ND message, else 0 */
+/* eth_nd_type() - ICMPv6 type if the IPv6 packet is an ND message (RFC 4861: hop limit 255), else 0 */
 uint8_t eth_nd_type(struct pkt *p);
 struct pkt *eth_nd_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why);
 struct pkt *eth_nd_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth_drop *why);
@@ -96,25 +118,36 @@ struct pkt *eth_nd_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth
 /* eth_snoop() - Look at an IP packet on its way out; true: it was taken, until its groups are joined */
 bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now);
 void eth_snoop_ready(struct eth_if *e, enum ipoib_proto proto, const uint8_t *group, ns_t now);
-void eth_snoop_free(struct eth_if *e);
+void eth_snoop_init(struct eth_if *e);
+void eth_snoop_fini(struct eth_if *e); /* leaves all groups */
 /* eth_groups_always(), eth_groups_leave() - The TAP came up, went down */
 void eth_groups_always(struct eth_if *e, ns_t now);
 void eth_groups_leave(struct eth_if *e, ns_t now);
+/* eth_groups_unsettle() - The link went down: all groups will be joined again */
+void eth_groups_unsettle(struct eth_if *e);
 
 /* --- igmp.c: pure parsers */
+
+/* eth_report_maybe() - From the fixed IP header alone: may it be an IGMP or MLD report? */
+bool eth_report_maybe(const uint8_t *ip);
 
 struct eth_report {
 	enum ipoib_proto proto;
 	uint8_t group[16];
 	bool join; /* else leave */
 };
-/* eth_report_parse() - Calls @fn for each group of an IGMP or MLD report, leave or done. True if it was one */
+/*
+ * eth_report_parse() - Calls @fn for each group of an IGMP or MLD report, leave or done
+ * @len:	octets of the IP packet, without padding
+ *
+ * Return: true if it was one, its checksum right. A truncated record ends it.
+ */
 bool eth_report_parse(const uint8_t *ip, size_t len,
 		      void (*fn)(void *ctx, const struct eth_report *r), void *ctx);
 
 /* --- tx.c */
 
-/* eth_tx_ip() - Hand IP packets to the link; sends what may go */
+/* eth_tx_link() - Hand packets to the link; sends what may go */
 void eth_tx_link(struct eth_if *e, struct ipoib_tx *v, unsigned int n, ns_t now);
 /* eth_send_pkt() - Segment or complete, gather for post(); eth_send_flush() hands it out */
 void eth_send_pkt(struct eth_if *e, struct pkt *p, void *ah, uint32_t dest_qpn, uint32_t qkey,

@@ -73,6 +73,7 @@ static void deliver(struct eth_if *e, struct ipoib_rx *r, ns_t now)
 
 void eth_rx(struct eth_if *e, struct ipoib_rx *v, unsigned int n, ns_t now)
 {
+	e->now = now;
 	ipoib_rx(e->cfg.link, v, n, now);
 	for (unsigned int i = 0; i < n; i++) {
 		if (v[i].verdict != IPOIB_DELIVER)
@@ -81,7 +82,7 @@ void eth_rx(struct eth_if *e, struct ipoib_rx *v, unsigned int n, ns_t now)
 		if (e->up)
 			deliver(e, &v[i], now);
 		else
-			pkt_free(v[i].pkt);
+			eth_drop(e, ETH_DROP_RX_DOWN, v[i].pkt);
 	}
 	eth_gro_flush(&e->gro);
 }

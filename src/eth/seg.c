@@ -194,16 +194,50 @@ struct pkt *eth_seg_next(struct eth_seg *s)
 	return p;
 }
 
+/* RFC 768: a sum of zero is sent as all ones, since zero says that there is none. */
+static uint16_t l4_csum(const struct pkt *p, uint32_t sum)
+{
+	uint16_t csum = inet_fold(sum);
+
+	return p->csum_offset == 6 && !csum ? 0xffff : csum;
+}
+
+static void csum_is_whole(struct pkt *p)
+{
+	p->flags = (p->flags & ~(uint32_t)PKT_CSUM_PARTIAL) | PKT_CSUM_OK;
+}
+
+/* Behind long IPv6 extension headers the field does not reach hdr[]: patched in a copy of the payload. */
+static int csum_deep(struct pkt *p, unsigned int l4, unsigned int at)
+{
+	unsigned int hlen = pkt_hdr_len(p);
+	struct pkt_buf *b;
+	uint32_t n = p->len - hlen;
+
+	if (at + 2 > p->len || l4 < hlen || n > PKT_BUF_SIZE)
+		return -EBADMSG;
+	b = pkt_buf_alloc(p->pool);
+	if (!b)
+		return -ENOMEM;
+	pkt_copy_out(p, hlen, b->data, n);
+	be16_put(b->data + at - hlen,
+		 l4_csum(p, inet_sum(0, b->data + l4 - hlen, n - (l4 - hlen))));
+	pkt_trim(p, hlen);
+	pkt_add_slice(p, b, b->data, n);
+	pkt_buf_put(b);
+	csum_is_whole(p);
+	return 0;
+}
+
 int eth_csum_complete(struct pkt *p, unsigned int l3)
 {
 	unsigned int l4 = l3 + p->csum_start, at = l4 + p->csum_offset;
 	uint8_t *h;
-	uint16_t csum;
 
 	if (!(p->flags & PKT_CSUM_PARTIAL))
 		return 0;
 	if (at + 2 > HDR_ROOM)
-		return -EBADMSG;
+		return csum_deep(p, l4, at);
 	if (pkt_hdr_len(p) < at + 2 && !pkt_pull(p, at + 2))
 		return -EBADMSG;
 	if (pkt_hdr_len(p) < at + 2) {
@@ -216,8 +250,7 @@ int eth_csum_complete(struct pkt *p, unsigned int l3)
 	}
 	h = pkt_hdr(p);
 	/* The field holds the pseudo-header's sum, so summing over it adds that. */
-	csum = inet_fold(sum_from(p, l4));
-	be16_put(h + at, p->csum_offset == 6 && !csum ? 0xffff : csum);
-	p->flags = (p->flags & ~(uint32_t)PKT_CSUM_PARTIAL) | PKT_CSUM_OK;
+	be16_put(h + at, l4_csum(p, sum_from(p, l4)));
+	csum_is_whole(p);
 	return 0;
 }

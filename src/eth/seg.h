@@ -47,7 +47,7 @@ static inline bool eth_seg_done(const struct eth_seg *s)
  * @l3:		octets before the IP header
  *
  * No effect without PKT_CSUM_PARTIAL.
- * Return: 0; -EBADMSG csum_start and csum_offset lie outside the packet
+ * Return: 0; -EBADMSG csum_start and csum_offset lie outside the packet; -ENOMEM
  */
 int eth_csum_complete(struct pkt *p, unsigned int l3);
 

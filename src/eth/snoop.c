@@ -9,8 +9,11 @@
  *
  * What the kernel behind the TAP wants to receive is learnt from the reports it sends, and
  * compared with its own lists from time to time, since it reports nothing of 224.0.0.1, ff02::1 or
- * with IGMP turned off. The IB join comes before the report is let through, so
- * that what the report asks for is not lost (draft-kashyap-ipoib-ipv4-multicast-01 §6.2).
+ * with IGMP turned off. The IB join comes before the report is let through, so that what the
+ * report asks for is not lost (draft-kashyap-ipoib-ipv4-multicast-01 §6.2).
+ *
+ * Reports leave in the order in which they came: a leave must not overtake the join before it.
+ * So one that waits keeps those behind it waiting too, for two seconds at the most.
  */
 
 #define REPORT_MAX 4096
@@ -18,35 +21,48 @@
 static const uint8_t all_systems4[16] = { 224, 0, 0, 1 };
 static const uint8_t all_nodes6[16] = { 0xff, 0x02, [15] = 1 };
 
+static const struct hash_key group_key = { 0x7569706f69622d67ull, 0x726f7570732d7631ull };
+
 static size_t alen(enum ipoib_proto proto)
 {
 	return proto == IPOIB_IPV4 ? 4 : 16;
 }
 
+static uint64_t group_hash(enum ipoib_proto proto, const uint8_t *addr)
+{
+	return hash_siphash(&group_key, addr, alen(proto));
+}
+
 static struct eth_group *group_find(const struct eth_if *e, enum ipoib_proto proto,
 				    const uint8_t *addr)
 {
-	struct eth_group *g;
+	struct hnode *n;
 
-	list_for_each (g, &e->groups, link)
+	for (n = htab_first(&e->group_tab, group_hash(proto, addr)); n; n = htab_next(n)) {
+		struct eth_group *g = container_of(n, struct eth_group, by_addr);
+
 		if (g->proto == proto && !memcmp(g->addr, addr, alen(proto)))
 			return g;
+	}
 	return NULL;
 }
 
-static struct eth_group *group_get(struct eth_if *e, enum ipoib_proto proto, const uint8_t *addr,
+/* NULL: no group, or no room */
+static struct eth_group *group_new(struct eth_if *e, enum ipoib_proto proto, const uint8_t *addr,
 				   ns_t now)
 {
-	struct eth_group *g = group_find(e, proto, addr);
+	struct eth_group *g = e->ngroups < ETH_GROUPS_MAX ? calloc(1, sizeof(*g)) : NULL;
 
-	if (g)
-		return g;
-	g = e->ngroups < ETH_GROUPS_MAX ? calloc(1, sizeof(*g)) : NULL;
 	if (!g)
 		return NULL;
 	g->proto = proto;
 	memcpy(g->addr, addr, alen(proto));
+	if (htab_add(&e->group_tab, &g->by_addr, group_hash(proto, addr))) {
+		free(g);
+		return NULL;
+	}
 	if (ipoib_mcast_add(e->cfg.link, proto, g->addr, now)) {
+		htab_del(&e->group_tab, &g->by_addr);
 		free(g);
 		return NULL;
 	}
@@ -55,11 +71,29 @@ static struct eth_group *group_get(struct eth_if *e, enum ipoib_proto proto, con
 	return g;
 }
 
+static struct eth_group *group_get(struct eth_if *e, enum ipoib_proto proto, const uint8_t *addr,
+				   ns_t now)
+{
+	struct eth_group *g = group_find(e, proto, addr);
+
+	if (!g)
+		g = group_new(e, proto, addr, now);
+	if (!g && !e->full_said) {
+		/* RFC 4391 §12 */
+		e->full_said = true;
+		log_to(e->cfg.log, LOG_LVL_WARN,
+		       "a group that the kernel joined cannot be received: %u are", e->ngroups);
+	}
+	return g;
+}
+
 static void group_leave(struct eth_if *e, struct eth_group *g, ns_t now)
 {
 	ipoib_mcast_del(e->cfg.link, g->proto, g->addr, now);
 	list_del(&g->link);
+	htab_del(&e->group_tab, &g->by_addr);
 	e->ngroups--;
+	e->full_said = false;
 	free(g);
 }
 
@@ -75,122 +109,82 @@ void eth_groups_always(struct eth_if *e, ns_t now)
 		g->always = true;
 }
 
-void eth_groups_leave(struct eth_if *e, ns_t now)
+void eth_groups_unsettle(struct eth_if *e)
 {
-	struct eth_group *g, *tmp;
-
-	list_for_each_safe (g, tmp, &e->groups, link)
-		group_leave(e, g, now);
-}
-
-/* --- the kernel's own lists */
-
-static void seen_in_kernel(struct eth_if *e, enum ipoib_proto proto, const uint8_t *addr, ns_t now)
-{
-	struct eth_group *g = group_get(e, proto, addr, now);
-
-	if (g)
-		g->kernel = true;
-}
-
-/* ff01:: and ff00:: never appear on a link. */
-static bool on_link6(const uint8_t a[16])
-{
-	return a[0] == 0xff && (a[1] & 0x0f) > 1;
-}
-
-void eth_groups_sync(struct eth_if *e, const uint8_t (*v4)[4], unsigned int n4,
-		     const uint8_t (*v6)[16], unsigned int n6, ns_t now)
-{
-	struct eth_group *g, *tmp;
-
-	if (!e->up)
-		return;
-	list_for_each (g, &e->groups, link)
-		g->kernel = false;
-	for (unsigned int i = 0; i < n4; i++)
-		seen_in_kernel(e, IPOIB_IPV4, v4[i], now);
-	for (unsigned int i = 0; i < n6; i++)
-		if (on_link6(v6[i]))
-			seen_in_kernel(e, IPOIB_IPV6, v6[i], now);
-	list_for_each_safe (g, tmp, &e->groups, link)
-		if (!g->always && !g->kernel &&
-		    (!g->reported || now >= g->reported + ETH_REPORT_GRACE))
-			group_leave(e, g, now);
-}
-
-/* --- reports */
-
-struct snoop {
-	struct eth_if *e;
-	ns_t now;
-	bool wait;
-};
-
-static void on_report(void *ctx, const struct eth_report *r)
-{
-	struct snoop *s = ctx;
 	struct eth_group *g;
 
-	if (r->proto == IPOIB_IPV6 && !on_link6(r->group))
-		return;
-	if (r->join) {
-		g = group_get(s->e, r->proto, r->group, s->now);
-		if (!g)
-			return;
-		g->reported = s->now;
-		s->wait |= !g->settled;
+	list_for_each (g, &e->groups, link)
+		g->settled = false;
+}
+
+/* --- reports that wait for their joins: a ring, first in, first out */
+
+static struct eth_held *held_first(struct eth_if *e)
+{
+	return &e->held[e->held_head];
+}
+
+static struct eth_held held_take(struct eth_if *e)
+{
+	struct eth_held h = *held_first(e);
+
+	e->held_head = (e->held_head + 1) % ETH_HELD_MAX;
+	e->nheld--;
+	return h;
+}
+
+static void hold(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now)
+{
+	if (e->nheld == ETH_HELD_MAX) {
+		eth_drop(e, ETH_DROP_HELD, p);
 		return;
 	}
-	g = group_find(s->e, r->proto, r->group);
-	if (!g || g->always)
-		return;
-	g->reported = 0;
-	/* A leave may be for one of several sockets' filters: the kernel's list decides, soon. */
-	if (!g->kernel)
-		group_leave(s->e, g, s->now);
+	e->held[(e->held_head + e->nheld++) % ETH_HELD_MAX] =
+		(struct eth_held){ .pkt = p, .ethertype = ethertype, .until = now + ETH_HELD_TIME };
+	if (e->nheld == 1)
+		timer_arm(e->cfg.timers, &e->held_timer, held_first(e)->until);
 }
 
-static void still_waits(void *ctx, const struct eth_report *r)
+static void release(struct eth_if *e, ns_t now)
 {
-	struct snoop *s = ctx;
-	struct eth_group *g = r->join ? group_find(s->e, r->proto, r->group) : NULL;
-
-	s->wait |= g && !g->settled;
-}
-
-static void release(struct eth_if *e, struct eth_held *h, ns_t now)
-{
-	struct ipoib_tx t = { .pkt = h->pkt, .ethertype = h->ethertype };
 	static const uint8_t group_mac[6] = { 1 };
+	struct eth_held h = held_take(e);
+	struct ipoib_tx t = { .pkt = h.pkt, .ethertype = h.ethertype };
 	enum eth_drop why = eth_ip_dst(e, &t, group_mac);
 
-	list_del(&h->link);
-	e->nheld--;
-	free(h);
 	if (why)
 		eth_drop(e, why, t.pkt);
 	else
 		eth_tx_link(e, &t, 1, now);
 }
 
-static void release_settled(struct eth_if *e, ns_t now)
+struct waits {
+	const struct eth_if *e;
+	bool wait;
+};
+
+static void still_waits(void *ctx, const struct eth_report *r)
 {
-	struct eth_held *h, *tmp;
+	struct waits *w = ctx;
+	struct eth_group *g = r->join ? group_find(w->e, r->proto, r->group) : NULL;
+
+	w->wait |= g && !g->settled;
+}
+
+static bool must_wait(const struct eth_if *e, const struct pkt *p)
+{
+	struct waits w = { .e = e };
 	uint8_t ip[REPORT_MAX];
 
-	list_for_each_safe (h, tmp, &e->held, link) {
-		struct snoop s = { .e = e, .now = now };
+	eth_report_parse(ip, pkt_copy_out(p, 0, ip, sizeof(ip)), still_waits, &w);
+	return w.wait;
+}
 
-		if (now < h->until)
-			eth_report_parse(ip, pkt_copy_out(h->pkt, 0, ip, sizeof(ip)), still_waits,
-					 &s);
-		if (!s.wait)
-			release(e, h, now);
-	}
-	if (!list_empty(&e->held))
-		timer_arm(e->cfg.timers, &e->held_timer,
-			  list_first(&e->held, struct eth_held, link)->until);
+static void release_settled(struct eth_if *e, ns_t now)
+{
+	while (e->nheld && (now >= held_first(e)->until || !must_wait(e, held_first(e)->pkt)))
+		release(e, now);
+	timer_arm(e->cfg.timers, &e->held_timer, e->nheld ? held_first(e)->until : NS_NEVER);
 }
 
 static void on_held_timer(struct timer *t, ns_t now)
@@ -198,55 +192,156 @@ static void on_held_timer(struct timer *t, ns_t now)
 	release_settled(container_of(t, struct eth_if, held_timer), now);
 }
 
+static void held_drop(struct eth_if *e)
+{
+	while (e->nheld)
+		eth_drop(e, ETH_DROP_HELD, held_take(e).pkt);
+	timer_cancel(e->cfg.timers, &e->held_timer);
+}
+
+void eth_groups_leave(struct eth_if *e, ns_t now)
+{
+	struct eth_group *g, *tmp;
+
+	held_drop(e);
+	list_for_each_safe (g, tmp, &e->groups, link)
+		group_leave(e, g, now);
+}
+
+/* --- the kernel's own lists */
+
+/* ff01:: and ff00:: never appear on a link. */
+static bool is_group(enum ipoib_proto proto, const uint8_t *a)
+{
+	return proto == IPOIB_IPV4 ? a[0] >> 4 == 0xe : a[0] == 0xff && (a[1] & 0x0f) > 1;
+}
+
+static void seen_in_kernel(struct eth_if *e, enum ipoib_proto proto, const uint8_t *addr, ns_t now)
+{
+	struct eth_group *g;
+
+	if (!is_group(proto, addr))
+		return;
+	g = group_get(e, proto, addr, now);
+	if (g)
+		g->in_list = true;
+}
+
+/* The list is the last word on what the kernel had joined; a report on what it never had. */
+static bool group_over(const struct eth_group *g, ns_t now)
+{
+	if (g->always || g->in_list)
+		return false;
+	return g->kernel || !g->reported || now >= g->reported + ETH_REPORT_LIFE;
+}
+
+void eth_groups_sync(struct eth_if *e, const uint8_t (*v4)[4], unsigned int n4,
+		     const uint8_t (*v6)[16], unsigned int n6, ns_t now)
+{
+	struct eth_group *g, *tmp;
+
+	e->now = now;
+	if (!e->up)
+		return;
+	list_for_each (g, &e->groups, link)
+		g->in_list = false;
+	for (unsigned int i = 0; i < n4; i++)
+		seen_in_kernel(e, IPOIB_IPV4, v4[i], now);
+	for (unsigned int i = 0; i < n6; i++)
+		seen_in_kernel(e, IPOIB_IPV6, v6[i], now);
+	list_for_each_safe (g, tmp, &e->groups, link) {
+		if (group_over(g, now))
+			group_leave(e, g, now);
+		else
+			g->kernel = g->in_list;
+	}
+	release_settled(e, now); /* what waited for a group that is left */
+}
+
+/* --- reports */
+
+struct snoop {
+	struct eth_if *e;
+	ns_t now;
+};
+
+static void on_join(struct snoop *s, const struct eth_report *r)
+{
+	struct eth_group *g = group_get(s->e, r->proto, r->group, s->now);
+
+	if (g)
+		g->reported = s->now;
+}
+
+static void on_leave(struct snoop *s, const struct eth_report *r)
+{
+	struct eth_group *g = group_find(s->e, r->proto, r->group);
+
+	if (!g || g->always)
+		return;
+	g->reported = 0;
+	/* Its own list decides, soon, about what the kernel has joined: the leave may be a bridge's. */
+	if (!g->kernel)
+		group_leave(s->e, g, s->now);
+}
+
+static void on_report(void *ctx, const struct eth_report *r)
+{
+	if (!is_group(r->proto, r->group))
+		return;
+	if (r->join)
+		on_join(ctx, r);
+	else
+		on_leave(ctx, r);
+}
+
 bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now)
 {
+	const uint8_t *fixed = pkt_pull(p, ethertype == ETH_P_IPV4 ? 20 : 40);
 	struct snoop s = { .e = e, .now = now };
 	uint8_t ip[REPORT_MAX];
-	size_t len = pkt_copy_out(p, 0, ip, sizeof(ip));
-	struct eth_held *h;
 
-	if (!eth_report_parse(ip, len, on_report, &s))
+	if (!e->up || !fixed || !eth_report_maybe(fixed))
+		return false;
+	if (!eth_report_parse(ip, pkt_copy_out(p, 0, ip, sizeof(ip)), on_report, &s))
 		return false;
 	if (ethertype == ETH_P_IPV4)
 		e->stats.igmp++;
 	else
 		e->stats.mld++;
-	if (!s.wait || !ipoib_link_is_up(e->cfg.link))
+	release_settled(e, now); /* what waited for a group that is left */
+	if (!ipoib_link_is_up(e->cfg.link) || (!e->nheld && !must_wait(e, p)))
 		return false; /* a link that is down says so itself */
-	h = e->nheld < ETH_HELD_MAX ? calloc(1, sizeof(*h)) : NULL;
-	if (!h) {
-		eth_drop(e, ETH_DROP_HELD, p);
-		return true;
-	}
-	*h = (struct eth_held){ .pkt = p, .ethertype = ethertype, .until = now + ETH_HELD_TIME };
-	list_add_tail(&e->held, &h->link);
-	e->nheld++;
-	if (!timer_armed(&e->held_timer)) {
-		timer_init(&e->held_timer, on_held_timer);
-		timer_arm(e->cfg.timers, &e->held_timer, h->until);
-	}
+	hold(e, p, ethertype, now);
 	return true;
+}
+
+/* IPv6 groups that agree in their low 80 bits share an MGID, of which READY names one (RFC 4391 §4). */
+static bool same_mgid(const struct eth_group *g, enum ipoib_proto proto, const uint8_t *addr)
+{
+	if (g->proto != proto)
+		return false;
+	return proto == IPOIB_IPV4 ? !memcmp(g->addr, addr, 4) : !memcmp(g->addr + 6, addr + 6, 10);
 }
 
 void eth_snoop_ready(struct eth_if *e, enum ipoib_proto proto, const uint8_t *group, ns_t now)
 {
-	struct eth_group *g = group_find(e, proto, group);
+	struct eth_group *g;
 
-	if (!g || g->settled)
-		return;
-	g->settled = true;
+	list_for_each (g, &e->groups, link)
+		if (same_mgid(g, proto, group))
+			g->settled = true;
 	release_settled(e, now);
 }
 
-void eth_snoop_free(struct eth_if *e)
+void eth_snoop_init(struct eth_if *e)
 {
-	struct eth_held *h, *tmp;
+	list_init(&e->groups);
+	timer_init(&e->held_timer, on_held_timer);
+}
 
-	timer_cancel(e->cfg.timers, &e->held_timer);
-	list_for_each_safe (h, tmp, &e->held, link) {
-		list_del(&h->link);
-		pkt_free(h->pkt);
-		free(h);
-	}
-	e->nheld = 0;
+void eth_snoop_fini(struct eth_if *e)
+{
+	eth_groups_leave(e, e->now);
+	htab_fini(&e->group_tab);
 }

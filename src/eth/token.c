@@ -24,7 +24,7 @@ void eth_own_mac(uint8_t ret[6], uint64_t port_guid, uint16_t pkey, uint32_t qpn
 	uint8_t in[14];
 
 	be64_put(in, port_guid);
-	be16_put(in + 8, pkey);
+	be16_put(in + 8, pkey | IB_PKEY_FULL);
 	be32_put(in + 10, qpn);
 	hash_mac(ret, 0x02, in, sizeof(in));
 }
@@ -34,7 +34,7 @@ static void salted_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t 
 	uint8_t in[IPOIB_ALEN + 3];
 
 	ipoib_lladdr_encode(in, a);
-	be16_put(in + IPOIB_ALEN, pkey);
+	be16_put(in + IPOIB_ALEN, pkey | IB_PKEY_FULL);
 	in[IPOIB_ALEN + 2] = salt;
 	hash_mac(ret, 0x06, in, salt ? sizeof(in) : sizeof(in) - 1);
 }
@@ -135,14 +135,25 @@ void eth_peers_free(struct eth_if *e)
 
 void eth_token_void(struct eth_if *e, const uint8_t mac[6], ns_t now)
 {
-	if (eth_mac_equal(mac, e->gone_mac) && now < e->gone_at + NS_SEC(1))
+	struct eth_void *v = &e->gone;
+	unsigned int i = mac_hash(mac) % ETH_VOID_SLOTS;
+
+	if (v->slot[i].used && eth_mac_equal(mac, v->slot[i].mac) &&
+	    now < v->slot[i].at + NS_SEC(1))
 		return;
-	memcpy(e->gone_mac, mac, sizeof(e->gone_mac));
-	e->gone_at = now;
+	if (!v->n || now >= v->since + NS_SEC(1)) {
+		v->since = now;
+		v->n = 0;
+	}
+	if (v->n++ >= ETH_VOID_RATE)
+		return;
+	memcpy(v->slot[i].mac, mac, sizeof(v->slot[i].mac));
+	v->slot[i].used = true;
+	v->slot[i].at = now;
 	e->ops->neigh_gone(e->ctx, mac);
 }
 
-int eth_mac_to_lladdr(struct eth_if *e, const uint8_t mac[6], struct ipoib_lladdr *ret)
+int eth_mac_to_lladdr(const struct eth_if *e, const uint8_t mac[6], struct ipoib_lladdr *ret)
 {
 	struct ipoib_neigh *n;
 
@@ -157,13 +168,18 @@ int eth_mac_to_lladdr(struct eth_if *e, const uint8_t mac[6], struct ipoib_lladd
 	return 0;
 }
 
+bool eth_is_own(const struct eth_if *e, const struct ipoib_lladdr *a)
+{
+	return e->has_own && a->qpn == e->own.qpn && ib_gid_equal(&a->gid, &e->own.gid);
+}
+
 int eth_lladdr_to_mac(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t ret[6], ns_t now,
 		      bool probe)
 {
 	struct ipoib_neigh *n;
 	const uint8_t *mac;
 
-	if (e->has_own && a->qpn == e->own.qpn && ib_gid_equal(&a->gid, &e->own.gid)) {
+	if (eth_is_own(e, a)) {
 		memcpy(ret, e->mac, 6);
 		return 0;
 	}

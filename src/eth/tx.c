@@ -38,7 +38,7 @@ static void send_super(struct eth_if *e, struct pkt *p, const struct eth_send *t
 	int status = eth_seg_start(&s, p, IPOIB_HDR_LEN, ipoib_link_ip_mtu(e->cfg.link));
 
 	if (status) {
-		eth_drop(e, status == -EMSGSIZE ? ETH_DROP_TOO_BIG : ETH_DROP_SHORT, p);
+		eth_drop(e, status == -EMSGSIZE ? ETH_DROP_TOO_BIG : ETH_DROP_OFFLOAD, p);
 		return;
 	}
 	while ((seg = eth_seg_next(&s))) {
@@ -50,6 +50,16 @@ static void send_super(struct eth_if *e, struct pkt *p, const struct eth_send *t
 	pkt_free(p);
 }
 
+static void send_one(struct eth_if *e, struct pkt *p, const struct eth_send *to, ns_t now)
+{
+	int status = eth_csum_complete(p, IPOIB_HDR_LEN);
+
+	if (status)
+		eth_drop(e, status == -ENOMEM ? ETH_DROP_NO_MEM : ETH_DROP_OFFLOAD, p);
+	else
+		gather(e, p, to, now);
+}
+
 void eth_send_pkt(struct eth_if *e, struct pkt *p, void *ah, uint32_t dest_qpn, uint32_t qkey,
 		  ns_t now)
 {
@@ -57,10 +67,8 @@ void eth_send_pkt(struct eth_if *e, struct pkt *p, void *ah, uint32_t dest_qpn, 
 
 	if (p->gso)
 		send_super(e, p, &to, now);
-	else if (eth_csum_complete(p, IPOIB_HDR_LEN))
-		eth_drop(e, ETH_DROP_SHORT, p);
 	else
-		gather(e, p, &to, now);
+		send_one(e, p, &to, now);
 }
 
 void eth_tx_link(struct eth_if *e, struct ipoib_tx *v, unsigned int n, ns_t now)
@@ -92,10 +100,16 @@ static enum eth_drop unicast_dst(struct eth_if *e, struct ipoib_tx *t, const uin
 	return t->neigh ? ETH_DROP_NONE : ETH_DROP_TOKEN;
 }
 
+static bool is_ones4(const uint8_t a[4])
+{
+	return be32_at(a) == 0xffffffff;
+}
+
 /*
  * The group is taken from the IP destination, not from the MAC (I28): 23 or 32 bits of a MAC do not
- * name a group. Only an all-ones MAC means the broadcast group for an address that is not a
- * group's: a directed broadcast (RFC 4391 §5).
+ * name a group. Only an all-ones MAC means the broadcast group for an IPv4 address that is not a
+ * group's: a directed broadcast (RFC 4391 §5). A unicast MAC is the kernel's word that one
+ * receiver is meant, whatever the IP destination (RFC 6085, a bridge's multicast to unicast).
  */
 enum eth_drop eth_ip_dst(struct eth_if *e, struct ipoib_tx *t, const uint8_t mac[6])
 {
@@ -105,17 +119,18 @@ enum eth_drop eth_ip_dst(struct eth_if *e, struct ipoib_tx *t, const uint8_t mac
 
 	if (!ip || ip[0] >> 4 != (v6 ? 6 : 4))
 		return ETH_DROP_SHORT;
+	if (!(mac[0] & 1))
+		return unicast_dst(e, t, mac);
 	dst = ip + (v6 ? 24 : 16);
 	if (v6 ? dst[0] == 0xff : dst[0] >> 4 == 0xe) {
 		t->dst = v6 ? IPOIB_DST_MCAST6 : IPOIB_DST_MCAST4;
 		memcpy(t->group, dst, v6 ? 16 : 4);
 		return ETH_DROP_NONE;
 	}
-	if (eth_mac_equal(mac, broadcast)) {
-		t->dst = IPOIB_DST_BROADCAST;
-		return ETH_DROP_NONE;
-	}
-	return mac[0] & 1 ? ETH_DROP_MAC_MISMATCH : unicast_dst(e, t, mac);
+	if (v6 || (!eth_mac_equal(mac, broadcast) && !is_ones4(dst)))
+		return ETH_DROP_MAC_MISMATCH;
+	t->dst = IPOIB_DST_BROADCAST;
+	return ETH_DROP_NONE;
 }
 
 /* Ethernet pads small frames; IPoIB does not carry the padding. */
@@ -147,17 +162,17 @@ static enum eth_drop replace(struct ipoib_tx *t, struct pkt *p, enum eth_drop wh
 
 static enum eth_drop arp_out(struct eth_if *e, struct ipoib_tx *t, const uint8_t mac[6])
 {
-	enum eth_drop why;
-	struct pkt *p = eth_arp_to_link(e, t->pkt, &why);
+	enum eth_drop why = ETH_DROP_NONE;
+	struct pkt *p;
 
-	why = replace(t, p, why);
+	if (mac[0] & 1)
+		t->dst = IPOIB_DST_BROADCAST;
+	else
+		why = unicast_dst(e, t, mac);
 	if (why)
 		return why;
-	if (mac[0] & 1) {
-		t->dst = IPOIB_DST_BROADCAST;
-		return ETH_DROP_NONE;
-	}
-	return unicast_dst(e, t, mac);
+	p = eth_arp_to_link(e, t->pkt, &why);
+	return replace(t, p, why);
 }
 
 static enum eth_drop ip_out(struct eth_if *e, struct ipoib_tx *t, const uint8_t mac[6], ns_t now)
@@ -165,13 +180,13 @@ static enum eth_drop ip_out(struct eth_if *e, struct ipoib_tx *t, const uint8_t 
 	bool v6 = t->ethertype == ETH_P_IPV6_;
 	enum eth_drop why = trim_padding(t->pkt, v6);
 
+	if (!why)
+		why = eth_ip_dst(e, t, mac);
 	if (!why && v6 && eth_nd_type(t->pkt)) {
 		struct pkt *p = eth_nd_to_link(e, t->pkt, &why);
 
 		why = replace(t, p, why);
 	}
-	if (!why)
-		why = eth_ip_dst(e, t, mac);
 	if (!why && (t->dst == IPOIB_DST_MCAST4 || t->dst == IPOIB_DST_MCAST6) && !t->pkt->gso &&
 	    eth_snoop(e, t->pkt, t->ethertype, now))
 		t->pkt = NULL; /* held */
@@ -203,6 +218,7 @@ void eth_tx(struct eth_if *e, struct pkt **v, unsigned int n, ns_t now)
 	struct ipoib_tx t[PKT_BATCH];
 	unsigned int k = 0;
 
+	e->now = now;
 	for (unsigned int i = 0; i < n; i++) {
 		uint8_t mac[6] = { 0 };
 		enum eth_drop why;
