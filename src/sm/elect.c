@@ -64,7 +64,6 @@ void sm_set_state(struct sm *sm, enum smp_sm_state st, ns_t now)
 	sm->act_count++;
 	timer_cancel(sm->timers, &sm->poll);
 	if (st == SMP_SM_MASTER) {
-		sm->reregister = true;
 		sm->take_over = false;
 		sm->master_guid = sm->guid;
 		sm->handover_guid = 0;

@@ -39,8 +39,8 @@ static bool port_needs_reregister(const struct sm *sm, const struct sm_port *p)
 {
 	if (!(p->pi.cap_mask & SMP_CAP_IS_CLIENT_REREG))
 		return false;
-	return sm->reregister || p->pi.lid != p->lid || !sm->db ||
-	       !sm_db_port_by_guid(sm->db, p->guid);
+	/* A master of its first sweep has no database. */
+	return p->pi.lid != p->lid || !sm->db || !sm_db_port_by_guid(sm->db, p->guid);
 }
 
 static void want_address(const struct sm *sm, const struct sm_port *p, struct smp_port_info *w)

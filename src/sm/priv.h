@@ -65,7 +65,6 @@ struct sm {
 	uint64_t guid; /* port GUID of our port, 0 before the first discovery */
 	uint32_t act_count;
 	bool take_over; /* HANDOVER came: be master whoever else is */
-	bool reregister; /* first sweep as master: every client registers again */
 	struct sm_other *others;
 	uint32_t nothers, others_cap;
 	uint64_t master_guid; /* standby: whom we poll; and the way there */

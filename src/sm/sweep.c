@@ -126,7 +126,6 @@ static void publish(struct sm *sm, ns_t now)
 	sm->next = NULL;
 	sm->db->generation = ++sm->generation;
 	sm->stage = SM_STAGE_IDLE;
-	sm->reregister = false;
 	sm->sweep.ended = now;
 	sm->last = sm->sweep;
 	/* A master of this sweep only: what changed since discovery is for the next one to read. */

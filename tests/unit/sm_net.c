@@ -7,6 +7,8 @@
 #include "check.h"
 #include "mad/smi.h"
 
+#define TRAP_TID 0x7700000077ull
+
 /* A MAD on its way: it arrives as a whole after all its hops. */
 struct flight {
 	struct timer timer;
@@ -483,6 +485,7 @@ static void deliver(struct net_node *n, uint8_t in_port, const struct mad_addr *
 
 	if (n->dead)
 		return;
+	n->net->represses += method == MAD_METHOD_TRAP_REPRESS && mad_tid(mad) == TRAP_TID;
 	if (for_agent) {
 		if (n->ep)
 			mad_ep_recv(n->ep, from, mad, n->net->now);
@@ -565,7 +568,7 @@ static void trap_link_state(struct net_node *n)
 		.class_version = 1,
 		.method = MAD_METHOD_TRAP,
 		.attr_id = SMP_ATTR_NOTICE,
-		.tid = 77,
+		.tid = TRAP_TID,
 	};
 	struct mad_addr to = mad_addr_smp_lid(n->port[0].pi.sm_lid);
 	struct smp_dr dr = { 0 };

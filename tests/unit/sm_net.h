@@ -55,6 +55,7 @@ struct net {
 	unsigned int errors; /* lines of LOG_LVL_ERR */
 	char last_err[512], last_warn[512];
 	uint64_t smps;
+	unsigned int represses; /* TrapRepress with the TID of our traps */
 	uint64_t next_guid;
 	uint64_t active_unrouted; /* ports made Active while their switch's LFT was empty */
 };

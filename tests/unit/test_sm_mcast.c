@@ -243,6 +243,27 @@ static void test_I24_send_only_members_get_a_way_in_and_nothing_back(void **stat
 	rig_down(&r);
 }
 
+static void test_I24_nothing_leaves_the_receivers_branch(void **state)
+{
+	struct sm_group *g;
+	struct rig r;
+	bool rx[MEMBERS_MAX] = { false };
+
+	triangle(&r.net);
+	rig_up(&r, r.net.node[0]);
+	g = make_group(&r, 1);
+	/* The root is where the first one was: s1, and all receivers are on s2. */
+	join(&r, g, host(&r, 1), MCM_JOIN_SEND_ONLY_FULL);
+	join(&r, g, host(&r, 3), MCM_JOIN_FULL);
+	join(&r, g, host(&r, 4), MCM_JOIN_FULL);
+	rx[2 + 3] = rx[2 + 4] = true;
+	assert_delivery(&r, host(&r, 1), g->rec.mlid, rx);
+	assert_delivery(&r, host(&r, 3), g->rec.mlid, rx);
+	assert_int_equal(
+		net_flood(host(&r, 3), g->rec.mlid, on_hit, &(struct copies){ .net = &r.net }), 1);
+	rig_down(&r);
+}
+
 static void test_I24_leaving_closes_the_branch(void **state)
 {
 	struct sm_group *g;
@@ -375,6 +396,7 @@ static void test_pending_joins_end_with_the_sm(void **state)
 
 static void test_groups_survive_a_resweep_and_a_cut_link(void **state)
 {
+	unsigned int sets;
 	struct sm_group *g;
 	struct rig r;
 	bool rx[MEMBERS_MAX] = { false };
@@ -386,6 +408,13 @@ static void test_groups_survive_a_resweep_and_a_cut_link(void **state)
 		join(&r, g, host(&r, i), MCM_JOIN_FULL);
 		rx[2 + i] = true;
 	}
+	sets = r.net.node[0]->mft_sets + r.net.node[1]->mft_sets + r.net.node[2]->mft_sets;
+	net_run(&r.net, r.net.now + NS_SEC(3));
+	sm_kick(r.sm, "test", r.net.now);
+	net_run(&r.net, r.net.now + NS_SEC(3));
+	/* Nothing changed, nothing is written. */
+	assert_int_equal(
+		r.net.node[0]->mft_sets + r.net.node[1]->mft_sets + r.net.node[2]->mft_sets, sets);
 	for (unsigned int port = 1; port <= 2; port++) {
 		net_cut(r.net.node[0], port, true);
 		net_run(&r.net, r.net.now + NS_SEC(1));
@@ -536,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_R17_group_mtu_is_not_above_a_link),
 		cmocka_unit_test(test_I24_receivers_get_branches),
 		cmocka_unit_test(test_I24_send_only_members_get_a_way_in_and_nothing_back),
+		cmocka_unit_test(test_I24_nothing_leaves_the_receivers_branch),
 		cmocka_unit_test(test_I24_leaving_closes_the_branch),
 		cmocka_unit_test(test_group_ends_with_its_last_full_member),
 		cmocka_unit_test(test_I17_join_is_answered_after_the_mft_writes),

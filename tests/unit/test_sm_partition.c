@@ -336,6 +336,19 @@ static void test_I26_tables_of_cas_and_switch_ports(void **state)
 	rig_down(&r);
 }
 
+static void test_the_closest_rule_counts(void **state)
+{
+	struct rig r;
+
+	rig_up(&r, "A=1 : \"h1\"=full, ALL=limited, ALL_CAS=both, \"h2\"=limited, \"h2\"=full;\n"
+		   "B=2 : ALL_SWITCHES, SELF=full;");
+	TABLE(host(&r, 1), 0x7fff, 0x8001);
+	TABLE(host(&r, 2), 0x7fff, 0x8001);
+	TABLE(host(&r, 3), 0x7fff, 0x8001, 0x0001);
+	TABLE(&r.net.node[0]->port[0], 0xffff, 0x0001, 0x8002);
+	rig_down(&r);
+}
+
 static void test_no_enforcement_when_told_so(void **state)
 {
 	struct sm_cfg cfg = sm_cfg_default();
@@ -344,11 +357,23 @@ static void test_no_enforcement_when_told_so(void **state)
 
 	cfg.no_enforce = true;
 	net_init(&net);
-	net_join(net_switch(&net, 4), net_ca(&net, 1));
+	net_switch(&net, 4);
+	net_join(net.node[0], net_ca(&net, 1));
 	sm = net_sm(net.node[0], &cfg);
 	assert_true(net_until_up(&net, sm, 1));
 	assert_false(net.node[0]->port[1].pi.part_enforce_in);
 	assert_int_equal(net.node[0]->port[1].pkey_sets, 0);
+	sm_destroy(sm);
+
+	/* An SM that enforced was here before: that ends. */
+	sm = net_sm(net.node[0], NULL);
+	assert_true(net_until_up(&net, sm, 1));
+	assert_true(net.node[0]->port[1].pi.part_enforce_in);
+	sm_destroy(sm);
+	sm = net_sm(net.node[0], &cfg);
+	assert_true(net_until_up(&net, sm, 1));
+	assert_false(net.node[0]->port[1].pi.part_enforce_in);
+	assert_false(net.node[0]->port[1].pi.part_enforce_out);
 	sm_destroy(sm);
 	net_fini(&net);
 }
@@ -476,6 +501,7 @@ int main(void)
 		cmocka_unit_test(test_every_error_names_its_line_and_what_was_expected),
 		cmocka_unit_test(test_every_prefix_of_a_file_is_read_or_refused),
 		cmocka_unit_test(test_I26_tables_of_cas_and_switch_ports),
+		cmocka_unit_test(test_the_closest_rule_counts),
 		cmocka_unit_test(test_no_enforcement_when_told_so),
 		cmocka_unit_test(test_I26_reload_keeps_indices_and_rewrites),
 		cmocka_unit_test(test_I26_removed_partition_ends_memberships),

@@ -388,6 +388,8 @@ static void test_cut_link_is_routed_around(void **state)
 	/* The trap did it, long before a light sweep. */
 	assert_in_range(seen.up_at - cut_at, 1, NS_MSEC(50));
 	assert_true(seen.traps >= 1);
+	/* Each is repressed with its own TID, or its switch would go on (I15). */
+	assert_int_equal(net.represses, seen.traps);
 
 	net_cut(s[0], 1, false);
 	net_run(&net, net.now + NS_MSEC(500));
@@ -409,9 +411,9 @@ static void test_light_sweep_finds_what_no_trap_told(void **state)
 	sm = net_sm(net.node[0], NULL);
 	assert_true(net_until_up(&net, sm, 1));
 	net_run(&net, net.now + NS_SEC(5));
-	/* Mute: traps have nowhere to go. */
+	/* Mute: traps have nowhere to go. And not the cable that the light sweep itself takes. */
 	net.node[0]->port[0].pi.sm_lid = net.node[1]->port[0].pi.sm_lid = 0;
-	net_cut(net.node[0], 1, true);
+	net_cut(net.node[0], 2, true);
 	net_run(&net, net.now + NS_SEC(11));
 	net_assert_connected(&net);
 	sm_destroy(sm);
@@ -435,6 +437,8 @@ static void test_quiet_subnet_is_only_looked_at(void **state)
 	smps = net.smps;
 	sm_status(sm, &st);
 	heavy = st.heavy_sweeps;
+	/* The one that made it master, and one for what changed before it was. */
+	assert_int_equal(heavy, 2);
 
 	net_run(&net, net.now + NS_SEC(100));
 	sm_status(sm, &st);
@@ -450,6 +454,55 @@ static void test_quiet_subnet_is_only_looked_at(void **state)
 	sm_status(sm, &st);
 	assert_int_equal(st.heavy_sweeps, heavy + 1);
 	assert_int_equal(total_sets(&net), sets);
+	sm_destroy(sm);
+	net_fini(&net);
+}
+
+static void test_kick_in_mid_sweep_makes_another(void **state)
+{
+	struct sm_status st;
+	struct net net;
+	struct sm *sm;
+	uint64_t heavy;
+
+	net_init(&net);
+	two_switches(&net, 2);
+	sm = net_sm(net.node[0], NULL);
+	net_run(&net, net.now + NS_SEC(5));
+	sm_kick(sm, "test", net.now);
+	sm_status(sm, &st);
+	heavy = st.heavy_sweeps;
+	while (st.stage != SM_STAGE_DISCOVER) {
+		net_run(&net, timers_next(&net.timers));
+		sm_status(sm, &st);
+	}
+	sm_kick(sm, "test", net.now);
+	sm_kick(sm, "test", net.now);
+	net_run(&net, net.now + NS_MSEC(100));
+	sm_status(sm, &st);
+	assert_int_equal(st.heavy_sweeps, heavy + 2);
+	sm_destroy(sm);
+	net_fini(&net);
+}
+
+static void test_who_was_silent_is_found_soon(void **state)
+{
+	struct net net;
+	struct sm *sm;
+
+	net_init(&net);
+	two_switches(&net, 2);
+	net.node[4]->dead = true;
+	sm = net_sm(net.node[0], NULL);
+	assert_true(net_until_up(&net, sm, 1));
+	net_run(&net, net.now + NS_SEC(3));
+	assert_int_equal(sm_db(sm)->nnodes, 5);
+	assert_non_null(strstr(net.last_warn, "nobody answers behind"));
+	/* No switch noticed anything: the link was there all the time. */
+	net.node[4]->dead = false;
+	net_run(&net, net.now + NS_SEC(5));
+	net_assert_connected(&net);
+	assert_int_equal(sm_db(sm)->nnodes, 6);
 	sm_destroy(sm);
 	net_fini(&net);
 }
@@ -868,6 +921,8 @@ int main(void)
 		cmocka_unit_test(test_cut_link_is_routed_around),
 		cmocka_unit_test(test_light_sweep_finds_what_no_trap_told),
 		cmocka_unit_test(test_quiet_subnet_is_only_looked_at),
+		cmocka_unit_test(test_kick_in_mid_sweep_makes_another),
+		cmocka_unit_test(test_who_was_silent_is_found_soon),
 		cmocka_unit_test(test_I16_client_reregister),
 		cmocka_unit_test(test_I17_lfts_before_active),
 		cmocka_unit_test(test_reset_switch_gets_its_tables_again),
