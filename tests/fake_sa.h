@@ -232,7 +232,7 @@ static inline uint16_t sa_do_join(struct fake_sa *sa, const struct sa_mad *rq, u
 	if (g->refuse)
 		return g->refuse;
 	if (!sa_group_exists(g)) {
-		if (rec.join_state & (MCM_JOIN_NON | MCM_JOIN_SEND_ONLY_NON))
+		if (!(rec.join_state & (MCM_JOIN_FULL | MCM_JOIN_SEND_ONLY_FULL)))
 			return SA_STATUS_REQ_INVALID;
 		if (!(rq->sa.comp_mask & MCM_COMP_QKEY))
 			return SA_STATUS_INSUF_COMPONENTS;
@@ -258,7 +258,7 @@ static inline uint16_t sa_do_leave(struct fake_sa *sa, const struct sa_mad *rq, 
 	g = sa_group_find(sa, &rec.mgid);
 	if (g)
 		g->leaves += first;
-	if (!g || !(g->have & rec.join_state))
+	if (!g || (g->have & rec.join_state) != rec.join_state)
 		return SA_STATUS_REQ_INVALID;
 	g->have &= (uint8_t)~rec.join_state;
 	rec = g->rec;

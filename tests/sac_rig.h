@@ -11,6 +11,8 @@
 #define RIG_LID 5
 #define RIG_PKEY 0x8001
 
+static const struct log_sink *sac_rig_log; /* of the next rig */
+
 struct sac_rig {
 	struct timers timers;
 	ns_t now;
@@ -46,7 +48,9 @@ static inline void sac_rig_port(struct sac_rig *r, bool active)
 
 static inline void sac_rig_init(struct sac_rig *r, bool shared, uint64_t seed)
 {
-	struct sac_cfg cfg = { .timers = &r->timers, .seed = seed, .shared = shared };
+	struct sac_cfg cfg = {
+		.timers = &r->timers, .seed = seed, .shared = shared, .log = sac_rig_log
+	};
 
 	memset(r, 0, sizeof(*r));
 	timers_init(&r->timers);

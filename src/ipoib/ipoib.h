@@ -112,7 +112,8 @@ int ipoib_link_create(struct ipoib_link **ret, const struct ipoib_link_cfg *cfg)
 
 /*
  * ipoib_link_destroy() - Take the link down before (ipoib_link_set_admin(), then drain): this
- * frees memory and held packets and hands out nothing any more. NULL is accepted.
+ * frees memory and held packets, hands out nothing any more and voids all holds on neighbours.
+ * NULL is accepted.
  */
 void ipoib_link_destroy(struct ipoib_link *l);
 

@@ -150,8 +150,12 @@ static void bcast_refused(struct ipoib_link *l, int status, ns_t now)
 	l->stats.joins_failed++;
 	m->status = status;
 	/* An SA that is silent may be restarting: what was agreed still works. */
-	if (l->joined && status < 0)
+	if (l->joined && status < 0) {
+		struct text t = ipoib_link_reason(l);
+
+		text_add(&t, "joining again: %s", sac_status_print(text, sizeof(text), status));
 		return;
+	}
 	if (l->joined)
 		bcast_lost(l, now);
 	say_refused(l, sac_status_print(text, sizeof(text), status), "");

@@ -54,11 +54,6 @@ static void tx_group(struct ipoib_link *l, struct ipoib_tx *v, struct ipoib_mcas
 	enum ipoib_drop why = IPOIB_DROP_NO_GROUP;
 	struct ipoib_mcast *via = m;
 
-	if (m->held.n) { /* newer packets stay behind the held ones */
-		m->used = true;
-		tx_hold(l, v, &m->held, IPOIB_HELD_GROUP);
-		return;
-	}
 	switch (ipoib_mcast_route(m, &via, &why, now)) {
 	case IPOIB_SEND:
 		l->stats.tx_mcast++;

@@ -302,10 +302,14 @@ static void group_submit(struct sac_group *g, bool leaving, uint8_t bits, ns_t n
 /* The next request; calls that are due go by the timer meanwhile. */
 static void group_ask(struct sac_group *g, uint8_t want, bool due, ns_t now)
 {
-	if (want & ~g->have)
-		group_submit(g, false, want & (uint8_t)~g->have, now);
+	uint8_t join = want & (uint8_t)~g->have;
+	uint8_t leave = g->may & (uint8_t)~want;
+
+	/* Bit by bit: an SA refuses the whole Delete for one bit that it does not hold. */
+	if (join)
+		group_submit(g, false, join, now);
 	else
-		group_submit(g, true, g->may & (uint8_t)~want, now);
+		group_submit(g, true, leave & (uint8_t)-leave, now);
 	timer_arm(g->sac->timers, &g->timer, due ? now : NS_NEVER);
 }
 

@@ -262,6 +262,7 @@ static void test_sm_silent_after_restart_keeps_the_link(void **state)
 	sac_reregister(r.s.sac, r.s.now);
 	rig_run(&r, NS_SEC(60));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_REJOINING);
+	assert_reason(&r, "no answer from the SA");
 	assert_true(r.carrier);
 	r.s.sa.deaf = false;
 	rig_run(&r, NS_SEC(25));
@@ -301,8 +302,12 @@ static void test_R24_rejoin_adopts_what_changed(void **state)
 	bcast_at_sa()->rec.mtu_code = IB_MTU_4096;
 	bcast_at_sa()->rec.sl = 3;
 	sac_reregister(r.s.sac, r.s.now);
-	rig_run(&r, NS_SEC(2));
+	rig_run(&r, NS_SEC(12));
 	assert_int_equal(r.mtu, 4092);
+	/* R68: the other groups follow. */
+	assert_int_equal(rig_sa_group(&r, 0xef000009)->rec.qkey, 0x80001234);
+	assert_int_equal(rig_sa_group(&r, 0xef000009)->rec.mtu_code, IB_MTU_4096);
+	assert_int_equal(r.natt, 2);
 	assert_int_equal(r.qp_qkey, 0x80001234);
 	assert_int_equal(ipoib_link_qkey(r.link), 0x80001234);
 	assert_int_equal(r.acts[IPOIB_ACT_CARRIER], 1);

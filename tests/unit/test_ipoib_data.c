@@ -149,6 +149,13 @@ static void test_lid_that_moves_names_the_new_owner(void **state)
 	v = rx_of(0x0800, 9, 0x77, 20);
 	rx(&v);
 	assert_ptr_equal(v.src, rig_neigh(&r, 10, 0x77));
+	/* And when that one moves on, nobody is known there: not its predecessor again. */
+	v = rx_of(0x0800, 11, 0x77, 20);
+	v.grh = grh_of(10, &own);
+	rx(&v);
+	v = rx_of(0x0800, 9, 0x77, 20);
+	rx(&v);
+	assert_null(v.src);
 	rig_fini(&r);
 }
 

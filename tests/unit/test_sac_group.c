@@ -161,13 +161,50 @@ static void test_I22_join_state_bits_come_and_go_one_by_one(void **state)
 	sac_rig_fini(&r);
 }
 
+static int warnings;
+
+static void count_warnings(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+{
+	warnings += lvl <= LOG_LVL_WARN;
+}
+
+static void test_union_of_join_states_is_asked_with_what_makes_a_group(void **state)
+{
+	struct user a = { 0 }, b = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	join(&r, &a, 1, MCM_JOIN_SEND_ONLY_NON, false);
+	join(&r, &b, 1, MCM_JOIN_FULL, true);
+	sac_rig_run(&r, NS_MSEC(1));
+	sa_forget(&r.sa);
+	at_sa(&r, 1)->others = false; /* only we can make it now */
+	sac_reregister(r.sac, r.now);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.sa.join_mask, 0x173f7);
+	assert_int_equal(a.granted, 2);
+	assert_int_equal(b.granted, 2);
+	/* I22: a Delete names only bits that are held, or the SA refuses it whole. */
+	at_sa(&r, 1)->have &= (uint8_t)~MCM_JOIN_SEND_ONLY_NON;
+	sac_group_leave(r.sac, &a.ref, r.now);
+	sac_group_leave(r.sac, &b.ref, r.now);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(at_sa(&r, 1)->have, 0);
+	sac_rig_fini(&r);
+}
+
 static void test_I23_duplicate_delete_is_success(void **state)
 {
+	static const struct log_sink sink = { .emit = count_warnings, .max = LOG_LVL_WARN };
 	struct user a = { 0 };
 	struct sac_stats st;
 	struct sac_rig r;
 
+	warnings = 0;
+	sac_rig_log = &sink;
 	sac_rig_init(&r, false, 1);
+	sac_rig_log = NULL;
 	make(&r, 1);
 	join(&r, &a, 1, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
@@ -178,6 +215,13 @@ static void test_I23_duplicate_delete_is_success(void **state)
 	sac_stats(r.sac, &st);
 	assert_int_equal(st.groups, 0);
 	assert_true(sac_idle(r.sac));
+	assert_int_equal(warnings, 0);
+	/* R71: any other failure is logged, once while it stays the same. */
+	make(&r, 2)->refuse = SA_STATUS_DENIED;
+	join(&r, &a, 2, MCM_JOIN_FULL, false);
+	sac_rig_run(&r, NS_SEC(20));
+	assert_true(a.failed > 2);
+	assert_int_equal(warnings, 1);
 	sac_rig_fini(&r);
 }
 
@@ -525,6 +569,7 @@ int main(void)
 		cmocka_unit_test(test_two_users_share_one_membership),
 		cmocka_unit_test(test_late_user_is_told_of_what_is_granted_already),
 		cmocka_unit_test(test_I22_join_state_bits_come_and_go_one_by_one),
+		cmocka_unit_test(test_union_of_join_states_is_asked_with_what_makes_a_group),
 		cmocka_unit_test(test_I23_duplicate_delete_is_success),
 		cmocka_unit_test(test_join_backs_off_1_to_16_s),
 		cmocka_unit_test(test_back_off_differs_by_seed),
