@@ -186,6 +186,110 @@ static void test_print_is_what_ibnetdiscover_prints(void **state)
 	topo_free(t);
 }
 
+/*
+ * Of all that ibsim takes for its settings: GUID bases, vendor and device, masks of rates that meet, LIDs,
+ * descriptions without quotes.
+ */
+static const char rich_net[] = "# comments\n"
+			       "switchguids=0x3000\n"
+			       "hcaguids=0x5000\n"
+			       "vendid=0x2c9\n"
+			       "devid=0x1234\n"
+			       "sysimgguid=0x77\n"
+			       "Switch 12 \"core\" # \"the core\" \n"
+			       "[1] \"leaf1\"[12] w=3 s=7\n"
+			       "[2] \"leaf1\"[11] s=2\n"
+			       "[3] \"leaf2\"[12]\n"
+			       "\n"
+			       "devid=0x99\n"
+			       "Switch 12 \"leaf1\" # leaf one base port 0 lid 3 lmc 0\n"
+			       "[1] \"ha\"[1] w=1\n"
+			       "[2] \"hb\"[2]\n"
+			       "[12] \"core\"[1] w=2 s=4\n"
+			       "[11] \"core\"[2] s=3\n"
+			       "\n"
+			       "Switch 12 \"leaf2\"\n"
+			       "[12] \"core\"[3]\n"
+			       "[4] \"ha\"[2] w=3 s=7\n"
+			       "[5] \"hc\" w=3 s=7 e=7\n"
+			       "\n"
+			       "Hca 2 \"ha\" # \"host a\"\n"
+			       "[1] \"leaf1\"[1] w=1\n"
+			       "[2] \"leaf2\"[4] w=3 s=7\n"
+			       "\n"
+			       "caguid+0x100\n"
+			       "Hca 3 \"hb\"\n"
+			       "[2] \"leaf1\"[2]\n"
+			       "\n"
+			       "Ca 1 \"hc\"\n"
+			       "[1] \"leaf2\"[5] w=2 s=5 e=3\n";
+
+/* What Debian's ibnetdiscover printed of it under Debian's ibsim 0.10, nodes in the file's order. */
+static const char rich_discovered[] =
+	"#\n"
+	"# Topology file: made by uipoib\n"
+	"#\n"
+	"\n"
+	"vendid=0x2c9\n"
+	"devid=0x1234\n"
+	"sysimgguid=0x77\n"
+	"switchguid=0x3000(3000)\n"
+	"Switch\t12 \"S-0000000000003000\"\t\t# \"the core\" base port 0 lid 0 lmc 0\n"
+	"[1]\t\"S-0000000000003001\"[12]\t\t# \"leaf one\" lid 3 4xQDR\n"
+	"[2]\t\"S-0000000000003001\"[11]\t\t# \"leaf one\" lid 3 4xDDR\n"
+	"[3]\t\"S-0000000000003002\"[12]\t\t# \"leaf2\" lid 0 4xSDR\n"
+	"\n"
+	"vendid=0x0\n"
+	"devid=0x99\n"
+	"sysimgguid=0x3001\n"
+	"switchguid=0x3001(3001)\n"
+	"Switch\t12 \"S-0000000000003001\"\t\t# \"leaf one\" base port 0 lid 3 lmc 0\n"
+	"[1]\t\"H-0000000000005000\"[1](5001) \t\t# \"host a\" lid 0 1xSDR\n"
+	"[2]\t\"H-0000000000005100\"[2](5102) \t\t# \"hb\" lid 0 4xSDR\n"
+	"[11]\t\"S-0000000000003000\"[2]\t\t# \"the core\" lid 0 4xDDR\n"
+	"[12]\t\"S-0000000000003000\"[1]\t\t# \"the core\" lid 0 4xQDR\n"
+	"\n"
+	"vendid=0x0\n"
+	"devid=0x99\n"
+	"sysimgguid=0x3002\n"
+	"switchguid=0x3002(3002)\n"
+	"Switch\t12 \"S-0000000000003002\"\t\t# \"leaf2\" base port 0 lid 0 lmc 0\n"
+	"[4]\t\"H-0000000000005000\"[2](5002) \t\t# \"host a\" lid 0 4xQDR\n"
+	"[5]\t\"H-0000000000005104\"[1](5105) \t\t# \"hc\" lid 0 4xEDR\n"
+	"[12]\t\"S-0000000000003000\"[3]\t\t# \"the core\" lid 0 4xSDR\n"
+	"\n"
+	"vendid=0x0\n"
+	"devid=0x99\n"
+	"sysimgguid=0x5000\n"
+	"caguid=0x5000\n"
+	"Ca\t2 \"H-0000000000005000\"\t\t# \"host a\"\n"
+	"[1](5001) \t\"S-0000000000003001\"[1]\t\t# lid 0 lmc 0 \"leaf one\" lid 3 1xSDR\n"
+	"[2](5002) \t\"S-0000000000003002\"[4]\t\t# lid 0 lmc 0 \"leaf2\" lid 0 4xQDR\n"
+	"\n"
+	"vendid=0x0\n"
+	"devid=0x99\n"
+	"sysimgguid=0x5100\n"
+	"caguid=0x5100\n"
+	"Ca\t3 \"H-0000000000005100\"\t\t# \"hb\"\n"
+	"[2](5102) \t\"S-0000000000003001\"[2]\t\t# lid 0 lmc 0 \"leaf one\" lid 3 4xSDR\n"
+	"\n"
+	"vendid=0x0\n"
+	"devid=0x99\n"
+	"sysimgguid=0x5104\n"
+	"caguid=0x5104\n"
+	"Ca\t1 \"H-0000000000005104\"\t\t# \"hc\"\n"
+	"[1](5105) \t\"S-0000000000003002\"[5]\t\t# lid 0 lmc 0 \"leaf2\" lid 0 4xEDR\n";
+
+static void test_same_as_ibnetdiscover_under_ibsim(void **state)
+{
+	struct topo *t = parse_ok(rich_net);
+	char *s = topo_print(t, false, NULL);
+
+	assert_string_equal(s, rich_discovered);
+	free(s);
+	topo_free(t);
+}
+
 /* What is printed reads back to the same: names kept or not. */
 static void check_round_trip(const struct topo *t, bool keep)
 {
@@ -614,6 +718,7 @@ int main(void)
 		cmocka_unit_test(test_guid_settings),
 		cmocka_unit_test(test_ibnetdiscover_dialect),
 		cmocka_unit_test(test_print_is_what_ibnetdiscover_prints),
+		cmocka_unit_test(test_same_as_ibnetdiscover_under_ibsim),
 		cmocka_unit_test(test_print_parse_round_trip),
 		cmocka_unit_test(test_peer_without_port_is_port_1),
 		cmocka_unit_test(test_cable_given_at_one_end),
