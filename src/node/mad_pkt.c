@@ -28,16 +28,16 @@ static uint16_t table_pkey(const struct node_port *port, uint16_t pkey)
 struct pkt *mad_pkt_build(struct pkt_pool *pool, const struct node_port *port,
 			  const struct mad_addr *to, const void *mad, uint8_t vl)
 {
-	bool smp = to->qp == IB_QP0;
+	bool smp = to->qp == IB_QP0, grh = to->has_grh && !smp;
 	struct ib_ud_hdr h = {
 		.lrh = {
 			.vl = smp ? IB_VL15 : vl,
 			.sl = smp ? 0 : to->sl,
-			.lnh = to->has_grh ? IB_LNH_GLOBAL : IB_LNH_LOCAL,
+			.lnh = grh ? IB_LNH_GLOBAL : IB_LNH_LOCAL,
 			.dlid = to->lid,
 			.slid = source_lid(port, to),
 		},
-		.has_grh = to->has_grh,
+		.has_grh = grh,
 		.bth = {
 			.opcode = IB_OP_UD_SEND_ONLY,
 			.pkey = smp ? IB_PKEY_DEFAULT : table_pkey(port, to->pkey),
@@ -49,7 +49,7 @@ struct pkt *mad_pkt_build(struct pkt_pool *pool, const struct node_port *port,
 
 	if (!p)
 		return NULL;
-	if (to->has_grh)
+	if (grh)
 		h.grh = (struct ib_grh){
 			.ip_ver = 6,
 			.tclass = to->tclass,
@@ -59,7 +59,7 @@ struct pkt *mad_pkt_build(struct pkt_pool *pool, const struct node_port *port,
 			.sgid = node_gid(port, to->gid_index < NODE_GUIDS ? to->gid_index : 0),
 			.dgid = to->gid,
 		};
-	ib_ud_hdr_encode(pkt_push(p, ib_ud_hdr_len(to->has_grh)), &h, MAD_LEN);
+	ib_ud_hdr_encode(pkt_push(p, ib_ud_hdr_len(grh)), &h, MAD_LEN);
 	p->vl = h.lrh.vl;
 	crc_pkt_seal(p);
 	return p;
