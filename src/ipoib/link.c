@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ipoib/ipoib.h"
+#include "ipoib/link.h"
 
 #include <errno.h>
 #include <stdlib.h>
