@@ -125,7 +125,7 @@ void fabric_set_hca_notify(struct fabric *f, struct fabric_node *n, const struct
 /**
  * fabric_port_find() - The port "Name/port"; the last '/' divides
  *
- * Switches have a port 0, which has no link: only captures take it.
+ * Switches have a port 0, which has no link.
  * Return: 0; -EINVAL no '/' or number; -ENOENT no such node; -ERANGE no such port
  */
 int fabric_port_find(struct fabric *f, const char *name, struct fabric_port **ret);
