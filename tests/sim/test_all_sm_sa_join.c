@@ -190,6 +190,57 @@ static void test_I17_a_silent_switch_delays_it_by_200_ms(void **state)
 	fix_fini(&f);
 }
 
+static void test_I17_a_membership_that_ended_meanwhile_is_not_confirmed(void **state)
+{
+	const struct fault_spec cut = { .kind = FAULT_CUT, .cls = FAULT_ALL };
+	struct ib_mcmember_rec want;
+	uint8_t wire[MCMEMBER_REC_LEN];
+	struct fix f;
+	ns_t asked;
+
+	fix_default(&f);
+	f.c.sm_key = 7;
+	want = group(&f, 9, MCM_JOIN_FULL);
+	want.port_gid = sa_rig_gid(&f.r, port_to(&f, "Switch2", "Hca2", 1) ? "Hca2/1" : "Hca4/1");
+	for (unsigned int p = 1; (p = port_to(&f, "Switch1", "Switch2", p)); p++)
+		fabric_fault_add(fabric_node_port(fabric_node_find(f.r.f, "Switch1"), p), &cut,
+				 NULL);
+	ib_mcmember_rec_encode(wire, &want);
+	asked = f.r.now;
+	sa_client_send(&f.c, MAD_METHOD_SET, SA_ATTR_MCMEMBER_RECORD, LINUX_GROUP, wire,
+		       sizeof(wire));
+	sa_rig_pass(&f.r, NS_MSEC(100));
+	sm_group_delete(f.r.sm, sm_group_find(f.r.sm, &want.mgid), f.r.now);
+	sa_rig_pass(&f.r, NS_MSEC(300));
+	assert_false(f.c.done);
+	/* The request is repeated after 500 ms, and is a new one. */
+	sa_rig_pass(&f.r, NS_MSEC(400));
+	assert_true(f.c.done);
+	assert_int_equal(f.c.status, 0);
+	assert_true(f.c.done_at - asked >= NS_MSEC(500));
+	assert_non_null(sm_group_find(f.r.sm, &want.mgid));
+	fix_fini(&f);
+}
+
+static void test_R17_switch_port_0_has_no_rate(void **state)
+{
+	struct ib_mcmember_rec want;
+	struct sa_client c;
+	struct fix f;
+
+	fix_default(&f);
+	sa_client_init(&c, &f.r, "Switch1/0");
+	c.np->pi.width_active = 1; /* 2.5 Gb/s, if it meant something */
+	c.np->pi.speed_active = 1;
+	sm_kick(f.r.sm, "test", f.r.now);
+	sa_rig_pass(&f.r, NS_SEC(1));
+	want = of(&f, "Switch1/0", MCM_JOIN_FULL);
+	assert_int_equal(sa_client_mcm(&c, MAD_METHOD_SET, LINUX_BROADCAST, &want, NULL), 0);
+	assert_true(switch_has(&f, "Switch1/0", f.bc.mlid, 0));
+	sa_client_fini(&c);
+	fix_fini(&f);
+}
+
 static void test_I22_join_state_bits_add_up_and_leave_one_by_one(void **state)
 {
 	struct ib_mcmember_rec want, got;
@@ -468,7 +519,7 @@ static void test_R17_R26_ports_that_are_too_slow_are_refused(void **state)
 
 static void test_I26_pkey_of_the_port_is_needed_and_lost_with_it(void **state)
 {
-	struct ib_mcmember_rec want;
+	struct ib_mcmember_rec want, w;
 	struct fix f;
 
 	fix_init(&f, &(struct sa_rig_cfg){
@@ -485,11 +536,22 @@ static void test_I26_pkey_of_the_port_is_needed_and_lost_with_it(void **state)
 	want.port_gid = sa_rig_gid(&f.r, "Hca3/1");
 	f.c.sm_key = 7;
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, NULL), SA_STATUS_REQ_INVALID);
+	/* Nor does it make groups there. */
+	w = sm_group_find(f.r.sm, &want.mgid)->rec;
+	w.mgid.raw[15] = 0x77;
+	w.mtu_sel = w.rate_sel = SA_SEL_EXACT;
+	w.port_gid = want.port_gid;
+	w.join_state = MCM_JOIN_FULL;
+	assert_int_equal(set(&f, LINUX_GROUP, &w, NULL), SA_STATUS_REQ_INVALID);
 	f.c.sm_key = 0;
 
+	/* A member sees it; after it is none any more, it does not. */
+	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_GET, MCM_COMP_MGID, &want, NULL), 0);
 	sa_rig_partitions(&f.r, "Default=0x7fff, ipoib : ALL=full;\n"
 				"A=0x0001, ipoib : \"Hca2\"=full;\n");
 	assert_int_equal(sm_group_find(f.r.sm, &want.mgid)->nmembers, 0);
+	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_GET, MCM_COMP_MGID, &want, NULL),
+			 SA_STATUS_NO_RECORDS);
 	want.port_gid = sa_rig_gid(&f.r, "Hca1/1");
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, NULL), SA_STATUS_REQ_INVALID);
 	fix_fini(&f);
@@ -577,9 +639,11 @@ static void test_R28_the_first_node_may_make_the_broadcast_group(void **state)
 	struct ib_mcmember_rec want, got;
 	struct fix f;
 
-	sa_rig_init(&f.r, &(struct sa_rig_cfg){ .hosts = 2,
-						.switches = 1,
-						.partitions = "Default=0x7fff : ALL=full;\n" });
+	sa_rig_init(&f.r,
+		    &(struct sa_rig_cfg){
+			    .hosts = 2,
+			    .switches = 1,
+			    .partitions = "Default=0x7fff : ALL=full;\nA=0x0001 : ALL=full;\n" });
 	sa_client_init(&f.c, &f.r, "Hca1/1");
 	want = of(&f, "Hca1/1", MCM_JOIN_FULL);
 	want.qkey = 0x80001111;
@@ -588,6 +652,10 @@ static void test_R28_the_first_node_may_make_the_broadcast_group(void **state)
 	want.rate_code = 3;
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, LINUX_BROADCAST, &want, NULL),
 			 SA_STATUS_INSUF_COMPONENTS);
+	want.pkey = 0x8001; /* another one than the MGID's (R9) */
+	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, LINUX_GROUP, &want, NULL),
+			 SA_STATUS_REQ_INVALID);
+	want.pkey = 0xffff;
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, LINUX_GROUP, &want, &got), 0);
 	assert_int_equal(got.qkey, 0x80001111);
 	assert_int_equal(got.scope, 2);
@@ -630,6 +698,8 @@ int main(void)
 		cmocka_unit_test(test_I22_prefix_is_echoed),
 		cmocka_unit_test(test_I17_the_answer_comes_after_the_tables),
 		cmocka_unit_test(test_I17_a_silent_switch_delays_it_by_200_ms),
+		cmocka_unit_test(test_I17_a_membership_that_ended_meanwhile_is_not_confirmed),
+		cmocka_unit_test(test_R17_switch_port_0_has_no_rate),
 		cmocka_unit_test(test_I22_join_state_bits_add_up_and_leave_one_by_one),
 		cmocka_unit_test(test_I22_administrative_groups_stay),
 		cmocka_unit_test(test_I23_the_same_join_and_the_same_leave_twice),

@@ -309,6 +309,28 @@ static void test_I21_a_common_pkey_is_needed(void **state)
 	fix_fini(&f);
 }
 
+static void test_paths_of_ports_that_the_asker_may_not_know(void **state)
+{
+	struct ib_path_rec want;
+	struct fix f;
+
+	fix_init(&f,
+		 &(struct sa_rig_cfg){ .hosts = 3,
+				       .switches = 1,
+				       .sm_key = 7,
+				       .partitions = "Default=0x7fff : ALL=limited, SELF=full;\n"
+						     "A=0x0001 : \"Hca1\"=full, \"Hca2\"=full;\n"
+						     "B=0x0002 : \"Hca1\"=full, \"Hca3\"=full;\n" },
+		 "Hca2/1");
+	want = between(&f, "Hca1/1", "Hca3/1");
+	assert_int_equal(get(&f, BOTH, &want, NULL), SA_STATUS_NO_RECORDS);
+	want = between(&f, "Hca3/1", "Hca1/1");
+	assert_int_equal(get(&f, BOTH, &want, NULL), SA_STATUS_NO_RECORDS);
+	f.c.sm_key = 7;
+	assert_int_equal(get(&f, BOTH, &want, NULL), 0);
+	fix_fini(&f);
+}
+
 static void test_path_to_a_group(void **state)
 {
 	struct ib_path_rec want, rec;
@@ -360,6 +382,7 @@ int main(void)
 		cmocka_unit_test(test_I21_rate_and_life_selectors),
 		cmocka_unit_test(test_I21_plain_components),
 		cmocka_unit_test(test_I21_a_common_pkey_is_needed),
+		cmocka_unit_test(test_paths_of_ports_that_the_asker_may_not_know),
 		cmocka_unit_test(test_path_to_a_group),
 		cmocka_unit_test(test_I16_rate_is_the_slowest_link),
 	};

@@ -107,6 +107,7 @@ void sa_rig_init(struct sa_rig *r, const struct sa_rig_cfg *cfg)
 	at = sa_rig_port(r, cfg->sm ? cfg->sm : "Switch1/0");
 	node_set_cap(at->node, at->num, SMP_CAP_IS_SM, true, r->now);
 	sc.sm_key = cfg->sm_key;
+	sc.mkey = cfg->mkey;
 	sc.lmc = cfg->lmc;
 	assert_int_equal(sm_create(&r->sm, at->ep, &sc, &r->ts, &log_sink), 0);
 	if (cfg->partitions)

@@ -49,7 +49,7 @@ struct sa_rig_cfg {
 	const char *topology;
 	const char *sm; /* NULL: Switch1/0 */
 	const char *partitions; /* NULL: the default */
-	uint64_t sm_key;
+	uint64_t sm_key, mkey;
 	uint8_t lmc;
 };
 
