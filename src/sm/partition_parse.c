@@ -4,10 +4,10 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sm/partition_lex.h"
 #include "sm/partition_table.h"
 #include "wire/mgid.h"
 
@@ -27,16 +27,6 @@
  */
 
 #define SCOPES_MAX 8
-#define WORD_MAX 80
-
-struct parser {
-	const char *file, *p, *end;
-	unsigned int line;
-	char *err;
-	size_t err_len;
-	struct sm_partitions *ps;
-	int code; /* what ended it: -EINVAL, -ENOMEM */
-};
 
 /* A definition being read; it is merged into its partition at the end. */
 struct definition {
@@ -50,126 +40,7 @@ struct definition {
 	unsigned int nscopes;
 };
 
-static bool fail(struct parser *ps, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static bool fail(struct parser *ps, const char *fmt, ...)
-{
-	char msg[256];
-	va_list ap;
-
-	if (ps->code)
-		return false; /* the first error is the one that helps */
-	va_start(ap, fmt);
-	vsnprintf(msg, sizeof(msg), fmt, ap);
-	va_end(ap);
-	if (ps->err_len)
-		snprintf(ps->err, ps->err_len, "%s:%u: %s", ps->file, ps->line, msg);
-	ps->code = -EINVAL;
-	return false;
-}
-
-static bool no_memory(struct parser *ps)
-{
-	ps->code = -ENOMEM;
-	return false;
-}
-
-/* White space and comments; @newline: stop at the end of a line. */
-static void skip(struct parser *ps, bool newline)
-{
-	while (ps->p < ps->end) {
-		char c = *ps->p;
-
-		if (c == '#') {
-			while (ps->p < ps->end && *ps->p != '\n')
-				ps->p++;
-			continue;
-		}
-		if (c == '\\' && ps->p + 1 < ps->end && ps->p[1] == '\n') {
-			ps->p += 2;
-			ps->line++;
-			continue;
-		}
-		if (c == '\n' && newline)
-			return;
-		if (c != ' ' && c != '\t' && c != '\r' && c != '\n')
-			return;
-		ps->line += c == '\n';
-		ps->p++;
-	}
-}
-
-static char peek(struct parser *ps)
-{
-	skip(ps, false);
-	return ps->p < ps->end ? *ps->p : '\0';
-}
-
-static bool accept_char(struct parser *ps, char c)
-{
-	if (peek(ps) != c || ps->p >= ps->end)
-		return false;
-	ps->p++;
-	return true;
-}
-
-static bool word_char(char c, bool gid)
-{
-	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.' || (gid && c == ':');
-}
-
-/* A word; an empty one if something else comes. */
-static bool read_word(struct parser *ps, char *ret, size_t size, bool gid)
-{
-	size_t n = 0;
-
-	skip(ps, false);
-	while (ps->p < ps->end && word_char(*ps->p, gid)) {
-		if (n + 1 == size)
-			return fail(ps, "a word of more than %zu characters", size - 1);
-		ret[n++] = *ps->p++;
-	}
-	ret[n] = '\0';
-	return true;
-}
-
-/* What is there instead of what was expected, for messages. */
-static const char *found(struct parser *ps)
-{
-	static const char *const ends = "the end of the file";
-	static char one[2]; /* messages are made one at a time, at once */
-
-	if (peek(ps) == '\0' && ps->p >= ps->end)
-		return ends;
-	one[0] = isprint((unsigned char)*ps->p) ? *ps->p : '?';
-	return one;
-}
-
-static bool number(struct parser *ps, const char *what, const char *word, uint64_t max,
-		   uint64_t *ret)
-{
-	char *stop;
-
-	errno = 0;
-	*ret = strtoull(word, &stop, 0);
-	if (!isdigit((unsigned char)word[0]) || *stop || errno || *ret > max)
-		return fail(ps, "%s \"%s\": expected a number from 0 to 0x%llx", what, word,
-			    (unsigned long long)max);
-	return true;
-}
-
-static bool read_value(struct parser *ps, const char *key, char *word, size_t size, bool gid)
-{
-	if (!accept_char(ps, '='))
-		return fail(ps, "found '%s' after \"%s\": expected '='", found(ps), key);
-	if (!read_word(ps, word, size, gid))
-		return false;
-	if (!word[0])
-		return fail(ps, "found '%s' after \"%s=\": expected a value", found(ps), key);
-	return true;
-}
-
-static bool membership(struct parser *ps, const char *word, enum sm_membership *ret)
+static bool membership(struct lex *ps, const char *word, enum sm_membership *ret)
 {
 	if (strcasecmp(word, "full") == 0)
 		*ret = SM_MEMBER_FULL;
@@ -178,21 +49,21 @@ static bool membership(struct parser *ps, const char *word, enum sm_membership *
 	else if (strcasecmp(word, "both") == 0)
 		*ret = SM_MEMBER_BOTH;
 	else
-		return fail(ps, "membership \"%s\": expected full, limited or both", word);
+		return lex_fail(ps, "membership \"%s\": expected full, limited or both", word);
 	return true;
 }
 
-static bool check_code(struct parser *ps, const char *key, uint64_t v)
+static bool check_code(struct lex *ps, const char *key, uint64_t v)
 {
 	if (strcasecmp(key, "mtu") == 0 && !ib_mtu_octets((unsigned int)v))
-		return fail(ps, "mtu=%llu is no MTU code: expected 1 (256 octets) to 5 (4096)",
-			    (unsigned long long)v);
+		return lex_fail(ps, "mtu=%llu is no MTU code: expected 1 (256 octets) to 5 (4096)",
+				(unsigned long long)v);
 	if (strcasecmp(key, "rate") == 0 && !ib_rate_mbps((unsigned int)v))
-		return fail(ps,
-			    "rate=%llu is no rate code: expected 2 (2.5 Gb/s), 3 (10 Gb/s), ...",
-			    (unsigned long long)v);
+		return lex_fail(
+			ps, "rate=%llu is no rate code: expected 2 (2.5 Gb/s), 3 (10 Gb/s), ...",
+			(unsigned long long)v);
 	if (strcasecmp(key, "scope") == 0 && v == 0)
-		return fail(ps, "scope 0 is reserved: expected 1 to 15, 2 is link-local");
+		return lex_fail(ps, "scope 0 is reserved: expected 1 to 15, 2 is link-local");
 	return true;
 }
 
@@ -218,13 +89,13 @@ static const struct param *param_find(const char *key)
 	return NULL;
 }
 
-static bool parse_param(struct parser *ps, const struct param *pr, struct sm_partition_group *g)
+static bool parse_param(struct lex *ps, const struct param *pr, struct sm_partition_group *g)
 {
 	char word[WORD_MAX];
 	uint64_t v;
 
-	if (!read_value(ps, pr->key, word, sizeof(word), false) ||
-	    !number(ps, pr->key, word, pr->max, &v) || !check_code(ps, pr->key, v))
+	if (!lex_value(ps, pr->key, word, sizeof(word), false) ||
+	    !lex_number(ps, pr->key, word, pr->max, &v) || !check_code(ps, pr->key, v))
 		return false;
 	switch (pr - params) {
 	case 0:
@@ -252,20 +123,20 @@ static bool parse_param(struct parser *ps, const struct param *pr, struct sm_par
 	return true;
 }
 
-static bool parse_defmember(struct parser *ps, struct definition *d)
+static bool parse_defmember(struct lex *ps, struct definition *d)
 {
 	char word[WORD_MAX];
 
-	return read_value(ps, "defmember", word, sizeof(word), false) &&
+	return lex_value(ps, "defmember", word, sizeof(word), false) &&
 	       membership(ps, word, &d->defmember);
 }
 
-static bool parse_flag(struct parser *ps, struct definition *d)
+static bool parse_flag(struct lex *ps, struct definition *d)
 {
 	const struct param *pr;
 	char key[WORD_MAX];
 
-	if (!read_word(ps, key, sizeof(key), false))
+	if (!lex_word(ps, key, sizeof(key), false))
 		return false;
 	if (strcasecmp(key, "defmember") == 0)
 		return parse_defmember(ps, d);
@@ -279,37 +150,38 @@ static bool parse_flag(struct parser *ps, struct definition *d)
 	}
 	pr = param_find(key);
 	if (!pr)
-		return fail(ps,
-			    "unknown flag \"%s\": expected ipoib, indx0, defmember=, mtu=, rate=, "
-			    "sl=, scope=, Q_Key=, TClass= or FlowLabel=",
-			    key[0] ? key : found(ps));
+		return lex_fail(
+			ps,
+			"unknown flag \"%s\": expected ipoib, indx0, defmember=, mtu=, rate=, "
+			"sl=, scope=, Q_Key=, TClass= or FlowLabel=",
+			key[0] ? key : lex_found(ps));
 	d->has_params = true;
 	if (!parse_param(ps, pr, &d->params))
 		return false;
-	if (strcasecmp(key, "scope"))
+	if (strcasecmp(key, "scope") != 0)
 		return true;
 	if (d->nscopes == SCOPES_MAX)
-		return fail(ps, "more than %d scopes", SCOPES_MAX);
+		return lex_fail(ps, "more than %d scopes", SCOPES_MAX);
 	d->scope[d->nscopes++] = d->params.scope;
 	return true;
 }
 
-static bool parse_pkey(struct parser *ps, struct definition *d)
+static bool parse_pkey(struct lex *ps, struct definition *d)
 {
 	char word[WORD_MAX];
 	uint64_t v;
 
-	if (!read_word(ps, word, sizeof(word), false) || !number(ps, "P_Key", word, 0xffff, &v))
+	if (!lex_word(ps, word, sizeof(word), false) || !lex_number(ps, "P_Key", word, 0xffff, &v))
 		return false;
 	if ((v & 0x7fff) == 0)
-		return fail(ps, "P_Key 0x%04llx is invalid: its low 15 bits are 0",
-			    (unsigned long long)v);
+		return lex_fail(ps, "P_Key 0x%04llx is invalid: its low 15 bits are 0",
+				(unsigned long long)v);
 	d->pkey = v & 0x7fff;
 	return true;
 }
 
 /* The partition that a definition is for: the one of its name, or a new one. */
-static struct sm_partition *definition_target(struct parser *ps, struct definition *d)
+static struct sm_partition *definition_target(struct lex *ps, struct definition *d)
 {
 	struct sm_partition *by_name = NULL, *by_key = NULL;
 
@@ -322,14 +194,14 @@ static struct sm_partition *definition_target(struct parser *ps, struct definiti
 			by_key = part;
 	}
 	if (by_key && by_key != by_name) {
-		fail(ps, "P_Key 0x%04x is called \"%s\" since line %u, not \"%s\"", d->pkey,
-		     by_key->name, by_key->line, d->name);
+		lex_fail(ps, "P_Key 0x%04x is called \"%s\" since line %u, not \"%s\"", d->pkey,
+			 by_key->name, by_key->line, d->name);
 		return NULL;
 	}
 	if (by_name && !by_key && d->pkey != SM_PKEY_AUTO) {
 		if (by_name->pkey != SM_PKEY_AUTO) {
-			fail(ps, "\"%s\" has P_Key 0x%04x since line %u, not 0x%04x", d->name,
-			     by_name->pkey, by_name->line, d->pkey);
+			lex_fail(ps, "\"%s\" has P_Key 0x%04x since line %u, not 0x%04x", d->name,
+				 by_name->pkey, by_name->line, d->pkey);
 			return NULL;
 		}
 		by_name->pkey = d->pkey;
@@ -340,69 +212,71 @@ static struct sm_partition *definition_target(struct parser *ps, struct definiti
 	if (by_name)
 		by_name->line = d->line;
 	else
-		no_memory(ps);
+		lex_no_memory(ps);
 	return by_name;
 }
 
 /* name [= P_Key] {, flag} : */
-static bool parse_head(struct parser *ps, struct definition *d)
+static bool parse_head(struct lex *ps, struct definition *d)
 {
-	if (!read_word(ps, d->name, sizeof(d->name), false))
+	if (!lex_word(ps, d->name, sizeof(d->name), false))
 		return false;
-	if (accept_char(ps, '=')) {
+	if (lex_accept(ps, '=')) {
 		if (!parse_pkey(ps, d))
 			return false;
 	} else if (!d->name[0]) {
-		return fail(ps, "found '%s': expected the name of a partition or '='", found(ps));
+		return lex_fail(ps, "found '%s': expected the name of a partition or '='",
+				lex_found(ps));
 	} else if (strcmp(d->name, "Default") == 0) {
 		d->pkey = 0x7fff;
 	}
 	if (!d->name[0])
 		snprintf(d->name, sizeof(d->name), "0x%04x", d->pkey);
-	while (accept_char(ps, ',')) {
+	while (lex_accept(ps, ',')) {
 		if (!parse_flag(ps, d))
 			return false;
 	}
-	if (!accept_char(ps, ':'))
-		return fail(ps, "found '%s': expected ',' and a flag, or ':' and members",
-			    found(ps));
+	if (!lex_accept(ps, ':'))
+		return lex_fail(ps, "found '%s': expected ',' and a flag, or ':' and members",
+				lex_found(ps));
 	if (d->has_params && !d->ipoib)
-		return fail(ps, "parameters of a broadcast group without the flag ipoib");
+		return lex_fail(ps, "parameters of a broadcast group without the flag ipoib");
 	return true;
 }
 
-static bool parse_mgid(struct parser *ps, struct definition *d, struct sm_partition *part)
+static bool parse_mgid(struct lex *ps, struct definition *d, struct sm_partition *part)
 {
 	struct sm_partition_group g = d->params;
 	char word[WORD_MAX];
 
-	if (!read_value(ps, "mgid", word, sizeof(word), true))
+	if (!lex_value(ps, "mgid", word, sizeof(word), true))
 		return false;
 	if (inet_pton(AF_INET6, word, g.mgid.raw) != 1 || !ib_gid_is_mcast(&g.mgid))
-		return fail(ps, "mgid \"%s\": expected a multicast GID like ff12:401b::1", word);
+		return lex_fail(ps, "mgid \"%s\": expected a multicast GID like ff12:401b::1",
+				word);
 	for (;;) {
 		const struct param *pr;
 
-		skip(ps, true);
+		lex_skip(ps, true);
 		if (ps->p >= ps->end || *ps->p != ',')
 			break;
 		ps->p++;
-		skip(ps, true);
+		lex_skip(ps, true);
 		if (ps->p < ps->end && *ps->p == '\n')
 			break;
-		if (!read_word(ps, word, sizeof(word), false))
+		if (!lex_word(ps, word, sizeof(word), false))
 			return false;
 		pr = param_find(word);
 		if (!pr)
-			return fail(ps,
-				    "\"%s\" after a group: expected mtu=, rate=, sl=, scope=, "
-				    "Q_Key=, TClass= or FlowLabel=, members on another line",
-				    word);
+			return lex_fail(ps,
+					"\"%s\" after a group: expected mtu=, rate=, sl=, scope=, "
+					"Q_Key=, TClass= or FlowLabel=, members on another line",
+					word);
 		if (!parse_param(ps, pr, &g))
 			return false;
 	}
 	g.scope = mgid_scope(&g.mgid);
-	return sm_partition_add_group(part, &g) == 0 || no_memory(ps);
+	return sm_partition_add_group(part, &g) == 0 || lex_no_memory(ps);
 }
 
 static bool member_keyword(const char *word, enum sm_member_kind *ret)
@@ -427,7 +301,7 @@ static bool member_keyword(const char *word, enum sm_member_kind *ret)
 	return false;
 }
 
-static bool parse_quoted(struct parser *ps, struct sm_partition_rule *r)
+static bool parse_quoted(struct lex *ps, struct sm_partition_rule *r)
 {
 	const char *stop;
 	size_t n;
@@ -436,16 +310,16 @@ static bool parse_quoted(struct parser *ps, struct sm_partition_rule *r)
 	stop = memchr(ps->p, '"', (size_t)(ps->end - ps->p));
 	n = stop ? (size_t)(stop - ps->p) : 0;
 	if (!stop || memchr(ps->p, '\n', n))
-		return fail(ps, "a name in quotes that do not end on its line");
+		return lex_fail(ps, "a name in quotes that do not end on its line");
 	if (n == 0 || n >= sizeof(r->name) || memchr(ps->p, '\0', n))
-		return fail(ps, "a NodeDescription of %zu octets: expected 1 to 64", n);
+		return lex_fail(ps, "a NodeDescription of %zu octets: expected 1 to 64", n);
 	r->kind = SM_MEMBER_NAME;
 	memcpy(r->name, ps->p, n);
 	ps->p = stop + 1;
 	return true;
 }
 
-static bool parse_member(struct parser *ps, struct definition *d, struct sm_partition *part,
+static bool parse_member(struct lex *ps, struct definition *d, struct sm_partition *part,
 			 const char *word)
 {
 	struct sm_partition_rule r = { .membership = d->defmember };
@@ -456,27 +330,28 @@ static bool parse_member(struct parser *ps, struct definition *d, struct sm_part
 			return false;
 	} else if (!member_keyword(word, &r.kind)) {
 		if (!isdigit((unsigned char)word[0]))
-			return fail(ps,
-				    "\"%s\" is no member: expected a port GUID, a name in quotes, "
-				    "ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS, SELF, mgid= or "
-				    "defmember=",
-				    word[0] ? word : found(ps));
+			return lex_fail(
+				ps,
+				"\"%s\" is no member: expected a port GUID, a name in quotes, "
+				"ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS, SELF, mgid= or "
+				"defmember=",
+				word[0] ? word : lex_found(ps));
 		r.kind = SM_MEMBER_GUID;
-		if (!number(ps, "port GUID", word, UINT64_MAX, &r.guid))
+		if (!lex_number(ps, "port GUID", word, UINT64_MAX, &r.guid))
 			return false;
 	}
-	if (peek(ps) == '=' && (!read_value(ps, "member", value, sizeof(value), false) ||
-				!membership(ps, value, &r.membership)))
+	if (lex_peek(ps) == '=' && (!lex_value(ps, "member", value, sizeof(value), false) ||
+				    !membership(ps, value, &r.membership)))
 		return false;
-	return sm_partition_add_rule(part, &r) == 0 || no_memory(ps);
+	return sm_partition_add_rule(part, &r) == 0 || lex_no_memory(ps);
 }
 
 /* Returns with the separator behind it, or before the ';'. */
-static bool parse_item(struct parser *ps, struct definition *d, struct sm_partition *part)
+static bool parse_item(struct lex *ps, struct definition *d, struct sm_partition *part)
 {
 	char word[WORD_MAX];
 
-	if (!read_word(ps, word, sizeof(word), false))
+	if (!lex_word(ps, word, sizeof(word), false))
 		return false;
 	if (strcasecmp(word, "mgid") == 0) {
 		if (!parse_mgid(ps, d, part))
@@ -490,12 +365,12 @@ static bool parse_item(struct parser *ps, struct definition *d, struct sm_partit
 	} else if (!parse_member(ps, d, part, word)) {
 		return false;
 	}
-	if (accept_char(ps, ',') || accept_char(ps, ':') || peek(ps) == ';')
+	if (lex_accept(ps, ',') || lex_accept(ps, ':') || lex_peek(ps) == ';')
 		return true;
-	return fail(ps, "found '%s': expected ',' and a member, or ';'", found(ps));
+	return lex_fail(ps, "found '%s': expected ',' and a member, or ';'", lex_found(ps));
 }
 
-static bool add_broadcast(struct parser *ps, const struct definition *d, struct sm_partition *part)
+static bool add_broadcast(struct lex *ps, const struct definition *d, struct sm_partition *part)
 {
 	unsigned int n = d->nscopes ? d->nscopes : 1;
 
@@ -506,12 +381,12 @@ static bool add_broadcast(struct parser *ps, const struct definition *d, struct 
 		if (d->nscopes)
 			g.scope = d->scope[i];
 		if (sm_partition_add_group(part, &g))
-			return no_memory(ps);
+			return lex_no_memory(ps);
 	}
 	return true;
 }
 
-static bool parse_definition(struct parser *ps)
+static bool parse_definition(struct lex *ps)
 {
 	struct definition d = {
 		.line = ps->line,
@@ -529,97 +404,26 @@ static bool parse_definition(struct parser *ps)
 	part->ipoib |= d.ipoib;
 	if (d.ipoib && !add_broadcast(ps, &d, part))
 		return false;
-	while (!accept_char(ps, ';')) {
+	while (!lex_accept(ps, ';')) {
 		if (!parse_item(ps, &d, part))
 			return false;
 	}
 	return true;
 }
 
-/* Numbers for those without: the lowest that are free. */
-static bool number_partitions(struct parser *ps)
+static bool parse_file(struct lex *ps)
 {
-	uint16_t next = 1;
-
-	for (size_t i = 0; i < ps->ps->n; i++) {
-		struct sm_partition *part = &ps->ps->part[i];
-
-		if (part->pkey != SM_PKEY_AUTO)
-			continue;
-		while (next < 0x7fff && sm_partitions_find(ps->ps, next))
-			next++;
-		if (next == 0x7fff)
-			return fail(ps, "no P_Key is left for \"%s\"", part->name);
-		part->pkey = next;
-	}
-	return true;
-}
-
-/* IPoIB's MGIDs carry the P_Key in its full form (R9); in a file it may be left 0. */
-static bool finish_group(struct parser *ps, const struct sm_partition *part,
-			 struct sm_partition_group *g)
-{
-	uint16_t pkey = part->pkey | IB_PKEY_FULL;
-
-	if (g->broadcast)
-		return mgid_broadcast(&g->mgid, pkey, g->scope) == 0 ||
-		       fail(ps, "\"%s\" can have no broadcast group", part->name);
-	if (!mgid_is_ipoib(&g->mgid))
-		return true;
-	if (mgid_pkey(&g->mgid) == 0)
-		be16_put(g->mgid.raw + 4, pkey);
-	if (mgid_pkey(&g->mgid) == pkey)
-		return true;
-	ps->line = part->line;
-	return fail(ps, "a group of \"%s\" has P_Key 0x%04x in its MGID: expected 0 or 0x%04x",
-		    part->name, mgid_pkey(&g->mgid), pkey);
-}
-
-static void drop_group(struct sm_partition *part, size_t i)
-{
-	part->ngroups--;
-	memmove(&part->group[i], &part->group[i + 1], (part->ngroups - i) * sizeof(*part->group));
-}
-
-/* Definitions that add up may name a group again: the first one counts. */
-static bool finish_partition(struct parser *ps, struct sm_partition *part)
-{
-	for (size_t i = 0; i < part->ngroups;) {
-		size_t j = 0;
-
-		if (!finish_group(ps, part, &part->group[i]))
-			return false;
-		while (j < i && !ib_gid_equal(&part->group[j].mgid, &part->group[i].mgid))
-			j++;
-		if (j < i)
-			drop_group(part, i);
-		else
-			i++;
-	}
-	return true;
-}
-
-static bool parse_file(struct parser *ps)
-{
-	while (peek(ps), ps->p < ps->end) {
+	while (lex_peek(ps), ps->p < ps->end) {
 		if (!parse_definition(ps))
 			return false;
 	}
-	if (!number_partitions(ps))
-		return false;
-	for (size_t i = 0; i < ps->ps->n; i++) {
-		if (!finish_partition(ps, &ps->ps->part[i]))
-			return false;
-	}
-	if (!sm_partitions_find(ps->ps, 0x7fff) && !sm_partition_add(ps->ps, "Default", 0x7fff))
-		return no_memory(ps);
-	return true;
+	return sm_partitions_finish(ps);
 }
 
 int sm_partitions_parse(struct sm_partitions **ret, const char *name, const char *text, size_t len,
 			char *err, size_t err_len)
 {
-	struct parser ps = {
+	struct lex ps = {
 		.file = name,
 		.p = text,
 		.end = text + len,

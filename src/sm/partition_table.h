@@ -5,6 +5,7 @@
 /* Building a partition table: for the parser and the default. */
 
 #include "sm/partition.h"
+#include "sm/partition_lex.h"
 
 /* A definition without a number: one is given when the whole file is read. */
 #define SM_PKEY_AUTO 0
@@ -14,5 +15,8 @@ struct sm_partition *sm_partition_add(struct sm_partitions *ps, const char *name
 int sm_partition_add_rule(struct sm_partition *part, const struct sm_partition_rule *r);
 int sm_partition_add_group(struct sm_partition *part, const struct sm_partition_group *g);
 struct sm_partition_group sm_partition_group_default(void);
+
+/* sm_partitions_finish() - Numbers, MGIDs and the default partition, once all is read; false: an error */
+bool sm_partitions_finish(struct lex *ps);
 
 #endif

@@ -14,7 +14,7 @@
  *	pkey.c     P_Key tables                   qos.c  SLtoVL tables
  *	route.c    min-hop LFTs                   fdb.c what switches acknowledged
  *	mcast.c    spanning trees and MFT writes  group.c groups and members
- *	partition.c, partition_parse.c, partition_apply.c
+ *	partition.c, partition_{lex,parse,finish,apply}.c
  */
 
 #include "sm/db.h"
