@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# make bench: every figure of the project, measured now.
+#
+#	path	ns and instructions per packet of encode, switch hop, decode
+#	sweep	sweep time and memory, PathRecords a second
+#	net	TCP, 64-byte UDP, UDP round trip, beside a veth pair measured in the same minutes
+#
+#	run.sh [path] [sweep] [net]	default: all
+set -u
+cd "$(dirname "$0")/.."
+O=${O:-build}
+parts=${*:-path sweep net}
+
+head() { printf '\n== %s\n' "$*"; }
+
+echo "machine: $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | sed -n 1p), load $(cut -d' ' -f1-3 /proc/loadavg)"
+
+# Instructions per packet: the difference of two runs, so that set-up cancels. callgrind knows no
+# AVX-512, so CRCs run on the kernels below it.
+collected() { # part size crc packets
+	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$O/bench/bench_path" "$@" 2>&1 |
+		sed -n 's/.*Collected : //p'
+}
+
+per_packet() { # part size crc
+	echo $((($(collected "$@" 12800) - $(collected "$@" 6400)) / 6400))
+}
+
+instructions() { # part size crc
+	if [ "$1" = hop ]; then
+		echo $((($(per_packet line17 "$2" "$3") - $(per_packet line1 "$2" "$3")) / 16))
+	else
+		per_packet "$@"
+	fi
+}
+
+bench_path() {
+	head "data path, per packet (median of 5; instructions by callgrind)"
+	printf '%-8s %6s %5s %10s %14s\n' part octets crc ns instructions
+	for part in encode hop decode; do
+		for size in 64 2044; do
+			for crc in full off; do
+				local ns
+				ns=$(for _ in 1 2 3 4 5; do "$O/bench/bench_path" $part $size $crc 1000000; done | sort -n | sed -n 3p)
+				printf '%-8s %6d %5s %10s %14s\n' $part $size $crc "$ns" \
+					"$(instructions $part $size $crc)"
+			done
+		done
+	done
+}
+
+bench_sweep() {
+	head "subnet manager"
+	"$O/bench/bench_sweep"
+}
+
+for p in $parts; do
+	case $p in
+	path) bench_path ;;
+	sweep) bench_sweep ;;
+	net) bash bench/net.sh ;;
+	*)
+		echo "usage: run.sh [path] [sweep] [net]" >&2
+		exit 2
+		;;
+	esac
+done
