@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What IP applications do works between any two hosts, on the default partition and on a second one.
+#
+#	  h1 uib0 10.4.0.1  fd04::1        h2 uib0 10.4.0.2        h3, h4 alike
+#	     uib1 10.5.0.1  fd05::1           uib1 10.5.0.2
+#	   |                              |
+#	 Switch1 ---------------------- Switch2
+#	     \                          /
+#	      ------- Switch3 ---------           uib0: P_Key 0xffff, uib1: P_Key 0x8001
+#	                 |
+#	                h3                        (h4 on Switch1)
+. "$(dirname "$0")/lib.sh"
+need ping arping ndisc6 iperf3 ss
+topo_ring 4 3 >"$work/lab.topo"
+printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' 'Lab=0x8001, ipoib : ALL=full;' >"$work/partitions.conf"
+{
+	conf_hosts 4 "partitions = partitions.conf"
+	for i in 1 2 3 4; do
+		conf_iface uib1 $i "pkey = 0x8001" "address = 10.5.0.$i/16" "address = fd05::$i/64"
+	done
+} >"$work/lab.conf"
+lab_up
+
+# Duplicate address detection takes a second or two.
+no_tentative() {
+	local i
+	for i in 1 2 3 4; do
+		[ -z "$(x h$i ip -6 -o addr show tentative)" ] || return 1
+	done
+}
+
+link_local() { # HOST IF
+	x "$1" ip -6 -o addr show dev "$2" scope link | awk '{ sub("/.*", "", $4); print $4 }'
+}
+
+all_pairs() { # FUNCTION ARG...: for every ordered pair of hosts
+	local a b
+	for a in 1 2 3 4; do
+		for b in 1 2 3 4; do
+			[ $a = $b ] || "$1" $a $b "${@:2}" || return 1
+		done
+	done
+}
+
+ping4() { x "h$1" ping -n -c 1 -W 5 "$3.$2"; }
+ping6() { x "h$1" ping -n -6 -c 1 -W 5 "$3::$2"; }
+ping_ll() { x "h$1" ping -n -6 -c 1 -W 5 "$(link_local "h$2" "$3")%$3"; }
+
+serves() { x "$1" ss -Hltn "sport = :$2" | grep -q .; }
+
+tcp() { # FROM TO ADDRESS PORT
+	local server got
+	bx "$2" iperf3 -s -1 -p "$4" >"$work/iperf.server" 2>&1
+	server=$!
+	eventually 10 serves "$2" "$4" || return 1
+	x "$1" iperf3 -c "$3" -p "$4" -t 1 -J >"$work/iperf.json" || { cat "$work/iperf.json"; return 1; }
+	wait $server
+	got=$(jq .end.sum_received.bytes "$work/iperf.json")
+	echo "$got octets received"
+	[ "$got" -gt 1000000 ]
+}
+
+udp() { # FROM TO ADDRESS PORT
+	local server
+	bx "$2" iperf3 -s -1 -p "$4" >"$work/iperf.server" 2>&1
+	server=$!
+	eventually 10 serves "$2" "$4" || return 1
+	x "$1" iperf3 -c "$3" -p "$4" -u -b 10M -l 1400 -t 1 -J >"$work/iperf.json" || { cat "$work/iperf.json"; return 1; }
+	wait $server
+	jq -c .end.sum "$work/iperf.json"
+	jq -e '.end.sum.packets > 500 and .end.sum.lost_percent <= 1' "$work/iperf.json"
+}
+
+suite() { # IF NET4 NET6 PORT LABEL
+	local if=$1 n4=$2 n6=$3 port=$4 on=$5
+	check "$on: ping between all hosts" all_pairs ping4 "$n4"
+	check "$on: ping -6 to global addresses of all hosts" all_pairs ping6 "$n6"
+	check "$on: ping -6 to link-local addresses of all hosts" all_pairs ping_ll "$if"
+	check "$on: the largest packet that need not be fragmented is 2044 octets" \
+		x h1 ping -n -c 1 -W 5 -M do -s 2016 "$n4.2"
+	check "$on: one octet more is refused" refuse 1 '[Mm]essage too long' \
+		x h1 ping -n -c 1 -W 5 -M do -s 2017 "$n4.2"
+	check "$on: the same of IPv6" x h1 ping -n -6 -c 1 -W 5 -M do -s 1996 "$n6::3"
+	check "$on: one octet more is refused of IPv6 as well" refuse 1 '[Mm]essage too long' \
+		x h1 ping -n -6 -c 1 -W 5 -M do -s 1997 "$n6::3"
+	check "$on: fragments of 60000 octets arrive" x h4 ping -n -c 2 -i 0.2 -W 5 -s 60000 "$n4.3"
+	check "$on: arping is answered" refuse 0 'Unicast reply from' x h1 arping -c 2 -w 5 -I "$if" "$n4.3"
+	check "$on: arping of an address nobody has is not" refuse 1 'Received 0 response' \
+		x h1 arping -c 1 -w 1 -I "$if" "$n4.99"
+	check "$on: ndisc6 is answered" refuse 0 'Target link-layer address: ([0-9A-F]{2}:){5}' \
+		x h1 ndisc6 -1 "$(link_local h3 "$if")" "$if"
+	check "$on: TCP over IPv4" tcp h1 h2 "$n4.2" "$port"
+	check "$on: TCP over IPv6" tcp h3 h4 "$n6::4" "$port"
+	check "$on: UDP over IPv4" udp h2 h3 "$n4.3" "$port"
+	check "$on: UDP over IPv6" udp h4 h1 "$n6::1" "$port"
+}
+
+check "IPv6 addresses are found unique" eventually 15 no_tentative
+suite uib0 10.4.0 fd04 5201 "P_Key 0xffff"
+suite uib1 10.5.0 fd05 5202 "P_Key 0x8001"
+broadcast() { u -j link show dev "$1@h1" | jq -r '.link[0].broadcast'; }
+check "the broadcast group of 0xffff" equal ff12:401b:ffff::ffff:ffff "$(broadcast uib0)"
+check "the broadcast group of 0x8001" equal ff12:401b:8001::ffff:ffff "$(broadcast uib1)"
+finish
