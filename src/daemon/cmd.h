@@ -36,6 +36,9 @@ void cmd_set_bool(json_t *row, const char *name, bool v);
 json_t *cmd_iface_row(const struct inst_iface *i); /* ifname, host */
 json_t *cmd_fabric_row(const struct inst_fabric *f); /* fabric */
 
+/* cmd_kernel_neighs() - The kernel's neighbours of an interface: {"MAC":["IP",...],...} */
+json_t *cmd_kernel_neighs(const struct inst_iface *i);
+
 /* cmd_path_rec() - The fields of a PathRecord, added to @row */
 void cmd_path_rec(json_t *row, const struct ib_path_rec *p);
 

@@ -71,6 +71,15 @@ void inst_unwatch(struct inst_watch *w)
 		list_del(&w->link);
 }
 
+void inst_port_event(struct inst_port *p, enum ca_event ev, ns_t now)
+{
+	struct inst_watch *w;
+
+	list_for_each (w, &p->inst->watches, link)
+		if (w->port)
+			w->port(w, p, ev, now);
+}
+
 static void tell_watches(struct inst *in, ns_t now)
 {
 	struct inst_watch *w, *tmp;

@@ -66,6 +66,7 @@ struct inst_fabric {
 	enum conf_crc crc;
 	ns_t up_at; /* first SUBNET UP; 0 before */
 	struct list captures; /* struct capfile.link, daemon/capfile.h */
+	bool traced; /* `trace` runs */
 };
 
 struct inst_host {
@@ -114,6 +115,8 @@ struct inst_iface {
 struct inst_watch {
 	struct list link;
 	void (*fn)(struct inst_watch *w, ns_t now);
+	/* A port's event, from inside the HCA: take note, nothing else. May be NULL. */
+	void (*port)(struct inst_watch *w, struct inst_port *p, enum ca_event ev, ns_t now);
 };
 
 struct inst_cfg {
@@ -172,6 +175,8 @@ int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
 void inst_watch(struct inst *in, struct inst_watch *w);
 /* inst_unwatch() - No effect on one that was zeroed, or unwatched already */
 void inst_unwatch(struct inst_watch *w);
+/* inst_port_event() - Tell those who watch */
+void inst_port_event(struct inst_port *p, enum ca_event ev, ns_t now);
 
 /* inst_up() - All interfaces are up; what the first one waits for goes to @why if not NULL */
 bool inst_up(const struct inst *in, char why[INST_ERR_MAX]);

@@ -19,7 +19,7 @@ static void on_event(void *ctx, enum ca_event ev, ns_t now)
 		p->rereg = true;
 	log_to(&p->inst->cfg.log, LOG_LVL_DEBUG, "port %s/%u: %s", fabric_node_name(p->node),
 	       p->num, ca_event_name(ev));
-	(void)now;
+	inst_port_event(p, ev, now);
 }
 
 static void on_ready(void *ctx, struct ca_qp *qp)

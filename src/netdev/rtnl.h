@@ -131,6 +131,18 @@ int rtnl_neigh_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip);
  */
 int rtnl_neigh_del_mac(struct rtnl *nl, int ifindex, const uint8_t mac[6]);
 
+struct rtnl_neigh {
+	int ifindex;
+	struct rtnl_ip ip;
+	bool has_mac;
+	uint8_t mac[6];
+	uint16_t state; /* NUD_* */
+};
+
+/* rtnl_neigh_dump() - Neighbours of a link, IPv4 and IPv6; as rtnl_link_dump() */
+int rtnl_neigh_dump(struct rtnl *nl, int ifindex, int (*cb)(const struct rtnl_neigh *n, void *arg),
+		    void *arg);
+
 /* rtnl_route_default() - Add a default route via @gw. 0; -EEXIST; -ENETUNREACH; -errno */
 int rtnl_route_default(struct rtnl *nl, int ifindex, const struct rtnl_ip *gw);
 

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/cmd_fabric.h"
+#include "daemon/fab.h"
+#include "sm/group.h"
+#include "sm/partition.h"
+
+/* The subnet manager: its state and sweeps, partitions, multicast groups. */
+
+static bool has_sm(struct ctl_req *r, const struct inst_fabric *f)
+{
+	if (f && !f->sm)
+		ctl_end(r, PROTO_EXIT_USAGE, "fabric %s: its subnet manager is external", f->name);
+	return f && f->sm;
+}
+
+/* --- state and sweeps */
+
+static json_t *sweep_object(const struct sm_sweep *s, ns_t now)
+{
+	json_t *o = json_object();
+
+	cmd_set_int(o, "number", (long long)s->number);
+	cmd_set_str(o, "stage", sm_stage_name(s->stage));
+	cmd_set(o, "ago_ms", s->ended ? cmd_ms(now - s->ended) : json_null());
+	cmd_set(o, "duration_us",
+		s->ended ? json_integer((json_int_t)((s->ended - s->started) / 1000))
+			 : json_null());
+	cmd_set_int(o, "nodes", s->nodes);
+	cmd_set_int(o, "switches", s->switches);
+	cmd_set_int(o, "end_ports", s->end_ports);
+	cmd_set_int(o, "links", s->links);
+	cmd_set_int(o, "sms", s->sms);
+	cmd_set_int(o, "lids_assigned", s->lids_assigned);
+	cmd_set_int(o, "smps", s->smps);
+	cmd_set_int(o, "timeouts", s->timeouts);
+	cmd_set_int(o, "lft_blocks", s->lft_blocks);
+	cmd_set_int(o, "mft_blocks", s->mft_blocks);
+	cmd_set_int(o, "pkey_blocks", s->pkey_blocks);
+	cmd_set_int(o, "ports_set", s->ports_set);
+	cmd_set_int(o, "armed", s->armed);
+	cmd_set_int(o, "activated", s->activated);
+	cmd_set_int(o, "errors", s->errors);
+	return o;
+}
+
+static json_t *others_array(const struct sm_status *st)
+{
+	json_t *v = json_array();
+
+	for (uint32_t k = 0; k < st->nothers; k++) {
+		const struct sm_other *s = &st->others[k];
+		json_t *o = json_object();
+
+		cmd_set(o, "port_guid", cmd_guid(s->port_guid));
+		cmd_set_str(o, "state", sm_state_name((enum smp_sm_state)s->info.state));
+		cmd_set_int(o, "priority", s->info.priority);
+		json_array_append_new(v, o);
+	}
+	return v;
+}
+
+json_t *cmd_sm_object(const struct inst_fabric *f, ns_t now)
+{
+	json_t *o = json_object();
+	char port[FABRIC_NAME_MAX];
+	struct sm_status st;
+
+	sm_status(f->sm, &st);
+	cmd_set_str(o, "port", fabric_port_name(f->sm_at, port, sizeof(port)));
+	cmd_set(o, "port_guid", cmd_guid(st.self.guid));
+	cmd_set_str(o, "state", sm_state_name((enum smp_sm_state)st.self.state));
+	cmd_set_int(o, "priority", st.self.priority);
+	cmd_set_str(o, "stage", sm_stage_name(st.stage));
+	cmd_set(o, "master_guid", st.master_guid ? cmd_guid(st.master_guid) : json_null());
+	cmd_set_int(o, "generation", (long long)st.generation);
+	cmd_set_int(o, "heavy_sweeps", (long long)st.heavy_sweeps);
+	cmd_set_int(o, "light_sweeps", (long long)st.light_sweeps);
+	cmd_set_int(o, "traps", (long long)st.traps);
+	cmd_set_int(o, "smps", (long long)st.smps);
+	cmd_set_int(o, "timeouts", (long long)st.timeouts);
+	cmd_set(o, "last_sweep", st.last.number ? sweep_object(&st.last, now) : json_null());
+	cmd_set(o, "others", others_array(&st));
+	return o;
+}
+
+static void sm_row(struct ctl_req *r, struct inst_fabric *f)
+{
+	json_t *row, *sm;
+
+	if (!f->sm)
+		return;
+	row = cmd_fabric_row(f);
+	sm = cmd_sm_object(f, r->now);
+	json_object_update(row, sm);
+	json_decref(sm);
+	ctl_row(r, row);
+}
+
+void cmd_fabric_sm_show(struct ctl_req *r)
+{
+	cmd_each_fabric(r, sm_row);
+}
+
+void cmd_fabric_sweep(struct ctl_req *r)
+{
+	struct inst_fabric *f = ctl_arg_fabric(r);
+
+	if (!has_sm(r, f))
+		return;
+	sm_kick(f->sm, "asked for by a client", r->now);
+	ctl_end(r, PROTO_EXIT_OK, NULL);
+}
+
+/* --- partitions */
+
+static json_t *members_of(const struct inst_fabric *f, const struct sm_partition *p, bool full)
+{
+	const struct sm_db *db = sm_db(f->sm);
+	json_t *v = json_array();
+
+	for (struct sm_port *e = db ? sm_db_end_port(db, NULL) : NULL; e;
+	     e = sm_db_end_port(db, e)) {
+		enum sm_membership m = sm_partition_membership(p, e, e == db->self);
+
+		if (full ? m == SM_MEMBER_FULL || m == SM_MEMBER_BOTH : m == SM_MEMBER_LIMITED)
+			json_array_append_new(v, json_sprintf("%s/%u", e->node->desc, e->num));
+	}
+	return v;
+}
+
+static void partition_rows(struct ctl_req *r, struct inst_fabric *f)
+{
+	const struct sm_partitions *ps = f->sm ? sm_partitions(f->sm) : NULL;
+
+	for (size_t k = 0; ps && k < ps->n; k++) {
+		const struct sm_partition *p = &ps->part[k];
+		json_t *row = cmd_fabric_row(f);
+
+		cmd_set_str(row, "partition", p->name);
+		cmd_set(row, "pkey", cmd_hex(p->pkey | IB_PKEY_FULL, 4));
+		cmd_set_bool(row, "ipoib", p->ipoib);
+		cmd_set_int(row, "groups", (long long)p->ngroups);
+		cmd_set(row, "full_members", members_of(f, p, true));
+		cmd_set(row, "limited_members", members_of(f, p, false));
+		ctl_row(r, row);
+	}
+}
+
+void cmd_fabric_partition_show(struct ctl_req *r)
+{
+	cmd_each_fabric(r, partition_rows);
+}
+
+void cmd_fabric_partition_load(struct ctl_req *r)
+{
+	bool bad;
+	const char *file = ctl_arg_str(r, "file", &bad);
+	struct inst_fabric *f = bad ? NULL : ctl_arg_fabric(r);
+	char err[INST_ERR_MAX];
+
+	if (!f)
+		return;
+	if (!file || *file != '/')
+		ctl_end(r, PROTO_EXIT_USAGE, "file: expected an absolute path");
+	else if (fab_set_partitions(f, file, r->now, err))
+		ctl_end(r, PROTO_EXIT_USAGE, "%s", err);
+	else
+		ctl_end(r, PROTO_EXIT_OK, NULL);
+}
+
+/* --- groups */
+
+static const char *join_name(uint8_t state, char buf[32])
+{
+	buf[0] = '\0';
+	if (state & MCM_JOIN_FULL)
+		strcat(buf, "full ");
+	if (state & MCM_JOIN_NON)
+		strcat(buf, "non ");
+	if (state & MCM_JOIN_SEND_ONLY_NON)
+		strcat(buf, "send ");
+	if (state & MCM_JOIN_SEND_ONLY_FULL)
+		strcat(buf, "send-full ");
+	if (*buf)
+		buf[strlen(buf) - 1] = '\0';
+	return buf;
+}
+
+static json_t *group_members(const struct inst_fabric *f, const struct sm_group *g)
+{
+	const struct sm_db *db = sm_db(f->sm);
+	json_t *v = json_array();
+	struct sm_mcmember *m;
+
+	list_for_each (m, &g->members, link) {
+		const struct sm_port *p = db ? sm_db_port_by_guid(db, m->port_guid) : NULL;
+		json_t *o = json_object();
+		char join[32];
+
+		cmd_set(o, "port", p ? json_sprintf("%s/%u", p->node->desc, p->num) : json_null());
+		cmd_set(o, "port_gid", cmd_gid(&m->port_gid));
+		cmd_set_str(o, "join", join_name(m->join_state, join));
+		json_array_append_new(v, o);
+	}
+	return v;
+}
+
+static void group_rows(struct ctl_req *r, struct inst_fabric *f)
+{
+	const struct sm_group *g = NULL;
+
+	while (f->sm && (g = sm_group_next(f->sm, g))) {
+		json_t *row = cmd_fabric_row(f);
+
+		cmd_set(row, "mgid", cmd_gid(&g->rec.mgid));
+		cmd_set(row, "mlid", cmd_hex(g->rec.mlid, 4));
+		cmd_set(row, "pkey", cmd_hex(g->rec.pkey, 4));
+		cmd_set(row, "qkey", cmd_hex(g->rec.qkey, 8));
+		cmd_set_int(row, "mtu", ib_mtu_octets(g->rec.mtu_code));
+		cmd_set(row, "rate_mbps", cmd_rate(g->rec.rate_code));
+		cmd_set_int(row, "sl", g->rec.sl);
+		cmd_set_int(row, "scope", g->rec.scope);
+		cmd_set_bool(row, "admin", g->admin);
+		cmd_set_bool(row, "broadcast", g->broadcast);
+		cmd_set_int(row, "nmembers", g->nmembers);
+		cmd_set(row, "members", group_members(f, g));
+		ctl_row(r, row);
+	}
+}
+
+void cmd_fabric_group_show(struct ctl_req *r)
+{
+	cmd_each_fabric(r, group_rows);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/stats.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sm/sa.h"
+
+/* A counter in a structure. */
+struct field {
+	const char *name;
+	size_t off;
+	bool drop;
+};
+
+#define F(type, member)                                       \
+	{                                                     \
+#member, offsetof(struct type, member), false \
+	}
+#define D(type, member)                                      \
+	{                                                    \
+#member, offsetof(struct type, member), true \
+	}
+
+struct out {
+	stats_fn *fn;
+	void *ctx;
+	struct stats_item it;
+};
+
+static void put(struct out *o, const char *name, bool drop, uint64_t value)
+{
+	o->it.name = name;
+	o->it.drop = drop;
+	o->it.value = value;
+	o->fn(o->ctx, &o->it);
+}
+
+static void put_fields(struct out *o, const void *base, const struct field *f, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		put(o, f[k].name, f[k].drop, *(const uint64_t *)((const char *)base + f[k].off));
+}
+
+/* A reason as it is said to people, "own-echo" or "hop limit", as a name: drop_own_echo */
+static void put_drop(struct out *o, const char *reason, uint64_t value)
+{
+	char name[64];
+	int n = snprintf(name, sizeof(name), "drop_%s", reason);
+
+	for (int k = 0; k < n && k < (int)sizeof(name) - 1; k++)
+		if (!isalnum((unsigned char)name[k]))
+			name[k] = '_';
+	put(o, name, true, value);
+}
+
+/* --- interfaces */
+
+static const struct field eth_fields[] = {
+	F(eth_stats, tx_frames),
+	F(eth_stats, tx_segments),
+	F(eth_stats, rx_packets),
+	F(eth_stats, rx_frames),
+	F(eth_stats, arp_tx),
+	F(eth_stats, arp_rx),
+	F(eth_stats, nd_tx),
+	F(eth_stats, nd_rx),
+	F(eth_stats, igmp),
+	F(eth_stats, mld),
+	F(eth_stats, token_collisions),
+};
+
+static const struct field ipoib_fields[] = {
+	F(ipoib_stats, tx_packets),	 F(ipoib_stats, tx_octets),
+	F(ipoib_stats, tx_mcast),	 F(ipoib_stats, tx_held),
+	F(ipoib_stats, rx_packets),	 F(ipoib_stats, rx_octets),
+	F(ipoib_stats, rx_mcast),	 F(ipoib_stats, rx_no_source),
+	F(ipoib_stats, joins_failed),	 F(ipoib_stats, path_failures),
+	F(ipoib_stats, ah_failures),	 F(ipoib_stats, attach_failures),
+	F(ipoib_stats, neigh_full),	 F(ipoib_stats, neigh_expired),
+	F(ipoib_stats, paths_refreshed),
+};
+
+static void iface_stats(struct out *o, struct inst_iface *i)
+{
+	const struct eth_stats *es = eth_if_stats(i->eth);
+	const struct ipoib_stats *is = ipoib_link_stats(i->ipoib);
+	char name[IFNAMSIZ + CONF_NAME_MAX + 1];
+
+	snprintf(name, sizeof(name), "%s%s%s", i->name, *i->host->name ? "@" : "", i->host->name);
+	o->it.object = name;
+	o->it.iface = i;
+	o->it.layer = "tap";
+	put(o, "write_errors", true, i->tap_write_errors);
+	o->it.layer = "eth";
+	put_fields(o, es, eth_fields, ARRAY_SIZE(eth_fields));
+	for (int d = ETH_DROP_NONE + 1; d < ETH_DROP_MAX; d++)
+		put_drop(o, eth_drop_name((enum eth_drop)d), es->drops[d]);
+	o->it.layer = "ipoib";
+	put_fields(o, is, ipoib_fields, ARRAY_SIZE(ipoib_fields));
+	for (int d = IPOIB_DROP_NONE + 1; d < IPOIB_DROP_N; d++)
+		put_drop(o, ipoib_drop_name((enum ipoib_drop)d), is->drops[d]);
+	o->it.iface = NULL;
+}
+
+void stats_iface(struct inst_iface *i, stats_fn *fn, void *ctx)
+{
+	struct out o = { .fn = fn, .ctx = ctx };
+
+	iface_stats(&o, i);
+}
+
+/* --- ports in use */
+
+static const struct field sac_fields[] = {
+	F(sac_stats, requests),
+	F(sac_stats, answers),
+	F(sac_stats, refused),
+	F(sac_stats, timeouts),
+	F(sac_stats, malformed),
+	F(sac_stats, path_hits),
+	F(sac_stats, path_queries),
+	F(sac_stats, path_failed_hits),
+	F(sac_stats, joins),
+	F(sac_stats, leaves),
+	F(sac_stats, asks),
+	F(sac_stats, reports),
+	F(sac_stats, reports_ignored),
+	F(sac_stats, restarts),
+};
+
+static const struct field mad_fields[] = {
+	F(mad_ep_stats, rx),	      F(mad_ep_stats, tx),	     F(mad_ep_stats, retries),
+	F(mad_ep_stats, timeouts),    D(mad_ep_stats, rx_unclaimed), D(mad_ep_stats, rx_malformed),
+	D(mad_ep_stats, rx_late),     F(mad_ep_stats, rmpp_rx),	     F(mad_ep_stats, rmpp_tx),
+	F(mad_ep_stats, rmpp_aborts),
+};
+
+static void port_stats(struct out *o, struct inst_port *p)
+{
+	char name[FABRIC_NAME_MAX];
+	struct sac_stats s;
+
+	snprintf(name, sizeof(name), "%s/%u", fabric_node_name(p->node), p->num);
+	o->it.object = name;
+	o->it.layer = "sac";
+	sac_stats(p->sac, &s);
+	put_fields(o, &s, sac_fields, ARRAY_SIZE(sac_fields));
+	o->it.layer = "mad";
+	put_fields(o, mad_ep_stats(ca_mad_ep(p->ca)), mad_fields, ARRAY_SIZE(mad_fields));
+}
+
+/* --- fabrics */
+
+static const struct field sa_fields[] = {
+	F(sa_stats, requests),	     F(sa_stats, answers),	  F(sa_stats, errors),
+	F(sa_stats, paths),	     F(sa_stats, joins),	  F(sa_stats, leaves),
+	F(sa_stats, tables),	     F(sa_stats, dup_joins),	  D(sa_stats, drop_not_master),
+	D(sa_stats, drop_requester), D(sa_stats, drop_sm_key),	  D(sa_stats, drop_malformed),
+	D(sa_stats, drop_busy),	     F(sa_stats, reports),	  F(sa_stats, reports_answered),
+	F(sa_stats, reports_lost),   F(sa_stats, leases_expired),
+};
+
+static void sm_stats(struct out *o, const struct inst_fabric *f)
+{
+	struct sm_status st;
+
+	o->it.object = f->name;
+	o->it.layer = "sm";
+	sm_status(f->sm, &st);
+	put(o, "heavy_sweeps", false, st.heavy_sweeps);
+	put(o, "light_sweeps", false, st.light_sweeps);
+	put(o, "traps", false, st.traps);
+	put(o, "smps", false, st.smps);
+	put(o, "timeouts", false, st.timeouts);
+	put_fields(o, mad_ep_stats(sm_ep(f->sm)), mad_fields, ARRAY_SIZE(mad_fields));
+	o->it.layer = "sa";
+	put_fields(o, sa_stats(f->sa), sa_fields, ARRAY_SIZE(sa_fields));
+}
+
+static void node_stats(struct out *o, struct fabric_node *n)
+{
+	const struct hca *h = fabric_node_hca(n);
+	const struct node *node = fabric_node_node(n);
+
+	o->it.object = fabric_node_name(n);
+	o->it.layer = h ? "hca" : "switch";
+	put(o, "smps", false, node->smps);
+	put(o, "gmps", false, node->gmps);
+	put(o, "mads_dropped", true, node->dropped);
+	/* What its links and, on a switch, its forwarding discarded; then what the HCA refused. */
+	for (int d = 0; d < FABRIC_DROP_MAX; d++)
+		put_drop(o, fabric_drop_name((enum fabric_drop)d),
+			 fabric_node_drops(n, (enum fabric_drop)d));
+	for (int d = 0; h && d < HCA_DROP_MAX; d++) {
+		char reason[64];
+
+		snprintf(reason, sizeof(reason), "hca_%s", hca_drop_name((enum hca_drop)d));
+		put_drop(o, reason, hca_drops(h, (enum hca_drop)d));
+	}
+}
+
+static void fabric_stats_all(struct out *o, struct inst_fabric *f)
+{
+	o->it.object = f->name;
+	o->it.layer = "fabric";
+	put(o, "hops", false, fabric_stats(f->fabric)->hops);
+	if (f->sm)
+		sm_stats(o, f);
+	for (unsigned int k = 0; k < fabric_nnodes(f->fabric); k++)
+		node_stats(o, fabric_node_at(f->fabric, k));
+}
+
+void stats_each(struct inst *in, stats_fn *fn, void *ctx)
+{
+	struct out o = { .fn = fn, .ctx = ctx };
+	struct inst_iface *i;
+	struct inst_port *p;
+
+	list_for_each (i, &in->ifaces, link)
+		iface_stats(&o, i);
+	list_for_each (p, &in->ports, link)
+		port_stats(&o, p);
+	for (unsigned int k = 0; k < in->nfabs; k++)
+		fabric_stats_all(&o, in->fab[k]);
+	o.it.layer = "instance";
+	o.it.object = in->cfg.name;
+	put(&o, "packets_in_use", false, pkt_pool_pkts_used(in->pool));
+	put(&o, "buffers_in_use", false, pkt_pool_bufs_used(in->pool));
+}
