@@ -114,14 +114,18 @@ static bool class_valid(const struct mad_addr *from, const void *mad)
 	       (from->qp == IB_QP0) == mad_class_is_smp(mad_class(mad));
 }
 
-/* Segments and ACKs are for RMPP only where somebody registered the class so (as in ib_mad). */
-static bool rmpp_wanted(const struct mad_ep *ep, const void *mad)
+/* Segments and ACKs are for RMPP only where their agent registered the class so (as in ib_mad). */
+static bool rmpp_wanted(struct mad_ep *ep, const void *mad)
 {
 	const struct mad_agent *a;
+	const struct mad_tx *tx;
 	uint8_t c = mad_class(mad);
 
 	if (!mad_rmpp_active(mad))
 		return false;
+	tx = mad_tx_find_response(ep, mad);
+	if (tx)
+		return tx->agent->cfg.rmpp;
 	list_for_each (a, &ep->agents, node)
 		if (a->cfg.rmpp && a->cfg.mgmt_class == c &&
 		    (!mad_class_has_oui(c) || a->cfg.oui == mad_oui(mad)))

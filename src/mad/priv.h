@@ -36,7 +36,7 @@ struct mad_ep {
 	struct mad_ep_stats st;
 	struct list agents;
 	uint32_t next_agent, next_tid;
-	struct htab txs; /* by TID */
+	struct htab txs; /* requests by TID, replies by peer and TID */
 	unsigned int ntx;
 	size_t rmpp_tx_len; /* octets of all messages in txs that go out by RMPP */
 	struct list rxs; /* struct rmpp_rx, oldest first */

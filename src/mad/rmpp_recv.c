@@ -288,7 +288,7 @@ static int rx_open(struct mad_ep *ep, const struct mad_addr *from, const struct 
 	struct mad_tx *tx = response ? mad_tx_find_response(ep, mad) : NULL;
 	struct rmpp_rx *rx;
 
-	if (response && (!tx || tx->rx || !tx->agent->cfg.rmpp)) {
+	if (response && (!tx || tx->rx)) {
 		ep->st.rx_late++;
 		return -ENOENT;
 	}

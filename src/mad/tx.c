@@ -43,14 +43,22 @@ static struct mad_tx *tx_of(struct hnode *h)
 	return h ? container_of(h, struct mad_tx, hn) : NULL;
 }
 
-static struct mad_tx *tx_first(const struct mad_ep *ep, uint64_t tid)
+static struct mad_tx *tx_first(const struct mad_ep *ep, uint64_t key)
 {
-	return tx_of(htab_first(&ep->txs, tid));
+	return tx_of(htab_first(&ep->txs, key));
 }
 
 static struct mad_tx *tx_next(const struct mad_tx *tx)
 {
 	return tx_of(htab_next(&tx->hn));
+}
+
+/* Requests are found by their TID. That of a reply is its peer's: hosts that start alike use the same. */
+static uint64_t reply_key(const struct mad_addr *peer, uint64_t tid)
+{
+	uint64_t k = (tid ^ (uint64_t)peer->lid << 40 ^ peer->qpn) * 0x9e3779b97f4a7c15ull;
+
+	return k ^ k >> 32;
 }
 
 struct mad_tx *mad_tx_find_response(struct mad_ep *ep, const void *mad)
@@ -64,22 +72,34 @@ struct mad_tx *mad_tx_find_response(struct mad_ep *ep, const void *mad)
 	return NULL;
 }
 
-static struct mad_tx *tx_find_rmpp(struct mad_ep *ep, const struct mad_addr *peer, uint64_t tid,
-				   uint8_t mgmt_class, uint8_t method)
+static struct mad_tx *find_rmpp_by(struct mad_ep *ep, uint64_t key, const struct mad_addr *peer,
+				   const struct mad_tx *like)
 {
 	struct mad_tx *tx;
 
-	for (tx = tx_first(ep, tid); tx; tx = tx_next(tx))
-		if (tx->rmpp && tx->mgmt_class == mgmt_class && tx->method == method &&
-		    mad_addr_same_peer(&tx->to, peer))
+	for (tx = tx_first(ep, key); tx; tx = tx_next(tx))
+		if (tx->rmpp && tx->tid == like->tid && tx->mgmt_class == like->mgmt_class &&
+		    tx->method == like->method && mad_addr_same_peer(&tx->to, peer))
 			return tx;
 	return NULL;
 }
 
+static struct mad_tx *tx_find_rmpp(struct mad_ep *ep, const struct mad_addr *peer, const void *mad,
+				   uint8_t method)
+{
+	struct mad_tx like = {
+		.tid = mad_tid(mad),
+		.mgmt_class = mad_class(mad),
+		.method = method,
+	};
+	struct mad_tx *tx = find_rmpp_by(ep, reply_key(peer, like.tid), peer, &like);
+
+	return tx ? tx : find_rmpp_by(ep, like.tid, peer, &like);
+}
+
 struct mad_tx *mad_tx_find_segments(struct mad_ep *ep, const struct mad_addr *from, const void *mad)
 {
-	return tx_find_rmpp(ep, from, mad_tid(mad), mad_class(mad),
-			    mad_method(mad) ^ MAD_METHOD_RESP);
+	return tx_find_rmpp(ep, from, mad, mad_method(mad) ^ MAD_METHOD_RESP);
 }
 
 static void tx_unlink(struct mad_tx *tx)
@@ -196,7 +216,7 @@ static int tx_link(struct mad_tx *tx, uint64_t tid)
 	struct mad_ep *ep = tx->ep;
 
 	tx->tid = tid;
-	if (htab_add(&ep->txs, &tx->hn, tid)) {
+	if (htab_add(&ep->txs, &tx->hn, tx->done ? tid : reply_key(&tx->to, tid))) {
 		free(tx);
 		return -ENOMEM;
 	}
@@ -256,7 +276,7 @@ int mad_reply(struct mad_agent *a, const struct mad_addr *to, const void *mad, s
 		return -EINVAL;
 	if (!rmpp)
 		return mad_ep_send(a->ep, to, mad, now);
-	if (tx_find_rmpp(a->ep, to, mad_tid(mad), mad_class(mad), mad_method(mad)))
+	if (tx_find_rmpp(a->ep, to, mad, mad_method(mad)))
 		return 0;
 	err = tx_create(a, to, mad, len, true, &tx);
 	if (err)

@@ -751,6 +751,56 @@ static void test_without_rmpp_an_agent_gets_single_mads(void **state)
 	mad_agent_del(a);
 }
 
+static void test_segments_go_to_the_agent_that_asked(void **state)
+{
+	struct mad_addr from = mad_addr_gmp(2, 0);
+	uint8_t mad[MAD_LEN] = { 0 };
+	struct mad_req req = {
+		.to = from,
+		.mad = mad,
+		.len = MAD_LEN,
+		.timeout_ms = TIMEOUT_MS,
+		.done = rig_done,
+		.ctx = &got,
+	};
+	struct mad_agent *raw = agent(0, MAD_CLASS_SA, false, false);
+
+	(void)state;
+	/* One agent of the class has RMPP, the one that asks has not. */
+	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET_TABLE, 0);
+	assert_int_equal(mad_request(raw, &req, NULL, rig.now), 0);
+	assert_int_equal(data_recv(1, RMPP_FLAG_FIRST, 500), 0);
+	assert_int_equal(got.calls, 1);
+	assert_int_equal(got.status, 0);
+	assert_memory_equal(got.msg, segment, MAD_LEN);
+	assert_int_equal(rig.n, 1);
+}
+
+static void test_I20_peers_with_the_same_tid_are_told_apart(void **state)
+{
+	struct mad_addr one = mad_addr_gmp(1, 0), other = mad_addr_gmp(1, 0);
+	unsigned int n;
+
+	(void)state;
+	ask(TIMEOUT_MS, 0);
+	rig.filter = deaf;
+	other.qpn = 0x99;
+	table_headers();
+	assert_int_equal(mad_reply(server, &one, table, 1000, rig.now), 0);
+	assert_int_equal(mad_reply(server, &other, table, 1000, rig.now), 0);
+	n = rig.n;
+	assert_int_equal(seen(n - 1).data1, 1);
+	assert_int_equal(seen(n - 2).data1, 1);
+	/* An ACK moves the transfer of its sender only. */
+	control_recv((struct rmpp_hdr){ .type = RMPP_TYPE_ACK, .data1 = 1, .data2 = 2 }, 1);
+	assert_int_equal(rig.n, n + 1);
+	assert_int_equal(seen(n).data1, 2);
+	control_recv((struct rmpp_hdr){ .type = RMPP_TYPE_STOP, .status = 1 }, 1);
+	rig_run(&rig, NS_SEC(1));
+	assert_int_equal(rig.n, n + 2);
+	assert_int_equal(seen(n + 1).data1, 1);
+}
+
 static void test_I20_vendor_classes_repeat_40_octets(void **state)
 {
 	const size_t len = 40 + 3 * 216 + 5;
@@ -827,6 +877,10 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_without_rmpp_an_agent_gets_single_mads, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_segments_go_to_the_agent_that_asked, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_I20_peers_with_the_same_tid_are_told_apart,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_I20_vendor_classes_repeat_40_octets, setup,
 						teardown),
 	};
