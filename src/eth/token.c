@@ -44,10 +44,10 @@ void eth_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey)
 	salted_token(ret, a, pkey, 0);
 }
 
-/* A token is a hash already; the multiplication spreads its low bits over a small table. */
+/* A token is a hash already, but any MAC may be looked up: the upper half depends on all its bits. */
 static uint64_t mac_hash(const uint8_t mac[6])
 {
-	return ((uint64_t)be16_at(mac) << 32 | be32_at(mac + 2)) * 0x9e3779b97f4a7c15ull >> 16;
+	return ((uint64_t)be16_at(mac) << 32 | be32_at(mac + 2)) * 0x9e3779b97f4a7c15ull >> 32;
 }
 
 static struct eth_peer *peer_find(const struct eth_if *e, const uint8_t mac[6])
