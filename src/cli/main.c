@@ -12,6 +12,14 @@ static const struct cli_cmd objects[] = {
 	{ "instance", cli_instance_cmd, "show", "instances that run" },
 	{ "host", cli_host, "show", "hosts and their namespaces" },
 	{ "link", cli_link, "show", "interfaces" },
+	{ "neigh", cli_neigh, "show", "peers on a link" },
+	{ "path", cli_path, "show | get ADDRESS", "paths, as the SA says them" },
+	{ "maddr", cli_maddr, "show", "multicast groups of interfaces" },
+	{ "stats", cli_stats, "show", "counters of every layer" },
+	{ "fabric", cli_fabric, "show | ...", "switches, links, SM: uipoib fabric -h" },
+	{ "capture", cli_capture, "start | stop | show", "packets to a file, for tshark" },
+	{ "trace", cli_trace, "A B", "one ping, as the fabric saw it" },
+	{ "monitor", cli_monitor, "", "what happens, as it happens" },
 	{ NULL },
 };
 

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* `fabric`, and below it `node`, `port`, `link`, `lft`, `mft`, `sm`, `sweep`, `partitions`, `group`, `fault`. */
+
+static const struct cli_key fabric_key[] = { { "fabric" }, { NULL } };
+
+static const struct cli_show fabric_shown = {
+	.object = "fabric",
+	.cmd = "fabric show",
+	.keys = (const struct cli_key[]){ { "fabric", .bare = true }, { NULL } },
+	.cols =
+		(const struct cli_col[]){
+			{ "FABRIC", "fabric" },
+			{ "SWITCHES", "switches", true },
+			{ "CAS", "cas", true },
+			{ "LINKS", "links", true },
+			{ "UP", "links_up", true },
+			{ "CRC", "crc" },
+			{ "HOPS", "hops", true },
+			{ "SM", "sm.state" },
+			{ "SWEEPS", "sm.heavy_sweeps", true },
+			{ "TOPOLOGY", "topology" },
+			{ NULL },
+		},
+	.title = (const char *const[]){ "fabric", NULL },
+	.none = "no fabric",
+};
+
+static int show(int argc, char **argv)
+{
+	return cli_show(&fabric_shown, argc, argv);
+}
+
+/* --- nodes and ports */
+
+static const struct cli_show node_shown = {
+	.object = "node",
+	.cmd = "fabric node show",
+	.keys = (const struct cli_key[]){ { "node", .bare = true }, { "fabric" }, { NULL } },
+	.cols =
+		(const struct cli_col[]){
+			{ "NODE", "node" },
+			{ "TYPE", "type" },
+			{ "GUID", "node_guid" },
+			{ "PORTS", "ports", true },
+			{ "LID", "lid", true },
+			{ "DROPS", "drops", true },
+			{ "DESCRIPTION", "description" },
+			{ NULL },
+		},
+	.title = (const char *const[]){ "node", NULL },
+};
+
+static int node_show(int argc, char **argv)
+{
+	return cli_show(&node_shown, argc, argv);
+}
+
+static const struct cli_cmd node_verbs[] = {
+	{ "show", node_show, "[NODE] [fabric F]", "CAs and switches" },
+	{ NULL },
+};
+
+static int node(int argc, char **argv)
+{
+	return cli_dispatch("fabric node", node_verbs, argc, argv);
+}
+
+static const struct cli_show port_shown = {
+	.object = "port",
+	.cmd = "fabric port show",
+	.keys = (const struct cli_key[]){ { "port" }, { "node" }, { "fabric" }, { NULL } },
+	.cols =
+		(const struct cli_col[]){
+			{ "PORT", "port" },
+			{ "LINK", "link" },
+			{ "STATE", "state" },
+			{ "LID", "lid", true },
+			{ "SPEED", "speed" },
+			{ "MTU", "mtu", true },
+			{ "XMIT", "xmit_pkts", true },
+			{ "RCV", "rcv_pkts", true },
+			{ "DISCARDS", "xmit_discards", true },
+			{ "PEER", "peer" },
+			{ NULL },
+		},
+	.title = (const char *const[]){ "port", NULL },
+};
+
+/* A bare word is a port if it has a '/', else a node. */
+static int port_show(int argc, char **argv)
+{
+	char *words[8] = { argv[0] }, port[] = "port", name[] = "node";
+	int n = 1;
+
+	if (argc > 6)
+		return cli_error(PROTO_EXIT_USAGE, "fabric port show: too many words");
+	if (argc > 1 && strcmp(argv[1], "port") && strcmp(argv[1], "node") &&
+	    strcmp(argv[1], "fabric"))
+		words[n++] = strchr(argv[1], '/') ? port : name;
+	for (int i = 1; i < argc; i++)
+		words[n++] = argv[i];
+	return cli_show(&port_shown, n, words);
+}
+
+static const struct cli_cmd port_verbs[] = {
+	{ "show", port_show, "[NODE | NODE/PORT] [fabric F]",
+	  "ports: link, state, LID, what they counted; with -d all counters" },
+	{ NULL },
+};
+
+static int port(int argc, char **argv)
+{
+	return cli_dispatch("fabric port", port_verbs, argc, argv);
+}
+
+static int link_set(int argc, char **argv)
+{
+	static const struct cli_key keys[] = {
+		{ "port", .bare = true, .required = true },
+		{ "state", .bare = true, .required = true },
+		{ "fabric" },
+		{ NULL },
+	};
+	const char *state;
+	json_t *args;
+	int status = cli_args(&args, keys, argc, argv);
+
+	if (status)
+		return status;
+	state = json_string_value(json_object_get(args, "state"));
+	if (strcmp(state, "up") && strcmp(state, "down")) {
+		status = cli_error(PROTO_EXIT_USAGE, "'%s': expected up or down", state);
+		json_decref(args);
+		return status;
+	}
+	json_object_set_new(args, "up", json_boolean(!strcmp(state, "up")));
+	json_object_del(args, "state");
+	return cli_call("fabric link set", args, NULL, NULL);
+}
+
+static const struct cli_cmd link_verbs[] = {
+	{ "set", link_set, "NODE/PORT up|down [fabric F]", "plug or pull the cable of a port" },
+	{ "show", port_show, "[NODE | NODE/PORT] [fabric F]", "the same as port show" },
+	{ NULL },
+};
+
+static int fabric_link(int argc, char **argv)
+{
+	return cli_dispatch("fabric link", link_verbs, argc, argv);
+}
+
+/* --- forwarding */
+
+static const struct cli_key node_keys[] = {
+	{ "node", .bare = true, .required = true },
+	{ "fabric" },
+	{ NULL },
+};
+
+static const struct cli_show lft_shown = {
+	.object = "lft",
+	.cmd = "fabric lft show",
+	.keys = node_keys,
+	.cols =
+		(const struct cli_col[]){
+			{ "LID", "lid", true },
+			{ "PORT", "port", true },
+			{ "DESTINATION", "destination" },
+			{ NULL },
+		},
+	.title = (const char *const[]){ "node", "lid", NULL },
+	.none = "no entry",
+};
+
+static int lft_show(int argc, char **argv)
+{
+	return cli_show(&lft_shown, argc, argv);
+}
+
+static const struct cli_cmd lft_verbs[] = {
+	{ "show", lft_show, "NODE [fabric F]", "where a switch sends unicast LIDs" },
+	{ NULL },
+};
+
+static int lft(int argc, char **argv)
+{
+	return cli_dispatch("fabric lft", lft_verbs, argc, argv);
+}
+
+static const struct cli_show mft_shown = {
+	.object = "mft",
+	.cmd = "fabric mft show",
+	.keys = node_keys,
+	.cols =
+		(const struct cli_col[]){
+			{ "MLID", "mlid" },
+			{ "PORTS", "ports" },
+			{ "MGID", "mgid" },
+			{ NULL },
+		},
+	.title = (const char *const[]){ "node", "mlid", NULL },
+	.none = "no entry",
+};
+
+static int mft_show(int argc, char **argv)
+{
+	return cli_show(&mft_shown, argc, argv);
+}
+
+static const struct cli_cmd mft_verbs[] = {
+	{ "show", mft_show, "NODE [fabric F]", "where a switch sends multicast LIDs" },
+	{ NULL },
+};
+
+static int mft(int argc, char **argv)
+{
+	return cli_dispatch("fabric mft", mft_verbs, argc, argv);
+}
+
+/* --- the subnet manager */
+
+static const struct cli_show sm_shown = {
+	.object = "sm",
+	.cmd = "fabric sm show",
+	.keys = fabric_key,
+	.cols =
+		(const struct cli_col[]){
+			{ "FABRIC", "fabric" },
+			{ "PORT", "port" },
+			{ "STATE", "state" },
+			{ "PRIORITY", "priority", true },
+			{ "HEAVY", "heavy_sweeps", true },
+			{ "LIGHT", "light_sweeps", true },
+			{ "SMPS", "smps", true },
+			{ "TIMEOUTS", "timeouts", true },
+			{ "TRAPS", "traps", true },
+			{ "STAGE", "stage" },
+			{ NULL },
+		},
+	.title = (const char *const[]){ "fabric", NULL },
+	.none = "no embedded subnet manager",
+};
+
+static int sm_show(int argc, char **argv)
+{
+	return cli_show(&sm_shown, argc, argv);
+}
+
+static const struct cli_cmd sm_verbs[] = {
+	{ "show", sm_show, "[fabric F]", "the subnet manager; with -d its last sweep" },
+	{ NULL },
+};
+
+static int sm(int argc, char **argv)
+{
+	return cli_dispatch("fabric sm", sm_verbs, argc, argv);
+}
+
+static int sweep(int argc, char **argv)
+{
+	json_t *args;
+	int status = cli_args(&args, fabric_key, argc, argv);
+
+	return status ? status : cli_call("fabric sweep", args, NULL, NULL);
+}
+
+static const struct cli_show group_shown = {
+	.object = "group",
+	.cmd = "fabric group show",
+	.keys = fabric_key,
+	.cols =
+		(const struct cli_col[]){
+			{ "MGID", "mgid" },
+			{ "MLID", "mlid" },
+			{ "PKEY", "pkey" },
+			{ "QKEY", "qkey" },
+			{ "MTU", "mtu", true },
+			{ "MEMBERS", "nmembers", true },
+			{ NULL },
+		},
+	.title = (const char *const[]){ "mgid", NULL },
+	.none = "no group",
+};
+
+static int group_show(int argc, char **argv)
+{
+	return cli_show(&group_shown, argc, argv);
+}
+
+static const struct cli_cmd group_verbs[] = {
+	{ "show", group_show, "[fabric F]", "the SM's multicast groups; with -d their members" },
+	{ NULL },
+};
+
+static int group(int argc, char **argv)
+{
+	return cli_dispatch("fabric group", group_verbs, argc, argv);
+}
+
+/* --- partitions */
+
+static const struct cli_show partition_shown = {
+	.object = "partition",
+	.cmd = "fabric partition show",
+	.keys = fabric_key,
+	.cols =
+		(const struct cli_col[]){
+			{ "PARTITION", "partition" },
+			{ "PKEY", "pkey" },
+			{ "IPOIB", "ipoib" },
+			{ "FULL", "full_members" },
+			{ "LIMITED", "limited_members" },
+			{ NULL },
+		},
+	.title = (const char *const[]){ "partition", NULL },
+};
+
+/* `partitions` shows them, `partitions FILE` loads others. */
+static int partitions(int argc, char **argv)
+{
+	static const struct cli_key keys[] = {
+		{ "file", .bare = true, .required = true },
+		{ "fabric" },
+		{ NULL },
+	};
+	char path[PATH_MAX];
+	const char *file;
+	json_t *args;
+	int status;
+
+	if (cli_opts.help) {
+		static const struct cli_cmd help[] = {
+			{ "partitions", NULL, "[show | FILE] [fabric F]",
+			  "show partitions, or load them from a file (OpenSM's partitions.conf)" },
+			{ NULL },
+		};
+		return cli_usage("fabric", help);
+	}
+	if (argc < 2 || !strcmp(argv[1], "fabric"))
+		return cli_show(&partition_shown, argc, argv);
+	if (!strcmp(argv[1], "show"))
+		return cli_show(&partition_shown, argc - 1, argv + 1);
+	status = cli_args(&args, keys, argc, argv);
+	if (status)
+		return status;
+	file = json_string_value(json_object_get(args, "file"));
+	if (!realpath(file, path)) {
+		status = cli_error(PROTO_EXIT_USAGE, "%s: no such file", file);
+		json_decref(args);
+		return status;
+	}
+	json_object_set_new(args, "file", json_string(path));
+	return cli_call("fabric partition load", args, NULL, NULL);
+}
+
+static const struct cli_cmd verbs[] = {
+	{ "show", show, "[FABRIC]", "fabrics: nodes, links, the SM" },
+	{ "node", node, "show [NODE]", "CAs and switches" },
+	{ "port", port, "show [NODE | NODE/PORT]", "ports, links, counters" },
+	{ "link", fabric_link, "set NODE/PORT up|down", "plug or pull a cable" },
+	{ "fault", cli_fault, "add | del | show", "faults on links: `uipoib fabric fault -h`" },
+	{ "lft", lft, "show NODE", "unicast forwarding of a switch" },
+	{ "mft", mft, "show NODE", "multicast forwarding of a switch" },
+	{ "sm", sm, "show", "the subnet manager" },
+	{ "sweep", sweep, "", "have the SM sweep now" },
+	{ "group", group, "show", "multicast groups and their members" },
+	{ "partitions", partitions, "[FILE]", "show partitions, or load them from a file" },
+	{ NULL },
+};
+
+int cli_fabric(int argc, char **argv)
+{
+	/* Help below is that of the word it follows. */
+	if (cli_opts.help && argc > 1) {
+		const struct cli_cmd *v = cli_find(verbs, "fabric", argv[1]);
+
+		if (!v)
+			return PROTO_EXIT_USAGE;
+		if (v->run == node || v->run == port || v->run == fabric_link ||
+		    v->run == cli_fault || v->run == lft || v->run == mft || v->run == sm ||
+		    v->run == group || v->run == partitions)
+			return v->run(argc - 1, argv + 1);
+	}
+	return cli_dispatch("fabric", verbs, argc, argv);
+}

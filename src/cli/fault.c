@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const struct cli_key fabric_key[] = { { "fabric" }, { NULL } };
+
+static const struct cli_col cols[] = {
+	{ "ID", "id", true },
+	{ "PORT", "port" },
+	{ "FAULT", "fault" },
+	{ "SEEN", "seen", true },
+	{ "HIT", "hit", true },
+	{ "HELD", "held", true },
+	{ NULL },
+};
+
+static const struct cli_show shown = {
+	.object = "fault",
+	.cmd = "fault show",
+	.keys = fabric_key,
+	.cols = cols,
+	.title = (const char *const[]){ "id", NULL },
+};
+
+static int show(int argc, char **argv)
+{
+	return cli_show(&shown, argc, argv);
+}
+
+static const struct cli_key add_keys[] = {
+	{ "port", .bare = true, .required = true },
+	{ "fault", .bare = true, .required = true },
+	{ "fabric" },
+	{ NULL },
+};
+
+static const struct cli_show added = {
+	.object = "fault",
+	.cmd = "fault add",
+	.keys = add_keys,
+	.cols = cols,
+	.title = (const char *const[]){ "id", NULL },
+};
+
+/* fabric fault add Switch1/2 loss 2% [data] [fabric F]: the words of the fault are one argument */
+static int add(int argc, char **argv)
+{
+	char text[256] = "", *words[6] = { argv[0] };
+	int n = 1, i = 1;
+	size_t used = 0;
+
+	if (i < argc)
+		words[n++] = argv[i++];
+	for (; i < argc && strcmp(argv[i], "fabric") && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? " " : "",
+					 argv[i]);
+	if (*text)
+		words[n++] = text;
+	for (; i < argc && n < 5; i++)
+		words[n++] = argv[i];
+	return cli_show(&added, n, words);
+}
+
+static const struct cli_key del_keys[] = {
+	{ "id", .type = CLI_INT, .bare = true, .required = true },
+	{ "fabric" },
+	{ NULL },
+};
+
+static int del(int argc, char **argv)
+{
+	json_t *args;
+	int status = cli_args(&args, del_keys, argc, argv);
+
+	return status ? status : cli_call("fault del", args, NULL, NULL);
+}
+
+static const struct cli_cmd verbs[] = {
+	{ "show", show, "[fabric F]", "faults on links and what they did" },
+	{ "add", add, "NODE/PORT FAULT [fabric F]",
+	  "loss P% | corrupt P% | duplicate P% | reorder P% TIME | delay TIME [JITTER] | cut, "
+	  "each with all, data or mad; on what leaves the port" },
+	{ "del", del, "ID [fabric F]", "take a fault away" },
+	{ NULL },
+};
+
+int cli_fault(int argc, char **argv)
+{
+	return cli_dispatch("fault", verbs, argc, argv);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cli.h"
+
+static const char *const kinds[] = {
+	"link", "port", "sm", "sweep", "end_port", "group", "trap", "drop", NULL,
+};
+
+struct filter {
+	char **words; /* NULL-terminated; none: everything */
+};
+
+static bool wanted(const struct filter *f, const char *event)
+{
+	if (!f->words[0])
+		return true;
+	for (char **w = f->words; *w; w++)
+		if (!strcmp(*w, event))
+			return true;
+	return false;
+}
+
+static void print_time(long long unix_ms)
+{
+	time_t s = (time_t)(unix_ms / 1000);
+	struct tm tm;
+	char buf[32];
+
+	localtime_r(&s, &tm);
+	strftime(buf, sizeof(buf), "%H:%M:%S", &tm);
+	printf("%s.%03lld", buf, unix_ms % 1000);
+}
+
+static void print_text(json_t *row, const char *event)
+{
+	const char *key;
+	json_t *v;
+
+	print_time(json_integer_value(json_object_get(row, "unix_ms")));
+	printf(" %s", event);
+	if (json_object_get(row, "ifname")) {
+		char *dev = cli_text(row, "@dev");
+
+		printf(" %s", dev);
+		free(dev);
+	}
+	json_object_foreach(row, key, v)
+	{
+		char *text;
+
+		if (!strcmp(key, "unix_ms") || !strcmp(key, "event") || !strcmp(key, "ifname") ||
+		    !strcmp(key, "host"))
+			continue;
+		text = cli_text(row, key);
+		printf(" %s %s", key, text);
+		free(text);
+	}
+	putchar('\n');
+}
+
+/* With -j one document a line: a stream has no end to close an array at. */
+static void print_event(void *ctx, json_t *row)
+{
+	const char *event = json_string_value(json_object_get(row, "event"));
+	json_t *doc;
+
+	if (!event || !wanted(ctx, event))
+		return;
+	if (cli_opts.json) {
+		doc = json_pack("{s:i, s:O}", "schema", PROTO_SCHEMA, "event", row);
+		json_dumpf(doc, stdout, JSON_COMPACT);
+		putchar('\n');
+		json_decref(doc);
+	} else {
+		print_text(row, event);
+	}
+	fflush(stdout);
+}
+
+int cli_monitor(int argc, char **argv)
+{
+	struct filter f = { .words = argv + 1 };
+
+	if (cli_opts.help) {
+		puts("uipoib monitor [link | port | sm | sweep | end_port | group | trap | drop] "
+		     "...\n"
+		     "        what happens, as it happens, until Ctrl-C");
+		return PROTO_EXIT_OK;
+	}
+	for (int i = 1; i < argc; i++) {
+		const char *const *k = kinds;
+
+		while (*k && strcmp(*k, argv[i]))
+			k++;
+		if (!*k)
+			return cli_error(PROTO_EXIT_USAGE,
+					 "monitor '%s': unknown, expected link, port, sm, sweep, "
+					 "end_port, group, trap or drop",
+					 argv[i]);
+	}
+	return cli_call("monitor", json_object(), print_event, &f);
+}
