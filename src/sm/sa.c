@@ -327,9 +327,9 @@ static int agent_register(struct sa *sa)
 		.ctx = sa,
 	};
 
-	for (uint8_t m = 0; m < MAD_METHOD_RESP; m++) {
+	for (unsigned int m = 0; m < MAD_METHOD_RESP; m++) {
 		if (m != MAD_METHOD_TRAP && m != MAD_METHOD_REPORT && m != MAD_METHOD_TRAP_REPRESS)
-			mad_agent_cfg_method(&c, m);
+			mad_agent_cfg_method(&c, (uint8_t)m);
 	}
 	return mad_agent_add(sm_ep(sa->sm), &c, &sa->agent);
 }

@@ -80,27 +80,38 @@ static int report_send(struct report *p, ns_t now)
 	return mad_request(p->sa->agent, &req, &p->tx, now);
 }
 
+/* Returns 0 if @p is on its way or lost; -EBUSY if the endpoint has no room for it */
+static int report_start(struct sa *sa, struct report *p, ns_t now)
+{
+	int err = report_send(p, now);
+
+	if (err == -EBUSY)
+		return err;
+	if (err) {
+		sa->stats.reports_lost++;
+		p->sub->lost++;
+		report_free(p);
+		return 0;
+	}
+	sa->nopen++;
+	sa->stats.reports++;
+	p->sub->reports++;
+	list_del(&p->link);
+	list_add_tail(&sa->open, &p->link);
+	return 0;
+}
+
 static void reports_send(struct sa *sa, ns_t now)
 {
-	while (sa->nopen < WINDOW && !list_empty(&sa->reports)) {
-		struct report *p = list_first(&sa->reports, struct report, link);
-		int err = report_send(p, now);
+	struct report *p, *tmp;
 
-		if (err == -EBUSY) {
+	list_for_each_safe (p, tmp, &sa->reports, link) {
+		if (sa->nopen >= WINDOW)
+			return;
+		if (report_start(sa, p, now)) {
 			timer_arm(sm_timers(sa->sm), &sa->report_timer, now + BUSY_DELAY);
 			return;
 		}
-		if (err) {
-			sa->stats.reports_lost++;
-			p->sub->lost++;
-			report_free(p);
-			continue;
-		}
-		sa->nopen++;
-		sa->stats.reports++;
-		p->sub->reports++;
-		list_del(&p->link);
-		list_add_tail(&sa->open, &p->link);
 	}
 }
 

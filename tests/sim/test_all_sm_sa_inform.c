@@ -137,6 +137,29 @@ static void test_I25_silent_subscribers_do_not_hold_up_others(void **state)
 	fix_fini(&f);
 }
 
+static void test_I25_a_report_waits_for_room_at_the_endpoint(void **state)
+{
+	const struct mad_ep_limits none = { .max_rmpp_rx = 1, .max_rmpp_len = 1u << 20 };
+	struct mad_ep_limits some = none;
+	struct node_port *at;
+	struct fix f;
+
+	fix_init(&f, NULL);
+	at = sa_rig_port(&f.r, "Switch1/0");
+	some.max_tx = 64;
+	assert_int_equal(sa_client_inform(&f.c, MAD_TRAP_MC_DELETED, true), 0);
+	group(&f, 0xffff, 1, MAD_METHOD_SET);
+	mad_ep_set_limits(at->ep, &none);
+	group(&f, 0xffff, 1, MAD_METHOD_DELETE);
+	sa_rig_pass(&f.r, NS_MSEC(200));
+	assert_int_equal(f.c.nreports, 0);
+	mad_ep_set_limits(at->ep, &some);
+	sa_rig_pass(&f.r, NS_MSEC(60));
+	assert_int_equal(f.c.nreports, 1);
+	assert_int_equal(sa_stats(f.r.sa)->reports_lost, 0);
+	fix_fini(&f);
+}
+
 static void cut(struct fix *f, const char *name, bool up)
 {
 	struct fabric_port *p;
@@ -484,6 +507,7 @@ int main(void)
 		cmocka_unit_test(test_I25_unsubscribing_and_subscribing_twice),
 		cmocka_unit_test(test_I25_a_report_is_repeated_then_dropped),
 		cmocka_unit_test(test_I25_silent_subscribers_do_not_hold_up_others),
+		cmocka_unit_test(test_I25_a_report_waits_for_room_at_the_endpoint),
 		cmocka_unit_test(test_I25_traps_64_and_65_carry_the_gid),
 		cmocka_unit_test(test_I25_a_subscriber_that_left_is_forgotten),
 		cmocka_unit_test(test_I25_selection_by_gid_and_lid),
