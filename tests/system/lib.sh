@@ -22,19 +22,20 @@ inst=${0##*/}
 inst=${inst%.sh}
 inst=${inst:0:20}-$$
 export UIPOIB_NAME=$inst
-failed=0 lab_pid= lab_procs= lab_spaces= jobs_pids=
+failed=0 lab_pid='' lab_procs='' lab_spaces='' jobs_pids=''
 
 # --- TAP
 
 # check WHAT CMD...: one test, what it printed is shown if it fails
 check() {
-	local what=$1
+	local what=$1 status
 	shift
-	if "$@" >"$work/check.out" 2>&1; then
+	"$@" >"$work/check.out" 2>&1
+	status=$?
+	if [ $status = 0 ]; then
 		echo "ok - $what"
 		return 0
 	fi
-	local status=$?
 	failed=1
 	echo "not ok - $what"
 	tail -40 "$work/check.out" | sed 's/^/#   /'
@@ -161,7 +162,7 @@ lab_start() {
 
 lab_answers() {
 	kill -0 "$lab_pid" 2>/dev/null || return 0 # it ended: no use in waiting
-	u instance show >/dev/null 2>&1
+	u -n "$inst" instance show >/dev/null 2>&1
 }
 
 # lab_up: and wait until all interfaces are; the script is over if they do not come
@@ -211,12 +212,17 @@ lab_gone() {
 
 # --- the end
 
-cleanup() {
+end_jobs() {
 	local p
-	trap - EXIT INT TERM
 	for p in $jobs_pids $(jobs -p); do
 		[ "$p" = "$lab_pid" ] || kill "$p" 2>/dev/null
 	done
+	jobs_pids=
+}
+
+cleanup() {
+	trap - EXIT INT TERM
+	end_jobs
 	if [ -n "$lab_pid" ]; then
 		kill -TERM "$lab_pid" 2>/dev/null
 		wait "$lab_pid" 2>/dev/null
@@ -229,6 +235,7 @@ trap 'exit 130' INT TERM
 
 # finish: the last line of a script
 finish() {
+	end_jobs
 	lab_down
 	check "nothing is left behind" eventually 10 lab_gone
 	if [ $failed = 1 ] && [ -s "$work/lab.log" ]; then
