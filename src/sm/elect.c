@@ -140,11 +140,8 @@ static void poll_timer(struct timer *t, ns_t now)
 	struct sm *sm = container_of(t, struct sm, poll);
 	struct smp_cmd c = master_cmd(sm, MAD_METHOD_GET, 0, on_poll);
 
-	smpq_add(&sm->bgq, &c, now);
-	if (sm->bgq.failed) {
-		sm->bgq.failed = false;
+	if (!smpq_add(&sm->bgq, &c, now))
 		timer_arm(sm->timers, &sm->poll, now + sm->cfg.poll_interval);
-	}
 }
 
 static struct sm_other *other_add(struct sm *sm)

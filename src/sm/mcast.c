@@ -386,11 +386,15 @@ static void job_send(struct sm *sm, struct mft_job *j, struct sm_node *n, ns_t n
 	smp_mft_block_encode(c.data, j->sent);
 	c.arg = j;
 	c.node = NULL; /* it may outlive the database */
+	if (!smpq_add(&sm->bgq, &c, now)) {
+		sm->incomplete = true; /* the next sweep finds the block dirty */
+		job_free(j);
+		return;
+	}
 	j->open = true;
 	sm->mft_open++;
 	if (sm->stage != SM_STAGE_IDLE)
 		sm->sweep.mft_blocks++;
-	smpq_add(&sm->bgq, &c, now);
 }
 
 static void jobs_run(struct sm *sm, ns_t now)

@@ -26,6 +26,7 @@
 
 #define SM_KICK_DELAY NS_MSEC(10) /* traps come in pairs: both ends of a link */
 #define SM_RETRY_MIN NS_SEC(1) /* after a sweep with losses; doubles to the sweep interval */
+#define SM_RETRY_MAX NS_SEC(60)
 #define SM_DOWN_INTERVAL NS_SEC(1) /* the SM's own link is down */
 #define SM_JOIN_TIMEOUT NS_MSEC(200) /* I17 */
 #define SM_HANDOVER_TRIES 3

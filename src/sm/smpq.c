@@ -130,17 +130,18 @@ static void retry_fire(struct timer *t, ns_t now)
 	run(q, now);
 }
 
-void smpq_add(struct smpq *q, const struct smp_cmd *cmd, ns_t now)
+bool smpq_add(struct smpq *q, const struct smp_cmd *cmd, ns_t now)
 {
 	struct smp_req *rq = malloc(sizeof(*rq));
 
 	if (!rq) {
 		q->failed = true;
-		return;
+		return false;
 	}
 	*rq = (struct smp_req){ .q = q, .cmd = *cmd };
 	list_add_tail(&q->wait, &rq->link);
 	send_waiting(q, now);
+	return true;
 }
 
 void smpq_cancel(struct smpq *q)

@@ -62,8 +62,11 @@ struct smpq {
 
 void smpq_init(struct smpq *q, const struct smpq_cfg *cfg);
 
-/* smpq_add() - Queue a copy of @cmd and send what may be sent; done() is never called from here */
-void smpq_add(struct smpq *q, const struct smp_cmd *cmd, ns_t now);
+/*
+ * smpq_add() - Queue a copy of @cmd and send what may be sent; done() is never called from here.
+ * false: no memory, done() is never called at all
+ */
+bool smpq_add(struct smpq *q, const struct smp_cmd *cmd, ns_t now);
 
 /* smpq_cancel() - Forget everything; no callback is called */
 void smpq_cancel(struct smpq *q);

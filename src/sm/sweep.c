@@ -53,8 +53,8 @@ static void schedule_retry(struct sm *sm, ns_t now)
 {
 	sm_sweep_request(sm, now + sm->retry_delay);
 	sm->retry_delay *= 2;
-	if (sm->retry_delay > sm->cfg.sweep_interval)
-		sm->retry_delay = sm->cfg.sweep_interval;
+	if (sm->retry_delay > ns_min(sm->cfg.sweep_interval, SM_RETRY_MAX))
+		sm->retry_delay = ns_min(sm->cfg.sweep_interval, SM_RETRY_MAX);
 	if (sm->retry_delay < SM_RETRY_MIN)
 		sm->retry_delay = SM_RETRY_MIN;
 }
@@ -294,28 +294,31 @@ static void on_light_self(void *ctx, const struct smp_cmd *cmd, int status, cons
 	light_done(sm, now);
 }
 
+static void light_ask(struct sm *sm, struct sm_node *n, uint16_t attr, uint32_t mod,
+		      smp_done_fn *done, ns_t now)
+{
+	struct smp_cmd c = sm_cmd_node(n, MAD_METHOD_GET, attr, mod, done);
+
+	if (smpq_add(&sm->bgq, &c, now))
+		sm->light_open++;
+	else
+		sm->light_changed = true; /* look at everything instead */
+}
+
 static void light_start(struct sm *sm, ns_t now)
 {
 	struct sm_port *self;
-	struct smp_cmd c;
 
 	if (!sm->db || sm->stage != SM_STAGE_IDLE || sm->light_open)
 		return;
 	sm->light_sweeps++;
 	sm->light_changed = false;
+	sm->light_open = 1; /* this function itself */
 	self = sm->db->self;
-	sm->light_open = sm->db->nswitches + 1;
-	for (uint32_t s = 0; s < sm->db->nswitches; s++) {
-		c = sm_cmd_node(sm->db->sw[s], MAD_METHOD_GET, SMP_ATTR_SWITCH_INFO, 0,
-				on_light_switch);
-		smpq_add(&sm->bgq, &c, now);
-	}
-	c = sm_cmd_node(self->node, MAD_METHOD_GET, SMP_ATTR_PORT_INFO, self->num, on_light_self);
-	smpq_add(&sm->bgq, &c, now);
-	if (sm->bgq.failed) { /* an answer will be missing: look at everything instead */
-		sm->bgq.failed = false;
-		sm_sweep_request(sm, now + SM_RETRY_MIN);
-	}
+	for (uint32_t s = 0; s < sm->db->nswitches; s++)
+		light_ask(sm, sm->db->sw[s], SMP_ATTR_SWITCH_INFO, 0, on_light_switch, now);
+	light_ask(sm, self->node, SMP_ATTR_PORT_INFO, self->num, on_light_self, now);
+	light_done(sm, now);
 }
 
 static void sweep_timer(struct timer *t, ns_t now)

@@ -276,6 +276,66 @@ static void test_I26_enforcing_ports_let_management_through(void **state)
 	rig_fini(&r);
 }
 
+static void test_I6_mkey_protects_and_the_sm_knows_it(void **state)
+{
+	struct sm_cfg cfg = sm_cfg_default();
+	struct sm_status st;
+	struct sm *sm = NULL;
+	struct rig r;
+
+	cfg.mkey = 0x1122334455667788;
+	cfg.mkey_protect = 2;
+	cfg.mkey_lease = 60;
+	rig_init(&r, topo_gen_demo(4, 2));
+	assert_int_equal(sm_create(&sm, node_at(&r, 0)->port[0].ep, &cfg, &r.ts, &r.log), 0);
+	sm_start(sm, r.now);
+	rig_pass(&r, NS_SEC(3));
+	sm_kick(sm, "test", r.now);
+	rig_pass(&r, NS_SEC(30));
+	sm_status(sm, &st);
+	assert_int_equal(st.last.nodes, fabric_nnodes(r.f));
+	assert_int_equal(st.timeouts, 0);
+	for (unsigned int i = 0; i < fabric_nnodes(r.f); i++) {
+		const struct node_port *p = node_end_port(node_at(&r, i), 1);
+
+		assert_true(p->pi.mkey == cfg.mkey);
+		assert_int_equal(p->pi.mkey_protect, 2);
+		assert_int_equal(p->pi.mkey_violations, 0);
+	}
+	assert_connected(&r);
+	sm_destroy(sm);
+	rig_fini(&r);
+}
+
+static void test_sm_on_the_second_port_of_a_ca(void **state)
+{
+	static const char text[] = "Switch 8 \"S1\"\n[1] \"H1\"[1]\n[2] \"H1\"[2]\n[3] \"H2\"[1]\n"
+				   "Ca 2 \"H1\"\nCa 1 \"H2\"\n";
+	struct sm_cfg cfg = sm_cfg_default();
+	struct topo_err err;
+	struct topo *t = NULL;
+	struct sm *sm = NULL;
+	struct rig r;
+	struct node *n;
+
+	if (topo_parse(&t, "t", text, sizeof(text) - 1, NULL, &err))
+		fail_msg("%s", err.text);
+	rig_init(&r, t);
+	n = fabric_node_node(fabric_node_find(r.f, "H1"));
+	assert_int_equal(sm_create(&sm, n->port[2].ep, &cfg, &r.ts, &r.log), 0);
+	sm_start(sm, r.now);
+	rig_pass(&r, NS_SEC(3));
+	assert_non_null(sm_db(sm));
+	assert_int_equal(sm_db(sm)->self->num, 2);
+	assert_int_equal(n->port[1].pi.sm_lid, n->port[2].pi.lid);
+	assert_int_not_equal(n->port[1].pi.lid, n->port[2].pi.lid);
+	assert_int_equal(n->port[1].pkeys[0], 0xffff);
+	assert_connected(&r);
+	assert_int_equal(r.errors, 0);
+	sm_destroy(sm);
+	rig_fini(&r);
+}
+
 static void test_fabric_of_a_hundred_nodes(void **state)
 {
 	struct sm_status st;
@@ -300,6 +360,8 @@ int main(void)
 		cmocka_unit_test(test_I14_link_changes_are_followed_by_traps),
 		cmocka_unit_test(test_I15_capability_trap_makes_the_master_hand_over),
 		cmocka_unit_test(test_I26_enforcing_ports_let_management_through),
+		cmocka_unit_test(test_I6_mkey_protects_and_the_sm_knows_it),
+		cmocka_unit_test(test_sm_on_the_second_port_of_a_ca),
 		cmocka_unit_test(test_fabric_of_a_hundred_nodes),
 	};
 

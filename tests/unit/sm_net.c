@@ -60,6 +60,7 @@ void net_fini(struct net *net)
 		free(net->node[i]->port);
 		free(net->node[i]->lft);
 		free(net->node[i]->mft);
+		free(net->node[i]->sltovl);
 		free(net->node[i]);
 	}
 	free(net->node);
@@ -92,6 +93,8 @@ static void port_power_up(struct net_port *p)
 		p->pi.port_state = IB_PORT_ACTIVE;
 	if (p->node->ep && net_end(p) == p)
 		p->pi.cap_mask |= SMP_CAP_IS_SM;
+	for (uint8_t sl = 0; sl < 16; sl++)
+		p->sltovl[sl] = sl;
 	memset(p->pkeys, 0, sizeof(p->pkeys));
 	p->pkeys[0] = IB_PKEY_DEFAULT;
 }
@@ -104,6 +107,10 @@ void net_reset(struct net_node *n)
 		return;
 	memset(n->lft, SMP_LFT_NONE, 0xc000);
 	memset(n->mft, 0, NET_MLIDS * sizeof(*n->mft));
+	for (unsigned int i = 0; i < (n->info.nports + 1u) * (n->info.nports + 1u); i++) {
+		for (uint8_t sl = 0; sl < 16; sl++)
+			n->sltovl[i][sl] = sl;
+	}
 	n->si = (struct smp_switch_info){
 		.lft_cap = 0xc000,
 		.mft_cap = NET_MLIDS,
@@ -144,6 +151,7 @@ static struct net_node *node_add(struct net *net, enum ib_node_type type, unsign
 	if (type == IB_NODE_SWITCH) {
 		n->lft = malloc(0xc000);
 		n->mft = calloc(NET_MLIDS, sizeof(*n->mft));
+		n->sltovl = calloc((nports + 1) * (nports + 1), sizeof(*n->sltovl));
 	}
 	net_reset(n);
 	return n;
@@ -326,6 +334,25 @@ static void sma_mft(struct net_node *n, bool set, uint32_t mod, uint8_t *data, u
 	}
 }
 
+static void sma_sltovl(struct net_node *n, bool set, uint32_t mod, uint8_t in_port, uint8_t *data,
+		       uint16_t *status)
+{
+	unsigned int in = mod >> 8 & 0xff, out = mod & 0xff;
+	uint8_t *map = n->port[in_port].sltovl;
+
+	if (n->lft) {
+		if (in > n->info.nports || out > n->info.nports) {
+			*status = MAD_STATUS_BAD_VALUE;
+			return;
+		}
+		map = n->sltovl[in * (n->info.nports + 1u) + out];
+	}
+	n->sltovl_sets += set;
+	if (set)
+		smp_sltovl_decode(map, data, SMP_DATA_LEN);
+	smp_sltovl_encode(data, map);
+}
+
 static void sma_switch_info(struct net_node *n, bool set, uint8_t *data)
 {
 	struct smp_switch_info s;
@@ -363,6 +390,9 @@ static void sma(struct net_node *n, uint8_t in_port, uint8_t *mad)
 		break;
 	case SMP_ATTR_PKEY_TABLE:
 		sma_pkeys(n, set, mod, in_port, data, &status);
+		break;
+	case SMP_ATTR_SLTOVL:
+		sma_sltovl(n, set, mod, in_port, data, &status);
 		break;
 	case SMP_ATTR_SWITCH_INFO:
 		sma_switch_info(n, set, data);

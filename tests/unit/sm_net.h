@@ -24,6 +24,7 @@ struct net_port {
 	uint64_t guid;
 	struct smp_port_info pi;
 	uint16_t pkeys[NET_PKEYS];
+	uint8_t sltovl[16]; /* CAs */
 	bool cut; /* the cable is there, the link is not */
 	unsigned int reregisters; /* Sets with ClientReregister */
 	unsigned int pkey_sets, pi_sets;
@@ -36,6 +37,8 @@ struct net_node {
 	struct net_port *port; /* [0 .. nports] */
 	struct smp_switch_info si; /* switches */
 	uint8_t *lft; /* [0xc000] */
+	uint8_t (*sltovl)[16]; /* [in * (nports + 1) + out] */
+	unsigned int sltovl_sets;
 	uint64_t (*mft)[4]; /* [NET_MLIDS] */
 	bool dead; /* answers and forwards nothing */
 	unsigned int die_after; /* goes dead after so many SMPs for itself; 0: never */

@@ -491,6 +491,48 @@ static void test_table_too_small_is_said(void **state)
 	net_fini(&net);
 }
 
+/* s1's maps between all ports that carry something, and the hosts' own */
+static void assert_vls_below(struct rig *r, unsigned int vls)
+{
+	const struct net_node *s = r->net.node[0];
+
+	for (unsigned int in = 0; in <= 4; in++) {
+		for (unsigned int out = 1; out <= 4; out++) {
+			for (unsigned int sl = 0; sl < 16; sl++)
+				assert_true(s->sltovl[in * 9 + out][sl] == sl % vls);
+		}
+	}
+	for (unsigned int i = 1; i <= 4; i++) {
+		for (unsigned int sl = 0; sl < 16; sl++)
+			assert_true(host(r, i)->sltovl[sl] == sl % vls);
+	}
+}
+
+static void test_service_levels_meet_operational_vls(void **state)
+{
+	unsigned int sets;
+	struct rig r;
+
+	rig_up(&r, "Default=0x7fff,ipoib:ALL=full;");
+	assert_int_equal(r.net.node[0]->sltovl_sets + r.net.node[1]->sltovl_sets, 0);
+	/* The first SL that is not 0. */
+	sm_set_partitions(r.sm, parse("Default=0x7fff,ipoib:ALL=full; Lab=1,ipoib,sl=6:ALL=full;"),
+			  r.net.now);
+	net_run(&r.net, r.net.now + NS_SEC(3));
+	assert_int_equal(host(&r, 1)->pi.oper_vls, 3);
+	assert_vls_below(&r, 4);
+	sets = r.net.node[0]->sltovl_sets;
+	sm_kick(r.sm, "test", r.net.now);
+	net_run(&r.net, r.net.now + NS_SEC(3));
+	assert_int_equal(r.net.node[0]->sltovl_sets, sets);
+	/* A host that was reset. */
+	net_reset(r.net.node[2]);
+	net_cut(r.net.node[2], 1, false);
+	net_run(&r.net, r.net.now + NS_SEC(3));
+	assert_vls_below(&r, 4);
+	rig_down(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -508,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_I26_added_partition_at_run_time),
 		cmocka_unit_test(test_pkey_queries_of_the_database),
 		cmocka_unit_test(test_table_too_small_is_said),
+		cmocka_unit_test(test_service_levels_meet_operational_vls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
