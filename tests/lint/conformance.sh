@@ -23,7 +23,7 @@ while IFS='|' read -r _ id _ funcs tests _; do
 	for t in $(grep -o '`[^`]*`' <<<"$tests" | tr -d '`'); do
 		file=${t%%:*} name=${t#*:}
 		case $file in
-		*.c) grep -Eq "cmocka_unit_test[a-z_]*\(\s*$name\b" "$file" 2>/dev/null || bad "$id" "$file does not run $name" ;;
+		*.c) grep -Ezq "(cmocka_unit_test[a-z_]*|[A-Z]+)\(\s*$name\b" "$file" 2>/dev/null || bad "$id" "$file does not run $name" ;;
 		*) grep -qwF -- "$name" "$file" 2>/dev/null || bad "$id" "no $name in $file" ;;
 		esac
 	done
