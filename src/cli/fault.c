@@ -89,5 +89,5 @@ static const struct cli_cmd verbs[] = {
 
 int cli_fault(int argc, char **argv)
 {
-	return cli_dispatch("fault", verbs, argc, argv);
+	return cli_dispatch("fabric fault", verbs, argc, argv);
 }

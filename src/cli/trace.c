@@ -69,34 +69,78 @@ static void print_headers(const char *text)
 	}
 }
 
+/* "in by port 2, "; what a switch's own port 0 sends comes in nowhere */
+static void print_in(const json_t *row)
+{
+	long long in = json_integer_value(json_object_get(row, "in_port"));
+
+	if (in)
+		printf("in by port %lld, ", in);
+}
+
+static void print_lft(const json_t *row)
+{
+	long long out = json_integer_value(json_object_get(row, "out_port"));
+	char *dlid = cli_text(row, "dlid");
+
+	print_in(row);
+	printf("LFT[%s] = %lld, %s", dlid, out, out ? "out" : "itself");
+	if (out)
+		printf(" by port %lld", out);
+	free(dlid);
+}
+
+/* The entry, and what is left of it without the ingress port. */
+static void print_mft(const json_t *row)
+{
+	long long in = json_integer_value(json_object_get(row, "in_port"));
+	char *dlid = cli_text(row, "dlid"), *ports = cli_text(row, "ports");
+	const json_t *list = json_object_get(row, "ports");
+	unsigned int left = 0;
+	size_t i;
+	json_t *one;
+
+	print_in(row);
+	printf("MFT[%s] = {%s}, out by", dlid, ports);
+	json_array_foreach(list, i, one)
+	{
+		if (json_integer_value(one) == in)
+			continue;
+		printf("%s %lld", left++ ? "" : " port", json_integer_value(one));
+	}
+	if (!left)
+		printf(" none");
+	free(dlid);
+	free(ports);
+}
+
 static void print_hop(const json_t *row, const char *event)
 {
 	char *node = cli_text(row, "node"), *in = cli_text(row, "in_port"),
-	     *out = cli_text(row, "out_port"), *dlid = cli_text(row, "dlid"),
-	     *ports = cli_text(row, "ports"), *reason = cli_text(row, "reason");
+	     *out = cli_text(row, "out_port"), *reason = cli_text(row, "reason");
 
 	printf("  #%-3lld ", (long long)json_integer_value(json_object_get(row, "packet")));
-	if (!strcmp(event, "sent"))
-		printf("%s/%s: sent\n", node, out);
-	else if (!strcmp(event, "lft"))
-		printf("%s: in by port %s, LFT[%s] = %s, out by port %s\n", node, in, dlid, out,
-		       out);
-	else if (!strcmp(event, "mft"))
-		printf("%s: in by port %s, MFT[%s] = {%s}, out by all of them but %s\n", node, in,
-		       dlid, ports, in);
-	else if (!strcmp(event, "mad"))
-		printf("%s: in by port %s, for its management port\n", node, in);
-	else if (!strcmp(event, "delivered"))
-		printf("%s/%s: delivered\n", node, in);
-	else if (!strcmp(event, "discarded"))
-		printf("%s: in by port %s, DISCARDED: %s\n", node, in, reason);
-	else
-		printf("%s/%s: LOST by a fault on the link\n", node, out);
+	if (!strcmp(event, "sent")) {
+		printf("%s/%s: sent", node, out);
+	} else if (!strcmp(event, "delivered")) {
+		printf("%s/%s: delivered", node, in);
+	} else if (!strcmp(event, "fault")) {
+		printf("%s/%s: LOST by a fault on the link", node, out);
+	} else {
+		printf("%s: ", node);
+		if (!strcmp(event, "lft"))
+			print_lft(row);
+		else if (!strcmp(event, "mft"))
+			print_mft(row);
+		else if (!strcmp(event, "mad"))
+			printf("delivered to its management port");
+		else
+			printf("in by port %s, DISCARDED: %s", in, reason);
+	}
+	putchar('\n');
 	free(node);
 	free(in);
 	free(out);
-	free(dlid);
-	free(ports);
 	free(reason);
 }
 
@@ -126,7 +170,7 @@ static void count(struct trace *t, const char *event)
 {
 	t->packets += !strcmp(event, "packet");
 	t->hops += !strcmp(event, "lft") || !strcmp(event, "mft");
-	t->delivered += !strcmp(event, "delivered");
+	t->delivered += !strcmp(event, "delivered") || !strcmp(event, "mad");
 	t->lost += !strcmp(event, "discarded") || !strcmp(event, "fault");
 }
 
@@ -297,8 +341,8 @@ static int run_ping(struct trace *t)
 
 static int run(struct trace *t)
 {
-	json_t *args = json_pack("{s:s, s:s, s:i}", "from", t->from, "to", t->to, "family",
-				 t->ipv6 ? 6 : 4);
+	json_t *args = json_pack("{s:s, s:s, s:i, s:b}", "from", t->from, "to", t->to, "family",
+				 t->ipv6 ? 6 : 4, "details", (int)cli_opts.details);
 	int status = proto_send(&t->c, "trace", args);
 
 	json_decref(args);

@@ -8,14 +8,15 @@
 #include "ipoib/iid.h"
 #include "wire/ib_hdr.h"
 #include "wire/print.h"
+#include "wire/sa.h"
 
 /*
  * DOC: trace
  *
  * What the fabric does with the packets of one ping: those between the ports of two interfaces, and
- * multicasts of either, that carry ARP, ICMP or ICMPv6; and their MADs on QP1 (the path query that
- * comes before). The client pings; rows come until it closes the connection. One trace at a time
- * in a fabric.
+ * multicasts of either, that carry ARP and ICMP (or ICMPv6); and what they ask the SA for it, paths
+ * and, for IPv6, groups. With "details" all their MADs on QP1. The client pings; rows come until it
+ * closes the connection. One trace at a time in a fabric.
  */
 
 #define PACKETS_MAX 256 /* told apart in one trace; what comes later is not shown */
@@ -28,6 +29,8 @@ struct tracer {
 	struct inst_fabric *fab;
 	const struct inst_iface *from;
 	uint16_t a, b; /* LIDs; b 0: not known */
+	unsigned int family; /* 4 or 6 */
+	bool all_mads;
 	ns_t started;
 	uint64_t id[PACKETS_MAX]; /* hashes of packets in the order they were seen */
 	unsigned int n;
@@ -40,20 +43,32 @@ static bool is_end(const struct tracer *t, uint16_t lid)
 	return lid == t->a || (t->b && lid == t->b);
 }
 
-static bool is_probe(const uint8_t *p, size_t len)
+static bool is_probe(const struct tracer *t, const uint8_t *p, size_t len)
 {
-	int type = ipoib_hdr_decode(p, len);
-
-	switch (type) {
+	switch (ipoib_hdr_decode(p, len)) {
 	case ETH_P_ARP4:
-		return true;
+		return t->family == 4;
 	case ETH_P_IPV4:
-		return len >= IPOIB_HDR_LEN + 20 && p[IPOIB_HDR_LEN + 9] == IPV4_ICMP;
+		return t->family == 4 && len >= IPOIB_HDR_LEN + 20 &&
+		       p[IPOIB_HDR_LEN + 9] == IPV4_ICMP;
 	case ETH_P_IPV6_:
-		return len >= IPOIB_HDR_LEN + 40 && p[IPOIB_HDR_LEN + 6] == IPV6_ICMP;
+		return t->family == 6 && len >= IPOIB_HDR_LEN + 40 &&
+		       p[IPOIB_HDR_LEN + 6] == IPV6_ICMP;
 	default:
 		return false;
 	}
+}
+
+static bool is_question(const struct tracer *t, const uint8_t *p, size_t len)
+{
+	struct mad_hdr h;
+
+	if (t->all_mads)
+		return true;
+	if (mad_hdr_decode(&h, p, len) || h.mgmt_class != MAD_CLASS_SA)
+		return false;
+	return h.attr_id == SA_ATTR_PATH_RECORD ||
+	       (h.attr_id == SA_ATTR_MCMEMBER_RECORD && t->family == 6);
 }
 
 static bool match(void *ctx, const struct pkt *p)
@@ -61,6 +76,7 @@ static bool match(void *ctx, const struct pkt *p)
 	const struct tracer *t = ctx;
 	struct ib_ud_hdr h;
 	uint8_t payload[64];
+	size_t n;
 	int len;
 
 	if (p->vl == IB_VL15)
@@ -68,13 +84,14 @@ static bool match(void *ctx, const struct pkt *p)
 	len = ib_ud_hdr_decode(&h, p->hdr + p->head, pkt_hdr_len(p));
 	if (len < 0 || (!is_end(t, h.lrh.slid) && !is_end(t, h.lrh.dlid)))
 		return false;
+	n = pkt_copy_out(p, (uint32_t)len, payload, sizeof(payload));
 	if (h.bth.dest_qp == IB_QP1)
-		return true;
+		return is_question(t, payload, n);
 	/* Unicasts: from one end to the other, where both are known. */
 	if (t->b && ib_lid_is_unicast(h.lrh.dlid) &&
 	    (!is_end(t, h.lrh.slid) || !is_end(t, h.lrh.dlid)))
 		return false;
-	return is_probe(payload, pkt_copy_out(p, (uint32_t)len, payload, sizeof(payload)));
+	return is_probe(t, payload, n);
 }
 
 /* --- telling them */
@@ -250,6 +267,8 @@ static void start(struct ctl_req *r, struct inst_iface *from, struct inst_iface 
 	t->from = from;
 	t->a = sac_port(from->port->sac)->lid;
 	t->b = to ? sac_port(to->port->sac)->lid : 0;
+	t->family = family;
+	t->all_mads = json_is_true(json_object_get(r->args, "details"));
 	t->started = r->now;
 	row = json_pack("{s:s}", "event", "start");
 	cmd_set(row, "from", end_object(from, address_of(from, family)));
@@ -302,6 +321,8 @@ static void trace(struct ctl_req *r)
 	unsigned int family = bad ? 4 : (unsigned int)ctl_arg_int(r, "family", 4, 6, 4, &bad);
 	struct inst_iface *from = src && !bad ? end_by_host(r->in, src) : NULL;
 
+	if (!bad)
+		ctl_arg_bool(r, "details", &bad);
 	if (bad)
 		return;
 	if (!src || !dest || family == 5)
@@ -319,6 +340,6 @@ static void trace(struct ctl_req *r)
 }
 
 const struct ctl_cmd cmd_trace[] = {
-	{ "trace", trace, (const char *const[]){ "from", "to", "family", NULL } },
+	{ "trace", trace, (const char *const[]){ "from", "to", "family", "details", NULL } },
 	{ NULL },
 };

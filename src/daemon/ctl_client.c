@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/ctl_priv.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* --- clients */
+
+void ctl_client_drop(struct ctl_client *c)
+{
+	struct inst *in = c->ctl->in;
+
+	if (c->dead)
+		return;
+	c->dead = true;
+	loop_unwatch(&in->loop, &c->fd);
+	timer_cancel(&in->loop.timers, &c->stuck);
+	timer_arm(&in->loop.timers, &c->ctl->reaper, 0);
+}
+
+void ctl_client_free(struct ctl_client *c)
+{
+	struct ctl_hold *h = c->hold;
+
+	c->hold = NULL;
+	if (h) {
+		h->client = NULL;
+		h->gone(h);
+	}
+	if (c->in_fd >= 0)
+		close(c->in_fd);
+	list_del(&c->link);
+	c->ctl->nclients--;
+	close(c->sock);
+	while (c->nfds)
+		close(c->fds[--c->nfds]);
+	free(c->out);
+	free(c);
+}
+
+static void client_on_stuck(struct timer *t, ns_t now)
+{
+	struct ctl_client *c = container_of(t, struct ctl_client, stuck);
+
+	(void)now;
+	log_to(&c->ctl->in->cfg.log, LOG_LVL_WARN, "control: a client does not read; dropped");
+	ctl_client_drop(c);
+}
+
+/* --- output */
+
+static ssize_t send_some(struct ctl_client *c)
+{
+	char control[CMSG_SPACE(2 * sizeof(int))] = { 0 };
+	struct iovec iov = { c->out + c->out_done, c->out_len - c->out_done };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (c->nfds) {
+		struct cmsghdr *h;
+
+		m.msg_control = control;
+		m.msg_controllen = CMSG_SPACE(c->nfds * sizeof(int));
+		h = CMSG_FIRSTHDR(&m);
+		h->cmsg_level = SOL_SOCKET;
+		h->cmsg_type = SCM_RIGHTS;
+		h->cmsg_len = CMSG_LEN(c->nfds * sizeof(int));
+		memcpy(CMSG_DATA(h), c->fds, c->nfds * sizeof(int));
+	}
+	return sendmsg(c->sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void sent_fds(struct ctl_client *c)
+{
+	while (c->nfds)
+		close(c->fds[--c->nfds]);
+}
+
+static void client_io(struct loop_fd *fd, uint32_t events, ns_t now);
+
+/* Requests beyond what the buffer holds are left in the socket while one is being answered. */
+static void client_watch(struct ctl_client *c)
+{
+	uint32_t events = 0;
+
+	if (!c->eof && !(c->busy && c->in_len == sizeof(c->in)))
+		events |= EPOLLIN;
+	if (c->out_done < c->out_len)
+		events |= EPOLLOUT;
+	loop_watch(&c->ctl->in->loop, &c->fd, c->sock, events, client_io);
+}
+
+/* When all is said the connection ends; else wait for what is to come. */
+static void client_settle(struct ctl_client *c)
+{
+	if (c->dead)
+		return;
+	if (c->eof && !c->busy && c->out_done == c->out_len && !memchr(c->in, '\n', c->in_len))
+		ctl_client_drop(c);
+	else
+		client_watch(c);
+}
+
+static void client_write(struct ctl_client *c, ns_t now)
+{
+	struct inst *in = c->ctl->in;
+
+	while (!c->dead && c->out_done < c->out_len) {
+		ssize_t n = send_some(c);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+			client_watch(c);
+			if (!timer_armed(&c->stuck))
+				timer_arm(&in->loop.timers, &c->stuck, now + CTL_STUCK);
+			return;
+		}
+		if (n < 0) {
+			ctl_client_drop(c);
+			return;
+		}
+		sent_fds(c);
+		c->out_done += (size_t)n;
+		timer_cancel(&in->loop.timers, &c->stuck);
+	}
+	if (!c->dead)
+		c->out_len = c->out_done = 0;
+	client_settle(c);
+}
+
+static bool out_reserve(struct ctl_client *c, size_t n)
+{
+	size_t cap = c->out_cap ? c->out_cap : 16384;
+	char *bigger;
+
+	while (cap < c->out_len + n)
+		cap *= 2;
+	if (cap == c->out_cap)
+		return true;
+	bigger = cap > CTL_OUT_MAX ? NULL : realloc(c->out, cap);
+	if (!bigger)
+		return false;
+	c->out = bigger;
+	c->out_cap = cap;
+	return true;
+}
+
+/* Takes @obj. */
+static void put_line(struct ctl_client *c, json_t *obj)
+{
+	size_t n = obj && !c->dead ? json_dumpb(obj, NULL, 0, JSON_COMPACT) : 0;
+
+	if (c->dead) {
+		json_decref(obj);
+		return;
+	}
+	if (!n || !out_reserve(c, n + 1)) {
+		json_decref(obj);
+		ctl_client_drop(c);
+		return;
+	}
+	json_dumpb(obj, c->out + c->out_len, n, JSON_COMPACT);
+	c->out[c->out_len + n] = '\n';
+	c->out_len += n + 1;
+	json_decref(obj);
+}
+
+void ctl_row(struct ctl_req *r, json_t *row)
+{
+	put_line(r->client, row ? json_pack("{s:o}", "row", row) : NULL);
+	/* A monitor's rows go out as they come; a dump's when it ends. */
+	if (r->client->hold)
+		client_write(r->client, r->now);
+}
+
+static void serve_lines(struct ctl_client *c, ns_t now);
+
+static void finish(struct ctl_req *r, json_t *end)
+{
+	struct ctl_client *c = r->client;
+	bool held = c->hold != NULL;
+
+	put_line(c, json_pack("{s:o}", "end", end));
+	c->busy = false;
+	c->hold = NULL;
+	client_write(c, r->now);
+	/* What the client sent meanwhile; without a hold the caller's loop goes on itself. */
+	if (held && !c->dead) {
+		serve_lines(c, r->now);
+		client_settle(c);
+	}
+}
+
+void ctl_end(struct ctl_req *r, enum proto_exit status, const char *fmt, ...)
+{
+	json_t *end = json_pack("{s:i}", "status", (int)status);
+	char text[INST_ERR_MAX];
+	va_list ap;
+
+	if (fmt) {
+		va_start(ap, fmt);
+		vsnprintf(text, sizeof(text), fmt, ap);
+		va_end(ap);
+		json_object_set_new(end, "error", json_string(text));
+	}
+	finish(r, end);
+}
+
+void ctl_end_with(struct ctl_req *r, json_t *members, const int *fds, unsigned int nfds)
+{
+	struct ctl_client *c = r->client;
+
+	json_object_set_new(members, "status", json_integer(PROTO_EXIT_OK));
+	/* Descriptors travel with the next octet: everything before must be out. */
+	client_write(c, r->now);
+	for (unsigned int i = 0; i < nfds; i++) {
+		if (c->nfds < 2 && !c->dead)
+			c->fds[c->nfds++] = fds[i];
+		else
+			close(fds[i]);
+	}
+	finish(r, members);
+}
+
+void ctl_hold(struct ctl_req *r, struct ctl_hold *h, void (*gone)(struct ctl_hold *h))
+{
+	h->req = *r;
+	h->req.args = NULL;
+	h->gone = gone;
+	h->client = r->client;
+	r->client->hold = h;
+	client_write(r->client, r->now);
+}
+
+static void serve_lines(struct ctl_client *c, ns_t now)
+{
+	char *nl;
+
+	while (!c->dead && !c->busy && (nl = memchr(c->in, '\n', c->in_len))) {
+		size_t n = (size_t)(nl - c->in) + 1;
+		char line[PROTO_LINE_MAX];
+
+		memcpy(line, c->in, n);
+		memmove(c->in, c->in + n, c->in_len - n);
+		c->in_len -= n;
+		ctl_serve_line(c, line, n - 1, now);
+	}
+}
+
+static void too_long(struct ctl_client *c, ns_t now)
+{
+	struct ctl_req r = { .in = c->ctl->in, .client = c, .now = now };
+
+	c->eof = true;
+	c->in_len = 0;
+	ctl_end(&r, PROTO_EXIT_USAGE, "a line of more than %d octets", PROTO_LINE_MAX);
+}
+
+/* As recv(); a descriptor that comes along waits for the command that takes it. */
+static ssize_t receive(struct ctl_client *c)
+{
+	char control[CMSG_SPACE(sizeof(int))];
+	struct iovec iov = { c->in + c->in_len, sizeof(c->in) - c->in_len };
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	ssize_t n = recvmsg(c->sock, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *h = n >= 0 ? CMSG_FIRSTHDR(&m) : NULL;
+
+	if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS &&
+	    h->cmsg_len == CMSG_LEN(sizeof(int))) {
+		if (c->in_fd >= 0)
+			close(c->in_fd);
+		memcpy(&c->in_fd, CMSG_DATA(h), sizeof(c->in_fd));
+	}
+	return n;
+}
+
+int ctl_take_fd(struct ctl_req *r)
+{
+	int fd = r->client->in_fd;
+
+	r->client->in_fd = -1;
+	return fd;
+}
+
+static void client_read(struct ctl_client *c, ns_t now)
+{
+	ssize_t n;
+
+	if (c->in_len == sizeof(c->in)) {
+		if (!c->busy)
+			too_long(c, now);
+		return;
+	}
+	n = receive(c);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n < 0) {
+		ctl_client_drop(c);
+		return;
+	}
+	if (n == 0)
+		c->eof = true; /* half closed: what it asked for is still answered */
+	c->in_len += (size_t)n;
+	serve_lines(c, now);
+	client_settle(c);
+}
+
+static void client_io(struct loop_fd *fd, uint32_t events, ns_t now)
+{
+	struct ctl_client *c = container_of(fd, struct ctl_client, fd);
+
+	/* Closed at both ends: only what it sent before may still be of interest. */
+	if ((events & EPOLLERR) || ((events & EPOLLHUP) && (c->busy || c->eof))) {
+		ctl_client_drop(c);
+		return;
+	}
+	if (events & EPOLLOUT)
+		client_write(c, now);
+	if (!c->dead && !c->eof && (events & (EPOLLIN | EPOLLHUP)))
+		client_read(c, now);
+}
+
+int ctl_client_add(struct ctl *ctl, int sock)
+{
+	struct ctl_client *c = ctl->nclients < CTL_CLIENTS_MAX ? malloc(sizeof(*c)) : NULL;
+	int status;
+
+	if (!c) {
+		close(sock);
+		return ctl->nclients < CTL_CLIENTS_MAX ? -ENOMEM : -ENOSPC;
+	}
+	memset(c, 0, offsetof(struct ctl_client, in));
+	c->ctl = ctl;
+	c->sock = sock;
+	c->in_fd = -1;
+	timer_init(&c->stuck, client_on_stuck);
+	list_add_tail(&ctl->clients, &c->link);
+	ctl->nclients++;
+	status = loop_watch(&ctl->in->loop, &c->fd, sock, EPOLLIN, client_io);
+	if (status)
+		ctl_client_free(c);
+	return status;
+}
