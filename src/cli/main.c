@@ -5,6 +5,8 @@
 #include "cli/cli.h"
 
 static const struct cli_cmd objects[] = {
+	{ "demo", cli_demo, "[--hosts N] [--keep] ...", "a fabric at work, in 40 lines",
+	  .own_options = true },
 	{ "run", cli_run, "-c FILE [-- CMD]", "run what a file describes", .own_options = true },
 	{ "wait", cli_wait, "[--timeout S]", "until all interfaces are up" },
 	{ "exec", cli_exec, "HOST [CMD]", "run a command in a host", .own_options = true },

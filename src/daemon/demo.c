@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -113,7 +114,7 @@ static void show_topology(struct demo *d)
 
 	printf("%u hosts on %u switches, %u links; each host is a network namespace with an HCA "
 	       "and a TAP\n",
-	       d->net.n, d->dc.switches, d->dc.links);
+	       d->dc.hosts, d->dc.switches, d->dc.links);
 	for (uint32_t i = 0; i < t->n && d->dc.switches <= 6; i++) {
 		const struct topo_node *n = t->node[i];
 
@@ -132,14 +133,14 @@ static void show_sweep(struct demo *d)
 {
 	json_t *rows = ask(d, "fabric show", NULL), *f = json_array_get(rows, 0);
 	json_t *groups = ask(d, "fabric group show", NULL), *g = json_array_get(groups, 0);
-	json_t *sweep = json_object_get(f, "sweep");
+	json_t *sweep = json_object_get(json_object_get(f, "sm"), "last_sweep");
 
-	say(d, f != NULL, "subnet up",
-	    "sweep of %.0f SMPs in %.1f ms: %.0f switches, %.0f end ports, %.0f links",
-	    num(sweep, "smps"), num(sweep, "duration_ms"), num(sweep, "switches"),
-	    num(sweep, "end_ports"), num(sweep, "links"));
-	say(d, g != NULL, "broadcast group", "%s MLID %s Q_Key %s MTU %.0f", str(g, "mgid"),
-	    str(g, "mlid"), str(g, "qkey"), num(g, "mtu"));
+	say(d, num(sweep, "end_ports") > 0, "subnet up",
+	    "sweep %.0f: %.0f SMPs in %.1f ms; %.0f switches, %.0f end ports, %.0f links",
+	    num(sweep, "number"), num(sweep, "smps"), num(sweep, "duration_us") / 1e3,
+	    num(sweep, "switches"), num(sweep, "end_ports"), num(sweep, "links"));
+	say(d, g != NULL, "broadcast group", "%s MLID %s Q_Key %s MTU %.0f, %.0f members",
+	    str(g, "mgid"), str(g, "mlid"), str(g, "qkey"), num(g, "mtu"), num(g, "nmembers"));
 	json_decref(rows);
 	json_decref(groups);
 }
@@ -234,13 +235,34 @@ static void act_capture(struct demo *d)
 
 	json_decref(ask(d, "capture stop", json_pack("{s:O}", "id", id ? id : json_null())));
 	json_decref(rows);
-	status = demo_cap_check(d->cap_fd, &c);
+	if (d->cap_fd < 0)
+		d->cap_fd = open(d->o->capture, O_RDONLY | O_CLOEXEC);
+	status = d->cap_fd < 0 ? -errno : demo_cap_check(d->cap_fd, &c);
 	/* The forged ICRCs are in it, as they were on the wire: the only wrong ones. */
 	say(d, !status && c.packets && c.bad == INJECTED, "capture checked",
 	    "%llu packets (%llu SMPs, %llu GMPs, %llu IPoIB): ICRC and VCRC right but for the %d "
 	    "forged",
 	    (unsigned long long)c.packets, (unsigned long long)c.smps, (unsigned long long)c.gmps,
 	    (unsigned long long)c.ipoib, INJECTED);
+}
+
+static bool is_switch(const struct demo *d, const char *port)
+{
+	size_t len = strrchr(port, '/') ? (size_t)(strrchr(port, '/') - port) : strlen(port);
+
+	for (uint32_t i = 0; i < d->dc.topo->n; i++) {
+		const struct topo_node *n = d->dc.topo->node[i];
+
+		if (n->type == IB_NODE_SWITCH && strlen(n->name) == len &&
+		    !memcmp(n->name, port, len))
+			return true;
+	}
+	return false;
+}
+
+static double sent_words(json_t *row)
+{
+	return num(json_object_get(row, "counters"), "xmit_data");
 }
 
 /* The link between switches that carries most: where the flow goes. */
@@ -250,17 +272,22 @@ static bool busiest(struct demo *d, json_t *before, json_t *after, char *ret, si
 	json_t *row;
 	size_t i;
 
-	(void)d;
 	json_array_foreach(after, i, row)
 	{
-		double moved = num(row, "xmit_data") - num(json_array_get(before, i), "xmit_data");
+		double moved = sent_words(row) - sent_words(json_array_get(before, i));
 
-		if (!json_is_true(json_object_get(row, "switch_link")) || moved <= most)
+		if (moved <= most || !is_switch(d, str(row, "port")) ||
+		    !is_switch(d, str(row, "peer")))
 			continue;
 		most = moved;
 		snprintf(ret, size, "%s", str(row, "port"));
 	}
 	return most > 0;
+}
+
+static void set_link(struct demo *d, const char *port, bool up)
+{
+	json_decref(ask(d, "fabric link set", json_pack("{s:s, s:b}", "port", port, "up", up)));
 }
 
 static void act_cut(struct demo *d, struct demo_flow *f)
@@ -275,16 +302,14 @@ static void act_cut(struct demo *d, struct demo_flow *f)
 		say(d, d->dc.switches < 2, "link cut", "no link between switches carries the flow");
 	} else {
 		demo_flow_silence(f);
-		json_decref(ask(d, "fabric link set",
-				json_pack("{s:s, s:s}", "port", d->cut, "state", "down")));
+		set_link(d, d->cut, false);
 		alive = demo_flow_alive(f, 5000);
 		poll(NULL, 0, 700);
 		alive = demo_flow_alive(f, 5000) && alive;
 		silence = demo_flow_silence(f);
 		say(d, alive, "link cut under it", "%s down: the flow %s, %.0f ms of silence",
 		    d->cut, alive ? "goes on another way" : "does not come back", silence);
-		json_decref(ask(d, "fabric link set",
-				json_pack("{s:s, s:s}", "port", d->cut, "state", "up")));
+		set_link(d, d->cut, true);
 	}
 	json_decref(a);
 	json_decref(b);

@@ -95,6 +95,9 @@ bool inst_settle(void *ctx, ns_t now)
 	bool more = true;
 
 	for (unsigned int round = 0; more && round < SETTLE_ROUNDS; round++) {
+		/* A sweep is hundreds of rounds: figures and deadlines want the time of each. */
+		if (round)
+			now = in->loop.now = loop_clock();
 		timers_run(&in->loop.timers, now);
 		if (in->ports_dirty)
 			refresh_ports(in, now);
