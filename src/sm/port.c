@@ -143,6 +143,28 @@ void sm_ports_start(struct sm *sm, ns_t now)
 	each_port(sm, port_configure, now);
 }
 
+/*
+ * An answer that got lost makes the repeated Set fail with 0x001c, since the port is already where it
+ * should go (I5); so does data that made it Active first. What the answer says of the port decides.
+ */
+static bool got_there(const struct smp_cmd *cmd, int status, const uint8_t *data, uint8_t state)
+{
+	struct smp_port_info pi;
+
+	if (status != -EPROTO || smp_port_info_decode(&pi, data, SMP_DATA_LEN) ||
+	    pi.port_state < state)
+		return false;
+	cmd->port->pi = pi;
+	return true;
+}
+
+static void on_armed(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+		     ns_t now)
+{
+	if (!got_there(cmd, status, data, IB_PORT_ARMED))
+		on_set(ctx, cmd, status, data, now);
+}
+
 static void port_arm(struct sm *sm, struct sm_port *p, ns_t now)
 {
 	struct smp_port_info w = no_change(&p->pi);
@@ -151,7 +173,7 @@ static void port_arm(struct sm *sm, struct sm_port *p, ns_t now)
 		return;
 	w.port_state = IB_PORT_ARMED;
 	sm->sweep.armed++;
-	port_set(sm, p, &w, on_set, now);
+	port_set(sm, p, &w, on_armed, now);
 }
 
 void sm_arm_start(struct sm *sm, ns_t now)
@@ -162,15 +184,8 @@ void sm_arm_start(struct sm *sm, ns_t now)
 static void on_active(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 		      ns_t now)
 {
-	struct smp_port_info pi;
-
-	/* Data got there first. */
-	if (status == -EPROTO && smp_port_info_decode(&pi, data, SMP_DATA_LEN) == 0 &&
-	    pi.port_state == IB_PORT_ACTIVE) {
-		cmd->port->pi = pi;
-		return;
-	}
-	on_set(ctx, cmd, status, data, now);
+	if (!got_there(cmd, status, data, IB_PORT_ACTIVE))
+		on_set(ctx, cmd, status, data, now);
 }
 
 static void port_activate(struct sm *sm, struct sm_port *p, ns_t now)
