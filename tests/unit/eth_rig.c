@@ -17,6 +17,7 @@ static void on_post(void *ctx, const struct eth_send *v, unsigned int n, ns_t no
 		assert_false(v[i].pkt->flags & PKT_CSUM_PARTIAL);
 		*s = (struct er_sent){
 			.pkt = v[i].pkt,
+			.slice = v[i].pkt->nslices ? v[i].pkt->slice[0].data : NULL,
 			.flags = v[i].pkt->flags,
 			.dest_qpn = v[i].dest_qpn,
 			.qkey = v[i].qkey,
@@ -36,7 +37,7 @@ static void on_deliver(void *ctx, struct eth_frame *f)
 	unsigned int n = eth_frame_iov(f, iov);
 
 	assert_true(er.ngot <= ER_KEPT);
-	*g = (struct er_got){ .n = f->n, .gso = f->first->gso };
+	*g = (struct er_got){ .pkt = f->first, .n = f->n, .gso = f->first->gso };
 	for (unsigned int i = 0; i < n; i++) {
 		assert_true(g->len + iov[i].iov_len <= sizeof(g->data));
 		memcpy(g->data + g->len, iov[i].iov_base, iov[i].iov_len);
@@ -58,9 +59,12 @@ void er_drain(void)
 {
 	struct ipoib_action a;
 
-	while (!ipoib_next_action(er.r.link, &a))
+	while (!ipoib_next_action(er.r.link, &a)) {
+		if (er.no_ready && a.type == IPOIB_ACT_MCAST_READY)
+			continue;
 		if (!eth_action(er.e, &a, er.r.s.now))
 			rig_do(&er.r, &a);
+	}
 }
 
 void er_run(ns_t dt)

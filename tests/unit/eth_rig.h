@@ -22,6 +22,7 @@ struct er_sent {
 	uint8_t data[ER_OCTETS]; /* from the encapsulation on */
 	size_t len;
 	const struct pkt *pkt; /* who it was; freed */
+	const uint8_t *slice; /* where its payload was */
 	uint32_t flags, dest_qpn, qkey;
 	struct ipoib_ah_attr ah;
 };
@@ -29,6 +30,7 @@ struct er_sent {
 struct er_got {
 	uint8_t data[ER_OCTETS];
 	size_t len;
+	const struct pkt *pkt;
 	unsigned int n; /* packets coalesced */
 	uint8_t gso;
 };
@@ -44,6 +46,7 @@ struct eth_rig {
 	unsigned int ngot;
 	uint8_t gone[ER_KEPT][6];
 	unsigned int ngone;
+	bool no_ready; /* MCAST_READY gets lost, as if joins took for ever */
 };
 
 extern const uint8_t er_bcast_mac[6];
