@@ -197,6 +197,19 @@ static void finish(struct ctl_req *r, json_t *end)
 	}
 }
 
+/* Names of files may be anything, and a quoted part may end inside a character. */
+static json_t *text_json(char *text)
+{
+	json_t *v = json_string(text);
+
+	if (v)
+		return v;
+	for (char *p = text; *p; p++)
+		if (*p & 0x80)
+			*p = '?';
+	return json_string(text);
+}
+
 void ctl_end(struct ctl_req *r, enum proto_exit status, const char *fmt, ...)
 {
 	json_t *end = json_pack("{s:i}", "status", (int)status);
@@ -207,7 +220,7 @@ void ctl_end(struct ctl_req *r, enum proto_exit status, const char *fmt, ...)
 		va_start(ap, fmt);
 		vsnprintf(text, sizeof(text), fmt, ap);
 		va_end(ap);
-		json_object_set_new(end, "error", json_string(text));
+		json_object_set_new(end, "error", text_json(text));
 	}
 	finish(r, end);
 }
