@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Interfaces go down and up, cables are pulled and plugged; what is under way finds the other way round.
+#
+#	 h1, h4             h2
+#	   |                |
+#	Switch1 -[4]--[3]- Switch2
+#	     \ [3]         / [4]
+#	      \           /
+#	   [4] -- Switch3 -- [3]
+#	            |
+#	            h3
+. "$(dirname "$0")/lib.sh"
+mcast=$TOOLS/mcast
+[ -x "$mcast" ] || { echo "not ok - $mcast is built"; exit 1; }
+need ping iperf3
+topo_ring 4 3 >"$work/lab.topo"
+conf_hosts 4 >"$work/lab.conf"
+lab_up
+
+state() { u -j link show dev "uib0@$1" | jq -r '.link[0].state'; }
+reason() { u -j link show dev "uib0@$1" | jq -r '.link[0].reason'; }
+is_state() { equal "$2" "$(state "$1")"; }
+port() { u -j fabric port show "$1" | jq -r ".port[0].$2"; }
+flags() { x "$1" cat /sys/class/net/uib0/carrier; }
+pings() { x "$1" ping -n -c 1 -W 1 "$2"; }
+carrier() { x "$1" ip -o link show uib0 | grep -q LOWER_UP; }
+
+more_at() { # PORT COUNTER BEFORE
+	local now
+	now=$(port "$1" "$2")
+	echo "$1 $2: before $3, now $now"
+	[ "$now" -gt "$3" ]
+}
+
+# --- the interface
+
+check "before: h1 reaches h2" pings h1 10.4.0.2
+x h1 ip link set uib0 down
+check "an interface that is set down goes down" eventually 5 is_state h1 DOWN
+check "the reason is said" equal "administratively down" "$(reason h1)"
+check "others are not disturbed" pings h2 10.4.0.3
+check "a host whose interface is down is not reached" not pings h2 10.4.0.1
+x h1 ip link set uib0 up
+check "set up again, it comes up" eventually 10 is_state h1 UP
+# The kernel removed its neighbours and IPv6 addresses, h2 did not notice.
+check "it reaches h2 again" eventually 10 pings h1 10.4.0.2
+check "and is reached" eventually 10 pings h3 10.4.0.1
+ll=$(x h2 ip -6 -o addr show dev uib0 scope link | awk '{ sub("/.*", "", $4); print $4 }')
+check "with IPv6 too" eventually 10 x h1 ping -n -6 -c 1 -W 1 "$ll%uib0"
+
+churn() {
+	local k
+	for k in 1 2 3 4 5 6 7 8 9 10; do
+		x h3 ip link set uib0 down && x h3 ip link set uib0 up || return 1
+	done
+	eventually 10 is_state h3 UP && eventually 10 pings h3 10.4.0.4
+}
+check "down and up ten times in a row" churn
+
+# --- the host's own cable
+
+check "a host's cable is pulled" u fabric link set Hca3/1 down
+check "its interface goes down" eventually 10 is_state h3 WAIT_PORT
+check "the kernel sees that there is no carrier" eventually 5 not carrier h3
+check "others go on" pings h1 10.4.0.2
+check "the SM knows that it is gone" eventually 10 equal 1 \
+	"$(u -j fabric port show Hca3/1 | jq '[.port[] | select(.link != "up")] | length')"
+check "it is plugged in again" u fabric link set Hca3/1 up
+check "the interface comes up" eventually 15 is_state h3 UP
+check "with carrier" eventually 5 carrier h3
+check "it reaches others" eventually 10 pings h3 10.4.0.1
+check "and is reached" eventually 10 pings h2 10.4.0.3
+
+# --- a cable of the loop, under traffic
+
+direct=Switch1/4 around=Switch1/3
+serves() { x "$1" ss -Hltn "sport = :$2" | grep -q .; }
+bx h2 iperf3 -s -1 -p 5301 >"$work/server" 2>&1
+eventually 10 serves h2 5301
+bx h1 iperf3 -c 10.4.0.2 -p 5301 -C cubic -t 6 -i 0.5 -J >"$work/flow.json" 2>&1
+flow=$!
+bx h1 ping -n -i 0.05 -c 100 10.4.0.2 >"$work/ping" 2>&1
+pinger=$!
+tx=$(port $direct counters.ucast_xmit)
+check "a TCP flow takes the direct cable" eventually 5 more_at $direct counters.ucast_xmit $((tx + 1000))
+tx=$(port $around counters.ucast_xmit)
+check "the direct cable is pulled" u fabric link set $direct down
+check "the flow moves to the other way round" eventually 10 more_at $around counters.ucast_xmit $((tx + 1000))
+check "new flows take it too" eventually 5 pings h4 10.4.0.2
+
+# Members at both sides of the missing cable still get each datagram once.
+group_once() {
+	local f=$work/group
+	bx h2 "$mcast" recv uib0 239.5.5.5 7200 >"$f"
+	eventually 5 grep -q ready "$f" && eventually 10 group_probe || return 1
+	x h1 "$mcast" send uib0 239.5.5.5 7200 100 data || return 1
+	eventually 5 grep -q 'data 100$' "$f" || return 1
+	equal 100 "$(grep -c '^data' "$f")"
+}
+group_probe() {
+	x h1 "$mcast" send uib0 239.5.5.5 7200 1 probe
+	grep -q probe "$work/group"
+}
+check "multicast too: each datagram once" group_once
+tx=$(port $direct counters.ucast_xmit)
+check "the cable is plugged in again" u fabric link set $direct up
+check "the flow uses it again" eventually 10 more_at $direct counters.ucast_xmit $((tx + 1000))
+
+flow_ended_well() {
+	wait $flow || { cat "$work/flow.json"; return 1; }
+	jq -c '[.intervals[].sum.bytes]' "$work/flow.json"
+	# Alive to the end, and no more than two of twelve intervals of 0.5 s without an octet
+	jq -e '[.intervals[].sum.bytes] | .[-1] > 0 and ([.[] | select(. == 0)] | length) <= 2' "$work/flow.json"
+}
+check "the TCP flow went on all the time" flow_ended_well
+
+ping_went_on() {
+	local got
+	wait $pinger
+	tail -3 "$work/ping"
+	got=$(sed -n 's/.* \([0-9]*\) received.*/\1/p' "$work/ping")
+	[ "$got" -ge 80 ] && ! grep -q DUP "$work/ping"
+}
+check "ping lost little and got nothing twice" ping_went_on
+check "nothing is routed in circles" equal 0 "$(u -j stats show | jq '[.stats[] |
+	select(.counter == "drop_hop_limit") | .value] | add // 0')"
+finish
