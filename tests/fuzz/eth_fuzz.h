@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_ETH_FUZZ_H
+#define TESTS_ETH_FUZZ_H
+
+/*
+ * An Ethernet interface over a link that is up, with a fake SA, on virtual time, for fuzzers. What it
+ * posts and delivers is checked and freed; ends by aborting if something leaked or was not counted.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "eth/eth.h"
+#include "fake_sa.h"
+#include "wire/mgid.h"
+
+#define EF_PKEY 0x8001
+#define EF_QPN 0x48
+#define EF_LID 5
+#define EF_PEERS 3 /* at LIDs 7 .. 9, QPN 0x70 + LID */
+#define EF_PEER(i) (7u + (i) % EF_PEERS)
+
+struct eth_fuzz {
+	struct timers timers;
+	ns_t now;
+	struct fake_sa sa;
+	struct sac *sac;
+	struct ipoib_link *link;
+	struct eth_if *e;
+	struct pkt_pool *pool;
+	uint8_t mac[6];
+	struct ipoib_lladdr own;
+	uint64_t posted, delivered;
+	int ah; /* any address will do */
+};
+
+static struct eth_fuzz ef;
+
+static inline void ef_check(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static inline ib_gid ef_gid(unsigned int lid)
+{
+	return ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x0002c90300000000ull + lid);
+}
+
+static inline void ef_post(void *ctx, const struct eth_send *v, unsigned int n, ns_t now)
+{
+	ef_check(n && n <= PKT_BATCH);
+	for (unsigned int i = 0; i < n; i++) {
+		const struct pkt *p = v[i].pkt;
+
+		/* A payload of the link, with nothing left for others to finish. */
+		ef_check(v[i].ah && !p->gso && !(p->flags & PKT_CSUM_PARTIAL));
+		ef_check(p->len >= 4 && p->len <= ipoib_link_ip_mtu(ef.link) + 4);
+		ef_check(p->head >= 68); /* LRH .. DETH */
+		ef.posted++;
+		pkt_free(v[i].pkt);
+	}
+}
+
+static inline void ef_deliver(void *ctx, struct eth_frame *f)
+{
+	struct iovec iov[ETH_FRAME_PARTS];
+	unsigned int n = eth_frame_iov(f, iov);
+	size_t len = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		len += iov[i].iov_len;
+	ef_check(len == f->len && len >= 14 && len <= 65535 + 14);
+	ef_check((f->n > 1) == (f->first->gso != PKT_GSO_NONE));
+	ef.delivered += f->n;
+	eth_frame_free(f);
+}
+
+static inline void ef_gone(void *ctx, const uint8_t mac[6])
+{
+}
+
+static const struct eth_ops ef_ops = { ef_post, ef_deliver, ef_gone };
+
+static inline void ef_act(const struct ipoib_action *a)
+{
+	if (eth_action(ef.e, a, ef.now))
+		return;
+	if (a->type == IPOIB_ACT_QP_CREATE)
+		ipoib_qp_ready(ef.link, EF_QPN, 0, ef.now);
+	else if (a->type == IPOIB_ACT_AH_CREATE)
+		ipoib_ah_ready(ef.link, a->ah_create.cookie, &ef.ah, 0, ef.now);
+}
+
+static inline void ef_drain(void)
+{
+	struct ipoib_action a;
+
+	while (!ipoib_next_action(ef.link, &a))
+		ef_act(&a);
+}
+
+static inline void ef_run(ns_t dt)
+{
+	ns_t end = ef.now + dt;
+
+	ef_drain();
+	while (timers_next(&ef.timers) <= end) {
+		ef.now = timers_next(&ef.timers);
+		timers_run(&ef.timers, ef.now);
+		ef_drain();
+	}
+	ef.now = end;
+}
+
+static inline void ef_group(const ib_gid *mgid)
+{
+	sa_group_make(&ef.sa, mgid, EF_PKEY, IB_MTU_2048);
+}
+
+static inline void ef_make_link(void)
+{
+	struct sac_port sp = { .state = IB_PORT_ACTIVE, .lid = EF_LID, .sm_lid = SA_LID };
+	struct ipoib_port port = { .state = IB_PORT_ACTIVE,
+				   .lid = EF_LID,
+				   .mtu_code = IB_MTU_2048,
+				   .rate_code = 3,
+				   .pkey_index = 1 };
+	struct sac_cfg sc = { .timers = &ef.timers, .ep = ef.sa.ep, .seed = 1 };
+	struct ipoib_link_cfg lc = { .timers = &ef.timers, .pkey = EF_PKEY, .name = "fuzz" };
+	ib_gid gid;
+
+	mgid_broadcast(&gid, EF_PKEY, 2);
+	ef_group(&gid);
+	ef_check(!sac_create(&ef.sac, &sc));
+	lc.sac = ef.sac;
+	ef_check(!ipoib_link_create(&ef.link, &lc));
+	sp.gid = port.gid = ef_gid(EF_LID);
+	sac_port_update(ef.sac, &sp, ef.now);
+	ipoib_link_port_update(ef.link, &port, ef.now);
+	for (unsigned int i = 0; i < EF_PEERS; i++) {
+		gid = ef_gid(EF_PEER(i));
+		sa_path_add(&ef.sa, &gid, (uint16_t)EF_PEER(i));
+	}
+}
+
+/* @down: the TAP is not up */
+static inline void ef_begin(bool down)
+{
+	struct eth_if_cfg cfg = { .pkey = EF_PKEY, .gro_tcp = true, .gro_udp = true };
+
+	memset(&ef, 0, sizeof(ef));
+	ef.now = NS_SEC(1);
+	timers_init(&ef.timers);
+	ef.pool = pkt_pool_create(1024, 64);
+	ef_check(ef.pool);
+	sa_init(&ef.sa, &ef.timers, 1);
+	ef_make_link();
+	cfg.link = ef.link;
+	cfg.pool = ef.pool;
+	cfg.timers = &ef.timers;
+	ef_check(!eth_if_create(&ef.e, &cfg, &ef_ops, NULL));
+	ipoib_link_set_admin(ef.link, true, ef.now);
+	ef_run(NS_MSEC(10));
+	ef_check(ipoib_link_is_up(ef.link));
+	ef.own = (struct ipoib_lladdr){ .qpn = EF_QPN, .gid = ef_gid(EF_LID) };
+	eth_own_mac(ef.mac, ib_gid_guid(&ef.own.gid), EF_PKEY, EF_QPN);
+	eth_if_set_addr(ef.e, ef.mac, &ef.own);
+	eth_if_set_up(ef.e, !down, ef.now);
+	ef_run(NS_MSEC(10));
+}
+
+static inline struct ipoib_lladdr ef_peer(unsigned int i)
+{
+	return (struct ipoib_lladdr){ .qpn = 0x70 + EF_PEER(i), .gid = ef_gid(EF_PEER(i)) };
+}
+
+static inline uint64_t ef_drops(void)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < ETH_DROP_MAX; i++)
+		sum += eth_if_stats(ef.e)->drops[i];
+	for (unsigned int i = 0; i < IPOIB_DROP_N; i++)
+		sum += ipoib_link_stats(ef.link)->drops[i];
+	return sum;
+}
+
+static inline void ef_end(void)
+{
+	eth_if_destroy(ef.e);
+	ef.e = NULL;
+	ipoib_link_set_admin(ef.link, false, ef.now);
+	ipoib_link_destroy(ef.link); /* frees what is held and queued */
+	ef_check(!pkt_pool_pkts_used(ef.pool) && !pkt_pool_bufs_used(ef.pool));
+	pkt_pool_destroy(ef.pool);
+	sac_destroy(ef.sac);
+	mad_ep_destroy(ef.sa.ep);
+	sa_fini(&ef.sa);
+	ef_check(timers_next(&ef.timers) == NS_NEVER);
+	timers_fini(&ef.timers);
+}
+
+#endif

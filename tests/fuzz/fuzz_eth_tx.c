@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/*
+ * Frames from the TAP: any octets and any virtio-net header. The input is a sequence of records, a
+ * control of 8 octets each and what follows; the control says what is mended, so that the
+ * depths are reached.
+ *
+ * What must hold: no crash, no leak, and each frame is posted (perhaps in segments), held, or
+ * counted under exactly one reason.
+ */
+
+#include "eth_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CONTROL 8
+
+enum mend {
+	OWN_SOURCE = 1 << 0,
+	DST_TOKEN = 1 << 1,
+	DST_GROUP = 1 << 2,
+	MEND_IP_LEN = 1 << 3,
+	CSUM = 1 << 4,
+	GSO = 1 << 5,
+	MEND_ICMP = 1 << 6, /* checksum of IGMP and ICMPv6 */
+	LARGE = 1 << 7, /* repeated to a super-frame */
+};
+
+static uint8_t frame[68000];
+
+static uint32_t sum16(const uint8_t *p, size_t n, uint32_t sum)
+{
+	for (size_t i = 0; i < n; i++)
+		sum += (i & 1) ? p[i] : (uint32_t)p[i] << 8;
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+static void mend_ip(uint8_t *ip, size_t n, bool icmp)
+{
+	bool v6 = ip[0] >> 4 == 6;
+	size_t l4 = v6 ? 40 : (ip[0] & 15) * 4u;
+	uint32_t sum = 0;
+
+	if (n < 40 || (!v6 && ip[0] >> 4 != 4))
+		return;
+	be16_put(ip + (v6 ? 4 : 2), (uint16_t)(v6 ? n - 40 : n));
+	if (!icmp)
+		return;
+	if (v6 && ip[6] == 0)
+		l4 += (ip[41] + 1u) * 8;
+	if (n < l4 + 4)
+		return;
+	if (v6)
+		sum = sum16(ip + 8, 32, (uint32_t)(58 + n - l4));
+	be16_put(ip + l4 + 2, 0);
+	be16_put(ip + l4 + 2, (uint16_t)~sum16(ip + l4, n - l4, sum));
+}
+
+static struct pkt *make(const uint8_t *ctl, const uint8_t *data, size_t n)
+{
+	struct ipoib_lladdr peer = ef_peer(ctl[1]);
+	unsigned int mend = ctl[0];
+	struct pkt *p;
+
+	memcpy(frame, data, n);
+	if (n && mend & LARGE)
+		for (size_t have = n, to = 1 + ctl[2] * 256u; n < to; n++)
+			frame[n] = data[n % have];
+	if (n >= 14 && mend & OWN_SOURCE)
+		memcpy(frame + 6, ef.mac, 6);
+	if (n >= 14 && mend & DST_TOKEN)
+		eth_token(frame, &peer, EF_PKEY);
+	if (n >= 14 && mend & DST_GROUP)
+		frame[0] |= 1;
+	if (n >= 14 && mend & MEND_IP_LEN)
+		mend_ip(frame + 14, n - 14, mend & MEND_ICMP);
+	p = pkt_from_data(ef.pool, frame, n);
+	if (!p)
+		return NULL;
+	if (mend & (CSUM | GSO)) {
+		p->flags |= PKT_CSUM_PARTIAL;
+		p->csum_start = ctl[3];
+		p->csum_offset = ctl[4] & 0x80 ? be16_at(ctl + 4) : ctl[4];
+	}
+	if (mend & GSO) {
+		p->gso = (uint8_t)(PKT_GSO_TCP4 + ctl[5] % 3);
+		p->gso_size = be16_at(ctl + 6);
+	}
+	return p;
+}
+
+/* Make the peers known, as ARP replies would. */
+static void learn(void)
+{
+	for (unsigned int i = 0; i < EF_PEERS; i++) {
+		uint8_t b[4 + 56] = { 8, 6, 0, 0, 0, 32, 8, 0, 20, 4, 0, 1 };
+		struct ipoib_lladdr a = ef_peer(i);
+		struct ipoib_rx v = { .src_qp = a.qpn, .slid = (uint16_t)EF_PEER(i) };
+
+		ipoib_lladdr_encode(b + 12, &a);
+		v.pkt = pkt_from_data(ef.pool, b, sizeof(b));
+		eth_rx(ef.e, &v, 1, ef.now);
+	}
+	ef_drain();
+	ef_check(ef.delivered == EF_PEERS);
+}
+
+static void one(const uint8_t *ctl, const uint8_t *data, size_t n)
+{
+	uint64_t posted, drops;
+	unsigned int before, after;
+	struct pkt *p;
+
+	ef_run(ctl[7] & 1 ? NS_MSEC(ctl[7]) : 0);
+	before = pkt_pool_pkts_used(ef.pool); /* held */
+	p = make(ctl, data, n);
+	if (!p)
+		return;
+	posted = ef.posted;
+	drops = ef_drops();
+	eth_tx(ef.e, &p, 1, ef.now);
+	after = pkt_pool_pkts_used(ef.pool);
+	if (after < before || (after == before && ef_drops() == drops && ef.posted > posted + 1))
+		return; /* a report released others; or segments */
+	ef_check(after <= before + 1);
+	ef_check((ef.posted > posted) + (ef_drops() - drops) + (after - before) >= 1);
+	if (ef.posted == posted)
+		ef_check((ef_drops() - drops) + (after - before) == 1);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (!size)
+		return 0;
+	ef_begin(false);
+	if (data[0] & 1)
+		learn();
+	for (data++, size--; size >= CONTROL + 2;) {
+		size_t n = be16_at(data + CONTROL) % 2048;
+		const uint8_t *ctl = data;
+
+		data += CONTROL + 2;
+		size -= CONTROL + 2;
+		n = n < size ? n : size;
+		one(ctl, data, n);
+		data += n;
+		size -= n;
+	}
+	ef_run(NS_SEC(3)); /* paths, joins, held reports */
+	ef_end();
+	return 0;
+}
