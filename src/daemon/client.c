@@ -49,7 +49,11 @@ void proto_close(struct proto_client *c)
 static ssize_t send_with(int sock, const char *text, size_t len, int fd)
 {
 	char control[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct iovec iov = { (char *)(uintptr_t)text, len };
+	union {
+		const char *in;
+		void *out;
+	} octets = { .in = text }; /* struct iovec has no const form */
+	struct iovec iov = { octets.out, len };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 	struct cmsghdr *h;
 

@@ -172,15 +172,9 @@ void cmd_fabric_partition_load(struct ctl_req *r)
 
 static const char *join_name(uint8_t state, char buf[32])
 {
-	buf[0] = '\0';
-	if (state & MCM_JOIN_FULL)
-		strcat(buf, "full ");
-	if (state & MCM_JOIN_NON)
-		strcat(buf, "non ");
-	if (state & MCM_JOIN_SEND_ONLY_NON)
-		strcat(buf, "send ");
-	if (state & MCM_JOIN_SEND_ONLY_FULL)
-		strcat(buf, "send-full ");
+	snprintf(buf, 32, "%s%s%s%s", state & MCM_JOIN_FULL ? "full " : "",
+		 state & MCM_JOIN_NON ? "non " : "", state & MCM_JOIN_SEND_ONLY_NON ? "send " : "",
+		 state & MCM_JOIN_SEND_ONLY_FULL ? "send-full " : "");
 	if (*buf)
 		buf[strlen(buf) - 1] = '\0';
 	return buf;

@@ -124,7 +124,7 @@ int demo_conf_make(struct demo_conf *d, unsigned int hosts, const char *topology
 	cas = count_cas(d->topo);
 	if (cas > DEMO_HOSTS_MAX)
 		cas = DEMO_HOSTS_MAX;
-	d->host = calloc(cas, sizeof(*d->host));
+	d->host = calloc(cas + 1, sizeof(*d->host));
 	status = d->host ? write_text(d, hosts ? hosts : cas) : -ENOMEM;
 	if (!status && d->hosts < 2)
 		status = fail(err, err_len, -EINVAL,

@@ -204,10 +204,9 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* A second, quiet round after the first resolved all addresses: what a round trip takes. */
 static double median_rtt(const struct ping_job *j)
 {
-	ns_t *v = calloc((size_t)j->n * j->n, sizeof(*v));
+	ns_t *v = calloc((size_t)j->n * j->n + 1, sizeof(*v));
 	double us = 0;
 	size_t n = 0;
 
@@ -216,7 +215,7 @@ static double median_rtt(const struct ping_job *j)
 			v[n++] = j->r[i].rtt;
 	if (n) {
 		qsort(v, n, sizeof(*v), by_value);
-		us = (double)v[n / 2] / 1e3;
+		us = (double)v[(size_t)(n / 2)] / 1e3; /* of an even number the upper */
 	}
 	free(v);
 	return us;
@@ -286,7 +285,7 @@ static int df_child(const struct demo_net *d, unsigned int i, void *arg)
 	while (poll(&p, 1, 1000) > 0) {
 		ssize_t n = recv(s, b, sizeof(b), 0);
 
-		if (n == (ssize_t)(j->size + 28) && b[20] == ICMP_ECHOREPLY)
+		if (n == (ssize_t)j->size + 28 && b[20] == ICMP_ECHOREPLY)
 			return 0;
 	}
 	return -ETIMEDOUT;

@@ -8,6 +8,7 @@
 #include "daemon/proto.h"
 
 /* demo_trace() - True if the request was seen from end to end */
-bool demo_trace(struct proto_client *c, const struct demo_net *d, unsigned int from, unsigned int to);
+bool demo_trace(struct proto_client *c, const struct demo_net *d, unsigned int from,
+		unsigned int to);
 
 #endif

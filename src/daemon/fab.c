@@ -14,7 +14,7 @@
 /* `include` of a topology file: relative to the folder of the file itself. */
 static int read_include(void *ctx, const char *file, char **ret_text, size_t *ret_len)
 {
-	const char *from = ctx, *slash = strrchr(from, '/');
+	const char *from = *(const char **)ctx, *slash = strrchr(from, '/');
 	char path[4096];
 
 	if (*file == '/' || !slash)
@@ -27,7 +27,7 @@ static int read_include(void *ctx, const char *file, char **ret_text, size_t *re
 
 int fab_load_topology(struct topo **ret, const char *file, char err[INST_ERR_MAX])
 {
-	struct topo_reader reader = { .read = read_include, .ctx = (void *)(uintptr_t)file };
+	struct topo_reader reader = { .read = read_include, .ctx = &file };
 	struct topo_err why = { "" };
 	char *text;
 	size_t len;

@@ -299,7 +299,7 @@ static unsigned int add_part(struct iovec *iov, unsigned int n, const uint8_t *d
 		iov[n - 1].iov_len += len;
 		return n;
 	}
-	iov[n].iov_base = (void *)(uintptr_t)data;
+	memcpy(&iov[n].iov_base, &data, sizeof(data)); /* struct iovec has no const form */
 	iov[n].iov_len = len;
 	return n + 1;
 }

@@ -99,6 +99,8 @@ void sac_asks_restart(struct sac *s, ns_t now)
 
 void sac_asks_fini(struct sac *s)
 {
-	while (!list_empty(&s->asks))
-		sac_group_ask_cancel(list_first(&s->asks, struct sac_group_query, node));
+	struct sac_group_query *q, *tmp;
+
+	list_for_each_safe (q, tmp, &s->asks, node)
+		sac_group_ask_cancel(q);
 }

@@ -11,10 +11,18 @@
 #include <stdint.h>
 #include <string.h>
 
-typedef struct { uint8_t b[2]; } be16;
-typedef struct { uint8_t b[3]; } be24;
-typedef struct { uint8_t b[4]; } be32;
-typedef struct { uint8_t b[8]; } be64;
+typedef struct {
+	uint8_t b[2];
+} be16;
+typedef struct {
+	uint8_t b[3];
+} be24;
+typedef struct {
+	uint8_t b[4];
+} be32;
+typedef struct {
+	uint8_t b[8];
+} be64;
 
 static inline uint16_t be16_get(be16 v)
 {

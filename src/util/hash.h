@@ -22,7 +22,7 @@ struct hnode {
 };
 
 struct htab {
-	struct hnode **bucket;	/* power of two, grown at load 1 */
+	struct hnode **bucket; /* power of two, grown at load 1 */
 	size_t nbuckets, n;
 };
 

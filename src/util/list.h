@@ -14,7 +14,10 @@ struct list {
 	struct list *next, *prev;
 };
 
-#define LIST_INIT(name) { &(name), &(name) }
+#define LIST_INIT(name)          \
+	{                        \
+		&(name), &(name) \
+	}
 
 static inline void list_init(struct list *l)
 {
@@ -56,15 +59,15 @@ static inline void list_del(struct list *n)
 #define list_entry(ptr, type, member) container_of(ptr, type, member)
 #define list_first(head, type, member) list_entry((head)->next, type, member)
 
-#define list_for_each(pos, head, member)                                                           \
-	for (pos = list_entry((head)->next, __typeof__(*pos), member); &pos->member != (head);     \
+#define list_for_each(pos, head, member)                                                       \
+	for (pos = list_entry((head)->next, __typeof__(*pos), member); &pos->member != (head); \
 	     pos = list_entry(pos->member.next, __typeof__(*pos), member))
 
 /* The current entry may be unlinked and freed inside the loop. */
-#define list_for_each_safe(pos, tmp, head, member)                                                 \
-	for (pos = list_entry((head)->next, __typeof__(*pos), member),                             \
-	    tmp = list_entry(pos->member.next, __typeof__(*pos), member);                          \
-	     &pos->member != (head);                                                               \
+#define list_for_each_safe(pos, tmp, head, member)                        \
+	for (pos = list_entry((head)->next, __typeof__(*pos), member),    \
+	    tmp = list_entry(pos->member.next, __typeof__(*pos), member); \
+	     &pos->member != (head);                                      \
 	     pos = tmp, tmp = list_entry(tmp->member.next, __typeof__(*tmp), member))
 
 #endif

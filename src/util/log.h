@@ -20,7 +20,7 @@ struct log_sink {
 	void (*emit)(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
 		__attribute__((format(printf, 3, 0)));
 	void *ctx;
-	enum log_level max;	/* lines above this level are not formatted */
+	enum log_level max; /* lines above this level are not formatted */
 };
 
 void log_to(const struct log_sink *s, enum log_level lvl, const char *fmt, ...)

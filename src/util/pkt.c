@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PKT_ROOM 100	/* headers before a small packet's payload */
+#define PKT_ROOM 100 /* headers before a small packet's payload */
 
 struct pkt_pool {
 	struct pkt *free_pkts;

@@ -24,55 +24,56 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PKT_HDR_MAX	192
-#define PKT_TAIL_MAX	12
-#define PKT_BATCH	64	/* the most packets that one call carries */
-#define PKT_HOPS	64	/* links a packet may cross before it is discarded */
-#define PKT_BUF_SIZE	(68 * 1024)	/* a 64 KiB super-frame and its headers */
+#define PKT_HDR_MAX 192
+#define PKT_TAIL_MAX 12
+#define PKT_BATCH 64 /* the most packets that one call carries */
+#define PKT_HOPS 64 /* links a packet may cross before it is discarded */
+#define PKT_BUF_SIZE (68 * 1024) /* a 64 KiB super-frame and its headers */
 
 struct pkt_pool;
 
 struct pkt_buf {
-	struct pkt_buf *next;	/* free list */
+	struct pkt_buf *next; /* free list */
 	struct pkt_pool *pool;
 	uint32_t refs;
-	uint8_t *data;		/* PKT_BUF_SIZE octets */
+	uint8_t *data; /* PKT_BUF_SIZE octets */
 };
 
 struct pkt_slice {
 	struct pkt_buf *buf;
-	const uint8_t *data;	/* inside buf->data */
+	const uint8_t *data; /* inside buf->data */
 	uint32_t len;
 };
 
 enum pkt_flags {
-	PKT_CRC = 1 << 0,	/* tail holds real CRCs, which the receiver verifies */
+	PKT_CRC = 1 << 0, /* tail holds real CRCs, which the receiver verifies */
 	PKT_CSUM_PARTIAL = 1 << 1, /* the L4 checksum field holds only the pseudo-header sum */
-	PKT_CSUM_OK = 1 << 2,	/* the L4 checksum was made by us or verified */
-	PKT_ICRC = 1 << 3,	/* tail holds a real ICRC but no VCRC; PKT_CRC says more */
+	PKT_CSUM_OK = 1 << 2, /* the L4 checksum was made by us or verified */
+	PKT_ICRC = 1 << 3, /* tail holds a real ICRC but no VCRC; PKT_CRC says more */
 };
 
 enum pkt_gso {
 	PKT_GSO_NONE,
 	PKT_GSO_TCP4,
 	PKT_GSO_TCP6,
-	PKT_GSO_UDP,		/* UDP segmentation, either family */
+	PKT_GSO_UDP, /* UDP segmentation, either family */
 };
 
 struct pkt {
-	struct pkt *next;	/* queue or free list */
+	struct pkt *next; /* queue or free list */
 	struct pkt_pool *pool;
-	uint32_t flags;		/* enum pkt_flags */
-	uint32_t len;		/* octets in hdr[head..) and the slices; without the tail */
+	uint32_t flags; /* enum pkt_flags */
+	uint32_t len; /* octets in hdr[head..) and the slices; without the tail */
 	uint16_t head;
-	uint16_t csum_start;	/* PKT_CSUM_PARTIAL: octets between the end of the IPoIB header and the L4 header */
-	uint16_t csum_offset;	/* place of the checksum in the L4 header */
-	uint8_t hops;		/* links it may still cross */
+	uint16_t
+		csum_start; /* PKT_CSUM_PARTIAL: octets between the end of the IPoIB header and the L4 header */
+	uint16_t csum_offset; /* place of the checksum in the L4 header */
+	uint8_t hops; /* links it may still cross */
 	uint8_t nslices;
 	uint8_t tail_len;
-	uint8_t vl;		/* the VL it travels on, 15 for SMPs */
-	uint8_t gso;		/* enum pkt_gso: a super-frame still to be segmented */
-	uint16_t gso_size;	/* its L4 payload octets per segment */
+	uint8_t vl; /* the VL it travels on, 15 for SMPs */
+	uint8_t gso; /* enum pkt_gso: a super-frame still to be segmented */
+	uint16_t gso_size; /* its L4 payload octets per segment */
 	uint8_t tail[PKT_TAIL_MAX];
 	struct pkt_slice slice[2];
 	uint8_t hdr[PKT_HDR_MAX] __attribute__((aligned(16)));

@@ -76,7 +76,7 @@ static void heap_grow(struct timers *ts)
 	struct timer **heap = realloc(ts->heap, (cap + 1) * sizeof(*heap));
 
 	if (!heap)
-		abort();	/* a timer that never fires would wedge its owner */
+		abort(); /* a timer that never fires would wedge its owner */
 	ts->heap = heap;
 	ts->cap = cap;
 }

@@ -23,11 +23,11 @@ struct timer {
 	timer_fn *fn;
 	ns_t deadline;
 	uint64_t seq;
-	size_t slot;		/* 1-based place in the heap; 0: not armed */
+	size_t slot; /* 1-based place in the heap; 0: not armed */
 };
 
 struct timers {
-	struct timer **heap;	/* heap[1..n] */
+	struct timer **heap; /* heap[1..n] */
 	size_t n, cap;
 	uint64_t seq;
 };

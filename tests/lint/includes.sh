@@ -20,7 +20,7 @@ declare -A may=(
 	[ca]="util wire mad ca"
 	[netdev]="util netdev"
 	[daemon]="util wire mad node hca fabric sm sac ipoib eth ca netdev daemon"
-	[cli]="util wire/print.h wire/ib.h daemon/proto.h daemon/serve.h daemon/conf.h netdev/netns.h cli"
+	[cli]="util wire/print.h wire/ib.h daemon/proto.h daemon/serve.h daemon/conf.h daemon/demo.h netdev/netns.h cli"
 )
 
 bad() {

@@ -75,7 +75,8 @@ static void flood(struct lab *l, bool *node_seen, struct fabric_node *from)
 	if (fabric_node_hca(from))
 		return; /* a CA does not forward */
 	for (unsigned int p = 1; p <= fabric_node_node(from)->info.nports; p++) {
-		struct fabric_port *port = fabric_node_port(from, p), *peer = fabric_port_peer(port);
+		struct fabric_port *port = fabric_node_port(from, p),
+				   *peer = fabric_port_peer(port);
 
 		if (peer && fabric_link_state(port) == FABRIC_LINK_UP)
 			flood(l, node_seen, fabric_port_node(peer));
@@ -164,12 +165,13 @@ static void check_pairs(struct lab *l, struct count *c, const bool *want, uint64
 	for (unsigned int a = 0; a < c->n; a++)
 		for (unsigned int b = 0; b < c->n; b++)
 			if (c->got[a * c->n + b] != (want[a] && want[b] && a != b))
-				fail_msg("seed %llu: %u -> %u: %u packets arrived", (unsigned long long)seed,
-					 a, b, c->got[a * c->n + b]);
+				fail_msg("seed %llu: %u -> %u: %u packets arrived",
+					 (unsigned long long)seed, a, b, c->got[a * c->n + b]);
 	assert_int_equal(c->wrong, 0);
 }
 
-static void check_group(struct lab *l, struct count *c, const bool *want, struct prng *r, uint64_t seed)
+static void check_group(struct lab *l, struct count *c, const bool *want, struct prng *r,
+			uint64_t seed)
 {
 	static const uint8_t group[4] = { 239, 1, 2, 3 };
 	struct msg m = { 0x6d756c74, 0, 0, 0 };
@@ -179,7 +181,8 @@ static void check_group(struct lab *l, struct count *c, const bool *want, struct
 	for (unsigned int i = 0; i < c->n; i++) {
 		member[i] = prng_below(r, 3) == 0;
 		if (member[i])
-			assert_int_equal(ipoib_mcast_add(l->host[i].link, IPOIB_IPV4, group, l->now), 0);
+			assert_int_equal(
+				ipoib_mcast_add(l->host[i].link, IPOIB_IPV4, group, l->now), 0);
 	}
 	lab_run(l, NS_SEC(3));
 	memset(c->group, 0, c->n * sizeof(*c->group));
@@ -191,8 +194,8 @@ static void check_group(struct lab *l, struct count *c, const bool *want, struct
 		lab_run(l, NS_SEC(3));
 		for (unsigned int k = 0; k < c->n; k++)
 			if (c->group[k] != (member[k] && want[k] && k != i))
-				fail_msg("seed %llu: group packet of %u: %u got %u", (unsigned long long)seed, i,
-					 k, c->group[k]);
+				fail_msg("seed %llu: group packet of %u: %u got %u",
+					 (unsigned long long)seed, i, k, c->group[k]);
 		memset(c->group, 0, c->n * sizeof(*c->group));
 		sent++;
 	}
@@ -210,14 +213,15 @@ static void one_belief(void *ctx, const struct sac_group_info *i)
 {
 	struct belief *b = ctx;
 	struct sm_group *g = sm_group_find(b->l->sm, &i->mgid);
-	struct sm_mcmember *m = g ? sm_group_member(g, ib_gid_guid(&sac_port(b->h->sac)->gid)) : NULL;
+	struct sm_mcmember *m =
+		g ? sm_group_member(g, ib_gid_guid(&sac_port(b->h->sac)->gid)) : NULL;
 
 	if (!i->have)
 		return;
 	b->groups++;
 	if (!m || m->join_state != i->have)
-		fail_msg("seed %llu: host %u has join state %u, the SA knows %u", (unsigned long long)b->seed,
-			 b->h->index, i->have, m ? m->join_state : 0);
+		fail_msg("seed %llu: host %u has join state %u, the SA knows %u",
+			 (unsigned long long)b->seed, b->h->index, i->have, m ? m->join_state : 0);
 }
 
 /* The SA's members are those that believe to be one, with the same states; and nobody else. */
@@ -251,9 +255,11 @@ static void dump_drops(struct lab *l)
 		for (int d = 0; d < HCA_DROP_MAX; d++)
 			if (hca_drops(fabric_node_hca(l->host[i].node), d))
 				fprintf(stderr, "host %u: %s %llu\n", i, hca_drop_name(d),
-					(unsigned long long)hca_drops(fabric_node_hca(l->host[i].node), d));
+					(unsigned long long)hca_drops(
+						fabric_node_hca(l->host[i].node), d));
 	fprintf(stderr,
-		"sa: requests %llu answers %llu not-master %llu requester %llu sm-key %llu malformed %llu "
+		"sa: requests %llu answers %llu not-master %llu requester %llu sm-key %llu "
+		"malformed %llu "
 		"busy %llu\n",
 		(unsigned long long)s->requests, (unsigned long long)s->answers,
 		(unsigned long long)s->drop_not_master, (unsigned long long)s->drop_requester,
@@ -275,7 +281,8 @@ static void wait_up(struct lab *l, const bool *want, ns_t most, uint64_t seed, c
 
 		ipoib_link_info(l->host[i].link, &info);
 		if (want[i] && !l->host[i].carrier)
-			fail_msg("seed %llu: %s: host %u (%s/%u) is %s: %s", (unsigned long long)seed, when, i,
+			fail_msg("seed %llu: %s: host %u (%s/%u) is %s: %s",
+				 (unsigned long long)seed, when, i,
 				 fabric_node_name(l->host[i].node), l->host[i].port,
 				 ipoib_link_state_name(info.state), info.reason);
 	}
@@ -292,7 +299,9 @@ static void one_seed(uint64_t seed)
 	prng_seed(&r, seed);
 	t = random_topo(&r, seed);
 	assert_non_null(t);
-	lab_create(&l, &(struct lab_cfg){ .topo = t, .seed = seed, .crc = seed % 3 ? HCA_CRC_OFF : HCA_CRC_FULL,
+	lab_create(&l, &(struct lab_cfg){ .topo = t,
+					  .seed = seed,
+					  .crc = seed % 3 ? HCA_CRC_OFF : HCA_CRC_FULL,
 					  .verbose = getenv("LAB_VERBOSE") != NULL });
 	topo_free(t);
 	c.n = l.nhosts;
@@ -340,7 +349,8 @@ static void test_sim_four_hosts_three_switches(void **state)
 	uint32_t got[16], group[4];
 	struct lab l;
 
-	lab_create(&l, &(struct lab_cfg){ .topo = t, .seed = 1, .verbose = getenv("LAB_VERBOSE") != NULL });
+	lab_create(&l, &(struct lab_cfg){
+			       .topo = t, .seed = 1, .verbose = getenv("LAB_VERBOSE") != NULL });
 	topo_free(t);
 	c.got = got;
 	c.group = group;

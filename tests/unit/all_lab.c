@@ -81,7 +81,10 @@ static void bind_hcas(struct lab *l, const struct lab_cfg *cfg)
 		for (uint8_t p = 1; p <= fabric_node_node(node)->info.nports && p <= 4; p++) {
 			struct lab_host *h = &l->host[l->nhosts];
 
-			*h = (struct lab_host){ .lab = l, .node = node, .port = p, .index = l->nhosts++,
+			*h = (struct lab_host){ .lab = l,
+						.node = node,
+						.port = p,
+						.index = l->nhosts++,
 						.pkey = cfg->pkey ? cfg->pkey : 0xffff };
 			host_open(l, h, l->soft[i], cfg);
 		}
@@ -108,7 +111,8 @@ static void start_sm(struct lab *l, const char *partitions)
 		struct sm_partitions *ps;
 		char err[256];
 
-		if (sm_partitions_parse(&ps, "test", partitions, strlen(partitions), err, sizeof(err)))
+		if (sm_partitions_parse(&ps, "test", partitions, strlen(partitions), err,
+					sizeof(err)))
 			fail_msg("%s", err);
 		sm_set_partitions(l->sm, ps, l->now);
 	}
@@ -118,7 +122,9 @@ static void start_sm(struct lab *l, const char *partitions)
 
 void lab_create(struct lab *l, const struct lab_cfg *cfg)
 {
-	struct fabric_cfg fc = { .timers = &l->timers, .crc = cfg->crc, .seed = cfg->seed, .log = &l->log };
+	struct fabric_cfg fc = {
+		.timers = &l->timers, .crc = cfg->crc, .seed = cfg->seed, .log = &l->log
+	};
 
 	memset(l, 0, sizeof(*l));
 	l->now = NS_SEC(1);
@@ -167,15 +173,21 @@ static void refresh(struct lab_host *h)
 	h->dirty = h->rereg = false;
 	assert_int_equal(ca_port_query(h->ca, &a), 0);
 	sac_port_update(h->sac,
-			&(struct sac_port){ .state = a.state, .sm_sl = a.sm_sl, .lid = a.lid,
-					    .sm_lid = a.sm_lid, .gid = a.gid },
+			&(struct sac_port){ .state = a.state,
+					    .sm_sl = a.sm_sl,
+					    .lid = a.lid,
+					    .sm_lid = a.sm_lid,
+					    .gid = a.gid },
 			h->lab->now);
 	if (rereg)
 		sac_reregister(h->sac, h->lab->now);
 	ipoib_link_port_update(h->link,
-			       &(struct ipoib_port){ .state = a.state, .lmc = a.lmc,
+			       &(struct ipoib_port){ .state = a.state,
+						     .lmc = a.lmc,
 						     .mtu_code = a.active_mtu_code,
-						     .rate_code = a.rate_code, .lid = a.lid, .gid = a.gid,
+						     .rate_code = a.rate_code,
+						     .lid = a.lid,
+						     .gid = a.gid,
 						     .pkey_index = ca_pkey_find(h->ca, h->pkey) },
 			       h->lab->now);
 }
@@ -189,8 +201,11 @@ static void poll_qp(struct lab_host *h)
 
 	h->ready = n == PKT_BATCH;
 	for (unsigned int i = 0; i < n; i++)
-		rx[i] = (struct ipoib_rx){ .pkt = wc[i].pkt, .grh = wc[i].grh, .src_qp = wc[i].src_qp,
-					   .slid = wc[i].slid, .sl = wc[i].sl,
+		rx[i] = (struct ipoib_rx){ .pkt = wc[i].pkt,
+					   .grh = wc[i].grh,
+					   .src_qp = wc[i].src_qp,
+					   .slid = wc[i].slid,
+					   .sl = wc[i].sl,
 					   .dlid_path_bits = wc[i].dlid_path_bits };
 	if (n)
 		ipoib_rx(h->link, rx, n, h->lab->now);
@@ -224,7 +239,8 @@ static void act(struct lab_host *h, const struct ipoib_action *a)
 	case IPOIB_ACT_QP_CREATE:
 		err = ca_qp_create(h->ca,
 				   &(struct ca_qp_attr){ .pkey_index = a->qp.pkey_index,
-							 .qkey = a->qp.qkey, .rx_depth = 4096 },
+							 .qkey = a->qp.qkey,
+							 .rx_depth = 4096 },
 				   h, &h->qp);
 		ipoib_qp_ready(h->link, err ? 0 : ca_qp_num(h->qp), err, now);
 		ipoib_link_info(h->link, &info);
@@ -236,16 +252,17 @@ static void act(struct lab_host *h, const struct ipoib_action *a)
 		ca_arm(h->qp);
 		break;
 	case IPOIB_ACT_AH_CREATE:
-		err = ca_ah_create(h->ca,
-				   &(struct ca_ah_attr){ .dlid = a->ah_create.attr.dlid,
-							 .sl = a->ah_create.attr.sl,
-							 .src_path_bits = a->ah_create.attr.src_path_bits,
-							 .has_grh = a->ah_create.attr.has_grh,
-							 .tclass = a->ah_create.attr.tclass,
-							 .hop_limit = a->ah_create.attr.hop_limit,
-							 .flow_label = a->ah_create.attr.flow_label,
-							 .dgid = a->ah_create.attr.dgid },
-				   &ah);
+		err = ca_ah_create(
+			h->ca,
+			&(struct ca_ah_attr){ .dlid = a->ah_create.attr.dlid,
+					      .sl = a->ah_create.attr.sl,
+					      .src_path_bits = a->ah_create.attr.src_path_bits,
+					      .has_grh = a->ah_create.attr.has_grh,
+					      .tclass = a->ah_create.attr.tclass,
+					      .hop_limit = a->ah_create.attr.hop_limit,
+					      .flow_label = a->ah_create.attr.flow_label,
+					      .dgid = a->ah_create.attr.dgid },
+			&ah);
 		ipoib_ah_ready(h->link, a->ah_create.cookie, ah, err, now);
 		break;
 	case IPOIB_ACT_AH_DESTROY:

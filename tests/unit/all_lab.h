@@ -43,8 +43,8 @@ struct lab {
 	ns_t now;
 	struct log_sink log;
 	/* Every packet delivered; borrowed */
-	void (*rx)(struct lab *l, struct lab_host *to, const struct ipoib_rx *r, const uint8_t *data,
-		   size_t len);
+	void (*rx)(struct lab *l, struct lab_host *to, const struct ipoib_rx *r,
+		   const uint8_t *data, size_t len);
 	void *ctx;
 };
 
