@@ -47,17 +47,13 @@ static const struct cli_key start_keys[] = {
 static int absolute(json_t *args)
 {
 	const char *file = json_string_value(json_object_get(args, "file"));
-	char path[PATH_MAX + NAME_MAX];
+	char dir[PATH_MAX];
 
 	if (*file == '/')
 		return 0;
-	if (!getcwd(path, PATH_MAX))
+	if (!getcwd(dir, sizeof(dir)))
 		return cli_error(PROTO_EXIT_FAILED, "current directory: %s", strerror(errno));
-	if (strlen(path) + strlen(file) + 2 > sizeof(path))
-		return cli_error(PROTO_EXIT_USAGE, "%s: path too long", file);
-	strcat(path, "/");
-	strcat(path, file);
-	json_object_set_new(args, "file", json_string(path));
+	json_object_set_new(args, "file", json_sprintf("%s/%s", dir, file));
 	return 0;
 }
 

@@ -115,7 +115,7 @@ int cli_show(const struct cli_show *s, int argc, char **argv);
 /* cli_print_rows() - A JSON array of rows, as the options say */
 void cli_print_rows(const struct cli_show *s, json_t *rows);
 /* cli_print_block() - All members of a row, one a line, indented by @indent */
-void cli_print_block(const json_t *row, int indent);
+void cli_print_block(json_t *row, int indent);
 /* cli_text() - A value as text; free() it; never NULL */
 char *cli_text(const json_t *row, const char *key);
 

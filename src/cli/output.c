@@ -144,7 +144,7 @@ static void print_table(const struct cli_col *cols, const json_t *rows)
 
 /* --- blocks */
 
-static void print_member(const char *key, const json_t *v, int indent)
+static void print_member(const char *key, json_t *v, int indent)
 {
 	size_t i;
 	json_t *one;
@@ -166,12 +166,12 @@ static void print_member(const char *key, const json_t *v, int indent)
 	}
 }
 
-void cli_print_block(const json_t *row, int indent)
+void cli_print_block(json_t *row, int indent)
 {
 	const char *key;
 	json_t *v;
 
-	json_object_foreach((json_t *)(uintptr_t)row, key, v) print_member(key, v, indent);
+	json_object_foreach(row, key, v) print_member(key, v, indent);
 }
 
 static void print_blocks(const struct cli_show *s, const json_t *rows)
