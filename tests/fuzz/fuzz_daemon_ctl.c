@@ -23,11 +23,12 @@ static ns_t now = NS_SEC(1000);
 static void start(void)
 {
 	const struct fab_cfg cfg = { .name = "lab", .sm_embedded = true };
-	struct topo *t = topo_gen_demo(2, 1);
 	char err[INST_ERR_MAX];
+	struct topo *t;
 
 	if (in.pool)
 		return;
+	t = topo_gen_demo(2, 1);
 	list_init(&in.ports);
 	list_init(&in.hosts);
 	list_init(&in.ifaces);
