@@ -2,6 +2,9 @@
 #include "unit/eth_rig.h"
 
 const uint8_t er_bcast_mac[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+const uint8_t er_ip_own[4] = { 10, 4, 0, RIG_LID }, er_ip_peer[4] = { 10, 4, 0, ER_PEER };
+const uint8_t er_ll_own[16] = { 0xfe, 0x80, [8] = 2, 2, 0xc9, 3, [15] = RIG_LID };
+uint8_t er_peer_mac[6];
 struct eth_rig er;
 
 static void on_post(void *ctx, const struct eth_send *v, unsigned int n, ns_t now)
@@ -117,6 +120,18 @@ void er_init(void)
 	er_clear();
 }
 
+void er_init_peer(void)
+{
+	uint8_t b[100];
+
+	er_init();
+	er_learn(ER_PEER, ER_PEER_QPN, er_peer_mac);
+	er_tx(er_peer_mac, ETH_P_IPV4, b, er_udp4(b, er_ip_own, er_ip_peer, 10));
+	er_run(NS_MSEC(10));
+	assert_int_equal(er.nsent, 1);
+	er_clear();
+}
+
 void er_fini(void)
 {
 	eth_if_destroy(er.e);
@@ -137,6 +152,14 @@ uint64_t er_drops_sum(void)
 	for (unsigned int i = 0; i < IPOIB_DROP_N; i++)
 		sum += ipoib_link_stats(er.r.link)->drops[i];
 	return sum;
+}
+
+void er_check_dropped(enum eth_drop why)
+{
+	if (er_drops(why) != 1)
+		fail_msg("%s was not counted", eth_drop_name(why));
+	assert_int_equal(er_drops_sum(), 1);
+	assert_int_equal(er.nsent, 0);
 }
 
 /* --- from the TAP */

@@ -50,12 +50,16 @@ struct eth_rig {
 };
 
 extern const uint8_t er_bcast_mac[6];
+extern const uint8_t er_ip_own[4], er_ip_peer[4], er_ll_own[16];
+extern uint8_t er_peer_mac[6];
 extern struct eth_rig er; /* too large for a stack */
 
 /* Link up, TAP up, 224.0.0.1 and ff02::1 joined. */
 void er_init(void);
 /* The same, without eth_if_set_up(). */
 void er_init_down(void);
+/* And a peer: its token in er_peer_mac, the path to it known. */
+void er_init_peer(void);
 void er_fini(void);
 void er_drain(void);
 void er_run(ns_t dt);
@@ -65,6 +69,8 @@ void er_clear(void);
 uint64_t er_drops(enum eth_drop why);
 /* er_drops_sum() - Of all reasons, and of those of the link */
 uint64_t er_drops_sum(void);
+/* er_check_dropped() - Exactly one drop so far, for @why, and nothing left */
+void er_check_dropped(enum eth_drop why);
 
 /* --- from the TAP */
 
@@ -91,7 +97,7 @@ void er_learn(unsigned int peer, uint32_t qpn, uint8_t ret_mac[6]);
 /* --- octets */
 
 uint16_t er_sum(const uint8_t *p, size_t len, uint32_t sum);
-/* er_ip_ok() - Version, length, header and ICMPv6, TCP, UDP or IGMP checksum are right */
+/* er_check_ip() - Version, length, header and ICMPv6, TCP, UDP or IGMP checksum are right */
 void er_check_ip(const uint8_t *ip, size_t len);
 
 /* Write an IP packet, checksum of IPv4 header made; return its length. */

@@ -1,300 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "eth/priv.h"
-#include "unit/eth_rig.h"
+#include "unit/eth_report.h"
 
-static const uint8_t ip_own[4] = { 10, 4, 0, RIG_LID };
-static const uint8_t ll_own[16] = { 0xfe, 0x80, [8] = 2, 2, 0xc9, 3, [15] = 5 };
-static const uint8_t igmpv3_dst[4] = { 224, 0, 0, 22 }, all_routers4[4] = { 224, 0, 0, 2 };
-static const uint8_t mldv2_dst[16] = { 0xff, 2, [15] = 0x16 };
 static const uint8_t all_nodes6[16] = { 0xff, 2, [15] = 1 };
 static const uint8_t group_mac[6] = { 1, 0, 0x5e, 1, 2, 3 };
 static const uint8_t group6_mac[6] = { 0x33, 0x33, 0, 0, 0, 9 };
 
-#define V1_REPORT 0x12
-#define V2_REPORT 0x16
-#define V2_LEAVE 0x17
-#define V3_REPORT 0x22
-#define MLD_REPORT 131
-#define MLD_DONE 132
-#define MLD2_REPORT 143
-enum { IS_IN = 1, IS_EX, TO_IN, TO_EX, ALLOW, BLOCK };
-
-/* --- messages */
-
-struct rec {
-	uint8_t type, aux;
-	uint16_t nsrc;
-	uint8_t group[16];
-};
-
-static void mend_igmp(uint8_t *ip, size_t len)
-{
-	size_t ihl = (ip[0] & 15) * 4u;
-
-	be16_put(ip + ihl + 2, 0);
-	be16_put(ip + ihl + 2, (uint16_t)~er_sum(ip + ihl, len - ihl, 0));
-}
-
-static size_t igmp(uint8_t *b, uint8_t type, const uint8_t group[4])
-{
-	uint8_t m[8] = { type };
-	const uint8_t *dst = type == V2_LEAVE ? all_routers4 : group;
-	size_t n;
-
-	memcpy(m + 4, group, 4);
-	n = er_ip4(b, ip_own, dst, 2, m, sizeof(m));
-	mend_igmp(b, n);
-	return n;
-}
-
-static size_t records(uint8_t *m, size_t alen, const struct rec *r, unsigned int n)
-{
-	size_t at = 8;
-
-	be16_put(m + 6, (uint16_t)n);
-	for (unsigned int i = 0; i < n; i++) {
-		size_t size = 4 + alen + r[i].nsrc * alen + r[i].aux * 4u;
-
-		memset(m + at, 0xe5, size);
-		m[at] = r[i].type;
-		m[at + 1] = r[i].aux;
-		be16_put(m + at + 2, r[i].nsrc);
-		memcpy(m + at + 4, r[i].group, alen);
-		at += size;
-	}
-	return at;
-}
-
-/* With the router alert option, as a host sends it (RFC 3376 §4). */
-static size_t igmp3(uint8_t *b, const struct rec *r, unsigned int n)
-{
-	uint8_t m[2000] = { 0x94, 4, 0, 0, V3_REPORT };
-	size_t len = er_ip4(b, ip_own, igmpv3_dst, 2, m, 4 + records(m + 4, 4, r, n));
-
-	b[0] = 0x46;
-	be16_put(b + 10, 0);
-	be16_put(b + 10, (uint16_t)~er_sum(b, 24, 0));
-	mend_igmp(b, len);
-	return len;
-}
-
-static void mend_mld(uint8_t *b, size_t len)
-{
-	size_t l4 = b[6] == 0 ? 48 : 40;
-	uint32_t pseudo = er_sum(b + 8, 32, (uint32_t)(58 + len - l4));
-
-	be16_put(b + l4 + 2, 0);
-	be16_put(b + l4 + 2, (uint16_t)~er_sum(b + l4, len - l4, pseudo));
-}
-
-static size_t mld(uint8_t *b, uint8_t type, const uint8_t group[16])
-{
-	uint8_t m[32] = { 58, 0, 5, 2, 0, 0, 1, 0, type };
-	size_t n;
-
-	memcpy(m + 16, group, 16);
-	n = er_ip6(b, ll_own, group, 0, 1, m, sizeof(m));
-	mend_mld(b, n);
-	return n;
-}
-
-static size_t mld2(uint8_t *b, const struct rec *r, unsigned int n)
-{
-	uint8_t m[2000] = { 58, 0, 5, 2, 0, 0, 1, 0, MLD2_REPORT };
-	size_t len = er_ip6(b, ll_own, mldv2_dst, 0, 1, m, 8 + records(m + 8, 16, r, n));
-
-	mend_mld(b, len);
-	return len;
-}
-
-/* --- the parser */
-
-struct told {
-	unsigned int n;
-	struct eth_report r[16];
-};
-
-static void on_report(void *ctx, const struct eth_report *r)
-{
-	struct told *t = ctx;
-
-	assert_true(t->n < ARRAY_SIZE(t->r));
-	t->r[t->n++] = *r;
-}
-
-static bool parse(struct told *t, const uint8_t *ip, size_t len)
-{
-	*t = (struct told){ 0 };
-	return eth_report_parse(ip, len, on_report, t);
-}
-
-static void check_told(const struct told *t, unsigned int i, const uint8_t *group, bool join)
-{
-	size_t alen = t->r[i].proto == IPOIB_IPV4 ? 4 : 16;
-
-	assert_true(i < t->n);
-	assert_memory_equal(t->r[i].group, group, alen);
-	assert_int_equal(t->r[i].join, join);
-}
-
 static const uint8_t g1[4] = { 239, 1, 2, 3 }, g2[4] = { 239, 1, 2, 4 };
-static const uint8_t h1[16] = { 0xff, 5, [15] = 9 }, h2[16] = { 0xff, 5, [15] = 10 };
-
-static void test_parse_igmp_v1_v2(void **state)
-{
-	struct told t;
-	uint8_t b[64];
-
-	assert_true(parse(&t, b, igmp(b, V1_REPORT, g1)));
-	check_told(&t, 0, g1, true);
-	assert_true(parse(&t, b, igmp(b, V2_REPORT, g1)));
-	check_told(&t, 0, g1, true);
-	assert_true(parse(&t, b, igmp(b, V2_LEAVE, g1)));
-	check_told(&t, 0, g1, false);
-	assert_int_equal(t.n, 1);
-	assert_false(parse(&t, b, igmp(b, 0x11, g1))); /* a query */
-}
-
-static void test_parse_mld_v1(void **state)
-{
-	struct told t;
-	uint8_t b[128];
-
-	assert_true(parse(&t, b, mld(b, MLD_REPORT, h1)));
-	check_told(&t, 0, h1, true);
-	assert_int_equal(t.r[0].proto, IPOIB_IPV6);
-	assert_true(parse(&t, b, mld(b, MLD_DONE, h1)));
-	check_told(&t, 0, h1, false);
-	assert_false(parse(&t, b, mld(b, 130, h1))); /* a query */
-}
-
-/* RFC 3376 §4.2.12: each type, with and without sources. join: 1, leave: 0, nothing: -1 */
-static const struct {
-	uint8_t type;
-	int without, with;
-} meaning[] = {
-	{ IS_IN, 0, 1 },  { IS_EX, 1, 1 },   { TO_IN, 0, 1 }, { TO_EX, 1, 1 },
-	{ ALLOW, -1, 1 }, { BLOCK, -1, -1 }, { 0, -1, -1 },   { 7, -1, -1 },
-};
-
-static void test_parse_meaning_of_record_types(void **state)
-{
-	for (unsigned int i = 0; i < ARRAY_SIZE(meaning); i++) {
-		for (uint16_t nsrc = 0; nsrc < 3; nsrc += 2) {
-			struct rec r = { .type = meaning[i].type, .nsrc = nsrc };
-			int want = nsrc ? meaning[i].with : meaning[i].without;
-			struct told t;
-			uint8_t b[256];
-
-			memcpy(r.group, g1, 4);
-			assert_true(parse(&t, b, igmp3(b, &r, 1)));
-			assert_int_equal(t.n, want >= 0);
-			if (want >= 0)
-				check_told(&t, 0, g1, want);
-			memcpy(r.group, h1, 16);
-			assert_true(parse(&t, b, mld2(b, &r, 1)));
-			assert_int_equal(t.n, want >= 0);
-			if (want >= 0)
-				check_told(&t, 0, h1, want);
-		}
-	}
-}
-
-static void test_parse_walks_sources_and_auxiliary_data(void **state)
-{
-	static const struct rec v4[] = {
-		{ IS_EX, 3, 0, { 239, 1, 2, 3 } },
-		{ TO_IN, 0, 5, { 239, 1, 2, 4 } },
-		{ BLOCK, 1, 2, { 239, 1, 2, 5 } },
-		{ TO_IN, 0, 0, { 239, 1, 2, 6 } },
-	};
-	static const uint8_t g4[4] = { 239, 1, 2, 6 };
-	static const struct rec v6[] = {
-		{ TO_EX, 2, 3, { 0xff, 5, [15] = 9 } },
-		{ TO_IN, 0, 0, { 0xff, 5, [15] = 10 } },
-	};
-	struct told t;
-	uint8_t b[2048];
-
-	assert_true(parse(&t, b, igmp3(b, v4, ARRAY_SIZE(v4))));
-	assert_int_equal(t.n, 3);
-	check_told(&t, 0, g1, true);
-	check_told(&t, 1, g2, true);
-	check_told(&t, 2, g4, false);
-	assert_true(parse(&t, b, mld2(b, v6, ARRAY_SIZE(v6))));
-	assert_int_equal(t.n, 2);
-	check_told(&t, 0, h1, true);
-	check_told(&t, 1, h2, false);
-}
-
-/* The count promises more records, or a record more sources, than there are: what is whole counts. */
-static void test_parse_truncated_records(void **state)
-{
-	static const struct rec v4[] = { { TO_EX, 0, 0, { 239, 1, 2, 3 } },
-					 { TO_EX, 0, 3, { 239, 1, 2, 4 } } };
-	static const struct rec v6[] = { { TO_EX, 0, 0, { 0xff, 5, [15] = 9 } },
-					 { TO_EX, 0, 2, { 0xff, 5, [15] = 10 } } };
-	struct told t;
-	uint8_t b[512];
-	size_t n = igmp3(b, v4, 2), first = 24 + 8 + 8, len;
-
-	for (len = 0; len < n; len++) {
-		if (len >= 32)
-			mend_igmp(b, len);
-		assert_int_equal(parse(&t, b, len), len >= 32);
-		assert_int_equal(t.n, len >= first);
-	}
-	n = mld2(b, v6, 2);
-	first = 48 + 8 + 20;
-	for (len = 0; len < n; len++) {
-		if (len >= 56)
-			mend_mld(b, len);
-		assert_int_equal(parse(&t, b, len), len >= 56);
-		assert_int_equal(t.n, len >= first);
-	}
-	n = mld(b, MLD_REPORT, h1);
-	for (len = 48; len < n; len++) {
-		mend_mld(b, len);
-		assert_false(parse(&t, b, len));
-	}
-}
-
-static void test_parse_refuses_what_is_none(void **state)
-{
-	struct told t;
-	uint8_t b[128];
-	size_t n = igmp(b, V2_REPORT, g1);
-
-	b[n - 1] ^= 1; /* checksum */
-	assert_false(parse(&t, b, n));
-	n = igmp(b, V2_REPORT, g1);
-	b[6] = 0x20; /* more fragments */
-	assert_false(parse(&t, b, n));
-	b[6] = 0;
-	b[7] = 1; /* a later fragment */
-	assert_false(parse(&t, b, n));
-	b[7] = 0;
-	assert_true(parse(&t, b, n));
-	b[9] = 17;
-	assert_false(parse(&t, b, n));
-	b[9] = 2;
-	b[0] = 0x44; /* header length below 20 */
-	assert_false(parse(&t, b, n));
-	b[0] = 0x4f; /* beyond the end */
-	assert_false(parse(&t, b, n));
-
-	n = mld(b, MLD_REPORT, h1);
-	b[n - 1] ^= 1;
-	assert_false(parse(&t, b, n));
-	b[n - 1] ^= 1;
-	assert_true(parse(&t, b, n));
-	b[41] = 9; /* hop-by-hop header longer than the packet */
-	assert_false(parse(&t, b, n));
-	b[41] = 0;
-	b[40] = 17;
-	assert_false(parse(&t, b, n));
-	assert_int_equal(t.n, 0);
-}
+static const uint8_t h1[16] = { 0xff, 5, [15] = 9 };
 
 /* --- joins */
 
@@ -320,16 +33,16 @@ static void report(uint8_t type, const uint8_t group[4])
 {
 	uint8_t b[64];
 
-	tx4(b, igmp(b, type, group));
+	tx4(b, report_igmp(b, type, group));
 }
 
 static void report3(uint8_t type, uint16_t nsrc, const uint8_t group[4])
 {
-	struct rec r = { .type = type, .nsrc = nsrc };
+	struct report_rec r = { .type = type, .nsrc = nsrc };
 	uint8_t b[256];
 
 	memcpy(r.group, group, 4);
-	tx4(b, igmp3(b, &r, 1));
+	tx4(b, report_igmp3(b, &r, 1));
 }
 
 static void sync4(const uint8_t (*v4)[4], unsigned int n)
@@ -381,14 +94,14 @@ static void test_M19_report_waits_for_the_join(void **state)
 
 static void test_M19_mld_report_waits_for_the_join(void **state)
 {
-	struct rec r = { TO_EX, 0, 0, { 0xff, 5, [15] = 9 } };
+	struct report_rec r = { TO_EX, 0, 0, { 0xff, 5, [15] = 9 } };
 	uint8_t b[256];
 	ib_gid mgid;
 
 	begin();
-	assert_int_equal(mgid_from_ipv6(&mgid, mldv2_dst, RIG_PKEY, 2), 0);
+	assert_int_equal(mgid_from_ipv6(&mgid, report_mldv2_dst, RIG_PKEY, 2), 0);
 	sa_group_make(&er.r.s.sa, &mgid, RIG_PKEY, IB_MTU_2048);
-	er_tx(group6_mac, ETH_P_IPV6_, b, mld2(b, &r, 1));
+	er_tx(group6_mac, ETH_P_IPV6_, b, report_mld2(b, &r, 1));
 	assert_int_equal(er.nsent, 0);
 	er_run(NS_MSEC(10));
 	assert_true(member(h1, true));
@@ -400,12 +113,12 @@ static void test_M19_mld_report_waits_for_the_join(void **state)
 
 static void test_several_groups_of_a_report_are_all_waited_for(void **state)
 {
-	static const struct rec r[] = { { TO_EX, 0, 0, { 239, 1, 2, 3 } },
-					{ TO_EX, 0, 0, { 239, 1, 2, 4 } } };
+	static const struct report_rec r[] = { { TO_EX, 0, 0, { 239, 1, 2, 3 } },
+					       { TO_EX, 0, 0, { 239, 1, 2, 4 } } };
 	uint8_t b[256];
 
 	begin();
-	tx4(b, igmp3(b, r, 2));
+	tx4(b, report_igmp3(b, r, 2));
 	er_run(NS_MSEC(10));
 	assert_true(member(g1, false));
 	assert_true(member(g2, false));
@@ -546,15 +259,15 @@ static void test_groups_that_never_appear_on_a_link_are_not_joined(void **state)
 	static const uint8_t node[16] = { 0xff, 1, [15] = 9 }, uni[16] = { 0x20, 1, [15] = 9 };
 	static const uint8_t uni4[4] = { 10, 1, 2, 3 };
 	struct ipoib_link_info a, b;
-	struct rec r = { .type = TO_EX };
+	struct report_rec r = { .type = TO_EX };
 	uint8_t o[256];
 
 	begin();
 	ipoib_link_info(er.r.link, &a);
 	memcpy(r.group, node, 16);
-	er_tx(group6_mac, ETH_P_IPV6_, o, mld2(o, &r, 1));
+	er_tx(group6_mac, ETH_P_IPV6_, o, report_mld2(o, &r, 1));
 	memcpy(r.group, uni, 16);
-	er_tx(group6_mac, ETH_P_IPV6_, o, mld2(o, &r, 1));
+	er_tx(group6_mac, ETH_P_IPV6_, o, report_mld2(o, &r, 1));
 	report3(TO_EX, 0, uni4);
 	eth_groups_sync(er.e, &uni4, 1, &node, 1, er.r.s.now);
 	er_run(NS_MSEC(10));
@@ -645,7 +358,7 @@ static void test_I31_down_leaves_all_groups_and_up_joins_again(void **state)
 	assert_false(member(all4, false) || member(all_nodes6, true) || member(g1, false) ||
 		     member(g2, false));
 	/* what is still in the TAP's queue joins nothing, nor does a late list */
-	tx4(b, igmp(b, V2_REPORT, g1));
+	tx4(b, report_igmp(b, V2_REPORT, g1));
 	sync4(&g2, 1);
 	assert_int_equal(er.r.natt, 1);
 	eth_if_set_up(er.e, true, er.r.s.now);
@@ -696,17 +409,17 @@ static void test_report_waits_for_the_join_after_the_link_was_down(void **state)
 static void test_scopes_that_share_an_mgid_are_settled_together(void **state)
 {
 	static const uint8_t narrow[16] = { 0xff, 2, [15] = 9 };
-	struct rec r = { .type = TO_EX };
+	struct report_rec r = { .type = TO_EX };
 	uint8_t b[256];
 	ib_gid mgid;
 
 	begin();
-	assert_int_equal(mgid_from_ipv6(&mgid, mldv2_dst, RIG_PKEY, 2), 0);
+	assert_int_equal(mgid_from_ipv6(&mgid, report_mldv2_dst, RIG_PKEY, 2), 0);
 	sa_group_make(&er.r.s.sa, &mgid, RIG_PKEY, IB_MTU_2048);
 	memcpy(r.group, narrow, 16);
-	er_tx(group6_mac, ETH_P_IPV6_, b, mld2(b, &r, 1));
+	er_tx(group6_mac, ETH_P_IPV6_, b, report_mld2(b, &r, 1));
 	memcpy(r.group, h1, 16);
-	er_tx(group6_mac, ETH_P_IPV6_, b, mld2(b, &r, 1));
+	er_tx(group6_mac, ETH_P_IPV6_, b, report_mld2(b, &r, 1));
 	assert_int_equal(er.nsent, 0);
 	er_run(NS_MSEC(10));
 	assert_int_equal(er.nsent, 2);
@@ -739,12 +452,6 @@ static void test_groups_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse_igmp_v1_v2),
-		cmocka_unit_test(test_parse_mld_v1),
-		cmocka_unit_test(test_parse_meaning_of_record_types),
-		cmocka_unit_test(test_parse_walks_sources_and_auxiliary_data),
-		cmocka_unit_test(test_parse_truncated_records),
-		cmocka_unit_test(test_parse_refuses_what_is_none),
 		cmocka_unit_test(test_I30_all_systems_are_joined_unasked),
 		cmocka_unit_test(test_M19_report_waits_for_the_join),
 		cmocka_unit_test(test_M19_mld_report_waits_for_the_join),

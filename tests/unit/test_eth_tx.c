@@ -1,34 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit/eth_rig.h"
 
-static const uint8_t ip_own[4] = { 10, 4, 0, RIG_LID }, ip_peer[4] = { 10, 4, 0, ER_PEER };
 static const uint8_t v6_own[16] = { 0xfd, [15] = 5 }, v6_peer[16] = { 0xfd, [15] = 7 };
 static const uint8_t group_mac[6] = { 1, 0, 0x5e, 1, 2, 3 };
 static const uint8_t group6_mac[6] = { 0x33, 0x33, 0, 0, 0, 9 };
-
-static uint8_t peer_mac[6];
-
-/* The peer is known, and the path to it. */
-static void begin(void)
-{
-	uint8_t b[100];
-
-	er_init();
-	er_learn(ER_PEER, ER_PEER_QPN, peer_mac);
-	er_tx(peer_mac, ETH_P_IPV4, b, er_udp4(b, ip_own, ip_peer, 10));
-	er_run(NS_MSEC(10));
-	assert_int_equal(er.nsent, 1);
-	er_clear();
-}
-
-/* Exactly one drop so far, for @why; nothing left. */
-static void check_dropped(enum eth_drop why)
-{
-	if (er_drops(why) != 1)
-		fail_msg("%s was not counted", eth_drop_name(why));
-	assert_int_equal(er_drops_sum(), 1);
-	assert_int_equal(er.nsent, 0);
-}
 
 static void check_to_peer(const uint8_t *ip, size_t len)
 {
@@ -67,16 +42,16 @@ static void test_R32_I28_other_ethertypes_are_dropped_and_counted(void **state)
 	uint8_t b[46] = { 0x42, 0x42, 3 };
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(t); i++) {
-		begin();
+		er_init_peer();
 		er_tx(i & 1 ? stp_mac : er_bcast_mac, t[i].type, b, sizeof(b));
-		check_dropped(t[i].why);
+		er_check_dropped(t[i].why);
 		er_fini();
 	}
 }
 
 static void test_frame_shorter_than_its_header(void **state)
 {
-	begin();
+	er_init_peer();
 	for (size_t n = 0; n < 14; n++)
 		er_tx_pkt(pkt_from_data(er.r.pool, er_bcast_mac, n < 6 ? n : 6));
 	assert_int_equal(er_drops(ETH_DROP_SHORT), 14);
@@ -88,28 +63,28 @@ static void test_frame_shorter_than_its_header(void **state)
 static void test_ip_shorter_than_it_says(void **state)
 {
 	uint8_t b[100];
-	size_t n = er_udp4(b, ip_own, ip_peer, 10), k;
+	size_t n = er_udp4(b, er_ip_own, er_ip_peer, 10), k;
 
-	begin();
+	er_init_peer();
 	for (k = 0; k < n; k++)
-		er_tx(peer_mac, ETH_P_IPV4, b, k);
+		er_tx(er_peer_mac, ETH_P_IPV4, b, k);
 	assert_int_equal(er_drops(ETH_DROP_SHORT), n);
 	be16_put(b + 2, 19);
-	er_tx(peer_mac, ETH_P_IPV4, b, n);
+	er_tx(er_peer_mac, ETH_P_IPV4, b, n);
 	assert_int_equal(er_drops(ETH_DROP_SHORT), n + 1);
 	be16_put(b + 2, (uint16_t)n);
 	b[0] = 0x65;
-	er_tx(peer_mac, ETH_P_IPV4, b, n);
+	er_tx(er_peer_mac, ETH_P_IPV4, b, n);
 	assert_int_equal(er_drops(ETH_DROP_SHORT), n + 2);
 	assert_int_equal(er_drops_sum(), n + 2);
 	er_fini();
 
-	begin();
+	er_init_peer();
 	n = er_ip6(b, v6_own, v6_peer, 59, 64, "payload", 7);
 	for (k = 0; k < n; k++)
-		er_tx(peer_mac, ETH_P_IPV6_, b, k);
+		er_tx(er_peer_mac, ETH_P_IPV6_, b, k);
 	b[0] = 0x45;
-	er_tx(peer_mac, ETH_P_IPV6_, b, n);
+	er_tx(er_peer_mac, ETH_P_IPV6_, b, n);
 	assert_int_equal(er_drops(ETH_DROP_SHORT), n + 1);
 	assert_int_equal(er_drops_sum(), n + 1);
 	assert_int_equal(er.nsent, 0);
@@ -121,9 +96,10 @@ static void test_other_source_mac(void **state)
 	static const uint8_t other[6] = { 0x52, 0x54, 0, 1, 2, 3 };
 	uint8_t b[100];
 
-	begin();
-	er_tx_pkt(er_frame(peer_mac, other, ETH_P_IPV4, b, er_udp4(b, ip_own, ip_peer, 10)));
-	check_dropped(ETH_DROP_SOURCE);
+	er_init_peer();
+	er_tx_pkt(
+		er_frame(er_peer_mac, other, ETH_P_IPV4, b, er_udp4(b, er_ip_own, er_ip_peer, 10)));
+	er_check_dropped(ETH_DROP_SOURCE);
 	er_fini();
 }
 
@@ -132,9 +108,9 @@ static void test_unknown_token(void **state)
 	static const uint8_t mac[6] = { 6, 1, 2, 3, 4, 5 };
 	uint8_t b[100], arp[28] = { 0, 1, 8, 0, 6, 4, 0, 1 };
 
-	begin();
-	er_tx(mac, ETH_P_IPV4, b, er_udp4(b, ip_own, ip_peer, 10));
-	check_dropped(ETH_DROP_TOKEN);
+	er_init_peer();
+	er_tx(mac, ETH_P_IPV4, b, er_udp4(b, er_ip_own, er_ip_peer, 10));
+	er_check_dropped(ETH_DROP_TOKEN);
 	assert_int_equal(er.ngone, 1);
 	assert_memory_equal(er.gone[0], mac, 6);
 	memcpy(arp + 8, er.mac, 6);
@@ -148,9 +124,9 @@ static void test_I28_unicast_ip_in_a_group_mac(void **state)
 {
 	uint8_t b[100];
 
-	begin();
-	er_tx(group_mac, ETH_P_IPV4, b, er_udp4(b, ip_own, ip_peer, 10));
-	check_dropped(ETH_DROP_MAC_MISMATCH);
+	er_init_peer();
+	er_tx(group_mac, ETH_P_IPV4, b, er_udp4(b, er_ip_own, er_ip_peer, 10));
+	er_check_dropped(ETH_DROP_MAC_MISMATCH);
 	er_tx(group6_mac, ETH_P_IPV6_, b, er_ip6(b, v6_own, v6_peer, 59, 64, "x", 1));
 	assert_int_equal(er_drops(ETH_DROP_MAC_MISMATCH), 2);
 	er_tx(er_bcast_mac, ETH_P_IPV6_, b, er_ip6(b, v6_own, v6_peer, 59, 64, "x", 1));
@@ -162,10 +138,10 @@ static void test_above_the_mtu_without_gso(void **state)
 {
 	uint8_t b[3000];
 
-	begin();
-	er_tx(peer_mac, ETH_P_IPV4, b, er_udp4(b, ip_own, ip_peer, 2044 - 28));
+	er_init_peer();
+	er_tx(er_peer_mac, ETH_P_IPV4, b, er_udp4(b, er_ip_own, er_ip_peer, 2044 - 28));
 	assert_int_equal(er.nsent, 1);
-	er_tx(peer_mac, ETH_P_IPV4, b, er_udp4(b, ip_own, ip_peer, 2045 - 28));
+	er_tx(er_peer_mac, ETH_P_IPV4, b, er_udp4(b, er_ip_own, er_ip_peer, 2045 - 28));
 	assert_int_equal(ipoib_link_stats(er.r.link)->drops[IPOIB_DROP_TOO_BIG], 1);
 	assert_int_equal(er_drops_sum(), 1);
 	er_fini();
@@ -188,12 +164,12 @@ static void test_R48_ip_goes_to_the_qpn_of_the_address(void **state)
 	uint8_t b[2100];
 	size_t n;
 
-	begin();
-	n = er_udp4(b, ip_own, ip_peer, 2000);
-	er_tx(peer_mac, ETH_P_IPV4, b, n);
+	er_init_peer();
+	n = er_udp4(b, er_ip_own, er_ip_peer, 2000);
+	er_tx(er_peer_mac, ETH_P_IPV4, b, n);
 	check_to_peer(b, n);
 	n = er_ip6(b, v6_own, v6_peer, 59, 64, "payload", 7);
-	er_tx(peer_mac, ETH_P_IPV6_, b, n);
+	er_tx(er_peer_mac, ETH_P_IPV6_, b, n);
 	assert_int_equal(be16_at(er.sent[0].data), 0x86dd);
 	check_to_peer(b, n);
 	er_fini();
@@ -206,13 +182,13 @@ static void test_R25_broadcasts(void **state)
 	ib_gid bcast = rig_bcast();
 	uint8_t b[100];
 
-	begin();
-	er_tx(er_bcast_mac, ETH_P_IPV4, b, er_udp4(b, ip_own, limited, 10));
+	er_init_peer();
+	er_tx(er_bcast_mac, ETH_P_IPV4, b, er_udp4(b, er_ip_own, limited, 10));
 	check_to_group(&bcast);
-	er_tx(er_bcast_mac, ETH_P_IPV4, b, er_udp4(b, ip_own, directed, 10));
+	er_tx(er_bcast_mac, ETH_P_IPV4, b, er_udp4(b, er_ip_own, directed, 10));
 	check_to_group(&bcast);
 	/* R13: it has a group whatever the MAC */
-	er_tx(group_mac, ETH_P_IPV4, b, er_udp4(b, ip_own, limited, 10));
+	er_tx(group_mac, ETH_P_IPV4, b, er_udp4(b, er_ip_own, limited, 10));
 	check_to_group(&bcast);
 	er_fini();
 }
@@ -225,11 +201,11 @@ static void test_I28_group_is_the_ip_destinations(void **state)
 	uint8_t b[100], dst[4];
 	ib_gid mgid;
 
-	begin();
+	er_init_peer();
 	for (unsigned int i = 0; i < ARRAY_SIZE(g4); i++) {
 		rig_sa_make(&er.r, g4[i]);
 		be32_put(dst, g4[i]);
-		er_tx(i ? group_mac : er_bcast_mac, ETH_P_IPV4, b, er_udp4(b, ip_own, dst, 10));
+		er_tx(i ? group_mac : er_bcast_mac, ETH_P_IPV4, b, er_udp4(b, er_ip_own, dst, 10));
 		er_run(NS_MSEC(10));
 		mgid = rig_mgid4(g4[i]);
 		check_to_group(&mgid);
@@ -253,12 +229,12 @@ static void test_multicast_ip_in_a_unicast_mac_is_unicast(void **state)
 	uint8_t b[100];
 	size_t n;
 
-	begin();
-	n = er_udp4(b, ip_own, g4, 10);
-	er_tx(peer_mac, ETH_P_IPV4, b, n);
+	er_init_peer();
+	n = er_udp4(b, er_ip_own, g4, 10);
+	er_tx(er_peer_mac, ETH_P_IPV4, b, n);
 	check_to_peer(b, n);
 	n = er_ip6(b, v6_own, g6, 59, 64, "x", 1);
-	er_tx(peer_mac, ETH_P_IPV6_, b, n);
+	er_tx(er_peer_mac, ETH_P_IPV6_, b, n);
 	check_to_peer(b, n);
 	er_fini();
 }
@@ -270,15 +246,15 @@ static void test_ethernet_padding_is_not_carried(void **state)
 	uint8_t b[200];
 	size_t n;
 
-	begin();
+	er_init_peer();
 	memset(b, 0xa5, sizeof(b));
-	n = er_udp4(b, ip_own, ip_peer, 3);
-	er_tx(peer_mac, ETH_P_IPV4, b, 46);
+	n = er_udp4(b, er_ip_own, er_ip_peer, 3);
+	er_tx(er_peer_mac, ETH_P_IPV4, b, 46);
 	check_to_peer(b, n);
-	er_tx(peer_mac, ETH_P_IPV4, b, 150); /* in a slice */
+	er_tx(er_peer_mac, ETH_P_IPV4, b, 150); /* in a slice */
 	check_to_peer(b, n);
 	n = er_ip6(b, v6_own, v6_peer, 59, 64, "x", 1);
-	er_tx(peer_mac, ETH_P_IPV6_, b, 46);
+	er_tx(er_peer_mac, ETH_P_IPV6_, b, 46);
 	check_to_peer(b, n);
 	er_fini();
 }
@@ -291,8 +267,8 @@ static void test_payload_is_not_copied(void **state)
 	uint8_t b[2100];
 	struct pkt *p;
 
-	begin();
-	p = er_frame(peer_mac, er.mac, ETH_P_IPV4, b, er_udp4(b, ip_own, ip_peer, 2000));
+	er_init_peer();
+	p = er_frame(er_peer_mac, er.mac, ETH_P_IPV4, b, er_udp4(b, er_ip_own, er_ip_peer, 2000));
 	data = p->slice[0].data;
 	pkts = pkt_pool_pkts_used(er.r.pool);
 	bufs = pkt_pool_bufs_used(er.r.pool);
@@ -305,292 +281,21 @@ static void test_payload_is_not_copied(void **state)
 	er_fini();
 }
 
-/* A frame whose L4 checksum is the pseudo-header's sum, as the kernel leaves it. */
-static struct pkt *partial(uint16_t type, uint8_t *ip, size_t n, unsigned int l4, unsigned int at,
-			   uint8_t proto)
-{
-	bool v6 = type == ETH_P_IPV6_;
-	struct pkt *p;
-
-	be16_put(ip + l4 + at, er_sum(ip + (v6 ? 8 : 12), v6 ? 32 : 8, (uint32_t)(proto + n - l4)));
-	p = er_frame(peer_mac, er.mac, type, ip, n);
-	p->flags |= PKT_CSUM_PARTIAL;
-	p->csum_start = (uint16_t)l4;
-	p->csum_offset = (uint16_t)at;
-	return p;
-}
-
-static void test_partial_checksum_is_completed(void **state)
-{
-	static const size_t size[] = { 0, 1, 30, 31, 500, 2001 };
-	uint8_t b[2100];
-
-	begin();
-	for (unsigned int i = 0; i < ARRAY_SIZE(size); i++) {
-		size_t n = er_udp4(b, ip_own, ip_peer, size[i]);
-
-		er_tx_pkt(partial(ETH_P_IPV4, b, n, 20, 6, 17));
-		assert_int_equal(er.nsent, 1);
-		assert_true(er.sent[0].flags & PKT_CSUM_OK);
-		er_check_ip(er.sent[0].data + 4, er.sent[0].len - 4);
-		er_clear();
-	}
-	er_fini();
-}
-
-/* RFC 768: the sum of zero goes out as all ones. For TCP zero is a sum like any other. */
-static void test_udp_checksum_of_zero_is_sent_as_ones(void **state)
-{
-	uint8_t b[100];
-	size_t n;
-
-	begin();
-	n = er_udp4(b, ip_own, ip_peer, 2);
-	be16_put(b + 28, 0);
-	be16_put(b + 26, 0);
-	be16_put(b + 28, (uint16_t)~er_sum(b + 20, 10, er_sum(b + 12, 8, 17 + 10)));
-	er_tx_pkt(partial(ETH_P_IPV4, b, n, 20, 6, 17));
-	assert_int_equal(er.nsent, 1);
-	assert_int_equal(be16_at(er.sent[0].data + 4 + 26), 0xffff);
-
-	/* the same octets with the field at TCP's place */
-	n = er_ip4(b, ip_own, ip_peer, 6, (const uint8_t[24]){ 0 }, 24);
-	be16_put(b + 40, (uint16_t)~er_sum(b + 12, 8, 6 + 24));
-	er_tx_pkt(partial(ETH_P_IPV4, b, n, 20, 16, 6));
-	assert_int_equal(er.nsent, 2);
-	assert_int_equal(be16_at(er.sent[1].data + 4 + 36), 0);
-	er_fini();
-}
-
-/* Extension headers of any length: short ones fit before the payload, long ones do not. */
-static void test_partial_checksum_behind_extension_headers(void **state)
-{
-	static const unsigned int ext[] = { 8, 40, 64, 72, 80, 256, 1000 };
-
-	begin();
-	for (unsigned int i = 0; i < ARRAY_SIZE(ext); i++) {
-		uint8_t b[2100], m[2048] = { 17, (uint8_t)(ext[i] / 8 - 1) };
-		size_t payload = 333, n, l4 = 40 + ext[i];
-		const uint8_t *ip = er.sent[0].data + 4;
-		struct pkt *p;
-
-		be16_put(m + ext[i] + 4, (uint16_t)(8 + payload));
-		memset(m + ext[i] + 8, 0x5a, payload);
-		n = er_ip6(b, v6_own, v6_peer, 60, 64, m, ext[i] + 8 + payload);
-		p = partial(ETH_P_IPV6_, b, n, (unsigned int)l4, 6, 17);
-		er_tx_pkt(p);
-		assert_int_equal(er.nsent, 1);
-		assert_int_equal(er.sent[0].len, n + 4);
-		assert_int_equal(
-			er_sum(ip + l4, n - l4, er_sum(ip + 8, 32, (uint32_t)(17 + n - l4))),
-			0xffff);
-		assert_memory_equal(ip, b, l4 + 6); /* all but the checksum as it was */
-		assert_memory_equal(ip + l4 + 8, b + l4 + 8, payload);
-		er_clear();
-	}
-	assert_int_equal(er_drops_sum(), 0);
-	er_fini();
-}
-
-static void test_partial_checksum_outside_the_packet(void **state)
-{
-	static const struct {
-		uint16_t start, offset;
-	} bad[] = { { 20, 40 },	   { 38, 0 },	       { 20, 0xffff },
-		    { 0xffff, 6 }, { 0xffff, 0xffff }, { 20, 120 } };
-	uint8_t b[100];
-
-	for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
-		struct pkt *p;
-
-		begin();
-		p = er_frame(peer_mac, er.mac, ETH_P_IPV4, b, er_udp4(b, ip_own, ip_peer, 11));
-		p->flags |= PKT_CSUM_PARTIAL;
-		p->csum_start = bad[i].start;
-		p->csum_offset = bad[i].offset;
-		er_tx_pkt(p);
-		check_dropped(ETH_DROP_OFFLOAD);
-		er_fini();
-	}
-}
-
 /* The second fragment has no L4 header; nothing of it is looked at. */
 static void test_fragments_pass_as_they_are(void **state)
 {
 	uint8_t b[2100];
 	size_t n;
 
-	begin();
-	n = er_ip4(b, ip_own, ip_peer, 17, (const uint8_t[1000]){ 0xff, 0xff }, 1000);
+	er_init_peer();
+	n = er_ip4(b, er_ip_own, er_ip_peer, 17, (const uint8_t[1000]){ 0xff, 0xff }, 1000);
 	for (unsigned int i = 0; i < 2; i++) {
 		be16_put(b + 6, i ? 0x00b9 : 0x2000);
 		be16_put(b + 10, 0);
 		be16_put(b + 10, (uint16_t)~er_sum(b, 20, 0));
-		er_tx(peer_mac, ETH_P_IPV4, b, n);
+		er_tx(er_peer_mac, ETH_P_IPV4, b, n);
 		check_to_peer(b, n);
 	}
-	er_fini();
-}
-
-/* --- super-frames */
-
-static struct pkt *super_tcp(size_t payload, uint16_t mss)
-{
-	static uint8_t b[65000], t[65000] = { [12] = 0x50, [13] = 0x10 };
-	size_t n;
-	struct pkt *p;
-
-	be32_put(t + 4, 1000);
-	for (size_t i = 0; i < payload; i++)
-		t[20 + i] = (uint8_t)(i / 7 + i);
-	n = er_ip4(b, ip_own, ip_peer, 6, t, 20 + payload);
-	p = partial(ETH_P_IPV4, b, n, 20, 16, 6);
-	p->gso = PKT_GSO_TCP4;
-	p->gso_size = mss;
-	return p;
-}
-
-static struct pkt *super_udp(size_t payload, uint16_t size)
-{
-	uint8_t b[ER_OCTETS];
-	size_t n = er_udp4(b, ip_own, ip_peer, payload);
-	struct pkt *p = partial(ETH_P_IPV4, b, n, 20, 6, 17);
-
-	p->gso = PKT_GSO_UDP;
-	p->gso_size = size;
-	return p;
-}
-
-static void check_segments(unsigned int from, unsigned int n, size_t mss)
-{
-	size_t done = 0;
-
-	for (unsigned int i = from; i < from + n; i++) {
-		const uint8_t *ip = er.sent[i].data + 4;
-		size_t pay = er.sent[i].len - 44;
-
-		assert_true(pay <= mss);
-		er_check_ip(ip, er.sent[i].len - 4);
-		assert_int_equal(be32_at(ip + 24), 1000 + done);
-		for (size_t k = 0; k < pay; k++)
-			assert_int_equal(ip[40 + k], (uint8_t)((done + k) / 7 + done + k));
-		done += pay;
-	}
-}
-
-static void test_super_frame_is_segmented(void **state)
-{
-	begin();
-	er_tx_pkt(super_tcp(60000, 2004));
-	assert_int_equal(er.nsent, 30);
-	check_segments(0, 30, 2004);
-	assert_int_equal(eth_if_stats(er.e)->tx_segments, 30);
-	assert_int_equal(eth_if_stats(er.e)->tx_frames, 2);
-	assert_int_equal(pkt_pool_pkts_used(er.r.pool), 0);
-	er_fini();
-}
-
-static void test_I32_super_frame_held_for_its_path_is_segmented_on_release(void **state)
-{
-	uint8_t b[100];
-
-	er_init();
-	er_learn(ER_PEER, ER_PEER_QPN, peer_mac);
-	er_tx(peer_mac, ETH_P_IPV4, b, er_udp4(b, ip_own, ip_peer, 10));
-	er_tx_pkt(super_tcp(5000, 2004));
-	er_tx(peer_mac, ETH_P_IPV4, b, er_udp4(b, ip_own, ip_peer, 20));
-	assert_int_equal(er.nsent, 0);
-	assert_int_equal(ipoib_link_stats(er.r.link)->tx_held, 3);
-	er_run(NS_MSEC(10));
-	assert_int_equal(er.nsent, 5); /* in order */
-	assert_int_equal(er.sent[0].len, 4 + 28 + 10);
-	check_segments(1, 3, 2004);
-	assert_int_equal(er.sent[4].len, 4 + 28 + 20);
-	for (unsigned int i = 0; i < 5; i++)
-		assert_int_equal(er.sent[i].dest_qpn, ER_PEER_QPN);
-	er_fini();
-}
-
-static void test_datagrams_of_a_super_frame_above_the_mtu(void **state)
-{
-	begin();
-	er_tx_pkt(super_udp(4000, 2017));
-	check_dropped(ETH_DROP_TOO_BIG);
-	er_tx_pkt(super_udp(4000, 2016));
-	assert_int_equal(er.nsent, 2);
-	er_fini();
-}
-
-static void test_super_frame_that_its_headers_do_not_bear_out(void **state)
-{
-	static const struct {
-		uint16_t start, size;
-	} bad[] = { { 24, 1000 }, { 20, 0 }, { 60000, 1000 }, { 0, 1000 } };
-
-	for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
-		struct pkt *p;
-
-		begin();
-		p = super_tcp(3000, bad[i].size);
-		p->csum_start = bad[i].start;
-		er_tx_pkt(p);
-		check_dropped(ETH_DROP_OFFLOAD);
-		er_fini();
-	}
-}
-
-/* --- resources */
-
-static void take_all(struct pkt_queue *q, unsigned int leave)
-{
-	struct pkt *p;
-
-	while ((p = pkt_alloc(er.r.pool)))
-		pkt_queue_add(q, p);
-	while (leave--)
-		pkt_free(pkt_queue_pop(q));
-}
-
-static void test_out_of_packets(void **state)
-{
-	struct pkt_queue q = { 0 };
-	uint8_t arp[28] = { 0, 1, 8, 0, 6, 4, 0, 1 };
-	struct pkt *p;
-
-	begin();
-	memcpy(arp + 8, er.mac, 6);
-	p = er_frame(er_bcast_mac, er.mac, ETH_P_ARP4, arp, sizeof(arp));
-	take_all(&q, 0);
-	er_tx_pkt(p);
-	check_dropped(ETH_DROP_NO_MEM);
-	pkt_queue_purge(&q);
-
-	p = super_tcp(10000, 2000);
-	take_all(&q, 2);
-	er_tx_pkt(p); /* what there is room for goes */
-	assert_int_equal(er.nsent, 2);
-	assert_int_equal(er_drops(ETH_DROP_NO_MEM), 2);
-	pkt_queue_purge(&q);
-	er_fini();
-}
-
-static void test_full_batch_of_super_frames(void **state)
-{
-	struct pkt *v[PKT_BATCH];
-
-	begin();
-	for (unsigned int i = 0; i < 3; i++)
-		v[i] = super_tcp(50 * 1000, 1000);
-	for (unsigned int i = 3; i < PKT_BATCH; i++) {
-		uint8_t b[100];
-
-		v[i] = er_frame(peer_mac, er.mac, ETH_P_IPV4, b, er_udp4(b, ip_own, ip_peer, i));
-	}
-	eth_tx(er.e, v, PKT_BATCH, er.r.s.now);
-	er_drain();
-	assert_int_equal(er.nsent, 150 + PKT_BATCH - 3);
-	for (unsigned int i = 3; i < PKT_BATCH; i++)
-		assert_int_equal(er.sent[150 + i - 3].len, 4 + 28 + i);
 	er_fini();
 }
 
@@ -601,11 +306,11 @@ static void test_batch_of_good_and_bad(void **state)
 	struct pkt *v[30];
 	uint8_t b[100];
 
-	begin();
+	er_init_peer();
 	for (unsigned int i = 0; i < ARRAY_SIZE(v); i++) {
-		size_t n = er_udp4(b, ip_own, ip_peer, i);
+		size_t n = er_udp4(b, er_ip_own, er_ip_peer, i);
 
-		v[i] = er_frame(i % 3 == 1 ? void_mac : peer_mac, er.mac,
+		v[i] = er_frame(i % 3 == 1 ? void_mac : er_peer_mac, er.mac,
 				i % 3 == 2 ? 0x88cc : ETH_P_IPV4, b, n);
 	}
 	eth_tx(er.e, v, ARRAY_SIZE(v), er.r.s.now);
@@ -625,7 +330,7 @@ static void test_own_address_follows_the_port(void **state)
 	struct ipoib_lladdr moved;
 	uint8_t arp[28] = { 0, 1, 8, 0, 6, 4, 0, 1 }, hw[20];
 
-	begin();
+	er_init_peer();
 	moved = er.own;
 	moved.gid.raw[6] = 0x42;
 	moved.flags = 0xff;
@@ -656,17 +361,7 @@ int main(void)
 		cmocka_unit_test(test_multicast_ip_in_a_unicast_mac_is_unicast),
 		cmocka_unit_test(test_ethernet_padding_is_not_carried),
 		cmocka_unit_test(test_payload_is_not_copied),
-		cmocka_unit_test(test_partial_checksum_is_completed),
-		cmocka_unit_test(test_udp_checksum_of_zero_is_sent_as_ones),
-		cmocka_unit_test(test_partial_checksum_behind_extension_headers),
-		cmocka_unit_test(test_partial_checksum_outside_the_packet),
 		cmocka_unit_test(test_fragments_pass_as_they_are),
-		cmocka_unit_test(test_super_frame_is_segmented),
-		cmocka_unit_test(test_I32_super_frame_held_for_its_path_is_segmented_on_release),
-		cmocka_unit_test(test_datagrams_of_a_super_frame_above_the_mtu),
-		cmocka_unit_test(test_super_frame_that_its_headers_do_not_bear_out),
-		cmocka_unit_test(test_out_of_packets),
-		cmocka_unit_test(test_full_batch_of_super_frames),
 		cmocka_unit_test(test_batch_of_good_and_bad),
 		cmocka_unit_test(test_own_address_follows_the_port),
 	};
