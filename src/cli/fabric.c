@@ -359,6 +359,35 @@ static int partitions(int argc, char **argv)
 	return cli_call("fabric partition load", args, NULL, NULL);
 }
 
+/* --- wrong packets */
+
+static const struct cli_show injected = {
+	.object = "inject",
+	.cmd = "fabric inject",
+	.keys =
+		(const struct cli_key[]){
+			{ "from", .bare = true, .required = true },
+			{ "to", .bare = true, .required = true },
+			{ "wrong", .bare = true, .required = true },
+			{ "count", .type = CLI_INT },
+			{ NULL },
+		},
+	.cols =
+		(const struct cli_col[]){
+			{ "WRONG", "wrong" },
+			{ "SENT", "sent", true },
+			{ "DELIVERED", "delivered", true },
+			{ "DROPPED", "dropped" },
+			{ NULL },
+		},
+	.title = (const char *const[]){ "wrong", NULL },
+};
+
+static int inject(int argc, char **argv)
+{
+	return cli_show(&injected, argc, argv);
+}
+
 static const struct cli_cmd verbs[] = {
 	{ "show", show, "[FABRIC]", "fabrics: nodes, links, the SM" },
 	{ "node", node, "show [NODE]", "CAs and switches" },
@@ -370,6 +399,8 @@ static const struct cli_cmd verbs[] = {
 	{ "sm", sm, "show", "the subnet manager" },
 	{ "sweep", sweep, "", "have the SM sweep now" },
 	{ "group", group, "show", "multicast groups and their members" },
+	{ "inject", inject, "IF@HOST IF@HOST nothing|qkey|pkey|icrc|vcrc|qpn [count N]",
+	  "send packets that are wrong in one thing, tell what became of them" },
 	{ "partitions", partitions, "[FILE]", "show partitions, or load them from a file" },
 	{ NULL },
 };
