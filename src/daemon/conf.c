@@ -154,6 +154,17 @@ static int set_crc(struct parser *p, const char *v)
 	return fail(p, "[%s] crc: '%s', expected full, icrc or off", p->section, v);
 }
 
+static int set_fabric_mtu(struct parser *p, const char *v)
+{
+	unsigned long mtu;
+
+	if (conf_parse_uint(&mtu, v, 256, 4096) || (mtu & (mtu - 1)))
+		return fail(p, "[%s] mtu: '%s', expected 256, 512, 1024, 2048 or 4096", p->section,
+			    v);
+	cur_fabric(p)->mtu = (unsigned int)mtu;
+	return 0;
+}
+
 static int set_port(struct parser *p, const char *v)
 {
 	char why[CONF_ERR_MAX];
@@ -244,6 +255,7 @@ static const struct key fabric_keys[] = {
 	{ "sm-port", set_sm_port },
 	{ "partitions", set_partitions },
 	{ "crc", set_crc },
+	{ "mtu", set_fabric_mtu },
 	{ "capture", set_capture },
 };
 

@@ -28,6 +28,7 @@ struct conf_fabric {
 	char sm_node[CONF_NAME_MAX]; /* empty: the default place */
 	uint8_t sm_port;
 	enum conf_crc crc;
+	unsigned int mtu; /* MTUCap of all ports, octets; 0: 4096 */
 	unsigned int line;
 };
 

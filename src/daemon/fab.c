@@ -182,6 +182,26 @@ static const enum hca_crc crc_of[] = {
 	[CONF_CRC_OFF] = HCA_CRC_OFF,
 };
 
+/* Cheaper hardware than ours is: MTUCap of every port. */
+static void limit_mtu(struct inst_fabric *f, unsigned int mtu)
+{
+	uint8_t code = IB_MTU_4096;
+
+	while (code > IB_MTU_256 && ib_mtu_octets(code) > mtu)
+		code--;
+	for (unsigned int i = 0; i < fabric_nnodes(f->fabric); i++) {
+		struct node *n = fabric_node_node(fabric_node_at(f->fabric, i));
+
+		for (unsigned int p = 0; p <= n->info.nports; p++) {
+			struct smp_port_info *pi = &n->port[p].pi;
+
+			pi->mtu_cap = code;
+			if (pi->neighbor_mtu > code)
+				pi->neighbor_mtu = code;
+		}
+	}
+}
+
 static int build(struct inst_fabric *f, const struct fab_cfg *cfg, const struct topo *topo,
 		 char err[INST_ERR_MAX])
 {
@@ -202,6 +222,8 @@ static int build(struct inst_fabric *f, const struct fab_cfg *cfg, const struct 
 			 status == -EINVAL ? "the topology has no node" : strerror(-status));
 		return status;
 	}
+	if (cfg->mtu)
+		limit_mtu(f, cfg->mtu);
 	if (!cfg->sm_embedded)
 		return 0;
 	status = place_sm(f, cfg, err);

@@ -10,6 +10,7 @@ struct fab_cfg {
 	const char *name;
 	const char *topology_file; /* for messages; NULL: @topo was made by a generator */
 	enum conf_crc crc;
+	unsigned int mtu; /* MTUCap of all ports; 0: 4096 */
 	bool sm_embedded;
 	const char *sm_node; /* NULL: port 0 of the first switch, else the first CA's port 1 */
 	uint8_t sm_port;

@@ -255,6 +255,7 @@ static int load_fabric(struct inst *in, const struct conf_fabric *f, const struc
 		.name = f->name,
 		.topology_file = topo ? NULL : f->topology,
 		.crc = f->crc,
+		.mtu = f->mtu,
 		.sm_embedded = f->sm_embedded,
 		.sm_node = *f->sm_node ? f->sm_node : NULL,
 		.sm_port = f->sm_port,

@@ -39,6 +39,7 @@ static void test_conf_whole_contract(void **state)
 				   "sm-port = Switch1/0\n"
 				   "partitions = /etc/partitions.conf\n"
 				   "crc = icrc\n"
+				   "mtu = 2048\n"
 				   "capture = -\n"
 				   "\n"
 				   "[interface uib0@h1]\n"
@@ -63,6 +64,7 @@ static void test_conf_whole_contract(void **state)
 	assert_string_equal(c.fabric[0].sm_node, "Switch1");
 	assert_int_equal(c.fabric[0].sm_port, 0);
 	assert_int_equal(c.fabric[0].crc, CONF_CRC_ICRC);
+	assert_int_equal(c.fabric[0].mtu, 2048);
 	assert_int_equal(c.nifaces, 1);
 	assert_string_equal(c.iface[0].name, "uib0");
 	assert_string_equal(c.iface[0].host, "h1");
@@ -135,6 +137,7 @@ static void test_conf_refuses_bad_values(void **state)
 	refuses(LAB "sm-port = Switch1\n", "/etc/lab/lab.conf:3:", "Switch1", "NODE/PORT");
 	refuses(LAB "sm-port = S/255\n", "/etc/lab/lab.conf:3:", "S/255", "NODE/PORT");
 	refuses(LAB "crc = none\n", "/etc/lab/lab.conf:3:", "none", "full, icrc or off");
+	refuses(LAB "mtu = 1500\n", "/etc/lab/lab.conf:3:", "1500", "2048 or 4096");
 	refuses(IFACE "pkey = 0x8000\n", "/etc/lab/lab.conf:5:", "0x8000", "0x8001-0xffff");
 	refuses(IFACE "pkey = 0\n", "/etc/lab/lab.conf:5:", "'0'", "0x0001");
 	refuses(IFACE "pkey = 0x10000\n", "/etc/lab/lab.conf:5:", "0x10000", "0x0001");
