@@ -47,13 +47,13 @@ static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
 	fputc('\n', stderr);
 }
 
-static void host_open(struct lab *l, struct lab_host *h, struct ca_soft_hca *soft,
-		      const struct lab_cfg *cfg)
+static void host_open(struct lab_host *h)
 {
-	struct sac_cfg sc = { .timers = &l->timers, .log = &l->log, .seed = cfg->seed + h->index };
+	struct lab *l = h->lab;
+	struct sac_cfg sc = { .timers = &l->timers, .log = &l->log, .seed = l->seed + h->index };
 	struct ipoib_link_cfg lc = { .timers = &l->timers, .log = &l->log, .pkey = h->pkey };
 
-	assert_int_equal(ca_soft_open(soft, h->port, &notify, h, &h->ca), 0);
+	assert_int_equal(ca_soft_open(h->soft, h->port, &notify, h, &h->ca), 0);
 	sc.ep = ca_mad_ep(h->ca);
 	assert_int_equal(sac_create(&h->sac, &sc), 0);
 	lc.sac = h->sac;
@@ -61,6 +61,27 @@ static void host_open(struct lab *l, struct lab_host *h, struct ca_soft_hca *sof
 	assert_int_equal(ipoib_link_create(&h->link, &lc), 0);
 	h->dirty = true;
 	ipoib_link_set_admin(h->link, true, l->now);
+}
+
+static void host_close(struct lab_host *h)
+{
+	struct ipoib_action a;
+
+	while (!ipoib_next_action(h->link, &a))
+		if (a.type == IPOIB_ACT_SEND)
+			pkt_free(a.send.pkt);
+	ipoib_link_destroy(h->link);
+	ca_qp_destroy(h->qp);
+	sac_destroy(h->sac);
+	ca_close(h->ca);
+	h->qp = NULL;
+	h->carrier = h->ready = h->rereg = false;
+}
+
+void lab_host_restart(struct lab_host *h)
+{
+	host_close(h);
+	host_open(h);
 }
 
 static void bind_hcas(struct lab *l, const struct lab_cfg *cfg)
@@ -85,8 +106,9 @@ static void bind_hcas(struct lab *l, const struct lab_cfg *cfg)
 						.node = node,
 						.port = p,
 						.index = l->nhosts++,
+						.soft = l->soft[i],
 						.pkey = cfg->pkey ? cfg->pkey : 0xffff };
-			host_open(l, h, l->soft[i], cfg);
+			host_open(h);
 		}
 	}
 }
@@ -99,25 +121,39 @@ static struct fabric_node *sm_node(struct lab *l)
 	return fabric_node_at(l->f, 0);
 }
 
-static void start_sm(struct lab *l, const char *partitions)
+void lab_partitions(struct lab *l, const char *text)
+{
+	struct sm_partitions *ps;
+	char err[256];
+
+	if (sm_partitions_parse(&ps, "test", text, strlen(text), err, sizeof(err)))
+		fail_msg("%s", err);
+	sm_set_partitions(l->sm, ps, l->now);
+}
+
+void lab_sm_start(struct lab *l, const struct sm_cfg *cfg, const char *partitions)
 {
 	struct node *n = fabric_node_node(sm_node(l));
 	uint8_t port = node_is_switch(n) ? 0 : 1;
-	struct sm_cfg sc = sm_cfg_default();
+	struct sm_cfg sc = cfg ? *cfg : sm_cfg_default();
 
 	assert_int_equal(sm_create(&l->sm, n->port[port].ep, &sc, &l->timers, &l->log), 0);
 	assert_int_equal(sa_create(&l->sa, l->sm), 0);
-	if (partitions) {
-		struct sm_partitions *ps;
-		char err[256];
-
-		if (sm_partitions_parse(&ps, "test", partitions, strlen(partitions), err,
-					sizeof(err)))
-			fail_msg("%s", err);
-		sm_set_partitions(l->sm, ps, l->now);
-	}
+	if (partitions)
+		lab_partitions(l, partitions);
 	node_set_cap(n, port, SMP_CAP_IS_SM, true, l->now);
 	sm_start(l->sm, l->now);
+}
+
+void lab_sm_stop(struct lab *l)
+{
+	struct node *n = fabric_node_node(sm_node(l));
+
+	sa_destroy(l->sa);
+	sm_destroy(l->sm);
+	l->sa = NULL;
+	l->sm = NULL;
+	node_set_cap(n, node_is_switch(n) ? 0 : 1, SMP_CAP_IS_SM, false, l->now);
 }
 
 void lab_create(struct lab *l, const struct lab_cfg *cfg)
@@ -127,6 +163,7 @@ void lab_create(struct lab *l, const struct lab_cfg *cfg)
 	};
 
 	memset(l, 0, sizeof(*l));
+	l->seed = cfg->seed;
 	l->now = NS_SEC(1);
 	timers_init(&l->timers);
 	if (cfg->verbose)
@@ -135,23 +172,13 @@ void lab_create(struct lab *l, const struct lab_cfg *cfg)
 	fc.pool = l->pool;
 	assert_int_equal(fabric_create(&l->f, cfg->topo, &fc, l->now), 0);
 	bind_hcas(l, cfg);
-	start_sm(l, cfg->partitions);
+	lab_sm_start(l, cfg->sm, cfg->partitions);
 }
 
 void lab_destroy(struct lab *l)
 {
-	for (unsigned int i = 0; i < l->nhosts; i++) {
-		struct lab_host *h = &l->host[i];
-		struct ipoib_action a;
-
-		while (!ipoib_next_action(h->link, &a))
-			if (a.type == IPOIB_ACT_SEND)
-				pkt_free(a.send.pkt);
-		ipoib_link_destroy(h->link);
-		ca_qp_destroy(h->qp);
-		sac_destroy(h->sac);
-		ca_close(h->ca);
-	}
+	for (unsigned int i = 0; i < l->nhosts; i++)
+		host_close(&l->host[i]);
 	sa_destroy(l->sa);
 	sm_destroy(l->sm);
 	for (unsigned int i = 0; i < fabric_nnodes(l->f); i++)

@@ -22,6 +22,7 @@ struct lab_host {
 	struct fabric_node *node;
 	uint8_t port;
 	unsigned int index; /* in lab.host */
+	struct ca_soft_hca *soft;
 	struct ca *ca;
 	struct sac *sac;
 	struct ipoib_link *link;
@@ -34,6 +35,7 @@ struct lab_host {
 struct lab {
 	struct timers timers;
 	struct pkt_pool *pool;
+	uint64_t seed;
 	struct fabric *f;
 	struct sm *sm;
 	struct sa *sa;
@@ -54,12 +56,22 @@ struct lab_cfg {
 	uint64_t seed;
 	uint16_t pkey; /* 0: 0xffff */
 	const char *partitions; /* text; NULL: the default partition */
+	const struct sm_cfg *sm; /* NULL: the default */
 	bool verbose;
 };
 
 /* lab_create() - Everything made and links going up; asserts on failure */
 void lab_create(struct lab *l, const struct lab_cfg *cfg);
 void lab_destroy(struct lab *l);
+
+/* lab_sm_stop(), lab_sm_start() - The SM and SA end, without a word; others begin */
+void lab_sm_stop(struct lab *l);
+void lab_sm_start(struct lab *l, const struct sm_cfg *cfg, const char *partitions);
+/* lab_partitions() - Another partitions.conf for the SM that runs */
+void lab_partitions(struct lab *l, const char *text);
+
+/* lab_host_restart() - Its interface ends without a word and comes back with another QP */
+void lab_host_restart(struct lab_host *h);
 
 /* lab_run() - Let @d of virtual time go by */
 void lab_run(struct lab *l, ns_t d);
