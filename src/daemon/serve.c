@@ -73,14 +73,19 @@ static int watch_signals(struct inst *in)
 	return fd < 0 ? -errno : loop_watch(&in->loop, &in->signal_fd, fd, EPOLLIN, on_signal);
 }
 
-static int exit_status_of(int err)
+static int exit_status_of(const struct inst *in, int err)
 {
+	if (netdev_helper_refused(in->helper) == NETDEV_REFUSED_TUN)
+		return PROTO_EXIT_ENV; /* -ENOENT too, which else is the user's file */
 	switch (err) {
 	case -EPERM:
 	case -EACCES:
 	case -EUSERS:
 	case -ENODEV:
 	case -ENOSYS:
+	case -ENOSPC: /* a full disk; user.max_net_namespaces */
+	case -EMFILE:
+	case -ENFILE:
 		return PROTO_EXIT_ENV;
 	case -EINVAL:
 	case -ENOENT:
@@ -106,11 +111,13 @@ static int build(struct inst **ret, const struct serve_cfg *cfg, const struct lo
 	if (status) /* whatever it is, it is not the user's file */
 		return status == -ENOMEM ? PROTO_EXIT_FAILED : PROTO_EXIT_ENV;
 	status = watch_signals(*ret);
-	if (!status)
-		status = ctl_open(*ret, err);
-	if (!status)
-		status = inst_load(*ret, cfg->conf, cfg->topo, err);
-	return status ? exit_status_of(status) : 0;
+	if (status)
+		return PROTO_EXIT_FAILED;
+	status = ctl_open(*ret, err);
+	if (status) /* the name is taken, or there is no place for a socket */
+		return status == -EADDRINUSE ? PROTO_EXIT_USAGE : PROTO_EXIT_ENV;
+	status = inst_load(*ret, cfg->conf, cfg->topo, err);
+	return status ? exit_status_of(*ret, status) : 0;
 }
 
 static int drop_privileges(char err[INST_ERR_MAX])
