@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 
 /* --- values */
 
-static const json_t *lookup(const json_t *row, const char *key)
+static json_t *lookup(const json_t *row, const char *key)
 {
 	const char *dot;
 
@@ -24,7 +23,26 @@ static const json_t *lookup(const json_t *row, const char *key)
 	return json_object_get(row, key);
 }
 
-static void print_value(FILE *f, const json_t *v)
+static void print_value(FILE *f, json_t *v);
+
+/* "qkey 1, icrc 2" */
+static void print_members(FILE *f, json_t *v)
+{
+	bool first = true;
+	const char *key;
+	json_t *one;
+
+	if (!json_object_size(v))
+		fputc('-', f);
+	json_object_foreach(v, key, one)
+	{
+		fprintf(f, "%s%s ", first ? "" : ", ", key);
+		print_value(f, one);
+		first = false;
+	}
+}
+
+static void print_value(FILE *f, json_t *v)
 {
 	size_t i;
 	json_t *one;
@@ -59,7 +77,7 @@ static void print_value(FILE *f, const json_t *v)
 		}
 		break;
 	case JSON_OBJECT:
-		json_dumpf(v, f, JSON_COMPACT);
+		print_members(f, v);
 		break;
 	}
 }

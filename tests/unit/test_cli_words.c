@@ -273,6 +273,8 @@ static void test_text_of_values(void **state)
 	text_is("{\"a\":[]}", "a", "-");
 	text_is("{\"a\":{\"b\":{\"c\":3}}}", "a.b.c", "3");
 	text_is("{\"a\":null}", "a.b", "-");
+	text_is("{\"a\":{\"b\":1,\"c\":[2,3]}}", "a", "b 1, c 2 3");
+	text_is("{\"a\":{}}", "a", "-");
 	text_is("{\"ifname\":\"uib0\",\"host\":\"h1\"}", "@dev", "uib0@h1");
 	text_is("{\"ifname\":\"uib0\",\"host\":\"\"}", "@dev", "uib0");
 }
