@@ -138,7 +138,7 @@ static void test_R2_R25_a_broadcast_reaches_every_interface_but_its_sender(void 
 /* The interfaces use 0x8001: two hosts are in that partition, two are not. */
 static void test_R3_H9_a_link_is_who_shares_the_partition(void **state)
 {
-	struct ipoib_link_info in, out;
+	struct ipoib_link_info in = { 0 }, out;
 	bool member[HOSTS];
 	struct lab l;
 	char conf[256];
