@@ -214,35 +214,41 @@ static int in_foreground(struct run *r)
 
 /* --- with CMD */
 
+/* The answer to `wait`: the exit status, after a message if it is not 0 */
+static int wait_answer(const struct run *r, const json_t *answer)
+{
+	const json_t *end = json_object_get(answer, "end");
+	const char *error = json_string_value(json_object_get(end, "error"));
+	int status = (int)json_integer_value(json_object_get(end, "status"));
+
+	if (!status)
+		return 0;
+	return cli_error(status, "after %g s: %s", (double)r->timeout_ms / 1000,
+			 error ? error : "");
+}
+
 /* 0: all are up; -1 - sig on a signal; else the exit status after a message */
 static int wait_up(struct run *r)
 {
-	json_t *args = json_pack("{s:I}", "timeout_ms", (json_int_t)r->timeout_ms), *obj = NULL;
+	json_t *args = json_pack("{s:I}", "timeout_ms", (json_int_t)r->timeout_ms), *answer = NULL;
 	struct proto_client c;
-	int status = proto_connect(&c, r->name), sig;
+	int status = proto_connect(&c, r->name), sig = 0;
 
 	if (!status)
 		status = proto_send(&c, "wait", args);
 	json_decref(args);
-	if (!status) {
+	if (!status)
 		sig = await(r, c.fd);
-		if (sig) {
-			proto_close(&c);
-			return -1 - sig;
-		}
-		status = proto_recv(&c, 1000, &obj);
-	}
+	if (!status && !sig)
+		status = proto_recv(&c, 1000, &answer);
 	proto_close(&c);
+	if (sig)
+		return -1 - sig;
 	if (status)
-		return cli_error(PROTO_EXIT_FAILED, "the instance: %s", strerror(-status));
-	obj = json_incref(json_object_get(obj, "end"));
-	status = (int)json_integer_value(json_object_get(obj, "status"));
-	if (status) {
-		const char *text = json_string_value(json_object_get(obj, "error"));
-
-		cli_error(status, "after %g s: %s", (double)r->timeout_ms / 1000, text ? text : "");
-	}
-	json_decref(obj);
+		return cli_error(PROTO_EXIT_FAILED, "the instance: %s",
+				 status == -EPIPE ? "it ended" : strerror(-status));
+	status = wait_answer(r, answer);
+	json_decref(answer);
 	return status;
 }
 
