@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# An instance begins and ends in every way there is, and nothing is left of it: no process, interface,
+# namespace, socket or file. While nothing happens it does nothing.
+#
+#	uipoib run (supervisor)
+#	   +-- daemon          h1 .. h4: anonymous namespaces on a ring of 3 switches
+#	   |     +-- helper
+#	   +-- CMD             uib9: an interface in the caller's own namespace
+. "$(dirname "$0")/lib.sh"
+need ping
+topo_ring 5 3 >"$work/lab.topo"
+conf_hosts 4 >"$work/lab.conf"
+# The script has a network namespace of its own, so that an interface in "the caller's" is nobody else's.
+if [ "${1:-}" != inside ]; then
+	trap - EXIT
+	rm -rf "$work"
+	exec unshare --net bash "$0" inside
+fi
+printf '\n[interface uib9]\nport = fabric:lab/Hca5/1\naddress = 10.4.0.5/16\n' >>"$work/lab.conf"
+interfaces() { ip -o link show | awk -F': ' '{ print $2 }' | sort | tr '\n' ' '; }
+before=$(interfaces)
+
+all_gone() {
+	lab_gone && equal "$before" "$(interfaces)" && not test -e "$(lab_socket)"
+}
+
+# The processes by their parts
+supervisor() { echo "$lab_pid"; }
+daemon() { cat "/proc/$lab_pid/task/$lab_pid/children" | tr -d ' '; }
+helper() { cat "/proc/$(daemon)/task/"*"/children" | awk '{ print $1 }'; }
+
+forget() { lab_pid='' lab_procs='' lab_spaces=''; }
+
+# --- the ends
+
+run_cmd() {
+	u run -n "$inst" -c "$work/lab.conf" -- sh -c 'ping -n -c 1 -W 5 10.4.0.1 && "$1" exec h2 ping -n -c 1 -W 5 10.4.0.5' - "$UIPOIB"
+}
+for k in 1 2 3; do
+	check "run, round $k" run_cmd
+	check "nothing is left behind" all_gone
+done
+for s in 0 1 42; do
+	check "the status of the command is the status of run: $s" refuse $s '^done$' \
+		u run -n "$inst" -c "$work/lab.conf" -- sh -c "echo done; exit $s"
+done
+
+lab_up
+check "there are three processes" equal 3 "$(descendants "$lab_pid" | wc -l)"
+check "there is an interface" equal "lo uib9 " "$(interfaces)"
+check "it works" ping -n -c 1 -W 5 10.4.0.3
+check "Ctrl-C ends it with status 0" lab_down
+check "nothing is left behind" all_gone
+forget
+
+for signal in TERM HUP; do
+	lab_up
+	kill -$signal "$lab_pid"
+	check "SIG$signal ends it with status 0" wait "$lab_pid"
+	check "nothing is left behind" all_gone
+	forget
+done
+
+lab_up
+check "uipoib stop ends it" u stop
+check "with status 0" wait "$lab_pid"
+check "nothing is left behind" all_gone
+forget
+
+# In the middle of its start: at once, and some time later
+early() {
+	"$UIPOIB" run -c "$work/lab.conf" -n "$inst" >>"$work/lab.log" 2>&1 &
+	lab_pid=$!
+	[ "$1" = 0 ] || sleep "$1"
+	lab_procs=$(for p in $(descendants $lab_pid); do echo "$p:$(identity "$p")"; done)
+	kill -INT "$lab_pid" 2>/dev/null
+	wait "$lab_pid"
+	lab_pid=''
+	eventually 5 all_gone
+}
+many_early() {
+	local t
+	for t in 0 0.001 0.002 0.004 0.006 0.008 0.012 0.02 0.04 0.1; do
+		early $t || { echo "after $t s"; return 1; }
+	done
+}
+check "Ctrl-C at any time of the start leaves nothing" many_early
+forget
+
+# Ctrl-C of a terminal goes to the command as well: here to all of the process group
+ctrl_c() {
+	local status leader p
+	# A shell starts what is in the background with SIGINT ignored.
+	setsid env --default-signal=INT "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- \
+		sh -c 'echo up; exec sleep 60' >"$work/ctrl_c.out" 2>>"$work/lab.log" &
+	lab_pid=$!
+	eventually 20 grep -q up "$work/ctrl_c.out" || return 1
+	lab_remember
+	leader=$lab_pid
+	lab_pid=''
+	kill -INT -- "-$leader"
+	wait "$leader"
+	status=$?
+	echo "status $status"
+	[ $status = 130 ] && eventually 10 all_gone
+}
+check "Ctrl-C during a command: status 130, nothing is left" ctrl_c
+forget
+
+for victim in supervisor daemon helper; do
+	lab_up
+	pid=$($victim)
+	kill -KILL "$pid"
+	check "kill -9 of the $victim: all end" eventually 10 all_gone
+	wait "$lab_pid" 2>/dev/null
+	check "kill -9 of the $victim leaves nothing" eventually 10 all_gone
+	forget
+	check "and it can be started again" run_cmd
+done
+finish
