@@ -87,15 +87,22 @@ static int loop_add(struct node *n, uint8_t port, const void *mad, ns_t now)
 	return 0;
 }
 
-/* A directed route leaves by @port: both LIDs permissive, VL15 passes from Init on. */
+/* A directed route leaves by @port, both LIDs permissive. */
 static int dr_leave(struct node *n, uint8_t port, const void *mad, ns_t now)
 {
 	struct mad_addr to = mad_addr_smp_dr();
 
-	if (n->port[port].pi.port_state < IB_PORT_INIT)
+	/* Not PortState: the answer to the Set(PortInfo) that asks for Down still leaves. */
+	if (!n->port[port].link_up)
 		return -ENETDOWN;
 	to.port = port;
 	return n->ops->xmit(n->ctx, port, &to, mad, now);
+}
+
+/* VL15 passes from Init on. */
+static int dr_forward(struct node *n, uint8_t port, const void *mad, ns_t now)
+{
+	return n->port[port].pi.port_state < IB_PORT_INIT ? -ENETDOWN : dr_leave(n, port, mad, now);
 }
 
 /* The directed part is over, or comes later: 14.2.2.2 */
@@ -162,7 +169,7 @@ static void dr_rx(struct node *n, uint8_t in_port, const struct mad_addr *from, 
 		smp_local(n, in_port, from, mad, now);
 		return;
 	case SMI_FORWARD:
-		err = dr_leave(n, port, mad, now);
+		err = dr_forward(n, port, mad, now);
 		break;
 	case SMI_LID_ROUTE:
 		err = dr_lid_route(&n->port[0], IB_LID_PERMISSIVE, mad, now);
