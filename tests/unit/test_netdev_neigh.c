@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "netdev/rtnl.h"
+
+#include <arpa/inet.h>
+#include <linux/neighbour.h>
+
+#include "netdev/tap.h"
+#include "netdev_env.h"
+
+/* What the kernel tells about neighbours of one interface. */
+
+static const uint8_t mac[6] = { 6, 1, 2, 3, 4, 5 };
+
+static struct rtnl_ip ip(enum rtnl_family family, const char *text)
+{
+	struct rtnl_ip ret = { .family = family };
+
+	assert_int_equal(inet_pton(family == RTNL_V6 ? AF_INET6 : AF_INET, text, ret.addr), 1);
+	return ret;
+}
+
+struct seen {
+	struct rtnl_neigh v[8];
+	unsigned int n;
+};
+
+static int see(const struct rtnl_neigh *n, void *arg)
+{
+	struct seen *s = arg;
+
+	/* Groups of the kernel's own (ff02::16 and the like) have no one's token. */
+	if (n->state & NUD_NOARP)
+		return 0;
+	assert_true(s->n < 8);
+	s->v[s->n++] = *n;
+	return 0;
+}
+
+static int stop(const struct rtnl_neigh *n, void *arg)
+{
+	(void)n;
+	(void)arg;
+	return 7;
+}
+
+static int make_tap(struct rtnl *nl, const char *name, int *ret_fd)
+{
+	struct rtnl_link_conf up = { .set = RTNL_SET_UP };
+	struct rtnl_link l;
+
+	assert_int_equal(tap_open(name, ret_fd, NULL), 0);
+	assert_int_equal(rtnl_link_get(nl, 0, name, &l), 0);
+	assert_int_equal(rtnl_link_set(nl, l.ifindex, &up), 0);
+	return l.ifindex;
+}
+
+static void test_neigh_dump_tells_both_families_of_one_link(void **state)
+{
+	struct rtnl_ip a = ip(RTNL_V4, "10.4.0.2"), b = ip(RTNL_V6, "fe80::2"),
+		       c = ip(RTNL_V4, "10.4.0.3");
+	int fd[2], t0, t1;
+	struct seen s = { .n = 0 };
+	struct rtnl nl;
+
+	(void)state;
+	env_need_tap();
+	env_enter_new();
+	assert_int_equal(rtnl_open(&nl), 0);
+	t0 = make_tap(&nl, "t0", &fd[0]);
+	t1 = make_tap(&nl, "t1", &fd[1]);
+	assert_int_equal(rtnl_neigh_dump(&nl, t0, see, &s), 0);
+	assert_int_equal(s.n, 0);
+	assert_int_equal(rtnl_neigh_add(&nl, t0, &a, mac), 0);
+	assert_int_equal(rtnl_neigh_add(&nl, t0, &b, mac), 0);
+	assert_int_equal(rtnl_neigh_add(&nl, t1, &c, mac), 0);
+
+	assert_int_equal(rtnl_neigh_dump(&nl, t0, see, &s), 0);
+	assert_int_equal(s.n, 2);
+	assert_int_equal(s.v[0].ip.family, RTNL_V4);
+	assert_memory_equal(s.v[0].ip.addr, a.addr, 4);
+	assert_int_equal(s.v[1].ip.family, RTNL_V6);
+	assert_memory_equal(s.v[1].ip.addr, b.addr, 16);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(s.v[i].ifindex, t0);
+		assert_true(s.v[i].has_mac && s.v[i].state);
+		assert_memory_equal(s.v[i].mac, mac, 6);
+	}
+	/* What ends it early is given back, and leaves nothing behind for the next. */
+	assert_int_equal(rtnl_neigh_dump(&nl, t0, stop, NULL), 7);
+	s.n = 0;
+	assert_int_equal(rtnl_neigh_dump(&nl, t1, see, &s), 0);
+	assert_int_equal(s.n, 1);
+	assert_memory_equal(s.v[0].ip.addr, c.addr, 4);
+	close(fd[0]);
+	close(fd[1]);
+	rtnl_close(&nl);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_neigh_dump_tells_both_families_of_one_link),
+	};
+
+	return cmocka_run_group_tests(tests, env_setup, NULL);
+}
