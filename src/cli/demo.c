@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 #include "daemon/demo.h"
+
+static const char usage[] =
+	"usage: uipoib demo [--hosts N] [--topology FILE] [--keep] [--capture FILE] "
+	"[--print-config]\n"
+	"\n"
+	"  --hosts N        2 to 200 (default 4)\n"
+	"  --topology FILE  as ibnetdiscover prints it, in place of a ring of switches\n"
+	"  --keep           stay until Ctrl-C, for exec, trace and the rest\n"
+	"  --capture FILE   leave the capture, for tshark\n"
+	"  --print-config   print topology and configuration as a shell script that writes them\n";
 
 static int need_value(int argc, int i, char **argv)
 {
@@ -54,7 +65,13 @@ static int parse(struct demo_opts *o, int argc, char **argv)
 int cli_demo(int argc, char **argv)
 {
 	struct demo_opts o = { .name = cli_opts.instance ? cli_opts.instance : "demo" };
-	int status = parse(&o, argc, argv);
+	int status;
+
+	if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
+		fputs(usage, stdout);
+		return PROTO_EXIT_OK;
+	}
+	status = parse(&o, argc, argv);
 
 	return status ? status : demo_main(&o);
 }
