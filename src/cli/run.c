@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -254,12 +255,15 @@ static int wait_up(struct run *r)
 
 static pid_t spawn(struct run *r)
 {
-	pid_t pid;
+	pid_t parent = getpid(), pid;
 
 	fflush(NULL);
 	pid = fork();
 	if (pid)
 		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGTERM); /* its hosts end with us */
+	if (getppid() != parent)
+		_exit(PROTO_EXIT_FAILED);
 	sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
 	setenv("UIPOIB_NAME", r->name, 1);
 	execvp(r->cmd[0], r->cmd);

@@ -134,6 +134,24 @@ static void on_accept(struct loop_fd *fd, uint32_t events, ns_t now)
 		close(s);
 }
 
+/* An instance that ends meanwhile removes the folder, which looks empty to it: made again. */
+static int bind_path(int s, const struct sockaddr_un *sa)
+{
+	char dir[108];
+
+	for (int tries = 0; tries < 16; tries++) {
+		int status = proto_dir(dir, sizeof(dir), 1);
+
+		if (status)
+			return status;
+		if (!bind(s, (const struct sockaddr *)sa, sizeof(*sa)))
+			return 0;
+		if (errno != ENOENT)
+			return -errno;
+	}
+	return -ENOENT;
+}
+
 static int bind_socket(struct ctl *ctl, int s, char err[INST_ERR_MAX])
 {
 	const char *name = ctl->in->cfg.name;
@@ -152,7 +170,9 @@ static int bind_socket(struct ctl *ctl, int s, char err[INST_ERR_MAX])
 	}
 	unlink(ctl->path);
 	mask = umask(0177);
-	status = bind(s, (struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(s, 16) < 0 ? -errno : 0;
+	status = bind_path(s, &sa);
+	if (!status && listen(s, 16) < 0)
+		status = -errno;
 	umask(mask);
 	if (status)
 		snprintf(err, INST_ERR_MAX, "%s: %s", ctl->path, strerror(-status));

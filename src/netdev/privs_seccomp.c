@@ -91,9 +91,10 @@ static const int file_calls[] = {
 	SCMP_SYS(fdatasync),
 	SCMP_SYS(ftruncate),
 	SCMP_SYS(umask),
-	/* the control socket, when it is no longer wanted */
+	/* the control socket and its folder, when they are no longer wanted */
 	SCMP_SYS(unlink),
 	SCMP_SYS(unlinkat),
+	SCMP_SYS(rmdir),
 };
 
 static const int process_calls[] = {

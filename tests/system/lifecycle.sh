@@ -109,6 +109,20 @@ ctrl_c() {
 check "Ctrl-C during a command: status 130, nothing is left" ctrl_c
 forget
 
+# The command does not outlive its hosts either.
+supervisor_of_cmd() {
+	"$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- sh -c 'echo up; exec sleep 60' >"$work/killed.out" 2>>"$work/lab.log" &
+	lab_pid=$!
+	eventually 20 grep -q up "$work/killed.out" || return 1
+	lab_remember
+	kill -KILL "$lab_pid"
+	wait "$lab_pid"
+	lab_pid=''
+	eventually 10 all_gone
+}
+check "kill -9 of the supervisor ends the command too" supervisor_of_cmd
+forget
+
 for victim in supervisor daemon helper; do
 	lab_up
 	pid=$($victim)

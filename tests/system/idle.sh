@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Idle means idle: a fabric that nobody uses costs less than 10 ms of CPU in 10 s, and sends nothing.
+#
+#	h1, h4 --- Switch1 --- Switch2 --- h2
+#	               \        /
+#	                Switch3 --- h3
+. "$(dirname "$0")/lib.sh"
+need ping
+topo_ring 4 3 >"$work/lab.topo"
+conf_hosts 4 >"$work/lab.conf"
+lab_up
+
+# Nanoseconds that all processes of the lab have been on a CPU
+cpu_ns() {
+	local p
+	for p in $(descendants "$lab_pid"); do
+		cat "/proc/$p/task/"*/schedstat
+	done | awk '{ sum += $1 } END { printf "%d", sum }'
+}
+hops() { u -j -d stats show | jq '.stats[] | select(.counter == "hops") | .value'; }
+
+# The kernels' own work at the start: addresses found unique, reports repeated, neighbours probed
+settled() {
+	local before
+	before=$(hops)
+	sleep 3
+	equal "$before" "$(hops)"
+}
+check "h1 reaches all" x h1 sh -c 'for i in 2 3 4; do ping -q -n -c 1 -W 5 10.4.0.$i || exit 1; done'
+check "after a while nothing is sent any more" eventually 60 settled
+
+idle() {
+	local cpu packets
+	packets=$(hops)
+	cpu=$(cpu_ns)
+	sleep 10
+	cpu=$((($(cpu_ns) - cpu) / 1000))
+	echo "$cpu us of CPU in 10 s, $(($(hops) - packets)) hops"
+	[ $cpu -gt 0 ] && [ $cpu -lt 10000 ] # 0: this kernel does not count
+}
+check "4 idle hosts cost less than 10 ms of CPU in 10 s" idle
+sed 's/^/# /' "$work/check.out"
+finish

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# A user without any rights runs a fabric in a user namespace: all that is needed is /dev/net/tun.
+#
+#	user "nobody" (65534)
+#	 +-- user namespace
+#	       +-- h1 10.4.0.1 --- Switch1 --- Switch2 --- h2 10.4.0.2
+#	       |                        \        /
+#	       |                         Switch3
+#	       |                            |
+#	       +-- h3 10.4.0.3 -------------+          files: only below $work and in its own mount namespace
+. "$(dirname "$0")/lib.sh"
+need ping setpriv unshare
+mcast=$TOOLS/mcast
+topo_ring 3 3 >"$work/lab.topo"
+conf_hosts 3 >"$work/lab.conf"
+chmod 755 "$work"
+mkdir -m 700 "$work/user" && chown 65534:65534 "$work/user"
+cp "$UIPOIB" "$work/uipoib" && cp "$mcast" "$work/mcast" # where anybody may execute them
+UIPOIB=$work/uipoib
+
+# As nobody; XDG_RUNTIME_DIR is its own. Each word becomes the next: the process that is started is the command.
+nobody=(unshare --mount --propagation private bash -c '
+	mknod "$1/user/tun" c 10 200 && chmod 666 "$1/user/tun" && mount --bind "$1/user/tun" /dev/net/tun &&
+		rm -f "$1/user/tun" || exit 99
+	export XDG_RUNTIME_DIR=$1/user HOME=/
+	shift
+	exec setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs --bounding-set -all "$@"' - "$work")
+if ! "${nobody[@]}" unshare --user --net true 2>/dev/null; then
+	skip "without root" "unprivileged user namespaces are not permitted"
+	finish
+fi
+
+cat >"$work/script" <<'END'
+set -u
+uipoib=$1 mcast=$2
+say() { [ "$2" = 0 ] && echo "yes $1" || echo "no $1"; }
+[ "$(id -u)" = 65534 ]; say "the user is nobody" $?
+"$uipoib" exec h1 ping -n -c 1 -W 5 10.4.0.2; say "ping" $?
+"$uipoib" exec h2 ping -n -c 1 -W 5 10.4.0.3; say "ping between the others" $?
+sleep 2.5
+"$uipoib" exec h1 ping -n -6 -c 1 -W 5 fd04::3; say "ping -6" $?
+"$uipoib" exec h1 ip link set uib0 down && "$uipoib" exec h1 ip link set uib0 up; say "the interface is set down and up" $?
+"$uipoib" wait --timeout 10; say "it comes up again" $?
+for k in 1 2 3 4 5; do "$uipoib" exec h1 ping -n -c 1 -W 1 10.4.0.3 && break; done; say "and works" $?
+"$uipoib" instance show; say "the instance is listed" $?
+"$uipoib" exec h3 sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'; say "the user is root in its hosts" $?
+ls -l "$XDG_RUNTIME_DIR/uipoib"
+[ "$(stat -c %a "$XDG_RUNTIME_DIR/uipoib/$UIPOIB_NAME.sock")" = 600 ]; say "its socket is its own" $?
+END
+"${nobody[@]}" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- bash "$work/script" "$UIPOIB" "$work/mcast" >"$work/out" 2>"$work/lab.log"
+check "run ends with status 0" equal 0 $?
+for what in "the user is nobody" "ping" "ping between the others" "ping -6" "the interface is set down and up" \
+	"it comes up again" "and works" "the instance is listed" "the user is root in its hosts" "its socket is its own"; do
+	check "$what" grep -qx "yes $what" "$work/out" || failed_out=1
+done
+[ -z "${failed_out:-}" ] || sed 's/^/# /' "$work/out"
+left() { equal '' "$(ls -A "$work/user")"; }
+check "no file of it is left" left
+check "no process of it is left" equal '' "$(pgrep -f "run -n $inst " | tr '\n' ' ')"
+
+# Killed: its namespaces go with it
+"${nobody[@]}" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- sleep 60 2>>"$work/lab.log" &
+lab_pid=$!
+has_socket() { [ -S "$work/user/uipoib/$inst.sock" ]; }
+check "it runs again" eventually 20 has_socket
+lab_procs=$(for p in $(descendants "$lab_pid"); do echo "$p:$(identity "$p")"; done)
+kill -KILL "$lab_pid"
+{ wait "$lab_pid"; } 2>/dev/null
+lab_pid=''
+check "kill -9 leaves no process" eventually 10 lab_gone
+check "and no file" eventually 10 left
+finish
