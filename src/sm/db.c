@@ -114,17 +114,33 @@ int sm_db_add_port_guid(struct sm_db *db, struct sm_port *p, uint64_t guid)
 	return err;
 }
 
+/*
+ * @p lost its link. A further port of a CA is reached by that alone; on any other way its SMPs would
+ * arrive at, and be about, another port.
+ */
+static void port_cut(struct sm_db *db, struct sm_port *p)
+{
+	p->peer = NULL;
+	if (p->node->sw || p->num == p->node->info.local_port)
+		return;
+	p->known = false;
+	if (p->guid)
+		htab_del(&db->ports, &p->by_guid);
+	p->guid = 0;
+}
+
 static void node_cut(struct sm_db *db, struct sm_node *n)
 {
 	htab_del(&db->nodes, &n->by_guid);
 	for (unsigned int i = 0; i <= n->info.nports; i++) {
 		struct sm_port *p = &n->port[i];
 
-		if (p->peer)
-			p->peer->peer = NULL;
-		p->peer = NULL;
 		if (p->guid)
 			htab_del(&db->ports, &p->by_guid);
+		p->guid = 0;
+		if (p->peer)
+			port_cut(db, p->peer);
+		p->peer = NULL;
 	}
 }
 

@@ -176,7 +176,7 @@ int sm_group_join(struct sm *sm, struct sm_group *g, const ib_gid *port_gid, uin
 }
 
 /* (The analyser does not follow list_del() and takes a freed member for one still: NOLINT.) */
-static bool group_needed(const struct sm_group *g)
+bool sm_group_needed(const struct sm_group *g)
 {
 	const struct sm_mcmember *m;
 
@@ -198,7 +198,7 @@ static bool member_clear(struct sm *sm, struct sm_group *g, struct sm_mcmember *
 		g->nmembers--;
 		free(m);
 	}
-	if (!group_needed(g)) {
+	if (!sm_group_needed(g)) {
 		sm_group_delete(sm, g, now);
 		return false;
 	}

@@ -38,6 +38,29 @@ static int slot_set(struct sm *sm, uint64_t guid, uint16_t lid)
 	return 0;
 }
 
+void sm_rereg_owe(struct sm *sm, uint64_t port_guid)
+{
+	struct sm_lid_slot *s = slot_find(sm, port_guid);
+
+	if (s)
+		s->owed = true;
+}
+
+void sm_rereg_paid(struct sm *sm, uint64_t port_guid)
+{
+	struct sm_lid_slot *s = slot_find(sm, port_guid);
+
+	if (s)
+		s->owed = false;
+}
+
+bool sm_rereg_owed(const struct sm *sm, uint64_t port_guid)
+{
+	const struct sm_lid_slot *s = slot_find(sm, port_guid);
+
+	return s && s->owed;
+}
+
 int sm_lid_seed(struct sm *sm, const struct sm_lid_entry *e, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

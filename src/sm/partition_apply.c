@@ -134,45 +134,50 @@ static const struct sm_partition_group *listed(const struct sm_partition *part, 
 	return NULL;
 }
 
-/* A member that may not be one any more; NULL */
-static struct sm_mcmember *outsider(struct sm *sm, const struct sm_group *g,
-				    const struct sm_partition *part)
+/* Tables of a port that did not answer are not known: the next sweep will tell. */
+static bool has_pkey(const struct sm_db *db, const struct sm_mcmember *m, uint16_t pkey)
+{
+	const struct sm_port *p = sm_db_port_by_guid(db, m->port_guid);
+
+	return !p || p->node->lost || sm_port_pkey(p, pkey);
+}
+
+/* A member that cannot be one any more; NULL */
+static struct sm_mcmember *outsider(const struct sm_db *db, const struct sm_group *g)
 {
 	struct sm_mcmember *m;
 
 	list_for_each (m, &g->members, link) {
-		const struct sm_port *p = sm_db_port_by_guid(sm->db, m->port_guid);
-
-		if (!p || sm_partition_membership(part, p, is_self(sm, p)) == SM_MEMBER_NONE)
+		if (!has_pkey(db, m, g->rec.pkey))
 			return m;
 	}
 	return NULL;
 }
 
-/* I26: what is left of @g under the new table. */
-static void group_revise(struct sm *sm, struct sm_group *g, ns_t now)
+/*
+ * A membership ends with the P_Key in the port's table and not with the line in the file: its
+ * owner sees that, too, and joins again when the P_Key is back. A line that comes back before the
+ * tables were written has never been away.
+ */
+void sm_partition_revise(struct sm *sm, const struct sm_db *db, ns_t now)
 {
-	const struct sm_partition *part = sm_partitions_find(sm->parts, g->rec.pkey);
-	const ib_gid mgid = g->rec.mgid;
+	struct sm_group *g, *tmp;
 
-	if (!part) {
+	list_for_each_safe (g, tmp, &sm->group_list, link) {
+		const ib_gid mgid = g->rec.mgid;
+		struct sm_mcmember *m;
+
+		while (sm_group_find(sm, &mgid) == g && (m = outsider(db, g)))
+			sm_group_leave(sm, g, m->port_guid, m->join_state, now);
+	}
+}
+
+/* The file does not name the group any more. */
+static void group_unlist(struct sm *sm, struct sm_group *g, ns_t now)
+{
+	g->admin = g->broadcast = false;
+	if (!sm_group_needed(g))
 		sm_group_delete(sm, g, now);
-		return;
-	}
-	if (g->admin && !listed(part, &g->rec.mgid)) {
-		g->admin = g->broadcast = false;
-		if (!g->nmembers) {
-			sm_group_delete(sm, g, now);
-			return;
-		}
-	}
-	while (sm->db && sm_group_find(sm, &mgid) == g) {
-		struct sm_mcmember *m = outsider(sm, g, part);
-
-		if (!m)
-			return;
-		sm_group_leave(sm, g, m->port_guid, m->join_state, now);
-	}
 }
 
 void sm_set_partitions(struct sm *sm, struct sm_partitions *ps, ns_t now)
@@ -181,7 +186,10 @@ void sm_set_partitions(struct sm *sm, struct sm_partitions *ps, ns_t now)
 
 	sm_partitions_free(sm->parts);
 	sm->parts = ps;
-	list_for_each_safe (g, tmp, &sm->group_list, link)
-		group_revise(sm, g, now);
+	sm->parts_new = true;
+	list_for_each_safe (g, tmp, &sm->group_list, link) {
+		if (g->admin && !listed(sm_partitions_find(ps, g->rec.pkey), &g->rec.mgid))
+			group_unlist(sm, g, now);
+	}
 	sm_kick(sm, "the partitions changed", now);
 }

@@ -34,13 +34,16 @@ static bool port_linked(const struct sm_port *p)
 	       !p->peer->node->lost;
 }
 
-/* The port lost what it was told, or we never told it. */
-static bool port_needs_reregister(const struct sm *sm, const struct sm_port *p)
+/*
+ * The port lost what it was told, or we never told it. Once owed it stays so until the port has
+ * answered: a sweep that does not reach it is not the last word.
+ */
+static bool port_needs_reregister(struct sm *sm, const struct sm_port *p)
 {
-	if (!(p->pi.cap_mask & SMP_CAP_IS_CLIENT_REREG))
-		return false;
 	/* A master of its first sweep has no database. */
-	return p->pi.lid != p->lid || !sm->db || !sm_db_port_by_guid(sm->db, p->guid);
+	if (p->pi.lid != p->lid || !sm->db || !sm_db_port_by_guid(sm->db, p->guid))
+		sm_rereg_owe(sm, p->guid);
+	return sm_rereg_owed(sm, p->guid) && (p->pi.cap_mask & SMP_CAP_IS_CLIENT_REREG);
 }
 
 static void want_address(const struct sm *sm, const struct sm_port *p, struct smp_port_info *w)
@@ -91,6 +94,17 @@ static void on_set(void *ctx, const struct smp_cmd *cmd, int status, const uint8
 		cmd->port->pi = pi;
 }
 
+static void on_configured(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+			  ns_t now)
+{
+	struct smp_port_info asked;
+
+	on_set(ctx, cmd, status, data, now);
+	if (status == 0 && smp_port_info_decode(&asked, cmd->data, SMP_DATA_LEN) == 0 &&
+	    asked.client_reregister)
+		sm_rereg_paid(ctx, cmd->port->guid);
+}
+
 static void port_set(struct sm *sm, struct sm_port *p, const struct smp_port_info *w,
 		     smp_done_fn *done, ns_t now)
 {
@@ -112,7 +126,7 @@ static void port_configure(struct sm *sm, struct sm_port *p, ns_t now)
 	if (p->num)
 		want_link(sm, p, &w);
 	if (differs(&base, &w))
-		port_set(sm, p, &w, on_set, now);
+		port_set(sm, p, &w, on_configured, now);
 }
 
 static void each_port(struct sm *sm, void (*fn)(struct sm *, struct sm_port *, ns_t), ns_t now)

@@ -35,6 +35,7 @@ struct sm_lid_slot {
 	struct hnode node;
 	uint64_t guid;
 	uint16_t lid;
+	bool owed; /* a ClientReregister that it has not acknowledged */
 };
 
 struct sm {
@@ -83,6 +84,7 @@ struct sm {
 
 	/* partition.c, group.c, mcast.c */
 	struct sm_partitions *parts;
+	bool parts_new; /* changed since the last sweep that reached everybody */
 	struct htab groups; /* by MGID */
 	struct list group_list;
 	struct sm_group **by_mlid; /* [max_mlids] */
@@ -156,11 +158,20 @@ bool sm_elect_recv(struct sm *sm, uint8_t *mad, ns_t now);
 /* lid.c */
 int sm_lid_seed(struct sm *sm, const struct sm_lid_entry *e, size_t n);
 void sm_lid_fini(struct sm *sm);
+/*
+ * sm_rereg_owe() - A port lost memberships that it does not know of: it is to register again
+ * with the next sweep, or the one after, until it acknowledges that; then sm_rereg_paid()
+ */
+void sm_rereg_owe(struct sm *sm, uint64_t port_guid);
+void sm_rereg_paid(struct sm *sm, uint64_t port_guid);
+bool sm_rereg_owed(const struct sm *sm, uint64_t port_guid);
 
 /* group.c, mcast.c */
 int sm_groups_init(struct sm *sm);
 void sm_groups_fini(struct sm *sm);
 void sm_groups_clear(struct sm *sm, ns_t now);
+/* sm_group_needed() - Administrative, or a FullMember or SendOnlyFullMember is in it (I22) */
+bool sm_group_needed(const struct sm_group *g);
 void sm_mcast_update(struct sm *sm, struct sm_group *g, ns_t now);
 /* The MLID is no group's any more. */
 void sm_mcast_clear(struct sm *sm, uint16_t mlid, ns_t now);
@@ -173,6 +184,8 @@ void sm_mcast_cancel(struct sm *sm, int status, ns_t now);
 
 /* partition_apply.c */
 void sm_partition_groups(struct sm *sm, ns_t now);
+/* sm_partition_revise() - Memberships end whose P_Key is in no table of @db any more (I26) */
+void sm_partition_revise(struct sm *sm, const struct sm_db *db, ns_t now);
 /*
  * sm_partition_pkeys() - P_Keys that @p is to have, default partition first; at most @max
  * are written, how many there are is returned

@@ -107,6 +107,15 @@ static void tell_ports(struct sm *sm, const struct sm_db *old, ns_t now)
 	}
 }
 
+/* Before the new database counts: trap 67 is for those who had the P_Key until now. */
+static void revise_memberships(struct sm *sm, ns_t now)
+{
+	if (!sm->parts_new && !sm->sweep.pkey_blocks)
+		return;
+	sm_partition_revise(sm, sm->next, now);
+	sm->parts_new = sm->again || sm->incomplete;
+}
+
 static bool changes_unread(const struct sm_db *db)
 {
 	for (uint32_t s = 0; s < db->nswitches; s++) {
@@ -122,6 +131,7 @@ static void publish(struct sm *sm, ns_t now)
 	const struct sm_sweep *sw = &sm->sweep;
 	bool recheck;
 
+	revise_memberships(sm, now);
 	sm->db = sm->routed = sm->next;
 	sm->next = NULL;
 	sm->db->generation = ++sm->generation;

@@ -412,15 +412,15 @@ static void test_I26_removed_partition_ends_memberships(void **state)
 	sm_set_partitions(
 		r.sm, parse("Default=0x7fff, ipoib : ALL=full;\nLab=0x8001, ipoib : \"h1\"=full;"),
 		r.net.now);
-	assert_int_equal(g->nmembers, 1);
 	net_run(&r.net, r.net.now + NS_SEC(1));
 	TABLE(host(&r, 2), 0xffff);
+	assert_int_equal(g->nmembers, 1);
 	assert_int_equal(r.deleted, 0);
 
 	sm_set_partitions(r.sm, parse("Default=0x7fff, ipoib : ALL=full;"), r.net.now);
+	net_run(&r.net, r.net.now + NS_SEC(1));
 	assert_int_equal(r.deleted, 1);
 	assert_null(sm_group_find(r.sm, &mgid));
-	net_run(&r.net, r.net.now + NS_SEC(1));
 	TABLE(host(&r, 1), 0xffff);
 	TABLE(host(&r, 1)->peer, 0xffff);
 	rig_down(&r);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm_net.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "sm/group.h"
+#include "sm/partition.h"
+#include "wire/mgid.h"
+
+/* What an SM must not lose when an answer does, or when the administrator is quicker than a sweep. */
+
+static struct sm_partitions *parse(const char *text)
+{
+	struct sm_partitions *ps;
+	char err[256];
+
+	if (sm_partitions_parse(&ps, "test", text, strlen(text), err, sizeof(err)))
+		fail_msg("%s", err);
+	return ps;
+}
+
+/* Two switches with the SM on the first, and a CA with a port on each. */
+struct rig {
+	struct net net;
+	struct net_node *s1, *s2, *h;
+	struct sm *sm;
+};
+
+static void rig_up(struct rig *r, const char *partitions, const struct sm_cfg *cfg)
+{
+	net_init(&r->net);
+	r->s1 = net_switch(&r->net, 8);
+	r->s2 = net_switch(&r->net, 8);
+	net_join(r->s1, r->s2);
+	r->h = net_ca(&r->net, 2);
+	net_link(r->s1, 5, r->h, 1);
+	net_link(r->s2, 5, r->h, 2);
+	r->sm = net_sm(r->s1, cfg);
+	if (partitions)
+		sm_set_partitions(r->sm, parse(partitions), r->net.now);
+	assert_true(net_until_up(&r->net, r->sm, 1));
+}
+
+static void rig_down(struct rig *r)
+{
+	sm_destroy(r->sm);
+	net_fini(&r->net);
+}
+
+static uint64_t generation(const struct sm *sm)
+{
+	struct sm_status st;
+
+	sm_status(sm, &st);
+	return st.generation;
+}
+
+static void test_I16_a_lost_client_reregister_is_asked_again(void **state)
+{
+	/* The port dies at any point of the sweep that finds it again; it keeps its LID throughout. */
+	for (unsigned int after = 1; after <= 12; after++) {
+		struct rig r;
+		unsigned int before;
+
+		rig_up(&r, NULL, NULL);
+		net_cut(r.h, 1, true);
+		net_cut(r.h, 2, true);
+		net_run(&r.net, r.net.now + NS_SEC(3));
+		assert_null(sm_db_port_by_guid(sm_db(r.sm), r.h->port[1].guid));
+		before = r.h->port[1].reregisters;
+
+		net_cut(r.h, 1, false);
+		r.h->die_after = after;
+		assert_true(net_until_up(&r.net, r.sm, generation(r.sm) + 1));
+		r.h->die_after = 0;
+		r.h->dead = false;
+		net_run(&r.net, r.net.now + NS_SEC(10));
+		assert_non_null(sm_db_port_by_guid(sm_db(r.sm), r.h->port[1].guid));
+		if (r.h->port[1].reregisters == before)
+			fail_msg("dead after %u SMPs: it has lost its memberships and is not told",
+				 after);
+
+		/* Once acknowledged, it is over. */
+		before = r.h->port[1].reregisters;
+		sm_kick(r.sm, "test", r.net.now);
+		net_run(&r.net, r.net.now + NS_SEC(3));
+		assert_int_equal(r.h->port[1].reregisters, before);
+		rig_down(&r);
+	}
+}
+
+/* A switch whose answers get lost still leads to a port of a CA that is known by another one. */
+static void test_I26_tables_of_a_ca_stay_apart_when_a_switch_is_lost(void **state)
+{
+	struct sm_cfg cfg = sm_cfg_default();
+	char text[256];
+	struct rig r;
+
+	cfg.retries = 0;
+	rig_up(&r, NULL, &cfg);
+	snprintf(text, sizeof(text),
+		 "Default=0x7fff : ALL=full;\nLab=0x0001 : 0x%llx=full, SELF=full;",
+		 (unsigned long long)r.h->port[1].guid);
+	sm_set_partitions(r.sm, parse(text), r.net.now);
+	net_run(&r.net, r.net.now + NS_SEC(2));
+	r.net.loss_ppm = 30000;
+	for (int i = 0; i < 200; i++) {
+		sm_kick(r.sm, "test", r.net.now);
+		net_run(&r.net, r.net.now + NS_SEC(1));
+		if (r.h->port[1].pkeys[1] != 0x8001 || r.h->port[2].pkeys[1])
+			fail_msg("sweep %d: port 1 has 0x%04x, port 2 0x%04x", i,
+				 r.h->port[1].pkeys[1], r.h->port[2].pkeys[1]);
+	}
+	rig_down(&r);
+}
+
+#define WITH_H "Default=0x7fff, ipoib : ALL=full;\nLab=0x0001, ipoib : ALL=full;"
+#define WITHOUT_H "Default=0x7fff, ipoib : ALL=full;\nLab=0x0001, ipoib : SELF=full;"
+
+static struct sm_group *lab_group(struct rig *r)
+{
+	ib_gid mgid;
+
+	assert_int_equal(mgid_broadcast(&mgid, 0x8001, 2), 0);
+	return sm_group_find(r->sm, &mgid);
+}
+
+static void lab_join(struct rig *r)
+{
+	ib_gid gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, r->h->port[1].guid);
+
+	assert_int_equal(sm_group_join(r->sm, lab_group(r), &gid, MCM_JOIN_FULL, false, NULL, NULL,
+				       r->net.now),
+			 0);
+}
+
+static void test_I26_a_partition_that_is_back_before_the_sweep_was_never_away(void **state)
+{
+	struct rig r;
+	unsigned int sets;
+
+	rig_up(&r, WITH_H, NULL);
+	lab_join(&r);
+	sets = r.h->port[1].pkey_sets;
+	sm_set_partitions(r.sm, parse(WITHOUT_H), r.net.now);
+	sm_set_partitions(r.sm, parse(WITH_H), r.net.now);
+	net_run(&r.net, r.net.now + NS_SEC(2));
+	/* The port saw nothing, so it would not know that it has to join again. */
+	assert_int_equal(r.h->port[1].pkey_sets, sets);
+	assert_int_equal(lab_group(&r)->nmembers, 1);
+	rig_down(&r);
+}
+
+static void test_I26_a_membership_goes_with_the_pkey(void **state)
+{
+	struct rig r;
+
+	rig_up(&r, WITH_H, NULL);
+	lab_join(&r);
+	sm_set_partitions(r.sm, parse(WITHOUT_H), r.net.now);
+	net_run(&r.net, r.net.now + NS_SEC(2));
+	assert_int_equal(r.h->port[1].pkeys[1], 0);
+	assert_int_equal(lab_group(&r)->nmembers, 0);
+	rig_down(&r);
+}
+
+static void test_I26_a_join_in_mid_sweep_does_not_outlive_the_pkey(void **state)
+{
+	struct rig r;
+
+	rig_up(&r, WITH_H, NULL);
+	sm_set_partitions(r.sm, parse(WITHOUT_H), r.net.now);
+	lab_join(&r); /* by the tables as they are */
+	net_run(&r.net, r.net.now + NS_SEC(2));
+	assert_int_equal(lab_group(&r)->nmembers, 0);
+	rig_down(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_I16_a_lost_client_reregister_is_asked_again),
+		cmocka_unit_test(test_I26_tables_of_a_ca_stay_apart_when_a_switch_is_lost),
+		cmocka_unit_test(test_I26_a_partition_that_is_back_before_the_sweep_was_never_away),
+		cmocka_unit_test(test_I26_a_membership_goes_with_the_pkey),
+		cmocka_unit_test(test_I26_a_join_in_mid_sweep_does_not_outlive_the_pkey),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
