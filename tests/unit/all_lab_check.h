@@ -31,6 +31,12 @@ void lab_faults_off(struct lab *l);
 /* lab_wait_up() - Fails if a host that has @want set has no carrier after @most */
 void lab_wait_up(struct lab *l, const bool *want, ns_t most, uint64_t seed, const char *when);
 
+/*
+ * lab_warm_up() - A packet from each to each that may get lost: after an SM gave out other LIDs the
+ * first one asks for the path while it leaves by the old
+ */
+void lab_warm_up(struct lab *l, struct lab_count *c, const bool *want);
+
 /* lab_check_pairs() - One packet from each wanted host to each other: arrives once */
 void lab_check_pairs(struct lab *l, struct lab_count *c, const bool *want, uint64_t seed);
 

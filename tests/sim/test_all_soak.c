@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/*
+ * A lab in which everything happens in any order, again and again: SMs that die and come back with
+ * other LIDs, partitions that lose and gain members, all cables pulled at once, hosts that restart,
+ * under loss. When it is quiet again all must be as if nothing had been, for receivers who joined
+ * their group at the start, too. SOAK_SEED=N runs that one alone, LAB_VERBOSE=1 shows what happens.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit/all_lab_check.h"
+#include "check.h"
+
+#define SEEDS 40
+#define ROUNDS 3
+#define PKEY 0x8001
+
+struct soak {
+	struct lab l;
+	struct lab_count c;
+	struct prng r;
+	struct sm_cfg sm;
+	struct sm_lid_entry *lids;
+	uint64_t seed;
+	bool *want, *member, *in_part; /* by host */
+	unsigned int sl;
+	uint32_t qkey;
+	char *conf;
+	bool faulty;
+};
+
+/* All are in the default partition; some in the one that the interfaces are on. */
+static const char *conf_of(struct soak *s)
+{
+	size_t size = 256 + s->c.n * 32, at = 0;
+
+	s->conf = realloc(s->conf, size);
+	at += (size_t)snprintf(s->conf, size,
+			       "Default=0x7fff, ipoib: ALL=full;\n"
+			       "Lab=0x0001, ipoib, defmember=full, sl=%u, Q_Key=0x%x: SELF",
+			       s->sl, s->qkey);
+	for (unsigned int i = 0; i < s->c.n; i++) {
+		struct lab_host *h = &s->l.host[i];
+
+		if (s->in_part[i])
+			at += (size_t)snprintf(s->conf + at, size - at, ", 0x%016llx",
+					       (unsigned long long)fabric_node_node(h->node)
+						       ->port[h->port]
+						       .guids[0]);
+	}
+	snprintf(s->conf + at, size - at, ";\n");
+	return s->conf;
+}
+
+static void some_of_all(struct soak *s, bool *v, unsigned int of)
+{
+	for (unsigned int i = 0; i < s->c.n; i++)
+		v[i] = prng_below(&s->r, of) == 0;
+}
+
+static void soak_init(struct soak *s, uint64_t seed)
+{
+	struct topo_gen_random g = { .seed = seed };
+	struct topo *t;
+
+	memset(s, 0, sizeof(*s));
+	s->seed = seed;
+	prng_seed(&s->r, seed);
+	g.switches = 1 + prng_below(&s->r, 10);
+	g.cas = 2 + prng_below(&s->r, 25);
+	g.max_ca_ports = 1 + prng_below(&s->r, 2);
+	g.extra_links = prng_below(&s->r, g.switches + 1);
+	t = topo_gen_random(&g);
+	assert_non_null(t);
+	s->sm = sm_cfg_default();
+	s->sm.lmc = (uint8_t)prng_below(&s->r, 3);
+	s->sl = prng_below(&s->r, 8);
+	s->qkey = 0x80001000;
+	lab_create(&s->l, &(struct lab_cfg){ .topo = t,
+					     .seed = seed,
+					     .pkey = PKEY,
+					     .sm = &s->sm,
+					     .crc = seed % 3 ? HCA_CRC_OFF : HCA_CRC_FULL,
+					     .verbose = getenv("LAB_VERBOSE") != NULL });
+	topo_free(t);
+	lab_count_init(&s->c, &s->l);
+	s->want = calloc(s->c.n, sizeof(*s->want));
+	s->member = calloc(s->c.n, sizeof(*s->member));
+	s->in_part = calloc(s->c.n, sizeof(*s->in_part));
+	s->lids = calloc(s->c.n, sizeof(*s->lids));
+	memset(s->in_part, true, s->c.n * sizeof(*s->in_part));
+	some_of_all(s, s->member, 2);
+	lab_partitions(&s->l, conf_of(s));
+	for (unsigned int i = 0; i < s->c.n; i++)
+		if (s->member[i])
+			assert_int_equal(
+				ipoib_mcast_add(s->l.host[i].link, IPOIB_IPV4, lab_group, s->l.now),
+				0);
+}
+
+static void soak_fini(struct soak *s)
+{
+	lab_destroy(&s->l);
+	lab_count_fini(&s->c);
+	free(s->want);
+	free(s->member);
+	free(s->in_part);
+	free(s->lids);
+	free(s->conf);
+}
+
+static void pass(struct soak *s, ns_t most)
+{
+	lab_run(&s->l, NS_USEC(prng_below(&s->r, (uint32_t)(most / NS_USEC(1)))));
+}
+
+/* --- what happens */
+
+static void pull_all_cables(struct soak *s)
+{
+	for (unsigned int up = 0; up < 2; up++) {
+		for (unsigned int i = 0; i < s->c.n; i++) {
+			struct lab_host *h = &s->l.host[i];
+
+			fabric_link_set(fabric_node_port(h->node, h->port), up, s->l.now);
+			if (prng_below(&s->r, 4) == 0)
+				pass(s, NS_MSEC(20));
+		}
+		pass(s, NS_SEC(3));
+	}
+}
+
+static void flap_one(struct soak *s)
+{
+	struct fabric_node *n = fabric_node_at(s->l.f, prng_below(&s->r, fabric_nnodes(s->l.f)));
+	unsigned int p = 1 + prng_below(&s->r, fabric_node_node(n)->info.nports);
+	struct fabric_port *port = fabric_node_port(n, p);
+
+	if (!fabric_port_peer(port))
+		return;
+	fabric_link_set(port, false, s->l.now);
+	pass(s, NS_SEC(2));
+	fabric_link_set(port, true, s->l.now);
+}
+
+/* The next SM gives everybody the LID of another. */
+static void other_lids(struct soak *s)
+{
+	unsigned int step = 1u << s->sm.lmc, by = prng_below(&s->r, s->c.n);
+
+	for (unsigned int i = 0; i < s->c.n; i++) {
+		struct lab_host *h = &s->l.host[i];
+
+		s->lids[i].port_guid = fabric_node_node(h->node)->port[h->port].guids[0];
+		s->lids[i].lid = (uint16_t)(64 + step * ((i + by) % s->c.n));
+	}
+	s->sm.lids = s->lids;
+	s->sm.nlids = s->c.n;
+}
+
+static void restart_sm(struct soak *s)
+{
+	lab_sm_stop(&s->l);
+	pass(s, NS_SEC(4));
+	if (prng_below(&s->r, 2))
+		flap_one(s);
+	s->sm.lids = NULL;
+	s->sm.nlids = 0;
+	if (prng_below(&s->r, 2))
+		other_lids(s);
+	if (prng_below(&s->r, 2))
+		s->qkey++;
+	if (prng_below(&s->r, 2))
+		s->sl = prng_below(&s->r, 8);
+	lab_sm_start(&s->l, &s->sm, conf_of(s));
+}
+
+static void reload_partitions(struct soak *s)
+{
+	for (unsigned int k = 0; k < 3; k++) {
+		some_of_all(s, s->in_part, 2);
+		lab_partitions(&s->l, conf_of(s));
+		pass(s, NS_MSEC(100));
+	}
+	for (unsigned int i = 0; i < s->c.n; i++)
+		s->in_part[i] |= prng_below(&s->r, 4) != 0;
+	lab_partitions(&s->l, conf_of(s));
+}
+
+static void toggle_faults(struct soak *s)
+{
+	s->faulty = !s->faulty;
+	if (s->faulty)
+		lab_faults_on(&s->l);
+	else
+		lab_faults_off(&s->l);
+}
+
+static void restart_host(struct soak *s)
+{
+	struct lab_host *h = &s->l.host[prng_below(&s->r, s->c.n)];
+
+	/* InfiniBand keeps the order of a path: a last leave does not come after the first join. */
+	if (s->faulty)
+		toggle_faults(s);
+	lab_host_restart(h);
+	if (s->member[h->index])
+		assert_int_equal(ipoib_mcast_add(h->link, IPOIB_IPV4, lab_group, s->l.now), 0);
+}
+
+static const struct {
+	const char *name;
+	void (*fn)(struct soak *s);
+} things[] = {
+	{ "all cables are pulled", pull_all_cables },
+	{ "a link flaps", flap_one },
+	{ "the SM restarts", restart_sm },
+	{ "partitions change", reload_partitions },
+	{ "a host restarts", restart_host },
+	{ "faults change", toggle_faults },
+};
+
+static void something(struct soak *s)
+{
+	unsigned int i = prng_below(&s->r, ARRAY_SIZE(things));
+
+	if (getenv("LAB_VERBOSE"))
+		fprintf(stderr, "%12.6f ##### %s\n", (double)s->l.now / 1e9, things[i].name);
+	things[i].fn(s);
+	pass(s, NS_SEC(3));
+}
+
+/* --- and when it is over */
+
+static void quiet(struct soak *s)
+{
+	if (s->faulty)
+		toggle_faults(s);
+	lab_run(&s->l, NS_SEC(60));
+	lab_reachable(&s->l, s->want);
+	for (unsigned int i = 0; i < s->c.n; i++)
+		s->want[i] &= s->in_part[i];
+	lab_wait_up(&s->l, s->want, NS_SEC(60), s->seed, "when it was over");
+	lab_warm_up(&s->l, &s->c, s->want);
+	lab_check_pairs(&s->l, &s->c, s->want, s->seed);
+	lab_check_group(&s->l, &s->c, s->want, s->member, s->seed);
+	lab_check_beliefs(&s->l, s->want, s->seed);
+}
+
+static void one_seed(uint64_t seed)
+{
+	struct soak s;
+
+	soak_init(&s, seed);
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		unsigned int n = 1 + prng_below(&s.r, 6);
+
+		while (n--)
+			something(&s);
+		quiet(&s);
+	}
+	soak_fini(&s);
+}
+
+static void test_sim_soak(void **state)
+{
+	const char *only = getenv("SOAK_SEED");
+
+	if (only) {
+		one_seed(strtoull(only, NULL, 0));
+		return;
+	}
+	for (uint64_t seed = 1; seed <= SEEDS; seed++)
+		one_seed(seed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sim_soak),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
