@@ -118,9 +118,15 @@ static uint8_t group_want(const struct sac_group *g)
 	return refs_want(&g->refs) | refs_want(&g->calling);
 }
 
+/* What the SA has granted and is not being asked to take back: a Delete on the wire will be obeyed. */
+static uint8_t group_holds(const struct sac_group *g)
+{
+	return g->op.active && g->leaving ? g->have & (uint8_t)~g->asked : g->have;
+}
+
 static bool ref_granted(const struct sac_group *g, const struct sac_group_ref *r)
 {
-	return !(r->join.rec.join_state & ~g->have);
+	return !(r->join.rec.join_state & ~group_holds(g));
 }
 
 /* One round of calls: to those just granted, or (@status) to those still waiting. */
