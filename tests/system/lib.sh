@@ -215,7 +215,7 @@ lab_gone() {
 end_jobs() {
 	local p
 	for p in $jobs_pids $(jobs -p); do
-		[ "$p" = "$lab_pid" ] || kill -KILL "$p" 2>/dev/null
+		[ "$p" = "$lab_pid" ] || { kill -KILL "$p" && wait "$p"; } 2>/dev/null
 	done
 	jobs_pids=
 }
