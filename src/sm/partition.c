@@ -92,6 +92,17 @@ const struct sm_partition *sm_partitions_find(const struct sm_partitions *ps, ui
 	return NULL;
 }
 
+uint8_t sm_partitions_sl(const struct sm_partitions *ps, uint16_t pkey)
+{
+	const struct sm_partition *part = sm_partitions_find(ps, pkey);
+
+	for (size_t i = 0; part && i < part->ngroups; i++) {
+		if (part->group[i].broadcast)
+			return part->group[i].sl;
+	}
+	return 0;
+}
+
 static bool name_matches(const char *name, const char *desc)
 {
 	size_t first = strcspn(desc, " ");

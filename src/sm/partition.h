@@ -94,6 +94,9 @@ void sm_partitions_free(struct sm_partitions *ps);
 /* sm_partitions_find() - By the low 15 bits of @pkey; NULL */
 const struct sm_partition *sm_partitions_find(const struct sm_partitions *ps, uint16_t pkey);
 
+/* sm_partitions_sl() - The SL of a partition: its broadcast group's; 0 without one. R19, R54 */
+uint8_t sm_partitions_sl(const struct sm_partitions *ps, uint16_t pkey);
+
 /* sm_partition_membership() - What @p may be in a partition; the most specific rules add up */
 enum sm_membership sm_partition_membership(const struct sm_partition *part, const struct sm_port *p,
 					   bool is_self);

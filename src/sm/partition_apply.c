@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "wire/mgid.h"
+
 static bool is_self(const struct sm *sm, const struct sm_port *p)
 {
 	return p->guid == sm->guid;
@@ -74,13 +76,19 @@ static uint8_t lowest_mtu(const struct sm_db *db, const struct sm_port **ret_whe
 	return lowest;
 }
 
-static void group_make(struct sm *sm, const struct sm_partition *part,
-		       const struct sm_partition_group *pg, ns_t now)
+/* What the group is to be in the subnet as it is. */
+static struct ib_mcmember_rec group_rec(const struct sm *sm, const struct sm_partition *part,
+					const struct sm_partition_group *pg,
+					const struct sm_port **ret_where)
 {
-	struct ib_mcmember_rec rec = {
+	uint8_t mtu = lowest_mtu(sm->routed, ret_where);
+
+	if (mtu >= pg->mtu_code)
+		*ret_where = NULL;
+	return (struct ib_mcmember_rec){
 		.mgid = pg->mgid,
 		.qkey = pg->qkey,
-		.mtu_code = pg->mtu_code,
+		.mtu_code = *ret_where ? mtu : pg->mtu_code,
 		.tclass = pg->tclass,
 		.pkey = part->pkey | IB_PKEY_FULL,
 		.rate_code = pg->rate_code,
@@ -89,9 +97,14 @@ static void group_make(struct sm *sm, const struct sm_partition *part,
 		.flow_label = pg->flow_label,
 		.scope = pg->scope,
 	};
-	const struct sm_port *where;
-	uint8_t mtu = lowest_mtu(sm->routed, &where);
+}
+
+static void group_make(struct sm *sm, const struct sm_partition *part,
+		       const struct sm_partition_group *pg, ns_t now)
+{
 	struct sm_group *g = sm_group_find(sm, &pg->mgid);
+	const struct sm_port *where;
+	struct ib_mcmember_rec rec;
 	int err;
 
 	if (g) {
@@ -99,14 +112,13 @@ static void group_make(struct sm *sm, const struct sm_partition *part,
 		g->broadcast = pg->broadcast;
 		return;
 	}
-	if (mtu < rec.mtu_code && where) {
+	rec = group_rec(sm, part, pg, &where);
+	if (where)
 		sm_warn(sm,
 			"partition \"%s\": group MTU %u instead of %u, for the link of \"%s\" port "
 			"%u carries no more",
-			part->name, ib_mtu_octets(mtu), ib_mtu_octets(rec.mtu_code),
+			part->name, ib_mtu_octets(rec.mtu_code), ib_mtu_octets(pg->mtu_code),
 			where->node->desc, where->num);
-		rec.mtu_code = mtu;
-	}
 	err = sm_group_create(sm, &rec, true, &g, now);
 	if (err)
 		sm_err(sm, "partition \"%s\": no multicast group: %s", part->name,
@@ -180,6 +192,66 @@ static void group_unlist(struct sm *sm, struct sm_group *g, ns_t now)
 		sm_group_delete(sm, g, now);
 }
 
+static bool rec_differs(const struct ib_mcmember_rec *a, const struct ib_mcmember_rec *b)
+{
+	return a->qkey != b->qkey || a->mtu_code != b->mtu_code || a->rate_code != b->rate_code ||
+	       a->sl != b->sl || a->tclass != b->tclass || a->flow_label != b->flow_label;
+}
+
+/* The members have to join again; those that do not listen to trap 67 learn it by ClientReregister. */
+static void group_end(struct sm *sm, struct sm_group *g, ns_t now)
+{
+	const struct sm_mcmember *m;
+
+	list_for_each (m, &g->members, link)
+		sm_rereg_owe(sm, m->port_guid);
+	sm_group_delete(sm, g, now);
+}
+
+/* All groups of a link have the parameters of its broadcast group (R68): they end with it. */
+static void link_end(struct sm *sm, uint16_t pkey, ns_t now)
+{
+	struct sm_group *g, *tmp;
+
+	list_for_each_safe (g, tmp, &sm->group_list, link) {
+		if (g->rec.pkey == pkey && mgid_is_ipoib(&g->rec.mgid))
+			group_end(sm, g, now);
+	}
+}
+
+/* Returns true if @g, which the file names, was not as it says. */
+static bool group_revise(struct sm *sm, struct sm_group *g, const struct sm_partition *part,
+			 const struct sm_partition_group *pg, ns_t now)
+{
+	const struct sm_port *where;
+	struct ib_mcmember_rec rec;
+
+	if (!g->admin || !sm->routed)
+		return false;
+	rec = group_rec(sm, part, pg, &where);
+	if (!rec_differs(&rec, &g->rec))
+		return false;
+	sm_info(sm, "partition \"%s\": the parameters of a group changed", part->name);
+	if (pg->broadcast)
+		link_end(sm, g->rec.pkey, now);
+	else
+		group_end(sm, g, now);
+	return true;
+}
+
+static void groups_revise(struct sm *sm, const struct sm_partition *part, ns_t now)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < part->ngroups; i++) {
+		struct sm_group *g = sm_group_find(sm, &part->group[i].mgid);
+
+		changed |= g && group_revise(sm, g, part, &part->group[i], now);
+	}
+	for (size_t i = 0; changed && i < part->ngroups; i++)
+		group_make(sm, part, &part->group[i], now);
+}
+
 void sm_set_partitions(struct sm *sm, struct sm_partitions *ps, ns_t now)
 {
 	struct sm_group *g, *tmp;
@@ -191,5 +263,7 @@ void sm_set_partitions(struct sm *sm, struct sm_partitions *ps, ns_t now)
 		if (g->admin && !listed(sm_partitions_find(ps, g->rec.pkey), &g->rec.mgid))
 			group_unlist(sm, g, now);
 	}
+	for (size_t i = 0; i < ps->n; i++)
+		groups_revise(sm, &ps->part[i], now);
 	sm_kick(sm, "the partitions changed", now);
 }

@@ -69,14 +69,44 @@ static bool finish_partition(struct lex *ps, struct sm_partition *part)
 	return true;
 }
 
-bool sm_partitions_finish(struct lex *ps)
+static bool has_group(const struct sm_partition *part, const ib_gid *mgid)
 {
-	if (!number_partitions(ps))
-		return false;
+	for (size_t i = 0; i < part->ngroups; i++) {
+		if (ib_gid_equal(&part->group[i].mgid, mgid))
+			return true;
+	}
+	return false;
+}
+
+/* A group has one P_Key: members of the other partition could not join it. */
+static bool check_shared(struct lex *ps, const struct sm_partition *a, const struct sm_partition *b)
+{
+	for (size_t i = 0; i < b->ngroups; i++) {
+		if (!has_group(a, &b->group[i].mgid))
+			continue;
+		ps->line = b->line;
+		return lex_fail(ps, "a group of \"%s\" is one of \"%s\", too", b->name, a->name);
+	}
+	return true;
+}
+
+static bool finish_partitions(struct lex *ps)
+{
 	for (size_t i = 0; i < ps->ps->n; i++) {
 		if (!finish_partition(ps, &ps->ps->part[i]))
 			return false;
+		for (size_t j = 0; j < i; j++) {
+			if (!check_shared(ps, &ps->ps->part[j], &ps->ps->part[i]))
+				return false;
+		}
 	}
+	return true;
+}
+
+bool sm_partitions_finish(struct lex *ps)
+{
+	if (!number_partitions(ps) || !finish_partitions(ps))
+		return false;
 	if (!sm_partitions_find(ps->ps, 0x7fff) && !sm_partition_add(ps->ps, "Default", 0x7fff))
 		return lex_no_memory(ps);
 	return true;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/partition.h"
 #include "sm/sa_priv.h"
 
 /*
@@ -9,7 +10,8 @@
  * source's own range. What the request gives is echoed as it is, GIDs too.
  *
  * A path serves any MTU and rate below its own, so "exactly" and "less than" are granted by lowering
- * the record to what was asked for. The life time is a property, not a choice.
+ * the record to what was asked for. The life time is a property, not a choice, and so is the SL: the
+ * partition's (what OpenSM does, too).
  *
  * ServiceID, QoSClass, TClass and FlowLabel do not select anything: the one path there is serves all of
  * them.
@@ -121,7 +123,7 @@ static void rec_echo(const struct path_query *q, struct ib_path_rec *rec)
 }
 
 static bool path_rec(const struct path_query *q, const struct sm_port *src,
-		     const struct sm_port *dst, uint16_t slid, uint16_t dlid,
+		     const struct sm_port *dst, uint16_t slid, uint16_t dlid, uint16_t pkey,
 		     struct ib_path_rec *ret)
 {
 	const struct sm_db *db = q->r->db;
@@ -135,7 +137,8 @@ static bool path_rec(const struct path_query *q, const struct sm_port *src,
 		.dlid = dlid,
 		.slid = slid,
 		.reversible = sm_db_path(db, dst, src, slid, &back) == 0,
-		.sl = there.sl,
+		.pkey = pkey,
+		.sl = sm_partitions_sl(sm_partitions(q->r->sa->sm), pkey),
 		.mtu_sel = SA_SEL_EXACT,
 		.mtu_code = there.mtu_code,
 		.rate_sel = SA_SEL_EXACT,
@@ -165,9 +168,8 @@ static bool pair_add(const struct path_query *q, const struct sm_port *src,
 			continue;
 		if (has(q, PATH_COMP_SLID))
 			slid = q->want.slid;
-		if (!path_rec(q, src, dst, slid, dlid, &rec))
+		if (!path_rec(q, src, dst, slid, dlid, pkey, &rec))
 			continue;
-		rec.pkey = pkey;
 		rec_echo(q, &rec);
 		slot = sa_table_add(q->t);
 		if (!slot)

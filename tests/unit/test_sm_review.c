@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sm_net.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -178,9 +179,72 @@ static void test_I26_a_join_in_mid_sweep_does_not_outlive_the_pkey(void **state)
 	rig_down(&r);
 }
 
+static void test_I26_changed_parameters_make_the_groups_anew(void **state)
+{
+	unsigned int before;
+	struct sm_group *g;
+	struct rig r;
+	ib_gid mgid;
+
+	rig_up(&r, WITH_H, NULL);
+	lab_join(&r);
+	/* A group of the same link, which has its broadcast group's parameters. */
+	mgid = lab_group(&r)->rec.mgid;
+	mgid.raw[15] = 0x16;
+	{
+		struct ib_mcmember_rec rec = lab_group(&r)->rec;
+
+		rec.mgid = mgid;
+		rec.mlid = 0;
+		assert_int_equal(sm_group_create(r.sm, &rec, false, &g, r.net.now), 0);
+	}
+	before = r.h->port[1].reregisters;
+
+	/* The same once more changes nothing. */
+	sm_set_partitions(r.sm, parse(WITH_H), r.net.now);
+	net_run(&r.net, r.net.now + NS_SEC(2));
+	assert_int_equal(lab_group(&r)->nmembers, 1);
+	assert_int_equal(r.h->port[1].reregisters, before);
+
+	sm_set_partitions(r.sm,
+			  parse("Default=0x7fff, ipoib : ALL=full;\n"
+				"Lab=0x0001, ipoib, Q_Key=0x80000042, sl=2, mtu=3 : ALL=full;"),
+			  r.net.now);
+	assert_non_null(lab_group(&r));
+	assert_int_equal(lab_group(&r)->rec.qkey, 0x80000042);
+	assert_int_equal(lab_group(&r)->rec.sl, 2);
+	assert_int_equal(lab_group(&r)->rec.mtu_code, IB_MTU_1024);
+	assert_int_equal(lab_group(&r)->nmembers, 0);
+	assert_null(sm_group_find(r.sm, &mgid));
+	/* Members that do not hear trap 67 are told otherwise; who was none is left alone. */
+	net_run(&r.net, r.net.now + NS_SEC(2));
+	assert_int_equal(r.h->port[1].reregisters, before + 1);
+	assert_int_equal(r.h->port[2].reregisters, 1);
+	rig_down(&r);
+}
+
+static void test_a_group_is_of_one_partition(void **state)
+{
+	static const char text[] = "Default=0x7fff, ipoib : ALL=full;\n"
+				   "A=0x0001 :\n"
+				   "  mgid=ff12::77\n"
+				   "  ALL=full;\n"
+				   "B=0x0002 :\n"
+				   "  mgid=ff12::77\n"
+				   "  ALL=full;\n";
+	struct sm_partitions *ps;
+	char err[256];
+
+	assert_int_equal(sm_partitions_parse(&ps, "test", text, strlen(text), err, sizeof(err)),
+			 -EINVAL);
+	assert_string_equal(err, "test:5: a group of \"B\" is one of \"A\", too");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_I26_changed_parameters_make_the_groups_anew),
+		cmocka_unit_test(test_a_group_is_of_one_partition),
 		cmocka_unit_test(test_I16_a_lost_client_reregister_is_asked_again),
 		cmocka_unit_test(test_I26_tables_of_a_ca_stay_apart_when_a_switch_is_lost),
 		cmocka_unit_test(test_I26_a_partition_that_is_back_before_the_sweep_was_never_away),
