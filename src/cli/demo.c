@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,72 +8,106 @@
 #include "cli/cli.h"
 #include "daemon/demo.h"
 
-static const char usage[] =
-	"usage: uipoib demo [--hosts N] [--topology FILE] [--keep] [--capture FILE] "
-	"[--print-config]\n"
-	"\n"
-	"  --hosts N        2 to 200 (default 4)\n"
-	"  --topology FILE  as ibnetdiscover prints it, in place of a ring of switches\n"
-	"  --keep           stay until Ctrl-C, for exec, trace and the rest\n"
-	"  --capture FILE   leave the capture, for tshark\n"
-	"  --print-config   print topology and configuration as a shell script that writes them\n";
-
-static int need_value(int argc, int i, char **argv)
+static int usage(int status)
 {
-	return i + 1 < argc ? 0
-			    : cli_error(PROTO_EXIT_USAGE, "demo: %s: expected a value", argv[i]);
+	fputs("uipoib demo [--hosts N] [--topology FILE] [--keep] [--capture FILE] [-n NAME]\n"
+	      "        a fabric at work: subnet up, links, pings, multicast, forged packets, a "
+	      "TCP\n"
+	      "        flow and a link cut under it; exit status 0 if all of it went well, else 1\n"
+	      "  --hosts N        2 to 200 (4)\n"
+	      "  --topology FILE  of this fabric, as ibnetdiscover prints it; a host for each CA\n"
+	      "  --capture FILE   keep the packets, for tshark -r FILE -V\n"
+	      "  --keep           stay until Ctrl-C or `uipoib stop`\n"
+	      "  -n, --name NAME  of the instance (demo)\n"
+	      "uipoib demo --print-config [--hosts N] [--topology FILE]\n"
+	      "        a shell script that writes the same as files for uipoib run -c\n",
+	      status ? stderr : stdout);
+	return status;
+}
+
+static int parse_hosts(struct demo_opts *o, const char *text)
+{
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	if (errno || !strchr("0123456789", *text) || *end || n < 2 || n > 200)
+		return cli_error(PROTO_EXIT_USAGE, "demo: --hosts '%s': expected 2 to 200", text);
+	o->hosts = (unsigned int)n;
+	return 0;
 }
 
 static int parse(struct demo_opts *o, int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++) {
-		const char **text = !strcmp(argv[i], "--topology")  ? &o->topology
-				    : !strcmp(argv[i], "--capture") ? &o->capture
-				    : !strcmp(argv[i], "-n")	    ? &o->name
-								    : NULL;
+	static const struct option longs[] = {
+		{ "hosts", required_argument, NULL, 'H' },
+		{ "topology", required_argument, NULL, 't' },
+		{ "capture", required_argument, NULL, 'C' },
+		{ "name", required_argument, NULL, 'n' },
+		{ "keep", no_argument, NULL, 'k' },
+		{ "print-config", no_argument, NULL, 'p' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL },
+	};
+	int c, status = 0;
 
-		if (!strcmp(argv[i], "--keep")) {
+	optind = 1;
+	while (!status && (c = getopt_long(argc, argv, "n:h", longs, NULL)) != -1) {
+		switch (c) {
+		case 'H':
+			status = parse_hosts(o, optarg);
+			break;
+		case 't':
+			o->topology = optarg;
+			break;
+		case 'C':
+			o->capture = optarg;
+			break;
+		case 'n':
+			o->name = optarg;
+			break;
+		case 'k':
 			o->keep = true;
-		} else if (!strcmp(argv[i], "--print-config")) {
+			break;
+		case 'p':
 			o->print_config = true;
-		} else if (text) {
-			if (need_value(argc, i, argv))
-				return PROTO_EXIT_USAGE;
-			*text = argv[++i];
-		} else if (!strcmp(argv[i], "--hosts")) {
-			char *end;
-
-			if (need_value(argc, i, argv))
-				return PROTO_EXIT_USAGE;
-			o->hosts = (unsigned int)strtoul(argv[++i], &end, 10);
-			if (*end || o->hosts < 2 || o->hosts > 200)
-				return cli_error(PROTO_EXIT_USAGE,
-						 "demo: --hosts '%s': expected 2 to 200", argv[i]);
-		} else {
-			return cli_error(
-				PROTO_EXIT_USAGE,
-				"demo: '%s': unknown, expected --hosts N, --topology F, --keep, "
-				"--capture F, --print-config or -n NAME",
-				argv[i]);
+			break;
+		case 'h':
+			cli_opts.help = true;
+			return 0;
+		default:
+			return usage(PROTO_EXIT_USAGE);
 		}
 	}
+	return status;
+}
+
+static int check(const struct demo_opts *o, const char *word)
+{
+	if (word)
+		return cli_error(PROTO_EXIT_USAGE, "demo: '%s': unexpected, see uipoib demo -h",
+				 word);
 	if (!proto_name_ok(o->name))
-		return cli_error(PROTO_EXIT_USAGE,
-				 "demo: -n '%s': expected a-z 0-9 . _ -, at most %d", o->name,
-				 PROTO_NAME_MAX - 1);
+		return cli_error(
+			PROTO_EXIT_USAGE,
+			"demo: -n '%s': not a name, expected at most %d of a-z A-Z 0-9 . _ -",
+			o->name, PROTO_NAME_MAX - 1);
+	/* Standard output is the show's. */
+	if (o->capture && !strcmp(o->capture, "-"))
+		return cli_error(PROTO_EXIT_USAGE, "demo: --capture '-': expected a file");
 	return 0;
 }
 
 int cli_demo(int argc, char **argv)
 {
-	struct demo_opts o = { .name = cli_opts.instance ? cli_opts.instance : "demo" };
-	int status;
+	struct demo_opts o = { .name = cli_opts.instance ? cli_opts.instance : "demo",
+			       .prog = program_invocation_name };
+	int status = parse(&o, argc, argv);
 
-	if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
-		fputs(usage, stdout);
-		return PROTO_EXIT_OK;
-	}
-	status = parse(&o, argc, argv);
-
+	if (cli_opts.help)
+		return usage(PROTO_EXIT_OK);
+	if (!status)
+		status = check(&o, argv[optind]);
 	return status ? status : demo_main(&o);
 }

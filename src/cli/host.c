@@ -12,12 +12,20 @@
 static int enter(struct proto_client *c, const json_t *end, const char *host)
 {
 	int net = c->fds[0], user = json_is_true(json_object_get(end, "userns")) ? c->fds[1] : -1;
-	int status = net < 0 ? -EPROTO : netns_enter(user, net);
+	char dir[108];
+	int status;
+
+	if (proto_dir(dir, sizeof(dir), 0))
+		dir[0] = '\0';
+	status = net < 0 ? -EPROTO : netns_enter(user, net);
 
 	if (status)
 		return cli_error(PROTO_EXIT_ENV, "host '%s': entering its namespaces: %s", host,
 				 strerror(-status));
 	setenv("UIPOIB_HOST", host, 1);
+	/* In there we may be another user, root of a user namespace: the sockets stay where they are. */
+	if (*dir)
+		setenv("UIPOIB_RUNTIME_DIR", dir, 1);
 	return 0;
 }
 

@@ -134,24 +134,6 @@ static void on_accept(struct loop_fd *fd, uint32_t events, ns_t now)
 		close(s);
 }
 
-/* An instance that ends meanwhile removes the folder, which looks empty to it: made again. */
-static int bind_path(int s, const struct sockaddr_un *sa)
-{
-	char dir[108];
-
-	for (int tries = 0; tries < 16; tries++) {
-		int status = proto_dir(dir, sizeof(dir), 1);
-
-		if (status)
-			return status;
-		if (!bind(s, (const struct sockaddr *)sa, sizeof(*sa)))
-			return 0;
-		if (errno != ENOENT)
-			return -errno;
-	}
-	return -ENOENT;
-}
-
 static int bind_socket(struct ctl *ctl, int s, char err[INST_ERR_MAX])
 {
 	const char *name = ctl->in->cfg.name;
@@ -164,45 +146,68 @@ static int bind_socket(struct ctl *ctl, int s, char err[INST_ERR_MAX])
 	if (!proto_connect(&probe, name)) {
 		proto_close(&probe);
 		snprintf(err, INST_ERR_MAX,
-			 "an instance called '%s' is running (%s); choose another with -n", name,
-			 ctl->path);
+			 "an instance called '%s' is running (%s); choose another name with -n",
+			 name, ctl->path);
 		return -EADDRINUSE;
 	}
-	unlink(ctl->path);
+	unlink(ctl->path); /* of one that was killed */
 	mask = umask(0177);
-	status = bind_path(s, &sa);
-	if (!status && listen(s, 16) < 0)
-		status = -errno;
+	status = bind(s, (struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(s, 16) < 0 ? -errno : 0;
 	umask(mask);
-	if (status)
+	if (status) {
+		ctl->in->env_lacks = true;
 		snprintf(err, INST_ERR_MAX, "%s: %s", ctl->path, strerror(-status));
+	}
+	return status;
+}
+
+/* Nobody else tries the same name at the same time. */
+static int make_socket(struct ctl *ctl, int *ret, char err[INST_ERR_MAX])
+{
+	int lock = proto_lock(), s = -1, status;
+	char dir[108] = "";
+
+	status = lock < 0 ? lock : proto_path(ctl->path, sizeof(ctl->path), ctl->in->cfg.name);
+	if (!status)
+		s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (!status && s < 0)
+		status = -errno;
+	if (status) {
+		proto_dir(dir, sizeof(dir), 0);
+		ctl->in->env_lacks = true;
+		snprintf(err, INST_ERR_MAX, "control socket in %s: %s", dir, strerror(-status));
+	} else {
+		status = bind_socket(ctl, s, err);
+	}
+	if (lock >= 0)
+		close(lock);
+	if (status && s >= 0)
+		close(s);
+	else if (!status)
+		*ret = s;
 	return status;
 }
 
 int ctl_open(struct inst *in, char err[INST_ERR_MAX])
 {
 	struct ctl *ctl = calloc(1, sizeof(*ctl));
-	char dir[108];
 	int s, status;
 
-	if (!ctl)
+	if (!ctl) {
+		snprintf(err, INST_ERR_MAX, "out of memory");
 		return -ENOMEM;
+	}
 	ctl_init(ctl, in);
-	status = proto_dir(dir, sizeof(dir), 1);
-	if (!status)
-		status = proto_path(ctl->path, sizeof(ctl->path), in->cfg.name);
-	s = status ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (s < 0) {
-		status = status ? status : -errno;
-		snprintf(err, INST_ERR_MAX, "control socket in %s: %s", dir, strerror(-status));
+	status = make_socket(ctl, &s, err);
+	if (status) {
 		free(ctl);
 		return status;
 	}
-	status = bind_socket(ctl, s, err);
-	if (!status)
-		status = loop_watch(&in->loop, &ctl->listen, s, EPOLLIN, on_accept);
+	status = loop_watch(&in->loop, &ctl->listen, s, EPOLLIN, on_accept);
 	if (status) {
+		snprintf(err, INST_ERR_MAX, "%s: %s", ctl->path, strerror(-status));
 		close(s);
+		proto_unlink(in->cfg.name);
 		free(ctl);
 		return status;
 	}

@@ -80,12 +80,13 @@ static int host_open(struct inst_host *h, const char *netns, char err[INST_ERR_M
 	if (!status)
 		status = loop_watch(&h->inst->loop, &h->events, h->files.events, EPOLLIN,
 				    events_readable);
-	if (status)
-		snprintf(err, INST_ERR_MAX, "host %s: %s", *h->name ? h->name : "(own)",
-			 *netdev_helper_error(h->inst->helper)
-				 ? netdev_helper_error(h->inst->helper)
-				 : strerror(-status));
-	return status;
+	if (status) {
+		char what[CONF_NAME_MAX + 8];
+
+		snprintf(what, sizeof(what), "host %s", *h->name ? h->name : "(own)");
+		return inst_refused(h->inst, status, what, err);
+	}
+	return 0;
 }
 
 int host_get(struct inst *in, const struct conf_iface *c, struct inst_host **ret,

@@ -389,6 +389,14 @@ static int make_link(struct inst_iface *i, const struct conf_iface *c)
 	return eth_if_create(&i->eth, &ec, &eth_ops, i);
 }
 
+static int refused(struct inst_iface *i, int status, char err[INST_ERR_MAX])
+{
+	char what[IFNAMSIZ + CONF_NAME_MAX + 16];
+
+	snprintf(what, sizeof(what), "interface %s@%s", i->name, i->host->name);
+	return inst_refused(i->inst, status, what, err);
+}
+
 static int make_tap(struct inst_iface *i, const struct conf_iface *c, char err[INST_ERR_MAX])
 {
 	struct netdev_tap_conf tc = { .mtu = c->mtu ? c->mtu : 2044 };
@@ -400,12 +408,7 @@ static int make_tap(struct inst_iface *i, const struct conf_iface *c, char err[I
 	status = netdev_tap_create(i->inst->helper, i->host->ns, &tc, &fd, &i->ifindex);
 	if (!status)
 		status = tap_attach(&i->tap, fd, TAP_OFFLOAD_DEFAULT);
-	if (status)
-		snprintf(err, INST_ERR_MAX, "interface %s@%s: %s", i->name, i->host->name,
-			 *netdev_helper_error(i->inst->helper)
-				 ? netdev_helper_error(i->inst->helper)
-				 : strerror(-status));
-	return status;
+	return status ? refused(i, status, err) : 0;
 }
 
 static int set_addresses(struct inst_iface *i, char err[INST_ERR_MAX])
@@ -417,11 +420,8 @@ static int set_addresses(struct inst_iface *i, char err[INST_ERR_MAX])
 		memcpy(ip.addr, i->addr[k].octets, sizeof(ip.addr));
 		status = netdev_addr_add(i->inst->helper, i->host->ns, i->ifindex, &ip,
 					 i->addr[k].prefix_len);
-		if (status && status != -EEXIST) {
-			snprintf(err, INST_ERR_MAX, "interface %s@%s: address: %s", i->name,
-				 i->host->name, netdev_helper_error(i->inst->helper));
-			return status;
-		}
+		if (status && status != -EEXIST)
+			return refused(i, status, err);
 	}
 	return 0;
 }
@@ -445,11 +445,8 @@ static int bring_up(struct inst_iface *i, const struct conf_iface *c, char err[I
 	if (status)
 		return status;
 	status = netdev_link_up(in->helper, i->host->ns, i->ifindex, true);
-	if (status) {
-		snprintf(err, INST_ERR_MAX, "interface %s@%s: %s", i->name, i->host->name,
-			 netdev_helper_error(in->helper));
-		return status;
-	}
+	if (status)
+		return refused(i, status, err);
 	iface_link_event(i, true, in->loop.now);
 	return 0;
 }

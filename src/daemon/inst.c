@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "daemon/capfile.h"
 #include "daemon/fab.h"
@@ -124,7 +125,31 @@ static void on_helper(struct loop_fd *fd, uint32_t events, ns_t now)
 		return;
 	log_to(&in->cfg.log, LOG_LVL_ERR, "the helper process has ended; stopping");
 	loop_unwatch(&in->loop, fd);
+	in->broken = true;
 	loop_stop(&in->loop);
+}
+
+static bool is_environment(enum netdev_refusal refused, int err)
+{
+	switch (refused) {
+	case NETDEV_REFUSED_REQUEST:
+		return false;
+	case NETDEV_REFUSED_HELPER:
+	case NETDEV_REFUSED_TUN:
+		return true;
+	default: /* else a name that is taken, a namespace that is not there */
+		return err == -EPERM || err == -EACCES || err == -EROFS || err == -ENOSPC ||
+		       err == -EMFILE || err == -ENFILE || err == -ENODEV || err == -EOPNOTSUPP;
+	}
+}
+
+int inst_refused(struct inst *in, int status, const char *what, char err[INST_ERR_MAX])
+{
+	const char *why = netdev_helper_error(in->helper);
+
+	in->env_lacks |= is_environment(netdev_helper_refused(in->helper), status);
+	snprintf(err, INST_ERR_MAX, "%s: %s", what, *why ? why : strerror(-status));
+	return status;
 }
 
 static int start(struct inst *in, char err[INST_ERR_MAX])
@@ -241,6 +266,12 @@ void inst_destroy(struct inst *in)
 	if (in->helper)
 		loop_unwatch(&in->loop, &in->helper_fd);
 	netdev_helper_stop(in->helper);
+	if (in->signal_fd.fn) {
+		int fd = in->signal_fd.fd;
+
+		loop_unwatch(&in->loop, &in->signal_fd);
+		close(fd);
+	}
 	if (in->pool)
 		tap_rx_fini(&in->tap_rx);
 	pkt_pool_destroy(in->pool);

@@ -137,6 +137,8 @@ struct inst {
 	struct list rx_ready; /* interfaces whose QP has something to poll */
 	struct list watches; /* struct inst_watch.link */
 	bool ports_dirty;
+	bool env_lacks; /* what failed is the environment's fault: exit status 3 */
+	bool broken; /* the loop ended because it could not go on */
 	unsigned int capture_ids; /* last one given */
 	ns_t started, unix_epoch; /* Unix time at which the loop's clock was 0 */
 	struct loop_fd helper_fd;
@@ -155,6 +157,12 @@ int inst_create(struct inst **ret, const struct inst_cfg *cfg, char err[INST_ERR
 
 /* inst_destroy() - Leave groups, tell the SA, remove everything; NULL is accepted */
 void inst_destroy(struct inst *in);
+
+/*
+ * inst_refused() - The helper refused something for @what: tell so in @err, and note if that is the
+ * environment's fault. Returns @status
+ */
+int inst_refused(struct inst *in, int status, const char *what, char err[INST_ERR_MAX]);
 
 /* inst_settle() - struct loop.settle: timers, packets, actions; true: there is more to do */
 bool inst_settle(void *ctx, ns_t now);

@@ -86,8 +86,10 @@ int port_get(struct inst *in, const struct conf_port *where, struct inst_port **
 		return 0;
 	}
 	p = calloc(1, sizeof(*p));
-	if (!p)
+	if (!p) {
+		snprintf(err, INST_ERR_MAX, "port %s/%u: out of memory", where->node, where->port);
 		return -ENOMEM;
+	}
 	list_init(&p->link);
 	list_init(&p->ifaces);
 	p->inst = in;

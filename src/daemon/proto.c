@@ -3,9 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,14 +23,25 @@ int proto_name_ok(const char *name)
 		       n;
 }
 
+/* A folder of our own, which nobody else may put something into. */
+static bool is_ours(const char *dir)
+{
+	struct stat st;
+
+	return !lstat(dir, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 int proto_dir(char *buf, size_t size, int make)
 {
-	const char *run = getenv("XDG_RUNTIME_DIR");
+	const char *given = getenv("UIPOIB_RUNTIME_DIR"), *run = getenv("XDG_RUNTIME_DIR");
 	int n;
 
-	if (geteuid() == 0)
+	if (given && *given == '/')
+		n = snprintf(buf, size, "%s", given);
+	else if (geteuid() == 0)
 		n = snprintf(buf, size, "%s", PROTO_DIR);
-	else if (run && *run == '/')
+	else if (run && *run == '/' && is_ours(run)) /* su leaves that of somebody else */
 		n = snprintf(buf, size, "%s/uipoib", run);
 	else
 		n = snprintf(buf, size, "/tmp/uipoib-%u", (unsigned int)geteuid());
@@ -35,7 +49,8 @@ int proto_dir(char *buf, size_t size, int make)
 		return -ENAMETOOLONG;
 	if (make && mkdir(buf, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	return 0;
+	/* In /tmp anybody could have made it, and serve us what he likes. */
+	return access(buf, F_OK) || is_ours(buf) ? 0 : -EPERM;
 }
 
 int proto_path(char *buf, size_t size, const char *name)
@@ -50,31 +65,61 @@ int proto_path(char *buf, size_t size, const char *name)
 	return n < 0 || (size_t)n >= size - len ? -ENAMETOOLONG : 0;
 }
 
+int proto_lock(void)
+{
+	char dir[108];
+
+	for (;;) {
+		int status = proto_dir(dir, sizeof(dir), 1), fd;
+		struct stat a, b;
+
+		if (status)
+			return status;
+		fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0 && errno != ENOENT)
+			return -errno;
+		while (fd >= 0 && flock(fd, LOCK_EX) < 0)
+			if (errno != EINTR) {
+				status = -errno;
+				close(fd);
+				return status;
+			}
+		/* Whoever had it before may have removed the folder with its last socket. */
+		if (fd >= 0 && !fstat(fd, &a) && !stat(dir, &b) && a.st_ino == b.st_ino)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+/* Does somebody answer? A dead instance's socket refuses connections. */
+static bool alive(const char *name)
+{
+	struct proto_client c;
+
+	if (proto_connect(&c, name))
+		return false;
+	proto_close(&c);
+	return true;
+}
+
 void proto_unlink(const char *name)
 {
 	char path[108];
+	int lock = proto_lock();
 
-	if (proto_path(path, sizeof(path), name))
-		return;
-	unlink(path);
+	/* Another instance may have taken the name meanwhile. */
+	if (!proto_path(path, sizeof(path), name) && !alive(name))
+		unlink(path);
 	if (!proto_dir(path, sizeof(path), 0))
 		rmdir(path); /* fails while others use it */
+	if (lock >= 0)
+		close(lock);
 }
 
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(a, b);
-}
-
-/* Does somebody answer? A dead instance's socket refuses connections. */
-static int alive(const char *name)
-{
-	struct proto_client c;
-
-	if (proto_connect(&c, name))
-		return 0;
-	proto_close(&c);
-	return 1;
 }
 
 int proto_instances(char (*ret)[PROTO_NAME_MAX], unsigned int max)

@@ -22,8 +22,9 @@
  * "capture start" may bring a descriptor to write to, beside the first octet of its request.
  * "monitor" sends rows until the client closes. `wait` answers when it is decided.
  *
- * The socket is PROTO_DIR/NAME.sock, or $XDG_RUNTIME_DIR/uipoib/NAME.sock without root; mode 0600,
- * and only root and the owner's user are served (SO_PEERCRED).
+ * The socket is DIR/NAME.sock, mode 0600, and only root and the owner's user are served (SO_PEERCRED).
+ * DIR is $UIPOIB_RUNTIME_DIR; else PROTO_DIR for root; else $XDG_RUNTIME_DIR/uipoib where the user owns that;
+ * else /tmp/uipoib-UID.
  */
 
 #include <jansson.h>
@@ -46,11 +47,18 @@ enum proto_exit {
 /* proto_name_ok() - A name that may be an instance's */
 int proto_name_ok(const char *name);
 
-/* proto_dir() - Where sockets live, made if @make. 0; -ENAMETOOLONG, -ENOENT (no XDG_RUNTIME_DIR), -errno */
+/* proto_dir() - Where sockets live, made if @make. 0; -ENAMETOOLONG; -EPERM somebody else's; -errno */
 int proto_dir(char *buf, size_t size, int make);
 
 /* proto_path() - Socket of an instance. 0 or -errno */
 int proto_path(char *buf, size_t size, const char *name);
+
+/*
+ * proto_lock() - Make the folder of sockets, and be the only one who makes or removes some in it
+ *
+ * Return: a descriptor, close() it to unlock; -errno
+ */
+int proto_lock(void);
 
 /* proto_unlink() - Remove what a dead instance left: its socket, and the folder if it is empty */
 void proto_unlink(const char *name);
