@@ -182,6 +182,10 @@ static void reload_partitions(struct soak *s)
 {
 	for (unsigned int k = 0; k < 3; k++) {
 		some_of_all(s, s->in_part, 2);
+		if (prng_below(&s->r, 3) == 0)
+			s->qkey++;
+		if (prng_below(&s->r, 3) == 0)
+			s->sl = prng_below(&s->r, 8);
 		lab_partitions(&s->l, conf_of(s));
 		pass(s, NS_MSEC(100));
 	}
