@@ -17,6 +17,7 @@ variant	:= $(strip $(if $(filter-out gcc,$(CC)),$(notdir $(CC)))$(if $(filter 1,
 O	?= build$(if $(variant),/$(variant))
 
 Q	:= $(if $(filter 1,$(V)),,@)
+say	:= @$(if $(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 
 # Layers: what a folder may use, itself first. tests/lint/includes checks the same of #include.
 uses_util	:= util
@@ -59,7 +60,7 @@ libs_of	= $(foreach f,$(uses_$(1)),$(O)/lib$(f).a)
 all: $(O)/uipoib
 
 $(O)/uipoib: $(O)/obj/cli/main.o $(call libs_of,all)
-	@echo "  LD      $@"
+	$(say) "  LD      $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< -Wl,--start-group $(call libs_of,all) -Wl,--end-group $(LIBS)
 
 define folder_rule
@@ -75,7 +76,7 @@ $(O)/obj/wire/crc_vclmul.o: ALL_CFLAGS += -msse4.1 -mpclmul -mavx512f -mavx512vl
 
 $(O)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
-	@echo "  CC      $<"
+	$(say) "  CC      $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # --- tests: tests/unit/test_FOLDER_thing.c and tests/sim/test_FOLDER_thing.c link what FOLDER may use, and
@@ -87,13 +88,13 @@ unit_bins := $(patsubst tests/%.c,$(O)/%,$(unit_srcs))
 test_shared = $(patsubst tests/%.c,$(O)/testobj/%.o,$(wildcard tests/unit/$(test_folder)_*.c))
 $(O)/testobj/%.o: tests/%.c
 	@mkdir -p $(@D)
-	@echo "  CC      $<"
+	$(say) "  CC      $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 define test_rule
 $(O)/$(basename $(patsubst tests/%,%,$(1))): $(1) $(call test_shared,$(1)) $(call libs_of,$(call test_folder,$(1)))
 	@mkdir -p $$(@D)
-	@echo "  TEST    $$<"
+	$$(say) "  TEST    $$<"
 	$$(Q)$$(CC) $$(ALL_CFLAGS) -MMD -MP -MF $$@.d -MT $$@ -o $$@ $$< $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(TEST_LIBS)
 endef
 $(foreach t,$(unit_srcs),$(eval $(call test_rule,$(t))))
@@ -106,7 +107,7 @@ fuzz_bins := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_srcs))
 define fuzz_rule
 $(O)/fuzz/$(basename $(notdir $(1))): $(1) $(call libs_of,$(call test_folder,$(1)))
 	@mkdir -p $$(@D)
-	@echo "  FUZZ    $$<"
+	$$(say) "  FUZZ    $$<"
 	$$(Q)$$(CC) $$(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -MF $$@.d -MT $$@ -o $$@ $$< -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(LIBS)
 endef
 $(foreach t,$(fuzz_srcs),$(eval $(call fuzz_rule,$(t))))
@@ -118,13 +119,13 @@ system-tools: $(patsubst tests/system/%.c,$(O)/system/%,$(tool_srcs))
 # They check the project's output from outside: nothing of src/ is linked.
 $(O)/system/%: tests/system/%.c
 	@mkdir -p $(@D)
-	@echo "  TOOL    $<"
+	$(say) "  TOOL    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< -lpcap
 
 bench_bins := $(patsubst bench/%.c,$(O)/bench/%,$(sort $(wildcard bench/*.c)))
 $(O)/bench/%: bench/%.c $(call libs_of,all)
 	@mkdir -p $(@D)
-	@echo "  BENCH   $<"
+	$(say) "  BENCH   $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -MT $@ -o $@ $< -Wl,--start-group $(call libs_of,all) -Wl,--end-group $(LIBS)
 
 # --- what a user types
