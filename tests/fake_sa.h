@@ -96,7 +96,7 @@ static inline void sa_send_later(struct fake_sa *sa, const uint8_t *mad, ns_t no
 	struct sa_reply *r = calloc(1, sizeof(*r));
 
 	r->sa = sa;
-	r->from = mad_addr_gmp(SA_LID, 0);
+	r->from = mad_addr_gmp(sa->last_to.lid, 0); /* where it was asked */
 	memcpy(r->mad, mad, MAD_LEN);
 	r->next = sa->replies;
 	sa->replies = r;

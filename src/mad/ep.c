@@ -115,7 +115,7 @@ static bool class_valid(const struct mad_addr *from, const void *mad)
 }
 
 /* Segments and ACKs are for RMPP only where their agent registered the class so (as in ib_mad). */
-static bool rmpp_wanted(struct mad_ep *ep, const void *mad)
+static bool rmpp_wanted(struct mad_ep *ep, const struct mad_addr *from, const void *mad)
 {
 	const struct mad_agent *a;
 	const struct mad_tx *tx;
@@ -123,7 +123,7 @@ static bool rmpp_wanted(struct mad_ep *ep, const void *mad)
 
 	if (!mad_rmpp_active(mad))
 		return false;
-	tx = mad_tx_find_response(ep, mad);
+	tx = mad_tx_find_response(ep, from, mad);
 	if (tx)
 		return tx->agent->cfg.rmpp;
 	list_for_each (a, &ep->agents, node)
@@ -148,7 +148,7 @@ static int recv_unsolicited(struct mad_ep *ep, const struct mad_addr *from, cons
 
 static int recv_response(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now)
 {
-	struct mad_tx *tx = mad_tx_find_response(ep, mad);
+	struct mad_tx *tx = mad_tx_find_response(ep, from, mad);
 
 	if (!tx) {
 		ep->st.rx_late++;
@@ -168,7 +168,7 @@ int mad_ep_recv(struct mad_ep *ep, const struct mad_addr *from, const void *mad,
 		ep->st.rx_malformed++;
 		return -EBADMSG;
 	}
-	if (rmpp_wanted(ep, mad))
+	if (rmpp_wanted(ep, from, mad))
 		return mad_rmpp_recv(ep, from, mad, now);
 	if (mad_method_is_response(mad_method(mad)))
 		return recv_response(ep, from, mad, now);

@@ -158,7 +158,8 @@ int mad_ep_send(struct mad_ep *ep, const struct mad_addr *to, const void *mad, n
 struct mad_agent *mad_agent_find(struct mad_ep *ep, const struct mad_addr *from, const void *mad);
 
 /* mad_tx_find_response() - The request that @mad, a response, answers */
-struct mad_tx *mad_tx_find_response(struct mad_ep *ep, const void *mad);
+struct mad_tx *mad_tx_find_response(struct mad_ep *ep, const struct mad_addr *from,
+				    const void *mad);
 /* mad_tx_find_segments() - The message that @mad (an ACK, STOP or ABORT from its receiver) is about */
 struct mad_tx *mad_tx_find_segments(struct mad_ep *ep, const struct mad_addr *from,
 				    const void *mad);

@@ -285,7 +285,7 @@ static int rx_open(struct mad_ep *ep, const struct mad_addr *from, const struct 
 		   const void *mad, ns_t now)
 {
 	bool response = mad_method_is_response(mad_method(mad));
-	struct mad_tx *tx = response ? mad_tx_find_response(ep, mad) : NULL;
+	struct mad_tx *tx = response ? mad_tx_find_response(ep, from, mad) : NULL;
 	struct rmpp_rx *rx;
 
 	if (response && (!tx || tx->rx)) {
@@ -314,7 +314,7 @@ static int recv_end(struct mad_ep *ep, const struct mad_addr *from, const void *
 	struct mad_tx *tx = rx ? rx->tx : mad_tx_find_segments(ep, from, mad);
 
 	if (!rx && !tx) {
-		tx = mad_tx_find_response(ep, mad);
+		tx = mad_tx_find_response(ep, from, mad);
 		if (tx && !mad_addr_same_peer(&tx->to, from))
 			tx = NULL;
 	}

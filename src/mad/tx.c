@@ -61,13 +61,19 @@ static uint64_t reply_key(const struct mad_addr *peer, uint64_t tid)
 	return k ^ k >> 32;
 }
 
-struct mad_tx *mad_tx_find_response(struct mad_ep *ep, const void *mad)
+/* TIDs can be guessed: a GMP is answered from where it went. SMPs come back by any route. */
+static bool tx_peer_ok(const struct mad_tx *tx, const struct mad_addr *from)
+{
+	return from->qp == IB_QP0 || from->lid == tx->to.lid;
+}
+
+struct mad_tx *mad_tx_find_response(struct mad_ep *ep, const struct mad_addr *from, const void *mad)
 {
 	struct mad_tx *tx;
 
 	for (tx = tx_first(ep, mad_tid(mad)); tx; tx = tx_next(tx))
 		if (tx->done && tx->mgmt_class == mad_class_of(mad) &&
-		    response_method(tx->method) == mad_method(mad))
+		    response_method(tx->method) == mad_method(mad) && tx_peer_ok(tx, from))
 			return tx;
 	return NULL;
 }

@@ -138,6 +138,24 @@ static void test_tids_are_unique_and_name_their_agent(void **state)
 	assert_int_not_equal(t0 >> 32, t2 >> 32);
 }
 
+/* TIDs count up: whoever sends may guess those of others. */
+static void test_response_must_come_from_where_the_request_went(void **state)
+{
+	struct mad_agent *a = agent(0, MAD_CLASS_SA, SA_VERSION, 0);
+	struct mad_addr from = mad_addr_gmp(3, 0);
+	uint8_t mad[MAD_LEN] = { 0 };
+
+	(void)state;
+	request(a, MAD_METHOD_GET, 0);
+	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET_RESP, mad_tid(rig.seen[0].mad));
+	assert_int_equal(mad_ep_recv(rig.end[0].ep, &from, mad, rig.now), -ENOENT);
+	assert_int_equal(got.calls, 0);
+	assert_int_equal(mad_ep_stats(rig.end[0].ep)->rx_late, 1);
+	from.lid = 2;
+	assert_int_equal(mad_ep_recv(rig.end[0].ep, &from, mad, rig.now), 0);
+	assert_int_equal(got.calls, 1);
+}
+
 static void test_response_must_have_tid_class_and_method_pair(void **state)
 {
 	struct mad_agent *a = agent(0, MAD_CLASS_SA, SA_VERSION, 0);
@@ -518,6 +536,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_tids_are_unique_and_name_their_agent, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_response_must_have_tid_class_and_method_pair,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_response_must_come_from_where_the_request_went,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_method_pairs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_silence_is_retried_with_the_same_tid, setup,
