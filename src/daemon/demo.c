@@ -20,12 +20,13 @@
  *
  * A signal ends the children and asks the daemon to end, from the handler: whatever the demo is
  * waiting for then fails at once, and it goes on to its end without another word. A second one kills
- * the daemon.
+ * the daemon. When the daemon ends by itself the children are ended too.
  */
 
 #define UP_PATIENCE_MS 60000
 
 static volatile sig_atomic_t interrupted; /* the signal */
+static volatile sig_atomic_t lost; /* the daemon has ended without being asked to */
 static volatile pid_t daemon_pid;
 
 static void on_interrupt(int sig)
@@ -39,9 +40,23 @@ static void on_interrupt(int sig)
 	errno = err;
 }
 
+static void on_child(int sig)
+{
+	siginfo_t si = { .si_pid = 0 };
+	int err = errno;
+
+	(void)sig;
+	if (daemon_pid > 0 && !waitid(P_PID, (id_t)daemon_pid, &si, WEXITED | WNOHANG | WNOWAIT) &&
+	    si.si_pid) {
+		lost = 1;
+		demo_child_kill_all();
+	}
+	errno = err;
+}
+
 bool demo_interrupted(void)
 {
-	return interrupted;
+	return interrupted || lost;
 }
 
 static void catch_signals(void)
@@ -53,6 +68,8 @@ static void catch_signals(void)
 		sigaddset(&sa.sa_mask, signals[i]);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		sigaction(signals[i], &sa, NULL);
+	sa = (struct sigaction){ .sa_handler = on_child, .sa_flags = SA_NOCLDSTOP | SA_RESTART };
+	sigaction(SIGCHLD, &sa, NULL);
 }
 
 /* --- lines and questions */
@@ -61,7 +78,7 @@ void demo_say(struct demo *d, bool ok, const char *what, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (interrupted)
+	if (demo_interrupted())
 		return;
 	if (!ok)
 		d->failed++;
@@ -99,7 +116,7 @@ json_t *demo_ask(struct demo *d, const char *cmd, json_t *args, char *err, size_
 	json_decref(args);
 	if (err)
 		snprintf(err, err_len, "%s", status ? why : "");
-	else if (status && !interrupted)
+	else if (status && !demo_interrupted())
 		fprintf(stderr, "uipoib: demo: %s: %s\n", cmd, why);
 	if (status)
 		json_array_clear(rows);
@@ -115,29 +132,15 @@ static int fail(int status, const char *what, const char *why)
 
 /* --- the show */
 
-static bool daemon_ended(const struct demo *d)
-{
-	siginfo_t si = { 0 };
-
-	return waitid(P_PID, (id_t)d->serve.pid, &si, WEXITED | WNOHANG | WNOWAIT) < 0 ||
-	       si.si_pid != 0;
-}
-
 static void acts(struct demo *d)
 {
 	void (*const act[])(struct demo * d) = { demo_act_sweep,   demo_act_links, demo_act_pings,
 						 demo_act_df,	   demo_act_mcast, demo_act_inject,
 						 demo_act_capture, demo_act_flow,  demo_act_trace };
 
-	for (size_t i = 0; i < sizeof(act) / sizeof(*act) && !interrupted; i++) {
+	for (size_t i = 0; i < sizeof(act) / sizeof(*act) && !demo_interrupted(); i++)
 		act[i](d);
-		if (!daemon_ended(d) || interrupted)
-			continue;
-		d->failed++;
-		fail(0, "", "the instance has ended");
-		break;
-	}
-	if (interrupted)
+	if (demo_interrupted())
 		return;
 	printf("%s in %.1f s\n", d->failed ? "FAILED" : "all checks passed",
 	       (double)(loop_clock() - d->start) / 1e9);
@@ -237,7 +240,7 @@ static int start(struct demo *d)
 	if (status)
 		return fail(PROTO_EXIT_FAILED, "starting", strerror(-status));
 	daemon_pid = d->serve.pid;
-	if (interrupted)
+	if (interrupted) /* meanwhile */
 		kill(daemon_pid, SIGTERM);
 	status = serve_ready(&d->serve, err, sizeof(err));
 	if (status)
@@ -259,11 +262,13 @@ static int run(struct demo *d)
 	if (status)
 		return status;
 	acts(d);
-	if (!interrupted && !daemon_ended(d)) {
+	if (!demo_interrupted()) {
 		epilogue(d);
 		if (d->o->keep)
 			keep(d);
 	}
+	if (lost && !d->shown)
+		return PROTO_EXIT_OK; /* finish() says what became of it */
 	return d->failed ? PROTO_EXIT_FAILED : PROTO_EXIT_OK;
 }
 
@@ -301,8 +306,8 @@ static int finish(struct demo *d, int status)
 	proto_close(&d->c);
 	ended = serve_stop(&d->serve);
 	daemon_pid = 0;
-	if (ended && !status && !interrupted) {
-		snprintf(text, sizeof(text), "the instance ended with status %d", ended);
+	if ((ended || (lost && !d->shown)) && !status && !interrupted) {
+		snprintf(text, sizeof(text), "the instance has ended, with status %d", ended);
 		status = fail(PROTO_EXIT_FAILED, "", text);
 	}
 	close_hosts(d);

@@ -33,6 +33,11 @@ void demo_child_kill_all(void)
 			kill(running[k], SIGKILL);
 }
 
+bool demo_child_killed(void)
+{
+	return killed;
+}
+
 static int enter(const struct demo_host *h)
 {
 	if (h->user_fd >= 0 && setns(h->user_fd, CLONE_NEWUSER) < 0)

@@ -7,6 +7,7 @@
  * when it is interrupted.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -24,8 +25,10 @@ int demo_child_run(const struct demo_net *d, unsigned int i, demo_child_fn *fn, 
 /* demo_child_all() - @fn in hosts 0 .. n - 1 at the same time. The first error of any, or 0 */
 int demo_child_all(const struct demo_net *d, demo_child_fn *fn, void *arg);
 
-/* demo_child_kill_all() - SIGKILL to all that run; async-signal-safe */
+/* demo_child_kill_all() - SIGKILL to all that run, and none will start any more; async-signal-safe */
 void demo_child_kill_all(void);
+/* demo_child_killed() - That was done: nothing is worth waiting for */
+bool demo_child_killed(void);
 
 /* demo_child_mem() - Zeroed memory that children share with their parent; munmap() it. NULL: none */
 void *demo_child_mem(size_t size);

@@ -87,7 +87,9 @@ int demo_flow_start(const struct demo_net *d, unsigned int from, unsigned int to
 		return -ENOMEM;
 	}
 	f->rx = demo_child_spawn(d, to, flow_rx, f);
-	for (int t = 0; t < 200 && !__atomic_load_n(&f->m->listening, __ATOMIC_ACQUIRE); t++)
+	for (int t = 0; t < 200 && !__atomic_load_n(&f->m->listening, __ATOMIC_ACQUIRE) &&
+			!demo_child_killed();
+	     t++)
 		poll(NULL, 0, 5);
 	f->tx = demo_child_spawn(d, from, flow_tx, f);
 	*ret = f;
@@ -113,7 +115,7 @@ bool demo_flow_alive(const struct demo_flow *f, int ms)
 {
 	uint64_t before = demo_flow_octets(f);
 
-	for (; ms > 0; ms -= 10) {
+	for (; ms > 0 && !demo_child_killed(); ms -= 10) {
 		if (demo_flow_octets(f) != before)
 			return true;
 		poll(NULL, 0, 10);
