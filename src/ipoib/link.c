@@ -164,6 +164,7 @@ void ipoib_link_set_admin(struct ipoib_link *l, bool up, ns_t now)
 void ipoib_link_port_update(struct ipoib_link *l, const struct ipoib_port *port, ns_t now)
 {
 	bool moved = !ib_gid_equal(&l->port.gid, &port->gid);
+	bool renumbered = l->port.lid && port->lid != l->port.lid;
 
 	/* With the GID our link-layer address changes, and all that the SA knows of us. */
 	if (moved && l->state >= IPOIB_LINK_JOINING) {
@@ -171,6 +172,9 @@ void ipoib_link_port_update(struct ipoib_link *l, const struct ipoib_port *port,
 		ipoib_link_advance(l, now);
 	}
 	l->port = *port;
+	/* Who gave us another LID gave others theirs: ours may be somebody's who has the same QPN. */
+	if (renumbered)
+		ipoib_paths_forget(l, now);
 	if (l->state == IPOIB_LINK_WAIT_PORT || l->state == IPOIB_LINK_WAIT_PKEY)
 		reason_default(l, l->state);
 	ipoib_link_advance(l, now);

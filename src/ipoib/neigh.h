@@ -17,6 +17,8 @@ void ipoib_path_verify(struct ipoib_path *p, ns_t now);
 void ipoib_path_stale(struct ipoib_path *p);
 void ipoib_paths_stale(struct ipoib_link *l);
 void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid);
+/* ipoib_paths_forget() - Subnet renumbered: packets wait for the LID; none goes to who has the old one */
+void ipoib_paths_forget(struct ipoib_link *l, ns_t now);
 void ipoib_paths_reset(struct ipoib_link *l); /* back to NONE; held packets are dropped */
 void ipoib_paths_sweep(struct ipoib_link *l, ns_t now);
 /* ipoib_path_why() - Why a FAILED path drops packets */

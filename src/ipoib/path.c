@@ -268,6 +268,32 @@ void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid)
 	}
 }
 
+static bool path_has_held(const struct ipoib_path *p)
+{
+	const struct ipoib_neigh *n;
+
+	list_for_each (n, &p->neighs, path_node)
+		if (n->held.n)
+			return true;
+	return false;
+}
+
+void ipoib_paths_forget(struct ipoib_link *l, ns_t now)
+{
+	struct ipoib_path *p;
+
+	for_each_path(l, p)
+	{
+		if (p->state == IPOIB_PATH_NONE || p->state == IPOIB_PATH_QUERY)
+			continue;
+		sac_path_cancel(&p->wait);
+		ipoib_ah_drop(l, &p->ah);
+		path_set_state(p, IPOIB_PATH_NONE, 0);
+		if (path_has_held(p))
+			ipoib_path_resolve(p, now);
+	}
+}
+
 void ipoib_paths_reset(struct ipoib_link *l)
 {
 	struct ipoib_path *p;
