@@ -83,14 +83,29 @@ static void sent_fds(struct ctl_client *c)
 
 static void client_io(struct loop_fd *fd, uint32_t events, ns_t now);
 
-/* Requests beyond what the buffer holds are left in the socket while one is being answered. */
+static bool has_line(const struct ctl_client *c)
+{
+	return memchr(c->in, '\n', c->in_len);
+}
+
+static bool all_out(const struct ctl_client *c)
+{
+	return c->out_done == c->out_len;
+}
+
+/*
+ * A request is begun when the answer before it is out, and one in a turn of the loop: who asks
+ * faster than it reads, or much at once, delays only itself. Requests beyond what the buffer holds
+ * are left in the socket meanwhile.
+ */
 static void client_watch(struct ctl_client *c)
 {
 	uint32_t events = 0;
+	bool line = has_line(c);
 
-	if (!c->eof && !(c->busy && c->in_len == sizeof(c->in)))
+	if (!c->eof && (c->in_len < sizeof(c->in) || (!c->busy && !line)))
 		events |= EPOLLIN;
-	if (c->out_done < c->out_len)
+	if (!all_out(c) || (line && !c->busy))
 		events |= EPOLLOUT;
 	loop_watch(&c->ctl->in->loop, &c->fd, c->sock, events, client_io);
 }
@@ -100,7 +115,7 @@ static void client_settle(struct ctl_client *c)
 {
 	if (c->dead)
 		return;
-	if (c->eof && !c->busy && c->out_done == c->out_len && !memchr(c->in, '\n', c->in_len))
+	if (c->eof && !c->busy && all_out(c) && !has_line(c))
 		ctl_client_drop(c);
 	else
 		client_watch(c);
@@ -110,7 +125,7 @@ static void client_write(struct ctl_client *c, ns_t now)
 {
 	struct inst *in = c->ctl->in;
 
-	while (!c->dead && c->out_done < c->out_len) {
+	while (!c->dead && !all_out(c)) {
 		ssize_t n = send_some(c);
 
 		if (n < 0 && errno == EINTR)
@@ -179,22 +194,14 @@ void ctl_row(struct ctl_req *r, json_t *row)
 		client_write(r->client, r->now);
 }
 
-static void serve_lines(struct ctl_client *c, ns_t now);
-
 static void finish(struct ctl_req *r, json_t *end)
 {
 	struct ctl_client *c = r->client;
-	bool held = c->hold != NULL;
 
 	put_line(c, json_pack("{s:o}", "end", end));
 	c->busy = false;
 	c->hold = NULL;
 	client_write(c, r->now);
-	/* What the client sent meanwhile; without a hold the caller's loop goes on itself. */
-	if (held && !c->dead) {
-		serve_lines(c, r->now);
-		client_settle(c);
-	}
 }
 
 /* Names of files may be anything, and a quoted part may end inside a character. */
@@ -251,19 +258,19 @@ void ctl_hold(struct ctl_req *r, struct ctl_hold *h, void (*gone)(struct ctl_hol
 	client_write(r->client, r->now);
 }
 
-static void serve_lines(struct ctl_client *c, ns_t now)
+static void serve_next(struct ctl_client *c, ns_t now)
 {
-	char *nl;
+	char *nl = memchr(c->in, '\n', c->in_len);
+	char line[PROTO_LINE_MAX];
+	size_t n;
 
-	while (!c->dead && !c->busy && (nl = memchr(c->in, '\n', c->in_len))) {
-		size_t n = (size_t)(nl - c->in) + 1;
-		char line[PROTO_LINE_MAX];
-
-		memcpy(line, c->in, n);
-		memmove(c->in, c->in + n, c->in_len - n);
-		c->in_len -= n;
-		ctl_serve_line(c, line, n - 1, now);
-	}
+	if (c->dead || c->busy || !all_out(c) || !nl)
+		return;
+	n = (size_t)(nl - c->in) + 1;
+	memcpy(line, c->in, n);
+	memmove(c->in, c->in + n, c->in_len - n);
+	c->in_len -= n;
+	ctl_serve_line(c, line, n - 1, now);
 }
 
 static void too_long(struct ctl_client *c, ns_t now)
@@ -309,7 +316,7 @@ static void client_read(struct ctl_client *c, ns_t now)
 	ssize_t n;
 
 	if (c->in_len == sizeof(c->in)) {
-		if (!c->busy)
+		if (!c->busy && !has_line(c))
 			too_long(c, now);
 		return;
 	}
@@ -323,7 +330,7 @@ static void client_read(struct ctl_client *c, ns_t now)
 	if (n == 0)
 		c->eof = true; /* half closed: what it asked for is still answered */
 	c->in_len += (size_t)n;
-	serve_lines(c, now);
+	serve_next(c, now);
 	client_settle(c);
 }
 
@@ -336,8 +343,11 @@ static void client_io(struct loop_fd *fd, uint32_t events, ns_t now)
 		ctl_client_drop(c);
 		return;
 	}
-	if (events & EPOLLOUT)
+	if (events & EPOLLOUT) {
 		client_write(c, now);
+		serve_next(c, now);
+		client_settle(c);
+	}
 	if (!c->dead && !c->eof && (events & (EPOLLIN | EPOLLHUP)))
 		client_read(c, now);
 }

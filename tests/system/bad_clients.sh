@@ -1,0 +1,231 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Clients of the control socket that send nonsense, stop reading, come by the hundred or go away in the
+# middle: they get an error or are dropped, others are served, and the fabric goes on.
+#
+#	garbage, stuck reader, ...  --->  /run/uipoib/NAME.sock  <---  uipoib link show
+#
+#	h1 --- Switch1 --- Switch2 --- h2           ping runs all the time
+#	            \       /
+#	             Switch3
+. "$(dirname "$0")/lib.sh"
+need ping python3
+python=$(PATH=/usr/bin:$PATH command -v python3) # where anybody may execute it
+topo_ring 2 3 >"$work/lab.topo"
+conf_hosts 2 >"$work/lab.conf"
+lab_up
+bx h1 ping -n -i 0.05 10.4.0.2 >"$work/ping"
+pinger=$!
+
+cat >"$work/client.py" <<'END'
+import json, os, random, socket, sys, time
+
+path = sys.argv[1]
+
+
+def connect(timeout=5):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(path)  # blocks while the backlog is full
+    s.settimeout(timeout)
+    return s
+
+
+def answers(s):
+    """All that comes until the other end closes or there was nothing for a second."""
+    s.settimeout(1)
+    data = b""
+    try:
+        while True:
+            some = s.recv(65536)
+            if not some:
+                break
+            data += some
+    except (socket.timeout, ConnectionResetError):
+        pass
+    return [json.loads(line) for line in data.decode().splitlines()]
+
+
+def refused(text, want=None):
+    """Something wrong is answered by an end that is no success, or by being dropped."""
+    s = connect()
+    try:
+        s.sendall(text)
+        s.shutdown(socket.SHUT_WR)
+    except (BrokenPipeError, ConnectionResetError):
+        return
+    got = answers(s)
+    bad = [a for a in got if not a.get("end", {}).get("error")]
+    assert not bad, f"{text[:60]!r} was answered {bad}"
+    if want:
+        assert any(want in a["end"]["error"] for a in got), f"{text[:60]!r}: expected {want!r} in {got}"
+
+
+def served():
+    s = connect()
+    s.sendall(b'{"v":1,"cmd":"link show"}\n')
+    f = s.makefile()
+    rows = [json.loads(f.readline()) for _ in range(3)]
+    assert [list(r)[0] for r in rows] == ["row", "row", "end"], rows
+    assert rows[2]["end"]["status"] == 0, rows[2]
+
+
+def garbage():
+    for text in (b"\n", b"hello\n", b"{\n", b"[]\n", b"1\n", b'""\n', b"null\n", b"\0\0\0\n", b"\xff\xfe\n",
+                 b"{}\n", b'{"v":1}\n', b'{"cmd":"link show"}\n', b'{"v":2,"cmd":"link show"}\n',
+                 b'{"v":1,"cmd":7}\n', b'{"v":1,"cmd":"link show","args":[]}\n',
+                 b'{"v":1,"cmd":"link show","args":{"dev":7}}\n', b'{"v":1,"cmd":"link show","args":{"x":"y"}}\n',
+                 b'{"v":1,"cmd":"wait","args":{"timeout_ms":-5}}\n', b'{"v":1,"cmd":"exec"}\n',
+                 b'{"v":1,"cmd":"capture start"}\n', b'{"v":1,"cmd":"fault add","args":{"port":{}}}\n',
+                 b'{"v":1,"cmd":"link show"} trailing\n', b"[" * 5000 + b"\n", b'{"a":' * 3000 + b"\n"):
+        refused(text)
+    refused(b'{"v":1,"cmd":"no such"}\n', "no such")
+    refused(b"GET / HTTP/1.0\r\n\r\n")
+
+
+def rnd():
+    r = random.Random(4391)
+    for _ in range(300):
+        refused(bytes(r.randrange(256) for _ in range(r.randrange(1, 400))).replace(b"\n", b" ") + b"\n")
+
+
+def overlong():
+    refused(b"x" * 70000 + b"\n")
+    s = connect()  # without an end: it must not be kept for ever
+    try:
+        for _ in range(200):
+            s.sendall(b"y" * 65536)
+        raise AssertionError("12 MB without an end of line were taken")
+    except (BrokenPipeError, ConnectionResetError, socket.timeout):
+        pass
+
+
+def slowly():
+    s = connect()
+    for c in b'{"v":1,"cmd":"instance show"}\n':
+        s.sendall(bytes([c]))
+        time.sleep(0.002)
+    got = answers(s)
+    assert got[-1]["end"]["status"] == 0, got
+
+
+def pipelined():
+    s = connect()
+    s.sendall(b'{"v":1,"cmd":"instance show"}\n' * 50)
+    got = answers(s)
+    assert sum("end" in a for a in got) == 50, len(got)
+
+
+def going_away():
+    for _ in range(100):
+        s = connect()
+        s.sendall(b'{"v":1,"cmd":"stats show","args":{"details":true}}\n')
+        s.close()
+        s = connect()
+        s.sendall(b'{"v":1,"cmd":"wait","args":{"timeout_ms":60000}}\n{"v":1,"cmd":"monitor"}\n')
+        s.close()
+        s = connect()
+        s.sendall(b'{"v":1,"cm')
+        s.close()
+
+
+def stuck():
+    """Asks and asks and never reads: dropped, in about a second after the buffers are full."""
+    s = connect()
+    s.setblocking(False)
+    start = time.monotonic()
+    while time.monotonic() - start < 10:
+        try:
+            s.send(b'{"v":1,"cmd":"stats show","args":{"details":true}}\n' * 20)
+        except BlockingIOError:
+            time.sleep(0.05)
+        except (BrokenPipeError, ConnectionResetError):
+            took = time.monotonic() - start
+            assert took < 6, f"dropped only after {took:.1f} s"
+            return
+    raise AssertionError("still connected after 10 s")
+
+
+def many():
+    held = []
+    try:
+        for _ in range(300):
+            s = socket.socket(socket.AF_UNIX)
+            s.settimeout(1)
+            s.connect(path)
+            held.append(s)
+    except (ConnectionRefusedError, BlockingIOError, socket.timeout):
+        pass
+    print(len(held), "connections at once")
+    assert len(held) >= 16
+    for s in held:
+        s.close()
+
+
+globals()[sys.argv[2]]()
+END
+
+client() { timeout 60 "$python" -S -E "$work/client.py" "$(lab_socket)" "$1"; }
+
+# try WHAT FUNCTION: the client's view, and then everybody else's
+try() {
+	check "$1" client "$2"
+	check "others are served after it" client served
+}
+check "a good client is served" client served
+try "nonsense gets an error" garbage
+try "octets at random" rnd
+try "lines without an end" overlong
+try "one octet at a time is as good" slowly
+try "many requests at once are answered, in order" pipelined
+try "clients that go away in the middle" going_away
+try "a client that stops reading is dropped" stuck
+try "hundreds of connections" many
+
+stuck_in_background() {
+	client stuck &
+	local p=$! k
+	for k in 1 2 3 4 5 6 7 8; do
+		timeout 1 "$UIPOIB" link show >/dev/null || { echo "nobody is served meanwhile"; return 1; }
+	done
+	wait $p
+}
+check "while a client does not read others are served" stuck_in_background
+
+# The socket is for root and the owner.
+check "the socket's mode is 0600" equal 600 "$(stat -c %a "$(lab_socket)")"
+stranger() {
+	chmod 755 /run/uipoib && chmod 666 "$(lab_socket)"
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$python" -S -E -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(5)
+try:
+    s.connect(sys.argv[1])
+    s.sendall(b"{\"v\":1,\"cmd\":\"stop\"}\n")
+    sys.exit(1 if s.recv(1000) else 0)
+except (PermissionError, BrokenPipeError, ConnectionResetError):
+    sys.exit(0)' "$(lab_socket)"
+	local status=$?
+	chmod 700 /run/uipoib
+	return $status
+}
+check "only root and the owner are served, whatever the mode of the file" stranger
+kill -INT $pinger
+wait $pinger
+went_on() {
+	tail -2 "$work/ping"
+	grep -q ' 0% packet loss' "$work/ping"
+}
+check "the fabric went on all the time" went_on
+idle_again() {
+	local p before us
+	p=$(u -j instance show | jq '.instance[0].pid')
+	before=$(awk '{ print $1 }' "/proc/$p/schedstat")
+	sleep 1
+	us=$((($(awk '{ print $1 }' "/proc/$p/schedstat") - before) / 1000))
+	echo "$us us of CPU in a second"
+	[ $us -lt 20000 ]
+}
+check "nothing is left to do for any of them" idle_again
+finish
