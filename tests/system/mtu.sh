@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The MTU of a link is the broadcast group's less 4 octets, and no more than the configuration and the
+# cables allow; the TAP has it too.
+#
+#	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)
+#	                  \        /
+#	                   Switch3
+. "$(dirname "$0")/lib.sh"
+need ping
+topo_ring 2 3 >"$work/lab.topo"
+
+lab() { # MTU CODE OF THE PARTITION, LINE...
+	echo "Default=0x7fff, ipoib, mtu=$1 : ALL=full;" >"$work/partitions.conf"
+	shift
+	conf_hosts 2 "partitions = partitions.conf" "$@" >"$work/lab.conf"
+	[ -z "$iface_line" ] || sed -i "s/^port.*/&\n$iface_line/" "$work/lab.conf"
+	lab_up
+}
+
+# link_mtu N: at the link and at the TAP, and packets of it arrive whole where one more octet is refused
+link_mtu() {
+	equal "$1" "$(u -j link show dev uib0@h1 | jq '.link[0].mtu')" &&
+		equal "$1" "$(x h1 cat /sys/class/net/uib0/mtu)" &&
+		x h1 ping -n -c 1 -W 5 -M do -s $(($1 - 28)) 10.4.0.2 &&
+		refuse 1 '[Mm]essage too long' x h1 ping -n -c 1 -W 5 -M do -s $(($1 - 27)) 10.4.0.2 &&
+		x h2 ping -n -c 1 -W 5 -s 9000 10.4.0.1
+}
+
+iface_line=''
+lab 5
+check "a group of 4096: 4092" link_mtu 4092
+lab_down
+lab 4
+check "a group of 2048: 2044" link_mtu 2044
+lab_down
+lab 3
+check "a group of 1024: 1020" link_mtu 1020
+lab_down
+lab 1
+check "a group of 256: 252" link_mtu 252
+lab_down
+lab 5 "mtu = 2048"
+check "a group larger than the ports' MTU: made smaller" link_mtu 2044
+check "and that is said" grep -Eq 'group MTU 2048 instead of 4096' "$work/lab.log"
+lab_down
+iface_line='mtu = 1500'
+lab 4
+check "the configuration asks for less: that" link_mtu 1500
+lab_down
+iface_line='mtu = 4092'
+lab 4
+check "the configuration asks for more than the group has: the group's" link_mtu 2044
+finish
