@@ -132,6 +132,7 @@ static enum fabric_drop egress(const struct hop *h, struct fabric_port *out, str
 	vl = n->sw->sltovl[h->in->num * (n->info.nports + 1u) + out->num][h->sl];
 	if (unlikely(vl == IB_VL15))
 		return drop_out(out, FABRIC_DROP_VL);
+	vl = node_oper_vl(out->np, vl);
 	if (unlikely(payload_len(h, p) > ib_mtu_octets(pi->neighbor_mtu)))
 		return drop_out(out, FABRIC_DROP_MTU);
 	if (unlikely(pi->filter_raw_out) && !has_bth(h->lrh))

@@ -4,16 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* OperationalVLs, IBTA 14.2.5.6: VL0, VL0-1, VL0-3, VL0-7, VL0-14 */
-static const uint8_t oper_vls_count[] = { 1, 1, 2, 4, 8, 15 };
-
-/* A table the SM has not written since it lowered OperationalVLs names VLs that are not there. */
 uint8_t hca_sl_to_vl(const struct node_port *np, uint8_t sl)
 {
-	unsigned int code = np->pi.oper_vls;
-	uint8_t vl = np->sltovl[sl];
-
-	return vl == IB_VL15 || code >= ARRAY_SIZE(oper_vls_count) ? vl : vl % oper_vls_count[code];
+	return node_oper_vl(np, np->sltovl[sl]);
 }
 
 static uint32_t port_key(const struct hca_ah *ah)

@@ -185,6 +185,21 @@ static inline bool node_port_active(const struct node_port *p)
 	return p->pi.port_state == IB_PORT_ACTIVE;
 }
 
+/*
+ * node_oper_vl() - The VL that SLtoVL names, as the link of @p has it: a table that nobody has written since
+ * OperationalVLs was lowered names VLs that are not there. VL15 stays: it discards
+ */
+static inline uint8_t node_oper_vl(const struct node_port *p, uint8_t vl)
+{
+	/* VL0, VL0-1, VL0-3, VL0-7, VL0-14: IBTA 14.2.5.6 */
+	static const uint8_t count[16] = {
+		1, 1, 2, 4, 8, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15
+	};
+	uint8_t n = count[p->pi.oper_vls & 15];
+
+	return __builtin_expect(vl < n || vl == IB_VL15, 1) ? vl : (uint8_t)(vl % n);
+}
+
 /* Set or clear a capability bit (IsSM): trap 144 if it changed. */
 void node_set_cap(struct node *n, uint8_t port, uint32_t bit, bool on, ns_t now);
 

@@ -43,7 +43,7 @@ static int ep_send(void *ctx, const struct mad_addr *to, const void *mad, ns_t n
 
 static void answer_all(struct world *w)
 {
-	struct mad_addr from = mad_addr_gmp(1, 0);
+	struct mad_addr from = mad_addr_gmp(sac_port(w->sac)->sm_lid, 0);
 	unsigned int n = w->npending;
 	uint8_t todo[64][MAD_LEN];
 

@@ -329,6 +329,33 @@ static void test_I12_sltovl_by_ingress_and_egress(void **state)
 	assert_int_equal(cnt(2)->xmit_discards, 1);
 }
 
+static void test_I12_no_vl_above_those_in_operation(void **state)
+{
+	static const uint8_t count[] = { 0, 1, 2, 4, 8, 15 };
+	uint8_t(*map)[16] = rig_sw(&r, "s")->sw->sltovl;
+
+	for (uint8_t code = 1; code < sizeof(count); code++) {
+		rig_np(&r, "s/2")->pi.oper_vls = code;
+		for (uint8_t vl = 0; vl < IB_VL15; vl++) {
+			struct rig_pkt p = to_port(2);
+
+			p.sl = 6;
+			map[1 * 71 + 2][6] = vl;
+			rig_end_clear(e2);
+			send1(p);
+			assert_int_equal(e2->n, 1);
+			assert_int_equal(e2->got[0]->vl, vl % count[code]);
+			assert_int_equal(crc_pkt_check(e2->got[0]), CRC_OK);
+		}
+	}
+	map[1 * 71 + 2][6] = IB_VL15; /* still discards */
+	rig_end_clear(e2);
+	send1((struct rig_pkt){
+		.slid = to_port(2).slid, .dlid = LID(2), .sl = 6, .dest_qp = 0x48 });
+	assert_int_equal(e2->n, 0);
+	assert_int_equal(drops(FABRIC_DROP_VL), 1);
+}
+
 static void test_I13_neighbor_mtu_limits_the_payload(void **state)
 {
 	struct rig_pkt p = to_port(2);
@@ -663,6 +690,7 @@ int main(void)
 		CASE(test_I2_lid_routed_smps),
 		CASE(test_I3_vl15_is_for_qp0_alone),
 		CASE(test_I12_sltovl_by_ingress_and_egress),
+		CASE(test_I12_no_vl_above_those_in_operation),
 		CASE(test_I13_neighbor_mtu_limits_the_payload),
 		CASE(test_I7_enforcement_in),
 		CASE(test_I7_enforcement_out),
