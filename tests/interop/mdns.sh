@@ -7,7 +7,7 @@
 #	 |                                                           |   |
 #	Switch1 -------------------------------------------- Switch2 | Switch3
 #
-# Each daemon has a PID and a mount namespace of its own, with its own /run/avahi-daemon, and a
+# Each daemon has a PID and a mount namespace of its own, with its own /run, and a
 # private bus: what the machine runs of either is not touched.
 . "$(dirname "$0")/../system/lib.sh"
 need avahi-daemon avahi-publish avahi-browse avahi-resolve dbus-daemon unshare
@@ -67,7 +67,7 @@ start() { # HOST FAMILY
 	rm -f "$work/$1.bus"
 	DBUS_SYSTEM_BUS_ADDRESS=$(bus "$1") bx "$1" unshare --mount --pid --fork --kill-child --propagation private \
 		bash -c '
-			mkdir -p /run/avahi-daemon && mount -t tmpfs none /run/avahi-daemon || exit 1
+			mount -t tmpfs none /run && mkdir /run/avahi-daemon || exit 1
 			dbus-daemon --config-file="$1/$2.bus.conf" --nofork --nopidfile &
 			for k in $(seq 100); do [ -S "$1/$2.bus" ] && break; sleep 0.05; done
 			avahi-daemon --file="$1/$2.avahi" --no-drop-root --no-chroot --no-rlimits --no-proc-title' \

@@ -45,7 +45,14 @@ no_namespaces() {
 check "no more network namespaces: status 3 names them" refuse 3 'host h1: .*namespace' \
 	no_namespaces env XDG_RUNTIME_DIR="$work" "$work/uipoib" run -n "$inst" -c "$work/lab.conf" -- true
 check "no folder for the socket: status 3 names it" refuse 3 '/nope' \
-	nobody 0666 env XDG_RUNTIME_DIR=/nope "$work/uipoib" run -n "$inst" -c "$work/lab.conf" -- true
+	nobody 0666 env UIPOIB_RUNTIME_DIR=/nope/x "$work/uipoib" run -n "$inst" -c "$work/lab.conf" -- true
+
+# In /tmp anybody may have made the folder that would be ours.
+others_folder() {
+	mkdir "$work/others" && chown 65533 "$work/others" || return 1
+	nobody 0666 env UIPOIB_RUNTIME_DIR="$work/others" "$work/uipoib" run -n "$inst" -c "$work/lab.conf" -- true
+}
+check "the folder for the socket is somebody else's: status 3" refuse 3 "$work/others: somebody else" others_folder
 
 # --- what is taken
 

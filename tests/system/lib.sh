@@ -22,6 +22,7 @@ inst=${0##*/}
 inst=${inst%.sh}
 inst=${inst:0:20}-$$
 export UIPOIB_NAME=$inst
+unset UIPOIB_RUNTIME_DIR
 failed=0 lab_pid='' lab_procs='' lab_spaces='' jobs_pids=''
 
 # --- TAP
