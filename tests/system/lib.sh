@@ -197,7 +197,7 @@ space_in_use() {
 lab_gone() {
 	local p left=0
 	for p in $lab_procs; do
-		[ "$(identity "${p%:*}")" = "${p#*:}" ] || continue
+		[ -n "${p#*:}" ] && [ "$(identity "${p%:*}")" = "${p#*:}" ] || continue
 		echo "process: $(tr '\0' ' ' <"/proc/${p%:*}/cmdline") ($(grep State "/proc/${p%:*}/status"))"
 		left=1
 	done
