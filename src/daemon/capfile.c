@@ -99,10 +99,12 @@ static int start(struct capfile *c, char err[INST_ERR_MAX])
 		return status;
 	}
 	status = tap(c, err);
+	c->said = true; /* by who asked for it */
 	if (!status && flush(c)) {
 		status = c->error;
 		snprintf(err, INST_ERR_MAX, "capture %s: %s", c->path, strerror(-status));
 	}
+	c->said = false;
 	return status;
 }
 

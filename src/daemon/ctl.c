@@ -175,7 +175,9 @@ static int make_socket(struct ctl *ctl, int *ret, char err[INST_ERR_MAX])
 	if (status) {
 		proto_dir(dir, sizeof(dir), 0);
 		ctl->in->env_lacks = true;
-		snprintf(err, INST_ERR_MAX, "control socket in %s: %s", dir, strerror(-status));
+		snprintf(err, INST_ERR_MAX, "control socket in %s: %s", dir,
+			 status == -EPERM ? "somebody else's, or others may write to it"
+					  : strerror(-status));
 	} else {
 		status = bind_socket(ctl, s, err);
 	}

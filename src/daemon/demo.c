@@ -300,13 +300,14 @@ static void close_hosts(struct demo *d)
 /* The exit status: a clean end after --keep is what its user asked for. */
 static int finish(struct demo *d, int status)
 {
+	bool alone = lost && !d->shown; /* it ended without being asked to */
 	char text[64];
 	int ended;
 
 	proto_close(&d->c);
 	ended = serve_stop(&d->serve);
 	daemon_pid = 0;
-	if ((ended || (lost && !d->shown)) && !status && !interrupted) {
+	if ((ended || alone) && !status && !interrupted) {
 		snprintf(text, sizeof(text), "the instance has ended, with status %d", ended);
 		status = fail(PROTO_EXIT_FAILED, "", text);
 	}

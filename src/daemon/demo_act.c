@@ -31,7 +31,7 @@ static void show_switch(const struct topo *t, const struct topo_node *n)
 		len = snprintf(one, sizeof(one), " %u:%s/%u", p, t->node[n->port[p].peer]->name,
 			       n->port[p].peer_port);
 		if (used + len + 4 >= (int)sizeof(line)) {
-			used += snprintf(line + used, sizeof(line) - (size_t)used, " ...");
+			memcpy(line + used, " ...", 5);
 			break;
 		}
 		memcpy(line + used, one, (size_t)len + 1);
@@ -130,9 +130,9 @@ void demo_act_df(struct demo *d)
 	int fits = demo_ping_df(&d->net, 0, last, mtu - 28);
 	int over = demo_ping_df(&d->net, 0, last, mtu - 27);
 
-	demo_say(d, !fits && over == -EMSGSIZE, "path MTU", "DF ping of %u octets: %s; of %u: %s",
-		 mtu, fits ? strerror(-fits) : "passes", mtu + 1,
-		 over ? strerror(-over) : "passes");
+	demo_say(d, !fits && over == -EMSGSIZE, "path MTU",
+		 "DF ping of %u octets (IP %u): %s; of %u: %s", mtu - 28, mtu,
+		 fits ? strerror(-fits) : "passes", mtu - 27, over ? strerror(-over) : "passes");
 }
 
 void demo_act_mcast(struct demo *d)

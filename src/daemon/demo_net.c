@@ -192,7 +192,10 @@ static double median_us(ns_t *v)
 	qsort(v, RTT_PINGS, sizeof(*v), by_value);
 	while (lost < RTT_PINGS && !v[lost])
 		lost++;
-	return lost == RTT_PINGS ? 0 : (double)v[lost + (RTT_PINGS - lost) / 2] / 1e3;
+	if (lost == RTT_PINGS)
+		return 0;
+	v += lost + (RTT_PINGS - lost) / 2;
+	return (double)*v / 1e3;
 }
 
 static unsigned int neigh_table(bool ipv6)

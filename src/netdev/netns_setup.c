@@ -122,9 +122,20 @@ static void remount_sys(void)
 		return;
 }
 
+/* Entering one's own user namespace is refused. */
+static bool is_own_userns(int fd)
+{
+	int own = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
+	bool same = own >= 0 && netns_same(own, fd);
+
+	if (own >= 0)
+		close(own);
+	return same;
+}
+
 int netns_enter(int user_fd, int net_fd)
 {
-	if (user_fd >= 0 && setns(user_fd, CLONE_NEWUSER))
+	if (user_fd >= 0 && !is_own_userns(user_fd) && setns(user_fd, CLONE_NEWUSER))
 		return -errno;
 	if (setns(net_fd, CLONE_NEWNET))
 		return -errno;
