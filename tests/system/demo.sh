@@ -47,7 +47,6 @@ check "a topology that is not there" refuse 2 'nope.topo: No such file' u demo -
 # --- its ends
 
 start_demo() {
-	# A shell starts what is in the background with SIGINT ignored.
 	setsid env --default-signal=INT "$UIPOIB" demo -n "$inst" "$@" >"$work/out" 2>&1 &
 	lab_pid=$!
 }
@@ -78,8 +77,9 @@ check "Ctrl-C at any time: status 130, nothing is left" ctrl_c
 
 early() {
 	local t
-	for t in 0.002 0.01 0.03 0.1; do
+	for t in 0 0.01 0.03 0.1; do
 		start_demo
+		eventually 5 is_running "$lab_pid"
 		sleep $t
 		remember
 		kill -INT -- "-$lab_pid" 2>/dev/null

@@ -87,6 +87,10 @@ background() {
 	jobs_pids+=" $!"
 }
 
+# is_running PID: it has become uipoib. A shell starts what is in the background with SIGINT ignored: use
+# env --default-signal=INT, and send SIGINT only when this is true.
+is_running() { [ "$(readlink "/proc/$1/exe")" = "$UIPOIB" ]; }
+
 # --- the lab
 
 # topo_ring HOSTS SWITCHES: Hca1.. spread over a ring of Switch1.., as ibnetdiscover prints it

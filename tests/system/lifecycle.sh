@@ -71,8 +71,9 @@ forget
 
 # In the middle of its start: at once, and some time later
 early() {
-	"$UIPOIB" run -c "$work/lab.conf" -n "$inst" >>"$work/lab.log" 2>&1 &
+	env --default-signal=INT "$UIPOIB" run -c "$work/lab.conf" -n "$inst" >>"$work/lab.log" 2>&1 &
 	lab_pid=$!
+	eventually 5 is_running "$lab_pid"
 	[ "$1" = 0 ] || sleep "$1"
 	lab_procs=$(for p in $(descendants $lab_pid); do echo "$p:$(identity "$p")"; done)
 	kill -INT "$lab_pid" 2>/dev/null
@@ -92,7 +93,6 @@ forget
 # Ctrl-C of a terminal goes to the command as well: here to all of the process group
 ctrl_c() {
 	local status leader p
-	# A shell starts what is in the background with SIGINT ignored.
 	setsid env --default-signal=INT "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- \
 		sh -c 'echo up; exec sleep 60' >"$work/ctrl_c.out" 2>>"$work/lab.log" &
 	lab_pid=$!
