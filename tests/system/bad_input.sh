@@ -133,6 +133,9 @@ check "wait names it too" refuse 4 'refused: status 0x0200' u wait --timeout 1
 echo 'x y z' >"$work/bad.conf"
 check "a broken file is refused" refuse 2 'bad\.conf:1: ' u fabric partitions "$work/bad.conf"
 check "and changes nothing" says uib1@h1 'refused: status 0x0200'
+printf 'Default=0x7fff, ipoib : ALL=full;\nLab=0x8002, ipoib : ALL=full;\n' >"$work/p.conf"
+check "partitions are loaded with a rate that the port has" u fabric partitions "$work/p.conf"
+check "the group changes, and the link comes up" eventually 30 says uib1@h1 '^UP'
 echo 'Default=0x7fff, ipoib : ALL=full;' >"$work/p.conf"
 check "the partition is taken away again" u fabric partitions "$work/p.conf"
 check "the link waits for its P_Key again" eventually 5 says uib1@h1 '^WAIT_PKEY'
