@@ -104,7 +104,7 @@ static int start(struct capfile *c, char err[INST_ERR_MAX])
 		status = c->error;
 		snprintf(err, INST_ERR_MAX, "capture %s: %s", c->path, strerror(-status));
 	}
-	c->said = false;
+	c->said = status;
 	return status;
 }
 
