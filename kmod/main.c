@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+
+/*
+ * Devices come and go by two module parameters:
+ *
+ *	echo "uib0 listen=10.0.0.2:6001 peer=10.0.0.1:5001 guid=0x2c9" >/sys/module/uib/parameters/add
+ *	echo uib0 >/sys/module/uib/parameters/remove		(or: rdma link delete uib0/1)
+ *	modprobe uib add='"uib0 peer=10.0.0.1:5001"'
+ *
+ * The socket is in the network namespace of who writes, and the device goes with it.
+ */
+
+#include <linux/debugfs.h>
+#include <linux/inet.h>
+#include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/percpu.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/utsname.h>
+#include <linux/wait.h>
+#include <net/net_namespace.h>
+
+#include "uib.h"
+
+#define SPEC_MAX 256
+#define DEFAULT_PORT 5001
+
+MODULE_AUTHOR("The uipoib authors");
+MODULE_DESCRIPTION("InfiniBand HCA in software, linked over UDP");
+MODULE_LICENSE("Dual BSD/GPL");
+
+struct workqueue_struct *uib_wq;
+
+static DEFINE_MUTEX(add_lock); /* one at a time; phase */
+static enum { LOADING, LIVE, GOING } phase;
+static char *at_load; /* what "add" said in LOADING */
+
+static DEFINE_SPINLOCK(devs_lock); /* devs */
+static LIST_HEAD(devs);
+static DECLARE_WAIT_QUEUE_HEAD(devs_gone);
+
+/* What a device is made of. */
+struct spec {
+	char name[IB_DEVICE_NAME_MAX];
+	union uib_addr listen, peer;
+	bool has_listen, has_peer;
+	u64 guid;
+	u8 mtu_cap;
+};
+
+/* --- "NAME listen=ADDR:PORT peer=ADDR:PORT guid=0x... mtu=4096" */
+
+/* ADDR[:PORT], [ADDR6][:PORT] */
+static int parse_addr(struct net *net, char *s, union uib_addr *ret)
+{
+	char *port = NULL, *end;
+
+	if (*s == '[') {
+		end = strchr(++s, ']');
+		if (!end)
+			return -EINVAL;
+		*end++ = '\0';
+		if (*end && *end != ':')
+			return -EINVAL;
+		if (*end)
+			port = end + 1;
+	} else {
+		port = strchr(s, ':');
+		if (port)
+			*port++ = '\0';
+	}
+	memset(ret, 0, sizeof(*ret));
+	if (inet_pton_with_scope(net, AF_UNSPEC, s, port ?: __stringify(DEFAULT_PORT), &ret->ss))
+		return -EINVAL;
+	return ret->in4.sin_port ? 0 : -EINVAL;
+}
+
+static int parse_mtu(const char *s, u8 *ret)
+{
+	unsigned int octets, code;
+
+	if (kstrtouint(s, 0, &octets))
+		return -EINVAL;
+	for (code = IB_MTU_256; code <= IB_MTU_4096; code++)
+		if (uib_mtu_octets(code) == octets) {
+			*ret = code;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int parse_key(struct net *net, struct spec *s, const char *key, char *value)
+{
+	if (!strcmp(key, "listen")) {
+		s->has_listen = true;
+		return parse_addr(net, value, &s->listen);
+	}
+	if (!strcmp(key, "peer")) {
+		s->has_peer = true;
+		return parse_addr(net, value, &s->peer);
+	}
+	if (!strcmp(key, "guid"))
+		return kstrtou64(value, 16, &s->guid) || !s->guid ? -EINVAL : 0;
+	if (!strcmp(key, "mtu"))
+		return parse_mtu(value, &s->mtu_cap);
+	return -EINVAL;
+}
+
+static bool is_loopback(const union uib_addr *a)
+{
+	return a->sa.sa_family == AF_INET ? ipv4_is_loopback(a->in4.sin_addr.s_addr)
+					  : ipv6_addr_loopback(&a->in6.sin6_addr);
+}
+
+static int fill_in(struct spec *s)
+{
+	if (!s->has_listen) {
+		s->listen.sa.sa_family = s->has_peer ? s->peer.sa.sa_family : AF_INET;
+		s->listen.in4.sin_port = htons(DEFAULT_PORT); /* in the same place as sin6_port */
+	}
+	if (s->has_peer && s->peer.sa.sa_family != s->listen.sa.sa_family)
+		return -EAFNOSUPPORT;
+	/* The link is not authenticated: it takes no packets of anybody from elsewhere. */
+	if (!s->has_peer && !is_loopback(&s->listen))
+		return -EDESTADDRREQ;
+	/* A number of one's own (EUI-64, bit 1 of the first octet) */
+	if (!s->guid) {
+		get_random_bytes(&s->guid, sizeof(s->guid));
+		s->guid = (s->guid & ~(0xffull << 56)) | 2ull << 56;
+	}
+	return 0;
+}
+
+static int parse(struct net *net, char *text, struct spec *s)
+{
+	char *word, *value;
+	int err;
+
+	*s = (struct spec){ .mtu_cap = IB_MTU_4096 };
+	text = strim(text);
+	word = strsep(&text, " ");
+	if (!*word || strscpy(s->name, word, sizeof(s->name)) < 0 || strchr(word, '='))
+		return -EINVAL;
+	while ((word = strsep(&text, " "))) {
+		if (!*word)
+			continue;
+		value = strchr(word, '=');
+		if (!value)
+			return -EINVAL;
+		*value++ = '\0';
+		err = parse_key(net, s, word, value);
+		if (err) {
+			pr_err("uib: %s: %s: not possible\n", s->name, word);
+			return err;
+		}
+	}
+	return fill_in(s);
+}
+
+/* --- devices */
+
+static void init_dev(struct uib_dev *dev, struct net *net, const struct spec *s)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+
+	dev->link.net = net;
+	dev->link.listen = s->listen;
+	dev->link.peer = s->peer;
+	dev->link.has_peer = s->has_peer;
+	uib_port_init(&dev->port, s->guid, s->mtu_cap);
+	uib_traps_init(dev);
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
+	dev->next_qpn = UIB_FIRST_QPN;
+	spin_lock_init(&dev->mcast_lock);
+	INIT_LIST_HEAD(&dev->node);
+	ibdev->node_type = RDMA_NODE_IB_CA;
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = num_possible_cpus();
+	ibdev->node_guid = cpu_to_be64(s->guid);
+	ibdev->local_dma_lkey = 0;
+	snprintf(ibdev->node_desc, sizeof(ibdev->node_desc), "%.31s %.31s",
+		 init_utsname()->nodename, s->name);
+	ib_set_device_ops(ibdev, &uib_ops);
+}
+
+/* Called by ib_core when the device is unregistered, by whom ever. */
+void uib_dealloc(struct ib_device *ibdev)
+{
+	struct uib_dev *dev = to_uib(ibdev);
+
+	debugfs_remove(dev->debugfs);
+	uib_link_stop(&dev->link);
+	uib_traps_exit(dev);
+	uib_link_close(&dev->link);
+	WARN_ON(!xa_empty(&dev->qps));
+	xa_destroy(&dev->qps);
+	free_percpu(dev->counters);
+	spin_lock(&devs_lock);
+	list_del(&dev->node);
+	spin_unlock(&devs_lock);
+	wake_up(&devs_gone);
+}
+
+/* Called by ib_core before anybody else sees the device. */
+int uib_enable(struct ib_device *ibdev)
+{
+	struct uib_dev *dev = to_uib(ibdev);
+
+	spin_lock(&devs_lock);
+	list_add_tail(&dev->node, &devs);
+	spin_unlock(&devs_lock);
+	uib_stats_add(dev);
+	uib_link_start(&dev->link);
+	return 0;
+}
+
+static int add(struct net *net, const struct spec *s)
+{
+	struct uib_dev *dev = ib_alloc_device(uib_dev, ibdev);
+	int err = -ENOMEM;
+
+	if (!dev)
+		return -ENOMEM;
+	init_dev(dev, net, s);
+	dev->counters = __alloc_percpu(UIB_C_MAX * sizeof(u64), sizeof(u64));
+	if (!dev->counters)
+		goto err_dealloc;
+	err = uib_link_open(&dev->link);
+	if (err)
+		goto err_dealloc;
+	err = ib_register_device(&dev->ibdev, s->name, NULL);
+	if (err)
+		goto err_dealloc;
+	return 0;
+
+err_dealloc:
+	ib_dealloc_device(&dev->ibdev);
+	return err;
+}
+
+static int add_text(struct net *net, const char *text)
+{
+	char copy[SPEC_MAX];
+	struct spec s;
+	int err;
+
+	if (strscpy(copy, text, sizeof(copy)) < 0)
+		return -E2BIG;
+	err = parse(net, copy, &s);
+	return err ?: add(net, &s);
+}
+
+/* False: there is none */
+static bool remove_named(const char *name)
+{
+	struct ib_device *ibdev = ib_device_get_by_name(name, RDMA_DRIVER_UNKNOWN);
+
+	if (!ibdev)
+		return false;
+	if (ibdev->ops.post_send != uib_post_send) {
+		ib_device_put(ibdev);
+		return false;
+	}
+	ib_unregister_device_and_put(ibdev);
+	return true;
+}
+
+/* All, or those of a namespace; somebody else may be removing one, too. */
+static void remove_all(const struct net *net)
+{
+	char name[IB_DEVICE_NAME_MAX];
+	struct uib_dev *dev;
+	bool found;
+
+	do {
+		found = false;
+		spin_lock(&devs_lock);
+		list_for_each_entry(dev, &devs, node) if (!net || dev->link.net == net)
+		{
+			strscpy(name, dev_name(&dev->ibdev.dev), sizeof(name));
+			found = true;
+			break;
+		}
+		spin_unlock(&devs_lock);
+		if (found && !remove_named(name))
+			wait_event_timeout(devs_gone, list_empty(&devs), HZ / 10);
+	} while (found);
+}
+
+/* --- the parameters */
+
+static int add_set(const char *text, const struct kernel_param *kp)
+{
+	int err = -ENODEV;
+
+	mutex_lock(&add_lock);
+	if (phase == LIVE) {
+		err = add_text(current->nsproxy->net_ns, text);
+	} else if (phase == LOADING && !at_load) {
+		at_load = kstrdup(text, GFP_KERNEL);
+		err = at_load ? 0 : -ENOMEM;
+	}
+	mutex_unlock(&add_lock);
+	return err;
+}
+
+static int remove_set(const char *text, const struct kernel_param *kp)
+{
+	char copy[IB_DEVICE_NAME_MAX + 1];
+
+	if (READ_ONCE(phase) != LIVE)
+		return -ENODEV;
+	if (strscpy(copy, text, sizeof(copy)) < 0)
+		return -ENODEV;
+	return remove_named(strim(copy)) ? 0 : -ENODEV;
+}
+
+static const struct kernel_param_ops add_ops = { .set = add_set };
+static const struct kernel_param_ops remove_ops = { .set = remove_set };
+module_param_cb(add, &add_ops, NULL, 0200);
+MODULE_PARM_DESC(add, "NAME [listen=ADDR:PORT] [peer=ADDR:PORT] [guid=HEX] [mtu=256..4096]");
+module_param_cb(remove, &remove_ops, NULL, 0200);
+MODULE_PARM_DESC(remove, "NAME");
+
+/* --- the module */
+
+static void __net_exit net_exit(struct net *net)
+{
+	remove_all(net);
+}
+
+static struct pernet_operations net_ops = { .exit = net_exit };
+
+static int __init uib_init(void)
+{
+	int err;
+
+	uib_crc_init();
+	uib_wq = alloc_workqueue("uib", WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	if (!uib_wq)
+		return -ENOMEM;
+	uib_stats_init();
+	err = register_pernet_subsys(&net_ops);
+	if (err)
+		goto err_wq;
+	mutex_lock(&add_lock);
+	if (at_load)
+		err = add_text(current->nsproxy->net_ns, at_load);
+	phase = err ? GOING : LIVE;
+	kfree(at_load);
+	mutex_unlock(&add_lock);
+	if (err)
+		goto err_net;
+	return 0;
+
+err_net:
+	unregister_pernet_subsys(&net_ops);
+err_wq:
+	uib_stats_exit();
+	destroy_workqueue(uib_wq);
+	return err;
+}
+
+static void __exit uib_exit(void)
+{
+	mutex_lock(&add_lock);
+	phase = GOING;
+	mutex_unlock(&add_lock);
+	remove_all(NULL);
+	unregister_pernet_subsys(&net_ops);
+	uib_stats_exit();
+	destroy_workqueue(uib_wq);
+}
+
+module_init(uib_init);
+module_exit(uib_exit);

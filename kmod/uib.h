@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef UIB_H
+#define UIB_H
+
+/*
+ * DOC: uib - an InfiniBand HCA in software
+ *
+ * One device has one port, whose wire is a UDP socket: doc/udp-link.md.
+ *
+ *	verbs.c cq.c qp.c mcast.c	what ib_core calls
+ *	tx.c				a QP's work item: WQE -> packet -> link.c
+ *	rx.c				packet -> QPs, in the softirq that received it
+ *	mad.c sma.c pma.c trap.c	process_mad(), and what the SMA says unasked
+ *	port.c				PortInfo and the tables, port states, events
+ *	link.c				the socket, and whether somebody is at the other end
+ *	stats.c				counters, debugfs
+ *	main.c				devices come and go
+ *
+ * Contexts: packets arrive in softirq, under rcu_read_lock(). Verbs come from anywhere, post_send() with interrupts
+ * disabled, too, so nothing is sent from there: a QP's work item sends. A completion handler is called with no lock
+ * held and bottom halves disabled.
+ *
+ * Locks: link.lock > port.lock; qp.lock > cq.lock. The rest are leaves. The data path reads the port without a lock:
+ * each field is one word.
+ */
+
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_smi.h>
+#include <rdma/ib_verbs.h>
+
+#include "compat.h"
+#include "wire.h"
+
+#define UIB_PKEYS 64
+#define UIB_GUIDS 32
+#define UIB_MAX_SGE 32
+#define UIB_MAX_WR 16384
+#define UIB_MAX_CQE (1 << 18)
+#define UIB_MAX_QP (1 << 16)
+#define UIB_FIRST_QPN 0x40
+#define UIB_PORT 1
+
+/* Of PortInfo: nothing limits what a datagram carries, so the lowest speed that IPoIB's rate (10 Gb/s) asks for */
+#define UIB_WIDTHS 3 /* supported: 1x, 4x */
+#define UIB_WIDTH 2 /* active: 4x */
+#define UIB_SPEED 1 /* supported and active: SDR */
+#define UIB_VL_CAP 4 /* VL0 to VL7 */
+enum uib_phys_state {
+	UIB_PHYS_NOP,
+	UIB_PHYS_SLEEP,
+	UIB_PHYS_POLLING,
+	UIB_PHYS_DISABLED,
+	UIB_PHYS_TRAINING,
+	UIB_PHYS_LINK_UP,
+};
+
+/* What is counted. The first ones are the port's, as the PMA shows them. */
+enum uib_counter {
+	UIB_C_NONE, /* as the reason of a drop: there is none */
+	UIB_C_XMIT_DATA, /* words, LRH .. ICRC */
+	UIB_C_RCV_DATA,
+	UIB_C_XMIT_PKTS,
+	UIB_C_RCV_PKTS,
+	UIB_C_UCAST_XMIT,
+	UIB_C_UCAST_RCV,
+	UIB_C_MCAST_XMIT,
+	UIB_C_MCAST_RCV,
+	UIB_C_LINK_DOWNED,
+	UIB_C_RCV_ERRORS,
+	UIB_C_RCV_PHYSICAL, /* of them */
+	UIB_C_RCV_MALFORMED, /* of them */
+	UIB_C_XMIT_DISCARDS,
+	UIB_C_XMIT_INACTIVE, /* of them */
+	UIB_C_XMIT_MTU, /* of them */
+	UIB_C_VL15_DROPPED,
+	UIB_C_XMIT_SL,
+	UIB_C_RCV_SL = UIB_C_XMIT_SL + 16,
+	UIB_C_PORT_END = UIB_C_RCV_SL + 16,
+
+	UIB_C_RX_KEEPALIVES = UIB_C_PORT_END,
+	UIB_C_TX_KEEPALIVES,
+	UIB_C_LINK_UPS,
+
+	/* Why a datagram or a packet was discarded */
+	UIB_DROP_DEAF,
+	UIB_DROP_STRAY_ADDR,
+	UIB_DROP_STRAY_PORT,
+	UIB_DROP_SHORT,
+	UIB_DROP_OVERSIZED,
+	UIB_DROP_LVER,
+	UIB_DROP_LEN,
+	UIB_DROP_VCRC,
+	UIB_DROP_ICRC,
+	UIB_DROP_VERSION, /* LNH, opcode, TVer, IPVer, NxtHdr */
+	UIB_DROP_PORT_STATE,
+	UIB_DROP_VL15,
+	UIB_DROP_MTU,
+	UIB_DROP_DLID,
+	UIB_DROP_DGID,
+	UIB_DROP_NO_GRH,
+	UIB_DROP_QPN,
+	UIB_DROP_QP_STATE,
+	UIB_DROP_MGID,
+	UIB_DROP_PKEY,
+	UIB_DROP_QKEY,
+	UIB_DROP_NO_RX, /* no receive was posted, or one that is too small */
+	UIB_DROP_NO_MEM,
+	UIB_DROP_CQ_FULL,
+	UIB_DROP_MKEY,
+	UIB_DROP_TX_STATE,
+	UIB_DROP_TX_MTU,
+	UIB_DROP_TX_PKEY,
+	UIB_DROP_TX_VL15,
+	UIB_DROP_TX_DOWN,
+	UIB_DROP_TX_ERROR, /* the socket refused it */
+	UIB_C_MAX,
+};
+
+/* --- the link */
+
+enum uib_link_state {
+	UIB_LINK_OFF, /* not started, Disabled, or stopped */
+	UIB_LINK_DEAF, /* silent and deaf, so that the peer sees the link drop */
+	UIB_LINK_POLLING, /* keepalives go to the peer, if one is known */
+	UIB_LINK_UP,
+};
+
+union uib_addr {
+	struct sockaddr sa;
+	struct sockaddr_in in4;
+	struct sockaddr_in6 in6;
+	struct sockaddr_storage ss;
+};
+
+struct uib_link {
+	struct net *net;
+	struct socket *sock;
+	spinlock_t lock; /* state, peer and the times */
+	enum uib_link_state state;
+	bool learn; /* no peer is configured */
+	bool has_peer;
+	union uib_addr listen, peer;
+	unsigned long silent_since, heard; /* jiffies */
+	struct delayed_work state_work; /* ends DEAF and UP */
+	struct delayed_work keepalive_work;
+	struct delayed_work retrain_work; /* ends it when the SM asked for that */
+};
+
+/* --- the port */
+
+struct uib_port {
+	spinlock_t lock; /* for writers; taken with bottom halves disabled */
+	u64 mkey, gid_prefix;
+	u32 cap_mask;
+	u16 lid, sm_lid;
+	u16 mkey_lease; /* seconds */
+	u16 mkey_violations, pkey_violations, qkey_violations;
+	u8 state, phys_state, down_default;
+	u8 mkey_protect, lmc, sm_sl;
+	u8 neighbor_mtu, mtu_cap; /* codes */
+	u8 oper_vls;
+	u8 width_enabled, speed_enabled;
+	u8 vl_high_limit, vl_stall_hoq_life, init_type_reply, subnet_timeout, error_limits;
+	bool mkey_lease_runs;
+	unsigned long mkey_lease_ends; /* jiffies */
+	u16 pkeys[UIB_PKEYS];
+	u64 guids[UIB_GUIDS];
+	u8 sltovl[16];
+	u8 vlarb[4][IB_SMP_DATA_SIZE];
+	u64 counter_base[UIB_C_PORT_END]; /* what the last PMA clear subtracted */
+	u64 ext_base[UIB_C_PORT_END]; /* PortCountersExtended has its own */
+};
+
+/* Bits of what a change of the port means to others; done by uib_port_raise(), without the lock. */
+#define UIB_EV_ACTIVE BIT(0)
+#define UIB_EV_ERR BIT(1)
+#define UIB_EV_LID BIT(2)
+#define UIB_EV_PKEY BIT(3)
+#define UIB_EV_SM BIT(4)
+#define UIB_EV_REREGISTER BIT(5)
+#define UIB_EV_GID BIT(6)
+#define UIB_EV_RETRAIN BIT(7) /* the link goes as phys_state says, after the answer */
+#define UIB_EV_ENABLE BIT(8)
+
+/* --- traps */
+
+struct uib_trap {
+	enum {
+		UIB_TRAP_IDLE,
+		UIB_TRAP_QUEUED, /* newer content replaces it */
+		UIB_TRAP_SENT, /* repeated until it is repressed */
+	} state;
+	bool again; /* of SENT: @next waits */
+	u64 tid;
+	unsigned long next_at; /* jiffies; not sent before */
+	u8 notice[IB_SMP_DATA_SIZE], next[IB_SMP_DATA_SIZE];
+};
+
+struct uib_traps {
+	spinlock_t lock;
+	u64 last_tid;
+	struct uib_trap slot[4];
+	struct delayed_work work;
+};
+
+/* A packet with a key that does not match */
+struct uib_violation {
+	u16 slid, dlid;
+	u32 src_qpn, dest_qpn, key;
+	u8 sl;
+	bool is_qkey;
+	const u8 *gids; /* source and destination; NULL: no GRH */
+};
+
+/* --- verbs' objects */
+
+struct uib_av {
+	u16 dlid;
+	u8 sl, path_bits;
+	bool has_grh;
+	u8 sgid_index, tclass, hop_limit;
+	u32 flow_label;
+	union ib_gid dgid;
+};
+
+struct uib_ah {
+	struct ib_ah ibah;
+	struct uib_av av;
+	u8 static_rate;
+};
+
+struct uib_cq {
+	struct ib_cq ibcq;
+	spinlock_t lock;
+	struct ib_wc *ring;
+	u32 size, head, count;
+	enum ib_cq_notify_flags armed; /* 0: not */
+	bool broken, overflowed; /* for ever; not told yet */
+};
+
+struct uib_swqe {
+	u64 wr_id;
+	struct uib_av av;
+	u32 dest_qpn, qkey;
+	__be32 imm;
+	u32 len;
+	u16 pkey_index; /* of a GSI QP */
+	u8 num_sge;
+	bool signaled, solicited, has_imm;
+};
+
+struct uib_rwqe {
+	u64 wr_id;
+	u32 len;
+	u8 num_sge;
+};
+
+struct uib_qp {
+	struct ib_qp ibqp;
+	struct uib_dev *dev;
+	spinlock_t lock; /* all below but the work */
+	enum ib_qp_state state;
+	u16 pkey_index;
+	u32 qkey;
+	u32 psn;
+	bool signal_all, block_loopback;
+	struct ib_qp_cap cap;
+	struct uib_swqe *sq;
+	struct ib_sge *sq_sge;
+	u32 sq_head, sq_count;
+	struct uib_rwqe *rq;
+	struct ib_sge *rq_sge;
+	u32 rq_head, rq_count;
+	struct work_struct work;
+};
+
+/* --- the device */
+
+struct uib_dev {
+	struct ib_device ibdev;
+	struct list_head node;
+	struct uib_link link;
+	struct uib_port port;
+	u64 __percpu *counters;
+	struct xarray qps; /* QPN -> struct uib_qp */
+	u32 next_qpn;
+	struct uib_traps traps;
+	struct uib_qp sma_qp; /* the SMA sends by it */
+	spinlock_t mcast_lock;
+	struct hlist_head mcast[64];
+	struct dentry *debugfs;
+};
+
+static inline struct uib_dev *to_uib(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct uib_dev, ibdev);
+}
+
+static inline void uib_count(struct uib_dev *dev, enum uib_counter c)
+{
+	this_cpu_inc(dev->counters[c]);
+}
+
+static inline void uib_count_add(struct uib_dev *dev, enum uib_counter c, u64 n)
+{
+	this_cpu_add(dev->counters[c], n);
+}
+
+extern struct workqueue_struct *uib_wq;
+
+static inline struct uib_qp *to_uqp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct uib_qp, ibqp);
+}
+
+static inline struct uib_cq *to_ucq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct uib_cq, ibcq);
+}
+
+/* --- link.c */
+
+int uib_link_open(struct uib_link *l);
+void uib_link_start(struct uib_link *l);
+void uib_link_stop(struct uib_link *l);
+void uib_link_close(struct uib_link *l);
+int uib_link_send(struct uib_link *l, struct kvec *v, size_t n, size_t len);
+/* The SM asked for Down or Disabled: after @delay, or when uib_link_retrain_now() says that the answer is sent */
+void uib_link_retrain(struct uib_link *l, unsigned long delay);
+void uib_link_retrain_now(struct uib_link *l);
+void uib_link_enable(struct uib_link *l, bool on);
+const char *uib_link_state_name(enum uib_link_state s);
+
+/* --- port.c */
+
+void uib_port_init(struct uib_port *p, u64 guid, u8 mtu_cap);
+/* The link came up or went down. */
+void uib_port_link(struct uib_dev *dev, bool up);
+/* A packet on another VL than 15 came in Armed */
+void uib_port_armed_rx(struct uib_dev *dev);
+void uib_port_raise(struct uib_dev *dev, u32 events);
+int uib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr);
+int uib_modify_port(struct ib_device *ibdev, u32 port, int mask, struct ib_port_modify *m);
+int uib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid);
+int uib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
+/* The table's entry that matches, full members first; -ENOENT */
+int uib_pkey_find(const struct uib_port *p, u16 pkey);
+bool uib_own_lid(const struct uib_port *p, u16 lid);
+u8 uib_port_vl(const struct uib_port *p, u8 sl);
+
+static inline unsigned int uib_mtu_octets(u8 code)
+{
+	return 128u << code;
+}
+
+/* --- mad.c sma.c pma.c */
+
+int uib_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *wc,
+		    const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
+		    size_t *out_size, u16 *out_pkey_index);
+/* Change the request in @smp into its response; false: it is not answered */
+bool uib_sma(struct uib_dev *dev, struct ib_smp *smp, bool ignore_mkey);
+void uib_pma(struct uib_dev *dev, struct ib_mad *mad);
+
+#define UIB_STATUS_BAD_VERSION 0x0004
+#define UIB_STATUS_BAD_METHOD 0x0008
+#define UIB_STATUS_BAD_ATTR 0x000c
+#define UIB_STATUS_BAD_VALUE 0x001c
+
+/* --- trap.c */
+
+void uib_traps_init(struct uib_dev *dev);
+void uib_traps_exit(struct uib_dev *dev);
+void uib_trap_cap_change(struct uib_dev *dev, bool node_desc);
+void uib_trap_bad_mkey(struct uib_dev *dev, const struct ib_smp *smp);
+void uib_trap_bad_key(struct uib_dev *dev, const struct uib_violation *v);
+/* False: it was for no trap of the SMA's */
+bool uib_trap_repress(struct uib_dev *dev, const struct ib_smp *smp);
+
+/* --- cq.c */
+
+int uib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct uib_cq_udata *udata);
+int uib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int uib_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc);
+int uib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+/* True: uib_cq_fire() is due, without locks and with bottom halves disabled */
+bool uib_cq_push(struct uib_cq *cq, const struct ib_wc *wc, bool solicited);
+void uib_cq_fire(struct uib_cq *cq);
+/* Forget what a QP that is reset completed */
+void uib_cq_purge(struct uib_cq *cq, const struct ib_qp *qp);
+
+/* --- qp.c */
+
+int uib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_udata *udata);
+int uib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
+int uib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init);
+int uib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int uib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
+int uib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
+
+/* --- mcast.c */
+
+struct uib_mcast {
+	struct hlist_node node;
+	union ib_gid mgid;
+	struct uib_qp *qp;
+	unsigned int attached;
+	struct rcu_head rcu;
+};
+
+struct hlist_head *uib_mcast_bucket(struct uib_dev *dev, const union ib_gid *mgid);
+int uib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+int uib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+void uib_mcast_forget(struct uib_qp *qp);
+
+/* --- tx.c rx.c */
+
+void uib_send(struct uib_qp *qp, const struct uib_swqe *w, const struct ib_sge *sge);
+/* A packet, VCRC and ICRC included; @wire: it came by the link, and its VCRC is right. In softirq, or like it */
+void uib_rx(struct uib_dev *dev, const u8 *pkt, u32 len, bool wire);
+
+/* --- stats.c */
+
+u64 uib_counter_sum(const struct uib_dev *dev, enum uib_counter c);
+void uib_stats_init(void);
+void uib_stats_exit(void);
+void uib_stats_add(struct uib_dev *dev);
+
+/* --- verbs.c */
+
+extern const struct ib_device_ops uib_ops;
+
+/* --- main.c */
+
+int uib_enable(struct ib_device *ibdev);
+void uib_dealloc(struct ib_device *ibdev);
+
+#endif

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <rdma/ib_cache.h>
+
+#include "uib.h"
+
+static int query_device(struct ib_device *ibdev, struct ib_device_attr *a, struct ib_udata *udata)
+{
+	memset(a, 0, sizeof(*a));
+	a->sys_image_guid = ibdev->node_guid;
+	a->page_size_cap = PAGE_SIZE;
+	a->max_mr_size = ~0ull;
+	a->hw_ver = 1;
+	a->max_qp = UIB_MAX_QP;
+	a->max_qp_wr = UIB_MAX_WR;
+	a->max_send_sge = UIB_MAX_SGE;
+	a->max_recv_sge = UIB_MAX_SGE;
+	a->max_cq = INT_MAX;
+	a->max_cqe = UIB_MAX_CQE;
+	a->max_mr = INT_MAX;
+	a->max_pd = INT_MAX;
+	a->max_ah = INT_MAX;
+	a->max_pkeys = UIB_PKEYS;
+	a->max_mcast_grp = INT_MAX;
+	a->max_mcast_qp_attach = INT_MAX;
+	a->max_total_mcast_qp_attach = INT_MAX;
+	a->device_cap_flags = IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR |
+			      IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_SHUTDOWN_PORT;
+	uib_set_kernel_caps(a);
+	return 0;
+}
+
+static int modify_device(struct ib_device *ibdev, int mask, struct ib_device_modify *m)
+{
+	struct uib_dev *dev = to_uib(ibdev);
+
+	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
+		return -EOPNOTSUPP;
+	spin_lock_bh(&dev->port.lock);
+	memcpy(ibdev->node_desc, m->node_desc, IB_DEVICE_NODE_DESC_MAX);
+	spin_unlock_bh(&dev->port.lock);
+	uib_trap_cap_change(dev, true);
+	return 0;
+}
+
+static void get_fw_str(struct ib_device *ibdev, char *str)
+{
+	snprintf(str, IB_FW_VERSION_NAME_MAX, "1.0.0");
+}
+
+static int get_port_immutable(struct ib_device *ibdev, u32 port, struct ib_port_immutable *im)
+{
+	im->pkey_tbl_len = UIB_PKEYS;
+	im->gid_tbl_len = UIB_GUIDS;
+	im->core_cap_flags = RDMA_CORE_PORT_IBA_IB;
+	im->max_mad_size = IB_MGMT_MAD_SIZE;
+	return 0;
+}
+
+static enum rdma_link_layer get_link_layer(struct ib_device *ibdev, u32 port)
+{
+	return IB_LINK_LAYER_INFINIBAND;
+}
+
+/* --- protection domains and memory: kernel users have all of it, by its own addresses */
+
+static int alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	return udata ? -EOPNOTSUPP : 0;
+}
+
+static int dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	return 0;
+}
+
+static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
+{
+	struct ib_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+
+	return mr ?: ERR_PTR(-ENOMEM);
+}
+
+/* ib_core takes no device for kernel users that has none. */
+static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr, int access,
+#if UIB_KERNEL_FROM(6, 17)
+				 struct ib_dmah *dmah,
+#endif
+				 struct ib_udata *udata)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+static int dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
+{
+	kfree(mr);
+	return 0;
+}
+
+/* --- address handles */
+
+static int create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
+{
+	struct uib_ah *ah = container_of(ibah, struct uib_ah, ibah);
+	const struct rdma_ah_attr *attr = init->ah_attr;
+	struct uib_av *av = &ah->av;
+
+	if (udata)
+		return -EOPNOTSUPP;
+	if (attr->type != RDMA_AH_ATTR_TYPE_IB || rdma_ah_get_port_num(attr) != UIB_PORT)
+		return -EINVAL;
+	av->dlid = rdma_ah_get_dlid(attr);
+	av->sl = rdma_ah_get_sl(attr) & 0xf;
+	av->path_bits = rdma_ah_get_path_bits(attr);
+	av->has_grh = rdma_ah_get_ah_flags(attr) & IB_AH_GRH;
+	ah->static_rate = rdma_ah_get_static_rate(attr);
+	if (av->has_grh) {
+		const struct ib_global_route *grh = rdma_ah_read_grh(attr);
+
+		if (grh->sgid_index >= UIB_GUIDS)
+			return -EINVAL;
+		av->sgid_index = grh->sgid_index;
+		av->tclass = grh->traffic_class;
+		av->hop_limit = grh->hop_limit;
+		av->flow_label = grh->flow_label;
+		av->dgid = grh->dgid;
+	}
+	return uib_lid_is_mcast(av->dlid) && !av->has_grh ? -EINVAL : 0;
+}
+
+static int query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+{
+	const struct uib_ah *ah = container_of(ibah, struct uib_ah, ibah);
+	const struct uib_av *av = &ah->av;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->type = RDMA_AH_ATTR_TYPE_IB;
+	rdma_ah_set_port_num(attr, UIB_PORT);
+	rdma_ah_set_dlid(attr, av->dlid);
+	rdma_ah_set_sl(attr, av->sl);
+	rdma_ah_set_path_bits(attr, av->path_bits);
+	rdma_ah_set_static_rate(attr, ah->static_rate);
+	if (av->has_grh) {
+		rdma_ah_set_grh(attr, NULL, av->flow_label, av->sgid_index, av->hop_limit,
+				av->tclass);
+		rdma_ah_set_dgid_raw(attr, (void *)av->dgid.raw);
+	}
+	return 0;
+}
+
+/* What was posted has a copy of the address. */
+static int destroy_ah(struct ib_ah *ibah, u32 flags)
+{
+	return 0;
+}
+
+/* --- what every HCA shows in sysfs, and tools read */
+
+static ssize_t hw_rev_show(struct device *d, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "1\n");
+}
+static DEVICE_ATTR_RO(hw_rev);
+
+static ssize_t hca_type_show(struct device *d, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "uib\n");
+}
+static DEVICE_ATTR_RO(hca_type);
+
+static ssize_t board_id_show(struct device *d, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "software\n");
+}
+static DEVICE_ATTR_RO(board_id);
+
+static struct attribute *dev_attrs[] = {
+	&dev_attr_hw_rev.attr,
+	&dev_attr_hca_type.attr,
+	&dev_attr_board_id.attr,
+	NULL,
+};
+
+static const struct attribute_group dev_group = { .attrs = dev_attrs };
+
+const struct ib_device_ops uib_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = RDMA_DRIVER_UNKNOWN,
+	.device_group = &dev_group,
+
+	.alloc_pd = alloc_pd,
+	.attach_mcast = uib_attach_mcast,
+	.create_ah = create_ah,
+	.create_cq = uib_create_cq,
+	.create_qp = uib_create_qp,
+	.dealloc_driver = uib_dealloc,
+	.dealloc_pd = dealloc_pd,
+	.dereg_mr = dereg_mr,
+	.destroy_ah = destroy_ah,
+	.destroy_cq = uib_destroy_cq,
+	.destroy_qp = uib_destroy_qp,
+	.detach_mcast = uib_detach_mcast,
+	.enable_driver = uib_enable,
+	.get_dev_fw_str = get_fw_str,
+	.get_dma_mr = get_dma_mr,
+	.get_link_layer = get_link_layer,
+	.get_port_immutable = get_port_immutable,
+	.modify_device = modify_device,
+	.modify_port = uib_modify_port,
+	.modify_qp = uib_modify_qp,
+	.poll_cq = uib_poll_cq,
+	.post_recv = uib_post_recv,
+	.post_send = uib_post_send,
+	.process_mad = uib_process_mad,
+	.query_ah = query_ah,
+	.query_device = query_device,
+	.query_gid = uib_query_gid,
+	.query_pkey = uib_query_pkey,
+	.query_port = uib_query_port,
+	.query_qp = uib_query_qp,
+	.reg_user_mr = reg_user_mr,
+	.req_notify_cq = uib_req_notify_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_ah, uib_ah, ibah),
+	INIT_RDMA_OBJ_SIZE(ib_cq, uib_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_qp, uib_qp, ibqp),
+	.size_ib_pd = sizeof(struct ib_pd),
+};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef UIB_WIRE_H
+#define UIB_WIRE_H
+
+/*
+ * The transport headers of a UD packet, LRH to DETH (IBTA volume 1, chapters 7 to 9), and the CRCs. MADs are
+ * those of <rdma/ib_smi.h> and <rdma/ib_pma.h>.
+ */
+
+#include <linux/types.h>
+#include <linux/version.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+
+#define UIB_LRH_LEN 8
+#define UIB_GRH_LEN 40
+#define UIB_BTH_LEN 12
+#define UIB_DETH_LEN 8
+#define UIB_IMM_LEN 4
+#define UIB_ICRC_LEN 4
+#define UIB_VCRC_LEN 2
+#define UIB_HDR_MAX (UIB_LRH_LEN + UIB_GRH_LEN + UIB_BTH_LEN + UIB_DETH_LEN + UIB_IMM_LEN)
+#define UIB_TAIL_MAX (3 + UIB_ICRC_LEN + UIB_VCRC_LEN)
+#define UIB_PKT_MIN (UIB_LRH_LEN + UIB_ICRC_LEN + UIB_VCRC_LEN)
+#define UIB_PKT_MAX 4222 /* IBTA 7.7.8: an MTU of 4096, and 126 */
+
+#define UIB_LNH_LOCAL 2
+#define UIB_LNH_GLOBAL 3
+#define UIB_OP_SEND 0x64
+#define UIB_OP_SEND_IMM 0x65
+#define UIB_GRH_NXTHDR 0x1b
+#define UIB_VL15 15
+#define UIB_LID_MCAST 0xc000
+#define UIB_LID_PERMISSIVE 0xffff
+#define UIB_QPN_MASK 0xffffff
+#define UIB_DEFAULT_PREFIX 0xfe80000000000000ull
+#define UIB_PKEY_FULL 0x8000
+#define UIB_QKEY_CONTROLLED 0x80000000
+
+static inline bool uib_lid_is_mcast(u16 lid)
+{
+	return lid >= UIB_LID_MCAST && lid != UIB_LID_PERMISSIVE;
+}
+
+/* Equal but for the membership, not 0, and one of them full: IBTA 10.9.3 */
+static inline bool uib_pkey_match(u16 a, u16 b)
+{
+	return !((a ^ b) & ~UIB_PKEY_FULL) && (a & ~UIB_PKEY_FULL) && ((a | b) & UIB_PKEY_FULL);
+}
+
+void uib_crc_init(void);
+
+/* uib_vcrc() - Continue a VCRC over @len octets; begins with U16_MAX, stored complemented, little-endian */
+u16 uib_vcrc(u16 crc, const void *p, size_t len);
+
+/*
+ * uib_icrc_hdr() - The CRC-32 of LRH .. DETH (@len octets, UIB_HDR_MAX at most) with the fields that may change
+ * on the way as ones; crc32_le() continues it; stored complemented, little-endian
+ */
+u32 uib_icrc_hdr(const u8 *hdr, size_t len);
+
+#endif
