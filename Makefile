@@ -24,6 +24,9 @@ uses_util	:= util
 uses_wire	:= wire util
 uses_mad	:= mad wire util
 uses_node	:= node mad wire util
+uses_umad	:= umad node mad wire util
+uses_ibsim	:= ibsim node mad wire util
+uses_udp	:= udp wire util
 uses_hca	:= hca node mad wire util
 uses_fabric	:= fabric hca node mad wire util
 uses_sm		:= sm mad wire util
@@ -32,7 +35,8 @@ uses_ipoib	:= ipoib sac mad wire util
 uses_eth	:= eth ipoib sac mad wire util
 uses_ca		:= ca hca node mad wire util
 uses_netdev	:= netdev util
-uses_all	:= cli daemon eth ipoib sac sm fabric ca hca node mad wire netdev util
+uses_vm		:= vm util
+uses_all	:= cli daemon vm eth ipoib sac sm udp umad ibsim fabric ca hca node mad wire netdev util
 uses_daemon	:= $(uses_all)
 uses_cli	:= $(uses_all)
 folders		:= $(uses_all)
@@ -57,11 +61,32 @@ srcs	= $(sort $(wildcard src/$(1)/*.c))
 objs	= $(patsubst src/%.c,$(O)/obj/%.o,$(filter-out src/cli/main.c,$(call srcs,$(1))))
 libs_of	= $(foreach f,$(uses_$(1)),$(O)/lib$(f).a)
 
-all: $(O)/uipoib
+all: $(O)/uipoib $(O)/libuipoib-umad.so $(O)/uipoib-vm-init
 
 $(O)/uipoib: $(O)/obj/cli/main.o $(call libs_of,all)
 	$(say) "  LD      $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< -Wl,--start-group $(call libs_of,all) -Wl,--end-group $(LIBS)
+
+# Goes into programs of others: the C library and nothing else, no sanitizer, no symbol but those it replaces.
+PRELOAD_CFLAGS := -std=gnu11 -O2 $(WARN) -D_GNU_SOURCE -Isrc -fPIC -fvisibility=hidden -pthread $(CFLAGS)
+preload_objs := $(patsubst src/%.c,$(O)/obj/%.o,$(call srcs,preload))
+$(preload_objs): ALL_CFLAGS := $(PRELOAD_CFLAGS)
+
+$(O)/libuipoib-umad.so: $(preload_objs)
+	$(say) "  LD      $@"
+	$(Q)$(CC) $(PRELOAD_CFLAGS) -shared -Wl,-z,defs -Wl,-soname,$(@F) $(LDFLAGS) -o $@ $^ -ldl
+
+# The first process of a VM: the C library inside, since there is nothing else; no sanitizer.
+GUEST_CFLAGS := -std=gnu11 -O2 $(WARN) -D_GNU_SOURCE -Isrc
+guest_objs := $(patsubst src/%.c,$(O)/obj/%.o,$(call srcs,guest)) $(O)/obj/guest/vm_frame.o
+$(guest_objs): ALL_CFLAGS := $(GUEST_CFLAGS)
+$(O)/obj/guest/vm_frame.o: src/vm/frame.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(O)/uipoib-vm-init: $(guest_objs)
+	$(say) "  LD      $@"
+	$(Q)$(CC) $(GUEST_CFLAGS) -static -s -o $@ $^
 
 define folder_rule
 $(O)/lib$(1).a: $$(call objs,$(1))
@@ -149,19 +174,47 @@ test: unit
 fuzz:
 	@FUZZ_SECONDS=60 bash tests/check.sh fuzz
 
+# OpenSM sweeping each second under flapping cables, ten minutes; 60 s of it are in check.
+soak:
+	@bash tests/deps.sh check
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all system-tools
+	@SOAK_SECONDS=600 bash tests/interop/soak.sh
+
 bench:
 	@bash tests/deps.sh bench
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all $(bench_bins)
 	@bash bench/run.sh
 
+# uib.ko for every kernel whose headers are here, or for KVER=RELEASE. Kbuild has its own O= and CC=.
+kmod:
+	@[ -n "$(KVERS)" ] || { echo "no kernel headers: the package linux-headers-amd64 has them" >&2; exit 3; }
+	@for k in $(KVERS); do \
+		env -u MAKEFLAGS -u MFLAGS $(MAKE) -s --no-print-directory -C kmod KVER=$$k \
+			BUILD=$(abspath $(O))/kmod/$$k $(if $(filter 1,$(V)),,>/dev/null) && \
+		strip --strip-debug $(O)/kmod/$$k/uib.ko && echo "  KMOD    $(O)/kmod/$$k/uib.ko" || exit; \
+	done
+KVERS	= $(or $(KVER),$(patsubst /lib/modules/%/build,%,$(wildcard /lib/modules/*/build)))
+
+# Linux's own IPoIB in virtual machines
+check-linux:
+	@bash tests/deps.sh vm
+	@bash tests/check.sh linux
+
+deps-vm:
+	@bash tests/deps.sh vm
+
 install: all
 	install -D -m 755 $(O)/uipoib $(DESTDIR)$(PREFIX)/bin/uipoib
+	install -D -m 644 $(O)/libuipoib-umad.so $(DESTDIR)$(PREFIX)/lib/uipoib/libuipoib-umad.so
+	install -D -m 755 $(O)/uipoib-vm-init $(DESTDIR)$(PREFIX)/lib/uipoib/uipoib-vm-init
+	for m in $(O)/kmod/*/uib.ko; do [ -f "$$m" ] || continue; k=$${m%/*}; \
+		install -D -m 644 "$$m" "$(DESTDIR)$(PREFIX)/lib/uipoib/$${k##*/}/uib.ko"; done
 	for m in man/*.[1-9]; do [ -f "$$m" ] || continue; \
 		install -D -m 644 "$$m" "$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$${m##*/}"; done
 
 clean:
 	rm -rf $(O)
 
-.PHONY: all tests fuzz-bins system-tools deps demo check lint unit system fuzz-short test fuzz bench install clean
+.PHONY: all tests fuzz-bins system-tools deps demo check lint unit system fuzz-short test fuzz soak bench kmod check-linux deps-vm install clean
 .DELETE_ON_ERROR:
 -include $(shell [ -d $(O) ] && find $(O) -name '*.d')

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Sweep time and memory of the embedded SM for 10, 100 and 1,000 HCAs, and PathRecords a second with 16
- * queries open. Everything is in this process: fabric, SM, SA, client; times are CPU time of all.
+ * Sweep time and memory of the embedded SM for 10, 100 and 1,000 HCAs, or for the fabrics of files, and
+ * PathRecords a second with 16 queries open. Everything is in this process: fabric, SM, SA, client;
+ * times are CPU time of all.
+ *
+ *	bench_sweep [HCAS | FILE] ...
  */
+
+#include <ctype.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +19,13 @@
 #include <unistd.h>
 
 #include "fabric/fabric.h"
+#include "sm/group.h"
 #include "sm/sa.h"
 #include "sm/sm.h"
 #include "wire/records.h"
 
 #define OPEN 16
+#define JOINS 10000
 
 struct bench {
 	struct timers timers;
@@ -30,6 +37,7 @@ struct bench {
 	bool up;
 	struct sm_sweep sweep;
 	struct sm_listener listener;
+	double stage_at, stage[SM_STAGE_LIGHT + 1]; /* CPU seconds of each */
 	/* queries */
 	struct mad_agent *agent;
 	struct node_port *port;
@@ -37,6 +45,7 @@ struct bench {
 	ib_gid *gids;
 	unsigned int nhosts, next;
 	uint64_t answered, failed;
+	bool asking;
 };
 
 static double cpu_seconds(void)
@@ -55,10 +64,20 @@ static long peak_kib(void)
 	return r.ru_maxrss;
 }
 
+/* CPU seconds since the last call with the same @since */
+static double lap(double *since)
+{
+	double now = cpu_seconds(), took = now - *since;
+
+	*since = now;
+	return took;
+}
+
 static void on_stage(void *ctx, const struct sm_sweep *sw, ns_t now)
 {
 	struct bench *b = ctx;
 
+	b->stage[sw->stage] = lap(&b->stage_at);
 	if (sw->stage == SM_STAGE_UP && !b->up) {
 		b->up = true;
 		b->sweep = *sw;
@@ -77,7 +96,7 @@ static void step(struct bench *b)
 		b->now = timers_next(&b->timers);
 }
 
-static void build(struct bench *b, unsigned int hosts)
+static struct topo *generate(unsigned int hosts)
 {
 	struct topo_gen_random g = {
 		.seed = 1,
@@ -86,19 +105,43 @@ static void build(struct bench *b, unsigned int hosts)
 		.max_ca_ports = 1,
 		.extra_links = hosts / 8,
 	};
-	struct topo *t = topo_gen_random(&g);
+
+	return topo_gen_random(&g);
+}
+
+static struct topo *load(const char *file)
+{
+	struct topo *t = NULL;
+	struct topo_err err;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = fopen(file, "r");
+
+	if (!f || getdelim(&text, &len, 0, f) < 0) {
+		perror(file);
+		exit(1);
+	}
+	fclose(f);
+	if (topo_parse(&t, file, text, strlen(text), NULL, &err)) {
+		fprintf(stderr, "%s\n", err.text);
+		exit(1);
+	}
+	free(text);
+	return t;
+}
+
+static void build(struct bench *b, const struct topo *t)
+{
 	struct fabric_cfg fc = { .timers = &b->timers, .crc = HCA_CRC_FULL };
 	struct sm_cfg sc = sm_cfg_default();
 	struct mad_ep *ep = NULL;
 
-	memset(b, 0, sizeof(*b));
 	timers_init(&b->timers);
 	b->now = NS_SEC(1);
 	b->pool = pkt_pool_create(65536, 16);
 	fc.pool = b->pool;
 	if (!t || fabric_create(&b->f, t, &fc, b->now))
 		exit(1);
-	topo_free(t);
 	for (unsigned int i = 0; i < fabric_nnodes(b->f) && !ep; i++)
 		if (!fabric_node_hca(fabric_node_at(b->f, i)))
 			ep = fabric_node_node(fabric_node_at(b->f, i))->port[0].ep;
@@ -138,7 +181,8 @@ static void on_done(void *ctx, int status, const struct mad_addr *from, const vo
 		b->failed++;
 	else
 		b->answered++;
-	ask(b);
+	if (b->asking)
+		ask(b);
 }
 
 static void ask(struct bench *b)
@@ -181,6 +225,7 @@ static double query_rate(struct bench *b)
 	collect_hosts(b);
 	if (mad_agent_add(b->port->ep, &ac, &b->agent))
 		exit(1);
+	b->asking = true;
 	start = cpu_seconds();
 	for (int i = 0; i < OPEN; i++)
 		ask(b);
@@ -189,47 +234,128 @@ static double query_rate(struct bench *b)
 		fabric_run(b->f, b->now);
 		b->now += 1000;
 	}
+	b->asking = false;
 	return (double)b->answered / (cpu_seconds() - start);
 }
 
-static void one(unsigned int hosts)
+static double until_up(struct bench *b)
 {
-	static struct bench b;
-	double start, sweep, rate;
-	long before;
+	double start = cpu_seconds();
 
-	before = peak_kib();
-	build(&b, hosts);
-	start = cpu_seconds();
+	b->up = false;
+	b->stage_at = start;
+	while (!b->up)
+		step(b);
+	return cpu_seconds() - start;
+}
+
+static void print_stages(const struct bench *b)
+{
+	printf("   ");
+	for (int i = SM_STAGE_DISCOVER; i <= SM_STAGE_UP; i++)
+		printf(" %s %.0f", sm_stage_name((enum sm_stage)i), b->stage[i] * 1e3);
+	printf(" ms\n");
+}
+
+static void on_joined(void *ctx, int status, ns_t now)
+{
+	unsigned int *left = ctx;
+
+	(*left)--;
+}
+
+/* HCAs become members of one group, 16 at a time: the broadcast group when everybody boots. */
+static void joins(struct bench *b)
+{
+	struct sm_group *g = sm_group_next(b->sm, NULL);
+	double start = cpu_seconds();
+	unsigned int open = 0, n = b->nhosts < JOINS ? b->nhosts : JOINS;
+
+	for (unsigned int i = 0; g && i < n; i++) {
+		open++;
+		if (sm_group_join(b->sm, g, &b->gids[i], MCM_JOIN_FULL, false, on_joined, &open,
+				  b->now))
+			exit(1);
+		while (open >= OPEN || (open && i == n - 1))
+			step(b);
+	}
+	printf("    %u joins of one group: %.1f ms CPU\n", n, (cpu_seconds() - start) * 1e3);
+}
+
+/* A change of nothing: what a trap costs. */
+static void again(struct bench *b)
+{
+	double took;
+
+	sm_kick(b->sm, "bench", b->now);
+	took = until_up(b);
+	printf("    again %.1f ms CPU, %u SMPs\n", took * 1e3, b->sweep.smps);
+	print_stages(b);
+}
+
+static void quiet(struct bench *b)
+{
+	double start = cpu_seconds();
+	ns_t until = b->now + NS_SEC(60);
+	struct sm_status before, after;
+
+	sm_status(b->sm, &before);
+	while (timers_next(&b->timers) < until) {
+		b->now = timers_next(&b->timers);
+		step(b);
+	}
+	sm_status(b->sm, &after);
+	printf("    60 s of quiet: %.1f ms CPU, %llu heavy and %llu light sweeps\n",
+	       (cpu_seconds() - start) * 1e3,
+	       (unsigned long long)(after.heavy_sweeps - before.heavy_sweeps),
+	       (unsigned long long)(after.light_sweeps - before.light_sweeps));
+}
+
+static void one(const char *what)
+{
+	bool file = !isdigit((unsigned char)*what);
+	static struct bench b;
+	double since = cpu_seconds(), loaded, built, sweep, rate;
+	long before = peak_kib();
+	struct topo *t = file ? load(what) : generate((unsigned int)atoi(what));
+
+	loaded = lap(&since);
+	build(&b, t);
+	topo_free(t);
+	built = lap(&since);
 	sm_start(b.sm, b.now);
-	while (!b.up)
-		step(&b);
-	sweep = cpu_seconds() - start;
+	sweep = until_up(&b);
 	rate = query_rate(&b);
-	printf("%6u HCAs, %4u switches: sweep %8.1f ms CPU, %6u SMPs (%5.1f us each), peak memory "
-	       "%6ld KiB, "
-	       "PathRecords %6.0f/s CPU (%llu failed)\n",
-	       hosts, b.sweep.switches, sweep * 1e3, b.sweep.smps, sweep * 1e6 / b.sweep.smps,
+	printf("%6u HCAs, %4u switches: sweep %8.1f ms CPU, %7u SMPs (%5.1f us each), peak memory "
+	       "%6ld KiB, PathRecords %7.0f/s CPU (%llu failed)\n",
+	       b.nhosts, b.sweep.switches, sweep * 1e3, b.sweep.smps, sweep * 1e6 / b.sweep.smps,
 	       peak_kib() - before, rate, (unsigned long long)b.failed);
+	if (file) {
+		printf("    read %.0f ms, made %.0f ms; by stage:\n", loaded * 1e3, built * 1e3);
+		print_stages(&b);
+		joins(&b);
+		again(&b);
+		quiet(&b);
+	}
 	fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
-	static const unsigned int size[] = { 10, 100, 1000 };
+	static const char *const sizes[] = { "10", "100", "1000" };
+	const char *const *what = argc > 1 ? (const char *const *)argv + 1 : sizes;
+	int n = argc > 1 ? argc - 1 : 3;
 
-	for (unsigned int i = 0; i < 3; i++) {
+	for (int i = 0; i < n; i++) {
 		pid_t pid = fork(); /* each with a fresh heap: memory is a high-water mark */
 		int status;
 
 		if (!pid) {
-			one(argc > 1 ? (unsigned int)atoi(argv[1]) : size[i]);
+			one(what[i]);
 			_exit(0);
 		}
 		if (waitpid(pid, &status, 0) < 0 || status)
 			return 1;
-		if (argc > 1)
-			break;
 	}
 	return 0;
 }

@@ -4,6 +4,7 @@
 # TCP, UDP and round trips between two hosts, as ratios to a veth pair of the same MTU, interleaved:
 #
 #	h1 -- Hca1 == Switch1 == Hca2 -- h2	uipoib, crc = full, and crc = off
+#	h1 -- Hca1 == Switch1 == UDP == h2	two processes, a link over UDP on lo
 #	v1 ------------- veth ------------- v2	MTU 2044, offloads on
 #
 #	ROUNDS=5 SECONDS_EACH=3 net.sh
@@ -37,6 +38,12 @@ conf() { # crc net
 topo >"$work/lab.topo"
 conf full >"$work/full.conf"
 conf off >"$work/off.conf"
+
+{
+	conf full | sed '/uib0@h2/,$d'
+	printf '[udp-link far]\nport = fabric:lab/Switch1/7\nlisten = 127.0.0.1:5171\n'
+} >"$work/udp.conf"
+printf '[interface uib0@h2]\nport = udp:127.0.0.1:5171,guid=0x0002c90300000021\naddress = 10.99.0.2/24\n' >"$work/far.conf"
 
 cat >"$work/rtt.py" <<'PY'
 import socket, sys, time
@@ -78,19 +85,28 @@ one_uipoib() { # crc
 		'measure "$U exec h1" "$U exec h2" 10.99.0.2'
 }
 
+one_udp() {
+	"$U" run -n "bench-$$" -c "$work/udp.conf" -- "$U" run -n "bench-$$-far" -c "$work/far.conf" -- bash -c \
+		'measure "$U -n $1 exec h1" "$U -n $1-far exec h2" 10.99.0.2' - "bench-$$"
+}
+
 printf '\n== between two hosts (%s rounds of %s s, interleaved; iperf3, cubic)\n' "$rounds" "$secs"
 for r in $(seq "$rounds"); do
 	measure "ip netns exec uib-bench-v1" "ip netns exec uib-bench-v2" 10.98.0.2 >>"$work/veth"
 	one_uipoib full >>"$work/full"
 	one_uipoib off >>"$work/off"
+	one_udp >>"$work/udp"
 done
 
 median() { awk -v c="$2" '{print $c}' "$1" | sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN {if (b > 0) printf "%.2f", a / b; else print "-"}'; }
 printf '%-18s %12s %22s %18s\n' "" "TCP Gb/s" "UDP 64 B kpps received" "UDP round trip us"
-for w in veth full off; do
-	name=$w
-	[ $w = veth ] || name="uipoib crc=$w"
+for w in veth full off udp; do
+	case $w in
+	veth) name=$w ;;
+	udp) name="uipoib over UDP" ;;
+	*) name="uipoib crc=$w" ;;
+	esac
 	printf '%-18s' "$name"
 	for c in 1 2 3; do
 		m=$(median "$work/$w" $c)

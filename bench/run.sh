@@ -5,13 +5,14 @@
 #
 #	path	ns and instructions per packet of encode, switch hop, decode
 #	sweep	sweep time and memory, PathRecords a second
+#	scale	1,000 switches and 10,000 HCAs, beside OpenSM on our fabric and on ibsim
 #	net	TCP, 64-byte UDP, UDP round trip, beside a veth pair measured in the same minutes
 #
-#	run.sh [path] [sweep] [net]	default: all
+#	run.sh [path] [sweep] [scale] [net]	default: all
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}
-parts=${*:-path sweep net}
+parts=${*:-path sweep scale net}
 
 head() { printf '\n== %s\n' "$*"; }
 
@@ -54,15 +55,25 @@ bench_path() {
 bench_sweep() {
 	head "subnet manager"
 	"$O/bench/bench_sweep"
+	local found
+	found=$(mktemp) && bench/gen_topo.py large >"$found"
+	"$O/bench/bench_sweep" "$found"
+	rm -f "$found"
+}
+
+bench_scale() {
+	head "1,000 switches, 10,000 HCAs"
+	O=$O bash bench/scale.sh large
 }
 
 for p in $parts; do
 	case $p in
 	path) bench_path ;;
 	sweep) bench_sweep ;;
+	scale) bench_scale ;;
 	net) bash bench/net.sh ;;
 	*)
-		echo "usage: run.sh [path] [sweep] [net]" >&2
+		echo "usage: run.sh [path] [sweep] [scale] [net]" >&2
 		exit 2
 		;;
 	esac

@@ -3,12 +3,12 @@
 #
 # The whole suite, as `make check` and CI run it. Ends with "N passed, N failed, N skipped".
 #
-#	check.sh [STEP ...]	steps: build lint unit system fuzz   (default: all)
+#	check.sh [STEP ...]	steps: build lint unit system linux fuzz   (default: all)
 #
 # Every step prints TAP lines, which are counted here; whatever a failing test printed is shown.
 set -u
 cd "$(dirname "$0")/.."
-steps=${*:-build lint unit system fuzz}
+steps=${*:-build lint unit system linux fuzz}
 jobs=$(nproc)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -85,6 +85,16 @@ step_system() {
 		[ -f "$t" ] || continue
 		case $t in */lib.sh) continue ;; esac
 		TEST_TIMEOUT=600 tap "${t#tests/}" bash "$t"
+	done
+}
+
+step_linux() {
+	say "interop with Linux's own IPoIB (virtual machines)"
+	one build-linux make -s -j"$jobs" all system-tools || return
+	one build-kmod make -s kmod || return
+	for t in tests/interop/linux/*.sh; do
+		case $t in */lib.sh | */boot.sh) continue ;; esac
+		[ -f "$t" ] && TEST_TIMEOUT=600 tap "${t#tests/}" bash "$t"
 	done
 }
 

@@ -1,24 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# See that the Debian packages for a purpose are there:  deps.sh build|check
+# See that the Debian packages for a purpose are there:  deps.sh build|check|bench|vm
 #
 # As root, installs what is missing. Otherwise prints the one line that would, exit status 3.
 set -eu
 
 build_pkgs=(gcc libc6-dev libisal-dev libmnl-dev libpcap-dev libinih-dev libjansson-dev
 	libseccomp-dev libcap-ng-dev iproute2 iputils-ping)
-check_pkgs=("${build_pkgs[@]}" libcmocka-dev clang libclang-rt-14-dev clang-format clang-tidy
+# busybox and cpio are boot.sh's, xz what Debian packs its kernels with
+vm_pkgs=("${build_pkgs[@]}" make binutils qemu-system-x86 linux-image-amd64 linux-headers-amd64 kmod xz-utils
+	busybox-static cpio jq python3 infiniband-diags iperf3 procps util-linux)
+check_pkgs=("${vm_pkgs[@]}" libcmocka-dev clang libclang-rt-14-dev clang-format clang-tidy
 	universal-ctags git python3 tshark iperf3 ndisc6 iputils-arping avahi-daemon avahi-utils dbus
-	jq ethtool procps util-linux)
-bench_pkgs=("${build_pkgs[@]}" iperf3 valgrind jq python3)
+	jq ethtool procps util-linux isc-dhcp-client isc-dhcp-server opensm infiniband-diags libumad2sim0 ibsim-utils)
+bench_pkgs=("${build_pkgs[@]}" iperf3 valgrind jq python3 opensm libumad2sim0 ibsim-utils procps time)
 
 case "${1:-}" in
 build) pkgs=("${build_pkgs[@]}") ;;
 check) pkgs=("${check_pkgs[@]}") ;;
+vm) pkgs=("${vm_pkgs[@]}") ;;
 bench) pkgs=("${bench_pkgs[@]}") ;;
 *)
-	echo "usage: deps.sh build|check|bench" >&2
+	echo "usage: deps.sh build|check|bench|vm" >&2
 	exit 2
 	;;
 esac

@@ -42,6 +42,7 @@ struct fake_sa {
 	struct prng prng;
 	ns_t now, delay;
 	bool deaf;
+	uint16_t absent; /* what the SM's host answers where there is no SA; 0: there is */
 	unsigned int loss_ppm; /* of requests, and of answers */
 	uint16_t next_mlid;
 	uint32_t qkey; /* of groups made without one */
@@ -340,7 +341,7 @@ static inline int sa_ep_send(void *ctx, const struct mad_addr *to, const void *m
 	memcpy(resp, mad, MAD_LEN);
 	h = rq.mad;
 	h.method = (h.method == MAD_METHOD_SET ? MAD_METHOD_GET : h.method) | MAD_METHOD_RESP;
-	h.status = sa_do(sa, &rq, resp + SA_DATA_OFF, first);
+	h.status = sa->absent ? sa->absent : sa_do(sa, &rq, resp + SA_DATA_OFF, first);
 	mad_hdr_encode(resp, &h);
 	if (sa->twist)
 		sa->twist(sa, resp);

@@ -10,7 +10,7 @@
 #include "check.h"
 #include "node/node.h"
 
-#define RIG_SENT 512
+#define RIG_SENT 2048
 #define RIG_EVENTS 64
 #define RIG_GUID 0x0002c90300000100ull
 #define RIG_SM_LID 0x21 /* who asks */

@@ -12,8 +12,10 @@ static int usage(int status)
 {
 	FILE *f = status ? stderr : stdout;
 
-	fputs("uipoib exec HOST [CMD [ARG ...]]\n"
-	      "        run a command (default: $SHELL) in a host's namespaces\n",
+	fputs("uipoib exec HOST|NODE [CMD [ARG ...]]\n"
+	      "        run a command (default: $SHELL) in a host's namespaces, or at a CA or "
+	      "switch of a fabric;\n"
+	      "        InfiniBand management programs see its ports as HCAs of the kernel\n",
 	      f);
 	return status;
 }
@@ -35,6 +37,6 @@ int cli_exec(int argc, char **argv)
 		shell[0] = sh;
 	if (!cmd[0])
 		cmd = shell;
-	status = host_enter(argv[1]);
+	status = host_enter_tools(argv[1]);
 	return status ? status : host_exec(cmd);
 }

@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-/* `fabric`, and below it `node`, `port`, `link`, `lft`, `mft`, `sm`, `sweep`, `partitions`, `group`, `fault`. */
+/* `fabric`, and below it `node`, `port`, `link`, `udp`, `lft`, `mft`, `sm`, `sweep`, `partitions`, `group`, `fault`. */
 
 static const struct cli_key fabric_key[] = { { "fabric" }, { NULL } };
 
@@ -20,6 +20,7 @@ static const struct cli_show fabric_shown = {
 			{ "CAS", "cas", true },
 			{ "LINKS", "links", true },
 			{ "UP", "links_up", true },
+			{ "UDP", "udp_links", true },
 			{ "CRC", "crc" },
 			{ "HOPS", "hops", true },
 			{ "SM", "sm.state" },
@@ -153,6 +154,44 @@ static const struct cli_cmd link_verbs[] = {
 static int fabric_link(int argc, char **argv)
 {
 	return cli_dispatch("fabric link", link_verbs, argc, argv);
+}
+
+/* --- links over UDP */
+
+static const struct cli_show udp_shown = {
+	.object = "udp",
+	.cmd = "fabric udp show",
+	.keys = fabric_key,
+	.cols =
+		(const struct cli_col[]){
+			{ "LINK", "link" },
+			{ "PORT", "port" },
+			{ "STATE", "state" },
+			{ "LISTEN", "listen" },
+			{ "PEER", "peer" },
+			{ "RX", "rx_packets", true },
+			{ "TX", "tx_packets", true },
+			{ "DROPPED", "dropped", true },
+			{ NULL },
+		},
+	.title = (const char *const[]){ "link", NULL },
+	.none = "no link over UDP",
+};
+
+static int udp_show(int argc, char **argv)
+{
+	return cli_show(&udp_shown, argc, argv);
+}
+
+static const struct cli_cmd udp_verbs[] = {
+	{ "show", udp_show, "[fabric F]",
+	  "links over UDP: state, peer, what they carried; with -d drops by reason" },
+	{ NULL },
+};
+
+static int udp(int argc, char **argv)
+{
+	return cli_dispatch("fabric udp", udp_verbs, argc, argv);
 }
 
 /* --- forwarding */
@@ -393,6 +432,7 @@ static const struct cli_cmd verbs[] = {
 	{ "node", node, "show [NODE]", "CAs and switches" },
 	{ "port", port, "show [NODE | NODE/PORT]", "ports, links, counters" },
 	{ "link", fabric_link, "set NODE/PORT up|down", "plug or pull a cable" },
+	{ "udp", udp, "show", "links over UDP" },
 	{ "fault", cli_fault, "add | del | show", "faults on links: `uipoib fabric fault -h`" },
 	{ "lft", lft, "show NODE", "unicast forwarding of a switch" },
 	{ "mft", mft, "show NODE", "multicast forwarding of a switch" },
@@ -402,6 +442,8 @@ static const struct cli_cmd verbs[] = {
 	{ "inject", inject, "IF@HOST IF@HOST nothing|qkey|pkey|icrc|vcrc|qpn [count N]",
 	  "send packets that are wrong in one thing, tell what became of them" },
 	{ "partitions", partitions, "[FILE]", "show partitions, or load them from a file" },
+	{ "import", cli_import, "FILE [-o TOPOLOGY [--config CONF]] ...",
+	  "what ibnetdiscover printed, made ready to run: `uipoib fabric import -h`" },
 	{ NULL },
 };
 
@@ -413,9 +455,9 @@ int cli_fabric(int argc, char **argv)
 
 		if (!v)
 			return PROTO_EXIT_USAGE;
-		if (v->run == node || v->run == port || v->run == fabric_link ||
-		    v->run == cli_fault || v->run == lft || v->run == mft || v->run == sm ||
-		    v->run == group || v->run == partitions)
+		if (v->run == node || v->run == port || v->run == fabric_link || v->run == udp ||
+		    v->run == cli_fault || v->run == cli_import || v->run == lft || v->run == mft ||
+		    v->run == sm || v->run == group || v->run == partitions)
 			return v->run(argc - 1, argv + 1);
 	}
 	return cli_dispatch("fabric", verbs, argc, argv);

@@ -10,6 +10,12 @@
  */
 int host_enter(const char *host);
 
+/*
+ * host_enter_tools() - The same; or, for a node of a fabric, nowhere, with UIPOIB_NODE. Programs will see the
+ * ports as the kernel shows HCAs: LD_PRELOAD has libuipoib-umad.so
+ */
+int host_enter_tools(const char *host_or_node);
+
 /* host_exec() - Become @cmd; returns only if that failed: 127 not found, 126 else, after a message */
 int host_exec(char **cmd);
 

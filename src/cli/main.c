@@ -8,6 +8,8 @@ static const struct cli_cmd objects[] = {
 	{ "demo", cli_demo, "[--hosts N] [--keep] ...", "a fabric at work, in 40 lines",
 	  .own_options = true },
 	{ "run", cli_run, "-c FILE [-- CMD]", "run what a file describes", .own_options = true },
+	{ "vm", cli_vm, "[-c FILE] -- CMD", "run a command in a VM with Linux's own ib0",
+	  .own_options = true },
 	{ "wait", cli_wait, "[--timeout S]", "until all interfaces are up" },
 	{ "exec", cli_exec, "HOST [CMD]", "run a command in a host", .own_options = true },
 	{ "stop", cli_stop, "", "end an instance" },

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/run.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
@@ -12,8 +14,6 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "daemon/conf.h"
-#include "daemon/serve.h"
 
 /*
  * DOC: `run`
@@ -25,16 +25,10 @@
  *			kills CMD; when CMD ends, for whatever reason, the instance is stopped
  */
 
-#define DEFAULT_TIMEOUT_MS 30000
-
 struct run {
+	struct run_job job;
 	const char *file;
-	const char *name;
 	char name_buf[PROTO_NAME_MAX];
-	long long timeout_ms;
-	unsigned int verbose;
-	char **cmd; /* NULL: none */
-	struct conf conf;
 	struct serve serve;
 	int sigfd;
 	sigset_t old_mask;
@@ -54,33 +48,33 @@ static int usage(int status)
 /* --- the command line */
 
 /* lab.conf -> lab */
-static int name_from_file(struct run *r)
+static const char *name_from_file(const char *file, char buf[PROTO_NAME_MAX])
 {
-	const char *slash = strrchr(r->file, '/'), *base = slash ? slash + 1 : r->file;
+	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
 	const char *dot = strrchr(base, '.');
 	size_t len = dot && dot != base ? (size_t)(dot - base) : strlen(base);
 
-	if (len < sizeof(r->name_buf)) {
-		memcpy(r->name_buf, base, len);
-		r->name_buf[len] = '\0';
-		r->name = r->name_buf;
-	}
-	return r->name && proto_name_ok(r->name) ? 0 : -EINVAL;
+	if (len >= PROTO_NAME_MAX)
+		return NULL;
+	memcpy(buf, base, len);
+	buf[len] = '\0';
+	return proto_name_ok(buf) ? buf : NULL;
 }
 
-static int check_name(struct run *r)
+int run_name(const char **name, const char *file, char buf[PROTO_NAME_MAX])
 {
-	if (!r->name)
-		r->name = cli_opts.instance;
-	if (r->name && !proto_name_ok(r->name))
+	if (!*name)
+		*name = cli_opts.instance;
+	if (*name && !proto_name_ok(*name))
 		return cli_error(
 			PROTO_EXIT_USAGE,
 			"instance '%s': not a name, expected at most %d of a-z A-Z 0-9 . _ -",
-			r->name, PROTO_NAME_MAX - 1);
-	if (!r->name && name_from_file(r))
+			*name, PROTO_NAME_MAX - 1);
+	if (!*name)
+		*name = name_from_file(file, buf);
+	if (!*name)
 		return cli_error(PROTO_EXIT_USAGE,
-				 "the name of %s cannot be an instance's, expected -n NAME",
-				 r->file);
+				 "the name of %s cannot be an instance's, expected -n NAME", file);
 	return 0;
 }
 
@@ -103,15 +97,15 @@ static int parse(struct run *r, int argc, char **argv)
 			r->file = optarg;
 			break;
 		case 'n':
-			r->name = optarg;
+			r->job.name = optarg;
 			break;
 		case 't':
-			if (cli_seconds(&r->timeout_ms, optarg))
+			if (cli_seconds(&r->job.timeout_ms, optarg))
 				return cli_error(PROTO_EXIT_USAGE,
 						 "--timeout '%s': expected seconds", optarg);
 			break;
 		case 'v':
-			r->verbose++;
+			r->job.verbose++;
 			break;
 		case 'h':
 			cli_opts.help = true;
@@ -121,10 +115,10 @@ static int parse(struct run *r, int argc, char **argv)
 		}
 	}
 	if (argv[optind])
-		r->cmd = argv + optind;
+		r->job.cmd = argv + optind;
 	if (!r->file)
 		return cli_error(PROTO_EXIT_USAGE, "run: -c FILE: missing");
-	return check_name(r);
+	return run_name(&r->job.name, r->file, r->name_buf);
 }
 
 /* --- signals */
@@ -224,16 +218,17 @@ static int wait_answer(const struct run *r, const json_t *answer)
 
 	if (!status)
 		return 0;
-	return cli_error(status, "after %g s: %s", (double)r->timeout_ms / 1000,
+	return cli_error(status, "after %g s: %s", (double)r->job.timeout_ms / 1000,
 			 error ? error : "");
 }
 
 /* 0: all are up; -1 - sig on a signal; else the exit status after a message */
 static int wait_up(struct run *r)
 {
-	json_t *args = json_pack("{s:I}", "timeout_ms", (json_int_t)r->timeout_ms), *answer = NULL;
+	json_t *args = json_pack("{s:I}", "timeout_ms", (json_int_t)r->job.timeout_ms),
+	       *answer = NULL;
 	struct proto_client c;
-	int status = proto_connect(&c, r->name), sig = 0;
+	int status = proto_connect(&c, r->job.name), sig = 0;
 
 	if (!status)
 		status = proto_send(&c, "wait", args);
@@ -265,9 +260,15 @@ static pid_t spawn(struct run *r)
 	if (getppid() != parent)
 		_exit(PROTO_EXIT_FAILED);
 	sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
-	setenv("UIPOIB_NAME", r->name, 1);
-	execvp(r->cmd[0], r->cmd);
-	cli_error(0, "%s: %s", r->cmd[0], strerror(errno));
+	setenv("UIPOIB_NAME", r->job.name, 1);
+	if (r->job.fn) {
+		int status = r->job.fn(r->job.arg);
+
+		fflush(NULL);
+		_exit(status);
+	}
+	execvp(r->job.cmd[0], r->job.cmd);
+	cli_error(0, "%s: %s", r->job.cmd[0], strerror(errno));
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
@@ -296,7 +297,8 @@ static int supervise(struct run *r, pid_t pid)
 				forward(pid, &si, ++asked);
 		if (!lost && daemon_ended(r)) {
 			lost = true;
-			cli_error(0, "the instance ended; ending %s", r->cmd[0]);
+			cli_error(0, "the instance ended; ending %s",
+				  r->job.cmd ? r->job.cmd[0] : "the VM");
 			kill(pid, SIGTERM);
 		}
 	}
@@ -328,9 +330,11 @@ static int with_cmd(struct run *r)
 static int start(struct run *r)
 {
 	struct serve_cfg sc = {
-		.name = r->name,
-		.conf = &r->conf,
-		.verbosity = (r->cmd ? LOG_LVL_WARN : LOG_LVL_INFO) + r->verbose,
+		.name = r->job.name,
+		.conf = r->job.conf,
+		.topo = r->job.topo,
+		.verbosity =
+			(r->job.cmd || r->job.fn ? LOG_LVL_WARN : LOG_LVL_INFO) + r->job.verbose,
 		.log_fd = STDERR_FILENO,
 	};
 	int status = serve_start(&r->serve, &sc);
@@ -340,8 +344,9 @@ static int start(struct run *r)
 	return status ? cli_error(PROTO_EXIT_FAILED, "starting: %s", strerror(-status)) : 0;
 }
 
-static int run(struct run *r)
+int run_job(const struct run_job *job)
 {
+	struct run all = { .job = *job }, *r = &all;
 	char err[CONF_ERR_MAX * 2] = "";
 	int status = start(r), sig;
 
@@ -357,22 +362,24 @@ static int run(struct run *r)
 		stop(r);
 		return cli_error(status, "%s", err);
 	}
-	return r->cmd ? with_cmd(r) : in_foreground(r);
+	return r->job.cmd || r->job.fn ? with_cmd(r) : in_foreground(r);
 }
 
 int cli_run(int argc, char **argv)
 {
-	struct run r = { .timeout_ms = DEFAULT_TIMEOUT_MS };
+	struct run r = { .job.timeout_ms = RUN_TIMEOUT_MS };
 	char err[CONF_ERR_MAX];
+	struct conf conf;
 	int status = parse(&r, argc, argv);
 
 	if (cli_opts.help)
 		return usage(PROTO_EXIT_OK);
 	if (status)
 		return status;
-	if (conf_load(&r.conf, r.file, err))
+	if (conf_load(&conf, r.file, err))
 		return cli_error(PROTO_EXIT_USAGE, "%s", err);
-	status = run(&r);
-	conf_free(&r.conf);
+	r.job.conf = &conf;
+	status = run_job(&r.job);
+	conf_free(&conf);
 	return status;
 }

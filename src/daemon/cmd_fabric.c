@@ -22,7 +22,8 @@ struct fabric_node *cmd_arg_node(struct ctl_req *r, struct inst_fabric *f)
 /* --- fabric show */
 
 struct totals {
-	unsigned int switches, cas, links, links_up;
+	unsigned int switches, cas, links, links_up; /* links: ends at our nodes at first */
+	unsigned int udp, udp_up;
 };
 
 static void count_links(struct totals *t, struct fabric_node *n)
@@ -30,12 +31,16 @@ static void count_links(struct totals *t, struct fabric_node *n)
 	unsigned int nports = fabric_node_node(n)->info.nports;
 
 	for (unsigned int k = 1; k <= nports; k++) {
-		const struct fabric_port *p = fabric_node_port(n, k);
+		const struct fabric_port *p = fabric_node_port(n, k), *peer = fabric_port_peer(p);
+		bool up = fabric_link_state(p) == FABRIC_LINK_UP;
 
-		if (!fabric_port_peer(p))
-			continue;
-		t->links++;
-		t->links_up += fabric_link_state(p) == FABRIC_LINK_UP;
+		if (peer && !fabric_port_node(peer)) {
+			t->udp++;
+			t->udp_up += up;
+		} else if (peer) {
+			t->links++;
+			t->links_up += up;
+		}
 	}
 }
 
@@ -74,9 +79,11 @@ static void fabric_row(struct ctl_req *r, struct inst_fabric *f)
 	cmd_set_int(row, "cas", t.cas);
 	cmd_set_int(row, "links", t.links);
 	cmd_set_int(row, "links_up", t.links_up);
+	cmd_set_int(row, "udp_links", t.udp);
+	cmd_set_int(row, "udp_links_up", t.udp_up);
 	cmd_set_int(row, "hops", (long long)fabric_stats(f->fabric)->hops);
 	cmd_set(row, "up_ms", f->up_at ? cmd_ms(r->now - f->up_at) : json_null());
-	cmd_set(row, "sm", f->sm ? cmd_sm_object(f, r->now) : json_null());
+	cmd_set(row, "sm", cmd_sm_object(f, r->now));
 	ctl_row(r, row);
 }
 
@@ -150,6 +157,9 @@ const struct ctl_cmd cmd_fabric[] = {
 	{ "fabric node show", node_show, NODE_ARGS },
 	{ "fabric port show", cmd_fabric_port_show,
 	  (const char *const[]){ "node", "port", "fabric", NULL } },
+	{ "fabric udp show", cmd_fabric_udp_show, FABRIC_ARG },
+	{ "fabric udp attach", cmd_fabric_udp_attach,
+	  (const char *const[]){ "name", "port", "peer", "fabric", NULL } },
 	{ "fabric link set", cmd_fabric_link_set,
 	  (const char *const[]){ "port", "up", "fabric", NULL } },
 	{ "fabric lft show", cmd_fabric_lft_show, NODE_ARGS },

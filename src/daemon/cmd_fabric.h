@@ -8,6 +8,8 @@
 
 /* cmd_fabric_port.c */
 ctl_fn cmd_fabric_port_show, cmd_fabric_link_set;
+/* cmd_udp.c */
+ctl_fn cmd_fabric_udp_show, cmd_fabric_udp_attach;
 /* cmd_fabric_fwd.c */
 ctl_fn cmd_fabric_lft_show, cmd_fabric_mft_show;
 /* cmd_fabric_sm.c */

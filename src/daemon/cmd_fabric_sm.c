@@ -59,12 +59,36 @@ static json_t *others_array(const struct sm_status *st)
 	return v;
 }
 
+/* Of managers that are not ours we know what they say of themselves: IsSM, on these ports. */
+static json_t *external_object(const struct inst_fabric *f)
+{
+	json_t *o = json_object(), *ports = json_array();
+	char name[FABRIC_NAME_MAX];
+
+	for (unsigned int k = 0; k < fabric_nnodes(f->fabric); k++) {
+		struct fabric_node *n = fabric_node_at(f->fabric, k);
+		const struct node *node = fabric_node_node(n);
+
+		for (unsigned int i = 0; i <= node->info.nports; i++)
+			if (node->port[i].ep && node->port[i].pi.cap_mask & SMP_CAP_IS_SM)
+				json_array_append_new(
+					ports, json_string(fabric_port_name(fabric_node_port(n, i),
+									    name, sizeof(name))));
+	}
+	cmd_set_str(o, "state", "external");
+	cmd_set(o, "is_sm", ports);
+	return o;
+}
+
 json_t *cmd_sm_object(const struct inst_fabric *f, ns_t now)
 {
-	json_t *o = json_object();
+	json_t *o;
 	char port[FABRIC_NAME_MAX];
 	struct sm_status st;
 
+	if (!f->sm)
+		return external_object(f);
+	o = json_object();
 	sm_status(f->sm, &st);
 	cmd_set_str(o, "port", fabric_port_name(f->sm_at, port, sizeof(port)));
 	cmd_set(o, "port_guid", cmd_guid(st.self.guid));
@@ -76,6 +100,7 @@ json_t *cmd_sm_object(const struct inst_fabric *f, ns_t now)
 	cmd_set_int(o, "heavy_sweeps", (long long)st.heavy_sweeps);
 	cmd_set_int(o, "light_sweeps", (long long)st.light_sweeps);
 	cmd_set_int(o, "traps", (long long)st.traps);
+	cmd_set_int(o, "traps_many", (long long)st.traps_many);
 	cmd_set_int(o, "smps", (long long)st.smps);
 	cmd_set_int(o, "timeouts", (long long)st.timeouts);
 	cmd_set(o, "last_sweep", st.last.number ? sweep_object(&st.last, now) : json_null());

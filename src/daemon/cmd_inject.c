@@ -105,8 +105,8 @@ static void drain(struct inst *in, const struct shot *s, ns_t now)
 {
 	while (fabric_run(s->to->port->fab->fabric, now))
 		;
-	iface_rx(s->to, now);
-	iface_rx_ready(s->to);
+	iface_rx(&s->to->qp, now);
+	iface_rx_ready(&s->to->qp);
 	(void)in;
 }
 

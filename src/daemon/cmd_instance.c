@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "daemon/cmd.h"
+#include "daemon/ibsim.h"
 
 /* The instance itself: what it is, when it is up, how to get into its hosts, its end. */
 
@@ -165,8 +166,45 @@ static void no_such_host(struct ctl_req *r, const char *name)
 			break;
 		used += (size_t)n;
 	}
-	ctl_end(r, PROTO_EXIT_USAGE, "host '%s': no such host, expected one of %s", name,
-		*list ? list : "(none)");
+	ctl_end(r, PROTO_EXIT_USAGE, "host '%s': no such host or node, expected one of %s%s", name,
+		*list ? list : "(no hosts)", r->in->nfabs ? ", or a node of a fabric" : "");
+}
+
+static struct inst_fabric *fabric_with_node(struct inst *in, const char *node)
+{
+	for (unsigned int k = 0; k < in->nfabs; k++)
+		if (fabric_node_find(in->fab[k]->fabric, node))
+			return in->fab[k];
+	return NULL;
+}
+
+/* How management programs get at the ports: umad/proto.h, or as clients of ibsim on @node of @f */
+static json_t *exec_members(const struct inst *in, const struct inst_fabric *f, const char *node)
+{
+	char path[108];
+	json_t *m = json_object();
+
+	if (in->umad && !proto_umad_path(path, sizeof(path), in->cfg.name))
+		cmd_set_str(m, "umad", path);
+	if (f && f->ibsim) {
+		cmd_set_str(m, "ibsim", ibsim_name(f->ibsim));
+		cmd_set_str(m, "sim_host", node);
+	}
+	return m;
+}
+
+static void exec_node(struct ctl_req *r, const char *name)
+{
+	const struct inst_fabric *f = fabric_with_node(r->in, name);
+	json_t *m;
+
+	if (!f) {
+		no_such_host(r, name);
+		return;
+	}
+	m = exec_members(r->in, f, name);
+	cmd_set_str(m, "node", name);
+	ctl_end_with(r, m, NULL, 0);
 }
 
 static void exec_host(struct ctl_req *r)
@@ -175,19 +213,24 @@ static void exec_host(struct ctl_req *r)
 	const char *name = ctl_arg_str(r, "host", &bad);
 	struct inst_host *h = name ? inst_host_find(r->in, name) : NULL;
 	int fds[2], status;
+	json_t *m;
 
 	if (bad)
 		return;
 	if (!h) {
-		no_such_host(r, name ? name : "");
+		exec_node(r, name ? name : "");
 		return;
 	}
 	status = netdev_ns_fds(r->in->helper, h->ns, &fds[0], &fds[1]);
-	if (status)
+	if (status) {
 		ctl_end(r, PROTO_EXIT_ENV, "host '%s': %s", name, strerror(-status));
-	else
-		ctl_end_with(r, json_pack("{s:b, s:s}", "userns", fds[1] >= 0, "host", h->name),
-			     fds, fds[1] >= 0 ? 2 : 1);
+		return;
+	}
+	m = exec_members(r->in, h->port ? h->port->fab : NULL,
+			 h->port ? fabric_node_name(h->port->node) : "");
+	cmd_set_str(m, "host", h->name);
+	cmd_set_bool(m, "userns", fds[1] >= 0);
+	ctl_end_with(r, m, fds, fds[1] >= 0 ? 2 : 1);
 }
 
 static void stop(struct ctl_req *r)

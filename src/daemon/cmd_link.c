@@ -41,6 +41,12 @@ static json_t *group_object(const struct ib_mcmember_rec *g)
 	return o;
 }
 
+/* Who is behind the TAP. */
+struct station_walk {
+	json_t *list;
+	ns_t now;
+};
+
 static json_t *addresses(const struct inst_iface *i)
 {
 	json_t *v = json_array();
@@ -53,6 +59,30 @@ static json_t *addresses(const struct inst_iface *i)
 		json_decref(ip);
 	}
 	return v;
+}
+
+static void station_object(void *ctx, const struct eth_station_info *s)
+{
+	struct station_walk *w = ctx;
+	json_t *o = json_object();
+
+	cmd_set(o, "mac", cmd_mac(s->mac));
+	cmd_set(o, "qpn", cmd_hex(s->lladdr.qpn, 6));
+	cmd_set(o, "lladdr", cmd_lladdr(&s->lladdr));
+	cmd_set(o, "age_ms", cmd_ms(w->now - s->since));
+	cmd_set(o, "idle_ms", cmd_ms(w->now - s->last_used));
+	cmd_set_int(o, "tx_frames", s->tx_frames);
+	cmd_set_int(o, "rx_packets", s->rx_packets);
+	cmd_set_int(o, "groups", s->groups);
+	json_array_append_new(w->list, o);
+}
+
+static json_t *stations(const struct inst_iface *i, ns_t now)
+{
+	struct station_walk w = { .list = json_array(), .now = now };
+
+	eth_station_each(i->eth, station_object, &w);
+	return w.list;
 }
 
 static void set_counts(json_t *row, const struct ipoib_link_info *info)
@@ -90,6 +120,7 @@ static void link_row(struct ctl_req *r, struct inst_iface *i)
 	cmd_set(row, "mlid", info.joined ? cmd_hex(info.group.mlid, 4) : json_null());
 	cmd_set(row, "qkey", info.joined ? cmd_hex(info.group.qkey, 8) : json_null());
 	set_counts(row, &info);
+	cmd_set(row, "stations", stations(i, r->now));
 	cmd_set(row, "port_attr", port_object(i, &info));
 	cmd_set(row, "group", info.joined ? group_object(&info.group) : json_null());
 	ctl_row(r, row);

@@ -3,8 +3,8 @@
 #define DAEMON_CONF_H
 
 /*
- * The configuration file: an INI file of named sections ([fabric NAME], [interface
- * NAME] or [interface NAME@HOST]). Parsing is separate from acting on it; a file is
+ * The configuration file: an INI file of named sections ([fabric NAME], [udp-link NAME],
+ * [interface NAME] or [interface NAME@HOST]). Parsing is separate from acting on it; a file is
  * taken whole or refused with "file:line: [section] key: ... expected ...".
  */
 
@@ -13,9 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "util/endpoint.h"
+
 #define CONF_NAME_MAX 64 /* fabrics, nodes, hosts, with the NUL */
 #define CONF_ERR_MAX 512
 #define CONF_ADDRS_MAX 16
+#define CONF_STATIONS_MAX 64
+#define CONF_STATIONS_DEFAULT 32
 
 enum conf_crc { CONF_CRC_FULL, CONF_CRC_ICRC, CONF_CRC_OFF };
 
@@ -27,8 +31,11 @@ struct conf_fabric {
 	bool sm_embedded;
 	char sm_node[CONF_NAME_MAX]; /* empty: the default place */
 	uint8_t sm_port;
+	bool sm_key_given;
+	uint64_t sm_key; /* 0: the SA trusts nobody */
 	enum conf_crc crc;
 	unsigned int mtu; /* MTUCap of all ports, octets; 0: 4096 */
+	char ibsim[CONF_NAME_MAX]; /* IBSIM_SOCKNAME of its clients; empty: not served */
 	unsigned int line;
 };
 
@@ -38,10 +45,24 @@ struct conf_addr {
 	uint8_t octets[16]; /* network order, 4 or 16 */
 };
 
+/* fabric:NAME/NODE/PORT, or udp:ADDR:PORT,guid=0x...[,listen=ADDR:PORT] */
 struct conf_port {
-	char fabric[CONF_NAME_MAX];
-	char node[CONF_NAME_MAX];
+	char fabric[CONF_NAME_MAX]; /* UDP: "udp:ADDR:PORT", which no [fabric] can be called */
+	char node[CONF_NAME_MAX]; /* UDP: CONF_UDP_NODE */
 	uint8_t port;
+	bool udp; /* the port of a CA of its own, whose link runs over UDP */
+	uint64_t guid; /* UDP: of the CA and its port */
+	struct ip_endpoint peer,
+		listen; /* UDP; listen.family 0: an address of the same kind, any port */
+};
+
+#define CONF_UDP_NODE "Hca1"
+
+struct conf_udp_link {
+	char name[CONF_NAME_MAX];
+	struct conf_port port; /* of a fabric */
+	struct ip_endpoint listen, peer; /* peer.family 0: learnt */
+	unsigned int line;
 };
 
 struct conf_iface {
@@ -54,6 +75,7 @@ struct conf_iface {
 	struct conf_addr addr[CONF_ADDRS_MAX];
 	unsigned int naddrs;
 	bool dhcp_raw;
+	unsigned int stations; /* behind the TAP, at most */
 	unsigned int mtu; /* 0: the link's */
 	unsigned int line;
 };
@@ -63,6 +85,8 @@ struct conf {
 	size_t nfabrics;
 	struct conf_iface *iface;
 	size_t nifaces;
+	struct conf_udp_link *udp;
+	size_t nudps;
 };
 
 /**
@@ -85,6 +109,11 @@ void conf_free(struct conf *c);
 /* Parsers of values, shared with the command line. All return 0 or -EINVAL. */
 int conf_parse_port(struct conf_port *ret, const char *s, char err[CONF_ERR_MAX]);
 int conf_parse_addr(struct conf_addr *ret, const char *s);
+/* conf_parse_endpoint() - ADDR:PORT, [ADDR]:PORT for IPv6; the port is 1-65535 */
+int conf_parse_endpoint(struct ip_endpoint *ret, const char *s);
+/* conf_print_endpoint() - The same as text; returns @buf. "" if @e is none */
+#define CONF_ENDPOINT_MAX 56
+char *conf_print_endpoint(const struct ip_endpoint *e, char buf[CONF_ENDPOINT_MAX]);
 int conf_parse_uint(unsigned long *ret, const char *s, unsigned long min, unsigned long max);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "daemon/capfile.h"
 #include "daemon/file.h"
+#include "daemon/ibsim.h"
 #include "sm/partition.h"
 #include "sm/sa.h"
 
@@ -126,6 +127,8 @@ static int start_sm(struct inst_fabric *f, const struct fab_cfg *cfg, char err[I
 	ns_t now = f->inst->loop.now;
 	int status;
 
+	if (cfg->sm_key_given)
+		sc.sm_key = cfg->sm_key;
 	status = sm_create(&f->sm, node->port[port].ep, &sc, &f->inst->loop.timers,
 			   &f->inst->cfg.log);
 	if (!status)
@@ -224,10 +227,13 @@ static int build(struct inst_fabric *f, const struct fab_cfg *cfg, const struct 
 	}
 	if (cfg->mtu)
 		limit_mtu(f, cfg->mtu);
-	if (!cfg->sm_embedded)
-		return 0;
-	status = place_sm(f, cfg, err);
-	return status ? status : start_sm(f, cfg, err);
+	if (cfg->sm_embedded)
+		status = place_sm(f, cfg, err);
+	if (!status && cfg->sm_embedded)
+		status = start_sm(f, cfg, err);
+	if (!status && cfg->ibsim)
+		status = ibsim_open(f, cfg->ibsim, err);
+	return status;
 }
 
 int fab_add(struct inst *in, const struct fab_cfg *cfg, const struct topo *topo,
@@ -264,6 +270,7 @@ void fab_destroy(struct inst_fabric *f)
 	if (!f)
 		return;
 	capfile_close_all(f);
+	ibsim_close(f->ibsim);
 	sa_destroy(f->sa);
 	sm_destroy(f->sm);
 	if (f->soft)

@@ -14,7 +14,10 @@ struct fab_cfg {
 	bool sm_embedded;
 	const char *sm_node; /* NULL: port 0 of the first switch, else the first CA's port 1 */
 	uint8_t sm_port;
+	bool sm_key_given; /* else OpenSM's */
+	uint64_t sm_key;
 	const char *partitions_file; /* NULL: none */
+	const char *ibsim; /* name of its sockets for clients of ibsim; NULL: none */
 };
 
 /* fab_load_topology() - Read and parse a topology file. 0; -errno with @err */

@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "daemon/ibsim.h"
 #include "daemon/iface.h"
 
 struct event_ctx {
@@ -121,6 +122,8 @@ int host_get(struct inst *in, const struct conf_iface *c, struct inst_host **ret
 	snprintf(h->name, sizeof(h->name), "%s", c->host);
 	snprintf(h->netns, sizeof(h->netns), "%s", c->netns ? c->netns : "");
 	status = host_open(h, c->netns, err);
+	if (!status)
+		status = ibsim_host_add(h, err);
 	if (status) {
 		host_close(h);
 		return status;
@@ -139,6 +142,7 @@ static void close_fd(int fd)
 void host_close(struct inst_host *h)
 {
 	list_del(&h->link);
+	ibsim_host_del(h);
 	loop_unwatch(&h->inst->loop, &h->events);
 	close_fd(h->files.rtnl);
 	close_fd(h->files.events);

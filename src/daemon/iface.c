@@ -9,19 +9,15 @@
 #include <sys/epoll.h>
 
 #include "daemon/host.h"
+#include "daemon/iface_qp.h"
 #include "daemon/port.h"
+#include "daemon/udplink.h"
 #include "ipoib/iid.h"
 #include "netdev/groups.h"
 
+#define BACKLOG 1024 /* packets in the fabric's queues, each of which has room for twice as many */
 #define GROUPS_MAX 1024 /* groups of one family on an interface */
 #define GROUPS_PERIOD NS_SEC(2) /* how often the kernel's lists are compared while up */
-#define QPN_KEY                                              \
-	{                                                    \
-		0x7569706f69622d71ull, 0x706e2d68696e7473ull \
-	}
-
-static const struct hash_key qpn_key = QPN_KEY;
-
 static void iface_log(const struct inst_iface *i, enum log_level lvl, const char *what, int err)
 {
 	log_to(&i->inst->cfg.log, lvl, "%s@%s: %s: %s", i->name, i->host->name, what,
@@ -35,8 +31,12 @@ static void tap_readable(struct loop_fd *fd, uint32_t events, ns_t now)
 	struct inst_iface *i = container_of(fd, struct inst_iface, tap_fd);
 	struct tap_frame f[PKT_BATCH];
 	struct pkt *v[PKT_BATCH];
-	int n = tap_read_batch(&i->tap, &i->inst->tap_rx, f, PKT_BATCH);
+	int n;
 
+	/* It stays readable, and the loop does not sleep while packets are queued. */
+	if (fabric_queued(i->port->fab->fabric) > BACKLOG)
+		return;
+	n = tap_read_batch(&i->tap, &i->inst->tap_rx, f, PKT_BATCH);
 	if (n < 0) {
 		if (n == -EBADFD) {
 			iface_log(i, LOG_LVL_ERR, "the TAP was deleted", n);
@@ -55,52 +55,7 @@ static void tap_readable(struct loop_fd *fd, uint32_t events, ns_t now)
 	(void)events;
 }
 
-static void on_post(void *ctx, const struct eth_send *v, unsigned int n, ns_t now)
-{
-	struct inst_iface *i = ctx;
-	struct ca_send s[PKT_BATCH];
-	unsigned int taken;
-
-	for (unsigned int k = 0; k < n; k++)
-		s[k] = (struct ca_send){
-			.pkt = v[k].pkt,
-			.ah = v[k].ah,
-			.dest_qp = v[k].dest_qpn,
-			.qkey = v[k].qkey,
-		};
-	taken = i->qp ? ca_post_send(i->qp, s, n, now) : 0;
-	/* The soft HCA has no send queue to fill: what it does not take is lost. */
-	for (unsigned int k = taken; k < n; k++)
-		pkt_free(s[k].pkt);
-}
-
 /* --- fabric -> TAP */
-
-void iface_rx_ready(struct inst_iface *i)
-{
-	if (list_empty(&i->rx_link))
-		list_add_tail(&i->inst->rx_ready, &i->rx_link);
-}
-
-bool iface_rx(struct inst_iface *i, ns_t now)
-{
-	struct ca_wc wc[PKT_BATCH];
-	struct ipoib_rx rx[PKT_BATCH];
-	unsigned int n = ca_poll(i->qp, wc, PKT_BATCH);
-
-	for (unsigned int k = 0; k < n; k++)
-		rx[k] = (struct ipoib_rx){
-			.pkt = wc[k].pkt,
-			.grh = wc[k].grh,
-			.src_qp = wc[k].src_qp,
-			.slid = wc[k].slid,
-			.sl = wc[k].sl,
-			.dlid_path_bits = wc[k].dlid_path_bits,
-		};
-	if (n)
-		eth_rx(i->eth, rx, n, now);
-	return n == PKT_BATCH || !ca_arm(i->qp);
-}
 
 static void on_deliver(void *ctx, struct eth_frame *f)
 {
@@ -124,35 +79,14 @@ static void on_neigh_gone(void *ctx, const uint8_t mac[6])
 }
 
 static const struct eth_ops eth_ops = {
-	.post = on_post,
+	.post = iface_post,
 	.deliver = on_deliver,
 	.neigh_gone = on_neigh_gone,
+	.station_open = iface_station_open,
+	.station_close = iface_station_close,
 };
 
 /* --- what the link wants done */
-
-/* The same QPN after a restart: peers' caches stay right. */
-static uint32_t qpn_hint(const struct inst_iface *i)
-{
-	struct {
-		uint64_t guid;
-		uint64_t pkey;
-		char name[IFNAMSIZ];
-	} id;
-	uint32_t qpn;
-
-	memset(&id, 0, sizeof(id));
-	id.guid = fabric_node_node(i->port->node)->port[i->port->num].guids[0];
-	id.pkey = i->pkey;
-	memcpy(id.name, i->name, sizeof(id.name));
-	qpn = (uint32_t)(hash_siphash(&qpn_key, &id, sizeof(id)) & IB_QPN_MASK);
-	return qpn < 0x100 ? qpn + 0x100 : qpn == IB_QPN_MCAST ? 0x100 : qpn;
-}
-
-static uint64_t port_guid(const struct inst_iface *i)
-{
-	return fabric_node_node(i->port->node)->port[i->port->num].guids[0];
-}
 
 static void set_own_addr(struct inst_iface *i, uint32_t qpn)
 {
@@ -161,7 +95,7 @@ static void set_own_addr(struct inst_iface *i, uint32_t qpn)
 	int err = 0;
 
 	ipoib_link_info(i->ipoib, &info);
-	eth_own_mac(mac, port_guid(i), i->pkey, qpn);
+	eth_own_mac(mac, iface_port_guid(i), i->pkey, qpn);
 	if (memcmp(mac, i->mac, sizeof(mac))) {
 		memcpy(i->mac, mac, sizeof(mac));
 		err = netdev_link_mac(i->inst->helper, i->host->ns, i->ifindex, mac);
@@ -173,21 +107,11 @@ static void set_own_addr(struct inst_iface *i, uint32_t qpn)
 
 static void qp_create(struct inst_iface *i, const struct ipoib_action *a, ns_t now)
 {
-	struct ca_qp_attr attr = {
-		.pkey_index = a->qp.pkey_index,
-		.qkey = a->qp.qkey,
-		.rx_depth = 4096,
-		.tx_depth = 4096,
-		.qpn_hint = qpn_hint(i),
-	};
-	int err = ca_qp_create(i->port->ca, &attr, i, &i->qp);
+	int err = iface_qp_create(i, a->qp.pkey_index, a->qp.qkey);
 
-	ipoib_qp_ready(i->ipoib, err ? 0 : ca_qp_num(i->qp), err, now);
-	if (err)
-		return;
-	set_own_addr(i, ca_qp_num(i->qp));
-	if (!ca_arm(i->qp))
-		iface_rx_ready(i);
+	ipoib_qp_ready(i->ipoib, err ? 0 : ca_qp_num(i->qp.ca), err, now);
+	if (!err)
+		set_own_addr(i, ca_qp_num(i->qp.ca));
 }
 
 static void ah_create(struct inst_iface *i, const struct ipoib_action *a, ns_t now)
@@ -271,10 +195,7 @@ static void one_action(struct inst_iface *i, const struct ipoib_action *a, ns_t 
 		qp_create(i, a, now);
 		break;
 	case IPOIB_ACT_QP_MODIFY:
-		err = ca_qp_modify(i->qp, a->qp.pkey_index, a->qp.qkey);
-		/* What was queued is gone, and with it the wake-up: ask again. */
-		if (!err && !ca_arm(i->qp))
-			iface_rx_ready(i);
+		err = iface_qp_modify(i, a->qp.pkey_index, a->qp.qkey);
 		break;
 	case IPOIB_ACT_AH_CREATE:
 		ah_create(i, a, now);
@@ -283,10 +204,10 @@ static void one_action(struct inst_iface *i, const struct ipoib_action *a, ns_t 
 		ca_ah_destroy(a->ah);
 		break;
 	case IPOIB_ACT_ATTACH:
-		err = ca_attach(i->qp, &a->mcast.mgid, a->mcast.mlid);
+		err = ca_attach(i->qp.ca, &a->mcast.mgid, a->mcast.mlid);
 		break;
 	case IPOIB_ACT_DETACH:
-		ca_detach(i->qp, &a->mcast.mgid, a->mcast.mlid);
+		ca_detach(i->qp.ca, &a->mcast.mgid, a->mcast.mlid);
 		break;
 	case IPOIB_ACT_CARRIER:
 		set_carrier(i, a->carrier.up);
@@ -378,6 +299,8 @@ static int make_link(struct inst_iface *i, const struct conf_iface *c)
 		.pkey = c->pkey | IB_PKEY_FULL,
 		.gro_tcp = i->tap.offload & TAP_OFFLOAD_TSO,
 		.gro_udp = i->tap.offload & TAP_OFFLOAD_USO,
+		.dhcp_raw = c->dhcp_raw,
+		.stations = c->stations,
 	};
 	int err;
 
@@ -402,7 +325,7 @@ static int make_tap(struct inst_iface *i, const struct conf_iface *c, char err[I
 	struct netdev_tap_conf tc = { .mtu = c->mtu ? c->mtu : 2044 };
 	int fd, status;
 
-	eth_own_mac(i->mac, port_guid(i), i->pkey, qpn_hint(i));
+	eth_own_mac(i->mac, iface_port_guid(i), i->pkey, iface_qpn_hint(i, NULL));
 	memcpy(tc.mac, i->mac, sizeof(tc.mac));
 	memcpy(tc.ifname, i->name, sizeof(tc.ifname));
 	status = netdev_tap_create(i->inst->helper, i->host->ns, &tc, &fd, &i->ifindex);
@@ -456,8 +379,10 @@ int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX
 	struct inst_iface *i;
 	struct inst_port *port;
 	struct inst_host *host;
-	int status = port_get(in, &c->port, &port, err);
+	int status = c->port.udp ? udplink_hca(in, &c->port, c->host, err) : 0;
 
+	if (!status)
+		status = port_get(in, &c->port, &port, err);
 	if (!status)
 		status = host_get(in, c, &host, err);
 	if (status)
@@ -470,7 +395,9 @@ int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX
 	list_init(&i->link);
 	list_init(&i->on_port);
 	list_init(&i->on_host);
-	list_init(&i->rx_link);
+	list_init(&i->qp.rx_link);
+	list_init(&i->station_qps);
+	i->qp.iface = i;
 	timer_init(&i->groups_timer, groups_tick);
 	i->inst = in;
 	i->port = port;
@@ -523,12 +450,11 @@ void iface_destroy(struct inst_iface *i)
 	list_del(&i->link);
 	list_del(&i->on_port);
 	list_del(&i->on_host);
-	list_del(&i->rx_link);
 	eth_if_destroy(i->eth);
 	if (i->ipoib)
 		drop_actions(i);
 	ipoib_link_destroy(i->ipoib);
-	ca_qp_destroy(i->qp);
+	iface_qp_destroy(i);
 	if (i->tap.fd >= 0) {
 		tap_close(&i->tap);
 		netdev_tap_forget(in->helper, i->host->ns, i->ifindex);

@@ -17,10 +17,10 @@ int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX
 void iface_shutdown(struct inst_iface *i, ns_t now);
 void iface_destroy(struct inst_iface *i);
 
-/* iface_rx_ready() - Its QP has something to poll */
-void iface_rx_ready(struct inst_iface *i);
+/* iface_rx_ready() - A QP has something to poll */
+void iface_rx_ready(struct inst_qp *q);
 /* iface_rx() - Poll a batch; false: the QP was empty and is armed */
-bool iface_rx(struct inst_iface *i, ns_t now);
+bool iface_rx(struct inst_qp *q, ns_t now);
 /* iface_actions() - Carry out what the link wants done */
 void iface_actions(struct inst_iface *i, ns_t now);
 

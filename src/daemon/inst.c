@@ -14,8 +14,10 @@
 #include "daemon/host.h"
 #include "daemon/iface.h"
 #include "daemon/port.h"
+#include "daemon/udplink.h"
 
 #define SETTLE_ROUNDS 64 /* of packets and actions before files are looked at again */
+#define SETTLE_TIME NS_MSEC(10) /* as well: a round may be a slice of a sweep's work */
 #define LEAVE_TIME NS_MSEC(500) /* how long a clean stop waits for the SA */
 
 /* --- the loop's work */
@@ -34,16 +36,16 @@ static void refresh_ports(struct inst *in, ns_t now)
 static void receive(struct inst *in, ns_t now)
 {
 	struct list batch = LIST_INIT(batch);
-	struct inst_iface *i, *tmp;
+	struct inst_qp *q, *tmp;
 
-	list_for_each_safe (i, tmp, &in->rx_ready, rx_link) {
-		list_del(&i->rx_link);
-		list_add_tail(&batch, &i->rx_link);
+	list_for_each_safe (q, tmp, &in->rx_ready, rx_link) {
+		list_del(&q->rx_link);
+		list_add_tail(&batch, &q->rx_link);
 	}
-	list_for_each_safe (i, tmp, &batch, rx_link) {
-		list_del(&i->rx_link);
-		if (iface_rx(i, now))
-			iface_rx_ready(i);
+	list_for_each_safe (q, tmp, &batch, rx_link) {
+		list_del(&q->rx_link);
+		if (iface_rx(q, now))
+			iface_rx_ready(q);
 	}
 }
 
@@ -92,10 +94,11 @@ static void tell_watches(struct inst *in, ns_t now)
 bool inst_settle(void *ctx, ns_t now)
 {
 	struct inst *in = ctx;
+	ns_t end = now + SETTLE_TIME;
 	struct inst_iface *i;
 	bool more = true;
 
-	for (unsigned int round = 0; more && round < SETTLE_ROUNDS; round++) {
+	for (unsigned int round = 0; more && round < SETTLE_ROUNDS && now < end; round++) {
 		/* A sweep is hundreds of rounds: figures and deadlines want the time of each. */
 		if (round)
 			now = in->loop.now = loop_clock();
@@ -106,6 +109,7 @@ bool inst_settle(void *ctx, ns_t now)
 		list_for_each (i, &in->ifaces, link)
 			iface_actions(i, now);
 		more = run_fabrics(in, now);
+		udplink_flush_all(in, now);
 		more |= !list_empty(&in->rx_ready) || in->ports_dirty ||
 			timers_next(&in->loop.timers) <= now;
 	}
@@ -196,6 +200,7 @@ int inst_create(struct inst **ret, const struct inst_cfg *cfg, char err[INST_ERR
 	in->cfg = *cfg;
 	in->loop.epfd = -1;
 	list_init(&in->ports);
+	list_init(&in->udps);
 	list_init(&in->hosts);
 	list_init(&in->ifaces);
 	list_init(&in->rx_ready);
@@ -225,23 +230,20 @@ static void leave(struct inst *in)
 	ns_t until = in->loop.now + LEAVE_TIME;
 	struct inst_iface *i;
 	struct inst_port *p;
+	struct inst_host *h;
+	bool busy = true;
 
+	/* The kernel's interfaces are up until they are gone: that does not count any more. */
+	list_for_each (h, &in->hosts, link)
+		loop_unwatch(&in->loop, &h->events);
 	list_for_each (i, &in->ifaces, link)
 		iface_shutdown(i, in->loop.now);
 	list_for_each (p, &in->ports, link)
 		sac_shutdown(p->sac, in->loop.now);
-	while (!all_idle(in)) {
-		struct timespec pause = { .tv_nsec = 1000000 };
-
-		while (inst_settle(in, in->loop.now))
-			;
-		if (all_idle(in))
+	/* With files: the subnet manager may be in another process. */
+	while (!all_idle(in) && in->loop.now < until)
+		if (loop_turn(&in->loop, &busy, until))
 			break;
-		nanosleep(&pause, NULL);
-		in->loop.now = loop_clock();
-		if (in->loop.now > until)
-			break;
-	}
 }
 
 void inst_destroy(struct inst *in)
@@ -258,9 +260,11 @@ void inst_destroy(struct inst *in)
 		iface_destroy(i);
 	list_for_each_safe (p, ptmp, &in->ports, link)
 		port_close(p);
+	udplink_close_all(in);
 	for (unsigned int k = 0; k < in->nfabs; k++)
 		fab_destroy(in->fab[k]);
 	free(in->fab);
+	in->nfabs = 0;
 	list_for_each_safe (h, htmp, &in->hosts, link)
 		host_close(h);
 	if (in->helper)
@@ -290,7 +294,10 @@ static int load_fabric(struct inst *in, const struct conf_fabric *f, const struc
 		.sm_embedded = f->sm_embedded,
 		.sm_node = *f->sm_node ? f->sm_node : NULL,
 		.sm_port = f->sm_port,
+		.sm_key_given = f->sm_key_given,
+		.sm_key = f->sm_key,
 		.partitions_file = f->partitions,
+		.ibsim = *f->ibsim ? f->ibsim : NULL,
 	};
 	struct topo *t = NULL;
 	int status = topo ? 0 : fab_load_topology(&t, f->topology, err);
@@ -298,9 +305,15 @@ static int load_fabric(struct inst *in, const struct conf_fabric *f, const struc
 	if (!status)
 		status = fab_add(in, &fc, topo ? topo : t, err);
 	topo_free(t);
-	if (!status && f->capture)
-		status = capfile_open(in->fab[in->nfabs - 1], f->capture, NULL, NULL, err);
 	return status;
+}
+
+/* After the udp links: it sees what enters by them. */
+static int start_capture(struct inst *in, const struct conf_fabric *f, char err[INST_ERR_MAX])
+{
+	if (!f->capture)
+		return 0;
+	return capfile_open(inst_fabric_find(in, f->name), f->capture, NULL, NULL, err);
 }
 
 int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
@@ -310,9 +323,30 @@ int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
 
 	for (size_t k = 0; !status && k < c->nfabrics; k++)
 		status = load_fabric(in, &c->fabric[k], k ? NULL : topo, err);
+	for (size_t k = 0; !status && k < c->nudps; k++)
+		status = udplink_add(in, &c->udp[k], err);
+	for (size_t k = 0; !status && k < c->nfabrics; k++)
+		status = start_capture(in, &c->fabric[k], err);
 	for (size_t k = 0; !status && k < c->nifaces; k++)
 		status = iface_add(in, &c->iface[k], err);
 	return status;
+}
+
+/* Where the SM is somebody else's business, its absence is what a user must be told. */
+static const char *sm_hint(const struct inst_iface *i, enum ipoib_link_state state)
+{
+	const struct inst_port *p = i->port;
+
+	if (state != IPOIB_LINK_WAIT_PORT || p->fab->sm)
+		return "";
+	switch (fabric_node_node(p->node)->port[p->num].pi.port_state) {
+	case IB_PORT_INIT:
+		return ", waiting for a subnet manager (sm = external)";
+	case IB_PORT_ARMED:
+		return ", waiting for the subnet manager to go on";
+	default:
+		return "";
+	}
 }
 
 bool inst_up(const struct inst *in, char why[INST_ERR_MAX])
@@ -326,8 +360,9 @@ bool inst_up(const struct inst *in, char why[INST_ERR_MAX])
 			continue;
 		ipoib_link_info(i->ipoib, &info);
 		if (why)
-			snprintf(why, INST_ERR_MAX, "%s@%s: %s: %s", i->name, i->host->name,
-				 ipoib_link_state_name(info.state), info.reason);
+			snprintf(why, INST_ERR_MAX, "%s@%s: %s: %s%s", i->name, i->host->name,
+				 ipoib_link_state_name(info.state), info.reason,
+				 sm_hint(i, info.state));
 		return false;
 	}
 	return true;

@@ -10,8 +10,9 @@
  *
  *	inst_fabric	topology -> fabric, SM, SA, capture; a ca_soft_hca for each CA
  *	inst_port	a CA port in use: ca, SA client
+ *	inst_udp	a link of a fabric over UDP
  *	inst_host	a namespace
- *	inst_iface	TAP + eth + ipoib + QP
+ *	inst_iface	TAP + eth + ipoib + QPs
  *
  * Life of a packet through these: iface_tx_ready() (TAP) -> eth_tx() -> iface_post() ->
  * ca_post_send() -> fabric_run() in inst_settle() -> iface_rx() -> eth_rx() ->
@@ -39,6 +40,8 @@
 
 struct inst;
 struct sa;
+struct udp_rx;
+struct ibsim_net;
 
 struct inst_port {
 	struct list link; /* in inst.ports */
@@ -67,6 +70,7 @@ struct inst_fabric {
 	ns_t up_at; /* first SUBNET UP; 0 before */
 	struct list captures; /* struct capfile.link, daemon/capfile.h */
 	bool traced; /* `trace` runs */
+	struct ibsim_net *ibsim; /* daemon/ibsim.h; NULL: not served */
 };
 
 struct inst_host {
@@ -82,10 +86,18 @@ struct inst_host {
 	struct inst_port *port; /* of its first interface: where its SMPs and tools sit */
 };
 
+/* A queue pair of an interface; the context of its ca_qp. */
+struct inst_qp {
+	struct list rx_link; /* in inst.rx_ready */
+	struct list link; /* in inst_iface.station_qps */
+	struct inst_iface *iface;
+	struct eth_station *station; /* NULL: the interface's own */
+	struct ca_qp *ca; /* NULL: not made yet */
+};
+
 struct inst_iface {
 	struct list link; /* in inst.ifaces */
 	struct list on_port, on_host;
-	struct list rx_link; /* in inst.rx_ready */
 	struct inst *inst;
 	struct inst_host *host;
 	struct inst_port *port;
@@ -106,7 +118,10 @@ struct inst_iface {
 	bool tx_blocked; /* the TAP is not read: the send queue is full */
 	struct ipoib_link *ipoib;
 	struct eth_if *eth;
-	struct ca_qp *qp;
+	struct inst_qp qp; /* its own */
+	struct list station_qps; /* struct inst_qp.link */
+	uint16_t qp_pkey_index; /* of all of them, as the link last said */
+	uint32_t qp_qkey;
 	uint64_t tap_write_errors;
 	struct timer groups_timer; /* reconciles groups with the kernel's lists */
 };
@@ -134,7 +149,10 @@ struct inst {
 	struct inst_fabric **fab;
 	unsigned int nfabs;
 	struct list ports, hosts, ifaces;
-	struct list rx_ready; /* interfaces whose QP has something to poll */
+	struct list udps; /* struct inst_udp.link, daemon/udplink.h */
+	struct udp_rx *udp_rx; /* made with the first of them */
+	bool udp_buf_said;
+	struct list rx_ready; /* struct inst_qp.rx_link: those that have something to poll */
 	struct list watches; /* struct inst_watch.link */
 	bool ports_dirty;
 	bool env_lacks; /* what failed is the environment's fault: exit status 3 */
@@ -144,6 +162,7 @@ struct inst {
 	struct loop_fd helper_fd;
 	struct loop_fd signal_fd;
 	struct ctl *ctl; /* daemon/ctl.h; NULL: none */
+	struct inst_umad *umad; /* daemon/umad.h; NULL: none */
 };
 
 /**

@@ -59,11 +59,13 @@ void loop_unwatch(struct loop *l, struct loop_fd *f)
 	f->fd = -1;
 }
 
-static int loop_wait(struct loop *l, struct epoll_event *ev, bool busy)
+static int loop_wait(struct loop *l, struct epoll_event *ev, bool busy, ns_t until)
 {
 	ns_t next = timers_next(&l->timers);
 	struct timespec ts = { 0 }, *timeout = &ts;
 
+	if (next > until)
+		next = until;
 	if (!busy && next == NS_NEVER) {
 		timeout = NULL;
 	} else if (!busy && next > l->now) {
@@ -78,24 +80,30 @@ static int loop_wait(struct loop *l, struct epoll_event *ev, bool busy)
  * same wake-up. loop_unwatch() clears fn, but the memory may be gone: owners are freed by timers or
  * in settle(), never inside the event loop below.
  */
-int loop_run(struct loop *l)
+int loop_turn(struct loop *l, bool *busy, ns_t until)
 {
 	struct epoll_event ev[LOOP_EVENTS];
-	bool busy = true;
+	int n = loop_wait(l, ev, *busy, until);
 
-	while (!l->stop) {
-		int n = loop_wait(l, ev, busy);
+	if (n < 0 && errno != EINTR)
+		return -errno;
+	l->now = loop_clock();
+	for (int i = 0; i < n; i++) {
+		struct loop_fd *f = ev[i].data.ptr;
 
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		l->now = loop_clock();
-		for (int i = 0; i < n; i++) {
-			struct loop_fd *f = ev[i].data.ptr;
-
-			if (f->fn)
-				f->fn(f, ev[i].events, l->now);
-		}
-		busy = l->settle && l->settle(l->ctx, l->now);
+		if (f->fn)
+			f->fn(f, ev[i].events, l->now);
 	}
+	*busy = l->settle && l->settle(l->ctx, l->now);
 	return 0;
+}
+
+int loop_run(struct loop *l)
+{
+	bool busy = true;
+	int err = 0;
+
+	while (!err && !l->stop)
+		err = loop_turn(l, &busy, NS_NEVER);
+	return err;
 }

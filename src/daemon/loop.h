@@ -48,6 +48,14 @@ int loop_watch(struct loop *l, struct loop_fd *f, int fd, uint32_t events,
 /* loop_unwatch() - Before the descriptor is closed; safe inside any callback, and twice */
 void loop_unwatch(struct loop *l, struct loop_fd *f);
 
+/*
+ * loop_turn() - One wake-up, which comes at @until at the latest
+ * @busy:	true: do not sleep; on return whether there is more to do
+ *
+ * Return: 0 or -errno of epoll
+ */
+int loop_turn(struct loop *l, bool *busy, ns_t until);
+
 /* loop_run() - Until loop_stop(). 0 or -errno of epoll */
 int loop_run(struct loop *l);
 static inline void loop_stop(struct loop *l)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define SUFFIX ".sock"
+#define UMAD_SUFFIX ".umad"
 
 int proto_name_ok(const char *name)
 {
@@ -53,7 +54,7 @@ int proto_dir(char *buf, size_t size, int make)
 	return access(buf, F_OK) || is_ours(buf) ? 0 : -EPERM;
 }
 
-int proto_path(char *buf, size_t size, const char *name)
+static int path_of(char *buf, size_t size, const char *name, const char *suffix)
 {
 	int status = proto_dir(buf, size, 0), n;
 	size_t len;
@@ -61,8 +62,18 @@ int proto_path(char *buf, size_t size, const char *name)
 	if (status)
 		return status;
 	len = strlen(buf);
-	n = snprintf(buf + len, size - len, "/%s" SUFFIX, name);
+	n = snprintf(buf + len, size - len, "/%s%s", name, suffix);
 	return n < 0 || (size_t)n >= size - len ? -ENAMETOOLONG : 0;
+}
+
+int proto_path(char *buf, size_t size, const char *name)
+{
+	return path_of(buf, size, name, SUFFIX);
+}
+
+int proto_umad_path(char *buf, size_t size, const char *name)
+{
+	return path_of(buf, size, name, UMAD_SUFFIX);
 }
 
 int proto_lock(void)
@@ -109,8 +120,12 @@ void proto_unlink(const char *name)
 	int lock = proto_lock();
 
 	/* Another instance may have taken the name meanwhile. */
-	if (!proto_path(path, sizeof(path), name) && !alive(name))
-		unlink(path);
+	if (!alive(name)) {
+		if (!proto_path(path, sizeof(path), name))
+			unlink(path);
+		if (!proto_umad_path(path, sizeof(path), name))
+			unlink(path);
+	}
 	if (!proto_dir(path, sizeof(path), 0))
 		rmdir(path); /* fails while others use it */
 	if (lock >= 0)

@@ -18,7 +18,9 @@
  *	{"end":{"status":2,"error":"dev 'uib9': no such interface"}}
  *
  * status is the exit status a command line should have. "exec" answers with the descriptors of the
- * host's namespaces in SCM_RIGHTS beside its end (network first, then user if "userns" is true).
+ * host's namespaces in SCM_RIGHTS beside its end (network first, then user if "userns" is true), or, of a
+ * node of a fabric, with "node" and without any; "umad" is the socket of umad/proto.h,
+ * "ibsim" and "sim_host" what clients of ibsim need.
  * "capture start" may bring a descriptor to write to, beside the first octet of its request.
  * "monitor" sends rows until the client closes. `wait` answers when it is decided.
  *
@@ -53,6 +55,9 @@ int proto_dir(char *buf, size_t size, int make);
 /* proto_path() - Socket of an instance. 0 or -errno */
 int proto_path(char *buf, size_t size, const char *name);
 
+/* proto_umad_path() - Its socket for libuipoib-umad.so, umad/proto.h: DIR/NAME.umad. 0 or -errno */
+int proto_umad_path(char *buf, size_t size, const char *name);
+
 /*
  * proto_lock() - Make the folder of sockets, and be the only one who makes or removes some in it
  *
@@ -60,7 +65,7 @@ int proto_path(char *buf, size_t size, const char *name);
  */
 int proto_lock(void);
 
-/* proto_unlink() - Remove what a dead instance left: its socket, and the folder if it is empty */
+/* proto_unlink() - Remove what a dead instance left: its sockets, and the folder if it is empty */
 void proto_unlink(const char *name);
 
 /**

@@ -17,6 +17,7 @@
 #include "daemon/ctl.h"
 #include "daemon/inst.h"
 #include "daemon/proto.h"
+#include "daemon/umad.h"
 #include "netdev/privs.h"
 
 #define STOP_PATIENCE_MS 5000
@@ -107,6 +108,9 @@ static int build(struct inst **ret, const struct serve_cfg *cfg, const struct lo
 	status = ctl_open(*ret, err);
 	if (status) /* the name is taken, or there is no place for a socket */
 		return status == -EADDRINUSE ? PROTO_EXIT_USAGE : PROTO_EXIT_ENV;
+	status = umad_open(*ret, err);
+	if (status)
+		return PROTO_EXIT_ENV;
 	status = inst_load(*ret, cfg->conf, cfg->topo, err);
 	return status ? exit_status_of(*ret, status) : 0;
 }
@@ -164,8 +168,10 @@ static int daemon_main(const struct serve_cfg *cfg, int ready_fd)
 	report(ready_fd, status, err);
 	if (!status && (loop_run(&in->loop) || in->broken))
 		status = PROTO_EXIT_FAILED;
-	if (in)
+	if (in) {
+		umad_close(in);
 		ctl_close(in);
+	}
 	inst_destroy(in);
 	return status;
 }

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/umad.h"
+#include "daemon/ibsim.h"
+#include "daemon/udplink.h"
 #include "sm/sa.h"
 
 /* A counter in a structure. */
@@ -58,17 +61,14 @@ static void put_drop(struct out *o, const char *reason, uint64_t value)
 /* --- interfaces */
 
 static const struct field eth_fields[] = {
-	F(eth_stats, tx_frames),
-	F(eth_stats, tx_segments),
-	F(eth_stats, rx_packets),
-	F(eth_stats, rx_frames),
-	F(eth_stats, arp_tx),
-	F(eth_stats, arp_rx),
-	F(eth_stats, nd_tx),
-	F(eth_stats, nd_rx),
-	F(eth_stats, igmp),
-	F(eth_stats, mld),
-	F(eth_stats, token_collisions),
+	F(eth_stats, tx_frames),      F(eth_stats, tx_segments),
+	F(eth_stats, rx_packets),     F(eth_stats, rx_frames),
+	F(eth_stats, arp_tx),	      F(eth_stats, arp_rx),
+	F(eth_stats, nd_tx),	      F(eth_stats, nd_rx),
+	F(eth_stats, igmp),	      F(eth_stats, mld),
+	F(eth_stats, dhcp_tx),	      F(eth_stats, dhcp_rx),
+	F(eth_stats, queries),	      F(eth_stats, token_collisions),
+	F(eth_stats, stations_added), F(eth_stats, stations_aged),
 };
 
 static const struct field ipoib_fields[] = {
@@ -118,6 +118,8 @@ static const struct field sac_fields[] = {
 	F(sac_stats, answers),
 	F(sac_stats, refused),
 	F(sac_stats, timeouts),
+	F(sac_stats, absent),
+	F(sac_stats, busy),
 	F(sac_stats, malformed),
 	F(sac_stats, path_hits),
 	F(sac_stats, path_queries),
@@ -154,12 +156,25 @@ static void port_stats(struct out *o, struct inst_port *p)
 /* --- fabrics */
 
 static const struct field sa_fields[] = {
-	F(sa_stats, requests),	     F(sa_stats, answers),	  F(sa_stats, errors),
-	F(sa_stats, paths),	     F(sa_stats, joins),	  F(sa_stats, leaves),
-	F(sa_stats, tables),	     F(sa_stats, dup_joins),	  D(sa_stats, drop_not_master),
-	D(sa_stats, drop_requester), D(sa_stats, drop_sm_key),	  D(sa_stats, drop_malformed),
-	D(sa_stats, drop_busy),	     F(sa_stats, reports),	  F(sa_stats, reports_answered),
-	F(sa_stats, reports_lost),   F(sa_stats, leases_expired),
+	F(sa_stats, requests),
+	F(sa_stats, answers),
+	F(sa_stats, errors),
+	F(sa_stats, paths),
+	F(sa_stats, joins),
+	F(sa_stats, leaves),
+	F(sa_stats, tables),
+	F(sa_stats, dup_joins),
+	D(sa_stats, drop_not_master),
+	D(sa_stats, drop_requester),
+	D(sa_stats, drop_sm_key),
+	D(sa_stats, drop_malformed),
+	D(sa_stats, drop_busy),
+	D(sa_stats, drop_quota),
+	F(sa_stats, repeated),
+	F(sa_stats, reports),
+	F(sa_stats, reports_answered),
+	F(sa_stats, reports_lost),
+	F(sa_stats, leases_expired),
 };
 
 static void sm_stats(struct out *o, const struct inst_fabric *f)
@@ -172,6 +187,7 @@ static void sm_stats(struct out *o, const struct inst_fabric *f)
 	put(o, "heavy_sweeps", false, st.heavy_sweeps);
 	put(o, "light_sweeps", false, st.light_sweeps);
 	put(o, "traps", false, st.traps);
+	put(o, "traps_many", true, st.traps_many);
 	put(o, "smps", false, st.smps);
 	put(o, "timeouts", false, st.timeouts);
 	put_fields(o, mad_ep_stats(sm_ep(f->sm)), mad_fields, ARRAY_SIZE(mad_fields));
@@ -201,6 +217,86 @@ static void node_stats(struct out *o, struct fabric_node *n)
 	}
 }
 
+/* --- links over UDP */
+
+static const struct field udp_fields[] = {
+	F(udp_link_stats, rx_packets),	  F(udp_link_stats, rx_octets),
+	F(udp_link_stats, rx_keepalives), F(udp_link_stats, tx_packets),
+	F(udp_link_stats, tx_octets),	  F(udp_link_stats, tx_keepalives),
+	F(udp_link_stats, ups),		  F(udp_link_stats, downs),
+};
+
+static const struct field udp_sock_fields[] = {
+	F(udp_sock_stats, recv_calls),	F(udp_sock_stats, recv_msgs),
+	F(udp_sock_stats, send_calls),	F(udp_sock_stats, send_msgs),
+	F(udp_sock_stats, icmp_errors), F(udp_sock_stats, recv_cut),
+};
+
+static void udp_stats(struct out *o, const struct inst_udp *u)
+{
+	o->it.object = u->name;
+	o->it.layer = "udp";
+	put_fields(o, &u->machine.stats, udp_fields, ARRAY_SIZE(udp_fields));
+	put_fields(o, &u->sock.stats, udp_sock_fields, ARRAY_SIZE(udp_sock_fields));
+	for (int d = UDP_DROP_NONE + 1; d < UDP_DROP_MAX; d++)
+		put_drop(o, udp_drop_name((enum udp_drop)d), u->machine.stats.drops[d]);
+}
+
+/* --- clients of ibsim's protocol */
+
+static const struct field ibsim_fields[] = {
+	F(ibsim_stats, connects),
+	F(ibsim_stats, disconnects),
+	F(ibsim_stats, deaths),
+	F(ibsim_stats, refused_connect),
+	F(ibsim_stats, refused_ctl),
+	F(ibsim_stats, requests),
+	F(ibsim_stats, responses),
+	F(ibsim_stats, answers),
+	F(ibsim_stats, timeouts),
+	F(ibsim_stats, unsolicited),
+	D(ibsim_stats, drop_ctl_malformed),
+	D(ibsim_stats, drop_malformed),
+	D(ibsim_stats, drop_no_client),
+	D(ibsim_stats, drop_duplicate),
+	D(ibsim_stats, drop_open),
+	D(ibsim_stats, drop_address),
+	D(ibsim_stats, drop_queue),
+	D(ibsim_stats, drop_rmpp),
+};
+
+static const struct field ibsim_client_fields[] = {
+	F(ibsim_client_stats, requests),    F(ibsim_client_stats, responses),
+	F(ibsim_client_stats, answers),	    F(ibsim_client_stats, timeouts),
+	F(ibsim_client_stats, unsolicited),
+};
+
+static void ibsim_client_stats(struct out *o, const struct ibsim_client_show *c)
+{
+	char name[FABRIC_NAME_MAX + 32];
+
+	snprintf(name, sizeof(name), "pid %u %s/%u", c->pid, c->node, c->port);
+	o->it.object = name;
+	put(o, "is_sm", false, c->issm);
+	put(o, "open", false, c->open);
+	put(o, "queued", false, c->queued);
+	put_fields(o, &c->st, ibsim_client_fields, ARRAY_SIZE(ibsim_client_fields));
+	o->it.object = NULL;
+}
+
+static void ibsim_stats_all(struct out *o, const struct inst_fabric *f)
+{
+	const struct ibsim_srv *srv = ibsim_server(f->ibsim);
+	struct ibsim_client_show c;
+
+	o->it.layer = "ibsim";
+	o->it.object = f->name;
+	put_fields(o, ibsim_srv_stats(srv), ibsim_fields, ARRAY_SIZE(ibsim_fields));
+	for (unsigned int id = 0; id < IBSIM_CLIENTS_MAX; id++)
+		if (ibsim_srv_client(srv, id, &c))
+			ibsim_client_stats(o, &c);
+}
+
 static void fabric_stats_all(struct out *o, struct inst_fabric *f)
 {
 	o->it.object = f->name;
@@ -210,6 +306,50 @@ static void fabric_stats_all(struct out *o, struct inst_fabric *f)
 		sm_stats(o, f);
 	for (unsigned int k = 0; k < fabric_nnodes(f->fabric); k++)
 		node_stats(o, fabric_node_at(f->fabric, k));
+	if (f->ibsim)
+		ibsim_stats_all(o, f);
+}
+
+/* --- management programs */
+
+static const struct field umad_fields[] = {
+	F(umad_stats, sent),
+	F(umad_stats, received),
+	F(umad_stats, timeouts),
+};
+
+static void put_umad(struct out *o, const struct umad_stats *st)
+{
+	put_fields(o, st, umad_fields, ARRAY_SIZE(umad_fields));
+	for (int d = 0; d < UMAD_DROP_MAX; d++)
+		put_drop(o, umad_drop_name((enum umad_drop)d), st->drops[d]);
+}
+
+static void umad_client_stats(void *ctx, const struct umad_client_info *i)
+{
+	struct out *o = ctx;
+	char name[FABRIC_NAME_MAX + 32];
+
+	if (i->conn.kind != UMAD_KIND_MAD)
+		return;
+	snprintf(name, sizeof(name), "pid %d %s", i->pid, i->port);
+	o->it.object = name;
+	put(o, "agents", false, i->conn.agents);
+	put(o, "queued", false, i->conn.queued);
+	put_umad(o, &i->conn.st);
+}
+
+static void umad_stats_all(struct out *o, const struct inst *in)
+{
+	struct umad_stats closed;
+
+	if (!in->umad)
+		return;
+	o->it.layer = "umad";
+	o->it.object = "closed";
+	umad_closed_stats(in, &closed);
+	put_umad(o, &closed);
+	umad_each(in, umad_client_stats, o);
 }
 
 void stats_each(struct inst *in, stats_fn *fn, void *ctx)
@@ -217,6 +357,7 @@ void stats_each(struct inst *in, stats_fn *fn, void *ctx)
 	struct out o = { .fn = fn, .ctx = ctx };
 	struct inst_iface *i;
 	struct inst_port *p;
+	struct inst_udp *u;
 
 	list_for_each (i, &in->ifaces, link)
 		iface_stats(&o, i);
@@ -224,6 +365,9 @@ void stats_each(struct inst *in, stats_fn *fn, void *ctx)
 		port_stats(&o, p);
 	for (unsigned int k = 0; k < in->nfabs; k++)
 		fabric_stats_all(&o, in->fab[k]);
+	list_for_each (u, &in->udps, link)
+		udp_stats(&o, u);
+	umad_stats_all(&o, in);
 	o.it.layer = "instance";
 	o.it.object = in->cfg.name;
 	put(&o, "packets_in_use", false, pkt_pool_pkts_used(in->pool));

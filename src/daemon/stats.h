@@ -8,7 +8,7 @@
 
 struct stats_item {
 	const char *
-		layer; /* "tap", "eth", "ipoib", "sac", "mad", "hca", "switch", "fabric", "sm", "sa" */
+		layer; /* "tap", "eth", "ipoib", "sac", "mad", "hca", "switch", "fabric", "sm", "sa", "udp", "ibsim", "umad" */
 	const char *object; /* "uib0@h1", "Hca1/1", "Switch1", name of a fabric */
 	const struct inst_iface *iface; /* NULL: it belongs to no interface */
 	const char *name; /* "tx_packets", "drop_own_echo" */

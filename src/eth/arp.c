@@ -76,7 +76,7 @@ static int target_from_link(struct eth_if *e, const struct arp_pkt *a, uint8_t r
 	if (!memcmp(a->tha, zero, IPOIB_ALEN))
 		return 0;
 	ipoib_lladdr_decode(&t, a->tha, IPOIB_ALEN);
-	if (is_rarp(a) || eth_is_own(e, &t))
+	if (is_rarp(a) || eth_local_mac(e, &t))
 		return eth_lladdr_to_mac(e, &t, ret, now, false);
 	n = ipoib_neigh_find(e->cfg.link, &t);
 	mac = n ? eth_peer_mac(e, n) : NULL;
@@ -88,7 +88,7 @@ static int target_from_link(struct eth_if *e, const struct arp_pkt *a, uint8_t r
 /* A reply to us is followed by traffic: have its sender's path ready. An announcement is not. */
 static bool is_answer(const struct eth_if *e, const struct arp_pkt *a, const uint8_t tha[6])
 {
-	return a->op == ARP_OP_REPLY && e->has_own && eth_mac_equal(tha, e->mac);
+	return a->op == ARP_OP_REPLY && eth_mac_is_local(e, tha);
 }
 
 struct pkt *eth_arp_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth_drop *why)

@@ -15,14 +15,20 @@ static const char *const drop_names[ETH_DROP_MAX] = {
 	[ETH_DROP_BPDU] = "tap-802.3",
 	[ETH_DROP_LLDP] = "tap-lldp",
 	[ETH_DROP_SOURCE] = "tap-source-mac",
+	[ETH_DROP_SOURCE_TOKEN] = "tap-source-token",
+	[ETH_DROP_STATION_LIMIT] = "tap-station-limit",
+	[ETH_DROP_STATION_QP] = "tap-station-qp",
 	[ETH_DROP_TOKEN] = "tap-unknown-token",
+	[ETH_DROP_LOCAL] = "tap-local-mac",
 	[ETH_DROP_MAC_MISMATCH] = "tap-unicast-in-group-mac",
 	[ETH_DROP_ARP] = "tap-arp-nd",
+	[ETH_DROP_DHCP] = "tap-dhcp",
 	[ETH_DROP_TOO_BIG] = "tap-too-big",
 	[ETH_DROP_OFFLOAD] = "tap-offload",
 	[ETH_DROP_NO_MEM] = "no-memory",
 	[ETH_DROP_HELD] = "tap-reports-held",
 	[ETH_DROP_RX_ARP] = "link-arp-nd",
+	[ETH_DROP_RX_DHCP] = "link-dhcp",
 	[ETH_DROP_RX_DOWN] = "link-tap-down",
 };
 
@@ -55,7 +61,12 @@ int eth_if_create(struct eth_if **ret, const struct eth_if_cfg *cfg, const struc
 	e->cfg = *cfg;
 	e->ops = ops;
 	e->ctx = ctx;
+	if (!ops->station_open)
+		e->cfg.stations = 0;
+	else if (e->cfg.stations > ETH_STATIONS_MAX)
+		e->cfg.stations = ETH_STATIONS_MAX;
 	eth_snoop_init(e);
+	eth_stations_init(e);
 	eth_gro_init(&e->gro, cfg->gro_tcp, cfg->gro_udp, on_frame, e);
 	*ret = e;
 	return 0;
@@ -66,6 +77,8 @@ void eth_if_destroy(struct eth_if *e)
 	if (!e)
 		return;
 	eth_snoop_fini(e);
+	eth_stations_fini(e);
+	eth_dhcp_fini(e);
 	eth_peers_free(e);
 	free(e);
 }

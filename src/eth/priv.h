@@ -2,7 +2,7 @@
 #ifndef ETH_PRIV_H
 #define ETH_PRIV_H
 
-/* Inside eth/: the interface, its tokens, its groups. */
+/* Inside eth/: the interface, its stations, its tokens, its groups. */
 
 #include "eth/eth.h"
 #include "util/list.h"
@@ -11,7 +11,11 @@
 #define ETH_HELD_MAX 64 /* reports that wait for their joins */
 #define ETH_HELD_TIME NS_SEC(2) /* after which a report goes out anyway */
 #define ETH_REPORT_LIFE NS_SEC(260) /* of a report: RFC 3376 §8.4, RFC 3810 §9.4 */
+#define ETH_QUERY_PERIOD NS_SEC(125) /* RFC 3376 §8.2, RFC 3810 §9.2 */
+#define ETH_QUERY_SOON NS_SEC(1) /* the query to all after a new station */
 #define ETH_GROUPS_MAX 1024
+#define ETH_MEMBERS_MAX 8192 /* groups of all stations together */
+#define ETH_STATION_SPARE NS_SEC(10) /* idle so long it gives way to a new one */
 #define ETH_VOID_SLOTS 16 /* void tokens remembered */
 #define ETH_VOID_RATE 64 /* void tokens reported per second, in all */
 
@@ -22,7 +26,29 @@ struct eth_peer {
 	uint8_t mac[6];
 };
 
-/* A group that the kernel receives. */
+/*
+ * A station behind the TAP. Packets name it by @id (pkt->from), which no other ever has, so that what was
+ * held for a station that went does not leave by the queue pair of another.
+ */
+struct eth_station {
+	struct hnode by_mac;
+	uint32_t id; /* its slot, and above that how often slots were given */
+	uint8_t mac[6];
+	uint32_t qpn;
+	void *qp;
+	ns_t since, last_used;
+	ns_t query_at; /* when it is asked for its groups next */
+	uint64_t tx_frames, rx_packets;
+};
+
+/* Who reported a group. */
+struct eth_member {
+	struct list link; /* in eth_group.members */
+	uint32_t station; /* its id; 0: the interface itself, or a bridge with its MAC */
+	ns_t reported; /* last */
+};
+
+/* A group that the kernel or a station receives. */
 struct eth_group {
 	struct list link; /* in eth_if.groups */
 	struct hnode by_addr;
@@ -32,7 +58,7 @@ struct eth_group {
 	bool kernel; /* in its list at the last look */
 	bool in_list; /* at this look */
 	bool settled; /* the join came out, for better or worse, since the link is up */
-	ns_t reported; /* when a report was snooped last; 0: never, or left */
+	struct list members;
 };
 
 /* A report that waits for its joins. */
@@ -68,12 +94,20 @@ struct eth_if {
 	ns_t now; /* of the last call */
 	struct list groups;
 	struct htab group_tab;
-	unsigned int ngroups;
+	unsigned int ngroups, nmembers;
 	bool full_said; /* "no room for a group" was logged */
 	struct eth_held held[ETH_HELD_MAX]; /* a ring: the order of reports is kept */
 	unsigned int held_head, nheld;
 	struct timer held_timer;
 	struct eth_void gone;
+	struct eth_station *station[ETH_STATIONS_MAX];
+	struct htab stations; /* by MAC */
+	unsigned int nstations;
+	uint32_t station_seq; /* slots given */
+	ns_t query_at; /* when the interface itself is asked for groups next */
+	ns_t query_all_at; /* when all are; 0: not now */
+	struct timer station_timer; /* ageing and queries */
+	struct eth_dhcp *dhcp; /* made with the first client; dhcp.c */
 	struct eth_send post[PKT_BATCH]; /* gathered by eth_send_pkt() */
 	unsigned int npost;
 	struct eth_stats stats;
@@ -82,6 +116,12 @@ struct eth_if {
 static inline bool eth_mac_equal(const uint8_t *a, const uint8_t *b)
 {
 	return !memcmp(a, b, 6);
+}
+
+/* A token is a hash already, but any MAC may be looked up: the upper half depends on all its bits. */
+static inline uint64_t eth_mac_hash(const uint8_t mac[6])
+{
+	return ((uint64_t)be16_at(mac) << 32 | be32_at(mac + 2)) * 0x9e3779b97f4a7c15ull >> 32;
 }
 
 /* eth_drop() - Count and free */
@@ -98,11 +138,25 @@ void eth_peers_free(struct eth_if *e);
 /* eth_token_void() - A frame went to a MAC that is no token: have the kernel forget it */
 void eth_token_void(struct eth_if *e, const uint8_t mac[6], ns_t now);
 
+/* --- station.c */
+
+void eth_stations_init(struct eth_if *e);
+void eth_stations_fini(struct eth_if *e);
+/* eth_station_from() - Who sent a frame with a source MAC that is not ours; its id goes to @p->from */
+enum eth_drop eth_station_from(struct eth_if *e, const uint8_t mac[6], struct pkt *p, ns_t now);
+/* eth_station_wake() - There is something to do for stations at @at: ageing, or a query */
+void eth_station_wake(struct eth_if *e, ns_t at);
+/* eth_station_by_id(), eth_station_by_mac() - NULL: there is none */
+struct eth_station *eth_station_by_id(const struct eth_if *e, uint32_t id);
+struct eth_station *eth_station_by_mac(const struct eth_if *e, const uint8_t mac[6]);
+/* eth_mac_is_local(), eth_local_mac() - The interface's own MAC or a station's; NULL: not one of ours */
+bool eth_mac_is_local(const struct eth_if *e, const uint8_t mac[6]);
+const uint8_t *eth_local_mac(const struct eth_if *e, const struct ipoib_lladdr *a);
+
 /* Maps between the two forms of an address. 0; -ENOENT no such token; -ENOBUFS no unicast address, or no room */
 int eth_mac_to_lladdr(const struct eth_if *e, const uint8_t mac[6], struct ipoib_lladdr *ret);
 int eth_lladdr_to_mac(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t ret[6], ns_t now,
 		      bool probe);
-bool eth_is_own(const struct eth_if *e, const struct ipoib_lladdr *a);
 
 /* --- arp.c, nd.c: a new packet that says the same for the other side; NULL: refused, *why says it. @p is borrowed */
 
@@ -113,6 +167,33 @@ uint8_t eth_nd_type(struct pkt *p);
 struct pkt *eth_nd_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why);
 struct pkt *eth_nd_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth_drop *why);
 
+/* --- dhcp.c: as arp.c, nd.c; @p itself if it is none of ours to rewrite */
+
+/* eth_dhcp_ports() - Is an IPv4 packet with UDP one of DHCP's? */
+bool eth_dhcp_ports(struct pkt *p);
+/* eth_is_dhcp() - An IPv4 packet to be rewritten; @ip: its first 20 octets */
+static inline bool eth_is_dhcp(const struct eth_if *e, struct pkt *p, const uint8_t *ip)
+{
+	if (ip[9] != 17 || e->cfg.dhcp_raw || p->gso)
+		return false;
+	if (ip[0] == 0x45) { /* the ports are where they always are: not worth a call */
+		const uint8_t *udp = pkt_pull(p, 20 + 4);
+
+		if (!udp || (udp[20 + 2] != 0 || (udp[20 + 3] != 67 && udp[20 + 3] != 68)))
+			return false;
+	}
+	return eth_dhcp_ports(p);
+}
+struct pkt *eth_dhcp_to_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth_drop *why);
+struct pkt *eth_dhcp_from_link(struct eth_if *e, struct pkt *p, struct ipoib_neigh *src,
+			       enum eth_drop *why);
+void eth_dhcp_fini(struct eth_if *e);
+
+/* --- query.c */
+
+/* eth_query() - Ask the station with @mac, or all, for groups */
+void eth_query(struct eth_if *e, const uint8_t mac[6]);
+
 /* --- snoop.c */
 
 /* eth_snoop() - Look at an IP packet on its way out; true: it was taken, until its groups are joined */
@@ -120,6 +201,10 @@ bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now);
 void eth_snoop_ready(struct eth_if *e, enum ipoib_proto proto, const uint8_t *group, ns_t now);
 void eth_snoop_init(struct eth_if *e);
 void eth_snoop_fini(struct eth_if *e); /* leaves all groups */
+/* eth_groups_station_gone() - It left all of its groups */
+void eth_groups_station_gone(struct eth_if *e, uint32_t station, ns_t now);
+/* eth_groups_of() - How many groups a station reported; those in the kernel's own list aside */
+unsigned int eth_groups_of(const struct eth_if *e, uint32_t station);
 /* eth_groups_always(), eth_groups_leave() - The TAP came up, went down */
 void eth_groups_always(struct eth_if *e, ns_t now);
 void eth_groups_leave(struct eth_if *e, ns_t now);

@@ -7,13 +7,13 @@
 static const uint8_t unknown_sender[6] = { 0x06 };
 static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 
-static void dst_mac(uint8_t ret[6], const struct eth_if *e, const struct ipoib_rx *r)
+static void dst_mac(uint8_t ret[6], const uint8_t local[6], const struct ipoib_rx *r)
 {
 	uint8_t ip[40];
 	size_t len;
 
 	if (!r->mcast) {
-		memcpy(ret, e->mac, 6);
+		memcpy(ret, local, 6);
 		return;
 	}
 	memcpy(ret, broadcast, 6);
@@ -31,6 +31,13 @@ static void dst_mac(uint8_t ret[6], const struct eth_if *e, const struct ipoib_r
 	}
 }
 
+static bool is_dhcp(const struct eth_if *e, struct pkt *p)
+{
+	const uint8_t *ip = pkt_pull(p, 20);
+
+	return ip && eth_is_dhcp(e, p, ip);
+}
+
 static struct pkt *rewrite(struct eth_if *e, struct ipoib_rx *r, ns_t now, enum eth_drop *why)
 {
 	struct pkt *p;
@@ -39,14 +46,16 @@ static struct pkt *rewrite(struct eth_if *e, struct ipoib_rx *r, ns_t now, enum 
 		p = eth_arp_from_link(e, r->pkt, now, why);
 	else if (r->ethertype == ETH_P_IPV6_ && eth_nd_type(r->pkt))
 		p = eth_nd_from_link(e, r->pkt, now, why);
+	else if (r->ethertype == ETH_P_IPV4 && is_dhcp(e, r->pkt))
+		p = eth_dhcp_from_link(e, r->pkt, r->src, why);
 	else
 		return r->pkt;
-	if (p)
+	if (p && p != r->pkt)
 		pkt_free(r->pkt);
 	return p;
 }
 
-static void deliver(struct eth_if *e, struct ipoib_rx *r, ns_t now)
+static void deliver(struct eth_if *e, const uint8_t local[6], struct ipoib_rx *r, ns_t now)
 {
 	const uint8_t *src = r->src ? eth_peer_mac(e, r->src) : NULL;
 	uint8_t mac[ETH_HLEN_];
@@ -56,7 +65,7 @@ static void deliver(struct eth_if *e, struct ipoib_rx *r, ns_t now)
 
 	memcpy(mac + 6, src ? src : unknown_sender, 6);
 	be16_put(mac + 12, r->ethertype);
-	dst_mac(mac, e, r);
+	dst_mac(mac, local, r);
 	p = rewrite(e, r, now, &why);
 	if (!p) {
 		eth_drop(e, why, r->pkt);
@@ -71,18 +80,30 @@ static void deliver(struct eth_if *e, struct ipoib_rx *r, ns_t now)
 	eth_gro_add(&e->gro, p);
 }
 
-void eth_rx(struct eth_if *e, struct ipoib_rx *v, unsigned int n, ns_t now)
+void eth_rx_station(struct eth_if *e, struct eth_station *st, struct ipoib_rx *v, unsigned int n,
+		    ns_t now)
 {
+	const uint8_t *local = st ? st->mac : e->mac;
+
 	e->now = now;
+	if (st) {
+		st->rx_packets += n;
+		st->last_used = now;
+	}
 	ipoib_rx(e->cfg.link, v, n, now);
 	for (unsigned int i = 0; i < n; i++) {
 		if (v[i].verdict != IPOIB_DELIVER)
 			continue;
 		e->stats.rx_packets++;
 		if (e->up)
-			deliver(e, &v[i], now);
+			deliver(e, local, &v[i], now);
 		else
 			eth_drop(e, ETH_DROP_RX_DOWN, v[i].pkt);
 	}
 	eth_gro_flush(&e->gro);
+}
+
+void eth_rx(struct eth_if *e, struct ipoib_rx *v, unsigned int n, ns_t now)
+{
+	eth_rx_station(e, NULL, v, n, now);
 }

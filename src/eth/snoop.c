@@ -7,9 +7,11 @@
 /*
  * DOC: Groups of the kernel
  *
- * What the kernel behind the TAP wants to receive is learnt from the reports it sends, and
- * compared with its own lists from time to time, since it reports nothing of 224.0.0.1, ff02::1 or
- * with IGMP turned off. The IB join comes before the report is let through, so that what the
+ * What the kernel and the stations behind the TAP want to receive is learnt from the reports they
+ * send. For the kernel itself that is compared with its own lists from time to time, since it
+ * reports nothing of 224.0.0.1, ff02::1 or with IGMP turned off. Stations have no lists we could
+ * read: they are asked (query.c), each is remembered with the groups it reported, and a group is
+ * left when nobody is left in it. The IB join comes before the report is let through, so that what the
  * report asks for is not lost (draft-kashyap-ipoib-ipv4-multicast-01 §6.2).
  *
  * Reports leave in the order in which they came: a leave must not overtake the join before it.
@@ -47,6 +49,53 @@ static struct eth_group *group_find(const struct eth_if *e, enum ipoib_proto pro
 	return NULL;
 }
 
+/* --- who reported it */
+
+static struct eth_member *member_find(const struct eth_group *g, uint32_t station)
+{
+	struct eth_member *m;
+
+	list_for_each (m, &g->members, link)
+		if (m->station == station)
+			return m;
+	return NULL;
+}
+
+static void member_free(struct eth_if *e, struct eth_member *m)
+{
+	if (!m)
+		return;
+	list_del(&m->link);
+	e->nmembers--;
+	free(m);
+}
+
+static void member_seen(struct eth_if *e, struct eth_group *g, uint32_t station, ns_t now)
+{
+	struct eth_member *m = member_find(g, station);
+
+	if (!m) {
+		m = e->nmembers < ETH_MEMBERS_MAX ? calloc(1, sizeof(*m)) : NULL;
+		if (!m)
+			return;
+		m->station = station;
+		list_add_tail(&g->members, &m->link);
+		e->nmembers++;
+	}
+	m->reported = now;
+}
+
+static void members_expire(struct eth_if *e, struct eth_group *g, ns_t now)
+{
+	struct eth_member *m, *tmp;
+
+	list_for_each_safe (m, tmp, &g->members, link)
+		if (now >= m->reported + ETH_REPORT_LIFE)
+			member_free(e, m);
+}
+
+/* --- groups */
+
 /* NULL: no group, or no room */
 static struct eth_group *group_new(struct eth_if *e, enum ipoib_proto proto, const uint8_t *addr,
 				   ns_t now)
@@ -55,6 +104,7 @@ static struct eth_group *group_new(struct eth_if *e, enum ipoib_proto proto, con
 
 	if (!g)
 		return NULL;
+	list_init(&g->members);
 	g->proto = proto;
 	memcpy(g->addr, addr, alen(proto));
 	if (htab_add(&e->group_tab, &g->by_addr, group_hash(proto, addr))) {
@@ -89,12 +139,47 @@ static struct eth_group *group_get(struct eth_if *e, enum ipoib_proto proto, con
 
 static void group_leave(struct eth_if *e, struct eth_group *g, ns_t now)
 {
+	struct eth_member *m, *tmp;
+
+	list_for_each_safe (m, tmp, &g->members, link)
+		member_free(e, m);
 	ipoib_mcast_del(e->cfg.link, g->proto, g->addr, now);
 	list_del(&g->link);
 	htab_del(&e->group_tab, &g->by_addr);
 	e->ngroups--;
 	e->full_said = false;
 	free(g);
+}
+
+/* Nobody that we know of receives it. */
+static void group_leave_empty(struct eth_if *e, struct eth_group *g, ns_t now)
+{
+	if (!g->always && !g->kernel && list_empty(&g->members))
+		group_leave(e, g, now);
+}
+
+void eth_groups_station_gone(struct eth_if *e, uint32_t station, ns_t now)
+{
+	struct eth_group *g, *tmp;
+
+	list_for_each_safe (g, tmp, &e->groups, link) {
+		struct eth_member *m = member_find(g, station);
+
+		if (!m)
+			continue;
+		member_free(e, m);
+		group_leave_empty(e, g, now);
+	}
+}
+
+unsigned int eth_groups_of(const struct eth_if *e, uint32_t station)
+{
+	const struct eth_group *g;
+	unsigned int n = 0;
+
+	list_for_each (g, &e->groups, link)
+		n += (station || !g->kernel) && member_find(g, station);
+	return n;
 }
 
 void eth_groups_always(struct eth_if *e, ns_t now)
@@ -227,12 +312,14 @@ static void seen_in_kernel(struct eth_if *e, enum ipoib_proto proto, const uint8
 		g->in_list = true;
 }
 
-/* The list is the last word on what the kernel had joined; a report on what it never had. */
-static bool group_over(const struct eth_group *g, ns_t now)
+/* The list is the last word on what the kernel had joined; reports on all else. */
+static void group_compare(struct eth_if *e, struct eth_group *g, ns_t now)
 {
-	if (g->always || g->in_list)
-		return false;
-	return g->kernel || !g->reported || now >= g->reported + ETH_REPORT_LIFE;
+	if (g->kernel && !g->in_list)
+		member_free(e, member_find(g, 0));
+	members_expire(e, g, now);
+	g->kernel = g->in_list;
+	group_leave_empty(e, g, now);
 }
 
 void eth_groups_sync(struct eth_if *e, const uint8_t (*v4)[4], unsigned int n4,
@@ -249,12 +336,8 @@ void eth_groups_sync(struct eth_if *e, const uint8_t (*v4)[4], unsigned int n4,
 		seen_in_kernel(e, IPOIB_IPV4, v4[i], now);
 	for (unsigned int i = 0; i < n6; i++)
 		seen_in_kernel(e, IPOIB_IPV6, v6[i], now);
-	list_for_each_safe (g, tmp, &e->groups, link) {
-		if (group_over(g, now))
-			group_leave(e, g, now);
-		else
-			g->kernel = g->in_list;
-	}
+	list_for_each_safe (g, tmp, &e->groups, link)
+		group_compare(e, g, now);
 	release_settled(e, now); /* what waited for a group that is left */
 }
 
@@ -262,6 +345,7 @@ void eth_groups_sync(struct eth_if *e, const uint8_t (*v4)[4], unsigned int n4,
 
 struct snoop {
 	struct eth_if *e;
+	uint32_t station; /* whose report it is */
 	ns_t now;
 };
 
@@ -269,8 +353,10 @@ static void on_join(struct snoop *s, const struct eth_report *r)
 {
 	struct eth_group *g = group_get(s->e, r->proto, r->group, s->now);
 
-	if (g)
-		g->reported = s->now;
+	if (!g)
+		return;
+	member_seen(s->e, g, s->station, s->now);
+	group_leave_empty(s->e, g, s->now); /* no room to note the member: who would end it? */
 }
 
 static void on_leave(struct snoop *s, const struct eth_report *r)
@@ -279,10 +365,9 @@ static void on_leave(struct snoop *s, const struct eth_report *r)
 
 	if (!g || g->always)
 		return;
-	g->reported = 0;
+	member_free(s->e, member_find(g, s->station));
 	/* Its own list decides, soon, about what the kernel has joined: the leave may be a bridge's. */
-	if (!g->kernel)
-		group_leave(s->e, g, s->now);
+	group_leave_empty(s->e, g, s->now);
 }
 
 static void on_report(void *ctx, const struct eth_report *r)
@@ -298,13 +383,19 @@ static void on_report(void *ctx, const struct eth_report *r)
 bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now)
 {
 	const uint8_t *fixed = pkt_pull(p, ethertype == ETH_P_IPV4 ? 20 : 40);
-	struct snoop s = { .e = e, .now = now };
+	struct snoop s = { .e = e, .station = p->from, .now = now };
 	uint8_t ip[REPORT_MAX];
 
 	if (!e->up || !fixed || !eth_report_maybe(fixed))
 		return false;
 	if (!eth_report_parse(ip, pkt_copy_out(p, 0, ip, sizeof(ip)), on_report, &s))
 		return false;
+	if (!p->from && eth_groups_of(e, 0)) {
+		/* Perhaps a bridge's: if the list does not have it by then, it is asked. */
+		if (e->query_at <= now)
+			e->query_at = now + ETH_QUERY_PERIOD;
+		eth_station_wake(e, e->query_at);
+	}
 	if (ethertype == ETH_P_IPV4)
 		e->stats.igmp++;
 	else

@@ -44,17 +44,11 @@ void eth_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey)
 	salted_token(ret, a, pkey, 0);
 }
 
-/* A token is a hash already, but any MAC may be looked up: the upper half depends on all its bits. */
-static uint64_t mac_hash(const uint8_t mac[6])
-{
-	return ((uint64_t)be16_at(mac) << 32 | be32_at(mac + 2)) * 0x9e3779b97f4a7c15ull >> 32;
-}
-
 static struct eth_peer *peer_find(const struct eth_if *e, const uint8_t mac[6])
 {
 	struct hnode *n;
 
-	for (n = htab_first(&e->peers, mac_hash(mac)); n; n = htab_next(n)) {
+	for (n = htab_first(&e->peers, eth_mac_hash(mac)); n; n = htab_next(n)) {
 		struct eth_peer *p = container_of(n, struct eth_peer, by_mac);
 
 		if (eth_mac_equal(p->mac, mac))
@@ -75,7 +69,7 @@ static bool choose_token(struct eth_if *e, struct eth_peer *p)
 {
 	for (uint8_t salt = 0; salt < SALTS; salt++) {
 		salted_token(p->mac, &p->neigh->lladdr, e->cfg.pkey, salt);
-		if (!peer_find(e, p->mac) && !eth_mac_equal(p->mac, e->mac))
+		if (!peer_find(e, p->mac) && !eth_mac_is_local(e, p->mac))
 			return true;
 		e->stats.token_collisions++;
 	}
@@ -92,7 +86,7 @@ const uint8_t *eth_peer_mac(struct eth_if *e, struct ipoib_neigh *n)
 	if (!p)
 		return NULL;
 	p->neigh = n;
-	if (!choose_token(e, p) || htab_add(&e->peers, &p->by_mac, mac_hash(p->mac))) {
+	if (!choose_token(e, p) || htab_add(&e->peers, &p->by_mac, eth_mac_hash(p->mac))) {
 		free(p);
 		return NULL;
 	}
@@ -136,7 +130,7 @@ void eth_peers_free(struct eth_if *e)
 void eth_token_void(struct eth_if *e, const uint8_t mac[6], ns_t now)
 {
 	struct eth_void *v = &e->gone;
-	unsigned int i = mac_hash(mac) % ETH_VOID_SLOTS;
+	unsigned int i = eth_mac_hash(mac) % ETH_VOID_SLOTS;
 
 	if (v->slot[i].used && eth_mac_equal(mac, v->slot[i].mac) &&
 	    now < v->slot[i].at + NS_SEC(1))
@@ -155,10 +149,16 @@ void eth_token_void(struct eth_if *e, const uint8_t mac[6], ns_t now)
 
 int eth_mac_to_lladdr(const struct eth_if *e, const uint8_t mac[6], struct ipoib_lladdr *ret)
 {
+	struct eth_station *st;
 	struct ipoib_neigh *n;
 
 	if (e->has_own && eth_mac_equal(mac, e->mac)) {
 		*ret = e->own;
+		return 0;
+	}
+	st = eth_station_by_mac(e, mac);
+	if (st) {
+		*ret = (struct ipoib_lladdr){ .qpn = st->qpn, .gid = e->own.gid };
 		return 0;
 	}
 	n = eth_peer_by_mac(e, mac);
@@ -168,19 +168,14 @@ int eth_mac_to_lladdr(const struct eth_if *e, const uint8_t mac[6], struct ipoib
 	return 0;
 }
 
-bool eth_is_own(const struct eth_if *e, const struct ipoib_lladdr *a)
-{
-	return e->has_own && a->qpn == e->own.qpn && ib_gid_equal(&a->gid, &e->own.gid);
-}
-
 int eth_lladdr_to_mac(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t ret[6], ns_t now,
 		      bool probe)
 {
+	const uint8_t *mac = eth_local_mac(e, a);
 	struct ipoib_neigh *n;
-	const uint8_t *mac;
 
-	if (eth_is_own(e, a)) {
-		memcpy(ret, e->mac, 6);
+	if (mac) {
+		memcpy(ret, mac, 6);
 		return 0;
 	}
 	n = ipoib_neigh_get(e->cfg.link, a, now);

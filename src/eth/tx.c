@@ -65,6 +65,15 @@ void eth_send_pkt(struct eth_if *e, struct pkt *p, void *ah, uint32_t dest_qpn, 
 {
 	struct eth_send to = { .ah = ah, .dest_qpn = dest_qpn, .qkey = qkey };
 
+	if (p->from) {
+		struct eth_station *st = eth_station_by_id(e, p->from);
+
+		if (!st) {
+			eth_drop(e, ETH_DROP_STATION_QP, p); /* it went while this was held */
+			return;
+		}
+		to.qp = st->qp;
+	}
 	if (p->gso)
 		send_super(e, p, &to, now);
 	else
@@ -97,7 +106,9 @@ static enum eth_drop unicast_dst(struct eth_if *e, struct ipoib_tx *t, const uin
 {
 	t->dst = IPOIB_DST_NEIGH;
 	t->neigh = eth_peer_by_mac(e, mac);
-	return t->neigh ? ETH_DROP_NONE : ETH_DROP_TOKEN;
+	if (t->neigh)
+		return ETH_DROP_NONE;
+	return eth_mac_is_local(e, mac) ? ETH_DROP_LOCAL : ETH_DROP_TOKEN;
 }
 
 static bool is_ones4(const uint8_t a[4])
@@ -155,6 +166,9 @@ static enum eth_drop replace(struct ipoib_tx *t, struct pkt *p, enum eth_drop wh
 {
 	if (!p)
 		return why;
+	if (p == t->pkt)
+		return ETH_DROP_NONE;
+	p->from = t->pkt->from;
 	pkt_free(t->pkt);
 	t->pkt = p;
 	return ETH_DROP_NONE;
@@ -186,6 +200,10 @@ static enum eth_drop ip_out(struct eth_if *e, struct ipoib_tx *t, const uint8_t 
 		struct pkt *p = eth_nd_to_link(e, t->pkt, &why);
 
 		why = replace(t, p, why);
+	} else if (!why && !v6 && eth_is_dhcp(e, t->pkt, pkt_pull(t->pkt, 20))) {
+		struct pkt *p = eth_dhcp_to_link(e, t->pkt, now, &why);
+
+		why = replace(t, p, why);
 	}
 	if (!why && (t->dst == IPOIB_DST_MCAST4 || t->dst == IPOIB_DST_MCAST6) && !t->pkt->gso &&
 	    eth_snoop(e, t->pkt, t->ethertype, now))
@@ -204,7 +222,7 @@ static enum eth_drop classify(struct eth_if *e, struct ipoib_tx *t, uint8_t mac[
 	t->ethertype = be16_at(h + 12);
 	why = check_type(t->ethertype);
 	if (!why && !eth_mac_equal(h + 6, e->mac))
-		why = ETH_DROP_SOURCE;
+		why = eth_station_from(e, h + 6, t->pkt, now);
 	if (why)
 		return why;
 	pkt_trim_head(t->pkt, ETH_HLEN_);

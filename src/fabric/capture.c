@@ -146,6 +146,19 @@ static int add_tap(struct capture *c, struct fabric_port *p)
 	return c->stats.error;
 }
 
+/* Where packets of end ports elsewhere enter. */
+static int add_ext_ports(struct capture *c)
+{
+	struct fabric_link *l;
+	int err = 0;
+
+	list_for_each (l, &c->f->links, all)
+		for (unsigned int i = 0; !err && i < 2; i++)
+			if (l->end[i]->kind == PORT_EXT)
+				err = add_tap(c, l->end[i]);
+	return err;
+}
+
 int capture_add_end_ports(struct capture *c)
 {
 	for (unsigned int i = 0; i < c->f->nnodes; i++) {
@@ -159,7 +172,7 @@ int capture_add_end_ports(struct capture *c)
 				return err;
 		}
 	}
-	return 0;
+	return add_ext_ports(c);
 }
 
 int capture_add_link(struct capture *c, struct fabric_port *p)

@@ -37,8 +37,8 @@ int capture_create(struct capture **ret, struct fabric *f, const struct capture_
 void capture_destroy(struct capture *c);
 
 /*
- * capture_add_end_ports() - Each packet once: what leaves CA ports, and what switches' port 0 sends
- * of its own. 0 or -errno
+ * capture_add_end_ports() - Each packet once: what leaves CA ports, what switches' port 0 sends
+ * of its own, and what comes in by external ends, which are to be attached before. 0 or -errno
  */
 int capture_add_end_ports(struct capture *c);
 

@@ -35,6 +35,7 @@ int fabric_ext_attach(struct fabric_port *port, const char *label, const struct 
 	end->f = port->f;
 	end->ext = ops;
 	end->ext_ctx = ctx;
+	end->wanted = true;
 	list_init(&end->devs);
 	*ret = end;
 	return 0;
@@ -93,27 +94,36 @@ static size_t pad_of(const uint8_t *lrh, size_t len)
 	return len >= bth + IB_BTH_LEN + pad + CRCS ? pad : 0;
 }
 
-static int take_body(struct pkt *p, const uint8_t *data, size_t len)
+static void take_body(struct pkt *p, struct pkt_buf *b, const uint8_t *data, size_t len)
 {
 	size_t hdr = headers_of(data);
-	struct pkt_buf *b;
 
 	/* What is small lies in hdr[] alone. */
-	if (len <= PKT_HDR_MAX / 2 || len <= hdr) {
-		memcpy(pkt_push(p, (unsigned int)len), data, len);
-		return 0;
-	}
-	b = pkt_buf_alloc(p->pool);
-	if (!b)
-		return -ENOBUFS;
+	if (len <= PKT_HDR_MAX / 2 || len <= hdr)
+		hdr = len;
 	memcpy(pkt_push(p, (unsigned int)hdr), data, hdr);
-	memcpy(b->data, data + hdr, len - hdr);
-	pkt_add_slice(p, b, b->data, (uint32_t)(len - hdr));
-	pkt_buf_put(b);
-	return 0;
+	if (len > hdr)
+		pkt_add_slice(p, b, data + hdr, (uint32_t)(len - hdr));
 }
 
 int fabric_pkt_from_wire(struct pkt **ret, struct pkt_pool *pool, const void *data, size_t len)
+{
+	struct pkt_buf *b;
+	int status;
+
+	if (len > IB_PKT_MAX)
+		return -EBADMSG;
+	b = pkt_buf_alloc(pool);
+	if (!b)
+		return -ENOBUFS;
+	memcpy(b->data, data, len);
+	status = fabric_pkt_from_buf(ret, pool, b, b->data, len);
+	pkt_buf_put(b);
+	return status;
+}
+
+int fabric_pkt_from_buf(struct pkt **ret, struct pkt_pool *pool, struct pkt_buf *b,
+			const uint8_t *data, size_t len)
 {
 	const uint8_t *lrh = data;
 	size_t tail;
@@ -127,10 +137,7 @@ int fabric_pkt_from_wire(struct pkt **ret, struct pkt_pool *pool, const void *da
 	p = pkt_alloc(pool);
 	if (!p)
 		return -ENOBUFS;
-	if (take_body(p, data, len - tail)) {
-		pkt_free(p);
-		return -ENOBUFS;
-	}
+	take_body(p, b, data, len - tail);
 	memcpy(p->tail, lrh + len - tail, tail);
 	p->tail_len = (uint8_t)tail;
 	p->vl = lrh[0] >> 4;
@@ -183,6 +190,8 @@ static void complete_csum(struct pkt *p)
 
 void fabric_pkt_seal(struct pkt *p)
 {
+	if (p->flags & PKT_CRC)
+		return;
 	if (p->flags & PKT_CSUM_PARTIAL)
 		complete_csum(p);
 	crc_pkt_seal(p);

@@ -87,6 +87,8 @@ static const struct hca_ops hca_ops = {
 
 /* --- building */
 
+#define NODE_REVISION 0xa1 /* what ibsim's nodes say of themselves */
+
 static int node_start(struct fabric_node *n, const struct topo_node *tn)
 {
 	struct fabric *f = n->f;
@@ -101,6 +103,7 @@ static int node_start(struct fabric_node *n, const struct topo_node *tn)
 			.desc = tn->desc,
 			.vendor_id = tn->vendor_id,
 			.device_id = tn->device_id,
+			.revision = NODE_REVISION,
 			.enhanced_port0 = tn->enhanced_port0,
 		},
 		.crc = f->cfg.crc,
@@ -163,11 +166,12 @@ static int node_add(struct fabric *f, const struct topo *t, uint32_t index)
 	if (err)
 		return err;
 	for (unsigned int i = 0; i <= tn->nports; i++) {
-		struct topo_rate r = topo_rate(t, index, i);
+		struct topo_rate r = tn->port[i].rate;
 
 		port_init(n, i);
 		if (i)
-			node_port_speed(n->node, (uint8_t)i, r.width, r.speed, r.ext);
+			node_port_rate(n->node, (uint8_t)i,
+				       (struct node_rate){ r.width, r.speed, r.ext });
 		if (tn->port[i].lid && (i == 0) == (n->hca == NULL)) {
 			n->node->port[i].pi.lid = tn->port[i].lid;
 			n->node->port[i].pi.lmc = tn->port[i].lmc;

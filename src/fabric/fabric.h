@@ -92,6 +92,12 @@ void fabric_destroy(struct fabric *f);
  */
 bool fabric_run(struct fabric *f, ns_t now);
 
+/*
+ * fabric_queued() - Packets in all egress queues. Links here have no credits: who brings packets from a source
+ * that can wait does not while these are many, or queues overflow where hardware would have held the sender back.
+ */
+unsigned int fabric_queued(const struct fabric *f);
+
 struct fabric_stats {
 	uint64_t hops; /* packets moved over links */
 	uint64_t drops[FABRIC_DROP_MAX]; /* of all nodes */
@@ -165,8 +171,14 @@ void fabric_inject(struct fabric_port *port, struct pkt *p, ns_t now);
 struct fabric_ext_ops {
 	/* Packets leave to the outside; takes them. LRH .. DETH are in hdr[], CRCs as PKT_CRC says. */
 	void (*tx)(void *ctx, struct pkt **v, unsigned int n, ns_t now);
-	/* The link changed its state; may be NULL. A node's Set(PortInfo) is seen here only. */
+	/* The link changed its state; may be NULL. */
 	void (*state)(void *ctx, enum fabric_link_state state, ns_t now);
+	/*
+	 * This side takes part in the link, as it does at first, or no longer: it was
+	 * disabled by fabric_link_set(), or by Set(PortInfo) at the node's port. A retrain is
+	 * false, then true. May be NULL.
+	 */
+	void (*want)(void *ctx, bool on, ns_t now);
 };
 
 /**
@@ -197,6 +209,16 @@ void fabric_ext_rx(struct fabric_port *end, struct pkt **v, unsigned int n, ns_t
  * -ENOBUFS the pool is exhausted
  */
 int fabric_pkt_from_wire(struct pkt **ret, struct pkt_pool *pool, const void *data, size_t len);
+
+/*
+ * fabric_pkt_from_buf() - The same, but what is long stays where it is, in @b, which gets a
+ * reference; @data lies in it
+ */
+int fabric_pkt_from_buf(struct pkt **ret, struct pkt_pool *pool, struct pkt_buf *b,
+			const uint8_t *data, size_t len);
+
+/* fabric_pkt_seal() - See that a packet has right CRCs; a partial checksum is completed first */
+void fabric_pkt_seal(struct pkt *p);
 
 /* fabric_pkt_to_wire() - The octets of @p with right CRCs; at most IB_PKT_MAX. Returns how many, 0: too long */
 size_t fabric_pkt_to_wire(const struct pkt *p, uint8_t *buf, size_t size);

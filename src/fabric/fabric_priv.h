@@ -56,6 +56,7 @@ struct fabric_port {
 	const struct fabric_ext_ops *ext;
 	void *ext_ctx;
 	bool carrier;
+	bool wanted; /* what ext->want() was told last */
 	char *label;
 };
 
@@ -80,6 +81,7 @@ struct fabric {
 	struct list links;
 	struct fabric_port *ready_head, *ready_tail;
 	unsigned int depth[FABRIC_NQUEUES];
+	unsigned int queued; /* packets in all egress queues */
 	bool running;
 	ns_t now; /* of the last call that brought a time */
 	bool tracing;
@@ -153,8 +155,7 @@ bool fabric_trace_wants(const struct fabric *f, const struct pkt *p);
 void fabric_trace_hca_rx(struct fabric_port *to, struct pkt **v, unsigned int n, ns_t now);
 void fabric_trace_sent(struct fabric_port *from, const struct pkt *p, ns_t now);
 
-/* ext.c: right CRCs for a packet that has none; a partial checksum is completed first */
-void fabric_pkt_seal(struct pkt *p);
+/* ext.c */
 /* Octet @off of the payload after pkt_unshare(): one slice, in a buffer that is ours alone */
 uint8_t *fabric_own_octet(const struct pkt *p, uint32_t off);
 
@@ -164,10 +165,22 @@ static inline uint16_t pkt_dlid(const struct pkt *p)
 	return be16_at(p->hdr + p->head + 2);
 }
 
+static inline uint8_t pkt_sl(const struct pkt *p)
+{
+	return p->hdr[p->head + 1] >> 4;
+}
+
 /* PktLen: LRH .. ICRC in words, as PortXmitData counts (IBTA 16.1.3.5) */
 static inline unsigned int pkt_words(const struct pkt *p)
 {
 	return (p->len + p->tail_len - 2u) / 4;
 }
+
+/* fabric_sum() - What a batch adds to a port's counters; what is too short for an LRH has no SL */
+struct fabric_sum {
+	uint64_t words;
+	unsigned int mcast;
+};
+struct fabric_sum fabric_sum(struct pkt **v, unsigned int n, uint64_t by_sl[PMA_SLS]);
 
 #endif

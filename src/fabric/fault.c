@@ -146,6 +146,13 @@ static bool corrupt(struct fault *x, struct pkt *p)
 	return true;
 }
 
+/* A receiver sees a flipped bit as a symbol that does not exist. */
+static void count_symbol_error(struct fabric_port *p)
+{
+	if (p && p->np)
+		p->np->cnt.symbol_errors++;
+}
+
 /* --- one packet */
 
 static bool is_mad(const struct pkt *p)
@@ -205,8 +212,10 @@ static void apply(struct fault *x, struct pkt *p, struct pkt_queue *out, ns_t no
 		pkt_queue_add(out, p);
 		return;
 	case FAULT_CORRUPT:
-		if (dice(x))
-			x->hit += corrupt(x, p);
+		if (dice(x) && corrupt(x, p)) {
+			x->hit++;
+			count_symbol_error(x->dev.port->peer);
+		}
 		pkt_queue_add(out, p);
 		return;
 	case FAULT_DUPLICATE:
@@ -251,7 +260,7 @@ static void fault_flush(struct fabric_dev *d)
 
 	while (x->nheld) {
 		if (d->port->np)
-			d->port->np->cnt.xmit_discards++;
+			node_count_discard(d->port->np, NODE_XMIT_INACTIVE);
 		fabric_port_drop(d->port, heap_pop(x), FABRIC_DROP_LINK_DOWN, x->f->now);
 	}
 	x->last_release = 0;

@@ -36,6 +36,20 @@ static void say(const struct fabric_link *l, enum fabric_link_state old)
 	       state_names[old], state_names[l->state]);
 }
 
+/* What is outside has any rate. */
+static struct node_rate rate_of(const struct fabric_port *p)
+{
+	return p->np ? node_rate_enabled(p->np) : (struct node_rate){ 0xff, 0xff, 0xff };
+}
+
+/* Ends train to a width and a speed that both have enabled, or not at all. */
+static bool rates_agree(const struct fabric_link *l)
+{
+	struct node_rate a = rate_of(l->end[0]), b = rate_of(l->end[1]);
+
+	return (a.width & b.width) && (a.speed & b.speed);
+}
+
 static void tell_ends(struct fabric_link *l, bool changed_up, ns_t now)
 {
 	bool up = l->state == FABRIC_LINK_UP;
@@ -43,6 +57,8 @@ static void tell_ends(struct fabric_link *l, bool changed_up, ns_t now)
 	for (unsigned int i = 0; i < 2; i++) {
 		struct fabric_port *p = l->end[i];
 
+		if (p->np && up)
+			node_link_peer(p->node->node, p->num, rate_of(l->end[!i]));
 		if (p->np && changed_up)
 			node_link(p->node->node, p->num, up, now);
 		if (p->ext && p->ext->state)
@@ -78,10 +94,28 @@ static bool end_allows(const struct fabric_port *p)
 	return p->np->pi.phys_state != IB_PHYS_DISABLED && p->np->pi.phys_state != IB_PHYS_SLEEP;
 }
 
+static void tell_want(struct fabric_port *end, bool on, ns_t now)
+{
+	if (!end->ext || end->wanted == on)
+		return;
+	end->wanted = on;
+	if (end->ext->want)
+		end->ext->want(end->ext_ctx, on, now);
+}
+
+/* What is outside may take its carrier away when it is told, or give it later. */
+static void tell_ext(struct fabric_link *l, bool on, ns_t now)
+{
+	for (unsigned int i = 0; i < 2; i++)
+		tell_want(l->end[i], on && l->enabled && end_allows(l->end[!i]), now);
+}
+
 void fabric_link_update(struct fabric_link *l, bool at_once, ns_t now)
 {
-	bool want = l->enabled && end_allows(l->end[0]) && end_allows(l->end[1]);
+	bool want;
 
+	tell_ext(l, true, now);
+	want = l->enabled && end_allows(l->end[0]) && end_allows(l->end[1]) && rates_agree(l);
 	if (!want) {
 		set_state(l, l->enabled ? FABRIC_LINK_DOWN : FABRIC_LINK_DISABLED, now);
 	} else if (l->state == FABRIC_LINK_UP) {
@@ -103,6 +137,8 @@ static void act(struct timer *t, ns_t now)
 {
 	struct fabric_link *l = container_of(t, struct fabric_link, act);
 
+	if (l->bounce)
+		tell_ext(l, false, now);
 	if (l->bounce && l->state == FABRIC_LINK_UP)
 		set_state(l, FABRIC_LINK_DOWN, now);
 	l->bounce = false;

@@ -74,9 +74,26 @@ void fabric_port_drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop w
 /* Discards of an egress port count in PortXmitDiscards (IBTA 16.1.3.5). */
 static void drop_xmit(struct fabric_port *p, struct pkt *pkt, enum fabric_drop why, ns_t now)
 {
+	static const enum node_xmit_reason reasons[FABRIC_DROP_MAX] = {
+		[FABRIC_DROP_LINK_DOWN] = NODE_XMIT_INACTIVE,
+		[FABRIC_DROP_QUEUE] = NODE_XMIT_HOQ_LIFETIME,
+		[FABRIC_DROP_HOPS] = NODE_XMIT_LIFETIME,
+	};
+
 	if (p->np)
-		p->np->cnt.xmit_discards++;
+		node_count_discard(p->np, reasons[why]);
 	fabric_port_drop(p, pkt, why, now);
+}
+
+/* VL15 has no flow control: what the other end has no room for, it drops (VL15Dropped, IBTA 16.1.3.5). */
+static void drop_full(struct fabric_port *p, struct pkt *pkt)
+{
+	if (pkt->vl != IB_VL15 || !p->peer || !p->peer->np) {
+		drop_xmit(p, pkt, FABRIC_DROP_QUEUE, p->f->now);
+		return;
+	}
+	p->peer->np->cnt.vl15_dropped++;
+	fabric_port_drop(p, pkt, FABRIC_DROP_QUEUE, p->f->now);
 }
 
 enum fabric_drop fabric_port_send(struct fabric_port *p, struct pkt *pkt)
@@ -89,10 +106,11 @@ enum fabric_drop fabric_port_send(struct fabric_port *p, struct pkt *pkt)
 		return FABRIC_DROP_LINK_DOWN;
 	}
 	if (q->n >= p->f->depth[class]) {
-		drop_xmit(p, pkt, FABRIC_DROP_QUEUE, p->f->now);
+		drop_full(p, pkt);
 		return FABRIC_DROP_QUEUE;
 	}
 	pkt_queue_add(q, pkt);
+	p->f->queued++;
 	mark_ready(p);
 	return FABRIC_SENT;
 }
@@ -103,8 +121,10 @@ void fabric_port_purge(struct fabric_port *p)
 	struct pkt *pkt;
 
 	for (unsigned int i = 0; i < FABRIC_NQUEUES; i++)
-		while ((pkt = pkt_queue_pop(&p->q[i])))
+		while ((pkt = pkt_queue_pop(&p->q[i]))) {
+			p->f->queued--;
 			drop_xmit(p, pkt, FABRIC_DROP_LINK_DOWN, p->f->now);
+		}
 	list_for_each (d, &p->devs, on_port) {
 		if (d->ops->flush)
 			d->ops->flush(d);
@@ -189,21 +209,40 @@ void fabric_dev_emit_last(struct fabric_dev *d, struct pkt_queue *q, ns_t now)
 	pass_devs(p, next, q, now);
 }
 
+struct fabric_sum fabric_sum(struct pkt **v, unsigned int n, uint64_t by_sl[PMA_SLS])
+{
+	struct fabric_sum s = { 0 };
+	uint64_t words = 0; /* of @sl, not in by_sl[] yet: neighbours mostly have the same */
+	uint8_t sl = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		unsigned int w = pkt_words(v[i]);
+
+		s.words += w;
+		if (pkt_hdr_len(v[i]) < IB_LRH_LEN)
+			continue;
+		if (pkt_sl(v[i]) != sl) {
+			by_sl[sl] += words;
+			words = 0;
+			sl = pkt_sl(v[i]);
+		}
+		words += w;
+		s.mcast += ib_lid_is_mcast(pkt_dlid(v[i]));
+	}
+	by_sl[sl] += words;
+	return s;
+}
+
 /* An HCA counts what it sends itself; a switch has nobody else to do it. */
 static void count_xmit(struct fabric_port *p, struct pkt **v, unsigned int n)
 {
 	struct node_counters *c = &p->np->cnt;
-	uint64_t words = 0;
-	unsigned int mcast = 0;
+	struct fabric_sum s = fabric_sum(v, n, c->xmit_sl);
 
-	for (unsigned int i = 0; i < n; i++) {
-		words += pkt_words(v[i]);
-		mcast += ib_lid_is_mcast(pkt_dlid(v[i]));
-	}
 	c->xmit_pkts += n;
-	c->xmit_data += words;
-	c->mcast_xmit += mcast;
-	c->ucast_xmit += n - mcast;
+	c->xmit_data += s.words;
+	c->mcast_xmit += s.mcast;
+	c->ucast_xmit += n - s.mcast;
 }
 
 static unsigned int take_batch(struct fabric_port *p, struct pkt **v, ns_t now)
@@ -214,6 +253,7 @@ static unsigned int take_batch(struct fabric_port *p, struct pkt **v, ns_t now)
 		struct pkt *pkt;
 
 		while (n < PKT_BATCH && (pkt = pkt_queue_pop(&p->q[i]))) {
+			p->f->queued--;
 			if (p->kind != PORT_ZERO && !pkt->hops) {
 				drop_xmit(p, pkt, FABRIC_DROP_HOPS, now);
 				continue;
@@ -269,4 +309,9 @@ bool fabric_run(struct fabric *f, ns_t now)
 		done += drain(p, now);
 	f->running = false;
 	return f->ready_head != NULL;
+}
+
+unsigned int fabric_queued(const struct fabric *f)
+{
+	return f->queued;
 }

@@ -85,9 +85,23 @@ static bool has_bth(const uint8_t *lrh)
 	return lnh(lrh) == IB_LNH_LOCAL || lnh(lrh) == IB_LNH_GLOBAL;
 }
 
-static bool pkey_ok(const struct hop *h, const struct fabric_port *at)
+static uint16_t pkey_of(const struct hop *h)
 {
-	return !has_bth(h->lrh) || node_pkey_ok(at->np, be16_at(h->lrh + bth_offset(h->lrh) + 2));
+	return be16_at(h->lrh + bth_offset(h->lrh) + 2);
+}
+
+/*
+ * The host's own P_Keys in a table for what it sends: OpenSM writes a limited member's as it is there, so two limited
+ * ones match. What a limited member may hear is another matter: there the rule of end ports holds (IBTA 10.9.3).
+ */
+static bool pkey_ok_in(const struct hop *h)
+{
+	return !has_bth(h->lrh) || node_pkey_ok(h->in->np, pkey_of(h) | IB_PKEY_FULL);
+}
+
+static bool pkey_ok_out(const struct hop *h, const struct fabric_port *at)
+{
+	return !has_bth(h->lrh) || node_pkey_ok(at->np, pkey_of(h));
 }
 
 /* Octets of the payload, as an MTU limits them; other transports get the benefit of their headers. */
@@ -109,12 +123,16 @@ static uint32_t payload_len(const struct hop *h, const struct pkt *p)
 	return p->len > hdr ? p->len - hdr : 0;
 }
 
-static enum fabric_drop drop_out(struct fabric_port *out, enum fabric_drop why)
+/* A VL that the SL does not map to is the relay's failure, seen where the packet came in (IBTA 16.1.3.5). */
+static enum fabric_drop drop_out(const struct hop *h, struct fabric_port *out, enum fabric_drop why)
 {
 	if (why == FABRIC_DROP_PKEY_OUT || why == FABRIC_DROP_RAW_OUT)
 		out->np->cnt.xmit_constraint_errors++;
+	else if (why == FABRIC_DROP_VL)
+		node_count_rcv(h->in->np, NODE_RCV_VL_MAPPING);
 	else
-		out->np->cnt.xmit_discards++;
+		node_count_discard(out->np,
+				   why == FABRIC_DROP_MTU ? NODE_XMIT_MTU : NODE_XMIT_INACTIVE);
 	return why;
 }
 
@@ -128,18 +146,18 @@ static enum fabric_drop egress(const struct hop *h, struct fabric_port *out, str
 	if (h->is_smp)
 		return FABRIC_SENT;
 	if (unlikely(!out->up || pi->port_state != IB_PORT_ACTIVE))
-		return drop_out(out, FABRIC_DROP_STATE_OUT);
+		return drop_out(h, out, FABRIC_DROP_STATE_OUT);
 	vl = n->sw->sltovl[h->in->num * (n->info.nports + 1u) + out->num][h->sl];
 	if (unlikely(vl == IB_VL15))
-		return drop_out(out, FABRIC_DROP_VL);
+		return drop_out(h, out, FABRIC_DROP_VL);
 	vl = node_oper_vl(out->np, vl);
 	if (unlikely(payload_len(h, p) > ib_mtu_octets(pi->neighbor_mtu)))
-		return drop_out(out, FABRIC_DROP_MTU);
+		return drop_out(h, out, FABRIC_DROP_MTU);
 	if (unlikely(pi->filter_raw_out) && !has_bth(h->lrh))
-		return drop_out(out, FABRIC_DROP_RAW_OUT);
-	if (unlikely(pi->part_enforce_out) && !pkey_ok(h, out)) {
+		return drop_out(h, out, FABRIC_DROP_RAW_OUT);
+	if (unlikely(pi->part_enforce_out) && !pkey_ok_out(h, out)) {
 		report_pkey(h, out, p);
-		return drop_out(out, FABRIC_DROP_PKEY_OUT);
+		return drop_out(h, out, FABRIC_DROP_PKEY_OUT);
 	}
 	if (vl != p->vl)
 		crc_pkt_set_vl(p, vl);
@@ -151,10 +169,11 @@ static void drop_in(const struct hop *h, struct pkt *p, enum fabric_drop why)
 	fabric_port_drop(h->in, p, why, h->now);
 }
 
-/* Reasons that PortRcvSwitchRelayErrors counts (IBTA 16.1.3.5). */
+/* The relay finds no way: PortRcvSwitchRelayErrors (IBTA 16.1.3.5). */
 static void drop_relay(const struct hop *h, struct pkt *p, enum fabric_drop why)
 {
-	h->in->np->cnt.rcv_switch_relay_errors++;
+	node_count_rcv(h->in->np,
+		       why == FABRIC_DROP_LOOP ? NODE_RCV_LOOPING : NODE_RCV_DLID_MAPPING);
 	drop_in(h, p, why);
 }
 
@@ -204,6 +223,7 @@ static void forward_mcast(const struct hop *h, struct pkt *p)
 		ports[0].np->cnt.rcv_pkts++;
 		ports[0].np->cnt.mcast_rcv++;
 		ports[0].np->cnt.rcv_data += pkt_words(p);
+		ports[0].np->cnt.rcv_sl[h->sl] += pkt_words(p);
 	}
 	mask[0] &= ~1ull;
 	mask[h->in->num / 64] &= ~(1ull << h->in->num % 64);
@@ -243,6 +263,7 @@ static void to_port0(const struct hop *h, struct pkt *p)
 	c->rcv_pkts++;
 	c->ucast_rcv++;
 	c->rcv_data += pkt_words(p);
+	c->rcv_sl[h->sl] += pkt_words(p);
 	fabric_switch_rx_port0(h->in, p, h->now);
 }
 
@@ -307,7 +328,7 @@ static enum fabric_drop check_data(const struct hop *h, struct pkt *p)
 		np->cnt.rcv_constraint_errors++;
 		return FABRIC_DROP_RAW_IN;
 	}
-	if (unlikely(np->pi.part_enforce_in) && !pkey_ok(h, h->in)) {
+	if (unlikely(np->pi.part_enforce_in) && !pkey_ok_in(h)) {
 		np->cnt.rcv_constraint_errors++;
 		report_pkey(h, h->in, p);
 		return FABRIC_DROP_PKEY_IN;
@@ -321,7 +342,8 @@ static void rx_one(struct fabric_port *in, struct pkt *p, ns_t now)
 	struct hop h = { .in = in, .sw = in->node, .lrh = pkt_hdr(p), .now = now };
 
 	if (unlikely(why != FABRIC_SENT)) {
-		in->np->cnt.rcv_errors++;
+		node_count_rcv(in->np, why == FABRIC_DROP_VCRC ? NODE_RCV_LOCAL_PHYSICAL
+							       : NODE_RCV_MALFORMED);
 		return drop_in(&h, p, why);
 	}
 	h.dlid = be16_at(h.lrh + 2);
@@ -342,17 +364,12 @@ static void rx_one(struct fabric_port *in, struct pkt *p, ns_t now)
 static void count_rcv(struct fabric_port *in, struct pkt **v, unsigned int n)
 {
 	struct node_counters *c = &in->np->cnt;
-	uint64_t words = 0;
-	unsigned int mcast = 0;
+	struct fabric_sum s = fabric_sum(v, n, c->rcv_sl);
 
-	for (unsigned int i = 0; i < n; i++) {
-		words += pkt_words(v[i]);
-		mcast += pkt_hdr_len(v[i]) >= IB_LRH_LEN && ib_lid_is_mcast(pkt_dlid(v[i]));
-	}
 	c->rcv_pkts += n;
-	c->rcv_data += words;
-	c->mcast_rcv += mcast;
-	c->ucast_rcv += n - mcast;
+	c->rcv_data += s.words;
+	c->mcast_rcv += s.mcast;
+	c->ucast_rcv += n - s.mcast;
 }
 
 void fabric_switch_rx(struct fabric_port *in, struct pkt **v, unsigned int n, ns_t now)

@@ -64,7 +64,7 @@ void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now)
 	int hlen;
 
 	if (crc_pkt_check(p) != CRC_OK) {
-		sw->node->port[0].cnt.rcv_errors++;
+		node_count_rcv(&sw->node->port[0], NODE_RCV_LOCAL_PHYSICAL);
 		return fabric_port_drop(&sw->port[0], p, FABRIC_DROP_ICRC, now);
 	}
 	hlen = ib_ud_hdr_decode(&h, pkt_hdr(p), pkt_hdr_len(p));

@@ -51,7 +51,7 @@ void topo_free(struct topo *t)
 static bool is_text(const char *s)
 {
 	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f || *s == '"')
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
 			return false;
 	return true;
 }
@@ -161,7 +161,7 @@ int topo_add_node(struct topo *t, enum ib_node_type type, unsigned int nports, c
 
 	if ((type != IB_NODE_CA && type != IB_NODE_SWITCH) || nports < 1 || nports > 254)
 		return -EINVAL;
-	if (!*name || strlen(name) > TOPO_NAME_MAX || !is_text(name) || strchr(name, '@'))
+	if (!*name || strlen(name) > TOPO_NAME_MAX || !is_text(name) || strpbrk(name, "\"@"))
 		return -EINVAL;
 	if (desc && !is_text(desc))
 		return -EINVAL;
@@ -273,9 +273,14 @@ struct topo_rate topo_rate(const struct topo *t, uint32_t node, unsigned int por
 		r.width &= o->width;
 		r.speed &= o->speed;
 		r.ext &= o->ext;
+		r.also &= o->also;
 	}
 	r.width = best_width(r.width);
 	r.speed = best_bit(r.speed);
 	r.ext = best_bit(r.ext);
+	if (r.ext || r.speed != 4)
+		r.also &= (uint8_t)~TOPO_ALSO_FDR10;
+	if (r.ext != 8)
+		r.also &= (uint8_t)~TOPO_ALSO_XDR;
 	return r;
 }

@@ -20,6 +20,9 @@
  * node and one for each port) and from 0x200000 (switches: one), as ibsim counts. `module "M"` puts
  * "M#" before the names that follow; `include "FILE"` needs a reader. Console commands (`do`), port
  * aliases (`@`) and routers are refused.
+ *
+ * A reader may be lenient (topo_parse_found()): what production prints has lines of tools that met a
+ * time-out, routers, cables that one end denies. It leaves those out and says so.
  */
 
 #include <stdbool.h>
@@ -34,10 +37,17 @@
 #define TOPO_NO_PEER UINT32_MAX
 #define TOPO_MAX_NODES 65536
 
-/* Masks as PortInfo has them: width 1 1x, 2 4x, 4 8x, 8 12x, 16 2x; speed 1 SDR, 2 DDR, 4 QDR; ext 1 FDR, 2 EDR, 4 HDR, 8 NDR. */
+/*
+ * Masks as PortInfo has them: width 1 1x, 2 4x, 4 8x, 8 12x, 16 2x; speed 1 SDR, 2 DDR, 4 QDR; ext 1 FDR, 2 EDR,
+ * 4 HDR, 8 NDR. What PortInfo cannot say is kept as a name: FDR10 of what runs as QDR, XDR of NDR.
+ */
 struct topo_rate {
 	uint8_t width, speed, ext;
+	uint8_t also; /* TOPO_ALSO_* */
 };
+
+#define TOPO_ALSO_FDR10 1
+#define TOPO_ALSO_XDR 2
 
 struct topo_port {
 	uint32_t peer; /* index of the node at the other end, or TOPO_NO_PEER */
@@ -76,6 +86,23 @@ struct topo_err {
 	char text[320];
 };
 
+enum topo_note {
+	TOPO_NOTE_LEFT_OUT, /* a line, a node or a cable that could not be taken */
+	TOPO_NOTE_ONE_SIDED, /* a cable that one end's lines do not have */
+	TOPO_NOTE_SAME_DESC, /* a CA described as another */
+	TOPO_NOTE_SAME_LID,
+	TOPO_NOTE_CUT_DESC, /* longer than a NodeDescription can be */
+	TOPO_NOTE_SLOWER, /* a rate that our ports do not have: the next below is taken */
+	TOPO_NOTE_ALONE, /* a node without a cable */
+	TOPO_NOTE_MAX,
+};
+
+/* Where remarks go, each a line like topo_err's. */
+struct topo_sink {
+	void (*note)(void *ctx, enum topo_note kind, const char *text);
+	void *ctx;
+};
+
 /* Where `include` finds files. */
 struct topo_reader {
 	/* @ret_text: malloc()ed, the parser frees it. 0 or -errno */
@@ -100,6 +127,16 @@ void topo_free(struct topo *t);
  */
 int topo_parse(struct topo **ret, const char *name, const char *text, size_t len,
 	       const struct topo_reader *reader, struct topo_err *err);
+
+/**
+ * topo_parse_found() - The same, leniently: for what was found, not written
+ * @sink:	hears of all that is left out
+ *
+ * Still refused is what would make no fabric at all: no node, port GUIDs that two ports claim, more end
+ * ports than LIDs, a thousand lines left out.
+ */
+int topo_parse_found(struct topo **ret, const char *name, const char *text, size_t len,
+		     const struct topo_sink *sink, struct topo_err *err);
 
 /**
  * topo_print() - Write a topology as `ibnetdiscover` would

@@ -11,6 +11,7 @@
 
 #define MAX_INCLUDES 9 /* deep, as in ibsim */
 #define MAX_FILES 1024 /* in all */
+#define MAX_LEFT_OUT 1000 /* lines and cables: more than that is something else than a topology */
 
 static int fail(struct topo_parser *p, const char *file, unsigned int line, const char *fmt,
 		va_list ap)
@@ -42,7 +43,30 @@ int topo_fail_at(struct topo_parser *p, const char *file, unsigned int line, con
 	return -EINVAL;
 }
 
-static int fail_expected(struct topo_parser *p, const struct topo_cur *c, const char *what)
+bool topo_left_out(struct topo_parser *p)
+{
+	if (!p->sink || ++p->left_out > MAX_LEFT_OUT)
+		return false;
+	p->sink->note(p->sink->ctx, TOPO_NOTE_LEFT_OUT, p->err->text);
+	return true;
+}
+
+void topo_note(struct topo_parser *p, enum topo_note kind, const char *fmt, ...)
+{
+	struct topo_err *outer = p->err, text;
+	va_list ap;
+
+	if (!p->sink)
+		return;
+	p->err = &text;
+	va_start(ap, fmt);
+	fail(p, p->file, p->line, fmt, ap);
+	va_end(ap);
+	p->err = outer;
+	p->sink->note(p->sink->ctx, kind, text.text);
+}
+
+int topo_fail_expected(struct topo_parser *p, const struct topo_cur *c, const char *what)
 {
 	char found[64];
 
@@ -56,13 +80,13 @@ static int take_value(struct topo_parser *p, struct topo_cur *c, uint64_t max, u
 
 	topo_skip_ws(c);
 	if (!topo_take(c, '='))
-		return fail_expected(p, c, "'='");
+		return topo_fail_expected(p, c, "'='");
 	topo_skip_ws(c);
 	if (!topo_take_uint(c, max, &v))
-		return fail_expected(p, c, "a number in range");
+		return topo_fail_expected(p, c, "a number in range");
 	topo_skip_ws(c);
 	if (!topo_cur_end(c) && *c->p != '#')
-		return fail_expected(p, c, "the end of the line");
+		return topo_fail_expected(p, c, "the end of the line");
 	*ret = v;
 	return 0;
 }
@@ -132,20 +156,20 @@ static int parse_guid(struct topo_parser *p, struct topo_cur *c, uint64_t *base,
 	topo_skip_ws(c);
 	relative = topo_take(c, '+');
 	if (!relative && !topo_take(c, '='))
-		return fail_expected(p, c, "'=' or '+'");
+		return topo_fail_expected(p, c, "'=' or '+'");
 	topo_skip_ws(c);
 	at = *c;
 	if (!topo_take_uint(c, UINT64_MAX, &v) || (!relative && !v))
-		return fail_expected(p, &at, "a GUID");
+		return topo_fail_expected(p, &at, "a GUID");
 	if (topo_take(c, '(')) {
 		if (!topo_take_hex(c, &port) || !port)
-			return fail_expected(p, c, "a port GUID");
+			return topo_fail_expected(p, c, "a port GUID");
 		if (!topo_take(c, ')'))
-			return fail_expected(p, c, "')'");
+			return topo_fail_expected(p, c, "')'");
 	}
 	topo_skip_ws(c);
 	if (!topo_cur_end(c) && *c->p != '#')
-		return fail_expected(p, c, "the end of the line");
+		return topo_fail_expected(p, c, "the end of the line");
 	if (!relative)
 		*base = v;
 	*next = relative ? *base + v : v;
@@ -171,7 +195,7 @@ static int parse_module(struct topo_parser *p, struct topo_cur *c)
 	topo_take(c, '=');
 	topo_skip_ws(c);
 	if (!topo_take_quoted(c, name, sizeof(name)))
-		return fail_expected(p, c, "a quoted module name of at most 20 characters");
+		return topo_fail_expected(p, c, "a quoted module name of at most 20 characters");
 	if (strpbrk(name, "#@"))
 		return topo_fail(p, "expected a module name without '#' and '@', found \"%s\"",
 				 name);
@@ -179,125 +203,14 @@ static int parse_module(struct topo_parser *p, struct topo_cur *c)
 	return 0;
 }
 
-/*
- * The description follows '#': quoted, or up to what ibnetdiscover says of port 0. Leaves the cursor
- * behind it.
- */
-static void take_desc(struct topo_cur *c, char buf[TOPO_DESC_MAX + 1])
-{
-	static const char *const ends[] = { " enhanced port ", " base port ", " lid ", " lmc " };
-	const char *e = c->end;
-	size_t n;
-
-	if (topo_take_quoted(c, buf, TOPO_DESC_MAX + 1))
-		return;
-	if (topo_take(c, '"')) {
-		e = memchr(c->p, '"', (size_t)(c->end - c->p));
-		e = e ? e : c->end;
-	}
-	for (size_t i = 0; e == c->end && i < ARRAY_SIZE(ends); i++) {
-		const char *s = topo_seek(c, ends[i]);
-
-		if (s)
-			e = s;
-	}
-	n = (size_t)(e - c->p);
-	if (n > TOPO_DESC_MAX)
-		n = TOPO_DESC_MAX;
-	memcpy(buf, c->p, n);
-	buf[n] = '\0';
-	c->p = e;
-}
-
-static int take_node_name(struct topo_parser *p, struct topo_cur *c, char name[TOPO_NAME_MAX + 1])
-{
-	struct topo_cur at;
-	char id[65];
-
-	topo_skip_ws(c);
-	at = *c;
-	if (!topo_take_quoted(c, id, sizeof(id)) || !*id)
-		return fail_expected(p, &at, "a quoted name of 1 to 64 characters");
-	if (strpbrk(id, "#@"))
-		return topo_fail(p, "expected a name without '#' and '@', found \"%s\"", id);
-	if (snprintf(name, TOPO_NAME_MAX + 1, "%s%s%s", p->module, *p->module ? "#" : "", id) >
-	    TOPO_NAME_MAX)
-		return topo_fail(p, "the name \"%s\" is too long", id);
-	return 0;
-}
-
-static int add_node(struct topo_parser *p, enum ib_node_type type, unsigned int nports,
-		    const char *name, const char *desc)
-{
-	uint64_t guid = type == IB_NODE_CA ? p->t->next_ca_guid : p->t->next_switch_guid;
-	uint32_t old;
-	int err = topo_add_node(p->t, type, nports, name, desc, &p->node);
-
-	if (err == -EEXIST && !topo_find(p->t, name, &old) && !strcmp(p->t->node[old]->name, name))
-		return topo_fail(p, "node \"%s\" was defined on line %u already", name,
-				 p->t->node[old]->line);
-	if (err == -EEXIST)
-		return topo_fail(p, "node \"%s\": GUID 0x%llx belongs to another node already",
-				 name, (unsigned long long)guid);
-	if (err == -ENOSPC)
-		return topo_fail(p, "more than %u nodes", TOPO_MAX_NODES);
-	return err;
-}
-
-/* Type, ports, "name" # "description" base port 0 lid 1 lmc 0 */
-static int parse_node(struct topo_parser *p, struct topo_cur *c, enum ib_node_type type)
-{
-	char name[TOPO_NAME_MAX + 1], desc[TOPO_DESC_MAX + 1] = "";
-	struct topo_node *n;
-	struct topo_cur at;
-	uint64_t nports;
-	int err;
-
-	topo_skip_ws(c);
-	at = *c;
-	if (!topo_take_uint(c, 254, &nports) || !nports)
-		return fail_expected(p, &at, "a number of ports between 1 and 254");
-	err = take_node_name(p, c, name);
-	if (err)
-		return err;
-	topo_skip_ws(c);
-	if (topo_take(c, '#')) {
-		topo_skip_ws(c);
-		take_desc(c, desc);
-	} else if (!topo_cur_end(c)) {
-		return fail_expected(p, c, "'#' or the end of the line");
-	}
-	err = add_node(p, type, (unsigned int)nports, name, desc);
-	if (err)
-		return err;
-
-	n = p->t->node[p->node];
-	n->line = p->line;
-	n->vendor_id = p->vendor_id;
-	n->device_id = p->device_id;
-	if (p->sys_guid)
-		n->sys_guid = p->sys_guid;
-	for (unsigned int i = 0; i <= n->nports; i++)
-		n->port[i].rate = p->rate;
-	if (type == IB_NODE_SWITCH) {
-		n->enhanced_port0 = topo_seek(c, "enhanced port 0") != NULL;
-		topo_comment_lid(c, &n->port[0].lid, &n->port[0].lmc);
-		if (p->port0_guid)
-			n->port[0].guid = p->port0_guid;
-	}
-	p->vendor_id = 0;
-	p->sys_guid = p->port0_guid = 0;
-	return 0;
-}
-
 static int parse_switch(struct topo_parser *p, struct topo_cur *c)
 {
-	return parse_node(p, c, IB_NODE_SWITCH);
+	return topo_parse_node(p, c, IB_NODE_SWITCH);
 }
 
 static int parse_ca(struct topo_parser *p, struct topo_cur *c)
 {
-	return parse_node(p, c, IB_NODE_CA);
+	return topo_parse_node(p, c, IB_NODE_CA);
 }
 
 static int parse_text(struct topo_parser *p, const char *file, const char *text, size_t len);
@@ -312,7 +225,7 @@ static int parse_include(struct topo_parser *p, struct topo_cur *c)
 
 	topo_skip_ws(c);
 	if (!topo_take_quoted(c, name, sizeof(name)) || !*name)
-		return fail_expected(p, c, "a quoted file name");
+		return topo_fail_expected(p, c, "a quoted file name");
 	if (!p->reader)
 		return topo_fail(p, "include \"%s\": files are not read here", name);
 	if (p->depth == MAX_INCLUDES || p->nfiles == MAX_FILES)
@@ -334,11 +247,22 @@ static int parse_include(struct topo_parser *p, struct topo_cur *c)
 
 static int parse_refused(struct topo_parser *p, struct topo_cur *c)
 {
-	return topo_fail(p,
-			 "routers, console commands and port aliases of ibsim are not supported");
+	return topo_fail(p, "console commands and port aliases of ibsim are not supported");
 }
 
-/* What `ibnetdiscover -g` says of chassis carries nothing that is needed. */
+static int parse_router(struct topo_parser *p, struct topo_cur *c)
+{
+	char found[64];
+
+	return topo_fail(p, "routers are not supported: %s", topo_found(c, found, sizeof(found)));
+}
+
+static int parse_unknown_node(struct topo_parser *p, struct topo_cur *c)
+{
+	return topo_fail(p, "a node of unknown type is not supported");
+}
+
+/* What `ibnetdiscover -g` says of chassis carries nothing that is needed; GUIDs of what is refused. */
 static int parse_ignored(struct topo_parser *p, struct topo_cur *c)
 {
 	return 0;
@@ -365,24 +289,50 @@ static const struct keyword {
 	{ "extspeed", parse_extspeed },
 	{ "module", parse_module },
 	{ "include", parse_include },
-	{ "Rt", parse_refused },
-	{ "rtguid", parse_refused },
+	{ "Rt", parse_router },
+	{ "rtguid", parse_ignored },
+	{ "???", parse_unknown_node },
+	{ "???guid", parse_ignored },
 	{ "do", parse_refused },
 	{ "pdebug", parse_refused },
 	{ "Chassis", parse_ignored },
 	{ "Non-Chassis", parse_ignored },
+	{ "Hostname", parse_ignored },
 };
+
+static bool is_node(const struct keyword *k)
+{
+	return k->parse == parse_switch || k->parse == parse_ca || k->parse == parse_router ||
+	       k->parse == parse_unknown_node;
+}
+
+static int parse_keyword(struct topo_parser *p, const struct keyword *k, struct topo_cur *c)
+{
+	int err;
+
+	p->node = TOPO_NO_PEER;
+	p->skipping = false;
+	err = k->parse(p, c);
+	if (err != -EINVAL || !is_node(k))
+		return err;
+	/* A lenient reader goes on: its ports go with it. */
+	p->node = TOPO_NO_PEER;
+	p->skipping = true;
+	topo_next_node(p);
+	return err;
+}
 
 static int parse_line(struct topo_parser *p, struct topo_cur *c)
 {
 	for (const char *s = c->p; s < c->end; s++)
-		if ((unsigned char)*s < 0x20 && *s != '\t')
+		if (((unsigned char)*s < 0x20 && *s != '\t') || *s == 0x7f)
 			return topo_fail(p, "expected text, found the control character 0x%02x",
 					 *s);
 	if (topo_cur_end(c) || *c->p != '[')
 		topo_skip_ws(c);
 	if (topo_cur_end(c)) {
 		p->node = TOPO_NO_PEER; /* an empty line ends a record */
+		p->skipping = false;
 		return 0;
 	}
 	if (*c->p == '#')
@@ -391,11 +341,11 @@ static int parse_line(struct topo_parser *p, struct topo_cur *c)
 		return topo_parse_port(p, c);
 	if (*c->p == '@')
 		return parse_refused(p, c);
-	p->node = TOPO_NO_PEER;
 	for (size_t i = 0; i < ARRAY_SIZE(keywords); i++)
 		if (topo_take_word(c, keywords[i].word))
-			return keywords[i].parse(p, c);
-	return fail_expected(p, c, "Switch, Ca, Hca, a port in brackets or a setting");
+			return parse_keyword(p, &keywords[i], c);
+	/* The record stays open: what a tool said on standard error may stand in the middle. */
+	return topo_fail_expected(p, c, "Switch, Ca, Hca, a port in brackets or a setting");
 }
 
 static int add_file(struct topo_parser *p, const char *file)
@@ -427,17 +377,21 @@ static int parse_text(struct topo_parser *p, const char *file, const char *text,
 			c.end--;
 		p->line++;
 		err = parse_line(p, &c);
+		if (err == -EINVAL && topo_left_out(p))
+			err = 0;
 	}
 	p->node = TOPO_NO_PEER;
 	return err;
 }
 
-int topo_parse(struct topo **ret, const char *name, const char *text, size_t len,
-	       const struct topo_reader *reader, struct topo_err *err)
+static int parse(struct topo **ret, const char *name, const char *text, size_t len,
+		 const struct topo_reader *reader, const struct topo_sink *sink,
+		 struct topo_err *err)
 {
 	struct topo_parser p = {
 		.t = topo_create(),
 		.reader = reader,
+		.sink = sink,
 		.err = err,
 		.rate = { .width = 2, .speed = 1 },
 		.node = TOPO_NO_PEER,
@@ -463,4 +417,16 @@ int topo_parse(struct topo **ret, const char *name, const char *text, size_t len
 	err->text[0] = '\0';
 	*ret = p.t;
 	return 0;
+}
+
+int topo_parse(struct topo **ret, const char *name, const char *text, size_t len,
+	       const struct topo_reader *reader, struct topo_err *err)
+{
+	return parse(ret, name, text, len, reader, NULL, err);
+}
+
+int topo_parse_found(struct topo **ret, const char *name, const char *text, size_t len,
+		     const struct topo_sink *sink, struct topo_err *err)
+{
+	return parse(ret, name, text, len, NULL, sink, err);
 }

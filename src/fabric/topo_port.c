@@ -10,14 +10,22 @@
 
 /*
  * What a speed's name enables: ibnetdiscover prints what is active, and a port that runs at it enables
- * all below, as ibsim reads it. FDR10 is a vendor's QDR with a better code.
+ * all below, as ibsim reads it. FDR10 is a vendor's QDR with a better code; XDR is beyond the four bits of
+ * LinkSpeedExtActive.
  */
 static const struct {
 	const char *name;
-	uint8_t speed, ext;
+	uint8_t speed, ext, also;
 } speeds[] = {
-	{ "SDR", 1, 0 }, { "DDR", 3, 0 }, { "QDR", 7, 0 },  { "FDR", 7, 1 },
-	{ "EDR", 7, 3 }, { "HDR", 7, 7 }, { "NDR", 7, 15 }, { "FDR10", 7, 0 },
+	{ "SDR", 1, 0, 0 },
+	{ "DDR", 3, 0, 0 },
+	{ "QDR", 7, 0, 0 },
+	{ "FDR10", 7, 0, TOPO_ALSO_FDR10 },
+	{ "FDR", 7, 1, 0 },
+	{ "EDR", 7, 3, 0 },
+	{ "HDR", 7, 7, 0 },
+	{ "NDR", 7, 15, 0 },
+	{ "XDR", 7, 15, TOPO_ALSO_XDR },
 };
 
 static const struct {
@@ -42,8 +50,18 @@ char *topo_rate_print(char *buf, size_t size, struct topo_rate r)
 	for (unsigned int i = 0; i < ARRAY_SIZE(ext); i++)
 		if (r.ext & 1u << i)
 			s = ext[i];
+	if (r.also)
+		s = r.also & TOPO_ALSO_XDR ? "XDR" : "FDR10";
 	snprintf(buf, size, "%ux%s", lanes, s);
 	return buf;
+}
+
+/* What ibnetdiscover says of a code that it does not know, or could not read */
+static bool rate_unknown(const struct topo_cur *c)
+{
+	const char *q = topo_seek(c, "??");
+
+	return q && q - c->p <= 3; /* "??QDR", "4x???", "12x???" */
 }
 
 /* "4xQDR"; what does not even look like a rate ("undefined (0)") is left alone. */
@@ -57,6 +75,10 @@ static int comment_rate(struct topo_parser *p, struct topo_cur *c, struct topo_r
 
 	topo_skip_ws(&w);
 	*c = w;
+	if (rate_unknown(c)) {
+		*ret = r; /* the other end's; topo_resolve() */
+		return 0;
+	}
 	if (!topo_take_uint(&w, 255, &lanes) || !topo_take(&w, 'x') || topo_cur_end(&w))
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(widths); i++)
@@ -69,6 +91,7 @@ static int comment_rate(struct topo_parser *p, struct topo_cur *c, struct topo_r
 			continue; /* FDR is not FDR10 */
 		r.speed = speeds[i].speed;
 		r.ext = speeds[i].ext;
+		r.also = speeds[i].also;
 	}
 	if (!r.width || !r.speed)
 		return topo_fail(p, "expected a rate like 4xQDR, found %s",
@@ -105,7 +128,7 @@ void topo_comment_lid(const struct topo_cur *c, uint16_t *ret_lid, uint8_t *ret_
  * this port (CAs only), behind it of the other end, and the rate.
  */
 static int parse_comment(struct topo_parser *p, struct topo_cur *c, struct topo_port *port,
-			 bool *ret_has)
+			 struct topo_plink *l)
 {
 	struct topo_cur before = *c, after = *c;
 	const char *s;
@@ -125,14 +148,9 @@ static int parse_comment(struct topo_parser *p, struct topo_cur *c, struct topo_
 	topo_skip_ws(&after);
 	if (!topo_take_uint(&after, 0xffff, &lid))
 		return 0;
-	return comment_rate(p, &after, &port->rate, ret_has);
-}
-
-static int fail_expected(struct topo_parser *p, const struct topo_cur *c, const char *what)
-{
-	char found[64];
-
-	return topo_fail(p, "expected %s, found %s", what, topo_found(c, found, sizeof(found)));
+	if (ib_lid_is_unicast((uint16_t)lid))
+		l->peer_lid = (uint16_t)lid;
+	return comment_rate(p, &after, &port->rate, &l->has_rate);
 }
 
 /* w=2 s=4 e=1: masks, as ibsim's */
@@ -151,7 +169,7 @@ static int parse_option(struct topo_parser *p, struct topo_cur *c, struct topo_r
 			continue;
 		topo_skip_ws(c);
 		if (!topo_take(c, '='))
-			return fail_expected(p, &at, "w=, s=, e= or '#'");
+			return topo_fail_expected(p, &at, "w=, s=, e= or '#'");
 		at = *c;
 		if (!topo_take_uint(c, opts[i].max, &v) || v < opts[i].min)
 			return topo_fail(p, "expected %c= and a mask between %u and %u",
@@ -159,11 +177,11 @@ static int parse_option(struct topo_parser *p, struct topo_cur *c, struct topo_r
 		*dst[i] = (uint8_t)(i == 1 && !v ? 4 : v); /* ibsim: s=0 is QDR */
 		return 0;
 	}
-	return fail_expected(p, c, "w=, s=, e=, '#' or the end of the line");
+	return topo_fail_expected(p, c, "w=, s=, e=, '#' or the end of the line");
 }
 
 static int parse_rest(struct topo_parser *p, struct topo_cur *c, struct topo_port *port,
-		      bool *ret_has)
+		      struct topo_plink *l)
 {
 	for (;;) {
 		int err;
@@ -172,12 +190,31 @@ static int parse_rest(struct topo_parser *p, struct topo_cur *c, struct topo_por
 		if (topo_cur_end(c))
 			return 0;
 		if (topo_take(c, '#'))
-			return parse_comment(p, c, port, ret_has);
+			return parse_comment(p, c, port, l);
 		err = parse_option(p, c, &port->rate);
 		if (err)
 			return err;
-		*ret_has = true;
+		l->has_rate = true;
 	}
+}
+
+static int take_guid(struct topo_parser *p, struct topo_cur *c, uint64_t *ret)
+{
+	if (topo_take(c, '(') && (!topo_take_hex(c, ret) || !*ret || !topo_take(c, ')')))
+		return topo_fail_expected(p, c, "a port GUID and ')'");
+	return 0;
+}
+
+/* Where a CA is cabled to a CA: "[1] (2c90300000201)" */
+static int take_guid_apart(struct topo_parser *p, struct topo_cur *c, uint64_t *ret)
+{
+	struct topo_cur at = *c;
+
+	topo_skip_ws(&at);
+	if (topo_cur_end(&at) || *at.p != '(')
+		return 0;
+	*c = at;
+	return take_guid(p, c, ret);
 }
 
 /* "[7]", then perhaps "[ext 3]" (ibnetdiscover -g) and "(guid)" */
@@ -188,21 +225,17 @@ static int take_end(struct topo_parser *p, struct topo_cur *c, uint64_t *ret_por
 	uint64_t ext;
 
 	if (!topo_take(c, '[') || !topo_take_uint(c, 254, ret_port) || !*ret_port)
-		return fail_expected(p, &at, "a port between 1 and 254 in brackets");
+		return topo_fail_expected(p, &at, "a port between 1 and 254 in brackets");
 	if (!topo_take(c, ']'))
-		return fail_expected(p, c, "']'");
+		return topo_fail_expected(p, c, "']'");
 	if (topo_take(c, '[')) {
 		if (!topo_take_word(c, "ext"))
-			return fail_expected(p, c, "'ext'");
+			return topo_fail_expected(p, c, "'ext'");
 		topo_skip_ws(c);
 		if (!topo_take_uint(c, 0xffff, &ext) || !topo_take(c, ']'))
-			return fail_expected(p, c, "an external port number and ']'");
+			return topo_fail_expected(p, c, "an external port number and ']'");
 	}
-	if (topo_take(c, '(')) {
-		if (!topo_take_hex(c, ret_guid) || !*ret_guid || !topo_take(c, ')'))
-			return fail_expected(p, c, "a port GUID and ')'");
-	}
-	return 0;
+	return take_guid(p, c, ret_guid);
 }
 
 static int take_peer(struct topo_parser *p, struct topo_cur *c, struct topo_plink *l)
@@ -213,7 +246,7 @@ static int take_peer(struct topo_parser *p, struct topo_cur *c, struct topo_plin
 
 	topo_skip_ws(c);
 	if (!topo_take_quoted(c, id, sizeof(id)) || !*id)
-		return fail_expected(p, c, "the quoted name of the other end");
+		return topo_fail_expected(p, c, "the quoted name of the other end");
 	if (strchr(id, '@'))
 		return topo_fail(p, "port aliases of ibsim (\"%s\") are not supported", id);
 	n = snprintf(l->peer, sizeof(l->peer), "%s%s%s", strchr(id, '#') ? "" : p->module,
@@ -223,6 +256,8 @@ static int take_peer(struct topo_parser *p, struct topo_cur *c, struct topo_plin
 	if (!topo_cur_end(c) && *c->p == '[') {
 		int err = take_end(p, c, &port, &l->peer_guid);
 
+		if (!err && !l->peer_guid)
+			err = take_guid_apart(p, c, &l->peer_guid);
 		if (err)
 			return err;
 	}
@@ -255,6 +290,8 @@ int topo_parse_port(struct topo_parser *p, struct topo_cur *c)
 	uint64_t num = 0;
 	int err;
 
+	if (p->node == TOPO_NO_PEER && p->skipping)
+		return 0;
 	if (p->node == TOPO_NO_PEER)
 		return topo_fail(p, "expected a Switch or Ca before its ports, found a port");
 	n = p->t->node[p->node];
@@ -279,7 +316,7 @@ int topo_parse_port(struct topo_parser *p, struct topo_cur *c)
 		return topo_fail(p, "port %u of switch \"%s\" has no GUID of its own",
 				 (unsigned int)num, n->name);
 	port->line = p->line;
-	err = parse_rest(p, c, port, &l->has_rate);
+	err = parse_rest(p, c, port, l);
 	if (!err)
 		p->nlinks++;
 	return err;

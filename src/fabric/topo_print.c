@@ -43,7 +43,8 @@ static void print_port(const struct printer *p, uint32_t index, unsigned int num
 	print_name(p, peer);
 	fprintf(p->out, "[%u]", port->peer_port);
 	if (peer->type == IB_NODE_CA)
-		fprintf(p->out, "(%" PRIx64 ") ", peer->port[port->peer_port].guid);
+		fprintf(p->out, "%s(%" PRIx64 ") ", n->type == IB_NODE_CA ? " " : "",
+			peer->port[port->peer_port].guid);
 	fputs("\t\t# ", p->out);
 	if (n->type == IB_NODE_CA)
 		fprintf(p->out, "lid %u lmc %u ", port->lid, port->lmc);

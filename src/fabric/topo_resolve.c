@@ -63,6 +63,8 @@ static int settle_guid(struct topo_parser *p, const struct topo_plink *l, uint32
 
 static bool rates_meet(const struct topo_port *a, const struct topo_port *b)
 {
+	if (!a->rate.width || !b->rate.width) /* not known: see rates_guess() */
+		return true;
 	return (a->rate.width & b->rate.width) && (a->rate.speed & b->rate.speed);
 }
 
@@ -77,14 +79,34 @@ static int connect_link(struct topo_parser *p, const struct topo_plink *l, uint3
 		return fail_other(p, l, peer, l->peer_port);
 	if (l->node == peer)
 		return fail_plink(p, l, "connected to its own node");
+	/* The other end may have no line of its own to say it. */
 	if (!b->line && l->has_rate)
-		b->rate = a->rate; /* the other end has no line of its own to say it */
+		b->rate = a->rate;
+	if (!b->line && p->t->node[peer]->type == IB_NODE_CA)
+		b->lid = l->peer_lid;
+	if (!rates_meet(a, b))
+		return fail_plink(p, l, "the two ends enable no common width or speed");
 	if (a->peer == TOPO_NO_PEER && topo_link(p->t, l->node, l->port, peer, l->peer_port))
 		return fail_plink(p, l,
 				  "cannot be connected"); /* the checks above leave no reason */
-	if (!rates_meet(a, b))
-		return fail_plink(p, l, "the two ends enable no common width or speed");
 	return 0;
+}
+
+/* Rates that nobody could read: as the other end says, or as ibsim has ports. */
+static void rates_guess(struct topo *t)
+{
+	for (uint32_t i = 0; i < t->n; i++) {
+		for (unsigned int k = 0; k <= t->node[i]->nports; k++) {
+			struct topo_port *a = &t->node[i]->port[k];
+
+			if (a->rate.width)
+				continue;
+			if (a->peer != TOPO_NO_PEER)
+				a->rate = t->node[a->peer]->port[a->peer_port].rate;
+			if (!a->rate.width)
+				a->rate = (struct topo_rate){ .width = 2, .speed = 1 };
+		}
+	}
 }
 
 static int resolve_link(struct topo_parser *p, const struct topo_plink *l, uint64_t **given)
@@ -98,13 +120,11 @@ static int resolve_link(struct topo_parser *p, const struct topo_plink *l, uint6
 		return topo_fail_at(p, l->file, l->line,
 				    "expected a port between 1 and %u of \"%s\", found %u",
 				    p->t->node[peer]->nports, l->peer, l->peer_port);
-	err = connect_link(p, l, peer);
-	if (!err)
-		err = settle_guid(p, l, l->node, l->port, l->guid, &given[l->node][l->port]);
+	err = settle_guid(p, l, l->node, l->port, l->guid, &given[l->node][l->port]);
 	if (!err)
 		err = settle_guid(p, l, peer, l->peer_port, l->peer_guid,
 				  &given[peer][l->peer_port]);
-	return err;
+	return err ? err : connect_link(p, l, peer);
 }
 
 struct owned_guid {
@@ -143,8 +163,9 @@ static int check_guids(struct topo_parser *p)
 	size_t n = 0;
 	int err = 0;
 
+	/* A switch has one end port, a CA as many as it has ports. */
 	for (uint32_t i = 0; i < p->t->n; i++)
-		n += p->t->node[i]->nports;
+		n += p->t->node[i]->type == IB_NODE_CA ? p->t->node[i]->nports : 1;
 	v = calloc(n + 1, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
@@ -164,6 +185,23 @@ static int check_guids(struct topo_parser *p)
 	}
 	free(v);
 	return err;
+}
+
+/* LIDs end where MLIDs begin. */
+static int check_lids(struct topo_parser *p)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < p->t->n; i++) {
+		const struct topo_node *nd = p->t->node[i];
+
+		n += nd->type == IB_NODE_SWITCH;
+		for (unsigned int k = 1; nd->type == IB_NODE_CA && k <= nd->nports; k++)
+			n += nd->port[k].peer != TOPO_NO_PEER;
+	}
+	return n < IB_LID_MCAST_MIN ? 0
+				    : topo_fail(p, "%zu ports need a LID each, a subnet has %u", n,
+						IB_LID_MCAST_MIN - 1);
 }
 
 /* given[node][port]: the port GUID that a line has stated, 0 if none */
@@ -196,10 +234,16 @@ int topo_resolve(struct topo_parser *p)
 	given = given_alloc(p->t);
 	if (!given)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->nlinks && !err; i++)
+	for (size_t i = 0; i < p->nlinks && !err; i++) {
 		err = resolve_link(p, &p->links[i], given);
+		if (err == -EINVAL && topo_left_out(p))
+			err = 0;
+	}
+	rates_guess(p->t);
 	if (!err)
 		err = check_guids(p);
+	if (!err)
+		err = check_lids(p);
 	free(given[0]);
 	free(given);
 	return err;

@@ -120,10 +120,11 @@ static inline struct node_port *hca_port(struct hca *h, uint8_t port)
 	return &h->node.port[port];
 }
 
-static inline void hca_count_xmit(struct node_port *np, uint16_t words, bool mcast)
+static inline void hca_count_xmit(struct node_port *np, uint8_t sl, uint16_t words, bool mcast)
 {
 	np->cnt.xmit_pkts++;
 	np->cnt.xmit_data += words;
+	np->cnt.xmit_sl[sl] += words;
 	if (mcast)
 		np->cnt.mcast_xmit++;
 	else

@@ -258,10 +258,12 @@ static void rx_violation(const struct hca_rx_ctx *r, enum hca_drop why)
 		node_qkey_violation(&r->hca->node, r->np->num, &v, r->now);
 }
 
-static bool is_link_error(enum hca_drop why)
+static void rx_count_error(struct node_port *np, enum hca_drop why)
 {
-	return why == HCA_DROP_LEN || why == HCA_DROP_VERSION || why == HCA_DROP_ICRC ||
-	       why == HCA_DROP_VCRC;
+	if (why == HCA_DROP_LEN || why == HCA_DROP_VERSION)
+		node_count_rcv(np, NODE_RCV_MALFORMED);
+	else if (why == HCA_DROP_ICRC || why == HCA_DROP_VCRC)
+		node_count_rcv(np, NODE_RCV_LOCAL_PHYSICAL);
 }
 
 static void rx_drop(const struct hca_rx_ctx *r, enum hca_drop why, bool from_link)
@@ -270,8 +272,7 @@ static void rx_drop(const struct hca_rx_ctx *r, enum hca_drop why, bool from_lin
 	pkt_free(r->pkt);
 	if (!from_link)
 		return;
-	if (is_link_error(why))
-		r->np->cnt.rcv_errors++;
+	rx_count_error(r->np, why);
 	/* The trap may need the descriptor that was freed just now. */
 	if (why == HCA_DROP_PKEY || why == HCA_DROP_QKEY)
 		rx_violation(r, why);
@@ -283,10 +284,14 @@ static void rx_count(const struct hca_rx_ctx *r)
 	struct node_counters *c = &r->np->cnt;
 	const struct pkt *p = r->pkt;
 	unsigned int octets = p->len + p->tail_len;
+	unsigned int words = octets > IB_VCRC_LEN ? (octets - IB_VCRC_LEN) / 4 : 0;
+	const uint8_t *lrh = p->hdr + p->head;
 
 	c->rcv_pkts++;
-	c->rcv_data += octets > IB_VCRC_LEN ? (octets - IB_VCRC_LEN) / 4 : 0;
-	if (r->hdr_len && ib_lid_is_mcast(be16_at(p->hdr + p->head + 2)))
+	c->rcv_data += words;
+	if (r->hdr_len)
+		c->rcv_sl[lrh[1] >> 4] += words;
+	if (r->hdr_len && ib_lid_is_mcast(be16_at(lrh + 2)))
 		c->mcast_rcv++;
 	else
 		c->ucast_rcv++;

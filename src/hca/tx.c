@@ -126,7 +126,7 @@ static void tx_one(const struct tx *t, const struct hca_send *s)
 		return;
 	}
 	hca_tail_seal(p, t->hca->crc);
-	hca_count_xmit(t->np, words, s->ah->mcast);
+	hca_count_xmit(t->np, s->ah->attr.sl, words, s->ah->mcast);
 	t->hca->ops->xmit(t->hca->ctx, t->qp->port, p, t->now);
 }
 

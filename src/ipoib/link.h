@@ -98,6 +98,7 @@ struct ipoib_link {
 	bool joined; /* the broadcast group was granted and adopted */
 	bool renewing; /* and is being asked for again */
 	bool qkey_said; /* "uncontrolled Q_Key" was logged */
+	bool refusal_said; /* so was this refusal of the broadcast group */
 	bool qp_stale; /* QP_MODIFY failed */
 	uint32_t qpn;
 	uint16_t qp_pkey_index; /* as last handed out */

@@ -103,6 +103,23 @@ static void say_refused(struct ipoib_link *l, const char *status, const char *wh
 		 *why ? ": " : "", why);
 }
 
+/* Once, with all that is known by then, however often it is refused again. */
+static void log_refused(struct ipoib_link *l)
+{
+	ipoib_log(l, l->refusal_said ? LOG_LVL_DEBUG : LOG_LVL_WARN, "%s", l->reason);
+	l->refusal_said = true;
+}
+
+/* Nobody refused anything: the SA client has said what is wrong with the SA. */
+static void say_outage(struct ipoib_link *l, int status)
+{
+	char gid[PRINT_GID_LEN], text[SAC_STATUS_LEN];
+	struct text t = ipoib_link_reason(l);
+
+	text_add(&t, "joining %s%s: %s", print_gid(gid, sizeof(gid), &l->mgid),
+		 l->joined ? " again" : "", sac_status_print(text, sizeof(text), status));
+}
+
 /* The group as it is, after a refusal: which field is it? */
 static void diagnosed(struct sac_group_query *q, int status, const struct ib_mcmember_rec *rec,
 		      ns_t now)
@@ -118,8 +135,7 @@ static void diagnosed(struct sac_group_query *q, int status, const struct ib_mcm
 	else if (!status && !rec_unfit(l, rec, &t))
 		rec_too_fast(l, rec, &t);
 	say_refused(l, sac_status_print(status_text, sizeof(status_text), l->bcast->status), why);
-	if (t.len)
-		ipoib_log(l, LOG_LVL_WARN, "%s", l->reason);
+	log_refused(l);
 }
 
 /* Out of the broadcast group is out of all; the reference to it stays, the SA client goes on. */
@@ -148,35 +164,36 @@ static void bcast_refused(struct ipoib_link *l, int status, ns_t now)
 	char text[SAC_STATUS_LEN];
 
 	l->stats.joins_failed++;
+	if (m->status != status)
+		l->refusal_said = false;
 	m->status = status;
-	/* An SA that is silent may be restarting: what was agreed still works. */
-	if (l->joined && status < 0) {
-		struct text t = ipoib_link_reason(l);
-
-		text_add(&t, "joining again: %s", sac_status_print(text, sizeof(text), status));
+	/* An SA that is gone or silent may be restarting: what was agreed still works. */
+	if (status < 0) {
+		say_outage(l, status);
+		if (!sac_status_is_outage(status))
+			log_refused(l);
 		return;
 	}
 	if (l->joined)
 		bcast_lost(l, now);
 	say_refused(l, sac_status_print(text, sizeof(text), status), "");
-	ipoib_log(l, LOG_LVL_WARN, "%s", l->reason);
-	if (status <= 0)
-		return;
 	m->query.done = diagnosed;
-	sac_group_ask(l->sac, &m->query, &l->mgid, now);
+	if (sac_group_ask(l->sac, &m->query, &l->mgid, now))
+		log_refused(l);
 }
 
 /* We refuse what the SA granted: leave, and look again later. */
 static void bcast_unfit(struct ipoib_link *l, const char *why, ns_t now)
 {
 	l->stats.joins_failed++;
+	l->refusal_said &= l->bcast->status == -EPROTO;
 	l->bcast->status = -EPROTO;
 	timer_arm(l->cfg.timers, &l->retry, now + join_backoff(l));
 	if (l->joined)
 		bcast_lost(l, now);
 	sac_group_leave(l->sac, &l->bcast->full, now);
 	say_refused(l, "granted, but unfit", why);
-	ipoib_log(l, LOG_LVL_WARN, "%s", l->reason);
+	log_refused(l);
 }
 
 static bool rec_same(const struct ib_mcmember_rec *a, const struct ib_mcmember_rec *b)
@@ -208,7 +225,7 @@ static void bcast_adopt(struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 	l->qkey = rec->qkey;
 	l->ip_mtu = l->cfg.max_ip_mtu && l->cfg.max_ip_mtu < mtu ? l->cfg.max_ip_mtu : mtu;
 	l->joined = true;
-	l->renewing = false;
+	l->renewing = l->refusal_said = false;
 	l->retries = 0;
 	l->bcast->full_ok = true;
 	say_once(l);

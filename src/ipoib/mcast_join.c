@@ -138,7 +138,7 @@ static void join_failed(struct ipoib_mcast *m, const char *what, int status)
 	char text[SAC_STATUS_LEN];
 
 	m->link->stats.joins_failed++;
-	if (m->status != status)
+	if (m->status != status && !sac_status_is_outage(status))
 		mcast_log(m, what, sac_status_print(text, sizeof(text), status));
 	m->status = status;
 }

@@ -158,8 +158,10 @@ static void path_refused(struct ipoib_path *p, int status, ns_t now)
 	char gid[PRINT_GID_LEN], text[SAC_STATUS_LEN];
 
 	l->stats.path_failures++;
-	ipoib_log(l, p->status == status ? LOG_LVL_DEBUG : LOG_LVL_INFO, "path to %s: %s",
-		  print_gid(gid, sizeof(gid), &p->gid),
+	ipoib_log(l,
+		  p->status == status || sac_status_is_outage(status) ? LOG_LVL_DEBUG
+								      : LOG_LVL_INFO,
+		  "path to %s: %s", print_gid(gid, sizeof(gid), &p->gid),
 		  sac_status_print(text, sizeof(text), status));
 	p->status = status;
 	p->ah_refused = false;

@@ -7,9 +7,9 @@
 #include "mad/priv.h"
 
 static const struct mad_ep_limits default_limits = {
-	.max_tx = 4096,
+	.max_tx = 8192,
 	.max_rmpp_rx = 64,
-	.max_rmpp_len = 64u << 20,
+	.max_rmpp_len = 96u << 20,
 	.max_rmpp_tx_len = 256u << 20,
 };
 
@@ -114,42 +114,104 @@ static bool class_valid(const struct mad_addr *from, const void *mad)
 	       (from->qp == IB_QP0) == mad_class_is_smp(mad_class(mad));
 }
 
-/* Segments and ACKs are for RMPP only where their agent registered the class so (as in ib_mad). */
+static bool wants_class(const struct mad_agent_cfg *c, uint8_t mgmt_class)
+{
+	if (!c->one_class && mgmt_class == MAD_CLASS_SM_DR)
+		mgmt_class = MAD_CLASS_SM_LID;
+	return c->mgmt_class == mgmt_class;
+}
+
+static bool agent_wants(const struct mad_agent *a, uint8_t qp, uint8_t mgmt_class, uint8_t version,
+			uint32_t oui)
+{
+	const struct mad_agent_cfg *c = &a->cfg;
+
+	return c->qp == qp && wants_class(c, mgmt_class) && c->class_version == version &&
+	       (!mad_class_has_oui(mgmt_class) || c->oui == oui);
+}
+
+/* The first agent after the one with id @after; agents are in the order of their ids. */
+static struct mad_agent *agent_after(struct mad_ep *ep, uint32_t after, const struct mad_addr *from,
+				     const void *mad)
+{
+	uint8_t version = ((const uint8_t *)mad)[2], method = mad_method(mad);
+	struct mad_agent *a;
+
+	list_for_each (a, &ep->agents, node)
+		if (a->id > after &&
+		    agent_wants(a, from->qp, mad_class(mad), version, mad_oui(mad)) &&
+		    a->cfg.methods[method >> 6 & 1] & 1ull << (method & 63))
+			return a;
+	return NULL;
+}
+
+struct mad_agent *mad_agent_find(struct mad_ep *ep, const struct mad_addr *from, const void *mad)
+{
+	return agent_after(ep, 0, from, mad);
+}
+
+bool mad_ep_wants(struct mad_ep *ep, const struct mad_addr *from, const void *mad)
+{
+	return mad_agent_find(ep, from, mad) != NULL;
+}
+
+/* Who asked, by the TID that comes back. */
+static struct mad_agent *agent_by_tid(struct mad_ep *ep, const void *mad)
+{
+	uint32_t id = (uint32_t)(mad_tid(mad) >> 32);
+	struct mad_agent *a;
+
+	list_for_each (a, &ep->agents, node)
+		if (a->id == id)
+			return a;
+	return NULL;
+}
+
+/* Segments and ACKs are for RMPP only if whoever they are for leaves it to us (as in ib_mad). */
 static bool rmpp_wanted(struct mad_ep *ep, const struct mad_addr *from, const void *mad)
 {
 	const struct mad_agent *a;
 	const struct mad_tx *tx;
-	uint8_t c = mad_class(mad);
 
 	if (!mad_rmpp_active(mad))
 		return false;
 	tx = mad_tx_find_response(ep, from, mad);
 	if (tx)
 		return tx->agent->cfg.rmpp;
-	list_for_each (a, &ep->agents, node)
-		if (a->cfg.rmpp && a->cfg.mgmt_class == c &&
-		    (!mad_class_has_oui(c) || a->cfg.oui == mad_oui(mad)))
-			return true;
-	return false;
+	if (mad_tx_find_segments(ep, from, mad))
+		return true;
+	a = mad_method_is_response(mad_method(mad)) ? agent_by_tid(ep, mad)
+						    : mad_agent_find(ep, from, mad);
+	return a && a->cfg.rmpp;
 }
 
+/* Searched anew after each callback, which may have deleted its agent. */
 static int recv_unsolicited(struct mad_ep *ep, const struct mad_addr *from, const void *mad,
 			    ns_t now)
 {
 	struct mad_agent *a = mad_agent_find(ep, from, mad);
+	uint32_t id;
 
 	if (!a) {
 		ep->st.rx_unclaimed++;
 		return -ENOENT;
 	}
-	a->cfg.recv(a->cfg.ctx, from, mad, MAD_LEN, now);
+	for (; a; a = agent_after(ep, id, from, mad)) {
+		id = a->id;
+		a->cfg.recv(a->cfg.ctx, from, mad, MAD_LEN, now);
+	}
 	return 0;
 }
 
 static int recv_response(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now)
 {
 	struct mad_tx *tx = mad_tx_find_response(ep, from, mad);
+	struct mad_agent *a = tx || !mad_rmpp_active(mad) ? NULL : agent_by_tid(ep, mad);
 
+	if (a && a->cfg.user_rmpp && a->cfg.qp == from->qp) {
+		a->cfg.recv(a->cfg.ctx, from, mad, MAD_LEN, now);
+		return 0;
+	}
 	if (!tx) {
 		ep->st.rx_late++;
 		return -ENOENT;
@@ -175,36 +237,32 @@ int mad_ep_recv(struct mad_ep *ep, const struct mad_addr *from, const void *mad,
 	return recv_unsolicited(ep, from, mad, now);
 }
 
-static bool agent_wants(const struct mad_agent *a, uint8_t qp, uint8_t mgmt_class, uint8_t version,
-			uint32_t oui)
-{
-	const struct mad_agent_cfg *c = &a->cfg;
-
-	return c->qp == qp && c->mgmt_class == mgmt_class && c->class_version == version &&
-	       (!mad_class_has_oui(mgmt_class) || c->oui == oui);
-}
-
-struct mad_agent *mad_agent_find(struct mad_ep *ep, const struct mad_addr *from, const void *mad)
-{
-	uint8_t version = ((const uint8_t *)mad)[2], method = mad_method(mad);
-	struct mad_agent *a;
-
-	list_for_each (a, &ep->agents, node)
-		if (agent_wants(a, from->qp, mad_class_of(mad), version, mad_oui(mad)) &&
-		    a->cfg.methods[method >> 6 & 1] & 1ull << (method & 63))
-			return a;
-	return NULL;
-}
-
 static bool cfg_valid(const struct mad_agent_cfg *c)
 {
-	if (c->qp > IB_QP1 || (c->qp == IB_QP0) != (c->mgmt_class == MAD_CLASS_SM_LID))
+	bool methods = c->methods[0] | c->methods[1];
+
+	if (c->qp > IB_QP1)
 		return false;
-	if (c->rmpp && !rmpp_hdr_len(c->mgmt_class))
+	if (c->mgmt_class ? (c->qp == IB_QP0) != mad_class_is_smp(c->mgmt_class) : methods)
+		return false;
+	if (c->rmpp && (c->user_rmpp || (c->mgmt_class && !rmpp_hdr_len(c->mgmt_class))))
 		return false;
 	if (c->oui > 0xffffff)
 		return false;
-	return c->recv || !(c->methods[0] | c->methods[1]);
+	return c->recv || !(methods || c->user_rmpp);
+}
+
+/* Registrations for both classes of SMPs stand under 0x01. */
+static bool cfg_overlap(const struct mad_agent_cfg *a, const struct mad_agent_cfg *b)
+{
+	if (a->qp != b->qp || a->class_version != b->class_version)
+		return false;
+	if (a->qp == IB_QP0 ? a->one_class && b->one_class && a->mgmt_class != b->mgmt_class
+			    : a->mgmt_class != b->mgmt_class)
+		return false;
+	if (mad_class_has_oui(a->mgmt_class) && a->oui != b->oui)
+		return false;
+	return (a->methods[0] & b->methods[0]) | (a->methods[1] & b->methods[1]);
 }
 
 static bool methods_taken(const struct mad_ep *ep, const struct mad_agent_cfg *c)
@@ -212,8 +270,7 @@ static bool methods_taken(const struct mad_ep *ep, const struct mad_agent_cfg *c
 	const struct mad_agent *a;
 
 	list_for_each (a, &ep->agents, node)
-		if (agent_wants(a, c->qp, c->mgmt_class, c->class_version, c->oui) &&
-		    ((a->cfg.methods[0] & c->methods[0]) | (a->cfg.methods[1] & c->methods[1])))
+		if (!(a->cfg.shared || c->shared) && cfg_overlap(&a->cfg, c))
 			return true;
 	return false;
 }
@@ -223,7 +280,7 @@ int mad_agent_add(struct mad_ep *ep, const struct mad_agent_cfg *cfg, struct mad
 	struct mad_agent_cfg c = *cfg;
 	struct mad_agent *a;
 
-	if (c.mgmt_class == MAD_CLASS_SM_DR)
+	if (c.mgmt_class == MAD_CLASS_SM_DR && !c.one_class)
 		c.mgmt_class = MAD_CLASS_SM_LID;
 	if (!cfg_valid(&c))
 		return -EINVAL;
@@ -239,6 +296,11 @@ int mad_agent_add(struct mad_ep *ep, const struct mad_agent_cfg *cfg, struct mad
 	list_add_tail(&ep->agents, &a->node);
 	*ret = a;
 	return 0;
+}
+
+uint32_t mad_agent_id(const struct mad_agent *a)
+{
+	return a->id;
 }
 
 void mad_agent_del(struct mad_agent *a)

@@ -84,12 +84,28 @@ void mad_ep_destroy(struct mad_ep *ep);
  */
 int mad_ep_recv(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now);
 
+/* What agents together may have under way; quotas of quotas limit too. The owner's, who sets the limits. */
+struct mad_quota {
+	struct mad_quota *up; /* NULL: none */
+	unsigned int open, max_open; /* requests, and RMPP replies */
+	unsigned int min_open; /* so many are allowed whatever @up says */
+	size_t octets, max_octets; /* of RMPP messages */
+};
+
+/* mad_ep_wants() - Whether an agent registered for @mad, which is no response */
+bool mad_ep_wants(struct mad_ep *ep, const struct mad_addr *from, const void *mad);
+
 struct mad_agent_cfg {
 	uint8_t qp; /* 0: classes 0x01 and 0x81 (one registration gets both); else 1 */
-	uint8_t mgmt_class, class_version;
+	uint8_t mgmt_class, class_version; /* class 0: none, responses only */
+	bool one_class; /* QP0: only the class named, as ib_mad registers them */
 	uint32_t oui; /* vendor classes 0x30-0x4f, 24 bits */
-	bool rmpp; /* messages of this class may use RMPP */
+	bool rmpp; /* messages may use RMPP where their class has it */
+	/* Without @rmpp: it speaks RMPP itself. Single segments, also to requests that are done, go to recv(). */
+	bool user_rmpp;
 	uint64_t methods[2]; /* bit m: unsolicited method m; all zero: responses only */
+	struct mad_quota *quota; /* NULL: the endpoint's limits alone */
+	bool shared; /* others may register the same methods: each gets single MADs, the first RMPP */
 	/* An unsolicited MAD or RMPP message; @len 256 or a whole message. Borrowed. */
 	void (*recv)(void *ctx, const struct mad_addr *from, const void *mad, size_t len, ns_t now);
 	void *ctx;
@@ -100,8 +116,14 @@ static inline void mad_agent_cfg_method(struct mad_agent_cfg *c, uint8_t method)
 	c->methods[method >> 6 & 1] |= 1ull << (method & 63);
 }
 
-/* mad_agent_add() - 0; -EBUSY a method of the class is taken; -EINVAL; -ENOMEM */
+/*
+ * mad_agent_add() - An agent receives what it registers for, and sends any class of its QP
+ *
+ * Return: 0; -EBUSY a method of the class is taken; -EINVAL; -ENOMEM
+ */
 int mad_agent_add(struct mad_ep *ep, const struct mad_agent_cfg *cfg, struct mad_agent **ret);
+/* mad_agent_id() - The high half of its requests' TIDs */
+uint32_t mad_agent_id(const struct mad_agent *a);
 /* Open requests end with -ECANCELED. NULL is accepted. */
 void mad_agent_del(struct mad_agent *a);
 
@@ -112,6 +134,7 @@ typedef void mad_done_fn(void *ctx, int status, const struct mad_addr *from, con
 struct mad_req {
 	struct mad_addr to;
 	const void *mad; /* borrowed for the call; the TID is replaced */
+	bool keep_tid; /* only its high half, as ib_umad does */
 	size_t len; /* 256, or more for an RMPP request */
 	unsigned int timeout_ms; /* per try */
 	unsigned int retries; /* after the first; same TID */
@@ -125,7 +148,7 @@ struct mad_req {
  *
  * done() gets 0 with the response whatever its MAD status says; -ETIMEDOUT; -ECANCELED; -ECONNABORTED
  * an RMPP ABORT or STOP.
- * Return: 0; -EBUSY too many open; -ENOMEM; -EINVAL
+ * Return: 0; -EBUSY too many open; -EEXIST @keep_tid and such a request is open; -ENOMEM; -EINVAL
  */
 int mad_request(struct mad_agent *a, const struct mad_req *req, struct mad_tx **ret, ns_t now);
 
@@ -144,6 +167,9 @@ void mad_cancel(struct mad_tx *tx);
  */
 int mad_reply(struct mad_agent *a, const struct mad_addr *to, const void *mad, size_t len,
 	      ns_t now);
+
+/* mad_agent_rmpp_octets() - Of the messages that @a is sending to @lid by RMPP */
+size_t mad_agent_rmpp_octets(const struct mad_agent *a, uint16_t lid);
 
 struct mad_ep_stats {
 	uint64_t rx, tx, retries, timeouts;

@@ -19,6 +19,7 @@
 #include "util/hash.h"
 #include "wire/sa.h"
 
+#define RMPP_HDR_MAX 64 /* octets that a segment repeats */
 #define MAD_LOOP_MAX 1024 /* MADs that came back to us while we sent */
 #define RMPP_WINDOW 64 /* segments that a sender may be ahead of our ACK; bits of rmpp_rx.ooo */
 #define RMPP_TX_TIMEOUT NS_SEC(1) /* a reply's segments wait so long for an ACK */
@@ -98,7 +99,7 @@ struct rmpp_rx {
 	uint8_t mgmt_class, method;
 	bool done;
 	struct mad_tx *tx; /* the request that this answers */
-	uint8_t hdr[SA_DATA_OFF]; /* of the first segment, for ACKs */
+	uint8_t hdr[RMPP_HDR_MAX]; /* of the first segment, for ACKs */
 	uint32_t in_order; /* segments 1 .. in_order are here */
 	uint64_t ooo; /* bit i: so is in_order + 1 + i */
 	uint32_t win_last;
@@ -129,9 +130,16 @@ static inline uint32_t mad_oui(const void *mad)
 /* rmpp_hdr_len() - Octets of headers that every segment repeats; 0: a class without RMPP */
 static inline size_t rmpp_hdr_len(uint8_t mgmt_class)
 {
-	if (mgmt_class == MAD_CLASS_SA)
+	switch (mgmt_class) {
+	case MAD_CLASS_SA:
 		return SA_DATA_OFF;
-	return mad_class_has_oui(mgmt_class) ? SA_HDR_OFF + 4 : 0;
+	case MAD_CLASS_DEVICE:
+	case MAD_CLASS_DEVICE_ADM:
+	case MAD_CLASS_BIS:
+		return RMPP_HDR_MAX;
+	default:
+		return mad_class_has_oui(mgmt_class) ? SA_HDR_OFF + 4 : 0;
+	}
 }
 
 /* Octets of a segment's class header, which PayloadLength counts. */

@@ -108,6 +108,34 @@ struct mad_tx *mad_tx_find_segments(struct mad_ep *ep, const struct mad_addr *fr
 	return tx_find_rmpp(ep, from, mad, mad_method(mad) ^ MAD_METHOD_RESP);
 }
 
+static bool quota_allows(const struct mad_quota *q, size_t octets)
+{
+	bool entitled = false;
+
+	for (; q; q = q->up) {
+		if ((q->open >= q->max_open && !entitled) || octets > q->max_octets - q->octets)
+			return false;
+		entitled |= q->open < q->min_open;
+	}
+	return true;
+}
+
+static void quota_take(struct mad_quota *q, size_t octets)
+{
+	for (; q; q = q->up) {
+		q->open++;
+		q->octets += octets;
+	}
+}
+
+static void quota_put(struct mad_quota *q, size_t octets)
+{
+	for (; q; q = q->up) {
+		q->open--;
+		q->octets -= octets;
+	}
+}
+
 static void tx_unlink(struct mad_tx *tx)
 {
 	struct mad_ep *ep = tx->ep;
@@ -122,6 +150,7 @@ static void tx_unlink(struct mad_tx *tx)
 	ep->ntx--;
 	if (tx->rmpp)
 		ep->rmpp_tx_len -= tx->len;
+	quota_put(tx->agent->cfg.quota, tx->rmpp ? tx->len : 0);
 }
 
 void mad_tx_finish(struct mad_tx *tx, int status, const struct mad_addr *from, const void *mad,
@@ -180,14 +209,15 @@ static void tx_timer(struct timer *t, ns_t now)
 /* Whether @mad goes out by RMPP: 1, 0, or -EINVAL */
 static int wants_rmpp(const struct mad_agent *a, const void *mad, size_t len)
 {
-	bool rmpp = a->cfg.rmpp && (len > MAD_LEN || mad_rmpp_active(mad));
+	size_t hdr;
 
 	if (len < MAD_HDR_LEN || len > a->ep->lim.max_rmpp_len)
 		return -EINVAL;
-	if (mad_class_of(mad) != a->cfg.mgmt_class)
+	if (mad_class_is_smp(mad_class(mad)) != (a->cfg.qp == IB_QP0))
 		return -EINVAL;
-	if (rmpp)
-		return len >= rmpp_hdr_len(a->cfg.mgmt_class) ? 1 : -EINVAL;
+	hdr = a->cfg.rmpp ? rmpp_hdr_len(mad_class(mad)) : 0;
+	if (hdr && len >= hdr && (len > MAD_LEN || mad_rmpp_active(mad)))
+		return 1;
 	return len == MAD_LEN ? 0 : -EINVAL;
 }
 
@@ -198,7 +228,8 @@ static int tx_create(struct mad_agent *a, const struct mad_addr *to, const void 
 	struct mad_tx *tx;
 
 	if (a->closing || ep->closing || ep->ntx >= ep->lim.max_tx ||
-	    (rmpp && len > ep->lim.max_rmpp_tx_len - ep->rmpp_tx_len))
+	    (rmpp && len > ep->lim.max_rmpp_tx_len - ep->rmpp_tx_len) ||
+	    !quota_allows(a->cfg.quota, rmpp ? len : 0))
 		return -EBUSY;
 	tx = calloc(1, sizeof(*tx) + (len < MAD_LEN ? MAD_LEN : len));
 	if (!tx)
@@ -206,7 +237,7 @@ static int tx_create(struct mad_agent *a, const struct mad_addr *to, const void 
 	tx->ep = ep;
 	tx->agent = a;
 	tx->to = *to;
-	tx->mgmt_class = a->cfg.mgmt_class;
+	tx->mgmt_class = mad_class_of(mad);
 	tx->method = mad_method(mad);
 	tx->rmpp = rmpp;
 	tx->len = len;
@@ -228,6 +259,7 @@ static int tx_link(struct mad_tx *tx, uint64_t tid)
 	}
 	list_add_tail(&tx->agent->txs, &tx->node);
 	ep->ntx++;
+	quota_take(tx->agent->cfg.quota, tx->rmpp ? tx->len : 0);
 	if (tx->rmpp) {
 		ep->rmpp_tx_len += tx->len;
 		ep->st.rmpp_tx++;
@@ -245,6 +277,11 @@ static uint64_t tid_new(const struct mad_agent *a)
 	return tid;
 }
 
+static uint64_t tid_kept(const struct mad_agent *a, const void *mad)
+{
+	return (uint64_t)a->id << 32 | (uint32_t)mad_tid(mad);
+}
+
 int mad_request(struct mad_agent *a, const struct mad_req *req, struct mad_tx **ret, ns_t now)
 {
 	int rmpp = wants_rmpp(a, req->mad, req->len), err;
@@ -257,7 +294,11 @@ int mad_request(struct mad_agent *a, const struct mad_req *req, struct mad_tx **
 	err = tx_create(a, &req->to, req->mad, req->len, rmpp, &tx);
 	if (err)
 		return err;
-	tid = tid_new(a);
+	tid = req->keep_tid ? tid_kept(a, req->mad) : tid_new(a);
+	if (tx_first(a->ep, tid)) {
+		free(tx);
+		return -EEXIST;
+	}
 	be64_put(tx->msg + OFF_TID, tid);
 	tx->timeout = NS_MSEC(req->timeout_ms);
 	tx->retries = tx->left = req->retries;
@@ -295,4 +336,16 @@ int mad_reply(struct mad_agent *a, const struct mad_addr *to, const void *mad, s
 	a->ep->now = now;
 	tx_start(tx, now);
 	return 0;
+}
+
+size_t mad_agent_rmpp_octets(const struct mad_agent *a, uint16_t lid)
+{
+	const struct mad_tx *tx;
+	size_t n = 0;
+
+	list_for_each (tx, &a->txs, node) {
+		if (tx->rmpp && tx->to.lid == lid)
+			n += tx->len;
+	}
+	return n;
 }

@@ -91,6 +91,8 @@ static const int file_calls[] = {
 	SCMP_SYS(fdatasync),
 	SCMP_SYS(ftruncate),
 	SCMP_SYS(umask),
+	/* RMPP messages for programs with libuipoib-umad.so */
+	SCMP_SYS(memfd_create),
 	/* the control socket and its folder, when they are no longer wanted */
 	SCMP_SYS(unlink),
 	SCMP_SYS(unlinkat),

@@ -23,6 +23,17 @@ static void deliver(struct node_port *end, const struct mad_addr *from, const vo
 		discard(end->node);
 }
 
+void node_gmp_answer(struct node_port *end, const struct mad_addr *from, void *mad, uint16_t status,
+		     ns_t now)
+{
+	uint8_t *p = mad;
+
+	p[MAD_OFF_METHOD] = MAD_METHOD_GET_RESP;
+	be16_put(p + MAD_OFF_STATUS, status);
+	if (end->node->ops->xmit(end->node->ctx, end->num, from, mad, now))
+		discard(end->node);
+}
+
 /* An SMP whose way ends here. */
 static void smp_local(struct node *n, uint8_t in_port, const struct mad_addr *from, void *mad,
 		      ns_t now)
@@ -197,11 +208,22 @@ static void gmp_rx(struct node *n, uint8_t in_port, const struct mad_addr *from,
 		   ns_t now)
 {
 	struct node_port *end = node_end_port(n, in_port);
+	uint8_t method = mad_method(mad);
+	int err;
 
 	n->gmps++;
-	if (node_pma(end, in_port, from, mad, now) || node_ping(end, from, mad, now))
+	if (node_pma(end, from, mad, now))
 		return;
-	deliver(end, from, mad, now);
+	/* An `ibping -S` that runs here answers for itself. */
+	if (!mad_ep_wants(end->ep, from, mad) && node_ping(end, from, mad, now))
+		return;
+	err = mad_ep_recv(end->ep, from, mad, now);
+	if (!err)
+		return;
+	discard(n);
+	/* As Linux does: who asks for a class that nobody serves here need not wait for a time-out. */
+	if (err == -ENOENT && (method == MAD_METHOD_GET || method == MAD_METHOD_SET))
+		node_gmp_answer(end, from, mad, MAD_STATUS_BAD_ATTR, now);
 }
 
 void node_mad_rx(struct node *n, uint8_t in_port, const struct mad_addr *from, void *mad, ns_t now)
@@ -257,9 +279,11 @@ static int end_port_init(struct node_port *p, uint64_t guid)
 {
 	p->guids[0] = guid;
 	p->pi.gid_prefix = IB_SUBNET_PREFIX_DEFAULT;
-	p->pi.guid_cap = NODE_GUIDS;
+	p->pi.guid_cap = node_is_switch(p->node) ? 1 : NODE_GUIDS;
 	p->ep = mad_ep_create(&ep_ops, p, p->node->timers, p->node->log);
-	return p->ep ? node_traps_init(p) : -ENOMEM;
+	if (!p->ep || node_traps_init(p))
+		return -ENOMEM;
+	return pma_samples_init(p);
 }
 
 static int ports_init(struct node *n, const struct node_cfg *cfg)
@@ -328,6 +352,7 @@ static void port_fini(struct node_port *p)
 	mad_ep_destroy(p->ep);
 	p->ep = NULL;
 	node_traps_fini(p);
+	pma_samples_fini(p);
 	timer_cancel(p->node->timers, &p->mkey_lease);
 }
 

@@ -23,6 +23,7 @@
 #define NODE_MCAST_LIDS 1024 /* MulticastFDBCap of our switches */
 #define NODE_PKEYS 64 /* P_Key table entries of a CA port and of switch ports */
 #define NODE_GUIDS 32 /* GUIDInfo entries of an end port */
+#define NODE_EXT_COUNTERS 8 /* of PortCountersExtended */
 
 enum node_event {
 	NODE_EV_PORT_ACTIVE,
@@ -36,31 +37,61 @@ enum node_event {
 	NODE_EV_PHYS, /* Polling / Disabled / Sleep requested: pi.phys_state says which */
 };
 
-/* Counters of one port: 64 bits inside, saturated to PortCounters' widths by the PMA. */
+/* What PortRcvErrors and PortRcvSwitchRelayErrors are made of, in the order of PortRcvErrorDetails */
+enum node_rcv_reason {
+	NODE_RCV_LOCAL_PHYSICAL, /* a CRC */
+	NODE_RCV_MALFORMED, /* length, version, VL */
+	NODE_RCV_OVERRUN,
+	NODE_RCV_DLID_MAPPING, /* from here on: the switch relay's */
+	NODE_RCV_VL_MAPPING,
+	NODE_RCV_LOOPING,
+	NODE_RCV_REASONS,
+};
+
+/* What PortXmitDiscards is made of, in the order of PortXmitDiscardDetails */
+enum node_xmit_reason {
+	NODE_XMIT_INACTIVE,
+	NODE_XMIT_MTU,
+	NODE_XMIT_LIFETIME,
+	NODE_XMIT_HOQ_LIFETIME, /* no room in the egress queue */
+	NODE_XMIT_REASONS,
+};
+
+/* Counters of one port: 64 bits inside, saturated to the attributes' widths by the PMA. */
 struct node_counters {
-	uint64_t xmit_data, rcv_data; /* 4-octet words, LRH .. VCRC as 16.1.3.5 counts */
+	uint64_t xmit_data, rcv_data; /* 4-octet words, LRH .. ICRC (16.1.3.5) */
 	uint64_t xmit_pkts, rcv_pkts;
 	uint64_t ucast_xmit, ucast_rcv, mcast_xmit, mcast_rcv;
 	uint64_t symbol_errors, link_recovers, link_downed;
 	uint64_t rcv_errors, rcv_remphys_errors, rcv_switch_relay_errors, xmit_discards;
 	uint64_t xmit_constraint_errors, rcv_constraint_errors;
 	uint64_t local_link_integrity, excessive_overruns, vl15_dropped, xmit_wait;
+	uint64_t rcv_by_reason[NODE_RCV_REASONS], xmit_by_reason[NODE_XMIT_REASONS];
+	uint64_t xmit_sl[PMA_SLS], rcv_sl[PMA_SLS]; /* words */
 };
 
 struct node;
+
+/* Masks of PortInfo's codes: width 1 1x, 2 4x, 4 8x, 8 12x, 16 2x; speed 1 SDR .. 4 QDR; ext 1 FDR .. 8 NDR */
+struct node_rate {
+	uint8_t width, speed, ext;
+};
 
 struct node_port {
 	struct node *node;
 	uint8_t num;
 	struct smp_port_info pi; /* as Get(PortInfo) answers; LID etc. of a switch live in port 0 */
 	uint16_t pkeys[NODE_PKEYS]; /* [0] is 0xffff at power-up */
-	uint64_t guids[NODE_GUIDS]; /* end ports; [0] the port GUID */
+	uint64_t guids[NODE_GUIDS]; /* end ports; [0] the port GUID; a switch has that only */
 	struct smp_vlarb_entry vlarb[4][32];
 	uint8_t sltovl[16]; /* of a CA port; a switch has sw->sltovl */
-	/* Bases: what the last PMA clear subtracted, from PortCounters and PortCountersExtended */
-	struct node_counters cnt, cnt_base, ext_base;
+	/* Bases: what the last PMA clear subtracted; PortCountersExtended has its own */
+	struct node_counters cnt, cnt_base;
+	uint64_t ext_base[NODE_EXT_COUNTERS];
 	struct mad_ep *ep; /* end ports only, else NULL */
+	struct node_sampler *sampler; /* end ports only; node/pma_samples.c */
 	bool link_up; /* what the owner said last */
+	struct node_rate peer_rate; /* what the other end enables */
 	struct node_trap *traps; /* end ports only; node/trap.c */
 	struct timer mkey_lease;
 };
@@ -129,12 +160,14 @@ static inline struct node_port *node_end_port(struct node *n, uint8_t num)
 	return &n->port[node_is_switch(n) ? 0 : num];
 }
 
-/**
- * node_port_speed() - What the topology says of a port's link, before it comes up
- * @width:	code (1 = 1x, 2 = 4x, 4 = 8x, 8 = 12x)
- * @speed:	1 SDR, 2 DDR, 4 QDR; @ext: 0, or 1 FDR, 2 EDR, 4 HDR, 8 NDR
- */
-void node_port_speed(struct node *n, uint8_t port, uint8_t width, uint8_t speed, uint8_t ext);
+/* node_port_rate() - What a port's link may run at, before it comes up: its port supports that and less */
+void node_port_rate(struct node *n, uint8_t port, struct node_rate enabled);
+
+/* node_rate_enabled() - What it may run at now: Set(PortInfo) changes it */
+struct node_rate node_rate_enabled(const struct node_port *p);
+
+/* node_link_peer() - What the other end of the link enables: before node_link(); else any */
+void node_link_peer(struct node *n, uint8_t port, struct node_rate enabled);
 
 /* node_link() - The physical link of @port came up (port goes to Init) or went down */
 void node_link(struct node *n, uint8_t port, bool up, ns_t now);
@@ -199,6 +232,31 @@ static inline uint8_t node_oper_vl(const struct node_port *p, uint8_t vl)
 
 	return __builtin_expect(vl < n || vl == IB_VL15, 1) ? vl : (uint8_t)(vl % n);
 }
+
+static inline void node_count_rcv(struct node_port *p, enum node_rcv_reason why)
+{
+	p->cnt.rcv_by_reason[why]++;
+	if (why >= NODE_RCV_DLID_MAPPING)
+		p->cnt.rcv_switch_relay_errors++;
+	else
+		p->cnt.rcv_errors++;
+}
+
+static inline void node_count_discard(struct node_port *p, enum node_xmit_reason why)
+{
+	p->cnt.xmit_by_reason[why]++;
+	p->cnt.xmit_discards++;
+}
+
+#define NODE_PMA_DATA_LEN 192
+
+/**
+ * node_pma_get() - What Get of an attribute with counters answers
+ * @data:	the attribute, from octet PMA_DATA_OFF of the MAD on
+ *
+ * Return: MAD status; BAD_ATTR not such an attribute, BAD_VALUE no such port
+ */
+uint16_t node_pma_get(struct node *n, uint8_t port, uint16_t attr, uint8_t data[NODE_PMA_DATA_LEN]);
 
 /* Set or clear a capability bit (IsSM): trap 144 if it changed. */
 void node_set_cap(struct node *n, uint8_t port, uint32_t bit, bool on, ns_t now);

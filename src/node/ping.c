@@ -14,17 +14,14 @@ static uint32_t oui_of(const uint8_t *mad)
 
 bool node_ping(struct node_port *end, const struct mad_addr *from, void *mad, ns_t now)
 {
-	struct node *n = end->node;
+	const struct node *n = end->node;
 	uint8_t *p = mad;
 
 	if (p[0] != MAD_BASE_VERSION || mad_class(mad) != MAD_CLASS_OPENIB_PING ||
 	    oui_of(p) != OUI_OPENIB || mad_method(mad) != MAD_METHOD_GET)
 		return false;
-	p[MAD_OFF_METHOD] = MAD_METHOD_GET_RESP;
-	be16_put(p + MAD_OFF_STATUS, 0);
 	/* As ibping's own server does: the name, ended by a zero, over what was sent. */
 	memcpy(p + OFF_DATA, n->desc, strlen(n->desc) + 1);
-	if (n->ops->xmit(n->ctx, end->num, from, mad, now))
-		n->dropped++;
+	node_gmp_answer(end, from, mad, 0, now);
 	return true;
 }

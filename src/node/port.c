@@ -5,16 +5,26 @@
 
 #define VL_CAP_0_7 4 /* code of VL0 .. VL7: lash wants VL0-3 at least (I13) */
 #define VLARB_CAP 8
+#define VLARB_LOW 0 /* the first of the blocks of each priority */
+#define VLARB_HIGH 2
+#define VLARB_WEIGHT 4
 #define POLLING_DEFAULT 2 /* LinkDownDefaultState */
 #define SLEEP_DEFAULT 1
 #define SUBNET_TIMEOUT_DEFAULT 18 /* 4.096 us x 2^18 = 1.07 s */
 #define RESP_TIME 16
-#define HOQ_LIFE_INFINITE 19
+#define WIDTH_1X 0x01
+#define WIDTH_4X 0x02
+#define WIDTH_2X 0x10
+#define SPEED_SDR 0x1
+#define SPEED_QDR 0x4
+#define SPEED_EXT_HDR 0x4
+#define SPEED_EXT_NDR 0x8
 
-#define CAP_ALL (SMP_CAP_IS_SL_MAP | SMP_CAP_IS_SYS_GUID)
-#define CAP_END                                                                             \
-	(CAP_ALL | SMP_CAP_IS_TRAP | SMP_CAP_IS_CLIENT_REREG | SMP_CAP_IS_CAP_MASK_NOTICE | \
-	 SMP_CAP_IS_VENDOR_CLASS)
+/* Of end ports: CapabilityMask of a switch's other ports is reserved (14.2.5.6). */
+#define CAP_END                                                                                \
+	(SMP_CAP_IS_SL_MAP | SMP_CAP_IS_SYS_GUID | SMP_CAP_IS_TRAP | SMP_CAP_IS_CLIENT_REREG | \
+	 SMP_CAP_IS_CAP_MASK_NOTICE | SMP_CAP_IS_VENDOR_CLASS | SMP_CAP_IS_EXT_SPEEDS |        \
+	 SMP_CAP_IS_CAP_MASK2)
 
 static bool is_switch(const struct node *n)
 {
@@ -25,7 +35,23 @@ static uint32_t cap_default(const struct node_port *p)
 {
 	if (!is_switch(p->node))
 		return CAP_END;
-	return p->num == 0 ? CAP_END | SMP_CAP_IS_MFT_TOP | SMP_CAP_IS_PKEY_TRAP : CAP_ALL;
+	return p->num == 0 ? CAP_END | SMP_CAP_IS_MFT_TOP | SMP_CAP_IS_PKEY_TRAP : 0;
+}
+
+/*
+ * Before an SM writes them: SL n is VL n - node_oper_vl() folds what is above OperationalVLs - and SL 15
+ * not the VL that discards; VL0 has high priority, the others are low.
+ */
+static void init_vls(struct node_port *p)
+{
+	for (unsigned int sl = 0; sl < 16; sl++)
+		p->sltovl[sl] = (uint8_t)(sl < IB_VL15 ? sl : 7);
+	for (unsigned int i = 0; i < VLARB_CAP; i++) {
+		p->vlarb[VLARB_LOW][i] =
+			(struct smp_vlarb_entry){ (uint8_t)i, i ? VLARB_WEIGHT : 0 };
+		p->vlarb[VLARB_HIGH][i] =
+			(struct smp_vlarb_entry){ (uint8_t)i, i ? 0 : VLARB_WEIGHT };
+	}
 }
 
 void node_port_init(struct node_port *p)
@@ -46,39 +72,102 @@ void node_port_init(struct node_port *p)
 		.vlarb_high_cap = VLARB_CAP,
 		.vlarb_low_cap = VLARB_CAP,
 		.vl_stall = 7,
-		.hoq_life = HOQ_LIFE_INFINITE,
 		.subnet_timeout = SUBNET_TIMEOUT_DEFAULT,
 		.resp_time = RESP_TIME,
 	};
-	node_port_speed(p->node, p->num, 2, 4, 0);
+	p->peer_rate = (struct node_rate){ 0xff, 0xff, 0xff };
+	node_port_rate(p->node, p->num,
+		       (struct node_rate){ .width = WIDTH_4X, .speed = SPEED_SDR });
 	p->pkeys[0] = IB_PKEY_DEFAULT;
-	for (unsigned int sl = 0; sl < 16; sl++)
-		p->sltovl[sl] = sl % 8;
+	init_vls(p);
 	timer_init(&p->mkey_lease, node_mkey_lease_fn);
 }
 
-/* A code is one bit; what has it does everything slower, too. 2x (16) came after 12x (8). */
-static uint8_t up_to(uint8_t code)
+/* 2x (16) came after 12x (8). */
+static uint8_t best_width(uint8_t mask)
 {
-	return code ? (uint8_t)(code | (code - 1)) : 0;
+	static const uint8_t order[] = { 8, 4, 2, 16, 1 };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(order); i++)
+		if (mask & order[i])
+			return order[i];
+	return 0;
 }
 
-void node_port_speed(struct node *n, uint8_t port, uint8_t width, uint8_t speed, uint8_t ext)
+static uint8_t highest(uint8_t mask)
+{
+	while (mask & (mask - 1))
+		mask &= (uint8_t)(mask - 1);
+	return mask;
+}
+
+static void set_active(struct smp_port_info *pi, struct node_rate common)
+{
+	pi->width_active = best_width(common.width);
+	pi->speed_active = highest(common.speed);
+	pi->speed_ext_active = highest(common.ext);
+}
+
+/* All below the best that is enabled; 2x only if it was named. */
+static uint8_t width_supported(uint8_t enabled)
+{
+	uint8_t best = best_width(enabled & (uint8_t)~WIDTH_2X);
+
+	return enabled | WIDTH_1X | (best ? (uint8_t)(best | (best - 1)) : 0);
+}
+
+static uint8_t up_to(uint8_t mask)
+{
+	uint8_t best = highest(mask);
+
+	return best ? (uint8_t)(best | (best - 1)) : 0;
+}
+
+/* CapabilityMask2 of an end port says what any of its node's ports can. */
+static void set_cap2(struct smp_port_info *end, const struct smp_port_info *pi)
+{
+	if (pi->width_supported & WIDTH_2X)
+		end->cap_mask2 |= SMP_CAP2_IS_WIDTH_2X;
+	if (pi->speed_ext_supported & SPEED_EXT_HDR)
+		end->cap_mask2 |= SMP_CAP2_IS_SPEED_HDR;
+	if (pi->speed_ext_supported & SPEED_EXT_NDR)
+		end->cap_mask2 |= SMP_CAP2_IS_SPEED_NDR;
+}
+
+/*
+ * A port supports no more than the topology says: an SM enables all that is supported, and the link must not come
+ * up faster when it trains again.
+ */
+void node_port_rate(struct node *n, uint8_t port, struct node_rate enabled)
 {
 	struct smp_port_info *pi = &n->port[port].pi;
 
-	if (ext && !speed)
-		speed = 4; /* what LinkSpeedActive says beside an extended speed */
-	pi->width_supported = pi->width_enabled = up_to(width);
-	pi->width_active = width;
-	pi->speed_supported = pi->speed_enabled = up_to(speed);
-	pi->speed_active = speed;
-	pi->speed_ext_supported = pi->speed_ext_enabled = up_to(ext);
-	pi->speed_ext_active = ext;
-	if (ext)
-		pi->cap_mask |= SMP_CAP_IS_EXT_SPEEDS;
-	else
-		pi->cap_mask &= ~SMP_CAP_IS_EXT_SPEEDS;
+	if (enabled.ext)
+		enabled.speed |= SPEED_QDR; /* LinkSpeedActive beside an extended speed is QDR */
+	pi->width_supported = width_supported(enabled.width);
+	pi->width_enabled = enabled.width;
+	pi->speed_supported = up_to(enabled.speed);
+	pi->speed_enabled = enabled.speed;
+	pi->speed_ext_supported = up_to(enabled.ext);
+	pi->speed_ext_enabled = enabled.ext;
+	set_active(pi, enabled);
+	set_cap2(&node_end_port(n, port)->pi, pi);
+}
+
+struct node_rate node_rate_enabled(const struct node_port *p)
+{
+	uint8_t ext = p->pi.speed_ext_enabled;
+
+	return (struct node_rate){
+		.width = p->pi.width_enabled,
+		.speed = p->pi.speed_enabled,
+		.ext = ext == NODE_SPEED_EXT_NONE ? 0 : ext,
+	};
+}
+
+void node_link_peer(struct node *n, uint8_t port, struct node_rate enabled)
+{
+	n->port[port].peer_rate = enabled;
 }
 
 static const char *state_name(uint8_t s)
@@ -102,20 +191,15 @@ uint32_t node_port_set_state(struct node_port *p, enum ib_port_state state)
 	return old == IB_PORT_ACTIVE ? NODE_EV_BIT(NODE_EV_PORT_ERR) : 0;
 }
 
-static uint8_t highest(uint8_t mask)
+static void link_trained(struct node_port *p)
 {
-	while (mask & (mask - 1))
-		mask &= (uint8_t)(mask - 1);
-	return mask;
-}
+	struct node_rate r = node_rate_enabled(p);
 
-static void link_trained(struct smp_port_info *pi)
-{
-	pi->phys_state = IB_PHYS_LINK_UP;
-	pi->width_active = highest(pi->width_enabled);
-	pi->speed_active = highest(pi->speed_enabled);
-	pi->speed_ext_active =
-		pi->speed_ext_enabled == NODE_SPEED_EXT_NONE ? 0 : highest(pi->speed_ext_enabled);
+	p->pi.phys_state = IB_PHYS_LINK_UP;
+	r.width &= p->peer_rate.width;
+	r.speed &= p->peer_rate.speed;
+	r.ext &= p->peer_rate.ext;
+	set_active(&p->pi, r);
 }
 
 static void link_lost(struct node_port *p)
@@ -137,7 +221,7 @@ void node_link(struct node *n, uint8_t port, bool up, ns_t now)
 		return;
 	p->link_up = up;
 	if (up)
-		link_trained(&p->pi);
+		link_trained(p);
 	else
 		link_lost(p);
 	events = node_port_set_state(p, up ? IB_PORT_INIT : IB_PORT_DOWN);

@@ -12,7 +12,10 @@
  *	sma_tables.c	P_Keys, GUIDs, SLtoVL, VL arbitration
  *	sma_switch.c	SwitchInfo, LFT, MFT
  *	trap.c		notices to the SM
- *	pma.c ping.c	the classes on QP1 that every node answers
+ *	pma.c		performance management: who answers what
+ *	pma_counters.c	counters, read and cleared
+ *	pma_samples.c	PortSamplesControl, PortSamplesResult
+ *	ping.c		the class of ibping
  *	mad_pkt.c	MADs as packets
  *
  * Events of a Set are raised after its response was sent: the owner's reaction must
@@ -68,10 +71,19 @@ void node_mkey_lease_fn(struct timer *t, ns_t now);
 /* node_smp_send() - Send an SMP of an end port: its agents' and the SMA's */
 int node_smp_send(struct node_port *end, const struct mad_addr *to, const void *mad, ns_t now);
 
+/* One Get or Set by the PMA: @data is in and out. Return: MAD status; BAD_ATTR: not theirs */
+uint16_t pma_counters(struct node *n, bool set, uint16_t attr, uint8_t *data);
+uint16_t pma_samples(struct node_port *end, bool set, uint16_t attr, uint8_t *data, ns_t now);
+int pma_samples_init(struct node_port *end);
+void pma_samples_fini(struct node_port *end);
+
 /* node_pma(), node_ping() - Answer a GMP request; false: not theirs */
-bool node_pma(struct node_port *end, uint8_t in_port, const struct mad_addr *from, void *mad,
-	      ns_t now);
+bool node_pma(struct node_port *end, const struct mad_addr *from, void *mad, ns_t now);
 bool node_ping(struct node_port *end, const struct mad_addr *from, void *mad, ns_t now);
+
+/* node_gmp_answer() - Change the request in @mad into its response and send it */
+void node_gmp_answer(struct node_port *end, const struct mad_addr *from, void *mad, uint16_t status,
+		     ns_t now);
 
 int node_traps_init(struct node_port *end);
 void node_traps_fini(struct node_port *end);

@@ -129,8 +129,10 @@ static void apply_enabled(uint8_t *cur, uint8_t v, uint8_t supported, uint8_t al
 		*cur = v == all ? supported : v;
 }
 
-static void apply_link(struct node_port *p, const struct smp_port_info *v)
+/* What a port that is down may train at next. Return: events */
+static uint32_t apply_rate(struct node_port *p, const struct smp_port_info *v)
 {
+	struct node_rate before = node_rate_enabled(p), after;
 	struct smp_port_info *pi = &p->pi;
 
 	apply_enabled(&pi->width_enabled, v->width_enabled, pi->width_supported, WIDTH_ALL);
@@ -140,6 +142,16 @@ static void apply_link(struct node_port *p, const struct smp_port_info *v)
 	else
 		apply_enabled(&pi->speed_ext_enabled, v->speed_ext_enabled, pi->speed_ext_supported,
 			      SPEED_EXT_ALL);
+	after = node_rate_enabled(p);
+	return p->link_up || memcmp(&before, &after, sizeof(before)) == 0
+		       ? 0
+		       : NODE_EV_BIT(NODE_EV_PHYS);
+}
+
+static void apply_link(struct node_port *p, const struct smp_port_info *v)
+{
+	struct smp_port_info *pi = &p->pi;
+
 	if (v->down_default)
 		pi->down_default = v->down_default;
 	if (v->neighbor_mtu)
@@ -206,10 +218,12 @@ uint16_t sma_set_port_info(struct sma_req *r)
 	struct smp_port_info v;
 
 	smp_port_info_decode(&v, r->data, SMP_DATA_LEN);
-	if (!p || !link_ok(p, &v) || (!is_base_port0(p) && !state_ok(p, &v)) ||
-	    (is_end_port(p) && !end_ok(p, &v)))
+	/* A CA port writes to itself only: the M_Key that was checked is its own. */
+	if (!p || (is_end_port(p) && p != r->end) || !link_ok(p, &v) ||
+	    (!is_base_port0(p) && !state_ok(p, &v)) || (is_end_port(p) && !end_ok(p, &v)))
 		return MAD_STATUS_BAD_VALUE;
 	r->ev_port = p;
+	r->events |= apply_rate(p, &v);
 	apply_link(p, &v);
 	if (!v.pkey_violations)
 		p->pi.pkey_violations = 0;

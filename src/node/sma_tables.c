@@ -49,7 +49,7 @@ uint16_t sma_set_pkeys(struct sma_req *r)
 
 static uint64_t *guid_block(const struct sma_req *r)
 {
-	if (r->mod >= NODE_GUIDS / SMP_GUIDS_PER_BLOCK)
+	if (r->mod * SMP_GUIDS_PER_BLOCK >= r->end->pi.guid_cap)
 		return NULL;
 	return &r->end->guids[r->mod * SMP_GUIDS_PER_BLOCK];
 }
@@ -73,6 +73,9 @@ uint16_t sma_set_guids(struct sma_req *r)
 	smp_guid_block_decode(v, r->data, SMP_DATA_LEN);
 	if (r->mod == 0)
 		v[0] = block[0]; /* the port GUID is read-only */
+	for (unsigned int i = 0; i < SMP_GUIDS_PER_BLOCK; i++)
+		if (r->mod * SMP_GUIDS_PER_BLOCK + i >= r->end->pi.guid_cap)
+			v[i] = 0;
 	if (memcmp(block, v, sizeof(v)) == 0)
 		return 0;
 	memcpy(block, v, sizeof(v));

@@ -32,6 +32,15 @@ struct sac_inform {
 	uint16_t trap;
 	bool subscribed;
 	unsigned int failures;
+	int status; /* of the last */
+};
+
+/* Requests fail for want of an SA, see outage.c. */
+struct sac_outage {
+	unsigned int failed; /* 0: none */
+	bool silent, busy; /* said */
+	bool absent; /* said: its host has none */
+	ns_t since;
 };
 
 struct sac {
@@ -48,6 +57,7 @@ struct sac {
 	struct list urgent, normal; /* queued */
 	unsigned int nopen, nqueued;
 	struct timer pump;
+	struct sac_outage outage;
 
 	/* path.c */
 	struct htab path_tab;
@@ -71,8 +81,17 @@ struct sac {
 
 #define sac_log(s, lvl, ...) log_to((s)->log, lvl, __VA_ARGS__)
 
-/* sac_backoff() - How long to wait after the @failures-th failure in a row */
-ns_t sac_backoff(struct sac *s, unsigned int failures);
+/* sac_backoff() - How long to wait after the @failures-th failure in a row, the last for @status */
+ns_t sac_backoff(struct sac *s, unsigned int failures, int status);
+
+/* sac_outage_status() - The status of an answer, with what only says that there is no SA as -ENXIO or -EBUSY */
+int sac_outage_status(int mad_status);
+/* sac_outage_note() - A request ended with @status */
+void sac_outage_note(struct sac *s, int status, ns_t now);
+/* What had to wait because there was no SA is tried now. */
+void sac_groups_hurry(struct sac *s, ns_t now);
+void sac_inform_hurry(struct sac *s, ns_t now);
+void sac_paths_hurry(struct sac *s);
 
 /* sac_restart() - The SA knows nothing of us any more, or is out of reach */
 void sac_restart(struct sac *s, ns_t now);

@@ -34,6 +34,7 @@ struct sac_group {
 	uint8_t have, may;
 	uint8_t asked; /* bits of the request in op */
 	bool leaving; /* it is a Delete */
+	bool overtaken; /* it asks with what nobody wants any more */
 	struct sac_op op;
 	struct timer timer; /* back-off, and calls that are due */
 	int status;
@@ -222,15 +223,24 @@ static int join_answer(const struct sac_group *g, const struct sa_mad *resp,
 	return 0;
 }
 
-static void group_failed(struct sac_group *g, const char *what, int status, ns_t now)
+static void group_log(const struct sac_group *g, enum log_level lvl, const char *what, int status)
 {
 	char gid[PRINT_GID_LEN], text[SAC_STATUS_LEN];
 
-	/* RFC 4391 §12: failures of multicast operations are logged; once while they stay the same */
-	sac_log(g->sac, status == g->status ? LOG_LVL_DEBUG : LOG_LVL_WARN,
-		"sa: %s of %s, JoinState 0x%x: %s", what, print_gid(gid, sizeof(gid), &g->mgid),
-		g->asked, sac_status_print(text, sizeof(text), status));
+	sac_log(g->sac, lvl, "sa: %s of %s, JoinState 0x%x: %s", what,
+		print_gid(gid, sizeof(gid), &g->mgid), g->asked,
+		sac_status_print(text, sizeof(text), status));
+}
+
+static void join_failed(struct sac_group *g, int status, ns_t now)
+{
+	/* Whoever wanted it is told, and says what that means (RFC 4391 §12). */
+	group_log(g, LOG_LVL_DEBUG, "join", status);
 	g->status = status;
+	if (status > 0)
+		g->may &= (uint8_t)~g->asked;
+	g->failures++;
+	g->retry_at = now + sac_backoff(g->sac, g->failures, status);
 }
 
 static void join_done(struct sac_op *op, int status, const struct sa_mad *resp, ns_t now)
@@ -240,12 +250,13 @@ static void join_done(struct sac_op *op, int status, const struct sa_mad *resp, 
 
 	if (!status)
 		status = join_answer(g, resp, &rec);
+	if (status > 0 && g->overtaken) {
+		g->may &= (uint8_t)~g->asked;
+		group_step(g, now);
+		return;
+	}
 	if (status) {
-		group_failed(g, "join", status, now);
-		if (status > 0)
-			g->may &= (uint8_t)~g->asked;
-		g->failures++;
-		g->retry_at = now + sac_backoff(g->sac, g->failures);
+		join_failed(g, status, now);
 	} else {
 		g->rec = rec;
 		g->have |= g->asked;
@@ -276,10 +287,11 @@ static void leave_done(struct sac_op *op, int status, const struct sa_mad *resp,
 
 	/* The SA refuses a Delete it has carried out before: our retry, its answer lost. */
 	if (status && status != SA_STATUS_REQ_INVALID)
-		group_failed(g, "leave", status, now);
+		group_log(g, sac_status_is_outage(status) ? LOG_LVL_DEBUG : LOG_LVL_WARN, "leave",
+			  status);
 	g->have &= (uint8_t)~g->asked;
 	if (status < 0 && ++g->leave_failures < LEAVE_TRIES) {
-		g->retry_at = now + sac_backoff(g->sac, g->leave_failures);
+		g->retry_at = now + sac_backoff(g->sac, g->leave_failures, status);
 	} else {
 		g->may &= (uint8_t)~g->asked;
 		g->leave_failures = 0;
@@ -294,6 +306,7 @@ static void group_submit(struct sac_group *g, bool leaving, uint8_t bits, ns_t n
 
 	g->leaving = leaving;
 	g->asked = bits;
+	g->overtaken = false;
 	g->op.fill = leaving ? leave_fill : join_fill;
 	g->op.done = leaving ? leave_done : join_done;
 	if (leaving) {
@@ -391,6 +404,7 @@ int sac_group_join(struct sac *s, struct sac_group_ref *r, const struct sac_join
 		g->failures = 0;
 	}
 	group_unqueue(g);
+	g->overtaken = g->op.active;
 	group_step(g, now);
 	return 0;
 }
@@ -421,6 +435,18 @@ void sac_groups_restart(struct sac *s, ns_t now)
 		list_for_each (r, &g->refs, node)
 			r->told = false;
 		group_step(g, now);
+	}
+}
+
+void sac_groups_hurry(struct sac *s, ns_t now)
+{
+	struct sac_group *g;
+
+	list_for_each (g, &s->groups, all) {
+		if (!sac_status_is_outage(g->status) || g->op.active)
+			continue;
+		g->retry_at = 0;
+		timer_arm(s->timers, &g->timer, now);
 	}
 }
 

@@ -44,10 +44,12 @@ static void inform_done(struct sac_op *op, int status, const struct sa_mad *resp
 		i->failures = 0;
 		return;
 	}
+	i->status = status;
 	if (!i->failures++)
-		sac_log(s, LOG_LVL_WARN, "sa: subscription to trap %u: %s", i->trap,
+		sac_log(s, sac_status_is_outage(status) ? LOG_LVL_DEBUG : LOG_LVL_WARN,
+			"sa: subscription to trap %u: %s", i->trap,
 			sac_status_print(text, sizeof(text), status));
-	timer_arm(s->timers, &i->retry, now + sac_backoff(s, i->failures));
+	timer_arm(s->timers, &i->retry, now + sac_backoff(s, i->failures, status));
 }
 
 static void inform_submit(struct sac_inform *i, ns_t now)
@@ -113,6 +115,16 @@ void sac_inform_restart(struct sac *s, ns_t now)
 		i->subscribed = false;
 		i->failures = 0;
 		inform_step(i, now);
+	}
+}
+
+void sac_inform_hurry(struct sac *s, ns_t now)
+{
+	for (int n = 0; n < SAC_NTRAPS; n++) {
+		struct sac_inform *i = &s->inform[n];
+
+		if (timer_armed(&i->retry) && sac_status_is_outage(i->status))
+			timer_arm(s->timers, &i->retry, now);
 	}
 }
 

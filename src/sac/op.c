@@ -33,7 +33,7 @@ static int answer_status(const struct sac_op *op, struct sa_mad *sm, const void 
 		return -EBADMSG;
 	if (sm->mad.method != op->resp_method || sm->mad.attr_id != op->attr_id)
 		return -EBADMSG;
-	return sm->mad.status;
+	return sac_outage_status(sm->mad.status);
 }
 
 static void op_done(void *ctx, int status, const struct mad_addr *from, const void *mad, size_t len,
@@ -53,6 +53,9 @@ static void op_done(void *ctx, int status, const struct mad_addr *from, const vo
 	s->stats.timeouts += status == -ETIMEDOUT;
 	s->stats.malformed += status == -EBADMSG;
 	s->stats.refused += status > 0;
+	s->stats.absent += status == -ENXIO;
+	s->stats.busy += status == -EBUSY;
+	sac_outage_note(s, status, now);
 	op->done(op, status, status ? NULL : &sm, now);
 	pump(s, now);
 }

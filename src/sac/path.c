@@ -98,7 +98,7 @@ static void path_settle(struct sac *s, struct sac_path *p, int status, ns_t now)
 	p->status = status;
 	p->state = status ? SAC_PATH_FAILED : SAC_PATH_VALID;
 	p->failures = status ? p->failures + 1 : 0;
-	p->until = now + (status ? sac_backoff(s, p->failures) : SAC_PATH_TTL);
+	p->until = now + (status ? sac_backoff(s, p->failures, status) : SAC_PATH_TTL);
 	list_del(&p->lru);
 	list_add_tail(&s->paths, &p->lru);
 	if (!timer_armed(&s->path_sweep))
@@ -263,6 +263,16 @@ void sac_paths_restart(struct sac *s, ns_t now)
 		}
 	}
 	path_call(&waits, -ENETDOWN, NULL, now);
+}
+
+void sac_paths_hurry(struct sac *s)
+{
+	struct sac_path *p;
+
+	list_for_each (p, &s->paths, lru) {
+		if (p->state == SAC_PATH_FAILED && sac_status_is_outage(p->status))
+			p->until = 0;
+	}
 }
 
 static void path_sweep(struct timer *t, ns_t now)

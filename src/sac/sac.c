@@ -8,12 +8,14 @@
 #include "sac/client.h"
 #include "wire/print.h"
 
-ns_t sac_backoff(struct sac *s, unsigned int failures)
+ns_t sac_backoff(struct sac *s, unsigned int failures, int status)
 {
+	ns_t max = status == -ENXIO ? SAC_BACKOFF_ABSENT : SAC_BACKOFF_MAX;
 	ns_t base = SAC_BACKOFF_MIN;
 
-	while (--failures && failures < 64 && base < SAC_BACKOFF_MAX)
+	while (--failures && failures < 64 && base < max)
 		base *= 2;
+	base = ns_min(base, max);
 	/* Ports that lost the same SM must not come back in step. */
 	return base + NS_USEC(prng_below(&s->prng, (uint32_t)(base / NS_USEC(4))));
 }
@@ -25,6 +27,7 @@ static int agent_register(struct sac *s)
 		.mgmt_class = MAD_CLASS_SA,
 		.class_version = 2,
 		.rmpp = true,
+		.shared = true, /* applications on this port have subscriptions of their own */
 		.recv = sac_report_recv,
 		.ctx = s,
 	};
@@ -186,6 +189,10 @@ char *sac_status_print(char *buf, size_t size, int status)
 		snprintf(buf, size, "success");
 	else if (status == -ETIMEDOUT)
 		snprintf(buf, size, "no answer from the SA");
+	else if (status == -ENXIO)
+		snprintf(buf, size, "no SA there");
+	else if (status == -EBUSY)
+		snprintf(buf, size, "the SA is busy");
 	else if (status == -ENETDOWN)
 		snprintf(buf, size, "no SA in reach");
 	else if (status == -EBADMSG)

@@ -11,8 +11,9 @@
  * are subscribed to once. Requests are paced: at most SAC_MAX_OPEN are open, joins first.
  *
  * A status is an int everywhere: 0; a MAD status as received (> 0); or -errno: -ETIMEDOUT no
- * answer after all retries, -ENETDOWN no usable port, -ECANCELED, -EBADMSG an answer that cannot
- * be one. sac_status_print() makes text of it.
+ * answer after all retries, -ENXIO the SM's host answers that it has no SA, -EBUSY the SA is too busy,
+ * -ENETDOWN no usable port, -ECANCELED, -EBADMSG an answer that cannot be one. sac_status_print() makes text of
+ * it. Only a MAD status is a refusal: the others say nothing about what was asked for.
  *
  * After a change of LID, GID or SM, and on ClientReregister, the client joins every referenced
  * group again, subscribes again and forgets all paths; users hear SAC_EV_RESTART first.
@@ -35,6 +36,8 @@
 #define SAC_RETRIES 5 /* ... and the request repeated so often */
 #define SAC_BACKOFF_MIN NS_SEC(1) /* after a failure, doubled up to ... */
 #define SAC_BACKOFF_MAX NS_SEC(16) /* ... and up to a quarter more, so that ports spread */
+#define SAC_BACKOFF_ABSENT \
+	NS_SEC(4) /* ... SAC_BACKOFF_MAX where there is no SA at all: that is answered at once */
 #define SAC_PATH_TTL NS_SEC(300) /* a cached path is asked for again after */
 #define SAC_SHARED_REJOIN NS_SEC(60) /* see struct sac_cfg */
 
@@ -225,8 +228,12 @@ void sac_group_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_
 /* "status 0x0200 (request invalid)", "no answer from the SA"; writes at most @size with a NUL */
 char *sac_status_print(char *buf, size_t size, int status);
 
+/* sac_status_is_outage() - There is no SA at the moment: the client has said so, and goes on asking */
+bool sac_status_is_outage(int status);
+
 struct sac_stats {
 	uint64_t requests, answers, refused, timeouts, malformed;
+	uint64_t absent, busy; /* answers of a host without an SA, and of an SA that says so */
 	uint64_t path_hits, path_queries, path_failed_hits;
 	uint64_t joins, leaves, asks;
 	uint64_t reports, reports_ignored, restarts;

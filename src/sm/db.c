@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "sm/learn.h"
 #include "sm/priv.h"
 
 /* GUIDs come from the wire, but a flood of equal hashes needs as many nodes: a fixed key will do. */
@@ -32,8 +33,10 @@ struct sm_db *sm_db_create(uint64_t prefix)
 static void node_free(struct sm_node *n)
 {
 	if (n->port) {
-		for (unsigned int i = 0; i <= n->info.nports; i++)
+		for (unsigned int i = 0; i <= n->info.nports; i++) {
 			free(n->port[i].pkeys);
+			sm_tables_free(n->port[i].tables);
+		}
 	}
 	if (n->sw) {
 		sm_fdb_put(n->sw->fdb);
@@ -211,7 +214,7 @@ struct sm_port *sm_db_port_by_gid(const struct sm_db *db, const ib_gid *gid)
 {
 	uint64_t prefix = ib_gid_prefix(gid);
 
-	if (prefix != db->prefix && prefix != IB_SUBNET_PREFIX_DEFAULT)
+	if (prefix != db->prefix && prefix >> 55 != IB_SUBNET_PREFIX_DEFAULT >> 55)
 		return NULL;
 	return sm_db_port_by_guid(db, ib_gid_guid(gid));
 }

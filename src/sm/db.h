@@ -17,9 +17,11 @@
 #include "wire/smp.h"
 
 #define SM_LID_TOP_MAX 0xbfff
+#define SM_PKEYS_MAX 512 /* entries of a P_Key table that we use */
 
 struct sm_node;
 struct sm_fdb;
+struct sm_tables;
 
 /* A port of a node, 0 .. nports (0 of a CA is unused). */
 struct sm_port {
@@ -37,6 +39,7 @@ struct sm_port {
 		pkeys; /* table as written, index by index, 0 = empty; end ports and enforcing ports */
 	uint16_t npkeys; /* entries in it */
 	uint8_t vls_mapped; /* VLs that SLtoVL was written for; 0 not */
+	struct sm_tables *tables; /* read because somebody asked: sm/learn.h; NULL */
 	struct hnode by_guid;
 };
 
@@ -75,6 +78,7 @@ struct sm_db {
 	uint8_t *hops; /* [nswitches][nswitches], SM_HOPS_NONE unreachable */
 	uint8_t life; /* PacketLifeTime code of all paths */
 	uint32_t nlinks;
+	uint32_t nends; /* end ports that were reached, when it is published */
 	struct htab nodes, ports; /* by GUID */
 };
 
@@ -84,7 +88,7 @@ struct sm_db {
 struct sm_node *sm_db_node(const struct sm_db *db, uint64_t node_guid);
 struct sm_port *sm_db_port_by_guid(const struct sm_db *db, uint64_t port_guid);
 struct sm_port *sm_db_port_by_lid(const struct sm_db *db, unsigned int lid);
-/* The prefix fe80:: means the subnet's (I21). */
+/* The prefix fe80:: means the subnet's (I21), and so does every other that begins with its 9 bits: as OpenSM has it. */
 struct sm_port *sm_db_port_by_gid(const struct sm_db *db, const ib_gid *gid);
 
 /*
@@ -92,6 +96,12 @@ struct sm_port *sm_db_port_by_gid(const struct sm_db *db, const ib_gid *gid);
  * ports of switches are node->port[1 .. nports] with ->known.
  */
 struct sm_port *sm_db_end_port(const struct sm_db *db, const struct sm_port *prev);
+
+/* sm_db_end_ports() - How many there are */
+static inline uint32_t sm_db_end_ports(const struct sm_db *db)
+{
+	return db->nends;
+}
 
 static inline bool sm_node_is_switch(const struct sm_node *n)
 {

@@ -401,7 +401,8 @@ int sm_discover_finish(struct sm *sm)
 	sm->sweep.switches = db->nswitches;
 	sm->sweep.links = db->nlinks;
 	for (struct sm_port *p = sm_db_end_port(db, NULL); p; p = sm_db_end_port(db, p))
-		sm->sweep.end_ports++;
+		db->nends++;
+	sm->sweep.end_ports = db->nends;
 	sm->guid = db->self->guid;
 	return 0;
 }

@@ -18,7 +18,8 @@
  *	             is no master, or Set(SMInfo) DISCOVER     -> DISCOVERING
  *	             HANDOVER                                  -> DISCOVERING, then MASTER
  *	             DISABLE                                   -> NOT_ACTIVE
- *	MASTER       a better SM was found: HANDOVER; its ACK  -> STANDBY
+ *	MASTER       a better SM was found and took our HANDOVER: it answered, or
+ *	             (IBTA; OpenSM never does) acknowledged   -> STANDBY
  *	NOT_ACTIVE   Set(SMInfo) STANDBY                       -> STANDBY
  *
  * Better: the higher priority, then the lower GUID. A worse master hands over when its own
@@ -41,8 +42,8 @@ static struct smp_sm_info self_info(const struct sm *sm)
 {
 	return (struct smp_sm_info){
 		.guid = sm->guid,
-		.sm_key = 0, /* nobody has proved that it may know it */
-		.act_count = sm->act_count,
+		.sm_key = 0, /* see may_know_key() */
+		.act_count = sm_act_count(sm),
 		.priority = sm->cfg.priority,
 		.state = (uint8_t)sm->state,
 	};
@@ -51,6 +52,15 @@ static struct smp_sm_info self_info(const struct sm *sm)
 static bool better(const struct smp_sm_info *a, const struct smp_sm_info *b)
 {
 	return a->priority != b->priority ? a->priority > b->priority : a->guid < b->guid;
+}
+
+static void db_drop(struct sm *sm, ns_t now)
+{
+	struct sm_db *old = sm->db;
+
+	sm->db = sm->routed = NULL;
+	sm_learn_reset(sm, now);
+	sm_db_destroy(old);
 }
 
 void sm_set_state(struct sm *sm, enum smp_sm_state st, ns_t now)
@@ -75,8 +85,7 @@ void sm_set_state(struct sm *sm, enum smp_sm_state st, ns_t now)
 		sm_groups_clear(sm, now);
 		smpq_cancel(&sm->bgq);
 		sm->light_open = 0;
-		sm_db_destroy(sm->db);
-		sm->db = sm->routed = NULL;
+		db_drop(sm, now);
 	}
 	if (st == SMP_SM_STANDBY) {
 		sm_sweep_abort(sm);
@@ -92,7 +101,7 @@ static void rediscover(struct sm *sm, const char *why, ns_t now)
 {
 	sm_info(sm, "discovering: %s", why);
 	if (sm->stage != SM_STAGE_IDLE) {
-		sm->again = true;
+		sm_sweep_again(sm, now);
 		return;
 	}
 	sm_set_state(sm, SMP_SM_DISCOVERING, now);
@@ -220,13 +229,28 @@ static const struct sm_other *best_of(const struct sm *sm, unsigned int states)
 	return best;
 }
 
+/* Should it not become master after all, our polls of it will tell. */
+static void handed_over(struct sm *sm, ns_t now)
+{
+	uint64_t to = sm->handover_guid;
+
+	sm->handover_guid = 0;
+	sm->handover_tries = 0;
+	sm_set_state(sm, SMP_SM_STANDBY, now);
+	sm->master_guid = to;
+}
+
 static void on_handover(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			ns_t now)
 {
 	struct sm *sm = ctx;
 
+	if (sm->state != SMP_SM_MASTER || !sm->handover_guid)
+		return; /* it has acknowledged already, or is gone */
 	if (status)
 		sm_warn(sm, "SM 0x%016" PRIx64 " does not take HANDOVER", sm->handover_guid);
+	else
+		handed_over(sm, now);
 }
 
 static void handover(struct sm *sm, const struct sm_other *o, ns_t now)
@@ -315,17 +339,6 @@ static void take_over(struct sm *sm, const uint8_t *mad, ns_t now)
 	smpq_add(&sm->bgq, &ack, now);
 }
 
-static void handed_over(struct sm *sm, const uint8_t *mad, ns_t now)
-{
-	uint64_t to = sm->handover_guid;
-
-	sm->handover_guid = 0;
-	sm->handover_tries = 0;
-	learn_path(sm, mad);
-	sm_set_state(sm, SMP_SM_STANDBY, now);
-	sm->master_guid = to;
-}
-
 /* IBTA 14.4.1: which command a state accepts. */
 static bool control(struct sm *sm, uint32_t mod, const struct smp_sm_info *from, const uint8_t *mad,
 		    ns_t now)
@@ -337,9 +350,12 @@ static bool control(struct sm *sm, uint32_t mod, const struct smp_sm_info *from,
 		take_over(sm, mad, now);
 		return true;
 	case SMP_SMINFO_ACK:
+		if (sm->state == SMP_SM_STANDBY && from->guid == sm->master_guid)
+			return true; /* its answer to HANDOVER was enough */
 		if (sm->state != SMP_SM_MASTER || from->guid != sm->handover_guid)
 			return false;
-		handed_over(sm, mad, now);
+		learn_path(sm, mad);
+		handed_over(sm, now);
 		return true;
 	case SMP_SMINFO_DISABLE:
 		if (sm->state != SMP_SM_STANDBY)
@@ -363,6 +379,15 @@ static bool control(struct sm *sm, uint32_t mod, const struct smp_sm_info *from,
 	}
 }
 
+/*
+ * Who may Set our ports may know it: OpenSM tells it alike, and ignores SMs that do not (14.4.6). So it is as
+ * secret as the M_Key is.
+ */
+static bool may_know_key(const struct sm *sm, const uint8_t *mad)
+{
+	return !sm->cfg.mkey || be64_at(mad + SMP_OFF_MKEY) == sm->cfg.mkey;
+}
+
 bool sm_elect_recv(struct sm *sm, uint8_t *mad, ns_t now)
 {
 	uint16_t status = 0;
@@ -372,14 +397,20 @@ bool sm_elect_recv(struct sm *sm, uint8_t *mad, ns_t now)
 		if (smp_sm_info_decode(&from, smp_data(mad), SMP_DATA_LEN))
 			return false;
 		if (sm->cfg.sm_key && from.sm_key != sm->cfg.sm_key) {
-			sm_warn(sm, "Set(SMInfo) of SM 0x%016" PRIx64 " with a wrong SM_Key",
-				from.guid);
+			if (sm_pace_take(&sm->key_said, 1, SM_KEY_SAID_EVERY, now))
+				sm_warn(sm,
+					"Set(SMInfo) of SM 0x%016" PRIx64 " with a wrong SM_Key",
+					from.guid);
 			return false;
 		}
-		if (!control(sm, mad_attr_mod(mad), &from, mad, now))
+		/* Each may cost a sweep. */
+		if (!sm_pace_take(&sm->orders, SM_ORDERS_BURST, NS_SEC(1), now) ||
+		    !control(sm, mad_attr_mod(mad), &from, mad, now))
 			status = MAD_STATUS_BAD_VALUE;
 	}
 	self = self_info(sm);
+	if (may_know_key(sm, mad))
+		self.sm_key = sm->cfg.sm_key;
 	memset(smp_data(mad), 0, SMP_DATA_LEN);
 	smp_sm_info_encode(smp_data(mad), &self);
 	if (mad_class(mad) == MAD_CLASS_SM_DR) {

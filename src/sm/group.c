@@ -45,9 +45,10 @@ struct sm_group *sm_group_next(const struct sm *sm, const struct sm_group *prev)
 
 struct sm_mcmember *sm_group_member(const struct sm_group *g, uint64_t port_guid)
 {
-	struct sm_mcmember *m;
+	for (struct hnode *h = htab_first(&g->by_port, sm_guid_hash(port_guid)); h;
+	     h = htab_next(h)) {
+		struct sm_mcmember *m = container_of(h, struct sm_mcmember, by_guid);
 
-	list_for_each (m, &g->members, link) {
 		if (m->port_guid == port_guid)
 			return m;
 	}
@@ -55,7 +56,7 @@ struct sm_mcmember *sm_group_member(const struct sm_group *g, uint64_t port_guid
 }
 
 /* Groups beyond what the smallest switch holds would be dropped there. */
-static unsigned int mlids_usable(const struct sm *sm)
+unsigned int sm_groups_max(const struct sm *sm)
 {
 	unsigned int n = sm->cfg.max_mlids;
 	const struct sm_db *db = sm->routed;
@@ -69,7 +70,7 @@ static unsigned int mlids_usable(const struct sm *sm)
 
 static int mlid_take(struct sm *sm, struct sm_group *g, uint16_t wanted)
 {
-	unsigned int n = mlids_usable(sm);
+	unsigned int n = sm_groups_max(sm);
 
 	if (wanted) {
 		unsigned int i = wanted - IB_LID_MCAST_MIN;
@@ -134,6 +135,7 @@ static void group_free(struct sm *sm, struct sm_group *g)
 	list_del(&g->link);
 	list_for_each_safe (m, tmp, &g->members, link)
 		free(m);
+	htab_fini(&g->by_port);
 	free(g);
 }
 
@@ -146,25 +148,33 @@ void sm_group_delete(struct sm *sm, struct sm_group *g, ns_t now)
 	sm_mcast_clear(sm, mlid, now);
 }
 
+static struct sm_mcmember *member_add(struct sm_group *g, uint64_t port_guid)
+{
+	struct sm_mcmember *m = calloc(1, sizeof(*m));
+
+	if (!m || htab_add(&g->by_port, &m->by_guid, sm_guid_hash(port_guid))) {
+		free(m);
+		return NULL;
+	}
+	m->port_guid = port_guid;
+	list_add_tail(&g->members, &m->link);
+	g->nmembers++;
+	return m;
+}
+
 int sm_group_join(struct sm *sm, struct sm_group *g, const ib_gid *port_gid, uint8_t join_state,
 		  bool proxy, sm_group_done_fn *done, void *ctx, ns_t now)
 {
 	struct sm_mcmember *m = sm_group_member(g, ib_gid_guid(port_gid));
-	bool is_new = !m;
 	void *wait = done ? sm_mcast_wait_alloc() : NULL;
 
-	if (is_new)
-		m = calloc(1, sizeof(*m));
-	if (!m || (done && !wait)) {
-		if (is_new)
-			free(m);
+	if (done && !wait)
+		return -ENOMEM;
+	if (!m)
+		m = member_add(g, ib_gid_guid(port_gid));
+	if (!m) {
 		free(wait);
 		return -ENOMEM;
-	}
-	if (is_new) {
-		m->port_guid = ib_gid_guid(port_gid);
-		list_add_tail(&g->members, &m->link);
-		g->nmembers++;
 	}
 	m->port_gid = *port_gid;
 	m->proxy = proxy;
@@ -195,6 +205,7 @@ static bool member_clear(struct sm *sm, struct sm_group *g, struct sm_mcmember *
 	m->join_state &= (uint8_t)~bits;
 	if (!m->join_state) {
 		list_del(&m->link);
+		htab_del(&g->by_port, &m->by_guid);
 		g->nmembers--;
 		free(m);
 	}

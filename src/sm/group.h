@@ -19,10 +19,15 @@
 
 struct sm_mcmember {
 	struct list link;
+	struct hnode by_guid;
 	ib_gid port_gid; /* as the join said it */
 	uint64_t port_guid;
 	uint8_t join_state; /* MCM_JOIN_* */
 	bool proxy;
+	/* Where it hangs, as of sweep @at_sweep: a join walks all members. For sm/mcast.c */
+	uint8_t at_port;
+	uint32_t at_switch;
+	uint64_t at_sweep;
 };
 
 struct sm_group {
@@ -35,7 +40,9 @@ struct sm_group {
 	struct ib_mcmember_rec rec;
 	bool admin; /* made by the administrator */
 	bool broadcast; /* the IPoIB broadcast group of a partition */
+	uint64_t creator; /* port GUID of who asked for it; 0 for the administrator's */
 	struct list members; /* struct sm_mcmember, by time of joining */
+	struct htab by_port; /* the same, by port GUID */
 	uint32_t nmembers;
 	uint32_t root; /* tree: index of its root switch */
 	uint64_t root_sweep; /* which sweep's database it was chosen for */
@@ -45,6 +52,9 @@ struct sm_group *sm_group_find(const struct sm *sm, const ib_gid *mgid);
 struct sm_group *sm_group_by_mlid(const struct sm *sm, uint16_t mlid);
 /* sm_group_next() - Walk all: start with NULL; NULL at the end */
 struct sm_group *sm_group_next(const struct sm *sm, const struct sm_group *prev);
+
+/* sm_groups_max() - How many there can be: MLIDs of the smallest switch */
+unsigned int sm_groups_max(const struct sm *sm);
 
 /* sm_group_member() - NULL if the port is none */
 struct sm_mcmember *sm_group_member(const struct sm_group *g, uint64_t port_guid);

@@ -61,6 +61,14 @@ bool sm_rereg_owed(const struct sm *sm, uint64_t port_guid)
 	return s && s->owed;
 }
 
+struct sm_source *sm_source_of(struct sm *sm, uint16_t lid)
+{
+	const struct sm_port *p = sm->db ? sm_db_port_by_lid(sm->db, lid) : NULL;
+	struct sm_lid_slot *s = p ? slot_find(sm, p->guid) : NULL;
+
+	return s ? &s->source : &sm->strangers;
+}
+
 int sm_lid_seed(struct sm *sm, const struct sm_lid_entry *e, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

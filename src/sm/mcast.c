@@ -47,6 +47,7 @@ static void jobs_run(struct sm *sm, ns_t now);
 struct branch {
 	uint64_t mask[4];
 	uint32_t recv; /* receivers on this switch and below */
+	uint32_t next; /* the switch behind @up */
 	uint8_t up; /* port towards the root, 0 at the root */
 	bool in_tree; /* up is known */
 };
@@ -68,45 +69,58 @@ static bool is_receiver(const struct sm_mcmember *m)
 	return m->join_state & (MCM_JOIN_FULL | MCM_JOIN_NON);
 }
 
-/* The switch and the port there that a member hangs on. */
-static struct sm_node *member_switch(const struct sm_db *db, const struct sm_mcmember *m,
-				     unsigned int *ret_port)
+#define AT_NOWHERE UINT32_MAX
+
+static void member_find(const struct sm_db *db, struct sm_mcmember *m)
 {
 	const struct sm_port *p = sm_db_port_by_guid(db, m->port_guid);
 
-	if (!p)
-		return NULL;
-	if (p->node->sw) {
-		*ret_port = 0;
-		return p->node;
+	m->at_sweep = db->sweep;
+	m->at_switch = AT_NOWHERE;
+	if (p && p->node->sw) {
+		m->at_switch = p->node->sw->index;
+		m->at_port = 0;
+	} else if (p && p->peer && p->peer->node->sw) {
+		m->at_switch = p->peer->node->sw->index;
+		m->at_port = p->peer->num;
 	}
-	if (!p->peer || !p->peer->node->sw)
-		return NULL;
-	*ret_port = p->peer->num;
-	return p->peer->node;
 }
 
+/* Index of the switch that a member hangs on, m->at_port there; AT_NOWHERE */
+static uint32_t member_switch(const struct sm_db *db, struct sm_mcmember *m)
+{
+	if (m->at_sweep != db->sweep)
+		member_find(db, m);
+	return m->at_switch;
+}
+
+/* Members are counted by switch first: thousands of them hang on some hundred. 0 where memory lacks. */
 static uint32_t root_choose(const struct sm_db *db, const struct sm_group *g)
 {
+	uint32_t *members = calloc(db->nswitches + 1u, sizeof(*members)), best = 0;
 	uint64_t best_sum = UINT64_MAX;
-	uint32_t best = 0;
+	struct sm_mcmember *m;
 
+	if (!members)
+		return 0;
+	list_for_each (m, &g->members, link) {
+		uint32_t at = member_switch(db, m);
+
+		if (at != AT_NOWHERE)
+			members[at]++;
+	}
 	for (uint32_t s = 0; s < db->nswitches; s++) {
-		const struct sm_mcmember *m;
+		const uint8_t *hops = db->hops + (size_t)s * db->nswitches;
 		uint64_t sum = 0;
 
-		list_for_each (m, &g->members, link) {
-			unsigned int port;
-			const struct sm_node *at = member_switch(db, m, &port);
-
-			if (at)
-				sum += db->hops[(size_t)s * db->nswitches + at->sw->index];
-		}
+		for (uint32_t at = 0; at < db->nswitches; at++)
+			sum += (uint64_t)members[at] * hops[at];
 		if (sum < best_sum) {
 			best_sum = sum;
 			best = s;
 		}
 	}
+	free(members);
 	return best;
 }
 
@@ -129,28 +143,31 @@ static uint8_t uplink(const struct tree *t, const struct sm_node *n)
 }
 
 /* A member: its own port, and itself counted on every switch up to the root. */
-static void tree_add(struct tree *t, const struct sm_mcmember *m)
+static void tree_add(struct tree *t, struct sm_mcmember *m)
 {
-	unsigned int port;
-	struct sm_node *n = member_switch(t->db, m, &port);
+	uint32_t at = member_switch(t->db, m);
 	bool recv = is_receiver(m);
 
-	if (!n || t->db->hops[(size_t)t->root * t->db->nswitches + n->sw->index] == SM_HOPS_NONE)
+	if (at == AT_NOWHERE ||
+	    t->db->hops[(size_t)t->root * t->db->nswitches + at] == SM_HOPS_NONE)
 		return;
 	if (recv) {
-		mask_set(t->br[n->sw->index].mask, port);
+		mask_set(t->br[at].mask, m->at_port);
 		t->receivers++;
 	}
 	for (;;) {
-		struct branch *b = &t->br[n->sw->index];
+		const struct sm_node *n = t->db->sw[at];
+		struct branch *b = &t->br[at];
 
-		if (!b->in_tree)
+		if (!b->in_tree) {
 			b->up = uplink(t, n);
+			b->next = b->up ? n->port[b->up].peer->node->sw->index : at;
+		}
 		b->in_tree = true;
 		b->recv += recv;
 		if (!b->up)
 			return;
-		n = n->port[b->up].peer->node;
+		at = b->next;
 	}
 }
 
@@ -223,7 +240,7 @@ static void want(struct sm *sm, struct sm_fdb *f, uint16_t mlid, const uint64_t 
 
 static int tree_build(struct tree *t, struct sm_group *g)
 {
-	const struct sm_mcmember *m;
+	struct sm_mcmember *m;
 
 	t->br = calloc(t->db->nswitches + 1u, sizeof(*t->br));
 	if (!t->br)

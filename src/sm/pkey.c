@@ -14,13 +14,11 @@
  * entry (10.9.3).
  */
 
-#define PKEYS_MAX 512 /* entries of a table that we use */
-
 static unsigned int table_size(const struct sm_port *p)
 {
 	unsigned int n = sm_port_is_end(p) ? p->node->info.pkey_cap : p->node->sw->si.enforce_cap;
 
-	return n < PKEYS_MAX ? n : PKEYS_MAX;
+	return n < SM_PKEYS_MAX ? n : SM_PKEYS_MAX;
 }
 
 static uint32_t block_mod(const struct sm_port *p, unsigned int block)
@@ -155,10 +153,10 @@ static bool table_arrange(uint16_t *table, const uint16_t *old, size_t n, const 
 static size_t enforced_pkeys(const struct sm *sm, const struct sm_port *p, uint16_t *ret,
 			     size_t max)
 {
-	uint16_t peer[PKEYS_MAX], index0;
-	size_t n = sm_partition_pkeys(sm, p->peer, peer, PKEYS_MAX, &index0), out = 0;
+	uint16_t peer[SM_PKEYS_MAX], index0;
+	size_t n = sm_partition_pkeys(sm, p->peer, peer, SM_PKEYS_MAX, &index0), out = 0;
 
-	for (size_t i = 0; i < n && i < PKEYS_MAX; i++) {
+	for (size_t i = 0; i < n && i < SM_PKEYS_MAX; i++) {
 		uint16_t full = peer[i] | IB_PKEY_FULL;
 
 		if (!contains(ret, out, full) && out < max)
@@ -235,17 +233,17 @@ static void set_enforcement(struct sm *sm, struct sm_port *p, bool on, ns_t now)
 
 static void table_configure(struct sm *sm, struct sm_port *p, ns_t now)
 {
-	uint16_t want[PKEYS_MAX], table[PKEYS_MAX] = { 0 }, index0 = 0;
+	uint16_t want[SM_PKEYS_MAX], table[SM_PKEYS_MAX] = { 0 }, index0 = 0;
 	bool enforcing = !sm_port_is_end(p), fits;
 	size_t n;
 
 	if (!p->pkeys)
 		return;
 	if (enforcing)
-		n = enforced_pkeys(sm, p, want, PKEYS_MAX);
+		n = enforced_pkeys(sm, p, want, SM_PKEYS_MAX);
 	else
-		n = sm_partition_pkeys(sm, p, want, PKEYS_MAX, &index0);
-	fits = n <= PKEYS_MAX && table_arrange(table, p->pkeys, p->npkeys, want, n, index0);
+		n = sm_partition_pkeys(sm, p, want, SM_PKEYS_MAX, &index0);
+	fits = n <= SM_PKEYS_MAX && table_arrange(table, p->pkeys, p->npkeys, want, n, index0);
 	if (!fits) {
 		sm->sweep.errors++;
 		sm_err(sm, "\"%s\" port %u has room for %u P_Keys and should have %zu%s",

@@ -12,14 +12,18 @@
  *	lid.c      LIDs
  *	port.c     PortInfo: addresses, MTU, arm, activate
  *	pkey.c     P_Key tables                   qos.c  SLtoVL tables
- *	route.c    min-hop LFTs                   fdb.c what switches acknowledged
+ *	route.c    min-hop LFTs                   lft.c LFT writes
+ *	fdb.c      what switches acknowledged
  *	mcast.c    spanning trees and MFT writes  group.c groups and members
  *	partition.c, partition_{lex,parse,finish,apply}.c
+ *	learn.c    tables that are read when the SA is asked for them
+ *	pace.c     how often traps may cause something
  */
 
 #include "sm/db.h"
 #include "sm/fdb.h"
 #include "sm/group.h"
+#include "sm/pace.h"
 #include "sm/partition.h"
 #include "sm/sm.h"
 #include "sm/smpq.h"
@@ -27,15 +31,22 @@
 #define SM_KICK_DELAY NS_MSEC(10) /* traps come in pairs: both ends of a link */
 #define SM_RETRY_MIN NS_SEC(1) /* after a sweep with losses; doubles to the sweep interval */
 #define SM_RETRY_MAX NS_SEC(60)
+#define SM_SWEEPS_BURST 4 /* that one source of traps gets at once; then one per SubnetTimeOut */
+#define SM_REPORTS_BURST 32 /* likewise its traps that are passed on; then 8 per SubnetTimeOut */
+#define SM_REST 3 /* times what a sweep took, until traps get another; at most ... */
+#define SM_REST_MAX NS_SEC(1)
 #define SM_DOWN_INTERVAL NS_SEC(1) /* the SM's own link is down */
 #define SM_JOIN_TIMEOUT NS_MSEC(200) /* I17 */
 #define SM_HANDOVER_TRIES 3
+#define SM_ORDERS_BURST 8 /* Set(SMInfo) that are followed at once; then one a second */
+#define SM_KEY_SAID_EVERY NS_SEC(10) /* a line in the log about a wrong SM_Key */
 
 struct sm_lid_slot {
 	struct hnode node;
 	uint64_t guid;
 	uint16_t lid;
 	bool owed; /* a ClientReregister that it has not acknowledged */
+	struct sm_source source; /* of traps */
 };
 
 struct sm {
@@ -49,17 +60,23 @@ struct sm {
 	/* sweep.c */
 	struct smpq sweepq; /* SMPs of the heavy sweep */
 	struct smpq bgq; /* light sweeps, polls, MFT writes of joins */
+	struct smpq learnq; /* tables that the SA was asked for */
 	enum sm_stage stage; /* SM_STAGE_IDLE: no heavy sweep runs */
 	struct sm_sweep sweep, last;
+	struct sm_router *router; /* stage ROUTE: LFTs are left to compute */
+	struct timer slice; /* the next of them, where nothing is in flight */
 	bool advancing; /* inside sweep_advance() */
 	bool again; /* something changed while it runs */
+	ns_t again_at; /* when the next one is to look at that */
+	ns_t rest_until; /* no sweep for a trap before */
 	bool incomplete; /* somebody did not answer */
 	bool light_changed; /* seen by the light sweep that runs */
 	unsigned int light_open;
 	ns_t retry_delay;
 	struct timer timer; /* next sweep, light or heavy */
 	bool timer_heavy;
-	uint64_t heavy_sweeps, light_sweeps, traps;
+	uint64_t heavy_sweeps, light_sweeps, traps, traps_many;
+	struct sm_source strangers; /* traps from LIDs that nobody has */
 	uint64_t smps_total, timeouts_total; /* of the sweeps before this one */
 
 	/* elect.c */
@@ -74,6 +91,7 @@ struct sm {
 	unsigned int poll_missed, handover_tries;
 	struct timer poll;
 	uint64_t handover_guid; /* master: HANDOVER was sent, no ACK yet */
+	struct sm_pace orders, key_said; /* of other SMs; wrong SM_Keys in the log */
 
 	/* databases */
 	struct sm_db *db; /* published */
@@ -91,7 +109,14 @@ struct sm {
 	struct list mft_jobs, mft_waits;
 	uint64_t mft_seq;
 	unsigned int mft_open; /* jobs in flight */
+
+	/* learn.c */
+	struct list learn_walks, learn_waits;
+	unsigned int learn_queued;
 };
+
+/* sm.c */
+uint32_t sm_act_count(const struct sm *sm);
 
 /* db.c */
 struct sm_db *sm_db_create(uint64_t prefix);
@@ -133,8 +158,12 @@ void sm_ports_start(struct sm *sm, ns_t now);
 void sm_pkeys_read(struct sm *sm, ns_t now);
 void sm_pkeys_start(struct sm *sm, ns_t now);
 void sm_qos_start(struct sm *sm, ns_t now);
-int sm_route_compute(struct sm_db *db);
+/*
+ * sm_route_start() - Compute LFTs and write them, in slices: while sm->router is there sm_route_more() is to
+ * be called again, best when the pipeline is idle
+ */
 int sm_route_start(struct sm *sm, ns_t now);
+int sm_route_more(struct sm *sm, ns_t now);
 void sm_arm_start(struct sm *sm, ns_t now);
 void sm_activate_start(struct sm *sm, ns_t now);
 
@@ -142,6 +171,8 @@ void sm_activate_start(struct sm *sm, ns_t now);
 void sm_sweep_init(struct sm *sm);
 void sm_sweep_fini(struct sm *sm);
 void sm_sweep_request(struct sm *sm, ns_t at);
+/* sm_sweep_again() - The same; while one runs, after that */
+void sm_sweep_again(struct sm *sm, ns_t at);
 void sm_sweep_advance(struct sm *sm, ns_t now);
 /* sm_sweep_abort() - Forget the sweep that runs; none is scheduled */
 void sm_sweep_abort(struct sm *sm);
@@ -155,6 +186,12 @@ void sm_set_state(struct sm *sm, enum smp_sm_state st, ns_t now);
 /* A Get or Set of SMInfo; @mad is turned into its response. false: drop it */
 bool sm_elect_recv(struct sm *sm, uint8_t *mad, ns_t now);
 
+/* learn.c */
+void sm_learn_init(struct sm *sm);
+void sm_learn_fini(struct sm *sm);
+/* sm_learn_reset() - Before a database goes: nothing is read for it any more, who waits is told */
+void sm_learn_reset(struct sm *sm, ns_t now);
+
 /* lid.c */
 int sm_lid_seed(struct sm *sm, const struct sm_lid_entry *e, size_t n);
 void sm_lid_fini(struct sm *sm);
@@ -165,6 +202,8 @@ void sm_lid_fini(struct sm *sm);
 void sm_rereg_owe(struct sm *sm, uint64_t port_guid);
 void sm_rereg_paid(struct sm *sm, uint64_t port_guid);
 bool sm_rereg_owed(const struct sm *sm, uint64_t port_guid);
+/* sm_source_of() - The allowance of the port that has @lid */
+struct sm_source *sm_source_of(struct sm *sm, uint16_t lid);
 
 /* group.c, mcast.c */
 int sm_groups_init(struct sm *sm);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sm/priv.h"
+#include "sm/route.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#include "sm/priv.h"
 
 /*
  * DOC: Unicast routing
@@ -12,6 +14,9 @@
  * destinations so far. Parallel links are ports like any others. Destinations are taken
  * switch by switch in the order of discovery and LIDs upwards, ports upwards, so the same
  * subnet with the same LIDs gets the same tables.
+ *
+ * A thousand switches are tens of millions of decisions: switch after switch, so that what one decides
+ * by (its loads, its neighbours' rows of hops) stays in the cache, and in slices.
  */
 
 struct edge {
@@ -30,13 +35,15 @@ struct target {
 	uint8_t port;
 };
 
-struct router {
+struct sm_router {
 	struct sm_db *db;
 	struct graph g;
 	struct target *target; /* all, grouped by switch */
 	uint32_t *first_target; /* [nswitches + 1] */
-	uint32_t *load; /* [nswitches][256]: destinations per port */
 	uint32_t *queue;
+	uint32_t next_row, next_switch; /* done so far */
+	size_t done; /* steps of this slice */
+	uint32_t load[256]; /* destinations per port of the switch that is routed */
 };
 
 static struct sm_node *switch_behind(const struct sm_port *p)
@@ -46,7 +53,7 @@ static struct sm_node *switch_behind(const struct sm_port *p)
 	return p->peer->node->sw ? p->peer->node : NULL;
 }
 
-static int graph_build(struct router *r)
+static int graph_build(struct sm_router *r)
 {
 	struct sm_db *db = r->db;
 	uint32_t n = 0;
@@ -74,13 +81,14 @@ static int graph_build(struct router *r)
 	return 0;
 }
 
-static void hops_from(struct router *r, uint32_t from)
+static void hops_from(struct sm_router *r, uint32_t from)
 {
 	uint32_t n = r->db->nswitches, head = 0, tail = 0;
 	uint8_t *row = r->db->hops + (size_t)from * n;
 
 	memset(row, SM_HOPS_NONE, n);
 	row[from] = 0;
+	r->done += r->g.first[n];
 	r->queue[tail++] = from;
 	while (head < tail) {
 		uint32_t s = r->queue[head++];
@@ -109,7 +117,7 @@ static struct sm_node *attachment(const struct sm_port *p, uint8_t *ret_port)
 	return p->peer->node;
 }
 
-static int targets_build(struct router *r)
+static int targets_build(struct sm_router *r)
 {
 	struct sm_db *db = r->db;
 	uint32_t *fill;
@@ -139,178 +147,128 @@ static int targets_build(struct router *r)
 	return 0;
 }
 
-/* Egress of switch @s for everything that hangs on switch @d. */
-static void route_pair(struct router *r, uint32_t s, uint32_t d)
+/*
+ * Share out targets [@t .. @end) between the ports @cand: each goes to the port with the least load, the
+ * lowest of these. All ports of one level have their turn before the next level.
+ */
+static void spread(struct sm_router *r, uint8_t *lft, const uint8_t *cand, unsigned int n,
+		   const struct target *t, const struct target *end)
 {
-	const struct sm_db *db = r->db;
-	const uint8_t *to_d = db->hops + (size_t)d * db->nswitches;
-	uint32_t *load = r->load + (size_t)s * 256;
-	uint8_t *lft = db->sw[s]->sw->lft;
-	uint8_t cand[256];
-	unsigned int n = 0;
+	uint32_t level = 0;
+	unsigned int i = n;
 
-	for (uint32_t e = r->g.first[s]; e < r->g.first[s + 1]; e++) {
-		if (to_d[s] != SM_HOPS_NONE && to_d[r->g.edge[e].to] + 1 == to_d[s])
-			cand[n++] = r->g.edge[e].port;
-	}
-	for (uint32_t t = r->first_target[d]; t < r->first_target[d + 1]; t++) {
-		const struct target *tg = &r->target[t];
-		unsigned int best = 0;
-
-		if (s == d) {
-			lft[tg->lid] = tg->port;
+	while (t < end) {
+		while (i < n && r->load[cand[i]] != level)
+			i++;
+		if (i == n) {
+			level = r->load[cand[0]];
+			for (i = 1; i < n; i++)
+				if (r->load[cand[i]] < level)
+					level = r->load[cand[i]];
+			i = 0;
 			continue;
 		}
-		if (n == 0)
-			return;
-		for (unsigned int i = 1; i < n; i++) {
-			if (load[cand[i]] < load[cand[best]])
-				best = i;
-		}
-		lft[tg->lid] = cand[best];
-		load[cand[best]] += tg->port != 0; /* little goes to switches themselves */
+		lft[t->lid] = cand[i];
+		/* Little goes to switches themselves. */
+		if (t->port)
+			r->load[cand[i++]]++;
+		t++;
 	}
 }
 
-static int lfts_alloc(struct sm_db *db)
+/* Egress of switch @s for everything that hangs on switch @d. */
+static void route_pair(struct sm_router *r, uint32_t s, uint32_t d, uint8_t *lft)
 {
-	size_t len = (db->top_lid / SMP_LFT_PER_BLOCK + 1u) * SMP_LFT_PER_BLOCK;
+	const uint8_t *hops = r->db->hops;
+	const struct target *t = r->target + r->first_target[d];
+	const struct target *end = r->target + r->first_target[d + 1];
+	size_t n = r->db->nswitches;
+	uint8_t cand[256], here = hops[s * n + d];
+	unsigned int ncand = 0;
 
-	for (uint32_t s = 0; s < db->nswitches; s++) {
-		struct sm_switch *sw = db->sw[s]->sw;
-
-		sw->lft = malloc(len);
-		if (!sw->lft)
-			return -ENOMEM;
-		memset(sw->lft, SMP_LFT_NONE, len);
-		sw->lft_top = db->top_lid;
+	if (s == d) {
+		for (; t < end; t++)
+			lft[t->lid] = t->port;
+		return;
 	}
-	return 0;
+	if (here == SM_HOPS_NONE)
+		return;
+	for (uint32_t e = r->g.first[s]; e < r->g.first[s + 1]; e++) {
+		if (hops[r->g.edge[e].to * n + d] + 1 == here)
+			cand[ncand++] = r->g.edge[e].port;
+	}
+	if (ncand)
+		spread(r, lft, cand, ncand, t, end);
 }
 
-static int router_run(struct router *r)
+static int route_switch(struct sm_router *r, uint32_t s)
 {
 	struct sm_db *db = r->db;
-	size_t n = db->nswitches;
+	struct sm_switch *sw = db->sw[s]->sw;
+	size_t len = (db->top_lid / SMP_LFT_PER_BLOCK + 1u) * SMP_LFT_PER_BLOCK;
 
-	db->hops = malloc(n * n + 1);
-	r->load = calloc(n * 256 + 1, sizeof(*r->load));
-	r->queue = calloc(n + 1, sizeof(*r->queue));
-	if (!db->hops || !r->load || !r->queue || lfts_alloc(db) || graph_build(r) ||
-	    targets_build(r))
+	sw->lft = malloc(len);
+	if (!sw->lft)
 		return -ENOMEM;
-
-	for (uint32_t s = 0; s < n; s++)
-		hops_from(r, s);
-	for (uint32_t d = 0; d < n; d++) {
-		for (uint32_t s = 0; s < n; s++)
-			route_pair(r, s, d);
-	}
+	memset(sw->lft, SMP_LFT_NONE, len);
+	sw->lft_top = db->top_lid;
+	memset(r->load, 0, sizeof(r->load));
+	for (uint32_t d = 0; d < db->nswitches; d++)
+		route_pair(r, s, d, sw->lft);
+	r->done += (size_t)(r->g.first[s + 1] - r->g.first[s] + 1) * db->nswitches + db->top_lid;
 	return 0;
 }
 
-int sm_route_compute(struct sm_db *db)
+int sm_router_create(struct sm_router **ret, struct sm_db *db)
 {
-	struct router r = { .db = db };
-	int err = router_run(&r);
+	struct sm_router *r = calloc(1, sizeof(*r));
+	size_t n = db->nswitches;
 
-	free(r.g.edge);
-	free(r.g.first);
-	free(r.target);
-	free(r.first_target);
-	free(r.load);
-	free(r.queue);
-	return err;
-}
-
-static void on_lft(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data, ns_t now)
-{
-	struct sm *sm = ctx;
-	struct sm_fdb *f = cmd->node->sw->fdb;
-
-	if (status == -EPROTO)
-		sm_refused(sm, cmd, "LinearForwardingTable");
-	else if (status)
-		sm_lost(sm, cmd->node, "LinearForwardingTable");
-	if (status)
-		return;
-	memcpy(f->lft + cmd->mod * SMP_LFT_PER_BLOCK, cmd->data, SMP_LFT_PER_BLOCK);
-	f->lft_known[cmd->mod] = true;
-}
-
-static void lft_write(struct sm *sm, struct sm_node *n, ns_t now)
-{
-	struct sm_switch *sw = n->sw;
-	struct sm_fdb *f = sw->fdb;
-
-	for (uint32_t b = 0; b <= sw->lft_top / SMP_LFT_PER_BLOCK; b++) {
-		const uint8_t *want = sw->lft + b * SMP_LFT_PER_BLOCK;
-		struct smp_cmd c;
-
-		if (f->lft_known[b] &&
-		    memcmp(f->lft + b * SMP_LFT_PER_BLOCK, want, SMP_LFT_PER_BLOCK) == 0)
-			continue;
-		f->lft_known[b] = false;
-		c = sm_cmd_node(n, MAD_METHOD_SET, SMP_ATTR_LFT, b, on_lft);
-		memcpy(c.data, want, SMP_LFT_PER_BLOCK);
-		sm->sweep.lft_blocks++;
-		smpq_add(&sm->sweepq, &c, now);
+	if (!r)
+		return -ENOMEM;
+	r->db = db;
+	db->hops = malloc(n * n + 1);
+	r->queue = calloc(n + 1, sizeof(*r->queue));
+	if (!db->hops || !r->queue || graph_build(r) || targets_build(r)) {
+		sm_router_destroy(r);
+		return -ENOMEM;
 	}
+	*ret = r;
+	return 0;
 }
 
-static void on_switch_set(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
-			  ns_t now)
+void sm_router_destroy(struct sm_router *r)
 {
-	struct smp_switch_info si;
-
-	if (status == -EPROTO)
-		sm_refused(ctx, cmd, "SwitchInfo");
-	else if (status)
-		sm_lost(ctx, cmd->node, "Set(SwitchInfo)");
-	else if (smp_switch_info_decode(&si, data, SMP_DATA_LEN) == 0)
-		cmd->node->sw->si = si;
-}
-
-static void switch_info_write(struct sm *sm, struct sm_node *n, ns_t now)
-{
-	struct smp_switch_info *si = &n->sw->si;
-	/* Somebody before us may have limited the MFT: groups beyond would be dropped. */
-	uint16_t mft_top = si->mft_top ? IB_LID_MCAST_MIN - 1 + si->mft_cap : 0;
-	struct smp_cmd c;
-
-	if (si->lft_top == n->sw->lft_top && si->life_time == sm->cfg.life &&
-	    si->mft_top == mft_top)
+	if (!r)
 		return;
-	c = sm_cmd_node(n, MAD_METHOD_SET, SMP_ATTR_SWITCH_INFO, 0, on_switch_set);
-	si->lft_top = n->sw->lft_top;
-	si->life_time = sm->cfg.life;
-	si->mft_top = mft_top;
-	/* Writing 1 would clear a change that nobody has looked at. */
-	si->port_state_change = false;
-	smp_switch_info_encode(c.data, si);
-	smpq_add(&sm->sweepq, &c, now);
+	free(r->g.edge);
+	free(r->g.first);
+	free(r->target);
+	free(r->first_target);
+	free(r->queue);
+	free(r);
 }
 
-int sm_route_start(struct sm *sm, ns_t now)
+int sm_router_run(struct sm_router *r, size_t steps, struct sm_node **ret)
 {
-	struct sm_db *db = sm->next;
-	int err = sm_route_compute(db);
+	uint32_t n = r->db->nswitches;
+	int err;
 
-	for (uint32_t s = 0; !err && s < db->nswitches; s++) {
-		struct sm_node *n = db->sw[s];
-
-		if (n->lost)
-			continue;
-		if (n->sw->si.lft_cap && n->sw->si.lft_cap <= db->top_lid) {
-			sm->sweep.errors++;
-			sm_err(sm, "\"%s\" has room for %u LIDs, the subnet needs %u", n->desc,
-			       n->sw->si.lft_cap, db->top_lid + 1u);
-		}
-		err = sm_fdb_lft_room(n->sw->fdb, db->top_lid);
-		if (err)
-			break;
-		lft_write(sm, n, now);
-		switch_info_write(sm, n, now);
+	*ret = NULL;
+	for (; r->next_row < n; r->next_row++) {
+		if (r->done >= steps)
+			goto pause;
+		hops_from(r, r->next_row);
 	}
+	if (r->next_switch == n)
+		return 0;
+	if (r->done >= steps)
+		goto pause;
+	err = route_switch(r, r->next_switch);
+	if (!err)
+		*ret = r->db->sw[r->next_switch++];
 	return err;
+pause:
+	r->done = 0;
+	return -EAGAIN;
 }

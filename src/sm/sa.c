@@ -6,80 +6,6 @@
 
 #include "sm/sa_priv.h"
 
-#define CLASS_VERSION 2
-#define RESP_TIME 18 /* ClassPortInfo: 4.096 us x 2^18 = 1 s */
-
-static sa_handler class_port_info;
-
-struct attr_ops {
-	uint16_t attr;
-	uint16_t rec_len;
-	bool first; /* Get: the first of several answers */
-	bool no_table;
-	sa_handler *collect, *set, *del;
-};
-
-static const struct attr_ops attrs[] = {
-	{
-		.attr = SA_ATTR_PATH_RECORD,
-		.rec_len = PATH_REC_LEN,
-		.first = true,
-		.collect = sa_path_collect,
-	},
-	{
-		.attr = SA_ATTR_MCMEMBER_RECORD,
-		.rec_len = MCMEMBER_REC_LEN,
-		.collect = sa_mcmember_collect,
-		.set = sa_mcmember_set,
-		.del = sa_mcmember_delete,
-	},
-	{
-		.attr = SA_ATTR_NODE_RECORD,
-		.rec_len = NODE_REC_LEN,
-		.collect = sa_node_collect,
-	},
-	{
-		.attr = SA_ATTR_PORT_INFO_RECORD,
-		.rec_len = PORT_INFO_REC_LEN,
-		.collect = sa_port_collect,
-	},
-	{
-		.attr = SA_ATTR_SERVICE_RECORD,
-		.rec_len = SERVICE_REC_LEN,
-		.collect = sa_service_collect,
-		.set = sa_service_set,
-		.del = sa_service_delete,
-	},
-	{
-		.attr = SA_ATTR_INFORM_INFO,
-		.rec_len = MAD_INFORM_INFO_LEN,
-		.set = sa_inform_set,
-	},
-	{
-		.attr = SA_ATTR_CLASS_PORT_INFO,
-		.rec_len = MAD_CLASS_PORT_INFO_LEN,
-		.no_table = true,
-		.collect = class_port_info,
-	},
-};
-
-static uint16_t class_port_info(struct sa_req *r, struct sa_table *t)
-{
-	const struct mad_class_port_info info = {
-		.base_version = MAD_BASE_VERSION,
-		.class_version = CLASS_VERSION,
-		.cap_mask = SA_CAP_UD_MCAST,
-		.cap_mask2 = SA_CAP2_SEND_ONLY_FULL_MEMBER,
-		.resp_time = RESP_TIME,
-	};
-	uint8_t *slot = sa_table_add(t);
-
-	if (!slot)
-		return SA_DROP;
-	mad_class_port_info_encode(slot, &info);
-	return 0;
-}
-
 bool sa_visible(const struct sa_req *r, const struct sm_port *p)
 {
 	return r->trusted || r->port == p || sm_ports_share_pkey(r->port, p);
@@ -120,6 +46,9 @@ static void answer_error(struct sa_req *r, uint16_t status)
 	sa_resp_head(r, mad, status, 0);
 	memcpy(mad + SA_DATA_OFF, r->m.data,
 	       r->m.data_len < SA_DATA_LEN ? r->m.data_len : SA_DATA_LEN);
+	/* o13-13.1.1: what is not done says so. */
+	if (r->m.mad.attr_id == SA_ATTR_INFORM_INFO)
+		mad[SA_DATA_OFF + MAD_INFORM_SUBSCRIBE_OFF] = 0;
 	sa_send(r->sa, r->from, mad, sizeof(mad), r->now);
 }
 
@@ -134,6 +63,14 @@ static void answer_one(struct sa_req *r, struct sa_table *t)
 	sa_send(r->sa, r->from, t->buf, MAD_LEN, r->now);
 }
 
+/* A receiver that acknowledges nothing does not hold the memory that others need for theirs. */
+static bool port_has_room(const struct sa_req *r, size_t len)
+{
+	size_t busy = mad_agent_rmpp_octets(r->sa->agent, r->from->lid);
+
+	return !busy || busy + len <= SA_MAX_TABLES_PORT;
+}
+
 /* Always by RMPP, even what one segment holds (I20). */
 static void answer_table(struct sa_req *r, struct sa_table *t)
 {
@@ -145,16 +82,21 @@ static void answer_table(struct sa_req *r, struct sa_table *t)
 
 	/* Without records the offset is 0, or readers of a padded MAD would see some. */
 	sa_resp_head(r, t->buf, 0, t->n ? t->rec_len : 0);
+	if (!port_has_room(r, sa_table_len(t))) {
+		r->sa->stats.drop_busy++;
+		return;
+	}
 	rmpp_hdr_encode(t->buf + SA_RMPP_OFF, &rmpp);
 	sa_send(r->sa, r->from, t->buf, sa_table_len(t), r->now);
 }
 
 /* I19: how many records there may be. */
-static uint16_t count_status(const struct sa_req *r, const struct attr_ops *ops,
+static uint16_t count_status(const struct sa_req *r, const struct sa_attr_ops *ops,
 			     const struct sa_table *t)
 {
 	switch (r->m.mad.method) {
 	case MAD_METHOD_GET_TABLE:
+	case MAD_METHOD_GET_MULTI:
 		return t->full ? SA_STATUS_NO_RESOURCES : 0;
 	case MAD_METHOD_GET:
 		if (t->n == 0)
@@ -165,16 +107,7 @@ static uint16_t count_status(const struct sa_req *r, const struct attr_ops *ops,
 	}
 }
 
-static const struct attr_ops *attr_find(uint16_t attr)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(attrs); i++) {
-		if (attrs[i].attr == attr)
-			return &attrs[i];
-	}
-	return NULL;
-}
-
-static sa_handler *handler_find(const struct attr_ops *ops, uint8_t method)
+static sa_handler *handler_find(const struct sa_attr_ops *ops, uint8_t method)
 {
 	switch (method) {
 	case MAD_METHOD_GET:
@@ -185,6 +118,8 @@ static sa_handler *handler_find(const struct attr_ops *ops, uint8_t method)
 		return ops->set;
 	case MAD_METHOD_DELETE:
 		return ops->del;
+	case MAD_METHOD_GET_MULTI:
+		return ops->multi;
 	default:
 		return NULL;
 	}
@@ -193,22 +128,38 @@ static sa_handler *handler_find(const struct attr_ops *ops, uint8_t method)
 static bool method_known(uint8_t method)
 {
 	return method == MAD_METHOD_GET || method == MAD_METHOD_GET_TABLE ||
-	       method == MAD_METHOD_SET || method == MAD_METHOD_DELETE;
+	       method == MAD_METHOD_SET || method == MAD_METHOD_DELETE ||
+	       method == MAD_METHOD_GET_MULTI;
 }
 
-static uint32_t table_limit(const struct attr_ops *ops, uint8_t method)
+static bool table_method(uint8_t method)
 {
-	if (method == MAD_METHOD_GET_TABLE)
+	return method == MAD_METHOD_GET_TABLE || method == MAD_METHOD_GET_MULTI;
+}
+
+static uint32_t table_limit(const struct sa_attr_ops *ops, uint8_t method)
+{
+	if (table_method(method))
 		return SA_MAX_TABLE / ((ops->rec_len + 7u) & ~7u);
 	/* A second one is enough to know that there are too many. */
 	return method == MAD_METHOD_GET && !ops->first ? 2 : 1;
 }
 
+/* The job has its records of the turns before. */
+static int table_begin(struct sa_req *r, struct sa_table *t, const struct sa_attr_ops *ops)
+{
+	if (r->job && r->job->started)
+		return 0;
+	if (r->job)
+		r->job->started = true;
+	return sa_table_start(t, ops->rec_len, table_limit(ops, r->m.mad.method));
+}
+
 static uint16_t handle(struct sa_req *r)
 {
-	const struct attr_ops *ops = attr_find(r->m.mad.attr_id);
+	const struct sa_attr_ops *ops = sa_attr_find(r->m.mad.attr_id);
 	uint8_t method = r->m.mad.method;
-	struct sa_table *t = &r->sa->table;
+	struct sa_table *t = r->job ? &r->job->table : &r->sa->table;
 	sa_handler *fn = ops ? handler_find(ops, method) : NULL;
 	uint16_t status;
 
@@ -216,24 +167,22 @@ static uint16_t handle(struct sa_req *r)
 		return MAD_STATUS_BAD_METHOD;
 	if (!fn)
 		return MAD_STATUS_BAD_ATTR;
-	if (sa_table_start(t, ops->rec_len, table_limit(ops, method)))
+	if (table_begin(r, t, ops))
 		return SA_DROP;
 	status = fn(r, t);
 	if (!status)
 		status = count_status(r, ops, t);
 	if (status)
 		return status;
-	if (method == MAD_METHOD_GET_TABLE) {
-		r->sa->stats.tables++;
+	if (table_method(method))
 		answer_table(r, t);
-	} else {
+	else
 		answer_one(r, t);
-	}
 	return 0;
 }
 
 /* Silence, or who asks. See DOC: Subnet administration. */
-static bool req_accept(struct sa_req *r)
+bool sa_req_accept(struct sa_req *r)
 {
 	uint64_t key = sm_config(r->sa->sm)->sm_key;
 	struct sa_stats *st = &r->sa->stats;
@@ -254,25 +203,45 @@ static bool req_accept(struct sa_req *r)
 	return r->port;
 }
 
+uint16_t sa_req_handle(struct sa_req *r)
+{
+	uint16_t status = handle(r);
+
+	switch (status) {
+	case 0:
+	case SA_PENDING:
+	case SA_QUOTA:
+		break;
+	case SA_DROP:
+		r->sa->stats.drop_busy++;
+		break;
+	case SA_MALFORMED:
+		r->sa->stats.drop_malformed++;
+		break;
+	default:
+		answer_error(r, status);
+	}
+	return status;
+}
+
 static void sa_recv(void *ctx, const struct mad_addr *from, const void *mad, size_t len, ns_t now)
 {
 	struct sa_req r = { .sa = ctx, .from = from, .now = now };
-	uint16_t status;
 
 	r.sa->stats.requests++;
 	if (sa_mad_decode(&r.m, mad, len)) {
 		r.sa->stats.drop_malformed++;
 		return;
 	}
-	if (!req_accept(&r))
+	if (!sa_req_accept(&r))
 		return;
-	status = handle(&r);
-	if (status == SA_DROP)
-		r.sa->stats.drop_busy++;
-	else if (status == SA_MALFORMED)
-		r.sa->stats.drop_malformed++;
-	else if (status && status != SA_PENDING)
-		answer_error(&r, status);
+	if (sa_job_repeated(&r)) {
+		r.sa->stats.repeated++;
+		return;
+	}
+	if (r.m.mad.method == MAD_METHOD_GET_TABLE)
+		r.sa->stats.tables++;
+	sa_req_handle(&r);
 	sa_table_trim(&r.sa->table);
 }
 
@@ -282,6 +251,7 @@ static void on_state(void *ctx, enum smp_sm_state st, ns_t now)
 
 	if (st == SMP_SM_MASTER)
 		return;
+	sa_jobs_clear(sa);
 	sa_inform_clear(sa);
 	sa_services_clear(sa);
 }
@@ -321,7 +291,7 @@ static int agent_register(struct sa *sa)
 	struct mad_agent_cfg c = {
 		.qp = IB_QP1,
 		.mgmt_class = MAD_CLASS_SA,
-		.class_version = CLASS_VERSION,
+		.class_version = SA_CLASS_VERSION,
 		.rmpp = true,
 		.recv = sa_recv,
 		.ctx = sa,
@@ -346,6 +316,7 @@ int sa_create(struct sa **ret, struct sm *sm)
 	list_init(&sa->subs);
 	list_init(&sa->services);
 	sa_reports_init(sa);
+	sa_jobs_init(sa);
 	err = agent_register(sa);
 	if (err) {
 		free(sa);
@@ -363,11 +334,13 @@ void sa_destroy(struct sa *sa)
 	if (!sa)
 		return;
 	sm_unlisten(&sa->listener);
+	sa_jobs_clear(sa);
 	sa_joins_fini(sa);
 	sa_inform_clear(sa);
 	sa_services_clear(sa);
 	mad_agent_del(sa->agent);
 	sa_table_fini(&sa->table);
+	sa_quota_fini(sa);
 	free(sa);
 }
 

@@ -12,16 +12,22 @@
 	 MCM_COMP_TCLASS | MCM_COMP_PKEY | MCM_COMP_FLOW_LABEL | MCM_COMP_SL)
 
 #define SIG_SA_ASSIGNED 0xa01b
+#define SCOPE_LINK_LOCAL 2
 #define LIFE_MAX 63
 
+/*
+ * Reserved flags are zero. MGIDs of the SA's own form and link-local scope are the SA's to give. All the
+ * rest OpenSM takes, and osmtest asks for it: any scope, and T = 0.
+ */
 static bool mgid_valid(const ib_gid *mgid)
 {
-	uint8_t flags = mgid->raw[1] >> 4, scope = mgid_scope(mgid);
+	uint16_t sig = mgid_signature(mgid);
 
-	if (!ib_gid_is_mcast(mgid) || (flags & ~1) || scope == 0 || scope == 0xf)
+	/* RFC 4391 §4: an IPoIB group's T is 1. */
+	if ((sig == MGID_SIG_IPV4 || sig == MGID_SIG_IPV6) && !mgid_is_ipoib(mgid))
 		return false;
-	/* T = 0 is for groups that IBA itself assigns. */
-	return flags == 1;
+	return ib_gid_is_mcast(mgid) && !(mgid->raw[1] & 0xe0) &&
+	       !(sig == SIG_SA_ASSIGNED && mgid_scope(mgid) == SCOPE_LINK_LOCAL);
 }
 
 /* The request has no MGID of its own: one that nobody has. */
@@ -65,7 +71,8 @@ static bool params_choose(const struct sa_req *r, const struct ib_mcmember_rec *
 		.sl = want->sl,
 		.flow_label = want->flow_label,
 		.hop_limit = mask & MCM_COMP_HOP_LIMIT ? want->hop_limit : 0,
-		.scope = mgid_scope(&want->mgid),
+		/* OpenSM lets it differ from the MGID's, and osmtest wants that. */
+		.scope = mask & MCM_COMP_SCOPE ? want->scope : mgid_scope(&want->mgid),
 	};
 	ret->mtu_code = sa_code_best(ib_mtu_octets, port->mtu_code,
 				     sa_sel(mask, MCM_COMP_MTU_SEL, MCM_COMP_MTU, want->mtu_sel),
@@ -91,8 +98,12 @@ static bool ipoib_params(const struct sa_req *r, const struct ib_mcmember_rec *w
 	if (((pkey ^ want->pkey) & 0x7fff) ||
 	    mgid_broadcast(&broadcast, pkey, mgid_scope(&want->mgid)))
 		return false;
-	if (ib_gid_equal(&broadcast, &want->mgid))
-		return params_choose(r, want, port, ret);
+	if (ib_gid_equal(&broadcast, &want->mgid)) {
+		if (!params_choose(r, want, port, ret))
+			return false;
+		ret->scope = mgid_scope(&want->mgid);
+		return true;
+	}
 	bc = sm_group_find(r->sa->sm, &broadcast);
 	if (!bc)
 		return false;
@@ -115,12 +126,24 @@ static uint16_t create_status(int err)
 	}
 }
 
+/* Groups outlive their creator's membership while others are in them; they stay his until they end. */
+static bool creator_has_room(const struct sa *sa, uint64_t creator)
+{
+	unsigned int n = 0, max = sm_groups_max(sa->sm) / SA_GROUPS_SHARE;
+	const struct sm_group *g;
+
+	for (g = sm_group_next(sa->sm, NULL); g; g = sm_group_next(sa->sm, g))
+		n += g->creator == creator;
+	return n < (max ? max : 1);
+}
+
 uint16_t sa_group_make(struct sa_req *r, const struct ib_mcmember_rec *want,
 		       const struct sm_port *port, struct sm_group **ret)
 {
 	/* The MLID is ours to choose. */
 	uint64_t mask = r->m.sa.comp_mask & ~MCM_COMP_MLID;
 	struct ib_mcmember_rec w = *want, rec;
+	uint16_t status;
 	bool ok;
 
 	if (!(w.join_state & (MCM_JOIN_FULL | MCM_JOIN_SEND_ONLY_FULL)))
@@ -128,13 +151,21 @@ uint16_t sa_group_make(struct sa_req *r, const struct ib_mcmember_rec *want,
 	if ((mask & COMPS_NEEDED) != COMPS_NEEDED)
 		return SA_STATUS_INSUF_COMPONENTS;
 	if (ib_gid_is_zero(&w.mgid))
-		w.mgid = mgid_assign(r->sa, r->db, mask & MCM_COMP_SCOPE ? w.scope : 2);
-	if (!mgid_valid(&w.mgid) || !sm_port_pkey(port, w.pkey))
+		w.mgid = mgid_assign(r->sa, r->db,
+				     mask & MCM_COMP_SCOPE ? w.scope : SCOPE_LINK_LOCAL);
+	else if (!mgid_valid(&w.mgid))
+		return SA_STATUS_REQ_INVALID;
+	if (!sm_port_pkey(port, w.pkey))
 		return SA_STATUS_REQ_INVALID;
 	ok = mgid_is_ipoib(&w.mgid) ? ipoib_params(r, &w, port, &rec)
 				    : params_choose(r, &w, port, &rec);
 	if (!ok || !sa_mcm_match(&rec, &w, mask) || !sa_mcm_supports(port, &rec))
 		return SA_STATUS_REQ_INVALID;
+	if (!creator_has_room(r->sa, r->port->guid))
+		return SA_STATUS_NO_RESOURCES;
 	rec.mlid = 0;
-	return create_status(sm_group_create(r->sa->sm, &rec, false, ret, r->now));
+	status = create_status(sm_group_create(r->sa->sm, &rec, false, ret, r->now));
+	if (!status)
+		(*ret)->creator = r->port->guid;
+	return status;
 }

@@ -7,9 +7,12 @@
  * DOC: Subscriptions
  *
  * InformInfo (IBTA 13.4.8.3, 13.4.11, 15.4.4): who wants to hear of which notices. Reports go to the address the
- * subscription came from; the QPN in it only tells several subscribers of a port apart. The
- * same subscription twice is one. They end with InformInfo:Subscribe = 0, when their port leaves the subnet,
- * and when the SM is not master any more.
+ * subscription came from, and its QPN is the subscription's whatever the request says; whoever unsubscribes
+ * names it (0: the one he asks from). The same subscription twice is one. They end with
+ * InformInfo:Subscribe = 0, when their port leaves the subnet, and when the SM is not master any more.
+ *
+ * Sources named by GID or LIDs have to share a P_Key with the subscriber (o13-14.1.1); violations of keys,
+ * traps 256 to 259, are for trusted subscribers.
  */
 
 #define ANY16 0xffffu
@@ -27,8 +30,7 @@ static struct sa_subscription *sub_find(const struct sa_req *r, const struct mad
 	struct sa_subscription *s;
 
 	list_for_each (s, &r->sa->subs, link) {
-		if (s->port_guid == r->port->guid && s->addr.qpn == r->from->qpn &&
-		    info_equal(&s->info, info))
+		if (s->port_guid == r->port->guid && info_equal(&s->info, info))
 			return s;
 	}
 	return NULL;
@@ -42,6 +44,20 @@ static unsigned int subs_of(const struct sa *sa, uint64_t port_guid)
 	list_for_each (s, &sa->subs, link)
 		n += s->port_guid == port_guid;
 	return n;
+}
+
+/* The lowest that no subscription of the port has; there are few. */
+static uint16_t number_free(const struct sa *sa, uint64_t port_guid)
+{
+	const struct sa_subscription *s;
+	uint64_t used = 0;
+
+	static_assert(SA_MAX_SUBSCRIPTIONS_PORT <= 64, "a bit each");
+	list_for_each (s, &sa->subs, link) {
+		if (s->port_guid == port_guid)
+			used |= 1ull << s->number;
+	}
+	return (uint16_t)__builtin_ctzll(~used);
 }
 
 static void sub_free(struct sa *sa, struct sa_subscription *s)
@@ -69,6 +85,8 @@ static uint16_t subscribe(struct sa_req *r, const struct mad_inform_info *info)
 	s->port_guid = r->port->guid;
 	s->addr = *r->from;
 	s->info = *info;
+	s->trusted = r->trusted;
+	s->number = number_free(r->sa, s->port_guid);
 	list_add_tail(&r->sa->subs, &s->link);
 	r->sa->nsubs++;
 	return 0;
@@ -84,11 +102,48 @@ static uint16_t unsubscribe(struct sa_req *r, const struct mad_inform_info *info
 	return 0;
 }
 
+static bool trap_secret(bool generic, uint16_t trap)
+{
+	return generic && trap >= MAD_TRAP_BAD_MKEY && trap <= MAD_TRAP_SWITCH_BAD_PKEY;
+}
+
+/* No end: the one it begins with (what OpenSM takes it for). */
+static uint16_t last_lid(const struct mad_inform_info *i)
+{
+	return i->lid_end ? i->lid_end : i->lid_begin;
+}
+
 static bool info_valid(const struct mad_inform_info *i)
 {
-	if (!ib_gid_is_zero(&i->gid) || i->lid_begin == ANY16)
+	return !ib_gid_is_zero(&i->gid) || i->lid_begin == ANY16 || last_lid(i) >= i->lid_begin;
+}
+
+static bool reaches(const struct sa_req *r, const struct sm_port *p)
+{
+	return r->trusted || r->port == p || sm_ports_share_pkey(r->port, p);
+}
+
+/* Whom it names, the subscriber can talk to. */
+static bool info_allowed(const struct sa_req *r, const struct mad_inform_info *i)
+{
+	unsigned int last = last_lid(i) < r->db->top_lid ? last_lid(i) : r->db->top_lid;
+	const struct sm_port *p;
+
+	if (!r->trusted && trap_secret(i->generic, i->trap))
+		return false;
+	if (!ib_gid_is_zero(&i->gid)) {
+		p = sm_db_port_by_gid(r->db, &i->gid);
+		/* Traps 66 and 67 are about groups. */
+		return p ? reaches(r, p) : ib_gid_is_mcast(&i->gid);
+	}
+	if (i->lid_begin == ANY16)
 		return true;
-	return ib_lid_is_unicast(i->lid_begin) && i->lid_end >= i->lid_begin;
+	for (unsigned int lid = i->lid_begin; lid <= last; lid++) {
+		p = sm_db_port_by_lid(r->db, lid);
+		if (p && !reaches(r, p))
+			return false;
+	}
+	return true;
 }
 
 uint16_t sa_inform_set(struct sa_req *r, struct sa_table *t)
@@ -99,15 +154,56 @@ uint16_t sa_inform_set(struct sa_req *r, struct sa_table *t)
 
 	if (mad_inform_info_decode(&info, r->m.data, r->m.data_len))
 		return SA_MALFORMED;
+	if (r->m.data[MAD_INFORM_SUBSCRIBE_OFF] > 1)
+		return SA_STATUS_REQ_INVALID;
+	if (info.subscribe || !info.qpn)
+		info.qpn = r->from->qpn;
 	if (!info_valid(&info))
 		return SA_STATUS_REQ_INVALID;
-	status = info.subscribe ? subscribe(r, &info) : unsubscribe(r, &info);
+	if (info.subscribe)
+		status = info_allowed(r, &info) ? subscribe(r, &info) : SA_STATUS_REQ_INVALID;
+	else
+		status = unsubscribe(r, &info);
 	if (status)
 		return status;
 	slot = sa_table_add(t);
 	if (!slot)
 		return SA_DROP;
-	mad_inform_info_encode(slot, &info);
+	/* What was asked for comes back as it is (o13-12.1.1). */
+	memcpy(slot, r->m.data, MAD_INFORM_INFO_LEN);
+	return 0;
+}
+
+/* InformInfoRecord, 15.2.5.12: a number for each subscription of a port; QPNs for trusted requests */
+uint16_t sa_inform_collect(struct sa_req *r, struct sa_table *t)
+{
+	const uint64_t mask = r->m.sa.comp_mask;
+	const struct sa_subscription *s;
+	struct ib_inform_rec want;
+
+	if (ib_inform_rec_decode(&want, r->m.data, r->m.data_len))
+		return SA_MALFORMED;
+	if (!sa_quota_take(r, SA_WORK_SCAN, r->sa->nsubs))
+		return SA_QUOTA;
+	list_for_each (s, &r->sa->subs, link) {
+		const struct sm_port *p = sm_db_port_by_guid(r->db, s->port_guid);
+		struct ib_inform_rec rec = { .number = s->number, .info = s->info };
+		uint8_t *slot;
+
+		if (!p || !sa_visible(r, p))
+			continue;
+		rec.subscriber = sm_port_gid(r->db, p);
+		if (((mask & INFORM_COMP_SUBSCRIBER) &&
+		     !ib_gid_equal(&rec.subscriber, &want.subscriber)) ||
+		    ((mask & INFORM_COMP_ENUM) && rec.number != want.number))
+			continue;
+		if (!r->trusted)
+			rec.info.qpn = 0;
+		slot = sa_table_add(t);
+		if (!slot)
+			break;
+		ib_inform_rec_encode(slot, &rec);
+	}
 	return 0;
 }
 
@@ -155,7 +251,7 @@ static bool source_wanted(const struct mad_inform_info *i, const struct mad_noti
 			n->trap <= MAD_TRAP_MC_DELETED && ib_gid_equal(&i->gid, &about));
 	}
 	return i->lid_begin == ANY16 ||
-	       (n->issuer_lid >= i->lid_begin && n->issuer_lid <= i->lid_end);
+	       (n->issuer_lid >= i->lid_begin && n->issuer_lid <= last_lid(i));
 }
 
 static bool wanted(const struct mad_inform_info *i, const struct mad_notice *n)
@@ -191,7 +287,8 @@ static void notify(struct sa *sa, const struct mad_notice *n, const struct audie
 	if (!db)
 		return;
 	list_for_each (s, &sa->subs, link) {
-		if (wanted(&s->info, n) && may_hear(db, s, a))
+		if ((s->trusted || !trap_secret(n->generic, n->trap)) && wanted(&s->info, n) &&
+		    may_hear(db, s, a))
 			sa_report(sa, s, n, now);
 	}
 }

@@ -167,6 +167,12 @@ static uint16_t join(struct sa_req *r, const struct ib_mcmember_rec *want,
 	return status;
 }
 
+static bool codes_valid(uint64_t mask, const struct ib_mcmember_rec *w)
+{
+	return sa_code_valid(ib_mtu_octets, mask & MCM_COMP_MTU, w->mtu_sel, w->mtu_code) &&
+	       sa_code_valid(ib_rate_mbps, mask & MCM_COMP_RATE, w->rate_sel, w->rate_code);
+}
+
 uint16_t sa_mcmember_set(struct sa_req *r, struct sa_table *t)
 {
 	struct ib_mcmember_rec want;
@@ -187,6 +193,8 @@ uint16_t sa_mcmember_set(struct sa_req *r, struct sa_table *t)
 	port = sm_db_port_by_gid(r->db, &want.port_gid);
 	if (!port)
 		return SA_STATUS_INVALID_GID;
+	if (!codes_valid(r->m.sa.comp_mask, &want))
+		return SA_STATUS_REQ_INVALID;
 	status = want.join_state ? join(r, &want, port) : SA_STATUS_REQ_INVALID;
 	if (status != SA_PENDING && status != SA_DROP)
 		refuse_log(r, &want, port, status);

@@ -109,19 +109,43 @@ static bool group_add(struct sa_table *t, const struct sm_group *g)
 	return slot;
 }
 
+/* Returns false when the table takes no more. */
+static bool group_judge(const struct sa_req *r, struct sa_table *t, const struct sm_group *g,
+			const struct ib_mcmember_rec *want)
+{
+	if (!sa_mcm_match(&g->rec, want, r->m.sa.comp_mask) ||
+	    (!r->trusted && !sm_port_pkey(r->port, g->rec.pkey)))
+		return true;
+	return r->trusted ? members_add(r, t, g, want) : group_add(t, g);
+}
+
+static uint64_t cost(const struct sa_req *r)
+{
+	const struct sm_group *g;
+	uint64_t n = 0;
+
+	for (g = sm_group_next(r->sa->sm, NULL); g; g = sm_group_next(r->sa->sm, g))
+		n += 1 + (r->trusted ? g->nmembers : 0);
+	return n;
+}
+
 uint16_t sa_mcmember_collect(struct sa_req *r, struct sa_table *t)
 {
 	struct ib_mcmember_rec want;
-	struct sm_group *g;
+	const struct sm_group *g;
 
 	if (ib_mcmember_rec_decode(&want, r->m.data, r->m.data_len))
 		return SA_MALFORMED;
+	if (r->m.sa.comp_mask & MCM_COMP_MGID) {
+		g = sm_group_find(r->sa->sm, &want.mgid);
+		if (g)
+			group_judge(r, t, g, &want);
+		return 0;
+	}
+	if (!sa_quota_take(r, SA_WORK_SCAN, cost(r)))
+		return SA_QUOTA;
 	for (g = sm_group_next(r->sa->sm, NULL); g; g = sm_group_next(r->sa->sm, g)) {
-		if (!sa_mcm_match(&g->rec, &want, r->m.sa.comp_mask))
-			continue;
-		if (!r->trusted && !sm_port_pkey(r->port, g->rec.pkey))
-			continue;
-		if (!(r->trusted ? members_add(r, t, g, &want) : group_add(t, g)))
+		if (!group_judge(r, t, g, &want))
 			break;
 	}
 	return 0;

@@ -17,32 +17,59 @@ static void node_rec(const struct sm_port *p, uint8_t *ret)
 {
 	struct ib_node_rec rec = { .lid = sm_port_lid(p), .info = p->node->info };
 
+	/* Not the port it was found by. */
 	rec.info.port_guid = p->guid;
-	if (!sm_node_is_switch(p->node))
-		rec.info.local_port = p->num;
+	rec.info.local_port = p->num;
 	memcpy(rec.desc, p->node->desc, sizeof(rec.desc));
 	ib_node_rec_encode(ret, &rec);
 }
 
-uint16_t sa_node_collect(struct sa_req *r, struct sa_table *t)
+/* Returns false when the table takes no more. */
+static bool node_add(const struct sa_req *r, struct sa_table *t, const struct sm_port *p)
+{
+	uint8_t wire[NODE_REC_LEN], *rec;
+
+	node_rec(p, wire);
+	if (!sa_match(fields, ARRAY_SIZE(fields), r->m.sa.comp_mask, r->m.data, wire) ||
+	    !sa_visible(r, p))
+		return true;
+	rec = sa_table_add(t);
+	if (!rec)
+		return false;
+	memcpy(rec, wire, sizeof(wire));
+	return true;
+}
+
+/* Does a component name one port: @ret, NULL if there is none such */
+static bool port_named(const struct sa_req *r, const struct sm_port **ret)
 {
 	uint64_t mask = r->m.sa.comp_mask;
 
+	if (mask & NODE_COMP_LID)
+		*ret = sm_db_port_by_lid(r->db, be16_at(r->m.data));
+	else if (mask & NODE_COMP_PORT_GUID)
+		*ret = sm_db_port_by_guid(r->db, be64_at(r->m.data + 192 / 8));
+	else
+		return false;
+	return true;
+}
+
+uint16_t sa_node_collect(struct sa_req *r, struct sa_table *t)
+{
+	const struct sm_port *p = NULL;
+
 	if (r->m.data_len < NODE_REC_LEN)
 		return SA_MALFORMED;
-	for (struct sm_port *p = sm_db_end_port(r->db, NULL); p; p = sm_db_end_port(r->db, p)) {
-		uint8_t wire[NODE_REC_LEN], *rec;
-
-		if ((mask & NODE_COMP_LID) && !sm_port_has_lid(p, be16_at(r->m.data)))
-			continue;
-		node_rec(p, wire);
-		if (!sa_match(fields, ARRAY_SIZE(fields), mask, r->m.data, wire) ||
-		    !sa_visible(r, p))
-			continue;
-		rec = sa_table_add(t);
-		if (!rec)
+	if (port_named(r, &p)) {
+		if (p)
+			node_add(r, t, p);
+		return 0;
+	}
+	if (!sa_quota_take(r, SA_WORK_SCAN, sm_db_end_ports(r->db)))
+		return SA_QUOTA;
+	for (p = sm_db_end_port(r->db, NULL); p; p = sm_db_end_port(r->db, p)) {
+		if (!node_add(r, t, p))
 			break;
-		memcpy(rec, wire, sizeof(wire));
 	}
 	return 0;
 }

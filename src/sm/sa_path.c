@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/sa_path.h"
+
+#include <errno.h>
+
 #include "sm/partition.h"
-#include "sm/sa_priv.h"
 
 /*
  * DOC: PathRecord
@@ -15,17 +18,13 @@
  *
  * ServiceID, QoSClass, TClass and FlowLabel do not select anything: the one path there is serves all of
  * them.
+ *
+ * Where an end is not named, all ports are meant; that is done in slices (sa_job.c).
  */
 
-struct path_query {
-	const struct sa_req *r;
-	struct sa_table *t;
-	struct ib_path_rec want;
-	uint64_t mask;
-	unsigned int max; /* paths of one pair */
-};
+#define SLICE 2048 /* pairs judged in one turn: a millisecond or two */
 
-static bool has(const struct path_query *q, uint64_t comp)
+static bool has(const struct sa_path_query *q, uint64_t comp)
 {
 	return q->mask & comp;
 }
@@ -52,7 +51,7 @@ static uint16_t end_find(const struct sm_db *db, const ib_gid *gid, const uint16
 }
 
 /* The P_Key of a path: the one asked for, if both ends may use it between them (I7); 0 */
-static uint16_t pair_pkey(const struct path_query *q, const struct sm_port *src,
+static uint16_t pair_pkey(const struct sa_path_query *q, const struct sm_port *src,
 			  const struct sm_port *dst)
 {
 	uint16_t a, b;
@@ -64,7 +63,7 @@ static uint16_t pair_pkey(const struct path_query *q, const struct sm_port *src,
 	return ib_pkey_match(a, b) ? q->want.pkey : 0;
 }
 
-static bool life_fits(const struct path_query *q, uint8_t life)
+static bool life_fits(const struct sa_path_query *q, uint8_t life)
 {
 	switch (sa_sel(q->mask, PATH_COMP_LIFE_SEL, PATH_COMP_LIFE, q->want.life_sel)) {
 	case SA_SEL_GT:
@@ -78,7 +77,7 @@ static bool life_fits(const struct path_query *q, uint8_t life)
 	}
 }
 
-static bool plain_fits(const struct path_query *q, const struct ib_path_rec *rec)
+static bool plain_fits(const struct sa_path_query *q, const struct ib_path_rec *rec)
 {
 	const struct ib_path_rec *w = &q->want;
 
@@ -91,7 +90,7 @@ static bool plain_fits(const struct path_query *q, const struct ib_path_rec *rec
 }
 
 /* Lowers MTU and rate of @rec to what was asked for; false if @rec does not fit. */
-static bool rec_fit(const struct path_query *q, struct ib_path_rec *rec)
+static bool rec_fit(const struct sa_path_query *q, struct ib_path_rec *rec)
 {
 	const struct ib_path_rec *w = &q->want;
 
@@ -104,7 +103,7 @@ static bool rec_fit(const struct path_query *q, struct ib_path_rec *rec)
 	return rec->mtu_code && rec->rate_code && life_fits(q, rec->life) && plain_fits(q, rec);
 }
 
-static void rec_echo(const struct path_query *q, struct ib_path_rec *rec)
+static void rec_echo(const struct sa_path_query *q, struct ib_path_rec *rec)
 {
 	const struct ib_path_rec *w = &q->want;
 
@@ -122,7 +121,7 @@ static void rec_echo(const struct path_query *q, struct ib_path_rec *rec)
 		rec->dgid = w->dgid;
 }
 
-static bool path_rec(const struct path_query *q, const struct sm_port *src,
+static bool path_rec(const struct sa_path_query *q, const struct sm_port *src,
 		     const struct sm_port *dst, uint16_t slid, uint16_t dlid, uint16_t pkey,
 		     struct ib_path_rec *ret)
 {
@@ -149,18 +148,18 @@ static bool path_rec(const struct path_query *q, const struct sm_port *src,
 	return rec_fit(q, ret);
 }
 
-/* Returns false when the table takes no more. */
-static bool pair_add(const struct path_query *q, const struct sm_port *src,
-		     const struct sm_port *dst)
+int sa_path_pair(const struct sa_path_query *q, const struct sm_port *src,
+		 const struct sm_port *dst, unsigned int first)
 {
 	unsigned int n = 1u << dst->lmc, found = 0;
 	uint16_t pkey = pair_pkey(q, src, dst);
 
-	if (!pkey || !src->lid || !dst->lid || !sa_visible(q->r, dst))
-		return true;
+	if (!pkey || !src->lid || !dst->lid || !sa_visible(q->r, src) || !sa_visible(q->r, dst))
+		return 0;
 	for (unsigned int i = 0; i < n && found < q->max; i++) {
-		uint16_t dlid = (uint16_t)(dst->lid + i);
-		uint16_t slid = (uint16_t)(src->lid + (i & ((1u << src->lmc) - 1)));
+		unsigned int bits = (first + i) % n;
+		uint16_t dlid = (uint16_t)(dst->lid + bits);
+		uint16_t slid = (uint16_t)(src->lid + (bits & ((1u << src->lmc) - 1)));
 		struct ib_path_rec rec;
 		uint8_t *slot;
 
@@ -173,30 +172,15 @@ static bool pair_add(const struct path_query *q, const struct sm_port *src,
 		rec_echo(q, &rec);
 		slot = sa_table_add(q->t);
 		if (!slot)
-			return false;
+			return -ENOSPC;
 		ib_path_rec_encode(slot, &rec);
 		found++;
 	}
-	return true;
-}
-
-static bool from_add(const struct path_query *q, const struct sm_port *src,
-		     const struct sm_port *dst)
-{
-	const struct sm_port *d = dst ? dst : sm_db_end_port(q->r->db, NULL);
-
-	if (!sa_visible(q->r, src))
-		return true;
-	while (d) {
-		if (!pair_add(q, src, d))
-			return false;
-		d = dst ? NULL : sm_db_end_port(q->r->db, d);
-	}
-	return true;
+	return (int)found;
 }
 
 /* The way to a multicast group: its MLID and parameters, for a source of its partition. */
-static void group_add(const struct path_query *q, const struct sm_port *src)
+static void group_add(const struct sa_path_query *q, const struct sm_port *src)
 {
 	const struct sm_group *g = sm_group_find(q->r->sa->sm, &q->want.dgid);
 	struct ib_path_rec rec;
@@ -232,7 +216,7 @@ static void group_add(const struct path_query *q, const struct sm_port *src)
 		ib_path_rec_encode(slot, &rec);
 }
 
-static uint16_t to_group(const struct path_query *q)
+static uint16_t to_group(const struct sa_path_query *q)
 {
 	const struct sm_port *src = q->r->port;
 	uint16_t status = end_find(q->r->db, has(q, PATH_COMP_SGID) ? &q->want.sgid : NULL,
@@ -244,40 +228,84 @@ static uint16_t to_group(const struct path_query *q)
 	return 0;
 }
 
-static uint16_t to_ports(const struct path_query *q)
+/* The next pair of ports: @src and @dst name them, or all are meant. false: there are no more */
+static bool pair_next(const struct sm_db *db, const struct sm_port *src, const struct sm_port *dst,
+		      struct sa_job *j)
 {
-	const struct sm_port *src, *dst, *s;
+	if (!j->src) {
+		j->src = src ? src : sm_db_end_port(db, NULL);
+		j->dst = dst ? dst : sm_db_end_port(db, NULL);
+		return j->src && j->dst;
+	}
+	j->dst = dst ? NULL : sm_db_end_port(db, j->dst);
+	if (j->dst)
+		return true;
+	j->src = src ? NULL : sm_db_end_port(db, j->src);
+	j->dst = dst ? dst : sm_db_end_port(db, NULL);
+	return j->src;
+}
+
+/* One end or none is named. */
+static uint16_t to_many(const struct sa_path_query *q, struct sa_req *r, const struct sm_port *src,
+			const struct sm_port *dst)
+{
+	uint64_t ports = sm_db_end_ports(r->db);
+
+	if (!sa_quota_take(r, SA_WORK_PATHS, src || dst ? ports : ports * ports))
+		return SA_QUOTA;
+	if (!r->job)
+		return sa_job_slice(r);
+	for (unsigned int i = 0; i < SLICE; i++) {
+		if (!pair_next(r->db, src, dst, r->job) ||
+		    sa_path_pair(q, r->job->src, r->job->dst, 0) < 0)
+			return 0;
+	}
+	return sa_job_slice(r);
+}
+
+static uint16_t to_ports(const struct sa_path_query *q, struct sa_req *r)
+{
+	const struct sm_port *src, *dst;
 	uint16_t status;
 
-	status = end_find(q->r->db, has(q, PATH_COMP_SGID) ? &q->want.sgid : NULL,
+	status = end_find(r->db, has(q, PATH_COMP_SGID) ? &q->want.sgid : NULL,
 			  has(q, PATH_COMP_SLID) ? &q->want.slid : NULL, &src);
 	if (!status)
-		status = end_find(q->r->db, has(q, PATH_COMP_DGID) ? &q->want.dgid : NULL,
+		status = end_find(r->db, has(q, PATH_COMP_DGID) ? &q->want.dgid : NULL,
 				  has(q, PATH_COMP_DLID) ? &q->want.dlid : NULL, &dst);
 	if (status)
 		return status;
-	for (s = src ? src : sm_db_end_port(q->r->db, NULL); s;
-	     s = src ? NULL : sm_db_end_port(q->r->db, s)) {
-		if (!from_add(q, s, dst))
-			break;
-	}
+	if (!src || !dst)
+		return to_many(q, r, src, dst);
+	sa_path_pair(q, src, dst, 0);
 	return 0;
+}
+
+bool sa_path_codes_valid(const struct sa_path_query *q)
+{
+	const struct ib_path_rec *w = &q->want;
+
+	return sa_code_valid(ib_mtu_octets, has(q, PATH_COMP_MTU), w->mtu_sel, w->mtu_code) &&
+	       sa_code_valid(ib_rate_mbps, has(q, PATH_COMP_RATE), w->rate_sel, w->rate_code);
 }
 
 uint16_t sa_path_collect(struct sa_req *r, struct sa_table *t)
 {
-	struct path_query q = { .r = r, .t = t, .mask = r->m.sa.comp_mask };
+	struct sa_path_query q = { .r = r, .t = t, .mask = r->m.sa.comp_mask };
 	uint16_t status;
 
-	r->sa->stats.paths++;
+	if (!r->job)
+		r->sa->stats.paths++;
 	if (ib_path_rec_decode(&q.want, r->m.data, r->m.data_len))
 		return SA_MALFORMED;
 	/* A Get has one path whatever NumbPath says. */
+	if (!sa_path_codes_valid(&q))
+		return SA_STATUS_REQ_INVALID;
 	q.max = has(&q, PATH_COMP_NUMB_PATH) && r->m.mad.method != MAD_METHOD_GET ? q.want.numb_path
 										  : UINT8_MAX;
 	if (has(&q, PATH_COMP_DGID) && ib_gid_is_mcast(&q.want.dgid))
 		status = to_group(&q);
 	else
-		status = to_ports(&q);
+		status = to_ports(&q, r);
 	return status == SA_STATUS_NO_RECORDS ? 0 : status;
 }

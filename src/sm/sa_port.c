@@ -5,67 +5,85 @@
 
 #define PI(bit) (32 + (bit)) /* PortInfo begins after LID, port number and options */
 #define COMP_CAP_MASK 7
+#define COMP_CAP_MASK2 53
 #define CAP_MASK_SUBSET 0x80000000u /* attribute modifier: bits that are set at least */
 
+/* By component: an empty one is reserved, or about an action and not a state. */
 static const struct sa_field fields[] = {
-	{ 0 },
-	{ 16, 8 },
-	{ 24, 8 }, /* the LID: any of the port's; port number; options */
-	{ PI(0), 64 },
-	{ PI(64), 64 },
-	{ PI(128), 16 },
-	{ PI(144), 16 }, /* M_Key, prefix, LID, SM LID */
+	[1] = { 16, 8 }, /* port number; the LID is any of the port's, see below */
+	[2] = { 24, 8 }, /* options */
+	[3] = { PI(0), 64 }, /* M_Key */
+	[4] = { PI(64), 64 }, /* prefix */
+	[5] = { PI(128), 16 }, /* LID */
+	[6] = { PI(144), 16 }, /* SM LID */
 	[COMP_CAP_MASK] = { PI(160), 32 },
-	{ PI(192), 16 },
-	{ PI(208), 16 },
-	{ PI(224), 8 }, /* DiagCode, lease, LocalPortNum */
-	{ PI(232), 8 },
-	{ PI(240), 8 },
-	{ PI(248), 8 }, /* LinkWidth enabled, supported, active */
-	{ PI(256), 4 },
-	{ PI(260), 4 },
-	{ PI(264), 4 }, /* LinkSpeedSupported, state, physical state */
-	{ PI(268), 4 },
-	{ PI(272), 2 },
-	{ PI(277), 3 }, /* DownDefault, M_KeyProtect, LMC */
-	{ PI(280), 4 },
-	{ PI(284), 4 },
-	{ PI(288), 4 }, /* LinkSpeed active, enabled; NeighborMTU */
-	{ PI(292), 4 },
-	{ PI(296), 4 },
-	{ PI(300), 4 }, /* MasterSMSL, VLCap, InitType */
-	{ PI(304), 8 },
-	{ PI(312), 8 },
-	{ PI(320), 8 }, /* VL high limit, arbitration caps */
-	{ PI(328), 4 },
-	{ PI(332), 4 },
-	{ PI(336), 3 }, /* InitTypeReply, MTUCap, VLStallCount */
-	{ PI(339), 5 },
-	{ PI(344), 4 }, /* HOQLife, OperationalVLs */
-	{ PI(348), 1 },
-	{ PI(349), 1 },
-	{ PI(350), 1 },
-	{ PI(351), 1 }, /* enforcement, raw filters */
-	{ PI(352), 16 },
-	{ PI(368), 16 },
-	{ PI(384), 16 }, /* violations of M_Key, P_Key, Q_Key */
-	{ PI(400), 8 },
-	{ PI(411), 5 },
-	{ PI(419), 5 }, /* GUIDCap, SubnetTimeOut, RespTimeValue */
-	{ PI(424), 4 },
-	{ PI(428), 4 }, /* LocalPhyErrors, OverrunErrors */
+	[8] = { PI(192), 16 }, /* DiagCode */
+	[9] = { PI(208), 16 }, /* M_Key lease */
+	[10] = { PI(224), 8 }, /* LocalPortNum */
+	[11] = { PI(232), 8 }, /* LinkWidth enabled, supported, active */
+	[12] = { PI(240), 8 },
+	[13] = { PI(248), 8 },
+	[14] = { PI(256), 4 }, /* LinkSpeedSupported */
+	[15] = { PI(260), 4 }, /* state */
+	[16] = { PI(264), 4 }, /* physical state */
+	[17] = { PI(268), 4 }, /* DownDefault */
+	[18] = { PI(272), 2 }, /* M_KeyProtect */
+	[20] = { PI(277), 3 }, /* LMC */
+	[21] = { PI(280), 4 }, /* LinkSpeed active, enabled */
+	[22] = { PI(284), 4 },
+	[23] = { PI(288), 4 }, /* NeighborMTU */
+	[24] = { PI(292), 4 }, /* MasterSMSL */
+	[25] = { PI(296), 4 }, /* VLCap */
+	[26] = { PI(300), 4 }, /* InitType */
+	[27] = { PI(304), 8 }, /* VL high limit, arbitration caps */
+	[28] = { PI(312), 8 },
+	[29] = { PI(320), 8 },
+	[30] = { PI(328), 4 }, /* InitTypeReply */
+	[31] = { PI(332), 4 }, /* MTUCap */
+	[32] = { PI(336), 3 }, /* VLStallCount */
+	[33] = { PI(339), 5 }, /* HOQLife */
+	[34] = { PI(344), 4 }, /* OperationalVLs */
+	[35] = { PI(348), 1 }, /* enforcement in, out; raw filters */
+	[36] = { PI(349), 1 },
+	[37] = { PI(350), 1 },
+	[38] = { PI(351), 1 },
+	[39] = { PI(352), 16 }, /* violations of M_Key, P_Key, Q_Key */
+	[40] = { PI(368), 16 },
+	[41] = { PI(384), 16 },
+	[42] = { PI(400), 8 }, /* GUIDCap */
+	[45] = { PI(411), 5 }, /* SubnetTimeOut */
+	[47] = { PI(419), 5 }, /* RespTimeValue */
+	[48] = { PI(424), 4 }, /* LocalPhyErrors */
+	[49] = { PI(428), 4 }, /* OverrunErrors */
+	[50] = { PI(432), 16 }, /* MaxCreditHint */
+	[52] = { PI(456), 24 }, /* LinkRoundTripLatency */
+	[COMP_CAP_MASK2] = { PI(480), 16 },
+	[54] = { PI(496), 4 }, /* LinkSpeedExt active, supported, enabled */
+	[55] = { PI(500), 4 },
+	[57] = { PI(507), 5 },
 };
+
+/* At least the bits that the request has are set. */
+static bool has_bits(const struct sa_req *r, const uint8_t *wire, unsigned int comp)
+{
+	unsigned int at = fields[comp].off / 8, n = fields[comp].bits / 8;
+
+	for (unsigned int i = at; i < at + n; i++) {
+		if ((wire[i] & r->m.data[i]) != r->m.data[i])
+			return false;
+	}
+	return true;
+}
 
 static bool port_matches(const struct sa_req *r, const uint8_t *wire)
 {
-	uint64_t mask = r->m.sa.comp_mask, cap_bit = 1ull << COMP_CAP_MASK;
+	static const unsigned int masks[] = { COMP_CAP_MASK, COMP_CAP_MASK2 };
+	uint64_t mask = r->m.sa.comp_mask;
 
-	if ((mask & cap_bit) && (r->m.mad.attr_mod & CAP_MASK_SUBSET)) {
-		uint32_t want = be32_at(r->m.data + PI(160) / 8);
-
-		if ((be32_at(wire + PI(160) / 8) & want) != want)
+	for (size_t i = 0; i < ARRAY_SIZE(masks) && r->m.mad.attr_mod & CAP_MASK_SUBSET; i++) {
+		if ((mask & 1ull << masks[i]) && !has_bits(r, wire, masks[i]))
 			return false;
-		mask &= ~cap_bit;
+		mask &= ~(1ull << masks[i]);
 	}
 	return sa_match(fields, ARRAY_SIZE(fields), mask, r->m.data, wire);
 }
@@ -76,6 +94,7 @@ static bool port_add(const struct sa_req *r, struct sa_table *t, const struct sm
 	struct ib_port_info_rec rec = { .lid = sm_port_lid(p), .port_num = p->num, .info = p->pi };
 	uint8_t wire[PORT_INFO_REC_LEN], *slot;
 
+	rec.info.client_reregister = false; /* what was asked for once is no state */
 	if (!r->trusted)
 		rec.info.mkey = 0;
 	ib_port_info_rec_encode(wire, &rec);
@@ -104,11 +123,29 @@ static bool node_add(const struct sa_req *r, struct sa_table *t, const struct sm
 	return true;
 }
 
+static uint64_t ports(const struct sm_db *db)
+{
+	uint64_t n = sm_db_end_ports(db);
+
+	for (uint32_t i = 0; i < db->nswitches; i++)
+		n += db->sw[i]->info.nports;
+	return n;
+}
+
 uint16_t sa_port_collect(struct sa_req *r, struct sa_table *t)
 {
 	/* Who sends the short record of old may not ask by what it lacks: it is absent, not zero. */
-	if (r->m.data_len < PORT_INFO_REC_MIN_LEN)
+	if (r->m.data_len < PORT_INFO_REC_LEN)
 		return SA_MALFORMED;
+	if (r->m.sa.comp_mask & PORT_INFO_COMP_LID) {
+		const struct sm_port *p = sm_db_port_by_lid(r->db, be16_at(r->m.data));
+
+		if (p)
+			node_add(r, t, p->node);
+		return 0;
+	}
+	if (!sa_quota_take(r, SA_WORK_SCAN, ports(r->db)))
+		return SA_QUOTA;
 	for (uint32_t i = 0; i < r->db->nnodes; i++) {
 		if (!node_add(r, t, r->db->node[i]))
 			break;

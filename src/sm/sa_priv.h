@@ -7,7 +7,12 @@
  *
  *	sa.c		the agent: who asks, which handler, answers; the SM's events
  *	sa_table.c	records of an answer, matching by component
+ *	sa_attrs.c	which attributes there are; ClassPortInfo
+ *	sa_job.c	requests that take longer than a turn
+ *	sa_quota.c	how much work anybody may cause
  *	sa_path.c	PathRecord		sa_node.c	NodeRecord
+ *	sa_multipath.c	MultiPathRecord		sa_link.c	LinkRecord, SMInfoRecord
+ *	sa_switch.c	SwitchInfo, LFT, MFT	sa_tables.c	P_Key, SLtoVL, VLArb, GUID
  *	sa_port.c	PortInfoRecord		sa_service.c	ServiceRecord
  *	sa_mcmember.c	MCMemberRecord: Get	sa_join.c	Set and Delete
  *	sa_create.c	may a group be made, and with what parameters
@@ -15,13 +20,16 @@
  */
 
 #include "sm/group.h"
+#include "sm/learn.h"
 #include "sm/sa.h"
+#include "wire/records_sm.h"
 
 /* Records of one answer, after room for its headers. The memory is kept for the next one. */
 struct sa_table {
 	uint8_t *buf;
 	size_t cap;
 	size_t rec_len; /* rounded up to 8 octets, as tables have it */
+	size_t max; /* octets that @limit records have */
 	uint32_t n, limit;
 	bool full; /* there were more than @limit */
 };
@@ -44,6 +52,19 @@ struct sa_field {
 bool sa_match(const struct sa_field *f, size_t nfields, uint64_t mask, const uint8_t *a,
 	      const uint8_t *b);
 
+/* Work that may be caused, see sa_quota.c. */
+enum sa_work {
+	SA_WORK_SCAN, /* everything of a kind is looked at */
+	SA_WORK_PATHS, /* paths from or to all ports */
+	SA_WORKS
+};
+
+struct sa_account {
+	int64_t units;
+	ns_t filled;
+	bool used;
+};
+
 struct sa {
 	struct sm *sm;
 	struct mad_agent *agent;
@@ -63,6 +84,29 @@ struct sa {
 	/* sa_service.c */
 	struct list services;
 	unsigned int nservices;
+	/* sa_job.c, sa_quota.c */
+	struct list jobs; /* in the order they came */
+	unsigned int njobs;
+	struct timer job_timer;
+	struct sa_account (*accounts)[SA_WORKS]; /* by base LID; NULL: nobody has used any */
+	struct sa_account all_accounts[SA_WORKS];
+};
+
+/* A request that is not answered yet: it waits for tables, or for its turn. */
+struct sa_job {
+	struct list link;
+	struct sa *sa;
+	struct mad_addr from;
+	uint8_t mad[MAD_LEN];
+	size_t len;
+	uint64_t generation; /* of the database that it is about */
+	uint64_t learnt; /* its tables were asked for in that one */
+	unsigned int restarts;
+	bool learning;
+	/* The answer so far, and how far it is. */
+	bool started;
+	struct sa_table table;
+	const struct sm_port *src, *dst;
 };
 
 /* A request while it is being judged. */
@@ -74,12 +118,14 @@ struct sa_req {
 	struct sa_mad m;
 	bool trusted;
 	ns_t now;
+	struct sa_job *job; /* NULL: it has just come */
 };
 
 /* What a handler returns instead of a status. */
 #define SA_PENDING 0xffff /* it answers later itself */
 #define SA_DROP 0xfffe /* no answer, counted as busy */
 #define SA_MALFORMED 0xfffd /* no answer */
+#define SA_QUOTA 0xfffc /* no answer, counted already */
 
 /*
  * A handler fills @t and returns a MAD status. Get and GetTable share one, which stops when sa_table_add()
@@ -90,7 +136,47 @@ typedef uint16_t sa_handler(struct sa_req *r, struct sa_table *t);
 sa_handler sa_path_collect, sa_node_collect, sa_port_collect;
 sa_handler sa_mcmember_collect, sa_mcmember_set, sa_mcmember_delete;
 sa_handler sa_service_collect, sa_service_set, sa_service_delete;
-sa_handler sa_inform_set;
+sa_handler sa_inform_set, sa_inform_collect;
+sa_handler sa_multi_path_collect, sa_link_collect, sa_sm_info_collect;
+sa_handler sa_switch_info_collect, sa_lft_collect, sa_mft_collect;
+sa_handler sa_pkey_collect, sa_sltovl_collect, sa_vlarb_collect, sa_guid_collect;
+
+#define SA_CLASS_VERSION 2
+
+struct sa_attr_ops {
+	uint16_t attr;
+	uint16_t rec_len;
+	bool first; /* Get: the first of several answers */
+	bool no_table;
+	sa_handler *collect, *set, *del, *multi;
+};
+
+/* sa_attr_find() - NULL: there is no such attribute */
+const struct sa_attr_ops *sa_attr_find(uint16_t attr);
+
+/* sa_req_accept() - Judge who asks, and fill in what the database says of it. false: no answer */
+bool sa_req_accept(struct sa_req *r);
+/* sa_req_handle() - Answer it. Returns SA_PENDING if that comes later */
+uint16_t sa_req_handle(struct sa_req *r);
+
+/*
+ * sa_quota_take() - May @r have @units records judged. Handlers that go over the whole database ask before
+ * they do. false: answer SA_QUOTA
+ */
+bool sa_quota_take(const struct sa_req *r, enum sa_work kind, uint64_t units);
+void sa_quota_fini(struct sa *sa);
+
+/* sa_job_slice() - @r goes on another time: return what this returns. r->job is set then */
+uint16_t sa_job_slice(struct sa_req *r);
+/*
+ * sa_job_learn() - The handler needs tables of all ports of @p's node; NULL: of all nodes. 0: they are
+ * there; else return what this returns, the handler is called again
+ */
+uint16_t sa_job_learn(struct sa_req *r, enum sm_table what, const struct sm_port *p);
+/* sa_job_repeated() - A client repeats what is under way still */
+bool sa_job_repeated(const struct sa_req *r);
+void sa_jobs_init(struct sa *sa);
+void sa_jobs_clear(struct sa *sa);
 
 /* sa_visible() - May the requester know about @p (it shares a P_Key with it, or is trusted) */
 bool sa_visible(const struct sa_req *r, const struct sm_port *p);
@@ -113,6 +199,12 @@ static inline unsigned int sa_sel(uint64_t mask, uint64_t sel_bit, uint64_t valu
 	if (!(mask & value_bit))
 		return SA_SEL_LARGEST;
 	return mask & sel_bit ? sel : SA_SEL_EXACT;
+}
+
+/* sa_code_valid() - A code that a request has, and is not asking for the largest, stands for something */
+static inline bool sa_code_valid(sa_order *order, bool given, unsigned int sel, uint8_t code)
+{
+	return !given || sel == SA_SEL_LARGEST || order(code);
 }
 
 /* sa_mcm_match() - Does a group agree with the components of a request; PortGID, JoinState, Proxy aside */

@@ -7,8 +7,12 @@
  * DOC: ServiceRecords
  *
  * IBTA 15.2.5.14: where services are, registered by their ports for a lease time. A record is its
- * ServiceID, GID and P_Key. One that was registered with a ServiceKey is changed and deleted only with
- * it, and keys are shown to trusted requests alone; a record of a partition only to its members.
+ * ServiceID, GID and P_Key. One that was registered with a ServiceKey is changed and deleted with it, by the
+ * port whose GID it has, or by trusted requests; keys are shown to the latter alone, though anybody may ask
+ * by one that he knows. A record of a partition is for its members.
+ *
+ * Delete takes the three fields from the record whatever its mask says: that is what OpenSM does,
+ * and osmtest's deletions have the name alone in it.
  */
 
 #define COMPS_SET (SERVICE_COMP_ID | SERVICE_COMP_GID)
@@ -116,7 +120,8 @@ static bool key_allowed(const struct sa_req *r, const struct sa_service *s,
 	const uint8_t *key = r->m.sa.comp_mask & SERVICE_COMP_KEY ? rec->key : no_key;
 
 	return r->trusted || memcmp(s->rec.key, no_key, sizeof(no_key)) == 0 ||
-	       memcmp(s->rec.key, key, sizeof(no_key)) == 0;
+	       memcmp(s->rec.key, key, sizeof(no_key)) == 0 ||
+	       ib_gid_guid(&s->rec.gid) == r->port->guid;
 }
 
 uint16_t sa_service_collect(struct sa_req *r, struct sa_table *t)
@@ -126,12 +131,13 @@ uint16_t sa_service_collect(struct sa_req *r, struct sa_table *t)
 
 	if (r->m.data_len < SERVICE_REC_LEN)
 		return SA_MALFORMED;
-	if (!r->trusted) /* all keys look alike */
-		mask &= ~SERVICE_COMP_KEY;
+	if (!sa_quota_take(r, SA_WORK_SCAN, r->sa->nservices))
+		return SA_QUOTA;
 	list_for_each (s, &r->sa->services, link) {
 		struct ib_service_rec rec = service_show(r, s);
 		uint8_t wire[SERVICE_REC_LEN], *slot;
 
+		memcpy(rec.key, s->rec.key, sizeof(rec.key));
 		ib_service_rec_encode(wire, &rec);
 		if (!pkey_allowed(r, s->rec.pkey) ||
 		    !sa_match(fields, ARRAY_SIZE(fields), mask, r->m.data, wire))
@@ -139,9 +145,22 @@ uint16_t sa_service_collect(struct sa_req *r, struct sa_table *t)
 		slot = sa_table_add(t);
 		if (!slot)
 			break;
-		memcpy(slot, wire, sizeof(wire));
+		rec = service_show(r, s);
+		ib_service_rec_encode(slot, &rec);
 	}
 	return 0;
+}
+
+/* A service of a port of this subnet is for partitions that the port is in. */
+static bool owner_has_pkey(const struct sa_req *r, const struct ib_service_rec *rec)
+{
+	const struct sm_port *owner;
+
+	if (!rec->pkey || ib_gid_is_mcast(&rec->gid))
+		return true;
+	/* By GUID alone, as OpenSM does: osmtest's GIDs have their prefix the wrong way round. */
+	owner = sm_db_port_by_guid(r->db, ib_gid_guid(&rec->gid));
+	return owner && sm_port_pkey(owner, rec->pkey);
 }
 
 /* Components that were not given are not what their octets say. */
@@ -159,16 +178,27 @@ static uint16_t rec_decode(const struct sa_req *r, struct ib_service_rec *ret)
 		ret->lease = LEASE_FOREVER;
 	if (!(mask & SERVICE_COMP_KEY))
 		memset(ret->key, 0, sizeof(ret->key));
-	return pkey_allowed(r, ret->pkey) ? 0 : SA_STATUS_REQ_INVALID;
+	return pkey_allowed(r, ret->pkey) && owner_has_pkey(r, ret) ? 0 : SA_STATUS_REQ_INVALID;
 }
 
-static struct sa_service *service_new(struct sa *sa)
+static unsigned int services_by(const struct sa *sa, uint64_t port_guid)
+{
+	const struct sa_service *s;
+	unsigned int n = 0;
+
+	list_for_each (s, &sa->services, link)
+		n += s->port_guid == port_guid;
+	return n;
+}
+
+static struct sa_service *service_new(struct sa *sa, uint64_t port_guid)
 {
 	struct sa_service *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
 	s->sa = sa;
+	s->port_guid = port_guid;
 	timer_init(&s->timer, service_expired);
 	list_add_tail(&sa->services, &s->link);
 	sa->nservices++;
@@ -196,28 +226,31 @@ uint16_t sa_service_set(struct sa_req *r, struct sa_table *t)
 	s = service_find(r->sa, &rec);
 	if (s && !key_allowed(r, s, &rec))
 		return SA_STATUS_DENIED;
-	if (!s && r->sa->nservices >= SA_MAX_SERVICES)
+	if (!s && (r->sa->nservices >= SA_MAX_SERVICES ||
+		   services_by(r->sa, r->port->guid) >= SA_MAX_SERVICES_PORT))
 		return SA_STATUS_NO_RESOURCES;
 	if (!s)
-		s = service_new(r->sa);
+		s = service_new(r->sa, r->port->guid);
 	if (!s)
 		return SA_DROP;
 	s->rec = rec;
 	s->expires = rec.lease == LEASE_FOREVER ? NS_NEVER : r->now + NS_SEC(rec.lease);
 	timer_arm(sm_timers(r->sa->sm), &s->timer, s->expires);
+	rec = service_show(r, s);
+	if (!(r->m.sa.comp_mask & SERVICE_COMP_PKEY))
+		rec.pkey = IB_PKEY_DEFAULT; /* as OpenSM says it */
 	return answer(r, t, &rec);
 }
 
 uint16_t sa_service_delete(struct sa_req *r, struct sa_table *t)
 {
 	struct ib_service_rec rec;
-	uint16_t status = rec_decode(r, &rec);
 	struct sa_service *s;
 
-	if (status)
-		return status;
+	if (ib_service_rec_decode(&rec, r->m.data, r->m.data_len))
+		return SA_MALFORMED;
 	s = service_find(r->sa, &rec);
-	if (!s)
+	if (!s || !pkey_allowed(r, s->rec.pkey))
 		return SA_STATUS_NO_RECORDS;
 	if (!key_allowed(r, s, &rec))
 		return SA_STATUS_DENIED;

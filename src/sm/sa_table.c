@@ -15,6 +15,9 @@ static int table_grow(struct sa_table *t, size_t need)
 		return 0;
 	while (cap < need)
 		cap *= 2;
+	/* The last step of a large one is no larger than it may become. */
+	if (cap > t->max && need <= t->max)
+		cap = t->max;
 	buf = realloc(t->buf, cap);
 	if (!buf)
 		return -ENOMEM;
@@ -29,6 +32,7 @@ int sa_table_start(struct sa_table *t, size_t rec_len, uint32_t limit)
 	t->n = 0;
 	t->limit = limit;
 	t->full = false;
+	t->max = SA_DATA_OFF + t->rec_len * limit;
 	return table_grow(t, MAD_LEN);
 }
 

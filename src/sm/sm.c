@@ -7,14 +7,20 @@
 
 #include "sm/priv.h"
 
+#define SUBNET_TIMEOUT_UNIT 4096ull /* ns */
+#define TRAP_INTERVAL_MIN NS_MSEC(100)
+#define TRAP_INTERVAL_MAX NS_SEC(2)
+
 struct sm_cfg sm_cfg_default(void)
 {
 	return (struct sm_cfg){
 		.subnet_timeout = 18,
 		.life = 18,
 		.max_mtu_code = IB_MTU_4096,
-		.oper_vls = 3,
+		.oper_vls =
+			5, /* OpenSM's: it takes links down that have other VLs when it takes over */
 		.prefix = IB_SUBNET_PREFIX_DEFAULT,
+		.sm_key = SM_KEY_DEFAULT,
 		.max_smps = 32,
 		.timeout_ms = 100,
 		.retries = 3,
@@ -52,9 +58,27 @@ static void trap_log(struct sm *sm, const struct mad_notice *n)
 		p ? p->node->desc : "unknown");
 }
 
+/* What 13.4.9 has SMAs wait before they send a trap again. */
+static ns_t trap_interval(const struct sm *sm)
+{
+	ns_t ns = SUBNET_TIMEOUT_UNIT << sm->cfg.subnet_timeout;
+
+	return ns_max(TRAP_INTERVAL_MIN, ns_min(ns, TRAP_INTERVAL_MAX));
+}
+
+static void kick_by_trap(struct sm *sm, struct sm_source *src, ns_t now)
+{
+	ns_t at = sm_pace_promise(&src->sweeps, SM_SWEEPS_BURST, trap_interval(sm), now);
+
+	sm_dbg(sm, "another sweep: trap");
+	at = ns_max(at, sm->rest_until);
+	sm_sweep_again(sm, ns_max(at, now + SM_KICK_DELAY));
+}
+
 static void on_trap(struct sm *sm, const struct mad_addr *from, const void *mad, ns_t now)
 {
 	struct sm_listener *l, *tmp;
+	struct sm_source *src;
 	struct mad_notice n;
 
 	if (sm->state != SMP_SM_MASTER ||
@@ -64,10 +88,15 @@ static void on_trap(struct sm *sm, const struct mad_addr *from, const void *mad,
 	trap_repress(sm, from, mad, now);
 	if (!n.generic)
 		return;
-	trap_log(sm, &n);
+	src = sm_source_of(sm, from->lid);
 	if (n.trap == MAD_TRAP_LINK_STATE || n.trap == MAD_TRAP_CAP_CHANGE ||
 	    n.trap == MAD_TRAP_SYSGUID_CHANGE)
-		sm_kick(sm, "trap", now);
+		kick_by_trap(sm, src, now);
+	if (!sm_pace_take(&src->reports, SM_REPORTS_BURST, trap_interval(sm) / 8, now)) {
+		sm->traps_many++;
+		return;
+	}
+	trap_log(sm, &n);
 	list_for_each_safe (l, tmp, &sm->listeners, link) {
 		if (l->ops->notice)
 			l->ops->notice(l->ctx, &n, now);
@@ -116,6 +145,7 @@ static int sm_init(struct sm *sm)
 	if (err)
 		return err;
 	sm_sweep_init(sm);
+	sm_learn_init(sm);
 	sm_elect_init(sm);
 	err = sm_groups_init(sm);
 	if (err)
@@ -153,7 +183,11 @@ int sm_create(struct sm **ret, struct mad_ep *ep, const struct sm_cfg *cfg, stru
 	list_init(&sm->sweepq.open);
 	list_init(&sm->bgq.wait);
 	list_init(&sm->bgq.open);
-	sm->sweepq.cfg.timers = sm->bgq.cfg.timers = timers;
+	list_init(&sm->learnq.wait);
+	list_init(&sm->learnq.open);
+	list_init(&sm->learn_walks);
+	list_init(&sm->learn_waits);
+	sm->sweepq.cfg.timers = sm->bgq.cfg.timers = sm->learnq.cfg.timers = timers;
 
 	err = sm_init(sm);
 	if (err) {
@@ -173,6 +207,7 @@ void sm_destroy(struct sm *sm)
 	list_for_each_safe (l, tmp, &sm->listeners, link)
 		list_del(&l->link);
 	sm_sweep_fini(sm);
+	sm_learn_fini(sm);
 	sm_elect_fini(sm);
 	sm_mcast_cancel(sm, -ECANCELED, 0);
 	sm_groups_fini(sm);
@@ -196,10 +231,7 @@ void sm_kick(struct sm *sm, const char *reason, ns_t now)
 	if (sm->state != SMP_SM_MASTER && sm->state != SMP_SM_DISCOVERING)
 		return;
 	sm_dbg(sm, "another sweep: %s", reason);
-	if (sm->stage != SM_STAGE_IDLE)
-		sm->again = true;
-	else
-		sm_sweep_request(sm, now + SM_KICK_DELAY);
+	sm_sweep_again(sm, now + SM_KICK_DELAY);
 }
 
 const struct sm_partitions *sm_partitions(const struct sm *sm)
@@ -262,12 +294,23 @@ const struct sm_db *sm_db(const struct sm *sm)
 	return sm->db;
 }
 
+static uint64_t smps_sent(const struct sm *sm)
+{
+	return sm->smps_total + sm->sweepq.sent + sm->bgq.sent + sm->learnq.sent;
+}
+
+/* What others see that we are alive by, 14.4.1: it counts our SMPs. */
+uint32_t sm_act_count(const struct sm *sm)
+{
+	return sm->act_count + (uint32_t)smps_sent(sm);
+}
+
 void sm_status(const struct sm *sm, struct sm_status *ret)
 {
 	*ret = (struct sm_status){
 		.self = {
 			.guid = sm->guid,
-			.act_count = sm->act_count,
+			.act_count = sm_act_count(sm),
 			.priority = sm->cfg.priority,
 			.state = (uint8_t)sm->state,
 		},
@@ -278,8 +321,10 @@ void sm_status(const struct sm *sm, struct sm_status *ret)
 		.heavy_sweeps = sm->heavy_sweeps,
 		.light_sweeps = sm->light_sweeps,
 		.traps = sm->traps,
-		.smps = sm->smps_total + sm->sweepq.sent + sm->bgq.sent,
-		.timeouts = sm->timeouts_total + sm->sweepq.timeouts + sm->bgq.timeouts,
+		.traps_many = sm->traps_many,
+		.smps = smps_sent(sm),
+		.timeouts = sm->timeouts_total + sm->sweepq.timeouts + sm->bgq.timeouts +
+			    sm->learnq.timeouts,
 		.others = sm->others,
 		.nothers = sm->nothers,
 	};

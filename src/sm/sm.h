@@ -35,6 +35,12 @@ struct sm_lid_entry {
 	uint16_t lid;
 };
 
+/*
+ * OpenSM's: it takes nobody for an SM who has another, and its clients that want to be trusted use it.
+ * With 0 the SA trusts nobody.
+ */
+#define SM_KEY_DEFAULT 1
+
 /* Take sm_cfg_default() and change what differs. */
 struct sm_cfg {
 	uint8_t priority; /* 0 .. 15 */
@@ -157,6 +163,7 @@ struct sm_status {
 	uint64_t generation;
 	struct sm_sweep last; /* last complete heavy sweep */
 	uint64_t heavy_sweeps, light_sweeps, traps, smps, timeouts;
+	uint64_t traps_many; /* more than their source may send: repressed, not passed on */
 	const struct sm_other *others; /* valid until time moves on */
 	uint32_t nothers;
 };

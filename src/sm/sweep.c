@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "sm/route.h"
+
 /*
  * DOC: Sweeps
  *
@@ -38,6 +40,22 @@ void sm_sweep_request(struct sm *sm, ns_t at)
 	timer_arm(sm->timers, &sm->timer, at);
 }
 
+void sm_sweep_again(struct sm *sm, ns_t at)
+{
+	if (sm->stage == SM_STAGE_IDLE) {
+		sm_sweep_request(sm, at);
+		return;
+	}
+	sm->again_at = sm->again ? ns_min(sm->again_at, at) : at;
+	sm->again = true;
+}
+
+/* However many changes there are, most of the time is left to others. */
+static ns_t rest(ns_t took)
+{
+	return ns_min(SM_REST * took, SM_REST_MAX);
+}
+
 static void schedule_light(struct sm *sm, ns_t now)
 {
 	const struct sm_port *self = sm->db->self;
@@ -62,6 +80,9 @@ static void schedule_retry(struct sm *sm, ns_t now)
 void sm_sweep_abort(struct sm *sm)
 {
 	smpq_cancel(&sm->sweepq);
+	sm_router_destroy(sm->router);
+	sm->router = NULL;
+	timer_cancel(sm->timers, &sm->slice);
 	if (sm->routed == sm->next)
 		sm->routed = sm->db;
 	sm_db_destroy(sm->next);
@@ -146,8 +167,9 @@ static void publish(struct sm *sm, ns_t now)
 		sw->number, sw->nodes, sw->switches, sw->links, sw->smps,
 		(sw->ended - sw->started) / 1000);
 
+	sm->rest_until = now + rest(sw->ended - sw->started);
 	if (sm->again)
-		sm_sweep_request(sm, now + SM_KICK_DELAY);
+		sm_sweep_request(sm, ns_max(now + SM_KICK_DELAY, sm->again_at));
 	else if (recheck)
 		schedule_retry(sm, now);
 	else
@@ -156,7 +178,32 @@ static void publish(struct sm *sm, ns_t now)
 		sm->retry_delay = SM_RETRY_MIN;
 	sm_emit_stage(sm, now);
 	tell_ports(sm, old, now);
+	sm_learn_reset(sm, now);
 	sm_db_destroy(old);
+}
+
+/* Nothing in flight will call us: come back by ourselves, after others had their turn. */
+static void slice_next(struct sm *sm, ns_t now)
+{
+	if (sm->router && smpq_idle(&sm->sweepq))
+		timer_arm(sm->timers, &sm->slice, now + 1);
+}
+
+static void route_more(struct sm *sm, ns_t now)
+{
+	int err = sm_route_more(sm, now);
+
+	if (err) {
+		sweep_fail(sm, err, now);
+		return;
+	}
+	slice_next(sm, now);
+	sm_sweep_advance(sm, now);
+}
+
+static void slice_timer(struct timer *t, ns_t now)
+{
+	route_more(container_of(t, struct sm, slice), now);
 }
 
 static int stage_start(struct sm *sm, ns_t now)
@@ -181,7 +228,9 @@ static int stage_start(struct sm *sm, ns_t now)
 		sm_qos_start(sm, now);
 		return 0;
 	case SM_STAGE_ROUTE:
-		return sm_route_start(sm, now);
+		err = sm_route_start(sm, now);
+		slice_next(sm, now);
+		return err;
 	case SM_STAGE_MCAST:
 		/* From here on joins are for the new LFTs' topology. */
 		sm->routed = sm->next;
@@ -219,7 +268,7 @@ static bool stage_finish(struct sm *sm, ns_t now)
 
 static bool stage_done(const struct sm *sm)
 {
-	return sm->stage != SM_STAGE_IDLE && smpq_idle(&sm->sweepq) &&
+	return sm->stage != SM_STAGE_IDLE && !sm->router && smpq_idle(&sm->sweepq) &&
 	       (sm->stage != SM_STAGE_MCAST || sm_mcast_idle(sm));
 }
 
@@ -262,7 +311,6 @@ static void sweep_start(struct sm *sm, ns_t now)
 	sm->smps_total += sm->sweepq.sent;
 	sm->timeouts_total += sm->sweepq.timeouts;
 	sm->sweepq.sent = sm->sweepq.timeouts = 0;
-	sm->act_count++;
 	enter(sm, SM_STAGE_DISCOVER, now);
 	err = stage_start(sm, now);
 	if (err)
@@ -343,7 +391,12 @@ static void sweep_timer(struct timer *t, ns_t now)
 
 static void on_sweepq_idle(void *ctx, ns_t now)
 {
-	sm_sweep_advance(ctx, now);
+	struct sm *sm = ctx;
+
+	if (sm->router)
+		route_more(sm, now);
+	else
+		sm_sweep_advance(sm, now);
 }
 
 void sm_sweep_init(struct sm *sm)
@@ -363,6 +416,7 @@ void sm_sweep_init(struct sm *sm)
 	c.idle = NULL;
 	smpq_init(&sm->bgq, &c);
 	timer_init(&sm->timer, sweep_timer);
+	timer_init(&sm->slice, slice_timer);
 	sm->retry_delay = SM_RETRY_MIN;
 }
 

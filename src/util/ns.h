@@ -18,4 +18,9 @@ static inline ns_t ns_min(ns_t a, ns_t b)
 	return a < b ? a : b;
 }
 
+static inline ns_t ns_max(ns_t a, ns_t b)
+{
+	return a > b ? a : b;
+}
+
 #endif

@@ -104,6 +104,7 @@ struct pkt *pkt_alloc(struct pkt_pool *pool)
 	p->vl = 0;
 	p->gso = PKT_GSO_NONE;
 	p->gso_size = 0;
+	p->from = 0;
 	return p;
 }
 
@@ -200,19 +201,11 @@ static void drop_first_slice(struct pkt *p)
 	p->nslices--;
 }
 
-const uint8_t *pkt_pull(struct pkt *p, unsigned int n)
+const uint8_t *pkt_gather(struct pkt *p, unsigned int n)
 {
-	unsigned int have = pkt_hdr_len(p), miss;
+	unsigned int have = pkt_hdr_len(p), miss = n - have;
 
-	if (n <= have)
-		return pkt_hdr(p);
-	if (n > p->len)
-		return NULL;
-	if (!have && p->nslices && n <= p->slice[0].len)
-		return p->slice[0].data;
-
-	miss = n - have;
-	if (miss > p->head)
+	if (n > p->len || miss > p->head)
 		return NULL;
 	memmove(p->hdr + p->head - miss, p->hdr + p->head, have);
 	pkt_copy_out(p, have, p->hdr + PKT_HDR_MAX - miss, miss);

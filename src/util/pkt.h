@@ -75,6 +75,8 @@ struct pkt {
 	uint8_t gso; /* enum pkt_gso: a super-frame still to be segmented */
 	uint16_t gso_size; /* its L4 payload octets per segment */
 	uint8_t tail[PKT_TAIL_MAX];
+	uint32_t
+		from; /* which of the sender's queue pairs it leaves by, in the sender's own count; 0: the main one */
 	struct pkt_slice slice[2];
 	uint8_t hdr[PKT_HDR_MAX] __attribute__((aligned(16)));
 };
@@ -153,6 +155,9 @@ static inline uint8_t *pkt_push(struct pkt *p, unsigned int n)
 	return p->hdr + p->head;
 }
 
+/* pkt_gather() - What pkt_pull() does where the octets are not contiguous yet */
+const uint8_t *pkt_gather(struct pkt *p, unsigned int n);
+
 /**
  * pkt_pull() - See that the first @n octets are contiguous
  *
@@ -160,7 +165,14 @@ static inline uint8_t *pkt_push(struct pkt *p, unsigned int n)
  * or they neither lie in hdr[] nor can be brought there. Octets are moved from
  * the first slice into hdr[] only when needed.
  */
-const uint8_t *pkt_pull(struct pkt *p, unsigned int n);
+static inline const uint8_t *pkt_pull(struct pkt *p, unsigned int n)
+{
+	if (n <= pkt_hdr_len(p))
+		return pkt_hdr(p);
+	if (p->head == PKT_HDR_MAX && p->nslices && n <= p->slice[0].len)
+		return p->slice[0].data;
+	return pkt_gather(p, n);
+}
 
 /* pkt_trim_head() - Remove the first @n octets; @n at most p->len */
 void pkt_trim_head(struct pkt *p, unsigned int n);
@@ -197,6 +209,16 @@ static inline struct pkt *pkt_queue_pop(struct pkt_queue *q)
 	q->n--;
 	p->next = NULL;
 	return p;
+}
+
+/* pkt_queue_push() - Put a packet in front of the others */
+static inline void pkt_queue_push(struct pkt_queue *q, struct pkt *p)
+{
+	p->next = q->head;
+	q->head = p;
+	if (!q->tail)
+		q->tail = p;
+	q->n++;
 }
 
 void pkt_queue_purge(struct pkt_queue *q);

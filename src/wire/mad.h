@@ -20,6 +20,8 @@ enum mad_class {
 	MAD_CLASS_DEVICE = 0x06,
 	MAD_CLASS_CM = 0x07,
 	MAD_CLASS_SNMP = 0x08,
+	MAD_CLASS_DEVICE_ADM = 0x10,
+	MAD_CLASS_BIS = 0x12, /* boot information service */
 	MAD_CLASS_VENDOR2_MIN = 0x30, /* with RMPP header and OUI */
 	MAD_CLASS_OPENIB_PING = 0x32, /* ibping, OUI 0x001405 */
 	MAD_CLASS_VENDOR2_MAX = 0x4f,
@@ -187,6 +189,8 @@ void mad_notice_cap_mask(struct mad_notice *n, uint32_t cap_mask); /* 144: octet
 
 /* InformInfo, 13.4.8.3: 36 octets */
 #define MAD_INFORM_INFO_LEN 36
+#define MAD_INFORM_SUBSCRIBE_OFF 23 /* Subscribe: values above 1 are not defined */
+#define MAD_INFORM_SUBSCRIBE_OFF 23 /* of Subscribe; values above 1 are not defined */
 struct mad_inform_info {
 	ib_gid gid; /* zero: use the LID range */
 	uint16_t lid_begin, lid_end; /* 0xffff: all */

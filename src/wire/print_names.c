@@ -164,8 +164,13 @@ static const struct name sa_attrs[] = {
 
 static const struct name perf_attrs[] = {
 	{ PMA_ATTR_PORT_SAMPLES_CONTROL, "PortSamplesControl" },
+	{ PMA_ATTR_PORT_SAMPLES_RESULT, "PortSamplesResult" },
 	{ PMA_ATTR_PORT_COUNTERS, "PortCounters" },
+	{ PMA_ATTR_PORT_RCV_ERROR_DETAILS, "PortRcvErrorDetails" },
+	{ PMA_ATTR_PORT_XMIT_DISCARD_DETAILS, "PortXmitDiscardDetails" },
 	{ PMA_ATTR_PORT_COUNTERS_EXT, "PortCountersExtended" },
+	{ PMA_ATTR_PORT_XMIT_DATA_SL, "PortXmitDataSL" },
+	{ PMA_ATTR_PORT_RCV_DATA_SL, "PortRcvDataSL" },
 };
 
 const char *print_attr(unsigned int mgmt_class, unsigned int attr)

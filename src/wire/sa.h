@@ -22,6 +22,7 @@ enum sa_attr {
 	SA_ATTR_SLTOVL_RECORD = 0x0013,
 	SA_ATTR_SWITCH_INFO_RECORD = 0x0014,
 	SA_ATTR_LFT_RECORD = 0x0015,
+	SA_ATTR_RFT_RECORD = 0x0016,
 	SA_ATTR_MFT_RECORD = 0x0017,
 	SA_ATTR_SM_INFO_RECORD = 0x0018,
 	SA_ATTR_LINK_RECORD = 0x0020,
@@ -48,6 +49,12 @@ enum sa_attr {
 /* ClassPortInfo:CapabilityMask2 of SA; CapabilityMask */
 #define SA_CAP_UD_MCAST 0x0200 /* bit 9 */
 #define SA_CAP_MULTIPATH 0x0400
+#define SA_CAP_PORT_INFO_MATCH 0x2000 /* PortInfoRecord by bits of CapabilityMask */
+#define SA_CAP2_MFT_TOP (1u << 3)
+#define SA_CAP2_FULL_PORT_INFO (1u << 6)
+#define SA_CAP2_EXT_SPEEDS (1u << 7)
+#define SA_CAP2_MCAST_SERVICES (1u << 8) /* ServiceRecords of multicast GIDs */
+#define SA_CAP2_PORT_INFO_MATCH2 (1u << 10) /* and by bits of CapabilityMask2 */
 #define SA_CAP2_SEND_ONLY_FULL_MEMBER (1u << 12) /* FACTS: OpenSM says 0xB5E8 */
 
 enum rmpp_type {

@@ -108,6 +108,11 @@ void smp_switch_info_encode(void *p, const struct smp_switch_info *i);
 #define SMP_CAP_IS_CLIENT_REREG (1u << 25)
 #define SMP_CAP_IS_MFT_TOP (1u << 30) /* SwitchInfo:MulticastFDBTop is used */
 
+/* PortInfo:CapabilityMask2 */
+#define SMP_CAP2_IS_WIDTH_2X (1u << 4)
+#define SMP_CAP2_IS_SPEED_HDR (1u << 5)
+#define SMP_CAP2_IS_SPEED_NDR (1u << 10)
+
 struct smp_port_info {
 	uint64_t mkey, gid_prefix;
 	uint16_t lid, sm_lid;

@@ -7,6 +7,7 @@
  * posts and delivers is checked and freed; ends by aborting if something leaked or was not counted.
  */
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +81,21 @@ static inline void ef_gone(void *ctx, const uint8_t mac[6])
 {
 }
 
-static const struct eth_ops ef_ops = { ef_post, ef_deliver, ef_gone };
+/* A CA that refuses some. */
+static inline int ef_open(void *ctx, struct eth_station *st, const uint8_t mac[6], void **ret_qp,
+			  uint32_t *ret_qpn)
+{
+	*ret_qp = &ef.ah;
+	*ret_qpn = 0x1000u + mac[5];
+	return mac[5] % 4 == 3 ? -ENOMEM : 0;
+}
+
+static inline void ef_close(void *ctx, void *qp)
+{
+	ef_check(qp == &ef.ah);
+}
+
+static const struct eth_ops ef_ops = { ef_post, ef_deliver, ef_gone, ef_open, ef_close };
 
 static inline void ef_act(const struct ipoib_action *a)
 {
@@ -147,7 +162,9 @@ static inline void ef_make_link(void)
 /* @down: the TAP is not up */
 static inline void ef_begin(bool down)
 {
-	struct eth_if_cfg cfg = { .pkey = EF_PKEY, .gro_tcp = true, .gro_udp = true };
+	struct eth_if_cfg cfg = {
+		.pkey = EF_PKEY, .gro_tcp = true, .gro_udp = true, .stations = 3
+	};
 
 	memset(&ef, 0, sizeof(ef));
 	ef.now = NS_SEC(1);

@@ -12,6 +12,7 @@
 #include "sm/group.h"
 #include "sm/sa.h"
 #include "wire/mgid.h"
+#include "wire/records_sm.h"
 
 #define SM_KEY 0x77
 
@@ -123,6 +124,10 @@ static uint64_t record(struct input *in, uint16_t attr, uint8_t *data)
 		.producer = 0xffffff,
 	};
 	struct ib_mcmember_rec mcm = sm_group_find(sm, &bc)->rec;
+	struct ib_multi_path_rec multi = { .nsgid = 1,
+					   .ndgid = 1 + (how & 1),
+					   .path.numb_path = how >> 4 };
+	const struct sm_port *port = port_nth(how & 7);
 
 	switch (attr) {
 	case SA_ATTR_MCMEMBER_RECORD:
@@ -138,6 +143,28 @@ static uint64_t record(struct input *in, uint16_t attr, uint8_t *data)
 	case SA_ATTR_SERVICE_RECORD:
 		ib_service_rec_encode(data, &service);
 		return how & 0x10 ? 0x53 : how & 0x20 ? 0x33 : how & 0xf;
+	case SA_ATTR_MULTI_PATH_RECORD:
+		multi.gid[0] = a;
+		multi.gid[1] = b;
+		multi.gid[2] = a;
+		ib_multi_path_rec_encode(data, &multi);
+		return how & 0x10 ? 0x180000 : 0x180040;
+	case SA_ATTR_INFORM_INFO_RECORD:
+		memcpy(data, &a, sizeof(a));
+		return how & 3;
+	case SA_ATTR_SLTOVL_RECORD:
+	case SA_ATTR_SWITCH_INFO_RECORD:
+	case SA_ATTR_LFT_RECORD:
+	case SA_ATTR_MFT_RECORD:
+	case SA_ATTR_SM_INFO_RECORD:
+	case SA_ATTR_LINK_RECORD:
+	case SA_ATTR_GUID_INFO_RECORD:
+	case SA_ATTR_PKEY_TABLE_RECORD:
+	case SA_ATTR_VLARB_RECORD:
+		/* LID; then port or block, whose order differs */
+		be16_put(data, port ? port->lid : how);
+		data[2] = data[3] = how & 7;
+		return how >> 4;
 	case SA_ATTR_INFORM_INFO:
 		mad_inform_info_encode(data, &inform);
 		return 0;
@@ -148,8 +175,10 @@ static uint64_t record(struct input *in, uint16_t attr, uint8_t *data)
 
 static void request(struct input *in)
 {
-	static const uint8_t methods[] = { 0x01, 0x02, 0x12, 0x15, 0x02, 0x02, 0x14, 0x00 };
-	static const uint16_t attrs[] = { 0x01, 0x03, 0x11, 0x12, 0x31, 0x35, 0x38, 0x38 };
+	static const uint8_t methods[] = { 0x01, 0x02, 0x12, 0x15, 0x02, 0x12, 0x14, 0x00 };
+	static const uint16_t attrs[] = { 0x01, 0x03, 0x11, 0x12, 0x31, 0x35, 0x38, 0x38,
+					  0x13, 0x14, 0x15, 0x17, 0x18, 0x20, 0x30, 0x33,
+					  0x36, 0x3a, 0xf3, 0x16, 0x02, 0x31, 0x35, 0x38 };
 	uint8_t who = take(in), what = take(in), how = take(in), mad[MAD_LEN],
 		data[SA_DATA_LEN] = { 0 };
 	const struct sm_port *p = port_nth(who & 7);
@@ -159,11 +188,18 @@ static void request(struct input *in)
 		.mgmt_class = MAD_CLASS_SA,
 		.class_version = 2,
 		.method = methods[what & 7],
-		.attr_id = attrs[what >> 3 & 7],
+		.attr_id = attrs[(what >> 3) % ARRAY_SIZE(attrs)],
 		.tid = how & 1 ? take(in) : (uint64_t)now + in->n,
 		.attr_mod = how & 2 ? 0x80000000u : 0,
 	};
 	struct sa_hdr hdr = { .sm_key = how & 4 ? SM_KEY : 0 };
+	const struct rmpp_hdr rmpp = {
+		.version = RMPP_VERSION,
+		.type = RMPP_TYPE_DATA,
+		.flags = RMPP_FLAG_ACTIVE | RMPP_FLAG_FIRST | RMPP_FLAG_LAST,
+		.data1 = 1,
+		.data2 = 20 + SA_DATA_LEN,
+	};
 
 	hdr.comp_mask = record(in, h.attr_id, data);
 	for (unsigned int i = how >> 3 & 3; i > 0; i--)
@@ -174,6 +210,9 @@ static void request(struct input *in)
 		data[at % SA_DATA_LEN] ^= take(in);
 	}
 	sa_mad_encode(mad, &h, &hdr);
+	/* In one segment: how GetMulti comes. */
+	if (h.method == MAD_METHOD_GET_MULTI)
+		rmpp_hdr_encode(mad + SA_RMPP_OFF, &rmpp);
 	memcpy(mad + SA_DATA_OFF, data, sizeof(data));
 	mad_ep_recv(ep, &from, mad, now);
 	pass(how & 0x80 ? NS_MSEC(1) : 0);
@@ -186,7 +225,7 @@ static void check(void)
 
 	/* Nothing is answered twice, nothing is lost without being counted. */
 	need(st->answers + st->drop_malformed + st->drop_requester + st->drop_busy +
-		     st->dup_joins <=
+		     st->drop_quota + st->repeated + st->dup_joins <=
 	     st->requests);
 	while ((g = sm_group_next(sm, g))) {
 		const struct sm_mcmember *m;

@@ -34,6 +34,7 @@ static void start(void)
 	list_init(&in.ifaces);
 	list_init(&in.rx_ready);
 	list_init(&in.watches);
+	list_init(&in.udps);
 	in.pool = pkt_pool_create(1024, 4);
 	if (loop_init(&in.loop) || !in.pool || !t)
 		abort();

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Any text is a topology or is refused with a message; what is read prints to a text
- * that reads back to the same. The two dialects are one grammar: corpus files of both lead in.
+ * that reads back to the same. The two dialects are one grammar: corpus files of both lead in. What a
+ * strict reader takes a lenient one takes too, without leaving anything out; what it leaves out, it says.
  */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabric/topo.h"
+#include "fabric/topo_stats.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -48,6 +49,32 @@ static void check_print(const struct topo *t, bool keep)
 	topo_free(u);
 }
 
+static void on_note(void *ctx, enum topo_note kind, const char *text)
+{
+	assert(kind < TOPO_NOTE_MAX && strncmp(text, "f:", 2) == 0);
+	*(unsigned int *)ctx += kind == TOPO_NOTE_LEFT_OUT;
+}
+
+static void check_found(const char *text, size_t len, bool strict)
+{
+	unsigned int left_out = 0;
+	struct topo_sink sink = { on_note, &left_out };
+	struct topo_stats st;
+	struct topo *t = NULL;
+	struct topo_err err;
+
+	if (topo_parse_found(&t, "f", text, len, &sink, &err)) {
+		assert(!t && !strict && err.text[0]);
+		return;
+	}
+	assert(!strict || !left_out);
+	assert(topo_stats_get(&st, t, "f", &sink) == 0);
+	assert(st.switches + st.cas == t->n);
+	check_print(t, false);
+	check_print(t, true);
+	topo_free(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *cut = memchr(data, 0, size);
@@ -58,6 +85,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int rc;
 
 	memset(&err, 0, sizeof(err));
+	/* Strictly without files too: the lenient reader has none. */
+	rc = topo_parse(&t, "f", (const char *)data, cut ? (size_t)(cut - data) : size, NULL, &err);
+	check_found((const char *)data, cut ? (size_t)(cut - data) : size, rc == 0);
+	topo_free(t);
+	t = NULL;
 	rc = topo_parse(&t, "f", (const char *)data, cut ? (size_t)(cut - data) : size, &rd, &err);
 	if (rc) {
 		assert(!t && err.text[0]);

@@ -137,9 +137,9 @@ static void test_R19_R54_traffic_has_the_partitions_sl(void **state)
 		assert_int_equal(seen.ucast[sl] != 0, sl == SL);
 		assert_int_equal(seen.mcast[sl] != 0, sl == SL);
 	}
-	/* OperationalVLs are VL0-3: the SM mapped SL 5 to one of them, on HCAs and switches alike. */
-	for (int vl = 4; vl < 16; vl++)
-		assert_int_equal(seen.vl[vl], 0);
+	/* OperationalVLs are VL0-7: SL 5 has VL 5, on HCAs and switches alike. */
+	for (int vl = 0; vl < 16; vl++)
+		assert_int_equal(seen.vl[vl] != 0, vl == SL);
 	assert_int_equal(seen.wrong, 0);
 	fix_fini(&f);
 }

@@ -49,7 +49,7 @@ static void test_class_port_info_says_send_only_full_member(void **state)
 
 static void test_I19_unknown_methods_and_attributes(void **state)
 {
-	static const uint16_t attrs[] = { 0x0000, SA_ATTR_LINK_RECORD, SA_ATTR_SM_INFO_RECORD,
+	static const uint16_t attrs[] = { 0x0000, SA_ATTR_RFT_RECORD, 0x0032,
 					  SA_ATTR_MULTI_PATH_RECORD, 0xffff };
 	struct sa_rig r;
 	struct sa_client c;
@@ -63,7 +63,7 @@ static void test_I19_unknown_methods_and_attributes(void **state)
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_SET, SA_ATTR_NODE_RECORD, 0, NULL, 0), 0x0c);
 	assert_int_equal(
 		sa_client_ask(&c, MAD_METHOD_GET_MULTI, SA_ATTR_PATH_RECORD, 5, data, sizeof(data)),
-		0x08);
+		0x0c);
 	assert_int_equal(c.resp.mad.method, MAD_METHOD_GET_MULTI_RESP);
 	assert_int_equal(c.resp.sa.comp_mask, 5);
 	assert_memory_equal(c.resp.data, data, sizeof(data)); /* the request comes back */

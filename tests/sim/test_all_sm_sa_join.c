@@ -140,7 +140,7 @@ static void test_I22_prefix_is_echoed(void **state)
 	want = of(&f, "Hca1/1", MCM_JOIN_FULL);
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, &got), 0);
 	assert_true(ib_gid_equal(&got.port_gid, &want.port_gid));
-	be64_put(want.port_gid.raw, 0xfec0000000000000ull);
+	be64_put(want.port_gid.raw, 0x2001000000000000ull);
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, NULL), SA_STATUS_INVALID_GID);
 	fix_fini(&f);
 }

@@ -97,7 +97,7 @@ static void test_I21_foreign_prefix_and_unknown_guid(void **state)
 
 	fix_init(&f, &(struct sa_rig_cfg){ .hosts = 2, .switches = 1 }, "Hca1/1");
 	want = between(&f, "Hca1/1", "Hca2/1");
-	be64_put(want.dgid.raw, 0xfec0000000000001ull);
+	be64_put(want.dgid.raw, 0x2001000000000001ull);
 	assert_int_equal(get(&f, BOTH, &want, NULL), SA_STATUS_INVALID_GID);
 	want = between(&f, "Hca1/1", "Hca2/1");
 	want.dgid.raw[15] ^= 0x55;
@@ -188,8 +188,9 @@ static void test_I21_mtu_selectors(void **state)
 		{ SA_SEL_LT, IB_MTU_4096, 0, IB_MTU_2048 },
 		{ SA_SEL_LT, IB_MTU_256, SA_STATUS_NO_RECORDS, 0 },
 		{ SA_SEL_EXACT, IB_MTU_1024, 0, IB_MTU_1024 },
-		{ SA_SEL_EXACT, 9, SA_STATUS_NO_RECORDS, 0 },
-		{ SA_SEL_EXACT, 0, SA_STATUS_NO_RECORDS, 0 },
+		{ SA_SEL_EXACT, 9, SA_STATUS_REQ_INVALID, 0 },
+		{ SA_SEL_EXACT, 0, SA_STATUS_REQ_INVALID, 0 },
+		{ SA_SEL_LARGEST, 0, 0, IB_MTU_4096 },
 		{ SA_SEL_LARGEST, IB_MTU_256, 0, IB_MTU_4096 },
 	};
 	struct ib_path_rec want, rec;

@@ -325,12 +325,96 @@ static void test_chaos(void **state)
 	}
 }
 
+/* --- words: LRH .. ICRC of an IPoIB ping of 1000 octets, and of a MAD */
+
+#define PING_WORDS 266 /* (8 + 12 + 8 + 4 + 20 + 8 + 1000 + 4) / 4 */
+#define MAD_WORDS 72
+
+static const char path_text[] = "Switch 4 \"s1\"\n[1] \"h1\"[1]\n[3] \"s2\"[3]\n"
+				"Switch 4 \"s2\"\n[1] \"h2\"[1]\n[3] \"s1\"[3]\n"
+				"Ca 1 \"h1\"\n[1] \"s1\"[1]\n"
+				"Ca 1 \"h2\"\n[1] \"s2\"[1]\n";
+
+static void net_init_path(enum hca_crc crc)
+{
+	memset(&net, 0, sizeof(net));
+	net.r.cfg.crc = crc;
+	rig_init(&net.r, path_text);
+	rig_configure(&net.r);
+	add_hosts();
+}
+
+static void words_are(const char *port, unsigned int xmit, unsigned int rcv)
+{
+	const struct node_counters *c = &rig_np(&net.r, port)->cnt;
+
+	if (c->xmit_data != xmit || c->rcv_data != rcv)
+		fail_msg("%s: %llu sent, %llu received", port, (unsigned long long)c->xmit_data,
+			 (unsigned long long)c->rcv_data);
+	assert_int_equal(c->xmit_sl[0], xmit);
+	assert_int_equal(c->rcv_sl[0], rcv);
+}
+
+/* There and back through two switches, with CRCs on links or without */
+static void test_a_ping_is_266_words_at_every_port(void **state)
+{
+	static const enum hca_crc crcs[] = { HCA_CRC_FULL, HCA_CRC_OFF };
+	static const char *const ports[] = { "h1/1", "s1/1", "s1/3", "s2/3", "s2/1", "h2/1" };
+
+	for (unsigned int k = 0; k < ARRAY_SIZE(crcs); k++) {
+		net_init_path(crcs[k]);
+		for (unsigned int i = 0; i < 3; i++) {
+			send_one(&net.host[0], &net.host[1], 1032);
+			rig_settle(&net.r);
+			send_one(&net.host[1], &net.host[0], 1032);
+			rig_settle(&net.r);
+		}
+		drain_all();
+		assert_int_equal(net.host[0].got + net.host[1].got, 6);
+		for (unsigned int i = 0; i < ARRAY_SIZE(ports); i++)
+			words_are(ports[i], 3 * PING_WORDS, 3 * PING_WORDS);
+		words_are("s1/0", 0, 0);
+		words_are("s2/0", 0, 0);
+		net_fini();
+	}
+}
+
+/* A question to port 0 of the far switch, and its answer: at port 0 as at the others */
+static void test_a_mad_is_72_words_at_every_port(void **state)
+{
+	static const char *const ports[] = { "h1/1", "s1/1", "s1/3", "s2/3", "s2/0" };
+	struct node *n;
+	struct mad_hdr h = {
+		.base_version = 1,
+		.mgmt_class = MAD_CLASS_PERF,
+		.class_version = 1,
+		.method = MAD_METHOD_GET,
+		.attr_id = MAD_ATTR_CLASS_PORT_INFO,
+	};
+	struct mad_addr to;
+	uint8_t mad[MAD_LEN] = { 0 };
+
+	net_init_path(HCA_CRC_FULL);
+	n = rig_np(&net.r, "h1/1")->node;
+	to = mad_addr_gmp(rig_lid(&net.r, "s2/0"), 0);
+	mad_hdr_encode(mad, &h);
+	assert_int_equal(n->ops->xmit(n->ctx, 1, &to, mad, net.r.now), 0);
+	rig_settle(&net.r);
+	for (unsigned int i = 0; i < ARRAY_SIZE(ports); i++)
+		words_are(ports[i], MAD_WORDS, MAD_WORDS);
+	words_are("s1/0", 0, 0);
+	words_are("h2/1", 0, 0);
+	net_fini();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_everybody_reaches_everybody),
 		cmocka_unit_test(test_everybody_reaches_everybody_with_crcs),
 		cmocka_unit_test(test_counters_agree_on_both_ends),
+		cmocka_unit_test(test_a_ping_is_266_words_at_every_port),
+		cmocka_unit_test(test_a_mad_is_72_words_at_every_port),
 		cmocka_unit_test(test_multicast_reaches_each_member_once),
 		cmocka_unit_test(test_chaos),
 	};

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+
 #include "ipoib_rig.h"
 
 /* The life of a link: what it waits for, what it takes from the broadcast group, what it survives. */
@@ -459,6 +461,98 @@ static void test_invalid_pkeys_are_refused(void **state)
 }
 
 static unsigned int logged;
+static char log_last[512];
+
+static void count_warnings(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0)));
+
+static void count_warnings(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+{
+	if (lvl > LOG_LVL_WARN)
+		return;
+	logged++;
+	vsnprintf(log_last, sizeof(log_last), fmt, ap);
+}
+
+static const struct log_sink warnings = { .emit = count_warnings, .max = LOG_LVL_WARN };
+
+static void rig_init_logging(void)
+{
+	struct ipoib_link_cfg cfg = { .log = &warnings };
+
+	logged = 0;
+	sac_rig_log = &warnings;
+	rig_init_cfg(&r, &cfg, 1);
+	sac_rig_log = NULL;
+}
+
+/* By the SA client and the link together; with the reason that was found. */
+static void test_R71_a_refusal_is_logged_once(void **state)
+{
+	rig_init_logging();
+	bcast_at_sa()->rec.mtu_code = IB_MTU_4096;
+	bcast_at_sa()->refuse = SA_STATUS_REQ_INVALID;
+	ipoib_link_set_admin(r.link, true, r.s.now);
+	rig_run(&r, NS_SEC(60));
+	assert_true(bcast_at_sa()->joins >= 5);
+	assert_int_equal(logged, 1);
+	assert_non_null(strstr(log_last, "0x0200"));
+	assert_non_null(strstr(log_last, "MTU 4096 above the port's 2048"));
+	/* another reason is news, and so is the same one after it had worked */
+	bcast_at_sa()->refuse = SA_STATUS_DENIED;
+	rig_run(&r, NS_SEC(60));
+	assert_int_equal(logged, 2);
+	bcast_at_sa()->refuse = 0;
+	bcast_at_sa()->rec.mtu_code = IB_MTU_2048;
+	rig_run(&r, NS_SEC(21));
+	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
+	bcast_at_sa()->refuse = SA_STATUS_DENIED;
+	sac_reregister(r.s.sac, r.s.now);
+	rig_run(&r, NS_SEC(60));
+	assert_int_equal(logged, 3);
+	rig_fini(&r);
+}
+
+/* The SM's host says that it has none: no refusal. */
+static void test_no_sa_keeps_the_link_and_is_said(void **state)
+{
+	uint8_t group[4] = { 239, 0, 0, 9 };
+
+	rig_init_logging();
+	rig_up(&r);
+	ipoib_mcast_add(r.link, IPOIB_IPV4, group, r.s.now);
+	rig_run(&r, NS_MSEC(1));
+	r.s.sa.absent = MAD_STATUS_BAD_ATTR;
+	sac_reregister(r.s.sac, r.s.now);
+	rig_run(&r, NS_SEC(60));
+	assert_int_equal(rig_state(&r), IPOIB_LINK_REJOINING);
+	assert_true(r.carrier);
+	assert_int_equal(r.natt, 2);
+	assert_reason(&r, "joining ff12:401b:8001::ffff:ffff again: no SA there");
+	assert_int_equal(logged, 1);
+	r.s.sa.absent = 0;
+	rig_run(&r, NS_SEC(6));
+	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
+	assert_int_equal(r.acts[IPOIB_ACT_CARRIER], 1);
+	assert_int_equal(logged, 1);
+	rig_fini(&r);
+}
+
+static void test_no_sa_at_the_start_is_said_and_outlived(void **state)
+{
+	rig_init_logging();
+	r.s.sa.absent = MAD_STATUS_BAD_ATTR;
+	ipoib_link_set_admin(r.link, true, r.s.now);
+	rig_run(&r, NS_SEC(60));
+	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);
+	assert_reason(&r, "joining ff12:401b:8001::ffff:ffff: no SA there");
+	assert_int_equal(logged, 1);
+	r.s.sa.absent = 0;
+	sac_reregister(r.s.sac, r.s.now);
+	rig_run(&r, NS_MSEC(2));
+	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
+	rig_fini(&r);
+}
 
 static void count_qkey(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
 {
@@ -577,6 +671,9 @@ int main(void)
 		cmocka_unit_test(test_configured_mtu_only_lowers),
 		cmocka_unit_test(test_invalid_pkeys_are_refused),
 		cmocka_unit_test(test_R16_R73_uncontrolled_qkey_is_accepted_and_said_once),
+		cmocka_unit_test(test_R71_a_refusal_is_logged_once),
+		cmocka_unit_test(test_no_sa_keeps_the_link_and_is_said),
+		cmocka_unit_test(test_no_sa_at_the_start_is_said_and_outlived),
 		cmocka_unit_test(test_H28_two_links_on_a_port_share_the_group),
 		cmocka_unit_test(test_random_events_end_up),
 	};

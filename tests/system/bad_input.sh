@@ -86,7 +86,7 @@ check "nothing of these ran" test ! -e "$work/ran"
 # --- the command line
 
 check "no command: usage" refuse 2 'usage: uipoib' u
-check "an unknown object" refuse 2 "object 'foo': unknown, expected one of .*run, wait" u foo
+check "an unknown object" refuse 2 "object 'foo': unknown, expected one of .*run, vm, wait" u foo
 check "an unknown verb" refuse 2 "link 'foo': unknown, expected one of show" u link foo
 check "an unknown option" refuse 2 "option '-x': unknown" u -x
 check "run without a file" refuse 2 '-c FILE: missing' u run
@@ -103,7 +103,7 @@ check "an unknown interface" refuse 2 "dev 'uib9': no such interface" u link sho
 check "an interface that several hosts have" refuse 2 "dev 'uib0': .*expected NAME@HOST" u link show dev uib0
 check "an unknown key" refuse 2 "'(color|red)': unexpected, expected dev" u link show color red
 check "a key without its value" refuse 2 'dev' u link show dev
-check "an unknown host" refuse 2 "host 'h9': no such host, expected one of h1, h2" u exec h9 true
+check "an unknown host" refuse 2 "host 'h9': no such host or node, expected one of h1, h2" u exec h9 true
 check "an unknown port" refuse 2 'Nope/1' u fabric link set Nope/1 down
 check "a port without a number" refuse 2 'Switch1' u fabric link set Switch1 down
 check "neither up nor down" refuse 2 'sideways' u fabric link set Switch1/1 sideways

@@ -32,9 +32,10 @@ status=$?
 ok "captures are written" $status
 [ $status = 0 ] || { cat "$work/log"; exit 1; }
 
-expect "end ports: an SMP and its answer, another answer" \
+expect "end ports: an SMP and its answer, one that comes from outside and its answer" \
 	"SubnGet(NodeInfo)
 SubnGetResp(NodeInfo)
+SubnGet(NodeInfo)
 SubnGetResp(NodeInfo)" \
 	"$(tshark -r "$work/ends.pcap" 2>/dev/null | grep -o 'Subn.*')"
 

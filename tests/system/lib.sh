@@ -215,6 +215,48 @@ lab_gone() {
 	return $left
 }
 
+# --- all pairs
+
+# neigh_limits_raise: the kernel's neighbour table is one for all namespaces; for as long as the script
+# runs, and one such script at a time. Fails where they cannot be raised.
+neigh_limits_raise() {
+	local f hosts=$1
+	exec 9>/run/lock/uipoib-neigh && flock 9
+	neigh_saved=()
+	for f in /proc/sys/net/ipv[46]/neigh/default/gc_thresh[123]; do
+		[ -w "$f" ] || return 1
+		neigh_saved+=("$f=$(cat "$f")")
+	done
+	on_cleanup=neigh_limits_restore
+	for f in "${neigh_saved[@]%%=*}"; do echo $((hosts * hosts * 4)) >"$f"; done
+}
+
+neigh_limits_restore() {
+	local s
+	for s in "${neigh_saved[@]}"; do
+		echo "${s#*=}" >"${s%%=*}"
+	done
+	on_cleanup=''
+}
+
+# pairs N SECONDS: h1 .. hN of conf_hosts each reach every other. Each begins with its neighbour: not all ask
+# the same one at a time.
+pairs() {
+	local n=$1 patience=$2 i k pids='' bad=0 list
+	for ((i = 1; i <= n; i++)); do
+		list=()
+		for ((k = 0; k < n - 1; k++)); do
+			list+=("10.4.$((((i + k) % n + 1) / 250)).$((((i + k) % n + 1) % 250))")
+		done
+		bx "h$i" "$TOOLS/ping_all" "$patience" "${list[@]}" >"$work/left.$i"
+		pids+=" $!"
+	done
+	for i in $pids; do
+		wait "$i" || bad=$((bad + 1))
+	done
+	[ $bad = 0 ] || { grep -c . "$work"/left.* | grep -v ':0$' | head; echo "$bad hosts do not reach all"; return 1; }
+}
+
 # --- the end
 
 end_jobs() {

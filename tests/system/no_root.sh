@@ -17,7 +17,7 @@ topo_ring 3 3 >"$work/lab.topo"
 conf_hosts 3 >"$work/lab.conf"
 chmod 755 "$work"
 mkdir -m 700 "$work/user" && chown 65534:65534 "$work/user"
-cp "$UIPOIB" "$work/uipoib" && cp "$mcast" "$work/mcast" # where anybody may execute them
+cp "$UIPOIB" "$(dirname "$UIPOIB")/libuipoib-umad.so" "$mcast" "$work" # where anybody may execute them
 UIPOIB=$work/uipoib
 
 # As nobody; XDG_RUNTIME_DIR is its own. Each word becomes the next: the process that is started is the command.
@@ -44,15 +44,17 @@ sleep 2.5
 "$uipoib" exec h1 ip link set uib0 down && "$uipoib" exec h1 ip link set uib0 up; say "the interface is set down and up" $?
 "$uipoib" wait --timeout 10; say "it comes up again" $?
 for k in 1 2 3 4 5; do "$uipoib" exec h1 ping -n -c 1 -W 1 10.4.0.3 && break; done; say "and works" $?
+[ "$("$uipoib" exec h2 cat /sys/class/infiniband/uipoib0/node_desc)" = Hca2 ]; say "management programs see the CA" $?
 "$uipoib" instance show; say "the instance is listed" $?
 "$uipoib" exec h3 sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'; say "the user is root in its hosts" $?
 ls -l "$XDG_RUNTIME_DIR/uipoib"
-[ "$(stat -c %a "$XDG_RUNTIME_DIR/uipoib/$UIPOIB_NAME.sock")" = 600 ]; say "its socket is its own" $?
+[ "$(stat -c %a "$XDG_RUNTIME_DIR/uipoib/$UIPOIB_NAME".{sock,umad} | sort -u)" = 600 ]; say "its sockets are its own" $?
 END
 "${nobody[@]}" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- bash "$work/script" "$UIPOIB" "$work/mcast" >"$work/out" 2>"$work/lab.log"
 check "run ends with status 0" equal 0 $?
 for what in "the user is nobody" "ping" "ping between the others" "ping -6" "the interface is set down and up" \
-	"it comes up again" "and works" "the instance is listed" "the user is root in its hosts" "its socket is its own"; do
+	"it comes up again" "and works" "the instance is listed" "the user is root in its hosts" "management programs see the CA" \
+	"its sockets are its own"; do
 	check "$what" grep -qx "yes $what" "$work/out" || failed_out=1
 done
 [ -z "${failed_out:-}" ] || sed 's/^/# /' "$work/out"

@@ -208,6 +208,11 @@ void sa_client_send(struct sa_client *c, uint8_t method, uint16_t attr, uint64_t
 		.attr_mod = c->attr_mod,
 	};
 	struct sa_hdr sa = { .sm_key = c->sm_key, .comp_mask = mask };
+	const struct rmpp_hdr rmpp = {
+		.version = RMPP_VERSION,
+		.type = RMPP_TYPE_DATA,
+		.flags = RMPP_FLAG_ACTIVE,
+	};
 	uint8_t mad[MAD_LEN];
 	struct mad_req req = {
 		.to = mad_addr_gmp(c->np->pi.sm_lid, c->np->pi.sm_sl),
@@ -220,6 +225,8 @@ void sa_client_send(struct sa_client *c, uint8_t method, uint16_t attr, uint64_t
 	};
 
 	sa_mad_encode(mad, &h, &sa);
+	if (c->rmpp)
+		rmpp_hdr_encode(mad + SA_RMPP_OFF, &rmpp);
 	if (len)
 		memcpy(mad + SA_DATA_OFF, rec, len);
 	c->done = false;
@@ -233,6 +240,8 @@ int sa_client_ask(struct sa_client *c, uint8_t method, uint16_t attr, uint64_t m
 	for (unsigned int i = 0; !c->done && i < 20000; i++)
 		sa_rig_pass(c->r, NS_USEC(100));
 	assert_true(c->done);
+	if (c->status == 0 && method == MAD_METHOD_GET_MULTI)
+		attr = SA_ATTR_PATH_RECORD;
 	if (c->status >= 0)
 		assert_int_equal(c->resp.mad.attr_id, attr);
 	return c->status;

@@ -30,6 +30,7 @@ struct sa_client {
 	struct mad_agent *agent;
 	uint64_t sm_key; /* of what is asked; and its attribute modifier */
 	uint32_t attr_mod;
+	bool rmpp; /* ask by RMPP, as GetMulti is to */
 	bool answer_reports;
 	/* the last answer */
 	bool done;

@@ -6,6 +6,8 @@ const uint8_t er_ip_own[4] = { 10, 4, 0, RIG_LID }, er_ip_peer[4] = { 10, 4, 0, 
 const uint8_t er_ll_own[16] = { 0xfe, 0x80, [8] = 2, 2, 0xc9, 3, [15] = RIG_LID };
 uint8_t er_peer_mac[6];
 struct eth_rig er;
+unsigned int er_max_stations;
+bool er_dhcp_raw;
 
 static void on_post(void *ctx, const struct eth_send *v, unsigned int n, ns_t now)
 {
@@ -24,6 +26,7 @@ static void on_post(void *ctx, const struct eth_send *v, unsigned int n, ns_t no
 			.flags = v[i].pkt->flags,
 			.dest_qpn = v[i].dest_qpn,
 			.qkey = v[i].qkey,
+			.src_qpn = v[i].qp ? ((const struct er_station *)v[i].qp)->qpn : 0,
 			.ah = ah->attr,
 		};
 		s->len = pkt_copy_out(v[i].pkt, 0, s->data, sizeof(s->data));
@@ -56,7 +59,40 @@ static void on_gone(void *ctx, const uint8_t mac[6])
 	memcpy(er.gone[er.ngone++], mac, 6);
 }
 
-static const struct eth_ops ops = { on_post, on_deliver, on_gone };
+struct er_station *er_station(const uint8_t mac[6])
+{
+	for (unsigned int i = 0; i < er.nstation; i++)
+		if (er.station[i].st && !memcmp(er.station[i].mac, mac, 6))
+			return &er.station[i];
+	return NULL;
+}
+
+static int on_open(void *ctx, struct eth_station *st, const uint8_t mac[6], void **ret_qp,
+		   uint32_t *ret_qpn)
+{
+	struct er_station *s = &er.station[er.nstation];
+
+	if (er.station_err)
+		return er.station_err;
+	assert_true(er.nstation < ER_KEPT);
+	assert_null(er_station(mac));
+	memcpy(s->mac, mac, 6);
+	s->st = st;
+	s->qpn = 0x1000 + er.nstation++;
+	*ret_qp = s;
+	*ret_qpn = s->qpn;
+	return 0;
+}
+
+static void on_close(void *ctx, void *qp)
+{
+	struct er_station *s = qp;
+
+	assert_non_null(s->st);
+	s->st = NULL;
+}
+
+static const struct eth_ops ops = { on_post, on_deliver, on_gone, on_open, on_close };
 
 void er_drain(void)
 {
@@ -99,6 +135,8 @@ void er_init_down(void)
 
 	memset(&er, 0, sizeof(er));
 	rig_init(&er.r, 1);
+	cfg.stations = er_max_stations;
+	cfg.dhcp_raw = er_dhcp_raw;
 	cfg.link = er.r.link;
 	cfg.pool = er.r.pool;
 	cfg.timers = &er.r.s.timers;
@@ -135,6 +173,8 @@ void er_init_peer(void)
 void er_fini(void)
 {
 	eth_if_destroy(er.e);
+	for (unsigned int i = 0; i < er.nstation; i++)
+		assert_null(er.station[i].st);
 	rig_fini(&er.r);
 }
 
@@ -187,6 +227,12 @@ void er_tx_pkt(struct pkt *p)
 	er_drain();
 }
 
+void er_tx_from(const uint8_t src[6], const uint8_t dst[6], uint16_t type, const void *data,
+		size_t n)
+{
+	er_tx_pkt(er_frame(dst, src, type, data, n));
+}
+
 void er_tx(const uint8_t dst[6], uint16_t type, const void *data, size_t n)
 {
 	er_tx_pkt(er_frame(dst, er.mac, type, data, n));
@@ -207,7 +253,8 @@ struct pkt *er_packet(uint16_t type, const void *data, size_t n)
 	return p;
 }
 
-void er_rx_pkt(struct pkt *p, unsigned int peer, uint32_t qpn, bool grh, const ib_gid *mgid)
+static void rx(struct eth_station *st, struct pkt *p, unsigned int peer, uint32_t qpn, bool grh,
+	       const ib_gid *mgid)
 {
 	ib_gid sgid = peer_gid(peer);
 	uint8_t h[40] = { 0x60 };
@@ -218,8 +265,21 @@ void er_rx_pkt(struct pkt *p, unsigned int peer, uint32_t qpn, bool grh, const i
 	if (grh || mgid)
 		v.grh = h;
 	er_drain();
-	eth_rx(er.e, &v, 1, er.r.s.now);
+	eth_rx_station(er.e, st, &v, 1, er.r.s.now);
 	er_drain();
+}
+
+void er_rx_pkt(struct pkt *p, unsigned int peer, uint32_t qpn, bool grh, const ib_gid *mgid)
+{
+	rx(NULL, p, peer, qpn, grh, mgid);
+}
+
+void er_rx_station(const uint8_t mac[6], uint16_t type, const void *data, size_t n)
+{
+	struct er_station *s = er_station(mac);
+
+	assert_non_null(s);
+	rx(s->st, er_packet(type, data, n), ER_PEER, ER_PEER_QPN, true, NULL);
 }
 
 void er_rx(uint16_t type, const void *data, size_t n)

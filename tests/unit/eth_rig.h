@@ -24,6 +24,7 @@ struct er_sent {
 	const struct pkt *pkt; /* who it was; freed */
 	const uint8_t *slice; /* where its payload was */
 	uint32_t flags, dest_qpn, qkey;
+	uint32_t src_qpn; /* 0: the interface's own */
 	struct ipoib_ah_attr ah;
 };
 
@@ -33,6 +34,12 @@ struct er_got {
 	const struct pkt *pkt;
 	unsigned int n; /* packets coalesced */
 	uint8_t gso;
+};
+
+struct er_station {
+	struct eth_station *st; /* NULL: closed */
+	uint8_t mac[6];
+	uint32_t qpn;
 };
 
 struct eth_rig {
@@ -46,6 +53,9 @@ struct eth_rig {
 	unsigned int ngot;
 	uint8_t gone[ER_KEPT][6];
 	unsigned int ngone;
+	struct er_station station[ER_KEPT]; /* as they were opened */
+	unsigned int nstation;
+	int station_err; /* what opening one gives */
 	bool no_ready; /* MCAST_READY gets lost, as if joins took for ever */
 };
 
@@ -53,6 +63,10 @@ extern const uint8_t er_bcast_mac[6];
 extern const uint8_t er_ip_own[4], er_ip_peer[4], er_ll_own[16];
 extern uint8_t er_peer_mac[6];
 extern struct eth_rig er; /* too large for a stack */
+
+/* Stations that interfaces made from now on may have, and whether DHCP is left alone. */
+extern unsigned int er_max_stations;
+extern bool er_dhcp_raw;
 
 /* Link up, TAP up, 224.0.0.1 and ff02::1 joined. */
 void er_init(void);
@@ -76,6 +90,9 @@ void er_check_dropped(enum eth_drop why);
 
 struct pkt *er_frame(const uint8_t dst[6], const uint8_t src[6], uint16_t type, const void *data,
 		     size_t n);
+/* er_tx_from() - One frame of a station */
+void er_tx_from(const uint8_t src[6], const uint8_t dst[6], uint16_t type, const void *data,
+		size_t n);
 /* er_tx() - One frame of our own MAC */
 void er_tx(const uint8_t dst[6], uint16_t type, const void *data, size_t n);
 void er_tx_pkt(struct pkt *p);
@@ -88,9 +105,14 @@ void er_rx_pkt(struct pkt *p, unsigned int peer, uint32_t qpn, bool grh, const i
 void er_rx(uint16_t type, const void *data, size_t n);
 void er_rx_mcast(const ib_gid *mgid, uint16_t type, const void *data, size_t n);
 
+/* er_rx_station() - As er_rx(), by the QP of a station */
+void er_rx_station(const uint8_t mac[6], uint16_t type, const void *data, size_t n);
+
 /* --- addresses */
 
 struct ipoib_lladdr er_peer_addr(unsigned int peer, uint32_t qpn);
+/* er_station() - The open station with @mac, or NULL */
+struct er_station *er_station(const uint8_t mac[6]);
 /* er_learn() - A peer that the SA knows, known here by its token */
 void er_learn(unsigned int peer, uint32_t qpn, uint8_t ret_mac[6]);
 

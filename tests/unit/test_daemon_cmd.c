@@ -90,7 +90,9 @@ static int setup(void **state)
 	list_init(&r->in.ifaces);
 	list_init(&r->in.rx_ready);
 	list_init(&r->in.watches);
-	r->now = r->in.loop.now = NS_SEC(1000);
+	list_init(&r->in.udps);
+	/* Ahead of any uptime: inst_settle() reads the real clock after its first round. */
+	r->now = r->in.loop.now = NS_SEC(1000000000);
 	r->in.pool = pkt_pool_create(4096, 16);
 	r->peer = s[1];
 	ctl_init(&r->ctl, &r->in);

@@ -37,10 +37,12 @@ static void test_conf_whole_contract(void **state)
 				   "topology = lab.topo           ; ibnetdiscover format\n"
 				   "sm = external\n"
 				   "sm-port = Switch1/0\n"
+				   "sm-key = 0xfedcba9876543210\n"
 				   "partitions = /etc/partitions.conf\n"
 				   "crc = icrc\n"
 				   "mtu = 2048\n"
 				   "capture = -\n"
+				   "ibsim = sim\n"
 				   "\n"
 				   "[interface uib0@h1]\n"
 				   "port = fabric:lab/Rack 1/Hca1/2\n"
@@ -50,6 +52,7 @@ static void test_conf_whole_contract(void **state)
 				   "address = 10.4.0.1/24\n"
 				   "address = fd00:4::1/64\n"
 				   "dhcp = raw\n"
+				   "stations = 7\n"
 				   "mtu = 1500";
 	struct conf c;
 	char err[CONF_ERR_MAX];
@@ -65,6 +68,8 @@ static void test_conf_whole_contract(void **state)
 	assert_int_equal(c.fabric[0].sm_port, 0);
 	assert_int_equal(c.fabric[0].crc, CONF_CRC_ICRC);
 	assert_int_equal(c.fabric[0].mtu, 2048);
+	assert_string_equal(c.fabric[0].ibsim, "sim");
+	assert_true(c.fabric[0].sm_key_given && c.fabric[0].sm_key == 0xfedcba9876543210);
 	assert_int_equal(c.nifaces, 1);
 	assert_string_equal(c.iface[0].name, "uib0");
 	assert_string_equal(c.iface[0].host, "h1");
@@ -79,6 +84,7 @@ static void test_conf_whole_contract(void **state)
 	assert_memory_equal(c.iface[0].addr[0].octets, "\x0a\x04\x00\x01", 4);
 	assert_int_equal(c.iface[0].addr[1].family, 6);
 	assert_true(c.iface[0].dhcp_raw);
+	assert_int_equal(c.iface[0].stations, 7);
 	assert_int_equal(c.iface[0].mtu, 1500);
 	conf_free(&c);
 }
@@ -92,12 +98,18 @@ static void test_conf_defaults(void **state)
 	assert_true(c.fabric[0].sm_embedded);
 	assert_int_equal(c.fabric[0].crc, CONF_CRC_FULL);
 	assert_null(c.fabric[0].capture);
+	assert_string_equal(c.fabric[0].ibsim, "");
 	assert_int_equal(c.iface[0].pkey, 0xffff);
 	assert_string_equal(c.iface[0].profile, "rfc4391");
 	assert_null(c.iface[0].netns);
 	assert_int_equal(c.iface[0].mtu, 0);
+	assert_false(c.iface[0].dhcp_raw);
+	assert_int_equal(c.iface[0].stations, CONF_STATIONS_DEFAULT);
 	conf_free(&c);
 	assert_int_equal(parse(&c, "", err), 0);
+	conf_free(&c);
+	assert_int_equal(parse(&c, LAB "ibsim = no\n", err), 0);
+	assert_string_equal(c.fabric[0].ibsim, "");
 	conf_free(&c);
 }
 
@@ -117,7 +129,8 @@ static void test_conf_refuses_bad_structure(void **state)
 	refuses("topology = x\n", "/etc/lab/lab.conf:1:", "topology", "before the first [section]");
 	refuses("[fabric lab\n", "/etc/lab/lab.conf:1:", "'['", "']'");
 	refuses("[fabric]\n", "/etc/lab/lab.conf:1:", "[fabric]", "[fabric NAME]");
-	refuses("[udp-link vm1]\n", "/etc/lab/lab.conf:1:", "udp-link", "[interface NAME]");
+	refuses("[udp vm1]\n", "/etc/lab/lab.conf:1:", "[udp vm1]",
+		"[fabric NAME], [udp-link NAME] or [interface NAME]");
 	refuses("[fabric a/b]\n", "/etc/lab/lab.conf:1:", "a/b", "without");
 	refuses("[fabric lab]\n", "/etc/lab/lab.conf:1:", "topology", "missing");
 	refuses(LAB "topology = y\n", "/etc/lab/lab.conf:3:", "topology", "twice");
@@ -138,6 +151,13 @@ static void test_conf_refuses_bad_values(void **state)
 	refuses(LAB "sm-port = S/255\n", "/etc/lab/lab.conf:3:", "S/255", "NODE/PORT");
 	refuses(LAB "crc = none\n", "/etc/lab/lab.conf:3:", "none", "full, icrc or off");
 	refuses(LAB "mtu = 1500\n", "/etc/lab/lab.conf:3:", "1500", "2048 or 4096");
+	refuses(LAB "ibsim =\n", "/etc/lab/lab.conf:3:", "ibsim", "a name of at most 63");
+	refuses(LAB "ibsim = my sim\n", "/etc/lab/lab.conf:3:", "my sim", "a name");
+	refuses(LAB "ibsim = 0123456789012345678901234567890123456789012345678901234567890123\n",
+		"/etc/lab/lab.conf:3:", "ibsim", "at most 63");
+	refuses(LAB "sm-key = secret\n", "/etc/lab/lab.conf:3:", "secret", "64 bits");
+	refuses(LAB "sm-key = -1\n", "/etc/lab/lab.conf:3:", "-1", "64 bits");
+	refuses(LAB "sm-key = 0x10000000000000000\n", "/etc/lab/lab.conf:3:", "0x1", "64 bits");
 	refuses(IFACE "pkey = 0x8000\n", "/etc/lab/lab.conf:5:", "0x8000", "0x8001-0xffff");
 	refuses(IFACE "pkey = 0\n", "/etc/lab/lab.conf:5:", "'0'", "0x0001");
 	refuses(IFACE "pkey = 0x10000\n", "/etc/lab/lab.conf:5:", "0x10000", "0x0001");
@@ -149,6 +169,7 @@ static void test_conf_refuses_bad_values(void **state)
 	refuses(IFACE "address = 10.4.0.1/33\n", "/etc/lab/lab.conf:5:", "/33", "PREFIX");
 	refuses(IFACE "address = fd00::g/64\n", "/etc/lab/lab.conf:5:", "fd00::g", "PREFIX");
 	refuses(IFACE "dhcp = on\n", "/etc/lab/lab.conf:5:", "'on'", "rewrite or raw");
+	refuses(IFACE "stations = 65\n", "/etc/lab/lab.conf:5:", "65", "0-64");
 	refuses(IFACE "mtu = 67\n", "/etc/lab/lab.conf:5:", "67", "68-4092");
 	refuses(IFACE "mtu = 1500x\n", "/etc/lab/lab.conf:5:", "1500x", "68-4092");
 	refuses(LAB "[interface u]\nport = lab/Hca1/1\n", "/etc/lab/lab.conf:4:", "lab/Hca1/1",
@@ -156,7 +177,122 @@ static void test_conf_refuses_bad_values(void **state)
 	refuses(LAB "[interface u]\nport = fabric:lab/1\n", "/etc/lab/lab.conf:4:", "fabric:lab/1",
 		"fabric:NAME/NODE/PORT");
 	refuses(LAB "[interface u]\nport = verbs:mlx5_0/1\n",
-		"/etc/lab/lab.conf:4:", "verbs:mlx5_0/1", "software fabrics only");
+		"/etc/lab/lab.conf:4:", "verbs:mlx5_0/1", "no ports of hardware");
+}
+
+#define UDP LAB "[udp-link vm1]\nport = fabric:lab/Switch1/7\n"
+#define UPORT(s) "[interface u]\nport = udp:" s "\n"
+
+static void test_conf_udp_links(void **state)
+{
+	struct conf c;
+	char err[CONF_ERR_MAX], text[CONF_ENDPOINT_MAX];
+
+	assert_int_equal(parse(&c,
+			       UDP "listen = 127.0.0.1:5001\n"
+				   "[udp-link vm2]\nport = fabric:lab/Rack 1/S2/254\n"
+				   "listen = [fd00::1]:65535\npeer = [fd00:0::2]:1\n",
+			       err),
+			 0);
+	assert_int_equal(c.nudps, 2);
+	assert_string_equal(c.udp[0].name, "vm1");
+	assert_string_equal(c.udp[0].port.fabric, "lab");
+	assert_string_equal(c.udp[0].port.node, "Switch1");
+	assert_int_equal(c.udp[0].port.port, 7);
+	assert_string_equal(conf_print_endpoint(&c.udp[0].listen, text), "127.0.0.1:5001");
+	assert_int_equal(c.udp[0].peer.family, 0);
+	assert_string_equal(conf_print_endpoint(&c.udp[0].peer, text), "");
+	assert_string_equal(c.udp[1].port.node, "Rack 1/S2");
+	assert_string_equal(conf_print_endpoint(&c.udp[1].listen, text), "[fd00::1]:65535");
+	assert_string_equal(conf_print_endpoint(&c.udp[1].peer, text), "[fd00::2]:1");
+	conf_free(&c);
+}
+
+static void test_conf_udp_link_refusals(void **state)
+{
+	refuses("[udp-link a/b]\n", "/etc/lab/lab.conf:1:", "a/b", "without");
+	refuses(UDP, "/etc/lab/lab.conf:4:", "listen", "missing");
+	refuses(LAB "[udp-link v]\nlisten = 127.0.0.1:1\n", "/etc/lab/lab.conf:4:", "port",
+		"missing");
+	refuses(UDP "listen = 127.0.0.1\n", "/etc/lab/lab.conf:5:", "'127.0.0.1'", "ADDR:PORT");
+	refuses(UDP "listen = 127.0.0.1:0\n", "/etc/lab/lab.conf:5:", ":0'", "ADDR:PORT");
+	refuses(UDP "listen = 127.0.0.1:65536\n", "/etc/lab/lab.conf:5:", "65536", "ADDR:PORT");
+	refuses(UDP "listen = ::1:5001\n", "/etc/lab/lab.conf:5:", "::1:5001", "[::1]:5001");
+	refuses(UDP "listen = [::1:5001\n", "/etc/lab/lab.conf:5:", "[::1:5001", "[::1]:5001");
+	refuses(UDP "listen = localhost:5001\n", "/etc/lab/lab.conf:5:", "localhost", "ADDR:PORT");
+	refuses(UDP "peer = 127.0.0.1:x\n", "/etc/lab/lab.conf:5:", "peer", "ADDR:PORT");
+	refuses(UDP "listen = 127.0.0.1:1\nlisten = 127.0.0.1:2\n",
+		"/etc/lab/lab.conf:6:", "listen", "twice");
+	refuses(UDP "mtu = 5\n", "/etc/lab/lab.conf:5:", "mtu", "port, listen, peer");
+	refuses(UDP "listen = 10.0.0.1:5001\n", "/etc/lab/lab.conf:3:", "10.0.0.1:5001", "peer");
+	refuses(UDP "listen = [::]:5001\n", "/etc/lab/lab.conf:3:", "[::]:5001", "peer");
+	refuses(UDP "listen = 0.0.0.0:5001\npeer = [::1]:5001\n",
+		"/etc/lab/lab.conf:3:", "[::1]:5001", "IP version");
+	refuses(UDP "listen = 127.0.0.1:5001\n[udp-link vm1]\n", "/etc/lab/lab.conf:6:", "vm1",
+		"line 3");
+	refuses(UDP "listen = 127.0.0.1:5001\n[udp-link vm2]\nport = fabric:lab/S/1\n"
+		    "listen = 127.0.0.1:5001\n",
+		"/etc/lab/lab.conf:6:", "127.0.0.1:5001", "[udp-link vm1]");
+	refuses(LAB "[udp-link v]\nport = fabric:x/S/1\nlisten = 127.0.0.1:1\n",
+		"/etc/lab/lab.conf:3:", "no [fabric x]", "port");
+	refuses(LAB "[udp-link v]\nport = udp:127.0.0.1:1,guid=0x2\n",
+		"/etc/lab/lab.conf:4:", "udp:127.0.0.1:1", "expected fabric:");
+}
+
+static void test_conf_udp_ports(void **state)
+{
+	struct conf c;
+	char err[CONF_ERR_MAX], text[CONF_ENDPOINT_MAX];
+
+	assert_int_equal(parse(&c,
+			       "[interface a]\n"
+			       "port = udp:127.0.0.1:5001,guid=0x0002c90300000001\n"
+			       "[interface b]\n"
+			       "port = udp:[0:0::1]:5002,listen=[::1]:6002,guid=0x2\n"
+			       "[interface c]\n"
+			       "port = udp:[::1]:5002,guid=0x2,listen=[::1]:6002\n",
+			       err),
+			 0);
+	assert_true(c.iface[0].port.udp);
+	assert_int_equal(c.iface[0].port.guid, 0x0002c90300000001);
+	assert_string_equal(c.iface[0].port.fabric, "udp:127.0.0.1:5001");
+	assert_int_equal(c.iface[0].port.port, 1);
+	assert_int_equal(c.iface[0].port.listen.family, 0);
+	assert_string_equal(c.iface[1].port.fabric, "udp:[::1]:5002");
+	assert_string_equal(c.iface[2].port.fabric, "udp:[::1]:5002");
+	assert_string_equal(conf_print_endpoint(&c.iface[1].port.listen, text), "[::1]:6002");
+	conf_free(&c);
+}
+
+static void test_conf_udp_port_refusals(void **state)
+{
+	const char *const line2 = "/etc/lab/lab.conf:2:";
+
+	refuses(UPORT("127.0.0.1:5001"), line2, "guid is missing", "guid=0x...");
+	refuses(UPORT(""), line2, "'udp:'", "ADDR:PORT");
+	refuses(UPORT("127.0.0.1,guid=0x1"), line2, "no ADDR:PORT", "udp:ADDR:PORT");
+	refuses(UPORT("127.0.0.1:1,guid=1"), line2, "guid is no EUI-64", "guid=0x...");
+	refuses(UPORT("127.0.0.1:1,guid=0x0"), line2, "guid is no EUI-64", "guid=0x...");
+	refuses(UPORT("127.0.0.1:1,guid=0x"), line2, "guid is no EUI-64", "guid=0x...");
+	refuses(UPORT("127.0.0.1:1,guid=0x-1"), line2, "guid is no EUI-64", "guid=0x...");
+	refuses(UPORT("127.0.0.1:1,guid=0x12x"), line2, "guid is no EUI-64", "guid=0x...");
+	refuses(UPORT("127.0.0.1:1,guid=0xffffffffffffffff"), line2, "EUI-64", "guid=0x...");
+	refuses(UPORT("127.0.0.1:1,guid=0x10000000000000001"), line2, "EUI-64", "guid=0x...");
+	refuses(UPORT("127.0.0.1:1,guid=0x0100000000000001"), line2, "EUI-64", "guid=0x...");
+	refuses(UPORT("127.0.0.1:1,guid=0x1,guid=0x1"), line2, "twice", "guid=0x...");
+	refuses(UPORT("127.0.0.1:1,guid=0x1,x=1"), line2, "unknown option", "listen=ADDR:PORT");
+	refuses(UPORT("127.0.0.1:1,guid=0x1,listen=1"), line2, "listen is no", "listen=ADDR:PORT");
+	refuses(UPORT("127.0.0.1:1,guid=0x1,listen=[::1]:1"), line2, "IP version", "listen=");
+	refuses(UPORT("127.0.0.1:1,guid=0x1,listen=127.0.0.1:1,listen=127.0.0.1:1"), line2, "twice",
+		"listen=");
+	refuses(UPORT("127.0.0.1:1,guid=0x1") "[interface v]\nport = udp:127.0.0.1:1,guid=0x3\n",
+		"/etc/lab/lab.conf:3:", "differ", "line 1");
+	refuses(UPORT("127.0.0.1:1,guid=0x1") "[interface v]\n"
+					      "port = "
+					      "udp:127.0.0.1:1,guid=0x1,listen=127.0.0.1:3\n",
+		"/etc/lab/lab.conf:3:", "differ", "line 1");
+	refuses(UPORT("127.0.0.1:1,guid=0x1") "[interface v]\nport = udp:127.0.0.1:2,guid=0x1\n",
+		"/etc/lab/lab.conf:3:", "guid is that of", "line 1");
 }
 
 static void test_conf_nul_octet_refused(void **state)
@@ -187,6 +323,10 @@ int main(void)
 		cmocka_unit_test(test_conf_refuses_what_inih_would_misread),
 		cmocka_unit_test(test_conf_refuses_bad_structure),
 		cmocka_unit_test(test_conf_refuses_bad_values),
+		cmocka_unit_test(test_conf_udp_links),
+		cmocka_unit_test(test_conf_udp_link_refusals),
+		cmocka_unit_test(test_conf_udp_ports),
+		cmocka_unit_test(test_conf_udp_port_refusals),
 		cmocka_unit_test(test_conf_nul_octet_refused),
 		cmocka_unit_test(test_conf_load_names_the_file),
 	};

@@ -33,6 +33,7 @@ static int setup(void **state)
 	list_init(&in.ifaces);
 	list_init(&in.rx_ready);
 	list_init(&in.watches);
+	list_init(&in.udps);
 	snprintf(in.cfg.name, sizeof(in.cfg.name), "test-%d", (int)getpid());
 	if (loop_init(&in.loop) || ctl_open(&in, err))
 		return -1;

@@ -37,6 +37,7 @@ static int setup(void **state)
 	list_init(&r->in.ifaces);
 	list_init(&r->in.rx_ready);
 	list_init(&r->in.watches);
+	list_init(&r->in.udps);
 	snprintf(r->in.cfg.name, sizeof(r->in.cfg.name), "test");
 	r->in.pool = pkt_pool_create(16, 1);
 	r->now = NS_SEC(1000);

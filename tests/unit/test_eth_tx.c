@@ -91,7 +91,8 @@ static void test_ip_shorter_than_it_says(void **state)
 	er_fini();
 }
 
-static void test_other_source_mac(void **state)
+/* test_eth_station.c has what happens where there may be stations. */
+static void test_other_source_mac_without_stations(void **state)
 {
 	static const uint8_t other[6] = { 0x52, 0x54, 0, 1, 2, 3 };
 	uint8_t b[100];
@@ -99,7 +100,7 @@ static void test_other_source_mac(void **state)
 	er_init_peer();
 	er_tx_pkt(
 		er_frame(er_peer_mac, other, ETH_P_IPV4, b, er_udp4(b, er_ip_own, er_ip_peer, 10)));
-	er_check_dropped(ETH_DROP_SOURCE);
+	er_check_dropped(ETH_DROP_STATION_LIMIT);
 	er_fini();
 }
 
@@ -350,7 +351,7 @@ int main(void)
 		cmocka_unit_test(test_R32_I28_other_ethertypes_are_dropped_and_counted),
 		cmocka_unit_test(test_frame_shorter_than_its_header),
 		cmocka_unit_test(test_ip_shorter_than_it_says),
-		cmocka_unit_test(test_other_source_mac),
+		cmocka_unit_test(test_other_source_mac_without_stations),
 		cmocka_unit_test(test_unknown_token),
 		cmocka_unit_test(test_I28_unicast_ip_in_a_group_mac),
 		cmocka_unit_test(test_above_the_mtu_without_gso),

@@ -174,6 +174,42 @@ static void test_I5_port_state_down_retrains_the_link(void **state)
 	assert_int_equal(rig_np(&r, "s1/5")->pi.port_state, IB_PORT_INIT);
 }
 
+static void enable_width(struct rig_end *e, uint8_t width, uint8_t state)
+{
+	struct smp_port_info pi = rig_np(&r, "s1/3")->pi;
+	uint8_t data[64];
+
+	pi.width_enabled = width;
+	pi.port_state = state;
+	pi.phys_state = IB_PHYS_NOP;
+	smp_port_info_encode(data, &pi);
+	rig_send_smp(e, MAD_METHOD_SET, SMP_ATTR_PORT_INFO, 3, data);
+	rig_pass(&r, NS_MSEC(2) + FABRIC_RETRAIN);
+}
+
+/* A link retrains to what both ends have enabled, and not at all if that is nothing. */
+static void test_I13_links_train_to_a_common_width(void **state)
+{
+	struct rig_end *e = rig_attach(&r, "s1/5");
+	const struct node_port *a = rig_np(&r, "s1/3"), *b = rig_np(&r, "h1/1");
+
+	assert_int_equal(a->pi.width_active, 2); /* 4x */
+	node_port_rate(b->node, 1, (struct node_rate){ 3, 7, 0 });
+	enable_width(e, 1, IB_PORT_DOWN);
+	assert_int_equal(state_of("s1/3"), FABRIC_LINK_UP);
+	assert_int_equal(a->pi.width_active, 1);
+	assert_int_equal(b->pi.width_active, 1);
+	assert_int_equal(b->pi.speed_active, 1); /* SDR at the switch */
+	node_port_rate(b->node, 1, (struct node_rate){ 2, 7, 0 });
+	assert_int_equal(state_of("s1/3"), FABRIC_LINK_UP); /* without a retrain nothing happens */
+	enable_width(e, 1, IB_PORT_DOWN);
+	assert_int_equal(state_of("s1/3"), FABRIC_LINK_DOWN);
+	assert_int_equal(a->pi.phys_state, IB_PHYS_POLLING);
+	enable_width(e, 3, IB_PORT_NOP); /* polling goes on */
+	assert_int_equal(state_of("s1/3"), FABRIC_LINK_UP);
+	assert_int_equal(b->pi.width_active, 2);
+}
+
 static void test_I5_phys_disabled_stays_down_until_polling(void **state)
 {
 	struct rig_end *e = rig_attach(&r, "s1/5"), *other = rig_attach(&r, "s1/6");
@@ -274,6 +310,35 @@ static void test_queue_is_bounded(void **state)
 	rig_fini(&r2);
 }
 
+/* Sources that can wait ask how many are under way. */
+static void test_queued_packets_are_counted_until_they_leave(void **state)
+{
+	struct rig r2;
+	struct rig_end *in, *out;
+	struct rig_pkt s = between(0x90);
+	struct pkt *p[20];
+
+	memset(&r2, 0, sizeof(r2));
+	rig_init(&r2, "Switch 8 \"s\"\n");
+	in = rig_attach(&r2, "s/1");
+	out = rig_attach(&r2, "s/3");
+	rig_configure(&r2);
+	rig_sw(&r2, "s")->sw->lft[0x90] = 3;
+	rig_sw(&r2, "s")->sw->si.lft_top = 0x90;
+	for (unsigned int i = 0; i < 20; i++)
+		p[i] = rig_make(&r2, &s);
+	fabric_ext_rx(in->end, p, 10, r2.now);
+	assert_int_equal(fabric_queued(r2.f), 10);
+	rig_settle(&r2);
+	assert_int_equal(fabric_queued(r2.f), 0);
+	assert_int_equal(out->n, 10);
+	fabric_ext_rx(in->end, p + 10, 10, r2.now);
+	fabric_link_set(fabric_node_port(fabric_node_find(r2.f, "s"), 1), false, r2.now);
+	fabric_link_set(fabric_node_port(fabric_node_find(r2.f, "s"), 3), false, r2.now);
+	assert_int_equal(fabric_queued(r2.f), 0);
+	rig_fini(&r2);
+}
+
 /* Congestion of an egress port is PortXmitDiscards of that port. */
 static void test_queue_overflow_is_xmit_discards(void **state)
 {
@@ -300,6 +365,7 @@ static void test_queue_overflow_is_xmit_discards(void **state)
 	rig_settle(&r2);
 	assert_int_equal(out->n, 64);
 	assert_int_equal(rig_np(&r2, "s/3")->cnt.xmit_discards, 64);
+	assert_int_equal(rig_np(&r2, "s/3")->cnt.xmit_by_reason[NODE_XMIT_HOQ_LIFETIME], 64);
 	assert_int_equal(fabric_node_drops(rig_node(&r2, "s"), FABRIC_DROP_QUEUE), 64);
 	rig_fini(&r2);
 }
@@ -357,6 +423,10 @@ static void test_forwarding_loop_ends_in_xmit_discards(void **state)
 	discards += rig_np(&r, "s1/1")->cnt.xmit_discards + rig_np(&r, "s2/1")->cnt.xmit_discards +
 		    rig_np(&r, "s3/1")->cnt.xmit_discards;
 	assert_int_equal(discards, 1);
+	assert_int_equal(rig_np(&r, "s1/1")->cnt.xmit_by_reason[NODE_XMIT_LIFETIME] +
+				 rig_np(&r, "s2/1")->cnt.xmit_by_reason[NODE_XMIT_LIFETIME] +
+				 rig_np(&r, "s3/1")->cnt.xmit_by_reason[NODE_XMIT_LIFETIME],
+			 1);
 	/* 63 hops on the ring, a third each */
 	assert_int_equal(rig_np(&r, "s1/1")->cnt.xmit_pkts, 21);
 }
@@ -462,10 +532,12 @@ int main(void)
 		CASE(test_lids_of_the_file),
 		CASE(test_link_set_down_and_up_trains),
 		CASE(test_I5_port_state_down_retrains_the_link),
+		CASE(test_I13_links_train_to_a_common_width),
 		CASE(test_I5_phys_disabled_stays_down_until_polling),
 		CASE(test_external_end_and_its_carrier),
 		CASE(test_queued_packets_are_lost_with_the_link),
 		CASE(test_queue_is_bounded),
+		CASE(test_queued_packets_are_counted_until_they_leave),
 		CASE(test_queue_overflow_is_xmit_discards),
 		CASE(test_vl15_goes_first),
 		CASE(test_forwarding_loop_ends_in_xmit_discards),

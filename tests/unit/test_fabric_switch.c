@@ -103,6 +103,7 @@ static void test_I10_no_route_discards(void **state)
 	send1(p);
 	assert_int_equal(drops(FABRIC_DROP_DLID), 5);
 	assert_int_equal(cnt(1)->rcv_switch_relay_errors, 5);
+	assert_int_equal(cnt(1)->rcv_by_reason[NODE_RCV_DLID_MAPPING], 5);
 	assert_int_equal(cnt(1)->rcv_pkts, 5);
 	assert_int_equal(e2->n, 0);
 }
@@ -113,6 +114,7 @@ static void test_I10_not_back_to_the_ingress_port(void **state)
 	assert_int_equal(e1->n, 0);
 	assert_int_equal(drops(FABRIC_DROP_LOOP), 1);
 	assert_int_equal(cnt(1)->rcv_switch_relay_errors, 1);
+	assert_int_equal(cnt(1)->rcv_by_reason[NODE_RCV_LOOPING], 1);
 }
 
 /* --- multicast */
@@ -214,6 +216,7 @@ static void test_I4_data_needs_active(void **state)
 	send1(to_port(2));
 	assert_int_equal(drops(FABRIC_DROP_STATE_OUT), 1);
 	assert_int_equal(cnt(2)->xmit_discards, 1);
+	assert_int_equal(cnt(2)->xmit_by_reason[NODE_XMIT_INACTIVE], 1);
 	assert_int_equal(e2->n, 0);
 }
 
@@ -326,7 +329,9 @@ static void test_I12_sltovl_by_ingress_and_egress(void **state)
 	send1(p);
 	assert_int_equal(e2->n, 1);
 	assert_int_equal(drops(FABRIC_DROP_VL), 1);
-	assert_int_equal(cnt(2)->xmit_discards, 1);
+	assert_int_equal(cnt(2)->xmit_discards, 0);
+	assert_int_equal(cnt(1)->rcv_by_reason[NODE_RCV_VL_MAPPING], 1);
+	assert_int_equal(cnt(1)->rcv_switch_relay_errors, 1);
 }
 
 static void test_I12_no_vl_above_those_in_operation(void **state)
@@ -398,8 +403,8 @@ static void test_I7_enforcement_in(void **state)
 	assert_int_equal(e2->n, 1); /* not enforced */
 	rig_np(&r, "s/1")->pi.part_enforce_in = true;
 	send1(p); /* not in the table */
-	p.pkey = 0x0002;
-	send1(p); /* both limited */
+	p.pkey = 0x0007;
+	send1(p);
 	assert_int_equal(e2->n, 1);
 	assert_int_equal(drops(FABRIC_DROP_PKEY_IN), 2);
 	assert_int_equal(cnt(1)->rcv_constraint_errors, 2);
@@ -408,7 +413,9 @@ static void test_I7_enforcement_in(void **state)
 	send1(p);
 	p.pkey = 0x0001;
 	send1(p);
-	assert_int_equal(e2->n, 3);
+	p.pkey = 0x0002;
+	send1(p); /* a limited member sends with the P_Key that it has */
+	assert_int_equal(e2->n, 4);
 	rig_np(&r, "s/1")->pi.part_enforce_in = false;
 }
 

@@ -7,21 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabric/topo.h"
+#include "fabric_topo.h"
 #include "util/list.h"
-
-static struct topo *parse_ok(const char *text)
-{
-	struct topo_err err;
-	struct topo *t = NULL;
-	int rc = topo_parse(&t, "t", text, strlen(text), NULL, &err);
-
-	if (rc)
-		print_message("%s\n", err.text);
-	assert_int_equal(rc, 0);
-	assert_string_equal(err.text, "");
-	return t;
-}
 
 /* In ibsim's dialect: names of one's own, no GUIDs, comments, masks of rates. */
 static const char sim_net[] = "# two switches, a loop between them\n"
@@ -45,7 +32,7 @@ static const char sim_net[] = "# two switches, a loop between them\n"
 
 static void test_ibsim_dialect(void **state)
 {
-	struct topo *t = parse_ok(sim_net);
+	struct topo *t = topo_ok(sim_net);
 	const struct topo_node *sw1, *sw2, *h2;
 	struct topo_rate r;
 	uint32_t i;
@@ -83,7 +70,7 @@ static void test_ibsim_dialect(void **state)
 /* ibsim: CAs count from 0x100000 by ports + 1, switches from 0x200000 by one; port i of a CA is node + i. */
 static void test_guids_as_ibsim_assigns(void **state)
 {
-	struct topo *t = parse_ok(sim_net);
+	struct topo *t = topo_ok(sim_net);
 
 	assert_int_equal(t->node[0]->node_guid, 0x200000);
 	assert_int_equal(t->node[0]->port[0].guid, 0x200000);
@@ -100,9 +87,9 @@ static void test_guids_as_ibsim_assigns(void **state)
 static void test_guid_settings(void **state)
 {
 	struct topo *t =
-		parse_ok("vendid=0x2c9\ndevid=0xb924\nsysimgguid=0x77\nhcaguids=0xa000\n"
-			 "Hca 1 \"a\"\n\nCa 1 \"b\"\n\ncaguid+0x100\nCa 1 \"c\"\n\n"
-			 "switchguid=0xb000(b00f) # chassis\nSwitch 2 \"s\"\n\nSwitch 2 \"t\"\n");
+		topo_ok("vendid=0x2c9\ndevid=0xb924\nsysimgguid=0x77\nhcaguids=0xa000\n"
+			"Hca 1 \"a\"\n\nCa 1 \"b\"\n\ncaguid+0x100\nCa 1 \"c\"\n\n"
+			"switchguid=0xb000(b00f) # chassis\nSwitch 2 \"s\"\n\nSwitch 2 \"t\"\n");
 
 	assert_int_equal(t->node[0]->vendor_id, 0x2c9);
 	assert_int_equal(t->node[0]->sys_guid, 0x77);
@@ -136,7 +123,7 @@ static const char ibnet[] =
 
 static void test_ibnetdiscover_dialect(void **state)
 {
-	struct topo *t = parse_ok(ibnet);
+	struct topo *t = topo_ok(ibnet);
 	const struct topo_node *sw = t->node[0], *ca = t->node[1];
 	struct topo_rate r;
 
@@ -166,7 +153,7 @@ static void test_ibnetdiscover_dialect(void **state)
 
 static void test_print_is_what_ibnetdiscover_prints(void **state)
 {
-	struct topo *t = parse_ok("Switch 8 \"Switch1\"\n[4] \"Hca2\"[1]\n\nHca 2 \"Hca2\"\n");
+	struct topo *t = topo_ok("Switch 8 \"Switch1\"\n[4] \"Hca2\"[1]\n\nHca 2 \"Hca2\"\n");
 	size_t len;
 	char *s = topo_print(t, false, &len);
 
@@ -282,7 +269,7 @@ static const char rich_discovered[] =
 
 static void test_same_as_ibnetdiscover_under_ibsim(void **state)
 {
-	struct topo *t = parse_ok(rich_net);
+	struct topo *t = topo_ok(rich_net);
 	char *s = topo_print(t, false, NULL);
 
 	assert_string_equal(s, rich_discovered);
@@ -290,48 +277,15 @@ static void test_same_as_ibnetdiscover_under_ibsim(void **state)
 	topo_free(t);
 }
 
-/* What is printed reads back to the same: names kept or not. */
-static void check_round_trip(const struct topo *t, bool keep)
-{
-	char *a = topo_print(t, keep, NULL), *b;
-	struct topo *u = parse_ok(a);
-
-	assert_int_equal(u->n, t->n);
-	for (uint32_t i = 0; i < t->n; i++) {
-		assert_int_equal(u->node[i]->node_guid, t->node[i]->node_guid);
-		assert_int_equal(u->node[i]->sys_guid, t->node[i]->sys_guid);
-		assert_string_equal(u->node[i]->desc, t->node[i]->desc);
-		if (keep)
-			assert_string_equal(u->node[i]->name, t->node[i]->name);
-		for (unsigned int k = 0; k <= t->node[i]->nports; k++) {
-			const struct topo_port *p = &t->node[i]->port[k], *q = &u->node[i]->port[k];
-			struct topo_rate r = topo_rate(t, i, k), s = topo_rate(u, i, k);
-
-			assert_int_equal(p->peer, q->peer);
-			assert_int_equal(p->peer_port, q->peer_port);
-			if (p->peer == TOPO_NO_PEER)
-				continue;
-			assert_int_equal(p->lid, q->lid);
-			assert_int_equal(p->guid, q->guid);
-			assert_memory_equal(&r, &s, sizeof(r));
-		}
-	}
-	b = topo_print(u, keep, NULL);
-	assert_string_equal(a, b);
-	free(a);
-	free(b);
-	topo_free(u);
-}
-
 static void test_print_parse_round_trip(void **state)
 {
 	static const char *const texts[] = { sim_net, ibnet };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		struct topo *t = parse_ok(texts[i]);
+		struct topo *t = topo_ok(texts[i]);
 
-		check_round_trip(t, true);
-		check_round_trip(t, false);
+		topo_check_round_trip(t, true);
+		topo_check_round_trip(t, false);
 		topo_free(t);
 	}
 	for (unsigned int seed = 0; seed < 50; seed++) {
@@ -340,15 +294,15 @@ static void test_print_parse_round_trip(void **state)
 		struct topo *t = topo_gen_random(&g);
 
 		assert_non_null(t);
-		check_round_trip(t, true);
-		check_round_trip(t, false);
+		topo_check_round_trip(t, true);
+		topo_check_round_trip(t, false);
 		topo_free(t);
 	}
 }
 
 static void test_peer_without_port_is_port_1(void **state)
 {
-	struct topo *t = parse_ok("Switch 4 \"s\"\n[3] \"h\"\n\nHca 2 \"h\"\n[1] \"s\"[3]\n");
+	struct topo *t = topo_ok("Switch 4 \"s\"\n[3] \"h\"\n\nHca 2 \"h\"\n[1] \"s\"[3]\n");
 
 	assert_int_equal(t->node[0]->port[3].peer_port, 1);
 	topo_free(t);
@@ -356,7 +310,7 @@ static void test_peer_without_port_is_port_1(void **state)
 
 static void test_cable_given_at_one_end(void **state)
 {
-	struct topo *t = parse_ok("Switch 4 \"s\"\n[3] \"h\"[2] w=1 s=7 e=15\n\nHca 2 \"h\"\n");
+	struct topo *t = topo_ok("Switch 4 \"s\"\n[3] \"h\"[2] w=1 s=7 e=15\n\nHca 2 \"h\"\n");
 	struct topo_rate r = topo_rate(t, 1, 2);
 
 	assert_int_equal(t->node[1]->port[2].peer, 0);
@@ -368,8 +322,8 @@ static void test_cable_given_at_one_end(void **state)
 
 static void test_global_rates(void **state)
 {
-	struct topo *t = parse_ok("width=3\nspeed=7\nextspeed=3\nSwitch 2 \"s\"\n[1] \"h\"[1]\n"
-				  "[2] \"h\"[2] s=0\n\nHca 2 \"h\"\n");
+	struct topo *t = topo_ok("width=3\nspeed=7\nextspeed=3\nSwitch 2 \"s\"\n[1] \"h\"[1]\n"
+				 "[2] \"h\"[2] s=0\n\nHca 2 \"h\"\n");
 	char buf[16];
 
 	assert_string_equal(topo_rate_print(buf, sizeof(buf), topo_rate(t, 0, 1)), "4xEDR");
@@ -380,9 +334,9 @@ static void test_global_rates(void **state)
 
 static void test_modules(void **state)
 {
-	struct topo *t = parse_ok("module \"A\"\nSwitch 4 \"s\"\n[1] \"B#s\"[1]\n[2] \"h\"[1]\n\n"
-				  "Hca 1 \"h\"\n\nmodule = \"B\"\nSwitch 4 \"s\"\n\nmodule \"\"\n"
-				  "Switch 4 \"top\"\n[1] \"A#s\"[3]\n");
+	struct topo *t = topo_ok("module \"A\"\nSwitch 4 \"s\"\n[1] \"B#s\"[1]\n[2] \"h\"[1]\n\n"
+				 "Hca 1 \"h\"\n\nmodule = \"B\"\nSwitch 4 \"s\"\n\nmodule \"\"\n"
+				 "Switch 4 \"top\"\n[1] \"A#s\"[3]\n");
 
 	assert_string_equal(t->node[0]->name, "A#s");
 	assert_string_equal(t->node[1]->name, "A#h");
@@ -391,7 +345,7 @@ static void test_modules(void **state)
 	assert_int_equal(t->node[0]->port[1].peer, 2);
 	assert_int_equal(t->node[0]->port[2].peer, 1);
 	assert_int_equal(t->node[0]->port[3].peer, 3);
-	check_round_trip(t, false);
+	topo_check_round_trip(t, false);
 	topo_free(t);
 }
 
@@ -531,15 +485,15 @@ static const struct {
 						"characters, found '\"123456789012345678901\"'" },
 	{ "include \"x\"\n", "t:1: include \"x\": files are not read here" },
 	{ "include x\n", "t:1: expected a quoted file name, found 'x'" },
-	{ "do Link \"a\"\n",
-	  "t:1: routers, console commands and port aliases of ibsim are not supported" },
-	{ "Rt 2 \"r\"\n",
-	  "t:1: routers, console commands and port aliases of ibsim are not supported" },
+	{ "do Link \"a\"\n", "t:1: console commands and port aliases of ibsim are not supported" },
+	{ "rtguid=0x5\nRt 2 \"r\"\n", "t:2: routers are not supported: ' 2 \"r\"'" },
+	{ "???\t2 \"?-5\"\n", "t:1: a node of unknown type is not supported" },
 	{ "Switch 2 \"a\"\n@[1] \"x\"\n",
-	  "t:2: routers, console commands and port aliases of ibsim are not supported" },
+	  "t:2: console commands and port aliases of ibsim are not supported" },
 	{ "Switch 2 \"a\"\n[1] \"x@y\"\n",
 	  "t:2: port aliases of ibsim (\"x@y\") are not supported" },
 	{ "Switch 2 \"a\001\"\n", "t:1: expected text, found the control character 0x01" },
+	{ "Switch 2 \"a\" # \"b\177\"\n", "t:1: expected text, found the control character 0x7f" },
 };
 
 static void test_errors_name_line_and_cause(void **state)
@@ -576,7 +530,7 @@ static void test_every_prefix(void **state)
 
 static void test_crlf_and_no_final_newline(void **state)
 {
-	struct topo *t = parse_ok("Switch 2 \"s\"\r\n[1] \"h\"[1]\r\n\r\nHca 1 \"h\"");
+	struct topo *t = topo_ok("Switch 2 \"s\"\r\n[1] \"h\"[1]\r\n\r\nHca 1 \"h\"");
 
 	assert_int_equal(t->node[0]->port[1].peer, 1);
 	topo_free(t);
@@ -585,10 +539,10 @@ static void test_crlf_and_no_final_newline(void **state)
 static void test_ibnetdiscover_groups(void **state)
 {
 	struct topo *t =
-		parse_ok("Chassis 1 (guid 0x8f10400411f56)\n\nSwitch\t24 \"S-1\"\t\t# \"x\" base "
-			 "port 0 lid 1 lmc 0 Chassis 1 Line 1 Chip 1\n"
-			 "[1][ext 13]\t\"H-1\"[1](5) \t\t# \"h\" lid 2 undefined (0)\n\n"
-			 "Non-Chassis Nodes\n\nCa 1 \"H-1\"\n");
+		topo_ok("Chassis 1 (guid 0x8f10400411f56)\n\nSwitch\t24 \"S-1\"\t\t# \"x\" base "
+			"port 0 lid 1 lmc 0 Chassis 1 Line 1 Chip 1\n"
+			"[1][ext 13]\t\"H-1\"[1](5) \t\t# \"h\" lid 2 undefined (0)\n\n"
+			"Non-Chassis Nodes\n\nCa 1 \"H-1\"\n");
 
 	assert_int_equal(t->node[0]->port[1].peer, 1);
 	assert_int_equal(t->node[1]->port[1].guid, 5);

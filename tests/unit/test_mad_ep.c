@@ -321,7 +321,7 @@ static void test_request_refuses_nonsense(void **state)
 	req = ok;
 	req.done = NULL;
 	assert_int_equal(mad_request(a, &req, NULL, rig.now), -EINVAL);
-	mad[1] = MAD_CLASS_PERF;
+	mad[1] = MAD_CLASS_SM_LID; /* not of QP1 */
 	assert_int_equal(mad_request(a, &ok, NULL, rig.now), -EINVAL);
 	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET_RESP, 0);
 	assert_int_equal(mad_request(a, &ok, NULL, rig.now), -EINVAL);
@@ -428,6 +428,54 @@ static void test_agents_share_a_class_by_methods(void **state)
 	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), -EBUSY);
 }
 
+static void test_shared_methods_reach_everybody(void **state)
+{
+	struct rig_got first = { 0 }, second = { 0 };
+	struct mad_agent_cfg c = {
+		.qp = 1,
+		.mgmt_class = MAD_CLASS_SA,
+		.class_version = SA_VERSION,
+		.shared = true,
+		.recv = rig_recv,
+		.ctx = &first,
+	};
+	struct mad_agent *shared, *own, *third;
+
+	(void)state;
+	mad_agent_cfg_method(&c, MAD_METHOD_REPORT);
+	assert_int_equal(mad_agent_add(rig.end[1].ep, &c, &shared), 0);
+	c.shared = false;
+	c.ctx = &second;
+	assert_int_equal(mad_agent_add(rig.end[1].ep, &c, &own), 0);
+	assert_int_equal(mad_agent_add(rig.end[1].ep, &c, &third), -EBUSY);
+	request(agent(0, MAD_CLASS_SA, SA_VERSION, 0), MAD_METHOD_REPORT, 0);
+	rig_run(&rig, 2 * WIRE_DELAY);
+	assert_int_equal(first.calls, 1);
+	assert_int_equal(second.calls, 1);
+	mad_agent_del(own);
+	mad_agent_del(shared);
+	rig_got_clear(&first);
+	rig_got_clear(&second);
+}
+
+/* Source: kernel ib_umad: the agent's high half, the application's low half */
+static void test_kept_tid_is_the_low_half_once_per_agent(void **state)
+{
+	struct mad_agent *a = agent(0, MAD_CLASS_SA, SA_VERSION, 0);
+	struct mad_agent *b = agent(0, MAD_CLASS_SA, SA_VERSION, 0);
+	uint8_t mad[MAD_LEN] = { 0 };
+	struct mad_req req = request_of(mad, 0);
+
+	(void)state;
+	req.keep_tid = true;
+	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET, 0x7777777712345678);
+	assert_int_equal(mad_request(a, &req, NULL, rig.now), 0);
+	assert_int_equal(mad_tid(rig.seen[0].mad), (uint64_t)mad_agent_id(a) << 32 | 0x12345678);
+	assert_int_equal(mad_request(a, &req, NULL, rig.now), -EEXIST);
+	assert_int_equal(mad_request(b, &req, NULL, rig.now), 0);
+	assert_int_equal(mad_tid(rig.seen[1].mad), (uint64_t)mad_agent_id(b) << 32 | 0x12345678);
+}
+
 static void test_agent_refuses_nonsense(void **state)
 {
 	struct mad_agent_cfg ok = {
@@ -454,6 +502,13 @@ static void test_agent_refuses_nonsense(void **state)
 	c.recv = NULL;
 	mad_agent_cfg_method(&c, MAD_METHOD_GET);
 	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), -EINVAL);
+	c = ok;
+	c.mgmt_class = 0; /* methods of no class */
+	mad_agent_cfg_method(&c, MAD_METHOD_GET);
+	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), -EINVAL);
+	c = ok;
+	c.rmpp = c.user_rmpp = true;
+	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), -EINVAL);
 }
 
 static void test_smp_classes_are_one_registration(void **state)
@@ -479,6 +534,109 @@ static void test_smp_classes_are_one_registration(void **state)
 	mad[0] = 2;
 	assert_int_equal(mad_ep_recv(rig.end[0].ep, &from, mad, rig.now), -EBADMSG);
 	assert_int_equal(mad_ep_stats(rig.end[0].ep)->rx_malformed, 3);
+}
+
+/* Source: kernel ib_mad, whose class 0x81 has a table of its own: OpenSM registers for both */
+static void test_smp_classes_may_be_two_registrations(void **state)
+{
+	struct mad_agent_cfg c = {
+		.mgmt_class = MAD_CLASS_SM_LID,
+		.class_version = 1,
+		.one_class = true,
+		.recv = rig_recv,
+		.ctx = &heard,
+	};
+	struct mad_addr from = mad_addr_smp_lid(2);
+	struct rig_got other = { 0 };
+	uint8_t mad[MAD_LEN] = { 0 };
+	struct mad_agent *lid, *dr, *x;
+
+	(void)state;
+	mad_agent_cfg_method(&c, MAD_METHOD_GET);
+	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &lid), 0);
+	c.mgmt_class = MAD_CLASS_SM_DR;
+	c.ctx = &other;
+	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &dr), 0);
+	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &x), -EBUSY);
+	c.one_class = false;
+	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &x), -EBUSY);
+	rig_mad_hdr(mad, MAD_CLASS_SM_DR, 1, MAD_METHOD_GET, 5);
+	assert_int_equal(mad_ep_recv(rig.end[0].ep, &from, mad, rig.now), 0);
+	assert_int_equal(heard.calls, 0);
+	assert_int_equal(other.calls, 1);
+	mad[1] = MAD_CLASS_SM_LID;
+	assert_int_equal(mad_ep_recv(rig.end[0].ep, &from, mad, rig.now), 0);
+	assert_int_equal(heard.calls, 1);
+	assert_int_equal(other.calls, 1);
+	mad_agent_del(dr);
+	rig_got_clear(&other);
+}
+
+/* Source: kernel ib_mad: an agent without registration, and any agent's sends */
+static void test_agent_sends_any_class_of_its_qp(void **state)
+{
+	struct mad_agent *a = agent(0, 0, 0, 0), *b = agent(0, MAD_CLASS_SA, SA_VERSION, 0);
+	struct mad_agent *pm = agent(1, MAD_CLASS_PERF, 1, MAD_METHOD_GET);
+	uint8_t mad[MAD_LEN] = { 0 };
+	struct mad_req req = request_of(mad, 0);
+
+	(void)state;
+	rig_mad_hdr(mad, MAD_CLASS_PERF, 1, MAD_METHOD_GET, 0);
+	assert_int_equal(mad_request(a, &req, NULL, rig.now), 0);
+	rig_run(&rig, WIRE_DELAY);
+	answer(pm, MAD_METHOD_GET_RESP);
+	rig_run(&rig, WIRE_DELAY);
+	assert_int_equal(got.calls, 1);
+	assert_int_equal(got.status, 0);
+	assert_int_equal(mad_request(b, &req, NULL, rig.now), 0);
+	rig_run(&rig, WIRE_DELAY);
+	answer(pm, MAD_METHOD_GET_RESP);
+	rig_run(&rig, WIRE_DELAY);
+	assert_int_equal(got.calls, 2);
+	assert_int_equal(got.status, 0);
+}
+
+static void test_quota_limits_agents_together(void **state)
+{
+	struct mad_quota all = { .max_open = 2, .max_octets = 1000 };
+	struct mad_quota own = { .up = &all, .max_open = 9, .max_octets = 600 };
+	struct mad_agent_cfg c = {
+		.qp = 1,
+		.mgmt_class = MAD_CLASS_SA,
+		.class_version = SA_VERSION,
+		.rmpp = true,
+		.quota = &own,
+	};
+	struct mad_addr to = mad_addr_gmp(2, 0);
+	uint8_t mad[700] = { 0 };
+	struct mad_req req = request_of(mad, 0);
+	struct mad_agent *a, *b;
+
+	(void)state;
+	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), 0);
+	c.quota = &all;
+	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &b), 0);
+	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET_TABLE_RESP, 1);
+	assert_int_equal(mad_reply(a, &to, mad, 601, rig.now), -EBUSY);
+	assert_int_equal(mad_reply(a, &to, mad, 600, rig.now), 0);
+	assert_int_equal(own.octets, 600);
+	mad[15] = 2; /* another TID */
+	assert_int_equal(mad_reply(b, &to, mad, 401, rig.now), -EBUSY);
+	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET, 2);
+	assert_int_equal(mad_request(b, &req, NULL, rig.now), 0);
+	assert_int_equal(mad_request(b, &req, NULL, rig.now), -EBUSY);
+	assert_int_equal(all.open, 2);
+	mad_agent_del(b);
+	assert_int_equal(all.open, 1);
+	all.max_open = 1;
+	mad[15] = 3;
+	assert_int_equal(mad_request(a, &req, NULL, rig.now), -EBUSY);
+	own.min_open = 2; /* what is its own */
+	assert_int_equal(mad_request(a, &req, NULL, rig.now), 0);
+	assert_int_equal(mad_request(a, &req, NULL, rig.now), -EBUSY);
+	rig_run(&rig, NS_SEC(20)); /* nobody acknowledges */
+	assert_int_equal(own.open + all.open, 0);
+	assert_int_equal(own.octets + all.octets, 0);
 }
 
 static void test_vendor_classes_are_told_apart_by_oui(void **state)
@@ -555,9 +713,18 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_recv_may_delete_its_agent, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_agents_share_a_class_by_methods, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_shared_methods_reach_everybody, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_kept_tid_is_the_low_half_once_per_agent, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_agent_refuses_nonsense, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_smp_classes_are_one_registration, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_smp_classes_may_be_two_registrations, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_agent_sends_any_class_of_its_qp, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_quota_limits_agents_together, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vendor_classes_are_told_apart_by_oui, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_reply_keeps_the_tid_and_tells_of_failure,

@@ -751,6 +751,45 @@ static void test_without_rmpp_an_agent_gets_single_mads(void **state)
 	mad_agent_del(a);
 }
 
+/* Source: kernel ib_umad with IB_USER_MAD_USER_RMPP */
+static void test_user_rmpp_gets_every_segment(void **state)
+{
+	struct mad_agent_cfg c = {
+		.qp = 1,
+		.mgmt_class = MAD_CLASS_SA,
+		.class_version = SA_VERSION,
+		.user_rmpp = true,
+		.recv = rig_recv,
+		.ctx = &heard,
+	};
+	struct mad_addr from = mad_addr_gmp(2, 0);
+	uint8_t mad[MAD_LEN] = { 0 };
+	struct mad_req req = {
+		.to = from,
+		.mad = mad,
+		.len = MAD_LEN,
+		.timeout_ms = TIMEOUT_MS,
+		.done = rig_done,
+		.ctx = &got,
+	};
+	struct mad_agent *a;
+
+	(void)state;
+	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), 0);
+	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET_TABLE, 0);
+	assert_int_equal(mad_request(a, &req, NULL, rig.now), 0);
+	assert_int_equal(data_recv(1, RMPP_FLAG_FIRST, 500), 0);
+	assert_int_equal(got.calls, 1);
+	assert_int_equal(got.len, MAD_LEN);
+	assert_int_equal(data_recv(2, 0, 0), 0);
+	assert_int_equal(data_recv(3, RMPP_FLAG_LAST, 100), 0);
+	assert_int_equal(heard.calls, 2);
+	assert_int_equal(heard.len, MAD_LEN);
+	assert_int_equal(rig.n, 1); /* ACKs are the user's business */
+	mad_agent_del(a);
+	assert_int_equal(data_recv(3, RMPP_FLAG_LAST, 100), -ENOENT);
+}
+
 static void test_segments_go_to_the_agent_that_asked(void **state)
 {
 	struct mad_addr from = mad_addr_gmp(2, 0);
@@ -877,6 +916,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_without_rmpp_an_agent_gets_single_mads, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_user_rmpp_gets_every_segment, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_segments_go_to_the_agent_that_asked, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_I20_peers_with_the_same_tid_are_told_apart,

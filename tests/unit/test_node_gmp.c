@@ -107,7 +107,12 @@ static void test_pma_class_port_info(void **state)
 	mad_class_port_info_decode(&c, gmp + PMA_DATA_OFF, MAD_CLASS_PORT_INFO_LEN);
 	assert_int_equal(c.base_version, 1);
 	assert_int_equal(c.class_version, 1);
-	assert_int_equal(c.cap_mask, PMA_CAP_EXT_WIDTH | PMA_CAP_ALL_PORT_SELECT);
+	assert_int_equal(c.cap_mask, PMA_CAP_EXT_WIDTH | PMA_CAP_XMIT_WAIT);
+	gmp_make(MAD_CLASS_PERF, MAD_METHOD_GET, MAD_ATTR_CLASS_PORT_INFO);
+	assert_int_equal(ask(&sw, 1), 0);
+	mad_class_port_info_decode(&c, gmp + PMA_DATA_OFF, MAD_CLASS_PORT_INFO_LEN);
+	assert_int_equal(c.cap_mask,
+			 PMA_CAP_EXT_WIDTH | PMA_CAP_XMIT_WAIT | PMA_CAP_ALL_PORT_SELECT);
 }
 
 /* Each counter has its own place: all of them different */
@@ -262,8 +267,12 @@ static void test_pma_all_ports(void **state)
 	c = (struct pma_port_counters){ .port_select = 3 };
 	assert_int_equal(counters(&sw, 1, MAD_METHOD_GET, &c), 0);
 	assert_int_equal(c.xmit_pkts, 0);
-	/* port 0 is not one of them */
+	/* a base port 0 is not one of them */
 	c = (struct pma_port_counters){ .port_select = 0 };
+	assert_int_equal(counters(&sw, 1, MAD_METHOD_GET, &c), 0);
+	assert_int_equal(c.xmit_pkts, 1);
+	sw.n.sw->si.enhanced_port0 = true;
+	c = (struct pma_port_counters){ .port_select = 0xff };
 	assert_int_equal(counters(&sw, 1, MAD_METHOD_GET, &c), 0);
 	assert_int_equal(c.xmit_pkts, 1);
 }
@@ -278,8 +287,8 @@ static void test_pma_refusals(void **state)
 	assert_int_equal(counters_ext(&ca, 1, MAD_METHOD_GET, &e), MAD_STATUS_BAD_VALUE);
 	c.port_select = 0;
 	assert_int_equal(counters(&ca, 1, MAD_METHOD_GET, &c), MAD_STATUS_BAD_VALUE);
-	gmp_make(MAD_CLASS_PERF, MAD_METHOD_GET, PMA_ATTR_PORT_SAMPLES_CONTROL);
-	assert_int_equal(ask(&ca, 1), MAD_STATUS_BAD_ATTR);
+	c.port_select = 0xff; /* as ClassPortInfo says */
+	assert_int_equal(counters(&ca, 1, MAD_METHOD_GET, &c), MAD_STATUS_BAD_VALUE);
 	gmp_make(MAD_CLASS_PERF, MAD_METHOD_SET, MAD_ATTR_CLASS_PORT_INFO);
 	assert_int_equal(ask(&ca, 1), MAD_STATUS_BAD_ATTR);
 	gmp_make(MAD_CLASS_PERF, MAD_METHOD_SEND, PMA_ATTR_PORT_COUNTERS);
@@ -303,6 +312,45 @@ static void test_I34_ibping(void **state)
 	assert_int_equal(be32_at(gmp + 36), 0x001405);
 }
 
+static void ping_heard(void *ctx, const struct mad_addr *from, const void *mad, size_t len,
+		       ns_t now)
+{
+	unsigned int *n = ctx;
+
+	(void)from;
+	(void)mad;
+	(void)len;
+	(void)now;
+	++*n;
+}
+
+static void test_I34_an_ibping_server_answers_for_itself(void **state)
+{
+	unsigned int n = 0;
+	struct mad_agent_cfg c = {
+		.qp = 1,
+		.mgmt_class = MAD_CLASS_OPENIB_PING,
+		.class_version = 1,
+		.oui = 0x001405,
+		.recv = ping_heard,
+		.ctx = &n,
+	};
+	struct mad_addr from = sender();
+	struct mad_agent *a;
+
+	(void)state;
+	mad_agent_cfg_method(&c, MAD_METHOD_GET);
+	assert_int_equal(mad_agent_add(ca.n.port[1].ep, &c, &a), 0);
+	gmp_make(MAD_CLASS_OPENIB_PING, MAD_METHOD_GET, 0);
+	gmp[38] = 0x14;
+	gmp[39] = 0x05;
+	node_mad_rx(&ca.n, 1, &from, gmp, ca.now);
+	assert_int_equal(n, 1);
+	assert_int_equal(ca.nsent, 0);
+	assert_int_equal(ask(&ca, 2), 0); /* the other port has no server */
+	assert_int_equal(n, 1);
+}
+
 static void test_I34_other_vendors_and_answers_are_not_echoed(void **state)
 {
 	struct mad_addr from = sender();
@@ -311,13 +359,38 @@ static void test_I34_other_vendors_and_answers_are_not_echoed(void **state)
 	gmp_make(MAD_CLASS_OPENIB_PING, MAD_METHOD_GET, 0);
 	gmp[38] = 0x14;
 	gmp[39] = 0x06;
-	node_mad_rx(&ca.n, 1, &from, gmp, ca.now);
+	assert_int_equal(ask(&ca, 1), MAD_STATUS_BAD_ATTR);
 	gmp[39] = 0x05;
 	gmp[3] = MAD_METHOD_GET_RESP;
 	node_mad_rx(&ca.n, 1, &from, gmp, ca.now);
-	assert_int_equal(ca.nsent, 0);
+	assert_int_equal(ca.nsent, 1);
 	assert_int_equal(ca.n.dropped, 2);
 	assert_int_equal(ca.n.gmps, 2);
+}
+
+/* Congestion control, device management, vendor classes, SA, communication: as Linux answers */
+static void test_I19_a_class_that_nobody_serves_is_refused(void **state)
+{
+	static const uint8_t classes[] = { MAD_CLASS_SA, 0x06, 0x07, 0x0a, 0x21, 0x33 };
+	struct mad_addr from = sender();
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(classes); i++) {
+		gmp_make(classes[i], MAD_METHOD_GET, 0x11);
+		assert_int_equal(ask(&ca, 1), MAD_STATUS_BAD_ATTR);
+		gmp_make(classes[i], MAD_METHOD_SET, 0x11);
+		assert_int_equal(ask(&sw, 1), MAD_STATUS_BAD_ATTR);
+	}
+	/* Not what has no answer, or none of this kind */
+	ca.nsent = 0;
+	gmp_make(MAD_CLASS_SA, MAD_METHOD_SEND, 0x11);
+	node_mad_rx(&ca.n, 1, &from, gmp, ca.now);
+	gmp_make(MAD_CLASS_SA, MAD_METHOD_TRAP, 2);
+	node_mad_rx(&ca.n, 1, &from, gmp, ca.now);
+	gmp_make(MAD_CLASS_SA, MAD_METHOD_GET, 2);
+	gmp[0] = 2;
+	node_mad_rx(&ca.n, 1, &from, gmp, ca.now);
+	assert_int_equal(ca.nsent, 0);
 }
 
 static unsigned int heard;
@@ -351,8 +424,10 @@ static void test_gmps_go_to_the_agents_of_the_port(void **state)
 	gmp_make(MAD_CLASS_SA, MAD_METHOD_GET, 1);
 	node_mad_rx(&ca.n, 1, &from, gmp, ca.now);
 	assert_int_equal(heard, 0);
+	gmp_make(MAD_CLASS_SA, MAD_METHOD_GET, 1);
 	node_mad_rx(&ca.n, 2, &from, gmp, ca.now);
 	assert_int_equal(heard, 1);
+	gmp_make(MAD_CLASS_SA, MAD_METHOD_GET, 1);
 	/* those of a switch are on port 0 */
 	assert_null(sw.n.port[1].ep);
 	assert_int_equal(mad_agent_add(sw.n.port[0].ep, &c, &a), 0);
@@ -373,7 +448,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pma_all_ports, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pma_refusals, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_I34_ibping, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_I34_an_ibping_server_answers_for_itself, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_I34_other_vendors_and_answers_are_not_echoed,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_I19_a_class_that_nobody_serves_is_refused,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gmps_go_to_the_agents_of_the_port, setup,
 						teardown),

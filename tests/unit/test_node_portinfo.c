@@ -43,22 +43,73 @@ static void test_I13_speeds_and_widths_come_from_the_topology(void **state)
 	struct smp_port_info pi;
 
 	(void)state;
-	node_port_speed(&ca.n, 2, 2, 4, 2);
+	node_port_rate(&ca.n, 2, (struct node_rate){ .width = 2, .speed = 6, .ext = 2 });
 	node_link(&ca.n, 2, true, ca.now);
 	pi = node_rig_port_info(&ca, 1, 2);
 	assert_int_equal(pi.width_active, 2);
+	assert_int_equal(pi.width_enabled, 2);
 	assert_int_equal(pi.width_supported, 3);
 	assert_int_equal(pi.speed_active, 4);
+	assert_int_equal(pi.speed_enabled, 6);
 	assert_int_equal(pi.speed_supported, 7);
 	assert_int_equal(pi.speed_ext_active, 2);
+	assert_int_equal(pi.speed_ext_enabled, 2);
 	assert_int_equal(pi.speed_ext_supported, 3);
 	assert_true(pi.cap_mask & SMP_CAP_IS_EXT_SPEEDS);
-	node_port_speed(&ca.n, 1, 1, 1, 0);
+	assert_int_equal(pi.cap_mask2, 0);
+	/* 2x is below 4x though its code is above; NDR is said */
+	node_port_rate(&ca.n, 1, (struct node_rate){ .width = 0x12, .speed = 1, .ext = 8 });
+	node_link(&ca.n, 1, true, ca.now);
 	pi = node_rig_port_info(&ca, 1, 1);
-	assert_int_equal(pi.width_supported, 1);
-	assert_int_equal(pi.speed_supported, 1);
-	assert_int_equal(pi.speed_ext_supported, 0);
-	assert_false(pi.cap_mask & SMP_CAP_IS_EXT_SPEEDS);
+	assert_int_equal(pi.width_active, 2);
+	assert_int_equal(pi.width_supported, 0x13);
+	assert_int_equal(pi.speed_active, 4);
+	assert_int_equal(pi.speed_ext_active, 8);
+	assert_int_equal(pi.cap_mask2,
+			 SMP_CAP2_IS_WIDTH_2X | SMP_CAP2_IS_SPEED_HDR | SMP_CAP2_IS_SPEED_NDR);
+	/* of a switch port 0 says it, and the others have no capabilities (14.2.5.6) */
+	node_port_rate(&sw.n, 3, (struct node_rate){ .width = 2, .speed = 1, .ext = 4 });
+	assert_int_equal(node_rig_port_info(&sw, 1, 0).cap_mask2, SMP_CAP2_IS_SPEED_HDR);
+	pi = node_rig_port_info(&sw, 1, 3);
+	assert_int_equal(pi.cap_mask, 0);
+	assert_int_equal(pi.cap_mask2, 0);
+}
+
+/* An SM that enables all a port supports makes no link faster than its topology. */
+static void test_I13_all_enabled_trains_as_before(void **state)
+{
+	struct smp_port_info pi, after;
+
+	(void)state;
+	node_port_rate(&ca.n, 1, (struct node_rate){ .width = 2, .speed = 1, .ext = 0 });
+	pi = node_rig_nop(&ca, 1, 1);
+	pi.width_enabled = 0xff;
+	pi.speed_enabled = 15;
+	pi.speed_ext_enabled = 31;
+	assert_int_equal(node_rig_set_port_info(&ca, 1, 1, &pi), 0);
+	node_link(&ca.n, 1, true, ca.now);
+	after = node_rig_port_info(&ca, 1, 1);
+	assert_int_equal(after.width_enabled, 3);
+	assert_int_equal(after.width_active, 2);
+	assert_int_equal(after.speed_active, 1);
+	assert_int_equal(after.speed_ext_active, 0);
+}
+
+/* What a link runs at is the best that both ends enable (7.6.2). */
+static void test_I13_ends_agree_on_a_rate(void **state)
+{
+	struct smp_port_info pi;
+
+	(void)state;
+	node_port_rate(&ca.n, 1, (struct node_rate){ .width = 0xb, .speed = 7, .ext = 7 });
+	node_link_peer(&ca.n, 1, (struct node_rate){ .width = 3, .speed = 3, .ext = 0 });
+	node_link(&ca.n, 1, true, ca.now);
+	pi = node_rig_port_info(&ca, 1, 1);
+	assert_int_equal(pi.width_active, 2);
+	assert_int_equal(pi.speed_active, 2);
+	assert_int_equal(pi.speed_ext_active, 0);
+	assert_int_equal(pi.width_enabled, 0xb);
+	assert_int_equal(pi.speed_ext_enabled, 7);
 }
 
 static void test_I5_link_up_is_init_then_armed_then_active(void **state)
@@ -260,7 +311,7 @@ static void test_I5_enabled_all_means_supported(void **state)
 	struct smp_port_info pi, after;
 
 	(void)state;
-	node_port_speed(&ca.n, 1, 2, 4, 2);
+	node_port_rate(&ca.n, 1, (struct node_rate){ .width = 3, .speed = 7, .ext = 3 });
 	pi = node_rig_nop(&ca, 1, 1);
 	pi.width_enabled = 1;
 	pi.speed_enabled = 3;
@@ -484,6 +535,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_I13_capabilities, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_I13_speeds_and_widths_come_from_the_topology,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_I13_all_enabled_trains_as_before, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_I13_ends_agree_on_a_rate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_I5_link_up_is_init_then_armed_then_active,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_I5_other_transitions_get_0x1c, setup,

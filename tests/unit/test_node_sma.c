@@ -482,6 +482,69 @@ static void test_I12_sltovl_by_in_and_out(void **state)
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_SLTOVL, 21), MAD_STATUS_BAD_VALUE);
 }
 
+/* As ibsim's ports are before an SM writes: SL n on VL n, VL0 high, the others low priority */
+static void test_vls_at_power_up(void **state)
+{
+	struct smp_vlarb_entry low[32], high[32];
+	uint8_t map[16];
+
+	(void)state;
+	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_SLTOVL, 3u << 8 | 7), 0);
+	smp_sltovl_decode(map, sw.data, sizeof(sw.data));
+	for (unsigned int sl = 0; sl < 15; sl++)
+		assert_int_equal(map[sl], sl);
+	assert_int_equal(map[15], 7); /* not 15, which discards */
+	assert_int_equal(node_rig_get(&ca, 1, SMP_ATTR_VLARB, 1u << 16), 0);
+	smp_vlarb_decode(low, ca.data, sizeof(ca.data));
+	assert_int_equal(node_rig_get(&ca, 1, SMP_ATTR_VLARB, 3u << 16), 0);
+	smp_vlarb_decode(high, ca.data, sizeof(ca.data));
+	for (unsigned int i = 0; i < 32; i++) {
+		assert_int_equal(low[i].vl, i < 8 ? i : 0);
+		assert_int_equal(low[i].weight, i && i < 8 ? 4 : 0);
+		assert_int_equal(high[i].vl, i < 8 ? i : 0);
+		assert_int_equal(high[i].weight, i ? 0 : 4);
+	}
+}
+
+/* M_Keys are of a port: who holds one's must not write another's. */
+static void test_I6_a_ca_port_writes_to_itself_only(void **state)
+{
+	struct smp_port_info pi = node_rig_nop(&ca, 1, 2);
+
+	(void)state;
+	assert_int_equal(node_rig_set_port_info(&ca, 1, 2, &pi), MAD_STATUS_BAD_VALUE);
+	assert_int_equal(node_rig_set_port_info(&ca, 2, 2, &pi), 0);
+	assert_int_equal(node_rig_set_port_info(&ca, 2, 0, &pi), 0);
+}
+
+/* GuidCap 1: one block, one entry */
+static void test_guids_of_a_switch(void **state)
+{
+	uint64_t guids[SMP_GUIDS_PER_BLOCK] = { 1, 2, 3 };
+	uint8_t data[64];
+
+	(void)state;
+	smp_guid_block_encode(data, guids);
+	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_GUID_INFO, 0, data), 0);
+	smp_guid_block_decode(guids, sw.data, sizeof(sw.data));
+	assert_true(guids[0] == sw.n.port[0].guids[0] && guids[0] > 1);
+	assert_true(guids[1] == 0 && guids[2] == 0);
+	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_GUID_INFO, 1), MAD_STATUS_BAD_VALUE);
+}
+
+/* Optional, vendors' and retired attributes: LedInfo, VendorDiag, RFT, PortInfoExtended, MlnxExtPortInfo, 0xff00 */
+static void test_I19_other_attributes_are_refused(void **state)
+{
+	static const uint16_t attrs[] = { 0x0001, 0x0013, 0x001a, 0x0020, 0x0030, 0x0031,
+					  0x0033, 0x0036, 0xff00, 0xff90, 0xffff };
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(attrs); i++) {
+		assert_int_equal(node_rig_get(&ca, 1, attrs[i], 0), MAD_STATUS_BAD_ATTR);
+		assert_int_equal(node_rig_set(&sw, 1, attrs[i], 0, ca.data), MAD_STATUS_BAD_ATTR);
+	}
+}
+
 static void test_vl_arbitration(void **state)
 {
 	struct smp_vlarb_entry e[32] = { { 1, 10 }, { 2, 20 } };
@@ -491,7 +554,7 @@ static void test_vl_arbitration(void **state)
 	smp_vlarb_encode(data, e);
 	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_VLARB, 3u << 16 | 7, data), 0);
 	assert_int_equal(sw.n.port[7].vlarb[2][1].weight, 20);
-	assert_int_equal(sw.n.port[7].vlarb[0][1].weight, 0);
+	assert_int_equal(sw.n.port[7].vlarb[0][1].weight, 4); /* the low one is as it was */
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_VLARB, 7), MAD_STATUS_BAD_VALUE);
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_VLARB, 5u << 16 | 7), MAD_STATUS_BAD_VALUE);
 	/* eight entries each: there is no second block */
@@ -655,6 +718,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_I7_pkey_lookup_prefers_the_full_form, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_guid_info, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_vls_at_power_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_I6_a_ca_port_writes_to_itself_only, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_guids_of_a_switch, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_I19_other_attributes_are_refused, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_sltovl_of_a_ca, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_I12_sltovl_by_in_and_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vl_arbitration, setup, teardown),

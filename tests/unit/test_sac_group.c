@@ -168,6 +168,12 @@ static void count_warnings(void *ctx, enum log_level lvl, const char *fmt, va_li
 	warnings += lvl <= LOG_LVL_WARN;
 }
 
+static void deny(struct fake_sa *sa, uint8_t *mad)
+{
+	(void)sa;
+	be16_put(mad + 4, SA_STATUS_DENIED);
+}
+
 static void test_union_of_join_states_is_asked_with_what_makes_a_group(void **state)
 {
 	struct user a = { 0 }, b = { 0 };
@@ -216,11 +222,19 @@ static void test_I23_duplicate_delete_is_success(void **state)
 	assert_int_equal(st.groups, 0);
 	assert_true(sac_idle(r.sac));
 	assert_int_equal(warnings, 0);
-	/* R71: any other failure is logged, once while it stays the same. */
+	/* R71: what a refused join means, its user says. */
 	make(&r, 2)->refuse = SA_STATUS_DENIED;
 	join(&r, &a, 2, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_SEC(20));
 	assert_true(a.failed > 2);
+	assert_int_equal(warnings, 0);
+	/* A refused leave is nobody's business but the client's. */
+	at_sa(&r, 2)->refuse = 0;
+	sac_rig_run(&r, NS_SEC(20));
+	assert_int_equal(a.granted, 2);
+	r.sa.twist = deny;
+	sac_group_leave(r.sac, &a.ref, r.now);
+	sac_rig_run(&r, NS_SEC(5));
 	assert_int_equal(warnings, 1);
 	sac_rig_fini(&r);
 }

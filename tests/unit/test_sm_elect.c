@@ -6,10 +6,12 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "mad/smi.h"
 
 struct pair {
 	struct net net;
 	struct sm *a, *b; /* on s1 and on s2; b may be NULL */
+	uint64_t mkey; /* of what ask() sends */
 };
 
 /* s1 = s2 (two cables), a host on each */
@@ -226,7 +228,9 @@ static int ask(struct pair *t, uint8_t method, uint32_t mod, uint64_t sm_key, st
 		.attr_id = SMP_ATTR_SM_INFO,
 		.attr_mod = mod,
 	};
-	struct smp_dr dr = { .dr_slid = 0xffff, .dr_dlid = 0xffff, .initial_path = { 0, 1 } };
+	struct smp_dr dr = {
+		.mkey = t->mkey, .dr_slid = 0xffff, .dr_dlid = 0xffff, .initial_path = { 0, 1 }
+	};
 	struct smp_sm_info info = { .guid = 42, .sm_key = sm_key };
 	uint8_t mad[MAD_LEN], data[SMP_DATA_LEN] = { 0 };
 	struct mad_req rq = { .to = mad_addr_smp_dr(),
@@ -248,6 +252,88 @@ static int ask(struct pair *t, uint8_t method, uint32_t mod, uint64_t sm_key, st
 	return ret->status;
 }
 
+/* A standby on a host that takes HANDOVER as OpenSM does: it answers, is master, and never acknowledges. */
+struct silent_sm {
+	struct mad_agent *agent;
+	struct smp_sm_info info;
+	bool dead_master; /* it takes HANDOVER and stays what it is */
+	unsigned int handovers;
+};
+
+static void silent_recv(void *ctx, const struct mad_addr *from, const void *req, size_t len,
+			ns_t now)
+{
+	struct silent_sm *s = ctx;
+	uint8_t mad[MAD_LEN];
+
+	memcpy(mad, req, sizeof(mad));
+	if (mad_attr(mad) != SMP_ATTR_SM_INFO)
+		return;
+	if (mad_method(mad) == MAD_METHOD_SET && mad_attr_mod(mad) == SMP_SMINFO_HANDOVER) {
+		s->handovers++;
+		if (!s->dead_master)
+			s->info.state = SMP_SM_MASTER;
+	}
+	smp_sm_info_encode(mad + SMP_DATA_OFF, &s->info);
+	smi_make_response(mad, 0);
+	mad_reply(s->agent, from, mad, sizeof(mad), now);
+}
+
+static void silent_start(struct pair *t, struct silent_sm *s)
+{
+	struct net_node *h = t->net.node[2];
+	struct mad_agent_cfg c = {
+		.qp = 0,
+		.mgmt_class = MAD_CLASS_SM_LID,
+		.class_version = 1,
+		.recv = silent_recv,
+		.ctx = s,
+	};
+
+	s->info = (struct smp_sm_info){ .guid = h->port[1].guid,
+					.priority = 9,
+					.state = SMP_SM_STANDBY,
+					.sm_key = SM_KEY_DEFAULT };
+	mad_agent_cfg_method(&c, MAD_METHOD_GET);
+	mad_agent_cfg_method(&c, MAD_METHOD_SET);
+	assert_int_equal(mad_agent_add(net_ep(h, true), &c, &s->agent), 0);
+}
+
+static void test_handover_that_is_answered_but_not_acknowledged(void **state)
+{
+	struct silent_sm s = { 0 };
+	struct pair t;
+
+	pair_init(&t);
+	t.a = start(&t, 0, 5);
+	run(&t, 2);
+	silent_start(&t, &s);
+	sm_kick(t.a, "test", t.net.now);
+	run(&t, 30);
+	assert_int_equal(s.handovers, 1);
+	assert_int_equal(state_of(t.a), SMP_SM_STANDBY);
+	assert_true(master_of(t.a) == s.info.guid);
+	pair_fini(&t);
+}
+
+static void test_who_takes_handover_and_is_no_master_is_not_waited_for(void **state)
+{
+	struct silent_sm s = { .dead_master = true };
+	struct pair t;
+
+	pair_init(&t);
+	t.a = start(&t, 0, 5);
+	run(&t, 2);
+	silent_start(&t, &s);
+	sm_kick(t.a, "test", t.net.now);
+	run(&t, 2);
+	assert_int_equal(state_of(t.a), SMP_SM_STANDBY);
+	s.info.state = SMP_SM_NOT_ACTIVE;
+	run(&t, 60);
+	assert_int_equal(state_of(t.a), SMP_SM_MASTER);
+	pair_fini(&t);
+}
+
 static void test_sm_info_is_answered(void **state)
 {
 	struct asked a;
@@ -260,7 +346,25 @@ static void test_sm_info_is_answered(void **state)
 	assert_int_equal(a.info.guid, t.net.node[0]->port[0].guid);
 	assert_int_equal(a.info.priority, 5);
 	assert_int_equal(a.info.state, SMP_SM_MASTER);
+	assert_int_equal(a.info.sm_key, SM_KEY_DEFAULT);
+	pair_fini(&t);
+}
+
+static void test_the_sm_key_is_for_those_with_the_mkey(void **state)
+{
+	struct sm_cfg cfg = sm_cfg_default();
+	struct asked a;
+	struct pair t;
+
+	pair_init(&t);
+	cfg.mkey = 0x77;
+	t.a = net_sm(t.net.node[0], &cfg);
+	run(&t, 2);
+	assert_int_equal(ask(&t, MAD_METHOD_GET, 0, 0, &a), 0);
 	assert_int_equal(a.info.sm_key, 0);
+	t.mkey = 0x77;
+	assert_int_equal(ask(&t, MAD_METHOD_GET, 0, 0, &a), 0);
+	assert_int_equal(a.info.sm_key, SM_KEY_DEFAULT);
 	pair_fini(&t);
 }
 
@@ -273,11 +377,15 @@ static void test_control_in_the_wrong_state_is_refused(void **state)
 	t.a = start(&t, 0, 5);
 	run(&t, 2);
 	/* A master knows HANDOVER and the ACK it waits for, nothing else. */
-	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_ACK, 0, &a), MAD_STATUS_BAD_VALUE);
-	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_DISABLE, 0, &a), MAD_STATUS_BAD_VALUE);
-	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_STANDBY, 0, &a), MAD_STATUS_BAD_VALUE);
-	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_DISCOVER, 0, &a), MAD_STATUS_BAD_VALUE);
-	assert_int_equal(ask(&t, MAD_METHOD_SET, 99, 0, &a), MAD_STATUS_BAD_VALUE);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_ACK, SM_KEY_DEFAULT, &a),
+			 MAD_STATUS_BAD_VALUE);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_DISABLE, SM_KEY_DEFAULT, &a),
+			 MAD_STATUS_BAD_VALUE);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_STANDBY, SM_KEY_DEFAULT, &a),
+			 MAD_STATUS_BAD_VALUE);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_DISCOVER, SM_KEY_DEFAULT, &a),
+			 MAD_STATUS_BAD_VALUE);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, 99, SM_KEY_DEFAULT, &a), MAD_STATUS_BAD_VALUE);
 	assert_int_equal(state_of(t.a), SMP_SM_MASTER);
 	pair_fini(&t);
 }
@@ -292,15 +400,15 @@ static void test_standby_is_disabled_and_enabled(void **state)
 	t.b = start(&t, 1, 5);
 	run(&t, 15);
 	expect(&t, t.b, t.a);
-	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_DISABLE, 0, &a), 0);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_DISABLE, SM_KEY_DEFAULT, &a), 0);
 	assert_int_equal(a.info.state, SMP_SM_NOT_ACTIVE);
 	run(&t, 15);
 	assert_int_equal(state_of(t.a), SMP_SM_NOT_ACTIVE);
-	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_STANDBY, 0, &a), 0);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_STANDBY, SM_KEY_DEFAULT, &a), 0);
 	/* Who asked is no master: it looks for itself, and finds b. */
 	run(&t, 15);
 	expect(&t, t.b, t.a);
-	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_DISCOVER, 0, &a), 0);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_DISCOVER, SM_KEY_DEFAULT, &a), 0);
 	run(&t, 5);
 	expect(&t, t.b, t.a);
 	pair_fini(&t);
@@ -316,7 +424,7 @@ static void test_wrong_sm_key_is_ignored(void **state)
 	cfg.sm_key = 0x1234;
 	t.a = net_sm(t.net.node[0], &cfg);
 	run(&t, 2);
-	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_HANDOVER, 1, &a), -1);
+	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_HANDOVER, 2, &a), -1);
 	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_HANDOVER, 0x1234, &a), 0);
 	pair_fini(&t);
 }
@@ -339,7 +447,10 @@ int main(void)
 		cmocka_unit_test(test_standby_takes_over_when_the_master_is_gone),
 		cmocka_unit_test(test_standby_finds_the_master_another_way),
 		cmocka_unit_test(test_two_masters_of_merged_subnets_agree),
+		cmocka_unit_test(test_handover_that_is_answered_but_not_acknowledged),
+		cmocka_unit_test(test_who_takes_handover_and_is_no_master_is_not_waited_for),
 		cmocka_unit_test(test_sm_info_is_answered),
+		cmocka_unit_test(test_the_sm_key_is_for_those_with_the_mkey),
 		cmocka_unit_test(test_control_in_the_wrong_state_is_refused),
 		cmocka_unit_test(test_standby_is_disabled_and_enabled),
 		cmocka_unit_test(test_wrong_sm_key_is_ignored),

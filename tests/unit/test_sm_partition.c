@@ -519,8 +519,8 @@ static void test_service_levels_meet_operational_vls(void **state)
 	sm_set_partitions(r.sm, parse("Default=0x7fff,ipoib:ALL=full; Lab=1,ipoib,sl=6:ALL=full;"),
 			  r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(3));
-	assert_int_equal(host(&r, 1)->pi.oper_vls, 3);
-	assert_vls_below(&r, 4);
+	assert_int_equal(host(&r, 1)->pi.oper_vls, 4);
+	assert_vls_below(&r, 8);
 	sets = r.net.node[0]->sltovl_sets;
 	sm_kick(r.sm, "test", r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(3));
@@ -529,7 +529,7 @@ static void test_service_levels_meet_operational_vls(void **state)
 	net_reset(r.net.node[2]);
 	net_cut(r.net.node[2], 1, false);
 	net_run(&r.net, r.net.now + NS_SEC(3));
-	assert_vls_below(&r, 4);
+	assert_vls_below(&r, 8);
 	rig_down(&r);
 }
 

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/beside.h"
+#include "cli/cli.h"
+#include "cli/run.h"
+#include "cli/vm_link.h"
+#include "daemon/conf.h"
+#include "daemon/vmlab.h"
+#include "vm/modules.h"
+#include "vm/net.h"
+#include "vm/term.h"
+#include "vm/vm.h"
+
+/*
+ * DOC: `vm`
+ *
+ * With the name of an instance the VM is attached to that one. With a file or with nothing an instance
+ * is made as `run` makes one, and what runs in it is the same again, with its name.
+ */
+
+#define INIT "uipoib-vm-init"
+#define UP_TIMEOUT 60 /* seconds from the root file system to ib0 */
+#define MEM_MIN 192
+#define MEM_DEFAULT 512
+#define CPUS_DEFAULT 2
+
+struct vm_opts {
+	const char *file, *name, *kernel, *module, *port;
+	char name_buf[PROTO_NAME_MAX];
+	char *share_path[VM_SHARES_MAX];
+	const char *share[VM_SHARES_MAX + 1], *address[VM_ADDRS_MAX + 1];
+	unsigned int nshares, naddresses;
+	uint64_t guid; /* 0: by the port */
+	unsigned long cpus, mem_mb;
+	long long timeout_ms;
+	int kvm; /* -1: if it works */
+	char **cmd;
+	struct vm_kernel found;
+};
+
+static int usage(int status)
+{
+	fputs("uipoib vm [-c FILE | -n NAME] [OPTION ...] [--] [CMD [ARG ...]]\n"
+	      "        boot Linux in QEMU at a free switch port, wait until its own ib0 is up, run "
+	      "CMD (default:\n"
+	      "        $SHELL) there as root, in this folder and with this environment; end with "
+	      "its "
+	      "exit status.\n"
+	      "        It sees this machine's files; what it writes is gone afterwards, but for "
+	      "--share\n"
+	      "  without -c and -n    a fabric of its own: host " VMLAB_HOST " is " VMLAB_HOST_ADDR
+	      ", ib0 " VMLAB_VM_ADDR "\n"
+	      "  -c, --config FILE    bring up what FILE describes, for as long as CMD runs\n"
+	      "  -n, --name NAME      an instance that is running (also $UIPOIB_NAME); with -c: "
+	      "its "
+	      "name\n"
+	      "  --port NODE/PORT     which port (the first free one of a switch)\n"
+	      "  --address A/LEN      of ib0, IPv4 or IPv6; repeatable\n"
+	      "  --guid GUID          of its HCA (by the port)\n"
+	      "  --share DIR          it may write there; repeatable\n"
+	      "  --timeout S          end it after S seconds, exit status 4\n"
+	      "  --cpus N             (2)\n"
+	      "  --mem M              MB (512)\n"
+	      "  --kernel VMLINUZ     an image, or a release (the newest of /boot that has a "
+	      "uib.ko)\n"
+	      "  --module UIB.KO      (`make kmod` builds it for the kernels whose headers are "
+	      "here)\n"
+	      "  --accel kvm|tcg      (KVM if it works)\n"
+	      "  -d, --details        the kernel's log on standard error\n",
+	      status ? stderr : stdout);
+	return status;
+}
+
+/* --- the command line */
+
+static int parse_number(unsigned long *ret, const char *option, const char *text, unsigned long min,
+			unsigned long max)
+{
+	if (conf_parse_uint(ret, text, min, max))
+		return cli_error(PROTO_EXIT_USAGE, "vm: --%s '%s': expected %lu to %lu", option,
+				 text, min, max);
+	return 0;
+}
+
+/* "512", "512M", "1G" */
+static int parse_mem(struct vm_opts *o, char *text)
+{
+	size_t n = strlen(text);
+	bool giga = n > 1 && (text[n - 1] == 'G' || text[n - 1] == 'g');
+	char *digits = strdupa(text);
+
+	if (giga || (n > 1 && (text[n - 1] == 'M' || text[n - 1] == 'm')))
+		digits[n - 1] = '\0';
+	if (conf_parse_uint(&o->mem_mb, digits, 1, 1048576) ||
+	    (o->mem_mb *= giga ? 1024 : 1) < MEM_MIN || o->mem_mb > 1048576)
+		return cli_error(PROTO_EXIT_USAGE,
+				 "vm: --mem '%s': expected megabytes, at least %d, as 512 or 1G",
+				 text, MEM_MIN);
+	return 0;
+}
+
+static int parse_guid(struct vm_opts *o, const char *text)
+{
+	char *end;
+
+	errno = 0;
+	o->guid = strtoull(text, &end, 16);
+	if (errno || end == text || *end || !o->guid || strchr(text, '-'))
+		return cli_error(PROTO_EXIT_USAGE, "vm: --guid '%s': expected 0x and hex digits",
+				 text);
+	return 0;
+}
+
+static int add_share(struct vm_opts *o, const char *dir)
+{
+	char *path = realpath(dir, NULL);
+	struct stat st;
+
+	if (!path || stat(path, &st) < 0 || !S_ISDIR(st.st_mode)) {
+		free(path);
+		return cli_error(PROTO_EXIT_USAGE, "vm: --share '%s': expected a folder", dir);
+	}
+	if (o->nshares == VM_SHARES_MAX) {
+		free(path);
+		return cli_error(PROTO_EXIT_USAGE, "vm: --share: at most %d", VM_SHARES_MAX);
+	}
+	o->share_path[o->nshares] = path;
+	o->share[o->nshares++] = path;
+	return 0;
+}
+
+static int add_address(struct vm_opts *o, const char *text)
+{
+	struct conf_addr a;
+
+	if (!strchr(text, '/') || conf_parse_addr(&a, text))
+		return cli_error(PROTO_EXIT_USAGE,
+				 "vm: --address '%s': expected 10.4.0.100/16 "
+				 "or fd04::100/64",
+				 text);
+	if (o->naddresses == VM_ADDRS_MAX)
+		return cli_error(PROTO_EXIT_USAGE, "vm: --address: at most %d", VM_ADDRS_MAX);
+	o->address[o->naddresses++] = text;
+	return 0;
+}
+
+static int parse_accel(struct vm_opts *o, const char *text)
+{
+	o->kvm = !strcmp(text, "kvm");
+	if (!o->kvm && strcmp(text, "tcg"))
+		return cli_error(PROTO_EXIT_USAGE, "vm: --accel '%s': expected kvm or tcg", text);
+	return 0;
+}
+
+enum { KERNEL = 256, CPUS, MEM, SHARE, PORT, GUID, ADDRESS, MODULE, ACCEL };
+
+static int option(struct vm_opts *o, int c)
+{
+	switch (c) {
+	case 'c':
+		o->file = optarg;
+		return 0;
+	case 'n':
+		o->name = optarg;
+		return 0;
+	case 't':
+		return cli_seconds(&o->timeout_ms, optarg)
+			       ? cli_error(PROTO_EXIT_USAGE, "vm: --timeout '%s': expected seconds",
+					   optarg)
+			       : 0;
+	case 'd':
+		cli_opts.details = true;
+		return 0;
+	case 'h':
+		cli_opts.help = true;
+		return 0;
+	case KERNEL:
+		o->kernel = optarg;
+		return 0;
+	case MODULE:
+		o->module = optarg;
+		return 0;
+	case PORT:
+		o->port = optarg;
+		return 0;
+	case CPUS:
+		return parse_number(&o->cpus, "cpus", optarg, 1, 64);
+	case MEM:
+		return parse_mem(o, optarg);
+	case GUID:
+		return parse_guid(o, optarg);
+	case SHARE:
+		return add_share(o, optarg);
+	case ADDRESS:
+		return add_address(o, optarg);
+	case ACCEL:
+		return parse_accel(o, optarg);
+	default:
+		return usage(PROTO_EXIT_USAGE);
+	}
+}
+
+static int parse(struct vm_opts *o, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "config", required_argument, NULL, 'c' },
+		{ "name", required_argument, NULL, 'n' },
+		{ "timeout", required_argument, NULL, 't' },
+		{ "details", no_argument, NULL, 'd' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "kernel", required_argument, NULL, KERNEL },
+		{ "module", required_argument, NULL, MODULE },
+		{ "cpus", required_argument, NULL, CPUS },
+		{ "mem", required_argument, NULL, MEM },
+		{ "share", required_argument, NULL, SHARE },
+		{ "port", required_argument, NULL, PORT },
+		{ "guid", required_argument, NULL, GUID },
+		{ "address", required_argument, NULL, ADDRESS },
+		{ "accel", required_argument, NULL, ACCEL },
+		{ NULL },
+	};
+	static char sh[] = "/bin/sh", *shell[] = { NULL, NULL };
+	int c, status = 0;
+
+	optind = 1;
+	while (!status && (c = getopt_long(argc, argv, "+c:n:dh", longs, NULL)) != -1)
+		status = option(o, c);
+	o->cmd = argv + optind;
+	if (!o->cmd[0]) {
+		shell[0] = getenv("SHELL");
+		if (!shell[0] || !*shell[0])
+			shell[0] = sh;
+		o->cmd = shell;
+	}
+	return status;
+}
+
+/* --- what must be there */
+
+static bool in_path(const char *program)
+{
+	const char *env = getenv("PATH");
+	char *path = strdup(env ? env : "/usr/bin:/bin"), *save = NULL;
+	bool found = false;
+
+	if (!path)
+		return false;
+	for (char *p = strtok_r(path, ":", &save); p && !found; p = strtok_r(NULL, ":", &save)) {
+		char file[PATH_MAX];
+
+		snprintf(file, sizeof(file), "%s/%s", p, program);
+		found = !access(file, X_OK);
+	}
+	free(path);
+	return found;
+}
+
+static int look(struct vm_opts *o)
+{
+	char home[PATH_MAX], err[VM_ERR_MAX];
+	int status;
+
+	if (!beside_folder(home))
+		return cli_error(PROTO_EXIT_ENV, "vm: /proc/self/exe: %s", strerror(errno));
+	if (!in_path(QEMU_PROGRAM))
+		return cli_error(PROTO_EXIT_ENV, "vm: " QEMU_PROGRAM
+						 " is missing: the package qemu-system-x86 has it");
+	status = kernel_find(&o->found, o->kernel, o->module, home, err);
+	if (status)
+		return cli_error(status == -EINVAL ? PROTO_EXIT_USAGE : PROTO_EXIT_ENV, "vm: %s",
+				 err);
+	return 0;
+}
+
+/* --- attached to an instance */
+
+static int catch_signals(sigset_t *ret_old)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGWINCH);
+	sigprocmask(SIG_BLOCK, &set, ret_old);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int run_vm(struct vm_opts *o, const struct vm_link *l, const char *init, size_t init_len)
+{
+	char hca[128], err[VM_ERR_MAX], *cwd = getcwd(NULL, 0);
+	sigset_t mask;
+	struct vm_cfg c = {
+		.guest = { .kernel = &o->found,
+			   .init = init,
+			   .init_len = init_len,
+			   .hostname = l->host,
+			   .hca = hca,
+			   .share = o->share,
+			   .address = o->address,
+			   .cwd = cwd ? cwd : "/",
+			   .env = environ,
+			   .cmd = o->cmd,
+			   .tty = term_is_tty(),
+			   .up_timeout = UP_TIMEOUT },
+		.kvm = o->kvm >= 0 ? o->kvm : qemu_kvm_works(),
+		.cpus = (unsigned int)o->cpus,
+		.mem_mb = (unsigned int)o->mem_mb,
+		.verbose = cli_opts.details,
+		.timeout_ms = o->timeout_ms,
+		.udp_fd = l->fd,
+		.lost_fd = l->client.fd,
+		.sig_fd = catch_signals(&mask),
+		.sig_mask = &mask,
+	};
+	int status;
+
+	snprintf(hca, sizeof(hca),
+		 "uib0 listen=" VM_NET_GUEST ":%d peer=" VM_NET_HOST ":%d guid=0x%016" PRIx64,
+		 VM_NET_PORT, VM_NET_PORT, o->guid ? o->guid : l->guid);
+	status = vm_run(&c, err);
+	if (*err)
+		cli_error(0, "vm: %s", err);
+	close(c.sig_fd);
+	free(cwd);
+	return status;
+}
+
+static int attach(struct vm_opts *o)
+{
+	char path[PATH_MAX];
+	struct vm_link l;
+	size_t len;
+	char *init;
+	int status;
+
+	if (!beside_find(INIT, path))
+		return cli_error(PROTO_EXIT_ENV,
+				 "vm: " INIT " is missing beside the program and in ../lib/uipoib: "
+				 "`make` builds it");
+	init = modules_read(path, &len);
+	if (!init)
+		return cli_error(PROTO_EXIT_ENV, "vm: %s: %s", path, strerror(errno));
+	status = vm_link_open(&l, o->name, o->port);
+	if (!status) {
+		status = run_vm(o, &l, init, len);
+		vm_link_close(&l);
+	}
+	free(init);
+	return status;
+}
+
+/* --- in an instance of its own */
+
+static int attach_fn(void *arg)
+{
+	return attach(arg);
+}
+
+static int with_instance(struct vm_opts *o, const struct conf *conf, const struct topo *topo)
+{
+	struct run_job job = {
+		.name = o->name,
+		.conf = conf,
+		.topo = topo,
+		.timeout_ms = RUN_TIMEOUT_MS,
+		.fn = attach_fn,
+		.arg = o,
+	};
+
+	return run_job(&job);
+}
+
+static int from_file(struct vm_opts *o)
+{
+	char err[CONF_ERR_MAX];
+	struct conf conf;
+	int status = run_name(&o->name, o->file, o->name_buf);
+
+	if (status)
+		return status;
+	if (conf_load(&conf, o->file, err))
+		return cli_error(PROTO_EXIT_USAGE, "%s", err);
+	status = with_instance(o, &conf, NULL);
+	conf_free(&conf);
+	return status;
+}
+
+static int own_lab(struct vm_opts *o)
+{
+	struct topo *topo;
+	struct conf conf;
+	int status = vmlab_make(&conf, &topo);
+
+	if (status)
+		return cli_error(PROTO_EXIT_FAILED, "vm: %s", strerror(-status));
+	snprintf(o->name_buf, sizeof(o->name_buf), "vm-%d", (int)getpid());
+	o->name = o->name_buf;
+	if (!o->naddresses)
+		o->address[o->naddresses++] = VMLAB_VM_ADDR VMLAB_PREFIX;
+	status = with_instance(o, &conf, topo);
+	conf_free(&conf);
+	vmlab_free_topo(topo);
+	return status;
+}
+
+static const char *instance_name(const struct vm_opts *o)
+{
+	const char *env = getenv("UIPOIB_NAME");
+
+	if (o->name)
+		return o->name;
+	if (cli_opts.instance)
+		return cli_opts.instance;
+	return env && *env ? env : NULL;
+}
+
+int cli_vm(int argc, char **argv)
+{
+	struct vm_opts o = {
+		.cpus = CPUS_DEFAULT, .mem_mb = MEM_DEFAULT, .timeout_ms = -1, .kvm = -1
+	};
+	int status = cli_opts.help ? 0 : parse(&o, argc, argv);
+
+	if (cli_opts.help)
+		return usage(PROTO_EXIT_OK);
+	if (!status)
+		status = look(&o);
+	if (!status && o.file) {
+		status = from_file(&o);
+	} else if (!status) {
+		o.name = instance_name(&o);
+		status = o.name ? attach(&o) : own_lab(&o);
+	}
+	for (unsigned int i = 0; i < o.nshares; i++)
+		free(o.share_path[i]);
+	return status;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/vm_link.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define ANSWER_MS 10000
+#define INSTANCE_BUF (8 * 1024 * 1024)
+/* The VM is slow: what waits for it longer than this holds is better lost, as in a switch. */
+#define RCVBUF (1024 * 1024)
+
+/* --- sockets: the instance gets one, bound to loopback as the other */
+
+static int bound_socket(struct sockaddr_in *ret)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	socklen_t len = sizeof(*ret);
+
+	*ret = (struct sockaddr_in){ .sin_family = AF_INET,
+				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	if (fd >= 0 && !bind(fd, (struct sockaddr *)ret, sizeof(*ret)) &&
+	    !getsockname(fd, (struct sockaddr *)ret, &len))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* As much as we may: the instance has dropped the privilege for it. */
+static void set_buffer(int fd, int force, int plain, int size)
+{
+	if (setsockopt(fd, SOL_SOCKET, force, &size, sizeof(size)) < 0)
+		setsockopt(fd, SOL_SOCKET, plain, &size, sizeof(size));
+}
+
+static int make_sockets(int ret[2], uint16_t *ret_port)
+{
+	struct sockaddr_in theirs, ours;
+
+	ret[0] = bound_socket(&theirs);
+	ret[1] = bound_socket(&ours);
+	*ret_port = ntohs(ours.sin_port);
+	if (ret[0] < 0 || ret[1] < 0 ||
+	    connect(ret[1], (struct sockaddr *)&theirs, sizeof(theirs)) < 0)
+		return -errno;
+	set_buffer(ret[0], SO_RCVBUFFORCE, SO_RCVBUF, INSTANCE_BUF);
+	set_buffer(ret[0], SO_SNDBUFFORCE, SO_SNDBUF, INSTANCE_BUF);
+	set_buffer(ret[1], SO_RCVBUFFORCE, SO_RCVBUF, RCVBUF);
+	return 0;
+}
+
+/* --- the request */
+
+/* FNV-1a of the instance's name and the port; bit 57 says that the number is nobody's (EUI-64) */
+static uint64_t make_guid(const char *instance, const char *fabric, const char *port)
+{
+	const char *const part[] = { instance, "/", fabric, "/", port };
+	uint64_t h = 0xcbf29ce484222325;
+
+	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++)
+		for (const char *p = part[i]; *p; p++)
+			h = (h ^ (uint8_t)*p) * 0x100000001b3;
+	return (h & 0x00ffffffffffffff) | 2ull << 56;
+}
+
+/* What may stand in the name of a host */
+static void make_host(char *buf, size_t size, const char *port)
+{
+	snprintf(buf, size, "vm-%s", port);
+	for (char *p = buf; *p; p++)
+		if (!isalnum((unsigned char)*p))
+			*p = '-';
+}
+
+static json_t *request(const char *port, uint16_t peer)
+{
+	json_t *args = json_pack("{s:o, s:o}", "name", json_sprintf("vm-%d", (int)getpid()), "peer",
+				 json_sprintf("127.0.0.1:%u", peer));
+	const char *slash;
+
+	if (port && !strncmp(port, "fabric:", 7) && (slash = strchr(port, '/'))) {
+		json_object_set_new(args, "fabric",
+				    json_stringn(port + 7, (size_t)(slash - port - 7)));
+		port = slash + 1;
+	}
+	if (port)
+		json_object_set_new(args, "port", json_string(port));
+	return args;
+}
+
+/* A row says where; an end says why not. */
+static int take_answer(struct vm_link *l, const char *instance, const json_t *answer)
+{
+	const json_t *row = json_object_get(answer, "row"), *end = json_object_get(answer, "end");
+	const char *fabric = json_string_value(json_object_get(row, "fabric"));
+	const char *port = json_string_value(json_object_get(row, "port"));
+	const char *error = json_string_value(json_object_get(end, "error"));
+
+	if (!fabric || !port)
+		return cli_error(end ? (int)json_integer_value(json_object_get(end, "status"))
+				     : PROTO_EXIT_FAILED,
+				 "instance '%s': %s", instance, error ? error : "no answer");
+	l->guid = make_guid(instance, fabric, port);
+	make_host(l->host, sizeof(l->host), port);
+	return 0;
+}
+
+static int ask(struct vm_link *l, const char *instance, const char *port, int theirs, uint16_t peer)
+{
+	json_t *args = request(port, peer), *answer = NULL;
+	int status = proto_send_fd(&l->client, "fabric udp attach", args, theirs);
+
+	json_decref(args);
+	if (!status)
+		status = proto_recv(&l->client, ANSWER_MS, &answer);
+	if (status)
+		return cli_error(PROTO_EXIT_FAILED, "instance '%s': %s", instance,
+				 strerror(-status));
+	status = take_answer(l, instance, answer);
+	json_decref(answer);
+	return status;
+}
+
+int vm_link_open(struct vm_link *l, const char *instance, const char *port)
+{
+	int fds[2] = { -1, -1 }, status;
+	uint16_t peer;
+
+	*l = (struct vm_link){ .fd = -1 };
+	status = proto_connect(&l->client, instance);
+	if (status == -ENOENT || status == -ECONNREFUSED)
+		return cli_error(PROTO_EXIT_USAGE, "no instance '%s' is running", instance);
+	if (status)
+		return cli_error(PROTO_EXIT_ENV, "instance '%s': %s", instance, strerror(-status));
+	status = make_sockets(fds, &peer);
+	if (status)
+		status = cli_error(PROTO_EXIT_ENV, "a socket at 127.0.0.1: %s", strerror(-status));
+	else
+		status = ask(l, instance, port, fds[0], peer);
+	l->fd = fds[1];
+	if (fds[0] >= 0)
+		close(fds[0]);
+	if (status)
+		vm_link_close(l);
+	return status;
+}
+
+void vm_link_close(struct vm_link *l)
+{
+	if (l->fd >= 0)
+		close(l->fd);
+	l->fd = -1;
+	proto_close(&l->client);
+}

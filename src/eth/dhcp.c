@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eth/priv.h"
+#include "eth/seg.h"
+#include "wire/dhcp.h"
+#include "wire/inet.h"
+
+/*
+ * DOC: DHCP
+ *
+ * On InfiniBand a DHCP message has hardware type 32, no hardware address, and a client identifier in
+ * its place; and since nobody could answer to an address that is not there, the client asks for a
+ * broadcast (RFC 4390 §2). What is behind the TAP speaks Ethernet:
+ *
+ *	client behind the TAP	its MAC is taken out of requests and put back into the replies, which
+ *				are known by their xid
+ *	server behind the TAP	requests get the token of who sent them, so that replies can be sent
+ *				there; replies lose it
+ *
+ * Client identifiers that name an Ethernet address (type 1), or are missing, are replaced by one of RFC
+ * 4361 made from the MAC, and back; others are somebody's choice and stay. What a relay agent passed on
+ * (giaddr) is about another link and stays as it is.
+ */
+
+#define PROTO_UDP 17
+#define IPV4_LEN 20
+#define UDP_LEN 8
+#define IP_FRAG 0x3fff /* MF and the offset */
+#define MSG_MAX 4096
+#define CLIENTS 64 /* whose replies are still expected */
+#define ETHER_ID_LEN 7 /* type 1, then a MAC */
+
+struct client {
+	uint32_t xid;
+	bool used;
+	bool made; /* its identifier was made by us */
+	uint8_t mac[6];
+	uint8_t id[ETHER_ID_LEN], id_len; /* what it had instead; 0: none */
+	ns_t at; /* of its last request */
+};
+
+struct eth_dhcp {
+	struct client client[CLIENTS];
+};
+
+/* A packet, taken apart. */
+struct msg {
+	uint8_t in[MSG_MAX], out[MSG_MAX];
+	size_t ihl;
+	const uint8_t *bootp; /* in @in */
+	size_t len; /* of bootp */
+	struct dhcp_hdr h;
+	uint16_t dport;
+	bool options;
+};
+
+bool eth_dhcp_ports(struct pkt *p)
+{
+	const uint8_t *ip = pkt_pull(p, IPV4_LEN + UDP_LEN);
+	size_t ihl;
+	uint16_t port;
+
+	if (!ip || (be16_at(ip + 6) & IP_FRAG))
+		return false;
+	ihl = (ip[0] & 0x0f) * 4u;
+	if (ihl != IPV4_LEN)
+		ip = ihl > IPV4_LEN ? pkt_pull(p, (unsigned int)(ihl + UDP_LEN)) : NULL;
+	if (!ip)
+		return false;
+	port = be16_at(ip + ihl + 2);
+	return port == DHCP_PORT_SERVER || port == DHCP_PORT_CLIENT;
+}
+
+/* 0; -EPROTO: not DHCP after all; -EBADMSG: broken */
+static int msg_parse(struct msg *m, const struct pkt *p)
+{
+	size_t len = pkt_copy_out(p, 0, m->in, sizeof(m->in)), udp_len;
+	const uint8_t *udp;
+	uint32_t sum;
+
+	if (p->len > sizeof(m->in))
+		return -EPROTO;
+	m->ihl = (m->in[0] & 0x0f) * 4u;
+	udp = m->in + m->ihl;
+	udp_len = be16_at(udp + 4);
+	if (udp_len < UDP_LEN || m->ihl + udp_len > len)
+		return -EPROTO;
+	m->dport = be16_at(udp + 2);
+	m->bootp = udp + UDP_LEN;
+	m->len = udp_len - UDP_LEN;
+	if (dhcp_hdr_decode(&m->h, m->bootp, m->len))
+		return -EPROTO;
+	m->options = dhcp_has_options(m->bootp, m->len);
+	/* A message whose checksum is wrong is not blessed with a right one. */
+	sum = inet_pseudo4(m->in + 12, m->in + 16, PROTO_UDP, (uint32_t)udp_len);
+	if (be16_at(udp + 6) && inet_fold(inet_sum(sum, udp, udp_len)))
+		return -EBADMSG;
+	return 0;
+}
+
+/* The message again: @n octets of BOOTP are in place, but for the header. */
+static struct pkt *msg_pkt(struct eth_if *e, struct msg *m, size_t n)
+{
+	size_t udp_len = UDP_LEN + n, len = m->ihl + udp_len;
+	uint8_t *ip = m->out, *udp = ip + m->ihl;
+	bool summed = be16_at(m->in + m->ihl + 6) != 0;
+	uint32_t sum;
+
+	dhcp_hdr_encode(udp + UDP_LEN, &m->h);
+	memcpy(ip, m->in, m->ihl + UDP_LEN);
+	be16_put(ip + 2, (uint16_t)len);
+	be16_put(ip + 10, 0);
+	be16_put(ip + 10, inet_fold(inet_sum(0, ip, m->ihl)));
+	be16_put(udp + 4, (uint16_t)udp_len);
+	be16_put(udp + 6, 0);
+	if (summed) {
+		uint16_t csum;
+
+		sum = inet_pseudo4(ip + 12, ip + 16, PROTO_UDP, (uint32_t)udp_len);
+		csum = inet_fold(inet_sum(sum, udp, udp_len));
+		be16_put(udp + 6, csum ? csum : 0xffff); /* RFC 768 */
+	}
+	return pkt_from_data(e->cfg.pool, m->out, len);
+}
+
+/* The options as they are, or with another client identifier; octets of BOOTP, or -errno. */
+static int msg_options(struct msg *m, size_t room, const uint8_t *id, size_t id_len, bool change)
+{
+	uint8_t *out = m->out + m->ihl + UDP_LEN;
+
+	if (!change) {
+		if (m->len > room)
+			return -EMSGSIZE;
+		memcpy(out, m->bootp, m->len);
+		return (int)m->len;
+	}
+	return dhcp_opt_set(out, room, m->bootp, m->len, DHCP_OPT_CLIENT_ID, id, (uint8_t)id_len);
+}
+
+/* --- clients whose replies are expected */
+
+static struct client *client_find(const struct eth_if *e, uint32_t xid)
+{
+	struct client *found = NULL;
+
+	for (unsigned int i = 0; e->dhcp && i < CLIENTS; i++) {
+		struct client *c = &e->dhcp->client[i];
+
+		if (c->used && c->xid == xid && (!found || c->at > found->at))
+			found = c;
+	}
+	return found;
+}
+
+/* The one it was, a free one, or the one that was silent longest. NULL: no memory */
+static struct client *client_get(struct eth_if *e, const struct dhcp_hdr *h, ns_t now)
+{
+	struct client *c, *best;
+
+	if (!e->dhcp)
+		e->dhcp = calloc(1, sizeof(*e->dhcp));
+	if (!e->dhcp)
+		return NULL;
+	best = e->dhcp->client;
+	for (c = best; c < e->dhcp->client + CLIENTS; c++) {
+		if (c->used && c->xid == h->xid && eth_mac_equal(c->mac, h->chaddr)) {
+			best = c;
+			break;
+		}
+		if (best->used && (!c->used || c->at < best->at))
+			best = c;
+	}
+	*best = (struct client){ .xid = h->xid, .used = true, .at = now };
+	memcpy(best->mac, h->chaddr, sizeof(best->mac));
+	return best;
+}
+
+void eth_dhcp_fini(struct eth_if *e)
+{
+	free(e->dhcp);
+}
+
+/* --- to the link */
+
+static void hide_address(struct dhcp_hdr *h)
+{
+	h->htype = DHCP_HTYPE_INFINIBAND;
+	h->hlen = 0;
+	memset(h->chaddr, 0, sizeof(h->chaddr));
+}
+
+static void show_address(struct dhcp_hdr *h, const uint8_t mac[6])
+{
+	h->htype = DHCP_HTYPE_ETHER;
+	h->hlen = 6;
+	memset(h->chaddr, 0, sizeof(h->chaddr));
+	memcpy(h->chaddr, mac, 6);
+}
+
+static bool is_unset(const uint8_t a[4])
+{
+	return !be32_at(a);
+}
+
+/*
+ * RFC 4390 §2.2: DISCOVER and REQUEST of a client without an address ask for a broadcast, nothing else
+ * does. Plain BOOTP has no types, and the same need.
+ */
+static void set_broadcast(struct msg *m)
+{
+	uint8_t type = DHCP_DISCOVER;
+
+	if (m->options)
+		dhcp_opt_get(m->bootp, m->len, DHCP_OPT_TYPE, &type, 1);
+	if (is_unset(m->h.ciaddr) && (type == DHCP_DISCOVER || type == DHCP_REQUEST))
+		m->h.flags |= DHCP_FLAG_BROADCAST;
+	else
+		m->h.flags &= (uint16_t)~DHCP_FLAG_BROADCAST;
+}
+
+/* Whether its identifier must be another on the link; what it is now goes to @c. */
+static int note_id(struct client *c, const struct msg *m)
+{
+	uint8_t id[255];
+	int n;
+
+	if (!m->options)
+		return 0;
+	n = dhcp_opt_get(m->bootp, m->len, DHCP_OPT_CLIENT_ID, id, sizeof(id));
+	if (n < 0 && n != -ENOENT)
+		return n;
+	c->made = n < 0 || (n == ETHER_ID_LEN && id[0] == DHCP_HTYPE_ETHER);
+	if (c->made && n > 0) {
+		c->id_len = (uint8_t)n;
+		memcpy(c->id, id, sizeof(c->id));
+	}
+	return 0;
+}
+
+/* Octets of BOOTP, or -errno. */
+static int request_to_link(struct eth_if *e, struct msg *m, size_t room, ns_t now)
+{
+	struct client *c = client_get(e, &m->h, now);
+	uint8_t id[DHCP_CLIENT_ID_LEN];
+	int err = c ? note_id(c, m) : -ENOMEM;
+
+	if (err)
+		return err;
+	set_broadcast(m);
+	dhcp_client_id_make(id, c->mac);
+	hide_address(&m->h);
+	return msg_options(m, room, id, sizeof(id), c->made);
+}
+
+struct pkt *eth_dhcp_to_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth_drop *why)
+{
+	size_t room, mtu = ipoib_link_ip_mtu(e->cfg.link);
+	struct msg m;
+	int n;
+
+	*why = ETH_DROP_DHCP;
+	if (eth_csum_complete(p, 0))
+		return NULL;
+	n = msg_parse(&m, p);
+	if (n == -EPROTO || m.h.htype != DHCP_HTYPE_ETHER || m.h.hlen != 6)
+		return p;
+	if (n)
+		return NULL;
+	room = (mtu && mtu < sizeof(m.out) ? mtu : sizeof(m.out)) - m.ihl - UDP_LEN;
+	if (m.h.op == DHCP_OP_REQUEST && m.dport == DHCP_PORT_SERVER && is_unset(m.h.giaddr)) {
+		n = request_to_link(e, &m, room, now);
+	} else if (m.h.op == DHCP_OP_REPLY && m.dport == DHCP_PORT_CLIENT) {
+		hide_address(&m.h);
+		n = msg_options(&m, room, NULL, 0, false);
+	} else {
+		return p;
+	}
+	if (n < 0)
+		return NULL;
+	*why = ETH_DROP_NO_MEM;
+	p = msg_pkt(e, &m, (size_t)n);
+	e->stats.dhcp_tx += p != NULL;
+	return p;
+}
+
+/* --- from the link */
+
+/* Octets of BOOTP; -ENOENT: not for us to rewrite; other -errno */
+static int reply_from_link(const struct eth_if *e, struct msg *m, size_t room)
+{
+	const struct client *c = client_find(e, m->h.xid);
+	uint8_t made[DHCP_CLIENT_ID_LEN], id[255];
+	bool back = false;
+
+	if (!c)
+		return -ENOENT; /* a broadcast to somebody else's client */
+	show_address(&m->h, c->mac);
+	if (m->options && c->made) {
+		int n = dhcp_opt_get(m->bootp, m->len, DHCP_OPT_CLIENT_ID, id, sizeof(id));
+
+		if (n < 0 && n != -ENOENT)
+			return -EBADMSG;
+		/* RFC 6842: a client drops a reply with another identifier than its own. */
+		dhcp_client_id_make(made, c->mac);
+		back = n == (int)sizeof(made) && !memcmp(id, made, sizeof(made));
+	}
+	return msg_options(m, room, c->id_len ? c->id : NULL, c->id_len, back);
+}
+
+static int request_from_link(struct eth_if *e, struct msg *m, size_t room, struct ipoib_neigh *src)
+{
+	const uint8_t *mac = src ? eth_peer_mac(e, src) : NULL;
+
+	if (!mac)
+		return -ENOENT; /* it asks for a broadcast; that it will get */
+	show_address(&m->h, mac);
+	return msg_options(m, room, NULL, 0, false);
+}
+
+struct pkt *eth_dhcp_from_link(struct eth_if *e, struct pkt *p, struct ipoib_neigh *src,
+			       enum eth_drop *why)
+{
+	struct msg m;
+	size_t room;
+	int n = msg_parse(&m, p);
+
+	*why = ETH_DROP_RX_DHCP;
+	if (n == -EPROTO || m.h.htype != DHCP_HTYPE_INFINIBAND)
+		return p;
+	if (n)
+		return NULL;
+	room = sizeof(m.out) - m.ihl - UDP_LEN;
+	n = -ENOENT;
+	if (m.h.op == DHCP_OP_REPLY && m.dport == DHCP_PORT_CLIENT)
+		n = reply_from_link(e, &m, room);
+	else if (m.h.op == DHCP_OP_REQUEST && m.dport == DHCP_PORT_SERVER && is_unset(m.h.giaddr))
+		n = request_from_link(e, &m, room, src);
+	if (n == -ENOENT)
+		return p;
+	if (n < 0)
+		return NULL;
+	*why = ETH_DROP_NO_MEM;
+	p = msg_pkt(e, &m, (size_t)n);
+	e->stats.dhcp_rx += p != NULL;
+	return p;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "eth/priv.h"
+#include "wire/inet.h"
+
+/*
+ * Queries to the stations behind the TAP, so that what they receive is known although there is no
+ * router on the link, or it was known to a process that is gone.
+ *
+ * A general query (RFC 3376 §4.1, RFC 3810 §5.1), but to one station, by its MAC; to all, by the
+ * broadcast MAC, only when a new station shows that there may be more. So it takes no part in the
+ * election of a querier, a bridge that snoops (which looks at multicast MACs) does not take the TAP
+ * for the way to one, and the answer is not suppressed by another station's. The sender is nobody: 0.0.0.0, as RFC 4541
+ * §2.1.1 has it for such queries, and a link-local address that no host makes.
+ */
+
+#define MAX_RESP 10 /* tenths of a second */
+#define QRV 2 /* robustness, RFC 3376 §4.1.6 */
+#define QQIC 125 /* s */
+
+static const uint8_t nobody[6] = { 0x06 }; /* rx.c: a sender without name */
+
+/* The checksum is put in: octets 10 and 11 of the IP header. */
+static const uint8_t ip4_header[24] = {
+	0x46, 0xc0, 0, 36, 0, 0, 0, 0, 1, 2, 0, 0, /* TTL 1, IGMP */
+	0,    0,    0, 0, /* from 0.0.0.0 */
+	224,  0,    0, 1, /* to all systems */
+	0x94, 4,    0, 0, /* router alert */
+};
+
+static const uint8_t igmp[12] = { 0x11, MAX_RESP, [8] = QRV, [9] = QQIC };
+
+static const uint8_t ip6_header[48] = {
+	0x60,	     [5] = 36, [7] = 1, /* hop-by-hop options follow, hop limit 1 */
+	[8] = 0xfe,  0x80,     [16] = 0x04, [19] = 0xff, 0xfe, /* from nobody's EUI-64 */
+	[24] = 0xff, 0x02,     [39] = 1, /* to all nodes */
+	[40] = 58,   0,	       5,	    2,		 0,    0, 1, 0, /* router alert, PadN */
+};
+
+static const uint8_t mld[28] = { 130, [4] = MAX_RESP * 100 >> 8,
+				 MAX_RESP * 100 & 0xff, [24] = QRV, [25] = QQIC };
+
+static size_t query4(uint8_t *b)
+{
+	memcpy(b, ip4_header, sizeof(ip4_header));
+	be16_put(b + 10, inet_fold(inet_sum(0, b, sizeof(ip4_header))));
+	b += sizeof(ip4_header);
+	memcpy(b, igmp, sizeof(igmp));
+	be16_put(b + 2, inet_fold(inet_sum(0, b, sizeof(igmp))));
+	return sizeof(ip4_header) + sizeof(igmp);
+}
+
+static size_t query6(uint8_t *b)
+{
+	uint8_t *m = b + sizeof(ip6_header);
+	uint32_t pseudo;
+
+	memcpy(b, ip6_header, sizeof(ip6_header));
+	memcpy(m, mld, sizeof(mld));
+	pseudo = inet_pseudo6(b + 8, b + 24, 58, sizeof(mld));
+	be16_put(m + 2, inet_fold(inet_sum(pseudo, m, sizeof(mld))));
+	return sizeof(ip6_header) + sizeof(mld);
+}
+
+static void ask(struct eth_if *e, const uint8_t mac[6], uint16_t type, size_t (*make)(uint8_t *b))
+{
+	uint8_t b[ETH_HLEN_ + sizeof(ip6_header) + sizeof(mld)];
+	struct eth_frame f = { .n = 1 };
+
+	memcpy(b, mac, 6);
+	memcpy(b + 6, nobody, 6);
+	be16_put(b + 12, type);
+	f.len = (uint32_t)(ETH_HLEN_ + make(b + ETH_HLEN_));
+	f.first = pkt_from_data(e->cfg.pool, b, f.len);
+	if (!f.first)
+		return; /* asked again soon enough */
+	e->stats.queries++;
+	e->ops->deliver(e->ctx, &f);
+}
+
+void eth_query(struct eth_if *e, const uint8_t mac[6])
+{
+	if (!e->up)
+		return;
+	ask(e, mac, ETH_P_IPV4, query4);
+	ask(e, mac, ETH_P_IPV6_, query6);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "guest/guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vm/guest.h"
+
+#define PATIENCE_MS 10000 /* for a device that its driver has just found */
+
+static int chan = -1;
+
+void chan_open(void)
+{
+	const struct timespec tick = { .tv_nsec = 5000000 };
+
+	for (int ms = 0; chan < 0 && ms < PATIENCE_MS; ms += 5) {
+		chan = open(VM_CHANNEL, O_RDWR | O_CLOEXEC);
+		if (chan < 0)
+			nanosleep(&tick, NULL);
+	}
+	if (chan < 0)
+		fatal(VM_CHANNEL ": %m");
+	chan_send(FRAME_HELLO, NULL, 0);
+}
+
+int chan_fd(void)
+{
+	return chan;
+}
+
+void chan_send(enum frame_type type, const void *data, size_t len)
+{
+	uint8_t buf[FRAME_HDR_LEN + FRAME_DATA_MAX];
+	size_t n = frame_encode(buf, type, data, len), at = 0;
+
+	while (chan >= 0 && at < n) {
+		ssize_t done = write(chan, buf + at, n - at);
+
+		if (done < 0 && errno != EINTR && errno != EAGAIN)
+			return; /* nobody listens: chan_recv() says so */
+		if (done > 0)
+			at += (size_t)done;
+	}
+}
+
+void chan_sendf(enum frame_type type, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	chan_send(type, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+bool chan_recv(struct frame_rx *rx)
+{
+	size_t room;
+	uint8_t *buf = frame_rx_room(rx, &room);
+	ssize_t n = read(chan, buf, room);
+
+	if (n > 0)
+		frame_rx_added(rx, (size_t)n);
+	return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
+}

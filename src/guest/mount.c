@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "guest/guest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "vm/guest.h"
+
+#define NINE_P "trans=virtio,version=9p2000.L,msize=512000"
+
+static void mount_or_die(const char *type, const char *what, const char *at, unsigned long flags,
+			 const char *options)
+{
+	if (mount(what, at, type, flags, options) < 0)
+		fatal("mounting %s (%s) at %s: %m", what, type, at);
+}
+
+void mount_early(void)
+{
+	mount_or_die("devtmpfs", "dev", "/dev", 0, NULL);
+	mount_or_die("proc", "proc", "/proc", 0, NULL);
+	mount_or_die("sysfs", "sys", "/sys", 0, NULL);
+}
+
+/* A folder of the new root that the host may not have */
+static void mount_at(const char *type, const char *at, const char *options)
+{
+	mkdir(at, 0755);
+	mount_or_die(type, type, at, 0, options);
+}
+
+static void move(const char *from, const char *to)
+{
+	mkdir(to, 0755);
+	if (mount(from, to, NULL, MS_MOVE, NULL) < 0)
+		fatal("moving %s to %s: %m", from, to);
+}
+
+/* As switch_root(8): an initramfs cannot be left by pivot_root(2). */
+static void enter(void)
+{
+	if (chdir("/root") < 0 || mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 ||
+	    chdir("/") < 0)
+		fatal("entering the root: %m");
+}
+
+/*
+ * The host's files do not change while they are read, so they may be cached; what is written goes into
+ * memory. /run and /dev/shm of the host are those of its processes, which are not here; /tmp is
+ * left: CMD may have been called there.
+ */
+void mount_root(void)
+{
+	mount_or_die("9p", VM_ROOT_TAG, "/lower", MS_RDONLY, NINE_P ",cache=loose");
+	mount_or_die("tmpfs", "tmpfs", "/upper", 0, "mode=755");
+	mkdir("/upper/files", 0755);
+	mkdir("/upper/work", 0755);
+	mount_or_die("overlay", "overlay", "/root", 0,
+		     "lowerdir=/lower,upperdir=/upper/files,workdir=/upper/work");
+	move("/dev", "/root/dev");
+	move("/proc", "/root/proc");
+	move("/sys", "/root/sys");
+	enter();
+	mount_at("tmpfs", "/run", "mode=755");
+	mkdir("/run/lock", 0755);
+	mount_at("devpts", "/dev/pts", "mode=620,ptmxmode=666");
+	mount_at("tmpfs", "/dev/shm", "mode=1777");
+	/* Some kernels have none of these. */
+	mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
+	mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
+	mount("cgroup2", "/sys/fs/cgroup", "cgroup2", 0, NULL);
+	if (symlink("/proc/self/fd", "/dev/fd") || symlink("fd/0", "/dev/stdin") ||
+	    symlink("fd/1", "/dev/stdout") || symlink("fd/2", "/dev/stderr"))
+		fatal("/dev/fd: %m");
+}
+
+static void make_dirs(char *path)
+{
+	for (char *p = path + 1; *p; p++)
+		if (*p == '/') {
+			*p = '\0';
+			mkdir(path, 0755);
+			*p = '/';
+		}
+	mkdir(path, 0755);
+}
+
+/* Not cached but for what is mapped: both sides change it. */
+void mount_share(char *tag_and_dir)
+{
+	char *dir = strchr(tag_and_dir, ':');
+
+	if (!dir)
+		fatal("share '%s': expected TAG:DIR", tag_and_dir);
+	*dir++ = '\0';
+	make_dirs(dir);
+	mount_or_die("9p", tag_and_dir, dir, 0, NINE_P ",cache=mmap");
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+
+#include "ibsim/priv.h"
+
+#define OFF_TID 8
+#define TID_CLIENT_SHIFT 48
+#define SM_CLASS_VERSION 1
+#define SA_CLASS_VERSION 2
+
+/* --- requests that are open */
+
+static struct ibsim_open *open_get(struct ibsim_client *c)
+{
+	struct ibsim_open *o = c->free_open;
+
+	if (!o)
+		return NULL;
+	c->free_open = o->next_free;
+	o->in_use = true;
+	c->nopen++;
+	return o;
+}
+
+static void open_put(struct ibsim_open *o)
+{
+	struct ibsim_client *c = o->c;
+
+	o->in_use = false;
+	o->next_free = c->free_open;
+	c->free_open = o;
+	c->nopen--;
+}
+
+int ibsim_mads_init(struct ibsim_client *c)
+{
+	struct mad_agent_cfg qp0 = { .qp = IB_QP0 }, qp1 = { .qp = IB_QP1 };
+	int err;
+
+	for (unsigned int i = 0; i < IBSIM_OPEN_MAX; i++) {
+		c->open[i].c = c;
+		open_put(&c->open[i]);
+	}
+	c->nopen = 0;
+	err = mad_agent_add(c->port->ep, &qp0, &c->agent[IB_QP0]);
+	if (!err)
+		err = mad_agent_add(c->port->ep, &qp1, &c->agent[IB_QP1]);
+	if (err)
+		ibsim_mads_fini(c);
+	return err;
+}
+
+void ibsim_mads_fini(struct ibsim_client *c)
+{
+	ibsim_mads_listen(c, false);
+	mad_agent_del(c->agent[IB_QP0]);
+	mad_agent_del(c->agent[IB_QP1]);
+	c->agent[IB_QP0] = c->agent[IB_QP1] = NULL;
+}
+
+/* --- from a client */
+
+/* 0; -EINVAL the LID is nobody's: ibsim says so at once, too */
+static int address(struct mad_addr *ret, const struct ibsim_pkt *k)
+{
+	bool smp = mad_class_is_smp(mad_class(k->mad));
+
+	if (!ib_lid_is_unicast(k->dlid) && !(smp && k->dlid == IB_LID_PERMISSIVE))
+		return -EINVAL;
+	*ret = smp ? mad_addr_smp_lid(k->dlid) : mad_addr_gmp(k->dlid, 0);
+	if (!smp && k->dest_qp)
+		ret->qpn = k->dest_qp;
+	return 0;
+}
+
+/* It comes back: the kernel's ib_umad does the same with what timed out. */
+static void send_back(struct ibsim_client *c, struct ibsim_pkt *k, ns_t now)
+{
+	k->status = IBSIM_STATUS_TIMEOUT;
+	c->st.timeouts++;
+	c->s->st.timeouts++;
+	ibsim_client_send(c, k, IBSIM_QUEUE_MAX, now);
+}
+
+static void answer(struct ibsim_client *c, struct ibsim_pkt *k, const struct mad_addr *from,
+		   const void *mad, ns_t now)
+{
+	uint64_t tid = mad_tid(k->mad);
+	uint32_t qp = k->dest_qp;
+	uint8_t end[MAD_LEN];
+
+	k->dlid = k->slid;
+	k->slid = from->lid;
+	k->dest_qp = k->src_qp;
+	k->src_qp = qp;
+	k->len = ibsim_rmpp_len(mad);
+	memcpy(k->mad, mad, MAD_LEN);
+	be64_put(k->mad + OFF_TID, tid);
+	c->st.answers++;
+	c->s->st.answers++;
+	ibsim_client_send(c, k, IBSIM_QUEUE_MAX, now);
+	if (ibsim_rmpp_end(end, mad))
+		mad_reply(c->agent[IB_QP1], from, end, MAD_LEN, now);
+}
+
+static void request_done(void *ctx, int status, const struct mad_addr *from, const void *mad,
+			 size_t len, ns_t now)
+{
+	struct ibsim_open *o = ctx;
+	struct ibsim_client *c = o->c;
+	struct ibsim_pkt k = o->pkt;
+
+	(void)len; /* 256: the agents do not do RMPP */
+	open_put(o);
+	if (c->dead)
+		return;
+	if (status == 0)
+		answer(c, &k, from, mad, now);
+	else
+		send_back(c, &k, now);
+}
+
+/* The same request again: the open one's answer is this one's, too. */
+static bool is_open(const struct ibsim_client *c, const struct ibsim_pkt *k)
+{
+	for (unsigned int i = 0; i < IBSIM_OPEN_MAX; i++) {
+		const struct ibsim_open *o = &c->open[i];
+
+		if (o->in_use && mad_tid(o->pkt.mad) == mad_tid(k->mad) &&
+		    mad_class(o->pkt.mad) == mad_class(k->mad))
+			return true;
+	}
+	return false;
+}
+
+/* Two of the client's agents may count TIDs alike: then the second gets another on the wire. */
+static int request_send(struct ibsim_open *o, const struct mad_addr *to, ns_t now)
+{
+	struct mad_agent *a = o->c->agent[to->qp];
+	struct mad_req req = {
+		.to = *to,
+		.mad = o->pkt.mad,
+		.keep_tid = true,
+		.len = MAD_LEN,
+		.timeout_ms = IBSIM_TRY_MS,
+		.retries = IBSIM_RETRIES,
+		.done = request_done,
+		.ctx = o,
+	};
+	int err = mad_request(a, &req, NULL, now);
+
+	if (err != -EEXIST)
+		return err;
+	req.keep_tid = false;
+	return mad_request(a, &req, NULL, now);
+}
+
+static void request(struct ibsim_client *c, const struct mad_addr *to, struct ibsim_pkt *k,
+		    ns_t now)
+{
+	struct ibsim_open *o;
+
+	if (is_open(c, k)) {
+		c->s->st.drop_duplicate++;
+		return;
+	}
+	o = open_get(c);
+	if (o) {
+		o->pkt = *k;
+		if (!request_send(o, to, now))
+			return;
+		open_put(o);
+	}
+	c->s->st.drop_open++;
+	send_back(c, k, now);
+}
+
+/* Nobody answers a Send. OpenSM as a standby counts on a TrapRepress for its Trap 144. */
+static bool wants_response(uint8_t method)
+{
+	return !mad_method_is_response(method) && method != MAD_METHOD_SEND;
+}
+
+/* What ibsim adds to a client's request */
+static void complete(const struct ibsim_client *c, struct ibsim_pkt *k)
+{
+	uint64_t low = mad_tid(k->mad) & ((1ull << TID_CLIENT_SHIFT) - 1);
+
+	be64_put(k->mad + OFF_TID, low | (uint64_t)c->id << TID_CLIENT_SHIFT);
+	if (!k->slid)
+		k->slid = c->port->pi.lid;
+}
+
+static void mad_from_client(struct ibsim_client *c, struct ibsim_pkt *k, ns_t now)
+{
+	struct ibsim_stats *st = &c->s->st;
+	bool is_request = wants_response(mad_method(k->mad));
+	struct mad_addr to;
+
+	if (is_request) {
+		complete(c, k);
+		c->st.requests++;
+		st->requests++;
+	} else {
+		c->st.responses++;
+		st->responses++;
+	}
+	if (mad_class_is_smp(mad_class(k->mad)))
+		c->sent_smp = true;
+	if (address(&to, k)) {
+		st->drop_address++;
+		if (is_request)
+			send_back(c, k, now);
+		return;
+	}
+	ibsim_rmpp_complete(k);
+	if (is_request)
+		request(c, &to, k, now);
+	else
+		mad_reply(c->agent[to.qp], &to, k->mad, MAD_LEN, now);
+}
+
+void ibsim_srv_recv(struct ibsim_srv *s, unsigned int id, const void *pkt, size_t len, ns_t now)
+{
+	struct ibsim_client *c = ibsim_client_by_id(s, id);
+	struct ibsim_pkt k;
+
+	if (!c)
+		s->st.drop_no_client++;
+	else if (ibsim_pkt_decode(&k, pkt, len) || k.mad[0] != MAD_BASE_VERSION)
+		s->st.drop_malformed++;
+	else
+		mad_from_client(c, &k, now);
+}
+
+/* --- to a client that is an SM */
+
+static const struct ibsim_client *sm_of(const struct ibsim_client *c)
+{
+	for (unsigned int i = 0; i < IBSIM_CLIENTS_MAX; i++) {
+		const struct ibsim_client *o = ibsim_client_by_id(c->s, i);
+
+		if (o && o->issm && o->sent_smp && o->port == c->port)
+			return o;
+	}
+	return NULL;
+}
+
+static void unsolicited(void *ctx, const struct mad_addr *from, const void *mad, size_t len,
+			ns_t now)
+{
+	struct ibsim_client *c = ctx;
+	struct ibsim_pkt k = {
+		.dlid = c->port->pi.lid,
+		.slid = from->lid,
+		.dest_qp = from->qp,
+		.src_qp = from->qpn,
+		.len = MAD_LEN,
+	};
+
+	(void)len; /* 256: its agents do not do RMPP */
+	if (c->dead || sm_of(c) != c)
+		return;
+	if (ibsim_rmpp_is_control(mad)) { /* OpenSM would take it for the query once more */
+		c->s->st.drop_rmpp++;
+		return;
+	}
+	memcpy(k.mad, mad, MAD_LEN);
+	c->st.unsolicited++;
+	c->s->st.unsolicited++;
+	ibsim_client_send(c, &k, IBSIM_UNSOLICITED_MAX, now);
+}
+
+static int listen_to(struct ibsim_client *c, struct mad_agent_cfg *cfg, const uint8_t *methods,
+		     size_t n, struct mad_agent **ret)
+{
+	cfg->shared = true;
+	cfg->recv = unsolicited;
+	cfg->ctx = c;
+	for (size_t i = 0; i < n; i++)
+		mad_agent_cfg_method(cfg, methods[i]);
+	return mad_agent_add(c->port->ep, cfg, ret);
+}
+
+int ibsim_mads_listen(struct ibsim_client *c, bool on)
+{
+	static const uint8_t smp[] = { MAD_METHOD_GET, MAD_METHOD_SET, MAD_METHOD_TRAP };
+	static const uint8_t sa[] = { MAD_METHOD_GET,	    MAD_METHOD_SET,
+				      MAD_METHOD_GET_TABLE, MAD_METHOD_GET_TRACE_TABLE,
+				      MAD_METHOD_GET_MULTI, MAD_METHOD_DELETE };
+	struct mad_agent_cfg sm_cfg = {
+		.qp = IB_QP0,
+		.mgmt_class = MAD_CLASS_SM_LID,
+		.class_version = SM_CLASS_VERSION,
+	};
+	struct mad_agent_cfg sa_cfg = {
+		.qp = IB_QP1,
+		.mgmt_class = MAD_CLASS_SA,
+		.class_version = SA_CLASS_VERSION,
+	};
+	int err = 0;
+
+	if (on) {
+		err = listen_to(c, &sm_cfg, smp, ARRAY_SIZE(smp), &c->sm);
+		if (!err)
+			err = listen_to(c, &sa_cfg, sa, ARRAY_SIZE(sa), &c->sa);
+		if (!err)
+			return 0;
+	}
+	mad_agent_del(c->sm);
+	mad_agent_del(c->sa);
+	c->sm = c->sa = NULL;
+	return err;
+}

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "netdev/udp_sock.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+#define PARTS 4 /* of a packet: headers, two slices, tail */
+#define GSO_OCTETS 65000 /* of one message, with room for the headers of IP and UDP */
+#define KEEP_OCTETS (16 * 1024) /* a message this long stays where it was received */
+static_assert((PKT_BUF_SIZE - KEEP_OCTETS) * UDP_RX_RETIRED > UDP_SOCK_MSGS * KEEP_OCTETS,
+	      "what is packed of one udp_sock_recv() fits");
+
+#define RETRIES 4 /* a pending ICMP error fails a call once */
+
+union addr {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+
+static socklen_t to_sockaddr(union addr *a, const struct ip_endpoint *e)
+{
+	memset(a, 0, sizeof(*a));
+	if (e->family == 4) {
+		a->in.sin_family = AF_INET;
+		a->in.sin_port = htons(e->port);
+		memcpy(&a->in.sin_addr, e->addr, 4);
+		return sizeof(a->in);
+	}
+	a->in6.sin6_family = AF_INET6;
+	a->in6.sin6_port = htons(e->port);
+	memcpy(&a->in6.sin6_addr, e->addr, 16);
+	return sizeof(a->in6);
+}
+
+static void from_sockaddr(struct ip_endpoint *e, const union addr *a)
+{
+	*e = (struct ip_endpoint){ 0 };
+	if (a->sa.sa_family == AF_INET) {
+		e->family = 4;
+		e->port = ntohs(a->in.sin_port);
+		memcpy(e->addr, &a->in.sin_addr, 4);
+	} else if (a->sa.sa_family == AF_INET6) {
+		e->family = 6;
+		e->port = ntohs(a->in6.sin6_port);
+		memcpy(e->addr, &a->in6.sin6_addr, 16);
+	}
+}
+
+/* --- the socket */
+
+static int set_int(int fd, int level, int name, int value)
+{
+	return setsockopt(fd, level, name, &value, sizeof(value)) < 0 ? -errno : 0;
+}
+
+static int get_int(int fd, int name)
+{
+	socklen_t len = sizeof(int);
+	int value = 0;
+
+	return getsockopt(fd, SOL_SOCKET, name, &value, &len) < 0 ? -errno : value;
+}
+
+static void grow(int fd, int force, int plain)
+{
+	if (set_int(fd, SOL_SOCKET, force, UDP_SOCK_BUF))
+		set_int(fd, SOL_SOCKET, plain, UDP_SOCK_BUF);
+}
+
+static void set_options(struct udp_sock *s)
+{
+	bool v6 = s->family == 6;
+
+	/* A packet of 2 KB is fragmented by IP where the path is Ethernet. */
+	if (v6)
+		set_int(s->fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
+	else
+		set_int(s->fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
+	set_int(s->fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_RECVERR : IP_RECVERR, 1);
+	s->gro = !set_int(s->fd, IPPROTO_UDP, UDP_GRO, 1);
+	s->gso = !set_int(s->fd, IPPROTO_UDP, UDP_SEGMENT, 0);
+	s->rcvbuf = get_int(s->fd, SO_RCVBUF) / 2; /* the kernel doubles it, for its own use */
+	s->sndbuf = get_int(s->fd, SO_SNDBUF) / 2;
+}
+
+int udp_sock_open(struct udp_sock *s, const struct ip_endpoint *listen,
+		  struct ip_endpoint *ret_bound)
+{
+	union addr a;
+	socklen_t len = to_sockaddr(&a, listen);
+	int fd = socket(a.sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
+
+	*s = (struct udp_sock){ .fd = -1, .family = listen->family };
+	if (fd < 0)
+		return -errno;
+	if (listen->family == 6)
+		set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+	if (bind(fd, &a.sa, len) < 0 || getsockname(fd, &a.sa, &len) < 0) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	s->fd = fd;
+	grow(fd, SO_RCVBUFFORCE, SO_RCVBUF);
+	grow(fd, SO_SNDBUFFORCE, SO_SNDBUF);
+	set_options(s);
+	if (ret_bound)
+		from_sockaddr(ret_bound, &a);
+	return 0;
+}
+
+int udp_sock_adopt(struct udp_sock *s, int fd, struct ip_endpoint *ret_bound)
+{
+	union addr a = { 0 };
+	socklen_t len = sizeof(a);
+	int status = get_int(fd, SO_TYPE) == SOCK_DGRAM && get_int(fd, SO_PROTOCOL) == IPPROTO_UDP
+			     ? 0
+			     : -EINVAL;
+
+	*s = (struct udp_sock){ .fd = -1 };
+	if (!status && (getsockname(fd, &a.sa, &len) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0))
+		status = -errno;
+	if (status) {
+		close(fd);
+		return status;
+	}
+	from_sockaddr(ret_bound, &a);
+	s->family = ret_bound->family;
+	s->fd = fd;
+	set_options(s);
+	return 0;
+}
+
+void udp_sock_close(struct udp_sock *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}
+
+/* An error of an earlier datagram, which ICMP told about: it says nothing about this call. */
+static bool is_icmp(int err)
+{
+	return err == ECONNREFUSED || err == EHOSTUNREACH || err == ENETUNREACH ||
+	       err == EHOSTDOWN || err == EPROTO || err == EMSGSIZE;
+}
+
+void udp_sock_errors(struct udp_sock *s)
+{
+	char control[512];
+	struct msghdr m;
+
+	for (unsigned int i = 0; i < UDP_SOCK_SEGS; i++) {
+		m = (struct msghdr){ .msg_control = control, .msg_controllen = sizeof(control) };
+		if (recvmsg(s->fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+			return;
+		s->stats.icmp_errors++;
+	}
+}
+
+/* --- in */
+
+struct udp_rx *udp_rx_create(struct pkt_pool *pool)
+{
+	struct udp_rx *rx = calloc(1, sizeof(*rx));
+
+	if (rx)
+		rx->pool = pool;
+	return rx;
+}
+
+static void put(struct pkt_buf **b)
+{
+	if (*b)
+		pkt_buf_put(*b);
+	*b = NULL;
+}
+
+/* What the last udp_sock_recv() gave is no longer used, but for what was referenced. */
+static void release(struct udp_rx *rx)
+{
+	while (rx->nretired)
+		put(&rx->retired[--rx->nretired]);
+	if (rx->packed && rx->packed->refs == 1)
+		rx->used = 0;
+}
+
+void udp_rx_destroy(struct udp_rx *rx)
+{
+	if (!rx)
+		return;
+	for (unsigned int i = 0; i < UDP_SOCK_MSGS; i++)
+		put(&rx->slot[i]);
+	release(rx);
+	put(&rx->packed);
+	free(rx);
+}
+
+/* A buffer that somebody still refers to is theirs. Returns how many slots there are. */
+static unsigned int fill_slots(struct udp_rx *rx)
+{
+	unsigned int n = 0;
+
+	for (; n < UDP_SOCK_MSGS; n++) {
+		if (rx->slot[n] && rx->slot[n]->refs > 1)
+			put(&rx->slot[n]);
+		if (!rx->slot[n])
+			rx->slot[n] = pkt_buf_alloc(rx->pool);
+		if (!rx->slot[n])
+			break;
+	}
+	return n;
+}
+
+/* Room for @len octets behind the others; NULL: no buffer */
+static uint8_t *pack(struct udp_rx *rx, size_t len)
+{
+	uint8_t *at;
+
+	if (rx->packed && PKT_BUF_SIZE - rx->used < len) {
+		rx->retired[rx->nretired++] = rx->packed;
+		rx->packed = NULL;
+	}
+	if (!rx->packed) {
+		rx->packed = pkt_buf_alloc(rx->pool);
+		rx->used = 0;
+		if (!rx->packed)
+			return NULL;
+	}
+	at = rx->packed->data + rx->used;
+	rx->used += (uint32_t)(len + 63) & ~63u;
+	if (rx->used > PKT_BUF_SIZE)
+		rx->used = PKT_BUF_SIZE;
+	return at;
+}
+
+/* What UDP_GRO says: the length of each datagram of the message but the last */
+static size_t segment_of(struct msghdr *m, size_t len)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		int size;
+
+		if (c->cmsg_level != IPPROTO_UDP || c->cmsg_type != UDP_GRO)
+			continue;
+		memcpy(&size, CMSG_DATA(c), sizeof(size));
+		return size > 0 ? (size_t)size : len;
+	}
+	return len;
+}
+
+/*
+ * A virtual machine may hand over a message of as many datagrams as it has octets. No message takes
+ * the room of another.
+ */
+static unsigned int split(struct udp_rx *rx, unsigned int n, const struct ip_endpoint *from,
+			  struct pkt_buf *b, const uint8_t *data, size_t len, size_t seg)
+{
+	unsigned int end = n + UDP_SOCK_RX_SEGS;
+	size_t off = 0;
+
+	do {
+		size_t part = len - off < seg ? len - off : seg;
+
+		rx->v[n++] = (struct udp_dgram){
+			.from = *from,
+			.buf = b,
+			.data = data + off,
+			.len = (uint32_t)part,
+		};
+		off += part;
+	} while (off < len && n < end);
+	return n;
+}
+
+/* Datagrams of one message, from rx->v[n] on. Returns the new n */
+static unsigned int take(struct udp_sock *s, struct udp_rx *rx, unsigned int n, struct mmsghdr *m,
+			 unsigned int slot)
+{
+	const uint8_t *data = rx->slot[slot]->data;
+	struct pkt_buf *b = rx->slot[slot];
+	size_t len = m->msg_len, seg = segment_of(&m->msg_hdr, len);
+	struct ip_endpoint from;
+
+	s->stats.recv_cut += len > seg * UDP_SOCK_RX_SEGS;
+	from_sockaddr(&from, m->msg_hdr.msg_name);
+	if (len && len < KEEP_OCTETS) {
+		uint8_t *at = pack(rx, len);
+
+		if (at) {
+			memcpy(at, data, len);
+			data = at;
+			b = rx->packed;
+		}
+	}
+	return split(rx, n, &from, b, data, len, seg);
+}
+
+static int read_msgs(struct udp_sock *s, struct mmsghdr *m, unsigned int n)
+{
+	int got = 0;
+
+	for (unsigned int i = 0; i < RETRIES; i++) {
+		got = recvmmsg(s->fd, m, n, MSG_DONTWAIT, NULL);
+		s->stats.recv_calls++;
+		if (got >= 0)
+			break;
+		if (!is_icmp(errno) && errno != EINTR)
+			break;
+	}
+	if (got >= 0)
+		return got;
+	return errno == EAGAIN || is_icmp(errno) || errno == EINTR ? 0 : -errno;
+}
+
+int udp_sock_recv(struct udp_sock *s, struct udp_rx *rx, const struct udp_dgram **ret)
+{
+	union {
+		char octets[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control[UDP_SOCK_MSGS];
+	unsigned int slots, n = 0;
+	struct mmsghdr m[UDP_SOCK_MSGS];
+	struct iovec iov[UDP_SOCK_MSGS];
+	union addr from[UDP_SOCK_MSGS];
+	int got;
+
+	release(rx);
+	slots = fill_slots(rx);
+	if (!slots)
+		return -ENOBUFS;
+	for (unsigned int i = 0; i < slots; i++) {
+		iov[i] = (struct iovec){ rx->slot[i]->data, PKT_BUF_SIZE };
+		m[i].msg_hdr = (struct msghdr){
+			.msg_name = &from[i],
+			.msg_namelen = sizeof(from[i]),
+			.msg_iov = &iov[i],
+			.msg_iovlen = 1,
+			.msg_control = control[i].octets,
+			.msg_controllen = sizeof(control[i].octets),
+		};
+	}
+	got = read_msgs(s, m, slots);
+	if (got < 0)
+		return got;
+	for (int i = 0; i < got; i++)
+		n = take(s, rx, n, &m[i], (unsigned int)i);
+	s->stats.recv_msgs += (unsigned int)got;
+	*ret = rx->v;
+	return (int)n;
+}
+
+/* --- out */
+
+struct out {
+	struct mmsghdr m[PKT_BATCH];
+	struct iovec iov[PKT_BATCH * PARTS];
+	unsigned int pkts[PKT_BATCH]; /* of each message */
+	union {
+		char octets[CMSG_SPACE(sizeof(uint16_t))];
+		struct cmsghdr align;
+	} control[PKT_BATCH];
+};
+
+static size_t wire_len(const struct pkt *p)
+{
+	return (size_t)p->len + p->tail_len;
+}
+
+static struct iovec part(const void *data, size_t len)
+{
+	union {
+		const void *in;
+		void *out;
+	} octets = { .in = data }; /* struct iovec has no const form */
+
+	return (struct iovec){ octets.out, len };
+}
+
+static unsigned int add_parts(struct iovec *iov, const struct pkt *p)
+{
+	unsigned int n = 0;
+
+	iov[n++] = part(p->hdr + p->head, pkt_hdr_len(p));
+	for (unsigned int i = 0; i < p->nslices; i++)
+		iov[n++] = part(p->slice[i].data, p->slice[i].len);
+	iov[n++] = part(p->tail, p->tail_len);
+	return n;
+}
+
+/* Packets from v[0] on that one message with UDP_SEGMENT carries. */
+static unsigned int run_of(const struct udp_sock *s, struct pkt *const *v, unsigned int n)
+{
+	size_t seg = wire_len(v[0]), sum = seg, len;
+	unsigned int k = 1;
+
+	for (; s->gso && k < n && k < UDP_SOCK_SEGS; k++) {
+		len = wire_len(v[k]);
+		if (len > seg || sum + len > GSO_OCTETS)
+			break;
+		sum += len;
+		if (len < seg)
+			return k + 1; /* only the last may be shorter */
+	}
+	return k;
+}
+
+static void set_segment(struct out *o, unsigned int i, size_t seg)
+{
+	struct msghdr *h = &o->m[i].msg_hdr;
+	uint16_t size = (uint16_t)seg;
+	struct cmsghdr *c;
+
+	h->msg_control = o->control[i].octets;
+	h->msg_controllen = sizeof(o->control[i].octets);
+	c = CMSG_FIRSTHDR(h);
+	c->cmsg_level = IPPROTO_UDP;
+	c->cmsg_type = UDP_SEGMENT;
+	c->cmsg_len = CMSG_LEN(sizeof(size));
+	memcpy(CMSG_DATA(c), &size, sizeof(size));
+}
+
+static unsigned int build(const struct udp_sock *s, struct out *o, union addr *to, socklen_t to_len,
+			  struct pkt *const *v, unsigned int n)
+{
+	unsigned int msgs = 0, parts = 0;
+
+	for (unsigned int k = 0; k < n; msgs++) {
+		unsigned int run = run_of(s, v + k, n - k);
+		struct msghdr *h = &o->m[msgs].msg_hdr;
+
+		*h = (struct msghdr){
+			.msg_name = to,
+			.msg_namelen = to_len,
+			.msg_iov = &o->iov[parts],
+		};
+		for (unsigned int i = 0; i < run; i++)
+			parts += add_parts(&o->iov[parts], v[k + i]);
+		h->msg_iovlen = (size_t)(&o->iov[parts] - h->msg_iov);
+		if (run > 1)
+			set_segment(o, msgs, wire_len(v[k]));
+		o->pkts[msgs] = run;
+		k += run;
+	}
+	return msgs;
+}
+
+static int send_msgs(struct udp_sock *s, struct mmsghdr *m, unsigned int n)
+{
+	int sent = -1;
+
+	for (unsigned int i = 0; i < RETRIES && sent < 0; i++) {
+		sent = sendmmsg(s->fd, m, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+		s->stats.send_calls++;
+		if (sent < 0 && errno != ECONNREFUSED && errno != EINTR && (!is_icmp(errno) || i))
+			break;
+	}
+	return sent < 0 ? -errno : sent;
+}
+
+int udp_sock_send(struct udp_sock *s, const struct ip_endpoint *to, struct pkt *const *v,
+		  unsigned int n)
+{
+	union addr a;
+	socklen_t len = to_sockaddr(&a, to);
+	unsigned int msgs, pkts = 0;
+	struct out o;
+	int sent;
+
+	for (;;) {
+		msgs = build(s, &o, &a, len, v, n);
+		sent = send_msgs(s, o.m, msgs);
+		/* Longer than the device's MTU, or a device without checksums: one by one. */
+		if (sent < 0 && o.pkts[0] > 1 &&
+		    (sent == -EINVAL || sent == -EIO || sent == -EMSGSIZE)) {
+			s->gso = false;
+			continue;
+		}
+		break;
+	}
+	if (sent < 0)
+		return sent;
+	s->stats.send_msgs += (unsigned int)sent;
+	for (int i = 0; i < sent; i++)
+		pkts += o.pkts[i];
+	return (int)pkts;
+}
+
+int udp_sock_send_empty(struct udp_sock *s, const struct ip_endpoint *to)
+{
+	union addr a;
+	struct mmsghdr m = { .msg_hdr = { .msg_name = &a, .msg_namelen = to_sockaddr(&a, to) } };
+	int sent = send_msgs(s, &m, 1);
+
+	return sent < 0 ? sent : 0;
+}

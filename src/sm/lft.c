@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/priv.h"
+
+#include <errno.h>
+
+#include "sm/route.h"
+
+/*
+ * LFTs and what goes with them, written switch by switch as they are computed: blocks that the switch has
+ * acknowledged already are left out.
+ */
+
+#define SLICE_STEPS 2000000 /* some milliseconds: others have their turn between */
+
+static void on_lft(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data, ns_t now)
+{
+	struct sm *sm = ctx;
+	struct sm_fdb *f = cmd->node->sw->fdb;
+
+	if (status == -EPROTO)
+		sm_refused(sm, cmd, "LinearForwardingTable");
+	else if (status)
+		sm_lost(sm, cmd->node, "LinearForwardingTable");
+	if (status)
+		return;
+	memcpy(f->lft + cmd->mod * SMP_LFT_PER_BLOCK, cmd->data, SMP_LFT_PER_BLOCK);
+	f->lft_known[cmd->mod] = true;
+}
+
+static void lft_write(struct sm *sm, struct sm_node *n, ns_t now)
+{
+	struct sm_switch *sw = n->sw;
+	struct sm_fdb *f = sw->fdb;
+
+	for (uint32_t b = 0; b <= sw->lft_top / SMP_LFT_PER_BLOCK; b++) {
+		const uint8_t *want = sw->lft + b * SMP_LFT_PER_BLOCK;
+		struct smp_cmd c;
+
+		if (f->lft_known[b] &&
+		    memcmp(f->lft + b * SMP_LFT_PER_BLOCK, want, SMP_LFT_PER_BLOCK) == 0)
+			continue;
+		f->lft_known[b] = false;
+		c = sm_cmd_node(n, MAD_METHOD_SET, SMP_ATTR_LFT, b, on_lft);
+		memcpy(c.data, want, SMP_LFT_PER_BLOCK);
+		sm->sweep.lft_blocks++;
+		smpq_add(&sm->sweepq, &c, now);
+	}
+}
+
+static void on_switch_set(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+			  ns_t now)
+{
+	struct smp_switch_info si;
+
+	if (status == -EPROTO)
+		sm_refused(ctx, cmd, "SwitchInfo");
+	else if (status)
+		sm_lost(ctx, cmd->node, "Set(SwitchInfo)");
+	else if (smp_switch_info_decode(&si, data, SMP_DATA_LEN) == 0)
+		cmd->node->sw->si = si;
+}
+
+static void switch_info_write(struct sm *sm, struct sm_node *n, ns_t now)
+{
+	struct smp_switch_info *si = &n->sw->si;
+	/* Somebody before us may have limited the MFT: groups beyond would be dropped. */
+	uint16_t mft_top = si->mft_top ? IB_LID_MCAST_MIN - 1 + si->mft_cap : 0;
+	struct smp_cmd c;
+
+	if (si->lft_top == n->sw->lft_top && si->life_time == sm->cfg.life &&
+	    si->mft_top == mft_top)
+		return;
+	c = sm_cmd_node(n, MAD_METHOD_SET, SMP_ATTR_SWITCH_INFO, 0, on_switch_set);
+	si->lft_top = n->sw->lft_top;
+	si->life_time = sm->cfg.life;
+	si->mft_top = mft_top;
+	/* Writing 1 would clear a change that nobody has looked at. */
+	si->port_state_change = false;
+	smp_switch_info_encode(c.data, si);
+	smpq_add(&sm->sweepq, &c, now);
+}
+
+static int switch_write(struct sm *sm, struct sm_node *n, ns_t now)
+{
+	struct sm_db *db = sm->next;
+	int err;
+
+	if (n->lost)
+		return 0;
+	if (n->sw->si.lft_cap && n->sw->si.lft_cap <= db->top_lid) {
+		sm->sweep.errors++;
+		sm_err(sm, "\"%s\" has room for %u LIDs, the subnet needs %u", n->desc,
+		       n->sw->si.lft_cap, db->top_lid + 1u);
+	}
+	err = sm_fdb_lft_room(n->sw->fdb, db->top_lid);
+	if (err)
+		return err;
+	lft_write(sm, n, now);
+	switch_info_write(sm, n, now);
+	return 0;
+}
+
+int sm_route_more(struct sm *sm, ns_t now)
+{
+	struct sm_node *n;
+	int err;
+
+	do {
+		err = sm_router_run(sm->router, SLICE_STEPS, &n);
+		if (!err && n)
+			err = switch_write(sm, n, now);
+	} while (!err && n);
+	if (err == -EAGAIN)
+		return 0;
+	sm_router_destroy(sm->router);
+	sm->router = NULL;
+	return err;
+}
+
+int sm_route_start(struct sm *sm, ns_t now)
+{
+	int err = sm_router_create(&sm->router, sm->next);
+
+	return err ? err : sm_route_more(sm, now);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "vm/net.h"
+
+#include <arpa/inet.h>
+#include <net/ethernet.h>
+#include <netinet/ip.h>
+#include <netinet/udp.h>
+#include <string.h>
+
+struct headers {
+	struct ether_header eth;
+	struct iphdr ip;
+	struct udphdr udp;
+} __attribute__((packed));
+_Static_assert(sizeof(struct headers) == VM_NET_HDR_LEN, "no padding");
+
+/* All but the lengths and the sum. No UDP checksum (RFC 768): what is inside has CRCs. */
+static const uint8_t to_guest[VM_NET_HDR_LEN] = {
+	0x02,
+	0x75,
+	0x69,
+	0x70,
+	0x00,
+	0x02, /* VM_NET_GUEST_MAC */
+	0x02,
+	0x75,
+	0x69,
+	0x70,
+	0x00,
+	0x01, /* VM_NET_HOST_MAC */
+	0x08,
+	0x00, /* IPv4 */
+	0x45,
+	0x00,
+	0,
+	0,
+	0,
+	0, /* length, 14 + 2 */
+	0x40,
+	0x00,
+	64,
+	17,
+	0,
+	0, /* DF, TTL, UDP, checksum, 14 + 10 */
+	192,
+	0,
+	2,
+	1, /* VM_NET_HOST */
+	192,
+	0,
+	2,
+	2, /* VM_NET_GUEST */
+	VM_NET_PORT >> 8,
+	VM_NET_PORT & 0xff,
+	VM_NET_PORT >> 8,
+	VM_NET_PORT & 0xff,
+	0,
+	0,
+	0,
+	0, /* length, 34 + 4; checksum */
+};
+#define AT_IP 14
+#define AT_UDP 34
+
+static void put16(uint8_t *p, uint32_t v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+
+void vm_net_wrap(uint8_t hdr[VM_NET_HDR_LEN], size_t len)
+{
+	uint32_t sum = 0;
+
+	memcpy(hdr, to_guest, sizeof(to_guest));
+	put16(hdr + AT_IP + 2, (uint32_t)(VM_NET_HDR_LEN - AT_IP + len));
+	put16(hdr + AT_UDP + 4, (uint32_t)(VM_NET_HDR_LEN - AT_UDP + len));
+	for (unsigned int i = AT_IP; i < AT_UDP; i += 2) /* RFC 1071 */
+		sum += (uint32_t)hdr[i] << 8 | hdr[i + 1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	put16(hdr + AT_IP + 10, ~sum);
+}
+
+const uint8_t *vm_net_unwrap(const uint8_t *frame, size_t len, size_t *ret_len)
+{
+	struct headers h;
+	size_t udp;
+
+	if (len < sizeof(h))
+		return NULL;
+	memcpy(&h, frame, sizeof(h));
+	if (h.eth.ether_type != htons(ETHERTYPE_IP) || h.ip.version != 4 || h.ip.ihl != 5 ||
+	    h.ip.protocol != IPPROTO_UDP || h.ip.frag_off & htons(IP_MF | IP_OFFMASK) ||
+	    h.ip.daddr != inet_addr(VM_NET_HOST) || h.udp.dest != htons(VM_NET_PORT))
+		return NULL;
+	udp = ntohs(h.udp.len);
+	if (udp < sizeof(h.udp) || udp > len - sizeof(h) + sizeof(h.udp))
+		return NULL;
+	*ret_len = udp - sizeof(h.udp);
+	return frame + sizeof(h);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "vm/qemu.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kvm.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "vm/net.h"
+
+/* --- words */
+
+static void add(struct qemu_args *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The place of a word that could not be made stays empty, and qemu_args_make() notices. */
+static void add(struct qemu_args *a, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (a->n < QEMU_ARGS_MAX && vasprintf(&a->v[a->n], fmt, ap) < 0)
+		a->v[a->n] = NULL;
+	a->n++;
+	va_end(ap);
+}
+
+static void add_words(struct qemu_args *a, const char *const *word)
+{
+	for (; *word; word++)
+		add(a, "%s", *word);
+}
+
+/* In QEMU's options a comma in a value is written twice. */
+static char *escaped(const char *path)
+{
+	char *text = malloc(2 * strlen(path) + 1), *to = text;
+
+	for (const char *p = path; text && *p; p++) {
+		if (*p == ',')
+			*to++ = ',';
+		*to++ = *p;
+	}
+	if (text)
+		*to = '\0';
+	return text;
+}
+
+/* --- devices */
+
+static void add_9p(struct qemu_args *a, const char *tag, const char *path, bool readonly)
+{
+	char *text = escaped(path);
+
+	add(a, "-fsdev");
+	add(a, "local,id=%s,path=%s,security_model=none,multidevs=remap%s", tag, text ? text : "",
+	    readonly ? ",readonly=on" : "");
+	add(a, "-device");
+	add(a, "virtio-9p-pci,fsdev=%s,mount_tag=%s", tag, tag);
+	if (!text)
+		a->n = QEMU_ARGS_MAX + 1;
+	free(text);
+}
+
+static void add_files(struct qemu_args *a, const struct qemu_cfg *c)
+{
+	char tag[16];
+
+	add_9p(a, VM_ROOT_TAG, "/", true);
+	for (unsigned int i = 0; c->share[i]; i++) {
+		snprintf(tag, sizeof(tag), "share%u", i);
+		add_9p(a, tag, c->share[i], false);
+	}
+}
+
+static void add_machine(struct qemu_args *a, const struct qemu_cfg *c)
+{
+	static const char *const fixed[] = { QEMU_PROGRAM, "-nodefaults", "-no-user-config",
+					     "-no-reboot", "-display",	  "none",
+					     "-monitor",   "none",	  NULL };
+
+	add_words(a, fixed);
+	add(a, "-machine");
+	add(a, "q35,accel=%s,sata=off,usb=off,smbus=off,vmport=off", c->kvm ? "kvm" : "tcg");
+	add(a, "-cpu");
+	add(a, "%s", c->kvm ? "host" : "max");
+	add(a, "-smp");
+	add(a, "%u", c->cpus);
+	add(a, "-m");
+	add(a, "%u", c->mem_mb);
+}
+
+static void add_kernel(struct qemu_args *a, const struct qemu_cfg *c)
+{
+	add(a, "-kernel");
+	if (c->kernel_fd >= 0)
+		add(a, "/proc/self/fd/%d", c->kernel_fd);
+	else
+		add(a, "%s", c->kernel);
+	add(a, "-initrd");
+	add(a, "/proc/self/fd/%d", c->initrd_fd);
+	add(a, "-append");
+	/* A panic or an oops ends QEMU (-no-reboot), which ends the wait. */
+	add(a,
+	    "console=ttyS0 panic=-1 oops=panic net.ifnames=0 random.trust_cpu=on tsc=reliable "
+	    "mitigations=off rdinit=/init %s",
+	    c->verbose ? "ignore_loglevel" : "quiet");
+}
+
+static void add_wires(struct qemu_args *a, const struct qemu_cfg *c)
+{
+	add(a, "-chardev");
+	add(a, "socket,id=log,fd=%d", c->serial_fd);
+	add(a, "-serial");
+	add(a, "chardev:log");
+	add(a, "-chardev");
+	add(a, "socket,id=channel,fd=%d", c->channel_fd);
+	add(a, "-device");
+	add(a, "virtio-serial-pci");
+	add(a, "-device");
+	add(a, "virtserialport,chardev=channel,name=uipoib");
+	add(a, "-netdev");
+	add(a, "socket,id=wire,fd=%d", c->eth_fd);
+	add(a, "-device");
+	add(a, "virtio-net-pci,netdev=wire,mac=%s,host_mtu=%d,romfile=", VM_NET_GUEST_MAC_TEXT,
+	    VM_NET_MTU);
+}
+
+int qemu_args_make(struct qemu_args *a, const struct qemu_cfg *c)
+{
+	*a = (struct qemu_args){ 0 };
+	add_machine(a, c);
+	add_kernel(a, c);
+	add_wires(a, c);
+	add_files(a, c);
+	if (a->n > QEMU_ARGS_MAX)
+		return -E2BIG;
+	for (unsigned int i = 0; i < a->n; i++)
+		if (!a->v[i])
+			return -ENOMEM;
+	return 0;
+}
+
+void qemu_args_free(struct qemu_args *a)
+{
+	for (unsigned int i = 0; i < QEMU_ARGS_MAX; i++)
+		free(a->v[i]);
+	*a = (struct qemu_args){ 0 };
+}
+
+/* --- KVM */
+
+static bool has_extensions(void)
+{
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	char line[16384];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = !strncmp(line, "flags", 5) &&
+			(strstr(line, " vmx ") || strstr(line, " svm "));
+	if (f)
+		fclose(f);
+	return found;
+}
+
+bool qemu_kvm_works(void)
+{
+	int fd = has_extensions() ? open("/dev/kvm", O_RDWR | O_CLOEXEC) : -1, vm = -1;
+
+	if (fd >= 0 && ioctl(fd, KVM_GET_API_VERSION, 0) == KVM_API_VERSION)
+		vm = ioctl(fd, KVM_CREATE_VM, 0);
+	if (vm >= 0)
+		close(vm);
+	if (fd >= 0)
+		close(fd);
+	return vm >= 0;
+}

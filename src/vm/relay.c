@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "vm/relay.h"
+
+#include <errno.h>
+#include <string.h>
+
+void relay_init(struct relay *r, int eth, int udp)
+{
+	memset(r, 0, sizeof(*r));
+	r->eth = eth;
+	r->udp = udp;
+}
+
+static bool later(int err)
+{
+	/* AF_UNIX says ENOBUFS where the other end's queue is full. */
+	return err == EAGAIN || err == EWOULDBLOCK || err == ENOBUFS || err == EINTR;
+}
+
+static void prepare(struct relay *r, unsigned int i, void *base, size_t len)
+{
+	r->iov[i][0] = (struct iovec){ base, len };
+	r->msg[i].msg_hdr = (struct msghdr){ .msg_iov = r->iov[i], .msg_iovlen = 1 };
+}
+
+/* --- to the guest */
+
+static int flush(struct relay *r)
+{
+	while (r->at < r->n) {
+		int sent = sendmmsg(r->eth, r->msg + r->at, r->n - r->at, MSG_DONTWAIT);
+
+		if (sent < 0)
+			return later(errno) ? 0 : -errno;
+		r->at += (unsigned int)sent;
+	}
+	return 0;
+}
+
+int relay_to_guest(struct relay *r)
+{
+	int got;
+
+	if (!relay_blocked(r)) {
+		for (unsigned int i = 0; i < RELAY_BATCH; i++)
+			prepare(r, i, r->slot[i].data, VM_NET_DATA_MAX);
+		/* An error here is ICMP's, about a datagram that was sent: of no interest. */
+		got = recvmmsg(r->udp, r->msg, RELAY_BATCH, MSG_DONTWAIT, NULL);
+		r->n = got > 0 ? (unsigned int)got : 0;
+		r->at = 0;
+		for (unsigned int i = 0; i < r->n; i++) {
+			vm_net_wrap(r->slot[i].hdr, r->msg[i].msg_len);
+			r->iov[i][0] = (struct iovec){ r->slot[i].hdr, VM_NET_HDR_LEN };
+			r->iov[i][1] = (struct iovec){ r->slot[i].data, r->msg[i].msg_len };
+			r->msg[i].msg_hdr.msg_iovlen = 2;
+		}
+	}
+	return flush(r);
+}
+
+/* --- from the guest */
+
+int relay_from_guest(struct relay *r)
+{
+	struct relay_slot slot[RELAY_BATCH];
+	struct iovec iov[RELAY_BATCH];
+	struct mmsghdr msg[RELAY_BATCH] = { 0 };
+	unsigned int n = 0;
+	int got;
+
+	for (unsigned int i = 0; i < RELAY_BATCH; i++) {
+		iov[i] = (struct iovec){ slot[i].data, sizeof(slot[i].data) };
+		msg[i].msg_hdr = (struct msghdr){ .msg_iov = &iov[i], .msg_iovlen = 1 };
+	}
+	got = recvmmsg(r->eth, msg, RELAY_BATCH, MSG_DONTWAIT, NULL);
+	if (got < 0)
+		return later(errno) ? 0 : -errno;
+	for (int i = 0; i < got; i++) {
+		size_t len;
+		const uint8_t *data = vm_net_unwrap(slot[i].data, msg[i].msg_len, &len);
+
+		if (!data)
+			continue;
+		iov[n] = (struct iovec){ slot[i].data + (data - slot[i].data), len };
+		msg[n].msg_hdr = (struct msghdr){ .msg_iov = &iov[n], .msg_iovlen = 1 };
+		n++;
+	}
+	/* What does not go is lost, as on any UDP link; the first may fail by an old ICMP error. */
+	for (unsigned int at = 0; at < n;) {
+		int sent = sendmmsg(r->udp, msg + at, n - at, MSG_DONTWAIT);
+
+		at += sent > 0 ? (unsigned int)sent : 1;
+	}
+	return 0;
+}

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "vm/vm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vm/relay.h"
+#include "vm/term.h"
+#include "vm/unpack.h"
+
+#define EXIT_VM_FAILED 1
+#define EXIT_VM_ENV 3
+#define EXIT_VM_TIMEOUT 4
+
+#define BOOT_TIMEOUT_MS 120000 /* until CMD runs; an emulated processor on a busy machine is slow */
+#define KVM_PATIENCE_MS \
+	10000 /* until init says something: where KVM does not work, it never does */
+#define LOG_KEPT 16384
+
+struct vm {
+	const struct vm_cfg *cfg;
+	char *err;
+	pid_t pid; /* of QEMU; 0: it ended */
+	int log_fd, chan_fd, eth_fd;
+	bool hello, ready, over;
+	int status; /* once it is over */
+	long long started;
+	unsigned int asked; /* signals that asked to end */
+	char state[256]; /* what the guest waits for */
+	struct frame_rx rx;
+	struct relay relay;
+	struct term term;
+	char log[LOG_KEPT]; /* a ring: the last octets that the kernel or QEMU printed */
+	size_t logged;
+};
+
+static long long now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ll + ts.tv_nsec / 1000000;
+}
+
+static void end(struct vm *v, int status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void end(struct vm *v, int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (v->over)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(v->err, VM_ERR_MAX, fmt, ap);
+	va_end(ap);
+	v->over = true;
+	v->status = status;
+}
+
+/* --- the log */
+
+static void keep_log(struct vm *v, const void *data, size_t len)
+{
+	const char *p = data;
+
+	if (v->cfg->verbose)
+		fwrite(data, 1, len, stderr);
+	for (size_t i = 0; i < len; i++)
+		v->log[v->logged++ % LOG_KEPT] = p[i];
+}
+
+static void show_log(struct vm *v)
+{
+	size_t at = v->logged > LOG_KEPT ? v->logged - LOG_KEPT : 0;
+
+	if (v->cfg->verbose || !v->logged)
+		return;
+	fputs("--- the end of the VM's log:\n", stderr);
+	for (; at < v->logged; at++)
+		if (v->log[at % LOG_KEPT] != '\r')
+			putc(v->log[at % LOG_KEPT], stderr);
+	fputs("---\n", stderr);
+}
+
+static void log_readable(struct vm *v)
+{
+	char buf[4096];
+	ssize_t n = read(v->log_fd, buf, sizeof(buf));
+
+	if (n > 0)
+		keep_log(v, buf, (size_t)n);
+	else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+		close(v->log_fd);
+		v->log_fd = -1;
+	}
+}
+
+/* --- the channel */
+
+static void send_frame(struct vm *v, const uint8_t *buf, size_t len)
+{
+	/* Signals and one piece of input at a time: a few KB, which the socket takes. */
+	if (len && send(v->chan_fd, buf, len, MSG_NOSIGNAL) < 0)
+		end(v, EXIT_VM_FAILED, "the VM does not listen: %s", strerror(errno));
+}
+
+static void send_size(struct vm *v)
+{
+	uint8_t buf[FRAME_HDR_LEN + 4];
+
+	send_frame(v, buf, term_size(&v->term, buf));
+}
+
+static void take_text(struct vm *v, const struct frame *f)
+{
+	size_t n = f->len < sizeof(v->state) - 1 ? f->len : sizeof(v->state) - 1;
+
+	memcpy(v->state, f->data, n);
+	v->state[n] = '\0';
+	if (v->cfg->verbose)
+		fprintf(stderr, "vm: %lld ms: %s\n", now_ms() - v->started, v->state);
+}
+
+static void take(struct vm *v, const struct frame *f)
+{
+	switch (f->type) {
+	case FRAME_HELLO:
+		v->hello = true;
+		break;
+	case FRAME_STATE:
+		take_text(v, f);
+		break;
+	case FRAME_READY:
+		v->ready = true;
+		snprintf(v->state, sizeof(v->state), "CMD");
+		if (v->cfg->verbose)
+			fprintf(stderr, "vm: %lld ms: CMD starts\n", now_ms() - v->started);
+		term_start(&v->term, v->cfg->guest.tty);
+		send_size(v);
+		break;
+	case FRAME_STDOUT:
+	case FRAME_STDERR:
+		term_write(&v->term, f->type == FRAME_STDOUT ? STDOUT_FILENO : STDERR_FILENO,
+			   f->data, f->len);
+		break;
+	case FRAME_STDIN_ACK:
+		v->term.open = true;
+		break;
+	case FRAME_KLOG:
+		keep_log(v, f->data, f->len);
+		break;
+	case FRAME_ERROR:
+		take_text(v, f);
+		end(v, EXIT_VM_FAILED, "the VM: %s", v->state);
+		break;
+	case FRAME_EXIT:
+		end(v, f->len ? f->data[0] : EXIT_VM_FAILED, "%s", "");
+		break;
+	default:
+		break;
+	}
+}
+
+/* What was read, until CMD's output waits for its reader */
+static void take_frames(struct vm *v)
+{
+	struct frame f;
+	int status = 0;
+
+	while (!v->over && !term_busy(&v->term) && (status = frame_rx_next(&v->rx, &f)) > 0)
+		take(v, &f);
+	if (status < 0)
+		end(v, EXIT_VM_FAILED, "the VM sent something that is no frame");
+}
+
+static void chan_readable(struct vm *v)
+{
+	size_t room;
+	uint8_t *buf = frame_rx_room(&v->rx, &room);
+	ssize_t n = recv(v->chan_fd, buf, room, MSG_DONTWAIT);
+
+	if (n > 0) {
+		frame_rx_added(&v->rx, (size_t)n);
+		take_frames(v);
+	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+		end(v, EXIT_VM_FAILED, "the VM ended before CMD did");
+	}
+}
+
+/* --- QEMU */
+
+static void exec_qemu(struct vm *v, const struct qemu_cfg *qc, pid_t parent)
+	__attribute__((noreturn));
+
+static void exec_qemu(struct vm *v, const struct qemu_cfg *qc, pid_t parent)
+{
+	const int keep[] = { qc->initrd_fd, qc->kernel_fd, qc->serial_fd, qc->channel_fd,
+			     qc->eth_fd };
+	int null = open("/dev/null", O_RDWR);
+	struct qemu_args a;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	setpgid(0, 0); /* Ctrl-C is ours */
+	sigprocmask(SIG_SETMASK, v->cfg->sig_mask, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	for (size_t i = 0; i < sizeof(keep) / sizeof(keep[0]); i++)
+		if (keep[i] >= 0)
+			fcntl(keep[i], F_SETFD, 0);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	dup2(qc->serial_fd, STDERR_FILENO);
+	if (qemu_args_make(&a, qc)) {
+		fprintf(stderr, "the command line of QEMU: out of memory\n");
+		_exit(1);
+	}
+	execvp(a.v[0], a.v);
+	fprintf(stderr, "%s: %s\n", a.v[0], strerror(errno));
+	_exit(127);
+}
+
+static int pair(int type, int ret[2])
+{
+	return socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ret) < 0 ? -errno : 0;
+}
+
+static int start(struct vm *v, int initrd, int kernel, bool kvm)
+{
+	int log[2] = { -1, -1 }, chan[2] = { -1, -1 }, eth[2] = { -1, -1 };
+	struct qemu_cfg qc = {
+		.kernel = v->cfg->guest.kernel->image,
+		.kernel_fd = kernel,
+		.kvm = kvm,
+		.cpus = v->cfg->cpus,
+		.mem_mb = v->cfg->mem_mb,
+		.verbose = v->cfg->verbose,
+		.initrd_fd = initrd,
+		.share = v->cfg->guest.share,
+	};
+	pid_t parent = getpid();
+	int status = pair(SOCK_STREAM, log);
+
+	if (!status)
+		status = pair(SOCK_STREAM, chan);
+	if (!status)
+		status = pair(SOCK_DGRAM, eth);
+	qc.serial_fd = log[1];
+	qc.channel_fd = chan[1];
+	qc.eth_fd = eth[1];
+	if (!status) {
+		fflush(NULL);
+		v->pid = fork();
+		if (!v->pid)
+			exec_qemu(v, &qc, parent);
+		status = v->pid < 0 ? -errno : 0;
+	}
+	for (int i = 0; i < 3; i++) {
+		int fd = (int[]){ log[1], chan[1], eth[1] }[i];
+
+		if (fd >= 0)
+			close(fd);
+	}
+	v->log_fd = log[0];
+	v->chan_fd = chan[0];
+	v->eth_fd = eth[0];
+	return status;
+}
+
+static void stop(struct vm *v)
+{
+	const int fds[] = { v->chan_fd, v->eth_fd };
+
+	term_stop(&v->term);
+	if (v->pid > 0) {
+		kill(v->pid, SIGKILL);
+		while (waitpid(v->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	v->pid = 0;
+	while (v->log_fd >= 0) /* to its end: the other side is closed */
+		log_readable(v);
+	for (size_t i = 0; i < 2; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+/* --- events */
+
+static void on_signal(struct vm *v, const struct signalfd_siginfo *si)
+{
+	uint8_t buf[FRAME_HDR_LEN + 1], sig = (uint8_t)si->ssi_signo;
+
+	switch (si->ssi_signo) {
+	case SIGCHLD: /* what it still has said is in the sockets */
+		break;
+	case SIGWINCH:
+		send_size(v);
+		break;
+	default:
+		if (v->asked++ || !v->ready)
+			end(v, 128 + (int)si->ssi_signo, "%s", "");
+		else
+			send_frame(v, buf, frame_encode(buf, FRAME_SIGNAL, &sig, 1));
+	}
+}
+
+static void signal_readable(struct vm *v)
+{
+	struct signalfd_siginfo si;
+
+	while (!v->over && read(v->cfg->sig_fd, &si, sizeof(si)) == sizeof(si))
+		on_signal(v, &si);
+}
+
+static void input_readable(struct vm *v)
+{
+	uint8_t buf[FRAME_HDR_LEN + FRAME_DATA_MAX];
+
+	send_frame(v, buf, term_read(&v->term, buf));
+}
+
+/* When it has taken too long, and for what */
+static long long deadline(const struct vm *v, bool kvm)
+{
+	long long at = v->ready ? -1 : v->started + BOOT_TIMEOUT_MS;
+
+	if (kvm && !v->hello)
+		at = v->started + KVM_PATIENCE_MS;
+	if (v->cfg->timeout_ms >= 0 && (at < 0 || v->started + v->cfg->timeout_ms < at))
+		at = v->started + v->cfg->timeout_ms;
+	return at;
+}
+
+static void look_at_time(struct vm *v, bool kvm)
+{
+	long long at = deadline(v, kvm), now = now_ms();
+
+	if (at < 0 || now < at)
+		return;
+	end(v, EXIT_VM_TIMEOUT, "after %lld s: %s", (now - v->started) / 1000,
+	    v->ready	? "CMD has not ended"
+	    : *v->state ? v->state
+	    : v->hello	? "the VM loads its modules and its root"
+			: "the VM boots");
+}
+
+enum { LOG, CHAN, ETH, UDP, LOST, SIGNALS, INPUT, OUTPUT, NPOLLS };
+
+static void poll_once(struct vm *v, bool kvm)
+{
+	long long at = deadline(v, kvm), left = at < 0 ? -1 : at - now_ms();
+	bool blocked = relay_blocked(&v->relay);
+	struct pollfd p[NPOLLS] = {
+		[LOG] = { .fd = v->log_fd, .events = POLLIN },
+		[CHAN] = { .fd = term_busy(&v->term) ? -1 : v->chan_fd, .events = POLLIN },
+		[ETH] = { .fd = v->eth_fd, .events = blocked ? POLLIN | POLLOUT : POLLIN },
+		[UDP] = { .fd = blocked ? -1 : v->cfg->udp_fd, .events = POLLIN },
+		[LOST] = { .fd = v->cfg->lost_fd, .events = POLLIN },
+		[SIGNALS] = { .fd = v->cfg->sig_fd, .events = POLLIN },
+	};
+	int gone = 0;
+
+	term_polls(&v->term, &p[INPUT]);
+	if (poll(p, NPOLLS, at < 0 ? -1 : left > 0 ? (int)left : 0) < 0)
+		return;
+	if (p[ETH].revents & ~POLLOUT)
+		gone = relay_from_guest(&v->relay);
+	if (p[UDP].revents || p[ETH].revents & POLLOUT)
+		relay_to_guest(&v->relay);
+	if (p[OUTPUT].revents) {
+		term_writable(&v->term);
+		take_frames(v);
+	}
+	if (p[CHAN].revents)
+		chan_readable(v);
+	if (p[LOG].revents)
+		log_readable(v);
+	if (p[INPUT].revents && !v->over)
+		input_readable(v);
+	if (p[SIGNALS].revents)
+		signal_readable(v);
+	if (p[LOST].revents)
+		end(v, EXIT_VM_FAILED, "the instance ended");
+	if (gone) { /* the channel ends, too, and says so */
+		close(v->eth_fd);
+		v->eth_fd = -1;
+	}
+}
+
+/* True: it never said anything under KVM */
+static bool run_once(struct vm *v, int initrd, bool kvm)
+{
+	int kernel = kvm ? -1 : unpack_kernel(v->cfg->guest.kernel->image), status;
+
+	v->over = v->hello = v->ready = false;
+	v->log_fd = v->chan_fd = v->eth_fd = -1;
+	v->logged = 0;
+	v->rx = (struct frame_rx){ 0 };
+	status = start(v, initrd, kernel, kvm);
+	if (kernel >= 0)
+		close(kernel);
+	if (status)
+		end(v, EXIT_VM_FAILED, "starting QEMU: %s", strerror(-status));
+	relay_init(&v->relay, v->eth_fd, v->cfg->udp_fd);
+	while (!v->over) {
+		poll_once(v, kvm);
+		look_at_time(v, kvm);
+	}
+	while (term_busy(&v->term) && v->status < 128)
+		term_writable(&v->term);
+	stop(v);
+	return kvm && !v->hello && !v->asked;
+}
+
+/* --- all of it */
+
+static int make_initrd(const struct guest_cfg *c, char err[VM_ERR_MAX])
+{
+	int fd = memfd_create("initramfs", MFD_CLOEXEC), status;
+	FILE *f = fd < 0 ? NULL : fdopen(dup(fd), "w");
+
+	if (!f) {
+		snprintf(err, VM_ERR_MAX, "initramfs: %s", strerror(errno));
+		return -errno;
+	}
+	status = guest_initramfs(f, c, err);
+	fclose(f);
+	if (status) {
+		close(fd);
+		return status;
+	}
+	return fd;
+}
+
+int vm_run(const struct vm_cfg *c, char err[VM_ERR_MAX])
+{
+	struct vm *v = calloc(1, sizeof(*v));
+	int initrd = -1, status;
+
+	*err = '\0';
+	if (!v) {
+		snprintf(err, VM_ERR_MAX, "out of memory");
+		return EXIT_VM_FAILED;
+	}
+	initrd = make_initrd(&c->guest, err);
+	if (initrd < 0) {
+		free(v);
+		return EXIT_VM_ENV;
+	}
+	v->cfg = c;
+	v->err = err;
+	v->started = now_ms();
+	if (run_once(v, initrd, c->kvm) && (c->timeout_ms < 0 || c->timeout_ms > KVM_PATIENCE_MS)) {
+		if (c->verbose)
+			fprintf(stderr, "vm: KVM does not boot it: without\n");
+		run_once(v, initrd, false);
+	}
+	if (*err)
+		show_log(v);
+	status = v->status;
+	close(initrd);
+	free(v);
+	return status;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WIRE_DHCP_H
+#define WIRE_DHCP_H
+
+/*
+ * BOOTP and DHCP messages: the fixed part and the options (RFC 2131, RFC 2132, RFC 3396), and the
+ * client identifier of RFC 4361, which RFC 4390 asks for on InfiniBand.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "util/be.h"
+
+#define DHCP_PORT_SERVER 67
+#define DHCP_PORT_CLIENT 68
+
+#define DHCP_FIXED_LEN 236 /* up to the options' cookie */
+#define DHCP_OPTIONS 240 /* offset of the first option */
+#define DHCP_BOOTP_LEN 300 /* the least that old servers take, RFC 1542 §2.1 */
+#define DHCP_HDR_LEN 44 /* octets of struct dhcp_hdr on the wire: up to sname */
+#define DHCP_HTYPE_ETHER 1
+#define DHCP_HTYPE_INFINIBAND 32
+#define DHCP_FLAG_BROADCAST 0x8000
+
+enum dhcp_op { DHCP_OP_REQUEST = 1, DHCP_OP_REPLY = 2 };
+
+enum dhcp_opt_code {
+	DHCP_OPT_PAD = 0,
+	DHCP_OPT_OVERLOAD = 52,
+	DHCP_OPT_TYPE = 53,
+	DHCP_OPT_CLIENT_ID = 61,
+	DHCP_OPT_END = 255,
+};
+
+enum dhcp_type {
+	DHCP_DISCOVER = 1,
+	DHCP_OFFER,
+	DHCP_REQUEST,
+	DHCP_DECLINE,
+	DHCP_ACK,
+	DHCP_NAK,
+	DHCP_RELEASE,
+	DHCP_INFORM,
+};
+
+struct dhcp_hdr {
+	uint8_t op, htype, hlen, hops;
+	uint32_t xid;
+	uint16_t secs, flags;
+	uint8_t ciaddr[4], yiaddr[4], siaddr[4], giaddr[4];
+	uint8_t chaddr[16];
+};
+
+/* dhcp_hdr_decode() - 0; -EBADMSG: shorter than DHCP_FIXED_LEN, or hlen above 16 */
+int dhcp_hdr_decode(struct dhcp_hdr *ret, const void *p, size_t len);
+/* Writes DHCP_HDR_LEN octets. */
+void dhcp_hdr_encode(void *p, const struct dhcp_hdr *h);
+
+/* dhcp_has_options() - The cookie of RFC 2131 §3 is there; without it a message is plain BOOTP */
+bool dhcp_has_options(const void *p, size_t len);
+
+struct dhcp_opt {
+	uint8_t code, len;
+	const uint8_t *data;
+};
+
+/* A walk over the options of a message: the field itself, then file and sname as option 52 says. */
+struct dhcp_walk {
+	const uint8_t *p;
+	size_t len, pos, end; /* of the message; in the present field */
+	uint8_t overload; /* fields still to come: 1 file, 2 sname */
+};
+
+/* dhcp_walk_init() - @p has options */
+void dhcp_walk_init(struct dhcp_walk *w, const void *p, size_t len);
+/* dhcp_walk_next() - 1: an option in @ret; 0: the end; -EBADMSG: past the end of its field */
+int dhcp_walk_next(struct dhcp_walk *w, struct dhcp_opt *ret);
+
+/*
+ * dhcp_opt_get() - The value of an option, its parts put together (RFC 3396); @max: room in @ret
+ * Return: its length; -ENOENT; -EMSGSIZE: longer than @max; -EBADMSG
+ */
+int dhcp_opt_get(const void *p, size_t len, uint8_t code, uint8_t *ret, size_t max);
+
+/**
+ * dhcp_opt_set() - A copy of a message with one option replaced, added, or removed
+ * @out:	room for @max octets
+ * @data:	@n octets; NULL: removed
+ *
+ * The option goes to the end of the options field, wherever it was. Padding behind the options
+ * shrinks and grows, so that the message keeps its length if it can, and never becomes
+ * shorter than DHCP_BOOTP_LEN for that.
+ * Return: length; -EBADMSG; -EMSGSIZE: above @max
+ */
+int dhcp_opt_set(uint8_t *out, size_t max, const void *p, size_t len, uint8_t code,
+		 const uint8_t *data, uint8_t n);
+
+/* dhcp_client_id_make() - RFC 4361 §6.1: type 255, IAID, DUID-LL of a MAC. Writes DHCP_CLIENT_ID_LEN octets */
+#define DHCP_CLIENT_ID_LEN 15
+void dhcp_client_id_make(uint8_t *ret, const uint8_t mac[6]);
+
+#endif

@@ -1,0 +1,229 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Debian's infiniband-diags and OpenSM, unmodified, see our fabric as they see ibsim's: each tool prints the same on both, but
+# for what doc/ibsim-differences.md lists with reasons. Then what ibsim cannot show: ports disabled, enabled and retrained
+# at another width, counters that count.
+#
+#	NETS='net.1' tests/interop/diags.sh
+. "$(dirname "$0")/lib.sh"
+. tests/interop/diags/commands.sh
+need opensm ibsim ibnetdiscover smpquery perfquery python3
+examples=/usr/share/doc/ibsim-utils/net-examples
+nets=${NETS:-net net.2sw2path4hca2port fat-tree}
+compare=tests/interop/diags/compare.py
+used=$work/used
+: >"$used"
+
+# Speeds that leave nothing to be enabled: the SM enables all that is supported, and ibsim then changes links that are up.
+net_topo() {
+	case $1 in
+	fat-tree) topo_fat_tree 4 | awk '
+		/^(Switch|Hca)/ { core = $3 ~ /core/ }
+		/^\[/ { $0 = $0 "\tw=3 s=7" (core || /core/ ? " e=3" : "") }
+		{ print }' ;;
+	*) cat "$examples/$1" 2>/dev/null || zcat "$examples/$1.gz" ;;
+	esac
+}
+
+conf_bare() { printf '[fabric lab]\ntopology = lab.topo\nsm = external\nibsim = %s\nmtu = 2048\n' "$inst"; }
+
+# ask WHERE NODE: every command's output, in files of one order. What libumad2sim loses is asked again: it may deadlock when a
+# program ends after a time-out, and ibsim may be busy with a client that has ended.
+ask() {
+	local i=0 c dir=$work/out.$1 file try
+	rm -rf "$dir" && mkdir "$dir"
+	while read -r c; do
+		i=$((i + 1))
+		file=$dir/$(printf %05d $i)
+		for try in 1 2 3; do
+			printf '$ %s\n' "$c" >"$file"
+			# shellcheck disable=SC2086
+			on_sim "$1" "$2" timeout -k 1 20 $c </dev/null >>"$file" 2>&1
+			[ $? = 124 ] || grep -q '^perfquery: .*classportinfo query' "$file" || break
+			echo "# on $1, try $try: no answer to $c"
+		done
+	done <"$work/commands"
+}
+
+ibsim_osm=''
+ibsim_up() {
+	ibsim_start "$work/lab.topo" && osm_start ibsim "$1" && osm_wait_up || return 1
+	ibsim_osm=$osm_pid osm_pid=''
+	on_sim ibsim "$1" ibnetdiscover | diags_nodes >"$work/nodes"
+	# Of a large fabric every fourth node is asked for itself.
+	[ "$(grep -c . "$work/nodes")" -le 10 ] || sed -n -i '1~4p' "$work/nodes"
+	diags_commands "$work/nodes" >"$work/commands"
+}
+
+lab_up_bare() {
+	conf_bare >"$work/lab.conf"
+	lab_start && osm_start lab "$1" && osm_wait_up
+}
+
+ask_both() {
+	local pid
+	ask ibsim "$1" &
+	pid=$!
+	ask lab "$1"
+	wait $pid
+}
+
+all_down() {
+	osm_stop
+	osm_pid=$ibsim_osm
+	osm_stop
+	ibsim_osm=''
+	lab_down
+	ibsim_stop
+}
+
+for net in $nets; do
+	net_topo "$net" >"$work/lab.topo"
+	node=$(topo_hcas "$work/lab.topo" | head -1 | cut -d' ' -f1)
+	check "$net: OpenSM on ibsim" ibsim_up "$node" && check "$net: OpenSM on our fabric" lab_up_bare "$node" && {
+		lab_remember
+		echo "# $(grep -c . "$work/commands") commands"
+		ask_both "$node"
+		check "$net: each command prints the same but for what is listed" \
+			python3 $compare diff "$work/out.ibsim" "$work/out.lab" "$used"
+	}
+	all_down
+done
+[ -n "${NETS:-}" ] || check "what is listed occurs, and has a reason" python3 $compare used "$used" doc/ibsim-differences.md
+
+# --- what ibsim cannot show: two hosts, OpenSM beside the first, and the tools through our own preload too
+#
+#	h1, Hca1 --- 1 Switch1 3,5 === 3,5 Switch2 1 --- Hca2, h2
+
+net_topo net.2sw2path | sed '/^\[/s/$/\tw=3/' >"$work/lab.topo"
+conf_external "$work/lab.topo" "mtu = 2048" >"$work/lab.conf"
+lab_start && osm_start lab Hca1 -s 0
+check "the subnet is up" osm_wait_up || finish
+check "two hosts are up" u wait --timeout 30
+lab_remember
+t() { on_sim lab Hca1 timeout 20 "$@"; }
+lid_of() { t smpquery -G nodeinfo "$1" | sed -n 's/^# Node info: Lid //p'; }
+sw1=$(lid_of 0x200000) sw2=$(lid_of 0x200001) ca1=$(lid_of 0x100001) ca2=$(lid_of 0x100004)
+
+all_lids() { for l in "$sw1" "$sw2" "$ca1" "$ca2"; do [ -n "$l" ] || return 1; done; echo "$sw1 $sw2 $ca1 $ca2"; }
+check "GUIDs are resolved to LIDs" all_lids
+
+# info LID PORT FIELD: of PortInfo
+info() { t smpquery portinfo "$1" "$2" | sed -n "s/^$3:\.*//p"; }
+is() { equal "$3" "$(info "$1" "$2" "$4")"; }
+counter() { t perfquery "$1" "$2" | sed -n "s/^$3:\.*//p"; }
+
+# A second way through Switch1 and Switch2 keeps all reachable.
+down=$(counter "$sw1" 5 LinkDownedCounter)
+check "ibportstate disables a port" t ibportstate "$sw1" 5 disable
+check "its cable is down at the other end" eventually 5 is "$sw2" 5 Down LinkState
+check "which is polling" is "$sw2" 5 Polling PhysLinkState
+check "it is disabled itself" is "$sw1" 5 Disabled PhysLinkState
+check "LinkDowned has counted it" equal $((down + 1)) "$(counter "$sw1" 5 LinkDownedCounter)"
+check "ibportstate narrows it to 1x" t ibportstate "$sw1" 5 width 1
+check "ibportstate enables it" t ibportstate "$sw1" 5 enable
+check "the manager makes it Active again" eventually 10 is "$sw2" 5 Active LinkState
+check "at 1x, at both ends" equal "1X 1X" "$(info "$sw1" 5 LinkWidthActive) $(info "$sw2" 5 LinkWidthActive)"
+check "ibportstate allows all widths" t ibportstate "$sw1" 5 width 255
+check "that needs a retrain" is "$sw1" 5 1X LinkWidthActive
+check "ibportstate resets it" t ibportstate "$sw1" 5 reset
+wide() { is "$sw1" 5 4X LinkWidthActive && is "$sw2" 5 Active LinkState; }
+check "now it is 4x and Active" eventually 10 wide
+
+ping_1000() { x h1 ping -q -n -c "$1" -i 0.002 -W 2 -s 1000 10.4.0.2; }
+check "h1 pings h2 with 1000 octets" eventually 15 ping_1000 1
+
+# words LID PORT FIELD: PortXmitData or PortRcvData, of PortCountersExtended
+words() { t perfquery -x "$1" "$2" | sed -n "s/^$3:\.*//p"; }
+# The same questions in the same order: what they add themselves is what they add without pings.
+all_words() {
+	local p
+	for p in "$ca1 1" "$sw1 1" "$sw1 3" "$sw1 5" "$sw2 3" "$sw2 5" "$sw2 1" "$ca2 1"; do
+		# shellcheck disable=SC2086
+		echo "$p $(words $p PortXmitData) $(words $p PortRcvData)"
+	done
+}
+# minus: the growth from $1 to $2, a line a port
+minus() { paste "$1" "$2" | awk '{ print $1 "/" $2, $7 - $3, $8 - $4 }'; }
+two_ways() {
+	# One cable between the switches carries the pings, the other nothing: 266 words a ping and direction at each end
+	paste "$work/idle" "$work/busy" | awk -v n="$1" -v sw1="$sw1" -v sw2="$sw2" '
+		{ x = $5 - $2; r = $6 - $3; print $1, x, r
+		  if ($1 == sw1 "/3" || $1 == sw1 "/5") { x1 += x; r1 += r }
+		  else if ($1 == sw2 "/3" || $1 == sw2 "/5") { x2 += x; r2 += r }
+		  else if (x != 266 * n || r != 266 * n) bad = 1 }
+		END { exit bad || x1 != 266 * n || r1 != 266 * n || x2 != 266 * n || r2 != 266 * n }'
+}
+# ARP or a report may come between: then once more.
+count_pings() {
+	all_words >"$work/w1"
+	all_words >"$work/w2"
+	ping_1000 20 || return 1
+	all_words >"$work/w3"
+	minus "$work/w1" "$work/w2" >"$work/idle"
+	minus "$work/w2" "$work/w3" >"$work/busy"
+	two_ways 20
+}
+check "a ping of 1000 octets is 266 words at every port of its way (perfquery -x)" eventually 20 count_pings
+
+check "perfquery -R clears" t perfquery -R "$ca2" 1
+check "and only what it was asked for" test "$(counter "$ca2" 1 PortXmitPkts)" -lt "$(t perfquery -x "$ca2" 1 | sed -n 's/^PortXmitPkts:\.*//p')"
+corrupted() {
+	u fabric fault add Switch2/1 corrupt 50% data >"$work/fault" && x h1 ping -q -n -c 20 -i 0.01 -W 1 10.4.0.2
+	[ "$(counter "$ca2" 1 SymbolErrorCounter)" -gt 0 ] && [ "$(counter "$ca2" 1 PortRcvErrors)" -gt 0 ] &&
+		t perfquery -E "$ca2" 1 | grep -Eq 'PortLocalPhysicalErrors:\.+[1-9]'
+}
+check "bit flips on a cable are symbol errors and receive errors" eventually 10 corrupted
+check "ibqueryerrors finds them" not t ibqueryerrors --ca -s LinkDownedCounter
+cleared() {
+	not t ibqueryerrors --ca -k && t ibqueryerrors --ca
+}
+check "ibqueryerrors -k clears them" cleared
+check "ibping is answered by a switch" t ibping -c 2 "$sw2"
+check "a combined route reaches the far switch" eventually 1 t smpquery -c nodeinfo "$sw1" 0,3
+
+# The same through libuipoib-umad.so: all of them work.
+works() {
+	local c bad=0
+	while read -r c; do
+		# shellcheck disable=SC2086
+		x h1 $c >"$work/x.out" 2>&1 </dev/null && [ -s "$work/x.out" ] && continue
+		echo "$c: $(tail -1 "$work/x.out")"
+		bad=1
+	done
+	return $bad
+}
+tools() {
+	diags_fabric | grep -v 'ibnetdiscover -R\|ibrouters\|ibidsverify'
+	cat <<-E
+	ibstatus
+	smpquery nodeinfo $sw1
+	smpquery nodedesc $ca2
+	smpquery portinfo $sw2 1
+	smpquery switchinfo $sw2
+	smpquery guidinfo $ca2
+	smpquery pkeys $ca2
+	smpquery sl2vl $sw1 1
+	smpquery vlarb $sw1 1
+	smpquery -D nodeinfo 0,1
+	smpquery -c nodeinfo $sw1 0,3
+	perfquery
+	perfquery -x $ca2 1
+	perfquery -a $sw1
+	perfquery -l $sw1 1-3
+	perfquery -c $sw1 1
+	perfquery -E $sw1 1
+	perfquery -D $sw1 1
+	perfquery -X $sw1 1
+	perfquery -S $sw1 1
+	ibportstate $sw1 1 query
+	ibtracert $ca1 $ca2
+	ibroute $sw1
+	ibping -c 1 $ca2
+	smpdump $sw1 0x11
+	E
+}
+check "every tool works through our own preload" works < <(tools)
+osm_stop
+finish

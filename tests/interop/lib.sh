@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+#
+# What the interop tests share beyond tests/system/lib.sh: fabrics as ibnetdiscover prints them, a lab without
+# a subnet manager of ours, and Debian's OpenSM on it or on ibsim.
+#
+#	. tests/interop/lib.sh
+#	topo_fat_tree 8 >"$work/lab.topo"
+#	ibsim_start "$work/lab.topo"; osm_start ibsim; osm_wait_up; osm_stop; ibsim_stop
+#	conf_external "$work/lab.topo" >"$work/lab.conf"; lab_start; osm_start lab; ...
+. "$(dirname "${BASH_SOURCE[0]}")/../system/lib.sh"
+UMAD2SIM=$(ls /usr/lib/*/umad2sim/libumad2sim.so 2>/dev/null | head -1)
+ibsim_pid='' ibsim_in='' osm_pid='' osm_dir=''
+
+# --- fabrics
+
+# topo_fat_tree K: three levels of K-port switches, K^3/4 hosts: edge and aggregation in K pods, (K/2)^2 cores
+topo_fat_tree() {
+	awk -v k="$1" '
+	function link(a, ap, b, bp) { line[a] = line[a] sprintf("[%d] \"%s\"[%d]\n", ap, b, bp); line[b] = line[b] sprintf("[%d] \"%s\"[%d]\n", bp, a, ap) }
+	function sw(name) { order[n++] = name; ports[name] = k; type[name] = "Switch" }
+	BEGIN {
+		h = k / 2
+		for (p = 0; p < k; p++) for (i = 0; i < h; i++) { sw("edge" p "_" i); sw("aggr" p "_" i) }
+		for (c = 0; c < h * h; c++) sw("core" c)
+		for (p = 0; p < k; p++) for (i = 0; i < h; i++) {
+			for (j = 0; j < h; j++) {
+				name = "Hca" (p * h * h + i * h + j + 1)
+				order[n++] = name; ports[name] = 1; type[name] = "Hca"
+				link("edge" p "_" i, j + 1, name, 1)
+				link("edge" p "_" i, h + j + 1, "aggr" p "_" j, i + 1)
+				link("aggr" p "_" i, h + j + 1, "core" (i * h + j), p + 1)
+			}
+		}
+		for (i = 0; i < n; i++) printf "%s %d \"%s\"\n%s\n", type[order[i]], ports[order[i]], order[i], line[order[i]]
+	}'
+}
+
+# topo_torus X Y HOSTS: a 2-D torus of switches with HOSTS each; ports 1-4 are +x -x +y -y
+topo_torus() {
+	awk -v X="$1" -v Y="$2" -v H="$3" '
+	function name(x, y) { return "Switch" ((y + Y) % Y) * X + (x + X) % X + 1 }
+	BEGIN {
+		for (y = 0; y < Y; y++) for (x = 0; x < X; x++) {
+			s = y * X + x + 1
+			printf "Switch %d \"Switch%d\"\n", 4 + H, s
+			printf "[1] \"%s\"[2]\n[2] \"%s\"[1]\n", name(x + 1, y), name(x - 1, y)
+			printf "[3] \"%s\"[4]\n[4] \"%s\"[3]\n", name(x, y + 1), name(x, y - 1)
+			for (h = 1; h <= H; h++) printf "[%d] \"Hca%d\"[1]\n", 4 + h, (s - 1) * H + h
+			print ""
+		}
+		for (i = 1; i <= X * Y * H; i++)
+			printf "Hca 1 \"Hca%d\"\n[1] \"Switch%d\"[%d]\n\n", i, int((i - 1) / H) + 1, (i - 1) % H + 5
+	}'
+}
+
+# topo_hcas TOPO: "NAME PORT" of the first connected port of each HCA
+topo_hcas() {
+	sed 's/#.*//' "$1" | awk -F'"' '/^(Hca|Ca)[ \t]/ { hca = $2; next } /^(Switch|Rt)[ \t]/ { hca = "" }
+		/^\[/ && hca != "" { match($0, /[0-9]+/); print hca, substr($0, RSTART, RLENGTH); hca = "" }'
+}
+
+# conf_external TOPO [LINE...]: that fabric without a manager of ours; uib0 of hI is on its Ith HCA
+conf_external() {
+	local topo=$1 i=0 hca port
+	shift
+	printf '[fabric lab]\ntopology = %s\nsm = external\nibsim = %s\n' "$topo" "$inst"
+	[ $# = 0 ] || printf '%s\n' "$@"
+	while read -r hca port; do
+		i=$((i + 1))
+		printf '\n[interface uib0@h%d]\nport = fabric:lab/%s/%s\naddress = 10.4.%d.%d/16\naddress = fd04::%d/64\n' \
+			$i "$hca" "$port" $((i / 250)) $((i % 250)) $i
+	done < <(topo_hcas "$topo")
+}
+
+# --- ibsim, for comparison; its sockets are named "$inst-ibsim"
+
+# ibsim_start TOPO [OPTION...]: it spins when its standard input closes, and takes commands there: ibsim_cmd
+ibsim_start() {
+	local topo=$1 fifo=$work/ibsim.in
+	shift
+	rm -f "$fifo"
+	mkfifo "$fifo"
+	IBSIM_SOCKNAME=$inst-ibsim ibsim -s "$@" "$topo" <>"$fifo" >"$work/ibsim.log" 2>&1 &
+	ibsim_pid=$!
+	jobs_pids+=" $ibsim_pid"
+	exec {ibsim_in}<>"$fifo"
+	eventually 10 grep -q '^sim>' "$work/ibsim.log"
+}
+
+ibsim_cmd() { printf '%s\n' "$*" >&"$ibsim_in"; }
+
+ibsim_stop() {
+	[ -n "$ibsim_pid" ] || return 0
+	exec {ibsim_in}>&-
+	kill "$ibsim_pid" && wait "$ibsim_pid"
+	ibsim_pid=
+} 2>/dev/null
+
+# on_sim ibsim|lab NODE CMD...: a program on a node, through Debian's libumad2sim.so; its sys-PID goes to $work/cwd
+on_sim() {
+	sim_env "$1" "$2"
+	"${sim_env[@]}" "${@:3}"
+}
+
+# sim_env ibsim|lab NODE: what comes before such a command, in the array of this name. In the background it is the
+# command itself that has the pid, where a function would be a shell around it.
+sim_env() {
+	local name=$inst
+	[ "$1" = lab ] || name=$inst-ibsim
+	mkdir -p "$work/cwd"
+	sim_env=(env -C "$work/cwd" "IBSIM_SOCKNAME=$name" "SIM_HOST=$2" "LD_PRELOAD=$UMAD2SIM")
+}
+
+# --- OpenSM
+
+# osm_start ibsim|lab|exec NODE [OPTION...]: on that node, through libumad2sim or (exec) through our preload. Its files are
+# in $osm_dir, a new one each time: log, opensm.fdbs, ...
+osm_start() {
+	local where=$1 node=$2
+	shift 2
+	osm_dir=$(mktemp -d "$work/osm.XXXXXX")
+	case $where in
+	exec) sim_env=("$UIPOIB" exec "$node") ;;
+	*) sim_env "$where" "$node" ;;
+	esac
+	OSM_CACHE_DIR=$osm_dir OSM_TMP_DIR=$osm_dir background "${sim_env[@]}" \
+		opensm -d 2 -f "$osm_dir/log" -D 0x43 "$@" >"$osm_dir/out" 2>&1
+	osm_pid=$!
+}
+
+# -d 2: the log is flushed after each line
+osm_up() { grep -Eq 'SUBNET UP|Entering STANDBY' "$osm_dir/log"; }
+osm_wait_up() { eventually "${1:-20}" osm_up; }
+
+# osm_stop [SIGNAL]: its log is complete afterwards. libumad2sim.so joins a thread at exit that may wait for the lock
+# that the one which exits holds: what has not ended after a while is killed.
+osm_stop() {
+	[ -n "$osm_pid" ] || return 0
+	kill "-${1:-TERM}" "$osm_pid"
+	eventually 10 not kill -0 "$osm_pid" || kill -KILL "$osm_pid"
+	wait "$osm_pid"
+	osm_pid=
+} >/dev/null 2>&1
+
+# osm_errors [DIR]: the different errors of its log, up to where it is told to end, without what changes from run to run
+osm_errors() {
+	sed '/Exiting SM/q' "${1:-$osm_dir}/log" | grep -hE ' 0x01 -> |ERR [0-9A-F]{4}' |
+		sed -E 's/^.*-> //; s/(TID|tid) ?[:=]? ?0x[0-9a-f]+/TID/g' | sort -u
+}
+
+# free_udp_ports N: N ports of 127.0.0.1 that nobody uses now, on a line
+free_udp_ports() {
+	python3 - "$1" <<-'E'
+	import socket, sys
+	s = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(int(sys.argv[1]))]
+	for x in s:
+	    x.bind(("127.0.0.1", 0))
+	print(*[x.getsockname()[1] for x in s])
+	E
+}
+
+# --- a second instance, whose HCAs are at the other end of UDP links: $work/far.conf
+
+far_pid=''
+uf() { "$UIPOIB" -n "$inst-far" "$@"; }
+xf() { UIPOIB_NAME=$inst-far "$UIPOIB" exec "$@"; }
+bxf() { UIPOIB_NAME=$inst-far background "$UIPOIB" exec "$@"; }
+
+far_start() {
+	"$UIPOIB" run -c "$work/far.conf" -n "$inst-far" >>"$work/far.log" 2>&1 &
+	far_pid=$!
+	jobs_pids+=" $far_pid"
+}
+
+# far_remember: it is looked for by lab_gone
+far_remember() {
+	local p
+	for p in $(descendants "$far_pid"); do
+		lab_procs+=" $p:$(identity "$p")"
+	done
+}
+
+# far_down: as Ctrl-C would; its exit status
+far_down() {
+	local status
+	kill -INT "$far_pid" && wait "$far_pid"
+	status=$?
+	jobs_pids=${jobs_pids/ $far_pid/}
+	far_pid=
+	return $status
+}
+
+# near_and_far HERE PEER FAR_HERE FAR_PEER: lab.conf has h1, h2 and a link from Switch1/7, far.conf h3 at its other
+# end; the arguments are ports of 127.0.0.1. 10.4.0.1 to 10.4.0.3
+near_and_far() {
+	{
+		printf '[fabric lab]\ntopology = %s\n' "$PWD/examples/udp-link.topo"
+		printf '\n[udp-link far]\nport = fabric:lab/Switch1/7\nlisten = 127.0.0.1:%s\npeer = 127.0.0.1:%s\n' "$1" "$2"
+		conf_iface uib0 1 "address = 10.4.0.1/24" "address = fd04::1/64"
+		conf_iface uib0 2 "address = 10.4.0.2/24" "address = fd04::2/64"
+	} >"$work/lab.conf"
+	cat >"$work/far.conf" <<-E
+	[interface uib0@h3]
+	port = udp:127.0.0.1:$4,guid=0xace0000000c003,listen=127.0.0.1:$3
+	address = 10.4.0.3/24
+	address = fd04::3/64
+	E
+	far_start
+	lab_up
+	uf wait --timeout 30 >>"$work/far.log" 2>&1 || {
+		echo "not ok - the far end comes up"
+		sed 's/^/# /' "$work/far.log" "$work/lab.log" | tail -40
+		exit 1
+	}
+	far_remember
+}
+
+# --- a bad cable between them: tests/interop/relay.py
+
+# relay_start SEED NEAR NEAR_PEER FAR FAR_PEER: between two ends, ports as in near_and_far
+relay_start() {
+	mkfifo "$work/relay.in"
+	exec 7<>"$work/relay.in"
+	background python3 tests/interop/relay.py "$work/relay.in" "$1" "127.0.0.1:$3" "127.0.0.1:$2" \
+		"127.0.0.1:$5" "127.0.0.1:$4" >"$work/relay.out" 7>&-
+	relay_pid=$!
+}
+cable() { echo "set $*" >&7; }
+
+# relay_stats: JSON, how often each kind happened, both directions together
+relay_stats() {
+	local lines
+	lines=$(wc -l <"$work/relay.out")
+	echo stats >&7
+	eventually 5 relay_answered "$lines" && tail -1 "$work/relay.out"
+}
+relay_answered() { [ "$(wc -l <"$work/relay.out")" -gt "$1" ]; }
+
+# --- data that knows whether it is right: tests/interop/integrity.py
+
+integrity="python3 -B $PWD/tests/interop/integrity.py"
+
+# udp_flow FROM TO FROM_ADDRESS TO_ADDRESS COUNT LEAST [GROUP]: FROM and TO are "x h1" or "xf h3"; so many datagrams
+# of 1400 octets and how many have to arrive, all of them right
+udp_flow() {
+	local from=$1 to=$2 file=$work/flow.$RANDOM pid
+	b$to $integrity udp-recv "$4" 7777 ${7:+"$7"} >"$file"
+	pid=$!
+	eventually 10 grep -q ready "$file" || { echo "the receiver does not start"; return 1; }
+	# Joins reach the SM and the switches some time after the sockets: until a first one comes.
+	eventually 10 udp_probe "$from" "$3" "${7:-$4}" "$file" || { echo "nothing arrives"; return 1; }
+	$from $integrity udp-send "$3" 7777 "${7:-$4}" "$5" 1400 || return 1
+	sleep 0.2 # the last are on their way
+	kill -TERM $pid
+	wait $pid
+	tail -1 "$file"
+	tail -1 "$file" | jq -e --argjson least "$6" '.corrupt == 0 and .different >= $least' >/dev/null
+}
+
+udp_probe() {
+	$1 $integrity udp-send "$2" 7777 "$3" 1 1400 && eventually 1 grep -q first "$4"
+}
+
+# tcp_flow FROM TO FROM_ADDRESS TO_ADDRESS OCTETS
+tcp_flow() {
+	local file=$work/flow.$RANDOM
+	b$2 $integrity tcp-recv "$4" 7777 >"$file"
+	eventually 10 grep -q ready "$file" || { echo "the receiver does not start"; return 1; }
+	$1 $integrity tcp-send "$3" 7777 "$4" "$5"
+}
+
+# counted u|uf LAYER REGEX: the sum of such counters
+counted() { $1 -j stats show | jq --arg l "$2" --arg re "$3" '[.. | objects | select(.layer == $l and (.counter | test($re))) | .value] | add // 0'; }

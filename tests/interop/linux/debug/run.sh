@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# guest/kmod.sh on a kernel that watches itself (kernel.config: KASAN, lockdep, kmemleak), which is built from Debian's
+# sources first: 6 minutes, once. Not part of `make check`.
+#
+#	run.sh [FOLDER]		FOLDER keeps the kernel (build/kernel-debug)
+#
+# Packages, besides those of `make deps-vm`: linux-source-6.1 flex bison bc libelf-dev libssl-dev xz-utils cpio busybox-static
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../../../system/lib.sh"
+set -e
+folder=$(realpath -m "${1:-build/kernel-debug}")
+image=$folder/obj/arch/x86/boot/bzImage
+
+mkdir -p "$folder"
+if [ ! -e "$image" ]; then
+	tar -C "$folder" -xf /usr/src/linux-source-6.1.tar.xz
+	build=(make -s -C "$folder/linux-source-6.1" "O=$folder/obj")
+	"${build[@]}" KCONFIG_ALLCONFIG="$here/kernel.config" allnoconfig
+	"${build[@]}" -j"$(nproc)" bzImage modules
+fi
+make -s -C kmod KDIR="$folder/obj" BUILD="$folder/uib" >/dev/null
+
+cat >"$work/lab.topo" <<'TOPO'
+switchguid=0x200000(200000)
+Switch	8 "Switch1"
+[1]	"Hca1"[1](100001)
+
+caguid=0x100000
+Ca	1 "Hca1"
+[1](100001)	"Switch1"[1]
+TOPO
+cat >"$work/lab.conf" <<'CONF'
+[fabric lab]
+topology = lab.topo
+
+[udp-link vm]
+port = fabric:lab/Switch1/7
+listen = 127.0.0.1:5001
+
+[interface uib0@h1]
+port = fabric:lab/Hca1/1
+address = 10.4.0.1/16
+CONF
+"$UIPOIB" run -n "$inst" -c "$work/lab.conf" >"$work/lab.log" 2>&1 &
+lab=$!
+trap 'kill $lab; rm -rf "$work"' EXIT
+
+mkdir "$work/vm"
+cp "$folder/uib/uib.ko" "$work/vm/"
+cat >"$work/vm/guest" <<GUEST
+insmod /run/work/uib.ko 'add="uib0 listen=0.0.0.0:6001 peer=10.0.2.2:5001"'
+ip link set ib0 up
+ip address add 10.4.0.100/16 dev ib0
+until ping -c 1 -W 1 10.4.0.1 >/dev/null; do sleep 0.2; done
+bash $PWD/tests/interop/linux/guest/kmod.sh /run/work/uib.ko ${FUZZ_SECONDS:-60}
+status=\$?
+rmmod uib
+dmesg >/run/work/dmesg
+for i in 1 2; do echo scan >/sys/kernel/debug/kmemleak; sleep 6; done
+cat /sys/kernel/debug/kmemleak >/run/work/leaks
+grep 'debug_locks: *1' /proc/lockdep_stats || status=1
+exit \$status
+GUEST
+"$here/boot.sh" -i "$image" -m 1500 -t $((600 + ${FUZZ_SECONDS:-60})) "$work/vm" bash /run/work/guest || true
+cat "$work/vm/out" "$work/vm/err"
+check "the guest ended well" equal 0 "$(cat "$work/vm/status")"
+check "kmemleak found nothing" equal "" "$(cat "$work/vm/leaks")"
+[ $failed = 0 ] || tail -60 "$work/vm/dmesg" "$work/vm/console"
+exit $failed

@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Runs in the VM of `uipoib vm`; prints TAP. uib.ko by itself: devices that come and go, what it discards, packets that
+# no end would send, and its removal under traffic.
+#
+#	h1 10.4.0.1 --- Switch1 --- uib0, ib0 10.4.0.100	uib1 --- lo --- drops.py, fuzz.py
+set -u
+cd "$(dirname "$0")" || exit 1
+module=$1 seconds=${2:-10}
+params=/sys/module/uib/parameters stats=/sys/kernel/debug/uib python=/usr/bin/python3
+failed=0
+
+check() {
+	local what=$1 out
+	shift
+	if out=$("$@" 2>&1); then
+		echo "ok - $what"
+	else
+		failed=1
+		echo "not ok - $what"
+		printf '%s\n' "$out" | tail -20 | sed 's/^/#   /'
+	fi
+}
+
+eventually() {
+	local deadline=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ $SECONDS -lt $deadline ] || return 1
+		sleep 0.2
+	done
+}
+
+add() { echo "$*" >$params/add; }
+remove() { echo "$1" >$params/remove; }
+gone() { [ ! -e "/sys/class/infiniband/$1" ] && [ ! -e "$stats/$1" ]; }
+
+refuse() {
+	local text=$1 out
+	shift
+	if out=$(add "$@" 2>&1); then
+		echo "taken: $*"
+		return 1
+	fi
+	case $out in *"$text"*) ;; *) echo "expected: $text"; echo "got: $out"; return 1 ;; esac
+}
+
+# --- what is not possible
+
+check "no name" refuse "Invalid argument" ""
+check "a key that is none" refuse "Invalid argument" uib1 color=red
+check "a port that is none" refuse "Invalid argument" uib1 peer=127.0.0.1:x
+check "an address that is none" refuse "Invalid argument" uib1 "peer=[::1"
+check "GUID 0" refuse "Invalid argument" uib1 peer=127.0.0.1:7001 guid=0
+check "an MTU that is none" refuse "Invalid argument" uib1 peer=127.0.0.1:7001 mtu=1500
+check "more than loopback needs a peer" refuse "Destination address required" uib1 listen=0.0.0.0:7002
+check "both addresses of one family" refuse "not supported" uib1 "listen=[::1]:7002" peer=127.0.0.1:7001
+check "too long" refuse "Argument list too long" "uib1 $(printf 'x%.0s' {1..300})"
+check "a name that is taken" refuse "Too many open files" uib0 listen=127.0.0.1:7009
+check "a socket that is taken" refuse "in use" uib1 "listen=$(sed -n 's/^listen //p' $stats/uib0/link)" peer=192.0.2.1:7001
+not_there() { ! remove uib9; }
+check "to remove what is not there" not_there
+check "nothing is left of those" gone uib1
+
+# --- over IPv6, its MTU, removed by `rdma link delete`
+
+check "a link over IPv6" add uib1 "listen=[::1]:7002" "peer=[::1]:7001" mtu=1024 guid=0x1234
+ipv6_says() {
+	grep -qxF 'listen [::1]:7002' $stats/uib1/link && grep -qxF 'peer [::1]:7001' $stats/uib1/link &&
+		[ "$(cat /sys/class/infiniband/uib1/node_guid)" = 0000:0000:0000:1234 ]
+}
+check "its link and GUID" ipv6_says
+local_smp() { smpquery -C uib1 -D portinfo 0 | grep -q 'MtuCap:\.*1024'; }
+check "its PortInfo, by an SMP of no hops" local_smp
+check "rdma link delete" rdma link delete uib1
+check "nothing is left of it" eventually 5 gone uib1
+
+# --- what is discarded, and traps
+
+$python drops.py 127.0.0.1:7001 $stats/uib1/stats &
+add uib1 listen=127.0.0.1:7002 peer=127.0.0.1:7001 guid=0xace0000000c099 mtu=2048
+ip link set ib1 up
+wait $! || failed=1
+remove uib1
+
+# --- packets with right CRCs that no end would send
+
+add uib1 listen=127.0.0.1:7002 peer=127.0.0.1:7001 guid=0xace0000000c099
+ip link set ib1 up
+fuzz() {
+	local sent
+	sent=$($python fuzz.py 127.0.0.1:7001 "$seconds" 1 40 2000) || return 1
+	printf '%s\n' "$sent"
+	for kind in random_smp random_gmp random_ipoib flipped odd_length; do
+		printf '%s' "$sent" | grep -q "\"sent $kind\": [0-9][0-9]" || return 1
+	done
+	printf '%s' "$sent" | grep -q '"port state 4"' && ! printf '%s' "$sent" | grep -q '"received bad'
+}
+check "fuzzed for $seconds s, all answers right" fuzz
+check "removed after that" remove uib1
+
+# --- removed under traffic
+
+check "h1 answers" ping -c 1 -W 2 10.4.0.1
+listen=$(sed -n 's/^listen //p' $stats/uib0/link) peer=$(sed -n 's/^peer //p' $stats/uib0/link)
+guid=$(tr -d : </sys/class/infiniband/uib0/node_guid)
+ping -i 0.002 10.4.0.1 &>/dev/null &
+traffic=$!
+for i in 1 2 3; do
+	check "rmmod under traffic ($i)" rmmod uib
+	check "insmod ($i)" insmod "$module" "add=\"uib0 listen=$listen peer=$peer guid=0x$guid\""
+	ip link set ib0 up
+	ip address add 10.4.0.100/16 dev ib0
+	[ $i != 2 ] || check "h1 answers again ($i)" eventually 20 ping -c 1 -W 1 10.4.0.1
+done
+check "h1 answers again (3)" eventually 20 ping -c 1 -W 1 10.4.0.1
+kill $traffic
+
+clean() {
+	! dmesg | grep -E -A 20 'WARNING:|BUG:|Oops|general protection|Call Trace|refcount_t|possible .* deadlock|KASAN|list_(add|del) corruption'
+}
+check "nothing in the kernel's log" clean
+exit $failed

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# uib.ko under Debian's kernel: guest/kmod.sh in a VM. FUZZ_SECONDS (10) is how long it is fuzzed.
+. "$(dirname "$0")/../../system/lib.sh"
+need qemu-system-x86_64
+unset UIPOIB_NAME
+
+"$UIPOIB" vm --timeout $((200 + ${FUZZ_SECONDS:-10})) -- bash -c 'exec bash tests/interop/linux/guest/kmod.sh \
+	"$(ls "$0"/kmod/$(uname -r)/uib.ko)" '"${FUZZ_SECONDS:-10}" "$(dirname "$UIPOIB")" || failed=1
+finish

@@ -1,0 +1,204 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# `uipoib vm` itself: what it says, passes on and leaves behind. Each VM boots in about 10 s on an emulated
+# processor, so one does as much as it can.
+#
+#	h1 10.4.0.1 --- 1 Switch1 --- ib0 10.4.0.100	 (its own fabric)
+. "$(dirname "$0")/../../system/lib.sh"
+need qemu-system-x86_64
+unset UIPOIB_NAME
+patience=120 # until a VM's command has ended, on a machine that is busy
+
+vm() { timeout $patience "$UIPOIB" vm "$@"; }
+
+# --- what is wrong or missing is said at once
+
+bad() { refuse "$1" "$2" vm "${@:3}" -- true; }
+check "no such option" bad 2 "unrecognized option" --colour
+check "a number of processors" bad 2 "--cpus '0': expected 1 to 64" --cpus 0
+check "too little memory" bad 2 "--mem '64': .*at least" --mem 64
+check "a share that is no folder" bad 2 "--share '/etc/passwd': expected a folder" --share /etc/passwd
+check "an address without a length" bad 2 "--address '10.4.0.9'" --address 10.4.0.9
+check "a GUID" bad 2 "--guid 'x'" --guid x
+check "an accelerator" bad 2 "--accel 'fast': expected kvm or tcg" --accel fast
+check "no such file" bad 2 "none.conf" -c "$work/none.conf"
+check "no such instance" bad 2 "no instance 'nobody-$$'" -n "nobody-$$"
+check "no such kernel" bad 3 "kernel /boot/vmlinuz-9.9: No such file" --kernel 9.9
+check "a kernel that is none" bad 2 "not a Linux kernel" --kernel /etc/passwd
+check "a module that is none" bad 3 "/etc/passwd: it is for kernel none" --module /etc/passwd
+without_qemu() {
+	mkdir -p "$work/bin"
+	refuse 3 "qemu-system-x86_64 is missing: the package qemu-system-x86 has it" env PATH="$work/bin" "$UIPOIB" vm -- true
+}
+check "QEMU's package is named" without_qemu
+without_module() { # the program where no module is
+	mkdir -p "$work/away" && cp "$UIPOIB" "$work/away/"
+	refuse 3 "no uib.ko for kernel .*make kmod" "$work/away/uipoib" vm -- true
+}
+[ -n "$(find /lib/modules -name 'uib.ko*' -print -quit)" ] || check "the way to the module is named" without_module
+without_init() {
+	local uib k
+	uib=$(ls "$(dirname "$UIPOIB")"/kmod/*/uib.ko | sort -V | tail -1)
+	k=${uib%/*}
+	refuse 3 "uipoib-vm-init is missing" "$work/away/uipoib" vm --module "$uib" --kernel "${k##*/}" -n x -- true
+}
+check "a missing file of the program is named" without_init
+check "help" eval 'u vm --help | grep -q "host h1 is 10.4.0.1, ib0 10.4.0.100"'
+
+# --- one VM: input, output, environment, files, status
+
+mkdir "$work/shared" "$work/plain"
+echo before >"$work/plain/file"
+cat >"$work/inside" <<'END'
+set -u
+say() { [ "$2" = 0 ] && echo "yes $1" >&3 || echo "no $1" >&3; }
+exec 3>&1
+[ "$(pwd)" = "$1" ]; say "the folder" $?
+[ "$SPECIAL" = "a b
+c" ]; say "the environment" $?
+[ "$2" = "two words" ]; say "the arguments" $?
+[ "$(id -u)" = 0 ]; say "root" $?
+[ "$(cat)" = "$(seq 20000)" ]; say "the input" $?
+[ "$(cat plain/file)" = before ]; say "files" $?
+echo changed >plain/file && [ "$(cat plain/file)" = changed ]; say "files can be changed" $?
+echo from-vm >shared/file; say "the share" $?
+[ "$(cat /sys/class/net/ib0/type)" = 32 ]; say "ib0 is an InfiniBand interface" $?
+[ "$(cat /sys/class/net/ib0/address | wc -c)" = 60 ]; say "with an address of 20 octets" $?
+grep -q "4: ACTIVE" /sys/class/infiniband/uib0/ports/1/state; say "its port is active" $?
+[ -c /dev/infiniband/umad0 ]; say "umad" $?
+ping -q -c 3 -i 0.2 -W 5 10.4.0.1; say "ping" $?
+ping -q -c 2 -i 0.2 -W 5 -M do -s 2016 10.4.0.1; say "a packet of the MTU" $?
+ping -q -c 1 -W 5 8.8.8.8 2>&1 && false || true; say "no other network" $?
+[ -z "$(ls -A /run/uipoib 2>/dev/null)" ]; say "sockets of the host are not there" $?
+sleep 1000 & # does not hold up the end
+echo error >&2
+seq 50000
+exit 42
+END
+seq 20000 >"$work/in"
+before=$(date +%s%N)
+(cd "$work" && SPECIAL=$'a b\nc' exec timeout $patience "$UIPOIB" vm --share "$work/shared" -- bash ./inside "$work" "two words" <in >out 2>err)
+check "the status of the command" equal 42 $?
+echo "# the whole of it in $((($(date +%s%N) - before) / 1000000)) ms"
+for what in "the folder" "the environment" "the arguments" root "the input" files "files can be changed" "the share" \
+	"ib0 is an InfiniBand interface" "with an address of 20 octets" "its port is active" umad ping "a packet of the MTU" \
+	"no other network" "sockets of the host are not there"; do
+	check "inside: $what" grep -qx "yes $what" "$work/out" || show=1
+done
+[ -z "${show:-}" ] || head -60 "$work/out" "$work/err" | grep -v '^[0-9]*$' | sed 's/^/# /'
+check "the output, all of it" equal "$(seq 50000 | md5sum)" "$(tail -n 50000 "$work/out" | md5sum)"
+check "standard error apart from it" equal error "$(cat "$work/err")"
+check "what was written in the share is here" equal from-vm "$(cat "$work/shared/file")"
+check "what was written elsewhere is not" equal before "$(cat "$work/plain/file")"
+
+# --- attached to a lab: two at a time, each at a port of its own; ended by a time-out and by kill -9
+
+topo_ring 2 3 | sed 's/^Switch 3/Switch 6/' >"$work/lab.topo"
+conf_hosts 2 >"$work/lab.conf"
+export UIPOIB_NAME=$inst
+lab_up
+qemus() { # of the VMs of this script: their wires are sockets of ours
+	local p
+	for p in "$@"; do descendants "$p"; done | while read -r p; do
+		[[ $(readlink "/proc/$p/exe") == *qemu-system* ]] && echo "$p"
+	done
+}
+udp_ups() { equal "$1" "$(u -j fabric udp show | jq '[.udp[] | select(.state == "up")] | length')"; }
+timeout $patience "$UIPOIB" vm --address 10.4.9.1/16 --port Switch2/4 --timeout 60 -- \
+	sh -c 'echo up; sleep 1000' >"$work/one" 2>"$work/one.err" </dev/null &
+one=$!
+timeout $patience "$UIPOIB" vm --address 10.4.9.2/16 --address fd04::902/64 --guid 0x0200000000000902 -- \
+	sh -c 'hostname; cat /sys/class/infiniband/uib0/node_guid; ping -q -c 2 -W 20 10.4.9.1 && ping -q -c 1 -W 5 10.4.0.2 && echo up; sleep 1000' >"$work/two" 2>"$work/two.err" </dev/null &
+two=$!
+check "the first one is up" eventually $patience grep -qx up "$work/one"
+check "the second one reaches it, and hosts" eventually $patience grep -qx up "$work/two"
+check "hosts reach both" eval 'x h1 ping -q -c 2 -W 5 10.4.9.1 && x h2 ping -q -c 2 -W 5 10.4.9.2'
+check "they are two links" udp_ups 2
+check "the port is the one that was asked for" eval 'u -j fabric udp show | jq -r ".udp[].port" | grep -qx Switch2/4'
+check "the GUID is the one that was given" grep -qx 0200:0000:0000:0902 "$work/two"
+check "it is called by its port" grep -qx vm-Switch1-4 "$work/two"
+check "a port with a cable is refused" bad 2 "Switch2/4: it has a cable" --port Switch2/4
+vms=$(qemus "$one" "$two")
+check "there are two machines" equal 2 "$(wc -w <<<"$vms")"
+for p in $vms $(descendants "$one") $(descendants "$two"); do lab_procs+=" $p:$(identity "$p")"; done
+killed=$(pgrep -P "$two" -x uipoib) # below timeout
+kill -KILL "$killed"
+wait "$two" 2>/dev/null
+gone() { ! kill -0 "$1" 2>/dev/null; }
+check "kill -9 ends its machine" eventually 10 eval '[ "$(for p in $vms; do kill -0 $p 2>/dev/null && echo $p; done | wc -l)" = 1 ]'
+check "and frees its port at once" eventually 5 udp_ups 1
+term=$(pgrep -P "$one" -x uipoib)
+kill -TERM "$term" # goes to the command
+check "a signal goes to the command: its status is 128 and that" eval "wait $one; equal 143 \$?"
+check "no link is left" equal 0 "$(u -j fabric udp show | jq '.udp | length')"
+check "a time-out has status 4" refuse 4 "after 2 s: the VM " vm --timeout 2 -- true
+# What attaches a link is a client like any other: a wrong one gets an error, and nothing stays.
+cat >"$work/attach.py" <<'END'
+import array, json, socket, sys
+
+def ask(args, sock=None):
+    c = socket.socket(socket.AF_UNIX)
+    c.connect(sys.argv[1])
+    line = json.dumps({"v": 1, "cmd": "fabric udp attach", "args": args}).encode() + b"\n"
+    fds = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [sock.fileno()]))] if sock else []
+    c.sendmsg([line], fds)
+    answer = json.loads(c.makefile().readline())
+    return answer["row"]["port"] if "row" in answer else answer["end"]["error"], c
+
+def udp():
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind(("127.0.0.1", 0))
+    return s
+
+right = {"name": "t", "peer": "127.0.0.1:9"}
+bad = [
+    (right, None, "expected a UDP socket"),
+    (right, socket.socket(socket.AF_INET, socket.SOCK_STREAM), "Invalid argument"),
+    (right, socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0], "Invalid argument"),
+    (right, open("/dev/null"), "Invalid argument"),
+    ({"name": "t"}, udp(), "expected a name and ADDR:PORT"),
+    ({"name": "t", "peer": "127.0.0.1"}, udp(), "expected a name and ADDR:PORT"),
+    ({"peer": "127.0.0.1:9"}, udp(), "expected a name and ADDR:PORT"),
+    ({"name": 7, "peer": "127.0.0.1:9"}, udp(), "name"),
+    (dict(right, port="Switch1/99"), udp(), "no such port"),
+    (dict(right, port="Switch1/0"), udp(), "expected a free port"),
+    (dict(right, port="Switch1/1"), udp(), "it has a cable"),
+    (dict(right, port="Nobody/1"), udp(), "no such node"),
+    (dict(right, fabric="none"), udp(), "none"),
+]
+for args, sock, want in bad:
+    got, _ = ask(args, sock)
+    assert want in got, (args, got)
+held = []
+while True: # until there is no free port
+    got, c = ask(right, udp())
+    if "/" not in got:
+        break
+    held.append((got, c))
+assert "none of its switches has a free port" in got, got
+print(len(held), held[0][0])
+END
+attach_py() { equal "10 Switch1/4" "$(python3 "$work/attach.py" "$(lab_socket)")"; }
+check "wrong requests for a link are refused, right ones get all free ports" attach_py
+check "which are free again" eventually 5 eval 'equal 0 "$(u -j fabric udp show | jq ".udp | length")"'
+
+# Killed while it boots, with a fabric of its own: three processes of uipoib, QEMU and a helper
+unset UIPOIB_NAME
+"$UIPOIB" vm -- sleep 1000 2>/dev/null &
+own=$!
+has_qemu() { [ -n "$(qemus "$own")" ]; }
+check "one with its own fabric boots" eventually 30 has_qemu
+for p in $(descendants "$own"); do lab_procs+=" $p:$(identity "$p")"; done
+{ kill -KILL "$own" && wait "$own"; } 2>/dev/null
+own_gone() {
+	local p
+	for p in $lab_procs; do
+		[ "$(identity "${p%:*}")" != "${p#*:}" ] || descendants "$lab_pid" | grep -qx "${p%:*}" || { echo "$p"; return 1; }
+	done
+	equal '' "$(ls /run/uipoib | grep "^vm-$own\.")"
+}
+check "kill -9 of all its parts' parent ends them" eventually 10 own_gone
+export UIPOIB_NAME=$inst
+check "what the instance's log says is no error" eval "! grep -E 'error' '$work/lab.log'"
+finish

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# OpenSM sweeps each second while cables flap: no interface is lost, nothing leaks.
+#
+#	SOAK_SECONDS=600 tests/interop/soak.sh		(make soak; 60 in CI)
+#
+# A ring of four switches with two hosts each; at any time one or two of its cables are out, a host's own
+# too, so that ports go through all their states and SA records come and go.
+. "$(dirname "$0")/lib.sh"
+need opensm shuf
+seconds=${SOAK_SECONDS:-60}
+hosts=8
+topo_ring $hosts 4 >"$work/lab.topo"
+conf_external "$work/lab.topo" >"$work/lab.conf"
+cables='Switch1/4 Switch2/4 Switch3/4 Switch4/4 Hca2/1 Hca3/1 Hca5/1 Hca8/1'
+seed=${SEED:-$$}
+echo "# seed $seed"
+RANDOM=$seed
+
+lab_start || exit 1
+osm_start lab Hca1 -s 1
+check "OpenSM brings the interfaces up" u wait --timeout 30
+lab_remember
+daemon=$(descendants "$lab_pid" | sed -n 2p)
+rss() { awk '/^VmRSS/ { print $2 }' "/proc/$daemon/status"; }
+fds() { ls "/proc/$daemon/fd" | wc -l; }
+osm_alive() { kill -0 "$osm_pid"; }
+
+flaps=0
+flap() { # SECONDS
+	local until=$((SECONDS + $1)) c
+	while [ $SECONDS -lt $until ]; do
+		# shellcheck disable=SC2086
+		c=$(printf '%s\n' $cables | sed -n "$((RANDOM % 8 + 1))p")
+		u fabric link set "$c" down || return 1
+		sleep 0.$((RANDOM % 4 + 1))
+		u fabric link set "$c" up || return 1
+		sleep 0.$((RANDOM % 3))
+		flaps=$((flaps + 1))
+	done
+}
+
+reach_all() { pairs $hosts 30; }
+
+check "cables flap for a while" flap $((seconds / 6 + 1))
+check "all interfaces come back" u wait --timeout 30
+check "all pairs of hosts ping" reach_all
+before=$(rss) fds_before=$(fds)
+check "they flap for the rest of $seconds s" flap $((seconds - seconds / 6))
+check "all interfaces come back again" u wait --timeout 30
+check "all pairs of hosts ping again" reach_all
+check "OpenSM is alive" osm_alive
+after=$(rss)
+echo "# $flaps times a cable went out and in, $(grep -c 'SUBNET UP' "$osm_dir/log") sweeps; memory $before kB, then $after kB"
+check "the daemon's memory did not grow" test "$after" -le $((before + 1024 + before / 50))
+check "nor did its open files" equal "$fds_before" "$(fds)"
+check "no link lost a packet it did not count" equal 0 "$(u -j stats show | jq '[.stats[] | select(.counter == "drop_hop_limit") | .value] | add // 0')"
+osm_stop
+finish

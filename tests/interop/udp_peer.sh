@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# examples/udp-link.conf with its other end, examples/udp_peer.py: an HCA that shares no code with ours, made from
+# doc/udp-link.md.
+#
+#	h1 -- Hca1 --+
+#	             Switch1 port 7 == UDP == udp_peer.py, 10.4.0.99
+#	h2 -- Hca2 --+
+. "$(dirname "$0")/lib.sh"
+need python3 ping
+peer=$PWD/examples/udp_peer.py
+back_in=12 # seconds from the start of a killed peer to its first ping: 3 + 4 + 1 of the link, and the SM
+
+check "the peer's own tests" "$peer" --self-test
+
+# --- the specification
+
+spec_examples() {
+	python3 -B - doc/udp-link.md <<-'E'
+	import re, sys
+	sys.path.insert(0, "examples")
+	from peer.selftest import bitwise_crcs
+	from peer.wire import check_link, decode
+	text = open(sys.argv[1]).read()
+	blocks = [bytes.fromhex(b) for b in re.findall(r"(?m)(?:^    [0-9a-f]+\n)+", text)]
+	assert [len(b) for b in blocks] == [290, 290, 134], [len(b) for b in blocks]
+	for b in blocks:
+	    check_link(b)
+	    decode(b)
+	    assert bitwise_crcs(b[:-6]) == b[-6:], b.hex()
+	E
+}
+check "doc/udp-link.md: the examples have the CRCs of a bitwise implementation" spec_examples
+
+# --- usage
+
+args=(--guid 0xace0000000c099 --address 10.4.0.99/24)
+check "listening beyond loopback without a peer is refused" \
+	refuse 2 'needs --peer' "$peer" --listen 0.0.0.0:6001 "${args[@]}"
+check "what is not an address is named" refuse 2 "'6001' is not ADDRESS:PORT" "$peer" --listen 6001 "${args[@]}"
+check "pinging beyond the network is refused" \
+	refuse 2 'no gateway' "$peer" --listen 127.0.0.1:6001 --ping 10.5.0.1 "${args[@]}"
+
+# --- the example lab, on ports that are free
+
+# Beside the link of the example: one whose peer is learnt here, one whose peer is learnt there.
+read -r here there any first second known learner < <(free_udp_ports 7)
+sed "s/:5001/:$here/; s/:6001/:$there/; s|udp-link.topo|$PWD/examples/udp-link.topo|" examples/udp-link.conf >"$work/lab.conf"
+cat >>"$work/lab.conf" <<-E
+
+	[udp-link any]
+	port = fabric:lab/Switch1/8
+	listen = 127.0.0.1:$any
+
+	[udp-link known]
+	port = fabric:lab/Switch1/6
+	listen = 127.0.0.1:$known
+	peer = 127.0.0.1:$learner
+	E
+lab_up
+
+peer_run() { "$peer" --listen "127.0.0.1:$there" --peer "127.0.0.1:$here" "${args[@]}" "$@"; }
+peer_start() {
+	: >"$work/peer.log"
+	background "$peer" --listen "127.0.0.1:$there" --peer "127.0.0.1:$here" "${args[@]}" >"$work/peer.log" 2>&1
+	peer_pid=$!
+}
+peer_said() { grep "^$1" "$work/peer.log"; }
+port_is() { equal "$1" "$(u -j fabric port show Switch1/7 | jq -r '.port[0].state')"; }
+h1_pings() { x h1 ping -n -q -c 1 -W 1 10.4.0.99; }
+
+check "without it the port is Down" port_is Down
+peer_start
+check "its port comes up and it joins the broadcast group" eventually 20 peer_said joined
+check "another cannot listen there" refuse 3 'Address already in use' peer_run
+check "Down, Init, Armed, Active" equal "Init Armed Active" \
+	"$(sed -n 's/^port //p' "$work/peer.log" | tr '\n' ' ' | sed 's/ $//')"
+check "the switch port is Active" port_is Active
+member() {
+	u -j fabric group show | jq -ce '.group[] | select(.broadcast) | .members[] |
+		select(.port == "udp_peer 10.4.0.99/1" and .port_gid == "fe80::ac:e000:0:c099" and .join == "full")'
+}
+check "the SM has it as a member" member
+check "h1 pings it" x h1 ping -n -q -c 3 -i 0.1 -W 2 10.4.0.99
+check "h2 pings it, 2016 octets of data, not to be fragmented" \
+	x h2 ping -n -q -M 'do' -s 2016 -c 3 -i 0.1 -W 2 10.4.0.99
+forgotten() { # by h1's neighbour table and by the peer's
+	x h1 ip neigh flush all && h1_pings
+}
+check "after the neighbour was forgotten" forgotten
+
+# --- killed, and back
+
+kill -KILL $peer_pid
+started=${EPOCHREALTIME/./}
+check "killed with -9, back at once: it pings h1" peer_run --ping 10.4.0.1 --count 3 --wait 30
+took=$((${EPOCHREALTIME/./} - started))
+check "within $back_in s: $((took / 1000)) ms" test $((took / 1000000)) -lt $back_in
+check "nobody is at 10.4.0.77" refuse 1 '2 sent, 0 received' peer_run --ping 10.4.0.77 --count 2
+check "the switch port is Down 3 s after it has ended" eventually 8 port_is Down
+
+peer_start
+started=${EPOCHREALTIME/./}
+check "it is back: h1 pings it" eventually 20 h1_pings
+took=$((${EPOCHREALTIME/./} - started))
+check "within $back_in s: $((took / 1000)) ms" test $((took / 1000000)) -lt $back_in
+
+# --- the link is told to go down, and stopped at one end
+
+check "the switch port is set down" u fabric link set Switch1/7 down
+check "it sees the link drop" eventually 8 peer_said 'link silent'
+: >"$work/peer.log"
+check "and up" u fabric link set Switch1/7 up
+check "it is up again" eventually 20 peer_said joined
+check "h1 pings it" eventually 5 h1_pings
+
+# --- peers that nobody configured
+
+unknown() { # PORT [OPTION...]
+	local port=$1
+	shift
+	"$peer" --listen "127.0.0.1:$port" --peer "127.0.0.1:$any" --guid 0xace0000000c08 --address 10.4.0.98/24 "$@"
+}
+background "$peer" --listen "127.0.0.1:$learner" --guid 0xace0000000c07 --address 10.4.0.97/24 >"$work/learner.log"
+check "a link without peer takes who speaks first" unknown "$first" --ping 10.4.0.1 --count 2
+check "and another after it, when the link has dropped" unknown "$second" --ping 10.4.0.1 --count 2
+check "a peer without peer takes who speaks first" eventually 20 x h1 ping -n -q -c 1 -W 1 10.4.0.97
+
+kill -TERM $peer_pid
+wait $peer_pid
+check "it ends with its counters, and none is of damage" not grep -E '^(drop|link)-(icrc|vcrc|pktlen|lver|length|grh|smp|route)' "$work/peer.log"
+finish

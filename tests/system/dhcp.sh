@@ -1,0 +1,205 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# DHCP between unchanged Ethernet programs over IPoIB: RFC 4390 on the wire, Ethernet behind each TAP.
+#
+#	h1 dhcpd	h2 dhclient	h3 br0 -- veth -- s1 dhclient
+#	  |		  |		  |
+#	  ------------ Switch1 ------- Switch2		uib1 of h1 and h2: another partition, dhcp = raw
+. "$(dirname "$0")/lib.sh"
+need dhclient dhcpd tshark python3
+# As copies: AppArmor, where it is, knows them by their paths and forbids them ours.
+cp "$(command -v dhclient)" "$(command -v dhcpd)" "$work"/
+topo_ring 3 2 >"$work/lab.topo"
+{
+	printf '[fabric lab]\ntopology = lab.topo\ncapture = all.pcap\npartitions = partitions.conf\n'
+	conf_iface uib0 1 "address = 10.4.0.1/16"
+	conf_iface uib0 2 "dhcp = rewrite"
+	conf_iface uib0 3
+	conf_iface uib1 1 "pkey = 0x8001" "dhcp = raw" "address = 10.5.0.1/16"
+	conf_iface uib1 2 "pkey = 0x8001" "dhcp = raw"
+} >"$work/lab.conf"
+printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' 'Raw=0x8001, ipoib : ALL=full;' >"$work/partitions.conf"
+lab_up
+
+counter() { u -j -d stats show dev "$1" | jq "[.stats[] | select(.counter == \"$2\") | .value] | add"; }
+mac() { u -j link show dev "$1" | jq -r '.link[0].mac'; }
+
+# made_id MAC: the client identifier of a client that has none of its own, RFC 4361 with a DUID-LL
+made_id() {
+	local hex=${1//:/}
+	echo "ff${hex:4}00030001$hex"
+}
+
+# --- the server
+
+server_conf() {
+	# The station has its address by its identifier, so that has to arrive as it was made.
+	local id
+	id=$(made_id 52:54:00:00:00:31 | sed 's/../&:/g; s/:$//')
+	cat <<-EOF
+		default-lease-time 8; max-lease-time 8; min-lease-time 8;
+		ping-check false;
+		echo-client-id on;
+		subnet 10.4.0.0 netmask 255.255.0.0 {
+			range 10.4.1.1 10.4.1.50;
+			option routers 10.4.0.1;
+		}
+		subnet 10.5.0.0 netmask 255.255.0.0 {
+			always-broadcast on;
+			range 10.5.1.1 10.5.1.50;
+		}
+		host s1 { option dhcp-client-identifier $id; fixed-address 10.4.2.31; }
+	EOF
+}
+
+server_starts() {
+	server_conf >"$work/dhcpd.conf" && : >"$work/dhcpd.leases"
+	bx h1 "$work/dhcpd" -f -d -4 -user root -group root -cf "$work/dhcpd.conf" -lf "$work/dhcpd.leases" \
+		-pf "$work/dhcpd.pid" uib0 uib1 >"$work/dhcpd.log" 2>&1
+	eventually 10 grep -q 'Sending on .*LPF/uib0' "$work/dhcpd.log" && eventually 10 grep -q 'Server starting service' "$work/dhcpd.log" ||
+		{ cat "$work/dhcpd.log"; return 1; }
+}
+
+# --- clients
+
+# What dhclient calls with what it was told: the address, and a line for us
+cat >"$work/script" <<-'EOF'
+	#!/bin/sh
+	case $reason in
+	BOUND | RENEW | REBIND | REBOOT)
+		ip addr replace "$new_ip_address/16" valid_lft 60 preferred_lft 60 dev "$interface"
+		;;
+	RELEASE | STOP | EXPIRE | FAIL)
+		[ -z "$old_ip_address" ] || ip addr del "$old_ip_address/16" dev "$interface"
+		;;
+	PREINIT) ip link set "$interface" up ;;
+	esac
+	echo "$reason $new_ip_address $old_ip_address" >>"$UIB_EVENTS"
+	exit 0
+EOF
+chmod +x "$work/script"
+
+# client NAME CONF CMD...: dhclient started by CMD
+client() {
+	local name=$1 conf=$2
+	shift 2
+	printf 'timeout 10; retry 2; initial-interval 1; initial-delay 0;\n%s\n' "$conf" >"$work/$name.conf"
+	: >"$work/$name.events"
+	background "$@" env "UIB_EVENTS=$work/$name.events" "$work/dhclient" -d -v -4 -cf "$work/$name.conf" -lf "$work/$name.leases" \
+		-pf "$work/$name.pid" -sf "$work/script" -e "UIB_EVENTS=$work/$name.events" "${dev:-uib0}" >"$work/$name.log" 2>&1
+}
+event() { grep -q "^$2" "$work/$1.events" || { cat "$work/$1.log" "$work/dhcpd.log"; return 1; }; }
+address() { "$UIPOIB" exec "$1" ip -4 -o addr show dev uib0 2>/dev/null | awk '{ split($4, a, "/"); print a[1] }'; }
+release() { # NAME CMD...
+	local name=$1
+	shift
+	"$@" env "UIB_EVENTS=$work/$name.events" "$work/dhclient" -r -4 -cf "$work/$name.conf" -lf "$work/$name.leases" \
+		-pf "$work/$name.pid" -sf "$work/script" -e "UIB_EVENTS=$work/$name.events" "${dev:-uib0}"
+}
+
+check "dhcpd starts on h1's TAP" server_starts
+client h2 '' "$UIPOIB" exec h2
+check "dhclient on h2's TAP gets a lease" eventually 20 event h2 BOUND
+check "and an address that works" x h1 ping -n -c 1 -W 5 "$(address h2)"
+check "it renews" eventually 20 event h2 RENEW
+check "dhcpd knows h2 by the identifier made from its MAC" \
+	eventually 5 grep -q 'uid "\\377' "$work/dhcpd.leases"
+check "dhcpd saw an Ethernet address, the token" grep -Eq 'DHCPREQUEST .* from 06(:[0-9a-f]{2}){5}' "$work/dhcpd.log"
+check "it releases" release h2 "$UIPOIB" exec h2
+check "and dhcpd heard that" eventually 5 grep -q 'DHCPRELEASE' "$work/dhcpd.log"
+
+# A client with an Ethernet identifier gets its own back; dhcpd echoes it (RFC 6842).
+client h2b 'send dhcp-client-identifier = hardware;' "$UIPOIB" exec h2
+check "a client with an identifier of type 1 gets a lease" eventually 20 event h2b BOUND
+check "it releases, too" release h2b "$UIPOIB" exec h2
+
+# --- a station behind a bridge
+
+bridge() {
+	bx h3 unshare -n sleep 1000
+	s1=$!
+	eventually 5 not equal "$(x h3 readlink /proc/self/ns/net)" "$(readlink /proc/$s1/ns/net)" &&
+		eventually 5 not equal "$(readlink /proc/$$/ns/net)" "$(readlink /proc/$s1/ns/net)" &&
+		x h3 ip link add br0 mtu 2044 type bridge &&
+		x h3 ip link set br0 up &&
+		x h3 ip link set uib0 master br0 &&
+		x h3 ip link add s1 type veth peer name e0 netns $s1 &&
+		x h3 ip link set s1 up master br0 &&
+		nsenter -t $s1 -n ip link set e0 address 52:54:00:00:00:31 up
+}
+check "a station behind a bridge on h3" bridge
+dev=e0 client s1 '' nsenter -t $s1 -n
+check "dhclient there gets the address of its identifier" eventually 20 event s1 'BOUND 10.4.2.31'
+check "and is reached" x h1 ping -n -c 1 -W 5 10.4.2.31
+
+# --- raw
+
+# Both ends are Ethernet, and so is what is between them. A server cannot answer to a MAC that the link does not
+# know: so it is told to answer by broadcast.
+dev=uib1 client raw '' "$UIPOIB" exec h2
+check "raw: dhclient on h2 gets a lease from another raw end" eventually 20 event raw BOUND
+check "raw: nothing is rewritten there" equal "0 0" "$(counter uib1@h1 dhcp_rx) $(counter uib1@h2 dhcp_tx)"
+raw_mac=$(mac uib1@h2)
+
+# --- the wire
+
+check "nothing was dropped as DHCP" equal "0 0 0" "$(for h in 1 2 3; do
+	echo $(($(counter uib0@h$h drop_tap_dhcp) + $(counter uib0@h$h drop_link_dhcp)))
+done | xargs)"
+h2_mac=$(mac uib0@h2)
+end_jobs
+check "the lab ends" lab_down
+# Every message: those of the raw end are Ethernet's, all others InfiniBand's.
+cat >"$work/wire.py" <<'EOF'
+import subprocess, sys, json
+pcap, raw_mac, h2_id = sys.argv[1:4]
+out = subprocess.run(['tshark', '-n', '-r', pcap, '-o', 'udp.check_checksum:TRUE', '-Y', 'dhcp', '-T', 'json', '-x'],
+                     capture_output=True, check=True).stdout
+counts, bad = {}, []
+def payload(p):
+    """The BOOTP octets."""
+    return bytes.fromhex(p['_source']['layers']['dhcp_raw'][0])
+def options(b):
+    i, o = 240, {}
+    while b[i] != 255:
+        if b[i]:
+            o[b[i]] = b[i + 2:i + 2 + b[i + 1]]
+            i += 1 + b[i + 1]
+        i += 1
+    return o
+raw_xids = set() # of the raw end
+packets = json.loads(out)
+for p in packets:
+    b = payload(p)
+    if b[0] == 1 and b[28:34].hex(':') == raw_mac:
+        raw_xids.add(b[4:8])
+for p in packets:
+    b, layers = payload(p), p['_source']['layers']
+    o, name = options(b), {1: 'DISCOVER', 2: 'OFFER', 3: 'REQUEST', 5: 'ACK', 7: 'RELEASE'}
+    kind, ciaddr = name[o[53][0]], b[12:16] != bytes(4)
+    if layers['udp']['udp.checksum.status'] != '1':
+        bad.append((kind, 'UDP checksum'))
+    if b[4:8] in raw_xids:
+        key = 'raw ' + kind
+        if (b[1], b[2]) != (1, 6):
+            bad.append((key, 'htype, hlen', b[1], b[2]))
+    else:
+        key = kind + (' ciaddr' if ciaddr else '')
+        if (b[1], b[2]) != (32, 0) or b[28:44] != bytes(16):
+            bad.append((key, 'D1', b[1], b[2], b[28:44].hex()))
+        if b[0] == 1:
+            if 61 not in o or o[61][0] != 255:
+                bad.append((key, 'D2', o.get(61)))
+            if bool(b[10] & 0x80) != (kind in ('DISCOVER', 'REQUEST') and not ciaddr):
+                bad.append((key, 'D3', b[10]))
+            if o.get(61, b'').hex() == h2_id:
+                counts['h2'] = counts.get('h2', 0) + 1
+    counts[key] = counts.get(key, 0) + 1
+print(counts)
+print(bad)
+want = ['DISCOVER', 'OFFER', 'REQUEST', 'ACK', 'REQUEST ciaddr', 'RELEASE ciaddr', 'h2', 'raw DISCOVER', 'raw ACK']
+sys.exit(bool(bad) or any(k not in counts for k in want))
+EOF
+check "D1 D2 D3: on the wire it is DHCP as RFC 4390 has it" python3 "$work/wire.py" "$work/all.pcap" "$raw_mac" "$(made_id "$h2_mac")"
+finish

@@ -1,0 +1,241 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Several stations behind one TAP: each has a queue pair, and so a link-layer address, of its own.
+#
+#	s1  s2				m1  m2  m3
+#	 |  |    veth			 |   |   |    macvlan
+#	 br0 (h1)		h2	 uib0 (h3), stations = 2
+#	  |			|	  |
+#	 uib0			uib0	  |
+#	  ---- Switch1 -- Switch2 --------
+. "$(dirname "$0")/lib.sh"
+need bridge iperf3 tshark
+mcast=$TOOLS/mcast
+[ -x "$mcast" ] || { echo "not ok - $mcast is built"; exit 1; }
+topo_ring 3 2 >"$work/lab.topo"
+{
+	printf '[fabric lab]\ntopology = lab.topo\n'
+	conf_iface uib0 1
+	conf_iface uib0 2 "address = 10.4.0.2/16" "address = fd04::2/64"
+	conf_iface uib0 3 "stations = 2"
+} >"$work/lab.conf"
+lab_up
+
+# --- stations: a namespace each, its pid in NAME, its interface e0
+
+declare -A pid
+in_() { local s=$1; shift; nsenter -t "${pid[$s]}" -n "$@"; }
+
+new_space() { # STATION HOST
+	local p
+	bx "$2" unshare -n sleep 1000
+	p=$!
+	pid[$1]=$p
+	eventually 5 has_own_space "$p" "$2"
+}
+has_own_space() {
+	[ "$(readlink "/proc/$1/exe")" = "$(realpath "$(command -v sleep)")" ] &&
+		[ "$(readlink "/proc/$1/ns/net")" != "$(x "$2" readlink /proc/self/ns/net)" ]
+}
+
+# address STATION N [MAC]: up, with 10.4.0.N and fd04::N, unique without waiting
+address() {
+	in_ "$1" ip link set lo up &&
+		{ [ -z "${3:-}" ] || in_ "$1" ip link set e0 address "$3"; } &&
+		in_ "$1" ip link set e0 mtu 2044 &&
+		in_ "$1" ip link set e0 up &&
+		in_ "$1" ip addr add "10.4.0.$2/16" dev e0 &&
+		in_ "$1" ip addr add "fd04::$2/64" dev e0 nodad
+}
+
+veth_station() { # STATION HOST N [MAC]
+	new_space "$1" "$2" &&
+		x "$2" ip link add "$1" mtu 2044 type veth peer name e0 netns "${pid[$1]}" &&
+		x "$2" ip link set "$1" master br0 &&
+		x "$2" ip link set "$1" up &&
+		address "$1" "$3" "${4:-}"
+}
+
+macvlan_station() { # STATION HOST N [MAC]
+	new_space "$1" "$2" &&
+		x "$2" ip link add link uib0 name "$1" type macvlan mode bridge &&
+		x "$2" ip link set "$1" netns "${pid[$1]}" &&
+		in_ "$1" ip link set "$1" name e0 &&
+		address "$1" "$3" "${4:-}"
+}
+
+bridge_h1() {
+	x h1 ip link add br0 mtu 2044 type bridge &&
+		x h1 ip link set br0 up &&
+		x h1 ip addr add 10.4.0.1/16 dev br0 &&
+		x h1 ip addr add fd04::1/64 dev br0 nodad &&
+		veth_station s1 h1 11 52:54:00:00:00:11 &&
+		veth_station s2 h1 12 52:54:00:00:00:12
+}
+
+macvlans_h3() {
+	macvlan_station m1 h3 31 52:54:00:00:00:31 && macvlan_station m2 h3 32 52:54:00:00:00:32
+}
+
+enslave() { x h1 ip link set uib0 master br0; }
+
+stations() { u -j link show dev "$1" | jq -r '.link[0].stations[] | [.mac, .qpn, .lladdr] | @tsv' | sort; }
+qpn() { stations "$1" | awk -v mac="$2" '$1 == mac { print $2 }'; }
+counter() { u -j -d stats show dev "$1" | jq "[.stats[] | select(.counter == \"$2\") | .value] | add"; }
+
+# --- who reaches whom
+
+at() { # WHERE CMD...: a station, or a host
+	local w=$1
+	shift
+	case $w in h*) x "$w" "$@" ;; *) in_ "$w" "$@" ;; esac
+}
+
+pings() { # FROM TO OPTION...: last octet of the address
+	local from=$1 to=$2
+	shift 2
+	at "$from" ping -n -c 2 -i 0.02 -W 5 "$@" "10.4.0.$to" && at "$from" ping -n -6 -c 2 -i 0.02 -W 5 "$@" "fd04::$to"
+}
+
+all_pairs() {
+	local from to
+	for from in s1 s2 m1 m2 h1 h2; do
+		for to in 1 2 11 12 31 32; do
+			pings $from $to || { echo "$from does not reach $to"; return 1; }
+		done
+	done
+}
+
+largest() {
+	at "$1" ping -n -c 1 -W 5 -M do -s 2016 "10.4.0.$2" && not at "$1" ping -n -c 1 -W 1 -M do -s 2017 "10.4.0.$2"
+}
+
+flow() { # FROM TO ADDRESS OPTION...
+	local from=$1 to=$2 address=$3 server status
+	shift 3
+	rm -f "$work/iperf.server"
+	at "$to" iperf3 -s -1 -B "$address" --forceflush >"$work/iperf.server" 2>&1 &
+	server=$!
+	eventually 10 grep -q listening "$work/iperf.server" &&
+		at "$from" iperf3 -c "$address" -C cubic "$@" && wait $server
+	status=$?
+	kill $server 2>/dev/null
+	return $status
+}
+
+# --- multicast
+
+has() { grep -q "^$2" "$1"; }
+
+member() { # LABEL WHERE IF GROUP PORT
+	local label=$1 w=$2
+	shift 2
+	case $w in
+	h*) bx "$w" "$mcast" recv "$@" >"$work/$label" ;;
+	*) background nsenter -t "${pid[$w]}" -n "$mcast" recv "$@" >"$work/$label" ;;
+	esac
+	eventually 10 has "$work/$label" ready
+}
+
+reached() { # FILE FROM IF GROUP PORT
+	local file=$1 from=$2
+	shift 2
+	at "$from" "$mcast" send "$@" 1 probe && eventually 1 has "$work/$file" probe
+}
+
+each_once() { # FILE FROM IF GROUP PORT
+	local file=$1 from=$2
+	shift 2
+	at "$from" "$mcast" send "$@" 100 data || return 1
+	eventually 5 has "$work/$file" "data 100" || return 1
+	equal "100 100" "$(grep -c '^data ' "$work/$file") $(grep '^data ' "$work/$file" | sort -u | wc -l)"
+}
+
+knows_groups() { # IF MAC N
+	u -j link show dev "$1" | jq -e ".link[0].stations[] | select(.mac == \"$2\" and .groups >= $3)"
+}
+
+# --- the wire
+
+distinct_qpns() {
+	local n
+	[ "$(stations uib0@h1 | wc -l)" -ge 2 ] || return 1
+	u capture start "$work/wire.pcap" >/dev/null || return 1
+	for n in s1 s2 h1; do
+		at $n ping -n -c 1 -W 5 10.4.0.2 || return 1
+	done
+	u capture stop "$(u -j capture show | jq '.capture[-1].id')" >/dev/null || return 1
+	tshark -n -r "$work/wire.pcap" -Y 'icmp.type == 8' -T fields -e ip.src -e infiniband.deth.srcqp >"$work/wire" 2>/dev/null
+	cat "$work/wire"
+	equal 3 "$(cut -f2 "$work/wire" | sort -u | wc -l)"
+	equal "$(($(qpn uib0@h1 52:54:00:00:00:11)))" \
+		"$(($(awk '$1 == "10.4.0.11" { print $2 }' "$work/wire")))"
+}
+
+# --- it begins: s1 is in its groups before the TAP is in the bridge, so nobody here heard it say so
+
+check "a bridge with two stations behind h1" bridge_h1
+check "s1 joins a group of IPv4" member early4 s1 e0 239.4.4.4 7001
+check "s1 joins a group of IPv6" member early6 s1 e0 ff15::4:4 7002
+# Its kernel says so twice, up to a second apart (RFC 3376 §8.11, RFC 3810 §9.11), and tells nobody when it is done.
+sleep 2.5
+check "the TAP becomes a port of the bridge" enslave
+check "s1 reaches h2 by IPv4 and IPv6" eventually 15 pings s1 2
+check "I30: s1 is asked, and its groups are known" eventually 10 knows_groups uib0@h1 52:54:00:00:00:11 2
+check "h2's multicast reaches s1 (IPv4)" eventually 10 reached early4 h2 uib0 239.4.4.4 7001
+check "h2's multicast reaches s1 (IPv6)" eventually 10 reached early6 h2 uib0 ff15::4:4 7002
+check "each datagram comes once (IPv4)" each_once early4 h2 uib0 239.4.4.4 7001
+check "each datagram comes once (IPv6)" each_once early6 h2 uib0 ff15::4:4 7002
+check "s2 joins, too" member late4 s2 e0 239.4.4.5 7003
+check "s1's multicast reaches s2 once" each_once late4 s1 e0 239.4.4.5 7003
+check "h2 joins" member h2 h2 uib0 239.4.4.6 7004
+check "s1's multicast reaches h2" eventually 10 reached h2 s1 e0 239.4.4.6 7004
+check "each datagram of s1 comes once" each_once h2 s1 e0 239.4.4.6 7004
+
+check "macvlans on h3" macvlans_h3
+check "everybody reaches everybody by IPv4 and IPv6" all_pairs
+check "2016 octets fit between stations, 2017 do not" largest s1 31
+check "TCP from a bridge's station to a macvlan" flow s1 m1 10.4.0.31 -n 30M
+check "TCP the other way, IPv6" flow m1 s1 fd04::11 -n 30M
+check "TCP from a plain host to a station" flow h2 s2 10.4.0.12 -n 30M
+check "UDP between stations" flow s2 m2 10.4.0.32 -u -b 20M -n 2M
+check "each station has a QPN of its own on the wire" distinct_qpns
+check "link show tells of stations" eventually 1 sh -c "\"$UIPOIB\" -d link show dev uib0@h1 | grep -q 52:54:00:00:00:11"
+
+check "a third station is one too many on h3" macvlan_station m3 h3 33 52:54:00:00:00:33
+check "it is refused, and counted" not at m3 ping -n -c 1 -W 1 10.4.0.2
+check "under its reason" test "$(counter uib0@h3 drop_tap_station_limit)" -gt 0
+check "the others go on" pings m1 2
+
+# --- s2 moves: a machine of the same MAC and address starts behind h2, and says so
+
+kill_station() {
+	kill "${pid[$1]}" && eventually 5 not test -d "/proc/${pid[$1]}"
+	x h1 ip link del "$1" 2>/dev/null || true
+}
+check "h2 talks to m2" pings h2 32
+check "m2 ends" kill_station m2
+check "m2 starts again behind h1" veth_station m2b h1 32 52:54:00:00:00:32
+announced() {
+	in_ m2b arping -q -c 1 -U -I e0 10.4.0.32
+	at h2 ping -n -c 1 -W 1 10.4.0.32
+}
+check "h2 reaches it there once it is announced" eventually 5 announced
+check "I29: and its neighbour entry is the new place's" equal "$(qpn uib0@h1 52:54:00:00:00:32)" \
+	"$(u -j neigh show dev uib0@h2 | jq -r '.neigh[] | select(.ip | index("10.4.0.32")) | .qpn')"
+
+# --- the same addresses after a restart
+
+stations uib0@h1 | grep ' *52:54' >"$work/before"
+check "the lab ends" lab_down
+end_jobs
+check "nothing is left behind" eventually 10 lab_gone
+lab_up
+check "the bridge again" bridge_h1
+check "with the TAP" enslave
+check "s1 is back" eventually 15 pings s1 2
+check "s2 is back" eventually 15 pings s2 2
+check "with the link-layer addresses that they had" equal "$(grep -E ':1[12]	' "$work/before")" \
+	"$(stations uib0@h1 | grep -E '52:54.*:1[12]	')"
+finish

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_UNIT_IBSIM_RIG_H
+#define TESTS_UNIT_IBSIM_RIG_H
+
+/* A CA with LID 5 (two ports, the first one with a link), its server, and clients that are the test. */
+
+#include "ibsim/srv.h"
+#include "node_rig.h"
+
+#define RIG_LID 5
+#define RIG_OUT 4200
+
+struct ibsim_rig {
+	struct node_rig n;
+	struct ibsim_srv *srv;
+	char place[2]; /* two namespaces */
+	bool is_open[IBSIM_CLIENTS_MAX];
+	int open_err, issm_err, send_err;
+	unsigned int issm_calls;
+	bool issm;
+	unsigned int nout;
+	struct {
+		unsigned int id;
+		uint8_t raw[IBSIM_PKT_LEN];
+		struct ibsim_pkt k;
+	} out[RIG_OUT];
+};
+
+void ibsim_rig_init(struct ibsim_rig *r);
+void ibsim_rig_fini(struct ibsim_rig *r);
+/* Time passes; timers run. */
+void ibsim_rig_run(struct ibsim_rig *r, ns_t for_ns);
+
+/* Whose process has number @pid in place @place */
+struct ibsim_peer ibsim_rig_peer(struct ibsim_rig *r, unsigned int place, uint32_t pid);
+/* A control message and its answer. The answer's type is returned, -1: none */
+int ibsim_rig_ctl(struct ibsim_rig *r, const struct ibsim_peer *from, struct ibsim_ctl *m);
+/* The client's id; or -1: refused */
+int ibsim_rig_try_connect(struct ibsim_rig *r, uint32_t pid, const char *node, bool issm);
+unsigned int ibsim_rig_connect(struct ibsim_rig *r, uint32_t pid);
+int ibsim_rig_set_issm(struct ibsim_rig *r, unsigned int id, uint32_t pid, bool on);
+
+/* A MAD of 256 octets from client @id */
+void ibsim_rig_send(struct ibsim_rig *r, unsigned int id, uint16_t dlid, uint8_t mgmt_class,
+		    uint8_t method, uint16_t attr, uint64_t tid);
+void ibsim_rig_send_pkt(struct ibsim_rig *r, unsigned int id, const struct ibsim_pkt *k);
+/* The @i-th MAD that went out of the port, counted from the last one: 0 */
+const uint8_t *ibsim_rig_wire(const struct ibsim_rig *r, unsigned int i);
+/* Its answer arrives, data as asked. */
+void ibsim_rig_answer(struct ibsim_rig *r, unsigned int i);
+/* The last MAD that a client got, decoded; fails if there was none */
+const struct ibsim_pkt *ibsim_rig_got(const struct ibsim_rig *r, unsigned int id);
+
+#endif

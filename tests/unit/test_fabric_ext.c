@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* External ends: what they are told, and packets that lie in shared buffers. */
+#include "check.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "fabric/capture.h"
+#include "fabric_rig.h"
+#include "wire/crc.h"
+
+static struct rig r;
+
+/* What a link over UDP does: its carrier goes as soon as it is not wanted, and comes back later. */
+struct outside {
+	struct fabric_port *end;
+	char said[32]; /* "-+" */
+	ns_t at;
+	bool drops;
+};
+
+static void on_tx(void *ctx, struct pkt **v, unsigned int n, ns_t now)
+{
+	pkt_free_batch(v, n);
+}
+
+static void on_want(void *ctx, bool on, ns_t now)
+{
+	struct outside *o = ctx;
+
+	assert_true(strlen(o->said) < sizeof(o->said) - 1);
+	strcat(o->said, on ? "+" : "-");
+	o->at = now;
+	if (!on && o->drops)
+		fabric_ext_carrier(o->end, false, now);
+}
+
+static const struct fabric_ext_ops ops = { .tx = on_tx, .want = on_want };
+
+static void attach(struct outside *o, const char *port)
+{
+	memset(o, 0, sizeof(*o));
+	o->drops = true;
+	assert_int_equal(fabric_ext_attach(rig_port(&r, port), "out", &ops, o, &o->end), 0);
+	fabric_ext_carrier(o->end, true, r.now);
+}
+
+static int setup(void **state)
+{
+	memset(&r, 0, sizeof(r));
+	rig_init(&r, "Switch 8 \"s1\"\n[1] \"h1\"[1]\n\nHca 1 \"h1\"\n\nHca 1 \"h2\"\n");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	rig_fini(&r);
+	return 0;
+}
+
+/* By an SMP that comes in elsewhere */
+static void set_port_info(struct rig_end *from, uint8_t state, uint8_t phys)
+{
+	uint8_t data[64];
+	struct smp_port_info pi = rig_np(&r, "s1/5")->pi;
+
+	pi.port_state = state;
+	pi.phys_state = phys;
+	smp_port_info_encode(data, &pi);
+	rig_send_smp(from, MAD_METHOD_SET, SMP_ATTR_PORT_INFO, 5, data);
+	rig_pass(&r, NS_MSEC(2));
+}
+
+static void test_a_link_that_is_set_down_is_not_wanted(void **state)
+{
+	struct outside o;
+
+	attach(&o, "s1/5");
+	assert_string_equal(o.said, "");
+	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_UP);
+	assert_int_equal(fabric_link_set(rig_port(&r, "s1/5"), false, r.now), 0);
+	assert_string_equal(o.said, "-");
+	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DISABLED);
+	assert_int_equal(fabric_link_set(rig_port(&r, "s1/5"), false, r.now), 0);
+	assert_string_equal(o.said, "-");
+	assert_int_equal(fabric_link_set(rig_port(&r, "s1/5"), true, r.now), 0);
+	assert_string_equal(o.said, "-+");
+	/* Up is its carrier's business. */
+	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DOWN);
+	fabric_ext_carrier(o.end, true, r.now);
+	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_UP);
+	assert_string_equal(o.said, "-+");
+}
+
+static void test_I5_a_port_told_down_retrains_what_is_outside(void **state)
+{
+	struct rig_end *other = rig_attach(&r, "s1/6");
+	struct outside o;
+	ns_t before;
+
+	attach(&o, "s1/5");
+	before = r.now;
+	set_port_info(other, IB_PORT_DOWN, IB_PHYS_NOP);
+	assert_string_equal(o.said, "-+");
+	assert_true(o.at > before); /* the answer went out first */
+	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DOWN);
+	rig_pass(&r, FABRIC_RETRAIN * 2);
+	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DOWN);
+	fabric_ext_carrier(o.end, true, r.now);
+	assert_int_equal(rig_np(&r, "s1/5")->pi.port_state, IB_PORT_INIT);
+	set_port_info(other, IB_PORT_DOWN, IB_PHYS_POLLING);
+	assert_string_equal(o.said, "-+-+");
+}
+
+static void test_I5_a_port_told_disabled_is_not_wanted_until_polling(void **state)
+{
+	struct rig_end *other = rig_attach(&r, "s1/6");
+	struct outside o;
+
+	attach(&o, "s1/5");
+	set_port_info(other, IB_PORT_DOWN, IB_PHYS_DISABLED);
+	assert_string_equal(o.said, "-");
+	rig_pass(&r, NS_SEC(60));
+	assert_string_equal(o.said, "-");
+	set_port_info(other, IB_PORT_NOP, IB_PHYS_POLLING);
+	assert_string_equal(o.said, "-+");
+	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DOWN);
+	fabric_ext_carrier(o.end, true, r.now);
+	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_UP);
+}
+
+static void test_disabled_twice_it_is_wanted_when_both_have_ended(void **state)
+{
+	struct rig_end *other = rig_attach(&r, "s1/6");
+	struct outside o;
+
+	attach(&o, "s1/5");
+	set_port_info(other, IB_PORT_DOWN, IB_PHYS_DISABLED);
+	fabric_link_set(o.end, false, r.now);
+	fabric_link_set(o.end, true, r.now);
+	assert_string_equal(o.said, "-");
+	fabric_link_set(o.end, false, r.now);
+	set_port_info(other, IB_PORT_NOP, IB_PHYS_POLLING);
+	assert_string_equal(o.said, "-");
+	fabric_link_set(o.end, true, r.now);
+	assert_string_equal(o.said, "-+");
+}
+
+static void test_an_end_that_keeps_its_carrier_is_down_while_not_wanted(void **state)
+{
+	struct outside o;
+
+	attach(&o, "s1/5");
+	o.drops = false;
+	fabric_link_set(o.end, false, r.now);
+	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DISABLED);
+	fabric_link_set(o.end, true, r.now);
+	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_UP);
+	assert_string_equal(o.said, "-+");
+}
+
+static void test_detached_it_hears_nothing(void **state)
+{
+	struct outside o;
+
+	attach(&o, "h2/1");
+	fabric_ext_detach(o.end, r.now);
+	assert_string_equal(o.said, "");
+	assert_int_equal(fabric_link_state(rig_port(&r, "h2/1")), FABRIC_LINK_NONE);
+	assert_int_equal(fabric_link_set(rig_port(&r, "h2/1"), false, r.now), -ENOTCONN);
+}
+
+static const struct rig_pkt shape = {
+	.slid = 1, .dlid = 2, .dest_qp = 5, .src_qp = 6, .len = 2044
+};
+
+/* Many packets lie in one buffer, one behind the other. */
+static void test_packets_stay_in_the_buffer_they_came_in(void **state)
+{
+	struct pkt *p = rig_make(&r, &shape), *q[8];
+	struct pkt_buf *b = pkt_buf_alloc(r.pool);
+	uint8_t out[IB_PKT_MAX];
+	unsigned int bufs;
+	size_t len;
+
+	len = fabric_pkt_to_wire(p, b->data, PKT_BUF_SIZE);
+	assert_int_not_equal(len, 0);
+	for (unsigned int i = 1; i < 8; i++)
+		memcpy(b->data + i * len, b->data, len);
+	bufs = pkt_pool_bufs_used(r.pool);
+	for (unsigned int i = 0; i < 8; i++)
+		assert_int_equal(fabric_pkt_from_buf(&q[i], r.pool, b, b->data + i * len, len), 0);
+	assert_int_equal(pkt_pool_bufs_used(r.pool), bufs);
+	assert_int_equal(b->refs, 9);
+	for (unsigned int i = 0; i < 8; i++) {
+		assert_int_equal(q[i]->nslices, 1);
+		assert_ptr_equal(q[i]->slice[0].buf, b);
+		assert_int_equal(q[i]->flags, PKT_CRC);
+		assert_int_equal(crc_pkt_check(q[i]), CRC_OK);
+		assert_int_equal(fabric_pkt_to_wire(q[i], out, sizeof(out)), len);
+		assert_memory_equal(out, b->data, len);
+	}
+	pkt_free_batch(q, 8);
+	assert_int_equal(b->refs, 1);
+	/* What is wrong takes no reference. */
+	assert_int_equal(fabric_pkt_from_buf(&q[0], r.pool, b, b->data, len - 1), -EBADMSG);
+	assert_int_equal(fabric_pkt_from_buf(&q[0], r.pool, b, b->data, 13), -EBADMSG);
+	assert_int_equal(b->refs, 1);
+	pkt_buf_put(b);
+	pkt_free(p);
+}
+
+static void test_small_packets_hold_no_buffer(void **state)
+{
+	struct rig_pkt s = shape;
+	struct pkt_buf *b = pkt_buf_alloc(r.pool);
+	struct pkt *p, *q;
+	size_t len;
+
+	s.len = 8;
+	p = rig_make(&r, &s);
+	len = fabric_pkt_to_wire(p, b->data, PKT_BUF_SIZE);
+	assert_int_equal(fabric_pkt_from_buf(&q, r.pool, b, b->data, len), 0);
+	assert_int_equal(b->refs, 1);
+	assert_int_equal(crc_pkt_check(q), CRC_OK);
+	pkt_free(q);
+	pkt_free(p);
+	pkt_buf_put(b);
+}
+
+static void test_a_seal_is_made_once(void **state)
+{
+	struct pkt *p = rig_make(&r, &shape);
+	uint8_t tail;
+
+	p->flags = 0;
+	memset(p->tail, 0, p->tail_len);
+	fabric_pkt_seal(p);
+	assert_int_equal(crc_pkt_check(p), CRC_OK);
+	assert_true(p->flags & PKT_CRC);
+	/* One that is spoilt on purpose stays so. */
+	tail = p->tail[0] ^= 1;
+	fabric_pkt_seal(p);
+	assert_int_equal(p->tail[0], tail);
+	pkt_free(p);
+}
+
+static int count(void *ctx, const void *data, size_t len)
+{
+	*(unsigned int *)ctx += 1;
+	return 0;
+}
+
+static void test_a_capture_of_end_ports_sees_what_enters(void **state)
+{
+	struct rig_end *in;
+	struct capture *c;
+	unsigned int n = 0;
+	const struct capture_cfg cfg = { .format = CAPTURE_PCAP, .write = count, .ctx = &n };
+
+	in = rig_attach(&r, "s1/5");
+	rig_configure(&r);
+	assert_int_equal(capture_create(&c, r.f, &cfg), 0);
+	assert_int_equal(capture_add_end_ports(c), 0);
+	assert_int_equal(capture_stats(c)->packets, 0);
+	rig_send(in, &shape);
+	assert_int_equal(capture_stats(c)->packets, 1);
+	capture_destroy(c);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(test_a_link_that_is_set_down_is_not_wanted),
+		CASE(test_I5_a_port_told_down_retrains_what_is_outside),
+		CASE(test_I5_a_port_told_disabled_is_not_wanted_until_polling),
+		CASE(test_disabled_twice_it_is_wanted_when_both_have_ended),
+		CASE(test_an_end_that_keeps_its_carrier_is_down_while_not_wanted),
+		CASE(test_detached_it_hears_nothing),
+		CASE(test_packets_stay_in_the_buffer_they_came_in),
+		CASE(test_small_packets_hold_no_buffer),
+		CASE(test_a_seal_is_made_once),
+		CASE(test_a_capture_of_end_ports_sees_what_enters),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LFTs against the rule as it is written down, one destination after the other. */
+#include "check.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sm/route.h"
+#include "sm_net.h"
+#include "util/list.h"
+
+static const struct sm_node *attached(const struct sm_port *p, uint8_t *ret_port)
+{
+	*ret_port = p->node->sw ? 0 : p->peer->num;
+	return p->node->sw ? p->node : p->peer->node;
+}
+
+/* Links from the switch @s to the next hop towards @d: breadth first, without the SM's matrix. */
+static void hops_to(const struct sm_db *db, const struct sm_node *d, uint8_t *hops)
+{
+	memset(hops, SM_HOPS_NONE, db->nswitches);
+	hops[d->sw->index] = 0;
+	for (unsigned int round = 0; round < db->nswitches; round++) {
+		for (uint32_t s = 0; s < db->nswitches; s++) {
+			for (unsigned int p = 1; p <= db->sw[s]->info.nports; p++) {
+				const struct sm_port *peer = db->sw[s]->port[p].peer;
+				uint8_t via;
+
+				if (!peer || !peer->node->sw)
+					continue;
+				via = hops[peer->node->sw->index];
+				if (via != SM_HOPS_NONE && via + 1 < hops[s])
+					hops[s] = via + 1;
+			}
+		}
+	}
+}
+
+static uint8_t least_loaded(const struct sm_node *n, const uint8_t *hops, const uint32_t *load)
+{
+	uint8_t best = SMP_LFT_NONE;
+
+	for (unsigned int p = 1; p <= n->info.nports; p++) {
+		const struct sm_port *peer = n->port[p].peer;
+
+		if (!peer || !peer->node->sw || peer->node == n ||
+		    hops[peer->node->sw->index] + 1 != hops[n->sw->index])
+			continue;
+		if (best == SMP_LFT_NONE || load[p] < load[best])
+			best = (uint8_t)p;
+	}
+	return best;
+}
+
+static void check_switch(const struct sm_db *db, const struct sm_node *n)
+{
+	uint8_t *hops = malloc(db->nswitches), port;
+	uint32_t load[256] = { 0 };
+
+	for (uint32_t d = 0; d < db->nswitches; d++) {
+		hops_to(db, db->sw[d], hops);
+		for (unsigned int lid = 1; lid <= db->top_lid; lid++) {
+			uint8_t want;
+
+			if (!db->by_lid[lid] || attached(db->by_lid[lid], &port) != db->sw[d])
+				continue;
+			want = db->sw[d] == n ? port : least_loaded(n, hops, load);
+			assert_int_equal(sm_switch_lft(n->sw, lid), want);
+			if (db->sw[d] != n && port)
+				load[want]++;
+		}
+	}
+	free(hops);
+}
+
+static void test_fewest_hops_then_least_load_then_lowest_port(void **state)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct sm_cfg cfg = sm_cfg_default();
+		struct net net;
+		struct sm *sm;
+
+		net_init(&net);
+		net_random(&net, seed, 2 + (unsigned int)seed % 9, 40, 2);
+		cfg.lmc = seed % 3;
+		sm = net_sm(net.node[0], &cfg);
+		assert_true(net_until_up(&net, sm, 1));
+		for (uint32_t s = 0; s < sm_db(sm)->nswitches; s++)
+			check_switch(sm_db(sm), sm_db(sm)->sw[s]);
+		sm_destroy(sm);
+		net_fini(&net);
+	}
+}
+
+/* The tables are the same in how many slices they are made. */
+static void test_slices_change_nothing(void **state)
+{
+	struct sm_router *r = NULL;
+	struct sm_node *n = NULL;
+	unsigned int pauses = 0;
+	struct sm_db copy;
+	struct net net;
+	struct sm *sm;
+	uint8_t **lft;
+
+	net_init(&net);
+	net_random(&net, 7, 12, 60, 1);
+	sm = net_sm(net.node[0], NULL);
+	assert_true(net_until_up(&net, sm, 1));
+	copy = *sm_db(sm);
+	lft = calloc(copy.nswitches, sizeof(*lft));
+	for (uint32_t s = 0; s < copy.nswitches; s++)
+		lft[s] = copy.sw[s]->sw->lft;
+
+	assert_int_equal(sm_router_create(&r, &copy), 0);
+	for (;;) {
+		int err = sm_router_run(r, 1, &n);
+
+		pauses += err == -EAGAIN;
+		assert_true(err == 0 || err == -EAGAIN);
+		if (err == 0 && !n)
+			break;
+	}
+	assert_true(pauses >= copy.nswitches);
+	sm_router_destroy(r);
+	for (uint32_t s = 0; s < copy.nswitches; s++) {
+		struct sm_switch *sw = copy.sw[s]->sw;
+
+		assert_ptr_not_equal(sw->lft, lft[s]);
+		assert_memory_equal(sw->lft, lft[s], copy.top_lid + 1u);
+		free(sw->lft);
+		sw->lft = lft[s];
+	}
+	assert_memory_equal(copy.hops, sm_db(sm)->hops, (size_t)copy.nswitches * copy.nswitches);
+	free(copy.hops);
+	free(lft);
+	sm_destroy(sm);
+	net_fini(&net);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fewest_hops_then_least_load_then_lowest_port),
+		cmocka_unit_test(test_slices_change_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
