@@ -143,9 +143,11 @@ osm_stop() {
 	osm_pid=
 } >/dev/null 2>&1
 
-# osm_errors [DIR]: the different errors of its log, up to where it is told to end, without what changes from run to run
+# osm_errors [DIR|-]: the different errors of its log, up to where it is told to end, without what changes from run to run
 osm_errors() {
-	sed '/Exiting SM/q' "${1:-$osm_dir}/log" | grep -hE ' 0x01 -> |ERR [0-9A-F]{4}' |
+	local log=${1:-$osm_dir}/log
+	[ "${1:-}" != - ] || log=-
+	sed '/Exiting SM/q; /since we are exiting/Q' "$log" | grep -hE ' 0x01 -> |ERR [0-9A-F]{4}' |
 		sed -E 's/^.*-> //; s/(TID|tid) ?[:=]? ?0x[0-9a-f]+/TID/g' | sort -u
 }
 
