@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+#
+# What the tests with a stock Linux kernel share beyond tests/interop/lib.sh: a lab whose switches have free ports, VMs
+# at them, and commands that run there while the script goes on.
+#
+#	. "$(dirname "$0")/lib.sh"
+#	linux_lab 2					h1 10.4.0.1, h2 10.4.0.2
+#	vm_start a --address 10.4.9.1/16		its ib0
+#	vm_wait a
+#	check "h1 is reached" g a ping -c 1 10.4.0.1
+#	pid=$(gb a /tmp/log tcpdump -ni ib0)		in the background there; g a kill $pid; g a cat /tmp/log
+#	check "a pipe" g a 'ip -o link | grep -c infiniband'
+#	vm_stop a
+#	finish
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+need qemu-system-x86_64
+declare -A vm_pid vm_in
+vm_patience=${vm_patience:-120} # for a boot, and for one command, on an emulated processor of a machine that is busy
+
+# linux_topo HOSTS: HcaN on Switch1 and Switch2 in turns, which have 4 free ports each (the first free ones of Switch1 are
+# taken first)
+linux_topo() {
+	awk -v hosts="$1" 'BEGIN {
+		n = int((hosts + 1) / 2)
+		for (s = 1; s <= 2; s++) {
+			printf "Switch %d \"Switch%d\"\n[%d] \"Switch%d\"[%d]\n", n + 5, s, n + 5, 3 - s, n + 5
+			for (h = s; h <= hosts; h += 2) printf "[%d] \"Hca%d\"[1]\n", int((h + 1) / 2), h
+			print ""
+		}
+		for (h = 1; h <= hosts; h++) printf "Hca 1 \"Hca%d\"\n[1] \"Switch%d\"[%d]\n\n", h, 2 - h % 2, int((h + 1) / 2)
+	}'
+}
+
+# linux_lab HOSTS [LINE...]: such a lab, up; LINEs go to its [fabric lab]
+linux_lab() {
+	linux_topo "$1" >"$work/lab.topo"
+	conf_hosts "$@" >"$work/lab.conf"
+	lab_up
+}
+
+# vm_start NAME [OPTION...]: of `uipoib vm`, attached to the lab; its kernel's log is in $work/NAME.err
+vm_start() {
+	local name=$1 in
+	shift
+	rm -f "$work/$name".*
+	mkfifo "$work/$name.in"
+	exec {in}<>"$work/$name.in"
+	vm_in[$name]=$in
+	"$UIPOIB" vm -d "$@" -- bash "$PWD/tests/interop/linux/guest/agent.sh" \
+		<"$work/$name.in" >"$work/$name.out" 2>"$work/$name.err" {in}>&- &
+	vm_pid[$name]=$!
+	jobs_pids+=" $!"
+}
+
+vm_runs() { kill -0 "${vm_pid[$1]}" 2>/dev/null; }
+
+# vm_wait NAME...: until they have booted and ib0 is up; the script is over if they do not
+vm_wait() {
+	local name p
+	for name; do
+		if ! g "$name" true; then
+			echo "not ok - VM $name boots"
+			tail -40 "$work/$name.err" | sed 's/^/#   /'
+			exit 1
+		fi
+		for p in $(descendants "${vm_pid[$name]}"); do
+			lab_procs+=" $p:$(identity "$p")"
+		done
+	done
+}
+
+# g NAME CMD...: runs it there; its output, both kinds, and status. One argument is a script for bash. Any number at a time.
+g() {
+	local name=$1 id=$BASHPID.$RANDOM$RANDOM cmd=${2-} deadline=$((SECONDS + vm_patience)) answer status
+	shift
+	[ $# = 1 ] || cmd=${*@Q}
+	echo "$id $(base64 -w0 <<<"$cmd")" >&"${vm_in[$name]}"
+	until answer=$(grep -m1 "^$id " "$work/$name.out"); do
+		vm_runs "$name" || { echo "VM $name has ended"; return 125; }
+		[ $SECONDS -lt $deadline ] || { echo "VM $name: no answer after $vm_patience s: $cmd"; return 124; }
+		sleep 0.05
+	done
+	read -r _ status answer <<<"$answer"
+	base64 -d <<<"$answer"
+	return "$status"
+}
+
+# gb NAME FILE CMD...: in the background there, its output to FILE there; prints its pid
+gb() {
+	local name=$1 file=$2 cmd=${3-}
+	shift 2
+	[ $# = 1 ] || cmd=${*@Q}
+	g "$name" "bash -c ${cmd@Q} >$file 2>&1 & echo \$!"
+}
+
+# vm_stop NAME: its status
+vm_stop() {
+	local in=${vm_in[$1]} status
+	exec {in}>&-
+	wait "${vm_pid[$1]}"
+	status=$?
+	jobs_pids=${jobs_pids/ ${vm_pid[$1]}/}
+	return $status
+}
+
+# vm_kill NAME: as kill -9 of `uipoib vm` does
+vm_kill() {
+	local in=${vm_in[$1]}
+	{ kill -KILL "${vm_pid[$1]}" && wait "${vm_pid[$1]}"; } 2>/dev/null
+	exec {in}>&-
+	jobs_pids=${jobs_pids/ ${vm_pid[$1]}/}
+}
+
+# vm_log_clean NAME: nothing in its kernel's log that a sound kernel does not say
+vm_log_clean() {
+	not grep -E -A 20 'WARNING:|BUG:|Oops|general protection|Call Trace|refcount_t|possible .* deadlock|KASAN|list_(add|del) corruption|hung_task|blocked for more than' "$work/$1.err"
+}
