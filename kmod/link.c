@@ -4,7 +4,7 @@
  * The link over UDP, doc/udp-link.md: one datagram is one packet, an empty one a keepalive. States:
  *
  *	OFF		not started, or disabled: left by uib_link_start(), uib_link_enable(true)
- *	DEAF		until SILENCE after it began
+ *	DEAF		until SILENCE after it began, at the start until what the device's silence= says
  *	POLLING		until a valid datagram of the peer
  *	UP		until nothing valid was heard for TIMEOUT, or uib_link_retrain()
  *
@@ -24,7 +24,7 @@
 
 #define KEEPALIVE HZ
 #define TIMEOUT (3 * HZ)
-#define SILENCE (4 * HZ)
+#define SILENCE msecs_to_jiffies(UIB_SILENCE_MS)
 #define SEND_BUFFER (8 << 20)
 
 static struct uib_dev *to_dev(struct uib_link *l)
@@ -63,11 +63,11 @@ static void enter(struct uib_link *l, enum uib_link_state state)
 /* Silence ends, or goes on until it has been long enough. */
 static void try_listen(struct uib_link *l)
 {
-	unsigned long until = l->silent_since + SILENCE;
+	u64 now = get_jiffies_64();
 
-	if (time_before(jiffies, until)) {
+	if (time_before64(now, l->silent_until)) {
 		enter(l, UIB_LINK_DEAF);
-		mod_delayed_work(uib_wq, &l->state_work, until - jiffies);
+		mod_delayed_work(uib_wq, &l->state_work, l->silent_until - now);
 		return;
 	}
 	enter(l, UIB_LINK_POLLING);
@@ -76,7 +76,7 @@ static void try_listen(struct uib_link *l)
 
 static void go_silent(struct uib_link *l)
 {
-	l->silent_since = jiffies;
+	l->silent_until = get_jiffies_64() + SILENCE;
 	try_listen(l);
 }
 
@@ -134,7 +134,7 @@ void uib_link_enable(struct uib_link *l, bool on)
 		try_listen(l);
 	} else if (!on && l->state != UIB_LINK_OFF) {
 		if (l->state != UIB_LINK_DEAF) /* there it has been silent already */
-			l->silent_since = jiffies;
+			l->silent_until = get_jiffies_64() + SILENCE;
 		enter(l, UIB_LINK_OFF);
 	}
 	spin_unlock_bh(&l->lock);
@@ -349,7 +349,8 @@ int uib_link_open(struct uib_link *l)
 void uib_link_start(struct uib_link *l)
 {
 	spin_lock_bh(&l->lock);
-	go_silent(l);
+	l->silent_until = get_jiffies_64() + l->start_silence;
+	try_listen(l);
 	spin_unlock_bh(&l->lock);
 }
 

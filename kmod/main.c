@@ -47,9 +47,10 @@ struct spec {
 	bool has_listen, has_peer;
 	u64 guid;
 	u8 mtu_cap;
+	unsigned int silence_ms; /* at the start */
 };
 
-/* --- "NAME listen=ADDR:PORT peer=ADDR:PORT guid=0x... mtu=4096" */
+/* --- "NAME listen=ADDR:PORT peer=ADDR:PORT guid=0x... mtu=4096 silence=4000" */
 
 /* ADDR[:PORT], [ADDR6][:PORT] */
 static int parse_addr(struct net *net, char *s, union uib_addr *ret)
@@ -90,6 +91,11 @@ static int parse_mtu(const char *s, u8 *ret)
 	return -EINVAL;
 }
 
+static int parse_silence(const char *s, unsigned int *ret)
+{
+	return kstrtouint(s, 0, ret) || *ret > UIB_SILENCE_MS ? -EINVAL : 0;
+}
+
 static int parse_key(struct net *net, struct spec *s, const char *key, char *value)
 {
 	if (!strcmp(key, "listen")) {
@@ -104,6 +110,8 @@ static int parse_key(struct net *net, struct spec *s, const char *key, char *val
 		return kstrtou64(value, 16, &s->guid) || !s->guid ? -EINVAL : 0;
 	if (!strcmp(key, "mtu"))
 		return parse_mtu(value, &s->mtu_cap);
+	if (!strcmp(key, "silence"))
+		return parse_silence(value, &s->silence_ms);
 	return -EINVAL;
 }
 
@@ -137,7 +145,7 @@ static int parse(struct net *net, char *text, struct spec *s)
 	char *word, *value;
 	int err;
 
-	*s = (struct spec){ .mtu_cap = IB_MTU_4096 };
+	*s = (struct spec){ .mtu_cap = IB_MTU_4096, .silence_ms = UIB_SILENCE_MS };
 	text = strim(text);
 	word = strsep(&text, " ");
 	if (!*word || strscpy(s->name, word, sizeof(s->name)) < 0 || strchr(word, '='))
@@ -168,6 +176,7 @@ static void init_dev(struct uib_dev *dev, struct net *net, const struct spec *s)
 	dev->link.listen = s->listen;
 	dev->link.peer = s->peer;
 	dev->link.has_peer = s->has_peer;
+	dev->link.start_silence = msecs_to_jiffies(s->silence_ms);
 	uib_port_init(&dev->port, s->guid, s->mtu_cap);
 	uib_traps_init(dev);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
@@ -319,7 +328,8 @@ static int remove_set(const char *text, const struct kernel_param *kp)
 static const struct kernel_param_ops add_ops = { .set = add_set };
 static const struct kernel_param_ops remove_ops = { .set = remove_set };
 module_param_cb(add, &add_ops, NULL, 0200);
-MODULE_PARM_DESC(add, "NAME [listen=ADDR:PORT] [peer=ADDR:PORT] [guid=HEX] [mtu=256..4096]");
+MODULE_PARM_DESC(add, "NAME [listen=ADDR:PORT] [peer=ADDR:PORT] [guid=HEX] [mtu=256..4096] "
+		      "[silence=0..4000]");
 module_param_cb(remove, &remove_ops, NULL, 0200);
 MODULE_PARM_DESC(remove, "NAME");
 

@@ -134,6 +134,8 @@ union uib_addr {
 	struct sockaddr_storage ss;
 };
 
+#define UIB_SILENCE_MS 4000
+
 struct uib_link {
 	struct net *net;
 	struct socket *sock;
@@ -142,7 +144,8 @@ struct uib_link {
 	bool learn; /* no peer is configured */
 	bool has_peer;
 	union uib_addr listen, peer;
-	unsigned long silent_since, heard; /* jiffies */
+	unsigned long start_silence, heard; /* jiffies */
+	u64 silent_until; /* jiffies64: OFF may last longer than jiffies do */
 	struct delayed_work state_work; /* ends DEAF and UP */
 	struct delayed_work keepalive_work;
 	struct delayed_work retrain_work; /* ends it when the SM asked for that */

@@ -44,6 +44,7 @@ struct vm_opts {
 	unsigned long cpus, mem_mb;
 	long long timeout_ms;
 	int kvm; /* -1: if it works */
+	bool no_wait;
 	char **cmd;
 	struct vm_kernel found;
 };
@@ -68,6 +69,8 @@ static int usage(int status)
 	      "  --address A/LEN      of ib0, IPv4 or IPv6; repeatable\n"
 	      "  --guid GUID          of its HCA (by the port)\n"
 	      "  --share DIR          it may write there; repeatable\n"
+	      "  --no-wait            run CMD even while ib0 is not up: CMD may be the subnet "
+	      "manager\n"
 	      "  --timeout S          end it after S seconds, exit status 4\n"
 	      "  --cpus N             (2)\n"
 	      "  --mem M              MB (512)\n"
@@ -162,7 +165,7 @@ static int parse_accel(struct vm_opts *o, const char *text)
 	return 0;
 }
 
-enum { KERNEL = 256, CPUS, MEM, SHARE, PORT, GUID, ADDRESS, MODULE, ACCEL };
+enum { KERNEL = 256, CPUS, MEM, SHARE, PORT, GUID, ADDRESS, MODULE, ACCEL, NO_WAIT };
 
 static int option(struct vm_opts *o, int c)
 {
@@ -205,6 +208,9 @@ static int option(struct vm_opts *o, int c)
 		return add_address(o, optarg);
 	case ACCEL:
 		return parse_accel(o, optarg);
+	case NO_WAIT:
+		o->no_wait = true;
+		return 0;
 	default:
 		return usage(PROTO_EXIT_USAGE);
 	}
@@ -227,6 +233,7 @@ static int parse(struct vm_opts *o, int argc, char **argv)
 		{ "guid", required_argument, NULL, GUID },
 		{ "address", required_argument, NULL, ADDRESS },
 		{ "accel", required_argument, NULL, ACCEL },
+		{ "no-wait", no_argument, NULL, NO_WAIT },
 		{ NULL },
 	};
 	static char sh[] = "/bin/sh", *shell[] = { NULL, NULL };
@@ -301,7 +308,7 @@ static int catch_signals(sigset_t *ret_old)
 
 static int run_vm(struct vm_opts *o, const struct vm_link *l, const char *init, size_t init_len)
 {
-	char hca[128], err[VM_ERR_MAX], *cwd = getcwd(NULL, 0);
+	char hca[160], err[VM_ERR_MAX], *cwd = getcwd(NULL, 0);
 	sigset_t mask;
 	struct vm_cfg c = {
 		.guest = { .kernel = &o->found,
@@ -315,7 +322,7 @@ static int run_vm(struct vm_opts *o, const struct vm_link *l, const char *init, 
 			   .env = environ,
 			   .cmd = o->cmd,
 			   .tty = term_is_tty(),
-			   .up_timeout = UP_TIMEOUT },
+			   .up_timeout = o->no_wait ? 0 : UP_TIMEOUT },
 		.kvm = o->kvm >= 0 ? o->kvm : qemu_kvm_works(),
 		.cpus = (unsigned int)o->cpus,
 		.mem_mb = (unsigned int)o->mem_mb,
@@ -328,8 +335,10 @@ static int run_vm(struct vm_opts *o, const struct vm_link *l, const char *init, 
 	};
 	int status;
 
+	/* Both ends of the link are new, so neither has to show the other one that it was down. */
 	snprintf(hca, sizeof(hca),
-		 "uib0 listen=" VM_NET_GUEST ":%d peer=" VM_NET_HOST ":%d guid=0x%016" PRIx64,
+		 "uib0 listen=" VM_NET_GUEST ":%d peer=" VM_NET_HOST
+		 ":%d silence=0 guid=0x%016" PRIx64,
 		 VM_NET_PORT, VM_NET_PORT, o->guid ? o->guid : l->guid);
 	status = vm_run(&c, err);
 	if (*err)

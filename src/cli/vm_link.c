@@ -83,8 +83,8 @@ static void make_host(char *buf, size_t size, const char *port)
 
 static json_t *request(const char *port, uint16_t peer)
 {
-	json_t *args = json_pack("{s:o, s:o}", "name", json_sprintf("vm-%d", (int)getpid()), "peer",
-				 json_sprintf("127.0.0.1:%u", peer));
+	json_t *args = json_pack("{s:o, s:o, s:b}", "name", json_sprintf("vm-%d", (int)getpid()),
+				 "peer", json_sprintf("127.0.0.1:%u", peer), "fresh", 1);
 	const char *slash;
 
 	if (port && !strncmp(port, "fabric:", 7) && (slash = strchr(port, '/'))) {

@@ -159,7 +159,7 @@ const struct ctl_cmd cmd_fabric[] = {
 	  (const char *const[]){ "node", "port", "fabric", NULL } },
 	{ "fabric udp show", cmd_fabric_udp_show, FABRIC_ARG },
 	{ "fabric udp attach", cmd_fabric_udp_attach,
-	  (const char *const[]){ "name", "port", "peer", "fabric", NULL } },
+	  (const char *const[]){ "name", "port", "peer", "fabric", "fresh", NULL } },
 	{ "fabric link set", cmd_fabric_link_set,
 	  (const char *const[]){ "port", "up", "fabric", NULL } },
 	{ "fabric lft show", cmd_fabric_lft_show, NODE_ARGS },

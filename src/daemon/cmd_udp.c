@@ -164,15 +164,16 @@ static int attach(struct ctl_req *r, struct inst_fabric *f, struct attached *a, 
 	char err[INST_ERR_MAX], port[FABRIC_NAME_MAX];
 	struct inst_udp *u = NULL;
 	struct ip_endpoint peer;
+	bool bad, fresh = ctl_arg_bool(r, "fresh", &bad);
 	const char *name;
 	json_t *row;
 
 	a->in = r->in;
-	if (peer_to_attach(r, &peer, &name) || !(a->port = port_to_attach(r, f))) {
+	if (bad || peer_to_attach(r, &peer, &name) || !(a->port = port_to_attach(r, f))) {
 		close(fd);
 		return -EINVAL;
 	}
-	if (udplink_attach(&u, f, a->port, name, fd, &peer, err)) {
+	if (udplink_attach(&u, f, a->port, name, fd, &peer, fresh, err)) {
 		ctl_end(r, PROTO_EXIT_USAGE, "%s", err);
 		return -EINVAL;
 	}

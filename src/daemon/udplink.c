@@ -237,6 +237,7 @@ struct ends {
 	int fd; /* a socket that a client made; -1: one at @listen */
 	const struct ip_endpoint *listen;
 	const struct ip_endpoint *peer; /* NULL: learnt */
+	bool fresh; /* the peer knows no earlier link */
 };
 
 static int open_link(struct inst_udp *u, const struct ends *e)
@@ -263,6 +264,8 @@ static int open_link(struct inst_udp *u, const struct ends *e)
 	if (status)
 		return status;
 	udp_link_init(&u->machine, &in->loop.timers, e->peer, &link_ops, u, in->loop.now);
+	if (e->fresh)
+		udp_link_fresh(&u->machine, in->loop.now);
 	return loop_watch(&in->loop, &u->fd, u->sock.fd, EPOLLIN, on_event);
 }
 
@@ -331,9 +334,10 @@ int udplink_add(struct inst *in, const struct conf_udp_link *c, char err[INST_ER
 }
 
 int udplink_attach(struct inst_udp **ret, struct inst_fabric *f, struct fabric_port *port,
-		   const char *name, int fd, const struct ip_endpoint *peer, char err[INST_ERR_MAX])
+		   const char *name, int fd, const struct ip_endpoint *peer, bool fresh,
+		   char err[INST_ERR_MAX])
 {
-	struct ends e = { .fd = fd, .peer = peer };
+	struct ends e = { .fd = fd, .peer = peer, .fresh = fresh };
 
 	return add(f->inst, name, f, port, &e, ret, err);
 }

@@ -43,11 +43,12 @@ int udplink_hca(struct inst *in, const struct conf_port *where, const char *host
 
 /*
  * udplink_attach() - A link at a free port for a client that made both sockets; @fd is taken in any case
+ * @fresh:	the peer is new and begins without silence
  *
  * Return: 0; -EBUSY the port has a cable, -EINVAL and others, with @err
  */
 int udplink_attach(struct inst_udp **ret, struct inst_fabric *f, struct fabric_port *port,
-		   const char *name, int fd, const struct ip_endpoint *peer,
+		   const char *name, int fd, const struct ip_endpoint *peer, bool fresh,
 		   char err[INST_ERR_MAX]);
 void udplink_close(struct inst_udp *u);
 

@@ -134,6 +134,13 @@ void udp_link_init(struct udp_link *l, struct timers *timers, const struct ip_en
 	try_listen(l, now);
 }
 
+void udp_link_fresh(struct udp_link *l, ns_t now)
+{
+	timer_cancel(l->timers, &l->state_timer);
+	l->silent_since = now - UDP_LINK_SILENCE;
+	try_listen(l, now);
+}
+
 void udp_link_fini(struct udp_link *l)
 {
 	if (!l->timers)

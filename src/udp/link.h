@@ -105,6 +105,13 @@ struct udp_link {
 void udp_link_init(struct udp_link *l, struct timers *timers, const struct ip_endpoint *peer,
 		   const struct udp_link_ops *ops, void *ctx, ns_t now);
 
+/*
+ * udp_link_fresh() - After udp_link_init(): the other end is new, too, and has no session to see ended
+ *
+ * LISTENING at once. Every later silence is whole.
+ */
+void udp_link_fresh(struct udp_link *l, ns_t now);
+
 /* udp_link_fini() - No timer is left; nobody is told. A zeroed link is accepted. */
 void udp_link_fini(struct udp_link *l);
 

@@ -125,6 +125,26 @@ static void test_silent_and_deaf_for_4_s_after_its_start(void **state)
 	finish(&r);
 }
 
+/* Both ends are new: the first silence is left out, no later one. */
+static void test_fresh_listens_at_once_and_is_silent_for_4_s_later(void **state)
+{
+	struct rig r;
+
+	start(&r, &peer, T0);
+	udp_link_fresh(&r.l, r.now);
+	assert_int_equal(r.l.state, UDP_LINK_LISTENING);
+	assert_int_equal(r.keepalives, 1);
+	assert_int_equal(hear(&r, &peer), UDP_DROP_NONE);
+	assert_true(r.up);
+	until(&r, T0 + NS_SEC(3));
+	assert_int_equal(r.l.state, UDP_LINK_DEAF);
+	until(&r, T0 + NS_SEC(7) - 1);
+	assert_int_equal(r.l.state, UDP_LINK_DEAF);
+	until(&r, T0 + NS_SEC(7));
+	assert_int_equal(r.l.state, UDP_LINK_LISTENING);
+	finish(&r);
+}
+
 static void test_keepalive_every_second_to_a_configured_peer(void **state)
 {
 	struct rig r;
@@ -462,6 +482,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_silent_and_deaf_for_4_s_after_its_start),
+		cmocka_unit_test(test_fresh_listens_at_once_and_is_silent_for_4_s_later),
 		cmocka_unit_test(test_keepalive_every_second_to_a_configured_peer),
 		cmocka_unit_test(test_traffic_replaces_no_keepalive),
 		cmocka_unit_test(test_up_by_the_first_valid_thing_and_says_so_at_once),

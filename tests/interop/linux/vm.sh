@@ -161,6 +161,7 @@ bad = [
     ({"name": "t", "peer": "127.0.0.1"}, udp(), "expected a name and ADDR:PORT"),
     ({"peer": "127.0.0.1:9"}, udp(), "expected a name and ADDR:PORT"),
     ({"name": 7, "peer": "127.0.0.1:9"}, udp(), "name"),
+    (dict(right, fresh=7), udp(), "fresh"),
     (dict(right, port="Switch1/99"), udp(), "no such port"),
     (dict(right, port="Switch1/0"), udp(), "expected a free port"),
     (dict(right, port="Switch1/1"), udp(), "it has a cable"),
