@@ -11,13 +11,14 @@ cd "$(dirname "$0")/.."
 steps=${*:-build lint unit system linux fuzz}
 jobs=$(nproc)
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'end_pool; rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
 passed=0 failed=0 skipped=0
 failures=()
 
 say() { printf '== %s\n' "$*"; }
 
-# record NAME LOGFILE STATUS: count the TAP lines of one program; no line at all, or an exit status
+# record NAME LOGFILE STATUS SECONDS: count the TAP lines of one program; no line at all, or an exit status
 # that its lines do not explain, is a failure.
 record() {
 	local name=$1 log=$2 status=$3 p f s
@@ -33,28 +34,69 @@ record() {
 	[ "$s" = 0 ] || grep -E '^(not )?ok .*# *[Ss][Kk][Ii][Pp]' "$log" | sed "s|^|$name: |"
 	if [ "$f" != 0 ]; then
 		failures+=("$name")
-		sed "s|^|$name: |" "$log" | tail -150
+		tail -150 "$log" | sed "s|^|$name: |"
+		grep -E '^not ok ' "$log" | sed "s|^|$name: |" >>"$work/failed"
 	fi
-	printf '%-50s %4d passed %d failed %d skipped\n' "$name" "$p" "$f" "$s"
+	printf '%-50s %4d passed %d failed %d skipped, %d s\n' "$name" "$p" "$f" "$s" "$4"
 }
 
-# one NAME CMD...: a step that is a single check
-one() {
-	local name=$1 log="$work/log" status
-	shift
-	"$@" >"$log" 2>&1
+# one_log NAME LOGFILE CMD...: a step that is a single check
+one_log() {
+	local name=$1 log=$2
+	shift 2
+	"$@" >"$log" 2>&1 && echo "ok - $name" >>"$log"
+}
+
+# tap_log NAME LOGFILE CMD...: a program that prints TAP itself
+tap_log() {
+	local log=$2
+	shift 2
+	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 5 "${TEST_TIMEOUT:-300}" "$@" >"$log" 2>&1
+}
+
+# one, tap NAME CMD...: at once; the status of CMD
+now() {
+	local how=$1 name=$2 start=$SECONDS status
+	shift 2
+	"$how" "$name" "$work/log" "$@"
 	status=$?
-	[ $status = 0 ] && echo "ok - $name" >>"$log"
-	record "$name" "$log" $status
+	record "$name" "$work/log" $status $((SECONDS - start))
 	return $status
 }
+one() { now one_log "$@"; }
+tap() { now tap_log "$@"; }
 
-# tap NAME CMD...: a program that prints TAP itself
-tap() {
-	local name=$1 log="$work/log"
-	shift
-	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 5 "${TEST_TIMEOUT:-300}" "$@" >"$log" 2>&1
-	record "$name" "$log" $?
+# pool one_log|tap_log NAME CMD...: as many at a time as there are processors; pool_end waits for all and records them in
+# their order. For what neither minds company nor needs the machine to itself.
+pooled=()
+pool() {
+	local how=$1 name=$2 log="$work/pool.${#pooled[@]}"
+	shift 2
+	while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+	pooled+=("$name")
+	{
+		start=$SECONDS
+		"$how" "$name" "$log" "$@"
+		echo "$? $((SECONDS - start))" >"$log.status"
+	} &
+}
+# Ctrl-C does not reach what runs in the background.
+end_pool() {
+	local p
+	for p in $(jobs -rp); do
+		kill "$p" $(cat "/proc/$p/task/$p/children")
+	done
+	wait
+} 2>/dev/null
+pool_end() {
+	local i status seconds
+	wait
+	for i in "${!pooled[@]}"; do
+		read -r status seconds <"$work/pool.$i.status"
+		record "${pooled[i]}" "$work/pool.$i" "$status" "$seconds"
+	done
+	rm -f "$work"/pool.*
+	pooled=()
 }
 
 step_build() {
@@ -66,16 +108,18 @@ step_build() {
 step_lint() {
 	say lint
 	for l in tests/lint/*.sh; do
-		one "lint-$(basename "$l" .sh)" bash "$l"
+		pool one_log "lint-$(basename "$l" .sh)" bash "$l"
 	done
+	pool_end
 }
 
 step_unit() {
 	say "unit and simulation tests (ASan, UBSan)"
 	one build-san make -s -j"$jobs" SAN=1 all tests || return
 	for t in build/san/unit/test_* build/san/sim/test_*; do
-		[ -x "$t" ] && [ -f "$t" ] && tap "${t#build/san/}" "$t"
+		[ -x "$t" ] && [ -f "$t" ] && pool tap_log "${t#build/san/}" "$t"
 	done
+	pool_end
 }
 
 step_system() {
@@ -94,8 +138,9 @@ step_linux() {
 	one build-kmod make -s kmod || return
 	for t in tests/interop/linux/*.sh; do
 		case $t in */lib.sh | */boot.sh) continue ;; esac
-		[ -f "$t" ] && TEST_TIMEOUT=600 tap "${t#tests/}" bash "$t"
+		[ -f "$t" ] && TEST_TIMEOUT=900 pool tap_log "${t#tests/}" bash "$t"
 	done
+	pool_end
 }
 
 step_fuzz() {
@@ -105,14 +150,15 @@ step_fuzz() {
 		[ -x "$t" ] && [ -f "$t" ] || continue
 		local n=${t##*/}
 		mkdir -p "$work/corpus/$n"
-		one "$n" "$t" -max_total_time="${FUZZ_SECONDS:-5}" -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 \
+		pool one_log "$n" "$t" -max_total_time="${FUZZ_SECONDS:-5}" -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 \
 			-artifact_prefix="$work/" "$work/corpus/$n" $(ls -d "tests/fuzz/corpus/$n" 2>/dev/null)
 	done
+	pool_end
 }
 
 for s in $steps; do
 	"step_$s"
 done
-[ ${#failures[@]} = 0 ] || printf 'failed: %s\n' "${failures[@]}"
+[ ${#failures[@]} = 0 ] || { cat "$work/failed"; printf 'failed: %s\n' "${failures[@]}"; }
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" = 0 ]
