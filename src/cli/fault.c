@@ -80,9 +80,9 @@ static int del(int argc, char **argv)
 
 static const struct cli_cmd verbs[] = {
 	{ "show", show, "[fabric F]", "faults on links and what they did" },
-	{ "add", add, "NODE/PORT FAULT [fabric F]",
-	  "loss P% | corrupt P% | duplicate P% | reorder P% TIME | delay TIME [JITTER] | cut, "
-	  "each with all, data or mad; on what leaves the port" },
+	{ "add", add, "NODE/PORT|udp:LINK FAULT [fabric F]",
+	  "loss P% | corrupt P% | damage P% | duplicate P% | reorder P% TIME | delay TIME [JITTER] "
+	  "| cut, each with all, data or mad; on what leaves the port, or comes in by the link" },
 	{ "del", del, "ID [fabric F]", "take a fault away" },
 	{ NULL },
 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "daemon/cmd.h"
+#include "daemon/udplink.h"
 #include "fabric/fault.h"
 
 /* Faults on links. Ids are counted per fabric: with several of them "fabric" is needed. */
@@ -34,12 +35,31 @@ static void fault_show(struct ctl_req *r)
 	cmd_each_fabric(r, fault_rows);
 }
 
+/* A port by name, or udp:LINK: the other end of a link over UDP, whose faults are on what comes in. */
+static struct fabric_port *faulty_port(struct ctl_req *r, struct inst_fabric *f)
+{
+	bool bad;
+	const char *text = ctl_arg_str(r, "port", &bad);
+	char name[FABRIC_NAME_MAX];
+	struct inst_udp *u;
+
+	if (bad)
+		return NULL;
+	if (!text || strncmp(text, "udp:", 4) != 0)
+		return cmd_arg_port(r, f, "port");
+	list_for_each (u, &r->in->udps, link)
+		if (u->fab == f && !strcmp(fabric_port_name(u->end, name, sizeof(name)), text))
+			return u->end;
+	ctl_end(r, PROTO_EXIT_USAGE, "port '%s': no such UDP link in fabric %s", text, f->name);
+	return NULL;
+}
+
 static void fault_add(struct ctl_req *r)
 {
 	bool bad;
 	const char *text = ctl_arg_str(r, "fault", &bad);
 	struct inst_fabric *f = bad ? NULL : ctl_arg_fabric(r);
-	struct fabric_port *p = f ? cmd_arg_port(r, f, "port") : NULL;
+	struct fabric_port *p = f ? faulty_port(r, f) : NULL;
 	struct fault_spec spec;
 	struct fault_info info;
 	char err[256] = "";

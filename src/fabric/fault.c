@@ -128,21 +128,49 @@ static uint8_t *octet_at(struct pkt *p, uint32_t off)
 	return fabric_own_octet(p, off - pkt_hdr_len(p));
 }
 
-/* CRCs first: a flipped bit in a packet without them would go unnoticed. */
-static bool corrupt(struct fault *x, struct pkt *p)
+/* One bit of the octets [from, to). CRCs first: in a packet without them it would go unnoticed. */
+static bool flip(struct fault *x, struct pkt *p, uint32_t from, uint32_t to)
 {
 	uint32_t bit;
 	uint8_t *o;
 
-	if (p->tail_len < IB_ICRC_LEN + IB_VCRC_LEN)
-		return false;
 	if (!(p->flags & PKT_CRC))
 		fabric_pkt_seal(p);
-	bit = prng_below(&x->prng, (p->len + p->tail_len) * 8);
-	o = octet_at(p, bit / 8);
+	bit = prng_below(&x->prng, (to - from) * 8);
+	o = octet_at(p, from + bit / 8);
 	if (!o)
 		return false;
 	*o ^= (uint8_t)(1u << bit % 8);
+	return true;
+}
+
+static bool corrupt(struct fault *x, struct pkt *p)
+{
+	if (p->tail_len < IB_ICRC_LEN + IB_VCRC_LEN)
+		return false;
+	return flip(x, p, 0, p->len + p->tail_len);
+}
+
+/* Where the BTH ends; 0: there is none, so no ICRC either */
+static uint32_t bth_end(const struct pkt *p)
+{
+	const uint8_t *lrh = p->hdr + p->head;
+	unsigned int lnh = pkt_hdr_len(p) >= IB_LRH_LEN ? lrh[1] & 3u : 0;
+
+	if (lnh != IB_LNH_LOCAL && lnh != IB_LNH_GLOBAL)
+		return 0;
+	return IB_LRH_LEN + (lnh == IB_LNH_GLOBAL ? IB_GRH_LEN : 0) + IB_BTH_LEN;
+}
+
+/* Behind the BTH nothing is looked at on the way, and all of it is the ICRC's. */
+static bool damage(struct fault *x, struct pkt *p)
+{
+	uint32_t from = bth_end(p), to = p->len + p->tail_len - IB_VCRC_LEN;
+
+	if (!from || p->len < from || p->tail_len < IB_ICRC_LEN + IB_VCRC_LEN ||
+	    !flip(x, p, from, to))
+		return false;
+	crc_pkt_mend_vcrc(p);
 	return true;
 }
 
@@ -216,6 +244,11 @@ static void apply(struct fault *x, struct pkt *p, struct pkt_queue *out, ns_t no
 			x->hit++;
 			count_symbol_error(x->dev.port->peer);
 		}
+		pkt_queue_add(out, p);
+		return;
+	case FAULT_DAMAGE:
+		if (dice(x) && damage(x, p))
+			x->hit++;
 		pkt_queue_add(out, p);
 		return;
 	case FAULT_DUPLICATE:

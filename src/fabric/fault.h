@@ -8,6 +8,8 @@
  *
  *	loss 2%			drop
  *	corrupt 0.1%		flip one bit, anywhere from LRH to VCRC
+ *	damage 0.1%		flip one bit behind the BTH, and make the VCRC right again, as a
+ *				switch with bad memory does: only the ICRC tells
  *	duplicate 1%		send twice
  *	reorder 5% 2ms		hold back for that long, so that others overtake
  *	delay 5ms 1ms		hold all, in order; and up to that much more
@@ -21,6 +23,7 @@
 enum fault_kind {
 	FAULT_LOSS,
 	FAULT_CORRUPT,
+	FAULT_DAMAGE,
 	FAULT_DUPLICATE,
 	FAULT_REORDER,
 	FAULT_DELAY,
@@ -36,7 +39,7 @@ enum fault_class {
 struct fault_spec {
 	enum fault_kind kind;
 	enum fault_class cls;
-	uint32_t ppm; /* loss, corrupt, duplicate, reorder: 1..1000000 */
+	uint32_t ppm; /* loss, corrupt, damage, duplicate, reorder: 1..1000000 */
 	ns_t delay; /* delay, reorder: 1 ns .. 60 s */
 	ns_t jitter; /* delay: 0 .. 60 s */
 };

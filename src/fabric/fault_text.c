@@ -15,6 +15,7 @@ static const struct {
 } kinds[] = {
 	[FAULT_LOSS] = { "loss", true, false, false },
 	[FAULT_CORRUPT] = { "corrupt", true, false, false },
+	[FAULT_DAMAGE] = { "damage", true, false, false },
 	[FAULT_DUPLICATE] = { "duplicate", true, false, false },
 	[FAULT_REORDER] = { "reorder", true, true, false },
 	[FAULT_DELAY] = { "delay", false, true, true },
@@ -141,8 +142,8 @@ int fault_parse(struct fault_spec *ret, const char *text, char *err, size_t err_
 	text = next_word(text, w, sizeof(w));
 	kind = find_kind(w);
 	if (kind < 0)
-		return expected(err, err_size, "loss, corrupt, duplicate, reorder, delay or cut",
-				w);
+		return expected(err, err_size,
+				"loss, corrupt, damage, duplicate, reorder, delay or cut", w);
 	s.kind = (enum fault_kind)kind;
 	text = next_word(text, w, sizeof(w));
 	if (kinds[kind].has_share) {

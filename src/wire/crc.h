@@ -71,6 +71,9 @@ enum crc_verdict crc_pkt_check(const struct pkt *p);
  */
 enum crc_verdict crc_pkt_check_vcrc(const struct pkt *p);
 
+/* crc_pkt_mend_vcrc() - The VCRC of what a packet with PKT_CRC is now; its ICRC stays */
+void crc_pkt_mend_vcrc(struct pkt *p);
+
 /* crc_pkt_set_vl() - Change LRH.VL (and p->vl) and mend the VCRC incrementally */
 void crc_pkt_set_vl(struct pkt *p, uint8_t vl);
 

@@ -94,6 +94,11 @@ static uint16_t pkt_vcrc(const struct pkt *p)
 	return (uint16_t)~crc16_update(reg, p->tail, p->tail_len - IB_VCRC_LEN);
 }
 
+void crc_pkt_mend_vcrc(struct pkt *p)
+{
+	le16_put(p->tail + p->tail_len - IB_VCRC_LEN, pkt_vcrc(p));
+}
+
 /* @reg covers the first @done octets of @p, the headers at least. */
 static uint32_t pkt_icrc(const struct pkt *p, uint32_t reg, uint32_t done)
 {

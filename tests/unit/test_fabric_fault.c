@@ -19,6 +19,7 @@ static const struct {
 	{ "loss 2%", "loss 2%", { FAULT_LOSS, FAULT_ALL, 20000, 0, 0 } },
 	{ " loss  0.0001% data ", "loss 0.0001% data", { FAULT_LOSS, FAULT_DATA, 1, 0, 0 } },
 	{ "corrupt 0.1%", "corrupt 0.1%", { FAULT_CORRUPT, FAULT_ALL, 1000, 0, 0 } },
+	{ "damage 7%", "damage 7%", { FAULT_DAMAGE, FAULT_ALL, 70000, 0, 0 } },
 	{ "duplicate 100% mad",
 	  "duplicate 100% mad",
 	  { FAULT_DUPLICATE, FAULT_MAD, 1000000, 0, 0 } },
@@ -53,8 +54,9 @@ static void test_text_and_back(void **state)
 static const struct {
 	const char *text, *err;
 } bad[] = {
-	{ "", "expected loss, corrupt, duplicate, reorder, delay or cut, found nothing" },
-	{ "lose 1%", "expected loss, corrupt, duplicate, reorder, delay or cut, found \"lose\"" },
+	{ "", "expected loss, corrupt, damage, duplicate, reorder, delay or cut, found nothing" },
+	{ "lose 1%",
+	  "expected loss, corrupt, damage, duplicate, reorder, delay or cut, found \"lose\"" },
 	{ "loss", "expected a share between 0.0001% and 100%, found nothing" },
 	{ "loss 2", "expected a share between 0.0001% and 100%, found \"2\"" },
 	{ "loss 0%", "expected a share between 0.0001% and 100%, found \"0%\"" },
@@ -272,6 +274,51 @@ static void test_corrupt_seals_packets_without_crcs(void **state)
 	assert_int_not_equal(crc_pkt_check(out->got[0]), CRC_OK);
 }
 
+/* The VCRC is right, the ICRC is not; headers that decide the way are as they were. */
+static void test_damage_is_for_the_icrc_alone_to_find(void **state)
+{
+	static const ib_gid dgid = { .raw = { 0xfe, 0x80, [15] = 9 } };
+	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 33 };
+	uint8_t a[512], b[512];
+	struct pkt *p;
+
+	fault("damage 100%");
+	for (unsigned int i = 0; i < 400; i++) {
+		size_t n, way = i & 1 ? 60 : 20;
+
+		s.dgid = i & 1 ? &dgid : NULL;
+		p = rig_make(&r, &s);
+		n = fabric_pkt_to_wire(p, a, sizeof(a));
+		if (i & 2)
+			crc_pkt_pad(p); /* one without CRCs gets them */
+		rig_send_pkt(in, p);
+		assert_int_equal(out->n, 1);
+		assert_int_equal(crc_pkt_check_vcrc(out->got[0]), CRC_OK);
+		assert_int_equal(crc_pkt_check(out->got[0]), CRC_BAD_ICRC);
+		assert_int_equal(fabric_pkt_to_wire(out->got[0], b, sizeof(b)), n);
+		assert_memory_equal(a, b, way);
+		rig_end_clear(out);
+	}
+	assert_int_equal(info().hit, 400);
+	assert_int_equal(rig_np(&r, "s/2")->cnt.symbol_errors, 0);
+}
+
+/* What has no ICRC is left alone. */
+static void test_damage_spares_raw_packets(void **state)
+{
+	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 33 };
+	struct pkt *p = rig_make(&r, &s);
+
+	fault("damage 100%");
+	p->hdr[p->head + 1] &= 0xfc; /* LNH 0 */
+	crc_pkt_mend_vcrc(p);
+	rig_send_pkt(in, p);
+	assert_int_equal(info().seen, 1);
+	assert_int_equal(info().hit, 0);
+	assert_int_equal(out->n, 1);
+	assert_int_equal(crc_pkt_check_vcrc(out->got[0]), CRC_OK);
+}
+
 static void test_duplicate(void **state)
 {
 	fault("duplicate 20%");
@@ -451,6 +498,8 @@ int main(void)
 		CASE(test_corrupt_hits_headers_payload_and_tail),
 		CASE(test_corrupt_does_not_touch_shared_payload),
 		CASE(test_corrupt_seals_packets_without_crcs),
+		CASE(test_damage_is_for_the_icrc_alone_to_find),
+		CASE(test_damage_spares_raw_packets),
 		CASE(test_duplicate),
 		CASE(test_duplicate_of_a_full_batch),
 		CASE(test_delay_keeps_order),
