@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-/* `fabric`, and below it `node`, `port`, `link`, `udp`, `lft`, `mft`, `sm`, `sweep`, `partitions`, `group`, `fault`. */
+/* `fabric`, and below it `node`, `port`, `link`, `udp`, `lft`, `mft`, `sm`, `lid`, `sweep`, `partitions`, `group`, `fault`. */
 
 static const struct cli_key fabric_key[] = { { "fabric" }, { NULL } };
 
@@ -35,6 +35,15 @@ static const struct cli_show fabric_shown = {
 static int show(int argc, char **argv)
 {
 	return cli_show(&fabric_shown, argc, argv);
+}
+
+/* A command whose answer has no rows */
+static int call(const char *cmd, const struct cli_key *keys, int argc, char **argv)
+{
+	json_t *args;
+	int status = cli_args(&args, keys, argc, argv);
+
+	return status ? status : cli_call(cmd, args, NULL, NULL);
 }
 
 /* --- nodes and ports */
@@ -291,8 +300,36 @@ static int sm_show(int argc, char **argv)
 	return cli_show(&sm_shown, argc, argv);
 }
 
+static int sm_start(int argc, char **argv)
+{
+	static const struct cli_key keys[] = {
+		{ "port", .bare = true, .required = true },
+		{ "priority", .type = CLI_INT },
+		{ "fabric" },
+		{ NULL },
+	};
+
+	return call("fabric sm start", keys, argc, argv);
+}
+
+static const struct cli_key sm_at_keys[] = { { "port", .bare = true }, { "fabric" }, { NULL } };
+
+static int sm_stop(int argc, char **argv)
+{
+	return call("fabric sm stop", sm_at_keys, argc, argv);
+}
+
+static int sm_restart(int argc, char **argv)
+{
+	return call("fabric sm restart", sm_at_keys, argc, argv);
+}
+
 static const struct cli_cmd sm_verbs[] = {
-	{ "show", sm_show, "[fabric F]", "the subnet manager; with -d its last sweep" },
+	{ "show", sm_show, "[fabric F]", "the subnet managers; with -d their last sweep" },
+	{ "start", sm_start, "NODE/PORT [priority N] [fabric F]", "another manager, on that port" },
+	{ "stop", sm_stop, "[NODE/PORT] [fabric F]", "end one (the master) as if it were killed" },
+	{ "restart", sm_restart, "[NODE/PORT] [fabric F]",
+	  "the same, and a new one on that port, that knows nothing" },
 	{ NULL },
 };
 
@@ -303,10 +340,31 @@ static int sm(int argc, char **argv)
 
 static int sweep(int argc, char **argv)
 {
-	json_t *args;
-	int status = cli_args(&args, fabric_key, argc, argv);
+	return call("fabric sweep", fabric_key, argc, argv);
+}
 
-	return status ? status : cli_call("fabric sweep", args, NULL, NULL);
+static int lid_set(int argc, char **argv)
+{
+	static const struct cli_key keys[] = {
+		{ "port", .bare = true, .required = true },
+		{ "lid", .type = CLI_INT, .bare = true, .required = true },
+		{ "fabric" },
+		{ NULL },
+	};
+
+	return call("fabric lid set", keys, argc, argv);
+}
+
+static const struct cli_cmd lid_verbs[] = {
+	{ "set", lid_set, "NODE/PORT LID [fabric F]",
+	  "have the subnet manager give a port another LID" },
+	{ "show", port_show, "[NODE | NODE/PORT] [fabric F]", "the same as port show" },
+	{ NULL },
+};
+
+static int lid(int argc, char **argv)
+{
+	return cli_dispatch("fabric lid", lid_verbs, argc, argv);
 }
 
 static const struct cli_show group_shown = {
@@ -436,7 +494,8 @@ static const struct cli_cmd verbs[] = {
 	{ "fault", cli_fault, "add | del | show", "faults on links: `uipoib fabric fault -h`" },
 	{ "lft", lft, "show NODE", "unicast forwarding of a switch" },
 	{ "mft", mft, "show NODE", "multicast forwarding of a switch" },
-	{ "sm", sm, "show", "the subnet manager" },
+	{ "sm", sm, "show | start | stop | restart", "subnet managers of this instance" },
+	{ "lid", lid, "set NODE/PORT LID", "LIDs that the subnet manager gives" },
 	{ "sweep", sweep, "", "have the SM sweep now" },
 	{ "group", group, "show", "multicast groups and their members" },
 	{ "inject", inject, "IF@HOST IF@HOST nothing|qkey|pkey|icrc|vcrc|qpn [count N]",
@@ -457,7 +516,7 @@ int cli_fabric(int argc, char **argv)
 			return PROTO_EXIT_USAGE;
 		if (v->run == node || v->run == port || v->run == fabric_link || v->run == udp ||
 		    v->run == cli_fault || v->run == cli_import || v->run == lft || v->run == mft ||
-		    v->run == sm || v->run == group || v->run == partitions)
+		    v->run == sm || v->run == lid || v->run == group || v->run == partitions)
 			return v->run(argc - 1, argv + 1);
 	}
 	return cli_dispatch("fabric", verbs, argc, argv);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/cmd_fabric.h"
+#include "daemon/fab_sm.h"
 #include "sm/group.h"
 
 /* Forwarding tables, as the switches hold them. */
@@ -87,7 +88,8 @@ static json_t *ports_of(const uint64_t mask[4])
 
 static json_t *groups_of(const struct inst_fabric *f, uint16_t mlid)
 {
-	const struct sm_group *g = f->sm ? sm_group_by_mlid(f->sm, mlid) : NULL;
+	const struct inst_sm *m = fab_sm(f);
+	const struct sm_group *g = m ? sm_group_by_mlid(m->sm, mlid) : NULL;
 
 	return g ? cmd_gid(&g->rec.mgid) : json_null();
 }

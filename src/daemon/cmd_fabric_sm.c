@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <string.h>
+
 #include "daemon/cmd_fabric.h"
-#include "daemon/fab.h"
+#include "daemon/fab_sm.h"
 #include "sm/group.h"
 #include "sm/partition.h"
 
 /* The subnet manager: its state and sweeps, partitions, multicast groups. */
 
-static bool has_sm(struct ctl_req *r, const struct inst_fabric *f)
+/* The master, or whoever is there; NULL after an error was sent */
+static struct inst_sm *arg_sm(struct ctl_req *r)
 {
-	if (f && !f->sm)
-		ctl_end(r, PROTO_EXIT_USAGE, "fabric %s: its subnet manager is external", f->name);
-	return f && f->sm;
+	struct inst_fabric *f = ctl_arg_fabric(r);
+	struct inst_sm *m = f ? fab_sm(f) : NULL;
+
+	if (f && !m)
+		ctl_end(r, PROTO_EXIT_USAGE,
+			"fabric %s: its subnet manager is external, or stopped", f->name);
+	return m;
 }
 
 /* --- state and sweeps */
@@ -80,17 +88,14 @@ static json_t *external_object(const struct inst_fabric *f)
 	return o;
 }
 
-json_t *cmd_sm_object(const struct inst_fabric *f, ns_t now)
+static json_t *sm_object(const struct inst_sm *m, ns_t now)
 {
-	json_t *o;
+	json_t *o = json_object();
 	char port[FABRIC_NAME_MAX];
 	struct sm_status st;
 
-	if (!f->sm)
-		return external_object(f);
-	o = json_object();
-	sm_status(f->sm, &st);
-	cmd_set_str(o, "port", fabric_port_name(f->sm_at, port, sizeof(port)));
+	sm_status(m->sm, &st);
+	cmd_set_str(o, "port", fabric_port_name(m->at, port, sizeof(port)));
 	cmd_set(o, "port_guid", cmd_guid(st.self.guid));
 	cmd_set_str(o, "state", sm_state_name((enum smp_sm_state)st.self.state));
 	cmd_set_int(o, "priority", st.self.priority);
@@ -108,46 +113,162 @@ json_t *cmd_sm_object(const struct inst_fabric *f, ns_t now)
 	return o;
 }
 
-static void sm_row(struct ctl_req *r, struct inst_fabric *f)
+json_t *cmd_sm_object(const struct inst_fabric *f, ns_t now)
 {
-	json_t *row, *sm;
+	const struct inst_sm *m = fab_sm(f);
 
-	if (!f->sm)
-		return;
-	row = cmd_fabric_row(f);
-	sm = cmd_sm_object(f, r->now);
-	json_object_update(row, sm);
-	json_decref(sm);
-	ctl_row(r, row);
+	return m ? sm_object(m, now) : external_object(f);
+}
+
+static void sm_rows(struct ctl_req *r, struct inst_fabric *f)
+{
+	const struct inst_sm *m;
+
+	list_for_each (m, &f->sms, link) {
+		json_t *row = cmd_fabric_row(f), *sm = sm_object(m, r->now);
+
+		json_object_update(row, sm);
+		json_decref(sm);
+		ctl_row(r, row);
+	}
 }
 
 void cmd_fabric_sm_show(struct ctl_req *r)
 {
-	cmd_each_fabric(r, sm_row);
+	cmd_each_fabric(r, sm_rows);
 }
 
 void cmd_fabric_sweep(struct ctl_req *r)
 {
-	struct inst_fabric *f = ctl_arg_fabric(r);
+	struct inst_sm *m = arg_sm(r);
 
-	if (!has_sm(r, f))
+	if (!m)
 		return;
-	sm_kick(f->sm, "asked for by a client", r->now);
+	sm_kick(m->sm, "asked for by a client", r->now);
 	ctl_end(r, PROTO_EXIT_OK, NULL);
+}
+
+/* --- managers come and go */
+
+static void end_or_error(struct ctl_req *r, int status, const char *err)
+{
+	if (status)
+		ctl_end(r, PROTO_EXIT_USAGE, "%s", err);
+	else
+		ctl_end(r, PROTO_EXIT_OK, NULL);
+}
+
+void cmd_fabric_sm_start(struct ctl_req *r)
+{
+	struct inst_fabric *f = ctl_arg_fabric(r);
+	struct fabric_port *at = f ? cmd_arg_port(r, f, "port") : NULL;
+	char err[INST_ERR_MAX];
+	long long priority;
+	bool bad;
+
+	if (!at)
+		return;
+	priority = ctl_arg_int(r, "priority", 0, 15, 0, &bad);
+	if (!bad)
+		end_or_error(r, fab_sm_start(f, at, (uint8_t)priority, r->now, err), err);
+}
+
+/* The one on the "port" that is said, else the master; NULL after an error was sent */
+static struct inst_sm *arg_sm_at(struct ctl_req *r)
+{
+	struct inst_fabric *f;
+	struct fabric_port *at;
+	struct inst_sm *m;
+	char name[FABRIC_NAME_MAX];
+
+	if (!json_object_get(r->args, "port"))
+		return arg_sm(r);
+	f = ctl_arg_fabric(r);
+	at = f ? cmd_arg_port(r, f, "port") : NULL;
+	m = at ? fab_sm_at(f, at) : NULL;
+	if (at && !m)
+		ctl_end(r, PROTO_EXIT_USAGE, "port %s: no subnet manager of this instance is there",
+			fabric_port_name(at, name, sizeof(name)));
+	return m;
+}
+
+void cmd_fabric_sm_stop(struct ctl_req *r)
+{
+	struct inst_sm *m = arg_sm_at(r);
+
+	if (!m)
+		return;
+	fab_sm_stop(m, r->now);
+	ctl_end(r, PROTO_EXIT_OK, NULL);
+}
+
+void cmd_fabric_sm_restart(struct ctl_req *r)
+{
+	struct inst_sm *m = arg_sm_at(r);
+	char err[INST_ERR_MAX];
+
+	if (m)
+		end_or_error(r, fab_sm_restart(m, r->now, err), err);
+}
+
+/* --- LIDs */
+
+static const char *set_lid_why(int status)
+{
+	switch (status) {
+	case -ENOENT:
+		return "the subnet manager does not know this port";
+	case -EEXIST:
+		return "another port has it";
+	case -EINVAL:
+		return "expected 1 to 49151, a multiple of the number of LIDs of a port";
+	case -EAGAIN:
+		return "no subnet manager of this instance is master";
+	default:
+		return strerror(-status);
+	}
+}
+
+void cmd_fabric_lid_set(struct ctl_req *r)
+{
+	struct inst_fabric *f = ctl_arg_fabric(r);
+	struct inst_sm *m = f ? arg_sm(r) : NULL;
+	struct fabric_port *p = m ? cmd_arg_port(r, f, "port") : NULL;
+	struct node_port *np;
+	long long lid;
+	bool bad;
+	int status;
+
+	if (!p)
+		return;
+	if (!json_object_get(r->args, "lid")) {
+		ctl_end(r, PROTO_EXIT_USAGE, "lid: missing, expected a number");
+		return;
+	}
+	lid = ctl_arg_int(r, "lid", 1, 0xbfff, 0, &bad);
+	if (bad)
+		return;
+	np = &fabric_node_node(fabric_port_node(p))->port[fabric_port_num(p)];
+	status = np->ep ? sm_set_lid(m->sm, np->guids[0], (uint16_t)lid, r->now) : -ENOENT;
+	if (status)
+		ctl_end(r, PROTO_EXIT_USAGE, "lid %lld: %s", lid, set_lid_why(status));
+	else
+		ctl_end(r, PROTO_EXIT_OK, NULL);
 }
 
 /* --- partitions */
 
 static json_t *members_of(const struct inst_fabric *f, const struct sm_partition *p, bool full)
 {
-	const struct sm_db *db = sm_db(f->sm);
+	const struct inst_sm *m = fab_sm(f);
+	const struct sm_db *db = m ? sm_db(m->sm) : NULL;
 	json_t *v = json_array();
 
 	for (struct sm_port *e = db ? sm_db_end_port(db, NULL) : NULL; e;
 	     e = sm_db_end_port(db, e)) {
-		enum sm_membership m = sm_partition_membership(p, e, e == db->self);
+		enum sm_membership is = sm_partition_membership(p, e, e == db->self);
 
-		if (full ? m == SM_MEMBER_FULL || m == SM_MEMBER_BOTH : m == SM_MEMBER_LIMITED)
+		if (full ? is == SM_MEMBER_FULL || is == SM_MEMBER_BOTH : is == SM_MEMBER_LIMITED)
 			json_array_append_new(v, json_sprintf("%s/%u", e->node->desc, e->num));
 	}
 	return v;
@@ -155,7 +276,8 @@ static json_t *members_of(const struct inst_fabric *f, const struct sm_partition
 
 static void partition_rows(struct ctl_req *r, struct inst_fabric *f)
 {
-	const struct sm_partitions *ps = f->sm ? sm_partitions(f->sm) : NULL;
+	const struct inst_sm *m = fab_sm(f);
+	const struct sm_partitions *ps = m ? sm_partitions(m->sm) : NULL;
 
 	for (size_t k = 0; ps && k < ps->n; k++) {
 		const struct sm_partition *p = &ps->part[k];
@@ -187,10 +309,8 @@ void cmd_fabric_partition_load(struct ctl_req *r)
 		return;
 	if (!file || *file != '/')
 		ctl_end(r, PROTO_EXIT_USAGE, "file: expected an absolute path");
-	else if (fab_set_partitions(f, file, r->now, err))
-		ctl_end(r, PROTO_EXIT_USAGE, "%s", err);
 	else
-		ctl_end(r, PROTO_EXIT_OK, NULL);
+		end_or_error(r, fab_set_partitions(f, file, r->now, err), err);
 }
 
 /* --- groups */
@@ -205,9 +325,9 @@ static const char *join_name(uint8_t state, char buf[32])
 	return buf;
 }
 
-static json_t *group_members(const struct inst_fabric *f, const struct sm_group *g)
+static json_t *group_members(const struct inst_sm *sm, const struct sm_group *g)
 {
-	const struct sm_db *db = sm_db(f->sm);
+	const struct sm_db *db = sm_db(sm->sm);
 	json_t *v = json_array();
 	struct sm_mcmember *m;
 
@@ -226,9 +346,10 @@ static json_t *group_members(const struct inst_fabric *f, const struct sm_group 
 
 static void group_rows(struct ctl_req *r, struct inst_fabric *f)
 {
+	const struct inst_sm *m = fab_sm(f);
 	const struct sm_group *g = NULL;
 
-	while (f->sm && (g = sm_group_next(f->sm, g))) {
+	while (m && (g = sm_group_next(m->sm, g))) {
 		json_t *row = cmd_fabric_row(f);
 
 		cmd_set(row, "mgid", cmd_gid(&g->rec.mgid));
@@ -242,7 +363,7 @@ static void group_rows(struct ctl_req *r, struct inst_fabric *f)
 		cmd_set_bool(row, "admin", g->admin);
 		cmd_set_bool(row, "broadcast", g->broadcast);
 		cmd_set_int(row, "nmembers", g->nmembers);
-		cmd_set(row, "members", group_members(f, g));
+		cmd_set(row, "members", group_members(m, g));
 		ctl_row(r, row);
 	}
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "daemon/cmd.h"
+#include "daemon/fab_sm.h"
 #include "daemon/stats.h"
 #include "sm/group.h"
 
@@ -22,9 +23,11 @@ struct link_seen {
 	bool carrier;
 };
 
-struct mon_fabric {
+/* An embedded SM that is listened to. */
+struct mon_sm {
+	struct list link; /* in monitor.sms */
 	struct monitor *mon;
-	struct inst_fabric *fab;
+	struct inst_sm *sm;
 	struct sm_listener listener;
 };
 
@@ -35,11 +38,11 @@ struct monitor {
 	struct timer drops_timer;
 	struct link_seen *link;
 	unsigned int nlinks;
-	struct mon_fabric *fab;
-	unsigned int nfabs;
+	struct list sms; /* struct mon_sm.link */
 	uint64_t *drops; /* values at the last look, in the order of stats_each() */
 	unsigned int ndrops, at;
 	bool first; /* take values only */
+	bool recount; /* counters came or went */
 };
 
 static json_t *event_row(struct monitor *m, const char *event, ns_t now)
@@ -94,26 +97,28 @@ static void port_event(struct inst_watch *w, struct inst_port *p, enum ca_event 
 
 /* --- the SM */
 
-static json_t *sm_row(struct mon_fabric *f, const char *event, ns_t now)
+static json_t *sm_row(struct mon_sm *f, const char *event, ns_t now)
 {
 	json_t *row = event_row(f->mon, event, now);
 
-	cmd_set_str(row, "fabric", f->fab->name);
+	cmd_set_str(row, "fabric", f->sm->fab->name);
 	return row;
 }
 
 static void sm_state(void *ctx, enum smp_sm_state st, ns_t now)
 {
-	struct mon_fabric *f = ctx;
+	struct mon_sm *f = ctx;
 	json_t *row = sm_row(f, "sm", now);
+	char port[FABRIC_NAME_MAX];
 
+	cmd_set_str(row, "port", fabric_port_name(f->sm->at, port, sizeof(port)));
 	cmd_set_str(row, "state", sm_state_name(st));
 	ctl_row(&f->mon->hold.req, row);
 }
 
 static void sm_stage(void *ctx, const struct sm_sweep *sw, ns_t now)
 {
-	struct mon_fabric *f = ctx;
+	struct mon_sm *f = ctx;
 	json_t *row;
 
 	if (sw->stage != SM_STAGE_UP)
@@ -129,7 +134,7 @@ static void sm_stage(void *ctx, const struct sm_sweep *sw, ns_t now)
 
 static void sm_port(void *ctx, const ib_gid *gid, bool in_service, ns_t now)
 {
-	struct mon_fabric *f = ctx;
+	struct mon_sm *f = ctx;
 	json_t *row = sm_row(f, "end_port", now);
 
 	cmd_set(row, "gid", cmd_gid(gid));
@@ -139,7 +144,7 @@ static void sm_port(void *ctx, const ib_gid *gid, bool in_service, ns_t now)
 
 static void sm_group(void *ctx, const struct sm_group *g, bool created, ns_t now)
 {
-	struct mon_fabric *f = ctx;
+	struct mon_sm *f = ctx;
 	json_t *row = sm_row(f, "group", now);
 
 	cmd_set(row, "mgid", cmd_gid(&g->rec.mgid));
@@ -150,7 +155,7 @@ static void sm_group(void *ctx, const struct sm_group *g, bool created, ns_t now
 
 static void sm_notice(void *ctx, const struct mad_notice *n, ns_t now)
 {
-	struct mon_fabric *f = ctx;
+	struct mon_sm *f = ctx;
 	json_t *row = sm_row(f, "trap", now);
 
 	cmd_set_int(row, "trap", n->trap);
@@ -195,9 +200,25 @@ static void look_drop(void *ctx, const struct stats_item *it)
 	*was = it->value;
 }
 
+/* What is there now; false: no memory */
+static bool count_drops(struct monitor *m)
+{
+	m->ndrops = 0;
+	m->first = true;
+	m->recount = false;
+	stats_each(m->in, count_drop, m);
+	free(m->drops);
+	m->drops = calloc(m->ndrops + 1, sizeof(*m->drops));
+	if (!m->drops)
+		m->ndrops = 0;
+	return m->drops;
+}
+
 static void look_drops(struct monitor *m, ns_t now)
 {
 	m->hold.req.now = now;
+	if (m->recount)
+		count_drops(m);
 	m->at = 0;
 	stats_each(m->in, look_drop, m);
 	m->first = false;
@@ -211,13 +232,21 @@ static void drops_tick(struct timer *t, ns_t now)
 
 /* --- life */
 
+static void mon_sm_free(struct mon_sm *s)
+{
+	sm_unlisten(&s->listener);
+	list_del(&s->link);
+	free(s);
+}
+
 static void mon_free(struct monitor *m)
 {
+	struct mon_sm *s, *tmp;
+
 	inst_unwatch(&m->watch);
 	timer_cancel(&m->in->loop.timers, &m->drops_timer);
-	for (unsigned int k = 0; k < m->nfabs; k++)
-		sm_unlisten(&m->fab[k].listener);
-	free(m->fab);
+	list_for_each_safe (s, tmp, &m->sms, link)
+		mon_sm_free(s);
 	free(m->link);
 	free(m->drops);
 	free(m);
@@ -244,21 +273,42 @@ static void see_links(struct monitor *m)
 	}
 }
 
+static void listen_sm(struct monitor *m, struct inst_sm *sm)
+{
+	struct mon_sm *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return;
+	s->mon = m;
+	s->sm = sm;
+	s->listener = (struct sm_listener){ .ops = &sm_events, .ctx = s };
+	list_init(&s->listener.link);
+	list_add_tail(&m->sms, &s->link);
+	sm_listen(sm->sm, &s->listener);
+}
+
 static void listen_sms(struct monitor *m)
 {
-	for (unsigned int k = 0; k < m->in->nfabs; k++) {
-		struct mon_fabric *f = &m->fab[m->nfabs];
+	struct inst_sm *sm;
 
-		if (!m->in->fab[k]->sm)
-			continue;
-		f->mon = m;
-		f->fab = m->in->fab[k];
-		f->listener.ops = &sm_events;
-		f->listener.ctx = f;
-		list_init(&f->listener.link);
-		sm_listen(f->fab->sm, &f->listener);
-		m->nfabs++;
+	for (unsigned int k = 0; k < m->in->nfabs; k++)
+		list_for_each (sm, &m->in->fab[k]->sms, link)
+			listen_sm(m, sm);
+}
+
+static void sm_comes_or_goes(struct inst_watch *w, struct inst_sm *sm, bool comes)
+{
+	struct monitor *m = container_of(w, struct monitor, watch);
+	struct mon_sm *s, *tmp;
+
+	m->recount = true;
+	if (comes) {
+		listen_sm(m, sm);
+		return;
 	}
+	list_for_each_safe (s, tmp, &m->sms, link)
+		if (s->sm == sm)
+			mon_sm_free(s);
 }
 
 static struct monitor *mon_alloc(struct inst *in)
@@ -272,15 +322,13 @@ static struct monitor *mon_alloc(struct inst *in)
 	list_for_each (i, &in->ifaces, link)
 		n++;
 	m->in = in;
-	m->first = true;
 	m->watch.fn = look;
 	m->watch.port = port_event;
+	m->watch.sm = sm_comes_or_goes;
+	list_init(&m->sms);
 	timer_init(&m->drops_timer, drops_tick);
-	stats_each(in, count_drop, m);
 	m->link = calloc(n + 1, sizeof(*m->link));
-	m->fab = calloc(in->nfabs + 1, sizeof(*m->fab));
-	m->drops = calloc(m->ndrops + 1, sizeof(*m->drops));
-	if (m->link && m->fab && m->drops)
+	if (m->link && count_drops(m))
 		return m;
 	mon_free(m);
 	return NULL;

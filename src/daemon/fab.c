@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "daemon/capfile.h"
+#include "daemon/fab_sm.h"
 #include "daemon/file.h"
 #include "daemon/ibsim.h"
-#include "sm/partition.h"
-#include "sm/sa.h"
 
 /* `include` of a topology file: relative to the folder of the file itself. */
 static int read_include(void *ctx, const char *file, char **ret_text, size_t *ret_len)
@@ -87,14 +86,15 @@ static struct fabric_node *default_sm_node(struct inst_fabric *f)
 }
 
 /* The end port where the SM sits: port 0 of a switch, a port of a CA. */
-static int place_sm(struct inst_fabric *f, const struct fab_cfg *cfg, char err[INST_ERR_MAX])
+static int place_sm(struct fabric_port **ret, struct inst_fabric *f, const struct fab_cfg *cfg,
+		    char err[INST_ERR_MAX])
 {
 	struct fabric_node *n =
 		cfg->sm_node ? fabric_node_find(f->fabric, cfg->sm_node) : default_sm_node(f);
 	unsigned int port = cfg->sm_node ? cfg->sm_port : n && fabric_node_hca(n) ? 1 : 0;
 
-	f->sm_at = n ? fabric_node_port(n, port) : NULL;
-	if (f->sm_at && fabric_node_node(n)->port[port].ep)
+	*ret = n ? fabric_node_port(n, port) : NULL;
+	if (*ret && fabric_node_node(n)->port[port].ep)
 		return 0;
 	snprintf(err, INST_ERR_MAX,
 		 "fabric %s: sm-port %s/%u: %s, expected port 0 of a switch or a port of a CA",
@@ -103,80 +103,12 @@ static int place_sm(struct inst_fabric *f, const struct fab_cfg *cfg, char err[I
 	return -EINVAL;
 }
 
-static void sm_stage(void *ctx, const struct sm_sweep *sw, ns_t now)
-{
-	struct inst_fabric *f = ctx;
-
-	if (sw->stage != SM_STAGE_UP)
-		return;
-	if (!f->up_at)
-		f->up_at = now;
-	log_to(&f->inst->cfg.log, LOG_LVL_INFO,
-	       "fabric %s: SUBNET UP, sweep %llu: %u switches, %u end ports, %u links in %.1f ms",
-	       f->name, (unsigned long long)sw->number, sw->switches, sw->end_ports, sw->links,
-	       (double)(now - sw->started) / 1e6);
-}
-
-static const struct sm_events sm_events = { .stage = sm_stage };
-
 static int start_sm(struct inst_fabric *f, const struct fab_cfg *cfg, char err[INST_ERR_MAX])
 {
-	struct sm_cfg sc = sm_cfg_default();
-	struct node *node = fabric_node_node(fabric_port_node(f->sm_at));
-	uint8_t port = (uint8_t)fabric_port_num(f->sm_at);
-	ns_t now = f->inst->loop.now;
-	int status;
+	struct fabric_port *at;
+	int status = place_sm(&at, f, cfg, err);
 
-	if (cfg->sm_key_given)
-		sc.sm_key = cfg->sm_key;
-	status = sm_create(&f->sm, node->port[port].ep, &sc, &f->inst->loop.timers,
-			   &f->inst->cfg.log);
-	if (!status)
-		status = sa_create(&f->sa, f->sm);
-	if (status) {
-		snprintf(err, INST_ERR_MAX, "fabric %s: subnet manager: %s", f->name,
-			 strerror(-status));
-		return status;
-	}
-	f->listener = (struct sm_listener){ .ops = &sm_events, .ctx = f };
-	list_init(&f->listener.link);
-	sm_listen(f->sm, &f->listener);
-	if (cfg->partitions_file) {
-		status = fab_set_partitions(f, cfg->partitions_file, now, err);
-		if (status)
-			return status;
-	}
-	node_set_cap(node, port, SMP_CAP_IS_SM, true, now);
-	sm_start(f->sm, now);
-	return 0;
-}
-
-int fab_set_partitions(struct inst_fabric *f, const char *file, ns_t now, char err[INST_ERR_MAX])
-{
-	struct sm_partitions *ps;
-	char *text;
-	size_t len;
-	int status;
-
-	if (!f->sm) {
-		snprintf(err, INST_ERR_MAX, "fabric %s: its subnet manager is external", f->name);
-		return -EINVAL;
-	}
-	status = file_read(file, &text, &len);
-	if (status) {
-		snprintf(err, INST_ERR_MAX, "partitions %s: %s", file, strerror(-status));
-		return status;
-	}
-	err[0] = '\0';
-	status = sm_partitions_parse(&ps, file, text, len, err, INST_ERR_MAX);
-	free(text);
-	if (status) {
-		if (!*err)
-			snprintf(err, INST_ERR_MAX, "partitions %s: %s", file, strerror(-status));
-		return status;
-	}
-	sm_set_partitions(f->sm, ps, now);
-	return 0;
+	return status ? status : fab_sm_start(f, at, 0, f->inst->loop.now, err);
 }
 
 static const enum hca_crc crc_of[] = {
@@ -228,8 +160,6 @@ static int build(struct inst_fabric *f, const struct fab_cfg *cfg, const struct 
 	if (cfg->mtu)
 		limit_mtu(f, cfg->mtu);
 	if (cfg->sm_embedded)
-		status = place_sm(f, cfg, err);
-	if (!status && cfg->sm_embedded)
 		status = start_sm(f, cfg, err);
 	if (!status && cfg->ibsim)
 		status = ibsim_open(f, cfg->ibsim, err);
@@ -253,9 +183,13 @@ int fab_add(struct inst *in, const struct fab_cfg *cfg, const struct topo *topo,
 	f->inst = in;
 	f->crc = cfg->crc;
 	list_init(&f->captures);
+	list_init(&f->sms);
+	f->sm_key = cfg->sm_key_given ? cfg->sm_key : SM_KEY_DEFAULT;
 	snprintf(f->name, sizeof(f->name), "%s", cfg->name);
 	if (cfg->topology_file)
 		f->topology_file = strdup(cfg->topology_file);
+	if (cfg->partitions_file)
+		f->partitions_file = strdup(cfg->partitions_file);
 	status = build(f, cfg, topo, err);
 	if (status) {
 		fab_destroy(f);
@@ -267,17 +201,20 @@ int fab_add(struct inst *in, const struct fab_cfg *cfg, const struct topo *topo,
 
 void fab_destroy(struct inst_fabric *f)
 {
+	struct inst_sm *m, *tmp;
+
 	if (!f)
 		return;
 	capfile_close_all(f);
 	ibsim_close(f->ibsim);
-	sa_destroy(f->sa);
-	sm_destroy(f->sm);
+	list_for_each_safe (m, tmp, &f->sms, link)
+		fab_sm_stop(m, f->inst->loop.now);
 	if (f->soft)
 		for (unsigned int i = 0; i < fabric_nnodes(f->fabric); i++)
 			ca_soft_hca_destroy(f->soft[i]);
 	free(f->soft);
 	fabric_destroy(f->fabric);
 	free(f->topology_file);
+	free(f->partitions_file);
 	free(f);
 }

@@ -2,7 +2,7 @@
 #ifndef DAEMON_FAB_H
 #define DAEMON_FAB_H
 
-/* A fabric of an instance: topology, soft HCAs, embedded SM and SA. */
+/* A fabric of an instance: topology, soft HCAs, the embedded SM (daemon/fab_sm.h). */
 
 #include "daemon/inst.h"
 
@@ -31,9 +31,6 @@ int fab_load_topology(struct topo **ret, const char *file, char err[INST_ERR_MAX
  */
 int fab_add(struct inst *in, const struct fab_cfg *cfg, const struct topo *topo,
 	    char err[INST_ERR_MAX]);
-
-/* fab_set_partitions() - Read a partition file and hand it to the SM. 0; -errno with @err; nothing changed then */
-int fab_set_partitions(struct inst_fabric *f, const char *file, ns_t now, char err[INST_ERR_MAX]);
 
 void fab_destroy(struct inst_fabric *f);
 

@@ -11,6 +11,7 @@
 
 #include "daemon/capfile.h"
 #include "daemon/fab.h"
+#include "daemon/fab_sm.h"
 #include "daemon/host.h"
 #include "daemon/iface.h"
 #include "daemon/port.h"
@@ -81,6 +82,25 @@ void inst_port_event(struct inst_port *p, enum ca_event ev, ns_t now)
 	list_for_each (w, &p->inst->watches, link)
 		if (w->port)
 			w->port(w, p, ev, now);
+}
+
+static void sm_event(struct inst_sm *m, bool comes)
+{
+	struct inst_watch *w;
+
+	list_for_each (w, &m->fab->inst->watches, link)
+		if (w->sm)
+			w->sm(w, m, comes);
+}
+
+void inst_sm_came(struct inst_sm *m)
+{
+	sm_event(m, true);
+}
+
+void inst_sm_goes(struct inst_sm *m)
+{
+	sm_event(m, false);
 }
 
 static void tell_watches(struct inst *in, ns_t now)
@@ -337,7 +357,7 @@ static const char *sm_hint(const struct inst_iface *i, enum ipoib_link_state sta
 {
 	const struct inst_port *p = i->port;
 
-	if (state != IPOIB_LINK_WAIT_PORT || p->fab->sm)
+	if (state != IPOIB_LINK_WAIT_PORT || !list_empty(&p->fab->sms))
 		return "";
 	switch (fabric_node_node(p->node)->port[p->num].pi.port_state) {
 	case IB_PORT_INIT:

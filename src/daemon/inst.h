@@ -39,7 +39,7 @@
 #define INST_BUFS 1024 /* of PKT_BUF_SIZE; memory is touched on use only */
 
 struct inst;
-struct sa;
+struct inst_sm;
 struct udp_rx;
 struct ibsim_net;
 
@@ -61,11 +61,10 @@ struct inst_fabric {
 	char name[CONF_NAME_MAX];
 	struct fabric *fabric;
 	struct ca_soft_hca **soft; /* by node index; NULL: a switch */
-	struct sm *sm; /* NULL: external */
-	struct sa *sa;
-	struct sm_listener listener;
-	struct fabric_port *sm_at;
+	struct list sms; /* struct inst_sm.link, daemon/fab_sm.h; empty: external, or stopped */
+	uint64_t sm_key; /* of all of them */
 	char *topology_file; /* NULL: made by the demo */
+	char *partitions_file; /* the last that was loaded; NULL: none */
 	enum conf_crc crc;
 	ns_t up_at; /* first SUBNET UP; 0 before */
 	struct list captures; /* struct capfile.link, daemon/capfile.h */
@@ -132,6 +131,8 @@ struct inst_watch {
 	void (*fn)(struct inst_watch *w, ns_t now);
 	/* A port's event, from inside the HCA: take note, nothing else. May be NULL. */
 	void (*port)(struct inst_watch *w, struct inst_port *p, enum ca_event ev, ns_t now);
+	/* A subnet manager of ours is about to start, or to end: take note, nothing else. May be NULL. */
+	void (*sm)(struct inst_watch *w, struct inst_sm *m, bool comes);
 };
 
 struct inst_cfg {
@@ -204,6 +205,9 @@ void inst_watch(struct inst *in, struct inst_watch *w);
 void inst_unwatch(struct inst_watch *w);
 /* inst_port_event() - Tell those who watch */
 void inst_port_event(struct inst_port *p, enum ca_event ev, ns_t now);
+
+void inst_sm_came(struct inst_sm *m);
+void inst_sm_goes(struct inst_sm *m);
 
 /* inst_up() - All interfaces are up; what the first one waits for goes to @why if not NULL */
 bool inst_up(const struct inst *in, char why[INST_ERR_MAX]);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/umad.h"
+#include "daemon/fab_sm.h"
 #include "daemon/ibsim.h"
 #include "daemon/udplink.h"
 #include "sm/sa.h"
@@ -177,22 +178,22 @@ static const struct field sa_fields[] = {
 	F(sa_stats, leases_expired),
 };
 
-static void sm_stats(struct out *o, const struct inst_fabric *f)
+static void sm_stats(struct out *o, const struct inst_sm *m)
 {
 	struct sm_status st;
 
-	o->it.object = f->name;
+	o->it.object = m->fab->name;
 	o->it.layer = "sm";
-	sm_status(f->sm, &st);
+	sm_status(m->sm, &st);
 	put(o, "heavy_sweeps", false, st.heavy_sweeps);
 	put(o, "light_sweeps", false, st.light_sweeps);
 	put(o, "traps", false, st.traps);
 	put(o, "traps_many", true, st.traps_many);
 	put(o, "smps", false, st.smps);
 	put(o, "timeouts", false, st.timeouts);
-	put_fields(o, mad_ep_stats(sm_ep(f->sm)), mad_fields, ARRAY_SIZE(mad_fields));
+	put_fields(o, mad_ep_stats(sm_ep(m->sm)), mad_fields, ARRAY_SIZE(mad_fields));
 	o->it.layer = "sa";
-	put_fields(o, sa_stats(f->sa), sa_fields, ARRAY_SIZE(sa_fields));
+	put_fields(o, sa_stats(m->sa), sa_fields, ARRAY_SIZE(sa_fields));
 }
 
 static void node_stats(struct out *o, struct fabric_node *n)
@@ -299,11 +300,13 @@ static void ibsim_stats_all(struct out *o, const struct inst_fabric *f)
 
 static void fabric_stats_all(struct out *o, struct inst_fabric *f)
 {
+	const struct inst_sm *sm = fab_sm(f);
+
 	o->it.object = f->name;
 	o->it.layer = "fabric";
 	put(o, "hops", false, fabric_stats(f->fabric)->hops);
-	if (f->sm)
-		sm_stats(o, f);
+	if (sm)
+		sm_stats(o, sm);
 	for (unsigned int k = 0; k < fabric_nnodes(f->fabric); k++)
 		node_stats(o, fabric_node_at(f->fabric, k));
 	if (f->ibsim)

@@ -201,3 +201,65 @@ int sm_lid_assign(struct sm *sm)
 	free(reserved);
 	return err;
 }
+
+/* LIDs of others, of those that are away too */
+static bool others_have(const struct sm *sm, const struct sm_port *p, unsigned int lid)
+{
+	unsigned int n = 1u << p->lmc;
+
+	for (unsigned int i = lid; i < lid + n; i++) {
+		if (sm->db->by_lid[i] && sm->db->by_lid[i] != p)
+			return true;
+	}
+	for (struct hnode *h = htab_each(&sm->lids, NULL); h; h = htab_each(&sm->lids, h)) {
+		const struct sm_lid_slot *s = container_of(h, struct sm_lid_slot, node);
+
+		/* Those that are there may be switches, which have one LID. */
+		if (s->guid != p->guid && !sm_db_port_by_guid(sm->db, s->guid) &&
+		    s->lid < lid + n && lid < s->lid + (1u << sm->cfg.lmc))
+			return true;
+	}
+	return false;
+}
+
+int sm_set_lid(struct sm *sm, uint64_t port_guid, uint16_t lid, ns_t now)
+{
+	const struct sm_port *p;
+	unsigned int n;
+
+	if (sm->state != SMP_SM_MASTER || !sm->db)
+		return -EAGAIN;
+	p = sm_db_port_by_guid(sm->db, port_guid);
+	if (!p)
+		return -ENOENT;
+	n = 1u << p->lmc;
+	if (!lid || lid % n || lid + n - 1 > SM_LID_TOP_MAX)
+		return -EINVAL;
+	if (others_have(sm, p, lid))
+		return -EEXIST;
+	if (slot_set(sm, port_guid, lid))
+		return -ENOMEM;
+	sm_info(sm, "\"%s\" port %u is to have LID %u instead of %u", p->node->desc, p->num, lid,
+		p->lid);
+	sm_kick(sm, "another LID", now);
+	return 0;
+}
+
+void sm_lid_tell(struct sm *sm, const struct sm_db *old, ns_t now)
+{
+	bool moved = false;
+
+	for (struct sm_port *p = sm_db_end_port(sm->db, NULL); p && !moved;
+	     p = sm_db_end_port(sm->db, p)) {
+		const struct sm_port *was = old ? sm_db_port_by_guid(old, p->guid) : NULL;
+
+		moved = was && (was->lid != p->lid || was->lmc != p->lmc);
+	}
+	if (!moved)
+		return;
+	for (struct sm_port *p = sm_db_end_port(sm->db, NULL); p; p = sm_db_end_port(sm->db, p)) {
+		if (!p->node->sw)
+			sm_rereg_owe(sm, p->guid);
+	}
+	sm_sweep_again(sm, now + SM_KICK_DELAY);
+}

@@ -202,6 +202,12 @@ void sm_lid_fini(struct sm *sm);
 void sm_rereg_owe(struct sm *sm, uint64_t port_guid);
 void sm_rereg_paid(struct sm *sm, uint64_t port_guid);
 bool sm_rereg_owed(const struct sm *sm, uint64_t port_guid);
+/*
+ * sm_lid_tell() - After a database was published: where LIDs changed since @old all CAs register again. Paths that
+ * they have may be wrong, and a client like Linux's, without subscriptions, hears of it in no other way
+ * (it asks for its paths again then). Not before, since the SA would answer with the old ones.
+ */
+void sm_lid_tell(struct sm *sm, const struct sm_db *old, ns_t now);
 /* sm_source_of() - The allowance of the port that has @lid */
 struct sm_source *sm_source_of(struct sm *sm, uint16_t lid);
 

@@ -136,6 +136,15 @@ void sm_start(struct sm *sm, ns_t now);
 void sm_kick(struct sm *sm, const char *reason, ns_t now);
 
 /**
+ * sm_set_lid() - Give an end port another LID
+ *
+ * A sweep writes it, and has all end ports register again: nothing else tells them that paths to it have changed.
+ * Return: 0; -EAGAIN not master, or no database yet; -EINVAL no unicast LID, or not for the port's LMC; -ENOENT
+ * no such end port; -EEXIST the LID is another port's, which may be away; -ENOMEM
+ */
+int sm_set_lid(struct sm *sm, uint64_t port_guid, uint16_t lid, ns_t now);
+
+/**
  * sm_set_partitions() - Take another partition table (before sm_start() or at run time)
  * @ps:		taken over
  *

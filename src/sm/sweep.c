@@ -95,7 +95,8 @@ static void sweep_fail(struct sm *sm, int err, ns_t now)
 {
 	sm_err(sm, "sweep %" PRIu64 " failed in stage %s: %s", sm->sweep.number,
 	       sm_stage_name(sm->stage),
-	       err == -EIO ? "our own node does not answer" : "out of memory");
+	       err == -EIO	? "our own node does not answer"
+				: "out of memory");
 	sm_sweep_abort(sm);
 	schedule_retry(sm, now);
 }
@@ -178,6 +179,7 @@ static void publish(struct sm *sm, ns_t now)
 		sm->retry_delay = SM_RETRY_MIN;
 	sm_emit_stage(sm, now);
 	tell_ports(sm, old, now);
+	sm_lid_tell(sm, old, now);
 	sm_learn_reset(sm, now);
 	sm_db_destroy(old);
 }

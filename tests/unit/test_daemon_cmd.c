@@ -17,6 +17,7 @@
 #include "daemon/capfile.h"
 #include "daemon/ctl_priv.h"
 #include "daemon/fab.h"
+#include "daemon/fab_sm.h"
 
 /*
  * Commands on an instance that has a fabric (two switches with two cables, four CAs; Switch1 has the SM)
@@ -374,6 +375,108 @@ static void test_fabric_sweep_is_heavy(void **state)
 	json_decref(rows);
 }
 
+/* The row of the manager on @port; NULL: none is there */
+static json_t *sm_of(struct rig *r, const char *port)
+{
+	json_t *rows = rows_of(r, "fabric sm show", NULL), *row = NULL;
+
+	for (size_t k = 0; k < json_array_size(rows) && !row; k++) {
+		row = json_array_get(rows, k);
+		row = strcmp(str(row, "port"), port) ? NULL : json_incref(row);
+	}
+	json_decref(rows);
+	return row;
+}
+
+static void sm_state_is(struct rig *r, const char *port, const char *state)
+{
+	json_t *row = sm_of(r, port);
+
+	assert_non_null(row);
+	assert_string_equal(str(row, "state"), state);
+	json_decref(row);
+}
+
+static void test_sm_restarts_with_nothing(void **state)
+{
+	struct rig *r = *state;
+	json_t *row;
+
+	ok(r, "fabric sm restart", NULL);
+	run_for(r, NS_SEC(1));
+	sm_state_is(r, "Switch1/0", "master");
+	row = sm_of(r, "Switch1/0");
+	assert_true(num(row, "heavy_sweeps") <= 2);
+	json_decref(row);
+	refused(r, "fabric sm restart", json_pack("{s:s}", "port", "Switch2/0"),
+		"Switch2/0: no subnet manager of this instance");
+}
+
+static void test_sm_hands_over_to_a_better_one_and_back(void **state)
+{
+	struct rig *r = *state;
+	json_t *rows;
+
+	refused(r, "fabric sm start", NULL, "port: missing");
+	refused(r, "fabric sm start", json_pack("{s:s}", "port", "Switch2/1"),
+		"expected port 0 of a switch or a port of a CA");
+	refused(r, "fabric sm start", json_pack("{s:s}", "port", "Switch1/0"),
+		"Switch1/0 has a subnet manager already");
+	refused(r, "fabric sm start", json_pack("{s:s, s:i}", "port", "Switch2/0", "priority", 16),
+		"priority: expected a number from 0 to 15");
+	assert_null(sm_of(r, "Switch2/0"));
+
+	ok(r, "fabric sm start", json_pack("{s:s, s:i}", "port", "Switch2/0", "priority", 3));
+	ok(r, "fabric sm start", json_pack("{s:s}", "port", "Hca3/1"));
+	run_for(r, NS_SEC(1));
+	sm_state_is(r, "Switch1/0", "standby");
+	sm_state_is(r, "Switch2/0", "master");
+	sm_state_is(r, "Hca3/1", "standby");
+	rows = rows_of(r, "fabric show", NULL);
+	assert_string_equal(str(json_object_get(json_array_get(rows, 0), "sm"), "port"),
+			    "Switch2/0");
+	json_decref(rows);
+
+	/* The one that is named, else the master: then standbys ask in vain three times. */
+	ok(r, "fabric sm stop", json_pack("{s:s}", "port", "Hca3/1"));
+	ok(r, "fabric sm stop", NULL);
+	assert_null(sm_of(r, "Switch2/0"));
+	run_for(r, NS_SEC(5));
+	sm_state_is(r, "Switch1/0", "master");
+	ok(r, "fabric sm stop", NULL);
+	refused(r, "fabric sm stop", NULL, "external, or stopped");
+	refused(r, "fabric sweep", NULL, "external, or stopped");
+	rows = rows_of(r, "fabric group show", NULL);
+	assert_int_equal(json_array_size(rows), 0);
+	json_decref(rows);
+	ok(r, "fabric sm start", json_pack("{s:s}", "port", "Hca1/1"));
+	run_for(r, NS_SEC(1));
+	sm_state_is(r, "Hca1/1", "master");
+}
+
+static void test_lid_is_changed(void **state)
+{
+	struct rig *r = *state;
+	json_t *rows;
+
+	ok(r, "fabric lid set", json_pack("{s:s, s:i}", "port", "Hca2/1", "lid", 100));
+	run_for(r, NS_SEC(1));
+	rows = rows_of(r, "fabric port show", json_pack("{s:s}", "port", "Hca2/1"));
+	assert_int_equal(num(json_array_get(rows, 0), "lid"), 100);
+	json_decref(rows);
+	refused(r, "fabric lid set", json_pack("{s:s, s:i}", "port", "Hca1/1", "lid", 100),
+		"lid 100: another port has it");
+	refused(r, "fabric lid set", json_pack("{s:s, s:i}", "port", "Hca1/1", "lid", 0xc000),
+		"lid: expected a number from 1 to 49151");
+	refused(r, "fabric lid set", json_pack("{s:s}", "port", "Hca1/1"), "lid: missing");
+	refused(r, "fabric lid set", json_pack("{s:s, s:i}", "port", "Switch1/1", "lid", 7),
+		"lid 7: the subnet manager does not know this port");
+	ok(r, "fabric sm stop", NULL);
+	ok(r, "fabric sm start", json_pack("{s:s}", "port", "Switch1/0"));
+	refused(r, "fabric lid set", json_pack("{s:s, s:i}", "port", "Hca1/1", "lid", 101),
+		"lid 101: no subnet manager of this instance is master");
+}
+
 static void write_file(char path[32], const char *text)
 {
 	int fd;
@@ -383,6 +486,30 @@ static void write_file(char path[32], const char *text)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
+}
+
+static void test_sm_restarts_with_its_partitions(void **state)
+{
+	struct rig *r = *state;
+	char path[32];
+	json_t *rows;
+
+	write_file(path, "Default=0x7fff, ipoib : ALL=full ;\nblue=0x0001, ipoib : ALL=full ;\n");
+	ok(r, "fabric partition load", json_pack("{s:s}", "file", path));
+	ok(r, "fabric sm restart", NULL);
+	ok(r, "fabric sm start", json_pack("{s:s, s:i}", "port", "Hca1/1", "priority", 1));
+	run_for(r, NS_SEC(1));
+	sm_state_is(r, "Hca1/1", "master");
+	rows = rows_of(r, "fabric group show", NULL);
+	row_with(rows, "mgid", "ff12:401b:8001::ffff:ffff");
+	json_decref(rows);
+
+	/* Without its file it is not stopped. */
+	unlink(path);
+	refused(r, "fabric sm restart", NULL, path);
+	refused(r, "fabric sm start", json_pack("{s:s}", "port", "Hca2/1"), path);
+	sm_state_is(r, "Hca1/1", "master");
+	assert_null(sm_of(r, "Hca2/1"));
 }
 
 static void test_fabric_partitions_are_loaded_whole_or_not_at_all(void **state)
@@ -525,7 +652,7 @@ static void test_capture_whose_reader_goes_keeps_its_error(void **state)
 	settle(r);
 	assert_null(collect(r, rows));
 	close(p[0]);
-	sm_kick(r->in.fab[0]->sm, "test", r->now);
+	sm_kick(fab_sm(r->in.fab[0])->sm, "test", r->now);
 	run_for(r, NS_SEC(1));
 	assert_int_equal(list_first(&r->in.fab[0]->captures, struct capfile, link)->error, -EPIPE);
 	json_decref(rows);
@@ -690,6 +817,10 @@ int main(void)
 		CASE(test_fabric_group_is_the_broadcast_group),
 		CASE(test_fabric_link_set_takes_the_port_down_and_up),
 		CASE(test_fabric_sweep_is_heavy),
+		CASE(test_sm_restarts_with_nothing),
+		CASE(test_sm_restarts_with_its_partitions),
+		CASE(test_sm_hands_over_to_a_better_one_and_back),
+		CASE(test_lid_is_changed),
 		CASE(test_fabric_partitions_are_loaded_whole_or_not_at_all),
 		CASE(test_fault_hits_and_goes),
 		CASE(test_capture_to_a_file),

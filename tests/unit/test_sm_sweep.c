@@ -315,6 +315,84 @@ static void test_I16_configured_lids(void **state)
 	net_fini(&net);
 }
 
+static void test_I16_set_lid(void **state)
+{
+	struct net_port *h1, *h2;
+	struct net net;
+	struct sm *sm;
+	uint16_t lid;
+
+	net_init(&net);
+	two_switches(&net, 1);
+	h1 = &net.node[2]->port[1];
+	h2 = &net.node[3]->port[1];
+	sm = net_sm(net.node[0], NULL);
+	assert_int_equal(sm_set_lid(sm, h1->guid, 0x123, net.now), -EAGAIN);
+	assert_true(net_until_up(&net, sm, 1));
+	lid = h1->pi.lid;
+	assert_int_equal(sm_set_lid(sm, 1, 0x123, net.now), -ENOENT);
+	assert_int_equal(sm_set_lid(sm, h1->guid, 0, net.now), -EINVAL);
+	assert_int_equal(sm_set_lid(sm, h1->guid, 0xc000, net.now), -EINVAL);
+	assert_int_equal(sm_set_lid(sm, h1->guid, h2->pi.lid, net.now), -EEXIST);
+	assert_int_equal(sm_set_lid(sm, h1->guid, 0x123, net.now), 0);
+	assert_true(net_until_up(&net, sm, 2));
+	assert_int_equal(h1->pi.lid, 0x123);
+	net_assert_connected(&net);
+
+	/* The LID of one who is away is his, what he had before is free. */
+	net_cut(h1->node, 1, true);
+	net_run(&net, net.now + NS_SEC(3));
+	assert_int_equal(sm_set_lid(sm, h2->guid, 0x123, net.now), -EEXIST);
+	assert_int_equal(sm_set_lid(sm, h2->guid, lid, net.now), 0);
+	net_cut(h1->node, 1, false);
+	net_run(&net, net.now + NS_SEC(3));
+	assert_int_equal(h1->pi.lid, 0x123);
+	assert_int_equal(h2->pi.lid, lid);
+	net_assert_connected(&net);
+	sm_destroy(sm);
+	net_fini(&net);
+}
+
+/* Paths that others have go to the old LID; who has no subscriptions hears of it in no other way. */
+static void test_I16_all_register_again_after_a_lid_changed(void **state)
+{
+	unsigned int before[6], told;
+	uint16_t sm_lid;
+	struct net net;
+	struct sm *sm;
+
+	net_init(&net);
+	two_switches(&net, 1);
+	sm = net_sm(net.node[0], NULL);
+	assert_true(net_until_up(&net, sm, 1));
+	net_run(&net, net.now + NS_SEC(5));
+	for (unsigned int i = 2; i < 6; i++)
+		before[i] = net.node[i]->port[1].reregisters;
+
+	/* Only when the SA has the new LID. */
+	assert_int_equal(sm_set_lid(sm, net.node[2]->port[1].guid, 0x123, net.now), 0);
+	assert_true(net_until_up(&net, sm, 2));
+	assert_int_equal(net.node[3]->port[1].reregisters, before[3]);
+	net_run(&net, net.now + NS_SEC(5));
+	for (unsigned int i = 3; i < 6; i++)
+		assert_int_equal(net.node[i]->port[1].reregisters, before[i] + 1);
+	told = net.node[3]->port[1].reregisters;
+	net_run(&net, net.now + NS_SEC(60));
+	assert_int_equal(net.node[3]->port[1].reregisters, told);
+
+	/* The SM's own. */
+	sm_lid = net.node[0]->port[0].pi.lid;
+	assert_int_equal(sm_set_lid(sm, net.node[0]->port[0].guid, 0x124, net.now), 0);
+	net_run(&net, net.now + NS_SEC(5));
+	assert_int_not_equal(net.node[0]->port[0].pi.lid, sm_lid);
+	for (unsigned int i = 2; i < 6; i++)
+		assert_int_equal(net.node[i]->port[1].pi.sm_lid, 0x124);
+	assert_int_equal(net.node[3]->port[1].reregisters, told + 1);
+	net_assert_connected(&net);
+	sm_destroy(sm);
+	net_fini(&net);
+}
+
 static void test_I16_two_ports_with_one_lid(void **state)
 {
 	struct net net;
@@ -916,6 +994,8 @@ int main(void)
 		cmocka_unit_test(test_I16_lids_stay_over_resweep_and_restart),
 		cmocka_unit_test(test_I16_lid_waits_for_its_port),
 		cmocka_unit_test(test_I16_configured_lids),
+		cmocka_unit_test(test_I16_set_lid),
+		cmocka_unit_test(test_I16_all_register_again_after_a_lid_changed),
 		cmocka_unit_test(test_I16_two_ports_with_one_lid),
 		cmocka_unit_test(test_I16_lmc),
 		cmocka_unit_test(test_cut_link_is_routed_around),
