@@ -47,6 +47,7 @@ static json_t *sweep_object(const struct sm_sweep *s, ns_t now)
 	cmd_set_int(o, "ports_set", s->ports_set);
 	cmd_set_int(o, "armed", s->armed);
 	cmd_set_int(o, "activated", s->activated);
+	cmd_set_int(o, "foreign_mkeys", s->foreign_mkeys);
 	cmd_set_int(o, "errors", s->errors);
 	return o;
 }

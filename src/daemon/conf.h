@@ -20,8 +20,17 @@
 #define CONF_ADDRS_MAX 16
 #define CONF_STATIONS_MAX 64
 #define CONF_STATIONS_DEFAULT 32
+#define CONF_MKEY_PROTECT_DEFAULT 1 /* who may not Set may not read the key either */
+#define CONF_MKEY_LEASE_MIN \
+	10 /* the SM hears of a lease that runs within some seconds, and renews it */
 
 enum conf_crc { CONF_CRC_FULL, CONF_CRC_ICRC, CONF_CRC_OFF };
+
+struct conf_mkey {
+	uint64_t key; /* 0: none */
+	uint8_t protect;
+	uint16_t lease; /* seconds; 0: for ever */
+};
 
 struct conf_fabric {
 	char name[CONF_NAME_MAX];
@@ -33,6 +42,8 @@ struct conf_fabric {
 	uint8_t sm_port;
 	bool sm_key_given;
 	uint64_t sm_key; /* 0: the SA trusts nobody */
+	struct conf_mkey mkey;
+	bool mkey_detail; /* its protection or lease were given */
 	enum conf_crc crc;
 	unsigned int mtu; /* MTUCap of all ports, octets; 0: 4096 */
 	char ibsim[CONF_NAME_MAX]; /* IBSIM_SOCKNAME of its clients; empty: not served */

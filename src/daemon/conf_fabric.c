@@ -71,17 +71,63 @@ static int set_crc(struct conf_parser *p, const char *v)
 	return conf_fail(p, "[%s] crc: '%s', expected full, icrc or off", p->section, v);
 }
 
+static bool parse_key(uint64_t *ret, const char *v)
+{
+	char *end;
+	uint64_t key;
+
+	errno = 0;
+	key = strtoull(v, &end, 0);
+	if (*v < '0' || *v > '9' || *end || errno)
+		return false;
+	*ret = key;
+	return true;
+}
+
 static int set_sm_key(struct conf_parser *p, const char *v)
 {
 	struct conf_fabric *f = cur_fabric(p);
-	char *end;
 
-	errno = 0;
-	f->sm_key = strtoull(v, &end, 0);
-	if (*v < '0' || *v > '9' || *end || errno)
+	if (!parse_key(&f->sm_key, v))
 		return conf_fail(p, "[%s] sm-key: '%s', expected a number of 64 bits, as 1 or 0x1",
 				 p->section, v);
 	f->sm_key_given = true;
+	return 0;
+}
+
+static int set_mkey(struct conf_parser *p, const char *v)
+{
+	struct conf_fabric *f = cur_fabric(p);
+
+	if (strcmp(v, "none") && (!parse_key(&f->mkey.key, v) || !f->mkey.key))
+		return conf_fail(p,
+				 "[%s] m-key: '%s', expected a number of 64 bits other than 0, as "
+				 "0x1, or none",
+				 p->section, v);
+	return 0;
+}
+
+static int set_mkey_protect(struct conf_parser *p, const char *v)
+{
+	unsigned long n;
+
+	if (conf_parse_uint(&n, v, 0, 3))
+		return conf_fail(p, "[%s] m-key-protect: '%s', expected 0 to 3", p->section, v);
+	cur_fabric(p)->mkey.protect = (uint8_t)n;
+	cur_fabric(p)->mkey_detail = true;
+	return 0;
+}
+
+static int set_mkey_lease(struct conf_parser *p, const char *v)
+{
+	unsigned long n;
+
+	if (conf_parse_uint(&n, v, 0, UINT16_MAX) || (n && n < CONF_MKEY_LEASE_MIN))
+		return conf_fail(
+			p, "[%s] m-key-lease: '%s', expected 0 (for ever) or %d to %d seconds",
+			p->section, v, CONF_MKEY_LEASE_MIN, UINT16_MAX);
+	cur_fabric(p)->mkey.lease = (uint16_t)n;
+	cur_fabric(p)->mkey_detail = true;
 	return 0;
 }
 
@@ -113,6 +159,9 @@ static const struct conf_key keys[] = {
 	{ "sm", set_sm },
 	{ "sm-port", set_sm_port },
 	{ "sm-key", set_sm_key },
+	{ "m-key", set_mkey },
+	{ "m-key-protect", set_mkey_protect },
+	{ "m-key-lease", set_mkey_lease },
 	{ "partitions", set_partitions },
 	{ "crc", set_crc },
 	{ "mtu", set_fabric_mtu },
@@ -138,13 +187,43 @@ static int begin(struct conf_parser *p, char *name)
 	f = &f[p->c.nfabrics++];
 	snprintf(f->name, sizeof(f->name), "%s", name);
 	f->sm_embedded = true;
+	f->mkey.protect = CONF_MKEY_PROTECT_DEFAULT;
 	f->line = p->line;
+	return 0;
+}
+
+/* Who asks for protection is not to believe that there is any. */
+static int check_mkey(struct conf_parser *p, const struct conf_fabric *f)
+{
+	p->line = f->line;
+	if (f->mkey.key && !f->sm_embedded)
+		return conf_fail(
+			p,
+			"[fabric %s] m-key: with sm = external its subnet manager sets it, "
+			"expected none",
+			f->name);
+	if (f->mkey_detail && !f->mkey.key)
+		return conf_fail(p,
+				 "[fabric %s] m-key-protect, m-key-lease: expected with an m-key",
+				 f->name);
+	return 0;
+}
+
+static int check(struct conf_parser *p)
+{
+	for (size_t i = 0; i < p->c.nfabrics; i++) {
+		int status = check_mkey(p, &p->c.fabric[i]);
+
+		if (status)
+			return status;
+	}
 	return 0;
 }
 
 const struct conf_section conf_section_fabric = {
 	.word = "fabric",
 	.begin = begin,
+	.check = check,
 	.keys = keys,
 	.nkeys = ARRAY_SIZE(keys),
 };

@@ -185,6 +185,7 @@ int fab_add(struct inst *in, const struct fab_cfg *cfg, const struct topo *topo,
 	list_init(&f->captures);
 	list_init(&f->sms);
 	f->sm_key = cfg->sm_key_given ? cfg->sm_key : SM_KEY_DEFAULT;
+	f->mkey = cfg->mkey;
 	snprintf(f->name, sizeof(f->name), "%s", cfg->name);
 	if (cfg->topology_file)
 		f->topology_file = strdup(cfg->topology_file);

@@ -16,6 +16,7 @@ struct fab_cfg {
 	uint8_t sm_port;
 	bool sm_key_given; /* else OpenSM's */
 	uint64_t sm_key;
+	struct conf_mkey mkey;
 	const char *partitions_file; /* NULL: none */
 	const char *ibsim; /* name of its sockets for clients of ibsim; NULL: none */
 };

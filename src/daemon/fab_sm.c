@@ -142,6 +142,11 @@ static int create(struct inst_sm *m, uint8_t priority)
 
 	sc.priority = priority;
 	sc.sm_key = f->sm_key;
+	if (f->mkey.key) {
+		sc.mkey = f->mkey.key;
+		sc.mkey_protect = f->mkey.protect;
+		sc.mkey_lease = f->mkey.lease;
+	}
 	status = sm_create(&m->sm, node->port[port].ep, &sc, &f->inst->loop.timers,
 			   &f->inst->cfg.log);
 	if (!status)

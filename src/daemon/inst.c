@@ -316,6 +316,7 @@ static int load_fabric(struct inst *in, const struct conf_fabric *f, const struc
 		.sm_port = f->sm_port,
 		.sm_key_given = f->sm_key_given,
 		.sm_key = f->sm_key,
+		.mkey = f->mkey,
 		.partitions_file = f->partitions,
 		.ibsim = *f->ibsim ? f->ibsim : NULL,
 	};

@@ -63,6 +63,7 @@ struct inst_fabric {
 	struct ca_soft_hca **soft; /* by node index; NULL: a switch */
 	struct list sms; /* struct inst_sm.link, daemon/fab_sm.h; empty: external, or stopped */
 	uint64_t sm_key; /* of all of them */
+	struct conf_mkey mkey; /* likewise */
 	char *topology_file; /* NULL: made by the demo */
 	char *partitions_file; /* the last that was loaded; NULL: none */
 	enum conf_crc crc;

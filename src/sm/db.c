@@ -132,6 +132,22 @@ static void port_cut(struct sm_db *db, struct sm_port *p)
 	p->guid = 0;
 }
 
+void sm_db_drop_port(struct sm_db *db, struct sm_port *p)
+{
+	struct sm_node *n = p->node;
+	bool others = false;
+
+	if (p->peer && p->peer != p)
+		port_cut(db, p->peer);
+	p->peer = NULL;
+	p->known = false;
+	htab_del(&db->ports, &p->by_guid);
+	p->guid = 0;
+	for (unsigned int i = 1; i <= n->info.nports; i++)
+		others |= n->port[i].known;
+	n->lost |= !others;
+}
+
 static void node_cut(struct sm_db *db, struct sm_node *n)
 {
 	htab_del(&db->nodes, &n->by_guid);

@@ -55,10 +55,12 @@ struct smp_cmd sm_cmd_port(struct sm_port *p, uint8_t method, uint16_t attr, uin
 
 void sm_lost(struct sm *sm, struct sm_node *n, const char *what)
 {
-	sm->incomplete = true;
 	if (n->lost)
 		return;
 	n->lost = true;
+	if (sm_mkey_blamed(sm, n))
+		return;
+	sm->incomplete = true;
 	sm_warn(sm, "\"%s\" (node 0x%016" PRIx64 ") does not answer %s: left out", n->desc,
 		n->info.node_guid, what);
 }
@@ -380,7 +382,7 @@ static void db_measure(struct sm *sm, struct sm_db *db)
 	db->nlinks = ends / 2;
 }
 
-/* -EIO: our own node does not answer. */
+/* -EIO: our own node does not answer; -EACCES: or has another M_Key. */
 int sm_discover_finish(struct sm *sm)
 {
 	struct sm_db *db = sm->next;
@@ -392,6 +394,8 @@ int sm_discover_finish(struct sm *sm)
 	db->self = &self->port[self->sw ? 0 : self->info.local_port];
 	if (!db->self->known)
 		return -EIO;
+	if (!sm_mkey_sort_out(sm))
+		return -EACCES;
 	sm_db_drop_lost(db);
 	err = sm_db_index_switches(db);
 	if (err)

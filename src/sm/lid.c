@@ -61,6 +61,21 @@ bool sm_rereg_owed(const struct sm *sm, uint64_t port_guid)
 	return s && s->owed;
 }
 
+bool sm_mkey_said(struct sm *sm, uint64_t port_guid, bool said)
+{
+	struct sm_lid_slot *s = slot_find(sm, port_guid);
+	bool before;
+
+	/* It has no LID of ours yet. */
+	if (!s && said && slot_set(sm, port_guid, 0) == 0)
+		s = slot_find(sm, port_guid);
+	if (!s)
+		return false;
+	before = s->mkey_said;
+	s->mkey_said = said;
+	return before;
+}
+
 struct sm_source *sm_source_of(struct sm *sm, uint16_t lid)
 {
 	const struct sm_port *p = sm->db ? sm_db_port_by_lid(sm->db, lid) : NULL;

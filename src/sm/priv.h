@@ -17,6 +17,7 @@
  *	mcast.c    spanning trees and MFT writes  group.c groups and members
  *	partition.c, partition_{lex,parse,finish,apply}.c
  *	learn.c    tables that are read when the SA is asked for them
+ *	mkey.c     ports that have another M_Key; leases
  *	pace.c     how often traps may cause something
  */
 
@@ -46,6 +47,7 @@ struct sm_lid_slot {
 	uint64_t guid;
 	uint16_t lid;
 	bool owed; /* a ClientReregister that it has not acknowledged */
+	bool mkey_said; /* that it has another M_Key than ours */
 	struct sm_source source; /* of traps */
 };
 
@@ -124,6 +126,8 @@ void sm_db_destroy(struct sm_db *db);
 /* NULL: no memory */
 struct sm_node *sm_db_add_node(struct sm_db *db, const struct smp_node_info *info);
 int sm_db_add_port_guid(struct sm_db *db, struct sm_port *p, uint64_t guid);
+/* sm_db_drop_port() - A port of a CA is not ours to use; without another, its node is lost */
+void sm_db_drop_port(struct sm_db *db, struct sm_port *p);
 /* sm_db_drop_lost() - Unlink and free nodes that stopped answering; the SM's own stays */
 void sm_db_drop_lost(struct sm_db *db);
 int sm_db_index_switches(struct sm_db *db);
@@ -192,6 +196,14 @@ void sm_learn_fini(struct sm *sm);
 /* sm_learn_reset() - Before a database goes: nothing is read for it any more, who waits is told */
 void sm_learn_reset(struct sm *sm, ns_t now);
 
+/* mkey.c */
+/* sm_mkey_sort_out() - Ports found with another M_Key leave the subnet. false: our own has one */
+bool sm_mkey_sort_out(struct sm *sm);
+/* sm_mkey_blamed() - @n did not answer; is that because of its M_Key? Counted and said then */
+bool sm_mkey_blamed(struct sm *sm, const struct sm_node *n);
+/* sm_mkey_renew() - Somebody used a wrong key at @lid: end the lease that runs there */
+void sm_mkey_renew(struct sm *sm, uint16_t lid, ns_t now);
+
 /* lid.c */
 int sm_lid_seed(struct sm *sm, const struct sm_lid_entry *e, size_t n);
 void sm_lid_fini(struct sm *sm);
@@ -202,6 +214,8 @@ void sm_lid_fini(struct sm *sm);
 void sm_rereg_owe(struct sm *sm, uint64_t port_guid);
 void sm_rereg_paid(struct sm *sm, uint64_t port_guid);
 bool sm_rereg_owed(const struct sm *sm, uint64_t port_guid);
+/* sm_mkey_said() - Note that the log has it, or that it is over. Returns what was noted before */
+bool sm_mkey_said(struct sm *sm, uint64_t port_guid, bool said);
 /*
  * sm_lid_tell() - After a database was published: where LIDs changed since @old all CAs register again. Paths that
  * they have may be wrong, and a client like Linux's, without subscriptions, hears of it in no other way

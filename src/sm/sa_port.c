@@ -88,6 +88,12 @@ static bool port_matches(const struct sa_req *r, const uint8_t *wire)
 	return sa_match(fields, ARRAY_SIZE(fields), mask, r->m.data, wire);
 }
 
+/* Who has the SM_Key. The default one is everybody's, so it opens none. */
+static bool sees_mkeys(const struct sa_req *r)
+{
+	return r->trusted && sm_config(r->sa->sm)->sm_key != SM_KEY_DEFAULT;
+}
+
 /* Returns false when the table takes no more. */
 static bool port_add(const struct sa_req *r, struct sa_table *t, const struct sm_port *p)
 {
@@ -95,7 +101,7 @@ static bool port_add(const struct sa_req *r, struct sa_table *t, const struct sm
 	uint8_t wire[PORT_INFO_REC_LEN], *slot;
 
 	rec.info.client_reregister = false; /* what was asked for once is no state */
-	if (!r->trusted)
+	if (!sees_mkeys(r))
 		rec.info.mkey = 0;
 	ib_port_info_rec_encode(wire, &rec);
 	if (!port_matches(r, wire))

@@ -97,6 +97,8 @@ static void on_trap(struct sm *sm, const struct mad_addr *from, const void *mad,
 		return;
 	}
 	trap_log(sm, &n);
+	if (n.trap == MAD_TRAP_BAD_MKEY)
+		sm_mkey_renew(sm, from->lid, now);
 	list_for_each_safe (l, tmp, &sm->listeners, link) {
 		if (l->ops->notice)
 			l->ops->notice(l->ctx, &n, now);

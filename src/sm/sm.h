@@ -92,6 +92,7 @@ struct sm_sweep {
 	uint32_t lids_assigned; /* end ports that got another LID than they had */
 	uint32_t smps, timeouts; /* requests sent in it; and unanswered */
 	uint32_t lft_blocks, mft_blocks, pkey_blocks, ports_set, armed, activated;
+	uint32_t foreign_mkeys; /* end ports left alone: they have another M_Key */
 	uint32_t errors; /* refused by their node; duplicates; what was left out */
 };
 

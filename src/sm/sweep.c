@@ -96,6 +96,7 @@ static void sweep_fail(struct sm *sm, int err, ns_t now)
 	sm_err(sm, "sweep %" PRIu64 " failed in stage %s: %s", sm->sweep.number,
 	       sm_stage_name(sm->stage),
 	       err == -EIO	? "our own node does not answer"
+	       : err == -EACCES ? "our own port has another M_Key"
 				: "out of memory");
 	sm_sweep_abort(sm);
 	schedule_retry(sm, now);

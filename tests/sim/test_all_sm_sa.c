@@ -267,6 +267,31 @@ static void test_port_info_record_hides_mkeys(void **state)
 	sa_rig_fini(&r);
 }
 
+/* SM_Key 1 is what everybody knows: an M_Key that it opened would be none. */
+static void test_the_default_sm_key_opens_no_mkeys(void **state)
+{
+	struct ib_port_info_rec rec = { 0 };
+	uint8_t wire[PORT_INFO_REC_LEN];
+	struct sa_rig r;
+	struct sa_client c;
+
+	sa_rig_init(&r, &(struct sa_rig_cfg){ .hosts = 2,
+					      .switches = 1,
+					      .sm_key = SM_KEY_DEFAULT,
+					      .mkey = 0x1122334455667788 });
+	sa_client_init(&c, &r, "Hca1/1");
+	c.sm_key = SM_KEY_DEFAULT;
+	rec.lid = c.np->pi.lid;
+	ib_port_info_rec_encode(wire, &rec);
+	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET, SA_ATTR_PORT_INFO_RECORD,
+				       PORT_INFO_COMP_LID, wire, sizeof(wire)),
+			 0);
+	assert_int_equal(ib_port_info_rec_decode(&rec, c.resp.data, c.resp.data_len), 0);
+	assert_true(rec.info.mkey == 0);
+	sa_client_fini(&c);
+	sa_rig_fini(&r);
+}
+
 static void test_requests_of_unknown_ports_stay_unanswered(void **state)
 {
 	struct sa_rig r;
@@ -330,6 +355,7 @@ int main(void)
 		cmocka_unit_test(test_port_info_records_of_switch_ports),
 		cmocka_unit_test(test_port_info_record_by_capability),
 		cmocka_unit_test(test_port_info_record_hides_mkeys),
+		cmocka_unit_test(test_the_default_sm_key_opens_no_mkeys),
 		cmocka_unit_test(test_requests_of_unknown_ports_stay_unanswered),
 		cmocka_unit_test(test_nobody_sees_ports_of_other_partitions),
 		cmocka_unit_test(test_a_second_agent_is_refused),

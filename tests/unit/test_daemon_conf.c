@@ -108,6 +108,23 @@ static void test_conf_defaults(void **state)
 	conf_free(&c);
 	assert_int_equal(parse(&c, "", err), 0);
 	conf_free(&c);
+	assert_int_equal(parse(&c, LAB, err), 0);
+	assert_true(c.fabric[0].mkey.key == 0);
+	assert_int_equal(c.fabric[0].mkey.protect, 1);
+	assert_int_equal(c.fabric[0].mkey.lease, 0);
+	conf_free(&c);
+	assert_int_equal(parse(&c, LAB "m-key = none\nsm = external\n", err), 0);
+	assert_true(c.fabric[0].mkey.key == 0);
+	conf_free(&c);
+	assert_int_equal(parse(&c,
+			       LAB "m-key = 0xfedcba9876543210\nm-key-protect = 2\n"
+				   "m-key-lease = 60\n",
+			       err),
+			 0);
+	assert_true(c.fabric[0].mkey.key == 0xfedcba9876543210);
+	assert_int_equal(c.fabric[0].mkey.protect, 2);
+	assert_int_equal(c.fabric[0].mkey.lease, 60);
+	conf_free(&c);
 	assert_int_equal(parse(&c, LAB "ibsim = no\n", err), 0);
 	assert_string_equal(c.fabric[0].ibsim, "");
 	conf_free(&c);
@@ -155,6 +172,17 @@ static void test_conf_refuses_bad_values(void **state)
 	refuses(LAB "ibsim = my sim\n", "/etc/lab/lab.conf:3:", "my sim", "a name");
 	refuses(LAB "ibsim = 0123456789012345678901234567890123456789012345678901234567890123\n",
 		"/etc/lab/lab.conf:3:", "ibsim", "at most 63");
+	refuses(LAB "m-key = secret\n", "/etc/lab/lab.conf:3:", "m-key: 'secret'", "64 bits");
+	refuses(LAB "m-key = 0\n", "/etc/lab/lab.conf:3:", "m-key: '0'", "other than 0");
+	refuses(LAB "m-key = -1\n", "/etc/lab/lab.conf:3:", "m-key: '-1'", "or none");
+	refuses(LAB "m-key = 0x1 2\n", "/etc/lab/lab.conf:3:", "0x1 2", "64 bits");
+	refuses(LAB "m-key = 0x10000000000000000\n", "/etc/lab/lab.conf:3:", "m-key", "64 bits");
+	refuses(LAB "m-key = 1\nm-key-protect = 4\n", "/etc/lab/lab.conf:4:", "'4'", "0 to 3");
+	refuses(LAB "m-key = 1\nm-key-lease = 9\n", "/etc/lab/lab.conf:4:", "'9'", "10 to 65535");
+	refuses(LAB "m-key = 1\nm-key-lease = 65536\n", "/etc/lab/lab.conf:4:", "'65536'",
+		"10 to 65535");
+	refuses(LAB "m-key-lease = 60\n", "/etc/lab/lab.conf:1:", "m-key-lease", "with an m-key");
+	refuses(LAB "sm = external\nm-key = 1\n", "/etc/lab/lab.conf:1:", "m-key", "sm = external");
 	refuses(LAB "sm-key = secret\n", "/etc/lab/lab.conf:3:", "secret", "64 bits");
 	refuses(LAB "sm-key = -1\n", "/etc/lab/lab.conf:3:", "-1", "64 bits");
 	refuses(LAB "sm-key = 0x10000000000000000\n", "/etc/lab/lab.conf:3:", "0x1", "64 bits");

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/priv.h"
+
+#include <inttypes.h>
+
+/*
+ * DOC: M_Keys
+ *
+ * All SMPs carry our M_Key, all end ports are told it with their addresses (port.c), and a standby that is to take over
+ * is configured with the same one. A port that came with another is somebody else's: what we Set there would
+ * not be answered, so it is left alone, counted and said once. It shows that in one of two ways (14.2.4.1): by a key
+ * that is not ours, or, where reading is protected, by no key at all beside M_KeyProtectBits that are not 0. The
+ * latter may also mean that it has none, so the first Set decides.
+ *
+ * While a lease is configured, a port whose lease runs says so by trap 256: any SMP with the right key ends that.
+ */
+
+static bool foreign(const struct sm *sm, const struct sm_port *p)
+{
+	return p->pi.mkey && p->pi.mkey != sm->cfg.mkey;
+}
+
+static bool hidden(const struct sm_port *p)
+{
+	return !p->pi.mkey && p->pi.mkey_protect;
+}
+
+static void leave_alone(struct sm *sm, const struct sm_port *p)
+{
+	sm->sweep.foreign_mkeys++;
+	if (!sm_mkey_said(sm, p->guid, true))
+		sm_warn(sm, "\"%s\" port %u (0x%016" PRIx64 ") has another M_Key: left alone",
+			p->node->desc, p->num, p->guid);
+}
+
+static void port_sort_out(struct sm *sm, struct sm_port *p)
+{
+	struct sm_node *n = p->node;
+
+	if (!foreign(sm, p)) {
+		if (!hidden(p))
+			sm_mkey_said(sm, p->guid, false);
+		return;
+	}
+	leave_alone(sm, p);
+	if (n->sw)
+		n->lost = true;
+	else
+		sm_db_drop_port(sm->next, p);
+}
+
+bool sm_mkey_sort_out(struct sm *sm)
+{
+	struct sm_db *db = sm->next;
+
+	if (foreign(sm, db->self))
+		return false;
+	for (uint32_t i = 0; i < db->nnodes; i++) {
+		struct sm_node *n = db->node[i];
+
+		for (unsigned int num = 0; num <= n->info.nports && !n->lost; num++) {
+			if (n->port[num].known && sm_port_is_end(&n->port[num]))
+				port_sort_out(sm, &n->port[num]);
+		}
+	}
+	return true;
+}
+
+bool sm_mkey_blamed(struct sm *sm, const struct sm_node *n)
+{
+	for (unsigned int num = 0; num <= n->info.nports; num++) {
+		const struct sm_port *p = &n->port[num];
+
+		if (p->known && sm_port_is_end(p) && hidden(p)) {
+			leave_alone(sm, p);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void on_renewed(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+		       ns_t now)
+{
+	/* Should it be lost, the next wrong key raises the next trap. */
+}
+
+void sm_mkey_renew(struct sm *sm, uint16_t lid, ns_t now)
+{
+	struct sm_port *p = sm->db ? sm_db_port_by_lid(sm->db, lid) : NULL;
+	struct smp_cmd c;
+
+	if (!sm->cfg.mkey_lease || !p)
+		return;
+	c = sm_cmd_port(p, MAD_METHOD_GET, SMP_ATTR_PORT_INFO, p->num, on_renewed);
+	smpq_add(&sm->bgq, &c, now);
+}
