@@ -21,30 +21,16 @@ static bool plain_match(const struct ib_mcmember_rec *have, const struct ib_mcme
 	       (!(mask & MCM_COMP_SCOPE) || have->scope == want->scope);
 }
 
-static bool sel_match(unsigned int sel, unsigned int have, unsigned int want)
-{
-	switch (sel) {
-	case SA_SEL_GT:
-		return have > want;
-	case SA_SEL_LT:
-		return have < want;
-	case SA_SEL_EXACT:
-		return have == want;
-	default:
-		return true;
-	}
-}
-
 bool sa_mcm_match(const struct ib_mcmember_rec *have, const struct ib_mcmember_rec *want,
 		  uint64_t mask)
 {
 	return plain_match(have, want, mask) &&
-	       sel_match(sa_sel(mask, MCM_COMP_MTU_SEL, MCM_COMP_MTU, want->mtu_sel),
-			 ib_mtu_octets(have->mtu_code), ib_mtu_octets(want->mtu_code)) &&
-	       sel_match(sa_sel(mask, MCM_COMP_RATE_SEL, MCM_COMP_RATE, want->rate_sel),
-			 ib_rate_mbps(have->rate_code), ib_rate_mbps(want->rate_code)) &&
-	       sel_match(sa_sel(mask, MCM_COMP_LIFE_SEL, MCM_COMP_LIFE, want->life_sel), have->life,
-			 want->life);
+	       sa_sel_allows(sa_sel(mask, MCM_COMP_MTU_SEL, MCM_COMP_MTU, want->mtu_sel),
+			     ib_mtu_octets(have->mtu_code), ib_mtu_octets(want->mtu_code)) &&
+	       sa_sel_allows(sa_sel(mask, MCM_COMP_RATE_SEL, MCM_COMP_RATE, want->rate_sel),
+			     ib_rate_mbps(have->rate_code), ib_rate_mbps(want->rate_code)) &&
+	       sa_sel_allows(sa_sel(mask, MCM_COMP_LIFE_SEL, MCM_COMP_LIFE, want->life_sel),
+			     have->life, want->life);
 }
 
 struct ib_mcmember_rec sa_mcm_show(const struct sm_group *g)

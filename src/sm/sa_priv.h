@@ -201,6 +201,21 @@ static inline unsigned int sa_sel(uint64_t mask, uint64_t sel_bit, uint64_t valu
 	return mask & sel_bit ? sel : SA_SEL_EXACT;
 }
 
+/* Whether @have is what selector @sel, as sa_sel() has it, wants of a value @want. */
+static inline bool sa_sel_allows(unsigned int sel, unsigned int have, unsigned int want)
+{
+	switch (sel) {
+	case SA_SEL_GT:
+		return have > want;
+	case SA_SEL_LT:
+		return have < want;
+	case SA_SEL_EXACT:
+		return have == want;
+	default:
+		return true;
+	}
+}
+
 /* sa_code_valid() - A code that a request has, and is not asking for the largest, stands for something */
 static inline bool sa_code_valid(sa_order *order, bool given, unsigned int sel, uint8_t code)
 {

@@ -96,20 +96,6 @@ bool sa_match(const struct sa_field *f, size_t nfields, uint64_t mask, const uin
 	return true;
 }
 
-static bool sel_allows(unsigned int sel, unsigned int have, unsigned int want)
-{
-	switch (sel) {
-	case SA_SEL_GT:
-		return have > want;
-	case SA_SEL_LT:
-		return have < want;
-	case SA_SEL_EXACT:
-		return have == want;
-	default:
-		return true;
-	}
-}
-
 /* Codes have 6 bits; which of them stand for something, and for how much, says @order. */
 uint8_t sa_code_best(sa_order *order, uint8_t cap, unsigned int sel, uint8_t want)
 {
@@ -121,7 +107,7 @@ uint8_t sa_code_best(sa_order *order, uint8_t cap, unsigned int sel, uint8_t wan
 	for (uint8_t c = 1; c < 64; c++) {
 		unsigned int v = order(c);
 
-		if (v <= max && v > most && sel_allows(sel, v, order(want))) {
+		if (v <= max && v > most && sa_sel_allows(sel, v, order(want))) {
 			best = c;
 			most = v;
 		}

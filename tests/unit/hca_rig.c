@@ -90,6 +90,36 @@ void rig_down(struct rig *r)
 	pkt_pool_destroy(r->pool);
 }
 
+static int setup(void **state, enum hca_crc crc)
+{
+	static struct rig r;
+
+	rig_up(&r, crc);
+	*state = &r;
+	return 0;
+}
+
+int rig_setup(void **state)
+{
+	return setup(state, HCA_CRC_FULL);
+}
+
+int rig_setup_icrc(void **state)
+{
+	return setup(state, HCA_CRC_ICRC);
+}
+
+int rig_setup_off(void **state)
+{
+	return setup(state, HCA_CRC_OFF);
+}
+
+int rig_teardown(void **state)
+{
+	rig_down(*state);
+	return 0;
+}
+
 struct node_port *rig_port(struct rig *r, uint8_t port)
 {
 	return &hca_node(r->h)->port[port];

@@ -41,6 +41,11 @@ struct rig {
 void rig_up(struct rig *r, enum hca_crc crc);
 /* Fails the test if a packet or buffer is not back in the pool. */
 void rig_down(struct rig *r);
+/* For cmocka: *state is a rig, by what it makes of CRCs. */
+int rig_setup(void **state); /* HCA_CRC_FULL */
+int rig_setup_icrc(void **state);
+int rig_setup_off(void **state);
+int rig_teardown(void **state);
 
 struct node_port *rig_port(struct rig *r, uint8_t port);
 struct hca_qp *rig_qp(struct rig *r, uint8_t port, uint32_t qpn, unsigned int depth);

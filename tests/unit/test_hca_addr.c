@@ -6,21 +6,6 @@
 
 #define QPN 0x48
 
-static int setup(void **state)
-{
-	static struct rig r;
-
-	rig_up(&r, HCA_CRC_FULL);
-	*state = &r;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	rig_down(*state);
-	return 0;
-}
-
 /* --- addresses */
 
 static void test_foreign_dlids_are_dropped(void **state)
@@ -180,7 +165,7 @@ static void test_R43_qkey_must_be_the_qps(void **state)
 	assert_int_equal(hca_qp_stats(qp)->rx_dropped, 2);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
 {

@@ -6,21 +6,6 @@
 
 #define QPN 0x48
 
-static int setup(void **state)
-{
-	static struct rig r;
-
-	rig_up(&r, HCA_CRC_FULL);
-	*state = &r;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	rig_down(*state);
-	return 0;
-}
-
 static void test_I9_multicast_needs_an_attachment(void **state)
 {
 	struct rig *r = *state;
@@ -131,7 +116,7 @@ static void test_multicast_survives_an_exhausted_pool(void **state)
 	pkt_free_batch(hog, n);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
 {

@@ -9,21 +9,6 @@
 
 #define PING_OUI 0x001405
 
-static int setup(void **state)
-{
-	static struct rig r;
-
-	rig_up(&r, HCA_CRC_FULL);
-	*state = &r;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	rig_down(*state);
-	return 0;
-}
-
 static void get(uint8_t mad[MAD_LEN], uint8_t mgmt_class, uint8_t version, uint16_t attr)
 {
 	struct mad_hdr h = {
@@ -489,7 +474,7 @@ static void test_I14_violations_are_reported_to_the_sm(void **state)
 	assert_int_equal(mad_notice_get_lid(&notice), RIG_FAR_LID);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
 {

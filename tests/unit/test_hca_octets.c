@@ -6,36 +6,6 @@
 
 #define QPN 0x48
 
-static int up(void **state, enum hca_crc crc)
-{
-	static struct rig r;
-
-	rig_up(&r, crc);
-	*state = &r;
-	return 0;
-}
-
-static int setup(void **state)
-{
-	return up(state, HCA_CRC_FULL);
-}
-
-static int setup_icrc(void **state)
-{
-	return up(state, HCA_CRC_ICRC);
-}
-
-static int setup_off(void **state)
-{
-	return up(state, HCA_CRC_OFF);
-}
-
-static int teardown(void **state)
-{
-	rig_down(*state);
-	return 0;
-}
-
 /* The specification's sample packet has the ICRC and VCRC that the slow routines must give. */
 static void test_I33_slow_crcs_give_the_sample_packets(void **state)
 {
@@ -332,7 +302,7 @@ static void test_payload_without_head_room(void **state)
 	}
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
 {
@@ -341,9 +311,10 @@ int main(void)
 		T(test_I7_unicast_octets),
 		T(test_I9_multicast_octets),
 		T(test_padding_and_crcs_of_all_lengths),
-		cmocka_unit_test_setup_teardown(test_icrc_only, setup_icrc, teardown),
-		cmocka_unit_test_setup_teardown(test_icrc_only_is_verified, setup_icrc, teardown),
-		cmocka_unit_test_setup_teardown(test_crc_off, setup_off, teardown),
+		cmocka_unit_test_setup_teardown(test_icrc_only, rig_setup_icrc, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_icrc_only_is_verified, rig_setup_icrc,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(test_crc_off, rig_setup_off, rig_teardown),
 		T(test_payload_without_head_room),
 	};
 

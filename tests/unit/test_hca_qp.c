@@ -8,21 +8,6 @@
 
 #define QPN 0x48
 
-static int setup(void **state)
-{
-	static struct rig r;
-
-	rig_up(&r, HCA_CRC_FULL);
-	*state = &r;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	rig_down(*state);
-	return 0;
-}
-
 static void test_every_drop_reason_has_its_name(void **state)
 {
 	for (unsigned int a = 0; a < HCA_DROP_MAX; a++)
@@ -356,7 +341,7 @@ static void test_many_groups_are_told_apart(void **state)
 	}
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
 {

@@ -9,21 +9,6 @@
 
 #define QPN 0x48
 
-static int setup(void **state)
-{
-	static struct rig r;
-
-	rig_up(&r, HCA_CRC_FULL);
-	*state = &r;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	rig_down(*state);
-	return 0;
-}
-
 /* --- delivery */
 
 static void test_unicast_without_grh_is_delivered(void **state)
@@ -369,7 +354,7 @@ static void test_a_batch_keeps_its_order(void **state)
 	}
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
 {

@@ -6,31 +6,6 @@
 
 #define QPN 0x48
 
-static int up(void **state, enum hca_crc crc)
-{
-	static struct rig r;
-
-	rig_up(&r, crc);
-	*state = &r;
-	return 0;
-}
-
-static int setup(void **state)
-{
-	return up(state, HCA_CRC_FULL);
-}
-
-static int setup_off(void **state)
-{
-	return up(state, HCA_CRC_OFF);
-}
-
-static int teardown(void **state)
-{
-	rig_down(*state);
-	return 0;
-}
-
 /* Whoever posts completes checksums: the HCA carries the flag along. */
 static void test_partial_checksum_flag_is_kept(void **state)
 {
@@ -338,13 +313,13 @@ static void test_a_batch_is_taken_whole(void **state)
 		assert_int_equal(rig_header_of(r->out[i]).bth.dest_qp, i + (i >= 9));
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_partial_checksum_flag_is_kept, setup_off,
-						teardown),
+		cmocka_unit_test_setup_teardown(test_partial_checksum_flag_is_kept, rig_setup_off,
+						rig_teardown),
 		T(test_psn_counts_24_bits),
 		T(test_qkey_with_high_bit_means_the_qps_own),
 		T(test_headers_follow_the_port),

@@ -1,23 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "node_rig.h"
-
-static struct node_rig ca, sw;
-
-static int setup(void **state)
-{
-	(void)state;
-	node_rig_init(&ca, IB_NODE_CA, 2);
-	node_rig_init(&sw, IB_NODE_SWITCH, 4);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	node_rig_fini(&ca);
-	node_rig_fini(&sw);
-	return 0;
-}
+#include "unit/node_pair.h"
 
 static uint8_t gmp[MAD_LEN];
 

@@ -1,26 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "node_rig.h"
+#include "unit/node_pair.h"
 
 /* Performance management beyond PortCounters: details by reason, words by SL, samples. IBTA 16.1 */
 
-static struct node_rig ca, sw;
 static uint8_t gmp[MAD_LEN];
-
-static int setup(void **state)
-{
-	(void)state;
-	node_rig_init(&ca, IB_NODE_CA, 2);
-	node_rig_init(&sw, IB_NODE_SWITCH, 4);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	node_rig_fini(&ca);
-	node_rig_fini(&sw);
-	return 0;
-}
 
 /* The attribute's @len octets at @data go, and come back; the MAD status */
 static uint16_t ask(struct node_rig *r, uint8_t method, uint16_t attr, void *data, size_t len)

@@ -1,23 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "node_rig.h"
-
-static struct node_rig ca, sw;
-
-static int setup(void **state)
-{
-	(void)state;
-	node_rig_init(&ca, IB_NODE_CA, 1);
-	node_rig_init(&sw, IB_NODE_SWITCH, 4);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	node_rig_fini(&ca);
-	node_rig_fini(&sw);
-	return 0;
-}
+#define CA_PORTS 1
+#include "unit/node_pair.h"
 
 /* The last thing sent, which is a trap */
 static struct mad_notice last_trap(const struct node_rig *r)
