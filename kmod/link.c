@@ -275,6 +275,27 @@ static enum uib_counter check(struct uib_link *l, struct sk_buff *skb)
 	return READ_ONCE(l->state) == UIB_LINK_UP ? UIB_C_NONE : came_up(l, &from);
 }
 
+/* A bad packet is an error of the port, IBTA 16.1.3.5; what is not for it is none. */
+static void count_drop(struct uib_dev *dev, enum uib_counter why)
+{
+	uib_count(dev, why);
+	switch (why) {
+	case UIB_DROP_VCRC:
+		uib_count(dev, UIB_C_RCV_ERRORS);
+		uib_count(dev, UIB_C_RCV_PHYSICAL);
+		break;
+	case UIB_DROP_SHORT:
+	case UIB_DROP_OVERSIZED:
+	case UIB_DROP_LVER:
+	case UIB_DROP_LEN:
+		uib_count(dev, UIB_C_RCV_ERRORS);
+		uib_count(dev, UIB_C_RCV_MALFORMED);
+		break;
+	default:
+		break;
+	}
+}
+
 /* The socket's encap_rcv: in softirq, under rcu_read_lock(), skb->data is the UDP header. */
 static int receive(struct sock *sk, struct sk_buff *skb)
 {
@@ -286,7 +307,7 @@ static int receive(struct sock *sk, struct sk_buff *skb)
 	__skb_pull(skb, sizeof(struct udphdr));
 	why = check(l, skb);
 	if (why != UIB_C_NONE)
-		uib_count(to_dev(l), why);
+		count_drop(to_dev(l), why);
 	else if (skb->len)
 		uib_rx(to_dev(l), skb->data, skb->len, true);
 	else

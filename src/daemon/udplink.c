@@ -119,6 +119,25 @@ void udplink_flush_all(struct inst *in, ns_t now)
 
 /* --- in */
 
+/* What the link sees of a packet that is bad is an error of its port; what is not for it is none. */
+static void count_error(struct inst_udp *u, enum udp_drop why)
+{
+	switch (why) {
+	case UDP_DROP_VCRC:
+		fabric_ext_rx_error(u->end, true);
+		break;
+	case UDP_DROP_SHORT:
+	case UDP_DROP_OVERSIZED:
+	case UDP_DROP_LVER:
+	case UDP_DROP_TRUNCATED:
+	case UDP_DROP_LEN:
+		fabric_ext_rx_error(u->end, false);
+		break;
+	default:
+		break;
+	}
+}
+
 static int receive(struct inst_udp *u, ns_t now)
 {
 	const struct udp_dgram *d = NULL;
@@ -127,7 +146,11 @@ static int receive(struct inst_udp *u, ns_t now)
 	unsigned int n = 0;
 
 	for (int i = 0; i < got; i++) {
-		if (udp_link_rx(&u->machine, &d[i].from, d[i].data, d[i].len, now) || !d[i].len)
+		enum udp_drop why = udp_link_rx(&u->machine, &d[i].from, d[i].data, d[i].len, now);
+
+		if (why)
+			count_error(u, why);
+		if (why || !d[i].len)
 			continue;
 		if (fabric_pkt_from_buf(&v[n], u->inst->pool, d[i].buf, d[i].data, d[i].len)) {
 			udp_link_drop(&u->machine, UDP_DROP_NO_MEM);

@@ -75,6 +75,14 @@ void fabric_ext_rx(struct fabric_port *end, struct pkt **v, unsigned int n, ns_t
 	}
 }
 
+void fabric_ext_rx_error(struct fabric_port *end, bool physical)
+{
+	struct node_port *np = end->peer ? end->peer->np : NULL;
+
+	if (np)
+		node_count_rcv(np, physical ? NODE_RCV_LOCAL_PHYSICAL : NODE_RCV_MALFORMED);
+}
+
 /* LRH .. DETH of a packet that has them; for others what a switch looks at. */
 static size_t headers_of(const uint8_t *lrh)
 {

@@ -201,6 +201,12 @@ void fabric_ext_carrier(struct fabric_port *end, bool on, ns_t now);
  */
 void fabric_ext_rx(struct fabric_port *end, struct pkt **v, unsigned int n, ns_t now);
 
+/*
+ * fabric_ext_rx_error() - Something came in that was dropped before it was a packet: the port
+ * that the link is at counts it. @physical: by its VCRC; else by its form
+ */
+void fabric_ext_rx_error(struct fabric_port *end, bool physical);
+
 /**
  * fabric_pkt_from_wire() - A packet from its octets, LRH .. VCRC, with PKT_CRC
  *

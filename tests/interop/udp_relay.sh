@@ -56,6 +56,13 @@ caught() {
 	[ "$flips" -gt 50 ] && [ "$drops" = "$flips" ]
 }
 check "each flip was dropped by the link that received it, and counted" eventually 5 caught
+rcv_errors() { $1 -j fabric port show | jq '[.port[] | select(.peer // "" | startswith("udp:")) | .counters.rcv_errors] | add'; }
+in_counters() { # 16.1.3.5
+	local flips
+	flips=$(relay_stats | jq .flip)
+	equal "$flips" $(($(rcv_errors u) + $(rcv_errors uf)))
+}
+check "and is a PortRcvErrors of the port at the link" in_counters
 check "no other damage was found behind the links" equal "0 0" \
 	"$(counted u hca '^drop_hca_icrc') $(counted uf hca '^drop_hca_icrc')"
 check "the links stayed up, the interfaces joined" equal "$before" "$(breaks)"

@@ -268,6 +268,21 @@ static void test_a_capture_of_end_ports_sees_what_enters(void **state)
 	capture_destroy(c);
 }
 
+/* 16.1.3.5: what the link found bad is in its port's counters, and why. */
+static void test_a_bad_datagram_is_an_error_of_the_port(void **state)
+{
+	const struct node_counters *c = &rig_np(&r, "s1/5")->cnt;
+	struct outside o;
+
+	attach(&o, "s1/5");
+	fabric_ext_rx_error(o.end, true);
+	fabric_ext_rx_error(o.end, true);
+	fabric_ext_rx_error(o.end, false);
+	assert_int_equal(c->rcv_errors, 3);
+	assert_int_equal(c->rcv_by_reason[NODE_RCV_LOCAL_PHYSICAL], 2);
+	assert_int_equal(c->rcv_by_reason[NODE_RCV_MALFORMED], 1);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -283,6 +298,7 @@ int main(void)
 		CASE(test_small_packets_hold_no_buffer),
 		CASE(test_a_seal_is_made_once),
 		CASE(test_a_capture_of_end_ports_sees_what_enters),
+		CASE(test_a_bad_datagram_is_an_error_of_the_port),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
