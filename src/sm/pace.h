@@ -11,9 +11,13 @@
  * forgotten; what it says too often is repressed and counted, but not passed on.
  *
  * Sources are the LIDs that traps come from, not what traps say; those that are nobody's share one allowance.
+ *
+ * The SA holds ports to the same: groups that they have made (each is a row of trees, traps 66 and 67 to
+ * everybody), and lines about their joins in the log.
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "util/timer.h"
 
@@ -22,10 +26,17 @@ struct sm_pace {
 	ns_t promised;
 };
 
-/* What a trap's source may still do. */
+/* What a port may still cause. */
 struct sm_source {
-	struct sm_pace sweeps, reports;
+	struct sm_pace sweeps, reports; /* by traps */
+	struct sm_pace groups, refusals; /* by joins */
+	uint32_t refusals_unsaid;
 };
+
+struct sm;
+
+/* sm_source_of() - The allowance of the port that has @lid */
+struct sm_source *sm_source_of(struct sm *sm, uint16_t lid);
 
 /* sm_pace_take() - One more, of @burst at once and one each @every; false: too many */
 bool sm_pace_take(struct sm_pace *p, unsigned int burst, ns_t every, ns_t now);

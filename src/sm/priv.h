@@ -48,7 +48,7 @@ struct sm_lid_slot {
 	uint16_t lid;
 	bool owed; /* a ClientReregister that it has not acknowledged */
 	bool mkey_said; /* that it has another M_Key than ours */
-	struct sm_source source; /* of traps */
+	struct sm_source source;
 };
 
 struct sm {
@@ -222,8 +222,6 @@ bool sm_mkey_said(struct sm *sm, uint64_t port_guid, bool said);
  * (it asks for its paths again then). Not before, since the SA would answer with the old ones.
  */
 void sm_lid_tell(struct sm *sm, const struct sm_db *old, ns_t now);
-/* sm_source_of() - The allowance of the port that has @lid */
-struct sm_source *sm_source_of(struct sm *sm, uint16_t lid);
 
 /* group.c, mcast.c */
 int sm_groups_init(struct sm *sm);

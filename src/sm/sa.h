@@ -32,6 +32,9 @@ struct sa;
 #define SA_MAX_SUBSCRIPTIONS 16384
 #define SA_MAX_SUBSCRIPTIONS_PORT 64
 #define SA_GROUPS_SHARE 4 /* one port makes at most this part of all groups that there can be */
+#define SA_GROUPS_BURST 2048 /* that a port has made at once; then SA_GROUPS_RATE a second */
+#define SA_GROUPS_RATE 20
+#define SA_REFUSALS_BURST 32 /* lines in the log about a port's joins at once; then one a second */
 #define SA_MAX_SERVICES 4096
 #define SA_MAX_SERVICES_PORT 512 /* registered by one port */
 #define SA_MAX_REPORTS 32768 /* that wait for their turn or their ReportResp */

@@ -163,6 +163,8 @@ uint16_t sa_group_make(struct sa_req *r, const struct ib_mcmember_rec *want,
 		return SA_STATUS_REQ_INVALID;
 	if (!creator_has_room(r->sa, r->port->guid))
 		return SA_STATUS_NO_RESOURCES;
+	if (!sa_quota_group(r))
+		return SA_QUOTA;
 	rec.mlid = 0;
 	status = create_status(sm_group_create(r->sa->sm, &rec, false, ret, r->now));
 	if (!status)

@@ -2,6 +2,7 @@
 #include "sm/sa_priv.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "wire/print.h"
@@ -87,12 +88,21 @@ static bool may_change(const struct sa_req *r, const struct sm_port *port, uint1
 static void refuse_log(const struct sa_req *r, const struct ib_mcmember_rec *want,
 		       const struct sm_port *port, uint16_t status)
 {
-	char text[PRINT_GID_LEN];
+	struct sm_source *s = sm_source_of(r->sa->sm, r->port->lid);
+	char text[PRINT_GID_LEN], unsaid[48] = "";
 
+	if (!sm_pace_take(&s->refusals, SA_REFUSALS_BURST, NS_SEC(1), r->now)) {
+		s->refusals_unsaid++;
+		return;
+	}
+	if (s->refusals_unsaid)
+		snprintf(unsaid, sizeof(unsaid), "; %u such lines were left out",
+			 s->refusals_unsaid);
+	s->refusals_unsaid = 0;
 	log_to(sm_log(r->sa->sm), LOG_LVL_INFO,
-	       "sa: \"%s\" port %u may not join %s (state %x, P_Key 0x%04x): status 0x%04x",
+	       "sa: \"%s\" port %u may not join %s (state %x, P_Key 0x%04x): status 0x%04x%s",
 	       port->node->desc, port->num, print_gid(text, sizeof(text), &want->mgid),
-	       want->join_state, want->pkey, status);
+	       want->join_state, want->pkey, status, unsaid);
 }
 
 /* May @port be a member of @g as the request has it */
@@ -196,7 +206,7 @@ uint16_t sa_mcmember_set(struct sa_req *r, struct sa_table *t)
 	if (!codes_valid(r->m.sa.comp_mask, &want))
 		return SA_STATUS_REQ_INVALID;
 	status = want.join_state ? join(r, &want, port) : SA_STATUS_REQ_INVALID;
-	if (status != SA_PENDING && status != SA_DROP)
+	if (status != SA_PENDING && status != SA_DROP && status != SA_QUOTA)
 		refuse_log(r, &want, port, status);
 	return status;
 }

@@ -21,6 +21,7 @@
 
 #include "sm/group.h"
 #include "sm/learn.h"
+#include "sm/pace.h"
 #include "sm/sa.h"
 #include "wire/records_sm.h"
 
@@ -164,6 +165,8 @@ uint16_t sa_req_handle(struct sa_req *r);
  * they do. false: answer SA_QUOTA
  */
 bool sa_quota_take(const struct sa_req *r, enum sa_work kind, uint64_t units);
+/* sa_quota_group() - May @r's port have another group made. false: answer SA_QUOTA */
+bool sa_quota_group(const struct sa_req *r);
 void sa_quota_fini(struct sa *sa);
 
 /* sa_job_slice() - @r goes on another time: return what this returns. r->job is set then */

@@ -75,6 +75,16 @@ bool sa_quota_take(const struct sa_req *r, enum sa_work kind, uint64_t units)
 	return true;
 }
 
+bool sa_quota_group(const struct sa_req *r)
+{
+	struct sm_source *s = sm_source_of(r->sa->sm, r->port->lid);
+
+	if (sm_pace_take(&s->groups, SA_GROUPS_BURST, NS_SEC(1) / SA_GROUPS_RATE, r->now))
+		return true;
+	r->sa->stats.drop_quota++;
+	return false;
+}
+
 void sa_quota_fini(struct sa *sa)
 {
 	free(sa->accounts);

@@ -220,6 +220,85 @@ static void test_I22_one_port_does_not_use_up_the_mlids(void **state)
 	fix_fini(&f);
 }
 
+static int make_and_leave(struct sa_client *c, uint32_t n)
+{
+	struct ib_mcmember_rec rec = group(c, n);
+	int status = sa_client_mcm(c, MAD_METHOD_SET, GROUP_MASK, &rec, NULL);
+
+	if (!status)
+		status = sa_client_mcm(c, MAD_METHOD_DELETE,
+				       MCM_COMP_MGID | MCM_COMP_PORT_GID | MCM_COMP_JOIN_STATE,
+				       &rec, NULL);
+	return status;
+}
+
+/* Each group is announced to everybody and written to switches: made and left all the time, a port's come slowly. */
+static void test_groups_that_a_port_makes_are_paced(void **state)
+{
+	struct ib_mcmember_rec rec;
+	unsigned int n = 0;
+	struct fix f;
+	ns_t began;
+
+	fix_init(&f);
+	while (n < SA_GROUPS_BURST && make_and_leave(&f.c, n) == 0)
+		n++;
+	assert_int_equal(n, SA_GROUPS_BURST);
+	/* From now on by the rate, whatever came back meanwhile: who is not answered asks again. */
+	began = f.r.now;
+	for (n = 0; n < 200; n++)
+		assert_int_equal(make_and_leave(&f.c, (1u << 20) + n), 0);
+	assert_in_range(f.r.now - began, NS_SEC(200 / SA_GROUPS_RATE - 2), NS_SEC(300));
+	assert_true(sa_stats(f.r.sa)->drop_quota > 0);
+	/* Joins of what is there go on, and so do others' groups. */
+	began = f.r.now;
+	rec = group(&f.d, 1u << 21);
+	assert_int_equal(sa_client_mcm(&f.d, MAD_METHOD_SET, GROUP_MASK, &rec, NULL), 0);
+	rec = group(&f.c, 1u << 21);
+	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, GROUP_MASK, &rec, NULL), 0);
+	assert_true(f.r.now - began < NS_MSEC(10));
+	/* What was not used comes back. */
+	sa_rig_pass(&f.r, NS_SEC(10));
+	began = f.r.now;
+	for (n = 0; n < 10 * SA_GROUPS_RATE; n++)
+		assert_int_equal(make_and_leave(&f.c, (3u << 20) + n), 0);
+	assert_true(f.r.now - began < NS_SEC(1));
+	fix_fini(&f);
+}
+
+static void refused_join(struct sa_client *c)
+{
+	struct ib_mcmember_rec rec = group(c, 1);
+
+	rec.pkey = 0x8123; /* not in the port's table */
+	assert_int_equal(sa_client_mcm(c, MAD_METHOD_SET, GROUP_MASK, &rec, NULL),
+			 SA_STATUS_REQ_INVALID);
+}
+
+static void test_lines_about_refused_joins_are_paced(void **state)
+{
+	struct fix f;
+	unsigned int said;
+	ns_t began;
+
+	fix_init(&f);
+	began = f.r.now;
+	for (unsigned int i = 0; i < 1000; i++)
+		refused_join(&f.c);
+	said = f.r.refusals;
+	assert_in_range(said, SA_REFUSALS_BURST,
+			SA_REFUSALS_BURST + 1 + (f.r.now - began) / NS_SEC(1));
+	/* Others' are said; and how many were not. */
+	refused_join(&f.d);
+	assert_int_equal(f.r.refusals, said + 1);
+	assert_null(strstr(f.r.refusal, "left out"));
+	sa_rig_pass(&f.r, NS_SEC(2));
+	refused_join(&f.c);
+	assert_int_equal(f.r.refusals, said + 2);
+	assert_non_null(strstr(f.r.refusal, "such lines were left out"));
+	fix_fini(&f);
+}
+
 /* What osmtest -f m asks for of groups that are not IPoIB's. */
 static void test_I22_groups_of_any_scope(void **state)
 {
@@ -282,6 +361,8 @@ int main(void)
 		cmocka_unit_test(test_a_service_is_for_partitions_of_its_port),
 		cmocka_unit_test(test_one_port_registers_so_many),
 		cmocka_unit_test(test_I22_one_port_does_not_use_up_the_mlids),
+		cmocka_unit_test(test_groups_that_a_port_makes_are_paced),
+		cmocka_unit_test(test_lines_about_refused_joins_are_paced),
 		cmocka_unit_test(test_I22_groups_of_any_scope),
 		cmocka_unit_test(test_I22_codes_that_stand_for_nothing),
 	};

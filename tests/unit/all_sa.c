@@ -9,11 +9,16 @@
 
 static void rig_log(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
 {
-	const struct sa_rig *r = ctx;
+	struct sa_rig *r = ctx;
+	char line[256];
 
-	fprintf(stderr, "%9.3f ms ", (double)r->now / 1e6);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	if (strstr(line, "may not join")) {
+		r->refusals++;
+		memcpy(r->refusal, line, sizeof(line));
+	}
+	if (getenv("SM_TEST_LOG"))
+		fprintf(stderr, "%9.3f ms %s\n", (double)r->now / 1e6, line);
 }
 
 static struct log_sink log_sink;
@@ -93,9 +98,7 @@ void sa_rig_init(struct sa_rig *r, const struct sa_rig_cfg *cfg)
 	struct fabric_cfg fc = { .timers = &r->ts };
 
 	memset(r, 0, sizeof(*r));
-	log_sink = (struct log_sink){ .ctx = r, .max = LOG_LVL_INFO };
-	if (getenv("SM_TEST_LOG"))
-		log_sink.emit = rig_log;
+	log_sink = (struct log_sink){ .emit = rig_log, .ctx = r, .max = LOG_LVL_INFO };
 	timers_init(&r->ts);
 	r->now = NS_SEC(1);
 	r->pool = pkt_pool_create(65536, 4096);

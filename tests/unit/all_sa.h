@@ -22,6 +22,8 @@ struct sa_rig {
 	struct sm *sm;
 	struct sa *sa;
 	ns_t now;
+	unsigned int refusals; /* lines of the log about joins; and the last */
+	char refusal[256];
 };
 
 struct sa_client {
