@@ -217,7 +217,7 @@ void net_up(unsigned int seconds)
 	}
 	if (status)
 		fatal(IB ": %s", strerror(-status));
-	for (unsigned int ms = 0; (why = waits_for()); ms += TICK_MS) {
+	for (unsigned int ms = 0; seconds && (why = waits_for()); ms += TICK_MS) {
 		if (strcmp(why, said)) {
 			snprintf(said, sizeof(said), "%s", why);
 			chan_send(FRAME_STATE, why, strlen(why));

@@ -20,7 +20,7 @@
  *	cwd=DIR		for CMD
  *	arg=WORD	of CMD
  *	tty=		CMD gets a terminal
- *	up=SECONDS	set ib0 up, and wait until it can send
+ *	up=SECONDS	set ib0 up, and wait until it can send; 0: do not wait
  *	run=		run CMD, tell its status, end
  */
 
@@ -47,7 +47,7 @@ struct guest_cfg {
 	char *const *env;
 	char *const *cmd;
 	bool tty;
-	unsigned int up_timeout; /* seconds until ib0 must be up */
+	unsigned int up_timeout; /* seconds until ib0 must be up; 0: it need not be */
 };
 
 /**

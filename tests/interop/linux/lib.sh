@@ -116,3 +116,4 @@ vm_kill() {
 vm_log_clean() {
 	not grep -E -A 20 'WARNING:|BUG:|Oops|general protection|Call Trace|refcount_t|possible .* deadlock|KASAN|list_(add|del) corruption|hung_task|blocked for more than' "$work/$1.err"
 }
+	echo end >&"$in"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Runs in a VM for tests/interop/linux/lib.sh. Reads lines "ID SCRIPT", the script in base64; says "ID STATUS OUTPUT", the
-# output in base64, when that has ended. Any number run at a time.
+# output in base64, when that has ended. Any number run at a time. The line "end" ends it: the end of its input is not
+# seen while somebody else, as another VM of the script, has inherited the pipe.
 dir=$(mktemp -d /tmp/agent.XXXXXX)
 
 run() {
@@ -13,6 +14,6 @@ run() {
 	rm -f "$dir/$id" "$dir/$id.answer"
 }
 
-while read -r id script; do
+while read -r id script && [ "$id" != end ]; do
 	run "$id" "$script" &
 done
