@@ -36,6 +36,7 @@
 
 struct vm_opts {
 	const char *file, *name, *kernel, *module, *port;
+	struct conf_port to; /* to.udp: the link leads to an address, --port udp:... */
 	char name_buf[PROTO_NAME_MAX];
 	char *share_path[VM_SHARES_MAX];
 	const char *share[VM_SHARES_MAX + 1], *address[VM_ADDRS_MAX + 1];
@@ -65,7 +66,9 @@ static int usage(int status)
 	      "  -n, --name NAME      an instance that is running (also $UIPOIB_NAME); with -c: "
 	      "its "
 	      "name\n"
-	      "  --port NODE/PORT     which port (the first free one of a switch)\n"
+	      "  --port NODE/PORT     which port (the first free one of a switch); or "
+	      "udp:ADDR:PORT,guid=0x...\n"
+	      "                       of a [udp-link]: the VM outlives its instance\n"
 	      "  --address A/LEN      of ib0, IPv4 or IPv6; repeatable\n"
 	      "  --guid GUID          of its HCA (by the port)\n"
 	      "  --share DIR          it may write there; repeatable\n"
@@ -157,6 +160,18 @@ static int add_address(struct vm_opts *o, const char *text)
 	return 0;
 }
 
+/* NODE/PORT and fabric:NAME/NODE/PORT are for the instance to judge. */
+static int parse_port(struct vm_opts *o, const char *text)
+{
+	char err[CONF_ERR_MAX];
+
+	o->port = text;
+	o->to.udp = false;
+	if (!strncmp(text, "udp:", 4) && conf_parse_port(&o->to, text, err))
+		return cli_error(PROTO_EXIT_USAGE, "vm: --%s", err);
+	return 0;
+}
+
 static int parse_accel(struct vm_opts *o, const char *text)
 {
 	o->kvm = !strcmp(text, "kvm");
@@ -194,8 +209,7 @@ static int option(struct vm_opts *o, int c)
 		o->module = optarg;
 		return 0;
 	case PORT:
-		o->port = optarg;
-		return 0;
+		return parse_port(o, optarg);
 	case CPUS:
 		return parse_number(&o->cpus, "cpus", optarg, 1, 64);
 	case MEM:
@@ -335,11 +349,10 @@ static int run_vm(struct vm_opts *o, const struct vm_link *l, const char *init, 
 	};
 	int status;
 
-	/* Both ends of the link are new, so neither has to show the other one that it was down. */
 	snprintf(hca, sizeof(hca),
-		 "uib0 listen=" VM_NET_GUEST ":%d peer=" VM_NET_HOST
-		 ":%d silence=0 guid=0x%016" PRIx64,
-		 VM_NET_PORT, VM_NET_PORT, o->guid ? o->guid : l->guid);
+		 "uib0 listen=" VM_NET_GUEST ":%d peer=" VM_NET_HOST ":%d %sguid=0x%016" PRIx64,
+		 VM_NET_PORT, VM_NET_PORT, l->fresh ? "silence=0 " : "",
+		 o->guid ? o->guid : l->guid);
 	status = vm_run(&c, err);
 	if (*err)
 		cli_error(0, "vm: %s", err);
@@ -363,7 +376,7 @@ static int attach(struct vm_opts *o)
 	init = modules_read(path, &len);
 	if (!init)
 		return cli_error(PROTO_EXIT_ENV, "vm: %s: %s", path, strerror(errno));
-	status = vm_link_open(&l, o->name, o->port);
+	status = o->to.udp ? vm_link_connect(&l, &o->to) : vm_link_open(&l, o->name, o->port);
 	if (!status) {
 		status = run_vm(o, &l, init, len);
 		vm_link_close(&l);
@@ -446,9 +459,15 @@ int cli_vm(int argc, char **argv)
 
 	if (cli_opts.help)
 		return usage(PROTO_EXIT_OK);
+	if (!status && o.to.udp && (o.file || o.name))
+		status = cli_error(PROTO_EXIT_USAGE,
+				   "vm: --port %s: it leads to an address, expected no -%c", o.port,
+				   o.file ? 'c' : 'n');
 	if (!status)
 		status = look(&o);
-	if (!status && o.file) {
+	if (!status && o.to.udp) {
+		status = attach(&o);
+	} else if (!status && o.file) {
 		status = from_file(&o);
 	} else if (!status) {
 		o.name = instance_name(&o);

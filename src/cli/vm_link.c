@@ -135,7 +135,7 @@ int vm_link_open(struct vm_link *l, const char *instance, const char *port)
 	int fds[2] = { -1, -1 }, status;
 	uint16_t peer;
 
-	*l = (struct vm_link){ .fd = -1 };
+	*l = (struct vm_link){ .fd = -1, .fresh = true };
 	status = proto_connect(&l->client, instance);
 	if (status == -ENOENT || status == -ECONNREFUSED)
 		return cli_error(PROTO_EXIT_USAGE, "no instance '%s' is running", instance);
@@ -154,10 +154,62 @@ int vm_link_open(struct vm_link *l, const char *instance, const char *port)
 	return status;
 }
 
+/* --- to an address */
+
+union addr {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+
+static socklen_t to_sockaddr(union addr *a, const struct ip_endpoint *e)
+{
+	memset(a, 0, sizeof(*a));
+	if (e->family == 4) {
+		a->in.sin_family = AF_INET;
+		a->in.sin_port = htons(e->port);
+		memcpy(&a->in.sin_addr, e->addr, 4);
+		return sizeof(a->in);
+	}
+	a->in6.sin6_family = AF_INET6;
+	a->in6.sin6_port = htons(e->port);
+	memcpy(&a->in6.sin6_addr, e->addr, 16);
+	return sizeof(a->in6);
+}
+
+static int connected_socket(const struct conf_port *to)
+{
+	union addr here, there;
+	socklen_t there_len = to_sockaddr(&there, &to->peer), here_len;
+	int fd = socket(there.sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
+
+	if (fd < 0)
+		return -errno;
+	here_len = to->listen.family ? to_sockaddr(&here, &to->listen) : 0;
+	if ((!here_len || !bind(fd, &here.sa, here_len)) && !connect(fd, &there.sa, there_len)) {
+		set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, RCVBUF);
+		return fd;
+	}
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+int vm_link_connect(struct vm_link *l, const struct conf_port *to)
+{
+	*l = (struct vm_link){ .client.fd = -1, .guid = to->guid };
+	make_host(l->host, sizeof(l->host), to->fabric);
+	l->fd = connected_socket(to);
+	if (l->fd >= 0)
+		return 0;
+	return cli_error(PROTO_EXIT_ENV, "vm: --port %s: %s", to->fabric, strerror(-l->fd));
+}
+
 void vm_link_close(struct vm_link *l)
 {
 	if (l->fd >= 0)
 		close(l->fd);
 	l->fd = -1;
-	proto_close(&l->client);
+	if (l->client.fd >= 0)
+		proto_close(&l->client);
 }

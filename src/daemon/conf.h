@@ -87,6 +87,7 @@ struct conf_iface {
 	unsigned int naddrs;
 	bool dhcp_raw;
 	unsigned int stations; /* behind the TAP, at most */
+	uint32_t qpn; /* 0: by port GUID, P_Key and name */
 	unsigned int mtu; /* 0: the link's */
 	unsigned int line;
 };

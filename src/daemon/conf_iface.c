@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wire/ib.h"
+
 /* [interface NAME] and [interface NAME@HOST] */
 
 static struct conf_iface *cur_iface(struct conf_parser *p)
@@ -92,6 +94,18 @@ static int set_stations(struct conf_parser *p, const char *v)
 	return 0;
 }
 
+static int set_qpn(struct conf_parser *p, const char *v)
+{
+	unsigned long qpn;
+
+	/* Low ones are for QPs that anybody makes. */
+	if (conf_parse_uint(&qpn, v, 0x100, IB_QPN_MCAST - 1))
+		return conf_fail(p, "[%s] qpn: '%s', expected 0x100-0x%x", p->section, v,
+				 IB_QPN_MCAST - 1);
+	cur_iface(p)->qpn = (uint32_t)qpn;
+	return 0;
+}
+
 static int set_mtu(struct conf_parser *p, const char *v)
 {
 	unsigned long mtu;
@@ -110,6 +124,7 @@ static const struct conf_key keys[] = {
 	{ "address", set_address, .repeatable = true },
 	{ "dhcp", set_dhcp },
 	{ "stations", set_stations },
+	{ "qpn", set_qpn },
 	{ "mtu", set_mtu },
 };
 
@@ -170,13 +185,30 @@ static int check_udp(struct conf_parser *p, const struct conf_iface *f)
 	return 0;
 }
 
+static bool same_port(const struct conf_port *a, const struct conf_port *b)
+{
+	return !strcmp(a->fabric, b->fabric) && !strcmp(a->node, b->node) && a->port == b->port;
+}
+
+/* A QPN names one QP of a port. */
+static int check_qpn(struct conf_parser *p, const struct conf_iface *f)
+{
+	for (const struct conf_iface *o = p->c.iface; o < f; o++)
+		if (o->qpn == f->qpn && same_port(&o->port, &f->port))
+			return conf_fail(p,
+					 "[interface %s%s%s] qpn: 0x%06x is that of the interface "
+					 "in line %u, on the same port",
+					 f->name, *f->host ? "@" : "", f->host, f->qpn, o->line);
+	return 0;
+}
+
 static int check(struct conf_parser *p)
 {
 	for (size_t i = 0; i < p->c.nifaces; i++) {
 		const struct conf_iface *f = &p->c.iface[i];
 
 		p->line = f->line;
-		if (f->port.udp && check_udp(p, f))
+		if ((f->port.udp && check_udp(p, f)) || (f->qpn && check_qpn(p, f)))
 			return -EINVAL;
 		if (!f->port.udp && !conf_find_fabric(&p->c, f->port.fabric))
 			return conf_fail(p, "[interface %s%s%s] port: no [fabric %s] in this file",

@@ -405,6 +405,7 @@ int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX
 	i->tap.fd = -1;
 	i->pkey = c->pkey;
 	i->mtu = c->mtu;
+	i->qpn = c->qpn;
 	i->naddrs = c->naddrs;
 	memcpy(i->addr, c->addr, sizeof(i->addr));
 	snprintf(i->name, sizeof(i->name), "%s", c->name);

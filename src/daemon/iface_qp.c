@@ -28,6 +28,8 @@ uint32_t iface_qpn_hint(const struct inst_iface *i, const uint8_t *mac)
 	} id;
 	uint32_t qpn;
 
+	if (i->qpn && !mac)
+		return i->qpn;
 	memset(&id, 0, sizeof(id));
 	id.guid = iface_port_guid(i);
 	id.pkey = i->pkey;

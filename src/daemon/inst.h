@@ -106,6 +106,7 @@ struct inst_iface {
 	struct conf_addr addr[CONF_ADDRS_MAX];
 	unsigned int naddrs;
 	unsigned int mtu; /* as configured, 0: the link's */
+	uint32_t qpn; /* as configured, 0: iface_qpn_hint() makes one */
 
 	struct tap tap;
 	struct loop_fd tap_fd;

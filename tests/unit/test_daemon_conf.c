@@ -53,6 +53,7 @@ static void test_conf_whole_contract(void **state)
 				   "address = fd00:4::1/64\n"
 				   "dhcp = raw\n"
 				   "stations = 7\n"
+				   "qpn = 0xabcdef\n"
 				   "mtu = 1500";
 	struct conf c;
 	char err[CONF_ERR_MAX];
@@ -85,6 +86,7 @@ static void test_conf_whole_contract(void **state)
 	assert_int_equal(c.iface[0].addr[1].family, 6);
 	assert_true(c.iface[0].dhcp_raw);
 	assert_int_equal(c.iface[0].stations, 7);
+	assert_int_equal(c.iface[0].qpn, 0xabcdef);
 	assert_int_equal(c.iface[0].mtu, 1500);
 	conf_free(&c);
 }
@@ -105,6 +107,7 @@ static void test_conf_defaults(void **state)
 	assert_int_equal(c.iface[0].mtu, 0);
 	assert_false(c.iface[0].dhcp_raw);
 	assert_int_equal(c.iface[0].stations, CONF_STATIONS_DEFAULT);
+	assert_int_equal(c.iface[0].qpn, 0);
 	conf_free(&c);
 	assert_int_equal(parse(&c, "", err), 0);
 	conf_free(&c);
@@ -198,6 +201,10 @@ static void test_conf_refuses_bad_values(void **state)
 	refuses(IFACE "address = fd00::g/64\n", "/etc/lab/lab.conf:5:", "fd00::g", "PREFIX");
 	refuses(IFACE "dhcp = on\n", "/etc/lab/lab.conf:5:", "'on'", "rewrite or raw");
 	refuses(IFACE "stations = 65\n", "/etc/lab/lab.conf:5:", "65", "0-64");
+	refuses(IFACE "qpn = 0xff\n", "/etc/lab/lab.conf:5:", "0xff", "0x100-0xfffffe");
+	refuses(IFACE "qpn = 0xffffff\n", "/etc/lab/lab.conf:5:", "0xffffff", "0x100-0xfffffe");
+	refuses(IFACE "qpn = 0x123\n[interface v]\nport = fabric:lab/Hca1/1\nqpn = 0x123\n",
+		"/etc/lab/lab.conf:6:", "0x000123", "line 3");
 	refuses(IFACE "mtu = 67\n", "/etc/lab/lab.conf:5:", "67", "68-4092");
 	refuses(IFACE "mtu = 1500x\n", "/etc/lab/lab.conf:5:", "1500x", "68-4092");
 	refuses(LAB "[interface u]\nport = lab/Hca1/1\n", "/etc/lab/lab.conf:4:", "lab/Hca1/1",

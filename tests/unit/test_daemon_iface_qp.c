@@ -162,6 +162,10 @@ static void test_qpn_is_the_same_every_time_and_its_own_for_each_mac(void **stat
 	iface.name[3] = '0';
 	port.node = fabric_node_at(fabric, 1);
 	assert_int_not_equal(iface_qpn_hint(&iface, a), of_a);
+	/* A configured one is the interface's own, not the stations'. */
+	iface.qpn = 0x123456;
+	assert_int_equal(iface_qpn_hint(&iface, NULL), 0x123456);
+	assert_int_not_equal(iface_qpn_hint(&iface, a), 0x123456);
 	end();
 }
 

@@ -23,6 +23,9 @@ check "an address without a length" bad 2 "--address '10.4.0.9'" --address 10.4.
 check "a GUID" bad 2 "--guid 'x'" --guid x
 check "an accelerator" bad 2 "--accel 'fast': expected kvm or tcg" --accel fast
 check "no such file" bad 2 "none.conf" -c "$work/none.conf"
+check "an address without a GUID" bad 2 "udp:127.0.0.1:5001': guid is missing" --port udp:127.0.0.1:5001
+check "an address and an instance" bad 2 "it leads to an address, expected no -n" -n x --port udp:127.0.0.1:5001,guid=0x2
+check "an address that is not here" bad 3 "udp:127.0.0.1:5001: Cannot assign" --port udp:127.0.0.1:5001,guid=0x2,listen=192.0.2.1:1
 check "no such instance" bad 2 "no instance 'nobody-$$'" -n "nobody-$$"
 check "no such kernel" bad 3 "kernel /boot/vmlinuz-9.9: No such file" --kernel 9.9
 check "a kernel that is none" bad 2 "not a Linux kernel" --kernel /etc/passwd
