@@ -15,6 +15,7 @@
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/percpu.h>
+#include <linux/platform_device.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/utsname.h>
@@ -205,6 +206,7 @@ void uib_dealloc(struct ib_device *ibdev)
 	WARN_ON(!xa_empty(&dev->qps));
 	xa_destroy(&dev->qps);
 	free_percpu(dev->counters);
+	platform_device_unregister(dev->parent);
 	spin_lock(&devs_lock);
 	list_del(&dev->node);
 	spin_unlock(&devs_lock);
@@ -227,6 +229,7 @@ int uib_enable(struct ib_device *ibdev)
 static int add(struct net *net, const struct spec *s)
 {
 	struct uib_dev *dev = ib_alloc_device(uib_dev, ibdev);
+	struct platform_device *parent;
 	int err = -ENOMEM;
 
 	if (!dev)
@@ -238,6 +241,13 @@ static int add(struct net *net, const struct spec *s)
 	err = uib_link_open(&dev->link);
 	if (err)
 		goto err_dealloc;
+	/* What a PCI function is to hardware: ib_ipoib does not look whether there is one (ethtool -i). */
+	parent = platform_device_register_simple("uib", PLATFORM_DEVID_AUTO, NULL, 0);
+	err = PTR_ERR_OR_ZERO(parent);
+	if (err)
+		goto err_dealloc;
+	dev->parent = parent;
+	dev->ibdev.dev.parent = &parent->dev;
 	err = ib_register_device(&dev->ibdev, s->name, NULL);
 	if (err)
 		goto err_dealloc;

@@ -283,6 +283,7 @@ struct uib_qp {
 
 struct uib_dev {
 	struct ib_device ibdev;
+	struct platform_device *parent; /* of ibdev */
 	struct list_head node;
 	struct uib_link link;
 	struct uib_port port;

@@ -35,6 +35,8 @@ eventually() {
 add() { echo "$*" >$params/add; }
 remove() { echo "$1" >$params/remove; }
 gone() { [ ! -e "/sys/class/infiniband/$1" ] && [ ! -e "$stats/$1" ]; }
+# Each has one on the platform bus, and none is left there.
+parents() { [ "$(ls -d /sys/devices/platform/uib.* | wc -l)" = "$(ls /sys/class/infiniband | wc -l)" ]; }
 
 refuse() {
 	local text=$1 out
@@ -45,6 +47,13 @@ refuse() {
 	fi
 	case $out in *"$text"*) ;; *) echo "expected: $text"; echo "got: $out"; return 1 ;; esac
 }
+
+# --- what tools ask of any network interface, and where they look for its HCA
+
+drvinfo() { ethtool -i ib0 | grep -x 'driver: ib_ipoib' && ethtool -i ib0 | grep 'bus-info: uib\.'; }
+check "ethtool -i" drvinfo
+same_parent() { [ /sys/class/net/ib0/device -ef /sys/class/infiniband/uib0/device ]; }
+check "ib0 and uib0 have one device" same_parent
 
 # --- what is not possible
 
@@ -120,5 +129,6 @@ kill $traffic
 clean() {
 	! dmesg | grep -E -A 20 'WARNING:|BUG:|Oops|general protection|Call Trace|refcount_t|possible .* deadlock|KASAN|list_(add|del) corruption'
 }
+check "one parent device for each" parents
 check "nothing in the kernel's log" clean
 exit $failed
