@@ -18,7 +18,8 @@
  *	client behind the TAP	its MAC is taken out of requests and put back into the replies, which
  *				are known by their xid
  *	server behind the TAP	requests get the token of who sent them, so that replies can be sent
- *				there; replies lose it
+ *				there, and do not ask for a broadcast if he has an address (RFC 4390
+ *				§2.2); replies lose it
  *
  * Client identifiers that name an Ethernet address (type 1), or are missing, are replaced by one of RFC
  * 4361 made from the MAC, and back; others are somebody's choice and stay. What a relay agent passed on
@@ -316,6 +317,9 @@ static int request_from_link(struct eth_if *e, struct msg *m, size_t room, struc
 
 	if (!mac)
 		return -ENOENT; /* it asks for a broadcast; that it will get */
+	/* Some ask so in every message, and then do not listen to it. */
+	if (!is_unset(m->h.ciaddr))
+		m->h.flags &= (uint16_t)~DHCP_FLAG_BROADCAST;
 	show_address(&m->h, mac);
 	return msg_options(m, room, NULL, 0, false);
 }

@@ -369,6 +369,31 @@ static void test_D4_server_sees_the_token_and_its_reply_loses_it(void **state)
 	er_fini();
 }
 
+/*
+ * systemd-networkd asks for a broadcast even when it renews, and then listens for unicasts alone: a server that does as it
+ * is asked (ISC's) renews nothing.
+ */
+static void test_D3_server_is_not_asked_for_a_broadcast_by_who_has_an_address(void **state)
+{
+	struct message m = server_message(DHCP_REQUEST);
+	uint8_t id[255];
+	struct dhcp_hdr h;
+
+	er_init_peer();
+	m.h.op = 1;
+	m.h.flags = DHCP_FLAG_BROADCAST | 0x0123;
+	memcpy(m.h.ciaddr, er_ip_peer, 4);
+	m.dport = 67;
+	m.id = own_id;
+	m.id_len = sizeof(own_id);
+	rx(&m);
+	got(&h, id);
+	check_address(&h, er_peer_mac);
+	assert_int_equal(h.flags, 0x0123);
+	assert_memory_equal(h.ciaddr, er_ip_peer, 4);
+	er_fini();
+}
+
 static void test_request_of_a_sender_without_name_passes_as_it_is(void **state)
 {
 	struct message m = server_message(DHCP_REQUEST);
@@ -630,6 +655,7 @@ int main(void)
 		cmocka_unit_test(test_D4_clients_are_told_apart_by_xid),
 		cmocka_unit_test(test_reply_to_somebody_else_passes_as_it_is),
 		cmocka_unit_test(test_D4_server_sees_the_token_and_its_reply_loses_it),
+		cmocka_unit_test(test_D3_server_is_not_asked_for_a_broadcast_by_who_has_an_address),
 		cmocka_unit_test(test_request_of_a_sender_without_name_passes_as_it_is),
 		cmocka_unit_test(test_relayed_and_foreign_messages_pass_as_they_are),
 		cmocka_unit_test(test_raw_passes_as_it_is),
