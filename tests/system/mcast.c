@@ -4,7 +4,8 @@
  * Multicast as an application and as an observer sees it:
  *
  *	mcast recv IF GROUP PORT	join, print "ready", then each datagram's text on a line
- *	mcast send IF GROUP PORT N TEXT	send lines "TEXT 1" .. "TEXT N", from a socket that did not join
+ *	mcast send IF GROUP PORT N TEXT [US]	send lines "TEXT 1" .. "TEXT N", one each US microseconds (200),
+ *					from a socket that did not join
  *	mcast sniff IF GROUP PORT	the same lines, of every such datagram that the interface
  *					brings in, whoever joined or not
  *
@@ -108,7 +109,7 @@ static void receive(const struct group *g)
 	die("recv");
 }
 
-static void transmit(const struct group *g, int count, const char *text)
+static void transmit(const struct group *g, int count, const char *text, unsigned int pace_us)
 {
 	int fd = udp_socket(g), v6 = g->family == AF_INET6, off = 0, on = 1;
 	struct ip_mreqn dev = { .imr_ifindex = (int)g->ifindex };
@@ -125,7 +126,7 @@ static void transmit(const struct group *g, int count, const char *text)
 
 		if (sendto(fd, line, (size_t)n, 0, &g->to.any, g->to_len) != n)
 			die("send");
-		usleep(PACE_US);
+		usleep(pace_us);
 	}
 }
 
@@ -187,12 +188,13 @@ int main(int argc, char **argv)
 	} else if (argc == 5 && !strcmp(argv[1], "sniff")) {
 		parse(&g, argv + 2);
 		sniff(&g);
-	} else if (argc == 7 && !strcmp(argv[1], "send")) {
+	} else if ((argc == 7 || argc == 8) && !strcmp(argv[1], "send")) {
 		parse(&g, argv + 2);
-		transmit(&g, atoi(argv[5]), argv[6]);
+		transmit(&g, atoi(argv[5]), argv[6],
+			 argc == 8 ? (unsigned int)atoi(argv[7]) : PACE_US);
 	} else {
 		fputs("usage: mcast recv|sniff IF GROUP PORT\n"
-		      "       mcast send IF GROUP PORT N TEXT\n",
+		      "       mcast send IF GROUP PORT N TEXT [US]\n",
 		      stderr);
 		return 2;
 	}

@@ -94,9 +94,53 @@ gb() {
 	g "$name" "bash -c ${cmd@Q} >$file 2>&1 & echo \$!"
 }
 
+# --- a place: a VM by its name, or a host of the lab. VMs that take part have `--share "$work"`.
+
+is_vm() { [ -n "${vm_pid[$1]:-}" ]; }
+
+# at PLACE PROGRAM ARG...
+at() {
+	local place=$1
+	shift
+	if is_vm "$place"; then g "$place" "${*@Q}"; else x "$place" "$@"; fi
+}
+
+# start_at PLACE FILE PROGRAM ARG...: in the background, its output to FILE here; its pid there is $started
+start_at() {
+	local place=$1 file=$2
+	shift 2
+	: >"$file"
+	if is_vm "$place"; then
+		started=$(gb "$place" "$file" "exec ${*@Q}")
+	else
+		bx "$place" "$@" >"$file" 2>&1
+		started=$!
+	fi
+}
+
+# end_at PLACE PID [SIGNAL]: returns when it has ended
+end_at() {
+	if is_vm "$1"; then
+		g "$1" "kill -${3:-TERM} $2; while kill -0 $2; do sleep 0.05; done"
+	else
+		kill "-${3:-TERM}" "$2" && wait "$2"
+	fi
+	return 0
+} >/dev/null 2>&1
+
+# iface PLACE: its interface
+iface() { if is_vm "$1"; then echo ib0; else echo uib0; fi; }
+
+# sa_members MGID: "PORT:JOIN", one a line, as the SA has them; nothing if there is no such group
+sa_members() { u -j fabric group show -d | jq -r --arg m "$1" '.group[] | select(.mgid == $m) | .members[] | "\(.port):\(.join)"'; }
+
+# sa_gone MGID
+sa_gone() { u -j fabric group show | jq -e --arg m "$1" 'all(.group[]; .mgid != $m)'; }
+
 # vm_stop NAME: its status
 vm_stop() {
 	local in=${vm_in[$1]} status
+	echo end >&"$in"
 	exec {in}>&-
 	wait "${vm_pid[$1]}"
 	status=$?
@@ -116,4 +160,3 @@ vm_kill() {
 vm_log_clean() {
 	not grep -E -A 20 'WARNING:|BUG:|Oops|general protection|Call Trace|refcount_t|possible .* deadlock|KASAN|list_(add|del) corruption|hung_task|blocked for more than' "$work/$1.err"
 }
-	echo end >&"$in"
