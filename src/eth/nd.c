@@ -65,12 +65,31 @@ static int lladdr_to_link(struct rewrite *w, const struct nd_opt *o)
 	return put(w, opt, sizeof(opt));
 }
 
+/*
+ * Some (dnsmasq, in router advertisements) have the two zero octets behind the address. Read as it should be, such an
+ * address names a port that does not exist; the link's subnet prefix shows where it begins.
+ */
+static int lladdr_decode(const struct eth_if *e, struct ipoib_lladdr *ret, const struct nd_opt *o)
+{
+	uint64_t prefix = ib_gid_prefix(&e->own.gid);
+	struct ipoib_lladdr early;
+	int err = nd_opt_lladdr_decode(ret, o);
+
+	if (err || !e->has_own || ib_gid_prefix(&ret->gid) == prefix ||
+	    be16_at(o->data + 2 + IPOIB_ALEN) ||
+	    ipoib_lladdr_decode(&early, o->data + 2, IPOIB_ALEN))
+		return err;
+	if (ib_gid_prefix(&early.gid) == prefix)
+		*ret = early;
+	return 0;
+}
+
 static int lladdr_from_link(struct rewrite *w, const struct nd_opt *o)
 {
 	uint8_t opt[ND_OPT_LLADDR_ETHER] = { o->type, 1 };
 	struct ipoib_lladdr a;
 
-	if (nd_opt_lladdr_decode(&a, o) || eth_lladdr_to_mac(w->e, &a, opt + 2, w->now, w->probe))
+	if (lladdr_decode(w->e, &a, o) || eth_lladdr_to_mac(w->e, &a, opt + 2, w->now, w->probe))
 		return -EINVAL;
 	return put(w, opt, sizeof(opt));
 }

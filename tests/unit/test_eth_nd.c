@@ -278,6 +278,28 @@ static void test_R47_R58_reserved_octets_are_ignored_on_receive(void **state)
 	er_fini();
 }
 
+/* As dnsmasq has it in its router advertisements: 80000040 fe80.., then the two zero octets. */
+static void test_R58_two_zero_octets_behind_the_address_are_understood(void **state)
+{
+	struct msg m = msg(RA, 16), odd;
+
+	begin();
+	lladdr(&m, ND_OPT_SLLA, PEER_MAC, PEER_HW);
+	memmove(m.link + 16 + 2, m.link + 16 + 4, 20);
+	memset(m.link + 16 + 22, 0, 2);
+	check_from_link(&m, ll_peer, all_nodes);
+	m.link[16 + 2] = 0x80; /* RFC 4755 */
+	check_from_link(&m, ll_peer, all_nodes);
+	/* Not if they are not zero: then it is what it says. */
+	odd = m;
+	odd.link[16 + 23] = 1;
+	er_clear();
+	rx_msg(ll_peer, all_nodes, odd.link, odd.nl);
+	assert_int_equal(er.ngot, 1);
+	assert_memory_not_equal(er.got[0].data + 14 + 40 + 16 + 2, PEER_MAC, 6);
+	er_fini();
+}
+
 static void test_R50_only_an_answer_asks_for_the_path(void **state)
 {
 	struct msg m = msg(NA, 24);
@@ -513,6 +535,7 @@ int main(void)
 		cmocka_unit_test(test_both_options_and_a_repeated_one),
 		cmocka_unit_test(test_duplicate_address_detection_passes),
 		cmocka_unit_test(test_R47_R58_reserved_octets_are_ignored_on_receive),
+		cmocka_unit_test(test_R58_two_zero_octets_behind_the_address_are_understood),
 		cmocka_unit_test(test_R50_only_an_answer_asks_for_the_path),
 		cmocka_unit_test(test_wrong_checksum_is_not_mended),
 		cmocka_unit_test(test_partial_checksum_is_completed_first),
