@@ -1,0 +1,185 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Multicast between Linux's ib0 and interfaces of ours, each in each role: who sends, who is a member, who only sends,
+# who came first, who leaves. Members get each datagram exactly once, nobody else's interface sees any.
+#
+#	h1, h3 --- Switch1 --- Switch2 --- h2, h4
+#	              |
+#	         a (VM, ib0)
+. "$(dirname "$0")/lib.sh"
+mcast=$TOOLS/mcast
+[ -x "$mcast" ] || { echo "not ok - $mcast is built"; exit 1; }
+linux_lab 4
+vm_start a --address 10.4.9.1/16 --address fd04::901/64 --share "$work"
+vm_wait a
+# Linux leaves a group that it only sends to when its neighbour entry was idle for twice this (30 s).
+g a sysctl -qw net.ipv4.neigh.default.gc_interval=1
+# Room for a burst: an emulated processor reads it later.
+g a sysctl -qw net.core.rmem_max=16777216 net.core.rmem_default=16777216
+x h2 ip route add default dev uib0 # for 255.255.255.255
+linux_port="vm-Switch1-3 uib0/1"
+port_of() { if is_vm "$1"; then echo "$linux_port"; else echo "Hca${1#h}/1"; fi; }
+
+# member PLACE MGID JOIN: the SA has it so
+member() { sa_members "$2" | grep -qxF "$(port_of "$1"):$3"; }
+no_member() { not member "$1" "$2" full; }
+
+# only_sends PLACE MGID: as Linux does it (the group lives on by that), and as we do
+only_sends() {
+	if is_vm "$1"; then member "$1" "$2" send-full; else member "$1" "$2" send; fi
+}
+
+lines() { grep -c "^$2 " "$1"; }
+has() { grep -q "^$2" "$1"; }
+
+# listen KIND PLACE GROUP PORT: `mcast recv` or `sniff` there; its output is in $work/KIND.PLACE.PORT
+declare -A listener
+listen() {
+	local file=$work/$1.$2.$4
+	start_at "$2" "$file" "$mcast" "$1" "$(iface "$2")" "$3" "$4"
+	listener[$1.$2.$4]=$started
+	eventually 20 has "$file" ready || { echo "$1 at $2 does not start"; return 1; }
+}
+hush() { end_at "$2" "${listener[$1.$2.$3]}"; }
+
+transmit() { at "$1" "$mcast" send "$(iface "$1")" "$2" "$3" "$4" "$5"; } # PLACE GROUP PORT N TEXT
+
+declare -A ip=([a]=10.4.9.1 [h1]=10.4.0.1 [h2]=10.4.0.2 [h3]=10.4.0.3 [h4]=10.4.0.4)
+
+# fence FROM TO...: what FROM sent before has arrived there, or never will
+fence() {
+	local to
+	for to in "${@:2}"; do
+		at "$1" ping -n -c 2 -i 0.01 -W 5 "${ip[$to]}" >/dev/null || { echo "$1 does not reach $to"; return 1; }
+	done
+}
+
+# --- a sender, a member, one who only sends to the group, and one who has nothing to do with it
+
+roles() { sender=$1 member=$2 other=$3 stranger=$4 group=$5 port=$6 mgid=$7; }
+
+joins() {
+	listen sniff $member $group $port && listen sniff $sender $group $port && listen sniff $other $group $port &&
+		listen sniff $stranger $group $port && listen recv $member $group $port
+}
+
+probe() {
+	transmit $sender $group $port 1 probe
+	has "$work/recv.$member.$port" probe
+}
+
+# every datagram of FROM, at the member's socket and interface
+each_once() { # FROM TEXT
+	local file n=100
+	transmit $1 $group $port $n $2 || return 1
+	for file in "$work/recv.$member.$port" "$work/sniff.$member.$port"; do
+		eventually 10 has "$file" "$2 $n" || { echo "${file##*/}: the last is missing"; tail -2 "$file"; return 1; }
+		equal "$n $n" "$(lines "$file" $2) $(grep "^$2 " "$file" | sort -u | wc -l)" || { echo "${file##*/}"; return 1; }
+	done
+}
+
+nothing_at() { # FROM PLACE...
+	local p
+	fence "$@" || return 1
+	for p in "${@:2}"; do
+		equal ready "$(cat "$work/sniff.$p.$port")" || { echo "at $p"; return 1; }
+	done
+}
+
+brings_nothing() {
+	local file=$work/sniff.$member.$port before
+	before=$(wc -l <"$file")
+	transmit $sender $group $port 20 late && fence $sender $member && equal "$before" "$(wc -l <"$file")"
+}
+
+# the member came first
+receiver_first() { # WHAT
+	check "$1: a member joins" joins || return
+	check "$1: the SA has it as full member" eventually 20 member $member $mgid full
+	check "$1: it is reached" eventually 20 probe
+	check "$1: it gets each datagram exactly once" each_once $sender data
+	check "$1: the SA has the sender as one who only sends" eventually 20 only_sends $sender $mgid
+	check "$1: one more sender: each exactly once" each_once $other more
+	check "$1: who only sends gets nothing, of itself and of the other" nothing_at $other $sender
+	check "$1: nor does the other, or who did not join" nothing_at $sender $other $stranger
+	hush recv $member $port
+	check "$1: the member leaves: the SA no longer has it" eventually 20 no_member $member $mgid
+	check "$1: and its interface gets nothing" eventually 20 brings_nothing
+}
+
+# The flow began before there was a member.
+sender_first() { # WHAT
+	local file=$work/flow.$port flow
+	start_at $sender "$file" "$mcast" send "$(iface $sender)" $group $port 1000000 flow 5000
+	flow=$started
+	if is_vm $sender; then
+		check "$1: Linux joins by itself, and makes the group" eventually 20 only_sends $sender $mgid
+	else
+		check "$1: ours finds no group, and makes none" eventually 20 absent
+	fi
+	check "$1: nobody's interface gets what nobody wants" no_flow
+	check "$1: a member joins later" listen recv $member $group $port
+	check "$1: the flow reaches it" eventually 30 has "$work/recv.$member.$port" flow
+	hush recv $member $port
+	check "$1: and no longer when it leaves" eventually 30 flow_stops
+	end_at $sender "$flow"
+	check "$1: nothing to say" equal '' "$(cat "$file")"
+	for p in $member $sender $other $stranger; do hush sniff $p $port; done
+	check "$1: when all have left, the group is gone at the SA" eventually 60 sa_gone $mgid
+}
+
+absent() {
+	sa_gone "$mgid" && equal absent "$(u -j maddr show dev uib0@$sender | jq -r --arg m "$mgid" '.maddr[] | select(.mgid == $m).state')"
+}
+
+no_flow() {
+	local p before=() i=0
+	for p in $member $stranger; do before+=("$(wc -l <"$work/sniff.$p.$port")"); done
+	fence $sender $member $stranger || return 1
+	for p in $member $stranger; do equal "${before[i++]}" "$(wc -l <"$work/sniff.$p.$port")" || { echo "at $p"; return 1; }; done
+}
+
+flow_stops() {
+	local file=$work/sniff.$member.$port before
+	before=$(wc -l <"$file")
+	fence $sender $member $member && equal "$before" "$(wc -l <"$file")"
+}
+
+suite() { # WHAT ROLES...
+	roles "${@:2}"
+	receiver_first "$1, member first"
+	sender_first "$1, sender first"
+}
+
+suite "IPv4, Linux receives" h1 a h2 h4 239.1.2.4 7020 ff12:401b:ffff::f01:204
+suite "IPv6, Linux receives" h2 a h1 h3 ff15::1:2:4 7040 ff12:601b:ffff::1:2:4
+suite "IPv4, Linux sends" a h1 h2 h3 239.1.2.3 7010 ff12:401b:ffff::f01:203
+suite "IPv6, Linux sends" a h2 h1 h4 ff15::1:2:3 7030 ff12:601b:ffff::1:2:3
+
+# --- what everybody is a member of
+
+everybody_once() { # FROM ADDRESS PORT
+	local p n=20 to=()
+	for p in a h1 h2; do
+		[ $p = $1 ] || to+=("$p")
+	done
+	for p in "${to[@]}"; do listen sniff $p $2 $3 || return 1; done
+	transmit $1 $2 $3 $n all || return 1
+	for p in "${to[@]}"; do
+		eventually 10 has "$work/sniff.$p.$3" "all $n" && equal $n "$(lines "$work/sniff.$p.$3" all)" || { echo "at $p"; return 1; }
+		hush sniff $p $3
+	done
+}
+check "224.0.0.1 of Linux reaches everybody once" everybody_once a 224.0.0.1 7050
+check "224.0.0.1 of ours reaches Linux, and ours, once" everybody_once h1 224.0.0.1 7051
+check "ff02::1 of Linux reaches everybody once" everybody_once a ff02::1 7052
+check "ff02::1 of ours reaches Linux, and ours, once" everybody_once h1 ff02::1 7053
+check "a broadcast of Linux reaches everybody once" everybody_once a 10.4.255.255 7054
+check "a broadcast of ours reaches Linux, and ours, once" everybody_once h2 255.255.255.255 7055
+
+check "saquery -g of Linux: what has been left is not there" not eval 'g a saquery -g | grep -Ei "ff12:[46]01b:ffff::(f01|1:2):"'
+check "saquery -g of Linux: what has members is" eval 'g a saquery -g | grep -Eiq "MGID.*ff12:401b:ffff::1$"'
+check "the kernel's log" vm_log_clean a
+check "the VM ends" vm_stop a
+finish
