@@ -13,6 +13,9 @@
  * whom it is about (RFC 903); in an ARP request it means nothing (RFC 826: "not yet known") and
  * is often zero or the broadcast address. What means nothing is never a reason to refuse,
  * and makes no neighbour.
+ *
+ * The reserved octet of an address that we send is 0 (§9.1.1), but a reply goes to the requester's as it gave it:
+ * RFC 826 swaps the two, and Linux's arping takes no other.
  */
 
 static const uint8_t zero[IPOIB_ALEN];
@@ -38,6 +41,23 @@ static int hw_to_link(const struct eth_if *e, uint8_t ha[20], bool required)
 	return required ? status : 0;
 }
 
+/* As the peer @mac gave its own address, which is in @ha without what it said in the reserved octet */
+static void restore_flags(const struct eth_if *e, const uint8_t mac[6], uint8_t ha[20])
+{
+	struct ipoib_neigh *n = eth_peer_by_mac(e, mac);
+
+	if (n)
+		ha[0] = ((struct eth_peer *)n->user)->flags;
+}
+
+static void keep_flags(const struct eth_if *e, const uint8_t mac[6], const struct ipoib_lladdr *a)
+{
+	struct ipoib_neigh *n = eth_peer_by_mac(e, mac);
+
+	if (n)
+		((struct eth_peer *)n->user)->flags = a->flags;
+}
+
 static bool is_unset(const uint8_t mac[6])
 {
 	return eth_mac_equal(mac, zero) || eth_mac_equal(mac, ones);
@@ -45,7 +65,7 @@ static bool is_unset(const uint8_t mac[6])
 
 struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why)
 {
-	uint8_t in[ARP_ETHER_LEN], out[ARP_IPOIB_LEN];
+	uint8_t in[ARP_ETHER_LEN], out[ARP_IPOIB_LEN], tha[6];
 	struct arp_pkt a;
 	bool target;
 
@@ -54,8 +74,11 @@ struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why)
 		return NULL;
 	/* An announcement may be a reply to nobody, RFC 5227 §3. */
 	target = a.op != ARP_OP_REQUEST && !is_unset(a.tha);
+	memcpy(tha, a.tha, sizeof(tha));
 	if (hw_to_link(e, a.sha, true) || hw_to_link(e, a.tha, target))
 		return NULL;
+	if (a.op == ARP_OP_REPLY)
+		restore_flags(e, tha, a.tha);
 	a.hrd = ARP_HRD_INFINIBAND;
 	a.hln = IPOIB_ALEN;
 	arp_encode(out, &a);
@@ -104,6 +127,7 @@ struct pkt *eth_arp_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum et
 	if (target_from_link(e, &a, tha, now) ||
 	    eth_lladdr_to_mac(e, &sender, sha, now, is_answer(e, &a, tha)))
 		return NULL;
+	keep_flags(e, sha, &sender);
 	memcpy(a.sha, sha, sizeof(sha));
 	memcpy(a.tha, tha, sizeof(tha));
 	a.hrd = ARP_HRD_ETHER;

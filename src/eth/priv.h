@@ -24,6 +24,7 @@ struct eth_peer {
 	struct hnode by_mac;
 	struct ipoib_neigh *neigh;
 	uint8_t mac[6];
+	uint8_t flags; /* the reserved octet of its address, as its last ARP message had it */
 };
 
 /*

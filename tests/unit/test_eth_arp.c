@@ -244,15 +244,32 @@ static void test_sender_must_have_an_address(void **state)
 	er_fini();
 }
 
+/* RFC 4755: 0x80 says that connected mode is supported */
+#define PEER_FLAGS_HW "\x80\0\0\x77\xfe\x80\0\0\0\0\0\0\0\x02\xc9\x03\0\0\0\x07"
+
 static void test_R47_flags_are_ignored_and_sent_as_zero(void **state)
 {
 	begin();
-	/* RFC 4755: 0x80 says that connected mode is supported */
 	er_rx(0x0806,
-	      LINK(REPLY, "\x80\0\0\x77\xfe\x80\0\0\0\0\0\0\0\x02\xc9\x03\0\0\0\x07", PEER_IP,
+	      LINK(REPLY, PEER_FLAGS_HW, PEER_IP,
 		   "\xc0\0\0\x48\xfe\x80\0\0\0\0\0\0\0\x02\xc9\x03\0\0\0\x05", OWN_IP),
 	      ARP_IPOIB_LEN);
 	check_got(er.mac, 0x0806, ETHER(REPLY, PEER_MAC, PEER_IP, OWN_MAC, OWN_IP));
+	tx(peer_mac, 0x0806, ETHER(REQUEST, OWN_MAC, OWN_IP, PEER_MAC, PEER_IP));
+	check_sent(0x0806, ER_PEER_QPN, LINK(REQUEST, OWN_HW, OWN_IP, PEER_HW, PEER_IP));
+	er_fini();
+}
+
+/* RFC 826 swaps the addresses: Linux's arping takes only a reply to its own as it gave it. */
+static void test_R56_a_reply_is_to_the_address_as_the_peer_gave_it(void **state)
+{
+	begin();
+	rx_bcast(0x0806, LINK(REQUEST, PEER_FLAGS_HW, PEER_IP, NO_HW, OWN_IP));
+	check_got(er_bcast_mac, 0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, OWN_IP));
+	tx(peer_mac, 0x0806, ETHER(REPLY, OWN_MAC, OWN_IP, PEER_MAC, PEER_IP));
+	check_sent(0x0806, ER_PEER_QPN, LINK(REPLY, OWN_HW, OWN_IP, PEER_FLAGS_HW, PEER_IP));
+	rx_bcast(0x0806, LINK(REQUEST, PEER_HW, PEER_IP, NO_HW, OWN_IP));
+	check_got(er_bcast_mac, 0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, OWN_IP));
 	tx(peer_mac, 0x0806, ETHER(REPLY, OWN_MAC, OWN_IP, PEER_MAC, PEER_IP));
 	check_sent(0x0806, ER_PEER_QPN, LINK(REPLY, OWN_HW, OWN_IP, PEER_HW, PEER_IP));
 	er_fini();
@@ -379,6 +396,7 @@ int main(void)
 		cmocka_unit_test(test_reply_must_say_whom_it_is_for),
 		cmocka_unit_test(test_sender_must_have_an_address),
 		cmocka_unit_test(test_R47_flags_are_ignored_and_sent_as_zero),
+		cmocka_unit_test(test_R56_a_reply_is_to_the_address_as_the_peer_gave_it),
 		cmocka_unit_test(test_ethernet_padding_is_not_carried),
 		cmocka_unit_test(test_I29_rarp_is_rewritten_like_arp),
 		cmocka_unit_test(test_rarp_target_gets_a_token),
