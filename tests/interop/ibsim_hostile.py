@@ -10,6 +10,7 @@ import sys
 import time
 
 NAME = sys.argv[1]
+QUEUE_MAX = 65536  # IBSIM_QUEUE_MAX
 SECONDS = 2
 ERROR, CONNECT, DISCONNECT, GET_PORT, GET_VENDOR, GET_GID, GET_GUID, GET_NODE, GET_PI, SET_ISSM, GET_PKEYS = range(11)
 rng = random.Random(1)
@@ -72,6 +73,14 @@ def flood(c, until):
     return sent, full
 
 
+def ask_without_reading(c, n):
+    """That many requests of its own NodeInfo, each with an answer"""
+    c.mads.setblocking(True)
+    for tid in range(n):
+        mad = struct.pack(">BBBBHBBQHH", 1, 0x81, 1, 1, 0, 0, 0, tid, 0x11, 0).ljust(256, b"\0")
+        c.mads.send(struct.pack(">HHHHIIIIQ", 0xFFFF, 0, 0xFFFF, 0, 0, 0, 0, 0, 256) + mad)
+
+
 def main():
     me = Client(os.getpid())
     for n in list(range(0, 100)) + [1000, 60000]:  # never answered
@@ -96,6 +105,7 @@ def main():
     assert len(crowd) == 15, len(crowd)  # and me
     sent, full = flood(me, time.monotonic() + SECONDS)
     assert sent > 1000, sent
+    ask_without_reading(me, QUEUE_MAX + 1)  # however slow the flood was
     for c in crowd:
         c.close()  # without a word
     again = Client(os.getpid() + 1000000)
