@@ -5,9 +5,20 @@
 /* What differs between the kernels that the module is built for, 5.15 and later. */
 
 #include <linux/version.h>
+#include <net/udp_tunnel.h>
 #include <rdma/ib_verbs.h>
 
 #define UIB_KERNEL_FROM(a, b) (LINUX_VERSION_CODE >= KERNEL_VERSION(a, b, 0))
+
+#if !UIB_KERNEL_FROM(5, 15)
+#error "uib: expected a kernel from 5.15 on"
+#endif
+#ifndef CONFIG_64BIT
+#error "uib: expected a 64-bit kernel: port and counters have fields of 64 bits that are read without a lock"
+#endif
+#ifndef CONFIG_INFINIBAND_VIRT_DMA
+#error "uib: expected CONFIG_INFINIBAND_VIRT_DMA: an address in a work request is the kernel's"
+#endif
 
 /* What completes a verb that user space may call, too. */
 #if UIB_KERNEL_FROM(6, 11)
@@ -15,6 +26,26 @@
 #else
 #define uib_cq_udata ib_udata
 #endif
+
+/* A parameter of reg_user_mr() */
+#if UIB_KERNEL_FROM(6, 17)
+#define uib_dmah_param struct ib_dmah *dmah,
+#else
+#define uib_dmah_param
+#endif
+
+/* In a kernel whose devices are not shared by namespaces (rdma system set netns exclusive), the one that it belongs to */
+#ifdef ib_alloc_device_with_net
+#define uib_alloc_device(net) ib_alloc_device_with_net(uib_dev, ibdev, net)
+#else
+#define uib_alloc_device(net) ib_alloc_device(uib_dev, ibdev)
+#endif
+
+/* What the functions of udp_tunnel.h take: a struct socket, between 6.19 and 7.1 it became a struct sock. */
+#define uib_tunnel_sock(s)                           \
+	_Generic(&udp_tunnel_sock_release,           \
+		 void (*)(struct sock *): (s)->sk,   \
+		 void (*)(struct socket *): (s))
 
 /* Capabilities that only kernel users see. */
 static inline void uib_set_kernel_caps(struct ib_device_attr *attr)

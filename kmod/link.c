@@ -330,6 +330,8 @@ static int open_socket(struct uib_link *l)
 		.ipv6_v6only = true,
 	};
 
+	if (cfg.family == AF_INET6 && !IS_ENABLED(CONFIG_IPV6))
+		return -EAFNOSUPPORT;
 	if (cfg.family == AF_INET)
 		cfg.local_ip = l->listen.in4.sin_addr;
 #if IS_ENABLED(CONFIG_IPV6)
@@ -363,7 +365,7 @@ int uib_link_open(struct uib_link *l)
 	/* Fragments work: DF must not be set. */
 	if (l->listen.sa.sa_family == AF_INET)
 		ip_sock_set_mtu_discover(l->sock->sk, IP_PMTUDISC_DONT);
-	setup_udp_tunnel_sock(l->net, l->sock, &cfg);
+	setup_udp_tunnel_sock(l->net, uib_tunnel_sock(l->sock), &cfg);
 	return 0;
 }
 
@@ -393,7 +395,7 @@ void uib_link_close(struct uib_link *l)
 {
 	if (!l->sock)
 		return;
-	udp_tunnel_sock_release(l->sock);
+	udp_tunnel_sock_release(uib_tunnel_sock(l->sock));
 	l->sock = NULL;
 	/* Who found the link in sk_user_data before. */
 	synchronize_rcu();

@@ -10,6 +10,7 @@
  * The socket is in the network namespace of who writes, and the device goes with it.
  */
 
+#include <linux/ctype.h>
 #include <linux/debugfs.h>
 #include <linux/inet.h>
 #include <linux/module.h>
@@ -19,7 +20,6 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/utsname.h>
-#include <linux/wait.h>
 #include <net/net_namespace.h>
 
 #include "uib.h"
@@ -39,7 +39,6 @@ static char *at_load; /* what "add" said in LOADING */
 
 static DEFINE_SPINLOCK(devs_lock); /* devs */
 static LIST_HEAD(devs);
-static DECLARE_WAIT_QUEUE_HEAD(devs_gone);
 
 /* What a device is made of. */
 struct spec {
@@ -141,6 +140,16 @@ static int fill_in(struct spec *s)
 	return 0;
 }
 
+/* ib_core takes a % for a format. */
+static bool name_ok(const char *name)
+{
+	const char *c = name;
+
+	while (isalnum(*c) || *c == '_' || *c == '-' || *c == '.')
+		c++;
+	return isalnum(*name) && !*c;
+}
+
 static int parse(struct net *net, char *text, struct spec *s)
 {
 	char *word, *value;
@@ -149,7 +158,7 @@ static int parse(struct net *net, char *text, struct spec *s)
 	*s = (struct spec){ .mtu_cap = IB_MTU_4096, .silence_ms = UIB_SILENCE_MS };
 	text = strim(text);
 	word = strsep(&text, " ");
-	if (!*word || strscpy(s->name, word, sizeof(s->name)) < 0 || strchr(word, '='))
+	if (!name_ok(word) || strscpy(s->name, word, sizeof(s->name)) < 0)
 		return -EINVAL;
 	while ((word = strsep(&text, " "))) {
 		if (!*word)
@@ -210,7 +219,6 @@ void uib_dealloc(struct ib_device *ibdev)
 	spin_lock(&devs_lock);
 	list_del(&dev->node);
 	spin_unlock(&devs_lock);
-	wake_up(&devs_gone);
 }
 
 /* Called by ib_core before anybody else sees the device. */
@@ -228,7 +236,7 @@ int uib_enable(struct ib_device *ibdev)
 
 static int add(struct net *net, const struct spec *s)
 {
-	struct uib_dev *dev = ib_alloc_device(uib_dev, ibdev);
+	struct uib_dev *dev = uib_alloc_device(net);
 	struct platform_device *parent;
 	int err = -ENOMEM;
 
@@ -270,41 +278,50 @@ static int add_text(struct net *net, const char *text)
 	return err ?: add(net, &s);
 }
 
-/* False: there is none */
-static bool remove_named(const char *name)
+/* The first one of the namespace, or of that name (NULL: any), held */
+static struct uib_dev *find(const struct net *net, const char *name)
 {
-	struct ib_device *ibdev = ib_device_get_by_name(name, RDMA_DRIVER_UNKNOWN);
+	struct uib_dev *dev, *found = NULL;
 
-	if (!ibdev)
-		return false;
-	if (ibdev->ops.post_send != uib_post_send) {
-		ib_device_put(ibdev);
-		return false;
-	}
-	ib_unregister_device_and_put(ibdev);
-	return true;
-}
-
-/* All, or those of a namespace; somebody else may be removing one, too. */
-static void remove_all(const struct net *net)
-{
-	char name[IB_DEVICE_NAME_MAX];
-	struct uib_dev *dev;
-	bool found;
-
-	do {
-		found = false;
-		spin_lock(&devs_lock);
-		list_for_each_entry(dev, &devs, node) if (!net || dev->link.net == net)
-		{
-			strscpy(name, dev_name(&dev->ibdev.dev), sizeof(name));
-			found = true;
+	spin_lock(&devs_lock);
+	list_for_each_entry(dev, &devs, node)
+		if ((!net || dev->link.net == net) && (!name || !strcmp(dev->ibdev.name, name))) {
+			found = dev;
+			get_device(&dev->ibdev.dev);
 			break;
 		}
-		spin_unlock(&devs_lock);
-		if (found && !remove_named(name))
-			wait_event_timeout(devs_gone, list_empty(&devs), HZ / 10);
-	} while (found);
+	spin_unlock(&devs_lock);
+	return found;
+}
+
+/*
+ * Somebody else may be doing the same, `rdma link delete` for one: ib_core lets one of them do it, and the others wait.
+ * So the module's code is left by all when they return.
+ */
+static void remove(struct uib_dev *dev)
+{
+	ib_unregister_device(&dev->ibdev);
+	put_device(&dev->ibdev.dev);
+}
+
+static bool remove_named(const char *name)
+{
+	struct uib_dev *dev = find(NULL, name);
+
+	if (dev)
+		remove(dev);
+	return dev;
+}
+
+static void remove_all(const struct net *net)
+{
+	struct uib_dev *dev;
+
+	while ((dev = find(net, NULL))) {
+		remove(dev);
+		/* Of one whose registration failed: add() is about to drop it. */
+		cond_resched();
+	}
 }
 
 /* --- the parameters */

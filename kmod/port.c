@@ -61,6 +61,10 @@ u8 uib_port_vl(const struct uib_port *p, u8 sl)
 
 /* --- states and events */
 
+/*
+ * ib_core hands an event on from a work item, which it waits for when the device is unregistered, after it has
+ * waited for those who hold the device: later ones would find its caches freed.
+ */
 static void dispatch(struct uib_dev *dev, enum ib_event_type type)
 {
 	struct ib_event ev = {
@@ -69,7 +73,10 @@ static void dispatch(struct uib_dev *dev, enum ib_event_type type)
 		.event = type,
 	};
 
+	if (!ib_device_try_get(&dev->ibdev))
+		return;
 	ib_dispatch_event(&ev);
+	ib_device_put(&dev->ibdev);
 }
 
 void uib_port_raise(struct uib_dev *dev, u32 events)

@@ -85,10 +85,7 @@ static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 
 /* ib_core takes no device for kernel users that has none. */
 static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr, int access,
-#if UIB_KERNEL_FROM(6, 17)
-				 struct ib_dmah *dmah,
-#endif
-				 struct ib_udata *udata)
+				 uib_dmah_param struct ib_udata *udata)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }

@@ -216,10 +216,14 @@ class Far:
         n = self.random.choice((8, 12, 20, 24, 28, 32, 48, 68, 72, 4208, 4216, self.random.randrange(8, 4216))) & ~3
         return seal((p + self.bytes(max(0, n - len(p))))[:n])
 
+    def enough(self, kinds):
+        return self.count["port state 4"] and all(self.count[f"sent {kind.__name__}"] >= 20 for kind in kinds)
+
     def run(self, seconds, rate):
         end, due = time.monotonic() + seconds, time.monotonic()
         kinds = (self.random_smp, self.random_gmp, self.random_ipoib, self.random_ipoib, self.flipped, self.odd_length)
-        while (now := time.monotonic()) < end:
+        patience = due + 60         # where everything is slow, until there was enough of each kind
+        while (now := time.monotonic()) < end or (now < patience and not self.enough(kinds)):
             while self.receive():
                 pass
             self.manage(now)

@@ -58,11 +58,14 @@ check "ib0 and uib0 have one device" same_parent
 # --- what is not possible
 
 check "no name" refuse "Invalid argument" ""
+check "a name that ib_core would take for a format" refuse "Invalid argument" 'uib%s%n' peer=127.0.0.1:7001
+check "a name of a folder" refuse "Invalid argument" ../uib peer=127.0.0.1:7001
 check "a key that is none" refuse "Invalid argument" uib1 color=red
 check "a port that is none" refuse "Invalid argument" uib1 peer=127.0.0.1:x
 check "an address that is none" refuse "Invalid argument" uib1 "peer=[::1"
 check "GUID 0" refuse "Invalid argument" uib1 peer=127.0.0.1:7001 guid=0
 check "an MTU that is none" refuse "Invalid argument" uib1 peer=127.0.0.1:7001 mtu=1500
+check "a silence that is too long" refuse "Invalid argument" uib1 peer=127.0.0.1:7001 silence=4001
 check "more than loopback needs a peer" refuse "Destination address required" uib1 listen=0.0.0.0:7002
 check "both addresses of one family" refuse "not supported" uib1 "listen=[::1]:7002" peer=127.0.0.1:7001
 check "too long" refuse "Argument list too long" "uib1 $(printf 'x%.0s' {1..300})"
@@ -114,7 +117,7 @@ check "removed after that" remove uib1
 check "h1 answers" ping -c 1 -W 2 10.4.0.1
 listen=$(sed -n 's/^listen //p' $stats/uib0/link) peer=$(sed -n 's/^peer //p' $stats/uib0/link)
 guid=$(tr -d : </sys/class/infiniband/uib0/node_guid)
-ping -i 0.002 10.4.0.1 &>/dev/null &
+while :; do ping -i 0.002 10.4.0.1; done &>/dev/null &
 traffic=$!
 for i in 1 2 3; do
 	check "rmmod under traffic ($i)" rmmod uib
@@ -125,6 +128,7 @@ for i in 1 2 3; do
 done
 check "h1 answers again (3)" eventually 20 ping -c 1 -W 1 10.4.0.1
 kill $traffic
+wait $traffic 2>/dev/null
 
 clean() {
 	! dmesg | grep -E -A 20 'WARNING:|BUG:|Oops|general protection|Call Trace|refcount_t|possible .* deadlock|KASAN|list_(add|del) corruption'
