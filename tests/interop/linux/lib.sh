@@ -44,10 +44,11 @@ vm_start() {
 	local name=$1 in
 	shift
 	rm -f "$work/$name".*
+	: >"$work/$name.out"
 	mkfifo "$work/$name.in"
 	exec {in}<>"$work/$name.in"
 	vm_in[$name]=$in
-	"$UIPOIB" vm -d "$@" -- bash "$PWD/tests/interop/linux/guest/agent.sh" \
+	"$UIPOIB" vm -d "$@" -- /usr/bin/python3 -IS "$PWD/tests/interop/linux/guest/agent.py" \
 		<"$work/$name.in" >"$work/$name.out" 2>"$work/$name.err" {in}>&- &
 	vm_pid[$name]=$!
 	jobs_pids+=" $!"
@@ -130,6 +131,40 @@ end_at() {
 
 # iface PLACE: its interface
 iface() { if is_vm "$1"; then echo ib0; else echo uib0; fi; }
+
+# reach PLACE OPTION... ADDRESS
+reach() { at "$1" ping -n -c 2 -i 0.2 -W 10 "${@:2}"; }
+
+# says REGEX CMD...: what it prints, whatever its status
+says() {
+	local out
+	out=$("${@:2}" 2>&1)
+	grep -Eq -- "$1" <<<"$out" || { echo "expected: $1"; echo "got: $out"; return 1; }
+}
+
+# right_tcp FROM TO, right_udp FROM TO: places with addresses ip4[]; all of 2 MB, most of 200 datagrams of the link's MTU
+# arrive as they were sent, which only the data itself tells
+right_tcp() {
+	start_at "$2" "$work/flow.$2" $integrity tcp-recv "${ip4[$2]}" 7777
+	eventually 30 grep -q ready "$work/flow.$2" && at "$1" $integrity tcp-send "${ip4[$1]}" 7777 "${ip4[$2]}" 2000000
+}
+right_udp() {
+	local size=$(($(at "$1" cat "/sys/class/net/$(iface "$1")/mtu") - 28))
+	start_at "$2" "$work/flow.$2" $integrity udp-recv "${ip4[$2]}" 7777
+	eventually 30 grep -q ready "$work/flow.$2" || { echo "the receiver does not start"; return 1; }
+	at "$1" $integrity udp-send "${ip4[$1]}" 7777 "${ip4[$2]}" 200 $size && fence "$1" "$2"
+	end_at "$2" "$started"
+	cat "$work/flow.$2"
+	tail -1 "$work/flow.$2" | jq -e '.corrupt == 0 and .different >= 100'
+}
+
+# fence FROM TO...: what FROM sent before has arrived there, or never will
+fence() {
+	local to
+	for to in "${@:2}"; do
+		at "$1" ping -n -c 2 -i 0.01 -W 5 "${ip4[$to]}" >/dev/null || { echo "$1 does not reach $to"; return 1; }
+	done
+}
 
 # sa_members MGID: "PORT:JOIN", one a line, as the SA has them; nothing if there is no such group
 sa_members() { u -j fabric group show -d | jq -r --arg m "$1" '.group[] | select(.mgid == $m) | .members[] | "\(.port):\(.join)"'; }
