@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "daemon/proto.h"
+#include "netdev/fdpass.h"
+#include "util/list.h"
 
 #define CLIENT_LINE_MAX \
 	(16u * 1024 * 1024) /* a row may be large; an instance is trusted more than a client */
@@ -48,24 +50,15 @@ void proto_close(struct proto_client *c)
 /* Descriptors travel beside the first octet. */
 static ssize_t send_with(int sock, const char *text, size_t len, int fd)
 {
-	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	union fdpass_control control;
 	union {
 		const char *in;
 		void *out;
 	} octets = { .in = text }; /* struct iovec has no const form */
 	struct iovec iov = { octets.out, len };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *h;
 
-	if (fd >= 0) {
-		m.msg_control = control;
-		m.msg_controllen = sizeof(control);
-		h = CMSG_FIRSTHDR(&m);
-		h->cmsg_level = SOL_SOCKET;
-		h->cmsg_type = SCM_RIGHTS;
-		h->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(h), &fd, sizeof(fd));
-	}
+	fdpass_attach(&m, &control, &fd, fd >= 0);
 	return sendmsg(sock, &m, MSG_NOSIGNAL);
 }
 
@@ -109,31 +102,22 @@ int proto_send(struct proto_client *c, const char *cmd, json_t *args)
 
 static void take_fds(struct proto_client *c, struct msghdr *m)
 {
-	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
-		size_t n;
-		int fd;
+	int fds[ARRAY_SIZE(c->fds)];
+	unsigned int n = fdpass_take(m, fds, ARRAY_SIZE(fds));
 
-		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
-			continue;
-		n = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (size_t i = 0; i < n; i++) {
-			memcpy(&fd, CMSG_DATA(h) + i * sizeof(int), sizeof(fd));
-			if (i < 2 && c->fds[i] < 0)
-				c->fds[i] = fd;
-			else
-				close(fd);
-		}
+	for (unsigned int i = 0; i < n; i++) {
+		if (c->fds[i] >= 0)
+			close(fds[i]);
+		else
+			c->fds[i] = fds[i];
 	}
 }
 
 static int fill(struct proto_client *c)
 {
-	char control[CMSG_SPACE(4 * sizeof(int))];
+	union fdpass_control control;
 	struct iovec iov;
-	struct msghdr m = { .msg_iov = &iov,
-			    .msg_iovlen = 1,
-			    .msg_control = control,
-			    .msg_controllen = sizeof(control) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 	ssize_t n;
 
 	if (c->cap - c->len < 4096) {
@@ -146,6 +130,7 @@ static int fill(struct proto_client *c)
 		c->cap = cap;
 	}
 	iov = (struct iovec){ c->buf + c->len, c->cap - c->len };
+	fdpass_room(&m, &control);
 	n = recvmsg(c->fd, &m, MSG_CMSG_CLOEXEC);
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;

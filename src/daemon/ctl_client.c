@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "netdev/fdpass.h"
+
 /* --- clients */
 
 void ctl_client_drop(struct ctl_client *c)
@@ -57,21 +59,11 @@ static void client_on_stuck(struct timer *t, ns_t now)
 
 static ssize_t send_some(struct ctl_client *c)
 {
-	char control[CMSG_SPACE(2 * sizeof(int))] = { 0 };
+	union fdpass_control control;
 	struct iovec iov = { c->out + c->out_done, c->out_len - c->out_done };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	if (c->nfds) {
-		struct cmsghdr *h;
-
-		m.msg_control = control;
-		m.msg_controllen = CMSG_SPACE(c->nfds * sizeof(int));
-		h = CMSG_FIRSTHDR(&m);
-		h->cmsg_level = SOL_SOCKET;
-		h->cmsg_type = SCM_RIGHTS;
-		h->cmsg_len = CMSG_LEN(c->nfds * sizeof(int));
-		memcpy(CMSG_DATA(h), c->fds, c->nfds * sizeof(int));
-	}
+	fdpass_attach(&m, &control, c->fds, c->nfds);
 	return sendmsg(c->sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -285,20 +277,18 @@ static void too_long(struct ctl_client *c, ns_t now)
 /* As recv(); a descriptor that comes along waits for the command that takes it. */
 static ssize_t receive(struct ctl_client *c)
 {
-	char control[CMSG_SPACE(sizeof(int))];
+	union fdpass_control control;
 	struct iovec iov = { c->in + c->in_len, sizeof(c->in) - c->in_len };
-	struct msghdr m = { .msg_iov = &iov,
-			    .msg_iovlen = 1,
-			    .msg_control = control,
-			    .msg_controllen = sizeof(control) };
-	ssize_t n = recvmsg(c->sock, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	struct cmsghdr *h = n >= 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t n;
+	int fd;
 
-	if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS &&
-	    h->cmsg_len == CMSG_LEN(sizeof(int))) {
+	fdpass_room(&m, &control);
+	n = recvmsg(c->sock, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n >= 0 && fdpass_take(&m, &fd, 1)) {
 		if (c->in_fd >= 0)
 			close(c->in_fd);
-		memcpy(&c->in_fd, CMSG_DATA(h), sizeof(c->in_fd));
+		c->in_fd = fd;
 	}
 	return n;
 }

@@ -12,6 +12,7 @@
 
 #define QUEUE_DEPTH 4096 /* packets of a class that wait for the socket */
 #define QP1 1
+#define STARVED_FOR NS_MSEC(1)
 
 /* --- out */
 
@@ -44,11 +45,33 @@ static void on_tx(void *ctx, struct pkt **v, unsigned int n, ns_t now)
 	}
 }
 
+static void watch(struct inst_udp *u)
+{
+	loop_watch(&u->inst->loop, &u->fd, u->sock.fd,
+		   (u->starved ? 0 : EPOLLIN) | (u->blocked ? EPOLLOUT : 0), u->fd.fn);
+}
+
 static void writable(struct inst_udp *u, bool wait)
 {
 	u->blocked = wait;
-	loop_watch(&u->inst->loop, &u->fd, u->sock.fd, wait ? EPOLLIN | EPOLLOUT : EPOLLIN,
-		   u->fd.fn);
+	watch(u);
+}
+
+/* All buffers are under way: asking again at once would only keep the loop from freeing some. */
+static void starve(struct inst_udp *u, ns_t now)
+{
+	u->starved = true;
+	watch(u);
+	timer_arm(&u->inst->loop.timers, &u->feed, now + STARVED_FOR);
+}
+
+static void feed(struct timer *t, ns_t now)
+{
+	struct inst_udp *u = container_of(t, struct inst_udp, feed);
+
+	(void)now;
+	u->starved = false;
+	watch(u);
 }
 
 /* v[0 .. n) went, or are lost; the rest returns to the head of the queue. */
@@ -176,8 +199,8 @@ static void on_event(struct loop_fd *fd, uint32_t events, ns_t now)
 		writable(u, false);
 		flush(u);
 	}
-	if (events & EPOLLIN)
-		receive(u, now);
+	if (events & EPOLLIN && receive(u, now) < 0)
+		starve(u, now);
 }
 
 /* --- what the machine and the fabric tell each other */
@@ -224,6 +247,7 @@ void udplink_close(struct inst_udp *u)
 
 	list_del(&u->link);
 	udp_link_fini(&u->machine);
+	timer_cancel(&u->inst->loop.timers, &u->feed);
 	loop_unwatch(&u->inst->loop, &u->fd);
 	udp_sock_close(&u->sock);
 	if (u->end)
@@ -309,6 +333,7 @@ static int add(struct inst *in, const char *name, struct inst_fabric *f, struct 
 	u->fab = f;
 	u->port = port;
 	u->sock.fd = u->fd.fd = -1;
+	timer_init(&u->feed, feed);
 	snprintf(u->name, sizeof(u->name), "%s", name);
 	list_add_tail(&in->udps, &u->link);
 	status = open_link(u, e);

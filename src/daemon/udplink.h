@@ -29,6 +29,8 @@ struct inst_udp {
 	struct pkt_queue mgmt; /* VL15 and QP1 */
 	struct pkt_queue data;
 	bool blocked; /* the socket takes no more: wait for EPOLLOUT */
+	bool starved; /* no buffer for what has come: not read until @feed */
+	struct timer feed;
 };
 
 /* udplink_add() - What a [udp-link] says. 0; -EINVAL, -errno of the socket, with @err */

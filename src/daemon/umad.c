@@ -31,6 +31,7 @@ struct umad_client {
 	struct inst_umad *u;
 	struct umad_conn *conn;
 	int sock, pid;
+	int big; /* memfd of the MAD that is to go next and did not yet; -1 */
 	struct loop_fd fd;
 	bool dead;
 };
@@ -52,6 +53,7 @@ static void client_free(struct umad_client *c, ns_t now)
 {
 	list_del(&c->link);
 	umad_conn_close(c->conn, now);
+	umad_msg_forget(&c->big);
 	close(c->sock);
 	free(c);
 }
@@ -83,7 +85,7 @@ static void client_write(struct umad_client *c)
 	const void *data;
 
 	while (!c->dead && (m = umad_conn_next(c->conn, &data))) {
-		int err = umad_msg_send_mad(c->sock, m, data);
+		int err = umad_msg_send_mad(c->sock, m, data, &c->big);
 
 		if (err == -EAGAIN) {
 			client_watch(c, EPOLLIN | EPOLLOUT);
@@ -268,6 +270,7 @@ static int client_add(struct inst_umad *u, int sock)
 	}
 	c->u = u;
 	c->sock = sock;
+	c->big = -1;
 	list_add_tail(&u->clients, &c->link);
 	client_watch(c, EPOLLIN);
 	return 0;

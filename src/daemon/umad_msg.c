@@ -9,31 +9,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FDS_MAX 4 /* looked at in a message; the kernel closes what is more */
+#include "netdev/fdpass.h"
 
 /* --- out */
 
 static int send_parts(int sock, const void *hdr, size_t hdr_len, const void *data, size_t len,
 		      int fd)
 {
-	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	union fdpass_control control;
 	union {
 		const void *in;
 		void *out;
 	} h = { .in = hdr }, d = { .in = data }; /* struct iovec has no const form */
 	struct iovec iov[] = { { h.out, hdr_len }, { d.out, len } };
 	struct msghdr m = { .msg_iov = iov, .msg_iovlen = len ? 2 : 1 };
-	struct cmsghdr *cm;
 
-	if (fd >= 0) {
-		m.msg_control = control;
-		m.msg_controllen = sizeof(control);
-		cm = CMSG_FIRSTHDR(&m);
-		cm->cmsg_level = SOL_SOCKET;
-		cm->cmsg_type = SCM_RIGHTS;
-		cm->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(cm), &fd, sizeof(fd));
-	}
+	fdpass_attach(&m, &control, &fd, fd >= 0);
 	return sendmsg(sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
@@ -60,23 +51,33 @@ static int memfd_of(const uint8_t *data, size_t len)
 }
 
 /* One that is too long for a message goes beside it. */
-static int send_big(int sock, const struct umad_mad *m, const void *data)
+static int send_big(int sock, const struct umad_mad *m, const void *data, int *big)
 {
 	struct umad_mad hdr = *m;
-	int fd = memfd_of(data, m->data_len), err;
+	int err;
 
-	if (fd < 0)
-		return fd;
+	if (*big < 0)
+		*big = memfd_of(data, m->data_len);
+	if (*big < 0)
+		return *big;
 	hdr.msg.len = sizeof(hdr);
-	err = send_parts(sock, &hdr, sizeof(hdr), NULL, 0, fd);
-	close(fd);
+	err = send_parts(sock, &hdr, sizeof(hdr), NULL, 0, *big);
+	if (err != -EAGAIN)
+		umad_msg_forget(big);
 	return err;
 }
 
-int umad_msg_send_mad(int sock, const struct umad_mad *m, const void *data)
+void umad_msg_forget(int *big)
+{
+	if (*big >= 0)
+		close(*big);
+	*big = -1;
+}
+
+int umad_msg_send_mad(int sock, const struct umad_mad *m, const void *data, int *big)
 {
 	if (m->data_len > UMAD_INLINE_MAX)
-		return send_big(sock, m, data);
+		return send_big(sock, m, data, big);
 	return send_parts(sock, m, sizeof(*m), data, m->data_len, -1);
 }
 
@@ -87,41 +88,19 @@ int umad_msg_send(int sock, const void *msg, size_t len)
 
 /* --- in */
 
-/* Keeps the first descriptor. */
-static int take_fds(struct msghdr *m)
-{
-	int first = -1, fd;
-
-	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
-		size_t n;
-
-		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
-			continue;
-		n = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (size_t i = 0; i < n; i++) {
-			memcpy(&fd, CMSG_DATA(h) + i * sizeof(int), sizeof(fd));
-			if (first < 0)
-				first = fd;
-			else
-				close(fd);
-		}
-	}
-	return first;
-}
-
 int umad_msg_recv(int sock, uint8_t *buf, size_t size, struct umad_received *ret)
 {
-	char control[CMSG_SPACE(FDS_MAX * sizeof(int))];
+	union fdpass_control control;
 	struct iovec iov = { buf, size };
-	struct msghdr m = { .msg_iov = &iov,
-			    .msg_iovlen = 1,
-			    .msg_control = control,
-			    .msg_controllen = sizeof(control) };
-	ssize_t n = recvmsg(sock, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t n;
 
+	fdpass_room(&m, &control);
+	n = recvmsg(sock, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? -EAGAIN : -EPIPE;
-	ret->fd = take_fds(&m);
+	if (!fdpass_take(&m, &ret->fd, 1))
+		ret->fd = -1;
 	ret->len = (size_t)n;
 	if (n && !(m.msg_flags & MSG_TRUNC))
 		return 0;

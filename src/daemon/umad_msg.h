@@ -12,8 +12,14 @@
 
 /* umad_msg_send() - 0; -EAGAIN, -EPIPE, -errno of sendmsg() */
 int umad_msg_send(int sock, const void *msg, size_t len);
-/* umad_msg_send_mad() - With its data inline, or in a memfd. As umad_msg_send(); -errno of memfd_create() */
-int umad_msg_send_mad(int sock, const struct umad_mad *m, const void *data);
+/*
+ * umad_msg_send_mad() - With its data inline, or in a memfd
+ * @big:	-1 at first. After -EAGAIN its memfd: for the next try with the same one, or umad_msg_forget()
+ *
+ * Return: as umad_msg_send(); -errno of memfd_create()
+ */
+int umad_msg_send_mad(int sock, const struct umad_mad *m, const void *data, int *big);
+void umad_msg_forget(int *big);
 
 struct umad_received {
 	size_t len;

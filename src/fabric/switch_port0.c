@@ -74,7 +74,7 @@ void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now)
 		size_t len = p->len - (unsigned int)hlen;
 
 		pkt_copy_out(p, (uint32_t)hlen, payload, sizeof(payload));
-		if (mad_pkt_parse(&from, mad, &h, in->num, payload, len))
+		if (mad_pkt_parse(&from, mad, &h, &sw->node->port[0], in->num, payload, len))
 			why = FABRIC_DROP_PORT0;
 	}
 	if (why != FABRIC_SENT)

@@ -25,7 +25,7 @@ enum hca_drop hca_mgmt_rx(struct hca_rx_ctx *r)
 	if (why != HCA_OK)
 		return why;
 	pkt_copy_out(r->pkt, r->hdr_len, payload, sizeof(payload));
-	if (mad_pkt_parse(&from, mad, &r->hdr, r->np->num, payload, len))
+	if (mad_pkt_parse(&from, mad, &r->hdr, r->np, r->np->num, payload, len))
 		return HCA_DROP_LEN;
 	/* Before the answer is made: it may need the descriptor. */
 	pkt_free(r->pkt);

@@ -10,26 +10,43 @@
 
 /* --- requests that are open */
 
-static struct ibsim_open *open_get(struct ibsim_client *c)
+/* Their TIDs are a client's own to choose: one who makes them collide makes only itself wait. */
+static struct ibsim_open **chain_of(struct ibsim_client *c, const uint8_t *mad)
 {
-	struct ibsim_open *o = c->free_open;
+	uint64_t h = (mad_tid(mad) ^ mad_class(mad)) * 0x9e3779b97f4a7c15ull;
+
+	return &c->by_tid[(h >> 32) % IBSIM_OPEN_HASH];
+}
+
+static struct ibsim_open *open_get(struct ibsim_client *c, const struct ibsim_pkt *k)
+{
+	struct ibsim_open *o = c->free_open, **chain = chain_of(c, k->mad);
 
 	if (!o)
 		return NULL;
-	c->free_open = o->next_free;
-	o->in_use = true;
+	c->free_open = o->next;
+	o->pkt = *k;
+	o->next = *chain;
+	*chain = o;
 	c->nopen++;
 	return o;
 }
 
+static void open_free(struct ibsim_open *o)
+{
+	o->next = o->c->free_open;
+	o->c->free_open = o;
+}
+
 static void open_put(struct ibsim_open *o)
 {
-	struct ibsim_client *c = o->c;
+	struct ibsim_open **at = chain_of(o->c, o->pkt.mad);
 
-	o->in_use = false;
-	o->next_free = c->free_open;
-	c->free_open = o;
-	c->nopen--;
+	while (*at != o)
+		at = &(*at)->next;
+	*at = o->next;
+	o->c->nopen--;
+	open_free(o);
 }
 
 int ibsim_mads_init(struct ibsim_client *c)
@@ -39,9 +56,8 @@ int ibsim_mads_init(struct ibsim_client *c)
 
 	for (unsigned int i = 0; i < IBSIM_OPEN_MAX; i++) {
 		c->open[i].c = c;
-		open_put(&c->open[i]);
+		open_free(&c->open[i]);
 	}
-	c->nopen = 0;
 	err = mad_agent_add(c->port->ep, &qp0, &c->agent[IB_QP0]);
 	if (!err)
 		err = mad_agent_add(c->port->ep, &qp1, &c->agent[IB_QP1]);
@@ -121,16 +137,14 @@ static void request_done(void *ctx, int status, const struct mad_addr *from, con
 }
 
 /* The same request again: the open one's answer is this one's, too. */
-static bool is_open(const struct ibsim_client *c, const struct ibsim_pkt *k)
+static bool is_open(struct ibsim_client *c, const struct ibsim_pkt *k)
 {
-	for (unsigned int i = 0; i < IBSIM_OPEN_MAX; i++) {
-		const struct ibsim_open *o = &c->open[i];
+	const struct ibsim_open *o = *chain_of(c, k->mad);
 
-		if (o->in_use && mad_tid(o->pkt.mad) == mad_tid(k->mad) &&
-		    mad_class(o->pkt.mad) == mad_class(k->mad))
-			return true;
-	}
-	return false;
+	while (o && (mad_tid(o->pkt.mad) != mad_tid(k->mad) ||
+		     mad_class(o->pkt.mad) != mad_class(k->mad)))
+		o = o->next;
+	return o;
 }
 
 /* Two of the client's agents may count TIDs alike: then the second gets another on the wire. */
@@ -164,9 +178,8 @@ static void request(struct ibsim_client *c, const struct mad_addr *to, struct ib
 		c->s->st.drop_duplicate++;
 		return;
 	}
-	o = open_get(c);
+	o = open_get(c, k);
 	if (o) {
-		o->pkt = *k;
 		if (!request_send(o, to, now))
 			return;
 		open_put(o);

@@ -16,10 +16,11 @@
 #include "util/list.h"
 
 /* A request that waits for its response. */
+#define IBSIM_OPEN_HASH 256 /* a power of 2 */
+
 struct ibsim_open {
 	struct ibsim_client *c;
-	struct ibsim_open *next_free;
-	bool in_use;
+	struct ibsim_open *next; /* free ones; those in use of the same hash */
 	struct ibsim_pkt pkt; /* as the client would get it back */
 };
 
@@ -36,6 +37,7 @@ struct ibsim_client {
 	struct mad_agent *agent[2]; /* by QP: what it sends */
 	struct mad_agent *sm, *sa; /* for unsolicited MADs; NULL: not an SM */
 	struct ibsim_open open[IBSIM_OPEN_MAX], *free_open;
+	struct ibsim_open *by_tid[IBSIM_OPEN_HASH]; /* those in use, by TID and class */
 	unsigned int nopen;
 	uint8_t (*queue)[IBSIM_PKT_LEN]; /* a ring of @qcap; NULL: nothing waits */
 	unsigned int qhead, qlen, qcap;

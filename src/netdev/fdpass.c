@@ -3,13 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
-
-union control {
-	struct cmsghdr align;
-	char room[CMSG_SPACE(FDPASS_MAX * sizeof(int))];
-};
 
 void fdpass_close(const int *fds, unsigned int n)
 {
@@ -19,23 +13,57 @@ void fdpass_close(const int *fds, unsigned int n)
 	}
 }
 
+void fdpass_attach(struct msghdr *m, union fdpass_control *c, const int *fds, unsigned int n)
+{
+	*c = (union fdpass_control){ 0 };
+	if (!n)
+		return;
+	c->align = (struct cmsghdr){
+		.cmsg_level = SOL_SOCKET,
+		.cmsg_type = SCM_RIGHTS,
+		.cmsg_len = CMSG_LEN(n * sizeof(int)),
+	};
+	memcpy(CMSG_DATA(&c->align), fds, n * sizeof(int));
+	m->msg_control = c->room;
+	m->msg_controllen = CMSG_SPACE(n * sizeof(int));
+}
+
+void fdpass_room(struct msghdr *m, union fdpass_control *c)
+{
+	m->msg_control = c->room;
+	m->msg_controllen = sizeof(c->room);
+}
+
+unsigned int fdpass_take(struct msghdr *m, int *ret_fds, unsigned int max)
+{
+	unsigned int n = 0;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t at = 0; CMSG_LEN(at + sizeof(int)) <= c->cmsg_len; at += sizeof(int)) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + at, sizeof(fd));
+			if (n < max)
+				ret_fds[n++] = fd;
+			else
+				close(fd);
+		}
+	}
+	return n;
+}
+
 int fdpass_send(int sock, const void *msg, size_t len, const int *fds, unsigned int n)
 {
-	union control c = { 0 };
+	union fdpass_control c;
 	struct iovec iov = { (void *)msg, len };
 	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
 	ssize_t put;
 
 	if (n > FDPASS_MAX)
 		return -EINVAL;
-	if (n) {
-		mh.msg_control = c.room;
-		mh.msg_controllen = CMSG_SPACE(n * sizeof(int));
-		c.align.cmsg_level = SOL_SOCKET;
-		c.align.cmsg_type = SCM_RIGHTS;
-		c.align.cmsg_len = CMSG_LEN(n * sizeof(int));
-		memcpy(CMSG_DATA(&c.align), fds, n * sizeof(int));
-	}
+	fdpass_attach(&mh, &c, fds, n);
 	do
 		put = sendmsg(sock, &mh, MSG_NOSIGNAL);
 	while (put < 0 && errno == EINTR);
@@ -44,41 +72,21 @@ int fdpass_send(int sock, const void *msg, size_t len, const int *fds, unsigned 
 	return (size_t)put == len ? 0 : -EMSGSIZE;
 }
 
-static unsigned int take_fds(struct msghdr *mh, int *ret_fds)
-{
-	unsigned int n = 0;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(mh); c; c = CMSG_NXTHDR(mh, c)) {
-		unsigned int k;
-
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		k = (unsigned int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-		memcpy(ret_fds + n, CMSG_DATA(c), k * sizeof(int));
-		n += k;
-	}
-	return n;
-}
-
 int fdpass_recv(int sock, void *msg, size_t len, int *ret_fds, unsigned int *ret_n)
 {
-	union control c = { 0 };
+	union fdpass_control c;
 	struct iovec iov = { msg, len };
-	struct msghdr mh = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = c.room,
-		.msg_controllen = sizeof(c.room),
-	};
+	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
 	unsigned int n;
 	ssize_t got;
 
+	fdpass_room(&mh, &c);
 	do
 		got = recvmsg(sock, &mh, MSG_CMSG_CLOEXEC);
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return errno == ECONNRESET ? -EPIPE : -errno;
-	n = take_fds(&mh, ret_fds);
+	n = fdpass_take(&mh, ret_fds, FDPASS_MAX);
 	if (got == 0 && !n)
 		return -EPIPE;
 	if ((size_t)got != len || (mh.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {

@@ -65,8 +65,17 @@ struct pkt *mad_pkt_build(struct pkt_pool *pool, const struct node_port *port,
 	return p;
 }
 
+/* By its GUID: the prefix may be fe80:: as well (I8). */
+static uint8_t gid_index(const struct node_port *end, const ib_gid *gid)
+{
+	for (uint8_t i = 0; i < NODE_GUIDS; i++)
+		if (end->guids[i] && end->guids[i] == ib_gid_guid(gid))
+			return i;
+	return 0;
+}
+
 int mad_pkt_parse(struct mad_addr *ret, uint8_t ret_mad[MAD_LEN], const struct ib_ud_hdr *h,
-		  uint8_t in_port, const void *payload, size_t len)
+		  const struct node_port *end, uint8_t in_port, const void *payload, size_t len)
 {
 	if (len != MAD_LEN)
 		return -EBADMSG;
@@ -85,6 +94,7 @@ int mad_pkt_parse(struct mad_addr *ret, uint8_t ret_mad[MAD_LEN], const struct i
 	};
 	if (h->has_grh) {
 		ret->gid = h->grh.sgid;
+		ret->gid_index = gid_index(end, &h->grh.dgid);
 		ret->tclass = h->grh.tclass;
 		ret->flow_label = h->grh.flow_label;
 		ret->hop_limit = REPLY_HOP_LIMIT;

@@ -21,12 +21,14 @@ struct pkt *mad_pkt_build(struct pkt_pool *pool, const struct node_port *port,
 /**
  * mad_pkt_parse() - The MAD of a received packet
  * @h:		its decoded headers
+ * @end:	the end port that it is for
+ * @in_port:	by which it came
  * @payload:	what follows the DETH, without pad, @len octets
- * @ret:	who sent it
+ * @ret:	who sent it, and which of our GIDs it was sent to
  *
  * Return: 0; -EBADMSG not 256 octets
  */
 int mad_pkt_parse(struct mad_addr *ret, uint8_t ret_mad[MAD_LEN], const struct ib_ud_hdr *h,
-		  uint8_t in_port, const void *payload, size_t len);
+		  const struct node_port *end, uint8_t in_port, const void *payload, size_t len);
 
 #endif

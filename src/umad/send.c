@@ -6,6 +6,7 @@
 #include "wire/sa.h"
 
 #define OFF_TID 8
+#define RETRIES_MAX 255 /* a program that says 0xffffffff means neither */
 #define RMPP_HDR_END 36 /* ib_umad wants this much of any MAD */
 
 /* A request that waits for its answer. */
@@ -109,7 +110,7 @@ static int request(struct umad_agent *a, const struct umad_mad *m, const struct 
 		.keep_tid = true,
 		.len = len,
 		.timeout_ms = m->timeout_ms,
-		.retries = m->retries,
+		.retries = m->retries < RETRIES_MAX ? m->retries : RETRIES_MAX,
 		.done = done,
 		.ctx = s,
 	};

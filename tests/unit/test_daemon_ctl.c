@@ -13,6 +13,7 @@
 
 #include "check.h"
 #include "daemon/ctl_priv.h"
+#include "netdev/fdpass.h"
 
 /*
  * The control server on an instance without fabrics, its loop turned by hand: time is a number
@@ -514,6 +515,40 @@ static void test_clients_beyond_64_are_turned_away(void **state)
 	assert_int_equal(r->ctl.nclients, 0);
 }
 
+static unsigned int open_files(void)
+{
+	unsigned int n = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* However many descriptors come with a request, those that no command takes are closed. */
+static void test_more_descriptors_than_one_are_closed(void **state)
+{
+	union fdpass_control c;
+	struct rig *r = *state;
+	char text[] = "{\"v\":1,\"cmd\":\"nothing\"}\n";
+	int fds[FDPASS_MAX];
+	unsigned int before;
+
+	r->peer = add_client(r);
+	for (unsigned int i = 0; i < FDPASS_MAX; i++)
+		fds[i] = STDIN_FILENO;
+	before = open_files();
+	for (unsigned int n = 1; n <= FDPASS_MAX; n++) {
+		struct iovec iov = { text, sizeof(text) - 1 };
+		struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+		fdpass_attach(&m, &c, fds, n);
+		assert_int_equal(sendmsg(r->peer, &m, MSG_NOSIGNAL), sizeof(text) - 1);
+		answers(r, "", false);
+		/* One waits for the command that takes it. */
+		assert_in_range(open_files(), before, before + 1);
+	}
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -535,6 +570,7 @@ int main(void)
 		CASE(test_client_that_stops_reading_is_dropped_after_a_second),
 		CASE(test_client_that_reads_again_in_time_stays),
 		CASE(test_descriptors_that_nobody_takes_are_closed),
+		CASE(test_more_descriptors_than_one_are_closed),
 		CASE(test_clients_beyond_64_are_turned_away),
 	};
 

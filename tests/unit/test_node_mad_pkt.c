@@ -194,7 +194,7 @@ static void test_parse_tells_where_an_answer_goes(void **state)
 	struct mad_addr a;
 
 	(void)state;
-	assert_int_equal(mad_pkt_parse(&a, got, &h, 2, mad, MAD_LEN), 0);
+	assert_int_equal(mad_pkt_parse(&a, got, &h, &ca.n.port[1], 2, mad, MAD_LEN), 0);
 	assert_memory_equal(got, mad, MAD_LEN);
 	assert_int_equal(a.qp, 1);
 	assert_int_equal(a.port, 2);
@@ -213,8 +213,33 @@ static void test_parse_tells_where_an_answer_goes(void **state)
 	assert_int_equal(h.lrh.dlid, 0x99);
 	assert_int_equal(h.grh.hop_limit, 255);
 	h.bth.dest_qp = 0;
-	assert_int_equal(mad_pkt_parse(&a, got, &h, 2, mad, MAD_LEN), 0);
+	assert_int_equal(mad_pkt_parse(&a, got, &h, &ca.n.port[1], 2, mad, MAD_LEN), 0);
 	assert_int_equal(a.qp, 0);
+}
+
+/* The index of the GID that was asked: the answer comes from there. */
+static void test_I8_parse_tells_which_gid_was_asked(void **state)
+{
+	const uint64_t prefixes[] = { IB_SUBNET_PREFIX_DEFAULT, 0xfec0000000000001ull };
+	struct node_port *p = &ca.n.port[1];
+	struct ib_ud_hdr h = { .bth.dest_qp = 1, .has_grh = true };
+	uint8_t got[MAD_LEN];
+	struct mad_addr a;
+
+	(void)state;
+	p->guids[5] = 0x4242;
+	p->pi.gid_prefix = prefixes[1];
+	for (unsigned int i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		h.grh.dgid = ib_gid_of(prefixes[i], 0x4242);
+		assert_int_equal(mad_pkt_parse(&a, got, &h, p, 1, mad, MAD_LEN), 0);
+		assert_int_equal(a.gid_index, 5);
+		h.grh.dgid = ib_gid_of(prefixes[i], p->guids[0]);
+		assert_int_equal(mad_pkt_parse(&a, got, &h, p, 1, mad, MAD_LEN), 0);
+		assert_int_equal(a.gid_index, 0);
+	}
+	h.grh.dgid = ib_gid_of(0, 0); /* an empty entry is nobody's */
+	assert_int_equal(mad_pkt_parse(&a, got, &h, p, 1, mad, MAD_LEN), 0);
+	assert_int_equal(a.gid_index, 0);
 }
 
 static void test_parse_every_wrong_length(void **state)
@@ -225,7 +250,7 @@ static void test_parse_every_wrong_length(void **state)
 
 	(void)state;
 	for (size_t n = 0; n <= sizeof(long_mad); n++)
-		assert_int_equal(mad_pkt_parse(&a, got, &h, 1, long_mad, n),
+		assert_int_equal(mad_pkt_parse(&a, got, &h, &ca.n.port[1], 1, long_mad, n),
 				 n == MAD_LEN ? 0 : -EBADMSG);
 }
 
@@ -240,6 +265,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gmp_with_grh, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_smps_have_no_grh, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pool_that_is_empty, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_I8_parse_tells_which_gid_was_asked, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_parse_tells_where_an_answer_goes, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_parse_every_wrong_length, setup, teardown),

@@ -140,6 +140,23 @@ static void test_request_that_times_out_comes_back(void **state)
 	assert_int_equal(rig.nseen, 4);
 }
 
+static void test_retries_have_an_end(void **state)
+{
+	uint32_t id = umad_rig_agent(&rig, a, MAD_CLASS_PERF, 1, 0, 0);
+	struct umad_mad m = hdr(id, 1, 1, UINT32_MAX);
+
+	(void)state;
+	rig.mute = true;
+	umad_rig_mad(mad, MAD_CLASS_PERF, 1, MAD_METHOD_GET, PMA_ATTR_PORT_COUNTERS, TID);
+	assert_int_equal(umad_rig_write(&rig, a, &m, mad, sizeof(mad)), 0);
+	umad_rig_run(&rig, NS_MSEC(255));
+	nothing_to_read(a);
+	umad_rig_run(&rig, NS_MSEC(1));
+	assert_non_null(umad_rig_read(a, &got));
+	assert_int_equal(got.status, ETIMEDOUT);
+	assert_int_equal(got.retries, UINT32_MAX);
+}
+
 static void test_without_time_out_no_answer_is_expected(void **state)
 {
 	uint32_t id = umad_rig_agent(&rig, a, MAD_CLASS_PERF, 1, 0, 0);
@@ -510,6 +527,7 @@ int main(void)
 		T(test_request_is_answered_by_a_pma),
 		T(test_high_half_of_a_tid_is_the_agents),
 		T(test_request_that_times_out_comes_back),
+		T(test_retries_have_an_end),
 		T(test_without_time_out_no_answer_is_expected),
 		T(test_tid_under_way_is_refused),
 		T(test_unsolicited_mads_go_to_who_registered),
