@@ -13,6 +13,7 @@ with its SHA-256.
 """
 import hashlib
 import json
+import os
 import random
 import signal
 import socket
@@ -20,7 +21,7 @@ import sys
 import time
 
 SO_NO_CHECK = 11
-PACE = 0.0003
+PACE = float(os.environ.get("PACE", 0.0003))     # seconds between datagrams
 
 
 def bound(kind, address, port):
