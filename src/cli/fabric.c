@@ -356,7 +356,7 @@ static int lid_set(int argc, char **argv)
 }
 
 static const struct cli_cmd lid_verbs[] = {
-	{ "set", lid_set, "NODE/PORT LID [fabric F]",
+	{ "set", lid_set, "NODE/PORT|GUID LID [fabric F]",
 	  "have the subnet manager give a port another LID" },
 	{ "show", port_show, "[NODE | NODE/PORT] [fabric F]", "the same as port show" },
 	{ NULL },
@@ -495,7 +495,7 @@ static const struct cli_cmd verbs[] = {
 	{ "lft", lft, "show NODE", "unicast forwarding of a switch" },
 	{ "mft", mft, "show NODE", "multicast forwarding of a switch" },
 	{ "sm", sm, "show | start | stop | restart", "subnet managers of this instance" },
-	{ "lid", lid, "set NODE/PORT LID", "LIDs that the subnet manager gives" },
+	{ "lid", lid, "set NODE/PORT|GUID LID", "LIDs that the subnet manager gives" },
 	{ "sweep", sweep, "", "have the SM sweep now" },
 	{ "group", group, "show", "multicast groups and their members" },
 	{ "inject", inject, "IF@HOST IF@HOST nothing|qkey|pkey|icrc|vcrc|qpn [count N]",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "daemon/cmd_fabric.h"
@@ -230,17 +231,47 @@ static const char *set_lid_why(int status)
 	}
 }
 
+/*
+ * "port": NODE/PORT, or the GUID of a port, which may be at the far end of a link over UDP. 0 after an error
+ * was sent
+ */
+static uint64_t arg_port_guid(struct ctl_req *r, struct inst_fabric *f)
+{
+	bool bad;
+	const char *text = ctl_arg_str(r, "port", &bad);
+	const struct node_port *np;
+	struct fabric_port *p;
+	uint64_t guid;
+	char *end;
+
+	if (!bad && text && !strncmp(text, "0x", 2)) {
+		errno = 0;
+		guid = strtoull(text, &end, 16);
+		if (guid && !*end && !errno)
+			return guid;
+		ctl_end(r, PROTO_EXIT_USAGE, "port '%s': expected NODE/PORT or a GUID", text);
+		return 0;
+	}
+	p = bad ? NULL : cmd_arg_port(r, f, "port");
+	if (!p)
+		return 0;
+	np = &fabric_node_node(fabric_port_node(p))->port[fabric_port_num(p)];
+	if (!np->ep)
+		ctl_end(r, PROTO_EXIT_USAGE,
+			"port '%s': expected port 0 of a switch or a port of a CA", text);
+	return np->ep ? np->guids[0] : 0;
+}
+
 void cmd_fabric_lid_set(struct ctl_req *r)
 {
 	struct inst_fabric *f = ctl_arg_fabric(r);
 	struct inst_sm *m = f ? arg_sm(r) : NULL;
-	struct fabric_port *p = m ? cmd_arg_port(r, f, "port") : NULL;
-	struct node_port *np;
+	uint64_t guid = m ? arg_port_guid(r, f) : 0;
 	long long lid;
 	bool bad;
 	int status;
 
-	if (!p)
+	if (!guid)
 		return;
 	if (!json_object_get(r->args, "lid")) {
 		ctl_end(r, PROTO_EXIT_USAGE, "lid: missing, expected a number");
@@ -249,8 +280,7 @@ void cmd_fabric_lid_set(struct ctl_req *r)
 	lid = ctl_arg_int(r, "lid", 1, 0xbfff, 0, &bad);
 	if (bad)
 		return;
-	np = &fabric_node_node(fabric_port_node(p))->port[fabric_port_num(p)];
-	status = np->ep ? sm_set_lid(m->sm, np->guids[0], (uint16_t)lid, r->now) : -ENOENT;
+	status = sm_set_lid(m->sm, guid, (uint16_t)lid, r->now);
 	if (status)
 		ctl_end(r, PROTO_EXIT_USAGE, "lid %lld: %s", lid, set_lid_why(status));
 	else

@@ -470,7 +470,19 @@ static void test_lid_is_changed(void **state)
 		"lid: expected a number from 1 to 49151");
 	refused(r, "fabric lid set", json_pack("{s:s}", "port", "Hca1/1"), "lid: missing");
 	refused(r, "fabric lid set", json_pack("{s:s, s:i}", "port", "Switch1/1", "lid", 7),
+		"port 'Switch1/1': expected port 0 of a switch or a port of a CA");
+	refused(r, "fabric lid set", json_pack("{s:s, s:i}", "port", "0x", "lid", 7),
+		"port '0x': expected NODE/PORT or a GUID");
+	refused(r, "fabric lid set", json_pack("{s:s, s:i}", "port", "0x123", "lid", 7),
 		"lid 7: the subnet manager does not know this port");
+	rows = rows_of(r, "fabric port show", json_pack("{s:s}", "port", "Hca3/1"));
+	ok(r, "fabric lid set",
+	   json_pack("{s:s, s:i}", "port", str(json_array_get(rows, 0), "port_guid"), "lid", 103));
+	json_decref(rows);
+	run_for(r, NS_SEC(1));
+	rows = rows_of(r, "fabric port show", json_pack("{s:s}", "port", "Hca3/1"));
+	assert_int_equal(num(json_array_get(rows, 0), "lid"), 103);
+	json_decref(rows);
 	ok(r, "fabric sm stop", NULL);
 	ok(r, "fabric sm start", json_pack("{s:s}", "port", "Switch1/0"));
 	refused(r, "fabric lid set", json_pack("{s:s, s:i}", "port", "Hca1/1", "lid", 101),
