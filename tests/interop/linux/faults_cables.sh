@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Cables while traffic flows both ways between Linux and our hosts: pulled, silent, and with the instance of the fabric killed. Each
+# time IPv4, IPv6 and multicast are back in both directions within the time that doc/fidelity.md states. The lab's drawing is in
+# guest/faults_lib.sh.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/guest/faults_lib.sh"
+guid=0x02000000000fa002
+restartable_lab
+
+# --- cables
+
+cable_of_switches() { u -j fabric port show Switch1/6 | jq -e '.port[0].state == "Active"'; }
+u fabric link set Switch1/6 down
+ups() { u -j fabric udp show | jq '.udp[] | select(.link == "vm") | .ups'; }
+not_flows() { not flows 7790 46m; }
+check "a cable between switches is pulled: nothing passes" eventually 5 not_flows
+check "the VM's port stays Active" active
+check "it is plugged" fault "cable between switches plugged" 46m 4 cable_of_switches u fabric link set Switch1/6 up
+
+down() { vm_is DOWN; }
+u fabric link set Switch1/3 down
+check "the VM's link is taken down: its port goes Down" eventually $((3 + machine)) down
+check "it is plugged" fault "VM's link plugged" 46m 12 active u fabric link set Switch1/3 up
+check "the far host has it back, too" eventually 10 flows 7791 46m
+
+# Everything is lost, and nobody says so. What lasts less than 3 s takes no link down; on a machine that stood still for a
+# second in it this is no 2 s, and is tried again.
+before=$(ups)
+cut_for() { cable loss 1; sleep "$1"; cable loss 0; }
+cut_shortly() {
+	local try
+	for try in 1 2 3; do
+		before=$(ups)
+		fault "2 s of silence on the VM's link" 46m 3 active cut_for 2 || return 1
+		[ "$(ups)" != "$before" ] || return 0
+		awk -v s="$silence_seen" 'BEGIN { exit !(s > 2.9) }' || { echo "the link went down after $silence_seen s"; return 1; }
+	done
+}
+check "2 s of silence take nothing down" cut_shortly
+again() { active && [ "$(ups)" -gt "$before" ]; }
+before=$(ups)
+check "10 s of silence take the link down" fault "10 s of silence on the VM's link, from its beginning" 46m 16 again cut_for 10
+
+# --- the instance
+
+lab_again() {
+	{ kill -KILL "$lab_pid"; wait "$lab_pid"; } 2>/dev/null
+	eventually 10 not lab_answers_now && lab_start && u wait --timeout 30 && lab_remember
+}
+lab_answers_now() { u -n "$inst" instance show; } >/dev/null 2>&1
+check "the instance of the fabric is killed and started again" fault "instance killed and started again" 46m 14 active lab_again
+check "the far host has it back, too" eventually 10 flows 7791 46m
+
+check "nothing odd in the VM's log" vm_log_clean a
+vm_stop a
+check "the far host ends" far_down
+finish

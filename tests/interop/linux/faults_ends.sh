@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Ends come and go while traffic flows both ways between Linux and our hosts: a VM is killed and boots again, its module is
+# removed and loaded, hosts are restarted with the same or another QPN. Each time IPv4, IPv6 and multicast are back in both
+# directions within the time that doc/fidelity.md states. The lab's drawing is in guest/faults_lib.sh.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/guest/faults_lib.sh"
+guid=0x02000000000fa003
+restartable_lab
+
+# --- the VM
+
+old=$(lladdr)
+check "the VM's log is clean" vm_log_clean a
+vm_kill a
+boot
+another() { [ "$(lladdr)" != "$old" ]; }
+# Its first QPN is the one it had; what loads the driver once more gets the next one.
+g a "modprobe -r ib_ipoib && modprobe ib_ipoib && ip addr add 10.4.9.1/16 dev ib0 && ip addr add fd04::901/64 dev ib0 && ip link set ib0 up" ||
+	echo "# ib_ipoib is not loaded again"
+talk
+check "the VM is killed and is back with another QPN" fault "VM booted again with another QPN, from when it speaks" 46m 6 another true
+check "the far host has it back, too" eventually 10 flows 7791 46m
+
+old=$(lladdr)
+module=$(ls "$(dirname "$UIPOIB")"/kmod/*/uib.ko | sort -V | tail -1)
+reload() {
+	g a "rmmod uib && [ ! -e /sys/class/net/ib0 ] && insmod $module \
+		add='\"uib0 listen=192.0.2.2:5001 peer=192.0.2.1:5001 guid=$guid\"' && modprobe -r ib_ipoib && modprobe ib_ipoib &&
+		ip addr add 10.4.9.1/16 dev ib0 && ip addr add fd04::901/64 dev ib0 && ip link set ib0 up"
+}
+check "the module is removed and loaded again" fault "uib.ko removed and loaded again" 46m 14 active reload
+check "the far host has it back, too" eventually 10 flows 7791 46m
+
+# --- hosts of ours
+
+far_again() { far_down && far_up; }
+far_lladdr() { uf -j -d link show | jq -r '.link[0].lladdr'; }
+old=$(far_lladdr)
+same() { equal "$old" "$(far_lladdr)"; }
+before=$(now)
+check "a host is restarted" fault -p 7791 "host restarted, QPN kept" 46m 14 same far_again
+far_conf "qpn = 0x123456"
+another() { far_lladdr | grep -qi 12:34:56; }
+check "a host is restarted with another QPN" fault -p 7791 "host restarted, QPN changed" 46m 14 another far_again
+check "nothing else was disturbed" undisturbed 7790 46m "$before"
+
+check "nothing odd in the VM's log" vm_log_clean a
+vm_stop a
+check "the far host ends" far_down
+finish

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+#
+# For faults*.sh, after lib.sh: traffic between the VM "a" and hosts all the while (probe.py), and how long it takes to be back
+# after a fault.
+need python3
+exec 3>&1
+machine=5 # seconds: what a busy machine with an emulated processor adds to what timers say
+probe="python3 -B $PWD/tests/interop/linux/guest/probe.py"
+
+now() { date +%s.%N; }
+since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.2f", b - a }'; }
+
+# probe_vm PORT IF HOST4 HOST6: the VM's end of a probe; probe_host PORT IF VM4 VM6 CMD...: the host's, where CMD (as
+# "bx h1") runs in the host in the background
+probe_vm() {
+	gb a "/tmp/probe.$1" "rm -f /tmp/log.$1; exec $probe run $1 $2 /tmp/log.$1 $3 $4" >/dev/null
+	g a "until grep -qs start /tmp/log.$1; do sleep 0.1; done"
+}
+probe_host() { "${@:5}" $probe run "$1" "$2" "$work/probe.$1" "$3" "$4" >"$work/probe.$1.out" 2>&1; }
+
+# flows PORT KINDS: now, and for a second
+flows() { $probe judge "$work/probe.$1" "$2" "$(date -d "-1.5 seconds" +%s.%N)"; }
+
+# undisturbed PORT KINDS TIME: they went on since then
+undisturbed() {
+	local silence
+	eventually 10 flows "$1" "$2" || return 1
+	$probe judge "$work/probe.$1" "$2" "$3" >"$work/judged"
+	read -r _ silence _ <"$work/judged"
+	echo "silent for $silence s"
+	awk -v s="$silence" 'BEGIN { exit !(s < 3) }'
+}
+
+# fault [-p PORT] WHAT KINDS STATED EFFECT CMD...: after CMD, EFFECT succeeds and the probe's KINDS are back, within STATED seconds
+# and the machine's
+fault() {
+	local port=7790
+	[ "$1" != -p ] || { port=$2; shift 2; }
+	local what=$1 kinds=$2 stated=$3 effect=$4 start took back silence
+	shift 4
+	start=$(now)
+	"$@" || return 1
+	eventually $((stated + machine)) "$effect" || return 1
+	took=$(since "$start")
+	judged() { $probe judge "$work/probe.$port" "$kinds" "$start" >"$work/judged"; }
+	eventually $((stated + machine)) judged || { echo "not back: $(cat "$work/judged")"; return 1; }
+	read -r back silence kinds_back <"$work/judged"
+	silence_seen=$silence
+	echo "# $what: back after $back s (${kinds_back// /, }), longest silence $silence s, effect seen after $took s (stated: $stated s)" >&3
+	awk -v got="$back" -v most=$((stated + machine)) 'BEGIN { exit !(got <= most) }'
+}
+
+# --- a lab whose links to the VM and to a host of another instance are UDP links of their own: each part may be restarted.
+#
+#	h2 --- Switch2 --- Switch1 --- UDP --- relay --- UDP --- VM: ib0
+#	          |
+#	         UDP --- h3, an instance of its own
+
+# Namespaces that outlive instances, so that the probes go on.
+spaces_del() { ip netns del "$inst-h2"; ip netns del "$inst-h3"; } 2>/dev/null
+
+far_conf() { # [LINE]: of its interface
+	{
+		printf '[interface uib0@h3]\nport = udp:127.0.0.1:%s,guid=0xace0000000c003,listen=127.0.0.1:%s\n' "$far_here" "$far_peer"
+		printf 'netns = %s\naddress = 10.4.0.3/16\naddress = fd04::3/64\n%s\n' "$inst-h3" "${1:-}"
+	} >"$work/far.conf"
+}
+far_answers() { uf instance show; } >/dev/null 2>&1
+far_up() { far_start && eventually 20 far_answers && uf wait --timeout 30 && far_remember; } >>"$work/far.log" 2>&1
+
+# boot: the VM "a"; talk: its ends of the probes, 7790 to h2 and 7791 to h3
+boot() {
+	vm_start a --address 10.4.9.1/16 --address fd04::901/64 --port "udp:127.0.0.1:$vm_peer,guid=$guid,listen=127.0.0.1:$vm_far" &&
+		vm_wait a
+}
+talk() {
+	probe_vm 7790 ib0 10.4.0.2 fd04::2
+	probe_vm 7791 ib0 10.4.0.3 fd04::3
+}
+
+restartable_lab() {
+	read -r vm_here vm_relay vm_peer vm_far far_here far_peer < <(free_udp_ports 6)
+	on_cleanup=spaces_del
+	ip netns add "$inst-h2" && ip netns add "$inst-h3" || { echo "not ok - namespaces are made"; exit 1; }
+	linux_topo 2 >"$work/lab.topo"
+	{
+		printf '[fabric lab]\ntopology = lab.topo\n'
+		printf '\n[udp-link vm]\nport = fabric:lab/Switch1/3\nlisten = 127.0.0.1:%s\npeer = 127.0.0.1:%s\n' "$vm_here" "$vm_relay"
+		printf '\n[udp-link far]\nport = fabric:lab/Switch2/3\nlisten = 127.0.0.1:%s\npeer = 127.0.0.1:%s\n' "$far_here" "$far_peer"
+		conf_iface uib0 2 "netns = $inst-h2" "address = 10.4.0.2/16" "address = fd04::2/64"
+	} >"$work/lab.conf"
+	far_conf
+	relay_start 1 "$vm_here" "$vm_relay" "$vm_far" "$vm_peer"
+	lab_up
+	check "the far host comes up" far_up
+	boot
+	talk
+	probe_host 7790 uib0 10.4.9.1 fd04::901 background ip netns exec "$inst-h2"
+	probe_host 7791 uib0 10.4.9.1 fd04::901 background ip netns exec "$inst-h3"
+	check "traffic flows both ways" eventually 60 flows 7790 46m
+	check "with the far host, too" eventually 60 flows 7791 46m
+}
+
+vm_is() { g a "grep -q $1 /sys/class/infiniband/uib0/ports/1/state"; }
+active() { vm_is ACTIVE; }
+lladdr() { g a cat /sys/class/net/ib0/address; }
