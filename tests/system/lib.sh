@@ -154,7 +154,7 @@ lab_remember() {
 		lab_procs+=" $p:$(identity "$p")"
 	done
 	for p in $(u -j host show 2>/dev/null | jq -r '.host[] | select(.anonymous) | .host'); do
-		lab_spaces+=" $(x "$p" readlink /proc/self/ns/net)"
+		lab_spaces+=" $(x "$p" readlink /proc/self/ns/net)=$(x "$p" "$netns_cookie" /proc/self/ns/net)"
 	done
 }
 
@@ -192,9 +192,14 @@ lab_down() {
 	return $status
 }
 
+# space_in_use NAME=COOKIE: the name, net:[NUMBER], is given again to others; the cookie says whose it is now
 space_in_use() {
-	readlink /proc/[0-9]*/ns/net /proc/[0-9]*/fd/* 2>/dev/null | grep -Fq "$1" ||
-		grep -Fq "$1" /proc/self/mountinfo
+	local name=${1%=*} number
+	number=${name//[^0-9]/}
+	{
+		find /proc/[0-9]*/ns/net /proc/[0-9]*/fd -lname "net:\\[$number\\]"
+		awk -v n="$name" '$4 == n { print $5 }' /proc/self/mountinfo
+	} 2>/dev/null | xargs -r "$netns_cookie" 2>/dev/null | grep -Fxq "${1#*=}"
 }
 
 # lab_gone: nothing of what lab_remember saw is there any more
@@ -301,4 +306,9 @@ need() {
 
 [ "$(id -u)" = 0 ] || { skip "${0##*/}" "it needs root"; exit 0; }
 [ -x "$UIPOIB" ] || { echo "not ok - $UIPOIB is built"; exit 1; }
+netns_cookie=$TOOLS/netns_cookie
+if [ ! -x "$netns_cookie" ]; then # the step that runs this needs no other tool
+	netns_cookie=$work/netns_cookie
+	"${CC:-cc}" -D_GNU_SOURCE -o "$netns_cookie" tests/system/netns_cookie.c || exit 1
+fi
 need jq
