@@ -86,6 +86,7 @@ void sm_set_state(struct sm *sm, enum smp_sm_state st, ns_t now)
 		smpq_cancel(&sm->bgq);
 		sm->light_open = 0;
 		db_drop(sm, now);
+		sm_lid_forget(sm);
 	}
 	if (st == SMP_SM_STANDBY) {
 		sm_sweep_abort(sm);

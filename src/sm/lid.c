@@ -7,7 +7,7 @@
 
 /*
  * A port keeps its LID as long as the SM knows its GUID (I16), also while it is away; after
- * a restart of the SM the LIDs found on the ports count. Only what has neither, or lost
+ * a restart of the SM, or when it was not the master, the LIDs found on the ports count. Only what has neither, or lost
  * a contest for its LID, gets a new one: the lowest that is nobody's.
  */
 
@@ -89,8 +89,19 @@ int sm_lid_seed(struct sm *sm, const struct sm_lid_entry *e, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (!ib_lid_is_unicast(e[i].lid) || slot_set(sm, e[i].port_guid, e[i].lid))
 			return ib_lid_is_unicast(e[i].lid) ? -ENOMEM : -EINVAL;
+		slot_find(sm, e[i].port_guid)->configured = true;
 	}
 	return 0;
+}
+
+void sm_lid_forget(struct sm *sm)
+{
+	for (struct hnode *h = htab_each(&sm->lids, NULL); h; h = htab_each(&sm->lids, h)) {
+		struct sm_lid_slot *s = container_of(h, struct sm_lid_slot, node);
+
+		if (!s->configured)
+			s->lid = 0;
+	}
 }
 
 void sm_lid_fini(struct sm *sm)
@@ -147,7 +158,7 @@ static void reserve_known(const struct sm *sm, uint8_t *reserved)
 	for (struct hnode *h = htab_each(&sm->lids, NULL); h; h = htab_each(&sm->lids, h)) {
 		const struct sm_lid_slot *s = container_of(h, struct sm_lid_slot, node);
 
-		for (unsigned int i = 0; i < 1u << sm->cfg.lmc; i++) {
+		for (unsigned int i = 0; s->lid && i < 1u << sm->cfg.lmc; i++) {
 			if (s->lid + i <= SM_LID_TOP_MAX)
 				reserved[s->lid + i] = 1;
 		}

@@ -46,6 +46,7 @@ struct sm_lid_slot {
 	struct hnode node;
 	uint64_t guid;
 	uint16_t lid;
+	bool configured; /* by sm_cfg.lids */
 	bool owed; /* a ClientReregister that it has not acknowledged */
 	bool mkey_said; /* that it has another M_Key than ours */
 	struct sm_source source;
@@ -207,6 +208,8 @@ void sm_mkey_renew(struct sm *sm, uint16_t lid, ns_t now);
 /* lid.c */
 int sm_lid_seed(struct sm *sm, const struct sm_lid_entry *e, size_t n);
 void sm_lid_fini(struct sm *sm);
+/* sm_lid_forget() - Others are master now, and may give other LIDs: what is found then counts. Configured ones stay */
+void sm_lid_forget(struct sm *sm);
 /*
  * sm_rereg_owe() - A port lost memberships that it does not know of: it is to register again
  * with the next sweep, or the one after, until it acknowledges that; then sm_rereg_paid()

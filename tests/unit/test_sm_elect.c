@@ -162,6 +162,34 @@ static void test_standby_takes_over_when_the_master_is_gone(void **state)
 	pair_fini(&t);
 }
 
+/* What a standby that was master before remembers is older than what it finds. */
+static void test_I16_lids_that_another_master_gave_stay(void **state)
+{
+	struct net_port *h1;
+	struct pair t;
+
+	pair_init(&t);
+	h1 = &t.net.node[2]->port[1];
+	t.a = start(&t, 0, 3);
+	run(&t, 5);
+	assert_int_equal(state_of(t.a), SMP_SM_MASTER);
+	assert_int_not_equal(h1->pi.lid, 0x123);
+	t.b = start(&t, 1, 7);
+	sm_kick(t.a, "test", t.net.now);
+	run(&t, 15);
+	expect(&t, t.b, t.a);
+	assert_int_equal(sm_set_lid(t.b, h1->guid, 0x123, t.net.now), 0);
+	run(&t, 5);
+	assert_int_equal(h1->pi.lid, 0x123);
+	sm_destroy(t.b);
+	t.b = NULL;
+	run(&t, 15);
+	assert_int_equal(state_of(t.a), SMP_SM_MASTER);
+	assert_int_equal(h1->pi.lid, 0x123);
+	net_assert_connected(&t.net);
+	pair_fini(&t);
+}
+
 static void test_standby_finds_the_master_another_way(void **state)
 {
 	struct pair t;
@@ -445,6 +473,7 @@ int main(void)
 		cmocka_unit_test(test_standby_stays_under_a_running_master),
 		cmocka_unit_test(test_master_hands_over_to_a_better_one),
 		cmocka_unit_test(test_standby_takes_over_when_the_master_is_gone),
+		cmocka_unit_test(test_I16_lids_that_another_master_gave_stay),
 		cmocka_unit_test(test_standby_finds_the_master_another_way),
 		cmocka_unit_test(test_two_masters_of_merged_subnets_agree),
 		cmocka_unit_test(test_handover_that_is_answered_but_not_acknowledged),
