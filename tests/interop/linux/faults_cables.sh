@@ -12,9 +12,9 @@ restartable_lab
 # --- cables
 
 cable_of_switches() { u -j fabric port show Switch1/6 | jq -e '.port[0].state == "Active"'; }
-u fabric link set Switch1/6 down
 ups() { u -j fabric udp show | jq '.udp[] | select(.link == "vm") | .ups'; }
 not_flows() { not flows 7790 46m; }
+u fabric link set Switch1/6 down
 check "a cable between switches is pulled: nothing passes" eventually 5 not_flows
 check "the VM's port stays Active" active
 check "it is plugged" fault "cable between switches plugged" 46m 4 cable_of_switches u fabric link set Switch1/6 up
@@ -45,11 +45,19 @@ check "10 s of silence take the link down" fault "10 s of silence on the VM's li
 
 # --- the instance
 
-lab_again() {
-	{ kill -KILL "$lab_pid"; wait "$lab_pid"; } 2>/dev/null
-	eventually 10 not lab_answers_now && lab_start && u wait --timeout 30 && lab_remember
+# Its parts follow the one that was killed; the sockets are free when they have ended.
+parts_end() {
+	local p
+	for p in "$@"; do
+		[ ! -d "/proc/$p" ] || { echo "$p is still there"; return 1; }
+	done
 }
-lab_answers_now() { u -n "$inst" instance show; } >/dev/null 2>&1
+lab_again() {
+	local parts
+	parts=$(descendants "$lab_pid")
+	{ kill -KILL "$lab_pid"; wait "$lab_pid"; } 2>/dev/null
+	eventually 10 parts_end $parts && lab_start && u wait --timeout 30 && lab_remember
+}
 check "the instance of the fabric is killed and started again" fault "instance killed and started again" 46m 14 active lab_again
 check "the far host has it back, too" eventually 10 flows 7791 46m
 
