@@ -2,6 +2,7 @@
 #
 #   make demo      install what is missing (as root), build, show a fabric at work
 #   make check     the whole test suite, as CI runs it
+#   make vm        install what is missing (as root), build the program and the kernel module for `uipoib vm`
 #   make           build/uipoib and nothing else
 #
 # Variants build side by side:  SAN=1 (ASan+UBSan)  CC=clang  VERBS=0  V=1 (show commands)
@@ -197,11 +198,15 @@ KVERS	= $(or $(KVER),$(patsubst /lib/modules/%/build,%,$(wildcard /lib/modules/*
 
 # Linux's own IPoIB in virtual machines
 check-linux:
-	@bash tests/deps.sh vm
+	@bash tests/deps.sh check
 	@bash tests/check.sh linux
 
 deps-vm:
 	@bash tests/deps.sh vm
+
+vm: deps-vm
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all
+	@$(MAKE) --no-print-directory -s kmod
 
 install: all
 	install -D -m 755 $(O)/uipoib $(DESTDIR)$(PREFIX)/bin/uipoib
@@ -215,6 +220,6 @@ install: all
 clean:
 	rm -rf $(O)
 
-.PHONY: all tests fuzz-bins system-tools deps demo check lint unit system fuzz-short test fuzz soak bench kmod check-linux deps-vm install clean
+.PHONY: all tests fuzz-bins system-tools deps demo check lint unit system fuzz-short test fuzz soak bench kmod check-linux deps-vm vm install clean
 .DELETE_ON_ERROR:
 -include $(shell [ -d $(O) ] && find $(O) -name '*.d')

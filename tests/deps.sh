@@ -3,17 +3,20 @@
 #
 # See that the Debian packages for a purpose are there:  deps.sh build|check|bench|vm
 #
+#	build	make		check	make check, lint, system, check-linux, soak
+#	vm	make vm		bench	make bench
+#
 # As root, installs what is missing. Otherwise prints the one line that would, exit status 3.
 set -eu
 
 build_pkgs=(gcc libc6-dev libisal-dev libmnl-dev libpcap-dev libinih-dev libjansson-dev
 	libseccomp-dev libcap-ng-dev iproute2 iputils-ping)
-# busybox and cpio are boot.sh's, xz what Debian packs its kernels with
+# xz is what Debian packs its kernels with; infiniband-diags for those who look at ib0
 vm_pkgs=("${build_pkgs[@]}" make binutils qemu-system-x86 linux-image-amd64 linux-headers-amd64 kmod xz-utils
-	busybox-static cpio jq python3 infiniband-diags iperf3 procps util-linux)
+	infiniband-diags)
 check_pkgs=("${vm_pkgs[@]}" libcmocka-dev clang libclang-rt-14-dev clang-format clang-tidy
 	universal-ctags git python3 tshark iperf3 ndisc6 iputils-arping avahi-daemon avahi-utils dbus
-	jq ethtool procps util-linux isc-dhcp-client isc-dhcp-server opensm infiniband-diags libumad2sim0 ibsim-utils)
+	jq ethtool procps util-linux isc-dhcp-client isc-dhcp-server dnsmasq-base radvd systemd opensm infiniband-diags libumad2sim0 ibsim-utils)
 bench_pkgs=("${build_pkgs[@]}" iperf3 valgrind jq python3 opensm libumad2sim0 ibsim-utils procps time)
 
 case "${1:-}" in
@@ -32,6 +35,13 @@ for p in "${pkgs[@]}"; do
 	[ "$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null)" = installed ] || missing+=("$p")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
+
+# A module is for one kernel: image and headers are installed together, then they are the same version.
+case " ${missing[*]} " in
+*" linux-image-amd64 "*" linux-headers-amd64 "*) ;;
+*" linux-image-amd64 "*) missing+=(linux-headers-amd64) ;;
+*" linux-headers-amd64 "*) missing+=(linux-image-amd64) ;;
+esac
 
 if [ "$(id -u)" != 0 ]; then
 	echo "Missing packages. As root:  apt-get update && apt-get install -y --no-install-recommends ${missing[*]}" >&2
