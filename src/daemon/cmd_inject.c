@@ -100,14 +100,13 @@ static json_t *drops_since(const struct counts *a, const struct counts *b)
 	return o;
 }
 
-/* Everything else that is under way is moved too; it is counted only if it is dropped. */
-static void drain(struct inst *in, const struct shot *s, ns_t now)
+/* Moves all that is under way. */
+static void drain(const struct shot *s, ns_t now)
 {
 	while (fabric_run(s->to->port->fab->fabric, now))
 		;
 	iface_rx(&s->to->qp, now);
 	iface_rx_ready(&s->to->qp);
-	(void)in;
 }
 
 static void shoot(struct ctl_req *r, struct shot *s, long long n)
@@ -117,6 +116,7 @@ static void shoot(struct ctl_req *r, struct shot *s, long long n)
 	json_t *row = json_object();
 	long long sent = 0;
 
+	drain(s, r->now); /* so that what others have sent is not counted */
 	count(&before, s);
 	for (; sent < n; sent++) {
 		struct pkt *p = make_packet(r->in, s);
@@ -124,7 +124,7 @@ static void shoot(struct ctl_req *r, struct shot *s, long long n)
 		if (!p)
 			break;
 		fabric_inject(port, p, r->now);
-		drain(r->in, s, r->now);
+		drain(s, r->now);
 	}
 	count(&after, s);
 	cmd_set_str(row, "wrong", wrong_name[s->wrong]);

@@ -48,6 +48,15 @@ everywhere() { # WRONG DELIVERED REASON
 check "right packets are delivered" everywhere nothing 50 ""
 check "a wrong Q_Key: dropped and counted" everywhere qkey 0 qkey
 check "a wrong P_Key: dropped by the first switch and counted" everywhere pkey 0 pkey-in
+beside_others() { # of a flood
+	local i pid status=0
+	bx h3 ping -q -f 10.4.0.2 >/dev/null
+	pid=$!
+	for ((i = 0; i < 30 && status == 0; i++)); do injected uib0@h1 uib0@h2 pkey 0 pkey-in || status=1; done
+	kill $pid
+	return $status
+}
+check "what else is under way is not counted" beside_others
 check "a wrong ICRC: dropped by the end port and counted" everywhere icrc 0 icrc
 check "a wrong VCRC: dropped by the first switch and counted" everywhere vcrc 0 vcrc
 check "a queue pair that is not there: dropped and counted" everywhere qpn 0 qpn
