@@ -46,6 +46,7 @@ vm_start() {
 	rm -f "$work/$name".*
 	: >"$work/$name.out"
 	mkfifo "$work/$name.in"
+	: >"$work/$name.out"
 	exec {in}<>"$work/$name.in"
 	vm_in[$name]=$in
 	"$UIPOIB" vm -d "$@" -- /usr/bin/python3 -IS "$PWD/tests/interop/linux/guest/agent.py" \
@@ -146,16 +147,25 @@ says() {
 # arrive as they were sent, which only the data itself tells
 right_tcp() {
 	start_at "$2" "$work/flow.$2" $integrity tcp-recv "${ip4[$2]}" 7777
-	eventually 30 grep -q ready "$work/flow.$2" && at "$1" $integrity tcp-send "${ip4[$1]}" 7777 "${ip4[$2]}" 2000000
+	eventually $vm_patience grep -q ready "$work/flow.$2" && at "$1" $integrity tcp-send "${ip4[$1]}" 7777 "${ip4[$2]}" 2000000
 }
 right_udp() {
 	local size=$(($(at "$1" cat "/sys/class/net/$(iface "$1")/mtu") - 28))
 	start_at "$2" "$work/flow.$2" $integrity udp-recv "${ip4[$2]}" 7777
-	eventually 30 grep -q ready "$work/flow.$2" || { echo "the receiver does not start"; return 1; }
+	eventually $vm_patience grep -q ready "$work/flow.$2" || { echo "the receiver does not start"; return 1; }
 	at "$1" $integrity udp-send "${ip4[$1]}" 7777 "${ip4[$2]}" 200 $size && fence "$1" "$2"
 	end_at "$2" "$started"
 	cat "$work/flow.$2"
 	tail -1 "$work/flow.$2" | jq -e '.corrupt == 0 and .different >= 100'
+}
+
+# both_ways CMD A B: at the same time
+both_ways() {
+	local pid status=0
+	"$1" "$2" "$3" &
+	pid=$!
+	"$1" "$3" "$2" || status=1
+	wait $pid && return $status
 }
 
 # fence FROM TO...: what FROM sent before has arrived there, or never will

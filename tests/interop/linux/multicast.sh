@@ -45,15 +45,7 @@ hush() { end_at "$2" "${listener[$1.$2.$3]}"; }
 
 transmit() { at "$1" "$mcast" send "$(iface "$1")" "$2" "$3" "$4" "$5"; } # PLACE GROUP PORT N TEXT
 
-declare -A ip=([a]=10.4.9.1 [h1]=10.4.0.1 [h2]=10.4.0.2 [h3]=10.4.0.3 [h4]=10.4.0.4)
-
-# fence FROM TO...: what FROM sent before has arrived there, or never will
-fence() {
-	local to
-	for to in "${@:2}"; do
-		at "$1" ping -n -c 2 -i 0.01 -W 5 "${ip[$to]}" >/dev/null || { echo "$1 does not reach $to"; return 1; }
-	done
-}
+declare -A ip4=([a]=10.4.9.1 [h1]=10.4.0.1 [h2]=10.4.0.2 [h3]=10.4.0.3 [h4]=10.4.0.4)
 
 # --- a sender, a member, one who only sends to the group, and one who has nothing to do with it
 

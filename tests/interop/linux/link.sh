@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# A Linux ib0 and interfaces of ours on one link: what tools see of it, unicast and broadcast of every size, a partition
+# as a child interface, flows of data. Always from both sides.
+#
+#	h1 --- Switch1 --- Switch2 --- h2
+#	         |
+#	    a (VM, ib0)
+. "$(dirname "$0")/lib.sh"
+need iperf3
+printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' 'Lab=0x8001, ipoib : ALL=full;' >"$work/partitions.conf"
+linux_topo 2 >"$work/lab.topo"
+{
+	conf_hosts 2 "partitions = partitions.conf"
+	conf_iface uib1 1 "pkey = 0x8001" "address = 10.5.0.1/16" "address = fd05::1/64"
+} >"$work/lab.conf"
+lab_up
+vm_start a --address 10.4.9.1/16 --address fd04::901/64 --share "$work"
+vm_wait a
+vm="vm-Switch1-2 uib0"
+declare -A ip4=([a]=10.4.9.1 [h1]=10.4.0.1 [h2]=10.4.0.2) ip6=([a]=fd04::901 [h1]=fd04::1 [h2]=fd04::2)
+
+
+# --- what tools see
+
+octets20='([0-9a-f]{2}:){19}[0-9a-f]{2}'
+check "its type is 32" equal 32 "$(g a cat /sys/class/net/ib0/type)"
+check "ip -d link: a parent of P_Key 0xffff" says "ipoib pkey 0xffff mode datagram" g a ip -d link show ib0
+check "rdma link" says "link uib0/1 .* lid [0-9]+ sm_lid 1 .* state ACTIVE physical_state LINK_UP" g a rdma link
+check "ibstat" says "State: Active.Physical state: LinkUp.*SM lid: 1.*Link layer: InfiniBand" eval 'g a ibstat | tr "\n\t" ". " | tr -s "." | sed "s/\. */./g"'
+nodes() { g a ibnetdiscover | sed -n 's/^\(Switch\|Ca\)\t.*# "\([^"]*\)".*/\1 \2/p' | sort; }
+check "ibnetdiscover: the fabric" equal "$(printf '%s\n' "Ca Hca1" "Ca Hca2" "Ca $vm" "Switch Switch1" "Switch Switch2")" "$(nodes)"
+check "saquery: the same nodes" equal "$(printf '%s\n' Hca1 Hca2 Switch1 Switch2 "$vm")" \
+	"$(g a saquery | sed -n 's/.*NodeDescription\.*//p' | sort)"
+check "saquery -p: our path to it" says "dlid\.*$(g a cat /sys/class/infiniband/uib0/ports/1/lid | xargs printf '%d')$" \
+	x h1 saquery -p --src-to-dst "1:$(g a cat /sys/class/infiniband/uib0/ports/1/lid | xargs printf '%d')"
+
+# --- unicast
+
+# reach_all IPV4 IPV6: in packets of all sizes; run where it begins
+reach_all='
+set -ex
+one() { ping -n -q -c 2 -i 0.01 -W 10 "$@"; }
+too_long() { ping -n -c 1 -W 1 -M do "$@" 2>&1 | grep -i "message too long"; }
+one $1
+one -M do -s 2016 $1
+too_long -s 2017 $1
+one -s 8000 $1
+one $2
+one -M do -s 1996 $2
+too_long -s 1997 $2
+one -s 8000 $2'
+for pair in "a h1" "a h2" "h1 a" "h2 a"; do
+	read -r from to <<<"$pair"
+	check "$from reaches $to: IPv4, IPv6, 2044 octets in one packet and no more, 8000 in fragments" \
+		at $from bash -c "$reach_all" reach_all ${ip4[$to]} ${ip6[$to]}
+done
+link_local() { at "$1" ip -6 -o addr show dev "$(iface "$1")" scope link | grep -o 'fe80::[0-9a-f:]*'; }
+check "Linux pings our link-local address" reach a "$(link_local h1)%ib0"
+check "ours pings Linux's link-local address" reach h1 "$(link_local a)%uib0"
+
+# --- broadcast and all nodes
+
+answering() { # PLACE... answer a broadcast, the others do not
+	local p no
+	for p in a h1 h2; do
+		no=1
+		[[ " $* " != *" $p "* ]] || no=0
+		at $p sysctl -qw net.ipv4.icmp_echo_ignore_broadcasts=$no
+	done
+}
+from_each() { # FROM ADDRESS PLACE...: answers of all of them, and nobody's twice
+	local p out
+	answering "${@:3}"
+	out=$(at "$1" ping -n -b -c 3 -i 0.5 -W 10 -I "$(iface "$1")" "$2" 2>&1)
+	for p in "${@:3}"; do
+		equal 1 "$(grep -c "from ${ip4[$p]}: icmp_seq=2" <<<"$out")" || { echo "$p: $out"; return 1; }
+	done
+}
+x h1 ip route add default dev uib0 # for 255.255.255.255
+for address in 10.4.255.255 255.255.255.255 224.0.0.1; do
+	check "Linux pings $address: each of ours answers once" from_each a $address h1 h2
+	check "ours pings $address: Linux and ours answer once" from_each h1 $address a h2
+done
+all_nodes() { # FROM PLACE...
+	local p out
+	out=$(at "$1" ping -n -c 3 -i 0.5 -W 10 "ff02::1%$(iface "$1")" 2>&1)
+	for p in "${@:2}"; do
+		grep -q "from $(link_local $p)%.*icmp_seq=2" <<<"$out" || { echo "$p: $out"; return 1; }
+	done
+}
+check "Linux pings ff02::1: each of ours answers" all_nodes a h1 h2
+check "ours pings ff02::1: Linux and ours answer" all_nodes h1 a h2
+
+# --- a partition is a child interface there and an interface here
+
+g a ip link add link ib0 name ib0.8001 type ipoib pkey 0x8001
+g a 'ip link set ib0.8001 up; ip addr add 10.5.0.9/16 dev ib0.8001; ip addr add fd05::9/64 dev ib0.8001 nodad'
+check "ib0.8001 is up" eventually 20 says "state UP" g a ip link show ib0.8001
+check "its broadcast group is that of the P_Key" says "brd 00:ff:ff:ff:ff:12:40:1b:80:01:00:.*ipoib pkey +0x8001" \
+	eval 'g a ip -d link show ib0.8001 | tr "\n" " "'
+check "Linux pings ours in the partition" reach a -I ib0.8001 10.5.0.1
+check "ours pings Linux in the partition" reach h1 -I uib1 10.5.0.9
+check "over IPv6, both ways" eval 'reach a -I ib0.8001 fd05::1 && reach h1 -I uib1 fd05::9'
+check "8000 octets, both ways" eval 'reach a -s 8000 10.5.0.1 && reach h1 -s 8000 10.5.0.9'
+
+g a 'ip link add link ib0 name ib0.8007 type ipoib pkey 0x8007; ip link set ib0.8007 up; ip addr add 10.7.0.9/16 dev ib0.8007'
+check "a partition that is not there: the child has no carrier" says "NO-CARRIER" g a ip link show ib0.8007
+check "and the kernel says why" eventually 10 grep -q 'ib0.8007: P_Key 0x8007 is not found' "$work/a.err"
+{ cat "$work/partitions.conf"; echo 'Late=0x8007, ipoib : ALL=full;'; } >"$work/more.conf"
+u fabric partitions "$work/more.conf" >/dev/null
+check "when it is made, the child comes up" eventually 30 says "state UP" g a ip link show ib0.8007
+
+# --- flows
+
+rx() { # FROM TO OPTION...: what iperf3 says of one second
+	start_at "$2" "$work/iperf3" iperf3 -s -1 -B ${ip4[$2]} --forceflush
+	eventually 20 grep -q listening "$work/iperf3" || { cat "$work/iperf3"; return 1; }
+	at "$1" timeout 60 iperf3 -J -c ${ip4[$2]} -t 1 "${@:3}" >"$work/flow.json" || { cat "$work/flow.json"; return 1; }
+}
+tcp() { # FROM TO FLOWS: at least a megabyte of each
+	rx $1 $2 -P $3 && equal $3 "$(jq '[.end.streams[] | select(.receiver.bytes > 250000)] | length' "$work/flow.json")"
+}
+udp() { # FROM TO FLOWS: at a rate that an emulated processor takes; most of it arrives
+	rx $1 $2 -P $3 -u -b 1M && jq -e '.end.sum | .packets > 50 and .lost_percent < 50' "$work/flow.json" || { jq -c .end.sum "$work/flow.json"; false; }
+}
+for n in 1 4; do
+	check "TCP, $n: Linux to ours" tcp a h1 $n
+	check "TCP, $n: ours to Linux" tcp h2 a $n
+	check "UDP, $n: Linux to ours" udp a h2 $n
+	check "UDP, $n: ours to Linux" udp h1 a $n
+done
+
+check "what arrived is what was sent, TCP, both ways" both_ways right_tcp a h1
+check "what arrived is what was sent, UDP, both ways" both_ways right_udp a h1
+
+check "the kernel's log" vm_log_clean a
+check "the VM ends" vm_stop a
+
+# --- the same as a user types it, with a fabric of its own
+
+typed() {
+	env -u UIPOIB_NAME "$UIPOIB" vm -- ip -d link show ib0 >"$work/typed" 2>&1 &&
+		tr '\n' ' ' <"$work/typed" |
+		grep -Eq "link/infiniband $octets20 brd 00:ff:ff:ff:ff:12:40:1b:ff:ff:(00:){6}ff:ff:ff:ff .*ipoib pkey +0xffff mode datagram" ||
+		{ cat "$work/typed"; return 1; }
+}
+check "uipoib vm -- ip -d link show ib0" typed
+finish

@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Neighbours, ARP and ND between Linux's ib0 and interfaces of ours: the same addresses everywhere, probes, addresses in use,
+# neighbours that are forgotten and addresses that move, with an announcement and without. Always from both sides.
+#
+#	h1 --- Switch1 --- Switch2 --- h2
+#	         |
+#	    a (VM, ib0, ib0.8001)
+. "$(dirname "$0")/lib.sh"
+need tshark arping
+printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' 'Lab=0x8001, ipoib : ALL=full;' >"$work/partitions.conf"
+linux_topo 2 >"$work/lab.topo"
+{
+	conf_hosts 2 "partitions = partitions.conf"
+	conf_iface uib1 1 "pkey = 0x8001" "address = 10.5.0.1/16"
+} >"$work/lab.conf"
+lab_up
+vm_start a --address 10.4.9.1/16 --address fd04::901/64 --share "$work"
+vm_wait a
+declare -A ip4=([a]=10.4.9.1 [h1]=10.4.0.1 [h2]=10.4.0.2) ip6=([a]=fd04::901 [h1]=fd04::1 [h2]=fd04::2)
+
+# --- neighbours: the same address everywhere
+
+# As each says itself; the reserved octet, in which Linux has RFC 4755's flags, is 0 for others.
+declare -A link_address
+link_address[a]=00:$(g a cut -d: -f2- /sys/class/net/ib0/address)
+for p in h1 h2; do link_address[$p]=$(u -j link show dev uib0@$p | jq -r '.link[0].lladdr'); done
+
+# ADDRESS LLADDR of each neighbour: what Linux has, what uipoib has
+linux_has() { g a ip neigh show dev ib0 | sed -n 's/^\(.*\) lladdr \([^ ]*\).*/\1 \2/p'; }
+we_have() { u -j neigh show dev "uib0@$1" | jq -r '.neigh[] | .lladdr as $a | .ip | arrays // split(" ") | .[] | "\(.) \($a)"'; } # HOST
+same_address() {
+	local p
+	linux_has >"$work/neigh.a" && we_have h1 >"$work/neigh.h1" && we_have h2 >"$work/neigh.h2" || return 1
+	for p in h1 h2; do
+		grep -qx "${ip4[$p]} ${link_address[$p]}" "$work/neigh.a" && grep -qx "${ip6[$p]} ${link_address[$p]}" "$work/neigh.a" &&
+			grep -qx "${ip4[a]} ${link_address[a]}" "$work/neigh.$p" && grep -qx "${ip6[a]} ${link_address[a]}" "$work/neigh.$p" ||
+			{ tail -n +1 "$work"/neigh.*; return 1; }
+	done
+	grep -qx "${ip4[h2]} ${link_address[h2]}" "$work/neigh.h1"
+}
+for p in h1 h2; do
+	check "Linux and $p reach each other" eval 'reach a ${ip4[$p]} && reach a ${ip6[$p]} && reach h1 ${ip4[h2]}'
+done
+check "both sides have the same 20 octets of everybody" same_address
+
+# --- neighbours: probes
+
+# As with traffic after the time of RFC 4861: a probe to the address that is known, and an answer from there
+probe() { # PLACE ADDRESS
+	at "$1" ip neigh change "$2" dev "$(iface "$1")" nud probe && eventually 20 says REACHABLE at "$1" ip neigh show "$2"
+}
+capture=$(u -j capture start "$work/probes.pcap" | jq '.capture[0].id')
+check "Linux probes ours by ARP" probe a ${ip4[h1]}
+check "ours probes Linux by ARP" probe h1 ${ip4[a]}
+check "Linux probes ours by a neighbour solicitation" probe a ${ip6[h1]}
+check "ours probes Linux by a neighbour solicitation" probe h1 ${ip6[a]}
+u capture stop "$capture" >/dev/null
+lid_h1=$(u -j link show dev uib0@h1 | jq '.link[0].lid') lid_a=$(($(g a cat /sys/class/infiniband/uib0/ports/1/lid)))
+tshark -r "$work/probes.pcap" -T fields -e infiniband.lrh.slid -e infiniband.lrh.dlid -e arp.opcode -e icmpv6.type >"$work/probes" 2>/dev/null
+seen() { grep -q "^$1"$'\t'"$2"$'\t'"$3$" "$work/probes" || { echo "no packet from LID $1 to $2: $3"; return 1; }; } # FROM TO REGEX
+unicast_both_ways() {
+	seen $lid_a $lid_h1 "$1" && seen $lid_h1 $lid_a "$1" && seen $lid_a $lid_h1 "$2" && seen $lid_h1 $lid_a "$2"
+}
+check "ARP: requests and replies went by unicast both ways" unicast_both_ways $'1\t' $'2\t'
+check "IPv6: solicitations and advertisements went by unicast both ways" \
+	unicast_both_ways $'\t135' $'\t136'
+check "Linux's arping is answered by ours" says "Received 1 response" g a arping -f -c 20 -I ib0 ${ip4[h1]}
+check "our arping is answered by Linux" says "Received 1 response" x h1 arping -f -c 20 -I uib0 ${ip4[a]}
+check "Linux finds our address in use" refuse 1 "Received 1 response" g a arping -D -c 2 -w 10 -I ib0 ${ip4[h2]}
+check "ours finds Linux's in use" refuse 1 "Received 1 response" x h1 arping -D -c 2 -w 10 -I uib0 ${ip4[a]}
+
+# --- neighbours: forgotten, and addresses that move with a word and without
+
+for p in a h1 h2; do
+	at $p sysctl -qw "net.ipv4.neigh.$(iface $p).base_reachable_time_ms=500" "net.ipv6.neigh.$(iface $p).base_reachable_time_ms=500" \
+		"net.ipv4.neigh.$(iface $p).delay_first_probe_time=1" "net.ipv6.neigh.$(iface $p).delay_first_probe_time=1" \
+		"net.ipv4.neigh.$(iface $p).retrans_time_ms=200" "net.ipv6.neigh.$(iface $p).retrans_time_ms=200"
+done
+forgets() { # PLACE TO
+	at $1 ip neigh flush dev "$(iface $1)" && at $1 ip -6 neigh flush dev "$(iface $1)" &&
+		reach $1 ${ip4[$2]} && reach $1 ${ip6[$2]}
+}
+check "Linux forgets its neighbours: they are found again" forgets a h1
+check "ours forgets its neighbours: they are found again" forgets h1 a
+
+add_address() { at "$1" ip addr add "$2" dev "$(iface "$1")" $([[ $2 != *:* ]] || echo nodad); }
+move() { # FROM TO ADDRESS/LENGTH
+	at $1 ip addr del $3 dev "$(iface $1)" && add_address $2 $3
+}
+# A kernel of ours has a MAC for it, which uipoib made.
+address_of() { # OBSERVER PLACE
+	if is_vm $1; then
+		echo "${link_address[$2]}"
+	else
+		u -j neigh show dev "uib0@$1" | jq -r --arg a "${link_address[$2]}" '.neigh[] | select(.lladdr == $a).token'
+	fi
+}
+kernel_has() { at "$1" ip neigh show "$2" dev "$(iface "$1")" | grep -oE 'lladdr [0-9a-f:]+' | cut -d' ' -f2; } # PLACE ADDRESS
+points_to() { equal "$(address_of $1 $2)" "$(kernel_has $1 ${3%/*})"; } # OBSERVER PLACE ADDRESS
+found() { at $1 ping -n -q -c 1 -W 1 ${2%/*}; } # OBSERVER ADDRESS/LENGTH
+announce() { # PLACE ADDRESS/LENGTH, once more if a cache has a lock on its entry
+	at $1 arping -q $arping -c 1 -I "$(iface $1)" -s ${2%/*} ${2%/*}
+	points_to $observer $1 $2
+}
+moves() { # OBSERVER FROM TO ADDRESS/LENGTH [silent|arping|na]
+	local observer=$1
+	eventually 20 found $1 $4 && eventually 20 points_to $1 $2 $4 || { echo "it is not at $2 yet"; return 1; }
+	at $3 sysctl -qw "net.ipv6.conf.$(iface $3).ndisc_notify=$([ $5 = na ] && echo 1 || echo 0)"
+	if [ $5 = na ]; then
+		at $2 ip addr del $4 dev "$(iface $2)" && at $3 ip addr add $4 dev "$(iface $3)" || return 1
+	else
+		move $2 $3 $4 || return 1
+	fi
+	case $5 in
+	silent) eventually 30 found $1 $4 && eventually 20 points_to $1 $3 $4 ;;
+	arping) eventually 20 announce $3 $4 && found $1 $4 ;;
+	na) eventually 20 points_to $1 $3 $4 && found $1 $4 ;;
+	esac
+}
+add_address h1 10.4.7.7/16
+add_address h1 fd04::77/64
+arping=-U
+check "an address moves, ours announces it: Linux follows" moves a h1 h2 10.4.7.7/16 arping
+check "an address moves, nobody says so: Linux follows" moves a h2 h1 10.4.7.7/16 silent
+check "an address moves to Linux, which announces it: ours follows" moves h2 h1 a 10.4.7.7/16 arping
+check "an address moves away from Linux, nobody says so: ours follows" moves h2 a h1 10.4.7.7/16 silent
+arping=-A
+check "an announcement that is a reply: Linux follows ours" moves a h1 h2 10.4.7.7/16 arping
+check "an announcement that is a reply: ours follows Linux" moves h1 h2 a 10.4.7.7/16 arping
+check "an IPv6 address moves, ours advertises it: Linux follows" moves a h1 h2 fd04::77/64 na
+check "an IPv6 address moves, nobody says so: Linux follows" moves a h2 h1 fd04::77/64 silent
+check "an IPv6 address moves to Linux, which advertises it: ours follows" moves h2 h1 a fd04::77/64 na
+check "an IPv6 address moves away from Linux, nobody says so: ours follows" moves h2 a h1 fd04::77/64 silent
+
+# --- a child that is made again has another queue pair
+
+g a 'ip link add link ib0 name ib0.8001 type ipoib pkey 0x8001; ip link set ib0.8001 up; ip addr add 10.5.0.9/16 dev ib0.8001'
+qpn() { g a cat /sys/class/net/ib0.8001/address | cut -d: -f2-4; }
+again() {
+	local before
+	x h1 ping -n -q -c 1 -W 10 10.5.0.9 >/dev/null && before=$(qpn) || return 1
+	g a 'ip link del ib0.8001; ip link add link ib0 name ib0.8001 type ipoib pkey 0x8001
+		ip link set ib0.8001 up; ip addr add 10.5.0.9/16 dev ib0.8001'
+	[ "$before" != "$(qpn)" ] || { echo "the queue pair is the same"; return 1; }
+	eventually 60 x h1 ping -n -q -c 1 -W 1 10.5.0.9
+}
+x h1 sysctl -qw net.ipv4.neigh.uib1.base_reachable_time_ms=500 net.ipv4.neigh.uib1.delay_first_probe_time=1 net.ipv4.neigh.uib1.retrans_time_ms=200
+check "a child that is made again has another queue pair: ours finds it" again
+
+check "the kernel's log" vm_log_clean a
+check "the VM ends" vm_stop a
+finish
