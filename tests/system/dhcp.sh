@@ -7,9 +7,9 @@
 #	  |		  |		  |
 #	  ------------ Switch1 ------- Switch2		uib1 of h1 and h2: another partition, dhcp = raw
 . "$(dirname "$0")/lib.sh"
-need dhclient dhcpd tshark python3
-# As copies: AppArmor, where it is, knows them by their paths and forbids them ours.
-cp "$(command -v dhclient)" "$(command -v dhcpd)" "$work"/
+. "$(dirname "$0")/dhcp/client.sh"
+need dhcpd tshark python3
+cp "$(command -v dhcpd)" "$work"/
 topo_ring 3 2 >"$work/lab.topo"
 {
 	printf '[fabric lab]\ntopology = lab.topo\ncapture = all.pcap\npartitions = partitions.conf\n'
@@ -63,40 +63,7 @@ server_starts() {
 
 # --- clients
 
-# What dhclient calls with what it was told: the address, and a line for us
-cat >"$work/script" <<-'EOF'
-	#!/bin/sh
-	case $reason in
-	BOUND | RENEW | REBIND | REBOOT)
-		ip addr replace "$new_ip_address/16" valid_lft 60 preferred_lft 60 dev "$interface"
-		;;
-	RELEASE | STOP | EXPIRE | FAIL)
-		[ -z "$old_ip_address" ] || ip addr del "$old_ip_address/16" dev "$interface"
-		;;
-	PREINIT) ip link set "$interface" up ;;
-	esac
-	echo "$reason $new_ip_address $old_ip_address" >>"$UIB_EVENTS"
-	exit 0
-EOF
-chmod +x "$work/script"
-
-# client NAME CONF CMD...: dhclient started by CMD
-client() {
-	local name=$1 conf=$2
-	shift 2
-	printf 'timeout 10; retry 2; initial-interval 1; initial-delay 0;\n%s\n' "$conf" >"$work/$name.conf"
-	: >"$work/$name.events"
-	background "$@" env "UIB_EVENTS=$work/$name.events" "$work/dhclient" -d -v -4 -cf "$work/$name.conf" -lf "$work/$name.leases" \
-		-pf "$work/$name.pid" -sf "$work/script" -e "UIB_EVENTS=$work/$name.events" "${dev:-uib0}" >"$work/$name.log" 2>&1
-}
-event() { grep -q "^$2" "$work/$1.events" || { cat "$work/$1.log" "$work/dhcpd.log"; return 1; }; }
 address() { "$UIPOIB" exec "$1" ip -4 -o addr show dev uib0 2>/dev/null | awk '{ split($4, a, "/"); print a[1] }'; }
-release() { # NAME CMD...
-	local name=$1
-	shift
-	"$@" env "UIB_EVENTS=$work/$name.events" "$work/dhclient" -r -4 -cf "$work/$name.conf" -lf "$work/$name.leases" \
-		-pf "$work/$name.pid" -sf "$work/script" -e "UIB_EVENTS=$work/$name.events" "${dev:-uib0}"
-}
 
 check "dhcpd starts on h1's TAP" server_starts
 client h2 '' "$UIPOIB" exec h2
