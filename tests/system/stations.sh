@@ -10,6 +10,7 @@
 #	 uib0			uib0	  |
 #	  ---- Switch1 -- Switch2 --------
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/stations/stations.sh"
 need bridge iperf3 tshark
 mcast=$TOOLS/mcast
 [ -x "$mcast" ] || { echo "not ok - $mcast is built"; exit 1; }
@@ -21,49 +22,6 @@ topo_ring 3 2 >"$work/lab.topo"
 	conf_iface uib0 3 "stations = 2"
 } >"$work/lab.conf"
 lab_up
-
-# --- stations: a namespace each, its pid in NAME, its interface e0
-
-declare -A pid
-in_() { local s=$1; shift; nsenter -t "${pid[$s]}" -n "$@"; }
-
-new_space() { # STATION HOST
-	local p
-	bx "$2" unshare -n sleep 1000
-	p=$!
-	pid[$1]=$p
-	eventually 5 has_own_space "$p" "$2"
-}
-has_own_space() {
-	[ "$(readlink "/proc/$1/exe")" = "$(realpath "$(command -v sleep)")" ] &&
-		[ "$(readlink "/proc/$1/ns/net")" != "$(x "$2" readlink /proc/self/ns/net)" ]
-}
-
-# address STATION N [MAC]: up, with 10.4.0.N and fd04::N, unique without waiting
-address() {
-	in_ "$1" ip link set lo up &&
-		{ [ -z "${3:-}" ] || in_ "$1" ip link set e0 address "$3"; } &&
-		in_ "$1" ip link set e0 mtu 2044 &&
-		in_ "$1" ip link set e0 up &&
-		in_ "$1" ip addr add "10.4.0.$2/16" dev e0 &&
-		in_ "$1" ip addr add "fd04::$2/64" dev e0 nodad
-}
-
-veth_station() { # STATION HOST N [MAC]
-	new_space "$1" "$2" &&
-		x "$2" ip link add "$1" mtu 2044 type veth peer name e0 netns "${pid[$1]}" &&
-		x "$2" ip link set "$1" master br0 &&
-		x "$2" ip link set "$1" up &&
-		address "$1" "$3" "${4:-}"
-}
-
-macvlan_station() { # STATION HOST N [MAC]
-	new_space "$1" "$2" &&
-		x "$2" ip link add link uib0 name "$1" type macvlan mode bridge &&
-		x "$2" ip link set "$1" netns "${pid[$1]}" &&
-		in_ "$1" ip link set "$1" name e0 &&
-		address "$1" "$3" "${4:-}"
-}
 
 bridge_h1() {
 	x h1 ip link add br0 mtu 2044 type bridge &&
@@ -79,10 +37,6 @@ macvlans_h3() {
 }
 
 enslave() { x h1 ip link set uib0 master br0; }
-
-stations() { u -j link show dev "$1" | jq -r '.link[0].stations[] | [.mac, .qpn, .lladdr] | @tsv' | sort; }
-qpn() { stations "$1" | awk -v mac="$2" '$1 == mac { print $2 }'; }
-counter() { u -j -d stats show dev "$1" | jq "[.stats[] | select(.counter == \"$2\") | .value] | add"; }
 
 # --- who reaches whom
 
@@ -210,12 +164,8 @@ check "the others go on" pings m1 2
 
 # --- s2 moves: a machine of the same MAC and address starts behind h2, and says so
 
-kill_station() {
-	kill "${pid[$1]}" && eventually 5 not test -d "/proc/${pid[$1]}"
-	x h1 ip link del "$1" 2>/dev/null || true
-}
 check "h2 talks to m2" pings h2 32
-check "m2 ends" kill_station m2
+check "m2 ends" kill_station m2 h3
 check "m2 starts again behind h1" veth_station m2b h1 32 52:54:00:00:00:32
 announced() {
 	in_ m2b arping -q -c 1 -U -I e0 10.4.0.32
