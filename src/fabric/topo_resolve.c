@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/list.h"
+
 static int fail_plink(struct topo_parser *p, const struct topo_plink *l, const char *what)
 {
 	return topo_fail_at(p, l->file, l->line, "port %u of \"%s\": %s", l->port,
@@ -109,10 +111,30 @@ static void rates_guess(struct topo *t)
 	}
 }
 
+/* What a line says of its ends counts if the line does: nothing is left of one that is left out. */
+static int settle_link(struct topo_parser *p, const struct topo_plink *l, uint32_t peer,
+		       uint64_t **given)
+{
+	struct topo_port *end[] = { &p->t->node[l->node]->port[l->port],
+				    &p->t->node[peer]->port[l->peer_port] };
+	uint64_t *said[] = { &given[l->node][l->port], &given[peer][l->peer_port] };
+	const uint64_t guid[] = { end[0]->guid, end[1]->guid }, before[] = { *said[0], *said[1] };
+	int err = settle_guid(p, l, l->node, l->port, l->guid, said[0]);
+
+	if (!err)
+		err = settle_guid(p, l, peer, l->peer_port, l->peer_guid, said[1]);
+	if (!err)
+		err = connect_link(p, l, peer);
+	for (unsigned int i = 0; err && i < ARRAY_SIZE(end); i++) {
+		end[i]->guid = guid[i];
+		*said[i] = before[i];
+	}
+	return err;
+}
+
 static int resolve_link(struct topo_parser *p, const struct topo_plink *l, uint64_t **given)
 {
 	uint32_t peer;
-	int err;
 
 	if (topo_find(p->t, l->peer, &peer) || strcmp(p->t->node[peer]->name, l->peer) != 0)
 		return topo_fail_at(p, l->file, l->line, "node \"%s\" is not defined", l->peer);
@@ -120,11 +142,7 @@ static int resolve_link(struct topo_parser *p, const struct topo_plink *l, uint6
 		return topo_fail_at(p, l->file, l->line,
 				    "expected a port between 1 and %u of \"%s\", found %u",
 				    p->t->node[peer]->nports, l->peer, l->peer_port);
-	err = settle_guid(p, l, l->node, l->port, l->guid, &given[l->node][l->port]);
-	if (!err)
-		err = settle_guid(p, l, peer, l->peer_port, l->peer_guid,
-				  &given[peer][l->peer_port]);
-	return err ? err : connect_link(p, l, peer);
+	return settle_link(p, l, peer, given);
 }
 
 struct owned_guid {

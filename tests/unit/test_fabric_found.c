@@ -198,6 +198,32 @@ static void test_found_contradiction_keeps_the_first(void **state)
 	topo_free(t);
 }
 
+/* Port GUIDs of a line that is left out, too: a file that is written says nothing of ports without cables. */
+static void test_found_guids_of_a_line_that_is_left_out_do_not_count(void **state)
+{
+	struct remarks r;
+	struct topo *t = found("caguid=0x100\nCa 2 \"A\"\n[1](501) \"S\"[1]\n\n"
+			       "caguid=0x200\nCa 2 \"B\"\n[1](201) \"S\"[2]\n"
+			       "[2](777) \"B\"[1](201)\n\nSwitch 4 \"S\"\n",
+			       &r);
+
+	assert_int_equal(r.n[TOPO_NOTE_LEFT_OUT], 1);
+	assert_int_equal(t->node[1]->port[2].peer, TOPO_NO_PEER);
+	assert_int_equal(t->node[1]->port[1].guid, 0x201);
+	assert_int_equal(t->node[1]->port[2].guid, 0x202);
+	topo_check_round_trip(t, true);
+	topo_free(t);
+	/* Nor does such a line contradict a later one. */
+	t = found("caguid=0x200\nCa 2 \"B\"\n[1](201) \"S\"[2]\n[2](777) \"B\"[1](201)\n"
+		  "[2](333) \"S\"[3]\n\nSwitch 4 \"S\"\n",
+		  &r);
+	assert_int_equal(r.n[TOPO_NOTE_LEFT_OUT], 1);
+	assert_int_equal(t->node[0]->port[2].guid, 0x333);
+	assert_int_equal(t->node[0]->port[2].peer, 1);
+	topo_check_round_trip(t, true);
+	topo_free(t);
+}
+
 static void test_found_second_node_of_a_name_or_guid_is_left_out(void **state)
 {
 	struct remarks r;
@@ -315,6 +341,7 @@ int main(void)
 		cmocka_unit_test(test_found_router_is_left_out_with_its_cables),
 		cmocka_unit_test(test_found_words_of_tools_in_the_middle_of_a_record),
 		cmocka_unit_test(test_found_contradiction_keeps_the_first),
+		cmocka_unit_test(test_found_guids_of_a_line_that_is_left_out_do_not_count),
 		cmocka_unit_test(test_found_second_node_of_a_name_or_guid_is_left_out),
 		cmocka_unit_test(test_found_still_refuses),
 		cmocka_unit_test(test_more_ports_than_lids_is_refused),
