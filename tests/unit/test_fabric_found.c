@@ -215,7 +215,7 @@ static void test_found_guids_of_a_line_that_is_left_out_do_not_count(void **stat
 	topo_free(t);
 	/* Nor does such a line contradict a later one. */
 	t = found("caguid=0x200\nCa 2 \"B\"\n[1](201) \"S\"[2]\n[2](777) \"B\"[1](201)\n"
-		  "[2](333) \"S\"[3]\n\nSwitch 4 \"S\"\n",
+		  "\nSwitch 4 \"S\"\n[3] \"B\"[2](333)\n",
 		  &r);
 	assert_int_equal(r.n[TOPO_NOTE_LEFT_OUT], 1);
 	assert_int_equal(t->node[0]->port[2].guid, 0x333);
