@@ -22,7 +22,7 @@ check "it is plugged" fault "cable between switches plugged" 46m 4 cable_of_swit
 down() { vm_is DOWN; }
 u fabric link set Switch1/3 down
 check "the VM's link is taken down: its port goes Down" eventually $((3 + machine)) down
-check "it is plugged" fault "VM's link plugged" 46m 12 active u fabric link set Switch1/3 up
+check "it is plugged" fault "VM's link plugged" 46m 14 active u fabric link set Switch1/3 up
 check "the far host has it back, too" eventually 10 flows 7791 46m
 
 # Everything is lost, and nobody says so. What lasts less than 3 s takes no link down; on a machine that stood still for a
@@ -41,7 +41,7 @@ cut_shortly() {
 check "2 s of silence take nothing down" cut_shortly
 again() { active && [ "$(ups)" -gt "$before" ]; }
 before=$(ups)
-check "10 s of silence take the link down" fault "10 s of silence on the VM's link, from its beginning" 46m 16 again cut_for 10
+check "10 s of silence take the link down" fault "10 s of silence on the VM's link, from its beginning" 46m 17 again cut_for 10
 
 # --- the instance
 

@@ -98,6 +98,7 @@ restartable_lab() {
 	talk
 	probe_host 7790 uib0 10.4.9.1 fd04::901 background ip netns exec "$inst-h2"
 	probe_host 7791 uib0 10.4.9.1 fd04::901 background ip netns exec "$inst-h3"
+	far_probe=$!
 	check "traffic flows both ways" eventually 60 flows 7790 46m
 	check "with the far host, too" eventually 60 flows 7791 46m
 }
