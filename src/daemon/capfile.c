@@ -195,6 +195,16 @@ void capfile_close_all(struct inst_fabric *f)
 		capfile_close(c);
 }
 
+void capfile_follow(struct inst_fabric *f)
+{
+	char err[INST_ERR_MAX];
+	struct capfile *c;
+
+	list_for_each (c, &f->captures, link)
+		if (!*c->what && tap(c, err))
+			log_to(&f->inst->cfg.log, LOG_LVL_WARN, "%s", err);
+}
+
 void capfile_flush_all(struct inst *in)
 {
 	struct capfile *c;

@@ -45,6 +45,9 @@ int capfile_open_fd(struct inst_fabric *f, int fd, const char *path, const char 
 int capfile_close(struct capfile *c);
 void capfile_close_all(struct inst_fabric *f);
 
+/* capfile_follow() - A link to the outside has come: captures of all end ports see what enters by it */
+void capfile_follow(struct inst_fabric *f);
+
 /* capfile_flush_all() - Once a wake-up */
 void capfile_flush_all(struct inst *in);
 

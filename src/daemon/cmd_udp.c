@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "daemon/capfile.h"
 #include "daemon/cmd_fabric.h"
 #include "daemon/udplink.h"
 
@@ -177,6 +178,7 @@ static int attach(struct ctl_req *r, struct inst_fabric *f, struct attached *a, 
 		ctl_end(r, PROTO_EXIT_USAGE, "%s", err);
 		return -EINVAL;
 	}
+	capfile_follow(f);
 	row = cmd_fabric_row(f);
 	cmd_set_str(row, "link", u->name);
 	cmd_set_str(row, "port", fabric_port_name(a->port, port, sizeof(port)));

@@ -253,7 +253,7 @@ static int count(void *ctx, const void *data, size_t len)
 
 static void test_a_capture_of_end_ports_sees_what_enters(void **state)
 {
-	struct rig_end *in;
+	struct rig_end *in, *late;
 	struct capture *c;
 	unsigned int n = 0;
 	const struct capture_cfg cfg = { .format = CAPTURE_PCAP, .write = count, .ctx = &n };
@@ -265,6 +265,16 @@ static void test_a_capture_of_end_ports_sees_what_enters(void **state)
 	assert_int_equal(capture_stats(c)->packets, 0);
 	rig_send(in, &shape);
 	assert_int_equal(capture_stats(c)->packets, 1);
+
+	/* One that came later is seen when asked for again, and the first not twice. */
+	late = rig_attach(&r, "s1/6");
+	rig_configure(&r);
+	rig_send(late, &shape);
+	assert_int_equal(capture_stats(c)->packets, 1);
+	assert_int_equal(capture_add_end_ports(c), 0);
+	rig_send(late, &shape);
+	rig_send(in, &shape);
+	assert_int_equal(capture_stats(c)->packets, 3);
 	capture_destroy(c);
 }
 
