@@ -104,10 +104,13 @@ static void add_kernel(struct qemu_args *a, const struct qemu_cfg *c)
 	add(a, "-initrd");
 	add(a, "/proc/self/fd/%d", c->initrd_fd);
 	add(a, "-append");
-	/* A panic or an oops ends QEMU (-no-reboot), which ends the wait. */
+	/*
+	 * A panic or an oops ends QEMU (-no-reboot), which ends the wait. On a machine that is busy,
+	 * QEMU is not run in time for the kernel's check of its timer, which ends in such a panic.
+	 */
 	add(a,
 	    "console=ttyS0 panic=-1 oops=panic net.ifnames=0 random.trust_cpu=on tsc=reliable "
-	    "mitigations=off rdinit=/init %s",
+	    "no_timer_check mitigations=off rdinit=/init %s",
 	    c->verbose ? "ignore_loglevel" : "quiet");
 }
 
