@@ -31,6 +31,7 @@ struct sm_source {
 	struct sm_pace sweeps, reports; /* by traps */
 	struct sm_pace groups, refusals; /* by joins */
 	uint32_t refusals_unsaid;
+	uint32_t unproven; /* Reports under way to subscriptions of its that have not answered */
 };
 
 struct sm;

@@ -82,6 +82,9 @@ struct sa_subscription {
 	struct mad_addr addr; /* where Reports go */
 	struct mad_inform_info info;
 	bool trusted;
+	bool proven; /* it answered its last Report */
+	bool silent; /* it did not */
+	unsigned int nreports; /* that wait, or are on their way */
 	uint64_t reports, lost;
 };
 

@@ -123,10 +123,26 @@ static bool reaches(const struct sa_req *r, const struct sm_port *p)
 	return r->trusted || r->port == p || sm_ports_share_pkey(r->port, p);
 }
 
+/* The last LID that may be somebody's */
+static unsigned int last_named(const struct sa_req *r, const struct mad_inform_info *i)
+{
+	return last_lid(i) < r->db->top_lid ? last_lid(i) : r->db->top_lid;
+}
+
+/* How many ports info_allowed() will look at. Single ones are free. */
+static unsigned int info_cost(const struct sa_req *r, const struct mad_inform_info *i)
+{
+	unsigned int last = last_named(r, i);
+
+	if (r->trusted || !ib_gid_is_zero(&i->gid) || i->lid_begin == ANY16 || last <= i->lid_begin)
+		return 0;
+	return last - i->lid_begin + 1;
+}
+
 /* Whom it names, the subscriber can talk to. */
 static bool info_allowed(const struct sa_req *r, const struct mad_inform_info *i)
 {
-	unsigned int last = last_lid(i) < r->db->top_lid ? last_lid(i) : r->db->top_lid;
+	unsigned int last = last_named(r, i);
 	const struct sm_port *p;
 
 	if (!r->trusted && trap_secret(i->generic, i->trap))
@@ -160,6 +176,9 @@ uint16_t sa_inform_set(struct sa_req *r, struct sa_table *t)
 		info.qpn = r->from->qpn;
 	if (!info_valid(&info))
 		return SA_STATUS_REQ_INVALID;
+	if (info.subscribe && info_cost(r, &info) &&
+	    !sa_quota_take(r, SA_WORK_SCAN, info_cost(r, &info)))
+		return SA_QUOTA;
 	if (info.subscribe)
 		status = info_allowed(r, &info) ? subscribe(r, &info) : SA_STATUS_REQ_INVALID;
 	else

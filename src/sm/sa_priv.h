@@ -79,7 +79,7 @@ struct sa {
 	/* sa_inform.c, sa_report.c */
 	struct list subs;
 	unsigned int nsubs;
-	struct list reports, open;
+	struct list reports, open, held;
 	unsigned int nreports, nopen; /* all; of them sent */
 	struct timer report_timer;
 	/* sa_service.c */

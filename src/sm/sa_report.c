@@ -5,11 +5,17 @@
 #include <stdlib.h>
 
 /*
- * Reports (IBTA 13.4.9): each is sent until its ReportResp comes, then dropped. A bounded number is under
- * way, so that subscribers who are silent hold up the others for a second or two at most.
+ * DOC: Reports
+ *
+ * IBTA 13.4.9: each is sent until its ReportResp comes, then dropped. A bounded number is under way. Those who never
+ * answer are not to take the places of those who do, whatever they subscribe to: as long as a subscription
+ * has not answered its last Report, or had none yet, it shares a few places with the others of its port, and what
+ * finds none is held until one is free. Once it has left one unanswered, it gets one at a time, and what comes
+ * meanwhile is lost to it.
  */
 
 #define WINDOW 256
+#define UNPROVEN 4 /* of these, for all of a port's subscriptions that have not answered */
 #define TIMEOUT_MS 300
 #define RETRIES 4
 #define BUSY_DELAY NS_MSEC(50) /* the endpoint has no room */
@@ -19,18 +25,91 @@ struct report {
 	struct sa *sa;
 	struct sa_subscription *sub;
 	struct mad_tx *tx; /* under way */
+	struct sm_source *source; /* the subscriber's port */
+	bool unproven; /* has one of its port's places */
 	struct mad_notice notice;
 };
 
+static void to_send(struct sa *sa, struct report *p)
+{
+	list_del(&p->link);
+	list_add_tail(&sa->reports, &p->link);
+}
+
+/* A place of @source's is free: the next one that was held for it */
+static void release(struct sa *sa, const struct sm_source *source)
+{
+	struct report *p;
+
+	list_for_each (p, &sa->held, link) {
+		if (p->source != source)
+			continue;
+		to_send(sa, p);
+		return;
+	}
+}
+
 static void report_free(struct report *p)
 {
+	struct sa *sa = p->sa;
+
 	if (p->tx) {
 		mad_cancel(p->tx);
-		p->sa->nopen--;
+		sa->nopen--;
 	}
 	list_del(&p->link);
-	p->sa->nreports--;
+	sa->nreports--;
+	p->sub->nreports--;
+	if (p->unproven) {
+		p->source->unproven--;
+		release(sa, p->source);
+	}
 	free(p);
+}
+
+static void lose(struct sa *sa, struct sa_subscription *s)
+{
+	sa->stats.reports_lost++;
+	s->lost++;
+}
+
+static void forget(struct list *head, const struct sa_subscription *s)
+{
+	struct report *p, *tmp;
+
+	list_for_each_safe (p, tmp, head, link) {
+		if (p->sub == s)
+			report_free(p);
+	}
+}
+
+/* It answers: nothing of it is held any more. */
+static void prove(struct sa *sa, struct sa_subscription *s)
+{
+	struct report *p, *tmp;
+
+	s->silent = false;
+	if (s->proven)
+		return;
+	s->proven = true;
+	list_for_each_safe (p, tmp, &sa->held, link) {
+		if (p->sub == s)
+			to_send(sa, p);
+	}
+}
+
+/* It does not: what waits for it would not be answered either. */
+static void disprove(struct sa *sa, struct sa_subscription *s)
+{
+	unsigned int before = s->nreports;
+
+	s->proven = false;
+	s->silent = true;
+	forget(&sa->held, s);
+	forget(&sa->reports, s);
+	sa->stats.reports_lost += before - s->nreports;
+	s->lost += before - s->nreports;
+	lose(sa, s);
 }
 
 static void reports_send(struct sa *sa, ns_t now);
@@ -43,11 +122,13 @@ static void report_done(void *ctx, int status, const struct mad_addr *from, cons
 
 	p->tx = NULL;
 	sa->nopen--;
-	if (status) {
-		sa->stats.reports_lost++;
-		p->sub->lost++;
-	} else {
+	if (status == 0) {
 		sa->stats.reports_answered++;
+		prove(sa, p->sub);
+	} else if (status == -ETIMEDOUT) {
+		disprove(sa, p->sub);
+	} else {
+		lose(sa, p->sub);
 	}
 	report_free(p);
 	if (status != -ECANCELED)
@@ -80,19 +161,26 @@ static int report_send(struct report *p, ns_t now)
 	return mad_request(p->sa->agent, &req, &p->tx, now);
 }
 
-/* Returns 0 if @p is on its way or lost; -EBUSY if the endpoint has no room for it */
+/* Returns 0 if @p is on its way, held or lost; -EBUSY if the endpoint has no room for it */
 static int report_start(struct sa *sa, struct report *p, ns_t now)
 {
-	int err = report_send(p, now);
+	int err;
 
+	if (!p->sub->proven && p->source->unproven >= UNPROVEN) {
+		list_del(&p->link);
+		list_add_tail(&sa->held, &p->link);
+		return 0;
+	}
+	err = report_send(p, now);
 	if (err == -EBUSY)
 		return err;
 	if (err) {
-		sa->stats.reports_lost++;
-		p->sub->lost++;
+		lose(sa, p->sub);
 		report_free(p);
 		return 0;
 	}
+	p->unproven = !p->sub->proven;
+	p->source->unproven += p->unproven;
 	sa->nopen++;
 	sa->stats.reports++;
 	p->sub->reports++;
@@ -124,40 +212,37 @@ void sa_reports_init(struct sa *sa)
 {
 	list_init(&sa->reports);
 	list_init(&sa->open);
+	list_init(&sa->held);
 	timer_init(&sa->report_timer, report_timer);
 }
 
 void sa_report(struct sa *sa, struct sa_subscription *s, const struct mad_notice *n, ns_t now)
 {
-	struct report *p = sa->nreports < SA_MAX_REPORTS ? calloc(1, sizeof(*p)) : NULL;
+	bool room = sa->nreports < SA_MAX_REPORTS && !(s->silent && s->nreports);
+	struct report *p = room ? calloc(1, sizeof(*p)) : NULL;
 
 	if (!p) {
-		sa->stats.reports_lost++;
-		s->lost++;
+		lose(sa, s);
 		return;
 	}
 	p->sa = sa;
 	p->sub = s;
+	p->source = sm_source_of(sa->sm, s->addr.lid);
 	p->notice = *n;
+	s->nreports++;
 	list_add_tail(&sa->reports, &p->link);
 	sa->nreports++;
 	reports_send(sa, now);
 }
 
-static void forget(struct list *head, const struct sa_subscription *s)
-{
-	struct report *p, *tmp;
-
-	list_for_each_safe (p, tmp, head, link) {
-		if (p->sub == s)
-			report_free(p);
-	}
-}
-
 void sa_reports_forget(struct sa *sa, const struct sa_subscription *s)
 {
+	/* In this order: what goes makes room for what is held for others. */
+	forget(&sa->held, s);
 	forget(&sa->reports, s);
 	forget(&sa->open, s);
 	if (list_empty(&sa->reports))
 		timer_cancel(sm_timers(sa->sm), &sa->report_timer);
+	else /* at once, but not from here */
+		timer_arm(sm_timers(sa->sm), &sa->report_timer, 0);
 }

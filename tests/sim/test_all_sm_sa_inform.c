@@ -137,6 +137,70 @@ static void test_I25_silent_subscribers_do_not_hold_up_others(void **state)
 	fix_fini(&f);
 }
 
+static void cut(struct fix *f, const char *name, bool up);
+
+/* As many subscriptions as a port may have: they differ in a field that means nothing beside all LIDs. */
+static void subscribe_often(struct sa_client *c)
+{
+	struct mad_inform_info info = {
+		.lid_begin = 0xffff,
+		.generic = true,
+		.subscribe = true,
+		.type = 0xffff,
+		.trap = 0xffff,
+		.qpn = IB_QP1,
+		.resp_time = 19,
+		.producer = 0xffffff,
+	};
+	uint8_t wire[MAD_INFORM_INFO_LEN];
+
+	c->answer_reports = false;
+	for (uint16_t i = 0; i < SA_MAX_SUBSCRIPTIONS_PORT; i++) {
+		info.lid_end = i + 1;
+		mad_inform_info_encode(wire, &info);
+		assert_int_equal(sa_client_ask(c, MAD_METHOD_SET, SA_ATTR_INFORM_INFO, 0, wire,
+					       sizeof(wire)),
+				 0);
+	}
+}
+
+/* Whoever answers hears of everything at once; who begins to answer, too. */
+static void test_I25_hundreds_of_silent_subscriptions_hold_up_nobody(void **state)
+{
+	struct sa_client silent[2];
+	unsigned int n = 0;
+	struct fix f;
+
+	fix_init(&f, NULL);
+	sa_client_init(&silent[0], &f.r, "Hca3/1");
+	sa_client_init(&silent[1], &f.r, "Hca4/1");
+	subscribe_often(&f.d);
+	subscribe_often(&silent[0]);
+	subscribe_often(&silent[1]);
+	assert_int_equal(sa_client_inform(&f.c, MAD_TRAP_MC_CREATED, true), 0);
+	for (; n < 30; n++) {
+		group(&f, 0xffff, n, MAD_METHOD_SET);
+		sa_rig_pass(&f.r, NS_MSEC(5));
+		assert_int_equal(f.c.nreports, n + 1);
+	}
+	/* Nothing piles up for those who do not listen: the first of each, and one more. */
+	sa_rig_pass(&f.r, NS_SEC(120));
+	assert_true(sa_stats(f.r.sa)->reports_lost > 0);
+	silent[1].answer_reports = true;
+	silent[1].nreports = 0;
+	group(&f, 0xffff, n++, MAD_METHOD_SET);
+	sa_rig_pass(&f.r, NS_SEC(1));
+	assert_int_equal(silent[1].nreports, SA_MAX_SUBSCRIPTIONS_PORT);
+	/* An end of theirs takes what is held along. */
+	group(&f, 0xffff, n++, MAD_METHOD_SET);
+	cut(&f, "Hca3/1", false);
+	sa_rig_pass(&f.r, NS_SEC(5));
+	assert_int_equal(f.c.nreports, n);
+	sa_client_fini(&silent[1]);
+	sa_client_fini(&silent[0]);
+	fix_fini(&f);
+}
+
 static void test_I25_a_report_waits_for_room_at_the_endpoint(void **state)
 {
 	const struct mad_ep_limits none = { .max_rmpp_rx = 1, .max_rmpp_len = 1u << 20 };
@@ -513,6 +577,7 @@ int main(void)
 		cmocka_unit_test(test_I25_unsubscribing_and_subscribing_twice),
 		cmocka_unit_test(test_I25_a_report_is_repeated_then_dropped),
 		cmocka_unit_test(test_I25_silent_subscribers_do_not_hold_up_others),
+		cmocka_unit_test(test_I25_hundreds_of_silent_subscriptions_hold_up_nobody),
 		cmocka_unit_test(test_I25_a_report_waits_for_room_at_the_endpoint),
 		cmocka_unit_test(test_I25_traps_64_and_65_carry_the_gid),
 		cmocka_unit_test(test_I25_a_subscriber_that_left_is_forgotten),
