@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What Linux's ib_ipoib does otherwise than RFC 4391 says: each difference that doc/fidelity.md lists ("Linux's driver and
+# the RFC") is provoked here and looked for in a capture, so that the list is true of the kernel it runs on.
+#
+#	h1 10.4.0.1 -- Hca1 -- Switch1 -6--6- Switch2 -- Hca2 -- h2
+#	       VM 10.4.9.1 == UDP == 2            2 == UDP == differences.py peer 10.4.6.6
+#
+# SHOW=1 prints the packets, KEEP is a folder for the capture.
+. "$(dirname "$0")/lib.sh"
+need python3
+python=/usr/bin/python3
+differences="$python -B $PWD/tests/interop/linux/differences.py"
+
+read -r peer_port link_port < <(free_udp_ports 2)
+linux_topo 2 >"$work/lab.topo"
+{
+	conf_hosts 2 "capture = $work/all.pcap" # hosts ask the SA at once
+	printf '\n[udp-link peer]\nport = fabric:lab/Switch2/2\nlisten = 127.0.0.1:%s\npeer = 127.0.0.1:%s\n' \
+		"$link_port" "$peer_port"
+} >"$work/lab.conf"
+lab_up
+vm_start a --address 10.4.9.1/16 --address fd04::901/64 --port Switch1/2
+vm_wait a
+vm_lid=$(($(g a cat /sys/class/infiniband/uib0/ports/1/lid)))
+h1_lid=$(u -j link show | jq '.link[] | select(.host == "h1") | .lid')
+
+# shown ID LID WHAT: the difference ID of doc/fidelity.md, by a packet from LID
+shown() {
+	$differences find "$work/all.pcap" "$2" "$3" >"$work/packet" || { echo "no such packet"; return 1; }
+	[ -z "${SHOW-}" ] || sed "s/^/# $1 /" "$work/packet" >&3
+}
+# never ID LID WHAT: LID sent none
+never() {
+	sent "$2" anything >/dev/null || { echo "the capture has nothing of LID $2"; return 1; }
+	equal 0 "$($differences count "$work/all.pcap" "$2" "$3")"
+}
+sent() { $differences find "$work/all.pcap" "$1" "$2"; } # LID WHAT
+exec 3>&1
+
+# --- L1, L2: the reserved octet of its address (R47)
+
+check "the VM pings h1, IPv4 and IPv6" eventually 20 eval 'g a ping -n -q -c 1 -W 2 10.4.0.1 && g a ping -n -q -c 1 -W 2 fd04::1'
+check "R47: its reserved octet is not 0 in ARP" shown L1 "$vm_lid" arp-flags
+check "R47: nor in ND" shown L2 "$vm_lid" nd-flags
+check "ours is, in both" eval 'not sent $h1_lid arp-flags && not sent $h1_lid nd-flags'
+
+# --- L3: what it does with another's reserved octet (R47)
+
+neighbour() { g a ip neigh show 10.4.6.6 dev ib0 | grep -q "lladdr $1:"; }
+peer_says() { # FLAGS: it is resolved as that
+	background $differences peer "127.0.0.1:$peer_port" "127.0.0.1:$link_port" "$1" >"$work/peer"
+	peer=$!
+	eventually 30 grep -q '^joined' "$work/peer" || { cat "$work/peer"; return 1; }
+	g a ip neigh flush dev ib0
+	eventually 20 g a ping -n -q -c 1 -W 2 10.4.6.6 && g a ip neigh show 10.4.6.6 dev ib0
+}
+check "a peer whose reserved octet is 0x55 is reached" peer_says 0x55
+seen_as() { eventually 5 neighbour "$2"; } # ID OCTET
+check "R47: Linux keeps that octet as part of the address" seen_as L3 55
+check "ours ignores it" eval 'x h1 ping -n -q -c 1 -W 2 10.4.6.6 && u -j neigh show dev uib0@h1 | jq -e ".neigh[] | select(.ip | index(\"10.4.6.6\")) | .lladdr | startswith(\"00:\")"'
+kill "$peer"
+
+# --- L4, L5: a sender to a group that is not there (R61 to R63), which is left again without use of JoinState 1
+
+send_to() { # GROUP: one datagram
+	g a "$python -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setsockopt(0, 32, socket.inet_aton(\"10.4.9.1\")); s.setsockopt(0, 33, 8); s.sendto(b\"x\", (\"$1\", 9))'"
+}
+group_is_there() { u -j fabric group show | jq -e --arg g "$1" '[.group[].mgid] | index($g)'; }
+check "the VM sends to a group that nobody has" send_to 239.9.8.7
+check "the group comes into being" eventually 10 group_is_there ff12:401b:ffff::f09:807
+check "R62, R63: it joins as a SendOnlyFullMember, which creates the group" shown L4 "$vm_lid" send-only-creates
+check "R61, R63: it never joins as a SendOnlyNonMember, and nothing goes to the all-routers group" \
+	eval 'never L4 $vm_lid send-only-non-member- && never L5 $vm_lid all-routers-'
+no_group() { u -j stats show dev uib0@h1 | jq '[.stats[] | select(.counter == "drop_no_group") | .value] | add // 0'; }
+one_more() { [ "$(no_group)" -gt "$1" ]; }
+ours_sends() { # and has dropped it, for there is no group
+	local before=$(no_group)
+	x h1 $python -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setsockopt(0, 32, socket.inet_aton("10.4.0.1")); s.setsockopt(0, 33, 8); s.sendto(b"x", ("239.9.8.6", 9))'
+	eventually 5 one_more "$before"
+}
+check "ours creates none" eval 'ours_sends && not group_is_there ff12:401b:ffff::f09:806'
+
+# --- L6: creation and deletion of groups (R65, R66)
+
+check "R65: Linux never subscribes to traps 66 and 67" never L6 "$vm_lid" subscription-
+check "ours does" sent "$h1_lid" subscription-
+
+# --- L7: a fifth ethertype (R31, R32)
+
+foreign() {
+	g a "$python -c 'import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); s.bind((\"ib0\", 0)); s.send(bytes.fromhex(open(\"/sys/class/net/ib0/broadcast\").read().replace(\":\", \"\")) + bytes.fromhex(\"88ca0000\") + b\"not IP\" * 8)'"
+}
+check "the VM sends a frame of ethertype 0x88ca (TIPC)" foreign
+check "R31: it goes out" eventually 5 shown L7 "$vm_lid" foreign-type
+type_drops() { u -j stats show dev uib0@h1 | jq -e '[.stats[] | select(.counter == "drop_rx_ethertype") | .value] | add > 0'; }
+check "R32: ours drops and counts it" eventually 5 type_drops
+
+# --- L8: promiscuous mode (R70)
+
+promiscuous() { g a ip link set ib0 promisc on && g a ip link set ib0 allmulticast on && send_to 239.9.8.5 && eventually 10 group_is_there ff12:401b:ffff::f09:805; }
+check "the VM's ib0 is promiscuous, and sends once more" promiscuous
+check "R70: Linux joins nothing as a NonMember for it" never L8 "$vm_lid" non-member-
+
+# --- and what it does as the RFC says
+
+multicast_of_all_kinds() {
+	send_to 239.137.8.7 && g a ping -n -q -c 1 -W 1 -I ib0 ff05::4391
+	g a ping -n -q -c 1 -W 1 -b 255.255.255.255
+	g a "$python -c 'import socket, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); m = socket.inet_aton(\"239.9.8.4\") + socket.inet_aton(\"10.4.9.1\"); s.setsockopt(0, 35, m); time.sleep(1); s.setsockopt(0, 36, m)'"
+	eventually 10 group_is_there ff12:401b:ffff::f89:807 && eventually 10 group_is_there ff12:601b:ffff::4391
+}
+check "groups of all kinds" multicast_of_all_kinds
+check "R69: it leaves as a full member" eventually 10 sent "$vm_lid" leaves
+check "R5, R6, R10 to R15, R30, R33, R52, R56: no packet breaks these" never - "$vm_lid" breaks-
+check "R68: no join has parameters that are not the link's" never - "$vm_lid" parameters-differ-
+
+# --- the list is this one
+
+documented() { grep -oE '^\| L[0-9]+ \|' doc/fidelity.md | tr -d '| ' | sort -u; }
+proved() { grep -oE '(shown|never|seen_as) L[0-9]+' tests/interop/linux/differences.sh | sed 's/.* //' | sort -u; }
+check "doc/fidelity.md lists these and no others" equal "$(documented)" "$(proved)"
+check "nothing in the VM's log" vm_log_clean a
+check "the VM ends" vm_stop a
+[ -z "${KEEP-}" ] || cp "$work/all.pcap" "$KEEP/"
+finish
