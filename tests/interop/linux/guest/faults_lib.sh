@@ -5,7 +5,7 @@
 # after a fault.
 need python3
 exec 3>&1
-machine=5 # seconds: what a busy machine with an emulated processor adds to what timers say
+machine=8 # seconds: what a busy machine with an emulated processor adds to what timers say
 probe="python3 -B $PWD/tests/interop/linux/guest/probe.py"
 
 now() { date +%s.%N; }

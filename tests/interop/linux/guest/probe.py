@@ -9,7 +9,7 @@
         end's clock, whatever that of the other end says. It lives through interfaces that come and go.
 
     probe.py judge LOG KINDS SINCE
-        "BACK SILENCE KIND=BACK ..." in seconds: how long after SINCE the last silence of more than 0.5 s was over, of all KINDS
+        "BACK SILENCE KIND=BACK ..." in seconds: how long after SINCE the last silence of more than 1 s was over, of all KINDS
         (as 46m) and of each, and the longest one. Status 1 unless all have been going on steadily for a second.
 """
 import ipaddress
@@ -22,7 +22,7 @@ import time
 
 GROUP = "239.9.9.9"
 PERIOD = 0.05
-GAP = 0.5
+GAP = 1.0
 STEADY = 1.0
 
 
