@@ -13,6 +13,7 @@ import collections
 import ipaddress
 import json
 import random
+import signal
 import socket
 import sys
 import time
@@ -74,7 +75,11 @@ def main():
     to, rate, seconds, what = endpoint(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4]), sys.argv[5]
     keys, sent = dict(word.split("=", 1) for word in sys.argv[6:]), collections.Counter()
     kinds, start = list(KINDS) if what == "all" else [what], time.monotonic()
+    over = []
+    signal.signal(signal.SIGTERM, lambda *_: over.append(True))
     for number in range(int(rate * seconds)):
+        if over:
+            break
         kind = kinds[number % len(kinds)]
         sock.sendto(KINDS[kind](keys), to)
         sent[kind] += 1

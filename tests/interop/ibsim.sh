@@ -26,7 +26,7 @@ stat_of() { u -j stats | jq "[.stats[] | select(.layer == \"ibsim\" and .counter
 at_least() { [ "$(stat_of "$1")" -ge "$2" ] || { u stats | grep ibsim; return 1; }; }
 h1_reaches_all() {
 	local i
-	for i in 2 3 4; do x h1 ping -c 1 -W 1 "10.4.0.$i" || return 1; done
+	for i in 2 3 4; do x h1 ping -c 1 -W 10 "10.4.0.$i" || return 1; done
 }
 is_master() { [ "$(on_sim lab Hca4 sminfo "$@" | grep -c 'state 3 SMINFO_MASTER')" = 1 ]; }
 

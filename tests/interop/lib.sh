@@ -133,22 +133,21 @@ osm_start() {
 osm_up() { grep -Eq 'SUBNET UP|Entering STANDBY' "$osm_dir/log"; }
 osm_wait_up() { eventually "${1:-20}" osm_up; }
 
-# osm_stop [SIGNAL]: its log is complete afterwards. libumad2sim.so joins a thread at exit that may wait for the lock
-# that the one which exits holds: what has not ended after a while is killed.
+# osm_stop [SIGNAL]: its log up to there is kept as log.up, what it says while it ends is not of interest. libumad2sim.so
+# joins a thread at exit that may wait for the lock that the one which exits holds: what has not ended after a while is
+# killed.
 osm_stop() {
 	[ -n "$osm_pid" ] || return 0
+	cp "$osm_dir/log" "$osm_dir/log.up"
 	kill "-${1:-TERM}" "$osm_pid"
 	eventually 10 not kill -0 "$osm_pid" || kill -KILL "$osm_pid"
 	wait "$osm_pid"
 	osm_pid=
 } >/dev/null 2>&1
 
-# osm_errors [DIR|-]: the different errors of its log, up to where it is told to end, without what changes from run to run
+# osm_errors LOG: the different errors in it, without what changes from run to run
 osm_errors() {
-	local log=${1:-$osm_dir}/log
-	[ "${1:-}" != - ] || log=-
-	sed '/Exiting SM/q; /since we are exiting/Q' "$log" | grep -hE ' 0x01 -> |ERR [0-9A-F]{4}' |
-		sed -E 's/^.*-> //; s/(TID|tid) ?[:=]? ?0x[0-9a-f]+/TID/g' | sort -u
+	grep -hE ' 0x01 -> |ERR [0-9A-F]{4}' "$1" | sed -E 's/^.*-> //; s/(TID|tid) ?[:=]? ?0x[0-9a-f]+/TID/g' | sort -u
 }
 
 # free_udp_ports N: N ports of 127.0.0.1 that nobody uses now, on a line

@@ -47,7 +47,7 @@ cut_on_lab() {
 # keep ENGINE: what OpenSM left of that run on ibsim
 keep() {
 	mkdir -p "$work/ibsim.$1"
-	cp "$osm_dir/opensm.fdbs" "$osm_dir/log" "$work/ibsim.$1/"
+	cp "$osm_dir/opensm.fdbs" "$osm_dir/log.up" "$work/ibsim.$1/"
 }
 
 on_ibsim() {
@@ -76,7 +76,8 @@ data_only='log_rcv_cb_error: ERR 3111: Received MAD with error status = 0x1C|log
 too_early='ERR 7504: Lid is out of range|ERR 1F16: Cannot find requester physical port'
 
 same_errors() {
-	diff <(osm_errors "$work/ibsim.$1") <(sed -E "/SUBNET UP/,\$ b; /$too_early/d" "$osm_dir/log" | osm_errors - | grep -Ev "$data_only")
+	sed -E "/SUBNET UP/,\$ b; /$too_early/d" "$osm_dir/log.up" >"$osm_dir/log.known"
+	diff <(osm_errors "$work/ibsim.$1/log.up") <(osm_errors "$osm_dir/log.known" | grep -Ev "$data_only")
 }
 
 on_lab() {

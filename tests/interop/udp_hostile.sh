@@ -36,6 +36,7 @@ undisturbed() { # CMD...: a flow both ways beside it: everything arrives, nothin
 	udp_flow "x h1" "xf h3" 10.4.0.1 10.4.0.3 2000 2000 && udp_flow "xf h3" "x h1" 10.4.0.3 10.4.0.1 2000 2000
 	status=$?
 	kill -0 $sender || { echo "it ended before the flow"; status=1; }
+	kill $sender
 	wait $sender || status=1
 	cat "$work/hostile.out"
 	equal "$downs" "$(udp u '^downs') $(udp uf '^downs')" || status=1
@@ -50,7 +51,7 @@ counted_all() {
 
 # --- from elsewhere
 
-storm() { $hostile "$1" "127.0.0.1:$far" 1000 "${2:-5}" "${3:-all}" $keys; }
+storm() { exec $hostile "$1" "127.0.0.1:$far" 1000 "${2:-120}" "${3:-all}" $keys; } # until it is told to end
 seen=$(udp uf '^drop_stray_port')
 check "1000/s of every kind from another port: the flow is whole, nothing is delivered" \
 	undisturbed storm "127.0.0.1:$stranger"
@@ -61,11 +62,10 @@ check "each was counted as from a stray address" eventually 5 counted_all '^drop
 
 # --- from the peer, between right ones
 
-inject() { # RATE...: for as long as the flow takes
+inject() { # RATE...: until it is told to end
+	trap 'cable truncate 0 extend 0 garbage 0 garble 0; relay_stats; exit' TERM
 	cable "$@"
-	sleep 5
-	cable truncate 0 extend 0 garbage 0 garble 0
-	relay_stats
+	while :; do sleep 0.1; done
 }
 check "truncated, oversized, garbage and garbled copies from the peer: the flow is whole" \
 	undisturbed inject truncate 0.2 extend 0.2 garbage 0.2 garble 0.2
@@ -91,7 +91,7 @@ receiver() {
 control() {
 	receiver || return 1
 	kill $relay_pid && wait $relay_pid
-	storm "127.0.0.1:$relay_b" 0.5 udp
+	(storm "127.0.0.1:$relay_b" 0.5 udp)
 	kill -TERM $receiver_pid
 	wait $receiver_pid
 	tail -1 "$work/control"
