@@ -51,7 +51,12 @@ g a ip addr add 10.4.9.1/16 dev ib0
 check "Debian's dhclient begins on no ib0" isc_knows_no_ib0 "$work/dhclient" -4 -1 -d -sf /bin/true -lf /dev/null ib0
 check "nor does its dhcpd" isc_knows_no_ib0 "$work/dhcpd" -f -d -4 -user root -group root -cf "$work/none.conf" \
 	-lf "$work/none.leases" -pf "$work/none.pid" ib0
-g a ip addr del 10.4.9.1/16 dev ib0
+printf 'subnet6 fd04::/64 { }\n' >"$work/none6.conf"
+g a ip addr add fd04::901/64 dev ib0 nodad
+check "nor for IPv6: dhclient" isc_knows_no_ib0 "$work/dhclient" -6 -1 -d -sf /bin/true -lf /dev/null ib0
+check "nor for IPv6: dhcpd" isc_knows_no_ib0 "$work/dhcpd" -6 -f -d -user root -group root -cf "$work/none6.conf" \
+	-lf "$work/none.leases" -pf "$work/none6.pid" ib0
+g a 'ip addr del 10.4.9.1/16 dev ib0; ip addr del fd04::901/64 dev ib0'
 
 # --- dhcpd on h1's TAPs; systemd-networkd on ib0 and ib0.8001, dhclient on h2's TAP
 
