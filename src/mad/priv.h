@@ -26,6 +26,7 @@
 #define RMPP_TX_RETRIES 5
 #define RMPP_RX_TIMEOUT NS_SEC(5) /* silence in the middle of a message */
 #define RMPP_RX_LINGER NS_SEC(10) /* our last ACK may be lost: repeat it so long */
+#define RMPP_UNSOLICITED_SOURCE 8 /* messages that a LID sends us at a time without being asked */
 #define RMPP_UNSOLICITED_MAX (256 * 1024) /* octets of a message that we did not ask for */
 
 struct mad_ep {

@@ -112,6 +112,22 @@ static bool rx_room(struct mad_ep *ep)
 	return false;
 }
 
+/* Beginnings of messages that nobody asked for: a few of each source, and answers keep a quarter of the room. */
+static bool unsolicited_room(const struct mad_ep *ep, const struct mad_addr *from)
+{
+	unsigned int all = 0, source = 0;
+	const struct rmpp_rx *rx;
+
+	list_for_each (rx, &ep->rxs, node) {
+		if (rx->tx || rx->done)
+			continue;
+		all++;
+		source += rx->from.lid == from->lid;
+	}
+	return source < RMPP_UNSOLICITED_SOURCE &&
+	       all < ep->lim.max_rmpp_rx - ep->lim.max_rmpp_rx / 4;
+}
+
 static size_t rx_max_len(const struct rmpp_rx *rx)
 {
 	size_t max = rx->ep->lim.max_rmpp_len;
@@ -298,7 +314,7 @@ static int rx_open(struct mad_ep *ep, const struct mad_addr *from, const struct 
 	}
 	if (h->data1 != 1)
 		return -ENOENT; /* of a message that was given up */
-	rx = rx_create(ep, tx, from, mad);
+	rx = response || unsolicited_room(ep, from) ? rx_create(ep, tx, from, mad) : NULL;
 	if (!rx) {
 		send_refusal(ep, from, mad, RMPP_STATUS_RESX, now);
 		return -ENOENT;

@@ -185,6 +185,17 @@ static void take_frames(struct vm *v)
 		end(v, EXIT_VM_FAILED, "the VM sent something that is no frame");
 }
 
+static void output_writable(struct vm *v)
+{
+	uint8_t buf[FRAME_HDR_LEN + 1];
+	uint8_t which = v->term.out_fd == STDOUT_FILENO ? FRAME_STDOUT : FRAME_STDERR;
+
+	/* CMD may have ended already: nobody takes it then, and its status is on the way. */
+	if (term_writable(&v->term) == -EPIPE)
+		send(v->chan_fd, buf, frame_encode(buf, FRAME_UNREAD, &which, 1), MSG_NOSIGNAL);
+	take_frames(v);
+}
+
 static void chan_readable(struct vm *v)
 {
 	size_t room;
@@ -380,10 +391,8 @@ static void poll_once(struct vm *v, bool kvm)
 		gone = relay_from_guest(&v->relay);
 	if (p[UDP].revents || p[ETH].revents & POLLOUT)
 		relay_to_guest(&v->relay);
-	if (p[OUTPUT].revents) {
-		term_writable(&v->term);
-		take_frames(v);
-	}
+	if (p[OUTPUT].revents)
+		output_writable(v);
 	if (p[CHAN].revents)
 		chan_readable(v);
 	if (p[LOG].revents)
@@ -396,7 +405,7 @@ static void poll_once(struct vm *v, bool kvm)
 		end(v, EXIT_VM_FAILED, "the instance ended");
 	if (gone) { /* the channel ends, too, and says so */
 		close(v->eth_fd);
-		v->eth_fd = -1;
+		v->eth_fd = v->relay.eth = -1;
 	}
 }
 

@@ -549,7 +549,7 @@ static void test_I20_message_too_long_is_stopped(void **state)
 	assert_int_equal(got.status, -ECONNABORTED);
 }
 
-static int multi_recv(uint64_t tid, uint32_t seg)
+static int multi_recv_at(unsigned int end, uint16_t lid, uint64_t tid, uint32_t seg)
 {
 	struct rmpp_hdr h = {
 		.version = 1,
@@ -557,12 +557,44 @@ static int multi_recv(uint64_t tid, uint32_t seg)
 		.flags = RMPP_FLAG_ACTIVE | (seg == 1 ? RMPP_FLAG_FIRST : 0),
 		.data1 = seg,
 	};
-	struct mad_addr from = mad_addr_gmp(1, 0);
+	struct mad_addr from = mad_addr_gmp(lid, 0);
 	uint8_t mad[MAD_LEN];
 
 	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET_MULTI, tid);
 	rmpp_hdr_encode(mad + SA_RMPP_OFF, &h);
-	return mad_ep_recv(rig.end[1].ep, &from, mad, rig.now);
+	return mad_ep_recv(rig.end[end].ep, &from, mad, rig.now);
+}
+
+static int multi_recv(uint64_t tid, uint32_t seg)
+{
+	return multi_recv_at(1, 1, tid, seg);
+}
+
+/* Who begins messages and does not go on has neither the others' places nor those of answers. */
+static void test_I20_beginnings_leave_room_for_others_and_for_answers(void **state)
+{
+	const struct mad_ep_limits lim = { .max_tx = 10,
+					   .max_rmpp_rx = 16,
+					   .max_rmpp_len = 1u << 20 };
+	uint64_t tid = 1;
+
+	(void)state;
+	agent(0, MAD_CLASS_SA, true, true);
+	mad_ep_set_limits(rig.end[0].ep, &lim);
+	for (; tid <= 8; tid++)
+		assert_int_equal(multi_recv_at(0, 2, tid, 1), 0);
+	assert_int_equal(multi_recv_at(0, 2, tid++, 1), -ENOENT);
+	for (; tid <= 9 + 4; tid++)
+		assert_int_equal(multi_recv_at(0, 3, tid, 1), 0);
+	assert_int_equal(multi_recv_at(0, 4, tid, 1), -ENOENT);
+	rig.n = 0;
+	ask_len(MAD_METHOD_GET_TABLE, MAD_LEN, TIMEOUT_MS, 0);
+	data_recv(1, RMPP_FLAG_FIRST | RMPP_FLAG_LAST, 20 + SA_DATA_LEN);
+	assert_int_equal(got.calls, 1);
+	assert_int_equal(got.status, 0);
+	/* Silence frees them. */
+	rig_run(&rig, NS_SEC(6));
+	assert_int_equal(multi_recv_at(0, 2, tid++, 1), 0);
 }
 
 static void test_I20_receptions_are_limited(void **state)
@@ -902,6 +934,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_I20_message_too_long_is_stopped, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_I20_receptions_are_limited, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_I20_beginnings_leave_room_for_others_and_for_answers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_I20_stop_and_abort_end_a_request, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_I20_bad_acks_abort_the_sender, setup,
