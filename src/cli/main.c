@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -47,11 +49,24 @@ static int usage(int status)
 	return status;
 }
 
+/* Who starts us with one of these closed would otherwise get one of our sockets in its place. */
+static int open_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	return fd < 0 ? -1 : close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const struct cli_cmd *c;
 	int status;
 
+	if (open_standard() < 0)
+		return PROTO_EXIT_ENV;
 	if (argc == 2 && (!strcmp(argv[1], "-V") || !strcmp(argv[1], "--version"))) {
 		puts("uipoib " UIPOIB_VERSION);
 		return PROTO_EXIT_OK;

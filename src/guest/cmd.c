@@ -135,6 +135,14 @@ static void set_size(struct cmd *c, const uint8_t *data)
 		ioctl(c->end[OUT], TIOCSWINSZ, &w);
 }
 
+/* What CMD writes there next ends it, by SIGPIPE, as it would without a VM. */
+static void close_out(struct cmd *c, int which)
+{
+	if (c->end[which] >= 0)
+		close(c->end[which]);
+	c->end[which] = -1;
+}
+
 static void take(struct cmd *c, const struct frame *f)
 {
 	switch (f->type) {
@@ -148,6 +156,10 @@ static void take(struct cmd *c, const struct frame *f)
 	case FRAME_SIGNAL:
 		if (f->len == 1)
 			kill(-c->pid, f->data[0]);
+		break;
+	case FRAME_UNREAD:
+		if (f->len == 1 && !c->tty)
+			close_out(c, f->data[0] == FRAME_STDOUT ? OUT : ERR);
 		break;
 	case FRAME_WINSIZE:
 		if (f->len == 4)

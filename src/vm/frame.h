@@ -33,6 +33,7 @@ enum frame_type {
 	FRAME_STDIN = 32, /* no data: the end of the input */
 	FRAME_SIGNAL, /* one octet: for CMD */
 	FRAME_WINSIZE, /* rows, columns, 16 bits each */
+	FRAME_UNREAD, /* one octet, FRAME_STDOUT or FRAME_STDERR: nobody reads it any more */
 };
 
 struct frame {

@@ -49,7 +49,7 @@ void term_write(struct term *t, int fd, const void *data, size_t len)
 	t->out_at = 0;
 }
 
-void term_writable(struct term *t)
+int term_writable(struct term *t)
 {
 	size_t len = t->out_len - t->out_at;
 	ssize_t n;
@@ -58,8 +58,10 @@ void term_writable(struct term *t)
 	n = write(t->out_fd, t->out + t->out_at, len < PIPE_BUF ? len : PIPE_BUF);
 	if (n > 0)
 		t->out_at += (size_t)n;
-	else if (n < 0 && errno != EINTR && errno != EAGAIN)
-		t->out_at = t->out_len;
+	if (n >= 0 || errno == EINTR || errno == EAGAIN)
+		return 0;
+	t->out_at = t->out_len;
+	return errno == EPIPE ? -EPIPE : 0;
 }
 
 size_t term_read(struct term *t, uint8_t buf[FRAME_HDR_LEN + FRAME_DATA_MAX])

@@ -36,8 +36,8 @@ static inline bool term_busy(const struct term *t)
 }
 /* term_polls() - What to poll for: input, output; fd -1: nothing */
 void term_polls(const struct term *t, struct pollfd in_out[2]);
-/* term_writable() - The output is: write on. What nobody reads is lost */
-void term_writable(struct term *t);
+/* term_writable() - The output is: write on. What cannot be written is lost: -EPIPE since nobody reads it, else 0 */
+int term_writable(struct term *t);
 /* term_read() - The input can be read: a FRAME_STDIN into @buf. Its length; 0: none */
 size_t term_read(struct term *t, uint8_t buf[FRAME_HDR_LEN + FRAME_DATA_MAX]);
 /* term_size() - A FRAME_WINSIZE into @buf. Its length; 0: no terminal */
