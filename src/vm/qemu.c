@@ -13,6 +13,9 @@
 
 #include "vm/net.h"
 
+/* A guest that breaks out of QEMU starts no programs and gains no rights. */
+#define SANDBOX "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"
+
 /* --- words */
 
 static void add(struct qemu_args *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -81,7 +84,8 @@ static void add_machine(struct qemu_args *a, const struct qemu_cfg *c)
 {
 	static const char *const fixed[] = { QEMU_PROGRAM, "-nodefaults", "-no-user-config",
 					     "-no-reboot", "-display",	  "none",
-					     "-monitor",   "none",	  NULL };
+					     "-monitor",   "none",	  "-sandbox",
+					     SANDBOX,	   NULL };
 
 	add_words(a, fixed);
 	add(a, "-machine");
