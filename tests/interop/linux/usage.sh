@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# `uipoib vm` used in other ways than those it is made for: descriptors that are closed, output that nobody reads, folders
+# that cannot be read, a user who is not root, long commands, little memory, Ctrl-C. And the example in examples/vm.
+. "$(dirname "$0")/../../system/lib.sh"
+need qemu-system-x86_64 script setpriv
+unset UIPOIB_NAME
+patience=180 # until a VM's command has ended, on a machine that is busy
+
+vm() { timeout $patience "$UIPOIB" vm "$@"; }
+
+# --- at once: wrong words
+
+check "a number of processors that is none" refuse 2 "--cpus 'two': expected 1 to 64" vm --cpus two -- true
+check "megabytes that are none" refuse 2 "--mem 'much'" vm --mem much -- true
+check "a time that is none" refuse 2 "--timeout 'soon': expected seconds" vm --timeout soon -- true
+check "an option without its value" refuse 2 "requires an argument" vm --mem
+check "-c and a file that is a folder" refuse 2 "/etc" vm -c /etc -- true
+
+# --- two at a time, each with a fabric of its own
+
+# By a user who is not root, where the folder cannot be read; who reads only the beginning of the output
+mkdir "$work/dark"
+chmod 711 "$work"
+cp -r "$UIPOIB" "$(dirname "$UIPOIB")/uipoib-vm-init" "$(dirname "$UIPOIB")/kmod" "$work/dark/"
+chown -R 65534:65534 "$work/dark"
+chmod 111 "$work/dark"
+user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+as_nobody() (
+	cd "$work/dark" && exec timeout $patience "${user[@]}" env HOME=/nonexistent XDG_RUNTIME_DIR= "$work/dark/uipoib" vm "$@"
+)
+by_nobody() {
+	as_nobody -- sh -c 'pwd; cat /sys/class/net/ib0/type; yes' 2>"$work/err" | head -3 >"$work/out"
+	echo "${PIPESTATUS[0]}" >"$work/status"
+}
+users_may=no
+if "${user[@]}" unshare -Urn true 2>/dev/null; then
+	users_may=yes
+	by_nobody &
+fi
+
+# With one processor, little memory, standard input and error closed, and a long command
+long=$(seq -s ' ' 18000)
+vm --cpus 1 --mem 256 -- bash -c '
+	cat && echo "cpus $(nproc)" && echo "long ${#1}" && ls -l /proc/self/fd/0 >&2
+	exit 7' sh "$long" <&- 2>&- >"$work/small"
+check "its status" equal 7 $?
+check "standard input that is closed is at its end" grep -qx "cpus 1" "$work/small"
+check "a command of ${#long} octets" grep -qx "long ${#long}" "$work/small"
+wait
+if [ $users_may = yes ]; then
+	check "a user: output that nobody reads ends the command" equal 141 "$(cat "$work/status")"
+	check "with ib0" equal 32 "$(sed -n 2p "$work/out")"
+	check "a folder that the user cannot read is not there, which is said" \
+		equal "uipoib vm: the folder $work/dark is not in the VM: Permission denied" "$(cat "$work/err")"
+	check "the command is in / then" equal / "$(head -1 "$work/out")"
+else
+	skip "a user who is not root" "users may not make user namespaces here"
+fi
+
+# --- Ctrl-C on a terminal, while it boots and while the command runs
+
+# on_terminal FILE CMD: what it shows is in FILE, what comes from descriptor 8 is typed; $! is script
+on_terminal() {
+	script -qefc "$2" "$1" <&8 >/dev/null 2>&1 &
+}
+mkfifo "$work/keys"
+exec 8<>"$work/keys"
+has_qemu() { descendants "$1" | while read -r p; do readlink "/proc/$p/exe"; done | grep -q qemu; }
+gone() { ! kill -0 "$1" 2>/dev/null; }
+
+on_terminal "$work/screen" "exec $UIPOIB vm -- sleep 1000"
+pid=$!
+check "it boots" eventually 60 has_qemu $pid
+for p in $(descendants $pid); do lab_procs+=" $p:$(identity "$p")"; done
+printf '\003' >&8
+check "Ctrl-C while it boots ends it" eventually 60 gone $pid
+wait $pid
+check "with status 130" equal 130 $?
+
+on_terminal "$work/screen" "exec $UIPOIB vm -- sh -c 'stty size; echo it runs; sleep 1000'"
+pid=$!
+check "a command on a terminal runs" eventually $patience grep -q "it runs" "$work/screen"
+for p in $(descendants $pid); do lab_procs+=" $p:$(identity "$p")"; done
+printf '\003' >&8
+check "Ctrl-C ends it" eventually 60 gone $pid
+wait $pid
+check "with status 130" equal 130 $?
+exec 8>&-
+
+# --- the example
+
+check "examples/vm: a netlink program and its test" timeout $patience sh examples/vm/test.sh
+finish
