@@ -107,6 +107,8 @@ announce() { # PLACE ADDRESS/LENGTH, once more if a cache has a lock on its entr
 moves() { # OBSERVER FROM TO ADDRESS/LENGTH [silent|arping|na]
 	local observer=$1
 	eventually 20 found $1 $4 && eventually 20 points_to $1 $2 $4 || { echo "it is not at $2 yet"; return 1; }
+	# An announcement is for who has an entry: no probe may end it meanwhile.
+	[ $5 = silent ] || at $1 ip neigh change ${4%/*} dev "$(iface $1)" nud stale || return 1
 	at $3 sysctl -qw "net.ipv6.conf.$(iface $3).ndisc_notify=$([ $5 = na ] && echo 1 || echo 0)"
 	if [ $5 = na ]; then
 		at $2 ip addr del $4 dev "$(iface $2)" && at $3 ip addr add $4 dev "$(iface $3)" || return 1
