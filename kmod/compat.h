@@ -4,6 +4,7 @@
 
 /* What differs between the kernels that the module is built for, 5.15 and later. */
 
+#include <linux/hrtimer.h>
 #include <linux/version.h>
 #include <net/udp_tunnel.h>
 #include <rdma/ib_verbs.h>
@@ -42,10 +43,24 @@
 #endif
 
 /* What the functions of udp_tunnel.h take: a struct socket, between 6.19 and 7.1 it became a struct sock. */
-#define uib_tunnel_sock(s)                           \
-	_Generic(&udp_tunnel_sock_release,           \
-		 void (*)(struct sock *): (s)->sk,   \
+/* clang-format off */
+#define uib_tunnel_sock(s)                          \
+	_Generic(&udp_tunnel_sock_release,          \
+		 void (*)(struct sock *): (s)->sk,  \
 		 void (*)(struct socket *): (s))
+/* clang-format on */
+
+static inline void uib_hrtimer_setup(struct hrtimer *t,
+				     enum hrtimer_restart (*fn)(struct hrtimer *),
+				     enum hrtimer_mode mode)
+{
+#if UIB_KERNEL_FROM(6, 13)
+	hrtimer_setup(t, fn, CLOCK_MONOTONIC, mode);
+#else
+	hrtimer_init(t, CLOCK_MONOTONIC, mode);
+	t->function = fn;
+#endif
+}
 
 /* Capabilities that only kernel users see. */
 static inline void uib_set_kernel_caps(struct ib_device_attr *attr)

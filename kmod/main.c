@@ -189,6 +189,7 @@ static void init_dev(struct uib_dev *dev, struct net *net, const struct spec *s)
 	dev->link.start_silence = msecs_to_jiffies(s->silence_ms);
 	uib_port_init(&dev->port, s->guid, s->mtu_cap);
 	uib_traps_init(dev);
+	uib_samples_init(dev);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
 	dev->next_qpn = UIB_FIRST_QPN;
 	spin_lock_init(&dev->mcast_lock);
@@ -211,6 +212,7 @@ void uib_dealloc(struct ib_device *ibdev)
 	debugfs_remove(dev->debugfs);
 	uib_link_stop(&dev->link);
 	uib_traps_exit(dev);
+	uib_samples_exit(dev);
 	uib_link_close(&dev->link);
 	WARN_ON(!xa_empty(&dev->qps));
 	xa_destroy(&dev->qps);

@@ -19,9 +19,9 @@ static struct uib_mcast *find(struct uib_qp *qp, const union ib_gid *mgid)
 {
 	struct uib_mcast *m;
 
-	hlist_for_each_entry(m, uib_mcast_bucket(qp->dev, mgid),
-			     node) if (m->qp == qp &&
-				       !memcmp(&m->mgid, mgid, sizeof(*mgid))) return m;
+	hlist_for_each_entry(m, uib_mcast_bucket(qp->dev, mgid), node)
+		if (m->qp == qp && !memcmp(&m->mgid, mgid, sizeof(*mgid)))
+			return m;
 	return NULL;
 }
 
@@ -79,10 +79,10 @@ void uib_mcast_forget(struct uib_qp *qp)
 
 	spin_lock_bh(&dev->mcast_lock);
 	for (i = 0; i < ARRAY_SIZE(dev->mcast); i++)
-		hlist_for_each_entry_safe(m, next, &dev->mcast[i], node) if (m->qp == qp)
-		{
-			hlist_del_rcu(&m->node);
-			kfree_rcu(m, rcu);
-		}
+		hlist_for_each_entry_safe(m, next, &dev->mcast[i], node)
+			if (m->qp == qp) {
+				hlist_del_rcu(&m->node);
+				kfree_rcu(m, rcu);
+			}
 	spin_unlock_bh(&dev->mcast_lock);
 }

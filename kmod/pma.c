@@ -156,6 +156,9 @@ static u16 execute(struct uib_dev *dev, struct ib_mad *mad)
 		return UIB_STATUS_BAD_METHOD;
 	if (mad->mad_hdr.attr_id == IB_PMA_CLASS_PORT_INFO)
 		return class_port_info(data, set);
+	if (mad->mad_hdr.attr_id == IB_PMA_PORT_SAMPLES_CONTROL ||
+	    mad->mad_hdr.attr_id == IB_PMA_PORT_SAMPLES_RESULT)
+		return uib_samples(dev, mad->mad_hdr.attr_id, data, set);
 	for (i = 0; i < ARRAY_SIZE(attrs); i++) {
 		if (attrs[i].id != mad->mad_hdr.attr_id)
 			continue;

@@ -258,8 +258,7 @@ static enum uib_counter deliver_mcast(const struct rx *r)
 	enum uib_counter why = UIB_DROP_MGID, d;
 	struct uib_mcast *m;
 
-	hlist_for_each_entry_rcu(m, uib_mcast_bucket(r->dev, mgid), node)
-	{
+	hlist_for_each_entry_rcu(m, uib_mcast_bucket(r->dev, mgid), node) {
 		if (memcmp(&m->mgid, mgid, sizeof(*mgid)))
 			continue;
 		if (!r->wire && m->qp->block_loopback && m->qp->ibqp.qp_num == r->src_qpn)

@@ -67,7 +67,8 @@ u64 uib_counter_sum(const struct uib_dev *dev, enum uib_counter c)
 	u64 sum = 0;
 	int cpu;
 
-	for_each_possible_cpu(cpu) sum += READ_ONCE(per_cpu_ptr(dev->counters, cpu)[c]);
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(dev->counters, cpu)[c]);
 	return sum;
 }
 

@@ -152,9 +152,9 @@ static bool attached(struct uib_qp *qp, const union ib_gid *mgid)
 {
 	struct uib_mcast *m;
 
-	hlist_for_each_entry_rcu(m, uib_mcast_bucket(qp->dev, mgid),
-				 node) if (!memcmp(&m->mgid, mgid, sizeof(*mgid)) &&
-					   !(m->qp == qp && qp->block_loopback)) return true;
+	hlist_for_each_entry_rcu(m, uib_mcast_bucket(qp->dev, mgid), node)
+		if (!memcmp(&m->mgid, mgid, sizeof(*mgid)) && !(m->qp == qp && qp->block_loopback))
+			return true;
 	return false;
 }
 

@@ -10,7 +10,8 @@
  *	verbs.c cq.c qp.c mcast.c	what ib_core calls
  *	tx.c				a QP's work item: WQE -> packet -> link.c
  *	rx.c				packet -> QPs, in the softirq that received it
- *	mad.c sma.c pma.c trap.c	process_mad(), and what the SMA says unasked
+ *	mad.c sma.c pma.c samples.c	process_mad()
+ *	trap.c				what the SMA says unasked
  *	port.c				PortInfo and the tables, port states, events
  *	link.c				the socket, and whether somebody is at the other end
  *	stats.c				counters, debugfs
@@ -24,6 +25,7 @@
  * each field is one word.
  */
 
+#include <linux/hrtimer.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/workqueue.h>
@@ -187,6 +189,27 @@ struct uib_port {
 #define UIB_EV_RETRAIN BIT(7) /* the link goes as phys_state says, after the answer */
 #define UIB_EV_ENABLE BIT(8)
 
+/* --- samples */
+
+#define UIB_SAMPLES 5 /* counters, of the 15 that there could be */
+enum uib_sample_status {
+	UIB_SAMPLE_DONE,
+	UIB_SAMPLE_STARTED,
+	UIB_SAMPLE_RUNNING,
+};
+
+struct uib_sampler {
+	spinlock_t lock;
+	struct hrtimer timer;
+	enum uib_sample_status status;
+	u8 op_code;
+	u16 tag;
+	u32 start, interval; /* ticks */
+	u16 select[UIB_SAMPLES];
+	u64 before[UIB_SAMPLES];
+	u32 result[UIB_SAMPLES];
+};
+
 /* --- traps */
 
 struct uib_trap {
@@ -291,6 +314,7 @@ struct uib_dev {
 	struct xarray qps; /* QPN -> struct uib_qp */
 	u32 next_qpn;
 	struct uib_traps traps;
+	struct uib_sampler sampler;
 	struct uib_qp sma_qp; /* the SMA sends by it */
 	spinlock_t mcast_lock;
 	struct hlist_head mcast[64];
@@ -359,7 +383,7 @@ static inline unsigned int uib_mtu_octets(u8 code)
 	return 128u << code;
 }
 
-/* --- mad.c sma.c pma.c */
+/* --- mad.c sma.c pma.c samples.c */
 
 int uib_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *wc,
 		    const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
@@ -367,6 +391,10 @@ int uib_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct i
 /* Change the request in @smp into its response; false: it is not answered */
 bool uib_sma(struct uib_dev *dev, struct ib_smp *smp, bool ignore_mkey);
 void uib_pma(struct uib_dev *dev, struct ib_mad *mad);
+/* The status; @data: the attribute, changed into the answer if that is 0 */
+u16 uib_samples(struct uib_dev *dev, __be16 attr, u8 *data, bool set);
+void uib_samples_init(struct uib_dev *dev);
+void uib_samples_exit(struct uib_dev *dev);
 
 #define UIB_STATUS_BAD_VERSION 0x0004
 #define UIB_STATUS_BAD_METHOD 0x0008

@@ -48,6 +48,7 @@ class Far:
         self.peer, self.spoken, self.heard, self.tid = None, 0.0, 0.0, 1
         self.state, self.asked, self.count = 0, 0.0, collections.Counter()
         self.honest, self.joined, self.traps = False, 0, []
+        self.hold, self.lid, self.sm_lid, self.answers = False, LID, SM_LID, {}
 
     # --- the link, the SM and the SA
 
@@ -59,18 +60,19 @@ class Far:
         except BlockingIOError:
             time.sleep(0.001)
 
-    def smp(self, method, attr, mod, data=bytes(64)):
+    def smp(self, method, attr, mod, data=bytes(64), mkey=0):
         self.tid += 1
-        mad = pack(">BBBBHBBQHHI8xHH28x", 1, 0x81, 1, method, 0, 1, 1, self.tid, attr, 0, mod, 0xFFFF, 0xFFFF)
-        mad += data + b"\0\1" + bytes(126)
+        mad = pack(">BBBBHBBQHHIQHH28x", 1, 0x81, 1, method, 0, 1, 1, self.tid, attr, 0, mod, mkey, 0xFFFF, 0xFFFF)
+        mad += data.ljust(64, b"\0") + b"\0\1" + bytes(126)
         self.send(encode(Packet(15, 0, 0xFFFF, 0xFFFF, None, 0xFFFF, 0, 0, 0, mad)))
 
-    def set_port(self, state):
+    def set_port(self, state, mkey=0, protect=0, prefix=PREFIX, reregister=True):
         """M_Key 0, so that the next Set is taken, too."""
         data = bytearray(64)
-        pack_into(">QQHH", data, 0, 0, PREFIX, LID, SM_LID)
-        data[32], data[36], data[50], data[51] = state, 0x40, 0x40, 0x92
-        self.smp(2, 0x15, 1, bytes(data))
+        pack_into(">QQHH", data, 0, mkey, prefix, self.lid, self.sm_lid)
+        data[32], data[34], data[36], data[50] = state, protect << 6, 0x40, 0x40
+        data[51] = 0x12 | (0x80 if reregister else 0)
+        self.smp(2, 0x15, 1, bytes(data), mkey)
 
     def manage(self, now):
         """What the port needs next; a keepalive a second."""
@@ -80,6 +82,9 @@ class Far:
         if now - self.asked < 0.3 or now - self.heard > 3:
             return
         self.asked = now
+        if self.hold:
+            self.smp(1, 0x15, 1)
+            return
         if self.state == PORT_INIT:
             self.set_port(0)
             self.set_port(PORT_ARMED)
@@ -115,6 +120,7 @@ class Far:
         if p.dest_qp == 0 and mad[3:6] == b"\x81\x80\0" and unpack_from(">H", mad, 16)[0] == 0x15:
             self.state = mad[64 + 32] & 15
             self.count[f"port state {self.state}"] += 1
+        self.answers[mad[8:16]] = bytes(mad)
         if p.dest_qp == 0 and mad[3] == 5:
             self.traps.append((unpack_from(">H", mad, 68)[0], bytes(mad)))
         if p.dest_qp == 1 and mad[1] == 3 and mad[3] == 2 and unpack_from(">H", mad, 16)[0] == 0x38:

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Runs in the VM of `uipoib vm`; prints TAP. uib.ko by itself: devices that come and go, what it discards, packets that
-# no end would send, and its removal under traffic.
+# no end would send, network namespaces, and its removal under traffic.
 #
 #	h1 10.4.0.1 --- Switch1 --- uib0, ib0 10.4.0.100	uib1 --- lo --- drops.py, fuzz.py
+#
+#	namespace a: uib1 10.9.0.1:7001 --- va --- vb --- 10.9.0.2:7001 uib2: namespace b	OpenSM at uib1
+#	             ib1 10.8.0.1                                           ib2 10.8.0.2
 set -u
 cd "$(dirname "$0")" || exit 1
 module=$1 seconds=${2:-10}
@@ -88,13 +91,12 @@ check "its PortInfo, by an SMP of no hops" local_smp
 check "rdma link delete" rdma link delete uib1
 check "nothing is left of it" eventually 5 gone uib1
 
-# --- what is discarded, and traps
+# --- what is discarded, events, traps, samples
 
-$python drops.py 127.0.0.1:7001 $stats/uib1/stats &
-add uib1 listen=127.0.0.1:7002 peer=127.0.0.1:7001 guid=0xace0000000c099 mtu=2048
-ip link set ib1 up
-wait $! || failed=1
+insmod "${module%.ko}_test.ko"
+$python drops.py uib1 127.0.0.1:7002 127.0.0.1:7001 || failed=1
 remove uib1
+rmmod uib_test
 
 # --- packets with right CRCs that no end would send
 
@@ -111,6 +113,61 @@ fuzz() {
 }
 check "fuzzed for $seconds s, all answers right" fuzz
 check "removed after that" remove uib1
+
+# --- network namespaces: the socket is where the device was added, and the device goes with it
+
+ib_net() { # the interface of a device, which is in this namespace
+	local n
+	for n in /sys/class/net/*; do
+		[ "$(cut -c 37- "$n/address")" != "$(sed 's/\([0-9a-f][0-9a-f]\)\([0-9a-f][0-9a-f]\)/\1:\2/g' "/sys/class/infiniband/$1/node_guid")" ] || echo "${n##*/}"
+	done
+}
+ns_add() { # NAMESPACE DEVICE OWN PEER
+	ip netns exec "$1" bash -c "echo '$2 listen=$3 peer=$4 silence=0 mtu=2048' >$params/add"
+}
+ns_ib() { # NAMESPACE DEVICE ADDRESS: its interface goes there, too
+	local dev
+	dev=$(ib_net "$2") && [ -n "$dev" ] && ip link set "$dev" netns "$1" &&
+		ip -n "$1" address add "$3" dev "$dev" && ip -n "$1" link set "$dev" up
+}
+reaches() { ip netns exec a ping -q -c 1 -W 1 10.8.0.2; }
+bound() { ip netns exec "$1" ss -Huln | grep -q "$2:7001"; }
+not_bound_here() { ! ss -Huln | grep -q 10.9.0; }
+counts() { awk -v k="$2" '$1 == k && $2 > 0 { n = 1 } END { exit !n }' "$stats/$1/stats"; }
+link_is() { grep -qx "state $2" "$stats/$1/link"; }
+discards() { reaches; counts uib1 drop_tx_error; }
+
+ip netns add a
+ip netns add b
+ip link add va netns a type veth peer name vb netns b
+for n in a b; do
+	ip -n $n address add "10.9.0.$([ $n = a ] && echo 1 || echo 2)/24" dev v$n
+	ip -n $n link set v$n up
+done
+check "a device in a namespace" ns_add a uib1 10.9.0.1:7001 10.9.0.2:7001
+check "one in another" ns_add b uib2 10.9.0.2:7001 10.9.0.1:7001
+check "the socket is there" bound a 10.9.0.1
+check "and in the other one" bound b 10.9.0.2
+check "and not here" not_bound_here
+check "their link is up" eventually 30 link_is uib1 up
+opensm -g "0x$(tr -d : </sys/class/infiniband/uib1/node_guid)" -f /tmp/opensm.log &>/dev/null &
+opensm=$!
+check "ib1 in a" ns_ib a uib1 10.8.0.1/24
+check "ib2 in b" ns_ib b uib2 10.8.0.2/24
+check "a ping from a to b" eventually 60 reaches
+ip -n a link set va down
+check "a socket that has no way: drop_tx_error" eventually 10 discards
+check "the link goes down" eventually 20 link_is uib1 deaf
+ip -n a link set va up
+check "and comes back" eventually 60 reaches
+ip netns del b
+check "a namespace takes its device along" eventually 20 gone uib2
+check "the other end notices" eventually 20 link_is uib1 deaf
+check "its name is free" add uib2 listen=127.0.0.1:7001
+check "removed again" remove uib2
+kill $opensm
+ip netns del a
+check "so does the first one" eventually 20 gone uib1
 
 # --- removed under traffic
 

@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+
+/*
+ * What a kernel user of an InfiniBand device does and sees, for tests/interop/linux/kmod.sh. Knows no more of uib.ko
+ * than the verbs.
+ *
+ *	/sys/kernel/debug/uib_test/NAME/events	"N EVENT": how often each asynchronous event came
+ *	/sys/kernel/debug/uib_test/NAME/run	takes the name of a case (below); EIO: the kernel's log says what is wrong
+ *
+ * A case sends from a QP to another one of the same port, by its own LID, so nothing leaves by the link.
+ */
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+MODULE_AUTHOR("The uipoib authors");
+MODULE_DESCRIPTION("A kernel user of uib, for its tests");
+MODULE_LICENSE("Dual BSD/GPL");
+
+#define QKEY 0x1234
+#define PORT 1
+#define GRH sizeof(struct ib_grh)
+#define BUF 8192
+#define PATIENCE_MS 20000
+
+static struct dentry *root;
+
+/* --- two QPs */
+
+struct cq {
+	struct ib_cq *ib;
+	atomic_t comps, errors; /* calls of the handlers */
+};
+
+struct rig {
+	struct ib_device *dev;
+	const char *name; /* of the case */
+	struct ib_port_attr port;
+	struct ib_pd *pd;
+	struct cq send, recv;
+	struct ib_qp *from, *to;
+	struct ib_ah *ah;
+	u8 *out, *in;
+	unsigned int failed;
+};
+
+static bool expect(struct rig *r, bool ok, const char *what, int line)
+{
+	if (!ok) {
+		pr_err("uib_test: %s: line %d: expected %s\n", r->name, line, what);
+		r->failed++;
+	}
+	return ok;
+}
+#define EXPECT(r, cond) expect(r, cond, #cond, __LINE__)
+
+static void on_comp(struct ib_cq *ib, void *ctx)
+{
+	atomic_inc(&((struct cq *)ctx)->comps);
+}
+
+static void on_cq_event(struct ib_event *ev, void *ctx)
+{
+	if (ev->event == IB_EVENT_CQ_ERR)
+		atomic_inc(&((struct cq *)ctx)->errors);
+}
+
+static struct ib_cq *create_cq(struct rig *r, struct cq *cq, unsigned int cqe)
+{
+	struct ib_cq_init_attr attr = { .cqe = cqe };
+
+	return ib_create_cq(r->dev, on_comp, on_cq_event, cq, &attr);
+}
+
+static struct ib_qp *create_qp(struct rig *r, struct ib_qp_cap cap, enum ib_qp_type type)
+{
+	struct ib_qp_init_attr attr = {
+		.send_cq = r->send.ib,
+		.recv_cq = r->recv.ib,
+		.cap = cap,
+		.qp_type = type,
+	};
+
+	return ib_create_qp(r->pd, &attr);
+}
+
+static struct ib_ah *create_ah(struct rig *r, u16 dlid, u8 sl, u32 port)
+{
+	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_IB };
+
+	rdma_ah_set_dlid(&attr, dlid);
+	rdma_ah_set_sl(&attr, sl);
+	rdma_ah_set_port_num(&attr, port);
+	return rdma_create_ah(r->pd, &attr, RDMA_CREATE_AH_SLEEPABLE);
+}
+
+static enum ib_qp_state qp_state_of(struct ib_qp *qp)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	return ib_query_qp(qp, &attr, IB_QP_STATE, &init) ? IB_QPS_ERR : attr.qp_state;
+}
+
+static int modify(struct ib_qp *qp, enum ib_qp_state state, u16 pkey_index)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = state,
+		.pkey_index = pkey_index,
+		.port_num = PORT,
+		.qkey = QKEY,
+	};
+	int mask = IB_QP_STATE;
+
+	if (state == IB_QPS_INIT)
+		mask |= IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY;
+	if (state == IB_QPS_RTS && qp_state_of(qp) == IB_QPS_RTR)
+		mask |= IB_QP_SQ_PSN;
+	return ib_modify_qp(qp, &attr, mask);
+}
+
+static int to_rts(struct ib_qp *qp, u16 pkey_index)
+{
+	return modify(qp, IB_QPS_INIT, pkey_index) ?: modify(qp, IB_QPS_RTR, 0)
+		?: modify(qp, IB_QPS_RTS, 0);
+}
+
+static void close(struct rig *r)
+{
+	if (!IS_ERR_OR_NULL(r->ah))
+		rdma_destroy_ah(r->ah, RDMA_DESTROY_AH_SLEEPABLE);
+	if (!IS_ERR_OR_NULL(r->from))
+		ib_destroy_qp(r->from);
+	if (!IS_ERR_OR_NULL(r->to))
+		ib_destroy_qp(r->to);
+	if (!IS_ERR_OR_NULL(r->send.ib))
+		ib_destroy_cq(r->send.ib);
+	if (!IS_ERR_OR_NULL(r->recv.ib))
+		ib_destroy_cq(r->recv.ib);
+	if (!IS_ERR_OR_NULL(r->pd))
+		ib_dealloc_pd(r->pd);
+	kfree(r->out);
+	kfree(r->in);
+}
+
+/* Both in RTS; the CQ of receives has @cqe entries. */
+static bool open(struct rig *r, unsigned int cqe)
+{
+	struct ib_qp_cap cap = {
+		.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 2, .max_recv_sge = 2
+	};
+
+	r->out = kzalloc(BUF, GFP_KERNEL);
+	r->in = kzalloc(BUF, GFP_KERNEL);
+	r->pd = ib_alloc_pd(r->dev, 0);
+	if (!EXPECT(r, r->out && r->in && !IS_ERR(r->pd)) ||
+	    !EXPECT(r, !ib_query_port(r->dev, PORT, &r->port)))
+		return false;
+	r->send.ib = create_cq(r, &r->send, 16);
+	r->recv.ib = create_cq(r, &r->recv, cqe);
+	if (!EXPECT(r, !IS_ERR(r->send.ib) && !IS_ERR(r->recv.ib)))
+		return false;
+	r->from = create_qp(r, cap, IB_QPT_UD);
+	r->to = create_qp(r, cap, IB_QPT_UD);
+	r->ah = create_ah(r, r->port.lid ?: 1, 0, PORT);
+	return EXPECT(r, !IS_ERR(r->from) && !IS_ERR(r->to) && !IS_ERR(r->ah)) &&
+	       EXPECT(r, !to_rts(r->from, 0)) && EXPECT(r, !to_rts(r->to, 0));
+}
+
+static int post_recv(struct rig *r, u64 id, u32 len)
+{
+	/* In two parts, neither of them whole headers */
+	struct ib_sge sge[2] = {
+		{ .addr = (uintptr_t)r->in,
+		  .length = min(len, 50u),
+		  .lkey = r->pd->local_dma_lkey },
+		{ .addr = (uintptr_t)r->in + 50,
+		  .length = len - min(len, 50u),
+		  .lkey = r->pd->local_dma_lkey },
+	};
+	struct ib_recv_wr wr = { .wr_id = id, .sg_list = sge, .num_sge = 2 };
+	const struct ib_recv_wr *bad;
+
+	return ib_post_recv(r->to, &wr, &bad);
+}
+
+static int post_send(struct rig *r, struct ib_ah *ah, u32 len, int flags)
+{
+	struct ib_sge sge[2] = {
+		{ .addr = (uintptr_t)r->out,
+		  .length = min(len, 7u),
+		  .lkey = r->pd->local_dma_lkey },
+		{ .addr = (uintptr_t)r->out + 7,
+		  .length = len - min(len, 7u),
+		  .lkey = r->pd->local_dma_lkey },
+	};
+	struct ib_ud_wr wr = {
+		.wr = {
+			.wr_id = len,
+			.sg_list = sge,
+			.num_sge = 2,
+			.opcode = IB_WR_SEND_WITH_IMM,
+			.send_flags = IB_SEND_SIGNALED | flags,
+			.ex.imm_data = cpu_to_be32(len),
+		},
+		.ah = ah,
+		.remote_qpn = r->to->qp_num,
+		.remote_qkey = QKEY,
+	};
+	const struct ib_send_wr *bad;
+
+	return ib_post_send(r->from, &wr.wr, &bad);
+}
+
+static bool poll(struct cq *cq, struct ib_wc *wc)
+{
+	unsigned int ms;
+
+	for (ms = 0; ms < PATIENCE_MS; ms++) {
+		if (ib_poll_cq(cq->ib, 1, wc) == 1)
+			return true;
+		usleep_range(1000, 2000);
+	}
+	return false;
+}
+
+/* A send is complete: what it delivers by the own LID has been delivered. */
+static void send(struct rig *r, struct ib_ah *ah, u32 len, int flags)
+{
+	struct ib_wc wc = {};
+
+	EXPECT(r, !post_send(r, ah, len, flags));
+	EXPECT(r, poll(&r->send, &wc) && wc.status == IB_WC_SUCCESS && wc.wr_id == len);
+}
+
+/* --- the cases; "what is discarded" is counted by uib.ko, and the script that asks for the case looks there */
+
+static void loopback(struct rig *r)
+{
+	struct ib_wc wc = {};
+	unsigned int i;
+
+	for (i = 0; i < BUF; i++)
+		r->out[i] = i * 7;
+	EXPECT(r, !post_recv(r, 99, GRH + 4096));
+	send(r, r->ah, 1021, 0);
+	EXPECT(r, poll(&r->recv, &wc));
+	EXPECT(r, wc.status == IB_WC_SUCCESS && wc.opcode == IB_WC_RECV && wc.wr_id == 99);
+	EXPECT(r, wc.byte_len == GRH + 1021 && wc.qp == r->to && wc.src_qp == r->from->qp_num);
+	EXPECT(r, wc.wc_flags == IB_WC_WITH_IMM && wc.ex.imm_data == cpu_to_be32(1021));
+	EXPECT(r, wc.slid == r->port.lid && wc.port_num == PORT && wc.sl == 0);
+	EXPECT(r, !memcmp(r->in + GRH, r->out, 1021));
+	/* Of the whole MTU, and nothing */
+	EXPECT(r, !post_recv(r, 1, GRH + 4096) && !post_recv(r, 2, GRH));
+	send(r, r->ah, 128 << r->port.active_mtu, 0);
+	send(r, r->ah, 0, 0);
+	EXPECT(r, poll(&r->recv, &wc) && wc.byte_len == GRH + (128 << r->port.active_mtu));
+	EXPECT(r, poll(&r->recv, &wc) && wc.byte_len == GRH);
+}
+
+static void no_receive(struct rig *r)
+{
+	send(r, r->ah, 100, 0);
+}
+
+static void small_receive(struct rig *r)
+{
+	struct ib_wc wc;
+
+	EXPECT(r, !post_recv(r, 1, GRH + 99));
+	send(r, r->ah, 100, 0);
+	EXPECT(r, !ib_poll_cq(r->recv.ib, 1, &wc));
+	send(r, r->ah, 99, 0); /* it is still there */
+	EXPECT(r, ib_poll_cq(r->recv.ib, 1, &wc) == 1);
+}
+
+static void qp_state(struct rig *r)
+{
+	EXPECT(r, !modify(r->to, IB_QPS_RESET, 0) && !modify(r->to, IB_QPS_INIT, 0));
+	EXPECT(r, !post_recv(r, 1, GRH + 100)); /* may be posted in INIT */
+	send(r, r->ah, 100, 0);
+}
+
+/* Two entries, four messages: the CQ is lost, and its owner is told once. */
+static void cq_full(struct rig *r)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		EXPECT(r, !post_recv(r, i, GRH + 100));
+	for (i = 0; i < 4; i++)
+		send(r, r->ah, 100, 0);
+	EXPECT(r, atomic_read(&r->recv.errors) == 1);
+}
+
+static void tx_mtu(struct rig *r)
+{
+	send(r, r->ah, (128 << r->port.active_mtu) + 1, 0);
+}
+
+/* Entry 5 of the table is empty. */
+static void tx_pkey(struct rig *r)
+{
+	EXPECT(r, !modify(r->from, IB_QPS_RESET, 0) && !to_rts(r->from, 5));
+	send(r, r->ah, 100, 0);
+}
+
+/* The subnet manager maps SL 7 to VL15. */
+static void tx_vl15(struct rig *r)
+{
+	struct ib_ah *ah = create_ah(r, r->port.lid, 7, PORT);
+
+	if (!EXPECT(r, !IS_ERR(ah)))
+		return;
+	send(r, ah, 100, 0);
+	rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
+}
+
+/* The port is not active. */
+static void tx_state(struct rig *r)
+{
+	EXPECT(r, r->port.state != IB_PORT_ACTIVE);
+	send(r, r->ah, 100, 0);
+}
+
+/* What an HCA of this size refuses */
+static void limits(struct rig *r)
+{
+	const struct ib_device_attr *a = &r->dev->attrs;
+	const struct ib_qp_cap good = { .max_send_wr = a->max_qp_wr,
+					.max_recv_wr = a->max_qp_wr,
+					.max_send_sge = 1,
+					.max_recv_sge = 1 };
+	struct ib_qp_cap cap = good;
+	struct ib_qp *qp = create_qp(r, good, IB_QPT_UD);
+
+	EXPECT(r, !IS_ERR(qp));
+	if (!IS_ERR(qp))
+		ib_destroy_qp(qp);
+	EXPECT(r, create_cq(r, &r->send, 0) == ERR_PTR(-EINVAL));
+	EXPECT(r, create_cq(r, &r->send, a->max_cqe + 1) == ERR_PTR(-EINVAL));
+	EXPECT(r, create_qp(r, good, IB_QPT_RC) == ERR_PTR(-EOPNOTSUPP));
+	cap.max_send_wr++;
+	EXPECT(r, create_qp(r, cap, IB_QPT_UD) == ERR_PTR(-EINVAL));
+	cap = good;
+	cap.max_recv_sge = a->max_recv_sge + 1;
+	EXPECT(r, create_qp(r, cap, IB_QPT_UD) == ERR_PTR(-EINVAL));
+	cap = good;
+	cap.max_inline_data = 1;
+	EXPECT(r, create_qp(r, cap, IB_QPT_UD) == ERR_PTR(-EINVAL));
+	EXPECT(r, IS_ERR(create_ah(r, 1, 0, 2))); /* port */
+	EXPECT(r, create_ah(r, 0xc000, 0, PORT) == ERR_PTR(-EINVAL)); /* multicast without GRH */
+}
+
+/* In RESET nothing can be posted; in SQD what is posted waits, so both queues can be filled. */
+static void queues(struct rig *r)
+{
+	struct ib_wc wc = {};
+	unsigned int i;
+
+	EXPECT(r, post_send(r, r->ah, (128 << IB_MTU_4096) + 1, 0) == -EINVAL);
+	EXPECT(r, post_send(r, r->ah, 100, IB_SEND_INLINE) == -EINVAL);
+	EXPECT(r, !modify(r->from, IB_QPS_SQD, 0));
+	for (i = 0; i < 4; i++) {
+		EXPECT(r, !post_recv(r, i, GRH + 100));
+		EXPECT(r, !post_send(r, r->ah, 100, 0));
+	}
+	EXPECT(r, post_recv(r, 4, GRH + 100) == -ENOMEM);
+	EXPECT(r, post_send(r, r->ah, 100, 0) == -ENOMEM);
+	EXPECT(r, !ib_poll_cq(r->send.ib, 1, &wc));
+	EXPECT(r, !modify(r->from, IB_QPS_RTS, 0));
+	for (i = 0; i < 4; i++) {
+		EXPECT(r, poll(&r->send, &wc) && wc.status == IB_WC_SUCCESS);
+		EXPECT(r, poll(&r->recv, &wc) && wc.status == IB_WC_SUCCESS && wc.wr_id == i);
+	}
+	EXPECT(r, !modify(r->to, IB_QPS_RESET, 0));
+	EXPECT(r, post_recv(r, 1, GRH) == -EINVAL);
+	EXPECT(r, !modify(r->from, IB_QPS_RESET, 0));
+	EXPECT(r, post_send(r, r->ah, 1, 0) == -EINVAL);
+	EXPECT(r, modify(r->from, IB_QPS_RTS, 0) == -EINVAL);
+}
+
+/* In the error state all that is posted comes back. */
+static void flush(struct rig *r)
+{
+	struct ib_wc wc = {};
+	unsigned int i;
+
+	EXPECT(r, !post_recv(r, 0, GRH) && !post_recv(r, 1, GRH));
+	EXPECT(r, !modify(r->to, IB_QPS_ERR, 0) && !modify(r->from, IB_QPS_ERR, 0));
+	EXPECT(r, !post_recv(r, 2, GRH));
+	for (i = 0; i < 3; i++)
+		EXPECT(r, poll(&r->recv, &wc) && wc.status == IB_WC_WR_FLUSH_ERR && wc.wr_id == i);
+	EXPECT(r, !post_send(r, r->ah, 8, 0));
+	EXPECT(r, poll(&r->send, &wc) && wc.status == IB_WC_WR_FLUSH_ERR && wc.wr_id == 8);
+}
+
+/* IBTA 11.4.2.2: armed for one completion, or for a solicited one; the greater wish wins. */
+static void notify(struct rig *r)
+{
+	struct ib_cq *cq = r->recv.ib;
+	struct ib_wc wc;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		EXPECT(r, !post_recv(r, i, GRH + 100));
+	send(r, r->ah, 1, IB_SEND_SOLICITED);
+	EXPECT(r, atomic_read(&r->recv.comps) == 0); /* not armed */
+	EXPECT(r, ib_req_notify_cq(cq, IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS) > 0);
+	send(r, r->ah, 1, 0);
+	EXPECT(r, atomic_read(&r->recv.comps) == 0); /* not solicited */
+	EXPECT(r, !ib_req_notify_cq(cq, IB_CQ_NEXT_COMP) && !ib_req_notify_cq(cq, IB_CQ_SOLICITED));
+	send(r, r->ah, 1, 0);
+	EXPECT(r, atomic_read(&r->recv.comps) == 1);
+	send(r, r->ah, 1, 0);
+	EXPECT(r, atomic_read(&r->recv.comps) == 1); /* once */
+	for (i = 0; i < 4; i++)
+		EXPECT(r, poll(&r->recv, &wc));
+	EXPECT(r, !ib_req_notify_cq(cq, IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS));
+	EXPECT(r, !post_recv(r, 0, GRH + 100));
+	send(r, r->ah, 1, IB_SEND_SOLICITED);
+	EXPECT(r, atomic_read(&r->recv.comps) == 2);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(struct rig *r);
+	unsigned int cqe; /* of the CQ of receives */
+} cases[] = {
+	{ "loopback", loopback, 16 },
+	{ "no_receive", no_receive, 16 },
+	{ "small_receive", small_receive, 16 },
+	{ "qp_state", qp_state, 16 },
+	{ "cq_full", cq_full, 2 },
+	{ "tx_mtu", tx_mtu, 16 },
+	{ "tx_pkey", tx_pkey, 16 },
+	{ "tx_vl15", tx_vl15, 16 },
+	{ "tx_state", tx_state, 16 },
+	{ "limits", limits, 16 },
+	{ "queues", queues, 16 },
+	{ "flush", flush, 16 },
+	{ "notify", notify, 16 },
+};
+
+/* --- devices */
+
+struct test_dev {
+	struct ib_device *ibdev;
+	struct ib_event_handler handler;
+	atomic_t events[IB_EVENT_WQ_FATAL + 1];
+	struct dentry *dir;
+};
+
+static struct ib_client client;
+
+static ssize_t run_write(struct file *f, const char __user *from, size_t len, loff_t *pos)
+{
+	struct test_dev *d = file_inode(f)->i_private;
+	struct rig r = { .dev = d->ibdev };
+	char name[32] = {};
+	unsigned int i;
+
+	if (len >= sizeof(name) || copy_from_user(name, from, len))
+		return -EINVAL;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (strcmp(strim(name), cases[i].name))
+			continue;
+		r.name = cases[i].name;
+		if (open(&r, cases[i].cqe))
+			cases[i].run(&r);
+		close(&r);
+		return r.failed ? -EIO : len;
+	}
+	return -ENOENT;
+}
+
+static const struct file_operations run_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = run_write,
+};
+
+static int events_show(struct seq_file *m, void *v)
+{
+	struct test_dev *d = m->private;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(d->events); i++)
+		seq_printf(m, "%d %s\n", atomic_read(&d->events[i]), ib_event_msg(i));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(events);
+
+static void on_event(struct ib_event_handler *h, struct ib_event *ev)
+{
+	struct test_dev *d = container_of(h, struct test_dev, handler);
+
+	if (ev->event < ARRAY_SIZE(d->events))
+		atomic_inc(&d->events[ev->event]);
+}
+
+static int add_one(struct ib_device *ibdev)
+{
+	struct test_dev *d = kzalloc(sizeof(*d), GFP_KERNEL);
+
+	if (!d)
+		return -ENOMEM;
+	d->ibdev = ibdev;
+	d->dir = debugfs_create_dir(dev_name(&ibdev->dev), root);
+	debugfs_create_file("events", 0400, d->dir, d, &events_fops);
+	debugfs_create_file("run", 0200, d->dir, d, &run_fops);
+	INIT_IB_EVENT_HANDLER(&d->handler, ibdev, on_event);
+	ib_register_event_handler(&d->handler);
+	ib_set_client_data(ibdev, &client, d);
+	return 0;
+}
+
+static void remove_one(struct ib_device *ibdev, void *data)
+{
+	struct test_dev *d = data;
+
+	ib_unregister_event_handler(&d->handler);
+	debugfs_remove(d->dir); /* waits for a case that runs */
+	kfree(d);
+}
+
+static struct ib_client client = { .name = "uib_test", .add = add_one, .remove = remove_one };
+
+static int __init test_init(void)
+{
+	int err;
+
+	root = debugfs_create_dir("uib_test", NULL);
+	err = ib_register_client(&client);
+	if (err)
+		debugfs_remove(root);
+	return err;
+}
+
+static void __exit test_exit(void)
+{
+	ib_unregister_client(&client);
+	debugfs_remove(root);
+}
+
+module_init(test_init);
+module_exit(test_exit);
