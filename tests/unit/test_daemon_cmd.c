@@ -732,6 +732,33 @@ static void test_monitor_tells_drops_once(void **state)
 	json_decref(rows);
 }
 
+/* Managers come and go meanwhile, and with them their counters. */
+static void test_monitor_tells_of_managers_that_come_and_go(void **state)
+{
+	struct rig *r = *state;
+	struct inst_fabric *f = r->in.fab[0];
+	struct fabric_port *at = fabric_node_port(fabric_node_find(f->fabric, "Switch2"), 0);
+	char err[INST_ERR_MAX];
+	json_t *rows = json_array();
+
+	request(r, "monitor", NULL);
+	assert_int_equal(fab_sm_restart(fab_sm(f), r->now, err), 0);
+	assert_int_equal(fab_sm_start(f, at, 3, r->now, err), 0);
+	run_for(r, NS_SEC(3));
+	assert_null(collect(r, rows));
+	assert_string_equal(str(row_with(rows, "port", "Switch1/0"), "event"), "sm");
+	assert_true(count(rows, "port", "Switch2/0") >= 2);
+	assert_int_equal(count(rows, "event", "drop"), 0);
+
+	json_array_clear(rows);
+	fab_sm_stop(fab_sm_at(f, at), r->now);
+	run_for(r, NS_SEC(5));
+	assert_null(collect(r, rows));
+	assert_string_equal(str(row_with(rows, "state", "master"), "port"), "Switch1/0");
+	assert_int_equal(count(rows, "port", "Switch2/0"), 0);
+	json_decref(rows);
+}
+
 static void test_trace_needs_an_interface(void **state)
 {
 	refused(*state, "trace", json_pack("{s:s, s:s}", "from", "h1", "to", "h2"),
@@ -842,6 +869,7 @@ int main(void)
 		CASE(test_stats_are_those_that_moved_unless_all_are_wanted),
 		CASE(test_monitor_tells_sweeps_traps_and_ports),
 		CASE(test_monitor_tells_drops_once),
+		CASE(test_monitor_tells_of_managers_that_come_and_go),
 		CASE(test_trace_needs_an_interface),
 		CASE(test_socket_is_private_exclusive_and_removed),
 		CASE(test_socket_of_a_dead_instance_is_replaced),
