@@ -215,7 +215,8 @@ class Attacker:
     def nd(self):
         kind = self.one((133, 134, 135, 135, 136, 136, 137, 130, 131, 132, 143, 128))
         body = self.rng.randbytes(4)
-        body += {133: b"", 134: self.rng.randbytes(8), 137: self.ip6() + self.ip6()}.get(kind, self.ip6())
+        # Of an advertised retransmission timer of days nobody would recover: it is short, as far as hosts believe it.
+        body += {133: b"", 134: pack(">II", self.edge(32), self.one((0, 1, 100, 1000))), 137: self.ip6() + self.ip6()}.get(kind, self.ip6())
         for _ in range(self.rng.randrange(3)):
             option = self.one((bytes(2) + self.lladdr(), self.rng.randbytes(22), self.rng.randbytes(6)))
             body += bytes([self.one((1, 2, 3, 4, 5, 14, 25, self.bits(8))),
