@@ -56,6 +56,7 @@ full_size() { # FROM ADDRESS MTU: a packet of that passes, one octet more is not
 full_size_to() { full_size "$1" "${ip[$2]}" 2044; }
 fragments_to() { g "$1" ping -q -n -c 2 -i 0.2 -W 10 -s 8000 "${ip[$2]}"; }
 broadcast_to() {
+	g "$1" 'echo 1 >/proc/sys/net/ipv4/icmp_echo_ignore_broadcasts' # its own answers would count
 	g "$2" 'echo 0 >/proc/sys/net/ipv4/icmp_echo_ignore_broadcasts'
 	g "$1" ping -n -b -c 2 -i 0.5 -W 10 10.4.255.255 | grep "bytes from ${ip[$2]}"
 }
