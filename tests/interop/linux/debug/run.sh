@@ -49,7 +49,7 @@ lab=$!
 trap 'kill $lab; rm -rf "$work"' EXIT
 
 mkdir "$work/vm"
-cp "$folder/uib/uib.ko" "$work/vm/"
+cp "$folder"/uib/uib{,_test}.ko "$work/vm/"
 cat >"$work/vm/guest" <<GUEST
 insmod /run/work/uib.ko 'add="uib0 listen=0.0.0.0:6001 peer=10.0.2.2:5001"'
 ip link set ib0 up
