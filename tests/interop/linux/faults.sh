@@ -101,14 +101,15 @@ down() {
 	equal 0 "$(child)" && u -j link show dev uib1@h1 | jq -e '.link[0] | .state != "UP" and (.reason | test("P_Key"))'
 }
 gone=$(now)
+before=$(carriers)
 check "a P_Key is removed" load one
 check "its interfaces go down at both ends" eventually 15 down
 echo "# P_Key removed: both interfaces down after $(since "$gone") s"
 check "the P_Key is not in the VM's table" not grep -qi 0x8001 <(vm_pkeys)
-check "the other partition is not disturbed" undisturbed 7790 46m "$gone"
+check "the other partition is not disturbed" undisturbed 7790 46m "$before"
 back() { equal 1 "$(child)"; }
 check "it is added" fault -p 7791 "P_Key added" 46m 6 back load both
-check "the other partition was not disturbed" undisturbed 7790 46m "$gone"
+check "the other partition was not disturbed" undisturbed 7790 46m "$before"
 check "all memberships are known" eventually 10 knows_all
 
 # --- OpenSM, and other LMCs with it

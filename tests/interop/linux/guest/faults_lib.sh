@@ -22,15 +22,9 @@ probe_host() { "${@:5}" $probe run "$1" "$2" "$work/probe.$1" "$3" "$4" >"$work/
 # flows PORT KINDS: now, and for a second
 flows() { $probe judge "$work/probe.$1" "$2" "$(date -d "-1.5 seconds" +%s.%N)"; }
 
-# undisturbed PORT KINDS TIME: they went on since then
-undisturbed() {
-	local silence
-	eventually 10 flows "$1" "$2" || return 1
-	$probe judge "$work/probe.$1" "$2" "$3" >"$work/judged"
-	read -r _ silence _ <"$work/judged"
-	echo "silent for $silence s"
-	awk -v s="$silence" 'BEGIN { exit !(s < 3) }'
-}
+# carriers: how often the VM's ib0 has come or gone; undisturbed PORT KINDS CARRIERS: not since then, and traffic flows
+carriers() { g a cat /sys/class/net/ib0/carrier_changes; }
+undisturbed() { equal "$3" "$(carriers)" && eventually 10 flows "$1" "$2"; }
 
 # fault [-p PORT] WHAT KINDS STATED EFFECT CMD...: after CMD, EFFECT succeeds and the probe's KINDS are back, within STATED seconds
 # and the machine's
