@@ -192,26 +192,32 @@ lab_down() {
 	return $status
 }
 
-# space_in_use NAME=COOKIE: the name, net:[NUMBER], is given again to others; the cookie says whose it is now
-space_in_use() {
-	local name=${1%=*} number
+# space_users NAME=COOKIE: the files of it, if any. The name, net:[NUMBER], is given again to others; the cookie says whose
+# it is now.
+space_users() {
+	local name=${1%=*} number f
 	number=${name//[^0-9]/}
 	{
 		find /proc/[0-9]*/ns/net /proc/[0-9]*/fd -lname "net:\\[$number\\]"
 		awk -v n="$name" '$4 == n { print $5 }' /proc/self/mountinfo
-	} 2>/dev/null | xargs -r "$netns_cookie" 2>/dev/null | grep -Fxq "${1#*=}"
+	} 2>/dev/null | while read -r f; do
+		[ "$("$netns_cookie" "$f" 2>/dev/null)" != "${1#*=}" ] || echo "$f"
+	done
 }
 
 # lab_gone: nothing of what lab_remember saw is there any more
 lab_gone() {
-	local p left=0
+	local p f left=0
 	for p in $lab_procs; do
 		[ -n "${p#*:}" ] && [ "$(identity "${p%:*}")" = "${p#*:}" ] || continue
 		echo "process: $(tr '\0' ' ' <"/proc/${p%:*}/cmdline") ($(grep State "/proc/${p%:*}/status"))"
 		left=1
 	done
 	for p in $lab_spaces; do
-		space_in_use "$p" && echo "namespace: $p" && left=1
+		for f in $(space_users "$p"); do
+			echo "namespace: $p is $f of $(tr '\0' ' ' <"/proc/$(cut -d/ -f3 <<<"$f")/cmdline")"
+			left=1
+		done
 	done
 	for p in $(ls -d "/run/uipoib/$inst"* /tmp/*"$inst"* /dev/shm/*"$inst"* 2>/dev/null); do
 		echo "file: $p"

@@ -249,7 +249,7 @@ no_such_port() { u -j neigh show dev uib0@h2 | jq -e 'all(.neigh[]; .gid | start
 check "R58: and takes it for who it is" no_such_port
 check "h2 reaches it after that" ping_from h2 fd07::1
 lease6() {
-	at h2 timeout 20 "$work/dhclient" -6 -1 -d -v -D LL -lf "$work/c6.leases" -pf "$work/c6.pid" -sf /bin/true uib0 >"$work/c6.log" 2>&1 &
+	bx h2 "$work/dhclient" -6 -1 -d -v -D LL -lf "$work/c6.leases" -pf "$work/c6.pid" -sf /bin/true uib0 >"$work/c6.log" 2>&1
 	eventually 20 says "$work/c6.log" 'Bound to lease' && says "$work/c6.leases" 'iaaddr fd07::1'
 }
 check "h2 gets an IPv6 lease from ib0" lease6

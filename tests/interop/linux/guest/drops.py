@@ -115,6 +115,7 @@ def settle(far, seconds):
 
 
 def tell(ok, what, got=""):
+    ok = bool(ok)
     print(f"{'ok' if ok else 'not ok'} - {what}" + ("" if ok else f": {got}"), flush=True)
     return ok
 
