@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/vm_link.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "netdev/sockaddr.h"
 
 #define ANSWER_MS 10000
 #define INSTANCE_BUF (8 * 1024 * 1024)
@@ -156,36 +155,15 @@ int vm_link_open(struct vm_link *l, const char *instance, const char *port)
 
 /* --- to an address */
 
-union addr {
-	struct sockaddr sa;
-	struct sockaddr_in in;
-	struct sockaddr_in6 in6;
-};
-
-static socklen_t to_sockaddr(union addr *a, const struct ip_endpoint *e)
-{
-	memset(a, 0, sizeof(*a));
-	if (e->family == 4) {
-		a->in.sin_family = AF_INET;
-		a->in.sin_port = htons(e->port);
-		memcpy(&a->in.sin_addr, e->addr, 4);
-		return sizeof(a->in);
-	}
-	a->in6.sin6_family = AF_INET6;
-	a->in6.sin6_port = htons(e->port);
-	memcpy(&a->in6.sin6_addr, e->addr, 16);
-	return sizeof(a->in6);
-}
-
 static int connected_socket(const struct conf_port *to)
 {
-	union addr here, there;
-	socklen_t there_len = to_sockaddr(&there, &to->peer), here_len;
+	union sockaddr_ip here, there;
+	socklen_t there_len = sockaddr_of(&there, &to->peer), here_len;
 	int fd = socket(there.sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
 
 	if (fd < 0)
 		return -errno;
-	here_len = to->listen.family ? to_sockaddr(&here, &to->listen) : 0;
+	here_len = to->listen.family ? sockaddr_of(&here, &to->listen) : 0;
 	if ((!here_len || !bind(fd, &here.sa, here_len)) && !connect(fd, &there.sa, there_len)) {
 		set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, RCVBUF);
 		return fd;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "netdev/sockaddr.h"
+
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
 #endif
@@ -23,28 +25,7 @@ static_assert((PKT_BUF_SIZE - KEEP_OCTETS) * UDP_RX_RETIRED > UDP_SOCK_MSGS * KE
 
 #define RETRIES 4 /* a pending ICMP error fails a call once */
 
-union addr {
-	struct sockaddr sa;
-	struct sockaddr_in in;
-	struct sockaddr_in6 in6;
-};
-
-static socklen_t to_sockaddr(union addr *a, const struct ip_endpoint *e)
-{
-	memset(a, 0, sizeof(*a));
-	if (e->family == 4) {
-		a->in.sin_family = AF_INET;
-		a->in.sin_port = htons(e->port);
-		memcpy(&a->in.sin_addr, e->addr, 4);
-		return sizeof(a->in);
-	}
-	a->in6.sin6_family = AF_INET6;
-	a->in6.sin6_port = htons(e->port);
-	memcpy(&a->in6.sin6_addr, e->addr, 16);
-	return sizeof(a->in6);
-}
-
-static void from_sockaddr(struct ip_endpoint *e, const union addr *a)
+static void from_sockaddr(struct ip_endpoint *e, const union sockaddr_ip *a)
 {
 	*e = (struct ip_endpoint){ 0 };
 	if (a->sa.sa_family == AF_INET) {
@@ -98,8 +79,8 @@ static void set_options(struct udp_sock *s)
 int udp_sock_open(struct udp_sock *s, const struct ip_endpoint *listen,
 		  struct ip_endpoint *ret_bound)
 {
-	union addr a;
-	socklen_t len = to_sockaddr(&a, listen);
+	union sockaddr_ip a;
+	socklen_t len = sockaddr_of(&a, listen);
 	int fd = socket(a.sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
 
 	*s = (struct udp_sock){ .fd = -1, .family = listen->family };
@@ -123,7 +104,7 @@ int udp_sock_open(struct udp_sock *s, const struct ip_endpoint *listen,
 
 int udp_sock_adopt(struct udp_sock *s, int fd, struct ip_endpoint *ret_bound)
 {
-	union addr a = { 0 };
+	union sockaddr_ip a = { 0 };
 	socklen_t len = sizeof(a);
 	int status = get_int(fd, SO_TYPE) == SOCK_DGRAM && get_int(fd, SO_PROTOCOL) == IPPROTO_UDP
 			     ? 0
@@ -333,7 +314,7 @@ int udp_sock_recv(struct udp_sock *s, struct udp_rx *rx, const struct udp_dgram 
 	unsigned int slots, n = 0;
 	struct mmsghdr m[UDP_SOCK_MSGS];
 	struct iovec iov[UDP_SOCK_MSGS];
-	union addr from[UDP_SOCK_MSGS];
+	union sockaddr_ip from[UDP_SOCK_MSGS];
 	int got;
 
 	release(rx);
@@ -431,8 +412,8 @@ static void set_segment(struct out *o, unsigned int i, size_t seg)
 	memcpy(CMSG_DATA(c), &size, sizeof(size));
 }
 
-static unsigned int build(const struct udp_sock *s, struct out *o, union addr *to, socklen_t to_len,
-			  struct pkt *const *v, unsigned int n)
+static unsigned int build(const struct udp_sock *s, struct out *o, union sockaddr_ip *to,
+			  socklen_t to_len, struct pkt *const *v, unsigned int n)
 {
 	unsigned int msgs = 0, parts = 0;
 
@@ -472,8 +453,8 @@ static int send_msgs(struct udp_sock *s, struct mmsghdr *m, unsigned int n)
 int udp_sock_send(struct udp_sock *s, const struct ip_endpoint *to, struct pkt *const *v,
 		  unsigned int n)
 {
-	union addr a;
-	socklen_t len = to_sockaddr(&a, to);
+	union sockaddr_ip a;
+	socklen_t len = sockaddr_of(&a, to);
 	unsigned int msgs, pkts = 0;
 	struct out o;
 	int sent;
@@ -499,8 +480,8 @@ int udp_sock_send(struct udp_sock *s, const struct ip_endpoint *to, struct pkt *
 
 int udp_sock_send_empty(struct udp_sock *s, const struct ip_endpoint *to)
 {
-	union addr a;
-	struct mmsghdr m = { .msg_hdr = { .msg_name = &a, .msg_namelen = to_sockaddr(&a, to) } };
+	union sockaddr_ip a;
+	struct mmsghdr m = { .msg_hdr = { .msg_name = &a, .msg_namelen = sockaddr_of(&a, to) } };
 	int sent = send_msgs(s, &m, 1);
 
 	return sent < 0 ? sent : 0;

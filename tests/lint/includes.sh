@@ -26,7 +26,7 @@ declare -A may=(
 	[vm]="util vm"
 	[guest]="vm/frame.h vm/guest.h vm/net.h guest"
 	[daemon]="util wire mad node hca fabric umad ibsim udp sm sac ipoib eth ca netdev daemon"
-	[cli]="util wire/print.h wire/ib.h daemon/proto.h daemon/serve.h daemon/conf.h daemon/demo.h daemon/import.h daemon/vmlab.h netdev/netns.h vm cli"
+	[cli]="util wire/print.h wire/ib.h daemon/proto.h daemon/serve.h daemon/conf.h daemon/demo.h daemon/import.h daemon/vmlab.h netdev/netns.h netdev/sockaddr.h vm cli"
 )
 
 bad() {
