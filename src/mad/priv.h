@@ -17,9 +17,9 @@
 
 #include "mad/ep.h"
 #include "util/hash.h"
+#include "wire/rmpp.h"
 #include "wire/sa.h"
 
-#define RMPP_HDR_MAX 64 /* octets that a segment repeats */
 #define MAD_LOOP_MAX 1024 /* MADs that came back to us while we sent */
 #define RMPP_WINDOW 64 /* segments that a sender may be ahead of our ACK; bits of rmpp_rx.ooo */
 #define RMPP_TX_TIMEOUT NS_SEC(1) /* a reply's segments wait so long for an ACK */
@@ -118,29 +118,9 @@ static inline uint8_t mad_class_of(const void *mad)
 	return c == MAD_CLASS_SM_DR ? MAD_CLASS_SM_LID : c;
 }
 
-static inline bool mad_class_has_oui(uint8_t mgmt_class)
-{
-	return mgmt_class >= MAD_CLASS_VENDOR2_MIN && mgmt_class <= MAD_CLASS_VENDOR2_MAX;
-}
-
 static inline uint32_t mad_oui(const void *mad)
 {
 	return be32_at((const uint8_t *)mad + SA_HDR_OFF) & 0xffffff;
-}
-
-/* rmpp_hdr_len() - Octets of headers that every segment repeats; 0: a class without RMPP */
-static inline size_t rmpp_hdr_len(uint8_t mgmt_class)
-{
-	switch (mgmt_class) {
-	case MAD_CLASS_SA:
-		return SA_DATA_OFF;
-	case MAD_CLASS_DEVICE:
-	case MAD_CLASS_DEVICE_ADM:
-	case MAD_CLASS_BIS:
-		return RMPP_HDR_MAX;
-	default:
-		return mad_class_has_oui(mgmt_class) ? SA_HDR_OFF + 4 : 0;
-	}
 }
 
 /* Octets of a segment's class header, which PayloadLength counts. */

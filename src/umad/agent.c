@@ -20,7 +20,7 @@ static bool reg_valid(const struct umad_register *r)
 		return false;
 	if (c >= CLASS_MAX && c != MAD_CLASS_SM_DR)
 		return false;
-	if ((umad_class_has_oui(c) && !r->oui) || (r->rmpp_version && !umad_class_has_rmpp(c)))
+	if ((mad_class_has_oui(c) && !r->oui) || (r->rmpp_version && !rmpp_hdr_len(c)))
 		return false;
 	return (r->qpn == IB_QP0) == mad_class_is_smp(c);
 }
@@ -50,7 +50,7 @@ static struct mad_agent_cfg agent_cfg(struct umad_conn *c, const struct umad_reg
 	if (!r->mgmt_class) /* without a class there is nothing to register */
 		return cfg;
 	cfg.class_version = r->class_version;
-	cfg.oui = umad_class_has_oui(r->mgmt_class) ? r->oui : 0;
+	cfg.oui = mad_class_has_oui(r->mgmt_class) ? r->oui : 0;
 	cfg.methods[0] = r->methods[0];
 	cfg.methods[1] = r->methods[1];
 	return cfg;

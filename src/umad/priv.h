@@ -14,32 +14,14 @@
  */
 
 #include "umad/umad.h"
-#include "wire/sa.h"
-
-static inline bool umad_class_has_oui(uint8_t mgmt_class)
-{
-	return mgmt_class >= MAD_CLASS_VENDOR2_MIN && mgmt_class <= MAD_CLASS_VENDOR2_MAX;
-}
+#include "wire/rmpp.h"
 
 /* Octets of a class's headers before its data, as ib_get_mad_data_offset() */
 static inline size_t umad_data_off(uint8_t mgmt_class)
 {
-	switch (mgmt_class) {
-	case MAD_CLASS_SA:
-		return SA_DATA_OFF;
-	case MAD_CLASS_DEVICE:
-	case MAD_CLASS_DEVICE_ADM:
-	case MAD_CLASS_BIS:
-		return 64;
-	default:
-		return umad_class_has_oui(mgmt_class) ? 40 : MAD_HDR_LEN;
-	}
-}
+	size_t hdr = rmpp_hdr_len(mgmt_class);
 
-/* Those with an RMPP header have it before their data. */
-static inline bool umad_class_has_rmpp(uint8_t mgmt_class)
-{
-	return umad_data_off(mgmt_class) > MAD_HDR_LEN;
+	return hdr ? hdr : MAD_HDR_LEN;
 }
 
 /* A port that somebody has open. */

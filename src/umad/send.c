@@ -19,7 +19,7 @@ struct sent {
 /* Will this be sent by RMPP? At least UMAD_HEAD_LEN or all of its octets. */
 static bool by_rmpp(const struct umad_agent *a, const uint8_t *data)
 {
-	return a->rmpp && umad_class_has_rmpp(mad_class(data)) &&
+	return a->rmpp && rmpp_hdr_len(mad_class(data)) &&
 	       (data[SA_RMPP_OFF + 2] & RMPP_FLAG_ACTIVE);
 }
 
@@ -44,7 +44,7 @@ static int normalize(const struct umad_agent *a, const uint8_t **data, size_t *l
 {
 	uint8_t c = mad_class(*data);
 
-	if (*len < umad_data_off(c) || (a->rmpp_only && !umad_class_has_rmpp(c)))
+	if (*len < umad_data_off(c) || (a->rmpp_only && !rmpp_hdr_len(c)))
 		return -EINVAL;
 	if (by_rmpp(a, *data))
 		return 0;
