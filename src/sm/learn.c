@@ -350,16 +350,7 @@ void sm_learn_reset(struct sm *sm, ns_t now)
 
 void sm_learn_init(struct sm *sm)
 {
-	const struct smpq_cfg c = {
-		.agent = sm->agent,
-		.timers = sm->timers,
-		.mkey = sm->cfg.mkey,
-		.max_open = sm->cfg.max_smps,
-		.timeout_ms = sm->cfg.timeout_ms,
-		.retries = sm->cfg.retries,
-		.ctx = sm,
-		.idle = on_idle,
-	};
+	const struct smpq_cfg c = sm_smpq_cfg(sm, on_idle);
 
 	smpq_init(&sm->learnq, &c);
 }

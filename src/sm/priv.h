@@ -173,6 +173,8 @@ void sm_arm_start(struct sm *sm, ns_t now);
 void sm_activate_start(struct sm *sm, ns_t now);
 
 /* sweep.c */
+/* sm_smpq_cfg() - What all queues of SMPs of @sm are */
+struct smpq_cfg sm_smpq_cfg(struct sm *sm, void (*idle)(void *ctx, ns_t now));
 void sm_sweep_init(struct sm *sm);
 void sm_sweep_fini(struct sm *sm);
 void sm_sweep_request(struct sm *sm, ns_t at);

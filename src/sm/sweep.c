@@ -402,9 +402,9 @@ static void on_sweepq_idle(void *ctx, ns_t now)
 		sm_sweep_advance(sm, now);
 }
 
-void sm_sweep_init(struct sm *sm)
+struct smpq_cfg sm_smpq_cfg(struct sm *sm, void (*idle)(void *ctx, ns_t now))
 {
-	struct smpq_cfg c = {
+	return (struct smpq_cfg){
 		.agent = sm->agent,
 		.timers = sm->timers,
 		.mkey = sm->cfg.mkey,
@@ -412,8 +412,13 @@ void sm_sweep_init(struct sm *sm)
 		.timeout_ms = sm->cfg.timeout_ms,
 		.retries = sm->cfg.retries,
 		.ctx = sm,
-		.idle = on_sweepq_idle,
+		.idle = idle,
 	};
+}
+
+void sm_sweep_init(struct sm *sm)
+{
+	struct smpq_cfg c = sm_smpq_cfg(sm, on_sweepq_idle);
 
 	smpq_init(&sm->sweepq, &c);
 	c.idle = NULL;
