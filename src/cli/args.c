@@ -7,6 +7,21 @@
 
 #include "cli/cli.h"
 
+int cli_count(unsigned int *ret, const char *option, const char *text, unsigned long min,
+	      unsigned long max)
+{
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	if (errno || !strchr("0123456789", *text) || *end || n < min || n > max)
+		return cli_error(PROTO_EXIT_USAGE, "%s '%s': expected %lu to %lu", option, text,
+				 min, max);
+	*ret = (unsigned int)n;
+	return 0;
+}
+
 static const char *arg_name(const struct cli_key *k)
 {
 	return k->arg ? k->arg : k->name;

@@ -42,6 +42,10 @@ struct cli_cmd {
 /* cli_error() - "uipoib: ..." on standard error; returns @status */
 int cli_error(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* cli_count() - A decimal number of @min to @max; what it is of is said by @option, as "demo: --hosts" */
+int cli_count(unsigned int *ret, const char *option, const char *text, unsigned long min,
+	      unsigned long max);
+
 /**
  * cli_options() - Take options out of @argv, which keeps the other words
  * @first_only:	stop at the first word that is no option

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <errno.h>
+#include <errno.h> /* program_invocation_name */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,19 +25,6 @@ static int usage(int status)
 	return status;
 }
 
-static int parse_hosts(struct demo_opts *o, const char *text)
-{
-	unsigned long n;
-	char *end;
-
-	errno = 0;
-	n = strtoul(text, &end, 10);
-	if (errno || !strchr("0123456789", *text) || *end || n < 2 || n > 200)
-		return cli_error(PROTO_EXIT_USAGE, "demo: --hosts '%s': expected 2 to 200", text);
-	o->hosts = (unsigned int)n;
-	return 0;
-}
-
 static int parse(struct demo_opts *o, int argc, char **argv)
 {
 	static const struct option longs[] = {
@@ -56,7 +43,7 @@ static int parse(struct demo_opts *o, int argc, char **argv)
 	while (!status && (c = getopt_long(argc, argv, "n:h", longs, NULL)) != -1) {
 		switch (c) {
 		case 'H':
-			status = parse_hosts(o, optarg);
+			status = cli_count(&o->hosts, "demo: --hosts", optarg, 2, 200);
 			break;
 		case 't':
 			o->topology = optarg;

@@ -31,20 +31,6 @@ static int usage(int status)
 
 /* --- the command line */
 
-static int set_hosts(struct import_opts *o, const char *text)
-{
-	unsigned long n;
-	char *end;
-
-	errno = 0;
-	n = strtoul(text, &end, 10);
-	if (errno || !strchr("0123456789", *text) || *end || n < 1 || n > 65534)
-		return cli_error(PROTO_EXIT_USAGE,
-				 "fabric import: --hosts '%s': expected 1 to 65534", text);
-	o->hosts = (unsigned int)n;
-	return 0;
-}
-
 static int set_option(struct import_opts *o, int c)
 {
 	switch (c) {
@@ -55,7 +41,7 @@ static int set_option(struct import_opts *o, int c)
 		o->config = optarg;
 		return 0;
 	case 'N':
-		return set_hosts(o, optarg);
+		return cli_count(&o->hosts, "fabric import: --hosts", optarg, 1, 65534);
 	case 'H':
 		o->match[o->nmatch++] = optarg;
 		return 0;
