@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 #   make demo      install what is missing (as root), build, show a fabric at work
-#   make check     the whole test suite, as CI runs it
+#   make check     the tests, in some minutes; make check-all has those that take longer or need virtual machines
 #   make vm        install what is missing (as root), build the program and the kernel module for `uipoib vm`
 #   make           build/uipoib and nothing else
 #
@@ -14,47 +14,33 @@ VERBS	?= 0
 PREFIX	?= /usr/local
 DESTDIR	?=
 
+.DEFAULT_GOAL := all
+
 variant	:= $(strip $(if $(filter-out gcc,$(CC)),$(notdir $(CC)))$(if $(filter 1,$(SAN)),san))
 O	?= build$(if $(variant),/$(variant))
 
 Q	:= $(if $(filter 1,$(V)),,@)
 say	:= @$(if $(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 
-# Layers: what a folder may use, itself first. tests/lint/includes checks the same of #include.
-uses_util	:= util
-uses_wire	:= wire util
-uses_mad	:= mad wire util
-uses_node	:= node mad wire util
-uses_umad	:= umad node mad wire util
-uses_ibsim	:= ibsim node mad wire util
-uses_udp	:= udp wire util
-uses_hca	:= hca node mad wire util
-uses_fabric	:= fabric hca node mad wire util
-uses_sm		:= sm mad wire util
-uses_sac	:= sac mad wire util
-uses_ipoib	:= ipoib sac mad wire util
-uses_eth	:= eth ipoib sac mad wire util
-uses_ca		:= ca hca node mad wire util
-uses_netdev	:= netdev util
-uses_vm		:= vm util
-uses_all	:= cli daemon vm eth ipoib sac sm udp umad ibsim fabric ca hca node mad wire netdev util
-uses_daemon	:= $(uses_all)
-uses_cli	:= $(uses_all)
-folders		:= $(uses_all)
+# The rooms that each room links with, from the table of layers
+$(O)/layers.mk: src/layers tests/lint/layers.sh
+	@mkdir -p $(@D)
+	@bash tests/lint/layers.sh closure >$@.new && mv $@.new $@
+include $(O)/layers.mk
 
 WARN	:= -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	   -Wvla -Wundef -Wwrite-strings -Wno-unused-parameter -Wno-missing-field-initializers
 ifeq ($(SAN),1)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 endif
-# Coverage for the fuzzers: without it they are blind in the libraries.
+# Coverage for the fuzzers, which would see nothing of the libraries without it.
 ifeq ($(FUZZ),1)
 SANFLAGS += -fsanitize=fuzzer-no-link
 endif
 OPT	?= $(if $(filter 1,$(SAN)),-O1,-O2)
 CFLAGS	?= -g
 ALL_CFLAGS := -std=gnu11 $(OPT) -fno-strict-aliasing -fno-omit-frame-pointer $(WARN) $(SANFLAGS) \
-	   -D_GNU_SOURCE -Isrc -Iinclude -Itests $(CFLAGS)
+	   -D_GNU_SOURCE -Isrc -Itests $(CFLAGS)
 LIBS	:= -linih -ljansson -lmnl -lpcap -lisal -lseccomp -lcap-ng -lm
 TEST_LIBS := -lcmocka $(LIBS)
 
@@ -68,7 +54,8 @@ $(O)/uipoib: $(O)/obj/cli/main.o $(call libs_of,all)
 	$(say) "  LD      $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< -Wl,--start-group $(call libs_of,all) -Wl,--end-group $(LIBS)
 
-# Goes into programs of others: the C library and nothing else, no sanitizer, no symbol but those it replaces.
+# The preload goes into other programs, so it uses nothing but the C library, has no sanitizer, and exports only
+# the functions that it replaces.
 PRELOAD_CFLAGS := -std=gnu11 -O2 $(WARN) -D_GNU_SOURCE -Isrc -fPIC -fvisibility=hidden -pthread $(CFLAGS)
 preload_objs := $(patsubst src/%.c,$(O)/obj/%.o,$(call srcs,preload))
 $(preload_objs): ALL_CFLAGS := $(PRELOAD_CFLAGS)
@@ -77,7 +64,7 @@ $(O)/libuipoib-umad.so: $(preload_objs)
 	$(say) "  LD      $@"
 	$(Q)$(CC) $(PRELOAD_CFLAGS) -shared -Wl,-z,defs -Wl,-soname,$(@F) $(LDFLAGS) -o $@ $^ -ldl
 
-# The first process of a VM: the C library inside, since there is nothing else; no sanitizer.
+# The first process of a VM is linked statically with the C library, since the VM has none; no sanitizer.
 GUEST_CFLAGS := -std=gnu11 -O2 $(WARN) -D_GNU_SOURCE -Isrc
 guest_objs := $(patsubst src/%.c,$(O)/obj/%.o,$(call srcs,guest)) $(O)/obj/guest/vm_frame.o
 $(guest_objs): ALL_CFLAGS := $(GUEST_CFLAGS)
@@ -94,11 +81,14 @@ $(O)/lib$(1).a: $$(call objs,$(1))
 	@mkdir -p $$(@D)
 	$$(Q)rm -f $$@ && ar rcs $$@ $$^
 endef
-$(foreach f,$(folders),$(eval $(call folder_rule,$(f))))
+$(foreach f,$(folders) preload,$(eval $(call folder_rule,$(f))))
 
-# The codec of CRCs is chosen at run time: one file may use instructions the others may not.
+# The CRC code is chosen at run time, so these files may use instructions that others may not. Without these options, as on
+# a machine other than x86-64, the files are empty.
+ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
 $(O)/obj/wire/crc_clmul.o: ALL_CFLAGS += -msse4.1 -mpclmul
 $(O)/obj/wire/crc_vclmul.o: ALL_CFLAGS += -msse4.1 -mpclmul -mavx512f -mavx512vl -mavx512bw -mvpclmulqdq
+endif
 
 $(O)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
@@ -116,6 +106,18 @@ $(O)/testobj/%.o: tests/%.c
 	@mkdir -p $(@D)
 	$(say) "  CC      $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# kmod's link and agents, compiled for user space with tests/kernel in place of the kernel. Their tests compare
+# them with src/node.
+uses_kmod	= $(uses_node)
+kmod_objs := $(patsubst %,$(O)/testobj/kmod/%.o,link mad pma port samples sma trap)
+KMOD_CFLAGS := -std=gnu11 -Itests/kernel -Ikmod -Wno-sign-compare -Wno-address-of-packed-member
+$(kmod_objs): $(O)/testobj/kmod/%.o: kmod/%.c
+	@mkdir -p $(@D)
+	$(say) "  CC      $<"
+	$(Q)$(CC) $(ALL_CFLAGS) $(KMOD_CFLAGS) -MMD -MP -c -o $@ $<
+$(O)/testobj/unit/kmod_%.o $(O)/unit/test_kmod_%: ALL_CFLAGS += $(KMOD_CFLAGS)
+test_shared += $(if $(filter kmod,$(test_folder)),$(kmod_objs))
 
 define test_rule
 $(O)/$(basename $(patsubst tests/%,%,$(1))): $(1) $(call test_shared,$(1)) $(call libs_of,$(call test_folder,$(1)))
@@ -142,7 +144,7 @@ fuzz-bins: $(fuzz_bins)
 # --- programs that system tests and the bench use
 tool_srcs := $(sort $(wildcard tests/system/*.c))
 system-tools: $(patsubst tests/system/%.c,$(O)/system/%,$(tool_srcs))
-# They check the project's output from outside: nothing of src/ is linked.
+# These programs check the project's output from outside, so nothing of src/ is linked.
 $(O)/system/%: tests/system/%.c
 	@mkdir -p $(@D)
 	$(say) "  TOOL    $<"
@@ -154,7 +156,7 @@ $(O)/bench/%: bench/%.c $(call libs_of,all)
 	$(say) "  BENCH   $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -MT $@ -o $@ $< -Wl,--start-group $(call libs_of,all) -Wl,--end-group $(LIBS)
 
-# --- what a user types
+# --- targets for users
 deps:
 	@bash tests/deps.sh build
 
@@ -162,20 +164,30 @@ demo: deps
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all
 	@$(O)/uipoib demo $(DEMO)
 
-check:
-	@bash tests/deps.sh check
-	@bash tests/check.sh
+check check-all check-night:
+	@bash tests/deps.sh $@
+	@bash tests/check.sh $@
 
 lint unit system fuzz-short:
 	@bash tests/check.sh $(@:fuzz-short=fuzz)
 
 test: unit
 
-# All targets, 60 s each.
+# Changes of one line in the code, most of which the unit tests and simulations must notice
+mutants:
+	@bash tests/deps.sh check
+	@python3 tests/mutants/mutants.py
+
+# 32-bit and big-endian builds of the layers without I/O
+bits:
+	@bash tests/deps.sh check-night
+	@bash tests/night/bits.sh
+
+# All fuzz targets, 60 s each
 fuzz:
 	@FUZZ_SECONDS=60 bash tests/check.sh fuzz
 
-# OpenSM sweeping each second under flapping cables, ten minutes; 60 s of it are in check.
+# OpenSM sweeps each second while cables are pulled and plugged, for ten minutes; check-all does that for 60 s.
 soak:
 	@bash tests/deps.sh check
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all system-tools
@@ -186,7 +198,7 @@ bench:
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all $(bench_bins)
 	@bash bench/run.sh
 
-# uib.ko for every kernel whose headers are here, or for KVER=RELEASE. Kbuild has its own O= and CC=.
+# uib.ko for every kernel whose headers are installed, or for KVER=RELEASE. Kbuild has its own O= and CC=.
 kmod:
 	@[ -n "$(KVERS)" ] || { echo "no kernel headers: the package linux-headers-amd64 has them" >&2; exit 3; }
 	@for k in $(KVERS); do \
@@ -196,9 +208,9 @@ kmod:
 	done
 KVERS	= $(or $(KVER),$(patsubst /lib/modules/%/build,%,$(wildcard /lib/modules/*/build)))
 
-# Linux's own IPoIB in virtual machines
+# Tests against Linux's own IPoIB in virtual machines
 check-linux:
-	@bash tests/deps.sh check
+	@bash tests/deps.sh check-all
 	@bash tests/check.sh linux
 
 deps-vm:
@@ -217,9 +229,13 @@ install: all
 	for m in man/*.[1-9]; do [ -f "$$m" ] || continue; \
 		install -D -m 644 "$$m" "$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$${m##*/}"; done
 
+# The picture of README.md; needs the package graphviz.
+doc/overview.svg: doc/overview.dot
+	dot -Tsvg $< -o $@
+
 clean:
 	rm -rf $(O)
 
-.PHONY: all tests fuzz-bins system-tools deps demo check lint unit system fuzz-short test fuzz soak bench kmod check-linux deps-vm vm install clean
+.PHONY: all tests fuzz-bins system-tools deps demo check check-all check-night mutants bits lint unit system fuzz-short test fuzz soak bench kmod check-linux deps-vm vm install clean
 .DELETE_ON_ERROR:
 -include $(shell [ -d $(O) ] && find $(O) -name '*.d')

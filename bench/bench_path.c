@@ -43,7 +43,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* --- encode and decode: an HCA alone, its port brought up by hand */
+/* --- encode and decode: a single HCA whose port is brought up by hand */
 
 static struct pkt *caught;
 static bool catch_one;
@@ -101,7 +101,7 @@ static struct hca_ah *make_ah(struct hca *h, uint16_t dlid)
 	return ah;
 }
 
-/* A packet whose payload is a slice of one shared buffer, as segmentation makes them. */
+/* Make a packet whose payload is a slice of one shared buffer, as segmentation makes them. */
 static struct pkt *make_payload(struct pkt_buf *buf, unsigned int size)
 {
 	struct pkt *p = pkt_alloc(pool);
@@ -158,7 +158,7 @@ static double decode(unsigned int size, unsigned long n)
 	return seconds() - start;
 }
 
-/* --- hop: a line of switches between two HCAs, programmed by hand */
+/* --- hop: a line of switches between two HCAs, with LFTs written by hand */
 
 static struct hca_qp *rx_qp;
 

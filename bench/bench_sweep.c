@@ -20,7 +20,7 @@
 
 #include "fabric/fabric.h"
 #include "sm/group.h"
-#include "sm/sa.h"
+#include "sa/sa.h"
 #include "sm/sm.h"
 #include "wire/records.h"
 
@@ -37,7 +37,8 @@ struct bench {
 	bool up;
 	struct sm_sweep sweep;
 	struct sm_listener listener;
-	double stage_at, stage[SM_STAGE_LIGHT + 1]; /* CPU seconds of each */
+	/* CPU seconds at the start of the stage, and those of each stage */
+	double stage_at, stage[SM_STAGE_LIGHT + 1];
 	/* queries */
 	struct mad_agent *agent;
 	struct node_port *port;
@@ -64,7 +65,7 @@ static long peak_kib(void)
 	return r.ru_maxrss;
 }
 
-/* CPU seconds since the last call with the same @since */
+/* Returns the CPU seconds since the last call with the same @since */
 static double lap(double *since)
 {
 	double now = cpu_seconds(), took = now - *since;
@@ -86,7 +87,7 @@ static void on_stage(void *ctx, const struct sm_sweep *sw, ns_t now)
 
 static const struct sm_events events = { .stage = on_stage };
 
-/* Whatever can happen at this instant; then time jumps to the next deadline. */
+/* Run everything that is due now; then time jumps to the next deadline. */
 static void step(struct bench *b)
 {
 	timers_run(&b->timers, b->now);
@@ -264,7 +265,7 @@ static void on_joined(void *ctx, int status, ns_t now)
 	(*left)--;
 }
 
-/* HCAs become members of one group, 16 at a time: the broadcast group when everybody boots. */
+/* Let all HCAs join the broadcast group, 16 at a time, as when everybody boots. */
 static void joins(struct bench *b)
 {
 	struct sm_group *g = sm_group_next(b->sm, NULL);
@@ -282,7 +283,7 @@ static void joins(struct bench *b)
 	printf("    %u joins of one group: %.1f ms CPU\n", n, (cpu_seconds() - start) * 1e3);
 }
 
-/* A change of nothing: what a trap costs. */
+/* Sweep without any change, which is the cost of a trap. */
 static void again(struct bench *b)
 {
 	double took;
@@ -347,7 +348,8 @@ int main(int argc, char **argv)
 	int n = argc > 1 ? argc - 1 : 3;
 
 	for (int i = 0; i < n; i++) {
-		pid_t pid = fork(); /* each with a fresh heap: memory is a high-water mark */
+		/* a process for each measurement, because memory is a high-water mark */
+		pid_t pid = fork();
 		int status;
 
 		if (!pid) {

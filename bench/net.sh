@@ -61,7 +61,7 @@ for i in range(4000):
 v.sort(); print("%.1f" % (v[len(v) // 2] / 1000))
 PY
 
-# measure IN1 IN2 ADDR: "Gb/s kpps us"; IN is how to run a command in a host
+# measure IN1 IN2 ADDR: print "Gb/s kpps us"; IN1 and IN2 are the words that run a command in a host
 measure() {
 	local in1=$1 in2=$2 addr=$3 tcp udp rtt pid
 	$in2 iperf3 -s -1 >/dev/null 2>&1 & sleep 0.3

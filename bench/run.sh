@@ -18,8 +18,8 @@ head() { printf '\n== %s\n' "$*"; }
 
 echo "machine: $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | sed -n 1p), load $(cut -d' ' -f1-3 /proc/loadavg)"
 
-# Instructions per packet: the difference of two runs, so that set-up cancels. callgrind knows no
-# AVX-512, so CRCs run on the kernels below it.
+# Instructions per packet: the difference of two runs, so that the cost of set-up cancels out. callgrind does
+# not know AVX-512, so CRCs are computed by the next best code.
 collected() { # part size crc packets
 	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$O/bench/bench_path" "$@" 2>&1 |
 		sed -n 's/.*Collected : //p'

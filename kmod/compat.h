@@ -2,7 +2,7 @@
 #ifndef UIB_COMPAT_H
 #define UIB_COMPAT_H
 
-/* What differs between the kernels that the module is built for, 5.15 and later. */
+/* Differences between the kernels for which the module is built, 5.15 and later */
 
 #include <linux/hrtimer.h>
 #include <linux/version.h>
@@ -21,28 +21,28 @@
 #error "uib: expected CONFIG_INFINIBAND_VIRT_DMA: an address in a work request is the kernel's"
 #endif
 
-/* What completes a verb that user space may call, too. */
+/* The last parameter of create_cq() */
 #if UIB_KERNEL_FROM(6, 11)
 #define uib_cq_udata uverbs_attr_bundle
 #else
 #define uib_cq_udata ib_udata
 #endif
 
-/* A parameter of reg_user_mr() */
+/* A parameter that reg_user_mr() has since 6.17 */
 #if UIB_KERNEL_FROM(6, 17)
 #define uib_dmah_param struct ib_dmah *dmah,
 #else
 #define uib_dmah_param
 #endif
 
-/* In a kernel whose devices are not shared by namespaces (rdma system set netns exclusive), the one that it belongs to */
+/* In exclusive mode (rdma system set netns exclusive) a device belongs to one network namespace: newer kernels ask which. */
 #ifdef ib_alloc_device_with_net
 #define uib_alloc_device(net) ib_alloc_device_with_net(uib_dev, ibdev, net)
 #else
 #define uib_alloc_device(net) ib_alloc_device(uib_dev, ibdev)
 #endif
 
-/* What the functions of udp_tunnel.h take: a struct socket, between 6.19 and 7.1 it became a struct sock. */
+/* The functions of udp_tunnel.h took a struct socket up to 6.19; by 7.1 they take a struct sock. */
 /* clang-format off */
 #define uib_tunnel_sock(s)                          \
 	_Generic(&udp_tunnel_sock_release,          \
@@ -62,7 +62,7 @@ static inline void uib_hrtimer_setup(struct hrtimer *t,
 #endif
 }
 
-/* Capabilities that only kernel users see. */
+/* Capabilities that concern only consumers in the kernel. They have had a member of their own since 5.19. */
 static inline void uib_set_kernel_caps(struct ib_device_attr *attr)
 {
 #if UIB_KERNEL_FROM(5, 19)

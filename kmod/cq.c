@@ -22,7 +22,7 @@ int uib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	return 0;
 }
 
-/* No QP completes into it any more: nothing else refers to it. */
+/* ib_core destroys a CQ only when no QP uses it, so nothing refers to the ring any more. */
 int uib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	kvfree(to_ucq(ibcq)->ring);
@@ -58,7 +58,7 @@ int uib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	int missed;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	/* NEXT_COMP, once asked for, is not taken back by SOLICITED (IBTA 11.4.2.2). */
+	/* A CQ that is armed for the next completion stays so if SOLICITED is asked for later (IBTA 11.4.2.2). */
 	if (cq->armed != IB_CQ_NEXT_COMP)
 		cq->armed = flags & IB_CQ_SOLICITED_MASK;
 	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && cq->count;
@@ -66,7 +66,7 @@ int uib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	return missed;
 }
 
-/* The consumer posted more than the CQ holds: the completion is lost, and with it the CQ. */
+/* The consumer posted more work requests than the CQ can hold. The completion is lost, so the CQ is of no more use. */
 static void overflow(struct uib_cq *cq)
 {
 	struct ib_event ev = {

@@ -7,10 +7,10 @@
 
 #include "wire.h"
 
-#define POLY 0xd008 /* 0x100B, reflected: IBTA 7.8.2 */
+#define POLY 0xd008 /* polynomial 0x100B of IBTA 7.8.2, bits reversed */
 #define SLICES 8
 
-/* Of all octets that are followed by 0 to 7 zeros; written once, before the first packet. */
+/* table[n][x]: the CRC of octet x followed by n zero octets. Written once, before the first packet. */
 static u16 table[SLICES][256] __ro_after_init;
 
 void __init uib_crc_init(void)
@@ -49,7 +49,7 @@ u32 uib_icrc_hdr(const u8 *hdr, size_t len)
 	memcpy(h, hdr, len);
 	if ((h[1] & 3) == UIB_LNH_GLOBAL) {
 		memset(h, 0xff, UIB_LRH_LEN);
-		/* TClass and FlowLabel, HopLmt */
+		/* TClass and FlowLabel, then HopLmt: routers change them */
 		h[UIB_LRH_LEN] |= 0x0f;
 		memset(h + UIB_LRH_LEN + 1, 0xff, 3);
 		h[UIB_LRH_LEN + 7] = 0xff;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * Devices come and go by two module parameters:
+ * Two module parameters add and remove devices:
  *
  *	echo "uib0 listen=10.0.0.2:6001 peer=10.0.0.1:5001 guid=0x2c9" >/sys/module/uib/parameters/add
  *	echo uib0 >/sys/module/uib/parameters/remove		(or: rdma link delete uib0/1)
  *	modprobe uib add='"uib0 peer=10.0.0.1:5001"'
  *
- * The socket is in the network namespace of who writes, and the device goes with it.
+ * The socket is in the network namespace of the process that writes the parameter. When that namespace ends, the device
+ * is removed.
  */
 
 #include <linux/ctype.h>
@@ -33,21 +34,22 @@ MODULE_LICENSE("Dual BSD/GPL");
 
 struct workqueue_struct *uib_wq;
 
-static DEFINE_MUTEX(add_lock); /* one at a time; phase */
+static DEFINE_MUTEX(
+	add_lock); /* protects phase and at_load, and lets one device be added at a time */
 static enum { LOADING, LIVE, GOING } phase;
-static char *at_load; /* what "add" said in LOADING */
+static char *at_load; /* the value of the parameter "add" that was given to insmod */
 
-static DEFINE_SPINLOCK(devs_lock); /* devs */
+static DEFINE_SPINLOCK(devs_lock); /* protects devs */
 static LIST_HEAD(devs);
 
-/* What a device is made of. */
+/* A device as the parameter "add" describes it */
 struct spec {
 	char name[IB_DEVICE_NAME_MAX];
 	union uib_addr listen, peer;
 	bool has_listen, has_peer;
 	u64 guid;
 	u8 mtu_cap;
-	unsigned int silence_ms; /* at the start */
+	unsigned int silence_ms; /* length of the silence after the start */
 };
 
 /* --- "NAME listen=ADDR:PORT peer=ADDR:PORT guid=0x... mtu=4096 silence=4000" */
@@ -125,14 +127,14 @@ static int fill_in(struct spec *s)
 {
 	if (!s->has_listen) {
 		s->listen.sa.sa_family = s->has_peer ? s->peer.sa.sa_family : AF_INET;
-		s->listen.in4.sin_port = htons(DEFAULT_PORT); /* in the same place as sin6_port */
+		s->listen.in4.sin_port = htons(DEFAULT_PORT); /* sin6_port is at the same offset */
 	}
 	if (s->has_peer && s->peer.sa.sa_family != s->listen.sa.sa_family)
 		return -EAFNOSUPPORT;
-	/* The link is not authenticated: it takes no packets of anybody from elsewhere. */
+	/* The link is not authenticated, so a socket that other machines can reach needs to know its peer. */
 	if (!s->has_peer && !is_loopback(&s->listen))
 		return -EDESTADDRREQ;
-	/* A number of one's own (EUI-64, bit 1 of the first octet) */
+	/* A random GUID, marked as locally administered (EUI-64: bit 1 of the first octet) */
 	if (!s->guid) {
 		get_random_bytes(&s->guid, sizeof(s->guid));
 		s->guid = (s->guid & ~(0xffull << 56)) | 2ull << 56;
@@ -140,7 +142,7 @@ static int fill_in(struct spec *s)
 	return 0;
 }
 
-/* ib_core takes a % for a format. */
+/* ib_core uses the name as a format string, so it must not contain a %. */
 static bool name_ok(const char *name)
 {
 	const char *c = name;
@@ -169,7 +171,9 @@ static int parse(struct net *net, char *text, struct spec *s)
 		*value++ = '\0';
 		err = parse_key(net, s, word, value);
 		if (err) {
-			pr_err("uib: %s: %s: not possible\n", s->name, word);
+			pr_err("uib: %s: %*pE: expected a key and a value as modinfo uib lists "
+			       "them\n",
+			       s->name, (int)strlen(word), word);
 			return err;
 		}
 	}
@@ -204,7 +208,7 @@ static void init_dev(struct uib_dev *dev, struct net *net, const struct spec *s)
 	ib_set_device_ops(ibdev, &uib_ops);
 }
 
-/* Called by ib_core when the device is unregistered, by whom ever. */
+/* Called by ib_core when the device is unregistered, whoever does that. */
 void uib_dealloc(struct ib_device *ibdev)
 {
 	struct uib_dev *dev = to_uib(ibdev);
@@ -223,7 +227,7 @@ void uib_dealloc(struct ib_device *ibdev)
 	spin_unlock(&devs_lock);
 }
 
-/* Called by ib_core before anybody else sees the device. */
+/* Called by ib_core before consumers see the device. */
 int uib_enable(struct ib_device *ibdev)
 {
 	struct uib_dev *dev = to_uib(ibdev);
@@ -251,7 +255,7 @@ static int add(struct net *net, const struct spec *s)
 	err = uib_link_open(&dev->link);
 	if (err)
 		goto err_dealloc;
-	/* What a PCI function is to hardware: ib_ipoib does not look whether there is one (ethtool -i). */
+	/* ib_ipoib reads the parent device without a check (ethtool -i), so the device needs one, as hardware has by PCI. */
 	parent = platform_device_register_simple("uib", PLATFORM_DEVID_AUTO, NULL, 0);
 	err = PTR_ERR_OR_ZERO(parent);
 	if (err)
@@ -280,7 +284,7 @@ static int add_text(struct net *net, const char *text)
 	return err ?: add(net, &s);
 }
 
-/* The first one of the namespace, or of that name (NULL: any), held */
+/* The first device in namespace @net with name @name, where NULL matches any. The caller gets a reference. */
 static struct uib_dev *find(const struct net *net, const char *name)
 {
 	struct uib_dev *dev, *found = NULL;
@@ -297,8 +301,8 @@ static struct uib_dev *find(const struct net *net, const char *name)
 }
 
 /*
- * Somebody else may be doing the same, `rdma link delete` for one: ib_core lets one of them do it, and the others wait.
- * So the module's code is left by all when they return.
+ * `rdma link delete` may be removing the same device at this moment. ib_core lets one caller do the work and makes the
+ * others wait, so that nobody is inside the module's code any more when this function returns.
  */
 static void remove(struct uib_dev *dev)
 {
@@ -321,7 +325,7 @@ static void remove_all(const struct net *net)
 
 	while ((dev = find(net, NULL))) {
 		remove(dev);
-		/* Of one whose registration failed: add() is about to drop it. */
+		/* A device whose registration has just failed stays in the list until add() drops it: try again. */
 		cond_resched();
 	}
 }

@@ -6,7 +6,7 @@
 
 #include "uib.h"
 
-/* Keys come from attach alone: a hash without a secret will do. */
+/* Only consumers in the kernel attach groups, so nobody can attack the hash by chosen keys, and it needs no secret. */
 struct hlist_head *uib_mcast_bucket(struct uib_dev *dev, const union ib_gid *mgid)
 {
 	u32 w[4];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * Performance management, IBTA 16.1. The port counts in 64 bits and never stops: an attribute shows the difference
- * to a base, at most what its field holds, and a Set moves the base.
+ * Performance management, IBTA 16.1. The port counts in 64 bits and never resets a counter. An attribute shows the
+ * difference between the counter and a base, limited to the width of its field, and a Set moves the base.
  */
 
 #include <rdma/ib_pma.h>
@@ -13,15 +13,16 @@
 #define ATTR_XMIT_DISCARD_DETAILS cpu_to_be16(0x0016)
 #define ATTR_XMIT_DATA_SL cpu_to_be16(0x0036)
 #define ATTR_RCV_DATA_SL cpu_to_be16(0x0037)
-#define PORT_SELECT 1 /* octets of all of them */
+/* Octets of PortSelect and CounterSelect, which are the same in all these attributes */
+#define PORT_SELECT 1
 #define COUNTER_SELECT 2
 #define DATA_OFF 64
 #define RESP_TIME 16
 
-/* A counter: its place in the attribute and its width; none: what this port never counts */
+/* A counter in an attribute. Counters that this port never counts have no entry and read as 0. */
 struct field {
-	u8 counter, off, bits;
-	u8 select; /* bit of CounterSelect */
+	u8 counter, off, bits; /* enum uib_counter, offset and width of the field */
+	u8 select; /* bit of CounterSelect that stands for the counter */
 };
 
 static const struct field counters[] = {
@@ -48,10 +49,9 @@ static const struct field xmit_details[] = {
 	{ UIB_C_XMIT_MTU, 6, 16, 1 },
 };
 
-#define SL(c, i)                                \
-	{                                       \
-		(c) + (i), 4 + 4 * (i), 32, (i) \
-	}
+/* clang-format off */
+#define SL(c, i) { (c) + (i), 4 + 4 * (i), 32, (i) }
+/* clang-format on */
 #define SL4(c, i) SL(c, i), SL(c, (i) + 1), SL(c, (i) + 2), SL(c, (i) + 3)
 #define SLS(c) SL4(c, 0), SL4(c, 4), SL4(c, 8), SL4(c, 12)
 static const struct field xmit_sl[] = { SLS(UIB_C_XMIT_SL) };
@@ -59,9 +59,10 @@ static const struct field rcv_sl[] = { SLS(UIB_C_RCV_SL) };
 
 static const struct attr {
 	__be16 id;
-	bool ext; /* has its own bases */
+	bool ext; /* uses ext_base, so that PortCounters and PortCountersExtended are cleared separately */
 	const struct field *fields;
-	unsigned int n, len; /* octets of the attribute */
+	unsigned int n; /* number of fields */
+	unsigned int len; /* octets of the attribute */
 } attrs[] = {
 	{ IB_PMA_PORT_COUNTERS, false, counters, ARRAY_SIZE(counters), 44 },
 	{ IB_PMA_PORT_COUNTERS_EXT, true, ext_counters, ARRAY_SIZE(ext_counters), 72 },
@@ -87,7 +88,7 @@ static u64 get_field(const u8 *data, const struct field *f)
 	}
 }
 
-/* Counters stop at their maximum. */
+/* A counter that is larger than its field shows the field's maximum. */
 static void put_field(u8 *data, const struct field *f, u64 v)
 {
 	u8 *at = data + f->off;
@@ -121,6 +122,7 @@ static void access_counters(struct uib_dev *dev, const struct attr *a, u8 *data,
 		if (select >> f->select & 1)
 			base[f->counter] = uib_counter_sum(dev, f->counter) - get_field(data, f);
 	}
+	data[0] = 0; /* reserved */
 	memset(data + COUNTER_SELECT + 2, 0, a->len - COUNTER_SELECT - 2);
 	for (i = 0; i < a->n; i++) {
 		const struct field *f = &a->fields[i];
@@ -135,11 +137,11 @@ static u16 class_port_info(u8 *data, bool set)
 	struct ib_class_port_info *c = (void *)data;
 
 	if (set)
-		return UIB_STATUS_BAD_ATTR; /* no traps, so nobody to name */
+		return UIB_STATUS_BAD_ATTR; /* only TrapLID and the like could be set, and a PMA sends no traps */
 	memset(c, 0, sizeof(*c));
 	c->base_version = IB_MGMT_BASE_VERSION;
 	c->class_version = 1;
-	c->capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH;
+	c->capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH | IB_PMA_CLASS_CAP_XMIT_WAIT;
 	c->cap_mask2_resp_time = cpu_to_be32(RESP_TIME);
 	return 0;
 }

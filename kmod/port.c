@@ -2,18 +2,37 @@
 
 #include "uib.h"
 
-void uib_port_init(struct uib_port *p, u64 guid, u8 mtu_cap)
+#define VLARB_WEIGHT 4
+
+/*
+ * The tables until an SM writes them: SL n is on VL n, which uib_port_vl() folds into OperationalVLs; SL 15 must not be
+ * on VL15, which discards. VL0 has high priority, the others have low priority.
+ */
+static void init_vls(struct uib_port *p)
 {
+	u8 *low = p->vlarb[UIB_VLARB_LOW], *high = p->vlarb[UIB_VLARB_HIGH];
 	unsigned int i;
 
+	for (i = 0; i < ARRAY_SIZE(p->sltovl); i++)
+		p->sltovl[i] = i < UIB_VL15 ? i : 7;
+	for (i = 0; i < UIB_VLARB_CAP; i++) {
+		low[2 * i] = high[2 * i] = i;
+		low[2 * i + 1] = i ? VLARB_WEIGHT : 0;
+		high[2 * i + 1] = i ? 0 : VLARB_WEIGHT;
+	}
+}
+
+void uib_port_init(struct uib_port *p, u64 guid, u8 mtu_cap)
+{
 	spin_lock_init(&p->lock);
 	p->gid_prefix = UIB_DEFAULT_PREFIX;
 	p->cap_mask = IB_PORT_SL_MAP_SUP | IB_PORT_SYS_IMAGE_GUID_SUP | IB_PORT_CLIENT_REG_SUP |
-		      IB_PORT_VENDOR_CLASS_SUP | IB_PORT_TRAP_SUP | IB_PORT_CAP_MASK_NOTICE_SUP;
+		      IB_PORT_VENDOR_CLASS_SUP | IB_PORT_TRAP_SUP | IB_PORT_CAP_MASK_NOTICE_SUP |
+		      IB_PORT_EXTENDED_SPEEDS_SUP | IB_PORT_CAP_MASK2_SUP;
 	p->state = IB_PORT_DOWN;
 	p->phys_state = UIB_PHYS_POLLING;
 	p->down_default = UIB_PHYS_POLLING;
-	/* OpenSM takes a port through Down whose NeighborMTU it has to change. */
+	/* NeighborMTU starts as MTUCap, because OpenSM takes a port down if it has to change NeighborMTU. */
 	p->neighbor_mtu = p->mtu_cap = mtu_cap;
 	p->oper_vls = UIB_VL_CAP;
 	p->width_enabled = UIB_WIDTH;
@@ -22,8 +41,7 @@ void uib_port_init(struct uib_port *p, u64 guid, u8 mtu_cap)
 	p->subnet_timeout = 18; /* 4.096 us x 2^18 = 1.07 s */
 	p->pkeys[0] = IB_DEFAULT_PKEY_FULL;
 	p->guids[0] = guid;
-	for (i = 0; i < ARRAY_SIZE(p->sltovl); i++)
-		p->sltovl[i] = i & 7;
+	init_vls(p);
 }
 
 int uib_pkey_find(const struct uib_port *p, u16 pkey)
@@ -50,7 +68,10 @@ bool uib_own_lid(const struct uib_port *p, u16 lid)
 	return own && own >> READ_ONCE(p->lmc) == lid >> READ_ONCE(p->lmc);
 }
 
-/* A table that nobody wrote since OperationalVLs was lowered names VLs that are not there. VL15 stays: it discards. */
+/*
+ * An SM may lower OperationalVLs and not write SLtoVL again. The table then names VLs that do not exist, which this
+ * function folds into those that do. VL15 in the table means that packets are discarded, so it is not folded.
+ */
 u8 uib_port_vl(const struct uib_port *p, u8 sl)
 {
 	static const u8 vls[16] = { 1, 1, 2, 4, 8, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15 };
@@ -62,8 +83,9 @@ u8 uib_port_vl(const struct uib_port *p, u8 sl)
 /* --- states and events */
 
 /*
- * ib_core hands an event on from a work item, which it waits for when the device is unregistered, after it has
- * waited for those who hold the device: later ones would find its caches freed.
+ * ib_core delivers an event from a work item. When a device is unregistered, ib_core first waits for the holders of
+ * references and then for these work items. An event without a reference could come after that, and its work item would
+ * use caches that are freed.
  */
 static void dispatch(struct uib_dev *dev, enum ib_event_type type)
 {
@@ -104,21 +126,34 @@ void uib_port_raise(struct uib_dev *dev, u32 events)
 		uib_link_enable(&dev->link, true);
 }
 
-void uib_port_link(struct uib_dev *dev, bool up)
+bool uib_port_link_up(struct uib_dev *dev)
+{
+	struct uib_port *p = &dev->port;
+	bool allowed;
+
+	spin_lock_bh(&p->lock);
+	allowed = p->phys_state != UIB_PHYS_DISABLED;
+	if (allowed) {
+		WRITE_ONCE(p->state, IB_PORT_INIT);
+		p->phys_state = UIB_PHYS_LINK_UP;
+	}
+	spin_unlock_bh(&p->lock);
+	return allowed;
+}
+
+void uib_port_link_down(struct uib_dev *dev)
 {
 	struct uib_port *p = &dev->port;
 	bool was_active;
 
 	spin_lock_bh(&p->lock);
 	was_active = p->state == IB_PORT_ACTIVE;
-	WRITE_ONCE(p->state, up ? IB_PORT_INIT : IB_PORT_DOWN);
-	if (up)
-		p->phys_state = UIB_PHYS_LINK_UP;
-	else if (p->phys_state == UIB_PHYS_LINK_UP)
+	WRITE_ONCE(p->state, IB_PORT_DOWN);
+	/* A physical state that the SM asked for stays. */
+	if (p->phys_state == UIB_PHYS_LINK_UP)
 		p->phys_state = p->down_default;
 	spin_unlock_bh(&p->lock);
-	if (!up)
-		uib_count(dev, UIB_C_LINK_DOWNED);
+	uib_count(dev, UIB_C_LINK_DOWNED);
 	if (was_active)
 		uib_port_raise(dev, UIB_EV_ERR);
 }

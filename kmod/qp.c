@@ -4,7 +4,7 @@
 
 #include "uib.h"
 
-#define SEND_BATCH 64 /* what one run of a QP's work item sends */
+#define SEND_BATCH 64 /* work requests that one run of a QP's work item sends before it yields */
 
 static struct uib_swqe *sqe(struct uib_qp *qp, u32 i)
 {
@@ -16,7 +16,7 @@ static struct ib_sge *sqe_sge(struct uib_qp *qp, const struct uib_swqe *w)
 	return &qp->sq_sge[(w - qp->sq) * qp->cap.max_send_sge];
 }
 
-/* --- completions; a consumer is told without the QP's lock */
+/* --- completions; the consumer's handler is called when the QP's lock has been released */
 
 static bool complete_send(struct uib_qp *qp, const struct uib_swqe *w, enum ib_wc_status status)
 {
@@ -86,7 +86,7 @@ static void flush(struct uib_qp *qp)
 		fire(qp->ibqp.recv_cq);
 }
 
-/* The only one who takes from the send queue while the QP is in RTS. */
+/* Only this work item takes from the send queue while the QP is in RTS. */
 static bool send_one(struct uib_qp *qp)
 {
 	struct uib_swqe *w = NULL;
@@ -171,7 +171,7 @@ static int alloc_rings(struct uib_qp *qp)
 	return -ENOMEM;
 }
 
-/* SMI and GSI are QP0 and QP1. Other numbers go up, so that one freed just now is not used again at once. */
+/* SMI and GSI are QP0 and QP1. Other numbers are given in cyclic order, so that a number is not used again at once. */
 static int take_number(struct uib_qp *qp, enum ib_qp_type type)
 {
 	struct uib_dev *dev = qp->dev;
@@ -217,7 +217,7 @@ int uib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_ud
 	return err;
 }
 
-/* Nothing is on its way, and what was completed is forgotten. */
+/* Stop sending, empty both queues, and remove the QP's completions. */
 static void reset(struct uib_qp *qp)
 {
 	spin_lock_irq(&qp->lock);
@@ -238,7 +238,7 @@ int uib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	xa_erase_irq(&qp->dev->qps, ibqp->qp_num);
 	uib_mcast_forget(qp);
 	reset(qp);
-	/* Receivers that found it before, and the completion handlers they call. */
+	/* Wait for receivers that found the QP before it was erased, and for the completion handlers that they call. */
 	synchronize_rcu();
 	free_rings(qp);
 	return 0;
@@ -257,7 +257,7 @@ int uib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct 
 	spin_lock_irq(&qp->lock);
 	cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
 	new = mask &IB_QP_STATE ? attr->qp_state : cur;
-	/* The QP is never in SQE, as a send of UD does not fail. Who believes so finds it in RTS. */
+	/* A UD send never fails here, so no QP gets into SQE. A consumer that says the QP is in SQE finds it in RTS. */
 	if (cur != qp->state && !(cur == IB_QPS_SQE && qp->state == IB_QPS_RTS))
 		goto out;
 	if (!ib_modify_qp_is_ok(cur, new, ibqp->qp_type, mask))

@@ -4,10 +4,10 @@
 
 #include "uib.h"
 
-/* What the checks found out about a packet; they go in the order of IBTA 7.8.1, 8.3 and 9.6. */
+/* A packet and what the checks have read of its headers. The checks run in the order of IBTA 7.8.1, 8.3 and 9.6. */
 struct rx {
 	struct uib_dev *dev;
-	const u8 *pkt, *grh, *bth, *deth, *payload; /* grh: NULL if none */
+	const u8 *pkt, *grh, *bth, *deth, *payload; /* grh is NULL if the packet has none */
 	u32 len; /* LRH .. VCRC */
 	u32 payload_len;
 	u16 dlid, slid, pkey;
@@ -40,7 +40,7 @@ static enum uib_counter parse_grh(struct rx *r)
 	return UIB_C_NONE;
 }
 
-/* Lengths that agree, then the ICRC, then what the headers say. The link has seen LVer, PktLen and VCRC. */
+/* Checks the lengths, the ICRC and the versions of the headers. udp.c has checked LVer, PktLen and VCRC before. */
 static enum uib_counter parse(struct rx *r)
 {
 	bool global = lnh(r->pkt) == UIB_LNH_GLOBAL;
@@ -81,7 +81,7 @@ static enum uib_counter parse(struct rx *r)
 	return UIB_C_NONE;
 }
 
-/* VL15 carries SMPs and nothing else does. */
+/* SMPs travel on VL15 only, and nothing but SMPs does. */
 static enum uib_counter check_smp(const struct rx *r)
 {
 	if (READ_ONCE(r->dev->port.state) < IB_PORT_INIT)
@@ -101,11 +101,11 @@ static enum uib_counter check_state(const struct rx *r)
 		uib_port_armed_rx(r->dev);
 	if (READ_ONCE(port->state) != IB_PORT_ACTIVE)
 		return UIB_DROP_PORT_STATE;
-	/* NeighborMTU limits what a port sends, MTUCap what it takes (14.2.5.6). */
+	/* NeighborMTU limits the packets that a port sends, MTUCap those that it receives (IBTA 14.2.5.6). */
 	return r->payload_len > uib_mtu_octets(port->mtu_cap) ? UIB_DROP_MTU : UIB_C_NONE;
 }
 
-/* One of the port's GIDs, under its own or the default prefix */
+/* True if @gid is one of the port's GIDs, under the port's subnet prefix or the default one. */
 static bool own_gid(const struct uib_port *port, const u8 *gid)
 {
 	u64 prefix = get_unaligned_be64(gid), guid = get_unaligned_be64(gid + 8);
@@ -130,7 +130,7 @@ static enum uib_counter check_address(const struct rx *r)
 			return UIB_DROP_NO_GRH;
 		return dgid[0] == 0xff ? UIB_C_NONE : UIB_DROP_DGID;
 	}
-	/* The permissive LID is for SMPs. */
+	/* Only SMPs may come to the permissive LID. */
 	if (!uib_own_lid(&r->dev->port, r->dlid) &&
 	    (r->dlid != UIB_LID_PERMISSIVE || r->vl != UIB_VL15))
 		return UIB_DROP_DLID;
@@ -139,7 +139,7 @@ static enum uib_counter check_address(const struct rx *r)
 	return UIB_C_NONE;
 }
 
-/* QP0 has no keys; on QP1 any P_Key of the table will do, and the Q_Key is fixed. */
+/* QP0 checks no keys. QP1 accepts any P_Key of the table and has a fixed Q_Key. A UD QP has one P_Key and one Q_Key. */
 static enum uib_counter check_keys(const struct rx *r, const struct uib_qp *qp, u16 *ret_index)
 {
 	const struct uib_port *port = &r->dev->port;
@@ -200,7 +200,7 @@ static void fill_wc(const struct rx *r, struct uib_qp *qp, u16 pkey_index, struc
 		wc->dlid_path_bits = r->dlid & ((1 << READ_ONCE(r->dev->port.lmc)) - 1);
 }
 
-/* The oldest posted receive; the GRH has its place there even where there is none. */
+/* Fills the oldest posted receive. Its first 40 octets are for the GRH, even if the packet has none. */
 static enum uib_counter receive(const struct rx *r, struct uib_qp *qp, u16 pkey_index, bool *fire)
 {
 	struct uib_rwqe *w = &qp->rq[qp->rq_head];
@@ -251,7 +251,7 @@ static enum uib_counter deliver_ucast(const struct rx *r)
 	return deliver(r, qp);
 }
 
-/* Dropped only if nobody took it. */
+/* Every attached QP gets a copy. The packet counts as dropped only if no QP took one. */
 static enum uib_counter deliver_mcast(const struct rx *r)
 {
 	const union ib_gid *mgid = (const void *)(r->grh + 24);
@@ -283,7 +283,7 @@ static enum uib_counter run(struct rx *r)
 	return uib_lid_is_mcast(r->dlid) ? deliver_mcast(r) : deliver_ucast(r);
 }
 
-/* Packets and words are counted with their errors, IBTA 16.1.3.5 */
+/* Packets that are dropped later count too (IBTA 16.1.3.5). */
 static void count(const struct rx *r)
 {
 	u32 words = (r->len - UIB_VCRC_LEN) / 4;

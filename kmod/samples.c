@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * PortSamplesControl and PortSamplesResult, IBTA 16.1.3.2: a Set starts one measurement, which waits for SampleStart
- * ticks, then counts for SampleInterval ticks what up to five counters grow by. While one runs another Set changes
- * nothing.
+ * PortSamplesControl and PortSamplesResult, IBTA 16.1.3.2. A Set starts a measurement: it waits for SampleStart ticks and
+ * then measures for SampleInterval ticks by how much up to five counters grow. While a measurement runs, another Set
+ * changes nothing.
  */
 
 #include <rdma/ib_pma.h>
@@ -11,10 +11,11 @@
 #include "uib.h"
 
 #define WIDTH_32 4 /* CounterWidth */
-#define MASKS_0_4 (011111u << 15) /* CounterMask 0 to 4: each takes any mandatory counter */
-#define TICK_NS 4 /* Tick 0 */
+#define MASKS_0_4 \
+	(011111u << 15) /* CounterMask0 to 4: each of these five can watch any mandatory counter */
+#define TICK_NS 4 /* the Tick field is 0, which stands for 4 ns */
 
-/* The kernel's struct has the masks of options at octet 16: they are not aligned on the wire. */
+/* <rdma/ib_pma.h> has the option masks at octet 16, because it aligns them. On the wire they begin at octet 12. */
 struct samples_control {
 	u8 op_code;
 	u8 port_select;
@@ -38,7 +39,7 @@ static_assert(offsetof(struct samples_control, select) == 38);
 static_assert(sizeof(struct samples_control) == 80);
 static_assert(offsetof(struct ib_pma_portsamplesresult, counter) == 4);
 
-/* CounterSelect; PortXmitWait, 5, is one that this port never counts. */
+/* The counter that each value of CounterSelect means. 5 is PortXmitWait, which this port never counts. */
 static const enum uib_counter selectable[] = {
 	UIB_C_NONE, UIB_C_XMIT_DATA, UIB_C_RCV_DATA, UIB_C_XMIT_PKTS, UIB_C_RCV_PKTS, UIB_C_NONE,
 };
@@ -53,7 +54,7 @@ static void arm(struct uib_sampler *s, u32 ticks)
 	hrtimer_start(&s->timer, ns_to_ktime((u64)ticks * TICK_NS), HRTIMER_MODE_REL_SOFT);
 }
 
-/* In softirq: SampleStart or SampleInterval is over. */
+/* Runs in softirq when SampleStart or SampleInterval is over. */
 static enum hrtimer_restart on_timer(struct hrtimer *t)
 {
 	struct uib_sampler *s = container_of(t, struct uib_sampler, timer);

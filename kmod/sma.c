@@ -5,26 +5,31 @@
 #include "uib.h"
 
 #define STATE_NOP 0
-#define VLARB_CAP 8
 #define RESP_TIME 16
-#define EXT_SPEEDS BIT(31) /* of the modifier: the SM knows extended speeds */
+#define EXT_SPEEDS BIT(31) /* bit of PortInfo's modifier: the SM knows extended speeds */
 #define REREGISTER 0x80
 #define PKEYS_PER_BLOCK 32
 #define GUIDS_PER_BLOCK 8
+/* Octets of PortInfo behind the kernel's struct; CapabilityMask2 and the extended speeds of this port are all 0. */
+#define P_CAP_MASK2 60
+#define P_SPEED_EXT_ENABLED 63
+#define SPEED_EXT_NONE 30 /* LinkSpeedExtEnabled: no extended speed */
+#define SPEED_EXT_ALL 31
 
 static_assert(offsetof(struct ib_port_info, mkey_violations) == 44);
 static_assert(offsetof(struct ib_port_info, max_credit_hint) == 54);
+static_assert(offsetof(struct ib_port_info, link_roundtrip_latency) == P_CAP_MASK2 - 3);
 static_assert(sizeof(struct ib_port_info) <= IB_SMP_DATA_SIZE);
 static_assert(sizeof(struct ib_node_info) == 40);
 
-/* A Get or Set of an attribute, with the port's lock held. */
+/* A Get or Set of an attribute. It runs with port.lock held. */
 struct req {
 	struct uib_dev *dev;
 	struct uib_port *p;
 	u32 mod;
-	u8 *data; /* in of Set, out of Get: zeros before */
-	bool mkey_ok;
-	u32 events;
+	u8 *data; /* 64 octets: a Set reads the new content here, a Get fills in the content, over zeros */
+	bool mkey_ok; /* the request has the right M_Key, so PortInfo may show it */
+	u32 events; /* UIB_EV_* bits that the Set has caused */
 };
 
 static u16 get_node_desc(struct req *r)
@@ -82,7 +87,7 @@ static u16 get_port_info(struct req *r)
 	i->neighbormtu_mastersmsl = p->neighbor_mtu << 4 | p->sm_sl;
 	i->vlcap_inittype = UIB_VL_CAP << 4;
 	i->vl_high_limit = p->vl_high_limit;
-	i->vl_arb_high_cap = i->vl_arb_low_cap = VLARB_CAP;
+	i->vl_arb_high_cap = i->vl_arb_low_cap = UIB_VLARB_CAP;
 	i->inittypereply_mtucap = p->init_type_reply << 4 | p->mtu_cap;
 	i->vlstallcnt_hoqlife = p->vl_stall_hoq_life;
 	i->operationalvl_pei_peo_fpi_fpo = p->oper_vls << 4;
@@ -90,11 +95,14 @@ static u16 get_port_info(struct req *r)
 	i->pkey_violations = cpu_to_be16(p->pkey_violations);
 	i->qkey_violations = cpu_to_be16(p->qkey_violations);
 	i->guid_cap = UIB_GUIDS;
-	/* Never stored, but echoed by the Set that asked for it */
-	i->clientrereg_resv_subnetto =
-		(r->events & UIB_EV_REREGISTER ? REREGISTER : 0) | p->subnet_timeout;
+	/* ClientReregister is not stored, but the answer to the Set that asked for it echoes the bit. */
+	i->clientrereg_resv_subnetto = (r->events & UIB_EV_REREGISTER ? REREGISTER : 0) |
+				       p->trap_suppress << 5 | p->subnet_timeout;
 	i->resv_resptimevalue = RESP_TIME;
 	i->localphyerrors_overrunerrors = p->error_limits;
+	i->max_credit_hint = cpu_to_be16(p->max_credit_hint);
+	memcpy(i->link_roundtrip_latency, p->link_latency, sizeof(p->link_latency));
+	r->data[P_SPEED_EXT_ENABLED] = p->speed_ext_enabled;
 	return 0;
 }
 
@@ -117,8 +125,14 @@ static bool state_ok(const struct uib_port *p, const struct ib_port_info *i)
 	return phys == UIB_PHYS_NOP || (phys <= UIB_PHYS_DISABLED && state <= IB_PORT_DOWN);
 }
 
+static u8 speed_ext(const struct ib_port_info *i)
+{
+	return ((const u8 *)i)[P_SPEED_EXT_ENABLED] & SPEED_EXT_ALL;
+}
+
 static bool values_ok(const struct uib_port *p, const struct ib_port_info *i)
 {
+	u8 ext = speed_ext(i);
 	u32 lids = 1 << (i->mkeyprot_resv_lmc & 7);
 
 	return be16_to_cpu(i->lid) + lids <= UIB_LID_MCAST &&
@@ -127,7 +141,8 @@ static bool values_ok(const struct uib_port *p, const struct ib_port_info *i)
 	       i->operationalvl_pei_peo_fpi_fpo >> 4 <= UIB_VL_CAP &&
 	       (i->portphysstate_linkdown & 0xf) <= UIB_PHYS_POLLING &&
 	       enabled_ok(i->link_width_enabled, UIB_WIDTHS, 0xff) &&
-	       enabled_ok(i->linkspeedactive_enabled & 0xf, UIB_SPEED, 0xf);
+	       enabled_ok(i->linkspeedactive_enabled & 0xf, UIB_SPEED, 0xf) &&
+	       (ext == SPEED_EXT_NONE || enabled_ok(ext, 0, SPEED_EXT_ALL));
 }
 
 static u32 changes(const struct uib_port *p, const struct ib_port_info *i)
@@ -145,7 +160,7 @@ static u32 changes(const struct uib_port *p, const struct ib_port_info *i)
 	return ev;
 }
 
-/* Who holds an address of the port. */
+/* Fields that say who manages the port and which addresses it has */
 static void apply_address(struct uib_port *p, const struct ib_port_info *i)
 {
 	p->mkey = be64_to_cpu(i->mkey);
@@ -159,7 +174,8 @@ static void apply_address(struct uib_port *p, const struct ib_port_info *i)
 	p->sm_sl = i->neighbormtu_mastersmsl & 0xf;
 	p->init_type_reply = i->inittypereply_mtucap >> 4;
 	p->subnet_timeout = i->clientrereg_resv_subnetto & 0x1f;
-	/* Counters can be cleared, not written. */
+	p->trap_suppress = i->clientrereg_resv_subnetto >> 5 & 3;
+	/* A Set with 0 clears a violation counter. Any other value is ignored. */
 	if (!i->mkey_violations)
 		p->mkey_violations = 0;
 	if (!i->pkey_violations)
@@ -172,7 +188,7 @@ static void apply_link(struct uib_port *p, const struct ib_port_info *i)
 {
 	u8 mtu = i->neighbormtu_mastersmsl >> 4, vls = i->operationalvl_pei_peo_fpi_fpo >> 4;
 	u8 width = i->link_width_enabled, speed = i->linkspeedactive_enabled & 0xf;
-	u8 down = i->portphysstate_linkdown & 0xf;
+	u8 down = i->portphysstate_linkdown & 0xf, ext = speed_ext(i);
 
 	if (mtu)
 		WRITE_ONCE(p->neighbor_mtu, mtu);
@@ -182,11 +198,15 @@ static void apply_link(struct uib_port *p, const struct ib_port_info *i)
 		p->width_enabled = width == 0xff ? UIB_WIDTHS : width;
 	if (speed)
 		p->speed_enabled = speed == 0xf ? UIB_SPEED : speed;
+	if (ext)
+		p->speed_ext_enabled = ext == SPEED_EXT_ALL ? 0 : ext;
 	if (down)
 		p->down_default = down;
 	p->vl_high_limit = i->vl_high_limit;
 	p->vl_stall_hoq_life = i->vlstallcnt_hoqlife;
 	p->error_limits = i->localphyerrors_overrunerrors;
+	p->max_credit_hint = be16_to_cpu(i->max_credit_hint);
+	memcpy(p->link_latency, i->link_roundtrip_latency, sizeof(p->link_latency));
 }
 
 static u32 apply_state(struct uib_port *p, const struct ib_port_info *i)
@@ -203,7 +223,7 @@ static u32 apply_state(struct uib_port *p, const struct ib_port_info *i)
 	if (state == STATE_NOP && phys == UIB_PHYS_NOP)
 		return 0;
 	if (phys == UIB_PHYS_NOP && !was_up)
-		return 0; /* down already, or kept down */
+		return 0; /* the port is down already, or is kept down by Disabled */
 	if (p->state == IB_PORT_ACTIVE)
 		ev |= UIB_EV_ERR;
 	WRITE_ONCE(p->state, IB_PORT_DOWN);
@@ -289,10 +309,21 @@ static u16 set_guids(struct req *r)
 	return 0;
 }
 
+/*
+ * The modifier is input port << 8 | output port. A CA has one table for all values. Neither
+ * number may be above that of the port.
+ */
+static bool sltovl_ok(const struct req *r)
+{
+	return (r->mod >> 8 & 0xff) <= UIB_PORT && (r->mod & 0xff) <= UIB_PORT;
+}
+
 static u16 get_sltovl(struct req *r)
 {
 	unsigned int i;
 
+	if (!sltovl_ok(r))
+		return UIB_STATUS_BAD_VALUE;
 	for (i = 0; i < 8; i++)
 		r->data[i] = r->p->sltovl[2 * i] << 4 | r->p->sltovl[2 * i + 1];
 	return 0;
@@ -302,6 +333,8 @@ static u16 set_sltovl(struct req *r)
 {
 	unsigned int i;
 
+	if (!sltovl_ok(r))
+		return UIB_STATUS_BAD_VALUE;
 	for (i = 0; i < 8; i++) {
 		WRITE_ONCE(r->p->sltovl[2 * i], r->data[i] >> 4);
 		WRITE_ONCE(r->p->sltovl[2 * i + 1], r->data[i] & 0xf);
@@ -309,7 +342,7 @@ static u16 set_sltovl(struct req *r)
 	return 0;
 }
 
-/* Blocks 1, 2 have low and 3, 4 high priority; the port has VLARB_CAP entries of each, so 1 and 3 exist. */
+/* Blocks 1 and 2 are of low, 3 and 4 of high priority. The 8 entries of each priority fit into blocks 1 and 3. */
 static u8 *vlarb(struct req *r)
 {
 	u32 block = r->mod >> 16;
@@ -332,20 +365,39 @@ static u16 get_vlarb(struct req *r)
 static u16 set_vlarb(struct req *r)
 {
 	u8 *table = vlarb(r);
+	unsigned int i;
 
 	if (!table)
 		return UIB_STATUS_BAD_VALUE;
-	memcpy(table, r->data, IB_SMP_DATA_SIZE);
+	for (i = 0; i < IB_SMP_DATA_SIZE; i += 2) {
+		table[i] = r->data[i] & 0xf; /* a VL; the high bits are reserved */
+		table[i + 1] = r->data[i + 1];
+	}
 	return 0;
 }
 
-/* --- what they have in common */
+/* --- notices */
+
+static u16 get_notice(struct req *r)
+{
+	uib_trap_get_notice(r->dev, r->data);
+	return 0;
+}
+
+static u16 set_notice(struct req *r)
+{
+	uib_trap_set_notice(r->dev, r->data);
+	return 0;
+}
+
+/* --- Get and Set of any attribute, and the M_Key */
 
 static const struct attr {
 	__be16 id;
 	u16 (*get)(struct req *r);
 	u16 (*set)(struct req *r);
 } attrs[] = {
+	{ IB_SMP_ATTR_NOTICE, get_notice, set_notice },
 	{ IB_SMP_ATTR_NODE_DESC, get_node_desc, NULL },
 	{ IB_SMP_ATTR_NODE_INFO, get_node_info, NULL },
 	{ IB_SMP_ATTR_GUID_INFO, get_guids, set_guids },
@@ -375,7 +427,7 @@ static u16 execute(struct req *r, struct ib_smp *smp)
 		if (status)
 			return status;
 	}
-	/* A Set is answered by what it made of the attribute. */
+	/* The answer to a Set is the attribute as it is afterwards. */
 	r->data = answer;
 	status = a->get(r);
 	if (!status)
@@ -383,7 +435,7 @@ static u16 execute(struct req *r, struct ib_smp *smp)
 	return status;
 }
 
-/* The lease ran out: everyone may read and write again (14.2.4.2). */
+/* When the lease of the M_Key has run out, everybody may read the port and its M_Key again (IBTA 14.2.4.2). */
 static void expire_lease(struct uib_port *p)
 {
 	if (p->mkey_lease_runs && time_after(jiffies, p->mkey_lease_ends)) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * Traps, IBTA 13.4.9 and 14.2.5.1. One slot for each trap number: what is in it is sent to the SM again and again, with
- * the same TID, until the SM represses it, at most once an interval that follows PortInfo:SubnetTimeOut. What happens
- * meanwhile waits, and goes as a new trap then.
+ * Traps, IBTA 13.4.9 and 14.2.5.1. There is one slot for each trap number. The notice in a slot is sent to the SM with the
+ * same TID again and again until the SM represses it. The interval follows PortInfo:SubnetTimeOut. A notice that arises
+ * meanwhile waits in the slot, and is sent as a new trap after the repress, because the SM may have looked at the port
+ * before the second event.
  */
 
 #include "uib.h"
@@ -66,7 +67,7 @@ static unsigned long interval(const struct uib_port *p)
 	return clamp_t(unsigned long, nsecs_to_jiffies(ns), INTERVAL_MIN, INTERVAL_MAX);
 }
 
-static void send(struct uib_dev *dev, const struct uib_trap *slot, u16 sm_lid)
+static void send_trap(struct uib_dev *dev, const struct uib_trap *slot, u16 sm_lid)
 {
 	struct ib_smp smp = {
 		.base_version = IB_MGMT_BASE_VERSION,
@@ -83,15 +84,20 @@ static void send(struct uib_dev *dev, const struct uib_trap *slot, u16 sm_lid)
 	uib_send(&dev->sma_qp, &w, &sge);
 }
 
-/* True: @ret is due, and counts as sent. Else @next may come down to when the slot is */
+/*
+ * True: a copy of the slot is in @ret, and the caller must send its notice now. False: nothing is due yet. @next becomes
+ * the time when the slot is due next, if that is earlier than @next.
+ */
 static bool take_due(struct uib_traps *t, struct uib_trap *slot, struct uib_trap *ret,
 		     unsigned long *next)
 {
 	bool due = false;
 
 	spin_lock_bh(&t->lock);
-	if (!READ_ONCE(to_dev(t)->port.sm_lid))
+	if (!READ_ONCE(to_dev(t)->port.sm_lid)) {
 		slot->state = UIB_TRAP_IDLE;
+		slot->again = false;
+	}
 	if (slot->state != UIB_TRAP_IDLE) {
 		due = time_after_eq(jiffies, slot->next_at);
 		if (due) {
@@ -115,7 +121,7 @@ static void trap_work(struct work_struct *work)
 
 	for (i = 0; i < ARRAY_SIZE(t->slot); i++)
 		if (take_due(t, &t->slot[i], &slot, &next))
-			send(to_dev(t), &slot, READ_ONCE(to_dev(t)->port.sm_lid));
+			send_trap(to_dev(t), &slot, READ_ONCE(to_dev(t)->port.sm_lid));
 	if (next != never)
 		queue_delayed_work(uib_wq, &t->work, max_t(long, next - jiffies, 1));
 }
@@ -130,7 +136,7 @@ static void queue(struct uib_traps *t, struct uib_trap *slot, const u8 *notice)
 	mod_delayed_work(uib_wq, &t->work, 0);
 }
 
-/* Completes what all notices have. */
+/* Fills in the fields that all notices have, and puts the notice into its slot. */
 static void raise(struct uib_dev *dev, u16 trap, u8 type, u8 *notice)
 {
 	struct uib_traps *t = &dev->traps;
@@ -138,7 +144,7 @@ static void raise(struct uib_dev *dev, u16 trap, u8 type, u8 *notice)
 	u16 lid = READ_ONCE(dev->port.lid);
 
 	if (!READ_ONCE(dev->port.sm_lid))
-		return; /* nobody to tell */
+		return; /* no SM is known that could be told */
 	notice[0] = GENERIC | type;
 	notice[N_PRODUCER] = RDMA_NODE_IB_CA;
 	put_unaligned_be16(trap, notice + N_TRAP);
@@ -185,7 +191,7 @@ void uib_trap_bad_mkey(struct uib_dev *dev, const struct ib_smp *smp)
 			n[N_256_DR] |= IB_NOTICE_TRAP_DR_TRUNC;
 		}
 		n[N_256_DR] |= hops;
-		/* Octet 0 of a return path is reserved: hops count from 1. */
+		/* Octet 0 of a return path is reserved, so hops count from 1. */
 		memcpy(n + N_256_PATH, smp->return_path + 1, hops);
 	}
 	raise(dev, TRAP_BAD_MKEY, TYPE_SECURITY, n);
@@ -205,6 +211,15 @@ void uib_trap_bad_key(struct uib_dev *dev, const struct uib_violation *v)
 	raise(dev, v->is_qkey ? TRAP_BAD_QKEY : TRAP_BAD_PKEY, TYPE_SECURITY, n);
 }
 
+/* The SM has acknowledged the notice of @slot. A notice that waits there is sent next. */
+static void done(struct uib_traps *t, struct uib_trap *slot)
+{
+	slot->state = UIB_TRAP_IDLE;
+	if (slot->again)
+		queue(t, slot, slot->next);
+	slot->again = false;
+}
+
 bool uib_trap_repress(struct uib_dev *dev, const struct ib_smp *smp)
 {
 	struct uib_traps *t = &dev->traps;
@@ -220,13 +235,46 @@ bool uib_trap_repress(struct uib_dev *dev, const struct ib_smp *smp)
 		if (slot->state != UIB_TRAP_SENT || slot->tid != be64_to_cpu(smp->tid))
 			continue;
 		found = true;
-		slot->state = UIB_TRAP_IDLE;
-		if (slot->again)
-			queue(t, slot, slot->next);
-		slot->again = false;
+		done(t, slot);
 	}
 	spin_unlock_bh(&t->lock);
 	return found;
+}
+
+/* The oldest notice that nobody has acknowledged; NULL if there is none */
+static struct uib_trap *oldest(struct uib_traps *t)
+{
+	struct uib_trap *found = NULL;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(t->slot); i++)
+		if (t->slot[i].state != UIB_TRAP_IDLE && (!found || t->slot[i].tid < found->tid))
+			found = &t->slot[i];
+	return found;
+}
+
+void uib_trap_get_notice(struct uib_dev *dev, u8 *data)
+{
+	struct uib_traps *t = &dev->traps;
+	const struct uib_trap *slot;
+
+	spin_lock_bh(&t->lock);
+	slot = oldest(t);
+	if (slot)
+		memcpy(data, slot->notice, sizeof(slot->notice));
+	spin_unlock_bh(&t->lock);
+}
+
+void uib_trap_set_notice(struct uib_dev *dev, const u8 *data)
+{
+	struct uib_traps *t = &dev->traps;
+	struct uib_trap *slot;
+
+	spin_lock_bh(&t->lock);
+	slot = oldest(t);
+	if (slot && !memcmp(slot->notice + N_TRAP, data + N_TRAP, sizeof(u16)))
+		done(t, slot);
+	spin_unlock_bh(&t->lock);
 }
 
 void uib_traps_init(struct uib_dev *dev)
@@ -238,7 +286,7 @@ void uib_traps_init(struct uib_dev *dev)
 	INIT_DELAYED_WORK(&t->work, trap_work);
 	for (i = 0; i < ARRAY_SIZE(t->slot); i++)
 		t->slot[i].next_at = jiffies;
-	/* Not a QP of anybody's: what it sends is the SMA's. */
+	/* No consumer sees this QP: the SMA sends its traps with it. */
 	dev->sma_qp.dev = dev;
 	dev->sma_qp.ibqp.qp_type = IB_QPT_SMI;
 }

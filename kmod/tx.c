@@ -6,7 +6,7 @@
 
 #include "uib.h"
 
-/* A packet in parts: the headers, what the work request names, pad and CRCs */
+/* A packet in parts: the headers, the buffers that the work request names, the pad and the CRCs */
 struct tx {
 	struct uib_qp *qp;
 	u8 hdr[UIB_HDR_MAX], tail[UIB_TAIL_MAX];
@@ -21,7 +21,7 @@ static u8 *put_lrh(struct tx *t, u8 *h, const struct uib_swqe *w)
 	const struct uib_port *port = &t->qp->dev->port;
 	u16 slid = READ_ONCE(port->lid), mask = (1 << READ_ONCE(port->lmc)) - 1;
 
-	/* A directed route has no LIDs at its ends. */
+	/* A directed-route SMP has the permissive LID as source, too. */
 	if (w->av.dlid == UIB_LID_PERMISSIVE)
 		slid = UIB_LID_PERMISSIVE;
 	else
@@ -62,7 +62,7 @@ static void put_bth(struct tx *t, u8 *h, const struct uib_swqe *w, u16 pkey)
 	if (qp->ibqp.qp_type == IB_QPT_SMI)
 		qkey = 0;
 	else if (!(w->qkey & UIB_QKEY_CONTROLLED))
-		qkey = w->qkey; /* else it stands for the QP's own, IBTA 10.2.5 */
+		qkey = w->qkey; /* a Q_Key with the high bit set means the QP's own one, IBTA 10.2.5 */
 	put_unaligned_be32(qkey, h);
 	put_unaligned_be32(qp->ibqp.qp_num, h + 4);
 	if (w->has_imm)
@@ -88,7 +88,7 @@ static void put_parts(struct tx *t, const struct uib_swqe *w, const struct ib_sg
 	unsigned int i;
 
 	t->v[t->n++] = (struct kvec){ t->hdr, t->hdr_len };
-	for (i = 0; i < w->num_sge; i++) /* without a DMA device an address is the kernel's */
+	for (i = 0; i < w->num_sge; i++) /* a device without DMA gets kernel addresses */
 		if (sge[i].length)
 			t->v[t->n++] =
 				(struct kvec){ (void *)(uintptr_t)sge[i].addr, sge[i].length };
@@ -115,14 +115,14 @@ static void put_crcs(struct tx *t)
 	put_unaligned_le16(~vcrc, tail + t->pad + UIB_ICRC_LEN);
 }
 
-/* UIB_C_NONE: it may go; else why not */
+/* UIB_C_NONE: the packet may be sent, with *@ret_pkey; else the reason why not */
 static enum uib_counter check(struct tx *t, const struct uib_swqe *w, u16 *ret_pkey)
 {
 	const struct uib_port *port = &t->qp->dev->port;
 	u16 index = t->qp->ibqp.qp_type == IB_QPT_GSI ? w->pkey_index : t->qp->pkey_index;
 
 	if (t->qp->ibqp.qp_type == IB_QPT_SMI) {
-		/* Whatever the port's state: the answer to the Set(PortInfo) that asks for Down still leaves. */
+		/* SMPs leave in any port state, because the answer to a Set(PortInfo) that asks for Down still has to. */
 		t->vl = UIB_VL15;
 		*ret_pkey = 0xffff;
 		return w->av.has_grh ? UIB_DROP_TX_VL15 : UIB_C_NONE;
@@ -158,7 +158,7 @@ static bool attached(struct uib_qp *qp, const union ib_gid *mgid)
 	return false;
 }
 
-/* What goes to an own LID, or to a group that own QPs are attached to, never meets the link (IBTA 10.5, 17.2). */
+/* Delivers a packet to an own LID, or to own QPs of a group, inside the port and not over the link (IBTA 10.5, 17.2). */
 static void loop_back(struct tx *t)
 {
 	struct uib_dev *dev = t->qp->dev;

@@ -5,24 +5,24 @@
 /*
  * DOC: uib - an InfiniBand HCA in software
  *
- * One device has one port, whose wire is a UDP socket: doc/udp-link.md.
+ * One device has one port. Instead of a cable the port has a UDP socket, see doc/udp-link.md.
  *
- *	verbs.c cq.c qp.c mcast.c	what ib_core calls
- *	tx.c				a QP's work item: WQE -> packet -> link.c
- *	rx.c				packet -> QPs, in the softirq that received it
- *	mad.c sma.c pma.c samples.c	process_mad()
- *	trap.c				what the SMA says unasked
+ *	verbs.c cq.c qp.c mcast.c	the functions that ib_core calls
+ *	tx.c				the work item of a QP: from a work request to a packet to link.c
+ *	rx.c				from a packet to QPs, in the softirq that received the packet
+ *	mad.c sma.c pma.c samples.c	process_mad(): requests of subnet and performance management
+ *	trap.c				the traps that the SMA sends to the subnet manager
  *	port.c				PortInfo and the tables, port states, events
- *	link.c				the socket, and whether somebody is at the other end
+ *	link.c udp.c			the state of the link; its socket
  *	stats.c				counters, debugfs
- *	main.c				devices come and go
+ *	main.c				devices are added and removed
  *
- * Contexts: packets arrive in softirq, under rcu_read_lock(). Verbs come from anywhere, post_send() with interrupts
- * disabled, too, so nothing is sent from there: a QP's work item sends. A completion handler is called with no lock
- * held and bottom halves disabled.
+ * Contexts: packets arrive in softirq, under rcu_read_lock(). Verbs may be called from any context, and post_send() even
+ * with interrupts disabled. So post_send() only queues; the QP's work item sends. A completion handler is called with no
+ * lock held and bottom halves disabled.
  *
- * Locks: link.lock > port.lock; qp.lock > cq.lock. The rest are leaves. The data path reads the port without a lock:
- * each field is one word.
+ * Locks: link.lock is taken before port.lock, port.lock before traps.lock, qp.lock before cq.lock. No other lock is taken
+ * inside another one. The data path reads the port without a lock, because each field that it reads is one word.
  */
 
 #include <linux/hrtimer.h>
@@ -44,11 +44,14 @@
 #define UIB_FIRST_QPN 0x40
 #define UIB_PORT 1
 
-/* Of PortInfo: nothing limits what a datagram carries, so the lowest speed that IPoIB's rate (10 Gb/s) asks for */
+/* The rate in PortInfo. UDP has no rate of its own, so this is the lowest one that IPoIB's groups (10 Gb/s) accept. */
 #define UIB_WIDTHS 3 /* supported: 1x, 4x */
 #define UIB_WIDTH 2 /* active: 4x */
 #define UIB_SPEED 1 /* supported and active: SDR */
 #define UIB_VL_CAP 4 /* VL0 to VL7 */
+#define UIB_VLARB_CAP 8 /* entries of each priority, so the second block of each does not exist */
+#define UIB_VLARB_LOW 0
+#define UIB_VLARB_HIGH 2
 enum uib_phys_state {
 	UIB_PHYS_NOP,
 	UIB_PHYS_SLEEP,
@@ -58,9 +61,9 @@ enum uib_phys_state {
 	UIB_PHYS_LINK_UP,
 };
 
-/* What is counted. The first ones are the port's, as the PMA shows them. */
+/* Counters of a device. Those before UIB_C_PORT_END are the port's, which the PMA shows. */
 enum uib_counter {
-	UIB_C_NONE, /* as the reason of a drop: there is none */
+	UIB_C_NONE, /* no counter; as the result of a check: the packet is good */
 	UIB_C_XMIT_DATA, /* words, LRH .. ICRC */
 	UIB_C_RCV_DATA,
 	UIB_C_XMIT_PKTS,
@@ -71,11 +74,11 @@ enum uib_counter {
 	UIB_C_MCAST_RCV,
 	UIB_C_LINK_DOWNED,
 	UIB_C_RCV_ERRORS,
-	UIB_C_RCV_PHYSICAL, /* of them */
-	UIB_C_RCV_MALFORMED, /* of them */
+	UIB_C_RCV_PHYSICAL, /* part of RCV_ERRORS: a wrong CRC */
+	UIB_C_RCV_MALFORMED, /* part of RCV_ERRORS: a wrong length or version */
 	UIB_C_XMIT_DISCARDS,
-	UIB_C_XMIT_INACTIVE, /* of them */
-	UIB_C_XMIT_MTU, /* of them */
+	UIB_C_XMIT_INACTIVE, /* part of XMIT_DISCARDS: the port or the link was down */
+	UIB_C_XMIT_MTU, /* part of XMIT_DISCARDS: longer than the MTU */
 	UIB_C_VL15_DROPPED,
 	UIB_C_XMIT_SL,
 	UIB_C_RCV_SL = UIB_C_XMIT_SL + 16,
@@ -107,7 +110,7 @@ enum uib_counter {
 	UIB_DROP_MGID,
 	UIB_DROP_PKEY,
 	UIB_DROP_QKEY,
-	UIB_DROP_NO_RX, /* no receive was posted, or one that is too small */
+	UIB_DROP_NO_RX, /* no receive was posted, or the posted buffer is too small */
 	UIB_DROP_NO_MEM,
 	UIB_DROP_CQ_FULL,
 	UIB_DROP_MKEY,
@@ -116,7 +119,7 @@ enum uib_counter {
 	UIB_DROP_TX_PKEY,
 	UIB_DROP_TX_VL15,
 	UIB_DROP_TX_DOWN,
-	UIB_DROP_TX_ERROR, /* the socket refused it */
+	UIB_DROP_TX_ERROR, /* the socket refused the datagram */
 	UIB_C_MAX,
 };
 
@@ -124,8 +127,8 @@ enum uib_counter {
 
 enum uib_link_state {
 	UIB_LINK_OFF, /* not started, Disabled, or stopped */
-	UIB_LINK_DEAF, /* silent and deaf, so that the peer sees the link drop */
-	UIB_LINK_POLLING, /* keepalives go to the peer, if one is known */
+	UIB_LINK_DEAF, /* neither sends nor receives, so that the peer sees the link drop */
+	UIB_LINK_POLLING, /* sends keepalives to the peer, if one is known, and waits for a datagram */
 	UIB_LINK_UP,
 };
 
@@ -141,22 +144,23 @@ union uib_addr {
 struct uib_link {
 	struct net *net;
 	struct socket *sock;
-	spinlock_t lock; /* state, peer and the times */
+	spinlock_t lock; /* protects state, peer and the times */
 	enum uib_link_state state;
-	bool learn; /* no peer is configured */
+	bool learn; /* no peer is configured: the first valid sender becomes the peer, until the link goes down */
 	bool has_peer;
 	union uib_addr listen, peer;
-	unsigned long start_silence, heard; /* jiffies */
-	u64 silent_until; /* jiffies64: OFF may last longer than jiffies do */
+	unsigned long start_silence; /* length of the silence after the start, in jiffies */
+	unsigned long heard; /* time of the last valid datagram, in jiffies */
+	u64 silent_until; /* end of DEAF, in jiffies64, because jiffies may wrap while the link is OFF */
 	struct delayed_work state_work; /* ends DEAF and UP */
 	struct delayed_work keepalive_work;
-	struct delayed_work retrain_work; /* ends it when the SM asked for that */
+	struct delayed_work retrain_work; /* takes the link down after the SM asked for it */
 };
 
 /* --- the port */
 
 struct uib_port {
-	spinlock_t lock; /* for writers; taken with bottom halves disabled */
+	spinlock_t lock; /* serializes writers; taken with bottom halves disabled */
 	u64 mkey, gid_prefix;
 	u32 cap_mask;
 	u16 lid, sm_lid;
@@ -167,18 +171,23 @@ struct uib_port {
 	u8 neighbor_mtu, mtu_cap; /* codes */
 	u8 oper_vls;
 	u8 width_enabled, speed_enabled;
+	u8 speed_ext_enabled, trap_suppress;
 	u8 vl_high_limit, vl_stall_hoq_life, init_type_reply, subnet_timeout, error_limits;
+	u16 max_credit_hint;
+	u8 link_latency[3]; /* as on the wire */
 	bool mkey_lease_runs;
 	unsigned long mkey_lease_ends; /* jiffies */
 	u16 pkeys[UIB_PKEYS];
 	u64 guids[UIB_GUIDS];
 	u8 sltovl[16];
 	u8 vlarb[4][IB_SMP_DATA_SIZE];
-	u64 counter_base[UIB_C_PORT_END]; /* what the last PMA clear subtracted */
-	u64 ext_base[UIB_C_PORT_END]; /* PortCountersExtended has its own */
+	u64 counter_base
+		[UIB_C_PORT_END]; /* values of the counters when the PMA last cleared them */
+	u64 ext_base
+		[UIB_C_PORT_END]; /* the same for PortCountersExtended, which is cleared separately */
 };
 
-/* Bits of what a change of the port means to others; done by uib_port_raise(), without the lock. */
+/* Consequences of a change of the port, as bits. uib_port_raise() carries them out when port.lock has been released. */
 #define UIB_EV_ACTIVE BIT(0)
 #define UIB_EV_ERR BIT(1)
 #define UIB_EV_LID BIT(2)
@@ -186,12 +195,14 @@ struct uib_port {
 #define UIB_EV_SM BIT(4)
 #define UIB_EV_REREGISTER BIT(5)
 #define UIB_EV_GID BIT(6)
-#define UIB_EV_RETRAIN BIT(7) /* the link goes as phys_state says, after the answer */
-#define UIB_EV_ENABLE BIT(8)
+#define UIB_EV_RETRAIN \
+	BIT(7) /* take the link down, as phys_state says, after the answer has been sent */
+#define UIB_EV_ENABLE BIT(8) /* switch the link on again: the port is no longer Disabled */
 
 /* --- samples */
 
-#define UIB_SAMPLES 5 /* counters, of the 15 that there could be */
+#define UIB_SAMPLES \
+	5 /* counters that one measurement can watch; PortSamplesControl has room for 15 */
 enum uib_sample_status {
 	UIB_SAMPLE_DONE,
 	UIB_SAMPLE_STARTED,
@@ -215,12 +226,12 @@ struct uib_sampler {
 struct uib_trap {
 	enum {
 		UIB_TRAP_IDLE,
-		UIB_TRAP_QUEUED, /* newer content replaces it */
-		UIB_TRAP_SENT, /* repeated until it is repressed */
+		UIB_TRAP_QUEUED, /* not sent yet: a newer notice replaces .notice */
+		UIB_TRAP_SENT, /* repeated until the SM represses it */
 	} state;
-	bool again; /* of SENT: @next waits */
+	bool again; /* only in SENT: .next is to be sent as a new trap after the repress */
 	u64 tid;
-	unsigned long next_at; /* jiffies; not sent before */
+	unsigned long next_at; /* earliest time of the next transmission, in jiffies */
 	u8 notice[IB_SMP_DATA_SIZE], next[IB_SMP_DATA_SIZE];
 };
 
@@ -231,13 +242,13 @@ struct uib_traps {
 	struct delayed_work work;
 };
 
-/* A packet with a key that does not match */
+/* A received packet whose P_Key or Q_Key does not match, for traps 257 and 258 */
 struct uib_violation {
 	u16 slid, dlid;
 	u32 src_qpn, dest_qpn, key;
 	u8 sl;
 	bool is_qkey;
-	const u8 *gids; /* source and destination; NULL: no GRH */
+	const u8 *gids; /* source and destination GID of the GRH; NULL if the packet has none */
 };
 
 /* --- verbs' objects */
@@ -262,8 +273,9 @@ struct uib_cq {
 	spinlock_t lock;
 	struct ib_wc *ring;
 	u32 size, head, count;
-	enum ib_cq_notify_flags armed; /* 0: not */
-	bool broken, overflowed; /* for ever; not told yet */
+	enum ib_cq_notify_flags armed; /* which completions call the handler; 0: none */
+	bool broken; /* a completion was lost because the CQ was full: the CQ takes no more, for ever */
+	bool overflowed; /* broken, and the consumer has not been told by CQ_ERR yet */
 };
 
 struct uib_swqe {
@@ -272,7 +284,7 @@ struct uib_swqe {
 	u32 dest_qpn, qkey;
 	__be32 imm;
 	u32 len;
-	u16 pkey_index; /* of a GSI QP */
+	u16 pkey_index; /* used only if the QP is a GSI QP */
 	u8 num_sge;
 	bool signaled, solicited, has_imm;
 };
@@ -286,7 +298,7 @@ struct uib_rwqe {
 struct uib_qp {
 	struct ib_qp ibqp;
 	struct uib_dev *dev;
-	spinlock_t lock; /* all below but the work */
+	spinlock_t lock; /* protects all members below but .work */
 	enum ib_qp_state state;
 	u16 pkey_index;
 	u32 qkey;
@@ -306,7 +318,7 @@ struct uib_qp {
 
 struct uib_dev {
 	struct ib_device ibdev;
-	struct platform_device *parent; /* of ibdev */
+	struct platform_device *parent; /* parent device of .ibdev */
 	struct list_head node;
 	struct uib_link link;
 	struct uib_port port;
@@ -315,7 +327,7 @@ struct uib_dev {
 	u32 next_qpn;
 	struct uib_traps traps;
 	struct uib_sampler sampler;
-	struct uib_qp sma_qp; /* the SMA sends by it */
+	struct uib_qp sma_qp; /* not a QP of a consumer: the SMA sends traps with it */
 	spinlock_t mcast_lock;
 	struct hlist_head mcast[64];
 	struct dentry *debugfs;
@@ -353,29 +365,49 @@ static inline struct uib_cq *to_ucq(struct ib_cq *ibcq)
 int uib_link_open(struct uib_link *l);
 void uib_link_start(struct uib_link *l);
 void uib_link_stop(struct uib_link *l);
+/* To be called when nobody sends any more. */
 void uib_link_close(struct uib_link *l);
+/* uib_link_send() - Send a packet to the peer. 0; -ENETDOWN if the link is not UP; the socket's error */
 int uib_link_send(struct uib_link *l, struct kvec *v, size_t n, size_t len);
-/* The SM asked for Down or Disabled: after @delay, or when uib_link_retrain_now() says that the answer is sent */
+/* uib_link_check_sender() - Whether the link takes datagrams of @from now: UIB_C_NONE or the reason why not */
+enum uib_counter uib_link_check_sender(struct uib_link *l, const union uib_addr *from);
+/* uib_link_heard() - A valid datagram of the peer has arrived: UIB_C_NONE if it is to be delivered */
+enum uib_counter uib_link_heard(struct uib_link *l, const union uib_addr *from);
+/*
+ * uib_link_retrain() - Take the link down as PortInfo:PortPhysicalState says, after @delay or when
+ * uib_link_retrain_now() says that the answer to the Set(PortInfo) has been sent
+ */
 void uib_link_retrain(struct uib_link *l, unsigned long delay);
 void uib_link_retrain_now(struct uib_link *l);
 void uib_link_enable(struct uib_link *l, bool on);
 const char *uib_link_state_name(enum uib_link_state s);
 
+/* --- udp.c */
+
+int uib_udp_open(struct uib_link *l);
+void uib_udp_close(struct uib_link *l);
+/* uib_udp_send() - Send one datagram. Octets sent; -errno of the socket */
+int uib_udp_send(struct uib_link *l, union uib_addr *to, struct kvec *v, size_t n, size_t len);
+
 /* --- port.c */
 
 void uib_port_init(struct uib_port *p, u64 guid, u8 mtu_cap);
-/* The link came up or went down. */
-void uib_port_link(struct uib_dev *dev, bool up);
-/* A packet on another VL than 15 came in Armed */
+/* uib_port_link_up() - The link has come up. False: the port is Disabled, and the link must not be used */
+bool uib_port_link_up(struct uib_dev *dev);
+void uib_port_link_down(struct uib_dev *dev);
+/* uib_port_armed_rx() - A packet on another VL than 15 has arrived in state Armed: the port becomes Active */
 void uib_port_armed_rx(struct uib_dev *dev);
+/* uib_port_raise() - Carry out UIB_EV_* bits; to be called without port.lock */
 void uib_port_raise(struct uib_dev *dev, u32 events);
 int uib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr);
 int uib_modify_port(struct ib_device *ibdev, u32 port, int mask, struct ib_port_modify *m);
 int uib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid);
 int uib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
-/* The table's entry that matches, full members first; -ENOENT */
+/* uib_pkey_find() - Index of the table entry that matches @pkey, preferably one of a full member; -ENOENT */
 int uib_pkey_find(const struct uib_port *p, u16 pkey);
+/* uib_own_lid() - Whether @lid is one of the 2^LMC LIDs of the port */
 bool uib_own_lid(const struct uib_port *p, u16 lid);
+/* uib_port_vl() - The VL on which packets of @sl leave; UIB_VL15: they are discarded */
 u8 uib_port_vl(const struct uib_port *p, u8 sl);
 
 static inline unsigned int uib_mtu_octets(u8 code)
@@ -388,10 +420,10 @@ static inline unsigned int uib_mtu_octets(u8 code)
 int uib_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *wc,
 		    const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
 		    size_t *out_size, u16 *out_pkey_index);
-/* Change the request in @smp into its response; false: it is not answered */
+/* uib_sma() - Change the request in @smp into its response. False: the M_Key forbids to answer */
 bool uib_sma(struct uib_dev *dev, struct ib_smp *smp, bool ignore_mkey);
 void uib_pma(struct uib_dev *dev, struct ib_mad *mad);
-/* The status; @data: the attribute, changed into the answer if that is 0 */
+/* uib_samples() - Execute a Get or Set of @attr. Return: the MAD status; if it is 0, @data is now the answer */
 u16 uib_samples(struct uib_dev *dev, __be16 attr, u8 *data, bool set);
 void uib_samples_init(struct uib_dev *dev);
 void uib_samples_exit(struct uib_dev *dev);
@@ -408,8 +440,12 @@ void uib_traps_exit(struct uib_dev *dev);
 void uib_trap_cap_change(struct uib_dev *dev, bool node_desc);
 void uib_trap_bad_mkey(struct uib_dev *dev, const struct ib_smp *smp);
 void uib_trap_bad_key(struct uib_dev *dev, const struct uib_violation *v);
-/* False: it was for no trap of the SMA's */
+/* uib_trap_repress() - Stop the trap that @smp names. False: no trap of the SMA has this TID */
 bool uib_trap_repress(struct uib_dev *dev, const struct ib_smp *smp);
+/* uib_trap_get_notice() - Copy the oldest unacknowledged notice into the 64 octets of @data, if there is one */
+void uib_trap_get_notice(struct uib_dev *dev, u8 *data);
+/* uib_trap_set_notice() - Acknowledge that notice, if @data repeats its trap number (IBTA 13.4.8.2) */
+void uib_trap_set_notice(struct uib_dev *dev, const u8 *data);
 
 /* --- cq.c */
 
@@ -418,10 +454,11 @@ int uib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 int uib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int uib_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc);
 int uib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
-/* True: uib_cq_fire() is due, without locks and with bottom halves disabled */
+/* uib_cq_push() - Add a completion. True: the caller must call uib_cq_fire() when it has released its locks */
 bool uib_cq_push(struct uib_cq *cq, const struct ib_wc *wc, bool solicited);
+/* uib_cq_fire() - Call the consumer's handlers; with no lock held and bottom halves disabled */
 void uib_cq_fire(struct uib_cq *cq);
-/* Forget what a QP that is reset completed */
+/* uib_cq_purge() - Remove the completions of a QP that is reset or destroyed */
 void uib_cq_purge(struct uib_cq *cq, const struct ib_qp *qp);
 
 /* --- qp.c */
@@ -452,7 +489,10 @@ void uib_mcast_forget(struct uib_qp *qp);
 /* --- tx.c rx.c */
 
 void uib_send(struct uib_qp *qp, const struct uib_swqe *w, const struct ib_sge *sge);
-/* A packet, VCRC and ICRC included; @wire: it came by the link, and its VCRC is right. In softirq, or like it */
+/*
+ * uib_rx() - Deliver a packet, from LRH to VCRC, to the QPs that it is for; called with bottom halves disabled
+ * @wire:	the packet came over the link, which has checked its VCRC. False: it was sent by this port itself
+ */
 void uib_rx(struct uib_dev *dev, const u8 *pkt, u32 len, bool wire);
 
 /* --- stats.c */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * What a kernel user of an InfiniBand device does and sees, for tests/interop/linux/kmod.sh. Knows no more of uib.ko
- * than the verbs.
+ * A consumer of an InfiniBand device in the kernel, for tests/interop/linux/kmod.sh. It uses uib.ko by verbs only.
  *
- *	/sys/kernel/debug/uib_test/NAME/events	"N EVENT": how often each asynchronous event came
- *	/sys/kernel/debug/uib_test/NAME/run	takes the name of a case (below); EIO: the kernel's log says what is wrong
+ *	/sys/kernel/debug/uib_test/NAME/events	lines "N EVENT": how often each asynchronous event came
+ *	/sys/kernel/debug/uib_test/NAME/run	writing the name of a case (below) runs it. After EIO, the kernel's log says
+ *						which expectation failed
  *
- * A case sends from a QP to another one of the same port, by its own LID, so nothing leaves by the link.
+ * A case sends from one QP to another QP of the same port, by the port's own LID, so no packet leaves over the link.
  */
 
 #include <linux/atomic.h>
@@ -35,12 +35,12 @@ static struct dentry *root;
 
 struct cq {
 	struct ib_cq *ib;
-	atomic_t comps, errors; /* calls of the handlers */
+	atomic_t comps, errors; /* numbers of calls of the two handlers */
 };
 
 struct rig {
 	struct ib_device *dev;
-	const char *name; /* of the case */
+	const char *name; /* name of the case that runs */
 	struct ib_port_attr port;
 	struct ib_pd *pd;
 	struct cq send, recv;
@@ -149,7 +149,7 @@ static void close(struct rig *r)
 	kfree(r->in);
 }
 
-/* Both in RTS; the CQ of receives has @cqe entries. */
+/* Makes two QPs in RTS; the CQ for receives has @cqe entries. */
 static bool open(struct rig *r, unsigned int cqe)
 {
 	struct ib_qp_cap cap = {
@@ -175,7 +175,7 @@ static bool open(struct rig *r, unsigned int cqe)
 
 static int post_recv(struct rig *r, u64 id, u32 len)
 {
-	/* In two parts, neither of them whole headers */
+	/* The receive buffer is in two parts, and the border is inside the headers. */
 	struct ib_sge sge[2] = {
 		{ .addr = (uintptr_t)r->in,
 		  .length = min(len, 50u),
@@ -230,7 +230,7 @@ static bool poll(struct cq *cq, struct ib_wc *wc)
 	return false;
 }
 
-/* A send is complete: what it delivers by the own LID has been delivered. */
+/* Waits for the send to complete. By then a packet to the own LID has been delivered. */
 static void send(struct rig *r, struct ib_ah *ah, u32 len, int flags)
 {
 	struct ib_wc wc = {};
@@ -239,7 +239,7 @@ static void send(struct rig *r, struct ib_ah *ah, u32 len, int flags)
 	EXPECT(r, poll(&r->send, &wc) && wc.status == IB_WC_SUCCESS && wc.wr_id == len);
 }
 
-/* --- the cases; "what is discarded" is counted by uib.ko, and the script that asks for the case looks there */
+/* --- the cases. uib.ko counts the packets that it discards, and the script that runs the case compares these counters. */
 
 static void loopback(struct rig *r)
 {
@@ -256,7 +256,7 @@ static void loopback(struct rig *r)
 	EXPECT(r, wc.wc_flags == IB_WC_WITH_IMM && wc.ex.imm_data == cpu_to_be32(1021));
 	EXPECT(r, wc.slid == r->port.lid && wc.port_num == PORT && wc.sl == 0);
 	EXPECT(r, !memcmp(r->in + GRH, r->out, 1021));
-	/* Of the whole MTU, and nothing */
+	/* Payloads of the whole MTU and of no octet */
 	EXPECT(r, !post_recv(r, 1, GRH + 4096) && !post_recv(r, 2, GRH));
 	send(r, r->ah, 128 << r->port.active_mtu, 0);
 	send(r, r->ah, 0, 0);
@@ -276,7 +276,7 @@ static void small_receive(struct rig *r)
 	EXPECT(r, !post_recv(r, 1, GRH + 99));
 	send(r, r->ah, 100, 0);
 	EXPECT(r, !ib_poll_cq(r->recv.ib, 1, &wc));
-	send(r, r->ah, 99, 0); /* it is still there */
+	send(r, r->ah, 99, 0); /* the small receive is still posted */
 	EXPECT(r, ib_poll_cq(r->recv.ib, 1, &wc) == 1);
 }
 
@@ -287,7 +287,7 @@ static void qp_state(struct rig *r)
 	send(r, r->ah, 100, 0);
 }
 
-/* Two entries, four messages: the CQ is lost, and its owner is told once. */
+/* The CQ has two entries and gets four messages, which makes it unusable. Its owner gets one CQ error. */
 static void cq_full(struct rig *r)
 {
 	unsigned int i;
@@ -304,14 +304,14 @@ static void tx_mtu(struct rig *r)
 	send(r, r->ah, (128 << r->port.active_mtu) + 1, 0);
 }
 
-/* Entry 5 of the table is empty. */
+/* A send with P_Key index 5, whose entry in the table is empty, is discarded. */
 static void tx_pkey(struct rig *r)
 {
 	EXPECT(r, !modify(r->from, IB_QPS_RESET, 0) && !to_rts(r->from, 5));
 	send(r, r->ah, 100, 0);
 }
 
-/* The subnet manager maps SL 7 to VL15. */
+/* A send with SL 7, which the subnet manager has mapped to VL15, is discarded. */
 static void tx_vl15(struct rig *r)
 {
 	struct ib_ah *ah = create_ah(r, r->port.lid, 7, PORT);
@@ -322,14 +322,14 @@ static void tx_vl15(struct rig *r)
 	rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
 }
 
-/* The port is not active. */
+/* A send on a port that is not Active is discarded. */
 static void tx_state(struct rig *r)
 {
 	EXPECT(r, r->port.state != IB_PORT_ACTIVE);
 	send(r, r->ah, 100, 0);
 }
 
-/* What an HCA of this size refuses */
+/* Requests beyond the limits that the HCA reports are refused. */
 static void limits(struct rig *r)
 {
 	const struct ib_device_attr *a = &r->dev->attrs;
@@ -358,7 +358,7 @@ static void limits(struct rig *r)
 	EXPECT(r, create_ah(r, 0xc000, 0, PORT) == ERR_PTR(-EINVAL)); /* multicast without GRH */
 }
 
-/* In RESET nothing can be posted; in SQD what is posted waits, so both queues can be filled. */
+/* In RESET nothing can be posted. In SQD work requests wait, so both queues can be filled. */
 static void queues(struct rig *r)
 {
 	struct ib_wc wc = {};
@@ -386,7 +386,7 @@ static void queues(struct rig *r)
 	EXPECT(r, modify(r->from, IB_QPS_RTS, 0) == -EINVAL);
 }
 
-/* In the error state all that is posted comes back. */
+/* In the error state all posted work requests come back with a flush error. */
 static void flush(struct rig *r)
 {
 	struct ib_wc wc = {};
@@ -401,7 +401,10 @@ static void flush(struct rig *r)
 	EXPECT(r, poll(&r->send, &wc) && wc.status == IB_WC_WR_FLUSH_ERR && wc.wr_id == 8);
 }
 
-/* IBTA 11.4.2.2: armed for one completion, or for a solicited one; the greater wish wins. */
+/*
+ * IBTA 11.4.2.2: a CQ is armed for the next completion or for the next solicited one. If a consumer asks for both, the
+ * CQ is armed for the next completion.
+ */
 static void notify(struct rig *r)
 {
 	struct ib_cq *cq = r->recv.ib;
@@ -419,7 +422,7 @@ static void notify(struct rig *r)
 	send(r, r->ah, 1, 0);
 	EXPECT(r, atomic_read(&r->recv.comps) == 1);
 	send(r, r->ah, 1, 0);
-	EXPECT(r, atomic_read(&r->recv.comps) == 1); /* once */
+	EXPECT(r, atomic_read(&r->recv.comps) == 1); /* no second one without a new request */
 	for (i = 0; i < 4; i++)
 		EXPECT(r, poll(&r->recv, &wc));
 	EXPECT(r, !ib_req_notify_cq(cq, IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS));
@@ -431,7 +434,7 @@ static void notify(struct rig *r)
 static const struct {
 	const char *name;
 	void (*run)(struct rig *r);
-	unsigned int cqe; /* of the CQ of receives */
+	unsigned int cqe; /* entries of the CQ for receives */
 } cases[] = {
 	{ "loopback", loopback, 16 },
 	{ "no_receive", no_receive, 16 },

@@ -64,7 +64,7 @@ static enum rdma_link_layer get_link_layer(struct ib_device *ibdev, u32 port)
 	return IB_LINK_LAYER_INFINIBAND;
 }
 
-/* --- protection domains and memory: kernel users have all of it, by its own addresses */
+/* --- protection domains and memory: consumers in the kernel may use all memory, by kernel addresses */
 
 static int alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
@@ -83,7 +83,7 @@ static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 	return mr ?: ERR_PTR(-ENOMEM);
 }
 
-/* ib_core takes no device for kernel users that has none. */
+/* User memory cannot be registered, but ib_core accepts a device for kernel consumers only if it has this function. */
 static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr, int access,
 				 uib_dmah_param struct ib_udata *udata)
 {
@@ -147,13 +147,13 @@ static int query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 	return 0;
 }
 
-/* What was posted has a copy of the address. */
+/* Nothing to do, because each posted work request has a copy of the address. */
 static int destroy_ah(struct ib_ah *ibah, u32 flags)
 {
 	return 0;
 }
 
-/* --- what every HCA shows in sysfs, and tools read */
+/* --- files in sysfs that every HCA has and that tools read */
 
 static ssize_t hw_rev_show(struct device *d, struct device_attribute *attr, char *buf)
 {

@@ -3,8 +3,8 @@
 #define UIB_WIRE_H
 
 /*
- * The transport headers of a UD packet, LRH to DETH (IBTA volume 1, chapters 7 to 9), and the CRCs. MADs are
- * those of <rdma/ib_smi.h> and <rdma/ib_pma.h>.
+ * The headers of a UD packet, LRH to DETH (IBTA volume 1, chapters 7 to 9), and its CRCs. The formats of MADs are in
+ * <rdma/ib_smi.h> and <rdma/ib_pma.h>.
  */
 
 #include <linux/types.h>
@@ -25,7 +25,8 @@
 #define UIB_HDR_MAX (UIB_LRH_LEN + UIB_GRH_LEN + UIB_BTH_LEN + UIB_DETH_LEN + UIB_IMM_LEN)
 #define UIB_TAIL_MAX (3 + UIB_ICRC_LEN + UIB_VCRC_LEN)
 #define UIB_PKT_MIN (UIB_LRH_LEN + UIB_ICRC_LEN + UIB_VCRC_LEN)
-#define UIB_PKT_MAX 4222 /* IBTA 7.7.8: an MTU of 4096, and 126 */
+#define UIB_PKT_MAX \
+	4222 /* IBTA 7.7.8: a payload of 4096 octets and at most 126 octets of headers and CRCs */
 
 #define UIB_LNH_LOCAL 2
 #define UIB_LNH_GLOBAL 3
@@ -45,7 +46,7 @@ static inline bool uib_lid_is_mcast(u16 lid)
 	return lid >= UIB_LID_MCAST && lid != UIB_LID_PERMISSIVE;
 }
 
-/* Equal but for the membership, not 0, and one of them full: IBTA 10.9.3 */
+/* P_Keys match if the low 15 bits are equal and not 0, and at least one of the two is of a full member: IBTA 10.9.3. */
 static inline bool uib_pkey_match(u16 a, u16 b)
 {
 	return !((a ^ b) & ~UIB_PKEY_FULL) && (a & ~UIB_PKEY_FULL) && ((a | b) & UIB_PKEY_FULL);
@@ -53,12 +54,12 @@ static inline bool uib_pkey_match(u16 a, u16 b)
 
 void uib_crc_init(void);
 
-/* uib_vcrc() - Continue a VCRC over @len octets; begins with U16_MAX, stored complemented, little-endian */
+/* uib_vcrc() - Continue a VCRC over @len octets. The first @crc is U16_MAX; the packet has the complement, little-endian */
 u16 uib_vcrc(u16 crc, const void *p, size_t len);
 
 /*
- * uib_icrc_hdr() - The CRC-32 of LRH .. DETH (@len octets, UIB_HDR_MAX at most) with the fields that may change
- * on the way as ones; crc32_le() continues it; stored complemented, little-endian
+ * uib_icrc_hdr() - Begin an ICRC: the CRC-32 of LRH .. DETH (@len octets, at most UIB_HDR_MAX), in which all bits that
+ * switches and routers may change count as ones. crc32_le() continues it. The packet has the complement, little-endian
  */
 u32 uib_icrc_hdr(const u8 *hdr, size_t len);
 

@@ -2,7 +2,7 @@
 #ifndef TESTS_CHECK_H
 #define TESTS_CHECK_H
 
-/* cmocka with what it needs included before it. */
+/* cmocka, and the headers that must be included before it */
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,16 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The whole suite, as `make check` and CI run it. Ends with "N passed, N failed, N skipped".
+# The tests, as `make check`, `make check-all` and CI run them. Ends with "N passed, N failed, N skipped".
 #
-#	check.sh [STEP ...]	steps: build lint unit system linux fuzz   (default: all)
+#	check.sh [STEP ...]	check: build lint unit system		(the default: no VM, some minutes)
+#				check-all: build-all lint-all system-all linux fuzz	(what check leaves out)
+#				check-night: bits mutants seeds hostile debian load	(hours)
 #
-# Every step prints TAP lines, which are counted here; whatever a failing test printed is shown.
+# Every step prints TAP lines, which are counted here; whatever a failing test printed is shown. What each program printed is
+# kept in build/check (LOGS), and at the end tests/lint/conformance.sh looks there for the tests that CONFORMANCE.md names.
+# SYSTEM_JOBS is how many scripts run at a time, SCRIPT_TIMEOUT how many seconds one may take.
 set -u
 cd "$(dirname "$0")/.."
-steps=${*:-build lint unit system linux fuzz}
+steps=" ${*:-check} "
+steps=${steps/ check / build lint unit system }
+steps=${steps/ check-night / bits mutants seeds hostile debian load }
+steps=${steps/ check-all / build-all lint-all system-all linux fuzz }
 jobs=$(nproc)
+system_jobs=${SYSTEM_JOBS:-$((jobs * 2))}
+script_timeout=${SCRIPT_TIMEOUT:-900}
+logs=${LOGS:-build/check}
 work=$(mktemp -d)
+rm -rf "$logs" && mkdir -p "$logs" || exit 1
 trap 'end_pool; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 passed=0 failed=0 skipped=0
@@ -18,11 +29,11 @@ failures=()
 
 say() { printf '== %s\n' "$*"; }
 
-# record NAME LOGFILE STATUS SECONDS: count the TAP lines of one program; no line at all, or an exit status
-# that its lines do not explain, is a failure.
+# record NAME LOGFILE STATUS SECONDS: count the TAP lines of one program. It is a failure if there is no line at
+# all, or if the exit status does not fit the lines.
 record() {
 	local name=$1 log=$2 status=$3 p f s
-	# cmocka says "not ok N # SKIP name"
+	# cmocka prints "not ok N # SKIP name"
 	s=$(grep -Ec '^(not )?ok .*# *[Ss][Kk][Ii][Pp]' "$log")
 	p=$(grep -E '^ok ' "$log" | grep -Evc '# *[Ss][Kk][Ii][Pp]')
 	f=$(grep -E '^not ok ' "$log" | grep -Evc '# *[Ss][Kk][Ii][Pp]')
@@ -30,6 +41,7 @@ record() {
 		echo "not ok - $name (exit status $status)" >>"$log"
 		f=$((f + 1))
 	fi
+	mkdir -p "$logs/$(dirname "$name")" && cp "$log" "$logs/$name.log"
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 	[ "$s" = 0 ] || grep -E '^(not )?ok .*# *[Ss][Kk][Ii][Pp]' "$log" | sed "s|^|$name: |"
 	if [ "$f" != 0 ]; then
@@ -47,18 +59,23 @@ one_log() {
 	"$@" >"$log" 2>&1 && echo "ok - $name" >>"$log"
 }
 
-# tap_log NAME LOGFILE CMD...: a program that prints TAP itself
+# tap_log NAME LOGFILE CMD...: run a program that prints TAP itself
 tap_log() {
 	local log=$2
 	shift 2
 	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 5 "${TEST_TIMEOUT:-300}" "$@" >"$log" 2>&1
 }
 
-# one, tap NAME CMD...: at once; the status of CMD
+# unit_log NAME LOGFILE CMD...: run a test that does not sleep. Its bound is 300 s of CPU, because the time that passes says nothing
+# on a busy machine. Half an hour on the clock ends a test that waits for ever.
+unit_log() { (ulimit -S -t 300 && TEST_TIMEOUT=1800 tap_log "$@"); }
+
+# one, tap NAME CMD...: run a step (now) and record it; returns the status of CMD
 now() {
 	local how=$1 name=$2 start=$SECONDS status
 	shift 2
-	"$how" "$name" "$work/log" "$@"
+	"$how" "$name" "$work/log" "$@" & # in the background, because a signal's trap would wait for a process in the foreground
+	wait $!
 	status=$?
 	record "$name" "$work/log" $status $((SECONDS - start))
 	return $status
@@ -66,21 +83,37 @@ now() {
 one() { now one_log "$@"; }
 tap() { now tap_log "$@"; }
 
-# pool one_log|tap_log NAME CMD...: as many at a time as there are processors; pool_end waits for all and records them in
-# their order. For what neither minds company nor needs the machine to itself.
-pooled=()
+# pool one_log|tap_log|unit_log NAME CMD...: run programs that need no machine to themselves, $pool_size at a time, and
+# record each when it has ended. pool_end waits for all.
+pooled=() pool_size=$jobs
 pool() {
 	local how=$1 name=$2 log="$work/pool.${#pooled[@]}"
 	shift 2
-	while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+	pool_wait "$pool_size"
 	pooled+=("$name")
 	{
 		start=$SECONDS
 		"$how" "$name" "$log" "$@"
-		echo "$? $((SECONDS - start))" >"$log.status"
+		echo "$? $((SECONDS - start))" >"$log.new" && mv "$log.new" "$log.status"
 	} &
 }
-# Ctrl-C does not reach what runs in the background.
+# pool_wait N: wait until fewer than N programs are running
+pool_wait() {
+	while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do
+		wait -n
+		pool_record
+	done
+}
+pool_record() {
+	local i status seconds
+	for i in "${!pooled[@]}"; do
+		[ -f "$work/pool.$i.status" ] || continue
+		read -r status seconds <"$work/pool.$i.status"
+		rm "$work/pool.$i.status"
+		record "${pooled[i]}" "$work/pool.$i" "$status" "$seconds"
+	done
+}
+# Ctrl-C does not reach processes in the background.
 end_pool() {
 	local p
 	for p in $(jobs -rp); do
@@ -89,22 +122,23 @@ end_pool() {
 	wait
 } 2>/dev/null
 pool_end() {
-	local i status seconds
-	wait
-	for i in "${!pooled[@]}"; do
-		read -r status seconds <"$work/pool.$i.status"
-		record "${pooled[i]}" "$work/pool.$i" "$status" "$seconds"
-	done
+	pool_wait 1
+	pool_record
 	rm -f "$work"/pool.*
-	pooled=()
+	pooled=() pool_size=$jobs
 }
 
 step_build() {
-	say "build: gcc and clang, warnings are errors"
-	one build-gcc make -s -j"$jobs" all
+	say "build: gcc, warnings are errors"
+	one build-gcc make -s -j"$jobs"
+}
+
+step_build-all() {
+	say "build: clang, warnings are errors"
 	one build-clang make -s -j"$jobs" CC=clang all
 }
 
+# Run each script of tests/lint without an argument; with "all", those that take this argument check all files.
 step_lint() {
 	say lint
 	for l in tests/lint/*.sh; do
@@ -113,23 +147,60 @@ step_lint() {
 	pool_end
 }
 
+step_lint-all() {
+	say "lint: all files with clang-tidy, headers with clang"
+	for l in tidy headers; do
+		one "lint-$l-all" bash "tests/lint/$l.sh" all
+	done
+}
+
 step_unit() {
 	say "unit and simulation tests (ASan, UBSan)"
 	one build-san make -s -j"$jobs" SAN=1 all tests || return
-	for t in build/san/unit/test_* build/san/sim/test_*; do
-		[ -x "$t" ] && [ -f "$t" ] && pool tap_log "${t#build/san/}" "$t"
+	for t in tests/unit/test_*.c tests/sim/test_*.c; do
+		t=${t#tests/}
+		pool unit_log "${t%.c}" "build/san/${t%.c}"
 	done
 	pool_end
 }
 
-step_system() {
-	say "system and interop tests (namespaces)"
-	one build-system make -s -j"$jobs" all system-tools || return
+# has SCRIPT WORD: the line "# check.sh: ..." of the script contains WORD; tests/system/lib.sh lists the words
+has() { sed -n '1,12s/^# check\.sh: *//p' "$1" | grep -qw -- "$2"; }
+
+# scripts check|all long|rest|alone: print the scripts of a command that start in this phase
+scripts() {
+	local t set when
 	for t in tests/system/*.sh tests/interop/*.sh; do
-		[ -f "$t" ] || continue
 		case $t in */lib.sh) continue ;; esac
-		TEST_TIMEOUT=600 tap "${t#tests/}" bash "$t"
+		set=check when=rest
+		has "$t" all && set=all
+		has "$t" long && when=long
+		has "$t" alone && when=alone
+		[ "$set $when" = "$1 $2" ] && echo "$t"
 	done
+}
+
+run_scripts() {
+	local t
+	one build-system make -s -j"$jobs" all system-tools || return
+	pool_size=$system_jobs
+	for t in $(scripts "$1" long) $(scripts "$1" rest); do
+		TEST_TIMEOUT=$script_timeout pool tap_log "${t#tests/}" bash "$t"
+	done
+	pool_end
+	for t in $(scripts "$1" alone); do
+		TEST_TIMEOUT=$script_timeout tap "${t#tests/}" bash "$t"
+	done
+}
+
+step_system() {
+	say "system and interop tests (namespaces), $system_jobs at a time"
+	run_scripts check
+}
+
+step_system-all() {
+	say "system and interop tests that take long or need the machine"
+	run_scripts all
 }
 
 step_linux() {
@@ -141,6 +212,43 @@ step_linux() {
 		[ -f "$t" ] && TEST_TIMEOUT=900 pool tap_log "${t#tests/}" bash "$t"
 	done
 	pool_end
+}
+
+step_mutants() {
+	say "mutants: are changes of one line noticed"
+	TEST_TIMEOUT=8h tap mutants python3 tests/mutants/mutants.py
+}
+
+step_seeds() {
+	say "the simulated fabric with many seeds"
+	TEST_TIMEOUT=8h tap seeds bash tests/night/seeds.sh
+}
+
+# Three attacks of ten minutes each, one after another, because the longest round trips are compared with those of a quiet machine.
+step_hostile() {
+	local t
+	say "attacks on the ASan build, ${HOSTILE_SECONDS:=600} s each"
+	one build-hostile make -s -j"$jobs" SAN=1 all || return
+	one build-system make -s -j"$jobs" system-tools || return
+	for t in interop/udp_abyss night/forged system/escapes; do
+		UIPOIB=build/san/uipoib TOOLS=build/system HOSTILE_SECONDS=$HOSTILE_SECONDS TEST_TIMEOUT=$((HOSTILE_SECONDS * 3 + 300)) \
+			tap "hostile-${t##*/}" bash "tests/$t.sh"
+	done
+}
+
+step_bits() {
+	say "32-bit and big-endian builds of the layers without I/O"
+	TEST_TIMEOUT=4h tap bits bash tests/night/bits.sh
+}
+
+step_debian() {
+	say "make demo, make check and make vm in new systems"
+	TEST_TIMEOUT=4h tap debian bash tests/night/debian.sh
+}
+
+step_load() {
+	say "the system and interop scripts, whole runs beside each other"
+	TEST_TIMEOUT=8h tap load bash tests/night/load.sh
 }
 
 step_fuzz() {
@@ -156,9 +264,23 @@ step_fuzz() {
 	pool_end
 }
 
+# cpu_used: set $cpu to the seconds of CPU that the ended children of this shell have used
+cpu_used() {
+	times >"$work/times" # not in $(...), because times would then show the CPU time of that subshell
+	cpu=$(awk -F'[ms ]+' 'END { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' "$work/times")
+}
+
+printf '%s\n' $steps >"$logs/steps"
 for s in $steps; do
+	start=$SECONDS
+	cpu_used && before=$cpu
 	"step_$s"
+	cpu_used
+	echo "== $s: $((SECONDS - start)) s, $((cpu - before)) s of CPU"
 done
+case $steps in
+*" unit "* | *" system"* | *" linux "*) one conformance-ran bash tests/lint/conformance.sh "$logs" ;;
+esac
 [ ${#failures[@]} = 0 ] || { cat "$work/failed"; printf 'failed: %s\n' "${failures[@]}"; }
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" = 0 ]

@@ -1,46 +1,95 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# See that the Debian packages for a purpose are there:  deps.sh build|check|bench|vm
+# See that the Debian packages for a purpose are there:  deps.sh build|check|check-all|check-night|bench|vm
 #
-#	build	make		check	make check, lint, system, check-linux, soak
-#	vm	make vm		bench	make bench
+#	build	make		check		make check, lint, system, soak
+#	vm	make vm		check-all	make check-all, check-linux, fuzz
+#	bench	make bench	check-night	make check-night
 #
-# As root, installs what is missing. Otherwise prints the one line that would, exit status 3.
+# As root, installs what is missing. Otherwise prints the one line that would, exit status 3. Names of packages are those of
+# Debian 12 and 13; on any other distribution they are only printed, exit status 3. OS_RELEASE is the file that names the
+# distribution, /etc/os-release.
 set -eu
+purpose=${1:-}
 
-build_pkgs=(gcc libc6-dev libisal-dev libmnl-dev libpcap-dev libinih-dev libjansson-dev
+os_release=${OS_RELEASE:-/etc/os-release}
+
+# distribution: print "debian 12" or the like, from the file os-release
+distribution() {
+	ID='' VERSION_ID=''
+	[ ! -r "$os_release" ] || . "$os_release"
+	echo "$ID${VERSION_ID:+ $VERSION_ID}"
+}
+
+# unknown_distribution: say which distribution this is
+unknown_distribution() {
+	local name
+	name=$(distribution)
+	if [ ! -r "$os_release" ]; then
+		echo "there is no $os_release, which would name the distribution"
+	elif [ -z "$name" ]; then
+		echo "there is no ID in $os_release, which would name the distribution"
+	else
+		echo "the packages of the distribution '$name' are not known"
+	fi
+}
+
+clang_rt=
+case $(distribution) in
+"debian 12") clang_rt=libclang-rt-14-dev ;;
+"debian 13") clang_rt=libclang-rt-19-dev ;;
+esac
+
+build_pkgs=(gcc make libc6-dev libisal-dev libmnl-dev libpcap-dev libinih-dev libjansson-dev
 	libseccomp-dev libcap-ng-dev iproute2 iputils-ping)
-# xz is what Debian packs its kernels with; infiniband-diags for those who look at ib0
-vm_pkgs=("${build_pkgs[@]}" make binutils qemu-system-x86 linux-image-amd64 linux-headers-amd64 kmod xz-utils
+# xz, because Debian packs its kernels with it; infiniband-diags, for tools that look at ib0
+vm_pkgs=("${build_pkgs[@]}" binutils qemu-system-x86 linux-image-amd64 linux-headers-amd64 kmod xz-utils
 	infiniband-diags)
-check_pkgs=("${vm_pkgs[@]}" libcmocka-dev clang libclang-rt-14-dev clang-format clang-tidy
+check_pkgs=("${build_pkgs[@]}" libcmocka-dev clang-format clang-tidy
 	universal-ctags git python3 tshark iperf3 ndisc6 iputils-arping avahi-daemon avahi-utils dbus
-	jq ethtool procps util-linux isc-dhcp-client isc-dhcp-server dnsmasq-base radvd systemd opensm infiniband-diags libumad2sim0 ibsim-utils)
+	jq ethtool procps util-linux isc-dhcp-client isc-dhcp-server dnsmasq-base radvd opensm infiniband-diags libumad2sim0 ibsim-utils)
+check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" clang "${clang_rt:-libclang-rt-dev}" systemd smcroute)
+# The cross compilers and qemu-user are for tests/night/bits.sh.
+night_pkgs=("${check_all_pkgs[@]}" debootstrap
+	gcc-i686-linux-gnu libc6-dev-i386-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user)
 bench_pkgs=("${build_pkgs[@]}" iperf3 valgrind jq python3 opensm libumad2sim0 ibsim-utils procps time)
 
-case "${1:-}" in
+case $purpose in
 build) pkgs=("${build_pkgs[@]}") ;;
 check) pkgs=("${check_pkgs[@]}") ;;
+check-all) pkgs=("${check_all_pkgs[@]}") ;;
+check-night) pkgs=("${night_pkgs[@]}") ;;
 vm) pkgs=("${vm_pkgs[@]}") ;;
 bench) pkgs=("${bench_pkgs[@]}") ;;
 *)
-	echo "usage: deps.sh build|check|bench|vm" >&2
+	echo "usage: deps.sh build|check|check-all|check-night|bench|vm" >&2
 	exit 2
 	;;
 esac
 
+if [ -z "$clang_rt" ]; then
+	cat >&2 <<-END
+	deps: $(unknown_distribution); Debian 12 and 13 are known.
+	Needed for 'deps.sh $purpose', by the names that packages have there:
+	  ${pkgs[*]}
+	With these installed, 'make' builds build/uipoib, 'build/uipoib demo' shows it, and 'bash tests/check.sh check' tests it.
+	END
+	exit 3
+fi
+
 missing=()
-for p in "${pkgs[@]}"; do
+for p in $(printf '%s\n' "${pkgs[@]}" | sort -u); do
 	[ "$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null)" = installed ] || missing+=("$p")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
-# A module is for one kernel: image and headers are installed together, then they are the same version.
+# A module fits one kernel only, so image and headers are installed together to have the same version.
 case " ${missing[*]} " in
-*" linux-image-amd64 "*" linux-headers-amd64 "*) ;;
-*" linux-image-amd64 "*) missing+=(linux-headers-amd64) ;;
-*" linux-headers-amd64 "*) missing+=(linux-image-amd64) ;;
+*" linux-image-amd64 "* | *" linux-headers-amd64 "*)
+	missing+=(linux-image-amd64 linux-headers-amd64)
+	mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
+	;;
 esac
 
 if [ "$(id -u)" != 0 ]; then
@@ -51,7 +100,7 @@ export DEBIAN_FRONTEND=noninteractive
 echo "installing: ${missing[*]}"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# The package lists of a fresh image are empty, those of an old one stale.
+# The package lists of a fresh image are empty, and those of an old one are out of date.
 if ! { apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
 	tail -20 "$log" >&2
 	echo "deps: could not install: ${missing[*]}" >&2

@@ -3,8 +3,9 @@
 #define TESTS_FAKE_SA_H
 
 /*
- * An SA behind a MAD endpoint's send function, for one client port, on virtual time: groups with
- * the port's membership, paths by GID, subscriptions. It can be slow, deaf, lossy and refuse.
+ * A fake SA behind the send function of a MAD endpoint, for one client port, on virtual time. It
+ * has groups with the port's membership, paths by GID, and subscriptions. It can be slow, deaf or
+ * lossy, and can refuse.
  */
 
 #include <stdlib.h>
@@ -20,16 +21,17 @@
 
 struct sa_group {
 	bool used;
-	bool others; /* members elsewhere: it lives without us */
-	uint8_t have; /* our port's JoinState */
-	uint16_t refuse; /* status of joins, 0: granted */
+	bool others; /* true: other ports are members, so the group exists without us */
+	uint8_t have; /* JoinState of our port */
+	uint16_t refuse; /* status with which joins are refused, 0: granted */
 	struct ib_mcmember_rec rec;
-	unsigned int joins, leaves, asks; /* requests, retries aside */
+	unsigned int joins, leaves, asks; /* number of requests, retries not counted */
 };
 
 struct sa_path {
 	ib_gid gid;
 	uint16_t dlid;
+	uint8_t sl;
 	uint16_t refuse;
 	unsigned int asks;
 };
@@ -42,15 +44,16 @@ struct fake_sa {
 	struct prng prng;
 	ns_t now, delay;
 	bool deaf;
-	uint16_t absent; /* what the SM's host answers where there is no SA; 0: there is */
-	unsigned int loss_ppm; /* of requests, and of answers */
+	/* status that the SM's host answers when there is no SA; 0: there is one */
+	uint16_t absent;
+	unsigned int loss_ppm; /* share of requests, and of answers, that get lost */
 	uint16_t next_mlid;
-	uint32_t qkey; /* of groups made without one */
+	uint32_t qkey; /* Q_Key of groups that are made without one */
 	struct sa_group group[SA_GROUPS];
 	struct sa_path path[SA_PATHS];
-	bool subscribed[4]; /* traps 64-67 */
+	bool subscribed[4]; /* for traps 64 to 67 */
 	uint16_t inform_refuse;
-	uint64_t seen_tid[4096]; /* duplicates are answered, not counted */
+	uint64_t seen_tid[4096]; /* TIDs seen; a repeated request is answered, but not counted */
 	unsigned int nseen;
 	unsigned int requests, retries, open, max_open;
 	unsigned int path_asks, joins, leaves, asks, subscribes, unsubscribes, report_resps;
@@ -59,8 +62,8 @@ struct fake_sa {
 	struct ib_mcmember_rec last_join;
 	struct ib_path_rec last_path;
 	struct mad_addr last_to;
-	struct sa_reply *replies; /* under way */
-	/* Mends an answer before it leaves. */
+	struct sa_reply *replies; /* answers under way */
+	/* If set, changes an answer before it leaves. */
 	void (*twist)(struct fake_sa *sa, uint8_t *mad);
 };
 
@@ -97,7 +100,7 @@ static inline void sa_send_later(struct fake_sa *sa, const uint8_t *mad, ns_t no
 	struct sa_reply *r = calloc(1, sizeof(*r));
 
 	r->sa = sa;
-	r->from = mad_addr_gmp(sa->last_to.lid, 0); /* where it was asked */
+	r->from = mad_addr_gmp(sa->last_to.lid, 0); /* the LID that the request was sent to */
 	memcpy(r->mad, mad, MAD_LEN);
 	r->next = sa->replies;
 	sa->replies = r;
@@ -125,7 +128,7 @@ static inline struct sa_group *sa_group_find(struct fake_sa *sa, const ib_gid *m
 	return NULL;
 }
 
-/* A slot for @mgid, which need not exist as a group. */
+/* Return a slot for @mgid; the group need not exist. */
 static inline struct sa_group *sa_group_slot(struct fake_sa *sa, const ib_gid *mgid)
 {
 	struct sa_group *g = sa_group_find(sa, mgid);
@@ -144,7 +147,10 @@ static inline bool sa_group_exists(const struct sa_group *g)
 	return g && (g->others || (g->have & (MCM_JOIN_FULL | MCM_JOIN_SEND_ONLY_FULL)));
 }
 
-/* A group that others keep, as the administrator makes the broadcast group. */
+/*
+ * Make a group that other ports keep alive, such as the broadcast group that an administrator
+ * makes.
+ */
 static inline struct sa_group *sa_group_make(struct fake_sa *sa, const ib_gid *mgid, uint16_t pkey,
 					     uint8_t mtu_code)
 {
@@ -209,6 +215,7 @@ static inline uint16_t sa_do_path(struct fake_sa *sa, const struct sa_mad *rq, u
 		return p->refuse;
 	rec.dlid = p->dlid;
 	rec.slid = 5;
+	rec.sl = p->sl;
 	rec.reversible = true;
 	rec.mtu_sel = rec.rate_sel = rec.life_sel = SA_SEL_EXACT;
 	rec.mtu_code = IB_MTU_2048;
@@ -355,8 +362,9 @@ static inline int sa_ep_send(void *ctx, const struct mad_addr *to, const void *m
 
 static const struct mad_ep_ops sa_ep_ops = { .send = sa_ep_send };
 
-/* A Report of trap @trap about @gid. */
-static inline void sa_report(struct fake_sa *sa, uint16_t trap, const ib_gid *gid, ns_t now)
+/* Send a Report of trap @trap about @gid from @from, which is the SA or another port. */
+static inline void sa_report_from(struct fake_sa *sa, const struct mad_addr *from, uint16_t trap,
+				  const ib_gid *gid, ns_t now)
 {
 	struct mad_hdr h = {
 		.base_version = 1,
@@ -374,16 +382,22 @@ static inline void sa_report(struct fake_sa *sa, uint16_t trap, const ib_gid *gi
 		.issuer_lid = SA_LID,
 	};
 	struct sa_hdr s = { 0 };
-	struct mad_addr from = mad_addr_gmp(SA_LID, 0);
 	uint8_t mad[MAD_LEN];
 
 	mad_notice_gid(&n, gid);
 	sa_mad_encode(mad, &h, &s);
 	mad_notice_encode(mad + SA_DATA_OFF, &n);
-	mad_ep_recv(sa->ep, &from, mad, now);
+	mad_ep_recv(sa->ep, from, mad, now);
 }
 
-/* The SM restarted: it knows no member and no subscription, and has new MLIDs. */
+static inline void sa_report(struct fake_sa *sa, uint16_t trap, const ib_gid *gid, ns_t now)
+{
+	struct mad_addr from = mad_addr_gmp(SA_LID, 0);
+
+	sa_report_from(sa, &from, trap, gid, now);
+}
+
+/* The SM restarted: it knows no members and no subscriptions, and gives out new MLIDs. */
 static inline void sa_forget(struct fake_sa *sa)
 {
 	for (int i = 0; i < SA_GROUPS; i++) {

@@ -2,7 +2,9 @@
 #ifndef TESTS_IPOIB_RIG_H
 #define TESTS_IPOIB_RIG_H
 
-/* One link over the fake SA, with an owner that carries out actions and remembers them. */
+/*
+ * One link over the fake SA. Its owner carries out the link's actions and keeps them for the test.
+ */
 
 #include <errno.h>
 
@@ -21,11 +23,11 @@ struct rig_ah {
 };
 
 struct rig_sent {
-	uint32_t tag; /* the first 4 octets of the payload */
+	uint32_t tag; /* first 4 octets of the payload */
 	uint16_t type;
 	uint32_t len, dest_qpn, qkey;
 	const struct rig_ah *ah;
-	struct ipoib_ah_attr attr; /* as it was */
+	struct ipoib_ah_attr attr; /* address handle's attributes when the packet was sent */
 };
 
 struct ipoib_rig {
@@ -33,7 +35,7 @@ struct ipoib_rig {
 	struct ipoib_link *link;
 	struct ipoib_port port;
 	struct pkt_pool *pool;
-	/* What the owner did. */
+	/* Actions that the owner has carried out, and the values that they set. */
 	unsigned int acts[16];
 	bool carrier;
 	unsigned int mtu;
@@ -49,10 +51,10 @@ struct ipoib_rig {
 	struct rig_sent sent[RIG_SENT];
 	unsigned int nsent;
 	struct ipoib_neigh *gone;
-	int ready_status; /* of the last MCAST_READY */
-	/* How it misbehaves. */
+	int ready_status; /* status in the last MCAST_READY */
+	/* Errors that the owner returns, and delays. */
 	int qp_err, ah_err, attach_err, modify_err;
-	bool ah_slow; /* answers are kept back */
+	bool ah_slow; /* true: answers to requests for address handles are kept back */
 	uint64_t slow_cookie[64];
 	struct ipoib_ah_attr slow_attr[64];
 	unsigned int nslow;
@@ -87,15 +89,17 @@ static inline void rig_record(struct ipoib_rig *r, struct pkt *pkt, const struct
 			      uint32_t dest_qpn, uint32_t qkey)
 {
 	struct rig_sent *s = &r->sent[r->nsent++];
+	unsigned int encap = ipoib_link_profile(r->link)->encap.len;
 	uint8_t b[8] = { 0 };
 
 	assert_true(r->nsent <= RIG_SENT);
 	assert_non_null(ah);
 	assert_true(ah->live);
 	pkt_copy_out(pkt, 0, b, sizeof(b));
-	s->type = be16_at(b);
-	assert_int_equal(be16_at(b + 2), 0); /* R30 */
-	s->tag = be32_at(b + 4);
+	s->type = encap ? be16_at(b) : 0;
+	if (encap)
+		assert_int_equal(be16_at(b + 2), 0); /* R30: the reserved field is 0 */
+	s->tag = be32_at(b + encap);
 	s->len = pkt->len;
 	s->dest_qpn = dest_qpn;
 	s->qkey = qkey;
@@ -214,7 +218,7 @@ static inline void rig_run(struct ipoib_rig *r, ns_t dt)
 	r->s.now = end;
 }
 
-/* The port as the CA reports it, to the SA client and then to the link. */
+/* Report the port's state to the SA client and then to the link, as the CA would. */
 static inline void rig_port(struct ipoib_rig *r)
 {
 	r->s.port.state = r->port.state;
@@ -257,11 +261,15 @@ static inline struct sa_group *rig_sa_make(struct ipoib_rig *r, uint32_t addr)
 	return sa_group_make(&r->s.sa, &g, RIG_PKEY, IB_MTU_2048);
 }
 
-/* A link that is administratively down, its port Active, the broadcast group there. */
+/*
+ * Make a link that is administratively down, on an Active port, with the broadcast group at the SA.
+ */
 static inline void rig_init_cfg(struct ipoib_rig *r, struct ipoib_link_cfg *cfg, uint64_t seed)
 {
-	ib_gid bcast = rig_bcast();
+	const struct ipoib_profile *p = cfg->profile ? cfg->profile : ipoib_profile_at(0);
+	ib_gid bcast;
 
+	assert_int_equal(p->mgid_broadcast(&bcast, RIG_PKEY, p->scope), 0);
 	memset(r, 0, sizeof(*r));
 	sac_rig_init(&r->s, false, seed);
 	r->pool = pkt_pool_create(4096, 16);
@@ -308,7 +316,7 @@ static inline void rig_fini(struct ipoib_rig *r)
 	ipoib_link_set_admin(r->link, false, r->s.now);
 	rig_drain(r);
 	for (unsigned int i = 0; i < r->nah; i++)
-		assert_false(r->ah[i].live); /* every handle comes back */
+		assert_false(r->ah[i].live); /* every address handle was given back */
 	assert_int_equal(r->natt, 0);
 	assert_false(r->carrier);
 	ipoib_link_destroy(r->link);
@@ -350,7 +358,10 @@ static inline struct pkt *rig_pkt(struct ipoib_rig *r, uint32_t tag, size_t len)
 	return p;
 }
 
-/* One packet as the owner handles it: drain, ask, post, drain. Returns the verdict. */
+/*
+ * Send one packet as the owner of a link does: carry out actions, ask for the verdict, post, carry
+ * out actions. Returns the verdict.
+ */
 static inline enum ipoib_verdict rig_tx(struct ipoib_rig *r, struct ipoib_tx *v)
 {
 	rig_drain(r);
@@ -395,7 +406,7 @@ static inline struct ipoib_neigh *rig_neigh(struct ipoib_rig *r, unsigned int pe
 	return n;
 }
 
-/* A peer that the SA knows, at the LID of its number. */
+/* Add a peer to the SA; its LID is the number @peer. */
 static inline struct sa_path *rig_peer(struct ipoib_rig *r, unsigned int peer)
 {
 	ib_gid g = peer_gid(peer);

@@ -3,9 +3,9 @@
 #define TESTS_LAYOUT_H
 
 /*
- * Codec pairs against the bit table that a specification prints: each field alone (so a
- * field at the wrong place or of the wrong width cannot hide behind an encoder with the
- * same error), reserved bits, every truncated length, and the size that is written.
+ * Check a pair of codecs against the table of bits that a specification prints. Each field is
+ * checked alone, so that an encoder and a decoder with the same error do not hide a wrong place or
+ * width. Reserved bits, every truncated length and the written size are checked, too.
  */
 
 #include <errno.h>
@@ -20,14 +20,14 @@
 
 struct field {
 	const char *name;
-	unsigned int bit, width; /* on the wire; bit 0 is the first one sent */
-	size_t offset, size; /* in the host structure */
+	unsigned int bit, width; /* place and width on the wire; bit 0 is the first one sent */
+	size_t offset, size; /* place and size in the host structure */
 };
 
-#define FIELD(type, member, bit, width)                                                  \
-	{                                                                                \
-#member, bit, width, offsetof(type, member), sizeof(((type *)0)->member) \
-	}
+/* clang-format off */
+#define FIELD(type, member, bit, width) \
+	{ #member, bit, width, offsetof(type, member), sizeof(((type *)0)->member) }
+/* clang-format on */
 
 struct layout {
 	size_t wire_len, host_len;
@@ -40,7 +40,7 @@ struct layout {
 
 #define LAYOUT_MAX 512
 
-/* Defines NAME, a struct layout, from a codec pair and a table of fields. */
+/* Define NAME, a struct layout, from a pair of codecs and a table of fields. */
 #define LAYOUT(name, type, dec, enc, len, min, table)             \
 	static int name##_dec(void *ret, const void *p, size_t n) \
 	{                                                         \
@@ -64,7 +64,7 @@ static inline void layout_ones(uint8_t *p, const struct field *f)
 		p[b / 8] |= (uint8_t)(0x80 >> b % 8);
 }
 
-/* Whether a host field is all zeros, or (@ones) what @width ones decode to */
+/* True if a host field is all zeros or, with @ones, has the value that @width ones decode to */
 static inline bool layout_is(const uint8_t *host, const struct field *f, bool ones)
 {
 	uint64_t v = 0, want = ones ? ~0ull >> (64 - (f->width > 64 ? 64 : f->width)) : 0;
@@ -77,8 +77,14 @@ static inline bool layout_is(const uint8_t *host, const struct field *f, bool on
 		}
 		return true;
 	}
-	for (size_t i = 0; i < f->size; i++)
-		v |= (uint64_t)host[f->offset + i] << 8 * i;
+	for (size_t i = 0; i < f->size; i++) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+		size_t octet = f->size - 1 - i;
+#else
+		size_t octet = i;
+#endif
+		v |= (uint64_t)host[f->offset + i] << 8 * octet;
+	}
 	return v == want;
 }
 
@@ -119,7 +125,7 @@ static inline void layout_check_reserved(const struct layout *l)
 	assert_memory_equal(out, want, l->wire_len);
 }
 
-/* Copies of the exact size, so that a sanitizer sees a read past the end. */
+/* Copies of the exact size, so that the sanitizer notices reads beyond the end. */
 static inline void layout_check_lengths(const struct layout *l)
 {
 	_Alignas(16) uint8_t host[LAYOUT_MAX], before[LAYOUT_MAX];
@@ -168,7 +174,7 @@ static inline void layout_check(const struct layout *l)
 	layout_check_stable(l);
 }
 
-/* layout_hex() - Octets of hex digits; spaces are skipped. Returns how many */
+/* layout_hex() - Convert hex digits to octets, skipping spaces. Returns the number of octets */
 static inline size_t layout_hex(uint8_t *ret, size_t max, const char *hex)
 {
 	size_t n = 0;

@@ -3,8 +3,8 @@
 #define TESTS_MAD_RIG_H
 
 /*
- * Two endpoints, LIDs 1 and 2, on a wire of virtual time: each MAD takes a millisecond
- * and passes a filter that may lose or change it.
+ * Two endpoints, with LIDs 1 and 2, on a wire of virtual time. Each MAD takes a millisecond and
+ * passes a filter, which may lose or change it.
  */
 
 #include <errno.h>
@@ -40,17 +40,17 @@ struct rig {
 	struct log_sink log;
 	ns_t now;
 	struct rig_end end[2];
-	/* Returns true to lose @mad, may change it; NULL: all pass. */
+	/* Filter that may change @mad, or return true to lose it; NULL: all MADs pass. */
 	bool (*filter)(struct rig *r, uint16_t to, uint8_t *mad);
-	unsigned int n; /* MADs on the wire so far */
+	unsigned int n; /* number of MADs that were sent so far */
 	struct {
 		uint16_t to;
 		ns_t at;
 		uint8_t mad[MAD_LEN];
 	} seen[WIRE_LOG];
-	int send_err; /* what ops->send returns */
-	bool direct; /* deliver inside the call that sends */
-	bool mute; /* nothing arrives */
+	int send_err; /* value that ops->send returns */
+	bool direct; /* true: MADs are delivered inside the call that sends them */
+	bool mute; /* true: no MAD arrives */
 };
 
 static inline struct rig_end *rig_end_of(struct rig *r, uint16_t lid)
@@ -138,7 +138,10 @@ static inline void rig_run(struct rig *r, ns_t for_ns)
 	r->now = end;
 }
 
-/* Ends both; whatever is still on the wire or armed afterwards is a leak of an endpoint. */
+/*
+ * Destroy both endpoints; a MAD that is still on the wire, or a timer that is still armed, is a
+ * leak.
+ */
 static inline void rig_fini(struct rig *r)
 {
 	for (unsigned int i = 0; i < 2; i++) {
@@ -151,7 +154,7 @@ static inline void rig_fini(struct rig *r)
 	timers_fini(&r->timers);
 }
 
-/* What a request or an agent was told. */
+/* Arguments of the callback of a request or an agent. */
 struct rig_got {
 	unsigned int calls;
 	int status;

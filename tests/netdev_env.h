@@ -2,7 +2,10 @@
 #ifndef TESTS_NETDEV_ENV_H
 #define TESTS_NETDEV_ENV_H
 
-/* Real namespaces and TAPs for tests, as root or in a user namespace; skips where there are none. */
+/*
+ * Network namespaces and TAPs of the kernel for tests, as root or in a user namespace; tests are
+ * skipped where the kernel allows neither.
+ */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +23,7 @@
 
 static int env_netns_err, env_tun_err;
 
-/* Group set-up: be able to make namespaces, and find out what the machine lacks. */
+/* Group set-up: get the right to make namespaces, and find out which features the machine lacks. */
 static int env_setup(void **state)
 {
 	int fd;
@@ -55,7 +58,7 @@ static inline void env_need_tap(void)
 	skip();
 }
 
-/* Wait until @fd has @events; fails the test when patience ends. */
+/* Wait until @fd has @events; the test fails after a long time without them. */
 static inline void env_wait(int fd, short events)
 {
 	struct pollfd p = { .fd = fd, .events = events };
@@ -67,13 +70,13 @@ static inline void env_wait(int fd, short events)
 	assert_int_equal(n, 1);
 }
 
-/* Make @fd the caller's namespace for good: each test has its own. */
+/* Enter the namespace @fd for good, because each test has a namespace of its own. */
 static inline void env_enter(int fd)
 {
 	assert_int_equal(setns(fd, CLONE_NEWNET), 0);
 }
 
-/* A new namespace that the caller is in. */
+/* Make a new namespace and enter it. */
 static inline void env_enter_new(void)
 {
 	int fd;

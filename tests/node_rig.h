@@ -2,7 +2,9 @@
 #ifndef TESTS_NODE_RIG_H
 #define TESTS_NODE_RIG_H
 
-/* One node whose owner is the test: what it sends and what it says is kept. */
+/*
+ * One node, whose owner is the test: the MADs that it sends and the events that it raises are kept.
+ */
 
 #include <errno.h>
 #include <string.h>
@@ -13,7 +15,7 @@
 #define RIG_SENT 2048
 #define RIG_EVENTS 64
 #define RIG_GUID 0x0002c90300000100ull
-#define RIG_SM_LID 0x21 /* who asks */
+#define RIG_SM_LID 0x21 /* LID of the requester */
 #define RIG_TID 0x7700000001ull
 
 struct node_rig {
@@ -28,14 +30,14 @@ struct node_rig {
 		struct mad_addr to;
 		uint8_t mad[MAD_LEN];
 		ns_t at;
-		unsigned int events; /* raised before */
+		unsigned int events; /* number of events raised before this MAD */
 	} sent[RIG_SENT];
 	struct {
 		uint8_t port;
 		enum node_event ev;
 	} event[RIG_EVENTS];
-	uint64_t mkey; /* of requests */
-	uint8_t data[64]; /* of the last answer */
+	uint64_t mkey; /* M_Key in requests */
+	uint8_t data[64]; /* data of the last answer */
 };
 
 static inline int node_rig_xmit(void *ctx, uint8_t egress, const struct mad_addr *to,
@@ -119,7 +121,7 @@ static inline void node_rig_fini(struct node_rig *r)
 	timers_fini(&r->timers);
 }
 
-/* A LID-routed SMP arrives at @in_port. */
+/* Let a LID-routed SMP arrive at @in_port. */
 static inline void node_rig_smp(struct node_rig *r, uint8_t in_port, uint8_t method, uint16_t attr,
 				uint32_t mod, const void *data)
 {
@@ -141,7 +143,7 @@ static inline void node_rig_smp(struct node_rig *r, uint8_t in_port, uint8_t met
 	node_mad_rx(&r->n, in_port, &from, mad, r->now);
 }
 
-/* An SMP and its answer: the MAD status; r->data has the attribute */
+/* Send an SMP and take its answer. Returns the MAD status; r->data has the attribute */
 static inline uint16_t node_rig_ask(struct node_rig *r, uint8_t in_port, uint8_t method,
 				    uint16_t attr, uint32_t mod, const void *data)
 {
@@ -184,7 +186,7 @@ static inline struct smp_port_info node_rig_port_info(struct node_rig *r, uint8_
 	return pi;
 }
 
-/* PortInfo as an SM writes it back: what was read, with nothing asked of the state */
+/* PortInfo as an SM writes it back: the values that were read, and no change of state */
 static inline struct smp_port_info node_rig_nop(struct node_rig *r, uint8_t in_port, uint32_t mod)
 {
 	struct smp_port_info pi = node_rig_port_info(r, in_port, mod);
@@ -218,7 +220,7 @@ static inline uint16_t node_rig_state(struct node_rig *r, uint8_t in_port, uint3
 	return node_rig_set_port_info(r, in_port, mod, &pi);
 }
 
-/* An SM gives LIDs: 5 to the end port, RIG_SM_LID to itself. */
+/* Assign LIDs as an SM does: 5 to the end port, RIG_SM_LID to the SM. */
 static inline void node_rig_lids(struct node_rig *r, uint8_t in_port)
 {
 	struct smp_port_info pi = node_rig_nop(r, in_port, 0);

@@ -3,8 +3,9 @@
 #define TESTS_UMAD_RIG_H
 
 /*
- * Two CAs on a cable of virtual time (a packet takes a millisecond), A with LID 1, B with LID 2, and a server
- * of umad over them. Host "a" has A, "b" has B, "ab" both; a node "S" is a switch without cable.
+ * Two CAs, A with LID 1 and B with LID 2, on a cable of virtual time (a packet takes a
+ * millisecond), and a umad server over them. Host "a" has A, host "b" has B, host "ab" has both;
+ * node "S" is a switch without a cable.
  */
 
 #include <errno.h>
@@ -38,7 +39,7 @@ struct umad_rig {
 	struct umad_rig_node a, b, s;
 	struct umad_srv *srv;
 	struct umad_answer ans;
-	bool mute; /* nothing arrives */
+	bool mute; /* true: no packet arrives */
 	int xmit_err;
 	unsigned int nseen, ready;
 	struct umad_rig_seen seen[WIRE_SEEN];
@@ -176,7 +177,7 @@ static inline void umad_rig_run(struct umad_rig *r, ns_t for_ns)
 	r->now = end;
 }
 
-/* All connections must be closed; what is still armed afterwards is a leak. */
+/* Destroy the rig. All connections must be closed; a timer that is still armed is a leak. */
 static inline void umad_rig_fini(struct umad_rig *r)
 {
 	umad_srv_destroy(r->srv);
@@ -189,7 +190,7 @@ static inline void umad_rig_fini(struct umad_rig *r)
 	timers_fini(&r->timers);
 }
 
-/* --- a program */
+/* --- functions that play a program */
 
 static inline struct umad_conn *umad_rig_conn(struct umad_rig *r)
 {
@@ -219,7 +220,7 @@ static inline struct umad_result umad_rig_result(const struct umad_rig *r, enum 
 	return res;
 }
 
-/* The error that the hello is answered with */
+/* Send a hello; returns the error in its answer */
 static inline int umad_rig_hello(struct umad_rig *r, struct umad_conn *c, uint32_t kind,
 				 const char *host, const char *node, uint32_t dev)
 {
@@ -238,7 +239,7 @@ static inline int umad_rig_hello(struct umad_rig *r, struct umad_conn *c, uint32
 	return umad_rig_result(r, UMAD_TO_CONN).err;
 }
 
-/* An open umadN of a host */
+/* Open umadN of a host */
 static inline struct umad_conn *umad_rig_open(struct umad_rig *r, const char *host, uint32_t dev)
 {
 	struct umad_conn *c = umad_rig_conn(r);
@@ -259,7 +260,7 @@ static inline struct umad_register umad_rig_reg(uint8_t mgmt_class, uint8_t vers
 	};
 }
 
-/* The id, or -errno */
+/* Register an agent; returns its id, or -errno */
 static inline int umad_rig_register(struct umad_rig *r, struct umad_conn *c,
 				    const struct umad_register *reg)
 {
@@ -270,7 +271,7 @@ static inline int umad_rig_register(struct umad_rig *r, struct umad_conn *c,
 	return res.err ? res.err : (int)res.id;
 }
 
-/* An agent for one unsolicited method; 0: none. Its id */
+/* Register an agent for one unsolicited method (0: none); returns its id */
 static inline uint32_t umad_rig_agent(struct umad_rig *r, struct umad_conn *c, uint8_t mgmt_class,
 				      uint8_t version, uint8_t rmpp, uint8_t method)
 {
@@ -293,7 +294,7 @@ static inline struct umad_mad umad_rig_hdr(uint32_t id, uint16_t lid, uint32_t q
 	return m;
 }
 
-/* As write() has it: inline if it is short enough, else beside */
+/* Write a MAD as write() does: within the message if it is short enough, else in a memfd */
 static inline int umad_rig_write(struct umad_rig *r, struct umad_conn *c, const struct umad_mad *m,
 				 const void *data, size_t len)
 {
@@ -314,7 +315,7 @@ static inline int umad_rig_write(struct umad_rig *r, struct umad_conn *c, const 
 	return umad_conn_recv(c, &in, &r->ans, r->now);
 }
 
-/* What read() would get; NULL: nothing. Valid until the next call. */
+/* Return what read() would give, or NULL if there is nothing. Valid until the next call. */
 static inline const uint8_t *umad_rig_read(struct umad_conn *c, struct umad_mad *ret)
 {
 	static uint8_t *copy;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * The kernel refuses an IPv6 token with EINVAL while forwarding is on or accept_ra is off:
- * netdev_token_set() says so, and its caller tries again.
+ * The kernel refuses an IPv6 token with EINVAL while forwarding is on or accept_ra is off.
+ * netdev_token_set() returns this error, and its caller tries again.
  */
 
 #include <linux/if_link.h>

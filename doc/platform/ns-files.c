@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Files and sockets belong to the namespace in which they were opened, whoever uses them
- * later: so the helper opens them once and hands them over. A netlink socket then serves
- * for dumps and events; changing something takes CAP_NET_ADMIN of its user too.
+ * Files and sockets belong to the namespace in which they were opened, whoever uses them later.
+ * That is why the helper opens them once and hands them over. A netlink socket then serves for
+ * dumps and events; to change something, its user needs CAP_NET_ADMIN too.
  */
 
 #include <sys/wait.h>
@@ -23,7 +23,7 @@ static int ask(int nl, unsigned short type, int index)
 {
 	struct link_req r;
 
-	/* Data is its own answer. */
+	/* An answer that has data needs no acknowledgement. */
 	link_req_init(&r, type, type == RTM_GETLINK ? 0 : NLM_F_ACK);
 	r.ifi.ifi_index = index;
 	return link_req_send(nl, &r);

@@ -2,7 +2,10 @@
 #ifndef DOC_PLATFORM_H
 #define DOC_PLATFORM_H
 
-/* What the programs here share: one line a fact, in TAP format; namespaces to try things in. */
+/*
+ * Functions that the programs here share: one TAP line for each fact, and namespaces to try things
+ * in.
+ */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +36,7 @@ static inline int done(void)
 	return wrong ? 1 : 0;
 }
 
-/* The machine lacks something, so nothing can be said. */
+/* End the test as skipped, because the machine lacks something. */
 static inline void lacks(const char *what)
 {
 	printf("1..0 # skip %s: %s\n", what, strerror(errno));
@@ -57,7 +60,7 @@ static inline void go(int ns)
 	}
 }
 
-/* Go to a new network namespace. */
+/* Enter a new network namespace. */
 static inline void go_new(void)
 {
 	if (unshare(CLONE_NEWNET))
@@ -73,7 +76,7 @@ static inline int open_tun(void)
 	return fd;
 }
 
-/* Make @fd, from open_tun(), the TAP t0. */
+/* Turn @fd, from open_tun(), into the TAP t0. */
 static inline void make_tap(int fd, int flags)
 {
 	struct ifreq ifr = { .ifr_name = "t0" };
@@ -91,7 +94,7 @@ static inline int tap(int flags)
 	return fd;
 }
 
-/* Flags of an interface here; -1: there is none. */
+/* Return the flags of an interface in this namespace, or -1 if there is none. */
 static inline int if_flags(const char *name)
 {
 	struct ifreq ifr = { 0 };
@@ -123,7 +126,7 @@ static inline bool write_file(const char *path, const char *text)
 	return ok;
 }
 
-/* A netlink request that is nothing but a link's header and attributes put behind it. */
+/* A netlink request that consists of a link's header and the attributes put after it. */
 struct link_req {
 	struct nlmsghdr nlh;
 	struct ifinfomsg ifi;
@@ -138,7 +141,9 @@ static inline void link_req_init(struct link_req *r, unsigned short type, unsign
 	r->nlh.nlmsg_flags = (unsigned short)(NLM_F_REQUEST | flags);
 }
 
-/* Opens an attribute with @len octets of content; a nest grows by what is put after it. */
+/*
+ * Open an attribute with @len octets of content; a nested attribute grows by what is put after it.
+ */
 static inline struct rtattr *link_req_put(struct link_req *r, unsigned short type, const void *data,
 					  size_t len)
 {
@@ -157,7 +162,7 @@ static inline void link_req_close(struct link_req *r, struct rtattr *nest)
 	nest->rta_len = (unsigned short)((char *)r + r->nlh.nlmsg_len - (char *)nest);
 }
 
-/* Send it and return the kernel's answer: 0 or -errno; 1 if it was data. */
+/* Send the request and return the kernel's answer: 0 or -errno, or 1 if the answer was data. */
 static inline int link_req_send(int nl, const struct link_req *r)
 {
 	char buf[32768] __attribute__((aligned(4)));

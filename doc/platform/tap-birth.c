@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * A TAP is born in the namespace in which /dev/net/tun was opened, not in that in which
- * TUNSETIFF is called. So a helper that opens the device there and passes the descriptor
- * on would do; netdev/ does both there, so that TUNSETIFF checks the right capability.
+ * A TAP is created in the namespace in which /dev/net/tun was opened, not in the one in which
+ * TUNSETIFF is called. A helper could therefore open the device there and pass the descriptor on.
+ * netdev/ does both there, so that TUNSETIFF checks the capability in the right namespace.
  */
 
 #include "platform.h"
@@ -16,7 +16,7 @@ int main(void)
 	there = here();
 	fd = open_tun();
 	go(home);
-	go_new(); /* a third one, lest a t0 be here already */
+	go_new(); /* a third namespace, in case this one already has a t0 */
 	make_tap(fd, 0);
 	fact(if_flags("t0") < 0, "no TAP where TUNSETIFF was called");
 	go(there);

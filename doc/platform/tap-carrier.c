@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * TUNSETCARRIER shows the link's state to the kernel, and needs no capability. The carrier
- * follows at once; IFF_RUNNING, and the queue through which frames leave, when the kernel
- * gets round to it: without delay only where the interface is set up after its carrier.
+ * TUNSETCARRIER sets the carrier that the kernel shows, and needs no capability. The carrier
+ * changes at once. IFF_RUNNING and the queueing discipline follow some time later, except where the
+ * interface is set up after its carrier; then they are there at once.
  */
 
 #include <linux/ethtool.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * A TAP keeps its namespace alive. After nothing else refers to the namespace, as after
- * `ip netns del`, writes go on to succeed, into nowhere: the TAP's owner has to watch the
- * name (netns_check(), netns_watch()). A deleted interface is told by EBADFD.
+ * A TAP keeps its namespace alive. When nothing else refers to the namespace any more, as after `ip
+ * netns del`, writes to the TAP still succeed and lead nowhere, so the TAP's owner has to watch the
+ * name (netns_check(), netns_watch()). A deleted interface shows itself by EBADFD.
  */
 
 #include <linux/if_link.h>
@@ -28,7 +28,7 @@ int main(void)
 	fd = tap(0);
 	fact(write(fd, frame, sizeof(frame)) < 0 && errno == EIO, "EIO while the TAP is down");
 	set_up("t0");
-	go(home); /* the last one to leave: what is left is the TAP */
+	go(home); /* the last process leaves; only the TAP refers to the namespace */
 	fact(write(fd, frame, sizeof(frame)) == sizeof(frame),
 	     "a write to the TAP of a namespace that nobody can reach succeeds");
 	close(fd);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * The virtio-net header of a TAP: its sizes, and which offloads can be had. The kernel
- * refuses a set of flags as a whole if it does not know one of them.
+ * The virtio-net header of a TAP: its sizes, and the offloads that can be switched on. The kernel
+ * refuses a whole set of flags if it does not know one of them.
  */
 
 #include <linux/virtio_net.h>

@@ -28,7 +28,7 @@ class Ipoib:
         """What the SM said last may be wrong now: join again, resolve again."""
         self.neighbours.clear()
         self.group = None
-        self.active += 1                                # answers to what was asked before are void
+        self.active += 1                                # answers to earlier requests no longer count
         if active:
             self.join(self.active)
 
@@ -112,7 +112,7 @@ class Ipoib:
             if len(self.neighbours) >= 1024:
                 raise Drop("neighbours")
             self.neighbours[ip] = Neighbour()
-            self.hca.timers.enter(60, 0, self.neighbours.pop, (ip, None))    # LIDs and QPNs change
+            self.hca.timers.enter(60, 0, self.neighbours.pop, (ip, None))    # forgotten after a minute, because LIDs and QPNs change
         return self.neighbours[ip]
 
     def send_to(self, ip, kind, data):
@@ -139,7 +139,7 @@ class Ipoib:
 
     def ask_arp(self, ip, n, tries):
         if n.gid or self.neighbours.get(ip) is not n:
-            return                                      # answered, or started anew
+            return                                      # it was answered, or a new request replaced it
         if tries == 0:
             n.busy = False
             n.held.clear()
@@ -150,7 +150,7 @@ class Ipoib:
 
     def resolved(self, n, gid, status, r):
         if n.gid != gid:
-            return                                      # it says to be another now
+            return                                      # it has another LID by now
         n.busy = False
         if status == 0 and self.group:
             n.path = unpack_from(">H", r, 40)[0], r[53] & 15

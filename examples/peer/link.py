@@ -29,7 +29,7 @@ class Link:
         self.timers, self.sock, self.count, self.changed = timers, sock, count, changed
         self.peer = self.configured = peer
         self.state, self.heard, self.silence, self.watch = None, 0.0, None, None
-        self.queues = [collections.deque() for _ in range(2)]   # management, the rest
+        self.queues = [collections.deque() for _ in range(2)]   # one queue for management packets, one for others
         self.go_silent()
 
     def set_state(self, state):
@@ -83,14 +83,14 @@ class Link:
         try:
             self.sock.sendto(data, self.peer)
         except BlockingIOError:
-            return False                # later: Hca.run() waits until it can
-        except OSError as error:        # as good as lost
+            return False                # the socket is full; Hca.run() waits until it has room
+        except OSError as error:        # the packet counts as lost
             self.count[f"send-errno-{error.errno}"] += 1
         return True
 
     def receive(self):
         """The packets that have arrived."""
-        for _ in range(64):             # not for ever: there are timers, too
+        for _ in range(64):             # a bound, because timers must run, too
             try:
                 data, sender = self.sock.recvfrom(65536)
             except (BlockingIOError, InterruptedError):

@@ -18,7 +18,7 @@ class Hca:
     def __init__(self, args, sock):
         self.timers, self.count = Timers(), collections.Counter()
         self.guid = args.guid
-        self.qpn = 0x400000 | args.guid & 0x3FFFFF      # the same after a restart
+        self.qpn = 0x400000 | args.guid & 0x3FFFFF      # the same QPN after a restart
         self.psn = itertools.count()
         self.sma = Sma(self.timers, args.guid, f"udp_peer {args.address.ip}")
         self.sa = SaClient(self)
@@ -49,7 +49,7 @@ class Hca:
                 return
             if self.sma.state < ARMED or p.vl == 15:
                 raise Drop("state")
-            if self.sma.state == ARMED:                 # 7.2.7: traffic says that all are ready
+            if self.sma.state == ARMED:                 # 7.2.7: data traffic shows that the fabric is ready
                 self.sma.set_state(ACTIVE)
                 self.ipoib.port_changed(True)
             multicast = LID_MULTICAST <= p.dlid < LID_PERMISSIVE
@@ -74,7 +74,7 @@ class Hca:
         mad = bytearray(p.payload)
         if p.vl != 15 or p.grh or len(mad) != 256 or mad[0] != 1 or mad[1] not in (0x01, 0x81):
             raise Drop("smp")
-        if mad[3] & RESPONSE or mad[3] == 0x07:         # we ask nothing; TrapRepress
+        if mad[3] & RESPONSE or mad[3] == 0x07:         # we send no requests, so responses and TrapRepress are ignored
             raise Drop("response")
         directed, dlid, slid = mad[1] == 0x81, p.slid, self.sma.lid
         if directed:
@@ -82,8 +82,8 @@ class Hca:
             if mad[4] & 0x80:
                 raise Drop("response")
             if 0 < pointer == hops < 64 and dr_dlid == LID_PERMISSIVE:
-                mad[192 + hops] = 1                     # ReturnPath: by our only port
-                dlid = slid = LID_PERMISSIVE            # the pointer goes up here and down again
+                mad[192 + hops] = 1                     # ReturnPath leads by our only port
+                dlid = slid = LID_PERMISSIVE            # the hop pointer goes up by one here, and down again for the answer
             elif pointer != hops + 1 or dr_dlid == LID_PERMISSIVE:
                 raise Drop("route")                     # else: the last part is by LID, both ways
         if p.dlid != LID_PERMISSIVE if slid == LID_PERMISSIVE else not self.is_own(p.dlid):
@@ -91,7 +91,7 @@ class Hca:
         asked, old = bytes(mad), (self.sma.lid, self.sma.sm_lid, self.sma.state)
         self.sma.answer(mad)
         if directed:
-            mad[4] |= 0x80                              # direction: back
+            mad[4] |= 0x80                              # direction bit: a returning SMP
         self.send(Packet(15, 0, dlid, slid, None, 0xFFFF, 0, 0, 0, bytes(mad)))
         if asked[3] == SET and asked[16:18] == b"\0\x15" and not mad[5]:
             self.port_set(asked[64:128], old)
@@ -100,7 +100,7 @@ class Hca:
         """After the answer: what a Set(PortInfo) that was taken means to others."""
         reregister, self.sma.info[51] = self.sma.info[51] & 0x80, self.sma.info[51] & 0x7F
         if wanted[32] & 15 == DOWN or wanted[33] >> 4:
-            self.link.flush()                           # the answer goes out first
+            self.link.flush()                           # send the answer first
             self.link.go_silent(0 if wanted[33] >> 4 == DISABLED else Link.SILENCE)
         elif reregister or old != (self.sma.lid, self.sma.sm_lid, self.sma.state):
             self.ipoib.port_changed(self.sma.state == ACTIVE)

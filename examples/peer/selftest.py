@@ -72,7 +72,7 @@ def test_damage():
     for length in range(1, len(data)):
         assert dropped(check_link, data[:length]), length
     assert dropped(check_link, data + b"\0")
-    invariant = bytearray(data[:-2])            # a switch that damages a packet mends the VCRC
+    invariant = bytearray(data[:-2])            # a switch that damages a packet recomputes the VCRC
     invariant[30] ^= 1
     assert dropped(decode, bytes(invariant) + vcrc(invariant))
 

@@ -5,7 +5,7 @@ from struct import pack, unpack, unpack_from
 from peer.link import say
 from peer.wire import LID_MULTICAST, Drop
 
-MTU_CAP = 5                                             # the code of 4096
+MTU_CAP = 5                                             # code 5: 4096 octets
 DOWN, INIT, ARMED, ACTIVE = 1, 2, 3, 4                  # PortState
 POLLING, DISABLED, LINK_UP = 2, 3, 5                    # PortPhysicalState
 GET, SET, RESPONSE = 0x01, 0x02, 0x80
@@ -30,7 +30,7 @@ class Sma:
         i[35:38] = pack("3B", 4 << 4 | 7, MTU_CAP << 4, 3 << 4) # NeighborMTU; VLs 0 to 3
         i[39:44] = pack("5B", 64, 64, MTU_CAP, 0, 3 << 4)       # VL arbitration entries
         i[50] = 1                                       # GUIDCap
-        self.attributes = {                             # Get, Set
+        self.attributes = {                             # functions for Get and Set
             0x10: (lambda n: self.description, None),
             0x11: (lambda n: self.node_info, None),
             0x14: (lambda n: self.block(n, self.guids), lambda n, d: self.block(n, d)),
@@ -74,7 +74,7 @@ class Sma:
             except ValueError:
                 status = BAD_VALUE
         if attribute == 0x15 and self.info[34] >> 6 == 1 and mad[24:32] != self.info[0:8]:
-            mad[64:72] = bytes(8)                       # the M_Key is not for everybody
+            mad[64:72] = bytes(8)                       # the M_Key is not shown to everybody
         mad[3], mad[4:6] = GET | RESPONSE, pack(">H", status)
 
     def check_mkey(self, method, key):
@@ -96,12 +96,12 @@ class Sma:
         self.lease = None
 
     def block(self, modifier, data):
-        if modifier:                                    # there is one block of everything
+        if modifier:                                    # every table has one block only
             raise ValueError
         return data
 
     def get_port_info(self, modifier):
-        if modifier & 0x7FFFFFFF > 1:                   # bit 31 is an option of newer SMs
+        if modifier & 0x7FFFFFFF > 1:                   # bit 31 says that the SM knows extended speeds
             raise ValueError
         return bytes(self.info)
 
@@ -113,8 +113,8 @@ class Sma:
                 or state == ARMED and self.state != INIT or state == ACTIVE and self.state != ARMED
                 or d[29] != 0xFF and d[29] & ~i[30] or d[35] & 15 != 15 and d[35] & 15 & ~(i[32] >> 4)):
             raise ValueError
-        i[0:20], i[26:28] = d[0:20], d[26:28]           # M_Key, GidPrefix, LID, MasterSMLID; lease
-        i[29] = i[30] if d[29] == 0xFF else d[29] or i[29]      # 0: no change, in many places
+        i[0:20], i[26:28] = d[0:20], d[26:28]           # M_Key, GidPrefix, LID, MasterSMLID; lease period
+        i[29] = i[30] if d[29] == 0xFF else d[29] or i[29]      # in many fields 0 means no change
         i[33] = i[33] & 0xF0 | (d[33] & 15 or i[33] & 15)
         i[34] = d[34] & 0xC7
         i[35] = i[35] & 0xF0 | (i[32] >> 4 if d[35] & 15 == 15 else d[35] & 15 or i[35] & 15)
@@ -122,7 +122,7 @@ class Sma:
         i[38] = d[38]
         i[43] = (d[43] >> 4 or i[43] >> 4) << 4
         i[44:50] = d[44:50]                             # violations
-        i[51], i[53] = d[51], d[53]                     # ClientReregister is echoed; Hca clears it
+        i[51], i[53] = d[51], d[53]                     # the answer echoes ClientReregister; Hca clears it afterwards
         if state in (ARMED, ACTIVE):
             self.set_state(state)
 

@@ -34,12 +34,12 @@ def masked(packet):
     """LRH .. pad as the ICRC sees them: what switches and routers may change is all ones."""
     p = bytearray(packet)
     bth = 8
-    if p[1] & 3 == 3:                                   # with GRH: all of the LRH, TClass,
+    if p[1] & 3 == 3:                                   # with a GRH: all of the LRH, TClass,
         p[0:8], p[9:12], p[15] = b"\xff" * 8, b"\xff" * 3, 0xFF     # FlowLabel, HopLmt
         p[8] |= 0x0F
         bth = 48
     else:
-        p[0] |= 0xF0                                    # without: the VL
+        p[0] |= 0xF0                                    # without a GRH: the VL
     p[bth + 4] = 0xFF                                   # BTH.Resv8a
     return p
 

@@ -5,13 +5,13 @@
 /*
  * DOC: Access layer
  *
- * One port of a channel adapter as IPoIB uses it, over the soft HCA or over
- * libibverbs: the least that verbs can do, so that no backend bends. A backend
+ * One port of a channel adapter as IPoIB uses it. The only backend is the soft HCA (ca_soft.h). The interface
+ * asks for nothing that libibverbs cannot do, so that a backend over libibverbs is possible. A backend
  * fills struct ca_ops; callers use the inline functions below.
  *
- * Receives give the payload, the GRH if there was one, source QP, SLID, SL, path
- * bits and P_Key index; never the DLID. A send Q_Key with bit 31 set means the
- * QP's own.
+ * A received packet comes with its payload, the GRH if there was one, source QP, SLID, SL,
+ * path bits and P_Key index, but without the DLID. In a send, a Q_Key with bit 31 set stands
+ * for the Q_Key of the QP.
  */
 
 #include "mad/ep.h"
@@ -22,7 +22,7 @@ struct ca_qp;
 struct ca_ah;
 struct ca;
 
-/* Asynchronous events under libibverbs' names. */
+/* Asynchronous events, named as in libibverbs */
 enum ca_event {
 	CA_EVENT_PORT_ACTIVE,
 	CA_EVENT_PORT_ERR,
@@ -42,14 +42,14 @@ struct ca_port_attr {
 	uint16_t lid, sm_lid;
 	uint16_t pkey_tbl_len;
 	uint32_t cap_mask;
-	ib_gid gid; /* index 0 */
+	ib_gid gid; /* GID with index 0 */
 };
 
 struct ca_qp_attr {
 	uint16_t pkey_index;
 	uint32_t qkey;
 	unsigned int rx_depth, tx_depth;
-	uint32_t qpn_hint; /* soft: taken if free; verbs: ignored */
+	uint32_t qpn_hint; /* QPN that the soft HCA uses if it is free; verbs ignore it */
 };
 
 struct ca_ah_attr {
@@ -62,14 +62,14 @@ struct ca_ah_attr {
 };
 
 struct ca_send {
-	struct pkt *pkt; /* head at the payload */
+	struct pkt *pkt; /* the packet; its head is at the payload */
 	struct ca_ah *ah;
 	uint32_t dest_qp, qkey;
 };
 
 struct ca_wc {
-	struct pkt *pkt; /* head at the payload, GRH aside */
-	const uint8_t *grh; /* 40 octets, or NULL; valid while @pkt is unchanged */
+	struct pkt *pkt; /* the packet; its head is at the payload, behind the GRH */
+	const uint8_t *grh; /* GRH of 40 octets, or NULL; valid while @pkt is unchanged */
 	uint32_t src_qp;
 	uint16_t slid, pkey_index;
 	uint8_t sl, dlid_path_bits;
@@ -77,7 +77,7 @@ struct ca_wc {
 
 struct ca_notify {
 	void (*event)(void *ctx, enum ca_event ev, ns_t now);
-	/* An armed QP has something to poll. */
+	/* The receive queue of an armed QP is no longer empty. */
 	void (*ready)(void *ctx, struct ca_qp *qp);
 };
 
@@ -101,17 +101,17 @@ struct ca_ops {
 	struct mad_ep *(*mad_ep)(struct ca *ca);
 };
 
-/* Backends embed these first. */
+/* The structs of a backend begin with these. */
 struct ca {
 	const struct ca_ops *ops;
 	const struct ca_notify *notify;
-	void *ctx; /* of notify */
-	int fd; /* poll this; -1: notify alone tells (soft) */
+	void *ctx; /* argument of the functions of notify */
+	int fd; /* descriptor to poll; -1 if events come only by .notify, as with the soft HCA */
 };
 
 struct ca_qp {
 	struct ca *ca;
-	void *ctx; /* the caller's */
+	void *ctx; /* pointer of the caller */
 };
 
 struct ca_ah {
@@ -129,13 +129,13 @@ static inline int ca_port_query(struct ca *ca, struct ca_port_attr *ret)
 	return ca->ops->port_query(ca, ret);
 }
 
-/* -EINVAL: @index past the table */
+/* ca_pkey_query() - P_Key at @index; -EINVAL: @index is past the end of the table */
 static inline int ca_pkey_query(struct ca *ca, uint16_t index, uint16_t *ret)
 {
 	return ca->ops->pkey_query(ca, index, ret);
 }
 
-/* ca_pkey_find() - Index whose entry matches @pkey's low 15 bits: full first, then limited; -ENOENT. ca/ca.c */
+/* ca_pkey_find() - Index of the entry that matches the low 15 bits of @pkey, preferably one of a full member; -ENOENT */
 int ca_pkey_find(struct ca *ca, uint16_t pkey);
 
 static inline int ca_qp_create(struct ca *ca, const struct ca_qp_attr *attr, void *ctx,
@@ -150,7 +150,7 @@ static inline void ca_qp_destroy(struct ca_qp *qp)
 		qp->ca->ops->qp_destroy(qp);
 }
 
-/* The QP is reset and brought back to RTS: what is queued is lost, attachments stay. */
+/* ca_qp_modify() - Change a QP by a reset and a walk back to RTS: queued packets are lost, attachments stay */
 static inline int ca_qp_modify(struct ca_qp *qp, uint16_t pkey_index, uint32_t qkey)
 {
 	return qp->ca->ops->qp_modify(qp, pkey_index, qkey);
@@ -161,13 +161,13 @@ static inline uint32_t ca_qp_num(const struct ca_qp *qp)
 	return qp->ca->ops->qp_num(qp);
 }
 
-/* May fail (-ENOMEM, -EINVAL, -EAGAIN) and be slow. */
+/* ca_ah_create() - 0; -ENOMEM, -EINVAL, -EAGAIN. The call may be slow */
 static inline int ca_ah_create(struct ca *ca, const struct ca_ah_attr *attr, struct ca_ah **ret)
 {
 	return ca->ops->ah_create(ca, attr, ret);
 }
 
-/* Sends posted before may still use it; the backend frees it after them. */
+/* ca_ah_destroy() - Free an address handle; the backend waits until posted sends no longer use it */
 static inline void ca_ah_destroy(struct ca_ah *ah)
 {
 	if (ah)
@@ -184,7 +184,7 @@ static inline int ca_detach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid)
 	return qp->ca->ops->detach(qp, mgid, mlid);
 }
 
-/* Takes the first n of @v and returns n; fewer than @n: the send queue is full. */
+/* ca_post_send() - Take the first packets of @v; returns how many. Fewer than @n: the send queue is full */
 static inline unsigned int ca_post_send(struct ca_qp *qp, const struct ca_send *v, unsigned int n,
 					ns_t now)
 {
@@ -196,7 +196,7 @@ static inline unsigned int ca_poll(struct ca_qp *qp, struct ca_wc *v, unsigned i
 	return qp->ca->ops->poll(qp, v, n);
 }
 
-/* false: something is waiting already, poll again */
+/* ca_arm() - Ask for one call of notify->ready(); false: packets wait already, so the caller must poll */
 static inline bool ca_arm(struct ca_qp *qp)
 {
 	return qp->ca->ops->arm(qp);

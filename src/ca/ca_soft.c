@@ -8,29 +8,29 @@
 
 struct ca_soft_hca {
 	struct hca *hca;
-	struct list open; /* struct soft_ca */
-	unsigned int telling; /* nested ca_soft_event() calls */
+	struct list open; /* struct soft_ca of all open ports */
+	unsigned int telling; /* nesting depth of ca_soft_event() */
 };
 
 struct soft_ca {
 	struct ca ca;
 	struct ca_soft_hca *s;
 	struct node_port *np;
-	struct list node; /* s->open */
+	struct list link; /* link in s->open */
 	struct list qps, ahs;
-	bool closed; /* by a callback of ca_soft_event(), which frees it */
+	bool closed; /* closed inside ca_soft_event(), which frees it at its end */
 };
 
 struct soft_qp {
 	struct ca_qp qp;
 	struct hca_qp *hq;
-	struct list node;
+	struct list link;
 };
 
 struct soft_ah {
 	struct ca_ah ah;
 	struct hca_ah *hah;
-	struct list node;
+	struct list link;
 };
 
 static struct soft_ca *to_ca(struct ca *ca)
@@ -101,7 +101,7 @@ static int soft_qp_create(struct ca *ca, const struct ca_qp_attr *attr, void *ct
 		free(qp);
 		return err;
 	}
-	list_add_tail(&c->qps, &qp->node);
+	list_add_tail(&c->qps, &qp->link);
 	*ret = &qp->qp;
 	return 0;
 }
@@ -111,7 +111,7 @@ static void soft_qp_destroy(struct ca_qp *cqp)
 	struct soft_qp *qp = to_qp(cqp);
 
 	hca_qp_destroy(qp->hq);
-	list_del(&qp->node);
+	list_del(&qp->link);
 	free(qp);
 }
 
@@ -151,7 +151,7 @@ static int soft_ah_create(struct ca *ca, const struct ca_ah_attr *attr, struct c
 		free(ah);
 		return err;
 	}
-	list_add_tail(&c->ahs, &ah->node);
+	list_add_tail(&c->ahs, &ah->link);
 	*ret = &ah->ah;
 	return 0;
 }
@@ -161,7 +161,7 @@ static void soft_ah_destroy(struct ca_ah *cah)
 	struct soft_ah *ah = container_of(cah, struct soft_ah, ah);
 
 	hca_ah_destroy(ah->hah);
-	list_del(&ah->node);
+	list_del(&ah->link);
 	free(ah);
 }
 
@@ -230,15 +230,15 @@ static void soft_close(struct ca *ca)
 	struct soft_qp *qp, *next_qp;
 	struct soft_ah *ah, *next_ah;
 
-	list_for_each_safe (qp, next_qp, &c->qps, node)
+	list_for_each_safe (qp, next_qp, &c->qps, link)
 		soft_qp_destroy(&qp->qp);
-	list_for_each_safe (ah, next_ah, &c->ahs, node)
+	list_for_each_safe (ah, next_ah, &c->ahs, link)
 		soft_ah_destroy(&ah->ah);
 	if (c->s->telling) {
 		c->closed = true;
 		return;
 	}
-	list_del(&c->node);
+	list_del(&c->link);
 	free(c);
 }
 
@@ -276,7 +276,7 @@ int ca_soft_open(struct ca_soft_hca *s, uint8_t port, const struct ca_notify *no
 	c->np = &n->port[port];
 	list_init(&c->qps);
 	list_init(&c->ahs);
-	list_add_tail(&s->open, &c->node);
+	list_add_tail(&s->open, &c->link);
 	*ret = &c->ca;
 	return 0;
 }
@@ -301,7 +301,7 @@ void ca_soft_hca_destroy(struct ca_soft_hca *s)
 
 	if (!s)
 		return;
-	list_for_each_safe (c, next, &s->open, node)
+	list_for_each_safe (c, next, &s->open, link)
 		soft_close(&c->ca);
 	free(s);
 }
@@ -330,7 +330,7 @@ static int event_of(enum node_event ev)
 	return -1;
 }
 
-/* Callbacks may open and close ports, also their own, and cause further events. */
+/* Callbacks may open and close ports, also the one that they are called for, and cause further events. */
 void ca_soft_event(struct ca_soft_hca *s, uint8_t port, enum node_event ev, ns_t now)
 {
 	int ca_ev = event_of(ev);
@@ -339,12 +339,12 @@ void ca_soft_event(struct ca_soft_hca *s, uint8_t port, enum node_event ev, ns_t
 	if (ca_ev < 0)
 		return;
 	s->telling++;
-	list_for_each (c, &s->open, node)
+	list_for_each (c, &s->open, link)
 		if (c->np->num == port && !c->closed && c->ca.notify && c->ca.notify->event)
 			c->ca.notify->event(c->ca.ctx, (enum ca_event)ca_ev, now);
 	if (--s->telling)
 		return;
-	list_for_each_safe (c, tmp, &s->open, node)
+	list_for_each_safe (c, tmp, &s->open, link)
 		if (c->closed)
 			soft_close(&c->ca);
 }

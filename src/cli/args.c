@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "util/text.h"
 
 int cli_count(unsigned int *ret, const char *option, const char *text, unsigned long min,
 	      unsigned long max)
@@ -30,12 +31,12 @@ static const char *arg_name(const struct cli_key *k)
 static int usage_error(const struct cli_key *keys, const char *word)
 {
 	char list[256] = "";
-	size_t used = 0;
+	struct text t = TEXT_IN(list);
 
-	for (const struct cli_key *k = keys; k && k->name && used < sizeof(list); k++)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s%s",
-					 used ? ", " : "", k->name,
-					 k->type == CLI_FLAG ? "" : " VALUE");
+	for (const struct cli_key *k = keys; k && k->name; k++) {
+		text_add_item(&t, ", ", k->name);
+		text_add(&t, "%s", k->type == CLI_FLAG ? "" : " VALUE");
+	}
 	return cli_error(PROTO_EXIT_USAGE, "'%s': unexpected%s%s", word,
 			 *list ? ", expected " : ", expected nothing more", list);
 }
@@ -80,7 +81,7 @@ static int set_value(json_t *args, const struct cli_key *k, const char *value)
 	return 0;
 }
 
-/* One word, or a key and its value; how many were used goes to @used */
+/* Takes one word, or a key and its value. *used becomes the number of words taken. */
 static int take(json_t *args, const struct cli_key *keys, int left, char **argv, int *used)
 {
 	const struct cli_key *k = find_key(keys, argv[0]);

@@ -2,7 +2,7 @@
 #ifndef CLI_BESIDE_H
 #define CLI_BESIDE_H
 
-/* Files that belong to the program. */
+/* Finds files that are installed with the program. */
 
 #include <limits.h>
 #include <stdbool.h>
@@ -11,8 +11,8 @@
 bool beside_folder(char ret[PATH_MAX]);
 
 /*
- * beside_find() - A file beside the program, as the build has it, or in ../lib/uipoib, where
- * `make install` puts it. False: neither can be read
+ * beside_find() - Path of the file @name, which is beside the program after a build and in
+ * ../lib/uipoib after `make install`. False: neither can be read
  */
 bool beside_find(const char *name, char ret[PATH_MAX]);
 

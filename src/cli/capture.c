@@ -2,14 +2,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
-
-#define PIPE_SIZE (1 << 20)
+#include "os/writer.h"
+#include "util/list.h"
 
 static const struct cli_col cols[] = {
 	{ "ID", "id", true },
@@ -43,7 +47,7 @@ static const struct cli_key start_keys[] = {
 	{ NULL },
 };
 
-/* The instance opens the file, in its own directory: paths are made absolute here. */
+/* Paths are made absolute, because `capture show` prints them in any directory. */
 static int absolute(json_t *args)
 {
 	const char *file = json_string_value(json_object_get(args, "file"));
@@ -58,56 +62,152 @@ static int absolute(json_t *args)
 }
 
 /*
- * Standard output as a descriptor that never blocks the instance. A new open file: O_NONBLOCK of the
- * old one is shared with whoever else has it.
+ * The file is opened and written with the user's rights, by a writer that lives until the capture ends. It truncates
+ * the file when the instance sends octets, which the instance does only if it does not write the file already.
  */
-static int stdout_fd(void)
+static int start_writer(const char *file)
 {
-	int fd;
+	int out = open(file, O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0644), sock, err = 0;
 
-	if (isatty(STDOUT_FILENO))
-		return cli_error(-1,
-				 "standard output is a terminal: give a file, or a pipe to tshark");
-	fd = open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return cli_error(-1, "standard output: %s", strerror(errno));
-	fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE); /* no pipe, or not allowed: as it is */
-	return fd;
+	if (out < 0)
+		return cli_error(-1, "capture %s: %s", file, strerror(errno));
+	if (writer_is_regular(out))
+		err = writer_fork(&sock, out, true);
+	else
+		err = -EINVAL;
+	close(out);
+	if (!err)
+		return sock;
+	if (err == -EINVAL)
+		return cli_error(-1, "capture %s: not a regular file; use `capture start - >%s`",
+				 file, file);
+	return cli_error(-1, "capture %s: %s", file, strerror(-err));
 }
 
-/* Into standard output, until the instance ends or we do. */
-static int start_stream(json_t *args)
-{
-	struct proto_client c;
-	int fd = stdout_fd(), status;
-	json_t *obj;
+/* --- a capture that this process writes, because the file may make its writer wait: standard output, a pipe, a terminal */
 
-	if (fd < 0)
-		return PROTO_EXIT_USAGE;
-	status = cli_connect(&c);
-	if (status) {
-		close(fd);
-		return status;
-	}
-	status = proto_send_fd(&c, "capture start", args, fd);
-	close(fd);
-	while (!status && !(status = proto_recv(&c, -1, &obj))) {
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	interrupted = sig;
+}
+
+/* Without SA_RESTART, so that poll() and read() end with EINTR */
+static void catch_signals(void)
+{
+	const struct sigaction sa = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+}
+
+/* Read what the instance has sent. Return: -EAGAIN while the capture goes on; else the exit status of the command */
+static int heard(struct proto_client *c)
+{
+	json_t *obj;
+	int status;
+
+	while (!(status = proto_recv(c, 0, &obj))) {
 		json_t *end = json_object_get(obj, "end");
 		const char *text = json_string_value(json_object_get(end, "error"));
+		bool ended = end;
 
-		if (end)
-			status = (int)json_integer_value(json_object_get(end, "status"));
+		status = (int)json_integer_value(json_object_get(end, "status"));
 		if (text)
 			cli_error(0, "%s", text);
 		json_decref(obj);
-		if (end)
-			break;
+		if (ended)
+			return status;
 	}
-	proto_close(&c);
-	if (status == -EPIPE) /* the instance ended, and the capture with it */
+	return status == -ETIMEDOUT ? -EAGAIN : status;
+}
+
+/* Copy until the instance closes the socket. After a signal it sends the rest of the capture, and closes. */
+static int copy_stream(struct proto_client *c, int from, int out)
+{
+	struct pollfd p[] = { { .fd = from, .events = POLLIN }, { .fd = c->fd, .events = POLLIN } };
+	int status = -EAGAIN, copied = 1;
+
+	while (copied > 0) {
+		int n = poll(p, ARRAY_SIZE(p), -1);
+
+		if (interrupted && p[1].fd >= 0) {
+			shutdown(c->fd, SHUT_RDWR);
+			p[1].fd = -1;
+		}
+		if (n > 0 && p[1].fd >= 0 && p[1].revents) {
+			status = heard(c);
+			p[1].fd = status == -EAGAIN ? p[1].fd : -1;
+		}
+		if (n > 0 && p[0].revents)
+			copied = writer_copy(from, out);
+		if (copied == -EINTR)
+			copied = 1;
+	}
+	if (copied < 0)
+		return cli_error(PROTO_EXIT_FAILED, "capture: %s", strerror(-copied));
+	if (status == -EAGAIN || status == -EPIPE) /* the capture or the instance has ended */
 		return PROTO_EXIT_OK;
 	return status < 0 ? cli_error(PROTO_EXIT_FAILED, "the instance: %s", strerror(-status))
 			  : status;
+}
+
+/* Start a capture and copy it to @out, until it ends or a signal comes. */
+static int start_stream(json_t *args, int out)
+{
+	struct proto_client c;
+	int ours, theirs, status = cli_connect(&c);
+
+	if (status)
+		return status;
+	status = writer_pair(&theirs, &ours);
+	if (status) {
+		proto_close(&c);
+		return cli_error(PROTO_EXIT_FAILED, "capture: %s", strerror(-status));
+	}
+	catch_signals();
+	status = proto_send_fd(&c, "capture start", args, theirs);
+	close(theirs);
+	if (status)
+		status = cli_error(PROTO_EXIT_FAILED, "the instance: %s", strerror(-status));
+	else
+		status = copy_stream(&c, ours, out);
+	close(ours);
+	proto_close(&c);
+	if (interrupted) {
+		signal(interrupted, SIG_DFL);
+		raise(interrupted);
+	}
+	return status;
+}
+
+static int start_stdout(json_t *args)
+{
+	if (isatty(STDOUT_FILENO))
+		return cli_error(PROTO_EXIT_USAGE,
+				 "standard output is a terminal: give a file, or a pipe to tshark");
+	return start_stream(args, STDOUT_FILENO);
+}
+
+/* Open a FIFO or a device in this process. As in a shell, that waits until a FIFO has a reader. */
+static int start_special(json_t *args, const char *file)
+{
+	int out = open(file, O_WRONLY | O_CLOEXEC), status;
+
+	if (out < 0)
+		return cli_error(PROTO_EXIT_USAGE, "capture %s: %s", file, strerror(errno));
+	json_object_set_new(args, "file", json_string("-"));
+	status = start_stream(args, out);
+	close(out);
+	return status;
+}
+
+static bool is_special(const char *file)
+{
+	struct stat st;
+
+	return !stat(file, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
 static void print_started(void *ctx, json_t *row)
@@ -131,20 +231,30 @@ static int start(int argc, char **argv)
 {
 	json_t *args;
 	int status = cli_args(&args, start_keys, argc, argv);
+	const char *file;
 
 	if (status)
 		return status;
-	if (!strcmp(json_string_value(json_object_get(args, "file")), "-")) {
-		status = start_stream(args);
+	file = json_string_value(json_object_get(args, "file"));
+	if (!strcmp(file, "-") || is_special(file)) {
+		status = strcmp(file, "-") ? start_special(args, file) : start_stdout(args);
 		json_decref(args);
 		return status;
 	}
 	status = absolute(args);
-	if (status) {
-		json_decref(args);
-		return status;
+	if (!status) {
+		int fd = start_writer(json_string_value(json_object_get(args, "file")));
+
+		if (fd < 0) {
+			status = PROTO_EXIT_USAGE;
+		} else {
+			status = cli_call_fd("capture start", json_incref(args), fd, print_started,
+					     NULL);
+			close(fd);
+		}
 	}
-	return cli_call("capture start", args, print_started, NULL);
+	json_decref(args);
+	return status;
 }
 
 /* --- stop */

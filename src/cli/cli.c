@@ -3,20 +3,27 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "util/escape.h"
 
 struct cli_opts cli_opts;
 
 int cli_error(int status, const char *fmt, ...)
 {
 	va_list ap;
+	char *s;
 
 	fflush(stdout);
-	fputs("uipoib: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	if (vasprintf(&s, fmt, ap) >= 0) {
+		fputs("uipoib: ", stderr);
+		text_print_escaped(stderr, s);
+		fputc('\n', stderr);
+		free(s);
+	}
 	va_end(ap);
-	fputc('\n', stderr);
 	return status;
 }
 
@@ -39,7 +46,7 @@ static int long_option(const char *word, int *argc, char **argv, int at)
 	return strcmp(word, "--name") ? 1 : 2;
 }
 
-/* "-jd" is "-j -d"; "-nlab" is "-n lab". How many words were used; -1: not an option of ours */
+/* "-jd" is "-j -d"; "-nlab" is "-n lab". Number of words used; -1: not an option of this program */
 static int short_options(const char *word, int *argc, char **argv, int at)
 {
 	for (const char *p = word + 1; *p; p++) {
@@ -82,7 +89,8 @@ int cli_options(int *argc, char **argv, bool first_only)
 		used = w[1] == '-' ? long_option(w, argc, argv, at)
 				   : short_options(w, argc, argv, at);
 		if (used < 0 && !first_only && strcmp(w, "-n") && strcmp(w, "--name")) {
-			argv[out++] = argv[at++]; /* the command's own, or its error */
+			argv[out++] =
+				argv[at++]; /* the command accepts or refuses this option itself */
 			continue;
 		}
 		if (used < 0)
@@ -103,13 +111,12 @@ int cli_options(int *argc, char **argv, bool first_only)
 
 static void list_names(const struct cli_cmd *table, const char *prefix, char *buf, size_t size)
 {
-	size_t used = 0;
+	struct text t = { .buf = buf, .size = size };
 
 	buf[0] = '\0';
-	for (const struct cli_cmd *c = table; c->name && used < size; c++)
+	for (const struct cli_cmd *c = table; c->name; c++)
 		if (!strncmp(c->name, prefix, strlen(prefix)))
-			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
-						 c->name);
+			text_add_item(&t, ", ", c->name);
 }
 
 const struct cli_cmd *cli_find(const struct cli_cmd *table, const char *what, const char *word)

@@ -7,42 +7,43 @@
  *
  *	uipoib [OPTIONS] OBJECT VERB [KEY VALUE ...]
  *
- * iproute2's grammar: unambiguous beginnings of objects and verbs do, the verb is `show` where none is
- * given, options may stand anywhere. One file per object. Everything that is known about an instance
- * comes through its control socket (daemon/proto.h); rows are printed as a table, with -d as blocks of
- * all members, with -j as {"schema":1,"OBJECT":[...]}.
+ * The grammar is iproute2's. Objects and verbs may be abbreviated as long as they are unambiguous, the
+ * default verb is `show`, and options may stand anywhere. Each object has a file. All information
+ * about an instance comes through its control socket (proto/proto.h). Rows are printed as a table, with
+ * -d as blocks of all members, and with -j as {"schema":1,"OBJECT":[...]}.
  */
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
-#include "daemon/proto.h"
+#include "proto/proto.h"
 
 #ifndef UIPOIB_VERSION
 #define UIPOIB_VERSION "0.1"
 #endif
 
-/* What stands before or among the words of a command. */
+/* Options that all commands have */
 struct cli_opts {
 	bool json, details, help;
 	const char *instance; /* -n; NULL: see cli_connect() */
 };
 extern struct cli_opts cli_opts;
 
-/* An object, or one of its verbs. argv[0] is its name, abbreviated or not. */
+/* An object, or one of its verbs. run() gets its name, which may be abbreviated, as argv[0]. */
 struct cli_cmd {
 	const char *name;
 	int (*run)(int argc, char **argv);
-	const char *usage; /* what follows the name, for help */
+	const char *usage; /* words that may follow the name, for the help text */
 	const char *help; /* one line */
-	bool own_options; /* parses options itself: what follows may be another program's */
+	bool own_options; /* run() parses the options, because some may be those of another program */
 };
 
-/* cli_error() - "uipoib: ..." on standard error; returns @status */
+/* cli_error() - "uipoib: ..." on standard error, on one line and escaped (util/escape.h); returns @status */
 int cli_error(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* cli_count() - A decimal number of @min to @max; what it is of is said by @option, as "demo: --hosts" */
+/* cli_count() - Parse a decimal number of @min to @max. Messages begin with @option, as "demo: --hosts" */
 int cli_count(unsigned int *ret, const char *option, const char *text, unsigned long min,
 	      unsigned long max);
 
@@ -54,12 +55,12 @@ int cli_count(unsigned int *ret, const char *option, const char *text, unsigned 
  */
 int cli_options(int *argc, char **argv, bool first_only);
 
-/* cli_find() - By name or unambiguous beginning; NULL after a message that lists @table */
+/* cli_find() - Find a row by its name or an abbreviation; NULL after a message that lists @table */
 const struct cli_cmd *cli_find(const struct cli_cmd *table, const char *what, const char *word);
 
-/* cli_dispatch() - Run the verb argv[1] of object argv[0]; "show" without one */
+/* cli_dispatch() - Run the verb argv[1] of the object argv[0], or "show" if there is no argv[1] */
 int cli_dispatch(const char *object, const struct cli_cmd *verbs, int argc, char **argv);
-/* cli_usage() - Help for an object */
+/* cli_usage() - Print the help for an object */
 int cli_usage(const char *object, const struct cli_cmd *verbs);
 
 /* --- words of a command: KEY VALUE pairs */
@@ -71,14 +72,14 @@ enum cli_key_type {
 };
 
 struct cli_key {
-	const char *name; /* as typed; NULL ends the table */
-	const char *arg; /* as the protocol calls it; NULL: the same */
+	const char *name; /* name on the command line; NULL ends the table */
+	const char *arg; /* name of the argument in the protocol; NULL: as .name */
 	enum cli_key_type type;
-	bool bare; /* also a word that is no key, once: `path get ADDR` */
+	bool bare; /* the value may be given once without the key, as in `path get ADDR` */
 	bool required;
 };
 
-/* cli_args() - Make the "args" of a request of the words argv[1..]. 0, or the exit status after a message */
+/* cli_args() - Make the "args" of a request from the words argv[1..]. 0, or the exit status after a message */
 int cli_args(json_t **ret, const struct cli_key *keys, int argc, char **argv);
 
 /* cli_seconds() - "1.5" as milliseconds. 0 or -EINVAL */
@@ -86,41 +87,53 @@ int cli_seconds(long long *ret_ms, const char *s);
 
 /* --- talking to an instance */
 
-/* cli_instance() - Which one: -n, $UIPOIB_NAME, the only one that runs. 0, or the exit status after a message */
+/* cli_instance() - Name of the instance: from -n, from $UIPOIB_NAME, or that of the only one that runs. 0, or the exit status after a message */
 int cli_instance(char ret[PROTO_NAME_MAX]);
-/* cli_connect() - To that one. 0, or the exit status after a message */
+/* cli_connect() - Connect to the instance of cli_instance(). 0, or the exit status after a message */
 int cli_connect(struct proto_client *c);
 /*
- * cli_call() - Connect, one request, all its rows. Takes @args. Returns the exit status, after a
- * message if it is not 0; -1: out of memory is FAILED too
+ * cli_call() - Connect, send a request, and call @row for each row of the answer; takes @args
+ *
+ * Return: the exit status, after a message if it is not 0; -1, which counts as FAILED, if out of memory
  */
 int cli_call(const char *cmd, json_t *args, void (*row)(void *ctx, json_t *row), void *ctx);
+/* cli_call_fd() - As cli_call(), with the descriptor @fd in the request; @fd is borrowed; -1: none */
+int cli_call_fd(const char *cmd, json_t *args, int fd, void (*row)(void *ctx, json_t *row),
+		void *ctx);
 
 /* --- output */
 
+/* cli_print() - As fprintf(), but escapes control characters except line ends (util/escape.h), which names of nodes may contain */
+void cli_print(FILE *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* cli_flush() - Flush standard output. Return: @status; if output was lost, not 0, after a message */
+int cli_flush(int status);
+/* cli_print_json() - Print a document as one line; takes @doc */
+void cli_print_json(json_t *doc);
+
 struct cli_col {
 	const char *head;
-	const char *key; /* "a.b" goes into objects; "@dev" is ifname@host; NULL ends the table */
-	bool right; /* numbers */
+	/* member of the row; "a.b" is member b of object a, "@dev" is ifname@host; NULL ends the table */
+	const char *key;
+	bool right; /* align to the right, as numbers */
 };
 
 struct cli_show {
 	const char *object; /* name of the array in JSON */
-	const char *cmd; /* of the protocol */
+	const char *cmd; /* command of the protocol */
 	const struct cli_key *keys;
 	const struct cli_col *cols;
-	const char *const *title; /* what heads a block of -d: keys, NULL-terminated */
-	const char *none; /* said on an empty answer; NULL: nothing */
+	const char *const *title; /* keys in the first line of a block of -d, NULL-terminated */
+	const char *none; /* message if the answer is empty; NULL: none */
 };
 
-/* cli_show() - The whole of a `show` verb */
+/* cli_show() - Carry out a `show` verb: parse the words, send the request, print the rows */
 int cli_show(const struct cli_show *s, int argc, char **argv);
 
-/* cli_print_rows() - A JSON array of rows, as the options say */
+/* cli_print_rows() - Print a JSON array of rows in the form that the options choose */
 void cli_print_rows(const struct cli_show *s, json_t *rows);
-/* cli_print_block() - All members of a row, one a line, indented by @indent */
+/* cli_print_block() - Print all members of a row, each on a line, indented by @indent */
 void cli_print_block(json_t *row, int indent);
-/* cli_text() - A value as text; free() it; never NULL */
+/* cli_text() - Value of a member as text, to be free()d; never NULL */
 char *cli_text(const json_t *row, const char *key);
 
 /* --- objects */

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "daemon/demo.h"
+#include "daemon/main.h"
+#include "demo/demo.h"
 
 static int usage(int status)
 {
@@ -80,7 +81,7 @@ static int check(const struct demo_opts *o, const char *word)
 			PROTO_EXIT_USAGE,
 			"demo: -n '%s': not a name, expected at most %d of a-z A-Z 0-9 . _ -",
 			o->name, PROTO_NAME_MAX - 1);
-	/* Standard output is the show's. */
+	/* The demo itself prints to standard output. */
 	if (o->capture && !strcmp(o->capture, "-"))
 		return cli_error(PROTO_EXIT_USAGE, "demo: --capture '-': expected a file");
 	return 0;
@@ -88,7 +89,8 @@ static int check(const struct demo_opts *o, const char *word)
 
 int cli_demo(int argc, char **argv)
 {
-	struct demo_opts o = { .name = cli_opts.instance ? cli_opts.instance : "demo",
+	struct demo_opts o = { .daemon = daemon_main,
+			       .name = cli_opts.instance ? cli_opts.instance : "demo",
 			       .prog = program_invocation_name };
 	int status = parse(&o, argc, argv);
 

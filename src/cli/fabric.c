@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
+#include "os/file.h"
 
 /* `fabric`, and below it `node`, `port`, `link`, `udp`, `lft`, `mft`, `sm`, `lid`, `sweep`, `partitions`, `group`, `fault`. */
 
@@ -288,6 +289,7 @@ static const struct cli_show sm_shown = {
 			{ "SMPS", "smps", true },
 			{ "TIMEOUTS", "timeouts", true },
 			{ "TRAPS", "traps", true },
+			{ "LEFT OUT", "last_sweep.left_out", true },
 			{ "STAGE", "stage" },
 			{ NULL },
 		},
@@ -418,7 +420,27 @@ static const struct cli_show partition_shown = {
 	.title = (const char *const[]){ "partition", NULL },
 };
 
-/* `partitions` shows them, `partitions FILE` loads others. */
+/* The file is read here, with the user's rights, because the instance opens no path for a client. */
+static int load_partitions(json_t *args)
+{
+	const char *file = json_string_value(json_object_get(args, "file"));
+	char *text;
+	size_t len;
+	int status = file_read(file, &text, &len), fd;
+
+	if (status)
+		return cli_error(PROTO_EXIT_USAGE, "%s: %s", file, strerror(-status));
+	fd = file_seal(text, len);
+	free(text);
+	if (fd < 0)
+		return cli_error(PROTO_EXIT_FAILED, "%s: a copy in memory: %s", file,
+				 strerror(-fd));
+	status = cli_call_fd("fabric partition load", json_incref(args), fd, NULL, NULL);
+	close(fd);
+	return status;
+}
+
+/* `partitions` shows the partitions, `partitions FILE` replaces them. */
 static int partitions(int argc, char **argv)
 {
 	static const struct cli_key keys[] = {
@@ -426,8 +448,6 @@ static int partitions(int argc, char **argv)
 		{ "fabric" },
 		{ NULL },
 	};
-	char path[PATH_MAX];
-	const char *file;
 	json_t *args;
 	int status;
 
@@ -446,17 +466,12 @@ static int partitions(int argc, char **argv)
 	status = cli_args(&args, keys, argc, argv);
 	if (status)
 		return status;
-	file = json_string_value(json_object_get(args, "file"));
-	if (!realpath(file, path)) {
-		status = cli_error(PROTO_EXIT_USAGE, "%s: no such file", file);
-		json_decref(args);
-		return status;
-	}
-	json_object_set_new(args, "file", json_string(path));
-	return cli_call("fabric partition load", args, NULL, NULL);
+	status = load_partitions(args);
+	json_decref(args);
+	return status;
 }
 
-/* --- wrong packets */
+/* --- forged packets */
 
 static const struct cli_show injected = {
 	.object = "inject",
@@ -491,7 +506,8 @@ static const struct cli_cmd verbs[] = {
 	{ "port", port, "show [NODE | NODE/PORT]", "ports, links, counters" },
 	{ "link", fabric_link, "set NODE/PORT up|down", "plug or pull a cable" },
 	{ "udp", udp, "show", "links over UDP" },
-	{ "fault", cli_fault, "add | del | show", "faults on links: `uipoib fabric fault -h`" },
+	{ "fault", cli_fault, "add | del | clear | show",
+	  "faults on links: `uipoib fabric fault -h`" },
 	{ "lft", lft, "show NODE", "unicast forwarding of a switch" },
 	{ "mft", mft, "show NODE", "multicast forwarding of a switch" },
 	{ "sm", sm, "show | start | stop | restart", "subnet managers of this instance" },
@@ -508,7 +524,7 @@ static const struct cli_cmd verbs[] = {
 
 int cli_fabric(int argc, char **argv)
 {
-	/* Help below is that of the word it follows. */
+	/* `fabric WORD -h` is help about WORD. */
 	if (cli_opts.help && argc > 1) {
 		const struct cli_cmd *v = cli_find(verbs, "fabric", argv[1]);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "util/text.h"
 
 static const struct cli_key fabric_key[] = { { "fabric" }, { NULL } };
 
@@ -45,18 +46,17 @@ static const struct cli_show added = {
 	.title = (const char *const[]){ "id", NULL },
 };
 
-/* fabric fault add Switch1/2 loss 2% [data] [fabric F]: the words of the fault are one argument */
+/* In `fabric fault add Switch1/2 loss 2% [data] [fabric F]` the words of the fault become one argument. */
 static int add(int argc, char **argv)
 {
 	char text[256] = "", *words[6] = { argv[0] };
+	struct text t = TEXT_IN(text);
 	int n = 1, i = 1;
-	size_t used = 0;
 
 	if (i < argc)
 		words[n++] = argv[i++];
-	for (; i < argc && strcmp(argv[i], "fabric") && used < sizeof(text); i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? " " : "",
-					 argv[i]);
+	for (; i < argc && strcmp(argv[i], "fabric"); i++)
+		text_add_item(&t, " ", argv[i]);
 	if (*text)
 		words[n++] = text;
 	for (; i < argc && n < 5; i++)
@@ -78,12 +78,23 @@ static int del(int argc, char **argv)
 	return status ? status : cli_call("fault del", args, NULL, NULL);
 }
 
+static int clear(int argc, char **argv)
+{
+	static const struct cli_key keys[] = { { "fabric", .bare = true }, { NULL } };
+	json_t *args;
+	int status = cli_args(&args, keys, argc, argv);
+
+	return status ? status : cli_call("fault clear", args, NULL, NULL);
+}
+
 static const struct cli_cmd verbs[] = {
 	{ "show", show, "[fabric F]", "faults on links and what they did" },
 	{ "add", add, "NODE/PORT|udp:LINK FAULT [fabric F]",
-	  "loss P% | corrupt P% | damage P% | duplicate P% | reorder P% TIME | delay TIME [JITTER] "
-	  "| cut, each with all, data or mad; on what leaves the port, or comes in by the link" },
+	  "loss P% | corrupt P% | damage P% | truncate P% | duplicate P% | reorder P% TIME | "
+	  "delay TIME [JITTER] | cut, each with all, data or mad; on what leaves the port, or "
+	  "comes in by the link" },
 	{ "del", del, "ID [fabric F]", "take a fault away" },
+	{ "clear", clear, "[fabric F]", "take all faults of a fabric away" },
 	{ NULL },
 };
 

@@ -13,30 +13,79 @@
 
 #define LIBRARY "libuipoib-umad.so"
 
-/* Programs that know nothing of us open /dev/infiniband/umad0. */
-static void preload(const char *umad)
+/* LD_PRELOAD is split at blanks and colons, and ld.so expands words that begin with '$'. */
+static bool can_stand_in_preload(const char *path)
+{
+	return !strpbrk(path, " :$");
+}
+
+/* Makes a symbolic link to @lib in the folder of the sockets. The instance removes it at its end. */
+static int link_to(const char *lib, const char *instance, char ret[PATH_MAX])
+{
+	char old[PATH_MAX];
+	int status = proto_lib_path(ret, PATH_MAX, instance);
+	ssize_t n;
+
+	if (!status && !can_stand_in_preload(ret))
+		status = -EINVAL;
+	if (status)
+		return status;
+	n = readlink(ret, old, sizeof(old));
+	if (n >= 0 && (size_t)n == strlen(lib) && !memcmp(old, lib, (size_t)n))
+		return 0;
+	if (n >= 0)
+		unlink(ret); /* a link to the library of another build */
+	return symlink(lib, ret) && errno != EEXIST ? -errno : 0;
+}
+
+static int set_preload(const char *lib)
 {
 	const char *old = getenv("LD_PRELOAD");
-	char lib[PATH_MAX], *all;
+	char *all;
+
+	if (!old || !*old)
+		return setenv("LD_PRELOAD", lib, 1);
+	if (strstr(old, lib))
+		return 0;
+	if (asprintf(&all, "%s:%s", old, lib) < 0)
+		return -1;
+	setenv("LD_PRELOAD", all, 1);
+	free(all);
+	return 0;
+}
+
+/*
+ * Puts libuipoib-umad.so into LD_PRELOAD, so that programs that open /dev/infiniband/umad0 get our devices. 0, or the
+ * exit status after a message.
+ */
+static int preload(const char *umad, const char *instance)
+{
+	char lib[PATH_MAX], other[PATH_MAX];
+	int status;
 
 	if (!umad)
-		return;
+		return 0;
 	if (!beside_find(LIBRARY, lib)) {
 		cli_error(0, "warning: " LIBRARY
 			     " is missing beside the program and in ../lib/uipoib: "
 			     "management tools will not see the fabric");
-		return;
+		return 0;
+	}
+	if (!can_stand_in_preload(lib)) {
+		status = link_to(lib, instance, other);
+		if (status)
+			return cli_error(
+				PROTO_EXIT_ENV,
+				"%s: LD_PRELOAD takes no path with a blank, ':' or '$', and "
+				"a link to it cannot be made in the folder of the sockets: %s",
+				lib, strerror(-status));
+		memcpy(lib, other, sizeof(lib));
 	}
 	setenv("UIPOIB_UMAD", umad, 1);
-	if (!old || !*old) {
-		setenv("LD_PRELOAD", lib, 1);
-	} else if (!strstr(old, lib) && asprintf(&all, "%s:%s", old, lib) > 0) {
-		setenv("LD_PRELOAD", all, 1);
-		free(all);
-	}
+	return set_preload(lib) ? cli_error(PROTO_EXIT_FAILED, "out of memory") : 0;
 }
 
-/* For those who preload libumad2sim.so themselves. */
+/* Set what Debian's libumad2sim.so reads, for users who preload that library instead. */
 static void simulate(const json_t *end)
 {
 	const char *name = json_string_value(json_object_get(end, "ibsim"));
@@ -60,8 +109,9 @@ static int enter(struct proto_client *c, const json_t *end, const char *host)
 	return 0;
 }
 
-/* A node has no namespaces. */
-static int go(struct proto_client *c, const json_t *end, const char *host, bool tools)
+/* Enter the host. A node of a fabric has no namespaces, so for one only the environment is set. */
+static int go(struct proto_client *c, const json_t *end, const char *host, const char *instance,
+	      bool tools)
 {
 	const char *node = json_string_value(json_object_get(end, "node"));
 	char dir[108];
@@ -69,11 +119,13 @@ static int go(struct proto_client *c, const json_t *end, const char *host, bool 
 
 	if (node && !tools)
 		return cli_error(PROTO_EXIT_USAGE, "host '%s': it is a node, not a host", host);
-	/* In there we may be another user, root of a user namespace: the sockets stay where they are. */
+	/* Inside the host this process may be another user (root of a user namespace), so keep the folder of the sockets in the environment. */
 	if (proto_dir(dir, sizeof(dir), 0))
 		dir[0] = '\0';
 	if (tools) {
-		preload(json_string_value(json_object_get(end, "umad")));
+		status = preload(json_string_value(json_object_get(end, "umad")), instance);
+		if (status)
+			return status;
 		simulate(end);
 	}
 	unsetenv("UIPOIB_HOST");
@@ -96,7 +148,8 @@ static int enter_as(const char *host, bool tools)
 
 	if (status)
 		return status;
-	cli_opts.instance = name; /* for cli_connect(): the same one in any case */
+	/* cli_connect() must connect to the instance that was chosen above */
+	cli_opts.instance = name;
 	status = cli_connect(&c);
 	cli_opts.instance = NULL;
 	if (status)
@@ -107,7 +160,7 @@ static int enter_as(const char *host, bool tools)
 	if (status)
 		cli_error(status, "%s", err);
 	else
-		status = go(&c, end, host, tools);
+		status = go(&c, end, host, name, tools);
 	json_decref(end);
 	proto_close(&c);
 	if (!status)

@@ -2,21 +2,21 @@
 #ifndef CLI_HOST_H
 #define CLI_HOST_H
 
-/* Going into the hosts of an instance. */
+/* Entering the hosts of an instance. */
 
 /*
- * host_enter() - Into a host's namespaces, for good, with UIPOIB_NAME and UIPOIB_HOST in the
+ * host_enter() - Enter a host's namespaces and stay there, with UIPOIB_NAME and UIPOIB_HOST in the
  * environment. 0, or the exit status after a message
  */
 int host_enter(const char *host);
 
 /*
- * host_enter_tools() - The same; or, for a node of a fabric, nowhere, with UIPOIB_NODE. Programs will see the
- * ports as the kernel shows HCAs: LD_PRELOAD has libuipoib-umad.so
+ * host_enter_tools() - Do the same for a program that may use InfiniBand: LD_PRELOAD gets libuipoib-umad.so, which shows
+ * it the ports as the kernel shows HCAs. For a node of a fabric enter no namespaces, but set UIPOIB_NODE
  */
 int host_enter_tools(const char *host_or_node);
 
-/* host_exec() - Become @cmd; returns only if that failed: 127 not found, 126 else, after a message */
+/* host_exec() - Execute @cmd; returns only on failure, after a message: 127 not found, 126 other errors */
 int host_exec(char **cmd);
 
 #endif

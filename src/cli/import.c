@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "daemon/import.h"
+#include "conf/import.h"
 
-#define NOTES_SHOWN 10 /* of a kind, without -d */
+#define NOTES_SHOWN 10 /* notes of each kind that are shown without -d */
 
 static int usage(int status)
 {
@@ -99,7 +99,7 @@ static const char *text(const json_t *r, const char *key)
 	return json_string_value(json_object_get(r, key));
 }
 
-/* What could not be taken, and what should be known, on standard error. */
+/* Prints to standard error what was left out of the import, and other remarks. */
 static void print_notes(const json_t *report)
 {
 	json_t *kinds = json_object_get(report, "notes"), *lines, *line;
@@ -114,12 +114,12 @@ static void print_notes(const json_t *report)
 		json_array_foreach(lines, i, line)
 		{
 			if (i < shown)
-				fprintf(stderr, "%s%s\n", json_string_value(line),
-					!strcmp(kind, "left_out") ? " (left out)" : "");
+				cli_print(stderr, "%s%s\n", json_string_value(line),
+					  !strcmp(kind, "left_out") ? " (left out)" : "");
 		}
 		if (n > shown)
-			fprintf(stderr, "%s: %zu more like this, -d shows them\n",
-				text(report, "file"), n - shown);
+			cli_print(stderr, "%s: %zu more like this, -d shows them\n",
+				  text(report, "file"), n - shown);
 	}
 }
 
@@ -140,11 +140,11 @@ static void print_counts(const json_t *r)
 	const char *rate, *sep = "  rates: ";
 	json_t *links;
 
-	printf("%s: %lld switches, %lld HCAs, %lld links\n", text(r, "file"), number(r, "switches"),
-	       number(r, "cas"), number(r, "links"));
+	cli_print(stdout, "%s: %lld switches, %lld HCAs, %lld links\n", text(r, "file"),
+		  number(r, "switches"), number(r, "cas"), number(r, "links"));
 	json_object_foreach(json_object_get(r, "rates"), rate, links)
 	{
-		printf("%s%lld %s", sep, (long long)json_integer_value(links), rate);
+		cli_print(stdout, "%s%lld %s", sep, (long long)json_integer_value(links), rate);
 		sep = ", ";
 	}
 	printf("%s  LIDs: %lld of %lld ports have one, the highest is %lld\n",
@@ -158,24 +158,20 @@ static void print_counts(const json_t *r)
 static void print_report(json_t *r)
 {
 	if (cli_opts.json) {
-		json_t *doc = json_pack("{s:i, s:[O]}", "schema", 1, "import", r);
-
-		json_dumpf(doc, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
-		putchar('\n');
-		json_decref(doc);
+		cli_print_json(json_pack("{s:i, s:[O]}", "schema", PROTO_SCHEMA, "import", r));
 		return;
 	}
 	print_notes(r);
 	print_counts(r);
 	if (text(r, "topology"))
-		printf("written: %s\n", text(r, "topology"));
+		cli_print(stdout, "written: %s\n", text(r, "topology"));
 	if (text(r, "config"))
-		printf("written: %s, %lld interfaces in %lld hosts: uipoib run -c %s\n",
-		       text(r, "config"), number(r, "interfaces"), number(r, "hosts"),
-		       text(r, "config"));
+		cli_print(stdout, "written: %s, %lld interfaces in %lld hosts: uipoib run -c %s\n",
+			  text(r, "config"), number(r, "interfaces"), number(r, "hosts"),
+			  text(r, "config"));
 }
 
-/* What the caller can mend is a wrong use; where it cannot write is its environment. */
+/* An error that the user can correct is wrong usage. An output that cannot be written is the environment's fault. */
 static int exit_status(int err)
 {
 	switch (err) {

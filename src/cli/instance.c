@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-/* What concerns an instance as a whole: `instance`, `host`, `wait`, `stop`. */
+/* Commands about an instance as a whole: `instance`, `host`, `wait`, `stop`. */
 
 #define NAMES_MAX 64
 
@@ -35,7 +35,7 @@ static void add_row(void *ctx, json_t *row)
 	json_array_append(ctx, row);
 }
 
-/* All of them, where -n does not name one; one that ends meanwhile is left out. */
+/* Shows the instance of -n, or all of them. An instance that ends meanwhile is left out. */
 static int show(int argc, char **argv)
 {
 	char name[NAMES_MAX][PROTO_NAME_MAX], err[256];
@@ -123,7 +123,7 @@ int cli_wait(int argc, char **argv)
 	return cli_call("wait", args, NULL, NULL);
 }
 
-/* Returns when the instance has really ended: its end closes the connection. */
+/* Waits until the instance has closed the connection, which it does when it has ended. */
 int cli_stop(int argc, char **argv)
 {
 	struct proto_client c;

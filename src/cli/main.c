@@ -49,7 +49,7 @@ static int usage(int status)
 	return status;
 }
 
-/* Who starts us with one of these closed would otherwise get one of our sockets in its place. */
+/* Opens /dev/null for standard descriptors that are closed. Otherwise a socket could get number 0, 1 or 2. */
 static int open_standard(void)
 {
 	int fd;
@@ -60,13 +60,11 @@ static int open_standard(void)
 	return fd < 0 ? -1 : close(fd);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	const struct cli_cmd *c;
 	int status;
 
-	if (open_standard() < 0)
-		return PROTO_EXIT_ENV;
 	if (argc == 2 && (!strcmp(argv[1], "-V") || !strcmp(argv[1], "--version"))) {
 		puts("uipoib " UIPOIB_VERSION);
 		return PROTO_EXIT_OK;
@@ -85,4 +83,11 @@ int main(int argc, char **argv)
 	argv++;
 	status = c->own_options ? 0 : cli_options(&argc, argv, false);
 	return status ? status : c->run(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	if (open_standard() < 0)
+		return PROTO_EXIT_ENV;
+	return cli_flush(run(argc, argv));
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@ static const char *const kinds[] = {
 };
 
 struct filter {
-	char **words; /* NULL-terminated; none: everything */
+	char **words; /* events to show, NULL-terminated; empty: all */
 };
 
 static bool wanted(const struct filter *f, const char *event)
@@ -41,7 +42,7 @@ static void print_text(json_t *row, const char *event)
 	json_t *v;
 
 	print_time(json_integer_value(json_object_get(row, "unix_ms")));
-	printf(" %s", event);
+	cli_print(stdout, " %s", event);
 	if (json_object_get(row, "ifname")) {
 		char *dev = cli_text(row, "@dev");
 
@@ -56,29 +57,27 @@ static void print_text(json_t *row, const char *event)
 		    !strcmp(key, "host"))
 			continue;
 		text = cli_text(row, key);
-		printf(" %s %s", key, text);
+		cli_print(stdout, " %s %s", key, text);
 		free(text);
 	}
 	putchar('\n');
 }
 
-/* With -j one document a line: a stream has no end to close an array at. */
+/* With -j each event is a document on a line, because the end of an array would never come. */
 static void print_event(void *ctx, json_t *row)
 {
 	const char *event = json_string_value(json_object_get(row, "event"));
-	json_t *doc;
 
 	if (!event || !wanted(ctx, event))
 		return;
 	if (cli_opts.json) {
-		doc = json_pack("{s:i, s:O}", "schema", PROTO_SCHEMA, "event", row);
-		json_dumpf(doc, stdout, JSON_COMPACT);
-		putchar('\n');
-		json_decref(doc);
+		cli_print_json(json_pack("{s:i, s:O}", "schema", PROTO_SCHEMA, "event", row));
 	} else {
 		print_text(row, event);
 	}
-	fflush(stdout);
+	/* Later events could not be written either. */
+	if (fflush(stdout))
+		exit(cli_error(PROTO_EXIT_FAILED, "standard output: %s", strerror(errno)));
 }
 
 int cli_monitor(int argc, char **argv)

@@ -1,11 +1,61 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "util/escape.h"
 
 #define COLS_MAX 24
+
+void cli_print(FILE *f, const char *fmt, ...)
+{
+	va_list ap;
+	char *s, *line, *rest;
+
+	va_start(ap, fmt);
+	if (vasprintf(&s, fmt, ap) >= 0) {
+		rest = s;
+		while ((line = strsep(&rest, "\n"))) {
+			text_print_escaped(f, line);
+			if (rest)
+				fputc('\n', f);
+		}
+		free(s);
+	}
+	va_end(ap);
+}
+
+int cli_flush(int status)
+{
+	int err = fflush(stdout) ? errno : ferror(stdout) ? EIO : 0;
+
+	if (!err)
+		return status;
+	return cli_error(status ? status : PROTO_EXIT_FAILED, "standard output: %s", strerror(err));
+}
+
+/* Jansson leaves DEL as it is, the only control character that is ASCII and which JSON does not escape. DEL stands in strings only. */
+static int put_json(const char *text, size_t len, void *file)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == 0x7f)
+			fputs("\\u007f", file);
+		else
+			putc(text[i], file);
+	}
+	return 0;
+}
+
+/* Only ASCII is printed, because terminals take U+009B as ESC [, and JSON does not escape it. */
+void cli_print_json(json_t *doc)
+{
+	json_dump_callback(doc, put_json, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
+	putchar('\n');
+	json_decref(doc);
+}
 
 /* --- values */
 
@@ -36,7 +86,7 @@ static void print_members(FILE *f, json_t *v)
 		fputc('-', f);
 	json_object_foreach(v, key, one)
 	{
-		fprintf(f, "%s%s ", first ? "" : ", ", key);
+		cli_print(f, "%s%s ", first ? "" : ", ", key);
 		print_value(f, one);
 		first = false;
 	}
@@ -52,7 +102,7 @@ static void print_value(FILE *f, json_t *v)
 		fputc('-', f);
 		break;
 	case JSON_STRING:
-		fputs(*json_string_value(v) ? json_string_value(v) : "-", f);
+		text_print_escaped(f, *json_string_value(v) ? json_string_value(v) : "-");
 		break;
 	case JSON_INTEGER:
 		fprintf(f, "%lld", (long long)json_integer_value(v));
@@ -88,7 +138,7 @@ static void print_dev(FILE *f, const json_t *row)
 
 	print_value(f, json_object_get(row, "ifname"));
 	if (host && *host)
-		fprintf(f, "@%s", host);
+		cli_print(f, "@%s", host);
 }
 
 char *cli_text(const json_t *row, const char *key)
@@ -168,17 +218,17 @@ static void print_member(const char *key, json_t *v, int indent)
 	json_t *one;
 
 	if (json_is_object(v)) {
-		printf("%*s%s\n", indent, "", key);
+		cli_print(stdout, "%*s%s\n", indent, "", key);
 		cli_print_block(v, indent + 4);
 	} else if (json_is_array(v) && json_is_object(json_array_get(v, 0))) {
-		printf("%*s%s\n", indent, "", key);
+		cli_print(stdout, "%*s%s\n", indent, "", key);
 		json_array_foreach(v, i, one)
 		{
 			printf("%*s-\n", indent + 2, "");
 			cli_print_block(one, indent + 4);
 		}
 	} else {
-		printf("%*s%s ", indent, "", key);
+		cli_print(stdout, "%*s%s ", indent, "", key);
 		print_value(stdout, v);
 		putchar('\n');
 	}
@@ -210,16 +260,12 @@ static void print_blocks(const struct cli_show *s, const json_t *rows)
 	}
 }
 
-/* --- all of it */
+/* --- the choice of a form */
 
 void cli_print_rows(const struct cli_show *s, json_t *rows)
 {
 	if (cli_opts.json) {
-		json_t *doc = json_pack("{s:i, s:O}", "schema", PROTO_SCHEMA, s->object, rows);
-
-		json_dumpf(doc, stdout, JSON_COMPACT);
-		putchar('\n');
-		json_decref(doc);
+		cli_print_json(json_pack("{s:i, s:O}", "schema", PROTO_SCHEMA, s->object, rows));
 	} else if (!json_array_size(rows)) {
 		if (s->none)
 			printf("%s\n", s->none);

@@ -5,14 +5,15 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "util/text.h"
 
 #define NAMES_MAX 64
 
 static int the_only_one(char ret[PROTO_NAME_MAX])
 {
 	char name[NAMES_MAX][PROTO_NAME_MAX], list[512] = "";
+	struct text t = TEXT_IN(list);
 	int n = proto_instances(name, NAMES_MAX);
-	size_t used = 0;
 
 	if (n < 0)
 		return cli_error(PROTO_EXIT_ENV, "control sockets: %s", strerror(-n));
@@ -22,9 +23,8 @@ static int the_only_one(char ret[PROTO_NAME_MAX])
 		memcpy(ret, name[0], PROTO_NAME_MAX);
 		return 0;
 	}
-	for (int i = 0; i < n && i < NAMES_MAX && used < sizeof(list); i++)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
-					 name[i]);
+	for (int i = 0; i < n && i < NAMES_MAX; i++)
+		text_add_item(&t, ", ", name[i]);
 	return cli_error(PROTO_EXIT_USAGE,
 			 "several instances are running, expected -n with one of %s", list);
 }
@@ -61,7 +61,8 @@ int cli_connect(struct proto_client *c)
 	return 0;
 }
 
-int cli_call(const char *cmd, json_t *args, void (*row)(void *ctx, json_t *row), void *ctx)
+int cli_call_fd(const char *cmd, json_t *args, int fd, void (*row)(void *ctx, json_t *row),
+		void *ctx)
 {
 	struct proto_client c;
 	char err[1024] = "";
@@ -71,8 +72,13 @@ int cli_call(const char *cmd, json_t *args, void (*row)(void *ctx, json_t *row),
 		json_decref(args);
 		return status;
 	}
-	status = proto_call(&c, cmd, args, row, ctx, err, sizeof(err), NULL);
+	status = proto_call_fd(&c, cmd, args, fd, row, ctx, err, sizeof(err), NULL);
 	json_decref(args);
 	proto_close(&c);
 	return status ? cli_error(status, "%s", err) : 0;
+}
+
+int cli_call(const char *cmd, json_t *args, void (*row)(void *ctx, json_t *row), void *ctx)
+{
+	return cli_call_fd(cmd, args, -1, row, ctx);
 }

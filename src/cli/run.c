@@ -14,15 +14,17 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "conf/conf.h"
+#include "daemon/main.h"
 
 /*
  * DOC: `run`
  *
- * The supervisor. Signals come by a descriptor from the moment the daemon runs:
+ * The supervisor. From the start of the daemon on it reads signals from a signalfd:
  *
- *	without CMD	the first SIGINT, SIGTERM or SIGHUP stops the instance cleanly, the next kills it
- *	with CMD	the first goes to CMD (the terminal sent it there already), the next
- *			kills CMD; when CMD ends, for whatever reason, the instance is stopped
+ *	without CMD	the first SIGINT, SIGTERM or SIGHUP stops the instance cleanly, the second kills it
+ *	with CMD	the first signal is passed on to CMD, unless the terminal has sent it to CMD already,
+ *			and the second kills CMD; when CMD has ended, the instance is stopped
  */
 
 struct run {
@@ -137,7 +139,7 @@ static int catch_signals(struct run *r)
 	return r->sigfd < 0 ? -errno : 0;
 }
 
-/* Has the daemon ended? It is left to serve_stop() to reap. */
+/* Has the daemon ended? Its exit status is left for serve_stop(). */
 static bool daemon_ended(const struct run *r)
 {
 	siginfo_t si = { 0 };
@@ -146,13 +148,13 @@ static bool daemon_ended(const struct run *r)
 	       si.si_pid != 0;
 }
 
-/* The next signal that came; 0: none */
+/* Reads the next signal; 0: none has arrived */
 static int next_signal(const struct run *r, struct signalfd_siginfo *si)
 {
 	return read(r->sigfd, si, sizeof(*si)) == sizeof(*si) ? (int)si->ssi_signo : 0;
 }
 
-/* Until @fd is readable; returns a signal that asks to end, else 0, also when the daemon ended */
+/* Waits until @fd is readable or the daemon has ended, and returns 0; or returns a signal that asks to end. */
 static int await(struct run *r, int fd)
 {
 	struct pollfd p[2] = { { .fd = r->sigfd, .events = POLLIN },
@@ -181,7 +183,7 @@ static void on_impatient(int sig)
 		kill(kill_pid, SIGKILL);
 }
 
-/* A second Ctrl-C does not wait for a clean end. */
+/* Stops the daemon cleanly. A signal that arrives meanwhile kills the daemon at once. */
 static int stop(struct run *r)
 {
 	struct sigaction sa = { .sa_handler = on_impatient };
@@ -209,7 +211,7 @@ static int in_foreground(struct run *r)
 
 /* --- with CMD */
 
-/* The answer to `wait`: the exit status, after a message if it is not 0 */
+/* Exit status that follows from the answer to `wait`, after a message if it is not 0 */
 static int wait_answer(const struct run *r, const json_t *answer)
 {
 	const json_t *end = json_object_get(answer, "end");
@@ -222,7 +224,7 @@ static int wait_answer(const struct run *r, const json_t *answer)
 			 error ? error : "");
 }
 
-/* 0: all are up; -1 - sig on a signal; else the exit status after a message */
+/* Waits until all links are up. 0; -1 - N after signal N; else the exit status, after a message */
 static int wait_up(struct run *r)
 {
 	json_t *args = json_pack("{s:I}", "timeout_ms", (json_int_t)r->job.timeout_ms),
@@ -256,7 +258,8 @@ static pid_t spawn(struct run *r)
 	pid = fork();
 	if (pid)
 		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGTERM); /* its hosts end with us */
+	/* the hosts end with this process, so CMD has to end too */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(PROTO_EXIT_FAILED);
 	sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
@@ -272,7 +275,7 @@ static pid_t spawn(struct run *r)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Signals on their way to CMD. From the terminal it has got them itself. */
+/* Pass a signal on to CMD, unless it is a Ctrl-C of the terminal, which CMD has received itself. */
 static void forward(pid_t pid, const struct signalfd_siginfo *si, unsigned int nth)
 {
 	if (nth > 1)
@@ -325,11 +328,13 @@ static int with_cmd(struct run *r)
 	return status;
 }
 
-/* --- all of it */
+/* --- the whole run */
 
 static int start(struct run *r)
 {
 	struct serve_cfg sc = {
+		.run = daemon_main,
+		.clean = daemon_clean,
 		.name = r->job.name,
 		.conf = r->job.conf,
 		.topo = r->job.topo,
@@ -339,9 +344,10 @@ static int start(struct run *r)
 	};
 	int status = serve_start(&r->serve, &sc);
 
-	if (!status)
-		status = catch_signals(r);
-	return status ? cli_error(PROTO_EXIT_FAILED, "starting: %s", strerror(-status)) : 0;
+	if (status)
+		return cli_error(PROTO_EXIT_FAILED, "starting: %s", strerror(-status));
+	status = catch_signals(r);
+	return status ? cli_error(PROTO_EXIT_ENV, "signalfd: %s", strerror(-status)) : 0;
 }
 
 int run_job(const struct run_job *job)

@@ -2,36 +2,36 @@
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
 
-/* An instance of one's own, while something runs: what `run` and `vm` share. */
+/* Starts an instance, runs a command or function, and stops the instance, for `run` and `vm`. */
 
-#include "daemon/proto.h"
-#include "daemon/serve.h"
+#include "proto/proto.h"
+#include "proto/serve.h"
 
-#define RUN_TIMEOUT_MS 30000 /* until all links are up */
+#define RUN_TIMEOUT_MS 30000 /* default time within which all links must be up */
 
 struct run_job {
-	const char *name; /* of the instance */
+	const char *name; /* name of the instance */
 	const struct conf *conf;
 	const struct topo *topo; /* as serve_cfg.topo */
-	long long timeout_ms; /* until all links are up */
+	long long timeout_ms; /* time within which all links must be up */
 	unsigned int verbose;
-	/* One of them runs once the links are up, as a child; if neither, the instance stays until a signal. */
+	/* .cmd or .fn runs as a child once the links are up. If both are NULL, the instance runs until a signal. */
 	char **cmd;
-	int (*fn)(void *arg); /* its exit status */
+	int (*fn)(void *arg); /* returns the exit status of the child */
 	void *arg;
 };
 
 /**
  * run_name() - The name of the instance that @file describes
- * @name:	what the user said, or NULL: then -n before the command, else the file's name without its
- *		extension
- * @buf:	room for that
+ * @name:	name given by the user; NULL becomes the name of -n before the command, else the name of
+ *		the file without its extension
+ * @buf:	buffer for the name made from the file
  *
  * Return: 0, or the exit status after a message
  */
 int run_name(const char **name, const char *file, char buf[PROTO_NAME_MAX]);
 
-/* run_job() - Start it, do that, stop it. The exit status, after a message where it is not the command's */
+/* run_job() - Start the instance, run the job, stop the instance. The exit status of the job, or another after a message */
 int run_job(const struct run_job *job);
 
 #endif

@@ -21,7 +21,7 @@ static const struct cli_show shown = {
 	.none = "all counters are 0",
 };
 
-/* Details of counters are the counters that are 0: the table stays a table. */
+/* With -d the request asks for counters that are 0 too. The output stays a table, and is not printed as blocks. */
 static int show(int argc, char **argv)
 {
 	char *words[16], details[] = "details";

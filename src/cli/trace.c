@@ -14,20 +14,20 @@
 /*
  * DOC: trace
  *
- * One ping, watched. The instance tells what its fabric does with the packets; the ping is
- * ping(8), run in the host. When it has ended and nothing has been heard for QUIET_MS, that was all.
+ * Runs ping(8) in the host, while the instance reports what its fabric does with the packets. The trace
+ * is complete when ping has ended and the instance has sent no row for QUIET_MS.
  */
 
 #define QUIET_MS 150
 #define NO_PING \
-	127 /* ping itself ends with 0, 1 or 2; so do refusals of the instance, with 3 too */
+	127 /* differs from exit statuses of ping (0 to 2) and of refusals by the instance (1 to 3) */
 
 struct trace {
 	const char *from, *to;
 	bool ipv6;
 	struct proto_client c;
 	json_t *rows;
-	json_t *start; /* its row; borrowed of rows */
+	json_t *start; /* the first row; borrowed from .rows */
 	unsigned int packets, hops, delivered, lost;
 };
 
@@ -64,12 +64,12 @@ static void print_headers(const char *text)
 	while (*text) {
 		size_t n = strcspn(text, "\n");
 
-		printf("       %.*s\n", (int)n, text);
+		cli_print(stdout, "       %.*s\n", (int)n, text);
 		text += n + (text[n] != '\0');
 	}
 }
 
-/* "in by port 2, "; what a switch's own port 0 sends comes in nowhere */
+/* Prints "in by port 2, ", but nothing for a packet that the switch itself sends from port 0. */
 static void print_in(const json_t *row)
 {
 	long long in = json_integer_value(json_object_get(row, "in_port"));
@@ -90,7 +90,7 @@ static void print_lft(const json_t *row)
 	free(dlid);
 }
 
-/* The entry, and what is left of it without the ingress port. */
+/* Prints the ports of the MFT entry, and those among them that are not the ingress port. */
 static void print_mft(const json_t *row)
 {
 	long long in = json_integer_value(json_object_get(row, "in_port"));
@@ -199,7 +199,7 @@ static void on_row(struct trace *t, json_t *row)
 
 /* --- the ping */
 
-/* fe80:: addresses need to be told the interface */
+/* Appends the interface to a link-local address, as ping needs it. */
 static char *ping_target(const struct trace *t)
 {
 	char *addr = cli_text(json_object_get(t->start, "to"), "address"), *with;
@@ -237,9 +237,9 @@ static pid_t start_ping(const struct trace *t, int out)
 	_exit(NO_PING);
 }
 
-/* --- all of it */
+/* --- the command */
 
-/* 1: a row was taken; 0: nothing came in time; -1: the connection ended */
+/* Takes the next row. 1: done; 0: no row came in time; -1: the answer or the connection has ended */
 static int take(struct trace *t, int timeout_ms, int *ret_status)
 {
 	json_t *obj, *end, *row;
@@ -302,19 +302,15 @@ static void print_summary(const struct trace *t, int out, int ping)
 	printf("\n%u packets, %u forwarding decisions, %u deliveries, %u lost; ", t->packets,
 	       t->hops, t->delivered, t->lost);
 	if (ping == 0)
-		printf("answered%s%s\n", rtt ? ", " : "", rtt ? rtt : "");
+		cli_print(stdout, "answered%s%s\n", rtt ? ", " : "", rtt ? rtt : "");
 	else
 		puts("no answer");
 }
 
 static void print_json(const struct trace *t, bool answered)
 {
-	json_t *doc = json_pack("{s:i, s:O, s:b}", "schema", PROTO_SCHEMA, "trace", t->rows,
-				"answered", answered);
-
-	json_dumpf(doc, stdout, JSON_COMPACT);
-	putchar('\n');
-	json_decref(doc);
+	cli_print_json(json_pack("{s:i, s:O, s:b}", "schema", PROTO_SCHEMA, "trace", t->rows,
+				 "answered", answered));
 }
 
 static int run_ping(struct trace *t)

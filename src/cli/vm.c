@@ -14,8 +14,8 @@
 #include "cli/cli.h"
 #include "cli/run.h"
 #include "cli/vm_link.h"
-#include "daemon/conf.h"
-#include "daemon/vmlab.h"
+#include "conf/conf.h"
+#include "cli/vmlab.h"
 #include "vm/modules.h"
 #include "vm/net.h"
 #include "vm/term.h"
@@ -24,8 +24,8 @@
 /*
  * DOC: `vm`
  *
- * With the name of an instance the VM is attached to that one. With a file or with nothing an instance
- * is made as `run` makes one, and what runs in it is the same again, with its name.
+ * If an instance is named, the VM is attached to it. With a file or without both, an instance is started
+ * as `run` does, and its job attaches the VM to it by its name.
  */
 
 #define INIT "uipoib-vm-init"
@@ -41,10 +41,10 @@ struct vm_opts {
 	char *share_path[VM_SHARES_MAX];
 	const char *share[VM_SHARES_MAX + 1], *address[VM_ADDRS_MAX + 1];
 	unsigned int nshares, naddresses;
-	uint64_t guid; /* 0: by the port */
+	uint64_t guid; /* GUID of the VM's HCA; 0: computed from the port */
 	unsigned long cpus, mem_mb;
 	long long timeout_ms;
-	int kvm; /* -1: if it works */
+	int kvm; /* 1: use KVM; 0: do not; -1: use it if it works */
 	bool no_wait;
 	char **cmd;
 	struct vm_kernel found;
@@ -160,7 +160,7 @@ static int add_address(struct vm_opts *o, const char *text)
 	return 0;
 }
 
-/* NODE/PORT and fabric:NAME/NODE/PORT are for the instance to judge. */
+/* Parses udp:... ports. The instance checks NODE/PORT and fabric:NAME/NODE/PORT. */
 static int parse_port(struct vm_opts *o, const char *text)
 {
 	char err[CONF_ERR_MAX];
@@ -266,7 +266,7 @@ static int parse(struct vm_opts *o, int argc, char **argv)
 	return status;
 }
 
-/* --- what must be there */
+/* --- requirements */
 
 static bool in_path(const char *program)
 {
@@ -303,7 +303,7 @@ static int look(struct vm_opts *o)
 	return 0;
 }
 
-/* --- attached to an instance */
+/* --- attaching to an instance that runs */
 
 static int catch_signals(sigset_t *ret_old)
 {
@@ -385,7 +385,7 @@ static int attach(struct vm_opts *o)
 	return status;
 }
 
-/* --- in an instance of its own */
+/* --- starting an instance for the VM */
 
 static int attach_fn(void *arg)
 {

@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "netdev/sockaddr.h"
+#include "os/sockaddr.h"
 
 #define ANSWER_MS 10000
 #define INSTANCE_BUF (8 * 1024 * 1024)
-/* The VM is slow: what waits for it longer than this holds is better lost, as in a switch. */
+/* Octets of the receive buffer. Packets for a VM that is slower than that are lost, as in a full switch. */
 #define RCVBUF (1024 * 1024)
 
-/* --- sockets: the instance gets one, bound to loopback as the other */
+/* --- the pair of sockets, both bound to loopback, of which the instance gets one */
 
 static int bound_socket(struct sockaddr_in *ret)
 {
@@ -34,7 +34,7 @@ static int bound_socket(struct sockaddr_in *ret)
 	return -1;
 }
 
-/* As much as we may: the instance has dropped the privilege for it. */
+/* Sets a buffer size, above the system's limit if permitted. The instance has dropped the privilege for that. */
 static void set_buffer(int fd, int force, int plain, int size)
 {
 	if (setsockopt(fd, SOL_SOCKET, force, &size, sizeof(size)) < 0)
@@ -59,7 +59,7 @@ static int make_sockets(int ret[2], uint16_t *ret_port)
 
 /* --- the request */
 
-/* FNV-1a of the instance's name and the port; bit 57 says that the number is nobody's (EUI-64) */
+/* FNV-1a hash of the instance's name and the port, as a locally administered EUI-64 (bit 57) */
 static uint64_t make_guid(const char *instance, const char *fabric, const char *port)
 {
 	const char *const part[] = { instance, "/", fabric, "/", port };
@@ -71,7 +71,7 @@ static uint64_t make_guid(const char *instance, const char *fabric, const char *
 	return (h & 0x00ffffffffffffff) | 2ull << 56;
 }
 
-/* What may stand in the name of a host */
+/* Makes the name of the VM from @port, with the characters that a host name may have. */
 static void make_host(char *buf, size_t size, const char *port)
 {
 	snprintf(buf, size, "vm-%s", port);
@@ -96,7 +96,7 @@ static json_t *request(const char *port, uint16_t peer)
 	return args;
 }
 
-/* A row says where; an end says why not. */
+/* Reads the answer to the attachment: a row has the port, an end object without a row has the error. */
 static int take_answer(struct vm_link *l, const char *instance, const json_t *answer)
 {
 	const json_t *row = json_object_get(answer, "row"), *end = json_object_get(answer, "end");

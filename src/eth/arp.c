@@ -6,16 +6,17 @@
 #include "wire/arp.h"
 
 /*
- * ARP and RARP, RFC 4391 §9.2: the same message with the other side's hardware type and addresses.
+ * ARP and RARP, RFC 4391 §9.2. A message keeps its content; hardware type and hardware addresses
+ * become those of the other side.
  *
- * The sender's address must be one: who stores a message without it stores nonsense. The target's is
- * what the operation makes of it. In a reply it says whom the reply is for; in a RARP message
- * whom it is about (RFC 903); in an ARP request it means nothing (RFC 826: "not yet known") and
- * is often zero or the broadcast address. What means nothing is never a reason to refuse,
- * and makes no neighbour.
+ * The sender's hardware address must be valid, because receivers store it. What the target's means
+ * depends on the operation. In a reply it is the receiver of the reply, and in a RARP message the
+ * host that the message is about (RFC 903). In an ARP request it has no meaning (RFC 826: "not yet
+ * known") and is often zero or the broadcast address. An address without meaning is never a reason
+ * to refuse the message, and no neighbour is made for it.
  *
- * The reserved octet of an address that we send is 0 (§9.1.1), but a reply goes to the requester's as it gave it:
- * RFC 826 swaps the two, and Linux's arping takes no other.
+ * The reserved octet of an address that we send is 0 (§9.1.1). In the target's address of a reply it
+ * is as the requester sent it, because RFC 826 swaps the addresses and Linux's arping checks that.
  */
 
 static const uint8_t zero[IPOIB_ALEN];
@@ -26,7 +27,7 @@ static bool is_rarp(const struct arp_pkt *a)
 	return a->op == ARP_OP_RREQUEST || a->op == ARP_OP_RREPLY;
 }
 
-/* @ha: 6 octets in, 20 out. 0 or -ENOENT: @required, and no address that we know */
+/* Replaces a MAC in @ha by 20 octets, zero if it is unknown. 0; -ENOENT: unknown and @required */
 static int hw_to_link(const struct eth_if *e, uint8_t ha[20], bool required)
 {
 	struct ipoib_lladdr a;
@@ -41,7 +42,7 @@ static int hw_to_link(const struct eth_if *e, uint8_t ha[20], bool required)
 	return required ? status : 0;
 }
 
-/* As the peer @mac gave its own address, which is in @ha without what it said in the reserved octet */
+/* Sets the reserved octet of the peer's address in @ha as the peer itself sent it. */
 static void restore_flags(const struct eth_if *e, const uint8_t mac[6], uint8_t ha[20])
 {
 	struct ipoib_neigh *n = eth_peer_by_mac(e, mac);
@@ -72,7 +73,7 @@ struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why)
 	*why = ETH_DROP_ARP;
 	if (arp_decode(&a, in, pkt_copy_out(p, 0, in, sizeof(in))) || a.hrd != ARP_HRD_ETHER)
 		return NULL;
-	/* An announcement may be a reply to nobody, RFC 5227 §3. */
+	/* An announcement may be a reply without a target, RFC 5227 §3. */
 	target = a.op != ARP_OP_REQUEST && !is_unset(a.tha);
 	memcpy(tha, a.tha, sizeof(tha));
 	if (hw_to_link(e, a.sha, true) || hw_to_link(e, a.tha, target))
@@ -88,7 +89,7 @@ struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why)
 	return p;
 }
 
-/* The target's MAC; zero where it is not given or of no use. */
+/* Finds the MAC of the target; zero where the address is missing, or unknown and without meaning. */
 static int target_from_link(struct eth_if *e, const struct arp_pkt *a, uint8_t ret[6], ns_t now)
 {
 	struct ipoib_neigh *n;
@@ -108,7 +109,7 @@ static int target_from_link(struct eth_if *e, const struct arp_pkt *a, uint8_t r
 	return 0;
 }
 
-/* A reply to us is followed by traffic: have its sender's path ready. An announcement is not. */
+/* Traffic follows a reply to us, so the path to its sender is resolved now. Announcements need none. */
 static bool is_answer(const struct eth_if *e, const struct arp_pkt *a, const uint8_t tha[6])
 {
 	return a->op == ARP_OP_REPLY && eth_mac_is_local(e, tha);

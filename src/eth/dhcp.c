@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "eth/dhcp.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,19 +13,19 @@
 /*
  * DOC: DHCP
  *
- * On InfiniBand a DHCP message has hardware type 32, no hardware address, and a client identifier in
- * its place; and since nobody could answer to an address that is not there, the client asks for a
- * broadcast (RFC 4390 §2). What is behind the TAP speaks Ethernet:
+ * On InfiniBand a DHCP message has hardware type 32, and a client identifier instead of a hardware
+ * address. A server could not send a unicast without that address, so the client asks for a
+ * broadcast (RFC 4390 §2). Hosts behind the TAP use the Ethernet form:
  *
- *	client behind the TAP	its MAC is taken out of requests and put back into the replies, which
- *				are known by their xid
- *	server behind the TAP	requests get the token of who sent them, so that replies can be sent
- *				there, and do not ask for a broadcast if he has an address (RFC 4390
- *				§2.2); replies lose it
+ *	client behind the TAP	Its MAC is removed from requests and put back into the replies, which
+ *				are recognized by their xid.
+ *	server behind the TAP	The token of the sender is put into requests as their MAC, so that
+ *				the server can reply there, and the broadcast flag is cleared if the
+ *				client has an IP address (RFC 4390 §2.2). The MAC is removed from replies.
  *
- * Client identifiers that name an Ethernet address (type 1), or are missing, are replaced by one of RFC
- * 4361 made from the MAC, and back; others are somebody's choice and stay. What a relay agent passed on
- * (giaddr) is about another link and stays as it is.
+ * A client identifier that is missing or that is an Ethernet address (type 1) is replaced by one of
+ * RFC 4361 that contains the MAC, and restored in the reply. Any other identifier was chosen by the
+ * client and stays. Messages of relay agents (giaddr) are about another link and stay unchanged.
  */
 
 #define PROTO_UDP 17
@@ -31,34 +33,35 @@
 #define UDP_LEN 8
 #define IP_FRAG 0x3fff /* MF and the offset */
 #define MSG_MAX 4096
-#define CLIENTS 64 /* whose replies are still expected */
+#define CLIENTS 64 /* clients whose replies are expected */
 #define ETHER_ID_LEN 7 /* type 1, then a MAC */
 
 struct client {
 	uint32_t xid;
 	bool used;
-	bool made; /* its identifier was made by us */
+	bool made; /* the client identifier in the request was made by us */
 	uint8_t mac[6];
-	uint8_t id[ETHER_ID_LEN], id_len; /* what it had instead; 0: none */
-	ns_t at; /* of its last request */
+	uint8_t id[ETHER_ID_LEN],
+		id_len; /* identifier that it replaced; length 0: there was none */
+	ns_t at; /* time of the client's last request */
 };
 
 struct eth_dhcp {
 	struct client client[CLIENTS];
 };
 
-/* A packet, taken apart. */
+/* A message that was parsed. */
 struct msg {
 	uint8_t in[MSG_MAX], out[MSG_MAX];
 	size_t ihl;
-	const uint8_t *bootp; /* in @in */
-	size_t len; /* of bootp */
+	const uint8_t *bootp; /* the BOOTP header in .in */
+	size_t len; /* octets from .bootp on */
 	struct dhcp_hdr h;
 	uint16_t dport;
 	bool options;
 };
 
-bool eth_dhcp_ports(struct pkt *p)
+static bool dhcp_ports(struct pkt *p)
 {
 	const uint8_t *ip = pkt_pull(p, IPV4_LEN + UDP_LEN);
 	size_t ihl;
@@ -75,7 +78,22 @@ bool eth_dhcp_ports(struct pkt *p)
 	return port == DHCP_PORT_SERVER || port == DHCP_PORT_CLIENT;
 }
 
-/* 0; -EPROTO: not DHCP after all; -EBADMSG: broken */
+bool eth_is_dhcp(const struct eth_if *e, struct pkt *p, const uint8_t *ip)
+{
+	if (ip[9] != PROTO_UDP || e->cfg.dhcp_raw || frame_info(p)->gso)
+		return false;
+	if (ip[0] ==
+	    0x45) { /* without IP options, most packets need no more than this look at their port */
+		const uint8_t *udp = pkt_pull(p, IPV4_LEN + 4);
+
+		if (!udp || (be16_at(udp + IPV4_LEN + 2) != DHCP_PORT_SERVER &&
+			     be16_at(udp + IPV4_LEN + 2) != DHCP_PORT_CLIENT))
+			return false;
+	}
+	return dhcp_ports(p);
+}
+
+/* 0; -EPROTO: no DHCP in spite of its ports; -EBADMSG: wrong checksum */
 static int msg_parse(struct msg *m, const struct pkt *p)
 {
 	size_t len = pkt_copy_out(p, 0, m->in, sizeof(m->in)), udp_len;
@@ -95,14 +113,14 @@ static int msg_parse(struct msg *m, const struct pkt *p)
 	if (dhcp_hdr_decode(&m->h, m->bootp, m->len))
 		return -EPROTO;
 	m->options = dhcp_has_options(m->bootp, m->len);
-	/* A message whose checksum is wrong is not blessed with a right one. */
+	/* A rewritten message gets a right checksum, so one with a wrong checksum must not be rewritten. */
 	sum = inet_pseudo4(m->in + 12, m->in + 16, PROTO_UDP, (uint32_t)udp_len);
 	if (be16_at(udp + 6) && inet_fold(inet_sum(sum, udp, udp_len)))
 		return -EBADMSG;
 	return 0;
 }
 
-/* The message again: @n octets of BOOTP are in place, but for the header. */
+/* Makes the packet: the @n octets of BOOTP are in m->out already, except for the BOOTP header. */
 static struct pkt *msg_pkt(struct eth_if *e, struct msg *m, size_t n)
 {
 	size_t udp_len = UDP_LEN + n, len = m->ihl + udp_len;
@@ -122,12 +140,12 @@ static struct pkt *msg_pkt(struct eth_if *e, struct msg *m, size_t n)
 
 		sum = inet_pseudo4(ip + 12, ip + 16, PROTO_UDP, (uint32_t)udp_len);
 		csum = inet_fold(inet_sum(sum, udp, udp_len));
-		be16_put(udp + 6, csum ? csum : 0xffff); /* RFC 768 */
+		be16_put(udp + 6, csum ? csum : 0xffff); /* RFC 768: 0 means no checksum */
 	}
 	return pkt_from_data(e->cfg.pool, m->out, len);
 }
 
-/* The options as they are, or with another client identifier; octets of BOOTP, or -errno. */
+/* Copies the options, with another client identifier if @change. Octets of BOOTP, or -errno */
 static int msg_options(struct msg *m, size_t room, const uint8_t *id, size_t id_len, bool change)
 {
 	uint8_t *out = m->out + m->ihl + UDP_LEN;
@@ -156,7 +174,7 @@ static struct client *client_find(const struct eth_if *e, uint32_t xid)
 	return found;
 }
 
-/* The one it was, a free one, or the one that was silent longest. NULL: no memory */
+/* The client's own entry, else a free one, else the one whose last request is the oldest. NULL: no memory */
 static struct client *client_get(struct eth_if *e, const struct dhcp_hdr *h, ns_t now)
 {
 	struct client *c, *best;
@@ -207,8 +225,8 @@ static bool is_unset(const uint8_t a[4])
 }
 
 /*
- * RFC 4390 §2.2: DISCOVER and REQUEST of a client without an address ask for a broadcast, nothing else
- * does. Plain BOOTP has no types, and the same need.
+ * RFC 4390 §2.2: the broadcast flag is set in DISCOVER and REQUEST of a client without an IP address,
+ * and in no other message. A plain BOOTP request is treated as a DISCOVER.
  */
 static void set_broadcast(struct msg *m)
 {
@@ -222,7 +240,7 @@ static void set_broadcast(struct msg *m)
 		m->h.flags &= (uint16_t)~DHCP_FLAG_BROADCAST;
 }
 
-/* Whether its identifier must be another on the link; what it is now goes to @c. */
+/* Notes in @c whether the client identifier must be replaced, and what it is. */
 static int note_id(struct client *c, const struct msg *m)
 {
 	uint8_t id[255];
@@ -241,7 +259,7 @@ static int note_id(struct client *c, const struct msg *m)
 	return 0;
 }
 
-/* Octets of BOOTP, or -errno. */
+/* Rewrites a request of a client behind the TAP. Octets of BOOTP, or -errno */
 static int request_to_link(struct eth_if *e, struct msg *m, size_t room, ns_t now)
 {
 	struct client *c = client_get(e, &m->h, now);
@@ -289,7 +307,7 @@ struct pkt *eth_dhcp_to_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth
 
 /* --- from the link */
 
-/* Octets of BOOTP; -ENOENT: not for us to rewrite; other -errno */
+/* Rewrites a reply to a client behind the TAP. Octets of BOOTP; -ENOENT: no such client; other -errno */
 static int reply_from_link(const struct eth_if *e, struct msg *m, size_t room)
 {
 	const struct client *c = client_find(e, m->h.xid);
@@ -297,14 +315,14 @@ static int reply_from_link(const struct eth_if *e, struct msg *m, size_t room)
 	bool back = false;
 
 	if (!c)
-		return -ENOENT; /* a broadcast to somebody else's client */
+		return -ENOENT; /* a broadcast to a client that is not behind this TAP */
 	show_address(&m->h, c->mac);
 	if (m->options && c->made) {
 		int n = dhcp_opt_get(m->bootp, m->len, DHCP_OPT_CLIENT_ID, id, sizeof(id));
 
 		if (n < 0 && n != -ENOENT)
 			return -EBADMSG;
-		/* RFC 6842: a client drops a reply with another identifier than its own. */
+		/* RFC 6842: a client drops a reply whose identifier is not its own. */
 		dhcp_client_id_make(made, c->mac);
 		back = n == (int)sizeof(made) && !memcmp(id, made, sizeof(made));
 	}
@@ -316,8 +334,8 @@ static int request_from_link(struct eth_if *e, struct msg *m, size_t room, struc
 	const uint8_t *mac = src ? eth_peer_mac(e, src) : NULL;
 
 	if (!mac)
-		return -ENOENT; /* it asks for a broadcast; that it will get */
-	/* Some ask so in every message, and then do not listen to it. */
+		return -ENOENT; /* without a MAC the server replies by broadcast, as the request asks */
+	/* Some clients set the flag in every message, but do not receive broadcasts once they have an address. */
 	if (!is_unset(m->h.ciaddr))
 		m->h.flags &= (uint16_t)~DHCP_FLAG_BROADCAST;
 	show_address(&m->h, mac);

@@ -59,14 +59,17 @@ int eth_if_create(struct eth_if **ret, const struct eth_if_cfg *cfg, const struc
 	if (!e)
 		return -ENOMEM;
 	e->cfg = *cfg;
+	e->profile = ipoib_link_profile(cfg->link);
 	e->ops = ops;
 	e->ctx = ctx;
 	if (!ops->station_open)
 		e->cfg.stations = 0;
 	else if (e->cfg.stations > ETH_STATIONS_MAX)
 		e->cfg.stations = ETH_STATIONS_MAX;
-	eth_snoop_init(e);
+	eth_groups_init(e);
+	eth_held_init(e);
 	eth_stations_init(e);
+	eth_out_init(e);
 	eth_gro_init(&e->gro, cfg->gro_tcp, cfg->gro_udp, on_frame, e);
 	*ret = e;
 	return 0;
@@ -76,10 +79,12 @@ void eth_if_destroy(struct eth_if *e)
 {
 	if (!e)
 		return;
-	eth_snoop_fini(e);
+	eth_held_drop(e);
+	eth_groups_fini(e);
+	eth_out_fini(e);
 	eth_stations_fini(e);
 	eth_dhcp_fini(e);
-	eth_peers_free(e);
+	eth_tokens_fini(e);
 	free(e);
 }
 
@@ -97,10 +102,12 @@ void eth_if_set_up(struct eth_if *e, bool up, ns_t now)
 	if (e->up == up)
 		return;
 	e->up = up;
-	if (up)
+	if (up) {
 		eth_groups_always(e, now);
-	else
-		eth_groups_leave(e, now);
+		return;
+	}
+	eth_held_drop(e);
+	eth_groups_leave(e, now);
 }
 
 bool eth_action(struct eth_if *e, const struct ipoib_action *act, ns_t now)
@@ -111,16 +118,20 @@ bool eth_action(struct eth_if *e, const struct ipoib_action *act, ns_t now)
 		eth_peer_gone(e, act->neigh);
 		return true;
 	case IPOIB_ACT_MCAST_READY:
-		eth_snoop_ready(e, act->mcast_ready.proto, act->mcast_ready.group, now);
+		eth_groups_join_done(e, act->mcast_ready.proto, act->mcast_ready.group);
+		eth_held_release(e, now);
 		return true;
 	case IPOIB_ACT_SEND:
 		eth_send_pkt(e, act->send.pkt, act->send.ah, act->send.dest_qpn, act->send.qkey,
 			     now);
 		eth_send_flush(e, now);
 		return true;
+	case IPOIB_ACT_AH_DESTROY:
+		eth_out_ah_gone(e, act->ah, now);
+		return false;
 	case IPOIB_ACT_CARRIER:
 		if (!act->carrier.up)
-			eth_groups_unsettle(e);
+			eth_groups_link_down(e);
 		return false;
 	default:
 		return false;

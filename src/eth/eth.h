@@ -17,16 +17,17 @@
  *	QP  -> eth_rx()   -> ops->deliver()	frames to write, coalesced
  *	ipoib_next_action() -> eth_action()	the actions that concern this layer
  *
- * Several stations may be behind the TAP: a bridge, macvlan, virtual machines. A source MAC
- * that is not the interface's own is one, and gets a queue pair, and so a link-layer address,
- * of its own; it is given up when no packet went either way for ETH_STATION_AGE. Neighbours,
- * paths and groups are the link's; groups are attached to the main queue pair alone.
+ * Several stations may be behind the TAP: the other ports of a bridge, a macvlan, virtual machines.
+ * Each source MAC other than the interface's is a station. A station has its own queue pair, and so
+ * its own link-layer address, until no packet went either way for ETH_STATION_AGE. Neighbours, paths
+ * and groups belong to the link; only the main queue pair is attached to groups.
  *
- * Sans I/O. What cannot be carried is dropped under a reason.
+ * This layer does no I/O. A frame that cannot be carried is dropped and counted under a reason.
  */
 
 #include "eth/gro.h"
 #include "ipoib/ipoib.h"
+#include "util/frame.h"
 
 struct eth_if;
 struct eth_station;
@@ -37,24 +38,28 @@ struct eth_station;
 enum eth_drop {
 	ETH_DROP_NONE,
 	/* from the TAP */
-	ETH_DROP_SHORT, /* shorter than an Ethernet header, or than what its type promises */
+	ETH_DROP_SHORT, /* shorter than an Ethernet header, or than the headers of its ethertype */
 	ETH_DROP_TYPE, /* ethertype that IPoIB does not carry */
 	ETH_DROP_VLAN, /* VLAN tags: a P_Key is the VLAN of InfiniBand */
-	ETH_DROP_BPDU, /* IEEE 802.3 length, spanning tree */
+	ETH_DROP_BPDU, /* an IEEE 802.3 length instead of an ethertype, as in spanning tree frames */
 	ETH_DROP_LLDP,
-	ETH_DROP_SOURCE, /* source MAC that is none: zero, or a group's */
-	ETH_DROP_SOURCE_TOKEN, /* source MAC that is a peer's token: a loop, or somebody who pretends */
-	ETH_DROP_STATION_LIMIT, /* a source MAC more than there may be stations */
+	ETH_DROP_SOURCE, /* source MAC that is zero or a group's */
+	ETH_DROP_SOURCE_TOKEN, /* source MAC that is a peer's token: a loop, or a forged frame */
+	ETH_DROP_STATION_LIMIT, /* unknown source MAC, and there are as many stations as allowed */
 	ETH_DROP_STATION_QP, /* no queue pair for the source MAC: the link is down, or the CA refused */
-	ETH_DROP_TOKEN, /* unicast to a MAC that is no token we know */
-	ETH_DROP_LOCAL, /* unicast to a MAC that is behind the TAP itself: flooded by a bridge */
-	ETH_DROP_MAC_MISMATCH, /* unicast IP in a group MAC (I28) */
+	ETH_DROP_TOKEN, /* unicast to a MAC that is no known token */
+	ETH_DROP_LOCAL, /* unicast to a MAC that is behind the TAP too, as a bridge floods it */
+	ETH_DROP_MAC_MISMATCH, /* unicast IP destination in a frame to a group MAC */
 	ETH_DROP_ARP, /* ARP, RARP or ND that cannot be rewritten */
-	ETH_DROP_DHCP, /* DHCP that cannot be rewritten, or is above the IP MTU then */
-	ETH_DROP_TOO_BIG, /* a super-frame of datagrams above the link's IP MTU */
-	ETH_DROP_OFFLOAD, /* super-frame or partial checksum that its headers do not bear out */
-	ETH_DROP_NO_MEM, /* out of packets */
-	ETH_DROP_HELD, /* too many IGMP/MLD reports wait for their joins; the TAP went down meanwhile */
+	ETH_DROP_DHCP, /* DHCP that cannot be rewritten, or that would exceed the IP MTU */
+	ETH_DROP_TOO_BIG, /* super-frame whose datagrams exceed the link's IP MTU */
+	/*
+	 * a super-frame or partial checksum that contradicts the packet's headers, or a super-frame
+	 * with more or smaller segments than Linux makes
+	 */
+	ETH_DROP_OFFLOAD,
+	ETH_DROP_NO_MEM, /* no free packet, or no room to wait */
+	ETH_DROP_HELD, /* IGMP/MLD report that waits: too many do, or the TAP went down */
 	/* from the link */
 	ETH_DROP_RX_ARP, /* malformed ARP, RARP or ND, or no room for an address in it */
 	ETH_DROP_RX_DHCP, /* DHCP that cannot be rewritten */
@@ -63,11 +68,11 @@ enum eth_drop {
 };
 const char *eth_drop_name(enum eth_drop d);
 
-/* One packet for the QP: head at the encapsulation. */
+/* One packet for a QP. It begins with the IPoIB encapsulation. */
 struct eth_send {
 	struct pkt *pkt;
-	void *ah; /* as ipoib_ah_ready() gave it */
-	void *qp; /* as station_open() gave it; NULL: the main one */
+	void *ah; /* address handle, as passed to ipoib_ah_ready() */
+	void *qp; /* queue pair, as returned by station_open(); NULL: the main one */
 	uint32_t dest_qpn, qkey;
 };
 
@@ -76,11 +81,15 @@ struct eth_ops {
 	void (*post)(void *ctx, const struct eth_send *v, unsigned int n, ns_t now);
 	/* Takes the frame: write it to the TAP, then eth_frame_free(). */
 	void (*deliver)(void *ctx, struct eth_frame *f);
-	/* A token is void: delete the kernel's neighbour entries that name it. Limited in rate. */
+	/*
+	 * A MAC stands for no neighbour: delete the kernel's neighbour entries that contain it. Calls
+	 * because of frames to unknown MACs are limited in rate.
+	 */
 	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
 	/*
-	 * A UD queue pair like the main one, best with the same QPN for the same MAC each time; what it
-	 * receives goes to eth_rx_station(). 0 or -errno. NULL: one station, the interface itself
+	 * Make a UD queue pair like the main one, if possible with the same QPN each time for the same
+	 * MAC; pass what it receives to eth_rx(). Return 0 or -errno. If the function is NULL,
+	 * the interface itself is the only station.
 	 */
 	int (*station_open)(void *ctx, struct eth_station *st, const uint8_t mac[6], void **ret_qp,
 			    uint32_t *ret_qpn);
@@ -88,20 +97,25 @@ struct eth_ops {
 };
 
 struct eth_if_cfg {
-	struct ipoib_link *link; /* borrowed, as all below; must outlive the interface */
+	struct ipoib_link
+		*link; /* borrowed, as are all pointers below; must outlive the interface */
 	struct pkt_pool *pool;
 	struct timers *timers;
 	const struct log_sink *log;
-	uint16_t pkey; /* full form */
-	bool gro_tcp, gro_udp; /* super-frames that the TAP takes */
-	bool dhcp_raw; /* DHCP passes as it is */
-	unsigned int stations; /* at most, besides the interface itself; up to ETH_STATIONS_MAX */
+	uint16_t pkey; /* P_Key with bit 15 set */
+	bool gro_tcp, gro_udp; /* kinds of super-frames that the TAP accepts */
+	bool dhcp_raw; /* DHCP passes unchanged */
+	unsigned int stations; /* limit of stations besides the interface itself */
 };
 
-/* 0 or -ENOMEM */
+/* eth_if_create() - Make an interface, whose TAP is down. 0 or -ENOMEM */
 int eth_if_create(struct eth_if **ret, const struct eth_if_cfg *cfg, const struct eth_ops *ops,
 		  void *ctx);
-/* Gives neighbours and groups back, as of its last call; before ipoib_link_destroy(). NULL is accepted. */
+/*
+ * eth_if_destroy() - Give up neighbours and groups, and free the interface
+ *
+ * Call it before ipoib_link_destroy(). The time of the previous call counts as now. NULL is accepted.
+ */
 void eth_if_destroy(struct eth_if *e);
 
 /* eth_own_mac() - MAC of an interface: 02 + hash(port GUID, P_Key, QPN); bit 15 of @pkey does not matter */
@@ -109,53 +123,81 @@ void eth_own_mac(uint8_t ret[6], uint64_t port_guid, uint16_t pkey, uint32_t qpn
 /* eth_token() - Token of a peer, before any collision: 06 + hash(QPN, GID, P_Key), flags masked; same @pkey */
 void eth_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey);
 
-/* eth_if_set_addr() - What goes into ARP and ND as our own: the MAC of the TAP and the address of the QP */
+/* eth_if_set_addr() - Set the MAC of the TAP, and the QP's address that stands for it in ARP and ND */
 void eth_if_set_addr(struct eth_if *e, const uint8_t mac[6], const struct ipoib_lladdr *own);
 
-/* eth_tx() - Frames read from the TAP; takes them. Super-frames say so in gso, gso_size, csum_start,
- * csum_offset (from the IP header on) and PKT_CSUM_PARTIAL. @n at most PKT_BATCH */
+/*
+ * eth_tx() - Send frames that were read from the TAP; takes them. @n at most PKT_BATCH
+ *
+ * The struct frame_info of a packet shows whether it is a super-frame.
+ */
 void eth_tx(struct eth_if *e, struct pkt **v, unsigned int n, ns_t now);
 
-/* eth_rx() - Packets polled from the main QP (inputs of ipoib_rx() filled in); takes them */
-void eth_rx(struct eth_if *e, struct ipoib_rx *v, unsigned int n, ns_t now);
+/*
+ * eth_set_room() - How many packets the queues behind eth_ops.post() have room for
+ *
+ * A super-frame is cut into no more packets than that. The rest of it, and later super-frames, wait
+ * until eth_tx_more(). Other packets are posted in any case. Without this call there is no limit.
+ */
+void eth_set_room(struct eth_if *e, unsigned int packets);
+/* eth_tx_more() - Go on with the super-frames that wait for room. Returns how many still wait */
+unsigned int eth_tx_more(struct eth_if *e, ns_t now);
+unsigned int eth_tx_waiting(const struct eth_if *e);
+/* eth_tx_cost() - Estimate of how many packets a frame becomes: 1 or more, and seldom too low */
+unsigned int eth_tx_cost(const struct eth_if *e, const struct pkt *p);
 
-/* eth_rx_station() - The same from the QP of a station; NULL: the main QP */
-void eth_rx_station(struct eth_if *e, struct eth_station *st, struct ipoib_rx *v, unsigned int n,
-		    ns_t now);
+/*
+ * eth_rx() - Packets polled from a QP (inputs of ipoib_rx() filled in); takes them
+ * @st:	station whose QP it is; NULL for the main QP
+ */
+void eth_rx(struct eth_if *e, struct eth_station *st, struct ipoib_rx *v, unsigned int n, ns_t now);
 
 struct eth_station_info {
 	uint8_t mac[6];
 	struct ipoib_lladdr lladdr;
 	ns_t since, last_used;
 	uint64_t tx_frames, rx_packets;
-	unsigned int groups; /* that it reported */
+	unsigned int groups; /* number of groups that the station reported */
 };
 void eth_station_each(const struct eth_if *e,
 		      void (*fn)(void *ctx, const struct eth_station_info *i), void *ctx);
 
-/* eth_action() - True if the action was this layer's: NEIGH_GONE, MCAST_READY, SEND; false: the owner's.
- * Every action is shown to it before the owner carries it out. */
+/*
+ * eth_action() - Carry out an action of the link that concerns this layer
+ *
+ * Pass every action to this function first.
+ * Return: true for NEIGH_GONE, MCAST_READY and SEND, which are done then; false: the owner carries
+ * the action out
+ */
 bool eth_action(struct eth_if *e, const struct ipoib_action *act, ns_t now);
 
-/* eth_if_set_up() - The TAP was set up or down; down leaves all groups (I31) */
+/* eth_if_set_up() - The TAP was set up or down; down leaves all groups */
 void eth_if_set_up(struct eth_if *e, bool up, ns_t now);
 
 /*
- * eth_groups_sync() - What the kernel itself has joined (/proc/net/igmp, igmp6): groups that snooping
- * missed are joined, those it had and no longer has are left. A group that was only ever reported
- * (by a station, or not in the list yet) stays until all who reported it left, or were not heard
- * of it for 260 s; who reported one is asked every 125 s. 224.0.0.1 and ff02::1 are always joined (I30). v4: 4 octets each, v6: 16
+ * Comparison with the list of groups that the kernel has joined (/proc/net/igmp, igmp6), which may be read in pieces:
+ *
+ *	eth_groups_sync_begin()
+ *	eth_groups_sync_seen()	for each group of the list; one that snooping missed is joined at once
+ *	eth_groups_sync_end()	groups that were in an earlier list and are not in this one are left
+ *
+ * A group that was only reported (by a station, or before it was in the list) is left when each reporter has left it or
+ * has not reported it for 260 s; reporters are queried every 125 s. 224.0.0.1 and ff02::1 stay joined, because every host
+ * receives them and no host reports them.
  */
-void eth_groups_sync(struct eth_if *e, const uint8_t (*v4)[4], unsigned int n4,
-		     const uint8_t (*v6)[16], unsigned int n6, ns_t now);
+void eth_groups_sync_begin(struct eth_if *e);
+/* @addr: 4 or 16 octets */
+void eth_groups_sync_seen(struct eth_if *e, enum ipoib_proto proto, const uint8_t *addr, ns_t now);
+/* @exact: the list was read at once. Otherwise the reader may have missed a group, so it is left if two lists lack it */
+void eth_groups_sync_end(struct eth_if *e, bool exact, ns_t now);
 
 struct eth_stats {
-	uint64_t tx_frames, tx_segments; /* from the TAP; packets made of super-frames */
-	uint64_t rx_packets, rx_frames; /* from the link; frames written after coalescing */
-	uint64_t arp_tx, arp_rx, nd_tx, nd_rx; /* rewritten */
-	uint64_t igmp, mld; /* reports and leaves snooped */
-	uint64_t dhcp_tx, dhcp_rx; /* rewritten */
-	uint64_t queries; /* IGMP and MLD queries of our own */
+	uint64_t tx_frames, tx_segments; /* frames from the TAP; packets made of super-frames */
+	uint64_t rx_packets, rx_frames; /* packets from the link; frames written after coalescing */
+	uint64_t arp_tx, arp_rx, nd_tx, nd_rx; /* messages rewritten */
+	uint64_t igmp, mld; /* packets with reports or leaves that were snooped */
+	uint64_t dhcp_tx, dhcp_rx; /* messages rewritten */
+	uint64_t queries; /* IGMP and MLD queries that we sent to the TAP */
 	uint64_t token_collisions;
 	uint64_t stations_added, stations_aged;
 	uint64_t drops[ETH_DROP_MAX];

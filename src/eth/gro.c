@@ -16,11 +16,11 @@
 #define TCP_PSH 0x08
 #define IP_DF 0x4000
 #define IP_FRAG 0x3fff /* MF and the offset */
-#define LEN_MAX 65535 /* of an IP packet */
+#define LEN_MAX 65535 /* octets of an IP packet */
 
-/* A candidate: what parse() found in a packet. */
+/* A candidate for coalescing, as parsed by parse(). */
 struct cand {
-	const uint8_t *h; /* from the Ethernet header on, hlen octets in hdr[] */
+	const uint8_t *h; /* the headers from Ethernet's on: .hlen octets in pkt.hdr[] */
 	uint16_t hlen, l4;
 	uint32_t payload;
 	bool ipv6, udp;
@@ -93,42 +93,31 @@ static bool l4_csum_ok(const struct cand *c, const struct pkt *p)
 	const uint8_t *ip = c->h + ETH_LEN;
 	uint32_t l4_len = p->len - c->l4;
 	uint8_t proto = c->udp ? PROTO_UDP : PROTO_TCP;
-	uint64_t sum;
-	bool odd;
+	uint32_t sum;
 
-	if (p->flags & PKT_CSUM_OK)
+	if (frame_info_const(p)->csum == FRAME_CSUM_OK)
 		return true;
 	if (c->udp && !be16_at(c->h + c->l4 + 6))
-		return false; /* none: a super-frame's segments would get one */
+		return false; /* without a checksum; the kernel would add one to segments of a super-frame */
 	sum = c->ipv6 ? inet_pseudo6(ip + 8, ip + 24, proto, l4_len)
 		      : inet_pseudo4(ip + 12, ip + 16, proto, l4_len);
-	sum += inet_sum(0, p->hdr + p->head + c->l4, pkt_hdr_len(p) - c->l4);
-	odd = (pkt_hdr_len(p) - c->l4) & 1;
-	for (unsigned int i = 0; i < p->nslices; i++) {
-		uint16_t part =
-			(uint16_t)~inet_fold(inet_sum(0, p->slice[i].data, p->slice[i].len));
-
-		sum += odd ? __builtin_bswap16(part) : part;
-		odd ^= p->slice[i].len & 1;
-	}
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	return inet_fold((uint32_t)sum) == 0;
+	return inet_fold(inet_sum_pkt(sum, p, c->l4)) == 0;
 }
 
-/* May it start or join a super-frame at all? */
+/* May the packet start or join a super-frame? */
 static bool mergeable(const struct eth_gro *g, const struct cand *c, const struct pkt *p)
 {
 	const uint8_t *l4 = c->h + c->l4;
 
-	if (!c->payload || (p->flags & PKT_CSUM_PARTIAL) || !(c->udp ? g->udp : g->tcp))
+	if (!c->payload || frame_info_const(p)->csum == FRAME_CSUM_PARTIAL ||
+	    !(c->udp ? g->udp : g->tcp))
 		return false;
 	if (c->udp ? be16_at(l4 + 4) != c->payload + 8 : (l4[13] & ~TCP_PSH) != TCP_ACK)
 		return false;
 	return l4_csum_ok(c, p);
 }
 
-/* Addresses and ports, at the same offsets of @a and @b. */
+/* Compares IP addresses and ports. */
 static bool same_flow(const struct eth_gro_flow *f, const struct cand *c)
 {
 	const uint8_t *a = pkt_hdr(f->frame.first), *b = c->h;
@@ -139,7 +128,7 @@ static bool same_flow(const struct eth_gro_flow *f, const struct cand *c)
 		       b + (f->ipv6 ? ETH_LEN + 8 : ETH_LEN + 12), f->ipv6 ? 32 : 8);
 }
 
-/* Everything else that must agree: MACs, TOS, TTL, flags; TCP acknowledgement, window, options. */
+/* Compares all else that must be equal: MACs, TOS, TTL, flags; TCP acknowledgement, window, options. */
 static bool same_headers(const struct eth_gro_flow *f, const struct cand *c)
 {
 	const uint8_t *a = pkt_hdr(f->frame.first), *b = c->h;
@@ -152,7 +141,7 @@ static bool same_headers(const struct eth_gro_flow *f, const struct cand *c)
 		    : ia[1] != ib[1] || memcmp(ia + 6, ib + 6, 3))
 		return false;
 	if (!f->ipv6 && !(be16_at(ib + 6) & IP_DF) && be16_at(ib + 4) != f->ip_id)
-		return false; /* segments get consecutive identifications */
+		return false; /* the kernel will give segments consecutive identifications */
 	if (f->udp)
 		return true;
 	return !memcmp(ta + 8, tb + 8, 5) && !memcmp(ta + 14, tb + 14, 2) &&
@@ -166,10 +155,11 @@ static bool fits(const struct eth_gro_flow *f, const struct cand *c)
 	       (f->udp || be32_at(c->h + c->l4 + 4) == f->next_seq);
 }
 
-/* The headers of a super-frame: lengths, IP checksum, the pseudo-header's sum for the rest. */
+/* Completes the headers of a super-frame: lengths, IP checksum, and a partial L4 checksum. */
 static void finish(struct eth_gro_flow *f)
 {
 	struct pkt *p = f->frame.first;
+	struct frame_info *info = frame_info(p);
 	uint8_t *ip = pkt_hdr(p) + ETH_LEN, *l4 = pkt_hdr(p) + f->l4;
 	uint32_t l4_len = f->frame.len - f->l4;
 	uint8_t proto = f->udp ? PROTO_UDP : PROTO_TCP;
@@ -187,11 +177,11 @@ static void finish(struct eth_gro_flow *f)
 	if (f->udp)
 		be16_put(l4 + 4, (uint16_t)l4_len);
 	be16_put(l4 + (f->udp ? 6 : 16), (uint16_t)~inet_fold(pseudo));
-	p->gso = f->udp ? PKT_GSO_UDP : f->ipv6 ? PKT_GSO_TCP6 : PKT_GSO_TCP4;
-	p->gso_size = f->mss;
-	p->csum_start = (uint16_t)(f->l4 - ETH_LEN);
-	p->csum_offset = f->udp ? 6 : 16;
-	p->flags = (p->flags & ~(uint32_t)PKT_CSUM_OK) | PKT_CSUM_PARTIAL;
+	info->gso = f->udp ? FRAME_GSO_UDP : f->ipv6 ? FRAME_GSO_TCP6 : FRAME_GSO_TCP4;
+	info->gso_size = f->mss;
+	info->csum_start = (uint16_t)(f->l4 - ETH_LEN);
+	info->csum_offset = f->udp ? 6 : 16;
+	info->csum = FRAME_CSUM_PARTIAL;
 }
 
 static void emit_flow(struct eth_gro *g, unsigned int i)
@@ -229,7 +219,7 @@ static void join(struct eth_gro *g, unsigned int i, const struct cand *c, struct
 	f->frame.len += c->payload;
 	f->next_seq += c->payload;
 	f->ip_id++;
-	/* A short packet can only be the last, and PSH asks for delivery. */
+	/* Only the last packet of a super-frame may be short. PSH asks for immediate delivery. */
 	if (c->payload < f->mss || psh)
 		emit_flow(g, i);
 }
@@ -264,7 +254,8 @@ void eth_gro_add(struct eth_gro *g, struct pkt *p)
 	bool ok;
 
 	if (!parse(&c, p)) {
-		eth_gro_flush(g); /* rare (ARP, fragments): the simplest way to keep order */
+		/* ARP and fragments are rare, and emitting all flows is the simplest way to keep the order. */
+		eth_gro_flush(g);
 		emit_one(g, p);
 		return;
 	}

@@ -7,41 +7,45 @@
  *
  * The inverse of segmentation: within one batch, adjacent packets of a TCP flow, and
  * datagrams of equal size of a UDP flow, become one super-frame that is written to the
- * TAP by one system call. Nothing waits for a later batch. Packets of a flow keep their
- * order; a packet that cannot join closes its flow first.
+ * TAP by one system call. No packet waits for a later batch. Packets of a flow keep their
+ * order, because a packet that cannot join the super-frame makes it be written first.
  *
- * Only packets whose checksum is known to be right join: made by this process
- * (PKT_CSUM_OK), or verified here. The super-frame's checksum is partial, as the
+ * Only packets whose checksum is known to be right are coalesced: this process made it
+ * (FRAME_CSUM_OK), or it is verified here. The super-frame's checksum is partial, as the
  * kernel's own stack makes it.
  */
 
 #include <sys/uio.h>
 
-#include "util/pkt.h"
+#include "util/frame.h"
 
 #define ETH_GRO_FLOWS 8
 #define ETH_GRO_SEGS PKT_BATCH /* packets of one super-frame */
 #define ETH_FRAME_PARTS (3 * PKT_BATCH)
 
 /*
- * A frame for the TAP: a chain of packets by pkt->next. The first has Ethernet, IP and
- * L4 headers, and in its descriptor what the virtio-net header says (gso, gso_size, flags,
- * csum_start from the IP header on); the others only payload.
+ * A frame for the TAP: a chain of packets by pkt->next. The first packet has the Ethernet, IP and
+ * L4 headers, and its struct frame_info has the values for the virtio-net header (csum_start counts
+ * from the IP header). The others have payload only.
  */
 struct eth_frame {
 	struct pkt *first;
-	unsigned int n; /* packets */
-	uint32_t len; /* octets, Ethernet header included */
+	unsigned int n; /* number of packets in the chain */
+	uint32_t len; /* octets of the frame, Ethernet header included */
 };
 
-/* @f is the callee's: it frees the chain by eth_frame_free(). */
+/* Takes the chain of @f: the function frees it by eth_frame_free(). */
 typedef void eth_emit_fn(void *ctx, struct eth_frame *f);
 
 struct eth_gro_flow {
 	struct eth_frame frame;
 	struct pkt *last;
-	uint32_t next_seq;
-	uint16_t mss, hlen, ip_id; /* payload per packet, headers with Ethernet's */
+	uint32_t next_seq; /* TCP sequence number that the next packet must have */
+	/*
+	 * octets of payload in the first packet; octets of headers, Ethernet's included; IPv4
+	 * identification that the next packet must have
+	 */
+	uint16_t mss, hlen, ip_id;
 	uint8_t l4; /* offset of the L4 header */
 	bool ipv6, udp;
 };
@@ -49,7 +53,7 @@ struct eth_gro_flow {
 struct eth_gro {
 	struct eth_gro_flow flow[ETH_GRO_FLOWS];
 	unsigned int n;
-	bool tcp, udp; /* what the TAP takes */
+	bool tcp, udp; /* kinds of super-frames that the TAP accepts */
 	eth_emit_fn *emit;
 	void *ctx;
 };
@@ -59,7 +63,7 @@ void eth_gro_init(struct eth_gro *g, bool tcp, bool udp, eth_emit_fn *emit, void
 /* eth_gro_add() - Take a packet that starts with its Ethernet header (contiguous in hdr[]) */
 void eth_gro_add(struct eth_gro *g, struct pkt *p);
 
-/* eth_gro_flush() - Emit what is held: at the end of each batch */
+/* eth_gro_flush() - Emit all super-frames, as at the end of each batch */
 void eth_gro_flush(struct eth_gro *g);
 
 /* eth_frame_iov() - The parts of a frame, adjacent ones merged; returns how many, at most ETH_FRAME_PARTS */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "eth/priv.h"
+#include "eth/report.h"
 #include "wire/inet.h"
 
-/* Reports of IGMP (RFC 1112, 2236, 3376) and MLD (RFC 2710, 3810), as a host sends them. */
+/* Parser of the IGMP (RFC 1112, 2236, 3376) and MLD (RFC 2710, 3810) reports that hosts send. */
 
 #define IPV4_LEN 20
 #define IPV6_LEN 40
@@ -38,9 +38,9 @@ static void tell(const struct walk *w, const uint8_t *group, bool join)
 }
 
 /*
- * What a record says of the group as a whole. InfiniBand knows no sources: whoever wants some wants the
- * group, and INCLUDE of none is a leave. BLOCK takes sources away, and does not tell whether any
- * are left. Other types are ignored, as §4.2.12 asks.
+ * Reduces a group record to a join or a leave. InfiniBand groups have no sources, so a host that wants
+ * some sources joins the group, and INCLUDE with no source is a leave. BLOCK removes sources but does
+ * not show whether any remain, so it is ignored, as are other types (RFC 3376 §4.2.12).
  */
 static void record(const struct walk *w, uint8_t type, unsigned int nsrc, const uint8_t *group)
 {
@@ -62,7 +62,7 @@ static void record(const struct walk *w, uint8_t type, unsigned int nsrc, const 
 	}
 }
 
-/* Group records: type, auxiliary words, sources, group, addresses. */
+/* A group record has a type, a number of auxiliary words, a number of sources, the group, addresses. */
 static void records(const struct walk *w, const uint8_t *p, size_t len, unsigned int n)
 {
 	size_t alen = w->proto == IPOIB_IPV4 ? 4 : 16;
@@ -126,7 +126,7 @@ static bool parse_icmp6(struct walk *w, const uint8_t *ip, const uint8_t *p, siz
 	}
 }
 
-/* MLD comes behind a hop-by-hop header with the router alert option. */
+/* An MLD message follows a hop-by-hop header with the router alert option. */
 static bool parse_mld(struct walk *w, const uint8_t *ip, size_t len)
 {
 	const uint8_t *p = ip + IPV6_LEN;

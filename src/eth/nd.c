@@ -8,19 +8,22 @@
 #include "wire/nd.h"
 
 /*
- * Neighbour Discovery, RFC 4391 §9.3: source and target link-layer address options change
- * between 8 octets (a MAC) and 24 (two zero octets and 20 of address); payload length and checksum
- * follow. A message whose checksum is wrong is not blessed with a right one.
+ * Neighbour Discovery: options with a source or target link-layer address are rewritten between 8
+ * octets (a MAC) and the form of the link's profile (RFC 4391 §9.3: 24 octets, two of them zero and
+ * 20 of address). Payload length and checksum are adjusted. A message with a wrong checksum is
+ * dropped, since it would get a right one.
  */
 
 #define IPV6_LEN 40
 #define PROTO_ICMPV6 58
 #define ND_MAX 4096
-#define HOP_LIMIT 255 /* RFC 4861 §6.1, §7.1, §8.1: else it is not from a neighbour */
+#define HOP_LIMIT 255 /* hop limit of all ND messages, RFC 4861 §6.1, §7.1, §8.1 */
 #define NA_SOLICITED 0x40
 
 struct rewrite {
 	struct eth_if *e;
+	const struct ipoib_neigh
+		*src; /* neighbour that sent the message; NULL: unknown, or ourselves */
 	ns_t now;
 	bool to_link;
 	bool probe;
@@ -32,7 +35,7 @@ uint8_t eth_nd_type(struct pkt *p)
 {
 	const uint8_t *h = pkt_pull(p, IPV6_LEN);
 
-	if (!h || h[0] >> 4 != 6 || h[6] != PROTO_ICMPV6 || h[7] != HOP_LIMIT || p->gso)
+	if (!h || h[0] >> 4 != 6 || h[6] != PROTO_ICMPV6 || h[7] != HOP_LIMIT || frame_info(p)->gso)
 		return 0;
 	h = pkt_pull(p, IPV6_LEN + 1);
 	return h && nd_fixed_len(h[IPV6_LEN]) ? h[IPV6_LEN] : 0;
@@ -56,40 +59,59 @@ static int put(struct rewrite *w, const void *p, size_t n)
 
 static int lladdr_to_link(struct rewrite *w, const struct nd_opt *o)
 {
-	uint8_t opt[ND_OPT_LLADDR_IPOIB];
+	const struct ipoib_nd_form *nd = &w->e->profile->nd;
+	uint8_t opt[IPOIB_ND_OPT_MAX];
 	struct ipoib_lladdr a;
+	struct nd_port port;
 
 	if (o->len != ND_OPT_LLADDR_ETHER || eth_mac_to_lladdr(w->e, o->data + 2, &a))
 		return -EINVAL;
-	nd_opt_lladdr_encode(opt, o->type, &a);
-	return put(w, opt, sizeof(opt));
+	port = ipoib_nd_port(w->e->cfg.link, &a);
+	nd->encode(opt, o->type, &port);
+	return put(w, opt, nd->len);
 }
 
 /*
- * Some (dnsmasq, in router advertisements) have the two zero octets behind the address. Read as it should be, such an
- * address names a port that does not exist; the link's subnet prefix shows where it begins.
+ * Some senders (dnsmasq, in router advertisements) put the two zero octets of RFC 4391's option behind
+ * the address. Decoded by the RFC, this would be the address of no port. The place of the link's subnet prefix shows where
+ * the address begins.
  */
-static int lladdr_decode(const struct eth_if *e, struct ipoib_lladdr *ret, const struct nd_opt *o)
+static int lladdr_decode(const struct eth_if *e, struct nd_port *ret, const struct nd_opt *o)
 {
 	uint64_t prefix = ib_gid_prefix(&e->own.gid);
 	struct ipoib_lladdr early;
-	int err = nd_opt_lladdr_decode(ret, o);
+	int err = e->profile->nd.decode(ret, o);
 
-	if (err || !e->has_own || ib_gid_prefix(&ret->gid) == prefix ||
-	    be16_at(o->data + 2 + IPOIB_ALEN) ||
+	if (err || !e->has_own || o->len != ND_OPT_LLADDR_IPOIB ||
+	    ib_gid_prefix(&ret->lladdr.gid) == prefix || be16_at(o->data + 2 + IPOIB_ALEN) ||
 	    ipoib_lladdr_decode(&early, o->data + 2, IPOIB_ALEN))
 		return err;
 	if (ib_gid_prefix(&early.gid) == prefix)
-		*ret = early;
+		ret->lladdr = early;
+	return 0;
+}
+
+/* Finds the MAC of the port, and keeps what the option says of it, before a packet is sent to it. */
+static int peer_mac(struct rewrite *w, const struct nd_port *port, uint8_t ret[6])
+{
+	struct ipoib_neigh *n;
+
+	if (eth_lladdr_to_mac(w->e, &port->lladdr, ret, w->now, false))
+		return -EINVAL;
+	n = eth_peer_by_mac(w->e, ret);
+	if (n && port->has_qkey)
+		ipoib_neigh_set_qkey(n, w->src, port->qkey);
+	if (n && w->probe)
+		ipoib_neigh_probe(n, w->now);
 	return 0;
 }
 
 static int lladdr_from_link(struct rewrite *w, const struct nd_opt *o)
 {
 	uint8_t opt[ND_OPT_LLADDR_ETHER] = { o->type, 1 };
-	struct ipoib_lladdr a;
+	struct nd_port port;
 
-	if (lladdr_decode(w->e, &a, o) || eth_lladdr_to_mac(w->e, &a, opt + 2, w->now, w->probe))
+	if (lladdr_decode(w->e, &port, o) || peer_mac(w, &port, opt + 2))
 		return -EINVAL;
 	return put(w, opt, sizeof(opt));
 }
@@ -124,7 +146,7 @@ static int rewrite(struct rewrite *w, struct pkt *p)
 	fixed = IPV6_LEN + nd_fixed_len(in[IPV6_LEN]);
 	if (ip_len > len || fixed > ip_len || icmp_sum(in, ip_len))
 		return -EBADMSG;
-	/* An answer is followed by traffic: have its sender's path ready. An announcement is not. */
+	/* Traffic follows an answer, so the path to its sender is resolved now. Announcements need none. */
 	w->probe = in[IPV6_LEN] == ICMP6_NA && (in[IPV6_LEN + 4] & NA_SOLICITED);
 	w->len = 0;
 	if (put(w, in, fixed) || options(w, in + fixed, ip_len - fixed))
@@ -140,6 +162,7 @@ struct pkt *eth_nd_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why)
 	struct rewrite w;
 
 	w.e = e;
+	w.src = NULL;
 	w.now = 0;
 	w.to_link = true;
 	*why = ETH_DROP_ARP;
@@ -151,11 +174,13 @@ struct pkt *eth_nd_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why)
 	return p;
 }
 
-struct pkt *eth_nd_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth_drop *why)
+struct pkt *eth_nd_from_link(struct eth_if *e, struct pkt *p, const struct ipoib_neigh *src,
+			     ns_t now, enum eth_drop *why)
 {
 	struct rewrite w;
 
 	w.e = e;
+	w.src = src;
 	w.now = now;
 	w.to_link = false;
 	*why = ETH_DROP_RX_ARP;

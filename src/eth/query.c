@@ -5,23 +5,24 @@
 #include "wire/inet.h"
 
 /*
- * Queries to the stations behind the TAP, so that what they receive is known although there is no
- * router on the link, or it was known to a process that is gone.
+ * Queries to the stations behind the TAP. They keep the groups of stations known where no router on
+ * the link sends queries, and after a restart of this process.
  *
- * A general query (RFC 3376 §4.1, RFC 3810 §5.1), but to one station, by its MAC; to all, by the
- * broadcast MAC, only when a new station shows that there may be more. So it takes no part in the
- * election of a querier, a bridge that snoops (which looks at multicast MACs) does not take the TAP
- * for the way to one, and the answer is not suppressed by another station's. The sender is nobody: 0.0.0.0, as RFC 4541
- * §2.1.1 has it for such queries, and a link-local address that no host makes.
+ * These are general queries (RFC 3376 §4.1, RFC 3810 §5.1), but sent to the MAC of one station. They
+ * go to all, by the broadcast MAC, only when a new station shows that there may be others. So they
+ * do not take part in the election of a querier; a bridge that snoops, which looks at multicast
+ * MACs, does not take the TAP for the port of a router; and no station suppresses its answer because
+ * of another's. The source is 0.0.0.0, as RFC 4541 §2.1.1 has it for such queries, or a link-local
+ * address that no host makes.
  */
 
 #define MAX_RESP 10 /* tenths of a second */
 #define QRV 2 /* robustness, RFC 3376 §4.1.6 */
 #define QQIC 125 /* s */
 
-static const uint8_t nobody[6] = { 0x06 }; /* rx.c: a sender without name */
+static const uint8_t nobody[6] = { 0x06 }; /* MAC of an unknown sender, as in rx.c */
 
-/* The checksum is put in: octets 10 and 11 of the IP header. */
+/* query4() fills in the checksum, octets 10 and 11. */
 static const uint8_t ip4_header[24] = {
 	0x46, 0xc0, 0, 36, 0, 0, 0, 0, 1, 2, 0, 0, /* TTL 1, IGMP */
 	0,    0,    0, 0, /* from 0.0.0.0 */
@@ -33,7 +34,7 @@ static const uint8_t igmp[12] = { 0x11, MAX_RESP, [8] = QRV, [9] = QQIC };
 
 static const uint8_t ip6_header[48] = {
 	0x60,	     [5] = 36, [7] = 1, /* hop-by-hop options follow, hop limit 1 */
-	[8] = 0xfe,  0x80,     [16] = 0x04, [19] = 0xff, 0xfe, /* from nobody's EUI-64 */
+	[8] = 0xfe,  0x80,     [16] = 0x04, [19] = 0xff, 0xfe, /* from the EUI-64 of the MAC .nobody */
 	[24] = 0xff, 0x02,     [39] = 1, /* to all nodes */
 	[40] = 58,   0,	       5,	    2,		 0,    0, 1, 0, /* router alert, PadN */
 };
@@ -74,7 +75,7 @@ static void ask(struct eth_if *e, const uint8_t mac[6], uint16_t type, size_t (*
 	f.len = (uint32_t)(ETH_HLEN_ + make(b + ETH_HLEN_));
 	f.first = pkt_from_data(e->cfg.pool, b, f.len);
 	if (!f.first)
-		return; /* asked again soon enough */
+		return; /* the next query follows within ETH_QUERY_PERIOD */
 	e->stats.queries++;
 	e->ops->deliver(e->ctx, &f);
 }

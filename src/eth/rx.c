@@ -3,7 +3,10 @@
 
 #include "eth/priv.h"
 
-/* A sender that no packet with a GRH and no path has named yet. Nothing is ever sent to it. */
+/*
+ * Source MAC in frames from a sender whose address is not known yet, because it sent no packet with a
+ * GRH and no path leads to its LID. No frame is ever sent to this MAC.
+ */
 static const uint8_t unknown_sender[6] = { 0x06 };
 static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 
@@ -19,14 +22,14 @@ static void dst_mac(uint8_t ret[6], const uint8_t local[6], const struct ipoib_r
 	memcpy(ret, broadcast, 6);
 	len = pkt_copy_out(r->pkt, 0, ip, sizeof(ip));
 	if (r->ethertype == ETH_P_IPV4 && len >= 20 && ip[16] >> 4 == 0xe) {
-		ret[0] = 0x01; /* RFC 1112 §6.4 */
+		ret[0] = 0x01; /* MAC of an IPv4 group: RFC 1112 §6.4 */
 		ret[1] = 0x00;
 		ret[2] = 0x5e;
 		ret[3] = ip[17] & 0x7f;
 		ret[4] = ip[18];
 		ret[5] = ip[19];
 	} else if (r->ethertype == ETH_P_IPV6_ && len == 40 && ip[24] == 0xff) {
-		ret[0] = ret[1] = 0x33; /* RFC 2464 §7 */
+		ret[0] = ret[1] = 0x33; /* MAC of an IPv6 group: RFC 2464 §7 */
 		memcpy(ret + 2, ip + 36, 4);
 	}
 }
@@ -45,7 +48,7 @@ static struct pkt *rewrite(struct eth_if *e, struct ipoib_rx *r, ns_t now, enum 
 	if (r->ethertype == ETH_P_ARP4 || r->ethertype == ETH_P_RARP4)
 		p = eth_arp_from_link(e, r->pkt, now, why);
 	else if (r->ethertype == ETH_P_IPV6_ && eth_nd_type(r->pkt))
-		p = eth_nd_from_link(e, r->pkt, now, why);
+		p = eth_nd_from_link(e, r->pkt, r->src, now, why);
 	else if (r->ethertype == ETH_P_IPV4 && is_dhcp(e, r->pkt))
 		p = eth_dhcp_from_link(e, r->pkt, r->src, why);
 	else
@@ -80,8 +83,7 @@ static void deliver(struct eth_if *e, const uint8_t local[6], struct ipoib_rx *r
 	eth_gro_add(&e->gro, p);
 }
 
-void eth_rx_station(struct eth_if *e, struct eth_station *st, struct ipoib_rx *v, unsigned int n,
-		    ns_t now)
+void eth_rx(struct eth_if *e, struct eth_station *st, struct ipoib_rx *v, unsigned int n, ns_t now)
 {
 	const uint8_t *local = st ? st->mac : e->mac;
 
@@ -101,9 +103,4 @@ void eth_rx_station(struct eth_if *e, struct eth_station *st, struct ipoib_rx *v
 			eth_drop(e, ETH_DROP_RX_DOWN, v[i].pkt);
 	}
 	eth_gro_flush(&e->gro);
-}
-
-void eth_rx(struct eth_if *e, struct ipoib_rx *v, unsigned int n, ns_t now)
-{
-	eth_rx_station(e, NULL, v, n, now);
 }

@@ -17,61 +17,69 @@
 #define TCP_FIN_PSH 0x09
 #define TCP_CWR 0x80
 
-/* The HCA pushes LRH .. DETH before what is here. */
+/* Octets of pkt.hdr[] that are left for our headers, because the HCA adds LRH to DETH before them. */
 #define HDR_ROOM (PKT_HDR_MAX - IB_LRH_LEN - IB_GRH_LEN - IB_BTH_LEN - IB_DETH_LEN)
 
 static int check_l3(struct eth_seg *s, const struct pkt *p, const uint8_t *ip)
 {
+	unsigned int l4 = frame_info_const(p)->csum_start;
+
 	s->ipv6 = ip[0] >> 4 == 6;
 	if (s->ipv6)
-		return p->csum_start >= IPV6_LEN ? 0 : -EBADMSG;
-	if (ip[0] >> 4 != 4 || p->csum_start != (ip[0] & 0x0f) * 4 || p->csum_start < IPV4_MIN)
+		return l4 >= IPV6_LEN ? 0 : -EBADMSG;
+	if (ip[0] >> 4 != 4 || l4 != (ip[0] & 0x0f) * 4u || l4 < IPV4_MIN)
 		return -EBADMSG;
 	s->ip_id = be16_at(ip + 4);
 	return 0;
 }
 
+static bool size_allowed(const struct eth_seg *s, uint32_t size)
+{
+	return s->udp ? s->left <= size * ETH_SEG_UDP_MAX : size >= ETH_SEG_TCP_MIN;
+}
+
 int eth_seg_start(struct eth_seg *s, struct pkt *super, unsigned int l3, unsigned int ip_mtu)
 {
-	unsigned int l4 = l3 + super->csum_start, l4_len;
+	unsigned int l4 = l3 + frame_info(super)->csum_start, l4_len;
 	const uint8_t *h;
 
 	*s = (struct eth_seg){
 		.super = super, .l3 = (uint16_t)l3, .l4 = (uint16_t)l4, .first = true
 	};
-	s->udp = super->gso == PKT_GSO_UDP;
+	s->udp = frame_info(super)->gso == FRAME_GSO_UDP;
 	l4_len = s->udp ? UDP_LEN : TCP_MIN;
-	if (l4 + l4_len > HDR_ROOM || !super->gso_size)
+	if (l4 + l4_len > HDR_ROOM || !frame_info(super)->gso_size)
 		return -EBADMSG;
-	h = pkt_pull(super, l4 + l4_len);
+	/* The segments begin with a copy of these octets in hdr[]. */
+	h = pkt_pull_hdr(super, l4 + l4_len);
 	if (!h || check_l3(s, super, h + l3))
 		return -EBADMSG;
 	if (!s->udp) {
 		l4_len = (unsigned int)(h[l4 + 12] >> 4) * 4;
 		if (l4_len < TCP_MIN || l4 + l4_len > HDR_ROOM)
 			return -EBADMSG;
-		h = pkt_pull(super, l4 + l4_len);
+		h = pkt_pull_hdr(super, l4 + l4_len);
 		if (!h)
 			return -EBADMSG;
 		s->seq = be32_at(h + l4 + 4);
 	}
 	s->hlen = (uint16_t)(l4 + l4_len);
 	s->left = super->len - s->hlen;
-	if (!s->left)
+	if (!s->left || !size_allowed(s, frame_info(super)->gso_size))
 		return -EBADMSG;
 
 	if (s->hlen - l3 >= ip_mtu)
 		return -EMSGSIZE;
-	s->mss = super->gso_size;
+	s->mss = frame_info(super)->gso_size;
 	if (s->hlen - l3 + s->mss > ip_mtu) {
 		if (s->udp)
-			return -EMSGSIZE; /* datagram boundaries are the application's */
+			return -EMSGSIZE; /* the application chose the size of the datagrams */
 		s->mss = (uint16_t)(ip_mtu - (s->hlen - l3));
 	}
 	return 0;
 }
 
-/* Append octets [off, off + len) of @src's payload, found after @skip octets, to @dst. */
+/* Appends octets [off, off + len) of the payload of @src, which begins after @skip octets, to @dst. */
 static void add_payload(struct pkt *dst, const struct pkt *src, unsigned int skip, uint32_t off,
 			uint32_t len)
 {
@@ -100,26 +108,6 @@ static void add_payload(struct pkt *dst, const struct pkt *src, unsigned int ski
 		off = 0;
 		len -= n;
 	}
-}
-
-/* Sum over everything from @from on; only the last part may have an odd length. */
-static uint32_t sum_from(const struct pkt *p, unsigned int from)
-{
-	uint32_t sum = inet_sum(0, p->hdr + p->head + from, pkt_hdr_len(p) - from);
-	bool odd = (pkt_hdr_len(p) - from) & 1;
-
-	for (unsigned int i = 0; i < p->nslices; i++) {
-		uint32_t part = inet_sum(0, p->slice[i].data, p->slice[i].len);
-
-		/* Fold to 16 bits; octets at odd places count in the other half. */
-		part = (part & 0xffff) + (part >> 16);
-		part = (part & 0xffff) + (part >> 16);
-		if (odd)
-			part = (part >> 8 | part << 8) & 0xffff;
-		sum += part;
-		odd ^= p->slice[i].len & 1;
-	}
-	return sum;
 }
 
 static void mend_ip(const struct eth_seg *s, uint8_t *ip, uint32_t ip_len)
@@ -166,7 +154,7 @@ static void mend_l4(const struct eth_seg *s, struct pkt *p, uint32_t payload)
 			l4[13] &= (uint8_t)~TCP_CWR;
 	}
 	be16_put(l4 + csum_at, 0);
-	csum = inet_fold(add_sums(sum_from(p, s->l4), pseudo_sum(s, ip, l4_len)));
+	csum = inet_fold(add_sums(inet_sum_pkt(0, p, s->l4), pseudo_sum(s, ip, l4_len)));
 	be16_put(l4 + csum_at, s->udp && !csum ? 0xffff : csum);
 }
 
@@ -184,7 +172,7 @@ struct pkt *eth_seg_next(struct eth_seg *s)
 	memcpy(pkt_push(p, s->hlen), pkt_hdr(s->super), s->hlen);
 	mend_ip(s, pkt_hdr(p) + s->l3, s->hlen - s->l3 + payload);
 	mend_l4(s, p, payload);
-	p->flags |= PKT_CSUM_OK;
+	frame_info(p)->csum = FRAME_CSUM_OK;
 
 	s->first = false;
 	s->off += payload;
@@ -194,20 +182,23 @@ struct pkt *eth_seg_next(struct eth_seg *s)
 	return p;
 }
 
-/* RFC 768: a sum of zero is sent as all ones, since zero says that there is none. */
+/* RFC 768: a UDP checksum of zero is sent as all ones, since zero stands for no checksum. */
 static uint16_t l4_csum(const struct pkt *p, uint32_t sum)
 {
 	uint16_t csum = inet_fold(sum);
 
-	return p->csum_offset == 6 && !csum ? 0xffff : csum;
+	return frame_info_const(p)->csum_offset == 6 && !csum ? 0xffff : csum;
 }
 
 static void csum_is_whole(struct pkt *p)
 {
-	p->flags = (p->flags & ~(uint32_t)PKT_CSUM_PARTIAL) | PKT_CSUM_OK;
+	frame_info(p)->csum = FRAME_CSUM_OK;
 }
 
-/* Behind long IPv6 extension headers the field does not reach hdr[]: patched in a copy of the payload. */
+/*
+ * Behind long IPv6 extension headers the checksum field is not within hdr[]. It is set in a copy of the
+ * payload, because other packets may share the buffer.
+ */
 static int csum_deep(struct pkt *p, unsigned int l4, unsigned int at)
 {
 	unsigned int hlen = pkt_hdr_len(p);
@@ -231,26 +222,18 @@ static int csum_deep(struct pkt *p, unsigned int l4, unsigned int at)
 
 int eth_csum_complete(struct pkt *p, unsigned int l3)
 {
-	unsigned int l4 = l3 + p->csum_start, at = l4 + p->csum_offset;
+	unsigned int l4 = l3 + frame_info(p)->csum_start, at = l4 + frame_info(p)->csum_offset;
 	uint8_t *h;
 
-	if (!(p->flags & PKT_CSUM_PARTIAL))
+	if (frame_info(p)->csum != FRAME_CSUM_PARTIAL)
 		return 0;
 	if (at + 2 > HDR_ROOM)
 		return csum_deep(p, l4, at);
-	if (pkt_hdr_len(p) < at + 2 && !pkt_pull(p, at + 2))
+	h = pkt_pull_hdr(p, at + 2);
+	if (!h)
 		return -EBADMSG;
-	if (pkt_hdr_len(p) < at + 2) {
-		/* pkt_pull() left the octets in a slice: bring them in, they are about to change. */
-		uint8_t head[HDR_ROOM];
-
-		pkt_copy_out(p, 0, head, at + 2);
-		pkt_trim_head(p, at + 2);
-		memcpy(pkt_push(p, at + 2), head, at + 2);
-	}
-	h = pkt_hdr(p);
-	/* The field holds the pseudo-header's sum, so summing over it adds that. */
-	be16_put(h + at, l4_csum(p, sum_from(p, l4)));
+	/* The field contains the sum of the pseudo-header, so the sum over the packet includes it. */
+	be16_put(h + at, l4_csum(p, inet_sum_pkt(0, p, l4)));
 	csum_is_whole(p);
 	return 0;
 }

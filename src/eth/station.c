@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "eth/station.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,28 +10,30 @@
 /*
  * DOC: Stations
  *
- * A frame whose source MAC is not the interface's own comes from a station behind it: a bridge's
- * other ports, a macvlan, a virtual machine. Its address on the link is the port's GID and the
- * number of a queue pair of its own, so that a peer's answer finds its way back to its MAC.
+ * A frame whose source MAC is not the interface's own comes from a station behind the TAP: a host on
+ * another port of a bridge, a macvlan, a virtual machine. The address of a station on the link
+ * consists of the port's GID and the number of the station's own queue pair, so that answers of
+ * peers lead to its MAC.
  *
- * Who may be one: any unicast MAC that is not the token of a peer. A token as source is a frame that
- * came from the link and goes round, or a pretender. The rest of 06:... is allowed: Linux
- * chooses such a MAC for one random interface in 64.
+ * Any unicast MAC that is not the token of a peer may be a station. A frame with a token as source
+ * came from the link and loops, or is forged. Other MACs that begin with 06 are allowed, because
+ * Linux chooses such a MAC for one random interface in 64.
  *
- * There are at most cfg.stations; one that was idle for a while gives way to a new one, so that
- * a flood of made-up MACs does not keep others out for the whole ageing time.
+ * There are at most cfg.stations. The station that was idle longest, for at least ETH_STATION_SPARE,
+ * gives way to a new one, so that a flood of invented MACs does not keep others out for the whole
+ * ageing time.
  */
 
 static const uint8_t zero[6], broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
-static const uint8_t unknown_sender[6] = { 0x06 }; /* rx.c: nothing is ever sent to it, or by it */
+static const uint8_t unknown_sender[6] = { 0x06 }; /* MAC for unknown senders, see rx.c */
 
 struct eth_station *eth_station_by_mac(const struct eth_if *e, const uint8_t mac[6])
 {
-	struct hnode *n;
+	struct hlink *n;
 
-	if (!e->nstations)
+	if (!e->stations.n)
 		return NULL;
-	for (n = htab_first(&e->stations, eth_mac_hash(mac)); n; n = htab_next(n)) {
+	for (n = htab_first(&e->stations.by_mac, eth_mac_hash(mac)); n; n = htab_next(n)) {
 		struct eth_station *st = container_of(n, struct eth_station, by_mac);
 
 		if (eth_mac_equal(st->mac, mac))
@@ -40,7 +44,7 @@ struct eth_station *eth_station_by_mac(const struct eth_if *e, const uint8_t mac
 
 struct eth_station *eth_station_by_id(const struct eth_if *e, uint32_t id)
 {
-	struct eth_station *st = e->station[id % ETH_STATIONS_MAX];
+	struct eth_station *st = e->stations.slot[id % ETH_STATIONS_MAX];
 
 	return st && st->id == id ? st : NULL;
 }
@@ -57,37 +61,37 @@ const uint8_t *eth_local_mac(const struct eth_if *e, const struct ipoib_lladdr *
 	if (a->qpn == e->own.qpn)
 		return e->mac;
 	for (unsigned int i = 0; i < ETH_STATIONS_MAX; i++)
-		if (e->station[i] && e->station[i]->qpn == a->qpn)
-			return e->station[i]->mac;
+		if (e->stations.slot[i] && e->stations.slot[i]->qpn == a->qpn)
+			return e->stations.slot[i]->mac;
 	return NULL;
 }
 
-/* --- life */
+/* --- opening, ageing and closing stations */
 
 void eth_station_wake(struct eth_if *e, ns_t at)
 {
-	if (!timer_armed(&e->station_timer) || e->station_timer.deadline > at)
-		timer_arm(e->cfg.timers, &e->station_timer, at);
+	if (!timer_armed(&e->stations.timer) || e->stations.timer.deadline > at)
+		timer_arm(e->cfg.timers, &e->stations.timer, at);
 }
 
 static void station_close(struct eth_if *e, struct eth_station *st, ns_t now)
 {
 	eth_groups_station_gone(e, st->id, now);
-	htab_del(&e->stations, &st->by_mac);
-	e->station[st->id % ETH_STATIONS_MAX] = NULL;
-	e->nstations--;
+	htab_del(&e->stations.by_mac, &st->by_mac);
+	e->stations.slot[st->id % ETH_STATIONS_MAX] = NULL;
+	e->stations.n--;
 	ipoib_link_own_qp_del(e->cfg.link, st->qpn);
 	e->ops->station_close(e->ctx, st->qp);
 	free(st);
 }
 
-/* The one that was idle longest, if that is long enough. */
+/* Closes the station that was idle longest, if it was idle for ETH_STATION_SPARE. */
 static bool station_make_room(struct eth_if *e, ns_t now)
 {
 	struct eth_station *oldest = NULL;
 
 	for (unsigned int i = 0; i < ETH_STATIONS_MAX; i++) {
-		struct eth_station *st = e->station[i];
+		struct eth_station *st = e->stations.slot[i];
 
 		if (st && (!oldest || st->last_used < oldest->last_used))
 			oldest = st;
@@ -99,16 +103,16 @@ static bool station_make_room(struct eth_if *e, ns_t now)
 	return true;
 }
 
-/* Never 0, and no number twice in 2^26 stations. */
+/* The id is never 0, and is not used again before 2^26 other stations were made. */
 static uint32_t station_id(struct eth_if *e)
 {
 	uint32_t slot = 0;
 
-	while (e->station[slot])
+	while (e->stations.slot[slot])
 		slot++;
-	if (!(++e->station_seq % (UINT32_MAX / ETH_STATIONS_MAX)))
-		e->station_seq = 1;
-	return e->station_seq * ETH_STATIONS_MAX + slot;
+	if (!(++e->stations.seq % (UINT32_MAX / ETH_STATIONS_MAX)))
+		e->stations.seq = 1;
+	return e->stations.seq * ETH_STATIONS_MAX + slot;
 }
 
 static int station_open(struct eth_if *e, struct eth_station *st)
@@ -119,7 +123,7 @@ static int station_open(struct eth_if *e, struct eth_station *st)
 		return err;
 	err = ipoib_link_own_qp_add(e->cfg.link, st->qpn);
 	if (!err) {
-		err = htab_add(&e->stations, &st->by_mac, eth_mac_hash(st->mac));
+		err = htab_add(&e->stations.by_mac, &st->by_mac, eth_mac_hash(st->mac));
 		if (err)
 			ipoib_link_own_qp_del(e->cfg.link, st->qpn);
 	}
@@ -142,13 +146,13 @@ static struct eth_station *station_new(struct eth_if *e, const uint8_t mac[6], n
 		free(st);
 		return NULL;
 	}
-	e->station[st->id % ETH_STATIONS_MAX] = st;
-	e->nstations++;
+	e->stations.slot[st->id % ETH_STATIONS_MAX] = st;
+	e->stations.n++;
 	e->stats.stations_added++;
-	/* Where one is there may be others, who are silent: all are asked. */
-	if (!e->query_all_at)
-		e->query_all_at = now + ETH_QUERY_SOON;
-	eth_station_wake(e, e->query_all_at);
+	/* Behind a bridge there may be other stations, which are silent. Query all of them. */
+	if (!e->stations.query_all_at)
+		e->stations.query_all_at = now + ETH_QUERY_SOON;
+	eth_station_wake(e, e->stations.query_all_at);
 	return st;
 }
 
@@ -158,7 +162,7 @@ static enum eth_drop may_be_station(const struct eth_if *e, const uint8_t mac[6]
 		return ETH_DROP_SOURCE;
 	if (eth_peer_by_mac(e, mac) || eth_mac_equal(mac, unknown_sender))
 		return ETH_DROP_SOURCE_TOKEN;
-	/* Without the main one's address a queue pair has none: P_Key index and Q_Key are the link's. */
+	/* While the link is down there are no P_Key index and Q_Key for another queue pair. */
 	if (!e->has_own || !ipoib_link_is_up(e->cfg.link))
 		return ETH_DROP_STATION_QP;
 	return ETH_DROP_NONE;
@@ -173,7 +177,7 @@ enum eth_drop eth_station_from(struct eth_if *e, const uint8_t mac[6], struct pk
 
 		if (why)
 			return why;
-		if (e->nstations >= e->cfg.stations && !station_make_room(e, now))
+		if (e->stations.n >= e->cfg.stations && !station_make_room(e, now))
 			return ETH_DROP_STATION_LIMIT;
 		st = station_new(e, mac, now);
 		if (!st)
@@ -181,11 +185,11 @@ enum eth_drop eth_station_from(struct eth_if *e, const uint8_t mac[6], struct pk
 	}
 	st->last_used = now;
 	st->tx_frames++;
-	p->from = st->id;
+	frame_info(p)->station = st->id;
 	return ETH_DROP_NONE;
 }
 
-/* --- ageing, and queries, which keep alive what stations receive */
+/* --- ageing, and queries, whose answers keep the stations' group memberships alive */
 
 static ns_t earlier(ns_t a, ns_t b)
 {
@@ -194,9 +198,9 @@ static ns_t earlier(ns_t a, ns_t b)
 
 static void query_all_due(struct eth_if *e, ns_t now)
 {
-	if (!e->query_all_at || now < e->query_all_at)
+	if (!e->stations.query_all_at || now < e->stations.query_all_at)
 		return;
-	e->query_all_at = 0;
+	e->stations.query_all_at = 0;
 	eth_query(e, broadcast);
 }
 
@@ -210,13 +214,13 @@ static void query_due(struct eth_if *e, const uint8_t mac[6], ns_t *at, ns_t now
 
 static void on_station_timer(struct timer *t, ns_t now)
 {
-	struct eth_if *e = container_of(t, struct eth_if, station_timer);
+	struct eth_if *e = container_of(t, struct eth_if, stations.timer);
 	ns_t next;
 
 	query_all_due(e, now);
-	next = e->query_all_at ? e->query_all_at : NS_NEVER;
+	next = e->stations.query_all_at ? e->stations.query_all_at : NS_NEVER;
 	for (unsigned int i = 0; i < ETH_STATIONS_MAX; i++) {
-		struct eth_station *st = e->station[i];
+		struct eth_station *st = e->stations.slot[i];
 
 		if (!st)
 			continue;
@@ -228,33 +232,33 @@ static void on_station_timer(struct timer *t, ns_t now)
 		query_due(e, st->mac, &st->query_at, now);
 		next = earlier(next, earlier(st->query_at, st->last_used + ETH_STATION_AGE));
 	}
-	/* A bridge may have the interface's own MAC. */
+	/* A bridge may have the interface's MAC, so that its reports look like the interface's. */
 	if (eth_groups_of(e, 0)) {
-		query_due(e, e->mac, &e->query_at, now);
-		next = earlier(next, e->query_at);
+		query_due(e, e->mac, &e->stations.query_own_at, now);
+		next = earlier(next, e->stations.query_own_at);
 	}
 	timer_arm(e->cfg.timers, t, next);
 }
 
 void eth_stations_init(struct eth_if *e)
 {
-	timer_init(&e->station_timer, on_station_timer);
+	timer_init(&e->stations.timer, on_station_timer);
 }
 
 void eth_stations_fini(struct eth_if *e)
 {
-	timer_cancel(e->cfg.timers, &e->station_timer);
+	timer_cancel(e->cfg.timers, &e->stations.timer);
 	for (unsigned int i = 0; i < ETH_STATIONS_MAX; i++)
-		if (e->station[i])
-			station_close(e, e->station[i], e->now);
-	htab_fini(&e->stations);
+		if (e->stations.slot[i])
+			station_close(e, e->stations.slot[i], e->now);
+	htab_fini(&e->stations.by_mac);
 }
 
 void eth_station_each(const struct eth_if *e,
 		      void (*fn)(void *ctx, const struct eth_station_info *i), void *ctx)
 {
 	for (unsigned int i = 0; i < ETH_STATIONS_MAX; i++) {
-		const struct eth_station *st = e->station[i];
+		const struct eth_station *st = e->stations.slot[i];
 		struct eth_station_info info = { 0 };
 
 		if (!st)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "eth/token.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "eth/priv.h"
 
-#define SALTS 16 /* tries to get round a collision */
+#define SALTS 16 /* number of salts that are tried to avoid a collision */
 
-/* Fixed for ever: all daemons make the same tokens ("uipoib address token v1"). */
+/* The key never changes, so that all daemons make the same tokens ("uipoib address token v1"). */
 static const struct hash_key token_key = { 0x7569706f69622061ull, 0x6464722d746f6b31ull };
 
 static void hash_mac(uint8_t ret[6], uint8_t first, const void *data, size_t len)
@@ -46,9 +48,9 @@ void eth_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey)
 
 static struct eth_peer *peer_find(const struct eth_if *e, const uint8_t mac[6])
 {
-	struct hnode *n;
+	struct hlink *n;
 
-	for (n = htab_first(&e->peers, eth_mac_hash(mac)); n; n = htab_next(n)) {
+	for (n = htab_first(&e->tokens.peers, eth_mac_hash(mac)); n; n = htab_next(n)) {
 		struct eth_peer *p = container_of(n, struct eth_peer, by_mac);
 
 		if (eth_mac_equal(p->mac, mac))
@@ -64,7 +66,7 @@ struct ipoib_neigh *eth_peer_by_mac(const struct eth_if *e, const uint8_t mac[6]
 	return p ? p->neigh : NULL;
 }
 
-/* DESIGN: a collision is re-salted and counted; the first to come keeps the plain token. */
+/* After a collision, which is counted, the later peer's address is hashed again with a salt. */
 static bool choose_token(struct eth_if *e, struct eth_peer *p)
 {
 	for (uint8_t salt = 0; salt < SALTS; salt++) {
@@ -86,7 +88,7 @@ const uint8_t *eth_peer_mac(struct eth_if *e, struct ipoib_neigh *n)
 	if (!p)
 		return NULL;
 	p->neigh = n;
-	if (!choose_token(e, p) || htab_add(&e->peers, &p->by_mac, eth_mac_hash(p->mac))) {
+	if (!choose_token(e, p) || htab_add(&e->tokens.peers, &p->by_mac, eth_mac_hash(p->mac))) {
 		free(p);
 		return NULL;
 	}
@@ -99,7 +101,7 @@ const uint8_t *eth_peer_mac(struct eth_if *e, struct ipoib_neigh *n)
 
 static void peer_free(struct eth_if *e, struct eth_peer *p)
 {
-	htab_del(&e->peers, &p->by_mac);
+	htab_del(&e->tokens.peers, &p->by_mac);
 	p->neigh->user = NULL;
 	p->neigh->has_token = false;
 	ipoib_neigh_put(p->neigh);
@@ -116,21 +118,21 @@ void eth_peer_gone(struct eth_if *e, struct ipoib_neigh *n)
 	peer_free(e, p);
 }
 
-void eth_peers_free(struct eth_if *e)
+void eth_tokens_fini(struct eth_if *e)
 {
-	struct hnode *n = htab_each(&e->peers, NULL), *next;
+	struct hlink *n = htab_each(&e->tokens.peers, NULL), *next;
 
 	for (; n; n = next) {
-		next = htab_each(&e->peers, n);
+		next = htab_each(&e->tokens.peers, n);
 		peer_free(e, container_of(n, struct eth_peer, by_mac));
 	}
-	htab_fini(&e->peers);
+	htab_fini(&e->tokens.peers);
 }
 
-void eth_token_void(struct eth_if *e, const uint8_t mac[6], ns_t now)
+void eth_token_unknown(struct eth_if *e, const uint8_t mac[6], ns_t now)
 {
-	struct eth_void *v = &e->gone;
-	unsigned int i = eth_mac_hash(mac) % ETH_VOID_SLOTS;
+	struct eth_unknown *v = &e->tokens.unknown;
+	unsigned int i = eth_mac_hash(mac) % ETH_UNKNOWN_SLOTS;
 
 	if (v->slot[i].used && eth_mac_equal(mac, v->slot[i].mac) &&
 	    now < v->slot[i].at + NS_SEC(1))
@@ -139,7 +141,7 @@ void eth_token_void(struct eth_if *e, const uint8_t mac[6], ns_t now)
 		v->since = now;
 		v->n = 0;
 	}
-	if (v->n++ >= ETH_VOID_RATE)
+	if (v->n++ >= ETH_UNKNOWN_RATE)
 		return;
 	memcpy(v->slot[i].mac, mac, sizeof(v->slot[i].mac));
 	v->slot[i].used = true;

@@ -1,97 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <errno.h>
 #include <string.h>
 
 #include "eth/priv.h"
-#include "eth/seg.h"
 
-#define ETH_TYPE_MIN 0x0600 /* below: a length, IEEE 802.3 */
+#define ETH_TYPE_MIN 0x0600 /* lower values are a length, IEEE 802.3 */
 #define ETH_TYPE_VLAN 0x8100
 #define ETH_TYPE_QINQ 0x88a8
 #define ETH_TYPE_LLDP 0x88cc
 
 static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 
-/* --- out: verdicts become packets to post */
-
-void eth_send_flush(struct eth_if *e, ns_t now)
-{
-	unsigned int n = e->npost;
-
-	e->npost = 0;
-	if (n)
-		e->ops->post(e->ctx, e->post, n, now);
-}
-
-static void gather(struct eth_if *e, struct pkt *p, const struct eth_send *to, ns_t now)
-{
-	e->post[e->npost] = *to;
-	e->post[e->npost].pkt = p;
-	if (++e->npost == PKT_BATCH)
-		eth_send_flush(e, now);
-}
-
-static void send_super(struct eth_if *e, struct pkt *p, const struct eth_send *to, ns_t now)
-{
-	struct eth_seg s;
-	struct pkt *seg;
-	int status = eth_seg_start(&s, p, IPOIB_HDR_LEN, ipoib_link_ip_mtu(e->cfg.link));
-
-	if (status) {
-		eth_drop(e, status == -EMSGSIZE ? ETH_DROP_TOO_BIG : ETH_DROP_OFFLOAD, p);
-		return;
-	}
-	while ((seg = eth_seg_next(&s))) {
-		e->stats.tx_segments++;
-		gather(e, seg, to, now);
-	}
-	if (!eth_seg_done(&s))
-		e->stats.drops[ETH_DROP_NO_MEM]++;
-	pkt_free(p);
-}
-
-static void send_one(struct eth_if *e, struct pkt *p, const struct eth_send *to, ns_t now)
-{
-	int status = eth_csum_complete(p, IPOIB_HDR_LEN);
-
-	if (status)
-		eth_drop(e, status == -ENOMEM ? ETH_DROP_NO_MEM : ETH_DROP_OFFLOAD, p);
-	else
-		gather(e, p, to, now);
-}
-
-void eth_send_pkt(struct eth_if *e, struct pkt *p, void *ah, uint32_t dest_qpn, uint32_t qkey,
-		  ns_t now)
-{
-	struct eth_send to = { .ah = ah, .dest_qpn = dest_qpn, .qkey = qkey };
-
-	if (p->from) {
-		struct eth_station *st = eth_station_by_id(e, p->from);
-
-		if (!st) {
-			eth_drop(e, ETH_DROP_STATION_QP, p); /* it went while this was held */
-			return;
-		}
-		to.qp = st->qp;
-	}
-	if (p->gso)
-		send_super(e, p, &to, now);
-	else
-		send_one(e, p, &to, now);
-}
-
-void eth_tx_link(struct eth_if *e, struct ipoib_tx *v, unsigned int n, ns_t now)
-{
-	ipoib_tx(e->cfg.link, v, n, now);
-	for (unsigned int i = 0; i < n; i++)
-		if (v[i].verdict == IPOIB_SEND)
-			eth_send_pkt(e, v[i].pkt, v[i].ah, v[i].dest_qpn, v[i].qkey, now);
-	eth_send_flush(e, now);
-}
-
-/* --- in: frames become packets with a destination */
-
-static enum eth_drop check_type(uint16_t type)
+static enum eth_drop check_type(const struct eth_if *e, uint16_t type)
 {
 	if (type < ETH_TYPE_MIN)
 		return ETH_DROP_BPDU;
@@ -99,7 +18,7 @@ static enum eth_drop check_type(uint16_t type)
 		return ETH_DROP_VLAN;
 	if (type == ETH_TYPE_LLDP)
 		return ETH_DROP_LLDP;
-	return ipoib_type_valid(type) ? ETH_DROP_NONE : ETH_DROP_TYPE;
+	return e->profile->encap.carries(type) ? ETH_DROP_NONE : ETH_DROP_TYPE;
 }
 
 static enum eth_drop unicast_dst(struct eth_if *e, struct ipoib_tx *t, const uint8_t mac[6])
@@ -117,10 +36,10 @@ static bool is_ones4(const uint8_t a[4])
 }
 
 /*
- * The group is taken from the IP destination, not from the MAC (I28): 23 or 32 bits of a MAC do not
- * name a group. Only an all-ones MAC means the broadcast group for an IPv4 address that is not a
- * group's: a directed broadcast (RFC 4391 §5). A unicast MAC is the kernel's word that one
- * receiver is meant, whatever the IP destination (RFC 6085, a bridge's multicast to unicast).
+ * The group is taken from the IP destination, because the MAC has only 23 or 32 bits of it. An IPv4
+ * packet to an address that is no group goes to the broadcast group if the MAC is all ones (directed
+ * broadcast, RFC 4391 §5) or the address is 255.255.255.255. A unicast MAC means one receiver,
+ * whatever the IP destination is (RFC 6085; a bridge's multicast to unicast).
  */
 enum eth_drop eth_ip_dst(struct eth_if *e, struct ipoib_tx *t, const uint8_t mac[6])
 {
@@ -144,7 +63,7 @@ enum eth_drop eth_ip_dst(struct eth_if *e, struct ipoib_tx *t, const uint8_t mac
 	return ETH_DROP_NONE;
 }
 
-/* Ethernet pads small frames; IPoIB does not carry the padding. */
+/* Removes the padding of small Ethernet frames, which IPoIB does not carry. */
 static enum eth_drop trim_padding(struct pkt *p, bool v6)
 {
 	const uint8_t *ip = pkt_pull(p, v6 ? 40 : 20);
@@ -152,7 +71,7 @@ static enum eth_drop trim_padding(struct pkt *p, bool v6)
 
 	if (!ip)
 		return ETH_DROP_SHORT;
-	if (p->gso)
+	if (frame_info(p)->gso)
 		return ETH_DROP_NONE;
 	len = v6 ? 40u + be16_at(ip + 4) : be16_at(ip + 2);
 	if (len > p->len || len < (v6 ? 40u : 20u))
@@ -168,7 +87,7 @@ static enum eth_drop replace(struct ipoib_tx *t, struct pkt *p, enum eth_drop wh
 		return why;
 	if (p == t->pkt)
 		return ETH_DROP_NONE;
-	p->from = t->pkt->from;
+	frame_info(p)->station = frame_info(t->pkt)->station;
 	pkt_free(t->pkt);
 	t->pkt = p;
 	return ETH_DROP_NONE;
@@ -205,9 +124,9 @@ static enum eth_drop ip_out(struct eth_if *e, struct ipoib_tx *t, const uint8_t 
 
 		why = replace(t, p, why);
 	}
-	if (!why && (t->dst == IPOIB_DST_MCAST4 || t->dst == IPOIB_DST_MCAST6) && !t->pkt->gso &&
-	    eth_snoop(e, t->pkt, t->ethertype, now))
-		t->pkt = NULL; /* held */
+	if (!why && (t->dst == IPOIB_DST_MCAST4 || t->dst == IPOIB_DST_MCAST6) &&
+	    !frame_info(t->pkt)->gso && eth_snoop(e, t->pkt, t->ethertype, now))
+		t->pkt = NULL; /* eth_snoop() took the packet */
 	return why;
 }
 
@@ -220,7 +139,7 @@ static enum eth_drop classify(struct eth_if *e, struct ipoib_tx *t, uint8_t mac[
 		return ETH_DROP_SHORT;
 	memcpy(mac, h, 6);
 	t->ethertype = be16_at(h + 12);
-	why = check_type(t->ethertype);
+	why = check_type(e, t->ethertype);
 	if (!why && !eth_mac_equal(h + 6, e->mac))
 		why = eth_station_from(e, h + 6, t->pkt, now);
 	if (why)
@@ -245,7 +164,7 @@ void eth_tx(struct eth_if *e, struct pkt **v, unsigned int n, ns_t now)
 		e->stats.tx_frames++;
 		why = classify(e, &t[k], mac, now);
 		if (why == ETH_DROP_TOKEN)
-			eth_token_void(e, mac, now);
+			eth_token_unknown(e, mac, now);
 		if (why)
 			eth_drop(e, why, t[k].pkt);
 		else if (t[k].pkt)

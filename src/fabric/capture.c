@@ -8,7 +8,7 @@
 #include "fabric/capture_format.h"
 #include "fabric/fabric_priv.h"
 
-/* One port whose egress is recorded: an interface of a pcapng file. */
+/* A port whose egress is recorded. In a pcapng file it is an interface. */
 struct tap {
 	struct fabric_dev dev;
 	struct tap *next;
@@ -25,20 +25,25 @@ struct capture {
 	uint8_t buf[CAPTURE_RECORD_MAX];
 };
 
-static void put(struct capture *c, size_t len)
+/*
+ * Write a record. Return 0; -ENOBUFS if this record was lost but the next one may pass; or the
+ * error that ends the capture
+ */
+static int put(struct capture *c, size_t len)
 {
 	int err;
 
 	if (c->stats.error)
-		return;
+		return c->stats.error;
 	if (c->cfg.max_octets && c->stats.octets + len > c->cfg.max_octets)
 		err = -EFBIG;
 	else
 		err = c->cfg.write(c->cfg.ctx, c->buf, len);
-	if (err)
-		c->stats.error = err;
-	else
+	if (!err)
 		c->stats.octets += len;
+	else if (err != -ENOBUFS)
+		c->stats.error = err;
+	return err;
 }
 
 static void record(struct tap *t, const struct pkt *p, ns_t now)
@@ -56,8 +61,7 @@ static void record(struct tap *t, const struct pkt *p, ns_t now)
 		len = capture_pcapng_record(c->buf, p, c->cfg.epoch + now, t->interface);
 	if (!len)
 		return; /* not a packet that a link could carry */
-	put(c, len);
-	if (c->stats.error)
+	if (put(c, len))
 		c->stats.missed++;
 	else
 		c->stats.packets++;
@@ -95,9 +99,8 @@ int capture_create(struct capture **ret, struct fabric *f, const struct capture_
 	c->f = f;
 	c->cfg = *cfg;
 	c->taps_end = &c->taps;
-	put(c, cfg->format == CAPTURE_PCAP ? capture_pcap_header(c->buf)
-					   : capture_pcapng_header(c->buf));
-	err = c->stats.error;
+	err = put(c, cfg->format == CAPTURE_PCAP ? capture_pcap_header(c->buf)
+						 : capture_pcapng_header(c->buf));
 	if (err) {
 		free(c);
 		return err;
@@ -118,10 +121,16 @@ void capture_destroy(struct capture *c)
 	free(c);
 }
 
+/*
+ * Search the devices of the port and not the taps of the capture, because few devices stand on one
+ * port, but a capture of all end ports has tens of thousands of taps.
+ */
 static bool is_tapped(const struct capture *c, const struct fabric_port *p)
 {
-	for (const struct tap *t = c->taps; t; t = t->next)
-		if (t->dev.port == p)
+	const struct fabric_dev *d;
+
+	list_for_each (d, &p->devs, on_port)
+		if (d->ops == &tap_ops && container_of(d, const struct tap, dev)->c == c)
 			return true;
 	return false;
 }
@@ -130,23 +139,30 @@ static int add_tap(struct capture *c, struct fabric_port *p)
 {
 	char name[FABRIC_NAME_MAX + 1];
 	struct tap *t;
+	int err = 0;
 
 	if (is_tapped(c, p))
 		return 0;
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
+	if (c->cfg.format == CAPTURE_PCAPNG)
+		err = put(c, capture_pcapng_interface(c->buf,
+						      fabric_port_name(p, name, sizeof(name))));
+	/* Without this block, packets would refer to an interface that the file does not describe. */
+	if (err == -ENOBUFS) {
+		free(t);
+		return err;
+	}
 	t->c = c;
 	t->interface = c->interfaces++;
-	if (c->cfg.format == CAPTURE_PCAPNG)
-		put(c, capture_pcapng_interface(c->buf, fabric_port_name(p, name, sizeof(name))));
 	*c->taps_end = t;
 	c->taps_end = &t->next;
 	fabric_dev_add(p, &t->dev, &tap_ops);
 	return c->stats.error;
 }
 
-/* Where packets of end ports elsewhere enter. */
+/* Tap the external ends, by which packets of end ports outside the fabric enter. */
 static int add_ext_ports(struct capture *c)
 {
 	struct fabric_link *l;

@@ -5,12 +5,13 @@
 /*
  * DOC: Captures
  *
- * Packets as pcap or pcapng with link type ERF (197), record type 21 (InfiniBand): tshark reads the
- * headers from LRH on. A record holds right CRCs and checksums even where the packet on its in-process
- * link has none; a packet with CRCs is recorded as it is, corrupted too.
+ * A capture writes packets as pcap or pcapng with link type ERF (197), record type 21 (InfiniBand),
+ * which tshark decodes from the LRH on. Packets on links within the process may lack CRCs; their
+ * records have right CRCs nevertheless. A packet with CRCs is recorded as it is, also if it is
+ * corrupted.
  *
- * Octets go to a function of the caller. When that fails, the capture stops and keeps the error; the
- * fabric goes on.
+ * A function of the caller takes the octets. If it fails, the capture stops and keeps the error, and the
+ * fabric continues. If it has no room, the packet is counted as missed, and the capture continues.
  */
 
 #include "fabric/fabric.h"
@@ -19,35 +20,44 @@ struct capture;
 
 enum capture_format {
 	CAPTURE_PCAP,
-	CAPTURE_PCAPNG, /* each tapped port is an interface with its name */
+	CAPTURE_PCAPNG, /* each tapped port is an interface with the port's name */
 };
 
 struct capture_cfg {
 	enum capture_format format;
-	/* All @len octets or an error: 0 or -errno (-ENOSPC, -EPIPE) */
+	/*
+	 * Takes all @len octets and returns 0, or takes none: -ENOBUFS means that this record is
+	 * lost, another -errno (-ENOSPC, -EPIPE) ends the capture
+	 */
 	int (*write)(void *ctx, const void *data, size_t len);
 	void *ctx;
 	ns_t epoch; /* Unix time in ns at which the fabric's clock was 0 */
-	uint64_t max_octets; /* stop with -EFBIG before this is exceeded; 0: no limit */
+	/* limit on the file's octets, beyond which -EFBIG ends the capture; 0: no limit */
+	uint64_t max_octets;
 };
 
-/* capture_create() - Writes the file header. 0; -ENOMEM; what @cfg->write returned */
+/*
+ * capture_create() - Make a capture without taps, and write the file header. Return: 0; -ENOMEM;
+ * the error of @cfg->write
+ */
 int capture_create(struct capture **ret, struct fabric *f, const struct capture_cfg *cfg);
-/* Taps are removed; NULL is accepted. */
+/* Remove the taps and free the capture; NULL is accepted. */
 void capture_destroy(struct capture *c);
 
 /*
- * capture_add_end_ports() - Each packet once: what leaves CA ports, what switches' port 0 sends
- * of its own, and what comes in by external ends, which are to be attached before. 0 or -errno
+ * capture_add_end_ports() - Record each packet of the fabric once, where it is sent. The taps are
+ * at CA ports, at port 0 of switches, and at those external ends that are attached already. Return:
+ * 0, -errno
  */
 int capture_add_end_ports(struct capture *c);
 
-/* capture_add_link() - Both directions of the link of @p. 0; -ENOTCONN; -errno */
+/* capture_add_link() - Record both directions of the link of @p. Return: 0; -ENOTCONN; -errno */
 int capture_add_link(struct capture *c, struct fabric_port *p);
 
 struct capture_stats {
 	uint64_t packets, octets;
-	uint64_t missed; /* after an error */
+	uint64_t
+		missed; /* packets that were not recorded: there was no room, or an error before them */
 	int error; /* 0, or the negative errno that stopped it */
 };
 const struct capture_stats *capture_stats(const struct capture *c);

@@ -6,16 +6,16 @@
 #include "util/list.h"
 
 /*
- * pcap, pcapng (both in the host's byte order, as the formats allow) and the ERF record
- * that link type 197 stands for: Endace's extensible record format, type 21 InfiniBand.
- * The time of an ERF record is little-endian, 32 bits of seconds and 32 of fraction; its
- * lengths are big-endian.
+ * pcap and pcapng are written in the byte order of the host, as both formats allow. Link type 197
+ * means that each packet is a record of Endace's extensible record format (ERF), here of type 21
+ * (InfiniBand). The time of an ERF record is little-endian, with 32 bits of fraction and 32 of
+ * seconds. Its lengths are big-endian.
  */
 
 #define LINKTYPE_ERF 197
 #define ERF_HDR_LEN 16
 #define ERF_TYPE_INFINIBAND 21
-#define ERF_FLAG_VARYING 0x04 /* records are of varying length */
+#define ERF_FLAG_VARYING 0x04 /* flag for records of varying length */
 #define PCAP_MAGIC_NS 0xa1b23c4d
 #define PCAPNG_SHB 0x0a0d0d0a
 #define PCAPNG_IDB 1
@@ -37,7 +37,10 @@ static size_t put32(uint8_t *p, uint32_t v)
 	return sizeof(v);
 }
 
-/* An ERF record: its header and the packet. 0 if there is none */
+/*
+ * Write an ERF record with its header and the packet. Return: octets; 0 if the packet has a wrong
+ * length
+ */
 static size_t erf_record(uint8_t *buf, const struct pkt *p, ns_t t)
 {
 	uint32_t fraction = (uint32_t)(((t % second) << 32) / second);
@@ -52,9 +55,9 @@ static size_t erf_record(uint8_t *buf, const struct pkt *p, ns_t t)
 	}
 	buf[8] = ERF_TYPE_INFINIBAND;
 	buf[9] = ERF_FLAG_VARYING;
-	be16_put(buf + 10, (uint16_t)(ERF_HDR_LEN + len)); /* of the record */
-	be16_put(buf + 12, 0); /* lost */
-	be16_put(buf + 14, (uint16_t)len); /* on the wire */
+	be16_put(buf + 10, (uint16_t)(ERF_HDR_LEN + len)); /* length of the record */
+	be16_put(buf + 12, 0); /* number of packets lost before */
+	be16_put(buf + 14, (uint16_t)len); /* length of the packet on the wire */
 	return ERF_HDR_LEN + len;
 }
 
@@ -84,7 +87,10 @@ size_t capture_pcap_record(uint8_t *buf, const struct pkt *p, ns_t t)
 	return 16 + len;
 }
 
-/* Type and length before, length after: @len octets of body at buf + 8, padded to 4 here. */
+/*
+ * Complete a pcapng block around a body of @len octets at buf + 8. Type and length stand before the
+ * body, padding to 4 octets and the length again after it.
+ */
 static size_t block(uint8_t *buf, uint32_t type, size_t len)
 {
 	size_t padded = (len + 3) & ~(size_t)3, total = 12 + padded;
@@ -100,10 +106,10 @@ size_t capture_pcapng_header(uint8_t *buf)
 {
 	size_t n = 8;
 
-	n += put32(buf + n, 0x1a2b3c4d); /* byte order */
+	n += put32(buf + n, 0x1a2b3c4d); /* byte-order magic */
 	n += put16(buf + n, 1); /* version 1.0 */
 	n += put16(buf + n, 0);
-	n += put32(buf + n, UINT32_MAX); /* length of the section: not said */
+	n += put32(buf + n, UINT32_MAX); /* unknown length of the section, 64 bits of ones */
 	n += put32(buf + n, UINT32_MAX);
 	return block(buf, PCAPNG_SHB, n - 8);
 }
@@ -114,7 +120,7 @@ size_t capture_pcapng_interface(uint8_t *buf, const char *name)
 
 	n += put16(buf + n, LINKTYPE_ERF);
 	n += put16(buf + n, 0);
-	n += put32(buf + n, 0); /* no limit of length */
+	n += put32(buf + n, 0); /* no limit of the length of packets */
 	n += put16(buf + n, PCAPNG_OPT_IF_NAME);
 	n += put16(buf + n, (uint16_t)len);
 	for (size_t i = 0; i < len + pad; i++)
@@ -122,7 +128,7 @@ size_t capture_pcapng_interface(uint8_t *buf, const char *name)
 	n += put16(buf + n, PCAPNG_OPT_IF_TSRESOL);
 	n += put16(buf + n, 1);
 	n += put32(buf + n, 0);
-	buf[n - 4] = 9; /* 10^-9 s */
+	buf[n - 4] = 9; /* resolution of times, 10^-9 s */
 	n += put32(buf + n, 0); /* end of options */
 	return block(buf, PCAPNG_IDB, n - 8);
 }

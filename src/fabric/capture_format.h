@@ -2,15 +2,21 @@
 #ifndef FABRIC_CAPTURE_FORMAT_H
 #define FABRIC_CAPTURE_FORMAT_H
 
-/* The octets of capture files; every function returns how many it wrote. */
+/* Functions that write the parts of capture files. Each returns the number of octets written. */
 
 #include "fabric/fabric.h"
 
-/* File format's own octets around a packet: pcapng block 32 with its trailer, ERF record 16, padding 4 */
+/*
+ * Room for a record: the packet, and 32 octets of pcapng block, 16 of ERF header and up to 4 of
+ * padding.
+ */
 #define CAPTURE_RECORD_MAX (IB_PKT_MAX + 64)
 
 size_t capture_pcap_header(uint8_t *buf);
-/* @t: Unix time in ns. 0: the packet has no octets to show */
+/*
+ * @t is Unix time in ns. Return: 0 if the packet cannot be recorded, because it is too short or too
+ * long
+ */
 size_t capture_pcap_record(uint8_t *buf, const struct pkt *p, ns_t t);
 
 size_t capture_pcapng_header(uint8_t *buf);

@@ -8,7 +8,7 @@
 
 #include "fabric/fabric_priv.h"
 
-/* As for topologies: names are the administrator's, this is no defence. */
+/* The key need not be secret, because the hashed names come from the administrator. */
 static const struct hash_key key = { 0x666162726963206eull, 0x6f64652e2e2e2e2eull };
 
 static const char *const drop_names[] = {
@@ -34,6 +34,7 @@ static const char *const drop_names[] = {
 	[FABRIC_DROP_PORT0_KEY] = "port0-key",
 	[FABRIC_DROP_ICRC] = "icrc",
 	[FABRIC_DROP_NO_MEM] = "no-mem",
+	[FABRIC_DROP_SLID] = "slid",
 };
 static_assert(ARRAY_SIZE(drop_names) == FABRIC_DROP_MAX, "every reason has a name");
 
@@ -42,7 +43,7 @@ const char *fabric_drop_name(enum fabric_drop d)
 	return (unsigned int)d < FABRIC_DROP_MAX ? drop_names[d] : "?";
 }
 
-/* --- what HCAs and nodes call */
+/* --- callbacks of HCAs and nodes */
 
 void fabric_node_event(struct fabric_node *n, uint8_t port, enum node_event ev, ns_t now)
 {
@@ -87,7 +88,7 @@ static const struct hca_ops hca_ops = {
 
 /* --- building */
 
-#define NODE_REVISION 0xa1 /* what ibsim's nodes say of themselves */
+#define NODE_REVISION 0xa1 /* revision in NodeInfo, as in ibsim */
 
 static int node_start(struct fabric_node *n, const struct topo_node *tn)
 {
@@ -243,7 +244,7 @@ int fabric_create(struct fabric **ret, const struct topo *t, const struct fabric
 	return 0;
 }
 
-/* --- taking apart */
+/* --- destroying */
 
 static void port_fini(struct fabric_port *p)
 {
@@ -262,7 +263,10 @@ static void node_destroy(struct fabric_node *n)
 	unsigned int nports = n->node ? n->node->info.nports : 0;
 
 	n->notify = (struct fabric_notify){ 0 };
-	/* What its MAD endpoints still do when they end may reach the queues. */
+	/*
+	 * The MAD endpoints of the node may still send while they are destroyed, so close the
+	 * queues first.
+	 */
 	for (unsigned int i = 0; n->port && i <= nports; i++)
 		n->port[i].up = false;
 	if (n->hca)
@@ -317,7 +321,7 @@ struct fabric_node *fabric_node_find(struct fabric *f, const char *name)
 	struct fabric_node *found = NULL;
 	uint64_t h = hash_siphash(&key, name, strlen(name));
 
-	for (struct hnode *e = htab_first(&f->names, h); e; e = htab_next(e)) {
+	for (struct hlink *e = htab_first(&f->names, h); e; e = htab_next(e)) {
 		struct fabric_node *n = container_of(e, struct fabric_node, by_name);
 
 		if (!strcmp(n->name, name))
@@ -327,7 +331,7 @@ struct fabric_node *fabric_node_find(struct fabric *f, const char *name)
 		if (strcmp(f->node[i]->node->desc, name) != 0)
 			continue;
 		if (found)
-			return NULL; /* two of them */
+			return NULL; /* two nodes have this description */
 		found = f->node[i];
 	}
 	return found;

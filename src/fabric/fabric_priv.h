@@ -2,7 +2,7 @@
 #ifndef FABRIC_FABRIC_PRIV_H
 #define FABRIC_FABRIC_PRIV_H
 
-/* What the files of fabric/ share. */
+/* Declarations that the files of fabric/ share. */
 
 #include "fabric/fabric.h"
 #include "fabric/trace.h"
@@ -11,11 +11,11 @@
 
 #define FABRIC_DATA_DEPTH 2048
 #define FABRIC_VL15_DEPTH 1024
-#define FABRIC_BUDGET 4096 /* packets of one fabric_run() */
-/* A Set(PortInfo) that takes the link down is answered over it first. */
+#define FABRIC_BUDGET 4096 /* number of packets after which fabric_run() returns */
+/* Delay after which a link goes down by Set(PortInfo), so that the answer can still cross it. */
 #define FABRIC_ACT_DELAY NS_MSEC(1)
 
-/* Egress classes, the first goes first. */
+/* Egress queues of a port, in the order in which they are served. */
 enum fabric_queue {
 	FABRIC_Q_VL15,
 	FABRIC_Q_DATA,
@@ -25,7 +25,7 @@ enum fabric_queue {
 enum fabric_port_kind {
 	PORT_CA,
 	PORT_SWITCH,
-	PORT_ZERO, /* of a switch: what it sends by LID enters the switch itself */
+	PORT_ZERO, /* port 0 of a switch; packets that it sends by LID enter the switch itself */
 	PORT_EXT,
 };
 
@@ -35,39 +35,39 @@ struct fabric_link {
 	struct fabric_port *end[2];
 	enum fabric_link_state state;
 	bool enabled, bounce;
-	struct timer train; /* -> up */
-	struct timer act; /* do what a node asked for */
+	struct timer train; /* end of training */
+	struct timer act; /* time to carry out what fabric_link_event() asked for */
 };
 
 struct fabric_port {
 	enum fabric_port_kind kind;
 	uint8_t num;
-	bool up; /* packets may enter the egress queue */
+	bool up; /* true while packets may enter the egress queues */
 	bool is_ready;
-	struct fabric_port *peer; /* where packets arrive; PORT_ZERO: itself */
+	struct fabric_port *peer; /* port at which packets arrive; of PORT_ZERO the port itself */
 	struct fabric_port *next_ready;
-	struct node_port *np; /* NULL: external */
+	struct node_port *np; /* port of the node; NULL for an external end */
 	struct fabric_node *node;
 	struct fabric *f;
 	struct pkt_queue q[FABRIC_NQUEUES];
-	struct list devs; /* struct fabric_dev.on_port, in the order of passing */
+	struct list devs; /* devices in the order in which packets pass them (fabric_dev.on_port) */
 	struct fabric_link *link;
 
 	const struct fabric_ext_ops *ext;
 	void *ext_ctx;
 	bool carrier;
-	bool wanted; /* what ext->want() was told last */
+	bool wanted; /* argument of the last call of ext->want() */
 	char *label;
 };
 
 struct fabric_node {
-	struct hnode by_name;
+	struct hlink by_name;
 	char name[TOPO_NAME_MAX + 1];
 	struct fabric *f;
 	struct node *node;
-	struct hca *hca; /* NULL: a switch */
-	struct node sw; /* a switch's own */
-	struct fabric_port *port; /* [0 .. nports] */
+	struct hca *hca; /* HCA of a CA, NULL for a switch */
+	struct node sw; /* node of a switch; that of a CA is in its HCA */
+	struct fabric_port *port; /* ports [0] to [nports] */
 	struct fabric_notify notify;
 	void *notify_ctx;
 	uint64_t drops[FABRIC_DROP_MAX];
@@ -81,9 +81,9 @@ struct fabric {
 	struct list links;
 	struct fabric_port *ready_head, *ready_tail;
 	unsigned int depth[FABRIC_NQUEUES];
-	unsigned int queued; /* packets in all egress queues */
+	unsigned int queued; /* number of packets in all egress queues */
 	bool running;
-	ns_t now; /* of the last call that brought a time */
+	ns_t now; /* time of the last call that had an argument now */
 	bool tracing;
 	struct fabric_trace trace;
 	struct fabric_stats stats;
@@ -96,11 +96,14 @@ struct fabric {
 struct fabric_dev;
 
 struct fabric_dev_ops {
-	/* Packets pass: take out, add, change. What is left in @q goes on. */
+	/*
+	 * Handle the packets in @q, from which the device may remove packets and to which it may
+	 * add some.
+	 */
 	void (*pass)(struct fabric_dev *d, struct pkt_queue *q, ns_t now);
-	/* The link went down: give up what is held. May be NULL. */
+	/* The link went down, so discard the packets that the device holds. May be NULL. */
 	void (*flush)(struct fabric_dev *d);
-	/* The port goes away; it is unlinked already. */
+	/* Free the device, which is unlinked already, because its port is destroyed. */
 	void (*gone)(struct fabric_dev *d);
 };
 
@@ -112,54 +115,78 @@ struct fabric_dev {
 
 void fabric_dev_add(struct fabric_port *p, struct fabric_dev *d, const struct fabric_dev_ops *ops);
 void fabric_dev_del(struct fabric_dev *d);
-/* What @d held goes on to the devices after it and over the link. */
+/* Send packets that @d has held to the devices after @d and over the link. */
 void fabric_dev_emit(struct fabric_dev *d, struct pkt_queue *q, ns_t now);
 
-/* The same, and @d is unlinked before the packets move. */
+/* Unlink @d, and then send packets as fabric_dev_emit() does. */
 void fabric_dev_emit_last(struct fabric_dev *d, struct pkt_queue *q, ns_t now);
 
 /* --- port.c */
 
-/* Into the egress queue, or discarded and counted at @p; takes @pkt. 0 or why not */
+/*
+ * Put @pkt into an egress queue, or discard it and count it at @p; takes @pkt. Return: FABRIC_SENT
+ * or the reason
+ */
 enum fabric_drop fabric_port_send(struct fabric_port *p, struct pkt *pkt);
 #define FABRIC_SENT FABRIC_DROP_MAX
 
-/* Discard, counted at @p's node, traced; takes @pkt. */
+/* Discard @pkt, count it at the node of @p, and trace it; takes @pkt. */
 void fabric_port_drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop why, ns_t now);
 void fabric_port_purge(struct fabric_port *p);
-/* Take a port that goes away off the ready list. */
+/* Remove a port that is about to be freed from the ready list. */
 void fabric_unready(struct fabric *f, struct fabric_port *p);
 
 /* --- link.c */
 int fabric_link_new(struct fabric *f, struct fabric_port *a, struct fabric_port *b);
 void fabric_link_free(struct fabric_link *l);
-/* See whether the link may be up; @at_once: without training */
+/* Bring the link up if its ends allow it, else down. With @at_once it comes up without training. */
 void fabric_link_update(struct fabric_link *l, bool at_once, ns_t now);
-/* A node asked for something: Down (retrain) or another physical state */
+/*
+ * Schedule the effect of a Set(PortInfo): retrain the link (PortState Down), or a new physical
+ * state.
+ */
 void fabric_link_event(struct fabric_port *p, enum node_event ev, ns_t now);
 
 /* --- switch.c, switch_port0.c */
 extern const struct node_ops fabric_switch_ops;
-/* Packets arrive at a switch; takes them. */
+/* Handle packets that arrive at a switch; takes them. */
 void fabric_switch_rx(struct fabric_port *in, struct pkt **v, unsigned int n, ns_t now);
-/* For port 0: a MAD of its QP0 or QP1, or nothing; takes @p. */
+/* Handle a packet for port 0, which accepts MADs for QP0 and QP1 only; takes @p. */
 void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now);
 
-/* What a node's owner is told; also acts upon the link. */
+/* Apply an event of a node to its link, and pass it on to the node's owner. */
 void fabric_node_event(struct fabric_node *n, uint8_t port, enum node_event ev, ns_t now);
 
 /* --- trace.c; called only while f->tracing */
 void fabric_trace_emit(struct fabric *f, struct fabric_trace_event *ev);
 bool fabric_trace_wants(const struct fabric *f, const struct pkt *p);
-/* hca_rx(), with the verdict for each packet that is of interest */
+/* Call hca_rx(), and trace what it does with each packet that the trace matches. */
 void fabric_trace_hca_rx(struct fabric_port *to, struct pkt **v, unsigned int n, ns_t now);
 void fabric_trace_sent(struct fabric_port *from, const struct pkt *p, ns_t now);
 
+/* True if the LFT of a switch has an entry for a unicast LID */
+static inline bool fabric_lft_has(const struct node_switch *s, uint16_t lid)
+{
+	return lid && lid <= s->si.lft_top && lid < IB_LID_MCAST_MIN;
+}
+
+/* --- border.c */
+/* True if a packet with this LRH may have come in at @in, a switch port with an external end */
+bool fabric_border_slid_ok(const struct fabric_port *in, const uint8_t *lrh);
+/*
+ * Count that a packet leaves by an external end. False if it has done so too often, or cannot be
+ * counted
+ */
+bool fabric_border_transit(struct pkt *p);
+
 /* ext.c */
-/* Octet @off of the payload after pkt_unshare(): one slice, in a buffer that is ours alone */
+/*
+ * Return octet @off of the payload of a packet after pkt_unshare(), which has one slice in a buffer
+ * that nobody else uses.
+ */
 uint8_t *fabric_own_octet(const struct pkt *p, uint32_t off);
 
-/* --- LRH fields of a packet whose LRH lies in hdr[] */
+/* --- LRH fields of a packet whose LRH is in hdr[] */
 static inline uint16_t pkt_dlid(const struct pkt *p)
 {
 	return be16_at(p->hdr + p->head + 2);
@@ -170,13 +197,16 @@ static inline uint8_t pkt_sl(const struct pkt *p)
 	return p->hdr[p->head + 1] >> 4;
 }
 
-/* PktLen: LRH .. ICRC in words, as PortXmitData counts (IBTA 16.1.3.5) */
+/* Return PktLen: 4-octet words from LRH to ICRC, as PortXmitData counts them (IBTA 16.1.3.5). */
 static inline unsigned int pkt_words(const struct pkt *p)
 {
 	return (p->len + p->tail_len - 2u) / 4;
 }
 
-/* fabric_sum() - What a batch adds to a port's counters; what is too short for an LRH has no SL */
+/*
+ * fabric_sum() - Sum up what a batch of packets adds to the counters of a port. Packets that are
+ * too short for an LRH are not counted by SL
+ */
 struct fabric_sum {
 	uint64_t words;
 	unsigned int mcast;

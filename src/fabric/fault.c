@@ -10,16 +10,16 @@
 #include "wire/crc.h"
 
 /*
- * Faults hold at most this many packets: a delay on a busy link is a buffer, and
- * buffers are bounded. What does not fit is lost, as in a router.
+ * Most packets that a fault holds. A delay on a busy link is a buffer, and buffers are bounded.
+ * Packets that do not fit are lost, as in a router.
  */
 #define MAX_HELD 16384
 
-/* A held packet: when it goes on. In the order of release. */
+/* A packet that is held back until its timer in fault.due comes */
 struct held {
+	struct timer at;
 	struct pkt *pkt;
-	ns_t at;
-	uint64_t seq;
+	struct held *next_free;
 };
 
 struct fault {
@@ -29,48 +29,44 @@ struct fault {
 	unsigned int id;
 	struct fault_spec spec;
 	struct prng prng;
-	uint64_t seen, hit, seq;
-	ns_t last_release; /* delay keeps order: not before the one ahead */
+	uint64_t seen, hit;
+	/* release time of the packet before, because a delay keeps the order of packets */
+	ns_t last_release;
+	/* armed for the earliest timer in .due, among the timers of the fabric */
 	struct timer timer;
-	struct held *heap; /* [1..nheld], made when first needed */
-	unsigned int nheld;
+	/* timers of the held packets, ordered by release time and then by arrival */
+	struct timers due;
+	/* [MAX_HELD] places for held packets; NULL: faults of this kind hold nothing */
+	struct held *held;
+	struct held *free_held; /* list of places that have become free */
+	/* number of packets held; number of places that were ever in use */
+	unsigned int nheld, nused;
 };
 
-/* --- held packets: a binary heap by time of release, then by order of arrival */
+/* --- held packets */
 
-static bool earlier(const struct held *a, const struct held *b)
+static void put_held(struct fault *x, struct pkt *p, ns_t at)
 {
-	return a->at != b->at ? a->at < b->at : a->seq < b->seq;
+	struct held *h = x->free_held;
+
+	if (h)
+		x->free_held = h->next_free;
+	else
+		h = &x->held[x->nused++];
+	*h = (struct held){ .pkt = p };
+	timer_arm(&x->due, &h->at, at);
+	x->nheld++;
 }
 
-static void heap_push(struct fault *x, struct pkt *p, ns_t at)
+static struct pkt *take_held(struct fault *x)
 {
-	unsigned int i = ++x->nheld;
-	struct held h = { p, at, x->seq++ };
+	struct held *h = container_of(timers_first(&x->due), struct held, at);
 
-	for (; i > 1 && earlier(&h, &x->heap[i / 2]); i /= 2)
-		x->heap[i] = x->heap[i / 2];
-	x->heap[i] = h;
-}
-
-static struct pkt *heap_pop(struct fault *x)
-{
-	struct pkt *p = x->heap[1].pkt;
-	struct held h = x->heap[x->nheld--];
-	unsigned int i = 1;
-
-	while (2 * i <= x->nheld) {
-		unsigned int c = 2 * i;
-
-		if (c < x->nheld && earlier(&x->heap[c + 1], &x->heap[c]))
-			c++;
-		if (!earlier(&x->heap[c], &h))
-			break;
-		x->heap[i] = x->heap[c];
-		i = c;
-	}
-	x->heap[i] = h;
-	return p;
+	timer_cancel(&x->due, &h->at);
+	h->next_free = x->free_held;
+	x->free_held = h;
+	x->nheld--;
+	return h->pkt;
 }
 
 static void lose(struct fault *x, struct pkt *p, ns_t now)
@@ -96,11 +92,10 @@ static void release(struct timer *t, ns_t now)
 	struct fault *x = container_of(t, struct fault, timer);
 	struct pkt_queue q = { 0 };
 
-	while (x->nheld && x->heap[1].at <= now)
-		pkt_queue_add(&q, heap_pop(x));
-	if (x->nheld)
-		timer_arm(x->f->cfg.timers, &x->timer, x->heap[1].at);
-	/* Last: an owner that is called from there may remove this fault. */
+	while (timers_next(&x->due) <= now)
+		pkt_queue_add(&q, take_held(x));
+	timer_arm(x->f->cfg.timers, &x->timer, timers_next(&x->due));
+	/* Must be last, because an owner that is called by it may remove this fault. */
 	fabric_dev_emit(&x->dev, &q, now);
 }
 
@@ -110,13 +105,16 @@ static void hold(struct fault *x, struct pkt *p, ns_t at, ns_t now)
 		lose(x, p, now);
 		return;
 	}
-	heap_push(x, p, at);
-	timer_arm(x->f->cfg.timers, &x->timer, x->heap[1].at);
+	put_held(x, p, at);
+	timer_arm(x->f->cfg.timers, &x->timer, timers_next(&x->due));
 }
 
 /* --- corruption */
 
-/* The octet of a packet in parts, made private; NULL if there is no buffer for that. */
+/*
+ * Return an octet of a packet, in memory of this packet alone; NULL if there is no buffer for a
+ * copy.
+ */
 static uint8_t *octet_at(struct pkt *p, uint32_t off)
 {
 	if (off < pkt_hdr_len(p))
@@ -128,7 +126,10 @@ static uint8_t *octet_at(struct pkt *p, uint32_t off)
 	return fabric_own_octet(p, off - pkt_hdr_len(p));
 }
 
-/* One bit of the octets [from, to). CRCs first: in a packet without them it would go unnoticed. */
+/*
+ * Flip one bit of the octets [from, to). A packet without CRCs gets them first, because otherwise
+ * no receiver would notice the flipped bit.
+ */
 static bool flip(struct fault *x, struct pkt *p, uint32_t from, uint32_t to)
 {
 	uint32_t bit;
@@ -151,18 +152,17 @@ static bool corrupt(struct fault *x, struct pkt *p)
 	return flip(x, p, 0, p->len + p->tail_len);
 }
 
-/* Where the BTH ends; 0: there is none, so no ICRC either */
+/* Return the offset of the end of the BTH; 0 for a packet without BTH, and so without ICRC. */
 static uint32_t bth_end(const struct pkt *p)
 {
 	const uint8_t *lrh = p->hdr + p->head;
-	unsigned int lnh = pkt_hdr_len(p) >= IB_LRH_LEN ? lrh[1] & 3u : 0;
 
-	if (lnh != IB_LNH_LOCAL && lnh != IB_LNH_GLOBAL)
+	if (pkt_hdr_len(p) < IB_LRH_LEN || !ib_lrh_has_bth(lrh))
 		return 0;
-	return IB_LRH_LEN + (lnh == IB_LNH_GLOBAL ? IB_GRH_LEN : 0) + IB_BTH_LEN;
+	return ib_bth_off(lrh) + IB_BTH_LEN;
 }
 
-/* Behind the BTH nothing is looked at on the way, and all of it is the ICRC's. */
+/* Flip a bit after the BTH. No switch reads octets there, and the ICRC covers all of them. */
 static bool damage(struct fault *x, struct pkt *p)
 {
 	uint32_t from = bth_end(p), to = p->len + p->tail_len - IB_VCRC_LEN;
@@ -174,7 +174,25 @@ static bool damage(struct fault *x, struct pkt *p)
 	return true;
 }
 
-/* A receiver sees a flipped bit as a symbol that does not exist. */
+/*
+ * Cut octets off the end. A packet without CRCs gets them first, because no CRCs may be made later of what
+ * is left of the packet.
+ */
+static bool truncate_pkt(struct fault *x, struct pkt *p)
+{
+	uint32_t keep;
+
+	if (p->len < IB_LRH_LEN || p->len + p->tail_len <= IB_LRH_LEN)
+		return false;
+	fabric_pkt_seal(p);
+	keep = IB_LRH_LEN + (uint32_t)prng_below(&x->prng, p->len + p->tail_len - IB_LRH_LEN);
+	if (keep < p->len)
+		pkt_trim(p, keep);
+	p->tail_len = (uint8_t)(keep - p->len);
+	return true;
+}
+
+/* A flipped bit usually makes an invalid symbol, which the receiver counts. */
 static void count_symbol_error(struct fabric_port *p)
 {
 	if (p && p->np)
@@ -186,13 +204,13 @@ static void count_symbol_error(struct fabric_port *p)
 static bool is_mad(const struct pkt *p)
 {
 	const uint8_t *h = p->hdr + p->head;
-	unsigned int n = (h[1] & 3) == IB_LNH_GLOBAL ? IB_LRH_LEN + IB_GRH_LEN : IB_LRH_LEN;
+	unsigned int bth = ib_bth_off(h);
 
 	if (p->vl == IB_VL15)
 		return true;
-	if (!(h[1] & 2) || pkt_hdr_len(p) < n + IB_BTH_LEN)
+	if (!ib_lrh_has_bth(h) || pkt_hdr_len(p) < bth + IB_BTH_LEN)
 		return false;
-	return (be32_at(h + n + 4) & IB_QPN_MASK) <= IB_QP1;
+	return ib_bth_dest_qp(h + bth) <= IB_QP1;
 }
 
 static bool concerns(const struct fault *x, const struct pkt *p)
@@ -205,10 +223,72 @@ static bool dice(struct fault *x)
 	return prng_chance(&x->prng, x->spec.ppm);
 }
 
-static void apply_delay(struct fault *x, struct pkt *p, ns_t now)
+static void apply_cut(struct fault *x, struct pkt *p, struct pkt_queue *out, ns_t now)
+{
+	(void)out;
+	x->hit++;
+	lose(x, p, now);
+}
+
+static void apply_loss(struct fault *x, struct pkt *p, struct pkt_queue *out, ns_t now)
+{
+	if (dice(x))
+		apply_cut(x, p, out, now);
+	else
+		pkt_queue_add(out, p);
+}
+
+static void apply_corrupt(struct fault *x, struct pkt *p, struct pkt_queue *out, ns_t now)
+{
+	(void)now;
+	if (dice(x) && corrupt(x, p)) {
+		x->hit++;
+		count_symbol_error(x->dev.port->peer);
+	}
+	pkt_queue_add(out, p);
+}
+
+static void apply_damage(struct fault *x, struct pkt *p, struct pkt_queue *out, ns_t now)
+{
+	(void)now;
+	x->hit += dice(x) && damage(x, p);
+	pkt_queue_add(out, p);
+}
+
+static void apply_truncate(struct fault *x, struct pkt *p, struct pkt_queue *out, ns_t now)
+{
+	(void)now;
+	x->hit += dice(x) && truncate_pkt(x, p);
+	pkt_queue_add(out, p);
+}
+
+static void apply_duplicate(struct fault *x, struct pkt *p, struct pkt_queue *out, ns_t now)
+{
+	struct pkt *copy = dice(x) ? pkt_clone(p) : NULL;
+
+	(void)now;
+	pkt_queue_add(out, p);
+	if (!copy)
+		return;
+	x->hit++;
+	pkt_queue_add(out, copy);
+}
+
+static void apply_reorder(struct fault *x, struct pkt *p, struct pkt_queue *out, ns_t now)
+{
+	if (!dice(x)) {
+		pkt_queue_add(out, p);
+		return;
+	}
+	x->hit++;
+	hold(x, p, now + x->spec.delay, now);
+}
+
+static void apply_delay(struct fault *x, struct pkt *p, struct pkt_queue *out, ns_t now)
 {
 	ns_t at = now + x->spec.delay;
 
+	(void)out;
 	if (x->spec.jitter)
 		at += prng_u64(&x->prng) % (x->spec.jitter + 1);
 	if (at < x->last_release)
@@ -218,57 +298,16 @@ static void apply_delay(struct fault *x, struct pkt *p, ns_t now)
 	hold(x, p, at, now);
 }
 
-static void apply_duplicate(struct fault *x, struct pkt *p, struct pkt_queue *out)
-{
-	struct pkt *copy = dice(x) ? pkt_clone(p) : NULL;
-
-	pkt_queue_add(out, p);
-	if (!copy)
-		return;
-	x->hit++;
-	pkt_queue_add(out, copy);
-}
-
-static void apply(struct fault *x, struct pkt *p, struct pkt_queue *out, ns_t now)
-{
-	switch (x->spec.kind) {
-	case FAULT_CUT:
-		break;
-	case FAULT_LOSS:
-		if (dice(x))
-			break;
-		pkt_queue_add(out, p);
-		return;
-	case FAULT_CORRUPT:
-		if (dice(x) && corrupt(x, p)) {
-			x->hit++;
-			count_symbol_error(x->dev.port->peer);
-		}
-		pkt_queue_add(out, p);
-		return;
-	case FAULT_DAMAGE:
-		if (dice(x) && damage(x, p))
-			x->hit++;
-		pkt_queue_add(out, p);
-		return;
-	case FAULT_DUPLICATE:
-		apply_duplicate(x, p, out);
-		return;
-	case FAULT_REORDER:
-		if (!dice(x)) {
-			pkt_queue_add(out, p);
-			return;
-		}
-		x->hit++;
-		hold(x, p, now + x->spec.delay, now);
-		return;
-	case FAULT_DELAY:
-		apply_delay(x, p, now);
-		return;
-	}
-	x->hit++;
-	lose(x, p, now);
-}
+const struct fault_kind_info fault_kinds[FAULT_KINDS] = {
+	[FAULT_LOSS] = { "loss", apply_loss, .has_share = true },
+	[FAULT_CORRUPT] = { "corrupt", apply_corrupt, .has_share = true },
+	[FAULT_DAMAGE] = { "damage", apply_damage, .has_share = true },
+	[FAULT_TRUNCATE] = { "truncate", apply_truncate, .has_share = true },
+	[FAULT_DUPLICATE] = { "duplicate", apply_duplicate, .has_share = true },
+	[FAULT_REORDER] = { "reorder", apply_reorder, .has_share = true, .has_delay = true },
+	[FAULT_DELAY] = { "delay", apply_delay, .has_delay = true, .has_jitter = true },
+	[FAULT_CUT] = { "cut", apply_cut },
+};
 
 static void fault_pass(struct fabric_dev *d, struct pkt_queue *q, ns_t now)
 {
@@ -282,7 +321,7 @@ static void fault_pass(struct fabric_dev *d, struct pkt_queue *q, ns_t now)
 			continue;
 		}
 		x->seen++;
-		apply(x, p, &out, now);
+		fault_kinds[x->spec.kind].apply(x, p, &out, now);
 	}
 	*q = out;
 }
@@ -294,7 +333,7 @@ static void fault_flush(struct fabric_dev *d)
 	while (x->nheld) {
 		if (d->port->np)
 			node_count_discard(d->port->np, NODE_XMIT_INACTIVE);
-		fabric_port_drop(d->port, heap_pop(x), FABRIC_DROP_LINK_DOWN, x->f->now);
+		fabric_port_drop(d->port, take_held(x), FABRIC_DROP_LINK_DOWN, x->f->now);
 	}
 	x->last_release = 0;
 	timer_cancel(x->f->cfg.timers, &x->timer);
@@ -303,10 +342,11 @@ static void fault_flush(struct fabric_dev *d)
 static void fault_free(struct fault *x)
 {
 	while (x->nheld)
-		pkt_free(heap_pop(x));
+		pkt_free(take_held(x));
 	timer_cancel(x->f->cfg.timers, &x->timer);
 	list_del(&x->all);
-	free(x->heap);
+	timers_fini(&x->due);
+	free(x->held);
 	free(x);
 }
 
@@ -333,9 +373,10 @@ int fabric_fault_add(struct fabric_port *port, const struct fault_spec *spec, un
 	x = calloc(1, sizeof(*x));
 	if (!x)
 		return -ENOMEM;
-	if (spec->kind == FAULT_DELAY || spec->kind == FAULT_REORDER) {
-		x->heap = calloc(MAX_HELD + 1, sizeof(*x->heap));
-		if (!x->heap) {
+	timers_init(&x->due);
+	if (fault_kinds[spec->kind].has_delay) {
+		x->held = calloc(MAX_HELD, sizeof(*x->held));
+		if (!x->held) {
 			free(x);
 			return -ENOMEM;
 		}
@@ -361,9 +402,12 @@ int fabric_fault_del(struct fabric *f, unsigned int id, ns_t now)
 		if (x->id != id)
 			continue;
 		while (x->nheld)
-			pkt_queue_add(&q, heap_pop(x));
+			pkt_queue_add(&q, take_held(x));
 		timer_cancel(f->cfg.timers, &x->timer);
-		/* Out of all lists before packets move: their receivers may ask for the list. */
+		/*
+		 * Unlink the fault before its packets move, because their receivers may list the
+		 * faults.
+		 */
 		list_del(&x->all);
 		fabric_dev_emit_last(&x->dev, &q, now);
 		fault_free(x);

@@ -3,19 +3,23 @@
 #define FABRIC_FAULT_H
 
 /*
- * Faults: devices on one direction of a link, applied in the order in which they were
- * added. Their dice are seeded by the fabric's seed and the fault's id. Text form:
+ * Faults are devices on one direction of a link, and are applied in the order in which they were
+ * added. The random generator of a fault is seeded with the seed of the fabric and the id of the
+ * fault. Text form:
  *
- *	loss 2%			drop
- *	corrupt 0.1%		flip one bit, anywhere from LRH to VCRC
- *	damage 0.1%		flip one bit behind the BTH, and make the VCRC right again, as a
- *				switch with bad memory does: only the ICRC tells
- *	duplicate 1%		send twice
- *	reorder 5% 2ms		hold back for that long, so that others overtake
- *	delay 5ms 1ms		hold all, in order; and up to that much more
- *	cut			drop all, silently: the link stays up
+ *	loss 2%			drop packets
+ *	corrupt 0.1%		flip one bit anywhere from LRH to VCRC
+ *	damage 0.1%		flip one bit after the BTH and correct the VCRC, as a switch with
+ *				bad memory does, so that only the ICRC shows the damage
+ *	truncate 0.1%		cut a random number of octets off the end, up to all behind the LRH, as
+ *				an HCA or switch does that stops in the middle of a packet; PktLen
+ *				no longer fits, so the next hop drops the packet
+ *	duplicate 1%		send packets twice
+ *	reorder 5% 2ms		hold packets back for this time, so that others overtake them
+ *	delay 5ms 1ms		hold all packets for 5 ms and up to 1 ms more, in order
+ *	cut			drop all packets, while the link stays up
  *
- * each with an optional class at the end: all (default), data (not MADs), mad (QP0 and QP1).
+ * The class of affected packets may follow: all (default), data (not MADs) or mad (QP0 and QP1).
  */
 
 #include "fabric/fabric.h"
@@ -24,10 +28,12 @@ enum fault_kind {
 	FAULT_LOSS,
 	FAULT_CORRUPT,
 	FAULT_DAMAGE,
+	FAULT_TRUNCATE,
 	FAULT_DUPLICATE,
 	FAULT_REORDER,
 	FAULT_DELAY,
 	FAULT_CUT,
+	FAULT_KINDS,
 };
 
 enum fault_class {
@@ -39,39 +45,45 @@ enum fault_class {
 struct fault_spec {
 	enum fault_kind kind;
 	enum fault_class cls;
-	uint32_t ppm; /* loss, corrupt, damage, duplicate, reorder: 1..1000000 */
-	ns_t delay; /* delay, reorder: 1 ns .. 60 s */
-	ns_t jitter; /* delay: 0 .. 60 s */
+	uint32_t ppm; /* share of packets, 1 to 1000000; not for delay and cut */
+	ns_t delay; /* time of delay and reorder, 1 ns to 60 s */
+	ns_t jitter; /* longest additional time of delay, 0 to 60 s */
 };
 
 #define FAULT_TEXT_MAX 64
 
-/* fault_parse() - 0; -EINVAL with what was expected in @err */
+/* fault_parse() - Parse a fault. Return: 0; -EINVAL, and @err tells what was expected */
 int fault_parse(struct fault_spec *ret, const char *text, char *err, size_t err_size);
-/* The text that fault_parse() reads back to the same. Returns @buf */
+/* Write the text form of a fault, which fault_parse() reads. Return: @buf */
 char *fault_print(char *buf, size_t size, const struct fault_spec *s);
 
 struct fault_info {
 	unsigned int id;
-	struct fabric_port *port; /* what leaves it is affected */
+	struct fabric_port *port; /* port at whose egress packets are affected */
 	struct fault_spec spec;
-	uint64_t seen; /* packets of its class */
-	uint64_t hit; /* dropped, changed, doubled or held */
-	unsigned int held; /* now */
+	uint64_t seen; /* number of packets of the class */
+	uint64_t hit; /* number of packets dropped, changed, doubled or held */
+	unsigned int held; /* number of packets held now */
 };
 
 /**
- * fabric_fault_add() - Let packets that leave @port suffer
- * @ret_id:	for fabric_fault_del(); may be NULL
+ * fabric_fault_add() - Apply a fault to the packets that leave @port
+ * @ret_id:	id of the fault, for fabric_fault_del(); may be NULL
  *
- * Return: 0; -ENOTCONN no cable; -EINVAL @spec is out of range; -ENOMEM
+ * Return: 0; -ENOTCONN: no cable; -EINVAL: @spec is out of range; -ENOMEM
  */
 int fabric_fault_add(struct fabric_port *port, const struct fault_spec *spec, unsigned int *ret_id);
 
-/* fabric_fault_del() - What it holds goes on at once. 0 or -ENOENT */
+/*
+ * fabric_fault_del() - Remove a fault; packets that it holds are sent at once. Return: 0, -ENOENT
+ */
 int fabric_fault_del(struct fabric *f, unsigned int id, ns_t now);
 
-/* fabric_fault_next() - Walk the faults by rising id: start with 0 as @after. False at the end */
+/*
+ * fabric_fault_next() - Return the fault with the lowest id above @after, which is 0 for the first
+ * one.
+ * Return: false if there is none
+ */
 bool fabric_fault_next(const struct fabric *f, unsigned int after, struct fault_info *ret);
 
 #endif

@@ -7,20 +7,7 @@
 #include <string.h>
 
 #include "util/list.h"
-
-/* The words of a fault, and what follows them. */
-static const struct {
-	const char *name;
-	bool has_share, has_delay, has_jitter;
-} kinds[] = {
-	[FAULT_LOSS] = { "loss", true, false, false },
-	[FAULT_CORRUPT] = { "corrupt", true, false, false },
-	[FAULT_DAMAGE] = { "damage", true, false, false },
-	[FAULT_DUPLICATE] = { "duplicate", true, false, false },
-	[FAULT_REORDER] = { "reorder", true, true, false },
-	[FAULT_DELAY] = { "delay", false, true, true },
-	[FAULT_CUT] = { "cut", false, false, false },
-};
+#include "util/text.h"
 
 static const char *const classes[] = {
 	[FAULT_ALL] = "all",
@@ -49,8 +36,8 @@ static const char *next_word(const char *s, char *word, size_t size)
 }
 
 /*
- * A decimal number times @scale, exact: "0.1" of a percent is 1000 ppm. Digits
- * beyond @scale's are refused rather than rounded away.
+ * Read a decimal number and multiply it by @scale: "0.1" percent is 1000 ppm. More digits than
+ * @scale has are refused, so nothing is rounded.
  */
 static bool take_decimal(const char **s, uint64_t scale, uint64_t *ret)
 {
@@ -127,36 +114,45 @@ static bool find_class(const char *w, enum fault_class *ret)
 
 static int find_kind(const char *w)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (!strcmp(w, kinds[i].name))
+	for (size_t i = 0; i < FAULT_KINDS; i++)
+		if (!strcmp(w, fault_kinds[i].name))
 			return (int)i;
 	return -1;
+}
+
+/* "loss, corrupt or cut". Returns @buf */
+static const char *kind_names(char *buf, size_t size)
+{
+	struct text t = { .buf = buf, .size = size };
+
+	for (unsigned int i = 0; i < FAULT_KINDS; i++)
+		text_add_item(&t, i + 1 < FAULT_KINDS ? ", " : " or ", fault_kinds[i].name);
+	return buf;
 }
 
 int fault_parse(struct fault_spec *ret, const char *text, char *err, size_t err_size)
 {
 	struct fault_spec s = { 0 };
-	char w[32];
+	char w[32], names[128];
 	int kind;
 
 	text = next_word(text, w, sizeof(w));
 	kind = find_kind(w);
 	if (kind < 0)
-		return expected(err, err_size,
-				"loss, corrupt, damage, duplicate, reorder, delay or cut", w);
+		return expected(err, err_size, kind_names(names, sizeof(names)), w);
 	s.kind = (enum fault_kind)kind;
 	text = next_word(text, w, sizeof(w));
-	if (kinds[kind].has_share) {
+	if (fault_kinds[kind].has_share) {
 		if (!parse_share(w, &s.ppm))
 			return expected(err, err_size, "a share between 0.0001% and 100%", w);
 		text = next_word(text, w, sizeof(w));
 	}
-	if (kinds[kind].has_delay) {
+	if (fault_kinds[kind].has_delay) {
 		if (!parse_time(w, &s.delay) || !s.delay)
 			return expected(err, err_size, "a time like 5ms, up to 60s", w);
 		text = next_word(text, w, sizeof(w));
 	}
-	if (kinds[kind].has_jitter && *w >= '0' && *w <= '9') {
+	if (fault_kinds[kind].has_jitter && *w >= '0' && *w <= '9') {
 		if (!parse_time(w, &s.jitter))
 			return expected(err, err_size, "a time like 1ms, up to 60s", w);
 		text = next_word(text, w, sizeof(w));
@@ -172,53 +168,52 @@ int fault_parse(struct fault_spec *ret, const char *text, char *err, size_t err_
 	return 0;
 }
 
-/* In the largest unit that divides it. */
-static int print_time(char *buf, size_t size, ns_t t)
+/* Write a time in the largest unit that divides it. */
+static void add_time(struct text *text, ns_t t)
 {
 	size_t i = 0;
 
 	while (t % units[i].ns)
 		i++;
-	return snprintf(buf, size, " %llu%s", (unsigned long long)(t / units[i].ns), units[i].name);
+	text_add(text, " %llu%s", (unsigned long long)(t / units[i].ns), units[i].name);
 }
 
-static int print_share(char *buf, size_t size, uint32_t ppm)
+static void add_share(struct text *text, uint32_t ppm)
 {
-	char text[16];
-	size_t n = (size_t)snprintf(text, sizeof(text), "%u.%04u", ppm / 10000, ppm % 10000);
+	char buf[16];
+	struct text share = TEXT_IN(buf);
 
-	while (text[n - 1] == '0')
-		n--;
-	if (text[n - 1] == '.')
-		n--;
-	return snprintf(buf, size, " %.*s%%", (int)n, text);
+	text_add(&share, "%u.%04u", ppm / 10000, ppm % 10000);
+	while (buf[share.len - 1] == '0')
+		share.len--;
+	if (buf[share.len - 1] == '.')
+		share.len--;
+	text_add(text, " %.*s%%", (int)share.len, buf);
 }
 
 char *fault_print(char *buf, size_t size, const struct fault_spec *s)
 {
-	char t[FAULT_TEXT_MAX];
-	int n = snprintf(t, sizeof(t), "%s", kinds[s->kind].name);
+	struct text t = { .buf = buf, .size = size };
 
-	if (kinds[s->kind].has_share)
-		n += print_share(t + n, sizeof(t) - (size_t)n, s->ppm);
-	if (kinds[s->kind].has_delay)
-		n += print_time(t + n, sizeof(t) - (size_t)n, s->delay);
-	if (kinds[s->kind].has_jitter && s->jitter)
-		n += print_time(t + n, sizeof(t) - (size_t)n, s->jitter);
+	text_add(&t, "%s", fault_kinds[s->kind].name);
+	if (fault_kinds[s->kind].has_share)
+		add_share(&t, s->ppm);
+	if (fault_kinds[s->kind].has_delay)
+		add_time(&t, s->delay);
+	if (fault_kinds[s->kind].has_jitter && s->jitter)
+		add_time(&t, s->jitter);
 	if (s->cls != FAULT_ALL)
-		snprintf(t + n, sizeof(t) - (size_t)n, " %s", classes[s->cls]);
-	snprintf(buf, size, "%s", t);
+		text_add(&t, " %s", classes[s->cls]);
 	return buf;
 }
 
 bool fault_spec_ok(const struct fault_spec *s)
 {
-	if ((unsigned int)s->kind >= ARRAY_SIZE(kinds) ||
-	    (unsigned int)s->cls >= ARRAY_SIZE(classes))
+	if ((unsigned int)s->kind >= FAULT_KINDS || (unsigned int)s->cls >= ARRAY_SIZE(classes))
 		return false;
-	if (kinds[s->kind].has_share && (s->ppm < 1 || s->ppm > 1000000))
+	if (fault_kinds[s->kind].has_share && (s->ppm < 1 || s->ppm > 1000000))
 		return false;
-	if (kinds[s->kind].has_delay && (s->delay < 1 || s->delay > FAULT_TIME_MAX))
+	if (fault_kinds[s->kind].has_delay && (s->delay < 1 || s->delay > FAULT_TIME_MAX))
 		return false;
-	return !kinds[s->kind].has_jitter || s->jitter <= FAULT_TIME_MAX;
+	return !fault_kinds[s->kind].has_jitter || s->jitter <= FAULT_TIME_MAX;
 }

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 
 /*
- * State of a link. Only set_state() changes it.
+ * States of a link, which only set_state() changes
  *
- *	DISABLED	the owner says so; fabric_link_set(up) leaves it
- *	DOWN		an end is Disabled or asleep, or an external end has no carrier; their
- *			change leaves it
- *	TRAINING	both ends take part; UP after FABRIC_RETRAIN
- *	UP		anything of the above, or a node that retrains the link, leaves it
+ *	DISABLED	disabled by fabric_link_set(); left when it is enabled
+ *	DOWN		an end is Disabled or in Sleep, an external end has no carrier, or the rates
+ *			of the ends do not match; left when that has changed
+ *	TRAINING	both ends take part; UP follows after FABRIC_RETRAIN
+ *	UP		left for the reasons of DISABLED and DOWN, or when a node retrains the link
  */
 
 static const char *const state_names[] = {
@@ -36,13 +36,16 @@ static void say(const struct fabric_link *l, enum fabric_link_state old)
 	       state_names[old], state_names[l->state]);
 }
 
-/* What is outside has any rate. */
+/* Return the rates that an end enables. An external end enables all. */
 static struct node_rate rate_of(const struct fabric_port *p)
 {
 	return p->np ? node_rate_enabled(p->np) : (struct node_rate){ 0xff, 0xff, 0xff };
 }
 
-/* Ends train to a width and a speed that both have enabled, or not at all. */
+/*
+ * Tell whether there is a width and a speed that both ends enable, without which a link does not
+ * train.
+ */
 static bool rates_agree(const struct fabric_link *l)
 {
 	struct node_rate a = rate_of(l->end[0]), b = rate_of(l->end[1]);
@@ -86,7 +89,7 @@ static void set_state(struct fabric_link *l, enum fabric_link_state state, ns_t 
 	tell_ends(l, changed_up, now);
 }
 
-/* Does this end take part in training? */
+/* Tell whether an end takes part in training. */
 static bool end_allows(const struct fabric_port *p)
 {
 	if (!p->np)
@@ -103,7 +106,10 @@ static void tell_want(struct fabric_port *end, bool on, ns_t now)
 		end->ext->want(end->ext_ctx, on, now);
 }
 
-/* What is outside may take its carrier away when it is told, or give it later. */
+/*
+ * Tell external ends whether this side takes part in the link. The owner of such an end may then
+ * clear the carrier, or set it later.
+ */
 static void tell_ext(struct fabric_link *l, bool on, ns_t now)
 {
 	for (unsigned int i = 0; i < 2; i++)

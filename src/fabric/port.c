@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fabric/fabric_priv.h"
 
-/* Egress queues, the ready list, devices, delivery to the other end. */
+/* Ports: egress queues, the list of ready ports, devices, delivery to the other end of the link. */
 
 static void mark_ready(struct fabric_port *p)
 {
@@ -71,7 +71,7 @@ void fabric_port_drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop w
 	pkt_free(pkt);
 }
 
-/* Discards of an egress port count in PortXmitDiscards (IBTA 16.1.3.5). */
+/* Discard a packet at an egress port, and count it in PortXmitDiscards (IBTA 16.1.3.5). */
 static void drop_xmit(struct fabric_port *p, struct pkt *pkt, enum fabric_drop why, ns_t now)
 {
 	static const enum node_xmit_reason reasons[FABRIC_DROP_MAX] = {
@@ -85,7 +85,10 @@ static void drop_xmit(struct fabric_port *p, struct pkt *pkt, enum fabric_drop w
 	fabric_port_drop(p, pkt, why, now);
 }
 
-/* VL15 has no flow control: what the other end has no room for, it drops (VL15Dropped, IBTA 16.1.3.5). */
+/*
+ * Discard a packet for which the egress queue has no room. VL15 has no flow control, so on hardware
+ * the other end would drop such a packet and count it in VL15Dropped (IBTA 16.1.3.5).
+ */
 static void drop_full(struct fabric_port *p, struct pkt *pkt)
 {
 	if (pkt->vl != IB_VL15 || !p->peer || !p->peer->np) {
@@ -153,9 +156,9 @@ static void deliver(struct fabric_port *from, struct pkt **v, unsigned int n, ns
 }
 
 /*
- * Through the devices from @at on (the list's head: none left), then over the link. A
- * device may have made more packets than a batch holds. The link may go down between
- * two batches: an HCA's owner is called from deliver().
+ * Pass packets through the devices from @at on, and then over the link. @at is the head of the list
+ * if no device is left. The devices may have made more packets than fit in one batch. The link may
+ * go down between two batches, because deliver() calls owners of HCAs.
  */
 static void pass_devs(struct fabric_port *p, struct list *at, struct pkt_queue *q, ns_t now)
 {
@@ -212,7 +215,7 @@ void fabric_dev_emit_last(struct fabric_dev *d, struct pkt_queue *q, ns_t now)
 struct fabric_sum fabric_sum(struct pkt **v, unsigned int n, uint64_t by_sl[PMA_SLS])
 {
 	struct fabric_sum s = { 0 };
-	uint64_t words = 0; /* of @sl, not in by_sl[] yet: neighbours mostly have the same */
+	uint64_t words = 0; /* words of packets in a row with the SL sl, not yet in by_sl[] */
 	uint8_t sl = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
@@ -233,7 +236,7 @@ struct fabric_sum fabric_sum(struct pkt **v, unsigned int n, uint64_t by_sl[PMA_
 	return s;
 }
 
-/* An HCA counts what it sends itself; a switch has nobody else to do it. */
+/* Count packets that leave a switch. An HCA counts its packets itself. */
 static void count_xmit(struct fabric_port *p, struct pkt **v, unsigned int n)
 {
 	struct node_counters *c = &p->np->cnt;
@@ -255,6 +258,10 @@ static unsigned int take_batch(struct fabric_port *p, struct pkt **v, ns_t now)
 		while (n < PKT_BATCH && (pkt = pkt_queue_pop(&p->q[i]))) {
 			p->f->queued--;
 			if (p->kind != PORT_ZERO && !pkt->hops) {
+				drop_xmit(p, pkt, FABRIC_DROP_HOPS, now);
+				continue;
+			}
+			if (p->peer->kind == PORT_EXT && !fabric_border_transit(pkt)) {
 				drop_xmit(p, pkt, FABRIC_DROP_HOPS, now);
 				continue;
 			}
@@ -302,7 +309,7 @@ bool fabric_run(struct fabric *f, ns_t now)
 	struct fabric_port *p;
 
 	f->now = now;
-	if (f->running) /* an owner's callback: the run that called it goes on */
+	if (f->running) /* called from a callback inside fabric_run(), which will go on itself */
 		return f->ready_head != NULL;
 	f->running = true;
 	while (done < FABRIC_BUDGET && (p = next_ready(f)))

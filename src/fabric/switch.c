@@ -6,16 +6,16 @@
 /*
  * DOC: Forwarding
  *
- * A packet is checked as a link and an ingress port do (length, LVer, VCRC, port state, raw
- * filter, P_Key), its egress port or ports are looked up, each egress port checks again (state, VL,
- * MTU, raw filter, P_Key), and then it waits in that port's queue. SMPs skip all that
- * concerns data: they pass in Init, and have neither P_Key nor SL (I3, I4). What is for port 0 ends in
- * switch_port0.c. IBTA volume 1, 18.2.
+ * A packet first passes the checks of the link and the ingress port (length, LVer, VCRC, port
+ * state, raw filter, P_Key). Then its egress ports are looked up. Each of them checks the packet
+ * again (state, VL, MTU, raw filter, P_Key), and puts it into its queue. SMPs skip the checks for
+ * data, because they also pass ports in Init and have neither P_Key nor SL (I3, I4). Packets for
+ * port 0 go to switch_port0.c. See IBTA volume 1, 18.2.
  */
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* What the steps of one packet know. */
+/* Facts about one packet at one switch, which all steps share. */
 struct hop {
 	struct fabric_port *in;
 	struct fabric_node *sw;
@@ -25,16 +25,6 @@ struct hop {
 	bool is_smp;
 	ns_t now;
 };
-
-static unsigned int lnh(const uint8_t *lrh)
-{
-	return lrh[1] & 3;
-}
-
-static unsigned int bth_offset(const uint8_t *lrh)
-{
-	return IB_LRH_LEN + (lnh(lrh) == IB_LNH_GLOBAL ? IB_GRH_LEN : 0);
-}
 
 static void trace_decision(const struct hop *h, const struct pkt *p, enum fabric_trace_kind kind,
 			   uint8_t out, const uint64_t mask[4])
@@ -57,73 +47,72 @@ static void trace_decision(const struct hop *h, const struct pkt *p, enum fabric
 	fabric_trace_emit(h->sw->f, &ev);
 }
 
-/* Traps 259 want to know whose packet it was. */
+/* Report a P_Key violation at a switch port. Trap 259 needs the addresses of the packet. */
 static void report_pkey(const struct hop *h, const struct fabric_port *at, struct pkt *p)
 {
-	struct node_violation v = { 0 };
+	const uint8_t *bth = h->lrh + ib_bth_off(h->lrh);
+	struct node_violation v;
 	struct ib_ud_hdr u;
-	const uint8_t *bth = h->lrh + bth_offset(h->lrh);
 
-	v.slid = be16_at(h->lrh + 6);
-	v.dlid = h->dlid;
-	v.sl = h->sl;
-	v.key = be16_at(bth + 2);
-	v.dest_qp = be32_at(bth + 4) & IB_QPN_MASK;
-	if (ib_ud_hdr_decode(&u, h->lrh, pkt_hdr_len(p)) > 0) {
-		v.src_qp = u.deth.src_qp;
-		v.has_gids = u.has_grh;
-		if (u.has_grh) {
-			v.sgid = u.grh.sgid;
-			v.dgid = u.grh.dgid;
-		}
-	}
+	/* A packet that is no UD SEND has no DETH that we could read, so its source QP is 0. */
+	if (ib_ud_hdr_decode(&u, h->lrh, pkt_hdr_len(p)) < 0)
+		u = (struct ib_ud_hdr){
+			.lrh = { .slid = be16_at(h->lrh + IB_LRH_OFF_SLID),
+				 .dlid = h->dlid,
+				 .sl = h->sl },
+			.bth = { .dest_qp = ib_bth_dest_qp(bth) },
+		};
+	v = node_violation_of(&u, ib_bth_pkey(bth));
 	node_pkey_violation(h->sw->node, at->num, &v, h->now);
-}
-
-static bool has_bth(const uint8_t *lrh)
-{
-	return lnh(lrh) == IB_LNH_LOCAL || lnh(lrh) == IB_LNH_GLOBAL;
 }
 
 static uint16_t pkey_of(const struct hop *h)
 {
-	return be16_at(h->lrh + bth_offset(h->lrh) + 2);
+	return ib_bth_pkey(h->lrh + ib_bth_off(h->lrh));
 }
 
 /*
- * The host's own P_Keys in a table for what it sends: OpenSM writes a limited member's as it is there, so two limited
- * ones match. What a limited member may hear is another matter: there the rule of end ports holds (IBTA 10.9.3).
+ * Check the P_Key at the ingress port, on 15 bits only. OpenSM writes the limited P_Key of a
+ * limited member to the table of its switch port, and packets that the member sends have the same
+ * limited P_Key. At the egress port the rule of end ports holds, by which two limited P_Keys do not
+ * match (IBTA 10.9.3).
  */
 static bool pkey_ok_in(const struct hop *h)
 {
-	return !has_bth(h->lrh) || node_pkey_ok(h->in->np, pkey_of(h) | IB_PKEY_FULL);
+	return !ib_lrh_has_bth(h->lrh) || node_pkey_ok(h->in->np, pkey_of(h) | IB_PKEY_FULL);
 }
 
 static bool pkey_ok_out(const struct hop *h, const struct fabric_port *at)
 {
-	return !has_bth(h->lrh) || node_pkey_ok(at->np, pkey_of(h));
+	return !ib_lrh_has_bth(h->lrh) || node_pkey_ok(at->np, pkey_of(h));
 }
 
-/* Octets of the payload, as an MTU limits them; other transports get the benefit of their headers. */
+/*
+ * Return the payload octets that count against the MTU. Transports other than UD may have shorter
+ * headers than is assumed here, so their payload may count as up to 28 octets smaller than it is.
+ */
 static uint32_t payload_len(const struct hop *h, const struct pkt *p)
 {
 	uint32_t hdr = IB_LRH_LEN;
 
-	if (has_bth(h->lrh)) {
-		const uint8_t *bth = h->lrh + bth_offset(h->lrh);
+	if (ib_lrh_has_bth(h->lrh)) {
+		const uint8_t *bth = h->lrh + ib_bth_off(h->lrh);
 
-		hdr = bth_offset(h->lrh) + IB_BTH_LEN;
+		hdr = ib_bth_off(h->lrh) + IB_BTH_LEN;
 		if (*bth == IB_OP_UD_SEND_ONLY)
 			hdr += IB_DETH_LEN;
 		else if (*bth == IB_OP_UD_SEND_ONLY_IMM)
 			hdr += IB_DETH_LEN + 4;
 		else
-			hdr += 28; /* the longest extended headers: DETH, RETH, ImmDt */
+			hdr += 28; /* octets of the longest extended headers: DETH, RETH, ImmDt */
 	}
 	return p->len > hdr ? p->len - hdr : 0;
 }
 
-/* A VL that the SL does not map to is the relay's failure, seen where the packet came in (IBTA 16.1.3.5). */
+/*
+ * Count a packet that its egress port discards. An SL without a VL is counted at the ingress port
+ * instead, as a failure of the relay (IBTA 16.1.3.5).
+ */
 static enum fabric_drop drop_out(const struct hop *h, struct fabric_port *out, enum fabric_drop why)
 {
 	if (why == FABRIC_DROP_PKEY_OUT || why == FABRIC_DROP_RAW_OUT)
@@ -136,7 +125,10 @@ static enum fabric_drop drop_out(const struct hop *h, struct fabric_port *out, e
 	return why;
 }
 
-/* May @p leave by @out? On success its VL is that of the egress link. */
+/*
+ * Check whether @p may leave by @out, and set its VL for the egress link. Return: FABRIC_SENT or
+ * the reason
+ */
 static enum fabric_drop egress(const struct hop *h, struct fabric_port *out, struct pkt *p)
 {
 	const struct smp_port_info *pi = &out->np->pi;
@@ -153,7 +145,7 @@ static enum fabric_drop egress(const struct hop *h, struct fabric_port *out, str
 	vl = node_oper_vl(out->np, vl);
 	if (unlikely(payload_len(h, p) > ib_mtu_octets(pi->neighbor_mtu)))
 		return drop_out(h, out, FABRIC_DROP_MTU);
-	if (unlikely(pi->filter_raw_out) && !has_bth(h->lrh))
+	if (unlikely(pi->filter_raw_out) && !ib_lrh_has_bth(h->lrh))
 		return drop_out(h, out, FABRIC_DROP_RAW_OUT);
 	if (unlikely(pi->part_enforce_out) && !pkey_ok_out(h, out)) {
 		report_pkey(h, out, p);
@@ -169,7 +161,10 @@ static void drop_in(const struct hop *h, struct pkt *p, enum fabric_drop why)
 	fabric_port_drop(h->in, p, why, h->now);
 }
 
-/* The relay finds no way: PortRcvSwitchRelayErrors (IBTA 16.1.3.5). */
+/*
+ * Discard a packet for which there is no egress port; counts in PortRcvSwitchRelayErrors (IBTA
+ * 16.1.3.5).
+ */
 static void drop_relay(const struct hop *h, struct pkt *p, enum fabric_drop why)
 {
 	node_count_rcv(h->in->np,
@@ -202,8 +197,9 @@ static void send_copy(const struct hop *h, struct fabric_port *out, const struct
 }
 
 /*
- * Copies for the member ports that are Active, never back (I10). Port 0 has no QP
- * that could be attached: it receives its groups by counting them (I11).
+ * Send copies to the member ports that are Active, but never to the ingress port (I10). Port 0 may
+ * be a member, too (I11), but it has no QP that could join a group, so its packets are only
+ * counted.
  */
 static void forward_mcast(const struct hop *h, struct pkt *p)
 {
@@ -242,17 +238,10 @@ static void forward_mcast(const struct hop *h, struct pkt *p)
 	if (last)
 		send_out(h, last, p);
 	else
-		pkt_free(p); /* nobody left but the sender: nothing went wrong */
+		pkt_free(p); /* no drop is counted, as no other port is an Active member */
 }
 
 /* --- unicast */
-
-static bool own_lid(const struct fabric_node *sw, uint16_t dlid)
-{
-	const struct smp_port_info *pi = &sw->node->port[0].pi;
-
-	return pi->lid && (dlid & ~((1u << pi->lmc) - 1)) == pi->lid;
-}
 
 static void to_port0(const struct hop *h, struct pkt *p)
 {
@@ -272,19 +261,19 @@ static void forward_ucast(const struct hop *h, struct pkt *p)
 	const struct node_switch *s = h->sw->node->sw;
 	unsigned int out;
 
-	/* The permissive LID is this end of the link, and for SMPs only (14.2.2). */
+	/* The permissive LID addresses the node at this end of the link, for SMPs only (14.2.2). */
 	if (h->dlid == IB_LID_PERMISSIVE && h->is_smp)
 		return to_port0(h, p);
-	/* Port 0 reaches itself before an SM has written the LFT. */
-	if (unlikely(h->in->num == 0) && own_lid(h->sw, h->dlid))
+	/* Port 0 can send to itself even before an SM has written the LFT. */
+	if (unlikely(h->in->num == 0) && node_own_lid(&h->sw->node->port[0], h->dlid))
 		return to_port0(h, p);
-	if (h->dlid == 0 || h->dlid > s->si.lft_top || h->dlid >= IB_LID_MCAST_MIN)
+	if (!fabric_lft_has(s, h->dlid))
 		return drop_relay(h, p, FABRIC_DROP_DLID);
 	out = s->lft[h->dlid];
 	if (unlikely(h->sw->f->tracing))
 		trace_decision(h, p, FABRIC_TRACE_LFT, (uint8_t)out, NULL);
 	if (out == 0) {
-		if (!own_lid(h->sw, h->dlid))
+		if (!node_own_lid(&h->sw->node->port[0], h->dlid))
 			return drop_relay(h, p, FABRIC_DROP_PORT0);
 		return to_port0(h, p);
 	}
@@ -297,34 +286,37 @@ static void forward_ucast(const struct hop *h, struct pkt *p)
 
 /* --- ingress */
 
-/* Well formed and undamaged, as the link and network layers check. FABRIC_SENT if so */
+/*
+ * Check length, LVer and VCRC, as the link and network layers do. Return: FABRIC_SENT or the reason
+ */
 static enum fabric_drop check_form(const struct fabric_port *in, struct pkt *p)
 {
 	const uint8_t *lrh = pkt_hdr(p);
 	unsigned int have = pkt_hdr_len(p);
 
 	if (have < IB_LRH_LEN || p->tail_len < IB_VCRC_LEN ||
-	    (be16_at(lrh + 4) & 0x7ffu) * 4 != p->len + p->tail_len - IB_VCRC_LEN)
+	    (be16_at(lrh + IB_LRH_OFF_PKT_LEN) & IB_LRH_PKT_LEN_MASK) * 4 !=
+		    p->len + p->tail_len - IB_VCRC_LEN)
 		return FABRIC_DROP_LEN;
-	if (has_bth(lrh) && have < bth_offset(lrh) + IB_BTH_LEN)
+	if (ib_lrh_has_bth(lrh) && have < ib_bth_off(lrh) + IB_BTH_LEN)
 		return FABRIC_DROP_LEN;
-	if (lrh[0] & 0xf)
+	if (ib_lrh_lver(lrh))
 		return FABRIC_DROP_VERSION;
 	if ((p->flags & PKT_CRC) && in->num && crc_pkt_check_vcrc(p) != CRC_OK)
 		return FABRIC_DROP_VCRC;
 	return FABRIC_SENT;
 }
 
-/* Data: port state, raw filter, P_Key. */
+/* Check port state, raw filter and P_Key of a data packet. Return: FABRIC_SENT or the reason */
 static enum fabric_drop check_data(const struct hop *h, struct pkt *p)
 {
 	struct node_port *np = h->in->np;
 
 	if (unlikely(np->pi.port_state == IB_PORT_ARMED))
-		node_port_armed_rx(np, h->now); /* the far end is Active already (I4) */
+		node_port_armed_rx(np, h->now); /* data in Armed make the port Active (I4) */
 	if (unlikely(np->pi.port_state != IB_PORT_ACTIVE))
 		return FABRIC_DROP_STATE_IN;
-	if (unlikely(np->pi.filter_raw_in) && !has_bth(h->lrh)) {
+	if (unlikely(np->pi.filter_raw_in) && !ib_lrh_has_bth(h->lrh)) {
 		np->cnt.rcv_constraint_errors++;
 		return FABRIC_DROP_RAW_IN;
 	}
@@ -347,8 +339,10 @@ static void rx_one(struct fabric_port *in, struct pkt *p, ns_t now)
 		return drop_in(&h, p, why);
 	}
 	h.dlid = be16_at(h.lrh + 2);
-	h.sl = h.lrh[1] >> 4;
-	h.is_smp = h.lrh[0] >> 4 == IB_VL15;
+	h.sl = ib_lrh_sl(h.lrh);
+	h.is_smp = ib_lrh_vl(h.lrh) == IB_VL15;
+	if (unlikely(in->peer->kind == PORT_EXT) && !fabric_border_slid_ok(in, h.lrh))
+		return drop_in(&h, p, FABRIC_DROP_SLID);
 	if (!h.is_smp && in->num) {
 		why = check_data(&h, p);
 		if (unlikely(why != FABRIC_SENT))
@@ -360,7 +354,10 @@ static void rx_one(struct fabric_port *in, struct pkt *p, ns_t now)
 		forward_ucast(&h, p);
 }
 
-/* Packets and words are counted with their errors; port 0 counts in to_port0() and port.c. */
+/*
+ * Count received packets and words, including those with errors. Packets of port 0 are counted in
+ * to_port0() and port.c.
+ */
 static void count_rcv(struct fabric_port *in, struct pkt **v, unsigned int n)
 {
 	struct node_counters *c = &in->np->cnt;

@@ -6,31 +6,22 @@
 #include "node/mad_pkt.h"
 #include "wire/crc.h"
 
-/* The management port of a switch: QP0 and QP1, and no other queue pair. */
+/* The management port of a switch, which has QP0 and QP1 and no other queue pairs. */
 
 static void violation(struct fabric_port *in, const struct ib_ud_hdr *h, bool pkey, ns_t now)
 {
-	struct node_violation v = {
-		.slid = h->lrh.slid,
-		.dlid = h->lrh.dlid,
-		.sl = h->lrh.sl,
-		.src_qp = h->deth.src_qp,
-		.dest_qp = h->bth.dest_qp,
-		.key = pkey ? h->bth.pkey : h->deth.qkey,
-		.has_gids = h->has_grh,
-	};
+	struct node_violation v = node_violation_of(h, pkey ? h->bth.pkey : h->deth.qkey);
 
-	if (h->has_grh) {
-		v.sgid = h->grh.sgid;
-		v.dgid = h->grh.dgid;
-	}
 	if (pkey)
 		node_pkey_violation(in->node->node, 0, &v, now);
 	else
 		node_qkey_violation(in->node->node, 0, &v, now);
 }
 
-/* VL15 and QP0 belong together, without GRH (I3). */
+/*
+ * Check a packet for port 0. I3: packets for QP0 use VL15 and have no GRH, and VL15 is for QP0
+ * only.
+ */
 static enum fabric_drop check(struct fabric_port *in, const struct ib_ud_hdr *h, ns_t now)
 {
 	const struct node_port *p0 = &in->node->node->port[0];
@@ -79,14 +70,16 @@ void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now)
 	}
 	if (why != FABRIC_SENT)
 		return fabric_port_drop(&sw->port[0], p, why, now);
-	/* Before the answer is made: it may need the descriptor. */
+	/*
+	 * Free the packet before the MAD is answered, because the answer may need its descriptor.
+	 */
 	pkt_free(p);
 	node_mad_rx(sw->node, in->num, &from, mad, now);
 }
 
 /*
- * Is this SMP port 0's own, and not one that the SMI forwards? A request leaves its
- * origin with hop pointer 1, a response with the hop count (14.2.2).
+ * Tell whether port 0 itself sends this SMP, and does not forward it for the SMI. A request leaves
+ * its origin with hop pointer 1, a response with a hop pointer equal to the hop count (14.2.2).
  */
 static bool is_own(const uint8_t *mad)
 {
@@ -97,7 +90,7 @@ static bool is_own(const uint8_t *mad)
 	return mad[SMP_OFF_HOP_PTR] == (response ? mad[SMP_OFF_HOP_CNT] : 1);
 }
 
-/* Captures at port 0 see what it sends by a directed route, too. */
+/* Show captures at port 0 the SMPs that port 0 sends on a directed route, too. */
 static void show_devs(struct fabric_port *p0, struct pkt *p, ns_t now)
 {
 	struct pkt_queue q = { 0 };
@@ -109,8 +102,8 @@ static void show_devs(struct fabric_port *p0, struct pkt *p, ns_t now)
 }
 
 /*
- * MADs of port 0. LID-routed ones enter the switch by port 0's queue and find their
- * way by the LFT like any other packet; the VL follows from SLtoVL there.
+ * Send a MAD of port 0. A LID-routed MAD enters the switch by the queue of port 0, and is forwarded
+ * by LFT and SLtoVL like any other packet.
  */
 static int switch_xmit(void *ctx, uint8_t egress, const struct mad_addr *to, const void *mad,
 		       ns_t now)

@@ -41,7 +41,10 @@ static void all_drops(const struct hca *h, uint64_t ret[HCA_DROP_MAX])
 		ret[i] = hca_drops(h, (enum hca_drop)i);
 }
 
-/* One packet alone, so that the HCA's counters tell what became of it. */
+/*
+ * Give the HCA one packet alone, and trace what became of it. This can be told from the HCA's drop
+ * counters before and after.
+ */
 static void rx_watched(struct fabric_port *to, struct pkt *p, ns_t now)
 {
 	struct pkt *copy = pkt_clone(p);
@@ -65,7 +68,10 @@ static void rx_watched(struct fabric_port *to, struct pkt *p, ns_t now)
 		ev.kind = FABRIC_TRACE_DISCARDED;
 		ev.hca_drop = i;
 	}
-	/* Without a descriptor for the copy there is nothing to show. */
+	/*
+	 * There is no event if there was no descriptor for a copy, or if the trace was switched
+	 * off.
+	 */
 	if (copy && to->f->tracing)
 		fabric_trace_emit(to->f, &ev);
 	pkt_free(copy);
@@ -79,14 +85,4 @@ void fabric_trace_hca_rx(struct fabric_port *to, struct pkt **v, unsigned int n,
 		else
 			hca_rx(to->node->hca, to->num, &v[i], 1, now);
 	}
-}
-
-bool fabric_trace_lids_match(const struct fabric_trace_lids *l, const struct pkt *p)
-{
-	const uint8_t *lrh = p->hdr + p->head;
-
-	if (pkt_hdr_len(p) < IB_LRH_LEN)
-		return false;
-	return (!l->dlid || be16_at(lrh + 2) == l->dlid) &&
-	       (!l->slid || be16_at(lrh + 6) == l->slid);
 }

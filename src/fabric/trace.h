@@ -2,25 +2,28 @@
 #ifndef FABRIC_TRACE_H
 #define FABRIC_TRACE_H
 
-/* What happens to chosen packets on their way, for `uipoib trace`. Costs one test a hop when off. */
+/*
+ * Events of chosen packets on their way, for `uipoib trace`. A trace that is off costs one test for
+ * each hop.
+ */
 
 #include "fabric/fabric.h"
 
 enum fabric_trace_kind {
-	FABRIC_TRACE_SENT, /* leaves a CA or a switch's port 0 by out_port */
-	FABRIC_TRACE_LFT, /* a switch: LFT[dlid] = out_port */
-	FABRIC_TRACE_MFT, /* a switch: MFT[dlid] = mask, with the ingress port and ports that are not Active */
-	FABRIC_TRACE_SMI, /* a switch handles a MAD in its port 0: SMP or GMP for it, or a directed route */
-	FABRIC_TRACE_DELIVERED, /* a CA took it */
-	FABRIC_TRACE_DISCARDED, /* a switch or link: drop; by a CA: hca_drop */
-	FABRIC_TRACE_FAULT, /* a fault on the egress of out_port lost it */
+	FABRIC_TRACE_SENT, /* the packet leaves a CA, or port 0 of a switch, by out_port */
+	FABRIC_TRACE_LFT, /* a switch found out_port in its LFT */
+	FABRIC_TRACE_MFT, /* a switch found mask in its MFT, including ingress and inactive ports */
+	FABRIC_TRACE_SMI, /* port 0 of a switch handles a MAD, for itself or on a directed route */
+	FABRIC_TRACE_DELIVERED, /* a CA accepted the packet */
+	FABRIC_TRACE_DISCARDED, /* a switch or link (.drop) or a CA (.hca_drop) discarded it */
+	FABRIC_TRACE_FAULT, /* a fault at the egress of out_port lost the packet */
 };
 
 struct fabric_trace_event {
 	enum fabric_trace_kind kind;
 	struct fabric_node *node;
 	uint8_t in_port, out_port;
-	uint64_t mask[4]; /* MFT: bit p of word p / 64 */
+	uint64_t mask[4]; /* for FABRIC_TRACE_MFT; port p is bit p % 64 of word p / 64 */
 	int drop; /* enum fabric_drop, or -1 */
 	int hca_drop; /* enum hca_drop, or -1 */
 	const struct pkt *pkt; /* borrowed for the call */
@@ -28,19 +31,13 @@ struct fabric_trace_event {
 };
 
 struct fabric_trace {
-	/* Does @p interest? Asked wherever something happens to a packet. */
+	/* Tell whether @p is to be traced. Called wherever there may be an event of a packet. */
 	bool (*match)(void *ctx, const struct pkt *p);
 	void (*event)(void *ctx, const struct fabric_trace_event *ev);
 	void *ctx;
 };
 
-/* fabric_trace_set() - @t is copied; NULL: off */
+/* fabric_trace_set() - Start a trace; @t is copied. NULL ends it */
 void fabric_trace_set(struct fabric *f, const struct fabric_trace *t);
-
-/* A match by LIDs, for a match function. */
-struct fabric_trace_lids {
-	uint16_t slid, dlid; /* 0: any */
-};
-bool fabric_trace_lids_match(const struct fabric_trace_lids *l, const struct pkt *p);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "vm/guest.h"
 
-#define PATIENCE_MS 10000 /* for a device that its driver has just found */
+#define PATIENCE_MS 10000 /* longest wait for the device file after the driver was loaded */
 
 static int chan = -1;
 
@@ -25,6 +25,8 @@ void chan_open(void)
 	}
 	if (chan < 0)
 		fatal(VM_CHANNEL ": %m");
+	/* The boot is over: from now on a processor that a busy machine does not run in time is no reason to panic. */
+	write_file("/proc/sys/kernel/softlockup_panic", "0");
 	chan_send(FRAME_HELLO, NULL, 0);
 }
 
@@ -42,7 +44,7 @@ void chan_send(enum frame_type type, const void *data, size_t len)
 		ssize_t done = write(chan, buf + at, n - at);
 
 		if (done < 0 && errno != EINTR && errno != EAGAIN)
-			return; /* nobody listens: chan_recv() says so */
+			return; /* the host has closed the channel, which chan_recv() will report */
 		if (done > 0)
 			at += (size_t)done;
 	}
@@ -58,6 +60,15 @@ void chan_sendf(enum frame_type type, const char *fmt, ...)
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	chan_send(type, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+void chan_wait_end(void)
+{
+	uint8_t unread[FRAME_DATA_MAX];
+	ssize_t n = 1;
+
+	while (chan >= 0 && (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN))))
+		n = read(chan, unread, sizeof(unread));
 }
 
 bool chan_recv(struct frame_rx *rx)

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 /*
- * CMD has pipes, or a terminal, whose other ends are carried over the channel. It is over when CMD
- * itself ends: what it has left in the background may hold a pipe for ever.
+ * CMD has pipes or a terminal, whose contents are carried over the channel. cmd_run() returns when CMD itself ends, and not
+ * when its pipes are closed, because a background process that CMD has started may hold a pipe for ever.
  */
 
 enum { IN, OUT, ERR, NPIPES };
@@ -23,10 +23,10 @@ enum { IN, OUT, ERR, NPIPES };
 struct cmd {
 	pid_t pid;
 	bool tty;
-	int end[NPIPES]; /* ours; -1: closed. With a terminal IN and OUT are the same */
-	uint8_t in[FRAME_DATA_MAX]; /* what CMD has not taken yet */
+	int end[NPIPES]; /* our ends; -1: closed. With a terminal IN and OUT are the same descriptor */
+	uint8_t in[FRAME_DATA_MAX]; /* input that CMD has not read yet */
 	size_t in_len, in_at;
-	bool eof; /* close IN when it has taken that */
+	bool eof; /* close IN when CMD has read .in */
 	struct frame_rx rx;
 };
 
@@ -45,7 +45,7 @@ static void become(char **argv, char **envp, const char *cwd)
 	if (chdir(cwd) < 0)
 		fprintf(stderr, "uipoib vm: the folder %s is not in the VM: %m\n", cwd);
 	environ = envp;
-	execvp(argv[0], argv); /* by the PATH that it gets */
+	execvp(argv[0], argv); /* searches the PATH of CMD's own environment */
 	err = errno;
 	fprintf(stderr, "uipoib vm: %s: %s\n", argv[0], strerror(err));
 	_exit(err == ENOENT ? 127 : 126);
@@ -61,7 +61,7 @@ static pid_t start_piped(struct cmd *c, char **argv, char **envp, const char *cw
 			fatal("pipe: %m");
 	pid = fork();
 	if (!pid) {
-		setsid(); /* a group of its own, for signals */
+		setsid(); /* a process group of its own, to which signals are sent */
 		for (int i = 0; i < NPIPES; i++)
 			dup2(pipes[i][i != IN], i);
 		become(argv, envp, cwd);
@@ -97,13 +97,13 @@ static void close_in(struct cmd *c)
 	static const char eot = 4;
 
 	if (c->tty && write(c->end[IN], &eot, 1) < 0)
-		return; /* it is gone, then */
+		return; /* CMD has closed its terminal, so nobody needs the end of the input */
 	if (!c->tty)
 		close(c->end[IN]);
 	c->end[IN] = -1;
 }
 
-/* A closed IN takes everything: CMD does not want it. */
+/* Writes input to CMD. If CMD has closed its standard input, the input is discarded. */
 static void push_in(struct cmd *c)
 {
 	while (c->in_at < c->in_len && c->end[IN] >= 0) {
@@ -135,7 +135,7 @@ static void set_size(struct cmd *c, const uint8_t *data)
 		ioctl(c->end[OUT], TIOCSWINSZ, &w);
 }
 
-/* What CMD writes there next ends it, by SIGPIPE, as it would without a VM. */
+/* Nobody reads this output any more. CMD's next write to it ends CMD by SIGPIPE, as it would without a VM. */
 static void close_out(struct cmd *c, int which)
 {
 	if (c->end[which] >= 0)
@@ -176,7 +176,7 @@ static void from_host(struct cmd *c)
 	int status;
 
 	if (!chan_recv(&c->rx))
-		power_off(); /* nobody is there any more */
+		power_off(); /* `uipoib vm` has ended */
 	while ((status = frame_rx_next(&c->rx, &f)) > 0)
 		take(c, &f);
 	if (status < 0)
@@ -185,7 +185,7 @@ static void from_host(struct cmd *c)
 
 /* --- output */
 
-/* False: it is closed, or there is nothing now */
+/* Sends one piece of CMD's output. False: the pipe is closed, or is empty now */
 static bool pull(struct cmd *c, int which)
 {
 	uint8_t buf[FRAME_DATA_MAX];
@@ -204,7 +204,7 @@ static bool pull(struct cmd *c, int which)
 	return false;
 }
 
-/* What CMD has written before it ended */
+/* Sends the output that CMD has written before it ended. */
 static void drain(struct cmd *c)
 {
 	for (int i = OUT; i <= ERR; i++) {
@@ -217,7 +217,7 @@ static void drain(struct cmd *c)
 
 /* --- until it ends */
 
-/* All children end up here; returns whether it was CMD. */
+/* Reaps all processes that have ended, since init is the parent of orphans. True: CMD was one of them */
 static bool reap(const struct cmd *c, int *ret_status)
 {
 	bool ended = false;

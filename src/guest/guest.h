@@ -5,9 +5,9 @@
 /*
  * DOC: The first process of a VM
  *
- * A static program, /init of the initramfs: does what the list VM_CONFIG says (vm/guest.h), runs CMD, and
- * powers the machine off. Whatever fails ends it, with a message on the channel or, before there is
- * one, on the console. C library only, and the formats of vm/.
+ * This static program is /init of the initramfs. It carries out the list VM_CONFIG (vm/guest.h), runs CMD, and powers the
+ * machine off. Any failure ends the machine, with a message on the channel or, before the channel is open, on the console.
+ * The program uses the C library and the formats of vm/, nothing else.
  */
 
 #include <stdbool.h>
@@ -18,42 +18,53 @@
 
 /* --- chan.c: the channel */
 
-/* chan_open() - Wait for the device, say HELLO */
+/* chan_open() - Wait for the device file, open it, and send HELLO */
 void chan_open(void);
-/* chan_fd() - To poll; -1: not open */
+/* chan_fd() - The descriptor, to poll it; -1: the channel is not open */
 int chan_fd(void);
-/* chan_send() - A frame; nothing happens while the channel is not open */
+/* chan_send() - Send a frame; does nothing while the channel is not open */
 void chan_send(enum frame_type type, const void *data, size_t len);
 void chan_sendf(enum frame_type type, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* chan_recv() - What can be read now; then frame_rx_next() of @rx. False: the other end is gone */
+/*
+ * chan_wait_end() - Wait until the host has closed the channel, or for ever. To be called after FRAME_EXIT or FRAME_ERROR:
+ * the host ends QEMU when it has read that frame. If the guest powered off at once, output that QEMU has not passed on yet
+ * would be lost, which happens with QEMU 10 on a busy machine.
+ */
+void chan_wait_end(void);
+/* chan_recv() - Read what is there, for frame_rx_next() of @rx. False: the host has closed the channel */
 bool chan_recv(struct frame_rx *rx);
 
 /* --- main.c */
 
-/* fatal() - Tell why, and power off */
+/* fatal() - Send the reason and the end of the kernel's log, and power off */
 void fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
-/* power_off() - Write what is not written yet, and end the machine */
+/* power_off() - Flush files to the shares, and end the machine */
 void power_off(void) __attribute__((noreturn));
-/* write_file() - A short text into a file of /proc or /sys. 0 or -errno */
+/* write_file() - Write a short text into a file of /proc or /sys. 0 or -errno */
 int write_file(const char *path, const char *text);
-/* read_file() - Its first line into @buf, without '\n'; "" if it cannot be read. Returns @buf */
+/* read_file() - Read the first line of a file into @buf, without '\n'; "" if it cannot be read. Returns @buf */
 char *read_file(const char *path, char *buf, size_t size);
 
 /* --- mount.c */
 
-void mount_early(void); /* /proc, /sys, /dev of the initramfs */
-void mount_root(void); /* the host's root under a tmpfs, and enter it */
-void mount_share(char *tag_and_dir); /* "TAG:DIR" */
+void mount_early(void); /* mounts /proc, /sys, /dev of the initramfs */
+void mount_root(
+	void); /* mounts the host's root with a tmpfs over it, and makes the result the root */
+void mount_share(char *tag_and_dir); /* mounts a share; the argument is "TAG:DIR" */
 
 /* --- net.c */
 
-void net_eth(void); /* the interface to the host */
-void net_address(const char *text); /* remembered for net_up(): "10.4.0.100/16" */
-void net_up(unsigned int seconds); /* ib0, until it can send */
+void net_eth(void); /* sets up eth0, which leads to `uipoib vm` */
+void net_address(
+	const char
+		*text); /* remembers an address, as "10.4.0.100/16", which net_up() gives to ib0 */
+void net_up(
+	unsigned int
+		seconds); /* sets ib0 up and waits so long until it can send; 0: does not wait */
 
 /* --- cmd.c */
 
-/* cmd_run() - Run it and carry its input and output until it ends. Its exit status */
+/* cmd_run() - Run CMD and carry its input and output until it ends. Return: its exit status, or 128 + signal */
 int cmd_run(char **argv, char **envp, const char *cwd, bool tty);
 
 #endif

@@ -27,7 +27,7 @@ void power_off(void)
 {
 	sync();
 	reboot(RB_POWER_OFF);
-	_exit(1); /* the kernel panics, which ends the machine too */
+	_exit(1); /* without init the kernel panics, which ends the machine too */
 }
 
 static void send_klog(void)
@@ -52,6 +52,7 @@ void fatal(const char *fmt, ...)
 		fprintf(stderr, "init: %s\n", text);
 	send_klog();
 	chan_send(FRAME_ERROR, text, strlen(text));
+	chan_wait_end();
 	power_off();
 }
 
@@ -81,7 +82,7 @@ char *read_file(const char *path, char *buf, size_t size)
 	return buf;
 }
 
-/* --- what the list asks for */
+/* --- the verbs of the list VM_CONFIG */
 
 static void load_module(const char *name)
 {
@@ -109,7 +110,7 @@ static void add_hca(const char *line)
 }
 
 struct job {
-	char **env, **arg; /* NULL-terminated, room for all lines */
+	char **env, **arg; /* NULL-terminated, each with room for all lines of the list */
 	size_t nenv, narg;
 	const char *cwd;
 	bool tty;
@@ -123,6 +124,7 @@ static void run(struct job *j)
 	status = (uint8_t)cmd_run(j->arg, j->env, j->cwd, j->tty);
 	sync();
 	chan_send(FRAME_EXIT, &status, 1);
+	chan_wait_end();
 	power_off();
 }
 

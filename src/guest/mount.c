@@ -27,7 +27,7 @@ void mount_early(void)
 	mount_or_die("sysfs", "sys", "/sys", 0, NULL);
 }
 
-/* A folder of the new root that the host may not have */
+/* Makes a folder in the new root, where the host may not have it. */
 static void mount_at(const char *type, const char *at, const char *options)
 {
 	mkdir(at, 0755);
@@ -41,7 +41,7 @@ static void move(const char *from, const char *to)
 		fatal("moving %s to %s: %m", from, to);
 }
 
-/* As switch_root(8): an initramfs cannot be left by pivot_root(2). */
+/* Moves the mount over / and enters it, as switch_root(8) does, because pivot_root(2) cannot leave an initramfs. */
 static void enter(void)
 {
 	if (chdir("/root") < 0 || mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 ||
@@ -50,9 +50,9 @@ static void enter(void)
 }
 
 /*
- * The host's files do not change while they are read, so they may be cached; what is written goes into
- * memory. /run and /dev/shm of the host are those of its processes, which are not here; /tmp is
- * left: CMD may have been called there.
+ * The host's files are assumed not to change while the VM runs, so they may be cached. What is written goes into the
+ * VM's memory. The contents of /run and /dev/shm belong to processes of the host, so the VM gets empty ones. /tmp stays
+ * visible, because CMD may have been called from a folder there.
  */
 void mount_root(void)
 {
@@ -70,7 +70,7 @@ void mount_root(void)
 	mkdir("/run/lock", 0755);
 	mount_at("devpts", "/dev/pts", "mode=620,ptmxmode=666");
 	mount_at("tmpfs", "/dev/shm", "mode=1777");
-	/* Some kernels have none of these. */
+	/* Some kernels lack these file systems, so a failure is no error. */
 	mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
 	mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
 	mount("cgroup2", "/sys/fs/cgroup", "cgroup2", 0, NULL);
@@ -90,7 +90,7 @@ static void make_dirs(char *path)
 	mkdir(path, 0755);
 }
 
-/* Not cached but for what is mapped: both sides change it. */
+/* A share is cached only for mmap(), because both the host and the VM change its files. */
 void mount_share(char *tag_and_dir)
 {
 	char *dir = strchr(tag_and_dir, ':');

@@ -134,7 +134,7 @@ static void set_mtu(const char *ifname, int mtu)
 	close(fd);
 }
 
-/* Nobody there answers ARP. */
+/* `uipoib vm` does not answer ARP, so the neighbour entry is permanent. */
 static void set_neighbour(const char *ifname)
 {
 	struct arpreq r = { .arp_flags = ATF_COM | ATF_PERM };
@@ -185,7 +185,7 @@ static void tick(void)
 	nanosleep(&t, NULL);
 }
 
-/* What is still to come; NULL: it is up. ib_ipoib has a carrier once it is in the broadcast group. */
+/* What ib0 still waits for, as text; NULL: ib0 is up. ib_ipoib raises the carrier when it has joined the broadcast group. */
 static const char *waits_for(void)
 {
 	static char why[128];

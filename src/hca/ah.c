@@ -79,7 +79,7 @@ int hca_ah_create(struct hca *h, const struct hca_ah_attr *attr, struct hca_ah *
 	ah->np = hca_port(h, attr->port);
 	ah->mcast = ib_lid_is_mcast(attr->dlid);
 	hca_ah_refresh(ah);
-	list_add_tail(&h->ahs, &ah->node);
+	list_add_tail(&h->ahs, &ah->link);
 	*ret = ah;
 	return 0;
 }
@@ -88,6 +88,6 @@ void hca_ah_destroy(struct hca_ah *ah)
 {
 	if (!ah)
 		return;
-	list_del(&ah->node);
+	list_del(&ah->link);
 	free(ah);
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Keys come from attach() alone, so a hash without a secret will do; it is met per packet. */
+/* A fast hash without a secret, because it runs for each packet and only our own QPs add keys. */
 static uint64_t group_hash(uint8_t port, const ib_gid *mgid)
 {
 	uint64_t a, b;
@@ -18,10 +18,10 @@ static uint64_t group_hash(uint8_t port, const ib_gid *mgid)
 
 struct hca_group *hca_group_find(struct hca *h, uint8_t port, const ib_gid *mgid)
 {
-	struct hnode *n = htab_first(&h->groups, group_hash(port, mgid));
+	struct hlink *n = htab_first(&h->groups, group_hash(port, mgid));
 
 	for (; n; n = htab_next(n)) {
-		struct hca_group *g = container_of(n, struct hca_group, node);
+		struct hca_group *g = container_of(n, struct hca_group, by_mgid);
 
 		if (g->port == port && ib_gid_equal(&g->mgid, mgid))
 			return g;
@@ -37,7 +37,7 @@ static struct hca_group *group_new(struct hca *h, uint8_t port, const ib_gid *mg
 		return NULL;
 	g->mgid = *mgid;
 	g->port = port;
-	if (htab_add(&h->groups, &g->node, group_hash(port, mgid))) {
+	if (htab_add(&h->groups, &g->by_mgid, group_hash(port, mgid))) {
 		free(g);
 		return NULL;
 	}
@@ -48,7 +48,7 @@ static void group_free_if_empty(struct hca *h, struct hca_group *g)
 {
 	if (g->n)
 		return;
-	htab_del(&h->groups, &g->node);
+	htab_del(&h->groups, &g->by_mgid);
 	free(g->member);
 	free(g);
 }
@@ -106,7 +106,7 @@ int hca_attach(struct hca_qp *qp, const ib_gid *mgid, uint16_t mlid)
 	return err;
 }
 
-/* The others keep their order. */
+/* Removes a member; the other members keep their order. */
 static void member_del(struct hca_group *g, struct hca_member *m)
 {
 	size_t after = (size_t)(g->member + g->n - (m + 1));
@@ -136,10 +136,10 @@ int hca_detach(struct hca_qp *qp, const ib_gid *mgid, uint16_t mlid)
 void hca_group_forget(struct hca_qp *qp)
 {
 	struct hca *h = qp->hca;
-	struct hnode *n = htab_each(&h->groups, NULL), *next;
+	struct hlink *n = htab_each(&h->groups, NULL), *next;
 
 	for (; n; n = next) {
-		struct hca_group *g = container_of(n, struct hca_group, node);
+		struct hca_group *g = container_of(n, struct hca_group, by_mgid);
 		struct hca_member *m = member_find(g, qp);
 
 		next = htab_each(&h->groups, n);
@@ -152,10 +152,10 @@ void hca_group_forget(struct hca_qp *qp)
 
 void hca_group_fini(struct hca *h)
 {
-	struct hnode *n;
+	struct hlink *n;
 
 	while ((n = htab_each(&h->groups, NULL))) {
-		struct hca_group *g = container_of(n, struct hca_group, node);
+		struct hca_group *g = container_of(n, struct hca_group, by_mgid);
 
 		g->n = 0;
 		group_free_if_empty(h, g);

@@ -85,16 +85,16 @@ out_free:
 void hca_destroy(struct hca *h)
 {
 	struct hca_ah *ah, *next;
-	struct hnode *n;
+	struct hlink *n;
 	unsigned int nports;
 
 	if (!h)
 		return;
 	while ((n = htab_each(&h->qps, NULL)))
-		hca_qp_destroy(container_of(n, struct hca_qp, node));
-	list_for_each_safe (ah, next, &h->ahs, node)
+		hca_qp_destroy(container_of(n, struct hca_qp, by_qpn));
+	list_for_each_safe (ah, next, &h->ahs, link)
 		hca_ah_destroy(ah);
-	/* Before the queues: what open requests do when they are cancelled may loop a MAD. */
+	/* The node ends before the queues, because a request that is cancelled may send a MAD to this HCA. */
 	nports = h->node.info.nports;
 	node_fini(&h->node);
 	timer_cancel(h->timers, &h->mad_loop_timer);
@@ -117,8 +117,8 @@ uint64_t hca_drops(const struct hca *h, enum hca_drop d)
 }
 
 /*
- * ready() may poll, send, arm and destroy. A send that loops back makes another QP
- * ready; it joins the list that the outermost call empties, so nothing recurses.
+ * ready() may poll, send, arm QPs and destroy them. If it sends to another QP of this HCA, that QP
+ * joins the list, which only the outermost call empties: there is no recursion.
  */
 void hca_notify(struct hca *h)
 {

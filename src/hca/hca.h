@@ -6,9 +6,9 @@
  * DOC: Soft HCA
  *
  * A channel adapter in software: UD queue pairs, address handles with a
- * precomputed header, completion queues, multicast filtering by MGID, QP0 and QP1.
- * Packets leave by ops->xmit() with LRH .. DETH and tail, and come in by hca_rx().
- * It knows nothing of what is behind its ports.
+ * precomputed header, receive rings, multicast filtering by MGID, QP0 and QP1.
+ * Packets leave by ops->xmit() with all headers (LRH to DETH) and CRCs, and come in by hca_rx().
+ * The HCA does not know what its ports are connected to.
  */
 
 #include "node/node.h"
@@ -18,22 +18,23 @@ struct hca_qp;
 struct hca_ah;
 
 enum hca_drop {
-	HCA_DROP_LEN, /* lengths do not agree, or below the headers */
-	HCA_DROP_VERSION, /* LVer, TVer, GRH version or next header, opcode */
+	HCA_DROP_LEN, /* the length fields contradict each other, or the packet is shorter than its headers */
+	HCA_DROP_VERSION, /* unknown LVer, TVer, GRH version, next header or opcode */
 	HCA_DROP_ICRC,
 	HCA_DROP_VCRC,
-	HCA_DROP_PORT_STATE, /* data in Down or Init */
-	HCA_DROP_VL15, /* VL15 to other than QP0, QP0 on another VL, with GRH or multicast; SL on VL15 */
+	HCA_DROP_PORT_STATE, /* data at a port that is Down or Init */
+	/* On receive: VL15 not to QP0, QP0 not on VL15, or VL15 with GRH or multicast. On send: SLtoVL maps the SL to VL15. */
+	HCA_DROP_VL15,
 	HCA_DROP_DLID,
 	HCA_DROP_DGID,
-	HCA_DROP_QPN, /* no such QP, or not on this port */
-	HCA_DROP_QP_STATE, /* waited in a QP that was reset or destroyed */
-	HCA_DROP_PKEY, /* does not match the QP's; on sending: the table entry is not valid */
+	HCA_DROP_QPN, /* no QP with this number at this port */
+	HCA_DROP_QP_STATE, /* the packet waited in a QP that was reset or destroyed */
+	HCA_DROP_PKEY, /* on receive: not the P_Key of the QP; on send: the QP's table entry is not valid */
 	HCA_DROP_QKEY,
-	HCA_DROP_MGID, /* no QP of this HCA is attached */
+	HCA_DROP_MGID, /* no QP of this HCA is attached to the group */
 	HCA_DROP_NO_GRH, /* multicast without GRH */
 	HCA_DROP_NO_RX, /* receive queue full */
-	HCA_DROP_MTU, /* payload above the port's MTU */
+	HCA_DROP_MTU, /* the payload exceeds the MTU of the port */
 	HCA_DROP_NO_MEM,
 	HCA_DROP_TX_STATE, /* send on a port that is not Active */
 	HCA_DROP_MAX,
@@ -41,59 +42,63 @@ enum hca_drop {
 const char *hca_drop_name(enum hca_drop d);
 
 struct hca_ops {
-	/* Takes @p: ready for the link, vl set. */
+	/* Send @p by the link; takes it. Headers, CRCs and p->vl are complete. */
 	void (*xmit)(void *ctx, uint8_t port, struct pkt *p, ns_t now);
 	void (*event)(void *ctx, uint8_t port, enum node_event ev, ns_t now);
 	/*
-	 * The receive queue of an armed QP is no longer empty: once, until re-armed. Called after
-	 * the batch that did it, so it may poll, send, arm and destroy QPs.
+	 * The receive queue of an armed QP is no longer empty. Called once, until the QP is armed again, and
+	 * after the batch of packets, so that the function may poll, send, arm and destroy QPs.
 	 */
 	void (*ready)(void *ctx, struct hca_qp *qp);
 };
 
 struct hca_cfg {
 	struct node_cfg node;
-	/* What sent packets carry: PKT_CRC, PKT_ICRC or neither is set. MADs always carry both CRCs. */
+	/* CRCs of the packets that QPs send: both, the ICRC, or none. MADs always carry both. */
 	enum hca_crc { HCA_CRC_FULL, HCA_CRC_ICRC, HCA_CRC_OFF } crc;
-	unsigned int max_qps; /* 0: a default */
+	unsigned int max_qps; /* largest number of QPs; 0 for HCA_MAX_QPS */
 };
 
 struct hca;
 
-/* All borrowed but @cfg. 0, -EINVAL, -ENOMEM */
+/* hca_create() - 0, -EINVAL, -ENOMEM. All pointers except @cfg are kept, borrowed. */
 int hca_create(struct hca **ret, const struct hca_cfg *cfg, const struct hca_ops *ops, void *ctx,
 	       struct timers *timers, struct pkt_pool *pool, const struct log_sink *log);
-/* Destroys QPs and AHs that are left; NULL is accepted. */
+/* hca_destroy() - Also destroys QPs and AHs that are left; NULL is accepted */
 void hca_destroy(struct hca *h);
 
 struct node *hca_node(struct hca *h);
 uint64_t hca_drops(const struct hca *h, enum hca_drop d);
 
-/* hca_rx() - Packets arrive from the link at @port; takes them */
+/* hca_rx() - Packets arrived from the link at @port; takes them */
 void hca_rx(struct hca *h, uint8_t port, struct pkt **v, unsigned int n, ns_t now);
 
 struct hca_qp_attr {
 	uint8_t port;
 	uint16_t pkey_index;
 	uint32_t qkey;
-	unsigned int rx_depth; /* packets; 0: a default */
-	uint32_t qpn_hint; /* preferred QPN, taken if free; 0: any */
+	unsigned int rx_depth; /* most packets in the receive queue; 0 for HCA_RX_DEPTH */
+	uint32_t qpn_hint; /* QPN to use if it is free; 0 for any */
 };
 
-/* hca_qp_create() - 0; -EINVAL port, index or depth; -ENOSPC no QPN free; -ENOMEM */
+/* hca_qp_create() - 0; -EINVAL: port, P_Key index or depth; -ENOSPC: no QPN is free; -ENOMEM */
 int hca_qp_create(struct hca *h, const struct hca_qp_attr *attr, void *ctx, struct hca_qp **ret);
 void hca_qp_destroy(struct hca_qp *qp);
-/* As RESET, INIT, RTR, RTS would: what is queued is dropped, attachments stay. 0; -EINVAL index */
+/*
+ * hca_qp_modify() - Change a QP as a walk through RESET, INIT, RTR and RTS would: queued packets are dropped,
+ * attachments stay. 0; -EINVAL: P_Key index
+ */
 int hca_qp_modify(struct hca_qp *qp, uint16_t pkey_index, uint32_t qkey);
 uint32_t hca_qp_num(const struct hca_qp *qp);
 void *hca_qp_ctx(const struct hca_qp *qp);
 
 /*
- * hca_attach() - Receive what is sent to @mgid; twice is counted. -EINVAL: no MGID or MLID; -ENOMEM
- * The filter is the MGID alone, as in hardware: the MLID of a group may change under it.
+ * hca_attach() - Receive packets that are sent to @mgid; a QP that attaches twice must detach twice.
+ * The filter is the MGID alone, as in hardware, because the MLID of a group may change.
+ * Return: 0; -EINVAL: @mgid or @mlid is not multicast; -ENOMEM
  */
 int hca_attach(struct hca_qp *qp, const ib_gid *mgid, uint16_t mlid);
-/* hca_detach() - 0; -EINVAL: no MGID or MLID; -ENOENT: not attached */
+/* hca_detach() - 0; -EINVAL: @mgid or @mlid is not multicast; -ENOENT: not attached */
 int hca_detach(struct hca_qp *qp, const ib_gid *mgid, uint16_t mlid);
 
 struct hca_ah_attr {
@@ -101,50 +106,45 @@ struct hca_ah_attr {
 	uint8_t sl;
 	uint8_t src_path_bits;
 	uint16_t dlid;
-	uint8_t static_rate; /* recorded, inert */
+	uint8_t static_rate; /* kept, without an effect */
 	bool has_grh;
 	uint8_t sgid_index, tclass, hop_limit;
 	uint32_t flow_label;
 	ib_gid dgid;
 };
-/* hca_ah_create() - 0; -EINVAL: port, SL, GID index, DLID 0 or permissive, multicast without MGID; -ENOMEM */
+/* hca_ah_create() - 0; -EINVAL: port, SL or GID index, DLID 0 or permissive, multicast DLID without MGID; -ENOMEM */
 int hca_ah_create(struct hca *h, const struct hca_ah_attr *attr, struct hca_ah **ret);
 void hca_ah_destroy(struct hca_ah *ah);
 
-/* One send: @pkt holds the payload in place (head at its first octet). */
+/* One send. The payload of @pkt begins at its head. */
 struct hca_send {
 	struct pkt *pkt;
 	struct hca_ah *ah;
 	uint32_t dest_qp;
-	uint32_t qkey; /* bit 31 set: the QP's own is used (IBTA 10.2.5) */
+	uint32_t qkey; /* a Q_Key with bit 31 set stands for the Q_Key of the QP (10.2.5) */
 };
 
 /**
  * hca_post_send() - Send a batch
  *
- * Takes the first n packets and returns n. A send that the port's state or MTU forbids is taken,
- * dropped and counted, as an HCA would complete it with an error.
+ * Takes all packets and returns @n. A packet that the state or the MTU of the port forbids is dropped and
+ * counted, where hardware would complete the send with an error.
  */
 unsigned int hca_post_send(struct hca_qp *qp, const struct hca_send *v, unsigned int n, ns_t now);
 
-/* A received packet: head at the payload; @grh points below it into pkt->hdr, or NULL. */
+/* A received packet. Its head is at the payload; the GRH, if there is one, lies before that in pkt->hdr. */
 struct hca_wc {
 	struct pkt *pkt;
-	const uint8_t *grh; /* 40 octets */
+	const uint8_t *grh; /* 40 octets, or NULL */
 	uint32_t src_qp;
 	uint16_t slid;
 	uint16_t pkey_index;
 	uint8_t sl, dlid_path_bits;
 };
 
-/* hca_poll() - Up to @n received packets, whose ownership passes; returns how many */
+/* hca_poll() - Hand over up to @n received packets, which the caller then owns; returns how many */
 unsigned int hca_poll(struct hca_qp *qp, struct hca_wc *v, unsigned int n);
-/* hca_arm() - Ask for ops->ready(); false if packets are waiting already (poll again) */
+/* hca_arm() - Ask for one call of ops->ready(); false if packets wait already, so that the caller must poll */
 bool hca_arm(struct hca_qp *qp);
-
-struct hca_qp_stats {
-	uint64_t tx_pkts, tx_octets, rx_pkts, rx_octets, rx_dropped;
-};
-const struct hca_qp_stats *hca_qp_stats(const struct hca_qp *qp);
 
 #endif

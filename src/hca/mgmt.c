@@ -5,7 +5,10 @@
 
 #include "node/mad_pkt.h"
 
-/* Any P_Key of the port's table will do on QP1, the Q_Key is fixed; QP0 has neither (I3). */
+/*
+ * QP1 accepts any P_Key of the port's table, and only the Q_Key IB_QP1_QKEY. QP0 checks neither
+ * key.
+ */
 static enum hca_drop mgmt_keys(const struct hca_rx_ctx *r)
 {
 	if (r->hdr.bth.dest_qp == IB_QP0)
@@ -27,15 +30,15 @@ enum hca_drop hca_mgmt_rx(struct hca_rx_ctx *r)
 	pkt_copy_out(r->pkt, r->hdr_len, payload, sizeof(payload));
 	if (mad_pkt_parse(&from, mad, &r->hdr, r->np, r->np->num, payload, len))
 		return HCA_DROP_LEN;
-	/* Before the answer is made: it may need the descriptor. */
+	/* The packet is freed before the answer is made, because the answer may need its descriptor. */
 	pkt_free(r->pkt);
 	node_mad_rx(&r->hca->node, r->np->num, &from, mad, r->now);
 	return HCA_OK;
 }
 
 /*
- * A MAD to an own LID must not arrive inside the call that sends it: requesters do
- * not expect their answer before mad_request() returns, and two agents would recurse.
+ * A MAD to an own LID waits for a timer. If it arrived inside the call that sends it, a requester would
+ * have its answer before mad_request() returns, and two agents that answer each other would recurse.
  */
 static int mgmt_queue(struct hca *h, uint8_t port, struct pkt *p, ns_t now)
 {
@@ -54,7 +57,7 @@ void hca_mgmt_loop(struct timer *t, ns_t now)
 	struct hca *h = container_of(t, struct hca, mad_loop_timer);
 
 	for (unsigned int port = 1; port <= h->node.info.nports; port++) {
-		/* Answers that come meanwhile wait for the timer, which they arm again. */
+		/* Answers to these MADs arm the timer again and wait for its next run. */
 		for (unsigned int n = h->mad_loop[port].n; n; n--)
 			hca_rx_local(h, (uint8_t)port, pkt_queue_pop(&h->mad_loop[port]), now);
 	}
@@ -64,14 +67,17 @@ void hca_mgmt_loop(struct timer *t, ns_t now)
 static int mgmt_check(const struct node_port *np, const struct mad_addr *to)
 {
 	if (to->qp == IB_QP0) {
-		/* Not PortState: the answer to the Set(PortInfo) that asks for Down still leaves. */
+		/*
+		 * The state of the physical link decides here, not PortState, because the answer to
+		 * a Set(PortInfo) that asks for Down must still leave.
+		 */
 		if (!np->link_up)
 			return -ENETDOWN;
 		return to->lid == IB_LID_PERMISSIVE || ib_lid_is_unicast(to->lid) ? 0 : -EINVAL;
 	}
 	if (!node_port_active(np))
 		return -ENETDOWN;
-	/* The low 15 bits: a limited member sends its entry as it is. */
+	/* Bit 15 does not matter here, because a limited member sends its own entry. */
 	if (node_pkey_find(np, to->pkey | IB_PKEY_FULL) < 0 ||
 	    hca_sl_to_vl(np, to->sl & 15) == IB_VL15)
 		return -EINVAL;
@@ -99,7 +105,7 @@ int hca_mgmt_xmit(void *ctx, uint8_t egress, const struct mad_addr *to, const vo
 		h->drops[HCA_DROP_NO_MEM]++;
 		return -ENOMEM;
 	}
-	if (hca_own_lid(np, to->lid))
+	if (node_own_lid(np, to->lid))
 		return mgmt_queue(h, egress, p, now);
 	hca_count_xmit(np, to->qp == IB_QP0 ? 0 : to->sl & 15,
 		       (uint16_t)((p->len + p->tail_len - IB_VCRC_LEN) / 4), false);

@@ -7,29 +7,28 @@
  *
  *	hca.c	creation, drop reasons, notification
  *	qp.c	queue pairs and their receive rings
- *	ah.c	address handles: the headers of a send, made once
+ *	ah.c	address handles, each with a template of the headers
  *	group.c	which QPs receive which MGID
  *	tx.c	hca_post_send(): headers before the payload, tail after it
- *	rx.c	hca_rx(): a column of checks, then a receive ring
+ *	rx.c	hca_rx(): checks, then a receive ring
  *	mgmt.c	QP0 and QP1
- *	tail.c	pad octets and CRCs as the configuration wants them
+ *	tail.c	pad octets and CRCs, as configured
  *
- * Every packet that comes in ends in exactly one of: a caller of hca_poll(), the
- * node's MAD dispatch, or one counter of h->drops.
+ * Every received packet ends in exactly one of three places: at a caller of hca_poll(), in the
+ * MAD dispatch of the node, or in one counter of h->drops.
  */
 
 #include "hca/hca.h"
 #include "util/hash.h"
 #include "util/list.h"
 
-#define HCA_HDR_MAX (IB_LRH_LEN + IB_GRH_LEN + IB_BTH_LEN + IB_DETH_LEN)
-#define HCA_FIRST_QPN 0x48 /* where QPNs that nobody asked for begin, as on mlx hardware */
+#define HCA_FIRST_QPN 0x48 /* first QPN for a QP without a hint, as on mlx hardware */
 #define HCA_MAX_QPS 256
 #define HCA_RX_DEPTH 512
 #define HCA_RX_DEPTH_MAX 65536
-#define HCA_MAD_LOOP_MAX 128 /* MADs to an own LID that wait for the timer */
+#define HCA_MAD_LOOP_MAX 128 /* most MADs to an own LID that wait for the timer, for each port */
 
-/* The verdict on a packet that nothing is wrong with. */
+/* The verdict on a packet that passes a check */
 #define HCA_OK HCA_DROP_MAX
 
 struct hca {
@@ -42,18 +41,18 @@ struct hca {
 	enum hca_crc crc;
 	unsigned int max_qps;
 	uint32_t next_qpn;
-	struct htab qps; /* struct hca_qp, the hash is the QPN itself */
+	struct htab qps; /* struct hca_qp; the hash is the QPN */
 	struct htab groups; /* struct hca_group by MGID and port */
 	struct list ahs;
-	struct list ready; /* QPs whose ops->ready() is due */
+	struct list ready; /* QPs for which ops->ready() is to be called */
 	bool notifying;
-	struct pkt_queue *mad_loop; /* [nports + 1] */
+	struct pkt_queue *mad_loop; /* queues of MADs that a port sends to itself, by port number */
 	struct timer mad_loop_timer;
 	uint64_t drops[HCA_DROP_MAX];
 };
 
 struct hca_qp {
-	struct hnode node;
+	struct hlink by_qpn;
 	struct hca *hca;
 	struct node_port *np;
 	void *ctx;
@@ -61,33 +60,32 @@ struct hca_qp {
 	uint16_t pkey_index;
 	uint8_t port;
 	bool armed;
-	/* The ring holds tail - head entries, at most depth; its size is mask + 1. */
+	/* The ring has mask + 1 places, of which tail - head are in use, at most depth. */
 	uint32_t head, tail, mask, depth;
 	struct hca_wc *ring;
-	struct list ready; /* h->ready */
-	struct hca_qp_stats stats;
+	struct list ready; /* link in hca->ready */
 };
 
 struct hca_ah {
-	struct list node; /* h->ahs */
+	struct list link; /* link in hca->ahs */
 	struct hca_ah_attr attr;
 	struct node_port *np;
 	bool mcast;
-	uint8_t hdr_len; /* 28 or 68 */
+	uint8_t hdr_len; /* octets of tmpl: 28, or 68 with GRH */
 	uint8_t vl;
-	/* What of the port the template was made from. */
+	/* Attributes of the port at the time when the template was made */
 	uint32_t port_key;
 	uint64_t gid_prefix, guid;
-	uint8_t tmpl[HCA_HDR_MAX]; /* LRH .. DETH; lengths, QPNs and keys zero */
+	uint8_t tmpl[IB_UD_HDR_MAX]; /* LRH to DETH; lengths, QPNs and keys are zero */
 };
 
 struct hca_member {
 	struct hca_qp *qp;
-	unsigned int attached; /* times */
+	unsigned int attached; /* number of times that the QP is attached */
 };
 
 struct hca_group {
-	struct hnode node;
+	struct hlink by_mgid;
 	ib_gid mgid;
 	uint8_t port;
 	unsigned int n, cap;
@@ -98,17 +96,11 @@ struct hca_group {
 struct hca_rx_ctx {
 	struct hca *hca;
 	struct node_port *np;
-	struct pkt *pkt; /* hdr[head..) begins with LRH .. DETH, contiguous */
+	struct pkt *pkt; /* its headers LRH to DETH lie in hdr[], from head on */
 	ns_t now;
 	unsigned int hdr_len;
 	struct ib_ud_hdr hdr;
 };
-
-/* @lid is one of the 2^LMC of this port */
-static inline bool hca_own_lid(const struct node_port *np, uint16_t lid)
-{
-	return np->pi.lid && !((unsigned int)(lid ^ np->pi.lid) >> np->pi.lmc);
-}
 
 static inline bool hca_port_valid(const struct hca *h, uint8_t port)
 {
@@ -143,33 +135,33 @@ static inline bool hca_qp_full(const struct hca_qp *qp)
 /* hca_ah_refresh() - Follow a change of LID, LMC, GID or SLtoVL of the port */
 void hca_ah_refresh(struct hca_ah *ah);
 bool hca_ah_stale(const struct hca_ah *ah);
-/* VL of @sl on @np; 15: data of this SL is not sent */
+/* hca_sl_to_vl() - The VL for @sl at @np; 15 means that packets with this SL are discarded */
 uint8_t hca_sl_to_vl(const struct node_port *np, uint8_t sl);
 
 /* group.c */
 struct hca_group *hca_group_find(struct hca *h, uint8_t port, const ib_gid *mgid);
-/* The QP leaves all its groups. */
+/* hca_group_forget() - Detach a QP from all its groups */
 void hca_group_forget(struct hca_qp *qp);
 void hca_group_fini(struct hca *h);
 
 /* tail.c */
-/* hca_tail_seal() - Pad octets and CRCs as @crc says */
+/* hca_tail_seal() - Append pad octets and the CRCs that @crc calls for */
 void hca_tail_seal(struct pkt *p, enum hca_crc crc);
-/* hca_tail_check() - Verify the CRCs that @p says it has: HCA_OK or a reason */
+/* hca_tail_check() - Verify the CRCs that the flags of @p name: HCA_OK or a reason */
 enum hca_drop hca_tail_check(const struct pkt *p);
 
 /* rx.c */
-/* hca_rx_local() - A packet of this HCA to itself: all checks, no link. Takes @p */
+/* hca_rx_local() - Receive a packet that this HCA sent to itself: all checks, but no counters of the link. Takes @p */
 void hca_rx_local(struct hca *h, uint8_t port, struct pkt *p, ns_t now);
 
 /* mgmt.c */
-/* hca_mgmt_rx() - For QP0 or QP1: HCA_OK and the packet is taken, or a reason */
+/* hca_mgmt_rx() - Receive a packet for QP0 or QP1: HCA_OK if the packet was taken, else a reason */
 enum hca_drop hca_mgmt_rx(struct hca_rx_ctx *r);
 int hca_mgmt_xmit(void *ctx, uint8_t egress, const struct mad_addr *to, const void *mad, ns_t now);
 void hca_mgmt_loop(struct timer *t, ns_t now);
 
 /* hca.c */
-/* hca_notify() - Tell the owners of armed QPs that got packets; after each batch, never inside one */
+/* hca_notify() - Call ops->ready() for armed QPs that have received packets. To be called after a batch, never inside one */
 void hca_notify(struct hca *h);
 
 #endif

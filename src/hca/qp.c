@@ -6,9 +6,9 @@
 
 struct hca_qp *hca_qp_find(struct hca *h, uint32_t qpn)
 {
-	struct hnode *n = htab_first(&h->qps, qpn);
+	struct hlink *n = htab_first(&h->qps, qpn);
 
-	return n ? container_of(n, struct hca_qp, node) : NULL;
+	return n ? container_of(n, struct hca_qp, by_qpn) : NULL;
 }
 
 static bool qpn_usable(struct hca *h, uint32_t qpn)
@@ -17,8 +17,8 @@ static bool qpn_usable(struct hca *h, uint32_t qpn)
 }
 
 /*
- * Numbers nobody asked for go up, so that one freed just now is not given to the
- * next QP while packets for the old one are still under way. 0: none is free.
+ * QPNs are given out in rising order, so that a new QP does not get the number of one that was destroyed just
+ * now, for which packets may still be under way. Return: 0 if no number is free
  */
 static uint32_t qpn_alloc(struct hca *h, uint32_t hint)
 {
@@ -64,7 +64,7 @@ static int qp_init(struct hca_qp *qp, struct hca *h, const struct hca_qp_attr *a
 	qp->ring = calloc(qp->mask + 1, sizeof(*qp->ring));
 	if (!qp->ring)
 		return -ENOMEM;
-	return htab_add(&h->qps, &qp->node, qp->qpn);
+	return htab_add(&h->qps, &qp->by_qpn, qp->qpn);
 }
 
 int hca_qp_create(struct hca *h, const struct hca_qp_attr *attr, void *ctx, struct hca_qp **ret)
@@ -88,12 +88,11 @@ int hca_qp_create(struct hca *h, const struct hca_qp_attr *attr, void *ctx, stru
 	return 0;
 }
 
-/* What waits in the receive ring is lost, as in a transition to RESET. */
+/* Drops the packets in the receive ring, as a transition to RESET does. */
 static void qp_flush(struct hca_qp *qp)
 {
 	while (qp->head != qp->tail) {
 		pkt_free(qp->ring[qp->head++ & qp->mask].pkt);
-		qp->stats.rx_dropped++;
 		qp->hca->drops[HCA_DROP_QP_STATE]++;
 	}
 }
@@ -105,7 +104,7 @@ void hca_qp_destroy(struct hca_qp *qp)
 	qp_flush(qp);
 	list_del(&qp->ready);
 	hca_group_forget(qp);
-	htab_del(&qp->hca->qps, &qp->node);
+	htab_del(&qp->hca->qps, &qp->by_qpn);
 	free(qp->ring);
 	free(qp);
 }
@@ -114,7 +113,7 @@ int hca_qp_modify(struct hca_qp *qp, uint16_t pkey_index, uint32_t qkey)
 {
 	if (pkey_index >= NODE_PKEYS)
 		return -EINVAL;
-	/* A notification that is due stays due: its receiver polls, finds nothing and arms again. */
+	/* If ops->ready() is to be called, it still will be: the owner polls, finds nothing and arms the QP again. */
 	qp_flush(qp);
 	qp->pkey_index = pkey_index;
 	qp->qkey = qkey;
@@ -149,9 +148,4 @@ bool hca_arm(struct hca_qp *qp)
 		return false;
 	qp->armed = true;
 	return true;
-}
-
-const struct hca_qp_stats *hca_qp_stats(const struct hca_qp *qp)
-{
-	return &qp->stats;
 }

@@ -3,17 +3,7 @@
 
 #include <errno.h>
 
-/* Places in LRH .. DETH; BTH offsets count from the BTH. IBTA 7.7, 8.3, 9.2 */
-#define LRH_PKT_LEN 4
-#define GRH_PAY_LEN (IB_LRH_LEN + 4)
-#define BTH_PAD 1
-#define BTH_PKEY 2
-#define BTH_DEST_QP 4
-#define BTH_PSN 8
-#define DETH_QKEY IB_BTH_LEN
-#define DETH_SRC_QP (IB_BTH_LEN + 4)
-
-/* What holds for a whole batch. */
+/* Values that are the same for all packets of a batch */
 struct tx {
 	struct hca *hca;
 	struct hca_qp *qp;
@@ -24,7 +14,7 @@ struct tx {
 	ns_t now;
 };
 
-/* Upper headers fill hdr[]: the payload moves to a buffer of its own. */
+/* Moves the payload out of hdr[] to a buffer of its own, because the headers have no room before it. */
 static int make_room(struct pkt *p)
 {
 	struct pkt_buf *b = pkt_buf_alloc(p->pool);
@@ -50,13 +40,13 @@ static enum hca_drop tx_check(const struct tx *t, const struct hca_send *s)
 	if (hca_ah_stale(s->ah))
 		hca_ah_refresh(s->ah);
 	if (s->ah->vl == IB_VL15)
-		return HCA_DROP_VL15; /* what SLtoVL maps there is discarded, IBTA 7.6.6 */
+		return HCA_DROP_VL15; /* packets whose SL maps to VL15 are discarded (7.6.6) */
 	if (s->pkt->head < s->ah->hdr_len && make_room(s->pkt))
 		return HCA_DROP_NO_MEM;
 	return HCA_OK;
 }
 
-/* LRH .. DETH before the payload; returns PktLen. */
+/* Puts LRH to DETH before the payload; returns PktLen. */
 static uint16_t tx_headers(const struct tx *t, const struct hca_send *s)
 {
 	struct hca_ah *ah = s->ah;
@@ -64,28 +54,29 @@ static uint16_t tx_headers(const struct tx *t, const struct hca_send *s)
 	unsigned int pad = -p->len & 3;
 	uint16_t words = (uint16_t)((ah->hdr_len + p->len + pad + IB_ICRC_LEN) / 4);
 	uint8_t *h = pkt_push(p, ah->hdr_len);
-	uint8_t *bth = h + ah->hdr_len - IB_BTH_LEN - IB_DETH_LEN;
+	uint8_t *deth = h + ah->hdr_len - IB_DETH_LEN, *bth = deth - IB_BTH_LEN;
 
-	if (ah->hdr_len == HCA_HDR_MAX) {
-		memcpy(h, ah->tmpl, HCA_HDR_MAX);
-		be16_put(h + GRH_PAY_LEN, (uint16_t)(words * 4 - IB_LRH_LEN - IB_GRH_LEN));
+	if (ah->hdr_len == IB_UD_HDR_MAX) {
+		memcpy(h, ah->tmpl, IB_UD_HDR_MAX);
+		be16_put(h + IB_LRH_LEN + IB_GRH_OFF_PAY_LEN,
+			 (uint16_t)(words * 4 - IB_LRH_LEN - IB_GRH_LEN));
 	} else {
-		memcpy(h, ah->tmpl, HCA_HDR_MAX - IB_GRH_LEN);
+		memcpy(h, ah->tmpl, IB_UD_HDR_MAX - IB_GRH_LEN);
 	}
-	be16_put(h + LRH_PKT_LEN, words);
-	bth[BTH_PAD] = (uint8_t)(pad << 4);
-	be16_put(bth + BTH_PKEY, t->pkey);
-	be32_put(bth + BTH_DEST_QP, s->dest_qp & IB_QPN_MASK);
-	be32_put(bth + BTH_PSN, t->qp->psn++ & IB_QPN_MASK);
-	/* A work request's Q_Key with the high bit set stands for the QP's own, IBTA 10.2.5. */
-	be32_put(bth + DETH_QKEY, s->qkey & IB_QKEY_CONTROLLED ? t->qp->qkey : s->qkey);
-	be32_put(bth + DETH_SRC_QP, t->qp->qpn);
+	be16_put(h + IB_LRH_OFF_PKT_LEN, words);
+	ib_bth_set_pad(bth, pad);
+	be16_put(bth + IB_BTH_OFF_PKEY, t->pkey);
+	be32_put(bth + IB_BTH_OFF_DEST_QP, s->dest_qp & IB_QPN_MASK);
+	be32_put(bth + IB_BTH_OFF_PSN, t->qp->psn++ & IB_QPN_MASK);
+	/* A Q_Key with its high bit set in a work request stands for the Q_Key of the QP (10.2.5). */
+	be32_put(deth + IB_DETH_OFF_QKEY, s->qkey & IB_QKEY_CONTROLLED ? t->qp->qkey : s->qkey);
+	be32_put(deth + IB_DETH_OFF_SRC_QP, t->qp->qpn);
 	p->vl = ah->vl;
 	p->hops = PKT_HOPS;
 	return words;
 }
 
-/* Own QPs that are attached get a copy too, the sender's among them (I9). */
+/* QPs of this HCA that are attached get a copy, also the sender itself. */
 static void tx_mcast_copy(const struct tx *t, const struct hca_send *s)
 {
 	struct pkt *copy;
@@ -105,7 +96,6 @@ static void tx_one(const struct tx *t, const struct hca_send *s)
 {
 	enum hca_drop why = tx_check(t, s);
 	struct pkt *p = s->pkt;
-	uint32_t octets = p->len;
 	uint16_t words;
 
 	assert(s->ah->np == t->np);
@@ -115,12 +105,10 @@ static void tx_one(const struct tx *t, const struct hca_send *s)
 		return;
 	}
 	words = tx_headers(t, s);
-	t->qp->stats.tx_pkts++;
-	t->qp->stats.tx_octets += octets;
 	if (s->ah->mcast) {
 		tx_mcast_copy(t, s);
-	} else if (hca_own_lid(t->np, s->ah->attr.dlid)) {
-		/* It meets no link, so there is nothing to protect by CRCs and to count (I8). */
+	} else if (node_own_lid(t->np, s->ah->attr.dlid)) {
+		/* The packet does not leave the HCA, so it needs no CRCs and the counters of the link do not change. */
 		hca_tail_seal(p, HCA_CRC_OFF);
 		hca_rx_local(t->hca, t->qp->port, p, t->now);
 		return;

@@ -3,7 +3,10 @@
 
 #include "ibsim/priv.h"
 
-/* Control messages. Each is answered by itself with other data, or by an error. */
+/*
+ * Control messages. The answer to a control message is the message with new data, or with the type
+ * IBSIM_CTL_ERROR.
+ */
 
 static const char *refusal(int err)
 {
@@ -44,7 +47,7 @@ static int connect_new(struct ibsim_srv *s, const struct ibsim_peer *from,
 	return 0;
 }
 
-/* A process that connects again has forgotten the first time: its sockets are new. */
+/* When a process connects again, end its old client, because the process has made new sockets. */
 static void forget_old(struct ibsim_srv *s, const struct ibsim_peer *from, ns_t now)
 {
 	for (unsigned int i = 0; i < IBSIM_CLIENTS_MAX; i++) {
@@ -122,8 +125,9 @@ static void get_gid(const struct ibsim_client *c, uint8_t *data)
 }
 
 /*
- * libumad2sim takes NodeGUID + port number for the port's GUID, and OpenSM looks for itself
- * by that: where the fabric numbers its GUIDs otherwise NodeGUID is the one that gives way.
+ * libumad2sim computes the GUID of the port as NodeGUID + port number, and OpenSM finds its own
+ * port by this GUID. So on fabrics that number their GUIDs in another way, we answer with a
+ * NodeGUID for which the sum is right.
  */
 static void get_node_info(const struct ibsim_client *c, uint8_t *data)
 {
@@ -147,7 +151,7 @@ static void get_port_info(const struct ibsim_client *c, uint8_t *data)
 	else
 		num = c->port->num;
 	pi.local_port = (uint8_t)num;
-	pi.mkey = 0; /* not for everyone */
+	pi.mkey = 0; /* the M_Key is a secret of the SM */
 	smp_port_info_encode(data, &pi);
 }
 
@@ -156,7 +160,7 @@ static void get_pkeys(const struct ibsim_client *c, uint8_t *data)
 	smp_pkey_block_encode(data, c->port->pkeys);
 }
 
-/* False: an error */
+/* Handle a request of a client. Return: false if the answer is an error */
 static bool ctl_client(struct ibsim_client *c, struct ibsim_ctl *m, ns_t now)
 {
 	uint32_t on;

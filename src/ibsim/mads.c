@@ -3,14 +3,16 @@
 
 #include "ibsim/priv.h"
 
-#define OFF_TID 8
 #define TID_CLIENT_SHIFT 48
 #define SM_CLASS_VERSION 1
 #define SA_CLASS_VERSION 2
 
-/* --- requests that are open */
+/* --- open requests */
 
-/* Their TIDs are a client's own to choose: one who makes them collide makes only itself wait. */
+/*
+ * Return the hash chain of a request. The hash has no secret key, because a client that makes its
+ * TIDs collide slows down only its own requests.
+ */
 static struct ibsim_open **chain_of(struct ibsim_client *c, const uint8_t *mad)
 {
 	uint64_t h = (mad_tid(mad) ^ mad_class(mad)) * 0x9e3779b97f4a7c15ull;
@@ -74,9 +76,12 @@ void ibsim_mads_fini(struct ibsim_client *c)
 	c->agent[IB_QP0] = c->agent[IB_QP1] = NULL;
 }
 
-/* --- from a client */
+/* --- MADs from a client */
 
-/* 0; -EINVAL the LID is nobody's: ibsim says so at once, too */
+/*
+ * Make the address of a MAD. Return: 0; -EINVAL for an invalid LID, which ibsim also reports at
+ * once
+ */
 static int address(struct mad_addr *ret, const struct ibsim_pkt *k)
 {
 	bool smp = mad_class_is_smp(mad_class(k->mad));
@@ -89,7 +94,7 @@ static int address(struct mad_addr *ret, const struct ibsim_pkt *k)
 	return 0;
 }
 
-/* It comes back: the kernel's ib_umad does the same with what timed out. */
+/* Return a request to its client, as the kernel's ib_umad does with a request that timed out. */
 static void send_back(struct ibsim_client *c, struct ibsim_pkt *k, ns_t now)
 {
 	k->status = IBSIM_STATUS_TIMEOUT;
@@ -111,7 +116,7 @@ static void answer(struct ibsim_client *c, struct ibsim_pkt *k, const struct mad
 	k->src_qp = qp;
 	k->len = ibsim_rmpp_len(mad);
 	memcpy(k->mad, mad, MAD_LEN);
-	be64_put(k->mad + OFF_TID, tid);
+	be64_put(k->mad + MAD_OFF_TID, tid);
 	c->st.answers++;
 	c->s->st.answers++;
 	ibsim_client_send(c, k, IBSIM_QUEUE_MAX, now);
@@ -126,7 +131,7 @@ static void request_done(void *ctx, int status, const struct mad_addr *from, con
 	struct ibsim_client *c = o->c;
 	struct ibsim_pkt k = o->pkt;
 
-	(void)len; /* 256: the agents do not do RMPP */
+	(void)len; /* 256 octets, because the agents do not use RMPP */
 	open_put(o);
 	if (c->dead)
 		return;
@@ -136,7 +141,9 @@ static void request_done(void *ctx, int status, const struct mad_addr *from, con
 		send_back(c, &k, now);
 }
 
-/* The same request again: the open one's answer is this one's, too. */
+/*
+ * Tell whether a request repeats an open one. It is not sent again, because one answer serves both.
+ */
 static bool is_open(struct ibsim_client *c, const struct ibsim_pkt *k)
 {
 	const struct ibsim_open *o = *chain_of(c, k->mad);
@@ -147,7 +154,10 @@ static bool is_open(struct ibsim_client *c, const struct ibsim_pkt *k)
 	return o;
 }
 
-/* Two of the client's agents may count TIDs alike: then the second gets another on the wire. */
+/*
+ * Send a request. Two agents of the client's program may use the same TID at the same time. The
+ * second request then gets a new TID on the wire.
+ */
 static int request_send(struct ibsim_open *o, const struct mad_addr *to, ns_t now)
 {
 	struct mad_agent *a = o->c->agent[to->qp];
@@ -188,18 +198,23 @@ static void request(struct ibsim_client *c, const struct mad_addr *to, struct ib
 	send_back(c, k, now);
 }
 
-/* Nobody answers a Send. OpenSM as a standby counts on a TrapRepress for its Trap 144. */
+/*
+ * Tell whether a method is sent as a request. A Send has no response, but a Trap has: OpenSM as a
+ * standby relies on a TrapRepress for its Trap 144.
+ */
 static bool wants_response(uint8_t method)
 {
 	return !mad_method_is_response(method) && method != MAD_METHOD_SEND;
 }
 
-/* What ibsim adds to a client's request */
+/*
+ * Fill in the fields of a client's request that ibsim would fill in: the client's id, and the SLID.
+ */
 static void complete(const struct ibsim_client *c, struct ibsim_pkt *k)
 {
 	uint64_t low = mad_tid(k->mad) & ((1ull << TID_CLIENT_SHIFT) - 1);
 
-	be64_put(k->mad + OFF_TID, low | (uint64_t)c->id << TID_CLIENT_SHIFT);
+	be64_put(k->mad + MAD_OFF_TID, low | (uint64_t)c->id << TID_CLIENT_SHIFT);
 	if (!k->slid)
 		k->slid = c->port->pi.lid;
 }
@@ -246,8 +261,9 @@ void ibsim_srv_recv(struct ibsim_srv *s, unsigned int id, const void *pkt, size_
 		mad_from_client(c, &k, now);
 }
 
-/* --- to a client that is an SM */
+/* --- unsolicited MADs to a client that is an SM */
 
+/* Return the client that gets the unsolicited MADs of the port of @c; NULL: none */
 static const struct ibsim_client *sm_of(const struct ibsim_client *c)
 {
 	for (unsigned int i = 0; i < IBSIM_CLIENTS_MAX; i++) {
@@ -271,10 +287,10 @@ static void unsolicited(void *ctx, const struct mad_addr *from, const void *mad,
 		.len = MAD_LEN,
 	};
 
-	(void)len; /* 256: its agents do not do RMPP */
+	(void)len; /* 256 octets, because the agents do not use RMPP */
 	if (c->dead || sm_of(c) != c)
 		return;
-	if (ibsim_rmpp_is_control(mad)) { /* OpenSM would take it for the query once more */
+	if (ibsim_rmpp_is_control(mad)) { /* OpenSM would take an ACK for a repeated query */
 		c->s->st.drop_rmpp++;
 		return;
 	}

@@ -6,22 +6,22 @@
  * DOC: Inside the server
  *
  *	proto.c		formats
- *	srv.c		clients: life, queue towards them, IsSM
+ *	srv.c		clients from Connect to their end, their queues, IsSM
  *	ctl.c		control messages
- *	mads.c		MADs, both ways
- *	rmpp.c		what becomes of RMPP
+ *	mads.c		MADs from and to clients
+ *	rmpp.c		changes to MADs with an RMPP header
  */
 
 #include "ibsim/srv.h"
 #include "util/list.h"
 
-/* A request that waits for its response. */
-#define IBSIM_OPEN_HASH 256 /* a power of 2 */
+#define IBSIM_OPEN_HASH 256 /* number of chains of ibsim_client.by_tid, a power of 2 */
 
+/* A request that waits for its response. */
 struct ibsim_open {
 	struct ibsim_client *c;
-	struct ibsim_open *next; /* free ones; those in use of the same hash */
-	struct ibsim_pkt pkt; /* as the client would get it back */
+	struct ibsim_open *next; /* next free entry, or next open request of the same hash chain */
+	struct ibsim_pkt pkt; /* the request as it is returned to the client after a time-out */
 };
 
 struct ibsim_client {
@@ -31,15 +31,15 @@ struct ibsim_client {
 	unsigned int id;
 	uint32_t pid;
 	struct ibsim_peer peer;
-	bool dead; /* the reaper frees it */
+	bool dead; /* true when the client has ended and waits for the reaper to free it */
 	bool issm;
-	bool sent_smp; /* it has registered for what it uses */
-	struct mad_agent *agent[2]; /* by QP: what it sends */
-	struct mad_agent *sm, *sa; /* for unsolicited MADs; NULL: not an SM */
+	bool sent_smp; /* true after its first SMP, before which an SM registers its classes */
+	struct mad_agent *agent[2]; /* agents that send its MADs, by QP */
+	struct mad_agent *sm, *sa; /* agents for unsolicited MADs; NULL unless it is an SM */
 	struct ibsim_open open[IBSIM_OPEN_MAX], *free_open;
-	struct ibsim_open *by_tid[IBSIM_OPEN_HASH]; /* those in use, by TID and class */
+	struct ibsim_open *by_tid[IBSIM_OPEN_HASH]; /* open requests by TID and class */
 	unsigned int nopen;
-	uint8_t (*queue)[IBSIM_PKT_LEN]; /* a ring of @qcap; NULL: nothing waits */
+	uint8_t (*queue)[IBSIM_PKT_LEN]; /* ring with room for .qcap MADs; NULL while .qcap is 0 */
 	unsigned int qhead, qlen, qcap;
 	struct ibsim_client_stats st;
 };
@@ -51,38 +51,56 @@ struct ibsim_srv {
 	const struct log_sink *log;
 	struct ibsim_client *client[IBSIM_CLIENTS_MAX];
 	struct timer reaper;
-	unsigned int queued; /* of all clients */
+	unsigned int queued; /* number of MADs in the queues of all clients */
 	struct ibsim_stats st;
 };
 
-/* ibsim_client_by_id() - NULL: none, or it is dead */
+/* ibsim_client_by_id() - Return a client; NULL if there is none or it is dead */
 struct ibsim_client *ibsim_client_by_id(const struct ibsim_srv *s, unsigned int id);
-/* ibsim_client_add() - 0; -EMFILE too many; -ENOMEM; what ops->open said */
+/*
+ * ibsim_client_add() - Make a client. Return: 0; -EMFILE: too many on the fabric or on @port;
+ * -ENOMEM; or the error of ops->open
+ */
 int ibsim_client_add(struct ibsim_srv *s, const struct ibsim_peer *from, struct node_port *port,
 		     const char *node, uint32_t pid, struct ibsim_client **ret);
-/* ibsim_client_end() - It is no client any more; memory and agents go with the reaper */
+/* ibsim_client_end() - Mark a client as dead; the reaper frees its memory and agents later */
 void ibsim_client_end(struct ibsim_client *c, ns_t now);
-/* ibsim_client_issm() - 0; -EBUSY the port has an SM that is not a client; -ENOMEM */
+/*
+ * ibsim_client_issm() - Make a client an SM, or no longer one. Return: 0; -EBUSY: the port has an
+ * SM that is not a client; -ENOMEM
+ */
 int ibsim_client_issm(struct ibsim_client *c, bool on, ns_t now);
-/* ibsim_client_queue_free() - What waits is lost */
+/* ibsim_client_queue_free() - Free the queue of a client with the MADs in it */
 void ibsim_client_queue_free(struct ibsim_client *c);
-/* ibsim_client_send() - Hand it a MAD now or, in order, later; @max: not if so many wait already */
+/*
+ * ibsim_client_send() - Send a MAD to a client, or queue it behind those that wait. It is dropped
+ * if the queue has @max MADs already
+ */
 void ibsim_client_send(struct ibsim_client *c, const struct ibsim_pkt *k, unsigned int max,
 		       ns_t now);
 
-/* ibsim_mads_init(), ibsim_mads_fini() - A client's requests and agents. 0 or -ENOMEM */
+/* ibsim_mads_init(), ibsim_mads_fini() - Set up and remove a client's agents. Return: 0, -ENOMEM */
 int ibsim_mads_init(struct ibsim_client *c);
 void ibsim_mads_fini(struct ibsim_client *c);
-/* ibsim_mads_listen() - Begin or end to get unsolicited MADs. 0 or -ENOMEM */
+/* ibsim_mads_listen() - Register for unsolicited MADs, or unregister. Return: 0, -ENOMEM */
 int ibsim_mads_listen(struct ibsim_client *c, bool on);
 
-/* ibsim_rmpp_complete() - Make a client's RMPP message, if @k is one, a first segment */
+/*
+ * ibsim_rmpp_complete() - If @k has RMPP flag Active, fill in its RMPP header as that of a first
+ * segment
+ */
 void ibsim_rmpp_complete(struct ibsim_pkt *k);
-/* ibsim_rmpp_is_control() - An ACK and the like, or a client's bare header */
+/* ibsim_rmpp_is_control() - Tell whether @mad uses RMPP but is not a data segment, as an ACK */
 bool ibsim_rmpp_is_control(const void *mad);
-/* ibsim_rmpp_len() - Octets of @mad that a client should see: less than 256 where a whole RMPP message has less */
+/*
+ * ibsim_rmpp_len() - Return the octets of @mad that its client should see. They are 256, or fewer
+ * if the whole RMPP message has fewer
+ */
 uint16_t ibsim_rmpp_len(const void *mad);
-/* ibsim_rmpp_end() - What is to be answered to a segment: 256 octets. False: @mad is none */
+/*
+ * ibsim_rmpp_end() - Write the answer to an RMPP segment, 256 octets: an ACK to the last segment, a
+ * STOP to any other. Return: false if @mad is not a segment
+ */
 bool ibsim_rmpp_end(void *ret, const void *mad);
 
 #endif

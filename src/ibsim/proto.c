@@ -3,7 +3,10 @@
 
 #include <errno.h>
 
-/* A be16 that fills an uint32_t of the C structure: x86 has it in the first two octets. */
+/*
+ * A big-endian LID that ibsim stores in an uint32_t of its structure. On x86 the LID is in the
+ * first two octets.
+ */
 struct lid32 {
 	be16 lid;
 	uint8_t zero[2];
@@ -44,7 +47,7 @@ int ibsim_pkt_decode(struct ibsim_pkt *ret, const void *p, size_t n)
 		.status = be32_get(w.status),
 		.len = (uint16_t)len,
 	};
-	memcpy(ret->mad, w.mad, len); /* behind it is what was on the client's stack */
+	memcpy(ret->mad, w.mad, len); /* the rest is whatever was on the client's stack */
 	return 0;
 }
 
@@ -133,23 +136,6 @@ struct vendor_wire {
 };
 static_assert(sizeof(struct vendor_wire) == IBSIM_VENDOR_LEN, "struct sim_vendor of x86-64");
 static_assert(offsetof(struct vendor_wire, fw_ver) == 16, "aligned to 8");
-
-int ibsim_vendor_decode(struct ibsim_vendor *ret, const void *p, size_t len)
-{
-	struct vendor_wire w;
-
-	if (len < sizeof(w))
-		return -EBADMSG;
-
-	memcpy(&w, p, sizeof(w));
-	*ret = (struct ibsim_vendor){
-		.vendor_id = w.vendor_id,
-		.part_id = w.part_id,
-		.hw_ver = w.hw_ver,
-		.fw_ver = w.fw_ver,
-	};
-	return 0;
-}
 
 void ibsim_vendor_encode(void *p, const struct ibsim_vendor *v)
 {

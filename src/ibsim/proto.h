@@ -5,53 +5,55 @@
 /*
  * DOC: ibsim's client protocol
  *
- * What a program with libumad2sim.so preloaded and ibsim say to each other, by datagrams of
- * abstract UNIX sockets below one name (IBSIM_SOCKNAME, "sim" by default):
+ * A program with libumad2sim.so preloaded and ibsim exchange datagrams over abstract UNIX sockets.
+ * The names of the sockets begin with NAME, which is IBSIM_SOCKNAME ("sim" by default):
  *
  *	client			server
  *	NAME:ctlPID	<->	NAME:ctl	struct ibsim_ctl: a request and its answer, one at a time
- *	NAME:inPID	<->	NAME:outID	struct ibsim_pkt: MADs; ID is what Connect answered
+ *	NAME:inPID	<->	NAME:outID	struct ibsim_pkt: MADs; Connect has answered with ID
  *
- * The formats are C structures of x86-64 with their padding: integers in host byte order, except
- * what struct ib_user_mad has in network order (LID, QPN, status, and the length, which is 64 bits).
+ * The formats are C structures of x86-64 with their padding. Integers are in host byte order, but
+ * LIDs, QPNs, status and length (64 bits) of struct ibsim_pkt are in network order.
  */
 
 #include "wire/mad.h"
 
 #define IBSIM_MAGIC 0xdeadbeefu
-#define IBSIM_STATUS_TIMEOUT 110 /* ETIMEDOUT: the request comes back, nobody answered */
+#define IBSIM_STATUS_TIMEOUT 110 /* ETIMEDOUT, in a request that is returned without an answer */
 
 /* --- MADs */
 
 #define IBSIM_PKT_LEN 288
 
 struct ibsim_pkt {
-	uint16_t dlid, slid; /* slid of a client's: 0 (its own LID) or permissive */
-	uint32_t dest_qp, src_qp; /* 24 bits */
+	uint16_t dlid, slid; /* LIDs; a client sends slid 0 (its own LID) or the permissive LID */
+	uint32_t dest_qp, src_qp; /* QPNs, 24 bits */
 	uint32_t status; /* 0 or IBSIM_STATUS_TIMEOUT */
-	uint16_t len; /* octets of @mad that the sender meant, 24 .. 256 */
-	uint8_t mad[MAD_LEN]; /* zero behind len */
+	uint16_t len; /* octets of .mad that are valid, 24 to 256 */
+	uint8_t mad[MAD_LEN]; /* the MAD, with zeros after .len octets */
 };
 
-/* ibsim_pkt_decode() - 0; -EBADMSG @n is not 288, or the MAD's length is impossible */
+/*
+ * ibsim_pkt_decode() - Return: 0; -EBADMSG: @n is not 288, or the length of the MAD is impossible
+ */
 int ibsim_pkt_decode(struct ibsim_pkt *ret, const void *p, size_t n);
-/* ibsim_pkt_encode() - Writes IBSIM_PKT_LEN octets */
+/* ibsim_pkt_encode() - Write IBSIM_PKT_LEN octets */
 void ibsim_pkt_encode(void *p, const struct ibsim_pkt *k);
 
 /* --- control */
 
 enum ibsim_ctl_type {
-	IBSIM_CTL_ERROR, /* of answers only */
-	IBSIM_CTL_CONNECT, /* struct ibsim_client_info, both ways */
+	IBSIM_CTL_ERROR, /* only in answers, to a request that was refused */
+	IBSIM_CTL_CONNECT, /* struct ibsim_client_info in the request and in the answer */
 	IBSIM_CTL_DISCONNECT,
-	IBSIM_CTL_GET_PORT, /* 4 octets: LID, state */
+	IBSIM_CTL_GET_PORT, /* 4 octets: LID (2), port state (1), unused (1) */
 	IBSIM_CTL_GET_VENDOR, /* struct ibsim_vendor */
 	IBSIM_CTL_GET_GID, /* 16 octets */
 	IBSIM_CTL_GET_GUID, /* 8 octets, big-endian */
 	IBSIM_CTL_GET_NODE_INFO, /* 64 octets, as in an SMP */
-	IBSIM_CTL_GET_PORT_INFO, /* asked: octet 0 is the port, 0 the client's own; 64 octets */
-	IBSIM_CTL_SET_ISSM, /* int */
-	IBSIM_CTL_GET_PKEYS, /* the first 32, big-endian */
+	IBSIM_CTL_GET_PORT_INFO, /* 64 octets; the request has the port in octet 0, 0: its own */
+	IBSIM_CTL_SET_ISSM, /* int: 1 to be an SM, 0 to be none */
+	IBSIM_CTL_GET_PKEYS, /* 64 octets: the first 32 P_Keys, big-endian */
 	IBSIM_CTL_LAST,
 };
 
@@ -59,31 +61,35 @@ enum ibsim_ctl_type {
 #define IBSIM_CTL_DATA 64
 
 struct ibsim_ctl {
-	uint32_t client; /* id that Connect answered */
-	uint32_t type; /* enum ibsim_ctl_type; anything in what a client sent */
-	uint32_t len; /* octets of data that count, at most 64 */
+	uint32_t client; /* id of the client, from the answer to Connect */
+	uint32_t type; /* enum ibsim_ctl_type; a client may send any other value, too */
+	uint32_t len; /* octets of .data that are valid, at most 64 */
 	uint8_t data[IBSIM_CTL_DATA];
 };
 
-/* ibsim_ctl_decode() - 0; -EBADMSG @n is not 80, another magic, or more data than there is room */
+/*
+ * ibsim_ctl_decode() - Return: 0; -EBADMSG: @n is not 80, the magic is wrong, or .len is too large
+ */
 int ibsim_ctl_decode(struct ibsim_ctl *ret, const void *p, size_t n);
-/* ibsim_ctl_encode() - Writes IBSIM_CTL_LEN octets */
+/* ibsim_ctl_encode() - Write IBSIM_CTL_LEN octets */
 void ibsim_ctl_encode(void *p, const struct ibsim_ctl *c);
 
-#define IBSIM_NODE_MAX 32 /* octets of a node's name, with the zero */
+#define IBSIM_NODE_MAX 32 /* most octets of the name of a node, with the final zero */
 #define IBSIM_CLIENT_INFO_LEN 44
 
-/* Data of Connect */
+/* Data of Connect. */
 struct ibsim_client_info {
-	uint32_t id; /* the client's process; in the answer its id */
-	uint32_t qp; /* no client sets it */
+	uint32_t id; /* PID of the client in the request, id of the client in the answer */
+	uint32_t qp; /* unused, no client sets it */
 	bool issm;
-	char node[IBSIM_NODE_MAX]; /* "": the default */
+	char node[IBSIM_NODE_MAX]; /* name of the node, "" for the default node */
 };
 
-/* ibsim_client_info_decode() - 0; -EBADMSG @len is not 44, or @node has no end */
+/*
+ * ibsim_client_info_decode() - Return: 0; -EBADMSG: @len is not 44, or the name has no final zero
+ */
 int ibsim_client_info_decode(struct ibsim_client_info *ret, const void *p, size_t len);
-/* ibsim_client_info_encode() - Writes 44 octets; a name too long is cut as ibsim does */
+/* ibsim_client_info_encode() - Write 44 octets; a name that is too long is cut, as by ibsim */
 void ibsim_client_info_encode(void *p, const struct ibsim_client_info *i);
 
 #define IBSIM_VENDOR_LEN 24
@@ -93,7 +99,6 @@ struct ibsim_vendor {
 	uint64_t fw_ver;
 };
 
-int ibsim_vendor_decode(struct ibsim_vendor *ret, const void *p, size_t len);
 void ibsim_vendor_encode(void *p, const struct ibsim_vendor *v);
 
 #endif

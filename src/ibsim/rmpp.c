@@ -5,10 +5,12 @@
 /*
  * DOC: RMPP and MADs of 256 octets
  *
- * libumad2sim leaves RMPP to the kernel, which is not there: what a program sends has flag Active and
- * nothing else of the header, is cut at 256 octets, and no ACK is ever understood. Here the first segment is
- * made right, so that a receiver that does RMPP takes a message that is whole, and gives one up that was cut;
- * and who sends to a client is told that it has all it will take.
+ * libumad2sim relies on the kernel for RMPP, but its MADs do not pass the kernel. An RMPP message
+ * of a program arrives here with flag Active but without the other fields of the RMPP header, it is
+ * cut at 256 octets, and the program does not understand ACKs. So we fill in the RMPP header of a
+ * first segment. A receiver then accepts the message if it is whole, and gives up if it was cut. To
+ * a peer that sends an RMPP message to a client we answer that the client takes the first segment
+ * and no more.
  */
 
 #define RESP_TIME_NONE 31
@@ -47,7 +49,7 @@ void ibsim_rmpp_complete(struct ibsim_pkt *k)
 		.data1 = 1,
 		.data2 = k->len - SA_HDR_OFF,
 	};
-	if (k->len < MAD_LEN) /* else it may have been longer */
+	if (k->len < MAD_LEN) /* no flag Last on 256 octets, because more may have been cut off */
 		h.flags |= RMPP_FLAG_LAST;
 	put(k->mad, &h);
 }

@@ -6,7 +6,7 @@
 
 #include "ibsim/priv.h"
 
-#define QUEUE_FIRST 64 /* MADs that a queue has room for at first */
+#define QUEUE_FIRST 64 /* MADs for which a new queue has room */
 
 static void client_free(struct ibsim_client *c)
 {
@@ -19,7 +19,10 @@ static void client_free(struct ibsim_client *c)
 	free(c);
 }
 
-/* Not where a client ends: that may be inside a callback of its agents, or of the owner's files. */
+/*
+ * Free the dead clients. A client cannot be freed at the moment when it ends, because that may be
+ * inside a callback of its agents or of the owner's files.
+ */
 static void reap(struct timer *t, ns_t now)
 {
 	struct ibsim_srv *s = container_of(t, struct ibsim_srv, reaper);
@@ -75,7 +78,10 @@ static unsigned int clients_on(const struct ibsim_srv *s, const struct node_port
 	return n;
 }
 
-/* The dead count until they are reaped: their sockets have their names. */
+/*
+ * Return the lowest free id. A dead client keeps its id until it is freed, because the name
+ * of its socket contains the id.
+ */
 static unsigned int free_id(const struct ibsim_srv *s)
 {
 	unsigned int i = 0;
@@ -124,7 +130,7 @@ void ibsim_client_end(struct ibsim_client *c, ns_t now)
 	timer_arm(c->s->timers, &c->s->reaper, now);
 }
 
-/* The other SMs among the clients of its port */
+/* Tell whether another client of the same port is an SM. */
 static bool port_has_sm(const struct ibsim_client *c)
 {
 	for (unsigned int i = 0; i < IBSIM_CLIENTS_MAX; i++) {
@@ -171,7 +177,7 @@ void ibsim_srv_gone(struct ibsim_srv *s, unsigned int id, const char *why, ns_t 
 	ibsim_client_end(c, now);
 }
 
-/* --- towards a client */
+/* --- MADs to a client */
 
 static uint8_t *queue_slot(struct ibsim_client *c, unsigned int i)
 {
@@ -202,7 +208,7 @@ void ibsim_client_queue_free(struct ibsim_client *c)
 	c->qlen = c->qcap = c->qhead = 0;
 }
 
-/* Order matters: while something waits nothing goes directly. */
+/* The MAD goes through the queue also when the socket has room, so that MADs keep their order. */
 void ibsim_client_send(struct ibsim_client *c, const struct ibsim_pkt *k, unsigned int max,
 		       ns_t now)
 {
@@ -242,7 +248,7 @@ void ibsim_srv_writable(struct ibsim_srv *s, unsigned int id, ns_t now)
 		ibsim_client_queue_free(c);
 }
 
-/* --- what is shown */
+/* --- information for the command line */
 
 const struct ibsim_stats *ibsim_srv_stats(const struct ibsim_srv *s)
 {

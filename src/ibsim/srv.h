@@ -5,130 +5,144 @@
 /*
  * DOC: Server of ibsim's client protocol
  *
- * Programs that believe to sit on a CA or switch of ibsim use QP0 and QP1 of a node's end port,
- * beside the port's own agents and each other. What a client sends:
+ * Programs that were written for ibsim use QP0 and QP1 of a node's end port. They share the port
+ * with its own agents and with other clients. The MADs that a client sends are handled so:
  *
- *	a request	goes out as a transaction of the port's endpoint, with the low half of the
- *			client's TID. The response comes back with the TID as ibsim has it: bits
- *			63-48 the client's id, the rest as sent. So it can only reach its owner.
- *			Nobody answered, or it cannot be sent: the request comes back, status 110
- *	a response,	goes out as it is
- *	Send or Trap
+ *	a request,	is sent as a transaction of the port's endpoint, with the low half of the
+ *	also a Trap	client's TID. The response gets the TID that ibsim would give it (bits
+ *			63-48: id of the client; the rest: as the client sent it), so it can only
+ *			reach the client that asked. If there is no response, or the request cannot
+ *			be sent, the request is returned to the client with status 110.
+ *	a response	is sent unchanged
+ *	or a Send
  *
- * Unsolicited MADs go to the first client of the port that is an SM (IsSM): SMPs and SA requests.
- * libumad2sim ends with a segmentation fault when it gets a class for which its program has not
- * registered; an SM registers for both before it sends its first SMP, so they wait for that.
+ * Unsolicited SMPs and SA requests go to the first client of the port that is an SM (IsSM).
+ * libumad2sim ends with a segmentation fault when it receives a class for which its program has not
+ * registered. An SM registers for both classes before it sends its first SMP, so a client gets
+ * unsolicited MADs only after its first SMP.
  *
- * The library neither retries nor reassembles: a request is repeated here as the kernel would for
- * OpenSM, within the second after which libibmad gives up; every segment of an RMPP message is a MAD by
- * itself.
+ * libumad2sim neither repeats requests nor reassembles RMPP messages. So a request is repeated
+ * here, as the kernel would do for OpenSM, within the second after which libibmad gives up. Each
+ * segment of an RMPP message is passed on as a separate MAD.
  *
- * The owner moves the datagrams. A client that is gone is known to it (ibsim_srv_gone()), or
- * is noticed when it cannot be sent to. Clients are freed by a timer: never inside a call of the owner's.
+ * The owner moves the datagrams. It tells the server when a client's process has ended
+ * (ibsim_srv_gone()). The server also notices it when a datagram to the client cannot be sent.
+ * Clients are freed by a timer, and so never inside a call of the owner.
  */
 
 #include "ibsim/proto.h"
 #include "node/node.h"
 
 #define IBSIM_CLIENTS_MAX 256
-#define IBSIM_PORT_CLIENTS_MAX 16 /* on one end port */
-#define IBSIM_OPEN_MAX 1024 /* requests of a client waiting for their response */
+#define IBSIM_PORT_CLIENTS_MAX 16 /* most clients of one end port */
+#define IBSIM_OPEN_MAX 1024 /* most requests of a client that wait for their responses */
 /*
- * MADs waiting until a client reads; its socket holds ten. OpenSM stands still for ever once an answer is lost,
- * and libumad2sim.so holds one lock while it reads or writes: who made it wait until it has read would wait for ever.
- * So answers have room as long as there is memory for them, of all clients together.
+ * Limits of the queues of MADs that clients have not yet read. A client's socket itself holds only
+ * ten. OpenSM waits for ever for an answer that was lost, so answers must not be dropped. Nor may
+ * we stop reading from a client until it has read its answers, because libumad2sim.so holds one
+ * lock while it reads or writes, so its reader would wait for its blocked writer for ever. So the
+ * limits for answers only guard the memory, and unsolicited MADs have a lower one.
  */
-#define IBSIM_UNSOLICITED_MAX 4096 /* no more of these are added to a queue of so many */
-#define IBSIM_QUEUE_MAX 65536 /* of one client */
-#define IBSIM_QUEUED_MAX 262144 /* of all */
-#define IBSIM_TRY_MS 200 /* OpenSM's time-out for each of its tries, */
-#define IBSIM_RETRIES 3 /* and its retries: 0.8 s, below the second that libibmad waits */
+#define IBSIM_UNSOLICITED_MAX 4096 /* queue length at which unsolicited MADs are dropped */
+#define IBSIM_QUEUE_MAX 65536 /* most MADs in the queue of one client */
+#define IBSIM_QUEUED_MAX 262144 /* most MADs in the queues of all clients together */
+#define IBSIM_TRY_MS 200 /* time-out of each try, as OpenSM has it */
+#define IBSIM_RETRIES 3 /* retries as OpenSM has them: 0.8 s for all tries, libibmad waits 1 s */
 #define IBSIM_PEER_MAX 128
 
 struct ibsim_srv;
 
-/* Who sent a control message: the owner's word for the place (a namespace), and the address there. */
+/* Sender of a control message. */
 struct ibsim_peer {
-	void *place;
+	void *place; /* network namespace of the sender, opaque to the server */
 	size_t len;
-	uint8_t addr[IBSIM_PEER_MAX];
-	uint32_t pid; /* as the kernel says; 0: unknown */
+	uint8_t addr[IBSIM_PEER_MAX]; /* socket address of the sender, .len octets */
+	uint32_t pid; /* PID of the sender as the kernel tells it; 0: unknown */
 };
 
 struct ibsim_ops {
 	/*
-	 * The end port that a client at @place means by @name ("": where it is by default), and the
-	 * name to tell it; NULL: there is none
+	 * Find the end port that a client at @place calls @name ("" for its default node).
+	 * @ret_name is the name of the node for the answer. Return: NULL if there is no such node
 	 */
 	struct node_port *(*find)(void *ctx, void *place, const char *name, const char **ret_name);
 	/*
-	 * Make the way for MADs to and from the client @id, whose own end is named after @pid
-	 * (as it says: its namespace's). 0; -errno, then no client is made
+	 * Open the socket for the MADs of client @id. The client's own socket is named after @pid,
+	 * the PID in the client's PID namespace, which the client has told. Return: 0; -errno,
+	 * after which the client is refused
 	 */
 	int (*open)(void *ctx, unsigned int id, const struct ibsim_peer *peer, uint32_t pid);
 	void (*close)(void *ctx, unsigned int id);
-	/* 0; -EAGAIN: call ibsim_srv_writable() when there is room; else the client is gone */
+	/*
+	 * Send a datagram to a client. Return: 0; -EAGAIN: the owner calls ibsim_srv_writable()
+	 * when there is room; any other error: the client is gone
+	 */
 	int (*send)(void *ctx, unsigned int id, const void *pkt, size_t len);
-	/* The port's IsSM: it has a client that is an SM, or no longer. 0; -EBUSY it has an SM already */
+	/*
+	 * Set IsSM of a port when its first client becomes an SM, clear it when no client is an SM
+	 * any more. Return: 0; -EBUSY: the port has another SM
+	 */
 	int (*issm)(void *ctx, struct node_port *port, bool on, ns_t now);
 };
 
-/* @timers and @log are borrowed. NULL if out of memory. */
+/* @timers and @log are borrowed. Return: NULL if out of memory */
 struct ibsim_srv *ibsim_srv_create(const struct ibsim_ops *ops, void *ctx, struct timers *timers,
 				   const struct log_sink *log);
-/* Closes all clients; NULL is accepted. */
+/* Close all clients and free the server; NULL is accepted. */
 void ibsim_srv_destroy(struct ibsim_srv *s, ns_t now);
 
 /**
- * ibsim_srv_ctl() - A datagram for NAME:ctl
+ * ibsim_srv_ctl() - Handle a datagram that arrived at NAME:ctl
  * @ret:	the answer for its sender, IBSIM_CTL_LEN octets
  *
- * A client's requests are taken only from where it sent its Connect.
- * Return: octets of the answer; 0: none, what came is not of this protocol
+ * Requests of a client are accepted only from the address from which it sent its Connect.
+ * Return: octets of the answer; 0 without an answer, if the datagram is not of this protocol
  */
 size_t ibsim_srv_ctl(struct ibsim_srv *s, const struct ibsim_peer *from, const void *msg,
 		     size_t len, void *ret, ns_t now);
 
-/* ibsim_srv_recv() - A datagram for NAME:out@id, from that client */
+/* ibsim_srv_recv() - Handle a datagram of client @id, which arrived at its socket NAME:outID */
 void ibsim_srv_recv(struct ibsim_srv *s, unsigned int id, const void *pkt, size_t len, ns_t now);
 
-/* ibsim_srv_writable() - ops->send() said -EAGAIN, now there is room */
+/* ibsim_srv_writable() - Send queued MADs, because the client's socket has room again */
 void ibsim_srv_writable(struct ibsim_srv *s, unsigned int id, ns_t now);
 
-/* ibsim_srv_gone() - The client's process ended, or its socket is no more */
+/* ibsim_srv_gone() - End a client whose process has ended or whose socket was closed */
 void ibsim_srv_gone(struct ibsim_srv *s, unsigned int id, const char *why, ns_t now);
 
 struct ibsim_client_stats {
-	uint64_t requests, responses; /* that it sent */
-	uint64_t answers, timeouts; /* that it got */
-	uint64_t unsolicited;
+	uint64_t requests, responses; /* MADs from the client; Sends count as responses */
+	uint64_t answers, timeouts; /* responses for the client, requests returned to it */
+	uint64_t unsolicited; /* unsolicited MADs for the client */
 };
 
 struct ibsim_stats {
 	uint64_t connects, disconnects, deaths;
 	uint64_t requests, responses, answers, timeouts, unsolicited;
-	/* Control messages: other lengths and magics; what a client may not; no room */
+	/*
+	 * control messages of a wrong length or magic; all that were refused; Connects among them
+	 */
 	uint64_t drop_ctl_malformed, refused_ctl, refused_connect;
 	uint64_t drop_malformed; /* MADs of a wrong length or version */
-	uint64_t drop_no_client; /* MADs from who is no client (any more) */
-	uint64_t drop_duplicate; /* a request with a TID that is open */
-	uint64_t drop_open; /* too many requests are open: back at once, status 110 */
-	uint64_t drop_address; /* no LID: the same */
-	uint64_t drop_queue; /* the client does not read, see IBSIM_UNSOLICITED_MAX */
-	uint64_t drop_rmpp; /* ACK and the like for a client, which cannot do RMPP */
+	uint64_t drop_no_client; /* MADs whose sender is not a client, or no longer one */
+	uint64_t drop_duplicate; /* requests with the TID and class of an open request */
+	uint64_t drop_open; /* requests returned at once with status 110: too many are open */
+	uint64_t drop_address; /* MADs to an invalid LID; a request is returned with status 110 */
+	uint64_t drop_queue; /* MADs for clients whose queue is full, see IBSIM_UNSOLICITED_MAX */
+	uint64_t drop_rmpp; /* RMPP ACKs, STOPs and ABORTs for clients, which do not know RMPP */
 };
 const struct ibsim_stats *ibsim_srv_stats(const struct ibsim_srv *s);
 
 struct ibsim_client_show {
 	unsigned int id;
-	uint32_t pid; /* as the kernel says, else as it says */
+	uint32_t pid; /* PID as the kernel tells it, or as the client does if the kernel does not */
 	const char *node;
 	uint8_t port;
 	bool issm;
 	unsigned int open, queued;
 	struct ibsim_client_stats st;
 };
-/* ibsim_srv_client() - Client @id as it is now; false: there is none */
+/* ibsim_srv_client() - Describe client @id for the command line. Return: false if there is none */
 bool ibsim_srv_client(const struct ibsim_srv *s, unsigned int id, struct ibsim_client_show *ret);
 
 #endif

@@ -6,14 +6,14 @@
 
 #define ACTS_MIN 64
 
-/* Doubles the ring and unrolls it. */
+/* Doubles the ring. The actions begin at index 0 of the new one. */
 static void acts_grow(struct ipoib_link *l)
 {
 	uint32_t cap = l->act_cap ? l->act_cap * 2 : ACTS_MIN;
 	struct ipoib_action *a = malloc(cap * sizeof(*a));
 
 	if (!a)
-		abort(); /* a lost action would wedge the link or leak what the owner made */
+		abort(); /* without this action the link would hang, or a handle of the owner would leak */
 	for (uint32_t i = 0; i < l->act_n; i++)
 		a[i] = l->acts[(l->act_head + i) % l->act_cap];
 	free(l->acts);
@@ -33,7 +33,7 @@ struct ipoib_action *ipoib_act(struct ipoib_link *l, enum ipoib_action_type type
 	return a;
 }
 
-/* A neighbour that came back to life, or went, before its NEIGH_GONE was handed out. */
+/* True for a NEIGH_GONE whose neighbour was used again, released or removed since it was queued. */
 static bool act_obsolete(const struct ipoib_action *a)
 {
 	struct ipoib_neigh *n = a->neigh;
@@ -60,20 +60,21 @@ int ipoib_next_action(struct ipoib_link *l, struct ipoib_action *ret)
 	return -EAGAIN;
 }
 
-void ipoib_act_send(struct ipoib_link *l, struct pkt *pkt, void *ah, uint32_t dest_qpn)
+void ipoib_act_send(struct ipoib_link *l, struct pkt *pkt, void *ah, uint32_t dest_qpn,
+		    uint32_t qkey)
 {
 	struct ipoib_action *a = ipoib_act(l, IPOIB_ACT_SEND);
 
 	l->stats.tx_packets++;
-	l->stats.tx_octets += pkt->len - l->profile->encap_len;
+	l->stats.tx_octets += pkt->len - l->profile->encap.len;
 	l->stats.tx_mcast += dest_qpn == IB_QPN_MCAST;
 	a->send.pkt = pkt;
 	a->send.ah = ah;
 	a->send.dest_qpn = dest_qpn;
-	a->send.qkey = l->qkey;
+	a->send.qkey = qkey;
 }
 
-/* Cookies: sequence, kind, slot; never 0. */
+/* A cookie consists of a sequence number, the kind and the slot, and is never 0. */
 #define COOKIE_SLOT_BITS 24
 
 void ipoib_ah_request(struct ipoib_link *l, struct ipoib_ah *a, enum ipoib_ah_kind kind,
@@ -160,12 +161,38 @@ enum ipoib_drop ipoib_drop_pkt(struct ipoib_link *l, struct pkt *pkt, enum ipoib
 	return reason;
 }
 
+/* Octets of the buffers that a held packet occupies. */
+static uint32_t held_cost(const struct pkt *pkt)
+{
+	uint32_t cost = 0;
+
+	for (unsigned int i = 0; i < pkt->nslices; i++)
+		cost += pkt->slice[i].buf->small ? PKT_SMALL_SIZE : PKT_BUF_SIZE;
+	return cost;
+}
+
+/*
+ * Held packets must leave buffers for other traffic, because a TAP is read into free buffers. So a
+ * packet that fits is moved to a small buffer, the held packets of a link are limited in number and
+ * octets, and no link holds more packets while half of the pool is in use.
+ */
+static bool hold_allowed(struct ipoib_link *l, const struct pkt_queue *q, unsigned int max,
+			 struct pkt *pkt)
+{
+	if (q->n >= max || l->nheld >= IPOIB_HELD_LINK || pkt_pool_is_scarce(pkt->pool))
+		return false;
+	if (pkt_shrink(pkt) == -ENOMEM)
+		return false;
+	return l->held_octets + held_cost(pkt) <= IPOIB_HELD_OCTETS;
+}
+
 enum ipoib_drop ipoib_hold(struct ipoib_link *l, struct pkt_queue *q, unsigned int max,
 			   struct pkt *pkt)
 {
-	if (q->n >= max || l->nheld >= IPOIB_HELD_LINK)
+	if (!hold_allowed(l, q, max, pkt))
 		return ipoib_drop_pkt(l, pkt, IPOIB_DROP_HELD_FULL);
 	l->nheld++;
+	l->held_octets += held_cost(pkt);
 	l->stats.tx_held++;
 	pkt_queue_add(q, pkt);
 	return IPOIB_DROP_NONE;
@@ -175,7 +202,10 @@ struct pkt *ipoib_unhold(struct ipoib_link *l, struct pkt_queue *q)
 {
 	struct pkt *pkt = pkt_queue_pop(q);
 
-	l->nheld -= pkt != NULL;
+	if (!pkt)
+		return NULL;
+	l->nheld--;
+	l->held_octets -= held_cost(pkt);
 	return pkt;
 }
 

@@ -2,43 +2,44 @@
 #ifndef IPOIB_ACTION_H
 #define IPOIB_ACTION_H
 
-/* The queue of what the owner has to do, in order, and address handles on it. */
+/* The queue of actions for the owner, requests for address handles, and held packets. */
 
 #include "ipoib/link.h"
 
-/* ipoib_act() - Append an action of @type, the rest zeroed, to be filled in before the next call */
+/* ipoib_act() - Append an action of @type, otherwise zero, which the caller fills in at once */
 struct ipoib_action *ipoib_act(struct ipoib_link *l, enum ipoib_action_type type);
 
-/* ipoib_act_send() - Release a held packet; counts it */
-void ipoib_act_send(struct ipoib_link *l, struct pkt *pkt, void *ah, uint32_t dest_qpn);
+/* ipoib_act_send() - Queue a packet that was held for sending, and count it as sent */
+void ipoib_act_send(struct ipoib_link *l, struct pkt *pkt, void *ah, uint32_t dest_qpn,
+		    uint32_t qkey);
 
-/* Whose address handle it is. */
+/* The kind of object that an address handle belongs to. */
 enum ipoib_ah_kind {
 	IPOIB_AH_PATH,
 	IPOIB_AH_MCAST,
 };
 
-/* ipoib_ah_request() - Have an address handle made; it replaces the present one when it is ready */
+/* ipoib_ah_request() - Ask the owner for an address handle, which replaces @a's once it is ready */
 void ipoib_ah_request(struct ipoib_link *l, struct ipoib_ah *a, enum ipoib_ah_kind kind,
 		      uint32_t slot, const struct ipoib_ah_attr *attr);
 
-/* ipoib_ah_same() - The handle in use, with none in the making, has @attr */
+/* ipoib_ah_same() - Is the handle in use made from @attr, with no request for another one open? */
 bool ipoib_ah_same(const struct ipoib_ah *a, const struct ipoib_ah_attr *attr);
 
-/* ipoib_ah_drop() - Give it back, and forget what is in the making */
+/* ipoib_ah_drop() - Have the handle destroyed, and ignore the answer to an open request */
 void ipoib_ah_drop(struct ipoib_link *l, struct ipoib_ah *a);
 
-/* The owner's answer, once it is matched: path.c, mcast.c */
+/* The owner has answered the request for the handle of this path (path.c) or group (mcast_join.c). */
 void ipoib_path_ah_ready(struct ipoib_path *p, int err, ns_t now);
 void ipoib_mcast_ah_ready(struct ipoib_mcast *m, int err, ns_t now);
 
-/* ipoib_drop_pkt() - Free and count */
+/* ipoib_drop_pkt() - Free @pkt and count it under @reason, which is returned */
 enum ipoib_drop ipoib_drop_pkt(struct ipoib_link *l, struct pkt *pkt, enum ipoib_drop reason);
 
-/* ipoib_hold() - Keep @pkt in @q, at most @max there; 0 or the reason why it was dropped */
+/* ipoib_hold() - Keep @pkt in @q, which may hold @max; 0, or the reason why @pkt was dropped */
 enum ipoib_drop ipoib_hold(struct ipoib_link *l, struct pkt_queue *q, unsigned int max,
 			   struct pkt *pkt);
-/* ipoib_unhold() - The next held packet, or NULL */
+/* ipoib_unhold() - Take the next held packet out of @q; NULL: there is none */
 struct pkt *ipoib_unhold(struct ipoib_link *l, struct pkt_queue *q);
 void ipoib_hold_drop(struct ipoib_link *l, struct pkt_queue *q, enum ipoib_drop reason);
 

@@ -5,7 +5,7 @@
 
 #include "util/be.h"
 
-#define EUI64_U 0x02 /* "universal/local" of the first octet */
+#define EUI64_U 0x02 /* the "universal/local" bit of the first octet */
 
 void ipoib_iid_from_guid(uint8_t ret[8], uint64_t guid)
 {
@@ -15,7 +15,8 @@ void ipoib_iid_from_guid(uint8_t ret[8], uint64_t guid)
 
 void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid)
 {
-	be64_put(ret, 0x000000fffe000000ull | lid); /* u bit clear: unique on this subnet only */
+	be64_put(ret, 0x000000fffe000000ull |
+			      lid); /* u bit clear, because a LID is unique on this subnet only */
 }
 
 void ipoib_linklocal(uint8_t ret[16], const uint8_t iid[8])

@@ -9,15 +9,15 @@
 /**
  * ipoib_iid_from_guid() - Interface identifier of a port GUID
  *
- * RFC 4391 does not say how a modified EUI-64 is told from one that is not: the u bit (0x02 of
- * the first octet) set is taken as modified already and kept, clear as unmodified and toggled.
+ * RFC 4391 does not say how to recognize a GUID that is a modified EUI-64 already. A GUID whose u
+ * bit (0x02 of the first octet) is set is taken as modified and kept. Otherwise the bit is set.
  */
 void ipoib_iid_from_guid(uint8_t ret[8], uint64_t guid);
 
-/* ipoib_iid_from_lid() - 0000:00ff:fe00:LID, for subnets within one IB subnet; not persistent */
+/* ipoib_iid_from_lid() - 0000:00ff:fe00:LID, for IP subnets within one IB subnet; not persistent */
 void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid);
 
-/* ipoib_linklocal() - fe80::/64 and the interface identifier, §8.1 */
+/* ipoib_linklocal() - Address of fe80::/64 with the interface identifier @iid, §8.1 */
 void ipoib_linklocal(uint8_t ret[16], const uint8_t iid[8]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ipoib/link.h"
 
-/* What others may know of a link. */
+/* Names of drop reasons, counters and attributes of a link, for other layers. */
 
 static const char *const drop_names[IPOIB_DROP_N] = {
 	[IPOIB_DROP_NONE] = "none",
@@ -33,14 +33,14 @@ const struct ipoib_stats *ipoib_link_stats(const struct ipoib_link *l)
 	return &l->stats;
 }
 
+const struct ipoib_profile *ipoib_link_profile(const struct ipoib_link *l)
+{
+	return l->profile;
+}
+
 unsigned int ipoib_link_ip_mtu(const struct ipoib_link *l)
 {
 	return l->ip_mtu;
-}
-
-uint32_t ipoib_link_qkey(const struct ipoib_link *l)
-{
-	return l->qkey;
 }
 
 bool ipoib_link_is_up(const struct ipoib_link *l)
@@ -66,6 +66,7 @@ void ipoib_link_info(const struct ipoib_link *l, struct ipoib_link_info *ret)
 		.neighs = ipoib_slots_used(&l->neigh_slots),
 		.paths = ipoib_slots_used(&l->path_slots),
 		.groups = ipoib_slots_used(&l->mcast_slots),
+		.router = l->router,
 		.held = l->nheld,
 	};
 	if (!l->joined)

@@ -5,28 +5,28 @@
 /*
  * DOC: IPoIB core
  *
- * One struct ipoib_link is one IP interface on (port, P_Key), sans I/O. Its owner feeds it port
- * attributes, packets and time (timers), and carries out the actions that ipoib_next_action()
- * hands out; the SA client is used directly.
+ * A struct ipoib_link is one IP interface on (port, P_Key), without any I/O of its own. Its owner
+ * gives it the attributes of the port, packets and the time (timers), and carries out the actions
+ * that ipoib_next_action() returns. The link calls the SA client directly.
  *
  * Data travels by return value: ipoib_tx() and ipoib_rx() give every packet of a batch its
- * verdict. Control travels by the action queue. The owner drains it to -EAGAIN after every call
- * into the link, into the SA client, and after timers and received MADs ran, and always before
- * it hands newer packets to ipoib_tx(): released packets (IPOIB_ACT_SEND) then precede them.
- * Answers (ipoib_qp_ready(), ipoib_ah_ready(), ipoib_action_failed()) may be given while
- * draining, or later.
+ * verdict. Control travels by the action queue. The owner empties this queue (until -EAGAIN) after
+ * every call into the link or into the SA client, after timers and received MADs were handled, and
+ * always before it passes newer packets to ipoib_tx(), so that released packets (IPOIB_ACT_SEND)
+ * precede newer ones. The owner may answer an action (ipoib_qp_ready(), ipoib_ah_ready(),
+ * ipoib_action_failed()) while it empties the queue, or later.
  *
  * A dropped packet is freed here and counted once, under its reason.
  *
- * States of a link, and what leaves them:
+ * States of a link, and the function that ends each:
  *
- *	DOWN		administratively down: ipoib_link_set_admin()
- *	WAIT_PORT	the port is not Active, or has no LID: ipoib_link_port_update()
- *	WAIT_PKEY	the P_Key is not in the port's table: ipoib_link_port_update()
- *	WAIT_QP		the owner makes the QP: ipoib_qp_ready()
- *	JOINING		the broadcast group is being joined, 1 to 16 s between tries: SA client
- *	UP		joined, attached, address handle made: packets pass
- *	REJOINING	up, and the SA was asked again after it lost its state; packets pass
+ *	DOWN		administratively down; ends with ipoib_link_set_admin()
+ *	WAIT_PORT	the port is not Active or has no LID; ends with ipoib_link_port_update()
+ *	WAIT_PKEY	the P_Key is not in the port's table; ends with ipoib_link_port_update()
+ *	WAIT_QP		the owner makes the QP; ends with ipoib_qp_ready()
+ *	JOINING		the SA client joins the broadcast group, 1 to 16 s between attempts
+ *	UP		joined and attached, with an address handle; packets pass
+ *	REJOINING	joined, but the SA lost its state and is asked again; packets pass
  */
 
 #include "ipoib/limits.h"
@@ -45,20 +45,20 @@ enum ipoib_drop {
 	IPOIB_DROP_NONE,
 	/* tx */
 	IPOIB_DROP_LINK_DOWN, /* the link is not up */
-	IPOIB_DROP_TX_TYPE, /* ethertype outside RFC 4391 §6 */
+	IPOIB_DROP_TX_TYPE, /* ethertype that the profile does not carry (RFC 4391 §6) */
 	IPOIB_DROP_TOO_BIG, /* longer than the IP MTU */
 	IPOIB_DROP_HEADROOM, /* no room for the encapsulation */
-	IPOIB_DROP_HELD_FULL, /* too many packets wait for the same answer, or in all */
-	IPOIB_DROP_NO_PATH, /* the SA has no path, or did not answer; backing off */
+	IPOIB_DROP_HELD_FULL, /* too many packets wait for this answer, or on all links together */
+	IPOIB_DROP_NO_PATH, /* the SA has no path or did not answer, and the back-off is not over */
 	IPOIB_DROP_NO_AH, /* the CA refused the address handle */
 	IPOIB_DROP_NOT_GROUP, /* destination is not a multicast address */
-	IPOIB_DROP_NO_GROUP, /* the group does not exist, nor a substitute (RFC 4391 §10) */
-	IPOIB_DROP_GROUP_REFUSED, /* the SA refused the join; backing off */
+	IPOIB_DROP_NO_GROUP, /* neither the group nor a substitute for it exists (RFC 4391 §10) */
+	IPOIB_DROP_GROUP_REFUSED, /* the SA refused the group or did not answer, or the CA refused the AH */
 	IPOIB_DROP_GROUPS_FULL, /* no room for another group */
-	IPOIB_DROP_NEIGH_GONE, /* held for a neighbour or group that was dropped */
+	IPOIB_DROP_NEIGH_GONE, /* held for a neighbour that was removed */
 	/* rx */
 	IPOIB_DROP_SHORT, /* shorter than the encapsulation */
-	IPOIB_DROP_RX_TYPE, /* ethertype outside RFC 4391 §6 */
+	IPOIB_DROP_RX_TYPE, /* ethertype that the profile does not carry (RFC 4391 §6) */
 	IPOIB_DROP_OWN_ECHO, /* a multicast of our own came back */
 	IPOIB_DROP_RX_LINK_DOWN, /* the link is not up */
 	IPOIB_DROP_N,
@@ -68,7 +68,10 @@ enum ipoib_drop {
 const char *ipoib_drop_name(enum ipoib_drop reason);
 
 struct ipoib_stats {
-	/* Descriptors: a super-frame counts once, eth/ knows its segments. Octets: IP payload. */
+	/*
+	 * Packets are descriptors, so a super-frame counts once (eth/ counts its segments). Octets are
+	 * those of the packets without the encapsulation.
+	 */
 	uint64_t tx_packets, tx_octets, tx_mcast, tx_held;
 	uint64_t rx_packets, rx_octets, rx_mcast, rx_no_source;
 	uint64_t drops[IPOIB_DROP_N];
@@ -92,33 +95,59 @@ const char *ipoib_link_state_name(enum ipoib_link_state state);
 
 struct ipoib_link_cfg {
 	char name[IPOIB_NAME_LEN]; /* for traces */
-	struct sac *sac; /* borrowed, as all below */
+	struct sac *sac; /* SA client of the port; this and all pointers below are borrowed */
 	struct timers *timers;
 	const struct log_sink *log;
-	const struct ipoib_profile *profile; /* NULL: the default */
-	uint16_t pkey; /* bit 15 is added: the full form makes MGIDs (RFC 4391 §4.1) */
-	uint8_t scope; /* of the broadcast group; 0: the profile's */
-	unsigned int max_ip_mtu; /* 0: what the group allows */
-	/* An absent group that has no routers goes to the broadcast group instead of being dropped. */
+	const struct ipoib_profile *profile; /* NULL: the default profile */
+	uint16_t
+		pkey; /* P_Key; bit 15 is added, because MGIDs contain the full form (RFC 4391 §4.1) */
+	uint8_t scope; /* scope of the broadcast group; 0: as the profile has it */
+	unsigned int max_ip_mtu; /* upper limit of the IP MTU; 0: as the broadcast group allows */
+	enum ipoib_sl_from sl_from;
+	uint8_t sl; /* SL of unicast packets if .sl_from is IPOIB_SL_FIXED */
+	/*
+	 * Packets to a group that does not exist are sent to the broadcast group, instead of being
+	 * dropped, where there is no all-routers group either.
+	 */
 	bool absent_to_broadcast;
-	/* Make the broadcast group if the SA has none (RFC 4391 §5); else the administrator does. */
+	bool router; /* as by ipoib_link_set_router() */
+	/* Create the broadcast group if the SA has none (RFC 4391 §5). Otherwise the administrator must. */
 	bool create_broadcast;
-	uint8_t create_mtu_code; /* 0: the port's */
-	uint32_t create_qkey; /* 0: a controlled one */
+	uint8_t create_mtu_code; /* MTU code of a group that we create; 0: that of the port */
+	uint32_t
+		create_qkey; /* Q_Key of a group that we create; 0: CREATE_QKEY, a controlled one */
 };
 
-/* ipoib_link_create() - 0; -EINVAL: P_Key whose low 15 bits are 0, or scope > 15; -ENOMEM. Starts DOWN */
+/*
+ * ipoib_link_create() - 0; -EINVAL: P_Key whose low 15 bits are 0, or scope > 15; -EOPNOTSUPP: a router with a profile
+ * that does not follow Reports; -ENOMEM. Starts DOWN
+ */
 int ipoib_link_create(struct ipoib_link **ret, const struct ipoib_link_cfg *cfg);
 
 /*
- * ipoib_link_destroy() - Take the link down before (ipoib_link_set_admin(), then drain): this
- * frees memory and held packets, hands out nothing any more and voids all holds on neighbours.
- * NULL is accepted.
+ * ipoib_link_destroy() - Free the link, its held packets and its neighbours
+ *
+ * Take the link down first (ipoib_link_set_admin()) and carry out the actions that result, because
+ * this function returns no more actions. References to neighbours (ipoib_neigh_hold()) become
+ * invalid. NULL is accepted.
  */
 void ipoib_link_destroy(struct ipoib_link *l);
 
-/* ipoib_link_set_admin() - Down leaves all groups; neighbours and receivers' wishes survive */
+/*
+ * ipoib_link_set_admin() - Set the link administratively up or down
+ *
+ * Down leaves all groups. Neighbours stay, and so do the groups of ipoib_mcast_add(), which are
+ * joined again when the link is up.
+ */
 void ipoib_link_set_admin(struct ipoib_link *l, bool up, ns_t now);
+
+/*
+ * ipoib_link_set_router() - Make the link a multicast router's, or end that (RFC 4391 §11)
+ *
+ * A router's link receives all IP groups of the link, as NonMember, and the two all-routers groups as FullMember.
+ * Return: 0; -EOPNOTSUPP: the profile does not follow Reports; -ENOBUFS: no room for the all-routers groups
+ */
+int ipoib_link_set_router(struct ipoib_link *l, bool router, ns_t now);
 
 struct ipoib_port {
 	uint8_t state; /* enum ib_port_state */
@@ -127,13 +156,16 @@ struct ipoib_port {
 	uint8_t rate_code;
 	uint16_t lid;
 	ib_gid gid;
-	int pkey_index; /* where the table matches the P_Key; negative: nowhere */
+	int pkey_index; /* index of the P_Key in the port's table; negative: not in the table */
 };
 
-/* ipoib_link_port_update() - The port's attributes now. Update the SA client (sac_port_update()) first. */
+/* ipoib_link_port_update() - Set the port's attributes. Update the SA client (sac_port_update()) first. */
 void ipoib_link_port_update(struct ipoib_link *l, const struct ipoib_port *port, ns_t now);
 
-/* Own UD QPs besides the main one (stations), for own-echo detection. 0; -ENOSPC; -EEXIST */
+/*
+ * Add and remove a UD QP of ours besides the main one (a station's), so that echoes of its
+ * multicasts are recognized. Return: 0; -ENOSPC; -EEXIST
+ */
 int ipoib_link_own_qp_add(struct ipoib_link *l, uint32_t qpn);
 void ipoib_link_own_qp_del(struct ipoib_link *l, uint32_t qpn);
 
@@ -141,30 +173,31 @@ struct ipoib_link_info {
 	const char *name;
 	const struct ipoib_profile *profile;
 	enum ipoib_link_state state;
-	const char
-		*reason; /* why it is not UP, in words; "" when it is; valid until the next call */
-	ns_t since; /* of the state */
+	/* why the link is not UP, in words; "" when it is UP; valid until the next call */
+	const char *reason;
+	ns_t since; /* time at which the state began */
 	struct ipoib_port port;
 	uint16_t pkey;
 	bool has_qp;
 	uint32_t qpn;
 	struct ipoib_lladdr lladdr; /* valid with has_qp */
-	bool joined; /* the rest is valid */
-	ib_gid mgid; /* broadcast group */
-	struct ib_mcmember_rec group;
+	bool router; /* the link is a multicast router's */
+	bool joined; /* the broadcast group is joined; .group, .group_mtu and .ip_mtu are valid */
+	ib_gid mgid; /* MGID of the broadcast group */
+	struct ib_mcmember_rec group; /* record with which the SA granted the broadcast group */
 	unsigned int group_mtu, ip_mtu;
 	unsigned int neighs, paths, groups, held;
 };
 void ipoib_link_info(const struct ipoib_link *l, struct ipoib_link_info *ret);
 
-/* Shortcuts for the data path; 0 before the first join. */
+/* Single values for the data path. The MTU is 0 before the first join. */
+const struct ipoib_profile *ipoib_link_profile(const struct ipoib_link *l); /* never changes */
 unsigned int ipoib_link_ip_mtu(const struct ipoib_link *l);
-uint32_t ipoib_link_qkey(const struct ipoib_link *l);
 bool ipoib_link_is_up(const struct ipoib_link *l); /* UP or REJOINING */
 
 /* --- Actions --- */
 
-/* Address vector: ca_ah_attr has the same fields. */
+/* Address vector. struct ca_ah_attr has the same fields, because this layer does not include ca/. */
 struct ipoib_ah_attr {
 	uint16_t dlid;
 	uint8_t sl, src_path_bits, rate_code;
@@ -174,23 +207,20 @@ struct ipoib_ah_attr {
 	ib_gid dgid;
 };
 
-enum ipoib_proto {
-	IPOIB_IPV4,
-	IPOIB_IPV6,
-};
-
 enum ipoib_action_type {
-	IPOIB_ACT_QP_CREATE, /* .qp; answer ipoib_qp_ready(); handed out once in a link's life */
-	IPOIB_ACT_QP_MODIFY, /* .qp; the QP is reset, attachments stay */
-	IPOIB_ACT_AH_CREATE, /* .ah_create; answer ipoib_ah_ready() */
-	IPOIB_ACT_AH_DESTROY, /* .ah */
-	IPOIB_ACT_ATTACH, /* .mcast */
-	IPOIB_ACT_DETACH, /* .mcast */
-	IPOIB_ACT_CARRIER, /* .carrier; the reason is in ipoib_link_info() */
-	IPOIB_ACT_MTU, /* .ip_mtu */
-	IPOIB_ACT_NEIGH_GONE, /* .neigh: idle; its holders let go (ipoib_neigh_put()) */
-	IPOIB_ACT_MCAST_READY, /* .mcast_ready: a join of ipoib_mcast_add() came out, each time it does */
-	IPOIB_ACT_SEND, /* .send: takes pkt; a held packet, encapsulated (gso: still to be segmented) */
+	/* make the QP of .qp and answer with ipoib_qp_ready(); a link has one QP in its life */
+	IPOIB_ACT_QP_CREATE,
+	IPOIB_ACT_QP_MODIFY, /* reset the QP to the values of .qp; attached groups stay attached */
+	IPOIB_ACT_AH_CREATE, /* make the address handle .ah_create, answer with ipoib_ah_ready() */
+	IPOIB_ACT_AH_DESTROY, /* destroy the address handle .ah */
+	IPOIB_ACT_ATTACH, /* attach the QP to the group .mcast */
+	IPOIB_ACT_DETACH, /* detach the QP from the group .mcast */
+	IPOIB_ACT_CARRIER, /* set the carrier to .carrier; ipoib_link_info() has the reason */
+	IPOIB_ACT_MTU, /* set the MTU of the interface to .ip_mtu */
+	IPOIB_ACT_NEIGH_GONE, /* .neigh is idle: give up all references to it (ipoib_neigh_put()) */
+	IPOIB_ACT_MCAST_READY, /* .mcast_ready: the SA granted or refused a join of ipoib_mcast_add() */
+	/* post .send.pkt, a held packet with its encapsulation, and take it; segment it if it has gso */
+	IPOIB_ACT_SEND,
 };
 
 struct ipoib_action {
@@ -198,7 +228,7 @@ struct ipoib_action {
 	union {
 		struct {
 			uint16_t pkey_index;
-			uint32_t qkey; /* 0 in QP_CREATE: not known yet */
+			uint32_t qkey; /* 0 in QP_CREATE, because only the join tells the Q_Key */
 		} qp;
 		struct {
 			uint64_t cookie;
@@ -216,8 +246,8 @@ struct ipoib_action {
 		struct ipoib_neigh *neigh;
 		struct {
 			enum ipoib_proto proto;
-			uint8_t group[16]; /* IPv4: the first 4 */
-			int status; /* as in sac.h; 0: joined and handed out for attaching */
+			uint8_t group[16]; /* IPv4: the first 4 octets */
+			int status; /* status as in sac.h; 0: joined, ATTACH was queued before this */
 		} mcast_ready;
 		struct {
 			struct pkt *pkt;
@@ -227,61 +257,81 @@ struct ipoib_action {
 	};
 };
 
-/* ipoib_next_action() - 0 or -EAGAIN: there is none */
+/* ipoib_next_action() - Take the next action out of the queue. 0; -EAGAIN: the queue is empty */
 int ipoib_next_action(struct ipoib_link *l, struct ipoib_action *ret);
 
-/* ipoib_qp_ready() - Answer to QP_CREATE: @qpn with @err 0, or why it failed (tried again later) */
+/* ipoib_qp_ready() - Answer QP_CREATE: @qpn with @err 0, or -errno, and QP_CREATE follows again */
 void ipoib_qp_ready(struct ipoib_link *l, uint32_t qpn, int err, ns_t now);
 
 /*
- * ipoib_ah_ready() - Answer to AH_CREATE: @ah with @err 0, or -errno. The link owns @ah from here
- * and gives it back by AH_DESTROY, at once if nobody wants it any more.
+ * ipoib_ah_ready() - Answer AH_CREATE: @ah with @err 0, or -errno
+ *
+ * The link owns @ah from here on and gives it back by AH_DESTROY, at once if the path or group for
+ * which it was made no longer needs it.
  */
 void ipoib_ah_ready(struct ipoib_link *l, uint64_t cookie, void *ah, int err, ns_t now);
 
-/* ipoib_action_failed() - QP_MODIFY or ATTACH failed: tried again later, said in the reason */
+/*
+ * ipoib_action_failed() - An action failed
+ *
+ * QP_MODIFY and ATTACH are logged and queued again by the next sweep. QP_CREATE and AH_CREATE are
+ * treated as by ipoib_qp_ready() and ipoib_ah_ready().
+ */
 void ipoib_action_failed(struct ipoib_link *l, const struct ipoib_action *act, int err, ns_t now);
 
 /* --- Neighbours --- */
 
-/* A place in the table by (SLID, QPN), which names senders of packets without GRH. */
+/* An entry of the table by (SLID, QPN), which identifies the senders of packets without GRH. */
 struct ipoib_neigh_rev {
-	struct hnode node;
+	struct hlink by_lid_qpn;
 	struct ipoib_neigh *neigh;
 	uint16_t lid; /* 0: not in the table */
 };
 
 /*
- * One link-layer address (GID, QPN). The first part is for users to read and, where said, to
- * write; the rest is the link's. A pointer is valid until the next call into the link unless a
- * hold is taken. An idle neighbour is given up: if held, after NEIGH_GONE and the last put.
+ * A neighbour: one link-layer address (GID, QPN). Users of the link may read the first part, and
+ * write the members marked so. The members below the empty line are private to the link. A pointer
+ * to a neighbour is valid until the next call into the link, unless ipoib_neigh_hold() took a
+ * reference. An idle neighbour is removed; one with references is removed after NEIGH_GONE, when
+ * the last reference is given up.
  */
 struct ipoib_neigh {
-	struct ipoib_lladdr lladdr; /* flags 0 */
-	void *user; /* the user's, NULL at first; keep a hold while it is set */
-	uint8_t token[6]; /* the user's, zero at first */
-	bool has_token; /* the user's */
+	struct ipoib_lladdr lladdr; /* address, with flags 0 */
+	void *user; /* for the user, NULL at first; keep a reference while it is set */
+	uint8_t token[6]; /* for the user, zero at first */
+	bool has_token; /* for the user: .token is valid */
 
-	bool dying; /* NEIGH_GONE is queued or was handed out */
-	bool used; /* since the last sweep */
-	uint32_t refs;
-	uint32_t slot; /* in the pool */
-	ns_t last_used; /* to a sweep's accuracy */
+	bool has_qkey; /* the neighbour has said its Q_Key; otherwise that of the link is used */
+	uint32_t qkey;
+	bool dying; /* NEIGH_GONE is queued or was returned */
+	bool used; /* a packet went either way since the last sweep */
+	uint32_t refs; /* references by ipoib_neigh_hold() */
+	uint32_t slot; /* index in ipoib_link.neighs */
+	ns_t last_used; /* time of the last sweep that found .used set */
 	struct ipoib_link *link;
 	struct ipoib_path *path;
-	struct list path_node;
-	struct pkt_queue held;
-	struct hnode by_addr;
-	struct ipoib_neigh_rev rev[2]; /* as the path says, and as last received */
+	struct list path_node; /* in ipoib_path.neighs */
+	struct pkt_queue held; /* packets that wait for the path */
+	struct hlink by_addr; /* in ipoib_link.neigh_tab */
+	struct ipoib_neigh_rev
+		rev[2]; /* entries for the DLID of the path, and the SLID last received */
 };
 
-/* ipoib_neigh_get() - Find or make; NULL: the table is full, or @a is no unicast address */
+/* ipoib_neigh_get() - Find or make a neighbour; NULL: table full, or @a is no unicast address */
 struct ipoib_neigh *ipoib_neigh_get(struct ipoib_link *l, const struct ipoib_lladdr *a, ns_t now);
 struct ipoib_neigh *ipoib_neigh_find(const struct ipoib_link *l, const struct ipoib_lladdr *a);
+/*
+ * ipoib_neigh_set_qkey() - Send to the neighbour with this Q_Key from now on, as a message from @src (NULL: unknown) says
+ *
+ * Once the path to the neighbour is known, so are its packets, and what others say of it has no effect.
+ */
+void ipoib_neigh_set_qkey(struct ipoib_neigh *n, const struct ipoib_neigh *src, uint32_t qkey);
+/* ipoib_nd_port() - What an option of Neighbour Discovery can say of @a, our own address or a neighbour's */
+struct nd_port ipoib_nd_port(const struct ipoib_link *l, const struct ipoib_lladdr *a);
 void ipoib_neigh_hold(struct ipoib_neigh *n);
 void ipoib_neigh_put(struct ipoib_neigh *n);
 
-/* ipoib_neigh_probe() - Ask for the path already now, as when an ARP reply or NA is seen */
+/* ipoib_neigh_probe() - Ask for the path before the first packet, since an ARP reply or NA passed */
 void ipoib_neigh_probe(struct ipoib_neigh *n, ns_t now);
 
 enum ipoib_path_state {
@@ -289,8 +339,8 @@ enum ipoib_path_state {
 	IPOIB_PATH_QUERY, /* the SA is asked; packets are held */
 	IPOIB_PATH_AH_WAIT, /* the CA makes the address handle; packets are held */
 	IPOIB_PATH_READY,
-	IPOIB_PATH_STALE, /* usable; the next packet has it verified */
-	IPOIB_PATH_REFRESH, /* usable; being verified */
+	IPOIB_PATH_STALE, /* usable; the next packet makes the SA be asked again */
+	IPOIB_PATH_REFRESH, /* usable; the SA is asked again */
 	IPOIB_PATH_FAILED, /* packets are dropped until the back-off is over */
 };
 const char *ipoib_path_state_name(enum ipoib_path_state state);
@@ -298,22 +348,29 @@ const char *ipoib_path_state_name(enum ipoib_path_state state);
 struct ipoib_neigh_info {
 	const struct ipoib_neigh *neigh;
 	enum ipoib_path_state state;
-	int status; /* of the last path query, as in sac.h */
-	ns_t until; /* FAILED: back-off; READY: verified again after; else 0 */
-	struct ib_path_rec rec; /* READY, STALE, REFRESH */
-	unsigned int held;
+	int status; /* status of the last path query, as in sac.h */
+	ns_t until; /* FAILED, STALE: the SA is not asked before; READY: stale after; else 0 */
+	struct ib_path_rec rec; /* path record; valid in READY, STALE and REFRESH */
+	uint8_t sl; /* SL of packets to the neighbour; valid in the same states */
+	unsigned int held; /* number of packets that wait for the path */
 };
 void ipoib_neigh_each(const struct ipoib_link *l,
 		      void (*fn)(void *ctx, const struct ipoib_neigh_info *i), void *ctx);
 
 /* --- Groups --- */
 
+/* ipoib_mcast_mgid() - MGID of a group on this link. 0; -EINVAL: the link has no such group */
+int ipoib_mcast_mgid(const struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group,
+		     ib_gid *ret);
+
 /**
- * ipoib_mcast_add() - Receive a group: FullMember join, made if absent, and attach
+ * ipoib_mcast_add() - Receive a group: join it as FullMember, which creates it, and attach
  * @group:	4 or 16 octets by @proto, network order
  *
- * Calls are counted. The wish survives whatever happens to the link. MCAST_READY tells each
- * outcome, also (again) where the group is joined already.
+ * Calls are counted, and the group is joined again whenever the link comes up, until
+ * ipoib_mcast_del() was called as often. MCAST_READY reports the result of each join. Where the
+ * group is joined already, MCAST_READY reports that again. An IP group that the profile maps to the
+ * link's own group, of which every interface is a FullMember anyway, may be added too.
  * Return: 0; -EINVAL: not a multicast address; -ENOBUFS: too many groups
  */
 int ipoib_mcast_add(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group, ns_t now);
@@ -322,11 +379,11 @@ int ipoib_mcast_add(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 int ipoib_mcast_del(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group, ns_t now);
 
 enum ipoib_mcast_state {
-	IPOIB_MCAST_IDLE, /* nothing known */
-	IPOIB_MCAST_QUERY, /* the SA is asked whether it exists; packets are held */
-	IPOIB_MCAST_ABSENT, /* it does not */
-	IPOIB_MCAST_JOINING, /* packets are held */
-	IPOIB_MCAST_AH_WAIT, /* packets are held */
+	IPOIB_MCAST_IDLE, /* not known whether the group exists */
+	IPOIB_MCAST_QUERY, /* the SA is asked whether the group exists; packets are held */
+	IPOIB_MCAST_ABSENT, /* the group does not exist */
+	IPOIB_MCAST_JOINING, /* the SA is asked for the membership; packets are held */
+	IPOIB_MCAST_AH_WAIT, /* the CA makes the address handle; packets are held */
 	IPOIB_MCAST_READY,
 	IPOIB_MCAST_FAILED, /* packets are dropped until the back-off is over */
 };
@@ -337,14 +394,15 @@ struct ipoib_mcast_info {
 	enum ipoib_proto proto;
 	uint8_t group[16];
 	ib_gid mgid;
-	unsigned int receivers; /* ipoib_mcast_add() calls */
-	bool full, send_only; /* granted memberships */
+	unsigned int
+		receivers; /* number of ipoib_mcast_add() calls not undone by ipoib_mcast_del() */
+	bool full, send_only, non_member; /* memberships that the SA granted */
 	bool attached;
 	enum ipoib_mcast_state state;
-	int status; /* of the last question or join */
-	ns_t until; /* ABSENT, FAILED */
-	uint16_t mlid;
-	unsigned int held;
+	int status; /* status of the last query or join */
+	ns_t until; /* ABSENT, FAILED: the SA is not asked before */
+	uint16_t mlid; /* MLID of the group; 0: not a member */
+	unsigned int held; /* number of packets that wait for the group */
 };
 void ipoib_mcast_each(const struct ipoib_link *l,
 		      void (*fn)(void *ctx, const struct ipoib_mcast_info *i), void *ctx);
@@ -352,10 +410,10 @@ void ipoib_mcast_each(const struct ipoib_link *l,
 /* --- Data path --- */
 
 enum ipoib_verdict {
-	IPOIB_SEND, /* tx: encapsulated; the owner posts it with ah, dest_qpn, qkey */
-	IPOIB_HELD, /* tx: the link keeps it */
-	IPOIB_DELIVER, /* rx: decapsulated */
-	IPOIB_DROP, /* freed and counted */
+	IPOIB_SEND, /* tx: the packet has its encapsulation; the owner posts it with ah, dest_qpn, qkey */
+	IPOIB_HELD, /* tx: the link keeps the packet until an answer arrives */
+	IPOIB_DELIVER, /* rx: the encapsulation was removed; the packet is the owner's */
+	IPOIB_DROP, /* the packet was freed and counted */
 };
 
 enum ipoib_dst {
@@ -367,8 +425,9 @@ enum ipoib_dst {
 
 struct ipoib_tx {
 	/* in */
-	struct pkt *pkt; /* head at the IP or ARP payload; may be a super-frame (gso) */
-	struct ipoib_neigh *neigh; /* IPOIB_DST_NEIGH */
+	struct pkt
+		*pkt; /* packet, beginning with the IP or ARP header; may be a super-frame (gso) */
+	struct ipoib_neigh *neigh; /* destination if .dst is IPOIB_DST_NEIGH */
 	uint16_t ethertype;
 	uint8_t dst; /* enum ipoib_dst */
 	uint8_t group[16];
@@ -380,14 +439,15 @@ struct ipoib_tx {
 };
 
 /*
- * ipoib_tx() - Give each packet its verdict. A super-frame gets its encapsulation once; whoever
- * segments it repeats those octets. @n at most PKT_BATCH.
+ * ipoib_tx() - Give each packet its verdict. @n at most PKT_BATCH.
+ *
+ * A super-frame gets its encapsulation once. Whoever segments it repeats these octets.
  */
 void ipoib_tx(struct ipoib_link *l, struct ipoib_tx *v, unsigned int n, ns_t now);
 
 struct ipoib_rx {
-	/* in, as struct ca_wc has it */
-	struct pkt *pkt; /* head at the encapsulation */
+	/* in, as in struct ca_wc */
+	struct pkt *pkt; /* packet, beginning with the encapsulation */
 	const uint8_t *grh; /* 40 octets, or NULL */
 	uint32_t src_qp;
 	uint16_t slid;
@@ -395,12 +455,12 @@ struct ipoib_rx {
 	/* out */
 	uint8_t verdict; /* IPOIB_DELIVER, _DROP */
 	uint8_t reason; /* enum ipoib_drop */
-	bool mcast; /* came by an IB multicast group */
+	bool mcast; /* the packet was sent to an IB multicast group */
 	uint16_t ethertype;
-	struct ipoib_neigh *src; /* who sent it; NULL: not known */
+	struct ipoib_neigh *src; /* neighbour that sent the packet; NULL: unknown */
 };
 
-/* ipoib_rx() - Check, decapsulate, name the sender. @n at most PKT_BATCH. */
+/* ipoib_rx() - Check packets, remove the encapsulation, find the sender. @n at most PKT_BATCH. */
 void ipoib_rx(struct ipoib_link *l, struct ipoib_rx *v, unsigned int n, ns_t now);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef IPOIB_LIMITS_H
 #define IPOIB_LIMITS_H
 
-/* Every bound and every time of the IPoIB core, in one place. */
+/* Every bound and every interval of the IPoIB core. */
 
 #include "util/ns.h"
 
@@ -13,20 +13,26 @@
 #define IPOIB_MAX_OWN_QPS 64 /* UD QPs of stations behind the interface */
 #define IPOIB_HELD_NEIGH 64 /* packets held for one neighbour */
 #define IPOIB_HELD_GROUP 64 /* packets held for one group */
-#define IPOIB_HELD_LINK 2048 /* packets held in all */
+#define IPOIB_HELD_LINK 2048 /* packets held by one link */
+#define IPOIB_HELD_OCTETS (2u << 20) /* octets of their buffers, counting whole buffers */
 #define IPOIB_REASON_LEN 256 /* octets of a reason in words */
+#define IPOIB_PATH_LINES \
+	8 /* log lines about refused paths at once; then one in IPOIB_PATH_LINES_EVERY */
 #define IPOIB_NAME_LEN 32 /* octets of a link's name, NUL included */
 
 /* Times */
-#define IPOIB_SWEEP NS_SEC(5) /* how often ageing looks */
-#define IPOIB_NEIGH_IDLE NS_SEC(600) /* a neighbour unused so long is dropped */
-#define IPOIB_PATH_TTL NS_SEC(300) /* a path in use is verified after */
-#define IPOIB_ABSENT_TTL NS_SEC(60) /* "no such group" holds; traps 66/67 end it earlier */
-#define IPOIB_ABSENT_TTL_BLIND NS_SEC(5) /* the same without a subscription to the traps */
-#define IPOIB_BACKOFF_MIN NS_SEC(1) /* AH or attach refused by the CA; doubled up to */
-#define IPOIB_BACKOFF_MAX NS_SEC(16)
+#define IPOIB_SWEEP \
+	NS_SEC(5) /* interval between two sweeps, which age table entries and retry failures */
+#define IPOIB_NEIGH_IDLE NS_SEC(600) /* idle time after which a neighbour is removed */
+#define IPOIB_PATH_LINES_EVERY NS_SEC(1)
+#define IPOIB_ABSENT_TTL NS_SEC(60) /* time for which "no such group" is believed without trap 66 */
+#define IPOIB_ABSENT_TTL_BLIND NS_SEC(5) /* the same time where the SA sends us no trap 66 */
+#define IPOIB_ROUTER_LIST \
+	NS_SEC(300) /* interval at which a multicast router asks for all groups, in case a Report got lost */
+#define IPOIB_BACKOFF_MIN NS_SEC(1) /* delay after the first failed join or address handle */
+#define IPOIB_BACKOFF_MAX NS_SEC(16) /* upper limit of this delay, which doubles each time */
 
-/* RFC 4391 §7 */
+/* RFC 4391 §7: IP MTU of every link by default, and the smallest one on which IPv6 works */
 #define IPOIB_DEFAULT_IP_MTU 2044
 #define IPOIB_MIN_IPV6_MTU 1280
 

@@ -7,11 +7,11 @@
 #include "ipoib/action.h"
 #include "ipoib/mcast.h"
 #include "ipoib/neigh.h"
-#include "wire/print.h"
+#include "text/print.h"
 
 /*
- * The link's state follows from facts: what the administrator wants, the port, its P_Key table,
- * the QP, the broadcast group. Whatever changes a fact calls ipoib_link_advance().
+ * The link's state follows from facts: the administrative state, the port, its P_Key table, the QP
+ * and the broadcast group. Every function that changes a fact calls ipoib_link_advance().
  */
 
 static const char *const link_state_names[] = {
@@ -32,7 +32,7 @@ struct text ipoib_link_reason(struct ipoib_link *l)
 	return (struct text){ .buf = l->reason, .size = sizeof(l->reason) };
 }
 
-/* What a state says for itself; JOINING gets more words when a join fails. */
+/* Sets the reason that follows from the state. A failed join replaces that of JOINING by its own. */
 static void reason_default(struct ipoib_link *l, enum ipoib_link_state state)
 {
 	struct text t = ipoib_link_reason(l);
@@ -102,7 +102,7 @@ static void ask_qp(struct ipoib_link *l)
 	a->qp.pkey_index = l->qp_pkey_index;
 }
 
-/* The owner learns MTU and carrier in this order, so that an interface never runs with an old MTU. */
+/* The owner is told the MTU before the carrier, so that an interface never runs with an old MTU. */
 static void sync_carrier(struct ipoib_link *l, ns_t now)
 {
 	if (l->up && l->said_mtu != l->ip_mtu) {
@@ -113,8 +113,10 @@ static void sync_carrier(struct ipoib_link *l, ns_t now)
 		return;
 	l->carrier = l->up;
 	ipoib_act(l, IPOIB_ACT_CARRIER)->carrier.up = l->up;
-	if (l->up)
+	if (l->up) {
 		ipoib_mcasts_join(l, now);
+		ipoib_router_ask(l, now);
+	}
 }
 
 void ipoib_link_advance(struct ipoib_link *l, ns_t now)
@@ -166,13 +168,16 @@ void ipoib_link_port_update(struct ipoib_link *l, const struct ipoib_port *port,
 	bool moved = !ib_gid_equal(&l->port.gid, &port->gid);
 	bool renumbered = l->port.lid && port->lid != l->port.lid;
 
-	/* With the GID our link-layer address changes, and all that the SA knows of us. */
+	/* A new GID is a new link-layer address, and the SA's memberships name the old GID: start anew. */
 	if (moved && l->state >= IPOIB_LINK_JOINING) {
 		l->port.state = IB_PORT_DOWN;
 		ipoib_link_advance(l, now);
 	}
 	l->port = *port;
-	/* Who gave us another LID gave others theirs: ours may be somebody's who has the same QPN. */
+	/*
+	 * A manager that changed our LID has probably changed others too. A cached path may now lead to
+	 * a different node with the same QPN, so forget all paths.
+	 */
 	if (renumbered)
 		ipoib_paths_forget(l, now);
 	if (l->state == IPOIB_LINK_WAIT_PORT || l->state == IPOIB_LINK_WAIT_PKEY)
@@ -248,7 +253,7 @@ void ipoib_action_failed(struct ipoib_link *l, const struct ipoib_action *act, i
 	case IPOIB_ACT_ATTACH:
 		attach_failed(l, &act->mcast.mgid, err);
 		break;
-	default: /* nothing that could be done again */
+	default: /* the other actions cannot be retried */
 		break;
 	}
 }
@@ -260,6 +265,7 @@ static int link_init(struct ipoib_link *l, const struct ipoib_link_cfg *cfg)
 	l->cfg = *cfg;
 	l->sac = cfg->sac;
 	l->profile = cfg->profile ? cfg->profile : ipoib_profile_at(0);
+	l->sl_from = cfg->sl_from ? cfg->sl_from : l->profile->sl_from;
 	l->pkey = cfg->pkey | IB_PKEY_FULL;
 	l->port.pkey_index = -1;
 	memcpy(l->name, cfg->name, sizeof(l->name));
@@ -273,6 +279,9 @@ static int link_init(struct ipoib_link *l, const struct ipoib_link_cfg *cfg)
 		err = ipoib_neighs_init(l);
 	if (!err)
 		err = ipoib_mcasts_init(l);
+	ipoib_router_init(l);
+	if (!err && cfg->router)
+		err = ipoib_link_set_router(l, true, 0);
 	return err;
 }
 
@@ -295,7 +304,7 @@ int ipoib_link_create(struct ipoib_link **ret, const struct ipoib_link_cfg *cfg)
 	struct ipoib_link *l;
 	int err;
 
-	/* A P_Key without number is invalid on a fabric (IBTA C10-116). */
+	/* A P_Key whose low 15 bits are 0 is invalid (IBTA C10-116). */
 	if (!(cfg->pkey & 0x7fff) || cfg->scope > 15)
 		return -EINVAL;
 	l = calloc(1, sizeof(*l));
@@ -307,6 +316,7 @@ int ipoib_link_create(struct ipoib_link **ret, const struct ipoib_link_cfg *cfg)
 		return err;
 	}
 	l->user.event = ipoib_link_event;
+	l->user.no_reports = !l->profile->reports;
 	sac_user_add(l->sac, &l->user);
 	*ret = l;
 	return 0;

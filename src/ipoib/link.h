@@ -2,147 +2,165 @@
 #ifndef IPOIB_LINK_H
 #define IPOIB_LINK_H
 
-/* The insides of a link, shared by the files of ipoib/. */
+/* Private structures of a link, shared by the files of ipoib/. */
 
 #include "ipoib/ipoib.h"
 #include "ipoib/slots.h"
-#include "wire/print_text.h"
+#include "util/pace.h"
+#include "util/text.h"
 
 /*
- * An address handle in the making or in use. While a new one is made the old one stays; an answer
- * that was overtaken by a newer request is given back at once.
+ * An address handle, and the request for its successor. The old handle stays in use until the new
+ * one is ready. A handle that answers a request which is no longer the newest is destroyed at once.
  */
 struct ipoib_ah {
-	void *ah; /* in use; NULL: none */
-	uint64_t cookie; /* of the open AH_CREATE; 0: none */
-	struct ipoib_ah_attr attr; /* of ah */
-	struct ipoib_ah_attr next; /* of the open request */
+	void *ah; /* handle in use; NULL: none */
+	uint64_t cookie; /* cookie of the open AH_CREATE; 0: none is open */
+	struct ipoib_ah_attr attr; /* attributes of .ah */
+	struct ipoib_ah_attr next; /* attributes of the open AH_CREATE */
 };
 
-/* A port that has neighbours: one path, one address handle, whatever the number of QPNs. */
+/* Path to a port with one or more neighbours (QPNs), which share one address handle. */
 struct ipoib_path {
 	struct ipoib_link *link; /* NULL: the slot is free */
-	struct hnode by_gid;
-	uint32_t slot;
+	struct hlink by_gid; /* in ipoib_link.path_tab */
+	uint32_t slot; /* index in ipoib_link.paths */
 	enum ipoib_path_state state;
-	int status; /* of the last query */
-	unsigned int ah_failures;
-	bool ah_refused; /* FAILED because of the CA */
-	ns_t until; /* READY: verify after; FAILED, STALE: not before */
+	int status; /* status of the last query, as in sac.h */
+	unsigned int ah_failures; /* address handles refused in a row, for the back-off */
+	bool ah_refused; /* the path is FAILED because the CA refused the address handle */
+	ns_t until; /* READY: stale after this time; FAILED, STALE: the SA is not asked before */
 	ib_gid gid;
-	struct list neighs;
-	struct sac_path_wait wait;
-	struct ib_path_rec rec;
+	struct list neighs; /* struct ipoib_neigh.path_node */
+	struct sac_path_wait wait; /* open query at the SA client */
+	struct ib_path_rec rec; /* answer to the last query that succeeded */
 	struct ipoib_ah ah;
 };
 
 struct ipoib_mcast {
 	struct ipoib_link *link; /* NULL: the slot is free */
-	struct hnode by_mgid;
-	uint32_t slot;
+	struct hlink by_mgid; /* in ipoib_link.mcast_tab */
+	uint32_t slot; /* index in ipoib_link.mcasts */
 	enum ipoib_mcast_state state;
 	enum ipoib_proto proto;
 	uint8_t group[16];
 	bool broadcast;
-	bool beyond_link; /* scope of the IP group above link-local */
-	bool used; /* by a sender since the last sweep */
-	bool full_ok, so_ok; /* granted */
+	bool beyond_link; /* the scope of the IP group is wider than link-local */
+	bool used; /* a packet was sent to the group since the last sweep */
+	/* memberships that the SA granted: FullMember, send-only, NonMember */
+	bool full_ok, so_ok, non_ok;
+	bool routed; /* the link is a multicast router's, which receives the group as NonMember */
 	bool attached;
-	bool attach_failed; /* tried again at the next sweep */
+	bool attach_failed; /* the CA refused ATTACH, which the next sweep queues again */
 	uint16_t attached_mlid;
-	unsigned int receivers;
-	unsigned int failures;
-	int status;
-	ns_t until;
-	ns_t last_used;
+	unsigned int
+		receivers; /* number of ipoib_mcast_add() calls not undone by ipoib_mcast_del() */
+	unsigned int failures; /* failures in a row, for the back-off */
+	int status; /* status of the last query or join, as in sac.h */
+	ns_t until; /* ABSENT, FAILED: the SA is not asked before */
+	ns_t last_used; /* time of the last sweep that found .used set */
 	ib_gid mgid;
-	struct ib_mcmember_rec rec; /* as last granted */
-	struct sac_group_ref full, so;
+	struct ib_mcmember_rec rec; /* record of the last join that was granted */
+	struct sac_group_ref full, so, non; /* the same memberships at the SA client */
 	struct sac_group_query query;
 	struct ipoib_ah ah;
 	struct pkt_queue held;
-	struct list waiting; /* absent groups whose packets wait for this (all-routers) group */
-	struct list wait_node;
+	struct list
+		waiting; /* groups that do not exist, whose packets wait for this all-routers group */
+	struct list wait_node; /* in .waiting of the all-routers group */
 };
 
 struct ipoib_link {
-	/* Hot. */
+	/* Fields that are read for each packet */
 	bool up; /* UP or REJOINING */
 	unsigned int ip_mtu;
 	uint32_t qkey;
 	const struct ipoib_profile *profile;
-	unsigned int nheld;
+	unsigned int nheld; /* packets held in all queues of the link */
+	uint32_t held_octets; /* octets of the buffers of these packets */
 	struct {
 		uint16_t lid;
 		uint32_t qpn;
 		struct ipoib_neigh *neigh; /* NULL: nothing cached */
-	} rx_last;
+	} rx_last; /* result of the last look-up by (SLID, QPN) */
 	struct ipoib_stats stats;
 
-	/* Who it is. */
+	/* Identity */
 	char name[IPOIB_NAME_LEN];
 	struct ipoib_link_cfg cfg;
 	struct sac *sac;
 	struct sac_user user;
-	uint16_t pkey; /* full form */
-	ib_gid mgid; /* broadcast group */
+	uint16_t pkey; /* P_Key with bit 15 set */
+	ib_gid mgid; /* MGID of the broadcast group */
+	enum ipoib_sl_from sl_from; /* that of the configuration, or the profile's */
 
-	/* State; only set_state() in link.c writes it. */
+	/* State; only set_state() in link.c writes .state and .since. */
 	enum ipoib_link_state state;
-	ns_t since;
-	char reason[IPOIB_REASON_LEN];
-	bool admin;
-	bool carrier;
+	ns_t since; /* time at which .state was entered */
+	char reason[IPOIB_REASON_LEN]; /* why the link is not UP, in words */
+	bool admin; /* administratively up */
+	bool carrier; /* state of the carrier in the last IPOIB_ACT_CARRIER */
 	struct ipoib_port port;
-	bool has_qp, qp_asked;
-	bool joined; /* the broadcast group was granted and adopted */
-	bool renewing; /* and is being asked for again */
-	bool qkey_said; /* "uncontrolled Q_Key" was logged */
-	bool refusal_said; /* so was this refusal of the broadcast group */
-	bool qp_stale; /* QP_MODIFY failed */
+	bool has_qp, qp_asked; /* the QP exists; QP_CREATE was queued and has not failed */
+	bool joined; /* the SA granted the broadcast group, and its record fits this port */
+	bool renewing; /* .joined, and the SA client is joining the group again */
+	bool qkey_said; /* warnings about the group's Q_Key and MTU were given */
+	bool refusal_said; /* the present refusal of the broadcast group was logged */
+	bool qp_stale; /* QP_MODIFY failed and is to be queued again */
 	uint32_t qpn;
-	uint16_t qp_pkey_index; /* as last handed out */
-	uint32_t qp_qkey;
-	struct ib_mcmember_rec group_rec;
-	unsigned int said_mtu; /* as last handed out */
-	unsigned int retries;
-	struct timer retry; /* QP creation, own refusal of the broadcast group */
+	uint16_t qp_pkey_index; /* P_Key index in the last QP_CREATE or QP_MODIFY */
+	uint32_t qp_qkey; /* Q_Key in the last QP_CREATE or QP_MODIFY */
+	struct ib_mcmember_rec group_rec; /* record with which the broadcast group was granted */
+	unsigned int said_mtu; /* IP MTU in the last IPOIB_ACT_MTU */
+	unsigned int retries; /* joins failed in a row, for the back-off */
+	/* retries a failed QP_CREATE, a join that did not start, a broadcast group that did not fit */
+	struct timer retry;
 	struct timer sweep;
-	uint32_t own_qpn[IPOIB_MAX_OWN_QPS];
+	uint32_t own_qpn[IPOIB_MAX_OWN_QPS]; /* QPNs of stations */
 	unsigned int n_own_qpn;
 
 	/* Tables. */
 	struct ipoib_neigh *neighs;
 	struct ipoib_slots neigh_slots;
-	struct htab neigh_tab, rev_tab;
-	uint32_t neigh_hand;
+	struct htab neigh_tab, rev_tab; /* by (GID, QPN); by (SLID, QPN) */
+	uint32_t neigh_hand; /* slot where the search for a neighbour to evict goes on */
 	struct ipoib_path *paths;
 	struct ipoib_slots path_slots;
 	struct htab path_tab;
+	struct pace_lines path_lines; /* log lines about refused paths */
 	struct ipoib_mcast *mcasts;
 	struct ipoib_slots mcast_slots;
 	struct htab mcast_tab;
-	uint32_t mcast_hand;
-	struct ipoib_mcast *bcast; /* the broadcast group's entry, always there */
+	uint32_t mcast_hand; /* slot where the search for a group to evict goes on */
+	struct ipoib_mcast *bcast; /* entry of the broadcast group, which always exists */
 
-	/* Actions, a ring. */
-	struct ipoib_action *acts;
+	/* Multicast router */
+	bool router; /* the link is a router's, see ipoib_link_set_router() */
+	struct sac_group_query router_list; /* open question for all groups */
+	struct timer router_timer; /* asks for all groups */
+	unsigned int router_failures; /* failed questions in a row, for the back-off */
+	bool router_sure; /* the SA sends us trap 66 since before the last question */
+	bool router_full_logged; /* it was logged that there are more groups than fit in the table */
+
+	/* Queue of actions */
+	struct ipoib_action *acts; /* ring of .act_cap elements */
 	uint32_t act_head, act_n, act_cap;
-	uint32_t ah_seq;
+	uint32_t ah_seq; /* sequence number in the last cookie of an AH_CREATE */
 };
 
 #define ipoib_log(l, lvl, fmt, ...) log_to((l)->cfg.log, lvl, "%s: " fmt, (l)->name, ##__VA_ARGS__)
 
 /* link.c */
-/* ipoib_link_advance() - Enter the state that the facts call for */
+/* ipoib_link_advance() - Enter the state that follows from the link's facts (see link.c) */
 void ipoib_link_advance(struct ipoib_link *l, ns_t now);
-/* ipoib_link_reason() - Begin a new text of why it is not UP */
+/* ipoib_link_reason() - Begin a new text of why the link is not UP */
 struct text ipoib_link_reason(struct ipoib_link *l);
 
 /* link_join.c */
-void ipoib_link_join(struct ipoib_link *l, ns_t now); /* the broadcast group */
-void ipoib_link_unjoin(struct ipoib_link *l, ns_t now); /* everything */
-void ipoib_link_check_mtu(struct ipoib_link *l, ns_t now); /* the port's MTU changed */
+void ipoib_link_join(struct ipoib_link *l, ns_t now); /* joins the broadcast group */
+void ipoib_link_unjoin(struct ipoib_link *l, ns_t now); /* leaves all groups */
+/* ipoib_link_check_mtu() - Leave the broadcast group if the port's MTU or P_Key no longer fits it */
+void ipoib_link_check_mtu(struct ipoib_link *l, ns_t now);
 void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now);
 /* ipoib_link_sync_qp() - Bring the QP's P_Key index and Q_Key in line with the link's */
 void ipoib_link_sync_qp(struct ipoib_link *l);

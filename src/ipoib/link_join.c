@@ -4,14 +4,14 @@
 #include "ipoib/action.h"
 #include "ipoib/mcast.h"
 #include "ipoib/neigh.h"
-#include "wire/print.h"
+#include "text/print.h"
 
 /*
- * The broadcast group makes the link (RFC 4391 §5): joining it, taking its parameters, and saying
- * in words why that does not work.
+ * The broadcast group defines the link (RFC 4391 §5). This file joins it, adopts its parameters,
+ * and describes in words why a join failed.
  */
 
-/* Used when we make the group ourselves and nobody said otherwise; controlled, §4.1. */
+/* Q_Key of a broadcast group that we create if none is configured; a controlled one, RFC 4391 §4.1. */
 #define CREATE_QKEY 0x80004391u
 
 static void bcast_done(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
@@ -37,11 +37,7 @@ static struct sac_join bcast_join(const struct ipoib_link *l)
 
 static ns_t join_backoff(struct ipoib_link *l)
 {
-	ns_t backoff = IPOIB_BACKOFF_MIN;
-
-	for (unsigned int i = l->retries++; i && backoff < IPOIB_BACKOFF_MAX; i--)
-		backoff *= 2;
-	return backoff;
+	return ns_backoff(++l->retries, IPOIB_BACKOFF_MIN, IPOIB_BACKOFF_MAX);
 }
 
 void ipoib_link_join(struct ipoib_link *l, ns_t now)
@@ -60,13 +56,14 @@ void ipoib_link_unjoin(struct ipoib_link *l, ns_t now)
 	timer_cancel(l->cfg.timers, &l->retry);
 	l->up = l->joined = l->renewing = false;
 	l->retries = 0;
+	ipoib_router_stop(l);
 	for_each_mcast(l, m) ipoib_mcast_leave_all(m, now);
 	ipoib_paths_reset(l);
 }
 
 /*
- * What of @rec this port or link cannot do, as text; false if it can do all of it. Also what to
- * blame when the SA refused a join without saying more than a status.
+ * Writes to @t which field of @rec does not fit this port or link; false: all fields fit. It also
+ * finds the probable cause where the SA refused a join with a mere status.
  */
 static bool rec_unfit(const struct ipoib_link *l, const struct ib_mcmember_rec *rec, struct text *t)
 {
@@ -76,7 +73,10 @@ static bool rec_unfit(const struct ipoib_link *l, const struct ib_mcmember_rec *
 	if (!mtu)
 		text_add(t, "MTU code %u is none", rec->mtu_code);
 	else if (port_mtu && mtu > port_mtu)
-		text_add(t, "MTU %u above the port's %u", mtu, port_mtu);
+		text_add(t,
+			 "MTU %u above the port's %u, the SM has to make the group anew (uipoib "
+			 "fabric partitions FILE)",
+			 mtu, port_mtu);
 	else if ((rec->pkey ^ l->pkey) & 0x7fff)
 		text_add(t, "P_Key 0x%04x is not the link's 0x%04x", rec->pkey, l->pkey);
 	return t->len != 0;
@@ -103,14 +103,14 @@ static void say_refused(struct ipoib_link *l, const char *status, const char *wh
 		 *why ? ": " : "", why);
 }
 
-/* Once, with all that is known by then, however often it is refused again. */
+/* Logs the reason as a warning once, when all is known about it. Repetitions are debug messages. */
 static void log_refused(struct ipoib_link *l)
 {
 	ipoib_log(l, l->refusal_said ? LOG_LVL_DEBUG : LOG_LVL_WARN, "%s", l->reason);
 	l->refusal_said = true;
 }
 
-/* Nobody refused anything: the SA client has said what is wrong with the SA. */
+/* The SA did not refuse the join but could not be reached: the reason has the SA client's status. */
 static void say_outage(struct ipoib_link *l, int status)
 {
 	char gid[PRINT_GID_LEN], text[SAC_STATUS_LEN];
@@ -120,7 +120,7 @@ static void say_outage(struct ipoib_link *l, int status)
 		 l->joined ? " again" : "", sac_status_print(text, sizeof(text), status));
 }
 
-/* The group as it is, after a refusal: which field is it? */
+/* After a refusal the SA was asked for the group: adds to the reason which field does not fit. */
 static void diagnosed(struct sac_group_query *q, int status, const struct ib_mcmember_rec *rec,
 		      ns_t now)
 {
@@ -138,7 +138,10 @@ static void diagnosed(struct sac_group_query *q, int status, const struct ib_mcm
 	log_refused(l);
 }
 
-/* Out of the broadcast group is out of all; the reference to it stays, the SA client goes on. */
+/*
+ * Leaves all groups, because the membership of the broadcast group was lost. The SA client keeps
+ * the reference to the broadcast group, and so goes on asking for it.
+ */
 static void bcast_lost(struct ipoib_link *l, ns_t now)
 {
 	struct ipoib_mcast *m;
@@ -167,7 +170,7 @@ static void bcast_refused(struct ipoib_link *l, int status, ns_t now)
 	if (m->status != status)
 		l->refusal_said = false;
 	m->status = status;
-	/* An SA that is gone or silent may be restarting: what was agreed still works. */
+	/* An SA that is gone or silent may be restarting, so an existing membership stays in use. */
 	if (status < 0) {
 		say_outage(l, status);
 		if (!sac_status_is_outage(status))
@@ -182,7 +185,7 @@ static void bcast_refused(struct ipoib_link *l, int status, ns_t now)
 		log_refused(l);
 }
 
-/* We refuse what the SA granted: leave, and look again later. */
+/* The SA granted a group that does not fit this port: leave it, and join again later. */
 static void bcast_unfit(struct ipoib_link *l, const char *why, ns_t now)
 {
 	l->stats.joins_failed++;
@@ -215,10 +218,12 @@ static void say_once(struct ipoib_link *l)
 		ipoib_log(l, LOG_LVL_WARN, "MTU %u is too small for IPv6", l->ip_mtu);
 }
 
-/* RFC 4391 §5: MTU, Q_Key and the rest are what the join's answer says. */
+/* RFC 4391 §5: MTU, Q_Key and the other parameters of the link come from the answer to the join. */
 static void bcast_adopt(struct ipoib_link *l, const struct ib_mcmember_rec *rec, ns_t now)
 {
 	bool changed = l->joined && !rec_same(&l->group_rec, rec);
+	bool other_sl = l->joined && l->group_rec.sl != rec->sl;
+	bool other_qkey = l->qkey != rec->qkey;
 	unsigned int mtu = l->profile->ip_mtu(ib_mtu_octets(rec->mtu_code));
 
 	l->group_rec = *rec;
@@ -232,7 +237,12 @@ static void bcast_adopt(struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 	ipoib_link_sync_qp(l);
 	ipoib_mcast_granted(l->bcast, rec, now);
 	if (changed && l->up)
-		ipoib_mcasts_join(l, now); /* the other groups follow the broadcast group */
+		ipoib_mcasts_join(l, now); /* with the changed parameters of the broadcast group */
+	if (other_qkey)
+		ipoib_neighs_forget_qkeys(
+			l); /* their QPs have another one, too, and they will say so */
+	if (other_sl && l->sl_from == IPOIB_SL_GROUP)
+		ipoib_paths_stale(l); /* their address handles have the former SL */
 	ipoib_link_advance(l, now);
 }
 
@@ -265,10 +275,14 @@ void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, 
 	struct ipoib_link *l = container_of(u, struct ipoib_link, user);
 	bool bcast = gid && ib_gid_equal(gid, &l->mgid);
 
+	/* Reports that another user of the port has subscribed to must not change what this link does. */
+	if (ev != SAC_EV_RESTART && !l->profile->reports)
+		return;
 	switch (ev) {
 	case SAC_EV_RESTART:
 		ipoib_paths_stale(l);
 		ipoib_mcasts_restart(l);
+		ipoib_router_ask(l, now);
 		l->renewing = l->joined;
 		break;
 	case SAC_EV_GID_IN:
@@ -277,10 +291,12 @@ void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, 
 		return;
 	case SAC_EV_GROUP_CREATED:
 		ipoib_mcast_created(l, gid, now);
+		ipoib_router_created(l, gid, now);
 		if (bcast && l->state == IPOIB_LINK_JOINING && !l->joined)
 			ipoib_link_join(l, now); /* without waiting for the back-off */
 		return;
 	case SAC_EV_GROUP_DELETED:
+		ipoib_router_deleted(l, gid, now);
 		ipoib_mcast_deleted(l, gid, now);
 		l->renewing |= bcast && l->joined;
 		break;

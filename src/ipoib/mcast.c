@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include "ipoib/action.h"
-#include "wire/print.h"
+#include "text/print.h"
 
-/* The table of groups: those received, those sent to, and those known to be absent. */
+/* The table of groups that we receive, that we send to, or that are known not to exist. */
 
-#define EVICT_LOOK 64 /* entries looked at to make room for one */
+#define EVICT_LOOK 64 /* entries examined to find one that can be freed */
 
 static const struct hash_key mcast_key = { 0x69706f69622d6d63ull, 1 };
 
@@ -43,7 +43,7 @@ static uint64_t mgid_hash(const ib_gid *mgid)
 
 struct ipoib_mcast *ipoib_mcast_find(const struct ipoib_link *l, const ib_gid *mgid)
 {
-	struct hnode *h;
+	struct hlink *h;
 
 	for (h = htab_first(&l->mcast_tab, mgid_hash(mgid)); h; h = htab_next(h)) {
 		struct ipoib_mcast *m = container_of(h, struct ipoib_mcast, by_mgid);
@@ -56,8 +56,8 @@ struct ipoib_mcast *ipoib_mcast_find(const struct ipoib_link *l, const ib_gid *m
 
 static bool mcast_unneeded(const struct ipoib_mcast *m)
 {
-	return !m->broadcast && !m->receivers && !m->so.group && !m->query.op && !m->held.n &&
-	       !m->used && list_empty(&m->waiting);
+	return !m->broadcast && !m->receivers && !m->so.group && !m->non.group && !m->query.op &&
+	       !m->held.n && !m->used && list_empty(&m->waiting);
 }
 
 static void mcast_free(struct ipoib_mcast *m)
@@ -106,7 +106,7 @@ static struct ipoib_mcast *mcast_new(struct ipoib_link *l, const ib_gid *mgid)
 	return m;
 }
 
-/* IPv4: 224.0.0.0/24 stays on the link; IPv6: the scope nibble says it. */
+/* IPv4: 224.0.0.0/24 is link-local. IPv6: the scope is a nibble of the address. */
 static bool group_beyond_link(enum ipoib_proto proto, const uint8_t *group)
 {
 	if (proto == IPOIB_IPV4)
@@ -114,8 +114,8 @@ static bool group_beyond_link(enum ipoib_proto proto, const uint8_t *group)
 	return (group[1] & 0x0f) > 2;
 }
 
-static int group_mgid(const struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group,
-		      ib_gid *ret)
+int ipoib_mcast_mgid(const struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group,
+		     ib_gid *ret)
 {
 	uint8_t scope = mgid_scope(&l->mgid);
 
@@ -130,7 +130,7 @@ int ipoib_mcast_get(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 	struct ipoib_mcast *m;
 	ib_gid mgid;
 
-	if (group_mgid(l, proto, group, &mgid))
+	if (ipoib_mcast_mgid(l, proto, group, &mgid))
 		return -EINVAL;
 	m = ipoib_mcast_find(l, &mgid);
 	if (!m) {
@@ -140,7 +140,7 @@ int ipoib_mcast_get(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 		m->proto = proto;
 		memcpy(m->group, group, proto == IPOIB_IPV4 ? 4 : 16);
 	}
-	/* IPv6 groups that differ in scope only share an MGID; then the wider scope counts. */
+	/* IPv6 groups that differ in their scope only share an MGID, and then the wider scope counts. */
 	m->beyond_link |= group_beyond_link(proto, group);
 	*ret = m;
 	return 0;
@@ -154,10 +154,11 @@ int ipoib_mcast_add(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 
 	if (err)
 		return err;
-	if (m->broadcast)
-		return -EINVAL; /* every interface is in it anyway */
-	memcpy(m->group, group, proto == IPOIB_IPV4 ? 4 : 16); /* as MCAST_READY shall name it */
-	if (!m->receivers++ && l->up) {
+	if (proto == IPOIB_IPV4 && group[0] >> 4 != 0xe)
+		return -EINVAL; /* 255.255.255.255, which is no group although it has an MGID */
+	memcpy(m->group, group, proto == IPOIB_IPV4 ? 4 : 16); /* name in MCAST_READY */
+	/* link_join.c joins and leaves the link's own group, whether it has receivers or not. */
+	if (!m->receivers++ && l->up && !m->broadcast) {
 		ipoib_mcast_join_full(m, now);
 	} else if (m->full_ok) {
 		a = ipoib_act(l, IPOIB_ACT_MCAST_READY);
@@ -172,18 +173,18 @@ int ipoib_mcast_del(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 	struct ipoib_mcast *m;
 	ib_gid mgid;
 
-	if (group_mgid(l, proto, group, &mgid))
+	if (ipoib_mcast_mgid(l, proto, group, &mgid))
 		return -ENOENT;
 	m = ipoib_mcast_find(l, &mgid);
 	if (!m || !m->receivers)
 		return -ENOENT;
-	if (--m->receivers)
+	if (--m->receivers || m->broadcast)
 		return 0;
 	m->last_used = now;
 	ipoib_mcast_leave_full(m, now);
 	if (!m->so.group && m->state != IPOIB_MCAST_QUERY)
 		ipoib_mcast_set_state(m, IPOIB_MCAST_IDLE, 0);
-	ipoib_mcast_settle(m, now);
+	ipoib_mcast_release_held(m, now);
 	if (mcast_unneeded(m))
 		mcast_free(m);
 	return 0;
@@ -197,18 +198,19 @@ static void mcast_sweep(struct ipoib_mcast *m, ns_t now)
 		m->attached = false;
 		ipoib_mcast_attach(m);
 	}
-	/* A receiver's handle that the CA refused; a sender's is asked for by the next packet. */
-	if (m->state == IPOIB_MCAST_FAILED && m->full_ok && now >= m->until) {
+	/* The CA refused the address handle. Without receivers the next packet to the group retries. */
+	if (m->state == IPOIB_MCAST_FAILED && ipoib_mcast_receives(m) && now >= m->until) {
 		const struct ib_mcmember_rec rec = m->rec;
 
 		ipoib_mcast_granted(m, &rec, now);
 	}
-	if (m->receivers && l->up && !m->full.group && now >= m->until)
-		ipoib_mcast_join_full(m, now); /* refused by us, or no room at the SA client */
+	/* There is no reference if the granted record did not fit, or the SA client had no room. */
+	if (m->receivers && !m->broadcast && l->up && !m->full.group && now >= m->until)
+		ipoib_mcast_join_full(m, now);
 	if (m->used) {
 		m->used = false;
 		m->last_used = now;
-	} else if (now - m->last_used >= l->profile->sender_idle) {
+	} else if (now - m->last_used >= l->profile->sender.idle) {
 		ipoib_mcast_leave_sender(m, now);
 		if (mcast_unneeded(m))
 			mcast_free(m);
@@ -222,6 +224,18 @@ void ipoib_mcasts_sweep(struct ipoib_link *l, ns_t now)
 	for_each_mcast(l, m) mcast_sweep(m, now);
 }
 
+/* The IP group of the link's own group is 255.255.255.255, unless the profile has mapped a group to it. */
+static void name_broadcast(struct ipoib_link *l)
+{
+	struct ipoib_mcast *m = l->bcast;
+	int version = l->profile->mgid_group(m->group, &l->mgid, l->pkey, mgid_scope(&l->mgid));
+
+	m->broadcast = true;
+	m->proto = version == 6 ? IPOIB_IPV6 : IPOIB_IPV4;
+	if (version < 0)
+		memset(m->group, 0xff, 4);
+}
+
 int ipoib_mcasts_init(struct ipoib_link *l)
 {
 	l->mcasts = calloc(IPOIB_MAX_GROUPS, sizeof(*l->mcasts));
@@ -230,8 +244,7 @@ int ipoib_mcasts_init(struct ipoib_link *l)
 	l->bcast = mcast_new(l, &l->mgid);
 	if (!l->bcast)
 		return -ENOMEM;
-	l->bcast->broadcast = true;
-	memset(l->bcast->group, 0xff, 4);
+	name_broadcast(l);
 	return 0;
 }
 
@@ -265,11 +278,12 @@ void ipoib_mcast_each(const struct ipoib_link *l,
 			.receivers = m->receivers,
 			.full = m->full_ok,
 			.send_only = m->so_ok,
+			.non_member = m->non_ok,
 			.attached = m->attached,
 			.state = m->state,
 			.status = m->status,
 			.until = m->until,
-			.mlid = m->full_ok || m->so_ok ? m->rec.mlid : 0,
+			.mlid = ipoib_mcast_is_member(m) ? m->rec.mlid : 0,
 			.held = m->held.n,
 		};
 

@@ -2,19 +2,23 @@
 #include "ipoib/mcast.h"
 
 #include "ipoib/action.h"
-#include "wire/print.h"
+#include "text/print.h"
 
-/* Memberships of groups other than the broadcast group, and attachment of the QP. */
+/* Memberships of groups other than the broadcast group, and attaching the QP to groups. */
 
 static void full_done(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
 		      ns_t now);
 static void so_done(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
 		    ns_t now);
 
-/* RFC 4391 §10: P_Key, Q_Key, SL, MTU, HopLimit, and for good measure the rest, are the link's. */
-static struct sac_join join_like_broadcast(const struct ipoib_mcast *m, uint8_t join_state)
+/*
+ * RFC 4391 §10: P_Key, Q_Key, SL, MTU and HopLimit of a group are those of the broadcast group. The
+ * other parameters are copied too.
+ */
+static struct sac_join join_like_broadcast(const struct ipoib_mcast *m, uint8_t join_state,
+					   bool create)
 {
-	struct sac_join j = { .rec = m->link->group_rec, .create = join_state == MCM_JOIN_FULL };
+	struct sac_join j = { .rec = m->link->group_rec, .create = create };
 
 	j.rec.mgid = m->mgid;
 	j.rec.pkey = m->link->pkey;
@@ -28,7 +32,7 @@ void ipoib_mcast_attach(struct ipoib_mcast *m)
 	struct ipoib_link *l = m->link;
 	struct ipoib_action *a;
 
-	if (!m->full_ok || (m->attached && m->attached_mlid == m->rec.mlid))
+	if (!ipoib_mcast_receives(m) || (m->attached && m->attached_mlid == m->rec.mlid))
 		return;
 	if (m->attached) {
 		a = ipoib_act(l, IPOIB_ACT_DETACH);
@@ -74,7 +78,7 @@ void ipoib_mcast_granted(struct ipoib_mcast *m, const struct ib_mcmember_rec *re
 		.dlid = rec->mlid,
 		.sl = rec->sl,
 		.rate_code = rec->rate_code,
-		.has_grh = true, /* multicast always, RFC 4391 §6 */
+		.has_grh = true, /* multicast packets always have a GRH, RFC 4391 §6 */
 		.tclass = rec->tclass,
 		.hop_limit = rec->hop_limit,
 		.flow_label = rec->flow_label,
@@ -87,7 +91,7 @@ void ipoib_mcast_granted(struct ipoib_mcast *m, const struct ib_mcmember_rec *re
 	ipoib_mcast_attach(m);
 	if (ipoib_ah_same(&m->ah, &attr)) {
 		ipoib_mcast_set_state(m, IPOIB_MCAST_READY, 0);
-		ipoib_mcast_settle(m, now);
+		ipoib_mcast_release_held(m, now);
 	} else {
 		ipoib_mcast_set_state(m, IPOIB_MCAST_AH_WAIT, 0);
 		ipoib_ah_request(m->link, &m->ah, IPOIB_AH_MCAST, m->slot, &attr);
@@ -96,21 +100,46 @@ void ipoib_mcast_granted(struct ipoib_mcast *m, const struct ib_mcmember_rec *re
 
 static ns_t mcast_backoff(struct ipoib_mcast *m)
 {
-	ns_t backoff = IPOIB_BACKOFF_MIN;
-
-	for (unsigned int i = m->failures++; i && backoff < IPOIB_BACKOFF_MAX; i--)
-		backoff *= 2;
-	return backoff;
+	return ns_backoff(++m->failures, IPOIB_BACKOFF_MIN, IPOIB_BACKOFF_MAX);
 }
 
 static void mcast_fail(struct ipoib_mcast *m, ns_t until, ns_t now)
 {
 	ipoib_ah_drop(m->link, &m->ah);
 	ipoib_mcast_set_state(m, IPOIB_MCAST_FAILED, until);
-	ipoib_mcast_settle(m, now);
+	ipoib_mcast_release_held(m, now);
 }
 
-/* What a group must share with the broadcast group; NULL if it does. */
+/* Packets go on under a membership that stands. */
+static void go_on_as_member(struct ipoib_mcast *m, ns_t now)
+{
+	const struct ib_mcmember_rec rec = m->rec;
+
+	ipoib_mcast_granted(m, &rec, now);
+}
+
+/*
+ * A join by the reference @r was refused or not answered. While another membership of the group stands,
+ * packets go on under that one. The SA client asks again if it still has the reference; if not, the link
+ * does so at a time that is noted here.
+ */
+static void join_missed(struct ipoib_mcast *m, const struct sac_group_ref *r, ns_t now)
+{
+	ns_t until = r->group ? NS_NEVER : now + mcast_backoff(m);
+
+	if (!ipoib_mcast_receives(m))
+		ipoib_mcast_detach(m);
+	if (!ipoib_mcast_is_member(m)) {
+		mcast_fail(m, until, now);
+		return;
+	}
+	if (m->state == IPOIB_MCAST_JOINING)
+		go_on_as_member(m, now);
+	if (!r->group)
+		m->until = until;
+}
+
+/* Name of the parameter in which the group wrongly differs from the broadcast group; NULL: none. */
 static const char *rec_differs(const struct ipoib_mcast *m, const struct ib_mcmember_rec *rec)
 {
 	const struct ib_mcmember_rec *g = &m->link->group_rec;
@@ -145,7 +174,7 @@ static void join_failed(struct ipoib_mcast *m, const char *what, int status)
 
 void ipoib_mcast_join_full(struct ipoib_mcast *m, ns_t now)
 {
-	struct sac_join j = join_like_broadcast(m, MCM_JOIN_FULL);
+	struct sac_join j = join_like_broadcast(m, MCM_JOIN_FULL, true);
 	int err;
 
 	sac_group_ask_cancel(&m->query);
@@ -154,7 +183,7 @@ void ipoib_mcast_join_full(struct ipoib_mcast *m, ns_t now)
 	if (err) {
 		join_failed(m, "join", err);
 		say_ready(m, err);
-		mcast_fail(m, now + mcast_backoff(m), now);
+		join_missed(m, &m->full, now);
 	} else if (m->state != IPOIB_MCAST_READY && m->state != IPOIB_MCAST_AH_WAIT) {
 		ipoib_mcast_set_state(m, IPOIB_MCAST_JOINING, 0);
 	}
@@ -177,23 +206,29 @@ static void full_done(struct sac_group_ref *r, int status, const struct ib_mcmem
 		mcast_log(m, "join, other than the broadcast group's", differs);
 		m->link->stats.joins_failed++;
 		status = m->status = -EPROTO;
+		ipoib_mcast_leave_sender(m, now);
+		ipoib_mcast_leave_non(m, now);
 		ipoib_mcast_leave_full(m, now);
 	} else {
 		join_failed(m, "join", status);
 	}
 	say_ready(m, status);
-	/* Silence of an SA that granted it before changes nothing. The SA client goes on trying. */
-	if (status > 0 || !(m->full_ok || m->so_ok)) {
+	/* An SA that is silent does not end a membership that it granted. The SA client keeps asking. */
+	if (status > 0)
 		m->full_ok = false;
-		mcast_fail(m, m->full.group ? NS_NEVER : now + mcast_backoff(m), now);
-	}
+	join_missed(m, &m->full, now);
 }
 
 void ipoib_mcast_join_sender(struct ipoib_mcast *m, ns_t now)
 {
-	struct sac_join j = join_like_broadcast(m, m->link->profile->send_join_state);
+	const struct ipoib_sender *s = &m->link->profile->sender;
+	struct sac_join j = join_like_broadcast(m, s->join_state, !s->asks);
 	int err;
 
+	if (ipoib_mcast_is_member(m)) {
+		go_on_as_member(m, now);
+		return;
+	}
 	m->so.done = so_done;
 	err = sac_group_join(m->link->sac, &m->so, &j, now);
 	if (err) {
@@ -225,14 +260,13 @@ static void so_done(struct sac_group_ref *r, int status, const struct ib_mcmembe
 	}
 	sac_group_leave(m->link->sac, &m->so, now);
 	m->so_ok = false;
-	if (!m->full_ok)
-		mcast_fail(m, now + mcast_backoff(m), now);
+	join_missed(m, &m->so, now);
 }
 
-/* With the last membership goes the right to send. */
+/* After the last membership has ended, sending to the group is not allowed. */
 static void mcast_left(struct ipoib_mcast *m)
 {
-	if (m->full_ok || m->so_ok)
+	if (ipoib_mcast_is_member(m))
 		return;
 	ipoib_ah_drop(m->link, &m->ah);
 	if (m->state == IPOIB_MCAST_READY || m->state == IPOIB_MCAST_AH_WAIT)
@@ -250,9 +284,57 @@ void ipoib_mcast_leave_sender(struct ipoib_mcast *m, ns_t now)
 
 void ipoib_mcast_leave_full(struct ipoib_mcast *m, ns_t now)
 {
-	ipoib_mcast_detach(m);
-	sac_group_leave(m->link->sac, &m->full, now);
 	m->full_ok = false;
+	if (!ipoib_mcast_receives(m))
+		ipoib_mcast_detach(m);
+	sac_group_leave(m->link->sac, &m->full, now);
+	mcast_left(m);
+}
+
+static void non_done(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
+		     ns_t now)
+{
+	struct ipoib_mcast *m = container_of(r, struct ipoib_mcast, non);
+	const char *differs = status ? NULL : rec_differs(m, rec);
+
+	if (!status && !differs) {
+		m->non_ok = true;
+		ipoib_mcast_granted(m, rec, now);
+		return;
+	}
+	if (status < 0) /* the SA client keeps asking */
+		return;
+	if (differs)
+		mcast_log(m, "join of a router, other than the broadcast group's", differs);
+	else if (status !=
+		 SA_STATUS_REQ_INVALID) /* which means that the group was deleted meanwhile */
+		join_failed(m, "join of a router", status);
+	ipoib_mcast_leave_non(m, now);
+}
+
+void ipoib_mcast_join_non(struct ipoib_mcast *m, ns_t now)
+{
+	struct sac_join j = join_like_broadcast(m, MCM_JOIN_NON, false);
+	int err;
+
+	m->routed = true;
+	m->non.done = non_done;
+	err = sac_group_join(m->link->sac, &m->non, &j, now);
+	if (!err)
+		return;
+	join_failed(m, "join of a router", err);
+	ipoib_mcast_leave_non(m, now);
+}
+
+void ipoib_mcast_leave_non(struct ipoib_mcast *m, ns_t now)
+{
+	if (!m->routed)
+		return;
+	m->routed = m->non_ok = false;
+	if (!ipoib_mcast_receives(m))
+		ipoib_mcast_detach(m);
+	sac_group_leave(m->link->sac, &m->non, now);
+	m->last_used = now;
 	mcast_left(m);
 }
 
@@ -260,6 +342,7 @@ void ipoib_mcast_leave_all(struct ipoib_mcast *m, ns_t now)
 {
 	sac_group_ask_cancel(&m->query);
 	ipoib_mcast_leave_sender(m, now);
+	ipoib_mcast_leave_non(m, now);
 	ipoib_mcast_leave_full(m, now);
 	ipoib_ah_drop(m->link, &m->ah);
 	list_del(&m->wait_node);
@@ -274,7 +357,9 @@ void ipoib_mcasts_join(struct ipoib_link *l, ns_t now)
 
 	for_each_mcast(l, m)
 	{
-		if (m->receivers && !m->broadcast)
+		if (m->receivers && m->broadcast)
+			say_ready(m, 0);
+		else if (m->receivers)
 			ipoib_mcast_join_full(m, now);
 	}
 }
@@ -283,11 +368,11 @@ void ipoib_mcast_ah_ready(struct ipoib_mcast *m, int err, ns_t now)
 {
 	if (err) {
 		mcast_log(m, "address handle", "refused by the CA");
-		/* A receiver goes on receiving; the sweep tries again for senders. */
+		/* Receiving needs no address handle. The next packet or the sweep asks for another one. */
 		mcast_fail(m, now + mcast_backoff(m), now);
 	} else {
 		ipoib_mcast_set_state(m, IPOIB_MCAST_READY, 0);
-		ipoib_mcast_settle(m, now);
+		ipoib_mcast_release_held(m, now);
 	}
 	if (m->broadcast)
 		ipoib_link_advance(m->link, now);
@@ -301,9 +386,9 @@ void ipoib_mcast_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 		return;
 	if (m->state != IPOIB_MCAST_ABSENT && m->state != IPOIB_MCAST_FAILED)
 		return;
-	/* RFC 4391 §10: what went to the routers goes to the group from the next packet on. */
+	/* RFC 4391 §10: packets that went to the all-routers group go to the group itself from now on. */
 	ipoib_mcast_set_state(m, IPOIB_MCAST_IDLE, 0);
-	ipoib_mcast_settle(m, now);
+	ipoib_mcast_release_held(m, now);
 }
 
 void ipoib_mcast_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
@@ -316,12 +401,12 @@ void ipoib_mcast_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 	m->full_ok = false;
 	ipoib_mcast_leave_sender(m, now);
 	ipoib_ah_drop(l, &m->ah);
-	if (m->full.group) /* the SA client joins again, which makes the group */
+	if (m->full.group) /* the SA client joins again, which creates the group */
 		ipoib_mcast_set_state(m, IPOIB_MCAST_JOINING, 0);
 	else
 		ipoib_mcast_set_state(m, IPOIB_MCAST_ABSENT,
 				      now + (traps ? IPOIB_ABSENT_TTL : IPOIB_ABSENT_TTL_BLIND));
-	ipoib_mcast_settle(m, now);
+	ipoib_mcast_release_held(m, now);
 }
 
 void ipoib_mcasts_restart(struct ipoib_link *l)

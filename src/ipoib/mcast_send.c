@@ -4,31 +4,38 @@
 #include "ipoib/action.h"
 
 /*
- * The egress algorithm of RFC 4391 §10, in its order:
+ * How a multicast packet is sent, in the order of RFC 4391 §10 (a profile may leave out the question
+ * in step 2, and step 3):
  *
- *	1. a member, FullMember or SendOnlyNonMember:	READY, send
- *	2. else the group exists (the SA is asked):	join SendOnlyNonMember, send
- *	3. else scope above link-local, and there are routers: send to the all-routers group
- *	4. else drop, or (a switch) send to the broadcast group
+ *	1. We are FullMember or SendOnlyNonMember of the group: send.
+ *	2. The SA says that the group exists: join it as SendOnlyNonMember, send.
+ *	3. The scope is wider than link-local and the all-routers group exists: send to that.
+ *	4. Otherwise drop, or send to the broadcast group (cfg.absent_to_broadcast).
  *
- * What the SA said is kept; traps 66 and 67 and a time limit end it (R64-R66).
+ * The SA's answer is kept until trap 66 or 67 arrives about the group, or a time limit expires.
  */
 
-static const uint8_t all_routers_ipv4[4] = { 224, 0, 0, 2 };
-static const uint8_t all_routers_ipv6[16] = { 0xff, 0x02, [15] = 2 };
+const uint8_t ipoib_all_routers[][16] = {
+	[IPOIB_IPV4] = { 224, 0, 0, 2 },
+	[IPOIB_IPV6] = { 0xff, 0x02, [15] = 2 },
+};
 
 static void mcast_ask(struct ipoib_mcast *m, ns_t now)
 {
 	int err;
 
-	if (m->full_ok || m->so_ok) { /* a member; the CA refused the address handle */
+	if (ipoib_mcast_is_member(m)) { /* the CA refused the address handle, so ask for another */
 		const struct ib_mcmember_rec rec = m->rec;
 
 		ipoib_mcast_granted(m, &rec, now);
 		return;
 	}
-	if (m->full.group || m->so.group) { /* the SA client is at it */
+	if (m->full.group || m->so.group) { /* the SA client is joining the group */
 		ipoib_mcast_set_state(m, IPOIB_MCAST_JOINING, 0);
+		return;
+	}
+	if (!m->link->profile->sender.asks) {
+		ipoib_mcast_join_sender(m, now);
 		return;
 	}
 	m->query.done = ipoib_mcast_query_done;
@@ -41,12 +48,12 @@ static void mcast_ask(struct ipoib_mcast *m, ns_t now)
 	}
 }
 
-/* Asks if nothing is known, or what is known has aged. */
+/* Asks the SA about the group if it has not answered yet, or its answer is too old. */
 static void mcast_refresh(struct ipoib_mcast *m, ns_t now)
 {
 	m->used = true;
 	if (m->broadcast)
-		return; /* the link's business */
+		return; /* link_join.c joins the broadcast group */
 	if (m->state == IPOIB_MCAST_IDLE)
 		mcast_ask(m, now);
 	else if ((m->state == IPOIB_MCAST_ABSENT || m->state == IPOIB_MCAST_FAILED) &&
@@ -54,7 +61,7 @@ static void mcast_refresh(struct ipoib_mcast *m, ns_t now)
 		mcast_ask(m, now);
 }
 
-/* Branches 3 and 4. */
+/* Steps 3 and 4 of the list above. */
 static enum ipoib_verdict absent_route(struct ipoib_mcast *m, struct ipoib_mcast **ret_via,
 				       enum ipoib_drop *ret_why, ns_t now)
 {
@@ -62,10 +69,9 @@ static enum ipoib_verdict absent_route(struct ipoib_mcast *m, struct ipoib_mcast
 	struct ipoib_mcast *r;
 
 	*ret_why = IPOIB_DROP_NO_GROUP;
-	if (!m->beyond_link || l->profile->sender_absent != IPOIB_ABSENT_ROUTERS)
+	if (!m->beyond_link || l->profile->sender.absent != IPOIB_ABSENT_ROUTERS)
 		return IPOIB_DROP;
-	if (ipoib_mcast_get(l, m->proto,
-			    m->proto == IPOIB_IPV4 ? all_routers_ipv4 : all_routers_ipv6, &r)) {
+	if (ipoib_mcast_get(l, m->proto, ipoib_all_routers[m->proto], &r)) {
 		*ret_why = IPOIB_DROP_GROUPS_FULL;
 		return IPOIB_DROP;
 	}
@@ -105,7 +111,7 @@ enum ipoib_verdict ipoib_mcast_route(struct ipoib_mcast *m, struct ipoib_mcast *
 	}
 }
 
-static void settle_one(struct ipoib_mcast *m, ns_t now)
+static void release_held(struct ipoib_mcast *m, ns_t now)
 {
 	struct ipoib_link *l = m->link;
 	enum ipoib_drop why = IPOIB_DROP_NONE;
@@ -119,18 +125,18 @@ static void settle_one(struct ipoib_mcast *m, ns_t now)
 			return;
 		pkt = ipoib_unhold(l, &m->held);
 		if (v == IPOIB_SEND)
-			ipoib_act_send(l, pkt, via->ah.ah, IB_QPN_MCAST);
+			ipoib_act_send(l, pkt, via->ah.ah, IB_QPN_MCAST, l->qkey);
 		else
 			ipoib_drop_pkt(l, pkt, why);
 	}
 }
 
-void ipoib_mcast_settle(struct ipoib_mcast *m, ns_t now)
+void ipoib_mcast_release_held(struct ipoib_mcast *m, ns_t now)
 {
 	struct list todo = LIST_INIT(todo);
 
-	settle_one(m, now);
-	/* Taken off first: an undecided all-routers group gets its waiters back. */
+	release_held(m, now);
+	/* Empty the list first, because release_held() puts groups back that have to wait longer. */
 	while (!list_empty(&m->waiting)) {
 		struct list *n = m->waiting.next;
 
@@ -141,7 +147,7 @@ void ipoib_mcast_settle(struct ipoib_mcast *m, ns_t now)
 		struct ipoib_mcast *w = list_first(&todo, struct ipoib_mcast, wait_node);
 
 		list_del(&w->wait_node);
-		settle_one(w, now);
+		release_held(w, now);
 	}
 }
 
@@ -154,7 +160,7 @@ void ipoib_mcast_query_done(struct sac_group_query *q, int status,
 	m->status = status;
 	switch (status) {
 	case 0:
-	case SA_STATUS_TOO_MANY_RECORDS: /* an SA that lists members, not groups: it exists */
+	case SA_STATUS_TOO_MANY_RECORDS: /* the group exists, and this SA lists its members */
 		ipoib_mcast_join_sender(m, now);
 		break;
 	case SA_STATUS_NO_RECORDS:
@@ -165,5 +171,5 @@ void ipoib_mcast_query_done(struct sac_group_query *q, int status,
 		ipoib_mcast_set_state(m, IPOIB_MCAST_FAILED, now + IPOIB_BACKOFF_MIN);
 		break;
 	}
-	ipoib_mcast_settle(m, now);
+	ipoib_mcast_release_held(m, now);
 }

@@ -6,11 +6,11 @@
 #include "ipoib/action.h"
 
 /*
- * Neighbours, by (GID, QPN) and, for packets without GRH, by (SLID, QPN). Anyone on the fabric can
- * make entries by sending to us: the table is bounded, and room is made by what nobody uses.
+ * Neighbours, found by (GID, QPN) and, for packets without GRH, by (SLID, QPN). Every node on the
+ * fabric can make entries by sending to us, so the table is bounded and unused entries give way.
  */
 
-#define EVICT_LOOK 256 /* entries looked at to make room for one */
+#define EVICT_LOOK 256 /* entries examined to find one that can be freed */
 
 static const struct hash_key neigh_key = { 0x69706f69622d6e65ull, 1 };
 
@@ -33,17 +33,17 @@ static void rev_del(struct ipoib_link *l, struct ipoib_neigh_rev *r)
 {
 	if (!r->lid)
 		return;
-	htab_del(&l->rev_tab, &r->node);
+	htab_del(&l->rev_tab, &r->by_lid_qpn);
 	r->lid = 0;
 	l->rx_last.neigh = NULL;
 }
 
 static struct ipoib_neigh_rev *rev_find(const struct ipoib_link *l, uint16_t lid, uint32_t qpn)
 {
-	struct hnode *h;
+	struct hlink *h;
 
 	for (h = htab_first(&l->rev_tab, rev_hash(lid, qpn)); h; h = htab_next(h)) {
-		struct ipoib_neigh_rev *r = container_of(h, struct ipoib_neigh_rev, node);
+		struct ipoib_neigh_rev *r = container_of(h, struct ipoib_neigh_rev, by_lid_qpn);
 
 		if (r->lid == lid && r->neigh->lladdr.qpn == qpn)
 			return r;
@@ -74,18 +74,18 @@ void ipoib_neigh_learn(struct ipoib_neigh *n, unsigned int which, uint16_t lid)
 	if (r->lid == lid || n->rev[!which].lid == lid || !ib_lid_is_unicast(lid))
 		return;
 	rev_del(l, r);
-	/* A LID and QPN belong to one port at a time: the newest word counts. */
+	/* A LID belongs to one port at a time, so the newest information replaces the older. */
 	old = rev_find(l, lid, n->lladdr.qpn);
 	if (old)
 		rev_del(l, old);
 	r->neigh = n;
-	if (!htab_add(&l->rev_tab, &r->node, rev_hash(lid, n->lladdr.qpn)))
+	if (!htab_add(&l->rev_tab, &r->by_lid_qpn, rev_hash(lid, n->lladdr.qpn)))
 		r->lid = lid;
 }
 
 struct ipoib_neigh *ipoib_neigh_find(const struct ipoib_link *l, const struct ipoib_lladdr *a)
 {
-	struct hnode *h;
+	struct hlink *h;
 
 	for (h = htab_first(&l->neigh_tab, addr_hash(a)); h; h = htab_next(h)) {
 		struct ipoib_neigh *n = container_of(h, struct ipoib_neigh, by_addr);
@@ -112,7 +112,7 @@ static void neigh_free(struct ipoib_neigh *n)
 	ipoib_slots_put(&l->neigh_slots, n->slot);
 }
 
-/* An idle neighbour goes at once, or is asked back from who holds it. */
+/* Frees an idle neighbour, or asks the holders of references to it to give them up. */
 static void neigh_retire(struct ipoib_neigh *n)
 {
 	if (!n->refs) {
@@ -123,7 +123,7 @@ static void neigh_retire(struct ipoib_neigh *n)
 	}
 }
 
-/* Second chance: retires the first few that nobody used since the last sweep. */
+/* Retires neighbours that were not used since the last sweep, until a slot is free. */
 static void neigh_evict(struct ipoib_link *l)
 {
 	uint32_t top = l->neigh_slots.top;
@@ -181,13 +181,44 @@ struct ipoib_neigh *ipoib_neigh_get(struct ipoib_link *l, const struct ipoib_lla
 {
 	struct ipoib_neigh *n = ipoib_neigh_find(l, a);
 
-	/* QPN 0 and 1 are management's, 0xffffff is no queue pair. */
+	/* QPNs 0 and 1 are for management, and 0xffffff stands for multicast. */
 	if (!n && !ib_gid_is_mcast(&a->gid) && !ib_gid_is_zero(&a->gid) && a->qpn > IB_QP1 &&
 	    a->qpn < IB_QPN_MCAST)
 		n = neigh_new(l, a, now);
 	if (n)
 		n->used = true;
 	return n;
+}
+
+void ipoib_neigh_set_qkey(struct ipoib_neigh *n, const struct ipoib_neigh *src, uint32_t qkey)
+{
+	if (n != src && ipoib_path_usable(n->path))
+		return;
+	n->has_qkey = true;
+	n->qkey = qkey;
+}
+
+void ipoib_neighs_forget_qkeys(struct ipoib_link *l)
+{
+	for (uint32_t i = 0; i < l->neigh_slots.top; i++)
+		l->neighs[i].has_qkey = false;
+}
+
+struct nd_port ipoib_nd_port(const struct ipoib_link *l, const struct ipoib_lladdr *a)
+{
+	struct nd_port r = { .lladdr = *a, .has_qkey = l->joined, .qkey = l->qkey };
+	const struct ipoib_neigh *n;
+
+	if (ib_gid_equal(&a->gid, &l->port.gid)) {
+		r.lid = l->port.lid;
+		return r;
+	}
+	n = ipoib_neigh_find(l, a);
+	if (n && ipoib_path_usable(n->path))
+		r.lid = n->path->rec.dlid;
+	if (n)
+		r.qkey = ipoib_neigh_qkey(n);
+	return r;
 }
 
 void ipoib_neigh_hold(struct ipoib_neigh *n)
@@ -215,7 +246,7 @@ void ipoib_neigh_flush(struct ipoib_neigh *n)
 	struct pkt *pkt;
 
 	while ((pkt = ipoib_unhold(n->link, &n->held)))
-		ipoib_act_send(n->link, pkt, n->path->ah.ah, n->lladdr.qpn);
+		ipoib_act_send(n->link, pkt, n->path->ah.ah, n->lladdr.qpn, ipoib_neigh_qkey(n));
 }
 
 void ipoib_neighs_sweep(struct ipoib_link *l, ns_t now)
@@ -272,6 +303,7 @@ void ipoib_neigh_each(const struct ipoib_link *l,
 		info.status = n->path->status;
 		info.until = n->path->until;
 		info.rec = n->path->rec;
+		info.sl = n->path->ah.attr.sl;
 		info.held = n->held.n;
 		fn(ctx, &info);
 	}

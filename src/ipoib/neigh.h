@@ -2,26 +2,31 @@
 #ifndef IPOIB_NEIGH_H
 #define IPOIB_NEIGH_H
 
-/* Neighbours and the paths to their ports, inside a link. */
+/* Neighbours and the paths to their ports, for the files of ipoib/. */
 
 #include "ipoib/link.h"
 
 /* path.c */
-/* ipoib_path_get() - Find or make; NULL: the table is full */
+/* ipoib_path_get() - Find or make the path to @gid; NULL: the table is full */
 struct ipoib_path *ipoib_path_get(struct ipoib_link *l, const ib_gid *gid);
-void ipoib_path_put(struct ipoib_path *p); /* freed if no neighbour is left */
-/* ipoib_path_resolve() - Ask, in NONE and, after its back-off, FAILED; verify in STALE */
+void ipoib_path_put(struct ipoib_path *p); /* frees @p if no neighbour uses it */
+/* ipoib_path_resolve() - Ask the SA if the path is NONE, or FAILED and its back-off is over */
 void ipoib_path_resolve(struct ipoib_path *p, ns_t now);
+/* ipoib_path_verify() - Ask the SA again if the path is STALE; packets pass meanwhile */
 void ipoib_path_verify(struct ipoib_path *p, ns_t now);
-/* ipoib_path_stale() - What is known may be wrong: verify with the next packet, ask without delay */
+/* ipoib_path_stale() - The path may have changed: the next packet makes the SA be asked again */
 void ipoib_path_stale(struct ipoib_path *p);
 void ipoib_paths_stale(struct ipoib_link *l);
 void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid);
-/* ipoib_paths_forget() - Subnet renumbered: packets wait for the LID; none goes to who has the old one */
+/*
+ * ipoib_paths_forget() - The subnet was renumbered: hold packets until the SA tells the new LIDs
+ *
+ * Until then a packet could reach a node that has been given the old LID of its destination.
+ */
 void ipoib_paths_forget(struct ipoib_link *l, ns_t now);
-void ipoib_paths_reset(struct ipoib_link *l); /* back to NONE; held packets are dropped */
+void ipoib_paths_reset(struct ipoib_link *l); /* paths become NONE; held packets are dropped */
 void ipoib_paths_sweep(struct ipoib_link *l, ns_t now);
-/* ipoib_path_why() - Why a FAILED path drops packets */
+/* ipoib_path_why() - Reason for which a FAILED path drops packets */
 enum ipoib_drop ipoib_path_why(const struct ipoib_path *p);
 
 static inline bool ipoib_path_usable(const struct ipoib_path *p)
@@ -33,9 +38,19 @@ static inline bool ipoib_path_usable(const struct ipoib_path *p)
 int ipoib_neighs_init(struct ipoib_link *l);
 void ipoib_neighs_fini(struct ipoib_link *l);
 void ipoib_neighs_sweep(struct ipoib_link *l, ns_t now);
-void ipoib_neigh_flush(struct ipoib_neigh *n); /* its held packets leave: the path is usable */
-/* ipoib_neigh_learn() - Packets from (@lid, QPN) are its: @which 0 by path, 1 by reception */
+void ipoib_neighs_forget_qkeys(struct ipoib_link *l); /* the link's Q_Key has changed */
+void ipoib_neigh_flush(struct ipoib_neigh *n); /* sends the held packets; the path is usable */
+/*
+ * ipoib_neigh_learn() - Packets without GRH from @lid and the neighbour's QPN are from @n
+ * @which:	0: @lid is the DLID of the path; 1: @lid is the SLID of a received packet
+ */
 void ipoib_neigh_learn(struct ipoib_neigh *n, unsigned int which, uint16_t lid);
 struct ipoib_neigh *ipoib_neigh_by_lid(struct ipoib_link *l, uint16_t lid, uint32_t qpn);
+
+/* ipoib_neigh_qkey() - Q_Key of packets to the neighbour */
+static inline uint32_t ipoib_neigh_qkey(const struct ipoib_neigh *n)
+{
+	return n->has_qkey ? n->qkey : n->link->qkey;
+}
 
 #endif

@@ -2,11 +2,11 @@
 #include "ipoib/neigh.h"
 
 #include "ipoib/action.h"
-#include "wire/print.h"
+#include "text/print.h"
 
 /*
- * A path goes NONE -> QUERY -> AH_WAIT -> READY. While it is verified (STALE, REFRESH) the old
- * address handle stays in use, so that an SM restart or an expiry loses no packet.
+ * A path goes NONE -> QUERY -> AH_WAIT -> READY. While the SA is asked again (STALE, REFRESH) the
+ * old address handle stays in use, so that no packet is lost when the SM restarts or a path expires.
  */
 
 static const struct hash_key path_key = { 0x69706f69622d7061ull, 1 };
@@ -41,7 +41,7 @@ struct ipoib_path *ipoib_path_get(struct ipoib_link *l, const ib_gid *gid)
 {
 	uint64_t hash = hash_siphash(&path_key, gid->raw, sizeof(gid->raw));
 	struct ipoib_path *p;
-	struct hnode *h;
+	struct hlink *h;
 	uint32_t slot;
 
 	for (h = htab_first(&l->path_tab, hash); h; h = htab_next(h)) {
@@ -92,21 +92,49 @@ static void path_fail(struct ipoib_path *p, ns_t until)
 		ipoib_hold_drop(p->link, &n->held, ipoib_path_why(p));
 }
 
+static struct sac_path_key path_sac_key(const struct ipoib_path *p)
+{
+	return (struct sac_path_key){ .sgid = p->link->port.gid,
+				      .dgid = p->gid,
+				      .pkey = p->link->pkey };
+}
+
+/* The answer may have been in the SA client's cache for a while, so the cache says when it ends. A new answer lives for SAC_PATH_TTL. */
+static ns_t path_until(const struct ipoib_path *p, ns_t now)
+{
+	struct sac_path_key key = path_sac_key(p);
+	ns_t until = sac_path_until(p->link->sac, &key, now);
+
+	return until > now ? until : now + SAC_PATH_TTL;
+}
+
 static void path_ready(struct ipoib_path *p, ns_t now)
 {
 	struct ipoib_neigh *n;
 
 	p->ah_failures = 0;
-	path_set_state(p, IPOIB_PATH_READY, now + IPOIB_PATH_TTL);
+	path_set_state(p, IPOIB_PATH_READY, path_until(p, now));
 	list_for_each (n, &p->neighs, path_node) {
-		/* Packets of another subnet carry the router's LID, and always a GRH. */
+		/* Where a GRH is needed, the LID is a router's, which many neighbours share. */
 		if (!p->ah.attr.has_grh)
 			ipoib_neigh_learn(n, 0, p->rec.dlid);
 		ipoib_neigh_flush(n);
 	}
 }
 
-/* A GRH only where a router needs one (IBTA 13.5.4): HopLimit above 1, or another subnet. */
+static uint8_t path_sl(const struct ipoib_link *l, const struct ib_path_rec *r)
+{
+	switch (l->sl_from) {
+	case IPOIB_SL_GROUP:
+		return l->group_rec.sl;
+	case IPOIB_SL_FIXED:
+		return l->cfg.sl;
+	default:
+		return r->sl;
+	}
+}
+
+/* A GRH is used only where a router needs it (IBTA 13.5.4): HopLimit above 1, or another subnet. */
 static void path_attr(const struct ipoib_path *p, struct ipoib_ah_attr *ret)
 {
 	const struct ib_path_rec *r = &p->rec;
@@ -115,7 +143,7 @@ static void path_attr(const struct ipoib_path *p, struct ipoib_ah_attr *ret)
 
 	*ret = (struct ipoib_ah_attr){
 		.dlid = r->dlid,
-		.sl = r->sl,
+		.sl = path_sl(p->link, r),
 		.rate_code = r->rate_code,
 		.src_path_bits = (uint8_t)(r->slid & ((1u << port->lmc) - 1)),
 		.has_grh = r->hop_limit > 1 || (prefix != ib_gid_prefix(&port->gid) &&
@@ -152,20 +180,27 @@ static void path_resolved(struct ipoib_path *p, const struct ib_path_rec *rec, n
 	ipoib_ah_request(l, &p->ah, IPOIB_AH_PATH, p->slot, &attr);
 }
 
-static void path_refused(struct ipoib_path *p, int status, ns_t now)
+/* A forger can send from always new GIDs, so lines beyond the allowance are debug messages. */
+static void log_refusal(struct ipoib_path *p, int status, ns_t now)
 {
 	struct ipoib_link *l = p->link;
-	char gid[PRINT_GID_LEN], text[SAC_STATUS_LEN];
+	char gid[PRINT_GID_LEN], text[SAC_STATUS_LEN], left_out[PACE_LINE] = "";
+	bool info =
+		p->status != status && !sac_status_is_outage(status) &&
+		pace_line(&l->path_lines, IPOIB_PATH_LINES, IPOIB_PATH_LINES_EVERY, now, left_out);
 
-	l->stats.path_failures++;
-	ipoib_log(l,
-		  p->status == status || sac_status_is_outage(status) ? LOG_LVL_DEBUG
-								      : LOG_LVL_INFO,
-		  "path to %s: %s", print_gid(gid, sizeof(gid), &p->gid),
-		  sac_status_print(text, sizeof(text), status));
+	ipoib_log(l, info ? LOG_LVL_INFO : LOG_LVL_DEBUG, "path to %s: %s%s",
+		  print_gid(gid, sizeof(gid), &p->gid),
+		  sac_status_print(text, sizeof(text), status), left_out);
+}
+
+static void path_refused(struct ipoib_path *p, int status, ns_t now)
+{
+	p->link->stats.path_failures++;
+	log_refusal(p, status, now);
 	p->status = status;
 	p->ah_refused = false;
-	/* Silence proves nothing: what worked so far stays in use. A refusal does. */
+	/* A silent SA does not mean that the path is gone, so it stays in use. A refusal ends its use. */
 	if (status < 0 && ipoib_path_usable(p))
 		path_set_state(p, IPOIB_PATH_STALE, now + IPOIB_BACKOFF_MIN);
 	else
@@ -185,7 +220,7 @@ static void path_done(struct sac_path_wait *w, int status, const struct ib_path_
 static void path_ask(struct ipoib_path *p, enum ipoib_path_state meanwhile, ns_t now)
 {
 	struct ipoib_link *l = p->link;
-	struct sac_path_key key = { .sgid = l->port.gid, .dgid = p->gid, .pkey = l->pkey };
+	struct sac_path_key key = path_sac_key(p);
 	struct ib_path_rec rec;
 	int r;
 
@@ -215,17 +250,13 @@ void ipoib_path_verify(struct ipoib_path *p, ns_t now)
 
 void ipoib_path_ah_ready(struct ipoib_path *p, int err, ns_t now)
 {
-	ns_t backoff = IPOIB_BACKOFF_MIN;
-
 	if (!err) {
 		path_ready(p, now);
 		return;
 	}
-	for (unsigned int i = p->ah_failures++; i && backoff < IPOIB_BACKOFF_MAX; i--)
-		backoff *= 2;
 	p->ah_refused = true;
 	ipoib_log(p->link, LOG_LVL_WARN, "address handle for LID %u: error %d", p->rec.dlid, -err);
-	path_fail(p, now + backoff);
+	path_fail(p, now + ns_backoff(++p->ah_failures, IPOIB_BACKOFF_MIN, IPOIB_BACKOFF_MAX));
 }
 
 void ipoib_path_stale(struct ipoib_path *p)
@@ -241,7 +272,7 @@ void ipoib_path_stale(struct ipoib_path *p)
 	case IPOIB_PATH_FAILED:
 		p->until = 0;
 		break;
-	default: /* what is open will be answered with the present truth */
+	default: /* the SA has not answered yet, and its answer will be up to date */
 		break;
 	}
 }
@@ -259,7 +290,7 @@ void ipoib_paths_stale(struct ipoib_link *l)
 
 void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid)
 {
-	struct hnode *h;
+	struct hlink *h;
 
 	h = htab_first(&l->path_tab, hash_siphash(&path_key, gid->raw, sizeof(gid->raw)));
 	for (; h; h = htab_next(h)) {

@@ -1,44 +1,168 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ipoib/profile.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "ipoib/iid.h"
 #include "util/list.h"
 #include "wire/ipoib_hdr.h"
 #include "wire/records.h"
 
-static void encap_type_reserved(uint8_t *p, uint16_t ethertype)
+static void write_type_reserved(uint8_t *p, uint16_t ethertype)
 {
 	ipoib_hdr_encode(p, ethertype);
 }
 
-static int decap_type_reserved(const uint8_t *p, size_t len)
+static int read_type_reserved(const uint8_t *p, size_t len)
 {
 	return ipoib_hdr_decode(p, len);
 }
 
-/* RFC 4391 §7: the encapsulation is inside the IB MTU. */
+/* RFC 4391 §6: ethertype, two reserved octets, and one of four types. */
+#define ENCAP_TYPE_RESERVED                                                        \
+	.len = IPOIB_HDR_LEN, .look = IPOIB_HDR_LEN, .write = write_type_reserved, \
+	.read = read_type_reserved, .carries = ipoib_type_valid
+
+static void encode_20_octets(void *p, uint8_t type, const struct nd_port *a)
+{
+	nd_opt_lladdr_encode(p, type, &a->lladdr);
+}
+
+static int decode_20_octets(struct nd_port *ret, const struct nd_opt *o)
+{
+	*ret = (struct nd_port){ 0 };
+	return nd_opt_lladdr_decode(&ret->lladdr, o);
+}
+
+/* RFC 4391 §9.3: two zero octets and the address of 20 octets. */
+#define ND_20_OCTETS \
+	.len = ND_OPT_LLADDR_IPOIB, .encode = encode_20_octets, .decode = decode_20_octets
+
+/* RFC 4391 §7: the octets of the encapsulation count against the IB MTU. */
 static unsigned int mtu_less_encap(unsigned int group_mtu)
 {
 	return group_mtu - IPOIB_HDR_LEN;
 }
 
+/* Formats of packets and groups of RFC 4391. The scope of groups is link-local (§4.1). */
+#define WIRE_RFC4391                                                                          \
+	.encap = { ENCAP_TYPE_RESERVED }, .nd = { ND_20_OCTETS }, .iid = ipoib_iid_from_guid, \
+	.mgid_broadcast = mgid_broadcast, .mgid_ipv4 = mgid_from_ipv4,                        \
+	.mgid_ipv6 = mgid_from_ipv6, .mgid_group = mgid_to_group, .scope = 2,                 \
+	.ip_mtu = mtu_less_encap, .sl_from = IPOIB_SL_PATH
+
+/* RFC 4391 §10: a sender joins groups that exist, and uses the all-routers group instead of others. */
+#define SENDER_RFC4391                                                                      \
+	.asks = true, .join_state = MCM_JOIN_SEND_ONLY_NON, .absent = IPOIB_ABSENT_ROUTERS, \
+	.idle = NS_SEC(120)
+
+/*
+ * Linux leaves a group with the neighbour entry through which it sent, after two intervals of the
+ * kernel's neighbour collector, arp_tbl.gc_interval (30 s).
+ */
+#define LINUX_SENDER_IDLE NS_SEC(60)
+
+/* draft-kashyap-ipoib-ipv6-over-ib-00 §7: no header. The first nibble of the packet says what it is. */
+static void write_nothing(uint8_t *p, uint16_t ethertype)
+{
+}
+
+static int read_first_nibble(const uint8_t *p, size_t len)
+{
+	if (!len)
+		return -EBADMSG;
+	switch (p[0] >> 4) {
+	case 4:
+		return ETH_P_IPV4;
+	case 6:
+		return ETH_P_IPV6_;
+	default:
+		return 0; /* the header of another profile, or no IP */
+	}
+}
+
+static bool is_ipv6(uint16_t ethertype)
+{
+	return ethertype == ETH_P_IPV6_;
+}
+
+/* The link is made by FF12:3333::1, whatever its P_Key (§5.1.6), so an IB subnet has one such link. */
+static int all_hosts_3333(ib_gid *ret, uint16_t pkey, uint8_t scope)
+{
+	static const uint8_t all_hosts[16] = { 0xff, 0x02, [15] = 1 };
+
+	return scope == 2 ? mgid_3333_from_ipv6(ret, all_hosts) : -EINVAL;
+}
+
+static int no_ipv4_group(ib_gid *ret, const uint8_t group[4], uint16_t pkey, uint8_t scope)
+{
+	return -EINVAL;
+}
+
+/* §4.1: the scope is the group's own. */
+static int ipv6_to_3333(ib_gid *ret, const uint8_t group[16], uint16_t pkey, uint8_t scope)
+{
+	return mgid_3333_from_ipv6(ret, group);
+}
+
+static int group_of_3333(uint8_t ret[16], const ib_gid *mgid, uint16_t pkey, uint8_t scope)
+{
+	int err = mgid_3333_to_ipv6(ret, mgid);
+
+	return err ? err : 6;
+}
+
+static unsigned int mtu_whole(unsigned int group_mtu)
+{
+	return group_mtu;
+}
+
 static const struct ipoib_profile profiles[] = {
 	{
 		.name = "rfc4391",
-		.encap_len = IPOIB_HDR_LEN,
-		.encap_write = encap_type_reserved,
-		.encap_read = decap_type_reserved,
-		.mgid_broadcast = mgid_broadcast,
-		.mgid_ipv4 = mgid_from_ipv4,
-		.mgid_ipv6 = mgid_from_ipv6,
-		.scope = 2, /* link-local, §4.1 */
-		.ip_mtu = mtu_less_encap,
-		.send_join_state = MCM_JOIN_SEND_ONLY_NON,
-		.sender_absent = IPOIB_ABSENT_ROUTERS,
-		.sender_idle = NS_SEC(120),
+		WIRE_RFC4391,
+		.sender = { SENDER_RFC4391 },
+		.reports = true,
+	},
+	{
+		/* Behaviour of the kernel's ib_ipoib: L1 to L6 in doc/fidelity.md */
+		.name = "linux",
+		WIRE_RFC4391,
+		.sender = { .asks = false,
+			    .join_state = MCM_JOIN_SEND_ONLY_FULL,
+			    .absent = IPOIB_ABSENT_DROP,
+			    .idle = LINUX_SENDER_IDLE },
+		.reports = false,
+	},
+	{
+		/* draft-kashyap-ipoib-ipv6-over-ib-00: IPv6 only */
+		.name = "v6ib00",
+		.encap = { .len = 0,
+			   .look = 1,
+			   .write = write_nothing,
+			   .read = read_first_nibble,
+			   .carries = is_ipv6 },
+		.nd = { .len = ND_OPT_LINK_INFO,
+			.encode = nd_opt_link_info_encode,
+			.decode = nd_opt_link_info_decode },
+		.iid = ipoib_iid_from_guid,
+		.mgid_broadcast = all_hosts_3333,
+		.mgid_ipv4 = no_ipv4_group,
+		.mgid_ipv6 = ipv6_to_3333,
+		.mgid_group = group_of_3333,
+		.scope = 2,
+		.ip_mtu = mtu_whole,
+		.sender = { SENDER_RFC4391 },
+		.sl_from = IPOIB_SL_GROUP,
+		.reports = true,
 	},
 };
+
+bool ipoib_profile_has(const struct ipoib_profile *p, enum ipoib_proto proto)
+{
+	return p->encap.carries(proto == IPOIB_IPV4 ? ETH_P_IPV4 : ETH_P_IPV6_);
+}
 
 const struct ipoib_profile *ipoib_profile_at(unsigned int i)
 {

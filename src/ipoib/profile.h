@@ -5,39 +5,89 @@
 /*
  * DOC: Link profiles
  *
- * A profile is a row of independent choices, where the documents of IPoIB disagree. Code asks
- * for a choice, never for the profile.
+ * A profile is a row of independent choices in matters where the documents on IPoIB disagree. Code
+ * reads the choice that it needs, and never asks which profile a link has.
  */
 
 #include "util/ns.h"
 #include "util/pkt.h"
 #include "wire/mgid.h"
+#include "wire/nd.h"
 
-/* What a sender does when the group does not exist (RFC 4391 §10). */
-enum ipoib_absent {
-	IPOIB_ABSENT_ROUTERS, /* all-routers group beyond link-local scope, else drop */
+enum ipoib_proto {
+	IPOIB_IPV4,
+	IPOIB_IPV6,
 };
+
+/* Treatment of a sender's packets to a group that does not exist. */
+enum ipoib_absent {
+	IPOIB_ABSENT_ROUTERS, /* beyond link-local scope send to the all-routers group, else drop */
+	IPOIB_ABSENT_DROP, /* drop */
+};
+
+/* Where the SL of unicast packets comes from. Multicast packets have that of their group. */
+enum ipoib_sl_from {
+	IPOIB_SL_DEFAULT, /* in a configuration: as the profile has it */
+	IPOIB_SL_PATH, /* the PathRecord */
+	IPOIB_SL_GROUP, /* the link's own group */
+	IPOIB_SL_FIXED, /* the configuration */
+};
+
+/* How an interface that only sends to a group becomes a member. */
+struct ipoib_sender {
+	/* Ask the SA whether the group exists, and join only then. Otherwise the join creates the group. */
+	bool asks;
+	uint8_t join_state; /* MCM_JOIN_* */
+	enum ipoib_absent absent;
+	ns_t idle; /* time without a packet to the group after which the membership ends */
+};
+
+/* How a UD packet carries a payload and says what it is. */
+struct ipoib_encap {
+	uint8_t len; /* octets before the payload; 0: the packet begins with the payload */
+	uint8_t look; /* octets from the start of the packet that .read needs, at least .len */
+	void (*write)(uint8_t *p, uint16_t ethertype); /* writes .len octets */
+	/*
+	 * Returns the ethertype of the packet that begins with @p, or -EBADMSG if the packet is too
+	 * short. @len is .look, or the length of the packet if that is less.
+	 */
+	int (*read)(const uint8_t *p, size_t len);
+	bool (*carries)(uint16_t ethertype); /* whether the link carries packets of this type */
+};
+
+/* Source and target link-layer address options of Neighbour Discovery. */
+struct ipoib_nd_form {
+	uint8_t len; /* octets of the option that we send, a multiple of 8, at most IPOIB_ND_OPT_MAX */
+	void (*encode)(void *p, uint8_t type, const struct nd_port *a); /* writes .len octets */
+	int (*decode)(struct nd_port *ret, const struct nd_opt *o); /* 0 or -EBADMSG */
+};
+#define IPOIB_ND_OPT_MAX 40
 
 struct ipoib_profile {
 	const char *name;
-	/* Encapsulation: octets before the payload, how to push them and take them off. */
-	uint8_t encap_len;
-	void (*encap_write)(uint8_t *p, uint16_t ethertype);
-	/* The ethertype; -EBADMSG too short; the header is not removed */
-	int (*encap_read)(const uint8_t *p, size_t len);
+	struct ipoib_encap encap;
+	struct ipoib_nd_form nd;
+	/* Interface identifier of IPv6 addresses, made of the port GUID, see ipoib/iid.h */
+	void (*iid)(uint8_t ret[8], uint64_t guid);
 	/* Maps from groups to MGIDs, see wire/mgid.h */
 	int (*mgid_broadcast)(ib_gid *ret, uint16_t pkey, uint8_t scope);
 	int (*mgid_ipv4)(ib_gid *ret, const uint8_t group[4], uint16_t pkey, uint8_t scope);
 	int (*mgid_ipv6)(ib_gid *ret, const uint8_t group[16], uint16_t pkey, uint8_t scope);
-	uint8_t scope; /* of the broadcast group unless configured */
-	/* IP MTU of a link whose broadcast group has @group_mtu octets */
+	/* Reverse map: 4 or 6 and the group of an MGID, or -EINVAL if it is none of this link's */
+	int (*mgid_group)(uint8_t ret[16], const ib_gid *mgid, uint16_t pkey, uint8_t scope);
+	uint8_t scope; /* scope of the broadcast group if none is configured */
+	/* IP MTU of a link whose broadcast group has an MTU of @group_mtu octets */
 	unsigned int (*ip_mtu)(unsigned int group_mtu);
-	uint8_t send_join_state; /* MCM_JOIN_* of a sender that does not receive */
-	enum ipoib_absent sender_absent;
-	ns_t sender_idle; /* such a sender leaves after */
+	struct ipoib_sender sender;
+	enum ipoib_sl_from sl_from; /* PATH or GROUP */
+	/* Subscribe to traps 64 to 67, and follow groups that are created and deleted (RFC 4391 §10). */
+	bool reports;
 };
 
-/* ipoib_profile_find() - By name; NULL if there is none */
+/* ipoib_profile_has() - Whether links of the profile carry packets of @proto, and so have its groups */
+bool ipoib_profile_has(const struct ipoib_profile *p, enum ipoib_proto proto);
+
+/* ipoib_profile_find() - Profile named @name; NULL: there is none */
 const struct ipoib_profile *ipoib_profile_find(const char *name);
 
 /* ipoib_profile_at() - Row @i of the table, NULL past its end; row 0 is the default */

@@ -3,9 +3,9 @@
 #include "ipoib/neigh.h"
 #include "wire/ib_hdr.h"
 
-/* Everything an incoming packet meets. The HCA has checked CRCs, P_Key, Q_Key and MGID. */
+/* The receive path. The HCA has checked CRCs, P_Key, Q_Key and MGID. */
 
-/* What is read of the GRH, before the packet is touched: both may share memory. */
+/* The needed part of the GRH, copied before the packet is changed, because they may share memory. */
 struct rx_grh {
 	bool present, mcast;
 	ib_gid sgid;
@@ -32,7 +32,10 @@ static bool own_qp(const struct ipoib_link *l, uint32_t qpn)
 	return false;
 }
 
-/* An HCA delivers multicast to the QP that sent it too; in an LMC range by any path bits. */
+/*
+ * An HCA also delivers a multicast to the QP that sent it. The source LID may be any LID of our LMC
+ * range, so path bits are not compared.
+ */
 static bool is_own_echo(const struct ipoib_link *l, const struct ipoib_rx *v,
 			const struct rx_grh *grh)
 {
@@ -56,7 +59,7 @@ static struct ipoib_neigh *rx_source(struct ipoib_link *l, const struct ipoib_rx
 		return n;
 	}
 	n = ipoib_neigh_get(l, &a, now);
-	/* From another subnet the SLID is a router's, which many share. */
+	/* The SLID of a packet from another subnet is a router's, which many neighbours share. */
 	if (n && ib_gid_prefix(&a.gid) == ib_gid_prefix(&l->port.gid))
 		ipoib_neigh_learn(n, 1, v->slid);
 	return n;
@@ -65,7 +68,8 @@ static struct ipoib_neigh *rx_source(struct ipoib_link *l, const struct ipoib_rx
 static enum ipoib_drop rx_one(struct ipoib_link *l, struct ipoib_rx *v, ns_t now)
 {
 	struct rx_grh grh = rx_grh_read(v->grh);
-	unsigned int encap = l->profile->encap_len;
+	const struct ipoib_encap *encap = &l->profile->encap;
+	uint32_t seen = v->pkt->len < encap->look ? v->pkt->len : encap->look;
 	const uint8_t *hdr;
 	int type;
 
@@ -75,15 +79,15 @@ static enum ipoib_drop rx_one(struct ipoib_link *l, struct ipoib_rx *v, ns_t now
 		return IPOIB_DROP_RX_LINK_DOWN;
 	if (is_own_echo(l, v, &grh))
 		return IPOIB_DROP_OWN_ECHO;
-	hdr = pkt_pull(v->pkt, encap);
+	hdr = pkt_pull(v->pkt, seen);
 	if (!hdr)
 		return IPOIB_DROP_SHORT;
-	type = l->profile->encap_read(hdr, encap);
+	type = encap->read(hdr, seen);
 	if (type < 0)
 		return IPOIB_DROP_SHORT;
-	if (!ipoib_type_valid((uint16_t)type))
+	if (!encap->carries((uint16_t)type))
 		return IPOIB_DROP_RX_TYPE;
-	pkt_trim_head(v->pkt, encap);
+	pkt_trim_head(v->pkt, encap->len);
 	v->ethertype = (uint16_t)type;
 	v->src = rx_source(l, v, &grh, now);
 	return IPOIB_DROP_NONE;
@@ -93,7 +97,7 @@ void ipoib_rx(struct ipoib_link *l, struct ipoib_rx *v, unsigned int n, ns_t now
 {
 	for (unsigned int i = 0; i < n; i++) {
 		v[i].reason = rx_one(l, &v[i], now);
-		v[i].grh = NULL; /* its octets may have moved */
+		v[i].grh = NULL; /* its octets may have been overwritten */
 		if (v[i].reason) {
 			v[i].verdict = IPOIB_DROP;
 			ipoib_drop_pkt(l, v[i].pkt, v[i].reason);

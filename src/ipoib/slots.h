@@ -2,14 +2,17 @@
 #ifndef IPOIB_SLOTS_H
 #define IPOIB_SLOTS_H
 
-/* Numbers of free places in a table that was sized at start. Untouched places stay untouched. */
+/*
+ * Allocator of indices into a table of fixed size. A new index is given out only when no index was
+ * given back, so that memory of the table that was never needed is never touched.
+ */
 
 #include <errno.h>
 #include <stdint.h>
 
 struct ipoib_slots {
-	uint32_t *free; /* stack of given back numbers */
-	uint32_t nfree, top, max; /* numbers below top have been used */
+	uint32_t *free; /* stack of indices that were given back */
+	uint32_t nfree, top, max; /* indices below .top have been given out at least once */
 };
 
 #define IPOIB_NO_SLOT UINT32_MAX
@@ -17,7 +20,7 @@ struct ipoib_slots {
 int ipoib_slots_init(struct ipoib_slots *s, uint32_t max);
 void ipoib_slots_fini(struct ipoib_slots *s);
 
-/* ipoib_slots_get() - A number, or IPOIB_NO_SLOT */
+/* ipoib_slots_get() - Allocate an index; IPOIB_NO_SLOT: the table is full */
 uint32_t ipoib_slots_get(struct ipoib_slots *s);
 void ipoib_slots_put(struct ipoib_slots *s, uint32_t slot);
 

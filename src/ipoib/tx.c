@@ -2,8 +2,9 @@
 #include "ipoib/action.h"
 #include "ipoib/mcast.h"
 #include "ipoib/neigh.h"
+#include "util/frame.h"
 
-/* Everything an outgoing packet meets: ipoib_tx() -> tx_one() -> tx_neigh() or tx_group(). */
+/* The send path: ipoib_tx() -> tx_one() -> tx_neigh() or tx_group(). */
 
 static void tx_drop(struct ipoib_link *l, struct ipoib_tx *v, enum ipoib_drop reason)
 {
@@ -19,14 +20,15 @@ static void tx_hold(struct ipoib_link *l, struct ipoib_tx *v, struct pkt_queue *
 	v->pkt = NULL;
 }
 
-static void tx_send(struct ipoib_link *l, struct ipoib_tx *v, void *ah, uint32_t dest_qpn)
+static void tx_send(struct ipoib_link *l, struct ipoib_tx *v, void *ah, uint32_t dest_qpn,
+		    uint32_t qkey)
 {
 	l->stats.tx_packets++;
-	l->stats.tx_octets += v->pkt->len - l->profile->encap_len;
+	l->stats.tx_octets += v->pkt->len - l->profile->encap.len;
 	v->verdict = IPOIB_SEND;
 	v->ah = ah;
 	v->dest_qpn = dest_qpn;
-	v->qkey = l->qkey;
+	v->qkey = qkey;
 }
 
 static void tx_neigh(struct ipoib_link *l, struct ipoib_tx *v, ns_t now)
@@ -36,13 +38,13 @@ static void tx_neigh(struct ipoib_link *l, struct ipoib_tx *v, ns_t now)
 
 	n->used = true;
 	if (p->state == IPOIB_PATH_READY) {
-		tx_send(l, v, p->ah.ah, n->lladdr.qpn);
+		tx_send(l, v, p->ah.ah, n->lladdr.qpn, ipoib_neigh_qkey(n));
 		return;
 	}
 	ipoib_path_resolve(p, now);
 	ipoib_path_verify(p, now);
 	if (ipoib_path_usable(p))
-		tx_send(l, v, p->ah.ah, n->lladdr.qpn);
+		tx_send(l, v, p->ah.ah, n->lladdr.qpn, ipoib_neigh_qkey(n));
 	else if (p->state == IPOIB_PATH_FAILED)
 		tx_drop(l, v, ipoib_path_why(p));
 	else
@@ -57,7 +59,7 @@ static void tx_group(struct ipoib_link *l, struct ipoib_tx *v, struct ipoib_mcas
 	switch (ipoib_mcast_route(m, &via, &why, now)) {
 	case IPOIB_SEND:
 		l->stats.tx_mcast++;
-		tx_send(l, v, via->ah.ah, IB_QPN_MCAST);
+		tx_send(l, v, via->ah.ah, IB_QPN_MCAST, l->qkey);
 		break;
 	case IPOIB_HELD:
 		tx_hold(l, v, &m->held, IPOIB_HELD_GROUP);
@@ -92,14 +94,14 @@ static void tx_one(struct ipoib_link *l, struct ipoib_tx *v, ns_t now)
 	v->reason = IPOIB_DROP_NONE;
 	if (!l->up)
 		return tx_drop(l, v, IPOIB_DROP_LINK_DOWN);
-	if (!ipoib_type_valid(v->ethertype))
+	if (!l->profile->encap.carries(v->ethertype))
 		return tx_drop(l, v, IPOIB_DROP_TX_TYPE);
-	if (v->pkt->len > l->ip_mtu && v->pkt->gso == PKT_GSO_NONE)
+	if (v->pkt->len > l->ip_mtu && frame_info(v->pkt)->gso == FRAME_GSO_NONE)
 		return tx_drop(l, v, IPOIB_DROP_TOO_BIG);
-	hdr = pkt_push(v->pkt, l->profile->encap_len);
+	hdr = pkt_push(v->pkt, l->profile->encap.len);
 	if (!hdr)
 		return tx_drop(l, v, IPOIB_DROP_HEADROOM);
-	l->profile->encap_write(hdr, v->ethertype);
+	l->profile->encap.write(hdr, v->ethertype);
 
 	switch (v->dst) {
 	case IPOIB_DST_NEIGH:

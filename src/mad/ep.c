@@ -19,7 +19,7 @@ struct loop_mad {
 	uint8_t mad[MAD_LEN];
 };
 
-/* Takes all that waits: what comes while they are delivered arms the timer again. */
+/* Takes all MADs that wait. MADs that arrive while these are delivered arm the timer again. */
 static struct loop_mad *loop_take(struct mad_ep *ep)
 {
 	struct loop_mad *l = ep->loop;
@@ -42,7 +42,7 @@ static void loop_run(struct timer *t, ns_t now)
 	}
 }
 
-/* A response inside ops->send would call done() inside mad_request(). */
+/* A MAD that arrives inside ops->send waits for a timer: if it is a response, done() must not run inside mad_request(). */
 static int loop_add(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now)
 {
 	struct loop_mad *l = ep->nloop < MAD_LOOP_MAX ? malloc(sizeof(*l)) : NULL;
@@ -85,9 +85,9 @@ void mad_ep_destroy(struct mad_ep *ep)
 		return;
 	ep->closing = true;
 	while (!list_empty(&ep->agents))
-		mad_agent_del(list_first(&ep->agents, struct mad_agent, node));
+		mad_agent_del(list_first(&ep->agents, struct mad_agent, link));
 	while (!list_empty(&ep->rxs))
-		mad_rmpp_rx_free(list_first(&ep->rxs, struct rmpp_rx, node));
+		mad_rmpp_rx_free(list_first(&ep->rxs, struct rmpp_rx, link));
 	timer_cancel(ep->timers, &ep->loop_timer);
 	for (struct loop_mad *l = ep->loop, *next; l; l = next) {
 		next = l->next;
@@ -130,14 +130,14 @@ static bool agent_wants(const struct mad_agent *a, uint8_t qp, uint8_t mgmt_clas
 	       (!mad_class_has_oui(mgmt_class) || c->oui == oui);
 }
 
-/* The first agent after the one with id @after; agents are in the order of their ids. */
+/* The first agent with an id above @after that wants @mad; the list is in the order of the ids. */
 static struct mad_agent *agent_after(struct mad_ep *ep, uint32_t after, const struct mad_addr *from,
 				     const void *mad)
 {
 	uint8_t version = ((const uint8_t *)mad)[2], method = mad_method(mad);
 	struct mad_agent *a;
 
-	list_for_each (a, &ep->agents, node)
+	list_for_each (a, &ep->agents, link)
 		if (a->id > after &&
 		    agent_wants(a, from->qp, mad_class(mad), version, mad_oui(mad)) &&
 		    a->cfg.methods[method >> 6 & 1] & 1ull << (method & 63))
@@ -155,19 +155,19 @@ bool mad_ep_wants(struct mad_ep *ep, const struct mad_addr *from, const void *ma
 	return mad_agent_find(ep, from, mad) != NULL;
 }
 
-/* Who asked, by the TID that comes back. */
+/* The agent whose request @mad answers: its id is the upper half of the TID. */
 static struct mad_agent *agent_by_tid(struct mad_ep *ep, const void *mad)
 {
 	uint32_t id = (uint32_t)(mad_tid(mad) >> 32);
 	struct mad_agent *a;
 
-	list_for_each (a, &ep->agents, node)
+	list_for_each (a, &ep->agents, link)
 		if (a->id == id)
 			return a;
 	return NULL;
 }
 
-/* Segments and ACKs are for RMPP only if whoever they are for leaves it to us (as in ib_mad). */
+/* Segments and ACKs are for the RMPP code here only if their agent does not speak RMPP itself (as in ib_mad). */
 static bool rmpp_wanted(struct mad_ep *ep, const struct mad_addr *from, const void *mad)
 {
 	const struct mad_agent *a;
@@ -185,7 +185,7 @@ static bool rmpp_wanted(struct mad_ep *ep, const struct mad_addr *from, const vo
 	return a && a->cfg.rmpp;
 }
 
-/* Searched anew after each callback, which may have deleted its agent. */
+/* The agent is searched again after each callback, because the callback may have deleted agents. */
 static int recv_unsolicited(struct mad_ep *ep, const struct mad_addr *from, const void *mad,
 			    ns_t now)
 {
@@ -252,7 +252,7 @@ static bool cfg_valid(const struct mad_agent_cfg *c)
 	return c->recv || !(methods || c->user_rmpp);
 }
 
-/* Registrations for both classes of SMPs stand under 0x01. */
+/* An agent for both classes of SMPs is registered with class 0x01. */
 static bool cfg_overlap(const struct mad_agent_cfg *a, const struct mad_agent_cfg *b)
 {
 	if (a->qp != b->qp || a->class_version != b->class_version)
@@ -269,7 +269,7 @@ static bool methods_taken(const struct mad_ep *ep, const struct mad_agent_cfg *c
 {
 	const struct mad_agent *a;
 
-	list_for_each (a, &ep->agents, node)
+	list_for_each (a, &ep->agents, link)
 		if (!(a->cfg.shared || c->shared) && cfg_overlap(&a->cfg, c))
 			return true;
 	return false;
@@ -293,7 +293,7 @@ int mad_agent_add(struct mad_ep *ep, const struct mad_agent_cfg *cfg, struct mad
 	a->cfg = c;
 	a->id = ++ep->next_agent;
 	list_init(&a->txs);
-	list_add_tail(&ep->agents, &a->node);
+	list_add_tail(&ep->agents, &a->link);
 	*ret = a;
 	return 0;
 }
@@ -306,15 +306,15 @@ uint32_t mad_agent_id(const struct mad_agent *a)
 void mad_agent_del(struct mad_agent *a)
 {
 	/*
-	 * done() of a request that is cancelled here may want to delete its agent itself. The
+	 * The done() of a request that is cancelled below may call this function again for the same agent. The
 	 * analyzer does not see that list_del() took a freed agent out of mad_ep_destroy()'s list.
 	 */
 	if (!a || a->closing) /* NOLINT(clang-analyzer-unix.Malloc) */
 		return;
 	a->closing = true;
-	list_del(&a->node);
+	list_del(&a->link);
 	while (!list_empty(&a->txs))
-		mad_tx_finish(list_first(&a->txs, struct mad_tx, node), -ECANCELED, NULL, NULL, 0,
+		mad_tx_finish(list_first(&a->txs, struct mad_tx, link), -ECANCELED, NULL, NULL, 0,
 			      a->ep->now);
 	free(a);
 }

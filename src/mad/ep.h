@@ -8,15 +8,15 @@
  * An endpoint is QP0 and QP1 of one port (a CA port, or port 0 of a switch) as
  * management applications see them: agents that register for classes and methods,
  * requests that are retried until their response or time-out, and whole RMPP
- * messages. Below it is one function that puts 256 octets on the wire; received
- * MADs go in by mad_ep_recv(). It is the model of the kernel's ib_mad/ib_umad.
+ * messages. The owner gives one function that puts 256 octets on the wire, and calls
+ * mad_ep_recv() for received MADs. The behaviour is that of Linux's ib_mad and ib_umad.
  *
  * An RMPP message is handed over whole: the headers once (56 octets for SA, 36+4
- * for vendor classes with OUI), then all data, its length what the segments carried: an
- * SA table without records has 56. All other MADs have 256 octets.
+ * for vendor classes with OUI), then the data of all segments. So an SA table without
+ * records has 56 octets. All other MADs have 256 octets.
  *
- * Callbacks may call back into the endpoint, also to remove their own agent, but not
- * destroy it.
+ * Callbacks may call functions of the endpoint and remove their own agent, but may not
+ * destroy the endpoint.
  */
 
 #include <stddef.h>
@@ -26,24 +26,24 @@
 #include "util/timer.h"
 #include "wire/mad.h"
 
-/* The other end of a MAD. A reply goes to the address that its request came from, unchanged. */
+/* The other end of a MAD. A reply is sent to the address that its request came from, unchanged. */
 struct mad_addr {
-	uint8_t qp; /* our QP: 0 or 1 */
-	uint8_t port; /* our port: ingress on receive; egress for directed routes of a switch */
+	uint8_t qp; /* QP of this end: 0 or 1 */
+	uint8_t port; /* port of this end: ingress port on receive, egress port of a directed route of a switch */
 	uint8_t sl;
-	uint8_t path_bits; /* of our LID */
-	uint16_t lid; /* theirs; IB_LID_PERMISSIVE on directed routes */
-	uint16_t pkey; /* as in the BTH; send: the port's table must match it */
-	uint32_t qpn; /* theirs */
-	uint32_t qkey; /* send: 0x80010000 for QP1 */
+	uint8_t path_bits; /* path bits of the LID of this end */
+	uint16_t lid; /* LID of the other end; IB_LID_PERMISSIVE on directed routes */
+	uint16_t pkey; /* P_Key in the BTH; on send, the table of the port must have a match */
+	uint32_t qpn; /* QP of the other end */
+	uint32_t qkey; /* Q_Key in the DETH; 0x80010000 to QP1 */
 	bool has_grh;
-	ib_gid gid; /* theirs, if has_grh */
-	uint8_t gid_index; /* ours */
+	ib_gid gid; /* GID of the other end, if has_grh */
+	uint8_t gid_index; /* index of the GID of this end, if has_grh */
 	uint8_t tclass, hop_limit;
 	uint32_t flow_label;
 };
 
-/* mad_addr_smp_dr() - Where directed-route SMPs go; mad_addr_gmp() - QP1 of a LID */
+/* Addresses of directed-route SMPs, of LID-routed SMPs, and of QP1 at a LID */
 struct mad_addr mad_addr_smp_dr(void);
 struct mad_addr mad_addr_smp_lid(uint16_t lid);
 struct mad_addr mad_addr_gmp(uint16_t lid, uint8_t sl);
@@ -53,60 +53,67 @@ struct mad_tx;
 
 struct mad_ep_ops {
 	/*
-	 * Put one MAD (256 octets) on the wire. For class 0x81 the owner runs the SMI.
-	 * Return: 0; -ENETDOWN and the like: the request goes on being retried
+	 * Put one MAD (256 octets) on the wire. The owner runs the SMI on MADs of class 0x81.
+	 * Return: 0, or an error such as -ENETDOWN, which counts as a loss: the request is retried
 	 */
 	int (*send)(void *ctx, const struct mad_addr *to, const void *mad, ns_t now);
 };
 
 struct mad_ep_limits {
-	unsigned int max_tx; /* open requests, and RMPP sends */
-	unsigned int max_rmpp_rx; /* RMPP messages being received */
-	size_t max_rmpp_len; /* octets of one */
-	size_t max_rmpp_tx_len; /* octets of all RMPP sends together; 0: the default, 256 MiB */
+	unsigned int max_tx; /* most open requests and RMPP sends together */
+	unsigned int max_rmpp_rx; /* most RMPP messages that are being received */
+	size_t max_rmpp_len; /* most octets of one RMPP message */
+	/* Most octets of all RMPP sends together; 0 for the default, 256 MiB */
+	size_t max_rmpp_tx_len;
 };
 
 struct mad_ep;
 
-/* @timers and @log are borrowed. NULL if out of memory. */
+/* mad_ep_create() - @timers and @log are kept, borrowed. NULL if out of memory */
 struct mad_ep *mad_ep_create(const struct mad_ep_ops *ops, void *ctx, struct timers *timers,
 			     const struct log_sink *log);
-/* Calls every open request's done with -ECANCELED and frees the agents; NULL is accepted. */
+/* mad_ep_destroy() - Ends every open request with -ECANCELED and frees the agents; NULL is accepted */
 void mad_ep_destroy(struct mad_ep *ep);
 
 /**
  * mad_ep_recv() - A MAD arrived for this port's agents
  * @mad:	256 octets
  *
- * A response goes to the request with its TID, class and method pair; others to the agent that
- * registered for class, version, OUI and method. What nobody wants is counted.
- * Return: 0 delivered; -ENOENT nobody wanted it; -EBADMSG malformed
+ * A response ends the request with the same TID and class and the matching method. Other MADs go to the
+ * agent that registered for class, version, OUI and method. MADs that fit nobody are counted.
+ * Return: 0: delivered; -ENOENT: fits no request and no agent; -EBADMSG: malformed
  */
 int mad_ep_recv(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now);
 
-/* What agents together may have under way; quotas of quotas limit too. The owner's, who sets the limits. */
+/* A limit on the open requests of several agents together, which may be part of a larger quota. The owner sets the limits. */
 struct mad_quota {
-	struct mad_quota *up; /* NULL: none */
-	unsigned int open, max_open; /* requests, and RMPP replies */
-	unsigned int min_open; /* so many are allowed whatever @up says */
-	size_t octets, max_octets; /* of RMPP messages */
+	struct mad_quota *up; /* larger quota of which this one is a part; NULL if there is none */
+	unsigned int open, max_open; /* open requests and RMPP replies, and their limit */
+	unsigned int
+		min_open; /* requests that may be open even if max_open of the larger quota is reached */
+	size_t octets, max_octets; /* octets of RMPP messages being sent, and their limit */
 };
 
-/* mad_ep_wants() - Whether an agent registered for @mad, which is no response */
+/* mad_ep_wants() - True if an agent has registered for @mad, which must not be a response */
 bool mad_ep_wants(struct mad_ep *ep, const struct mad_addr *from, const void *mad);
 
 struct mad_agent_cfg {
-	uint8_t qp; /* 0: classes 0x01 and 0x81 (one registration gets both); else 1 */
-	uint8_t mgmt_class, class_version; /* class 0: none, responses only */
-	bool one_class; /* QP0: only the class named, as ib_mad registers them */
-	uint32_t oui; /* vendor classes 0x30-0x4f, 24 bits */
-	bool rmpp; /* messages may use RMPP where their class has it */
-	/* Without @rmpp: it speaks RMPP itself. Single segments, also to requests that are done, go to recv(). */
+	uint8_t qp; /* QP of the class: 0 for classes 0x01 and 0x81, which one registration covers; 1 for all others */
+	uint8_t mgmt_class, class_version; /* class 0: the agent gets responses only */
+	bool one_class; /* on QP0, register for mgmt_class alone, as ib_mad does */
+	uint32_t oui; /* OUI of a vendor class 0x30-0x4f, 24 bits */
+	bool rmpp; /* messages may use RMPP if their class has it */
+	/* The agent speaks RMPP itself: single segments go to recv(), also those that answer finished requests. Not with @rmpp. */
 	bool user_rmpp;
-	uint64_t methods[2]; /* bit m: unsolicited method m; all zero: responses only */
-	struct mad_quota *quota; /* NULL: the endpoint's limits alone */
-	bool shared; /* others may register the same methods: each gets single MADs, the first RMPP */
-	/* An unsolicited MAD or RMPP message; @len 256 or a whole message. Borrowed. */
+	uint64_t methods[2]; /* bit m: the agent gets unsolicited MADs with method m */
+	struct mad_quota
+		*quota; /* quota of the agent; NULL if only the limits of the endpoint hold */
+	/*
+	 * Other agents may register the same methods; all of them get single MADs, and the first
+	 * one RMPP messages
+	 */
+	bool shared;
+	/* An unsolicited MAD or RMPP message arrived, @len octets, borrowed. */
 	void (*recv)(void *ctx, const struct mad_addr *from, const void *mad, size_t len, ns_t now);
 	void *ctx;
 };
@@ -117,63 +124,66 @@ static inline void mad_agent_cfg_method(struct mad_agent_cfg *c, uint8_t method)
 }
 
 /*
- * mad_agent_add() - An agent receives what it registers for, and sends any class of its QP
+ * mad_agent_add() - Register an agent. It receives the methods that it registers for, and may send MADs of any
+ * class of its QP
  *
- * Return: 0; -EBUSY a method of the class is taken; -EINVAL; -ENOMEM
+ * Return: 0; -EBUSY: another agent has a method of the class; -EINVAL; -ENOMEM
  */
 int mad_agent_add(struct mad_ep *ep, const struct mad_agent_cfg *cfg, struct mad_agent **ret);
-/* mad_agent_id() - The high half of its requests' TIDs */
+/* mad_agent_id() - The upper half of the TIDs of the agent's requests */
 uint32_t mad_agent_id(const struct mad_agent *a);
-/* Open requests end with -ECANCELED. NULL is accepted. */
+/* mad_agent_del() - Remove an agent; its open requests end with -ECANCELED. NULL is accepted */
 void mad_agent_del(struct mad_agent *a);
 
-/* @mad is the response, 256 octets or a whole RMPP message; NULL unless @status is 0 */
+/* The end of a request. @mad is the response, 256 octets or a whole RMPP message; NULL unless @status is 0 */
 typedef void mad_done_fn(void *ctx, int status, const struct mad_addr *from, const void *mad,
 			 size_t len, ns_t now);
 
 struct mad_req {
 	struct mad_addr to;
-	const void *mad; /* borrowed for the call; the TID is replaced */
-	bool keep_tid; /* only its high half, as ib_umad does */
-	size_t len; /* 256, or more for an RMPP request */
-	unsigned int timeout_ms; /* per try */
-	unsigned int retries; /* after the first; same TID */
+	const void *mad; /* MAD to send, borrowed for the call; its TID is replaced */
+	bool keep_tid; /* replace only the upper half of the TID, as ib_umad does */
+	size_t len; /* octets of the MAD: 256, or more for an RMPP request */
+	unsigned int timeout_ms; /* time to wait for a response to each try */
+	unsigned int retries; /* tries after the first one, with the same TID */
 	mad_done_fn *done; /* called exactly once, never from inside mad_request() */
 	void *ctx;
 };
 
 /**
- * mad_request() - Send and wait for the response
+ * mad_request() - Send a request and wait for its response
  * @ret:	the open request, for mad_cancel(); may be NULL
  *
- * done() gets 0 with the response whatever its MAD status says; -ETIMEDOUT; -ECANCELED; -ECONNABORTED
- * an RMPP ABORT or STOP.
- * Return: 0; -EBUSY too many open; -EEXIST @keep_tid and such a request is open; -ENOMEM; -EINVAL
+ * done() gets status 0 with a response, whatever the MAD status in it; else -ETIMEDOUT, -ECANCELED, or -ECONNABORTED
+ * after an RMPP ABORT or STOP.
+ * Return: 0; -EBUSY: too many requests are open; -EEXIST: a request with the TID that @keep_tid keeps is open;
+ * -ENOMEM; -EINVAL
  */
 int mad_request(struct mad_agent *a, const struct mad_req *req, struct mad_tx **ret, ns_t now);
 
-/* mad_cancel() - Forget a request: done() is not called any more */
+/* mad_cancel() - Forget a request; its done() is not called */
 void mad_cancel(struct mad_tx *tx);
 
 /**
  * mad_reply() - Send without expecting a response (responses, traps, repress)
- * @len:	256; more, or a MAD with RMPP flag Active set, goes out by RMPP: acknowledged, repeated,
- *		aborted after the retries
+ * @len:	octets of @mad. A message of more than 256, or with RMPP flag Active, goes out by RMPP: segments are
+ *		acknowledged and repeated, and the transfer is aborted after the last retry
  *
- * The TID stays as it is. The data of an RMPP message end at @len, also if that is less than
- * 256. A second message for the same peer and TID while the first is still on its way is
- * taken for the answer to a repeated request and not sent.
- * Return: 0; -EBUSY; -ENOMEM; -EINVAL; what ops->send says of a single MAD
+ * The TID is not changed. The data of an RMPP message end at @len, also if @len is less than 256. A second
+ * message for the same peer and TID while the first is on its way is not sent, because it answers a
+ * repetition of the same request.
+ * Return: 0; -EBUSY; -ENOMEM; -EINVAL; for a single MAD the result of ops->send
  */
 int mad_reply(struct mad_agent *a, const struct mad_addr *to, const void *mad, size_t len,
 	      ns_t now);
 
-/* mad_agent_rmpp_octets() - Of the messages that @a is sending to @lid by RMPP */
+/* mad_agent_rmpp_octets() - Octets of the messages that @a is sending to @lid by RMPP */
 size_t mad_agent_rmpp_octets(const struct mad_agent *a, uint16_t lid);
 
 struct mad_ep_stats {
 	uint64_t rx, tx, retries, timeouts;
-	uint64_t rx_unclaimed, rx_malformed, rx_late; /* late: a response without its request */
+	uint64_t rx_unclaimed, rx_malformed,
+		rx_late; /* rx_late: responses whose request is no longer open */
 	uint64_t rmpp_rx, rmpp_tx, rmpp_aborts;
 };
 const struct mad_ep_stats *mad_ep_stats(const struct mad_ep *ep);

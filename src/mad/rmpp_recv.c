@@ -11,13 +11,13 @@ void mad_rmpp_rx_free(struct rmpp_rx *rx)
 	if (rx->tx)
 		rx->tx->rx = NULL;
 	timer_cancel(rx->ep->timers, &rx->timer);
-	list_del(&rx->node);
+	list_del(&rx->link);
 	rx->ep->nrx--;
 	free(rx->msg);
 	free(rx);
 }
 
-/* ACK, STOP or ABORT: the headers of what arrived with the method's response bit turned over. */
+/* Sends an ACK, STOP or ABORT: the headers of @mad, with the response bit of the method inverted. */
 static void send_control(struct mad_ep *ep, const struct mad_addr *to, const void *mad,
 			 const struct rmpp_hdr *h, ns_t now)
 {
@@ -61,7 +61,10 @@ static void send_refusal(struct mad_ep *ep, const struct mad_addr *to, const voi
 	send_control(ep, to, mad, &h, now);
 }
 
-/* Ends a reception that failed. Silence is worth asking again, a refusal is not. */
+/*
+ * Ends a reception that failed. After silence of the sender the request is sent again. After
+ * any other error the request ends, too.
+ */
 static void rx_fail(struct rmpp_rx *rx, enum rmpp_status why, ns_t now)
 {
 	struct mad_tx *tx = rx->tx;
@@ -90,21 +93,21 @@ static struct rmpp_rx *rx_find(const struct mad_ep *ep, const struct mad_addr *f
 {
 	struct rmpp_rx *rx;
 
-	list_for_each (rx, &ep->rxs, node)
+	list_for_each (rx, &ep->rxs, link)
 		if (rx->tid == mad_tid(mad) && rx->mgmt_class == mad_class(mad) &&
 		    rx->method == mad_method(mad) && mad_addr_same_peer(&rx->from, from))
 			return rx;
 	return NULL;
 }
 
-/* Memories of finished messages make room; messages under way do not. */
+/* Finished messages, kept for their last ACK, make room for new ones; incomplete messages do not. */
 static bool rx_room(struct mad_ep *ep)
 {
 	struct rmpp_rx *rx;
 
 	if (ep->nrx < ep->lim.max_rmpp_rx)
 		return true;
-	list_for_each (rx, &ep->rxs, node)
+	list_for_each (rx, &ep->rxs, link)
 		if (rx->done) {
 			mad_rmpp_rx_free(rx);
 			return true;
@@ -112,13 +115,16 @@ static bool rx_room(struct mad_ep *ep)
 	return false;
 }
 
-/* Beginnings of messages that nobody asked for: a few of each source, and answers keep a quarter of the room. */
+/*
+ * True if an unsolicited message may begin. Each source may have a few, and a quarter of the room
+ * is kept for answers.
+ */
 static bool unsolicited_room(const struct mad_ep *ep, const struct mad_addr *from)
 {
 	unsigned int all = 0, source = 0;
 	const struct rmpp_rx *rx;
 
-	list_for_each (rx, &ep->rxs, node) {
+	list_for_each (rx, &ep->rxs, link) {
 		if (rx->tx || rx->done)
 			continue;
 		all++;
@@ -170,18 +176,18 @@ static struct rmpp_rx *rx_create(struct mad_ep *ep, struct mad_tx *tx, const str
 	rx->method = mad_method(mad);
 	rx->win_last = 1;
 	memcpy(rx->hdr, mad, rmpp_hdr_len(rx->mgmt_class));
-	list_add_tail(&ep->rxs, &rx->node);
+	list_add_tail(&ep->rxs, &rx->link);
 	ep->nrx++;
 	if (tx) {
 		rx->tx = tx;
 		tx->rx = rx;
-		/* Also out of MAD_TX_SEGMENTS: an answer means that all of the request arrived. */
+		/* The request may still be in MAD_TX_SEGMENTS, but an answer means that all of it has arrived. */
 		mad_tx_set_state(tx, MAD_TX_RECV, NS_NEVER);
 	}
 	return rx;
 }
 
-/* Of a finished message only what repeats its last ACK is kept. */
+/* Delivers a finished message. Only what is needed to repeat the last ACK is kept. */
 static void rx_complete(struct rmpp_rx *rx, ns_t now)
 {
 	struct mad_ep *ep = rx->ep;
@@ -240,7 +246,7 @@ static enum rmpp_status seg_store(struct rmpp_rx *rx, const struct rmpp_hdr *h, 
 
 	if (h->flags & RMPP_FLAG_LAST) {
 		if (h->data1 <= rx->in_order || rx->ooo >> (h->data1 - rx->in_order - 1))
-			return RMPP_STATUS_BAD_LEN; /* something behind the last is here */
+			return RMPP_STATUS_BAD_LEN; /* a segment after the last one has arrived already */
 		n = h->data2 - rmpp_extra_len(rx->mgmt_class);
 		rx->last_seg = h->data1;
 		rx->len = off + n;
@@ -296,7 +302,7 @@ static int refuse(struct mad_ep *ep, const struct mad_addr *from, const void *ma
 	return -EBADMSG;
 }
 
-/* The first segment of a message, to whoever waits for it. */
+/* Begins to receive a message, if a request or an agent waits for it. */
 static int rx_open(struct mad_ep *ep, const struct mad_addr *from, const struct rmpp_hdr *h,
 		   const void *mad, ns_t now)
 {
@@ -313,7 +319,7 @@ static int rx_open(struct mad_ep *ep, const struct mad_addr *from, const struct 
 		return -ENOENT;
 	}
 	if (h->data1 != 1)
-		return -ENOENT; /* of a message that was given up */
+		return -ENOENT; /* segment of a message that was given up */
 	rx = response || unsolicited_room(ep, from) ? rx_create(ep, tx, from, mad) : NULL;
 	if (!rx) {
 		send_refusal(ep, from, mad, RMPP_STATUS_RESX, now);
@@ -323,7 +329,7 @@ static int rx_open(struct mad_ep *ep, const struct mad_addr *from, const struct 
 	return 0;
 }
 
-/* STOP and ABORT come from the sender of what we receive, or from the receiver of what we send. */
+/* A STOP or ABORT comes from the sender of a message that we receive, or from the receiver of one that we send. */
 static int recv_end(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now)
 {
 	struct rmpp_rx *rx = rx_find(ep, from, mad);
@@ -375,7 +381,7 @@ int mad_rmpp_recv(struct mad_ep *ep, const struct mad_addr *from, const void *ma
 	struct rmpp_hdr h;
 
 	rmpp_hdr_decode(&h, (const uint8_t *)mad + SA_RMPP_OFF, SA_RMPP_LEN);
-	/* No answer to these: two ends that refuse each other's refusals would never stop. */
+	/* A STOP or ABORT is never answered, because two ends could answer each other for ever. */
 	if (h.type == RMPP_TYPE_STOP || h.type == RMPP_TYPE_ABORT)
 		return recv_end(ep, from, mad, now);
 	if (h.version != RMPP_VERSION) {

@@ -17,7 +17,7 @@ uint32_t mad_rmpp_segs(uint8_t mgmt_class, size_t len)
 	return data ? (uint32_t)((data + per - 1) / per) : 1;
 }
 
-/* PayloadLength: 13.6.2.1. It counts the class header of each segment, 20 octets in SA (I20). */
+/* PayloadLength (13.6.2.1) counts the class header of each segment, which has 20 octets in SA. */
 static uint32_t payload_len(const struct mad_tx *tx, uint32_t seg)
 {
 	size_t extra = rmpp_extra_len(tx->mgmt_class), per = seg_data_len(tx->mgmt_class);
@@ -52,7 +52,7 @@ static int send_segment(struct mad_tx *tx, uint32_t seg, ns_t now)
 	return mad_ep_send(tx->ep, &tx->to, mad, now);
 }
 
-/* A segment that cannot be sent is as good as lost: the time-out goes back to it. */
+/* A segment that cannot be sent counts as lost. After the time-out it is sent again. */
 static void send_window(struct mad_tx *tx, ns_t now)
 {
 	mad_tx_set_state(tx, MAD_TX_SEGMENTS, now + tx->timeout);
@@ -66,26 +66,12 @@ static void send_window(struct mad_tx *tx, ns_t now)
 void mad_rmpp_send_start(struct mad_tx *tx, ns_t now)
 {
 	tx->acked = tx->sent = 0;
-	tx->win_last = 1; /* until the receiver says more, 13.6.2.2 */
+	tx->win_last = 1; /* the window is one segment until the first ACK (13.6.2.2) */
 	send_window(tx, now);
 }
 
-void mad_rmpp_send_timeout(struct mad_tx *tx, ns_t now)
-{
-	if (!tx->left) {
-		mad_rmpp_send_nack(tx, RMPP_STATUS_TMR, -ETIMEDOUT, now);
-		return;
-	}
-	tx->left--;
-	tx->ep->st.retries++;
-	/* One segment: its ACK says how much of what followed arrived. */
-	tx->sent = tx->acked;
-	mad_tx_set_state(tx, MAD_TX_SEGMENTS, now + tx->timeout);
-	if (send_segment(tx, tx->sent + 1, now) == 0)
-		tx->sent++;
-}
-
-void mad_rmpp_send_nack(struct mad_tx *tx, enum rmpp_status why, int status, ns_t now)
+/* Ends the transfer and tells the receiver why. */
+static void send_nack(struct mad_tx *tx, enum rmpp_status why, int status, ns_t now)
 {
 	struct rmpp_hdr h = {
 		.version = RMPP_VERSION,
@@ -104,6 +90,21 @@ void mad_rmpp_send_nack(struct mad_tx *tx, enum rmpp_status why, int status, ns_
 	rmpp_hdr_encode(mad + SA_RMPP_OFF, &h);
 	mad_ep_send(tx->ep, &tx->to, mad, now);
 	mad_tx_finish(tx, status, NULL, NULL, 0, now);
+}
+
+void mad_rmpp_send_timeout(struct mad_tx *tx, ns_t now)
+{
+	if (!tx->left) {
+		send_nack(tx, RMPP_STATUS_TMR, -ETIMEDOUT, now);
+		return;
+	}
+	tx->left--;
+	tx->ep->st.retries++;
+	/* Repeat one segment only, because its ACK tells how many of the following ones have arrived. */
+	tx->sent = tx->acked;
+	mad_tx_set_state(tx, MAD_TX_SEGMENTS, now + tx->timeout);
+	if (send_segment(tx, tx->sent + 1, now) == 0)
+		tx->sent++;
 }
 
 static enum rmpp_status ack_check(const struct mad_tx *tx, const struct rmpp_hdr *h)
@@ -125,24 +126,36 @@ static void all_acked(struct mad_tx *tx, ns_t now)
 		mad_tx_finish(tx, 0, NULL, NULL, 0, now);
 }
 
+/*
+ * The receiver chooses NewWindowLast. Without a limit one ACK would make us send a message of 96
+ * MiB at once, which takes every packet descriptor of the pool.
+ */
+static uint32_t ack_win_last(const struct rmpp_hdr *h)
+{
+	uint32_t most = h->data1 + RMPP_TX_WINDOW;
+
+	return h->data2 < most ? h->data2 : most;
+}
+
 void mad_rmpp_send_ack(struct mad_tx *tx, const struct rmpp_hdr *h, ns_t now)
 {
 	enum rmpp_status why = ack_check(tx, h);
+	uint32_t win_last = ack_win_last(h);
 
 	if (tx->state != MAD_TX_SEGMENTS)
 		return;
 	if (why != RMPP_STATUS_NORMAL) {
-		mad_rmpp_send_nack(tx, why, -ECONNABORTED, now);
+		send_nack(tx, why, -ECONNABORTED, now);
 		return;
 	}
-	if (h->data1 < tx->acked || h->data2 < tx->win_last)
-		return; /* overtaken by a later ACK */
+	if (h->data1 < tx->acked || win_last < tx->win_last)
+		return; /* a later ACK has overtaken this one */
 	if (h->data1 > tx->acked)
 		tx->left = tx->retries;
-	else if (h->data2 == tx->win_last)
-		return; /* a duplicate says nothing new; the time-out repeats what is missing */
+	else if (win_last == tx->win_last)
+		return; /* a duplicate; missing segments are repeated after the time-out */
 	tx->acked = h->data1;
-	tx->win_last = h->data2;
+	tx->win_last = win_last;
 	if (tx->sent < tx->acked)
 		tx->sent = tx->acked;
 	if (tx->acked == tx->segs)

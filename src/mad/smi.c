@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "mad/smi.h"
 
-#define OFF_METHOD 3
-#define OFF_STATUS 4
-
 /*
- * The hop pointer of a request counts from 0 at the requester to HopCount + 1 at the
- * responder, and back to 0 in the response (D = 1). Outside 1 .. HopCount + 1 a packet
- * is in a LID-routed part of its way, before or after the directed one.
+ * A directed route. The hop pointer of a request counts from 0 at the requester to HopCount + 1 at
+ * the responder, and back to 0 in the response (D = 1). A route may have a part that is routed by LID
+ * before and after the directed part, which has hop pointers 1 to HopCount + 1.
  */
 struct dr {
 	uint8_t *mad;
@@ -56,7 +53,7 @@ static enum smi_verdict leave_by_return(struct dr *d, unsigned int ptr, uint8_t 
 	return dr_leave(d, ptr, SMP_OFF_RETURN_PATH, nports, ret_port);
 }
 
-/* The last hop of the directed part; what follows it, if anything, is LID-routed by a switch. */
+/* The directed part ends here. If the LID after it is not permissive, a switch sends the SMP on by that LID. */
 static enum smi_verdict dr_end(struct dr *d, unsigned int ptr, bool is_switch, bool perm)
 {
 	if (!perm && !is_switch)
@@ -65,7 +62,7 @@ static enum smi_verdict dr_end(struct dr *d, unsigned int ptr, bool is_switch, b
 	return perm ? SMI_LOCAL : SMI_LID_ROUTE;
 }
 
-/* C14-9 */
+/* An SMP with D = 0 arrived (IBTA C14-9). */
 static enum smi_verdict recv_outgoing(struct dr *d, bool is_switch, uint8_t in_port, uint8_t nports,
 				      uint8_t *ret_port)
 {
@@ -78,7 +75,7 @@ static enum smi_verdict recv_outgoing(struct dr *d, bool is_switch, uint8_t in_p
 	}
 	if (!is_switch)
 		return SMI_DISCARD;
-	/* A LID-routed part ended here and the directed one begins; else the sender counted it. */
+	/* Hop pointer 0 is right only where a part routed by LID ends and the directed part begins. */
 	if (d->ptr == 0 && d->slid_perm)
 		return SMI_DISCARD;
 	if (d->ptr)
@@ -86,7 +83,7 @@ static enum smi_verdict recv_outgoing(struct dr *d, bool is_switch, uint8_t in_p
 	return leave_by_initial(d, d->ptr + 1, nports, ret_port);
 }
 
-/* C14-13 */
+/* An SMP with D = 1 arrived (IBTA C14-13). */
 static enum smi_verdict recv_returning(struct dr *d, bool is_switch, uint8_t nports,
 				       uint8_t *ret_port)
 {
@@ -119,7 +116,7 @@ static enum smi_verdict send_outgoing(struct dr *d, uint8_t nports, uint8_t *ret
 	if (!d->slid_perm)
 		return SMI_LID_ROUTE;
 	if (d->cnt == 0) {
-		/* A route of no hops that goes on by LID is a LID-routed SMP in disguise. */
+		/* A directed part without hops, followed by a part routed by LID, needs no directed routing. */
 		if (!d->dlid_perm)
 			return SMI_LID_ROUTE;
 		dr_set_ptr(d, 1);
@@ -155,9 +152,9 @@ void smi_make_response(void *mad, uint16_t status)
 {
 	uint8_t *p = mad;
 
-	p[OFF_METHOD] =
-		p[OFF_METHOD] == MAD_METHOD_TRAP ? MAD_METHOD_TRAP_REPRESS : MAD_METHOD_GET_RESP;
+	p[MAD_OFF_METHOD] = p[MAD_OFF_METHOD] == MAD_METHOD_TRAP ? MAD_METHOD_TRAP_REPRESS
+								 : MAD_METHOD_GET_RESP;
 	if (mad_class(mad) == MAD_CLASS_SM_DR)
 		status |= MAD_STATUS_DR_D;
-	be16_put(p + OFF_STATUS, status);
+	be16_put(p + MAD_OFF_STATUS, status);
 }

@@ -2,14 +2,14 @@
 #ifndef MAD_SMI_H
 #define MAD_SMI_H
 
-/* Subnet management interface: what a node does with a directed-route SMP. IBTA volume 1, 14.2.2. */
+/* The subnet management interface, which decides where a directed-route SMP goes next (IBTA volume 1, 14.2.2). */
 
 #include "wire/smp.h"
 
 enum smi_verdict {
-	SMI_LOCAL, /* for this node: its SMA or its SM */
-	SMI_FORWARD, /* leaves by *ret_port, fields updated */
-	SMI_LID_ROUTE, /* the directed part is over: go on by DrDLID/DrSLID (switches) */
+	SMI_LOCAL, /* the SMP is for this node: its SMA or its SM */
+	SMI_FORWARD, /* the SMP leaves by *ret_port; its fields are updated */
+	SMI_LID_ROUTE, /* the directed part of the route is over; a switch sends the SMP on by DrDLID or DrSLID */
 	SMI_DISCARD,
 };
 
@@ -19,7 +19,7 @@ enum smi_verdict {
  * @is_switch:	only switches forward
  * @in_port:	ingress port
  * @nports:	ports of the node: 1..nports are valid
- * @ret_port:	SMI_FORWARD: egress port, already checked against nports
+ * @ret_port:	egress port with SMI_FORWARD, in 1..nports
  */
 enum smi_verdict smi_recv(void *mad, bool is_switch, uint8_t in_port, uint8_t nports,
 			  uint8_t *ret_port);
@@ -27,7 +27,7 @@ enum smi_verdict smi_recv(void *mad, bool is_switch, uint8_t in_port, uint8_t np
 /* smi_send() - A local agent or the SMA of this node sends @mad (a request, or a response with D = 1) */
 enum smi_verdict smi_send(void *mad, bool is_switch, uint8_t nports, uint8_t *ret_port);
 
-/* smi_make_response() - Turn a request into its response in place: GetResp, D bit */
+/* smi_make_response() - Turn a request into its response in place: method GetResp or TrapRepress, and the D bit */
 void smi_make_response(void *mad, uint16_t status);
 
 #endif

@@ -4,8 +4,6 @@
 
 #include "mad/priv.h"
 
-#define OFF_TID 8
-
 static const char *state_name(enum mad_tx_state s)
 {
 	static const char *const names[] = { "SEGMENTS", "WAIT", "RECV" };
@@ -23,7 +21,7 @@ void mad_tx_set_state(struct mad_tx *tx, enum mad_tx_state state, ns_t deadline)
 	timer_arm(tx->ep->timers, &tx->timer, deadline);
 }
 
-/* The method that answers @method: 13.4.5; Set is answered by GetResp. */
+/* The method that answers @method (13.4.5); Set is answered by GetResp. */
 static uint8_t response_method(uint8_t method)
 {
 	switch (method) {
@@ -38,9 +36,9 @@ static uint8_t response_method(uint8_t method)
 	}
 }
 
-static struct mad_tx *tx_of(struct hnode *h)
+static struct mad_tx *tx_of(struct hlink *h)
 {
-	return h ? container_of(h, struct mad_tx, hn) : NULL;
+	return h ? container_of(h, struct mad_tx, by_key) : NULL;
 }
 
 static struct mad_tx *tx_first(const struct mad_ep *ep, uint64_t key)
@@ -50,10 +48,10 @@ static struct mad_tx *tx_first(const struct mad_ep *ep, uint64_t key)
 
 static struct mad_tx *tx_next(const struct mad_tx *tx)
 {
-	return tx_of(htab_next(&tx->hn));
+	return tx_of(htab_next(&tx->by_key));
 }
 
-/* Requests are found by their TID. That of a reply is its peer's: hosts that start alike use the same. */
+/* The hash key of a reply has the peer in it, because the peer chose the TID and other peers may use the same one. */
 static uint64_t reply_key(const struct mad_addr *peer, uint64_t tid)
 {
 	uint64_t k = (tid ^ (uint64_t)peer->lid << 40 ^ peer->qpn) * 0x9e3779b97f4a7c15ull;
@@ -61,7 +59,7 @@ static uint64_t reply_key(const struct mad_addr *peer, uint64_t tid)
 	return k ^ k >> 32;
 }
 
-/* TIDs can be guessed: a GMP is answered from where it went. SMPs come back by any route. */
+/* A TID can be guessed, so the response to a GMP must come from the LID that the request went to. SMPs may come by any route. */
 static bool tx_peer_ok(const struct mad_tx *tx, const struct mad_addr *from)
 {
 	return from->qp == IB_QP0 || from->lid == tx->to.lid;
@@ -145,8 +143,8 @@ static void tx_unlink(struct mad_tx *tx)
 		mad_rmpp_rx_free(tx->rx);
 	}
 	timer_cancel(ep->timers, &tx->timer);
-	htab_del(&ep->txs, &tx->hn);
-	list_del(&tx->node);
+	htab_del(&ep->txs, &tx->by_key);
+	list_del(&tx->link);
 	ep->ntx--;
 	if (tx->rmpp)
 		ep->rmpp_tx_len -= tx->len;
@@ -179,7 +177,7 @@ static void tx_start(struct mad_tx *tx, ns_t now)
 		mad_rmpp_send_start(tx, now);
 		return;
 	}
-	/* A failure to send ends like a loss. Armed before: nothing of @tx is touched after. */
+	/* The timer is armed first, because @tx may be gone after the send. A failure to send counts as a loss. */
 	mad_tx_set_state(tx, MAD_TX_WAIT, now + tx->timeout);
 	mad_ep_send(tx->ep, &tx->to, tx->msg, now);
 }
@@ -206,7 +204,7 @@ static void tx_timer(struct timer *t, ns_t now)
 		mad_tx_retry(tx, now);
 }
 
-/* Whether @mad goes out by RMPP: 1, 0, or -EINVAL */
+/* Returns 1 if @mad has to go out by RMPP, 0 if it is a single MAD, or -EINVAL. */
 static int wants_rmpp(const struct mad_agent *a, const void *mad, size_t len)
 {
 	size_t hdr;
@@ -253,11 +251,11 @@ static int tx_link(struct mad_tx *tx, uint64_t tid)
 	struct mad_ep *ep = tx->ep;
 
 	tx->tid = tid;
-	if (htab_add(&ep->txs, &tx->hn, tx->done ? tid : reply_key(&tx->to, tid))) {
+	if (htab_add(&ep->txs, &tx->by_key, tx->done ? tid : reply_key(&tx->to, tid))) {
 		free(tx);
 		return -ENOMEM;
 	}
-	list_add_tail(&tx->agent->txs, &tx->node);
+	list_add_tail(&tx->agent->txs, &tx->link);
 	ep->ntx++;
 	quota_take(tx->agent->cfg.quota, tx->rmpp ? tx->len : 0);
 	if (tx->rmpp) {
@@ -299,7 +297,7 @@ int mad_request(struct mad_agent *a, const struct mad_req *req, struct mad_tx **
 		free(tx);
 		return -EEXIST;
 	}
-	be64_put(tx->msg + OFF_TID, tid);
+	be64_put(tx->msg + MAD_OFF_TID, tid);
 	tx->timeout = NS_MSEC(req->timeout_ms);
 	tx->retries = tx->left = req->retries;
 	tx->done = req->done;
@@ -343,7 +341,7 @@ size_t mad_agent_rmpp_octets(const struct mad_agent *a, uint16_t lid)
 	const struct mad_tx *tx;
 	size_t n = 0;
 
-	list_for_each (tx, &a->txs, node) {
+	list_for_each (tx, &a->txs, link) {
 		if (tx->rmpp && tx->to.lid == lid)
 			n += tx->len;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "netdev/groups.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -22,6 +23,12 @@
  *
  *	2    uib0            ff020000000000000000000000000001     1 0000000C 0
  */
+
+#define READ_SIZE 4096 /* octets of a piece; the kernel gives no more at once */
+#define SHORTEST_LINE 20 /* more than that in /proc/net/igmp, with a group in it */
+
+static_assert(READ_SIZE / SHORTEST_LINE < GROUPS_PIECE,
+	      "a piece has room for all groups of a read");
 
 void groups_parser_init(struct groups_parser *p, int family, int ifindex, struct netdev_group *ret,
 			size_t max)
@@ -55,7 +62,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Exactly @n octets of hexadecimal digits, and then a blank. */
+/* Read exactly @n octets of hexadecimal digits, which a blank must follow. */
 static int hex_octets(const char *s, uint8_t *ret, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -82,7 +89,7 @@ static const char *skip_word(const char *s)
 	return skip_blanks(s);
 }
 
-/* A decimal interface index; where it ended, or NULL. */
+/* Read a decimal interface index. Returns the place after it, or NULL. */
 static const char *get_index(const char *s, int *ret)
 {
 	unsigned long v = 0;
@@ -120,7 +127,10 @@ static int line_igmp(struct groups_parser *p, const char *s)
 		return -EBADMSG;
 	if (!p->ours)
 		return 0;
-	/* The number is the address as it lies in memory, read as a host integer. */
+	/*
+	 * The kernel prints the address as it lies in memory, read as an integer of the host's byte
+	 * order.
+	 */
 	host = (uint32_t)be[0] << 24 | (uint32_t)be[1] << 16 | (uint32_t)be[2] << 8 | be[3];
 	memcpy(be, &host, 4);
 	found(p, be, 4);
@@ -169,45 +179,32 @@ void groups_parser_end(struct groups_parser *p)
 		end_line(p);
 }
 
-static int result(const struct groups_parser *p, size_t *ret_n)
+void groups_reader_init(struct groups_reader *r, int family, int ifindex)
 {
-	if (p->err)
-		return p->err;
-	*ret_n = p->n < p->max ? p->n : p->max;
-	return p->n > p->max ? -ENOSPC : 0;
+	*r = (struct groups_reader){ 0 };
+	groups_parser_init(&r->p, family, ifindex, NULL, GROUPS_PIECE);
 }
 
-int groups_parse(int family, const char *text, size_t len, int ifindex, struct netdev_group *ret,
-		 size_t max, size_t *ret_n)
+int groups_reader_next(struct groups_reader *r, int fd, struct netdev_group ret[GROUPS_PIECE],
+		       size_t *ret_n)
 {
-	struct groups_parser p;
+	char buf[READ_SIZE];
+	ssize_t got = 0;
 
-	groups_parser_init(&p, family, ifindex, ret, max);
-	groups_parser_feed(&p, text, len);
-	groups_parser_end(&p);
-	return result(&p, ret_n);
-}
-
-int groups_read(int family, int fd, int ifindex, struct netdev_group *ret, size_t max,
-		size_t *ret_n)
-{
-	struct groups_parser p;
-	char buf[8192];
-	off_t off = 0;
-
-	groups_parser_init(&p, family, ifindex, ret, max);
-	while (fd >= 0) {
-		ssize_t got = pread(fd, buf, sizeof(buf), off);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (!got)
-			break;
-		groups_parser_feed(&p, buf, (size_t)got);
-		off += got;
-	}
-	groups_parser_end(&p);
-	return result(&p, ret_n);
+	if (fd >= 0)
+		do
+			got = pread(fd, buf, sizeof(buf), r->off);
+		while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	r->p.ret = ret;
+	r->p.n = 0;
+	if (got)
+		groups_parser_feed(&r->p, buf, (size_t)got);
+	else
+		groups_parser_end(&r->p);
+	r->off += got;
+	r->pieces += got != 0;
+	*ret_n = r->p.n;
+	return r->p.err ? r->p.err : got != 0;
 }

@@ -3,10 +3,10 @@
 #define NETDEV_GROUPS_H
 
 /*
- * The kernel's multicast memberships of an interface, from the text of
- * /proc/net/igmp and /proc/net/igmp6. Such a file shows the namespace in which it
- * was opened, to whoever reads it later: netdev_ns_files() gives both. The kernel
- * lists interface-local groups (ff01::) too, which never appear on a link.
+ * The kernel's multicast memberships of an interface, from the text of /proc/net/igmp and
+ * /proc/net/igmp6. Such a file shows the namespace in which it was opened, whoever reads it later;
+ * netdev_ns_files() opens both. The kernel also lists interface-local groups (ff01::), which never
+ * appear on a link.
  */
 
 #include <stdbool.h>
@@ -15,24 +15,26 @@
 
 struct netdev_group {
 	int family; /* AF_INET or AF_INET6 */
-	uint8_t addr[16]; /* network order; an IPv4 address in the first four, then zeros */
+	/* In network order; an IPv4 address takes the first four octets, zeros follow */
+	uint8_t addr[16];
 };
 
 /**
- * struct groups_parser - Parses a list that comes in pieces of any length
+ * struct groups_parser - Parser of a list that comes in pieces of any length
  *
- * Set by groups_parser_init(); @n and @err are the result after groups_parser_end().
+ * groups_parser_init() sets it up; after groups_parser_end(), @n and @err are the result.
  */
 struct groups_parser {
 	int family;
 	int ifindex;
 	struct netdev_group *ret;
 	size_t max;
-	size_t n; /* groups of the interface found, even those beyond @max */
-	int err; /* 0, or -EBADMSG once a line made no sense */
-	bool ours; /* igmp: the lines that follow belong to the interface */
-	bool first; /* igmp: the title line is still to come */
-	unsigned int line_len; /* over sizeof(line): the line is too long */
+	size_t n; /* number of groups of the interface, including those beyond @max */
+	int err; /* 0, or -EBADMSG after a line that could not be parsed */
+	bool ours; /* true while the lines of /proc/net/igmp belong to the interface */
+	bool first; /* true before the title line of /proc/net/igmp */
+	/* Length of the line; more than sizeof(line) if the line is too long */
+	unsigned int line_len;
 	char line[128];
 };
 
@@ -41,25 +43,29 @@ void groups_parser_init(struct groups_parser *p, int family, int ifindex, struct
 void groups_parser_feed(struct groups_parser *p, const char *text, size_t len);
 void groups_parser_end(struct groups_parser *p);
 
-/**
- * groups_parse() - Groups of one interface out of a whole text
- * @family:	AF_INET: /proc/net/igmp, AF_INET6: /proc/net/igmp6
- * @ret:	room for @max groups
- * @ret_n:	how many were written
- *
- * Return: 0; -EBADMSG the text is not such a list; -ENOSPC there are more than @max,
- * and the first @max were written
+/*
+ * A list of tens of thousands of groups is read in pieces, so that it does not hold up the caller. The kernel walks
+ * the list from its beginning for each read, which takes 0.3 ms at 40,000 groups.
  */
-int groups_parse(int family, const char *text, size_t len, int ifindex, struct netdev_group *ret,
-		 size_t max, size_t *ret_n);
+#define GROUPS_PIECE 256 /* largest number of groups in one piece */
+
+struct groups_reader {
+	struct groups_parser p;
+	long long off; /* number of octets read so far */
+	unsigned int pieces; /* number of pieces so far that were not empty */
+};
+
+void groups_reader_init(struct groups_reader *r, int family, int ifindex);
 
 /**
- * groups_read() - The same from the beginning of an open file
+ * groups_reader_next() - Read the next piece by one system call
+ * @fd:		file of the list; -1 where the kernel lacks the family, whose list is then empty
+ * @ret_n:	number of groups that were written
  *
- * @fd may be -1 (a kernel without that family): no groups.
- * Return: as groups_parse(), or -errno of the read
+ * Entries that come and go meanwhile may hide others, so a list of more than one piece may miss some.
+ * Return: 1 there may be more; 0 the list has ended; -EBADMSG the text is not such a list; -errno of the read
  */
-int groups_read(int family, int fd, int ifindex, struct netdev_group *ret, size_t max,
-		size_t *ret_n);
+int groups_reader_next(struct groups_reader *r, int fd, struct netdev_group ret[GROUPS_PIECE],
+		       size_t *ret_n);
 
 #endif

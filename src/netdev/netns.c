@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "netdev/fdpass.h"
+#include "os/fdpass.h"
 
 #define SELF_NET "/proc/thread-self/ns/net"
 
@@ -43,7 +43,7 @@ static int parse_name(struct netns_spec *s, const char *name)
 
 	if (!len || len > NETNS_NAME_MAX || name[0] == '.' || strchr(name, '/'))
 		return -EINVAL;
-	/* A blank or a control character in a name is a slip, and trouble in every log. */
+	/* A blank or a control character in a name is a typing error, and would garble logs. */
 	for (const char *c = name; *c; c++) {
 		if (!isgraph((unsigned char)*c))
 			return -EINVAL;
@@ -75,7 +75,7 @@ int netns_spec_parse(struct netns_spec *ret, const char *spec)
 
 int netns_open(const struct netns_spec *spec, int *ret_fd)
 {
-	/* Not blocking: the path may turn out to be a FIFO. */
+	/* O_NONBLOCK, because the path may lead to a FIFO. */
 	int fd = open(spec->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0)
@@ -88,25 +88,41 @@ int netns_open(const struct netns_spec *spec, int *ret_fd)
 	return 0;
 }
 
+static bool same_file(const struct stat *x, const struct stat *y)
+{
+	return x->st_dev == y->st_dev && x->st_ino == y->st_ino;
+}
+
 bool netns_same(int a, int b)
 {
 	struct stat x, y;
 
-	return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	return !fstat(a, &x) && !fstat(b, &y) && same_file(&x, &y);
 }
 
 int netns_check(const struct netns_spec *spec, int fd)
 {
 	struct stat x, y;
 
-	if (stat(spec->path, &x) || fstat(fd, &y))
-		return -ESTALE;
-	return x.st_dev == y.st_dev && x.st_ino == y.st_ino ? 0 : -ESTALE;
+	if (stat(spec->path, &x))
+		return errno == ENOENT || errno == ENOTDIR ? -ESTALE : -errno;
+	if (fstat(fd, &y))
+		return -errno;
+	return same_file(&x, &y) ? 0 : -ESTALE;
 }
 
-/* ----- visits */
+bool netns_spec_lasts(const struct netns_spec *spec, int fd)
+{
+	struct stat x, y;
 
-/* A descriptor or -errno. */
+	if (spec->kind == NETNS_PID || !strncmp(spec->path, "/proc/", 6))
+		return false;
+	return !lstat(spec->path, &x) && !fstat(fd, &y) && same_file(&x, &y);
+}
+
+/* ----- entering a namespace and coming back */
+
+/* Returns a descriptor or -errno. */
 static int open_self(void)
 {
 	int fd = open(SELF_NET, O_RDONLY | O_CLOEXEC);
@@ -156,7 +172,11 @@ int netns_create(int *ret_fd)
 
 	if (home < 0)
 		return home;
-	if (unshare(CLONE_NEWNET)) {
+	/*
+	 * Where a sandbox refuses setns(), the thread could not come back. So setns() is tried
+	 * before the thread leaves its namespace.
+	 */
+	if (setns(home, CLONE_NEWNET) || unshare(CLONE_NEWNET)) {
 		err = -errno;
 		close(home);
 		return err;
@@ -170,7 +190,7 @@ int netns_create(int *ret_fd)
 	return 0;
 }
 
-/* ----- in a child */
+/* ----- entering a namespace in a child process */
 
 struct run_result {
 	int err;

@@ -6,12 +6,12 @@
  * DOC: Network namespaces
  *
  * A namespace lives as long as something refers to it: a process in it, a mount of it,
- * an open descriptor of it, or a socket or TAP made in it. A named one is a mount on
- * /run/netns/NAME, as `ip netns` makes it; an anonymous one has descriptors only, so
- * nothing is left of it when its holder dies.
+ * an open descriptor of it, or a socket or TAP made in it. A named namespace is a mount on
+ * /run/netns/NAME, as `ip netns` makes it. An anonymous namespace has descriptors only, so
+ * it disappears when the process that holds them dies.
  *
- * All calls that visit a namespace do so with the calling thread and come back. A
- * thread that cannot come back is of no use to anyone, so then they abort().
+ * All calls that visit a namespace do so with the calling thread, which then returns to its own
+ * namespace. If it cannot return, they abort(), because the thread would go on in the wrong one.
  */
 
 #include <stdbool.h>
@@ -25,18 +25,19 @@
 
 enum netns_kind {
 	NETNS_NAME, /* /run/netns/NAME */
-	NETNS_PATH, /* begins with '/' */
+	NETNS_PATH, /* an absolute path */
 	NETNS_PID, /* pid:N */
 };
 
 struct netns_spec {
 	enum netns_kind kind;
-	pid_t pid; /* NETNS_PID */
-	char path[NETNS_SPEC_MAX + 16]; /* of the file that names it, for every kind */
+	pid_t pid; /* process, for NETNS_PID */
+	/* Path of the file that names the namespace, for every kind */
+	char path[NETNS_SPEC_MAX + 16];
 };
 
 /**
- * netns_spec_parse() - Understand what a configuration says
+ * netns_spec_parse() - Parse a namespace's name as a configuration has it
  * @spec:	a name without '/', an absolute path, or pid:N
  *
  * Return: 0; -EINVAL if it is none of these, or longer than allowed
@@ -47,13 +48,13 @@ int netns_spec_parse(struct netns_spec *ret, const char *spec);
  * netns_open() - Open a namespace that exists
  * @ret_fd:	close-on-exec
  *
- * Return: 0; -ENOENT, -EACCES or another -errno of open(2); -EINVAL it is no network namespace
+ * Return: 0; -ENOENT, -EACCES or another -errno of open(2); -EINVAL the file is no network namespace
  */
 int netns_open(const struct netns_spec *spec, int *ret_fd);
 
 /**
- * netns_create() - Make an anonymous namespace, its loopback interface up
- * @ret_fd:	its only reference
+ * netns_create() - Make an anonymous namespace and set its loopback interface up
+ * @ret_fd:	descriptor, the only reference to the namespace
  *
  * Return: 0 or -errno; -EPERM without CAP_SYS_ADMIN (see netns_enter_userns())
  */
@@ -63,27 +64,30 @@ int netns_create(int *ret_fd);
  * netns_create_named() - Make a namespace and bind it to /run/netns/NAME, as `ip netns add`
  * @spec:	of kind NETNS_NAME
  *
- * Return: 0; -EEXIST the name is taken; -EINVAL not a name; -errno
+ * Return: 0; -EEXIST the name is taken; -EINVAL @spec is of another kind; -errno
  */
 int netns_create_named(const struct netns_spec *spec, int *ret_fd);
 
-/* netns_remove_named() - As `ip netns del`; only if the name still means @fd (else -ESTALE) */
+/*
+ * netns_remove_named() - Remove a name as `ip netns del` does. 0; -ESTALE the name no longer means
+ * @fd; -errno
+ */
 int netns_remove_named(const struct netns_spec *spec, int fd);
 
 /**
- * netns_check() - Does the file that names a namespace still mean it?
+ * netns_check() - Tell whether the file that names a namespace still means it
  *
- * The only sign of `ip netns del` that the owner of a TAP in it can get: see netdev/tap.h.
- * Return: 0; -ESTALE if the name is gone or means another namespace
+ * The owner of a TAP in the namespace has no other sign of `ip netns del`: see netdev/tap.h.
+ * Return: 0; -ESTALE if the name is gone or means another namespace; another -errno if stat(2) cannot tell
  */
 int netns_check(const struct netns_spec *spec, int fd);
 
-/* netns_same() - Do two descriptors mean the same namespace? */
+/* netns_same() - True if two descriptors mean the same namespace */
 bool netns_same(int a, int b);
 
 /**
  * netns_call() - Run a function with the calling thread inside a namespace
- * @fn:		its return value is returned
+ * @fn:		function to run, whose return value is returned
  *
  * Return: what @fn returned, or -errno if the namespace could not be entered
  */
@@ -93,12 +97,12 @@ int netns_call(int fd, int (*fn)(void *arg), void *arg);
 
 /**
  * netns_run() - Run a function inside a namespace in a child process
- * @fn:		gives back an exit code of 0 or -errno and up to NETNS_RUN_FDS descriptors
- *		in @fds, their number in @n
- * @ret_fds:	the descriptors as received
- * @ret_n:	how many
+ * @fn:		returns 0 or -errno, and puts up to NETNS_RUN_FDS descriptors
+ *		into @fds and their number into @n
+ * @ret_fds:	the descriptors of @fds, as this process received them
+ * @ret_n:	number of descriptors
  *
- * For a process with several threads, or where @fn must not harm the caller.
+ * For a process with several threads, and for a function that must not harm the caller.
  * Return: 0, what @fn returned, or -errno; -ECHILD if the child died
  */
 int netns_run(int fd, int (*fn)(void *arg, int fds[NETNS_RUN_FDS], unsigned int *n), void *arg,
@@ -108,14 +112,14 @@ int netns_run(int fd, int (*fn)(void *arg, int fds[NETNS_RUN_FDS], unsigned int 
  * netns_enter_userns() - Become root of a new user namespace, and of a network namespace in it
  *
  * For callers without privileges: the caller's user and group are mapped to 0, and
- * namespaces made from here on belong to it. There is no way back; one thread only.
+ * namespaces made from here on belong to it. The process cannot return to its old namespaces, and may have only one thread.
  * Return: 0 or -errno; -EPERM, -EUSERS or -ENOSPC where the system forbids it
  */
 int netns_enter_userns(void);
 
 /**
- * netns_enter() - Go into a host's namespaces for good, as `exec` does before it runs a command
- * @user_fd:	user namespace to enter first; -1: none
+ * netns_enter() - Enter a host's namespaces to stay, as `exec` does before it runs a command
+ * @user_fd:	user namespace to enter first; -1 if there is none
  * @net_fd:	network namespace
  *
  * Also gives the caller a mount namespace where /sys shows @net_fd, if it may have one.
@@ -123,14 +127,26 @@ int netns_enter_userns(void);
  */
 int netns_enter(int user_fd, int net_fd);
 
-/**
- * netns_watch() - A descriptor that becomes readable when a name in /run/netns goes or comes
+/*
+ * netns_spec_lasts() - True if namespace @fd is mounted on the very file that names it, outside of /proc
  *
- * Non-blocking inotify(7) descriptor; after it was readable call netns_watch_drain(),
- * then netdev_ns_check() for each named namespace.
- * Return: 0 or -errno; -ENOENT when there is no /run/netns
+ * Such a file may go away and name another namespace later. A process number is given to another process when the
+ * process has ended, so a namespace that a process names is not looked for again. A symbolic link is refused because it may
+ * lead to a process, whose namespace can only be looked at with the privilege to trace the process.
  */
+bool netns_spec_lasts(const struct netns_spec *spec, int fd);
+
+/* netns_watch() - Make a non-blocking inotify(7) descriptor for netns_watch_add(). 0 or -errno */
 int netns_watch(int *ret_fd);
+
+/**
+ * netns_watch_add() - Make @fd readable whenever a file beside the one that names a namespace is added or removed
+ *
+ * `ip netns add` first makes the file, and mounts the namespace on it later, of which the descriptor shows nothing.
+ * When @fd was readable, call netns_watch_drain(), then netns_check() for each namespace that has been added.
+ * Return: 0 or -errno; -ENOENT there is no such folder
+ */
+int netns_watch_add(int fd, const struct netns_spec *spec);
 void netns_watch_drain(int fd);
 
 /**

@@ -10,9 +10,12 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "os/userns.h"
+
 /*
- * What `ip netns add` does, so that both see each other's namespaces: /run/netns is a
- * shared mount point, and a name in it an empty file on which the namespace is mounted.
+ * Names are made as `ip netns add` makes them, so that both programs see each other's namespaces:
+ * /run/netns is a shared mount point, and a name in it is an empty file on which the namespace is
+ * mounted.
  */
 
 static int share_run_dir(void)
@@ -21,7 +24,7 @@ static int share_run_dir(void)
 		return -errno;
 	if (!mount("", NETNS_RUN_DIR, "none", MS_SHARED | MS_REC, NULL))
 		return 0;
-	/* Not a mount point yet. */
+	/* /run/netns is not a mount point yet. */
 	if (errno != EINVAL)
 		return -errno;
 	if (mount(NETNS_RUN_DIR, NETNS_RUN_DIR, "none", MS_BIND | MS_REC, NULL) ||
@@ -68,10 +71,13 @@ unlink:
 
 int netns_remove_named(const struct netns_spec *spec, int fd)
 {
+	int err;
+
 	if (spec->kind != NETNS_NAME)
 		return -EINVAL;
-	if (netns_check(spec, fd))
-		return -ESTALE;
+	err = netns_check(spec, fd);
+	if (err)
+		return err;
 	if (umount2(spec->path, MNT_DETACH))
 		return -errno;
 	return unlink(spec->path) ? -errno : 0;
@@ -79,41 +85,19 @@ int netns_remove_named(const struct netns_spec *spec, int fd)
 
 /* ----- user namespaces */
 
-static int write_proc(const char *path, const char *text)
-{
-	ssize_t len = (ssize_t)strlen(text);
-	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, (size_t)len) != len)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 int netns_enter_userns(void)
 {
 	unsigned int uid = geteuid(), gid = getegid();
-	char map[32];
-	int err;
 
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
 		return -errno;
-	/* Without this a group map cannot be written (user_namespaces(7)). */
-	err = write_proc("/proc/self/setgroups", "deny");
-	if (err && err != -ENOENT)
-		return err;
-	snprintf(map, sizeof(map), "0 %u 1", uid);
-	err = write_proc("/proc/self/uid_map", map);
-	if (err)
-		return err;
-	snprintf(map, sizeof(map), "0 %u 1", gid);
-	return write_proc("/proc/self/gid_map", map);
+	return userns_map(0, uid, 0, gid);
 }
 
-/* /sys/class/net shows the namespace in which sysfs was mounted. Without it a host is
- * still of use, so nothing here fails. */
+/*
+ * /sys/class/net shows the namespace in which sysfs was mounted. A host is of use without it, so
+ * failures are ignored.
+ */
 static void remount_sys(void)
 {
 	if (unshare(CLONE_NEWNS) || mount("", "/", "none", MS_SLAVE | MS_REC, NULL))
@@ -122,7 +106,7 @@ static void remount_sys(void)
 		return;
 }
 
-/* Entering one's own user namespace is refused. */
+/* The kernel refuses to let a process enter its own user namespace. */
 static bool is_own_userns(int fd)
 {
 	int own = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
@@ -143,23 +127,31 @@ int netns_enter(int user_fd, int net_fd)
 	return 0;
 }
 
-/* ----- names that come and go */
+/* ----- names that are added and removed */
 
 int netns_watch(int *ret_fd)
 {
-	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), err;
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
-	if (inotify_add_watch(fd, NETNS_RUN_DIR,
-			      IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR) <
-	    0) {
-		err = -errno;
-		close(fd);
-		return err;
-	}
 	*ret_fd = fd;
 	return 0;
+}
+
+int netns_watch_add(int fd, const struct netns_spec *spec)
+{
+	char dir[sizeof(spec->path)];
+	const char *slash = strrchr(spec->path, '/');
+
+	/* The path of the root directory is the slash itself. */
+	snprintf(dir, sizeof(dir), "%.*s", (int)(slash > spec->path ? slash - spec->path : 1),
+		 spec->path);
+	return inotify_add_watch(fd, dir,
+				 IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR) <
+			       0
+		       ? -errno
+		       : 0;
 }
 
 void netns_watch_drain(int fd)

@@ -6,11 +6,11 @@
  * DOC: rtnetlink
  *
  * A netlink socket belongs to the namespace in which it was opened, whoever uses it
- * later. What changes something needs CAP_NET_ADMIN both of the opener and of the
- * caller: the main process, which has dropped it, can dump and listen on sockets that
- * the helper made, and asks the helper to change things.
+ * later. A request that changes something needs CAP_NET_ADMIN both of the opener and of the
+ * caller. So the main process, which has dropped this capability, can dump and listen on sockets that
+ * the helper made, but asks the helper for changes.
  *
- * One request at a time; the kernel answers before sendto() returns.
+ * A socket has one request at a time. The kernel answers it before sendto() returns.
  */
 
 #include <linux/netlink.h>
@@ -24,7 +24,8 @@
 struct rtnl {
 	int fd;
 	uint32_t seq;
-	char err[RTNL_ERR_MAX]; /* the kernel's own words on the last refusal, or "" */
+	char err[RTNL_ERR_MAX]; /* the kernel's message for the last refusal, or "" */
+	bool changed; /* the table changed during the last dump, which may lack or repeat entries */
 };
 
 enum rtnl_family {
@@ -34,13 +35,13 @@ enum rtnl_family {
 
 struct rtnl_ip {
 	enum rtnl_family family;
-	uint8_t addr[16]; /* network order; IPv4 in the first four */
+	uint8_t addr[16]; /* address in network order; IPv4 uses the first four octets */
 };
 
-/* rtnl_open() - A socket in the caller's namespace; 0 or -errno */
+/* rtnl_open() - Open a socket in the caller's namespace; 0 or -errno */
 int rtnl_open(struct rtnl *ret);
 
-/* rtnl_attach() - Use a socket that another process opened; taken */
+/* rtnl_attach() - Use a socket that another process opened; takes it */
 void rtnl_attach(struct rtnl *ret, int fd);
 void rtnl_close(struct rtnl *nl);
 
@@ -56,6 +57,7 @@ struct rtnl_link {
 	bool has_mac;
 	uint8_t mac[6];
 	char name[IFNAMSIZ];
+	char kind[IFNAMSIZ]; /* "tun" for a TAP; "" if there is none, or a longer one */
 };
 
 enum rtnl_link_set {
@@ -64,72 +66,56 @@ enum rtnl_link_set {
 	RTNL_SET_MTU = 1 << 2,
 	RTNL_SET_MAC = 1 << 3,
 	RTNL_SET_TXQLEN = 1 << 4,
-	RTNL_SET_ADDRGEN_NONE = 1 << 5, /* no fe80:: from the MAC; before the link goes up */
+	/* Do not make an fe80:: address from the MAC; set it before the link goes up */
+	RTNL_SET_ADDRGEN_NONE = 1 << 5,
 	RTNL_SET_TOKEN = 1 << 6, /* interface identifier for autoconfigured IPv6 addresses */
 };
 
 struct rtnl_link_conf {
-	uint32_t set; /* mask of enum rtnl_link_set: which members count */
+	uint32_t set; /* mask of enum rtnl_link_set, which says which other members count */
 	uint32_t mtu;
 	uint32_t txqlen;
 	uint8_t mac[6];
-	uint8_t token[8]; /* the low 64 bits of an address, network order */
+	uint8_t token[8]; /* low 64 bits of the addresses, network order */
 };
 
 /**
  * rtnl_link_set() - Change several things of a link by one request
  *
- * Return: 0 or -errno. A token is refused with -EINVAL while forwarding is on or
- * accept_ra is off for the interface, nl->err says which.
+ * Return: 0 or -errno. The kernel refuses a token with -EINVAL while forwarding is on or
+ * accept_ra is off for the interface; nl->err says which.
  */
 int rtnl_link_set(struct rtnl *nl, int ifindex, const struct rtnl_link_conf *conf);
 
-/* rtnl_link_get() - By index, or by name if @ifindex is 0. 0; -ENODEV; -errno */
+/*
+ * rtnl_link_move() - Move a link to the namespace @ns_fd, where it is down and is called @name
+ *
+ * The link loses its addresses and neighbours, and it may get another index. 0; -ENODEV; -EEXIST @name is taken; -errno
+ */
+int rtnl_link_move(struct rtnl *nl, int ifindex, int ns_fd, const char *name);
+
+/* rtnl_link_get() - Find a link by index, or by name if @ifindex is 0. 0; -ENODEV; -errno */
 int rtnl_link_get(struct rtnl *nl, int ifindex, const char *name, struct rtnl_link *ret);
 
-/**
- * rtnl_link_dump() - @cb for every link
- *
- * Return: 0; what @cb returned other than 0, which ends the dump; -EAGAIN something changed
- * meanwhile, so the dump may lack or repeat links; -errno
- */
-int rtnl_link_dump(struct rtnl *nl, int (*cb)(const struct rtnl_link *l, void *arg), void *arg);
-
-/* ----- addresses, neighbours, routes */
+/* ----- addresses and neighbours */
 
 struct rtnl_addr {
 	int ifindex;
 	struct rtnl_ip ip;
 	uint8_t plen;
 	uint8_t scope; /* RT_SCOPE_* */
-	uint32_t flags; /* IFA_F_*; IFA_F_TENTATIVE: not usable before detection ends */
+	/*
+	 * IFA_F_*; with IFA_F_TENTATIVE the address is not usable before duplicate detection has
+	 * ended
+	 */
+	uint32_t flags;
 };
 
 /* rtnl_addr_add() - 0; -EEXIST; -errno */
 int rtnl_addr_add(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, uint8_t plen);
-/* rtnl_addr_del() - 0; -EADDRNOTAVAIL; -errno */
-int rtnl_addr_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, uint8_t plen);
-
-/* rtnl_addr_dump() - Addresses of a link, of all links if @ifindex is 0; as rtnl_link_dump() */
-int rtnl_addr_dump(struct rtnl *nl, int ifindex, int (*cb)(const struct rtnl_addr *a, void *arg),
-		   void *arg);
-
-/* rtnl_addr_tentative() - 1 while a link has an IPv6 address under duplicate detection; 0; -errno */
-int rtnl_addr_tentative(struct rtnl *nl, int ifindex);
-
-/* rtnl_neigh_add() - A reachable entry, replacing one that exists. 0 or -errno */
-int rtnl_neigh_add(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, const uint8_t mac[6]);
 
 /* rtnl_neigh_del() - Delete one entry. 0; -ENOENT; -errno */
 int rtnl_neigh_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip);
-
-/**
- * rtnl_neigh_del_mac() - Delete all entries of a link, IPv4 and IPv6, that name a MAC
- *
- * Permanent entries are the administrator's and stay.
- * Return: how many were deleted, or -errno
- */
-int rtnl_neigh_del_mac(struct rtnl *nl, int ifindex, const uint8_t mac[6]);
 
 struct rtnl_neigh {
 	int ifindex;
@@ -139,48 +125,100 @@ struct rtnl_neigh {
 	uint16_t state; /* NUD_* */
 };
 
-/* rtnl_neigh_dump() - Neighbours of a link, IPv4 and IPv6; as rtnl_link_dump() */
-int rtnl_neigh_dump(struct rtnl *nl, int ifindex, int (*cb)(const struct rtnl_neigh *n, void *arg),
-		    void *arg);
+/**
+ * rtnl_neigh_get() - Find the entry of one address
+ *
+ * Return: 0; -ENOENT there is none; -EOPNOTSUPP before Linux 5.0; -errno
+ */
+int rtnl_neigh_get(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, struct rtnl_neigh *ret);
 
-/* rtnl_route_default() - Add a default route via @gw. 0; -EEXIST; -ENETUNREACH; -errno */
-int rtnl_route_default(struct rtnl *nl, int ifindex, const struct rtnl_ip *gw);
+/* rtnl_neigh_resolved() - True if the entry has the MAC of a peer, as the kernel learnt it or the administrator gave it */
+bool rtnl_neigh_resolved(const struct rtnl_neigh *n);
+
+/*
+ * rtnl_neigh_learnt() - True if the kernel learnt the entry; false if the administrator made it
+ * permanent
+ */
+bool rtnl_neigh_learnt(const struct rtnl_neigh *n);
+
+/*
+ * rtnl_neigh_dump_start() - Ask for the neighbours of a link, to be read by rtnl_neigh_dump_piece()
+ * Return: 0 or -errno
+ */
+int rtnl_neigh_dump_start(struct rtnl *nl, int ifindex, enum rtnl_family family);
+
+/**
+ * rtnl_neigh_dump_piece() - Read the next piece of a dump, at most 32 KiB
+ *
+ * The socket may not be used for anything else until the dump has ended. If the kernel says that the table changed
+ * meanwhile, nl->changed is set.
+ * Return: 1 the dump goes on; 0 the dump has ended; -ETIMEDOUT nothing came, which a non-blocking socket tells at once;
+ * another -errno, and the dump has ended
+ */
+int rtnl_neigh_dump_piece(struct rtnl *nl, int ifindex,
+			  int (*cb)(const struct rtnl_neigh *n, void *arg), void *arg);
 
 /* ----- events */
 
 enum rtnl_event_type {
-	RTNL_LINK_NEW, /* made or changed: look at link.flags */
-	RTNL_LINK_DEL, /* deleted, or moved to another namespace */
+	RTNL_LINK_NEW, /* a link was made or changed; .link.flags has its state */
+	RTNL_LINK_DEL, /* a link was deleted, or moved to another namespace */
 	RTNL_ADDR_NEW,
 	RTNL_ADDR_DEL,
-	RTNL_GROUP_NEW, /* a membership; only from kernels that tell (6.15) */
+	/* The interface became a member of a multicast group; sent by Linux 6.15 and later */
+	RTNL_GROUP_NEW,
 	RTNL_GROUP_DEL,
+	/* The kernel began or ended to route multicast of a family from and to an interface */
+	RTNL_MC_FORWARDING,
 };
 
 struct rtnl_event {
 	enum rtnl_event_type type;
 	int ifindex;
-	struct rtnl_link link; /* RTNL_LINK_* */
-	struct rtnl_addr addr; /* RTNL_ADDR_* ; RTNL_GROUP_*: the group in addr.ip */
+	struct rtnl_link link; /* the link, for RTNL_LINK_* */
+	/* The address for RTNL_ADDR_*; for RTNL_GROUP_* .addr.ip is the group */
+	struct rtnl_addr addr;
+	/* Value for RTNL_MC_FORWARDING */
+	struct {
+		enum rtnl_family family;
+		bool on;
+	} mc;
 };
 
-/* rtnl_events_open() - A non-blocking socket that hears of links and addresses here. 0 or -errno */
+/*
+ * rtnl_events_open() - Open a non-blocking socket for all events of enum rtnl_event_type in this namespace
+ * Return: 0 or -errno
+ */
 int rtnl_events_open(int *ret_fd);
 
-/**
- * rtnl_events_read() - Deliver what is waiting
- * @cb:		may not close @fd
- *
- * A flood is read in portions: the socket stays readable.
- * Return: number of events; -ENOBUFS some were lost: dump and go on; -errno
- */
-int rtnl_events_read(int fd, void (*cb)(const struct rtnl_event *ev, void *arg), void *arg);
+/* Reader of a socket that rtnl_events_open() made; at first all but .fd is zero. */
+struct rtnl_events {
+	int fd;
+	unsigned int stale; /* mask of the dumps to ask for, because events were lost */
+	unsigned int dumping; /* mask of the one dump that the kernel is sending; 0: none */
+	unsigned int repeats; /* dumps so far that a change meanwhile made incomplete */
+};
 
 /**
- * rtnl_event_decode() - One message as the kernel sends it
- * @nlh:	a whole message, its length checked by the caller, padded to NLMSG_ALIGNTO
+ * rtnl_events_read() - Call @cb for the events that are waiting
+ * @cb:		may not close @e->fd
  *
- * Return: 0; -EBADMSG; -EOPNOTSUPP for a type that is of no interest
+ * When the kernel had to drop events, this function asks for all links by the same socket, and later calls report each
+ * of them as RTNL_LINK_NEW and, for each family, as RTNL_MC_FORWARDING. So the last event about a link that exists
+ * always has its present state. The event that a link was deleted may be lost.
+ *
+ * One call reads a limited number of messages, or one piece of the links, 32 KiB at most. If there are more, the socket
+ * stays readable.
+ * Return: number of events; -errno
+ */
+int rtnl_events_read(struct rtnl_events *e, void (*cb)(const struct rtnl_event *ev, void *arg),
+		     void *arg);
+
+/**
+ * rtnl_event_decode() - Decode one message of the kernel
+ * @nlh:	complete message, padded to NLMSG_ALIGNTO, whose length the caller has checked
+ *
+ * Return: 0; -EBADMSG; -EOPNOTSUPP for a type that is none of enum rtnl_event_type
  */
 int rtnl_event_decode(struct rtnl_event *ret, const struct nlmsghdr *nlh);
 

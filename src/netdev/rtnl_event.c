@@ -5,19 +5,29 @@
 #include <libmnl/libmnl.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/netconf.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "netdev/rtnl_msg.h"
 
-/* Linux 6.15; older headers do not have them. */
+/* Constants of Linux 6.15, which older headers lack */
 #define GRP_IPV4_MCADDR 37
 #define GRP_IPV6_MCADDR 38
 #define MSG_NEWMULTICAST 56
 #define MSG_DELMULTICAST 57
 
-#define READS_MAX 64 /* per call, lest a flood starve the caller's other work */
+/* Messages read in one call, so that a flood does not delay the caller's other work */
+#define READS_MAX 64
+#define REPEATS_MAX \
+	8 /* repeated dumps after a loss of events, should links change during each of them */
+
+struct events_cb {
+	void (*cb)(const struct rtnl_event *ev, void *arg);
+	void *arg;
+	int n; /* number of calls of .cb */
+};
 
 /* ----- decoders */
 
@@ -31,13 +41,31 @@ static uint8_t get_u8(const struct nlattr *a)
 	return mnl_attr_validate(a, MNL_TYPE_U8) < 0 ? 0 : mnl_attr_get_u8(a);
 }
 
+static void take_text(char *text, size_t size, const struct nlattr *a)
+{
+	if (mnl_attr_validate(a, MNL_TYPE_NUL_STRING) >= 0 && mnl_attr_get_payload_len(a) <= size)
+		memcpy(text, mnl_attr_get_str(a), mnl_attr_get_payload_len(a));
+}
+
+static void take_kind(struct rtnl_link *l, const struct nlattr *info)
+{
+	const struct nlattr *a;
+
+	mnl_attr_for_each_nested(a, info)
+	{
+		if (mnl_attr_get_type(a) == IFLA_INFO_KIND)
+			take_text(l->kind, sizeof(l->kind), a);
+	}
+}
+
 static void link_attr(struct rtnl_link *l, const struct nlattr *a)
 {
 	switch (mnl_attr_get_type(a)) {
 	case IFLA_IFNAME:
-		if (mnl_attr_validate(a, MNL_TYPE_NUL_STRING) >= 0 &&
-		    mnl_attr_get_payload_len(a) <= IFNAMSIZ)
-			memcpy(l->name, mnl_attr_get_str(a), mnl_attr_get_payload_len(a));
+		take_text(l->name, sizeof(l->name), a);
+		break;
+	case IFLA_LINKINFO:
+		take_kind(l, a);
 		break;
 	case IFLA_ADDRESS:
 		if (mnl_attr_get_payload_len(a) == sizeof(l->mac)) {
@@ -101,7 +129,10 @@ int rtnl_addr_decode(struct rtnl_addr *ret, const struct nlmsghdr *nlh)
 	mnl_attr_for_each(a, nlh, sizeof(*ifa))
 	{
 		switch (mnl_attr_get_type(a)) {
-		case IFA_LOCAL: /* ours, where IFA_ADDRESS is the peer's */
+		case IFA_LOCAL:
+			/*
+			 * Own address of a point-to-point link, on which IFA_ADDRESS is the peer's
+			 */
 			local = take_ip(&ret->ip, a);
 			have |= local;
 			break;
@@ -118,15 +149,40 @@ int rtnl_addr_decode(struct rtnl_addr *ret, const struct nlmsghdr *nlh)
 	return have ? 0 : -EBADMSG;
 }
 
+/* A message about other settings, or about all interfaces, is -EOPNOTSUPP. */
+static int netconf_decode(struct rtnl_event *ret, const struct nlmsghdr *nlh)
+{
+	const struct netconfmsg *ncm = mnl_nlmsg_get_payload(nlh);
+	bool have = false;
+	const struct nlattr *a;
+
+	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*ncm))
+		return -EBADMSG;
+	if (ncm->ncm_family != AF_INET && ncm->ncm_family != AF_INET6)
+		return -EOPNOTSUPP;
+	ret->mc.family = ncm->ncm_family == AF_INET ? RTNL_V4 : RTNL_V6;
+	mnl_attr_for_each(a, nlh, sizeof(*ncm))
+	{
+		if (mnl_attr_get_type(a) == NETCONFA_IFINDEX)
+			ret->ifindex = (int)get_u32(a, 0);
+		if (mnl_attr_get_type(a) != NETCONFA_MC_FORWARDING)
+			continue;
+		have = true;
+		ret->mc.on = get_u32(a, 0);
+	}
+	return have && ret->ifindex > 0 ? 0 : -EOPNOTSUPP;
+}
+
 int rtnl_event_decode(struct rtnl_event *ret, const struct nlmsghdr *nlh)
 {
 	static const struct {
 		uint16_t msg;
 		enum rtnl_event_type type;
 	} types[] = {
-		{ RTM_NEWLINK, RTNL_LINK_NEW },	      { RTM_DELLINK, RTNL_LINK_DEL },
-		{ RTM_NEWADDR, RTNL_ADDR_NEW },	      { RTM_DELADDR, RTNL_ADDR_DEL },
-		{ MSG_NEWMULTICAST, RTNL_GROUP_NEW }, { MSG_DELMULTICAST, RTNL_GROUP_DEL },
+		{ RTM_NEWLINK, RTNL_LINK_NEW },		{ RTM_DELLINK, RTNL_LINK_DEL },
+		{ RTM_NEWADDR, RTNL_ADDR_NEW },		{ RTM_DELADDR, RTNL_ADDR_DEL },
+		{ MSG_NEWMULTICAST, RTNL_GROUP_NEW },	{ MSG_DELMULTICAST, RTNL_GROUP_DEL },
+		{ RTM_NEWNETCONF, RTNL_MC_FORWARDING },
 	};
 	struct rtnl_event ev = { 0 };
 	unsigned int i = 0;
@@ -140,6 +196,8 @@ int rtnl_event_decode(struct rtnl_event *ret, const struct nlmsghdr *nlh)
 	if (ev.type == RTNL_LINK_NEW || ev.type == RTNL_LINK_DEL) {
 		err = rtnl_link_decode(&ev.link, nlh);
 		ev.ifindex = ev.link.ifindex;
+	} else if (ev.type == RTNL_MC_FORWARDING) {
+		err = netconf_decode(&ev, nlh);
 	} else {
 		err = rtnl_addr_decode(&ev.addr, nlh);
 		ev.ifindex = ev.addr.ifindex;
@@ -156,7 +214,8 @@ int rtnl_events_open(int *ret_fd)
 {
 	struct sockaddr_nl sa = {
 		.nl_family = AF_NETLINK,
-		.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR,
+		.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR |
+			     1 << (RTNLGRP_IPV4_NETCONF - 1) | 1 << (RTNLGRP_IPV6_NETCONF - 1),
 	};
 	int group[] = { GRP_IPV4_MCADDR, GRP_IPV6_MCADDR };
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_ROUTE), err;
@@ -168,7 +227,7 @@ int rtnl_events_open(int *ret_fd)
 		close(fd);
 		return err;
 	}
-	/* A kernel that does not know them says so, and snooping does without. */
+	/* Older kernels refuse these groups. IGMP and MLD snooping works without their events. */
 	for (int i = 0; i < 2; i++)
 		setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group[i], sizeof(group[i]));
 	*ret_fd = fd;
@@ -186,32 +245,123 @@ static int from_kernel(int fd, void *buf, size_t len, ssize_t *ret_got)
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return -errno;
-	/* Any process may send to a netlink port; the kernel is port 0. */
+	/*
+	 * Any process may send to a netlink socket. Messages of the kernel come from port 0, and
+	 * all others are ignored.
+	 */
 	*ret_got = from.nl_pid ? 0 : got;
 	return 0;
 }
 
-int rtnl_events_read(int fd, void (*cb)(const struct rtnl_event *ev, void *arg), void *arg)
+/* Dumps after a loss of events. The bits of rtnl_events.stale and .dumping are numbers of rows. */
+static const struct {
+	uint16_t type;
+	uint8_t family;
+} dumps[] = {
+	{ RTM_GETLINK, AF_UNSPEC },
+	{ RTM_GETNETCONF, AF_INET },
+	{ RTM_GETNETCONF, AF_INET6 },
+};
+
+#define ALL_DUMPS ((1u << (sizeof(dumps) / sizeof(dumps[0]))) - 1)
+
+/* Ask for the next dump. The kernel answers through this socket, so the answers and the events come in their order. */
+static int start_dump(struct rtnl_events *e)
 {
-	char buf[RTNL_BUF] __attribute__((aligned(NLMSG_ALIGNTO)));
-	int n = 0;
+	char buf[128] __attribute__((aligned(NLMSG_ALIGNTO)));
+	unsigned int k = (unsigned int)__builtin_ctz(e->stale);
+	void *body;
+	/* A request for netconf has a shorter header than this one; the kernel ignores the rest. */
+	struct nlmsghdr *nlh =
+		rtnl_begin(buf, dumps[k].type, NLM_F_DUMP, sizeof(struct ifinfomsg), &body);
 
-	for (int i = 0; i < READS_MAX; i++) {
-		const struct nlmsghdr *nlh = (const void *)buf;
-		struct rtnl_event ev;
-		ssize_t got = 0;
-		int left, err = from_kernel(fd, buf, sizeof(buf), &got);
+	*(uint8_t *)body = dumps[k].family;
+	if (send(e->fd, nlh, nlh->nlmsg_len, 0) < 0)
+		return -errno;
+	e->dumping = 1u << k;
+	e->stale &= ~e->dumping;
+	return 0;
+}
 
-		if (err == -EAGAIN)
-			return n;
+/*
+ * Take one message that may belong to a dump. Returns 0, or -errno if the kernel refused a dump that every kernel has. One
+ * without IPv6, or without multicast routing, refuses the others.
+ */
+static int take_dump(struct rtnl_events *e, const struct nlmsghdr *nlh)
+{
+	const struct nlmsgerr *refusal = mnl_nlmsg_get_payload(nlh);
+	bool links = e->dumping & 1;
+
+	if (!e->dumping)
+		return 0;
+	if ((nlh->nlmsg_flags & NLM_F_DUMP_INTR) && !(e->stale & e->dumping) &&
+	    e->repeats < REPEATS_MAX) {
+		e->repeats++;
+		e->stale |= e->dumping;
+	}
+	if (nlh->nlmsg_type == NLMSG_DONE || nlh->nlmsg_type == NLMSG_ERROR)
+		e->dumping = 0;
+	if (nlh->nlmsg_type != NLMSG_ERROR || !links)
+		return 0;
+	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*refusal) || refusal->error >= 0)
+		return -EBADMSG;
+	return refusal->error;
+}
+
+/* Returns 1 if the messages were a piece of a dump, 0 if they were events, or -errno. */
+static int take_all(struct rtnl_events *e, const void *buf, ssize_t got, struct events_cb *c)
+{
+	const struct nlmsghdr *nlh = buf;
+	struct rtnl_event ev;
+	int left = (int)got, piece = 0;
+
+	for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
+		int err = take_dump(e, nlh);
+
 		if (err)
 			return err;
-		for (left = (int)got; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
-			if (rtnl_event_decode(&ev, nlh))
-				continue;
-			cb(&ev, arg);
-			n++;
-		}
+		piece |= !!(nlh->nlmsg_flags & NLM_F_MULTI);
+		if (rtnl_event_decode(&ev, nlh))
+			continue;
+		c->cb(&ev, c->arg);
+		c->n++;
 	}
-	return n;
+	return piece;
+}
+
+int rtnl_events_read(struct rtnl_events *e, void (*cb)(const struct rtnl_event *ev, void *arg),
+		     void *arg)
+{
+	char buf[RTNL_BUF] __attribute__((aligned(NLMSG_ALIGNTO)));
+	struct events_cb c = { .cb = cb, .arg = arg };
+
+	for (int i = 0; i < READS_MAX; i++) {
+		ssize_t got = 0;
+		int res = from_kernel(e->fd, buf, sizeof(buf), &got);
+
+		/*
+		 * After a loss the kernel drops all events until the queue has been empty, so the
+		 * dumps are asked for only then.
+		 */
+		if (res == -EAGAIN) {
+			res = e->stale && !e->dumping ? start_dump(e) : 0;
+			return res ? res : c.n;
+		}
+		if (res == -ENOBUFS) {
+			e->stale = ALL_DUMPS;
+			e->repeats = 0;
+			continue;
+		}
+		if (!res)
+			res = take_all(e, buf, got, &c);
+		if (res < 0)
+			return res;
+		/*
+		 * One piece of a dump is enough for one call. After the last piece the next dump is asked
+		 * for, or nothing would make the socket readable.
+		 */
+		if (res && (e->dumping || !e->stale))
+			break;
+	}
+	return c.n;
 }

@@ -2,31 +2,43 @@
 #ifndef NETDEV_RTNL_MSG_H
 #define NETDEV_RTNL_MSG_H
 
-/* What the rtnl_*.c files share: sending a request, decoding messages. */
+/* Functions that the rtnl_*.c files share, to send requests and decode messages. */
 
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
 #include "netdev/rtnl.h"
 
-#define RTNL_BUF 32768 /* what the kernel fills at most in one piece of a dump */
+#define RTNL_BUF 32768 /* most octets that the kernel puts into one piece of a dump */
 
-/* For each message of an answer; other than 0 ends it. */
+/* Called for each message of an answer; any value but 0 ends the calls. */
 typedef int (*rtnl_msg_cb)(const struct nlmsghdr *nlh, void *arg);
 
-/* rtnl_begin() - A message with a zeroed fixed part of @extra octets in @buf */
+/* rtnl_begin() - Begin a message in @buf, with a zeroed fixed part of @extra octets */
 struct nlmsghdr *rtnl_begin(void *buf, uint16_t type, uint16_t flags, size_t extra,
 			    void **ret_body);
 
 /**
- * rtnl_talk() - Send a request and take its answers
+ * rtnl_talk() - Send a request and wait for its answers
  *
- * Return: 0; what @cb returned; -errno of the kernel, nl->err says more; -ETIMEDOUT;
- * -EAGAIN a dump was overtaken by changes
+ * Return: 0; what @cb returned; -errno of the kernel, with its text in nl->err; -ETIMEDOUT;
+ * -EAGAIN the table changed during a dump
  */
 int rtnl_talk(struct rtnl *nl, struct nlmsghdr *nlh, rtnl_msg_cb cb, void *arg);
 
-/* Decoders: 0 or -EBADMSG. */
+/* rtnl_send() - Send a request without waiting for answers. 0 or -errno */
+int rtnl_send(struct rtnl *nl, struct nlmsghdr *nlh);
+
+/**
+ * rtnl_take() - Wait for the next part of the answer to the last request
+ * @stop:	set to the value of @cb, or to -EAGAIN if the table changed during the dump. While it is not 0, @cb is
+ *		not called
+ *
+ * Return: 1 the answer goes on; 0 the answer is complete; -errno of the kernel; -ETIMEDOUT
+ */
+int rtnl_take(struct rtnl *nl, rtnl_msg_cb cb, void *arg, int *stop);
+
+/* Decoders return 0 or -EBADMSG. */
 int rtnl_link_decode(struct rtnl_link *ret, const struct nlmsghdr *nlh);
 int rtnl_addr_decode(struct rtnl_addr *ret, const struct nlmsghdr *nlh);
 

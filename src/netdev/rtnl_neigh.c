@@ -13,7 +13,7 @@ struct neigh_cb {
 	void *arg;
 };
 
-/* 0; -EOPNOTSUPP not of an IP family; -EBADMSG */
+/* 0; -EOPNOTSUPP the entry is neither IPv4 nor IPv6; -EBADMSG */
 static int decode(struct rtnl_neigh *ret, const struct nlmsghdr *nlh)
 {
 	const struct ndmsg *ndm = mnl_nlmsg_get_payload(nlh);
@@ -60,25 +60,87 @@ static int on_neigh(const struct nlmsghdr *nlh, void *arg)
 	return err ? err : c->cb(&n, c->arg);
 }
 
-static int dump(struct rtnl *nl, uint8_t family, struct neigh_cb *c)
+static struct nlmsghdr *begin(void *buf, uint16_t type, int ifindex, const struct rtnl_ip *ip)
+{
+	void *body;
+	struct nlmsghdr *nlh = rtnl_begin(buf, type, 0, sizeof(struct ndmsg), &body);
+	struct ndmsg *ndm = body;
+
+	ndm->ndm_family = rtnl_ip_af(ip->family);
+	ndm->ndm_ifindex = ifindex;
+	mnl_attr_put(nlh, NDA_DST, rtnl_ip_len(ip->family), ip->addr);
+	return nlh;
+}
+
+int rtnl_neigh_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip)
+{
+	char buf[128] __attribute__((aligned(NLMSG_ALIGNTO)));
+
+	return rtnl_talk(nl, begin(buf, RTM_DELNEIGH, ifindex, ip), NULL, NULL);
+}
+
+struct neigh_get {
+	struct rtnl_neigh n;
+	bool got;
+};
+
+static int got_neigh(const struct rtnl_neigh *n, void *arg)
+{
+	struct neigh_get *g = arg;
+
+	g->n = *n;
+	g->got = true;
+	return 0;
+}
+
+int rtnl_neigh_get(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, struct rtnl_neigh *ret)
+{
+	char buf[128] __attribute__((aligned(NLMSG_ALIGNTO)));
+	struct neigh_get g = { .got = false };
+	struct neigh_cb c = { ifindex, got_neigh, &g };
+	int err = rtnl_talk(nl, begin(buf, RTM_GETNEIGH, ifindex, ip), on_neigh, &c);
+
+	if (err)
+		return err;
+	if (!g.got)
+		return -ENOENT;
+	*ret = g.n;
+	return 0;
+}
+
+bool rtnl_neigh_resolved(const struct rtnl_neigh *n)
+{
+	return n->has_mac && !(n->state & (NUD_NOARP | NUD_FAILED | NUD_INCOMPLETE));
+}
+
+bool rtnl_neigh_learnt(const struct rtnl_neigh *n)
+{
+	return !(n->state & (NUD_PERMANENT | NUD_NOARP));
+}
+
+int rtnl_neigh_dump_start(struct rtnl *nl, int ifindex, enum rtnl_family family)
 {
 	char buf[128] __attribute__((aligned(NLMSG_ALIGNTO)));
 	void *body;
 	struct nlmsghdr *nlh =
 		rtnl_begin(buf, RTM_GETNEIGH, NLM_F_DUMP, sizeof(struct ndmsg), &body);
 
-	((struct ndmsg *)body)->ndm_family = family;
-	return rtnl_talk(nl, nlh, on_neigh, c);
+	((struct ndmsg *)body)->ndm_family = rtnl_ip_af(family);
+	/*
+	 * Linux 4.20 and later then leave out other interfaces; older kernels ignore the attribute.
+	 */
+	mnl_attr_put_u32(nlh, NDA_IFINDEX, (uint32_t)ifindex);
+	return rtnl_send(nl, nlh);
 }
 
-int rtnl_neigh_dump(struct rtnl *nl, int ifindex, int (*cb)(const struct rtnl_neigh *n, void *arg),
-		    void *arg)
+int rtnl_neigh_dump_piece(struct rtnl *nl, int ifindex,
+			  int (*cb)(const struct rtnl_neigh *n, void *arg), void *arg)
 {
 	struct neigh_cb c = { ifindex, cb, arg };
-	int err = dump(nl, AF_INET, &c);
+	int stop = 0, res = rtnl_take(nl, on_neigh, &c, &stop);
 
-	if (err)
-		return err;
-	err = dump(nl, AF_INET6, &c);
-	return err == -EOPNOTSUPP ? 0 : err; /* a kernel without IPv6 */
+	/* If the table changed meanwhile, this dump may lack an entry. The next search finds it. */
+	if (res || stop == -EAGAIN)
+		return res;
+	return stop;
 }

@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Linux 6.2; older headers do not have them. */
+/* Flags of Linux 6.2, which older headers lack */
 #ifndef TUN_F_USO4
 #define TUN_F_USO4 0x20
 #define TUN_F_USO6 0x40
@@ -32,7 +32,7 @@ static int setup(int fd, const char *ifname, const char **ret_what)
 	struct ifreq ifr = { 0 };
 
 	memcpy(ifr.ifr_name, ifname, strlen(ifname));
-	/* EXCL: never take over a persistent device that somebody else set up. */
+	/* IFF_TUN_EXCL, so as never to take over a persistent device that somebody else made. */
 	ifr.ifr_flags = (short)(IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | IFF_TUN_EXCL);
 	if (ioctl(fd, TUNSETIFF, &ifr))
 		return failed(ret_what, "making the TAP");
@@ -46,6 +46,7 @@ static int setup(int fd, const char *ifname, const char **ret_what)
 int tap_open(const char *ifname, int *ret_fd, const char **ret_what)
 {
 	size_t len = strlen(ifname);
+	unsigned int features;
 	int fd, err;
 
 	if (!len || len >= IFNAMSIZ || strchr(ifname, '%')) {
@@ -55,7 +56,11 @@ int tap_open(const char *ifname, int *ret_fd, const char **ret_what)
 	fd = open(TUN_PATH, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return failed(ret_what, "opening " TUN_PATH);
-	err = setup(fd, ifname, ret_what);
+	/* /dev/net/tun may be another kind of file, as in a container that has made it by hand. */
+	if (ioctl(fd, TUNGETFEATURES, &features))
+		err = failed(ret_what, "using " TUN_PATH " as a TUN device");
+	else
+		err = setup(fd, ifname, ret_what);
 	if (err) {
 		close(fd);
 		return err;
@@ -114,7 +119,7 @@ int tap_set_offload(struct tap *t, uint32_t offload)
 	if (!(offload & TAP_OFFLOAD_TSO))
 		offload &= ~(uint32_t)TAP_OFFLOAD_ECN;
 	if (ioctl(t->fd, TUNSETOFFLOAD, offload_to_tun(offload))) {
-		/* Flags that a kernel does not know make it refuse all. */
+		/* A kernel that does not know one of the flags refuses all. */
 		if (errno != EINVAL || !(offload & TAP_OFFLOAD_USO))
 			return -errno;
 		offload &= ~(uint32_t)TAP_OFFLOAD_USO;
@@ -130,23 +135,4 @@ int tap_set_carrier(const struct tap *t, bool on)
 	int carrier = on;
 
 	return ioctl(t->fd, TUNSETCARRIER, &carrier) ? -errno : 0;
-}
-
-int tap_set_mac(const struct tap *t, const uint8_t mac[6])
-{
-	struct ifreq ifr = { 0 };
-
-	ifr.ifr_hwaddr.sa_family = ARPHRD_ETHER;
-	memcpy(ifr.ifr_hwaddr.sa_data, mac, 6);
-	return ioctl(t->fd, SIOCSIFHWADDR, &ifr) ? -errno : 0;
-}
-
-int tap_check(const struct tap *t, char ret_name[IFNAMSIZ])
-{
-	struct ifreq ifr = { 0 };
-
-	if (ioctl(t->fd, TUNGETIFF, &ifr))
-		return -errno;
-	memcpy(ret_name, ifr.ifr_name, IFNAMSIZ);
-	return 0;
 }

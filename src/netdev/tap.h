@@ -5,22 +5,22 @@
 /*
  * DOC: TAP devices
  *
- * A TAP with virtio-net headers, so that TCP and UDP super-frames of up to 64 KiB
+ * TAPs with virtio-net headers, so that TCP and UDP super-frames of up to 64 KiB
  * cross the kernel's boundary in one system call and checksums may stay partial.
  *
- *	struct tap_rx rx;	(one for all TAPs of a thread)
- *	struct tap_frame f[PKT_BATCH];
+ * 	struct tap_rx rx;	(one for all TAPs of a thread)
+ * 	struct tap_frame f;
  *
- *	n = tap_read_batch(&tap, &rx, f, PKT_BATCH);
+ * 	err = tap_read(&tap, &rx, &f);
  *
- * A frame that is read owns nothing but its struct pkt, whose first octet is the
- * Ethernet header. Frames of at most TAP_SMALL octets lie in pkt->hdr, all others
- * are one slice of a buffer that the tap_rx packs full: a 2 KiB frame does not
- * pin a 68 KiB buffer of its own.
+ * A frame that was read owns only its struct pkt, whose first octet is the
+ * Ethernet header. A frame of at most TAP_SMALL octets lies in pkt->hdr. A longer frame
+ * is one slice of a buffer that the tap_rx packs full, so that a frame of 2 KiB does not
+ * keep a buffer of 68 KiB in use.
  *
- * A TAP belongs to the network namespace in which /dev/net/tun was opened. It keeps
- * that namespace alive: after `ip netns del` writes go on to succeed, into nowhere.
- * No call on the TAP shows that; netdev_ns_check() in netdev/helper.h does.
+ * A TAP is made in the network namespace in which /dev/net/tun was opened, and its descriptor keeps
+ * this namespace alive, also when rtnl_link_move() has moved the TAP to another one. After `ip netns del` of its
+ * namespace, writes still succeed but reach nobody. No call on the TAP shows this; netns_check() does.
  * A deleted device is different: reads and writes return -EBADFD.
  */
 
@@ -31,19 +31,20 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#include "util/pkt.h"
+#include "util/frame.h"
 
 #define TAP_FRAME_MAX (65536 + 22) /* gso_max_size, an Ethernet header and two VLAN tags */
 #define TAP_SMALL (PKT_HDR_MAX - 100) /* longest frame that is copied to pkt->hdr */
-#define TAP_OUT_PARTS (3 * PKT_BATCH) /* parts of a frame that is written; far below UIO_MAXIOV */
 
-/* What the device may hand us or take unfinished, a mask. */
+/* Mask of offloads: checksums and segmentation that the kernel may leave to us, and we to the kernel. */
 enum tap_offload {
 	TAP_OFFLOAD_CSUM = 1 << 0, /* partial TCP and UDP checksums */
 	TAP_OFFLOAD_TSO = 1 << 1, /* TCP super-frames; needs CSUM */
 	TAP_OFFLOAD_USO = 1 << 2, /* UDP super-frames of equal datagrams; needs CSUM, Linux 6.2 */
-	/* Super-frames with CWR set: the segmenter must clear it in all segments but the
-	 * first (RFC 3168 §6.1.2). Without it the kernel cuts those itself. */
+	/*
+	 * Super-frames with CWR set: the segmenter must clear CWR in all segments but the first
+	 * (RFC 3168 §6.1.2). Without this flag the kernel cuts such super-frames itself.
+	 */
 	TAP_OFFLOAD_ECN = 1 << 3,
 };
 #define TAP_OFFLOAD_DEFAULT (TAP_OFFLOAD_CSUM | TAP_OFFLOAD_TSO | TAP_OFFLOAD_USO)
@@ -52,23 +53,23 @@ enum tap_gso {
 	TAP_GSO_NONE,
 	TAP_GSO_TCP4,
 	TAP_GSO_TCP6,
-	TAP_GSO_UDP4, /* datagrams of gso_size each, the last may be shorter */
+	TAP_GSO_UDP4, /* datagrams of gso_size octets each; the last may be shorter */
 	TAP_GSO_UDP6,
 };
 
 /**
  * struct tap_vnet - The virtio-net header in host form
  * @gso:	TAP_GSO_NONE for a frame that is one packet
- * @needs_csum:	the L4 checksum holds the pseudo-header sum only
+ * @needs_csum:	the L4 checksum field holds only the sum of the pseudo-header
  * @csum_ok:	the L4 checksum was verified (VIRTIO_NET_HDR_F_DATA_VALID)
- * @ecn:	TCP with CWR (VIRTIO_NET_HDR_GSO_ECN)
- * @hdr_len:	written: octets of Ethernet, IP and L4 headers; read: the kernel's hint of them,
+ * @ecn:	the TCP header has CWR set (VIRTIO_NET_HDR_GSO_ECN)
+ * @hdr_len:	octets of Ethernet, IP and L4 headers; in a frame that was read, the kernel's hint,
  *		which may be 0 or cover payload too
- * @gso_size:	L4 payload octets per segment; never 0 with GSO
+ * @gso_size:	L4 payload octets of a segment; not 0 unless @gso is TAP_GSO_NONE
  * @csum_start:	offset from the Ethernet header at which summing begins
  * @csum_offset: offset of the checksum from @csum_start
  *
- * All zero is a plain frame.
+ * In a frame that is one complete packet all members are zero.
  */
 struct tap_vnet {
 	enum tap_gso gso;
@@ -89,30 +90,34 @@ struct tap_frame {
 struct tap_stats {
 	uint64_t rx_frames, rx_octets;
 	uint64_t tx_frames, tx_octets;
-	uint64_t rx_bad; /* frames whose virtio-net header contradicts them, dropped */
-	uint64_t rx_nobuf; /* reads put off because the pool was exhausted */
-	uint64_t tx_err; /* writes the kernel refused */
+	uint64_t rx_bad; /* frames dropped because their virtio-net header contradicts them */
+	uint64_t rx_nobuf; /* reads postponed because the pool was exhausted */
+	uint64_t tx_err; /* writes that the kernel refused */
 };
 
 struct tap {
-	int fd; /* -1: closed */
-	uint32_t offload; /* enum tap_offload, as the kernel granted it */
+	int fd; /* -1 if closed */
+	uint32_t offload; /* mask of enum tap_offload that the kernel granted */
 	struct tap_stats stats;
 };
 
-/* Where frames are read to; zeroed by tap_rx_init(). One may serve many TAPs. */
+/* Buffers into which frames are read, set up by tap_rx_init(). One struct may serve many TAPs. */
 struct tap_rx {
 	struct pkt_pool *pool;
-	struct pkt_buf *cur, *spare; /* the buffer being packed, and where a frame runs over to */
-	uint32_t off; /* first free octet of @cur */
-	uint32_t expect; /* length of the last frame that went to a buffer */
+	/*
+	 * Buffer being filled, and the buffer for the rest of a frame that is longer than the room
+	 * in .cur
+	 */
+	struct pkt_buf *cur, *spare;
+	uint32_t off; /* first free octet of .cur */
+	uint32_t expect; /* length of the last frame that was put into a buffer */
 };
 
 /**
  * tap_open() - Create a TAP in the caller's network namespace
- * @ifname:	its name, 1 to 15 octets; a '%d' is not expanded
+ * @ifname:	name of 1 to 15 octets without '%'
  * @ret_fd:	non-blocking, close-on-exec; carrier off, virtio-net header on
- * @ret_what:	on failure what was refused, a literal ("opening /dev/net/tun"); may be NULL
+ * @ret_what:	on failure the step that was refused, a literal ("opening /dev/net/tun"); may be NULL
  *
  * Needs CAP_NET_ADMIN in the namespace; all calls below work without it. The device
  * is deleted when its last descriptor is closed.
@@ -124,104 +129,67 @@ int tap_open(const char *ifname, int *ret_fd, const char **ret_what);
 /**
  * tap_attach() - Take a descriptor made by tap_open(), perhaps in another process
  * @fd:		taken on success
- * @offload:	mask of enum tap_offload; what the kernel lacks is left out, see t->offload
+ * @offload:	mask of enum tap_offload; t->offload tells which of them the kernel has granted
  *
  * Return: 0; -errno if @fd is no TAP with virtio-net headers
  */
 int tap_attach(struct tap *t, int fd, uint32_t offload);
 
-/* tap_close() - Delete the device; may be called again */
+/*
+ * tap_close() - Close the descriptor, which deletes the device if it is the last one; may be called
+ * again
+ */
 void tap_close(struct tap *t);
 
 /* tap_set_offload() - Change the offloads; 0 or -errno */
 int tap_set_offload(struct tap *t, uint32_t offload);
 
 /**
- * tap_set_carrier() - Show the link's state to the kernel
+ * tap_set_carrier() - Set the carrier, which shows the kernel the state of the link
  *
- * The interface drops what is sent until the kernel has followed: that is told by an
- * RTNL_LINK_NEW with IFF_RUNNING. An interface that is set up with its carrier on follows at once.
+ * The interface drops frames until the kernel has handled the change, which it reports by an
+ * RTNL_LINK_NEW with IFF_RUNNING. An interface that is set up when its carrier is on passes frames at once.
  * Return: 0 or -errno
  */
 int tap_set_carrier(const struct tap *t, bool on);
 
-/* tap_set_mac() - Set the interface's address; needs no capability. 0 or -errno */
-int tap_set_mac(const struct tap *t, const uint8_t mac[6]);
-
-/* tap_check() - 0 and the present name; -EBADFD if the device was deleted */
-int tap_check(const struct tap *t, char ret_name[IFNAMSIZ]);
-
 void tap_rx_init(struct tap_rx *rx, struct pkt_pool *pool);
 
-/* tap_rx_fini() - Give its buffers back to the pool */
+/* tap_rx_fini() - Return the buffers to the pool */
 void tap_rx_fini(struct tap_rx *rx);
 
 /**
  * tap_read() - Read one frame
  * @ret:	the caller frees ret->pkt
  *
- * A bad frame is counted and skipped. When the pool is exhausted nothing is read.
- * Return: 0; -EAGAIN none there; -ENOBUFS pool exhausted; -EBADFD device deleted; -errno
+ * Counts and skips a bad frame. Reads nothing while the pool is exhausted.
+ * Return: 0; -EAGAIN no frame waits; -ENOBUFS the pool is exhausted; -EBADFD the device was deleted; -errno
  */
 int tap_read(struct tap *t, struct tap_rx *rx, struct tap_frame *ret);
 
 /**
- * tap_read_batch() - Read up to @max frames
+ * tap_vnet_to_pkt() - Note a frame's virtio-net header in the packet's descriptor
+ * @p:		packet that begins with the Ethernet header
  *
- * Return: how many, fewer than @max only if the queue ran empty or an error came;
- * an error before the first frame as from tap_read(), with 0 in place of -EAGAIN
- */
-int tap_read_batch(struct tap *t, struct tap_rx *rx, struct tap_frame *ret, unsigned int max);
-
-/**
- * tap_vnet_to_pkt() - Note in a packet's descriptor what came beside a frame
- * @p:		its first octet is the Ethernet header's
- *
- * Sets gso, gso_size, csum_start (from the IP header on), csum_offset, PKT_CSUM_PARTIAL and
- * PKT_CSUM_OK, and changes no octet.
+ * Sets the packet's struct frame_info except the station, and leaves the octets of the frame as they are.
  * Return: 0; -EBADMSG the checksum does not lie behind an Ethernet header without VLAN tags
  */
 int tap_vnet_to_pkt(struct pkt *p, const struct tap_vnet *v);
 
 /**
- * tap_vnet_from_pkt() - The inverse, for a frame whose first part is @p
- * @p:		Ethernet, IP and L4 headers in hdr[]
+ * tap_vnet_from_pkt() - Make the virtio-net header of a frame whose first part is @p
+ * @p:		packet with Ethernet, IP and L4 headers in hdr[]
  */
 void tap_vnet_from_pkt(struct tap_vnet *ret, const struct pkt *p);
 
 /**
- * struct tap_out - A frame under construction, of parts that are borrowed
+ * tap_write() - Write a frame by one writev()
+ * @vnet:	NULL for a frame that is one complete packet
+ * @iov:	the parts of the frame are iov[1] to iov[@n]; iov[0] is overwritten with the virtio-net header
  *
- * Parts must stay unchanged until tap_out_write(). Adjacent parts are merged.
+ * Return: 0; -EIO the interface is down; -EAGAIN, -ENOBUFS, -ENOMEM there is no room now;
+ * -EINVAL the kernel found the frame or its header wrong; -EBADFD the device was deleted
  */
-struct tap_out {
-	struct virtio_net_hdr hdr;
-	uint32_t len; /* octets added, without the virtio-net header */
-	unsigned int n; /* parts in use, the header is iov[0] */
-	struct iovec iov[1 + TAP_OUT_PARTS];
-};
-
-/* tap_out_init() - Begin a frame; @vnet NULL is a plain one */
-void tap_out_init(struct tap_out *o, const struct tap_vnet *vnet);
-
-/* tap_out_add() - Append @len octets; 0, -ENOSPC too many parts, -EMSGSIZE over TAP_FRAME_MAX */
-int tap_out_add(struct tap_out *o, const void *data, uint32_t len);
-
-/* tap_out_add_pkt() - Append a packet from octet @skip on; as tap_out_add() */
-int tap_out_add_pkt(struct tap_out *o, const struct pkt *p, uint32_t skip);
-
-/**
- * tap_out_write() - Hand the frame to the kernel by one writev()
- *
- * Return: 0; -EIO the interface is down; -EAGAIN, -ENOBUFS, -ENOMEM no room now;
- * -EINVAL the kernel found the frame or its header wrong; -EBADFD device deleted
- */
-int tap_out_write(struct tap *t, struct tap_out *o);
-
-/* tap_write() - The same for a frame in @n parts, n at most TAP_OUT_PARTS (else -ENOSPC) */
-int tap_write(struct tap *t, const struct tap_vnet *vnet, const struct iovec *iov, unsigned int n);
-
-/* tap_write_pkt() - The same for one packet, which stays the caller's */
-int tap_write_pkt(struct tap *t, const struct tap_vnet *vnet, const struct pkt *p);
+int tap_write(struct tap *t, const struct tap_vnet *vnet, struct iovec *iov, unsigned int n);
 
 #endif

@@ -11,19 +11,19 @@
 /*
  * DOC: Packing of frames that are read
  *
- * How long the next frame is shows only when it has been read. So a read is given the
+ * The length of a frame is known only after it has been read. So a read is given the
  * rest of the current buffer and, behind it, a spare buffer from that same offset on:
  *
- *	cur	|frame|frame|......rest......|
- *	spare	|     gap as long as rest    |.....continued.....|
+ * 	cur	|frame|frame|......rest......|
+ * 	spare	|     gap as long as rest    |.....continued.....|
  *
- * A frame that fits into the rest stays there. One that runs over leaves its tail in
- * place in the spare; its head is copied to the gap before it, and the spare becomes the
- * current buffer. To keep that copy rare, a rest shorter than the last frame is given up.
+ * A frame that fits into the rest stays there. A frame that is longer leaves its tail in
+ * place in the spare; its head is copied to the gap before the tail, and the spare becomes the
+ * current buffer. To keep that copy rare, a rest shorter than the last frame is not used.
  */
 
 #define RX_ALIGN 64u /* frames start at a cache line */
-#define RX_REST 2048u /* a shorter rest is given up */
+#define RX_REST 2048u /* a shorter rest of a buffer is not used */
 
 static_assert(PKT_BUF_SIZE >= TAP_FRAME_MAX, "a fresh buffer takes any frame");
 static_assert(sizeof(struct virtio_net_hdr) == 10, "the legacy header, as tap_open() asks for");
@@ -52,12 +52,14 @@ static void rx_next_buf(struct tap_rx *rx)
 	rx->off = 0;
 }
 
-/* See that there is room for the longest frame. */
+/* Make sure that there is room for the longest frame. */
 static int rx_prepare(struct tap_rx *rx)
 {
 	uint32_t rest;
 
-	/* All frames of it are gone: start over while it is warm. */
+	/*
+	 * If all frames in the buffer have been freed, use it again while it is in the CPU's cache.
+	 */
 	if (rx->cur && rx->cur->refs == 1)
 		rx->off = 0;
 	rest = PKT_BUF_SIZE - rx->off;
@@ -103,7 +105,8 @@ static void rx_place(struct tap_rx *rx, struct pkt *p, uint32_t len)
 	const uint8_t *data;
 
 	if (len > rest) {
-		assert(rx->spare); /* rx_readv() could not have got more than the rest */
+		/* rx_readv() cannot have read more than the rest without a spare */
+		assert(rx->spare);
 		memcpy(rx->spare->data, rx->cur->data + rx->off, rest);
 		rx_next_buf(rx);
 	}
@@ -119,10 +122,15 @@ static void rx_place(struct tap_rx *rx, struct pkt *p, uint32_t len)
 	rx->expect = len;
 }
 
-/* The frame's first octets, for the EtherType, before rx_place() makes it one piece. */
+/*
+ * The first octets of the frame, which tell the EtherType before rx_place() has joined the frame's
+ * parts.
+ */
 static const uint8_t *rx_peek(const struct tap_rx *rx)
 {
-	/* A rest is at least RX_REST octets. */
+	/*
+	 * The rest of a buffer in use is at least RX_REST octets, so these octets are in one piece.
+	 */
 	return rx->cur->data + rx->off;
 }
 
@@ -161,108 +169,22 @@ int tap_read(struct tap *t, struct tap_rx *rx, struct tap_frame *ret)
 	}
 }
 
-int tap_read_batch(struct tap *t, struct tap_rx *rx, struct tap_frame *ret, unsigned int max)
+int tap_write(struct tap *t, const struct tap_vnet *vnet, struct iovec *iov, unsigned int n)
 {
-	for (unsigned int n = 0; n < max; n++) {
-		int err = tap_read(t, rx, &ret[n]);
-
-		if (!err)
-			continue;
-		if (n || err == -EAGAIN)
-			return (int)n;
-		return err;
-	}
-	return (int)max;
-}
-
-void tap_out_init(struct tap_out *o, const struct tap_vnet *vnet)
-{
-	if (vnet)
-		vnet_encode(&o->hdr, vnet);
-	else
-		memset(&o->hdr, 0, sizeof(o->hdr));
-	o->iov[0] = (struct iovec){ &o->hdr, sizeof(o->hdr) };
-	o->n = 1;
-	o->len = 0;
-}
-
-int tap_out_add(struct tap_out *o, const void *data, uint32_t len)
-{
-	struct iovec *last = &o->iov[o->n - 1];
-
-	if (!len)
-		return 0;
-	if (len > TAP_FRAME_MAX - o->len)
-		return -EMSGSIZE;
-	o->len += len;
-	/* Segments of one super-frame come back as neighbours. */
-	if (o->n > 1 && (const uint8_t *)last->iov_base + last->iov_len == data) {
-		last->iov_len += len;
-		return 0;
-	}
-	if (o->n > TAP_OUT_PARTS) {
-		o->len -= len;
-		return -ENOSPC;
-	}
-	o->iov[o->n++] = (struct iovec){ (void *)data, len };
-	return 0;
-}
-
-int tap_out_add_pkt(struct tap_out *o, const struct pkt *p, uint32_t skip)
-{
-	uint32_t hlen = pkt_hdr_len(p), cut = skip < hlen ? skip : hlen;
-	int err = tap_out_add(o, p->hdr + p->head + cut, hlen - cut);
-
-	skip -= cut;
-	for (unsigned int i = 0; !err && i < p->nslices; i++) {
-		const struct pkt_slice *s = &p->slice[i];
-
-		cut = skip < s->len ? skip : s->len;
-		err = tap_out_add(o, s->data + cut, s->len - cut);
-		skip -= cut;
-	}
-	return err;
-}
-
-int tap_out_write(struct tap *t, struct tap_out *o)
-{
+	struct virtio_net_hdr hdr = { 0 };
 	ssize_t put;
 
+	if (vnet)
+		vnet_encode(&hdr, vnet);
+	iov[0] = (struct iovec){ &hdr, sizeof(hdr) };
 	do
-		put = writev(t->fd, o->iov, (int)o->n);
+		put = writev(t->fd, iov, (int)n + 1);
 	while (put < 0 && errno == EINTR);
 	if (put < 0) {
 		t->stats.tx_err++;
 		return -errno;
 	}
 	t->stats.tx_frames++;
-	t->stats.tx_octets += o->len;
+	t->stats.tx_octets += (uint64_t)put - sizeof(hdr);
 	return 0;
-}
-
-int tap_write(struct tap *t, const struct tap_vnet *vnet, const struct iovec *iov, unsigned int n)
-{
-	struct tap_out o;
-
-	tap_out_init(&o, vnet);
-	for (unsigned int i = 0; i < n; i++) {
-		int err;
-
-		if (iov[i].iov_len > TAP_FRAME_MAX)
-			return -EMSGSIZE;
-		err = tap_out_add(&o, iov[i].iov_base, (uint32_t)iov[i].iov_len);
-		if (err)
-			return err;
-	}
-	return tap_out_write(t, &o);
-}
-
-int tap_write_pkt(struct tap *t, const struct tap_vnet *vnet, const struct pkt *p)
-{
-	struct tap_out o;
-	int err;
-
-	tap_out_init(&o, vnet);
-	err = tap_out_add_pkt(&o, p, 0);
-	return err ? err : tap_out_write(t, &o);
 }

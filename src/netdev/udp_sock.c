@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "netdev/sockaddr.h"
+#include "os/sockaddr.h"
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
@@ -17,13 +17,14 @@
 #define UDP_GRO 104
 #endif
 
-#define PARTS 4 /* of a packet: headers, two slices, tail */
-#define GSO_OCTETS 65000 /* of one message, with room for the headers of IP and UDP */
-#define KEEP_OCTETS (16 * 1024) /* a message this long stays where it was received */
+#define PARTS 4 /* parts of a packet: headers, two slices, tail */
+#define GSO_OCTETS 65000 /* octets of one message, which leave room for the headers of IP and UDP */
+/* A message of this length or more stays in the buffer where it was received */
+#define KEEP_OCTETS (16 * 1024)
 static_assert((PKT_BUF_SIZE - KEEP_OCTETS) * UDP_RX_RETIRED > UDP_SOCK_MSGS * KEEP_OCTETS,
 	      "what is packed of one udp_sock_recv() fits");
 
-#define RETRIES 4 /* a pending ICMP error fails a call once */
+#define RETRIES 4 /* tries of a call, because each pending ICMP error makes one call fail */
 
 static void from_sockaddr(struct ip_endpoint *e, const union sockaddr_ip *a)
 {
@@ -64,7 +65,7 @@ static void set_options(struct udp_sock *s)
 {
 	bool v6 = s->family == 6;
 
-	/* A packet of 2 KB is fragmented by IP where the path is Ethernet. */
+	/* IP fragments a packet of 2 KB where the path is Ethernet. */
 	if (v6)
 		set_int(s->fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
 	else
@@ -72,7 +73,8 @@ static void set_options(struct udp_sock *s)
 	set_int(s->fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_RECVERR : IP_RECVERR, 1);
 	s->gro = !set_int(s->fd, IPPROTO_UDP, UDP_GRO, 1);
 	s->gso = !set_int(s->fd, IPPROTO_UDP, UDP_SEGMENT, 0);
-	s->rcvbuf = get_int(s->fd, SO_RCVBUF) / 2; /* the kernel doubles it, for its own use */
+	/* The kernel doubles the value, to allow for its own overhead */
+	s->rcvbuf = get_int(s->fd, SO_RCVBUF) / 2;
 	s->sndbuf = get_int(s->fd, SO_SNDBUF) / 2;
 }
 
@@ -131,7 +133,10 @@ void udp_sock_close(struct udp_sock *s)
 	s->fd = -1;
 }
 
-/* An error of an earlier datagram, which ICMP told about: it says nothing about this call. */
+/*
+ * True for an error that ICMP reported for an earlier datagram, and that says nothing about this
+ * call.
+ */
 static bool is_icmp(int err)
 {
 	return err == ECONNREFUSED || err == EHOSTUNREACH || err == ENETUNREACH ||
@@ -151,7 +156,7 @@ void udp_sock_errors(struct udp_sock *s)
 	}
 }
 
-/* --- in */
+/* --- receiving */
 
 struct udp_rx *udp_rx_create(struct pkt_pool *pool)
 {
@@ -169,7 +174,7 @@ static void put(struct pkt_buf **b)
 	*b = NULL;
 }
 
-/* What the last udp_sock_recv() gave is no longer used, but for what was referenced. */
+/* Free the buffers of the last udp_sock_recv(), except those that packets still refer to. */
 static void release(struct udp_rx *rx)
 {
 	while (rx->nretired)
@@ -189,7 +194,9 @@ void udp_rx_destroy(struct udp_rx *rx)
 	free(rx);
 }
 
-/* A buffer that somebody still refers to is theirs. Returns how many slots there are. */
+/*
+ * Replace each buffer that packets still refer to. Returns the number of slots that have a buffer.
+ */
 static unsigned int fill_slots(struct udp_rx *rx)
 {
 	unsigned int n = 0;
@@ -205,7 +212,7 @@ static unsigned int fill_slots(struct udp_rx *rx)
 	return n;
 }
 
-/* Room for @len octets behind the others; NULL: no buffer */
+/* Room for @len octets behind the other packed messages; NULL if there is no buffer */
 static uint8_t *pack(struct udp_rx *rx, size_t len)
 {
 	uint8_t *at;
@@ -227,7 +234,7 @@ static uint8_t *pack(struct udp_rx *rx, size_t len)
 	return at;
 }
 
-/* What UDP_GRO says: the length of each datagram of the message but the last */
+/* The segment size of UDP_GRO, which is the length of each datagram of the message but the last */
 static size_t segment_of(struct msghdr *m, size_t len)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
@@ -242,8 +249,8 @@ static size_t segment_of(struct msghdr *m, size_t len)
 }
 
 /*
- * A virtual machine may hand over a message of as many datagrams as it has octets. No message takes
- * the room of another.
+ * A virtual machine may hand over a message of as many datagrams as it has octets. Each message is
+ * limited to UDP_SOCK_RX_SEGS datagrams, so that rx->v has room for those of all others.
  */
 static unsigned int split(struct udp_rx *rx, unsigned int n, const struct ip_endpoint *from,
 			  struct pkt_buf *b, const uint8_t *data, size_t len, size_t seg)
@@ -265,7 +272,7 @@ static unsigned int split(struct udp_rx *rx, unsigned int n, const struct ip_end
 	return n;
 }
 
-/* Datagrams of one message, from rx->v[n] on. Returns the new n */
+/* Store the datagrams of one message from rx->v[n] on. Returns the new n */
 static unsigned int take(struct udp_sock *s, struct udp_rx *rx, unsigned int n, struct mmsghdr *m,
 			 unsigned int slot)
 {
@@ -342,12 +349,12 @@ int udp_sock_recv(struct udp_sock *s, struct udp_rx *rx, const struct udp_dgram 
 	return (int)n;
 }
 
-/* --- out */
+/* --- sending */
 
 struct out {
 	struct mmsghdr m[PKT_BATCH];
 	struct iovec iov[PKT_BATCH * PARTS];
-	unsigned int pkts[PKT_BATCH]; /* of each message */
+	unsigned int pkts[PKT_BATCH]; /* number of packets of each message */
 	union {
 		char octets[CMSG_SPACE(sizeof(uint16_t))];
 		struct cmsghdr align;
@@ -380,7 +387,7 @@ static unsigned int add_parts(struct iovec *iov, const struct pkt *p)
 	return n;
 }
 
-/* Packets from v[0] on that one message with UDP_SEGMENT carries. */
+/* Number of packets, from v[0] on, that one message with UDP_SEGMENT can carry. */
 static unsigned int run_of(const struct udp_sock *s, struct pkt *const *v, unsigned int n)
 {
 	size_t seg = wire_len(v[0]), sum = seg, len;
@@ -392,7 +399,7 @@ static unsigned int run_of(const struct udp_sock *s, struct pkt *const *v, unsig
 			break;
 		sum += len;
 		if (len < seg)
-			return k + 1; /* only the last may be shorter */
+			return k + 1; /* only the last packet may be shorter */
 	}
 	return k;
 }
@@ -462,7 +469,10 @@ int udp_sock_send(struct udp_sock *s, const struct ip_endpoint *to, struct pkt *
 	for (;;) {
 		msgs = build(s, &o, &a, len, v, n);
 		sent = send_msgs(s, o.m, msgs);
-		/* Longer than the device's MTU, or a device without checksums: one by one. */
+		/*
+		 * The kernel refuses UDP_SEGMENT if a segment is longer than the device's MTU or
+		 * the device has no checksum offload. Then send packets one by one.
+		 */
 		if (sent < 0 && o.pkts[0] > 1 &&
 		    (sent == -EINVAL || sent == -EIO || sent == -EMSGSIZE)) {
 			s->gso = false;

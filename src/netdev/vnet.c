@@ -5,7 +5,7 @@
 #include <net/ethernet.h>
 #include <string.h>
 
-/* Linux 6.2; older headers do not have it. */
+/* A constant of Linux 6.2, which older headers lack */
 #ifndef VIRTIO_NET_HDR_GSO_UDP_L4
 #define VIRTIO_NET_HDR_GSO_UDP_L4 5
 #endif
@@ -44,7 +44,7 @@ static int gso_decode(struct tap_vnet *v, const struct virtio_net_hdr *h, const 
 		v->gso = TAP_GSO_TCP6;
 		break;
 	case VIRTIO_NET_HDR_GSO_UDP_L4:
-		/* One code for both families: the frame tells. */
+		/* One code stands for both families, so the frame's EtherType decides. */
 		switch (inner_ethertype(frame, len)) {
 		case ETHERTYPE_IP:
 			v->gso = TAP_GSO_UDP4;
@@ -59,7 +59,9 @@ static int gso_decode(struct tap_vnet *v, const struct virtio_net_hdr *h, const 
 	default:
 		return -EBADMSG;
 	}
-	/* The segments' checksums are made from the partial one. */
+	/*
+	 * The checksums of the segments are made from the partial checksum, so there must be one.
+	 */
 	if (!h->gso_size || !(h->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM))
 		return -EBADMSG;
 	v->gso_size = h->gso_size;
@@ -121,32 +123,34 @@ void vnet_encode(struct virtio_net_hdr *ret, const struct tap_vnet *v)
 int tap_vnet_to_pkt(struct pkt *p, const struct tap_vnet *v)
 {
 	static const uint8_t gso[] = {
-		[TAP_GSO_NONE] = PKT_GSO_NONE, [TAP_GSO_TCP4] = PKT_GSO_TCP4,
-		[TAP_GSO_TCP6] = PKT_GSO_TCP6, [TAP_GSO_UDP4] = PKT_GSO_UDP,
-		[TAP_GSO_UDP6] = PKT_GSO_UDP,
+		[TAP_GSO_NONE] = FRAME_GSO_NONE, [TAP_GSO_TCP4] = FRAME_GSO_TCP4,
+		[TAP_GSO_TCP6] = FRAME_GSO_TCP6, [TAP_GSO_UDP4] = FRAME_GSO_UDP,
+		[TAP_GSO_UDP6] = FRAME_GSO_UDP,
 	};
 	const uint8_t *eth = pkt_pull(p, sizeof(struct ether_header));
+	struct frame_info *f = frame_info(p);
 
-	p->gso = gso[v->gso];
-	p->gso_size = v->gso_size;
-	p->flags &= ~(uint32_t)(PKT_CSUM_PARTIAL | PKT_CSUM_OK);
-	if (v->csum_ok)
-		p->flags |= PKT_CSUM_OK;
+	f->gso = gso[v->gso];
+	f->gso_size = v->gso_size;
+	f->csum = v->csum_ok ? FRAME_CSUM_OK : FRAME_CSUM_UNKNOWN;
 	if (!v->needs_csum)
 		return 0;
 	if (!eth || v->csum_start <= sizeof(struct ether_header) ||
 	    (eth[12] == ETHERTYPE_VLAN >> 8 && eth[13] == (ETHERTYPE_VLAN & 0xff)))
 		return -EBADMSG;
-	p->flags |= PKT_CSUM_PARTIAL;
-	p->csum_start = (uint16_t)(v->csum_start - sizeof(struct ether_header));
-	p->csum_offset = v->csum_offset;
+	f->csum = FRAME_CSUM_PARTIAL;
+	f->csum_start = (uint16_t)(v->csum_start - sizeof(struct ether_header));
+	f->csum_offset = v->csum_offset;
 	return 0;
 }
 
-/* The kernel keeps that much in one piece; without it, it would all 64 KiB. */
+/*
+ * The kernel keeps this many octets in one piece. If the value were 0, it would keep all 64 KiB in
+ * one.
+ */
 static uint16_t hdr_len(const struct pkt *p, uint32_t l4)
 {
-	if (p->gso == PKT_GSO_UDP)
+	if (frame_info_const(p)->gso == FRAME_GSO_UDP)
 		return (uint16_t)(l4 + 8);
 	if (l4 + 13 > pkt_hdr_len(p))
 		return 0;
@@ -156,24 +160,26 @@ static uint16_t hdr_len(const struct pkt *p, uint32_t l4)
 void tap_vnet_from_pkt(struct tap_vnet *ret, const struct pkt *p)
 {
 	static const enum tap_gso gso[] = {
-		[PKT_GSO_NONE] = TAP_GSO_NONE,
-		[PKT_GSO_TCP4] = TAP_GSO_TCP4,
-		[PKT_GSO_TCP6] = TAP_GSO_TCP6,
-		[PKT_GSO_UDP] = TAP_GSO_UDP4, /* one code for both, on the wire to the kernel */
+		[FRAME_GSO_NONE] = TAP_GSO_NONE,
+		[FRAME_GSO_TCP4] = TAP_GSO_TCP4,
+		[FRAME_GSO_TCP6] = TAP_GSO_TCP6,
+		/* The code of the virtio-net header is the same for both families */
+		[FRAME_GSO_UDP] = TAP_GSO_UDP4,
 	};
-	uint32_t l4 = p->csum_start + (uint32_t)sizeof(struct ether_header);
+	const struct frame_info *f = frame_info_const(p);
+	uint32_t l4 = f->csum_start + (uint32_t)sizeof(struct ether_header);
 
 	*ret = (struct tap_vnet){
-		.gso = gso[p->gso],
-		.gso_size = p->gso_size,
-		.csum_ok = p->flags & PKT_CSUM_OK,
+		.gso = gso[f->gso],
+		.gso_size = f->gso_size,
+		.csum_ok = f->csum == FRAME_CSUM_OK,
 	};
-	if (!(p->flags & PKT_CSUM_PARTIAL))
+	if (f->csum != FRAME_CSUM_PARTIAL)
 		return;
 	ret->csum_ok = false;
 	ret->needs_csum = true;
 	ret->csum_start = (uint16_t)l4;
-	ret->csum_offset = p->csum_offset;
-	if (p->gso != PKT_GSO_NONE)
+	ret->csum_offset = f->csum_offset;
+	if (f->gso != FRAME_GSO_NONE)
 		ret->hdr_len = hdr_len(p, l4);
 }

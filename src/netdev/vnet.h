@@ -7,11 +7,11 @@
 #include "netdev/tap.h"
 
 /**
- * vnet_decode() - Host form of a header that came with a frame
+ * vnet_decode() - Decode the header that came with a frame
  * @frame:	the first octets of the frame, at least min(@len, 22) of them
  * @len:	length of the frame
  *
- * Return: 0; -EBADMSG if it is no Ethernet frame, or the header names a GSO type that
+ * Return: 0; -EBADMSG if the frame is too short for Ethernet, or the header names a GSO type that
  * was not asked for, a segment size of 0 or octets outside of the frame
  */
 int vnet_decode(struct tap_vnet *ret, const struct virtio_net_hdr *h, const uint8_t *frame,

@@ -6,7 +6,7 @@
 #include "wire/crc.h"
 
 #define PATH_BITS 0x7f
-#define REPLY_HOP_LIMIT 0xff /* of a reversed GRH: how far it came is not known, 13.5.4.4 */
+#define REPLY_HOP_LIMIT 0xff /* a reply does not know how many routers it passes (13.5.4.4) */
 
 static uint16_t source_lid(const struct node_port *port, const struct mad_addr *to)
 {
@@ -17,7 +17,10 @@ static uint16_t source_lid(const struct node_port *port, const struct mad_addr *
 	return (uint16_t)((port->pi.lid & ~mask) | (to->path_bits & mask));
 }
 
-/* What the BTH carries is the table's entry, limited for a limited member (I7). */
+/*
+ * The P_Key for the BTH: the port's own table entry, which has bit 15 clear if the port is a
+ * limited member.
+ */
 static uint16_t table_pkey(const struct node_port *port, uint16_t pkey)
 {
 	int i = node_pkey_find(port, pkey);
@@ -65,7 +68,10 @@ struct pkt *mad_pkt_build(struct pkt_pool *pool, const struct node_port *port,
 	return p;
 }
 
-/* By its GUID: the prefix may be fe80:: as well (I8). */
+/*
+ * GIDs are compared by their GUID, because a port also answers to its GUIDs under the default
+ * prefix fe80::/64.
+ */
 static uint8_t gid_index(const struct node_port *end, const ib_gid *gid)
 {
 	for (uint8_t i = 0; i < NODE_GUIDS; i++)

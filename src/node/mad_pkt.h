@@ -2,31 +2,36 @@
 #ifndef NODE_MAD_PKT_H
 #define NODE_MAD_PKT_H
 
-/* MADs as packets: what HCAs and switches put around the 256 octets. FACTS: 290 octets on the wire. */
+/*
+ * MADs as packets: the headers and CRCs that HCAs and switches put around the 256 octets, 290
+ * octets in all.
+ */
 
 #include "node/node.h"
 #include "wire/ib_hdr.h"
 
 /**
- * mad_pkt_build() - A packet of one MAD, sealed with CRCs
- * @port:	the end port that sends it: LID, P_Key, QPN
+ * mad_pkt_build() - Make the packet of one MAD, with CRCs
+ * @port:	the end port that sends the MAD; its LID, P_Key table and GIDs go into the headers
+ * @vl:		the virtual lane of a GMP
  *
- * SMPs: VL15, SL 0, P_Key 0xffff, Q_Key 0; directed routes LIDs permissive. GMPs:
- * P_Key @to->pkey, VL @vl.
+ * An SMP travels on VL15 with SL 0, P_Key 0xffff and Q_Key 0, and with permissive LIDs if its route is directed.
+ * A GMP has P_Key @to->pkey.
  * Return: NULL if the pool is exhausted
  */
 struct pkt *mad_pkt_build(struct pkt_pool *pool, const struct node_port *port,
 			  const struct mad_addr *to, const void *mad, uint8_t vl);
 
 /**
- * mad_pkt_parse() - The MAD of a received packet
- * @h:		its decoded headers
- * @end:	the end port that it is for
- * @in_port:	by which it came
- * @payload:	what follows the DETH, without pad, @len octets
- * @ret:	who sent it, and which of our GIDs it was sent to
+ * mad_pkt_parse() - Take the MAD out of a received packet
+ * @ret:	address of the sender, and the index of the GID of ours that the packet was sent to
+ * @ret_mad:	the MAD
+ * @h:		decoded headers of the packet
+ * @end:	end port that the packet is for
+ * @in_port:	ingress port
+ * @payload:	@len octets after the DETH, without pad octets
  *
- * Return: 0; -EBADMSG not 256 octets
+ * Return: 0; -EBADMSG the payload has not 256 octets
  */
 int mad_pkt_parse(struct mad_addr *ret, uint8_t ret_mad[MAD_LEN], const struct ib_ud_hdr *h,
 		  const struct node_port *end, uint8_t in_port, const void *payload, size_t len);

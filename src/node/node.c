@@ -34,7 +34,7 @@ void node_gmp_answer(struct node_port *end, const struct mad_addr *from, void *m
 		discard(end->node);
 }
 
-/* An SMP whose way ends here. */
+/* Handles an SMP whose destination is this node. */
 static void smp_local(struct node *n, uint8_t in_port, const struct mad_addr *from, void *mad,
 		      ns_t now)
 {
@@ -47,13 +47,16 @@ static void smp_local(struct node *n, uint8_t in_port, const struct mad_addr *fr
 		deliver(end, from, mad, now);
 		return;
 	}
-	/* Only an SM has SMInfo; where there is none the SMA says that it is not supported. */
+	/*
+	 * SMInfo is answered by an SM that runs on this port. Without one the SMA refuses the
+	 * attribute.
+	 */
 	if (mad_attr(mad) == SMP_ATTR_SM_INFO && mad_ep_recv(end->ep, from, mad, now) == 0)
 		return;
 	node_sma(n, in_port, from, mad, now);
 }
 
-/* Takes all that waits: what comes while they are delivered arms the timer again. */
+/* Takes all SMPs that wait. SMPs that arrive while these are delivered arm the timer again. */
 static struct node_loop *loop_take(struct node *n)
 {
 	struct node_loop *l = n->loop;
@@ -80,7 +83,10 @@ static void loop_run(struct timer *t, ns_t now)
 	}
 }
 
-/* Nobody expects the answer to an SMP inside the call that sends it. */
+/*
+ * An SMP from this node to itself waits for a timer, because no sender expects the answer inside
+ * its call.
+ */
 static int loop_add(struct node *n, uint8_t port, const void *mad, ns_t now)
 {
 	struct node_loop *l = n->nloop < NODE_LOOP_MAX ? malloc(sizeof(*l)) : NULL;
@@ -98,25 +104,30 @@ static int loop_add(struct node *n, uint8_t port, const void *mad, ns_t now)
 	return 0;
 }
 
-/* A directed route leaves by @port, both LIDs permissive. */
+/* Sends an SMP with a directed route out of @port; both LIDs are permissive. */
 static int dr_leave(struct node *n, uint8_t port, const void *mad, ns_t now)
 {
 	struct mad_addr to = mad_addr_smp_dr();
 
-	/* Not PortState: the answer to the Set(PortInfo) that asks for Down still leaves. */
+	/*
+	 * The physical link counts, not PortState: the answer to a Set(PortInfo) that asks for Down
+	 * must still leave.
+	 */
 	if (!n->port[port].link_up)
 		return -ENETDOWN;
 	to.port = port;
 	return n->ops->xmit(n->ctx, port, &to, mad, now);
 }
 
-/* VL15 passes from Init on. */
+/* A switch forwards VL15 from PortState Init on. */
 static int dr_forward(struct node *n, uint8_t port, const void *mad, ns_t now)
 {
 	return n->port[port].pi.port_state < IB_PORT_INIT ? -ENETDOWN : dr_leave(n, port, mad, now);
 }
 
-/* The directed part is over, or comes later: 14.2.2.2 */
+/*
+ * Sends an SMP by LID, because the directed part of its route is over or has not begun (14.2.2.2).
+ */
 static int dr_lid_route(struct node_port *end, uint16_t lid, const void *mad, ns_t now)
 {
 	struct mad_addr to;
@@ -214,14 +225,17 @@ static void gmp_rx(struct node *n, uint8_t in_port, const struct mad_addr *from,
 	n->gmps++;
 	if (node_pma(end, from, mad, now))
 		return;
-	/* An `ibping -S` that runs here answers for itself. */
+	/* If an `ibping -S` runs on this port, that program answers. */
 	if (!mad_ep_wants(end->ep, from, mad) && node_ping(end, from, mad, now))
 		return;
 	err = mad_ep_recv(end->ep, from, mad, now);
 	if (!err)
 		return;
 	discard(n);
-	/* As Linux does: who asks for a class that nobody serves here need not wait for a time-out. */
+	/*
+	 * Refuse a class that nobody serves here, as Linux does, so that the requester need not
+	 * wait for its time-out.
+	 */
 	if (err == -ENOENT && (method == MAD_METHOD_GET || method == MAD_METHOD_SET))
 		node_gmp_answer(end, from, mad, MAD_STATUS_BAD_ATTR, now);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "node/priv.h"
 
-/* What `ibping` asks: a vendor class of OpenIB; the answer carries the name of the node. */
+/* `ibping` uses a vendor class of OpenIB. Its answer carries the name of the node. */
 
 #define OUI_OPENIB 0x001405
 #define OFF_OUI 37
@@ -20,7 +20,7 @@ bool node_ping(struct node_port *end, const struct mad_addr *from, void *mad, ns
 	if (p[0] != MAD_BASE_VERSION || mad_class(mad) != MAD_CLASS_OPENIB_PING ||
 	    oui_of(p) != OUI_OPENIB || mad_method(mad) != MAD_METHOD_GET)
 		return false;
-	/* As ibping's own server does: the name, ended by a zero, over what was sent. */
+	/* ibping's own server writes its name and a zero octet over the data of the request. */
 	memcpy(p + OFF_DATA, n->desc, strlen(n->desc) + 1);
 	node_gmp_answer(end, from, mad, 0, now);
 	return true;

@@ -3,7 +3,7 @@
 
 #include "node/priv.h"
 
-#define RESP_TIME 16 /* 4.096 us x 2^16 = 268 ms */
+#define RESP_TIME 16 /* time to answer: 4.096 us x 2^16 = 268 ms */
 
 static uint16_t class_port_info(const struct node *n, bool set, uint8_t *data)
 {
@@ -15,7 +15,7 @@ static uint16_t class_port_info(const struct node *n, bool set, uint8_t *data)
 	};
 
 	if (set)
-		return MAD_STATUS_BAD_ATTR; /* no traps, so nobody to name */
+		return MAD_STATUS_BAD_ATTR; /* the PMA sends no traps, so it takes no address for them */
 	if (n->info.node_type == IB_NODE_SWITCH)
 		c.cap_mask |= PMA_CAP_ALL_PORT_SELECT;
 	mad_class_port_info_encode(data, &c);

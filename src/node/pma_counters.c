@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "node/priv.h"
 
+#include "util/member.h"
+
 /*
  * DOC: Counters
  *
- * The port counts in 64 bits and never stops; an attribute shows the difference to a base, at most what
- * its field holds. A Set moves the base, so that two attributes with the same counter (PortCounters,
- * PortCountersExtended) are cleared each for itself.
+ * The counters of a port have 64 bits and are never reset. An attribute shows the difference between a counter
+ * and a base, or the largest value of its field. A Set moves the base, and each attribute has bases of its own, so
+ * clearing PortCounters leaves PortCountersExtended alone.
  */
 
 #define ALL_PORTS 0xff
-#define SELECT2_XMIT_WAIT 0x01 /* CounterSelect2 */
+#define SELECT2_XMIT_WAIT 0x01 /* bit of PortXmitWait in CounterSelect2 */
 
-/* A counter: where the 64-bit one is, where it goes in the attribute's host form, how wide it is there */
+/*
+ * One counter: its place in struct node_counters, and its place and width in the host form of the
+ * attribute
+ */
 struct counter {
-	uint16_t src, dst; /* offsets */
-	uint8_t width; /* bits */
-	uint8_t size; /* octets of the destination */
+	uint16_t src, dst; /* offsets in struct node_counters and in the host form */
+	uint8_t width; /* bits of the field on the wire */
+	uint8_t size; /* octets of the member at dst */
 };
 
-/* Each begins with port_select and counter_select. */
+/* The host form of each attribute begins with port_select and counter_select. */
 union host {
 	struct {
 		uint8_t port_select;
@@ -32,11 +37,10 @@ union host {
 	struct pma_data_sl sl;
 };
 
-#define COUNTER(type, from, to, w)                                           \
-	{                                                                    \
-		offsetof(struct node_counters, from), offsetof(type, to), w, \
-			sizeof(((type *)0)->to)                              \
-	}
+/* clang-format off */
+#define COUNTER(type, from, to, w) \
+	{ offsetof(struct node_counters, from), offsetof(type, to), w, sizeof(((type *)0)->to) }
+/* clang-format on */
 #define CNT(from, to, w) COUNTER(struct pma_port_counters, from, to, w)
 #define EXT(from, to) COUNTER(struct pma_port_counters_ext, from, to, 64)
 #define RCV(reason, to) COUNTER(struct pma_rcv_error_details, rcv_by_reason[reason], to, 16)
@@ -45,7 +49,10 @@ union host {
 #define SL4(from, i) SL(from, i), SL(from, i + 1), SL(from, i + 2), SL(from, i + 3)
 #define SLS(from) SL4(from, 0), SL4(from, 4), SL4(from, 8), SL4(from, 12)
 
-/* All in the order of CounterSelect's bits; here then of CounterSelect2's. */
+/*
+ * The counters of each attribute stand in the order of the bits of CounterSelect, then of
+ * CounterSelect2.
+ */
 static const struct counter counters[] = {
 	CNT(symbol_errors, symbol_errors, 16),
 	CNT(link_recovers, link_recovers, 8),
@@ -140,18 +147,18 @@ static void sl_put(uint8_t *data, const union host *h)
 	pma_data_sl_encode(data, &h->sl);
 }
 
+/* clang-format off */
+#define ATTR(id, ext, table, name) { id, ext, table, ARRAY_SIZE(table), name##_get, name##_put }
+/* clang-format on */
+
 static const struct attr {
 	uint16_t id;
-	bool ext; /* has its own bases */
+	bool ext; /* true for PortCountersExtended, whose counters are cleared apart from those of PortCounters */
 	const struct counter *table;
 	unsigned int n;
 	void (*get)(union host *h, const uint8_t *data);
 	void (*put)(uint8_t *data, const union host *h);
 } attrs[] = {
-#define ATTR(id, ext, table, name)                                        \
-	{                                                                 \
-		id, ext, table, ARRAY_SIZE(table), name##_get, name##_put \
-	}
 	ATTR(PMA_ATTR_PORT_COUNTERS, false, counters, counters),
 	ATTR(PMA_ATTR_PORT_COUNTERS_EXT, true, ext_counters, ext),
 	ATTR(PMA_ATTR_PORT_RCV_ERROR_DETAILS, false, rcv_details, rcv),
@@ -160,13 +167,15 @@ static const struct attr {
 	ATTR(PMA_ATTR_PORT_RCV_DATA_SL, false, rcv_sl, sl),
 };
 
-/* The ports of a PortSelect: [first, last] */
+/* Range of the ports that a PortSelect stands for */
 struct port_range {
 	struct node *n;
 	unsigned int first, last;
 };
 
-/* A base port 0 has no counters that AllPortSelect would add: it is no port of the relay. */
+/*
+ * AllPortSelect adds up the external ports of a switch, and its port 0 if that is an enhanced one.
+ */
 static bool port_range(struct node *n, uint8_t select, struct port_range *ret)
 {
 	unsigned int lowest = node_is_switch(n) ? 0 : 1;
@@ -190,7 +199,7 @@ static uint64_t *base_at(struct node_port *p, const struct attr *a, unsigned int
 	return a->ext ? &p->ext_base[i] : counter_at(&p->cnt_base, &a->table[i]);
 }
 
-/* Counters stop at their maximum; over several ports they add up first. */
+/* The sum over the ports, at most the largest value of the field */
 static uint64_t counter_read(const struct port_range *r, const struct attr *a, unsigned int i)
 {
 	const struct counter *k = &a->table[i];
@@ -204,7 +213,7 @@ static uint64_t counter_read(const struct port_range *r, const struct attr *a, u
 	return sum < max ? sum : max;
 }
 
-/* Set writes a value, mostly 0; that of AllPortSelect goes to each port. */
+/* Set writes a value, mostly 0, to each selected port. */
 static void counter_write(const struct port_range *r, const struct attr *a, unsigned int i,
 			  uint64_t v)
 {
@@ -212,42 +221,6 @@ static void counter_write(const struct port_range *r, const struct attr *a, unsi
 		struct node_port *p = &r->n->port[num];
 
 		*base_at(p, a, i) = *counter_at(&p->cnt, &a->table[i]) - v;
-	}
-}
-
-static void field_put(union host *h, const struct counter *k, uint64_t v)
-{
-	char *at = (char *)h + k->dst;
-
-	switch (k->size) {
-	case 1:
-		*(uint8_t *)at = (uint8_t)v;
-		break;
-	case 2:
-		*(uint16_t *)(void *)at = (uint16_t)v;
-		break;
-	case 4:
-		*(uint32_t *)(void *)at = (uint32_t)v;
-		break;
-	default:
-		*(uint64_t *)(void *)at = v;
-		break;
-	}
-}
-
-static uint64_t field_get(const union host *h, const struct counter *k)
-{
-	const char *at = (const char *)h + k->dst;
-
-	switch (k->size) {
-	case 1:
-		return *(const uint8_t *)at;
-	case 2:
-		return *(const uint16_t *)(const void *)at;
-	case 4:
-		return *(const uint32_t *)(const void *)at;
-	default:
-		return *(const uint64_t *)(const void *)at;
 	}
 }
 
@@ -282,9 +255,11 @@ uint16_t pma_counters(struct node *n, bool set, uint16_t attr, uint8_t *data)
 		return MAD_STATUS_BAD_VALUE;
 	select = set ? selected(a, &h) : 0;
 	for (unsigned int i = 0; i < a->n; i++) {
+		char *at = (char *)&h + a->table[i].dst;
+
 		if (select >> i & 1)
-			counter_write(&r, a, i, field_get(&h, &a->table[i]));
-		field_put(&h, &a->table[i], counter_read(&r, a, i));
+			counter_write(&r, a, i, member_get(at, a->table[i].size));
+		member_put(at, a->table[i].size, counter_read(&r, a, i));
 	}
 	a->put(data, &h);
 	return 0;

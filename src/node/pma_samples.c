@@ -7,15 +7,17 @@
 /*
  * DOC: Samples
  *
- * A Set(PortSamplesControl) starts one measurement (16.1.3.2): it waits SampleStart ticks, then counts
- * for SampleInterval ticks, and PortSamplesResult has what up to five counters of one port grew by.
- * While one runs, another Set changes nothing. One mechanism an end port; a switch's sees all its ports.
+ * A Set(PortSamplesControl) starts a measurement (16.1.3.2). The measurement waits for SampleStart ticks and
+ * lasts for SampleInterval ticks; PortSamplesResult then shows by how much up to five counters of one port have
+ * grown. A Set during a measurement changes nothing. Each end port has one such mechanism; that of a switch
+ * can measure any of its ports.
  */
 
-#define COUNTERS 5 /* of the 15 there could be */
-#define WIDTH_32 4 /* CounterWidth */
-#define MASKS_0_4 011111u << 15 /* CounterMask 0 to 4: each takes any mandatory counter */
-#define TICK_NS 4 /* Tick 0 */
+#define COUNTERS 5 /* counters of one measurement; the attribute has room for 15 */
+#define WIDTH_32 4 /* CounterWidth: 32 bits */
+/* CounterMask 0 to 4: each counter may be any of the mandatory ones */
+#define MASKS_0_4 011111u << 15
+#define TICK_NS 4 /* length of a tick where Tick is 0 */
 
 struct node_sampler {
 	struct node_port *end;

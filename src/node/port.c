@@ -3,14 +3,14 @@
 
 #include "node/priv.h"
 
-#define VL_CAP_0_7 4 /* code of VL0 .. VL7: lash wants VL0-3 at least (I13) */
+#define VL_CAP_0_7 4 /* VLCap code of VL0 to VL7; OpenSM's routing engine lash needs VL0 to VL3 */
 #define VLARB_CAP 8
-#define VLARB_LOW 0 /* the first of the blocks of each priority */
+#define VLARB_LOW 0 /* index of the first block of low priority, before that of high priority */
 #define VLARB_HIGH 2
 #define VLARB_WEIGHT 4
-#define POLLING_DEFAULT 2 /* LinkDownDefaultState */
+#define POLLING_DEFAULT 2 /* LinkDownDefaultState: Polling */
 #define SLEEP_DEFAULT 1
-#define SUBNET_TIMEOUT_DEFAULT 18 /* 4.096 us x 2^18 = 1.07 s */
+#define SUBNET_TIMEOUT_DEFAULT 18 /* SubnetTimeOut: 4.096 us x 2^18 = 1.07 s */
 #define RESP_TIME 16
 #define WIDTH_1X 0x01
 #define WIDTH_4X 0x02
@@ -20,7 +20,7 @@
 #define SPEED_EXT_HDR 0x4
 #define SPEED_EXT_NDR 0x8
 
-/* Of end ports: CapabilityMask of a switch's other ports is reserved (14.2.5.6). */
+/* CapabilityMask of end ports. At the other ports of a switch the field is reserved (14.2.5.6). */
 #define CAP_END                                                                                \
 	(SMP_CAP_IS_SL_MAP | SMP_CAP_IS_SYS_GUID | SMP_CAP_IS_TRAP | SMP_CAP_IS_CLIENT_REREG | \
 	 SMP_CAP_IS_CAP_MASK_NOTICE | SMP_CAP_IS_VENDOR_CLASS | SMP_CAP_IS_EXT_SPEEDS |        \
@@ -39,8 +39,8 @@ static uint32_t cap_default(const struct node_port *p)
 }
 
 /*
- * Before an SM writes them: SL n is VL n - node_oper_vl() folds what is above OperationalVLs - and SL 15
- * not the VL that discards; VL0 has high priority, the others are low.
+ * The tables before an SM writes them: SL n maps to VL n, except SL 15, because VL15 in SLtoVL means
+ * discard (node_oper_vl() folds VLs above OperationalVLs); VL0 has high priority, the others low priority.
  */
 static void init_vls(struct node_port *p)
 {
@@ -61,7 +61,7 @@ void node_port_init(struct node_port *p)
 	p->pi = (struct smp_port_info){
 		.cap_mask = cap_default(p),
 		.local_port = p->num,
-		/* Port 0 has no link that could be down. */
+		/* Port 0 of a switch has no link, so it is always Active. */
 		.port_state = port0 ? IB_PORT_ACTIVE : IB_PORT_DOWN,
 		.phys_state = port0 ? IB_PHYS_LINK_UP : IB_PHYS_POLLING,
 		.down_default = POLLING_DEFAULT,
@@ -83,7 +83,7 @@ void node_port_init(struct node_port *p)
 	timer_init(&p->mkey_lease, node_mkey_lease_fn);
 }
 
-/* 2x (16) came after 12x (8). */
+/* The codes are not in the order of widths: 2x is 16, 12x is 8. */
 static uint8_t best_width(uint8_t mask)
 {
 	static const uint8_t order[] = { 8, 4, 2, 16, 1 };
@@ -108,7 +108,7 @@ static void set_active(struct smp_port_info *pi, struct node_rate common)
 	pi->speed_ext_active = highest(common.ext);
 }
 
-/* All below the best that is enabled; 2x only if it was named. */
+/* All widths up to the largest that is enabled; 2x only if it is enabled itself */
 static uint8_t width_supported(uint8_t enabled)
 {
 	uint8_t best = best_width(enabled & (uint8_t)~WIDTH_2X);
@@ -123,7 +123,7 @@ static uint8_t up_to(uint8_t mask)
 	return best ? (uint8_t)(best | (best - 1)) : 0;
 }
 
-/* CapabilityMask2 of an end port says what any of its node's ports can. */
+/* CapabilityMask2 of an end port has the capabilities of all ports of its node. */
 static void set_cap2(struct smp_port_info *end, const struct smp_port_info *pi)
 {
 	if (pi->width_supported & WIDTH_2X)
@@ -135,15 +135,15 @@ static void set_cap2(struct smp_port_info *end, const struct smp_port_info *pi)
 }
 
 /*
- * A port supports no more than the topology says: an SM enables all that is supported, and the link must not come
- * up faster when it trains again.
+ * A port supports only the widths and speeds that the topology gives it. An SM enables all that a port
+ * supports, so otherwise the link would come up faster when it trains again.
  */
 void node_port_rate(struct node *n, uint8_t port, struct node_rate enabled)
 {
 	struct smp_port_info *pi = &n->port[port].pi;
 
 	if (enabled.ext)
-		enabled.speed |= SPEED_QDR; /* LinkSpeedActive beside an extended speed is QDR */
+		enabled.speed |= SPEED_QDR; /* beside an extended speed, LinkSpeedActive is QDR */
 	pi->width_supported = width_supported(enabled.width);
 	pi->width_enabled = enabled.width;
 	pi->speed_supported = up_to(enabled.speed);
@@ -205,7 +205,7 @@ static void link_trained(struct node_port *p)
 static void link_lost(struct node_port *p)
 {
 	p->cnt.link_downed++;
-	/* Disabled and Sleep were asked for and stay. */
+	/* Disabled and Sleep were asked for by an SM, so they stay. */
 	if (p->pi.phys_state == IB_PHYS_LINK_UP)
 		p->pi.phys_state =
 			p->pi.down_default == SLEEP_DEFAULT ? IB_PHYS_SLEEP : IB_PHYS_POLLING;

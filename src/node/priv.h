@@ -5,21 +5,21 @@
 /*
  * DOC: Inside a node
  *
- *	node.c		creation, where a management packet goes
+ *	node.c		creation, dispatch of management packets
  *	port.c		links, port state machine, P_Key look-up, capabilities
  *	sma.c		Get and Set of SMPs, M_Keys
  *	sma_port.c	PortInfo
  *	sma_tables.c	P_Keys, GUIDs, SLtoVL, VL arbitration
  *	sma_switch.c	SwitchInfo, LFT, MFT
- *	trap.c		notices to the SM
- *	pma.c		performance management: who answers what
+ *	trap.c		traps and notices to the SM
+ *	pma.c		dispatch of performance management requests
  *	pma_counters.c	counters, read and cleared
  *	pma_samples.c	PortSamplesControl, PortSamplesResult
- *	ping.c		the class of ibping
+ *	ping.c		responder of ibping
  *	mad_pkt.c	MADs as packets
  *
- * Events of a Set are raised after its response was sent: the owner's reaction must
- * not overtake it.
+ * The events of a Set are raised after its response was sent, so that packets that the owner of the
+ * node sends because of an event do not overtake the response.
  */
 
 #include "node/node.h"
@@ -28,31 +28,36 @@
 #define SMP_CLASS_VERSION 1
 #define PMA_CLASS_VERSION 1
 #define NODE_SPEED_EXT_NONE 30 /* LinkSpeedExtEnabled: no extended speed */
-#define MAD_OFF_METHOD 3
-#define MAD_OFF_STATUS 4
 
-/* Events are gathered as bits, raised in the order of enum node_event. */
+/* Events are gathered as bits and raised in the order of enum node_event. */
 #define NODE_EV_BIT(ev) (1u << (ev))
 void node_raise(struct node *n, uint8_t port, uint32_t events, ns_t now);
 
-/* node_port_set_state() - The one place where PortState changes. Return: events as bits */
+/*
+ * node_port_set_state() - Change PortState, which nothing else does. Return: the events of the
+ * change as bits
+ */
 uint32_t node_port_set_state(struct node_port *p, enum ib_port_state state);
 void node_port_init(struct node_port *p);
 
 /* One Get or Set of an attribute by the SMA. */
 struct sma_req {
 	struct node *n;
-	struct node_port *end; /* the end port that is asked */
+	struct node_port *end; /* end port that received the request */
 	uint8_t in_port;
-	bool mkey_ok; /* the M_Key matched: PortInfo shows it */
+	/* true if the request has the right M_Key, so that PortInfo may show the M_Key */
+	bool mkey_ok;
 	uint32_t mod;
-	uint8_t *data; /* 64 octets: in of Set, out of Get */
+	uint8_t *data; /* 64 octets: input of a Set, output of a Get */
 	ns_t now;
 	struct node_port *ev_port;
-	uint32_t events; /* bits, of ev_port */
+	uint32_t events; /* events of ev_port as bits */
 };
 
-/* Return: MAD status; Get fills data, which is zero before; Set changes all or nothing */
+/*
+ * Handles Get or Set of one attribute. A Get fills .data, which is zero before. A Set changes all of
+ * the attribute, or nothing. Return: MAD status
+ */
 typedef uint16_t sma_fn(struct sma_req *r);
 
 sma_fn sma_get_port_info, sma_set_port_info;
@@ -61,23 +66,29 @@ sma_fn sma_get_sltovl, sma_set_sltovl, sma_get_vlarb, sma_set_vlarb;
 sma_fn sma_get_switch_info, sma_set_switch_info, sma_get_lft, sma_set_lft, sma_get_mft, sma_set_mft;
 sma_fn sma_get_notice, sma_set_notice;
 
-/* sma_port() - The port that a modifier names: 0 on a CA is the ingress port; NULL if none */
+/*
+ * sma_port() - The port with number @num, where 0 stands for the ingress port of a CA; NULL: no
+ * such port
+ */
 struct node_port *sma_port(const struct sma_req *r, unsigned int num);
 
-/* node_sma() - Answer (or by M_Key ignore) a Get or Set; @mad is changed into the response */
+/* node_sma() - Answer a Get or Set, unless its M_Key is wrong; @mad becomes the response */
 void node_sma(struct node *n, uint8_t in_port, const struct mad_addr *from, void *mad, ns_t now);
 void node_mkey_lease_fn(struct timer *t, ns_t now);
 
-/* node_smp_send() - Send an SMP of an end port: its agents' and the SMA's */
+/* node_smp_send() - Send an SMP of an agent or of the SMA of an end port */
 int node_smp_send(struct node_port *end, const struct mad_addr *to, const void *mad, ns_t now);
 
-/* One Get or Set by the PMA: @data is in and out. Return: MAD status; BAD_ATTR: not theirs */
+/*
+ * One Get or Set of the PMA. @data is input and output. Return: MAD status; BAD_ATTR: the function
+ * has no such attribute
+ */
 uint16_t pma_counters(struct node *n, bool set, uint16_t attr, uint8_t *data);
 uint16_t pma_samples(struct node_port *end, bool set, uint16_t attr, uint8_t *data, ns_t now);
 int pma_samples_init(struct node_port *end);
 void pma_samples_fini(struct node_port *end);
 
-/* node_pma(), node_ping() - Answer a GMP request; false: not theirs */
+/* node_pma(), node_ping() - Answer a GMP request; false: the MAD is of another class */
 bool node_pma(struct node_port *end, const struct mad_addr *from, void *mad, ns_t now);
 bool node_ping(struct node_port *end, const struct mad_addr *from, void *mad, ns_t now);
 
@@ -90,7 +101,7 @@ void node_traps_fini(struct node_port *end);
 void node_trap_link_state(struct node *n, ns_t now);
 void node_trap_cap_change(struct node_port *end, ns_t now);
 void node_trap_bad_mkey(struct node_port *end, const void *smp, ns_t now);
-/* node_trap_repress() - Whether @smp, a TrapRepress, was for a trap of ours */
+/* node_trap_repress() - A TrapRepress arrived. Return: whether it is for a trap of this port */
 bool node_trap_repress(struct node_port *end, const void *smp, ns_t now);
 
 #endif

@@ -70,7 +70,7 @@ static uint16_t execute(struct sma_req *r, const void *mad)
 		if (status)
 			return status;
 	}
-	/* A Set is answered by what it made of the attribute. */
+	/* The answer to a Set has the attribute as it is after the Set. */
 	r->data = answer;
 	status = a->get(r);
 	if (status == 0)
@@ -78,7 +78,7 @@ static uint16_t execute(struct sma_req *r, const void *mad)
 	return status;
 }
 
-/* The lease ran out: everyone may read and write again (14.2.4.2). */
+/* The M_Key lease is over, so the port is unprotected again (14.2.4.2). */
 void node_mkey_lease_fn(struct timer *t, ns_t now)
 {
 	struct node_port *p = container_of(t, struct node_port, mkey_lease);
@@ -99,7 +99,7 @@ static bool mkey_permits(const struct node_port *end, bool matches, uint8_t meth
 		return true;
 	if (method == MAD_METHOD_GET)
 		return end->pi.mkey_protect < 2;
-	/* Protection 0 lets everyone read the key, not write without it. */
+	/* With protection bits 0 everybody may read the M_Key, but may not write without it. */
 	return false;
 }
 

@@ -2,7 +2,7 @@
 #include "node/priv.h"
 
 #define MOD_PORT 0xffu
-#define MOD_EXT_SPEEDS (1u << 31) /* the SM knows extended speeds: accepted (I5) */
+#define MOD_EXT_SPEEDS (1u << 31) /* modifier bit of an SM that supports extended speeds */
 #define WIDTH_ALL 0xff
 #define SPEED_ALL 0xf
 #define SPEED_EXT_ALL 31
@@ -14,13 +14,15 @@ static bool is_port0(const struct node_port *p)
 	return node_is_switch(p->node) && p->num == 0;
 }
 
-/* LIDs, keys and prefix live on CA ports and on port 0 of a switch (I12). */
+/*
+ * CA ports and port 0 of a switch have LID, M_Key and prefix; the other ports of a switch have not.
+ */
 static bool is_end_port(const struct node_port *p)
 {
 	return !node_is_switch(p->node) || p->num == 0;
 }
 
-/* A base port 0 is always Active and has no LMC; an enhanced one is like a CA port. */
+/* A base port 0 is always Active and has no LMC. An enhanced port 0 is like a CA port. */
 static bool is_base_port0(const struct node_port *p)
 {
 	return is_port0(p) && !p->node->sw->si.enhanced_port0;
@@ -44,7 +46,9 @@ uint16_t sma_get_port_info(struct sma_req *r)
 	pi.local_port = r->in_port;
 	if (!r->mkey_ok && pi.mkey_protect)
 		pi.mkey = 0;
-	/* Never stored, but echoed by the Set that asked for it (I5). */
+	/*
+	 * ClientReregister is not stored; only the answer to the Set that asks for it has the bit.
+	 */
 	pi.client_reregister = r->events & NODE_EV_BIT(NODE_EV_CLIENT_REREGISTER);
 	smp_port_info_encode(r->data, &pi);
 	return 0;
@@ -69,7 +73,10 @@ static bool state_ok(const struct node_port *p, const struct smp_port_info *v)
 	}
 	if (v->phys_state == IB_PHYS_NOP)
 		return true;
-	/* A physical state is entered from Down: asking for both ends of that is contradictory. */
+	/*
+	 * A Set of the physical state needs PortState Down or no change, because physical states
+	 * change below Down.
+	 */
 	return v->phys_state <= IB_PHYS_DISABLED && v->port_state <= IB_PORT_DOWN;
 }
 
@@ -90,7 +97,10 @@ static bool link_ok(const struct node_port *p, const struct smp_port_info *v)
 	       v->down_default <= DOWN_DEFAULT_MAX;
 }
 
-/* LID 0 is what a port has before it gets one: tools write back what they read. */
+/*
+ * LID 0 is accepted, because a port has it before an SM gives it one, and tools write back what
+ * they read.
+ */
 static bool end_ok(const struct node_port *p, const struct smp_port_info *v)
 {
 	if (v->lid + (1u << v->lmc) > IB_LID_MCAST_MIN || v->sm_lid >= IB_LID_MCAST_MIN)
@@ -107,11 +117,11 @@ static uint32_t apply_state(struct node_port *p, const struct smp_port_info *v)
 		return node_port_set_state(p, v->port_state);
 	if (v->port_state == IB_PORT_NOP && phys == IB_PHYS_NOP)
 		return 0;
-	/* There is no link to retrain: it comes up at once. */
+	/* Port 0 has no link to train, so it comes up at once. */
 	if (is_port0(p))
 		return node_port_set_state(p, IB_PORT_INIT);
 	if (phys == IB_PHYS_NOP && p->pi.phys_state != IB_PHYS_LINK_UP)
-		return 0; /* down already, or kept down */
+		return 0; /* the link is down already, or is kept down */
 	events = node_port_set_state(p, IB_PORT_DOWN);
 	if (phys == IB_PHYS_NOP && p->pi.down_default == SLEEP_DEFAULT)
 		phys = IB_PHYS_SLEEP;
@@ -129,7 +139,7 @@ static void apply_enabled(uint8_t *cur, uint8_t v, uint8_t supported, uint8_t al
 		*cur = v == all ? supported : v;
 }
 
-/* What a port that is down may train at next. Return: events */
+/* Sets the widths and speeds that a port enables. Return: events as bits */
 static uint32_t apply_rate(struct node_port *p, const struct smp_port_info *v)
 {
 	struct node_rate before = node_rate_enabled(p), after;
@@ -204,7 +214,7 @@ static uint32_t apply_end(struct node_port *p, const struct smp_port_info *v)
 	pi->init_type_reply = v->init_type_reply;
 	pi->subnet_timeout = v->subnet_timeout;
 	pi->mcast_pkey_trap_suppress = v->mcast_pkey_trap_suppress;
-	/* Counters can be cleared, not written. */
+	/* A Set can clear these counters, but cannot write other values. */
 	if (!v->mkey_violations)
 		pi->mkey_violations = 0;
 	if (!v->qkey_violations)
@@ -218,7 +228,7 @@ uint16_t sma_set_port_info(struct sma_req *r)
 	struct smp_port_info v;
 
 	smp_port_info_decode(&v, r->data, SMP_DATA_LEN);
-	/* A CA port writes to itself only: the M_Key that was checked is its own. */
+	/* A Set at a CA port may change that port only, because only its M_Key was checked. */
 	if (!p || (is_end_port(p) && p != r->end) || !link_ok(p, &v) ||
 	    (!is_base_port0(p) && !state_ok(p, &v)) || (is_end_port(p) && !end_ok(p, &v)))
 		return MAD_STATUS_BAD_VALUE;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "node/priv.h"
 
-#define MFT_BLOCK 0x1ffu /* bits 0-8 of the modifier (I11) */
+#define MFT_BLOCK 0x1ffu /* block number of MulticastForwardingTable: bits 0-8 of the modifier */
 #define MFT_POSITION_SHIFT 28
-#define MFT_PORTS 16 /* of one position */
-#define MFT_TOP_NONE 0xbfffu /* no entry at all, 14.2.5.4 */
+#define MFT_PORTS 16 /* ports in one position (bits 28-31 of the modifier) */
+#define MFT_TOP_NONE 0xbfffu /* MulticastFDBTop of an empty table (14.2.5.4) */
 
 uint16_t sma_get_switch_info(struct sma_req *r)
 {
@@ -34,7 +34,7 @@ uint16_t sma_set_switch_info(struct sma_req *r)
 	si->default_mcast_not_primary = v.default_mcast_not_primary;
 	si->life_time = v.life_time;
 	if (v.port_state_change)
-		si->port_state_change = false; /* cleared by writing 1 (I14) */
+		si->port_state_change = false; /* writing 1 clears the bit */
 	return 0;
 }
 
@@ -67,10 +67,12 @@ uint16_t sma_set_lft(struct sma_req *r)
 	return 0;
 }
 
-/* The place of a block's masks: 32 MLIDs from @first, 16 ports from bit @shift of word @word */
+/*
+ * Place of a block's masks: 32 MLIDs from .first, each with 16 ports from bit .shift of word .word
+ */
 struct mft_place {
 	unsigned int first, word, shift;
-	uint16_t valid; /* ports that exist */
+	uint16_t valid; /* mask of the ports that exist */
 };
 
 static bool mft_place(const struct sma_req *r, struct mft_place *ret)

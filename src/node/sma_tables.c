@@ -7,7 +7,7 @@ static_assert(NODE_GUIDS % SMP_GUIDS_PER_BLOCK == 0, "blocks are whole");
 #define VLARB_BLOCKS 4
 #define VLARB_PER_BLOCK 32
 
-/* P_KeyTable: port << 16 | block (I12); NULL: no such port or block */
+/* P_KeyTable: the modifier is port << 16 | block. NULL: no such port or block */
 static uint16_t *pkey_block(const struct sma_req *r, struct node_port **ret_p)
 {
 	struct node_port *p = sma_port(r, r->mod >> 16);
@@ -47,9 +47,16 @@ uint16_t sma_set_pkeys(struct sma_req *r)
 	return 0;
 }
 
+/*
+ * GUIDInfo: the modifier is the block. Block numbers are compared, because the product of a 32-bit
+ * modifier and the size of a block may wrap.
+ */
 static uint64_t *guid_block(const struct sma_req *r)
 {
-	if (r->mod * SMP_GUIDS_PER_BLOCK >= r->end->pi.guid_cap)
+	unsigned int blocks =
+		(r->end->pi.guid_cap + SMP_GUIDS_PER_BLOCK - 1u) / SMP_GUIDS_PER_BLOCK;
+
+	if (r->mod >= blocks)
 		return NULL;
 	return &r->end->guids[r->mod * SMP_GUIDS_PER_BLOCK];
 }
@@ -84,7 +91,10 @@ uint16_t sma_set_guids(struct sma_req *r)
 	return 0;
 }
 
-/* SLtoVL: in << 8 | out on a switch; a CA port has one, in its own direction */
+/*
+ * SLtoVL: the modifier is ingress port << 8 | egress port on a switch. A CA port has one table, for
+ * what it sends.
+ */
 static uint8_t *sltovl_of(const struct sma_req *r)
 {
 	unsigned int in = r->mod >> 8 & 0xff, out = r->mod & 0xff;
@@ -117,7 +127,10 @@ uint16_t sma_set_sltovl(struct sma_req *r)
 	return 0;
 }
 
-/* VLArbitrationTable: block << 16 | port; blocks 1, 2 low and 3, 4 high priority, 32 entries each */
+/*
+ * VLArbitrationTable: the modifier is block << 16 | port. Blocks 1 and 2 are of low priority, 3 and
+ * 4 of high; each has 32 entries.
+ */
 static struct smp_vlarb_entry *vlarb_of(const struct sma_req *r)
 {
 	struct node_port *p = sma_port(r, r->mod & 0xffff);

@@ -7,15 +7,15 @@
 /*
  * DOC: Traps
  *
- * Each end port has one slot a trap number. A trap in a slot is sent to the SM again and
- * again, with the same TID, until the SM represses it, at most once an interval that
- * follows PortInfo:SubnetTimeOut (13.4.9). What happens meanwhile waits in the slot and
- * goes out as a new trap after the repress: the SM may have looked too early.
+ * Each end port has one slot for each trap number. The trap in a slot is sent to the SM
+ * with the same TID until the SM represses it, at most once in an interval that follows
+ * PortInfo:SubnetTimeOut (13.4.9). If the same thing happens again before the repress, a new
+ * trap goes out after it, because the SM may have looked before the second event.
  */
 
 #define INTERVAL_MIN NS_MSEC(100)
 #define INTERVAL_MAX NS_SEC(60)
-#define SUBNET_TIMEOUT_UNIT 4096ull /* ns */
+#define SUBNET_TIMEOUT_UNIT 4096ull /* duration of SubnetTimeOut 0 in ns */
 
 static const uint16_t slot_traps[] = {
 	MAD_TRAP_LINK_STATE, MAD_TRAP_CAP_CHANGE, MAD_TRAP_BAD_MKEY,
@@ -24,10 +24,10 @@ static const uint16_t slot_traps[] = {
 #define SLOTS ARRAY_SIZE(slot_traps)
 
 enum trap_state {
-	TRAP_IDLE, /* nothing to say */
-	TRAP_QUEUED, /* leaves with the timer; newer content replaces it */
-	TRAP_SENT, /* repeated by the timer until it is repressed */
-	TRAP_SENT_AGAIN, /* the same, and another one is waiting */
+	TRAP_IDLE, /* there is no trap in the slot */
+	TRAP_QUEUED, /* the trap waits for its timer; a newer one replaces it */
+	TRAP_SENT, /* the trap was sent; the timer repeats it until it is repressed */
+	TRAP_SENT_AGAIN, /* as TRAP_SENT, and a newer trap waits for the repress */
 };
 
 struct node_trap {
@@ -35,7 +35,7 @@ struct node_trap {
 	struct timer timer;
 	enum trap_state state;
 	uint64_t tid;
-	ns_t next_at; /* not sent before: the rate limit */
+	ns_t next_at; /* earliest time of the next send that the rate limit allows */
 	struct mad_notice notice, next;
 };
 
@@ -82,7 +82,7 @@ static void trap_send(struct node_trap *t, ns_t now)
 
 	mad_notice_encode(data, &t->notice);
 	smp_encode(mad, &h, &dr, data);
-	/* A loss; it is repeated. */
+	/* A trap that cannot be sent counts as lost, and is repeated. */
 	(void)p->node->ops->xmit(p->node->ctx, p->num, &to, mad, now);
 }
 
@@ -119,7 +119,7 @@ static void trap_raise(struct node_port *end, const struct mad_notice *n, ns_t n
 	struct node_trap *t = slot_of(end, n->trap);
 
 	if (!end->pi.sm_lid)
-		return; /* I15: nobody to tell */
+		return; /* no SM has set its LID yet, so there is no destination */
 	switch (t->state) {
 	case TRAP_IDLE:
 		trap_queue(t, n, now);
@@ -149,7 +149,7 @@ static struct mad_notice notice_of(const struct node_port *end, uint16_t trap, u
 	return n;
 }
 
-/* A trap was answered: the next one, if something happened since. */
+/* The SM has repressed a trap. Send the newer one, if there is one. */
 static void trap_done(struct node_trap *t, ns_t now)
 {
 	struct mad_notice next = t->next;
@@ -175,7 +175,7 @@ bool node_trap_repress(struct node_port *end, const void *smp, ns_t now)
 	return false;
 }
 
-/* The oldest notice that nobody has acknowledged; NULL if none */
+/* Find the oldest notice that the SM has not acknowledged; NULL: none */
 static struct node_trap *oldest(struct node_port *end)
 {
 	struct node_trap *found = NULL;
@@ -229,7 +229,7 @@ void node_trap_cap_change(struct node_port *end, ns_t now)
 	trap_raise(end, &v, now);
 }
 
-/* DataDetails of trap 256, 14.2.5.1 */
+/* Offsets in DataDetails of trap 256 (14.2.5.1) */
 #define D256_DR_SLID 4
 #define D256_METHOD 6
 #define D256_ATTR 8
@@ -260,13 +260,13 @@ void node_trap_bad_mkey(struct node_port *end, const void *smp, ns_t now)
 			d[D256_DR] |= D256_TRUNCATED;
 		}
 		d[D256_DR] |= hops;
-		/* Octet 0 of a return path is reserved: hops count from 1. */
+		/* Octet 0 of a return path is reserved, because hops count from 1. */
 		memcpy(d + D256_PATH, mad + SMP_OFF_RETURN_PATH + 1, hops);
 	}
 	trap_raise(end, &v, now);
 }
 
-/* DataDetails of traps 257 and 258, and of 259 where they differ */
+/* Offsets in DataDetails of traps 257 and 258, then those of trap 259 that differ */
 #define D257_LID1 2
 #define D257_LID2 4
 #define D257_KEY 6
@@ -282,6 +282,25 @@ void node_trap_bad_mkey(struct node_port *end, const void *smp, ns_t now)
 #define D259_PORT 50
 #define D259_VALID_GIDS 0x00c0u
 #define D259_VALID_REST 0x003fu
+
+struct node_violation node_violation_of(const struct ib_ud_hdr *h, uint32_t key)
+{
+	struct node_violation v = {
+		.slid = h->lrh.slid,
+		.dlid = h->lrh.dlid,
+		.sl = h->lrh.sl,
+		.src_qp = h->deth.src_qp,
+		.dest_qp = h->bth.dest_qp,
+		.key = key,
+		.has_gids = h->has_grh,
+	};
+
+	if (h->has_grh) {
+		v.sgid = h->grh.sgid;
+		v.dgid = h->grh.dgid;
+	}
+	return v;
+}
 
 static void put_parties(uint8_t *d, const struct node_violation *v, unsigned int sl_qp1,
 			unsigned int qp2, unsigned int gids)

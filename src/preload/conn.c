@@ -79,7 +79,10 @@ int conn_received_fd(struct msghdr *m)
 	return ret;
 }
 
-/* One whole message; @size octets of it. Returns its length, 0 at the end, -errno. */
+/*
+ * Receive one message, cut off after @size octets. Return: octets, 0 at the end of the connection,
+ * -errno.
+ */
 static long receive(int fd, void *buf, size_t size)
 {
 	struct iovec iov = { buf, size };
@@ -109,7 +112,7 @@ static long send_all(int fd, const void *buf, size_t len)
 	return conn_send(fd, &m, 0);
 }
 
-/* A connection that has said hello and not heard the answer. */
+/* Connect and send the hello, without waiting for its answer. Return: the connection, -errno. */
 static int greet(enum umad_kind kind, unsigned int dev)
 {
 	struct umad_hello hello = {
@@ -168,13 +171,16 @@ int conn_call(struct umad_result *ret, int fd, const void *msg)
 	while ((n = conn_send(fd, &m, MSG_DONTWAIT)) == -EAGAIN && conn_wait(fd, POLLOUT) == 0)
 		;
 	conn_close(pair[1]);
-	/* If the daemon goes away, so does its copy of pair[1]: we read the end. */
+	/* The daemon has the only copy of pair[1], so we read an end of file if the daemon ends. */
 	n = n > 0 ? receive_result(ret, pair[0]) : -EPIPE;
 	conn_close(pair[0]);
 	return (int)n;
 }
 
-/* Hello and question go out together: one turn of the daemon's loop instead of two. */
+/*
+ * Ask the daemon for the content of a path. The hello and the question are sent together, which
+ * takes one turn of the daemon's loop instead of two.
+ */
 static int ask(void *buf, const char *path)
 {
 	struct umad_attr q = { .msg = { .type = UMAD_ATTR, .len = sizeof(q) } };
@@ -217,7 +223,7 @@ int conn_content(struct conn_content *ret, const char *path)
 	}
 	ret->dir = c->dir == 1;
 	ret->len = c->data_len;
-	ret->data = (char *)buf + sizeof(*c); /* the map is zero behind it */
+	ret->data = (char *)buf + sizeof(*c); /* a zero from mmap() follows the data */
 	ret->map = buf;
 	return 0;
 }

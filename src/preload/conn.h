@@ -9,8 +9,8 @@
 #include "umad/proto.h"
 
 /*
- * What is said to the daemon. Nothing here is a cancellation point, and no wait is longer than
- * CONN_PATIENCE_MS: a daemon that hangs is like one that is gone.
+ * Connections to the daemon. No function here is a cancellation point. No wait for the daemon is
+ * longer than CONN_PATIENCE_MS, so a daemon that hangs looks like one that has ended.
  */
 
 #define CONN_PATIENCE_MS 30000
@@ -18,52 +18,60 @@
 struct msghdr;
 
 /**
- * conn_open() - Connect and say hello
+ * conn_open() - Connect to the daemon and open a device there
  * @kind:	UMAD_KIND_MAD or UMAD_KIND_ISSM
- * @dev:	the N of umadN, issmN
- * Return: the connection (blocking, close-on-exec); -ENODEV if there is no daemon, or what it answered
+ * @dev:	the N of umadN or issmN
+ * Return: the connection (blocking, close-on-exec); -ENODEV if there is no daemon, the -errno with
+ * which the daemon refused, or -errno of socket()
  */
 int conn_open(enum umad_kind kind, unsigned int dev);
 
 /**
- * conn_call() - Ask on an open connection and wait for the answer, which comes on a socket of its own
+ * conn_call() - Send a request on an open connection and wait for its answer
  * @ret:	the answer
  * @fd:		the connection
- * @msg:	starts with struct umad_msg
- * Return: 0 with @ret->err being what the daemon says; -EPIPE if it is gone
+ * @msg:	the request, which starts with struct umad_msg
+ *
+ * The answer comes on a new socket whose other end is sent with the request, because MADs may
+ * arrive on the connection at any time.
+ * Return: 0 with the daemon's verdict in @ret->err; -EPIPE if the daemon is gone or silent; -errno
+ * of socketpair()
  */
 int conn_call(struct umad_result *ret, int fd, const void *msg);
 
-/* A file's content or a directory's names. */
+/* Content of a file, or names in a directory. */
 struct conn_content {
 	bool dir;
 	uint32_t len;
-	char *data; /* followed by a zero */
-	void *map; /* for conn_content_free() */
+	char *data; /* .len octets of content, or of names with a zero after each; then a zero */
+	void *map; /* start of the memory that conn_content_free() unmaps */
 };
 
 /**
- * conn_content() - Read what is at a path of sysfs
- * @ret:	the content, to be given to conn_content_free()
- * @path:	below /sys, "class/infiniband"
- * Return: 0, -ENOENT (also if there is no daemon), -EACCES ...
+ * conn_content() - Read a file or a directory of sysfs from the daemon
+ * @ret:	the content, to be released with conn_content_free()
+ * @path:	path relative to /sys, for example "class/infiniband"
+ * Return: 0; -ENOENT (also if there is no daemon), -EACCES ...
  */
 int conn_content(struct conn_content *ret, const char *path);
 void conn_content_free(struct conn_content *c);
 
-/* sendmsg(), recvmsg() and close() that are no cancellation points; -errno. */
+/* sendmsg(), recvmsg() and close() that are no cancellation points; the first two return -errno. */
 long conn_send(int fd, const struct msghdr *m, int flags);
 long conn_recv(int fd, struct msghdr *m, int flags);
 void conn_close(int fd);
 
 /**
- * conn_wait() - Wait for events of poll()
- * Signals do not end it, as they do not end the kernel's ioctl() or write().
+ * conn_wait() - Wait until a descriptor has events, as poll() does
+ * A signal does not end the wait, as it does not end ioctl() or write() of the kernel's ib_umad.
  * Return: 0, -ETIMEDOUT after CONN_PATIENCE_MS
  */
 int conn_wait(int fd, short events);
 
-/* The descriptor that came with a message, -1 if none; of several the others are closed. */
+/*
+ * Return the descriptor that came with a message, -1 if none came. Of several, all but the last are
+ * closed.
+ */
 int conn_received_fd(struct msghdr *m);
 
 #endif

@@ -17,7 +17,7 @@
 
 #define PARK "/sys/class"
 
-/* Each directory that was ever entered, kept for ever: a reader needs no lock. */
+/* A directory that was entered once. Places are never freed, so that readers need no lock. */
 struct place {
 	struct place *next;
 	char path[FDTAB_PATH_MAX];
@@ -57,7 +57,7 @@ bool cwd_get(char *ret)
 	return p != NULL;
 }
 
-/* @path is a directory of ours. */
+/* Make @path, a directory of ours, the working directory. */
 static int enter(const char *path)
 {
 	struct place *p;

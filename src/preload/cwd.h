@@ -5,21 +5,26 @@
 #include <stdbool.h>
 
 /*
- * A working directory of ours. The kernel's own is then PARK, from where programs that are
- * started here find their way back: a shell exports PWD.
+ * Working directories that are ours. While a process is in one of them, its working directory in
+ * the kernel is PARK (or "/"). A program that it starts finds our directory in PWD, which shells
+ * export.
  */
 
-/* Is the working directory one of ours? */
+/* Return true while the working directory is one of ours. */
 bool cwd_is_ours(void);
 
 /**
- * cwd_get() - The working directory, if it is one of ours
+ * cwd_get() - Copy the working directory, if it is one of ours
  * @ret:	PATH_MAX octets, written only on success
  * Return: false if it is not ours
  */
 bool cwd_get(char *ret);
 
-/* At the start: is PWD a directory of ours, and are we where chdir() to one leaves a process? */
+/*
+ * Called when the program starts. Enters the directory that PWD names, if that is one of ours and
+ * the kernel's working directory is the one in which chdir() to a directory of ours leaves a
+ * process.
+ */
 void cwd_adopt(void);
 
 #endif

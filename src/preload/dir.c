@@ -14,16 +14,17 @@
 #include "preload/real.h"
 
 /*
- * What opendir() returns for a directory of ours: the names as they were then. A DIR of the C library
- * starts with a descriptor, which is not negative: so one can be told from the other.
+ * opendir() of a directory of ours returns a struct our_dir, with the names that the directory had
+ * at that time. The negative MAGIC tells it from a DIR of the C library, which starts with a
+ * descriptor.
  */
 #define MAGIC INT32_C(-0x7569626f)
 
 struct our_dir {
 	int32_t magic;
-	int fd; /* -1 until somebody asks for it */
-	uint32_t n, at; /* names, the next one */
-	const char **names; /* the strings follow */
+	int fd; /* descriptor that dirfd() returns, -1 until it is called */
+	uint32_t n, at; /* number of names, index of the next name to return */
+	const char **names; /* array of .n pointers, then in the same block the strings */
 	struct dirent entry;
 	char path[FDTAB_PATH_MAX];
 };
@@ -35,7 +36,10 @@ static struct our_dir *ours(DIR *dir)
 	return preload_on() && d && d->magic == MAGIC ? d : NULL;
 }
 
-/* Names that the C library could have given: not "", not longer than it has room for. */
+/*
+ * Count the names in @c, and store pointers to them in @names unless it is NULL. Skip names that no
+ * struct dirent could have: "", names with a '/' and names longer than NAME_MAX.
+ */
 static uint32_t split(const char **names, const struct conn_content *c)
 {
 	uint32_t n = 0, at = 0, len;
@@ -202,7 +206,7 @@ EXPORT int closedir(DIR *dir)
 	return 0;
 }
 
-/* POSIX: as if it were opened again. */
+/* POSIX demands that rewinddir() shows the names that a new opendir() would show. */
 EXPORT void rewinddir(DIR *dir)
 {
 	struct our_dir *d = ours(dir), *fresh = NULL;

@@ -15,7 +15,7 @@
 
 #define PAGE_BITS 10
 #define PAGE_FDS (1u << PAGE_BITS)
-#define PAGES 1024u /* fs.nr_open's default: 1048576 descriptors */
+#define PAGES 1024u /* PAGES * PAGE_FDS is 1048576 descriptors, the default of fs.nr_open */
 
 #define NAME_FILE "uipoib-file:"
 #define NAME_DIR "uipoib-dir:"
@@ -23,11 +23,14 @@
 #define LINK_DIR "/memfd:" NAME_DIR
 #define LINK_TAIL " (deleted)"
 
-/* kind in bits 56.., dev in bits 40.., inode below; 0: not ours */
+/* Bits 56 to 63: kind; bits 40 to 55: dev; bits 0 to 39: inode. An entry of 0 is empty. */
 typedef _Atomic uint64_t entry_t;
 #define INO_MASK ((UINT64_C(1) << 40) - 1)
 
 static entry_t *_Atomic pages[PAGES];
+
+/* Inodes count for each file system. All sockets are on one, all memfds on another: their st_dev, by kind; 0: none entered yet */
+static _Atomic uint64_t fs_of[FD_KINDS];
 
 static entry_t *entry_of(int fd)
 {
@@ -54,7 +57,13 @@ static entry_t *entry_make(int fd)
 	return entry_of(fd);
 }
 
-/* The entry of @fd if its inode is still the one that was entered, else 0. */
+static bool is_entered(const struct stat *st, uint64_t v)
+{
+	return (st->st_ino & INO_MASK) == (v & INO_MASK) &&
+	       st->st_dev == atomic_load_explicit(&fs_of[v >> 56], memory_order_acquire);
+}
+
+/* The entry of @fd if @fd still is the file that was entered, else 0 */
 static uint64_t entry_get(int fd)
 {
 	entry_t *e = entry_of(fd);
@@ -67,7 +76,7 @@ static uint64_t entry_get(int fd)
 	v = atomic_load_explicit(e, memory_order_acquire);
 	if (v == 0)
 		return 0;
-	if (real.fstat(fd, &st) == 0 && (st.st_ino & INO_MASK) == (v & INO_MASK))
+	if (real.fstat(fd, &st) == 0 && is_entered(&st, v))
 		return v;
 	atomic_compare_exchange_strong(e, &v, 0);
 	errno = saved;
@@ -91,6 +100,7 @@ void fdtab_add(int fd, enum fd_kind kind, unsigned int dev)
 
 	if (!e || real.fstat(fd, &st) != 0)
 		return;
+	atomic_store_explicit(&fs_of[kind], st.st_dev, memory_order_release);
 	atomic_store_explicit(
 		e, (uint64_t)kind << 56 | (uint64_t)(dev & 0xffff) << 40 | (st.st_ino & INO_MASK),
 		memory_order_release);
@@ -138,7 +148,7 @@ const char *fdtab_proc(char *ret, int fd)
 	return ret;
 }
 
-/* What the kernel calls it: "socket:[N]", "/memfd:NAME (deleted)", a path. */
+/* Read the kernel's name of a descriptor: "socket:[N]", "/memfd:NAME (deleted)" or a path. */
 static int link_of(char *ret, size_t size, int fd)
 {
 	char proc[32];
@@ -180,7 +190,10 @@ int fdtab_path(char *ret, int fd)
 	return 0;
 }
 
-/* A connection that open() made before exec(): to the socket of the same name. */
+/*
+ * Return the kind of a socket inherited through exec(). It is ours if it is connected to the path
+ * that UIPOIB_UMAD names.
+ */
 static enum fd_kind socket_kind(int fd)
 {
 	struct sockaddr_un peer = { 0 };

@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * Which descriptors are ours. An entry holds the inode of the socket or memfd: closing it, by whatever
- * function, makes the entry stale without a word to us, and a stale entry is never believed.
- * Safe in signal handlers; nothing is locked.
+ * Which descriptors are ours. An entry holds the inode of the socket or memfd. A descriptor may be closed by functions
+ * that this library does not see, and its number be used again, so an entry counts only while the descriptor
+ * has the inode, on the file system of our sockets or memfds. Safe in signal handlers; nothing is locked.
  */
 
 enum fd_kind {
@@ -16,22 +16,23 @@ enum fd_kind {
 	FD_ISSM, /* a connection of UMAD_KIND_ISSM */
 	FD_FILE, /* a memfd with an attribute's content */
 	FD_DIR, /* an empty memfd that stands for a directory */
+	FD_KINDS,
 };
 
-/* Octets of the name of a memfd are limited by the kernel (249); the path is in it. */
+/* The name of a memfd contains the path, and the kernel limits this name to 249 octets. */
 #define FDTAB_PATH_MAX 224
 
 /**
- * fdtab_kind() - What a descriptor is
+ * fdtab_kind() - Return the kind of a descriptor
  * @fd:	any number
- * Return: FD_OTHER with errno untouched if it is not ours
+ * Return: the kind; FD_OTHER if the descriptor is not ours. errno is left alone
  */
 enum fd_kind fdtab_kind(int fd);
 
 /**
- * fdtab_dev() - The N of umadN or issmN
+ * fdtab_dev() - Return the N of umadN or issmN
  * @fd:	one of kind FD_UMAD or FD_ISSM
- * Return: 0 if it came through exec(), where the number is not known
+ * Return: N; 0 for a descriptor inherited through exec(), whose number is not known
  */
 unsigned int fdtab_dev(int fd);
 
@@ -44,26 +45,27 @@ unsigned int fdtab_dev(int fd);
 void fdtab_add(int fd, enum fd_kind kind, unsigned int dev);
 
 /**
- * fdtab_copy() - A descriptor was duplicated
- * @from:	maybe one of ours
- * @to:		the copy, negative if there is none
+ * fdtab_copy() - Note that a descriptor was duplicated
+ * @from:	a descriptor, ours or not
+ * @to:		the copy, negative if the duplication failed
  *
- * An entry of @to is never removed here: after vfork() the table is the parent's.
+ * When @from is not ours, the old entry of @to stays. A child after vfork() shares the parent's
+ * table, and the parent's descriptor @to is still what it was. A stale entry does no harm.
  * Return: @to
  */
 int fdtab_copy(int from, int to);
 
 /**
- * fdtab_memfd() - A memfd that fdtab_path() knows
+ * fdtab_memfd() - Make a memfd from which fdtab_path() can read the path
  * @kind:	FD_FILE or FD_DIR
  * @path:	absolute path
  * @flags:	of memfd_create()
- * Return: the descriptor, not entered yet, or -errno
+ * Return: the descriptor, for which the caller calls fdtab_add(), or -errno
  */
 int fdtab_memfd(enum fd_kind kind, const char *path, unsigned int flags);
 
 /**
- * fdtab_path() - The path that was opened
+ * fdtab_path() - Copy the path that was opened
  * @ret:	FDTAB_PATH_MAX octets
  * @fd:		one of kind FD_FILE or FD_DIR
  * Return: 0, -errno
@@ -71,14 +73,14 @@ int fdtab_memfd(enum fd_kind kind, const char *path, unsigned int flags);
 int fdtab_path(char *ret, int fd);
 
 /**
- * fdtab_proc() - "/proc/self/fd/N"; snprintf() is not for signal handlers
+ * fdtab_proc() - Write "/proc/self/fd/N" without snprintf(), which signal handlers must not call
  * @ret:	32 octets
  * @fd:		the N
  * Return: @ret
  */
 const char *fdtab_proc(char *ret, int fd);
 
-/* Enter what exec() left open. */
+/* Add those open descriptors to the table that are ours and were inherited through exec(). */
 void fdtab_adopt(void);
 
 #endif

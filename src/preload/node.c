@@ -15,7 +15,7 @@
 #define OUR_DEV makedev(0, 0x7569)
 #define SYS_LEN (sizeof("/sys/") - 1)
 
-/* FNV-1a; not 0, which some programs take for a deleted file. */
+/* FNV-1a hash, made odd, because some programs take inode number 0 for a deleted file. */
 ino_t node_ino(const char *abs)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
@@ -33,7 +33,7 @@ void node_device(struct node *ret, enum path_kind kind, unsigned int dev)
 	ret->size = 0;
 }
 
-/* A device is there if the class has its directory. */
+/* A device exists if its directory below /sys/class/infiniband_mad does. */
 static int look_device(struct node *ret, const struct path *p)
 {
 	char path[sizeof("class/infiniband_mad") + NAME_MAX] = "class/infiniband_mad";
@@ -49,7 +49,9 @@ static int look_device(struct node *ret, const struct path *p)
 	return p->slash ? -ENOTDIR : 0;
 }
 
-/* Names of devices among those of the class: not "abi_version". */
+/*
+ * Keep only the names of devices, so without "abi_version", which is in the class's directory too.
+ */
 static void keep_devices(struct conn_content *c)
 {
 	uint32_t at = 0, to = 0, len;
@@ -131,7 +133,10 @@ void node_stat(struct stat *ret, const struct node *n)
 	ret->st_mode = n->mode;
 	ret->st_nlink = S_ISDIR(n->mode) ? 2 : 1;
 	ret->st_rdev = n->rdev;
-	/* In sysfs every file claims to be a page. The truth spares tar and cp their trouble. */
+	/*
+	 * Every file in the kernel's sysfs claims 4096 octets. The true size is easier on tar and
+	 * cp.
+	 */
 	ret->st_size = n->size;
 	ret->st_blocks = (n->size + 511) / 512;
 	ret->st_blksize = BLOCK_SIZE;

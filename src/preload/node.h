@@ -10,38 +10,42 @@
 struct conn_content;
 struct statx;
 
-/* What is at a path of ours. */
+/* Attributes of a file, directory or device at a path of ours. */
 struct node {
 	mode_t mode;
-	ino_t ino; /* of the path's text: the same for as long as anybody looks */
+	ino_t ino; /* hash of the path, so that it never changes; .rdev for a device */
 	dev_t rdev;
 	off_t size;
 };
 
 /**
- * node_look() - See what is there
+ * node_look() - Read the attributes of a path of ours
  * @ret:	written only on success
  * @p:		a path of ours
- * Return: 0; -ENOENT, -ENOTDIR (a file's name with a slash behind it) or what the daemon says
+ * Return: 0; -ENOENT, -ENOTDIR (name of a file followed by a slash), or the daemon's -errno
  */
 int node_look(struct node *ret, const struct path *p);
 
 /**
- * node_load() - The same, with the content of a file or the names in a directory
- * @ret:	to be given to conn_content_free(); without content for a device
+ * node_load() - Read the attributes and the content of a path of ours
+ * @ret:		written only on success
+ * @ret_content:	content of a file or names in a directory, nothing for a device; the caller
+ *			releases it with conn_content_free()
+ * @p:			a path of ours
+ * Return: as node_look()
  */
 int node_load(struct node *ret, struct conn_content *ret_content, const struct path *p);
 
-/* node_may() - What access() says for @mode (R_OK ...): 0 or -EACCES */
+/* Return what access() returns for @mode (R_OK ...), 0 or -EACCES. */
 int node_may(const struct node *n, int mode);
 
 void node_stat(struct stat *ret, const struct node *n);
 void node_statx(struct statx *ret, const struct node *n);
 
-/* The inode number of a path. */
+/* Return the inode number of a path. */
 ino_t node_ino(const char *abs);
 
-/* Inodes of devices that a descriptor shows. */
+/* Fill in the attributes of umadN or issmN (N is @dev) without asking the daemon. */
 void node_device(struct node *ret, enum path_kind kind, unsigned int dev);
 
 #endif

@@ -22,7 +22,7 @@ static int ret(int fd)
 	return -1;
 }
 
-/* What open() refuses before anything of ours is asked to open. */
+/* The checks of open() that need only the flags and the attributes of the path. */
 static int may_open(const struct node *n, int flags)
 {
 	bool writes = (flags & O_ACCMODE) != O_RDONLY;
@@ -50,7 +50,10 @@ static int write_all(int fd, const char *data, size_t len)
 	return 0;
 }
 
-/* A memfd with the content, its offset at 0; what is opened read-only is so for write() too. */
+/*
+ * Make a memfd that holds the content. It is opened a second time, read-only, so that write() fails
+ * and the offset is 0.
+ */
 static int open_memfd(const struct path *p, const struct node *n, const struct conn_content *c,
 		      int flags)
 {
@@ -102,7 +105,7 @@ static int open_ours(const struct path *p, int flags)
 		return open_device(p, flags);
 	err = node_load(&n, &c, p);
 	if (err == -ENOENT && (flags & O_CREAT))
-		return -EACCES; /* nobody makes files there */
+		return -EACCES; /* programs cannot create files in sysfs or /dev/infiniband */
 	if (err)
 		return err;
 	err = may_open(&n, flags);
@@ -124,15 +127,15 @@ static int open_at(int dirfd, const char *path, int flags, mode_t mode)
 	return ret(fd);
 }
 
-/* The mode is only there with these flags. */
-#define MODE_OF(mode, flags)                                                 \
-	do {                                                                 \
-		va_list ap_;                                                 \
-		if (((flags)&O_CREAT) || ((flags)&O_TMPFILE) == O_TMPFILE) { \
-			va_start(ap_, flags);                                \
-			(mode) = va_arg(ap_, mode_t);                        \
-			va_end(ap_);                                         \
-		}                                                            \
+/* Callers of open() pass the argument @mode only with O_CREAT or O_TMPFILE. */
+#define MODE_OF(mode, flags)                                                     \
+	do {                                                                     \
+		va_list ap_;                                                     \
+		if ((O_CREAT & (flags)) || (O_TMPFILE & (flags)) == O_TMPFILE) { \
+			va_start(ap_, flags);                                    \
+			(mode) = va_arg(ap_, mode_t);                            \
+			va_end(ap_);                                             \
+		}                                                                \
 	} while (0)
 
 EXPORT int open(const char *path, int flags, ...)
@@ -197,7 +200,7 @@ EXPORT int creat64(const char *path, mode_t mode)
 	return open_at(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
 }
 
-/* Flags of open() for a mode of fopen(). */
+/* Translate a mode of fopen() into flags of open(). */
 static int mode_flags(const char *mode)
 {
 	int flags = *mode == 'r' ? O_RDONLY : O_WRONLY | O_CREAT;
@@ -213,7 +216,9 @@ static int mode_flags(const char *mode)
 	return flags;
 }
 
-/* A stream reads as many octets as it likes: no way to talk to a MAD device. */
+/*
+ * MAD devices cannot be streams, because each read() must have room for one MAD and stdio buffers.
+ */
 static int open_stream(const struct path *p, const char *mode)
 {
 	return p->kind == PATH_UMAD || p->kind == PATH_ISSM ? -EINVAL

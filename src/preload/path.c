@@ -11,7 +11,7 @@
 #include "preload/fdtab.h"
 #include "preload/real.h"
 
-/* @path is @dir or below it. */
+/* Tell whether @path is @dir or below @dir. */
 static bool is_below(const char *path, const char *dir)
 {
 	size_t len = strlen(dir);
@@ -19,7 +19,10 @@ static bool is_below(const char *path, const char *dir)
 	return strncmp(path, dir, len) == 0 && (path[len] == '\0' || path[len] == '/');
 }
 
-/* "umad12" with @prefix "umad": the number as the kernel prints it. */
+/*
+ * Parse a device name: "umad12" with @prefix "umad" gives 12. Only the kernel's spelling of the
+ * number is accepted, so there are no leading zeros.
+ */
 static bool device_number(unsigned int *ret, const char *name, const char *prefix)
 {
 	size_t len = strlen(prefix);
@@ -57,7 +60,9 @@ static enum path_kind classify(const char *abs, unsigned int *ret_dev)
 	return PATH_NONE;
 }
 
-/* Where a relative path starts; @ret_ours: at a directory of ours. */
+/*
+ * Write the directory at which a relative path starts; @ret_ours tells whether it is one of ours.
+ */
 static bool base_of(char *ret, int dirfd, bool *ret_ours)
 {
 	char link[32];
@@ -77,7 +82,10 @@ static bool base_of(char *ret, int dirfd, bool *ret_ours)
 	return true;
 }
 
-/* Append the components of @path to @p->abs; @ret_left: ".." was met in a directory of ours. */
+/*
+ * Append the components of @path to @p->abs; set @ret_left if one of them is ".." in a directory of
+ * ours.
+ */
 static bool walk(struct path *p, const char *path, bool *ret_left)
 {
 	size_t len = strlen(p->abs), n;
@@ -133,7 +141,7 @@ bool path_find(struct path *ret, int dirfd, const char *path)
 	ret->slash = false;
 	if (path[0] == '/' || base_of(ret->abs, dirfd, &left)) {
 		if (!walk(ret, path, &left))
-			left = false; /* too long: the C library will say so */
+			left = false; /* the path is too long, which the C library will report */
 		else
 			ret->kind = classify(ret->abs, &ret->dev);
 	}

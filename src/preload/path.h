@@ -12,38 +12,39 @@
 
 enum path_kind {
 	PATH_OTHER, /* not ours */
-	PATH_ATTR, /* in sysfs, file or directory: the daemon knows */
+	PATH_ATTR, /* file or directory in sysfs; only the daemon knows whether it exists */
 	PATH_DEVDIR, /* /dev/infiniband itself */
 	PATH_UMAD, /* /dev/infiniband/umadN */
 	PATH_ISSM, /* /dev/infiniband/issmN */
-	PATH_NONE, /* ours to say that nothing is there: uverbs, rdma_cm */
+	PATH_NONE, /* path for which we always report ENOENT, such as uverbs and rdma_cm */
 };
 
 struct path {
 	enum path_kind kind;
-	unsigned int dev; /* of PATH_UMAD, PATH_ISSM */
-	bool slash; /* it ends in '/' or "/.": must be a directory */
-	char abs[PATH_MAX]; /* without ".", "..", double slashes */
-	/* for PATH_OTHER, what to give to the C library */
+	unsigned int dev; /* N of umadN or issmN, for PATH_UMAD and PATH_ISSM */
+	bool slash; /* true if the path ends in '/', "/." or "/..", so it must be a directory */
+	char abs[PATH_MAX]; /* absolute path without ".", ".." and double slashes */
+	/* directory and path to pass on to the C library, for PATH_OTHER */
 	int dirfd;
 	const char *rest;
 };
 
 /**
- * path_find() - Whose path it is
+ * path_find() - Decide whether a path is one of ours
  * @ret:	the result; @ret->rest may point to @path or into @ret
  * @dirfd:	as for openat()
- * @path:	as for openat(), NULL and "" are never ours
+ * @path:	as for openat(); NULL and "" are never ours
  *
- * A path can only lead to ours if it has "infiniband" in it or starts at a directory of ours: all
- * others cost one strstr(). Names are resolved by text: no directory of ours is a symbolic link, and
- * what leaves ours by ".." is given to the C library as an absolute path.
- * Return: true if it is ours
+ * A path can only be ours if it contains "infiniband" or is relative to a directory of ours, so all
+ * other paths cost one strstr(). Names are resolved as text, which is right because no directory of
+ * ours is a symbolic link. A path that leaves our directories by ".." is passed on to the C library
+ * as an absolute path.
+ * Return: true if the path is ours
  */
 bool path_find(struct path *ret, int dirfd, const char *path);
 
 /**
- * path_set() - Classify an absolute path that path_find() once made
+ * path_set() - Classify an absolute path that path_find() produced earlier
  * @ret:	the result
  * @abs:	shorter than PATH_MAX
  */

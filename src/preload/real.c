@@ -14,14 +14,17 @@
 #include "preload/fdtab.h"
 #include "preload/umad.h"
 
-/* One definition serves open() and open64(), stat() and stat64() ... */
+/*
+ * On 64-bit machines one definition serves both open() and open64(), stat() and stat64(), and so
+ * on.
+ */
 static_assert(sizeof(off_t) == 8 && sizeof(long) == 8, "64-bit only");
 static_assert(sizeof(struct stat) == sizeof(struct stat64), "64-bit only");
 static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "64-bit only");
 
 /*
- * Until dlsym() has answered: it may allocate, and an allocator that the program brings may read its
- * configuration then.
+ * System calls that struct real holds until dlsym() has found the functions. dlsym() may allocate
+ * memory, and an allocator of the program may read its configuration at that time.
  */
 static int boot_openat(int dirfd, const char *path, int flags, ...)
 {
@@ -55,7 +58,7 @@ struct config config;
 static atomic_bool ready;
 static bool resolving, on;
 
-/* memccpy() without its surprises: false if it does not fit. */
+/* Copy the value of a variable, "" if it is not set. Return: false if it does not fit */
 static bool copy_env(char *ret, size_t size, const char *name)
 {
 	const char *value = getenv(name);

@@ -5,22 +5,25 @@
 /*
  * DOC: How a program comes to believe in /dev/infiniband
  *
- * The library defines functions of the C library that take a path or a descriptor. Each asks two
- * questions and otherwise calls the next definition, which struct real holds:
+ * The library defines the functions of the C library that take a path or a descriptor. Each of them
+ * asks the question below that fits its argument. When the answer is no, it calls the next
+ * definition of the same function (usually the C library's), which struct real holds.
  *
  *	path	is it below /sys/class/infiniband, /sys/class/infiniband_mad or /dev/infiniband?	path.c
  *	fd	is it one that open() of such a path returned?						fdtab.c
  *
- * What a descriptor of ours means lives in the kernel (a socket to the daemon; a memfd whose name is the
- * path), so that dup(), fork(), exec() and close() by any way need no help: the table of
- * fdtab.c only remembers the inode, and a descriptor whose inode is another is not ours any more.
+ * What a descriptor of ours stands for is stored in the kernel, in a socket to the daemon or in a
+ * memfd whose name is the path. So dup(), fork(), exec() and every way to close a file work without
+ * our help. The table in fdtab.c only remembers the inode of each descriptor. A descriptor that now
+ * has another inode is no longer ours.
  *
  *	open.c	open, fopen, dup, fcntl		umad.c	read, write, ioctl of a MAD device
- *	stat.c	stat, access, readlink ...	rw.c	read, write, ioctl: whose is it
- *	dir.c	opendir, readdir, scandir, glob	conn.c	what is said to the daemon (umad/proto.h)
- *	cwd.c	chdir, getcwd			node.c	what is at a path
+ *	stat.c	stat, access, readlink ...	rw.c	read, write, ioctl of any descriptor
+ *	dir.c	opendir, readdir		conn.c	messages to the daemon (umad/proto.h)
+ *	scandir.c scandir, glob			node.c	attributes and content of a path
+ *	cwd.c	chdir, getcwd
  *
- * Without UIPOIB_UMAD in the environment each function is one test more than the C library's.
+ * Without UIPOIB_UMAD in the environment each function costs one test more than the C library's.
  */
 
 #include <dirent.h>
@@ -78,33 +81,34 @@
 	X(int, dup2, (int, int))                                                 \
 	X(int, dup3, (int, int, int))
 
-/* The definitions that follow ours. */
+/* The definitions that come after ours in the search order of the dynamic linker (RTLD_NEXT). */
 struct real {
 #define X(type, name, params) type(*name) params;
 	REAL_FUNCTIONS(X)
 #undef X
 };
 
-/* What the environment said when the program began. */
+/* Settings from the environment, read once when the program starts. */
 struct config {
 	struct sockaddr_un addr;
 	char host[UMAD_NAME_MAX];
 	char node[UMAD_NAME_MAX];
-	time_t started; /* the time of all files */
+	time_t started; /* time when the program started, which is the time stamp of our files */
 };
 
 extern struct real real;
 extern struct config config;
 
 /**
- * preload_on() - Is the library to do anything?
+ * preload_on() - Tell whether the library serves paths and descriptors at all
  *
- * The first call looks up struct real: other libraries' constructors come here before ours runs.
+ * The first call fills struct real and struct config. The constructor would be too late for that,
+ * because constructors of other libraries may call our functions before it runs.
  * Return: true if UIPOIB_UMAD names a socket
  */
 bool preload_on(void);
 
-/* Functions that the C library exports but declares nowhere. */
+/* Functions that the C library exports but declares in no header that we include. */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int dirfd, const char *path, int flags);

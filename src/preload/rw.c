@@ -18,13 +18,16 @@ static ssize_t ret(ssize_t n)
 	return -1;
 }
 
-/* An issm device can only be held open; a directory cannot be read. */
+/* Refuse to read or write. An issm device can only be held open, and a directory has no octets. */
 static ssize_t refuse(enum fd_kind kind)
 {
 	return ret(kind == FD_DIR ? -EISDIR : -EINVAL);
 }
 
-/* Kinds whose reading and writing is not the C library's. */
+/*
+ * Return the kind of a descriptor, but FD_OTHER for FD_FILE, because the C library reads and writes
+ * a memfd as we would.
+ */
 static enum fd_kind kind_of(int fd)
 {
 	enum fd_kind kind = preload_on() ? fdtab_kind(fd) : FD_OTHER;
@@ -60,8 +63,8 @@ EXPORT ssize_t write(int fd, const void *buf, size_t count)
 }
 
 /*
- * ib_umad has no vectored operations: the kernel makes one call of each element, until one does
- * not do all of it.
+ * ib_umad has no vectored operations, so the kernel calls read() or write() once for each element
+ * of the vector, until a call transfers less than the whole element. This function does the same.
  */
 static ssize_t each(int fd, const struct iovec *iov, int n, bool out)
 {
@@ -101,7 +104,7 @@ EXPORT ssize_t writev(int fd, const struct iovec *iov, int n)
 	return kind == FD_UMAD ? ret(each(fd, iov, n, true)) : refuse(kind);
 }
 
-/* What the kernel does for files of any kind. */
+/* The requests that the kernel handles for files of any kind, before it asks the driver. */
 static bool is_generic(unsigned int cmd)
 {
 	return cmd == FIOCLEX || cmd == FIONCLEX || cmd == FIONBIO || cmd == FIOASYNC;
@@ -109,7 +112,7 @@ static bool is_generic(unsigned int cmd)
 
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {
-	unsigned int cmd = (unsigned int)request; /* the kernel looks at 32 bits */
+	unsigned int cmd = (unsigned int)request; /* the kernel takes only 32 bits, too */
 	enum fd_kind kind;
 	va_list ap;
 	void *arg;

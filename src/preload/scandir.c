@@ -7,7 +7,10 @@
 #include "preload/path.h"
 #include "preload/real.h"
 
-/* In these the C library opens directories by functions that nobody can replace. */
+/*
+ * scandir() and glob() need definitions of their own, because the C library opens directories in
+ * them by internal functions that a preloaded library cannot replace.
+ */
 
 typedef int (*filter_t)(const struct dirent *);
 typedef int (*compare_t)(const struct dirent **, const struct dirent **);
@@ -117,7 +120,7 @@ static void glob_closedir(void *dir)
 	closedir(dir);
 }
 
-/* glob() can be told which functions to use. */
+/* With GLOB_ALTDIRFUNC the C library's glob() calls the functions in @g instead of its own. */
 EXPORT int glob(const char *pattern, int flags, int (*on_error)(const char *, int), glob_t *g)
 {
 	glob_t saved = *g;

@@ -18,7 +18,7 @@ static int ret(int err)
 	return -1;
 }
 
-/* What is at a path of ours; errno is left alone. */
+/* node_look() that leaves errno alone. */
 static int look(struct node *n, const struct path *p)
 {
 	int saved = errno, err = node_look(n, p);
@@ -27,7 +27,10 @@ static int look(struct node *n, const struct path *p)
 	return err;
 }
 
-/* What a descriptor of ours shows: the daemon is not asked. */
+/*
+ * Fill in the attributes of an open descriptor, without asking the daemon. Return: false if it is
+ * not ours
+ */
 static bool look_fd(struct node *n, int fd)
 {
 	enum fd_kind kind = preload_on() ? fdtab_kind(fd) : FD_OTHER;
@@ -120,7 +123,10 @@ EXPORT int fstatat64(int dirfd, const char *path, struct stat64 *st, int flags)
 	return stat_at(dirfd, path, (struct stat *)st, flags);
 }
 
-/* Programs built before glibc 2.33 call these; @ver is of a struct stat that 64-bit never changed. */
+/*
+ * Programs built before glibc 2.33 call the following functions. They may ignore @ver, the version
+ * of struct stat, because there is only one version on 64-bit machines.
+ */
 EXPORT int __xstat(int ver, const char *path, struct stat *st)
 {
 	return stat_at(AT_FDCWD, path, st, 0);
@@ -272,7 +278,7 @@ EXPORT char *canonicalize_file_name(const char *path)
 	return realpath(path, NULL);
 }
 
-/* `ls -l` looks for access control lists and labels: sysfs has none. */
+/* `ls -l` asks for access control lists and security labels, of which our files have none. */
 static ssize_t no_xattr(const struct path *p)
 {
 	struct node n;

@@ -14,7 +14,10 @@
 
 #include "preload/conn.h"
 
-/* So one iovec holds ib_user_mad_hdr and what comes before it is ours. */
+/*
+ * Octets of struct umad_mad before the part that is laid out like the kernel's struct
+ * ib_user_mad_hdr.
+ */
 #define PREFIX offsetof(struct umad_mad, id)
 static_assert(sizeof(struct umad_mad) - PREFIX == sizeof(struct ib_user_mad_hdr), "layout");
 static_assert(offsetof(struct umad_mad, status) - PREFIX ==
@@ -30,12 +33,13 @@ static_assert(offsetof(struct umad_mad, pkey_index) - PREFIX ==
 	      "layout");
 
 /*
- * SO_PRIORITY means nothing to a local socket, may be set by anybody up to 6, and is shared by all copies
- * of the descriptor, over exec() too.
+ * The state of a connection is a bit mask in the socket option SO_PRIORITY. This option has no
+ * effect on a local socket, needs no privilege for values up to 6, and is shared by all copies of
+ * the descriptor, also after exec().
  */
-#define STATE_PKEY 1 /* use_pkey_index */
-#define STATE_USED 2 /* already_used */
-#define STATE_ISSM 4 /* not a MAD device at all */
+#define STATE_PKEY 1 /* headers have the P_Key index (the kernel's use_pkey_index) */
+#define STATE_USED 2 /* an agent was registered (the kernel's already_used) */
+#define STATE_ISSM 4 /* the descriptor is an issmN, not a umadN */
 
 static int state_get(int fd)
 {
@@ -61,7 +65,10 @@ bool umad_is_issm(int fd)
 	return state_get(fd) & STATE_ISSM;
 }
 
-/* The kernel waits for a semaphore that whoever holds the device releases. */
+/*
+ * Open a device, and try again every 20 ms while another descriptor holds it. In the kernel,
+ * opening issmN waits for a semaphore instead.
+ */
 static int open_waiting(enum umad_kind kind, unsigned int dev, bool wait)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
@@ -100,7 +107,10 @@ static int enable_pkey(int fd)
 	return state & STATE_USED ? -EINVAL : state_set(fd, state | STATE_PKEY);
 }
 
-/* The first registration decides the header's layout for good. */
+/*
+ * The first registration fixes the layout of the header; @implied is STATE_PKEY if it has the P_Key
+ * index.
+ */
 static int agent_registered(int fd, int implied)
 {
 	int state = state_get(fd);

@@ -9,56 +9,62 @@
 /*
  * The file operations of ib_umad (drivers/infiniband/core/user_mad.c) on a connection to the daemon.
  *
- * poll(), select() and epoll need nothing: the connection is readable when a MAD waits and
- * writable while the daemon keeps up. What the kernel has in struct ib_umad_file, whether the P_Key
- * index is in the header and whether agents were registered, is in the socket too: it must be the
- * same for all copies of a descriptor, in all processes.
+ * poll(), select() and epoll need no code here, because the connection is readable when a MAD waits
+ * and writable while the daemon keeps up. The kernel stores two facts in struct ib_umad_file:
+ * whether headers have the P_Key index, and whether an agent was ever registered. We store both in
+ * the socket, because they must be the same for all copies of a descriptor, in all processes.
  */
 
-/* What the constructor does. */
+/* Register the handler of fork(). The constructor of the library calls this function. */
 void umad_start(void);
 
 /**
  * umad_open() - Open a device
- * @issm:	issmN, not umadN
- * @dev:	N
- * @flags:	of open(): O_NONBLOCK and O_CLOEXEC are looked at
+ * @issm:	true for issmN, false for umadN
+ * @dev:	the N of issmN or umadN
+ * @flags:	flags of open(), of which O_NONBLOCK and O_CLOEXEC matter
  *
- * Who holds issmN makes another open wait (EINTR), or fail with EAGAIN if it is not to block.
+ * While another descriptor holds issmN, a further open waits (a signal ends it with -EINTR), or
+ * fails with -EAGAIN if @flags has O_NONBLOCK.
  * Return: a descriptor, or -errno
  */
 int umad_open(bool issm, unsigned int dev, int flags);
 
-/* Octets of the header that programs read and write on @fd: with the P_Key index or without. */
+/*
+ * Return the size of the header that programs read and write on @fd, with the P_Key index or
+ * without it.
+ */
 size_t umad_hdr_size(int fd);
 
-/* A connection that came through exec(): of which kind? */
+/* Return true if a connection inherited through exec() is an open issmN, false if it is a umadN. */
 bool umad_is_issm(int fd);
 
 /**
- * umad_read() - Receive a MAD, or one that was sent and had no answer
+ * umad_read() - Receive a MAD, or get back a request that had no answer
  * @fd:		a descriptor of kind FD_UMAD
  * @buf:	header and data
  * @count:	octets of @buf
  *
- * A cancellation point. A MAD that does not fit stays: -EINVAL if not even its first 256 octets do,
- * -ENOSPC with those and the length in the header.
- * Return: octets; -EINVAL, -ENOSPC, -EAGAIN, -EINTR; -EIO if the daemon is gone. A program that does not
- * mind that is sent SIGTERM after UMAD_GONE_PATIENCE of them.
+ * This function is a cancellation point. A MAD that does not fit stays in the queue. If its first
+ * 256 octets fit, they are copied, the header tells the length, and the result is -ENOSPC;
+ * otherwise it is -EINVAL. A program that reads on after UMAD_GONE_PATIENCE times -EIO gets a
+ * SIGTERM.
+ * Return: octets; -EINVAL, -ENOSPC, -EAGAIN, -EINTR; -EIO if the daemon is gone
  */
 ssize_t umad_read(int fd, void *buf, size_t count);
 #define UMAD_GONE_PATIENCE 32
 
 /**
  * umad_write() - Send a MAD
- * Never -EAGAIN, as in the kernel. A cancellation point before anything is done.
- * Return: @count; -EINVAL (short, no such agent number), -EIO if the daemon is gone, -ENOMEM
+ * The result is never -EAGAIN, as in the kernel. This function is a cancellation point only before
+ * it has done anything.
+ * Return: @count; -EINVAL (too short, or no such agent number), -EIO if the daemon is gone, -ENOMEM
  */
 ssize_t umad_write(int fd, const void *buf, size_t count);
 
 /**
  * umad_ioctl() - Register and unregister agents, enable the P_Key index
- * Return: 0, -errno; -ENOTTY for what ib_umad does not know
+ * Return: 0, -errno; -ENOTTY for requests that ib_umad does not know
  */
 int umad_ioctl(int fd, unsigned int cmd, void *arg);
 

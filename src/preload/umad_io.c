@@ -20,27 +20,39 @@
 
 #define PREFIX offsetof(struct umad_mad, id)
 #define MAX_AGENTS 32 /* IB_UMAD_MAX_AGENTS */
-#define MAD_HDR 24 /* IB_MGMT_MAD_HDR: what comes back when there was no answer */
+#define MAD_HDR 24 /* IB_MGMT_MAD_HDR: octets of a request that come back when it had no answer */
 #define MAD_SIZE 256
-#define RMPP_HDR 36 /* IB_MGMT_RMPP_HDR: the least that can be sent */
+#define RMPP_HDR 36 /* IB_MGMT_RMPP_HDR: least number of octets that can be sent */
 
 /*
- * Seeing the first message and taking it must be one step. Nobody waits with this lock held, and
- * signals are blocked meanwhile: read() is allowed in their handlers.
+ * Seeing the first message and taking it must be one step. The mutex keeps other threads out, a record lock on the socket keeps out other
+ * processes that got the descriptor by fork(), exec() or SCM_RIGHTS. (A record lock belongs to a process, so threads need
+ * the mutex; flock() belongs to the open file, which these processes share.) A reader never waits for a message with the locks
+ * held, and signals are blocked meanwhile, because read() is allowed in their handlers.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void lock_take(sigset_t *ret_saved)
+static void lock_process(int fd, short type)
+{
+	struct flock whole = { .l_type = type, .l_whence = SEEK_SET };
+
+	/* Where a kernel or a sandbox has no such lock, readers of one process are still kept apart. */
+	(void)syscall(SYS_fcntl, fd, F_SETLKW, &whole);
+}
+
+static void lock_take(int fd, sigset_t *ret_saved)
 {
 	sigset_t all;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, ret_saved);
 	pthread_mutex_lock(&lock);
+	lock_process(fd, F_WRLCK);
 }
 
-static void lock_give(const sigset_t *saved)
+static void lock_give(int fd, const sigset_t *saved)
 {
+	lock_process(fd, F_UNLCK);
 	pthread_mutex_unlock(&lock);
 	pthread_sigmask(SIG_SETMASK, saved, NULL);
 }
@@ -49,7 +61,8 @@ static void after_fork(void)
 {
 	pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
 
-	memcpy(&lock, &fresh, sizeof(lock)); /* another thread of the parent may have had it */
+	memcpy(&lock, &fresh,
+	       sizeof(lock)); /* another thread of the parent may have held the lock */
 }
 
 void umad_start(void)
@@ -57,11 +70,12 @@ void umad_start(void)
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
-static atomic_int times_gone; /* in a row */
+static atomic_int times_gone; /* number of reads in a row that found the daemon gone */
 
 /*
- * The daemon is gone, as a device that was removed. There are programs that read again at once whatever
- * the error: they get slower, and then a signal.
+ * Result of a read after the daemon has ended, as from a device that was removed. Some programs
+ * read again at once after any error. They get a SIGTERM after a while, and from then on each read
+ * takes 10 ms.
  */
 static ssize_t gone(void)
 {
@@ -80,7 +94,10 @@ static bool is_gone(long n)
 	return n == 0 || n == -ECONNRESET || n == -EPIPE || n == -ENOTCONN;
 }
 
-/* A message of the connection: header and data go to (come from) where the program has them. */
+/*
+ * One message on the connection. Its iovec points to header and data in the buffer of the program,
+ * so that neither is copied.
+ */
 struct io {
 	char prefix[PREFIX];
 	char no_pkey[sizeof(struct ib_user_mad_hdr) - sizeof(struct ib_user_mad_hdr_old)];
@@ -103,7 +120,10 @@ static void io_init(struct io *io, void *buf, size_t hdr, size_t data_len)
 	io->m.msg_iovlen = 4;
 }
 
-/* See the first message's header; its whole length, or as conn_recv(). */
+/*
+ * Read the header of the first message and leave it in the queue. Return: length of the message,
+ * -errno
+ */
 static long peek(int fd, struct umad_mad *ret)
 {
 	struct iovec iov = { ret, sizeof(*ret) };
@@ -138,7 +158,7 @@ static bool has_octets(int fd, size_t len)
 	return real.fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= (off_t)len;
 }
 
-/* The memfd of the first message, which stays. */
+/* Return the memfd of the first message, which stays in the queue. */
 static int peek_memfd(int fd, struct umad_mad *mad)
 {
 	struct io io;
@@ -156,7 +176,7 @@ static int peek_memfd(int fd, struct umad_mad *mad)
 		conn_close(ret);
 		return -EBADMSG;
 	}
-	/* None came, or we have no room for one. */
+	/* Either no memfd came, or the process has no free descriptor. A dup() tells which. */
 	spare = (int)syscall(SYS_dup, fd);
 	if (spare < 0)
 		return -ENOMEM;
@@ -182,7 +202,10 @@ static int read_all(int fd, char *buf, size_t len)
 	return 0;
 }
 
-/* The kernel's rules of what fits (copy_recv_mad(), copy_send_mad()): 0, -ENOSPC, -EINVAL. */
+/*
+ * The kernel's rules for a buffer with @room octets (copy_recv_mad(), copy_send_mad()). Return: 0
+ * if the MAD fits, -ENOSPC if only its first 256 octets are to be copied, -EINVAL
+ */
 static int fits(const struct umad_mad *mad, size_t room)
 {
 	if (room >= mad->data_len)
@@ -190,7 +213,10 @@ static int fits(const struct umad_mad *mad, size_t room)
 	return mad->status == 0 && mad->data_len > MAD_SIZE && room >= MAD_SIZE ? -ENOSPC : -EINVAL;
 }
 
-/* What is short enough to be in the message. */
+/*
+ * Receive a MAD whose data are in the message itself. If it does not fit, only its first 256 octets
+ * are read and it stays in the queue.
+ */
 static int take_inline(int fd, const struct umad_mad *mad, void *buf, size_t hdr, int fit)
 {
 	struct io io;
@@ -201,6 +227,9 @@ static int take_inline(int fd, const struct umad_mad *mad, void *buf, size_t hdr
 	return n < 0 ? (int)n : 0;
 }
 
+/*
+ * Receive the header of a MAD whose data are in a memfd; it stays in the queue if it does not fit.
+ */
 static int take_long(int fd, int memfd, void *buf, size_t hdr, int fit)
 {
 	struct io io;
@@ -211,7 +240,11 @@ static int take_long(int fd, int memfd, void *buf, size_t hdr, int fit)
 	return n < 0 ? (int)n : 0;
 }
 
-/* Call with the lock. -EAGAIN: nothing there; -ENOMSG: it was no MAD, and is dropped; -ENODEV: the end. */
+/*
+ * Take the first message; the caller holds the lock. Return: 0; -EAGAIN if the queue is empty;
+ * -ENOMSG if the message was not a valid MAD, and was dropped; -ENODEV if the daemon is gone; as
+ * fits()
+ */
 static int take(int fd, struct umad_mad *ret, int *ret_memfd, void *buf, size_t hdr, size_t count)
 {
 	long n = peek(fd, ret);
@@ -241,7 +274,7 @@ static int take(int fd, struct umad_mad *ret, int *ret_memfd, void *buf, size_t 
 	return err ? err : fit;
 }
 
-/* One MAD without waiting. */
+/* Receive one MAD without waiting. */
 static ssize_t read_one(int fd, void *buf, size_t hdr, size_t count)
 {
 	struct umad_mad mad;
@@ -249,9 +282,9 @@ static ssize_t read_one(int fd, void *buf, size_t hdr, size_t count)
 	sigset_t saved;
 	int memfd = -1, err, copy;
 
-	lock_take(&saved);
+	lock_take(fd, &saved);
 	err = take(fd, &mad, &memfd, buf, hdr, count);
-	lock_give(&saved);
+	lock_give(fd, &saved);
 	if (memfd >= 0 && (err == 0 || err == -ENOSPC)) {
 		copy = read_all(memfd, (char *)buf + hdr, err ? MAD_SIZE : mad.data_len);
 		err = copy ? copy : err;
@@ -259,13 +292,16 @@ static ssize_t read_one(int fd, void *buf, size_t hdr, size_t count)
 	conn_close(memfd);
 	if (err && err != -ENOSPC)
 		return err;
-	/* A MAD that had no answer keeps the length with which it was sent. */
+	/* A request that had no answer comes back with the length with which it was sent. */
 	length = mad.status ? mad.length : (uint32_t)hdr + mad.data_len;
 	memcpy((char *)buf + offsetof(struct ib_user_mad_hdr, length), &length, sizeof(length));
 	return err ? err : (ssize_t)(hdr + mad.data_len);
 }
 
-/* By the C library's own function: a cancellation point, restarted after signals as read() would be. */
+/*
+ * Wait by recvmsg() of the C library, because it is a cancellation point and is restarted after
+ * signals as read() would be.
+ */
 static int wait_for_mad(int fd)
 {
 	char octet;
@@ -316,12 +352,15 @@ static int memfd_of(const char *data, size_t len)
 		}
 		at += (size_t)n;
 	}
-	/* The daemon need not fear that it changes while it is read. */
+	/* Sealed, the memfd cannot change while the daemon reads it. */
 	fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	return fd;
 }
 
-/* The kernel can always post a send: so wait even where the file is not to block. */
+/*
+ * Send, and wait for room even on a non-blocking descriptor, because write() of the kernel's
+ * ib_umad never fails for lack of room.
+ */
 static ssize_t send_waiting(int fd, const struct msghdr *m)
 {
 	long n;

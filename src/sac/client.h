@@ -2,29 +2,35 @@
 #ifndef SAC_CLIENT_H
 #define SAC_CLIENT_H
 
-/* The client's insides, shared by the files of sac/. */
+/* Declarations for the files of the SA client only. */
 
 #include "sac/sac.h"
 #include "util/hash.h"
 #include "util/prng.h"
 
-/* One request to the SA: queued until there is room, then open, then done. */
+/*
+ * One request to the SA. It is queued until fewer than SAC_MAX_OPEN are open, then open until
+ * done() is called.
+ */
 struct sac_op {
-	struct list node;
+	struct list link;
 	struct sac *sac;
-	struct mad_tx *tx; /* open */
-	bool active; /* queued or open */
+	struct mad_tx *tx; /* the open MAD request; NULL while queued */
+	bool active; /* true while the request is queued or open */
 	uint8_t resp_method;
 	uint16_t attr_id;
-	/* Writes the MAD when it is sent, not when it was queued: always what is wanted now. */
+	/*
+	 * Writes the MAD. Called when the MAD is sent, not when the request is queued, so that the
+	 * MAD is up to date.
+	 */
 	void (*fill)(struct sac_op *op, uint8_t mad[MAD_LEN]);
 	/* @resp is NULL unless @status is 0 */
 	void (*done)(struct sac_op *op, int status, const struct sa_mad *resp, ns_t now);
 };
 
-#define SAC_NTRAPS 4 /* 64-67 */
+#define SAC_NTRAPS 4 /* number of traps that are subscribed to: 64 to 67 */
 
-/* A subscription to one trap. */
+/* A subscription to the Reports of one trap. */
 struct sac_inform {
 	struct sac_op op;
 	struct timer retry;
@@ -32,14 +38,14 @@ struct sac_inform {
 	uint16_t trap;
 	bool subscribed;
 	unsigned int failures;
-	int status; /* of the last */
+	int status; /* result of the last request */
 };
 
-/* Requests fail for want of an SA, see outage.c. */
+/* A time without an SA, see outage.c */
 struct sac_outage {
-	unsigned int failed; /* 0: none */
-	bool silent, busy; /* said */
-	bool absent; /* said: its host has none */
+	unsigned int failed; /* requests that failed in the outage; 0: there is no outage */
+	bool silent, busy; /* silence, and status Busy, have been logged */
+	bool absent; /* it has been logged that no SA runs at the SM LID */
 	ns_t since;
 };
 
@@ -54,20 +60,20 @@ struct sac {
 	struct list users;
 
 	/* op.c */
-	struct list urgent, normal; /* queued */
+	struct list urgent, normal; /* queued requests */
 	unsigned int nopen, nqueued;
 	struct timer pump;
 	struct sac_outage outage;
 
 	/* path.c */
 	struct htab path_tab;
-	struct list paths; /* the oldest answer first */
+	struct list paths; /* struct sac_path in order of their answers, oldest first */
 	unsigned int npaths;
 	struct timer path_sweep;
 
 	/* group.c, ask.c */
 	struct htab group_tab;
-	struct list groups; /* in the order of their first reference */
+	struct list groups; /* struct sac_group in the order of their first reference */
 	unsigned int ngroups;
 	struct timer rejoin;
 	struct list asks;
@@ -81,25 +87,31 @@ struct sac {
 
 #define sac_log(s, lvl, ...) log_to((s)->log, lvl, __VA_ARGS__)
 
-/* sac_backoff() - How long to wait after the @failures-th failure in a row, the last for @status */
+/* sac_backoff() - Time to wait after @failures failures in a row, the last one with @status */
 ns_t sac_backoff(struct sac *s, unsigned int failures, int status);
 
-/* sac_outage_status() - The status of an answer, with what only says that there is no SA as -ENXIO or -EBUSY */
+/*
+ * sac_outage_status() - Translate the MAD status of an answer: -ENXIO if it means that no SA runs
+ * there, -EBUSY if the SA is too busy
+ */
 int sac_outage_status(int mad_status);
-/* sac_outage_note() - A request ended with @status */
+/* sac_outage_note() - Begin, continue or end an outage, because a request ended with @status */
 void sac_outage_note(struct sac *s, int status, ns_t now);
-/* What had to wait because there was no SA is tried now. */
+/* Retry at once the requests that failed only because there was no SA. */
 void sac_groups_hurry(struct sac *s, ns_t now);
 void sac_inform_hurry(struct sac *s, ns_t now);
 void sac_paths_hurry(struct sac *s);
 
-/* sac_restart() - The SA knows nothing of us any more, or is out of reach */
+/*
+ * sac_restart() - Begin anew, because the SA may have lost all that it knew of this port, or is out
+ * of reach
+ */
 void sac_restart(struct sac *s, ns_t now);
 
-/* sac_tell() - An event to all users */
+/* sac_tell() - Give an event to all users */
 void sac_tell(struct sac *s, enum sac_event ev, const ib_gid *gid, ns_t now);
 
-/* The files' shares of creation, restart and destruction. */
+/* Creation, restart and destruction of the parts that the files implement */
 void sac_ops_init(struct sac *s);
 void sac_ops_fini(struct sac *s);
 void sac_paths_init(struct sac *s);
@@ -109,15 +121,17 @@ void sac_paths_forget_gid(struct sac *s, const ib_gid *dgid);
 void sac_groups_init(struct sac *s);
 void sac_groups_fini(struct sac *s);
 void sac_groups_restart(struct sac *s, ns_t now);
-void sac_groups_deleted(struct sac *s, const ib_gid *mgid); /* forget the membership */
-void sac_groups_resume(struct sac *s, const ib_gid *mgid, ns_t now); /* join what is still wanted */
+/* sac_groups_deleted() - Forget the membership of a group that the SA has deleted */
+void sac_groups_deleted(struct sac *s, const ib_gid *mgid);
+/* sac_groups_resume() - Join a group again if it has references */
+void sac_groups_resume(struct sac *s, const ib_gid *mgid, ns_t now);
 void sac_asks_fini(struct sac *s);
 void sac_asks_restart(struct sac *s, ns_t now);
 void sac_inform_init(struct sac *s);
 void sac_inform_fini(struct sac *s);
 void sac_inform_restart(struct sac *s, ns_t now);
 void sac_inform_stop(struct sac *s, ns_t now);
-/* An unsolicited MAD of the SA class: Report */
+/* sac_report_recv() - An unsolicited MAD of the SA class arrived: a Report, if the SA sent it */
 void sac_report_recv(void *ctx, const struct mad_addr *from, const void *mad, size_t len, ns_t now);
 
 #endif

@@ -3,18 +3,22 @@
 #include <stdlib.h>
 
 #include "sac/op.h"
-#include "wire/print.h"
+#include "text/print.h"
 
 /*
- * A group is the union of its references: `want` is computed from them, `have` is what the SA
- * granted, `may` what it may hold for us, granted or not: a join whose answer was lost, or which a
- * restart overtook. group_step() sends the one request that brings them closer; it is called
- * after everything that changes one of them.
+ * The SA sees one membership of this port in a group, with a set of JoinState bits, however many references the
+ * group has. There are three such sets: `want` is the union of the references, `have` is what the SA has granted, and
+ * `may` is what the SA may have recorded, granted or not, because the answer to a join can get lost or come after a
+ * restart. group_step() sends the request that brings `have` and `may` closer to `want`; it is called
+ * after each change of one of them.
  */
 
-/* MGID, PortGID, P_Key, JoinState: 0x10083; what Linux joins the broadcast group with. */
+/*
+ * MGID, PortGID, P_Key, JoinState (0x10083): the components with which Linux joins the broadcast
+ * group
+ */
 #define MCM_COMP_JOIN (MCM_COMP_MGID | MCM_COMP_PORT_GID | MCM_COMP_PKEY | MCM_COMP_JOIN_STATE)
-/* 0x173f7: all that a group to be made needs */
+/* 0x173f7: all components that creating a group needs */
 #define MCM_COMP_CREATE                                                                      \
 	(MCM_COMP_JOIN | MCM_COMP_QKEY | MCM_COMP_MTU_SEL | MCM_COMP_MTU | MCM_COMP_TCLASS | \
 	 MCM_COMP_RATE_SEL | MCM_COMP_RATE | MCM_COMP_SL | MCM_COMP_FLOW_LABEL |             \
@@ -24,26 +28,30 @@
 	(MCM_JOIN_FULL | MCM_JOIN_NON | MCM_JOIN_SEND_ONLY_NON | MCM_JOIN_SEND_ONLY_FULL)
 
 struct sac_group {
-	struct hnode node;
+	struct hlink by_mgid;
 	struct list all;
 	struct list refs;
-	struct list calling; /* references not yet called in this round */
-	bool pinned; /* in group_call() */
+	struct list calling; /* references that group_call() has still to look at */
+	bool pinned; /* group_call() runs, so the group must not be freed */
 	struct sac *sac;
 	ib_gid mgid;
 	uint8_t have, may;
-	uint8_t asked; /* bits of the request in op */
-	bool leaving; /* it is a Delete */
-	bool overtaken; /* it asks with what nobody wants any more */
+	uint8_t asked; /* JoinState bits of the request in .op */
+	bool leaving; /* true if the request in .op is a Delete */
+	bool overtaken; /* the references have changed since the request in op was sent */
 	struct sac_op op;
-	struct timer timer; /* back-off, and calls that are due */
+	struct timer timer; /* end of a back-off, or callbacks to be called */
 	int status;
 	unsigned int failures, leave_failures;
 	ns_t retry_at;
 	struct ib_mcmember_rec rec;
 };
 
-#define LEAVE_TRIES 3 /* an SA that stays silent so long has lost us, or will ask us to register */
+/*
+ * tries of a Delete; an SA that stays silent longer has lost the membership, or will ask us to
+ * register again
+ */
+#define LEAVE_TRIES 3
 
 static void group_step(struct sac_group *g, ns_t now);
 
@@ -56,10 +64,10 @@ static uint64_t mgid_hash(const ib_gid *mgid)
 
 static struct sac_group *group_find(const struct sac *s, const ib_gid *mgid)
 {
-	struct hnode *n;
+	struct hlink *n;
 
 	for (n = htab_first(&s->group_tab, mgid_hash(mgid)); n; n = htab_next(n)) {
-		struct sac_group *g = container_of(n, struct sac_group, node);
+		struct sac_group *g = container_of(n, struct sac_group, by_mgid);
 
 		if (ib_gid_equal(&g->mgid, mgid))
 			return g;
@@ -78,7 +86,7 @@ static struct sac_group *group_new(struct sac *s, const ib_gid *mgid)
 	g = calloc(1, sizeof(*g));
 	if (!g)
 		return NULL;
-	if (htab_add(&s->group_tab, &g->node, mgid_hash(mgid))) {
+	if (htab_add(&s->group_tab, &g->by_mgid, mgid_hash(mgid))) {
 		free(g);
 		return NULL;
 	}
@@ -98,7 +106,7 @@ static void group_free(struct sac_group *g)
 
 	sac_op_cancel(&g->op);
 	timer_cancel(s->timers, &g->timer);
-	htab_del(&s->group_tab, &g->node);
+	htab_del(&s->group_tab, &g->by_mgid);
 	list_del(&g->all);
 	s->ngroups--;
 	free(g);
@@ -109,7 +117,7 @@ static uint8_t refs_want(const struct list *refs)
 	const struct sac_group_ref *r;
 	uint8_t want = 0;
 
-	list_for_each (r, refs, node)
+	list_for_each (r, refs, link)
 		want |= r->join.rec.join_state;
 	return want;
 }
@@ -119,7 +127,7 @@ static uint8_t group_want(const struct sac_group *g)
 	return refs_want(&g->refs) | refs_want(&g->calling);
 }
 
-/* What the SA has granted and is not being asked to take back: a Delete on the wire will be obeyed. */
+/* JoinState bits that the SA has granted, without those that a Delete on the wire takes back */
 static uint8_t group_holds(const struct sac_group *g)
 {
 	return g->op.active && g->leaving ? g->have & (uint8_t)~g->asked : g->have;
@@ -130,7 +138,10 @@ static bool ref_granted(const struct sac_group *g, const struct sac_group_ref *r
 	return !(r->join.rec.join_state & ~group_holds(g));
 }
 
-/* One round of calls: to those just granted, or (@status) to those still waiting. */
+/*
+ * Calls the references whose bits were just granted; with @status also those that wait for bits
+ * which were refused.
+ */
 static void group_call(struct sac_group *g, int status, ns_t now)
 {
 	const struct ib_mcmember_rec rec = g->rec;
@@ -145,11 +156,11 @@ static void group_call(struct sac_group *g, int status, ns_t now)
 		list_add_tail(&g->calling, n);
 	}
 	while (!list_empty(&g->calling)) {
-		struct sac_group_ref *r = list_first(&g->calling, struct sac_group_ref, node);
+		struct sac_group_ref *r = list_first(&g->calling, struct sac_group_ref, link);
 		bool granted = ref_granted(g, r);
 
-		list_del(&r->node);
-		list_add_tail(&g->refs, &r->node);
+		list_del(&r->link);
+		list_add_tail(&g->refs, &r->link);
 		if (granted && !r->told) {
 			r->told = true;
 			r->done(r, 0, &rec, now);
@@ -164,7 +175,7 @@ static bool group_has_calls(const struct sac_group *g)
 {
 	const struct sac_group_ref *r;
 
-	list_for_each (r, &g->refs, node) {
+	list_for_each (r, &g->refs, link) {
 		if (ref_granted(g, r) && !r->told)
 			return true;
 	}
@@ -179,12 +190,15 @@ static void group_timer(struct timer *t, ns_t now)
 	group_step(g, now);
 }
 
-/* The reference whose parameters go into a join of @bits: one that can make the group if any can. */
+/*
+ * The reference whose parameters a join of @bits uses; a reference that can create the group comes
+ * first.
+ */
 static const struct sac_join *group_template(const struct sac_group *g, uint8_t bits)
 {
 	const struct sac_group_ref *r, *best = NULL;
 
-	list_for_each (r, &g->refs, node) {
+	list_for_each (r, &g->refs, link) {
 		if (!(r->join.rec.join_state & bits))
 			continue;
 		if (!best || (r->join.create && !best->join.create))
@@ -210,7 +224,7 @@ static void join_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 	ib_mcmember_rec_encode(mad + SA_DATA_OFF, &rec);
 }
 
-/* The answer must be about this group and name a multicast LID, or packets would go astray. */
+/* The answer must name this group and a multicast LID, else packets would go to others. */
 static int join_answer(const struct sac_group *g, const struct sa_mad *resp,
 		       struct ib_mcmember_rec *ret)
 {
@@ -234,7 +248,10 @@ static void group_log(const struct sac_group *g, enum log_level lvl, const char 
 
 static void join_failed(struct sac_group *g, int status, ns_t now)
 {
-	/* Whoever wanted it is told, and says what that means (RFC 4391 §12). */
+	/*
+	 * Only debug output, because the references are told and log what the failure means for
+	 * them (RFC 4391 §12).
+	 */
 	group_log(g, LOG_LVL_DEBUG, "join", status);
 	g->status = status;
 	if (status > 0)
@@ -285,7 +302,7 @@ static void leave_done(struct sac_op *op, int status, const struct sa_mad *resp,
 {
 	struct sac_group *g = container_of(op, struct sac_group, op);
 
-	/* The SA refuses a Delete it has carried out before: our retry, its answer lost. */
+	/* If the answer to a Delete was lost, the SA refuses its repetition. That is no error. */
 	if (status && status != SA_STATUS_REQ_INVALID)
 		group_log(g, sac_status_is_outage(status) ? LOG_LVL_DEBUG : LOG_LVL_WARN, "leave",
 			  status);
@@ -318,13 +335,16 @@ static void group_submit(struct sac_group *g, bool leaving, uint8_t bits, ns_t n
 	sac_op_submit(s, &g->op, true, now);
 }
 
-/* The next request; calls that are due go by the timer meanwhile. */
+/* Sends the next request. Callbacks to be called (@due) wait for the timer. */
 static void group_ask(struct sac_group *g, uint8_t want, bool due, ns_t now)
 {
 	uint8_t join = want & (uint8_t)~g->have;
 	uint8_t leave = g->may & (uint8_t)~want;
 
-	/* Bit by bit: an SA refuses the whole Delete for one bit that it does not hold. */
+	/*
+	 * A Delete has one bit only, because an SA refuses the whole Delete if it does not hold one
+	 * of its bits.
+	 */
 	if (join)
 		group_submit(g, false, join, now);
 	else
@@ -332,7 +352,7 @@ static void group_ask(struct sac_group *g, uint8_t want, bool due, ns_t now)
 	timer_arm(g->sac->timers, &g->timer, due ? now : NS_NEVER);
 }
 
-/* Frees the group if nothing is left to do for it. */
+/* Sends the next request for the group, or frees the group if none is needed. */
 static void group_step(struct sac_group *g, ns_t now)
 {
 	struct sac *s = g->sac;
@@ -345,7 +365,9 @@ static void group_step(struct sac_group *g, ns_t now)
 		timer_arm(s->timers, &g->timer, due ? now : NS_NEVER);
 		return;
 	}
-	if (s->shared || !sac_usable(s)) /* no Delete: another user may need the membership */
+	if (s->shared ||
+	    !sac_usable(
+		    s)) /* no Delete, because the other user of the port may need the membership */
 		g->have &= want;
 	if (s->shared || !sac_usable(s))
 		g->may = g->have;
@@ -374,7 +396,7 @@ static bool join_valid(const struct sac_group_ref *r, const struct sac_join *j)
 	return !r->group || ib_gid_equal(&r->group->mgid, &j->rec.mgid);
 }
 
-/* A queued request may still change; one that is on the wire must be awaited. */
+/* Takes back a queued request. A request on the wire must be awaited. */
 static void group_unqueue(struct sac_group *g)
 {
 	if (g->op.active && !sac_op_is_open(&g->op))
@@ -395,7 +417,7 @@ int sac_group_join(struct sac *s, struct sac_group_ref *r, const struct sac_join
 		return -ENOBUFS;
 	if (!r->group) {
 		r->group = g;
-		list_add_tail(&g->refs, &r->node);
+		list_add_tail(&g->refs, &r->link);
 	}
 	r->join = *j;
 	r->told = false;
@@ -416,7 +438,7 @@ void sac_group_leave(struct sac *s, struct sac_group_ref *r, ns_t now)
 	if (!g)
 		return;
 	r->group = NULL;
-	list_del(&r->node);
+	list_del(&r->link);
 	group_unqueue(g);
 	group_step(g, now);
 }
@@ -429,10 +451,11 @@ void sac_groups_restart(struct sac *s, ns_t now)
 		struct sac_group_ref *r;
 
 		sac_op_cancel(&g->op);
-		g->have = 0; /* but `may` stays: not every restart is the SA's */
+		g->have =
+			0; /* `may` stays, because a restart of the client does not mean that the SA has lost the membership */
 		g->failures = g->leave_failures = 0;
 		g->retry_at = 0;
-		list_for_each (r, &g->refs, node)
+		list_for_each (r, &g->refs, link)
 			r->told = false;
 		group_step(g, now);
 	}
@@ -458,7 +481,7 @@ void sac_groups_deleted(struct sac *s, const ib_gid *mgid)
 	if (!g)
 		return;
 	g->have = g->may = 0;
-	list_for_each (r, &g->refs, node)
+	list_for_each (r, &g->refs, link)
 		r->told = false;
 }
 
@@ -470,7 +493,10 @@ void sac_groups_resume(struct sac *s, const ib_gid *mgid, ns_t now)
 		group_step(g, now);
 }
 
-/* Beside the kernel's driver: its leave, or an SA that forgot, would go unnoticed. */
+/*
+ * Joins all groups again from time to time on a port that the kernel's driver uses too, because a
+ * leave of that driver would end our membership unnoticed.
+ */
 static void groups_rejoin(struct timer *t, ns_t now)
 {
 	struct sac *s = container_of(t, struct sac, rejoin);
@@ -495,7 +521,7 @@ void sac_groups_fini(struct sac *s)
 
 	list_for_each_safe (g, tmp, &s->groups, all) {
 		while (!list_empty(&g->refs)) {
-			list_first(&g->refs, struct sac_group_ref, node)->group = NULL;
+			list_first(&g->refs, struct sac_group_ref, link)->group = NULL;
 			list_del(g->refs.next);
 		}
 		group_free(g);

@@ -2,11 +2,11 @@
 #include <errno.h>
 
 #include "sac/op.h"
-#include "wire/print.h"
+#include "text/print.h"
 
 /*
- * Subscriptions by InformInfo (IBTA 13.4.8.3, 15.4.4) and the Reports they bring. RFC 4391 §10: a
- * sender must subscribe to the group create and delete traps. One subscription per trap and port.
+ * Subscriptions by InformInfo (IBTA 13.4.8.3, 15.4.4) and the Reports that they bring. RFC 4391 §10 demands that a
+ * sender subscribes to the traps for created and deleted groups. Each port has one subscription for each trap.
  */
 
 static void inform_step(struct sac_inform *i, ns_t now);
@@ -15,13 +15,13 @@ static void inform_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 {
 	struct sac_inform *i = container_of(op, struct sac_inform, op);
 	struct mad_inform_info info = {
-		.lid_begin = 0xffff, /* of any source */
+		.lid_begin = 0xffff, /* traps of any source */
 		.generic = true,
 		.subscribe = !i->sac->closing,
 		.type = 0xffff,
 		.trap = i->trap,
 		.qpn = IB_QP1,
-		.resp_time = 19, /* 4.096 us x 2^19: 2 s */
+		.resp_time = 19, /* 4.096 us x 2^19 = 2 s */
 		.producer = 0xffffff,
 	};
 
@@ -59,13 +59,23 @@ static void inform_submit(struct sac_inform *i, ns_t now)
 	sac_op_submit(i->sac, &i->op, false, now);
 }
 
+static bool reports_wanted(const struct sac *s)
+{
+	const struct sac_user *u;
+
+	list_for_each (u, &s->users, link)
+		if (!u->no_reports)
+			return true;
+	return false;
+}
+
 static void inform_step(struct sac_inform *i, ns_t now)
 {
 	struct sac *s = i->sac;
 
 	if (i->op.active || i->subscribed || s->closing || !sac_usable(s))
 		return;
-	if (list_empty(&s->users)) /* nobody would hear the Reports */
+	if (!reports_wanted(s))
 		return;
 	inform_submit(i, now);
 }
@@ -136,7 +146,10 @@ void sac_inform_stop(struct sac *s, ns_t now)
 
 		sac_op_cancel(&i->op);
 		timer_cancel(s->timers, &i->retry);
-		/* The SA knows us by LID and QP: unsubscribing would cut the kernel off too. */
+		/*
+		 * The SA knows a subscriber by LID and QP, so on a shared port unsubscribing would
+		 * end the kernel's subscription too.
+		 */
 		if (asked && !s->shared && sac_usable(s))
 			inform_submit(i, now);
 		i->subscribed = false;
@@ -149,7 +162,10 @@ bool sac_subscribed(const struct sac *s)
 	       s->inform[MAD_TRAP_MC_DELETED - MAD_TRAP_GID_IN_SERVICE].subscribed;
 }
 
-/* The Report goes back as ReportResp, or the SA repeats it and then drops the subscription. */
+/*
+ * Answers a Report. An SA that gets no ReportResp repeats the Report, and may drop the subscription
+ * in the end.
+ */
 static void report_answer(struct sac *s, const struct mad_addr *from, const uint8_t *mad, ns_t now)
 {
 	uint8_t resp[MAD_LEN];
@@ -184,7 +200,10 @@ static void report_act(struct sac *s, const struct mad_notice *n, ns_t now)
 		sac_tell(s, SAC_EV_GROUP_CREATED, &gid, now);
 		break;
 	case MAD_TRAP_MC_DELETED:
-		/* Users first: a sender gives up what a receiver has made again. */
+		/*
+		 * Users are told before the group is joined again, so that a sender gives up the
+		 * deleted group and not the new one.
+		 */
 		sac_groups_deleted(s, &gid);
 		sac_tell(s, SAC_EV_GROUP_DELETED, &gid, now);
 		sac_groups_resume(s, &gid, now);
@@ -197,12 +216,25 @@ static bool report_ours(const struct mad_notice *n)
 	return n->generic && n->trap >= MAD_TRAP_GID_IN_SERVICE && n->trap <= MAD_TRAP_MC_DELETED;
 }
 
+/*
+ * Any port of the partition can send a MAD to QP1, so only Reports from the port of the SM are believed. This
+ * does not help against a forged SLID, which the fabric must prevent.
+ */
+static bool from_sa(const struct sac *s, const struct mad_addr *from)
+{
+	return sac_usable(s) && from->lid == s->port.sm_lid && from->qpn == IB_QP1;
+}
+
 void sac_report_recv(void *ctx, const struct mad_addr *from, const void *mad, size_t len, ns_t now)
 {
 	struct sac *s = ctx;
 	struct mad_notice n;
 	struct sa_mad sm;
 
+	if (!from_sa(s, from)) {
+		s->stats.reports_foreign++;
+		return;
+	}
 	if (len != MAD_LEN || sa_mad_decode(&sm, mad, len) || sm.mad.method != MAD_METHOD_REPORT ||
 	    sm.mad.attr_id != SA_ATTR_NOTICE || mad_notice_decode(&n, sm.data, sm.data_len)) {
 		s->stats.reports_ignored++;

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #define SA_CLASS_VERSION 2
-#define PUMP_RETRY NS_MSEC(20) /* the endpoint had no room */
+#define PUMP_RETRY NS_MSEC(20) /* time until the next try if the endpoint had no room */
 
 static void pump(struct sac *s, ns_t now);
 
@@ -20,13 +20,19 @@ void sac_op_headers(struct sac_op *op, uint8_t mad[MAD_LEN], uint8_t method, uin
 	};
 	struct sa_hdr sa = { .comp_mask = comp_mask };
 
-	/* Set is answered by GetResp, the others by their own number with the response bit. */
+	/*
+	 * The answer to a Set is GetResp; the answer to another method is that method with the
+	 * response bit.
+	 */
 	op->resp_method = (method == MAD_METHOD_SET ? MAD_METHOD_GET : method) | MAD_METHOD_RESP;
 	op->attr_id = attr_id;
 	sa_mad_encode(mad, &h, &sa);
 }
 
-/* The status of an answer; > 0 from the SA, -EBADMSG if it does not answer what was asked. */
+/*
+ * Return the status of an answer: 0, a MAD status (> 0), or -EBADMSG if the answer does not fit the
+ * request
+ */
 static int answer_status(const struct sac_op *op, struct sa_mad *sm, const void *mad, size_t len)
 {
 	if (sa_mad_decode(sm, mad, len))
@@ -81,13 +87,13 @@ static void pump(struct sac *s, ns_t now)
 {
 	while (s->nqueued && s->nopen < SAC_MAX_OPEN) {
 		struct list *q = list_empty(&s->urgent) ? &s->normal : &s->urgent;
-		struct sac_op *op = list_first(q, struct sac_op, node);
+		struct sac_op *op = list_first(q, struct sac_op, link);
 
 		if (op_send(s, op, now)) {
 			timer_arm(s->timers, &s->pump, now + PUMP_RETRY);
 			return;
 		}
-		list_del(&op->node);
+		list_del(&op->link);
 		s->nqueued--;
 		s->nopen++;
 		s->stats.requests++;
@@ -104,7 +110,7 @@ void sac_op_submit(struct sac *s, struct sac_op *op, bool urgent, ns_t now)
 	op->sac = s;
 	op->tx = NULL;
 	op->active = true;
-	list_add_tail(urgent ? &s->urgent : &s->normal, &op->node);
+	list_add_tail(urgent ? &s->urgent : &s->normal, &op->link);
 	s->nqueued++;
 	pump(s, now);
 }
@@ -120,11 +126,14 @@ void sac_op_cancel(struct sac_op *op)
 		mad_cancel(op->tx);
 		op->tx = NULL;
 		s->nopen--;
-		/* What waits for this room goes out with the next time that we are given. */
+		/*
+		 * This function is not given the time, so the next queued request is sent by a
+		 * timer that is due at once.
+		 */
 		if (s->nqueued && !timer_armed(&s->pump))
 			timer_arm(s->timers, &s->pump, 0);
 	} else {
-		list_del(&op->node);
+		list_del(&op->link);
 		s->nqueued--;
 	}
 }

@@ -2,7 +2,10 @@
 #ifndef SAC_OP_H
 #define SAC_OP_H
 
-/* Requests, paced: few are open at a time, the others wait in order, urgent ones first. */
+/*
+ * Requests to the SA. At most SAC_MAX_OPEN are open at a time; the others wait in order, urgent
+ * ones first.
+ */
 
 #include "sac/client.h"
 
@@ -12,13 +15,13 @@ void sac_op_submit(struct sac *s, struct sac_op *op, bool urgent, ns_t now);
 /* sac_op_cancel() - Forget @op; no effect if it is not active */
 void sac_op_cancel(struct sac_op *op);
 
-/* sac_op_is_open() - It is on the wire: the SA may have acted on it */
+/* sac_op_is_open() - Whether the request was sent, so that the SA may have acted on it */
 static inline bool sac_op_is_open(const struct sac_op *op)
 {
 	return op->tx != NULL;
 }
 
-/* sac_op_headers() - Headers of a request; the answer must have the same attribute */
+/* sac_op_headers() - Write the headers of a request; its answer must have the same attribute */
 void sac_op_headers(struct sac_op *op, uint8_t mad[MAD_LEN], uint8_t method, uint16_t attr_id,
 		    uint64_t comp_mask);
 

@@ -4,9 +4,10 @@
 #include "sac/op.h"
 
 /*
- * There are times without an SA: its host answers for nobody (what Linux does for a class that no program serves),
- * it is too busy, or it is silent. That is nobody's refusal: what was agreed stays, requests go on. It is said when
- * it begins and, with what it cost, when it is over, not once for each of hundreds of requests.
+ * An outage is a time without a working SA. Requests get no answer, or the answer is that the SA is too busy or that
+ * no SA runs on that port (Linux answers so for a class that no program serves). Such answers are not refusals:
+ * memberships and paths stay, and requests are repeated. The log has one line when an outage begins and one when it
+ * is over, with the number of failed requests, instead of a line for each request.
  */
 
 bool sac_status_is_outage(int status)
@@ -20,7 +21,11 @@ int sac_outage_status(int mad_status)
 	case MAD_STATUS_BAD_VERSION:
 	case MAD_STATUS_BAD_METHOD:
 	case MAD_STATUS_BAD_ATTR:
-		return -ENXIO; /* all that we ask for is mandatory (IBTA 15.2.5, table 192) */
+		/*
+		 * An SA must support all that we ask for (IBTA 15.2.5, table 192), so this is no
+		 * SA.
+		 */
+		return -ENXIO;
 	case MAD_STATUS_BUSY:
 		return -EBUSY;
 	default:
@@ -44,7 +49,10 @@ static void outage_begin(struct sac *s, int status, ns_t now)
 	*said = true;
 }
 
-/* Only what had its refusal from somebody else hurries: who is slow or lossy is not asked more often. */
+/*
+ * Ends an outage. Requests that a port without an SA answered are repeated at once. Requests that timed out keep
+ * their back-off, because the SA may be overloaded.
+ */
 static void outage_end(struct sac *s, ns_t now)
 {
 	bool absent = s->outage.absent;

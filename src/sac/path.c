@@ -5,12 +5,12 @@
 #include "sac/op.h"
 
 /*
- * The path cache. An entry is PENDING while its query is queued or open and others only wait for
- * it; VALID until SAC_PATH_TTL; FAILED until its back-off ends, so that a stream of packets to
- * nowhere makes one query per back-off and not one per packet.
+ * The path cache. An entry is PENDING while its query is queued or open; further callers wait for the same
+ * query. It is VALID for SAC_PATH_TTL after the answer. After a failure it is FAILED until its back-off ends, so
+ * that packets to an unknown port cause one query per back-off and not one each.
  */
 
-/* What Linux asks with (0x340c), and Reversible: our traffic goes both ways. */
+/* The components that Linux asks with (0x340c), and Reversible, because packets go both ways. */
 #define PATH_COMP_ASK                                                                \
 	(PATH_COMP_DGID | PATH_COMP_SGID | PATH_COMP_TCLASS | PATH_COMP_REVERSIBLE | \
 	 PATH_COMP_NUMB_PATH | PATH_COMP_PKEY)
@@ -18,7 +18,7 @@
 #define SWEEP NS_SEC(30)
 
 struct sac_path {
-	struct hnode node;
+	struct hlink by_key;
 	struct list lru;
 	struct list waits;
 	struct sac_op op;
@@ -30,7 +30,10 @@ struct sac_path {
 	struct ib_path_rec rec;
 };
 
-/* A key's octets without padding. The table is sized by us: hashing needs no secret. */
+/*
+ * Hashes the octets of a key without padding. No secret is needed, because the number of entries is
+ * limited.
+ */
 static uint64_t key_hash(const struct sac_path_key *k)
 {
 	static const struct hash_key hk = { 0x7361632070617468ull, 1 };
@@ -51,10 +54,10 @@ static bool key_equal(const struct sac_path_key *a, const struct sac_path_key *b
 
 static struct sac_path *path_find(const struct sac *s, const struct sac_path_key *key)
 {
-	struct hnode *n;
+	struct hlink *n;
 
 	for (n = htab_first(&s->path_tab, key_hash(key)); n; n = htab_next(n)) {
-		struct sac_path *p = container_of(n, struct sac_path, node);
+		struct sac_path *p = container_of(n, struct sac_path, by_key);
 
 		if (key_equal(&p->key, key))
 			return p;
@@ -65,19 +68,19 @@ static struct sac_path *path_find(const struct sac *s, const struct sac_path_key
 static void path_free(struct sac *s, struct sac_path *p)
 {
 	sac_op_cancel(&p->op);
-	htab_del(&s->path_tab, &p->node);
+	htab_del(&s->path_tab, &p->by_key);
 	list_del(&p->lru);
 	s->npaths--;
 	free(p);
 }
 
-/* The entry may be gone when this returns: waiters may do anything. */
+/* Calls the waiters. They may do anything, so the cache entry may be gone afterwards. */
 static void path_call(struct list *waits, int status, const struct ib_path_rec *rec, ns_t now)
 {
 	while (!list_empty(waits)) {
-		struct sac_path_wait *w = list_first(waits, struct sac_path_wait, node);
+		struct sac_path_wait *w = list_first(waits, struct sac_path_wait, link);
 
-		list_del(&w->node);
+		list_del(&w->link);
 		w->waiting = false;
 		w->done(w, status, rec, now);
 	}
@@ -93,7 +96,7 @@ static void list_take(struct list *dst, struct list *src)
 	}
 }
 
-static void path_settle(struct sac *s, struct sac_path *p, int status, ns_t now)
+static void path_outcome_set(struct sac *s, struct sac_path *p, int status, ns_t now)
 {
 	p->status = status;
 	p->state = status ? SAC_PATH_FAILED : SAC_PATH_VALID;
@@ -105,7 +108,10 @@ static void path_settle(struct sac *s, struct sac_path *p, int status, ns_t now)
 		timer_arm(s->timers, &s->path_sweep, now + SWEEP);
 }
 
-/* An answer must lead to the port that was asked for; the SA may fill in the subnet prefix. */
+/*
+ * The answer must be for the port that was asked for. Only GUIDs are compared, because the SA may
+ * fill in the subnet prefix.
+ */
 static int path_rec_check(const struct sac_path *p, const struct ib_path_rec *rec)
 {
 	if (!ib_lid_is_unicast(rec->dlid))
@@ -128,7 +134,7 @@ static void path_done(struct sac_op *op, int status, const struct sa_mad *resp, 
 		status = path_rec_check(p, &rec);
 	if (!status)
 		p->rec = rec;
-	path_settle(s, p, status, now);
+	path_outcome_set(s, p, status, now);
 	list_take(&waits, &p->waits);
 	path_call(&waits, status, status ? NULL : &rec, now);
 }
@@ -149,7 +155,7 @@ static void path_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 	ib_path_rec_encode(mad + SA_DATA_OFF, &rec);
 }
 
-/* Makes room by the entry whose answer is oldest. */
+/* Frees the entry with the oldest answer, to make room. */
 static int path_evict(struct sac *s)
 {
 	struct sac_path *p;
@@ -174,7 +180,7 @@ static struct sac_path *path_new(struct sac *s, const struct sac_path_key *key)
 		return NULL;
 	p->key = *key;
 	list_init(&p->waits);
-	if (htab_add(&s->path_tab, &p->node, key_hash(key))) {
+	if (htab_add(&s->path_tab, &p->by_key, key_hash(key))) {
 		free(p);
 		return NULL;
 	}
@@ -214,7 +220,7 @@ int sac_path_get(struct sac *s, const struct sac_path_key *key, struct sac_path_
 	if (!p)
 		return -ENOBUFS;
 	w->waiting = true;
-	list_add_tail(&p->waits, &w->node);
+	list_add_tail(&p->waits, &w->link);
 	if (p->state != SAC_PATH_PENDING || !p->op.active)
 		path_ask(s, p, now);
 	return -EINPROGRESS;
@@ -225,15 +231,14 @@ void sac_path_cancel(struct sac_path_wait *w)
 	if (!w->waiting)
 		return;
 	w->waiting = false;
-	list_del(&w->node); /* the query goes on: its answer is worth caching */
+	list_del(&w->link); /* the query goes on, and its answer is cached */
 }
 
-void sac_path_forget(struct sac *s, const struct sac_path_key *key)
+ns_t sac_path_until(const struct sac *s, const struct sac_path_key *key, ns_t now)
 {
-	struct sac_path *p = path_find(s, key);
+	const struct sac_path *p = path_find(s, key);
 
-	if (p && p->state != SAC_PATH_PENDING)
-		path_free(s, p);
+	return p && p->state == SAC_PATH_VALID && p->until > now ? p->until : now;
 }
 
 void sac_paths_forget_gid(struct sac *s, const ib_gid *dgid)
@@ -280,7 +285,10 @@ static void path_sweep(struct timer *t, ns_t now)
 	struct sac *s = container_of(t, struct sac, path_sweep);
 	struct sac_path *p, *tmp;
 
-	/* A failure is remembered a while longer, so that the back-off can double. */
+	/*
+	 * A failed entry is kept for some time after its back-off, so that the next back-off can be
+	 * twice as long.
+	 */
 	list_for_each_safe (p, tmp, &s->paths, lru) {
 		if (p->state != SAC_PATH_PENDING && p->until + SAC_BACKOFF_MAX < now)
 			path_free(s, p);
@@ -302,7 +310,7 @@ void sac_paths_fini(struct sac *s)
 	list_for_each_safe (p, tmp, &s->paths, lru) {
 		struct sac_path_wait *w, *wtmp;
 
-		list_for_each_safe (w, wtmp, &p->waits, node) {
+		list_for_each_safe (w, wtmp, &p->waits, link) {
 			sac_path_cancel(w);
 		}
 		path_free(s, p);

@@ -6,17 +6,14 @@
 #include <stdlib.h>
 
 #include "sac/client.h"
-#include "wire/print.h"
+#include "text/print.h"
 
 ns_t sac_backoff(struct sac *s, unsigned int failures, int status)
 {
 	ns_t max = status == -ENXIO ? SAC_BACKOFF_ABSENT : SAC_BACKOFF_MAX;
-	ns_t base = SAC_BACKOFF_MIN;
+	ns_t base = ns_backoff(failures, SAC_BACKOFF_MIN, max);
 
-	while (--failures && failures < 64 && base < max)
-		base *= 2;
-	base = ns_min(base, max);
-	/* Ports that lost the same SM must not come back in step. */
+	/* Ports that lost the same SM must not come back at the same time. */
 	return base + NS_USEC(prng_below(&s->prng, (uint32_t)(base / NS_USEC(4))));
 }
 
@@ -27,7 +24,7 @@ static int agent_register(struct sac *s)
 		.mgmt_class = MAD_CLASS_SA,
 		.class_version = 2,
 		.rmpp = true,
-		.shared = true, /* applications on this port have subscriptions of their own */
+		.shared = true, /* programs on this port may have subscriptions of their own */
 		.recv = sac_report_recv,
 		.ctx = s,
 	};
@@ -92,7 +89,7 @@ void sac_tell(struct sac *s, enum sac_event ev, const ib_gid *gid, ns_t now)
 {
 	struct list todo = LIST_INIT(todo);
 
-	/* Users may come and go while they are called. */
+	/* Users may be added and removed while they are called. */
 	while (!list_empty(&s->users)) {
 		struct list *n = s->users.next;
 
@@ -100,10 +97,10 @@ void sac_tell(struct sac *s, enum sac_event ev, const ib_gid *gid, ns_t now)
 		list_add_tail(&todo, n);
 	}
 	while (!list_empty(&todo)) {
-		struct sac_user *u = list_first(&todo, struct sac_user, node);
+		struct sac_user *u = list_first(&todo, struct sac_user, link);
 
-		list_del(&u->node);
-		list_add_tail(&s->users, &u->node);
+		list_del(&u->link);
+		list_add_tail(&s->users, &u->link);
 		u->event(u, ev, gid, now);
 	}
 }
@@ -149,14 +146,14 @@ void sac_reregister(struct sac *s, ns_t now)
 
 void sac_user_add(struct sac *s, struct sac_user *u)
 {
-	list_add_tail(&s->users, &u->node);
+	list_add_tail(&s->users, &u->link);
 	if (!timer_armed(&s->inform_start))
 		timer_arm(s->timers, &s->inform_start, 0);
 }
 
 void sac_user_del(struct sac_user *u)
 {
-	list_del(&u->node);
+	list_del(&u->link);
 }
 
 void sac_shutdown(struct sac *s, ns_t now)

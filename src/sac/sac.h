@@ -5,21 +5,22 @@
 /*
  * DOC: SA client
  *
- * What one port asks its subnet administrator, shared by all interfaces on it: the SA knows
- * members by (MGID, PortGID) and paths by GIDs, not interfaces. Paths are cached, one query
- * serves many waiters; group memberships are references, the SA sees their union; traps 64-67
- * are subscribed to once. Requests are paced: at most SAC_MAX_OPEN are open, joins first.
+ * The SA client sends the requests of one port to the subnet administrator. All interfaces on the
+ * port share it, because the SA knows ports and not interfaces: members by (MGID, PortGID), paths
+ * by GIDs. Paths are cached, and one query serves all who wait for it. Interfaces hold references to
+ * groups; the SA sees the union of them. Traps 64 to 67 are subscribed to once. At most
+ * SAC_MAX_OPEN requests are open at a time; joins go first.
  *
- * A status is an int everywhere: 0; a MAD status as received (> 0); or -errno: -ETIMEDOUT no
- * answer after all retries, -ENXIO the SM's host answers that it has no SA, -EBUSY the SA is too busy,
- * -ENETDOWN no usable port, -ECANCELED, -EBADMSG an answer that cannot be one. sac_status_print() makes text of
- * it. Only a MAD status is a refusal: the others say nothing about what was asked for.
+ * A status is an int everywhere: 0; a MAD status as received (> 0); or a negative errno. -ETIMEDOUT: no answer after
+ * all retries; -ENXIO: the port of the SM answers that no SA runs there; -EBUSY: the SA is too busy; -ENETDOWN: the
+ * port is not usable; -ECANCELED; -EBADMSG: the answer does not fit the request. sac_status_print() makes text of
+ * a status. Only a MAD status is a refusal of the request.
  *
- * After a change of LID, GID or SM, and on ClientReregister, the client joins every referenced
- * group again, subscribes again and forgets all paths; users hear SAC_EV_RESTART first.
+ * After a change of LID, GID or SM, and on ClientReregister, users first get SAC_EV_RESTART; then the
+ * client joins every referenced group again, subscribes again and forgets all paths.
  *
- * No callback is called from inside the call that asked for it, and every callback may call
- * back in. Nothing here reads a clock; retries and back-off run on the owner's timers.
+ * A callback is never called inside the call that asked for it, and may call any function here.
+ * Nothing here reads a clock; retries and back-off run on the timers of the owner.
  */
 
 #include "mad/ep.h"
@@ -29,17 +30,20 @@
 #include "wire/records.h"
 
 /* Limits and times. */
-#define SAC_MAX_OPEN 16 /* requests open at the SA */
-#define SAC_MAX_PATHS 16384 /* cached paths, pending ones included */
-#define SAC_MAX_GROUPS 4096 /* referenced groups */
-#define SAC_TRY_MS 250 /* first answer is awaited this long ... */
-#define SAC_RETRIES 5 /* ... and the request repeated so often */
-#define SAC_BACKOFF_MIN NS_SEC(1) /* after a failure, doubled up to ... */
-#define SAC_BACKOFF_MAX NS_SEC(16) /* ... and up to a quarter more, so that ports spread */
-#define SAC_BACKOFF_ABSENT \
-	NS_SEC(4) /* ... SAC_BACKOFF_MAX where there is no SA at all: that is answered at once */
-#define SAC_PATH_TTL NS_SEC(300) /* a cached path is asked for again after */
-#define SAC_SHARED_REJOIN NS_SEC(60) /* see struct sac_cfg */
+#define SAC_MAX_OPEN 16 /* most requests that wait for an answer of the SA */
+#define SAC_MAX_PATHS 16384 /* most cached paths, pending ones included */
+#define SAC_MAX_GROUPS 4096 /* most referenced groups */
+#define SAC_TRY_MS 250 /* time to wait for an answer to each try */
+#define SAC_RETRIES 5 /* tries after the first one */
+/* back-off after the first failure; doubled after each further one */
+#define SAC_BACKOFF_MIN NS_SEC(1)
+/* longest back-off; up to a quarter is added at random, so that ports spread */
+#define SAC_BACKOFF_MAX NS_SEC(16)
+/* longest back-off where a port answers that it has no SA: such an answer costs little */
+#define SAC_BACKOFF_ABSENT NS_SEC(4)
+/* life of a path, counted from the SA's answer, in this cache and in the interfaces that use it */
+#define SAC_PATH_TTL NS_SEC(300)
+#define SAC_SHARED_REJOIN NS_SEC(60) /* interval of joins on a shared port, see struct sac_cfg */
 
 struct sac;
 
@@ -47,59 +51,65 @@ struct sac_cfg {
 	struct mad_ep *ep; /* borrowed, must outlive the client */
 	struct timers *timers; /* borrowed */
 	const struct log_sink *log; /* borrowed; NULL is silent */
-	uint64_t seed; /* of the back-off jitter */
+	uint64_t seed; /* seed of the random part of back-offs */
 	/*
-	 * Another IPoIB (the kernel's) shares the port: the SA cannot tell it from us, so no
-	 * Delete and no unsubscribe is sent, and groups are joined again every 60 s.
+	 * The kernel's IPoIB uses the same port. The SA cannot tell the two apart, so the client sends no
+	 * Delete and does not unsubscribe, and joins its groups again every 60 s.
 	 */
 	bool shared;
 };
 
-/* sac_create() - 0; -ENOMEM; -EBUSY: another agent of the endpoint handles SA Reports */
+/* sac_create() - Make a client. Return: 0; -ENOMEM; -EBUSY: another agent handles SA Reports */
 int sac_create(struct sac **ret, const struct sac_cfg *cfg);
 
-/* Calls nothing back; references and waits must be gone or are forgotten. NULL is accepted. */
+/*
+ * sac_destroy() - Free the client without any callback; references and waits that are left are
+ * forgotten. NULL is accepted
+ */
 void sac_destroy(struct sac *s);
 
 struct sac_port {
-	uint8_t state; /* enum ib_port_state; Active is usable */
+	uint8_t state; /* enum ib_port_state; only an Active port is usable */
 	uint8_t sm_sl;
-	uint16_t lid, sm_lid; /* 0: not known yet */
-	ib_gid gid; /* index 0 */
+	uint16_t lid, sm_lid; /* LIDs of the port and of the SM; 0: not known yet */
+	ib_gid gid; /* GID with index 0 */
 };
 
-/* sac_port_update() - The port's attributes now; same values as before: nothing happens */
+/* sac_port_update() - Set the attributes of the port; without a change nothing happens */
 void sac_port_update(struct sac *s, const struct sac_port *port, ns_t now);
 
-/* sac_reregister() - ClientReregister, or an SM change that the attributes do not show */
+/*
+ * sac_reregister() - Handle ClientReregister, or a change of the SM that the attributes do not show
+ */
 void sac_reregister(struct sac *s, ns_t now);
 
 const struct sac_port *sac_port(const struct sac *s);
 
-/* sac_usable() - The port is Active and has a LID and an SM */
+/* sac_usable() - Whether the port is Active and has a LID and an SM LID */
 bool sac_usable(const struct sac *s);
 
-/* sac_subscribed() - The SA confirmed the subscriptions to traps 66 and 67 */
+/* sac_subscribed() - Whether the SA has confirmed the subscriptions to traps 66 and 67 */
 bool sac_subscribed(const struct sac *s);
 
 /*
- * sac_shutdown() - Begin to leave: unsubscribe. References should have been left before.
- * sac_idle() says when nothing is open any more; a port that is down is idle at once.
+ * sac_shutdown() - Unsubscribe, before the client is destroyed. References should have been left before.
+ * sac_idle() - Whether no request is queued or open; true at once if the port is down
  */
 void sac_shutdown(struct sac *s, ns_t now);
 bool sac_idle(const struct sac *s);
 
-/* Events that concern every user of the port. */
+/* Events that all users of the port get */
 enum sac_event {
-	SAC_EV_RESTART, /* paths are void, memberships are being renewed */
-	SAC_EV_GID_IN, /* trap 64; the path to @gid was forgotten */
-	SAC_EV_GID_OUT, /* trap 65; likewise */
-	SAC_EV_GROUP_CREATED, /* trap 66, @gid is the MGID */
-	SAC_EV_GROUP_DELETED, /* trap 67 */
+	SAC_EV_RESTART, /* paths are no longer valid; memberships are being renewed */
+	SAC_EV_GID_IN, /* trap 64: a port with @gid has come; paths to it were forgotten */
+	SAC_EV_GID_OUT, /* trap 65: the port with @gid has gone; paths to it were forgotten */
+	SAC_EV_GROUP_CREATED, /* trap 66: the group with MGID @gid was created */
+	SAC_EV_GROUP_DELETED, /* trap 67: the group with MGID @gid was deleted */
 };
 
 struct sac_user {
-	struct list node;
+	struct list link;
+	bool no_reports; /* this user alone is no reason to subscribe to traps 64 to 67 */
 	void (*event)(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now);
 };
 void sac_user_add(struct sac *s, struct sac_user *u);
@@ -109,24 +119,24 @@ void sac_user_del(struct sac_user *u);
 
 struct sac_path_key {
 	ib_gid sgid, dgid;
-	uint16_t pkey; /* as the link uses it, bit 15 set for full members */
+	uint16_t pkey; /* P_Key of the link, bit 15 set for full members */
 	uint8_t tclass;
 };
 
-/* One who waits for a path. Zero it, set @done. */
+/* A caller that waits for a path. The caller zeroes the struct and sets @done. */
 struct sac_path_wait {
-	struct list node;
+	struct list link;
 	bool waiting;
 	/* @rec is borrowed, and NULL unless @status is 0 */
 	void (*done)(struct sac_path_wait *w, int status, const struct ib_path_rec *rec, ns_t now);
 };
 
 /**
- * sac_path_get() - Path to a port: from the cache, or by a query
+ * sac_path_get() - Get the path to a port from the cache, or ask the SA
  * @ret:	written only with return value 0
  *
- * A failed query is remembered: until its back-off (1 s, doubled up to 16 s while it goes on
- * failing) is over, its status is the answer.
+ * After a failed query this function returns the status of that query until its back-off is over (1 s, doubled up
+ * to 16 s by further failures).
  * Return: 0; -EINPROGRESS: @w will be called once; a MAD status (> 0) or -ETIMEDOUT of a query
  * that failed shortly before; -ENETDOWN; -ENOBUFS: too many paths
  */
@@ -136,21 +146,27 @@ int sac_path_get(struct sac *s, const struct sac_path_key *key, struct sac_path_
 /* sac_path_cancel() - Do not call @w; no effect if it is not waiting */
 void sac_path_cancel(struct sac_path_wait *w);
 
-/* sac_path_forget() - Ask anew the next time, whatever the cache says */
-void sac_path_forget(struct sac *s, const struct sac_path_key *key);
+/*
+ * sac_path_until() - Time at which the cached answer for @key ends
+ *
+ * A user that stores the path asks for a new one at this time. Otherwise it might store an answer that is nearly as old
+ * as the cache allows, and keep it for a whole lifetime more.
+ * Return: that time; @now if the cache has no valid answer
+ */
+ns_t sac_path_until(const struct sac *s, const struct sac_path_key *key, ns_t now);
 
 enum sac_path_state {
 	SAC_PATH_PENDING,
 	SAC_PATH_VALID,
-	SAC_PATH_FAILED, /* negative, until @until */
+	SAC_PATH_FAILED, /* the query failed; sac_path_get() asks again after @until */
 };
 
 struct sac_path_info {
 	struct sac_path_key key;
 	enum sac_path_state state;
-	int status; /* of the last query */
-	struct ib_path_rec rec; /* SAC_PATH_VALID */
-	ns_t until; /* valid or failed until */
+	int status; /* result of the last query */
+	struct ib_path_rec rec; /* the path, in SAC_PATH_VALID */
+	ns_t until; /* end of the time for which the state holds */
 	unsigned int waiters;
 };
 void sac_path_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_path_info *i),
@@ -160,24 +176,24 @@ void sac_path_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_p
 
 struct sac_join {
 	/*
-	 * mgid, pkey and join_state (MCM_JOIN_*) always; port_gid is filled in. With @create
-	 * also qkey, mtu, rate, tclass, sl, flow_label, hop_limit, which the SA uses for a group
-	 * that does not exist, and compares for one that does.
+	 * The caller sets mgid, pkey and join_state (MCM_JOIN_*); port_gid is filled in. With @create the
+	 * caller also sets qkey, mtu, rate, tclass, sl, flow_label and hop_limit. The SA uses these for a
+	 * group that does not exist yet, and compares them with those of an existing one.
 	 */
 	struct ib_mcmember_rec rec;
 	bool create;
 };
 
-/* One user's reference to a group. Zero it, set @done. */
+/* The reference of one user to a group. The user zeroes the struct and sets @done. */
 struct sac_group_ref {
-	struct list node;
-	struct sac_group *group; /* NULL: no reference */
+	struct list link;
+	struct sac_group *group; /* group that is referenced; NULL: none */
 	struct sac_join join;
-	bool told; /* @done has had the present outcome */
+	bool told; /* @done has been called for the present membership */
 	/*
-	 * Called after every attempt: status 0 with the record the SA answered (also after each
-	 * re-join, with what may be other parameters), else why it failed; tries go on, 1 to
-	 * 16 s apart, until the reference is left.
+	 * Called after every attempt to join. Status 0 comes with the record that the SA answered, also after
+	 * each re-join, when its parameters may have changed. After a failure further attempts follow, 1 to 16 s
+	 * apart, until the reference is left.
 	 */
 	void (*done)(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
 		     ns_t now);
@@ -186,57 +202,81 @@ struct sac_group_ref {
 /**
  * sac_group_join() - Take a reference, or change the parameters of one
  *
- * Joins what the SA has not granted yet; if it was refused before, it is tried again at once.
- * Return: 0: @r->done will be called; -ENOBUFS: too many groups; -EINVAL: not an MGID, or no
- * or an unknown join_state, or another MGID than @r had
+ * The client joins with the JoinState bits that the SA has not granted yet, at once even if they were refused before.
+ * Return: 0: @r->done will be called; -ENOBUFS: too many groups; -EINVAL: not an MGID, no or
+ * unknown JoinState bits, or not the MGID that @r had before
  */
 int sac_group_join(struct sac *s, struct sac_group_ref *r, const struct sac_join *j, ns_t now);
 
-/* sac_group_leave() - Drop the reference; bits that nobody wants any more are left at the SA */
+/*
+ * sac_group_leave() - Drop a reference; JoinState bits without other references are deleted at the
+ * SA
+ */
 void sac_group_leave(struct sac *s, struct sac_group_ref *r, ns_t now);
 
-/* A question whether a group exists: Get(MCMemberRecord). Zero it, set @done. */
+/*
+ * A question whether a group exists: Get(MCMemberRecord); or which groups there are. The caller zeroes
+ * the struct and sets @done.
+ */
 struct sac_group_query;
 typedef void sac_group_query_fn(struct sac_group_query *q, int status,
 				const struct ib_mcmember_rec *rec, ns_t now);
 struct sac_group_query {
-	struct list node; /* among all queries of the client */
-	struct sac_op *op; /* NULL: not asking */
-	sac_group_query_fn *done; /* SA_STATUS_NO_RECORDS: there is no such group */
+	struct list link; /* link in the list of all queries of the client */
+	struct sac_op *op; /* the request; NULL if none is open or queued */
+	/*
+	 * Called with SA_STATUS_NO_RECORDS if there is no such group. The answer to sac_group_list() is one
+	 * call with status 0 for each group, and a last one without a record
+	 */
+	sac_group_query_fn *done;
 	ib_gid mgid;
+	bool list; /* the question is for all groups of .pkey */
+	uint16_t pkey;
 };
 
-/* sac_group_ask() - 0; -EALREADY: @q is asking; -ENETDOWN; -ENOMEM */
+/*
+ * sac_group_ask() - Ask. Return: 0; -EALREADY: @q waits for an answer already; -ENETDOWN; -ENOMEM
+ */
 int sac_group_ask(struct sac *s, struct sac_group_query *q, const ib_gid *mgid, ns_t now);
+/* sac_group_list() - Ask for all groups of a partition: GetTable(MCMemberRecord) by P_Key. Return: the same */
+int sac_group_list(struct sac *s, struct sac_group_query *q, uint16_t pkey, ns_t now);
 void sac_group_ask_cancel(struct sac_group_query *q);
 
 struct sac_group_info {
 	ib_gid mgid;
-	uint8_t want, have; /* join states wanted by references, granted by the SA */
+	uint8_t want, have; /* JoinState bits that references want, and that the SA has granted */
 	unsigned int refs;
-	int status; /* of the last attempt */
-	unsigned int failures; /* in a row */
-	ns_t retry_at; /* NS_NEVER: nothing to retry */
-	struct ib_mcmember_rec rec; /* as last granted; zero before */
+	int status; /* result of the last attempt */
+	unsigned int failures; /* failed attempts since the last success */
+	ns_t retry_at; /* time of the next attempt; NS_NEVER: none is needed */
+	struct ib_mcmember_rec rec; /* record of the last join that was granted; zero before */
 };
 void sac_group_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_group_info *i),
 		    void *ctx);
 
-/* --- For the eye --- */
+/* --- Output --- */
 
 #define SAC_STATUS_LEN 64
-/* "status 0x0200 (request invalid)", "no answer from the SA"; writes at most @size with a NUL */
+/*
+ * sac_status_print() - "status 0x0200 (request invalid)" or "no answer from the SA"; writes at most
+ * @size octets, a NUL included
+ */
 char *sac_status_print(char *buf, size_t size, int status);
 
-/* sac_status_is_outage() - There is no SA at the moment: the client has said so, and goes on asking */
+/*
+ * sac_status_is_outage() - Whether @status means that no SA works at the moment; the client logs
+ * that, and retries
+ */
 bool sac_status_is_outage(int status);
 
 struct sac_stats {
 	uint64_t requests, answers, refused, timeouts, malformed;
-	uint64_t absent, busy; /* answers of a host without an SA, and of an SA that says so */
+	uint64_t absent, busy; /* answers of a port without an SA, and of an SA that is too busy */
 	uint64_t path_hits, path_queries, path_failed_hits;
 	uint64_t joins, leaves, asks;
 	uint64_t reports, reports_ignored, restarts;
+	/* Reports that did not come from QP1 of the SM's LID; they are dropped */
+	uint64_t reports_foreign;
 	unsigned int open, queued, paths, groups;
 };
 void sac_stats(const struct sac *s, struct sac_stats *ret);

@@ -7,14 +7,14 @@
 /*
  * DOC: Discovery
  *
- * Breadth first by directed routes from the SM's own node: NodeInfo of whatever is
- * behind a port; of a new node its description and its ports; behind every port with a
- * link the same again. A node is its NodeGUID: loops, parallel links and further ports
- * of a CA arrive at nodes known already and only add a link.
+ * Discovery goes breadth first by directed routes from the SM's own node. It reads NodeInfo of the
+ * node behind a port. Of a new node it reads NodeDescription and PortInfo, and continues behind
+ * every port with a link. The NodeGUID identifies a node, so loops, parallel links and further
+ * ports of a CA lead to a known node and only add a link.
  *
- * Two nodes with one GUID cannot be told apart by it, but they contradict each other:
- * other NodeInfo, or one port with two different neighbours. The one found later is left
- * out with its link, the error names both.
+ * Two nodes with the same GUID are recognised by contradictions: different NodeInfo, or one port
+ * with two different neighbours. The node that was found later is left out together with its link,
+ * and the error names both.
  */
 
 static void visit(struct sm *sm, struct sm_port *from, ns_t now);
@@ -53,7 +53,8 @@ struct smp_cmd sm_cmd_port(struct sm_port *p, uint8_t method, uint16_t attr, uin
 	return c;
 }
 
-void sm_lost(struct sm *sm, struct sm_node *n, const char *what)
+/* Note that @n did not answer, and continue this sweep without it. */
+static void lost(struct sm *sm, struct sm_node *n, const char *what)
 {
 	if (n->lost)
 		return;
@@ -61,26 +62,23 @@ void sm_lost(struct sm *sm, struct sm_node *n, const char *what)
 	if (sm_mkey_blamed(sm, n))
 		return;
 	sm->incomplete = true;
+	if (!sm_outside_lost(sm, n->outside))
+		return;
 	sm_warn(sm, "\"%s\" (node 0x%016" PRIx64 ") does not answer %s: left out", n->desc,
 		n->info.node_guid, what);
 }
 
-void sm_refused(struct sm *sm, const struct smp_cmd *cmd, const char *what)
+bool sm_failed(struct sm *sm, const struct smp_cmd *cmd, int status, const char *what, ns_t now)
 {
-	sm->sweep.errors++;
-	sm_err(sm, "\"%s\" (node 0x%016" PRIx64 ") refuses %s, modifier 0x%x: MAD status 0x%04x",
-	       cmd->node->desc, cmd->node->info.node_guid, what, cmd->mod, cmd->mad_status);
-}
-
-static bool lost_or_refused(struct sm *sm, const struct smp_cmd *cmd, int status, const char *what)
-{
-	if (status == 0)
-		return false;
 	if (status == -EPROTO)
-		sm_refused(sm, cmd, what);
-	else
-		sm_lost(sm, cmd->node, what);
-	return true;
+		sm_fault(sm, cmd->node->outside, now,
+			 "\"%s\" (node 0x%016" PRIx64
+			 ") refuses %s, modifier 0x%x: MAD status 0x%04x",
+			 cmd->node->desc, cmd->node->info.node_guid, what, cmd->mod,
+			 cmd->mad_status);
+	else if (status)
+		lost(sm, cmd->node, what);
+	return status;
 }
 
 static void on_node_desc(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
@@ -88,7 +86,7 @@ static void on_node_desc(void *ctx, const struct smp_cmd *cmd, int status, const
 {
 	struct sm_node *n = cmd->node;
 
-	if (lost_or_refused(ctx, cmd, status, "NodeDescription"))
+	if (sm_failed(ctx, cmd, status, "NodeDescription", now))
 		return;
 	memcpy(n->desc, data, 64);
 	n->desc[64] = '\0';
@@ -105,11 +103,14 @@ static void on_port_info(void *ctx, const struct smp_cmd *cmd, int status, const
 	struct sm_port *p = cmd->port;
 	struct sm *sm = ctx;
 
-	if (lost_or_refused(sm, cmd, status, "PortInfo") ||
+	if (sm_failed(sm, cmd, status, "PortInfo", now) ||
 	    smp_port_info_decode(&p->pi, data, SMP_DATA_LEN))
 		return;
 	p->known = true;
-	/* A CA's other links are another SM's business, or found from the other side. */
+	/*
+	 * A CA's other ports are found from the other ends of their links, if those are in this
+	 * subnet.
+	 */
 	if (p->num && link_trained(p) && !p->peer)
 		visit(sm, p, now);
 }
@@ -131,14 +132,14 @@ static void get_all_ports(struct sm *sm, struct sm_node *n, ns_t now)
 static void on_change_cleared(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			      ns_t now)
 {
-	if (!lost_or_refused(ctx, cmd, status, "Set(SwitchInfo)"))
+	if (!sm_failed(ctx, cmd, status, "Set(SwitchInfo)", now))
 		get_all_ports(ctx, cmd->node, now);
 }
 
 /*
- * PortStateChange is cleared before the ports are read: what changes from then on sets it
- * again, and the next light sweep sees it. Who is not master yet leaves it alone: it may be
- * meant for another.
+ * PortStateChange is cleared before the ports are read, because a later change sets it again, so
+ * that the next light sweep sees the change. An SM that is not master yet leaves the bit set,
+ * because it may be meant for the master.
  */
 static void on_switch_info(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			   ns_t now)
@@ -148,8 +149,8 @@ static void on_switch_info(void *ctx, const struct smp_cmd *cmd, int status, con
 	struct smp_cmd set;
 
 	if (status == -EPROTO)
-		sm_lost(sm, n, "SwitchInfo");
-	if (lost_or_refused(sm, cmd, status, "SwitchInfo") ||
+		lost(sm, n, "SwitchInfo");
+	if (sm_failed(sm, cmd, status, "SwitchInfo", now) ||
 	    smp_switch_info_decode(&n->sw->si, data, SMP_DATA_LEN))
 		return;
 	if (!n->sw->si.port_state_change || sm->state != SMP_SM_MASTER) {
@@ -162,7 +163,10 @@ static void on_switch_info(void *ctx, const struct smp_cmd *cmd, int status, con
 	smpq_add(&sm->sweepq, &set, now);
 }
 
-/* The tables that the last sweep wrote are still what the switch has, unless it was reset. */
+/*
+ * Use the record of the tables that the last sweep wrote. The switch still has them, unless it was
+ * reset.
+ */
 static int switch_adopt_fdb(struct sm *sm, struct sm_node *n)
 {
 	struct sm_node *old = sm->db ? sm_db_node(sm->db, n->info.node_guid) : NULL;
@@ -196,7 +200,7 @@ static bool node_info_sane(const struct smp_node_info *i)
 	return i->node_type >= IB_NODE_CA && i->node_type <= IB_NODE_ROUTER;
 }
 
-/* The name of a duplicate arrives: say who is who. */
+/* The NodeDescription of a duplicate has arrived, so the error can name both nodes. */
 static void on_dup_desc(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			ns_t now)
 {
@@ -206,17 +210,16 @@ static void on_dup_desc(void *ctx, const struct smp_cmd *cmd, int status, const 
 
 	if (status == 0)
 		memcpy(desc, data, 64);
-	sm_err(sm,
-	       "duplicate GUID 0x%016" PRIx64
-	       ": \"%s\" has it, and \"%s\" behind \"%s\" port %u, which is left out",
-	       cmd->node->info.node_guid, cmd->node->desc, desc, from->node->desc, from->num);
+	sm_fault(sm, sm_outside_of(sm, from), now,
+		 "duplicate GUID 0x%016" PRIx64
+		 ": \"%s\" has it, and \"%s\" behind \"%s\" port %u, which is left out",
+		 cmd->node->info.node_guid, cmd->node->desc, desc, from->node->desc, from->num);
 }
 
 static void report_dup(struct sm *sm, struct sm_node *known, const struct smp_cmd *via, ns_t now)
 {
 	struct smp_cmd c = *via;
 
-	sm->sweep.errors++;
 	c.attr = SMP_ATTR_NODE_DESC;
 	c.done = on_dup_desc;
 	c.node = known;
@@ -233,9 +236,12 @@ static struct sm_node *node_found(struct sm *sm, const struct smp_node_info *inf
 		report_dup(sm, other->node, cmd, now);
 		return NULL;
 	}
+	if (!sm_outside_admit(sm, cmd->port, info->nports))
+		return NULL;
 	n = sm_db_add_node(sm->next, info);
 	if (!n)
 		return NULL;
+	n->outside = sm_outside_of(sm, cmd->port);
 	n->nhops = cmd->nhops;
 	memcpy(n->path, cmd->path, sizeof(n->path));
 	if (n->sw && (switch_adopt_fdb(sm, n) ||
@@ -252,7 +258,10 @@ static bool same_node(const struct smp_node_info *a, const struct smp_node_info 
 	       (a->node_type != IB_NODE_SWITCH || a->port_guid == b->port_guid);
 }
 
-/* A CA port is reached for the first time. */
+/*
+ * Note the GUID of a CA port that is reached for the first time. Return: false if another port has
+ * the GUID
+ */
 static bool ca_port_found(struct sm *sm, struct sm_node *n, const struct smp_node_info *info)
 {
 	struct sm_port *p = &n->port[info->local_port];
@@ -276,22 +285,23 @@ static void on_node_info(void *ctx, const struct smp_cmd *cmd, int status, const
 			 ns_t now)
 {
 	struct sm *sm = ctx;
-	struct sm_port *from = cmd->port; /* NULL: our own node */
+	struct sm_port *from =
+		cmd->port; /* port behind which the node is; NULL: it is our own node */
 	struct smp_node_info info;
 	struct sm_node *n;
 	bool is_new;
 
 	if (status) {
 		sm->incomplete = true;
-		if (from)
+		if (from && !from->node->lost && sm_outside_lost(sm, sm_outside_of(sm, from)))
 			sm_warn(sm, "nobody answers behind \"%s\" port %u", from->node->desc,
 				from->num);
 		return;
 	}
 	if (smp_node_info_decode(&info, data, SMP_DATA_LEN) || !node_info_sane(&info)) {
-		sm->sweep.errors++;
-		sm_err(sm, "impossible NodeInfo behind \"%s\" port %u",
-		       from ? from->node->desc : "-", from ? from->num : 0);
+		sm_fault(sm, sm_outside_of(sm, from), now,
+			 "impossible NodeInfo behind \"%s\" port %u", from ? from->node->desc : "-",
+			 from ? from->num : 0);
 		return;
 	}
 
@@ -319,9 +329,9 @@ static void visit(struct sm *sm, struct sm_port *from, ns_t now)
 
 	if (from) {
 		if (from->node->nhops >= IB_MAX_HOPS) {
-			sm->sweep.errors++;
-			sm_err(sm, "more than %d hops to what is behind \"%s\" port %u",
-			       IB_MAX_HOPS, from->node->desc, from->num);
+			sm_fault(sm, sm_outside_of(sm, from), now,
+				 "more than %d hops to what is behind \"%s\" port %u", IB_MAX_HOPS,
+				 from->node->desc, from->num);
 			return;
 		}
 		c = sm_cmd_node(from->node, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, NULL);
@@ -337,6 +347,7 @@ int sm_discover_start(struct sm *sm, ns_t now)
 	sm->next = sm_db_create(sm->cfg.prefix);
 	if (!sm->next)
 		return -ENOMEM;
+	sm_outside_begin(sm);
 	sm->next->sweep = sm->sweep.number;
 	sm->next->life = sm->cfg.life;
 	visit(sm, NULL, now);
@@ -347,7 +358,7 @@ static uint8_t port_rate(const struct smp_port_info *pi)
 {
 	unsigned int rate = ib_rate_code(pi->width_active, pi->speed_active, pi->speed_ext_active);
 
-	/* A link of a kind without a code still carries the slowest one. */
+	/* A link whose width and speed have no rate code is taken for the slowest one, 2.5 Gb/s. */
 	return (uint8_t)(rate ? rate : 2);
 }
 
@@ -382,7 +393,10 @@ static void db_measure(struct sm *sm, struct sm_db *db)
 	db->nlinks = ends / 2;
 }
 
-/* -EIO: our own node does not answer; -EACCES: or has another M_Key. */
+/*
+ * Complete the database. Return: 0; -EIO our own node does not answer; -EACCES it has another
+ * M_Key; -ENOMEM
+ */
 int sm_discover_finish(struct sm *sm)
 {
 	struct sm_db *db = sm->next;

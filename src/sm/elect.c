@@ -8,22 +8,22 @@
 #include "mad/smi.h"
 
 /*
- * DOC: One master
+ * DOC: Election of the master
  *
- * IBTA 14.4. Every discovery asks whoever has the capability IsSM for its SMInfo.
+ * IBTA 14.4. Every discovery asks each other end port with the capability IsSM for its SMInfo.
  *
- *	DISCOVERING  a master, or a better SM, was found       -> STANDBY
- *	             none                                      -> MASTER
- *	STANDBY      the one we wait for missed poll_misses polls or
- *	             is no master, or Set(SMInfo) DISCOVER     -> DISCOVERING
- *	             HANDOVER                                  -> DISCOVERING, then MASTER
- *	             DISABLE                                   -> NOT_ACTIVE
- *	MASTER       a better SM was found and took our HANDOVER: it answered, or
- *	             (IBTA; OpenSM never does) acknowledged   -> STANDBY
- *	NOT_ACTIVE   Set(SMInfo) STANDBY                       -> STANDBY
+ *	DISCOVERING  another master, or a better SM, was found  -> STANDBY
+ *	             none was found                             -> MASTER
+ *	STANDBY      poll_misses polls in a row were not answered by a
+ *	             master, or Set(SMInfo) DISCOVER came       -> DISCOVERING
+ *	             HANDOVER came                              -> DISCOVERING, then MASTER
+ *	             DISABLE came                               -> NOT_ACTIVE
+ *	MASTER       a better SM was found and accepted our HANDOVER: it answered, or
+ *	             (IBTA; OpenSM never does) acknowledged    -> STANDBY
+ *	NOT_ACTIVE   Set(SMInfo) STANDBY came                   -> STANDBY
  *
- * Better: the higher priority, then the lower GUID. A worse master hands over when its own
- * sweep sees us; until then we do not touch it.
+ * The better SM has the higher priority, or the same priority and the lower GUID. A master that is
+ * worse than we are hands over when its own sweep finds us; until then we are STANDBY.
  */
 
 static const char *const state_name[] = {
@@ -42,7 +42,7 @@ static struct smp_sm_info self_info(const struct sm *sm)
 {
 	return (struct smp_sm_info){
 		.guid = sm->guid,
-		.sm_key = 0, /* see may_know_key() */
+		.sm_key = 0, /* may_know_key() decides whether the key is shown */
 		.act_count = sm_act_count(sm),
 		.priority = sm->cfg.priority,
 		.state = (uint8_t)sm->state,
@@ -60,6 +60,7 @@ static void db_drop(struct sm *sm, ns_t now)
 
 	sm->db = sm->routed = NULL;
 	sm_learn_reset(sm, now);
+	sm_audit_pause(sm);
 	sm_db_destroy(old);
 }
 
@@ -175,7 +176,7 @@ static void on_sm_info(void *ctx, const struct smp_cmd *cmd, int status, const u
 	struct smp_sm_info info;
 	struct sm_other *o;
 
-	/* An SM that is just going: its capability bit outlives it for a moment. */
+	/* Without an answer the SM has just ended, and its capability bit was still set. */
 	if (status || smp_sm_info_decode(&info, data, SMP_DATA_LEN))
 		return;
 	o = other_add(sm);
@@ -201,7 +202,10 @@ void sm_elect_start(struct sm *sm, ns_t now)
 	}
 }
 
-/* Follow @o from now on: its way is known while the database of this sweep is. */
+/*
+ * Note the directed route to the SM that is to be polled, as long as the database of this sweep has
+ * it.
+ */
 static void remember_master(struct sm *sm, const struct sm_other *o)
 {
 	struct sm_port *p = sm_db_port_by_guid(sm->next, o->port_guid);
@@ -215,7 +219,7 @@ static void remember_master(struct sm *sm, const struct sm_other *o)
 	memcpy(sm->master_path, c.path, sizeof(sm->master_path));
 }
 
-/* The best SM in one of @states (a mask of them); NULL */
+/* Return the best SM that is in one of @states (bit mask of states); NULL: none */
 static const struct sm_other *best_of(const struct sm *sm, unsigned int states)
 {
 	const struct sm_other *best = NULL;
@@ -230,7 +234,9 @@ static const struct sm_other *best_of(const struct sm *sm, unsigned int states)
 	return best;
 }
 
-/* Should it not become master after all, our polls of it will tell. */
+/*
+ * From now on the other SM is polled as the master. If it does not become one, the polls show it.
+ */
 static void handed_over(struct sm *sm, ns_t now)
 {
 	uint64_t to = sm->handover_guid;
@@ -247,7 +253,7 @@ static void on_handover(void *ctx, const struct smp_cmd *cmd, int status, const 
 	struct sm *sm = ctx;
 
 	if (sm->state != SMP_SM_MASTER || !sm->handover_guid)
-		return; /* it has acknowledged already, or is gone */
+		return; /* the other SM has acknowledged already, or we stopped being master */
 	if (status)
 		sm_warn(sm, "SM 0x%016" PRIx64 " does not take HANDOVER", sm->handover_guid);
 	else
@@ -267,7 +273,7 @@ static void handover(struct sm *sm, const struct sm_other *o, ns_t now)
 	remember_master(sm, o);
 	sm->handover_guid = o->port_guid;
 	c = master_cmd(sm, MAD_METHOD_SET, SMP_SMINFO_HANDOVER, on_handover);
-	sm->master_guid = sm->guid; /* until it acknowledges */
+	sm->master_guid = sm->guid; /* until the other SM accepts */
 	smpq_add(&sm->bgq, &c, now);
 }
 
@@ -303,7 +309,7 @@ bool sm_elect_finish(struct sm *sm, ns_t now)
 	return true;
 }
 
-/* The way back along which a directed-route request came. */
+/* Keep the reversed path of a directed-route request, as the route to the SM that sent it. */
 static void learn_path(struct sm *sm, const uint8_t *mad)
 {
 	uint8_t n = mad[SMP_OFF_HOP_CNT];
@@ -324,7 +330,7 @@ static void on_ack_sent(void *ctx, const struct smp_cmd *cmd, int status, const 
 		sm_warn(sm, "the old master does not take the acknowledgement of its HANDOVER");
 }
 
-/* A standby or discovering SM becomes master by the sweep that follows, a master just stays it. */
+/* A standby or discovering SM becomes master by the sweep that follows; a master remains master. */
 static void take_over(struct sm *sm, const uint8_t *mad, ns_t now)
 {
 	struct smp_cmd ack;
@@ -340,7 +346,7 @@ static void take_over(struct sm *sm, const uint8_t *mad, ns_t now)
 	smpq_add(&sm->bgq, &ack, now);
 }
 
-/* IBTA 14.4.1: which command a state accepts. */
+/* Carry out Set(SMInfo). Return: false if this state does not accept the command (IBTA 14.4.1) */
 static bool control(struct sm *sm, uint32_t mod, const struct smp_sm_info *from, const uint8_t *mad,
 		    ns_t now)
 {
@@ -352,7 +358,7 @@ static bool control(struct sm *sm, uint32_t mod, const struct smp_sm_info *from,
 		return true;
 	case SMP_SMINFO_ACK:
 		if (sm->state == SMP_SM_STANDBY && from->guid == sm->master_guid)
-			return true; /* its answer to HANDOVER was enough */
+			return true; /* the answer to HANDOVER has already made us standby */
 		if (sm->state != SMP_SM_MASTER || from->guid != sm->handover_guid)
 			return false;
 		learn_path(sm, mad);
@@ -381,8 +387,9 @@ static bool control(struct sm *sm, uint32_t mod, const struct smp_sm_info *from,
 }
 
 /*
- * Who may Set our ports may know it: OpenSM tells it alike, and ignores SMs that do not (14.4.6). So it is as
- * secret as the M_Key is.
+ * Tell whether a request proves that its sender may know our SM_Key. A sender that has our M_Key,
+ * if there is one, could Set our ports as well. OpenSM also discloses the key to such senders, and
+ * ignores SMs that do not (14.4.6). So the SM_Key is as secret as the M_Key.
  */
 static bool may_know_key(const struct sm *sm, const uint8_t *mad)
 {
@@ -398,14 +405,14 @@ bool sm_elect_recv(struct sm *sm, uint8_t *mad, ns_t now)
 		if (smp_sm_info_decode(&from, smp_data(mad), SMP_DATA_LEN))
 			return false;
 		if (sm->cfg.sm_key && from.sm_key != sm->cfg.sm_key) {
-			if (sm_pace_take(&sm->key_said, 1, SM_KEY_SAID_EVERY, now))
+			if (pace_take(&sm->key_said, 1, SM_KEY_SAID_EVERY, now))
 				sm_warn(sm,
 					"Set(SMInfo) of SM 0x%016" PRIx64 " with a wrong SM_Key",
 					from.guid);
 			return false;
 		}
-		/* Each may cost a sweep. */
-		if (!sm_pace_take(&sm->orders, SM_ORDERS_BURST, NS_SEC(1), now) ||
+		/* Commands are limited, because each may cause a sweep. */
+		if (!pace_take(&sm->orders, SM_ORDERS_BURST, NS_SEC(1), now) ||
 		    !control(sm, mad_attr_mod(mad), &from, mad, now))
 			status = MAD_STATUS_BAD_VALUE;
 	}

@@ -20,7 +20,7 @@ int sm_groups_init(struct sm *sm)
 
 struct sm_group *sm_group_find(const struct sm *sm, const ib_gid *mgid)
 {
-	for (struct hnode *h = htab_first(&sm->groups, mgid_hash(mgid)); h; h = htab_next(h)) {
+	for (struct hlink *h = htab_first(&sm->groups, mgid_hash(mgid)); h; h = htab_next(h)) {
 		struct sm_group *g = container_of(h, struct sm_group, by_mgid);
 
 		if (ib_gid_equal(&g->rec.mgid, mgid))
@@ -45,7 +45,7 @@ struct sm_group *sm_group_next(const struct sm *sm, const struct sm_group *prev)
 
 struct sm_mcmember *sm_group_member(const struct sm_group *g, uint64_t port_guid)
 {
-	for (struct hnode *h = htab_first(&g->by_port, sm_guid_hash(port_guid)); h;
+	for (struct hlink *h = htab_first(&g->by_port, sm_guid_hash(port_guid)); h;
 	     h = htab_next(h)) {
 		struct sm_mcmember *m = container_of(h, struct sm_mcmember, by_guid);
 
@@ -55,17 +55,18 @@ struct sm_mcmember *sm_group_member(const struct sm_group *g, uint64_t port_guid
 	return NULL;
 }
 
-/* Groups beyond what the smallest switch holds would be dropped there. */
 unsigned int sm_groups_max(const struct sm *sm)
 {
-	unsigned int n = sm->cfg.max_mlids;
 	const struct sm_db *db = sm->routed;
+	unsigned int n = 0;
 
-	for (uint32_t s = 0; db && s < db->nswitches; s++) {
-		if (db->sw[s]->sw->si.mft_cap < n)
+	if (!db || !db->nswitches)
+		return sm->cfg.max_mlids;
+	for (uint32_t s = 0; s < db->nswitches; s++) {
+		if (db->sw[s]->sw->si.mft_cap > n)
 			n = db->sw[s]->sw->si.mft_cap;
 	}
-	return n;
+	return n < sm->cfg.max_mlids ? n : sm->cfg.max_mlids;
 }
 
 static int mlid_take(struct sm *sm, struct sm_group *g, uint16_t wanted)
@@ -185,7 +186,10 @@ int sm_group_join(struct sm *sm, struct sm_group *g, const ib_gid *port_gid, uin
 	return 0;
 }
 
-/* (The analyser does not follow list_del() and takes a freed member for one still: NOLINT.) */
+/*
+ * NOLINT, because the analyser does not follow list_del() and believes that a freed member is still
+ * in the list.
+ */
 bool sm_group_needed(const struct sm_group *g)
 {
 	const struct sm_mcmember *m;
@@ -198,7 +202,7 @@ bool sm_group_needed(const struct sm_group *g)
 	return g->admin;
 }
 
-/* Returns false if the group went with its member. */
+/* Clear JoinState bits of a member. Return: false if the group ended with its last full member */
 static bool member_clear(struct sm *sm, struct sm_group *g, struct sm_mcmember *m, uint8_t bits,
 			 ns_t now)
 {
@@ -244,7 +248,7 @@ void sm_group_drop_port(struct sm *sm, uint64_t port_guid, ns_t now)
 	}
 }
 
-/* No word to the switches: whoever is master next writes their tables. */
+/* The MFTs of the switches are not cleared, because the next master writes them. */
 void sm_groups_clear(struct sm *sm, ns_t now)
 {
 	struct sm_group *g, *tmp;

@@ -5,11 +5,11 @@
 /*
  * DOC: Multicast groups
  *
- * Groups, their members and their MLIDs. The SA judges requests (component masks,
- * matching parameters, membership rights) and calls in here; the SM keeps the MFTs
- * of all switches in step: receivers get branches, send-only members only a way in
- * (I24). A group exists while it has a FullMember or a SendOnlyFullMember; those of the
- * administrator (partitions.conf) stay.
+ * Groups, their members and their MLIDs. The SA judges requests (component masks, matching
+ * parameters, rights to change a membership) and calls the functions here. The SM updates the MFTs
+ * of all switches: receivers get branches, send-only members only a way in. A group exists while it
+ * has a FullMember or a SendOnlyFullMember; groups of the administrator (partitions.conf) stay
+ * without members.
  *
  * Groups survive sweeps. They end when this SM stops being master.
  */
@@ -19,66 +19,88 @@
 
 struct sm_mcmember {
 	struct list link;
-	struct hnode by_guid;
-	ib_gid port_gid; /* as the join said it */
+	struct hlink by_guid;
+	ib_gid port_gid; /* port GID as given in the join */
 	uint64_t port_guid;
-	uint8_t join_state; /* MCM_JOIN_* */
+	uint8_t join_state; /* JoinState bits, MCM_JOIN_* */
 	bool proxy;
-	/* Where it hangs, as of sweep @at_sweep: a join walks all members. For sm/mcast.c */
+	/*
+	 * Switch and port that the member is attached to, looked up once per sweep (.at_sweep),
+	 * because a join walks all members. For sm/tree.c
+	 */
 	uint8_t at_port;
 	uint32_t at_switch;
 	uint64_t at_sweep;
 };
 
 struct sm_group {
-	struct list link; /* of all groups, by creation */
-	struct hnode by_mgid;
+	struct list link; /* link in the list of all groups, in order of creation */
+	struct hlink by_mgid;
 	/*
-	 * MGID, Q_Key, MLID, MTU, TClass, P_Key (full form), rate, life, SL, FlowLabel, HopLimit, scope.
-	 * Port GID, join state and selectors are zero.
+	 * MGID, Q_Key, MLID, MTU, TClass, P_Key (full form), rate, life, SL, FlowLabel, HopLimit
+	 * and scope of the group. Port GID, join state and selectors are zero.
 	 */
 	struct ib_mcmember_rec rec;
-	bool admin; /* made by the administrator */
-	bool broadcast; /* the IPoIB broadcast group of a partition */
-	uint64_t creator; /* port GUID of who asked for it; 0 for the administrator's */
-	struct list members; /* struct sm_mcmember, by time of joining */
-	struct htab by_port; /* the same, by port GUID */
+	bool admin; /* true if the administrator made the group */
+	bool broadcast; /* true for the IPoIB broadcast group of a partition */
+	/*
+	 * MTU code of the port in the last log line about a port that cannot join, because its MTU
+	 * is below .rec.mtu_code; 0: none
+	 */
+	uint8_t mtu_said;
+	uint64_t creator; /* port GUID of the port that made the group; 0: the administrator */
+	struct list members; /* struct sm_mcmember in order of joining */
+	struct htab by_port; /* struct sm_mcmember by port GUID */
 	uint32_t nmembers;
-	uint32_t root; /* tree: index of its root switch */
-	uint64_t root_sweep; /* which sweep's database it was chosen for */
+	uint32_t root; /* index of the switch that is the root of the tree */
+	uint64_t root_sweep; /* number of the sweep in whose database .root is an index */
+	uint32_t unreached; /* members that the latest tree did not reach */
 };
 
 struct sm_group *sm_group_find(const struct sm *sm, const ib_gid *mgid);
 struct sm_group *sm_group_by_mlid(const struct sm *sm, uint16_t mlid);
-/* sm_group_next() - Walk all: start with NULL; NULL at the end */
+/* sm_group_next() - Iterate over all groups: start with NULL; returns NULL at the end */
 struct sm_group *sm_group_next(const struct sm *sm, const struct sm_group *prev);
 
-/* sm_groups_max() - How many there can be: MLIDs of the smallest switch */
+/*
+ * sm_groups_max() - Return the number of groups that are possible: what the largest MFT of a switch
+ * holds. Where a switch has no room for the MLID of a group, the tree of the group leads around it
+ */
 unsigned int sm_groups_max(const struct sm *sm);
 
-/* sm_group_member() - NULL if the port is none */
+/*
+ * sm_group_reaches() - Tell whether the port can get the packets of @g. Return: false if the switch
+ * that it is attached to has no room for the group in its MFT, or if switches without room separate
+ * it from the other members
+ */
+bool sm_group_reaches(const struct sm *sm, const struct sm_group *g, uint64_t port_guid);
+
+/* sm_group_member() - Find a member. Return: NULL if the port is not a member */
 struct sm_mcmember *sm_group_member(const struct sm_group *g, uint64_t port_guid);
 
 /**
  * sm_group_create() - Make a group and give it an MLID
- * @rec:	its parameters; MLID 0: the SM chooses (what the SA wants), port GID and join state ignored
- * @admin:	stays without members
+ * @rec:	its parameters; with MLID 0 the SM chooses one; port GID and join state are ignored
+ * @admin:	the group stays without members
  *
- * Listeners hear group(created).
- * Return: 0; -EEXIST the MGID has one; -ENOSPC MLIDs used up (SA status 0x0100); -ENOMEM;
+ * Calls group(created) of the listeners.
+ * Return: 0; -EEXIST a group has the MGID; -ENOSPC no MLID is left (SA status 0x0100); -ENOMEM;
  * -EINVAL @rec's MGID is not multicast
  */
 int sm_group_create(struct sm *sm, const struct ib_mcmember_rec *rec, bool admin,
 		    struct sm_group **ret, ns_t now);
 
-/* @status 0: every switch acknowledged; -ETIMEDOUT: 200 ms went by, answer anyway (I17) */
+/*
+ * Called with @status 0 when every switch has acknowledged, and with -ETIMEDOUT after 200 ms, when
+ * the join is answered too.
+ */
 typedef void sm_group_done_fn(void *ctx, int status, ns_t now);
 
 /**
- * sm_group_join() - Add JoinState bits to a port's membership (a new member if it is none)
- * @port_gid:	of an end port; remembered as it is
- * @done:	called exactly once, also from inside this call, and with -ECANCELED by sm_destroy();
- *		NULL if nobody waits. @g may be gone by then
+ * sm_group_join() - Add JoinState bits to the membership of a port, or make it a member
+ * @port_gid:	GID of an end port; kept as it is
+ * @done:	called exactly once, possibly before this call returns, and with -ECANCELED when the
+ *	SM stops being master or is destroyed; NULL if nobody waits. @g may be gone by then
  *
  * Return: 0; -ENOMEM (done is not called)
  */
@@ -88,17 +110,18 @@ int sm_group_join(struct sm *sm, struct sm_group *g, const ib_gid *port_gid, uin
 /**
  * sm_group_leave() - Clear JoinState bits
  *
- * The last FullMember or SendOnlyFullMember that leaves ends a group that is not the
- * administrator's: listeners hear group(deleted), @g is gone.
- * Return: the bits that remain; -ENOENT no member; -EINVAL @join_state has a bit the member has not
+ * When the last FullMember or SendOnlyFullMember leaves, a group that is not the administrator's
+ * ends: group(deleted) of the listeners is called, and @g is freed.
+ * Return: the bits that remain; -ENOENT no member; -EINVAL @join_state has a bit that the member
+ * does not have
  */
 int sm_group_leave(struct sm *sm, struct sm_group *g, uint64_t port_guid, uint8_t join_state,
 		   ns_t now);
 
-/* sm_group_delete() - End a group whatever members it has */
+/* sm_group_delete() - End a group with all its members */
 void sm_group_delete(struct sm *sm, struct sm_group *g, ns_t now);
 
-/* sm_group_drop_port() - A port left the subnet: end all its memberships */
+/* sm_group_drop_port() - End all memberships of a port that left the subnet */
 void sm_group_drop_port(struct sm *sm, uint64_t port_guid, ns_t now);
 
 #endif

@@ -7,11 +7,12 @@
 #include "sm/priv.h"
 
 /*
- * All reads share one pipeline. Walks put them there a few at a time (a big subnet has a million SLtoVL
- * tables), and when it runs dry and no walk is left, everybody who waits is told.
+ * All reads share one queue of SMPs. A walk over the ports puts a few reads into the queue at a
+ * time, because a big subnet has a million SLtoVL tables. When the queue is empty and no walk is
+ * left, all waiting requests are completed.
  */
 
-#define QUEUED 256 /* SMPs that wait their turn */
+#define QUEUED 256 /* most SMPs in the queue */
 
 struct learn_wait {
 	struct list link;
@@ -19,25 +20,14 @@ struct learn_wait {
 	void *ctx;
 };
 
-/* From here to there, in the order of nodes and ports. */
+/* A walk over ports in the order of nodes and port numbers. */
 struct learn_walk {
 	struct list link;
 	enum sm_table what;
 	uint32_t node, last_node;
-	unsigned int port, last_port; /* of the last node */
-	unsigned int block; /* which comes next */
+	unsigned int port, last_port; /* next port, and last port of the last node */
+	unsigned int block; /* next block of the port */
 };
-
-void sm_tables_free(struct sm_tables *t)
-{
-	if (!t)
-		return;
-	free(t->pkey);
-	free(t->sltovl);
-	free(t->vlarb);
-	free(t->guid);
-	free(t);
-}
 
 static unsigned int pkey_blocks(const struct sm_port *p)
 {
@@ -69,7 +59,7 @@ unsigned int sm_table_blocks(const struct sm_port *p, enum sm_table what)
 	return 0;
 }
 
-/* Is there something behind block @b that a Get would bring */
+/* Tell whether the port has entries in block @b. PortInfo limits the VL arbitration tables. */
 static bool block_exists(const struct sm_port *p, enum sm_table what, unsigned int b)
 {
 	unsigned int cap;
@@ -92,7 +82,10 @@ static uint16_t table_attr(enum sm_table what)
 	return attr[what];
 }
 
-/* I12: port numbers count on switches only. */
+/*
+ * Attribute modifier of a block. Only switches have port numbers in it; on a CA the port of arrival
+ * counts.
+ */
 static uint32_t block_mod(const struct sm_port *p, enum sm_table what, unsigned int b)
 {
 	uint32_t num = p->node->sw ? p->num : 0;
@@ -173,7 +166,7 @@ static void on_block(void *ctx, const struct smp_cmd *cmd, int status, const uin
 	}
 }
 
-/* Nothing to read, or somebody did already */
+/* Tell whether a port has nothing to read, or has been read already. */
 static bool port_done(const struct sm_port *p, enum sm_table what)
 {
 	return !sm_table_blocks(p, what) || (what == SM_TABLE_PKEY && p->pkeys) ||
@@ -196,7 +189,7 @@ static void walk_free(struct learn_walk *w)
 	free(w);
 }
 
-/* The port the walk is at; NULL at its end */
+/* Step to the next port that has something to read. Return: NULL at the end of the walk */
 static struct sm_port *walk_port(struct sm *sm, struct learn_walk *w)
 {
 	for (; w->node <= w->last_node; w->node++, w->port = 0) {
@@ -213,7 +206,7 @@ static struct sm_port *walk_port(struct sm *sm, struct learn_walk *w)
 	return NULL;
 }
 
-/* Reads of one more port are queued, as far as there is room. false: the walk is over */
+/* Queue reads of one more port, as far as there is room. Return: false at the end of the walk */
 static bool walk_step(struct sm *sm, struct learn_walk *w, ns_t now)
 {
 	struct sm_port *p = walk_port(sm, w);
@@ -261,7 +254,9 @@ static void waits_finish(struct sm *sm, ns_t now)
 {
 	struct list due;
 
-	/* Whoever asks again from done() waits for the next time. */
+	/*
+	 * A done() that calls sm_learn() again adds a new wait, which must not be completed here.
+	 */
 	list_init(&due);
 	while (!list_empty(&sm->learn_waits)) {
 		struct learn_wait *w = list_first(&sm->learn_waits, struct learn_wait, link);
@@ -301,7 +296,9 @@ int sm_learn(struct sm *sm, enum sm_table what, const struct sm_port *p, bool al
 	walk.node = p ? walk.last_node : 0;
 	walk.port = p && !all_ports ? p->num : 0;
 	walk.last_port = p && !all_ports ? p->num : UINT8_MAX;
-	/* What others asked for may be under way still. */
+	/*
+	 * Even if all tables were requested before, answers to earlier requests may be outstanding.
+	 */
 	if (!walk_port(sm, &walk) && smpq_idle(&sm->learnq) && list_empty(&sm->learn_walks))
 		return 0;
 	w = malloc(sizeof(*w));
@@ -316,7 +313,9 @@ int sm_learn(struct sm *sm, enum sm_table what, const struct sm_port *p, bool al
 	list_add_tail(&sm->learn_waits, &wait->link);
 	list_add_tail(&sm->learn_walks, &w->link);
 	learn_fill(sm, now);
-	/* Tables of no blocks that exist: there is nothing to wait for, and done() is not for now. */
+	/*
+	 * None of the blocks exists, so no answer will come. done() must not be called from here.
+	 */
 	if (smpq_idle(&sm->learnq) && list_empty(&sm->learn_walks)) {
 		list_del(&wait->link);
 		free(wait);

@@ -3,25 +3,22 @@
 
 #include <errno.h>
 
-#include "sm/route.h"
+#include "subnet/route.h"
 
 /*
- * LFTs and what goes with them, written switch by switch as they are computed: blocks that the switch has
- * acknowledged already are left out.
+ * Writes the LFT and SwitchInfo of each switch as soon as the LFT is computed. Blocks that the
+ * switch has already acknowledged are not written again.
  */
 
-#define SLICE_STEPS 2000000 /* some milliseconds: others have their turn between */
+/* steps of computing in one slice, some milliseconds; other events are handled between slices */
+#define SLICE_STEPS 2000000
 
 static void on_lft(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data, ns_t now)
 {
 	struct sm *sm = ctx;
 	struct sm_fdb *f = cmd->node->sw->fdb;
 
-	if (status == -EPROTO)
-		sm_refused(sm, cmd, "LinearForwardingTable");
-	else if (status)
-		sm_lost(sm, cmd->node, "LinearForwardingTable");
-	if (status)
+	if (sm_failed(sm, cmd, status, "LinearForwardingTable", now))
 		return;
 	memcpy(f->lft + cmd->mod * SMP_LFT_PER_BLOCK, cmd->data, SMP_LFT_PER_BLOCK);
 	f->lft_known[cmd->mod] = true;
@@ -52,18 +49,18 @@ static void on_switch_set(void *ctx, const struct smp_cmd *cmd, int status, cons
 {
 	struct smp_switch_info si;
 
-	if (status == -EPROTO)
-		sm_refused(ctx, cmd, "SwitchInfo");
-	else if (status)
-		sm_lost(ctx, cmd->node, "Set(SwitchInfo)");
-	else if (smp_switch_info_decode(&si, data, SMP_DATA_LEN) == 0)
+	if (!sm_failed(ctx, cmd, status, "Set(SwitchInfo)", now) &&
+	    smp_switch_info_decode(&si, data, SMP_DATA_LEN) == 0)
 		cmd->node->sw->si = si;
 }
 
 static void switch_info_write(struct sm *sm, struct sm_node *n, ns_t now)
 {
 	struct smp_switch_info *si = &n->sw->si;
-	/* Somebody before us may have limited the MFT: groups beyond would be dropped. */
+	/*
+	 * An earlier SM may have limited the MFT with MulticastFDBTop, which would drop groups
+	 * above it.
+	 */
 	uint16_t mft_top = si->mft_top ? IB_LID_MCAST_MIN - 1 + si->mft_cap : 0;
 	struct smp_cmd c;
 
@@ -74,7 +71,7 @@ static void switch_info_write(struct sm *sm, struct sm_node *n, ns_t now)
 	si->lft_top = n->sw->lft_top;
 	si->life_time = sm->cfg.life;
 	si->mft_top = mft_top;
-	/* Writing 1 would clear a change that nobody has looked at. */
+	/* Writing 1 would clear PortStateChange before a sweep has read the change. */
 	si->port_state_change = false;
 	smp_switch_info_encode(c.data, si);
 	smpq_add(&sm->sweepq, &c, now);
@@ -88,9 +85,8 @@ static int switch_write(struct sm *sm, struct sm_node *n, ns_t now)
 	if (n->lost)
 		return 0;
 	if (n->sw->si.lft_cap && n->sw->si.lft_cap <= db->top_lid) {
-		sm->sweep.errors++;
-		sm_err(sm, "\"%s\" has room for %u LIDs, the subnet needs %u", n->desc,
-		       n->sw->si.lft_cap, db->top_lid + 1u);
+		sm_fault(sm, n->outside, now, "\"%s\" has room for %u LIDs, the subnet needs %u",
+			 n->desc, n->sw->si.lft_cap, db->top_lid + 1u);
 	}
 	err = sm_fdb_lft_room(n->sw->fdb, db->top_lid);
 	if (err)
@@ -119,7 +115,7 @@ int sm_route_more(struct sm *sm, ns_t now)
 
 int sm_route_start(struct sm *sm, ns_t now)
 {
-	int err = sm_router_create(&sm->router, sm->next);
+	int err = sm_router_create(&sm->router, sm->next, sm->cfg.routing);
 
 	return err ? err : sm_route_more(sm, now);
 }

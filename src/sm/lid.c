@@ -6,15 +6,16 @@
 #include <stdlib.h>
 
 /*
- * A port keeps its LID as long as the SM knows its GUID (I16), also while it is away; after
- * a restart of the SM, or when it was not the master, the LIDs found on the ports count. Only what has neither, or lost
- * a contest for its LID, gets a new one: the lowest that is nobody's.
+ * A port keeps its LID as long as the SM remembers its GUID, even while the port is absent. After a
+ * restart of the SM, or after another SM was master, the LIDs found on the ports are kept. Only a
+ * port that has neither, or whose LID another port has, gets a new one: the lowest LID that no port
+ * has or had.
  */
 
 static struct sm_lid_slot *slot_find(const struct sm *sm, uint64_t guid)
 {
-	for (struct hnode *h = htab_first(&sm->lids, sm_guid_hash(guid)); h; h = htab_next(h)) {
-		struct sm_lid_slot *s = container_of(h, struct sm_lid_slot, node);
+	for (struct hlink *h = htab_first(&sm->lids, sm_guid_hash(guid)); h; h = htab_next(h)) {
+		struct sm_lid_slot *s = container_of(h, struct sm_lid_slot, by_guid);
 
 		if (s->guid == guid)
 			return s;
@@ -28,7 +29,7 @@ static int slot_set(struct sm *sm, uint64_t guid, uint16_t lid)
 
 	if (!s) {
 		s = calloc(1, sizeof(*s));
-		if (!s || htab_add(&sm->lids, &s->node, sm_guid_hash(guid))) {
+		if (!s || htab_add(&sm->lids, &s->by_guid, sm_guid_hash(guid))) {
 			free(s);
 			return -ENOMEM;
 		}
@@ -66,7 +67,7 @@ bool sm_mkey_said(struct sm *sm, uint64_t port_guid, bool said)
 	struct sm_lid_slot *s = slot_find(sm, port_guid);
 	bool before;
 
-	/* It has no LID of ours yet. */
+	/* the port has no slot yet, because it got no LID from us */
 	if (!s && said && slot_set(sm, port_guid, 0) == 0)
 		s = slot_find(sm, port_guid);
 	if (!s)
@@ -96,8 +97,8 @@ int sm_lid_seed(struct sm *sm, const struct sm_lid_entry *e, size_t n)
 
 void sm_lid_forget(struct sm *sm)
 {
-	for (struct hnode *h = htab_each(&sm->lids, NULL); h; h = htab_each(&sm->lids, h)) {
-		struct sm_lid_slot *s = container_of(h, struct sm_lid_slot, node);
+	for (struct hlink *h = htab_each(&sm->lids, NULL); h; h = htab_each(&sm->lids, h)) {
+		struct sm_lid_slot *s = container_of(h, struct sm_lid_slot, by_guid);
 
 		if (!s->configured)
 			s->lid = 0;
@@ -106,12 +107,12 @@ void sm_lid_forget(struct sm *sm)
 
 void sm_lid_fini(struct sm *sm)
 {
-	struct hnode *h = htab_each(&sm->lids, NULL);
+	struct hlink *h = htab_each(&sm->lids, NULL);
 
 	while (h) {
-		struct hnode *next = htab_each(&sm->lids, h);
+		struct hlink *next = htab_each(&sm->lids, h);
 
-		free(container_of(h, struct sm_lid_slot, node));
+		free(container_of(h, struct sm_lid_slot, by_guid));
 		h = next;
 	}
 	htab_fini(&sm->lids);
@@ -152,11 +153,11 @@ static unsigned int find_free(const struct sm_db *db, const uint8_t *reserved, u
 	return 0;
 }
 
-/* LIDs of ports that are away stay theirs. */
+/* Reserve the LIDs of all remembered ports, present or absent. */
 static void reserve_known(const struct sm *sm, uint8_t *reserved)
 {
-	for (struct hnode *h = htab_each(&sm->lids, NULL); h; h = htab_each(&sm->lids, h)) {
-		const struct sm_lid_slot *s = container_of(h, struct sm_lid_slot, node);
+	for (struct hlink *h = htab_each(&sm->lids, NULL); h; h = htab_each(&sm->lids, h)) {
+		const struct sm_lid_slot *s = container_of(h, struct sm_lid_slot, by_guid);
 
 		for (unsigned int i = 0; s->lid && i < 1u << sm->cfg.lmc; i++) {
 			if (s->lid + i <= SM_LID_TOP_MAX)
@@ -186,7 +187,10 @@ static void claim_found(struct sm_db *db, const uint8_t *reserved)
 
 static int claim_new(struct sm *sm, struct sm_db *db, const uint8_t *reserved)
 {
-	/* LMC 0 and others are sought apart: aligned ranges would fill up with single ones. */
+	/*
+	 * Single LIDs and aligned ranges are searched from separate hints, so that a range does not
+	 * make the search skip single LIDs.
+	 */
 	unsigned int hint1 = 1, hintn = 1;
 
 	for (struct sm_port *p = sm_db_end_port(db, NULL); p; p = sm_db_end_port(db, p)) {
@@ -195,7 +199,8 @@ static int claim_new(struct sm *sm, struct sm_db *db, const uint8_t *reserved)
 		if (!p->lid) {
 			unsigned int lid = find_free(db, reserved, n, n > 1 ? &hintn : &hint1);
 
-			if (!lid) /* those who are away have to share */
+			/* every free LID belongs to an absent port, so take one of those */
+			if (!lid)
 				lid = find_free(db, NULL, n, &(unsigned int){ 1 });
 			if (!lid) {
 				sm->sweep.errors++;
@@ -209,8 +214,36 @@ static int claim_new(struct sm *sm, struct sm_db *db, const uint8_t *reserved)
 			sm->sweep.lids_assigned++;
 		if (slot_set(sm, p->guid, p->lid))
 			return -ENOMEM;
+		slot_find(sm, p->guid)->outside = p->node->outside;
 	}
 	return 0;
+}
+
+/* Tell whether a slot may be freed. A Report in progress points to the .source of its slot. */
+static bool may_forget(const struct sm *sm, const struct sm_lid_slot *s)
+{
+	return (s->outside || !s->lid) && !s->configured && !s->source.unproven &&
+	       !sm_db_port_by_guid(sm->db, s->guid);
+}
+
+void sm_lid_purge(struct sm *sm)
+{
+	struct hlink *h, *next;
+	uint32_t away = 0;
+
+	for (h = htab_each(&sm->lids, NULL); h; h = htab_each(&sm->lids, h))
+		away += may_forget(sm, container_of(h, struct sm_lid_slot, by_guid));
+	if (away <= sm->cfg.outside_nodes)
+		return;
+	for (h = htab_each(&sm->lids, NULL); h; h = next) {
+		struct sm_lid_slot *s = container_of(h, struct sm_lid_slot, by_guid);
+
+		next = htab_each(&sm->lids, h);
+		if (!may_forget(sm, s))
+			continue;
+		htab_del(&sm->lids, h);
+		free(s);
+	}
 }
 
 int sm_lid_assign(struct sm *sm)
@@ -228,7 +261,7 @@ int sm_lid_assign(struct sm *sm)
 	return err;
 }
 
-/* LIDs of others, of those that are away too */
+/* Tell whether another port, present or absent, has a LID of the range that starts with @lid. */
 static bool others_have(const struct sm *sm, const struct sm_port *p, unsigned int lid)
 {
 	unsigned int n = 1u << p->lmc;
@@ -237,10 +270,13 @@ static bool others_have(const struct sm *sm, const struct sm_port *p, unsigned i
 		if (sm->db->by_lid[i] && sm->db->by_lid[i] != p)
 			return true;
 	}
-	for (struct hnode *h = htab_each(&sm->lids, NULL); h; h = htab_each(&sm->lids, h)) {
-		const struct sm_lid_slot *s = container_of(h, struct sm_lid_slot, node);
+	for (struct hlink *h = htab_each(&sm->lids, NULL); h; h = htab_each(&sm->lids, h)) {
+		const struct sm_lid_slot *s = container_of(h, struct sm_lid_slot, by_guid);
 
-		/* Those that are there may be switches, which have one LID. */
+		/*
+		 * Absent ports are taken for CA ports, which have 2^LMC LIDs. Ports that are
+		 * present were checked above.
+		 */
 		if (s->guid != p->guid && !sm_db_port_by_guid(sm->db, s->guid) &&
 		    s->lid < lid + n && lid < s->lid + (1u << sm->cfg.lmc))
 			return true;

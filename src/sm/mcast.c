@@ -4,20 +4,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "sm/tree.h"
+
 /*
- * DOC: Multicast trees
+ * DOC: Multicast forwarding tables
  *
- * The tree of a group: a root switch (the least sum of hops to the members' switches), and from
- * each member's switch the way towards it, always by the lowest port of the lowest
- * neighbour, so that all ways from one switch are one. An edge is open downwards where receivers
- * are below it, and upwards where some are elsewhere: send-only members get a way in and
- * nothing back (I24). The root stays while the topology does, so that a join changes only
- * the branch to the new member.
+ * sm/tree.c computes the ports of each switch that a group needs. This file writes them.
  *
- * MFT blocks that are not what they should be are jobs, one per switch, block and position;
- * a job sends what is wanted at that moment. A waiter waits for all jobs older than itself.
+ * Each MFT block and position of a switch that must be written is a job. A job sends the entries
+ * that are wanted at the time of sending. A waiter waits until all jobs that are older than itself
+ * are done.
  *
- * (The analyser does not follow list_del() and takes freed jobs for members still: NOLINT.)
+ * NOLINT, because the analyser does not follow list_del() and believes that freed jobs are still in
+ * the list.
  */
 
 struct mft_job {
@@ -26,16 +25,16 @@ struct mft_job {
 	struct sm_fdb *fdb;
 	uint16_t block;
 	uint8_t pos;
-	bool open; /* in flight */
-	uint64_t seq; /* of the first change that is not on its way */
-	uint64_t again; /* changed while in flight; 0: not */
+	bool open; /* true while the write is in flight */
+	uint64_t seq; /* number of the oldest change of the block that is not acknowledged */
+	uint64_t again; /* number of the first change since the job was sent; 0: none */
 	uint16_t sent[SMP_MFT_PER_BLOCK];
 };
 
 struct mft_wait {
 	struct list link;
 	struct sm *sm;
-	uint64_t seq; /* done when all jobs up to this one are */
+	uint64_t seq; /* number of the last change that the waiter waits for */
 	struct timer timer;
 	sm_group_done_fn *done;
 	void *ctx;
@@ -43,161 +42,28 @@ struct mft_wait {
 
 static void jobs_run(struct sm *sm, ns_t now);
 
-/* A switch's part in the tree that is being computed. */
-struct branch {
-	uint64_t mask[4];
-	uint32_t recv; /* receivers on this switch and below */
-	uint32_t next; /* the switch behind @up */
-	uint8_t up; /* port towards the root, 0 at the root */
-	bool in_tree; /* up is known */
-};
-
-struct tree {
-	const struct sm_db *db;
-	struct branch *br; /* [nswitches] */
-	uint32_t receivers;
-	uint32_t root;
-};
-
-static void mask_set(uint64_t mask[4], unsigned int port)
-{
-	mask[port / 64] |= 1ull << port % 64;
-}
-
-static bool is_receiver(const struct sm_mcmember *m)
-{
-	return m->join_state & (MCM_JOIN_FULL | MCM_JOIN_NON);
-}
-
-#define AT_NOWHERE UINT32_MAX
-
-static void member_find(const struct sm_db *db, struct sm_mcmember *m)
-{
-	const struct sm_port *p = sm_db_port_by_guid(db, m->port_guid);
-
-	m->at_sweep = db->sweep;
-	m->at_switch = AT_NOWHERE;
-	if (p && p->node->sw) {
-		m->at_switch = p->node->sw->index;
-		m->at_port = 0;
-	} else if (p && p->peer && p->peer->node->sw) {
-		m->at_switch = p->peer->node->sw->index;
-		m->at_port = p->peer->num;
-	}
-}
-
-/* Index of the switch that a member hangs on, m->at_port there; AT_NOWHERE */
-static uint32_t member_switch(const struct sm_db *db, struct sm_mcmember *m)
-{
-	if (m->at_sweep != db->sweep)
-		member_find(db, m);
-	return m->at_switch;
-}
-
-/* Members are counted by switch first: thousands of them hang on some hundred. 0 where memory lacks. */
-static uint32_t root_choose(const struct sm_db *db, const struct sm_group *g)
-{
-	uint32_t *members = calloc(db->nswitches + 1u, sizeof(*members)), best = 0;
-	uint64_t best_sum = UINT64_MAX;
-	struct sm_mcmember *m;
-
-	if (!members)
-		return 0;
-	list_for_each (m, &g->members, link) {
-		uint32_t at = member_switch(db, m);
-
-		if (at != AT_NOWHERE)
-			members[at]++;
-	}
-	for (uint32_t s = 0; s < db->nswitches; s++) {
-		const uint8_t *hops = db->hops + (size_t)s * db->nswitches;
-		uint64_t sum = 0;
-
-		for (uint32_t at = 0; at < db->nswitches; at++)
-			sum += (uint64_t)members[at] * hops[at];
-		if (sum < best_sum) {
-			best_sum = sum;
-			best = s;
-		}
-	}
-	free(members);
-	return best;
-}
-
-/* The port of @n that leads one hop nearer to the root; 0 at the root or if none does. */
-static uint8_t uplink(const struct tree *t, const struct sm_node *n)
-{
-	const uint8_t *to_root = t->db->hops + (size_t)t->root * t->db->nswitches;
-	uint8_t here = to_root[n->sw->index];
-
-	if (here == 0 || here == SM_HOPS_NONE)
-		return 0;
-	for (unsigned int i = 1; i <= n->info.nports; i++) {
-		const struct sm_port *p = &n->port[i];
-
-		if (p->known && p->peer && p->peer->node->sw &&
-		    to_root[p->peer->node->sw->index] + 1 == here)
-			return (uint8_t)i;
-	}
-	return 0;
-}
-
-/* A member: its own port, and itself counted on every switch up to the root. */
-static void tree_add(struct tree *t, struct sm_mcmember *m)
-{
-	uint32_t at = member_switch(t->db, m);
-	bool recv = is_receiver(m);
-
-	if (at == AT_NOWHERE ||
-	    t->db->hops[(size_t)t->root * t->db->nswitches + at] == SM_HOPS_NONE)
-		return;
-	if (recv) {
-		mask_set(t->br[at].mask, m->at_port);
-		t->receivers++;
-	}
-	for (;;) {
-		const struct sm_node *n = t->db->sw[at];
-		struct branch *b = &t->br[at];
-
-		if (!b->in_tree) {
-			b->up = uplink(t, n);
-			b->next = b->up ? n->port[b->up].peer->node->sw->index : at;
-		}
-		b->in_tree = true;
-		b->recv += recv;
-		if (!b->up)
-			return;
-		at = b->next;
-	}
-}
-
-static void tree_open_edges(struct tree *t)
-{
-	for (uint32_t s = 0; s < t->db->nswitches; s++) {
-		const struct sm_node *n = t->db->sw[s];
-		struct branch *b = &t->br[s];
-		const struct sm_port *peer;
-
-		if (!b->up)
-			continue;
-		peer = n->port[b->up].peer;
-		if (b->recv < t->receivers)
-			mask_set(b->mask, b->up);
-		if (b->recv)
-			mask_set(t->br[peer->node->sw->index].mask, peer->num);
-	}
-}
-
-/* @changed: what is in flight, if something is, is not the latest */
-static void job_add(struct sm *sm, struct sm_fdb *f, unsigned int block, unsigned int pos,
-		    bool changed)
+static struct mft_job *job_find(const struct sm *sm, const struct sm_fdb *f, unsigned int block,
+				unsigned int pos)
 {
 	struct mft_job *j;
 
-	sm->mft_seq++;
 	list_for_each (j, &sm->mft_jobs, link) {
-		if (j->fdb != f || j->block != block || j->pos != pos)
-			continue;
+		if (j->fdb == f && j->block == block && j->pos == pos)
+			return j;
+	}
+	return NULL;
+}
+
+/*
+ * @changed: the wanted entries have changed, so a job in flight has to be sent again
+ */
+static void job_add(struct sm *sm, struct sm_fdb *f, unsigned int block, unsigned int pos,
+		    bool changed)
+{
+	struct mft_job *j = job_find(sm, f, block, pos);
+
+	sm->mft_seq++;
+	if (j) {
 		if (j->open && changed && !j->again)
 			j->again = sm->mft_seq;
 		return;
@@ -238,37 +104,31 @@ static void want(struct sm *sm, struct sm_fdb *f, uint16_t mlid, const uint64_t 
 	memcpy(w, mask, 4 * sizeof(*w));
 }
 
-static int tree_build(struct tree *t, struct sm_group *g)
+/* Log that members are not reached, but only if they are more than before, so not at each sweep. */
+static void say_unreached(struct sm *sm, struct sm_group *g, uint32_t unreached)
 {
-	struct sm_mcmember *m;
-
-	t->br = calloc(t->db->nswitches + 1u, sizeof(*t->br));
-	if (!t->br)
-		return -ENOMEM;
-	list_for_each (m, &g->members, link)
-		tree_add(t, m);
-	tree_open_edges(t);
-	return 0;
+	if (unreached > g->unreached)
+		sm_warn(sm,
+			"multicast group 0x%04x: %u of its %u members are behind switches whose "
+			"multicast tables have no room for it: they get nothing",
+			g->rec.mlid, unreached, g->nmembers);
+	g->unreached = unreached;
 }
 
 void sm_mcast_update(struct sm *sm, struct sm_group *g, ns_t now)
 {
-	struct tree t = { .db = sm->routed };
+	struct sm_tree t;
 
-	if (!t.db || !t.db->nswitches)
+	if (!sm->routed || !sm->routed->nswitches)
 		return;
-	if (g->root_sweep != t.db->sweep || g->nmembers == 1) {
-		g->root = root_choose(t.db, g);
-		g->root_sweep = t.db->sweep;
-	}
-	t.root = g->root;
-	if (tree_build(&t, g)) {
+	if (sm_tree_build(&t, sm->routed, g)) {
 		sm->incomplete = true;
 		return;
 	}
 	for (uint32_t s = 0; s < t.db->nswitches; s++)
 		want(sm, t.db->sw[s]->sw->fdb, g->rec.mlid, t.br[s].mask);
-	free(t.br);
+	say_unreached(sm, g, t.unreached);
+	sm_tree_free(&t);
 	jobs_run(sm, now);
 }
 
@@ -314,7 +174,10 @@ static uint64_t oldest_job(const struct sm *sm)
 	return oldest;
 }
 
-/* Restarted after each: done() may join again, or end everything. */
+/*
+ * The search starts from the beginning after each done(), which may join another group or cancel
+ * all waits.
+ */
 static void waits_check(struct sm *sm, ns_t now)
 {
 	while (!list_empty(&sm->mft_waits)) {
@@ -352,16 +215,21 @@ static void job_free(struct mft_job *j)
 	free(j);
 }
 
-/* Not written: unknown from now on, and a sweep looks after the switch. */
+/*
+ * Mark a block as unknown because its write failed, and request a sweep, which knows how to handle
+ * the switch.
+ */
 static void job_fail(struct sm *sm, struct mft_job *j, const struct smp_cmd *cmd, int status,
 		     ns_t now)
 {
+	const struct sm_node *n = sm->routed ? sm_db_node(sm->routed, j->fdb->guid) : NULL;
 	struct sm_mft_block *b = j->fdb->mft[j->block];
 
-	b->known &= (uint16_t) ~(1u << j->pos);
-	sm_warn(sm, "a switch (node 0x%llx) does not take MulticastForwardingTable block %u: %s",
-		(unsigned long long)j->fdb->guid, j->block,
-		status == -EPROTO ? "refused" : "no answer");
+	b->known &= ~(uint16_t)(1u << j->pos);
+	sm_fault(sm, n ? n->outside : 0, now,
+		 "a switch (node 0x%llx) does not take MulticastForwardingTable block %u: %s",
+		 (unsigned long long)j->fdb->guid, j->block,
+		 status == -EPROTO ? "refused" : "no answer");
 	job_free(j);
 	sm->incomplete = true;
 	if (sm->stage == SM_STAGE_IDLE)
@@ -402,9 +270,9 @@ static void job_send(struct sm *sm, struct mft_job *j, struct sm_node *n, ns_t n
 		j->sent[i] = sm_mask_position(b->want[i], j->pos);
 	smp_mft_block_encode(c.data, j->sent);
 	c.arg = j;
-	c.node = NULL; /* it may outlive the database */
+	c.node = NULL; /* NULL, because the job may outlive the database */
 	if (!smpq_add(&sm->bgq, &c, now)) {
-		sm->incomplete = true; /* the next sweep finds the block dirty */
+		sm->incomplete = true; /* the next sweep finds that the block is not written */
 		job_free(j);
 		return;
 	}
@@ -433,12 +301,34 @@ static void jobs_run(struct sm *sm, ns_t now)
 	}
 }
 
+bool sm_mcast_differs(const struct sm *sm, const struct sm_fdb *f, unsigned int block,
+		      unsigned int pos, const uint16_t read[SMP_MFT_PER_BLOCK])
+{
+	const struct sm_mft_block *b = f->mft[block];
+
+	if (!b || sm_mft_dirty(b, pos) || job_find(sm, f, block, pos))
+		return false;
+	for (unsigned int i = 0; i < SMP_MFT_PER_BLOCK; i++) {
+		if (sm_mask_position(b->have[i], pos) != read[i])
+			return true;
+	}
+	return false;
+}
+
+void sm_mcast_repair(struct sm *sm, struct sm_fdb *f, unsigned int block, unsigned int pos,
+		     ns_t now)
+{
+	f->mft[block]->known &= (uint16_t)(~(1u << pos));
+	job_add(sm, f, block, pos, false);
+	jobs_run(sm, now);
+}
+
 bool sm_mcast_idle(const struct sm *sm)
 {
 	return list_empty(&sm->mft_jobs);
 }
 
-/* Blocks of switches that were reset, or that did not take them. */
+/* Add jobs for blocks of switches that were reset, or that did not acknowledge them. */
 static void requeue_dirty(struct sm *sm)
 {
 	for (uint32_t s = 0; s < sm->routed->nswitches; s++) {

@@ -6,13 +6,15 @@
 /*
  * DOC: M_Keys
  *
- * All SMPs carry our M_Key, all end ports are told it with their addresses (port.c), and a standby that is to take over
- * is configured with the same one. A port that came with another is somebody else's: what we Set there would
- * not be answered, so it is left alone, counted and said once. It shows that in one of two ways (14.2.4.1): by a key
- * that is not ours, or, where reading is protected, by no key at all beside M_KeyProtectBits that are not 0. The
- * latter may also mean that it has none, so the first Set decides.
+ * All SMPs carry our M_Key, all end ports get it together with their addresses (port.c), and a
+ * standby SM that is to take over is configured with the same key. A port that has another M_Key
+ * belongs to another manager and would not answer a Set, so it is left alone, counted and logged
+ * once. Such a port can be recognised in two ways (14.2.4.1). If reading is not protected, its
+ * PortInfo shows a key that is not ours. If it is, PortInfo shows M_Key 0 beside M_KeyProtectBits
+ * that are not 0. The latter is also how a port without any key looks, so the first Set decides.
  *
- * While a lease is configured, a port whose lease runs says so by trap 256: any SMP with the right key ends that.
+ * When a lease is configured, trap 256 announces that the lease of a port runs. Any SMP with the
+ * right key ends it.
  */
 
 static bool foreign(const struct sm *sm, const struct sm_port *p)
@@ -82,7 +84,7 @@ bool sm_mkey_blamed(struct sm *sm, const struct sm_node *n)
 static void on_renewed(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 		       ns_t now)
 {
-	/* Should it be lost, the next wrong key raises the next trap. */
+	/* If the request is lost, the next SMP with a wrong key raises another trap. */
 }
 
 void sm_mkey_renew(struct sm *sm, uint16_t lid, ns_t now)

@@ -55,8 +55,25 @@ size_t sm_partition_pkeys(const struct sm *sm, const struct sm_port *p, uint16_t
 	return n;
 }
 
-/* R17: nobody on the link may have an MTU below the group's. */
-static uint8_t lowest_mtu(const struct sm_db *db, const struct sm_port **ret_where)
+/*
+ * Tell whether multicast packets of the partition may cross the link of @p: it connects switches,
+ * or belongs to a member.
+ */
+static bool in_reach(const struct sm *sm, const struct sm_partition *part, const struct sm_port *p)
+{
+	if (!p->known || !p->peer)
+		return false;
+	if (p->node->sw)
+		return p->peer->node->sw;
+	return sm_partition_membership(part, p, is_self(sm, p)) != SM_MEMBER_NONE;
+}
+
+/*
+ * Find the lowest MTU of the links that the group may use, because no link of an IPoIB link may
+ * have an MTU below the group's (RFC 4391 §5).
+ */
+static uint8_t lowest_mtu(const struct sm *sm, const struct sm_db *db,
+			  const struct sm_partition *part, const struct sm_port **ret_where)
 {
 	uint8_t lowest = IB_MTU_4096;
 
@@ -67,7 +84,7 @@ static uint8_t lowest_mtu(const struct sm_db *db, const struct sm_port **ret_whe
 		for (unsigned int num = 1; num <= n->info.nports; num++) {
 			const struct sm_port *p = &n->port[num];
 
-			if (p->known && p->peer && p->mtu_code < lowest) {
+			if (p->mtu_code < lowest && in_reach(sm, part, p)) {
 				lowest = p->mtu_code;
 				*ret_where = p;
 			}
@@ -76,12 +93,15 @@ static uint8_t lowest_mtu(const struct sm_db *db, const struct sm_port **ret_whe
 	return lowest;
 }
 
-/* What the group is to be in the subnet as it is. */
+/*
+ * Return the parameters of the group as the present subnet permits. @ret_where is the port that
+ * limits the MTU, or NULL.
+ */
 static struct ib_mcmember_rec group_rec(const struct sm *sm, const struct sm_partition *part,
 					const struct sm_partition_group *pg,
 					const struct sm_port **ret_where)
 {
-	uint8_t mtu = lowest_mtu(sm->routed, ret_where);
+	uint8_t mtu = lowest_mtu(sm, sm->routed, part, ret_where);
 
 	if (mtu >= pg->mtu_code)
 		*ret_where = NULL;
@@ -99,6 +119,88 @@ static struct ib_mcmember_rec group_rec(const struct sm *sm, const struct sm_par
 	};
 }
 
+/*
+ * The members have to join again. Those that have not subscribed to trap 67 learn it by
+ * ClientReregister.
+ */
+static void group_end(struct sm *sm, struct sm_group *g, ns_t now)
+{
+	const struct sm_mcmember *m;
+
+	list_for_each (m, &g->members, link)
+		sm_rereg_owe(sm, m->port_guid);
+	sm_group_delete(sm, g, now);
+}
+
+/*
+ * End a group. With the broadcast group of an IPoIB link all groups of this link end, because they
+ * have its parameters (RFC 4391 §10).
+ */
+static void link_end(struct sm *sm, struct sm_group *of, ns_t now)
+{
+	const uint16_t pkey = of->rec.pkey;
+	struct sm_group *g, *tmp;
+
+	if (!of->broadcast) {
+		group_end(sm, of, now);
+		return;
+	}
+
+	list_for_each_safe (g, tmp, &sm->group_list, link) {
+		if (g->rec.pkey == pkey && mgid_is_ipoib(&g->rec.mgid))
+			group_end(sm, g, now);
+	}
+}
+
+/*
+ * Tell whether any group of an IPoIB link has members. All these groups have the parameters of the
+ * broadcast group, so the MTU is lowered for all or for none.
+ */
+static bool link_has_members(const struct sm *sm, const struct sm_group *bc)
+{
+	const struct sm_group *g;
+
+	if (!bc->broadcast)
+		return bc->nmembers;
+	for (g = sm_group_next(sm, NULL); g; g = sm_group_next(sm, g)) {
+		if (g->nmembers && g->rec.pkey == bc->rec.pkey && mgid_is_ipoib(&g->rec.mgid))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Handle a port that cannot join because its link has a lower MTU than the group. A group without
+ * members is deleted, so that it can be made again with that MTU. If members would lose their
+ * membership, it is the administrator who decides. Return: true if the group was deleted
+ */
+static bool too_big(struct sm *sm, struct sm_group *g, const struct sm_partition *part,
+		    const struct sm_partition_group *pg, ns_t now)
+{
+	const struct sm_port *where;
+	struct ib_mcmember_rec rec = group_rec(sm, part, pg, &where);
+
+	if (!where || rec.mtu_code >= g->rec.mtu_code) {
+		g->mtu_said = 0;
+		return false;
+	}
+	if (!link_has_members(sm, g)) {
+		link_end(sm, g, now);
+		return true;
+	}
+	if (g->mtu_said != rec.mtu_code)
+		sm_warn(sm,
+			"partition \"%s\": \"%s\" port %u carries MTU %u, less than the group's "
+			"%u, and cannot "
+			"join; \"uipoib fabric partitions FILE\" or \"uipoib fabric sm restart\" "
+			"makes the group "
+			"anew with MTU %u for all",
+			part->name, where->node->desc, where->num, ib_mtu_octets(rec.mtu_code),
+			ib_mtu_octets(g->rec.mtu_code), ib_mtu_octets(rec.mtu_code));
+	g->mtu_said = rec.mtu_code;
+	return false;
+}
+
 static void group_make(struct sm *sm, const struct sm_partition *part,
 		       const struct sm_partition_group *pg, ns_t now)
 {
@@ -110,7 +212,8 @@ static void group_make(struct sm *sm, const struct sm_partition *part,
 	if (g) {
 		g->admin = true;
 		g->broadcast = pg->broadcast;
-		return;
+		if (!too_big(sm, g, part, pg, now))
+			return;
 	}
 	rec = group_rec(sm, part, pg, &where);
 	if (where)
@@ -146,7 +249,10 @@ static const struct sm_partition_group *listed(const struct sm_partition *part, 
 	return NULL;
 }
 
-/* Tables of a port that did not answer are not known: the next sweep will tell. */
+/*
+ * Tell whether a member has the P_Key. The table of a port that did not answer is unknown, so the
+ * next sweep decides about such a port.
+ */
 static bool has_pkey(const struct sm_db *db, const struct sm_mcmember *m, uint16_t pkey)
 {
 	const struct sm_port *p = sm_db_port_by_guid(db, m->port_guid);
@@ -154,7 +260,7 @@ static bool has_pkey(const struct sm_db *db, const struct sm_mcmember *m, uint16
 	return !p || p->node->lost || sm_port_pkey(p, pkey);
 }
 
-/* A member that cannot be one any more; NULL */
+/* Find a member that has lost the P_Key of the group; NULL: none */
 static struct sm_mcmember *outsider(const struct sm_db *db, const struct sm_group *g)
 {
 	struct sm_mcmember *m;
@@ -167,9 +273,9 @@ static struct sm_mcmember *outsider(const struct sm_db *db, const struct sm_grou
 }
 
 /*
- * A membership ends with the P_Key in the port's table and not with the line in the file: its
- * owner sees that, too, and joins again when the P_Key is back. A line that comes back before the
- * tables were written has never been away.
+ * A membership ends when the P_Key disappears from the port's table, not when the line disappears
+ * from the file. The owner of the port sees the table change too, and joins again when the P_Key is
+ * back. If the line returns before the tables were written, nothing changes for the member.
  */
 void sm_partition_revise(struct sm *sm, const struct sm_db *db, ns_t now)
 {
@@ -184,7 +290,7 @@ void sm_partition_revise(struct sm *sm, const struct sm_db *db, ns_t now)
 	}
 }
 
-/* The file does not name the group any more. */
+/* A group that the file no longer names becomes an ordinary group, which ends without members. */
 static void group_unlist(struct sm *sm, struct sm_group *g, ns_t now)
 {
 	g->admin = g->broadcast = false;
@@ -198,28 +304,7 @@ static bool rec_differs(const struct ib_mcmember_rec *a, const struct ib_mcmembe
 	       a->sl != b->sl || a->tclass != b->tclass || a->flow_label != b->flow_label;
 }
 
-/* The members have to join again; those that do not listen to trap 67 learn it by ClientReregister. */
-static void group_end(struct sm *sm, struct sm_group *g, ns_t now)
-{
-	const struct sm_mcmember *m;
-
-	list_for_each (m, &g->members, link)
-		sm_rereg_owe(sm, m->port_guid);
-	sm_group_delete(sm, g, now);
-}
-
-/* All groups of a link have the parameters of its broadcast group (R68): they end with it. */
-static void link_end(struct sm *sm, uint16_t pkey, ns_t now)
-{
-	struct sm_group *g, *tmp;
-
-	list_for_each_safe (g, tmp, &sm->group_list, link) {
-		if (g->rec.pkey == pkey && mgid_is_ipoib(&g->rec.mgid))
-			group_end(sm, g, now);
-	}
-}
-
-/* Returns true if @g, which the file names, was not as it says. */
+/* End a group of the file whose parameters changed. Return: true if they did */
 static bool group_revise(struct sm *sm, struct sm_group *g, const struct sm_partition *part,
 			 const struct sm_partition_group *pg, ns_t now)
 {
@@ -232,10 +317,8 @@ static bool group_revise(struct sm *sm, struct sm_group *g, const struct sm_part
 	if (!rec_differs(&rec, &g->rec))
 		return false;
 	sm_info(sm, "partition \"%s\": the parameters of a group changed", part->name);
-	if (pg->broadcast)
-		link_end(sm, g->rec.pkey, now);
-	else
-		group_end(sm, g, now);
+	g->broadcast = pg->broadcast;
+	link_end(sm, g, now);
 	return true;
 }
 

@@ -8,10 +8,10 @@
  * DOC: P_Key tables
  *
  * End ports get the P_Keys of their partitions. An entry keeps its index while it is wanted,
- * because QPs are bound to indices; index 0 is that of the default partition or of the one
- * with the flag indx0. Switch ports before a CA check the same P_Keys in both
- * directions; their tables hold the full forms, for a limited member's packets match no limited
- * entry (10.9.3).
+ * because QPs are bound to indices. Index 0 has the P_Key of the default partition, or of the one
+ * with the flag indx0. Switch ports that lead to a CA check the P_Keys of this CA in both
+ * directions. Their tables hold the full P_Keys, because a packet of a limited member matches no
+ * limited entry (10.9.3).
  */
 
 static unsigned int table_size(const struct sm_port *p)
@@ -23,7 +23,7 @@ static unsigned int table_size(const struct sm_port *p)
 
 static uint32_t block_mod(const struct sm_port *p, unsigned int block)
 {
-	/* I12: the port number counts on switches only. */
+	/* The attribute modifier has a port number on switches only. */
 	return (p->node->sw ? (uint32_t)p->num << 16 : 0) | block;
 }
 
@@ -62,15 +62,14 @@ static void on_read(void *ctx, const struct smp_cmd *cmd, int status, const uint
 {
 	unsigned int first = (cmd->mod & 0xffff) * SMP_PKEYS_PER_BLOCK;
 
-	if (status == -EPROTO)
-		sm_refused(ctx, cmd, "Get(P_KeyTable)");
-	else if (status)
-		sm_lost(ctx, cmd->node, "P_KeyTable");
-	else
+	if (!sm_failed(ctx, cmd, status, "Get(P_KeyTable)", now))
 		smp_pkey_block_decode(cmd->port->pkeys + first, data, SMP_DATA_LEN);
 }
 
-/* What the last sweep wrote is there still, if the port stayed up. */
+/*
+ * Take over the table that the last sweep wrote, which the port still has if it stayed up. Return:
+ * false if the table has to be read
+ */
 static bool table_copy_old(const struct sm *sm, struct sm_port *p)
 {
 	const struct sm_port *old = old_port(sm, p);
@@ -123,7 +122,10 @@ static bool contains(const uint16_t *v, size_t n, uint16_t pkey)
 	return false;
 }
 
-/* @want into a table of @n, wanted entries staying where they are. false: they do not fit */
+/*
+ * Put @want into a table of @n entries, keeping wanted entries at their index. Return: false if
+ * they do not fit
+ */
 static bool table_arrange(uint16_t *table, const uint16_t *old, size_t n, const uint16_t *want,
 			  size_t nwant, uint16_t index0)
 {
@@ -149,7 +151,7 @@ static bool table_arrange(uint16_t *table, const uint16_t *old, size_t n, const 
 	return true;
 }
 
-/* The peer's P_Keys in their full form, each once. */
+/* Collect the P_Keys of the CA behind @p in their full form, each once. */
 static size_t enforced_pkeys(const struct sm *sm, const struct sm_port *p, uint16_t *ret,
 			     size_t max)
 {
@@ -170,11 +172,8 @@ static void on_written(void *ctx, const struct smp_cmd *cmd, int status, const u
 {
 	uint16_t *block = cmd->port->pkeys + (cmd->mod & 0xffff) * SMP_PKEYS_PER_BLOCK;
 
-	if (status == -EPROTO)
-		sm_refused(ctx, cmd, "Set(P_KeyTable)");
-	else if (status)
-		sm_lost(ctx, cmd->node, "Set(P_KeyTable)");
-	if (status) /* nobody may count on it, and the next sweep writes it again */
+	/* No member may rely on a block that was not written, and the next sweep writes it again. */
+	if (sm_failed(ctx, cmd, status, "Set(P_KeyTable)", now))
 		memset(block, 0, SMP_PKEYS_PER_BLOCK * sizeof(*block));
 }
 
@@ -201,17 +200,15 @@ static void on_enforce(void *ctx, const struct smp_cmd *cmd, int status, const u
 {
 	struct smp_port_info pi;
 
-	if (status == -EPROTO)
-		sm_refused(ctx, cmd, "partition enforcement");
-	else if (status)
-		sm_lost(ctx, cmd->node, "Set(PortInfo)");
-	else if (smp_port_info_decode(&pi, data, SMP_DATA_LEN) == 0)
+	if (!sm_failed(ctx, cmd, status, "partition enforcement", now) &&
+	    smp_port_info_decode(&pi, data, SMP_DATA_LEN) == 0)
 		cmd->port->pi = pi;
 }
 
 /*
- * Queued after the table: it counts only once it is there. (An SMP that is lost and repeated may come
- * late; the port is not Active yet when it is configured for the first time.)
+ * Queue Set(PortInfo) after the writes of the table, because a port should not enforce before it
+ * has its table. An SMP of the table that is lost may arrive later when it is repeated, but at the
+ * first configuration the port is not Active yet.
  */
 static void set_enforcement(struct sm *sm, struct sm_port *p, bool on, ns_t now)
 {
@@ -245,12 +242,15 @@ static void table_configure(struct sm *sm, struct sm_port *p, ns_t now)
 		n = sm_partition_pkeys(sm, p, want, SM_PKEYS_MAX, &index0);
 	fits = n <= SM_PKEYS_MAX && table_arrange(table, p->pkeys, p->npkeys, want, n, index0);
 	if (!fits) {
-		sm->sweep.errors++;
-		sm_err(sm, "\"%s\" port %u has room for %u P_Keys and should have %zu%s",
-		       p->node->desc, p->num, p->npkeys, n,
-		       enforcing ? ": it does not enforce partitions" : "");
+		sm_fault(sm, p->node->outside, now,
+			 "\"%s\" port %u has room for %u P_Keys and should have %zu%s",
+			 p->node->desc, p->num, p->npkeys, n,
+			 enforcing ? ": it does not enforce partitions" : "");
 	}
-	/* A table too small would cut off members that belong. */
+	/*
+	 * A port whose table is too small does not enforce, because it would cut off rightful
+	 * members.
+	 */
 	if (enforcing && !fits) {
 		set_enforcement(sm, p, false, now);
 		return;
@@ -260,7 +260,10 @@ static void table_configure(struct sm *sm, struct sm_port *p, ns_t now)
 		set_enforcement(sm, p, true, now);
 }
 
-/* Ports that checked once and have no CA before them any more, or may not. */
+/*
+ * Switch off enforcement at ports that do not lead to a CA any more, and at all ports if it is not
+ * configured.
+ */
 static void enforcement_off(struct sm *sm, ns_t now)
 {
 	for (uint32_t s = 0; s < sm->next->nswitches; s++) {

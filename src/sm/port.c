@@ -6,12 +6,12 @@
 /*
  * DOC: Port parameters
  *
- * A Set(PortInfo) writes every field, so each starts from what the port answered, with the
- * fields that mean "no change" when zero. It is sent only where something differs: a
- * sweep over a quiet subnet writes nothing.
+ * Set(PortInfo) writes every field. So each Set starts from the PortInfo that the port returned,
+ * with those fields zero for which zero means "no change". It is sent only if a field differs, so a
+ * sweep over an unchanged subnet writes nothing.
  *
- * States: Init -> Armed on all ports, then -> Active, after LFTs, MFTs and P_Keys are
- * written (I17). A port that received data in Armed is Active already (I4).
+ * After LFTs, MFTs and P_Keys are written, all ports go from Init to Armed, and then to Active. A
+ * port that receives data while it is Armed becomes Active by itself.
  */
 
 static struct smp_port_info no_change(const struct smp_port_info *pi)
@@ -35,12 +35,13 @@ static bool port_linked(const struct sm_port *p)
 }
 
 /*
- * The port lost what it was told, or we never told it. Once owed it stays so until the port has
- * answered: a sweep that does not reach it is not the last word.
+ * Tell whether a port has to register again. It has to if it lost its memberships and
+ * subscriptions, or is new to this SM. The bit is set until the port has acknowledged it, because a
+ * sweep may fail to reach the port.
  */
 static bool port_needs_reregister(struct sm *sm, const struct sm_port *p)
 {
-	/* A master of its first sweep has no database. */
+	/* In the first sweep of a master there is no database, so every port is new. */
 	if (p->pi.lid != p->lid || !sm->db || !sm_db_port_by_guid(sm->db, p->guid))
 		sm_rereg_owe(sm, p->guid);
 	return sm_rereg_owed(sm, p->guid) && (p->pi.cap_mask & SMP_CAP_IS_CLIENT_REREG);
@@ -86,11 +87,8 @@ static void on_set(void *ctx, const struct smp_cmd *cmd, int status, const uint8
 {
 	struct smp_port_info pi;
 
-	if (status == -EPROTO)
-		sm_refused(ctx, cmd, "Set(PortInfo)");
-	else if (status)
-		sm_lost(ctx, cmd->node, "Set(PortInfo)");
-	else if (smp_port_info_decode(&pi, data, SMP_DATA_LEN) == 0)
+	if (!sm_failed(ctx, cmd, status, "Set(PortInfo)", now) &&
+	    smp_port_info_decode(&pi, data, SMP_DATA_LEN) == 0)
 		cmd->port->pi = pi;
 }
 
@@ -150,7 +148,7 @@ void sm_ports_start(struct sm *sm, ns_t now)
 	for (uint32_t s = 0; s < db->nswitches; s++) {
 		const struct sm_port *p0 = &db->sw[s]->port[0];
 
-		/* It forgot its LID, so its tables too. */
+		/* The switch lost its LID, so it was reset and has lost its tables too. */
 		if (p0->pi.lid != p0->lid)
 			sm_fdb_forget(db->sw[s]->sw->fdb);
 	}
@@ -158,8 +156,9 @@ void sm_ports_start(struct sm *sm, ns_t now)
 }
 
 /*
- * An answer that got lost makes the repeated Set fail with 0x001c, since the port is already where it
- * should go (I5); so does data that made it Active first. What the answer says of the port decides.
+ * Tell whether the port has reached @state although Set failed. A repeated Set, after an answer
+ * that was lost, fails with status 0x001c because the port is in that state already. The same
+ * happens if received data made the port Active first. The PortInfo in the answer decides.
  */
 static bool got_there(const struct smp_cmd *cmd, int status, const uint8_t *data, uint8_t state)
 {

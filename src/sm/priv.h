@@ -3,52 +3,94 @@
 #define SM_PRIV_H
 
 /*
- * What the files of sm/ share and nobody else sees.
+ * Declarations for the files of the SM only.
  *
  *	sm.c       creation, listeners, incoming SMPs and traps
- *	sweep.c    heavy sweeps: one stage after the other; light sweeps
- *	elect.c    SMInfo: who is master
+ *	sweep.c    heavy sweeps, stage by stage; light sweeps
+ *	elect.c    SMInfo: election of the master
  *	discover.c nodes, ports, links            -> struct sm_db *next
+ *	outside.c  limits of the nodes behind external ports
  *	lid.c      LIDs
  *	port.c     PortInfo: addresses, MTU, arm, activate
  *	pkey.c     P_Key tables                   qos.c  SLtoVL tables
- *	route.c    min-hop LFTs                   lft.c LFT writes
- *	fdb.c      what switches acknowledged
- *	mcast.c    spanning trees and MFT writes  group.c groups and members
- *	partition.c, partition_{lex,parse,finish,apply}.c
- *	learn.c    tables that are read when the SA is asked for them
+ *	lft.c      LFT writes
+ *	tree.c     spanning trees of groups       mcast.c MFT writes
+ *	group.c    groups and members
+ *	partition_apply.c groups and P_Keys that the partitions ask for
+ *	learn.c    tables that are read when a client of the SA asks for them
+ *	audit.c    tables that are read back between sweeps
  *	mkey.c     ports that have another M_Key; leases
- *	pace.c     how often traps may cause something
  */
 
-#include "sm/db.h"
-#include "sm/fdb.h"
 #include "sm/group.h"
-#include "sm/pace.h"
-#include "sm/partition.h"
+#include "subnet/membership.h"
+#include "subnet/source.h"
+#include "partition/partition.h"
 #include "sm/sm.h"
-#include "sm/smpq.h"
+#include "mad/smpq.h"
+#include "subnet/db.h"
+#include "subnet/fdb.h"
 
-#define SM_KICK_DELAY NS_MSEC(10) /* traps come in pairs: both ends of a link */
-#define SM_RETRY_MIN NS_SEC(1) /* after a sweep with losses; doubles to the sweep interval */
+/* delay of a sweep after a trap, because both ends of a link send one */
+#define SM_KICK_DELAY NS_MSEC(10)
+/*
+ * delay of the next sweep after one in which nodes did not answer; doubles up to the sweep interval
+ */
+#define SM_RETRY_MIN NS_SEC(1)
 #define SM_RETRY_MAX NS_SEC(60)
-#define SM_SWEEPS_BURST 4 /* that one source of traps gets at once; then one per SubnetTimeOut */
-#define SM_REPORTS_BURST 32 /* likewise its traps that are passed on; then 8 per SubnetTimeOut */
-#define SM_REST 3 /* times what a sweep took, until traps get another; at most ... */
+/* sweeps that the traps of one port start at once; after that one per SubnetTimeOut */
+#define SM_SWEEPS_BURST 4
+/* traps of one port that are passed on at once; after that 8 per SubnetTimeOut */
+#define SM_REPORTS_BURST 32
+/* pause before a trap starts another sweep, as a multiple of the duration of the last sweep */
+#define SM_REST 3
 #define SM_REST_MAX NS_SEC(1)
-#define SM_DOWN_INTERVAL NS_SEC(1) /* the SM's own link is down */
-#define SM_JOIN_TIMEOUT NS_MSEC(200) /* I17 */
+/* interval of light sweeps while the link of the SM's own port is down */
+#define SM_DOWN_INTERVAL NS_SEC(1)
+/* time after which a join is answered even if MFT writes are not acknowledged */
+#define SM_JOIN_TIMEOUT NS_MSEC(200)
+#define SM_NODES_MAX SM_LID_TOP_MAX /* most nodes that a sweep takes in, as each needs a LID */
+/* most ports of all nodes that a sweep takes in, as memory and SMPs depend on ports */
+#define SM_PORTS_MAX (1u << 20)
+/* most ports behind one external port, as a multiple of sm_cfg.outside_nodes */
+#define SM_OUTSIDE_PORTS 8
+/* unanswered SMPs after which a sweep gives up the nodes behind an external port */
+#define SM_OUTSIDE_LOST 128
+/* log lines in a sweep about nodes behind one external port that do not answer */
+#define SM_OUTSIDE_LINES 8
+/* lines about faults behind one external port at once, and the interval of further ones */
+#define SM_FAULT_LINES 16
+#define SM_FAULT_EVERY NS_SEC(10)
+/* time after which a sweep gives up the nodes behind an external port */
+#define SM_OUTSIDE_TIME NS_SEC(30)
 #define SM_HANDOVER_TRIES 3
-#define SM_ORDERS_BURST 8 /* Set(SMInfo) that are followed at once; then one a second */
-#define SM_KEY_SAID_EVERY NS_SEC(10) /* a line in the log about a wrong SM_Key */
+#define SM_ORDERS_BURST 8 /* Set(SMInfo) that are obeyed at once; after that one a second */
+#define SM_KEY_SAID_EVERY NS_SEC(10) /* interval of log lines about wrong SM_Keys */
+
+/* Counts of one external port, and of the nodes behind it that this sweep found. */
+struct sm_outside {
+	uint64_t node_guid; /* node GUID of the switch or CA that has the external port */
+	uint8_t port;
+	uint32_t nodes, ports; /* nodes, and ports of these nodes, that this sweep has taken in */
+	uint32_t lost; /* SMPs of this sweep that were not answered */
+	ns_t since; /* time of the first SMP that this sweep sent through the port; 0: none yet */
+	bool full; /* true if this sweep left nodes out */
+	/*
+	 * true if the log already has a line about nodes left out, or about answers that are too
+	 * slow
+	 */
+	bool said;
+	struct pace_lines faults; /* lines in the log about faults behind the port */
+};
 
 struct sm_lid_slot {
-	struct hnode node;
+	struct hlink by_guid;
 	uint64_t guid;
 	uint16_t lid;
-	bool configured; /* by sm_cfg.lids */
-	bool owed; /* a ClientReregister that it has not acknowledged */
-	bool mkey_said; /* that it has another M_Key than ours */
+	bool configured; /* true if sm_cfg.lids gives the LID */
+	bool outside; /* the port is, or was, behind an external port */
+	bool owed; /* true until the port has acknowledged a ClientReregister that it has to get */
+	bool mkey_said; /* true if the log already has a line about another M_Key of the port */
 	struct sm_source source;
 };
 
@@ -62,56 +104,81 @@ struct sm {
 
 	/* sweep.c */
 	struct smpq sweepq; /* SMPs of the heavy sweep */
-	struct smpq bgq; /* light sweeps, polls, MFT writes of joins */
-	struct smpq learnq; /* tables that the SA was asked for */
-	enum sm_stage stage; /* SM_STAGE_IDLE: no heavy sweep runs */
+	struct smpq bgq; /* SMPs of light sweeps and polls, MFT writes of joins */
+	struct smpq learnq; /* SMPs that read tables for clients of the SA */
+	enum sm_stage stage; /* stage of the heavy sweep; SM_STAGE_IDLE: none runs */
 	struct sm_sweep sweep, last;
-	struct sm_router *router; /* stage ROUTE: LFTs are left to compute */
-	struct timer slice; /* the next of them, where nothing is in flight */
-	bool advancing; /* inside sweep_advance() */
-	bool again; /* something changed while it runs */
-	ns_t again_at; /* when the next one is to look at that */
-	ns_t rest_until; /* no sweep for a trap before */
-	bool incomplete; /* somebody did not answer */
-	bool light_changed; /* seen by the light sweep that runs */
+	struct sm_router *router; /* computes the LFTs in stage ROUTE; NULL: all are computed */
+	/* start of the next slice of .router, armed while no SMP is in flight */
+	struct timer slice;
+	bool advancing; /* true inside sm_sweep_advance(), which must not run recursively */
+	bool again; /* something changed while a sweep runs, so another has to follow */
+	ns_t again_at; /* time of the sweep that will handle the change noted in .again */
+	ns_t rest_until; /* time before which no trap starts a sweep */
+	bool incomplete; /* true if a node did not answer, so that another sweep follows soon */
+	bool light_changed; /* the light sweep that runs has seen a change */
 	unsigned int light_open;
 	ns_t retry_delay;
-	struct timer timer; /* next sweep, light or heavy */
+	struct timer timer; /* timer of the next sweep */
 	bool timer_heavy;
 	uint64_t heavy_sweeps, light_sweeps, traps, traps_many;
-	struct sm_source strangers; /* traps from LIDs that nobody has */
-	uint64_t smps_total, timeouts_total; /* of the sweeps before this one */
+	struct sm_source strangers; /* shared allowance of traps from LIDs that no port has */
+	uint64_t smps_total, timeouts_total; /* SMPs and time-outs of the sweeps before this one */
+
+	/* outside.c */
+	struct sm_outside *outside; /* external ports; sm_node.outside - 1 is an index */
+	uint16_t noutside;
+	bool full_said; /* true if the log already has a line about too many nodes in the subnet */
+	struct pace_lines faults; /* lines about faults that are behind no external port */
 
 	/* elect.c */
 	enum smp_sm_state state;
 	uint64_t guid; /* port GUID of our port, 0 before the first discovery */
 	uint32_t act_count;
-	bool take_over; /* HANDOVER came: be master whoever else is */
+	/*
+	 * true after HANDOVER: the sweep that follows makes this SM the master, even if another one
+	 * is
+	 */
+	bool take_over;
 	struct sm_other *others;
 	uint32_t nothers, others_cap;
-	uint64_t master_guid; /* standby: whom we poll; and the way there */
+	/* port GUID of the master; a standby SM polls it by the route below */
+	uint64_t master_guid;
 	uint8_t master_nhops, master_path[64];
 	unsigned int poll_missed, handover_tries;
 	struct timer poll;
-	uint64_t handover_guid; /* master: HANDOVER was sent, no ACK yet */
-	struct sm_pace orders, key_said; /* of other SMs; wrong SM_Keys in the log */
+	/* port GUID of the SM that got HANDOVER from us and has not acknowledged it; 0: none */
+	uint64_t handover_guid;
+	struct pace orders; /* pace of Set(SMInfo) of other SMs */
+	struct pace key_said; /* pace of lines in the log about wrong SM_Keys */
 
 	/* databases */
-	struct sm_db *db; /* published */
-	struct sm_db *next; /* of the sweep that runs */
-	struct sm_db *routed; /* whichever of both the switches' LFTs follow; MFTs too */
+	struct sm_db *db; /* published database */
+	struct sm_db *next; /* database that the running sweep fills */
+	/* .db or .next: the one that the LFTs and MFTs of the switches follow */
+	struct sm_db *routed;
 	uint64_t generation;
 	struct htab lids; /* struct sm_lid_slot by port GUID */
 
-	/* partition.c, group.c, mcast.c */
+	/* partition_apply.c, group.c, mcast.c */
 	struct sm_partitions *parts;
-	bool parts_new; /* changed since the last sweep that reached everybody */
-	struct htab groups; /* by MGID */
+	bool parts_new; /* the partitions changed since the last sweep that reached every node */
+	struct htab groups; /* struct sm_group by MGID */
 	struct list group_list;
-	struct sm_group **by_mlid; /* [max_mlids] */
+	struct sm_group **by_mlid; /* groups by MLID, [max_mlids] */
 	struct list mft_jobs, mft_waits;
 	uint64_t mft_seq;
-	unsigned int mft_open; /* jobs in flight */
+	unsigned int mft_open; /* number of MFT writes in flight */
+
+	/* audit.c */
+	struct smpq auditq;
+	struct timer audit; /* timer of the next burst of reads */
+	uint64_t audit_items; /* SMPs that a round over all tables takes */
+	uint64_t audit_left; /* SMPs of this burst that are not sent yet */
+	uint32_t audit_node; /* cursor of the audit: index of the node */
+	unsigned int audit_port, audit_item; /* cursor of the audit: port, and item of the port */
+	uint64_t repairs;
+	struct pace repair_said;
 
 	/* learn.c */
 	struct list learn_walks, learn_waits;
@@ -121,20 +188,7 @@ struct sm {
 /* sm.c */
 uint32_t sm_act_count(const struct sm *sm);
 
-/* db.c */
-struct sm_db *sm_db_create(uint64_t prefix);
-void sm_db_destroy(struct sm_db *db);
-/* NULL: no memory */
-struct sm_node *sm_db_add_node(struct sm_db *db, const struct smp_node_info *info);
-int sm_db_add_port_guid(struct sm_db *db, struct sm_port *p, uint64_t guid);
-/* sm_db_drop_port() - A port of a CA is not ours to use; without another, its node is lost */
-void sm_db_drop_port(struct sm_db *db, struct sm_port *p);
-/* sm_db_drop_lost() - Unlink and free nodes that stopped answering; the SM's own stays */
-void sm_db_drop_lost(struct sm_db *db);
-int sm_db_index_switches(struct sm_db *db);
-uint64_t sm_guid_hash(uint64_t guid);
-
-/* sm.c: logging and listeners */
+/* logging and listeners of sm.c */
 #define sm_err(sm, ...) log_to((sm)->log, LOG_LVL_ERR, "sm: " __VA_ARGS__)
 #define sm_warn(sm, ...) log_to((sm)->log, LOG_LVL_WARN, "sm: " __VA_ARGS__)
 #define sm_info(sm, ...) log_to((sm)->log, LOG_LVL_INFO, "sm: " __VA_ARGS__)
@@ -144,17 +198,21 @@ void sm_emit_stage(struct sm *sm, ns_t now);
 void sm_emit_port(struct sm *sm, const ib_gid *gid, bool in_service, ns_t now);
 void sm_emit_group(struct sm *sm, const struct sm_group *g, bool created, ns_t now);
 
-/* smp command helpers, db.c: whom to send to */
+/* SMPs to a node or a port of the database (discover.c) */
 struct smp_cmd sm_cmd_node(struct sm_node *n, uint8_t method, uint16_t attr, uint32_t mod,
 			   smp_done_fn *done);
-/* Tables of a CA port are those of the port that the SMP arrives at. */
+/*
+ * An SMP to a CA port takes a route that ends at this port, because the tables of a CA are those of
+ * the port of arrival.
+ */
 struct smp_cmd sm_cmd_port(struct sm_port *p, uint8_t method, uint16_t attr, uint32_t mod,
 			   smp_done_fn *done);
-/* sm_lost() - @n does not answer: leave it out of this sweep */
-void sm_lost(struct sm *sm, struct sm_node *n, const char *what);
-void sm_refused(struct sm *sm, const struct smp_cmd *cmd, const char *what);
+/* sm_failed() - Count and log the end of an SMP if @status is a refusal or a time-out. Return: true if so */
+bool sm_failed(struct sm *sm, const struct smp_cmd *cmd, int status, const char *what, ns_t now);
 
-/* Stages: each queues SMPs on sm->sweepq; the next one starts when it is idle. */
+/*
+ * Stages of a sweep. Each queues SMPs on sm->sweepq; the next stage starts when the queue is idle.
+ */
 int sm_discover_start(struct sm *sm, ns_t now);
 int sm_discover_finish(struct sm *sm);
 void sm_elect_start(struct sm *sm, ns_t now);
@@ -163,68 +221,140 @@ void sm_ports_start(struct sm *sm, ns_t now);
 void sm_pkeys_read(struct sm *sm, ns_t now);
 void sm_pkeys_start(struct sm *sm, ns_t now);
 void sm_qos_start(struct sm *sm, ns_t now);
+/* sm_vl_count() - Return the number of data VLs that a code of PortInfo:OperationalVLs means */
+unsigned int sm_vl_count(uint8_t code);
+/* sm_port_carries() - Tell whether @p has a link for data packets; port 0 of a switch always has */
+bool sm_port_carries(const struct sm_port *p);
 /*
- * sm_route_start() - Compute LFTs and write them, in slices: while sm->router is there sm_route_more() is to
- * be called again, best when the pipeline is idle
+ * sm_route_start() - Compute and write LFTs, in slices. While sm->router exists, sm_route_more()
+ * must be called again, preferably when the pipeline is idle
  */
 int sm_route_start(struct sm *sm, ns_t now);
 int sm_route_more(struct sm *sm, ns_t now);
 void sm_arm_start(struct sm *sm, ns_t now);
 void sm_activate_start(struct sm *sm, ns_t now);
 
+/* outside.c */
+/* sm_outside_begin() - Reset the counts at the beginning of a sweep */
+void sm_outside_begin(struct sm *sm);
+void sm_outside_fini(struct sm *sm);
+/*
+ * sm_outside_of() - Return the number of the external port through which the nodes behind @from are
+ * reached; 0: none.
+ * @from may be NULL
+ */
+uint16_t sm_outside_of(struct sm *sm, const struct sm_port *from);
+/*
+ * sm_outside_admit() - Tell whether the sweep may take in a node with @nports, and count it. A node
+ * that is left out is counted too, and the log gets one line about it
+ */
+bool sm_outside_admit(struct sm *sm, const struct sm_port *from, unsigned int nports);
+/*
+ * sm_outside_lost() - Count an SMP without an answer to a node behind external port @outside (0:
+ * none). Return: true if the caller should log it
+ */
+bool sm_outside_lost(struct sm *sm, uint16_t outside);
+/*
+ * sm_fault() - Count a fault of a node, and log it unless the log has had too many lines about
+ * faults behind the same external port
+ */
+void sm_fault(struct sm *sm, uint16_t outside, ns_t now, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/*
+ * sm_outside_useless() - For smpq_cfg.useless: tell whether an SMP need not be sent, because its
+ * node does not answer or the sweep has given up the nodes behind this external port
+ */
+bool sm_outside_useless(void *ctx, const struct smp_cmd *cmd, ns_t now);
+
 /* sweep.c */
-/* sm_smpq_cfg() - What all queues of SMPs of @sm are */
+/* sm_smpq_cfg() - Return the configuration that all SMP queues of @sm share */
 struct smpq_cfg sm_smpq_cfg(struct sm *sm, void (*idle)(void *ctx, ns_t now));
 void sm_sweep_init(struct sm *sm);
 void sm_sweep_fini(struct sm *sm);
 void sm_sweep_request(struct sm *sm, ns_t at);
-/* sm_sweep_again() - The same; while one runs, after that */
+/* sm_sweep_again() - Start a sweep at @at; if one runs, another after it, not before @at */
 void sm_sweep_again(struct sm *sm, ns_t at);
 void sm_sweep_advance(struct sm *sm, ns_t now);
-/* sm_sweep_abort() - Forget the sweep that runs; none is scheduled */
+/* sm_sweep_abort() - Drop the running sweep, and schedule no other */
 void sm_sweep_abort(struct sm *sm);
 
 /* elect.c */
 void sm_elect_init(struct sm *sm);
 void sm_elect_fini(struct sm *sm);
-/* The stage ELECT has its answers: true to go on as master. */
+/*
+ * sm_elect_finish() - Decide who is master, once the stage ELECT has all answers. Return: true if this SM goes on
+ * as master
+ */
 bool sm_elect_finish(struct sm *sm, ns_t now);
 void sm_set_state(struct sm *sm, enum smp_sm_state st, ns_t now);
-/* A Get or Set of SMInfo; @mad is turned into its response. false: drop it */
+/*
+ * sm_elect_recv() - Handle Get or Set of SMInfo; @mad becomes the response. Return: false to drop
+ * it
+ */
 bool sm_elect_recv(struct sm *sm, uint8_t *mad, ns_t now);
 
 /* learn.c */
 void sm_learn_init(struct sm *sm);
 void sm_learn_fini(struct sm *sm);
-/* sm_learn_reset() - Before a database goes: nothing is read for it any more, who waits is told */
+/*
+ * sm_learn_reset() - End all reads before the database is freed, and call done() of all that wait
+ */
 void sm_learn_reset(struct sm *sm, ns_t now);
 
+/* audit.c */
+void sm_audit_init(struct sm *sm);
+void sm_audit_fini(struct sm *sm);
+/* sm_audit_pause() - Forget open reads, because a sweep begins or the database is freed */
+void sm_audit_pause(struct sm *sm);
+/* sm_audit_published() - Audit the tables of a new database */
+void sm_audit_published(struct sm *sm, ns_t now);
+
 /* mkey.c */
-/* sm_mkey_sort_out() - Ports found with another M_Key leave the subnet. false: our own has one */
+/*
+ * sm_mkey_sort_out() - Leave out ports with another M_Key. Return: false if our own port has
+ * another one
+ */
 bool sm_mkey_sort_out(struct sm *sm);
-/* sm_mkey_blamed() - @n did not answer; is that because of its M_Key? Counted and said then */
+/*
+ * sm_mkey_blamed() - Tell whether @n does not answer because it has another M_Key. If so, this is
+ * counted and logged
+ */
 bool sm_mkey_blamed(struct sm *sm, const struct sm_node *n);
-/* sm_mkey_renew() - Somebody used a wrong key at @lid: end the lease that runs there */
+/* sm_mkey_renew() - End the lease that runs at @lid, after a trap about a wrong M_Key there */
 void sm_mkey_renew(struct sm *sm, uint16_t lid, ns_t now);
 
 /* lid.c */
 int sm_lid_seed(struct sm *sm, const struct sm_lid_entry *e, size_t n);
 void sm_lid_fini(struct sm *sm);
-/* sm_lid_forget() - Others are master now, and may give other LIDs: what is found then counts. Configured ones stay */
+/*
+ * sm_lid_purge() - Forget the LIDs of absent ports that were behind external ports, if there are
+ * more than sm_cfg.outside_nodes of them, because a peer that invents GUIDs would fill memory and
+ * use up the LIDs
+ */
+void sm_lid_purge(struct sm *sm);
+/*
+ * sm_lid_forget() - Forget all LIDs but configured ones, when another SM becomes master, since it
+ * may assign others. The next sweep as master keeps the LIDs that it finds on the ports
+ */
 void sm_lid_forget(struct sm *sm);
 /*
- * sm_rereg_owe() - A port lost memberships that it does not know of: it is to register again
- * with the next sweep, or the one after, until it acknowledges that; then sm_rereg_paid()
+ * sm_rereg_owe() - Request ClientReregister from a port whose memberships ended without its
+ * knowledge. The next sweeps set the bit until the port has acknowledged it, which sm_rereg_paid()
+ * notes
  */
 void sm_rereg_owe(struct sm *sm, uint64_t port_guid);
 void sm_rereg_paid(struct sm *sm, uint64_t port_guid);
 bool sm_rereg_owed(const struct sm *sm, uint64_t port_guid);
-/* sm_mkey_said() - Note that the log has it, or that it is over. Returns what was noted before */
+/*
+ * sm_mkey_said() - Note whether the log has a line about a port whose M_Key is not the subnet's.
+ * Return: the previous note
+ */
 bool sm_mkey_said(struct sm *sm, uint64_t port_guid, bool said);
 /*
- * sm_lid_tell() - After a database was published: where LIDs changed since @old all CAs register again. Paths that
- * they have may be wrong, and a client like Linux's, without subscriptions, hears of it in no other way
- * (it asks for its paths again then). Not before, since the SA would answer with the old ones.
+ * sm_lid_tell() - Request ClientReregister from all CAs if a LID changed between @old and the new
+ * database. Their paths may be wrong, and a client like Linux's, which has no subscriptions, learns
+ * of it only by ClientReregister, upon which it queries its paths again. This is done after the new
+ * database is published, since the SA would answer with old LIDs before.
  */
 void sm_lid_tell(struct sm *sm, const struct sm_db *old, ns_t now);
 
@@ -232,25 +362,44 @@ void sm_lid_tell(struct sm *sm, const struct sm_db *old, ns_t now);
 int sm_groups_init(struct sm *sm);
 void sm_groups_fini(struct sm *sm);
 void sm_groups_clear(struct sm *sm, ns_t now);
-/* sm_group_needed() - Administrative, or a FullMember or SendOnlyFullMember is in it (I22) */
+/*
+ * sm_group_needed() - Tell whether a group must exist: it is administrative, or has a FullMember or
+ * SendOnlyFullMember
+ */
 bool sm_group_needed(const struct sm_group *g);
 void sm_mcast_update(struct sm *sm, struct sm_group *g, ns_t now);
-/* The MLID is no group's any more. */
+/* sm_mcast_clear() - Clear the MFT entries of an MLID that no group has any more */
 void sm_mcast_clear(struct sm *sm, uint16_t mlid, ns_t now);
 void sm_mcast_wait(struct sm *sm, sm_group_done_fn *done, void *ctx, void *mem, ns_t now);
 void *sm_mcast_wait_alloc(void);
-/* All groups again, after the LFTs changed; sm_mcast_idle(): every MFT is written */
+/*
+ * sm_mcast_start() - Compute all groups again after the LFTs changed. sm_mcast_idle() tells whether
+ * all MFTs are written
+ */
 void sm_mcast_start(struct sm *sm, ns_t now);
 bool sm_mcast_idle(const struct sm *sm);
+/*
+ * sm_mcast_differs() - Tell whether somebody else changed a position of an MFT block, which now
+ * reads @read. False while the SM itself is writing the position
+ */
+bool sm_mcast_differs(const struct sm *sm, const struct sm_fdb *f, unsigned int block,
+		      unsigned int pos, const uint16_t read[SMP_MFT_PER_BLOCK]);
+/* sm_mcast_repair() - Write a position of an MFT block again, in order with the writes of joins */
+void sm_mcast_repair(struct sm *sm, struct sm_fdb *f, unsigned int block, unsigned int pos,
+		     ns_t now);
 void sm_mcast_cancel(struct sm *sm, int status, ns_t now);
 
 /* partition_apply.c */
 void sm_partition_groups(struct sm *sm, ns_t now);
-/* sm_partition_revise() - Memberships end whose P_Key is in no table of @db any more (I26) */
+/*
+ * sm_partition_revise() - End the memberships of ports whose P_Key for the group is no longer in
+ * their table in @db
+ */
 void sm_partition_revise(struct sm *sm, const struct sm_db *db, ns_t now);
 /*
- * sm_partition_pkeys() - P_Keys that @p is to have, default partition first; at most @max
- * are written, how many there are is returned
+ * sm_partition_pkeys() - Collect the P_Keys that @p should have, and the one for index 0. At most
+ * @max are written to
+ * @ret. Return: their number, which may be more than @max
  */
 size_t sm_partition_pkeys(const struct sm *sm, const struct sm_port *p, uint16_t *ret, size_t max,
 			  uint16_t *ret_index0);

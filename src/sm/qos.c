@@ -6,11 +6,11 @@
 /*
  * DOC: Service levels
  *
- * While everything uses SL 0, the tables that ports have at power-up do (SL 0 is VL 0), and nothing is
- * written, as OpenSM does without -Q. As soon as a partition or the SM uses another SL,
- * SLtoVL tables spread the SLs over the operational VLs, so that none of them meets a VL that
- * is not there: one table for a CA port, one for each pair of linked ports of a switch.
- * VL arbitration stays as it is.
+ * While everything uses SL 0, the SLtoVL tables that ports have at power-up are right (SL 0 is VL
+ * 0), and none is written, like OpenSM without -Q. As soon as a partition or the SM uses another
+ * SL, SLtoVL tables are written that distribute the SLs over the operational VLs, so that no SL is
+ * mapped to a VL that the link does not have. A CA port has one table, a switch has one for each
+ * pair of linked ports. VL arbitration tables are not written.
  */
 
 static bool sls_used(const struct sm *sm)
@@ -29,14 +29,14 @@ static bool sls_used(const struct sm *sm)
 }
 
 /* PortInfo:OperationalVLs: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14 */
-static unsigned int vl_count(uint8_t code)
+unsigned int sm_vl_count(uint8_t code)
 {
 	static const uint8_t count[] = { 1, 1, 2, 4, 8, 15 };
 
 	return code < ARRAY_SIZE(count) ? count[code] : 1;
 }
 
-static bool carries(const struct sm_port *p)
+bool sm_port_carries(const struct sm_port *p)
 {
 	return p->known && (p->num == 0 || (p->peer && p->peer != p && p->peer->known));
 }
@@ -44,11 +44,7 @@ static bool carries(const struct sm_port *p)
 static void on_written(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 		       ns_t now)
 {
-	if (status == -EPROTO)
-		sm_refused(ctx, cmd, "Set(SLtoVLMappingTable)");
-	else if (status)
-		sm_lost(ctx, cmd->node, "Set(SLtoVLMappingTable)");
-	if (status)
+	if (sm_failed(ctx, cmd, status, "Set(SLtoVLMappingTable)", now))
 		cmd->port->vls_mapped = 0;
 }
 
@@ -69,13 +65,13 @@ static void map_switch(struct sm *sm, struct sm_node *n, ns_t now)
 		struct sm_port *out = &n->port[o];
 
 		for (unsigned int i = 0; i <= n->info.nports && out->vls_mapped; i++) {
-			if (carries(&n->port[i]))
+			if (sm_port_carries(&n->port[i]))
 				map_write(sm, out, i << 8 | o, out->vls_mapped, now);
 		}
 	}
 }
 
-/* What the last sweep wrote, if the port was not reset since. */
+/* VLs for which an earlier sweep wrote the table, if the port was not reset since; 0: none */
 static uint8_t mapped_before(const struct sm *sm, const struct sm_port *p)
 {
 	const struct sm_node *old = sm->db ? sm_db_node(sm->db, p->node->info.node_guid) : NULL;
@@ -93,10 +89,10 @@ static void map_node(struct sm *sm, struct sm_node *n, ns_t now)
 		struct sm_port *p = &n->port[i];
 		uint8_t before;
 
-		if (!carries(p))
+		if (!sm_port_carries(p))
 			continue;
 		before = mapped_before(sm, p);
-		p->vls_mapped = (uint8_t)vl_count(p->pi.oper_vls);
+		p->vls_mapped = (uint8_t)sm_vl_count(p->pi.oper_vls);
 		if (before == p->vls_mapped)
 			continue;
 		changed = true;

@@ -7,7 +7,7 @@
 
 #include "sm/priv.h"
 
-#define SUBNET_TIMEOUT_UNIT 4096ull /* ns */
+#define SUBNET_TIMEOUT_UNIT 4096ull /* duration of SubnetTimeOut 0 in ns */
 #define TRAP_INTERVAL_MIN NS_MSEC(100)
 #define TRAP_INTERVAL_MAX NS_SEC(2)
 
@@ -17,8 +17,10 @@ struct sm_cfg sm_cfg_default(void)
 		.subnet_timeout = 18,
 		.life = 18,
 		.max_mtu_code = IB_MTU_4096,
-		.oper_vls =
-			5, /* OpenSM's: it takes links down that have other VLs when it takes over */
+		/*
+		 * OpenSM uses 5 as well, and takes links with other VLs down when it becomes master
+		 */
+		.oper_vls = 5,
 		.prefix = IB_SUBNET_PREFIX_DEFAULT,
 		.sm_key = SM_KEY_DEFAULT,
 		.max_smps = 32,
@@ -27,7 +29,9 @@ struct sm_cfg sm_cfg_default(void)
 		.sweep_interval = NS_SEC(10),
 		.poll_interval = NS_SEC(1),
 		.poll_misses = 3,
+		.audit_rate = 2000,
 		.max_mlids = 1024,
+		.outside_nodes = 2048,
 	};
 }
 
@@ -37,8 +41,8 @@ static bool cfg_valid(const struct sm_cfg *c)
 	       c->life <= 31 && ib_mtu_octets(c->max_mtu_code) && c->oper_vls >= 1 &&
 	       c->oper_vls <= 5 && c->mkey_protect <= 3 && c->max_smps && c->timeout_ms &&
 	       c->sweep_interval && c->poll_interval && c->poll_misses && c->max_mlids &&
-	       c->max_mlids <= IB_LID_MCAST_MAX - IB_LID_MCAST_MIN + 1 && c->prefix &&
-	       (!c->nlids || c->lids);
+	       c->outside_nodes && c->max_mlids <= IB_LID_MCAST_MAX - IB_LID_MCAST_MIN + 1 &&
+	       c->prefix && (!c->nlids || c->lids);
 }
 
 static void trap_repress(struct sm *sm, const struct mad_addr *from, const void *mad, ns_t now)
@@ -58,7 +62,7 @@ static void trap_log(struct sm *sm, const struct mad_notice *n)
 		p ? p->node->desc : "unknown");
 }
 
-/* What 13.4.9 has SMAs wait before they send a trap again. */
+/* Interval at which SMAs may repeat a trap (13.4.9): SubnetTimeOut, within bounds. */
 static ns_t trap_interval(const struct sm *sm)
 {
 	ns_t ns = SUBNET_TIMEOUT_UNIT << sm->cfg.subnet_timeout;
@@ -68,7 +72,7 @@ static ns_t trap_interval(const struct sm *sm)
 
 static void kick_by_trap(struct sm *sm, struct sm_source *src, ns_t now)
 {
-	ns_t at = sm_pace_promise(&src->sweeps, SM_SWEEPS_BURST, trap_interval(sm), now);
+	ns_t at = pace_promise(&src->sweeps, SM_SWEEPS_BURST, trap_interval(sm), now);
 
 	sm_dbg(sm, "another sweep: trap");
 	at = ns_max(at, sm->rest_until);
@@ -92,7 +96,7 @@ static void on_trap(struct sm *sm, const struct mad_addr *from, const void *mad,
 	if (n.trap == MAD_TRAP_LINK_STATE || n.trap == MAD_TRAP_CAP_CHANGE ||
 	    n.trap == MAD_TRAP_SYSGUID_CHANGE)
 		kick_by_trap(sm, src, now);
-	if (!sm_pace_take(&src->reports, SM_REPORTS_BURST, trap_interval(sm) / 8, now)) {
+	if (!pace_take(&src->reports, SM_REPORTS_BURST, trap_interval(sm) / 8, now)) {
 		sm->traps_many++;
 		return;
 	}
@@ -148,6 +152,7 @@ static int sm_init(struct sm *sm)
 		return err;
 	sm_sweep_init(sm);
 	sm_learn_init(sm);
+	sm_audit_init(sm);
 	sm_elect_init(sm);
 	err = sm_groups_init(sm);
 	if (err)
@@ -155,7 +160,7 @@ static int sm_init(struct sm *sm)
 	err = sm_lid_seed(sm, sm->cfg.lids, sm->cfg.nlids);
 	if (err)
 		return err;
-	sm->cfg.lids = NULL; /* borrowed for the call */
+	sm->cfg.lids = NULL; /* the caller's array is valid during sm_create() only */
 	sm->cfg.nlids = 0;
 	sm->parts = sm_partitions_default();
 	return sm->parts ? 0 : -ENOMEM;
@@ -187,9 +192,12 @@ int sm_create(struct sm **ret, struct mad_ep *ep, const struct sm_cfg *cfg, stru
 	list_init(&sm->bgq.open);
 	list_init(&sm->learnq.wait);
 	list_init(&sm->learnq.open);
+	list_init(&sm->auditq.wait);
+	list_init(&sm->auditq.open);
 	list_init(&sm->learn_walks);
 	list_init(&sm->learn_waits);
 	sm->sweepq.cfg.timers = sm->bgq.cfg.timers = sm->learnq.cfg.timers = timers;
+	sm->auditq.cfg.timers = timers;
 
 	err = sm_init(sm);
 	if (err) {
@@ -209,11 +217,13 @@ void sm_destroy(struct sm *sm)
 	list_for_each_safe (l, tmp, &sm->listeners, link)
 		list_del(&l->link);
 	sm_sweep_fini(sm);
+	sm_audit_fini(sm);
 	sm_learn_fini(sm);
 	sm_elect_fini(sm);
 	sm_mcast_cancel(sm, -ECANCELED, 0);
 	sm_groups_fini(sm);
 	sm_lid_fini(sm);
+	sm_outside_fini(sm);
 	sm_partitions_free(sm->parts);
 	sm_db_destroy(sm->db);
 	mad_agent_del(sm->agent);
@@ -298,10 +308,10 @@ const struct sm_db *sm_db(const struct sm *sm)
 
 static uint64_t smps_sent(const struct sm *sm)
 {
-	return sm->smps_total + sm->sweepq.sent + sm->bgq.sent + sm->learnq.sent;
+	return sm->smps_total + sm->sweepq.sent + sm->bgq.sent + sm->learnq.sent + sm->auditq.sent;
 }
 
-/* What others see that we are alive by, 14.4.1: it counts our SMPs. */
+/* ActCount of SMInfo, by which other SMs see that this SM is alive (14.4.1). It counts our SMPs. */
 uint32_t sm_act_count(const struct sm *sm)
 {
 	return sm->act_count + (uint32_t)smps_sent(sm);
@@ -326,7 +336,8 @@ void sm_status(const struct sm *sm, struct sm_status *ret)
 		.traps_many = sm->traps_many,
 		.smps = smps_sent(sm),
 		.timeouts = sm->timeouts_total + sm->sweepq.timeouts + sm->bgq.timeouts +
-			    sm->learnq.timeouts,
+			    sm->learnq.timeouts + sm->auditq.timeouts,
+		.repairs = sm->repairs,
 		.others = sm->others,
 		.nothers = sm->nothers,
 	};

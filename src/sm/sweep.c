@@ -4,18 +4,18 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "sm/route.h"
+#include "subnet/route.h"
 
 /*
  * DOC: Sweeps
  *
- * A heavy sweep is a row of stages. Each queues its SMPs on one pipeline; when that is idle
- * the stage is over and the next begins. Discovery fills a database of its own (sm->next);
- * nothing of it is published before the last stage. Whoever does not answer is left out, and
- * another sweep looks again: after a second, then with doubling pauses.
+ * A heavy sweep is a sequence of stages. Each stage queues its SMPs; when the queue is idle, the
+ * stage is over and the next one begins. Discovery fills a database of its own (sm->next), which is
+ * published after the last stage. Nodes that do not answer are left out, and another sweep looks
+ * for them: after a second, then after pauses that double.
  *
- * A light sweep asks every switch for PortStateChange and our own port for its state; nothing else
- * happens in a quiet subnet.
+ * A light sweep reads PortStateChange of every switch and the state of our own port. In a quiet
+ * subnet there are only light sweeps.
  */
 
 static const char *const stage_name[] = {
@@ -50,7 +50,10 @@ void sm_sweep_again(struct sm *sm, ns_t at)
 	sm->again = true;
 }
 
-/* However many changes there are, most of the time is left to others. */
+/*
+ * Pause between sweeps that traps start. It bounds the share of time that sweeps take, however many
+ * changes there are.
+ */
 static ns_t rest(ns_t took)
 {
 	return ns_min(SM_REST * took, SM_REST_MAX);
@@ -108,7 +111,10 @@ static void enter(struct sm *sm, enum sm_stage st, ns_t now)
 	sm->sweep.stage_started = now;
 }
 
-/* Who was there, and who is. Memberships end with the port (it registers again when it is back). */
+/*
+ * Compare the end ports of the old and the new database, and tell the listeners. Memberships of a
+ * port end when it disappears; it registers again when it is back.
+ */
 static void tell_ports(struct sm *sm, const struct sm_db *old, ns_t now)
 {
 	struct sm_port *p;
@@ -130,7 +136,10 @@ static void tell_ports(struct sm *sm, const struct sm_db *old, ns_t now)
 	}
 }
 
-/* Before the new database counts: trap 67 is for those who had the P_Key until now. */
+/*
+ * End memberships before the new database is published, because trap 67 goes to ports that had the
+ * P_Key until now.
+ */
 static void revise_memberships(struct sm *sm, ns_t now)
 {
 	if (!sm->parts_new && !sm->sweep.pkey_blocks)
@@ -161,7 +170,10 @@ static void publish(struct sm *sm, ns_t now)
 	sm->stage = SM_STAGE_IDLE;
 	sm->sweep.ended = now;
 	sm->last = sm->sweep;
-	/* A master of this sweep only: what changed since discovery is for the next one to read. */
+	/*
+	 * An SM that became master in this sweep did not clear PortStateChange, so the next sweep
+	 * reads what changed since.
+	 */
 	recheck = sm->incomplete || changes_unread(sm->db);
 	sm_info(sm,
 		"SUBNET UP: sweep %" PRIu64 ", %u nodes (%u switches), %u links, %u SMPs, %" PRIu64
@@ -181,11 +193,16 @@ static void publish(struct sm *sm, ns_t now)
 	sm_emit_stage(sm, now);
 	tell_ports(sm, old, now);
 	sm_lid_tell(sm, old, now);
+	sm_lid_purge(sm);
 	sm_learn_reset(sm, now);
+	sm_audit_published(sm, now);
 	sm_db_destroy(old);
 }
 
-/* Nothing in flight will call us: come back by ourselves, after others had their turn. */
+/*
+ * While no SMP is in flight no answer will continue the computation, so a timer does, after other
+ * events were handled.
+ */
 static void slice_next(struct sm *sm, ns_t now)
 {
 	if (sm->router && smpq_idle(&sm->sweepq))
@@ -235,7 +252,7 @@ static int stage_start(struct sm *sm, ns_t now)
 		slice_next(sm, now);
 		return err;
 	case SM_STAGE_MCAST:
-		/* From here on joins are for the new LFTs' topology. */
+		/* From here on joins use the topology of the new LFTs. */
 		sm->routed = sm->next;
 		sm_partition_groups(sm, now);
 		sm_mcast_start(sm, now);
@@ -251,7 +268,7 @@ static int stage_start(struct sm *sm, ns_t now)
 	}
 }
 
-/* The stage has all its answers. false: the sweep ends here. */
+/* Complete a stage that has all its answers. Return: false if the sweep ends here */
 static bool stage_finish(struct sm *sm, ns_t now)
 {
 	int err = sm->sweepq.failed ? -ENOMEM : 0;
@@ -308,6 +325,7 @@ static void sweep_start(struct sm *sm, ns_t now)
 	if (sm->stage != SM_STAGE_IDLE ||
 	    (sm->state != SMP_SM_MASTER && sm->state != SMP_SM_DISCOVERING))
 		return;
+	sm_audit_pause(sm);
 	sm->sweep = (struct sm_sweep){ .number = ++sm->heavy_sweeps, .started = now };
 	sm->incomplete = sm->again = false;
 	sm->sweepq.failed = false;
@@ -362,8 +380,9 @@ static void light_ask(struct sm *sm, struct sm_node *n, uint16_t attr, uint32_t 
 
 	if (smpq_add(&sm->bgq, &c, now))
 		sm->light_open++;
+	/* a heavy sweep looks at everything instead */
 	else
-		sm->light_changed = true; /* look at everything instead */
+		sm->light_changed = true;
 }
 
 static void light_start(struct sm *sm, ns_t now)
@@ -374,7 +393,11 @@ static void light_start(struct sm *sm, ns_t now)
 		return;
 	sm->light_sweeps++;
 	sm->light_changed = false;
-	sm->light_open = 1; /* this function itself */
+	/*
+	 * one for this function, so that no answer completes the light sweep before all requests
+	 * are sent
+	 */
+	sm->light_open = 1;
 	self = sm->db->self;
 	for (uint32_t s = 0; s < sm->db->nswitches; s++)
 		light_ask(sm, sm->db->sw[s], SMP_ATTR_SWITCH_INFO, 0, on_light_switch, now);
@@ -420,7 +443,9 @@ void sm_sweep_init(struct sm *sm)
 {
 	struct smpq_cfg c = sm_smpq_cfg(sm, on_sweepq_idle);
 
+	c.useless = sm_outside_useless;
 	smpq_init(&sm->sweepq, &c);
+	c.useless = NULL;
 	c.idle = NULL;
 	smpq_init(&sm->bgq, &c);
 	timer_init(&sm->timer, sweep_timer);

@@ -41,7 +41,7 @@ const char *udp_drop_name(enum udp_drop d)
 	return (unsigned int)d < UDP_DROP_MAX ? names[d] : "?";
 }
 
-/* --- states; enter() alone changes them */
+/* --- states, which only enter() changes */
 
 static void enter(struct udp_link *l, enum udp_link_state state, ns_t now)
 {
@@ -61,7 +61,7 @@ static void enter(struct udp_link *l, enum udp_link_state state, ns_t now)
 	l->ops->carrier(l->ctx, up, now);
 }
 
-/* Now, and every second from now on. */
+/* Send a keepalive now, and one every second from now on. */
 static void keep_alive(struct udp_link *l, ns_t now)
 {
 	if (!l->has_peer)
@@ -76,7 +76,7 @@ static void keepalive_due(struct timer *t, ns_t now)
 	keep_alive(container_of(t, struct udp_link, keepalive_timer), now);
 }
 
-/* Silence ends, or goes on until it has been long enough. */
+/* Enter LISTENING if the silence has been long enough, else DEAF until it has. */
 static void try_listen(struct udp_link *l, ns_t now)
 {
 	ns_t until = l->silent_since + UDP_LINK_SILENCE;
@@ -91,9 +91,11 @@ static void try_listen(struct udp_link *l, ns_t now)
 }
 
 /*
- * What was heard since it was armed moves the end of UP: once a time-out, not once a packet. A loss
- * in one direction only is shown to the other end by silence: the SM would not set up again a port
- * whose other end never left Active.
+ * End UP if nothing was received for UDP_LINK_TIMEOUT. A datagram only updates .heard, and the
+ * timer is armed again here, once for each time-out instead of once for each datagram. After UP
+ * this side is silent, so that the other end goes down, too, even if the loss is in one direction
+ * only. Otherwise the SM would not bring up this port, because the port at the other end never left
+ * Active.
  */
 static void check_heard(struct udp_link *l, ns_t now)
 {
@@ -157,7 +159,7 @@ void udp_link_want(struct udp_link *l, bool on, ns_t now)
 		try_listen(l, now);
 		return;
 	}
-	/* In DEAF it has been silent already. */
+	/* In DEAF the silence has begun before. */
 	if (l->state != UDP_LINK_DEAF)
 		l->silent_since = now;
 	enter(l, UDP_LINK_OFF, now);
@@ -165,7 +167,7 @@ void udp_link_want(struct udp_link *l, bool on, ns_t now)
 
 /* --- datagrams */
 
-/* IBTA 7.7: PktLen counts words from the LRH to the ICRC. */
+/* Check the form of a packet. PktLen counts 4-octet words from the LRH to the ICRC (IBTA 7.7). */
 static enum udp_drop check_packet(const uint8_t *p, size_t len)
 {
 	size_t said;
@@ -203,11 +205,11 @@ static void came_up(struct udp_link *l, const struct ip_endpoint *from, ns_t now
 	l->peer = *from;
 	l->has_peer = true;
 	enter(l, UDP_LINK_UP, now);
-	/* The carrier's owner may have ended it. */
+	/* ops->carrier() may have changed the state again. */
 	if (l->state != UDP_LINK_UP)
 		return;
 	timer_arm(l->timers, &l->state_timer, now + UDP_LINK_TIMEOUT);
-	/* The peer is not to wait for the next second to see the link up. */
+	/* Send a keepalive at once, so that the peer goes up without waiting up to a second. */
 	keep_alive(l, now);
 }
 

@@ -5,23 +5,24 @@
 /*
  * DOC: A link over UDP
  *
- * One datagram is one IBA packet, LRH to VCRC, and nothing else; an empty datagram is a
- * keepalive. This machine decides when the link is up, who the peer is and which datagrams
- * count; it neither opens sockets nor looks behind the LRH.
+ * Each datagram is one IBA packet from LRH to VCRC, without any other octets, or it is empty and
+ * serves as a keepalive. This state machine decides when the link is up, what address the peer has,
+ * and which datagrams are accepted. It neither opens sockets nor reads headers after the LRH.
  *
- *	state	   what it means		left by
+ *	state	   meaning			left by
  *	OFF	   this side does not take part	udp_link_want(true): DEAF, or LISTENING if it was
  *						silent for UDP_LINK_SILENCE already
- *	DEAF	   silent and deaf, so that the	UDP_LINK_SILENCE after that began: LISTENING;
- *		   peer sees the link drop	udp_link_want(false): OFF
- *	LISTENING  keepalives go to the peer	a valid datagram of the peer: UP; udp_link_want(false): OFF
- *		   if one is known; nothing
- *		   was heard
- *	UP	   packets pass			nothing valid for UDP_LINK_TIMEOUT: DEAF;
+ *	DEAF	   nothing is sent or accepted,	end of UDP_LINK_SILENCE: LISTENING;
+ *		   so that the peer sees the	udp_link_want(false): OFF
+ *		   link go down
+ *	LISTENING  keepalives are sent, if the	valid datagram of the peer: UP;
+ *		   peer is known; none was	udp_link_want(false): OFF
+ *		   received yet
+ *	UP	   packets are exchanged	no valid datagram for UDP_LINK_TIMEOUT: DEAF;
  *						udp_link_want(false): OFF
  *
- * A peer that is not configured is learnt from the first valid datagram in LISTENING and
- * forgotten when UP is left. Valid is an empty datagram, or a packet whose LVer, PktLen and VCRC
+ * A peer that is not configured is learnt from the first valid datagram in LISTENING, and forgotten
+ * when UP is left. A datagram is valid if it is empty, or if LVer, PktLen and VCRC of its packet
  * are right.
  */
 
@@ -42,43 +43,43 @@ enum udp_link_state {
 	UDP_LINK_LISTENING,
 	UDP_LINK_UP,
 };
-/* "off", "deaf", "listening", "up" */
+/* Return "off", "deaf", "listening" or "up". */
 const char *udp_link_state_name(enum udp_link_state s);
 
-/* Why a datagram or a packet was discarded. */
+/* Reasons for which a datagram or a packet is discarded. */
 enum udp_drop {
 	UDP_DROP_NONE,
-	/* received */
-	UDP_DROP_DEAF, /* while DEAF or OFF */
-	UDP_DROP_STRAY_ADDR, /* not the peer's address */
-	UDP_DROP_STRAY_PORT, /* the peer's address, another port */
-	UDP_DROP_SHORT, /* shorter than LRH and CRCs */
-	UDP_DROP_OVERSIZED, /* longer than the longest packet */
+	/* reasons for received datagrams */
+	UDP_DROP_DEAF, /* the state is DEAF or OFF */
+	UDP_DROP_STRAY_ADDR, /* the sender does not have the address of the peer */
+	UDP_DROP_STRAY_PORT, /* the sender has the address of the peer, but another UDP port */
+	UDP_DROP_SHORT, /* the datagram is shorter than LRH and CRCs */
+	UDP_DROP_OVERSIZED, /* the datagram is longer than IB_PKT_MAX */
 	UDP_DROP_LVER, /* LVer is not 0 */
-	UDP_DROP_TRUNCATED, /* PktLen says more than there is */
-	UDP_DROP_LEN, /* PktLen says less than there is */
+	UDP_DROP_TRUNCATED, /* PktLen is longer than the datagram */
+	UDP_DROP_LEN, /* PktLen is shorter than the datagram */
 	UDP_DROP_VCRC,
-	UDP_DROP_NO_MEM, /* no packet or buffer left for it */
-	/* to be sent */
+	UDP_DROP_NO_MEM, /* there is no packet descriptor or buffer for the packet */
+	/* reasons for packets to be sent */
 	UDP_DROP_TX_DOWN, /* the link is not up */
-	UDP_DROP_TX_QUEUE, /* too many wait for the socket */
-	UDP_DROP_TX_ERROR, /* the socket refused it */
+	UDP_DROP_TX_QUEUE, /* too many packets wait for the socket */
+	UDP_DROP_TX_ERROR, /* the socket refused the packet */
 	UDP_DROP_MAX,
 };
-/* "stray address" and the like, for people; never NULL */
+/* Return the name of a reason, such as "stray address"; never NULL. */
 const char *udp_drop_name(enum udp_drop d);
 
 struct udp_link_stats {
 	uint64_t rx_packets, rx_octets, rx_keepalives;
 	uint64_t tx_packets, tx_octets, tx_keepalives;
-	uint64_t ups, downs; /* how often UP was reached and left */
+	uint64_t ups, downs; /* number of times that UP was entered and left */
 	uint64_t drops[UDP_DROP_MAX];
 };
 
 struct udp_link_ops {
 	/* Send an empty datagram to @peer. */
 	void (*keepalive)(void *ctx, const struct ip_endpoint *peer, ns_t now);
-	/* UP was reached or left. */
+	/* UP was entered or left. */
 	void (*carrier)(void *ctx, bool up, ns_t now);
 };
 
@@ -87,63 +88,70 @@ struct udp_link {
 	struct timers *timers;
 	const struct udp_link_ops *ops;
 	void *ctx;
-	bool has_peer; /* configured or learnt */
-	bool learn; /* none is configured */
+	bool has_peer; /* true if .peer is set, by configuration or by learning */
+	bool learn; /* true if no peer is configured, so that it is learnt */
 	struct ip_endpoint peer;
-	ns_t silent_since, heard, changed; /* changed: when the state was entered */
-	struct timer state_timer; /* ends DEAF and UP */
+	/* start of the silence; time of the last valid datagram; time when the state was entered */
+	ns_t silent_since, heard, changed;
+	struct timer state_timer; /* end of DEAF, and of UP when nothing is received */
 	struct timer keepalive_timer;
 	struct udp_link_stats stats;
 };
 
 /**
- * udp_link_init() - A link that starts now: DEAF
- * @peer:	NULL: learnt
+ * udp_link_init() - Start a link, in state DEAF
+ * @peer:	address of the peer, which is copied; NULL: it is learnt
  *
- * Everything but @peer is borrowed.
+ * The other pointers are borrowed.
  */
 void udp_link_init(struct udp_link *l, struct timers *timers, const struct ip_endpoint *peer,
 		   const struct udp_link_ops *ops, void *ctx, ns_t now);
 
 /*
- * udp_link_fresh() - After udp_link_init(): the other end is new, too, and has no session to see ended
+ * udp_link_fresh() - Enter LISTENING at once, after udp_link_init()
  *
- * LISTENING at once. Every later silence is whole.
+ * The other end must be new, too, so that it has no old session whose end the silence would have to
+ * show. Every later silence has its full length.
  */
 void udp_link_fresh(struct udp_link *l, ns_t now);
 
-/* udp_link_fini() - No timer is left; nobody is told. A zeroed link is accepted. */
+/* udp_link_fini() - Cancel the timers; no callback is called. A zeroed link is accepted. */
 void udp_link_fini(struct udp_link *l);
 
 /**
- * udp_link_want() - Whether this side takes part
+ * udp_link_want() - Let this side take part in the link, or not
  *
- * Off is what a node does that is disabled or told PortState Down; on again it is silent
- * for the rest of UDP_LINK_SILENCE. Off and on at once retrains.
+ * A node whose port is disabled or set to PortState Down does not take part. When it takes part
+ * again, it stays silent for the rest of UDP_LINK_SILENCE. So switching off and on retrains the
+ * link.
  */
 void udp_link_want(struct udp_link *l, bool on, ns_t now);
 
 /**
- * udp_link_rx() - A datagram arrived
- * @data:	@len octets; of one that is longer than IB_PKT_MAX at least IB_PKT_MAX + 1
+ * udp_link_rx() - Check and count a received datagram
+ * @data:	@len octets; the owner may cut a datagram after IB_PKT_MAX + 1 octets
  *
- * Counts it. ops->carrier() may be called before it returns.
- * Return: UDP_DROP_NONE: @len is 0 (a keepalive) or the packet is to be delivered; else why not
+ * ops->carrier() may be called before the function returns.
+ * Return: UDP_DROP_NONE if @len is 0 (a keepalive) or the packet is to be delivered; else the
+ * reason to discard the datagram
  */
 enum udp_drop udp_link_rx(struct udp_link *l, const struct ip_endpoint *from, const void *data,
 			  size_t len, ns_t now);
 
-/* udp_link_peer() - Where packets go; NULL unless UP */
+/* udp_link_peer() - Return the address to which packets are sent; NULL unless the state is UP */
 const struct ip_endpoint *udp_link_peer(const struct udp_link *l);
 
-/* udp_link_sent() - The owner sent packets */
+/* udp_link_sent() - Count packets that the owner has sent */
 static inline void udp_link_sent(struct udp_link *l, uint64_t packets, uint64_t octets)
 {
 	l->stats.tx_packets += packets;
 	l->stats.tx_octets += octets;
 }
 
-/* udp_link_drop() - The owner discarded a packet: UDP_DROP_NO_MEM or one of those to be sent */
+/*
+ * udp_link_drop() - Count a packet that the owner discarded, for UDP_DROP_NO_MEM or a reason for
+ * sending
+ */
 static inline void udp_link_drop(struct udp_link *l, enum udp_drop why)
 {
 	l->stats.drops[why]++;

@@ -4,10 +4,10 @@
 #include "umad/priv.h"
 
 #define USER_RMPP 1 /* IB_USER_MAD_USER_RMPP */
-#define CLASS_MAX 0x50 /* ib_mad's tables end here; class 0x81 is an alias */
+#define CLASS_MAX 0x50 /* size of ib_mad's table of classes; class 0x81 has an entry below it */
 #define VERSION_MAX 0x83
 
-/* What ib_umad and ib_register_mad_agent() refuse. */
+/* Return false for the requests that ib_umad and ib_register_mad_agent() refuse. */
 static bool reg_valid(const struct umad_register *r)
 {
 	uint8_t c = r->mgmt_class;
@@ -47,7 +47,7 @@ static struct mad_agent_cfg agent_cfg(struct umad_conn *c, const struct umad_reg
 	};
 
 	cfg.user_rmpp = !cfg.rmpp;
-	if (!r->mgmt_class) /* without a class there is nothing to register */
+	if (!r->mgmt_class) /* an agent without a class gets responses only */
 		return cfg;
 	cfg.class_version = r->class_version;
 	cfg.oui = mad_class_has_oui(r->mgmt_class) ? r->oui : 0;
@@ -72,8 +72,7 @@ int umad_agent_add(struct umad_conn *c, const struct umad_register *r, uint32_t 
 	cfg = agent_cfg(c, r, &c->agent[id]);
 	err = mad_agent_add(c->port->np->ep, &cfg, &c->agent[id].mad);
 	if (err)
-		return err == -EBUSY ? -EINVAL
-				     : err; /* the kernel's word for a method that is taken */
+		return err == -EBUSY ? -EINVAL : err; /* ib_mad says EINVAL for a taken method */
 	c->agent[id].rmpp = cfg.rmpp;
 	c->agent[id].rmpp_only = r->rmpp_version;
 	*ret_id = id;

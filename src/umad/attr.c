@@ -5,14 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A path against the table: its rows are the files, their beginnings the directories. */
+/*
+ * Finds a path in the table umad_attr_rows. Each row is the path of a file. A path that is the
+ * beginning of rows is a directory, and the next components of these rows are its names.
+ */
 
 struct word {
 	const char *s;
 	size_t len;
 };
 
-/* The next component of a path; false at its end */
+/* Take the next component off a path. Return: false at the end of the path */
 static bool next_word(const char **path, struct word *ret)
 {
 	const char *p = *path;
@@ -30,13 +33,15 @@ static bool word_is(const struct word *w, const char *s)
 	return strlen(s) == w->len && !memcmp(w->s, s, w->len);
 }
 
-/* "@kind", or "umad@" and "issm@" with their number. NULL: the component is what it says */
+/*
+ * Tell whether a component of a row varies, like "@ca" or "umad@". NULL: the component is literal
+ */
 static const char *varies(const struct word *w)
 {
 	return memchr(w->s, '@', w->len);
 }
 
-/* --- what a variable component may be */
+/* --- values of variable components */
 
 static unsigned int first_port(const struct node *n)
 {
@@ -72,12 +77,15 @@ struct node_port *umad_view_port(const struct umad_view *v, unsigned int dev, un
 	return NULL;
 }
 
-/* The range [first, first + n) of a component's number, and what stands before it. */
+/*
+ * Names that a variable component matches: the prefix with a number of the range [first, first +
+ * n).
+ */
 struct numbers {
 	const char *prefix;
 	size_t prefix_len;
 	unsigned int first, n;
-	unsigned int *at; /* in the place */
+	unsigned int *at; /* member of struct umad_place that gets the number */
 };
 
 static struct numbers numbers_of(const struct word *pat, struct umad_place *p)
@@ -97,7 +105,7 @@ static struct numbers numbers_of(const struct word *pat, struct umad_place *p)
 	return (struct numbers){ pat->s, pat->len - 1, 0, total_ports(p->view), &p->dev };
 }
 
-/* Decimal without superfluous zeros, as the directory lists it. */
+/* Parse a decimal number without leading zeros, as directories list it. */
 static bool number(const char *s, size_t len, unsigned int *ret)
 {
 	unsigned int v = 0;
@@ -168,7 +176,10 @@ static int add_names(struct names *out, const struct word *pat, struct umad_plac
 	return 0;
 }
 
-/* Matches @path with the beginning of a row: false, or what is left of the row */
+/*
+ * Match @path with the beginning of a row. Return: false, or true with the rest of the row in
+ * @ret_rest
+ */
 static bool match_row(const char *row, const char *path, struct umad_place *p,
 		      const char **ret_rest)
 {

@@ -2,24 +2,26 @@
 #ifndef UMAD_ATTR_H
 #define UMAD_ATTR_H
 
-/* What the variable parts of a sysfs path name, and the content of files. */
+/* The table of the files in sysfs, and the variable components of their paths. */
 
 #include "umad/umad.h"
 
 #define UMAD_CA_NAME "uipoib"
 
-/* Filled from left to right as a path is matched. */
+/* Values of the variable components of a path, filled from left to right as the path is matched. */
 struct umad_place {
 	const struct umad_view *view;
 	unsigned int ca, port, index, dev;
-	const void *arg; /* of the row */
+	const void *arg; /* argument of the row that matched */
 };
 
-/* Prints at most @size octets. Returns how many, or -errno */
+/* Print the content of a file, at most @size octets. Return: octets printed, -errno */
 typedef int umad_show_fn(const struct umad_place *p, char *buf, size_t size);
 
 struct umad_attr_row {
-	/* Components between '/'. '@ca', '@port', '@gid', '@pkey' and the N of umad@, issm@ vary. */
+	/*
+	 * path relative to /sys, in which @ca, @port, @gid, @pkey and the @ of umad@ and issm@ vary
+	 */
 	const char *path;
 	umad_show_fn *show;
 	const void *arg;

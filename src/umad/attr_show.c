@@ -6,9 +6,9 @@
 #include "umad/attr.h"
 #include "wire/pma.h"
 
-/* Content of sysfs files, in the words of drivers/infiniband/core/{sysfs,device,user_mad}.c */
+/* Content of sysfs files, in the format of drivers/infiniband/core/{sysfs,device,user_mad}.c */
 
-#define FW_VERSION "1.0.0" /* there is no firmware, but tools print one */
+#define FW_VERSION "1.0.0" /* an invented version for tools, as there is no firmware */
 #define ABI_VERSION 5 /* IB_USER_MAD_ABI_VERSION */
 #define MAJOR 231
 #define ISSM_MINOR 64
@@ -37,7 +37,7 @@ static const struct node_port *port_of(const struct umad_place *p)
 	return &ca_of(p)->port[p->port];
 }
 
-/* --- of a CA */
+/* --- files of a CA */
 
 static int node_type(const struct umad_place *p, char *buf, size_t size)
 {
@@ -92,7 +92,7 @@ static int board_id(const struct umad_place *p, char *buf, size_t size)
 	return print(buf, size, UMAD_CA_NAME "\n");
 }
 
-/* --- of a port */
+/* --- files of a port */
 
 static int state(const struct umad_place *p, char *buf, size_t size)
 {
@@ -152,7 +152,7 @@ static int link_layer(const struct umad_place *p, char *buf, size_t size)
 
 struct speed {
 	const char *name;
-	unsigned int lane; /* 100 Mb/s */
+	unsigned int lane; /* rate of one lane in units of 100 Mb/s */
 };
 
 static const struct speed *speed_of(const struct smp_port_info *pi)
@@ -219,12 +219,12 @@ static int pkey(const struct umad_place *p, char *buf, size_t size)
 	return print(buf, size, "0x%04x\n", port_of(p)->pkeys[p->index]);
 }
 
-/* --- counters, as the kernel has them: it asks the PMA */
+/* --- counters, which are read from the PMA, as in the kernel */
 
 struct counter {
 	uint16_t attr;
-	uint16_t bit; /* in the attribute */
-	uint8_t width;
+	uint16_t bit; /* offset of the counter in the attribute, in bits */
+	uint8_t width; /* bits of the counter */
 };
 
 static uint64_t bits_at(const uint8_t *data, const struct counter *c)
@@ -249,7 +249,7 @@ static int counter(const struct umad_place *p, char *buf, size_t size)
 	return print(buf, size, "%llu\n", (unsigned long long)bits_at(data, c));
 }
 
-/* --- of umadN and issmN */
+/* --- files of umadN and issmN */
 
 static int abi_version(const struct umad_place *p, char *buf, size_t size)
 {
@@ -287,13 +287,11 @@ static int issm_dev(const struct umad_place *p, char *buf, size_t size)
 			PMA_ATTR_PORT_COUNTERS, bit, width              \
 		}                                                       \
 	}
-#define COUNTER_EXT(name, bit)                                          \
-	{                                                               \
-		PORT "counters/" name, counter, &(const struct counter) \
-		{                                                       \
-			PMA_ATTR_PORT_COUNTERS_EXT, bit, 64             \
-		}                                                       \
-	}
+/* clang-format off */
+#define COUNTER_EXT(name, bit)            \
+	{ PORT "counters/" name, counter, \
+	  &(const struct counter){ PMA_ATTR_PORT_COUNTERS_EXT, bit, 64 } }
+/* clang-format on */
 #define CA "class/infiniband/@ca/"
 #define PORT CA "ports/@port/"
 #define MAD "class/infiniband_mad/"

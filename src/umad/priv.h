@@ -5,18 +5,21 @@
 /*
  * DOC: Inside umad
  *
- *	srv.c		connections: messages in and out
- *	agent.c		agents of a file
- *	send.c		a write() of a file
- *	queue.c		what a file's read() will get
- *	attr.c		sysfs
- *	attr_show.c	content of its files
+ *	srv.c		connections, ports, messages from the library
+ *	agent.c		registration of agents
+ *	send.c		MADs that a program has written
+ *	queue.c		MADs that wait until a program reads them
+ *	attr.c		paths of sysfs
+ *	attr_show.c	content of the files of sysfs
  */
 
 #include "umad/umad.h"
 #include "wire/rmpp.h"
 
-/* Octets of a class's headers before its data, as ib_get_mad_data_offset() */
+/*
+ * Return the octets of the headers before the data of a class, as the kernel's
+ * ib_get_mad_data_offset().
+ */
 static inline size_t umad_data_off(uint8_t mgmt_class)
 {
 	size_t hdr = rmpp_hdr_len(mgmt_class);
@@ -24,13 +27,13 @@ static inline size_t umad_data_off(uint8_t mgmt_class)
 	return hdr ? hdr : MAD_HDR_LEN;
 }
 
-/* A port that somebody has open. */
+/* A port that at least one connection has open. */
 struct umad_port {
-	struct list link; /* umad_srv.ports */
+	struct list link; /* link in umad_srv.ports */
 	struct node_port *np;
 	unsigned int users;
 	struct mad_quota quota;
-	const struct umad_conn *issm; /* who has its issm file; NULL: nobody */
+	const struct umad_conn *issm; /* connection that has the port's issmN open; NULL: none */
 };
 
 struct umad_srv {
@@ -45,15 +48,15 @@ struct umad_srv {
 
 struct umad_agent {
 	struct umad_conn *conn;
-	struct mad_agent *mad; /* NULL: the id is free */
+	struct mad_agent *mad; /* registration at the port's endpoint; NULL: the id is free */
 	uint8_t qp;
-	bool rmpp; /* by us, not by the program */
-	bool rmpp_only; /* sends classes with RMPP only, as ib_mad has it */
+	bool rmpp; /* true if RMPP is done here, false if the program does it */
+	bool rmpp_only; /* true if the agent may send only classes that have RMPP, as in ib_mad */
 };
 
-/* A MAD that waits to be read. */
+/* A MAD that waits until the program reads it. */
 struct umad_out {
-	struct list link; /* umad_conn.queue */
+	struct list link; /* link in umad_conn.queue */
 	struct umad_mad m;
 	uint8_t data[];
 };
@@ -61,9 +64,9 @@ struct umad_out {
 struct umad_conn {
 	struct umad_srv *srv;
 	void *ctx;
-	enum umad_kind kind; /* 0: no hello yet */
-	struct umad_view view; /* kind ATTR */
-	struct umad_port *port; /* kinds MAD and ISSM */
+	enum umad_kind kind; /* kind that the hello asked for, 0 before the hello */
+	struct umad_view view; /* nodes that the program sees */
+	struct umad_port *port; /* port that is open; NULL for kind ATTR */
 	unsigned int dev;
 	struct mad_quota quota;
 	struct umad_agent agent[UMAD_AGENTS_MAX];
@@ -73,24 +76,32 @@ struct umad_conn {
 	struct umad_stats st;
 };
 
-/* umad_agent_add() - 0 with the id; -EINVAL, -ENOMEM as the kernel says */
+/*
+ * umad_agent_add() - Register an agent. Return: 0; -EINVAL or -ENOMEM where the kernel returns them
+ */
 int umad_agent_add(struct umad_conn *c, const struct umad_register *r, uint32_t *ret_id);
-/* umad_agent_del() - 0; -EINVAL no such agent */
+/* umad_agent_del() - Unregister an agent. Return: 0; -EINVAL: no such agent */
 int umad_agent_del(struct umad_conn *c, uint32_t id);
 
 /**
- * umad_send() - What write() does
- * @data:	@len octets
+ * umad_send() - Send a MAD that the program has written
+ * @data:	the MAD, @len octets
  *
- * Return: 0; -EINVAL; -EBUSY; -ENOMEM: also given back as status, if an answer was expected
+ * If @m has a time-out, so that the program waits for an answer, a refusal is also queued for the
+ * program as a returned MAD with the error as its status.
+ * Return: 0; -EINVAL; -EBUSY; -ENOMEM; else why a single MAD could not be sent
  */
 int umad_send(struct umad_conn *c, const struct umad_mad *m, const uint8_t *data, size_t len,
 	      ns_t now);
 
-/* umad_queue_recv() - A MAD for agent @id */
+/* umad_queue_recv() - Queue a received MAD for agent @id of the program */
 void umad_queue_recv(struct umad_conn *c, uint32_t id, const struct mad_addr *from, const void *mad,
 		     size_t len);
-/* umad_queue_back() - A send comes back with @status, an errno; with the header of its MAD */
+/*
+ * umad_queue_back() - Return a sent MAD to the program. Only its 24 octets of header come back,
+ * with
+ * @status, an errno
+ */
 void umad_queue_back(struct umad_conn *c, const struct umad_mad *m, const uint8_t *mad,
 		     uint32_t status);
 void umad_queue_clear(struct umad_conn *c);

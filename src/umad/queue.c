@@ -41,7 +41,10 @@ static void put(struct umad_conn *c, const struct umad_mad *m, const void *data,
 		c->srv->ops->ready(c->srv->ctx, c->ctx);
 }
 
-/* Of the P_Key that came, as the receive completion of a QP1 names it. */
+/*
+ * Return the index of the P_Key with which the MAD arrived, as the receive completion of QP1 has
+ * it.
+ */
 static uint16_t pkey_index(const struct node_port *np, const struct mad_addr *from)
 {
 	int i = from->qp == IB_QP0 ? 0 : node_pkey_find(np, from->pkey);

@@ -5,18 +5,20 @@
 #include "umad/priv.h"
 #include "wire/sa.h"
 
-#define OFF_TID 8
-#define RETRIES_MAX 255 /* a program that says 0xffffffff means neither */
-#define RMPP_HDR_END 36 /* ib_umad wants this much of any MAD */
+#define RETRIES_MAX 255 /* limit of retries for programs that ask for absurdly many */
+#define RMPP_HDR_END 36 /* least octets of any MAD that ib_umad accepts */
 
-/* A request that waits for its answer. */
+/* A request that waits for its response. */
 struct sent {
 	struct umad_conn *conn;
 	struct umad_mad m;
 	uint8_t hdr[MAD_HDR_LEN];
 };
 
-/* Will this be sent by RMPP? At least UMAD_HEAD_LEN or all of its octets. */
+/*
+ * Tell whether a MAD will be sent by RMPP. @data has at least its first UMAD_HEAD_LEN octets, or
+ * all of them.
+ */
 static bool by_rmpp(const struct umad_agent *a, const uint8_t *data)
 {
 	return a->rmpp && rmpp_hdr_len(mad_class(data)) &&
@@ -36,7 +38,8 @@ bool umad_conn_takes(const struct umad_conn *c, const void *msg, size_t len,
 }
 
 /*
- * Octets as mad_request() and mad_reply() want them: a single MAD is padded to its 256, into @pad.
+ * Make a MAD acceptable to mad_request() and mad_reply(): a single MAD is copied to @pad, filled
+ * with zeros to 256 octets.
  * Return: 0; -EINVAL
  */
 static int normalize(const struct umad_agent *a, const uint8_t **data, size_t *len,
@@ -72,8 +75,7 @@ static int address(struct mad_addr *ret, const struct umad_agent *a, const struc
 		.lid = be16_at(m->lid),
 		.pkey = a->qp == IB_QP0 ? IB_PKEY_DEFAULT : np->pkeys[m->pkey_index],
 		.qpn = be32_at(m->qpn) & 0xffffff,
-		.qkey = a->qp == IB_QP0 ? 0
-					: IB_QP1_QKEY, /* QP1's own, whatever the program says */
+		.qkey = a->qp == IB_QP0 ? 0 : IB_QP1_QKEY, /* the Q_Key of QP1, not the program's */
 		.has_grh = m->grh_present,
 		.gid_index = m->gid_index,
 		.tclass = m->traffic_class,
@@ -96,7 +98,10 @@ static void done(void *ctx, int status, const struct mad_addr *from, const void 
 		s->conn->st.timeouts++;
 		umad_queue_back(s->conn, &s->m, s->hdr, ETIMEDOUT);
 	}
-	/* The kernel says nothing of RMPP aborts and of agents that go. */
+	/*
+	 * As in the kernel, the program does not hear of RMPP aborts and of requests of removed
+	 * agents.
+	 */
 	free(s);
 }
 
@@ -121,14 +126,17 @@ static int request(struct umad_agent *a, const struct umad_mad *m, const struct 
 	s->conn = a->conn;
 	s->m = *m;
 	memcpy(s->hdr, data, sizeof(s->hdr));
-	be32_put(s->hdr + OFF_TID, mad_agent_id(a->mad));
+	be32_put(s->hdr + MAD_OFF_TID, mad_agent_id(a->mad));
 	err = mad_request(a->mad, &req, NULL, now);
 	if (err)
 		free(s);
 	return err == -EEXIST ? -EINVAL : err;
 }
 
-/* The TID's high half is the agent's in all but responses. */
+/*
+ * The high half of the TID becomes the agent's id, except in responses, which keep the requester's
+ * TID.
+ */
 static int send_alone(struct umad_agent *a, const struct mad_addr *to, const uint8_t *data,
 		      size_t len, ns_t now)
 {
@@ -141,7 +149,7 @@ static int send_alone(struct umad_agent *a, const struct mad_addr *to, const uin
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, data, len);
-	be32_put(copy + OFF_TID, mad_agent_id(a->mad));
+	be32_put(copy + MAD_OFF_TID, mad_agent_id(a->mad));
 	err = mad_reply(a->mad, to, copy, len, now);
 	free(copy);
 	return err;
@@ -186,7 +194,10 @@ int umad_send(struct umad_conn *c, const struct umad_mad *m, const uint8_t *data
 	if (known && len >= RMPP_HDR_END && len <= UMAD_DATA_MAX)
 		err = send_as(&c->agent[m->id], m, data, len, now);
 	count(c, err);
-	/* write() has returned long ago: who waits for an answer gets the refusal as one. */
+	/*
+	 * write() has returned before, so a program that waits for an answer gets the MAD back
+	 * instead.
+	 */
 	if (err && known && len >= MAD_HDR_LEN && m->timeout_ms)
 		umad_queue_back(c, m, data, (uint32_t)-err);
 	return err;

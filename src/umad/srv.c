@@ -12,7 +12,10 @@ const struct umad_limits umad_limits_default = {
 	.max_open = 1024,
 	.min_open = 8,
 	.max_open_octets = UMAD_DATA_MAX,
-	/* with min_open of each, half of what an endpoint has: the rest is for the port's SM and SA client */
+	/*
+	 * These 2048 and 256 times min_open are half of the 8192 that a port's endpoint allows. The
+	 * other half is for the SM and the SA client of the port.
+	 */
 	.port_max_open = 2048,
 	.port_max_open_octets = 128u << 20,
 };
@@ -79,7 +82,10 @@ static void port_put(struct umad_port *p)
 
 /* --- IsSM */
 
-/* One open issm file a port, as ib_umad's semaphore has it; ours is like another file. */
+/*
+ * Set IsSM for an issm file. Only one may be open for each port, which a semaphore ensures in
+ * ib_umad. A port on which our own SM runs has IsSM already.
+ */
 static int issm_open(struct umad_conn *c, ns_t now)
 {
 	struct umad_port *p = c->port;
@@ -271,7 +277,7 @@ static int on_mad(struct umad_conn *c, const struct umad_in *in, ns_t now)
 		else
 			c->st.drops[UMAD_DROP_BUSY]++;
 	}
-	return 0; /* what umad_send() refused is counted */
+	return 0; /* umad_send() has counted the MAD if it refused it */
 }
 
 static int on_attr(struct umad_conn *c, const struct umad_in *in, struct umad_answer *ret)

@@ -5,36 +5,40 @@
 /*
  * DOC: ib_umad for programs with libuipoib-umad.so
  *
- * The daemon's side of umad/proto.h, without sockets: connections, the files of ib_umad
- * behind them, and what sysfs would show. The owner brings messages in by umad_conn_recv()
- * and takes MADs out by umad_conn_next(). What a file does is what the kernel's does: agents
- * with their methods, the high half of TIDs, RMPP in both directions, sends that time out and come
- * back, IsSM while an issm file is open.
+ * The daemon's side of umad/proto.h without the sockets. It has the connections, the device files
+ * of ib_umad that they stand for, and the content of sysfs. The owner passes messages in by
+ * umad_conn_recv() and takes MADs out by umad_conn_next(). A device file behaves as the kernel's:
+ * agents register for methods, the high half of a TID belongs to the agent, RMPP works in both
+ * directions, requests that time out are returned, and IsSM is set while an issm file is open.
  *
- * A connection that is not read keeps a bounded queue; one that sends without end has a bounded
- * number of requests under way; both are counted and hurt nobody else.
+ * The queue of a connection that is not read is bounded, and so is the number of requests that a
+ * connection may have open. MADs over these limits are dropped and counted, and other connections
+ * do not suffer.
  */
 
 #include "node/node.h"
 #include "umad/proto.h"
 
 #define UMAD_CAS_MAX 64
-#define UMAD_PORTS_MAX 256 /* through all CAs of a view */
-#define UMAD_AGENTS_MAX 32 /* of a file, as IB_UMAD_MAX_AGENTS */
+#define UMAD_PORTS_MAX 256 /* most ports of all CAs of a view */
+#define UMAD_AGENTS_MAX 32 /* most agents of a device file, as IB_UMAD_MAX_AGENTS */
 
-/* The CAs (or switches) that a program sees: uipoib0, uipoib1 ... */
+/* The CAs (or switches) that a program sees as uipoib0, uipoib1 ... */
 struct umad_view {
 	struct node *node[UMAD_CAS_MAX];
 	unsigned int n;
 };
 
-/* umad_view_port() - The port of umadN or issmN; NULL if there is none. @ret_ca may be NULL */
+/*
+ * umad_view_port() - Return the port of umadN or issmN, where N is @dev; NULL if there is none.
+ * @ret_ca is the index of its CA, and may be NULL
+ */
 struct node_port *umad_view_port(const struct umad_view *v, unsigned int dev, unsigned int *ret_ca);
 
 /**
- * umad_attr_read() - A file or directory of sysfs
- * @path:	below /sys: "class/infiniband/uipoib0/ports/1/lid"
- * @ret_dir:	a directory: @buf has its names, each with a final zero
+ * umad_attr_read() - Read a file or directory of sysfs
+ * @path:	path relative to /sys, for example "class/infiniband/uipoib0/ports/1/lid"
+ * @ret_dir:	true if @path is a directory; @buf then has its names, each with a zero at its end
  *
  * Return: octets in @buf; -ENOENT; -ENOSPC
  */
@@ -45,50 +49,57 @@ struct umad_srv;
 struct umad_conn;
 
 struct umad_srv_ops {
-	/* The CAs of a hello. 0; -ENOENT no such host or node, or it is not clear which */
+	/*
+	 * Find the CAs that a hello asks for. Return: 0; -ENOENT: there is no such host or node, or
+	 * there are several hosts and the hello names none
+	 */
 	int (*view)(void *ctx, const char *host, const char *node, struct umad_view *ret);
-	/* @conn_ctx has something for umad_conn_next(), and had nothing before; it may take it at once. */
+	/*
+	 * The empty queue of a connection has got a MAD. The callback may take it at once, by
+	 * umad_conn_next().
+	 */
 	void (*ready)(void *ctx, void *conn_ctx);
 };
 
 struct umad_limits {
 	unsigned int max_conns;
-	unsigned int max_queue; /* MADs that wait for a connection to read */
-	size_t max_queue_octets; /* of one; a single MAD may be larger */
-	size_t max_all_octets; /* of all */
-	unsigned int max_open; /* requests and RMPP replies of one under way */
-	unsigned int min_open; /* so many whatever the others on the port have */
-	size_t max_open_octets; /* of RMPP messages among them */
-	unsigned int port_max_open; /* of all connections on a port */
-	size_t port_max_open_octets;
+	unsigned int max_queue; /* most MADs in the queue of a connection */
+	size_t max_queue_octets; /* most octets in a connection's queue, unless it is one MAD */
+	size_t max_all_octets; /* most octets in all queues together, unless it is one MAD */
+	unsigned int max_open; /* most open requests and RMPP replies of a connection */
+	unsigned int min_open; /* number that may be open even if port_max_open is reached */
+	size_t max_open_octets; /* most octets of RMPP messages that a connection is sending */
+	unsigned int port_max_open; /* most open requests and RMPP replies of a port */
+	size_t port_max_open_octets; /* most octets of RMPP messages that a port is sending */
 };
 extern const struct umad_limits umad_limits_default;
 
-/* @lim NULL: the default. NULL if out of memory */
+/* @lim is NULL for umad_limits_default. Return: NULL if out of memory */
 struct umad_srv *umad_srv_create(const struct umad_srv_ops *ops, void *ctx,
 				 const struct umad_limits *lim);
-/* Its connections must be closed; NULL is accepted. */
+/* The connections of @s must have been closed; NULL is accepted. */
 void umad_srv_destroy(struct umad_srv *s);
 
-/* umad_conn_open() - 0; -ENOSPC too many; -ENOMEM */
+/* umad_conn_open() - Make a connection. Return: 0; -ENOSPC: max_conns is reached; -ENOMEM */
 int umad_conn_open(struct umad_srv *s, void *conn_ctx, struct umad_conn **ret);
-/* Its agents and requests end, IsSM is cleared; NULL is accepted. */
+/*
+ * Free a connection, end its agents and requests, and clear IsSM if it was set. NULL is accepted.
+ */
 void umad_conn_close(struct umad_conn *c, ns_t now);
 
-/* One message that came in. */
+/* A received message. */
 struct umad_in {
 	const void *msg;
 	size_t len;
-	const void
-		*big; /* content of the memfd that came along; NULL: none, or not worth reading */
-	size_t big_len; /* 0: none */
-	bool has_socket; /* some other descriptor came along: where an answer may go */
+	const void *big; /* content of the memfd with the message; NULL: none, or it was not read */
+	size_t big_len; /* octets in the memfd, 0 without one */
+	bool has_socket; /* true if the message came with a socket, to which the answer may go */
 };
 
 enum umad_to {
 	UMAD_TO_NOBODY,
 	UMAD_TO_CONN,
-	UMAD_TO_SOCKET, /* the one that came with the message */
+	UMAD_TO_SOCKET, /* the socket that came with the message */
 };
 
 struct umad_answer {
@@ -98,56 +109,62 @@ struct umad_answer {
 };
 
 /**
- * umad_conn_takes() - Whether a memfd is worth reading: agent, RMPP and what it has under way allow it
- * @head:	its first UMAD_HEAD_LEN octets
+ * umad_conn_takes() - Tell whether a MAD in a memfd could be sent, so that the memfd is worth
+ * reading
+ * @head:	first UMAD_HEAD_LEN octets of the memfd
+ * @big_len:	octets in the memfd
+ *
+ * False if the agent does not exist, if the MAD does not use RMPP, or if the RMPP messages that the
+ * connection is sending leave too little room for it.
  */
 #define UMAD_HEAD_LEN 64
 bool umad_conn_takes(const struct umad_conn *c, const void *msg, size_t len,
 		     const uint8_t head[UMAD_HEAD_LEN], size_t big_len);
 
 /**
- * umad_conn_recv() - A message of a connection
- * @ret:	what is to be sent, before anything that umad_conn_next() has
+ * umad_conn_recv() - Handle a message that arrived on a connection
+ * @ret:	the answer, which is to be sent before the MADs of umad_conn_next()
  *
- * Return: 0; -EPROTO the connection makes no sense and is to be closed (after the answer)
+ * Return: 0; -EPROTO: the message was invalid or refused, and the connection is to be closed after
+ * the answer
  */
 int umad_conn_recv(struct umad_conn *c, const struct umad_in *in, struct umad_answer *ret,
 		   ns_t now);
 
 /**
- * umad_conn_next() - The MAD to be sent next; NULL: none
- * @ret_data:	its data, hdr->data_len octets
+ * umad_conn_next() - Return the next MAD for the program; NULL if the queue is empty
+ * @ret_data:	data of the MAD, .data_len octets
  *
- * hdr->msg.len counts the data as if they were inline.
+ * .msg.len of the result includes the data, also where they are to be sent in a memfd.
  */
 const struct umad_mad *umad_conn_next(const struct umad_conn *c, const void **ret_data);
-/* umad_conn_sent() - It was sent */
+/* umad_conn_sent() - Remove the MAD of umad_conn_next(), which was sent */
 void umad_conn_sent(struct umad_conn *c);
-/* umad_conn_lost() - It could not be sent and is dropped */
+/* umad_conn_lost() - Remove the MAD of umad_conn_next(), which could not be sent, and count it */
 void umad_conn_lost(struct umad_conn *c);
 
 enum umad_drop {
-	UMAD_DROP_QUEUE, /* the program does not read */
-	UMAD_DROP_MEM, /* all queues together are too long, or no memory */
-	UMAD_DROP_MALFORMED, /* sent: lengths, agent, P_Key index */
-	UMAD_DROP_BUSY, /* sent: too many under way, or this TID is */
-	UMAD_DROP_DOWN, /* sent without expecting an answer, and not possible now */
+	UMAD_DROP_QUEUE, /* the queue is full, because the program does not read */
+	UMAD_DROP_MEM, /* all queues together are too long, or there is no memory */
+	UMAD_DROP_MALFORMED, /* the program wrote a wrong length, agent, index, or TID */
+	UMAD_DROP_BUSY, /* the program wrote a MAD while too many were open */
+	UMAD_DROP_DOWN, /* the program wrote a MAD that needs no answer, and it could not be sent */
 	UMAD_DROP_MAX,
 };
 const char *umad_drop_name(enum umad_drop d);
 
 struct umad_stats {
-	uint64_t sent, received; /* MADs, as the program sees it */
+	uint64_t sent, received; /* MADs that the program has sent, MADs queued for it to read */
 	uint64_t timeouts;
 	uint64_t drops[UMAD_DROP_MAX];
 };
 
-/* umad_srv_closed() - What closed connections have counted */
+/* umad_srv_closed() - Return the sum of the counters of all closed connections */
 const struct umad_stats *umad_srv_closed(const struct umad_srv *s);
 
 struct umad_conn_info {
-	enum umad_kind kind; /* 0: no hello yet */
-	const struct node_port *port; /* NULL: none */
+	enum umad_kind kind; /* kind that the hello asked for, 0 before the hello */
+	const struct node_port *port; /* port that is open; NULL: none */
 	unsigned int dev, agents, queued;
 	struct umad_stats st;
 };

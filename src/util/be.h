@@ -3,9 +3,9 @@
 #define UTIL_BE_H
 
 /*
- * Big-endian integers as byte arrays: alignment 1, no packed structures, and a
- * host integer cannot be assigned to one by mistake. At -O2 each accessor is
- * one load or store and one bswap.
+ * Big-endian integers are arrays of octets. So they have alignment 1, structs of them need not be packed,
+ * and the compiler refuses the assignment of a host integer. At -O2 each accessor is one load or store
+ * and one bswap.
  */
 
 #include <stdint.h>
@@ -24,19 +24,30 @@ typedef struct {
 	uint8_t b[8];
 } be64;
 
+/* The conversion between host order and big-endian order, which is its own inverse */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define BE_SWAP16(x) ((uint16_t)(x))
+#define BE_SWAP32(x) ((uint32_t)(x))
+#define BE_SWAP64(x) ((uint64_t)(x))
+#else
+#define BE_SWAP16(x) __builtin_bswap16(x)
+#define BE_SWAP32(x) __builtin_bswap32(x)
+#define BE_SWAP64(x) __builtin_bswap64(x)
+#endif
+
 static inline uint16_t be16_get(be16 v)
 {
 	uint16_t h;
 
 	memcpy(&h, v.b, sizeof(h));
-	return __builtin_bswap16(h);
+	return BE_SWAP16(h);
 }
 
 static inline be16 be16_of(uint16_t h)
 {
 	be16 v;
 
-	h = __builtin_bswap16(h);
+	h = BE_SWAP16(h);
 	memcpy(v.b, &h, sizeof(h));
 	return v;
 }
@@ -56,14 +67,14 @@ static inline uint32_t be32_get(be32 v)
 	uint32_t h;
 
 	memcpy(&h, v.b, sizeof(h));
-	return __builtin_bswap32(h);
+	return BE_SWAP32(h);
 }
 
 static inline be32 be32_of(uint32_t h)
 {
 	be32 v;
 
-	h = __builtin_bswap32(h);
+	h = BE_SWAP32(h);
 	memcpy(v.b, &h, sizeof(h));
 	return v;
 }
@@ -73,19 +84,19 @@ static inline uint64_t be64_get(be64 v)
 	uint64_t h;
 
 	memcpy(&h, v.b, sizeof(h));
-	return __builtin_bswap64(h);
+	return BE_SWAP64(h);
 }
 
 static inline be64 be64_of(uint64_t h)
 {
 	be64 v;
 
-	h = __builtin_bswap64(h);
+	h = BE_SWAP64(h);
 	memcpy(v.b, &h, sizeof(h));
 	return v;
 }
 
-/* The same on raw octets at any alignment. */
+/* Accessors of octets at any address */
 static inline uint16_t be16_at(const void *p)
 {
 	be16 v;

@@ -2,16 +2,17 @@
 #ifndef UTIL_ENDPOINT_H
 #define UTIL_ENDPOINT_H
 
-/* An IP address with a UDP port, without the headers of sockets. */
+/* An IP address and a UDP port, for code that does not include the headers of sockets. */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 struct ip_endpoint {
-	uint8_t family; /* 4 or 6; 0: none */
-	uint16_t port; /* host order */
-	uint8_t addr[16]; /* network order; IPv4: the first 4, the others 0 */
+	uint8_t family; /* address family, 4 or 6; 0 for no address */
+	uint16_t port; /* UDP port in host order */
+	uint8_t addr
+		[16]; /* address in network order; IPv4 uses the first 4 octets, the others are 0 */
 };
 
 static inline bool ip_endpoint_same_addr(const struct ip_endpoint *a, const struct ip_endpoint *b)
@@ -24,7 +25,7 @@ static inline bool ip_endpoint_equal(const struct ip_endpoint *a, const struct i
 	return a->port == b->port && ip_endpoint_same_addr(a, b);
 }
 
-/* 127.0.0.0/8 or ::1 */
+/* ip_endpoint_is_loopback() - True if the address is in 127.0.0.0/8 or is ::1 */
 static inline bool ip_endpoint_is_loopback(const struct ip_endpoint *e)
 {
 	static const uint8_t lo6[16] = { [15] = 1 };

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/be.h"
+
 #define ROTL(x, b) (((x) << (b)) | ((x) >> (64 - (b))))
 
 struct sip {
@@ -33,7 +35,12 @@ static void sip_word(struct sip *s, uint64_t m)
 	s->v0 ^= m;
 }
 
-/* Words are read in host order; all supported hosts are little-endian, as SipHash is. */
+/* SipHash reads little-endian words. */
+static uint64_t le64_at(const uint8_t *p)
+{
+	return __builtin_bswap64(be64_at(p));
+}
+
 uint64_t hash_siphash(const struct hash_key *key, const void *data, size_t len)
 {
 	struct sip s = {
@@ -43,11 +50,10 @@ uint64_t hash_siphash(const struct hash_key *key, const void *data, size_t len)
 		.v3 = key->k1 ^ 0x7465646279746573ull,
 	};
 	const uint8_t *p = data;
-	uint64_t m, last = (uint64_t)len << 56;
+	uint64_t last = (uint64_t)len << 56;
 
 	for (; len >= 8; len -= 8, p += 8) {
-		memcpy(&m, p, sizeof(m));
-		sip_word(&s, m);
+		sip_word(&s, le64_at(p));
 	}
 	for (size_t i = 0; i < len; i++)
 		last |= (uint64_t)p[i] << (8 * i);
@@ -65,7 +71,7 @@ void htab_fini(struct htab *t)
 	memset(t, 0, sizeof(*t));
 }
 
-static struct hnode **bucket_of(const struct htab *t, uint64_t hash)
+static struct hlink **bucket_of(const struct htab *t, uint64_t hash)
 {
 	return &t->bucket[hash & (t->nbuckets - 1)];
 }
@@ -81,10 +87,10 @@ static int htab_grow(struct htab *t)
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < old.nbuckets; i++) {
-		struct hnode *n, *next;
+		struct hlink *n, *next;
 
 		for (n = old.bucket[i]; n; n = next) {
-			struct hnode **b = bucket_of(t, n->hash);
+			struct hlink **b = bucket_of(t, n->hash);
 
 			next = n->next;
 			n->next = *b;
@@ -95,9 +101,9 @@ static int htab_grow(struct htab *t)
 	return 0;
 }
 
-int htab_add(struct htab *t, struct hnode *n, uint64_t hash)
+int htab_add(struct htab *t, struct hlink *n, uint64_t hash)
 {
-	struct hnode **b;
+	struct hlink **b;
 
 	if (t->n >= t->nbuckets && htab_grow(t) && !t->nbuckets)
 		return -ENOMEM;
@@ -109,9 +115,9 @@ int htab_add(struct htab *t, struct hnode *n, uint64_t hash)
 	return 0;
 }
 
-void htab_del(struct htab *t, struct hnode *n)
+void htab_del(struct htab *t, struct hlink *n)
 {
-	struct hnode **pp;
+	struct hlink **pp;
 
 	if (!t->nbuckets)
 		return;
@@ -125,24 +131,24 @@ void htab_del(struct htab *t, struct hnode *n)
 	}
 }
 
-static struct hnode *match_from(struct hnode *n, uint64_t hash)
+static struct hlink *match_from(struct hlink *n, uint64_t hash)
 {
 	while (n && n->hash != hash)
 		n = n->next;
 	return n;
 }
 
-struct hnode *htab_first(const struct htab *t, uint64_t hash)
+struct hlink *htab_first(const struct htab *t, uint64_t hash)
 {
 	return t->nbuckets ? match_from(*bucket_of(t, hash), hash) : NULL;
 }
 
-struct hnode *htab_next(const struct hnode *n)
+struct hlink *htab_next(const struct hlink *n)
 {
 	return match_from(n->next, n->hash);
 }
 
-struct hnode *htab_each(const struct htab *t, const struct hnode *prev)
+struct hlink *htab_each(const struct htab *t, const struct hlink *prev)
 {
 	size_t i = 0;
 

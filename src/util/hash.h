@@ -3,8 +3,8 @@
 #define UTIL_HASH_H
 
 /*
- * SipHash-2-4 (Aumasson, Bernstein 2012) and an intrusive chained hash table on
- * it. The key of a table is the caller's; address tokens use a fixed one.
+ * SipHash-2-4 (Aumasson, Bernstein 2012), and a chained hash table whose entries contain their
+ * links. The caller computes the hash of an entry, by hash_siphash() or otherwise.
  */
 
 #include <stddef.h>
@@ -16,32 +16,34 @@ struct hash_key {
 
 uint64_t hash_siphash(const struct hash_key *key, const void *data, size_t len);
 
-struct hnode {
-	struct hnode *next;
+/* The link of an entry in a hash table; the member in the entry is named after the key (by_guid). */
+struct hlink {
+	struct hlink *next;
 	uint64_t hash;
 };
 
 struct htab {
-	struct hnode **bucket; /* power of two, grown at load 1 */
+	/* Buckets, whose number is a power of two and grows when there are as many entries as buckets */
+	struct hlink **bucket;
 	size_t nbuckets, n;
 };
 
 /* A zeroed table is valid and empty. */
 void htab_fini(struct htab *t);
 
-/* htab_add() - Insert under @hash; duplicates are the caller's business. 0 or -ENOMEM */
-int htab_add(struct htab *t, struct hnode *n, uint64_t hash);
+/* htab_add() - Insert under @hash; there may be other entries with the same hash. 0 or -ENOMEM */
+int htab_add(struct htab *t, struct hlink *n, uint64_t hash);
 
-void htab_del(struct htab *t, struct hnode *n);
+void htab_del(struct htab *t, struct hlink *n);
 
-/* htab_first(), htab_next() - Walk the nodes whose hash equals @hash; NULL at the end */
-struct hnode *htab_first(const struct htab *t, uint64_t hash);
-struct hnode *htab_next(const struct hnode *n);
+/* htab_first(), htab_next() - Walk the entries whose hash equals @hash; NULL at the end */
+struct hlink *htab_first(const struct htab *t, uint64_t hash);
+struct hlink *htab_next(const struct hlink *n);
 
 /*
- * htab_each() - Walk all nodes, in no order: start with NULL. The node may be
- * deleted only after its successor was taken.
+ * htab_each() - Walk all entries in no particular order, beginning with @prev NULL. To delete an entry
+ * on the way, get its successor first.
  */
-struct hnode *htab_each(const struct htab *t, const struct hnode *prev);
+struct hlink *htab_each(const struct htab *t, const struct hlink *prev);
 
 #endif

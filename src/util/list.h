@@ -2,22 +2,23 @@
 #ifndef UTIL_LIST_H
 #define UTIL_LIST_H
 
-/* Intrusive doubly linked circular lists. An unlinked node points to itself. */
+/* Circular doubly linked lists whose entries contain their links. A link that is in no list points to itself. */
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
+/* clang-format off */
+#define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+/* clang-format on */
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 struct list {
 	struct list *next, *prev;
 };
 
-#define LIST_INIT(name)          \
-	{                        \
-		&(name), &(name) \
-	}
+/* clang-format off */
+#define LIST_INIT(name) { &(name), &(name) }
+/* clang-format on */
 
 static inline void list_init(struct list *l)
 {
@@ -29,7 +30,7 @@ static inline bool list_empty(const struct list *l)
 	return l->next == l;
 }
 
-/* list_add() - Insert @n before @pos; with the head as @pos: at the tail */
+/* list_add() - Insert @n before @pos; before the head means at the tail */
 static inline void list_add(struct list *pos, struct list *n)
 {
 	n->next = pos;
@@ -48,7 +49,7 @@ static inline void list_add_head(struct list *head, struct list *n)
 	list_add(head->next, n);
 }
 
-/* list_del() - Unlink @n, which may be unlinked already */
+/* list_del() - Unlink @n; no effect if it is in no list */
 static inline void list_del(struct list *n)
 {
 	n->prev->next = n->next;

@@ -3,8 +3,8 @@
 #define UTIL_LOG_H
 
 /*
- * A trace sink that its owner gives to a sans-I/O module: the module formats, the
- * owner decides where the line goes. A zeroed sink is silent.
+ * A log sink, which an owner gives to a module that does no I/O itself. The module formats a line,
+ * and the owner decides where it is written. A zeroed sink discards all lines.
  */
 
 #include <stdarg.h>
@@ -20,7 +20,8 @@ struct log_sink {
 	void (*emit)(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
 		__attribute__((format(printf, 3, 0)));
 	void *ctx;
-	enum log_level max; /* lines above this level are not formatted */
+	enum log_level
+		max; /* most detailed level; lines of more detailed levels are not formatted */
 };
 
 void log_to(const struct log_sink *s, enum log_level lvl, const char *fmt, ...)

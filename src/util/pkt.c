@@ -6,42 +6,71 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PKT_ROOM 100 /* headers before a small packet's payload */
+#define PKT_ROOM 100 /* octets that a small packet leaves free for headers */
+
+#define PKTS_PER_SMALL 4
+
+/* Buffers of one size, in one arena whose pages are touched on first use. */
+struct bufs {
+	struct pkt_buf *free;
+	struct pkt_buf *all;
+	uint8_t *arena;
+	size_t arena_size;
+	unsigned int n, used;
+};
 
 struct pkt_pool {
 	struct pkt *free_pkts;
-	struct pkt_buf *free_bufs;
-	unsigned int pkts_used, bufs_used;
 	struct pkt *pkts;
-	struct pkt_buf *bufs;
-	uint8_t *arena;
-	size_t arena_size;
+	unsigned int npkts, pkts_used;
+	struct bufs large, small;
 };
 
-static int pool_make_bufs(struct pkt_pool *pool, unsigned int n)
+static int bufs_make(struct bufs *bs, struct pkt_pool *pool, unsigned int n, size_t size)
 {
+	bs->n = n;
 	if (!n)
 		return 0;
-	pool->arena_size = (size_t)n * PKT_BUF_SIZE;
-	pool->arena = mmap(NULL, pool->arena_size, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (pool->arena == MAP_FAILED) {
-		pool->arena = NULL;
+	bs->arena_size = n * size;
+	bs->arena = mmap(NULL, bs->arena_size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (bs->arena == MAP_FAILED) {
+		bs->arena = NULL;
 		return -ENOMEM;
 	}
-	pool->bufs = calloc(n, sizeof(*pool->bufs));
-	if (!pool->bufs)
+	bs->all = calloc(n, sizeof(*bs->all));
+	if (!bs->all)
 		return -ENOMEM;
-	/* Backwards, so that the lowest addresses are handed out, and touched, first. */
+	/* In descending order, so that the lowest addresses are handed out, and touched, first. */
 	for (unsigned int i = n; i-- > 0;) {
-		struct pkt_buf *b = &pool->bufs[i];
+		struct pkt_buf *b = &bs->all[i];
 
 		b->pool = pool;
-		b->data = pool->arena + (size_t)i * PKT_BUF_SIZE;
-		b->next = pool->free_bufs;
-		pool->free_bufs = b;
+		b->data = bs->arena + i * size;
+		b->small = bs == &pool->small;
+		b->next = bs->free;
+		bs->free = b;
 	}
 	return 0;
+}
+
+static void bufs_free(struct bufs *bs)
+{
+	if (bs->arena)
+		munmap(bs->arena, bs->arena_size);
+	free(bs->all);
+}
+
+static struct pkt_buf *bufs_take(struct bufs *bs)
+{
+	struct pkt_buf *b = bs->free;
+
+	if (!b)
+		return NULL;
+	bs->free = b->next;
+	bs->used++;
+	b->refs = 1;
+	return b;
 }
 
 struct pkt_pool *pkt_pool_create(unsigned int npkts, unsigned int nbufs)
@@ -50,9 +79,11 @@ struct pkt_pool *pkt_pool_create(unsigned int npkts, unsigned int nbufs)
 
 	if (!pool)
 		return NULL;
+	pool->npkts = npkts;
 	if (posix_memalign((void **)&pool->pkts, 64, (npkts + 1u) * sizeof(*pool->pkts)))
 		pool->pkts = NULL;
-	if (!pool->pkts || pool_make_bufs(pool, nbufs)) {
+	if (!pool->pkts || bufs_make(&pool->large, pool, nbufs, PKT_BUF_SIZE) ||
+	    bufs_make(&pool->small, pool, npkts / PKTS_PER_SMALL, PKT_SMALL_SIZE)) {
 		pkt_pool_destroy(pool);
 		return NULL;
 	}
@@ -68,9 +99,8 @@ void pkt_pool_destroy(struct pkt_pool *pool)
 {
 	if (!pool)
 		return;
-	if (pool->arena)
-		munmap(pool->arena, pool->arena_size);
-	free(pool->bufs);
+	bufs_free(&pool->large);
+	bufs_free(&pool->small);
 	free(pool->pkts);
 	free(pool);
 }
@@ -82,7 +112,12 @@ unsigned int pkt_pool_pkts_used(const struct pkt_pool *pool)
 
 unsigned int pkt_pool_bufs_used(const struct pkt_pool *pool)
 {
-	return pool->bufs_used;
+	return pool->large.used;
+}
+
+bool pkt_pool_is_scarce(const struct pkt_pool *pool)
+{
+	return pool->pkts_used > pool->npkts / 2 || pool->large.used > pool->large.n / 2;
 }
 
 struct pkt *pkt_alloc(struct pkt_pool *pool)
@@ -97,14 +132,11 @@ struct pkt *pkt_alloc(struct pkt_pool *pool)
 	p->flags = 0;
 	p->len = 0;
 	p->head = PKT_HDR_MAX;
-	p->csum_start = p->csum_offset = 0;
 	p->hops = PKT_HOPS;
 	p->nslices = 0;
 	p->tail_len = 0;
 	p->vl = 0;
-	p->gso = PKT_GSO_NONE;
-	p->gso_size = 0;
-	p->from = 0;
+	memset(p->priv, 0, sizeof(p->priv));
 	return p;
 }
 
@@ -127,23 +159,18 @@ void pkt_free_batch(struct pkt **v, unsigned int n)
 
 struct pkt_buf *pkt_buf_alloc(struct pkt_pool *pool)
 {
-	struct pkt_buf *b = pool->free_bufs;
-
-	if (!b)
-		return NULL;
-	pool->free_bufs = b->next;
-	pool->bufs_used++;
-	b->refs = 1;
-	return b;
+	return bufs_take(&pool->large);
 }
 
 void pkt_buf_put(struct pkt_buf *b)
 {
+	struct bufs *bs = b->small ? &b->pool->small : &b->pool->large;
+
 	if (--b->refs)
 		return;
-	b->next = b->pool->free_bufs;
-	b->pool->free_bufs = b;
-	b->pool->bufs_used--;
+	b->next = bs->free;
+	bs->free = b;
+	bs->used--;
 }
 
 struct pkt *pkt_clone(const struct pkt *p)
@@ -260,7 +287,7 @@ void pkt_trim(struct pkt *p, uint32_t len)
 		}
 	}
 	if (cut) {
-		/* The headers end at PKT_HDR_MAX, so what is left of them moves up. */
+		/* The packet ends at PKT_HDR_MAX, so the remaining octets move up to there. */
 		memmove(p->hdr + p->head + cut, p->hdr + p->head, len);
 		p->head = (uint16_t)(p->head + cut);
 	}
@@ -297,25 +324,46 @@ size_t pkt_copy_out(const struct pkt *p, uint32_t off, void *dst, size_t len)
 	return done;
 }
 
-int pkt_unshare(struct pkt *p)
+/* Replace the slices by one slice in @b, which has room for them; takes the reference to @b. */
+static void move_payload(struct pkt *p, struct pkt_buf *b)
 {
 	uint32_t hlen = pkt_hdr_len(p), plen = p->len - hlen;
-	struct pkt_buf *b;
 
-	if (!p->nslices || (p->nslices == 1 && p->slice[0].buf->refs == 1))
-		return 0;
-	b = pkt_buf_alloc(p->pool);
-	if (!b || plen > PKT_BUF_SIZE) {
-		if (b)
-			pkt_buf_put(b);
-		return -ENOMEM;
-	}
 	pkt_copy_out(p, hlen, b->data, plen);
 	while (p->nslices)
 		drop_first_slice(p);
 	p->len = hlen;
 	pkt_add_slice(p, b, b->data, plen);
 	pkt_buf_put(b);
+}
+
+int pkt_unshare(struct pkt *p)
+{
+	struct pkt_buf *b;
+
+	if (!p->nslices || (p->nslices == 1 && p->slice[0].buf->refs == 1))
+		return 0;
+	if (p->len - pkt_hdr_len(p) > PKT_BUF_SIZE)
+		return -ENOMEM;
+	b = pkt_buf_alloc(p->pool);
+	if (!b)
+		return -ENOMEM;
+	move_payload(p, b);
+	return 0;
+}
+
+int pkt_shrink(struct pkt *p)
+{
+	struct pkt_buf *b;
+
+	if (!p->nslices || (p->nslices == 1 && p->slice[0].buf->small))
+		return 0;
+	if (p->len - pkt_hdr_len(p) > PKT_SMALL_SIZE)
+		return -EMSGSIZE;
+	b = bufs_take(&p->pool->small);
+	if (!b)
+		return -ENOMEM;
+	move_payload(p, b);
 	return 0;
 }
 

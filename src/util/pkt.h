@@ -26,62 +26,56 @@
 
 #define PKT_HDR_MAX 192
 #define PKT_TAIL_MAX 12
-#define PKT_BATCH 64 /* the most packets that one call carries */
-#define PKT_HOPS 64 /* links a packet may cross before it is discarded */
-#define PKT_BUF_SIZE (68 * 1024) /* a 64 KiB super-frame and its headers */
+#define PKT_PRIV_LEN 16
+#define PKT_BATCH 64 /* most packets that one call may carry */
+#define PKT_HOPS 64 /* links that a packet may cross before it is discarded */
+#define PKT_BUF_SIZE (68 * 1024) /* size of a buffer, for a super-frame of 64 KiB and its headers */
+/* Size of a small buffer, for one packet of the largest InfiniBand MTU; see pkt_shrink() */
+#define PKT_SMALL_SIZE 4352
 
 struct pkt_pool;
 
 struct pkt_buf {
-	struct pkt_buf *next; /* free list */
+	struct pkt_buf *next; /* link in the free list */
 	struct pkt_pool *pool;
 	uint32_t refs;
-	uint8_t *data; /* PKT_BUF_SIZE octets */
+	bool small;
+	uint8_t *data; /* PKT_BUF_SIZE octets, or PKT_SMALL_SIZE if .small */
 };
 
 struct pkt_slice {
 	struct pkt_buf *buf;
-	const uint8_t *data; /* inside buf->data */
+	const uint8_t *data; /* first octet of the slice, inside buf->data */
 	uint32_t len;
 };
 
 enum pkt_flags {
-	PKT_CRC = 1 << 0, /* tail holds real CRCs, which the receiver verifies */
-	PKT_CSUM_PARTIAL = 1 << 1, /* the L4 checksum field holds only the pseudo-header sum */
-	PKT_CSUM_OK = 1 << 2, /* the L4 checksum was made by us or verified */
-	PKT_ICRC = 1 << 3, /* tail holds a real ICRC but no VCRC; PKT_CRC says more */
-};
-
-enum pkt_gso {
-	PKT_GSO_NONE,
-	PKT_GSO_TCP4,
-	PKT_GSO_TCP6,
-	PKT_GSO_UDP, /* UDP segmentation, either family */
+	PKT_CRC = 1 << 0, /* the tail holds both CRCs, which the receiver verifies */
+	PKT_ICRC = 1 << 1, /* the tail holds an ICRC, but no VCRC; not together with PKT_CRC */
+	PKT_OUTSIDE = 1 << 2, /* the packet came from another process and has a new hop budget */
 };
 
 struct pkt {
-	struct pkt *next; /* queue or free list */
+	struct pkt *next; /* link in a queue or in the free list */
 	struct pkt_pool *pool;
 	uint32_t flags; /* enum pkt_flags */
-	uint32_t len; /* octets in hdr[head..) and the slices; without the tail */
+	uint32_t len; /* octets in hdr[head..) and the slices, without the tail */
 	uint16_t head;
-	uint16_t
-		csum_start; /* PKT_CSUM_PARTIAL: octets between the end of the IPoIB header and the L4 header */
-	uint16_t csum_offset; /* place of the checksum in the L4 header */
-	uint8_t hops; /* links it may still cross */
+	uint8_t hops; /* links that the packet may still cross */
 	uint8_t nslices;
 	uint8_t tail_len;
-	uint8_t vl; /* the VL it travels on, 15 for SMPs */
-	uint8_t gso; /* enum pkt_gso: a super-frame still to be segmented */
-	uint16_t gso_size; /* its L4 payload octets per segment */
+	uint8_t vl; /* virtual lane of the packet; 15 for SMPs */
 	uint8_t tail[PKT_TAIL_MAX];
-	uint32_t
-		from; /* which of the sender's queue pairs it leaves by, in the sender's own count; 0: the main one */
+	/*
+	 * Notes of the layers that make and take packets (util/frame.h), which this file does not
+	 * interpret
+	 */
+	uint8_t priv[PKT_PRIV_LEN] __attribute__((aligned(8)));
 	struct pkt_slice slice[2];
 	uint8_t hdr[PKT_HDR_MAX] __attribute__((aligned(16)));
 };
 
-/* First in, first out; a zeroed queue is valid and empty. */
+/* A first-in-first-out queue. A zeroed one is valid and empty. */
 struct pkt_queue {
 	struct pkt *head, *tail;
 	uint32_t n;
@@ -89,28 +83,38 @@ struct pkt_queue {
 
 /**
  * pkt_pool_create() - Make a pool
- * @npkts:	descriptors
- * @nbufs:	buffers of PKT_BUF_SIZE; pages are touched on first use only
+ * @npkts:	number of descriptors
+ * @nbufs:	number of buffers of PKT_BUF_SIZE, whose pages are touched on first use only
  *
  * Return: NULL if out of memory
  */
 struct pkt_pool *pkt_pool_create(unsigned int npkts, unsigned int nbufs);
 
-/* Everything must have been returned; NULL is accepted. */
+/*
+ * pkt_pool_destroy() - Free a pool, to which all packets and buffers have been returned; NULL is
+ * accepted
+ */
 void pkt_pool_destroy(struct pkt_pool *pool);
 
-/* Descriptors and buffers now in use: leak checks and `stats`. */
+/*
+ * Numbers of descriptors and of buffers (without the small ones) in use, for leak checks and
+ * `stats`
+ */
 unsigned int pkt_pool_pkts_used(const struct pkt_pool *pool);
 unsigned int pkt_pool_bufs_used(const struct pkt_pool *pool);
+/* pkt_pool_is_scarce() - True if more than half of the descriptors or of the buffers are in use */
+bool pkt_pool_is_scarce(const struct pkt_pool *pool);
 
-/* pkt_alloc() - An empty packet (head at PKT_HDR_MAX, hops full), or NULL */
+/*
+ * pkt_alloc() - Get an empty packet (head at PKT_HDR_MAX, hops full, private octets zero), or NULL
+ */
 struct pkt *pkt_alloc(struct pkt_pool *pool);
 
-/* pkt_free() - Return a packet and its references; NULL is accepted */
+/* pkt_free() - Return a packet and its references to the pool; NULL is accepted */
 void pkt_free(struct pkt *p);
 void pkt_free_batch(struct pkt **v, unsigned int n);
 
-/* pkt_buf_alloc() - A buffer with one reference, or NULL */
+/* pkt_buf_alloc() - Get a buffer with one reference, or NULL */
 struct pkt_buf *pkt_buf_alloc(struct pkt_pool *pool);
 void pkt_buf_put(struct pkt_buf *b);
 
@@ -120,13 +124,13 @@ static inline struct pkt_buf *pkt_buf_get(struct pkt_buf *b)
 	return b;
 }
 
-/* pkt_clone() - A copy of descriptor, headers and tail that shares the payload, or NULL */
+/* pkt_clone() - Make a copy of headers, tail and private octets that shares the payload, or NULL */
 struct pkt *pkt_clone(const struct pkt *p);
 
 /**
- * pkt_from_data() - A packet whose payload is a copy of @data
+ * pkt_from_data() - Make a packet whose payload is a copy of @data
  *
- * Small payloads go to hdr[] (leaving 100 octets of room for headers), others to
+ * A small payload is put into hdr[] (which leaves 100 octets of room for headers), a larger one into
  * a buffer.
  * Return: NULL if the pool is exhausted or @len exceeds PKT_BUF_SIZE
  */
@@ -155,14 +159,14 @@ static inline uint8_t *pkt_push(struct pkt *p, unsigned int n)
 	return p->hdr + p->head;
 }
 
-/* pkt_gather() - What pkt_pull() does where the octets are not contiguous yet */
+/* pkt_gather() - Slow path of pkt_pull(), for octets that are not contiguous */
 const uint8_t *pkt_gather(struct pkt *p, unsigned int n);
 
 /**
- * pkt_pull() - See that the first @n octets are contiguous
+ * pkt_pull() - Make the first @n octets contiguous
  *
- * Return: their address, valid until the packet changes; NULL if it is shorter
- * or they neither lie in hdr[] nor can be brought there. Octets are moved from
+ * Return: their address, valid until the packet changes; NULL if the packet is shorter
+ * or hdr[] has no room for them. Octets are moved from
  * the first slice into hdr[] only when needed.
  */
 static inline const uint8_t *pkt_pull(struct pkt *p, unsigned int n)
@@ -174,16 +178,36 @@ static inline const uint8_t *pkt_pull(struct pkt *p, unsigned int n)
 	return pkt_gather(p, n);
 }
 
+/*
+ * pkt_pull_hdr() - As pkt_pull(), but the octets are moved into hdr[] in any case, where they may be
+ * changed, because no other packet shares them
+ */
+static inline uint8_t *pkt_pull_hdr(struct pkt *p, unsigned int n)
+{
+	if (n > pkt_hdr_len(p) && !pkt_gather(p, n))
+		return NULL;
+	return pkt_hdr(p);
+}
+
 /* pkt_trim_head() - Remove the first @n octets; @n at most p->len */
 void pkt_trim_head(struct pkt *p, unsigned int n);
 
-/* pkt_trim() - Cut the packet (tail aside) to @len octets; @len at most p->len */
+/* pkt_trim() - Cut the packet to @len octets, not counting the tail; @len at most p->len */
 void pkt_trim(struct pkt *p, uint32_t len);
 
-/* pkt_copy_out() - Copy up to @len octets from offset @off; returns how many there were */
+/* pkt_copy_out() - Copy up to @len octets from offset @off; returns the number of octets copied */
 size_t pkt_copy_out(const struct pkt *p, uint32_t off, void *dst, size_t len);
 
-/* pkt_unshare() - Make the payload private (one buffer, one slice). 0 or -ENOMEM */
+/**
+ * pkt_shrink() - Move the payload into a small buffer, so that the packet no longer keeps large buffers in use
+ *
+ * For packets that are kept for a while: a frame of 100 octets from a TAP lies in a buffer of PKT_BUF_SIZE with
+ * others, and keeps the whole buffer in use until it is freed. A pool has one small buffer for four descriptors.
+ * Return: 0, also if the payload is not in a large buffer; -EMSGSIZE: the payload exceeds PKT_SMALL_SIZE; -ENOMEM
+ */
+int pkt_shrink(struct pkt *p);
+
+/* pkt_unshare() - Copy the payload into one new buffer, unless it is one slice of an unshared one. 0 or -ENOMEM */
 int pkt_unshare(struct pkt *p);
 
 static inline void pkt_queue_add(struct pkt_queue *q, struct pkt *p)

@@ -2,7 +2,7 @@
 #ifndef UTIL_PRNG_H
 #define UTIL_PRNG_H
 
-/* The seeded generator of simulations and faults (splitmix64): not for secrets. */
+/* The seeded random generator of simulations and fault injection (splitmix64). Not for secrets. */
 
 #include <stdint.h>
 
@@ -24,7 +24,7 @@ static inline uint64_t prng_u64(struct prng *r)
 	return z ^ (z >> 31);
 }
 
-/* prng_below() - Uniform in [0, n), n > 0 */
+/* prng_below() - A uniform value in [0, n), n > 0 */
 static inline uint32_t prng_below(struct prng *r, uint32_t n)
 {
 	return (uint32_t)(((prng_u64(r) >> 32) * n) >> 32);

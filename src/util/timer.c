@@ -76,7 +76,7 @@ static void heap_grow(struct timers *ts)
 	struct timer **heap = realloc(ts->heap, (cap + 1) * sizeof(*heap));
 
 	if (!heap)
-		abort(); /* a timer that never fires would wedge its owner */
+		abort(); /* a timer that never fires would block its owner for ever */
 	ts->heap = heap;
 	ts->cap = cap;
 }
@@ -88,9 +88,18 @@ void timer_arm(struct timers *ts, struct timer *t, ns_t deadline)
 		return;
 	if (ts->n == ts->cap)
 		heap_grow(ts);
-	t->deadline = deadline;
+	/*
+	 * A deadline in the past is moved to the last timers_run(), so that timers that are due
+	 * already fire first.
+	 */
+	t->deadline = deadline > ts->now ? deadline : ts->now;
 	t->seq = ts->seq++;
 	heap_up(ts, ++ts->n, t);
+}
+
+struct timer *timers_first(const struct timers *ts)
+{
+	return ts->n ? ts->heap[1] : NULL;
 }
 
 ns_t timers_next(const struct timers *ts)
@@ -98,12 +107,18 @@ ns_t timers_next(const struct timers *ts)
 	return ts->n ? ts->heap[1]->deadline : NS_NEVER;
 }
 
-void timers_run(struct timers *ts, ns_t now)
+bool timers_run(struct timers *ts, ns_t now)
 {
-	while (ts->n && ts->heap[1]->deadline <= now) {
+	uint64_t first_new = ts->seq;
+
+	ts->now = now;
+	for (unsigned int n = 0; n < TIMERS_RUN_MAX && timers_next(ts) <= now; n++) {
 		struct timer *t = ts->heap[1];
 
+		if (t->seq >= first_new)
+			break;
 		timer_cancel(ts, t);
 		t->fn(t, now);
 	}
+	return timers_next(ts) <= now;
 }

@@ -3,9 +3,10 @@
 #define UTIL_TIMER_H
 
 /*
- * Timers of one domain (a simulation, a daemon): a binary heap ordered by
- * deadline, then by the order of arming, so that runs are reproducible. Time is
- * a parameter; one deadline comes out.
+ * The timers of one simulation or one daemon. They are a binary heap, ordered by deadline and then
+ * by the order in which they were armed, so that two runs with the same input fire them in the same
+ * order. Nothing here reads a clock, because the caller gives the time and sleeps until
+ * timers_next().
  */
 
 #include <stdbool.h>
@@ -16,28 +17,29 @@
 
 struct timer;
 
-/* @now is the time given to timers_run(), at or after the deadline. */
+/* @now is the time given to timers_run(), which is the deadline or later. */
 typedef void timer_fn(struct timer *t, ns_t now);
 
 struct timer {
 	timer_fn *fn;
 	ns_t deadline;
-	uint64_t seq;
-	size_t slot; /* 1-based place in the heap; 0: not armed */
+	uint64_t seq; /* order of arming, which decides between equal deadlines */
+	size_t slot; /* place in the heap, from 1; 0 if not armed */
 };
 
 struct timers {
 	struct timer **heap; /* heap[1..n] */
 	size_t n, cap;
-	uint64_t seq;
+	uint64_t seq; /* number that the next timer to be armed gets in its .seq */
+	ns_t now; /* time of the last timers_run(), before which no deadline lies */
 };
 
 void timers_init(struct timers *ts);
 
-/* Releases memory; armed timers become unarmed. */
+/* timers_fini() - Release the memory; armed timers become unarmed */
 void timers_fini(struct timers *ts);
 
-/* A zeroed struct timer is valid and unarmed; this names its function. */
+/* timer_init() - Set a timer's function. A zeroed struct timer is valid and unarmed */
 static inline void timer_init(struct timer *t, timer_fn *fn)
 {
 	*t = (struct timer){ .fn = fn };
@@ -54,10 +56,21 @@ void timer_arm(struct timers *ts, struct timer *t, ns_t deadline);
 /* timer_cancel() - Disarm; no effect on an unarmed timer */
 void timer_cancel(struct timers *ts, struct timer *t);
 
+/* timers_first() - The timer that fires next, still armed; NULL: none */
+struct timer *timers_first(const struct timers *ts);
+
 /* timers_next() - The earliest deadline, NS_NEVER if none */
 ns_t timers_next(const struct timers *ts);
 
-/* timers_run() - Fire everything due at @now, including what the firing arms at or before @now */
-void timers_run(struct timers *ts, ns_t now);
+#define TIMERS_RUN_MAX 1024 /* most timers that one call of timers_run() fires */
+
+/**
+ * timers_run() - Fire timers that are due at @now
+ *
+ * A timer that is armed while this runs waits for the next call, even if it is due already, so that two timers that arm
+ * each other cannot keep the caller here. At most TIMERS_RUN_MAX timers fire.
+ * Return: true if timers are still due at @now, so that the caller does its other work and then calls again
+ */
+bool timers_run(struct timers *ts, ns_t now);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Header and name together, and the data, end at multiples of 4. */
+/* Pads to a multiple of 4, as it must be behind the header with the name and behind the data. */
 static void pad(FILE *f, size_t len)
 {
 	static const char zeros[4];
@@ -16,7 +16,7 @@ static void entry(FILE *f, const char *path, unsigned int mode, const void *data
 {
 	size_t name = strlen(path) + 1;
 
-	/* magic, ino, mode, uid, gid, nlink, mtime, size, device and rdevice, name's size, checksum */
+	/* magic, ino, mode, uid, gid, nlink, mtime, size, device and rdevice, size of the name, checksum */
 	int head = fprintf(f, "070701%08X%08X%08X%08X%08X%08X%08zX%08X%08X%08X%08X%08zX%08X", 0,
 			   mode, 0, 0, 1, 0, len, 0, 0, 0, 0, name, 0);
 

@@ -5,11 +5,11 @@
 /*
  * DOC: The channel between `uipoib vm` and the first process of its guest
  *
- * A stream of octets in each direction, of frames: type, 0, length of the data (big-endian, 16
- * bits), data. The guest begins with HELLO. Standard input is sent a frame at a time: the next goes
- * when the last was taken, so that a CMD that does not read does not hold up signals.
+ * Each direction is a stream of frames. A frame is its type, a zero, the length of the data (big-endian, 16 bits) and the
+ * data. The guest begins with HELLO. Only one frame of standard input is under way: the next one is sent when CMD has read
+ * the last one. So a CMD that does not read its input does not hold up signals.
  *
- * What the guest is to do, it finds in the file VM_CONFIG of its initramfs: see vm/guest.h.
+ * The guest finds its orders in the file VM_CONFIG of its initramfs, see vm/guest.h.
  */
 
 #include <stddef.h>
@@ -20,20 +20,20 @@
 
 enum frame_type {
 	/* from the guest */
-	FRAME_HELLO = 1, /* its first process runs and has found the channel */
-	FRAME_STATE, /* text: what it waits for */
-	FRAME_READY, /* CMD is started */
+	FRAME_HELLO = 1, /* the guest's first process runs and has opened the channel */
+	FRAME_STATE, /* text: what the guest waits for */
+	FRAME_READY, /* CMD is started now */
 	FRAME_STDOUT,
 	FRAME_STDERR,
-	FRAME_STDIN_ACK, /* the last FRAME_STDIN was taken */
-	FRAME_EXIT, /* one octet: the exit status; nothing follows */
-	FRAME_ERROR, /* text: it cannot go on; FRAME_KLOG may have come before */
-	FRAME_KLOG, /* the end of the kernel's log, in pieces */
+	FRAME_STDIN_ACK, /* CMD has read the last FRAME_STDIN, or does not want it */
+	FRAME_EXIT, /* one octet, the exit status of CMD; the last frame: the guest waits until the host ends QEMU */
+	FRAME_ERROR, /* text: why the guest cannot go on; the last frame */
+	FRAME_KLOG, /* the end of the kernel's log, in pieces, before a FRAME_ERROR */
 	/* to the guest */
-	FRAME_STDIN = 32, /* no data: the end of the input */
-	FRAME_SIGNAL, /* one octet: for CMD */
+	FRAME_STDIN = 32, /* input of CMD; without data: the end of the input */
+	FRAME_SIGNAL, /* one octet: the number of a signal for CMD */
 	FRAME_WINSIZE, /* rows, columns, 16 bits each */
-	FRAME_UNREAD, /* one octet, FRAME_STDOUT or FRAME_STDERR: nobody reads it any more */
+	FRAME_UNREAD, /* one octet, FRAME_STDOUT or FRAME_STDERR: nobody reads that output any more */
 };
 
 struct frame {
@@ -42,25 +42,29 @@ struct frame {
 	const uint8_t *data;
 };
 
-/* What was read of a stream; zeroed it is empty. */
+/* The octets that were read of a stream and not decoded yet. All zeros: empty */
 struct frame_rx {
 	uint8_t buf[2 * (FRAME_HDR_LEN + FRAME_DATA_MAX)];
-	size_t have, used; /* used: octets of the frame that frame_rx_next() returned last */
+	size_t have; /* octets in .buf */
+	size_t used; /* octets of the frame that frame_rx_next() returned last, which the next call removes */
 };
 
-/* frame_encode() - Into @buf of FRAME_HDR_LEN + @len octets, @len at most FRAME_DATA_MAX. Octets written */
+/* frame_encode() - Write a frame to @buf; @len is at most FRAME_DATA_MAX. Return: octets written, FRAME_HDR_LEN + @len */
 size_t frame_encode(uint8_t *buf, enum frame_type type, const void *data, size_t len);
 
-/* frame_rx_room() - Where to read to, at least one whole frame while frame_rx_next() was called until 0 */
+/*
+ * frame_rx_room() - Where to read the next octets to, and how many fit. There is room for a whole frame if frame_rx_next()
+ * was called until it returned 0
+ */
 uint8_t *frame_rx_room(struct frame_rx *r, size_t *ret_len);
-/* frame_rx_added() - @n octets were put there */
+/* frame_rx_added() - Tell that @n octets were read to that place */
 void frame_rx_added(struct frame_rx *r, size_t n);
 
 /**
- * frame_rx_next() - The next complete frame
- * @ret:	its data stays valid until the next call of any of these
+ * frame_rx_next() - Decode the next complete frame
+ * @ret:	the frame; its data stays valid until the next call of a frame_rx function
  *
- * Return: 1; 0 none is complete; -EBADMSG the stream is no stream of frames
+ * Return: 1; 0 if no frame is complete; -EBADMSG if the octets are no frame
  */
 int frame_rx_next(struct frame_rx *r, struct frame *ret);
 

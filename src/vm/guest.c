@@ -8,7 +8,7 @@
 #include "vm/cpio.h"
 #include "vm/modules.h"
 
-/* Modules in their stages: the link starts early, so that it comes up while the root is mounted. */
+/* The modules in stages. Those of the link are loaded early, so that the link comes up while the root is mounted. */
 static const char *const for_channel[] = { "virtio_pci", "virtio_console", NULL };
 static const char *const for_link[] = { "virtio_net", "ib_core", NULL };
 static const char *const for_ipoib[] = { "ib_ipoib", "ib_umad", NULL };
@@ -17,7 +17,7 @@ static const char *const for_root[] = { "9pnet_virtio", "9p", "overlay", NULL };
 struct writer {
 	FILE *initramfs, *config;
 	struct modules m;
-	unsigned int written; /* of m.path[] */
+	unsigned int written; /* entries of m.path[] that are in the archive */
 	const struct guest_cfg *cfg;
 	char *err;
 };
@@ -47,7 +47,7 @@ static int put_module(struct writer *w, const char *path)
 	return 0;
 }
 
-/* Those that were added since the last time */
+/* Lists the modules that were added since the last call. */
 static int put_modules(struct writer *w)
 {
 	int status = 0;

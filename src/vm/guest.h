@@ -3,25 +3,25 @@
 #define VM_GUEST_H
 
 /*
- * DOC: What the guest is told
+ * DOC: The initramfs
  *
- * The initramfs has /init (src/guest), the kernel's modules in /m, and the file VM_CONFIG: a list of
- * "verb=value", each ended by a NUL, which init does in order:
+ * The initramfs has /init (src/guest), the kernel's modules in /m, and the file VM_CONFIG. That file is a list of
+ * "verb=value", each ended by a NUL, which init carries out in this order:
  *
  *	module=FILE	load /m/FILE
- *	hostname=NAME	of the VM, and with it the description of its HCA
+ *	hostname=NAME	set the name of the VM, which is also in the NodeDescription of its HCA
  *	channel=	open the channel (vm/frame.h)
  *	eth=		set up the interface to the host (vm/net.h)
  *	hca=LINE	add a device: LINE goes to uib's parameter "add", see kmod/
- *	root=		mount the host's root file system read-only, a tmpfs over it; enter
+ *	root=		mount the host's root file system read-only, with a tmpfs over it, and make that the root
  *	share=TAG:DIR	mount a share at DIR, writable
- *	address=A/LEN	of ib0, IPv4 or IPv6; repeatable
- *	env=NAME=VALUE	for CMD
- *	cwd=DIR		for CMD
- *	arg=WORD	of CMD
- *	tty=		CMD gets a terminal
- *	up=SECONDS	set ib0 up, and wait until it can send; 0: do not wait
- *	run=		run CMD, tell its status, end
+ *	address=A/LEN	an address of ib0, IPv4 or IPv6; repeatable
+ *	env=NAME=VALUE	add a variable to the environment of CMD
+ *	cwd=DIR		the folder in which CMD starts
+ *	arg=WORD	the next word of CMD
+ *	tty=		give CMD a terminal
+ *	up=SECONDS	set ib0 up, and wait so long until it can send; 0: do not wait
+ *	run=		run CMD, send its exit status, and end
  */
 
 #include <stdbool.h>
@@ -37,23 +37,26 @@
 
 struct guest_cfg {
 	const struct vm_kernel *kernel;
-	const char *init; /* the program, @init_len octets */
+	const char *init; /* the contents of the program /init, .init_len octets */
 	size_t init_len;
 	const char *hostname;
 	const char *hca; /* "uib0 listen=... peer=... guid=..." */
-	const char *const *share; /* absolute paths, NULL-terminated; tags are share0, ... */
+	const char *const
+		*share; /* absolute paths, NULL-terminated; their 9p tags are share0, share1 ... */
 	const char *const *address; /* NULL-terminated */
 	const char *cwd;
 	char *const *env;
 	char *const *cmd;
 	bool tty;
-	unsigned int up_timeout; /* seconds until ib0 must be up; 0: it need not be */
+	unsigned int
+		up_timeout; /* seconds within which ib0 must be up; 0: CMD starts without waiting for ib0 */
 };
 
 /**
- * guest_initramfs() - Write it
+ * guest_initramfs() - Write the initramfs to @f
+ * @err:	on failure the reason
  *
- * Return: 0; -ENOENT the kernel lacks a module, named in @err; -errno with @err
+ * Return: 0; -ENOENT the kernel lacks a module; -errno
  */
 int guest_initramfs(FILE *f, const struct guest_cfg *c, char err[VM_ERR_MAX]);
 

@@ -11,7 +11,7 @@
 #include "vm/modules.h"
 
 #define BOOT_IMAGES "/boot/vmlinuz-*"
-#define HEAD_LEN 32768 /* the real-mode part, where the version is, has at most 64 sectors */
+#define HEAD_LEN 32768 /* the version is in the real-mode part, which has at most 64 sectors */
 
 int kernel_release(char ret[KERNEL_RELEASE_MAX], const uint8_t *head, size_t len)
 {
@@ -80,7 +80,7 @@ static bool find_uib(struct vm_kernel *k, const char *home)
 	return take_installed(k);
 }
 
-/* A module runs in the kernel that it was built for and in no other. */
+/* The kernel for which @uib was built must be the one that boots, because a module fits one release only. */
 static int check_uib(const struct vm_kernel *k, char err[VM_ERR_MAX])
 {
 	size_t len, n = strlen(k->release);
@@ -121,7 +121,7 @@ static int no_uib(const struct vm_kernel *k, char err[VM_ERR_MAX])
 
 /* --- the kernel */
 
-/* All but the module: 0, or -ENOENT or -EINVAL with @err */
+/* Finds everything but the module. 0; -ENOENT or -EINVAL with the reason in @err */
 static int look_at(struct vm_kernel *k, const char *image, char err[VM_ERR_MAX])
 {
 	char dep[sizeof(k->modules) + 16];
@@ -164,7 +164,7 @@ static int find_newest(struct vm_kernel *ret, const char *home, char err[VM_ERR_
 	for (size_t i = 0; i < g.gl_pathc; i++) {
 		bool usable = !look_at(&k, g.gl_pathv[i], i ? why : err);
 
-		/* The newest one, unless it has no uib.ko and another one has. */
+		/* Prefers the newest kernel that has a uib.ko. If no kernel has one, it takes the newest. */
 		if (usable && (status || find_uib(&k, home))) {
 			*ret = k;
 			status = 0;

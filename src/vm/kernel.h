@@ -2,7 +2,7 @@
 #ifndef VM_KERNEL_H
 #define VM_KERNEL_H
 
-/* Which kernel a VM boots, and where its modules are. What is missing is named with its package. */
+/* The choice of the kernel that a VM boots, and of its modules. An error message names the package of a missing file. */
 
 #include <limits.h>
 #include <stdbool.h>
@@ -13,28 +13,28 @@
 #define KERNEL_RELEASE_MAX 65
 
 struct vm_kernel {
-	char image[PATH_MAX]; /* a bzImage */
+	char image[PATH_MAX]; /* path of a bzImage */
 	char release[KERNEL_RELEASE_MAX]; /* "6.1.0-56-amd64" */
 	char modules[KERNEL_RELEASE_MAX + 16]; /* /lib/modules/RELEASE */
-	char uib[2 * PATH_MAX]; /* uib.ko for it */
+	char uib[2 * PATH_MAX]; /* path of a uib.ko that was built for this release */
 };
 
 /**
- * kernel_release() - Which release an image is
- * @head:	its beginning, some KB
+ * kernel_release() - Read the release from an image
+ * @head:	the first 32 KB of the image, or all of a shorter one
  *
  * Source: Documentation/arch/x86/boot.rst, kernel_version.
- * Return: 0; -ENOEXEC no bzImage
+ * Return: 0; -ENOEXEC the file is no bzImage
  */
 int kernel_release(char ret[KERNEL_RELEASE_MAX], const uint8_t *head, size_t len);
 
 /**
  * kernel_find() - Choose a kernel and the uib.ko for it
- * @want:	an image, or a release; NULL: the newest below /boot that has a uib.ko, else the newest
- * @uib:	uib.ko; NULL: search
+ * @want:	path of an image, or a release; NULL: the newest below /boot that has a uib.ko, else the newest
+ * @uib:	path of uib.ko; NULL: search for it
  * @home:	folder of the running program: uib.ko is @home/kmod/RELEASE/uib.ko, else
  *		@home/../lib/uipoib/RELEASE/uib.ko, else in the kernel's own modules
- * @err:	what is missing, and what has it
+ * @err:	on failure what is missing, and which package has it
  *
  * Return: 0; -ENOENT something is missing; -EINVAL @want is wrong
  */

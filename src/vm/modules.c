@@ -86,7 +86,7 @@ void modules_close(struct modules *m)
 
 /* --- lists */
 
-/* Is the file [p, p + len) that of module @name? "kernel/net/9p/9pnet_virtio.ko.xz" is that of 9pnet-virtio. */
+/* Whether the path [p, p + len) is the file of module @name: "kernel/net/9p/9pnet_virtio.ko.xz" is that of 9pnet-virtio. */
 static bool is_file_of(const char *p, size_t len, const char *name)
 {
 	const char *base = memrchr(p, '/', len);
@@ -102,7 +102,7 @@ static bool is_file_of(const char *p, size_t len, const char *name)
 	return true;
 }
 
-/* Its line of modules.dep: "FILE: FILE ...\n"; NULL: none */
+/* The line of module @name in modules.dep, "FILE: FILE ...\n"; NULL if there is none */
 static const char *line_of(const struct modules *m, const char *name)
 {
 	for (const char *p = m->dep; p && *p; p = strchr(p, '\n'), p = p ? p + 1 : NULL) {
@@ -167,7 +167,7 @@ int modules_add(struct modules *m, const char *name)
 		return is_builtin(m, name) ? 0 : -ENOENT;
 	colon = strchr(line, ':');
 	end = colon + strcspn(colon, "\n");
-	/* What a module needs stands behind it, the first to load last. */
+	/* In modules.dep the files that a module needs follow it, in reverse order of loading. */
 	while (!status && end > colon + 1) {
 		const char *from = end;
 
@@ -187,7 +187,7 @@ static bool inside(uint64_t at, uint64_t size, size_t len)
 	return at <= len && size <= len - at;
 }
 
-/* Section header @i, checked against the file's length */
+/* Section header @i; NULL if the file is too short for it */
 static bool section(const uint8_t *elf, size_t len, const Elf64_Ehdr *eh, unsigned int i,
 		    Elf64_Shdr *ret)
 {

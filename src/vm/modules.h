@@ -3,8 +3,8 @@
 #define VM_MODULES_H
 
 /*
- * Which files a kernel's modules are in and in which order they load: modules.dep(5), modules.builtin(5)
- * and, for a module that is not installed, its own .modinfo.
+ * The files of a kernel's modules, in the order in which they have to be loaded. They come from modules.dep(5) and
+ * modules.builtin(5) and, for a module that is not installed, from the section .modinfo of its file.
  */
 
 #include <stdbool.h>
@@ -14,47 +14,47 @@
 
 struct modules {
 	const char *dir; /* "/lib/modules/6.1.0-56-amd64"; borrowed */
-	char *dep, *builtin; /* the files' text */
+	char *dep, *builtin; /* contents of modules.dep and modules.builtin */
 	char *path[MODULES_MAX]; /* absolute, in the order of loading */
 	unsigned int n;
 };
 
-/* modules_open() - Read the lists of @dir. 0; -ENOENT and other negative errnos of modules.dep */
+/* modules_open() - Read the lists in the folder @dir. 0; -ENOENT or another error of reading modules.dep */
 int modules_open(struct modules *m, const char *dir);
-/* modules_parse() - The same of texts; @builtin may be NULL. 0 or -ENOMEM */
+/* modules_parse() - Take the lists from texts instead of files; @builtin may be NULL. 0 or -ENOMEM */
 int modules_parse(struct modules *m, const char *dir, const char *dep, const char *builtin);
-/* modules_close() - A zeroed one is accepted */
+/* modules_close() - Free the lists; an all-zero struct is accepted */
 void modules_close(struct modules *m);
 
 /**
- * modules_add() - Add a module behind those that it needs
- * @name:	'-' and '_' are the same
+ * modules_add() - Add a module behind the modules that it needs
+ * @name:	name of the module, in which '-' and '_' are the same
  *
- * What is there already or built into the kernel is not added.
- * Return: 0; -ENOENT the kernel has no such module; -E2BIG; -ENOMEM
+ * A module that is in the list already, or built into the kernel, is not added.
+ * Return: 0; -ENOENT the kernel has no such module; -E2BIG too many modules; -ENOMEM
  */
 int modules_add(struct modules *m, const char *name);
-/* modules_find() - Its file as modules.dep has it, malloc()ed, absolute; NULL: none */
+/* modules_find() - The absolute path of a module's file by modules.dep, to be free()d; NULL if there is none */
 char *modules_find(const struct modules *m, const char *name);
 
 /**
- * modules_add_file() - Add a module that modules.dep does not know, behind those that it says it needs
+ * modules_add_file() - Add the module file @path, which modules.dep does not know, behind the modules that its .modinfo names
  * @ret_missing:	on -ENOENT the name of the module that the kernel does not have
  *
- * Return: 0; -ENOENT; -ENOEXEC not a module for x86-64; -errno of reading it
+ * Return: 0; -ENOENT; -ENOEXEC the file is no module for x86-64; another error of reading it
  */
 int modules_add_file(struct modules *m, const char *path, char ret_missing[64]);
 
 /**
- * modules_info() - Value of a tag in the .modinfo of a module
- * @elf:	the file, @len octets
+ * modules_info() - Read the value of a tag in the .modinfo of a module
+ * @elf:	the contents of the file, @len octets
  * @tag:	"depends", "vermagic"
  *
- * Return: points into @elf, NUL-terminated there; NULL: no such tag, or no module
+ * Return: a pointer into @elf, to a text that ends with NUL; NULL if there is no such tag or @elf is no module
  */
 const char *modules_info(const void *elf, size_t len, const char *tag);
 
-/* modules_read() - A whole file, malloc()ed, with a NUL behind it. NULL with errno */
+/* modules_read() - Read a whole file; the result is to be free()d and has a NUL behind it. NULL with errno */
 char *modules_read(const char *path, size_t *ret_len);
 
 #endif

@@ -14,7 +14,7 @@ struct headers {
 } __attribute__((packed));
 _Static_assert(sizeof(struct headers) == VM_NET_HDR_LEN, "no padding");
 
-/* All but the lengths and the sum. No UDP checksum (RFC 768): what is inside has CRCs. */
+/* The headers, with lengths and IP checksum still 0. UDP has no checksum (RFC 768), because the packet inside has CRCs. */
 static const uint8_t to_guest[VM_NET_HDR_LEN] = {
 	0x02,
 	0x75,
@@ -75,7 +75,7 @@ void vm_net_wrap(uint8_t hdr[VM_NET_HDR_LEN], size_t len)
 	memcpy(hdr, to_guest, sizeof(to_guest));
 	put16(hdr + AT_IP + 2, (uint32_t)(VM_NET_HDR_LEN - AT_IP + len));
 	put16(hdr + AT_UDP + 4, (uint32_t)(VM_NET_HDR_LEN - AT_UDP + len));
-	for (unsigned int i = AT_IP; i < AT_UDP; i += 2) /* RFC 1071 */
+	for (unsigned int i = AT_IP; i < AT_UDP; i += 2) /* Internet checksum (RFC 1071) */
 		sum += (uint32_t)hdr[i] << 8 | hdr[i + 1];
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);

@@ -2,7 +2,7 @@
 #ifndef VM_QEMU_H
 #define VM_QEMU_H
 
-/* The command line of QEMU, and what it may use. */
+/* The command line of QEMU, and whether QEMU can use KVM */
 
 #include <stdbool.h>
 
@@ -12,14 +12,14 @@
 #define QEMU_ARGS_MAX 96
 
 struct qemu_cfg {
-	const char *kernel; /* the image */
-	int kernel_fd; /* inherited: what is booted instead; -1 */
+	const char *kernel; /* path of the image */
+	int kernel_fd; /* inherited descriptor of an unpacked kernel that is booted instead of .kernel; -1: none */
 	bool kvm;
 	unsigned int cpus, mem_mb;
-	bool verbose; /* all of the kernel's log */
-	int initrd_fd, serial_fd, channel_fd,
-		eth_fd; /* inherited: a file, a stream, a stream, datagrams */
-	const char *const *share; /* as guest_cfg.share */
+	bool verbose; /* the kernel prints all of its log */
+	/* Inherited descriptors: the initramfs, two stream sockets and a datagram socket */
+	int initrd_fd, serial_fd, channel_fd, eth_fd;
+	const char *const *share; /* the same as guest_cfg.share */
 };
 
 struct qemu_args {
@@ -27,13 +27,13 @@ struct qemu_args {
 	unsigned int n;
 };
 
-/* qemu_args_make() - 0; -ENOMEM; -E2BIG. Free it in any case */
+/* qemu_args_make() - Make the command line. 0; -ENOMEM; -E2BIG. Call qemu_args_free() in any case */
 int qemu_args_make(struct qemu_args *a, const struct qemu_cfg *c);
 void qemu_args_free(struct qemu_args *a);
 
 /*
- * qemu_kvm_works() - Whether KVM is there and may boot a kernel as it is: a hypervisor may offer /dev/kvm
- * on processors without the extensions that it is made for
+ * qemu_kvm_works() - Whether KVM is there and can be expected to boot a kernel. /dev/kvm alone is no proof, because some
+ * hypervisors have that file although the processor lacks the extensions
  */
 bool qemu_kvm_works(void);
 

@@ -13,7 +13,7 @@ void relay_init(struct relay *r, int eth, int udp)
 
 static bool later(int err)
 {
-	/* AF_UNIX says ENOBUFS where the other end's queue is full. */
+	/* If the queue of the other end is full, an AF_UNIX socket may fail with ENOBUFS instead of EAGAIN. */
 	return err == EAGAIN || err == EWOULDBLOCK || err == ENOBUFS || err == EINTR;
 }
 
@@ -44,7 +44,7 @@ int relay_to_guest(struct relay *r)
 	if (!relay_blocked(r)) {
 		for (unsigned int i = 0; i < RELAY_BATCH; i++)
 			prepare(r, i, r->slot[i].data, VM_NET_DATA_MAX);
-		/* An error here is ICMP's, about a datagram that was sent: of no interest. */
+		/* An error here comes from ICMP and is about a datagram that was sent before. The link has its own time-out. */
 		got = recvmmsg(r->udp, r->msg, RELAY_BATCH, MSG_DONTWAIT, NULL);
 		r->n = got > 0 ? (unsigned int)got : 0;
 		r->at = 0;
@@ -85,7 +85,10 @@ int relay_from_guest(struct relay *r)
 		msg[n].msg_hdr = (struct msghdr){ .msg_iov = &iov[n], .msg_iovlen = 1 };
 		n++;
 	}
-	/* What does not go is lost, as on any UDP link; the first may fail by an old ICMP error. */
+	/*
+	 * A datagram that cannot be sent is lost, as on any UDP link, and the loop goes on behind it: the first one of a
+	 * batch may fail only because of an ICMP error about an earlier one.
+	 */
 	for (unsigned int at = 0; at < n;) {
 		int sent = sendmmsg(r->udp, msg + at, n - at, MSG_DONTWAIT);
 

@@ -2,7 +2,7 @@
 #ifndef VM_RELAY_H
 #define VM_RELAY_H
 
-/* Datagrams between the guest's wire (vm/net.h) and a socket of the instance, in batches. */
+/* Passes datagrams between the guest's wire (vm/net.h) and the socket that leads to the instance, in batches. */
 
 #include <stdbool.h>
 #include <sys/socket.h>
@@ -17,24 +17,25 @@ struct relay_slot {
 };
 
 struct relay {
-	int eth; /* frames: a datagram socket, whose other end is QEMU's */
-	int udp; /* datagrams: connected */
-	unsigned int n, at; /* slots [at, n) wait for room in eth: do not poll udp meanwhile */
+	int eth; /* datagram socket for frames; QEMU has the other end */
+	int udp; /* connected UDP socket */
+	unsigned int n,
+		at; /* slots [at, n) wait for room in .eth; .udp must not be read meanwhile */
 	struct mmsghdr msg[RELAY_BATCH];
 	struct iovec iov[RELAY_BATCH][2];
 	struct relay_slot slot[RELAY_BATCH];
 };
 
-/* relay_init() - Both sockets are non-blocking and stay the caller's */
+/* relay_init() - Both sockets must be non-blocking; the caller closes them */
 void relay_init(struct relay *r, int eth, int udp);
-/* relay_blocked() - Poll eth for POLLOUT, too, and not udp */
+/* relay_blocked() - Frames wait for QEMU: poll .eth for POLLOUT too, and do not poll .udp */
 static inline bool relay_blocked(const struct relay *r)
 {
 	return r->at < r->n;
 }
-/* relay_to_guest() - udp can be read, or eth can be written again. 0 or -errno of eth */
+/* relay_to_guest() - To be called when .udp can be read or .eth can be written again. 0 or the error of .eth */
 int relay_to_guest(struct relay *r);
-/* relay_from_guest() - eth can be read. 0; -errno: QEMU is gone */
+/* relay_from_guest() - To be called when .eth can be read. 0; -errno: QEMU is gone */
 int relay_from_guest(struct relay *r);
 
 #endif

@@ -54,7 +54,7 @@ int term_writable(struct term *t)
 	size_t len = t->out_len - t->out_at;
 	ssize_t n;
 
-	/* A pipe that can be written takes this much at once, though it is a blocking one. */
+	/* poll() promises that a pipe takes PIPE_BUF octets without blocking, even if the descriptor is a blocking one. */
 	n = write(t->out_fd, t->out + t->out_at, len < PIPE_BUF ? len : PIPE_BUF);
 	if (n > 0)
 		t->out_at += (size_t)n;
@@ -71,7 +71,7 @@ size_t term_read(struct term *t, uint8_t buf[FRAME_HDR_LEN + FRAME_DATA_MAX])
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return 0;
-	t->open = false; /* until it is acknowledged */
+	t->open = false; /* until the guest acknowledges this piece */
 	t->ended = n <= 0;
 	return frame_encode(buf, FRAME_STDIN, data, n > 0 ? (size_t)n : 0);
 }

@@ -3,8 +3,8 @@
 #define VM_TERM_H
 
 /*
- * Our standard input and output, for CMD's. Nothing here blocks: a reader of our output that is
- * slow holds up CMD, not the wire.
+ * The standard input and output of `uipoib vm`, which are those of CMD. Nothing here blocks, so that a slow reader of the
+ * output holds up CMD but not the packets of the VM.
  */
 
 #include <poll.h>
@@ -13,34 +13,34 @@
 #include "vm/frame.h"
 
 struct term {
-	bool raw; /* CMD has a terminal, and ours passes all keys */
-	bool open; /* the input may be read: CMD runs, and has taken the last piece */
-	bool ended; /* the end of the input was told */
-	int out_fd; /* where out[out_at .. out_len) goes */
+	bool raw; /* CMD has a terminal, and our terminal is in raw mode, so that all keys reach CMD */
+	bool open; /* the input may be read, because CMD runs and has read the last piece */
+	bool ended; /* the guest was told the end of the input */
+	int out_fd; /* descriptor to which out[out_at .. out_len) has to be written */
 	size_t out_len, out_at;
 	uint8_t out[FRAME_DATA_MAX];
 };
 
-/* term_is_tty() - Input and output are one: CMD should have one */
+/* term_is_tty() - Both input and output are a terminal, so CMD gets one too */
 bool term_is_tty(void);
-/* term_start() - CMD runs */
+/* term_start() - CMD runs now: begin to read the input, and with @tty set the terminal to raw mode */
 void term_start(struct term *t, bool tty);
-/* term_stop() - Give the terminal back as it was */
+/* term_stop() - Set the terminal back to its former mode */
 void term_stop(struct term *t);
 
-/* term_write() - @len octets of CMD's for fd 1 or 2; only while !term_busy() */
+/* term_write() - Accept @len octets of CMD's output for descriptor 1 or 2; only while !term_busy() */
 void term_write(struct term *t, int fd, const void *data, size_t len);
 static inline bool term_busy(const struct term *t)
 {
 	return t->out_at < t->out_len;
 }
-/* term_polls() - What to poll for: input, output; fd -1: nothing */
+/* term_polls() - Fill in the entries for poll() of input and output; descriptor -1: nothing to poll for */
 void term_polls(const struct term *t, struct pollfd in_out[2]);
-/* term_writable() - The output is: write on. What cannot be written is lost: -EPIPE since nobody reads it, else 0 */
+/* term_writable() - Write more of the output. 0, also if an error lost it; -EPIPE: nobody reads the output any more */
 int term_writable(struct term *t);
-/* term_read() - The input can be read: a FRAME_STDIN into @buf. Its length; 0: none */
+/* term_read() - Read the input and make a FRAME_STDIN of it in @buf. Return: the frame's length; 0: there is none */
 size_t term_read(struct term *t, uint8_t buf[FRAME_HDR_LEN + FRAME_DATA_MAX]);
-/* term_size() - A FRAME_WINSIZE into @buf. Its length; 0: no terminal */
+/* term_size() - Make a FRAME_WINSIZE in @buf. Return: the frame's length; 0: CMD has no terminal */
 size_t term_size(const struct term *t, uint8_t *buf);
 
 #endif

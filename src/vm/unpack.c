@@ -16,7 +16,7 @@
 #include "vm/modules.h"
 
 #define PHYS32_ENTRY 18 /* xen/include/public/elfnote.h */
-#define SIZE_LEN 4 /* the kernel's build appends the unpacked size to all but gzip */
+#define SIZE_LEN 4 /* the kernel's build appends the unpacked size, except with gzip */
 
 /* --- the image */
 
@@ -58,7 +58,7 @@ int unpack_find(const uint8_t *image, size_t len, size_t *ret_at, size_t *ret_le
 	return -ENOEXEC;
 }
 
-/* A note is name's size, description's size, type, name and description, both padded to 4. */
+/* An ELF note is: size of the name, size of the description, type, name, description. The last two are padded to 4. */
 static bool notes_have_pvh(const uint8_t *p, size_t len)
 {
 	while (len >= 12) {
@@ -97,7 +97,7 @@ bool unpack_has_pvh(const uint8_t *elf, size_t len)
 	return false;
 }
 
-/* --- the programs */
+/* --- the programs that unpack */
 
 static int memory_file(const void *data, size_t len)
 {

@@ -3,8 +3,8 @@
 #define VM_UNPACK_H
 
 /*
- * A bzImage unpacks itself when it boots, which takes an emulated processor seconds. Here the kernel inside
- * is unpacked first and booted by its PVH entry.
+ * A bzImage unpacks itself when it boots, which takes seconds on an emulated processor. These functions unpack the kernel
+ * inside the image before, and QEMU boots it by its PVH entry.
  */
 
 #include <stdbool.h>
@@ -14,22 +14,22 @@
 enum unpack_format { UNPACK_GZIP, UNPACK_XZ, UNPACK_ZSTD, UNPACK_LZ4 };
 
 /**
- * unpack_find() - The packed kernel in an image
- * @image:	all of it
+ * unpack_find() - Find the packed kernel in an image
+ * @image:	the whole image
  *
  * Source: Documentation/arch/x86/boot.rst, payload_offset and payload_length.
- * Return: 0; -ENOEXEC no bzImage of protocol 2.08, or packed otherwise
+ * Return: 0; -ENOEXEC the image is no bzImage of protocol 2.08, or its packing is unknown
  */
 int unpack_find(const uint8_t *image, size_t len, size_t *ret_at, size_t *ret_len,
 		enum unpack_format *ret_format);
 
-/* unpack_has_pvh() - An ELF file that has the note PHYS32_ENTRY: QEMU can boot it */
+/* unpack_has_pvh() - Whether this is an ELF file with the note PHYS32_ENTRY, which QEMU can boot */
 bool unpack_has_pvh(const uint8_t *elf, size_t len);
 
 /**
  * unpack_kernel() - Unpack the kernel in the file @image by the format's program (xz, zstd, ...)
  *
- * Return: a memfd, close() it; -errno: boot the image as it is
+ * Return: a memfd, which the caller closes; -errno: the image has to be booted as it is
  */
 int unpack_kernel(const char *image);
 

@@ -23,25 +23,29 @@
 #define EXIT_VM_ENV 3
 #define EXIT_VM_TIMEOUT 4
 
-#define BOOT_TIMEOUT_MS 120000 /* until CMD runs; an emulated processor on a busy machine is slow */
+#define BOOT_TIMEOUT_MS \
+	120000 /* longest time until CMD runs: an emulated processor on a busy machine is slow */
 #define KVM_PATIENCE_MS \
-	10000 /* until init says something: where KVM does not work, it never does */
+	10000 /* longest time until HELLO: if KVM does not work, HELLO never comes */
 #define LOG_KEPT 16384
+#define BOOTS_MAX 3
+#define PANIC_OF_LOCKUP \
+	"softlockup: hung tasks" /* text of the panic by the kernel's softlockup_panic=1 */
 
 struct vm {
 	const struct vm_cfg *cfg;
 	char *err;
-	pid_t pid; /* of QEMU; 0: it ended */
+	pid_t pid; /* process of QEMU; 0: it has ended */
 	int log_fd, chan_fd, eth_fd;
 	bool hello, ready, over;
-	int status; /* once it is over */
+	int status; /* exit status, valid when .over is set */
 	long long started;
-	unsigned int asked; /* signals that asked to end */
-	char state[256]; /* what the guest waits for */
+	unsigned int asked; /* number of signals received that ask to end */
+	char state[256]; /* what the guest waits for, as text */
 	struct frame_rx rx;
 	struct relay relay;
 	struct term term;
-	char log[LOG_KEPT]; /* a ring: the last octets that the kernel or QEMU printed */
+	char log[LOG_KEPT]; /* ring buffer of the last octets that the kernel and QEMU printed */
 	size_t logged;
 };
 
@@ -71,27 +75,59 @@ static void end(struct vm *v, int status, const char *fmt, ...)
 
 /* --- the log */
 
+static bool is_printable(char c)
+{
+	return c >= ' ' && c < 0x7f;
+}
+
+/* Prints a character of the guest's log, so that the guest cannot send control sequences to the user's terminal. */
+static void print_char(char c)
+{
+	if (is_printable(c) || c == '\n' || c == '\t')
+		putc(c, stderr);
+	else if (c != '\r')
+		fprintf(stderr, "\\x%02x", (unsigned char)c);
+}
+
 static void keep_log(struct vm *v, const void *data, size_t len)
 {
 	const char *p = data;
 
-	if (v->cfg->verbose)
-		fwrite(data, 1, len, stderr);
-	for (size_t i = 0; i < len; i++)
+	for (size_t i = 0; i < len; i++) {
+		if (v->cfg->verbose)
+			print_char(p[i]);
 		v->log[v->logged++ % LOG_KEPT] = p[i];
+	}
+}
+
+/* Copies the octets that .log keeps, oldest first, and returns their number. */
+static size_t kept_log(const struct vm *v, char ret[LOG_KEPT])
+{
+	size_t n = v->logged < LOG_KEPT ? v->logged : LOG_KEPT;
+
+	for (size_t i = 0; i < n; i++)
+		ret[i] = v->log[(v->logged - n + i) % LOG_KEPT];
+	return n;
 }
 
 static void show_log(struct vm *v)
 {
-	size_t at = v->logged > LOG_KEPT ? v->logged - LOG_KEPT : 0;
+	char log[LOG_KEPT];
+	size_t n = kept_log(v, log);
 
-	if (v->cfg->verbose || !v->logged)
+	if (v->cfg->verbose || !n)
 		return;
 	fputs("--- the end of the VM's log:\n", stderr);
-	for (; at < v->logged; at++)
-		if (v->log[at % LOG_KEPT] != '\r')
-			putc(v->log[at % LOG_KEPT], stderr);
+	for (size_t i = 0; i < n; i++)
+		print_char(log[i]);
 	fputs("---\n", stderr);
+}
+
+static bool hung_in_boot(const struct vm *v)
+{
+	char log[LOG_KEPT];
+
+	return memmem(log, kept_log(v, log), PANIC_OF_LOCKUP, strlen(PANIC_OF_LOCKUP));
 }
 
 static void log_readable(struct vm *v)
@@ -111,7 +147,7 @@ static void log_readable(struct vm *v)
 
 static void send_frame(struct vm *v, const uint8_t *buf, size_t len)
 {
-	/* Signals and one piece of input at a time: a few KB, which the socket takes. */
+	/* Only signals and one piece of input are under way at a time, a few KB, so the socket always has room. */
 	if (len && send(v->chan_fd, buf, len, MSG_NOSIGNAL) < 0)
 		end(v, EXIT_VM_FAILED, "the VM does not listen: %s", strerror(errno));
 }
@@ -127,7 +163,8 @@ static void take_text(struct vm *v, const struct frame *f)
 {
 	size_t n = f->len < sizeof(v->state) - 1 ? f->len : sizeof(v->state) - 1;
 
-	memcpy(v->state, f->data, n);
+	for (size_t i = 0; i < n; i++)
+		v->state[i] = is_printable((char)f->data[i]) ? (char)f->data[i] : '?';
 	v->state[n] = '\0';
 	if (v->cfg->verbose)
 		fprintf(stderr, "vm: %lld ms: %s\n", now_ms() - v->started, v->state);
@@ -173,7 +210,7 @@ static void take(struct vm *v, const struct frame *f)
 	}
 }
 
-/* What was read, until CMD's output waits for its reader */
+/* Handles the frames that were read, but stops when CMD's output has to wait for its reader. */
 static void take_frames(struct vm *v)
 {
 	struct frame f;
@@ -190,7 +227,7 @@ static void output_writable(struct vm *v)
 	uint8_t buf[FRAME_HDR_LEN + 1];
 	uint8_t which = v->term.out_fd == STDOUT_FILENO ? FRAME_STDOUT : FRAME_STDERR;
 
-	/* CMD may have ended already: nobody takes it then, and its status is on the way. */
+	/* If CMD has ended already, nobody reads this frame, and the error of send() does not matter. */
 	if (term_writable(&v->term) == -EPIPE)
 		send(v->chan_fd, buf, frame_encode(buf, FRAME_UNREAD, &which, 1), MSG_NOSIGNAL);
 	take_frames(v);
@@ -225,7 +262,7 @@ static void exec_qemu(struct vm *v, const struct qemu_cfg *qc, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
-	setpgid(0, 0); /* Ctrl-C is ours */
+	setpgid(0, 0); /* Ctrl-C goes to `uipoib vm` and not to QEMU */
 	sigprocmask(SIG_SETMASK, v->cfg->sig_mask, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	for (size_t i = 0; i < sizeof(keep) / sizeof(keep[0]); i++)
@@ -301,7 +338,7 @@ static void stop(struct vm *v)
 			;
 	}
 	v->pid = 0;
-	while (v->log_fd >= 0) /* to its end: the other side is closed */
+	while (v->log_fd >= 0) /* ends, because QEMU has closed the other side */
 		log_readable(v);
 	for (size_t i = 0; i < 2; i++)
 		if (fds[i] >= 0)
@@ -315,7 +352,7 @@ static void on_signal(struct vm *v, const struct signalfd_siginfo *si)
 	uint8_t buf[FRAME_HDR_LEN + 1], sig = (uint8_t)si->ssi_signo;
 
 	switch (si->ssi_signo) {
-	case SIGCHLD: /* what it still has said is in the sockets */
+	case SIGCHLD: /* the end of QEMU shows in its sockets, behind its last output */
 		break;
 	case SIGWINCH:
 		send_size(v);
@@ -343,7 +380,7 @@ static void input_readable(struct vm *v)
 	send_frame(v, buf, term_read(&v->term, buf));
 }
 
-/* When it has taken too long, and for what */
+/* Time at which the present step must have ended; -1: there is no limit */
 static long long deadline(const struct vm *v, bool kvm)
 {
 	long long at = v->ready ? -1 : v->started + BOOT_TIMEOUT_MS;
@@ -403,14 +440,13 @@ static void poll_once(struct vm *v, bool kvm)
 		signal_readable(v);
 	if (p[LOST].revents)
 		end(v, EXIT_VM_FAILED, "the instance ended");
-	if (gone) { /* the channel ends, too, and says so */
+	if (gone) { /* QEMU has ended, which chan_readable() will report */
 		close(v->eth_fd);
 		v->eth_fd = v->relay.eth = -1;
 	}
 }
 
-/* True: it never said anything under KVM */
-static bool run_once(struct vm *v, int initrd, bool kvm)
+static void run_once(struct vm *v, int initrd, bool kvm)
 {
 	int kernel = kvm ? -1 : unpack_kernel(v->cfg->guest.kernel->image), status;
 
@@ -431,10 +467,33 @@ static bool run_once(struct vm *v, int initrd, bool kvm)
 	while (term_busy(&v->term) && v->status < 128)
 		term_writable(&v->term);
 	stop(v);
-	return kvm && !v->hello && !v->asked;
 }
 
-/* --- all of it */
+/* Whether the boot failed for a reason that another boot without KVM may not meet. CMD has not run then. */
+static bool worth_another_boot(const struct vm *v, bool kvm)
+{
+	long long limit = v->cfg->timeout_ms;
+
+	if (v->hello || v->asked)
+		return false;
+	return kvm ? limit < 0 || limit > KVM_PATIENCE_MS : hung_in_boot(v);
+}
+
+static void run(struct vm *v, int initrd)
+{
+	bool kvm = v->cfg->kvm;
+
+	run_once(v, initrd, kvm);
+	for (int boots = 1; boots < BOOTS_MAX && worth_another_boot(v, kvm); boots++) {
+		if (v->cfg->verbose)
+			fprintf(stderr, "vm: %s: again without KVM\n",
+				kvm ? "KVM does not boot it" : "a processor hung in the boot");
+		kvm = false;
+		run_once(v, initrd, kvm);
+	}
+}
+
+/* --- the whole life of a VM */
 
 static int make_initrd(const struct guest_cfg *c, char err[VM_ERR_MAX])
 {
@@ -472,11 +531,7 @@ int vm_run(const struct vm_cfg *c, char err[VM_ERR_MAX])
 	v->cfg = c;
 	v->err = err;
 	v->started = now_ms();
-	if (run_once(v, initrd, c->kvm) && (c->timeout_ms < 0 || c->timeout_ms > KVM_PATIENCE_MS)) {
-		if (c->verbose)
-			fprintf(stderr, "vm: KVM does not boot it: without\n");
-		run_once(v, initrd, false);
-	}
+	run(v, initrd);
 	if (*err)
 		show_log(v);
 	status = v->status;

@@ -11,8 +11,8 @@
  *	  |                  |
  *	  '---- channel -----'------ init (src/guest) --- CMD
  *
- * One process and QEMU. QEMU ends with it, whatever ends it (PDEATHSIG, and the guest powers off when its
- * channel closes). The initramfs is a memfd, the wires are socket pairs: there is nothing on disk.
+ * There are two processes, `uipoib vm` and QEMU. However the former ends, QEMU ends too, by PDEATHSIG and because the guest
+ * powers off when its channel is closed. The initramfs is a memfd and the wires are socket pairs, so nothing is on disk.
  */
 
 #include <signal.h>
@@ -22,21 +22,21 @@
 
 struct vm_cfg {
 	struct guest_cfg guest;
-	bool kvm; /* if it does not boot with it, it is booted without */
+	bool kvm; /* try KVM first; if the guest does not boot with KVM, it is booted without */
 	unsigned int cpus, mem_mb;
-	bool verbose; /* the kernel's log goes to standard error */
-	long long timeout_ms; /* from now to the end of CMD; -1: for ever */
-	int udp_fd; /* the link: connected, non-blocking */
-	int lost_fd; /* readable when the link has gone; -1 */
-	int sig_fd; /* a signalfd: SIGCHLD, SIGWINCH, and those that end CMD */
-	const sigset_t *sig_mask; /* of QEMU */
+	bool verbose; /* the kernel's log is printed on standard error */
+	long long timeout_ms; /* longest time from now to the end of CMD; -1: no limit */
+	int udp_fd; /* the link to the instance: a connected, non-blocking UDP socket */
+	int lost_fd; /* becomes readable when the instance has ended; -1: nobody tells */
+	int sig_fd; /* signalfd of SIGCHLD, SIGWINCH and the signals that end CMD */
+	const sigset_t *sig_mask; /* signal mask for QEMU */
 };
 
 /**
- * vm_run() - Boot, run CMD, end
- * @err:	why, where it is not CMD's own status; else ""
+ * vm_run() - Boot a VM, run CMD in it, and end it
+ * @err:	the reason, if the return value is not the exit status of CMD; else ""
  *
- * All that is borrowed stays the caller's. The end of the kernel's log goes to standard error if the VM fails.
+ * The descriptors and pointers of @c are borrowed. If the VM fails, the end of the kernel's log is printed on standard error.
  * Return: the exit status of CMD; 1 the VM failed; 3 something is missing; 4 time-out; 128 + signal
  */
 int vm_run(const struct vm_cfg *c, char err[VM_ERR_MAX]);

@@ -14,7 +14,7 @@ static_assert(sizeof(struct arp_wire) == 8, "RFC 826");
 #define ALEN_ETHER 6
 #define ALEN_INFINIBAND 20
 
-/* The only lengths that a hardware type may have here; 0: a type that is not ours */
+/* Return the length of addresses of a hardware type, 0 for a type that we do not support. */
 static unsigned int hrd_alen(uint16_t hrd)
 {
 	switch (hrd) {

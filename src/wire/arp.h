@@ -21,15 +21,17 @@ struct arp_pkt {
 	uint16_t hrd, pro;
 	uint8_t hln, pln;
 	uint16_t op;
-	uint8_t sha[20], spa[4], tha[20], tpa[4]; /* hln and pln octets of each are valid */
+	uint8_t sha[20], spa[4], tha[20],
+		tpa[4]; /* the first hln or pln octets of each are valid */
 };
 
 /*
- * arp_decode() - Of Ethernet (1, 6) or InfiniBand (32, 20), IPv4 only. Trailing octets
- * are allowed (Ethernet padding). 0; -EBADMSG too short; -EPROTO other types or lengths
+ * arp_decode() - Decode ARP or RARP for IPv4 over Ethernet (hardware type 1, 6 octets) or InfiniBand (32, 20).
+ * Octets after the message are ignored, because Ethernet pads short frames.
+ * Return: 0; -EBADMSG: too short; -EPROTO: other types or lengths
  */
 int arp_decode(struct arp_pkt *ret, const void *p, size_t len);
-/* Returns octets written: 28 or 56. */
+/* arp_encode() - Returns the number of octets written, 28 or 56 */
 size_t arp_encode(void *p, const struct arp_pkt *a);
 
 #endif

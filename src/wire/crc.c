@@ -8,12 +8,12 @@
 #include "wire/crc_kern.h"
 #include "wire/ib_hdr.h"
 
-#define CRC16_POLY 0x100bu /* without x^16 */
+#define CRC16_POLY 0x100bu /* polynomial P of the VCRC without its term x^16 */
 #define CRC16_POLY_REFLECTED 0xd008u
 
 /*
- * table[k][b]: the register after octet b and k zero octets. Sixteen of them let
- * sixteen octets be looked up side by side (slicing-by-16).
+ * table[k][b] is the register after octet b and k zero octets. With sixteen such tables, sixteen
+ * octets are looked up independently of each other (slicing-by-16).
  */
 static uint16_t table[16][256];
 struct crc16_consts crc16_k;
@@ -21,7 +21,7 @@ static struct crc16_kernel kernels[3];
 static size_t nkernels;
 static uint16_t (*crc16_best)(uint16_t reg, const void *p, size_t len);
 
-/* x^n mod P, reflected in 64 bits: bit 63 is x^0. */
+/* Return x^n mod P, reflected in 64 bits, so bit 63 is the coefficient of x^0. */
 static uint64_t xpow(unsigned int n)
 {
 	uint32_t r = 1;
@@ -38,10 +38,10 @@ static uint64_t xpow(unsigned int n)
 	return ret;
 }
 
-/* x^n div P for n of at most 79, reflected in 64 bits. */
+/* Return x^n div P, reflected in 64 bits; n is at most 79. */
 static uint64_t xdiv(unsigned int n)
 {
-	uint32_t r = 1; /* the remainder of x^i, i counting up */
+	uint32_t r = 1; /* x^i mod P, while i counts up to n */
 	uint64_t ret = 0;
 
 	for (unsigned int i = 1; i <= n; i++) {
@@ -99,9 +99,10 @@ static void table_init(void)
 }
 
 /*
- * The CRC is linear: a change of some octets changes it by the CRC of the difference (register
- * 0, no complement), whatever the rest holds. The first octet's VL bits differ, and zeros
- * follow: for each length in words, what each of the four bits does.
+ * Changes of the VCRC by changes of the VL. The CRC is linear, so a change of some octets changes
+ * it by the CRC of the difference (register 0, no complement), whatever the other octets are. Here
+ * the difference is one of the four VL bits in the first octet, followed by zeros. The rows are
+ * lengths of packets in 4-octet words, the columns are the bits.
  */
 static uint16_t vl_delta[CRC16_VL_MAX / 4 + 1][4];
 
@@ -136,7 +137,10 @@ static void kernel_add(const char *name, uint16_t (*update)(uint16_t, const void
 	kernels[nkernels++] = (struct crc16_kernel){ name, update };
 }
 
-/* Before main(), so before there are threads. Fastest first. */
+/*
+ * Fill the tables and choose the kernel before main(), and so before there are threads. kernels[]
+ * begins with the fastest one.
+ */
 __attribute__((constructor)) static void crc_init(void)
 {
 	table_init();
@@ -209,7 +213,7 @@ static inline void clean_vectors(void)
 #endif
 }
 
-/* ISA-L takes and gives the CRC complemented, as zlib does. */
+/* ISA-L complements the register before and after, as zlib does, so complement it twice more. */
 uint32_t crc32_update(uint32_t reg, const void *p, size_t len)
 {
 	reg = ~crc32_gzip_refl(~reg, p, len);
@@ -217,15 +221,18 @@ uint32_t crc32_update(uint32_t reg, const void *p, size_t len)
 	return reg;
 }
 
-/* Octets of LRH .. DETH whose variant fields count as ones, IBTA 7.8.1. */
+/*
+ * Lengths of the headers from LRH to DETH, without and with a GRH. Switches and routers may change
+ * some of their fields. The ICRC is computed as if these fields were all ones (IBTA 7.8.1).
+ */
 #define LOCAL_HDR (IB_LRH_LEN + IB_BTH_LEN + IB_DETH_LEN)
-#define GLOBAL_HDR (LOCAL_HDR + IB_GRH_LEN)
+#define GLOBAL_HDR IB_UD_HDR_MAX
 
 typedef uint8_t row __attribute__((vector_size(16)));
 
 static const uint8_t local_ones[16] = {
 	[0] = 0xf0, /* VL */
-	[IB_LRH_LEN + 4] = 0xff, /* BTH: FECN, BECN, reserved */
+	[IB_LRH_LEN + 4] = 0xff, /* FECN, BECN and reserved bits of the BTH */
 };
 static const uint8_t global_ones[16] = {
 	0xff,	     0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, /* LRH */
@@ -237,7 +244,10 @@ static const uint8_t global_bth_ones[16] = {
 	[IB_LRH_LEN + IB_GRH_LEN + 4 - GLOBAL_BTH_ROW] = 0xff,
 };
 
-/* By whole rows: loads of 16 octets that follow octet stores would have to wait for them. */
+/*
+ * Copy 16 octets and set the bits of @ones. Storing whole rows avoids a stall, because the CRC
+ * loads rows of 16 octets, and such a load waits for earlier stores of single octets.
+ */
 static void row_ones(uint8_t *dst, const uint8_t *src, const uint8_t *ones)
 {
 	row r, m;
@@ -248,11 +258,14 @@ static void row_ones(uint8_t *dst, const uint8_t *src, const uint8_t *ones)
 	memcpy(dst, &r, sizeof(r));
 }
 
-/* Of a packet too short for its headers: what is there, masked alike. */
+/*
+ * ICRC register of a packet that is shorter than its headers. In the octets that exist, the fields
+ * that may change on the way count as ones, as in any packet.
+ */
 static uint32_t icrc_stub(const uint8_t *hdr, size_t len)
 {
 	uint8_t copy[GLOBAL_HDR] = { 0 };
-	bool global = len > 1 && (hdr[1] & 3) == IB_LNH_GLOBAL;
+	bool global = len > 1 && ib_lrh_has_grh(hdr);
 
 	memcpy(copy, hdr, len);
 	row_ones(copy, copy, global ? global_ones : local_ones);
@@ -266,12 +279,12 @@ uint32_t crc_icrc_hdr(const uint8_t *hdr, size_t len)
 	uint8_t copy[GLOBAL_HDR];
 	size_t n = LOCAL_HDR;
 
-	if (len >= GLOBAL_HDR && (hdr[1] & 3) == IB_LNH_GLOBAL) {
+	if (len >= GLOBAL_HDR && ib_lrh_has_grh(hdr)) {
 		n = GLOBAL_HDR;
 		memcpy(copy, hdr, GLOBAL_HDR);
 		row_ones(copy, hdr, global_ones);
 		row_ones(copy + GLOBAL_BTH_ROW, hdr + GLOBAL_BTH_ROW, global_bth_ones);
-	} else if (len >= LOCAL_HDR && (hdr[1] & 3) != IB_LNH_GLOBAL) {
+	} else if (len >= LOCAL_HDR && !ib_lrh_has_grh(hdr)) {
 		memcpy(copy, hdr, LOCAL_HDR);
 		row_ones(copy, hdr, local_ones);
 	} else {

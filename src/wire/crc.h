@@ -3,12 +3,11 @@
 #define WIRE_CRC_H
 
 /*
- * ICRC and VCRC of InfiniBand packets (IBTA volume 1, 7.8). Both are kept as host
- * integers of the octets as stored: the ICRC little-endian 32 bits, the VCRC
- * little-endian 16 bits.
+ * ICRC and VCRC of InfiniBand packets (IBTA volume 1, 7.8). On the wire the ICRC has 32 bits and the VCRC 16, both
+ * little-endian; functions here take and return them as host integers.
  *
- * The running forms take and give the raw register (not complemented), so that a
- * packet in parts is fed part by part.
+ * crc32_update(), crc16_update() and crc_icrc_hdr() take and return the raw register, not complemented, so that a
+ * packet in parts can be summed part by part.
  */
 
 #include <stddef.h>
@@ -19,13 +18,13 @@
 #define CRC32_INIT 0xffffffffu
 #define CRC16_INIT 0xffffu
 
-/* CRC-32 as in Ethernet (reflected): ISA-L, or a portable table where that is not built in. */
+/* crc32_update() - The reflected CRC-32 of Ethernet, by the library ISA-L */
 uint32_t crc32_update(uint32_t reg, const void *p, size_t len);
 
-/* CRC-16, polynomial 0x100B reflected (0xD008): the fastest kernel the CPU has, chosen once. */
+/* crc16_update() - The CRC-16 with polynomial 0x100B, reflected (0xD008), by the fastest kernel that the CPU supports */
 uint16_t crc16_update(uint16_t reg, const void *p, size_t len);
 
-/* Every kernel of crc16_update() that this CPU can run, for tests and bench: name and function. */
+/* crc16_kernels() - All kernels of crc16_update() that this CPU supports, for tests and benchmarks */
 struct crc16_kernel {
 	const char *name; /* "vpclmulqdq", "pclmulqdq", "slice16" */
 	uint16_t (*update)(uint16_t reg, const void *p, size_t len);
@@ -33,48 +32,57 @@ struct crc16_kernel {
 const struct crc16_kernel *crc16_kernels(size_t *ret_n);
 
 /**
- * crc_icrc_hdr() - The running CRC over the headers with variant fields as ones
+ * crc_icrc_hdr() - The ICRC register after the headers, whose variant fields count as ones
  * @hdr:	first octet of the LRH
- * @len:	octets: 28 or 68 (LRH .. DETH), or more of the packet
+ * @len:	octets of the headers LRH to DETH (28 or 68), or of the headers and some payload
  *
- * Without GRH: LRH.VL and BTH byte 4 as ones. With GRH (LNH 3): all of LRH,
- * GRH TClass, FlowLabel, HopLmt and BTH byte 4.
+ * The variant fields are LRH.VL and octet 4 of the BTH; with a GRH they are all of the LRH; TClass, FlowLabel and
+ * HopLmt of the GRH; and octet 4 of the BTH.
  */
 uint32_t crc_icrc_hdr(const uint8_t *hdr, size_t len);
 
-/* crc_icrc(), crc_vcrc() - Of a contiguous packet; @len counts LRH .. pad, or LRH .. ICRC */
+/* crc_icrc(), crc_vcrc() - The CRCs of a contiguous packet; @len counts LRH to pad, or LRH to ICRC */
 uint32_t crc_icrc(const uint8_t *pkt, size_t len);
 uint16_t crc_vcrc(const uint8_t *pkt, size_t len);
 
+/* crc_put() - Append ICRC and VCRC to a contiguous packet, which has @len octets from LRH to pad */
+void crc_put(uint8_t *pkt, size_t len);
+
 /*
- * crc_pkt_seal() - Complete the tail of @p (hdr[head..] starts with the LRH): pad
- * octets as BTH.PadCnt says, ICRC, VCRC; sets PKT_CRC and tail_len
+ * The tail of a packet: pad octets as BTH.PadCnt says, ICRC, VCRC. In all three functions hdr[head..) of @p begins
+ * with the LRH and has all headers; tail_len and the flags PKT_CRC and PKT_ICRC are set or cleared.
+ *
+ * crc_pkt_seal() - Pad octets and both CRCs (PKT_CRC)
+ * crc_pkt_seal_icrc() - Pad octets, ICRC, and a VCRC of zero (PKT_ICRC)
+ * crc_pkt_pad() - Pad octets, and CRCs of zero (neither flag)
  */
 void crc_pkt_seal(struct pkt *p);
-
-/* crc_pkt_pad() - The same without CRCs (crc = off): pad octets, CRC octets zero, PKT_CRC clear */
+void crc_pkt_seal_icrc(struct pkt *p);
 void crc_pkt_pad(struct pkt *p);
 
 enum crc_verdict {
 	CRC_OK,
 	CRC_BAD_ICRC,
 	CRC_BAD_VCRC,
-	CRC_BAD_LEN, /* tail or headers not there */
+	CRC_BAD_LEN, /* the packet is too short for its headers, or has no room for CRCs in its tail */
 };
 
 /* crc_pkt_check() - Verify a packet that carries PKT_CRC; without the flag CRC_OK at once */
 enum crc_verdict crc_pkt_check(const struct pkt *p);
 
+/* crc_pkt_check_icrc() - Verify a packet that carries PKT_ICRC; without the flag CRC_OK at once */
+enum crc_verdict crc_pkt_check_icrc(const struct pkt *p);
+
 /*
- * crc_pkt_check_vcrc() - The VCRC alone, as a switch verifies it, of any packet (raw ones too);
- * without PKT_CRC CRC_OK at once
+ * crc_pkt_check_vcrc() - Verify the VCRC alone, as a switch does, also of a raw packet; without the flag
+ * PKT_CRC CRC_OK at once
  */
 enum crc_verdict crc_pkt_check_vcrc(const struct pkt *p);
 
-/* crc_pkt_mend_vcrc() - The VCRC of what a packet with PKT_CRC is now; its ICRC stays */
+/* crc_pkt_mend_vcrc() - Compute the VCRC of a packet anew, after octets were changed; the ICRC stays as it is */
 void crc_pkt_mend_vcrc(struct pkt *p);
 
-/* crc_pkt_set_vl() - Change LRH.VL (and p->vl) and mend the VCRC incrementally */
+/* crc_pkt_set_vl() - Change LRH.VL and p->vl, and correct the VCRC by the difference that the change makes */
 void crc_pkt_set_vl(struct pkt *p, uint8_t vl);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "wire/crc_x86.h"
 
-/* Four registers of 16 octets in flight hide the latency of the multiplier. */
+/* Fold four registers of 16 octets at a time, which hides the latency of the multiplier. */
 static __m128i fold_blocks(__m128i a, const uint8_t *p, size_t blocks)
 {
 	__m128i k = fold_load(&crc16_k.by64);

@@ -5,7 +5,7 @@
 /*
  * DOC: CRC-16 by carry-less multiplication
  *
- * What the kernels of crc16_update() share. Only wire/crc*.c include this.
+ * This header has what the kernels of crc16_update() share. Only wire/crc*.c include it.
  *
  * Octets are read as polynomials over GF(2) in *reflected* order: in a register of
  * N bits loaded little-endian, bit i is the coefficient of x^(N-1-i). P is the
@@ -41,29 +41,29 @@ struct crc16_fold {
 };
 
 struct crc16_consts {
-	struct crc16_fold by16, by32, by48; /* octets to move by */
+	struct crc16_fold by16, by32, by48; /* constants to fold over so many octets */
 	struct crc16_fold by64, by128, by192, by256;
 	uint64_t finish; /* x^127 mod Q */
 	uint64_t mu; /* x^127 div Q */
 	uint64_t poly; /* (P - x^16) * x^47 */
 	/*
-	 * pshufb controls, 16 octets from: [n] brings the first n octets of a register to its
-	 * end, [16 + n] the other 16 - n to its start; the rest becomes zero.
+	 * Control masks for pshufb. The 16 octets from [n] on move the first n octets of a register to its
+	 * end; those from [16 + n] on move the other 16 - n octets to its start. Other octets become zero.
 	 */
 	uint8_t shift[48];
 } __attribute__((aligned(64)));
 
 extern struct crc16_consts crc16_k;
 
-/* crc16_slice() - Table kernel; crc16_short() - of less than 16 octets */
+/* crc16_slice() - The kernel that uses tables; crc16_short() - for less than 16 octets */
 uint16_t crc16_slice(uint16_t reg, const void *p, size_t len);
 uint16_t crc16_short(uint16_t reg, const uint8_t *p, size_t len);
 
 /*
- * crc16_vl_delta() - What to XOR to the VCRC of a packet of @octets (LRH .. ICRC, a multiple
- * of 4, at most CRC16_VL_MAX) when the bits @diff of LRH.VL change
+ * crc16_vl_delta() - The value by which the VCRC of a packet changes (XOR) when the bits @diff of LRH.VL
+ * change. @octets counts LRH to ICRC; it is a multiple of 4 and at most CRC16_VL_MAX
  */
-#define CRC16_VL_MAX (4 * 2047) /* LRH.PktLen: 11 bits of words */
+#define CRC16_VL_MAX (4 * 2047) /* LRH.PktLen has 11 bits and counts words */
 uint16_t crc16_vl_delta(unsigned int diff, size_t octets);
 
 #if defined(__x86_64__)

@@ -21,7 +21,9 @@ static inline __m512i fold512_load(const struct crc16_fold *f)
 	return _mm512_broadcast_i32x4(fold_load(f));
 }
 
-/* Four registers of 64 octets over blocks of 256, then onto one another. */
+/*
+ * Fold blocks of 256 octets in four registers of 64 octets, and then the four registers into one.
+ */
 static __m512i fold_big(__m512i a, const uint8_t *p, size_t blocks)
 {
 	__m512i k = fold512_load(&crc16_k.by256);
@@ -39,7 +41,7 @@ static __m512i fold_big(__m512i a, const uint8_t *p, size_t blocks)
 	return fold512(b, fold512_load(&crc16_k.by128), a);
 }
 
-/* The four lanes onto the last one. */
+/* Fold the first three lanes of a register into the last one. */
 static __m128i lanes(__m512i a)
 {
 	__m128i x = fold(_mm512_castsi512_si128(a), fold_load(&crc16_k.by48));

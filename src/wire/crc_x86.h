@@ -3,8 +3,8 @@
 #define WIRE_CRC_X86_H
 
 /*
- * The 128-bit steps that both x86 kernels end with; see wire/crc_kern.h. Only for
- * files compiled with -mpclmul.
+ * The 128-bit steps at the end of both x86 kernels, explained in wire/crc_kern.h. Only for
+ * files that are compiled with -mpclmul.
  */
 
 #if defined(__PCLMUL__) && defined(__SSE4_1__)
@@ -28,7 +28,7 @@ static inline __m128i fold(__m128i a, __m128i k)
 	return _mm_xor_si128(_mm_clmulepi64_si128(a, k, 0x00), _mm_clmulepi64_si128(a, k, 0x11));
 }
 
-/* Fold @a over @len < 64 more octets at @p; at least 16 octets lie before @p. */
+/* Folds @a over the last @len octets at @p, less than 64; at least 16 octets of the message lie before @p. */
 static inline __m128i fold_rest(__m128i a, const uint8_t *p, size_t len)
 {
 	__m128i k = fold_load(&crc16_k.by16);
@@ -45,7 +45,7 @@ static inline __m128i fold_rest(__m128i a, const uint8_t *p, size_t len)
 		__m128i last = load(p + len - 16); /* 16 - len old octets, then the rest */
 		__m128i rest = _mm_shuffle_epi8(a, down);
 
-		/* Where the control's top bit is set the shuffle gave 0: take the message there. */
+		/* Where the top bit of the control is set, the shuffle gave 0, and the octet of the message is taken. */
 		last = _mm_blendv_epi8(rest, last, down);
 		a = _mm_xor_si128(fold(_mm_shuffle_epi8(a, up), k), last);
 	}

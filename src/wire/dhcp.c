@@ -63,7 +63,10 @@ void dhcp_walk_init(struct dhcp_walk *w, const void *p, size_t len)
 	*w = (struct dhcp_walk){ .p = p, .len = len, .pos = DHCP_OPTIONS, .end = len };
 }
 
-/* RFC 2131 §4.1: options, then file, then sname. */
+/*
+ * Go on with the next field that has options: after the options field file, then sname (RFC 2131
+ * §4.1).
+ */
 static bool next_field(struct dhcp_walk *w)
 {
 	if (w->overload & OVERLOAD_FILE) {
@@ -132,7 +135,7 @@ int dhcp_opt_get(const void *p, size_t len, uint8_t code, uint8_t *ret, size_t m
 
 /* --- writing */
 
-/* Where the field that @w is in begins in the message, and may grow to in @out. */
+/* A field with options: offset of its start in the message, and offset up to which it may grow. */
 struct field {
 	size_t start, end;
 };
@@ -145,7 +148,7 @@ static struct field field_of(const struct dhcp_walk *w, size_t max)
 			       : (struct field){ FILE_, DHCP_FIXED_LEN };
 }
 
-/* End and padding of a field whose options take up to @pos. */
+/* Write the End option at @pos and pad the field up to @fill. Return: offset after it, -EMSGSIZE */
 static int field_close(uint8_t *out, const struct field *f, size_t pos, size_t fill)
 {
 	if (pos >= f->end)
@@ -171,13 +174,16 @@ static int put(uint8_t *out, size_t *pos, size_t end, uint8_t code, const uint8_
 
 struct edit {
 	uint8_t *out;
-	size_t max, min; /* of the message */
+	size_t max, min; /* most and least octets of the new message */
 	uint8_t code;
 	const uint8_t *data;
 	uint8_t n;
 };
 
-/* One field is over: what is to be set goes to the options, the others are padded to their size. */
+/*
+ * Finish a field. The option to be set is appended to the options field; file and sname are padded
+ * to their fixed size.
+ */
 static int edit_close(const struct edit *e, const struct field *f, size_t pos)
 {
 	bool options = f->start == DHCP_OPTIONS;

@@ -15,9 +15,9 @@
 #define DHCP_PORT_SERVER 67
 #define DHCP_PORT_CLIENT 68
 
-#define DHCP_FIXED_LEN 236 /* up to the options' cookie */
+#define DHCP_FIXED_LEN 236 /* octets before the cookie of the options */
 #define DHCP_OPTIONS 240 /* offset of the first option */
-#define DHCP_BOOTP_LEN 300 /* the least that old servers take, RFC 1542 §2.1 */
+#define DHCP_BOOTP_LEN 300 /* shortest message that old servers accept (RFC 1542 §2.1) */
 #define DHCP_HDR_LEN 44 /* octets of struct dhcp_hdr on the wire: up to sname */
 #define DHCP_HTYPE_ETHER 1
 #define DHCP_HTYPE_INFINIBAND 32
@@ -54,10 +54,10 @@ struct dhcp_hdr {
 
 /* dhcp_hdr_decode() - 0; -EBADMSG: shorter than DHCP_FIXED_LEN, or hlen above 16 */
 int dhcp_hdr_decode(struct dhcp_hdr *ret, const void *p, size_t len);
-/* Writes DHCP_HDR_LEN octets. */
+/* dhcp_hdr_encode() - Writes DHCP_HDR_LEN octets */
 void dhcp_hdr_encode(void *p, const struct dhcp_hdr *h);
 
-/* dhcp_has_options() - The cookie of RFC 2131 §3 is there; without it a message is plain BOOTP */
+/* dhcp_has_options() - Whether the message has the cookie of RFC 2131 §3; without the cookie it is plain BOOTP */
 bool dhcp_has_options(const void *p, size_t len);
 
 struct dhcp_opt {
@@ -65,33 +65,33 @@ struct dhcp_opt {
 	const uint8_t *data;
 };
 
-/* A walk over the options of a message: the field itself, then file and sname as option 52 says. */
+/* A walk over the options of a message: first the options field, then file and sname if option 52 says so */
 struct dhcp_walk {
 	const uint8_t *p;
-	size_t len, pos, end; /* of the message; in the present field */
-	uint8_t overload; /* fields still to come: 1 file, 2 sname */
+	size_t len, pos,
+		end; /* octets of the message; position in the present field, and its end */
+	uint8_t overload; /* fields that follow: bit 0 file, bit 1 sname */
 };
 
-/* dhcp_walk_init() - @p has options */
+/* dhcp_walk_init() - Begin a walk; the message must have options */
 void dhcp_walk_init(struct dhcp_walk *w, const void *p, size_t len);
-/* dhcp_walk_next() - 1: an option in @ret; 0: the end; -EBADMSG: past the end of its field */
+/* dhcp_walk_next() - 1: the next option is in @ret; 0: no more; -EBADMSG: the option exceeds its field */
 int dhcp_walk_next(struct dhcp_walk *w, struct dhcp_opt *ret);
 
 /*
- * dhcp_opt_get() - The value of an option, its parts put together (RFC 3396); @max: room in @ret
- * Return: its length; -ENOENT; -EMSGSIZE: longer than @max; -EBADMSG
+ * dhcp_opt_get() - The value of an option, whose parts are joined (RFC 3396), in the @max octets of @ret
+ * Return: length of the value; -ENOENT; -EMSGSIZE: longer than @max; -EBADMSG
  */
 int dhcp_opt_get(const void *p, size_t len, uint8_t code, uint8_t *ret, size_t max);
 
 /**
- * dhcp_opt_set() - A copy of a message with one option replaced, added, or removed
- * @out:	room for @max octets
- * @data:	@n octets; NULL: removed
+ * dhcp_opt_set() - Make a copy of a message with one option replaced, added, or removed
+ * @out:	the copy, room for @max octets
+ * @data:	the value, @n octets; NULL: remove the option
  *
- * The option goes to the end of the options field, wherever it was. Padding behind the options
- * shrinks and grows, so that the message keeps its length if it can, and never becomes
- * shorter than DHCP_BOOTP_LEN for that.
- * Return: length; -EBADMSG; -EMSGSIZE: above @max
+ * The option moves to the end of the options field. The padding after the options changes, so that
+ * the message keeps its length if possible; it does not become shorter than DHCP_BOOTP_LEN by that.
+ * Return: length of the copy; -EBADMSG; -EMSGSIZE: longer than @max
  */
 int dhcp_opt_set(uint8_t *out, size_t max, const void *p, size_t len, uint8_t code,
 		 const uint8_t *data, uint8_t n);

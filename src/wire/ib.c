@@ -4,8 +4,8 @@
 #include "util/list.h"
 
 /*
- * Indexed by rate code, PathRecord:Rate (IBTA 15.2.5.16): what the lanes carry. From FDR
- * on the coding is 64b/66b, so the figure is not the round number of the code's name.
+ * Signalling rates in Mb/s by rate code, as in PathRecord:Rate (IBTA 15.2.5.16). From FDR on the
+ * coding is 64b/66b, so the rate is not the round number in the name of the code.
  */
 static const unsigned int rate_mbps[] = {
 	[2] = 2500,    [3] = 10000,   [4] = 30000,   [5] = 5000,    [6] = 20000,    [7] = 40000,
@@ -21,7 +21,10 @@ unsigned int ib_rate_mbps(unsigned int rate_code)
 
 enum { WIDTH_1X, WIDTH_4X, WIDTH_8X, WIDTH_12X, WIDTH_2X, WIDTHS };
 
-/* Rows: the bits of LinkSpeedActive, SDR first, and of LinkSpeedExtActive, FDR first. */
+/*
+ * Rate codes by speed and width. The rows of rate_plain are the bits of LinkSpeedActive, from SDR
+ * on, those of rate_ext the bits of LinkSpeedExtActive, from FDR on.
+ */
 static const uint8_t rate_plain[][WIDTHS] = {
 	{ 2, 3, 6, 4, 5 }, /* SDR: 2.5, 10, 20, 30, 5 */
 	{ 5, 6, 7, 8, 3 }, /* DDR: 5, 20, 40, 60, 10 */
@@ -34,7 +37,7 @@ static const uint8_t rate_ext[][WIDTHS] = {
 	{ 16, 21, 23, 24, 17 }, /* NDR: 100, 400, 800, 1200, 200 */
 };
 
-/* The index of the only bit of @v, or -1 */
+/* Return the number of the only bit set in @v, -1 unless exactly one is set. */
 static int only_bit(unsigned int v)
 {
 	return v != 0 && (v & (v - 1)) == 0 ? __builtin_ctz(v) : -1;

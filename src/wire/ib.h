@@ -2,7 +2,7 @@
 #ifndef WIRE_IB_H
 #define WIRE_IB_H
 
-/* Scalars, GIDs and the constants that every layer shares. IBTA volume 1 ch. 3, 4, 10. */
+/* GIDs, and constants that all layers use (IBTA volume 1 ch. 3, 4, 10) */
 
 #include <assert.h>
 #include <stdbool.h>
@@ -30,7 +30,7 @@ static_assert(sizeof(ib_gid) == 16, "IBTA 4.1.1");
 #define IB_PKEY_DEFAULT 0xffffu
 #define IB_SUBNET_PREFIX_DEFAULT 0xfe80000000000000ull
 #define IB_VL15 15
-#define IB_MAX_HOPS 63 /* of a directed route */
+#define IB_MAX_HOPS 63 /* most hops of a directed route */
 
 /* MTU codes (PortInfo, PathRecord, MCMemberRecord). */
 enum ib_mtu_code {
@@ -41,19 +41,19 @@ enum ib_mtu_code {
 	IB_MTU_4096 = 5,
 };
 
-/* ib_mtu_octets() - Octets of an MTU code; 0 if the code is not one */
+/* ib_mtu_octets() - The MTU that a code stands for, in octets; 0 if the code is reserved */
 static inline unsigned int ib_mtu_octets(unsigned int mtu_code)
 {
 	return mtu_code >= IB_MTU_256 && mtu_code <= IB_MTU_4096 ? 128u << mtu_code : 0;
 }
 
-/* ib_rate_mbps() - Mb/s of a rate code (2 = 2500, 3 = 10000, ...); 0 if unknown. wire/ib.c */
+/* ib_rate_mbps() - The rate that a code stands for, in Mb/s (2 = 2500, 3 = 10000, ...); 0 if unknown */
 unsigned int ib_rate_mbps(unsigned int rate_code);
 
 /*
  * ib_rate_code() - Rate code of a link: width code (1 = 1x, 2 = 4x, 4 = 8x, 8 = 12x,
  * 16 = 2x) and speed code (1 SDR, 2 DDR, 4 QDR; with @ext 1 FDR, 2 EDR, 4 HDR, 8 NDR);
- * 0 if no code says it
+ * 0 if there is no such rate
  */
 unsigned int ib_rate_code(unsigned int width, unsigned int speed, unsigned int ext);
 
@@ -91,7 +91,7 @@ static inline bool ib_lid_is_mcast(unsigned int lid)
 	return lid >= IB_LID_MCAST_MIN && lid <= IB_LID_MCAST_MAX;
 }
 
-/* P_Keys match when the low 15 bits are equal, non-zero and one is full (IBTA 10.9.3). */
+/* ib_pkey_match() - P_Keys match if their low 15 bits are equal and not zero, and one of them has bit 15 set (10.9.3) */
 static inline bool ib_pkey_match(uint16_t a, uint16_t b)
 {
 	return ((a ^ b) & 0x7fff) == 0 && (a & 0x7fff) != 0 && ((a | b) & IB_PKEY_FULL);

@@ -4,8 +4,8 @@
 #include <errno.h>
 
 /*
- * The wire forms have alignment 1 and are read and written in place: a copy made of small stores and moved
- * by wide loads would stall the store buffer, several times a packet.
+ * The wire forms have alignment 1 and are read and written in place. A copy would be made by small
+ * stores and moved by wide loads, which wait for these stores, several times for each packet.
  */
 struct lrh_wire {
 	uint8_t vl_lver; /* VL 4, LVer 4 */
@@ -39,7 +39,6 @@ struct deth_wire {
 };
 static_assert(sizeof(struct deth_wire) == IB_DETH_LEN, "IBTA 9.3.3");
 
-#define LRH_PKT_LEN_MASK 0x7ffu
 #define GRH_FLOW_MASK 0xfffffu
 #define BTH_SE 0x80u
 #define BTH_MIGREQ 0x40u
@@ -58,7 +57,7 @@ int ib_lrh_decode(struct ib_lrh *ret, const void *p, size_t len)
 	ret->lnh = w->sl_lnh & 0x3;
 	ret->dlid = be16_get(w->dlid);
 	ret->slid = be16_get(w->slid);
-	ret->pkt_len = be16_get(w->pkt_len) & LRH_PKT_LEN_MASK;
+	ret->pkt_len = be16_get(w->pkt_len) & IB_LRH_PKT_LEN_MASK;
 	return 0;
 }
 
@@ -69,7 +68,7 @@ void ib_lrh_encode(void *p, const struct ib_lrh *h)
 	w->vl_lver = (uint8_t)(h->vl << 4 | (h->lver & 0xf));
 	w->sl_lnh = (uint8_t)(h->sl << 4 | (h->lnh & 0x3));
 	w->dlid = be16_of(h->dlid);
-	w->pkt_len = be16_of(h->pkt_len & LRH_PKT_LEN_MASK);
+	w->pkt_len = be16_of(h->pkt_len & IB_LRH_PKT_LEN_MASK);
 	w->slid = be16_of(h->slid);
 }
 
@@ -163,21 +162,18 @@ int ib_ud_hdr_decode(struct ib_ud_hdr *ret, const void *p, size_t len)
 {
 	const uint8_t *o = p;
 	const struct bth_wire *bth;
-	unsigned int lnh, hlen;
+	unsigned int hlen;
 	bool has_grh;
 
-	if (len < IB_LRH_LEN)
+	if (len < IB_LRH_LEN || !ib_lrh_has_bth(o))
 		return -EBADMSG;
-	lnh = o[1] & 0x3;
-	if (lnh != IB_LNH_LOCAL && lnh != IB_LNH_GLOBAL)
-		return -EBADMSG;
-	has_grh = lnh == IB_LNH_GLOBAL;
+	has_grh = ib_lrh_has_grh(o);
 	hlen = ib_ud_hdr_len(has_grh);
 	if (len < hlen)
 		return -EBADMSG;
 	bth = (const struct bth_wire *)(o + hlen - IB_DETH_LEN - IB_BTH_LEN);
-	if ((o[0] & 0xf) || (bth->flags & 0xf) || bth->opcode != IB_OP_UD_SEND_ONLY)
-		return -EPROTO; /* LVer, TVer, opcode */
+	if (ib_lrh_lver(o) || (bth->flags & 0xf) || bth->opcode != IB_OP_UD_SEND_ONLY)
+		return -EPROTO; /* unknown LVer, TVer or opcode */
 
 	ret->has_grh = has_grh;
 	ib_lrh_decode(&ret->lrh, o, IB_LRH_LEN);
@@ -198,7 +194,7 @@ unsigned int ib_ud_hdr_encode(void *p, const struct ib_ud_hdr *h, size_t payload
 
 	ib_lrh_encode(lrh, &h->lrh);
 	lrh->sl_lnh = (uint8_t)(h->lrh.sl << 4 | (h->has_grh ? IB_LNH_GLOBAL : IB_LNH_LOCAL));
-	lrh->pkt_len = be16_of((total / 4) & LRH_PKT_LEN_MASK);
+	lrh->pkt_len = be16_of((total / 4) & IB_LRH_PKT_LEN_MASK);
 	if (h->has_grh) {
 		struct grh_wire *grh = (struct grh_wire *)(lrh + 1);
 

@@ -7,25 +7,31 @@
 #include "util/be.h"
 
 /*
- * The sum is made over host-order words, which RFC 1071 §2(B) allows, and swapped
- * once at the end: 32-bit words into 64-bit accumulators, which cannot overflow
- * before 2^32 words. A running sum that callers see is one of big-endian values.
+ * The sum is computed over words in host order, which RFC 1071 §2(B) allows, and swapped once at
+ * the end. 32-bit words are added to 64-bit accumulators, which cannot overflow before 2^32 words.
+ * The sums that callers pass and get are sums of big-endian values.
  *
- * The body is compiled twice, for the baseline and for AVX2; the compiler splits
- * the 32-octet vectors where the CPU has none.
+ * The body is compiled twice, for the baseline CPU and for AVX2. Without AVX2 the compiler splits
+ * the vectors of 32 octets.
  */
 typedef uint64_t vec __attribute__((vector_size(32)));
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Less than 8 octets. An odd one is the high one of its word: a zero follows. */
-INLINE uint64_t sum_short(const uint8_t *p, size_t len, uint8_t *dst)
+/*
+ * Sum fewer than 8 octets. A last odd octet is summed as if a zero octet followed, so it is the
+ * high half of its big-endian word.
+ */
+INLINE uint64_t sum_short(const uint8_t *p, size_t len)
 {
 	uint64_t x = 0;
 	size_t at = 0;
 
 	if (len & 4) {
-		memcpy(&x, p, 4);
+		uint32_t d;
+
+		memcpy(&d, p, 4);
+		x = d;
 		at = 4;
 	}
 	if (len & 2) {
@@ -36,14 +42,11 @@ INLINE uint64_t sum_short(const uint8_t *p, size_t len, uint8_t *dst)
 		at += 2;
 	}
 	if (len & 1)
-		x += p[at];
-	if (dst)
-		for (size_t i = 0; i < len; i++)
-			dst[i] = p[i];
+		x += BE_SWAP16((uint16_t)(p[at] << 8));
 	return x;
 }
 
-INLINE uint64_t sum_body(const uint8_t *p, size_t len, uint8_t *dst)
+INLINE uint64_t sum_body(const uint8_t *p, size_t len)
 {
 	const vec low = { 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff };
 	vec a = { 0 }, b = { 0 }, v, w;
@@ -52,11 +55,6 @@ INLINE uint64_t sum_body(const uint8_t *p, size_t len, uint8_t *dst)
 	for (; len >= 2 * sizeof(v); len -= 2 * sizeof(v), p += 2 * sizeof(v)) {
 		memcpy(&v, p, sizeof(v));
 		memcpy(&w, p + sizeof(v), sizeof(w));
-		if (dst) {
-			memcpy(dst, &v, sizeof(v));
-			memcpy(dst + sizeof(v), &w, sizeof(w));
-			dst += 2 * sizeof(v);
-		}
 		a += (v & low) + (v >> 32);
 		b += (w & low) + (w >> 32);
 	}
@@ -68,35 +66,20 @@ INLINE uint64_t sum_body(const uint8_t *p, size_t len, uint8_t *dst)
 		uint64_t x;
 
 		memcpy(&x, p, sizeof(x));
-		if (dst) {
-			memcpy(dst, &x, sizeof(x));
-			dst += sizeof(x);
-		}
 		sum += (x & 0xffffffff) + (x >> 32);
 	}
-	return sum + sum_short(p, len, dst);
+	return sum + sum_short(p, len);
 }
 
 static uint64_t sum_base(const uint8_t *p, size_t len)
 {
-	return sum_body(p, len, NULL);
-}
-
-static uint64_t copy_base(const uint8_t *p, size_t len, uint8_t *dst)
-{
-	return sum_body(p, len, dst);
+	return sum_body(p, len);
 }
 
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) static uint64_t sum_avx2(const uint8_t *p, size_t len)
 {
-	return sum_body(p, len, NULL);
-}
-
-__attribute__((target("avx2"))) static uint64_t copy_avx2(const uint8_t *p, size_t len,
-							  uint8_t *dst)
-{
-	return sum_body(p, len, dst);
+	return sum_body(p, len);
 }
 
 static bool have_avx2;
@@ -109,10 +92,9 @@ __attribute__((constructor)) static void inet_init(void)
 #else
 #define have_avx2 false
 #define sum_avx2 sum_base
-#define copy_avx2 copy_base
 #endif
 
-/* One's complement fold to 16 bits; not zero unless @sum is. */
+/* Fold a one's complement sum to 16 bits. The result is 0 only if @sum is 0. */
 static uint32_t fold(uint64_t sum)
 {
 	sum = (sum & 0xffffffff) + (sum >> 32);
@@ -125,14 +107,26 @@ uint32_t inet_sum(uint32_t sum, const void *p, size_t len)
 {
 	uint64_t s = have_avx2 ? sum_avx2(p, len) : sum_base(p, len);
 
-	return fold(sum) + __builtin_bswap16((uint16_t)fold(s));
+	return fold(sum) + BE_SWAP16((uint16_t)fold(s));
 }
 
-uint32_t inet_copy_sum(void *dst, const void *src, size_t len, uint32_t sum)
+uint32_t inet_sum_pkt(uint32_t sum, const struct pkt *p, uint32_t from)
 {
-	uint64_t s = have_avx2 ? copy_avx2(src, len, dst) : copy_base(src, len, dst);
+	uint32_t n = pkt_hdr_len(p) - from;
+	bool odd = n & 1;
 
-	return fold(sum) + __builtin_bswap16((uint16_t)fold(s));
+	sum = inet_sum(sum, p->hdr + p->head + from, n);
+	for (unsigned int i = 0; i < p->nslices; i++) {
+		const struct pkt_slice *s = &p->slice[i];
+
+		if (odd) /* swap the sum of a slice that starts inside a 16-bit word */
+			sum = fold(sum) +
+			      __builtin_bswap16((uint16_t)fold(inet_sum(0, s->data, s->len)));
+		else
+			sum = inet_sum(sum, s->data, s->len);
+		odd ^= s->len & 1;
+	}
+	return sum;
 }
 
 uint16_t inet_fold(uint32_t sum)

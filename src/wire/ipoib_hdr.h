@@ -2,7 +2,7 @@
 #ifndef WIRE_IPOIB_HDR_H
 #define WIRE_IPOIB_HDR_H
 
-/* IPoIB encapsulation (RFC 4391 §6) and link-layer address (§9.1.1). */
+/* The IPoIB encapsulation header (RFC 4391 §6) and link-layer address (§9.1.1) */
 
 #include <stddef.h>
 
@@ -18,7 +18,7 @@
 
 struct ipoib_hdr {
 	be16 type; /* ethertype */
-	be16 reserved; /* 0 on send, ignored on receive */
+	be16 reserved; /* sent as 0, ignored on receive */
 };
 static_assert(sizeof(struct ipoib_hdr) == IPOIB_HDR_LEN, "RFC 4391 §6");
 
@@ -26,18 +26,18 @@ static_assert(sizeof(struct ipoib_hdr) == IPOIB_HDR_LEN, "RFC 4391 §6");
 int ipoib_hdr_decode(const void *p, size_t len);
 void ipoib_hdr_encode(void *p, uint16_t type);
 
-/* ipoib_type_valid() - One of the four that RFC 4391 §6 allows */
+/* ipoib_type_valid() - Whether an ethertype is one of the four that RFC 4391 §6 allows */
 bool ipoib_type_valid(uint16_t type);
 
 struct ipoib_lladdr {
-	uint8_t flags; /* the reserved octet as received: RFC 4755 bits; 0 on send */
+	uint8_t flags; /* the reserved octet as received, with the bits of RFC 4755; sent as 0 */
 	uint32_t qpn; /* 24 bits */
 	ib_gid gid;
 };
 
-/* @len must be 20; else -EBADMSG */
+/* ipoib_lladdr_decode() - 0; -EBADMSG: @len is not 20 */
 int ipoib_lladdr_decode(struct ipoib_lladdr *ret, const void *p, size_t len);
-/* Writes 20 octets, the reserved one as 0. */
+/* ipoib_lladdr_encode() - Writes 20 octets, the reserved octet as 0 */
 void ipoib_lladdr_encode(void *p, const struct ipoib_lladdr *a);
 
 #endif

@@ -56,9 +56,9 @@ struct class_port_info_wire {
 	be16 cap_mask;
 	be32 cap_mask2_resp; /* 27 bits CapabilityMask2, 5 bits RespTimeValue */
 	ib_gid redirect_gid;
-	be32 redirect_tc_sl_fl; /* 8, 4, 20 bits */
+	be32 redirect_tc_sl_fl; /* 8 bits TClass, 4 bits SL, 20 bits FlowLabel */
 	be16 redirect_lid, redirect_pkey;
-	be32 redirect_qp; /* 8 bits reserved */
+	be32 redirect_qp; /* 8 bits reserved, 24 bits QP */
 	be32 redirect_qkey;
 	ib_gid trap_gid;
 	be32 trap_tc_sl_fl;
@@ -138,7 +138,7 @@ struct notice_wire {
 	uint8_t generic_type; /* 1 bit IsGeneric, 7 bits Type */
 	be24 producer;
 	be16 trap, issuer_lid;
-	be16 toggle_count; /* 1 bit, 15 bits */
+	be16 toggle_count; /* 1 bit NoticeToggle, 15 bits NoticeCount */
 	uint8_t details[54];
 	ib_gid issuer_gid;
 };
@@ -149,7 +149,7 @@ int mad_notice_decode(struct mad_notice *ret, const void *p, size_t len)
 {
 	struct notice_wire w = { 0 };
 
-	/* A trap SMP has room for 64 octets and no IssuerGID. */
+	/* A Notice in an SMP is 64 octets long and has no IssuerGID. */
 	if (len < MAD_NOTICE_GID_LEN && len != MAD_NOTICE_LEN)
 		return -EBADMSG;
 
@@ -198,7 +198,10 @@ ib_gid mad_notice_get_gid(const struct mad_notice *n)
 	return g;
 }
 
-/* Trap 128 alone begins with the LID; all others have 16 reserved bits before it. */
+/*
+ * The details of trap 128 begin with the LID. Those of all other traps have 16 reserved bits before
+ * it.
+ */
 static size_t notice_lid_off(const struct mad_notice *n)
 {
 	return n->trap == MAD_TRAP_LINK_STATE ? 0 : 2;
@@ -224,8 +227,8 @@ struct inform_info_wire {
 	be16 lid_begin, lid_end, resv;
 	uint8_t generic, subscribe;
 	be16 type, trap;
-	be32 qpn_resp; /* 24 bits QPN, 3 reserved, 5 RespTimeValue */
-	be32 producer; /* 8 bits reserved */
+	be32 qpn_resp; /* 24 bits QPN, 3 bits reserved, 5 bits RespTimeValue */
+	be32 producer; /* 8 bits reserved, 24 bits ProducerType or VendorID */
 };
 static_assert(sizeof(struct inform_info_wire) == MAD_INFORM_INFO_LEN, "IBTA 13.4.8.3");
 

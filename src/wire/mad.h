@@ -2,7 +2,7 @@
 #ifndef WIRE_MAD_H
 #define WIRE_MAD_H
 
-/* The common MAD header and what all classes share. IBTA volume 1, 13.4. */
+/* The common MAD header, and attributes that all classes have (IBTA volume 1, 13.4) */
 
 #include <stddef.h>
 
@@ -22,7 +22,7 @@ enum mad_class {
 	MAD_CLASS_SNMP = 0x08,
 	MAD_CLASS_DEVICE_ADM = 0x10,
 	MAD_CLASS_BIS = 0x12, /* boot information service */
-	MAD_CLASS_VENDOR2_MIN = 0x30, /* with RMPP header and OUI */
+	MAD_CLASS_VENDOR2_MIN = 0x30, /* first of the vendor classes with RMPP header and OUI */
 	MAD_CLASS_OPENIB_PING = 0x32, /* ibping, OUI 0x001405 */
 	MAD_CLASS_VENDOR2_MAX = 0x4f,
 	MAD_CLASS_SM_DR = 0x81,
@@ -47,14 +47,14 @@ enum mad_method {
 	MAD_METHOD_DELETE_RESP = 0x95,
 };
 
-/* Common status bits, 13.4.7; class specific status is in the high octet. */
+/* Common status values (13.4.7); the high octet of a status is specific to the class */
 #define MAD_STATUS_BUSY 0x0001
 #define MAD_STATUS_REDIRECT 0x0002
 #define MAD_STATUS_BAD_VERSION 0x0004
 #define MAD_STATUS_BAD_METHOD 0x0008
-#define MAD_STATUS_BAD_ATTR 0x000c /* method and attribute combination not supported */
+#define MAD_STATUS_BAD_ATTR 0x000c /* the class does not support this method with this attribute */
 #define MAD_STATUS_BAD_VALUE 0x001c
-#define MAD_STATUS_DR_D 0x8000 /* directed-route SMP: direction */
+#define MAD_STATUS_DR_D 0x8000 /* D bit of a directed-route SMP: the SMP is returning */
 
 #define MAD_ATTR_CLASS_PORT_INFO 0x0001
 #define MAD_ATTR_NOTICE 0x0002
@@ -62,8 +62,8 @@ enum mad_method {
 
 struct mad_hdr {
 	uint8_t base_version, mgmt_class, class_version, method;
-	uint16_t status; /* directed route: with the D bit */
-	uint16_t class_specific; /* directed route: HopPointer << 8 | HopCount */
+	uint16_t status; /* MAD status; in a directed-route SMP with the D bit */
+	uint16_t class_specific; /* in a directed-route SMP: HopPointer << 8 | HopCount */
 	uint64_t tid;
 	uint16_t attr_id;
 	uint32_t attr_mod;
@@ -83,25 +83,30 @@ static inline bool mad_class_is_smp(uint8_t mgmt_class)
 	return mgmt_class == MAD_CLASS_SM_LID || mgmt_class == MAD_CLASS_SM_DR;
 }
 
-/* Fixed places, for code that mends a MAD in place. */
+/* Offsets in the MAD header (13.4.3), for code that reads or changes one field in place */
+#define MAD_OFF_CLASS 1
+#define MAD_OFF_METHOD 3
+#define MAD_OFF_STATUS 4
+#define MAD_OFF_TID 8
+
 static inline uint8_t mad_class(const void *mad)
 {
-	return ((const uint8_t *)mad)[1];
+	return ((const uint8_t *)mad)[MAD_OFF_CLASS];
 }
 
 static inline uint8_t mad_method(const void *mad)
 {
-	return ((const uint8_t *)mad)[3];
+	return ((const uint8_t *)mad)[MAD_OFF_METHOD];
 }
 
 static inline uint16_t mad_status(const void *mad)
 {
-	return be16_at((const uint8_t *)mad + 4);
+	return be16_at((const uint8_t *)mad + MAD_OFF_STATUS);
 }
 
 static inline uint64_t mad_tid(const void *mad)
 {
-	return be64_at((const uint8_t *)mad + 8);
+	return be64_at((const uint8_t *)mad + MAD_OFF_TID);
 }
 
 static inline uint16_t mad_attr(const void *mad)
@@ -137,7 +142,7 @@ struct mad_class_port_info {
 int mad_class_port_info_decode(struct mad_class_port_info *ret, const void *p, size_t len);
 void mad_class_port_info_encode(void *p, const struct mad_class_port_info *c);
 
-/* Notice, 13.4.8.2: 64 octets, and 16 of IssuerGID in SA reports (80) */
+/* Notice (13.4.8.2) has 64 octets; in a Report of an SA 16 octets of IssuerGID follow */
 #define MAD_NOTICE_LEN 64
 #define MAD_NOTICE_GID_LEN 80
 enum mad_trap {
@@ -162,45 +167,44 @@ enum mad_trap {
 struct mad_notice {
 	bool generic;
 	uint8_t type; /* 7 bits */
-	uint32_t producer; /* generic: node type (24 bits); else vendor id */
-	uint16_t trap; /* generic: trap number; else device id */
+	uint32_t producer; /* 24 bits: node type of a generic notice; else vendor id */
+	uint16_t trap; /* trap number of a generic notice; else device id */
 	uint16_t issuer_lid;
 	bool toggle;
 	uint16_t count; /* 15 bits */
 	uint8_t details[54];
-	ib_gid issuer_gid; /* SA reports; zero where absent */
+	ib_gid issuer_gid; /* IssuerGID in a Report of an SA; zero if absent */
 };
 
-/* @len 64 (issuer_gid zeroed) or >= 80; else -EBADMSG */
+/* mad_notice_decode() - 0; -EBADMSG: @len is neither 64, which leaves issuer_gid zero, nor 80 or more */
 int mad_notice_decode(struct mad_notice *ret, const void *p, size_t len);
-/* Writes 80 octets. */
+/* mad_notice_encode() - Writes 80 octets */
 void mad_notice_encode(void *p, const struct mad_notice *n);
 
-/* What the DataDetails of generic traps hold (13.4.8.2 and 14.2.5.1, 15.2.4). */
+/* Fields in the DataDetails of generic traps (13.4.8.2, 14.2.5.1, 15.2.4) */
 void mad_notice_gid(struct mad_notice *n, const ib_gid *gid); /* traps 64-67: octets 6..21 */
 ib_gid mad_notice_get_gid(const struct mad_notice *n);
 /*
- * mad_notice_lid() - LIDADDR of the traps that have one. @n->trap must be set before: it is
- * in octets 0..1 of trap 128, in octets 2..3 of 129-131, 144, 145 and 256-259 (LIDADDR1)
+ * mad_notice_lid() - Set LIDADDR, which is in octets 0..1 of trap 128, and in octets 2..3 of traps 129-131, 144, 145
+ * and 256-259 (there called LIDADDR1). @n->trap must be set before
  */
 void mad_notice_lid(struct mad_notice *n, uint16_t lid);
 uint16_t mad_notice_get_lid(const struct mad_notice *n);
-void mad_notice_cap_mask(struct mad_notice *n, uint32_t cap_mask); /* 144: octets 6..9 */
+void mad_notice_cap_mask(struct mad_notice *n, uint32_t cap_mask); /* trap 144: octets 6..9 */
 
 /* InformInfo, 13.4.8.3: 36 octets */
 #define MAD_INFORM_INFO_LEN 36
-#define MAD_INFORM_SUBSCRIBE_OFF 23 /* Subscribe: values above 1 are not defined */
-#define MAD_INFORM_SUBSCRIBE_OFF 23 /* of Subscribe; values above 1 are not defined */
+#define MAD_INFORM_SUBSCRIBE_OFF 23 /* offset of Subscribe, which is 0 or 1 */
 struct mad_inform_info {
-	ib_gid gid; /* zero: use the LID range */
-	uint16_t lid_begin, lid_end; /* 0xffff: all */
+	ib_gid gid; /* source of the traps; zero: the LID range counts */
+	uint16_t lid_begin, lid_end; /* LIDs of the sources; lid_begin 0xffff: all */
 	bool generic;
 	bool subscribe;
-	uint16_t type; /* 0xffff: all */
-	uint16_t trap; /* 0xffff: all */
+	uint16_t type; /* notice type; 0xffff: all */
+	uint16_t trap; /* trap number; 0xffff: all */
 	uint32_t qpn; /* 24 bits */
 	uint8_t resp_time; /* 5 bits */
-	uint32_t producer; /* 24 bits: node type, 0xffffff all */
+	uint32_t producer; /* node type, 24 bits; 0xffffff: all */
 };
 
 int mad_inform_info_decode(struct mad_inform_info *ret, const void *p, size_t len);

@@ -2,18 +2,27 @@
 #ifndef WIRE_MGID_H
 #define WIRE_MGID_H
 
-/* Maps from IP groups to MGIDs. RFC 4391 §4: FF, flags 1, scope, signature, P_Key, group ID. */
+/* Maps from IP groups to MGIDs, which have the form FF, flags 1, scope, signature, P_Key, group ID (RFC 4391 §4) */
 
 #include "wire/ib.h"
 
 #define MGID_SIG_IPV4 0x401b
 #define MGID_SIG_IPV6 0x601b
 
-/* All take the P_Key in host order with bit 15 set and a 4-bit scope; -EINVAL otherwise. */
+/* All functions take the P_Key in host order with bit 15 set, and a scope of 4 bits; else they return -EINVAL. */
 int mgid_broadcast(ib_gid *ret, uint16_t pkey, uint8_t scope);
-/* @group: network order octets; 255.255.255.255 maps to the broadcast group. -EINVAL if no group */
+/* @group is in network order. 255.255.255.255 maps to the broadcast group; other addresses that are no groups give -EINVAL. */
 int mgid_from_ipv4(ib_gid *ret, const uint8_t group[4], uint16_t pkey, uint8_t scope);
 int mgid_from_ipv6(ib_gid *ret, const uint8_t group[16], uint16_t pkey, uint8_t scope);
+
+/*
+ * The map of draft-kashyap-ipoib-ipv6-over-ib-00 §4.1: FFxy and 112 bits become FF1y:3333 and the last 96 of these
+ * bits. P_Key and scope of the link have no part in it. Returns 0; -EINVAL: @group is no multicast address.
+ */
+#define MGID_SIG_3333 0x3333
+int mgid_3333_from_ipv6(ib_gid *ret, const uint8_t group[16]);
+/* mgid_3333_to_ipv6() - The group, without flags, that maps to @mgid. 0; -EINVAL: not of this map */
+int mgid_3333_to_ipv6(uint8_t ret[16], const ib_gid *mgid);
 
 static inline uint8_t mgid_scope(const ib_gid *mgid)
 {
@@ -30,7 +39,16 @@ static inline uint16_t mgid_pkey(const ib_gid *mgid)
 	return be16_at(mgid->raw + 4);
 }
 
-/* mgid_is_ipoib() - Signature 401B or 601B and T flag set */
+/*
+ * mgid_to_group() - The IP group of an MGID, the reverse of the two maps above
+ *
+ * An MGID has not all bits of a group. @ret gets the IPv4 group (4 octets), or the IPv6 group with @scope and no
+ * flags (16), which both map to @mgid again.
+ * Return: 4 or 6, the version of IP; -EINVAL: no MGID of an IP group with this P_Key and scope
+ */
+int mgid_to_group(uint8_t ret[16], const ib_gid *mgid, uint16_t pkey, uint8_t scope);
+
+/* mgid_is_ipoib() - Whether @mgid has signature 401B or 601B and the T flag */
 bool mgid_is_ipoib(const ib_gid *mgid);
 
 #endif

@@ -3,8 +3,9 @@
 #define WIRE_ND_H
 
 /*
- * Neighbour Discovery messages and their link-layer address options (RFC 4861,
- * RFC 4391 §9.3: Length 3, two zero octets, then the 20-octet address).
+ * Neighbour Discovery messages (RFC 4861) and their link-layer address options. The option of IPoIB has
+ * Length 3, two zero octets, and the address of 20 octets (RFC 4391 §9.3). The option of
+ * draft-kashyap-ipoib-ipv6-over-ib-00 §5.1 has Length 4, LID, capability flags, QPN, Q_Key and GID.
  */
 
 #include <stddef.h>
@@ -23,28 +24,56 @@
 
 struct nd_opt {
 	uint8_t type;
-	uint16_t len; /* octets with type and length */
-	const uint8_t *data; /* the option from its type octet on */
+	uint16_t len; /* octets of the option, type and length included */
+	const uint8_t *data; /* first octet of the option, its type */
 };
 
 /*
- * nd_fixed_len() - Octets of the message before its options, by ICMPv6 type (RS 8,
- * RA 16, NS 24, NA 24, Redirect 40); 0: not an ND message
+ * nd_fixed_len() - Octets of a message before its options, which depend on the ICMPv6 type (RS 8,
+ * RA 16, NS 24, NA 24, Redirect 40); 0: not a Neighbour Discovery message
  */
 unsigned int nd_fixed_len(uint8_t icmp_type);
 
 /*
  * nd_opt_next() - Walk the options in [*pos, @len) of @p
- * Return: 1 an option in @ret, *pos advanced; 0 the end; -EBADMSG zero length or past the end
+ * Return: 1: an option is in @ret, and *pos is behind it; 0: no more; -EBADMSG: length 0, or past the end
  */
 int nd_opt_next(struct nd_opt *ret, const uint8_t *p, size_t len, size_t *pos);
+
+/* What a link-layer address option says of a port. Not every form of the option has all members. */
+struct nd_port {
+	struct ipoib_lladdr lladdr;
+	uint16_t lid; /* 0: unknown */
+	bool has_qkey;
+	uint32_t qkey; /* Q_Key of packets to the QP, valid with .has_qkey */
+};
 
 #define ND_OPT_LLADDR_ETHER 8
 #define ND_OPT_LLADDR_IPOIB 24
 
-/* nd_opt_lladdr_decode() - An IPoIB SLLA/TLLA option (24 octets); 0 or -EBADMSG */
+#define ND_OPT_LINK_INFO 32
+/* Capability flags of the draft (§5.1.2): what a node can do besides UD. They are the first 5 bits of the octet. */
+#define ND_CAP_UC 0x80
+#define ND_CAP_RC 0x40
+#define ND_CAP_RAW_ETHERTYPE 0x20
+#define ND_CAP_RAW_IPV6 0x10
+#define ND_CAP_QPN \
+	0x08 /* services have queue pairs of their own; all accept packets on the default one, too */
+
+/* nd_opt_lladdr_decode() - Decode an IPoIB source or target link-layer address option of 24 octets; 0 or -EBADMSG */
 int nd_opt_lladdr_decode(struct ipoib_lladdr *ret, const struct nd_opt *o);
-/* Writes 24 octets with two zero octets before the address. */
+/* nd_opt_lladdr_encode() - Writes 24 octets, with two zero octets before the address */
 void nd_opt_lladdr_encode(void *p, uint8_t type, const struct ipoib_lladdr *a);
+
+/*
+ * nd_opt_link_info_decode() - Decode the draft's option; .lladdr.flags gets its capability flags
+ *
+ * The draft says "Length: 32" and draws 48 bits of padding, which do not fit into 32 octets. So the padding
+ * is cut to 32 bits or extended to the next multiple of 8 octets.
+ * Return: 0; -EBADMSG: the option has not 32 or 40 octets, or it is neither a source nor a target address
+ */
+int nd_opt_link_info_decode(struct nd_port *ret, const struct nd_opt *o);
+/* nd_opt_link_info_encode() - Writes 32 octets, with capability flags 0 */
+void nd_opt_link_info_encode(void *p, uint8_t type, const struct nd_port *a);
 
 #endif

@@ -10,7 +10,7 @@ struct port_counters_wire {
 	be16 rcv_errors, rcv_remphys_errors, rcv_switch_relay_errors, xmit_discards;
 	uint8_t xmit_constraint_errors, rcv_constraint_errors;
 	uint8_t counter_select2;
-	uint8_t integrity_overruns; /* 4 bits each */
+	uint8_t integrity_overruns; /* 4 bits LocalLinkIntegrityErrors, 4 bits buffer overruns */
 	be16 resv2, vl15_dropped;
 	be32 xmit_data, rcv_data, xmit_pkts, rcv_pkts, xmit_wait;
 };

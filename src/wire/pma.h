@@ -2,7 +2,7 @@
 #ifndef WIRE_PMA_H
 #define WIRE_PMA_H
 
-/* Performance management: counters of ports and samples of them. IBTA volume 1, 16.1. */
+/* Performance management: counters of ports, and samples of counters (IBTA volume 1, 16.1) */
 
 #include "wire/mad.h"
 
@@ -34,7 +34,7 @@ struct pma_port_counters {
 	uint8_t counter_select2;
 	uint8_t local_link_integrity_errors, excessive_overruns; /* 4 bits each */
 	uint16_t vl15_dropped;
-	uint32_t xmit_data, rcv_data; /* 4-octet words, LRH .. ICRC (16.1.3.5) */
+	uint32_t xmit_data, rcv_data; /* data in 4-octet words from LRH to ICRC (16.1.3.5) */
 	uint32_t xmit_pkts, rcv_pkts;
 	uint32_t xmit_wait;
 };
@@ -71,7 +71,7 @@ int pma_xmit_discard_details_decode(struct pma_xmit_discard_details *ret, const 
 				    size_t len);
 void pma_xmit_discard_details_encode(void *p, const struct pma_xmit_discard_details *d);
 
-/* PortXmitDataSL and PortRcvDataSL: words of each service level */
+/* PortXmitDataSL and PortRcvDataSL: data of each SL in 4-octet words */
 #define PMA_SLS 16
 struct pma_data_sl {
 	uint8_t port_select;
@@ -85,10 +85,10 @@ void pma_data_sl_encode(void *p, const struct pma_data_sl *d);
 #define PMA_SAMPLE_COUNTERS 15
 enum pma_sample_status {
 	PMA_SAMPLE_DONE = 0,
-	PMA_SAMPLE_STARTED = 1, /* SampleStart runs */
-	PMA_SAMPLE_RUNNING = 2, /* SampleInterval runs */
+	PMA_SAMPLE_STARTED = 1, /* the time SampleStart runs */
+	PMA_SAMPLE_RUNNING = 2, /* the time SampleInterval runs */
 };
-/* What CounterSelect may name: the mandatory ones */
+/* Values of CounterSelect: the mandatory counters */
 enum pma_sample_select {
 	PMA_SAMPLE_NONE = 0,
 	PMA_SAMPLE_XMIT_DATA = 1,
@@ -99,13 +99,13 @@ enum pma_sample_select {
 };
 struct pma_samples_control {
 	uint8_t op_code, port_select;
-	uint8_t tick; /* 4 ns x (n + 1) */
-	uint8_t counter_width; /* 3 bits: 4 is 32 bits */
+	uint8_t tick; /* length of a tick: 4 ns x (n + 1) */
+	uint8_t counter_width; /* 3 bits; 4 stands for 32 bits */
 	uint32_t counter_masks_0_9; /* 3 bits each, counter 0 in bits 29-27 */
 	uint16_t counter_masks_10_14; /* 3 bits each, counter 10 in bits 14-12 */
 	uint8_t mechanisms, status; /* SampleMechanisms; 2 bits of enum pma_sample_status */
 	uint64_t option_mask, vendor_mask;
-	uint32_t start, interval; /* ticks */
+	uint32_t start, interval; /* SampleStart and SampleInterval in ticks */
 	uint16_t tag, select[PMA_SAMPLE_COUNTERS];
 	uint64_t samples_only_option_mask;
 };

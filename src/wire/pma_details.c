@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* The attributes that break PortCounters down: by reason and by service level. */
+/* Attributes that divide counters of PortCounters by the reason of an error or by SL. */
 
 struct rcv_error_details_wire {
 	uint8_t resv, port_select;

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* MTU, rate and packet life time: a selector of 2 bits before a value of 6. */
+/* The octet of an MTU, rate or packet life time, with 2 bits of selector and 6 bits of value. */
 static uint8_t sel_value(unsigned int sel, unsigned int value)
 {
 	return (uint8_t)(sel << 6 | (value & 0x3f));
@@ -13,9 +13,9 @@ struct path_rec_wire {
 	be64 service_id;
 	ib_gid dgid, sgid;
 	be16 dlid, slid;
-	be32 raw_flow_hop; /* RawTraffic, 3 reserved, 20 bits FlowLabel, 8 bits HopLimit */
+	be32 raw_flow_hop; /* 1 bit RawTraffic, 3 reserved, 20 bits FlowLabel, 8 bits HopLimit */
 	uint8_t tclass;
-	uint8_t reversible_numb; /* 1 bit, 7 bits */
+	uint8_t reversible_numb; /* 1 bit Reversible, 7 bits NumbPath */
 	be16 pkey;
 	be16 qos_sl; /* 12 bits QoSClass, 4 bits SL */
 	uint8_t mtu, rate, life, preference;
@@ -87,9 +87,9 @@ struct mcmember_rec_wire {
 	uint8_t mtu, tclass;
 	be16 pkey;
 	uint8_t rate, life;
-	be32 sl_flow_hop; /* 4, 20, 8 bits */
-	uint8_t scope_join; /* 4 bits each */
-	uint8_t proxy_join; /* 1 bit, then 7 reserved */
+	be32 sl_flow_hop; /* 4 bits SL, 20 bits FlowLabel, 8 bits HopLimit */
+	uint8_t scope_join; /* 4 bits Scope, 4 bits JoinState */
+	uint8_t proxy_join; /* 1 bit ProxyJoin, 7 bits reserved */
 	be16 resv;
 };
 static_assert(sizeof(struct mcmember_rec_wire) == MCMEMBER_REC_LEN, "IBTA 15.2.5.17");
@@ -188,7 +188,9 @@ int ib_port_info_rec_decode(struct ib_port_info_rec *ret, const void *p, size_t 
 {
 	struct port_info_rec_wire w = { 0 };
 
-	/* Before volume 1 release 1.2.1 PortInfo ended with its error thresholds. */
+	/*
+	 * Before IBTA volume 1 release 1.2.1 PortInfo ended after LocalPhyErrors and OverrunErrors.
+	 */
 	if (len < PORT_INFO_REC_MIN_LEN)
 		return -EBADMSG;
 
@@ -219,7 +221,7 @@ struct service_rec_wire {
 	be32 lease;
 	uint8_t key[16];
 	char name[64];
-	uint8_t data[64]; /* 16 x 8, 8 x 16, 4 x 32, 2 x 64 bits */
+	uint8_t data[64]; /* ServiceData: 16 numbers of 8 bits, 8 of 16, 4 of 32, 2 of 64 */
 };
 static_assert(sizeof(struct service_rec_wire) == SERVICE_REC_LEN, "IBTA 15.2.5.14");
 

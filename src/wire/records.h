@@ -2,7 +2,7 @@
 #ifndef WIRE_RECORDS_H
 #define WIRE_RECORDS_H
 
-/* SA attribute records and their component masks. IBTA volume 1, 15.2.5. */
+/* Records of the SA and their component masks (IBTA volume 1, 15.2.5) */
 
 #include "wire/sa.h"
 #include "wire/smp.h"
@@ -114,8 +114,8 @@ int ib_node_rec_decode(struct ib_node_rec *ret, const void *p, size_t len);
 void ib_node_rec_encode(void *p, const struct ib_node_rec *r);
 
 /*
- * PortInfoRecord: EndPortLID, PortNum, options, PortInfo: 68 octets. Older SAs send the first
- * 58 only; what is missing then decodes as zero.
+ * PortInfoRecord has EndPortLID, PortNum, options and PortInfo, 68 octets. Older SAs send only the first
+ * 58; the missing fields are decoded as zero.
  */
 #define PORT_INFO_REC_LEN 68
 #define PORT_INFO_REC_MIN_LEN 58
@@ -141,9 +141,9 @@ struct ib_service_rec {
 	uint64_t id;
 	ib_gid gid;
 	uint16_t pkey;
-	uint32_t lease; /* seconds; 0xffffffff: indefinite */
+	uint32_t lease; /* lease in seconds; 0xffffffff: indefinite */
 	uint8_t key[16];
-	char name[64]; /* not necessarily terminated */
+	char name[64]; /* may be without a NUL at the end */
 	uint8_t data[64];
 };
 int ib_service_rec_decode(struct ib_service_rec *ret, const void *p, size_t len);

@@ -160,14 +160,14 @@ void ib_inform_rec_encode(void *p, const struct ib_inform_rec *r)
 	memcpy(p, &w, sizeof(w));
 }
 
-/* MultiPathRecord, 15.2.5.20. The ServiceID is in two pieces. */
+/* MultiPathRecord (IBTA 15.2.5.20), in which the ServiceID is in two pieces. */
 struct multi_path_rec_wire {
 	be32 raw_flow_hop;
 	uint8_t tclass, reversible_numb;
 	be16 pkey, qos_sl;
 	uint8_t mtu, rate, life;
 	uint8_t service_id_msb;
-	uint8_t independence; /* 2 bits */
+	uint8_t independence; /* Independence in 2 of the 8 bits */
 	uint8_t nsgid, ndgid;
 	uint8_t service_id_lsb[7];
 };

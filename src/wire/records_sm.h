@@ -3,18 +3,18 @@
 #define WIRE_RECORDS_SM_H
 
 /*
- * SA records of what the SM learnt and wrote: links, SMs, tables of ports and switches, subscriptions; and
- * the request for several paths at once. IBTA volume 1, 15.2.5. Component bits are those of the records'
- * fields in order, reserved ones counted.
+ * SA records of links, SMs, tables of ports and switches, and subscriptions; and the request for several paths at
+ * once (IBTA volume 1, 15.2.5). The bits of a component mask stand for the fields of the record in order, reserved
+ * fields included.
  *
- * Decoders: 0, or -EBADMSG if @len is less than the record. Tables are copied as they are on the wire, and
- * have their own codecs in wire/smp.h.
+ * Decoders return 0, or -EBADMSG if @len is less than the record. Tables are copied in their wire format, for
+ * which wire/smp.h has codecs.
  */
 
 #include "wire/records.h"
 
 /* LinkRecord */
-#define LINK_REC_LEN 8 /* 6, and 2 reserved to a multiple of 8 */
+#define LINK_REC_LEN 8 /* 6 octets, padded to a multiple of 8 */
 #define LINK_COMP_FROM_LID (1ull << 0)
 #define LINK_COMP_FROM_PORT (1ull << 1)
 #define LINK_COMP_TO_PORT (1ull << 2)
@@ -27,7 +27,7 @@ int ib_link_rec_decode(struct ib_link_rec *ret, const void *p, size_t len);
 void ib_link_rec_encode(void *p, const struct ib_link_rec *r);
 
 /* SMInfoRecord */
-#define SM_INFO_REC_LEN 32 /* 25, and 7 reserved */
+#define SM_INFO_REC_LEN 32 /* 25 octets, padded to a multiple of 8 */
 #define SM_INFO_COMP_LID (1ull << 0)
 #define SM_INFO_COMP_GUID (1ull << 2)
 #define SM_INFO_COMP_SM_KEY (1ull << 3)
@@ -52,7 +52,7 @@ int ib_switch_info_rec_decode(struct ib_switch_info_rec *ret, const void *p, siz
 void ib_switch_info_rec_encode(void *p, const struct ib_switch_info_rec *r);
 
 /*
- * Records of one block of a table, 64 octets of it after 8 of address. Which fields they have:
+ * Records of one block of a table: 8 octets of address, then 64 octets of the table. The fields of the address:
  *
  *	LinearForwardingTableRecord	lid, block
  *	MulticastForwardingTableRecord	lid, position, block (9 bits)
@@ -60,7 +60,7 @@ void ib_switch_info_rec_encode(void *p, const struct ib_switch_info_rec *r);
  *	VLArbitrationTableRecord	lid, port, block (8 bits, from 1)
  *	GUIDInfoRecord			lid, block (8 bits)
  *
- * The others are zero.
+ * Fields that a record does not have are zero.
  */
 #define TABLE_REC_LEN 72
 #define TABLE_REC_DATA_OFF 8
@@ -100,7 +100,7 @@ void ib_vlarb_rec_encode(void *p, const struct ib_table_rec *r);
 int ib_guid_info_rec_decode(struct ib_table_rec *ret, const void *p, size_t len);
 void ib_guid_info_rec_encode(void *p, const struct ib_table_rec *r);
 
-/* SLtoVLMappingTableRecord: the ports count on switches only */
+/* SLtoVLMappingTableRecord; its port numbers have a meaning only for switches */
 #define SLTOVL_REC_LEN 16
 #define SLTOVL_COMP_LID (1ull << 0)
 #define SLTOVL_COMP_IN_PORT (1ull << 1)
@@ -108,29 +108,29 @@ void ib_guid_info_rec_encode(void *p, const struct ib_table_rec *r);
 struct ib_sltovl_rec {
 	uint16_t lid;
 	uint8_t in_port, out_port;
-	uint8_t data[8]; /* smp_sltovl_decode() */
+	uint8_t data[8]; /* the table, for smp_sltovl_decode() */
 };
 int ib_sltovl_rec_decode(struct ib_sltovl_rec *ret, const void *p, size_t len);
 void ib_sltovl_rec_encode(void *p, const struct ib_sltovl_rec *r);
 
 /* InformInfoRecord */
-#define INFORM_REC_LEN 64 /* 60, and 4 reserved */
+#define INFORM_REC_LEN 64 /* 60 octets, padded to a multiple of 8 */
 #define INFORM_COMP_SUBSCRIBER (1ull << 0)
 #define INFORM_COMP_ENUM (1ull << 1)
 struct ib_inform_rec {
 	ib_gid subscriber;
-	uint16_t number; /* Enum: which of this subscriber's */
+	uint16_t number; /* Enum: number of the subscription among those of its subscriber */
 	struct mad_inform_info info;
 };
 int ib_inform_rec_decode(struct ib_inform_rec *ret, const void *p, size_t len);
 void ib_inform_rec_encode(void *p, const struct ib_inform_rec *r);
 
 /*
- * MultiPathRecord: 24 octets, then the GIDs of sources and destinations, as many as both counts say. One
- * that is not whole is refused. What it finds is told in PathRecords.
+ * MultiPathRecord has 24 octets, and then as many GIDs of sources and destinations as its two counts say. An
+ * incomplete record is refused. The answer consists of PathRecords.
  */
 #define MULTI_PATH_REC_LEN 24
-#define MULTI_PATH_GIDS_MAX 11 /* what one MAD holds */
+#define MULTI_PATH_GIDS_MAX 11 /* most GIDs in one MAD */
 #define MULTI_PATH_COMP_RAW (1ull << 0)
 #define MULTI_PATH_COMP_FLOW_LABEL (1ull << 2)
 #define MULTI_PATH_COMP_HOP_LIMIT (1ull << 3)
@@ -148,13 +148,14 @@ void ib_inform_rec_encode(void *p, const struct ib_inform_rec *r);
 #define MULTI_PATH_COMP_DGID_COUNT (1ull << 20)
 #define MULTI_PATH_COMP_SERVICE_ID_LSB (1ull << 21)
 struct ib_multi_path_rec {
-	struct ib_path_rec path; /* all but the ends and the preference */
+	struct ib_path_rec
+		path; /* the fields that a PathRecord has too, except the ends and the preference */
 	uint8_t independence; /* 2 bits; 1: paths that share as little as possible */
 	uint8_t nsgid, ndgid;
 	ib_gid gid[MULTI_PATH_GIDS_MAX]; /* sources, then destinations */
 };
 int ib_multi_path_rec_decode(struct ib_multi_path_rec *ret, const void *p, size_t len);
-/* @p has MULTI_PATH_REC_LEN octets and 16 for each GID */
+/* ib_multi_path_rec_encode() - @p has room for MULTI_PATH_REC_LEN octets, and 16 for each GID */
 void ib_multi_path_rec_encode(void *p, const struct ib_multi_path_rec *r);
 
 #endif

@@ -3,7 +3,10 @@
 
 #include <errno.h>
 
-/* Table records: 8 octets that say whose block it is, in a different order in each, and the block. */
+/*
+ * Records of table blocks. Each has 8 octets that name the port and the block, laid out differently
+ * in each type, and then the block itself. The comments list the fields of the 8 octets.
+ */
 
 static int data_decode(struct ib_table_rec *ret, const void *p, size_t len)
 {
@@ -23,7 +26,7 @@ static uint8_t *data_encode(void *p, const struct ib_table_rec *r)
 	return p;
 }
 
-/* 15.2.5.6: LID, block, 32 reserved bits */
+/* LinearForwardingTableRecord (15.2.5.6): LID, 16 bits block, 32 reserved bits */
 int ib_lft_rec_decode(struct ib_table_rec *ret, const void *p, size_t len)
 {
 	if (data_decode(ret, p, len))
@@ -37,7 +40,10 @@ void ib_lft_rec_encode(void *p, const struct ib_table_rec *r)
 	be16_put(data_encode(p, r) + 2, r->block);
 }
 
-/* 15.2.5.8: LID, position in 4 bits, 3 reserved, block in 9, 32 reserved bits */
+/*
+ * MulticastForwardingTableRecord (15.2.5.8): LID, 4 bits position, 3 reserved, 9 bits block, 32
+ * reserved
+ */
 int ib_mft_rec_decode(struct ib_table_rec *ret, const void *p, size_t len)
 {
 	uint16_t v;
@@ -55,7 +61,7 @@ void ib_mft_rec_encode(void *p, const struct ib_table_rec *r)
 	be16_put(data_encode(p, r) + 2, (uint16_t)(r->position << 12 | (r->block & 0x1ff)));
 }
 
-/* 15.2.5.11: LID, block, port, 24 reserved bits */
+/* P_KeyTableRecord (15.2.5.11): LID, 16 bits block, 8 bits port, 24 reserved bits */
 int ib_pkey_table_rec_decode(struct ib_table_rec *ret, const void *p, size_t len)
 {
 	if (data_decode(ret, p, len))
@@ -73,7 +79,7 @@ void ib_pkey_table_rec_encode(void *p, const struct ib_table_rec *r)
 	b[4] = r->port;
 }
 
-/* 15.2.5.9: LID, port, block, 32 reserved bits */
+/* VLArbitrationTableRecord (15.2.5.9): LID, 8 bits port, 8 bits block, 32 reserved bits */
 int ib_vlarb_rec_decode(struct ib_table_rec *ret, const void *p, size_t len)
 {
 	if (data_decode(ret, p, len))
@@ -91,7 +97,7 @@ void ib_vlarb_rec_encode(void *p, const struct ib_table_rec *r)
 	b[3] = (uint8_t)r->block;
 }
 
-/* 15.2.5.18: LID, block, 40 reserved bits */
+/* GuidInfoRecord (15.2.5.18): LID, 8 bits block, 40 reserved bits */
 int ib_guid_info_rec_decode(struct ib_table_rec *ret, const void *p, size_t len)
 {
 	if (data_decode(ret, p, len))

@@ -2,14 +2,14 @@
 #ifndef WIRE_RMPP_H
 #define WIRE_RMPP_H
 
-/* Which classes have an RMPP header, and what of a MAD comes before the data. IBTA 13.6, 16. */
+/* Classes with an RMPP header, and the octets before their data (IBTA 13.6, 16) */
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "wire/sa.h"
 
-#define RMPP_HDR_MAX 64 /* octets that a segment repeats */
+#define RMPP_HDR_MAX 64 /* most octets of headers that every segment repeats */
 
 static inline bool mad_class_has_oui(uint8_t mgmt_class)
 {

@@ -2,7 +2,7 @@
 #ifndef WIRE_SA_H
 #define WIRE_SA_H
 
-/* The SA MAD: common header, RMPP header, SA header, 200 octets of data. IBTA 13.6, 15.2. */
+/* The SA MAD: common header, RMPP header, SA header, and 200 octets of data (IBTA 13.6, 15.2) */
 
 #include "wire/mad.h"
 
@@ -54,8 +54,8 @@ enum sa_attr {
 #define SA_CAP2_FULL_PORT_INFO (1u << 6)
 #define SA_CAP2_EXT_SPEEDS (1u << 7)
 #define SA_CAP2_MCAST_SERVICES (1u << 8) /* ServiceRecords of multicast GIDs */
-#define SA_CAP2_PORT_INFO_MATCH2 (1u << 10) /* and by bits of CapabilityMask2 */
-#define SA_CAP2_SEND_ONLY_FULL_MEMBER (1u << 12) /* FACTS: OpenSM says 0xB5E8 */
+#define SA_CAP2_PORT_INFO_MATCH2 (1u << 10) /* PortInfoRecord by bits of CapabilityMask2 */
+#define SA_CAP2_SEND_ONLY_FULL_MEMBER (1u << 12) /* as OpenSM sets it */
 
 enum rmpp_type {
 	RMPP_TYPE_NONE = 0,
@@ -107,8 +107,8 @@ int sa_hdr_decode(struct sa_hdr *ret, const void *p, size_t len);
 void sa_hdr_encode(void *p, const struct sa_hdr *h);
 
 /*
- * A decoded SA MAD. @data points into it: 200 octets in a single MAD, more in a reassembled
- * one, fewer in one that was cut (the records' decoders check).
+ * A decoded SA MAD. @data points into the MAD: 200 octets of a single MAD, more of a reassembled message. It may
+ * be too short for a record, which the decoder of the record checks.
  */
 struct sa_mad {
 	struct mad_hdr mad;
@@ -121,7 +121,7 @@ struct sa_mad {
 /* sa_mad_decode() - 0 or -EBADMSG: @len < 56, or the class is not SA */
 int sa_mad_decode(struct sa_mad *ret, const void *mad, size_t len);
 
-/* sa_mad_encode() - Headers of an SA MAD with the data octets zeroed; @mad has 256 octets */
+/* sa_mad_encode() - Write the headers of an SA MAD, and zero its data; @mad has 256 octets */
 void sa_mad_encode(void *mad, const struct mad_hdr *h, const struct sa_hdr *sa);
 
 #endif

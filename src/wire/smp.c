@@ -3,7 +3,10 @@
 
 #include <errno.h>
 
-/* A LID-routed SMP has the same shape with all that is not M_Key and data reserved (14.2.1.1). */
+/*
+ * A directed-route SMP. A LID-routed SMP has M_Key and data at the same offsets, and its other
+ * octets are reserved (IBTA 14.2.1.1).
+ */
 struct smp_wire {
 	uint8_t mad_hdr[MAD_HDR_LEN];
 	be64 mkey;
@@ -32,7 +35,7 @@ int smp_hdr_decode(struct mad_hdr *ret, struct smp_dr *ret_dr, const void *p, si
 	if (ret->mgmt_class == MAD_CLASS_SM_DR) {
 		ret_dr->dr_slid = be16_get(w->dr_slid);
 		ret_dr->dr_dlid = be16_get(w->dr_dlid);
-		/* Octet 0 of a path is reserved: hops count from 1. */
+		/* Octet 0 of a path is reserved, because hops are counted from 1. */
 		memcpy(ret_dr->initial_path + 1, w->initial_path + 1, IB_MAX_HOPS);
 		memcpy(ret_dr->return_path + 1, w->return_path + 1, IB_MAX_HOPS);
 	}
@@ -114,9 +117,9 @@ void smp_node_info_encode(void *p, const struct smp_node_info *i)
 struct switch_info_wire {
 	be16 lft_cap, rft_cap, mft_cap, lft_top;
 	uint8_t default_port, default_mcast_primary, default_mcast_not_primary;
-	uint8_t life_state; /* 5 bits LifeTimeValue, PortStateChange, 2 bits OptimizedSLtoVL */
+	uint8_t life_state; /* LifeTimeValue 5, PortStateChange 1, OptimizedSLtoVL 2 bits */
 	be16 lids_per_port, enforce_cap;
-	uint8_t flags; /* 5 bits, then 3 reserved */
+	uint8_t flags; /* 5 bits as defined below, 3 bits reserved */
 	uint8_t resv;
 	be16 mft_top;
 };
@@ -189,7 +192,7 @@ void smp_switch_info_encode(void *p, const struct smp_switch_info *i)
 struct sm_info_wire {
 	be64 guid, sm_key;
 	be32 act_count;
-	uint8_t priority_state; /* 4 bits each */
+	uint8_t priority_state; /* 4 bits Priority, 4 bits SMState */
 };
 static_assert(sizeof(struct sm_info_wire) == SMP_SM_INFO_LEN, "IBTA 14.2.5.13");
 

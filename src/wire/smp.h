@@ -27,20 +27,20 @@ enum smp_attr {
 	SMP_ATTR_LED_INFO = 0x0031,
 };
 
-/* An SMP without its common header: octets 24..63 and 128..255. */
+/* The fields of an SMP between common header and data, and after the data: octets 24..63 and 128..255 */
 struct smp_dr {
 	uint64_t mkey;
-	uint16_t dr_slid, dr_dlid; /* directed route only */
-	uint8_t initial_path[64]; /* [1..63] */
+	uint16_t dr_slid, dr_dlid; /* valid in a directed route */
+	uint8_t initial_path[64]; /* egress port of each hop, from [1] on */
 	uint8_t return_path[64];
 };
 
 /*
- * smp_hdr_decode() - Common header and the class's own fields of a 256-octet SMP;
- * the paths are read only for class 0x81. 0, or -EBADMSG: length or class
+ * smp_hdr_decode() - Decode the common header and the fields of both classes of an SMP of 256 octets; the paths are
+ * read only for class 0x81. 0; -EBADMSG: wrong length or class
  */
 int smp_hdr_decode(struct mad_hdr *ret, struct smp_dr *ret_dr, const void *p, size_t len);
-/* smp_encode() - A whole SMP: @data may be NULL (zeros) or 64 octets */
+/* smp_encode() - Write a whole SMP; @data has 64 octets, or is NULL for zeros */
 void smp_encode(void *mad, const struct mad_hdr *h, const struct smp_dr *dr, const void *data);
 
 static inline uint8_t *smp_data(void *mad)
@@ -48,7 +48,7 @@ static inline uint8_t *smp_data(void *mad)
 	return (uint8_t *)mad + SMP_DATA_OFF;
 }
 
-/* Fixed places of a directed-route SMP. */
+/* Offsets in a directed-route SMP */
 #define SMP_OFF_HOP_PTR 6
 #define SMP_OFF_HOP_CNT 7
 #define SMP_OFF_MKEY 24
@@ -117,7 +117,7 @@ struct smp_port_info {
 	uint64_t mkey, gid_prefix;
 	uint16_t lid, sm_lid;
 	uint32_t cap_mask;
-	uint16_t diag_code, mkey_lease; /* lease in seconds */
+	uint16_t diag_code, mkey_lease; /* M_Key lease in seconds */
 	uint8_t local_port;
 	uint8_t width_enabled, width_supported, width_active;
 	uint8_t speed_supported; /* 4 bits: 1 SDR, 2 DDR, 4 QDR */
@@ -155,7 +155,7 @@ void smp_port_info_encode(void *p, const struct smp_port_info *i);
 #define SMP_PKEYS_PER_BLOCK 32
 #define SMP_GUIDS_PER_BLOCK 8
 #define SMP_LFT_PER_BLOCK 64
-#define SMP_MFT_PER_BLOCK 32 /* MLIDs of one block, 16 ports a position */
+#define SMP_MFT_PER_BLOCK 32 /* MLIDs in one block, which has a mask of 16 ports for each */
 #define SMP_LFT_NONE 255
 
 int smp_pkey_block_decode(uint16_t ret[SMP_PKEYS_PER_BLOCK], const void *p, size_t len);
@@ -164,10 +164,10 @@ int smp_guid_block_decode(uint64_t ret[SMP_GUIDS_PER_BLOCK], const void *p, size
 void smp_guid_block_encode(void *p, const uint64_t guids[SMP_GUIDS_PER_BLOCK]);
 int smp_mft_block_decode(uint16_t ret[SMP_MFT_PER_BLOCK], const void *p, size_t len);
 void smp_mft_block_encode(void *p, const uint16_t masks[SMP_MFT_PER_BLOCK]);
-/* SLtoVLMappingTable: 8 octets, one VL per nibble */
+/* SLtoVLMappingTable: 8 octets, with 4 bits for the VL of each SL */
 int smp_sltovl_decode(uint8_t ret[16], const void *p, size_t len);
 void smp_sltovl_encode(void *p, const uint8_t vl[16]);
-/* The LFT block is 64 octets, one port each: copied as it is. */
+/* A block of the LFT is 64 octets, one port each, and needs no codec. */
 
 struct smp_vlarb_entry {
 	uint8_t vl, weight;
@@ -182,7 +182,7 @@ enum smp_sm_state {
 	SMP_SM_MASTER = 3,
 };
 
-/* SMInfo: 21 octets. Attribute modifiers of Set: 1 HANDOVER .. 5 STANDBY, 14.4.1 */
+/* SMInfo has 21 octets. The attribute modifier of a Set is the command, 1 HANDOVER to 5 STANDBY (14.4.1). */
 #define SMP_SMINFO_HANDOVER 1
 #define SMP_SMINFO_ACK 2
 #define SMP_SMINFO_DISABLE 3

@@ -3,7 +3,10 @@
 
 #include <errno.h>
 
-/* Two fields that share an octet are named high_low; both have 4 bits unless stated. */
+/*
+ * A member that holds two fields of PortInfo is named high_low. Both have 4 bits unless a comment
+ * differs.
+ */
 struct port_info_wire {
 	be64 mkey, gid_prefix;
 	be16 lid, sm_lid;
@@ -13,24 +16,24 @@ struct port_info_wire {
 	uint8_t width_enabled, width_supported, width_active;
 	uint8_t speed_supported_port_state;
 	uint8_t phys_state_down_default;
-	uint8_t mkey_protect_lmc; /* 2 bits, 3 reserved, 3 bits */
+	uint8_t mkey_protect_lmc; /* 2 bits M_KeyProtectBits, 3 reserved, 3 bits LMC */
 	uint8_t speed_active_enabled;
 	uint8_t neighbor_mtu_sm_sl;
 	uint8_t vl_cap_init_type;
 	uint8_t vl_high_limit, vlarb_high_cap, vlarb_low_cap;
 	uint8_t init_type_reply_mtu_cap;
-	uint8_t vl_stall_hoq_life; /* 3 bits, 5 bits */
-	uint8_t oper_vls_flags; /* 4 bits, 4 flags */
+	uint8_t vl_stall_hoq_life; /* 3 bits VLStallCount, 5 bits HOQLife */
+	uint8_t oper_vls_flags; /* 4 bits OperationalVLs, 4 flags as defined below */
 	be16 mkey_violations, pkey_violations, qkey_violations;
 	uint8_t guid_cap;
-	uint8_t rereg_suppress_timeout; /* 1 bit, 2 bits, 5 bits */
-	uint8_t resp_time; /* 3 reserved, 5 bits */
+	uint8_t rereg_suppress_timeout; /* ClientReregister, 2 bits, SubnetTimeOut in 5 bits */
+	uint8_t resp_time; /* 3 bits reserved, 5 bits RespTimeValue */
 	uint8_t local_phys_overrun;
 	be16 max_credit_hint;
-	be32 link_latency; /* 8 reserved, 24 bits */
+	be32 link_latency; /* 8 bits reserved, 24 bits LinkRoundTripLatency */
 	be16 cap_mask2;
 	uint8_t speed_ext_active_supported;
-	uint8_t speed_ext_enabled; /* 3 reserved, 5 bits */
+	uint8_t speed_ext_enabled; /* 3 bits reserved, 5 bits LinkSpeedExtEnabled */
 };
 static_assert(sizeof(struct port_info_wire) == SMP_PORT_INFO_LEN, "IBTA 14.2.5.6");
 
@@ -45,7 +48,7 @@ static uint8_t nibbles(unsigned int high, unsigned int low)
 	return (uint8_t)(high << 4 | (low & 0xf));
 }
 
-/* Octets 28 .. 41: the link's state and capabilities */
+/* Decode octets 28 to 41, which describe the state and the capabilities of the link. */
 static void link_decode(struct smp_port_info *ret, const struct port_info_wire *w)
 {
 	ret->local_port = w->local_port;
@@ -71,7 +74,7 @@ static void link_decode(struct smp_port_info *ret, const struct port_info_wire *
 	ret->mtu_cap = w->init_type_reply_mtu_cap & 0xf;
 }
 
-/* Octets 42 .. 63 */
+/* Decode octets 42 to 63. */
 static void operation_decode(struct smp_port_info *ret, const struct port_info_wire *w)
 {
 	ret->vl_stall = w->vl_stall_hoq_life >> 5;

@@ -8,7 +8,7 @@ static_assert(SMP_GUIDS_PER_BLOCK * 8 == SMP_DATA_LEN, "IBTA 14.2.5.5");
 static_assert(SMP_LFT_PER_BLOCK == SMP_DATA_LEN, "IBTA 14.2.5.10");
 static_assert(SMP_MFT_PER_BLOCK * 2 == SMP_DATA_LEN, "IBTA 14.2.5.12");
 
-/* P_KeyTable and MulticastForwardingTable: 32 elements of 16 bits */
+/* A block of P_KeyTable or MulticastForwardingTable has 32 elements of 16 bits. */
 static int block16_decode(uint16_t ret[32], const void *p, size_t len)
 {
 	const uint8_t *b = p;
@@ -78,7 +78,7 @@ int smp_sltovl_decode(uint8_t ret[16], const void *p, size_t len)
 	if (len < SLTOVL_LEN)
 		return -EBADMSG;
 
-	/* The even SL is in the high nibble. */
+	/* The high 4 bits of each octet are for an even SL, the low 4 bits for the next SL. */
 	for (size_t i = 0; i < SLTOVL_LEN; i++) {
 		ret[2 * i] = b[i] >> 4;
 		ret[2 * i + 1] = b[i] & 0xf;

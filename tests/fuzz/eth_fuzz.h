@@ -3,8 +3,9 @@
 #define TESTS_ETH_FUZZ_H
 
 /*
- * An Ethernet interface over a link that is up, with a fake SA, on virtual time, for fuzzers. What it
- * posts and delivers is checked and freed; ends by aborting if something leaked or was not counted.
+ * An Ethernet interface over a link that is up, with a fake SA, on virtual time, for fuzzers.
+ * Packets that it posts and delivers are checked and freed. The fuzzer aborts at the end if a
+ * packet leaked or was not counted.
  */
 
 #include <errno.h>
@@ -32,7 +33,7 @@ struct eth_fuzz {
 	uint8_t mac[6];
 	struct ipoib_lladdr own;
 	uint64_t posted, delivered;
-	int ah; /* any address will do */
+	int ah; /* its address stands for every address handle */
 };
 
 static struct eth_fuzz ef;
@@ -54,10 +55,13 @@ static inline void ef_post(void *ctx, const struct eth_send *v, unsigned int n, 
 	for (unsigned int i = 0; i < n; i++) {
 		const struct pkt *p = v[i].pkt;
 
-		/* A payload of the link, with nothing left for others to finish. */
-		ef_check(v[i].ah && !p->gso && !(p->flags & PKT_CSUM_PARTIAL));
+		/*
+		 * A payload for the link must have no checksum to complete and no segments to cut.
+		 */
+		ef_check(v[i].ah && !frame_info_const(p)->gso &&
+			 frame_info_const(p)->csum != FRAME_CSUM_PARTIAL);
 		ef_check(p->len >= 4 && p->len <= ipoib_link_ip_mtu(ef.link) + 4);
-		ef_check(p->head >= 68); /* LRH .. DETH */
+		ef_check(p->head >= 68); /* room for LRH .. DETH */
 		ef.posted++;
 		pkt_free(v[i].pkt);
 	}
@@ -72,7 +76,7 @@ static inline void ef_deliver(void *ctx, struct eth_frame *f)
 	for (unsigned int i = 0; i < n; i++)
 		len += iov[i].iov_len;
 	ef_check(len == f->len && len >= 14 && len <= 65535 + 14);
-	ef_check((f->n > 1) == (f->first->gso != PKT_GSO_NONE));
+	ef_check((f->n > 1) == (frame_info(f->first)->gso != FRAME_GSO_NONE));
 	ef.delivered += f->n;
 	eth_frame_free(f);
 }
@@ -81,7 +85,7 @@ static inline void ef_gone(void *ctx, const uint8_t mac[6])
 {
 }
 
-/* A CA that refuses some. */
+/* A CA that refuses some queue pairs. */
 static inline int ef_open(void *ctx, struct eth_station *st, const uint8_t mac[6], void **ret_qp,
 			  uint32_t *ret_qpn)
 {
@@ -133,7 +137,7 @@ static inline void ef_group(const ib_gid *mgid)
 	sa_group_make(&ef.sa, mgid, EF_PKEY, IB_MTU_2048);
 }
 
-static inline void ef_make_link(void)
+static inline void ef_make_link(const struct ipoib_profile *profile)
 {
 	struct sac_port sp = { .state = IB_PORT_ACTIVE, .lid = EF_LID, .sm_lid = SA_LID };
 	struct ipoib_port port = { .state = IB_PORT_ACTIVE,
@@ -142,10 +146,12 @@ static inline void ef_make_link(void)
 				   .rate_code = 3,
 				   .pkey_index = 1 };
 	struct sac_cfg sc = { .timers = &ef.timers, .ep = ef.sa.ep, .seed = 1 };
-	struct ipoib_link_cfg lc = { .timers = &ef.timers, .pkey = EF_PKEY, .name = "fuzz" };
+	struct ipoib_link_cfg lc = {
+		.timers = &ef.timers, .pkey = EF_PKEY, .name = "fuzz", .profile = profile
+	};
 	ib_gid gid;
 
-	mgid_broadcast(&gid, EF_PKEY, 2);
+	profile->mgid_broadcast(&gid, EF_PKEY, 2);
 	ef_group(&gid);
 	ef_check(!sac_create(&ef.sac, &sc));
 	lc.sac = ef.sac;
@@ -159,8 +165,14 @@ static inline void ef_make_link(void)
 	}
 }
 
-/* @down: the TAP is not up */
-static inline void ef_begin(bool down)
+/* Bit 7 of an input's first octet chooses the profile of the link: the default, or one without an encapsulation. */
+static inline const struct ipoib_profile *ef_profile(uint8_t first)
+{
+	return first & 0x80 ? ipoib_profile_find("v6ib00") : ipoib_profile_at(0);
+}
+
+/* @down: leave the TAP down */
+static inline void ef_begin(const struct ipoib_profile *profile, bool down)
 {
 	struct eth_if_cfg cfg = {
 		.pkey = EF_PKEY, .gro_tcp = true, .gro_udp = true, .stations = 3
@@ -172,7 +184,7 @@ static inline void ef_begin(bool down)
 	ef.pool = pkt_pool_create(1024, 64);
 	ef_check(ef.pool);
 	sa_init(&ef.sa, &ef.timers, 1);
-	ef_make_link();
+	ef_make_link(profile);
 	cfg.link = ef.link;
 	cfg.pool = ef.pool;
 	cfg.timers = &ef.timers;
@@ -208,7 +220,7 @@ static inline void ef_end(void)
 	eth_if_destroy(ef.e);
 	ef.e = NULL;
 	ipoib_link_set_admin(ef.link, false, ef.now);
-	ipoib_link_destroy(ef.link); /* frees what is held and queued */
+	ipoib_link_destroy(ef.link); /* frees the packets that are held and queued */
 	ef_check(!pkt_pool_pkts_used(ef.pool) && !pkt_pool_bufs_used(ef.pool));
 	pkt_pool_destroy(ef.pool);
 	sac_destroy(ef.sac);

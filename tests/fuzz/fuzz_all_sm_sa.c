@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Requests to an SA whose SM runs a small soft fabric. The input is a sequence of requests: who asks, method,
- * attribute and trust, from tables; a record and component mask as clients send them, with GIDs of real
- * ports and groups; and what is changed in both.
+ * Requests to an SA whose SM runs a small soft fabric. The input is a sequence of requests.
+ * Requester, method, attribute and trust are chosen from tables; record and component mask are made
+ * as clients make them, with GIDs of real ports and groups, and then changed by the input.
  */
 
 #include <stdlib.h>
 
 #include "fabric/fabric.h"
 #include "sm/group.h"
-#include "sm/sa.h"
+#include "sa/sa.h"
 #include "wire/mgid.h"
 #include "wire/records_sm.h"
 
@@ -89,7 +89,7 @@ static struct sm_port *port_nth(unsigned int n)
 	return p;
 }
 
-/* A GID that means something: of a port or a group */
+/* GID of a port or of a group */
 static ib_gid gid_nth(uint8_t sel)
 {
 	const struct sm_port *p = port_nth(sel & 7);
@@ -105,7 +105,7 @@ static ib_gid gid_nth(uint8_t sel)
 	return g;
 }
 
-/* A request of the kind that clients make. Returns its component mask. */
+/* Write a record such as clients send. Returns its component mask. */
 static uint64_t record(struct input *in, uint16_t attr, uint8_t *data)
 {
 	const ib_gid a = gid_nth(take(in)), b = gid_nth(take(in)), bc = gid_nth(0x40);
@@ -161,7 +161,7 @@ static uint64_t record(struct input *in, uint16_t attr, uint8_t *data)
 	case SA_ATTR_GUID_INFO_RECORD:
 	case SA_ATTR_PKEY_TABLE_RECORD:
 	case SA_ATTR_VLARB_RECORD:
-		/* LID; then port or block, whose order differs */
+		/* The LID, then the port and the block, whose order depends on the attribute */
 		be16_put(data, port ? port->lid : how);
 		data[2] = data[3] = how & 7;
 		return how >> 4;
@@ -210,7 +210,7 @@ static void request(struct input *in)
 		data[at % SA_DATA_LEN] ^= take(in);
 	}
 	sa_mad_encode(mad, &h, &hdr);
-	/* In one segment: how GetMulti comes. */
+	/* GetMulti comes as an RMPP message of one segment. */
 	if (h.method == MAD_METHOD_GET_MULTI)
 		rmpp_hdr_encode(mad + SA_RMPP_OFF, &rmpp);
 	memcpy(mad + SA_DATA_OFF, data, sizeof(data));
@@ -223,7 +223,7 @@ static void check(void)
 	const struct sa_stats *st = sa_stats(sa);
 	struct sm_group *g = NULL;
 
-	/* Nothing is answered twice, nothing is lost without being counted. */
+	/* No request is answered twice, and none is lost without being counted. */
 	need(st->answers + st->drop_malformed + st->drop_requester + st->drop_busy +
 		     st->drop_quota + st->repeated + st->dup_joins <=
 	     st->requests);

@@ -2,11 +2,12 @@
 
 /*
  * DHCP in both directions, from the TAP and from the link, of the interface and of stations. The
- * input is a sequence of records, a control of 8 octets each and options; what is before the
- * options is made, so that the depths are reached.
+ * input is a sequence of records, each with a control of 8 octets and options. Everything before
+ * the options is generated, so that the fuzzer gets past the first checks.
  *
- * What must hold: no crash, no leak; a message is passed on or counted as dropped; what a client sends has
- * the form of RFC 4390 on the link, and what comes back is Ethernet's or as it came; checksums stay right.
+ * What must hold: no crash, no leak. A message is passed on or counted as dropped. A client's
+ * message has the form of RFC 4390 on the link, and a reply has Ethernet's form or is unchanged.
+ * Checksums stay right.
  */
 
 #include "eth_fuzz.h"
@@ -22,7 +23,7 @@ enum how {
 	REPLY = 1 << 1,
 	RELAYED = 1 << 2,
 	CIADDR = 1 << 3,
-	OVERLOADED = 1 << 4, /* the same octets in file and sname, too */
+	OVERLOADED = 1 << 4, /* the same octets again in file and sname */
 	SHORT = 1 << 5, /* the message ends with the options */
 	STATION = 1 << 6,
 	BAD_SUM = 1 << 7,
@@ -64,7 +65,7 @@ static size_t fill_fields(uint8_t *m, unsigned int how, const uint8_t *opts, siz
 	return DHCP_BOOTP_LEN;
 }
 
-/* The packet at @b; its length. */
+/* Write the packet to @b; return its length. */
 static size_t make(uint8_t *b, const uint8_t *ctl, const uint8_t *mac, const uint8_t *opts,
 		   size_t n)
 {
@@ -168,7 +169,7 @@ static void rx(const uint8_t *ctl, const uint8_t *opts, size_t n)
 	v.grh = ctl[3] & 0x80 ? NULL : grh;
 	v.pkt = pkt_from_data(ef.pool, b, 4 + len);
 	ef_check(v.pkt != NULL);
-	eth_rx(ef.e, &v, 1, ef.now);
+	eth_rx(ef.e, NULL, &v, 1, ef.now);
 	ef_check(ef.delivered - delivered + ef_drops() - drops == 1);
 	if (ef.delivered == delivered)
 		return;
@@ -181,7 +182,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct eth_if_cfg cfg = { .pkey = EF_PKEY, .stations = 2 };
 
-	ef_begin(false);
+	ef_begin(ipoib_profile_at(0), false);
 	eth_if_destroy(ef.e);
 	cfg.link = ef.link;
 	cfg.pool = ef.pool;

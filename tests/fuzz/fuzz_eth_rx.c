@@ -2,9 +2,9 @@
 
 /*
  * Packets from the link: any octets after any LRH and GRH that an HCA may report. The input is a
- * batch: a control of 6 octets each and what follows; the control says what is mended.
+ * batch of packets, each with a control of 6 octets, which decides which fields are corrected.
  *
- * What must hold: no crash, no leak, and each packet is delivered, perhaps coalesced, or counted
+ * What must hold: no crash, no leak, and each packet is delivered (perhaps coalesced) or counted
  * under exactly one reason.
  */
 
@@ -19,9 +19,9 @@ enum mend {
 	MCAST = 1 << 1,
 	MEND_TYPE = 1 << 2,
 	MEND_ND_CSUM = 1 << 3,
-	MEND_LLADDR = 1 << 4, /* of an ARP message */
+	MEND_LLADDR = 1 << 4, /* link-layer address of an ARP message */
 	CSUM_OK = 1 << 5,
-	SPLIT = 1 << 6, /* part in hdr[], part in two slices */
+	SPLIT = 1 << 6, /* part of the packet in hdr[], the rest in two slices */
 	ODD_SENDER = 1 << 7,
 };
 
@@ -93,19 +93,20 @@ static struct ipoib_rx make(unsigned int k, const uint8_t *ctl, const uint8_t *d
 	struct ipoib_lladdr a = ef_peer(ctl[1]);
 	unsigned int mend = ctl[0];
 	struct ipoib_rx v = { .src_qp = a.qpn, .slid = (uint16_t)EF_PEER(ctl[1]) };
+	unsigned int encap = ipoib_link_profile(ef.link)->encap.len;
 	uint8_t b[2048];
 
 	memcpy(b, data, n);
-	if (n >= 4 && mend & MEND_TYPE)
+	if (encap && n >= 4 && mend & MEND_TYPE)
 		be16_put(b, types[ctl[2] & 3]);
 	if (n >= 4 && mend & MEND_ND_CSUM)
-		mend_nd(b + 4, n - 4);
-	if (n >= 4 && mend & MEND_LLADDR)
+		mend_nd(b + encap, n - encap);
+	if (encap && n >= 4 && mend & MEND_LLADDR)
 		mend_arp(b + 4, n - 4, ctl[1]);
 	v.pkt = place(b, n, ctl);
 	ef_check(v.pkt);
 	if (mend & CSUM_OK)
-		v.pkt->flags |= PKT_CSUM_OK;
+		frame_info(v.pkt)->csum = FRAME_CSUM_OK;
 	if (mend & ODD_SENDER) {
 		v.src_qp = be16_at(ctl + 2);
 		v.slid = ctl[3];
@@ -127,7 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	ef_begin((data[0] & 15) == 15);
+	ef_begin(ef_profile(data[0]), (data[0] & 15) == 15);
 	for (data++, size--; size >= CONTROL + 2 && n < PKT_BATCH - 1; n++) {
 		size_t len = be16_at(data + CONTROL) % 2048;
 		const uint8_t *ctl = data;
@@ -139,7 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += len;
 		size -= len;
 	}
-	eth_rx(ef.e, v, n, ef.now);
+	eth_rx(ef.e, NULL, v, n, ef.now);
 	ef_check(ef.delivered + ef_drops() == n);
 	ef_run(NS_SEC(3));
 	ef_end();

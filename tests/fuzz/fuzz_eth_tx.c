@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Frames from the TAP: any octets and any virtio-net header. The input is a sequence of records, a
- * control of 8 octets each and what follows; the control says what is mended, so that the
- * depths are reached.
+ * Frames from the TAP: any octets and any virtio-net header. The input is a sequence of records,
+ * each with a control of 8 octets. The control decides which fields are corrected, so that the
+ * fuzzer gets past the first checks.
  *
  * What must hold: no crash, no leak, and each frame is posted (perhaps in segments), held, or
  * counted under exactly one reason.
@@ -23,7 +23,7 @@ enum mend {
 	CSUM = 1 << 4,
 	GSO = 1 << 5,
 	MEND_ICMP = 1 << 6, /* checksum of IGMP and ICMPv6 */
-	LARGE = 1 << 7, /* repeated to a super-frame */
+	LARGE = 1 << 7, /* octets repeated until they are a super-frame */
 };
 
 static uint8_t frame[68000];
@@ -80,28 +80,53 @@ static struct pkt *make(const uint8_t *ctl, const uint8_t *data, size_t n)
 	if (!p)
 		return NULL;
 	if (mend & (CSUM | GSO)) {
-		p->flags |= PKT_CSUM_PARTIAL;
-		p->csum_start = ctl[3];
-		p->csum_offset = ctl[4] & 0x80 ? be16_at(ctl + 4) : ctl[4];
+		frame_info(p)->csum = FRAME_CSUM_PARTIAL;
+		frame_info(p)->csum_start = ctl[3];
+		frame_info(p)->csum_offset = ctl[4] & 0x80 ? be16_at(ctl + 4) : ctl[4];
 	}
 	if (mend & GSO) {
-		p->gso = (uint8_t)(PKT_GSO_TCP4 + ctl[5] % 3);
-		p->gso_size = be16_at(ctl + 6);
+		frame_info(p)->gso = (uint8_t)(FRAME_GSO_TCP4 + ctl[5] % 3);
+		frame_info(p)->gso_size = be16_at(ctl + 6);
 	}
 	return p;
 }
 
-/* Make the peers known, as ARP replies would. */
+static size_t arp_reply(uint8_t *b, const struct ipoib_lladdr *a)
+{
+	static const uint8_t head[12] = { 8, 6, 0, 0, 0, 32, 8, 0, 20, 4, 0, 1 };
+
+	memcpy(b, head, sizeof(head));
+	ipoib_lladdr_encode(b + sizeof(head), a);
+	return 4 + 56;
+}
+
+/* A Neighbour Advertisement of a profile without an encapsulation. */
+static size_t advertisement(uint8_t *b, const struct ipoib_lladdr *a)
+{
+	struct nd_port port = { .lladdr = *a, .qkey = 0x1234 };
+	size_t n = 40 + 24 + ND_OPT_LINK_INFO;
+
+	b[0] = 0x60;
+	b[6] = 58;
+	b[7] = 255;
+	b[40] = ICMP6_NA;
+	nd_opt_link_info_encode(b + 64, ND_OPT_TLLA, &port);
+	mend_ip(b, n, true);
+	return n;
+}
+
+/* Make the peers known, as ARP replies or Neighbour Advertisements would. */
 static void learn(void)
 {
+	bool arp = ipoib_link_profile(ef.link)->encap.len;
+
 	for (unsigned int i = 0; i < EF_PEERS; i++) {
-		uint8_t b[4 + 56] = { 8, 6, 0, 0, 0, 32, 8, 0, 20, 4, 0, 1 };
+		uint8_t b[128] = { 0 };
 		struct ipoib_lladdr a = ef_peer(i);
 		struct ipoib_rx v = { .src_qp = a.qpn, .slid = (uint16_t)EF_PEER(i) };
 
-		ipoib_lladdr_encode(b + 12, &a);
-		v.pkt = pkt_from_data(ef.pool, b, sizeof(b));
-		eth_rx(ef.e, &v, 1, ef.now);
+		v.pkt = pkt_from_data(ef.pool, b, arp ? arp_reply(b, &a) : advertisement(b, &a));
+		eth_rx(ef.e, NULL, &v, 1, ef.now);
 	}
 	ef_drain();
 	ef_check(ef.delivered == EF_PEERS);
@@ -123,7 +148,7 @@ static void one(const uint8_t *ctl, const uint8_t *data, size_t n)
 	eth_tx(ef.e, &p, 1, ef.now);
 	after = pkt_pool_pkts_used(ef.pool);
 	if (after < before || (after == before && ef_drops() == drops && ef.posted > posted + 1))
-		return; /* a report released others; or segments */
+		return; /* a report may release others, and a super-frame is cut into segments */
 	ef_check(after <= before + 1);
 	ef_check((ef.posted > posted) + (ef_drops() - drops) + (after - before) >= 1);
 	if (ef.posted == posted)
@@ -134,7 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (!size)
 		return 0;
-	ef_begin(false);
+	ef_begin(ef_profile(data[0]), false);
 	if (data[0] & 1)
 		learn();
 	for (data++, size--; size >= CONTROL + 2;) {
@@ -148,7 +173,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += n;
 		size -= n;
 	}
-	ef_run(NS_SEC(3)); /* paths, joins, held reports */
+	ef_run(NS_SEC(3)); /* time for paths, joins and held reports */
 	ef_end();
 	return 0;
 }

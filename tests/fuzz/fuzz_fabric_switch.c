@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any octets as packets at the ports of a switch: SMPs that configure it, data, multicast, damage. Nothing
- * crashes, leaks, recurses or runs for ever.
+ * Any octets as packets at the ports of a switch: SMPs that configure it, data, multicast, damaged
+ * packets. Nothing may crash, leak, recurse or run for ever.
  *
- * Input: records of port (bits 0-1), flags (bit 2: PktLen is mended, bit 3: CRCs are taken as
+ * Input: records of port (bits 0-1), flags (bit 2: PktLen is corrected, bit 3: CRCs count as
  * absent, bit 4: time passes, bit 5: the port's link changes), 16 bits of length, octets.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "fabric/fabric.h"
+#include "fabric_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -56,7 +57,7 @@ static void start(struct world *w)
 	w->pool = pkt_pool_create(512, 128);
 	cfg.pool = w->pool;
 	assert(t && w->pool);
-	/* Two switches with a loop between them, and ends at both. */
+	/* Two switches with a loop between them, and external ends at both. */
 	assert(!topo_add_node(t, IB_NODE_SWITCH, 4, "a", NULL, &sw));
 	assert(!topo_add_node(t, IB_NODE_SWITCH, 4, "b", NULL, &sw));
 	assert(!topo_link(t, 0, 3, 1, 3) && !topo_link(t, 0, 4, 1, 4));
@@ -69,7 +70,10 @@ static void start(struct world *w)
 					  &w->end[i]));
 		fabric_ext_carrier(w->end[i], true, 0);
 		w->carrier[i] = true;
-		/* Data passes from the start; LIDs 0x00-0xff spread over all ports, one loop among them. */
+		/*
+		 * Ports are Active from the start; LIDs 0x00-0xff are spread over all ports, which
+		 * makes one loop.
+		 */
 		n = fabric_node_node(fn);
 		for (unsigned int k = 1; k <= 4; k++)
 			n->port[k].pi.port_state = IB_PORT_ACTIVE;
@@ -102,7 +106,7 @@ static void inject(struct world *w, unsigned int port, uint8_t flags, const uint
 		len = (len - 2) / 4 * 4 + 2;
 		be16_put(copy + 4, (uint16_t)((len - 2) / 4));
 	}
-	if (fabric_pkt_from_wire(&p, w->pool, copy, len))
+	if (pkt_from_wire(&p, w->pool, copy, len))
 		return;
 	if (flags & 8)
 		p->flags = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Packets of any content at both ports of a soft HCA that has QPs and attachments. The
- * first octets of the input say what is mended before delivery, so that the deep
- * checks are reached: lengths, CRCs, headers taken from a good packet.
+ * Packets of any content at both ports of a soft HCA that has QPs and attachments. The first octets
+ * of the input decide which fields are corrected before delivery (lengths, CRCs, headers taken from
+ * a good packet), so that the fuzzer gets past the first checks.
  *
- * What must hold: no crash, nothing leaks, and each packet is polled, dispatched as a
- * MAD, or counted by exactly one reason.
+ * What must hold: no crash, no leak, and each packet is polled, dispatched as a MAD, or counted
+ * under exactly one reason.
  */
 
 #include <stdlib.h>
@@ -20,20 +20,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define QPN 0x48
 #define QKEY 0x0b1b
 #define MLID 0xc005
-#define CONTROL 8 /* octets before the packet */
+#define CONTROL 8 /* octets of control before the packet */
 
 enum mend {
 	MEND_LENGTHS = 1 << 0,
 	MEND_CRC = 1 << 1,
-	MEND_TAIL = 1 << 2, /* tail_len as PadCnt wants it */
-	MEND_UNICAST = 1 << 3, /* addresses, QPN and keys of a QP */
+	MEND_TAIL = 1 << 2, /* tail_len fits PadCnt */
+	MEND_UNICAST = 1 << 3, /* addresses, QPN and keys are those of a QP */
 	MEND_MCAST = 1 << 4,
 	MEND_MAD = 1 << 5,
-	IN_SLICE = 1 << 6, /* headers not in hdr[] */
+	IN_SLICE = 1 << 6, /* headers lie in a slice, not in hdr[] */
 	PORT_2 = 1 << 7,
 };
 
-/* ctl[5]: what stays as it came though the rest is mended, and the state of the ports */
+/* ctl[5]: fields that are not corrected although the others are, and the state of the ports */
 enum leave {
 	MAD_PERMISSIVE = 1 << 0,
 	LEAVE_QKEY = 1 << 1,
@@ -41,7 +41,7 @@ enum leave {
 	LEAVE_DLID = 1 << 3,
 	LEAVE_QPN = 1 << 4,
 	LEAVE_NXT_HDR = 1 << 5,
-	STATE_SHIFT = 6, /* Down, Init, Armed, Active as 3, 2, 1, 0 */
+	STATE_SHIFT = 6, /* state of a port: 3, 2, 1, 0 for Down, Init, Armed, Active */
 };
 
 static struct {
@@ -55,7 +55,7 @@ static struct {
 
 static void on_xmit(void *ctx, uint8_t port, struct pkt *p, ns_t now)
 {
-	/* Answers go back in like any other packet. */
+	/* Answers of the agents are received again like any other packet. */
 	if (crc_pkt_check(p) != CRC_OK)
 		abort();
 	pkt_free(p);
@@ -126,7 +126,7 @@ static void mend_mad(uint8_t *o, uint8_t *bth, const uint8_t *ctl)
 		be16_put(o + 2, IB_LID_PERMISSIVE);
 }
 
-/* @o: LRH .. DETH, @hlen octets */
+/* Correct the headers at @o, LRH .. DETH, @hlen octets */
 static void mend_headers(uint8_t *o, unsigned int hlen, unsigned int mend, const uint8_t *ctl)
 {
 	uint8_t *bth = o + hlen - IB_BTH_LEN - IB_DETH_LEN;
@@ -214,7 +214,10 @@ static uint64_t drops(void)
 	return sum;
 }
 
-/* Packets taken by QPs, each once: all QPs that get a multicast get the same. */
+/*
+ * Number of packets that QPs got. A multicast packet counts once, because all its QPs get the same
+ * octets.
+ */
 static unsigned int drain(uint8_t port)
 {
 	unsigned int taken = 0;

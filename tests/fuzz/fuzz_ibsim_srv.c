@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Sequences of what clients, the fabric and time do to a server of ibsim's protocol: control messages and
- * MADs of any content (mended so that deep checks are reached), answers to what was sent, unsolicited MADs, sockets
- * that are full or refuse, deaths.
+ * A server of ibsim's protocol, driven by random sequences of events: control messages and MADs of
+ * any content (corrected so that the fuzzer gets past the first checks), answers to requests,
+ * unsolicited MADs, sockets that are full or refuse, and deaths of clients.
  *
- * What must hold: no crash, nothing leaks; a socket is open exactly for each client there is, and sent to only while
- * it is; IsSM is as the clients have it; no more than IBSIM_OPEN_MAX requests of a client are open.
+ * What must hold: no crash, no leak. A client's socket is open as long as the client exists, and
+ * nothing is sent to a closed one. IsSM is set exactly while a client wants it. No client has more
+ * than IBSIM_OPEN_MAX open requests.
  */
 
 #include <errno.h>
@@ -36,7 +37,7 @@ static struct {
 	struct {
 		struct mad_addr to;
 		uint8_t mad[MAD_LEN];
-	} sent[SENT_MAX]; /* the last ones, in a ring */
+	} sent[SENT_MAX]; /* the last MADs sent, in a ring */
 } f;
 
 static int on_xmit(void *ctx, uint8_t egress, const struct mad_addr *to, const void *mad, ns_t now)
@@ -93,7 +94,7 @@ static int on_send(void *ctx, unsigned int id, const void *pkt, size_t len)
 	(void)ctx;
 	CHECK(f.open[id] && ibsim_srv_client(f.srv, id, &s));
 	CHECK(!ibsim_pkt_decode(&k, pkt, len));
-	/* A response is for its owner. */
+	/* A response must go to the client that sent the request. */
 	if (k.status == IBSIM_STATUS_TIMEOUT)
 		CHECK(mad_tid(k.mad) >> 48 == id);
 	return f.send_err;
@@ -163,7 +164,7 @@ static void finish(void)
 	timers_fini(&f.timers);
 }
 
-/* --- steps: an octet that says which, one of detail, one of length, then octets */
+/* --- steps: an octet that selects the step, one of detail, one of length, then the octets */
 
 static void do_ctl(uint8_t who, const uint8_t *p, size_t n)
 {
@@ -171,7 +172,7 @@ static void do_ctl(uint8_t who, const uint8_t *p, size_t n)
 	struct ibsim_ctl m = { .client = who >> 3 };
 	uint8_t msg[IBSIM_CTL_LEN], answer[IBSIM_CTL_LEN];
 
-	if (n && p[0] & 0x80) { /* as it is */
+	if (n && p[0] & 0x80) { /* the message is sent unchanged */
 		ibsim_srv_ctl(f.srv, &from, p, n, answer, f.now);
 		return;
 	}
@@ -198,7 +199,7 @@ static void do_mad(uint8_t who, const uint8_t *p, size_t n)
 	ibsim_srv_recv(f.srv, who & 7, raw, sizeof(raw), f.now);
 }
 
-/* An answer to something that went out, @p over it */
+/* Answer a request that went out, with @p written over the answer */
 static void do_answer(uint8_t which, const uint8_t *p, size_t n)
 {
 	unsigned int have = f.nsent < SENT_MAX ? f.nsent : SENT_MAX;

@@ -2,7 +2,7 @@
 #ifndef TESTS_FUZZ_IPOIB_WORLD_H
 #define TESTS_FUZZ_IPOIB_WORLD_H
 
-/* A link that is up, over the fake SA, whose owner says yes to everything. */
+/* A link that is up, over the fake SA. Its owner accepts every action. */
 
 #include <stdlib.h>
 

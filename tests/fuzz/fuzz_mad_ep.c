@@ -6,8 +6,8 @@
 #include "wire/sa.h"
 
 /*
- * An endpoint with agents and open requests, fed with MADs that are the input's but for
- * a TID that may hit. A step of the input: what happens (1), TID choice (1), method (1),
+ * An endpoint with agents and open requests. It gets MADs made from the input, except that some
+ * TIDs are those of open requests. A step of the input: event (1), choice of TID (1), method (1),
  * RMPP header (12), octets from 36 on (8).
  */
 
@@ -19,7 +19,7 @@ struct world {
 	struct mad_ep *ep;
 	struct mad_agent *sa, *vendor, *plain;
 	struct mad_tx *open;
-	uint64_t tid; /* of what was sent last */
+	uint64_t tid; /* TID of the last MAD sent */
 	unsigned int calls;
 	ns_t now;
 };
@@ -30,7 +30,7 @@ static int sent(void *ctx, const struct mad_addr *to, const void *mad, ns_t now)
 
 	(void)now;
 	w->tid = mad_tid(mad);
-	/* Some come back at once, as from a loop. */
+	/* MADs to LID 1 come back at once, as from a loop. */
 	if (to->lid == 1)
 		mad_ep_recv(w->ep, to, mad, w->now);
 	return to->lid == 3 ? -1 : 0;
@@ -38,7 +38,7 @@ static int sent(void *ctx, const struct mad_addr *to, const void *mad, ns_t now)
 
 static const struct mad_ep_ops ops = { .send = sent };
 
-/* Touches every octet that it is given. */
+/* Touch every octet, so that the sanitizer notices invalid ones. */
 static void look(struct world *w, const void *mad, size_t len)
 {
 	uint8_t *copy = malloc(len ? len : 1);
@@ -124,7 +124,7 @@ static void request(struct world *w, const uint8_t *s)
 
 	make(msg, s, 0);
 	msg[1] = MAD_CLASS_SA;
-	/* done() forgets w->open, whichever request it was for. */
+	/* The completion clears w->open, whichever request it was for. */
 	if (!w->open)
 		(void)mad_request(w->sa, &req, &w->open, w->now);
 }
@@ -181,7 +181,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size & 1)
 		mad_agent_del(w.vendor);
 	mad_ep_destroy(w.ep);
-	/* Whatever an endpoint armed ends with it. */
+	/* Destroying an endpoint cancels all its timers. */
 	if (timers_next(&w.timers) != NS_NEVER)
 		abort();
 	timers_fini(&w.timers);

@@ -5,10 +5,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "groups_read.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The first octet chooses family and index, the second how the text is cut: the result may
- * not depend on it. */
+/*
+ * The first octet chooses family and index, the second how the text is cut into pieces; the result
+ * must not depend on the cut.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct netdev_group whole[8] = { 0 }, pieces[8] = { 0 };
@@ -24,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	data += 2;
 	size -= 2;
 
-	err = groups_parse(family, (const char *)data, size, ifindex, whole, 8, &n);
+	err = parse_groups(family, (const char *)data, size, ifindex, whole, 8, &n);
 	groups_parser_init(&p, family, ifindex, pieces, 8);
 	for (size_t off = 0; off < size; off += step)
 		groups_parser_feed(&p, (const char *)data + off,

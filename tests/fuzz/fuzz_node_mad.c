@@ -6,8 +6,8 @@
 #include "node/node.h"
 
 /*
- * A CA and a switch under MADs that are the input's: whole ones after one octet that
- * says to whom, by which port, on which queue pair. What they send must be sendable.
+ * A CA and a switch that get MADs from the input: each is one octet that chooses node, port and
+ * queue pair, and then the MAD. What the nodes send must be encodable.
  */
 
 struct owner {
@@ -44,7 +44,7 @@ static void event(void *ctx, uint8_t port, enum node_event ev, ns_t now)
 
 static const struct node_ops ops = { .xmit = xmit, .event = event };
 
-/* What has to hold whatever an SM writes */
+/* Conditions that must hold whatever an SM writes */
 static void check(const struct node *n)
 {
 	for (unsigned int i = !node_is_switch(n); i <= n->info.nports; i++) {
@@ -83,7 +83,9 @@ static void make(struct owner *o, uint8_t type, uint8_t nports, struct pkt_pool 
 		node_link(&o->n, i, true, 1);
 }
 
-/* One MAD; the octets that are not there are zero. Returns how many were used. */
+/*
+ * Deliver one MAD; octets beyond the end of the input are zero. Returns the number of octets used.
+ */
 static size_t step(struct owner *o, uint8_t how, const uint8_t *data, size_t size, ns_t now)
 {
 	uint8_t port = (uint8_t)(how >> 2 & 3), mad[MAD_LEN] = { 0 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * An SA that answers with anything: each request is answered by the next piece of the input, under
- * the request's own TID, class and method so that it gets through to the client; Reports come
- * in between. Nothing may crash, leak or make the client spin.
+ * An SA that answers anything. The answer to each request is the next piece of the input, with the
+ * request's TID, class and method, so that it reaches the client; Reports come in between. Nothing
+ * may crash, leak or make the client spin.
  */
 
 #include <stdlib.h>
@@ -125,7 +125,10 @@ static void step(struct world *w, uint8_t op, struct sac_group_ref *refs,
 			sac_path_get(w->sac, &key, &waits[i], &rec, w->now);
 		break;
 	case 3:
-		sac_group_ask(w->sac, q, &j.rec.mgid, w->now);
+		if (op & 8)
+			sac_group_list(w->sac, q, 0x8001, w->now);
+		else
+			sac_group_ask(w->sac, q, &j.rec.mgid, w->now);
 		break;
 	case 4:
 		sac_reregister(w->sac, w->now);

@@ -10,9 +10,9 @@
 #include "wire/ib_hdr.h"
 
 /*
- * A link over UDP under any order of datagrams, times and wishes. The input is a list of
- * operations: 2 octets of what and whom, then what they need. Some datagrams get a right VCRC, so
- * that packets pass too.
+ * A link over UDP under any sequence of datagrams, times and requests. The input is a list of
+ * operations: 2 octets that choose the operation and its object, then its arguments. Some datagrams
+ * get a right VCRC, so that packets are accepted too.
  */
 
 static unsigned int carrier_up;
@@ -63,13 +63,13 @@ static void check(const struct udp_link *l)
 	assert(l->stats.ups - l->stats.downs == carrier_up);
 }
 
-/* Returns how many octets of @data were used. */
+/* Deliver one datagram. Returns how many octets of @data were used. */
 static size_t datagram(struct udp_link *l, uint8_t who, const uint8_t *data, size_t size, ns_t now)
 {
 	struct ip_endpoint from = somebody(who);
 	size_t len = size < 2 ? 0 : (size_t)((data[0] | data[1] << 8) % (IB_PKT_MAX + 2));
 	size_t used = size < 2 ? size : 2 + (len < size - 2 ? len : size - 2);
-	/* Exactly as long as it says: the sanitizer sees what is read behind it. */
+	/* An exact copy, so that the sanitizer notices reads beyond the end. */
 	uint8_t *copy = malloc(len ? len : 1);
 
 	if (!copy)

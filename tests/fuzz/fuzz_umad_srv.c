@@ -6,9 +6,9 @@
 #include "wire/sa.h"
 
 /*
- * Four programs at a CA of two ports, whose messages are the input's. A step: what happens and who (1),
- * octets that follow (2), these. Packets of the CA come back to it, so that requests are answered, also by
- * programs.
+ * Four programs at a CA with two ports, which send messages from the input. A step: event and
+ * program (1), number of octets that follow (2), these octets. Packets that the CA sends come back
+ * to it, so that requests are answered, by programs too.
  */
 
 #define CONNS 4
@@ -56,7 +56,7 @@ static void come_back(struct timer *t, ns_t now)
 
 	memcpy(v, w->wire, n * sizeof(v[0]));
 	w->nwire = 0;
-	if (w->loops++ > 2000) /* programs may ask each other for ever */
+	if (w->loops++ > 2000) /* a bound, because programs may ask each other for ever */
 		return;
 	for (unsigned int i = 0; i < n; i++)
 		node_mad_rx(&w->node, v[i].port, &v[i].from, v[i].mad, now);
@@ -122,7 +122,9 @@ static void deliver(struct world *w, unsigned int i, const struct umad_in *in)
 	}
 }
 
-/* The octets as a message of type @type, its length right; on the heap, so that it ends where it ends. */
+/*
+ * Send the octets as a message of type @type with the right length, from an exact copy on the heap.
+ */
 static void message(struct world *w, unsigned int i, uint32_t type, const uint8_t *p, size_t n)
 {
 	struct umad_msg h = { type, (uint32_t)(sizeof(h) + n) };
@@ -142,7 +144,7 @@ static void message(struct world *w, unsigned int i, uint32_t type, const uint8_
 	free(msg);
 }
 
-/* A MAD whose data are a memfd's: as long as the first octets say. */
+/* Send a MAD whose data are in a memfd; the first octets are its length. */
 static void big(struct world *w, unsigned int i, const uint8_t *p, size_t n)
 {
 	size_t len = n >= sizeof(struct umad_mad) + 2 ? (size_t)p[sizeof(struct umad_mad)] << 8 |

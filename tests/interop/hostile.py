@@ -10,6 +10,7 @@ sets the port Down), udp (a right IPoIB packet, with a UDP datagram for an appli
 the packets: dlid slid qpn qkey pkey ip_from ip_to port. Prints how many of each were sent, as JSON.
 """
 import collections
+import errno
 import ipaddress
 import json
 import random
@@ -67,11 +68,23 @@ KINDS = {
 }
 
 
+def bind(sock, here):
+    """Bind the socket. Try for 90 s, because the process that has the port may be about to end, and these packets have to follow its last ones at once."""
+    for _ in range(9000):
+        try:
+            return sock.bind(here)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            time.sleep(0.01)
+    sys.exit("hostile: the port is in use")
+
+
 def main():
     if len(sys.argv) < 6 or sys.argv[5] not in (*KINDS, "all"):
         sys.exit(__doc__)
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sock.bind(endpoint(sys.argv[1]))
+    bind(sock, endpoint(sys.argv[1]))
     to, rate, seconds, what = endpoint(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4]), sys.argv[5]
     keys, sent = dict(word.split("=", 1) for word in sys.argv[6:]), collections.Counter()
     kinds, start = list(KINDS) if what == "all" else [what], time.monotonic()

@@ -21,7 +21,7 @@ def address(what):
 
 
 class Client:
-    """Two sockets of a number, as of a process"""
+    """A client with two sockets that are named after a number, as a library names them after its PID"""
 
     def __init__(self, number):
         self.number, self.id = number, None
@@ -54,12 +54,12 @@ class Client:
 
 
 def flood(c, until):
-    """As fast as the server takes them"""
+    """Send random MADs as fast as the server accepts them. Return the numbers of sent and refused ones."""
     c.mads.setblocking(False)
     sent = full = 0
     while time.monotonic() < until:
         mad = bytearray(rng.randbytes(256))
-        if rng.random() < 0.8:  # of classes that there are
+        if rng.random() < 0.8:  # most MADs belong to classes that exist
             mad[0:4] = 1, rng.choice((1, 0x81, 3, 4, 0x32)), rng.choice((1, 2)), rng.choice((1, 2, 5, 7, 0x12, 0x81))
             mad[4:8] = 0, 0, rng.choice((0, 0, 1)), rng.choice((0, 1, 2, 3, 64))
             mad[16:18] = rng.choice((b"\0\x11", b"\0\x15", b"\0\x20", b"\0\x35", b"\0\x38", b"\0\x02"))
@@ -74,7 +74,7 @@ def flood(c, until):
 
 
 def ask_without_reading(c, n):
-    """That many requests of its own NodeInfo, each with an answer"""
+    """Send n requests for the NodeInfo of the own node. Each is answered, but no answer is read."""
     c.mads.setblocking(True)
     for tid in range(n):
         mad = struct.pack(">BBBBHBBQHH", 1, 0x81, 1, 1, 0, 0, 0, tid, 0x11, 0).ljust(256, b"\0")
@@ -83,10 +83,10 @@ def ask_without_reading(c, n):
 
 def main():
     me = Client(os.getpid())
-    for n in list(range(0, 100)) + [1000, 60000]:  # never answered
+    for n in list(range(0, 100)) + [1000, 60000]:  # these get no answer
         me.ctl.send(rng.randbytes(n))
     assert me.ask(GET_NODE)[0] == ERROR, "not connected"
-    for number in (0, 1, 7, 255, 256, 1 << 31, 0xFFFFFFFF):  # OpenSM's is one of them
+    for number in (0, 1, 7, 255, 256, 1 << 31, 0xFFFFFFFF):  # one of these is the id of OpenSM, so it must not be accepted from here
         for kind in (DISCONNECT, SET_ISSM, GET_PI):
             assert me.ask(kind, b"\1\0\0\0", number)[0] == ERROR, number
     assert not me.connect(b"no such node")
@@ -102,12 +102,12 @@ def main():
         if not c.connect(b"Hca4"):
             break
         crowd.append(c)
-    assert len(crowd) == 15, len(crowd)  # and me
+    assert len(crowd) == 15, len(crowd)  # besides this client
     sent, full = flood(me, time.monotonic() + SECONDS)
     assert sent > 1000, sent
-    ask_without_reading(me, QUEUE_MAX + 1)  # however slow the flood was
+    ask_without_reading(me, QUEUE_MAX + 1)  # this fills the queue, even if the flood was slow
     for c in crowd:
-        c.close()  # without a word
+        c.close()  # without a goodbye
     again = Client(os.getpid() + 1000000)
     deadline = time.monotonic() + 10
     while not again.connect(b"Hca4"):

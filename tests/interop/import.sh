@@ -1,22 +1,25 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# `uipoib fabric import`: what Debian's ibnetdiscover prints of ibsim's example nets under OpenSM is taken, reads
-# back to itself, and as a fabric of ours under our SM is what ibnetdiscover prints again: names, GUIDs, LIDs, rates. What
-# cannot be taken is said with its line. A fat tree of 1,000 HCAs comes up.
+# `uipoib fabric import`: the output of Debian's ibnetdiscover for ibsim's example nets under OpenSM is
+# imported, reads
+# back unchanged, and when it runs as a fabric under our SM, ibnetdiscover prints the same again: names, GUIDs,
+# LIDs, rates.
+# A line that cannot be imported is named in a message. A fat tree of 1,000 HCAs comes up.
 . "$(dirname "$0")/lib.sh"
 need ibsim ibnetdiscover opensm jq python3
 nets=$(ls -d /usr/share/doc/ibsim-utils/net-examples 2>/dev/null)
 [ -n "$nets" ] || { skip "ibsim's example nets" "not installed"; finish; }
 imp() { u fabric import "$@"; }
 
-# The records of a topology, whatever their order; comments of the head have dates
+# The records of a topology in sorted order. Comment lines are left out, because those at the head contain dates.
 records() { sed '/^#/d' "$1" | awk 'BEGIN { RS = ""; FS = "\n" } { s = $1; for (i = 2; i <= NF; i++) s = s "\1" $i; print s }' | sort; }
 same_records() { grep -q "^Switch" "$1" && diff <(records "$1") <(records "$2"); }
 
 first_hca() { sed -n 's/^[HC]c*a[ \t][^"]*"\([^"]*\)".*/\1/p' "$1" | head -1; }
 
-# discovered NET: as production has it, with the LIDs of an SM
+# discovered NET: output of ibnetdiscover for this net, with the LIDs that an SM gave, as from a production
+# fabric
 discovered() {
 	local hca status
 	hca=$(first_hca "$nets/$1")
@@ -44,11 +47,11 @@ taken() {
 	imp "$work/$1.found.topo" -o "$work/again.topo" --strict --force && cmp "$work/$1.found.topo" "$work/again.topo"
 }
 
-# Under our SM it is found again as it was, by the program that found it
+# Run the imported net under our SM. ibnetdiscover must print the same as on ibsim.
 found_again() {
 	imp "$work/$1.found" -o "$work/lab.topo" --config "$work/lab.conf" --hosts 2 --force || return 1
 	sed -i "/^sm = /aibsim = $inst" "$work/lab.conf"
-	lab_start && u wait --timeout 20 || return 1
+	lab_start && u wait --timeout $patience || return 1
 	on_sim lab "$(first_hca "$work/lab.topo")" ibnetdiscover >"$work/again.found" &&
 		same_records "$work/$1.found" "$work/again.found"
 }
@@ -60,7 +63,7 @@ for net in net.1 net.2sw2path net.2sw2path4hca net.2sw2path4hca2port; do
 	lab_down
 done
 
-# --- what production has besides
+# --- other lines that occur in production
 
 cp "$work/net.1.found" "$work/good"
 {

@@ -21,7 +21,9 @@ import sys
 import time
 
 SO_NO_CHECK = 11
+SO_RCVBUFFORCE = 33                              # for root, beyond the limit of the machine
 PACE = float(os.environ.get("PACE", 0.0003))     # seconds between datagrams
+LAST = 0.5                                       # seconds without data after which no more is expected
 
 
 def bound(kind, address, port):
@@ -33,24 +35,33 @@ def bound(kind, address, port):
 
 def udp_recv(address, port, group=None):
     s = bound(socket.SOCK_DGRAM, group or address, int(port))
-    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+    s.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
     if group:
         s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group) + socket.inet_aton(address))
-    seen, got, corrupt = set(), 0, 0
+    seen, count = set(), {"got": 0, "corrupt": 0}
+
+    def take(data):
+        count["got"] += 1
+        if hashlib.sha256(data[:8] + data[40:]).digest() != data[8:40]:
+            count["corrupt"] += 1
+            return
+        if not seen:
+            print("first", flush=True)
+        seen.add(data[:8])
+
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    print("ready", flush=True)
     try:
+        print("ready", flush=True)
         while True:
-            data = s.recv(65536)
-            got += 1
-            if hashlib.sha256(data[:8] + data[40:]).digest() == data[8:40]:
-                if not seen:
-                    print("first", flush=True)
-                seen.add(data[:8])
-            else:
-                corrupt += 1
+            take(s.recv(65536))
     except KeyboardInterrupt:
-        print(json.dumps({"got": got, "different": len(seen), "corrupt": corrupt}))
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    s.settimeout(LAST)
+    try:
+        while True:     # read data that is still in the socket, and datagrams that are still under way
+            take(s.recv(65536))
+    except TimeoutError:
+        print(json.dumps({"got": count["got"], "different": len(seen), "corrupt": count["corrupt"]}))
 
 
 def udp_send(address, port, to, count, size):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# What the interop tests share beyond tests/system/lib.sh: fabrics as ibnetdiscover prints them, a lab without
-# a subnet manager of ours, and Debian's OpenSM on it or on ibsim.
+# Functions of the interop tests beyond those of tests/system/lib.sh: fabrics in ibnetdiscover's format, a lab
+# without
+# a subnet manager of ours, and Debian's OpenSM on this lab or on ibsim.
 #
 #	. tests/interop/lib.sh
 #	topo_fat_tree 8 >"$work/lab.topo"
@@ -60,7 +61,8 @@ topo_hcas() {
 		/^\[/ && hca != "" { match($0, /[0-9]+/); print hca, substr($0, RSTART, RLENGTH); hca = "" }'
 }
 
-# conf_external TOPO [LINE...]: that fabric without a manager of ours; uib0 of hI is on its Ith HCA
+# conf_external TOPO [LINE...]: configuration of this fabric without a manager of ours; uib0 of hI is on the Ith
+# HCA
 conf_external() {
 	local topo=$1 i=0 hca port
 	shift
@@ -75,7 +77,8 @@ conf_external() {
 
 # --- ibsim, for comparison; its sockets are named "$inst-ibsim"
 
-# ibsim_start TOPO [OPTION...]: it spins when its standard input closes, and takes commands there: ibsim_cmd
+# ibsim_start TOPO [OPTION...]: start ibsim. Its standard input stays open, because ibsim spins without it and
+# reads commands there (ibsim_cmd)
 ibsim_start() {
 	local topo=$1 fifo=$work/ibsim.in
 	shift
@@ -83,7 +86,6 @@ ibsim_start() {
 	mkfifo "$fifo"
 	IBSIM_SOCKNAME=$inst-ibsim ibsim -s "$@" "$topo" <>"$fifo" >"$work/ibsim.log" 2>&1 &
 	ibsim_pid=$!
-	jobs_pids+=" $ibsim_pid"
 	exec {ibsim_in}<>"$fifo"
 	eventually 10 grep -q '^sim>' "$work/ibsim.log"
 }
@@ -97,14 +99,15 @@ ibsim_stop() {
 	ibsim_pid=
 } 2>/dev/null
 
-# on_sim ibsim|lab NODE CMD...: a program on a node, through Debian's libumad2sim.so; its sys-PID goes to $work/cwd
+# on_sim ibsim|lab NODE CMD...: run a program on a node through Debian's libumad2sim.so, which writes its folder
+# sys-PID into $work/cwd
 on_sim() {
 	sim_env "$1" "$2"
 	"${sim_env[@]}" "${@:3}"
 }
 
-# sim_env ibsim|lab NODE: what comes before such a command, in the array of this name. In the background it is the
-# command itself that has the pid, where a function would be a shell around it.
+# sim_env ibsim|lab NODE: set the array sim_env to the words that go before a command to run it on this node. With the array a
+# command in the background is its own process, and $! is its pid; with on_sim $! would be the pid of a shell.
 sim_env() {
 	local name=$inst
 	[ "$1" = lab ] || name=$inst-ibsim
@@ -114,8 +117,8 @@ sim_env() {
 
 # --- OpenSM
 
-# osm_start ibsim|lab|exec NODE [OPTION...]: on that node, through libumad2sim or (exec) through our preload. Its files are
-# in $osm_dir, a new one each time: log, opensm.fdbs, ...
+# osm_start ibsim|lab|exec NODE [OPTION...]: start OpenSM on this node, through libumad2sim or (exec) through
+# our preload. Its files (log, opensm.fdbs, ...) are in $osm_dir, a new folder each time.
 osm_start() {
 	local where=$1 node=$2
 	shift 2
@@ -129,28 +132,28 @@ osm_start() {
 	osm_pid=$!
 }
 
-# -d 2: the log is flushed after each line
+# -d 2: OpenSM flushes the log after each line
 osm_up() { grep -Eq 'SUBNET UP|Entering STANDBY' "$osm_dir/log"; }
 osm_wait_up() { eventually "${1:-20}" osm_up; }
 
-# osm_stop [SIGNAL]: its log up to there is kept as log.up, what it says while it ends is not of interest. libumad2sim.so
-# joins a thread at exit that may wait for the lock that the one which exits holds: what has not ended after a while is
-# killed.
+# osm_stop [SIGNAL]: end OpenSM. Its log up to now is kept as log.up, because later lines do not matter. At exit
+# libumad2sim.so joins a thread that may wait for a lock that the exiting thread holds, so an OpenSM that has
+# not ended after a while is killed.
 osm_stop() {
 	[ -n "$osm_pid" ] || return 0
 	cp "$osm_dir/log" "$osm_dir/log.up"
 	kill "-${1:-TERM}" "$osm_pid"
-	eventually 10 not kill -0 "$osm_pid" || kill -KILL "$osm_pid"
+	within 20 not kill -0 "$osm_pid" || kill -KILL "$osm_pid"
 	wait "$osm_pid"
 	osm_pid=
 } >/dev/null 2>&1
 
-# osm_errors LOG: the different errors in it, without what changes from run to run
+# osm_errors LOG: print the different errors in it, without the parts that change from run to run
 osm_errors() {
 	grep -hE ' 0x01 -> |ERR [0-9A-F]{4}' "$1" | sed -E 's/^.*-> //; s/(TID|tid) ?[:=]? ?0x[0-9a-f]+/TID/g' | sort -u
 }
 
-# free_udp_ports N: N ports of 127.0.0.1 that nobody uses now, on a line
+# free_udp_ports N: print N unused ports of 127.0.0.1 in one line
 free_udp_ports() {
 	python3 - "$1" <<-'E'
 	import socket, sys
@@ -161,7 +164,7 @@ free_udp_ports() {
 	E
 }
 
-# --- a second instance, whose HCAs are at the other end of UDP links: $work/far.conf
+# --- a second instance, whose HCAs are at the far ends of UDP links: $work/far.conf
 
 far_pid=''
 uf() { "$UIPOIB" -n "$inst-far" "$@"; }
@@ -171,10 +174,9 @@ bxf() { UIPOIB_NAME=$inst-far background "$UIPOIB" exec "$@"; }
 far_start() {
 	"$UIPOIB" run -c "$work/far.conf" -n "$inst-far" >>"$work/far.log" 2>&1 &
 	far_pid=$!
-	jobs_pids+=" $far_pid"
 }
 
-# far_remember: it is looked for by lab_gone
+# far_remember: note the processes of that instance, which lab_gone then looks for
 far_remember() {
 	local p
 	for p in $(descendants "$far_pid"); do
@@ -182,18 +184,18 @@ far_remember() {
 	done
 }
 
-# far_down: as Ctrl-C would; its exit status
+# far_down: end the second instance as Ctrl-C would; returns its exit status
 far_down() {
 	local status
 	kill -INT "$far_pid" && wait "$far_pid"
 	status=$?
-	jobs_pids=${jobs_pids/ $far_pid/}
 	far_pid=
 	return $status
 }
 
-# near_and_far HERE PEER FAR_HERE FAR_PEER: lab.conf has h1, h2 and a link from Switch1/7, far.conf h3 at its other
-# end; the arguments are ports of 127.0.0.1. 10.4.0.1 to 10.4.0.3
+# near_and_far HERE PEER FAR_HERE FAR_PEER: write lab.conf with h1, h2 and a UDP link from Switch1/7, and
+# far.conf with h3 at the other end of the link. The arguments are ports of 127.0.0.1. Addresses are 10.4.0.1 to
+# 10.4.0.3
 near_and_far() {
 	{
 		printf '[fabric lab]\ntopology = %s\n' "$PWD/examples/udp-link.topo"
@@ -209,7 +211,7 @@ near_and_far() {
 	E
 	far_start
 	lab_up
-	uf wait --timeout 30 >>"$work/far.log" 2>&1 || {
+	uf wait --timeout $patience >>"$work/far.log" 2>&1 || {
 		echo "not ok - the far end comes up"
 		sed 's/^/# /' "$work/far.log" "$work/lab.log" | tail -40
 		exit 1
@@ -217,9 +219,9 @@ near_and_far() {
 	far_remember
 }
 
-# --- a bad cable between them: tests/interop/relay.py
+# --- a bad cable between the two instances: tests/interop/relay.py
 
-# relay_start SEED NEAR NEAR_PEER FAR FAR_PEER: between two ends, ports as in near_and_far
+# relay_start SEED NEAR NEAR_PEER FAR FAR_PEER: start the relay between two ends; ports as in near_and_far
 relay_start() {
 	mkfifo "$work/relay.in"
 	exec 7<>"$work/relay.in"
@@ -229,7 +231,7 @@ relay_start() {
 }
 cable() { echo "set $*" >&7; }
 
-# relay_stats: JSON, how often each kind happened, both directions together
+# relay_stats: JSON with the number of times that each kind of fault happened, both directions together
 relay_stats() {
 	local lines
 	lines=$(wc -l <"$work/relay.out")
@@ -238,21 +240,21 @@ relay_stats() {
 }
 relay_answered() { [ "$(wc -l <"$work/relay.out")" -gt "$1" ]; }
 
-# --- data that knows whether it is right: tests/interop/integrity.py
+# --- data in which damage shows: tests/interop/integrity.py
 
 integrity="python3 -B $PWD/tests/interop/integrity.py"
 
-# udp_flow FROM TO FROM_ADDRESS TO_ADDRESS COUNT LEAST [GROUP]: FROM and TO are "x h1" or "xf h3"; so many datagrams
-# of 1400 octets and how many have to arrive, all of them right
+# udp_flow FROM TO FROM_ADDRESS TO_ADDRESS COUNT LEAST [GROUP]: send COUNT datagrams of 1400 octets; at least
+# LEAST must arrive, all of them undamaged. FROM and TO are "x h1" or "xf h3"
 udp_flow() {
 	local from=$1 to=$2 file=$work/flow.$RANDOM pid
 	b$to $integrity udp-recv "$4" 7777 ${7:+"$7"} >"$file"
 	pid=$!
 	eventually 10 grep -q ready "$file" || { echo "the receiver does not start"; return 1; }
-	# Joins reach the SM and the switches some time after the sockets: until a first one comes.
+	# A join reaches the SM and the switches some time after the socket has it, so wait until a first
+	# datagram arrives.
 	eventually 10 udp_probe "$from" "$3" "${7:-$4}" "$file" || { echo "nothing arrives"; return 1; }
 	$from $integrity udp-send "$3" 7777 "${7:-$4}" "$5" 1400 || return 1
-	sleep 0.2 # the last are on their way
 	kill -TERM $pid
 	wait $pid
 	tail -1 "$file"
@@ -260,10 +262,10 @@ udp_flow() {
 }
 
 udp_probe() {
-	$1 $integrity udp-send "$2" 7777 "$3" 1 1400 && eventually 1 grep -q first "$4"
+	$1 $integrity udp-send "$2" 7777 "$3" 1 1400 && within 1 grep -q first "$4"
 }
 
-# tcp_flow FROM TO FROM_ADDRESS TO_ADDRESS OCTETS
+# tcp_flow FROM TO FROM_ADDRESS TO_ADDRESS OCTETS: all octets arrive undamaged
 tcp_flow() {
 	local file=$work/flow.$RANDOM
 	b$2 $integrity tcp-recv "$4" 7777 >"$file"
@@ -271,5 +273,5 @@ tcp_flow() {
 	$1 $integrity tcp-send "$3" 7777 "$4" "$5"
 }
 
-# counted u|uf LAYER REGEX: the sum of such counters
+# counted u|uf LAYER REGEX: sum of the counters of this layer whose names match
 counted() { $1 -j stats show | jq --arg l "$2" --arg re "$3" '[.. | objects | select(.layer == $l and (.counter | test($re))) | .value] | add // 0'; }

@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# mDNS: avahi of one host finds the service and the name of another, over IPv4 and over IPv6.
+# mDNS: avahi on one host finds the service and the name of another host, over IPv4 and over IPv6.
 #
 #	h1: dbus-daemon, avahi-daemon "h1.local", avahi-publish     h2, h3: dbus-daemon, avahi-daemon
-#	 |                                                           |   |
-#	Switch1 -------------------------------------------- Switch2 | Switch3
 #
-# Each daemon has a PID and a mount namespace of its own, with its own /run, and a
-# private bus: what the machine runs of either is not touched.
+#
+#
+# | ~     Switch1 -------------------------------------------- Switch2
+# Switch3
+#
+# Each daemon has PID and mount namespaces of its own, with its own /run and a private bus, so the daemons of
+# the
+# machine are not touched.
 . "$(dirname "$0")/../system/lib.sh"
 need avahi-daemon avahi-publish avahi-browse avahi-resolve dbus-daemon unshare
 topo_ring 3 3 >"$work/lab.topo"
@@ -68,14 +72,15 @@ start() { # HOST FAMILY
 	DBUS_SYSTEM_BUS_ADDRESS=$(bus "$1") bx "$1" unshare --mount --pid --fork --kill-child --propagation private \
 		bash -c '
 			mount -t tmpfs none /run && mkdir /run/avahi-daemon || exit 1
-			dbus-daemon --config-file="$1/$2.bus.conf" --nofork --nopidfile &
-			for k in $(seq 100); do [ -S "$1/$2.bus" ] && break; sleep 0.05; done
+			rm -f "$1/$2.listens"
+			dbus-daemon --config-file="$1/$2.bus.conf" --nofork --nopidfile --print-address >"$1/$2.listens" &
+			for k in $(seq 1800); do [ -s "$1/$2.listens" ] && break; sleep 0.05; done
 			avahi-daemon --file="$1/$2.avahi" --no-drop-root --no-chroot --no-rlimits --no-proc-title' \
 		- "$work" "$1" >"$work/$1.log" 2>&1
 	daemons+=" $!"
 }
 
-on() { # HOST TOOL...: a client of that host's daemon
+on() { # HOST TOOL...: run a client of that host's daemon
 	local h=$1
 	shift
 	DBUS_SYSTEM_BUS_ADDRESS=$(bus "$h") timeout 20 "$UIPOIB" exec "$h" "$@"
@@ -127,7 +132,7 @@ for family in 4 6; do
 	kill $publisher
 	gone() { not browse h2 $family printer; }
 	check "IPv$family: when it is withdrawn h2 sees it go" eventually 20 gone
-	kill -KILL $daemons # unshare holds SIGTERM back
+	kill -KILL $daemons # unshare does not pass SIGTERM on
 	wait $daemons 2>/dev/null
 done
 finish

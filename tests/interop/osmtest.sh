@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
-# osmtest, OpenSM's own test of a subnet administrator, unmodified on our umad preload: against our SA, and
-# against OpenSM on the same fabric. Every flow that passes there passes here, and what each complains of on
-# its way is the same but for the lines of doc/osmtest.md.
+# osmtest, OpenSM's own test of a subnet administrator, runs unmodified on our umad preload: against our SA, and
+# against OpenSM on the same fabric. Every flow that passes with OpenSM passes with our SA, and the errors that
+# osmtest
+# logs are the same, except those in doc/osmtest.md.
 #
 #	h1: OpenSM	h2, h3: osmtest
 . "$(dirname "$0")/lib.sh"
@@ -11,32 +13,33 @@ need opensm osmtest
 topo_ring 6 3 >"$work/lab.topo"
 port_guid() { printf '0x10%04x' $((2 * $1 - 1)); } # of HcaN, as ibsim numbers them
 
-# osmtest_run HOST NAME OPTION...: it says PASS; its log is $work/NAME.log
+# osmtest_run HOST NAME OPTION...: run osmtest, which must print PASS; its log is $work/NAME.log
 osmtest_run() {
 	local host=$1 log=$work/$2.log out=$work/$2.out
 	shift 2
 	rm -f "$log"
-	# -f q leaves a qos.txt where it is run.
+	# -f q leaves a file qos.txt in the current folder.
 	(cd "$work" && x "h$host" osmtest -g "$(port_guid "$host")" -i "$work/$manager.inventory" -l "$log" "$@") >"$out" 2>&1
 	tail -1 "$out"
 	tail -1 "$out" | grep -q ' PASS$' || { grep -h ERR "$log" | tail -20; return 1; }
 }
 
-# complaints NAME: of its log, each once, without what differs from run to run (leases end a second sooner or
-# later, and are asked for once more or less)
+# complaints NAME: the errors in its log, each once, without the parts that differ from run to run (leases end a
+# second sooner or later, and are asked for once more or less)
 complaints() {
 	grep -h ' -> .*\(ERR\|[Ee]rror =\|Remote error\)' "$work/$1.log" |
 		sed -E 's/^.*\] 0x[0-9a-f]+ -> //; s/osmt\.srvc\.[0-9.]+/NAME/g; s/(MGID|mgid)[:=][^ ]*/MGID/g; s/0x[0-9A-Fa-f]{8,}/GUID/g' | sort -u
 }
 
-# Sets of records that cannot be set: refused by ours; OpenSM 3.3.23 drops them, and osmtest waits for its time-out.
+# Sets of records that cannot be set. Our SA refuses them; OpenSM 3.3.23 drops them, and osmtest waits for its
+# time-out.
 known='Remote error: 0x000C|UNSUP_METHOD_ATTR|IB_TIMEOUT|osmtest_(sminfo_record|informinfo)_request: ERR 008[C-F]|ERR 0003'
 
 same_complaints() {
 	diff <(complaints "opensm.$1" | grep -vE "$known") <(complaints "embedded.$1" | grep -vE "$known")
 }
 
-# -f s lasts as long as its leases, 10 s: beside -f a, on another host
+# -f s takes as long as its leases of 10 s, so it runs beside -f a, on another host
 services() { osmtest_run 3 "$manager.s" -f s >"$work/$manager.s.result" 2>&1 & services_pid=$!; }
 services_passed() { wait "$services_pid"; local status=$?; cat "$work/$manager.s.result"; return $status; }
 
@@ -47,7 +50,7 @@ for manager in opensm embedded; do
 	esac >"$work/lab.conf"
 	check "$manager: starts" lab_start
 	[ $manager = embedded ] || osm_start exec h1
-	check "$manager: all interfaces are up" u wait --timeout 60
+	check "$manager: all interfaces are up" u wait --timeout $patience
 	lab_remember
 	services
 	check "$manager: -f c: the inventory" osmtest_run 2 $manager.c -f c

@@ -34,13 +34,13 @@ config() { # LINE...
 
 link() { u -j link show -d dev "$1" | jq -r ".link[0].$2"; }
 
-# parameters IF@HOST WANT: MTU of the interface and its group, rate, SL, Q_Key, MGID, P_Key in use
+# parameters IF@HOST WANT: MTU of the interface and of its group, rate, SL, Q_Key, MGID, P_Key in use
 parameters() {
 	equal "$2" "$(u -j -d link show dev "$1" | jq -r '.link[0] | [.mtu, .group.mtu, .group.rate_mbps, .group.sl,
 		.group.qkey, .group.mgid, .group.pkey] | join(" ")')"
 }
 
-reach() { # PAIR...: IPv4 and IPv6
+reach() { # PAIR...: each pair pings by IPv4 and IPv6
 	local p
 	for p; do
 		x h${p%-*} ping -n -c 1 -W 5 10.5.0.${p#*-} && x h${p%-*} ping -n -6 -c 1 -W 5 fd05::${p#*-} || return 1
@@ -51,14 +51,7 @@ apart() {
 	refuse 1 ' 0 received|100% packet loss' x h$1 ping -n -c 2 -i 0.1 -W 1 10.5.0.$2
 }
 
-no_tentative() {
-	local i
-	for i in 1 2 3 4 5 6; do
-		[ -z "$(x h$i ip -6 -o addr show tentative)" ] || return 1
-	done
-}
-
-# Full size in a group of 4096
+# Packets of full size in a group of MTU 4096
 large() {
 	x h1 ping -n -c 1 -W 5 -M do -s $((4092 - 28)) 10.5.0.2 &&
 		refuse 1 '[Mm]essage too long' x h1 ping -n -c 1 -W 5 -M do -s $((4092 - 27)) 10.5.0.2
@@ -90,11 +83,11 @@ start_embedded() {
 }
 
 for manager in opensm embedded; do
-	# The default: OpenSM's is not controlled, ours is
+	# The default Q_Key: OpenSM's is not controlled (bit 31), ours is
 	case $manager in opensm) qkey=0x00000b1b ;; *) qkey=0x80000b1b ;; esac
 	partitions other >"$work/partitions.conf"
 	check "$manager: starts" start_$manager
-	check "$manager: all interfaces are up" u wait --timeout 60
+	check "$manager: all interfaces are up" u wait --timeout $patience
 	lab_remember
 	check "$manager: the default partition's parameters" \
 		parameters uib0@h1 "2044 2048 10000 0 $qkey ff12:401b:ffff::ffff:ffff 0xffff"
@@ -104,7 +97,7 @@ for manager in opensm embedded; do
 		parameters uib1@h3 "4092 4096 2500 2 0x80010b1b ff12:401b:8001::ffff:ffff 0x8001"
 	check "$manager: Other's parameters" \
 		parameters uib1@h5 "2044 2048 10000 3 $qkey ff12:401b:8002::ffff:ffff 0x8002"
-	check "$manager: IPv6 addresses are found unique" eventually 15 no_tentative
+	check "$manager: IPv6 addresses are found unique" eventually 15 no_tentative 6
 	check "$manager: full members reach each other" reach 1-2 2-1 5-6 6-5
 	check "$manager: limited members and full members reach each other" reach 3-1 1-3 4-2 2-4
 	check "$manager: packets of 4092 octets pass, larger ones are refused" large

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# libuipoib-umad.so alone: programs on a stand-in for the daemon (umad_server.py), which also does what no daemon
-# would; then shells, coreutils, perl and python on what they take for sysfs.
+# libuipoib-umad.so alone: programs run on a stand-in for the daemon (umad_server.py), which also does things
+# that no
+# daemon would do. Then shells, coreutils, perl and python look at the files that they take for sysfs.
 . tests/interop/lib.sh
 need python3 perl
 lib=$(dirname "$UIPOIB")/libuipoib-umad.so
@@ -13,20 +14,19 @@ server_start() {
 	rm -f "$work/sock" "$work/server.log"
 	python3 tests/interop/umad_server.py "$work/sock" "$@" >"$work/server.log" 2>&1 &
 	server=$!
-	jobs_pids+=" $server"
 	eventually 10 grep -q ready "$work/server.log"
 }
 
 on() { UIPOIB_UMAD=$work/sock LD_PRELOAD=$lib "$@"; }
 
-# says WANT CMD...: the command's output
+# says WANT CMD...: the command's output is WANT
 says() {
 	local want=$1
 	shift
 	equal "$want" "$(on "$@" 2>&1)"
 }
 
-# The tools say TAP themselves.
+# The tools print TAP lines themselves.
 cases() {
 	on "$@" || failed=1
 }

@@ -25,6 +25,7 @@ import time
 
 KINDS = ("loss", "flip", "duplicate", "reorder", "truncate", "extend", "garbage", "garble")
 HOLD = 0.02
+FORCED_BUFFERS = 32, 33     # SO_SNDBUFFORCE, SO_RCVBUFFORCE: root may exceed the machine's limit
 
 
 def endpoint(text):
@@ -47,7 +48,7 @@ class Direction:
     def emit(self, data):
         try:
             self.out.sendto(data, self.to)
-        except OSError:                         # it was only a datagram
+        except OSError:                         # a datagram may be lost
             self.done["refused"] += 1
 
     def forward(self, data):
@@ -71,7 +72,7 @@ class Direction:
             self.held.append([time.monotonic() + HOLD, 2, data])
             return
         self.emit(data)
-        if not flipped and self.chance("duplicate"):    # so that each flip is one wrong datagram
+        if not flipped and self.chance("duplicate"):    # a flipped datagram is never duplicated, so one flip makes one wrong datagram
             self.emit(data)
         for waiting in self.held:
             waiting[1] -= 1
@@ -114,8 +115,8 @@ def main():
     ends, socks = [endpoint(sys.argv[4]), endpoint(sys.argv[6])], []
     for here in sys.argv[3], sys.argv[5]:
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        for option in socket.SO_RCVBUF, socket.SO_SNDBUF:
-            sock.setsockopt(socket.SOL_SOCKET, option, 4 << 20)
+        for option in FORCED_BUFFERS:
+            sock.setsockopt(socket.SOL_SOCKET, option, 16 << 20)
         sock.setblocking(False)
         sock.bind(endpoint(here))
         socks.append(sock)

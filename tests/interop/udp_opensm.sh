@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Neither the SM nor the HCA at the end of the UDP link is ours: OpenSM on h1 brings up examples/udp_peer.py.
+# Neither the SM nor the HCA at the far end of the UDP link is part of uipoib: OpenSM on h1 manages
+# examples/udp_peer.py.
 #
 #	OpenSM on h1 -- Hca1 --+
 #	                       Switch1 port 7 == UDP == udp_peer.py, 10.4.0.99

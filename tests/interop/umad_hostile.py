@@ -56,7 +56,7 @@ def umad(ident, lid, timeout, data, data_len=None, inline=True):
 
 
 def dropped(s):
-    """The daemon closed the connection."""
+    """Return whether the daemon closes the connection."""
     try:
         while True:
             if not s.recv(1 << 17):
@@ -103,7 +103,7 @@ def with_fd(s, ident, fd, size):
 
 
 def descriptors():
-    """What comes in the place of a memfd."""
+    """Send other descriptors in place of a memfd, and memfds with the wrong length."""
     r, w = os.pipe()
     for fd in (os.open("/dev/zero", os.O_RDONLY), os.open("/proc/self/mem", os.O_RDONLY), r,
                os.open("/", os.O_RDONLY), os.memfd_create("empty"), file_of(200 << 20)):
@@ -111,7 +111,7 @@ def descriptors():
         ident = register(s, 3, 2, 1)
         with_fd(s, ident, fd, 100000)
         assert dropped(s), fd
-    # One that shrinks while it is read, and one whose length is not what was said.
+    # One memfd that shrinks while it is read, and one whose length is not the one in the message.
     s = opened()
     ident = register(s, 3, 2, 1)
     fd = file_of(8 << 20)
@@ -119,7 +119,7 @@ def descriptors():
         os.ftruncate(fd, 8 << 20)
         try:
             with_fd(s, ident, fd, 8 << 20)
-        except (BrokenPipeError, ConnectionResetError):  # it was seen when it was short already
+        except (BrokenPipeError, ConnectionResetError):  # the file had shrunk before the daemon read it, so the daemon dropped the client
             s = opened()
             ident = register(s, 3, 2, 1)
         os.ftruncate(fd, 100)
@@ -128,7 +128,7 @@ def descriptors():
     ident = register(s, 3, 2, 1)
     with_fd(s, ident, file_of(90000), 80000)
     assert dropped(s)
-    # Many in one message
+    # Many descriptors in one message
     s = opened()
     fds = [os.memfd_create("x") for _ in range(200)]
     socket.send_fds(s, [umad(0, 1, 100, b"", 100000, False)], fds)
@@ -138,7 +138,7 @@ def descriptors():
 
 
 def crowd():
-    """More connections than there may be: some are refused, and then there is room again."""
+    """Open more connections than are allowed. Some are refused; when they are closed, new ones are accepted."""
     socks, refused = [], 0
     for _ in range(400):
         s = connect()

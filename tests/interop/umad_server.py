@@ -84,7 +84,7 @@ class Conn:
         free = [i for i in range(32) if i not in self.agents]
         if not free:
             reply.send(result(errno.ENOMEM))
-        elif mclass == 0x66:  # the client looks at what was asked for by "header" of agent 31
+        elif mclass == 0x66:  # the client checks what agent 31 asked for with "header"
             reply.send(result(errno.EINVAL))
         else:
             self.agents.add(free[0])
@@ -96,7 +96,7 @@ class Conn:
         self.agents.discard(ident)
 
     def mad(self, head, data, status=0, ident=None):
-        """A MAD to the program: header fields of @head, which is a whole struct umad_mad."""
+        """Send a MAD to the program, with the header fields of @head, a whole struct umad_mad."""
         if ident is None:
             ident = struct.unpack_from("=I", head, 12)[0]
         inline = len(data) <= INLINE_MAX
@@ -123,18 +123,18 @@ class Conn:
         self.send(b"y" * 75)
         self.send(struct.pack("=II", MAD, 8))
         self.send(raw(RESULT, MAD_SIZE, 256))
-        self.send(raw(MAD, MAD_SIZE, 256))  # says 256, has none
+        self.send(raw(MAD, MAD_SIZE, 256))  # the header says 256 octets, but none follow
         self.send(raw(MAD, MAD_SIZE + 10, 10, b"z" * 10))  # shorter than a MAD
         self.send(raw(MAD, 1, 256, b"z" * 256))
         self.send(raw(MAD, 0xFFFFFFFF, 0xFFFFFFFF, b"z" * 256))
-        self.send(raw(MAD, MAD_SIZE, 100000))  # long and no memfd
+        self.send(raw(MAD, MAD_SIZE, 100000))  # a long MAD without its memfd
         self.send(raw(MAD, MAD_SIZE, DATA_MAX + 1), [fd])
         self.send(raw(MAD, MAD_SIZE + 256, 256, b"g" * 256), [fd, read_end])  # descriptors nobody asked for
         for f in (fd, read_end, write_end):
             os.close(f)
 
     def bad_memfd(self, head, pipe):
-        """Long by its header, and a descriptor that does not have it."""
+        """Send a MAD that is long by its header, with a descriptor from which so much cannot be read."""
         msg = struct.pack("=III", MAD, MAD_SIZE, 100000) + head[12:MAD_SIZE]
         if pipe:
             fds = list(os.pipe())
@@ -158,7 +158,7 @@ class Conn:
         back = data[:24]
         if words[0] == "echo":
             self.mad(msg, data)
-        elif words[0] == "header":  # what came: the header, and the last registration
+        elif words[0] == "header":  # answer with the header of this message and the last registration
             reg = struct.pack("=IIQQIBBB", *self.server.last)
             self.mad(msg, back + msg[12:MAD_SIZE] + reg + bytes(256 - 24 - 64 - len(reg)))
         elif words[0] == "timeout":

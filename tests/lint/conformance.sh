@@ -1,38 +1,114 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Every test that CONFORMANCE.md names exists and runs, and every function it names is there.
+# conformance.sh: every function that CONFORMANCE.md names is there, and every test that it names is one that is run: a case
+# in a table that cmocka gets, or a line that a script prints with `check`.
+#
+# conformance.sh LOGS: after a run of tests/check.sh, whose output is in the folder LOGS: every test of the steps of that run
+# did run and pass, as its TAP line there says.
 #
 # A row:  | R46 | statement | `src/wire/ipoib_hdr.c:ipoib_lladdr_encode` | `tests/unit/test_x.c:test_case` |
-# Several entries are separated by blanks. A system test is `tests/system/file.sh:name`.
+# Several entries are separated by blanks. A script's test is its TAP line as printed:  `tests/system/file.sh:it renews`
 set -u
 cd "$(dirname "$0")/../.."
-fail=0 rows=0
+logs=${1:-} fail=0 rows=0 proved=0 absent=0
 bad() {
 	echo "CONFORMANCE.md: $1: $2"
 	fail=1
 }
+
+# --- without LOGS: the tests as they are written
+
+# cases: "FILE:CASE" of every entry of a table of cmocka's
+cases() {
+	awk 'FNR == 1 { inside = 0 }
+		/struct CMUnitTest .*\[\] = \{/ { inside = 1 }
+		inside {
+			line = $0
+			while (match(line, /\(\s*[A-Za-z_][A-Za-z_0-9]*/)) {
+				name = substr(line, RSTART + 1, RLENGTH - 1)
+				gsub(/[ \t]/, "", name)
+				print FILENAME ":" name
+				line = substr(line, RSTART + RLENGTH)
+			}
+			pending = $0 ~ /\(\s*$/
+			if (!pending && was && match($0, /[A-Za-z_][A-Za-z_0-9]*/)) print FILENAME ":" substr($0, RSTART, RLENGTH)
+			was = pending
+		}
+		/^\t?};/ { inside = 0; was = 0 }' tests/unit/*.c tests/sim/*.c
+}
+declare -A is_case=()
+while read -r c; do is_case[$c]=1; done < <(cases)
+
+# prints FILE LINE: the script has a check that prints this line; any text fits in place of a shell variable
+prints() {
+	sed -n 's/^.*\bcheck "\(\([^"\\]\|\\.\)*\)".*/\1/p' "$1" 2>/dev/null |
+		LINE=$2 awk '{
+			gsub(/[][\\.*^+?(){}|]/, "\\\\&")		# make a pattern that matches the text itself
+			gsub(/\$\\\{[^}]*\\\}|\$\\\([^)]*\\\)|\$[A-Za-z_0-9]+/, ".*")
+			if (ENVIRON["LINE"] ~ "^" $0 "$") found = 1
+		} END { exit !found }'
+}
+
+written() { # ID FILE NAME
+	case $2 in
+	*.c) [ -n "${is_case["$2:$3"]:-}" ] || bad "$1" "$3 is in no table of cases of $2" ;;
+	*) prints "$2" "$3" || bad "$1" "$2 has no check that prints '$3'" ;;
+	esac
+}
+
+# --- with LOGS: the tests as they ran
+
+# step_of FILE: the step of check.sh that runs it
+step_of() {
+	case $1 in
+	*.c) echo unit ;;
+	tests/interop/linux/*) echo linux ;;
+	*) if sed -n '1,12s/^# check\.sh: *//p' "$1" | grep -qw all; then echo system-all; else echo system; fi ;;
+	esac
+}
+
+ran() { # ID FILE NAME
+	local log=$logs/${2#tests/}.log
+	grep -qxF "$(step_of "$2")" "$logs/steps" || { absent=$((absent + 1)); return; }
+	case $2 in
+	*/test_*.c) log=${log/%.c.log/.log} ;;
+	*.c) log="$logs/unit/*.log" ;; # shared cases, which several programs run
+	esac
+	# shellcheck disable=SC2086
+	if sed -nE 's/^ok ([0-9]+ )?- //p' $log 2>/dev/null | grep -qxF -- "$3"; then
+		proved=$((proved + 1))
+	elif grep -qE '^ok - .*# SKIP' $log 2>/dev/null; then
+		echo "CONFORMANCE.md: $1: $2 left something out here, so '$3' did not run"
+	else
+		bad "$1" "'$3' of $2 did not run and pass"
+	fi
+}
+
+# --- each row
+
 while IFS='|' read -r _ id _ funcs tests _; do
 	id=${id// /}
 	[[ $id =~ ^[A-Z][0-9]+$ ]] || continue
 	rows=$((rows + 1))
-	for f in $(grep -o '`[^`]*`' <<<"$funcs" | tr -d '`'); do
-		file=${f%%:*} name=${f#*:}
-		grep -qwF -- "$name" "$file" 2>/dev/null || bad "$id" "no $name in $file"
+	while [ -z "$logs" ] && [[ $funcs =~ \`([^\`]*)\`(.*) ]]; do
+		entry=${BASH_REMATCH[1]} funcs=${BASH_REMATCH[2]}
+		grep -qwF -- "${entry#*:}" "${entry%%:*}" 2>/dev/null || bad "$id" "no ${entry#*:} in ${entry%%:*}"
 	done
-	for t in $(grep -o '`[^`]*`' <<<"$tests" | tr -d '`'); do
-		file=${t%%:*} name=${t#*:}
-		case $file in
-		*.c) grep -Ezq "(cmocka_unit_test[a-z_]*|[A-Z]+)\(\s*$name\b" "$file" 2>/dev/null || bad "$id" "$file does not run $name" ;;
-		*) grep -qwF -- "$name" "$file" 2>/dev/null || bad "$id" "no $name in $file" ;;
-		esac
+	while [[ $tests =~ \`([^\`]*)\`(.*) ]]; do
+		entry=${BASH_REMATCH[1]} tests=${BASH_REMATCH[2]}
+		if [ -n "$logs" ]; then
+			ran "$id" "${entry%%:*}" "${entry#*:}"
+		else
+			written "$id" "${entry%%:*}" "${entry#*:}"
+		fi
 	done
 done <CONFORMANCE.md
 [ "$rows" -gt 0 ] || bad - "no rows"
-# All unit cases that are written also run: a function test_* that main() forgot.
-for file in tests/unit/test_*.c tests/sim/test_*.c; do
-	for name in $(sed -n 's/^static void \(test_[A-Za-z0-9_]*\)(void \*\*.*/\1/p' "$file"); do
-		[ "$(grep -cw "$name" "$file")" -gt 1 ] || { echo "$file: $name is never run"; fail=1; }
-	done
-done
+[ -z "$logs" ] || echo "$proved tests ran, $absent are of other steps"
+
+# Every function test_* is in a table of cmocka's, since main() may have forgotten one.
+[ -n "$logs" ] || while IFS=: read -r file name; do
+	[ -n "${is_case["$file:$name"]:-}" ] || { echo "$file: $name is never run"; fail=1; }
+done < <(grep -oHE '^static void test_[A-Za-z0-9_]*\(void \*\*' tests/unit/test_*.c tests/sim/test_*.c | sed -E 's/static void (test_[A-Za-z0-9_]*).*/\1/')
 exit $fail

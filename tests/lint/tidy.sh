@@ -1,8 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# clang-tidy with the checks of .clang-tidy, every warning an error.
+# tidy.sh [all]: run clang-tidy with the checks of .clang-tidy; every warning is an error. Without "all", only
+# files of
+# src/ that differ from the main branch (origin/HEAD, or the one in BASE) are checked, at least those of the
+# last commit.
 set -u
 cd "$(dirname "$0")/../.."
-git ls-files 'src/*.c' | xargs -P "$(nproc)" -n 1 sh -c \
+
+changed() {
+	local base
+	base=$(git merge-base HEAD "${BASE:-origin/HEAD}" 2>/dev/null) && [ "$base" != "$(git rev-parse HEAD)" ] || base=HEAD~1
+	git rev-parse -q --verify "$base" >/dev/null || base=HEAD # the first commit, or a clone of depth 1
+	git diff --name-only --diff-filter=d "$base" -- 'src/*.c'
+}
+
+if [ "${1:-}" = all ]; then git ls-files 'src/*.c'; else changed; fi | xargs -r -P "$(nproc)" -n 1 sh -c \
 	'out=$(clang-tidy --quiet --warnings-as-errors="*" "$@" -- -std=gnu11 -D_GNU_SOURCE -Isrc -Iinclude -msse4.1 -mpclmul -mavx512f -mavx512vl -mavx512bw -mvpclmulqdq 2>/dev/null) || { echo "$out"; exit 1; }' tidy

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Clauses that only a whole fabric shows: what is on its links, and who hears whom. */
+/*
+ * Clauses that only show in a whole fabric: which packets are on its links, and who receives from
+ * whom.
+ */
 
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +17,7 @@
 
 #define HOSTS 4
 
-/* What left the CAs since the counters were cleared. */
+/* Packets that CAs have sent since the counters were cleared. */
 static struct {
 	unsigned int data, ucast, mcast, mads;
 	unsigned int wrong;
@@ -35,7 +38,7 @@ static void look(const struct fabric_trace_event *ev)
 	uint8_t encap[4];
 	int hlen = ib_ud_hdr_decode(&h, p->hdr + p->head, pkt_hdr_len(p));
 
-	if (hlen < 0) { /* R1: nothing but UD SEND-only */
+	if (hlen < 0) { /* R1: every packet is a UD SEND-only */
 		seen.wrong++;
 		return;
 	}
@@ -45,15 +48,17 @@ static void look(const struct fabric_trace_event *ev)
 	}
 	seen.data++;
 	pkt_copy_out(p, (uint32_t)hlen, encap, sizeof(encap));
-	seen.wrong += be16_at(encap) != ETH_P_IPV4 || be16_at(encap + 2) != 0; /* R4, R29, R30 */
+	/* R4, R29, R30: encapsulation with reserved zeros */
+	seen.wrong += be16_at(encap) != ETH_P_IPV4 || be16_at(encap + 2) != 0;
 	seen.wrong += h.bth.pkey != seen.pkey;
 	if (ib_lid_is_mcast(h.lrh.dlid)) {
 		seen.mcast++;
-		seen.wrong += !h.has_grh || h.bth.dest_qp != IB_QPN_MCAST; /* R33 */
+		/* R33: multicast has a GRH */
+		seen.wrong += !h.has_grh || h.bth.dest_qp != IB_QPN_MCAST;
 		return;
 	}
 	seen.ucast++;
-	/* R48: to a QPN that an interface said was its own */
+	/* R48: the destination QPN must be the one in an interface's address */
 	for (unsigned int i = 0; i < seen.l->nhosts; i++)
 		if (seen.l->host[i].addr.qpn == h.bth.dest_qp)
 			return;
@@ -66,8 +71,8 @@ static void on_trace(void *ctx, const struct fabric_trace_event *ev)
 		look(ev);
 }
 
-static void on_rx(struct lab *l, struct lab_host *to, const struct ipoib_rx *r, const uint8_t *data,
-		  size_t len)
+static void on_rx(struct lab *l, struct lab_host *to, const struct ipoib_lladdr *src,
+		  const uint8_t *data, size_t len)
 {
 	got[to->index]++;
 	last_len = (unsigned int)len;
@@ -135,7 +140,7 @@ static void test_R2_R25_a_broadcast_reaches_every_interface_but_its_sender(void 
 	lab_destroy(&l);
 }
 
-/* The interfaces use 0x8001: two hosts are in that partition, two are not. */
+/* The interfaces use P_Key 0x8001; two of the hosts are in that partition, two are not. */
 static void test_R3_H9_a_link_is_who_shares_the_partition(void **state)
 {
 	struct ipoib_link_info in = { 0 }, out;
@@ -168,7 +173,7 @@ static void test_R3_H9_a_link_is_who_shares_the_partition(void **state)
 		for (unsigned int i = 0; i < HOSTS; i++)
 			assert_int_equal(got[i], member[i] && i != from);
 	}
-	/* R27: the others wait for their port to be given the P_Key, and say so. */
+	/* R27: the others wait until their port has the P_Key, and show that as their state. */
 	for (unsigned int i = 0; i < HOSTS; i++) {
 		ipoib_link_info(l.host[i].link, &out);
 		assert_int_equal(out.state, member[i] ? IPOIB_LINK_UP : IPOIB_LINK_WAIT_PKEY);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * A host that owns its QP0 sends four thousand SMPs a second: routes that lead nowhere, hop pointers that cannot
- * be, writes with wrong M_Keys, answers nobody asked for, traps nobody raised. The SM goes on sweeping, no
- * table changes, and the traps about wrong M_Keys stay few.
+ * A host that controls its QP0 sends four thousand SMPs a second: routes that lead nowhere,
+ * impossible hop pointers, writes with wrong M_Keys, answers without a request, forged traps. The
+ * SM continues to sweep, no table changes, and there are few traps about wrong M_Keys.
  */
 #include "check.h"
 
@@ -78,7 +78,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* --- the hostile host: the last one */
+/* --- the hostile host, which is the last one */
 
 static struct node_port *hostile(void)
 {
@@ -96,7 +96,7 @@ static void put(const struct mad_addr *to, uint8_t *mad)
 {
 	struct node_port *p = hostile();
 
-	/* Not by the SMI, which would keep rules. */
+	/* Send directly and not through the SMI, which would obey the rules. */
 	(void)p->node->ops->xmit(p->node->ctx, p->num, to, mad, f.l.now);
 	f.sent++;
 }
@@ -120,7 +120,7 @@ static void smp(uint8_t *mad, uint8_t mgmt_class, uint8_t method, uint16_t attr,
 	smp_encode(mad, &h, &dr, data);
 }
 
-/* A directed route of up to @hops, each port perhaps one that is there */
+/* Write a directed route of up to @hops; the port numbers may exist */
 static void route(uint8_t *mad, unsigned int hops)
 {
 	mad[SMP_OFF_HOP_PTR] = 1;
@@ -146,30 +146,30 @@ static void attack(void)
 
 	f.kinds[kind]++;
 	switch (kind) {
-	case 0: /* nowhere, or in circles */
+	case 0: /* routes that lead nowhere, or in circles */
 		smp(mad, MAD_CLASS_SM_DR, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0);
 		route(mad, 1 + any(63));
 		return put(&dr, mad);
-	case 1: /* pointers that cannot be */
+	case 1: /* impossible hop pointers */
 		smp(mad, MAD_CLASS_SM_DR, MAD_METHOD_GET, SMP_ATTR_PORT_INFO, any(10));
 		route(mad, any(256));
 		mad[SMP_OFF_HOP_PTR] = (uint8_t)any(256);
 		return put(&dr, mad);
-	case 2: /* writes by directed route */
+	case 2: /* writes by directed routes */
 		smp(mad, MAD_CLASS_SM_DR, MAD_METHOD_SET, writes[any(ARRAY_SIZE(writes))], any(4));
 		route(mad, 1 + any(4));
 		return put(&dr, mad);
-	case 3: /* writes by LID */
+	case 3: /* writes by LID routes */
 		smp(mad, MAD_CLASS_SM_LID, MAD_METHOD_SET, writes[any(ARRAY_SIZE(writes))], any(4));
 		return put(&lid, mad);
-	case 4: /* answers, to the SM among others */
+	case 4: /* answers, also to the SM */
 		smp(mad, MAD_CLASS_SM_LID, MAD_METHOD_GET_RESP, SMP_ATTR_PORT_INFO, any(4));
 		return put(&lid, mad);
 	case 5: /* traps */
 		smp(mad, MAD_CLASS_SM_LID, MAD_METHOD_TRAP, MAD_ATTR_NOTICE, 0);
 		lid = mad_addr_smp_lid(hostile()->pi.sm_lid);
 		return put(&lid, mad);
-	default: /* anything at all */
+	default: /* random octets */
 		for (unsigned int i = 0; i < MAD_LEN; i++)
 			mad[i] = (uint8_t)any(256);
 		mad[1] = any(2) ? MAD_CLASS_SM_DR : MAD_CLASS_SM_LID;
@@ -214,7 +214,10 @@ static void test_I6_nothing_is_written_without_the_key(void **state)
 	lab_check_pairs(&f.l, &f.c, f.want, 1);
 }
 
-/* Each end port repeats its trap about wrong keys once an interval, however many there were (13.4.9). */
+/*
+ * I15: each end port repeats its trap about wrong keys once in an interval (13.4.9), whatever the
+ * number of violations.
+ */
 static void test_I15_traps_about_wrong_keys_stay_few(void **state)
 {
 	uint64_t tids = 0, before, interval_ms;
@@ -228,12 +231,18 @@ static void test_I15_traps_about_wrong_keys_stay_few(void **state)
 	tids = 0;
 	for (unsigned int k = 0; k < fabric_nnodes(f.l.f); k++)
 		tids += fabric_node_node(fabric_node_at(f.l.f, k))->trap_tid;
-	/* A new trap of each end port an interval at most, and one at each end of the time */
+	/*
+	 * At most one new trap of each end port in an interval, and one more at each end of the
+	 * time
+	 */
 	assert_true(tids > before);
 	assert_true(tids - before <= (HOSTS + SWITCHES) * (4000 / interval_ms + 2));
 }
 
-/* A cable is pulled and plugged meanwhile: the SM sees it, and everybody reaches everybody. */
+/*
+ * A cable is pulled and plugged during the attack; the SM sees that, and all hosts reach each
+ * other.
+ */
 static void test_I14_the_sm_goes_on_sweeping(void **state)
 {
 	struct sm_status st;
@@ -255,7 +264,7 @@ static void test_I14_the_sm_goes_on_sweeping(void **state)
 	assert_true(st.heavy_sweeps >= sweeps + 4);
 }
 
-/* --- traps that nobody should send */
+/* --- forged traps */
 
 static void forged_trap(uint16_t trap)
 {
@@ -263,7 +272,7 @@ static void forged_trap(uint16_t trap)
 	struct mad_notice n = { .generic = true, .type = MAD_NOTICE_TYPE_URGENT, .trap = trap };
 	uint8_t mad[MAD_LEN];
 
-	/* As if a switch said it: whom it names is free, where it comes from is not. */
+	/* The notice claims to come from a switch; the packet has the sender's own SLID. */
 	n.producer = IB_NODE_SWITCH;
 	n.issuer_lid = switch_at(0)->port[0].pi.lid;
 	mad_notice_lid(&n, n.issuer_lid);
@@ -301,7 +310,9 @@ static void test_I15_forged_traps_cause_a_sweep_a_second_at_most(void **state)
 	(void)state;
 	trap_flood(NS_SEC(10));
 	assert_in_range(status().heavy_sweeps - sweeps, 1, 4 + 10 + 1);
-	/* All of them heard, few passed on: 32 at once, and 8 each 1.07 s */
+	/*
+	 * The SM gets all of them and passes few on to the sweep: 32 at once, then 8 in each 1.07 s
+	 */
 	traps = status().traps - traps;
 	many = status().traps_many - many;
 	assert_true(traps >= 10 * 1000 * PER_MS - 10);
@@ -309,7 +320,7 @@ static void test_I15_forged_traps_cause_a_sweep_a_second_at_most(void **state)
 	assert_true(lab_all_up(&f.l, f.want));
 }
 
-/* A switch that has something to say is heard at once. */
+/* A true trap of a switch is handled at once. */
 static void test_I14_forged_traps_do_not_hide_true_ones(void **state)
 {
 	struct fabric_port *cable;
@@ -331,7 +342,7 @@ static void test_I14_forged_traps_do_not_hide_true_ones(void **state)
 	}
 }
 
-/* What the flooder itself really has to say is late, not lost. */
+/* A true trap of the flooding host is handled late, but is not lost. */
 static void test_I14_a_sweep_that_is_put_off_takes_place(void **state)
 {
 	uint64_t sweeps;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * The whole stack on virtual time: random topologies, loss, reordering, links that go and come.
- * A failing seed is named; LAB_SEED=N runs that one alone, LAB_VERBOSE=1 shows what happens.
+ * The whole stack on virtual time: random topologies, loss, reordering, links that go down and up.
+ * A failing seed is printed; LAB_SEED=N runs only that one, LAB_VERBOSE=1 shows the log.
  */
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Service levels, and what changes under way, from one end of a fabric to the other. */
+/* Service levels, and changes during traffic, from one end of a fabric to the other. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +20,11 @@ static const char conf[] = "Default=0x7fff, ipoib : ALL=full;\n"
 static const char other[] = "Default=0x7fff, ipoib : ALL=full;\n"
 			    "Lab=0x0001, ipoib, sl=3, Q_Key=0x80004242, mtu=3 : ALL=full;\n";
 
-/* Data packets on links, by what their LRH says. */
+/* Data packets on links, counted by fields of their LRH. */
 static struct {
-	unsigned int ucast[16], mcast[16]; /* by SL */
+	unsigned int ucast[16], mcast[16]; /* indexed by SL */
 	unsigned int vl[16];
-	unsigned int wrong; /* the packet's VL is not the LRH's */
+	unsigned int wrong; /* packets whose VL differs from the LRH's */
 } seen;
 
 static bool any(void *ctx, const struct pkt *p)
@@ -50,7 +50,7 @@ static void on_trace(void *ctx, const struct fabric_trace_event *ev)
 		seen.ucast[h.lrh.sl]++;
 }
 
-/* Each hop of SL 5 by another VL, as an administrator who avoids deadlocks may want it. */
+/* Map SL 5 to another VL at each hop, as an administrator may do to avoid deadlocks. */
 static void turn_vls(struct lab *l)
 {
 	for (unsigned int i = 0; i < fabric_nnodes(l->f); i++) {
@@ -137,7 +137,7 @@ static void test_R19_R54_traffic_has_the_partitions_sl(void **state)
 		assert_int_equal(seen.ucast[sl] != 0, sl == SL);
 		assert_int_equal(seen.mcast[sl] != 0, sl == SL);
 	}
-	/* OperationalVLs are VL0-7: SL 5 has VL 5, on HCAs and switches alike. */
+	/* OperationalVLs are VL0 to VL7, so SL 5 uses VL 5, on HCAs and switches alike. */
 	for (int vl = 0; vl < 16; vl++)
 		assert_int_equal(seen.vl[vl] != 0, vl == SL);
 	assert_int_equal(seen.wrong, 0);

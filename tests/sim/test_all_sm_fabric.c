@@ -4,10 +4,10 @@
 
 #include "check.h"
 #include "fabric/fabric.h"
-#include "sm/partition.h"
+#include "partition/partition.h"
 #include "sm/sm.h"
 
-/* The SM over the soft fabric: real packets, the nodes' own SMAs, traps, link training. */
+/* The SM over the soft fabric: real packets, the SMAs of the nodes, traps, link training. */
 
 struct rig {
 	struct timers ts;
@@ -74,7 +74,7 @@ static struct node *node_at(struct rig *r, unsigned int i)
 	return fabric_node_node(fabric_node_at(r->f, i));
 }
 
-/* An SM on the first end port of node @i */
+/* Start an SM on the first end port of node @i */
 static struct sm *sm_at(struct rig *r, unsigned int i, uint8_t priority)
 {
 	struct sm_cfg cfg = sm_cfg_default();
@@ -96,7 +96,7 @@ static void sm_stop(struct rig *r, unsigned int i, struct sm *sm)
 		     r->now);
 }
 
-/* By the switches' own tables; hops, -1 */
+/* Follow the switches' own LFTs; returns the number of hops, or -1 */
 static int walk(struct rig *r, struct fabric_port *at, uint16_t dlid)
 {
 	for (int hops = 1; at && hops < 64; hops++) {
@@ -127,7 +127,7 @@ static bool linked(struct rig *r, unsigned int i, unsigned int port)
 	return p && fabric_link_state(p) == FABRIC_LINK_UP;
 }
 
-/* From every CA port to the LID of every end port but those of its own node */
+/* Check the way from every CA port to the LID of every end port of other nodes */
 static void assert_connected(struct rig *r)
 {
 	for (unsigned int i = 0; i < fabric_nnodes(r->f); i++) {
@@ -196,7 +196,7 @@ static void test_I14_link_changes_are_followed_by_traps(void **state)
 	sm = sm_at(&r, 0, 0);
 	rig_pass(&r, NS_SEC(3));
 	assert_connected(&r);
-	/* A cable of the ring, between two switches. */
+	/* Cut a cable of the ring between two switches. */
 	for (unsigned int i = 1;; i++) {
 		p = fabric_node_port(fabric_node_find(r.f, "Switch1"), i);
 		assert_non_null(p);
@@ -227,7 +227,7 @@ static void test_I15_capability_trap_makes_the_master_hand_over(void **state)
 	a = sm_at(&r, 0, 3);
 	rig_pass(&r, NS_SEC(3));
 	assert_int_equal(state_of(a), SMP_SM_MASTER);
-	/* On a CA: its trap 144 is all the master hears of it. */
+	/* A standby starts on a CA; trap 144 is the only news of it that the master gets. */
 	b = sm_at(&r, fabric_nnodes(r.f) - 1, 8);
 	rig_pass(&r, NS_SEC(3));
 	assert_int_equal(state_of(a), SMP_SM_STANDBY);
@@ -336,6 +336,54 @@ static void test_sm_on_the_second_port_of_a_ca(void **state)
 	rig_fini(&r);
 }
 
+/* True if the switch has @port in an entry of its MFT */
+static bool in_a_tree(const struct node *n, unsigned int port)
+{
+	for (unsigned int i = 0; i < NODE_MCAST_LIDS; i++)
+		if (n->sw->mft[i][port / 64] >> port % 64 & 1)
+			return true;
+	return false;
+}
+
+/* Such a cable is accepted, as by ibsim. No route and no tree uses it, since it leads nowhere. */
+static void test_a_cable_between_two_ports_of_a_switch_harms_nobody(void **state)
+{
+	struct topo *t = topo_gen_demo(4, 2);
+	unsigned int last, other = 1;
+	struct fabric_port *p;
+	struct node *n;
+	uint32_t sw;
+	struct rig r;
+	struct sm *sm;
+
+	assert_int_equal(topo_find(t, "Switch1", &sw), 0);
+	last = t->node[sw]->nports;
+	while (t->node[sw]->port[other].peer != TOPO_NO_PEER)
+		other++;
+	assert_int_equal(topo_link(t, sw, other, sw, last), 0);
+	rig_init(&r, t);
+	sm = sm_at(&r, 0, 0);
+	rig_pass(&r, NS_SEC(3));
+	assert_connected(&r);
+	assert_int_equal(sm_db(sm)->nnodes, fabric_nnodes(r.f));
+	n = fabric_node_node(fabric_node_find(r.f, "Switch1"));
+	p = fabric_node_port(fabric_node_find(r.f, "Switch1"), last);
+	assert_true(node_port_active(&n->port[last]) && node_port_active(&n->port[other]));
+	assert_false(in_a_tree(n, last) || in_a_tree(n, other));
+	for (unsigned int lid = 1; lid <= n->sw->si.lft_top; lid++)
+		assert_true(n->sw->lft[lid] != last && n->sw->lft[lid] != other);
+	/* Pulling and plugging this cable are changes like those of any cable. */
+	assert_int_equal(fabric_link_set(p, false, r.now), 0);
+	rig_pass(&r, NS_MSEC(200));
+	assert_int_equal(fabric_link_set(p, true, r.now), 0);
+	rig_pass(&r, NS_SEC(5));
+	assert_true(node_port_active(&n->port[last]));
+	assert_connected(&r);
+	assert_int_equal(r.errors, 0);
+	sm_stop(&r, 0, sm);
+	rig_fini(&r);
+}
+
 static void test_fabric_of_a_hundred_nodes(void **state)
 {
 	struct sm_status st;
@@ -362,6 +410,7 @@ int main(void)
 		cmocka_unit_test(test_I26_enforcing_ports_let_management_through),
 		cmocka_unit_test(test_I6_mkey_protects_and_the_sm_knows_it),
 		cmocka_unit_test(test_sm_on_the_second_port_of_a_ca),
+		cmocka_unit_test(test_a_cable_between_two_ports_of_a_switch_harms_nobody),
 		cmocka_unit_test(test_fabric_of_a_hundred_nodes),
 	};
 

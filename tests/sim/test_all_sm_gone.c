@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Times without a subnet manager: its process ends and its port answers for nobody, as Linux's does. What was
- * agreed goes on; who comes meanwhile says what it waits for; when there is an SM or an SA again all of them
- * work within a stated time.
+ * Times without a subnet manager: its process ends, and its port answers requests to the SA with
+ * an error, as Linux does. Paths and groups in use still work. A host that starts meanwhile shows what it waits
+ * for. When there is an SM or an SA again, all hosts work within a stated time.
  */
 #include "check.h"
 
@@ -14,9 +14,9 @@
 #define HOSTS 24
 #define SWITCHES 4
 #define SEED 5
-/* The SM's own start, its sweep, and joins of all ports */
+/* Start of the SM, its sweep, and joins of all ports */
 #define BACK_WITH_AN_SM NS_MSEC(500)
-/* Without a word: the longest back-off with its jitter */
+/* Longest time until a port asks a new SA that is not announced: the largest back-off with its jitter */
 #define BACK_WITH_AN_SA (SAC_BACKOFF_ABSENT * 5 / 4 + NS_MSEC(500))
 
 static struct {
@@ -102,13 +102,13 @@ static void works_within(ns_t most)
 	lab_check_beliefs(&f.l, f.want, SEED);
 }
 
-/* Everybody was told to register, and there is nobody to register with: then the SM died. */
+/* Ports were told to register again, and then the SM died before they could. */
 static void away(ns_t d)
 {
 	lab_sm_stop(&f.l);
 	reregister_all();
 	lab_run(&f.l, d);
-	/* Paths and groups that were in use still are. */
+	/* Paths and groups that were in use still work. */
 	lab_check_pairs(&f.l, &f.c, f.want, SEED);
 	lab_check_group(&f.l, &f.c, f.want, f.member, SEED);
 	assert_true(lab_all_up(&f.l, f.want));
@@ -130,7 +130,7 @@ static void test_traffic_goes_on_without_an_sm_and_all_register_with_the_next(vo
 	}
 }
 
-/* The SM goes on, its SA was away: nobody is asked to register. */
+/* Only the SA was away, so ports are not told to register again. */
 static void test_an_sa_that_is_back_is_found(void **state)
 {
 	(void)state;
@@ -143,7 +143,7 @@ static void test_an_sa_that_is_back_is_found(void **state)
 	works_within(BACK_WITH_AN_SA);
 }
 
-/* A host that starts meanwhile says what it waits for, and is up with the SM. */
+/* A host that starts meanwhile shows what it waits for, and is up as soon as the SM is there. */
 static void test_who_starts_without_an_sm_is_up_with_it(void **state)
 {
 	struct lab_host *h = &f.l.host[7];
@@ -165,7 +165,7 @@ static void works_up_again(const struct lab_host *h)
 	assert_true(h->carrier);
 }
 
-/* A path nobody could give is asked for as soon as somebody can. */
+/* A path for which there was no answer is asked for again as soon as there is an SA. */
 static void test_a_path_that_failed_is_there_with_the_sm(void **state)
 {
 	struct lab_host *h = &f.l.host[1];
@@ -173,7 +173,7 @@ static void test_a_path_that_failed_is_there_with_the_sm(void **state)
 	uint32_t word = 0;
 
 	(void)state;
-	lab_host_restart(h); /* it knows no path any more */
+	lab_host_restart(h); /* restarted, so it knows no paths */
 	works_up_again(h);
 	lab_sm_stop(&f.l);
 	for (unsigned int i = 0; i < 200; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * The subnet manager and M_Keys, on a fabric whose nodes check them: ports that somebody else's key is on, a standby
- * that knows the key and one that does not, leases.
+ * The subnet manager and M_Keys, on a fabric whose nodes check them: ports with a foreign M_Key, a
+ * standby that knows the key and one that does not, leases.
  */
 #include "check.h"
 
@@ -26,7 +26,7 @@ static struct fix {
 	ns_t now;
 	struct sm_cfg cfg;
 	struct sm *sm;
-	unsigned int left_alone, errors; /* lines of the log */
+	unsigned int left_alone, errors; /* numbers of lines in the log */
 	char last_err[256];
 } f;
 
@@ -165,14 +165,14 @@ static void test_I6_every_end_port_gets_the_key(void **state)
 	assert_int_equal(status(f.sm).last.foreign_mkeys, 0);
 }
 
-/* @shown: the port shows its key, and no Set is tried; else the first Set finds out */
+/* @shown: PortInfo shows the foreign key, so that no Set is tried; else the first Set finds it */
 static void other_key_on_a_host(bool shown)
 {
 	struct node_port *p = end_port("Hca2");
 
 	up();
 	set_key(p, OTHER, !shown);
-	p->pi.sm_sl = 3; /* what the SM would put right */
+	p->pi.sm_sl = 3; /* a value that the SM would correct */
 	for (unsigned int i = 0; i < 3; i++) {
 		sweep();
 		assert_int_equal(status(f.sm).last.foreign_mkeys, 1);
@@ -183,7 +183,7 @@ static void other_key_on_a_host(bool shown)
 	assert_int_equal(p->pi.sm_sl, 3);
 	if (shown)
 		assert_int_equal(p->pi.mkey_violations, 0);
-	/* The others are served, and nobody is asked again and again for its sake. */
+	/* Other ports are served, and do not get more SMPs because of this one. */
 	assert_int_equal(status(f.sm).last.stage, SM_STAGE_UP);
 	assert_non_null(sm_db_port_by_lid(sm_db(f.sm), end_port("Hca3")->pi.lid));
 
@@ -193,7 +193,7 @@ static void other_key_on_a_host(bool shown)
 	assert_int_equal(status(f.sm).last.end_ports, 6);
 	assert_int_equal(p->pi.sm_sl, 0);
 	assert_int_equal(f.left_alone, 1);
-	/* Again: that is news. */
+	/* A foreign key that comes back is logged again. */
 	set_key(p, OTHER, !shown);
 	p->pi.sm_sl = 3;
 	sweep();
@@ -226,7 +226,7 @@ static void test_no_sweeps_for_a_port_that_is_left_alone(void **state)
 	assert_int_equal(status(f.sm).heavy_sweeps, sweeps);
 }
 
-/* Protection without a key protects nothing: the port is taken. */
+/* M_KeyProtectBits without an M_Key protect nothing, so the SM manages the port. */
 static void test_protection_without_a_key_is_no_other_key(void **state)
 {
 	struct node_port *p = end_port("Hca2");

@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-/* What holds for all requests (I18, I19, I20), and records of nodes and ports. */
+/* Rules for all requests (I18, I19, I20), and records of nodes and ports. */
 
 static void test_I18_replies_go_to_the_asker_and_unknown_keys_are_dropped(void **state)
 {
@@ -66,7 +66,8 @@ static void test_I19_unknown_methods_and_attributes(void **state)
 		0x0c);
 	assert_int_equal(c.resp.mad.method, MAD_METHOD_GET_MULTI_RESP);
 	assert_int_equal(c.resp.sa.comp_mask, 5);
-	assert_memory_equal(c.resp.data, data, sizeof(data)); /* the request comes back */
+	/* the answer contains the request's data */
+	assert_memory_equal(c.resp.data, data, sizeof(data));
 	assert_int_equal(sa_client_ask(&c, 0x3f, SA_ATTR_PATH_RECORD, 0, NULL, 0), 0x08);
 	assert_int_equal(sa_stats(r.sa)->errors, 8);
 	sa_client_fini(&c);
@@ -90,7 +91,8 @@ static void test_I19_node_records_none_one_several(void **state)
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET_TABLE, SA_ATTR_NODE_RECORD, 0, NULL, 0),
 			 0);
 	assert_int_equal(sa_client_count(&c), 7);
-	assert_int_equal(c.resp.sa.attr_offset, 14); /* 108 octets, rounded up to 8 */
+	/* in units of 8 octets: 108 octets rounded up */
+	assert_int_equal(c.resp.sa.attr_offset, 14);
 
 	node_wire(wire, &rec);
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET, SA_ATTR_NODE_RECORD, NODE_COMP_NODE_TYPE,
@@ -117,12 +119,15 @@ static void test_I19_node_records_none_one_several(void **state)
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET, SA_ATTR_NODE_RECORD, NODE_COMP_PORT_GUID,
 				       wire, sizeof(wire)),
 			 SA_STATUS_NO_RECORDS);
-	/* A table without records is success (I19), and RMPP (I20). */
+	/* A table without records is a success (I19), in an RMPP message (I20). */
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET_TABLE, SA_ATTR_NODE_RECORD,
 				       NODE_COMP_PORT_GUID, wire, sizeof(wire)),
 			 0);
 	assert_true(c.resp_len == SA_DATA_OFF);
-	/* Who is given a padded MAD must not count its zeros as records. */
+	/*
+	 * AttributeOffset is 0, so that a client does not count the zeros of a padded MAD as
+	 * records.
+	 */
 	assert_int_equal(c.resp.sa.attr_offset, 0);
 	sa_client_fini(&c);
 	sa_rig_fini(&r);
@@ -143,7 +148,7 @@ static void test_node_record_selects_by_every_component(void **state)
 				       sizeof(wire)),
 			 0);
 	memcpy(whole, c.resp.data, sizeof(whole));
-	/* All components of a record find it, and any of them that differs does not. */
+	/* A query with all components of a record finds it; if any of them differs, it does not. */
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET, SA_ATTR_NODE_RECORD, 0x7fff, whole,
 				       sizeof(whole)),
 			 0);
@@ -175,7 +180,7 @@ static void test_I20_large_tables_arrive_whole(void **state)
 		assert_true(rec.lid > 0 && rec.lid < 64);
 		seen |= 1ull << rec.lid;
 	}
-	assert_int_equal(seen, ~1ull); /* every LID once */
+	assert_int_equal(seen, ~1ull); /* every LID occurred once */
 	sa_client_fini(&c);
 	sa_rig_fini(&r);
 }
@@ -197,7 +202,7 @@ static void test_port_info_records_of_switch_ports(void **state)
 				       PORT_INFO_COMP_LID, wire, sizeof(wire)),
 			 0);
 	assert_int_equal(c.resp.sa.attr_offset, 9);
-	/* Port 0 and every external one, cable or not. */
+	/* Port 0 and every external port, with or without a cable. */
 	assert_int_equal(sa_client_count(&c), p0->node->info.nports + 1);
 	rec.port_num = 2;
 	ib_port_info_rec_encode(wire, &rec);
@@ -222,12 +227,12 @@ static void test_port_info_record_by_capability(void **state)
 	sa_rig_init(&r, &(struct sa_rig_cfg){ .hosts = 4, .switches = 1 });
 	sa_client_init(&c, &r, "Hca1/1");
 	ib_port_info_rec_encode(wire, &rec);
-	/* Exactly IsSM and nothing else is nobody. */
+	/* No port has exactly the capability IsSM and no other. */
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET_TABLE, SA_ATTR_PORT_INFO_RECORD,
 				       1ull << 7, wire, sizeof(wire)),
 			 0);
 	assert_int_equal(sa_client_count(&c), 0);
-	/* At least IsSM: the SM's port. */
+	/* A query for at least IsSM finds the SM's port. */
 	c.attr_mod = 1u << 31;
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET_TABLE, SA_ATTR_PORT_INFO_RECORD,
 				       1ull << 7, wire, sizeof(wire)),
@@ -267,7 +272,7 @@ static void test_port_info_record_hides_mkeys(void **state)
 	sa_rig_fini(&r);
 }
 
-/* SM_Key 1 is what everybody knows: an M_Key that it opened would be none. */
+/* Everybody knows SM_Key 1, so it must not make M_Keys visible. */
 static void test_the_default_sm_key_opens_no_mkeys(void **state)
 {
 	struct ib_port_info_rec rec = { 0 };
@@ -299,7 +304,7 @@ static void test_requests_of_unknown_ports_stay_unanswered(void **state)
 
 	sa_rig_init(&r, &(struct sa_rig_cfg){ .hosts = 2, .switches = 1 });
 	sa_client_init(&c, &r, "Hca1/1");
-	c.np->pi.lid = 0x999; /* nobody gave it this LID */
+	c.np->pi.lid = 0x999; /* a LID that the SM did not give */
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET, SA_ATTR_CLASS_PORT_INFO, 0, NULL, 0),
 			 -ETIMEDOUT);
 	assert_int_equal(sa_stats(r.sa)->drop_requester, 2);
@@ -313,7 +318,10 @@ static void test_nobody_sees_ports_of_other_partitions(void **state)
 	struct sa_rig r;
 	struct sa_client c;
 
-	/* Default members are limited: they share no P_Key among themselves (I7). */
+	/*
+	 * Members of the default partition are limited, so they share no P_Key among themselves
+	 * (I7).
+	 */
 	sa_rig_init(&r, &(struct sa_rig_cfg){
 				.hosts = 4,
 				.switches = 1,
@@ -323,7 +331,8 @@ static void test_nobody_sees_ports_of_other_partitions(void **state)
 	sa_client_init(&c, &r, "Hca1/1");
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET_TABLE, SA_ATTR_NODE_RECORD, 0, NULL, 0),
 			 0);
-	assert_int_equal(sa_client_count(&c), 3); /* itself, Hca2, the switch with the SM */
+	/* the asking port itself, Hca2, and the switch with the SM */
+	assert_int_equal(sa_client_count(&c), 3);
 	c.sm_key = 7;
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET_TABLE, SA_ATTR_NODE_RECORD, 0, NULL, 0),
 			 0);

@@ -6,7 +6,9 @@
 #include "check.h"
 #include "wire/mgid.h"
 
-/* InformInfo and Reports (I25, I26, R65), ServiceRecords, and what ends with mastership. */
+/*
+ * InformInfo and Reports (I25, I26, R65), ServiceRecords, and the state that ends with mastership.
+ */
 
 #define LINUX_BROADCAST 0x10083u
 #define LINUX_GROUP 0x173f7u
@@ -14,7 +16,7 @@
 struct fix {
 	struct sa_rig r;
 	struct sa_client c; /* subscribes */
-	struct sa_client d; /* does things */
+	struct sa_client d; /* client whose joins and leaves cause the Reports */
 };
 
 static void fix_init(struct fix *f, const char *parts)
@@ -32,7 +34,7 @@ static void fix_fini(struct fix *f)
 	sa_rig_fini(&f->r);
 }
 
-/* d joins or leaves group number @n of partition @pkey; returns its MGID */
+/* Let d join or leave group number @n of partition @pkey; returns its MGID */
 static ib_gid group(struct fix *f, uint16_t pkey, unsigned int n, uint8_t method)
 {
 	const uint8_t ip[4] = { 239, 0, 0, (uint8_t)n };
@@ -91,11 +93,11 @@ static void test_I25_unsubscribing_and_subscribing_twice(void **state)
 	assert_null(sa_subscription_next(f.r.sa, NULL));
 	group(&f, 0xffff, 2, MAD_METHOD_SET);
 	assert_int_equal(f.c.nreports, 1);
-	/* Traps nobody asked for. */
+	/* A trap without a subscription is not reported. */
 	assert_int_equal(sa_client_inform(&f.c, MAD_TRAP_GID_IN_SERVICE, true), 0);
 	group(&f, 0xffff, 3, MAD_METHOD_SET);
 	assert_int_equal(f.c.nreports, 1);
-	/* All traps. */
+	/* Subscribe to all traps. */
 	assert_int_equal(sa_client_inform(&f.c, 0xffff, true), 0);
 	group(&f, 0xffff, 4, MAD_METHOD_SET);
 	assert_int_equal(f.c.nreports, 2);
@@ -115,7 +117,7 @@ static void test_I25_a_report_is_repeated_then_dropped(void **state)
 	assert_int_equal(f.c.repeats, 4);
 	assert_int_equal(sa_stats(f.r.sa)->reports_lost, 1);
 	assert_int_equal(sa_subscription_next(f.r.sa, NULL)->lost, 1);
-	/* The subscription outlives it. */
+	/* The subscription outlives a Report without an answer. */
 	f.c.answer_reports = true;
 	group(&f, 0xffff, 2, MAD_METHOD_SET);
 	assert_int_equal(f.c.nreports, 2);
@@ -139,7 +141,10 @@ static void test_I25_silent_subscribers_do_not_hold_up_others(void **state)
 
 static void cut(struct fix *f, const char *name, bool up);
 
-/* As many subscriptions as a port may have: they differ in a field that means nothing beside all LIDs. */
+/*
+ * Make as many subscriptions as a port may have; they differ in a field that has no meaning
+ * together with all LIDs.
+ */
 static void subscribe_often(struct sa_client *c)
 {
 	struct mad_inform_info info = {
@@ -164,7 +169,7 @@ static void subscribe_often(struct sa_client *c)
 	}
 }
 
-/* Whoever answers hears of everything at once; who begins to answer, too. */
+/* A client that answers gets every Report at once, and so does one that begins to answer. */
 static void test_I25_hundreds_of_silent_subscriptions_hold_up_nobody(void **state)
 {
 	struct sa_client silent[2];
@@ -183,7 +188,7 @@ static void test_I25_hundreds_of_silent_subscriptions_hold_up_nobody(void **stat
 		sa_rig_pass(&f.r, NS_MSEC(5));
 		assert_int_equal(f.c.nreports, n + 1);
 	}
-	/* Nothing piles up for those who do not listen: the first of each, and one more. */
+	/* Few Reports wait for a silent client: the first of each subscription, and one more. */
 	sa_rig_pass(&f.r, NS_SEC(120));
 	assert_true(sa_stats(f.r.sa)->reports_lost > 0);
 	silent[1].answer_reports = true;
@@ -191,7 +196,7 @@ static void test_I25_hundreds_of_silent_subscriptions_hold_up_nobody(void **stat
 	group(&f, 0xffff, n++, MAD_METHOD_SET);
 	sa_rig_pass(&f.r, NS_SEC(1));
 	assert_int_equal(silent[1].nreports, SA_MAX_SUBSCRIPTIONS_PORT);
-	/* An end of theirs takes what is held along. */
+	/* When the client's port goes away, its waiting Reports are dropped. */
 	group(&f, 0xffff, n++, MAD_METHOD_SET);
 	cut(&f, "Hca3/1", false);
 	sa_rig_pass(&f.r, NS_SEC(5));
@@ -265,7 +270,7 @@ static void test_I25_a_subscriber_that_left_is_forgotten(void **state)
 	assert_int_equal(sa_client_inform(&f.d, MAD_TRAP_MC_CREATED, true), 0);
 	mgid = group(&f, 0xffff, 1, MAD_METHOD_SET);
 	cut(&f, "Hca2/1", false);
-	/* Its membership went with it, and so the group: trap 67. */
+	/* The port's membership ended, and with it the group, which trap 67 reports. */
 	assert_null(sm_group_find(f.r.sm, &mgid));
 	assert_int_equal(f.c.nreports, 1);
 	assert_int_equal(f.c.report[0].trap, MAD_TRAP_MC_DELETED);
@@ -298,7 +303,7 @@ static void test_I25_selection_by_gid_and_lid(void **state)
 	assert_int_equal(f.c.nreports, 0);
 	group(&f, 0xffff, 2, MAD_METHOD_SET);
 	assert_int_equal(f.c.nreports, 1);
-	/* LIDs that are not the SM's. */
+	/* LIDs that do not belong to the SM. */
 	memset(&info.gid, 0, sizeof(info.gid));
 	info.lid_begin = info.lid_end = 0x4000;
 	mad_inform_info_encode(wire, &info);
@@ -314,11 +319,11 @@ static void test_I25_selection_by_gid_and_lid(void **state)
 	group(&f, 0xffff, 4, MAD_METHOD_SET);
 	assert_int_equal(f.c.nreports, 2);
 	info.lid_begin = 0x4001;
-	info.lid_end = 0; /* no range: the one */
+	info.lid_end = 0; /* no range, just LID_BEGIN */
 	mad_inform_info_encode(wire, &info);
 	assert_int_equal(
 		sa_client_ask(&f.c, MAD_METHOD_SET, SA_ATTR_INFORM_INFO, 0, wire, sizeof(wire)), 0);
-	info.lid_end = 0x4000; /* ends before it begins */
+	info.lid_end = 0x4000; /* the range ends before it begins */
 	mad_inform_info_encode(wire, &info);
 	assert_int_equal(
 		sa_client_ask(&f.c, MAD_METHOD_SET, SA_ATTR_INFORM_INFO, 0, wire, sizeof(wire)),
@@ -351,7 +356,7 @@ static void test_I26_a_removed_partition_is_reported(void **state)
 	mgid = group(&f, 0x8001, 1, MAD_METHOD_SET);
 	sa_rig_partitions(&f.r, "Default=0x7fff, ipoib : ALL=full;\n");
 	assert_null(sm_group_find(f.r.sm, &mgid));
-	assert_int_equal(f.c.nreports, 2); /* and the broadcast group */
+	assert_int_equal(f.c.nreports, 2); /* Report about the broadcast group, too */
 	about = mad_notice_get_gid(&f.c.report[1]);
 	if (!ib_gid_equal(&about, &mgid))
 		about = mad_notice_get_gid(&f.c.report[0]);
@@ -426,7 +431,7 @@ static void test_services_live_for_their_lease(void **state)
 	assert_true(got.id == rec.id);
 	assert_true(got.lease <= 20 && got.lease >= 19);
 	assert_memory_equal(got.data, rec.data, sizeof(rec.data));
-	/* Set again: a new lease, not a second record. */
+	/* A second Set renews the lease and makes no second record. */
 	assert_int_equal(service(&f.c, MAD_METHOD_SET, RID | SERVICE_COMP_LEASE, &rec, NULL), 0);
 	sa_rig_pass(&f.r, NS_SEC(25));
 	assert_int_equal(service(&f.d, MAD_METHOD_GET_TABLE, 0, &rec, NULL), 0);
@@ -499,7 +504,7 @@ static void test_services_are_selected_by_their_data(void **state)
 	fix_fini(&f);
 }
 
-/* --- life and death */
+/* --- the SA ends and starts */
 
 static void test_an_sa_that_goes_leaves_nothing_behind(void **state)
 {
@@ -515,21 +520,47 @@ static void test_an_sa_that_goes_leaves_nothing_behind(void **state)
 					.join_state = MCM_JOIN_FULL };
 	mgid_broadcast(&rec.mgid, 0xffff, 2);
 	ib_mcmember_rec_encode(wire, &rec);
-	group(&f, 0xffff, 1, MAD_METHOD_SET); /* a Report that nobody answers is under way */
+	group(&f, 0xffff, 1, MAD_METHOD_SET); /* a Report without an answer is under way */
 	sa_client_send(&f.d, MAD_METHOD_SET, SA_ATTR_MCMEMBER_RECORD, LINUX_BROADCAST, wire,
 		       sizeof(wire));
-	/* One turn: the join has arrived, its MFT write is out. */
+	/* After one run of the fabric the join has arrived, and its MFT write is under way. */
 	fabric_run(f.r.f, f.r.now);
 	sa_destroy(f.r.sa);
 	f.r.sa = NULL;
 	sa_rig_pass(&f.r, NS_SEC(5));
-	/* Its port tells the repeated request that it has no SA any more. */
+	/* The repeated request is answered by the port, which says that it has no SA any more. */
 	assert_int_equal(f.d.status, MAD_STATUS_BAD_ATTR);
-	/* Another one takes its place. */
+	/* A new SA takes its place. */
 	assert_int_equal(sa_create(&f.r.sa, f.r.sm), 0);
 	assert_null(sa_subscription_next(f.r.sa, NULL));
 	assert_int_equal(sa_client_ask(&f.d, MAD_METHOD_GET, SA_ATTR_CLASS_PORT_INFO, 0, NULL, 0),
 			 0);
+	fix_fini(&f);
+}
+
+/*
+ * A new master asks all ports to subscribe again (ClientReregister), so subscriptions that the old
+ * one kept would give duplicate Reports.
+ */
+static void test_subscriptions_end_when_another_becomes_master(void **state)
+{
+	struct sm_cfg cfg = sm_cfg_default();
+	struct node_port *at;
+	struct sm *other;
+	struct fix f;
+
+	fix_init(&f, NULL);
+	assert_int_equal(sa_client_inform(&f.c, MAD_TRAP_MC_CREATED, true), 0);
+	assert_non_null(sa_subscription_next(f.r.sa, NULL));
+	at = sa_rig_port(&f.r, "Switch2/0");
+	cfg.sm_key = 7;
+	cfg.priority = 15;
+	assert_int_equal(sm_create(&other, at->ep, &cfg, &f.r.ts, NULL), 0);
+	node_set_cap(at->node, 0, SMP_CAP_IS_SM, true, f.r.now);
+	sm_start(other, f.r.now);
+	sa_rig_pass(&f.r, NS_SEC(30));
+	assert_null(sa_subscription_next(f.r.sa, NULL));
+	sm_destroy(other);
 	fix_fini(&f);
 }
 
@@ -558,7 +589,7 @@ static void test_silence_before_the_first_database(void **state)
 	sa_mad_encode(mad, &h, &hdr);
 	assert_int_equal(mad_ep_recv(at->ep, &from, mad, f.r.now), 0);
 	assert_int_equal(sa_stats(sa)->drop_not_master, 1);
-	/* It stands by for the first one, and stays silent. */
+	/* The second SM stands by, and its SA sends nothing. */
 	node_set_cap(at->node, 0, SMP_CAP_IS_SM, true, f.r.now);
 	sm_start(sm, f.r.now);
 	sa_rig_pass(&f.r, NS_SEC(2));
@@ -591,6 +622,7 @@ int main(void)
 		cmocka_unit_test(test_services_of_other_partitions_are_hidden),
 		cmocka_unit_test(test_services_are_selected_by_their_data),
 		cmocka_unit_test(test_an_sa_that_goes_leaves_nothing_behind),
+		cmocka_unit_test(test_subscriptions_end_when_another_becomes_master),
 		cmocka_unit_test(test_silence_before_the_first_database),
 	};
 

@@ -9,7 +9,7 @@
 
 /* MCMemberRecord (I17, I18, I22, I23, I24, I26; RFC 4391 §4.1, §5, §10). */
 
-/* What the Linux driver sends: joins of the broadcast group and of others, leaves. */
+/* Component masks of the Linux driver: join of the broadcast group, of other groups, leave. */
 #define LINUX_BROADCAST 0x10083u
 #define LINUX_GROUP 0x173f7u
 #define LINUX_LEAVE 0x10003u
@@ -17,7 +17,7 @@
 struct fix {
 	struct sa_rig r;
 	struct sa_client c;
-	struct ib_mcmember_rec bc; /* the broadcast group as the join of it said */
+	struct ib_mcmember_rec bc; /* the broadcast group, as the answer to its join described it */
 };
 
 static struct ib_mcmember_rec of(struct fix *f, const char *port, uint8_t join_state)
@@ -64,7 +64,7 @@ static void fix_fini(struct fix *f)
 	sa_rig_fini(&f->r);
 }
 
-/* A request for another group with the broadcast group's parameters, as the driver makes it. */
+/* Make a request for another group with the broadcast group's parameters, as the driver does. */
 static struct ib_mcmember_rec group(struct fix *f, unsigned int last, uint8_t join_state)
 {
 	const uint8_t ip[4] = { 239, 0, 0, (uint8_t)last };
@@ -83,7 +83,10 @@ static bool switch_has(struct fix *f, const char *sw, uint16_t mlid, unsigned in
 	return n->sw->mft[mlid - IB_LID_MCAST_MIN][port / 64] >> port % 64 & 1;
 }
 
-/* The first port of switch @sw that is connected to @node and not below @from; 0: none */
+/*
+ * Return the first port of switch @sw, from @from on, that is connected to @node; 0 if there is
+ * none
+ */
 static unsigned int port_to(struct fix *f, const char *sw, const char *node, unsigned int from)
 {
 	struct fabric_node *n = fabric_node_find(f->r.f, sw);
@@ -117,14 +120,14 @@ static void test_R22_R28_join_of_the_broadcast_group(void **state)
 
 	fix_default(&f);
 	assert_int_equal(f.c.resp.mad.method, MAD_METHOD_GET_RESP);
-	assert_int_equal(f.bc.qkey, SM_QKEY_DEFAULT); /* R16: controlled */
+	assert_int_equal(f.bc.qkey, SM_QKEY_DEFAULT); /* R16: a controlled Q_Key */
 	assert_true(f.bc.qkey & IB_QKEY_CONTROLLED);
-	assert_int_equal(f.bc.scope, 2); /* R20 */
+	assert_int_equal(f.bc.scope, 2); /* R20: link-local scope */
 	assert_int_equal(f.bc.mtu_sel, SA_SEL_EXACT);
 	assert_int_equal(f.bc.mtu_code, IB_MTU_2048);
 	assert_int_equal(f.bc.rate_sel, SA_SEL_EXACT);
 	assert_int_equal(f.bc.rate_code, 3);
-	assert_int_equal(f.bc.sl, 0); /* R19 */
+	assert_int_equal(f.bc.sl, 0); /* R19: SL of the link's multicast */
 	assert_int_equal(f.bc.pkey, 0xffff);
 	assert_int_equal(f.bc.join_state, MCM_JOIN_FULL);
 	assert_true(ib_lid_is_mcast(f.bc.mlid));
@@ -153,7 +156,7 @@ static void test_I17_the_answer_comes_after_the_tables(void **state)
 	fix_default(&f);
 	want = group(&f, 9, MCM_JOIN_FULL);
 	assert_int_equal(set(&f, LINUX_GROUP, &want, &got), 0);
-	/* Nothing ran since: what the switch holds, it held when the answer left. */
+	/* Nothing ran since the answer, so the switch had its MFT entry before the answer left. */
 	assert_int_equal(mft_ports(&f, got.mlid), 1);
 	assert_true(switch_has(&f, "Switch1/0", got.mlid, 1));
 	fix_fini(&f);
@@ -169,7 +172,7 @@ static void test_I17_a_silent_switch_delays_it_by_200_ms(void **state)
 
 	fix_default(&f);
 	assert_int_not_equal(port_to(&f, "Switch1", "Hca1", 1), 0);
-	f.c.sm_key = 7; /* may join others */
+	f.c.sm_key = 7; /* a trusted requester may join other ports */
 	want = group(&f, 9, MCM_JOIN_FULL);
 	want.port_gid = sa_rig_gid(&f.r, port_to(&f, "Switch2", "Hca2", 1) ? "Hca2/1" : "Hca4/1");
 	for (unsigned int p = 1; (p = port_to(&f, "Switch1", "Switch2", p)); p++)
@@ -213,7 +216,7 @@ static void test_I17_a_membership_that_ended_meanwhile_is_not_confirmed(void **s
 	sm_group_delete(f.r.sm, sm_group_find(f.r.sm, &want.mgid), f.r.now);
 	sa_rig_pass(&f.r, NS_MSEC(300));
 	assert_false(f.c.done);
-	/* The request is repeated after 500 ms, and is a new one. */
+	/* The repetition after 500 ms is a new request. */
 	sa_rig_pass(&f.r, NS_MSEC(400));
 	assert_true(f.c.done);
 	assert_int_equal(f.c.status, 0);
@@ -230,7 +233,7 @@ static void test_R17_switch_port_0_has_no_rate(void **state)
 
 	fix_default(&f);
 	sa_client_init(&c, &f.r, "Switch1/0");
-	c.np->pi.width_active = 1; /* 2.5 Gb/s, if it meant something */
+	c.np->pi.width_active = 1; /* 2.5 Gb/s, which must not matter */
 	c.np->pi.speed_active = 1;
 	sm_kick(f.r.sm, "test", f.r.now);
 	sa_rig_pass(&f.r, NS_SEC(1));
@@ -252,7 +255,7 @@ static void test_I22_join_state_bits_add_up_and_leave_one_by_one(void **state)
 	want.join_state = MCM_JOIN_NON;
 	assert_int_equal(set(&f, LINUX_GROUP, &want, &got), 0);
 	assert_int_equal(got.join_state, MCM_JOIN_FULL | MCM_JOIN_NON);
-	want.join_state = MCM_JOIN_SEND_ONLY_NON; /* a bit it has not */
+	want.join_state = MCM_JOIN_SEND_ONLY_NON; /* a join state that the port does not have */
 	assert_int_equal(leave(&f, &want), SA_STATUS_REQ_INVALID);
 	want.join_state = MCM_JOIN_NON;
 	assert_int_equal(leave(&f, &want), 0);
@@ -263,6 +266,32 @@ static void test_I22_join_state_bits_add_up_and_leave_one_by_one(void **state)
 	want.join_state = MCM_JOIN_FULL;
 	assert_int_equal(leave(&f, &want), 0);
 	assert_null(sm_group_find(f.r.sm, &want.mgid));
+	fix_fini(&f);
+}
+
+static void test_who_is_behind_a_switch_without_multicast_is_refused(void **state)
+{
+	struct ib_mcmember_rec want;
+	struct sa_client c2;
+	struct fix f;
+
+	fix_default(&f);
+	sa_rig_port(&f.r, "Switch2/0")->node->sw->si.mft_cap = 0;
+	sm_kick(f.r.sm, "test", f.r.now);
+	sa_rig_pass(&f.r, NS_SEC(2));
+	want = group(&f, 1, MCM_JOIN_FULL);
+	assert_int_equal(set(&f, LINUX_GROUP, &want, NULL), 0);
+	sa_client_init(&c2, &f.r, "Hca4/1");
+	want.port_gid = sa_rig_gid(&f.r, "Hca4/1");
+	assert_int_equal(sa_client_mcm(&c2, MAD_METHOD_SET, LINUX_GROUP, &want, NULL),
+			 SA_STATUS_NO_RESOURCES);
+	assert_non_null(strstr(f.r.refusal, "no multicast table that it needs has room"));
+	/* The group that the refused join would have made does not exist. */
+	want.mgid.raw[15]++;
+	assert_int_equal(sa_client_mcm(&c2, MAD_METHOD_SET, LINUX_GROUP, &want, NULL),
+			 SA_STATUS_NO_RESOURCES);
+	assert_null(sm_group_find(f.r.sm, &want.mgid));
+	sa_client_fini(&c2);
 	fix_fini(&f);
 }
 
@@ -348,7 +377,7 @@ static void test_I22_creation_needs_its_components(void **state)
 				 SA_STATUS_INSUF_COMPONENTS);
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, NULL), SA_STATUS_INSUF_COMPONENTS);
 	assert_null(sm_group_find(f.r.sm, &want.mgid));
-	/* The least there is. */
+	/* The shortest component mask with which a group can be made. */
 	assert_int_equal(set(&f,
 			     MCM_COMP_MGID | MCM_COMP_PORT_GID | MCM_COMP_JOIN_STATE |
 				     MCM_COMP_QKEY | MCM_COMP_TCLASS | MCM_COMP_PKEY |
@@ -373,7 +402,7 @@ static void test_R62_non_members_do_not_create(void **state)
 	assert_null(sm_group_find(f.r.sm, &want.mgid));
 	want.join_state = MCM_JOIN_FULL;
 	assert_int_equal(set(&f, LINUX_GROUP, &want, NULL), 0);
-	/* An existing group takes them, with the broadcast group's short mask. */
+	/* An existing group accepts a join with the short mask of the broadcast group. */
 	want.join_state = MCM_JOIN_SEND_ONLY_NON;
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, &got), 0);
 	assert_int_equal(got.join_state, MCM_JOIN_FULL | MCM_JOIN_SEND_ONLY_NON);
@@ -389,7 +418,8 @@ static void test_R67_send_only_full_member_creates(void **state)
 	want = group(&f, 22, MCM_JOIN_SEND_ONLY_FULL);
 	assert_int_equal(set(&f, LINUX_GROUP, &want, &got), 0);
 	assert_int_equal(got.join_state, MCM_JOIN_SEND_ONLY_FULL);
-	assert_int_equal(mft_ports(&f, got.mlid), 0); /* I24: nothing comes back to it */
+	/* I24: the switch sends no packets to a sender */
+	assert_int_equal(mft_ports(&f, got.mlid), 0);
 	assert_non_null(sm_group_find(f.r.sm, &want.mgid));
 	assert_int_equal(leave(&f, &want), 0);
 	assert_null(sm_group_find(f.r.sm, &want.mgid));
@@ -402,7 +432,7 @@ static void test_I24_send_only_gets_no_branch(void **state)
 	struct fix f;
 
 	fix_default(&f);
-	f.c.sm_key = 7; /* may join others */
+	f.c.sm_key = 7; /* a trusted requester may join other ports */
 	want = group(&f, 1, MCM_JOIN_FULL);
 	assert_int_equal(set(&f, LINUX_GROUP, &want, &got), 0);
 	assert_int_equal(mft_ports(&f, got.mlid), 1);
@@ -410,7 +440,7 @@ static void test_I24_send_only_gets_no_branch(void **state)
 	want.join_state = MCM_JOIN_SEND_ONLY_NON;
 	assert_int_equal(set(&f, LINUX_GROUP, &want, &got), 0);
 	want.port_gid = sa_rig_gid(&f.r, "Hca3/1");
-	want.join_state = MCM_JOIN_NON; /* a receiver */
+	want.join_state = MCM_JOIN_NON; /* NonMember, which receives too */
 	assert_int_equal(set(&f, LINUX_GROUP, &want, &got), 0);
 	for (unsigned int i = 1; i <= 2; i++) {
 		const char *sw = i == 1 ? "Switch1" : "Switch2",
@@ -447,12 +477,12 @@ static void test_R68_I23_ip_groups_have_the_broadcast_groups_parameters(void **s
 	assert_int_equal(set(&f, LINUX_GROUP, &w, NULL), SA_STATUS_REQ_INVALID);
 	w = want, w.rate_code = 2;
 	assert_int_equal(set(&f, LINUX_GROUP, &w, NULL), SA_STATUS_REQ_INVALID);
-	/* A partition or a scope without broadcast group (OpenSM's 1B1B). */
+	/* A partition or a scope without a broadcast group (OpenSM's error 1B1B). */
 	w = want, be16_put(w.mgid.raw + 4, 0x8001);
 	assert_int_equal(set(&f, LINUX_GROUP, &w, NULL), SA_STATUS_REQ_INVALID);
 	w = want, w.mgid.raw[1] = 0x15;
 	assert_int_equal(set(&f, LINUX_GROUP, &w, NULL), SA_STATUS_REQ_INVALID);
-	w = want, w.mgid.raw[1] = 0x02; /* R6: T */
+	w = want, w.mgid.raw[1] = 0x02; /* R6: flag T is missing */
 	assert_int_equal(set(&f, LINUX_GROUP, &w, NULL), SA_STATUS_REQ_INVALID);
 	assert_int_equal(set(&f, LINUX_GROUP, &want, &got), 0);
 	assert_int_equal(got.mtu_code, f.bc.mtu_code);
@@ -496,7 +526,7 @@ static void test_R17_R26_ports_that_are_too_slow_are_refused(void **state)
 	sa_rig_init(&f.r, &(struct sa_rig_cfg){ .topology = topology });
 	sa_client_init(&f.c, &f.r, "Hca1/1");
 	want = of(&f, "Hca1/1", MCM_JOIN_FULL);
-	/* Its link runs at 2.5 Gb/s, the group at 10. */
+	/* The port's link runs at 2.5 Gb/s, the group at 10 Gb/s. */
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, LINUX_BROADCAST, &want, NULL),
 			 SA_STATUS_REQ_INVALID);
 	assert_int_equal(sm_group_find(f.r.sm, &want.mgid)->nmembers, 0);
@@ -504,7 +534,7 @@ static void test_R17_R26_ports_that_are_too_slow_are_refused(void **state)
 	sa_client_init(&f.c, &f.r, "Hca2/1");
 	want = of(&f, "Hca2/1", MCM_JOIN_FULL);
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, LINUX_BROADCAST, &want, NULL), 0);
-	/* A group above the MTU of its creator's port. */
+	/* A new group with an MTU above that of its creator's port. */
 	want.mgid.raw[2] = 0x12;
 	want.mtu_sel = SA_SEL_GT;
 	want.mtu_code = IB_MTU_4096;
@@ -532,11 +562,11 @@ static void test_I26_pkey_of_the_port_is_needed_and_lost_with_it(void **state)
 	want.pkey = 0x8001;
 	mgid_broadcast(&want.mgid, 0x8001, 2);
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, NULL), 0);
-	/* Hca3 is no member of A, whoever asks. */
+	/* Hca3 is no member of partition A, so nobody can join it there. */
 	want.port_gid = sa_rig_gid(&f.r, "Hca3/1");
 	f.c.sm_key = 7;
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, NULL), SA_STATUS_REQ_INVALID);
-	/* Nor does it make groups there. */
+	/* Groups in partition A cannot be made for Hca3 either. */
 	w = sm_group_find(f.r.sm, &want.mgid)->rec;
 	w.mgid.raw[15] = 0x77;
 	w.mtu_sel = w.rate_sel = SA_SEL_EXACT;
@@ -545,7 +575,7 @@ static void test_I26_pkey_of_the_port_is_needed_and_lost_with_it(void **state)
 	assert_int_equal(set(&f, LINUX_GROUP, &w, NULL), SA_STATUS_REQ_INVALID);
 	f.c.sm_key = 0;
 
-	/* A member sees it; after it is none any more, it does not. */
+	/* A member sees the group; after its membership has ended, it does not. */
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_GET, MCM_COMP_MGID, &want, NULL), 0);
 	sa_rig_partitions(&f.r, "Default=0x7fff, ipoib : ALL=full;\n"
 				"A=0x0001, ipoib : \"Hca2\"=full;\n");
@@ -568,7 +598,7 @@ static void test_I18_untrusted_get_hides_members(void **state)
 	assert_true(ib_gid_is_zero(&got.port_gid));
 	assert_int_equal(got.join_state, 0);
 	assert_int_equal(got.mlid, f.bc.mlid);
-	/* Nor can they be guessed by selecting. */
+	/* A query with components does not reveal hidden members. */
 	want.port_gid = sa_rig_gid(&f.r, "Hca2/1");
 	assert_int_equal(
 		sa_client_mcm(&f.c, MAD_METHOD_GET, MCM_COMP_MGID | MCM_COMP_PORT_GID, &want, &got),
@@ -617,12 +647,12 @@ static void test_memberships_of_others_need_the_partition_or_trust(void **state)
 	struct fix f;
 
 	fix_default(&f);
-	/* By proxy: a port of the same partition joins another one, and says so. */
+	/* ProxyJoin: a port of the same partition joins another one, which the record shows. */
 	want = of(&f, "Hca2/1", MCM_JOIN_FULL);
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, &got), 0);
 	assert_true(got.proxy_join);
 	assert_int_equal(leave(&f, &want), 0);
-	/* What a port joined itself is its own. */
+	/* A membership that a port made itself cannot be ended by another one. */
 	sa_client_init(&other, &f.r, "Hca2/1");
 	assert_int_equal(sa_client_mcm(&other, MAD_METHOD_SET, LINUX_BROADCAST, &want, &got), 0);
 	assert_false(got.proxy_join);
@@ -652,7 +682,7 @@ static void test_R28_the_first_node_may_make_the_broadcast_group(void **state)
 	want.rate_code = 3;
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, LINUX_BROADCAST, &want, NULL),
 			 SA_STATUS_INSUF_COMPONENTS);
-	want.pkey = 0x8001; /* another one than the MGID's (R9) */
+	want.pkey = 0x8001; /* R9: another P_Key than the one in the MGID */
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, LINUX_GROUP, &want, NULL),
 			 SA_STATUS_REQ_INVALID);
 	want.pkey = 0xffff;
@@ -683,7 +713,7 @@ static void test_I22_the_sa_chooses_mgids_and_runs_out_of_mlids(void **state)
 		status = set(&f, LINUX_GROUP, &want, &got);
 	assert_int_equal(status, SA_STATUS_NO_RESOURCES);
 	assert_false(ib_gid_equal(&first, &got.mgid));
-	/* One that ends makes room. */
+	/* When a group ends, another one may be made. */
 	want.mgid = first;
 	assert_int_equal(leave(&f, &want), 0);
 	memset(&want.mgid, 0, sizeof(want.mgid));
@@ -696,6 +726,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_R22_R28_join_of_the_broadcast_group),
 		cmocka_unit_test(test_I22_prefix_is_echoed),
+		cmocka_unit_test(test_who_is_behind_a_switch_without_multicast_is_refused),
 		cmocka_unit_test(test_I17_the_answer_comes_after_the_tables),
 		cmocka_unit_test(test_I17_a_silent_switch_delays_it_by_200_ms),
 		cmocka_unit_test(test_I17_a_membership_that_ended_meanwhile_is_not_confirmed),

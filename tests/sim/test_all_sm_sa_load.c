@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sm/sa_priv.h"
+#include "sa/priv.h"
 #include "unit/all_sa.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-/* Large answers, and askers who want too many of them. */
+/* Large answers, and clients that ask for too many of them. */
 
 #define HOSTS 60
 #define SWITCHES 4
@@ -92,7 +92,7 @@ static void test_paths_from_one_port_and_to_one_port(void **state)
 	fix_fini(&f);
 }
 
-/* A Get that no path answers goes over all of them, too, before it says so. */
+/* A Get for which there is no path goes through all paths, too, before it is refused. */
 static void test_I19_get_of_no_path_at_all(void **state)
 {
 	struct ib_path_rec want = { .sl = 13 };
@@ -119,7 +119,7 @@ static void test_a_new_database_begins_it_again(void **state)
 	wait_done(&f, &f.c);
 	sa_rig_pass(&f.r, NS_SEC(1));
 	all_paths(&f.c);
-	/* It is under way when another sweep ends. */
+	/* Another sweep ends while the table is under way. */
 	sm_kick(f.r.sm, "test", f.r.now);
 	wait_done(&f, &f.c);
 	assert_int_equal(f.c.status, 0);
@@ -182,14 +182,14 @@ static void test_a_table_takes_as_much_as_it_may(void **state)
 	for (unsigned int i = 0; i < 1000; i++)
 		assert_non_null(sa_table_add(&t));
 	assert_false(t.full);
-	/* No more memory than that, which doubling would have taken. */
+	/* The table has exactly this limit, which doubling its memory would have exceeded. */
 	assert_int_equal(t.cap, SA_DATA_OFF + 64000);
 	assert_null(sa_table_add(&t));
 	assert_true(t.full);
 	sa_table_fini(&t);
 }
 
-/* --- askers who want too much */
+/* --- clients that ask for too much */
 
 struct attack {
 	uint8_t mad[MAD_LEN];
@@ -213,7 +213,7 @@ static void attack_init(struct attack *a, struct fix *f, const char *port, uint8
 	*a = (struct attack){ .tid = 1 };
 	sa_mad_encode(a->mad, &h, &hdr);
 	a->from = mad_addr_gmp(sa_rig_port(&f->r, port)->pi.lid, 0);
-	a->from.qpn = 0x123456; /* nobody there: nothing is acknowledged */
+	a->from.qpn = 0x123456; /* no such QP, so nothing acknowledges the segments */
 	a->ep = sa_rig_port(&f->r, "Switch1/0")->ep;
 }
 
@@ -236,7 +236,10 @@ static void test_others_are_answered_between_slices(void **state)
 	answers = sa_stats(f.r.sa)->answers;
 	attack_one(&all, f.r.now);
 	assert_int_equal(f.r.sa->njobs, 1);
-	/* PORTS^2 pairs are more than one slice: it waits for its next turn, and others have theirs. */
+	/*
+	 * PORTS^2 pairs are more work than one time slice, so the query waits, and others are
+	 * served in between.
+	 */
 	for (unsigned int i = 1; i <= 2; i++) {
 		sa_rig_pass(&f.r, NS_USEC(20));
 		attack_one(&one, f.r.now);
@@ -250,9 +253,9 @@ static void test_others_are_answered_between_slices(void **state)
 }
 
 /*
- * For some seconds, a thousand a second from somebody who acknowledges nothing; a lookup every 20 ms and a
- * table every second of somebody else, and lookups of the attacker's own port. All of these are
- * answered, and at once.
+ * For some seconds one client sends a thousand requests a second and acknowledges nothing. Another
+ * client asks for a path every 20 ms and for a table every second, and the attacker's own port asks
+ * for paths too. All of the latter are answered at once.
  */
 static void attacked(uint8_t method, uint16_t attr, uint64_t mask)
 {
@@ -282,7 +285,10 @@ static void attacked(uint8_t method, uint16_t attr, uint64_t mask)
 		sa_rig_pass(&f.r, NS_MSEC(1));
 	}
 	assert_int_equal(asked, 204);
-	/* Most of it was turned away, by its account or because too much of it was on its way. */
+	/*
+	 * Most of the attacker's requests were refused, by its quota or because too much of its
+	 * answers was under way.
+	 */
 	assert_true(sa_stats(f.r.sa)->drop_quota + sa_stats(f.r.sa)->drop_busy > 2000);
 	fix_fini(&f);
 }
@@ -319,7 +325,7 @@ static void test_who_asked_too_much_is_served_again_later(void **state)
 		sa_rig_pass(&f.r, NS_MSEC(1));
 	}
 	assert_true(sa_stats(f.r.sa)->drop_quota > 100);
-	/* Its segments are given up, its account fills. */
+	/* The segments that the SA sent to the attacker time out, and the quotas fill up again. */
 	sa_rig_pass(&f.r, NS_SEC(60));
 	all_paths(&f.d);
 	wait_done(&f, &f.d);

@@ -6,10 +6,10 @@
 #include "check.h"
 #include "wire/mgid.h"
 
-/* PathRecord (I16, I21). */
+/* PathRecord (I16, I21) */
 
 #define BOTH (PATH_COMP_DGID | PATH_COMP_SGID)
-/* What the Linux driver asks: DGID, SGID, TClass, NumbPath = 1, P_Key */
+/* Component mask of the Linux driver: DGID, SGID, TClass, NumbPath = 1, P_Key */
 #define LINUX_MASK 0x340cu
 
 struct fix {
@@ -105,7 +105,7 @@ static void test_I21_foreign_prefix_and_unknown_guid(void **state)
 	want = between(&f, "Hca1/1", "Hca2/1");
 	want.sgid.raw[15] ^= 0x55;
 	assert_int_equal(get(&f, BOTH, &want, NULL), SA_STATUS_INVALID_GID);
-	/* LIDs are no GIDs: nobody has it, that is all. */
+	/* A LID that no port has gives no records, and no error about GIDs. */
 	want.dlid = 0xbfff;
 	assert_int_equal(get(&f, PATH_COMP_DLID, &want, NULL), SA_STATUS_NO_RECORDS);
 	assert_int_equal(table(&f, PATH_COMP_DLID, &want), 0);
@@ -120,7 +120,8 @@ static void test_I19_get_has_one_path_tables_have_all(void **state)
 	fix_init(&f, &(struct sa_rig_cfg){ .hosts = 4, .switches = 2 }, "Hca1/1");
 	want = between(&f, "Hca1/1", "Hca2/1");
 	assert_int_equal(get(&f, PATH_COMP_SGID, &want, NULL), 0);
-	assert_int_equal(table(&f, PATH_COMP_SGID, &want), 6); /* to itself and port 0 too */
+	/* paths to itself and to port 0 are among them */
+	assert_int_equal(table(&f, PATH_COMP_SGID, &want), 6);
 	assert_int_equal(f.c.resp.sa.attr_offset, 8);
 	assert_int_equal(table(&f, PATH_COMP_DGID, &want), 6);
 	assert_int_equal(table(&f, 0, &want), 36);
@@ -140,7 +141,7 @@ static void test_I21_ends_by_lid(void **state)
 	assert_int_equal(get(&f, PATH_COMP_SLID | PATH_COMP_DLID, &want, &got), 0);
 	assert_true(ib_gid_equal(&got.sgid, &want.sgid));
 	assert_true(ib_gid_equal(&got.dgid, &want.dgid));
-	/* GID and LID of different ports name nobody. */
+	/* A GID and a LID of different ports match no path. */
 	want.dlid = want.slid;
 	assert_int_equal(get(&f, BOTH | PATH_COMP_DLID, &want, NULL), SA_STATUS_NO_RECORDS);
 	fix_fini(&f);
@@ -164,7 +165,8 @@ static void test_I16_lmc_gives_a_path_to_each_lid(void **state)
 	}
 	want.numb_path = 3;
 	assert_int_equal(table(&f, BOTH | PATH_COMP_NUMB_PATH, &want), 3);
-	want.numb_path = 0; /* none of each pair; Get gives its one all the same */
+	/* NumbPath 0 means no path of each pair; a Get gives one nevertheless */
+	want.numb_path = 0;
 	assert_int_equal(table(&f, BOTH | PATH_COMP_NUMB_PATH, &want), 0);
 	assert_int_equal(get(&f, BOTH | PATH_COMP_NUMB_PATH, &want, NULL), 0);
 	want.dlid = lid + 3;
@@ -227,7 +229,7 @@ static void test_I21_rate_and_life_selectors(void **state)
 	assert_int_equal(get(&f, BOTH | PATH_COMP_RATE_SEL | PATH_COMP_RATE, &want, NULL),
 			 SA_STATUS_NO_RECORDS);
 	want.rate_sel = SA_SEL_EXACT;
-	want.rate_code = 2; /* 2.5 Gb/s: any link carries that */
+	want.rate_code = 2; /* 2.5 Gb/s, which any link carries */
 	assert_int_equal(get(&f, BOTH | PATH_COMP_RATE_SEL | PATH_COMP_RATE, &want, &rec), 0);
 	assert_int_equal(rec.rate_code, 2);
 	want.life_sel = SA_SEL_LT;
@@ -295,7 +297,7 @@ static void test_I21_a_common_pkey_is_needed(void **state)
 	want.pkey = 0x8001;
 	assert_int_equal(get(&f, LINUX_MASK, &want, &rec), 0);
 	assert_int_equal(rec.pkey, 0x8001);
-	/* Limited members at both ends of the default partition. */
+	/* Both ends are limited members of the default partition. */
 	want.pkey = 0xffff;
 	assert_int_equal(get(&f, LINUX_MASK, &want, NULL), SA_STATUS_NO_RECORDS);
 	want.pkey = 0x8002;
@@ -303,7 +305,7 @@ static void test_I21_a_common_pkey_is_needed(void **state)
 	want = between(&f, "Hca1/1", "Hca3/1");
 	want.pkey = 0x8002;
 	assert_int_equal(get(&f, LINUX_MASK, &want, NULL), SA_STATUS_NO_RECORDS);
-	/* Somebody else's path: of ports it may not know. */
+	/* A path between ports with which the asking port shares no partition. */
 	want = between(&f, "Hca3/1", "Switch1/0");
 	want.pkey = 0xffff;
 	assert_int_equal(get(&f, LINUX_MASK, &want, NULL), SA_STATUS_NO_RECORDS);

@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-/* Records of links, SMs, switches and tables: what saquery and osmtest ask for. */
+/* Records of links, SMs, switches and tables, for which saquery and osmtest ask. */
 
 #define TRUSTED 7
 
@@ -66,7 +66,7 @@ static void test_links_both_ways_by_every_component(void **state)
 	fix_init(&f, 4, 2);
 	assert_int_equal(links(&f, MAD_METHOD_GET_TABLE, 0, (struct ib_link_rec){ 0 }), 0);
 	assert_int_equal(f.c.resp.sa.attr_offset, 1);
-	/* Four hosts and the cables between the switches, each from both ends. */
+	/* The cables of four hosts and those between the switches, each from both ends. */
 	assert_int_equal(sa_client_count(&f.c), 2 * sm_db(f.r.sm)->nlinks);
 	assert_true(sm_db(f.r.sm)->nlinks >= 5);
 	for (unsigned int i = 0; i < sa_client_count(&f.c); i++) {
@@ -96,7 +96,7 @@ static void test_links_both_ways_by_every_component(void **state)
 		other.to_port += bit == 2;
 		other.to_lid += bit == 3;
 		assert_int_equal(links(&f, MAD_METHOD_GET, 0xf, other), SA_STATUS_NO_RECORDS);
-		/* Nobody looks at what is not in the mask. */
+		/* A component that is not in the mask does not matter. */
 		assert_int_equal(links(&f, MAD_METHOD_GET, LINK_COMP_FROM_LID, bit ? other : rec),
 				 0);
 	}
@@ -123,7 +123,7 @@ static void test_sm_info_of_the_master(void **state)
 	assert_true(rec.info.guid == sm_db(f.r.sm)->self->guid);
 	assert_true(rec.info.sm_key == 0);
 	assert_int_equal(rec.info.state, SMP_SM_MASTER);
-	/* It counts SMPs: two answers with some in between differ. */
+	/* ActCount counts SMPs, so it differs between two answers with SMPs in between. */
 	assert_true(rec.info.act_count >= st.smps);
 	ib_sm_info_rec_encode(wire, &rec);
 	assert_int_equal(ask(&f, MAD_METHOD_GET, SA_ATTR_SM_INFO_RECORD,
@@ -159,7 +159,7 @@ static void test_switch_info_by_lid(void **state)
 			 0);
 	assert_int_equal(ib_switch_info_rec_decode(&rec, f.c.resp.data, f.c.resp.data_len), 0);
 	assert_int_equal(rec.lid, lid_of(&f, "Switch2/0"));
-	/* As the SM has set it, not as it was when it was found. */
+	/* SwitchInfo is as the SM has set it, not as it was discovered. */
 	assert_int_equal(rec.info.lft_top, sm_db(f.r.sm)->top_lid);
 	be16_put(wire, lid_of(&f, "Hca1/1"));
 	assert_int_equal(ask(&f, MAD_METHOD_GET, SA_ATTR_SWITCH_INFO_RECORD, SWITCH_INFO_COMP_LID,
@@ -177,7 +177,8 @@ static void test_lft_is_what_the_switch_has(void **state)
 	fix_init(&f, 70, 3);
 	assert_int_equal(ask(&f, MAD_METHOD_GET_TABLE, SA_ATTR_LFT_RECORD, 0, NULL, 0), 0);
 	assert_int_equal(f.c.resp.sa.attr_offset, 9);
-	assert_int_equal(sa_client_count(&f.c), 3 * 2); /* 73 LIDs are two blocks */
+	/* LFTs for 73 LIDs are two blocks per switch */
+	assert_int_equal(sa_client_count(&f.c), 3 * 2);
 	rec.lid = lid_of(&f, "Switch2/0");
 	rec.block = 1;
 	ib_lft_rec_encode(wire, &rec);
@@ -236,7 +237,7 @@ static void test_mft_is_what_the_switch_has(void **state)
 	fix_fini(&f);
 }
 
-/* --- tables that are read when somebody asks */
+/* --- tables that the SA reads from the nodes on request */
 
 static void test_pkey_tables_are_for_trusted_requests(void **state)
 {
@@ -259,8 +260,11 @@ static void test_pkey_tables_are_for_trusted_requests(void **state)
 	assert_int_equal(ib_pkey_table_rec_decode(&rec, f.c.resp.data, f.c.resp.data_len), 0);
 	assert_int_equal(rec.port, 1);
 	assert_int_equal(be16_at(rec.data), 0xffff);
-	assert_int_equal(smps(&f), before); /* the sweep has read that one */
-	/* Of a switch: all ports, port 0 too; those without a CA before them are read now. */
+	assert_int_equal(smps(&f), before); /* the sweep has read this table already */
+	/*
+	 * A request with the LID of a switch gets records of all its ports, port 0 included. The
+	 * tables of ports that lead to no CA are read now.
+	 */
 	rec.lid = lid_of(&f, "Switch1/0");
 	ib_pkey_table_rec_encode(wire, &rec);
 	assert_int_equal(ask(&f, MAD_METHOD_GET_TABLE, SA_ATTR_PKEY_TABLE_RECORD,
@@ -292,7 +296,7 @@ static void test_tables_are_read_once_for_a_database(void **state)
 	before = smps(&f);
 	assert_int_equal(ask(&f, MAD_METHOD_GET, SA_ATTR_SLTOVL_RECORD, 7, wire, sizeof(wire)), 0);
 	after = smps(&f);
-	/* Each pair of the switch's ports. */
+	/* A table for each pair of the switch's ports. */
 	assert_int_equal(after - before, (p->node->info.nports + 1u) * (p->node->info.nports + 1u));
 	assert_int_equal(ib_sltovl_rec_decode(&rec, f.c.resp.data, f.c.resp.data_len), 0);
 	assert_int_equal(rec.in_port, 1);
@@ -305,7 +309,7 @@ static void test_tables_are_read_once_for_a_database(void **state)
 	assert_int_equal(sa_client_count(&f.c),
 			 (p->node->info.nports + 1) * (p->node->info.nports + 1));
 	assert_int_equal(smps(&f), after);
-	/* Another sweep, another database: nothing of it is known any more. */
+	/* After another sweep the new database has none of these tables yet. */
 	sm_kick(f.r.sm, "test", f.r.now);
 	sa_rig_pass(&f.r, NS_SEC(1));
 	after = smps(&f);
@@ -409,12 +413,12 @@ static void test_a_port_that_does_not_answer_has_empty_tables(void **state)
 	ib_vlarb_rec_encode(wire, &rec);
 	n = fabric_node_find(f.r.f, "Hca3");
 	assert_int_equal(fabric_link_set(fabric_node_port(n, 1), false, f.r.now), 0);
-	/* The trap is on its way; what is asked now is about a port that was there a moment ago. */
+	/* The trap is under way, so the port in the request existed a moment ago. */
 	sa_client_send(&f.c, MAD_METHOD_GET, SA_ATTR_VLARB_RECORD,
 		       VLARB_COMP_LID | VLARB_COMP_BLOCK, wire, sizeof(wire));
 	sa_rig_pass(&f.r, NS_SEC(3));
 	assert_true(f.c.done);
-	/* By now it is gone, or its table is empty: in no case is there silence. */
+	/* The answer is either the table or an error, and never missing. */
 	if (f.c.status == 0) {
 		assert_int_equal(ib_vlarb_rec_decode(&rec, f.c.resp.data, f.c.resp.data_len), 0);
 		assert_memory_equal(rec.data, zero, sizeof(zero));
@@ -460,7 +464,7 @@ static void test_I25_inform_records_hide_qpns(void **state)
 			 0);
 	assert_int_equal(ib_inform_rec_decode(&rec, f.c.resp.data, f.c.resp.data_len), 0);
 	assert_int_equal(rec.info.qpn, 1);
-	/* A number that is free is given again. */
+	/* A subscription number that has become free is used again. */
 	f.c.sm_key = 0;
 	assert_int_equal(sa_client_inform(&f.c, 64, false), 0);
 	assert_int_equal(sa_client_inform(&f.c, 66, true), 0);
@@ -481,7 +485,7 @@ static void test_I25_key_violations_are_for_trusted_subscribers(void **state)
 
 	fix_init(&f, 2, 1);
 	assert_int_equal(sa_client_inform(&f.c, MAD_TRAP_BAD_PKEY, true), SA_STATUS_REQ_INVALID);
-	/* o13-13.1.1: the refusal says that nothing was subscribed. */
+	/* o13-13.1.1: the refusal shows that nothing was subscribed. */
 	assert_int_equal(f.c.resp.data[MAD_INFORM_SUBSCRIBE_OFF], 0);
 	f.c.sm_key = TRUSTED;
 	assert_int_equal(sa_client_inform(&f.c, MAD_TRAP_BAD_PKEY, true), 0);
@@ -489,7 +493,7 @@ static void test_I25_key_violations_are_for_trusted_subscribers(void **state)
 	fix_fini(&f);
 }
 
-/* --- what clients rely on in all of them */
+/* --- behaviour of all these records that clients rely on */
 
 static void test_short_and_reserved_requests(void **state)
 {
@@ -508,7 +512,10 @@ static void test_short_and_reserved_requests(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(attrs); i++) {
 		assert_int_equal(ask(&f, MAD_METHOD_SET, attrs[i], 0, ff, sizeof(ff)), 0x0c);
 		assert_int_equal(ask(&f, MAD_METHOD_DELETE, attrs[i], 0, ff, sizeof(ff)), 0x0c);
-		/* LID 0xffff is nobody's, and so on: no records, no harm. */
+		/*
+		 * Values such as LID 0xffff, which no port has, give no records and no other
+		 * effect.
+		 */
 		assert_int_equal(ask(&f, MAD_METHOD_GET, attrs[i], ~0ull, ff, sizeof(ff)),
 				 SA_STATUS_NO_RECORDS);
 		assert_int_equal(ask(&f, MAD_METHOD_GET_TABLE, attrs[i], 0, ff, sizeof(ff)), 0);
@@ -523,7 +530,10 @@ static void test_other_partitions_are_not_shown(void **state)
 	uint8_t wire[TABLE_REC_LEN];
 	struct fix f;
 
-	/* Default members are limited: they share no P_Key among themselves (I7). */
+	/*
+	 * Members of the default partition are limited, so they share no P_Key among themselves
+	 * (I7).
+	 */
 	sa_rig_init(&f.r, &(struct sa_rig_cfg){
 				  .hosts = 3,
 				  .switches = 1,
@@ -543,7 +553,7 @@ static void test_other_partitions_are_not_shown(void **state)
 	}
 	f.c.sm_key = 0;
 	assert_int_equal(links(&f, MAD_METHOD_GET_TABLE, 0, (struct ib_link_rec){ 0 }), 0);
-	assert_int_equal(sa_client_count(&f.c), 2); /* its own to the switch */
+	assert_int_equal(sa_client_count(&f.c), 2); /* paths of the host itself and of the switch */
 	fix_fini(&f);
 }
 
@@ -586,7 +596,7 @@ static void test_multi_path_has_every_pair(void **state)
 	rec.path.numb_path = 4;
 	assert_int_equal(multi(&f, MULTI_PATH_COMP_NUMB_PATH, &rec), 0);
 	assert_int_equal(sa_client_count(&f.c), 4);
-	/* MTU at least 4096: no path has more. */
+	/* An MTU above 4096, which no path has */
 	rec.path.mtu_sel = SA_SEL_GT;
 	rec.path.mtu_code = IB_MTU_4096;
 	assert_int_equal(multi(&f, MULTI_PATH_COMP_MTU_SEL * 3, &rec), 0);
@@ -624,7 +634,9 @@ static void test_multi_path_refusals(void **state)
 	fix_init(&f, 2, 1);
 	rec.gid[0] = sa_rig_gid(&f.r, "Hca1/1");
 	rec.gid[1] = sa_rig_gid(&f.r, "Hca2/1");
-	/* Not by RMPP; without counts; without GIDs; of nobody; with half a ServiceID. */
+	/*
+	 * Refused: without RMPP; without counts; without GIDs; GIDs of no port; half a ServiceID.
+	 */
 	assert_int_equal(multi(&f, 0, &rec), SA_STATUS_REQ_INVALID);
 	f.c.rmpp = true;
 	assert_int_equal(
@@ -636,7 +648,7 @@ static void test_multi_path_refusals(void **state)
 			 SA_STATUS_INSUF_COMPONENTS);
 	rec.gid[1] = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x99999);
 	assert_int_equal(multi(&f, 0, &rec), SA_STATUS_INVALID_GID);
-	wire[15] = wire[16] = 200; /* more GIDs than the MAD has */
+	wire[15] = wire[16] = 200; /* more GIDs than the MAD contains */
 	assert_int_equal(ask(&f, MAD_METHOD_GET_MULTI, SA_ATTR_MULTI_PATH_RECORD,
 			     MULTI_PATH_COMP_SGID_COUNT | MULTI_PATH_COMP_DGID_COUNT, wire,
 			     sizeof(wire)),

@@ -5,7 +5,10 @@
 
 #include "check.h"
 
-/* ServiceRecords as OpenSM keeps them, which osmtest -f s asks for; and how much one port may have. */
+/*
+ * ServiceRecords as OpenSM keeps them, for which osmtest -f s asks; and the number of records that
+ * one port may have.
+ */
 
 #define SET_MASK                                                                       \
 	(SERVICE_COMP_ID | SERVICE_COMP_GID | SERVICE_COMP_PKEY | SERVICE_COMP_LEASE | \
@@ -92,7 +95,7 @@ static void test_delete_goes_by_id_gid_and_pkey(void **state)
 	other = rec, other.id = 6;
 	assert_int_equal(ask(&f.c, MAD_METHOD_DELETE, SERVICE_COMP_NAME, &other, NULL),
 			 SA_STATUS_NO_RECORDS);
-	/* Not by others without its key; by its port without. */
+	/* Other ports cannot delete a record without its ServiceKey, but the port that registered it can. */
 	other = rec, other.key[0] = 0;
 	assert_int_equal(ask(&f.d, MAD_METHOD_DELETE, SERVICE_COMP_KEY, &other, NULL),
 			 SA_STATUS_DENIED);
@@ -117,7 +120,7 @@ static void test_a_lease_ends(void **state)
 	sa_rig_pass(&f.r, NS_SEC(6));
 	assert_int_equal(ask(&f.c, MAD_METHOD_GET, SERVICE_COMP_ID, &rec, &got), 0);
 	assert_true(got.lease >= 3 && got.lease <= 4);
-	/* Registered again: from now on. */
+	/* A second registration starts a new lease. */
 	assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), 0);
 	sa_rig_pass(&f.r, NS_SEC(9));
 	assert_int_equal(ask(&f.c, MAD_METHOD_GET, SERVICE_COMP_ID, &rec, NULL), 0);
@@ -137,7 +140,10 @@ static void test_a_service_is_for_partitions_of_its_port(void **state)
 	rec = service(&f.c, 5, 0);
 	rec.pkey = 0x8001;
 	assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), SA_STATUS_REQ_INVALID);
-	/* Of a port that is none; then without a P_Key nobody asks whose it is. */
+	/*
+	 * A record with the GID of a port that does not exist is refused. Without a P_Key the GID's
+	 * owner is not checked.
+	 */
 	rec.pkey = 0xffff;
 	rec.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x999);
 	assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), SA_STATUS_REQ_INVALID);
@@ -157,7 +163,10 @@ static void test_one_port_registers_so_many(void **state)
 	}
 	rec = service(&f.c, 100000, 0);
 	assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), SA_STATUS_NO_RESOURCES);
-	/* One of its own again is none more; others have their own count; what is deleted makes room. */
+	/*
+	 * Registering an own service again does not count; ports are counted separately; deleting
+	 * makes room.
+	 */
 	rec = service(&f.c, 1, 0);
 	assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), 0);
 	rec = service(&f.d, 1, 0);
@@ -207,7 +216,7 @@ static void test_I22_one_port_does_not_use_up_the_mlids(void **state)
 			 SA_STATUS_NO_RESOURCES);
 	rec = group(&f.d, max);
 	assert_int_equal(sa_client_mcm(&f.d, MAD_METHOD_SET, GROUP_MASK, &rec, NULL), 0);
-	/* Others' groups are joined as ever, and one that ends makes room. */
+	/* Other ports' groups can be joined as before, and a group that ends makes room. */
 	rec = group(&f.c, max);
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, GROUP_MASK, &rec, NULL), 0);
 	rec = group(&f.c, 3);
@@ -232,7 +241,10 @@ static int make_and_leave(struct sa_client *c, uint32_t n)
 	return status;
 }
 
-/* Each group is announced to everybody and written to switches: made and left all the time, a port's come slowly. */
+/*
+ * Each group is announced to all subscribers and written to switches, so the rate at which one port
+ * can make groups is limited.
+ */
 static void test_groups_that_a_port_makes_are_paced(void **state)
 {
 	struct ib_mcmember_rec rec;
@@ -244,20 +256,23 @@ static void test_groups_that_a_port_makes_are_paced(void **state)
 	while (n < SA_GROUPS_BURST && make_and_leave(&f.c, n) == 0)
 		n++;
 	assert_int_equal(n, SA_GROUPS_BURST);
-	/* From now on by the rate, whatever came back meanwhile: who is not answered asks again. */
+	/*
+	 * From now on the limit applies, whatever was left meanwhile; a request without an answer
+	 * is repeated.
+	 */
 	began = f.r.now;
 	for (n = 0; n < 200; n++)
 		assert_int_equal(make_and_leave(&f.c, (1u << 20) + n), 0);
 	assert_in_range(f.r.now - began, NS_SEC(200 / SA_GROUPS_RATE - 2), NS_SEC(300));
 	assert_true(sa_stats(f.r.sa)->drop_quota > 0);
-	/* Joins of what is there go on, and so do others' groups. */
+	/* Joins of existing groups are not delayed, and neither are groups of other ports. */
 	began = f.r.now;
 	rec = group(&f.d, 1u << 21);
 	assert_int_equal(sa_client_mcm(&f.d, MAD_METHOD_SET, GROUP_MASK, &rec, NULL), 0);
 	rec = group(&f.c, 1u << 21);
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, GROUP_MASK, &rec, NULL), 0);
 	assert_true(f.r.now - began < NS_MSEC(10));
-	/* What was not used comes back. */
+	/* Unused allowance accumulates again. */
 	sa_rig_pass(&f.r, NS_SEC(10));
 	began = f.r.now;
 	for (n = 0; n < 10 * SA_GROUPS_RATE; n++)
@@ -270,7 +285,7 @@ static void refused_join(struct sa_client *c)
 {
 	struct ib_mcmember_rec rec = group(c, 1);
 
-	rec.pkey = 0x8123; /* not in the port's table */
+	rec.pkey = 0x8123; /* a P_Key that is not in the port's table */
 	assert_int_equal(sa_client_mcm(c, MAD_METHOD_SET, GROUP_MASK, &rec, NULL),
 			 SA_STATUS_REQ_INVALID);
 }
@@ -288,7 +303,9 @@ static void test_lines_about_refused_joins_are_paced(void **state)
 	said = f.r.refusals;
 	assert_in_range(said, SA_REFUSALS_BURST,
 			SA_REFUSALS_BURST + 1 + (f.r.now - began) / NS_SEC(1));
-	/* Others' are said; and how many were not. */
+	/*
+	 * A refused join of another port is logged; so is the number of lines that were left out.
+	 */
 	refused_join(&f.d);
 	assert_int_equal(f.r.refusals, said + 1);
 	assert_null(strstr(f.r.refusal, "left out"));
@@ -299,7 +316,7 @@ static void test_lines_about_refused_joins_are_paced(void **state)
 	fix_fini(&f);
 }
 
-/* What osmtest -f m asks for of groups that are not IPoIB's. */
+/* Groups outside of IPoIB, which osmtest -f m makes. */
 static void test_I22_groups_of_any_scope(void **state)
 {
 	static const struct {
@@ -307,12 +324,14 @@ static void test_I22_groups_of_any_scope(void **state)
 		int status;
 	} v[] = {
 		{ { 0xff, 0x1f, 0xa0, 0x1c }, 0 }, /* a reserved scope */
-		{ { 0xff, 0x02, 0x00, 0x00 }, 0 }, /* T = 0 */
+		{ { 0xff, 0x02, 0x00, 0x00 }, 0 }, /* flag T is 0 */
 		{ { 0xff, 0x22, 0xa0, 0x1c }, SA_STATUS_REQ_INVALID }, /* a reserved flag */
-		{ { 0xff, 0x12, 0xa0, 0x1b }, SA_STATUS_REQ_INVALID }, /* as the SA's own */
+		/* the form of an MGID that the SA itself makes */
+		{ { 0xff, 0x12, 0xa0, 0x1b }, SA_STATUS_REQ_INVALID },
 		{ { 0xff, 0x15, 0xa0, 0x1b }, 0 },
 		{ { 0xef, 0x12, 0xa0, 0x1c }, SA_STATUS_REQ_INVALID },
-		{ { 0xff, 0x02, 0x40, 0x1b }, SA_STATUS_REQ_INVALID }, /* RFC 4391 §4 */
+		/* RFC 4391 §4: flag T is 0 */
+		{ { 0xff, 0x02, 0x40, 0x1b }, SA_STATUS_REQ_INVALID },
 	};
 	struct ib_mcmember_rec rec, got;
 	struct fix f;

@@ -4,7 +4,7 @@
  * A lab in which everything happens in any order, again and again: SMs that die and come back with
  * other LIDs, partitions that lose and gain members, all cables pulled at once, hosts that restart,
  * under loss. When it is quiet again all must be as if nothing had been, for receivers who joined
- * their group at the start, too. SOAK_SEED=N runs that one alone, LAB_VERBOSE=1 shows what happens.
+ * their group at the start, too. SOAK_SEED=N runs this seed alone, LAB_VERBOSE=1 shows the log.
  */
 
 #include <stdio.h>
@@ -13,6 +13,7 @@
 
 #include "unit/all_lab_check.h"
 #include "check.h"
+#include "util/text.h"
 
 #define SEEDS 40
 #define ROUNDS 3
@@ -25,33 +26,33 @@ struct soak {
 	struct sm_cfg sm;
 	struct sm_lid_entry *lids;
 	uint64_t seed;
-	bool *want, *member, *in_part; /* by host */
+	bool *want, *member, *in_part; /* each indexed by host */
 	unsigned int sl;
 	uint32_t qkey;
 	char *conf;
 	bool faulty;
 };
 
-/* All are in the default partition; some in the one that the interfaces are on. */
+/* All ports are in the default partition, some in the partition of the interfaces. */
 static const char *conf_of(struct soak *s)
 {
-	size_t size = 256 + s->c.n * 32, at = 0;
+	size_t size = 256 + s->c.n * 32;
+	struct text t = { .buf = s->conf = realloc(s->conf, size), .size = size };
 
-	s->conf = realloc(s->conf, size);
-	at += (size_t)snprintf(s->conf, size,
-			       "Default=0x7fff, ipoib: ALL=full;\n"
-			       "Lab=0x0001, ipoib, defmember=full, sl=%u, Q_Key=0x%x: SELF",
-			       s->sl, s->qkey);
+	text_add(&t,
+		 "Default=0x7fff, ipoib: ALL=full;\n"
+		 "Lab=0x0001, ipoib, defmember=full, sl=%u, Q_Key=0x%x: SELF",
+		 s->sl, s->qkey);
 	for (unsigned int i = 0; i < s->c.n; i++) {
 		struct lab_host *h = &s->l.host[i];
 
 		if (s->in_part[i])
-			at += (size_t)snprintf(s->conf + at, size - at, ", 0x%016llx",
-					       (unsigned long long)fabric_node_node(h->node)
-						       ->port[h->port]
-						       .guids[0]);
+			text_add(&t, ", 0x%016llx",
+				 (unsigned long long)fabric_node_node(h->node)
+					 ->port[h->port]
+					 .guids[0]);
 	}
-	snprintf(s->conf + at, size - at, ";\n");
+	text_add(&t, ";\n");
 	return s->conf;
 }
 
@@ -117,7 +118,7 @@ static void pass(struct soak *s, ns_t most)
 	lab_run(&s->l, NS_USEC(prng_below(&s->r, (uint32_t)(most / NS_USEC(1)))));
 }
 
-/* --- what happens */
+/* --- events */
 
 static void pull_all_cables(struct soak *s)
 {
@@ -146,7 +147,7 @@ static void flap_one(struct soak *s)
 	fabric_link_set(port, true, s->l.now);
 }
 
-/* The next SM gives everybody the LID of another. */
+/* The next SM gives every port the LID of another port. */
 static void other_lids(struct soak *s)
 {
 	unsigned int step = 1u << s->sm.lmc, by = prng_below(&s->r, s->c.n);
@@ -207,7 +208,10 @@ static void restart_host(struct soak *s)
 {
 	struct lab_host *h = &s->l.host[prng_below(&s->r, s->c.n)];
 
-	/* InfiniBand keeps the order of a path: a last leave does not come after the first join. */
+	/*
+	 * InfiniBand keeps the order of packets on a path, so the faults end first; else a last
+	 * leave could arrive after the first join.
+	 */
 	if (s->faulty)
 		toggle_faults(s);
 	lab_host_restart(h);
@@ -237,7 +241,7 @@ static void something(struct soak *s)
 	pass(s, NS_SEC(3));
 }
 
-/* --- and when it is over */
+/* --- the end, when no more events come */
 
 static void quiet(struct soak *s)
 {

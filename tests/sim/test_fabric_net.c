@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whole fabrics on virtual time: random topologies with loops, parallel cables and CAs of
- * several ports; everybody to everybody; then links fail under load. A failing seed is printed.
+ * Whole fabrics on virtual time: random topologies with loops, parallel cables and CAs with several
+ * ports. Every port sends to every other; then links fail under load. A failing seed is printed.
  */
 #include "check.h"
 
@@ -32,7 +32,7 @@ struct net {
 
 static struct net net;
 
-/* One QP on each CA port */
+/* Make one QP on each CA port */
 static void add_hosts(void)
 {
 	for (unsigned int i = 0; i < fabric_nnodes(net.r.f); i++) {
@@ -147,7 +147,7 @@ static void test_everybody_reaches_everybody_with_crcs(void **state)
 	everybody_to_everybody(HCA_CRC_ICRC);
 }
 
-/* The words that leave a port are those that arrive at its peer. */
+/* As many words leave a port as arrive at its peer. */
 static void check_counters(unsigned int seed)
 {
 	for (unsigned int i = 0; i < fabric_nnodes(net.r.f); i++) {
@@ -188,14 +188,14 @@ static void test_counters_agree_on_both_ends(void **state)
 	}
 }
 
-/* A tree of the ports that lead away from @root; every CA port is a member. */
+/* Write the MFTs of a tree that begins at @root; every CA port is a member. */
 static void make_tree(uint16_t mlid, const ib_gid *g)
 {
 	unsigned int n = fabric_nnodes(net.r.f);
 
 	for (unsigned int i = 0; i < net.nhosts; i++)
 		assert_int_equal(hca_attach(net.host[i].qp, g, mlid), 0);
-	/* Links between switches that lie on the unicast way to the first switch make a tree. */
+	/* The links that unicast packets use on their way to the first switch form a tree. */
 	for (unsigned int i = 0; i < n; i++) {
 		struct fabric_node *fn = fabric_node_at(net.r.f, i);
 		struct node *nd = fabric_node_node(fn);
@@ -237,7 +237,7 @@ static void test_multicast_reaches_each_member_once(void **state)
 			rig_settle(&net.r);
 			drain_all();
 		}
-		/* the sender's own copy too, I9 */
+		/* I9: the sender gets a copy of its own packet too */
 		for (unsigned int i = 0; i < net.nhosts; i++) {
 			if (net.host[i].got != net.nhosts)
 				print_message("seed %u\n", seed);
@@ -263,8 +263,9 @@ static struct fabric_port *any_cable(void)
 
 static void any_fault(void)
 {
-	static const char *const texts[] = { "loss 20%",	"corrupt 20%",	 "duplicate 20%",
-					     "reorder 20% 3ms", "delay 2ms 2ms", "cut" };
+	static const char *const texts[] = { "loss 20%",     "corrupt 20%",	"duplicate 20%",
+					     "truncate 20%", "reorder 20% 3ms", "delay 2ms 2ms",
+					     "cut" };
 	struct fault_spec s;
 	struct fault_info i;
 	char err[64];
@@ -273,11 +274,13 @@ static void any_fault(void)
 		assert_int_equal(fabric_fault_del(net.r.f, i.id, net.r.now), 0);
 		return;
 	}
-	assert_int_equal(fault_parse(&s, texts[prng_below(&net.prng, 6)], err, sizeof(err)), 0);
+	assert_int_equal(
+		fault_parse(&s, texts[prng_below(&net.prng, ARRAY_SIZE(texts))], err, sizeof(err)),
+		0);
 	assert_int_equal(fabric_fault_add(any_cable(), &s, NULL), 0);
 }
 
-/* Whatever fails meanwhile: nothing leaks, nothing hangs, and afterwards all is well. */
+/* Whatever fails, nothing leaks or hangs, and afterwards all packets arrive. */
 static void test_chaos(void **state)
 {
 	for (unsigned int seed = 0; seed < SEEDS; seed++) {
@@ -325,7 +328,7 @@ static void test_chaos(void **state)
 	}
 }
 
-/* --- words: LRH .. ICRC of an IPoIB ping of 1000 octets, and of a MAD */
+/* --- lengths in words, LRH .. ICRC: an IPoIB ping of 1000 octets, and a MAD */
 
 #define PING_WORDS 266 /* (8 + 12 + 8 + 4 + 20 + 8 + 1000 + 4) / 4 */
 #define MAD_WORDS 72
@@ -355,7 +358,7 @@ static void words_are(const char *port, unsigned int xmit, unsigned int rcv)
 	assert_int_equal(c->rcv_sl[0], rcv);
 }
 
-/* There and back through two switches, with CRCs on links or without */
+/* The request and the answer through two switches, with and without CRCs on links */
 static void test_a_ping_is_266_words_at_every_port(void **state)
 {
 	static const enum hca_crc crcs[] = { HCA_CRC_FULL, HCA_CRC_OFF };
@@ -379,7 +382,7 @@ static void test_a_ping_is_266_words_at_every_port(void **state)
 	}
 }
 
-/* A question to port 0 of the far switch, and its answer: at port 0 as at the others */
+/* A request to port 0 of the far switch and its answer count at port 0 as at other ports */
 static void test_a_mad_is_72_words_at_every_port(void **state)
 {
 	static const char *const ports[] = { "h1/1", "s1/1", "s1/3", "s2/3", "s2/0" };

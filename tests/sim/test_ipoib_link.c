@@ -3,7 +3,10 @@
 
 #include "ipoib_rig.h"
 
-/* The life of a link: what it waits for, what it takes from the broadcast group, what it survives. */
+/*
+ * The states of a link: what it waits for, which parameters it takes from the broadcast group,
+ * which failures it survives.
+ */
 
 static struct ipoib_rig r;
 
@@ -30,14 +33,14 @@ static void test_R23_R24_up_by_joining_the_broadcast_group(void **state)
 	assert_string_equal(i.reason, "");
 	assert_memory_equal(&i.mgid, &g, 16);
 	assert_int_equal(i.group_mtu, 2048);
-	assert_int_equal(i.ip_mtu, 2044); /* R35, R37 */
+	assert_int_equal(i.ip_mtu, 2044); /* R35, R37: the IB MTU less 4 octets */
 	assert_int_equal(i.group.qkey, 0x80000b1b);
 	assert_int_equal(i.lladdr.qpn, RIG_QPN);
-	assert_memory_equal(&i.lladdr.gid, &r.port.gid, 16); /* R49 */
-	/* The owner was told all of it. */
+	assert_memory_equal(&i.lladdr.gid, &r.port.gid, 16); /* R49: subnet prefix and port GUID */
+	/* The owner got all parameters. */
 	assert_true(r.carrier);
 	assert_int_equal(r.mtu, 2044);
-	assert_int_equal(r.qp_qkey, 0x80000b1b); /* R43, R52 */
+	assert_int_equal(r.qp_qkey, 0x80000b1b); /* R43, R52: the Q_Key of the broadcast group */
 	assert_int_equal(r.qp_pkey_index, 1);
 	assert_int_equal(rig_attached(&r, &g, bcast_at_sa()->rec.mlid), 1);
 	rig_fini(&r);
@@ -45,7 +48,8 @@ static void test_R23_R24_up_by_joining_the_broadcast_group(void **state)
 
 static void test_R23_join_mask_and_R15_full_pkey(void **state)
 {
-	struct ipoib_link_cfg cfg = { .pkey = 0x0001 }; /* R15: the full form is used */
+	/* R15: the full form of the P_Key is used */
+	struct ipoib_link_cfg cfg = { .pkey = 0x0001 };
 
 	rig_init_cfg(&r, &cfg, 1);
 	ipoib_link_set_admin(r.link, true, r.s.now);
@@ -92,7 +96,7 @@ static void test_R27_waits_for_port_then_pkey(void **state)
 	assert_reason(&r, "P_Key 0x8001 is not in the port's table");
 	rig_run(&r, NS_SEC(100));
 	assert_int_equal(r.s.sa.joins, 0);
-	r.port.pkey_index = 3; /* the SM assigns it */
+	r.port.pkey_index = 3; /* the SM puts the P_Key into the port's table */
 	rig_port(&r);
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
@@ -145,7 +149,7 @@ static void test_R26_refused_join_names_status_and_field(void **state)
 	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);
 	assert_reason(&r, "join of ff12:401b:8001::ffff:ffff refused: status 0x0200");
 	assert_reason(&r, "MTU 4096 above the port's 2048");
-	/* Backs off 1, 2, 4, 8, 16 s. */
+	/* The back-off takes 1, 2, 4, 8, 16 s. */
 	rig_run(&r, NS_SEC(60));
 	assert_in_range(bcast_at_sa()->joins, 5, 8);
 	bcast_at_sa()->refuse = 0;
@@ -158,7 +162,7 @@ static void test_R26_refused_join_names_status_and_field(void **state)
 static void test_R26_rate_is_named_too(void **state)
 {
 	rig_init(&r, 1);
-	bcast_at_sa()->rec.rate_code = 7; /* 40 Gb/s */
+	bcast_at_sa()->rec.rate_code = 7; /* code 7: 40 Gb/s */
 	bcast_at_sa()->refuse = SA_STATUS_REQ_INVALID;
 	ipoib_link_set_admin(r.link, true, r.s.now);
 	rig_run(&r, NS_MSEC(5));
@@ -169,20 +173,20 @@ static void test_R26_rate_is_named_too(void **state)
 static void test_R17_group_mtu_above_the_ports_is_refused_by_us(void **state)
 {
 	rig_init(&r, 1);
-	bcast_at_sa()->rec.mtu_code = IB_MTU_4096; /* an SA that does not look */
+	bcast_at_sa()->rec.mtu_code = IB_MTU_4096; /* an SA that does not compare the MTU */
 	ipoib_link_set_admin(r.link, true, r.s.now);
 	rig_run(&r, NS_MSEC(5));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);
 	assert_reason(&r, "MTU 4096 above the port's 2048");
-	assert_int_equal(bcast_at_sa()->have, 0); /* left again */
+	assert_int_equal(bcast_at_sa()->have, 0); /* the group was left again */
 	rig_run(&r, NS_SEC(30));
 	assert_in_range(bcast_at_sa()->joins, 4, 6);
 	r.port.mtu_code = IB_MTU_4096;
 	rig_port(&r);
 	rig_run(&r, NS_SEC(20));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
-	assert_int_equal(r.mtu, 4092); /* R36 */
-	/* And the port may shrink. */
+	assert_int_equal(r.mtu, 4092); /* R36: an MTU other than 2044 */
+	/* The port's MTU may become smaller later. */
 	r.port.mtu_code = IB_MTU_2048;
 	rig_port(&r);
 	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);
@@ -202,7 +206,7 @@ static void test_R28_absent_group_waits_for_the_administrator(void **state)
 	assert_reason(&r, "status 0x0600");
 	assert_reason(&r, "the group does not exist");
 	sa_group_make(&r.s.sa, &bcast, RIG_PKEY, IB_MTU_2048);
-	sa_report(&r.s.sa, MAD_TRAP_MC_CREATED, &bcast, r.s.now); /* no waiting */
+	sa_report(&r.s.sa, MAD_TRAP_MC_CREATED, &bcast, r.s.now); /* trap 66 ends the wait */
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
 	rig_fini(&r);
@@ -306,12 +310,11 @@ static void test_R24_rejoin_adopts_what_changed(void **state)
 	sac_reregister(r.s.sac, r.s.now);
 	rig_run(&r, NS_SEC(12));
 	assert_int_equal(r.mtu, 4092);
-	/* R68: the other groups follow. */
+	/* R68: the other groups get the new parameters, too. */
 	assert_int_equal(rig_sa_group(&r, 0xef000009)->rec.qkey, 0x80001234);
 	assert_int_equal(rig_sa_group(&r, 0xef000009)->rec.mtu_code, IB_MTU_4096);
 	assert_int_equal(r.natt, 2);
 	assert_int_equal(r.qp_qkey, 0x80001234);
-	assert_int_equal(ipoib_link_qkey(r.link), 0x80001234);
 	assert_int_equal(r.acts[IPOIB_ACT_CARRIER], 1);
 	rig_fini(&r);
 }
@@ -339,7 +342,7 @@ static void test_R19_R33_broadcast_goes_by_the_groups_vector(void **state)
 	assert_int_equal(r.sent[0].attr.flow_label, 0x12345);
 	assert_int_equal(r.sent[0].attr.hop_limit, 9);
 	assert_int_equal(r.sent[0].attr.tclass, 7);
-	/* R13: 255.255.255.255 is the broadcast group too. */
+	/* R13: 255.255.255.255 maps to the broadcast group as well. */
 	assert_int_equal(rig_tx_group(&r, 0xffffffff, 2), IPOIB_SEND);
 	assert_int_equal(r.sent[1].attr.dlid, bcast_at_sa()->rec.mlid);
 	rig_fini(&r);
@@ -361,7 +364,8 @@ static void test_port_down_and_up_again(void **state)
 	rig_port(&r);
 	rig_run(&r, NS_MSEC(1));
 	assert_true(r.carrier);
-	assert_int_equal(r.acts[IPOIB_ACT_QP_CREATE], 1); /* our address stays */
+	/* the QP was not made again, so our address is the same */
+	assert_int_equal(r.acts[IPOIB_ACT_QP_CREATE], 1);
 	rig_fini(&r);
 }
 
@@ -417,7 +421,8 @@ static void test_admin_down_leaves_all_and_keeps_wishes(void **state)
 	ipoib_link_set_admin(r.link, false, r.s.now);
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(bcast_at_sa()->have, 0);
-	assert_int_equal(rig_sa_group(&r, 0xef000009)->have, 0); /* R69 */
+	/* R69: the link has left its groups. */
+	assert_int_equal(rig_sa_group(&r, 0xef000009)->have, 0);
 	assert_int_equal(r.natt, 0);
 	rig_up(&r);
 	rig_run(&r, NS_MSEC(1));
@@ -486,7 +491,7 @@ static void rig_init_logging(void)
 	sac_rig_log = NULL;
 }
 
-/* By the SA client and the link together; with the reason that was found. */
+/* The SA client and the link together log one line, with the reason that the link found. */
 static void test_R71_a_refusal_is_logged_once(void **state)
 {
 	rig_init_logging();
@@ -498,7 +503,7 @@ static void test_R71_a_refusal_is_logged_once(void **state)
 	assert_int_equal(logged, 1);
 	assert_non_null(strstr(log_last, "0x0200"));
 	assert_non_null(strstr(log_last, "MTU 4096 above the port's 2048"));
-	/* another reason is news, and so is the same one after it had worked */
+	/* Another reason is logged again, and so is the same reason after the join had worked. */
 	bcast_at_sa()->refuse = SA_STATUS_DENIED;
 	rig_run(&r, NS_SEC(60));
 	assert_int_equal(logged, 2);
@@ -513,7 +518,7 @@ static void test_R71_a_refusal_is_logged_once(void **state)
 	rig_fini(&r);
 }
 
-/* The SM's host says that it has none: no refusal. */
+/* The SM's host answers that it has no SA, which is no refusal. */
 static void test_no_sa_keeps_the_link_and_is_said(void **state)
 {
 	uint8_t group[4] = { 239, 0, 0, 9 };
@@ -566,7 +571,7 @@ static void test_R16_R73_uncontrolled_qkey_is_accepted_and_said_once(void **stat
 
 	logged = 0;
 	rig_init_cfg(&r, &cfg, 1);
-	bcast_at_sa()->rec.qkey = 0x0b1b; /* OpenSM's default */
+	bcast_at_sa()->rec.qkey = 0x0b1b; /* OpenSM's default Q_Key */
 	rig_up(&r);
 	sac_reregister(r.s.sac, r.s.now);
 	rig_run(&r, NS_SEC(1));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ipoib_rig.h"
 
-/* Groups: RFC 4391 §10 for senders and receivers. */
+/* Multicast groups: RFC 4391 §10 for senders and receivers */
 
 #define GROUP 0xef000001u /* 239.0.0.1, beyond link-local scope */
 #define LINK_LOCAL 0xe00000fbu /* 224.0.0.251 */
@@ -31,7 +31,7 @@ static int del(uint32_t addr)
 	return err;
 }
 
-/* The MGID that a sent packet went to. */
+/* True if sent packet @i has the MGID of the group @addr. */
 static bool went_to(unsigned int i, uint32_t addr)
 {
 	ib_gid g = rig_mgid4(addr);
@@ -60,7 +60,7 @@ static void test_R63_branch_2_existing_group_is_joined_send_only(void **state)
 	assert_int_equal(rig_tx_group(&r, GROUP, 1), IPOIB_HELD);
 	assert_int_equal(rig_tx_group(&r, GROUP, 2), IPOIB_HELD);
 	rig_run(&r, NS_MSEC(1));
-	/* R60: asked first; R62: joined before anything is sent */
+	/* R60: the SA was asked first; R62: the group was joined before the packet was sent */
 	assert_int_equal(r.s.sa.asks, 1);
 	assert_int_equal(rig_sa_group(&r, GROUP)->have, MCM_JOIN_SEND_ONLY_NON);
 	assert_int_equal(r.nsent, 2);
@@ -69,11 +69,11 @@ static void test_R63_branch_2_existing_group_is_joined_send_only(void **state)
 	assert_true(went_to(0, GROUP));
 	assert_int_equal(r.sent[0].dest_qpn, IB_QPN_MCAST);
 	assert_int_equal(r.sent[0].qkey, 0x80000b1b);
-	/* R64: and then no more questions. */
+	/* R64: no further queries. */
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(rig_tx_group(&r, GROUP, 3), IPOIB_SEND);
 	assert_int_equal(r.s.sa.asks, 1);
-	assert_int_equal(r.natt, 1); /* a sender is not attached */
+	assert_int_equal(r.natt, 1); /* a group that we only send to is not attached */
 	rig_fini(&r);
 }
 
@@ -89,7 +89,7 @@ static void test_R63_branch_3_absent_group_goes_to_the_routers(void **state)
 	assert_int_equal(r.sent[0].tag, 1);
 	assert_int_equal(rig_tx_group(&r, GROUP, 3), IPOIB_SEND);
 	assert_true(went_to(2, ROUTERS));
-	assert_int_equal(r.s.sa.asks, 2); /* the group, the routers */
+	assert_int_equal(r.s.sa.asks, 2); /* queries for the group and for the routers' group */
 	rig_fini(&r);
 }
 
@@ -127,9 +127,9 @@ static void test_R61_broadcast_instead_of_dropping_is_a_switch(void **state)
 	rig_tx_group(&r, GROUP, 1);
 	rig_tx_group(&r, LINK_LOCAL, 9);
 	rig_run(&r, NS_MSEC(1));
-	assert_int_equal(r.nsent, 1); /* R61 is about scopes above link-local */
+	assert_int_equal(r.nsent, 1); /* R61 applies to scopes above link-local only */
 	assert_true(went_to(0, 0xffffffff));
-	/* Routers come first as soon as there are any. */
+	/* As soon as there is a routers' group, packets go there first. */
 	rig_sa_make(&r, ROUTERS);
 	{
 		ib_gid g = rig_mgid4(ROUTERS);
@@ -152,7 +152,7 @@ static void test_R63_ipv6_scopes_and_routers(void **state)
 	mgid_from_ipv6(&g, routers, RIG_PKEY, 2);
 	sa_group_make(&r.s.sa, &g, RIG_PKEY, IB_MTU_2048);
 	v.group[0] = 0xff;
-	v.group[1] = 0x02; /* link-local */
+	v.group[1] = 0x02; /* link-local scope */
 	v.group[15] = 0x77;
 	v.pkt = rig_pkt(&r, 1, 60);
 	rig_tx(&r, &v);
@@ -179,8 +179,8 @@ static void test_R66_traffic_moves_to_the_group_once_it_is_made(void **state)
 	assert_true(went_to(0, ROUTERS));
 	rig_sa_make(&r, GROUP);
 	assert_int_equal(rig_tx_group(&r, GROUP, 2), IPOIB_SEND);
-	assert_true(went_to(1, ROUTERS)); /* nobody told us yet: R64 */
-	sa_report(&r.s.sa, MAD_TRAP_MC_CREATED, &g, r.s.now); /* R65 */
+	assert_true(went_to(1, ROUTERS)); /* R64: no trap has reported the new group yet */
+	sa_report(&r.s.sa, MAD_TRAP_MC_CREATED, &g, r.s.now); /* R65: trap 66 reports the group */
 	rig_tx_group(&r, GROUP, 3);
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(r.nsent, 3);
@@ -198,7 +198,7 @@ static void test_R64_absence_is_believed_for_a_while_only(void **state)
 			rig_tx_group(&r, LINK_LOCAL, 1);
 			rig_run(&r, NS_SEC(1));
 		}
-		/* Without traps it is asked every few seconds. */
+		/* Without traps the SA is asked every few seconds. */
 		if (blind)
 			assert_in_range(r.s.sa.asks, 10, 13);
 		else
@@ -229,7 +229,8 @@ static void test_R65_deleted_group_is_absent_again(void **state)
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(r.nsent, 1);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_GROUP), 1);
-	assert_int_equal(r.s.sa.leaves, leaves); /* nothing to leave */
+	/* the group was never joined, so there is nothing to leave */
+	assert_int_equal(r.s.sa.leaves, leaves);
 	rig_fini(&r);
 }
 
@@ -326,7 +327,7 @@ static void test_sender_that_becomes_receiver_keeps_one_membership(void **state)
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(rig_sa_group(&r, GROUP)->have, MCM_JOIN_FULL);
 	assert_int_equal(rig_tx_group(&r, GROUP, 2), IPOIB_SEND);
-	/* And back: the next packet joins send-only. */
+	/* After the last receiver left, the next packet joins as a sender. */
 	del(GROUP);
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(rig_sa_group(&r, GROUP)->have, 0);
@@ -393,6 +394,89 @@ static void test_R68_group_with_another_qkey_or_mtu_is_refused(void **state)
 	rig_fini(&r);
 }
 
+/*
+ * A router's link that is up and is a NonMember of the group GROUP, which another host has made. @ah_err is the CA's answer
+ * to the request for the group's address handle.
+ */
+static void begin_as_router(int ah_err)
+{
+	struct ipoib_link_cfg cfg = { .router = true };
+	ib_gid g = rig_mgid4(GROUP);
+
+	rig_init_cfg(&r, &cfg, 1);
+	rig_up(&r);
+	rig_sa_make(&r, GROUP);
+	r.ah_err = ah_err;
+	sa_report(&r.s.sa, MAD_TRAP_MC_CREATED, &g, r.s.now);
+	rig_run(&r, NS_MSEC(1));
+	r.ah_err = 0;
+	assert_int_equal(rig_sa_group(&r, GROUP)->have, MCM_JOIN_NON);
+}
+
+static void test_R70_router_whose_full_join_is_refused_stays_non_member(void **state)
+{
+	ib_gid g = rig_mgid4(GROUP);
+
+	begin_as_router(0);
+	rig_sa_group(&r, GROUP)->refuse = SA_STATUS_NO_RESOURCES;
+	assert_int_equal(add(GROUP), 0);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.ready_status, SA_STATUS_NO_RESOURCES);
+	assert_int_equal(rig_sa_group(&r, GROUP)->have, MCM_JOIN_NON);
+	assert_int_equal(rig_tx_group(&r, GROUP, 1), IPOIB_SEND);
+	assert_true(went_to(0, GROUP));
+	assert_int_equal(rig_attached(&r, &g, rig_sa_group(&r, GROUP)->rec.mlid), 1);
+	rig_sa_group(&r, GROUP)->refuse = 0;
+	rig_run(&r, NS_SEC(3));
+	assert_int_equal(r.ready_status, 0);
+	assert_int_equal(rig_sa_group(&r, GROUP)->have, MCM_JOIN_FULL | MCM_JOIN_NON);
+	rig_fini(&r);
+}
+
+static void test_R68_router_leaves_a_group_with_another_qkey(void **state)
+{
+	unsigned int joins;
+
+	begin_as_router(0);
+	joins = rig_sa_group(&r, GROUP)->joins;
+	rig_sa_group(&r, GROUP)->rec.qkey = 0x1234;
+	assert_int_equal(add(GROUP), 0);
+	rig_run(&r, NS_SEC(30));
+	assert_int_equal(r.ready_status, -EPROTO);
+	assert_int_equal(rig_sa_group(&r, GROUP)->have, 0);
+	assert_in_range(rig_sa_group(&r, GROUP)->joins - joins, 3, 7); /* after 1, 2, 4, 8, 16 s */
+	assert_int_equal(rig_tx_group(&r, GROUP, 1), IPOIB_DROP);
+	assert_int_equal(r.natt, 3); /* the broadcast group and the two all-routers groups */
+	rig_fini(&r);
+}
+
+/* The CA refused the address handle, and then the SA refuses the join of a program. */
+static void test_R70_router_without_a_handle_goes_on_when_its_full_join_is_refused(void **state)
+{
+	begin_as_router(-ENOMEM);
+	rig_sa_group(&r, GROUP)->refuse = SA_STATUS_NO_RESOURCES;
+	assert_int_equal(add(GROUP), 0);
+	rig_run(&r, NS_SEC(1));
+	assert_int_equal(rig_tx_group(&r, GROUP, 1), IPOIB_SEND);
+	rig_fini(&r);
+}
+
+static void test_R62_sender_whose_full_join_is_refused_still_sends(void **state)
+{
+	rig_init_up(&r, 1);
+	rig_sa_make(&r, GROUP);
+	rig_tx_group(&r, GROUP, 1);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(rig_sa_group(&r, GROUP)->have, MCM_JOIN_SEND_ONLY_NON);
+	rig_sa_group(&r, GROUP)->refuse = SA_STATUS_NO_RESOURCES;
+	assert_int_equal(add(GROUP), 0);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.ready_status, SA_STATUS_NO_RESOURCES);
+	assert_int_equal(rig_tx_group(&r, GROUP, 2), IPOIB_SEND);
+	assert_int_equal(r.natt, 1); /* the broadcast group alone */
+	rig_fini(&r);
+}
+
 static void test_sm_restart_rejoins_receivers_and_senders(void **state)
 {
 	ib_gid g = rig_mgid4(GROUP);
@@ -410,7 +494,7 @@ static void test_sm_restart_rejoins_receivers_and_senders(void **state)
 	assert_int_equal(rig_attached(&r, &g, rig_sa_group(&r, GROUP)->rec.mlid), 1);
 	assert_int_equal(r.natt, 2);
 	assert_int_equal(rig_tx_group(&r, GROUP + 1, 2), IPOIB_SEND);
-	assert_true(went_to(1, GROUP + 1)); /* by the new MLID */
+	assert_true(went_to(1, GROUP + 1)); /* sent with the new MLID */
 	rig_fini(&r);
 }
 
@@ -480,6 +564,49 @@ static void test_full_group_table_drops_and_recovers(void **state)
 	rig_tx_group(&r, GROUP, 2);
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(r.nsent, 1);
+	rig_fini(&r);
+}
+
+static int map_with_own_group(ib_gid *ret, const uint8_t group[4], uint16_t pkey, uint8_t scope)
+{
+	if (be32_at(group) == GROUP)
+		return mgid_broadcast(ret, pkey, scope);
+	return mgid_from_ipv4(ret, group, pkey, scope);
+}
+
+/* A profile may map an IP group to the link's own group. No row of RFC 4391's wire does. */
+static void test_the_links_own_group_can_be_received_as_an_ip_group(void **state)
+{
+	ib_gid bcast = rig_bcast();
+	struct ipoib_profile p = *ipoib_profile_at(0);
+	struct ipoib_link_cfg cfg = { .profile = &p };
+	struct sa_group *g;
+
+	p.mgid_ipv4 = map_with_own_group;
+	rig_init_cfg(&r, &cfg, 1);
+	g = sa_group_find(&r.s.sa, &bcast);
+	assert_int_equal(add(GROUP), 0);
+	r.ready_status = 1;
+	rig_up(&r);
+	assert_int_equal(r.ready_status,
+			 0); /* what was added before the join is answered after it */
+	r.ready_status = 1;
+	assert_int_equal(add(GROUP), 0);
+	assert_int_equal(r.ready_status, 0);
+	assert_int_equal(g->joins, 1);
+	assert_int_equal(r.natt, 1);
+	rig_run(&r, NS_SEC(30)); /* some sweeps */
+	assert_int_equal(g->joins, 1);
+
+	/* Interfaces stay in it when the IP group has no receiver any more. */
+	assert_int_equal(del(GROUP), 0);
+	assert_int_equal(del(GROUP), 0);
+	assert_int_equal(del(GROUP), -ENOENT);
+	rig_run(&r, NS_SEC(300));
+	assert_int_equal(g->have, MCM_JOIN_FULL);
+	assert_int_equal(g->leaves, 0);
+	assert_int_equal(r.natt, 1);
+	assert_int_equal(rig_tx_group(&r, GROUP, 1), IPOIB_SEND);
 	rig_fini(&r);
 }
 
@@ -565,7 +692,7 @@ static void test_random_use_under_loss_keeps_the_books(void **state)
 		}
 		r.s.sa.loss_ppm = 0;
 		sac_reregister(r.s.sac, r.s.now);
-		rig_run(&r, NS_SEC(300)); /* idle senders have left */
+		rig_run(&r, NS_SEC(300)); /* long enough for idle senders to leave */
 		for (uint32_t g = 0; g < 6; g++) {
 			struct sa_group *at = rig_sa_group(&r, ROUTERS + g);
 
@@ -602,11 +729,17 @@ int main(void)
 		cmocka_unit_test(test_R71_refused_join_is_told_and_retried),
 		cmocka_unit_test(test_R62_refused_send_only_join_backs_off),
 		cmocka_unit_test(test_R68_group_with_another_qkey_or_mtu_is_refused),
+		cmocka_unit_test(test_R70_router_whose_full_join_is_refused_stays_non_member),
+		cmocka_unit_test(test_R68_router_leaves_a_group_with_another_qkey),
+		cmocka_unit_test(
+			test_R70_router_without_a_handle_goes_on_when_its_full_join_is_refused),
+		cmocka_unit_test(test_R62_sender_whose_full_join_is_refused_still_sends),
 		cmocka_unit_test(test_sm_restart_rejoins_receivers_and_senders),
 		cmocka_unit_test(test_sm_restart_without_the_group_ends_sending_to_it),
 		cmocka_unit_test(test_trap_67_receiver_makes_its_group_again),
 		cmocka_unit_test(test_handle_refused_for_a_member_is_asked_for_again),
 		cmocka_unit_test(test_full_group_table_drops_and_recovers),
+		cmocka_unit_test(test_the_links_own_group_can_be_received_as_an_ip_group),
 		cmocka_unit_test(test_what_is_no_group_is_dropped),
 		cmocka_unit_test(test_groups_are_listed),
 		cmocka_unit_test(test_random_use_under_loss_keeps_the_books),

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ipoib_rig.h"
+#include <stdio.h>
 
-/* Neighbours and paths: held packets, their order, back-off, renewal without loss, ageing. */
+#include "ipoib_rig.h"
+#include "util/frame.h"
+
+/* Neighbours and paths: held packets and their order, back-off, renewal without loss, ageing. */
 
 static struct ipoib_rig r;
 
@@ -16,16 +19,16 @@ static void test_R48_R50_first_packet_asks_and_is_held(void **state)
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(r.nsent, 1);
 	assert_int_equal(r.sent[0].tag, 1);
-	assert_int_equal(r.sent[0].type, 0x0800); /* R29 */
+	assert_int_equal(r.sent[0].type, 0x0800); /* R29: type IPv4 */
 	assert_int_equal(r.sent[0].len, 68);
-	assert_int_equal(r.sent[0].dest_qpn, 0x77); /* R48 */
-	assert_int_equal(r.sent[0].qkey, 0x80000b1b); /* R52 */
+	assert_int_equal(r.sent[0].dest_qpn, 0x77); /* R48: QPN of the address */
+	assert_int_equal(r.sent[0].qkey, 0x80000b1b); /* R52: Q_Key of the broadcast group */
 	assert_int_equal(r.sent[0].attr.dlid, 9);
-	assert_int_equal(r.sent[0].attr.rate_code, 3); /* R45, R55 */
-	assert_false(r.sent[0].attr.has_grh); /* R33: within the subnet */
+	assert_int_equal(r.sent[0].attr.rate_code, 3); /* R45, R55: the rate of the path */
+	assert_false(r.sent[0].attr.has_grh); /* R33: no GRH within the subnet */
 	assert_int_equal(rig_tx_neigh(&r, n, 2), IPOIB_SEND);
 	assert_int_equal(r.s.sa.path_asks, 1);
-	assert_int_equal(r.s.sa.last_path.pkey, RIG_PKEY); /* R53 */
+	assert_int_equal(r.s.sa.last_path.pkey, RIG_PKEY); /* R53: configured P_Key */
 	rig_fini(&r);
 }
 
@@ -43,10 +46,11 @@ static void test_I32_held_packets_leave_in_order_before_newer_ones(void **state)
 		assert_int_equal(rig_tx_neigh(&r, n, tag++), IPOIB_HELD);
 		rig_run(&r, NS_USEC(500));
 	}
-	assert_int_equal(r.nsent, 0); /* the SA has answered, the CA has not */
+	/* the SA has answered, but the CA has not made the address handle */
+	assert_int_equal(r.nsent, 0);
 	assert_int_equal(r.nslow, 1);
 	rig_tx_neigh(&r, n, tag++);
-	rig_ah_release(&r); /* answered, not yet drained: rig_tx() drains first */
+	rig_ah_release(&r); /* the handle is ready; rig_tx() first sends the held packets */
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(rig_tx_neigh(&r, n, tag++), IPOIB_SEND);
 	assert_int_equal(r.nsent, tag);
@@ -65,7 +69,7 @@ static void test_held_packets_are_bounded_and_counted(void **state)
 		assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_HELD);
 	assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_DROP);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_HELD_FULL), 1);
-	/* The SA knows no such port: all of them go. */
+	/* The SA answers that there is no such port, so all held packets are dropped. */
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_PATH), IPOIB_HELD_NEIGH);
 	assert_int_equal(pkt_pool_pkts_used(r.pool), 0);
@@ -88,6 +92,31 @@ static void test_held_packets_are_bounded_per_link(void **state)
 	rig_fini(&r);
 }
 
+/*
+ * With a silent SA, a held packet is copied out of its large buffer, and no link holds more than
+ * half of the pool.
+ */
+static void test_I32_held_packets_leave_most_buffers_free(void **state)
+{
+	static uint8_t data[9000];
+
+	rig_init_up(&r, 1);
+	r.s.sa.loss_ppm = 1000000;
+	for (unsigned int i = 0; i < 40; i++) {
+		struct pkt *p = pkt_from_data(r.pool, data, i < 20 ? 1400 : 9000);
+		struct ipoib_tx v = { .pkt = p, .ethertype = 0x0800, .dst = IPOIB_DST_NEIGH };
+
+		assert_non_null(p); /* a buffer is still free */
+		frame_info(p)->gso = i < 20 ? FRAME_GSO_NONE : FRAME_GSO_TCP4;
+		v.neigh = rig_neigh(&r, 9, 0x77);
+		assert_int_equal(rig_tx(&r, &v), i < 28 ? IPOIB_HELD : IPOIB_DROP);
+		if (i < 20)
+			assert_int_equal(pkt_pool_bufs_used(r.pool), 0);
+	}
+	assert_int_equal(pkt_pool_bufs_used(r.pool), 8); /* 8 of 16 */
+	rig_fini(&r);
+}
+
 static void test_I32_failed_path_backs_off_not_a_query_per_packet(void **state)
 {
 	struct ipoib_neigh *n;
@@ -98,15 +127,74 @@ static void test_I32_failed_path_backs_off_not_a_query_per_packet(void **state)
 		rig_tx_neigh(&r, n, 1);
 		rig_run(&r, NS_MSEC(10));
 	}
-	assert_in_range(r.s.sa.path_asks, 4, 6); /* 30 s: 1 + 2 + 4 + 8 + ... */
+	/* four to six requests in 30 s: 1 + 2 + 4 + 8 + ... */
+	assert_in_range(r.s.sa.path_asks, 4, 6);
 	assert_true(rig_drops(&r, IPOIB_DROP_NO_PATH) == 3000);
-	/* It comes into service: trap 64 ends the back-off. */
+	/* The peer's port comes up, and trap 64 ends the back-off. */
 	rig_peer(&r, 9);
 	sa_report(&r.s.sa, MAD_TRAP_GID_IN_SERVICE, &n->lladdr.gid, r.s.now);
 	assert_int_equal(rig_tx_neigh(&r, n, 7), IPOIB_HELD);
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(r.nsent, 1);
 	rig_fini(&r);
+}
+
+static unsigned int lines;
+static bool left_out; /* a line tells how many others were not logged */
+
+static void count_line(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+{
+	char text[256];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	if (lvl > LOG_LVL_INFO || !strstr(text, "path to"))
+		return;
+	lines++;
+	left_out |= strstr(text, "such lines were left out") != NULL;
+}
+
+/* A stranger can send from ever new GIDs, for which the SA has no path; what the log shows without -v stays short. */
+static void test_paths_that_are_refused_do_not_fill_the_log(void **state)
+{
+	struct log_sink sink = { .emit = count_line, .max = LOG_LVL_INFO };
+	struct ipoib_link_cfg cfg = { .log = &sink };
+
+	lines = 0;
+	rig_init_cfg(&r, &cfg, 1);
+	rig_up(&r);
+	for (unsigned int i = 0; i < 1000; i++) {
+		rig_tx_neigh(&r, rig_neigh(&r, 100 + i, 0x77), 1);
+		rig_run(&r, NS_MSEC(20));
+	}
+	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_PATH), 1000);
+	assert_in_range(lines, IPOIB_PATH_LINES + 1,
+			IPOIB_PATH_LINES + NS_SEC(20) / IPOIB_PATH_LINES_EVERY + 1);
+	assert_true(left_out);
+	rig_fini(&r);
+}
+
+/* The large buffers of packets that wait for the SA are bounded for each link, however large the pool is. */
+static void test_I32_held_octets_are_bounded(void **state)
+{
+	static uint8_t data[60000];
+	struct pkt_pool *big = pkt_pool_create(4096, 256);
+	unsigned int held = 0;
+
+	rig_init_up(&r, 1);
+	r.s.sa.loss_ppm = 1000000;
+	for (unsigned int i = 0; i < 100; i++) {
+		struct ipoib_tx v = { .ethertype = 0x0800, .dst = IPOIB_DST_NEIGH };
+
+		v.pkt = pkt_from_data(big, data, sizeof(data));
+		assert_non_null(v.pkt);
+		frame_info(v.pkt)->gso = FRAME_GSO_TCP4;
+		v.neigh = rig_neigh(&r, 100 + i, 0x77);
+		held += rig_tx(&r, &v) == IPOIB_HELD;
+	}
+	assert_true(held > 0 && held * (uint64_t)PKT_BUF_SIZE <= IPOIB_HELD_OCTETS);
+	assert_int_equal(rig_drops(&r, IPOIB_DROP_HELD_FULL), 100 - held);
+	rig_fini(&r);
+	pkt_pool_destroy(big);
 }
 
 static void test_two_qpns_of_a_port_share_path_and_handle(void **state)
@@ -142,7 +230,7 @@ static void test_path_is_renewed_without_loss_after_sm_restart(void **state)
 	rig_run(&r, NS_MSEC(1));
 	p->dlid = 19; /* the SM gives the peer another LID */
 	sac_reregister(r.s.sac, r.s.now);
-	assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_SEND); /* by the old handle */
+	assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_SEND); /* with the old address handle */
 	assert_int_equal(r.sent[1].attr.dlid, 9);
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(rig_tx_neigh(&r, n, 2), IPOIB_SEND);
@@ -168,7 +256,7 @@ static void test_path_is_verified_when_it_expires(void **state)
 		rig_run(&r, NS_SEC(1));
 	}
 	assert_int_equal(r.s.sa.path_asks, 3);
-	assert_int_equal(r.nah, ahs); /* same answer, same handle */
+	assert_int_equal(r.nah, ahs); /* the same answer keeps the same address handle */
 	rig_fini(&r);
 }
 
@@ -222,7 +310,7 @@ static void test_port_down_resets_paths(void **state)
 	rig_tx_neigh(&r, rig_neigh(&r, 10, 0x77), 1);
 	r.port.state = IB_PORT_DOWN;
 	rig_port(&r);
-	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_PATH), 1); /* the held one */
+	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_PATH), 1); /* the held packet */
 	r.s.sa.deaf = false;
 	r.port.state = IB_PORT_ACTIVE;
 	rig_port(&r);
@@ -272,7 +360,7 @@ static void test_late_answer_to_an_old_handle_request_is_given_back(void **state
 	rig_drain(&r);
 	rig_ah_release(&r);
 	rig_drain(&r);
-	rig_fini(&r); /* asserts that the handle came back */
+	rig_fini(&r); /* asserts that the address handle was given back */
 }
 
 static void test_handle_of_an_overtaken_answer_is_not_taken(void **state)
@@ -289,10 +377,10 @@ static void test_handle_of_an_overtaken_answer_is_not_taken(void **state)
 	p->dlid = 19;
 	sac_reregister(r.s.sac, r.s.now);
 	rig_tx_neigh(&r, n, 1);
-	rig_run(&r, NS_MSEC(1)); /* the handle for LID 19 is being made */
+	rig_run(&r, NS_MSEC(1)); /* the address handle for LID 19 is being made */
 	p->dlid = 29;
 	sac_reregister(r.s.sac, r.s.now);
-	rig_ah_release(&r); /* too late */
+	rig_ah_release(&r); /* the answer comes too late */
 	rig_drain(&r);
 	r.ah_slow = false;
 	rig_tx_neigh(&r, n, 2);
@@ -330,7 +418,7 @@ static void test_addresses_that_are_none_make_no_neighbour(void **state)
 	a.qpn = 0xffffff;
 	assert_null(ipoib_neigh_get(r.link, &a, r.s.now));
 	a.qpn = 0x77;
-	a.flags = 0x80; /* C1, R74: RFC 4755's bits do not make another neighbour */
+	a.flags = 0x80; /* C1, R74: the flag bits of RFC 4755 do not make another neighbour */
 	assert_ptr_equal(ipoib_neigh_get(r.link, &a, r.s.now), rig_neigh(&r, 9, 0x77));
 	rig_fini(&r);
 }
@@ -372,7 +460,10 @@ static void test_neighbour_used_again_is_not_given_up(void **state)
 	n = rig_neigh(&r, 10, 0x77);
 	ipoib_neigh_hold(n);
 	rig_run(&r, IPOIB_NEIGH_IDLE - NS_SEC(1));
-	/* The sweep queues NEIGH_GONE; before the owner fetches it, somebody asks again. */
+	/*
+	 * The sweep queues NEIGH_GONE. Before the owner fetches this action, the neighbour is
+	 * looked up again.
+	 */
 	while (!n->dying) {
 		r.s.now = timers_next(&r.s.timers);
 		timers_run(&r.s.timers, r.s.now);
@@ -394,7 +485,8 @@ static void test_full_table_makes_room_by_the_unused(void **state)
 	for (unsigned int k = 0; k < IPOIB_MAX_NEIGH; k++)
 		rig_neigh(&r, 100 + k, 0x77);
 	a = (struct ipoib_lladdr){ .qpn = 0x77, .gid = peer_gid(50) };
-	assert_null(ipoib_neigh_get(r.link, &a, r.s.now)); /* all were just used */
+	/* no entry can be replaced, because all were just used */
+	assert_null(ipoib_neigh_get(r.link, &a, r.s.now));
 	assert_int_equal(ipoib_link_stats(r.link)->neigh_full, 1);
 	rig_run(&r, 2 * IPOIB_SWEEP);
 	assert_non_null(ipoib_neigh_get(r.link, &a, r.s.now));
@@ -478,6 +570,133 @@ static void test_lossy_sa_loses_no_packet_and_keeps_order(void **state)
 	}
 }
 
+/* A profile may have neighbours say their Q_Keys. Others are sent to with the link's. */
+static void test_packets_have_the_qkey_that_the_neighbour_has_said(void **state)
+{
+	struct ipoib_neigh *n, *other;
+
+	rig_init_up(&r, 1);
+	rig_peer(&r, 7);
+	n = rig_neigh(&r, 7, 0x77);
+	other = rig_neigh(&r, 7, 0x78);
+	ipoib_neigh_set_qkey(n, n, 0x1234);
+	assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_HELD);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(rig_tx_neigh(&r, n, 2), IPOIB_SEND);
+	assert_int_equal(rig_tx_neigh(&r, other, 3), IPOIB_SEND);
+	ipoib_neigh_set_qkey(n, n, 0);
+	assert_int_equal(rig_tx_neigh(&r, n, 4), IPOIB_SEND);
+	assert_int_equal(r.nsent, 4);
+	assert_int_equal(r.sent[0].qkey, 0x1234);
+	assert_int_equal(r.sent[1].qkey, 0x1234);
+	assert_int_equal(r.sent[2].qkey, r.qp_qkey);
+	assert_int_equal(r.sent[3].qkey, 0);
+	rig_fini(&r);
+}
+
+/* The administrator makes the group anew with another Q_Key: the neighbours' QPs have that one now. */
+static void test_V14_qkeys_said_before_the_groups_changed_are_forgotten(void **state)
+{
+	ib_gid bcast = rig_bcast();
+	struct ipoib_neigh *n;
+
+	rig_init_up(&r, 1);
+	rig_peer(&r, 7);
+	n = rig_neigh(&r, 7, 0x77);
+	ipoib_neigh_set_qkey(n, n, 0xb1b);
+	sa_group_find(&r.s.sa, &bcast)->rec.qkey = 0x80001234;
+	sa_group_find(&r.s.sa, &bcast)->have = 0;
+	sa_report(&r.s.sa, MAD_TRAP_MC_DELETED, &bcast, r.s.now);
+	rig_run(&r, NS_SEC(3));
+	assert_int_equal(r.qp_qkey, 0x80001234);
+	rig_tx_neigh(&r, n, 1);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.nsent, 1);
+	assert_int_equal(r.sent[0].qkey, 0x80001234);
+	rig_fini(&r);
+}
+
+static void test_what_a_neighbour_discovery_option_can_say(void **state)
+{
+	struct ipoib_lladdr own = { .qpn = 0x1000, .gid = peer_gid(RIG_LID) };
+	struct ipoib_lladdr peer = { .qpn = 0x77, .gid = peer_gid(7) };
+	struct ipoib_neigh *n;
+	struct nd_port p;
+
+	rig_init_up(&r, 1);
+	rig_peer(&r, 7);
+	p = ipoib_nd_port(r.link, &own); /* a station's address */
+	assert_int_equal(p.lid, RIG_LID);
+	assert_int_equal(p.lladdr.qpn, 0x1000);
+	assert_true(p.has_qkey);
+	assert_int_equal(p.qkey, r.qp_qkey);
+	p = ipoib_nd_port(r.link, &peer);
+	assert_int_equal(p.lid, 0); /* not known yet */
+	n = rig_neigh(&r, 7, 0x77);
+	ipoib_neigh_set_qkey(n, n, 0x1234);
+	rig_tx_neigh(&r, n, 1);
+	rig_run(&r, NS_MSEC(1));
+	p = ipoib_nd_port(r.link, &peer);
+	assert_int_equal(p.lid, 7);
+	assert_int_equal(p.qkey, 0x1234);
+	rig_fini(&r);
+}
+
+/* Brings a link up where the path has SL 3 and the group SL 5, and returns the SL of a unicast packet. */
+static uint8_t begin_with_sl(enum ipoib_sl_from from)
+{
+	struct ipoib_link_cfg cfg = { .sl_from = from, .sl = 9 };
+	ib_gid bcast = rig_bcast();
+
+	rig_init_cfg(&r, &cfg, 1);
+	sa_group_find(&r.s.sa, &bcast)->rec.sl = 5;
+	rig_up(&r);
+	rig_peer(&r, 7)->sl = 3;
+	rig_tx_neigh(&r, rig_neigh(&r, 7, 0x77), 1);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.nsent, 1);
+	return r.sent[0].attr.sl;
+}
+
+static void test_sl_of_unicasts_is_from_where_the_configuration_says(void **state)
+{
+	static const struct {
+		enum ipoib_sl_from from;
+		uint8_t sl;
+	} c[] = {
+		{ IPOIB_SL_DEFAULT, 3 },
+		{ IPOIB_SL_PATH, 3 },
+		{ IPOIB_SL_GROUP, 5 },
+		{ IPOIB_SL_FIXED, 9 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
+		assert_int_equal(begin_with_sl(c[i].from), c[i].sl);
+		/* Multicast packets have that of their group in any case. */
+		assert_int_equal(rig_tx_group(&r, 0xffffffff, 2), IPOIB_SEND);
+		assert_int_equal(r.sent[1].attr.sl, 5);
+		rig_fini(&r);
+	}
+}
+
+static void test_sl_of_unicasts_follows_the_groups(void **state)
+{
+	ib_gid bcast = rig_bcast();
+	struct ipoib_neigh *n;
+
+	assert_int_equal(begin_with_sl(IPOIB_SL_GROUP), 5);
+	n = rig_neigh(&r, 7, 0x77);
+	sa_group_find(&r.s.sa, &bcast)->rec.sl = 6;
+	/* The SM makes the group anew, and all join again. */
+	sa_report(&r.s.sa, MAD_TRAP_MC_DELETED, &bcast, r.s.now);
+	rig_run(&r, NS_SEC(1));
+	rig_tx_neigh(&r, n, 2); /* asks for the path again, and is sent meanwhile */
+	rig_run(&r, NS_SEC(1));
+	rig_tx_neigh(&r, n, 3);
+	assert_int_equal(r.sent[r.nsent - 1].attr.sl, 6);
+	rig_fini(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -485,7 +704,10 @@ int main(void)
 		cmocka_unit_test(test_I32_held_packets_leave_in_order_before_newer_ones),
 		cmocka_unit_test(test_held_packets_are_bounded_and_counted),
 		cmocka_unit_test(test_held_packets_are_bounded_per_link),
+		cmocka_unit_test(test_I32_held_packets_leave_most_buffers_free),
 		cmocka_unit_test(test_I32_failed_path_backs_off_not_a_query_per_packet),
+		cmocka_unit_test(test_paths_that_are_refused_do_not_fill_the_log),
+		cmocka_unit_test(test_I32_held_octets_are_bounded),
 		cmocka_unit_test(test_two_qpns_of_a_port_share_path_and_handle),
 		cmocka_unit_test(test_path_is_renewed_without_loss_after_sm_restart),
 		cmocka_unit_test(test_path_is_verified_when_it_expires),
@@ -503,6 +725,11 @@ int main(void)
 		cmocka_unit_test(test_H24_probe_asks_before_the_first_packet),
 		cmocka_unit_test(test_neighbours_are_listed),
 		cmocka_unit_test(test_lossy_sa_loses_no_packet_and_keeps_order),
+		cmocka_unit_test(test_packets_have_the_qkey_that_the_neighbour_has_said),
+		cmocka_unit_test(test_V14_qkeys_said_before_the_groups_changed_are_forgotten),
+		cmocka_unit_test(test_what_a_neighbour_discovery_option_can_say),
+		cmocka_unit_test(test_sl_of_unicasts_is_from_where_the_configuration_says),
+		cmocka_unit_test(test_sl_of_unicasts_follows_the_groups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ipoib_rig.h"
 
-/* A subnet whose LIDs change under a link. */
+/* A subnet whose LIDs change while a link is up. */
 
 static struct ipoib_rig r;
 
@@ -18,7 +18,10 @@ static void test_R50_nothing_goes_to_an_old_lid_after_renumbering(void **state)
 	assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_SEND);
 	assert_int_equal(r.nsent, 2);
 
-	/* The next SM gives out other LIDs, ours too: the old one may lead to a stranger. */
+	/*
+	 * The next SM gives out other LIDs, to us too, so the old LID of a path may lead to another
+	 * node.
+	 */
 	p->dlid = 19;
 	r.s.sa.delay = NS_MSEC(5);
 	r.port.lid = 0x55;

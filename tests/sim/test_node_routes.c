@@ -9,8 +9,8 @@
 #include "util/list.h"
 
 /*
- * Nodes on links of one microsecond, no fabric: directed routes, LID routes and both
- * combined, from end to end and back.
+ * Nodes joined by links with a delay of one microsecond, without a fabric: directed routes, LID
+ * routes and combined routes, from end to end and back.
  *
  *	CA A --- 1 S1 2 --- 1 S2 2 --- ... --- 1 Sn 2 --- CA B
  *
@@ -32,10 +32,10 @@ struct end {
 struct packet {
 	struct timer timer;
 	struct net *net;
-	struct list node;
+	struct list link;
 	unsigned int to; /* node */
-	uint8_t port; /* where it arrives */
-	struct mad_addr addr; /* as the sender gave it */
+	uint8_t port; /* port at which the packet arrives */
+	struct mad_addr addr; /* address as the sender gave it */
 	uint16_t slid;
 	uint8_t mad[MAD_LEN];
 };
@@ -47,7 +47,7 @@ static struct net {
 	unsigned int nswitches, nnodes;
 	struct end end[MAX_NODES];
 	struct list packets;
-	unsigned int crossed; /* links, by all packets */
+	unsigned int crossed; /* number of links that all packets together have crossed */
 	struct mad_agent *agent;
 } net;
 
@@ -59,7 +59,7 @@ static uint16_t lid_of(unsigned int index)
 static void link_send(struct net *w, unsigned int from, uint8_t port, const struct mad_addr *to,
 		      uint16_t slid, const uint8_t *mad);
 
-/* A LID-routed packet at a node: towards its LID along the chain */
+/* Forward a LID-routed packet at a node, along the chain towards its LID */
 static void lid_forward(struct net *w, unsigned int at, const struct mad_addr *to, uint16_t slid,
 			const uint8_t *mad)
 {
@@ -94,7 +94,7 @@ static void packet_arrive(struct timer *t, ns_t now)
 	struct packet copy = *p;
 
 	(void)now;
-	list_del(&p->node);
+	list_del(&p->link);
 	free(p);
 	deliver(copy.net, &copy);
 }
@@ -114,7 +114,7 @@ static void link_send(struct net *w, unsigned int from, uint8_t port, const stru
 	p->slid = slid;
 	memcpy(p->mad, mad, MAD_LEN);
 	w->crossed++;
-	list_add_tail(&w->packets, &p->node);
+	list_add_tail(&w->packets, &p->link);
 	timer_init(&p->timer, packet_arrive);
 	timer_arm(&w->timers, &p->timer, w->now + WIRE);
 }
@@ -195,10 +195,10 @@ static void net_down(void)
 	for (unsigned int i = 0; i < net.nnodes; i++)
 		node_fini(&net.end[i].n);
 	while (!list_empty(&net.packets)) {
-		struct packet *p = list_first(&net.packets, struct packet, node);
+		struct packet *p = list_first(&net.packets, struct packet, link);
 
 		timer_cancel(&net.timers, &p->timer);
-		list_del(&p->node);
+		list_del(&p->link);
 		free(p);
 	}
 	assert_int_equal(timers_next(&net.timers), NS_NEVER);
@@ -235,7 +235,7 @@ static void done(void *ctx, int status, const struct mad_addr *from, const void 
 	memcpy(ans.return_path, (const uint8_t *)mad + SMP_OFF_RETURN_PATH, 64);
 }
 
-/* A's path to the node @hops away along the chain */
+/* Directed route from A to the node that is @hops away along the chain */
 static struct smp_dr dr_to(unsigned int hops)
 {
 	struct smp_dr dr = { .dr_slid = IB_LID_PERMISSIVE, .dr_dlid = IB_LID_PERMISSIVE };
@@ -356,7 +356,7 @@ static void test_I1_return_into_a_port_that_went_down(void **state)
 
 	(void)state;
 	net_up(3);
-	/* The way out works; the response meets a port that is Down. */
+	/* The request arrives; its response comes to a port that is Down and is dropped. */
 	net.end[2].n.port[1].pi.port_state = IB_PORT_DOWN;
 	ask(MAD_CLASS_SM_DR, 3, &dr, mad_addr_smp_dr());
 	assert_int_equal(ans.status, -ETIMEDOUT);
@@ -390,7 +390,7 @@ static void test_I2_no_hops_on_a_switch(void **state)
 	assert_int_equal(ans.status, 0);
 	assert_int_equal(ans.guid, 0x101);
 	assert_int_equal(ans.local_port, 0);
-	/* and from port 0 outward by a port of the route */
+	/* A route that begins at port 0 leaves the switch by the port that it names. */
 	one.initial_path[1] = 2;
 	ask(MAD_CLASS_SM_DR, 1, &one, mad_addr_smp_dr());
 	assert_int_equal(ans.guid, 0x102);
@@ -413,7 +413,7 @@ static void test_I2_lid_routed(void **state)
 	net_down();
 }
 
-/* By LID to S2, from there two hops to S4 */
+/* By LID to S2, then two directed hops to S4 */
 static void test_I2_lid_routed_part_first(void **state)
 {
 	struct smp_dr dr = { .dr_slid = lid_of(0), .dr_dlid = IB_LID_PERMISSIVE };
@@ -428,7 +428,7 @@ static void test_I2_lid_routed_part_first(void **state)
 	net_down();
 }
 
-/* Two hops to S2, from there by LID to B */
+/* Two directed hops to S2, then by LID to B */
 static void test_I2_lid_routed_part_last(void **state)
 {
 	struct smp_dr dr = dr_to(2);
@@ -443,7 +443,7 @@ static void test_I2_lid_routed_part_last(void **state)
 	net_down();
 }
 
-/* By LID to S2, two hops to S4, by LID to B */
+/* By LID to S2, two directed hops to S4, then by LID to B */
 static void test_I2_directed_part_in_the_middle(void **state)
 {
 	struct smp_dr dr = { .dr_slid = lid_of(0), .dr_dlid = lid_of(6) };
@@ -458,7 +458,7 @@ static void test_I2_directed_part_in_the_middle(void **state)
 	net_down();
 }
 
-/* --- I15 from end to end: the SM at A, the switch next to B */
+/* --- I15 from end to end: the SM at A, and a trap of the switch next to B */
 
 static unsigned int traps_heard;
 

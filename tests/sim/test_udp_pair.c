@@ -32,7 +32,7 @@ struct net {
 	struct flight flight[FLIGHTS];
 	unsigned int nflights;
 	struct prng rng;
-	unsigned int loss, dup; /* of 100 */
+	unsigned int loss, dup; /* percentage of datagrams lost, and duplicated */
 	bool lose_every_other;
 	ns_t now;
 };
@@ -105,7 +105,7 @@ static void until(struct net *n, ns_t t)
 	n->now = t;
 }
 
-/* End 1 knows end 0; end 0 learns. */
+/* End 1 is configured with the address of end 0; end 0 learns its peer's address. */
 static void boot(struct net *n, unsigned int i)
 {
 	struct end *e = &n->end[i];
@@ -119,7 +119,7 @@ static void boot(struct net *n, unsigned int i)
 	udp_link_init(&e->l, &n->ts, i ? &e->peer : NULL, &ops, e, n->now);
 }
 
-/* As kill -9 does it: nobody is told. */
+/* Kill an end as kill -9 does, so that the peer gets no notice. */
 static void kill_end(struct net *n, unsigned int i)
 {
 	udp_link_fini(&n->end[i].l);
@@ -162,7 +162,7 @@ static void test_both_ends_come_up_within_a_round_trip_of_the_silence(void **sta
 	}
 }
 
-/* When the learner hears: it is called every second. */
+/* Longest time until the learning end is called, which happens every second */
 #define CALL (UDP_LINK_KEEPALIVE + 2 * DELAY_MAX)
 
 static void test_order_and_time_of_the_starts_do_not_matter(void **state)
@@ -195,12 +195,15 @@ static void test_a_killed_end_is_seen_and_comes_back(void **state)
 		assert_true(both(&n));
 		killed = n.now;
 		kill_end(&n, victim);
-		/* At once, or while the other still believes in it, or in its silence, or later. */
+		/*
+		 * Restart at once, or while the peer still believes in the link, or during its
+		 * silence, or later.
+		 */
 		until(&n, n.now + seed % 10 * NS_MSEC(900));
 		boot(&n, victim);
 		until(&n, n.now + UDP_LINK_TIMEOUT + UDP_LINK_SILENCE + CALL);
 		assert_true(both(&n));
-		/* The other saw the link drop, whenever the restart was. */
+		/* Whenever the restart was, the peer has seen the link drop. */
 		assert_int_equal(n.end[!victim].l.stats.downs, 1);
 		assert_true(n.end[!victim].down_at >= killed);
 		assert_true(n.end[!victim].down_at <= killed + UDP_LINK_TIMEOUT + DELAY_MAX);
@@ -237,7 +240,7 @@ static void test_a_loss_in_one_direction_takes_both_down(void **state)
 		boot(&n, 0);
 		boot(&n, 1);
 		until(&n, NS_SEC(20));
-		n.end[deaf].running = false; /* what flies to it is lost */
+		n.end[deaf].running = false; /* datagrams to it are lost */
 		until(&n, NS_SEC(20) + 2 * UDP_LINK_TIMEOUT + DELAY_MAX);
 		assert_int_equal(n.end[0].l.stats.downs, 1);
 		assert_int_equal(n.end[1].l.stats.downs, 1);

@@ -1,22 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What the machine does not give is named, with exit status 3 or 2, and does not disturb what runs.
+# A missing part of the environment is named in a message, with exit status 3 or 2, and does not disturb what
+# runs.
 #
 #	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)         captures go to a file system of 128 KB
 #	                  \        /
 #	                   Switch3
 . "$(dirname "$0")/lib.sh"
-need ping setpriv unshare
+need ping setpriv unshare python3
 topo_ring 2 3 >"$work/lab.topo"
 conf_hosts 2 >"$work/lab.conf"
 chmod 755 "$work"
 cp "$UIPOIB" "$work/uipoib" # where anybody may execute it
 instances() { ls /run/uipoib/"$inst"* 2>/dev/null; }
 
-# --- what may not be done
+# --- missing permissions
 
-# nobody MODE CMD...: as a user without rights, /dev/net/tun with MODE; "none": it is not there
+# nobody MODE CMD...: run as a user without rights, with /dev/net/tun of this MODE; "none": there is no such
+# file
 nobody() {
 	local mode=$1
 	shift
@@ -38,6 +40,11 @@ check "a TAP is not permitted: status 3 names /dev/net/tun" refuse 3 '/dev/net/t
 	nobody 0600 "$work/uipoib" run -n "$inst" -c "$work/lab.conf" -- true
 check "there is no /dev/net/tun: status 3 names it" refuse 3 '/dev/net/tun.*No such (file|device)' \
 	nobody none "$work/uipoib" run -n "$inst" -c "$work/lab.conf" -- true
+file_as_tun() {
+	unshare --mount --propagation private bash -c 'mount --bind "$1" /dev/net/tun && shift && exec "$@"' - "$work/lab.topo" "$@"
+}
+check "/dev/net/tun is a file: status 3 names it" refuse 3 'using /dev/net/tun as a TUN device: Inappropriate ioctl' \
+	file_as_tun "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- true
 no_namespaces() {
 	unshare --user --map-root-user bash -c '
 		echo 0 >/proc/sys/user/max_net_namespaces && exec "$@"' - "$@"
@@ -47,14 +54,14 @@ check "no more network namespaces: status 3 names them" refuse 3 'host h1: .*nam
 check "no folder for the socket: status 3 names it" refuse 3 '/nope' \
 	nobody 0666 env UIPOIB_RUNTIME_DIR=/nope/x "$work/uipoib" run -n "$inst" -c "$work/lab.conf" -- true
 
-# In /tmp anybody may have made the folder that would be ours.
+# In /tmp, another user may have made the folder that we would use.
 others_folder() {
 	mkdir "$work/others" && chown 65533 "$work/others" || return 1
 	nobody 0666 env UIPOIB_RUNTIME_DIR="$work/others" "$work/uipoib" run -n "$inst" -c "$work/lab.conf" -- true
 }
 check "the folder for the socket is somebody else's: status 3" refuse 3 "$work/others: somebody else" others_folder
 
-# --- what is taken
+# --- names, addresses and interfaces that are in use
 
 own_namespace() { unshare --net "$@"; }
 printf '[fabric lab]\ntopology = lab.topo\n\n[interface uib0]\nport = fabric:lab/Hca1/1\n' >"$work/own.conf"
@@ -69,6 +76,16 @@ others_tap() {
 		ip link show uib0 && ! ip -o link show uib0 | grep -q UP' - "$UIPOIB" run -n "$inst" -c "$work/own.conf" -- true
 }
 check "a TAP that somebody else made is not taken, and stays" others_tap
+few_files() { # N: limit on the descriptors of a process
+	bash -c 'ulimit -n "$1" && shift && exec "$@"' - "$1" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- true
+}
+check "few descriptors: status 3 names the limit" refuse 3 'Too many open files \(RLIMIT_NOFILE is 17, see ulimit -n\)' few_files 17
+# System calls that an old kernel or a sandbox does not have
+without() { "$TOOLS/deny" "$1" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- "$UIPOIB" exec h1 ping -n -c 1 -W 5 10.4.0.2; }
+check "without epoll_pwait2 it runs" without epoll_pwait2
+check "without close_range it runs" without close_range
+check "without signalfd4: status 3 names it" refuse 3 'signalfd: Function not implemented' without signalfd4
+check "without setns: status 3 names the host" refuse 3 'host h1: .*Function not implemented' without setns
 check "nothing is left of these" equal '' "$(instances)"
 
 lab_up
@@ -78,24 +95,99 @@ check "the first one goes on" x h1 ping -n -c 1 -W 5 10.4.0.2
 check "its socket is still there" test -S "$(lab_socket)"
 second() { u run -n "$inst-2" -c "$work/lab.conf" -- sh -c '"$1" exec h1 ping -n -c 1 -W 5 10.4.0.2' - "$UIPOIB"; }
 check "another name is no trouble" second
+
+# --- output that is lost
+
+# lost CMD...: not all of its output can be written
+lost() { refuse 1 'standard output: No space left on device' bash -c 'exec "$@" >/dev/full' - "$UIPOIB" "$@"; }
+all_lost() {
+	local cmd
+	for cmd in help -V "-h link" "link show" "fabric show" "fabric node show" "stats show" "instance show" "host show" \
+		"neigh show" "maddr show" "path show" "path get 10.4.0.2 dev uib0@h1" "-j fabric fault show" "-j capture show" \
+		"fabric inject uib0@h1 uib0@h2 icrc" "trace h1 h2" "fabric import $work/lab.topo" "fabric import -h" \
+		"fabric partitions" "demo --print-config"; do
+		# shellcheck disable=SC2086
+		lost $cmd || { echo "of: $cmd"; return 1; }
+		case $cmd in *-[hV] | -* | help | demo*) continue ;; esac
+		# shellcheck disable=SC2086
+		lost -j $cmd || { echo "of: -j $cmd"; return 1; }
+	done
+}
+check "output that cannot be written: status 1, of every command, of -j too" all_lost
+lost_monitor() {
+	lost monitor &
+	local p=$! k
+	for k in 1 2 3 4 5 6 7 8 9 10; do
+		u fabric link set Switch1/1 down
+		u fabric link set Switch1/1 up
+		kill -0 $p 2>/dev/null || break
+		sleep 0.2
+	done
+	wait $p
+}
+check "monitor ends when nobody can read it" lost_monitor
+check "and the link is up again" u wait --timeout $patience
+
+# --- a log that nobody reads
+
+# deaf CMD...: run it with a small pipe as standard error, which nobody reads until it ends
+cat >"$work/deaf.py" <<'END'
+import fcntl, os, sys
+r, w = os.pipe()
+fcntl.fcntl(w, 1031, 4096)  # F_SETPIPE_SZ
+os.write(w, b"x" * 4096)
+if os.fork() == 0:
+    os.close(r)
+    os.dup2(w, 2)
+    os.execvp(sys.argv[2], sys.argv[2:])
+os.close(w)
+os.wait()
+open(sys.argv[1], "wb").write(os.read(r, 1 << 20))
+END
+deaf_lab() {
+	python3 "$work/deaf.py" "$work/deaf" "$UIPOIB" run -n "$inst-2" -c "$work/lab.conf" -v -v &
+	deaf=$!
+	eventually 20 u -n "$inst-2" wait --timeout $patience
+}
+check "a lab whose log nobody reads comes up" deaf_lab
+deaf_works() {
+	local k
+	for k in 1 2 3 4 5 6 7 8; do
+		timeout 60 "$UIPOIB" -n "$inst-2" fabric sweep || return 1
+	done
+	u -n "$inst-2" exec h1 ping -n -q -c 20 -i 0.05 -W 5 10.4.0.2 | tee "$work/out"
+	grep -q ' 0% packet loss' "$work/out"
+}
+check "and its fabric works" deaf_works
+deaf_ends() { u -n "$inst-2" stop && wait $deaf; }
+check "and it ends" deaf_ends
+
+# --- a path with characters that LD_PRELOAD cannot contain
+
+mkdir "$work/a b:\$x"
+cp "$UIPOIB" "$(dirname "$UIPOIB")/libuipoib-umad.so" "$work/a b:\$x/"
+sees_umad() { [ "$("$work/a b:\$x/uipoib" exec h1 cat /sys/class/infiniband_mad/abi_version)" = 5 ]; }
+check "tools see the fabric from a folder with a blank" sees_umad
+blank_twice() { UIPOIB_RUNTIME_DIR="$work/r un" "$work/a b:\$x/uipoib" run -n "$inst-2" -c "$work/lab.conf" -- "$work/a b:\$x/uipoib" exec h1 true; }
+check "a blank in the folder of the sockets too: status 3 says so" refuse 3 'LD_PRELOAD takes no path with a blank' blank_twice
 lab_down
 check "nothing of the first is left" eventually 10 lab_gone
 
 # --- a full disk
 
-# Private to the lab: it sees a small file system at $work/small
+# In a mount namespace of the lab, $work/small is a small file system
 mkdir "$work/small"
 small_lab() {
 	unshare --mount --propagation private bash -c '
 		mount -t tmpfs -o size=128k none "$1" && shift && exec "$@"' - "$work/small" \
 		"$UIPOIB" run -c "$work/lab.conf" -n "$inst" >>"$work/lab.log" 2>&1 &
 	lab_pid=$!
-	eventually 20 lab_answers && u wait --timeout 30
+	eventually 20 lab_answers && u wait --timeout $patience
 }
 check "a lab with a small disk" small_lab
 lab_remember
 capture_state() { u -j capture show | jq -c '.capture[0]'; }
-check "a capture is started on it" u capture start "$work/small/full.pcap"
+check "a capture is started on it" nsenter --mount --target "$lab_pid" "$UIPOIB" capture start "$work/small/full.pcap"
 flood() {
 	x h1 ping -q -n -f -c 200 -s 1400 10.4.0.2
 	capture_state
@@ -112,7 +204,7 @@ x h1 ping -q -n -c 3 -i 0.01 10.4.0.2 >/dev/null
 check "and ends well" u capture stop "$(capture_state | jq .id)"
 check "with packets in it" test "$(stat -c %s "$work/good.pcap")" -gt 300
 
-# A disk that is full from the beginning
+# A disk that is full from the start
 sed 's|^topology.*|&\ncapture = /dev/full|' "$work/lab.conf" >"$work/full.conf"
 check "a capture that can never be written: status 3" refuse 3 'capture /dev/full: No space left' \
 	u run -n "$inst-2" -c "$work/full.conf" -- true

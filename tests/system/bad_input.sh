@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What is wrong in files and on the command line is refused with a message that says where and what, and
-# with exit status 2; what a fabric does not allow is said at the link, and waits.
+# Errors in files and on the command line are refused with exit status 2 and a message that names the place and
+# the
+# error. Settings that the fabric does not allow are shown at the link, which waits.
 #
 #	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)
 #	                  \        /
@@ -33,20 +34,20 @@ conf "$fabric$fabric" 'x\.conf:3: .*given twice, first in line 1' "a section giv
 conf "${fabric}nonsense\n" 'x\.conf:3: .*expected key = value' "a line that is no key"
 conf "$fabric  crc = off\n" 'x\.conf:3: an indented line' "an indented line"
 conf "$fabric${iface}pkey = 0x8000\n" "x\.conf:5: .* pkey: '0x8000', expected 0x0001-0x7fff" "P_Key 0x8000"
-conf "$fabric${iface}mtu = 9000\n" "x\.conf:5: .* mtu: '9000', expected 68-4092" "an MTU too large"
+conf "$fabric${iface}mtu = 9000\n" "x\.conf:5: .* mtu: '9000', expected 68-4096" "an MTU too large"
 conf "$fabric${iface}address = 10.4.0.1\n" "x\.conf:5: .* address: .*expected ADDRESS/PREFIX" "an address without prefix"
 conf "$fabric${iface}netns = a/b\n" "x\.conf:5: .* netns: 'a/b', expected a name" "a namespace that is no name"
 conf "$fabric${iface/lab/other}" 'x\.conf:3: .*no \[fabric other\] in this file' "a fabric that is not there"
-conf "$fabric${iface/Hca1/Hca9}" 'port fabric:lab/Hca9/1: no such node' "a node that is not there"
-conf "$fabric${iface/Hca1/Switch1}" 'port fabric:lab/Switch1/1: a switch, expected a port of a CA' "a switch's port"
-conf "$fabric${iface/Hca1\/1/Hca1\/2}" 'port fabric:lab/Hca1/2: the CA has no such port' "a port that is not there"
-conf "${fabric}sm-port = Nope/0\n" 'sm-port Nope/0: no such node' "an SM port that is not there"
-conf "${fabric}capture = /nope/x.pcap\n" 'capture /nope/x.pcap: No such file' "a capture into a missing folder"
-conf "$fabric${iface}netns = pid:4194303\n" 'host h1: .*(No such|pid)' "the namespace of no process"
+conf "$fabric${iface/Hca1/Hca9}" 'x\.conf:3: \[interface uib0@h1\] .*port fabric:lab/Hca9/1: no such node' "a node that is not there"
+conf "$fabric${iface/Hca1/Switch1}" 'x\.conf:3: .*port fabric:lab/Switch1/1: a switch, expected a port of a CA' "a switch's port"
+conf "$fabric${iface/Hca1\/1/Hca1\/2}" 'x\.conf:3: .*port fabric:lab/Hca1/2: the CA has no such port' "a port that is not there"
+conf "${fabric}sm-port = Nope/0\n" 'x\.conf:1: \[fabric lab\] .*sm-port Nope/0: no such node' "an SM port that is not there"
+conf "${fabric}capture = /nope/x.pcap\n" 'x\.conf:1: \[fabric lab\] capture /nope/x.pcap: No such file' "a capture into a missing folder"
+conf "$fabric${iface}netns = pid:4194303\n" 'x\.conf:3: \[interface uib0@h1\] host h1: .*(No such|pid)' "the namespace of no process"
 head -c 4096 /dev/urandom >"$work/x.conf"
 check "configuration: octets at random" refuse 2 'x\.conf:[0-9]+: ' "${now[@]}"
 
-# topo TEXT REGEX WHAT
+# topo TEXT REGEX WHAT: a topology that is refused
 printf '%s%s' "$fabric" "$iface" >"$work/x.conf"
 topo() {
 	printf '%b' "$1" >"$work/lab.topo"
@@ -66,7 +67,7 @@ head -c 4096 /dev/urandom >"$work/lab.topo"
 check "topology: octets at random" refuse 2 'lab\.topo:[0-9]+: ' "${now[@]}"
 cp "$work/good.topo" "$work/lab.topo"
 
-# part TEXT REGEX WHAT
+# part TEXT REGEX WHAT: a partitions.conf that is refused
 printf '%spartitions = p.conf\n%s' "$fabric" "$iface" >"$work/x.conf"
 part() {
 	printf '%b' "$1" >"$work/p.conf"
@@ -116,7 +117,7 @@ check "a path to nobody" refuse 1 'path to .*: status 0x' u path get fe80::dead:
 check "a command that is not there" refuse 127 'No such file' x h1 /nope
 check "the exit status of a command" refuse 7 '^bye$' x h1 sh -c 'echo bye; exit 7'
 
-# --- what the fabric does not allow
+# --- settings that the fabric does not allow
 
 state() { u -j link show dev "$1" | jq -r '.link[0] | .state + ": " + .reason'; }
 says() { state "$1" | grep -E "$2"; }
@@ -141,7 +142,7 @@ check "the partition is taken away again" u fabric partitions "$work/p.conf"
 check "the link waits for its P_Key again" eventually 5 says uib1@h1 '^WAIT_PKEY'
 echo 'Lab=0x8002, ipoib : ALL=full;' >>"$work/p.conf"
 check "it comes with a group that the port can join" u fabric partitions "$work/p.conf"
-check "now all come up" u wait --timeout 30
+check "now all come up" u wait --timeout $patience
 check "and are reached" eventually 5 x h1 ping -n -c 1 -W 1 10.5.0.2
 lab_remember
 finish

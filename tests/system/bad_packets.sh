@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Packets that are wrong reach nobody, are counted by reason, and hurt nothing.
+# Wrong packets are delivered to nobody, are counted by reason, and do no harm.
 #
 #	h1, h4 --- Switch1 --- Switch2 --- h2        uib0: P_Key 0xffff on all, uib1: 0x8001 on h1 and h2
 #	               \        /
@@ -28,7 +28,7 @@ ping_all() {
 }
 check "all reach all" ping_all
 
-# --- right but for one thing, from every host to every queue pair
+# --- packets that are right except for one thing, from every host to every queue pair
 
 injected() { # FROM TO WRONG DELIVERED REASON
 	u -j fabric inject "$1" "$2" "$3" count 50 >"$work/inject"
@@ -48,7 +48,7 @@ everywhere() { # WRONG DELIVERED REASON
 check "right packets are delivered" everywhere nothing 50 ""
 check "a wrong Q_Key: dropped and counted" everywhere qkey 0 qkey
 check "a wrong P_Key: dropped by the first switch and counted" everywhere pkey 0 pkey-in
-beside_others() { # of a flood
+beside_others() { # a flood of wrong packets
 	local i pid status=0
 	bx h3 ping -q -f 10.4.0.2 >/dev/null
 	pid=$!
@@ -69,7 +69,7 @@ check "all reach all" ping_all
 
 # --- a cable that flips bits
 
-csum_errors() { # HOST: what its kernel found wrong in packets it was given
+csum_errors() { # HOST: checksum errors that its kernel found in packets from us
 	x "$1" cat /proc/net/snmp /proc/net/snmp6 | awk '
 		/^Ip: / && !ip { split($0, n); ip = 1; next }
 		/^Ip: / { split($0, v); for (i in n) if (n[i] == "InHdrErrors") sum += v[i] }
@@ -78,7 +78,7 @@ csum_errors() { # HOST: what its kernel found wrong in packets it was given
 		/^(Ip6InHdrErrors|Udp6InCsumErrors|Icmp6InCsumErrors)/ { sum += $2 }
 		END { print sum + 0 }'
 }
-drops() { # of CRCs and of whatever else a flipped bit may break, at HCAs and switches
+drops() { # drops for wrong CRCs, and for everything else that a flipped bit may break, at HCAs and switches
 	u -j stats show | jq '[.stats[] | select(.drop and (.layer == "hca" or .layer == "switch")) | .value] | add // 0'
 }
 fault() { u -j fabric fault show | jq "[.fault[] | .$1] | add"; }
@@ -101,7 +101,7 @@ probed() {
 	grep -q probe "$work/got"
 }
 wrong() { echo "$(csum_errors h1) $(csum_errors h2) $(csum_errors h3) $(csum_errors h4)"; }
-before=$(drops) seen=$(wrong) # injected packets are no good IP
+before=$(drops) seen=$(wrong) # injected packets are not valid IP, so kernels count them
 check "a cable that flips bits of 5 %: only the rest comes, and unchanged" flipping 239.7.7.7
 hit=$(fault hit)
 dropped=$(($(drops) - before))
@@ -112,7 +112,7 @@ for id in $(u -j fabric fault show | jq '.fault[].id'); do u fabric fault del "$
 check "the fault is gone" equal 0 "$(u -j fabric fault show | jq '.fault | length')"
 check "all reach all" eventually 10 ping_all
 
-# --- every cable, both ways, everything on it: management too
+# --- bit errors on every cable in both directions, in all packets, those of management too
 
 ports=$(u -j fabric port show | jq -r '.port[] | select(.link == "up") | .port')
 storm() {
@@ -133,7 +133,7 @@ storm() {
 check "a storm of wrong packets on every cable" storm
 for id in $(u -j fabric fault show | jq '.fault[].id'); do u fabric fault del "$id"; done
 check "the lab lives" kill -0 "$lab_pid"
-check "all interfaces come up again" u wait --timeout 60
+check "all interfaces come up again" u wait --timeout $patience
 check "all reach all" eventually 40 ping_all
 check "no kernel saw a wrong one" equal "$seen" "$(wrong)"
 finish

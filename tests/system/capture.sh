@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What is captured is what went over the links: every packet with right lengths and, by an independent
-# bitwise computation, right CRCs, also where the links have none.
+# A capture shows what went over the links: every packet has right lengths and (checked bit by bit by another
+# program)
+# right CRCs, also where links carry none.
 #
 #	h1, h4 --- Switch1 --- Switch2 --- h2
-#	               \        /             lab.pcap: each packet once, from the bring-up to the end
+#	               \        /             lab.pcap: each packet once, from the start to the end
 #	                Switch3 --- h3
 . "$(dirname "$0")/lib.sh"
 need ping iperf3 arping
@@ -14,15 +15,9 @@ checker=$TOOLS/pcap_check mcast=$TOOLS/mcast
 topo_ring 4 3 >"$work/lab.topo"
 
 serves() { x "$1" ss -Hltn "sport = :$2" | grep -q .; }
-no_tentative() {
-	local i
-	for i in 1 2 3 4; do
-		[ -z "$(x h$i ip -6 -o addr show tentative)" ] || return 1
-	done
-}
 
 traffic() {
-	eventually 15 no_tentative &&
+	eventually 15 no_tentative 4 &&
 		x h1 ping -q -n -c 20 -i 0.01 -W 5 10.4.0.2 &&
 		x h2 ping -q -n -c 3 -i 0.01 -W 5 -s 2016 10.4.0.3 &&
 		x h3 ping -q -n -6 -c 3 -i 0.01 -W 5 fd04::4 &&
@@ -32,7 +27,8 @@ traffic() {
 	eventually 10 serves h2 5301 && x h1 iperf3 -c 10.4.0.2 -p 5301 -n 4M >"$work/client"
 }
 
-# What the ports' counters say was sent. VL 15 is used by nobody when nothing changes.
+# Number of packets that the ports' counters report as sent. The difference of two such numbers has no packets of
+# VL 15, because nobody sends on it while the subnet does not change.
 sent() {
 	u -j fabric port show | jq '[.port[] | select(.port | test("^Hca|/0$")) | .counters.xmit_pkts] | add'
 }
@@ -52,7 +48,7 @@ for crc in full icrc off; do
 	check "crc = $crc: every captured packet is right, ICRC and VCRC" right "$work/$crc.pcap"
 done
 
-# --- captures that begin and end while it runs
+# --- captures that start and end while the lab runs
 
 swept_twice() { [ "$(u -j fabric sm show | jq '.sm[0].heavy_sweeps')" -ge 2 ]; }
 lab_up
@@ -75,11 +71,14 @@ each_once() {
 check "it has each packet of that time once, across however many switches" each_once
 sed 's/^/# /' "$work/seen"
 
+has_pings() { [ "$("$checker" "$work/stream.pcap" | jq .ipoib)" -ge 100 ]; }
 streamed() {
-	timeout -s INT 3 "$UIPOIB" capture start - >"$work/stream.pcap" &
+	env --default-signal=INT "$UIPOIB" capture start - >"$work/stream.pcap" &
 	local reader=$!
 	eventually 5 test -s "$work/stream.pcap" || return 1
 	x h1 ping -q -n -c 50 -i 0.01 -W 5 10.4.0.2
+	eventually 5 has_pings
+	kill -INT $reader
 	wait $reader
 	"$checker" "$work/stream.pcap" && [ "$("$checker" "$work/stream.pcap" | jq .ipoib)" -ge 100 ]
 }
@@ -87,7 +86,65 @@ check "a capture to standard output" streamed
 check "a capture ends with its reader" eventually 5 equal 0 \
 	"$(u -j capture show | jq '[.capture[] | select(.file == "-")] | length')"
 
-# The checker must be able to fail.
+# --- outputs that block, or whose reader goes away
+
+state_of() { u -j capture show | jq -c --arg file "$1" '.capture[] | select(.file == $file)'; }
+# state_is FILE CONDITION: the condition holds for this capture; false also if there is no such capture or no
+# instance
+state_is() {
+	equal true "$(u -j capture show |
+		jq --arg file "$1" "[.capture[] | select(.file == \$file)] | length == 1 and (.[0] | $2)")"
+}
+mkfifo "$work/fifo"
+exec 8<>"$work/fifo" # a reader that never reads
+background "$UIPOIB" capture start "$work/fifo"
+stopped_reader=$!
+check "a capture into a FIFO that nobody reads" eventually 10 state_is - ".packets > 0"
+flooded() { x h1 ping -q -n -f -c 3000 -s 1900 -W 5 10.4.0.2 | grep ' 0% packet loss'; }
+misses() { flooded && state_is - ".missed > 0 and .error == null"; }
+check "packets are missed in the end, none is lost on the fabric" eventually 60 misses
+check "the fabric goes on" x h1 ping -q -n -c 20 -i 0.01 -W 2 10.4.0.2
+kill -KILL "$stopped_reader"
+wait "$stopped_reader" 2>/dev/null
+exec 8>&-
+ended() { equal "" "$(state_of -)"; }
+check "the capture ends with its client" eventually 20 ended
+
+# A disk that hangs: the writer of a regular file is stopped
+writer_of() { # FILE: the process that has it open as its output
+	local p
+	for p in /proc/[0-9]*; do
+		[ "$(readlink "$p/fd/1")" = "$1" ] && grep -qx uipoib-writer "$p/comm" && echo "${p##*/}"
+	done 2>/dev/null
+}
+check "a capture to a regular file" u capture start "$work/hung.pcap"
+hung=$(writer_of "$work/hung.pcap")
+check "has a writer" test -n "$hung"
+kill -STOP "$hung"
+misses() { flooded && state_is "$work/hung.pcap" ".missed > 0 and .error == null"; }
+check "its disk hangs: packets are missed in the end, none is lost on the fabric" eventually 60 misses
+check "the fabric goes on" x h1 ping -q -n -c 20 -i 0.01 -W 2 10.4.0.2
+id=$(state_of "$work/hung.pcap" | jq .id)
+background "$UIPOIB" -n "$inst" capture stop "$id"
+stopper=$!
+ended() { equal "" "$(state_of "$work/hung.pcap")"; }
+check "the capture ends" eventually 5 ended
+check "others are answered while its end waits for the disk" u capture show
+check "it waits" is_running "$stopper"
+kill -CONT "$hung"
+check "the disk goes on: all is written" wait "$stopper"
+whole() { "$checker" "$work/hung.pcap" | jq -es '.[-1] | .bad == 0 and .packets > 1000'; }
+check "and the packets are right" whole
+
+# RLIMIT_FSIZE of the client, whose writer writes
+limited() { (ulimit -S -f 256 && u capture start "$work/limited.pcap"); } # KiB
+check "a capture under RLIMIT_FSIZE" limited
+too_large() { flooded; state_is "$work/limited.pcap" '.error == "File too large"'; }
+check "the limit ends the capture" eventually 20 too_large
+check "and not the instance" x h1 ping -q -n -c 3 -i 0.01 -W 2 10.4.0.2
+check "its end says so" refuse 1 'File too large' u capture stop "$(state_of "$work/limited.pcap" | jq .id)"
+
+# Show that the checker fails on a damaged file.
 dd if=/dev/urandom of="$work/some.pcap" bs=1 seek=$(($(stat -c %s "$work/some.pcap") - 20)) count=8 conv=notrunc status=none
 check "the checker notices octets that changed" refuse 1 'is wrong' "$checker" "$work/some.pcap"
 finish

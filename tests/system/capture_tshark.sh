@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tshark reads the captures that tests/unit/test_fabric_capture.c writes: pcap and pcapng, full headers,
-# right CRCs where the link had none, ports as interfaces.
+# tshark reads the captures that tests/unit/test_fabric_capture.c writes: pcap and pcapng, full headers, right
+# CRCs
+# also where the link carried none, and ports as interfaces.
 set -u
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
@@ -22,7 +23,7 @@ expect() { # NAME EXPECTED ACTUAL
 	[ "$2" = "$3" ]
 	local status=$?
 	ok "$1" $status
-	[ $status = 0 ] || printf '# want:\n%s\n# got:\n%s\n' "$2" "$3"
+	[ $status = 0 ] || { printf '# want:\n%s\n# got:\n%s\n' "$2" "$3"; sed 's/^/# tshark: /' "$work/err"; }
 }
 
 command -v tshark >/dev/null || { echo "ok 1 # SKIP tshark is not installed"; exit 0; }
@@ -37,7 +38,7 @@ expect "end ports: an SMP and its answer, one that comes from outside and its an
 SubnGetResp(NodeInfo)
 SubnGet(NodeInfo)
 SubnGetResp(NodeInfo)" \
-	"$(tshark -r "$work/ends.pcap" 2>/dev/null | grep -o 'Subn.*')"
+	"$(tshark -r "$work/ends.pcap" 2>"$work/err" | grep -o 'Subn.*')"
 
 expect "IPoIB with and without GRH is decoded to ARP" \
 	"erf:infiniband:ethertype:arp
@@ -46,7 +47,7 @@ erf:infiniband:ethertype:arp
 erf:infiniband:ethertype:arp" \
 	"$(fields mixture.pcap frame.protocols | head -4)"
 
-# Packets 1 and 2 had CRCs, 3 and 4 are the same without.
+# Packets 1 and 2 had CRCs; packets 3 and 4 are the same packets without CRCs.
 crcs=$(fields mixture.pcap infiniband.invariant.crc infiniband.variant.crc | head -4)
 expect "a packet without CRCs is recorded with the right ones" "$(head -2 <<<"$crcs")" "$(tail -2 <<<"$crcs")"
 

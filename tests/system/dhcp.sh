@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# DHCP between unchanged Ethernet programs over IPoIB: RFC 4390 on the wire, Ethernet behind each TAP.
+# DHCP between unmodified Ethernet programs over IPoIB: messages have RFC 4390's form on the wire, and
+# Ethernet's form
+# behind each TAP.
 #
 #	h1 dhcpd	h2 dhclient	h3 br0 -- veth -- s1 dhclient
-#	  |		  |		  |
-#	  ------------ Switch1 ------- Switch2		uib1 of h1 and h2: another partition, dhcp = raw
+#	  |		  |		 
+# | ~       ------------ Switch1 ------- Switch2          uib1 of h1 and h2: another partition, dhcp = raw
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/dhcp/client.sh"
 need dhcpd tshark python3
@@ -25,7 +27,7 @@ lab_up
 counter() { u -j -d stats show dev "$1" | jq "[.stats[] | select(.counter == \"$2\") | .value] | add"; }
 mac() { u -j link show dev "$1" | jq -r '.link[0].mac'; }
 
-# made_id MAC: the client identifier of a client that has none of its own, RFC 4361 with a DUID-LL
+# made_id MAC: the client identifier that we make for a client without one (RFC 4361 with a DUID-LL)
 made_id() {
 	local hex=${1//:/}
 	echo "ff${hex:4}00030001$hex"
@@ -34,7 +36,7 @@ made_id() {
 # --- the server
 
 server_conf() {
-	# The station has its address by its identifier, so that has to arrive as it was made.
+	# The server knows the station by its identifier, which must arrive as we made it.
 	local id
 	id=$(made_id 52:54:00:00:00:31 | sed 's/../&:/g; s/:$//')
 	cat <<-EOF
@@ -83,11 +85,16 @@ check "it releases, too" release h2b "$UIPOIB" exec h2
 
 # --- a station behind a bridge
 
+# The process s1 starts in our namespace, enters the one of h3, and then makes one of its own.
+in_its_own_ns() {
+	local ns
+	ns=$(readlink "/proc/$s1/ns/net") && not equal "$h3_ns" "$ns" && not equal "$(readlink /proc/$$/ns/net)" "$ns"
+}
 bridge() {
 	bx h3 unshare -n sleep 1000
 	s1=$!
-	eventually 5 not equal "$(x h3 readlink /proc/self/ns/net)" "$(readlink /proc/$s1/ns/net)" &&
-		eventually 5 not equal "$(readlink /proc/$$/ns/net)" "$(readlink /proc/$s1/ns/net)" &&
+	h3_ns=$(x h3 readlink /proc/self/ns/net)
+	eventually 20 in_its_own_ns &&
 		x h3 ip link add br0 mtu 2044 type bridge &&
 		x h3 ip link set br0 up &&
 		x h3 ip link set uib0 master br0 &&
@@ -102,8 +109,8 @@ check "and is reached" x h1 ping -n -c 1 -W 5 10.4.2.31
 
 # --- raw
 
-# Both ends are Ethernet, and so is what is between them. A server cannot answer to a MAC that the link does not
-# know: so it is told to answer by broadcast.
+# Both ends use Ethernet's form, and so do the messages between them. The server cannot send to a MAC that the
+# link does not know, so it is configured to answer by broadcast.
 dev=uib1 client raw '' "$UIPOIB" exec h2
 check "raw: dhclient on h2 gets a lease from another raw end" eventually 20 event raw BOUND
 check "raw: nothing is rewritten there" equal "0 0" "$(counter uib1@h1 dhcp_rx) $(counter uib1@h2 dhcp_tx)"
@@ -117,11 +124,11 @@ done | xargs)"
 h2_mac=$(mac uib0@h2)
 end_jobs
 check "the lab ends" lab_down
-# Every message: those of the raw end are Ethernet's, all others InfiniBand's.
+# Messages of the raw end have Ethernet's form on the wire, all others InfiniBand's.
 cat >"$work/wire.py" <<'EOF'
 import subprocess, sys, json
 pcap, raw_mac, h2_id = sys.argv[1:4]
-out = subprocess.run(['tshark', '-n', '-r', pcap, '-o', 'udp.check_checksum:TRUE', '-Y', 'dhcp', '-T', 'json', '-x'],
+out = subprocess.run(['tshark', '-n', '-r', pcap, '-o', 'udp.check_checksum:TRUE', '-Y', 'dhcp && !icmp', '-T', 'json', '-x'],
                      capture_output=True, check=True).stdout
 counts, bad = {}, []
 def payload(p):
@@ -135,7 +142,7 @@ def options(b):
             i += 1 + b[i + 1]
         i += 1
     return o
-raw_xids = set() # of the raw end
+raw_xids = set() # transaction IDs of the raw end
 packets = json.loads(out)
 for p in packets:
     b = payload(p)

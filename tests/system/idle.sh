@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: alone
 #
-# Idle means idle: a fabric that nobody uses costs less than 10 ms of CPU in 10 s, and sends nothing.
+# A fabric that nobody uses costs less than 10 ms of CPU time in 10 s, and sends nothing.
 #
 #	h1, h4 --- Switch1 --- Switch2 --- h2
 #	               \        /
@@ -12,16 +13,10 @@ topo_ring 4 3 >"$work/lab.topo"
 conf_hosts 4 >"$work/lab.conf"
 lab_up
 
-# Nanoseconds that all processes of the lab have been on a CPU
-cpu_ns() {
-	local p
-	for p in $(descendants "$lab_pid"); do
-		cat "/proc/$p/task/"*/schedstat
-	done | awk '{ sum += $1 } END { printf "%d", sum }'
-}
 hops() { u -j -d stats show | jq '.stats[] | select(.counter == "hops") | .value'; }
 
-# The kernels' own work at the start: addresses found unique, reports repeated, neighbours probed
+# Wait for the kernels' own packets at the start: duplicate address detection, repeated reports, neighbour
+# probes
 settled() {
 	local before
 	before=$(hops)
@@ -34,11 +29,11 @@ check "after a while nothing is sent any more" eventually 60 settled
 idle() {
 	local cpu packets
 	packets=$(hops)
-	cpu=$(cpu_ns)
+	cpu=$(lab_cpu_ns)
 	sleep 10
-	cpu=$((($(cpu_ns) - cpu) / 1000))
+	cpu=$((($(lab_cpu_ns) - cpu) / 1000))
 	echo "$cpu us of CPU in 10 s, $(($(hops) - packets)) hops"
-	[ $cpu -gt 0 ] && [ $cpu -lt 10000 ] # 0: this kernel does not count
+	[ $cpu -gt 0 ] && [ $cpu -lt 10000 ] # 0 would mean that this kernel does not account CPU time
 }
 check "4 idle hosts cost less than 10 ms of CPU in 10 s" idle
 sed 's/^/# /' "$work/check.out"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# What the system tests share: TAP lines, waiting for events, one instance of uipoib ("the lab") with
+# Functions of the system tests: TAP lines, waiting for events, one instance of uipoib ("the lab") with
 # its own name, and the proof that nothing of it is left behind.
 #
 #	. tests/system/lib.sh
@@ -12,8 +12,17 @@
 #	finish
 #
 # UIPOIB is the binary (default build/uipoib), TOOLS the folder of the C tools beside it.
+#
+# A script runs in network and mount namespaces of its own (tests/isolate.sh), beside others. If check.sh must run
+# it in a special way, a line near its beginning says so:  # check.sh: WORD...
+#
+#	alone	nothing else may run meanwhile
+#	long	it takes a minute or more, so it is started before the others
+#	all	it is not for `make check`, but for `make check-all`
 set -u
 export LC_ALL=C
+[ -n "${TEST_ISOLATED:-}" ] || [ "$(id -u)" != 0 ] ||
+	exec bash "$(dirname "${BASH_SOURCE[0]}")/../isolate.sh" bash "$0" "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 UIPOIB=$(realpath "${UIPOIB:-build/uipoib}")
 TOOLS=$(realpath -m "${TOOLS:-$(dirname "$UIPOIB")/system}")
@@ -23,11 +32,11 @@ inst=${inst%.sh}
 inst=${inst:0:20}-$$
 export UIPOIB_NAME=$inst
 unset UIPOIB_RUNTIME_DIR
-failed=0 lab_pid='' lab_procs='' lab_spaces='' jobs_pids=''
+failed=0 lab_pid='' lab_procs='' lab_spaces=''
 
 # --- TAP
 
-# check WHAT CMD...: one test, what it printed is shown if it fails
+# check WHAT CMD...: one test, passed if CMD succeeds; the output of a failing CMD is shown
 check() {
 	local what=$1 status
 	shift
@@ -41,12 +50,19 @@ check() {
 	echo "not ok - $what"
 	tail -40 "$work/check.out" | sed 's/^/#   /'
 	echo "#   status $status of: $*"
+	[ -z "$lab_pid" ] || counted_drops | sed 's/^/#   /'
 	return 1
+}
+
+# counted_drops: the counters of drops that the lab has up to now, in one line
+counted_drops() {
+	timeout 10 "$UIPOIB" -j stats show 2>/dev/null |
+		jq -r '.stats | map(select(.counter | test("drop|discard|error")) | [.host, .dev, .layer, .counter, .value] | map(values) | join(" ")) | "dropped: " + join(", ")'
 }
 
 skip() { echo "ok - $1 # SKIP $2"; }
 
-# refuse STATUS REGEX CMD...: the command must end with STATUS and say REGEX
+# refuse STATUS REGEX CMD...: the command must end with STATUS and print a line that matches REGEX
 refuse() {
 	local want=$1 text=$2 status
 	shift 2
@@ -57,18 +73,18 @@ refuse() {
 	grep -Eq -- "$text" "$work/refuse.out" || { echo "expected: $text"; return 1; }
 }
 
-# equal WANT GOT
+# equal WANT GOT: both are the same text
 equal() {
 	[ "$1" = "$2" ] || { printf 'expected: %s\ngot: %s\n' "$1" "$2"; return 1; }
 }
 
-# not CMD...
+# not CMD...: CMD fails
 not() { ! "$@"; }
 
 # --- time
 
-# eventually SECONDS CMD...: until it succeeds
-eventually() {
+# within SECONDS CMD...: repeat CMD until it succeeds; fails after SECONDS on the clock
+within() {
 	local deadline=$((SECONDS + $1)) out
 	shift
 	until out=$("$@" 2>&1); do
@@ -81,19 +97,36 @@ eventually() {
 	[ -z "$out" ] || printf '%s\n' "$out"
 }
 
-# background PROGRAM...: it runs until the script ends; its pid is $!
-background() {
-	"$@" &
-	jobs_pids+=" $!"
+# eventually SECONDS CMD...: repeat CMD until it succeeds. SECONDS is the longest time that an otherwise idle
+# machine needs. Because success ends the wait, every machine gets $patience seconds at least, so a busy one
+# does not fail.
+patience=90
+eventually() { within $(($1 > patience ? $1 : patience)) "${@:2}"; }
+
+# stretch: by which factor a program takes longer now than its own CPU time, because others run beside it; 1 or
+# more
+stretch() {
+	python3 -c '
+import math, time
+began, used = time.monotonic(), time.process_time()
+while time.process_time() - used < 0.2:
+    pass
+print(max(1, math.ceil((time.monotonic() - began) / (time.process_time() - used))))'
 }
 
-# is_running PID: it has become uipoib. A shell starts what is in the background with SIGINT ignored: use
-# env --default-signal=INT, and send SIGINT only when this is true.
+# background PROGRAM...: run it until the script ends; its pid is $!
+background() {
+	"$@" &
+}
+
+# is_running PID: the process has executed uipoib. A shell starts background processes with SIGINT ignored, so
+# start them by env --default-signal=INT, and send SIGINT only when this is true.
 is_running() { [ "$(readlink "/proc/$1/exe")" = "$UIPOIB" ]; }
 
 # --- the lab
 
-# topo_ring HOSTS SWITCHES: Hca1.. spread over a ring of Switch1.., as ibnetdiscover prints it
+# topo_ring HOSTS SWITCHES: print a topology in which Hca1.. are spread over a ring of Switch1.., in
+# ibnetdiscover's format
 topo_ring() {
 	awk -v hosts="$1" -v switches="$2" 'BEGIN {
 		ports = int((hosts + switches - 1) / switches) + 2
@@ -110,7 +143,8 @@ topo_ring() {
 	}'
 }
 
-# conf_hosts N [LINE...]: [fabric lab] of lab.topo with LINEs, and uib0 on h1 .. hN
+# conf_hosts N [LINE...]: print the section [fabric lab] for lab.topo with LINEs, and sections for uib0 on h1 ..
+# hN
 conf_hosts() {
 	local n=$1 i
 	shift
@@ -121,7 +155,7 @@ conf_hosts() {
 	done
 }
 
-# conf_iface NAME I [LINE...]: an interface of host I on port HcaI/1
+# conf_iface NAME I [LINE...]: print the section of an interface of host I on port HcaI/1
 conf_iface() {
 	printf '\n[interface %s@h%s]\nport = fabric:lab/Hca%s/1\n' "$1" "$2" "$2"
 	shift 2
@@ -132,9 +166,17 @@ u() { "$UIPOIB" "$@"; }
 x() { "$UIPOIB" exec "$@"; }
 bx() { background "$UIPOIB" exec "$@"; } # it becomes the command: $! is the command's pid
 
+# lab_cpu_ns: nanoseconds of CPU time of all processes of the lab
+lab_cpu_ns() {
+	local p
+	for p in $(descendants "$lab_pid"); do
+		cat "/proc/$p/task/"*/schedstat
+	done | awk '{ sum += $1 } END { printf "%d", sum }'
+}
+
 lab_socket() { echo "/run/uipoib/$inst.sock"; }
 
-# descendants PID: it, its children and theirs
+# descendants PID: the process, its children, and their descendants
 descendants() {
 	local p
 	[ -d "/proc/$1" ] || return 0
@@ -144,10 +186,10 @@ descendants() {
 	done
 }
 
-# identity PID: the same number later is another process unless this is the same
+# identity PID: start time of the process, by which it differs from a later process with the same pid
 identity() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
 
-# Processes and namespaces that the lab has now
+# Remember the processes and namespaces that the lab has now
 lab_remember() {
 	local p
 	for p in $(descendants "$lab_pid"); do
@@ -158,21 +200,25 @@ lab_remember() {
 	done
 }
 
-# lab_start [OPTION...]: run it in the background; its log is $work/lab.log
+# lab_start [OPTION...]: run the lab in the background; its log is $work/lab.log. If the lab ends, or does not answer, the end
+# of its log is printed, and the status is 1
 lab_start() {
 	"$UIPOIB" run -c "${lab_conf:-$work/lab.conf}" -n "$inst" "$@" >>"$work/lab.log" 2>&1 &
 	lab_pid=$!
-	eventually 20 lab_answers
+	eventually 20 lab_answers && kill -0 "$lab_pid" 2>/dev/null && return 0
+	tail -20 "$work/lab.log" | sed 's/^/# /'
+	return 1
 }
 
+# True when the instance answers, or has ended, so that there is nothing to wait for
 lab_answers() {
-	kill -0 "$lab_pid" 2>/dev/null || return 0 # it ended: no use in waiting
+	kill -0 "$lab_pid" 2>/dev/null || return 0
 	u -n "$inst" instance show >/dev/null 2>&1
 }
 
-# lab_up: and wait until all interfaces are; the script is over if they do not come
+# lab_up: start the lab and wait until all interfaces are up; if they do not come up, the script ends
 lab_up() {
-	if lab_start "$@" && u wait --timeout "${lab_patience:-30}" >>"$work/lab.log" 2>&1; then
+	if lab_start "$@" && u wait --timeout "$patience" >>"$work/lab.log" 2>&1; then
 		lab_remember
 		return 0
 	fi
@@ -181,7 +227,7 @@ lab_up() {
 	exit 1
 }
 
-# lab_down: end it as Ctrl-C would; its exit status
+# lab_down: end the lab as Ctrl-C would; returns its exit status
 lab_down() {
 	local status
 	[ -n "$lab_pid" ] || return 0
@@ -192,20 +238,23 @@ lab_down() {
 	return $status
 }
 
-# space_users NAME=COOKIE: the files of it, if any. The name, net:[NUMBER], is given again to others; the cookie says whose
-# it is now.
+# all_spaces: "NAME FILE" of each file that is a network namespace, of all processes
+all_spaces() {
+	find /proc/[0-9]*/ns/net /proc/[0-9]*/fd -lname 'net:*' -printf '%l %p\n' 2>/dev/null
+	awk '$4 ~ /^net:/ { print $4, $5 }' /proc/self/mountinfo
+}
+
+# space_users NAME=COOKIE ...: "NAME=COOKIE FILE" of each file by which one of these network namespaces is still in use. A name,
+# net:[NUMBER], is given to other namespaces later; the cookie shows whether it is still the same one.
 space_users() {
-	local name=${1%=*} number f
-	number=${name//[^0-9]/}
-	{
-		find /proc/[0-9]*/ns/net /proc/[0-9]*/fd -lname "net:\\[$number\\]"
-		awk -v n="$name" '$4 == n { print $5 }' /proc/self/mountinfo
-	} 2>/dev/null | while read -r f; do
-		[ "$("$netns_cookie" "$f" 2>/dev/null)" != "${1#*=}" ] || echo "$f"
+	local name f mine=" $* "
+	all_spaces | awk -v mine="$mine" '{ if (index(mine, " " $1 "=")) print }' | while read -r name f; do
+		name+="=$("$netns_cookie" "$f" 2>/dev/null)"
+		[[ $mine != *" $name "* ]] || echo "$name $f"
 	done
 }
 
-# lab_gone: nothing of what lab_remember saw is there any more
+# lab_gone: none of the processes, namespaces and files that lab_remember noted exists any more
 lab_gone() {
 	local p f left=0
 	for p in $lab_procs; do
@@ -213,12 +262,11 @@ lab_gone() {
 		echo "process: $(tr '\0' ' ' <"/proc/${p%:*}/cmdline") ($(grep State "/proc/${p%:*}/status"))"
 		left=1
 	done
-	for p in $lab_spaces; do
-		for f in $(space_users "$p"); do
-			echo "namespace: $p is $f of $(tr '\0' ' ' <"/proc/$(cut -d/ -f3 <<<"$f")/cmdline")"
-			left=1
-		done
-	done
+	# shellcheck disable=SC2086
+	while read -r p f; do
+		echo "namespace: $p is $f of $(tr '\0' ' ' <"/proc/$(cut -d/ -f3 <<<"$f")/cmdline")"
+		left=1
+	done < <(space_users $lab_spaces)
 	for p in $(ls -d "/run/uipoib/$inst"* /tmp/*"$inst"* /dev/shm/*"$inst"* 2>/dev/null); do
 		echo "file: $p"
 		left=1
@@ -226,56 +274,152 @@ lab_gone() {
 	return $left
 }
 
-# --- all pairs
-
-# neigh_limits_raise: the kernel's neighbour table is one for all namespaces; for as long as the script
-# runs, and one such script at a time. Fails where they cannot be raised.
-neigh_limits_raise() {
-	local f hosts=$1
-	exec 9>/run/lock/uipoib-neigh && flock 9
-	neigh_saved=()
-	for f in /proc/sys/net/ipv[46]/neigh/default/gc_thresh[123]; do
-		[ -w "$f" ] || return 1
-		neigh_saved+=("$f=$(cat "$f")")
+# no_tentative N: no IPv6 address of hosts h1 to hN is tentative any more. Duplicate address detection takes a second or two
+no_tentative() {
+	local i
+	for ((i = 1; i <= $1; i++)); do
+		[ -z "$(x h$i ip -6 -o addr show tentative)" ] || return 1
 	done
-	on_cleanup=neigh_limits_restore
-	for f in "${neigh_saved[@]%%=*}"; do echo $((hosts * hosts * 4)) >"$f"; done
 }
 
+# --- all pairs
+
+# outside CMD...: run it in the network namespace from which this script was isolated, which is that of its
+# parent
+outside() { nsenter --net="/proc/$PPID/ns/net" "$@"; }
+
+# neigh_limits: print FILE=VALUE for each limit of the kernel's neighbour tables. The limits hold for all
+# namespaces together, and the files exist only in the first network namespace.
+neigh_limits() { outside sh -c 'cd /proc/sys/net && for f in ipv[46]/neigh/default/gc_thresh[123]; do echo "$f=$(cat $f)" || exit; done' 2>/dev/null; }
+
+# neigh_limits_set FILE=VALUE...: write these limits
+neigh_limits_set() { outside sh -c 'cd /proc/sys/net && for s; do echo "${s#*=}" >"${s%%=*}" || exit; done' sh "$@" 2>/dev/null; }
+
+# neigh_limits_raise HOSTS: raise the limits so that HOSTS can all know each other, in addition to the needs of
+# other scripts that run now. Fails where the limits cannot be raised. neigh_limits_restore undoes that; the
+# last script restores the old limits.
+neigh_limits_raise() {
+	neigh_limits_share $(($1 * $1 * 4)) && on_cleanup=neigh_limits_restore
+}
 neigh_limits_restore() {
-	local s
-	for s in "${neigh_saved[@]}"; do
-		echo "${s#*=}" >"${s%%=*}"
-	done
+	neigh_limits_share 0
 	on_cleanup=''
 }
 
-# pairs N SECONDS: h1 .. hN of conf_hosts each reach every other. Each begins with its neighbour: not all ask
-# the same one at a time.
+# neigh_limits_share ENTRIES: set the number of entries that this script adds to each limit. A file in the /run
+# outside has the limits before the first change ("was FILE=VALUE ...") and a line "user PID IDENTITY ENTRIES"
+# for each script that adds to them.
+neigh_limits_share() {
+	(
+		flock 9 || exit 1
+		was=$(neigh_limits_were)
+		[ "$(wc -w <<<"$was")" = 6 ] || exit 1
+		users=$(neigh_limits_others)
+		[ "$1" = 0 ] || users+=$'\n'"user $$ $(identity $$) $1"
+		printf '%s\n' "was $was" "$users" >"$neigh_file"
+		more=$(awk '/^user/ { n += $4 } END { print n + 0 }' "$neigh_file")
+		[ "$more" != 0 ] || : >"$neigh_file"
+		# shellcheck disable=SC2086
+		neigh_limits_set $(for f in $was; do echo "${f%=*}=$((${f#*=} + more))"; done)
+	) 9>>"$neigh_file"
+}
+neigh_file=/proc/$PPID/root/run/lock/uipoib-neigh
+
+# neigh_limits_were: print the limits before any script changed them, in one line
+neigh_limits_were() {
+	local was
+	was=$(sed -n 's/^was //p' "$neigh_file")
+	echo ${was:-$(neigh_limits)}
+}
+
+# neigh_limits_others: print the lines of other scripts that still run
+neigh_limits_others() {
+	local word p id n
+	while read -r word p id n; do
+		[ "$word" = user ] && [ "$p" != $$ ] && [ "$(identity "$p")" = "$id" ] && echo "user $p $id $n"
+	done <"$neigh_file"
+}
+
+# all_pairs N FUNCTION ARG...: call it for every ordered pair of h1 .. hN, with the two numbers before ARGs
+all_pairs() {
+	local n=$1 a b
+	for ((a = 1; a <= n; a++)); do
+		for ((b = 1; b <= n; b++)); do
+			[ $a = $b ] || "$2" $a $b "${@:3}" || return 1
+		done
+	done
+}
+
+# reaches6 A B: hA pings hB of conf_hosts by IPv6
+reaches6() { eventually 20 x "h$1" ping -n -q -c 1 -W 2 "fd04::$2"; }
+
+# pairs_done N: each of N hosts has heard from all others, and need not answer any more
+pairs_done() { equal "$1" "$(cat "$work"/left.* | grep -cx all)"; }
+
+# pairs N SECONDS: h1 .. hN of conf_hosts each reach every other. Each host begins with its neighbour, so that
+# not all ask the same host at a time. SECONDS as for eventually.
 pairs() {
-	local n=$1 patience=$2 i k pids='' bad=0 list
+	local n=$1 seconds=$(($2 > patience ? $2 : patience)) i k pids='' bad=0 list
+	rm -f "$work"/left.*
 	for ((i = 1; i <= n; i++)); do
 		list=()
 		for ((k = 0; k < n - 1; k++)); do
 			list+=("10.4.$((((i + k) % n + 1) / 250)).$((((i + k) % n + 1) % 250))")
 		done
-		bx "h$i" "$TOOLS/ping_all" "$patience" "${list[@]}" >"$work/left.$i"
+		bx "h$i" "$TOOLS/ping_all" $seconds "${list[@]}" >"$work/left.$i"
 		pids+=" $!"
 	done
+	within $((seconds + 10)) pairs_done "$n"
+	# shellcheck disable=SC2086
+	kill -TERM $pids 2>/dev/null
 	for i in $pids; do
 		wait "$i" || bad=$((bad + 1))
 	done
-	[ $bad = 0 ] || { grep -c . "$work"/left.* | grep -v ':0$' | head; echo "$bad hosts do not reach all"; return 1; }
+	[ $bad = 0 ] || { grep -vc '^all$' "$work"/left.* | grep -v ':0$' | head; echo "$bad hosts do not reach all"; return 1; }
+}
+
+# --- flows
+
+# flow_start FROM TO FROM_ADDRESS TO_ADDRESS: send TCP from host FROM to host TO at 160 Mb/s, until flow_stop
+flow_start() {
+	bx "$2" python3 -B "$PWD/tests/system/flow.py" recv "$4" 5301 >"$work/flow"
+	flow_receiver=$!
+	eventually 10 grep -q ready "$work/flow" || return 1
+	bx "$1" python3 -B "$PWD/tests/system/flow.py" send "$3" 5301 "$4"
+	flow_sender=$!
+}
+
+# flow_stop CONDITION: end the flow and print the receiver's report (flow.py), for which the CONDITION must be
+# true
+flow_stop() {
+	kill -TERM "$flow_sender" && wait "$flow_sender" && wait "$flow_receiver" || { echo "the flow broke off"; return 1; }
+	tail -1 "$work/flow"
+	tail -1 "$work/flow" | jq -e "$1" >/dev/null
+}
+
+# ping_lost_nothing FILE: check the output of `ping -n` without -q, ended by SIGINT. Answers to the last one or
+# two pings may have been under way.
+ping_lost_nothing() {
+	tail -3 "$1"
+	sed -n 's/.*icmp_seq=\([0-9]*\).* time=.*/\1/p' "$1" | sort -nu |
+		awk '$1 != ++n { print "number " n " has no answer"; exit 1 } END { exit !n }' &&
+		sed -n 's/^\([0-9]*\) packets transmitted, \([0-9]*\) received.*/\1 \2/p' "$1" | awk '{ exit !($2 >= $1 - 2) }'
+}
+
+# late_datagrams HOST: number of datagrams for which the socket had no room, because the receiving program got
+# no CPU time for long
+late_datagrams() {
+	x "$1" cat /proc/net/snmp /proc/net/snmp6 |
+		awk '$1 == "Udp:" { n = $6 } $1 == "Udp6RcvbufErrors" { n += $2 } END { print n + 0 }'
 }
 
 # --- the end
 
 end_jobs() {
 	local p
-	for p in $jobs_pids $(jobs -p); do
+	for p in $(jobs -rp); do # only jobs that still run, because the pid of an ended child may belong to another program by now
 		[ "$p" = "$lab_pid" ] || { kill -KILL "$p" && wait "$p"; } 2>/dev/null
 	done
-	jobs_pids=
 }
 
 cleanup() {

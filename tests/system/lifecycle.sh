@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# An instance begins and ends in every way there is, and nothing is left of it: no process, interface,
-# namespace, socket or file. While nothing happens it does nothing.
+# An instance starts and ends in every possible way, and leaves nothing behind: no process, interface,
+# namespace, socket
+# or file. An idle instance does nothing.
 #
 #	uipoib run (supervisor)
 #	   +-- daemon          h1 .. h4: anonymous namespaces on a ring of 3 switches
-#	   |     +-- helper
+#
+#     +-- helper
 #	   +-- CMD             uib9: an interface in the caller's own namespace
 . "$(dirname "$0")/lib.sh"
 need ping
 topo_ring 5 3 >"$work/lab.topo"
 conf_hosts 4 >"$work/lab.conf"
-# The script has a network namespace of its own, so that an interface in "the caller's" is nobody else's.
+# The script gets a network namespace of its own, so that an interface in "the caller's" disturbs nobody.
 if [ "${1:-}" != inside ]; then
 	trap - EXIT
 	rm -rf "$work"
@@ -26,14 +28,14 @@ all_gone() {
 	lab_gone && equal "$before" "$(interfaces)" && not test -e "$(lab_socket)"
 }
 
-# The processes by their parts
+# The three processes of an instance
 supervisor() { echo "$lab_pid"; }
 daemon() { cat "/proc/$lab_pid/task/$lab_pid/children" | tr -d ' '; }
 helper() { cat "/proc/$(daemon)/task/"*"/children" | awk '{ print $1 }'; }
 
 forget() { lab_pid='' lab_procs='' lab_spaces=''; }
 
-# --- the ends
+# --- ways in which an instance ends
 
 run_cmd() {
 	u run -n "$inst" -c "$work/lab.conf" -- sh -c 'ping -n -c 1 -W 5 10.4.0.1 && "$1" exec h2 ping -n -c 1 -W 5 10.4.0.5' - "$UIPOIB"
@@ -69,7 +71,7 @@ check "with status 0" wait "$lab_pid"
 check "nothing is left behind" all_gone
 forget
 
-# In the middle of its start: at once, and some time later
+# In the middle of its start: immediately, and some time later
 early() {
 	env --default-signal=INT "$UIPOIB" run -c "$work/lab.conf" -n "$inst" >>"$work/lab.log" 2>&1 &
 	lab_pid=$!
@@ -90,7 +92,7 @@ many_early() {
 check "Ctrl-C at any time of the start leaves nothing" many_early
 forget
 
-# Ctrl-C of a terminal goes to the command as well: here to all of the process group
+# Ctrl-C in a terminal goes to the whole process group, thus to the command as well
 ctrl_c() {
 	local status leader p
 	setsid env --default-signal=INT "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- \
@@ -109,7 +111,7 @@ ctrl_c() {
 check "Ctrl-C during a command: status 130, nothing is left" ctrl_c
 forget
 
-# The command does not outlive its hosts either.
+# The command is ended when the instance, and with it the hosts, are gone.
 supervisor_of_cmd() {
 	"$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- sh -c 'echo up; exec sleep 60' >"$work/killed.out" 2>>"$work/lab.log" &
 	lab_pid=$!

@@ -1,20 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Interfaces go down and up, cables are pulled and plugged; what is under way finds the other way round.
+# Interfaces go down and up, and cables are pulled and plugged; traffic is re-routed round the other side of the
+# ring.
 #
 #	 h1, h4             h2
-#	   |                |
-#	Switch1 -[4]--[3]- Switch2
+#
+#
+# | ~     Switch1 -[4]--[3]- Switch2
 #	     \ [3]         / [4]
 #	      \           /
 #	   [4] -- Switch3 -- [3]
-#	            |
-#	            h3
+#
+# | ~                 h3
 . "$(dirname "$0")/lib.sh"
 mcast=$TOOLS/mcast
 [ -x "$mcast" ] || { echo "not ok - $mcast is built"; exit 1; }
-need ping iperf3
+need ping python3
 topo_ring 4 3 >"$work/lab.topo"
 conf_hosts 4 >"$work/lab.conf"
 lab_up
@@ -34,7 +36,7 @@ more_at() { # PORT COUNTER BEFORE
 	[ "$now" -gt "$3" ]
 }
 
-# --- the interface
+# --- the interface goes down and up
 
 check "before: h1 reaches h2" pings h1 10.4.0.2
 x h1 ip link set uib0 down
@@ -44,7 +46,7 @@ check "others are not disturbed" pings h2 10.4.0.3
 check "a host whose interface is down is not reached" not pings h2 10.4.0.1
 x h1 ip link set uib0 up
 check "set up again, it comes up" eventually 10 is_state h1 UP
-# The kernel removed its neighbours and IPv6 addresses, h2 did not notice.
+# The kernel of h1 removed its neighbours and IPv6 addresses, while h2 noticed nothing.
 check "it reaches h2 again" eventually 10 pings h1 10.4.0.2
 check "and is reached" eventually 10 pings h3 10.4.0.1
 ll=$(x h2 ip -6 -o addr show dev uib0 scope link | awk '{ sub("/.*", "", $4); print $4 }')
@@ -59,7 +61,7 @@ churn() {
 }
 check "down and up ten times in a row" churn
 
-# --- the host's own cable
+# --- the cable of a host
 
 check "a host's cable is pulled" u fabric link set Hca3/1 down
 check "its interface goes down" eventually 10 is_state h3 WAIT_PORT
@@ -73,15 +75,11 @@ check "with carrier" eventually 5 carrier h3
 check "it reaches others" eventually 10 pings h3 10.4.0.1
 check "and is reached" eventually 10 pings h2 10.4.0.3
 
-# --- a cable of the loop, under traffic
+# --- a cable of the ring, under traffic
 
 direct=Switch1/4 around=Switch1/3
-serves() { x "$1" ss -Hltn "sport = :$2" | grep -q .; }
-bx h2 iperf3 -s -1 -p 5301 >"$work/server" 2>&1
-eventually 10 serves h2 5301
-bx h1 iperf3 -c 10.4.0.2 -p 5301 -C cubic -t 6 -i 0.5 -J >"$work/flow.json" 2>&1
-flow=$!
-bx h1 ping -n -i 0.05 -c 100 10.4.0.2 >"$work/ping" 2>&1
+check "a TCP flow from h1 to h2" flow_start h1 h2 10.4.0.1 10.4.0.2
+bx h1 ping -n -i 0.05 10.4.0.2 >"$work/ping" 2>&1
 pinger=$!
 tx=$(port $direct counters.ucast_xmit)
 check "a TCP flow takes the direct cable" eventually 5 more_at $direct counters.ucast_xmit $((tx + 1000))
@@ -108,20 +106,16 @@ tx=$(port $direct counters.ucast_xmit)
 check "the cable is plugged in again" u fabric link set $direct up
 check "the flow uses it again" eventually 10 more_at $direct counters.ucast_xmit $((tx + 1000))
 
-flow_ended_well() {
-	wait $flow || { cat "$work/flow.json"; return 1; }
-	jq -c '[.intervals[].sum.bytes]' "$work/flow.json"
-	# Alive to the end, and no more than two of twelve intervals of 0.5 s without an octet
-	jq -e '[.intervals[].sum.bytes] | .[-1] > 0 and ([.[] | select(. == 0)] | length) <= 2' "$work/flow.json"
-}
-check "the TCP flow went on all the time" flow_ended_well
+# The flow was silent only while TCP waited before it retransmitted packets that were lost with the cable. That is at most a second of the
+# receiver's looks, which come every 10 ms.
+check "the TCP flow went on all the time" flow_stop '.longest <= 100'
 
 ping_went_on() {
-	local got
+	kill -INT $pinger
 	wait $pinger
 	tail -3 "$work/ping"
-	got=$(sed -n 's/.* \([0-9]*\) received.*/\1/p' "$work/ping")
-	[ "$got" -ge 80 ] && ! grep -q DUP "$work/ping"
+	sed -n 's/^\([0-9]*\) packets transmitted, \([0-9]*\) received.*/\1 \2/p' "$work/ping" | awk '{ exit !($2 > 20 && $2 >= $1 * 0.8) }' &&
+		! grep -q DUP "$work/ping"
 }
 check "ping lost little and got nothing twice" ping_went_on
 check "nothing is routed in circles" equal 0 "$(u -j stats show | jq '[.stats[] |

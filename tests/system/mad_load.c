@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- *	mad_load KIND RATE SECONDS SEED	send RATE MADs a second that nobody should send
- *	mad_load probe SECONDS GID	what it takes to look up the path to GID, and to join and leave groups
+ *	mad_load KIND RATE SECONDS SEED	send RATE MADs a second, of kinds that no program should send, for SECONDS; on a
+ *					busy machine longer, until a quarter of them was sent
+ *	mad_load probe SECONDS GID	measure how long it takes to look up the path to GID, and to join and leave groups
  *
  * On port 1 of the node where it runs, as a program of that host: by /dev/infiniband/umad0, with libuipoib-umad.so
  * preloaded. KIND: smp, set, sa, join, trap, inform, rmpp, pma. Prints how many were sent, or the probe's figures in
@@ -24,8 +25,9 @@
 
 #define SYSFS "/sys/class/infiniband/uipoib0/ports/1/"
 #define MAD 256
-#define LIDS 24 /* more than the labs have */
-#define BURST 64 /* not made up for when the machine was busy */
+#define LIDS 24 /* more LIDs than the labs have */
+/* most MADs sent at once; delays by a busy machine are not made up for beyond that */
+#define BURST 64
 #define PROBES_MAX 100000
 #define QP1_QKEY 0x80010000u
 
@@ -40,7 +42,7 @@ static const struct {
 	[PMA] = { 1, 0x04, 1 },
 };
 
-/* What the kernel's interface reads and writes. */
+/* Layout of the data that is read from and written to /dev/infiniband/umad. */
 struct umad {
 	struct ib_user_mad_hdr h;
 	uint8_t mad[MAD];
@@ -185,7 +187,7 @@ static void make_smp(struct umad *u)
 		noise(u->mad + 3, 40);
 }
 
-/* PortInfo first of all, of every port there may be */
+/* A Set of an attribute of subnet management, most often PortInfo, with a port that may not exist */
 static void make_set(struct umad *u)
 {
 	static const uint16_t attrs[] = { 0x15, 0x15, 0x15, 0x14, 0x16, 0x17,
@@ -206,7 +208,7 @@ static void make_sa(struct umad *u)
 	noise(u->mad + 56, 200);
 }
 
-/* IBTA 15.2.5.17; all that the SA needs to make a group */
+/* IBTA 15.2.5.17; all components that the SA needs to make a group */
 static void member(struct umad *u, uint8_t method, uint32_t group)
 {
 	uint8_t *rec = u->mad + 56;
@@ -220,14 +222,14 @@ static void member(struct umad *u, uint8_t method, uint32_t group)
 	memcpy(rec + 16, own_gid, 16);
 	put(rec + 32, 4, 0x0b1b);
 	put(rec + 40, 2, 0xffff);
-	rec[48] = 0x21; /* scope 2, FullMember */
+	rec[48] = 0x21; /* scope 2, JoinState FullMember */
 }
 
 static void make_join(struct umad *u)
 {
 	member(u, any(4) ? SET : DELETE, any(1u << 20));
 	if (any(4) == 0)
-		noise(u->mad + 56 + 32, 16); /* parameters that are refused */
+		noise(u->mad + 56 + 32, 16); /* random parameters, which are refused */
 }
 
 static void make_trap(struct umad *u)
@@ -237,7 +239,7 @@ static void make_trap(struct umad *u)
 	address(u, SMP_LID, sm_lid);
 	head(u, SMP_LID, TRAP, 0x02, 0);
 	noise(u->mad + 64, 64);
-	put(u->mad + 64, 4, 0x81000002); /* generic, urgent, of a switch */
+	put(u->mad + 64, 4, 0x81000002); /* generic notice, urgent, from a switch */
 	put(u->mad + 68, 2, traps[any(sizeof(traps) / sizeof(*traps))]);
 	put(u->mad + 70, 2, any_lid());
 }
@@ -258,7 +260,7 @@ static void make_inform(struct umad *u)
 	put(info + 32, 4, 0xffffff);
 }
 
-/* A long request begins, and what belongs to none */
+/* First segments of long requests, and segments that belong to no transfer */
 static void make_rmpp(struct umad *u)
 {
 	address(u, SA, sm_lid);
@@ -296,15 +298,19 @@ static void drain(void)
 
 	while (read(fd, buf, sizeof(buf)) > 0 || errno == ENOSPC)
 		if (errno == ENOSPC)
-			return; /* longer than one MAD: it stays, nobody wants it */
+			/*
+			 * an answer longer than one MAD stays in the queue, because nobody wants it
+			 */
+			return;
 }
 
 static int load(const struct kind *k, unsigned int rate, unsigned int seconds)
 {
 	uint64_t began = now_us(), end = began + seconds * 1000000ull, sent = 0, due, done = 0;
+	uint64_t least = (uint64_t)rate * seconds / 4;
 	struct umad u;
 
-	for (uint64_t t = began; t < end; t = now_us()) {
+	for (uint64_t t = began; t < end || sent < least; t = now_us()) {
 		due = (t - began) * rate / 1000000;
 		if (due - done > BURST)
 			done = due - BURST;
@@ -326,7 +332,7 @@ struct figures {
 	uint64_t us[PROBES_MAX];
 };
 
-/* Returns false if nobody answers in six seconds, or it is refused. */
+/* Return false if no answer comes within six seconds, or if it is a refusal. */
 static bool ask(struct umad *u)
 {
 	static struct umad answer;

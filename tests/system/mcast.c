@@ -79,13 +79,25 @@ static int udp_socket(const struct group *g)
 	return fd;
 }
 
+/*
+ * Make room for datagrams that come while this program gets no CPU time. Users without rights get
+ * as much as the machine allows.
+ */
+static void enlarge(int fd)
+{
+	int size = 16 << 20;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+}
+
 static void join(int fd, const struct group *g)
 {
 	struct group_req req = { .gr_interface = g->ifindex };
 	int v6 = g->family == AF_INET6, off = 0;
 
 	memcpy(&req.gr_group, &g->to, g->to_len);
-	/* Only what this socket joined, not what others of the host did */
+	/* Only groups that this socket joined, not those of other sockets of the host */
 	setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MULTICAST_ALL : IP_MULTICAST_ALL,
 		   &off, sizeof(off));
 	if (setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, MCAST_JOIN_GROUP, &req, sizeof(req)))
@@ -94,12 +106,12 @@ static void join(int fd, const struct group *g)
 
 static void receive(const struct group *g)
 {
-	int fd = udp_socket(g), on = 1, size = 1 << 20;
+	int fd = udp_socket(g), on = 1;
 	char text[TEXT_MAX];
 	ssize_t n;
 
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	enlarge(fd);
 	if (bind(fd, &g->to.any, g->to_len))
 		die("bind");
 	join(fd, g);
@@ -130,7 +142,10 @@ static void transmit(const struct group *g, int count, const char *text, unsigne
 	}
 }
 
-/* Text of a UDP datagram to @g in an Ethernet frame's payload; NULL: it is something else */
+/*
+ * Return the text of a UDP datagram to @g in an Ethernet frame's payload, or NULL if it is
+ * something else
+ */
 static const char *match(const struct group *g, const unsigned char *p, ssize_t n, int *ret_len)
 {
 	const struct ip *ip = (const void *)p;
@@ -163,6 +178,7 @@ static void sniff(const struct group *g)
 
 	if (fd < 0 || bind(fd, (struct sockaddr *)&ll, sizeof(ll)))
 		die("packet socket");
+	enlarge(fd);
 	puts("ready");
 	for (;;) {
 		socklen_t ll_len = sizeof(ll);

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The MTU of a link is the broadcast group's less 4 octets, and no more than the configuration and the
-# cables allow; the TAP has it too.
+# The MTU of a link is that of the broadcast group less 4 octets, but no more than the configuration and the
+# cables
+# allow. The TAP has the same MTU.
 #
 #	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)
 #	                  \        /
@@ -19,7 +20,7 @@ lab() { # MTU CODE OF THE PARTITION, LINE...
 	lab_up
 }
 
-# link_mtu N: at the link and at the TAP, and packets of it arrive whole where one more octet is refused
+# link_mtu N: link and TAP have MTU N; packets of N octets arrive, and one octet more is refused
 link_mtu() {
 	equal "$1" "$(u -j link show dev uib0@h1 | jq '.link[0].mtu')" &&
 		equal "$1" "$(x h1 cat /sys/class/net/uib0/mtu)" &&

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Multicast: every member gets each datagram exactly once, nobody else's interface sees any, on two partitions.
-# There is a loop in the fabric, and members at both of its sides.
+# Multicast: every member gets each datagram exactly once, and no other interface sees any, on two partitions.
+# There is
+# a loop in the fabric, with members at both of its sides.
 #
 #	   h1 sends      h4 member
 #	        \        /
@@ -24,17 +25,10 @@ printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' 'Lab=0x8001, ipoib : ALL=full;
 } >"$work/lab.conf"
 lab_up
 
-no_tentative() {
-	local i
-	for i in 1 2 3 4 5 6; do
-		[ -z "$(x h$i ip -6 -o addr show tentative)" ] || return 1
-	done
-}
-
 lines() { grep -c "^$2 " "$1"; }
 has() { grep -q "^$2" "$1"; }
 
-# listen LABEL IF GROUP PORT: members' sockets, and everybody's interface
+# listen LABEL IF GROUP PORT: start receivers at the members' sockets and at every host's interface
 listen() {
 	local h
 	members=
@@ -50,7 +44,7 @@ listen() {
 	done
 }
 
-# What was sent before has arrived, or never will.
+# After a ping, all datagrams sent before it have arrived or are lost.
 fence() { # IF
 	local h n=10.4.0
 	[ "$1" = uib0 ] || n=10.5.0
@@ -59,7 +53,7 @@ fence() { # IF
 	done
 }
 
-# Joins reach the SM and the switches some time after the sockets have joined: until a probe comes.
+# A join reaches the SM and the switches some time after the socket has joined, so wait until a probe arrives.
 probe() { # LABEL IF GROUP PORT
 	local h
 	x h1 "$mcast" send "$2" "$3" "$4" 1 probe && fence "$2" >/dev/null || return 1
@@ -105,7 +99,7 @@ suite() { # LABEL IF GROUP PORT
 	check "$what: after all have left nobody's does" eventually 15 brings_nothing "$@"
 }
 
-everybody_once() { # IF ADDRESS PORT: of which everybody is a member
+everybody_once() { # IF ADDRESS PORT: a group of which every host is a member
 	local h f=$work/all-$3 n=50
 	for h in 2 3 4 5 6; do
 		bx h$h "$mcast" sniff "$1" "$2" "$3" >"$f.$h"
@@ -120,7 +114,7 @@ everybody_once() { # IF ADDRESS PORT: of which everybody is a member
 	done
 }
 
-check "IPv6 addresses are found unique" eventually 15 no_tentative
+check "IPv6 addresses are found unique" eventually 15 no_tentative 6
 suite v4 uib0 239.1.2.3 7001
 suite v6 uib0 ff15::1:2:3 7002
 suite v4p uib1 239.1.2.3 7003

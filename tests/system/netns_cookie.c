@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 {
 	int status = 0;
 
-	/* One that has ended meanwhile is no error of the others. */
+	/* A process that has ended meanwhile is no error for the others. */
 	for (int i = 1; i < argc; i++)
 		status |= print_cookie(argv[i]);
 	return status;

@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A user without any rights runs a fabric in a user namespace: all that is needed is /dev/net/tun.
+# A user without any rights runs a fabric in a user namespace; /dev/net/tun is all that is needed.
 #
 #	user "nobody" (65534)
 #	 +-- user namespace
 #	       +-- h1 10.4.0.1 --- Switch1 --- Switch2 --- h2 10.4.0.2
-#	       |                        \        /
-#	       |                         Switch3
-#	       |                            |
-#	       +-- h3 10.4.0.3 -------------+          files: only below $work and in its own mount namespace
+#
+#                        \        /
+#
+#                         Switch3
+#
+#
+# | ~            +-- h3 10.4.0.3 -------------+          files: only below $work and in its own mount namespace
 . "$(dirname "$0")/lib.sh"
 need ping setpriv unshare
 mcast=$TOOLS/mcast
@@ -20,7 +23,8 @@ mkdir -m 700 "$work/user" && chown 65534:65534 "$work/user"
 cp "$UIPOIB" "$(dirname "$UIPOIB")/libuipoib-umad.so" "$mcast" "$work" # where anybody may execute them
 UIPOIB=$work/uipoib
 
-# As nobody; XDG_RUNTIME_DIR is its own. Each word becomes the next: the process that is started is the command.
+# Run a command as nobody, with an XDG_RUNTIME_DIR of its own. Each program executes the next, so the started
+# process is the command itself.
 nobody=(unshare --mount --propagation private bash -c '
 	mknod "$1/user/tun" c 10 200 && chmod 666 "$1/user/tun" && mount --bind "$1/user/tun" /dev/net/tun &&
 		rm -f "$1/user/tun" || exit 99
@@ -42,8 +46,8 @@ say() { [ "$2" = 0 ] && echo "yes $1" || echo "no $1"; }
 sleep 2.5
 "$uipoib" exec h1 ping -n -6 -c 1 -W 5 fd04::3; say "ping -6" $?
 "$uipoib" exec h1 ip link set uib0 down && "$uipoib" exec h1 ip link set uib0 up; say "the interface is set down and up" $?
-"$uipoib" wait --timeout 10; say "it comes up again" $?
-for k in 1 2 3 4 5; do "$uipoib" exec h1 ping -n -c 1 -W 1 10.4.0.3 && break; done; say "and works" $?
+"$uipoib" wait --timeout 90; say "it comes up again" $?
+for k in $(seq 60); do "$uipoib" exec h1 ping -n -c 1 -W 1 10.4.0.3 && break; done; say "and works" $?
 [ "$("$uipoib" exec h2 cat /sys/class/infiniband/uipoib0/node_desc)" = Hca2 ]; say "management programs see the CA" $?
 "$uipoib" instance show; say "the instance is listed" $?
 "$uipoib" exec h3 sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'; say "the user is root in its hosts" $?
@@ -62,7 +66,7 @@ left() { equal '' "$(ls -A "$work/user")"; }
 check "no file of it is left" left
 check "no process of it is left" equal '' "$(pgrep -f "run -n $inst " | tr '\n' ' ')"
 
-# Killed: its namespaces go with it
+# When all is killed, the namespaces end too
 "${nobody[@]}" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- sleep 60 2>>"$work/lab.log" &
 lab_pid=$!
 has_socket() { [ -S "$work/user/uipoib/$inst.sock" ]; }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Reads a capture (pcap, link type ERF 197, records of type 21: InfiniBand) and checks every packet from
- * outside: lengths, versions, ICRC and VCRC. It shares no code with what wrote the file; both CRCs are
- * computed bit by bit, as their polynomials are written down. Prints what it has seen:
+ * Reads a capture (pcap, link type ERF 197, records of type 21: InfiniBand) and checks the lengths,
+ * versions, ICRC and VCRC of every packet. It shares no code with the program that wrote the file; both
+ * CRCs are computed bit by bit, as their polynomials are written down. Prints what it has seen:
  *
  *	pcap_check FILE		exit status 1 if anything is wrong, after a line for each
  *
@@ -69,7 +69,7 @@ static uint16_t crc16_bits(const uint8_t *p, size_t n)
 	return (uint16_t)~crc;
 }
 
-/* Over LRH .. payload and pad, with what may change on the way as ones */
+/* Compute the ICRC over LRH .. payload and pad, with fields that may change on the way as ones */
 static uint32_t icrc(const uint8_t *p, size_t n, bool grh)
 {
 	uint8_t masked[PACKET_MAX];
@@ -102,7 +102,7 @@ static const char *check_crcs(const uint8_t *p, size_t n, bool grh)
 	if (crc16_bits(p, n - 2) != (p[n - 2] | p[n - 1] << 8))
 		return "VCRC";
 	memcpy(other, p, n);
-	other[LRH + (grh ? GRH : 0) + 8] ^= 0x10; /* of the BTH: its PSN */
+	other[LRH + (grh ? GRH : 0) + 8] ^= 0x10; /* the PSN in the BTH */
 	if (icrc(other, n - 6, grh) == little32(p + n - 6) ||
 	    crc16_bits(other, n - 2) == (p[n - 2] | p[n - 1] << 8))
 		return "a CRC that does not notice a wrong bit";
@@ -125,7 +125,7 @@ static void classify(struct seen *s, const uint8_t *p, size_t n, size_t bth)
 		s->arp += get16(payload) == 0x0806;
 }
 
-/* What is wrong with a packet from LRH to VCRC; NULL: nothing */
+/* Check a packet from LRH to VCRC; return what is wrong with it, or NULL */
 static const char *check_packet(struct seen *s, const uint8_t *p, size_t n)
 {
 	unsigned int lnh = n >= LRH ? p[1] & 3u : 0, pad;
@@ -138,7 +138,7 @@ static const char *check_packet(struct seen *s, const uint8_t *p, size_t n)
 		return "LRH.LNH";
 	if ((p[0] & 0x0f) != 0)
 		return "LRH.LVer";
-	if ((get16(p + 4) & 0x7ff) * 4u + 2 != n) /* words, without the VCRC */
+	if ((get16(p + 4) & 0x7ff) * 4u + 2 != n) /* PktLen counts words and excludes the VCRC */
 		return "LRH.PktLen";
 	if (n < bth + BTH + DETH + 6)
 		return "length";
@@ -156,7 +156,7 @@ static const char *check_packet(struct seen *s, const uint8_t *p, size_t n)
 	return check_crcs(p, n, grh);
 }
 
-/* An ERF record around a packet */
+/* Check an ERF record and the packet in it */
 static const char *check_record(struct seen *s, const uint8_t *p, size_t n)
 {
 	size_t rlen, wlen;

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Pings many addresses at once until each has answered:
+ * Asks many addresses at once until each has answered, and answers the hosts that ask it:
  *
- *	ping_all SECONDS ADDRESS...	exit status 1 if some did not within SECONDS; their addresses are printed
+ *	ping_all SECONDS ADDRESS...	prints "all" when all have answered, and goes on answering until SIGTERM. Exit
+ *					status 1 if some did not within SECONDS; their addresses are printed
  *
  * A few are open at a time, and an address is asked again only after a second: it is meant to run on
- * hundreds of hosts of a machine together.
+ * hundreds of hosts of a machine together. It asks by UDP, because Linux sends all echo replies of ICMP by one socket per
+ * processor, whose buffer of some 130 kB all network namespaces share. When a thousand replies wait on a busy machine, the kernel
+ * drops those of all other programs.
  */
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/ip.h>
-#include <netinet/ip_icmp.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,12 +25,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#define PORT 7790
 #define OPEN_MAX 8
 #define AGAIN_MS 1000
 
 struct target {
 	struct sockaddr_in addr;
-	long long asked_ms; /* 0: not yet */
+	long long asked_ms; /* time of the last ping; 0: none yet */
 	bool answered;
 };
 
@@ -39,56 +43,59 @@ static long long now_ms(void)
 	return (long long)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-static uint16_t checksum(const void *data, size_t len)
-{
-	const uint16_t *p = data;
-	uint32_t sum = 0;
+static volatile sig_atomic_t ended;
 
-	for (; len > 1; len -= 2)
-		sum += *p++;
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)~sum;
+static void end(int sig)
+{
+	(void)sig;
+	ended = 1;
+}
+
+/* A datagram between two hosts, in the octet order of the machine. An answer differs from its question only in .answer. */
+struct message {
+	uint32_t answer, index;
+};
+
+static void post(int fd, const struct message *m, const struct sockaddr_in *to)
+{
+	/* A question that cannot be sent now is repeated later. */
+	if (sendto(fd, m, sizeof(*m), MSG_DONTWAIT, (const void *)to, sizeof(*to)) < 0 &&
+	    errno != ENOBUFS && errno != EHOSTUNREACH && errno != EAGAIN && errno != ECONNREFUSED)
+		perror("sendto");
 }
 
 static void ask(int fd, struct target *t, int index)
 {
-	struct icmphdr h = { .type = ICMP_ECHO };
+	struct message m = { .index = (uint32_t)index };
 
-	h.un.echo.id = htons((uint16_t)getpid());
-	h.un.echo.sequence = htons((uint16_t)index);
-	h.checksum = checksum(&h, sizeof(h));
-	/* What cannot be sent now is asked for again. */
-	if (sendto(fd, &h, sizeof(h), 0, (struct sockaddr *)&t->addr, sizeof(t->addr)) < 0 &&
-	    errno != ENOBUFS && errno != EHOSTUNREACH && errno != EAGAIN)
-		perror("sendto");
+	post(fd, &m, &t->addr);
 	t->asked_ms = now_ms();
 }
 
-/* How many more have answered: 0 or 1 */
+/* Take one datagram; returns how many more addresses have answered: 0 or 1 */
 static int take(int fd, struct target *v, int n)
 {
-	unsigned char buf[256];
 	struct sockaddr_in from;
 	socklen_t from_len = sizeof(from);
+	struct message m;
 	ssize_t len =
-		recvfrom(fd, buf, sizeof(buf), MSG_DONTWAIT, (struct sockaddr *)&from, &from_len);
-	const struct iphdr *ip = (const void *)buf;
-	const struct icmphdr *h;
-	int index;
+		recvfrom(fd, &m, sizeof(m), MSG_DONTWAIT, (struct sockaddr *)&from, &from_len);
 
-	if (len < (ssize_t)sizeof(*ip) || len < (ssize_t)(ip->ihl * 4u + sizeof(*h)))
+	if (len != sizeof(m))
 		return 0;
-	h = (const void *)(buf + ip->ihl * 4);
-	index = ntohs(h->un.echo.sequence);
-	if (h->type != ICMP_ECHOREPLY || ntohs(h->un.echo.id) != (uint16_t)getpid() || index >= n ||
-	    v[index].addr.sin_addr.s_addr != from.sin_addr.s_addr || v[index].answered)
+	if (!m.answer) {
+		m.answer = 1;
+		post(fd, &m, &from);
 		return 0;
-	v[index].answered = true;
+	}
+	if (m.index >= (uint32_t)n || v[m.index].answered ||
+	    v[m.index].addr.sin_addr.s_addr != from.sin_addr.s_addr)
+		return 0;
+	v[m.index].answered = true;
 	return 1;
 }
 
-/* Ask those whose turn it is; how long to wait until the next turn */
+/* Ping the addresses that are due; returns the time until the next one is */
 static int ask_some(int fd, struct target *v, int n)
 {
 	long long now = now_ms(), wait = AGAIN_MS;
@@ -111,16 +118,24 @@ static int ping_all(int fd, struct target *v, int n, long long deadline)
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	int left = n;
 
-	while (left && now_ms() < deadline) {
+	while (!ended && (!left || now_ms() < deadline)) {
 		int wait = ask_some(fd, v, n);
 
-		if (poll(&p, 1, wait) > 0)
-			left -= take(fd, v, n);
+		if (poll(&p, 1, wait) > 0 && take(fd, v, n) && !--left)
+			puts("all");
 	}
 	for (int i = 0; i < n; i++)
 		if (!v[i].answered)
 			printf("%s\n", inet_ntoa(v[i].addr.sin_addr));
 	return left ? 1 : 0;
+}
+
+static int udp_socket(void)
+{
+	struct sockaddr_in here = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	return fd < 0 || bind(fd, (struct sockaddr *)&here, sizeof(here)) ? -1 : fd;
 }
 
 int main(int argc, char **argv)
@@ -132,7 +147,9 @@ int main(int argc, char **argv)
 		fputs("usage: ping_all SECONDS ADDRESS...\n", stderr);
 		return 2;
 	}
-	fd = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	signal(SIGTERM, end);
+	fd = udp_socket();
 	v = calloc((size_t)n, sizeof(*v));
 	if (fd < 0 || !v) {
 		perror("ping_all");
@@ -140,6 +157,7 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < n; i++) {
 		v[i].addr.sin_family = AF_INET;
+		v[i].addr.sin_port = htons(PORT);
 		if (inet_pton(AF_INET, argv[i + 2], &v[i].addr.sin_addr) != 1) {
 			fprintf(stderr, "ping_all: %s: no IPv4 address\n", argv[i + 2]);
 			return 2;

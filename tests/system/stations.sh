@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Several stations behind one TAP: each has a queue pair, and so a link-layer address, of its own.
+# Several stations behind one TAP: each has a queue pair of its own, and so a link-layer address of its own.
 #
 #	s1  s2				m1  m2  m3
-#	 |  |    veth			 |   |   |    macvlan
+#
+#
+#    veth
+#
+#
+#    macvlan
 #	 br0 (h1)		h2	 uib0 (h3), stations = 2
-#	  |			|	  |
-#	 uib0			uib0	  |
-#	  ---- Switch1 -- Switch2 --------
+#	  |			|	 
+# | ~      uib0                   uib0
+# | ~       ---- Switch1 -- Switch2 --------
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/stations/stations.sh"
 need bridge iperf3 tshark
@@ -38,21 +43,21 @@ macvlans_h3() {
 
 enslave() { x h1 ip link set uib0 master br0; }
 
-# --- who reaches whom
+# --- stations and hosts reach each other
 
-at() { # WHERE CMD...: a station, or a host
+at() { # WHERE CMD...: run it at a station or a host
 	local w=$1
 	shift
 	case $w in h*) x "$w" "$@" ;; *) in_ "$w" "$@" ;; esac
 }
 
-pings() { # FROM TO OPTION...: last octet of the address
+pings() { # FROM TO OPTION...: TO is the last octet of the address
 	local from=$1 to=$2
 	shift 2
 	at "$from" ping -n -c 2 -i 0.02 -W 5 "$@" "10.4.0.$to" && at "$from" ping -n -6 -c 2 -i 0.02 -W 5 "$@" "fd04::$to"
 }
 
-all_pairs() {
+everybody() { # each host and station reaches each address
 	local from to
 	for from in s1 s2 m1 m2 h1 h2; do
 		for to in 1 2 11 12 31 32; do
@@ -95,7 +100,7 @@ member() { # LABEL WHERE IF GROUP PORT
 reached() { # FILE FROM IF GROUP PORT
 	local file=$1 from=$2
 	shift 2
-	at "$from" "$mcast" send "$@" 1 probe && eventually 1 has "$work/$file" probe
+	at "$from" "$mcast" send "$@" 1 probe && within 1 has "$work/$file" probe
 }
 
 each_once() { # FILE FROM IF GROUP PORT
@@ -110,7 +115,7 @@ knows_groups() { # IF MAC N
 	u -j link show dev "$1" | jq -e ".link[0].stations[] | select(.mac == \"$2\" and .groups >= $3)"
 }
 
-# --- the wire
+# --- packets on the wire
 
 distinct_qpns() {
 	local n
@@ -127,12 +132,13 @@ distinct_qpns() {
 		"$(($(awk '$1 == "10.4.0.11" { print $2 }' "$work/wire")))"
 }
 
-# --- it begins: s1 is in its groups before the TAP is in the bridge, so nobody here heard it say so
+# --- s1 joins its groups before the TAP is in the bridge, so the interface did not hear the reports
 
 check "a bridge with two stations behind h1" bridge_h1
 check "s1 joins a group of IPv4" member early4 s1 e0 239.4.4.4 7001
 check "s1 joins a group of IPv6" member early6 s1 e0 ff15::4:4 7002
-# Its kernel says so twice, up to a second apart (RFC 3376 §8.11, RFC 3810 §9.11), and tells nobody when it is done.
+# The kernel of s1 reports a join twice, up to a second apart (RFC 3376 §8.11, RFC 3810 §9.11), and does not
+# show when it is done.
 sleep 2.5
 check "the TAP becomes a port of the bridge" enslave
 check "s1 reaches h2 by IPv4 and IPv6" eventually 15 pings s1 2
@@ -148,7 +154,7 @@ check "s1's multicast reaches h2" eventually 10 reached h2 s1 e0 239.4.4.6 7004
 check "each datagram of s1 comes once" each_once h2 s1 e0 239.4.4.6 7004
 
 check "macvlans on h3" macvlans_h3
-check "everybody reaches everybody by IPv4 and IPv6" all_pairs
+check "everybody reaches everybody by IPv4 and IPv6" everybody
 check "2016 octets fit between stations, 2017 do not" largest s1 31
 check "TCP from a bridge's station to a macvlan" flow s1 m1 10.4.0.31 -n 30M
 check "TCP the other way, IPv6" flow m1 s1 fd04::11 -n 30M
@@ -162,7 +168,7 @@ check "it is refused, and counted" not at m3 ping -n -c 1 -W 1 10.4.0.2
 check "under its reason" test "$(counter uib0@h3 drop_tap_station_limit)" -gt 0
 check "the others go on" pings m1 2
 
-# --- s2 moves: a machine of the same MAC and address starts behind h2, and says so
+# --- s2 moves: a machine with the same MAC and address starts behind h2 and announces itself
 
 check "h2 talks to m2" pings h2 32
 check "m2 ends" kill_station m2 h3
@@ -175,7 +181,7 @@ check "h2 reaches it there once it is announced" eventually 5 announced
 check "I29: and its neighbour entry is the new place's" equal "$(qpn uib0@h1 52:54:00:00:00:32)" \
 	"$(u -j neigh show dev uib0@h2 | jq -r '.neigh[] | select(.ip | index("10.4.0.32")) | .qpn')"
 
-# --- the same addresses after a restart
+# --- after a restart the stations have the same addresses
 
 stations uib0@h1 | grep ' *52:54' >"$work/before"
 check "the lab ends" lab_down

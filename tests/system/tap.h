@@ -23,7 +23,7 @@ static int tap_bad, tap_failed;
 		}                                                                        \
 	} while (0)
 
-/* @expr fails with @err. */
+/* Fails unless @expr fails with @err. */
 #define EXPECT_ERR(expr, err)                           \
 	do {                                            \
 		errno = 0;                              \

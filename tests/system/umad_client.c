@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * What a program may do with /dev/infiniband/umad0 and issm0, and what the kernel's ib_umad would answer.
+ * Everything that a program may do with /dev/infiniband/umad0 and issm0 has the result that the kernel's ib_umad gives.
  * Runs with libuipoib-umad.so preloaded, on tests/interop/umad_server.py, whose commands it sends.
  *
  *	umad_client		all cases but the last
@@ -38,7 +38,7 @@
 #define BIG (64u << 20)
 
 static char *self;
-/* Counts that no compiler is to know: each call with them must fail. */
+/* Numbers that the compiler must not know, because each call with them must fail. */
 static volatile int minus_one = -1;
 static volatile size_t too_long = HDR + (96u << 20) + 1;
 
@@ -77,7 +77,7 @@ static int try_register(int fd, unsigned int mclass)
 	return ioctl(fd, IB_USER_MAD_REGISTER_AGENT, &r) == 0 ? (int)r.id : -1;
 }
 
-/* With the P_Key index and agent 0. */
+/* Open the device with the P_Key index in its headers enabled, and register agent 0. */
 static int ready(int flags)
 {
 	int fd = open(UMAD, O_RDWR | flags);
@@ -141,7 +141,7 @@ static void t_pkey_rules(void)
 	int fd = open(UMAD, O_RDWR | O_NONBLOCK);
 	struct mad m;
 
-	EXPECT(try_register(fd, 3) == 0); /* now the old layout stays */
+	EXPECT(try_register(fd, 3) == 0); /* from now on the layout without P_Key index is fixed */
 	EXPECT_ERR(ioctl(fd, IB_USER_MAD_ENABLE_PKEY, NULL), EINVAL);
 	mad_fill(&m, OLD, 0, "header");
 	EXPECT(write(fd, &m, OLD + 256) == OLD + 256);
@@ -188,7 +188,7 @@ static void t_register(void)
 	close(fd);
 }
 
-/* Each field of header and registration arrives where it belongs. */
+/* Each field of a MAD's header and of a registration arrives in its place. */
 static void t_fields(void)
 {
 	struct ib_user_mad_reg_req r = { .qpn = 1,
@@ -209,7 +209,7 @@ static void t_fields(void)
 	EXPECT(ioctl(fd, IB_USER_MAD_ENABLE_PKEY) == 0);
 	EXPECT(ioctl(fd, IB_USER_MAD_REGISTER_AGENT, &r) == 0);
 	mad_fill(&m, HDR, 0, "header");
-	for (size_t i = sizeof(uint32_t); i < HDR; i++) /* all but the id */
+	for (size_t i = sizeof(uint32_t); i < HDR; i++) /* everything but the agent id */
 		m.b[i] = (char)(i * 7);
 	EXPECT(write(fd, &m, sizeof(m)) == sizeof(m));
 	EXPECT(read(fd, &back, sizeof(back)) == sizeof(back));
@@ -232,7 +232,7 @@ static void t_read_rules(void)
 	EXPECT_ERR(read(fd, &m, HDR - 1), EINVAL);
 	EXPECT(say(fd, "long 5000") == 0 && say(fd, "echo") == 0 && wait_in(fd) == 0);
 	EXPECT_ERR(read(fd, &m, HDR + 255), EINVAL);
-	for (int i = 0; i < 2; i++) { /* it stays */
+	for (int i = 0; i < 2; i++) { /* a MAD that does not fit stays in the queue */
 		memset(&m, 0, sizeof(m));
 		EXPECT_ERR(read(fd, &m, sizeof(m)), ENOSPC);
 		EXPECT(LENGTH(&m) == HDR + 5000 && m.b[HDR] == 1 &&
@@ -280,7 +280,7 @@ static void t_write_rules(void)
 	close(fd);
 }
 
-/* A message of @n octets there, and one of @n back. */
+/* Send a message of @n octets, and receive one of @n octets. */
 static void both_ways(int fd, char *buf, size_t n)
 {
 	struct mad m;
@@ -314,7 +314,7 @@ static void t_long(void)
 	close(fd);
 }
 
-/* No descriptor is free for a long MAD: it waits until one is. */
+/* Without a free descriptor a long MAD cannot be received; it waits until one is free. */
 static void t_long_without_fds(void)
 {
 	struct rlimit saved, tight;
@@ -325,7 +325,7 @@ static void t_long_without_fds(void)
 	close(first);
 	getrlimit(RLIMIT_NOFILE, &saved);
 	tight = saved;
-	tight.rlim_cur = (rlim_t)first; /* all below are in use */
+	tight.rlim_cur = (rlim_t)first; /* all lower numbers are in use */
 	EXPECT(setrlimit(RLIMIT_NOFILE, &tight) == 0);
 	EXPECT_ERR(read(fd, buf, HDR + 100000), ENOMEM);
 	EXPECT_ERR(open(UMAD, O_RDWR), EMFILE);
@@ -358,7 +358,7 @@ static void t_poll(void)
 	close(fd);
 }
 
-/* readv() and writev() are a call for each element. */
+/* readv() and writev() act as one call for each element. */
 static void t_vectors(void)
 {
 	int fd = ready(0);
@@ -375,7 +375,10 @@ static void t_vectors(void)
 	close(fd);
 }
 
-/* All copies are one file: what one process enables, another has. */
+/*
+ * All copies of a descriptor are one file, so an option that one process enables holds for the
+ * other.
+ */
 static void t_copies(void)
 {
 	int fd = open(UMAD, O_RDWR), status, copies[5];
@@ -415,7 +418,7 @@ static void t_copies(void)
 	close(fd);
 }
 
-/* After exec(): a descriptor with agent 0. */
+/* Runs after exec(), with a descriptor that has agent 0. */
 static int inherited(int fd)
 {
 	struct stat st;
@@ -427,7 +430,10 @@ static int inherited(int fd)
 		       : 1;
 }
 
-/* A number of ours that was closed behind the library's back is not ours any more. */
+/*
+ * A descriptor number that was closed without the library's knowledge does not belong to the
+ * library any more.
+ */
 static void t_stale(void)
 {
 	int fd = ready(0), pipes[2];
@@ -454,7 +460,7 @@ static void t_issm(void)
 	EXPECT_ERR(read(fd, &c, 1), EINVAL);
 	EXPECT_ERR(write(fd, &c, 1), EINVAL);
 	EXPECT_ERR(ioctl(fd, IB_USER_MAD_ENABLE_PKEY), ENOTTY);
-	if (fork() == 0) /* it waits for us to close ours */
+	if (fork() == 0) /* the child waits until we close our end */
 		_exit(close(fd) != 0 || (fd = open(ISSM, O_RDWR)) < 0);
 	usleep(50000);
 	EXPECT(waitpid(-1, &status, WNOHANG) == 0);
@@ -469,12 +475,13 @@ static void t_garbage(void)
 
 	EXPECT(say(fd, "garbage") == 0);
 	EXPECT(read(fd, &m, sizeof(m)) == sizeof(m) &&
-	       m.b[HDR] == 'g'); /* only its descriptors are odd */
+	       m.b[HDR] == 'g'); /* the message is valid except for its descriptors */
 	EXPECT(read(fd, &m, sizeof(m)) == sizeof(m) && m.b[HDR] == 1);
 	EXPECT(say(fd, "short") == 0 && say(fd, "pipe") == 0 && say(fd, "echo") == 0);
 	EXPECT(read(fd, &m, sizeof(m)) == sizeof(m) && m.b[HDR] == 1);
 	close(fd);
-	fd = dup(0); /* no descriptor was left open: the lowest is as low as before */
+	/* no descriptor was left open, so the lowest free number is the same as before */
+	fd = dup(0);
 	EXPECT(fd < 10);
 	close(fd);
 }
@@ -547,7 +554,8 @@ static void t_cancel(void)
 		EXPECT(pthread_cancel(t) == 0 && pthread_join(t, &end) == 0 &&
 		       end == PTHREAD_CANCELED);
 	}
-	EXPECT(say(fd, "echo") == 0 && read(fd, &m, sizeof(m)) == sizeof(m)); /* no lock was left */
+	/* no lock was left held */
+	EXPECT(say(fd, "echo") == 0 && read(fd, &m, sizeof(m)) == sizeof(m));
 	close(fd);
 }
 
@@ -587,7 +595,7 @@ static void *receiver(void *arg)
 	return NULL;
 }
 
-/* Readers and writers share a descriptor: each MAD comes to one of them. */
+/* Several threads read and write one descriptor: each MAD comes to one of them. */
 static void t_threads(void)
 {
 	pthread_t t[2 * THREADS];
@@ -605,6 +613,93 @@ static void t_threads(void)
 	close(shared_fd);
 }
 
+#define SHARED_MADS \
+	30 /* as many MADs as fit into the socket, since nobody reads while they are sent */
+#define SHARED_READERS 4
+#define SHARED_LONG 3000
+
+/* MADs have one of two lengths in turn; all octets after the header are the same */
+static size_t shared_len(uint32_t tid)
+{
+	return tid % 2 ? SHARED_LONG : 256;
+}
+
+static int shared_is_whole(const char *buf, ssize_t n)
+{
+	uint32_t tid = field(buf, HDR + 8);
+
+	if (tid >= SHARED_MADS || n != (ssize_t)(HDR + shared_len(tid)) || LENGTH(buf) != n)
+		return 0;
+	for (size_t i = 100; i < shared_len(tid); i++)
+		if (buf[HDR + i] != (char)tid)
+			return 0;
+	return 1;
+}
+
+/*
+ * Exit status of a process that reads until all MADs have been read by some process. It begins when
+ * nobody has @gate open for writing.
+ */
+static int shared_reader(int *ret_read, const int gate[2])
+{
+	struct pollfd p = { .fd = shared_fd, .events = POLLIN };
+	char buf[HDR + SHARED_LONG];
+	int idle = 0;
+
+	close(gate[1]);
+	if (read(gate[0], buf, 1) != 0)
+		return 3;
+	while (__atomic_load_n(ret_read, __ATOMIC_SEQ_CST) < SHARED_MADS) {
+		ssize_t n = read(shared_fd, buf, sizeof(buf));
+
+		if (n < 0 && errno == EAGAIN) {
+			if (++idle > 500 || poll(&p, 1, 10) < 0)
+				return 1; /* a MAD was lost */
+			continue;
+		}
+		if (n < 0 || !shared_is_whole(buf, n))
+			return 2;
+		__atomic_add_fetch(ret_read, 1, __ATOMIC_SEQ_CST);
+	}
+	return 0;
+}
+
+static void shared_round(int *got)
+{
+	char buf[HDR + SHARED_LONG];
+	int status, gate[2];
+
+	*got = 0;
+	EXPECT(pipe(gate) == 0);
+	for (int i = 0; i < SHARED_READERS; i++)
+		if (fork() == 0)
+			_exit(shared_reader(got, gate));
+	close(gate[0]);
+	for (uint32_t tid = 0; tid < SHARED_MADS; tid++) {
+		mad_fill((struct mad *)buf, HDR, 0, "echo");
+		memset(buf + HDR + 100, (char)tid, sizeof(buf) - HDR - 100);
+		memcpy(buf + HDR + 8, &tid, sizeof(tid));
+		if (write(shared_fd, buf, HDR + shared_len(tid)) < 0)
+			break;
+	}
+	close(gate[1]);
+	for (int i = 0; i < SHARED_READERS; i++)
+		EXPECT(wait(&status) > 0 && status == 0);
+	EXPECT(*got == SHARED_MADS);
+}
+
+/* Several processes share a descriptor by fork(): each MAD comes to one of them, complete. */
+static void t_processes(void)
+{
+	int *got = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	shared_fd = ready(O_NONBLOCK);
+	for (int i = 0; i < 100 && !tap_bad; i++)
+		shared_round(got);
+	munmap(got, 4096);
+	close(shared_fd);
+}
+
 static volatile sig_atomic_t terms;
 
 static void on_term(int sig)
@@ -612,7 +707,9 @@ static void on_term(int sig)
 	terms++;
 }
 
-/* What remains when the device is gone, as after the removal of one: see ib_umad_kill_port(). */
+/*
+ * Behaviour after the device is gone, as after its removal from a kernel: see ib_umad_kill_port().
+ */
 static void t_gone(void)
 {
 	struct ib_user_mad_reg_req r = { .qpn = 1, .mgmt_class = 3 };
@@ -630,7 +727,7 @@ static void t_gone(void)
 	EXPECT_ERR(open(UMAD, O_RDWR), ENODEV);
 	EXPECT_ERR(access("/sys/class/infiniband", F_OK), ENOENT);
 	EXPECT(terms == 0);
-	for (int i = 0; i < 40; i++) /* a program that does not mind */
+	for (int i = 0; i < 40; i++) /* a program that ignores errors */
 		EXPECT_ERR(read(fd, &m, sizeof(m)), EIO);
 	EXPECT(terms == 1);
 }
@@ -662,5 +759,6 @@ int main(int argc, char **argv)
 	RUN(t_signals, "EINTR, or a restart, as the handler says");
 	RUN(t_cancel, "threads are cancelled in read and poll");
 	RUN(t_threads, "threads share a descriptor");
+	RUN(t_processes, "processes share a descriptor");
 	return tap_end();
 }

@@ -24,7 +24,7 @@
 
 static const char *volatile nowhere;
 
-/* A process's own words for its descriptor. */
+/* Returns whether the descriptor's content is @want. */
 static int content_is(int fd, const char *want)
 {
 	char buf[100];
@@ -34,7 +34,7 @@ static int content_is(int fd, const char *want)
 	return n == (ssize_t)strlen(want) && memcmp(buf, want, (size_t)n) == 0;
 }
 
-/* All names in their order, joined. */
+/* All names of the directory in their order, joined. */
 static const char *names(DIR *d)
 {
 	static char ret[2000];
@@ -93,7 +93,7 @@ static void t_open_errors(void)
 	EXPECT_ERR(openat(dir, "node_guid", O_RDONLY), EBADF);
 }
 
-/* Each open sees what is there now. */
+/* Each open() shows the values of that moment. */
 static void t_fresh(void)
 {
 	char a[20] = "", b[20] = "";
@@ -129,7 +129,7 @@ static void t_streams(void)
 	EXPECT(!fopen("/dev/infiniband/umad0", "r+") && errno == EINVAL);
 }
 
-/* Functions that programs of before glibc 2.33 call. */
+/* Functions that programs built before glibc 2.33 call. */
 int __xstat(int ver, const char *path, struct stat *st) __attribute__((weak));
 int __fxstatat(int ver, int dirfd, const char *path, struct stat *st, int flags)
 	__attribute__((weak));
@@ -209,7 +209,7 @@ static void t_directories(void)
 	closedir(d);
 	EXPECT(!opendir(CA "/node_guid") && errno == ENOTDIR);
 	EXPECT(!opendir(CA "/nothing") && errno == ENOENT);
-	d = opendir("/etc"); /* as ever */
+	d = opendir("/etc"); /* other directories work as always */
 	EXPECT(d && readdir(d) && dirfd(d) > 2 && closedir(d) == 0);
 }
 
@@ -303,7 +303,7 @@ static void t_evil(void)
 	EXPECT_ERR(chdir(path), ENOENT);
 }
 
-/* Descriptors of files and directories keep their meaning over exec(). */
+/* Descriptors of files and directories still work after exec(). */
 static void t_inherited(const char *self)
 {
 	int dir = open(CA, O_RDONLY), status;
@@ -336,7 +336,7 @@ static void t_exec(void)
 	t_inherited(self);
 }
 
-/* Nothing stays open of all that was done: the lowest free number is as at the start. */
+/* No descriptor is left open: the lowest free number is the same as at the start. */
 static int first_free;
 
 static void t_leaks(void)

@@ -101,7 +101,7 @@ static void t_random(void)
 	end = dup(0);
 	EXPECT(end == lowest);
 	close(end);
-	EXPECT(mads && files && dirs && agents); /* it was near enough to what is right */
+	EXPECT(mads && files && dirs && agents); /* enough of the random messages were valid */
 }
 
 int main(int argc, char **argv)
@@ -111,7 +111,7 @@ int main(int argc, char **argv)
 		return 2;
 	rounds = atoi(argv[1]);
 	srand((unsigned int)atoi(argv[2]));
-	signal(SIGTERM, SIG_IGN); /* a server that ends is not the point here */
+	signal(SIGTERM, SIG_IGN); /* the end of the server is not what this program tests */
 	RUN(t_random, "a server's random answers");
 	free(buf);
 	return tap_end();

@@ -1,29 +1,92 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit/all_lab.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
+#include "eth/token.h"
+#include "wire/inet.h"
 
-static void on_event(void *ctx, enum ca_event ev, ns_t now)
+#define PROTO_TEST 253 /* IP protocol for experiments (RFC 3692) */
+#define ETH_LEN 14
+#define IP_LEN 20
+#define IP6_LEN 40
+
+/* --- the kernel's side of an interface */
+
+static int on_read(void *ctx, struct pkt **ret)
 {
 	struct lab_host *h = ctx;
 
-	h->dirty = true;
-	if (ev == CA_EVENT_CLIENT_REREGISTER)
-		h->rereg = true;
+	*ret = pkt_queue_pop(&h->tap);
+	return *ret ? 0 : -EAGAIN;
 }
 
-static void on_ready(void *ctx, struct ca_qp *qp)
+static unsigned int on_queued(void *ctx)
 {
 	struct lab_host *h = ctx;
 
-	h->ready = true;
+	return fabric_queued(h->lab->f);
 }
 
-static const struct ca_notify notify = { on_event, on_ready };
+static void deliver_data(struct lab_host *h, const uint8_t *b, size_t len)
+{
+	const struct ipoib_neigh *n = eth_peer_by_mac(h->ifc.eth, b + 6);
+	uint16_t type = be16_at(b + 12);
+	bool v6 = type == ETH_P_IPV6_;
+	size_t hlen = ETH_LEN + (v6 ? IP6_LEN : IP_LEN);
+
+	if (len < hlen || (!v6 && type != ETH_P_IPV4) || b[ETH_LEN + (v6 ? 6 : 9)] != PROTO_TEST)
+		return;
+	h->lab->rx(h->lab, h, n ? &n->lladdr : NULL, b + hlen, len - hlen);
+}
+
+static void on_deliver(void *ctx, struct eth_frame *f)
+{
+	static uint8_t b[8192];
+	struct lab_host *h = ctx;
+
+	if (h->lab->frame)
+		h->lab->frame(h->lab, h, f);
+	else if (h->lab->rx)
+		deliver_data(h, b, pkt_copy_out(f->first, 0, b, sizeof(b)));
+	eth_frame_free(f);
+}
+
+static void on_neigh_gone(void *ctx, const uint8_t mac[6])
+{
+}
+
+static void on_mac(void *ctx, const uint8_t mac[6])
+{
+}
+
+static void on_mtu(void *ctx, unsigned int mtu)
+{
+}
+
+static void on_carrier(void *ctx, bool up)
+{
+	struct lab_host *h = ctx;
+	struct ipoib_link_info info;
+
+	h->carrier = up;
+	ipoib_link_info(h->link, &info);
+	h->addr = info.lladdr;
+}
+
+static const struct ifc_ops ops = {
+	.read = on_read,
+	.queued = on_queued,
+	.deliver = on_deliver,
+	.neigh_gone = on_neigh_gone,
+	.set_mac = on_mac,
+	.set_mtu = on_mtu,
+	.set_carrier = on_carrier,
+};
 
 static void hca_event(void *ctx, struct fabric_node *n, uint8_t port, enum node_event ev, ns_t now)
 {
@@ -47,41 +110,51 @@ static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
 	fputc('\n', stderr);
 }
 
-static void host_open(struct lab_host *h)
+void lab_host_open(struct lab_host *h)
 {
 	struct lab *l = h->lab;
-	struct sac_cfg sc = { .timers = &l->timers, .log = &l->log, .seed = l->seed + h->index };
-	struct ipoib_link_cfg lc = { .timers = &l->timers, .log = &l->log, .pkey = h->pkey };
+	char name[16], link_name[16];
+	struct ifc_cfg cfg = {
+		.name = name,
+		.link_name = link_name,
+		.pkey = h->pkey,
+		.profile = h->profile,
+		.router = h->router,
+		.stations = h->stations,
+		.gro_tcp = true,
+		.gro_udp = true,
+	};
 
-	assert_int_equal(ca_soft_open(h->soft, h->port, &notify, h, &h->ca), 0);
-	sc.ep = ca_mad_ep(h->ca);
-	assert_int_equal(sac_create(&h->sac, &sc), 0);
-	lc.sac = h->sac;
-	snprintf(lc.name, sizeof(lc.name), "host%u", h->index);
-	assert_int_equal(ipoib_link_create(&h->link, &lc), 0);
-	h->dirty = true;
-	ipoib_link_set_admin(h->link, true, l->now);
+	/*
+	 * The QPN is derived from the name, so another name gives the restarted interface another
+	 * QPN.
+	 */
+	snprintf(name, sizeof(name), "uib%u", h->restarts);
+	snprintf(link_name, sizeof(link_name), "host%u", h->index);
+	ifc_port_init(&h->ca_port, &l->set, fabric_node_node(h->node)->port[h->port].guids[0]);
+	assert_int_equal(
+		ca_soft_open(h->soft, h->port, &ifc_port_notify, &h->ca_port, &h->ca_port.ca), 0);
+	assert_int_equal(ifc_port_start(&h->ca_port), 0);
+	ifc_init(&h->ifc, &h->ca_port, &cfg, &ops, h);
+	assert_int_equal(ifc_start(&h->ifc, &cfg), 0);
+	h->sac = h->ca_port.sac;
+	h->link = h->ifc.ipoib;
+	ifc_set_up(&h->ifc, true, l->now);
 }
 
-static void host_close(struct lab_host *h)
+void lab_host_close(struct lab_host *h)
 {
-	struct ipoib_action a;
-
-	while (!ipoib_next_action(h->link, &a))
-		if (a.type == IPOIB_ACT_SEND)
-			pkt_free(a.send.pkt);
-	ipoib_link_destroy(h->link);
-	ca_qp_destroy(h->qp);
-	sac_destroy(h->sac);
-	ca_close(h->ca);
-	h->qp = NULL;
-	h->carrier = h->ready = h->rereg = false;
+	ifc_destroy(&h->ifc);
+	ifc_port_close(&h->ca_port);
+	pkt_queue_purge(&h->tap);
+	h->carrier = false;
 }
 
 void lab_host_restart(struct lab_host *h)
 {
-	host_close(h);
-	host_open(h);
+	lab_host_close(h);
+	h->restarts++;
+	lab_host_open(h);
 }
 
 static void bind_hcas(struct lab *l, const struct lab_cfg *cfg)
@@ -108,7 +181,10 @@ static void bind_hcas(struct lab *l, const struct lab_cfg *cfg)
 						.index = l->nhosts++,
 						.soft = l->soft[i],
 						.pkey = cfg->pkey ? cfg->pkey : 0xffff };
-			host_open(h);
+			h->router = h->index < cfg->routers;
+			h->stations = cfg->stations;
+			h->profile = cfg->profile[h->index % 2];
+			lab_host_open(h);
 		}
 	}
 }
@@ -168,7 +244,8 @@ void lab_create(struct lab *l, const struct lab_cfg *cfg)
 	timers_init(&l->timers);
 	if (cfg->verbose)
 		l->log = (struct log_sink){ emit, l, LOG_LVL_DEBUG };
-	l->pool = pkt_pool_create(65536, 64);
+	l->pool = pkt_pool_create(65536, 1024);
+	ifc_set_init(&l->set, &l->timers, l->pool, &l->log);
 	fc.pool = l->pool;
 	assert_int_equal(fabric_create(&l->f, cfg->topo, &fc, l->now), 0);
 	bind_hcas(l, cfg);
@@ -178,12 +255,13 @@ void lab_create(struct lab *l, const struct lab_cfg *cfg)
 void lab_destroy(struct lab *l)
 {
 	for (unsigned int i = 0; i < l->nhosts; i++)
-		host_close(&l->host[i]);
+		lab_host_close(&l->host[i]);
 	sa_destroy(l->sa);
 	sm_destroy(l->sm);
 	for (unsigned int i = 0; i < fabric_nnodes(l->f); i++)
 		ca_soft_hca_destroy(l->soft[i]);
 	fabric_destroy(l->f);
+	ifc_set_fini(&l->set);
 	timers_fini(&l->timers);
 	assert_int_equal(pkt_pool_pkts_used(l->pool), 0);
 	assert_int_equal(pkt_pool_bufs_used(l->pool), 0);
@@ -192,149 +270,18 @@ void lab_destroy(struct lab *l)
 	free(l->host);
 }
 
-static void refresh(struct lab_host *h)
-{
-	struct ca_port_attr a;
-	bool rereg = h->rereg;
-
-	h->dirty = h->rereg = false;
-	assert_int_equal(ca_port_query(h->ca, &a), 0);
-	sac_port_update(h->sac,
-			&(struct sac_port){ .state = a.state,
-					    .sm_sl = a.sm_sl,
-					    .lid = a.lid,
-					    .sm_lid = a.sm_lid,
-					    .gid = a.gid },
-			h->lab->now);
-	if (rereg)
-		sac_reregister(h->sac, h->lab->now);
-	ipoib_link_port_update(h->link,
-			       &(struct ipoib_port){ .state = a.state,
-						     .lmc = a.lmc,
-						     .mtu_code = a.active_mtu_code,
-						     .rate_code = a.rate_code,
-						     .lid = a.lid,
-						     .gid = a.gid,
-						     .pkey_index = ca_pkey_find(h->ca, h->pkey) },
-			       h->lab->now);
-}
-
-static void poll_qp(struct lab_host *h)
-{
-	struct ca_wc wc[PKT_BATCH];
-	struct ipoib_rx rx[PKT_BATCH];
-	static uint8_t data[8192];
-	unsigned int n = ca_poll(h->qp, wc, PKT_BATCH);
-
-	h->ready = n == PKT_BATCH;
-	for (unsigned int i = 0; i < n; i++)
-		rx[i] = (struct ipoib_rx){ .pkt = wc[i].pkt,
-					   .grh = wc[i].grh,
-					   .src_qp = wc[i].src_qp,
-					   .slid = wc[i].slid,
-					   .sl = wc[i].sl,
-					   .dlid_path_bits = wc[i].dlid_path_bits };
-	if (n)
-		ipoib_rx(h->link, rx, n, h->lab->now);
-	for (unsigned int i = 0; i < n; i++) {
-		if (rx[i].verdict != IPOIB_DELIVER)
-			continue;
-		if (h->lab->rx)
-			h->lab->rx(h->lab, h, &rx[i], data,
-				   pkt_copy_out(rx[i].pkt, 0, data, sizeof(data)));
-		pkt_free(rx[i].pkt);
-	}
-	if (!h->ready && !ca_arm(h->qp))
-		h->ready = true;
-}
-
-static void post(struct lab_host *h, struct pkt *p, void *ah, uint32_t qpn, uint32_t qkey)
-{
-	struct ca_send s = { .pkt = p, .ah = ah, .dest_qp = qpn, .qkey = qkey };
-
-	assert_int_equal(ca_post_send(h->qp, &s, 1, h->lab->now), 1);
-}
-
-static void act(struct lab_host *h, const struct ipoib_action *a)
-{
-	ns_t now = h->lab->now;
-	struct ipoib_link_info info;
-	struct ca_ah *ah = NULL;
-	int err;
-
-	switch (a->type) {
-	case IPOIB_ACT_QP_CREATE:
-		err = ca_qp_create(h->ca,
-				   &(struct ca_qp_attr){ .pkey_index = a->qp.pkey_index,
-							 .qkey = a->qp.qkey,
-							 .rx_depth = 4096 },
-				   h, &h->qp);
-		ipoib_qp_ready(h->link, err ? 0 : ca_qp_num(h->qp), err, now);
-		ipoib_link_info(h->link, &info);
-		h->addr = info.lladdr;
-		ca_arm(h->qp);
-		break;
-	case IPOIB_ACT_QP_MODIFY:
-		ca_qp_modify(h->qp, a->qp.pkey_index, a->qp.qkey);
-		ca_arm(h->qp);
-		break;
-	case IPOIB_ACT_AH_CREATE:
-		err = ca_ah_create(
-			h->ca,
-			&(struct ca_ah_attr){ .dlid = a->ah_create.attr.dlid,
-					      .sl = a->ah_create.attr.sl,
-					      .src_path_bits = a->ah_create.attr.src_path_bits,
-					      .has_grh = a->ah_create.attr.has_grh,
-					      .tclass = a->ah_create.attr.tclass,
-					      .hop_limit = a->ah_create.attr.hop_limit,
-					      .flow_label = a->ah_create.attr.flow_label,
-					      .dgid = a->ah_create.attr.dgid },
-			&ah);
-		ipoib_ah_ready(h->link, a->ah_create.cookie, ah, err, now);
-		break;
-	case IPOIB_ACT_AH_DESTROY:
-		ca_ah_destroy(a->ah);
-		break;
-	case IPOIB_ACT_ATTACH:
-		assert_int_equal(ca_attach(h->qp, &a->mcast.mgid, a->mcast.mlid), 0);
-		break;
-	case IPOIB_ACT_DETACH:
-		ca_detach(h->qp, &a->mcast.mgid, a->mcast.mlid);
-		break;
-	case IPOIB_ACT_CARRIER:
-		h->carrier = a->carrier.up;
-		break;
-	case IPOIB_ACT_SEND:
-		post(h, a->send.pkt, a->send.ah, a->send.dest_qpn, a->send.qkey);
-		break;
-	case IPOIB_ACT_MTU:
-	case IPOIB_ACT_NEIGH_GONE:
-	case IPOIB_ACT_MCAST_READY:
-		break;
-	}
-}
-
-static bool settle(struct lab *l)
+/* One round, in the order of the daemon's loop. Return false when there was nothing to do. */
+static bool one_round(struct lab *l)
 {
 	uint64_t hops = fabric_stats(l->f)->hops;
 	bool more;
 
 	timers_run(&l->timers, l->now);
-	for (unsigned int i = 0; i < l->nhosts; i++) {
-		struct lab_host *h = &l->host[i];
-		struct ipoib_action a;
-
-		if (h->dirty)
-			refresh(h);
-		if (h->ready && h->qp)
-			poll_qp(h);
-		while (!ipoib_next_action(h->link, &a))
-			act(h, &a);
-	}
+	ifc_work(&l->set, l->now);
+	ifc_transmit(&l->set, l->now);
 	more = fabric_run(l->f, l->now) || fabric_stats(l->f)->hops != hops;
-	for (unsigned int i = 0; i < l->nhosts && !more; i++)
-		more = l->host[i].dirty || l->host[i].ready;
-	return more || timers_next(&l->timers) <= l->now;
+	return more || ifc_work_left(&l->set) || ifc_transmit_left(&l->set) ||
+	       timers_next(&l->timers) <= l->now;
 }
 
 void lab_run(struct lab *l, ns_t d)
@@ -342,7 +289,7 @@ void lab_run(struct lab *l, ns_t d)
 	ns_t until = l->now + d;
 
 	for (;;) {
-		while (settle(l))
+		while (one_round(l))
 			;
 		if (timers_next(&l->timers) > until)
 			break;
@@ -359,29 +306,108 @@ bool lab_all_up(const struct lab *l, const bool *want)
 	return true;
 }
 
-static void tx(struct lab_host *from, struct ipoib_tx *t, const void *data, size_t len)
+const uint8_t *lab_mac(struct lab_host *from, const struct lab_host *to)
 {
-	t->pkt = pkt_from_data(from->lab->pool, data, len);
-	t->ethertype = ETH_P_IPV4;
-	assert_non_null(t->pkt);
-	ipoib_tx(from->link, t, 1, from->lab->now);
-	if (t->verdict == IPOIB_SEND)
-		post(from, t->pkt, t->ah, t->dest_qpn, t->qkey);
+	struct ipoib_neigh *n = ipoib_neigh_get(from->link, &to->addr, from->lab->now);
+	const uint8_t *mac;
+
+	assert_non_null(n);
+	mac = eth_peer_mac(from->ifc.eth, n);
+	assert_non_null(mac);
+	return mac;
+}
+
+void lab_frame(struct lab_host *from, struct pkt *p)
+{
+	pkt_queue_add(&from->tap, p);
+	ifc_readable(&from->ifc);
+}
+
+static bool has_ipv4(const struct lab_host *h)
+{
+	return ipoib_profile_has(ipoib_link_profile(h->link), IPOIB_IPV4);
+}
+
+size_t lab_ip_len(const struct lab_host *h)
+{
+	return has_ipv4(h) ? IP_LEN : IP6_LEN;
+}
+
+/* The IPv6 group that stands for an IPv4 group, or the address that stands for a host's. */
+static void to_ipv6(uint8_t ret[16], const uint8_t ip[4])
+{
+	memset(ret, 0, 16);
+	ret[0] = ip[0] >> 4 == 0xe ? 0xff : 0xfd;
+	ret[1] = ip[0] >> 4 == 0xe ? 0x0e : 0;
+	memcpy(ret + 12, ip, 4);
+}
+
+void lab_receive(struct lab_host *h, const uint8_t group[4])
+{
+	uint8_t v6[16];
+
+	to_ipv6(v6, group);
+	if (has_ipv4(h))
+		assert_int_equal(ipoib_mcast_add(h->link, IPOIB_IPV4, group, h->lab->now), 0);
+	else
+		assert_int_equal(ipoib_mcast_add(h->link, IPOIB_IPV6, v6, h->lab->now), 0);
+}
+
+static void put_ipv4(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], size_t len)
+{
+	ip[0] = 0x45;
+	be16_put(ip + 2, (uint16_t)(IP_LEN + len));
+	ip[8] = 64;
+	ip[9] = PROTO_TEST;
+	memcpy(ip + 12, src, 4);
+	memcpy(ip + 16, dst, 4);
+	be16_put(ip + 10, inet_fold(inet_sum(0, ip, IP_LEN)));
+}
+
+static void put_ipv6(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], size_t len)
+{
+	ip[0] = 0x60;
+	be16_put(ip + 4, (uint16_t)len);
+	ip[6] = PROTO_TEST;
+	ip[7] = 64;
+	to_ipv6(ip + 8, src);
+	to_ipv6(ip + 24, dst);
+}
+
+static void send_ip(struct lab_host *from, const uint8_t mac[6], const uint8_t dst[4],
+		    const void *data, size_t len)
+{
+	uint8_t b[ETH_LEN + 4096 + 1] = { 0 }, src[4];
+	size_t hlen = ETH_LEN + lab_ip_len(from);
+	bool v4 = has_ipv4(from);
+	struct pkt *p;
+
+	assert_true(hlen + len <= sizeof(b));
+	memcpy(b, mac, 6);
+	memcpy(b + 6, from->ifc.mac, 6);
+	be16_put(b + 12, v4 ? ETH_P_IPV4 : ETH_P_IPV6_);
+	be32_put(src, 0x0a000001 + from->index);
+	if (v4)
+		put_ipv4(b + ETH_LEN, src, dst, len);
+	else
+		put_ipv6(b + ETH_LEN, src, dst, len);
+	memcpy(b + hlen, data, len);
+	p = pkt_from_data(from->lab->pool, b, hlen + len);
+	assert_non_null(p);
+	lab_frame(from, p);
 }
 
 void lab_send(struct lab_host *from, const struct lab_host *to, const void *data, size_t len)
 {
-	struct ipoib_tx t = { .dst = IPOIB_DST_NEIGH };
+	uint8_t dst[4];
 
-	t.neigh = ipoib_neigh_get(from->link, &to->addr, from->lab->now);
-	assert_non_null(t.neigh);
-	tx(from, &t, data, len);
+	be32_put(dst, 0x0a000001 + to->index);
+	send_ip(from, lab_mac(from, to), dst, data, len);
 }
 
 void lab_send_group(struct lab_host *from, const uint8_t group[4], const void *data, size_t len)
 {
-	struct ipoib_tx t = { .dst = IPOIB_DST_MCAST4 };
+	static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 
-	memcpy(t.group, group, 4);
-	tx(from, &t, data, len);
+	send_ip(from, broadcast, group, data, len);
 }

@@ -3,16 +3,18 @@
 #define TESTS_ALL_LAB_H
 
 /*
- * A whole lab on virtual time: fabric, SM, SA, and on every CA port an SA client and an IPoIB
- * link. No namespaces, TAPs or clocks: what a host receives goes to a function of the test.
+ * A whole lab on virtual time: fabric, SM, SA, and on every CA port an interface, run by the same code as in the
+ * daemon (ifc/). In place of a TAP an interface has a queue of frames, which lab_send() and lab_frame() fill; what
+ * it receives goes to a function of the test. No namespaces, no clocks.
  */
 
 #include "ca/ca_soft.h"
+#include "ifc/ifc.h"
 #include "fabric/fabric.h"
 #include "ipoib/ipoib.h"
 #include "sac/sac.h"
-#include "sm/partition.h"
-#include "sm/sa.h"
+#include "partition/partition.h"
+#include "sa/sa.h"
 #include "sm/sm.h"
 
 struct lab;
@@ -21,32 +23,43 @@ struct lab_host {
 	struct lab *lab;
 	struct fabric_node *node;
 	uint8_t port;
-	unsigned int index; /* in lab.host */
+	unsigned int index; /* index of the host in lab.host */
+	unsigned int restarts;
 	struct ca_soft_hca *soft;
-	struct ca *ca;
-	struct sac *sac;
-	struct ipoib_link *link;
-	struct ca_qp *qp;
-	struct ipoib_lladdr addr; /* valid once it has a QP */
-	bool dirty, rereg, ready, carrier;
+	struct ifc_port ca_port;
+	struct ifc ifc;
+	struct sac *sac; /* borrowed from .ca_port */
+	struct ipoib_link *link; /* borrowed from .ifc */
+	struct pkt_queue tap; /* frames that the host sends */
+	struct ipoib_lladdr addr; /* valid from the first time the interface had carrier */
+	bool carrier;
 	uint16_t pkey;
+	bool router;
+	unsigned int stations; /* largest number of stations behind the TAP */
+	const struct ipoib_profile *profile; /* NULL: the default */
 };
 
 struct lab {
 	struct timers timers;
+	struct ifc_set set;
 	struct pkt_pool *pool;
 	uint64_t seed;
 	struct fabric *f;
 	struct sm *sm;
 	struct sa *sa;
-	struct ca_soft_hca **soft; /* by node */
+	struct ca_soft_hca **soft; /* indexed by node */
 	struct lab_host *host;
 	unsigned int nhosts;
 	ns_t now;
 	struct log_sink log;
-	/* Every packet delivered; borrowed */
-	void (*rx)(struct lab *l, struct lab_host *to, const struct ipoib_rx *r,
+	/*
+	 * Function that gets every packet that lab_send() sent and that arrived. @src is its
+	 * sender, or NULL while no neighbour entry names the sender. @data is borrowed.
+	 */
+	void (*rx)(struct lab *l, struct lab_host *to, const struct ipoib_lladdr *src,
 		   const uint8_t *data, size_t len);
+	/* Function that gets every frame (borrowed) in place of .rx; NULL: .rx is used */
+	void (*frame)(struct lab *l, struct lab_host *to, const struct eth_frame *f);
 	void *ctx;
 };
 
@@ -55,23 +68,39 @@ struct lab_cfg {
 	enum hca_crc crc;
 	uint64_t seed;
 	uint16_t pkey; /* 0: 0xffff */
+	unsigned int stations; /* largest number of stations behind each TAP */
+	unsigned int routers; /* number of hosts, from the first on, that are multicast routers */
+	const struct ipoib_profile
+		*profile[2]; /* profiles of hosts with even and with odd index; NULL: the default */
 	const char *partitions; /* text; NULL: the default partition */
 	const struct sm_cfg *sm; /* NULL: the default */
 	bool verbose;
 };
 
-/* lab_create() - Everything made and links going up; asserts on failure */
+/* lab_create() - Make everything and start bringing the links up; asserts on failure */
 void lab_create(struct lab *l, const struct lab_cfg *cfg);
 void lab_destroy(struct lab *l);
 
-/* lab_sm_stop(), lab_sm_start() - The SM and SA end, without a word; others begin */
+/*
+ * lab_sm_stop(), lab_sm_start() - Kill the SM and the SA without a goodbye, so that nothing is
+ * deregistered; start others
+ */
 void lab_sm_stop(struct lab *l);
 void lab_sm_start(struct lab *l, const struct sm_cfg *cfg, const char *partitions);
-/* lab_partitions() - Another partitions.conf for the SM that runs */
+/* lab_partitions() - Load another partitions.conf into the running SM */
 void lab_partitions(struct lab *l, const char *text);
 
-/* lab_host_restart() - Its interface ends without a word and comes back with another QP */
+/*
+ * lab_host_restart() - Kill the host's interface without leaving its groups, and make it again with
+ * another QP
+ */
 void lab_host_restart(struct lab_host *h);
+/*
+ * lab_host_close(), lab_host_open() - The two halves of a restart; a host that is closed must be opened again before
+ * lab_destroy()
+ */
+void lab_host_close(struct lab_host *h);
+void lab_host_open(struct lab_host *h);
 
 /* lab_run() - Let @d of virtual time go by */
 void lab_run(struct lab *l, ns_t d);
@@ -79,8 +108,23 @@ void lab_run(struct lab *l, ns_t d);
 /* lab_all_up() - Every host that has @want set (NULL: all) has carrier */
 bool lab_all_up(const struct lab *l, const bool *want);
 
-/* lab_send() - One packet of @len octets to a host; to an IPv4 group */
+/*
+ * lab_send(), lab_send_group() - Put an IPv4 packet (protocol 253) with @len octets into the host's
+ * TAP, addressed to another host or to a group. The packet leaves in the next lab_run(). Where the
+ * host's profile carries no IPv4, it is an IPv6 packet, to ff0e::/96 and the group's 32 bits
+ */
 void lab_send(struct lab_host *from, const struct lab_host *to, const void *data, size_t len);
 void lab_send_group(struct lab_host *from, const uint8_t group[4], const void *data, size_t len);
+/* lab_receive() - Let the host receive the group of lab_send_group() */
+void lab_receive(struct lab_host *h, const uint8_t group[4]);
+/* lab_ip_len() - Octets of the IP header of what the host sends */
+size_t lab_ip_len(const struct lab_host *h);
+
+/*
+ * lab_frame() - Put a frame, which begins with the Ethernet header, into the host's TAP; takes @p
+ */
+void lab_frame(struct lab_host *from, struct pkt *p);
+/* lab_mac() - Return the MAC that stands for @to in the neighbour entries of @from */
+const uint8_t *lab_mac(struct lab_host *from, const struct lab_host *to);
 
 #endif

@@ -13,8 +13,8 @@ struct msg {
 	uint32_t magic, from, to, seq;
 };
 
-static void on_rx(struct lab *l, struct lab_host *to, const struct ipoib_rx *r, const uint8_t *data,
-		  size_t len)
+static void on_rx(struct lab *l, struct lab_host *to, const struct ipoib_lladdr *src,
+		  const uint8_t *data, size_t len)
 {
 	struct lab_count *c = l->ctx;
 	struct msg m;
@@ -28,8 +28,8 @@ static void on_rx(struct lab *l, struct lab_host *to, const struct ipoib_rx *r, 
 		c->group[to->index]++;
 	} else if (m.magic == 0x756e6963 && m.to == to->index && m.from < c->n) {
 		c->got[m.from * c->n + m.to]++;
-		/* Where the sender is known, it is the right one. */
-		if (r->src && r->src->lladdr.qpn != l->host[m.from].addr.qpn)
+		/* A packet whose sender is known must name the right sender. */
+		if (src && src->qpn != l->host[m.from].addr.qpn)
 			c->wrong++;
 	} else {
 		c->wrong++;
@@ -79,7 +79,8 @@ void lab_reachable(struct lab *l, bool *want)
 
 	for (unsigned int i = 0; i < fabric_nnodes(l->f); i++) {
 		if (!fabric_node_hca(fabric_node_at(l->f, i))) {
-			flood(l, seen, fabric_node_at(l->f, i)); /* the SM's: the first switch */
+			/* the first switch, where the SM is */
+			flood(l, seen, fabric_node_at(l->f, i));
 			break;
 		}
 	}

@@ -2,18 +2,21 @@
 #ifndef TESTS_ALL_LAB_CHECK_H
 #define TESTS_ALL_LAB_CHECK_H
 
-/* What a lab must be like when nothing disturbs it: who is up, who hears whom, who believes what. */
+/*
+ * Checks of an undisturbed lab: which interfaces have carrier, who receives from whom, and whether
+ * SA and hosts agree on memberships.
+ */
 
 #include "unit/all_lab.h"
 #include "util/prng.h"
 
-/* The group that members are in */
+/* The IPv4 group that the members in these checks join */
 extern const uint8_t lab_group[4];
 
-/* Counts what arrives: the lab's rx and ctx. */
+/* Counters of arrived packets; struct lab's .rx gets this as its ctx. */
 struct lab_count {
-	uint32_t *got; /* [n * n]: from * n + to */
-	uint32_t *group; /* [n]: by receiver */
+	uint32_t *got; /* n * n counters: packets of host "from" at host "to" in [from * n + to] */
+	uint32_t *group; /* n counters: packets to the group, indexed by receiver */
 	uint32_t n;
 	uint32_t wrong;
 };
@@ -21,30 +24,40 @@ struct lab_count {
 void lab_count_init(struct lab_count *c, struct lab *l);
 void lab_count_fini(struct lab_count *c);
 
-/* lab_reachable() - Which hosts the cables that are up connect to the SM's node */
+/* lab_reachable() - Set @want for each host that working links connect to the SM's node */
 void lab_reachable(struct lab *l, bool *want);
 
-/* Loss and reordering on every link */
+/* lab_faults_on(), lab_faults_off() - Put loss and reordering on every link, or remove them */
 void lab_faults_on(struct lab *l);
 void lab_faults_off(struct lab *l);
 
-/* lab_wait_up() - Fails if a host that has @want set has no carrier after @most */
+/* lab_wait_up() - Fail if a host that has @want set has no carrier within @most */
 void lab_wait_up(struct lab *l, const bool *want, ns_t most, uint64_t seed, const char *when);
 
 /*
- * lab_warm_up() - A packet from each to each that may get lost: after an SM gave out other LIDs the
- * first one asks for the path while it leaves by the old
+ * lab_warm_up() - Send a packet from each host to each other one; these packets may get lost. After
+ * an SM gave out other LIDs, the first packet leaves by the old path and triggers the query for the
+ * new one
  */
 void lab_warm_up(struct lab *l, struct lab_count *c, const bool *want);
 
-/* lab_check_pairs() - One packet from each wanted host to each other: arrives once */
+/*
+ * lab_check_pairs() - Send one packet from each wanted host to each other, and check that each
+ * arrives once
+ */
 void lab_check_pairs(struct lab *l, struct lab_count *c, const bool *want, uint64_t seed);
 
-/* lab_check_group() - Packets of some hosts arrive once at each wanted member, the sender aside */
+/*
+ * lab_check_group() - Send group packets from some hosts, and check that each arrives once at every
+ * wanted member except its sender
+ */
 void lab_check_group(struct lab *l, struct lab_count *c, const bool *want, const bool *member,
 		     uint64_t seed);
 
-/* lab_check_beliefs() - The SA's members are those that believe to be one, and nobody else */
+/*
+ * lab_check_beliefs() - Check that the SA's list of members is exactly the set of ports that
+ * believe to be members
+ */
 void lab_check_beliefs(struct lab *l, const bool *want, uint64_t seed);
 
 #endif

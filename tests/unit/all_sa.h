@@ -9,8 +9,8 @@
 
 #include "fabric/fabric.h"
 #include "sm/group.h"
-#include "sm/partition.h"
-#include "sm/sa.h"
+#include "partition/partition.h"
+#include "sa/sa.h"
 
 #define CLIENT_REPORTS 64
 #define CLIENT_RESP (1u << 20)
@@ -22,7 +22,7 @@ struct sa_rig {
 	struct sm *sm;
 	struct sa *sa;
 	ns_t now;
-	unsigned int refusals; /* lines of the log about joins; and the last */
+	unsigned int refusals; /* number of lines that the log got about joins; and the last line */
 	char refusal[256];
 };
 
@@ -30,53 +30,58 @@ struct sa_client {
 	struct sa_rig *r;
 	struct node_port *np;
 	struct mad_agent *agent;
-	uint64_t sm_key; /* of what is asked; and its attribute modifier */
+	uint64_t sm_key; /* SM_Key and attribute modifier of the requests */
 	uint32_t attr_mod;
-	bool rmpp; /* ask by RMPP, as GetMulti is to */
+	bool rmpp; /* true if requests go by RMPP, as GetMulti must */
 	bool answer_reports;
-	/* the last answer */
+	/* state of the last request and its answer */
 	bool done;
 	int status; /* -errno, or the MAD status */
 	ns_t done_at;
 	struct sa_mad resp;
 	size_t resp_len;
 	uint8_t *buf;
-	/* Reports, in the order they came; repeats by TID are counted */
+	/*
+	 * Reports in the order of arrival, and the number of repeats (same TID as the one before)
+	 */
 	struct mad_notice report[CLIENT_REPORTS];
 	unsigned int nreports, repeats;
 	uint64_t last_tid;
 };
 
 struct sa_rig_cfg {
-	unsigned int hosts, switches; /* topo_gen_demo(); 0: @topology */
+	unsigned int hosts, switches; /* arguments of topo_gen_demo(); hosts 0: @topology is used */
 	const char *topology;
-	const char *sm; /* NULL: Switch1/0 */
-	const char *partitions; /* NULL: the default */
+	const char *sm; /* port of the SM; NULL: Switch1/0 */
+	const char *partitions; /* text of a partitions.conf; NULL: the default */
 	uint64_t sm_key, mkey;
 	uint8_t lmc;
 };
 
-/* Up to SUBNET UP, and a second more */
+/* Build the subnet and run it until the SM reports SUBNET UP, and one second more */
 void sa_rig_init(struct sa_rig *r, const struct sa_rig_cfg *cfg);
 void sa_rig_fini(struct sa_rig *r);
 void sa_rig_pass(struct sa_rig *r, ns_t t);
 void sa_rig_partitions(struct sa_rig *r, const char *text);
-struct node_port *sa_rig_port(struct sa_rig *r, const char *name); /* "Hca1/1" */
+struct node_port *sa_rig_port(struct sa_rig *r, const char *name); /* @name is like "Hca1/1" */
 ib_gid sa_rig_gid(struct sa_rig *r, const char *name);
 
 void sa_client_init(struct sa_client *c, struct sa_rig *r, const char *port);
 void sa_client_fini(struct sa_client *c);
-/* @rec: the record's wire form. Returns the MAD status of the answer, or -ETIMEDOUT */
+/*
+ * Send a request and wait. @rec is the record in wire form. Returns the MAD status of the answer,
+ * or -ETIMEDOUT
+ */
 int sa_client_ask(struct sa_client *c, uint8_t method, uint16_t attr, uint64_t mask,
 		  const void *rec, size_t len);
-/* The same without waiting: c->done says when */
+/* As sa_client_ask(), without waiting: c->done becomes true when the answer has come */
 void sa_client_send(struct sa_client *c, uint8_t method, uint16_t attr, uint64_t mask,
 		    const void *rec, size_t len);
-/* Records of a table answer */
+/* Number of records in a table answer, and one of them */
 unsigned int sa_client_count(const struct sa_client *c);
 const uint8_t *sa_client_rec(const struct sa_client *c, unsigned int i);
 
-/* Path queries: status, the first record decoded into @ret (may be NULL) */
+/* Query a path. Returns the status; the first record is decoded into @ret (may be NULL) */
 int sa_client_path(struct sa_client *c, uint8_t method, uint64_t mask,
 		   const struct ib_path_rec *want, struct ib_path_rec *ret);
 int sa_client_mcm(struct sa_client *c, uint8_t method, uint64_t mask,

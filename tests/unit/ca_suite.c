@@ -129,7 +129,7 @@ bool suite_reaches(struct suite *s, struct ca_qp *qp, struct ca_ah *ah, uint32_t
 	unsigned int n;
 
 	suite_send(s, qp, ah, suite_payload(s, 32, 9), dest_qp, qkey);
-	suite_backend->settle(&s->e);
+	suite_backend->run(&s->e);
 	n = ca_poll(to, wc, 2);
 	assert_true(n <= 1);
 	for (unsigned int i = 0; i < n; i++) {

@@ -5,7 +5,7 @@
 /*
  * DOC: Conformance suite for ca.h
  *
- * What every backend must do, whatever is behind it. A backend gives two ports that a
+ * The suite tests the behaviour that every backend of ca.h must have. A backend gives two ports that a
  * link joins (by a switch or directly), both Active with different LIDs, with 0xffff at
  * P_Key index 0 and CA_SUITE_PKEY, a full one, at index 1; CA_SUITE_MLID reaches whoever
  * is attached.
@@ -26,19 +26,22 @@ struct ca_suite_env {
 
 struct ca_suite_backend {
 	const char *name;
-	/* Open both ports with @notify; notify's ctx of ca[i] is @ctx[i]. 0 or -errno */
+	/*
+	 * Open both ports with @notify; @ctx[i] is the ctx of the notifications of ca[i]. 0 or
+	 * -errno
+	 */
 	int (*open)(struct ca_suite_env *e, const struct ca_notify *notify, void *const ctx[2]);
-	/* Close them; afterwards nothing of the pool may be in use. */
+	/* Close both ports; afterwards no packet or buffer of the pool may be in use. */
 	void (*close)(struct ca_suite_env *e);
-	/* Let what is under way arrive, notifications included. */
-	void (*settle)(struct ca_suite_env *e);
-	/* Takes the link between the ports down; NULL if the backend cannot. */
+	/* Deliver everything that is under way, notifications included. */
+	void (*run)(struct ca_suite_env *e);
+	/* Take the link between the ports down; NULL if the backend cannot. */
 	void (*link_down)(struct ca_suite_env *e);
-	/* Changes P_Key table entries as an SM does; NULL if the backend cannot. */
+	/* Change a P_Key table entry as an SM does; NULL if the backend cannot. */
 	void (*set_pkey)(struct ca_suite_env *e, unsigned int side, uint16_t index, uint16_t pkey);
 };
 
-/* Runs all cases against @b; the result of cmocka. */
+/* Run all cases against @b; returns cmocka's result. */
 int ca_suite_run(const struct ca_suite_backend *b);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Conformance of ca.h: what is sent arrives where it should, and nowhere else. */
+/* Conformance to ca.h: a sent packet arrives at its destination and nowhere else. */
 
 #include "unit/ca_suite_priv.h"
 #include "wire/ib_hdr.h"
@@ -13,7 +13,7 @@ void test_ca_unicast_without_grh(void **state)
 	struct ca_wc wc;
 
 	suite_send(s, a, ah, suite_payload(s, 101, 3), ca_qp_num(b), QKEY);
-	suite_backend->settle(&s->e);
+	suite_backend->run(&s->e);
 	assert_int_equal(ca_poll(b, &wc, 1), 1);
 	assert_null(wc.grh);
 	assert_int_equal(wc.slid, s->port[0].lid);
@@ -35,7 +35,7 @@ void test_ca_unicast_with_grh(void **state)
 	struct ib_grh grh;
 
 	suite_send(s, a, suite_peer_ah(s, 0, true), suite_payload(s, 64, 3), ca_qp_num(b), QKEY);
-	suite_backend->settle(&s->e);
+	suite_backend->run(&s->e);
 	assert_int_equal(ca_poll(b, &wc, 1), 1);
 	assert_non_null(wc.grh);
 	assert_int_equal(ib_grh_decode(&grh, wc.grh, IB_GRH_LEN), 0);
@@ -63,7 +63,7 @@ void test_ca_payloads_of_any_shape(void **state)
 		pkt_add_slice(p, whole->slice[0].buf, data + in_hdr[i] + 300, 477 - in_hdr[i]);
 		pkt_free(whole);
 		suite_send(s, a, ah, p, ca_qp_num(b), QKEY);
-		suite_backend->settle(&s->e);
+		suite_backend->run(&s->e);
 		assert_int_equal(ca_poll(b, &wc, 1), 1);
 		suite_check_payload(wc.pkt, 777, 1);
 		pkt_free(wc.pkt);
@@ -79,15 +79,15 @@ void test_ca_up_to_the_mtu(void **state)
 	struct ca_wc wc;
 
 	suite_send(s, a, ah, suite_payload(s, mtu, 0), ca_qp_num(b), QKEY);
-	suite_backend->settle(&s->e);
+	suite_backend->run(&s->e);
 	assert_int_equal(ca_poll(b, &wc, 1), 1);
 	suite_check_payload(wc.pkt, mtu, 0);
 	pkt_free(wc.pkt);
 	if (mtu == 4096)
 		return;
-	/* More is taken and goes nowhere; the QP still works. */
+	/* A packet above the MTU is accepted and dropped; the QP still works afterwards. */
 	suite_send(s, a, ah, suite_payload(s, mtu + 1, 0), ca_qp_num(b), QKEY);
-	suite_backend->settle(&s->e);
+	suite_backend->run(&s->e);
 	assert_int_equal(suite_drain(b), 0);
 	assert_true(suite_reaches(s, a, ah, ca_qp_num(b), QKEY, b));
 }
@@ -106,7 +106,7 @@ void test_ca_batches_keep_their_order(void **state)
 					 QKEY };
 	for (unsigned int done = 0; done < 100; done += n) {
 		n = ca_post_send(a, v + done, 100 - done, s->e.now);
-		suite_backend->settle(&s->e);
+		suite_backend->run(&s->e);
 	}
 	while ((n = ca_poll(b, wc, 7))) {
 		for (unsigned int i = 0; i < n; i++, seen++) {
@@ -128,7 +128,7 @@ void test_ca_overflow_costs_nothing_else(void **state)
 	assert_int_equal(ca_qp_create(s->e.ca[1], &attr, NULL, &b), 0);
 	for (unsigned int i = 0; i < 40; i++) {
 		suite_send(s, a, ah, suite_payload(s, 32, 9), ca_qp_num(b), QKEY);
-		suite_backend->settle(&s->e);
+		suite_backend->run(&s->e);
 	}
 	n = suite_drain(b);
 	assert_true(n >= 8 && n < 40);
@@ -143,7 +143,7 @@ void test_ca_ah_is_destroyed_behind_its_sends(void **state)
 
 	suite_send(s, a, ah, suite_payload(s, 32, 9), ca_qp_num(b), QKEY);
 	ca_ah_destroy(ah);
-	suite_backend->settle(&s->e);
+	suite_backend->run(&s->e);
 	assert_int_equal(suite_drain(b), 1);
 }
 
@@ -167,7 +167,10 @@ void test_ca_qkey_with_high_bit_means_the_qps_own(void **state)
 
 	assert_true(suite_reaches(s, a, ah, ca_qp_num(b), MCAST_QKEY, b));
 	assert_true(suite_reaches(s, a, ah, ca_qp_num(b), IB_QKEY_CONTROLLED, b));
-	/* Another QP cannot say it, even if it knows it. */
+	/*
+	 * A QP with another Q_Key cannot send this one, even if it knows it, because bit 31 selects
+	 * the sender's own Q_Key.
+	 */
 	assert_false(suite_reaches(s, c, ah, ca_qp_num(b), MCAST_QKEY, b));
 }
 
@@ -183,7 +186,7 @@ void test_ca_R44_partitions_are_apart(void **state)
 	assert_false(suite_reaches(s, a, ah, ca_qp_num(b1), QKEY, b1));
 	assert_false(suite_reaches(s, a1, ah, ca_qp_num(b), QKEY, b));
 	suite_send(s, a1, ah, suite_payload(s, 8, 0), ca_qp_num(b1), QKEY);
-	suite_backend->settle(&s->e);
+	suite_backend->run(&s->e);
 	assert_int_equal(ca_poll(b1, &wc, 1), 1);
 	assert_int_equal(wc.pkey_index, 1);
 	pkt_free(wc.pkt);
@@ -198,7 +201,7 @@ void test_ca_unknown_qp_gets_nothing(void **state)
 
 	ca_qp_destroy(b);
 	suite_send(s, a, ah, suite_payload(s, 32, 9), n, QKEY);
-	suite_backend->settle(&s->e);
+	suite_backend->run(&s->e);
 	b = suite_qp(s, 1, 0, QKEY);
 	assert_true(suite_reaches(s, a, ah, ca_qp_num(b), QKEY, b));
 }
@@ -214,7 +217,7 @@ void test_ca_I9_multicast_reaches_the_attached(void **state)
 	assert_false(suite_reaches(s, a, ah, IB_QPN_MCAST, IB_QKEY_CONTROLLED, b));
 	assert_int_equal(ca_attach(b, &mgid, CA_SUITE_MLID), 0);
 	suite_send(s, a, ah, suite_payload(s, 55, 4), IB_QPN_MCAST, IB_QKEY_CONTROLLED);
-	suite_backend->settle(&s->e);
+	suite_backend->run(&s->e);
 	assert_int_equal(ca_poll(b, &wc, 1), 1);
 	assert_non_null(wc.grh);
 	assert_memory_equal(wc.grh + 24, mgid.raw, 16);
@@ -239,7 +242,7 @@ void test_ca_I9_an_attached_sender_hears_itself_once(void **state)
 		assert_int_equal(ca_attach(all[i], &mgid, CA_SUITE_MLID), 0);
 	suite_send(s, a, suite_group_ah(s, 0), suite_payload(s, 300, 4), IB_QPN_MCAST,
 		   IB_QKEY_CONTROLLED);
-	suite_backend->settle(&s->e);
+	suite_backend->run(&s->e);
 	for (unsigned int i = 0; i < 3; i++) {
 		struct ca_wc wc[2];
 
@@ -258,16 +261,16 @@ void test_ca_ready_comes_once_per_arming(void **state)
 	struct ca_ah *ah = suite_peer_ah(s, 0, false);
 
 	suite_send(s, a, ah, suite_payload(s, 32, 9), ca_qp_num(b), QKEY);
-	suite_backend->settle(&s->e);
+	suite_backend->run(&s->e);
 	assert_int_equal(s->side[1].ready, 0);
-	assert_false(ca_arm(b)); /* something waits */
+	assert_false(ca_arm(b)); /* false: a completion is waiting */
 	assert_int_equal(suite_drain(b), 1);
 	for (unsigned int i = 1; i <= 3; i++) {
 		assert_true(ca_arm(b));
 		assert_int_equal(s->side[1].ready, i - 1);
 		for (unsigned int k = 0; k < 3; k++) {
 			suite_send(s, a, ah, suite_payload(s, 32, 9), ca_qp_num(b), QKEY);
-			suite_backend->settle(&s->e);
+			suite_backend->run(&s->e);
 		}
 		assert_int_equal(s->side[1].ready, i);
 		assert_ptr_equal(s->side[1].ready_qp, b);
@@ -287,7 +290,7 @@ void test_ca_modify_resets_and_keeps_attachments(void **state)
 
 	assert_int_equal(ca_attach(b, &mgid, CA_SUITE_MLID), 0);
 	suite_send(s, a0, ah, suite_payload(s, 32, 9), n, QKEY);
-	suite_backend->settle(&s->e);
+	suite_backend->run(&s->e);
 	assert_int_equal(ca_qp_modify(b, 1, QKEY + 5), 0);
 	assert_int_equal(suite_drain(b), 0);
 	assert_int_equal(ca_qp_num(b), n);

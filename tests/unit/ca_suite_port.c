@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Conformance of ca.h: ports, objects, MADs, events. */
+/* Conformance to ca.h: ports, objects, MADs, events. */
 
 #include <errno.h>
 
@@ -41,7 +41,7 @@ void test_ca_pkey_table(void **state)
 	assert_int_equal(ca_pkey_find(s->e.ca[0], CA_SUITE_PKEY), 1);
 	assert_int_equal(ca_pkey_find(s->e.ca[0], CA_SUITE_PKEY & 0x7fff), 1);
 	assert_int_equal(ca_pkey_find(s->e.ca[0], 0x8123), -ENOENT);
-	/* Empty entries are not matches. */
+	/* Empty P_Key table entries (0 and 0x8000) match nothing. */
 	assert_int_equal(ca_pkey_find(s->e.ca[0], 0x8000), -ENOENT);
 	assert_int_equal(ca_pkey_find(s->e.ca[0], 0), -ENOENT);
 }
@@ -86,7 +86,7 @@ void test_ca_bad_objects_are_refused(void **state)
 	assert_int_equal(ca_qp_create(s->e.ca[0], &q, NULL, &qp), -EINVAL);
 	assert_null(qp);
 	assert_int_equal(ca_ah_create(s->e.ca[0], &a, &ah), -EINVAL);
-	a.dlid = CA_SUITE_MLID; /* multicast without GRH */
+	a.dlid = CA_SUITE_MLID; /* a multicast destination needs a GRH */
 	assert_int_equal(ca_ah_create(s->e.ca[0], &a, &ah), -EINVAL);
 	assert_null(ah);
 	ca_ah_destroy(NULL);
@@ -145,7 +145,7 @@ void test_ca_mads_are_answered(void **state)
 	assert_int_equal(mad_agent_add(ca_mad_ep(s->e.ca[0]), &c, &agent), 0);
 	assert_int_equal(mad_request(agent, &q, NULL, s->e.now), 0);
 	assert_int_equal(re.n, 0);
-	suite_backend->settle(&s->e);
+	suite_backend->run(&s->e);
 	assert_int_equal(re.n, 1);
 	assert_int_equal(re.status, 0);
 	assert_int_equal(re.from_lid, s->port[1].lid);
@@ -163,14 +163,14 @@ void test_ca_link_down_is_told(void **state)
 	if (!suite_backend->link_down)
 		skip();
 	suite_backend->link_down(&s->e);
-	suite_backend->settle(&s->e);
+	suite_backend->run(&s->e);
 	for (unsigned int i = 0; i < 2; i++) {
 		assert_int_equal(s->side[i].events[CA_EVENT_PORT_ERR], 1);
 		assert_int_equal(s->side[i].events[CA_EVENT_PORT_ACTIVE], 0);
 		assert_int_equal(ca_port_query(s->e.ca[i], &attr), 0);
 		assert_int_not_equal(attr.state, IB_PORT_ACTIVE);
 	}
-	/* Sends are taken and lost. */
+	/* While the link is down, sends are accepted and lost. */
 	assert_false(suite_reaches(s, a, ah, ca_qp_num(b), QKEY, b));
 }
 
@@ -185,17 +185,20 @@ void test_ca_pkey_change_is_told(void **state)
 		skip();
 	assert_true(suite_reaches(s, a, ah, ca_qp_num(b), QKEY, b));
 	suite_backend->set_pkey(&s->e, 1, 1, 0x8009);
-	suite_backend->settle(&s->e);
+	suite_backend->run(&s->e);
 	assert_int_equal(s->side[1].events[CA_EVENT_PKEY_CHANGE], 1);
 	assert_int_equal(s->side[0].events[CA_EVENT_PKEY_CHANGE], 0);
 	assert_int_equal(ca_pkey_query(s->e.ca[1], 1, &pkey), 0);
 	assert_int_equal(pkey, 0x8009);
 	assert_false(suite_reaches(s, a, ah, ca_qp_num(b), QKEY, b));
-	/* Full before limited, wherever it is. */
+	/*
+	 * Of a full and a limited entry with the same key, the full one is found, whatever their
+	 * order.
+	 */
 	suite_backend->set_pkey(&s->e, 1, 1, CA_SUITE_PKEY & 0x7fff);
-	suite_backend->settle(&s->e);
+	suite_backend->run(&s->e);
 	assert_int_equal(ca_pkey_find(s->e.ca[1], CA_SUITE_PKEY), 1);
 	suite_backend->set_pkey(&s->e, 1, 3, CA_SUITE_PKEY);
-	suite_backend->settle(&s->e);
+	suite_backend->run(&s->e);
 	assert_int_equal(ca_pkey_find(s->e.ca[1], CA_SUITE_PKEY), 3);
 }

@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_CA_SUITE_PRIV_H
 #define TESTS_UNIT_CA_SUITE_PRIV_H
 
-/* What the files of the suite share. */
+/* Declarations that the files of the suite share */
 
 #include "unit/ca_suite.h"
 
@@ -12,7 +12,7 @@
 
 extern const struct ca_suite_backend *suite_backend;
 
-/* Both sides, and what they were told. */
+/* The environment, and for each of the two ports the notifications that came */
 struct suite {
 	struct ca_suite_env e;
 	struct ca_port_attr port[2];
@@ -24,19 +24,19 @@ struct suite {
 
 struct ca_qp *suite_qp(struct suite *s, unsigned int side, uint16_t pkey_index, uint32_t qkey);
 struct ca_ah *suite_ah(struct suite *s, unsigned int side, const struct ca_ah_attr *a);
-/* From @side to the other one. */
+/* Address handle from @side to the other side */
 struct ca_ah *suite_peer_ah(struct suite *s, unsigned int side, bool grh);
 ib_gid suite_group(void);
 struct ca_ah *suite_group_ah(struct suite *s, unsigned int side);
-/* @len octets that begin with @seed */
+/* Packet whose payload is @len octets that count up from @seed */
 struct pkt *suite_payload(struct suite *s, unsigned int len, uint8_t seed);
 void suite_check_payload(const struct pkt *p, unsigned int len, uint8_t seed);
 void suite_send(struct suite *s, struct ca_qp *qp, struct ca_ah *ah, struct pkt *p,
 		uint32_t dest_qp, uint32_t qkey);
-/* Sends 32 octets to @to and says whether they arrived. */
+/* Send 32 octets to @to; returns whether they arrived. */
 bool suite_reaches(struct suite *s, struct ca_qp *qp, struct ca_ah *ah, uint32_t dest_qp,
 		   uint32_t qkey, struct ca_qp *to);
-/* Frees what waits; returns how many packets that were. */
+/* Free the packets that are waiting; returns how many there were. */
 unsigned int suite_drain(struct ca_qp *qp);
 
 /* The cases. */

@@ -23,13 +23,13 @@ struct report_rec {
 
 extern const uint8_t report_mldv2_dst[16];
 
-/* Write a packet, return its length. */
+/* Write an IP packet with such a report; returns its length. */
 size_t report_igmp(uint8_t *b, uint8_t type, const uint8_t group[4]);
 size_t report_igmp3(uint8_t *b, const struct report_rec *r, unsigned int n);
 size_t report_mld(uint8_t *b, uint8_t type, const uint8_t group[16]);
 size_t report_mld2(uint8_t *b, const struct report_rec *r, unsigned int n);
 
-/* The checksum of the first @len octets of such a packet. */
+/* Recompute the checksum over the first @len octets after the test changed them. */
 void report_mend_igmp(uint8_t *ip, size_t len);
 void report_mend_mld(uint8_t *b, size_t len);
 

@@ -3,9 +3,9 @@
 #define TESTS_ETH_RIG_H
 
 /*
- * One Ethernet interface over a link that is up, with a fake SA, on virtual time: what it
- * posts, delivers and reports is kept. Checksums are made and checked here an octet pair at a
- * time, independent of wire/inet.
+ * One Ethernet interface over a link that is up, with a fake SA, on virtual time. Everything that
+ * the interface posts, delivers and reports is kept for the test. Checksums are computed and
+ * checked here one octet pair at a time, independent of wire/inet.
  */
 
 #include "eth/eth.h"
@@ -13,18 +13,19 @@
 #include "wire/arp.h"
 #include "wire/nd.h"
 
-#define ER_PEER 7 /* the peer of most tests: its LID, and GID by peer_gid() */
+#define ER_PEER 7 /* LID of the peer in most tests; peer_gid() gives its GID */
 #define ER_PEER_QPN 0x77
 #define ER_KEPT 256
 #define ER_OCTETS 4200
 
 struct er_sent {
-	uint8_t data[ER_OCTETS]; /* from the encapsulation on */
+	uint8_t data[ER_OCTETS]; /* the packet from the IPoIB encapsulation header on */
 	size_t len;
-	const struct pkt *pkt; /* who it was; freed */
-	const uint8_t *slice; /* where its payload was */
-	uint32_t flags, dest_qpn, qkey;
-	uint32_t src_qpn; /* 0: the interface's own */
+	const struct pkt *pkt; /* descriptor that was delivered, to compare with; already freed */
+	const uint8_t *slice; /* address at which its payload was */
+	uint32_t dest_qpn, qkey;
+	uint8_t csum; /* enum frame_csum */
+	uint32_t src_qpn; /* source QPN; 0: the interface's own */
 	struct ipoib_ah_attr ah;
 };
 
@@ -32,12 +33,12 @@ struct er_got {
 	uint8_t data[ER_OCTETS];
 	size_t len;
 	const struct pkt *pkt;
-	unsigned int n; /* packets coalesced */
+	unsigned int n; /* number of packets coalesced into this frame */
 	uint8_t gso;
 };
 
 struct er_station {
-	struct eth_station *st; /* NULL: closed */
+	struct eth_station *st; /* NULL: station was closed */
 	uint8_t mac[6];
 	uint32_t qpn;
 };
@@ -53,10 +54,10 @@ struct eth_rig {
 	unsigned int ngot;
 	uint8_t gone[ER_KEPT][6];
 	unsigned int ngone;
-	struct er_station station[ER_KEPT]; /* as they were opened */
+	struct er_station station[ER_KEPT]; /* stations in the order in which they were opened */
 	unsigned int nstation;
-	int station_err; /* what opening one gives */
-	bool no_ready; /* MCAST_READY gets lost, as if joins took for ever */
+	int station_err; /* error with which opening a station's QP fails; 0: none */
+	bool no_ready; /* true: IPOIB_ACT_MCAST_READY is dropped, as if joins never ended */
 };
 
 extern const uint8_t er_bcast_mac[6];
@@ -64,70 +65,91 @@ extern const uint8_t er_ip_own[4], er_ip_peer[4], er_ll_own[16];
 extern uint8_t er_peer_mac[6];
 extern struct eth_rig er; /* too large for a stack */
 
-/* Stations that interfaces made from now on may have, and whether DHCP is left alone. */
+/*
+ * Settings of interfaces that are made from now on: the most stations, whether DHCP passes
+ * unchanged, and the link's profile (NULL: the default)
+ */
 extern unsigned int er_max_stations;
 extern bool er_dhcp_raw;
+extern const struct ipoib_profile *er_profile;
 
-/* Link up, TAP up, 224.0.0.1 and ff02::1 joined. */
+/* Make the interface with its link up, its TAP up, and 224.0.0.1 and ff02::1 joined. */
 void er_init(void);
-/* The same, without eth_if_set_up(). */
+/* As er_init(), but without eth_if_set_up(). */
 void er_init_down(void);
-/* And a peer: its token in er_peer_mac, the path to it known. */
+/* As er_init(), with one peer: its token is in er_peer_mac, and the path to it is known. */
 void er_init_peer(void);
 void er_fini(void);
 void er_drain(void);
 void er_run(ns_t dt);
-/* er_clear() - Forget what was posted, delivered, reported */
+/*
+ * er_groups_sync() - Hand over the kernel's lists of joined groups: @n4 IPv4 and @n6 IPv6 groups,
+ * read just now
+ */
+void er_groups_sync(const uint8_t (*v4)[4], unsigned int n4, const uint8_t (*v6)[16],
+		    unsigned int n6);
+/* er_clear() - Forget what the interface has posted, delivered and reported */
 void er_clear(void);
 
 uint64_t er_drops(enum eth_drop why);
-/* er_drops_sum() - Of all reasons, and of those of the link */
+/* er_drops_sum() - Sum of the drops for all reasons, those of the link included */
 uint64_t er_drops_sum(void);
-/* er_check_dropped() - Exactly one drop so far, for @why, and nothing left */
+/*
+ * er_check_dropped() - Check that there was exactly one drop, for @why, and that no packet is left
+ */
 void er_check_dropped(enum eth_drop why);
 
 /* --- from the TAP */
 
 struct pkt *er_frame(const uint8_t dst[6], const uint8_t src[6], uint16_t type, const void *data,
 		     size_t n);
-/* er_tx_from() - One frame of a station */
+/* er_tx_from() - The TAP sends one frame with the source MAC @src */
 void er_tx_from(const uint8_t src[6], const uint8_t dst[6], uint16_t type, const void *data,
 		size_t n);
-/* er_tx() - One frame of our own MAC */
+/* er_tx() - The TAP sends one frame with the interface's own MAC */
 void er_tx(const uint8_t dst[6], uint16_t type, const void *data, size_t n);
 void er_tx_pkt(struct pkt *p);
 
 /* --- from the link */
 
 struct pkt *er_packet(uint16_t type, const void *data, size_t n);
-/* er_rx_pkt() - From @peer, unicast; @grh: with one, to @mgid if not NULL */
+/*
+ * er_rx_pkt() - A unicast packet from @peer arrives; with @grh it has a GRH, addressed to @mgid if
+ * not NULL
+ */
 void er_rx_pkt(struct pkt *p, unsigned int peer, uint32_t qpn, bool grh, const ib_gid *mgid);
 void er_rx(uint16_t type, const void *data, size_t n);
 void er_rx_mcast(const ib_gid *mgid, uint16_t type, const void *data, size_t n);
 
-/* er_rx_station() - As er_rx(), by the QP of a station */
+/* er_rx_station() - As er_rx(), but the packet arrives at the QP of a station */
 void er_rx_station(const uint8_t mac[6], uint16_t type, const void *data, size_t n);
 
 /* --- addresses */
 
 struct ipoib_lladdr er_peer_addr(unsigned int peer, uint32_t qpn);
-/* er_station() - The open station with @mac, or NULL */
+/* er_station() - Return the open station with @mac, or NULL */
 struct er_station *er_station(const uint8_t mac[6]);
-/* er_learn() - A peer that the SA knows, known here by its token */
+/* er_learn() - Add a peer to the SA, and a neighbour entry for it here; @ret_mac gets its token */
 void er_learn(unsigned int peer, uint32_t qpn, uint8_t ret_mac[6]);
 
 /* --- octets */
 
 uint16_t er_sum(const uint8_t *p, size_t len, uint32_t sum);
-/* er_check_ip() - Version, length, header and ICMPv6, TCP, UDP or IGMP checksum are right */
+/*
+ * er_check_ip() - Check version, length, IPv4 header checksum, and the checksum of ICMPv6, TCP, UDP
+ * or IGMP
+ */
 void er_check_ip(const uint8_t *ip, size_t len);
 
-/* Write an IP packet, checksum of IPv4 header made; return its length. */
+/* Write an IP packet with a right IPv4 header checksum; return its length. */
 size_t er_ip4(uint8_t *b, const uint8_t src[4], const uint8_t dst[4], uint8_t proto,
 	      const void *data, size_t n);
 size_t er_ip6(uint8_t *b, const uint8_t src[16], const uint8_t dst[16], uint8_t next, uint8_t hop,
 	      const void *data, size_t n);
-/* er_icmp6() - @m's checksum made; hop limit 255 */
+/*
+ * er_icmp6() - Write an ICMPv6 packet with the body @m, its checksum and hop limit 255; return its
+ * length
+ */
 size_t er_icmp6(uint8_t *b, const uint8_t src[16], const uint8_t dst[16], const void *m, size_t n);
 size_t er_udp4(uint8_t *b, const uint8_t src[4], const uint8_t dst[4], size_t n);
 

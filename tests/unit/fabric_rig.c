@@ -138,7 +138,10 @@ static void configure_sltovl(struct node *n)
 			n->sw->sltovl[i][sl] = sl % 8;
 }
 
-/* Breadth first from the node that has @lid: every switch learns the port that it was reached from. */
+/*
+ * Set the LFT entries for @lid: breadth first from the node that has the LID, every switch gets the
+ * port by which the search reached it.
+ */
 static void route_lid(struct rig *r, struct fabric_node *to, unsigned int to_port, uint16_t lid)
 {
 	unsigned int n = fabric_nnodes(r->f), head = 0, tail = 0;
@@ -237,7 +240,9 @@ static void end_state(void *ctx, enum fabric_link_state s, ns_t now)
 
 struct rig_end *rig_attach(struct rig *r, const char *port)
 {
-	static const struct fabric_ext_ops ops = { .tx = end_tx, .state = end_state };
+	static const struct fabric_ext_ops ops = { .tx = end_tx,
+						   .state = end_state,
+						   .inside = true };
 	struct rig_end *e = &r->end[r->nends++];
 	char label[FABRIC_NAME_MAX + 8];
 
@@ -324,7 +329,9 @@ void rig_smp(uint8_t mad[256], uint8_t method, uint16_t attr, uint32_t mod, cons
 	mad[SMP_OFF_HOP_CNT] = (uint8_t)hops;
 }
 
-/* The SMP of a neighbour: one hop, already on its way. */
+/*
+ * Send a directed-route SMP of one hop, in the form that it has when it arrives from a neighbour.
+ */
 void rig_send_smp(struct rig_end *e, uint8_t method, uint16_t attr, uint32_t mod, const void *data)
 {
 	static const uint8_t out = 1;

@@ -18,7 +18,7 @@ struct rig_end {
 	struct pkt *got[RIG_KEEP];
 	unsigned int n;
 	unsigned int states; /* calls of ops->state */
-	enum fabric_link_state state; /* the last one */
+	enum fabric_link_state state; /* state in the last call of ops->state */
 };
 
 struct rig {
@@ -29,13 +29,17 @@ struct rig {
 	ns_t now;
 	struct rig_end end[RIG_ENDS];
 	unsigned int nends;
-	unsigned int events[16]; /* by enum node_event, of nodes that rig_watch() watches */
+	/* counts per enum node_event, of the nodes that rig_watch() watches */
+	unsigned int events[16];
 };
 
-/* @text: a topology; its switches and CAs are not configured yet. Changes to r->cfg before count. */
+/*
+ * Make a fabric from the topology @text; its switches and CAs are not configured yet. Changes to
+ * r->cfg before the call take effect.
+ */
 void rig_init(struct rig *r, const char *text);
 void rig_init_topo(struct rig *r, struct topo *t); /* takes @t */
-void rig_fini(struct rig *r); /* nothing may be left in the pool */
+void rig_fini(struct rig *r); /* fails if a packet is still in use */
 
 struct fabric_node *rig_node(struct rig *r, const char *name);
 struct fabric_port *rig_port(struct rig *r, const char *name);
@@ -43,43 +47,50 @@ struct node_port *rig_np(struct rig *r, const char *name);
 struct node *rig_sw(struct rig *r, const char *name);
 void rig_watch(struct rig *r, const char *name);
 
-/* Run what is due now; then pass time, stopping at every deadline. */
+/* rig_settle() runs what is due now; rig_pass() lets time pass and stops at every deadline. */
 void rig_settle(struct rig *r);
 void rig_pass(struct rig *r, ns_t t);
 
 /*
- * What a subnet manager would do: LIDs 1.. for end ports in topology order, LFTs by
+ * Configure as an SM would: LIDs from 1 for end ports in the order of the topology, LFTs by
  * shortest paths, SLtoVL 1:1, MTU 4096, connected ports Active.
  */
 void rig_configure(struct rig *r);
 uint16_t rig_lid(struct rig *r, const char *name);
 void rig_set_state(struct rig *r, const char *port, enum ib_port_state s);
 
-/* An external end with carrier at @port */
+/* Attach an external end with carrier at @port */
 struct rig_end *rig_attach(struct rig *r, const char *port);
-/* Free what the end has got so far */
+/* Free the packets that came out at the end so far */
 void rig_end_clear(struct rig_end *e);
 
 struct rig_pkt {
 	uint16_t slid, dlid;
 	uint8_t sl, vl;
-	uint16_t pkey; /* 0: 0xffff */
+	uint16_t pkey; /* 0 stands for 0xffff */
 	uint32_t dest_qp, src_qp, qkey;
 	const ib_gid *dgid; /* NULL: no GRH */
-	unsigned int len; /* payload octets: 0, 1, 2 .. */
-	const void *mad; /* 256 octets instead */
+	unsigned int len; /* number of payload octets, which are 0, 1, 2 .. */
+	const void *mad; /* 256 octets of MAD as the payload, in place of .len octets */
 };
 
-/* A sealed packet of that; its payload is in a buffer of its own when longer than 64 octets. */
+/*
+ * Make a sealed packet as @s describes; a payload of more than 64 octets lies in a buffer of its
+ * own.
+ */
 struct pkt *rig_make(struct rig *r, const struct rig_pkt *s);
-void rig_send(struct rig_end *e, const struct rig_pkt *s); /* and settle */
-void rig_send_pkt(struct rig_end *e, struct pkt *p); /* and settle */
+/* Send a packet, and run the fabric until nothing is due. */
+void rig_send(struct rig_end *e, const struct rig_pkt *s);
+void rig_send_pkt(struct rig_end *e, struct pkt *p);
 
-/* A directed-route SMP over @path (hops ports, as InitialPath[1..]); @data NULL or 64 octets */
+/*
+ * Write a directed-route SMP over @path (@hops port numbers, as InitialPath[1..]); @data is NULL or
+ * 64 octets
+ */
 void rig_smp(uint8_t mad[256], uint8_t method, uint16_t attr, uint32_t mod, const uint8_t *path,
 	     unsigned int hops, const void *data);
 void rig_send_smp(struct rig_end *e, uint8_t method, uint16_t attr, uint32_t mod, const void *data);
-/* The MAD of a received packet */
+/* Copy the MAD out of a received packet */
 void rig_mad_of(const struct pkt *p, uint8_t ret[256]);
 
 #endif

@@ -222,7 +222,10 @@ void rig_expect_drop(struct rig *r, uint8_t port, struct pkt *p, enum hca_drop w
 			fail_msg("expected a drop for %s; %s is %lu, was %lu", hca_drop_name(why),
 				 hca_drop_name(d), (unsigned long)hca_drops(r->h, d),
 				 (unsigned long)before[d]);
-	/* It is in no queue: only traps may have been made meanwhile. */
+	/*
+	 * The packet is freed and in no queue; the only packets in use are traps that the HCA may
+	 * have sent because of it.
+	 */
 	assert_int_equal(pkt_pool_pkts_used(r->pool), used + r->nout - nout);
 }
 
@@ -314,7 +317,10 @@ struct ib_ud_hdr rig_header_of(const struct pkt *p)
 	return h;
 }
 
-/* The CRCs once more, bit by bit (IBTA 7.8.1, 7.8.2), on a copy with variant fields as ones. */
+/*
+ * Compute the CRCs a second time, bit by bit (IBTA 7.8.1, 7.8.2), on a copy in which the variant
+ * fields are all ones.
+ */
 static uint32_t slow_crc(const uint8_t *p, size_t len, uint32_t poly, uint32_t reg)
 {
 	for (size_t i = 0; i < len; i++) {

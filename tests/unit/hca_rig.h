@@ -3,8 +3,8 @@
 #define TESTS_UNIT_HCA_RIG_H
 
 /*
- * A soft HCA of two Active ports on virtual time, whose sent packets are kept, and
- * packets made octet by octet to be received by it.
+ * A soft HCA with two Active ports on virtual time. The packets that it sends are kept; the packets
+ * that it receives are made octet by octet.
  */
 
 #include "check.h"
@@ -29,7 +29,7 @@ struct rig {
 	struct pkt_pool *pool;
 	struct log_sink log;
 	struct hca *h;
-	struct pkt *out[RIG_OUT_MAX]; /* what went to the link */
+	struct pkt *out[RIG_OUT_MAX]; /* packets that the HCA sent to the link */
 	uint8_t out_port[RIG_OUT_MAX];
 	unsigned int nout;
 	unsigned int events[NODE_EV_PHYS + 1];
@@ -39,9 +39,9 @@ struct rig {
 };
 
 void rig_up(struct rig *r, enum hca_crc crc);
-/* Fails the test if a packet or buffer is not back in the pool. */
+/* Destroy the rig; fails the test if a packet or buffer is not back in the pool. */
 void rig_down(struct rig *r);
-/* For cmocka: *state is a rig, by what it makes of CRCs. */
+/* Setup functions for cmocka, one per enum hca_crc; *state is the rig. */
 int rig_setup(void **state); /* HCA_CRC_FULL */
 int rig_setup_icrc(void **state);
 int rig_setup_off(void **state);
@@ -50,24 +50,30 @@ int rig_teardown(void **state);
 struct node_port *rig_port(struct rig *r, uint8_t port);
 struct hca_qp *rig_qp(struct rig *r, uint8_t port, uint32_t qpn, unsigned int depth);
 ib_gid rig_mgid(uint8_t last);
-/* The packets that went out so far are freed. */
+/* Free the packets that went out so far. */
 void rig_forget(struct rig *r);
 
-/* A good unicast packet from the far end to @qpn of port 1, to be spoiled by the test. */
+/* Header of a good unicast packet from the far end to @qpn of port 1, for the test to spoil. */
 struct ib_ud_hdr rig_hdr(uint32_t qpn);
-/* The same with GRH, or to a multicast group. */
+/* As rig_hdr(), with a GRH, or to a multicast group */
 struct ib_ud_hdr rig_hdr_grh(uint32_t qpn);
 struct ib_ud_hdr rig_hdr_mcast(const ib_gid *mgid);
-/* Sealed with both CRCs; the payload is 0, 1, 2, ... */
+/* Make a packet sealed with both CRCs; its payload is 0, 1, 2, ... */
 struct pkt *rig_pkt(struct rig *r, const struct ib_ud_hdr *h, unsigned int payload_len);
 
 void rig_rx(struct rig *r, uint8_t port, struct pkt *p);
 uint64_t rig_drops(struct rig *r);
-/* @p arrives at @port, and exactly the reason @why is counted; nothing is delivered. */
+/*
+ * Let @p arrive at @port, and check that only the counter of @why moves and that nothing is
+ * delivered.
+ */
 void rig_expect_drop(struct rig *r, uint8_t port, struct pkt *p, enum hca_drop why);
-/* @p arrives at @port and is what @qp gets; returns the completion, whose packet the caller frees. */
+/*
+ * Let @p arrive at @port, and check that @qp gets it. Returns the completion, whose packet the
+ * caller frees.
+ */
 struct hca_wc rig_expect_rx(struct rig *r, uint8_t port, struct pkt *p, struct hca_qp *qp);
-/* The payload is 0, 1, 2, ... */
+/* Check that the payload is 0, 1, 2, ... */
 void rig_check_payload(const struct pkt *p, unsigned int len);
 
 /* --- sending from port 1 */
@@ -75,18 +81,18 @@ void rig_check_payload(const struct pkt *p, unsigned int len);
 struct hca_ah *rig_ah(struct rig *r, const struct hca_ah_attr *a);
 struct hca_ah *rig_ucast_ah(struct rig *r, uint16_t dlid);
 struct hca_ah *rig_mcast_ah(struct rig *r, const ib_gid *mgid);
-/* 0, 1, 2, ... */
+/* Packet whose payload is 0, 1, 2, ... */
 struct pkt *rig_payload(struct rig *r, unsigned int len);
 void rig_send(struct rig *r, struct hca_qp *qp, struct hca_ah *ah, struct pkt *p, uint32_t dest_qp);
-/* Payload @len to the far end; the only packet that went out is returned. */
+/* Send a payload of @len to the far end; returns the only packet that went out. */
 struct pkt *rig_sent(struct rig *r, struct hca_qp *qp, struct hca_ah *ah, unsigned int len);
 
-/* All octets of a packet, tail included; returns how many. */
+/* Copy all octets of a packet, CRCs included; returns their number. */
 unsigned int rig_flatten(const struct pkt *p, uint8_t *buf, size_t size);
 struct ib_ud_hdr rig_header_of(const struct pkt *p);
-/* By other means than wire/crc; @len without CRCs */
+/* ICRC computed without wire/crc; @len excludes the CRCs */
 uint32_t rig_slow_icrc(const uint8_t *pkt, size_t len);
-/* ICRC and VCRC at the end of the @len octets are right. */
+/* Check that the @len octets end with a right ICRC and VCRC. */
 void rig_check_crcs(const uint8_t *b, unsigned int len);
 
 #endif

@@ -3,8 +3,8 @@
 #define TESTS_UNIT_IBSIM_GOLDEN_H
 
 /*
- * What Debian's libumad2sim0 and ibsim 0.10 said to each other (strace of the reads and writes), net
- * net.2sw2path4hca of ibsim's examples under OpenSM 3.3.23, SIM_HOST=Hca2:
+ * Octets that Debian's libumad2sim0 and ibsim 0.10 exchanged (from an strace of their reads and
+ * writes) in the net net.2sw2path4hca of ibsim's examples under OpenSM 3.3.23, with SIM_HOST=Hca2:
  *
  *	connect .. disconnected		smpquery -D nodeinfo 0, from beginning to end
  *	lost, lost_back			smpquery -D nodeinfo 0,2: port 2 has no link

@@ -2,7 +2,10 @@
 #ifndef TESTS_UNIT_IBSIM_RIG_H
 #define TESTS_UNIT_IBSIM_RIG_H
 
-/* A CA with LID 5 (two ports, the first one with a link), its server, and clients that are the test. */
+/*
+ * A CA with LID 5 (two ports, of which the first has a link), its ibsim server, and clients that
+ * the test plays.
+ */
 
 #include "ibsim/srv.h"
 #include "node_rig.h"
@@ -13,7 +16,7 @@
 struct ibsim_rig {
 	struct node_rig n;
 	struct ibsim_srv *srv;
-	char place[2]; /* two namespaces */
+	char place[2]; /* addresses that stand for two network namespaces */
 	bool is_open[IBSIM_CLIENTS_MAX];
 	int open_err, issm_err, send_err;
 	unsigned int issm_calls;
@@ -28,14 +31,17 @@ struct ibsim_rig {
 
 void ibsim_rig_init(struct ibsim_rig *r);
 void ibsim_rig_fini(struct ibsim_rig *r);
-/* Time passes; timers run. */
+/* Let @for_ns pass and run the timers. */
 void ibsim_rig_run(struct ibsim_rig *r, ns_t for_ns);
 
-/* Whose process has number @pid in place @place */
+/* Peer that stands for the process with number @pid in namespace @place */
 struct ibsim_peer ibsim_rig_peer(struct ibsim_rig *r, unsigned int place, uint32_t pid);
-/* A control message and its answer. The answer's type is returned, -1: none */
+/*
+ * Send a control message; the answer replaces it. Returns the answer's type, or -1 if there was
+ * none
+ */
 int ibsim_rig_ctl(struct ibsim_rig *r, const struct ibsim_peer *from, struct ibsim_ctl *m);
-/* The client's id; or -1: refused */
+/* Returns the client's id, or -1 if the server refused */
 int ibsim_rig_try_connect(struct ibsim_rig *r, uint32_t pid, const char *node, bool issm);
 unsigned int ibsim_rig_connect(struct ibsim_rig *r, uint32_t pid);
 int ibsim_rig_set_issm(struct ibsim_rig *r, unsigned int id, uint32_t pid, bool on);
@@ -44,11 +50,11 @@ int ibsim_rig_set_issm(struct ibsim_rig *r, unsigned int id, uint32_t pid, bool 
 void ibsim_rig_send(struct ibsim_rig *r, unsigned int id, uint16_t dlid, uint8_t mgmt_class,
 		    uint8_t method, uint16_t attr, uint64_t tid);
 void ibsim_rig_send_pkt(struct ibsim_rig *r, unsigned int id, const struct ibsim_pkt *k);
-/* The @i-th MAD that went out of the port, counted from the last one: 0 */
+/* Return the MAD that left the port @i MADs before the last one (0: the last one). */
 const uint8_t *ibsim_rig_wire(const struct ibsim_rig *r, unsigned int i);
-/* Its answer arrives, data as asked. */
+/* Let the answer to that MAD arrive; its data are those of the request. */
 void ibsim_rig_answer(struct ibsim_rig *r, unsigned int i);
-/* The last MAD that a client got, decoded; fails if there was none */
+/* Return the last MAD that a client got, decoded; fails if there was none */
 const struct ibsim_pkt *ibsim_rig_got(const struct ibsim_rig *r, unsigned int id);
 
 #endif

@@ -9,7 +9,7 @@
 
 #define TRAP_TID 0x7700000077ull
 
-/* A MAD on its way: it arrives as a whole after all its hops. */
+/* A MAD under way, which arrives at its destination after the latency of all its hops. */
 struct flight {
 	struct timer timer;
 	struct net_node *at;
@@ -49,7 +49,7 @@ void net_fini(struct net *net)
 {
 	for (unsigned int i = 0; i < net->n; i++)
 		mad_ep_destroy(net->node[i]->ep);
-	/* Only flights are left. */
+	/* With the endpoints gone, all timers that are left belong to flights. */
 	while (net->timers.n) {
 		struct timer *t = net->timers.heap[1];
 
@@ -323,8 +323,13 @@ static void sma_mft(struct net_node *n, bool set, uint32_t mod, uint8_t *data, u
 		*status = MAD_STATUS_BAD_VALUE;
 		return;
 	}
-	if (!set)
+	if (!set) {
+		for (unsigned int i = 0; i < SMP_MFT_PER_BLOCK; i++)
+			masks[i] = (uint16_t)(n->mft[block * SMP_MFT_PER_BLOCK + i][pos / 4] >>
+					      pos % 4 * 16);
+		smp_mft_block_encode(data, masks);
 		return;
+	}
 	n->mft_sets++;
 	smp_mft_block_decode(masks, data, SMP_DATA_LEN);
 	for (unsigned int i = 0; i < SMP_MFT_PER_BLOCK; i++) {
@@ -400,6 +405,8 @@ static void sma(struct net_node *n, uint8_t in_port, uint8_t *mad)
 	case SMP_ATTR_LFT:
 		if (set)
 			memcpy(n->lft + mod * SMP_LFT_PER_BLOCK, data, SMP_LFT_PER_BLOCK);
+		else
+			memcpy(data, n->lft + mod * SMP_LFT_PER_BLOCK, SMP_LFT_PER_BLOCK);
 		n->lft_sets += set;
 		break;
 	case SMP_ATTR_MFT:
@@ -417,7 +424,52 @@ static void deliver(struct net_node *n, uint8_t in_port, const struct mad_addr *
 static void fly(struct net_node *n, uint8_t in_port, const struct mad_addr *from,
 		const uint8_t *mad, unsigned int hops);
 
-/* Along the directed route until it is somewhere; @out: the port it leaves @n by. */
+/*
+ * Answer in place of the node that the SMP is for, as a switch with all ports up and a new GUID.
+ * Return false if there is no answer
+ */
+static bool abyss_answer(struct net_node *n, uint8_t *mad)
+{
+	uint8_t *data = smp_data(mad);
+	struct smp_node_info ni = n->info;
+	struct smp_port_info pi = n->port[1].pi;
+	bool edge = mad[SMP_OFF_HOP_CNT] <= 1;
+	uint16_t status = 0;
+
+	switch (mad_attr(mad)) {
+	case SMP_ATTR_NODE_INFO:
+		ni.node_type = edge || !n->abyss_type ? IB_NODE_SWITCH : n->abyss_type;
+		ni.nports = (uint8_t)n->abyss_ports;
+		ni.node_guid = ni.port_guid = ni.sys_guid = n->net->next_guid++;
+		if (!edge && n->abyss_guid)
+			ni.node_guid = ni.port_guid = n->abyss_guid;
+		ni.local_port = 1;
+		smp_node_info_encode(data, &ni);
+		break;
+	case SMP_ATTR_PORT_INFO:
+		pi.port_state = IB_PORT_ACTIVE;
+		pi.phys_state = IB_PHYS_LINK_UP;
+		if (mad_method(mad) == MAD_METHOD_GET)
+			smp_port_info_encode(data, &pi);
+		break;
+	case SMP_ATTR_SWITCH_INFO:
+		smp_switch_info_encode(
+			data, &(struct smp_switch_info){ .lft_cap = 0xc000, .mft_cap = 64 });
+		break;
+	default:
+		break;
+	}
+	if (mad_method(mad) == MAD_METHOD_SET)
+		status = n->abyss_status;
+	smi_make_response(mad, status);
+	n->net->held = n->abyss_delay;
+	return !n->abyss_mute || mad_attr(mad) == SMP_ATTR_NODE_INFO;
+}
+
+/*
+ * Follow the directed route of an SMP to where it is processed; @out is the port by which the SMP
+ * leaves @n.
+ */
 static void route(struct net_node *n, uint8_t out, uint8_t *mad)
 {
 	struct mad_addr from = mad_addr_smp_dr();
@@ -432,6 +484,17 @@ static void route(struct net_node *n, uint8_t out, uint8_t *mad)
 		hops++;
 		p = p->peer;
 		n = p->node;
+		if (n->abyss_ports) {
+			if (!abyss_answer(n, mad))
+				return;
+			/*
+			 * The answer goes back the way that the request came, so its hop pointer is
+			 * that of a returning SMP.
+			 */
+			p = p->peer;
+			n = p->node;
+			hops++;
+		}
 		v = smi_recv(mad, n->lft != NULL, p->num, n->info.nports, &out);
 		if (v == SMI_FORWARD)
 			continue;
@@ -441,7 +504,7 @@ static void route(struct net_node *n, uint8_t out, uint8_t *mad)
 	}
 }
 
-/* A MAD of class 0x01: straight to whom its LID belongs. */
+/* Deliver a MAD of class 0x01 (LID routed) directly to the node that has its LID. */
 static void route_lid(struct net_node *n, const struct mad_addr *to, uint8_t *mad)
 {
 	struct mad_addr from = *to;
@@ -477,7 +540,7 @@ static void leave(struct net_node *n, const struct mad_addr *to, uint8_t *mad)
 		route(n, out, mad);
 		break;
 	case SMI_LOCAL:
-		/* A CA's SM sits on port 1. */
+		/* The SM of a CA is at port 1. */
 		fly(n, n->lft ? 0 : 1, &from, mad, 0);
 		break;
 	default:
@@ -504,7 +567,8 @@ static void fly(struct net_node *n, uint8_t in_port, const struct mad_addr *from
 	f->in_port = in_port;
 	f->from = *from;
 	memcpy(f->mad, mad, MAD_LEN);
-	timer_arm(&net->timers, &f->timer, net->now + net->latency * (hops + 1));
+	timer_arm(&net->timers, &f->timer, net->now + net->held + net->latency * (hops + 1));
+	net->held = 0;
 }
 
 static void deliver(struct net_node *n, uint8_t in_port, const struct mad_addr *from, uint8_t *mad)

@@ -3,9 +3,9 @@
 #define TESTS_SM_NET_H
 
 /*
- * A subnet for tests of the SM on virtual time: nodes that answer SMPs as IBA.md says, links
- * that can be cut, and SMs on any of them. It keeps its own tables, so tests walk what
- * the switches hold and not what the SM believes.
+ * A subnet for tests of the SM on virtual time: nodes that answer SMPs as the specification says,
+ * links that can be cut, and SMs on any of the nodes. The tests walk the tables that the nodes
+ * hold, and not the SM's copies of them.
  */
 
 #include "mad/ep.h"
@@ -25,8 +25,8 @@ struct net_port {
 	struct smp_port_info pi;
 	uint16_t pkeys[NET_PKEYS];
 	uint8_t sltovl[16]; /* CAs */
-	bool cut; /* the cable is there, the link is not */
-	unsigned int reregisters; /* Sets with ClientReregister */
+	bool cut; /* true while the link is down, although the cable is there */
+	unsigned int reregisters; /* number of Sets with ClientReregister */
 	unsigned int pkey_sets, pi_sets;
 };
 
@@ -34,33 +34,50 @@ struct net_node {
 	struct net *net;
 	struct smp_node_info info;
 	char desc[65];
-	struct net_port *port; /* [0 .. nports] */
+	struct net_port *port; /* nports + 1 elements, from port 0 */
 	struct smp_switch_info si; /* switches */
 	uint8_t *lft; /* [0xc000] */
-	uint8_t (*sltovl)[16]; /* [in * (nports + 1) + out] */
+	uint8_t (*sltovl)[16]; /* indexed by [in * (nports + 1) + out] */
 	unsigned int sltovl_sets;
 	uint64_t (*mft)[4]; /* [NET_MLIDS] */
-	bool dead; /* answers and forwards nothing */
-	unsigned int die_after; /* goes dead after so many SMPs for itself; 0: never */
+	bool dead; /* true: the node answers nothing and forwards nothing */
+	/* number of SMPs to the node after which it becomes dead; 0: never */
+	unsigned int die_after;
 	unsigned int lft_sets, mft_sets, si_sets;
+	/*
+	 * Number of ports of an abyss, 0 for an ordinary node. An abyss answers every SMP that
+	 * reaches it, whatever the rest of the route, in the name of a switch with so many ports
+	 * and a new GUID.
+	 */
+	unsigned int abyss_ports;
+	bool abyss_mute; /* the abyss answers nothing but Get(NodeInfo) */
+	ns_t abyss_delay; /* time that the abyss takes for an answer */
+	/*
+	 * Properties of the nodes inside an abyss. Its first switch, at the edge, behaves well.
+	 */
+	uint64_t abyss_guid; /* GUID that all other nodes have; 0: each has another */
+	uint8_t abyss_type; /* NodeType of all other nodes; 0: a switch */
+	uint16_t abyss_status; /* MAD status of answers to Set */
 	struct mad_ep *ep; /* of port 0, or port 1 of a CA; made by net_ep() */
 };
 
 struct net {
 	struct timers timers;
 	ns_t now;
-	ns_t latency; /* of an SMP and of its answer, per hop */
+	ns_t latency; /* time that an SMP or its answer takes per hop */
 	struct prng rnd;
-	uint32_t loss_ppm; /* of each SMP on its whole way */
+	ns_t held; /* delay that an abyss adds to the MAD under way */
+	uint32_t loss_ppm; /* share of SMPs that get lost, over their whole way */
 	struct net_node **node;
 	unsigned int n;
 	struct log_sink log;
-	unsigned int errors; /* lines of LOG_LVL_ERR */
+	unsigned int errors; /* number of lines of LOG_LVL_ERR */
 	char last_err[512], last_warn[512];
 	uint64_t smps;
-	unsigned int represses; /* TrapRepress with the TID of our traps */
+	unsigned int represses; /* number of TrapRepress with the TID of our traps */
 	uint64_t next_guid;
-	uint64_t active_unrouted; /* ports made Active while their switch's LFT was empty */
+	/* number of ports made Active while their switch's LFT was empty */
+	uint64_t active_unrouted;
 };
 
 void net_init(struct net *net);
@@ -70,46 +87,55 @@ void net_fini(struct net *net);
 struct net_node *net_switch(struct net *net, unsigned int nports);
 struct net_node *net_ca(struct net *net, unsigned int nports);
 void net_link(struct net_node *a, unsigned int ap, struct net_node *b, unsigned int bp);
-/* net_join() - Link by the lowest free ports of both; false if one has none */
+/* net_join() - Connect the lowest free ports of both nodes; false if one of them has none */
 bool net_join(struct net_node *a, struct net_node *b);
-/* A switch notices: PortStateChange, trap 128 to the SM that its SM LID names. */
+/*
+ * Cut a link or restore it. A switch at its end sets PortStateChange and sends trap 128 to its SM
+ * LID.
+ */
 void net_cut(struct net_node *a, unsigned int ap, bool cut);
-/* Back to power-up: no LID, empty tables, ports in Init. */
+/* Put the node into its power-up state: no LID, empty tables, ports in Init. */
 void net_reset(struct net_node *n);
 
-/* A connected random subnet of switches of 36 ports, with loops and parallel links. */
+/* Make a connected random subnet of switches of 36 ports, with loops and parallel links. */
 void net_random(struct net *net, uint64_t seed, unsigned int switches, unsigned int cas,
 		unsigned int max_ca_ports);
 
-/* The MAD endpoint of a node; made on first use, with the capability IsSM if @is_sm. */
+/*
+ * Return the MAD endpoint of a node, which is made on first use; with @is_sm it has the capability
+ * IsSM.
+ */
 struct mad_ep *net_ep(struct net_node *n, bool is_sm);
 
-/* net_sm() - An SM on @n, started */
+/* net_sm() - Start an SM on @n */
 struct sm *net_sm(struct net_node *n, const struct sm_cfg *cfg);
 
 void net_run(struct net *net, ns_t until);
-/* net_until_up() - Run until generation @gen of @sm is published; false after 30 s */
+/*
+ * net_until_up() - Run until @sm has published generation @gen; false if that took more than 30 s
+ */
 bool net_until_up(struct net *net, struct sm *sm, uint64_t gen);
 
-/* End ports of the subnet; the LID lives there. */
+/* Return the end port behind @p, which has the LID: port 0 of a switch, @p itself of a CA. */
 struct net_port *net_end(struct net_port *p);
 
 /*
- * net_walk() - Follow a unicast packet through the LFTs; hops, or -1 if it does not
- * arrive at @dst. Ports must be Active.
+ * net_walk() - Follow a unicast packet through the LFTs. Return the number of hops, or -1 if the
+ * packet does not arrive at @dst. Ports must be Active.
  */
 int net_walk(const struct net_port *src, const struct net_port *dst, uint16_t dlid);
 
 /*
  * net_flood() - Follow a multicast packet from @src through the MFTs
+ *
  * @hit:	called for each end port that gets a copy
  *
- * Return: copies on links; -1 if it went round in circles
+ * Return: number of copies on links; -1 if the packet went round in circles
  */
 int net_flood(const struct net_port *src, uint16_t mlid, void (*hit)(void *, struct net_port *),
 	      void *ctx);
 
-/* Asserts that every pair of live end ports reaches each other by all their LIDs. */
+/* Assert that every live end port reaches every other one by all its LIDs. */
 void net_assert_connected(struct net *net);
 
 #endif

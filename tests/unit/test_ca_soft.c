@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * ca_soft: the conformance suite over two soft HCAs joined by a wire in memory, and
- * what only this backend has (several openers of one port, events passed on).
+ * ca_soft: the conformance suite over two soft HCAs joined by a wire in memory, and the behaviour
+ * that only this backend has (several openers of one port, events passed on).
  *
  *	ca[0] - hca 0, port 1  =====  port 1, hca 1 - ca[1]
  */
@@ -52,7 +52,7 @@ static void wire_ready(void *ctx, struct hca_qp *qp)
 
 static const struct hca_ops wire_ops = { wire_xmit, wire_event, wire_ready };
 
-/* As the SM would have left it. */
+/* Bring the port into the state in which an SM leaves it. */
 static void activate(struct end *e, uint16_t lid, ns_t now)
 {
 	struct node_port *np = &hca_node(e->hca)->port[1];
@@ -136,7 +136,7 @@ static bool carry(struct end *e, ns_t now)
 	return n > 0;
 }
 
-static void soft_settle(struct ca_suite_env *env)
+static void soft_run(struct ca_suite_env *env)
 {
 	struct wire *w = env->priv;
 	bool moved;
@@ -201,7 +201,7 @@ static void soft_set_pkey(struct ca_suite_env *env, unsigned int side, uint16_t 
 	smp_encode(mad, &h, &dr, data);
 	assert_int_equal(mad_agent_add(ca_mad_ep(env->ca[!side]), &c, &agent), 0);
 	assert_int_equal(mad_request(agent, &q, NULL, env->now), 0);
-	soft_settle(env);
+	soft_run(env);
 	assert_int_equal(done, 1);
 	mad_agent_del(agent);
 }
@@ -210,7 +210,7 @@ static const struct ca_suite_backend backend = {
 	.name = "ca_soft",
 	.open = soft_open,
 	.close = soft_close,
-	.settle = soft_settle,
+	.run = soft_run,
 	.link_down = soft_link_down,
 	.set_pkey = soft_set_pkey,
 };
@@ -296,7 +296,7 @@ static void test_node_events_become_ca_events(void **state)
 			assert_int_equal(t.events[1][e], 0);
 		}
 	}
-	/* Of a port that nobody has open. */
+	/* An event of a port that nobody has open reaches nobody. */
 	memset(t.events, 0, sizeof(t.events));
 	ca_soft_event(w->end[0].soft, 2, NODE_EV_PORT_ERR, t.env.now);
 	assert_int_equal(t.events[0][CA_EVENT_PORT_ERR], 0);
@@ -313,7 +313,10 @@ static void test_every_opener_of_a_port_is_told(void **state)
 	ca_soft_event(w->end[0].soft, 1, NODE_EV_LID_CHANGE, t.env.now);
 	assert_int_equal(t.events[0][CA_EVENT_LID_CHANGE], 1);
 	assert_int_equal(t.events[1][CA_EVENT_LID_CHANGE], 3);
-	/* Events that an event causes reach everybody, and so does the first one. */
+	/*
+	 * An event that is raised while another one is reported reaches all openers, and so does
+	 * the first one.
+	 */
 	t.nest = true;
 	ca_soft_event(w->end[0].soft, 1, NODE_EV_PORT_ERR, t.env.now);
 	assert_int_equal(t.events[0][CA_EVENT_PORT_ERR], 1);
@@ -326,7 +329,7 @@ static void test_every_opener_of_a_port_is_told(void **state)
 	assert_int_equal(t.events[1][CA_EVENT_LID_CHANGE], 3);
 }
 
-/* Who is told may close a port that is to be told next, or the one that is being told. */
+/* An opener that gets an event may close a port that is to get the event next, or its own. */
 static void test_ports_may_be_closed_in_an_event(void **state)
 {
 	struct wire *w = t.env.priv;
@@ -343,7 +346,7 @@ static void test_ports_may_be_closed_in_an_event(void **state)
 	assert_int_equal(t.events[1][CA_EVENT_LID_CHANGE], 0);
 
 	assert_int_equal(ca_soft_open(w->end[1].soft, 1, &notify, &t.events[0], &own), 0);
-	t.victim = t.env.ca[1]; /* told first, closes itself */
+	t.victim = t.env.ca[1]; /* gets the event first, and closes itself */
 	t.env.ca[1] = NULL;
 	ca_soft_event(w->end[1].soft, 1, NODE_EV_LID_CHANGE, t.env.now);
 	assert_int_equal(t.events[1][CA_EVENT_LID_CHANGE], 1);
@@ -351,7 +354,7 @@ static void test_ports_may_be_closed_in_an_event(void **state)
 	ca_close(own);
 }
 
-/* What the caller forgot goes with the port: soft_close() checks the pool. */
+/* Closing a port destroys the objects that its user left; soft_close() checks the pool. */
 static void test_close_destroys_what_is_left(void **state)
 {
 	struct ca_qp_attr attr = { .qkey = 1 };
@@ -365,8 +368,9 @@ static void test_close_destroys_what_is_left(void **state)
 	assert_int_equal(ca_ah_create(t.env.ca[0], &ah_attr, &ah), 0);
 	s = (struct ca_send){ pkt_from_data(t.env.pool, "x", 1), ah, ca_qp_num(peer), 1 };
 	assert_int_equal(ca_post_send(qp, &s, 1, t.env.now), 1);
-	soft_settle(&t.env);
-	assert_int_equal(pkt_pool_pkts_used(t.env.pool), 1); /* in the ring of peer */
+	soft_run(&t.env);
+	/* the packet waits in the receive ring of peer */
+	assert_int_equal(pkt_pool_pkts_used(t.env.pool), 1);
 }
 
 static void test_qpn_hint_is_passed_on(void **state)

@@ -19,7 +19,7 @@ struct words {
 	char text[256];
 };
 
-/* As a shell would divide @text */
+/* Split @text as a shell would */
 static struct words *words(const char *text)
 {
 	static struct words w;
@@ -32,7 +32,7 @@ static struct words *words(const char *text)
 	return &w;
 }
 
-/* Messages go to standard error; what a case expects of them is its status. */
+/* Messages go to /dev/null, because the cases check only the status. */
 static int quiet(void **state)
 {
 	(void)state;
@@ -75,7 +75,7 @@ static void test_options_have_long_and_joined_forms(void **state)
 	assert_string_equal(cli_opts.instance, "a");
 	w = words("uipoib -jnb --help link --name c");
 	assert_int_equal(cli_options(&w->argc, w->argv, true), 0);
-	joined(w, "uipoib link --name c"); /* what follows is the object's */
+	joined(w, "uipoib link --name c"); /* options after the object are left for it */
 	assert_string_equal(cli_opts.instance, "b");
 	assert_true(cli_opts.help);
 }
@@ -141,7 +141,8 @@ static void test_words_may_be_cut_while_they_are_unique(void **state)
 	(void)state;
 	assert_ptr_equal(cli_find(table, "verb", "show"), &table[0]);
 	assert_ptr_equal(cli_find(table, "verb", "sh"), &table[0]);
-	assert_ptr_equal(cli_find(table, "verb", "stop"), &table[1]); /* exact, though not unique */
+	/* an exact match wins, although other words begin with it */
+	assert_ptr_equal(cli_find(table, "verb", "stop"), &table[1]);
 	assert_ptr_equal(cli_find(table, "verb", "stopa"), &table[2]);
 	assert_null(cli_find(table, "verb", "s"));
 	assert_null(cli_find(table, "verb", "sto"));
@@ -196,7 +197,8 @@ static void test_args_by_key_or_by_place(void **state)
 	parses("v state up a", "{\"state\":\"up\",\"port\":\"a\"}");
 	parses("v a dev uib0 id 0x10 force",
 	       "{\"port\":\"a\",\"ifname\":\"uib0\",\"id\":16,\"force\":true}");
-	parses("v port port", "{\"port\":\"port\"}"); /* a node may be called so */
+	/* a value may be spelled like the key, since a node may have this name */
+	parses("v port port", "{\"port\":\"port\"}");
 	parses("v port", "{\"port\":\"port\"}");
 }
 
@@ -279,7 +281,7 @@ static void test_text_of_values(void **state)
 	text_is("{\"ifname\":\"uib0\",\"host\":\"\"}", "@dev", "uib0");
 }
 
-/* What cli_print_rows() writes to standard output */
+/* Return what cli_print_rows() writes to standard output */
 static char *printed(const struct cli_show *s, const char *json)
 {
 	static char buf[4096];

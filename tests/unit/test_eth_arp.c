@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit/eth_rig.h"
 
+#include "ipoib/link.h"
+
 /*
- * Messages of both sides, octet by octet: RFC 826 with hardware type 1 and length 6, RFC 4391
- * §9.2 with 32 and 20. Ours is LID 5, QPN 0x48; the peer LID 7, QPN 0x77.
+ * ARP messages of both sides, octet by octet: RFC 826 with hardware type 1 and length 6, and RFC
+ * 4391 §9.2 with type 32 and length 20. The interface is LID 5, QPN 0x48; the peer LID 7, QPN 0x77.
  */
 
 #define OWN_MAC "\x02\xf7\x64\xef\xc6\xfe"
@@ -30,7 +32,7 @@ static void tx(const uint8_t *dst, uint16_t type, const char *ether)
 	er_run(NS_MSEC(10));
 }
 
-/* It left for @dest_qpn, saying @link. */
+/* Check that the last packet went to @dest_qpn with the message @link. */
 static void check_sent(uint16_t type, uint32_t dest_qpn, const char *link)
 {
 	const struct er_sent *s = &er.sent[er.nsent - 1];
@@ -40,7 +42,7 @@ static void check_sent(uint16_t type, uint32_t dest_qpn, const char *link)
 	assert_int_equal(be16_at(s->data), type);
 	assert_memory_equal(s->data + 4, link, ARP_IPOIB_LEN);
 	assert_int_equal(s->dest_qpn, dest_qpn);
-	assert_int_equal(s->qkey, ipoib_link_qkey(er.r.link));
+	assert_int_equal(s->qkey, er.r.link->qkey);
 	er_clear();
 }
 
@@ -101,7 +103,7 @@ static void test_R56_request_from_the_link(void **state)
 	begin();
 	rx_bcast(0x0806, LINK(REQUEST, PEER_HW, PEER_IP, NO_HW, OWN_IP));
 	check_got(er_bcast_mac, 0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, OWN_IP));
-	assert_int_equal(eth_if_stats(er.e)->arp_rx, 2); /* with the one of begin() */
+	assert_int_equal(eth_if_stats(er.e)->arp_rx, 2); /* the second one was in begin() */
 	er_fini();
 }
 
@@ -117,7 +119,8 @@ static void test_R48_reply_goes_to_the_qpn_of_the_address(void **state)
 static void test_R48_unicast_revalidation_goes_to_the_qpn(void **state)
 {
 	begin();
-	tx(peer_mac, 0x0806, ETHER(REQUEST, OWN_MAC, OWN_IP, NO_MAC, PEER_IP)); /* R59 */
+	/* R59: the kernel probes a stale entry by a unicast request. */
+	tx(peer_mac, 0x0806, ETHER(REQUEST, OWN_MAC, OWN_IP, NO_MAC, PEER_IP));
 	check_sent(0x0806, ER_PEER_QPN, LINK(REQUEST, OWN_HW, OWN_IP, NO_HW, PEER_IP));
 	er_fini();
 }
@@ -132,13 +135,13 @@ static void test_R50_reply_to_us_asks_for_the_path(void **state)
 	check_got(er.mac, 0x0806, ETHER(REPLY, PEER_MAC, PEER_IP, OWN_MAC, OWN_IP));
 	er_run(NS_MSEC(10));
 	assert_int_equal(er.r.s.sa.path_asks, asks + 1);
-	/* so that what follows is not held */
+	/* The path is known now, so the next packet is not held. */
 	tx(peer_mac, 0x0806, ETHER(REPLY, OWN_MAC, OWN_IP, PEER_MAC, PEER_IP));
 	assert_int_equal(ipoib_link_stats(er.r.link)->tx_held, 0);
 	er_fini();
 }
 
-/* Else one announcement would make every host on the link ask the SA. */
+/* An announcement asks for no path, because it would make every host on the link ask the SA. */
 static void test_announcement_asks_for_no_path(void **state)
 {
 	unsigned int asks;
@@ -178,7 +181,10 @@ static void test_probe_from_the_link(void **state)
 	er_fini();
 }
 
-/* RFC 826: the target hardware address of a request means nothing. */
+/*
+ * The target hardware address of a request has no meaning (RFC 826), so no neighbour entry is made
+ * for it.
+ */
 static void test_target_of_a_request_is_a_hint(void **state)
 {
 	struct ipoib_link_info before, after;
@@ -193,7 +199,10 @@ static void test_target_of_a_request_is_a_hint(void **state)
 	check_sent(0x0806, 0xffffff, LINK(REQUEST, OWN_HW, OWN_IP, PEER_HW, PEER_IP));
 
 	ipoib_link_info(er.r.link, &before);
-	/* arping -U on IPoIB: the broadcast address; then one that nobody knows */
+	/*
+	 * `arping -U` on IPoIB sends the broadcast address as the target; then comes an unknown
+	 * address
+	 */
 	rx_bcast(0x0806, LINK(REQUEST, PEER_HW, PEER_IP, BCAST_HW, PEER_IP));
 	check_got(er_bcast_mac, 0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, PEER_IP));
 	rx_bcast(0x0806, LINK(REQUEST, PEER_HW, PEER_IP,
@@ -201,7 +210,7 @@ static void test_target_of_a_request_is_a_hint(void **state)
 	check_got(er_bcast_mac, 0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, PEER_IP));
 	ipoib_link_info(er.r.link, &after);
 	assert_int_equal(before.neighs, after.neighs);
-	/* and one that is known, and our own */
+	/* now a known address, and our own */
 	rx_bcast(0x0806, LINK(REQUEST, PEER_HW, PEER_IP, PEER_HW, PEER_IP));
 	check_got(er_bcast_mac, 0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, PEER_MAC, PEER_IP));
 	rx_bcast(0x0806, LINK(REQUEST, PEER_HW, PEER_IP, OWN_HW, OWN_IP));
@@ -260,7 +269,10 @@ static void test_R47_flags_are_ignored_and_sent_as_zero(void **state)
 	er_fini();
 }
 
-/* RFC 826 swaps the addresses: Linux's arping takes only a reply to its own as it gave it. */
+/*
+ * A reply carries the requester's address octet for octet as the request had it, because Linux's
+ * arping accepts no other reply (RFC 826 swaps the addresses).
+ */
 static void test_R56_a_reply_is_to_the_address_as_the_peer_gave_it(void **state)
 {
 	begin();
@@ -301,7 +313,10 @@ static void test_I29_rarp_is_rewritten_like_arp(void **state)
 	er_fini();
 }
 
-/* RFC 903: a request may be about a third party, which the reply must name by a token that works. */
+/*
+ * RFC 903: a RARP request may ask for a third station, and the reply names this station by a token
+ * that works.
+ */
 static void test_rarp_target_gets_a_token(void **state)
 {
 	struct ipoib_lladdr third = er_peer_addr(9, 0x99);
@@ -336,7 +351,8 @@ static void test_truncated_at_every_length(void **state)
 
 static void test_R56_other_types_and_lengths_are_refused(void **state)
 {
-	static const uint8_t at[] = { 1, 2, 4, 5 }; /* hardware, protocol, two lengths */
+	/* offsets of the hardware type, the protocol, and the two lengths */
+	static const uint8_t at[] = { 1, 2, 4, 5 };
 
 	begin();
 	for (unsigned int i = 0; i < ARRAY_SIZE(at); i++) {
@@ -351,7 +367,7 @@ static void test_R56_other_types_and_lengths_are_refused(void **state)
 		assert_int_equal(er_drops(ETH_DROP_ARP), i + 1);
 		assert_int_equal(er_drops(ETH_DROP_RX_ARP), i + 1);
 	}
-	/* The other side's form, in itself right. */
+	/* Valid messages, but in the form that belongs on the other side. */
 	er_tx(er_bcast_mac, 0x0806, LINK(REQUEST, OWN_HW, OWN_IP, NO_HW, PEER_IP), ARP_IPOIB_LEN);
 	er_rx(0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, OWN_IP), ARP_ETHER_LEN);
 	assert_int_equal(er_drops(ETH_DROP_ARP), 5);

@@ -18,11 +18,11 @@ static const uint8_t own_id[] = { 0, 'h', 'o', 's', 't', '-', '2' };
 
 struct message {
 	struct dhcp_hdr h;
-	uint8_t type; /* 0: plain BOOTP */
+	uint8_t type; /* 0: plain BOOTP, without the message type option */
 	const uint8_t *id;
 	uint8_t id_len;
 	uint16_t dport;
-	size_t pad; /* octets of the whole message */
+	size_t pad; /* length of the whole message, padded to this */
 	bool no_sum;
 };
 
@@ -49,7 +49,7 @@ static struct message server_message(uint8_t type)
 	return m;
 }
 
-/* As an IP packet. */
+/* Write the message as an IP packet. */
 static size_t build(uint8_t *b, const struct message *m)
 {
 	uint8_t u[MSG_MAX] = { 0 }, *o = u + 8 + DHCP_OPTIONS;
@@ -98,7 +98,10 @@ static void rx(const struct message *m)
 	er_rx_mcast(&bcast, ETH_P_IPV4, b, build(b, m));
 }
 
-/* What left, or came, must be a right IP packet; its header and client identifier, whose length is returned. */
+/*
+ * Check that the packet is valid IP and parse its DHCP header and client identifier, whose length
+ * is returned.
+ */
 static int parse(const uint8_t *ip, size_t len, struct dhcp_hdr *h, uint8_t id[255])
 {
 	er_check_ip(ip, len);
@@ -154,12 +157,13 @@ static void test_D1_D2_D3_discover(void **state)
 	check_no_address(&h);
 	assert_int_equal(h.flags, DHCP_FLAG_BROADCAST);
 	assert_int_equal(h.xid, XID);
-	assert_int_equal(er.sent[0].len, ENCAP + 20 + 8 + 300); /* out of the padding */
+	/* the identifier took its octets from the padding */
+	assert_int_equal(er.sent[0].len, ENCAP + 20 + 8 + 300);
 	assert_int_equal(eth_if_stats(er.e)->dhcp_tx, 1);
 	er_fini();
 }
 
-/* RFC 4390 §2.2 */
+/* RFC 4390 §2.2: a client without an IP address asks for replies by broadcast. */
 static void test_D3_broadcast_flag_by_type_and_ciaddr(void **state)
 {
 	static const struct {
@@ -205,7 +209,7 @@ static void test_D2_identifiers_that_are_kept_and_replaced(void **state)
 		{ duid, sizeof(duid), true },
 		{ own_id, sizeof(own_id), true },
 		{ ether_id, sizeof(ether_id), false },
-		{ ether_id, sizeof(ether_id) - 1, true }, /* no MAC */
+		{ ether_id, sizeof(ether_id) - 1, true }, /* too short to contain a MAC */
 		{ NULL, 0, false },
 	};
 
@@ -242,14 +246,17 @@ static void test_D4_reply_comes_back_as_ethernet(void **state)
 	assert_memory_equal(h.yiaddr, er_ip_own, 4);
 	assert_memory_equal(er.got[0].data, er_bcast_mac, 6);
 	assert_int_equal(eth_if_stats(er.e)->dhcp_rx, 1);
-	/* and again: a server may answer twice, or two of them */
+	/* A second reply is translated too: a server may repeat it, or two servers may answer. */
 	rx(&r);
 	got(&h, id);
 	check_address(&h, station);
 	er_fini();
 }
 
-/* RFC 6842: a server returns the identifier, and a client takes no other than its own. */
+/*
+ * RFC 6842: a server returns the client identifier, and a client accepts no reply with an
+ * identifier other than its own.
+ */
 static void test_D4_echoed_identifier_becomes_what_it_was(void **state)
 {
 	static const struct {
@@ -277,7 +284,10 @@ static void test_D4_echoed_identifier_becomes_what_it_was(void **state)
 	er_fini();
 }
 
-/* An identifier that is not the one that was made is the server's own business. */
+/*
+ * An identifier in a reply is left alone if it is not the one that we made, because the server
+ * chose it.
+ */
 static void test_D4_other_identifiers_in_replies_stay(void **state)
 {
 	struct message m = client_message(DHCP_REQUEST), r = server_message(DHCP_ACK);
@@ -301,7 +311,7 @@ static void test_D4_clients_are_told_apart_by_xid(void **state)
 	struct dhcp_hdr h;
 
 	er_init();
-	/* More than are remembered: the first are forgotten, the last are not. */
+	/* With more clients than are remembered, the oldest are forgotten. */
 	for (unsigned int i = 0; i < 65; i++) {
 		m.h.chaddr[5] = (uint8_t)i;
 		m.h.xid = 0x1000 + i;
@@ -317,7 +327,8 @@ static void test_D4_clients_are_told_apart_by_xid(void **state)
 		if (i)
 			check_address(&h, mac);
 		else
-			check_no_address(&h); /* as anybody else's */
+			/* the client is forgotten, so its reply gets no MAC, like a stranger's */
+			check_no_address(&h);
 	}
 	assert_int_equal(er_drops_sum(), 0);
 	er_fini();
@@ -360,7 +371,7 @@ static void test_D4_server_sees_the_token_and_its_reply_loses_it(void **state)
 	r.dport = 68;
 	memcpy(r.h.chaddr, er_peer_mac, 6);
 	r.h.flags = 0;
-	r.id = own_id; /* as it was on the link: stays */
+	r.id = own_id; /* the identifier that the request had on the link stays */
 	r.id_len = sizeof(own_id);
 	tx(&r);
 	assert_int_equal(sent(&h, id), sizeof(own_id));
@@ -370,8 +381,9 @@ static void test_D4_server_sees_the_token_and_its_reply_loses_it(void **state)
 }
 
 /*
- * systemd-networkd asks for a broadcast even when it renews, and then listens for unicasts alone: a server that does as it
- * is asked (ISC's) renews nothing.
+ * A client that has an address is not made to ask for broadcasts. systemd-networkd asks for them
+ * even when it renews and then listens for unicasts only, so a server that does as it is asked
+ * (ISC's) would renew nothing.
  */
 static void test_D3_server_is_not_asked_for_a_broadcast_by_who_has_an_address(void **state)
 {
@@ -410,7 +422,7 @@ static void test_request_of_a_sender_without_name_passes_as_it_is(void **state)
 	er_fini();
 }
 
-/* --- what is not to be rewritten */
+/* --- messages that are not rewritten */
 
 static void check_passes_unchanged(const struct message *m)
 {
@@ -432,7 +444,7 @@ static void test_relayed_and_foreign_messages_pass_as_they_are(void **state)
 	check_passes_unchanged(&relayed);
 	to_relay.h.op = 2; /* a server's answer to a relay agent: to port 67 */
 	check_passes_unchanged(&to_relay);
-	ib.h.htype = 32; /* who knows what link it is on */
+	ib.h.htype = 32; /* a client that itself uses InfiniBand's form */
 	ib.h.hlen = 0;
 	check_passes_unchanged(&ib);
 	assert_int_equal(eth_if_stats(er.e)->dhcp_tx, 0);
@@ -472,7 +484,7 @@ static void test_what_is_no_bootp_passes_as_it_is(void **state)
 		assert_int_equal(er.nsent, 1);
 		assert_memory_equal(er.sent[0].data + ENCAP, c, len);
 	}
-	/* a length of UDP that is above IP's, fragments, other ports */
+	/* a UDP length above IP's, fragments, other ports */
 	be16_put(b + 24, (uint16_t)(n - 19));
 	er_clear();
 	er_tx(er_bcast_mac, ETH_P_IPV4, b, n);
@@ -527,7 +539,7 @@ static void test_no_checksum_stays_none(void **state)
 	er_fini();
 }
 
-/* As a UDP socket's message leaves the kernel: the checksum is still to be made. */
+/* The packet leaves as from a UDP socket, with the checksum still to be completed. */
 static void test_partial_checksum(void **state)
 {
 	struct message m = client_message(DHCP_REQUEST);
@@ -539,9 +551,9 @@ static void test_partial_checksum(void **state)
 	er_init();
 	be16_put(b + 26, er_sum(b + 12, 8, (uint32_t)(17 + n - 20)));
 	p = er_frame(er_bcast_mac, er.mac, ETH_P_IPV4, b, n);
-	p->flags |= PKT_CSUM_PARTIAL;
-	p->csum_start = 20;
-	p->csum_offset = 6;
+	frame_info(p)->csum = FRAME_CSUM_PARTIAL;
+	frame_info(p)->csum_start = 20;
+	frame_info(p)->csum_offset = 6;
 	er_tx_pkt(p);
 	assert_int_equal(sent(&h, id), DHCP_CLIENT_ID_LEN);
 	check_no_address(&h);
@@ -568,7 +580,7 @@ static void test_above_the_mtu(void **state)
 	struct dhcp_hdr h;
 
 	er_init();
-	/* Padding is given up to stay within it. */
+	/* Padding is removed, so that the longer identifier still fits into the MTU. */
 	m.pad = 2044 - 28;
 	tx(&m);
 	assert_int_equal(sent(&h, id), DHCP_CLIENT_ID_LEN);
@@ -576,7 +588,7 @@ static void test_above_the_mtu(void **state)
 	er_fini();
 }
 
-/* What the options take cannot be given up. */
+/* Options cannot be removed, so the message is dropped. */
 static void test_options_above_the_mtu_are_dropped(void **state)
 {
 	struct message m = client_message(DHCP_DISCOVER);
@@ -639,7 +651,8 @@ static void test_D4_station_and_interface_with_the_same_xid_in_turn(void **state
 	tx(&m);
 	rx(&r);
 	got(&h, id);
-	check_address(&h, er.mac); /* who asked last */
+	/* the MAC of the client that asked last with this transaction ID */
+	check_address(&h, er.mac);
 	er_fini();
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "eth/priv.h"
+#include "eth/report.h"
 #include "unit/eth_report.h"
 
 struct told {
@@ -61,7 +61,10 @@ static void test_parse_mld_v1(void **state)
 	assert_false(parse(&t, b, report_mld(b, 130, h1))); /* a query */
 }
 
-/* RFC 3376 §4.2.12: each type, with and without sources. join: 1, leave: 0, nothing: -1 */
+/*
+ * RFC 3376 §4.2.12: the meaning of each record type, with and without sources (1: join, 0: leave,
+ * -1: nothing)
+ */
 static const struct {
 	uint8_t type;
 	int without, with;
@@ -120,7 +123,10 @@ static void test_parse_walks_sources_and_auxiliary_data(void **state)
 	check_told(&t, 1, h2, false);
 }
 
-/* The count promises more records, or a record more sources, than there are: what is whole counts. */
+/*
+ * A message may claim more records, or a record more sources, than it has; the complete records
+ * count.
+ */
 static void test_parse_truncated_records(void **state)
 {
 	static const struct report_rec v4[] = { { TO_EX, 0, 0, { 239, 1, 2, 3 } },
@@ -161,10 +167,10 @@ static void test_parse_refuses_what_is_none(void **state)
 	b[n - 1] ^= 1; /* checksum */
 	assert_false(parse(&t, b, n));
 	n = report_igmp(b, V2_REPORT, g1);
-	b[6] = 0x20; /* more fragments */
+	b[6] = 0x20; /* flag MF: more fragments follow */
 	assert_false(parse(&t, b, n));
 	b[6] = 0;
-	b[7] = 1; /* a later fragment */
+	b[7] = 1; /* fragment offset 1: a later fragment */
 	assert_false(parse(&t, b, n));
 	b[7] = 0;
 	assert_true(parse(&t, b, n));
@@ -173,7 +179,7 @@ static void test_parse_refuses_what_is_none(void **state)
 	b[9] = 2;
 	b[0] = 0x44; /* header length below 20 */
 	assert_false(parse(&t, b, n));
-	b[0] = 0x4f; /* beyond the end */
+	b[0] = 0x4f; /* header length beyond the end */
 	assert_false(parse(&t, b, n));
 
 	n = report_mld(b, MLD_REPORT, h1);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit/eth_rig.h"
 
-/* Messages of RFC 4861 in both forms: options of 8 octets (RFC 2464 §6) and of 24 (RFC 4391 §9.3). */
+/*
+ * Neighbour Discovery messages (RFC 4861) in both forms: link-layer options of 8 octets on Ethernet
+ * (RFC 2464 §6) and of 24 on InfiniBand (RFC 4391 §9.3).
+ */
 
 #define OWN_MAC "\x02\xf7\x64\xef\xc6\xfe"
 #define PEER_MAC "\x06\xf1\x2b\x60\x5c\x8b"
@@ -25,7 +28,7 @@ static const uint8_t mac_sol_peer[6] = { 0x33, 0x33, 0xff, 0, 0, 7 };
 
 static uint8_t peer_mac[6];
 
-/* One message in its two forms. */
+/* One message in its form on Ethernet and its form on InfiniBand */
 struct msg {
 	uint8_t ether[600], link[600];
 	size_t ne, nl;
@@ -56,7 +59,7 @@ static void lladdr(struct msg *m, uint8_t type, const char *mac, const char *hw)
 	uint8_t e[8] = { type, 1 }, l[24] = { type, 3 };
 
 	memcpy(e + 2, mac, 6);
-	memcpy(l + 4, hw, 20); /* R58: two zero octets first */
+	memcpy(l + 4, hw, 20); /* R58: two zero octets before the address */
 	memcpy(m->ether + m->ne, e, sizeof(e));
 	memcpy(m->link + m->nl, l, sizeof(l));
 	m->ne += sizeof(e);
@@ -85,7 +88,7 @@ static void tx_msg(const uint8_t *src, const uint8_t *dst, const uint8_t *m, siz
 	uint8_t b[700];
 
 	er_tx(mac_of(dst), 0x86dd, b, er_icmp6(b, src, dst, m, n));
-	er_run(NS_SEC(1)); /* path, or join of the group */
+	er_run(NS_SEC(1)); /* time for the path query, or for the join of the group */
 }
 
 static void rx_msg(const uint8_t *src, const uint8_t *dst, const uint8_t *m, size_t n)
@@ -102,7 +105,9 @@ static void rx_msg(const uint8_t *src, const uint8_t *dst, const uint8_t *m, siz
 	er_rx_mcast(&mgid, 0x86dd, b, n);
 }
 
-/* Does what arrived on the other side say @m, with everything else as it was? */
+/*
+ * Check that the packet that arrived on the other side contains @m, and that nothing else changed.
+ */
 static void check_ip(const uint8_t *ip, size_t len, const uint8_t *src, const uint8_t *dst,
 		     const uint8_t *m, size_t n)
 {
@@ -139,7 +144,7 @@ static void begin(void)
 	er_learn(ER_PEER, ER_PEER_QPN, peer_mac);
 	assert_memory_equal(er.mac, OWN_MAC, 6);
 	assert_memory_equal(peer_mac, PEER_MAC, 6);
-	for (int i = 0; i < 3; i++) { /* who else listens: these groups exist */
+	for (int i = 0; i < 3; i++) { /* other listeners make these groups exist */
 		static const uint8_t *const g[] = { sol_peer, sol_node, all_nodes };
 		ib_gid mgid;
 
@@ -155,7 +160,7 @@ static void test_R57_neighbour_solicitation(void **state)
 	begin();
 	lladdr(&m, ND_OPT_SLLA, OWN_MAC, OWN_HW);
 	check_to_link(&m, ll_own, sol_peer);
-	check_to_link(&m, ll_own, ll_peer); /* unreachability detection */
+	check_to_link(&m, ll_own, ll_peer); /* as for neighbour unreachability detection */
 	lladdr(&in, ND_OPT_SLLA, PEER_MAC, PEER_HW);
 	check_from_link(&in, ll_peer, sol_node);
 	check_from_link(&in, ll_peer, ll_own);
@@ -191,7 +196,7 @@ static void test_R57_router_solicitation(void **state)
 	er_fini();
 }
 
-/* The MTU option stays: the link's MTU is the same on both sides. */
+/* The MTU option stays as it is, because the link's MTU is the same on both sides. */
 static void test_R57_router_advertisement_among_other_options(void **state)
 {
 	struct msg m = msg(RA, 16), in = m;
@@ -199,7 +204,7 @@ static void test_R57_router_advertisement_among_other_options(void **state)
 	begin();
 	option(&m, ND_OPT_MTU, 1);
 	lladdr(&m, ND_OPT_SLLA, OWN_MAC, OWN_HW);
-	option(&m, 3, 4); /* prefix information */
+	option(&m, 3, 4); /* prefix information option */
 	option(&m, 25, 3); /* RDNSS */
 	check_to_link(&m, ll_own, all_nodes);
 	lladdr(&in, ND_OPT_SLLA, PEER_MAC, PEER_HW);
@@ -211,7 +216,7 @@ static void test_R57_router_advertisement_among_other_options(void **state)
 	er_fini();
 }
 
-/* What is redirected is quoted, whatever it looks like. */
+/* The quoted packet of a redirect is left alone, whatever its octets look like. */
 static void test_R57_redirect(void **state)
 {
 	struct msg m = msg(REDIRECT, 40), in = m;
@@ -250,7 +255,10 @@ static void test_both_options_and_a_repeated_one(void **state)
 	er_fini();
 }
 
-/* RFC 4862 §5.4.2: from ::, without an address option; an RS likewise. */
+/*
+ * RFC 4862 §5.4.2: the solicitation comes from ::, without an address option. A router solicitation
+ * from :: has none either.
+ */
 static void test_duplicate_address_detection_passes(void **state)
 {
 	struct msg m = msg(NS, 24), rs = msg(RS, 8);
@@ -258,7 +266,7 @@ static void test_duplicate_address_detection_passes(void **state)
 	begin();
 	check_to_link(&m, any, sol_peer);
 	check_from_link(&m, any, sol_node);
-	option(&m, 14, 1); /* nonce, RFC 7527 */
+	option(&m, 14, 1); /* nonce option, RFC 7527 */
 	check_to_link(&m, any, sol_peer);
 	check_from_link(&m, any, sol_node);
 	check_to_link(&rs, any, all_nodes);
@@ -273,12 +281,15 @@ static void test_R47_R58_reserved_octets_are_ignored_on_receive(void **state)
 	lladdr(&m, ND_OPT_TLLA, PEER_MAC, PEER_HW);
 	m.link[24 + 2] = 0xaa;
 	m.link[24 + 3] = 0xbb;
-	m.link[24 + 4] = 0x80; /* RFC 4755 */
+	m.link[24 + 4] = 0x80; /* flag of RFC 4755 */
 	check_from_link(&m, ll_peer, ll_own);
 	er_fini();
 }
 
-/* As dnsmasq has it in its router advertisements: 80000040 fe80.., then the two zero octets. */
+/*
+ * dnsmasq's router advertisements have the two zero octets after the address (80000040 fe80.. 0000)
+ * instead of before it.
+ */
 static void test_R58_two_zero_octets_behind_the_address_are_understood(void **state)
 {
 	struct msg m = msg(RA, 16), odd;
@@ -288,9 +299,9 @@ static void test_R58_two_zero_octets_behind_the_address_are_understood(void **st
 	memmove(m.link + 16 + 2, m.link + 16 + 4, 20);
 	memset(m.link + 16 + 22, 0, 2);
 	check_from_link(&m, ll_peer, all_nodes);
-	m.link[16 + 2] = 0x80; /* RFC 4755 */
+	m.link[16 + 2] = 0x80; /* flag of RFC 4755 */
 	check_from_link(&m, ll_peer, all_nodes);
-	/* Not if they are not zero: then it is what it says. */
+	/* If these two octets are not zero, the option is read by the standard layout. */
 	odd = m;
 	odd.link[16 + 23] = 1;
 	er_clear();
@@ -307,7 +318,7 @@ static void test_R50_only_an_answer_asks_for_the_path(void **state)
 
 	begin();
 	asks = er.r.s.sa.path_asks;
-	m.link[4] = m.ether[4] = 0x20; /* override, unsolicited */
+	m.link[4] = m.ether[4] = 0x20; /* flag Override; not Solicited */
 	lladdr(&m, ND_OPT_TLLA, PEER_MAC, PEER_HW);
 	check_from_link(&m, ll_peer, all_nodes);
 	er_run(NS_MSEC(10));
@@ -348,15 +359,15 @@ static void test_partial_checksum_is_completed_first(void **state)
 	size_t n;
 
 	begin();
-	for (int slice = 0; slice < 2; slice++) { /* in hdr[], and beyond it */
+	for (int slice = 0; slice < 2; slice++) { /* payload in hdr[], then in a buffer */
 		lladdr(&m, ND_OPT_SLLA, OWN_MAC, OWN_HW);
 		n = er_icmp6(b, ll_own, ll_peer, m.ether, m.ne);
 		be16_put(b + 42, er_sum(b + 8, 32, (uint32_t)(58 + m.ne)));
 		p = er_frame(peer_mac, er.mac, 0x86dd, b, n);
 		assert_int_equal(p->nslices, slice);
-		p->flags |= PKT_CSUM_PARTIAL;
-		p->csum_start = 40;
-		p->csum_offset = 2;
+		frame_info(p)->csum = FRAME_CSUM_PARTIAL;
+		frame_info(p)->csum_start = 40;
+		frame_info(p)->csum_offset = 2;
 		er_tx_pkt(p);
 		er_run(NS_MSEC(10));
 		assert_int_equal(er.nsent, 1);
@@ -372,11 +383,11 @@ static void test_malformed_options_are_refused(void **state)
 	static const struct {
 		uint8_t n, octets[32];
 	} tail[] = {
-		{ 8, { 14, 0 } }, /* length zero would never end */
-		{ 8, { 14, 2 } }, /* past the end */
+		{ 8, { 14, 0 } }, /* length zero, with which a parser would never end */
+		{ 8, { 14, 2 } }, /* length past the end */
 		{ 1, { 14 } },
 		{ 7, { ND_OPT_MTU, 1 } },
-		{ 16, { ND_OPT_SLLA, 2 } }, /* an address of neither side */
+		{ 16, { ND_OPT_SLLA, 2 } }, /* an option length of neither side */
 		{ 32, { ND_OPT_TLLA, 4 } },
 	};
 
@@ -394,7 +405,7 @@ static void test_malformed_options_are_refused(void **state)
 	er_fini();
 }
 
-/* Lengths of the other side: an Ethernet form on InfiniBand and the reverse. */
+/* Option lengths of the wrong side: an Ethernet form on InfiniBand and the reverse. */
 static void test_R57_option_length_is_the_links(void **state)
 {
 	struct msg m = msg(NS, 24);
@@ -427,7 +438,10 @@ static void test_unknown_and_impossible_addresses_are_refused(void **state)
 	er_fini();
 }
 
-/* Cut short at every length, the IP header saying so: never carried on, unless still a whole message. */
+/*
+ * Messages cut short at every length, with the IP header adapted. None is translated unless the
+ * rest is still a complete message.
+ */
 static void test_truncated_at_every_length(void **state)
 {
 	struct msg m = msg(NA, 24), in = m;
@@ -452,7 +466,7 @@ static void test_truncated_at_every_length(void **state)
 	er_fini();
 }
 
-/* The IP header promises more than there is. */
+/* The IP header claims more payload than there is. */
 static void test_short_ip_payload(void **state)
 {
 	struct msg m = msg(NS, 24);
@@ -480,7 +494,10 @@ static void test_message_above_the_bound(void **state)
 	er_fini();
 }
 
-/* RFC 4861: with another hop limit it came through a router, and is no ND. Nor is other ICMPv6. */
+/*
+ * Packets that are not Neighbour Discovery pass unchanged: those with a hop limit other than 255,
+ * which came through a router (RFC 4861), and other ICMPv6.
+ */
 static void test_what_is_not_nd_passes_as_it_is(void **state)
 {
 	struct msg m = msg(NS, 24), echo = msg(128, 8);
@@ -506,14 +523,14 @@ static void test_what_is_not_nd_passes_as_it_is(void **state)
 	er_fini();
 }
 
-/* R46: the same 20 octets in ARP and ND. */
+/* R46: a link-layer address is the same 20 octets in ARP and in ND, so both name one neighbour. */
 static void test_R46_nd_and_arp_name_the_same_neighbour(void **state)
 {
 	struct ipoib_lladdr a = er_peer_addr(ER_PEER, ER_PEER_QPN);
 	struct ipoib_link_info before, after;
 	struct msg m = msg(NS, 24);
 
-	begin(); /* by ARP */
+	begin(); /* makes a neighbour entry by ARP */
 	ipoib_link_info(er.r.link, &before);
 	lladdr(&m, ND_OPT_SLLA, PEER_MAC, PEER_HW);
 	check_from_link(&m, ll_peer, sol_node);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit/eth_rig.h"
 
-/* What the kernel leaves unfinished: partial checksums and super-frames. */
+/* Work that the kernel leaves to the device: partial checksums and super-frames. */
 
 static const uint8_t v6_own[16] = { 0xfd, [15] = 5 }, v6_peer[16] = { 0xfd, [15] = 7 };
 
@@ -14,9 +14,9 @@ static struct pkt *partial(uint16_t type, uint8_t *ip, size_t n, unsigned int l4
 
 	be16_put(ip + l4 + at, er_sum(ip + (v6 ? 8 : 12), v6 ? 32 : 8, (uint32_t)(proto + n - l4)));
 	p = er_frame(er_peer_mac, er.mac, type, ip, n);
-	p->flags |= PKT_CSUM_PARTIAL;
-	p->csum_start = (uint16_t)l4;
-	p->csum_offset = (uint16_t)at;
+	frame_info(p)->csum = FRAME_CSUM_PARTIAL;
+	frame_info(p)->csum_start = (uint16_t)l4;
+	frame_info(p)->csum_offset = (uint16_t)at;
 	return p;
 }
 
@@ -31,14 +31,16 @@ static void test_partial_checksum_is_completed(void **state)
 
 		er_tx_pkt(partial(ETH_P_IPV4, b, n, 20, 6, 17));
 		assert_int_equal(er.nsent, 1);
-		assert_true(er.sent[0].flags & PKT_CSUM_OK);
+		assert_int_equal(er.sent[0].csum, FRAME_CSUM_OK);
 		er_check_ip(er.sent[0].data + 4, er.sent[0].len - 4);
 		er_clear();
 	}
 	er_fini();
 }
 
-/* RFC 768: the sum of zero goes out as all ones. For TCP zero is a sum like any other. */
+/*
+ * RFC 768: a UDP checksum of zero is sent as all ones. In TCP, zero is a checksum like any other.
+ */
 static void test_udp_checksum_of_zero_is_sent_as_ones(void **state)
 {
 	uint8_t b[100];
@@ -53,7 +55,7 @@ static void test_udp_checksum_of_zero_is_sent_as_ones(void **state)
 	assert_int_equal(er.nsent, 1);
 	assert_int_equal(be16_at(er.sent[0].data + 4 + 26), 0xffff);
 
-	/* the same octets with the field at TCP's place */
+	/* the same octets with the checksum field where TCP has it */
 	n = er_ip4(b, er_ip_own, er_ip_peer, 6, (const uint8_t[24]){ 0 }, 24);
 	be16_put(b + 40, (uint16_t)~er_sum(b + 12, 8, 6 + 24));
 	er_tx_pkt(partial(ETH_P_IPV4, b, n, 20, 16, 6));
@@ -62,7 +64,10 @@ static void test_udp_checksum_of_zero_is_sent_as_ones(void **state)
 	er_fini();
 }
 
-/* Extension headers of any length: short ones fit before the payload, long ones do not. */
+/*
+ * Extension headers of several lengths: short ones lie before the payload buffer, long ones do not
+ * fit there.
+ */
 static void test_partial_checksum_behind_extension_headers(void **state)
 {
 	static const unsigned int ext[] = { 8, 40, 64, 72, 80, 256, 1000 };
@@ -84,7 +89,7 @@ static void test_partial_checksum_behind_extension_headers(void **state)
 		assert_int_equal(
 			er_sum(ip + l4, n - l4, er_sum(ip + 8, 32, (uint32_t)(17 + n - l4))),
 			0xffff);
-		assert_memory_equal(ip, b, l4 + 6); /* all but the checksum as it was */
+		assert_memory_equal(ip, b, l4 + 6); /* everything but the checksum is unchanged */
 		assert_memory_equal(ip + l4 + 8, b + l4 + 8, payload);
 		er_clear();
 	}
@@ -106,9 +111,9 @@ static void test_partial_checksum_outside_the_packet(void **state)
 		er_init_peer();
 		p = er_frame(er_peer_mac, er.mac, ETH_P_IPV4, b,
 			     er_udp4(b, er_ip_own, er_ip_peer, 11));
-		p->flags |= PKT_CSUM_PARTIAL;
-		p->csum_start = bad[i].start;
-		p->csum_offset = bad[i].offset;
+		frame_info(p)->csum = FRAME_CSUM_PARTIAL;
+		frame_info(p)->csum_start = bad[i].start;
+		frame_info(p)->csum_offset = bad[i].offset;
 		er_tx_pkt(p);
 		er_check_dropped(ETH_DROP_OFFLOAD);
 		er_fini();
@@ -128,8 +133,8 @@ static struct pkt *super_tcp(size_t payload, uint16_t mss)
 		t[20 + i] = (uint8_t)(i / 7 + i);
 	n = er_ip4(b, er_ip_own, er_ip_peer, 6, t, 20 + payload);
 	p = partial(ETH_P_IPV4, b, n, 20, 16, 6);
-	p->gso = PKT_GSO_TCP4;
-	p->gso_size = mss;
+	frame_info(p)->gso = FRAME_GSO_TCP4;
+	frame_info(p)->gso_size = mss;
 	return p;
 }
 
@@ -139,8 +144,8 @@ static struct pkt *super_udp(size_t payload, uint16_t size)
 	size_t n = er_udp4(b, er_ip_own, er_ip_peer, payload);
 	struct pkt *p = partial(ETH_P_IPV4, b, n, 20, 6, 17);
 
-	p->gso = PKT_GSO_UDP;
-	p->gso_size = size;
+	frame_info(p)->gso = FRAME_GSO_UDP;
+	frame_info(p)->gso_size = size;
 	return p;
 }
 
@@ -173,6 +178,62 @@ static void test_super_frame_is_segmented(void **state)
 	er_fini();
 }
 
+/* A super-frame with more segments than the queues have room for is sent in parts, in order. */
+static void test_super_frame_waits_for_room(void **state)
+{
+	er_init_peer();
+	eth_set_room(er.e, 7);
+	er_tx_pkt(super_tcp(60000, 2004)); /* 30 segments */
+	assert_int_equal(er.nsent, 7);
+	assert_int_equal(eth_tx_waiting(er.e), 1);
+	er_tx_pkt(super_udp(3000, 1000)); /* waits behind the first super-frame */
+	assert_int_equal(er.nsent, 7);
+	assert_int_equal(eth_tx_more(er.e, er.r.s.now), 2); /* no room yet */
+	eth_set_room(er.e, 20);
+	assert_int_equal(eth_tx_more(er.e, er.r.s.now), 2);
+	assert_int_equal(er.nsent, 27);
+	eth_set_room(er.e, 20);
+	assert_int_equal(eth_tx_more(er.e, er.r.s.now), 0);
+	assert_int_equal(er.nsent, 33);
+	check_segments(0, 30, 2004);
+	assert_int_equal(er_drops_sum(), 0);
+	assert_int_equal(pkt_pool_pkts_used(er.r.pool), 0);
+	er_fini();
+}
+
+/*
+ * Before the link destroys an address handle, all segments that wait for room and need this handle
+ * are sent, even though the queue is full.
+ */
+static void test_super_frame_that_waits_outlives_its_address_handle(void **state)
+{
+	er_init_peer();
+	eth_set_room(er.e, 7);
+	er_tx_pkt(super_tcp(60000, 2004));
+	assert_int_equal(er.nsent, 7);
+	ipoib_link_set_admin(er.r.link, false, er.r.s.now);
+	er_drain();
+	assert_int_equal(er.nsent, 30);
+	assert_int_equal(eth_tx_waiting(er.e), 0);
+	er_fini();
+}
+
+static void test_frame_costs_at_least_its_segments(void **state)
+{
+	static const uint16_t mss[] = { 8, 36, 980, 2004, 9000 };
+
+	er_init_peer();
+	for (unsigned int i = 0; i < ARRAY_SIZE(mss); i++) {
+		struct pkt *p = super_tcp(60000, mss[i]);
+		unsigned int size = mss[i] < 2004 ? mss[i] : 2004;
+
+		assert_in_range(eth_tx_cost(er.e, p), (60000 + size - 1) / size,
+				60000 / size * 11 / 10 + 10);
+		pkt_free(p);
+	}
+	er_fini();
+}
+
 static void test_I32_super_frame_held_for_its_path_is_segmented_on_release(void **state)
 {
 	uint8_t b[100];
@@ -185,7 +246,7 @@ static void test_I32_super_frame_held_for_its_path_is_segmented_on_release(void 
 	assert_int_equal(er.nsent, 0);
 	assert_int_equal(ipoib_link_stats(er.r.link)->tx_held, 3);
 	er_run(NS_MSEC(10));
-	assert_int_equal(er.nsent, 5); /* in order */
+	assert_int_equal(er.nsent, 5); /* sent in the order of arrival */
 	assert_int_equal(er.sent[0].len, 4 + 28 + 10);
 	check_segments(1, 3, 2004);
 	assert_int_equal(er.sent[4].len, 4 + 28 + 20);
@@ -215,7 +276,7 @@ static void test_super_frame_that_its_headers_do_not_bear_out(void **state)
 
 		er_init_peer();
 		p = super_tcp(3000, bad[i].size);
-		p->csum_start = bad[i].start;
+		frame_info(p)->csum_start = bad[i].start;
 		er_tx_pkt(p);
 		er_check_dropped(ETH_DROP_OFFLOAD);
 		er_fini();
@@ -250,7 +311,7 @@ static void test_out_of_packets(void **state)
 
 	p = super_tcp(10000, 2000);
 	take_all(&q, 2);
-	er_tx_pkt(p); /* what there is room for goes */
+	er_tx_pkt(p); /* segments for which there are descriptors are sent */
 	assert_int_equal(er.nsent, 2);
 	assert_int_equal(er_drops(ETH_DROP_NO_MEM), 2);
 	pkt_queue_purge(&q);
@@ -286,6 +347,9 @@ int main(void)
 		cmocka_unit_test(test_partial_checksum_behind_extension_headers),
 		cmocka_unit_test(test_partial_checksum_outside_the_packet),
 		cmocka_unit_test(test_super_frame_is_segmented),
+		cmocka_unit_test(test_super_frame_waits_for_room),
+		cmocka_unit_test(test_super_frame_that_waits_outlives_its_address_handle),
+		cmocka_unit_test(test_frame_costs_at_least_its_segments),
 		cmocka_unit_test(test_I32_super_frame_held_for_its_path_is_segmented_on_release),
 		cmocka_unit_test(test_datagrams_of_a_super_frame_above_the_mtu),
 		cmocka_unit_test(test_super_frame_that_its_headers_do_not_bear_out),

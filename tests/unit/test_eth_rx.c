@@ -27,7 +27,7 @@ static void test_R34_unicast_with_and_without_grh(void **state)
 	er_init();
 	er_rx(ETH_P_IPV4, b, n);
 	check_frame(0, er.mac, PEER_MAC, 0x0800, b, n);
-	/* The SLID and QPN name a sender that was seen with a GRH. */
+	/* A sender that was once seen with a GRH is recognized by SLID and QPN. */
 	er_rx_pkt(er_packet(ETH_P_IPV4, b, n), ER_PEER, ER_PEER_QPN, false, NULL);
 	check_frame(1, er.mac, PEER_MAC, 0x0800, b, n);
 	assert_int_equal(eth_if_stats(er.e)->rx_packets, 2);
@@ -35,7 +35,10 @@ static void test_R34_unicast_with_and_without_grh(void **state)
 	er_fini();
 }
 
-/* A sender that nothing has named yet: delivered all the same, under a MAC that nothing is sent to. */
+/*
+ * A sender without a neighbour entry: its packet is delivered, under a source MAC that stands for
+ * nobody.
+ */
 static void test_sender_without_name(void **state)
 {
 	uint8_t b[100];
@@ -48,7 +51,7 @@ static void test_sender_without_name(void **state)
 	er_fini();
 }
 
-/* What we resolved names the sender too. */
+/* A path that we resolved also identifies the sender by SLID and QPN. */
 static void test_path_names_the_sender(void **state)
 {
 	struct ipoib_lladdr a = er_peer_addr(9, 0x99);
@@ -73,7 +76,7 @@ static void test_mac_of_ipv4_groups(void **state)
 	} t[] = {
 		{ 0xe0000001, "\x01\0\x5e\0\0\1" },
 		{ 0xef010203, "\x01\0\x5e\1\2\3" },
-		{ 0xef810203, "\x01\0\x5e\1\2\3" }, /* RFC 1112 §6.4: 23 bits */
+		{ 0xef810203, "\x01\0\x5e\1\2\3" }, /* RFC 1112 §6.4: the lower 23 bits */
 		{ 0xefffffff, "\x01\0\x5e\x7f\xff\xff" },
 	};
 	uint8_t b[100], dst[4];
@@ -102,7 +105,7 @@ static void test_mac_of_ipv6_groups(void **state)
 	assert_int_equal(mgid_from_ipv6(&mgid, g, RIG_PKEY, 2), 0);
 	er_rx_mcast(&mgid, ETH_P_IPV6_, b, n);
 	check_frame(0, (const uint8_t *)"\x33\x33\xff\1\2\3", PEER_MAC, 0x86dd, b,
-		    n); /* RFC 2464 §7 */
+		    n); /* RFC 2464 §7: 33:33 and the last 32 bits of the group */
 	er_fini();
 }
 
@@ -120,7 +123,7 @@ static void test_R25_broadcasts_get_the_broadcast_mac(void **state)
 	n = er_udp4(b, ip_peer, directed, 20);
 	er_rx_mcast(&bcast, ETH_P_IPV4, b, n);
 	check_frame(1, er_bcast_mac, PEER_MAC, 0x0800, b, n);
-	/* too short to say where it goes */
+	/* too short to contain a destination address */
 	er_rx_mcast(&bcast, ETH_P_IPV4, b, 10);
 	check_frame(2, er_bcast_mac, PEER_MAC, 0x0800, b, 10);
 	er_rx_mcast(&bcast, ETH_P_IPV6_, b, 39);
@@ -128,7 +131,10 @@ static void test_R25_broadcasts_get_the_broadcast_mac(void **state)
 	er_fini();
 }
 
-/* A group's packet that came to us alone has our MAC: the kernel must not answer as to a group. */
+/*
+ * A packet with a group's IP address that came by unicast is delivered to our MAC, because the
+ * kernel must not treat it as multicast.
+ */
 static void test_multicast_ip_by_unicast_has_our_mac(void **state)
 {
 	static const uint8_t g[4] = { 239, 1, 2, 3 };
@@ -221,7 +227,7 @@ static void test_out_of_packets_for_a_rewritten_one(void **state)
 	er_fini();
 }
 
-/* The descriptor that came is the one that is delivered, its payload where it was. */
+/* The received descriptor itself is delivered, and its payload has not moved. */
 static void test_payload_is_not_copied(void **state)
 {
 	uint8_t b[2100];
@@ -247,7 +253,7 @@ static struct ipoib_rx tcp_in(uint32_t seq, size_t n, const uint8_t *grh)
 	be32_put(t + 4, seq);
 	len = er_ip4(b, ip_peer, ip_own, 6, t, 20 + n);
 	be16_put(b + 36, (uint16_t)~er_sum(b + 20, 20 + n, er_sum(b + 12, 8, (uint32_t)(26 + n))));
-	b[6] = 0x40; /* DF: the identification does not matter */
+	b[6] = 0x40; /* DF is set, so the identification does not matter */
 	be16_put(b + 10, 0);
 	be16_put(b + 10, (uint16_t)~er_sum(b, 20, 0));
 	return (struct ipoib_rx){ .pkt = er_packet(ETH_P_IPV4, b, len),
@@ -256,7 +262,10 @@ static struct ipoib_rx tcp_in(uint32_t seq, size_t n, const uint8_t *grh)
 				  .slid = ER_PEER };
 }
 
-/* A batch is coalesced, ARP in its midst keeps its place, and nothing waits for the next. */
+/*
+ * TCP segments of one batch are coalesced, an ARP packet between them keeps its place, and nothing
+ * is kept for the next batch.
+ */
 static void test_batch_is_coalesced(void **state)
 {
 	uint8_t grh[40] = { 0x60 }, arp[56] = { 0, 32, 8, 0, 20, 4, 0, 1 };
@@ -271,14 +280,14 @@ static void test_batch_is_coalesced(void **state)
 		v[i] = tcp_in(i * 500, 500, grh);
 	pkt_free(v[3].pkt);
 	v[3].pkt = er_packet(ETH_P_ARP4, arp, sizeof(arp));
-	eth_rx(er.e, v, 3, er.r.s.now);
+	eth_rx(er.e, NULL, v, 3, er.r.s.now);
 	assert_int_equal(er.ngot, 1);
 	assert_int_equal(er.got[0].n, 3);
-	assert_int_equal(er.got[0].gso, PKT_GSO_TCP4);
+	assert_int_equal(er.got[0].gso, FRAME_GSO_TCP4);
 	assert_int_equal(er.got[0].len, 14 + 40 + 1500);
 	assert_memory_equal(er.got[0].data, er.mac, 6);
 	assert_memory_equal(er.got[0].data + 6, PEER_MAC, 6);
-	eth_rx(er.e, v + 3, 3, er.r.s.now);
+	eth_rx(er.e, NULL, v + 3, 3, er.r.s.now);
 	assert_int_equal(er.ngot, 3);
 	assert_int_equal(be16_at(er.got[1].data + 12), 0x0806);
 	assert_int_equal(er.got[2].n, 2);
@@ -287,7 +296,7 @@ static void test_batch_is_coalesced(void **state)
 	er_fini();
 }
 
-/* Malformed IP is the kernel's to count. */
+/* Malformed IP is delivered, so that the kernel counts it. */
 static void test_garbage_is_delivered_as_it_is(void **state)
 {
 	uint8_t b[300];
@@ -303,7 +312,10 @@ static void test_garbage_is_delivered_as_it_is(void **state)
 	er_fini();
 }
 
-/* Everyone on the fabric can make neighbours: the table is bounded, and full it still delivers. */
+/*
+ * Anyone on the fabric can cause neighbour entries, so the table is bounded. Packets are delivered
+ * even when it is full.
+ */
 static void test_more_senders_than_room(void **state)
 {
 	uint8_t b[100];

@@ -12,7 +12,9 @@
 
 #define ETH 14
 
-/* RFC 1071 an octet pair at a time: independent of wire/inet. */
+static unsigned int encap = 4; /* octets of encapsulation before the IP header, 4 or 0 */
+
+/* RFC 1071 checksum one octet pair at a time, independent of wire/inet */
 static uint16_t plain_sum(const uint8_t *p, size_t len, uint32_t sum)
 {
 	for (size_t i = 0; i < len; i++)
@@ -30,7 +32,7 @@ static uint32_t plain_pseudo(const uint8_t *ip, uint8_t proto, uint32_t l4_len)
 			 proto + (l4_len >> 16) + (l4_len & 0xffff));
 }
 
-/* An IP packet with TCP or UDP headers and @n payload octets; returns its length. */
+/* Write an IP packet with TCP or UDP headers and @n payload octets; returns its length. */
 static size_t make_ip(uint8_t *b, bool v6, bool udp, uint32_t seq, uint8_t flags, size_t n)
 {
 	size_t l3 = v6 ? 40 : 20, l4 = udp ? 8 : 32;
@@ -72,7 +74,7 @@ static size_t make_ip(uint8_t *b, bool v6, bool udp, uint32_t seq, uint8_t flags
 	return l3 + l4 + n;
 }
 
-/* The super-frame as it comes from the TAP: partial checksum, IPoIB header in hdr[]. */
+/* Make a super-frame as it comes from the TAP: partial checksum, encapsulation in hdr[]. */
 static struct pkt *make_super(struct pkt_pool *pool, bool v6, bool udp, size_t n, uint16_t mss,
 			      uint8_t flags)
 {
@@ -85,12 +87,12 @@ static struct pkt *make_super(struct pkt_pool *pool, bool v6, bool udp, size_t n
 		 plain_sum(NULL, 0, plain_pseudo(raw, udp ? 17 : 6, (uint32_t)(len - l3))));
 	p = pkt_from_data(pool, raw, len);
 	assert_non_null(p);
-	memcpy(pkt_push(p, 4), v6 ? "\x86\xdd\0\0" : "\x08\0\0\0", 4);
-	p->gso = udp ? PKT_GSO_UDP : v6 ? PKT_GSO_TCP6 : PKT_GSO_TCP4;
-	p->gso_size = mss;
-	p->csum_start = (uint16_t)l3;
-	p->csum_offset = udp ? 6 : 16;
-	p->flags |= PKT_CSUM_PARTIAL;
+	memcpy(pkt_push(p, encap), v6 ? "\x86\xdd\0\0" : "\x08\0\0\0", encap);
+	frame_info(p)->gso = udp ? FRAME_GSO_UDP : v6 ? FRAME_GSO_TCP6 : FRAME_GSO_TCP4;
+	frame_info(p)->gso_size = mss;
+	frame_info(p)->csum_start = (uint16_t)l3;
+	frame_info(p)->csum_offset = udp ? 6 : 16;
+	frame_info(p)->csum = FRAME_CSUM_PARTIAL;
 	return p;
 }
 
@@ -110,24 +112,24 @@ static void check_sums(const uint8_t *ip, size_t len)
 static void seg_case(bool v6, bool udp, size_t n, uint16_t mss, unsigned int mtu)
 {
 	struct pkt_pool *pool = pkt_pool_create(128, 8);
-	uint8_t flags = 0x80 | 0x10 | 0x08 | 0x01; /* CWR ACK PSH FIN */
+	uint8_t flags = 0x80 | 0x10 | 0x08 | 0x01; /* flags CWR, ACK, PSH, FIN */
 	struct pkt *super = make_super(pool, v6, udp, n, mss, flags), *p;
 	size_t l3 = v6 ? 40 : 20, l4 = udp ? 8 : 32, done = 0, k = 0;
 	uint8_t whole[70000], got[5000];
 	struct eth_seg s;
 
-	pkt_copy_out(super, 4, whole, sizeof(whole));
-	assert_int_equal(eth_seg_start(&s, super, 4, mtu), 0);
+	pkt_copy_out(super, encap, whole, sizeof(whole));
+	assert_int_equal(eth_seg_start(&s, super, encap, mtu), 0);
 	while ((p = eth_seg_next(&s))) {
-		size_t len = pkt_copy_out(p, 0, got, sizeof(got)), pay = len - 4 - l3 - l4;
-		uint8_t *ip = got + 4;
+		size_t len = pkt_copy_out(p, 0, got, sizeof(got)), pay = len - encap - l3 - l4;
+		uint8_t *ip = got + encap;
 
-		assert_true(len - 4 <= mtu);
-		assert_memory_equal(got, v6 ? "\x86\xdd\0\0" : "\x08\0\0\0", 4);
+		assert_true(len - encap <= mtu);
+		assert_memory_equal(got, v6 ? "\x86\xdd\0\0" : "\x08\0\0\0", encap);
 		assert_memory_equal(ip + l3 + l4, whole + l3 + l4 + done, pay);
-		check_sums(ip, len - 4);
-		assert_true(p->flags & PKT_CSUM_OK);
-		assert_int_equal(be16_at(ip + (v6 ? 4 : 2)), v6 ? len - 44 : len - 4);
+		check_sums(ip, len - encap);
+		assert_true(frame_info(p)->csum == FRAME_CSUM_OK);
+		assert_int_equal(be16_at(ip + (v6 ? 4 : 2)), len - encap - (v6 ? 40 : 0));
 		if (!v6)
 			assert_int_equal(be16_at(ip + 4), 0x1234 + k);
 		if (udp)
@@ -174,14 +176,43 @@ static void test_seg_refuses_what_does_not_fit(void **state)
 
 	assert_int_equal(eth_seg_start(&s, p, 4, 2043), -EMSGSIZE);
 	assert_int_equal(eth_seg_start(&s, p, 4, 28), -EMSGSIZE);
-	p->csum_start = 24;
+	frame_info(p)->csum_start = 24;
 	assert_int_equal(eth_seg_start(&s, p, 4, 2044), -EBADMSG);
-	p->csum_start = 60000;
+	frame_info(p)->csum_start = 60000;
 	assert_int_equal(eth_seg_start(&s, p, 4, 2044), -EBADMSG);
-	p->csum_start = 20;
-	p->gso_size = 0;
+	frame_info(p)->csum_start = 20;
+	frame_info(p)->gso_size = 0;
 	assert_int_equal(eth_seg_start(&s, p, 4, 2044), -EBADMSG);
 	pkt_free(p);
+	pkt_pool_destroy(pool);
+}
+
+/*
+ * Linux makes at most 128 datagrams from a UDP super-frame, and TCP segments of at least 8 octets;
+ * we do the same.
+ */
+static void test_seg_makes_no_more_segments_than_linux_does(void **state)
+{
+	static const struct {
+		bool udp;
+		size_t n;
+		uint16_t size;
+		int err;
+	} c[] = {
+		{ true, 128, 1, 0 },	       { true, 129, 1, -EBADMSG },
+		{ true, 65000, 508, 0 },       { true, 65000, 507, -EBADMSG },
+		{ false, 65000, 8, 0 },	       { false, 65000, 7, -EBADMSG },
+		{ false, 65000, 1, -EBADMSG },
+	};
+	struct pkt_pool *pool = pkt_pool_create(8, 2);
+
+	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
+		struct pkt *p = make_super(pool, false, c[i].udp, c[i].n, c[i].size, 0x10);
+		struct eth_seg s;
+
+		assert_int_equal(eth_seg_start(&s, p, 4, 2044), c[i].err);
+		pkt_free(p);
+	}
 	pkt_pool_destroy(pool);
 }
 
@@ -196,11 +227,11 @@ static void test_csum_complete_small_and_large(void **state)
 			struct pkt *p = make_super(pool, v6, i & 1, size[i], 0, 0x10);
 			size_t len;
 
-			p->gso = PKT_GSO_NONE;
-			assert_int_equal(eth_csum_complete(p, 4), 0);
-			assert_false(p->flags & PKT_CSUM_PARTIAL);
+			frame_info(p)->gso = FRAME_GSO_NONE;
+			assert_int_equal(eth_csum_complete(p, encap), 0);
+			assert_false(frame_info(p)->csum == FRAME_CSUM_PARTIAL);
 			len = pkt_copy_out(p, 0, got, sizeof(got));
-			check_sums(got + 4, len - 4);
+			check_sums(got + encap, len - encap);
 			pkt_free(p);
 		}
 	}
@@ -208,14 +239,24 @@ static void test_csum_complete_small_and_large(void **state)
 	pkt_pool_destroy(pool);
 }
 
+/* A packet without an encapsulation may lie in slices alone, with nothing of it in hdr[]. */
+static void test_seg_and_csum_without_an_encapsulation(void **state)
+{
+	encap = 0;
+	test_seg_tcp_udp_v4_v6(state);
+	test_seg_shrinks_tcp_when_the_mtu_fell(state);
+	test_csum_complete_small_and_large(state);
+	encap = 4;
+}
+
 static void test_csum_complete_refuses_a_place_outside(void **state)
 {
 	struct pkt_pool *pool = pkt_pool_create(8, 2);
 	struct pkt *p = make_super(pool, false, true, 10, 0, 0);
 
-	p->csum_offset = 9999;
+	frame_info(p)->csum_offset = 9999;
 	assert_int_equal(eth_csum_complete(p, 4), -EBADMSG);
-	p->csum_offset = 60;
+	frame_info(p)->csum_offset = 60;
 	assert_int_equal(eth_csum_complete(p, 4), -EBADMSG);
 	pkt_free(p);
 	pkt_pool_destroy(pool);
@@ -240,8 +281,8 @@ static void sink_emit(void *ctx, struct eth_frame *f)
 	assert_true(i < 256);
 	k->n[i] = f->n;
 	k->len[i] = f->len;
-	k->gso[i] = f->first->gso;
-	k->gso_size[i] = f->first->gso_size;
+	k->gso[i] = frame_info(f->first)->gso;
+	k->gso_size[i] = frame_info(f->first)->gso_size;
 	for (unsigned int j = 0; j < parts; j++) {
 		if (i < 4)
 			memcpy(k->data[i] + len, iov[j].iov_base, iov[j].iov_len);
@@ -262,7 +303,7 @@ static struct pkt *to_eth(struct pkt *p, bool v6)
 	return p;
 }
 
-/* What segmentation took apart, coalescing puts together: one frame with the super-frame's octets. */
+/* Coalescing the segments of a super-frame gives one frame with the super-frame's octets. */
 static void test_gro_is_the_inverse_of_seg(void **state)
 {
 	for (int kind = 0; kind < 4; kind++) {
@@ -272,7 +313,7 @@ static void test_gro_is_the_inverse_of_seg(void **state)
 		uint8_t whole[70000];
 		struct eth_gro g;
 		struct eth_seg s;
-		size_t len = pkt_copy_out(super, 4, whole, sizeof(whole));
+		size_t len = pkt_copy_out(super, encap, whole, sizeof(whole));
 
 		memset(&sink, 0, sizeof(sink));
 		eth_gro_init(&g, true, true, sink_emit, &sink);
@@ -284,7 +325,9 @@ static void test_gro_is_the_inverse_of_seg(void **state)
 		assert_int_equal(sink.frames, 1);
 		assert_int_equal(sink.n[0], 32);
 		assert_int_equal(sink.gso_size[0], 1900);
-		assert_int_equal(sink.gso[0], udp ? PKT_GSO_UDP : v6 ? PKT_GSO_TCP6 : PKT_GSO_TCP4);
+		assert_int_equal(sink.gso[0], udp  ? FRAME_GSO_UDP
+					      : v6 ? FRAME_GSO_TCP6
+						   : FRAME_GSO_TCP4);
 		assert_memory_equal(sink.data[0] + ETH, whole, len);
 		assert_int_equal(pkt_pool_pkts_used(pool), 0);
 		assert_int_equal(pkt_pool_bufs_used(pool), 0);
@@ -336,7 +379,8 @@ static void test_gro_verifies_foreign_checksums(void **state)
 	eth_gro_add(&g, bad);
 	eth_gro_add(&g, tcp(pool, 1020, 0x10, 1000));
 	eth_gro_flush(&g);
-	assert_int_equal(sink.frames, 3); /* the bad one alone, for the kernel to count */
+	/* the segment with a bad checksum stays alone, so that the kernel counts it */
+	assert_int_equal(sink.frames, 3);
 	assert_int_equal(sink.n[1], 1);
 	assert_int_equal(sink.len[1], ETH + 52 + 20);
 	pkt_pool_destroy(pool);
@@ -349,23 +393,23 @@ static void test_gro_gap_flags_and_short_packets_close_the_flow(void **state)
 		     (size_t[]){ 100, 100, 100 }, 3);
 	assert_int_equal(sink.frames, 2);
 	assert_int_equal(sink.n[0], 2);
-	/* PSH delivers at once */
+	/* a segment with PSH ends the frame */
 	gro_sequence((uint32_t[]){ 0, 100, 200 }, (uint8_t[]){ 0x10, 0x18, 0x10 },
 		     (size_t[]){ 100, 100, 100 }, 3);
 	assert_int_equal(sink.frames, 2);
 	assert_int_equal(sink.data[0][ETH + 20 + 13], 0x18);
-	/* a short one is the last */
+	/* a short segment is the last of a frame */
 	gro_sequence((uint32_t[]){ 0, 100, 150 }, (uint8_t[]){ 0x10, 0x10, 0x10 },
 		     (size_t[]){ 100, 50, 100 }, 3);
 	assert_int_equal(sink.frames, 2);
 	assert_int_equal(sink.n[0], 2);
-	/* FIN does not join, and comes after what was before it */
+	/* a FIN is not coalesced, and is delivered after the segments before it */
 	gro_sequence((uint32_t[]){ 0, 100, 200 }, (uint8_t[]){ 0x10, 0x10, 0x11 },
 		     (size_t[]){ 100, 100, 100 }, 3);
 	assert_int_equal(sink.frames, 2);
 	assert_int_equal(sink.n[0], 2);
 	assert_int_equal(sink.n[1], 1);
-	/* a pure acknowledgement neither */
+	/* a pure acknowledgement is not coalesced */
 	gro_sequence((uint32_t[]){ 0, 100, 100 }, (uint8_t[]){ 0x10, 0x10, 0x10 },
 		     (size_t[]){ 100, 0, 100 }, 3);
 	assert_int_equal(sink.frames, 3);
@@ -384,7 +428,7 @@ static void test_gro_off_passes_packets_as_they_are(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* Random octets and lengths: nothing but the same octets comes out. */
+/* Packets of random octets and lengths come out with the same octets. */
 static void test_gro_survives_garbage(void **state)
 {
 	struct pkt_pool *pool = pkt_pool_create(128, 64);
@@ -418,7 +462,9 @@ int main(void)
 		cmocka_unit_test(test_seg_tcp_udp_v4_v6),
 		cmocka_unit_test(test_seg_shrinks_tcp_when_the_mtu_fell),
 		cmocka_unit_test(test_seg_refuses_what_does_not_fit),
+		cmocka_unit_test(test_seg_makes_no_more_segments_than_linux_does),
 		cmocka_unit_test(test_csum_complete_small_and_large),
+		cmocka_unit_test(test_seg_and_csum_without_an_encapsulation),
 		cmocka_unit_test(test_csum_complete_refuses_a_place_outside),
 		cmocka_unit_test(test_gro_is_the_inverse_of_seg),
 		cmocka_unit_test(test_gro_verifies_foreign_checksums),

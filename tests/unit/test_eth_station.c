@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "eth/priv.h"
+#include "eth/station.h"
 #include "unit/eth_report.h"
 
 #define MAX 4
@@ -36,7 +36,7 @@ static unsigned int count(void)
 	return ninfo;
 }
 
-/* A datagram of a station to the peer. */
+/* Send a datagram from a station to the peer. */
 static void talk(const uint8_t mac[6])
 {
 	uint8_t d[100];
@@ -111,7 +111,10 @@ static void test_what_comes_by_its_queue_pair_goes_to_its_mac(void **state)
 	er_fini();
 }
 
-/* R46, R48: others are told the address of the station, and answers to that reach it. */
+/*
+ * R46, R48: ARP of a station carries the address of its own QP, and answers to this address reach
+ * the station.
+ */
 static void test_R46_R48_arp_of_a_station(void **state)
 {
 	struct ipoib_lladdr peer = er_peer_addr(ER_PEER, ER_PEER_QPN), own;
@@ -150,7 +153,10 @@ static void on_neigh(void *ctx, const struct ipoib_neigh_info *i)
 		seen = i->state;
 }
 
-/* As with the interface itself: who answers a station will be sent to, so the path is asked for now. */
+/*
+ * R50: as for the interface itself, an answer to a station makes us ask for the path to its sender,
+ * because the station will send there.
+ */
 static void test_R50_reply_to_a_station_asks_for_the_path(void **state)
 {
 	struct ipoib_lladdr third = er_peer_addr(9, 0x99), own;
@@ -193,7 +199,8 @@ static void test_R57_nd_of_a_station(void **state)
 	er_run(NS_MSEC(10));
 	assert_int_equal(er.nsent, 1);
 	own = address(a);
-	assert_int_equal(er.sent[0].src_qpn, own.qpn); /* though it was held for the group */
+	/* the station's QPN, although the packet was held until the group was joined */
+	assert_int_equal(er.sent[0].src_qpn, own.qpn);
 	ipoib_lladdr_encode(out, &own);
 	er_check_ip(er.sent[0].data + ENCAP, er.sent[0].len - ENCAP);
 	assert_int_equal(er.sent[0].len, ENCAP + n + 16);
@@ -201,7 +208,10 @@ static void test_R57_nd_of_a_station(void **state)
 	er_fini();
 }
 
-/* What QEMU sends when a machine has moved here: nobody heard of it before. */
+/*
+ * The RARP that QEMU sends when a virtual machine has moved here, from a station that is not known
+ * yet.
+ */
 static void test_I29_rarp_announcement_of_a_station(void **state)
 {
 	struct ipoib_lladdr own;
@@ -220,7 +230,7 @@ static void test_I29_rarp_announcement_of_a_station(void **state)
 	er_fini();
 }
 
-/* The subnet prefix may change: the GID is the interface's. */
+/* When the SM changes the subnet prefix, the stations' GID changes with the interface's. */
 static void test_address_follows_the_interfaces_gid(void **state)
 {
 	struct ipoib_lladdr moved;
@@ -235,7 +245,10 @@ static void test_address_follows_the_interfaces_gid(void **state)
 	er_fini();
 }
 
-/* An HCA hands a multicast to the queue pairs of its sender too: those of stations are senders. */
+/*
+ * An HCA delivers a multicast packet to other QPs of the sending port too, so a station's packet
+ * comes back; it is recognized and dropped.
+ */
 static void test_I27_own_echo_of_a_station(void **state)
 {
 	ib_gid bcast = rig_bcast();
@@ -251,7 +264,7 @@ static void test_I27_own_echo_of_a_station(void **state)
 	v.src_qp = qpn;
 	v.grh = h;
 	v.pkt = er_packet(ETH_P_IPV4, d, er_udp4(d, a_ip, er_ip_peer, 10));
-	eth_rx(er.e, &v, 1, er.r.s.now);
+	eth_rx(er.e, NULL, &v, 1, er.r.s.now);
 	assert_int_equal(er.ngot, 0);
 	assert_int_equal(ipoib_link_stats(er.r.link)->drops[IPOIB_DROP_OWN_ECHO], 1);
 	er_fini();
@@ -265,11 +278,11 @@ static void test_super_frame_of_a_station(void **state)
 
 	begin(MAX);
 	p = er_frame(er_peer_mac, a, ETH_P_IPV4, d, n);
-	p->gso = PKT_GSO_UDP;
-	p->gso_size = 1000;
-	p->flags |= PKT_CSUM_PARTIAL;
-	p->csum_start = 20;
-	p->csum_offset = 6;
+	frame_info(p)->gso = FRAME_GSO_UDP;
+	frame_info(p)->gso_size = 1000;
+	frame_info(p)->csum = FRAME_CSUM_PARTIAL;
+	frame_info(p)->csum_start = 20;
+	frame_info(p)->csum_offset = 6;
 	er_tx_pkt(p);
 	assert_int_equal(er.nsent, 4);
 	for (unsigned int i = 0; i < 4; i++)
@@ -294,7 +307,7 @@ static void test_packet_held_for_its_path_leaves_by_its_queue_pair(void **state)
 	er_fini();
 }
 
-/* --- who may be one */
+/* --- which source MACs may be stations */
 
 static void test_sources_that_are_none(void **state)
 {
@@ -310,7 +323,10 @@ static void test_sources_that_are_none(void **state)
 	er_fini();
 }
 
-/* A frame that came from the link and was sent back, and who pretends to be on the other side. */
+/*
+ * No station is made for a token: neither for a peer's frame that was sent back into the TAP, nor
+ * for the MAC of unknown senders.
+ */
 static void test_tokens_of_peers_are_not_learnt(void **state)
 {
 	static const uint8_t nobody[6] = { 0x06 }, chance[6] = { 0x06, 1, 2, 3, 4, 5 };
@@ -322,14 +338,17 @@ static void test_tokens_of_peers_are_not_learnt(void **state)
 	assert_int_equal(er_drops(ETH_DROP_SOURCE_TOKEN), 2);
 	assert_int_equal(er_drops_sum(), 2);
 	assert_int_equal(er.nstation, 0);
-	/* Linux makes such a MAC for one random interface in 64. */
+	/*
+	 * A MAC that begins with 0x06 alone is not enough: Linux makes such a MAC for one random
+	 * interface in 64.
+	 */
 	talk(chance);
 	assert_int_equal(er.nsent, 1);
 	assert_non_null(er_station(chance));
 	er_fini();
 }
 
-/* A station came first: the peer gets another token. */
+/* When a station already has the MAC that is a peer's token, the peer gets another token. */
 static void test_token_that_a_station_has_is_salted(void **state)
 {
 	struct ipoib_lladdr third = er_peer_addr(9, 0x99);
@@ -358,7 +377,8 @@ static void test_what_a_bridge_floods_to_its_own_stations(void **state)
 	er_tx_from(a, er.mac, ETH_P_IPV4, d, n);
 	assert_int_equal(er_drops(ETH_DROP_LOCAL), 2);
 	assert_int_equal(er_drops_sum(), 2);
-	assert_int_equal(er.ngone, 0); /* its neighbour entry is right */
+	/* the neighbour entry for the station is right, so it is not withdrawn */
+	assert_int_equal(er.ngone, 0);
 	er_fini();
 }
 
@@ -368,7 +388,7 @@ static void test_types_that_are_refused_make_no_station(void **state)
 
 	begin(MAX);
 	er_tx_from(a, er_bcast_mac, 0x88cc, d, 60); /* LLDP */
-	er_tx_from(a, er_bcast_mac, 0x0026, d, 60); /* spanning tree */
+	er_tx_from(a, er_bcast_mac, 0x0026, d, 60); /* a frame of the spanning tree protocol */
 	assert_int_equal(er.nstation, 0);
 	er_fini();
 }
@@ -384,7 +404,7 @@ static void test_limit_and_who_gives_way(void **state)
 	er_run(NS_SEC(1));
 	talk(b);
 	er_run(NS_SEC(8));
-	talk(c); /* a is idle for 9 s: too short */
+	talk(c); /* station a has been idle for 9 s, too short to be replaced */
 	assert_int_equal(er_drops(ETH_DROP_STATION_LIMIT), 1);
 	er_run(NS_SEC(1));
 	talk(c);
@@ -433,7 +453,8 @@ static void test_none_while_the_link_is_down(void **state)
 	er_clear();
 	talk(a);
 	assert_int_equal(er_drops(ETH_DROP_STATION_QP), 1);
-	talk(b); /* it has one: the link says so itself */
+	/* station b has a QP, so its packet reaches the link, which is down and drops it */
+	talk(b);
 	assert_int_equal(ipoib_link_stats(er.r.link)->drops[IPOIB_DROP_LINK_DOWN], 1);
 	assert_int_equal(er.nsent, 0);
 	assert_int_equal(er.nstation, 1);
@@ -452,7 +473,7 @@ static void test_idle_station_ages_out(void **state)
 	assert_null(er_station(a));
 	assert_int_equal(count(), 0);
 	assert_int_equal(eth_if_stats(er.e)->stations_aged, 1);
-	/* Its number is no longer ours. */
+	/* The QPN of the closed station does not count as our own any more. */
 	assert_int_equal(ipoib_link_own_qp_add(er.r.link, er.station[0].qpn), 0);
 	ipoib_link_own_qp_del(er.r.link, er.station[0].qpn);
 	er_run(NS_SEC(3600));
@@ -481,7 +502,10 @@ static void test_either_direction_keeps_it(void **state)
 	er_fini();
 }
 
-/* What was held for a station that went must not leave by another's queue pair. */
+/*
+ * A packet that was held for a station that has been removed must not leave by another station's
+ * queue pair.
+ */
 static void test_packet_of_a_station_that_went(void **state)
 {
 	struct ipoib_action act = { .type = IPOIB_ACT_SEND };
@@ -492,11 +516,12 @@ static void test_packet_of_a_station_that_went(void **state)
 	talk(a);
 	id = eth_station_by_mac(er.e, a)->id;
 	er_run(NS_SEC(20));
-	talk(b); /* in the same slot */
+	talk(b); /* gets the table slot that a had */
+	assert_int_equal(eth_if_stats(er.e)->stations_aged, 1);
 	assert_int_equal(eth_station_by_mac(er.e, b)->id % ETH_STATIONS_MAX, id % ETH_STATIONS_MAX);
 	er_clear();
 	act.send.pkt = er_packet(ETH_P_IPV4, d, er_udp4(d, a_ip, er_ip_peer, 10));
-	act.send.pkt->from = id;
+	frame_info(act.send.pkt)->station = id;
 	assert_true(eth_action(er.e, &act, er.r.s.now));
 	er_check_dropped(ETH_DROP_STATION_QP);
 	er_fini();
@@ -525,7 +550,7 @@ static void report(const uint8_t mac[6], uint8_t type, const uint8_t group[4])
 
 static void sync4(const uint8_t (*v4)[4], unsigned int n)
 {
-	eth_groups_sync(er.e, v4, n, NULL, 0, er.r.s.now);
+	er_groups_sync(v4, n, NULL, 0);
 	er_run(NS_MSEC(10));
 }
 
@@ -549,7 +574,7 @@ static void test_I30_a_group_lasts_while_a_station_is_in_it(void **state)
 	report(a, V2_LEAVE, g1);
 	assert_true(member(g1));
 	assert_int_equal(groups_of(a), 0);
-	report(a, V2_LEAVE, g2); /* it never was in it */
+	report(a, V2_LEAVE, g2); /* a was never in g2 */
 	assert_true(member(g2));
 	report(b, V2_LEAVE, g1);
 	assert_false(member(g1));
@@ -564,10 +589,10 @@ static void test_I30_the_kernels_list_is_about_itself_alone(void **state)
 	report(er.mac, V2_REPORT, g1);
 	sync4(&g1, 1);
 	report(a, V2_LEAVE, g1);
-	assert_true(member(g1)); /* the kernel is in it */
+	assert_true(member(g1)); /* the kernel's list still has it */
 	report(a, V2_REPORT, g1);
 	sync4(NULL, 0);
-	assert_true(member(g1)); /* the station is */
+	assert_true(member(g1)); /* the station still reports it */
 	report(a, V2_LEAVE, g1);
 	assert_false(member(g1));
 	er_fini();
@@ -579,7 +604,7 @@ static void test_I30_groups_of_a_station_that_ages_out_are_left(void **state)
 	report(b, V2_REPORT, g2);
 	report(a, V2_REPORT, g1);
 	report(a, V2_REPORT, g2);
-	for (unsigned int i = 0; i < 4; i++) { /* b lives, and reports */
+	for (unsigned int i = 0; i < 4; i++) { /* station b is alive and reports */
 		er_run(NS_SEC(100));
 		report(b, V2_REPORT, g2);
 		er_clear();
@@ -592,7 +617,7 @@ static void test_I30_groups_of_a_station_that_ages_out_are_left(void **state)
 
 /* --- queries of our own */
 
-/* Both to one station; what is in them is RFC 3376's and RFC 3810's. */
+/* Two queries were sent to one MAC, with the content that RFC 3376 and RFC 3810 require. */
 static void check_queries(unsigned int at, const uint8_t mac[6])
 {
 	static const uint8_t nobody[6] = { 0x06 };
@@ -621,7 +646,7 @@ static void check_queries(unsigned int at, const uint8_t mac[6])
 	assert_memory_equal(ip, "\x60\0\0\0\0\x24\0\1\xfe\x80\0\0\0\0\0\0", 16);
 	assert_memory_equal(ip + 24, "\xff\2\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16);
 	assert_memory_equal(ip + 40, "\x3a\0\5\2\0\0\1\0\x82\0", 10);
-	assert_memory_equal(ip + 52, "\x03\xe8\0\0", 4); /* 1000 ms */
+	assert_memory_equal(ip + 52, "\x03\xe8\0\0", 4); /* Maximum Response Delay 1000 ms */
 	assert_memory_equal(ip + 72, "\2\x7d\0\0", 4);
 	sum = er_sum(ip + 8, 32, 58 + 28);
 	assert_int_equal(er_sum(ip + 48, 28, sum), 0xffff);
@@ -635,7 +660,8 @@ static void test_I30_a_new_station_is_asked_soon_and_then_again(void **state)
 	assert_int_equal(er.ngot, 0);
 	er_run(NS_MSEC(200));
 	assert_int_equal(er.ngot, 2);
-	check_queries(0, er_bcast_mac); /* and who is silent beside it */
+	/* sent to all, because other silent stations may be behind the TAP */
+	check_queries(0, er_bcast_mac);
 	er_run(NS_MSEC(123800));
 	assert_int_equal(er.ngot, 2);
 	talk(b);
@@ -666,15 +692,15 @@ static void test_I30_who_answers_stays_in_its_groups_and_who_does_not_is_out(voi
 		report(a, V2_REPORT, g1);
 		sync4(NULL, 0);
 		if (i == 1)
-			assert_true(member(g2)); /* 250 s */
+			assert_true(member(g2)); /* after 250 s */
 		if (i == 2)
-			assert_false(member(g2)); /* 375 s without a word */
+			assert_false(member(g2)); /* after 375 s without a report */
 		assert_true(member(g1));
 	}
 	er_fini();
 }
 
-/* What the kernel has joined it lists: nobody is asked. */
+/* The interface's own MAC is asked only about groups that the kernel's list does not contain. */
 static void test_I30_the_interface_is_asked_only_about_groups_it_does_not_list(void **state)
 {
 	begin(MAX);
@@ -682,7 +708,7 @@ static void test_I30_the_interface_is_asked_only_about_groups_it_does_not_list(v
 	sync4(&g1, 1);
 	er_run(NS_SEC(1000));
 	assert_int_equal(er.ngot, 0);
-	report(er.mac, V2_REPORT, g2); /* a bridge's, that has the interface's MAC */
+	report(er.mac, V2_REPORT, g2); /* a report of a bridge that uses the interface's MAC */
 	sync4(&g1, 1);
 	er_run(NS_SEC(124));
 	assert_int_equal(er.ngot, 0);

@@ -12,7 +12,7 @@ static void send_ip(const uint8_t mac[6])
 	er_tx(mac, ETH_P_IPV4, b, er_udp4(b, ip_a, ip_b, 32));
 }
 
-/* SipHash-2-4 of the 20 octets and the P_Key, by an independent implementation. */
+/* Expected value: SipHash-2-4 of the 20 octets and the P_Key, by an independent implementation. */
 static void test_token_golden(void **state)
 {
 	struct ipoib_lladdr a = er_peer_addr(ER_PEER, ER_PEER_QPN);
@@ -37,7 +37,7 @@ static void test_own_mac_golden(void **state)
 	assert_memory_equal(mac, "\x02\x84\x82\xf7\x54\x79", 6);
 }
 
-/* A limited member names the same peer by the same token; RFC 4755 flags are no part of it. */
+/* The token does not depend on the membership bit of the P_Key or on the flags of RFC 4755. */
 static void test_R47_token_knows_no_flags_and_no_membership(void **state)
 {
 	struct ipoib_lladdr a = er_peer_addr(ER_PEER, ER_PEER_QPN);
@@ -83,14 +83,14 @@ static void test_token_collision_is_salted_and_counted(void **state)
 	er_fini();
 }
 
-/* All 48 bits count. */
+/* A lookup compares all 48 bits of a token. */
 static void test_token_lookup_compares_all_bits(void **state)
 {
 	uint8_t mac[6];
 
 	er_init();
 	er_learn(ER_PEER, ER_PEER_QPN, mac);
-	for (unsigned int bit = 1; bit < 48; bit++) { /* not the group bit */
+	for (unsigned int bit = 1; bit < 48; bit++) { /* all bits but the group bit */
 		uint8_t near[6];
 
 		if (bit == 40)
@@ -147,7 +147,10 @@ static void test_void_tokens_of_many_macs_are_limited_together(void **state)
 	er_fini();
 }
 
-/* An idle neighbour goes, and with it the kernel's entry; it comes back under the same token. */
+/*
+ * When an idle neighbour is removed, the kernel's entry for it is removed too; later the neighbour
+ * gets the same token.
+ */
 static void test_idle_neighbour_takes_its_token_along(void **state)
 {
 	uint8_t mac[6], again[6];
@@ -157,7 +160,7 @@ static void test_idle_neighbour_takes_its_token_along(void **state)
 	er_run(NS_SEC(500));
 	assert_int_equal(er.ngone, 0);
 	send_ip(mac);
-	er_run(NS_SEC(500)); /* used: stays */
+	er_run(NS_SEC(500)); /* in use, so it stays */
 	assert_int_equal(er.ngone, 0);
 	er_run(NS_SEC(200));
 	assert_int_equal(er.ngone, 1);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit/eth_rig.h"
 
+#include "ipoib/link.h"
+
 static const uint8_t v6_own[16] = { 0xfd, [15] = 5 }, v6_peer[16] = { 0xfd, [15] = 7 };
 static const uint8_t group_mac[6] = { 1, 0, 0x5e, 1, 2, 3 };
 static const uint8_t group6_mac[6] = { 0x33, 0x33, 0, 0, 0, 9 };
@@ -10,7 +12,7 @@ static void check_to_peer(const uint8_t *ip, size_t len)
 	assert_int_equal(er.nsent, 1);
 	assert_int_equal(er.sent[0].dest_qpn, ER_PEER_QPN);
 	assert_int_equal(er.sent[0].ah.dlid, ER_PEER);
-	assert_int_equal(er.sent[0].qkey, ipoib_link_qkey(er.r.link)); /* R52 */
+	assert_int_equal(er.sent[0].qkey, er.r.link->qkey); /* R52: Q_Key of the broadcast group */
 	assert_int_equal(er.sent[0].len, len + 4);
 	assert_memory_equal(er.sent[0].data + 4, ip, len);
 	er_clear();
@@ -25,7 +27,7 @@ static void check_to_group(const ib_gid *mgid)
 	er_clear();
 }
 
-/* --- what is not carried */
+/* --- frames that are not carried */
 
 static void test_R32_I28_other_ethertypes_are_dropped_and_counted(void **state)
 {
@@ -59,7 +61,9 @@ static void test_frame_shorter_than_its_header(void **state)
 	er_fini();
 }
 
-/* The IP header says more than there is, at every length; and the wrong version. */
+/*
+ * IP packets whose header claims more octets than there are, at every length; and a wrong version
+ */
 static void test_ip_shorter_than_it_says(void **state)
 {
 	uint8_t b[100];
@@ -91,7 +95,10 @@ static void test_ip_shorter_than_it_says(void **state)
 	er_fini();
 }
 
-/* test_eth_station.c has what happens where there may be stations. */
+/*
+ * Without stations, other source MACs are dropped; test_eth_station.c tests interfaces with
+ * stations.
+ */
 static void test_other_source_mac_without_stations(void **state)
 {
 	static const uint8_t other[6] = { 0x52, 0x54, 0, 1, 2, 3 };
@@ -158,7 +165,7 @@ static void test_drop_names_are_all_there(void **state)
 	assert_string_equal(eth_drop_name(ETH_DROP_MAX), "?");
 }
 
-/* --- where it goes */
+/* --- destinations */
 
 static void test_R48_ip_goes_to_the_qpn_of_the_address(void **state)
 {
@@ -176,7 +183,10 @@ static void test_R48_ip_goes_to_the_qpn_of_the_address(void **state)
 	er_fini();
 }
 
-/* Limited and directed: which addresses are directed broadcasts only the kernel knows, its MAC says it. */
+/*
+ * Limited and directed broadcasts. Only the kernel knows which addresses are directed broadcasts,
+ * so the broadcast MAC decides.
+ */
 static void test_R25_broadcasts(void **state)
 {
 	static const uint8_t directed[4] = { 10, 4, 0, 255 }, limited[4] = { 255, 255, 255, 255 };
@@ -188,13 +198,16 @@ static void test_R25_broadcasts(void **state)
 	check_to_group(&bcast);
 	er_tx(er_bcast_mac, ETH_P_IPV4, b, er_udp4(b, er_ip_own, directed, 10));
 	check_to_group(&bcast);
-	/* R13: it has a group whatever the MAC */
+	/* R13: the limited broadcast address goes to the broadcast group, whatever the MAC */
 	er_tx(group_mac, ETH_P_IPV4, b, er_udp4(b, er_ip_own, limited, 10));
 	check_to_group(&bcast);
 	er_fini();
 }
 
-/* 32 groups share each MAC of RFC 1112, and 2^80 one of RFC 2464. */
+/*
+ * The group is found by the IP destination, because 32 IPv4 groups share each MAC (RFC 1112), and
+ * 2^80 IPv6 groups (RFC 2464).
+ */
 static void test_I28_group_is_the_ip_destinations(void **state)
 {
 	static const uint32_t g4[] = { 0xe0010203, 0xef010203, 0xef810203 };
@@ -223,7 +236,10 @@ static void test_I28_group_is_the_ip_destinations(void **state)
 	er_fini();
 }
 
-/* RFC 6085, and bridges that turn multicast into unicast: one receiver is meant. */
+/*
+ * A group's IP address under a unicast MAC is for one receiver only, as with RFC 6085 and with
+ * bridges that turn multicast into unicast.
+ */
 static void test_multicast_ip_in_a_unicast_mac_is_unicast(void **state)
 {
 	static const uint8_t g4[4] = { 239, 1, 2, 3 }, g6[16] = { 0xff, 5, [15] = 9 };
@@ -240,7 +256,7 @@ static void test_multicast_ip_in_a_unicast_mac_is_unicast(void **state)
 	er_fini();
 }
 
-/* --- what it looks like */
+/* --- the form on the link */
 
 static void test_ethernet_padding_is_not_carried(void **state)
 {
@@ -252,7 +268,7 @@ static void test_ethernet_padding_is_not_carried(void **state)
 	n = er_udp4(b, er_ip_own, er_ip_peer, 3);
 	er_tx(er_peer_mac, ETH_P_IPV4, b, 46);
 	check_to_peer(b, n);
-	er_tx(er_peer_mac, ETH_P_IPV4, b, 150); /* in a slice */
+	er_tx(er_peer_mac, ETH_P_IPV4, b, 150); /* long enough to lie in a buffer of its own */
 	check_to_peer(b, n);
 	n = er_ip6(b, v6_own, v6_peer, 59, 64, "x", 1);
 	er_tx(er_peer_mac, ETH_P_IPV6_, b, 46);
@@ -260,7 +276,7 @@ static void test_ethernet_padding_is_not_carried(void **state)
 	er_fini();
 }
 
-/* The descriptor and the buffer that came are those that leave. */
+/* The descriptor and the buffer from the TAP are those that are sent; nothing is copied. */
 static void test_payload_is_not_copied(void **state)
 {
 	unsigned int pkts, bufs;
@@ -282,7 +298,7 @@ static void test_payload_is_not_copied(void **state)
 	er_fini();
 }
 
-/* The second fragment has no L4 header; nothing of it is looked at. */
+/* The second fragment has no L4 header, so none is looked for. */
 static void test_fragments_pass_as_they_are(void **state)
 {
 	uint8_t b[2100];
@@ -300,7 +316,7 @@ static void test_fragments_pass_as_they_are(void **state)
 	er_fini();
 }
 
-/* One bad frame in a batch does not harm its neighbours. */
+/* One bad frame in a batch does not harm the others. */
 static void test_batch_of_good_and_bad(void **state)
 {
 	static const uint8_t void_mac[6] = { 6, 9 };
@@ -325,7 +341,7 @@ static void test_batch_of_good_and_bad(void **state)
 	er_fini();
 }
 
-/* A prefix that the SM changed is in our address from the next message on. */
+/* After the SM has changed the subnet prefix, the next message carries the new address. */
 static void test_own_address_follows_the_port(void **state)
 {
 	struct ipoib_lladdr moved;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* External ends: what they are told, and packets that lie in shared buffers. */
+/*
+ * External ends: how they learn whether carrier is wanted, and packets that lie in shared buffers.
+ */
 #include "check.h"
 
 #include <errno.h>
@@ -11,10 +13,13 @@
 
 static struct rig r;
 
-/* What a link over UDP does: its carrier goes as soon as it is not wanted, and comes back later. */
+/*
+ * An external end that acts as a link over UDP: it drops carrier at once when carrier is not
+ * wanted, and raises it later.
+ */
 struct outside {
 	struct fabric_port *end;
-	char said[32]; /* "-+" */
+	char said[32]; /* one character for each call of on_want(): "+" on, "-" off */
 	ns_t at;
 	bool drops;
 };
@@ -58,7 +63,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* By an SMP that comes in elsewhere */
+/* Set PortInfo of that port by an SMP that comes in at another port */
 static void set_port_info(struct rig_end *from, uint8_t state, uint8_t phys)
 {
 	uint8_t data[64];
@@ -85,7 +90,7 @@ static void test_a_link_that_is_set_down_is_not_wanted(void **state)
 	assert_string_equal(o.said, "-");
 	assert_int_equal(fabric_link_set(rig_port(&r, "s1/5"), true, r.now), 0);
 	assert_string_equal(o.said, "-+");
-	/* Up is its carrier's business. */
+	/* Set(PortInfo) does not bring the link up; only the end's carrier does. */
 	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DOWN);
 	fabric_ext_carrier(o.end, true, r.now);
 	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_UP);
@@ -102,7 +107,7 @@ static void test_I5_a_port_told_down_retrains_what_is_outside(void **state)
 	before = r.now;
 	set_port_info(other, IB_PORT_DOWN, IB_PHYS_NOP);
 	assert_string_equal(o.said, "-+");
-	assert_true(o.at > before); /* the answer went out first */
+	assert_true(o.at > before); /* the answer had gone out before */
 	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DOWN);
 	rig_pass(&r, FABRIC_RETRAIN * 2);
 	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DOWN);
@@ -174,7 +179,7 @@ static const struct rig_pkt shape = {
 	.slid = 1, .dlid = 2, .dest_qp = 5, .src_qp = 6, .len = 2044
 };
 
-/* Many packets lie in one buffer, one behind the other. */
+/* Many packets lie in one buffer, one after the other. */
 static void test_packets_stay_in_the_buffer_they_came_in(void **state)
 {
 	struct pkt *p = rig_make(&r, &shape), *q[8];
@@ -202,7 +207,7 @@ static void test_packets_stay_in_the_buffer_they_came_in(void **state)
 	}
 	pkt_free_batch(q, 8);
 	assert_int_equal(b->refs, 1);
-	/* What is wrong takes no reference. */
+	/* A malformed packet takes no reference to the buffer. */
 	assert_int_equal(fabric_pkt_from_buf(&q[0], r.pool, b, b->data, len - 1), -EBADMSG);
 	assert_int_equal(fabric_pkt_from_buf(&q[0], r.pool, b, b->data, 13), -EBADMSG);
 	assert_int_equal(b->refs, 1);
@@ -238,7 +243,7 @@ static void test_a_seal_is_made_once(void **state)
 	fabric_pkt_seal(p);
 	assert_int_equal(crc_pkt_check(p), CRC_OK);
 	assert_true(p->flags & PKT_CRC);
-	/* One that is spoilt on purpose stays so. */
+	/* A packet that was damaged on purpose is not repaired. */
 	tail = p->tail[0] ^= 1;
 	fabric_pkt_seal(p);
 	assert_int_equal(p->tail[0], tail);
@@ -266,7 +271,10 @@ static void test_a_capture_of_end_ports_sees_what_enters(void **state)
 	rig_send(in, &shape);
 	assert_int_equal(capture_stats(c)->packets, 1);
 
-	/* One that came later is seen when asked for again, and the first not twice. */
+	/*
+	 * An end that was attached later is captured after another capture_add_end_ports(), and
+	 * packets of the first end are still recorded once.
+	 */
 	late = rig_attach(&r, "s1/6");
 	rig_configure(&r);
 	rig_send(late, &shape);
@@ -278,7 +286,9 @@ static void test_a_capture_of_end_ports_sees_what_enters(void **state)
 	capture_destroy(c);
 }
 
-/* 16.1.3.5: what the link found bad is in its port's counters, and why. */
+/*
+ * 16.1.3.5: bad datagrams of the link are counted in the errors of its port, each under its reason.
+ */
 static void test_a_bad_datagram_is_an_error_of_the_port(void **state)
 {
 	const struct node_counters *c = &rig_np(&r, "s1/5")->cnt;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Faults: their text, what they do to packets, with fixed seeds, and that nothing is lost unnoticed. */
+/*
+ * Faults: their text form, what they do to packets (with fixed seeds), and that every lost packet
+ * is counted.
+ */
 #include "check.h"
 
 #include <errno.h>
@@ -20,6 +23,7 @@ static const struct {
 	{ " loss  0.0001% data ", "loss 0.0001% data", { FAULT_LOSS, FAULT_DATA, 1, 0, 0 } },
 	{ "corrupt 0.1%", "corrupt 0.1%", { FAULT_CORRUPT, FAULT_ALL, 1000, 0, 0 } },
 	{ "damage 7%", "damage 7%", { FAULT_DAMAGE, FAULT_ALL, 70000, 0, 0 } },
+	{ "truncate 0.5%", "truncate 0.5%", { FAULT_TRUNCATE, FAULT_ALL, 5000, 0, 0 } },
 	{ "duplicate 100% mad",
 	  "duplicate 100% mad",
 	  { FAULT_DUPLICATE, FAULT_MAD, 1000000, 0, 0 } },
@@ -54,9 +58,10 @@ static void test_text_and_back(void **state)
 static const struct {
 	const char *text, *err;
 } bad[] = {
-	{ "", "expected loss, corrupt, damage, duplicate, reorder, delay or cut, found nothing" },
-	{ "lose 1%",
-	  "expected loss, corrupt, damage, duplicate, reorder, delay or cut, found \"lose\"" },
+	{ "", "expected loss, corrupt, damage, truncate, duplicate, reorder, delay or cut, found "
+	      "nothing" },
+	{ "lose 1%", "expected loss, corrupt, damage, truncate, duplicate, reorder, delay or cut, "
+		     "found \"lose\"" },
 	{ "loss", "expected a share between 0.0001% and 100%, found nothing" },
 	{ "loss 2", "expected a share between 0.0001% and 100%, found \"2\"" },
 	{ "loss 0%", "expected a share between 0.0001% and 100%, found \"0%\"" },
@@ -134,7 +139,7 @@ static struct fault_info info(void)
 	return i;
 }
 
-/* @n packets one after the other, numbered by their PSN; @step apart */
+/* Send @n packets, numbered by their PSN, with @step of time between them */
 static void send_n(unsigned int n, ns_t step)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 200 };
@@ -161,7 +166,7 @@ static void test_loss(void **state)
 	send_n(4000, 0);
 	assert_int_equal(info().seen, 4000);
 	assert_int_equal(out->n + info().hit, 4000);
-	assert_in_range(info().hit, 340, 460); /* 400, sigma 19 */
+	assert_in_range(info().hit, 340, 460); /* expected 400, standard deviation 19 */
 	assert_int_equal(fabric_link_state(rig_port(&r, "s/2")), FABRIC_LINK_UP);
 }
 
@@ -211,7 +216,7 @@ static void test_corrupt_flips_one_bit_that_crcs_find(void **state)
 	assert_in_range(bad_n, 250, 350);
 }
 
-/* Exactly one bit, and over time every part of the packet. */
+/* A fault "corrupt" flips exactly one bit, and over time it hits every part of the packet. */
 static void test_corrupt_hits_headers_payload_and_tail(void **state)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 200 };
@@ -244,7 +249,7 @@ static void test_corrupt_hits_headers_payload_and_tail(void **state)
 	assert_true(hdr > 20 && data > 300 && tail > 2);
 }
 
-/* The sender's buffer may be shared with other packets: they stay whole. */
+/* The sender's buffer may be shared with other packets, which must stay unharmed. */
 static void test_corrupt_does_not_touch_shared_payload(void **state)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 2000 };
@@ -260,7 +265,10 @@ static void test_corrupt_does_not_touch_shared_payload(void **state)
 	pkt_free(keep);
 }
 
-/* A packet without CRCs gets them, or nobody would notice the damage. */
+/*
+ * A packet without CRCs gets them before it is corrupted, because nobody would notice the damage
+ * otherwise.
+ */
 static void test_corrupt_seals_packets_without_crcs(void **state)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 33 };
@@ -274,7 +282,10 @@ static void test_corrupt_seals_packets_without_crcs(void **state)
 	assert_int_not_equal(crc_pkt_check(out->got[0]), CRC_OK);
 }
 
-/* The VCRC is right, the ICRC is not; headers that decide the way are as they were. */
+/*
+ * The fault "damage" leaves the VCRC right and the ICRC wrong, and does not touch the headers that
+ * decide where the packet goes.
+ */
 static void test_damage_is_for_the_icrc_alone_to_find(void **state)
 {
 	static const ib_gid dgid = { .raw = { 0xfe, 0x80, [15] = 9 } };
@@ -290,7 +301,7 @@ static void test_damage_is_for_the_icrc_alone_to_find(void **state)
 		p = rig_make(&r, &s);
 		n = fabric_pkt_to_wire(p, a, sizeof(a));
 		if (i & 2)
-			crc_pkt_pad(p); /* one without CRCs gets them */
+			crc_pkt_pad(p); /* a packet without CRCs gets them */
 		rig_send_pkt(in, p);
 		assert_int_equal(out->n, 1);
 		assert_int_equal(crc_pkt_check_vcrc(out->got[0]), CRC_OK);
@@ -303,7 +314,7 @@ static void test_damage_is_for_the_icrc_alone_to_find(void **state)
 	assert_int_equal(rig_np(&r, "s/2")->cnt.symbol_errors, 0);
 }
 
-/* What has no ICRC is left alone. */
+/* Raw packets have no ICRC, so they are left alone. */
 static void test_damage_spares_raw_packets(void **state)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 33 };
@@ -319,6 +330,73 @@ static void test_damage_spares_raw_packets(void **state)
 	assert_int_equal(crc_pkt_check_vcrc(out->got[0]), CRC_OK);
 }
 
+/* Octets are missing at the end, at least one, and never of the LRH. Those that are left are as they were. */
+static void test_truncate_cuts_the_end_off(void **state)
+{
+	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 33 };
+	unsigned int in_crcs = 0, in_headers = 0;
+	uint8_t a[512], b[512] = { 0 };
+	size_t n, left;
+
+	fault("truncate 100%");
+	for (unsigned int i = 0; i < 400; i++) {
+		struct pkt *p = rig_make(&r, &s);
+
+		n = fabric_pkt_to_wire(p, a, sizeof(a));
+		if (i & 1)
+			crc_pkt_pad(p); /* one without CRCs */
+		rig_send_pkt(in, p);
+		assert_int_equal(out->n, 1);
+		p = out->got[0];
+		left = p->len + p->tail_len;
+		assert_in_range(left, IB_LRH_LEN, n - 1);
+		pkt_copy_out(p, 0, b, p->len);
+		memcpy(b + p->len, p->tail, p->tail_len);
+		assert_memory_equal(a, b, left);
+		in_crcs += left > n - 6;
+		in_headers += left < 28;
+		rig_end_clear(out);
+	}
+	assert_int_equal(info().hit, 400);
+	assert_true(in_crcs > 5 && in_headers > 50);
+}
+
+/* PktLen of the LRH does not fit any more: the next hop drops the packet and counts a receive error. */
+static void test_truncated_packets_end_at_the_next_hop(void **state)
+{
+	struct fault_spec s = { .kind = FAULT_TRUNCATE, .ppm = 300000 };
+
+	assert_int_equal(fabric_fault_add(in->end, &s, &id), 0);
+	send_n(500, 0);
+	assert_in_range(info().hit, 100, 200);
+	assert_int_equal(out->n, 500 - info().hit);
+	assert_int_equal(fabric_stats(r.f)->drops[FABRIC_DROP_LEN], info().hit);
+	assert_int_equal(rig_np(&r, "s/1")->cnt.rcv_errors, info().hit);
+	for (unsigned int i = 0; i < out->n; i++)
+		assert_int_equal(crc_pkt_check(out->got[i]), CRC_OK);
+}
+
+static void send_smps(unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		rig_send_smp(out, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, NULL);
+}
+
+/* Other faults on the way can be applied to truncated packets, and no header is read beyond their end. */
+static void test_truncated_packets_meet_other_faults(void **state)
+{
+	fault("truncate 100%");
+	fault("truncate 100% data");
+	fault("corrupt 100%");
+	fault("damage 100%");
+	fault("duplicate 100%");
+	fault("delay 1ms mad");
+	send_n(300, 0);
+	send_smps(20);
+	rig_pass(&r, NS_MSEC(2));
+	assert_int_equal(out->n, 640);
+}
+
 static void test_duplicate(void **state)
 {
 	fault("duplicate 20%");
@@ -329,7 +407,7 @@ static void test_duplicate(void **state)
 		assert_int_equal(crc_pkt_check(out->got[i]), CRC_OK);
 }
 
-/* More come out than one batch holds. */
+/* More packets come out than fit into one batch. */
 static void test_duplicate_of_a_full_batch(void **state)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 8 };
@@ -403,15 +481,9 @@ static void test_deleted_fault_lets_go(void **state)
 	assert_int_equal(out->n, 7);
 }
 
-static void send_smps(unsigned int n)
-{
-	for (unsigned int i = 0; i < n; i++)
-		rig_send_smp(out, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, NULL);
-}
-
 static void test_classes(void **state)
 {
-	fault("cut mad"); /* answers leave by s/2 */
+	fault("cut mad"); /* the answers to SMPs leave by s/2, where the fault is */
 	send_smps(3);
 	send_n(2, 0);
 	assert_int_equal(out->n, 2);
@@ -422,7 +494,7 @@ static void test_classes(void **state)
 	send_smps(3);
 	send_n(2, 0);
 	assert_int_equal(out->n, 3);
-	fault("cut"); /* VL15 too */
+	fault("cut"); /* cuts VL15 too */
 	send_smps(1);
 	assert_int_equal(out->n, 3);
 }
@@ -477,7 +549,7 @@ static void test_add_refuses(void **state)
 	assert_int_equal(fabric_fault_add(rig_port(&r, "s/2"), &s, NULL), -EINVAL);
 }
 
-/* rig_fini() with packets held finds none in the pool. */
+/* rig_fini() checks that the held packets went back to the pool. */
 static void test_destroy_while_holding(void **state)
 {
 	fault("delay 50ms");
@@ -500,6 +572,9 @@ int main(void)
 		CASE(test_corrupt_seals_packets_without_crcs),
 		CASE(test_damage_is_for_the_icrc_alone_to_find),
 		CASE(test_damage_spares_raw_packets),
+		CASE(test_truncate_cuts_the_end_off),
+		CASE(test_truncated_packets_end_at_the_next_hop),
+		CASE(test_truncated_packets_meet_other_faults),
 		CASE(test_duplicate),
 		CASE(test_duplicate_of_a_full_batch),
 		CASE(test_delay_keeps_order),

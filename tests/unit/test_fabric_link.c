@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fabric_rig.h"
+#include "fabric_wire.h"
 #include "util/list.h"
 
 static struct rig r;
@@ -38,7 +39,7 @@ static void test_names(void **state)
 	assert_string_equal(fabric_node_name(fabric_node_at(r.f, 1)), "s2");
 	assert_null(fabric_node_at(r.f, 6));
 	assert_ptr_equal(fabric_node_find(r.f, "host one"), fabric_node_find(r.f, "h1"));
-	assert_null(fabric_node_find(r.f, "host")); /* two have that description */
+	assert_null(fabric_node_find(r.f, "host")); /* two nodes have that description */
 	assert_null(fabric_node_find(r.f, "h9"));
 	assert_int_equal(fabric_port_find(r.f, "s1/3", &p), 0);
 	assert_string_equal(fabric_port_name(p, buf, sizeof(buf)), "s1/3");
@@ -80,14 +81,17 @@ static void test_I13_links_come_up_with_their_rates(void **state)
 	assert_int_equal(pi->speed_active, 4);
 	assert_int_equal(pi->speed_ext_active, 1);
 	assert_int_equal(pi->mtu_cap, IB_MTU_4096);
-	assert_true(pi->vl_cap >= 3); /* VL0-3 */
+	assert_true(pi->vl_cap >= 3); /* code 3: VL0 to VL3 */
 	assert_int_equal(rig_np(&r2, "s/1")->pi.port_state, IB_PORT_DOWN);
 	assert_int_equal(rig_np(&r2, "h/1")->pi.port_state, IB_PORT_INIT);
 	assert_int_equal(fabric_link_state(rig_port(&r2, "s/1")), FABRIC_LINK_NONE);
 	rig_fini(&r2);
 }
 
-/* As ibsim: what the file says is what the port starts with; an SM keeps or changes it. */
+/*
+ * As with ibsim, a LID in the topology file is the port's LID at the start; an SM keeps or changes
+ * it.
+ */
 static void test_lids_of_the_file(void **state)
 {
 	struct rig r2;
@@ -126,14 +130,14 @@ static void test_link_set_down_and_up_trains(void **state)
 	assert_int_equal(state_of("h1/1"), FABRIC_LINK_TRAINING);
 	rig_pass(&r, FABRIC_RETRAIN / 2);
 	assert_int_equal(fabric_link_set(rig_port(&r, "h1/1"), true, r.now),
-			 0); /* once more changes nothing */
+			 0); /* setting the same state again changes nothing */
 	rig_pass(&r, FABRIC_RETRAIN / 2 - 1);
 	assert_int_equal(state_of("h1/1"), FABRIC_LINK_TRAINING);
 	rig_pass(&r, 1);
 	assert_int_equal(state_of("h1/1"), FABRIC_LINK_UP);
 	assert_int_equal(rig_np(&r, "h1/1")->pi.port_state, IB_PORT_INIT);
 	assert_int_equal(rig_np(&r, "s1/3")->cnt.link_downed, 1);
-	/* while it trains it can be disabled again */
+	/* a link can be disabled again while it trains */
 	fabric_link_set(rig_port(&r, "h1/1"), false, r.now);
 	fabric_link_set(rig_port(&r, "h1/1"), true, r.now);
 	fabric_link_set(rig_port(&r, "h1/1"), false, r.now);
@@ -142,7 +146,7 @@ static void test_link_set_down_and_up_trains(void **state)
 	assert_int_equal(fabric_link_set(rig_port(&r, "s1/8"), true, r.now), -ENOTCONN);
 }
 
-/* Set(PortInfo) of the switch's port by its neighbour, with these octets changed. */
+/* Set(PortInfo) for the switch's port by its neighbour, with this state and physical state. */
 static void set_port_info(struct rig_end *e, uint8_t state, uint8_t phys)
 {
 	uint8_t data[64];
@@ -187,7 +191,7 @@ static void enable_width(struct rig_end *e, uint8_t width, uint8_t state)
 	rig_pass(&r, NS_MSEC(2) + FABRIC_RETRAIN);
 }
 
-/* A link retrains to what both ends have enabled, and not at all if that is nothing. */
+/* A link retrains to a width that both ends have enabled, and stays down if there is none. */
 static void test_I13_links_train_to_a_common_width(void **state)
 {
 	struct rig_end *e = rig_attach(&r, "s1/5");
@@ -201,11 +205,12 @@ static void test_I13_links_train_to_a_common_width(void **state)
 	assert_int_equal(b->pi.width_active, 1);
 	assert_int_equal(b->pi.speed_active, 1); /* SDR at the switch */
 	node_port_rate(b->node, 1, (struct node_rate){ 2, 7, 0 });
-	assert_int_equal(state_of("s1/3"), FABRIC_LINK_UP); /* without a retrain nothing happens */
+	/* a new rate takes effect only when the link retrains */
+	assert_int_equal(state_of("s1/3"), FABRIC_LINK_UP);
 	enable_width(e, 1, IB_PORT_DOWN);
 	assert_int_equal(state_of("s1/3"), FABRIC_LINK_DOWN);
 	assert_int_equal(a->pi.phys_state, IB_PHYS_POLLING);
-	enable_width(e, 3, IB_PORT_NOP); /* polling goes on */
+	enable_width(e, 3, IB_PORT_NOP); /* the port polls, so the link retrains by itself */
 	assert_int_equal(state_of("s1/3"), FABRIC_LINK_UP);
 	assert_int_equal(b->pi.width_active, 2);
 }
@@ -221,10 +226,10 @@ static void test_I5_phys_disabled_stays_down_until_polling(void **state)
 	assert_int_equal(e->state, FABRIC_LINK_DOWN);
 	assert_int_equal(rig_np(&r, "s1/5")->pi.phys_state, IB_PHYS_DISABLED);
 	assert_int_equal(rig_np(&r, "s1/5")->pi.port_state, IB_PORT_DOWN);
-	/* the administrator's word does not overrule the node's */
+	/* `fabric link set up` does not overrule a port that an SMP has disabled */
 	assert_int_equal(fabric_link_set(e->end, true, r.now), 0);
 	assert_int_equal(e->state, FABRIC_LINK_DOWN);
-	/* over another port: Polling again */
+	/* an SMP that comes in at another port sets Polling again */
 	pi = rig_np(&r, "s1/5")->pi;
 	pi.port_state = 0;
 	pi.phys_state = IB_PHYS_POLLING;
@@ -253,7 +258,7 @@ static void test_external_end_and_its_carrier(void **state)
 	fabric_ext_detach(e->end, r.now);
 	assert_int_equal(rig_np(&r, "s1/5")->pi.port_state, IB_PORT_DOWN);
 	assert_int_equal(state_of("s1/5"), FABRIC_LINK_NONE);
-	rig_attach(&r, "s1/5"); /* once more */
+	rig_attach(&r, "s1/5"); /* a detached port can be attached again */
 	assert_int_equal(state_of("s1/5"), FABRIC_LINK_UP);
 }
 
@@ -278,14 +283,14 @@ static void test_queued_packets_are_lost_with_the_link(void **state)
 	for (unsigned int i = 0; i < 10; i++)
 		p[i] = rig_make(&r, &s);
 	fabric_ext_rx(in->end, p, 10, r.now);
-	fabric_ext_carrier(in->end, false, r.now); /* before anything ran */
+	fabric_ext_carrier(in->end, false, r.now); /* before the fabric processes the packets */
 	rig_settle(&r);
 	assert_int_equal(out->n, 0);
 	assert_int_equal(fabric_stats(r.f)->drops[FABRIC_DROP_LINK_DOWN], 10);
 	fabric_ext_carrier(in->end, true, r.now);
 	rig_set_state(&r, "s1/5", IB_PORT_ACTIVE);
 	fabric_ext_carrier(out->end, false, r.now);
-	rig_set_state(&r, "s1/6", IB_PORT_ACTIVE); /* what a stale view would say */
+	rig_set_state(&r, "s1/6", IB_PORT_ACTIVE); /* a port state that contradicts the link */
 	rig_send(in, &s);
 	assert_int_equal(out->n, 0);
 	assert_int_equal(rig_np(&r, "s1/6")->cnt.xmit_discards, 1);
@@ -310,7 +315,7 @@ static void test_queue_is_bounded(void **state)
 	rig_fini(&r2);
 }
 
-/* Sources that can wait ask how many are under way. */
+/* Senders that can wait ask how many packets are queued. */
 static void test_queued_packets_are_counted_until_they_leave(void **state)
 {
 	struct rig r2;
@@ -339,7 +344,7 @@ static void test_queued_packets_are_counted_until_they_leave(void **state)
 	rig_fini(&r2);
 }
 
-/* Congestion of an egress port is PortXmitDiscards of that port. */
+/* A full egress queue counts in PortXmitDiscards of its port. */
 static void test_queue_overflow_is_xmit_discards(void **state)
 {
 	struct rig r2;
@@ -394,7 +399,7 @@ static void test_vl15_goes_first(void **state)
 
 /* --- the run loop */
 
-/* LID 0x90 goes round the triangle for ever. */
+/* Set the LFTs so that packets to LID 0x90 circle round the triangle for ever. */
 static void make_loop(void)
 {
 	rig_configure(&r);
@@ -416,7 +421,11 @@ static void test_forwarding_loop_ends_in_xmit_discards(void **state)
 	struct pkt *p = rig_make(&r, &s);
 
 	make_loop();
-	p->hops = 1; /* the budget is of this fabric, not of where the packet was */
+	/*
+	 * a packet gets the whole budget of hops when it enters this fabric, whatever its
+	 * descriptor says
+	 */
+	p->hops = 1;
 	rig_send_pkt(in, p);
 	assert_int_equal(fabric_stats(r.f)->hops - hops, PKT_HOPS);
 	assert_int_equal(fabric_stats(r.f)->drops[FABRIC_DROP_HOPS], 1);
@@ -427,11 +436,11 @@ static void test_forwarding_loop_ends_in_xmit_discards(void **state)
 				 rig_np(&r, "s2/1")->cnt.xmit_by_reason[NODE_XMIT_LIFETIME] +
 				 rig_np(&r, "s3/1")->cnt.xmit_by_reason[NODE_XMIT_LIFETIME],
 			 1);
-	/* 63 hops on the ring, a third each */
+	/* 63 hops on the ring, a third of them at each switch */
 	assert_int_equal(rig_np(&r, "s1/1")->cnt.xmit_pkts, 21);
 }
 
-/* A multicast tree with a cycle multiplies nothing beyond the budget. */
+/* In a multicast tree with a cycle, a packet makes no more hops than the budget allows. */
 static void test_multicast_loop_ends(void **state)
 {
 	struct rig_end *in = rig_attach(&r, "s1/5");
@@ -442,7 +451,7 @@ static void test_multicast_loop_ends(void **state)
 	rig_sw(&r, "s2")->sw->mft[1][0] = 1ull << 1 | 1ull << 2;
 	rig_sw(&r, "s3")->sw->mft[1][0] = 1ull << 1 | 1ull << 2;
 	rig_send(in, &s);
-	/* one copy each way round */
+	/* one copy went each way round */
 	assert_int_equal(fabric_stats(r.f)->drops[FABRIC_DROP_HOPS], 2);
 }
 
@@ -459,7 +468,7 @@ static void test_one_run_has_a_budget(void **state)
 	fabric_ext_rx(in->end, p, 1000, r.now);
 	while (fabric_run(r.f, r.now))
 		runs++;
-	assert_true(runs > 10); /* 64,000 hops */
+	assert_true(runs > 10); /* 64,000 hops, in bounded runs */
 	assert_true(runs < 20);
 	assert_int_equal(fabric_stats(r.f)->drops[FABRIC_DROP_HOPS], 1000);
 }
@@ -475,7 +484,7 @@ static void test_destroy_with_packets_under_way(void **state)
 		p[i] = rig_make(&r, &s);
 	fabric_ext_rx(in->end, p, 100, r.now);
 	fabric_run(r.f, r.now);
-	/* rig_fini() finds none left in the pool */
+	/* rig_fini() checks that no packet is left in use */
 }
 
 /* --- octets */
@@ -494,7 +503,7 @@ static void test_packet_octets_round_trip(void **state)
 		p = rig_make(&r, &s);
 		n = fabric_pkt_to_wire(p, a, sizeof(a));
 		assert_int_equal(n, p->len + p->tail_len);
-		assert_int_equal(fabric_pkt_from_wire(&q, r.pool, a, n), 0);
+		assert_int_equal(pkt_from_wire(&q, r.pool, a, n), 0);
 		assert_int_equal(q->len, p->len);
 		assert_int_equal(q->tail_len, p->tail_len);
 		assert_int_equal(q->vl, 3);
@@ -503,8 +512,8 @@ static void test_packet_octets_round_trip(void **state)
 		assert_memory_equal(a, b, n);
 		assert_int_equal(fabric_pkt_to_wire(q, b, n - 1), 0);
 		pkt_free(q);
-		/* PktLen must be the length */
-		assert_int_equal(fabric_pkt_from_wire(&q, r.pool, a, n - 4), -EBADMSG);
+		/* PktLen must agree with the length */
+		assert_int_equal(pkt_from_wire(&q, r.pool, a, n - 4), -EBADMSG);
 		pkt_free(p);
 	}
 }
@@ -516,10 +525,10 @@ static void test_every_short_packet_is_refused(void **state)
 
 	for (size_t n = 0; n < 14; n++) {
 		be16_put(a + 4, (uint16_t)((n - 2) / 4));
-		assert_int_equal(fabric_pkt_from_wire(&p, r.pool, a, n), -EBADMSG);
+		assert_int_equal(pkt_from_wire(&p, r.pool, a, n), -EBADMSG);
 	}
 	be16_put(a + 4, (IB_PKT_MAX + 2) / 4);
-	assert_int_equal(fabric_pkt_from_wire(&p, r.pool, a, IB_PKT_MAX + 4), -EBADMSG);
+	assert_int_equal(pkt_from_wire(&p, r.pool, a, IB_PKT_MAX + 4), -EBADMSG);
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

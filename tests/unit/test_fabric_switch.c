@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One switch, four external ends: what comes in at one port, where does it go out, and what is counted. */
+/*
+ * One switch with four external ends: for a packet that enters at one port, which ports it leaves
+ * by, and what is counted.
+ */
 #include "check.h"
 
 #include <string.h>
 
 #include "fabric_rig.h"
+#include "fabric_wire.h"
 #include "util/list.h"
 #include "wire/crc.h"
 #include "wire/pma.h"
@@ -12,7 +16,7 @@
 static struct rig r;
 static struct rig_end *e1, *e2, *e3, *e4;
 
-#define LID(n) ((uint16_t)(0x100 + (n))) /* behind port n */
+#define LID(n) ((uint16_t)(0x100 + (n))) /* LID of the end behind port n */
 
 static int setup(void **state)
 {
@@ -48,7 +52,7 @@ static struct node_counters *cnt(unsigned int port)
 	return &rig_sw(&r, "s")->port[port].cnt;
 }
 
-/* From LID 0x101 behind port 1 to the one behind port @to */
+/* Packet from LID 0x101 (behind port 1) to the LID behind port @to */
 static struct rig_pkt to_port(unsigned int to)
 {
 	return (struct rig_pkt){ .slid = LID(1),
@@ -74,7 +78,7 @@ static void test_I10_unicast_follows_the_LFT(void **state)
 	assert_int_equal(e4->n, 1);
 	assert_int_equal(crc_pkt_check(e2->got[0]), CRC_OK);
 	assert_int_equal(e2->got[0]->hops, PKT_HOPS - 2);
-	/* PktLen: (28 + 100 + 4) / 4 words */
+	/* PortRcvData counts words: 2 * (28 + 100 + 4) / 4 */
 	assert_int_equal(cnt(1)->rcv_pkts, 2);
 	assert_int_equal(cnt(1)->rcv_data, 66);
 	assert_int_equal(cnt(1)->ucast_rcv, 2);
@@ -94,12 +98,12 @@ static void test_I10_no_route_discards(void **state)
 	send1(p);
 	s->lft[LID(2)] = 71; /* no such port */
 	send1(p);
-	s->lft[0x201] = 2; /* above LinearFDBTop */
+	s->lft[0x201] = 2; /* LID above LinearFDBTop */
 	p.dlid = 0x201;
 	send1(p);
 	p.dlid = 0;
 	send1(p);
-	p.dlid = IB_LID_PERMISSIVE; /* for SMPs only */
+	p.dlid = IB_LID_PERMISSIVE; /* the permissive LID is for SMPs only */
 	send1(p);
 	assert_int_equal(drops(FABRIC_DROP_DLID), 5);
 	assert_int_equal(cnt(1)->rcv_switch_relay_errors, 5);
@@ -152,7 +156,7 @@ static void test_I10_multicast_not_back_and_not_to_inactive_ports(void **state)
 	assert_int_equal(cnt(1)->mcast_rcv, 1);
 	assert_int_equal(cnt(1)->ucast_rcv, 0);
 	assert_int_equal(cnt(2)->mcast_xmit, 1);
-	/* port 9 has no link: skipped, nothing is wrong */
+	/* port 9 has no link; it is skipped, and nothing is counted */
 	assert_int_equal(cnt(9)->xmit_discards, 0);
 	rig_set_state(&r, "s/3", IB_PORT_ARMED);
 	send1(to_group(0xc003));
@@ -175,8 +179,8 @@ static void test_I10_mlid_never_uses_the_LFT(void **state)
 
 	s->si.lft_top = 0xbfff;
 	memset(s->lft, 2, sizeof(s->lft));
-	send1(to_group(0xc005)); /* no members */
-	send1(to_group(0xc000 + NODE_MCAST_LIDS)); /* above the MFT */
+	send1(to_group(0xc005)); /* a group without members */
+	send1(to_group(0xc000 + NODE_MCAST_LIDS)); /* an MLID above the MFT */
 	send1(to_group(0xfffe));
 	assert_int_equal(e2->n, 0);
 	assert_int_equal(drops(FABRIC_DROP_MLID), 3);
@@ -192,7 +196,7 @@ static void test_I11_port_0_counts_its_groups(void **state)
 	assert_int_equal(cnt(0)->rcv_pkts, 1);
 }
 
-/* All ports of the word boundaries, by one copy each. */
+/* Ports on both sides of a word boundary of the MFT each get one copy. */
 static void test_I11_every_member_gets_one_copy(void **state)
 {
 	set_mft(0xc002, ~0ull, ~0ull); /* bits of ports that do not exist, too */
@@ -270,11 +274,11 @@ static void test_I2_lid_routed_smps(void **state)
 	rig_smp(mad, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, NULL, 0, NULL);
 	mad[1] = MAD_CLASS_SM_LID;
 	rig_send(e1, &(struct rig_pkt){ .slid = LID(1), .dlid = LID(2), .vl = 15, .mad = mad });
-	assert_int_equal(e2->n, 1); /* through */
+	assert_int_equal(e2->n, 1); /* The packet has crossed the switch. */
 	rig_np(&r, "s/0")->pi.lid = 0x42;
 	rig_sw(&r, "s")->sw->lft[0x42] = 0;
 	rig_send(e1, &(struct rig_pkt){ .slid = LID(1), .dlid = 0x42, .vl = 15, .mad = mad });
-	assert_int_equal(e1->n, 1); /* answered by port 0, by way of the LFT */
+	assert_int_equal(e1->n, 1); /* the LFT leads to port 0, which answered */
 	rig_mad_of(e1->got[0], mad);
 	assert_int_equal(mad[3], MAD_METHOD_GET_RESP);
 	assert_int_equal(be16_at(e1->got[0]->hdr + e1->got[0]->head + 2), LID(1));
@@ -289,18 +293,18 @@ static void test_I3_vl15_is_for_qp0_alone(void **state)
 	p.vl = 15;
 	p.dlid = 0xc001;
 	set_mft(0xc001, 1ull << 2, 0);
-	send1(p); /* no multicast */
+	send1(p); /* a multicast DLID */
 	assert_int_equal(drops(FABRIC_DROP_VL15), 1);
 	rig_sw(&r, "s")->sw->lft[0x42] = 0;
 	rig_np(&r, "s/0")->pi.lid = 0x42;
 	p = (struct rig_pkt){ .slid = LID(1), .dlid = 0x42, .vl = 15, .dest_qp = 1, .mad = mad };
-	send1(p); /* QP1 on VL15 */
+	send1(p); /* a packet for QP1 on VL15 */
 	p.vl = 0;
 	p.dest_qp = 0;
-	send1(p); /* QP0 on another VL */
+	send1(p); /* a packet for QP0 on another VL */
 	p.vl = 15;
 	p.dgid = &mgid;
-	send1(p); /* with GRH */
+	send1(p); /* an SMP with a GRH */
 	assert_int_equal(drops(FABRIC_DROP_VL15), 4);
 	assert_int_equal(e1->n + e2->n, 0);
 }
@@ -321,7 +325,8 @@ static void test_I12_sltovl_by_ingress_and_egress(void **state)
 	send1(p);
 	assert_int_equal(e2->got[0]->vl, 3);
 	assert_int_equal(e2->got[0]->hdr[e2->got[0]->head] >> 4, 3);
-	assert_int_equal(crc_pkt_check(e2->got[0]), CRC_OK); /* the VCRC is mended */
+	/* the VCRC is recomputed for the new VL */
+	assert_int_equal(crc_pkt_check(e2->got[0]), CRC_OK);
 	assert_int_equal(e3->got[0]->vl, 1);
 	assert_int_equal(crc_pkt_check(e3->got[0]), CRC_OK);
 	map[1 * 71 + 2][5] = 15;
@@ -353,7 +358,7 @@ static void test_I12_no_vl_above_those_in_operation(void **state)
 			assert_int_equal(crc_pkt_check(e2->got[0]), CRC_OK);
 		}
 	}
-	map[1 * 71 + 2][6] = IB_VL15; /* still discards */
+	map[1 * 71 + 2][6] = IB_VL15; /* VL 15 in the SLtoVL table means discard */
 	rig_end_clear(e2);
 	send1((struct rig_pkt){
 		.slid = to_port(2).slid, .dlid = LID(2), .sl = 6, .dest_qp = 0x48 });
@@ -368,7 +373,7 @@ static void test_I13_neighbor_mtu_limits_the_payload(void **state)
 	rig_np(&r, "s/2")->pi.neighbor_mtu = IB_MTU_512;
 	p.len = 512;
 	send1(p);
-	p.dgid = &mgid; /* the GRH is no payload */
+	p.dgid = &mgid; /* the GRH does not count against the MTU */
 	send1(p);
 	assert_int_equal(e2->n, 2);
 	p.len = 513;
@@ -400,9 +405,9 @@ static void test_I7_enforcement_in(void **state)
 	set_pkeys(1, 0x8001, 0x0002);
 	p.pkey = 0x8007;
 	send1(p);
-	assert_int_equal(e2->n, 1); /* not enforced */
+	assert_int_equal(e2->n, 1); /* enforcement is off */
 	rig_np(&r, "s/1")->pi.part_enforce_in = true;
-	send1(p); /* not in the table */
+	send1(p); /* a P_Key that is not in the table */
 	p.pkey = 0x0007;
 	send1(p);
 	assert_int_equal(e2->n, 1);
@@ -414,7 +419,7 @@ static void test_I7_enforcement_in(void **state)
 	p.pkey = 0x0001;
 	send1(p);
 	p.pkey = 0x0002;
-	send1(p); /* a limited member sends with the P_Key that it has */
+	send1(p); /* a limited member sends with its limited P_Key */
 	assert_int_equal(e2->n, 4);
 	rig_np(&r, "s/1")->pi.part_enforce_in = false;
 }
@@ -430,7 +435,7 @@ static void test_I7_enforcement_out(void **state)
 	set_mft(0xc001, 1ull << 2 | 1ull << 3, 0);
 	p = to_group(0xc001);
 	p.pkey = 0x8007;
-	send1(p); /* to port 3 only */
+	send1(p); /* the port filter concerns port 3 only */
 	assert_int_equal(e2->n, 0);
 	assert_int_equal(e3->n, 1);
 	assert_int_equal(drops(FABRIC_DROP_PKEY_OUT), 2);
@@ -458,7 +463,7 @@ static struct pkt *raw_packet(unsigned int to)
 
 	octets[60] = (uint8_t)vcrc;
 	octets[61] = (uint8_t)(vcrc >> 8);
-	assert_int_equal(fabric_pkt_from_wire(&p, r.pool, octets, 62), 0);
+	assert_int_equal(pkt_from_wire(&p, r.pool, octets, 62), 0);
 	return p;
 }
 
@@ -475,13 +480,13 @@ static void test_raw_packets_and_their_filter(void **state)
 	rig_send_pkt(e1, raw_packet(2));
 	assert_int_equal(drops(FABRIC_DROP_RAW_OUT), 1);
 	assert_int_equal(cnt(2)->xmit_constraint_errors, 1);
-	send1(to_port(2)); /* others pass */
+	send1(to_port(2)); /* packets to other ports pass */
 	assert_int_equal(e2->n, 2);
 }
 
 /* --- damaged packets */
 
-/* A bad ICRC under a good VCRC */
+/* Give the packet a bad ICRC under a good VCRC */
 static void spoil_icrc(struct pkt *p)
 {
 	uint8_t buf[512];
@@ -506,7 +511,7 @@ static void test_vcrc_is_verified_icrc_is_not(void **state)
 	assert_int_equal(drops(FABRIC_DROP_VCRC), 1);
 	assert_int_equal(cnt(1)->rcv_errors, 1);
 
-	/* That one is the end node's business. */
+	/* A bad ICRC is left for the end node to find. */
 	p = rig_make(&r, &s);
 	spoil_icrc(p);
 	rig_send_pkt(e1, p);
@@ -522,7 +527,7 @@ static void test_lengths_and_version(void **state)
 	pkt_hdr(p)[5]++; /* PktLen */
 	rig_send_pkt(e1, p);
 	p = rig_make(&r, &s);
-	pkt_trim(p, 12); /* of a BTH only a part */
+	pkt_trim(p, 12); /* ends within the BTH */
 	be16_put(pkt_hdr(p) + 4, 4);
 	rig_send_pkt(e1, p);
 	p = rig_make(&r, &s);
@@ -593,7 +598,7 @@ static void test_port_0_checks_keys(void **state)
 	p.pkey = 0x8003;
 	send1(p);
 	assert_int_equal(pi->pkey_violations, 1);
-	p.pkey = 0x8002; /* any of the table, I3 */
+	p.pkey = 0x8002; /* QP1 accepts any P_Key of the table */
 	p.qkey = 0x11;
 	send1(p);
 	assert_int_equal(pi->qkey_violations, 1);
@@ -613,7 +618,7 @@ static void test_port_0_has_no_other_qps(void **state)
 	p.dlid = 0x42;
 	send1(p);
 	p.dest_qp = 1;
-	p.qkey = IB_QP1_QKEY; /* QP1, but no 256 octets */
+	p.qkey = IB_QP1_QKEY; /* addressed to QP1, but not 256 octets long */
 	send1(p);
 	pma_get(mad, MAD_ATTR_CLASS_PORT_INFO);
 	p.mad = mad;
@@ -643,7 +648,7 @@ static void test_port_0_checks_the_icrc(void **state)
 	assert_int_equal(cnt(0)->rcv_errors, 1);
 }
 
-/* --- what mad_pkt_build() makes reaches oneself, before any LFT is written */
+/* --- a MAD to the node's own LID, made by mad_pkt_build(), arrives before any LFT is written */
 static unsigned int answers;
 
 static void on_answer(void *ctx, int status, const struct mad_addr *from, const void *mad,
@@ -667,7 +672,7 @@ static void test_port_0_reaches_itself(void **state)
 			       .done = on_answer };
 
 	answers = 0;
-	rig_np(&r, "s/0")->pi.lid = 0x42; /* the LFT knows nothing of it */
+	rig_np(&r, "s/0")->pi.lid = 0x42; /* a LID for which the LFT has no entry */
 	assert_int_equal(mad_agent_add(ep, &cfg, &a), 0);
 	pma_get(mad, MAD_ATTR_CLASS_PORT_INFO);
 	assert_int_equal(mad_request(a, &req, NULL, r.now), 0);

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* QP0 and QP1 of a soft HCA: which packets reach the node's agents, and what it sends. */
+/*
+ * QP0 and QP1 of a soft HCA: which packets reach the node's agents, and which packets the agents
+ * send.
+ */
 
 #include <errno.h>
 
 #include "node/mad_pkt.h"
 #include "unit/hca_rig.h"
+#include "wire/rmpp.h"
+#include "wire/sa.h"
 
 #define PING_OUI 0x001405
 
@@ -55,7 +60,7 @@ static struct pkt *mad_pkt(struct rig *r, const struct ib_ud_hdr *h, const void 
 	return p;
 }
 
-/* The one packet that went out: checks its form and gives headers and MAD. */
+/* Check the form of the only packet that went out; return its headers, and its MAD in @mad. */
 static struct ib_ud_hdr answer(struct rig *r, uint8_t mad[MAD_LEN])
 {
 	struct ib_ud_hdr h;
@@ -93,7 +98,7 @@ static void test_I3_smps_pass_in_init_armed_and_active(void **state)
 		rig_forget(r);
 		rig_rx(r, 1, mad_pkt(r, &h, mad, MAD_LEN));
 		a = answer(r, mad);
-		/* FACTS: 290 octets, PktLen 0x48, VL15, P_Key 0xffff, Q_Key 0 */
+		/* 290 octets, PktLen 0x48, VL15, P_Key 0xffff, Q_Key 0 (from a trace of OpenSM) */
 		assert_int_equal(r->out[0]->len + r->out[0]->tail_len, 290);
 		assert_int_equal(a.lrh.pkt_len, 0x48);
 		assert_int_equal(a.lrh.vl, IB_VL15);
@@ -108,7 +113,7 @@ static void test_I3_smps_pass_in_init_armed_and_active(void **state)
 		assert_int_equal(info.local_port, 1);
 		assert_int_equal(info.node_type, IB_NODE_CA);
 		assert_int_equal(info.nports, 2);
-		/* VL15 does not make an Armed port Active. */
+		/* A packet on VL15 does not make an Armed port Active. */
 		assert_int_equal(rig_port(r, 1)->pi.port_state, states[i]);
 	}
 	assert_int_equal(rig_drops(r), 0);
@@ -129,7 +134,7 @@ static void test_I3_smps_skip_pkey_and_qkey(void **state)
 	assert_int_equal(rig_drops(r), 0);
 }
 
-/* A port without a LID is reached by its place: one hop, LIDs permissive. */
+/* A port without a LID is reached by a directed route of one hop with permissive LIDs. */
 static void test_I1_directed_route_to_a_port_without_lid(void **state)
 {
 	struct rig *r = *state;
@@ -139,7 +144,7 @@ static void test_I1_directed_route_to_a_port_without_lid(void **state)
 		.mgmt_class = MAD_CLASS_SM_DR,
 		.class_version = 1,
 		.method = MAD_METHOD_GET,
-		.class_specific = 0x0101, /* one hop, and it is over */
+		.class_specific = 0x0101, /* hop pointer 1 of 1: the last hop is done */
 		.tid = 7,
 		.attr_id = SMP_ATTR_PORT_INFO,
 		.attr_mod = 1,
@@ -160,7 +165,7 @@ static void test_I1_directed_route_to_a_port_without_lid(void **state)
 	assert_int_equal(mad_status(mad), MAD_STATUS_DR_D);
 }
 
-/* The link goes down when the owner sees to it, after the answer. */
+/* The owner takes the link down after the answer has left. */
 static void test_I5_the_answer_to_link_down_leaves(void **state)
 {
 	struct rig *r = *state;
@@ -282,7 +287,7 @@ static void test_I34_ibping_is_answered(void **state)
 	assert_int_equal(mad_tid(mad), 0x1122334455667788ull);
 }
 
-/* A reply to a request with GRH has one, reversed. */
+/* The reply to a request with a GRH has a GRH with the GIDs exchanged. */
 static void test_I18_gmp_with_grh_is_answered_with_grh(void **state)
 {
 	struct rig *r = *state;
@@ -344,7 +349,7 @@ static void request(struct rig *r, struct mad_agent *agent, uint16_t lid, struct
 	assert_int_equal(mad_request(agent, &q, NULL, r->now), 0);
 }
 
-/* The answer to a MAD to oneself comes later, never inside mad_request(). */
+/* The answer to a MAD to an own LID comes later, and never inside mad_request(). */
 static void test_I8_mads_to_an_own_lid_stay_inside(void **state)
 {
 	struct rig *r = *state;
@@ -354,13 +359,73 @@ static void test_I8_mads_to_an_own_lid_stay_inside(void **state)
 	rig_port(r, 1)->pi.lmc = 1;
 	request(r, a, RIG_LID1 + 1, &re);
 	assert_int_equal(re.n, 0);
-	timers_run(&r->timers, r->now);
+	while (timers_run(&r->timers, r->now))
+		;
 	assert_int_equal(re.n, 1);
 	assert_int_equal(re.status, 0);
 	assert_int_equal(r->nout, 0);
 	assert_int_equal(rig_port(r, 1)->cnt.xmit_pkts, 0);
 	assert_int_equal(rig_port(r, 1)->cnt.rcv_pkts, 0);
 	mad_agent_del(a);
+}
+
+#define OWN_TABLE (SA_DATA_OFF + 1000 * SA_DATA_LEN)
+
+struct own_sa {
+	struct mad_agent *agent;
+	unsigned int asked;
+};
+
+static void own_sa_recv(void *ctx, const struct mad_addr *from, const void *mad, size_t len,
+			ns_t now)
+{
+	static uint8_t table[OWN_TABLE];
+	struct own_sa *sa = ctx;
+
+	sa->asked++;
+	memcpy(table, mad, SA_DATA_OFF);
+	table[MAD_OFF_METHOD] = MAD_METHOD_GET_TABLE_RESP;
+	table[SA_RMPP_OFF + 2] = RMPP_FLAG_ACTIVE;
+	assert_int_equal(mad_reply(sa->agent, from, table, sizeof(table), now), 0);
+}
+
+/* An SA answers an interface of its own port with 1000 segments. Other timers run in between. */
+static void test_rmpp_to_an_own_lid_takes_many_runs_of_the_timers(void **state)
+{
+	struct rig *r = *state;
+	struct own_sa sa = { 0 };
+	struct mad_agent_cfg c = {
+		.qp = 1, .mgmt_class = MAD_CLASS_SA, .class_version = 2, .rmpp = true
+	};
+	uint8_t mad[MAD_LEN];
+	struct reply re = { 0 };
+	struct mad_req q = {
+		.to = mad_addr_gmp(RIG_LID1, 0),
+		.mad = mad,
+		.len = MAD_LEN,
+		.timeout_ms = 100,
+		.done = on_reply,
+		.ctx = &re,
+	};
+	unsigned int runs = 0;
+
+	c.recv = own_sa_recv;
+	c.ctx = &sa;
+	mad_agent_cfg_method(&c, MAD_METHOD_GET_TABLE);
+	assert_int_equal(mad_agent_add(rig_port(r, 1)->ep, &c, &sa.agent), 0);
+	get(mad, MAD_CLASS_SA, 2, SA_ATTR_PATH_RECORD);
+	mad[MAD_OFF_METHOD] = MAD_METHOD_GET_TABLE;
+	assert_int_equal(mad_request(sa.agent, &q, NULL, r->now), 0);
+	while (timers_next(&r->timers) <= r->now) {
+		timers_run(&r->timers, r->now);
+		runs++;
+	}
+	assert_int_equal(sa.asked, 1);
+	assert_int_equal(re.n, 1);
+	assert_int_equal(re.status, 0);
+	assert_true(runs > 1000 / 64); /* each run sends one window of segments at most */
+	assert_int_equal(r->nout, 0);
+	mad_agent_del(sa.agent);
 }
 
 static void test_mads_to_others_go_out_and_are_counted(void **state)
@@ -385,7 +450,10 @@ static void test_mads_to_others_go_out_and_are_counted(void **state)
 	assert_int_equal(re.status, -ECANCELED);
 }
 
-/* The table's entry is what goes out, and either form names it. */
+/*
+ * The packet carries the P_Key as the table has it, and the sender may name its full or its limited
+ * form.
+ */
 static void test_I7_limited_members_send_gmps(void **state)
 {
 	static const uint16_t pkeys[] = { 0xffff, 0x7fff };
@@ -404,7 +472,7 @@ static void test_I7_limited_members_send_gmps(void **state)
 		assert_int_equal(mad_reply(a, &to, mad, MAD_LEN, r->now), 0);
 		assert_int_equal(answer(r, mad).bth.pkey, 0x7fff);
 	}
-	to.pkey = 0x8123; /* a stranger's */
+	to.pkey = 0x8123; /* a P_Key that is not in the table */
 	rig_forget(r);
 	mad_reply(a, &to, mad, MAD_LEN, r->now);
 	assert_int_equal(r->nout, 0);
@@ -422,7 +490,7 @@ static void test_I4_gmps_need_an_active_port(void **state)
 	timers_run(&r->timers, r->now);
 	assert_int_equal(r->nout, 0);
 	assert_int_equal(hca_drops(r->h, HCA_DROP_TX_STATE), 1);
-	/* The retry finds the port Active. */
+	/* When the request is repeated, the port is Active. */
 	rig_port(r, 1)->pi.port_state = IB_PORT_ACTIVE;
 	r->now += NS_MSEC(150);
 	timers_run(&r->timers, r->now);
@@ -490,6 +558,7 @@ int main(void)
 		T(test_I34_ibping_is_answered),
 		T(test_I18_gmp_with_grh_is_answered_with_grh),
 		T(test_I8_mads_to_an_own_lid_stay_inside),
+		T(test_rmpp_to_an_own_lid_takes_many_runs_of_the_timers),
 		T(test_mads_to_others_go_out_and_are_counted),
 		T(test_I7_limited_members_send_gmps),
 		T(test_I4_gmps_need_an_active_port),

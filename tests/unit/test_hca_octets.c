@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* What hca_post_send() puts on the link, octet by octet, under all three CRC settings. */
+/* The octets that hca_post_send() puts on the link, under all three CRC settings. */
 
 #include "unit/hca_rig.h"
 
 #define QPN 0x48
 
-/* The specification's sample packet has the ICRC and VCRC that the slow routines must give. */
+/*
+ * The bitwise CRC routines of this test give the ICRC and VCRC of the specification's sample
+ * packet.
+ */
 static void test_I33_slow_crcs_give_the_sample_packets(void **state)
 {
 	static const uint8_t sample[] = {
@@ -20,10 +23,10 @@ static void test_I33_slow_crcs_give_the_sample_packets(void **state)
 	rig_check_crcs(sample, sizeof(sample));
 }
 
-/* IBTA 7.7, 9.2, 9.3.3: every field by hand. */
+/* IBTA 7.7, 9.2, 9.3.3: every field is computed by hand. */
 static void test_I7_unicast_octets(void **state)
 {
-	/* clang-format off: a line is a header */
+	/* clang-format off: each line is one header */
 	static const uint8_t want[] = {
 		/* LRH: VL 0, LVer 0 | SL 0, LNH 2 | DLID | PktLen 9 | SLID */
 		0x00,
@@ -70,10 +73,10 @@ static void test_I7_unicast_octets(void **state)
 	struct pkt *p;
 	unsigned int n;
 
-	/* A limited member sends its table entry as it is. */
+	/* A limited member sends the P_Key as its table has it. */
 	assert_int_equal(hca_qp_modify(qp, 2, RIG_QKEY), 0);
 	p = rig_payload(r, 1);
-	p->hops = 1; /* of an earlier journey */
+	p->hops = 1; /* as if the packet had been received before */
 	rig_send(r, qp, ah, p, RIG_FAR_QPN);
 	assert_int_equal(r->nout, 1);
 	n = rig_flatten(p, buf, sizeof(buf));
@@ -87,7 +90,7 @@ static void test_I7_unicast_octets(void **state)
 
 static void test_I9_multicast_octets(void **state)
 {
-	/* clang-format off: a line is a header, or half of one */
+	/* clang-format off: each line is one header, or half of one */
 	static const uint8_t want[] = {
 		/* LRH: VL 1, LVer 0 | SL 5, LNH 3 | MLID | PktLen 20 | SLID with path bit 1 */
 		0x10,
@@ -154,7 +157,7 @@ static void test_I9_multicast_octets(void **state)
 		0x00,
 		0x00,
 		0x00,
-		/* DETH: the QP's Q_Key, because the send's has its high bit set */
+		/* DETH: the QP's own Q_Key, because bit 31 of the Q_Key given to the send is set */
 		0x00,
 		0x00,
 		0x0b,
@@ -181,12 +184,12 @@ static void test_I9_multicast_octets(void **state)
 	unsigned int n;
 
 	rig_port(r, 1)->pi.lmc = 1;
-	rig_port(r, 1)->pi.oper_vls = 3; /* VL0-3 */
+	rig_port(r, 1)->pi.oper_vls = 3; /* code 3: VL0 to VL3 */
 	s.pkt = rig_payload(r, 8);
 	s.ah = rig_ah(r, &(struct hca_ah_attr){
 				 .port = 1,
 				 .sl = 5,
-				 .src_path_bits = 3, /* beyond LMC 1: only one bit counts */
+				 .src_path_bits = 3, /* with LMC 1 only the lowest bit counts */
 				 .dlid = RIG_MLID,
 				 .has_grh = true,
 				 .tclass = 0xa5,
@@ -247,7 +250,8 @@ static void test_icrc_only_is_verified(void **state)
 {
 	struct rig *r = *state;
 	struct hca_qp *qp = rig_qp(r, 1, QPN, 0);
-	struct hca_ah *ah = rig_ucast_ah(r, RIG_LID2); /* to the other port, over the link */
+	/* the packet goes over the link to the other port */
+	struct hca_ah *ah = rig_ucast_ah(r, RIG_LID2);
 	struct hca_qp *peer = rig_qp(r, 2, QPN + 1, 0);
 
 	for (unsigned int len = 0; len < 300; len += 37) {
@@ -260,7 +264,10 @@ static void test_icrc_only_is_verified(void **state)
 		bad = pkt_clone(good);
 		bad->tail[bad->tail_len - 3] ^= 0x10;
 		rig_expect_drop(r, 2, bad, HCA_DROP_ICRC);
-		/* The VL is a variant field. */
+		/*
+		 * The VL may change on the way (it is a variant field), so the ICRC does not cover
+		 * it.
+		 */
 		pkt_hdr(good)[0] ^= 0x20;
 		pkt_free(rig_expect_rx(r, 2, good, peer).pkt);
 	}
@@ -277,7 +284,7 @@ static void test_crc_off(void **state)
 	assert_int_equal(rig_header_of(p).lrh.pkt_len * 4, p->len + 1 + 4);
 }
 
-/* Upper headers that fill hdr[]: the packet still goes out, unchanged. */
+/* When upper headers fill hdr[], the packet is sent nevertheless, with its payload unchanged. */
 static void test_payload_without_head_room(void **state)
 {
 	struct rig *r = *state;

@@ -64,7 +64,10 @@ static void test_qpn_is_never_a_reserved_one(void **state)
 	}
 }
 
-/* A QPN freed just now is not the next one given: late packets would reach a stranger. */
+/*
+ * The QPN of a destroyed QP is not given to the next QP, because late packets would reach the wrong
+ * owner.
+ */
 static void test_qpn_is_not_reused_at_once(void **state)
 {
 	struct rig *r = *state;
@@ -159,8 +162,8 @@ static void test_ready_comes_once_per_arming(void **state)
 	struct hca_qp *qp = rig_qp(r, 1, QPN, 0);
 
 	rx_one(r, QPN);
-	assert_int_equal(r->ready, 0); /* not armed */
-	assert_false(hca_arm(qp)); /* something waits */
+	assert_int_equal(r->ready, 0); /* the QP was not armed */
+	assert_false(hca_arm(qp)); /* false: a completion is waiting */
 	assert_int_equal(drain(qp), 1);
 	assert_true(hca_arm(qp));
 	assert_int_equal(r->ready, 0);
@@ -179,7 +182,7 @@ static void drain_all(struct rig *r, struct hca_qp *qp)
 	assert_int_equal(drain(qp), 5);
 }
 
-/* The batch is there whole when its receiver is told. */
+/* The receiver is notified once per batch, after the whole batch has been queued. */
 static void test_ready_comes_after_the_batch(void **state)
 {
 	struct rig *r = *state;
@@ -237,7 +240,7 @@ static void destroy_both(struct rig *r, struct hca_qp *qp)
 	hca_qp_destroy(qp);
 }
 
-/* The other QP was due to be told too. */
+/* The other QP was in the list of QPs to notify, too. */
 static void test_ready_may_destroy_qps(void **state)
 {
 	struct rig *r = *state;
@@ -292,7 +295,8 @@ static void test_I9_attaching_twice_needs_detaching_twice(void **state)
 	assert_int_equal(hca_detach(qp, &mgid, RIG_MLID), -ENOENT);
 	assert_int_equal(hca_attach(qp, &mgid, RIG_MLID), 0);
 	assert_int_equal(hca_attach(qp, &mgid, RIG_MLID), 0);
-	pkt_free(rig_expect_rx(r, 1, rig_pkt(r, &h, 4), qp).pkt); /* one copy */
+	/* one copy, although it was attached twice */
+	pkt_free(rig_expect_rx(r, 1, rig_pkt(r, &h, 4), qp).pkt);
 	assert_int_equal(hca_detach(qp, &mgid, RIG_MLID), 0);
 	pkt_free(rig_expect_rx(r, 1, rig_pkt(r, &h, 4), qp).pkt);
 	assert_int_equal(hca_detach(qp, &mgid, RIG_MLID), 0);
@@ -326,7 +330,7 @@ static void test_many_groups_are_told_apart(void **state)
 
 		assert_int_equal(hca_attach(qp[g & 3], &mgid, RIG_MLID), 0);
 	}
-	/* Destroying one QP takes its own groups away and no others. */
+	/* Destroying one QP removes its attachments to groups and no others. */
 	hca_qp_destroy(qp[2]);
 	for (unsigned int g = 0; g < 200; g++) {
 		ib_gid mgid = rig_mgid((uint8_t)g);

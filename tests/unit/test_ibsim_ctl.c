@@ -3,7 +3,7 @@
 #include "ibsim_golden.h"
 #include "ibsim_rig.h"
 
-#define SMP_CLIENT 1 /* id in the golden dialogue */
+#define SMP_CLIENT 1 /* client id in the recorded dialogue */
 
 static int setup(void **state)
 {
@@ -27,7 +27,10 @@ static void say(struct ibsim_rig *r, const struct ibsim_peer *from, const uint8_
 			 IBSIM_CTL_LEN);
 }
 
-/* What libumad2sim said to ibsim, said to us; what it reads of the answers is the same. */
+/*
+ * Replay the messages that libumad2sim sent to ibsim, and compare those parts of the answers that
+ * libumad2sim reads.
+ */
 static void test_ibsim_dialogue_of_libumad2sim(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -36,12 +39,12 @@ static void test_ibsim_dialogue_of_libumad2sim(void **state)
 	struct smp_node_info ours, theirs;
 	struct smp_port_info pi;
 
-	ibsim_rig_connect(r, 1); /* as OpenSM was client 0 */
+	ibsim_rig_connect(r, 1); /* OpenSM was client 0 in the recording */
 	say(r, &from, golden_connect, a);
 	assert_memory_equal(a, golden_connected, sizeof(a));
 
 	say(r, &from, golden_ask_vendor, a);
-	assert_memory_equal(a, golden_vendor, 16); /* then what the rig's node is */
+	assert_memory_equal(a, golden_vendor, 16); /* the rest describes the rig's node */
 	assert_int_equal(a[16 + 16], 1); /* firmware */
 
 	say(r, &from, golden_ask_node_info, a);
@@ -74,7 +77,10 @@ static void test_ibsim_dialogue_of_libumad2sim(void **state)
 	assert_true(r->is_open[0]);
 }
 
-/* libumad2sim takes NodeGUID + port for the port's GUID, whatever the fabric's are. */
+/*
+ * libumad2sim computes a port's GUID as NodeGUID + port, so NodeInfo must fit that, whatever the
+ * fabric's port GUIDs are.
+ */
 static void test_ibsim_node_guid_gives_the_port_guid(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -119,7 +125,8 @@ static void test_ibsim_port_info_of_other_ports(void **state)
 {
 	struct ibsim_rig *r = *state;
 	unsigned int id = ibsim_rig_connect(r, 7);
-	static const uint8_t want[] = { 1, 1, 2, 1, 1 }; /* 0 and what there is not: its own */
+	/* port 0 and ports that do not exist give the client's own port */
+	static const uint8_t want[] = { 1, 1, 2, 1, 1 };
 	struct ibsim_peer from = ibsim_rig_peer(r, 0, 7);
 
 	r->n.n.port[1].pi.mkey = 0x1234;
@@ -135,7 +142,7 @@ static void test_ibsim_port_info_of_other_ports(void **state)
 	}
 }
 
-/* Datagrams that are not ours get no answer: it might be asked for by a forged one. */
+/* Malformed datagrams get no answer, because their sender address may be forged. */
 static void test_ibsim_ctl_garbage_is_counted(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -196,7 +203,7 @@ static void test_ibsim_connect_by_name(void **state)
 	assert_false(ibsim_srv_client(r->srv, IBSIM_CLIENTS_MAX, &s));
 }
 
-/* What the owner cannot make, as when the input socket does not exist, is no client. */
+/* A client whose input socket the owner cannot open is not registered. */
 static void test_ibsim_connect_without_a_way_back(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -216,12 +223,16 @@ static void test_ibsim_clients_of_a_port_are_limited(void **state)
 	assert_int_equal(ibsim_rig_try_connect(r, 100, "", false), -1);
 	assert_int_equal(ibsim_rig_try_connect(r, 101, "Hca2/2", false), IBSIM_PORT_CLIENTS_MAX);
 	ibsim_srv_gone(r->srv, 3, "test", r->n.now);
-	assert_int_equal(ibsim_rig_try_connect(r, 100, "", false), -1); /* its socket is there */
+	/* the old client's socket still exists */
+	assert_int_equal(ibsim_rig_try_connect(r, 100, "", false), -1);
 	ibsim_rig_run(r, 0);
 	assert_int_equal(ibsim_rig_connect(r, 100), 3);
 }
 
-/* Another process, and another namespace, may know the id; that does not make them the client. */
+/*
+ * A process with another pid, or from another namespace, is refused although it knows the client's
+ * id.
+ */
 static void test_ibsim_strangers_are_refused(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -240,7 +251,7 @@ static void test_ibsim_strangers_are_refused(void **state)
 	assert_int_equal(ibsim_rig_set_issm(r, UINT32_MAX, 7, true), IBSIM_CTL_ERROR);
 }
 
-/* Its sockets have the names of the old ones. */
+/* The sockets of the second connection have the same names as those of the first. */
 static void test_ibsim_a_process_that_connects_again_is_one_client(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -264,7 +275,7 @@ static void test_ibsim_issm(void **state)
 	assert_true(r->issm);
 	assert_int_equal(ibsim_rig_set_issm(r, b, 2, true), IBSIM_CTL_SET_ISSM);
 	assert_int_equal(ibsim_rig_set_issm(r, a, 1, false), IBSIM_CTL_SET_ISSM);
-	assert_true(r->issm); /* b is */
+	assert_true(r->issm); /* client b is still an SM */
 	assert_int_equal(r->issm_calls, 1);
 	ibsim_srv_gone(r->srv, b, "test", r->n.now);
 	assert_false(r->issm);

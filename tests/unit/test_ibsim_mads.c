@@ -4,7 +4,7 @@
 #include "ibsim_rig.h"
 #include "wire/sa.h"
 
-#define PEER 0x30 /* a LID elsewhere */
+#define PEER 0x30 /* LID of another node */
 #define AGENT3 (3ull << 32) /* TID of the client's agent 3 */
 #define GIVE_UP (NS_MSEC(IBSIM_TRY_MS) * (IBSIM_RETRIES + 1))
 
@@ -35,7 +35,9 @@ static const struct ibsim_stats *stats(const struct ibsim_rig *r)
 
 /* --- requests */
 
-/* ibsim replaces bits 63-48 by its client id and leaves the rest. */
+/*
+ * As with ibsim, an answer has the low 48 bits of the request's TID; bits 63-48 are the client id.
+ */
 static void test_ibsim_response_has_the_clients_tid(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -65,14 +67,14 @@ static void test_ibsim_equal_tids_of_two_clients(void **state)
 	ask(r, a, AGENT3 | 7);
 	ask(r, b, AGENT3 | 7);
 	assert_int_equal(r->n.nsent, 2);
-	ibsim_rig_answer(r, 0); /* b's */
+	ibsim_rig_answer(r, 0); /* answers the request of client b */
 	assert_int_equal(r->nout, 1);
 	assert_int_equal(r->out[0].id, b);
 	ibsim_rig_answer(r, 1);
 	assert_int_equal(r->nout, 2);
 	assert_int_equal(r->out[1].id, a);
 	assert_true(mad_tid(r->out[1].k.mad) == ((uint64_t)a << 48 | AGENT3 | 7));
-	ibsim_rig_answer(r, 1); /* once more: nobody's */
+	ibsim_rig_answer(r, 1); /* a second answer belongs to no request */
 	assert_int_equal(r->nout, 2);
 }
 
@@ -105,7 +107,10 @@ static void test_ibsim_a_repeated_request_is_open_already(void **state)
 	assert_int_equal(r->n.nsent, 2);
 }
 
-/* The kernel's retries, which the library does not do, and then its time-out, within libibmad's second. */
+/*
+ * Requests are repeated as the kernel would do (libumad2sim does not), and time out within the
+ * second that libibmad waits.
+ */
 static void test_ibsim_lost_requests_are_repeated_then_come_back(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -122,12 +127,15 @@ static void test_ibsim_lost_requests_are_repeated_then_come_back(void **state)
 	assert_int_equal(k->status, IBSIM_STATUS_TIMEOUT);
 	assert_true(mad_tid(k->mad) == (AGENT3 | 9));
 	assert_int_equal(mad_method(k->mad), MAD_METHOD_GET);
-	ibsim_rig_answer(r, 0); /* too late */
+	ibsim_rig_answer(r, 0); /* the answer is too late */
 	assert_int_equal(r->nout, 1);
 	assert_int_equal(stats(r)->timeouts, 1);
 }
 
-/* What came back from ibsim, octet for octet but for the padding. */
+/*
+ * The MAD that comes back after a time-out is that of ibsim, octet for octet except for the
+ * padding.
+ */
 static void test_ibsim_lost_golden(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -210,7 +218,7 @@ static void test_ibsim_open_requests_are_bounded(void **state)
 	assert_int_equal(ibsim_rig_got(r, a)->status, IBSIM_STATUS_TIMEOUT);
 	assert_int_equal(mad_tid(ibsim_rig_got(r, a)->mad), 5000);
 	assert_int_equal(stats(r)->drop_open, 1);
-	ask(r, b, 1); /* another one is not hurt */
+	ask(r, b, 1); /* another client is not affected */
 	ibsim_rig_answer(r, 0);
 	assert_int_equal(ibsim_rig_got(r, b)->status, 0);
 	assert_true(ibsim_srv_client(r->srv, a, &s));
@@ -227,7 +235,8 @@ static void test_ibsim_garbage_is_counted(void **state)
 	struct ibsim_pkt k = { .dlid = PEER, .len = MAD_LEN };
 	uint8_t raw[400] = { 0 };
 
-	for (size_t n = 0; n < sizeof(raw); n++) /* that of 288 octets has a MAD of none */
+	/* in a datagram of 288 octets the MAD is all zeros, so it is malformed too */
+	for (size_t n = 0; n < sizeof(raw); n++)
 		ibsim_srv_recv(r->srv, id, raw, n, r->n.now);
 	assert_int_equal(stats(r)->drop_malformed, sizeof(raw));
 	for (unsigned int v = 0; v < 256; v++) {
@@ -245,7 +254,7 @@ static void test_ibsim_garbage_is_counted(void **state)
 	assert_int_equal(r->nout, 0);
 }
 
-/* --- what is no request */
+/* --- MADs that are no requests */
 
 static void test_ibsim_responses_go_out_as_they_are(void **state)
 {
@@ -266,12 +275,15 @@ static void test_ibsim_responses_go_out_as_they_are(void **state)
 		assert_int_equal(mad_method(ibsim_rig_wire(r, 0)), v[i].method);
 	}
 	ibsim_rig_run(r, NS_SEC(5));
-	assert_int_equal(r->n.nsent, ARRAY_SIZE(v)); /* not repeated */
+	assert_int_equal(r->n.nsent, ARRAY_SIZE(v)); /* none was repeated */
 	assert_int_equal(r->nout, 0);
 	assert_int_equal(stats(r)->responses, ARRAY_SIZE(v));
 }
 
-/* OpenSM, told to stand by, waits for it before it does anything else. */
+/*
+ * A TrapRepress reaches the client that sent the trap. An OpenSM in standby does nothing else until
+ * it comes.
+ */
 static void test_ibsim_a_trap_is_answered_by_its_repress(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -330,7 +342,7 @@ static void test_ibsim_requests_for_an_sm(void **state)
 	sm_info_arrives(r);
 	k = ibsim_rig_got(r, id);
 	assert_int_equal(mad_attr(k->mad), SMP_ATTR_SM_INFO);
-	assert_true(mad_tid(k->mad) == RIG_TID); /* all of it: the answer needs it */
+	assert_true(mad_tid(k->mad) == RIG_TID); /* all 64 bits, because the answer needs them */
 	assert_int_equal(k->slid, RIG_SM_LID);
 	assert_int_equal(k->dlid, RIG_LID);
 	assert_int_equal(k->src_qp, 0);
@@ -356,13 +368,16 @@ static void test_ibsim_requests_without_an_sm(void **state)
 	ask(r, id, 1);
 	r->n.nsent = 0;
 	sm_info_arrives(r);
-	assert_int_equal(r->n.nsent, 1); /* the SMA: not supported */
+	assert_int_equal(r->n.nsent, 1); /* answered by the SMA: attribute not supported */
 	assert_int_equal(mad_status(ibsim_rig_wire(r, 0)), MAD_STATUS_BAD_ATTR);
 	sa_request_arrives(r, MAD_METHOD_GET, NULL);
 	assert_int_equal(r->nout, 0);
 }
 
-/* libumad2sim dies of a class that its program has not registered, as before its first SMP. */
+/*
+ * libumad2sim aborts on a MAD of a class that its program has not registered, so an SM gets no MADs
+ * before its first SMP.
+ */
 static void test_ibsim_an_sm_gets_nothing_before_its_first_smp(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -379,7 +394,7 @@ static void test_ibsim_an_sm_gets_nothing_before_its_first_smp(void **state)
 	assert_int_equal(r->nout, 1);
 }
 
-/* Classes for which no SM registers */
+/* MADs of classes for which no SM registers are dropped. */
 static void test_ibsim_other_classes_are_nobodys(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -414,7 +429,7 @@ static void test_ibsim_the_first_sm_of_a_port_gets_them(void **state)
 	assert_int_equal(r->out[1].id, b);
 }
 
-/* --- clients that do not read, and that die */
+/* --- clients that do not read, and clients that die */
 
 static void test_ibsim_a_slow_client_gets_all_in_order(void **state)
 {
@@ -429,7 +444,7 @@ static void test_ibsim_a_slow_client_gets_all_in_order(void **state)
 	for (unsigned int i = 1; i < 10; i++)
 		ibsim_rig_answer(r, 19 - i);
 	r->send_err = 0;
-	ibsim_rig_answer(r, 9); /* does not overtake */
+	ibsim_rig_answer(r, 9); /* does not overtake the queued ones */
 	for (unsigned int i = 11; i < 20; i++)
 		ibsim_rig_answer(r, 19 - i);
 	assert_int_equal(r->nout, 1);
@@ -458,7 +473,10 @@ static void test_ibsim_the_queue_of_who_never_reads_is_bounded(void **state)
 	assert_int_equal(s.queued, 0);
 }
 
-/* OpenSM waits for ever for an answer that it believes to be on its way. */
+/*
+ * There is always room for an answer, because OpenSM waits for ever for one that it believes to be
+ * on its way.
+ */
 static void test_ibsim_answers_have_room_whatever_else_waits(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -483,7 +501,7 @@ static void test_ibsim_answers_have_room_whatever_else_waits(void **state)
 		assert_int_equal(mad_tid(r->out[IBSIM_UNSOLICITED_MAX + i].k.mad), 8 - i);
 }
 
-/* kill -9: its socket refuses */
+/* The client was killed (kill -9), so its socket refuses datagrams. */
 static void test_ibsim_a_client_that_refuses_is_dead(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -498,7 +516,7 @@ static void test_ibsim_a_client_that_refuses_is_dead(void **state)
 	assert_false(r->is_open[id]);
 	r->send_err = 0;
 	r->n.nsent = 0;
-	sm_info_arrives(r); /* nobody's again */
+	sm_info_arrives(r); /* no client gets SMInfo requests any more */
 	assert_int_equal(r->n.nsent, 1);
 	assert_int_equal(r->nout, 0);
 }
@@ -518,8 +536,8 @@ static void test_ibsim_requests_of_the_dead_end(void **state)
 	assert_int_equal(stats(r)->drop_no_client, 1);
 	ibsim_srv_writable(r->srv, a, r->n.now);
 	ibsim_rig_run(r, NS_SEC(2));
-	assert_int_equal(r->n.nsent, 1); /* nor is it repeated */
-	b = ibsim_rig_connect(r, 2); /* its number */
+	assert_int_equal(r->n.nsent, 1); /* the request was not repeated */
+	b = ibsim_rig_connect(r, 2); /* gets the id of the dead client */
 	assert_int_equal(a, b);
 	ibsim_rig_answer(r, 0);
 	assert_int_equal(r->nout, 0);
@@ -547,7 +565,10 @@ static struct rmpp_hdr rmpp_sent(const struct ibsim_rig *r)
 	return h;
 }
 
-/* saquery counts records by the length; and who sent the segment waits for its ACK. */
+/*
+ * An RMPP answer reaches the client in one piece, because saquery counts records by the length. Its
+ * sender gets the ACK that it waits for.
+ */
 static void test_ibsim_a_whole_rmpp_message(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -604,7 +625,10 @@ static void test_ibsim_impossible_payload_lengths(void **state)
 	}
 }
 
-/* OpenSM's answer to saquery: flag Active, and its length; the kernel would do the rest. */
+/*
+ * OpenSM's answer to saquery has RMPP flag Active and its length, and leaves the rest to the
+ * kernel, so it becomes a whole segment here.
+ */
 static void test_ibsim_opensms_table_becomes_a_segment(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -622,7 +646,10 @@ static void test_ibsim_opensms_table_becomes_a_segment(void **state)
 			    84);
 }
 
-/* One that was cut has no last segment: half a table is none. */
+/*
+ * A table that had to be cut has no segment marked Last, so that nobody takes half a table for a
+ * whole one.
+ */
 static void test_ibsim_a_cut_table_does_not_look_whole(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -635,7 +662,10 @@ static void test_ibsim_a_cut_table_does_not_look_whole(void **state)
 	assert_int_equal(rmpp_sent(r).flags, RMPP_FLAG_ACTIVE | RMPP_FLAG_FIRST);
 }
 
-/* To OpenSM an ACK is the same query once more, and its answer is acknowledged again. */
+/*
+ * To OpenSM an ACK would look like the same query once more, whose answer would be acknowledged
+ * again; so it gets no ACKs.
+ */
 static void test_ibsim_an_sm_gets_no_acks(void **state)
 {
 	struct ibsim_rig *r = *state;

@@ -35,7 +35,7 @@ static void test_ibsim_pkt_golden(void **state)
 	}
 }
 
-/* All but the padding, which is what was on the sender's stack. */
+/* Compares everything but the padding, which was whatever lay on the sender's stack. */
 static void test_ibsim_pkt_encode_golden(void **state)
 {
 	const uint8_t *const v[] = { golden_get_node_info, golden_got_node_info, golden_lost,
@@ -53,7 +53,7 @@ static void test_ibsim_pkt_encode_golden(void **state)
 	}
 }
 
-/* A short MAD is followed by whatever the client had there. */
+/* The octets after a short MAD, which the client did not clear, are replaced by zeros. */
 static void test_ibsim_pkt_behind_its_length_is_zero(void **state)
 {
 	static const uint8_t zero[MAD_LEN];
@@ -186,15 +186,9 @@ static void test_ibsim_client_info_wrong(void **state)
 static void test_ibsim_vendor_golden(void **state)
 {
 	uint8_t raw[IBSIM_VENDOR_LEN];
-	struct ibsim_vendor v;
+	const struct ibsim_vendor v = { .hw_ver = 0xa1, .fw_ver = 1 };
 
 	(void)state;
-	for (size_t n = 0; n < sizeof(raw); n++)
-		assert_int_equal(ibsim_vendor_decode(&v, golden_vendor + 16, n), -EBADMSG);
-	assert_int_equal(ibsim_vendor_decode(&v, golden_vendor + 16, sizeof(raw)), 0);
-	assert_int_equal(v.vendor_id, 0);
-	assert_int_equal(v.hw_ver, 0xa1);
-	assert_int_equal(v.fw_ver, 1);
 	ibsim_vendor_encode(raw, &v);
 	assert_memory_equal(raw, golden_vendor + 16, sizeof(raw));
 }

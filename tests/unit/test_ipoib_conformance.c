@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ipoib_rig.h"
 
-/* Clauses of RFC 4391 that other cases only touch: a case of its own for each. */
+/* Clauses of RFC 4391 that other tests cover only in passing; each has a test of its own here. */
 
 static struct ipoib_rig r;
 
@@ -12,7 +12,7 @@ static struct sa_group *bcast_at_sa(void)
 	return sa_group_find(&r.s.sa, &g);
 }
 
-/* A packet from LID 9, QPN 0x77, without GRH. */
+/* Receive a packet from LID 9, QPN 0x77, without GRH. */
 static enum ipoib_drop rx(const void *data, size_t len, struct ipoib_rx *v)
 {
 	*v = (struct ipoib_rx){
@@ -46,7 +46,7 @@ static void test_R13_limited_broadcast_leaves_by_the_broadcast_group(void **stat
 	assert_memory_equal(&r.sent[0].attr.dgid, &g, sizeof(g));
 	assert_memory_equal(g.raw + 6, "\0\0\0\0\0\0\xff\xff\xff\xff", 10); /* 48 zeros, 32 ones */
 	assert_int_equal(r.sent[0].attr.dlid, bcast_at_sa()->rec.mlid);
-	assert_int_equal(r.s.sa.asks, 0); /* membership is the link's: nothing is asked */
+	assert_int_equal(r.s.sa.asks, 0); /* the link itself is a member, so no join is sent */
 	rig_fini(&r);
 }
 
@@ -76,7 +76,8 @@ static void test_R30_reserved_octets_do_not_matter(void **state)
 		assert_int_equal(rx(b, sizeof(b), &v), IPOIB_DROP_NONE);
 		assert_int_equal(v.ethertype, 0x0800);
 	}
-	assert_int_equal(tx_bcast(0x0800, 40), IPOIB_SEND); /* rig_record() sees the zeros */
+	/* rig_record() checks that the reserved octets are zero */
+	assert_int_equal(tx_bcast(0x0800, 40), IPOIB_SEND);
 	rig_fini(&r);
 }
 
@@ -105,7 +106,7 @@ static void test_R35_2044_octets_pass_and_2045_do_not(void **state)
 	assert_int_equal(bcast_at_sa()->rec.mtu_code, IB_MTU_2048);
 	assert_int_equal(r.mtu, 2044);
 	assert_int_equal(tx_bcast(0x0800, 2044), IPOIB_SEND);
-	assert_int_equal(r.sent[0].len, 2048); /* with the encapsulation: the whole IB MTU */
+	assert_int_equal(r.sent[0].len, 2048); /* with the encapsulation, the whole IB MTU */
 	assert_int_equal(tx_bcast(0x0800, 2045), IPOIB_DROP);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_TOO_BIG), 1);
 	rig_fini(&r);
@@ -135,12 +136,16 @@ static void test_R36_every_ib_mtu_makes_a_link(void **state)
 		rig_up(&r);
 		assert_int_equal(r.mtu, octets[k] - 4);
 		assert_int_equal(tx_bcast(0x0800, octets[k] - 4), IPOIB_SEND);
-		assert_int_equal(too_small, octets[k] - 4 < 1280); /* IPv6's least, said */
+		/* an MTU below IPv6's minimum of 1280 is reported */
+		assert_int_equal(too_small, octets[k] - 4 < 1280);
 		rig_fini(&r);
 	}
 }
 
-/* The HCA compares (test_hca_addr.c); here: the QP is given the link's Q_Key, and follows it. */
+/*
+ * R43, R52: the QP gets the link's Q_Key and follows its changes; that the HCA compares Q_Keys is
+ * tested in test_hca_addr.c.
+ */
 static void
 test_R43_R52_qkey_of_the_qp_and_of_all_that_is_sent_is_the_broadcast_groups(void **state)
 {
@@ -152,7 +157,10 @@ test_R43_R52_qkey_of_the_qp_and_of_all_that_is_sent_is_the_broadcast_groups(void
 	n = rig_neigh(&r, 9, 0x77);
 	assert_int_equal(r.qp_qkey, 0x80000b1b);
 	for (uint32_t qkey = 0x80000b1b; qkey <= 0x80000b1c; qkey++) {
-		/* The SA lets the administrator change it: all groups follow, and a re-join tells. */
+		/*
+		 * The SA changes the Q_Key of all groups of the link; the next join tells us the
+		 * new one.
+		 */
 		bcast_at_sa()->rec.qkey = rig_sa_group(&r, 0xefabcdef)->rec.qkey = qkey;
 		sac_reregister(r.s.sac, r.s.now);
 		rig_run(&r, NS_SEC(1));
@@ -177,7 +185,7 @@ static void path_sl_and_rate(struct fake_sa *sa, uint8_t *mad)
 		return;
 	assert_int_equal(ib_path_rec_decode(&rec, mad + SA_DATA_OFF, MAD_LEN - SA_DATA_OFF), 0);
 	rec.sl = 6;
-	rec.rate_code = 7; /* 40 Gb/s */
+	rec.rate_code = 7; /* rate code 7: 40 Gb/s */
 	ib_path_rec_encode(mad + SA_DATA_OFF, &rec);
 }
 
@@ -208,7 +216,7 @@ static void test_R49_gid_is_subnet_prefix_and_port_guid(void **state)
 	ipoib_link_info(r.link, &i);
 	assert_true(ib_gid_prefix(&i.lladdr.gid) == ib_gid_prefix(&r.port.gid));
 	assert_true(ib_gid_guid(&i.lladdr.gid) == 0x0002c90300000005ull);
-	/* Another prefix is another address. */
+	/* A new subnet prefix gives the interface a new address. */
 	r.port.gid = ib_gid_of(0xfec0000000000001ull, 0x0002c90300000005ull);
 	rig_port(&r);
 	rig_run(&r, NS_SEC(1));
@@ -232,7 +240,10 @@ static void test_R51_multicast_from_a_peer_proves_no_path_to_it(void **state)
 	assert_int_equal(v.verdict, IPOIB_DELIVER);
 	assert_non_null(v.src);
 	pkt_free(v.pkt);
-	/* Its LID is known from the packet; still the SA is asked, and what it says counts. */
+	/*
+	 * The packet shows its sender's LID; still the SA is asked for the path, and its answer
+	 * counts.
+	 */
 	assert_int_equal(rig_tx_neigh(&r, v.src, 1), IPOIB_HELD);
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(r.s.sa.path_asks, 1);
@@ -260,7 +271,10 @@ static void test_R53_pkey_is_the_configured_one_whatever_a_group_says(void **sta
 	rig_fini(&r);
 }
 
-/* RFC 4755 uses them for connected mode; to us they say nothing, and we set none. */
+/*
+ * RFC 4755 uses these bits for connected mode. We ignore them in received addresses, and send
+ * zeros.
+ */
 static void test_R74_reserved_bits_of_a_peers_address_change_nothing(void **state)
 {
 	struct ipoib_lladdr a = { .qpn = 0x77, .gid = peer_gid(9) }, back;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ipoib_rig.h"
+#include "util/frame.h"
 
-/* The data path packet by packet: encapsulation, sizes, types, own echo, naming the sender. */
+/* The data path packet by packet: encapsulation, sizes, types, own echoes, finding the sender. */
 
 static struct ipoib_rig r;
 
-/* A GRH from @src to @dgid, as it stands before the payload. */
+/* Return a GRH from @src to @dgid, as it stands before the payload. */
 static const uint8_t *grh_of(unsigned int src, const ib_gid *dgid)
 {
 	static uint8_t grh[40];
@@ -101,18 +102,18 @@ static void test_R34_with_and_without_grh(void **state)
 	rig_init_up(&r, 1);
 	v = rx_of(0x0800, 9, 0x77, 20);
 	assert_int_equal(rx(&v), IPOIB_DROP_NONE);
-	assert_null(v.src); /* nobody has said who LID 9, QPN 0x77 is */
+	assert_null(v.src); /* no neighbour entry with LID 9, QPN 0x77 yet */
 	assert_int_equal(ipoib_link_stats(r.link)->rx_no_source, 1);
 	v = rx_of(0x0800, 9, 0x77, 20);
 	v.grh = grh_of(9, &own);
 	assert_int_equal(rx(&v), IPOIB_DROP_NONE);
 	assert_ptr_equal(v.src, rig_neigh(&r, 9, 0x77));
 	assert_false(v.mcast);
-	/* That packet taught us: now the LID and QPN are enough. */
+	/* That packet's GRH filled in the LID, so LID and QPN are enough to find the sender now. */
 	v = rx_of(0x0800, 9, 0x77, 20);
 	assert_int_equal(rx(&v), IPOIB_DROP_NONE);
 	assert_ptr_equal(v.src, rig_neigh(&r, 9, 0x77));
-	v = rx_of(0x0800, 9, 0x78, 20); /* another QPN is another neighbour */
+	v = rx_of(0x0800, 9, 0x78, 20); /* the same LID with another QPN is another neighbour */
 	rx(&v);
 	assert_null(v.src);
 	rig_fini(&r);
@@ -149,7 +150,10 @@ static void test_lid_that_moves_names_the_new_owner(void **state)
 	v = rx_of(0x0800, 9, 0x77, 20);
 	rx(&v);
 	assert_ptr_equal(v.src, rig_neigh(&r, 10, 0x77));
-	/* And when that one moves on, nobody is known there: not its predecessor again. */
+	/*
+	 * When that neighbour is seen at another LID, the old LID and QPN name nobody; an earlier
+	 * owner does not come back.
+	 */
 	v = rx_of(0x0800, 11, 0x77, 20);
 	v.grh = grh_of(10, &own);
 	rx(&v);
@@ -183,9 +187,11 @@ static void test_I27_own_echo_is_dropped(void **state)
 		enum ipoib_drop want;
 	} t[] = {
 		{ RIG_LID, RIG_QPN, RIG_LID, IPOIB_DROP_OWN_ECHO },
-		{ RIG_LID, 0x77, RIG_LID, IPOIB_DROP_NONE }, /* another interface of this port */
-		{ 9, RIG_QPN, 9, IPOIB_DROP_NONE }, /* the same QPN elsewhere */
-		{ RIG_LID, RIG_QPN, 9, IPOIB_DROP_NONE }, /* routed: another's GID */
+		/* from another interface of this port */
+		{ RIG_LID, 0x77, RIG_LID, IPOIB_DROP_NONE },
+		{ 9, RIG_QPN, 9, IPOIB_DROP_NONE }, /* the same QPN at another port */
+		/* a GRH with another source GID, so the packet was routed */
+		{ RIG_LID, RIG_QPN, 9, IPOIB_DROP_NONE },
 	};
 
 	rig_init_up(&r, 1);
@@ -236,10 +242,10 @@ static void test_R37_packets_above_the_mtu_are_dropped(void **state)
 	v.pkt = rig_pkt(&r, 1, 2045);
 	assert_int_equal(rig_tx(&r, &v), IPOIB_DROP);
 	assert_int_equal(v.reason, IPOIB_DROP_TOO_BIG);
-	/* A super-frame is segmented later; it gets its encapsulation once. */
+	/* A super-frame gets one encapsulation header; segmentation comes later. */
 	v.pkt = rig_pkt(&r, 1, 30000);
-	v.pkt->gso = PKT_GSO_TCP4;
-	v.pkt->gso_size = 2004;
+	frame_info(v.pkt)->gso = FRAME_GSO_TCP4;
+	frame_info(v.pkt)->gso_size = 2004;
 	assert_int_equal(rig_tx(&r, &v), IPOIB_SEND);
 	assert_int_equal(r.sent[1].len, 30004);
 	rig_fini(&r);
@@ -271,7 +277,7 @@ static void test_a_batch_gets_a_verdict_each(void **state)
 	v[1].dst = IPOIB_DST_NEIGH;
 	v[1].neigh = rig_neigh(&r, 9, 0x77);
 	v[2].dst = 99;
-	v[3].dst = IPOIB_DST_MCAST4; /* 0.0.0.0 */
+	v[3].dst = IPOIB_DST_MCAST4; /* to 0.0.0.0, which is no multicast address */
 	ipoib_tx(r.link, v, 4, r.s.now);
 	assert_int_equal(v[0].verdict, IPOIB_SEND);
 	assert_int_equal(v[1].verdict, IPOIB_HELD);

@@ -65,7 +65,7 @@ static struct mad_tx *request(struct mad_agent *a, uint8_t method, unsigned int 
 	return tx;
 }
 
-/* The peer's answer to what @heard has */
+/* Send the peer's answer to the request in @heard */
 static void answer(struct mad_agent *b, uint8_t method)
 {
 	uint8_t mad[MAD_LEN] = { 0 };
@@ -138,7 +138,10 @@ static void test_tids_are_unique_and_name_their_agent(void **state)
 	assert_int_not_equal(t0 >> 32, t2 >> 32);
 }
 
-/* TIDs count up: whoever sends may guess those of others. */
+/*
+ * TIDs count up, so another node could guess them. A response is therefore accepted only from the
+ * address that was asked.
+ */
 static void test_response_must_come_from_where_the_request_went(void **state)
 {
 	struct mad_agent *a = agent(0, MAD_CLASS_SA, SA_VERSION, 0);
@@ -269,7 +272,7 @@ static void test_done_is_never_called_inside_request(void **state)
 	struct mad_req req = request_of(mad, 0);
 
 	(void)state;
-	/* The request comes back to its own endpoint, inside ops->send. */
+	/* A request to an own LID arrives at the same endpoint inside ops->send. */
 	rig.direct = true;
 	req.to.lid = 1;
 	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET, 0);
@@ -321,7 +324,7 @@ static void test_request_refuses_nonsense(void **state)
 	req = ok;
 	req.done = NULL;
 	assert_int_equal(mad_request(a, &req, NULL, rig.now), -EINVAL);
-	mad[1] = MAD_CLASS_SM_LID; /* not of QP1 */
+	mad[1] = MAD_CLASS_SM_LID; /* a class that QP1 does not have */
 	assert_int_equal(mad_request(a, &ok, NULL, rig.now), -EINVAL);
 	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET_RESP, 0);
 	assert_int_equal(mad_request(a, &ok, NULL, rig.now), -EINVAL);
@@ -341,7 +344,7 @@ static void test_deleting_an_agent_cancels_its_requests(void **state)
 	mad_agent_del(NULL);
 }
 
-/* done() that removes its own agent, and asks again in vain */
+/* Completion function that removes its own agent; a new request from there is refused. */
 static struct mad_agent *suicidal;
 
 static void done_removes_agent(void *ctx, int status, const struct mad_addr *from, const void *mad,
@@ -458,7 +461,10 @@ static void test_shared_methods_reach_everybody(void **state)
 	rig_got_clear(&second);
 }
 
-/* Source: kernel ib_umad: the agent's high half, the application's low half */
+/*
+ * As in the kernel's ib_umad, the TID on the wire is the agent's id in the high half and the
+ * application's TID in the low half
+ */
 static void test_kept_tid_is_the_low_half_once_per_agent(void **state)
 {
 	struct mad_agent *a = agent(0, MAD_CLASS_SA, SA_VERSION, 0);
@@ -496,14 +502,14 @@ static void test_agent_refuses_nonsense(void **state)
 	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), -EINVAL);
 	c = ok;
 	c.mgmt_class = MAD_CLASS_PERF;
-	c.rmpp = true; /* has no RMPP header */
+	c.rmpp = true; /* the class has no RMPP header */
 	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), -EINVAL);
 	c = ok;
 	c.recv = NULL;
 	mad_agent_cfg_method(&c, MAD_METHOD_GET);
 	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), -EINVAL);
 	c = ok;
-	c.mgmt_class = 0; /* methods of no class */
+	c.mgmt_class = 0; /* methods, but no class */
 	mad_agent_cfg_method(&c, MAD_METHOD_GET);
 	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), -EINVAL);
 	c = ok;
@@ -524,7 +530,7 @@ static void test_smp_classes_are_one_registration(void **state)
 	rig_mad_hdr(mad, MAD_CLASS_SM_DR, 1, MAD_METHOD_TRAP, 5);
 	assert_int_equal(mad_ep_recv(rig.end[0].ep, &from, mad, rig.now), 0);
 	assert_int_equal(heard.calls, 2);
-	/* and on QP0 only */
+	/* The class is for QP0 only, so it is refused on QP1. */
 	from.qp = 1;
 	assert_int_equal(mad_ep_recv(rig.end[0].ep, &from, mad, rig.now), -EBADMSG);
 	from.qp = 0;
@@ -536,7 +542,10 @@ static void test_smp_classes_are_one_registration(void **state)
 	assert_int_equal(mad_ep_stats(rig.end[0].ep)->rx_malformed, 3);
 }
 
-/* Source: kernel ib_mad, whose class 0x81 has a table of its own: OpenSM registers for both */
+/*
+ * As in the kernel's ib_mad, class 0x81 has a table of its own, because OpenSM registers for both
+ * SMP classes
+ */
 static void test_smp_classes_may_be_two_registrations(void **state)
 {
 	struct mad_agent_cfg c = {
@@ -572,7 +581,10 @@ static void test_smp_classes_may_be_two_registrations(void **state)
 	rig_got_clear(&other);
 }
 
-/* Source: kernel ib_mad: an agent without registration, and any agent's sends */
+/*
+ * As in the kernel's ib_mad, an agent need not be registered for a class, and any agent may send
+ * any class
+ */
 static void test_agent_sends_any_class_of_its_qp(void **state)
 {
 	struct mad_agent *a = agent(0, 0, 0, 0), *b = agent(0, MAD_CLASS_SA, SA_VERSION, 0);
@@ -631,7 +643,7 @@ static void test_quota_limits_agents_together(void **state)
 	all.max_open = 1;
 	mad[15] = 3;
 	assert_int_equal(mad_request(a, &req, NULL, rig.now), -EBUSY);
-	own.min_open = 2; /* what is its own */
+	own.min_open = 2; /* the endpoint's own guaranteed minimum */
 	assert_int_equal(mad_request(a, &req, NULL, rig.now), 0);
 	assert_int_equal(mad_request(a, &req, NULL, rig.now), -EBUSY);
 	rig_run(&rig, NS_SEC(20)); /* nobody acknowledges */

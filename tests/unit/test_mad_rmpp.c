@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "mad_rig.h"
 
+#include "mad/priv.h"
 #include "util/prng.h"
 
 #define SA_VERSION 2
 #define TIMEOUT_MS 2000
 #define WINDOW 64
-#define TABLE_MAX (SA_DATA_OFF + 1000 * SA_DATA_LEN)
+#define TABLE_MAX (SA_DATA_OFF + 2000 * SA_DATA_LEN)
 
 static struct rig rig;
 static struct rig_got got, heard;
@@ -77,7 +78,7 @@ static struct mad_tx *ask_len(uint8_t method, size_t len, unsigned int timeout_m
 	return tx;
 }
 
-/* A GetTable that has reached the server */
+/* Send a GetTable and deliver it to the server */
 static struct mad_tx *ask(unsigned int timeout_ms, unsigned int retries)
 {
 	struct mad_tx *tx = ask_len(MAD_METHOD_GET_TABLE, MAD_LEN, timeout_ms, retries);
@@ -87,7 +88,7 @@ static struct mad_tx *ask(unsigned int timeout_ms, unsigned int retries)
 	return tx;
 }
 
-/* Headers of a table response with RMPP flag Active, as an SA makes it */
+/* Write the headers of a table response with RMPP flag Active, as an SA makes it */
 static void table_headers(void)
 {
 	rig_mad_hdr(table, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET_TABLE_RESP, mad_tid(heard.msg));
@@ -126,7 +127,7 @@ static struct rmpp_hdr seen(unsigned int i)
 	return rmpp_of(rig.seen[i].mad);
 }
 
-/* The last MAD on the wire, to LID @to: a STOP or ABORT with @status */
+/* Check that the last MAD on the wire is a STOP or ABORT with @status, to LID @to */
 static void check_refused(uint16_t to, enum rmpp_type type, enum rmpp_status status)
 {
 	struct rmpp_hdr h = seen(rig.n - 1);
@@ -183,7 +184,7 @@ static void test_I20_payload_length_counts_20_a_segment(void **state)
 	answer(data);
 	rig_run(&rig, NS_SEC(1));
 	check_answered(data);
-	/* 1: first segment; 2: its ACK; 3, 4: the others; 5: ACK */
+	/* MADs 1: first segment, 2: its ACK, 3 and 4: the other segments, 5: their ACK */
 	assert_int_equal(rig.n, 6);
 	assert_int_equal(seen(1).flags, RMPP_FLAG_ACTIVE | RMPP_FLAG_FIRST);
 	assert_int_equal(seen(1).data2, 3 * 20 + data);
@@ -212,7 +213,7 @@ static void test_I20_every_size_around_the_segment_boundaries(void **state)
 static unsigned int in_flight, most_in_flight;
 static uint32_t win_last;
 
-/* No segment is sent beyond what the receiver said. */
+/* Fails if a segment is sent beyond the window of the last ACK. */
 static bool watch_window(struct rig *r, uint16_t to, uint8_t *mad)
 {
 	struct rmpp_hdr h = rmpp_of(mad);
@@ -250,7 +251,7 @@ static void test_I20_window(void **state)
 static void test_I20_request_waits_while_segments_come(void **state)
 {
 	(void)state;
-	/* Sixteen windows take far longer than the time-out. */
+	/* The time-out is for progress, so sixteen windows may take far longer. */
 	ask(5, 0);
 	answer(1000 * SA_DATA_LEN);
 	rig_run(&rig, NS_SEC(1));
@@ -334,7 +335,7 @@ static void test_I20_silent_receiver_is_given_up(void **state)
 	rig.filter = deaf;
 	answer(500 * SA_DATA_LEN);
 	rig_run(&rig, NS_SEC(60));
-	/* The first segment, five repetitions, ABORT */
+	/* The first segment is sent once and repeated five times; then comes an ABORT */
 	assert_int_equal(rig.n - before, 7);
 	for (unsigned int i = 0; i < 6; i++)
 		assert_int_equal(seen(before + i).data1, 1);
@@ -367,7 +368,7 @@ static void test_I20_silent_receivers_cost_bounded_memory(void **state)
 	}
 	rig_run(&rig, NS_SEC(60));
 	assert_int_equal(mad_reply(server, &to, table, TABLE_MAX, rig.now), 0);
-	/* and by number */
+	/* the number of transfers is limited too */
 	lim.max_tx = 2;
 	mad_ep_set_limits(rig.end[1].ep, &lim);
 	be64_put(table + 8, 100);
@@ -390,7 +391,7 @@ static void test_I20_repeated_request_gets_no_second_transfer(void **state)
 	assert_int_equal(rig.n, n);
 	rig_run(&rig, NS_SEC(1));
 	check_answered(10 * SA_DATA_LEN);
-	/* When the first is over, the answer may be sent again. */
+	/* After the first transfer has ended, the same answer may be sent again. */
 	n = rig.n;
 	answer(10 * SA_DATA_LEN);
 	assert_int_equal(rig.n, n + 1);
@@ -413,7 +414,10 @@ static void test_I20_sender_that_stops_is_asked_again(void **state)
 	rig_run(&rig, 2 * WIRE_DELAY);
 	mad_agent_del(server);
 	rig_run(&rig, NS_SEC(5) + NS_MSEC(10));
-	/* ABORT of the reception (not answered: the server is gone), then the request once more */
+	/*
+	 * The reception ends with an ABORT (unanswered, because the server is gone); then the
+	 * request is repeated
+	 */
 	assert_int_equal(seen(rig.n - 2).type, RMPP_TYPE_ABORT);
 	assert_int_equal(seen(rig.n - 2).status, RMPP_STATUS_T2L);
 	assert_int_equal(mad_method(rig.seen[rig.n - 1].mad), MAD_METHOD_GET_TABLE);
@@ -424,7 +428,7 @@ static void test_I20_sender_that_stops_is_asked_again(void **state)
 	assert_int_equal(got.status, -ETIMEDOUT);
 }
 
-/* Segments by hand, from the server's address to the client's endpoint */
+/* Segments made by the test, from the server's address to the client's endpoint */
 static uint8_t segment[MAD_LEN];
 
 static int segment_recv(struct rmpp_hdr h)
@@ -452,7 +456,7 @@ static void test_I20_bad_segments_are_aborted(void **state)
 	static const struct {
 		struct rmpp_hdr h;
 		enum rmpp_status status;
-		bool later; /* after a good first segment */
+		bool later; /* true: sent after a good first segment */
 	} bad[] = {
 		{ { .type = 1, .flags = 0, .data1 = 1 }, RMPP_STATUS_BAD_FIRST, false },
 		{ { .type = 1, .flags = 2, .data1 = 2 }, RMPP_STATUS_BAD_FIRST, true },
@@ -522,7 +526,7 @@ static void test_I20_segments_beyond_the_window_or_the_last_are_refused(void **s
 	data_recv(4, 0, 0);
 	check_refused(2, RMPP_TYPE_ABORT, RMPP_STATUS_BAD_LEN);
 	assert_int_equal(got.status, -ECONNABORTED);
-	/* a last segment with a later one there already */
+	/* a segment marked Last arrives when a segment with a higher number is already there */
 	ask_len(MAD_METHOD_GET_TABLE, MAD_LEN, TIMEOUT_MS, 0);
 	memcpy(rig.seen[0].mad, rig.seen[rig.n - 1].mad, MAD_LEN);
 	data_recv(1, RMPP_FLAG_FIRST, 0);
@@ -570,7 +574,10 @@ static int multi_recv(uint64_t tid, uint32_t seg)
 	return multi_recv_at(1, 1, tid, seg);
 }
 
-/* Who begins messages and does not go on has neither the others' places nor those of answers. */
+/*
+ * A sender that begins many messages and does not continue them uses up neither the places of other
+ * senders nor those of answers.
+ */
 static void test_I20_beginnings_leave_room_for_others_and_for_answers(void **state)
 {
 	const struct mad_ep_limits lim = { .max_tx = 10,
@@ -592,7 +599,7 @@ static void test_I20_beginnings_leave_room_for_others_and_for_answers(void **sta
 	data_recv(1, RMPP_FLAG_FIRST | RMPP_FLAG_LAST, 20 + SA_DATA_LEN);
 	assert_int_equal(got.calls, 1);
 	assert_int_equal(got.status, 0);
-	/* Silence frees them. */
+	/* After some silence the places are free again. */
 	rig_run(&rig, NS_SEC(6));
 	assert_int_equal(multi_recv_at(0, 2, tid++, 1), 0);
 }
@@ -608,11 +615,11 @@ static void test_I20_receptions_are_limited(void **state)
 		assert_int_equal(multi_recv(tid, 1), 0);
 	assert_int_equal(multi_recv(4, 1), -ENOENT);
 	check_refused(1, RMPP_TYPE_STOP, RMPP_STATUS_RESX);
-	/* Nobody asked for these: far less than what a response may have. */
+	/* Nobody asked for these messages, so they may be far shorter than a response. */
 	for (seg = 2; mad_ep_stats(rig.end[1].ep)->rmpp_aborts < 2; seg++)
 		assert_int_equal(multi_recv(1, seg), 0);
 	assert_in_range(seg * SA_DATA_LEN, 250000, 270000);
-	/* Silence frees them. */
+	/* After some silence the places are free again. */
 	rig_run(&rig, NS_SEC(6));
 	assert_int_equal(multi_recv(5, 1), 0);
 }
@@ -632,13 +639,13 @@ static void test_I20_stop_and_abort_end_a_request(void **state)
 				 0);
 		assert_int_equal(got.calls, i + 1);
 		assert_int_equal(got.status, -ECONNABORTED);
-		/* not answered, and not once more */
+		/* A STOP or ABORT is not answered, and a second one finds no transfer. */
 		assert_int_not_equal(seen(rig.n - 1).type, RMPP_TYPE_ABORT);
 		assert_int_equal(segment_recv((struct rmpp_hdr){ .type = types[i % 2] }), -ENOENT);
 	}
 }
 
-/* An ACK, STOP or ABORT from the client for the answer that is under way */
+/* Deliver an ACK, STOP or ABORT from the client for the answer that is being sent */
 static int control_recv(struct rmpp_hdr h, uint16_t lid)
 {
 	struct mad_addr from = mad_addr_gmp(lid, 0);
@@ -685,7 +692,7 @@ static void test_I20_stop_and_abort_end_the_sender(void **state)
 	rig.filter = deaf;
 	answer(5 * SA_DATA_LEN);
 	n = rig.n;
-	/* somebody else's does not */
+	/* a STOP from another LID does not end the transfer */
 	assert_int_equal(control_recv((struct rmpp_hdr){ .type = RMPP_TYPE_STOP }, 3), -ENOENT);
 	assert_int_equal(control_recv((struct rmpp_hdr){ .type = RMPP_TYPE_STOP, .status = 1 }, 1),
 			 0);
@@ -719,6 +726,34 @@ static void test_I20_old_acks_change_nothing(void **state)
 	assert_int_equal(seen(n).data1, 11);
 }
 
+/*
+ * A receiver that claims to take 2^32 segments at once does not get a table of 500 segments in one
+ * burst.
+ */
+static void test_I20_window_of_an_ack_is_capped(void **state)
+{
+	static const uint32_t last[] = { 1u << 20, 0xffffffff };
+	unsigned int before;
+
+	(void)state;
+	ask(TIMEOUT_MS, 0);
+	rig.filter = deaf;
+	answer((RMPP_TX_WINDOW + 500) * SA_DATA_LEN);
+	for (unsigned int i = 0; i < ARRAY_SIZE(last); i++) {
+		before = rig.n;
+		control_recv(
+			(struct rmpp_hdr){ .type = RMPP_TYPE_ACK, .data1 = 1, .data2 = last[i] },
+			1);
+		assert_int_equal(rig.n - before, i ? 0 : RMPP_TX_WINDOW);
+	}
+	/* The window moves on by the segments that such an ACK confirms. */
+	before = rig.n;
+	control_recv((struct rmpp_hdr){ .type = RMPP_TYPE_ACK, .data1 = 101, .data2 = 0xffffffff },
+		     1);
+	assert_int_equal(rig.n - before, 100);
+	assert_int_equal(seen(rig.n - 1).data1, RMPP_TX_WINDOW + 101);
+}
+
 static void test_I20_cancelled_request_drops_its_reception(void **state)
 {
 	struct mad_tx *tx = ask(TIMEOUT_MS, 0);
@@ -743,7 +778,7 @@ static void test_I20_request_of_many_segments(void **state)
 	assert_int_equal(heard.len, SA_DATA_OFF + 900);
 	assert_memory_equal(heard.msg + MAD_LEN, table + MAD_LEN, 900 - SA_DATA_LEN);
 	assert_int_equal(got.calls, 0);
-	/* One MAD answers it. */
+	/* The answer to an RMPP request may be a single MAD. */
 	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET_MULTI_RESP, mad_tid(heard.msg));
 	assert_int_equal(mad_reply(server, &heard.from, mad, MAD_LEN, rig.now), 0);
 	rig_run(&rig, NS_SEC(1));
@@ -783,7 +818,7 @@ static void test_without_rmpp_an_agent_gets_single_mads(void **state)
 	mad_agent_del(a);
 }
 
-/* Source: kernel ib_umad with IB_USER_MAD_USER_RMPP */
+/* As the kernel's ib_umad with IB_USER_MAD_USER_RMPP */
 static void test_user_rmpp_gets_every_segment(void **state)
 {
 	struct mad_agent_cfg c = {
@@ -817,7 +852,7 @@ static void test_user_rmpp_gets_every_segment(void **state)
 	assert_int_equal(data_recv(3, RMPP_FLAG_LAST, 100), 0);
 	assert_int_equal(heard.calls, 2);
 	assert_int_equal(heard.len, MAD_LEN);
-	assert_int_equal(rig.n, 1); /* ACKs are the user's business */
+	assert_int_equal(rig.n, 1); /* no ACK, because the user sends the ACKs */
 	mad_agent_del(a);
 	assert_int_equal(data_recv(3, RMPP_FLAG_LAST, 100), -ENOENT);
 }
@@ -837,7 +872,7 @@ static void test_segments_go_to_the_agent_that_asked(void **state)
 	struct mad_agent *raw = agent(0, MAD_CLASS_SA, false, false);
 
 	(void)state;
-	/* One agent of the class has RMPP, the one that asks has not. */
+	/* One agent of the class uses RMPP, but the agent that asks does not. */
 	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET_TABLE, 0);
 	assert_int_equal(mad_request(raw, &req, NULL, rig.now), 0);
 	assert_int_equal(data_recv(1, RMPP_FLAG_FIRST, 500), 0);
@@ -862,7 +897,7 @@ static void test_I20_peers_with_the_same_tid_are_told_apart(void **state)
 	n = rig.n;
 	assert_int_equal(seen(n - 1).data1, 1);
 	assert_int_equal(seen(n - 2).data1, 1);
-	/* An ACK moves the transfer of its sender only. */
+	/* An ACK concerns only the transfer to its sender. */
 	control_recv((struct rmpp_hdr){ .type = RMPP_TYPE_ACK, .data1 = 1, .data2 = 2 }, 1);
 	assert_int_equal(rig.n, n + 1);
 	assert_int_equal(seen(n).data1, 2);
@@ -943,6 +978,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_I20_stop_and_abort_end_the_sender, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_I20_old_acks_change_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_I20_window_of_an_ack_is_capped, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_I20_cancelled_request_drops_its_reception,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_I20_request_of_many_segments, setup, teardown),

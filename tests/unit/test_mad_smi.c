@@ -7,10 +7,10 @@
 
 #define NPORTS 4
 
-/* A directed-route SMP at one node. */
+/* A directed-route SMP at one node, and the port to which the SMI sends it */
 struct at {
 	uint8_t mad[MAD_LEN];
-	uint8_t port; /* what the SMI said */
+	uint8_t port; /* port that the SMI chose */
 };
 
 static struct at smp(bool returning, uint8_t ptr, uint8_t cnt)
@@ -215,7 +215,10 @@ static void test_I2_no_hops_is_local_both_ways(void **state)
 	assert_int_equal(ptr_of(&a), 0);
 }
 
-/* LID 5 -> switch with LID 7, two hops from there, then by LID to 9, and back. */
+/*
+ * A combined route: LID 5 to the switch with LID 7 by LID, two directed hops, then by LID to 9; and
+ * back.
+ */
 static struct at combined(bool returning, uint8_t ptr)
 {
 	struct at a = smp(returning, ptr, 2);
@@ -232,18 +235,18 @@ static void test_I2_combined_route_outward(void **state)
 	(void)state;
 	assert_int_equal(send_at(&a, false), SMI_LID_ROUTE);
 	assert_int_equal(ptr_of(&a), 0);
-	/* The switch where the directed part begins */
+	/* At the switch where the directed part begins */
 	assert_int_equal(recv_at(&a, true, 3), SMI_FORWARD);
 	assert_int_equal(ptr_of(&a), 1);
 	assert_int_equal(a.port, 1 + 1 % NPORTS);
 	assert_int_equal(recv_at(&a, true, 2), SMI_FORWARD);
 	assert_int_equal(ptr_of(&a), 2);
-	/* where it ends */
+	/* At the switch where the directed part ends */
 	assert_int_equal(recv_at(&a, true, 4), SMI_LID_ROUTE);
 	assert_int_equal(ptr_of(&a), 3);
 	assert_int_equal(a.mad[SMP_OFF_RETURN_PATH + 1], 2);
 	assert_int_equal(a.mad[SMP_OFF_RETURN_PATH + 2], 4);
-	/* and the addressee */
+	/* At the destination */
 	assert_int_equal(recv_at(&a, false, 1), SMI_LOCAL);
 	assert_int_equal(ptr_of(&a), 3);
 }

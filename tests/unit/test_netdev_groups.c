@@ -3,13 +3,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "groups_read.h"
 
-/* As Linux 6.1 prints them; net/ipv4/igmp.c igmp_mc_seq_show(), net/ipv6/mcast.c. */
+/*
+ * Lists of groups as Linux 6.1 prints them: net/ipv4/igmp.c igmp_mc_seq_show(), net/ipv6/mcast.c.
+ */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define G_ALL "010000E0"
 #define G_MDNS "FB0000E0"
@@ -42,15 +47,15 @@ static void test_groups_igmp_of_one_interface(void **state)
 	size_t n;
 
 	(void)state;
-	assert_int_equal(groups_parse(AF_INET, igmp, sizeof(igmp) - 1, 2, g, 4, &n), 0);
+	assert_int_equal(parse_groups(AF_INET, igmp, sizeof(igmp) - 1, 2, g, 4, &n), 0);
 	assert_int_equal(n, 2);
 	assert_int_equal(g[0].family, AF_INET);
 	assert_memory_equal(g[0].addr, mdns, 16);
 	assert_memory_equal(g[1].addr, all, 16);
-	assert_int_equal(groups_parse(AF_INET, igmp, sizeof(igmp) - 1, 22, g, 4, &n), 0);
+	assert_int_equal(parse_groups(AF_INET, igmp, sizeof(igmp) - 1, 22, g, 4, &n), 0);
 	assert_int_equal(n, 1);
 	assert_memory_equal(g[0].addr, ((uint8_t[]){ 239, 12, 11, 10 }), 4);
-	assert_int_equal(groups_parse(AF_INET, igmp, sizeof(igmp) - 1, 3, g, 4, &n), 0);
+	assert_int_equal(parse_groups(AF_INET, igmp, sizeof(igmp) - 1, 3, g, 4, &n), 0);
 	assert_int_equal(n, 0);
 }
 
@@ -61,11 +66,11 @@ static void test_groups_igmp6_of_one_interface(void **state)
 	size_t n;
 
 	(void)state;
-	assert_int_equal(groups_parse(AF_INET6, igmp6, sizeof(igmp6) - 1, 2, g, 4, &n), 0);
+	assert_int_equal(parse_groups(AF_INET6, igmp6, sizeof(igmp6) - 1, 2, g, 4, &n), 0);
 	assert_int_equal(n, 2);
 	assert_int_equal(g[0].family, AF_INET6);
 	assert_memory_equal(g[0].addr, sol, 16);
-	assert_int_equal(groups_parse(AF_INET6, igmp6, sizeof(igmp6) - 1, 22, g, 4, &n), 0);
+	assert_int_equal(parse_groups(AF_INET6, igmp6, sizeof(igmp6) - 1, 22, g, 4, &n), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(g[0].addr[15], 0x56);
 }
@@ -76,7 +81,7 @@ static void test_groups_too_many_are_cut_and_said(void **state)
 	size_t n = 77;
 
 	(void)state;
-	assert_int_equal(groups_parse(AF_INET, igmp, sizeof(igmp) - 1, 2, g, 1, &n), -ENOSPC);
+	assert_int_equal(parse_groups(AF_INET, igmp, sizeof(igmp) - 1, 2, g, 1, &n), -ENOSPC);
 	assert_int_equal(n, 1);
 	assert_int_equal(g[0].addr[3], 251);
 	assert_int_equal(g[1].family, 0);
@@ -104,16 +109,16 @@ static void test_groups_nonsense_refused(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; i < 5; i++) {
-		assert_int_equal(groups_parse(AF_INET, v4[i], strlen(v4[i]), 1, g, 4, &n),
+		assert_int_equal(parse_groups(AF_INET, v4[i], strlen(v4[i]), 1, g, 4, &n),
 				 -EBADMSG);
-		assert_int_equal(groups_parse(AF_INET6, v6[i], strlen(v6[i]), 1, g, 4, &n),
+		assert_int_equal(parse_groups(AF_INET6, v6[i], strlen(v6[i]), 1, g, 4, &n),
 				 -EBADMSG);
 	}
 	memset(line, ' ', sizeof(line));
 	memcpy(line, igmp6, 60);
 	line[299] = '\n';
-	assert_int_equal(groups_parse(AF_INET6, line, sizeof(line), 1, g, 4, &n), -EBADMSG);
-	assert_int_equal(groups_parse(AF_INET6, "1 lo\0 ff\n", 9, 1, g, 4, &n), -EBADMSG);
+	assert_int_equal(parse_groups(AF_INET6, line, sizeof(line), 1, g, 4, &n), -EBADMSG);
+	assert_int_equal(parse_groups(AF_INET6, "1 lo\0 ff\n", 9, 1, g, 4, &n), -EBADMSG);
 	assert_int_equal(n, 77);
 }
 
@@ -144,13 +149,43 @@ static void test_groups_read_begins_anew_each_time(void **state)
 	(void)state;
 	if (fd < 0)
 		skip();
-	assert_int_equal(groups_read(AF_INET, fd, 1, g, 64, &n), 0);
-	assert_int_equal(groups_read(AF_INET, fd, 1, g, 64, &again), 0);
+	assert_int_equal(read_groups(AF_INET, fd, 1, g, 64, &n), 0);
+	assert_int_equal(read_groups(AF_INET, fd, 1, g, 64, &again), 0);
 	assert_int_equal(n, again);
 	close(fd);
-	assert_int_equal(groups_read(AF_INET6, -1, 1, g, 64, &n), 0);
+	assert_int_equal(read_groups(AF_INET6, -1, 1, g, 64, &n), 0);
 	assert_int_equal(n, 0);
-	assert_int_equal(groups_read(AF_INET, 1000000, 1, g, 64, &n), -EBADF);
+	assert_int_equal(read_groups(AF_INET, 1000000, 1, g, 64, &n), -EBADF);
+}
+
+/* A list of 40,000 groups is read in pieces of bounded size, and each group is found. */
+static void test_groups_long_list_comes_in_pieces(void **state)
+{
+	int fd = memfd_create("igmp", 0);
+	struct netdev_group v[GROUPS_PIECE];
+	unsigned int found = 0, pieces = 0;
+	struct groups_reader r;
+	size_t n;
+	int more;
+
+	(void)state;
+	assert_true(fd >= 0);
+	dprintf(fd, "Idx\tDevice    : Count Querier\tGroup    Users Timer\tReporter\n"
+		    "2\tuib0      : 40000      V3\n");
+	for (unsigned int k = 0; k < 40000; k++)
+		dprintf(fd, "\t\t\t\t%08X     1 0:00000000\t\t0\n", (k << 8) + 0xef);
+	groups_reader_init(&r, AF_INET, 2);
+	do {
+		more = groups_reader_next(&r, fd, v, &n);
+		assert_in_range(more, 0, 1);
+		for (size_t k = 0; k < n; k++, found++)
+			assert_int_equal(v[k].addr[0], 0xef);
+		pieces++;
+	} while (more);
+	assert_int_equal(found, 40000);
+	assert_true(pieces > 40000 / GROUPS_PIECE);
+	assert_int_equal(r.pieces, pieces - 1);
+	close(fd);
 }
 
 int main(void)
@@ -162,6 +197,7 @@ int main(void)
 		cmocka_unit_test(test_groups_nonsense_refused),
 		cmocka_unit_test(test_groups_every_split_is_the_same),
 		cmocka_unit_test(test_groups_read_begins_anew_each_time),
+		cmocka_unit_test(test_groups_long_list_comes_in_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

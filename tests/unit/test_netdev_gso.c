@@ -10,12 +10,13 @@
 
 #include "netdev/rtnl.h"
 #include "netdev_env.h"
+#include "tap_frames.h"
 
 /*
- *	10.9.0.1  a: t0  ---  the relay below  ---  t0 :b  10.9.0.2
+ * 10.9.0.1  a: t0  ---  the relay below  ---  t0 :b  10.9.0.2
  *
- * What the kernel hands over on one side, the kernel of the other side takes: super-frames
- * and partial checksums as they are, through the packet's descriptor.
+ * Super-frames and partial checksums that the kernel gives out on one side are accepted by the
+ * kernel on the other side unchanged, through the packet's descriptor.
  */
 struct side {
 	int ns;
@@ -27,9 +28,9 @@ struct relay {
 	struct side a, b;
 	struct pkt_pool *pool;
 	struct tap_rx rx;
-	unsigned int gso[TAP_GSO_UDP6 + 1]; /* frames from a, by kind */
-	unsigned int partial; /* of them with a partial checksum */
-	uint16_t gso_size; /* of the last super-frame */
+	unsigned int gso[TAP_GSO_UDP6 + 1]; /* number of frames from a, by kind */
+	unsigned int partial; /* number of these frames with a partial checksum */
+	uint16_t gso_size; /* gso_size of the last super-frame */
 };
 
 #ifndef UDP_SEGMENT
@@ -94,7 +95,7 @@ static void relay_free(struct relay *r)
 static void carry(struct relay *r, struct tap *from, struct tap *to)
 {
 	struct tap_frame f[PKT_BATCH];
-	int n = tap_read_batch(from, &r->rx, f, PKT_BATCH);
+	int n = read_frames(from, &r->rx, f, PKT_BATCH);
 
 	assert_true(n >= 0);
 	for (int i = 0; i < n; i++) {
@@ -108,12 +109,12 @@ static void carry(struct relay *r, struct tap *from, struct tap *to)
 		}
 		assert_int_equal(tap_vnet_to_pkt(f[i].pkt, &f[i].vnet), 0);
 		tap_vnet_from_pkt(&v, f[i].pkt);
-		assert_int_equal(tap_write_pkt(to, &v, f[i].pkt), 0);
+		assert_int_equal(write_pkt(to, &v, f[i].pkt), 0);
 		pkt_free(f[i].pkt);
 	}
 }
 
-/* Wait for something to do on the TAPs or a socket, and do the TAPs' part. */
+/* Wait until a TAP or a socket is ready, and relay frames between the TAPs. */
 static void step(struct relay *r, int sock_a, short events_a, int sock_b)
 {
 	struct pollfd p[] = {
@@ -191,7 +192,7 @@ static void test_gso_tcp_stream_in_super_frames(void **state)
 	}
 	assert_true(r.gso[TAP_GSO_TCP4] > 0);
 	assert_true(r.gso_size > 1900 && r.gso_size <= 2044 - 40);
-	/* Segment by segment it would be over 2000 frames. */
+	/* The TCP data as single segments would be over 2000 frames. */
 	assert_true(r.gso[TAP_GSO_TCP4] + r.gso[TAP_GSO_NONE] < TOTAL / 2044);
 	assert_true(r.partial >= r.gso[TAP_GSO_TCP4]);
 	assert_int_equal(r.a.tap.stats.rx_bad + r.b.tap.stats.rx_bad, 0);

@@ -5,9 +5,10 @@
 #include <linux/neighbour.h>
 
 #include "netdev/tap.h"
+#include "kernel_tables.h"
 #include "netdev_env.h"
 
-/* What the kernel tells about neighbours of one interface. */
+/* The kernel's messages about the neighbours of one interface. */
 
 static const uint8_t mac[6] = { 6, 1, 2, 3, 4, 5 };
 
@@ -28,7 +29,7 @@ static int see(const struct rtnl_neigh *n, void *arg)
 {
 	struct seen *s = arg;
 
-	/* Groups of the kernel's own (ff02::16 and the like) have no one's token. */
+	/* Entries that the kernel makes for groups (ff02::16 and the like) do not name a peer. */
 	if (n->state & NUD_NOARP)
 		return 0;
 	assert_true(s->n < 8);
@@ -36,11 +37,21 @@ static int see(const struct rtnl_neigh *n, void *arg)
 	return 0;
 }
 
-static int stop(const struct rtnl_neigh *n, void *arg)
+static void dump(struct rtnl *nl, int ifindex, struct seen *s)
 {
-	(void)n;
-	(void)arg;
-	return 7;
+	static const enum rtnl_family family[] = { RTNL_V4, RTNL_V6 };
+
+	*s = (struct seen){ .n = 0 };
+	for (unsigned int i = 0; i < 2; i++) {
+		int res = rtnl_neigh_dump_start(nl, ifindex, family[i]);
+
+		assert_int_equal(res, 0);
+		do
+			res = rtnl_neigh_dump_piece(nl, ifindex, see, s);
+		while (res == 1);
+		assert_int_equal(res, 0);
+		assert_false(nl->changed);
+	}
 }
 
 static int make_tap(struct rtnl *nl, const char *name, int *ret_fd)
@@ -59,7 +70,8 @@ static void test_neigh_dump_tells_both_families_of_one_link(void **state)
 	struct rtnl_ip a = ip(RTNL_V4, "10.4.0.2"), b = ip(RTNL_V6, "fe80::2"),
 		       c = ip(RTNL_V4, "10.4.0.3");
 	int fd[2], t0, t1;
-	struct seen s = { .n = 0 };
+	struct seen s;
+	struct rtnl_neigh n;
 	struct rtnl nl;
 
 	(void)state;
@@ -68,13 +80,13 @@ static void test_neigh_dump_tells_both_families_of_one_link(void **state)
 	assert_int_equal(rtnl_open(&nl), 0);
 	t0 = make_tap(&nl, "t0", &fd[0]);
 	t1 = make_tap(&nl, "t1", &fd[1]);
-	assert_int_equal(rtnl_neigh_dump(&nl, t0, see, &s), 0);
+	dump(&nl, t0, &s);
 	assert_int_equal(s.n, 0);
-	assert_int_equal(rtnl_neigh_add(&nl, t0, &a, mac), 0);
-	assert_int_equal(rtnl_neigh_add(&nl, t0, &b, mac), 0);
-	assert_int_equal(rtnl_neigh_add(&nl, t1, &c, mac), 0);
+	assert_int_equal(kernel_neigh_add(&nl, t0, &a, mac), 0);
+	assert_int_equal(kernel_neigh_add(&nl, t0, &b, mac), 0);
+	assert_int_equal(kernel_neigh_add(&nl, t1, &c, mac), 0);
 
-	assert_int_equal(rtnl_neigh_dump(&nl, t0, see, &s), 0);
+	dump(&nl, t0, &s);
 	assert_int_equal(s.n, 2);
 	assert_int_equal(s.v[0].ip.family, RTNL_V4);
 	assert_memory_equal(s.v[0].ip.addr, a.addr, 4);
@@ -85,12 +97,18 @@ static void test_neigh_dump_tells_both_families_of_one_link(void **state)
 		assert_true(s.v[i].has_mac && s.v[i].state);
 		assert_memory_equal(s.v[i].mac, mac, 6);
 	}
-	/* What ends it early is given back, and leaves nothing behind for the next. */
-	assert_int_equal(rtnl_neigh_dump(&nl, t0, stop, NULL), 7);
-	s.n = 0;
-	assert_int_equal(rtnl_neigh_dump(&nl, t1, see, &s), 0);
+	dump(&nl, t1, &s);
 	assert_int_equal(s.n, 1);
 	assert_memory_equal(s.v[0].ip.addr, c.addr, 4);
+	/* The entry of one address is found without a dump, and only at its own link. */
+	assert_int_equal(rtnl_neigh_get(&nl, t0, &b, &n), 0);
+	assert_memory_equal(n.ip.addr, b.addr, 16);
+	assert_memory_equal(n.mac, mac, 6);
+	assert_int_equal(n.ifindex, t0);
+	assert_true(rtnl_neigh_resolved(&n));
+	assert_int_equal(rtnl_neigh_get(&nl, t1, &b, &n), -ENOENT);
+	assert_int_equal(rtnl_neigh_get(&nl, t0, &c, &n), -ENOENT);
+	assert_int_equal(rtnl_neigh_get(&nl, t0, &a, &n), 0);
 	close(fd[0]);
 	close(fd[1]);
 	rtnl_close(&nl);

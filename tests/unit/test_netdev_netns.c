@@ -105,7 +105,7 @@ static void test_netns_call_comes_back(void **state)
 	assert_int_equal(netns_create(&fd), 0);
 	assert_int_equal(netns_check(&self, home), 0);
 	assert_false(netns_same(home, fd));
-	assert_int_equal(netns_call(fd, count_links, NULL), 1); /* lo, and it is up */
+	assert_int_equal(netns_call(fd, count_links, NULL), 1); /* one interface: lo, which is up */
 	assert_int_equal(netns_call(fd, add_tap, &tap), 0);
 	assert_int_equal(netns_call(fd, count_links, NULL), 2);
 	assert_int_equal(netns_check(&self, home), 0);
@@ -173,6 +173,7 @@ static void test_netns_names_come_and_go(void **state)
 	assert_int_equal(netns_check(&s, a), 0);
 
 	assert_int_equal(netns_watch(&watch), 0);
+	assert_int_equal(netns_watch_add(watch, &s), 0);
 	assert_int_equal(netns_remove_named(&s, b), 0);
 	env_wait(watch, POLLIN);
 	netns_watch_drain(watch);
@@ -180,7 +181,7 @@ static void test_netns_names_come_and_go(void **state)
 	assert_int_equal(netns_check(&s, a), -ESTALE);
 	assert_int_equal(netns_remove_named(&s, a), -ESTALE);
 
-	/* The same name again is another namespace. */
+	/* A namespace with the same name as a removed one is a different namespace. */
 	assert_int_equal(netns_create_named(&s, &c), 0);
 	assert_int_equal(netns_check(&s, a), -ESTALE);
 	assert_int_equal(netns_remove_named(&s, a), -ESTALE);
@@ -212,7 +213,10 @@ static void test_netns_userns_is_root_of_its_namespaces(void **state)
 		if (geteuid() || getegid() || netns_create(&fd))
 			_exit(1);
 		st = netns_call(fd, add_tap, &tap);
-		/* Where the device file itself is barred the TAP is, but not for want of a capability. */
+		/*
+		 * Without access to /dev/net/tun the TAP cannot be made, but the reason is never a
+		 * missing capability.
+		 */
 		_exit(st == 0 || st == -EACCES || st == -ENOENT ? 0 : 2);
 	}
 	st = child_status(pid);

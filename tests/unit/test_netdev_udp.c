@@ -8,7 +8,10 @@
 
 #include "netdev_env.h"
 
-/* UDP sockets on the loopback interface: what is sent arrives, however it is batched. */
+/*
+ * UDP sockets on the loopback interface: every datagram arrives unchanged, however sends are
+ * batched.
+ */
 
 #define PATIENCE_MS 10000
 #define PKTS 4096
@@ -46,13 +49,13 @@ static void close_rig(struct rig *r)
 	pkt_pool_destroy(r->pool);
 }
 
-/* Octet @i of a datagram that has a number and a length */
+/* Octet @i of the datagram with this number and length */
 static uint8_t octet(unsigned int number, size_t len, size_t i)
 {
 	return (uint8_t)(number * 31 + len * 7 + i * 13 + (i >> 8));
 }
 
-/* Headers, up to two slices and a tail, as packets of a fabric have them */
+/* Make a packet of headers, up to two slices and a tail, as packets of a fabric are */
 static struct pkt *make(struct rig *r, unsigned int number, size_t len)
 {
 	size_t hdr = len < 80 ? len / 2 : 68, tail = len < 80 ? len - hdr : 6;
@@ -114,7 +117,9 @@ static void check_dgram(const struct rig *r, const struct udp_dgram *d, unsigned
 		assert_int_equal(d->data[i], octet(number, len, i));
 }
 
-/* Each datagram holds its buffer until all are there, as packets in queues do. */
+/*
+ * Receive @n datagrams and keep the buffers of all of them until the end, as packets in queues do.
+ */
 static void recv_all(struct rig *r, const size_t *len, unsigned int n)
 {
 	struct udp_dgram kept[PKT_BATCH];
@@ -154,7 +159,8 @@ static void test_udp_runs_of_equal_size_are_few_messages(void **state)
 		len[i] = i == PKT_BATCH - 1 ? 500 : 2120;
 	round_trip(&r, len, PKT_BATCH);
 	if (r.a.gso)
-		assert_true(r.a.stats.send_msgs <= 3); /* 30 of 2120 octets fit into one */
+		/* 30 datagrams of 2120 octets fit into one message */
+		assert_true(r.a.stats.send_msgs <= 3);
 	assert_int_equal(r.a.stats.send_calls, 1);
 	close_rig(&r);
 }
@@ -200,7 +206,10 @@ static void test_udp_without_gso_or_gro_the_same(void **state)
 	close_rig(&r);
 }
 
-/* The loopback interface of a namespace of its own, up, with an MTU. Returns the namespace before */
+/*
+ * Enter a new namespace whose loopback interface is up and has this MTU. Returns the namespace
+ * before
+ */
 static int small_lo(int mtu)
 {
 	struct ifreq ifr = { .ifr_name = "lo" };
@@ -217,7 +226,10 @@ static int small_lo(int mtu)
 	return old;
 }
 
-/* UDP_SEGMENT is refused for segments above the MTU of the path, where IP fragments them. */
+/*
+ * The kernel refuses UDP_SEGMENT with segments above the path's MTU, so such datagrams are sent one
+ * by one and IP fragments them.
+ */
 static void test_udp_segments_larger_than_the_path_go_one_by_one(void **state)
 {
 	size_t len[PKT_BATCH];
@@ -252,7 +264,7 @@ static void test_udp_empty_datagrams_are_seen(void **state)
 	close_rig(&r);
 }
 
-/* One message of @n datagrams of one octet, if this kernel takes so many */
+/* Send one message of @n datagrams of one octet; false if the kernel does not take so many */
 static bool send_message(int fd, const struct ip_endpoint *to, unsigned int n)
 {
 	static const uint8_t octets[1024];
@@ -265,7 +277,9 @@ static bool send_message(int fd, const struct ip_endpoint *to, unsigned int n)
 	return sendto(fd, octets, n, 0, (struct sockaddr *)&sa, sizeof(sa)) == (ssize_t)n;
 }
 
-/* More than we put into one: who sends is free to do so, and nothing is written beyond udp_rx.v. */
+/*
+ * A sender may put more datagrams into one message than we do; nothing is written beyond udp_rx.v.
+ */
 static void test_udp_messages_of_as_many_datagrams_as_the_kernel_takes(void **state)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM, 0), one = 1;
@@ -308,7 +322,7 @@ static void test_udp_a_peer_that_is_not_there_is_counted_and_harms_nothing(void 
 	udp_sock_close(&gone);
 	assert_int_equal(udp_sock_send_empty(&r.a, &nobody), 0);
 	wait_for(r.a.fd, 0); /* POLLERR */
-	/* The error is pending: the next calls do what they are called for nevertheless. */
+	/* An ICMP error is pending on the socket; the next calls work nevertheless. */
 	assert_int_equal(udp_sock_recv(&r.a, r.rx, &d), 0);
 	assert_int_equal(udp_sock_send_empty(&r.a, &nobody), 0);
 	wait_for(r.a.fd, 0);
@@ -318,7 +332,7 @@ static void test_udp_a_peer_that_is_not_there_is_counted_and_harms_nothing(void 
 	close_rig(&r);
 }
 
-/* What waits holds its share of a buffer, not one each. */
+/* Queued packets share buffers, so each holds only its part of one. */
 static void test_udp_a_thousand_packets_that_wait_hold_few_buffers(void **state)
 {
 	enum { N = 1920 };
@@ -345,7 +359,7 @@ static void test_udp_a_thousand_packets_that_wait_hold_few_buffers(void **state)
 				kept[got++] = pkt_buf_get(d[i].buf);
 		}
 	}
-	/* 1920 of 2176 octets are 60 buffers; the slots are UDP_SOCK_MSGS more. */
+	/* 1920 packets of 2176 octets are 60 buffers; the receive slots hold UDP_SOCK_MSGS more. */
 	assert_true(pkt_pool_bufs_used(r.pool) < 64 + UDP_SOCK_MSGS + 8);
 	for (unsigned int i = 0; i < got; i++)
 		pkt_buf_put(kept[i]);

@@ -118,7 +118,7 @@ static void test_vnet_contradictions_refused(void **state)
 	h.flags = 0;
 	assert_int_equal(vnet_decode(&v, &h, frame, 2000), -EBADMSG);
 	h = good;
-	h.gso_type = GSO_UDP; /* UFO was never asked for */
+	h.gso_type = GSO_UDP; /* UFO, which was never negotiated */
 	assert_int_equal(vnet_decode(&v, &h, frame, 2000), -EBADMSG);
 	h.gso_type = 2;
 	assert_int_equal(vnet_decode(&v, &h, frame, 2000), -EBADMSG);
@@ -132,7 +132,7 @@ static void test_vnet_contradictions_refused(void **state)
 	assert_int_equal(vnet_decode(&v, &h, frame, 2000), -EBADMSG);
 	assert_int_equal(v.gso_size, 77);
 	h = good;
-	h.hdr_len = 2001; /* only a hint */
+	h.hdr_len = 2001; /* hdr_len is only a hint */
 	assert_int_equal(vnet_decode(&v, &h, frame, 2000), 0);
 	assert_int_equal(v.hdr_len, 0);
 	assert_int_equal(vnet_decode(&v, &good, frame, 52), 0);
@@ -156,13 +156,13 @@ static void test_vnet_packet_descriptor_round_trip(void **state)
 	(void)state;
 	memset(h, 0, 66);
 	h[12] = 8;
-	h[46] = 8 << 4; /* data offset: 32 octets */
+	h[46] = 8 << 4; /* TCP data offset 8: a header of 32 octets */
 	assert_int_equal(tap_vnet_to_pkt(p, &v), 0);
-	assert_int_equal(p->gso, PKT_GSO_TCP4);
-	assert_int_equal(p->gso_size, 1400);
-	assert_int_equal(p->csum_start, 20);
-	assert_int_equal(p->csum_offset, 16);
-	assert_int_equal(p->flags, PKT_CSUM_PARTIAL);
+	assert_int_equal(frame_info(p)->gso, FRAME_GSO_TCP4);
+	assert_int_equal(frame_info(p)->gso_size, 1400);
+	assert_int_equal(frame_info(p)->csum_start, 20);
+	assert_int_equal(frame_info(p)->csum_offset, 16);
+	assert_int_equal(frame_info(p)->csum, FRAME_CSUM_PARTIAL);
 	tap_vnet_from_pkt(&back, p);
 	assert_int_equal(back.gso, v.gso);
 	assert_true(back.needs_csum);
@@ -171,12 +171,13 @@ static void test_vnet_packet_descriptor_round_trip(void **state)
 	assert_int_equal(back.csum_start, v.csum_start);
 	assert_int_equal(back.csum_offset, v.csum_offset);
 
-	h[12] = 0x81; /* a VLAN tag: the IP header is not where we say */
+	/* EtherType of a VLAN tag, so the IP header is at another place than stated */
+	h[12] = 0x81;
 	h[13] = 0x00;
 	assert_int_equal(tap_vnet_to_pkt(p, &v), -EBADMSG);
 	assert_int_equal(tap_vnet_to_pkt(p, &(struct tap_vnet){ .csum_ok = true }), 0);
-	assert_int_equal(p->flags, PKT_CSUM_OK);
-	assert_int_equal(p->gso, PKT_GSO_NONE);
+	assert_int_equal(frame_info(p)->csum, FRAME_CSUM_OK);
+	assert_int_equal(frame_info(p)->gso, FRAME_GSO_NONE);
 	pkt_free(p);
 	pkt_pool_destroy(pool);
 }

@@ -28,7 +28,7 @@ static void gmp_make(uint8_t mgmt_class, uint8_t method, uint16_t attr)
 	mad_hdr_encode(gmp, &h);
 }
 
-/* @gmp arrives; its answer is in @gmp: the MAD status */
+/* Deliver @gmp; its answer replaces it. Return the answer's MAD status */
 static uint16_t ask(struct node_rig *r, uint8_t in_port)
 {
 	struct mad_addr from = sender();
@@ -97,7 +97,7 @@ static void test_pma_class_port_info(void **state)
 			 PMA_CAP_EXT_WIDTH | PMA_CAP_XMIT_WAIT | PMA_CAP_ALL_PORT_SELECT);
 }
 
-/* Each counter has its own place: all of them different */
+/* Every counter has a different value, so an exchange of two would show */
 static void test_pma_port_counters(void **state)
 {
 	struct node_counters v = numbered(1);
@@ -176,7 +176,7 @@ static void test_pma_set_clears_what_is_selected(void **state)
 		assert_int_equal(c.rcv_pkts == 0, bit == 15);
 		assert_int_equal(c.xmit_wait == 0, bit == 16);
 	}
-	/* counting goes on from there */
+	/* the counters continue from the written values */
 	c = (struct pma_port_counters){ .port_select = 1, .counter_select = 0xffff };
 	assert_int_equal(counters(&ca, 1, MAD_METHOD_SET, &c), 0);
 	ca.n.port[1].cnt.xmit_pkts += 7;
@@ -206,7 +206,7 @@ static void test_pma_extended_counters(void **state)
 
 	(void)state;
 	ca.n.port[1].cnt = v;
-	/* Clearing PortCounters does not clear these. */
+	/* Clearing PortCounters does not clear PortCountersExtended. */
 	assert_int_equal(counters(&ca, 1, MAD_METHOD_SET, &s), 0);
 	assert_int_equal(counters_ext(&ca, 1, MAD_METHOD_GET, &c), 0);
 	assert_true(c.xmit_data == v.xmit_data);
@@ -222,7 +222,7 @@ static void test_pma_extended_counters(void **state)
 	assert_true(c.xmit_data == 0);
 	assert_true(c.rcv_data == v.rcv_data);
 	assert_true(c.mcast_rcv_pkts == 0);
-	/* and the other way round */
+	/* Clearing PortCountersExtended does not clear PortCounters. */
 	s = (struct pma_port_counters){ .port_select = 1 };
 	assert_int_equal(counters(&ca, 1, MAD_METHOD_GET, &s), 0);
 	assert_int_equal(s.xmit_data, 0);
@@ -249,7 +249,7 @@ static void test_pma_all_ports(void **state)
 	c = (struct pma_port_counters){ .port_select = 3 };
 	assert_int_equal(counters(&sw, 1, MAD_METHOD_GET, &c), 0);
 	assert_int_equal(c.xmit_pkts, 0);
-	/* a base port 0 is not one of them */
+	/* port 0 of a switch without enhanced port 0 is not among the ports that 0xff selects */
 	c = (struct pma_port_counters){ .port_select = 0 };
 	assert_int_equal(counters(&sw, 1, MAD_METHOD_GET, &c), 0);
 	assert_int_equal(c.xmit_pkts, 1);
@@ -269,7 +269,7 @@ static void test_pma_refusals(void **state)
 	assert_int_equal(counters_ext(&ca, 1, MAD_METHOD_GET, &e), MAD_STATUS_BAD_VALUE);
 	c.port_select = 0;
 	assert_int_equal(counters(&ca, 1, MAD_METHOD_GET, &c), MAD_STATUS_BAD_VALUE);
-	c.port_select = 0xff; /* as ClassPortInfo says */
+	c.port_select = 0xff; /* ClassPortInfo says that AllPortSelect is not supported */
 	assert_int_equal(counters(&ca, 1, MAD_METHOD_GET, &c), MAD_STATUS_BAD_VALUE);
 	gmp_make(MAD_CLASS_PERF, MAD_METHOD_SET, MAD_ATTR_CLASS_PORT_INFO);
 	assert_int_equal(ask(&ca, 1), MAD_STATUS_BAD_ATTR);
@@ -329,7 +329,7 @@ static void test_I34_an_ibping_server_answers_for_itself(void **state)
 	node_mad_rx(&ca.n, 1, &from, gmp, ca.now);
 	assert_int_equal(n, 1);
 	assert_int_equal(ca.nsent, 0);
-	assert_int_equal(ask(&ca, 2), 0); /* the other port has no server */
+	assert_int_equal(ask(&ca, 2), 0); /* no server is registered at the other port */
 	assert_int_equal(n, 1);
 }
 
@@ -350,7 +350,10 @@ static void test_I34_other_vendors_and_answers_are_not_echoed(void **state)
 	assert_int_equal(ca.n.gmps, 2);
 }
 
-/* Congestion control, device management, vendor classes, SA, communication: as Linux answers */
+/*
+ * Congestion control, device management, vendor classes, SA, communication management: refused with
+ * the status that Linux gives
+ */
 static void test_I19_a_class_that_nobody_serves_is_refused(void **state)
 {
 	static const uint8_t classes[] = { MAD_CLASS_SA, 0x06, 0x07, 0x0a, 0x21, 0x33 };
@@ -363,7 +366,10 @@ static void test_I19_a_class_that_nobody_serves_is_refused(void **state)
 		gmp_make(classes[i], MAD_METHOD_SET, 0x11);
 		assert_int_equal(ask(&sw, 1), MAD_STATUS_BAD_ATTR);
 	}
-	/* Not what has no answer, or none of this kind */
+	/*
+	 * MADs that expect no answer, and those of another base version, are not refused but
+	 * ignored
+	 */
 	ca.nsent = 0;
 	gmp_make(MAD_CLASS_SA, MAD_METHOD_SEND, 0x11);
 	node_mad_rx(&ca.n, 1, &from, gmp, ca.now);
@@ -410,7 +416,7 @@ static void test_gmps_go_to_the_agents_of_the_port(void **state)
 	node_mad_rx(&ca.n, 2, &from, gmp, ca.now);
 	assert_int_equal(heard, 1);
 	gmp_make(MAD_CLASS_SA, MAD_METHOD_GET, 1);
-	/* those of a switch are on port 0 */
+	/* the agents of a switch are at port 0 */
 	assert_null(sw.n.port[1].ep);
 	assert_int_equal(mad_agent_add(sw.n.port[0].ep, &c, &a), 0);
 	node_mad_rx(&sw.n, 3, &from, gmp, sw.now);

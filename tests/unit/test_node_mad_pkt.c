@@ -36,7 +36,7 @@ static struct pkt *build(const struct mad_addr *to, uint8_t vl)
 	return mad_pkt_build(pool, &ca.n.port[1], to, mad, vl);
 }
 
-/* Decodes @p, checks length, payload and CRCs, and returns it to the pool. */
+/* Decode @p, check its length, payload and CRCs, and return it to the pool. */
 static struct ib_ud_hdr opened(struct pkt *p)
 {
 	struct ib_ud_hdr h;
@@ -58,7 +58,9 @@ static struct ib_ud_hdr opened(struct pkt *p)
 	return h;
 }
 
-/* FACTS: VL15, LRH F0 02 FFFF 0048 FFFF, P_Key 0xFFFF, Q_Key 0, QP0; 290 octets */
+/*
+ * As in a trace of OpenSM: VL15, LRH F0 02 FFFF 0048 FFFF, P_Key 0xFFFF, Q_Key 0, QP0; 290 octets
+ */
 static void test_directed_route_smp(void **state)
 {
 	static const uint8_t lrh[] = { 0xf0, 0x02, 0xff, 0xff, 0x00, 0x48, 0xff, 0xff };
@@ -100,7 +102,7 @@ static void test_gmp(void **state)
 
 	(void)state;
 	to.qpn = 0x123456;
-	to.path_bits = 0x7f; /* of which LMC 2 leaves two */
+	to.path_bits = 0x7f; /* with LMC 2 only two bits count */
 	h = opened(build(&to, 3));
 	assert_int_equal(h.lrh.vl, 3);
 	assert_int_equal(h.lrh.sl, 5);
@@ -123,7 +125,7 @@ static void test_I7_bth_carries_the_table_entry(void **state)
 	to.pkey = 0xffff;
 	h = opened(build(&to, 0));
 	assert_int_equal(h.bth.pkey, 0x7fff);
-	/* a limited member is answered by a full one */
+	/* a full member answers a limited one */
 	ca.n.port[1].pkeys[0] = 0xffff;
 	to.pkey = 0x7fff;
 	h = opened(build(&to, 0));
@@ -207,7 +209,7 @@ static void test_parse_tells_where_an_answer_goes(void **state)
 	assert_int_equal(ib_gid_guid(&a.gid), 6);
 	assert_int_equal(a.tclass, 1);
 	assert_int_equal(a.flow_label, 2);
-	/* The answer leaves by the LID that was asked, and has hops enough. */
+	/* The answer leaves with the SLID that was asked, and with a sufficient hop limit. */
 	h = opened(build(&a, 0));
 	assert_int_equal(h.lrh.slid, 0x22);
 	assert_int_equal(h.lrh.dlid, 0x99);
@@ -217,7 +219,7 @@ static void test_parse_tells_where_an_answer_goes(void **state)
 	assert_int_equal(a.qp, 0);
 }
 
-/* The index of the GID that was asked: the answer comes from there. */
+/* The index of the destination GID is kept, so that the answer has this GID as its source. */
 static void test_I8_parse_tells_which_gid_was_asked(void **state)
 {
 	const uint64_t prefixes[] = { IB_SUBNET_PREFIX_DEFAULT, 0xfec0000000000001ull };
@@ -237,7 +239,7 @@ static void test_I8_parse_tells_which_gid_was_asked(void **state)
 		assert_int_equal(mad_pkt_parse(&a, got, &h, p, 1, mad, MAD_LEN), 0);
 		assert_int_equal(a.gid_index, 0);
 	}
-	h.grh.dgid = ib_gid_of(0, 0); /* an empty entry is nobody's */
+	h.grh.dgid = ib_gid_of(0, 0); /* an empty GUID entry matches nobody */
 	assert_int_equal(mad_pkt_parse(&a, got, &h, p, 1, mad, MAD_LEN), 0);
 	assert_int_equal(a.gid_index, 0);
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit/node_pair.h"
 
-/* Performance management beyond PortCounters: details by reason, words by SL, samples. IBTA 16.1 */
+/*
+ * Performance management beyond PortCounters: details by reason, words by SL, samples (IBTA 16.1).
+ */
 
 static uint8_t gmp[MAD_LEN];
 
-/* The attribute's @len octets at @data go, and come back; the MAD status */
+/*
+ * Send an attribute with @len octets of @data, which the answer's octets replace; return the MAD
+ * status
+ */
 static uint16_t ask(struct node_rig *r, uint8_t method, uint16_t attr, void *data, size_t len)
 {
 	struct mad_hdr h = {
@@ -104,7 +109,7 @@ static void test_rcv_error_details(void **state)
 	assert_int_equal(d.dlid_mapping, 4);
 	assert_int_equal(d.vl_mapping, 5);
 	assert_int_equal(d.looping, 6);
-	/* Set clears what CounterSelect names, of the port that is named. */
+	/* A Set clears the counters in CounterSelect, of the selected port only. */
 	d = (struct pma_rcv_error_details){ .port_select = 3, .counter_select = 0x28 };
 	assert_int_equal(rcv_details(&sw, MAD_METHOD_SET, &d), 0);
 	assert_int_equal(d.buffer_overrun, 3);
@@ -141,7 +146,7 @@ static void test_xmit_discard_details(void **state)
 	assert_int_equal(xmit_details(&ca, MAD_METHOD_SET, &d), 0);
 	assert_int_equal(d.neighbor_mtu, 0);
 	assert_int_equal(d.sw_hoq_lifetime, 0);
-	assert_int_equal(p->cnt.xmit_discards, 10); /* PortCounters keeps its own */
+	assert_int_equal(p->cnt.xmit_discards, 10); /* the counter in PortCounters is not cleared */
 }
 
 static void test_data_by_sl(void **state)
@@ -179,12 +184,12 @@ static void test_samples_idle(void **state)
 	assert_int_equal(control(&ca, MAD_METHOD_GET, &c), 0);
 	assert_int_equal(c.status, PMA_SAMPLE_DONE);
 	assert_int_equal(c.mechanisms, 0); /* one */
-	assert_int_equal(c.counter_width, 4); /* 32 bits */
+	assert_int_equal(c.counter_width, 4); /* code 4: 32 bits */
 	assert_int_equal(c.counter_masks_0_9, 1u << 27 | 1u << 24 | 1u << 21 | 1u << 18 | 1u << 15);
 	assert_int_equal(c.counter_masks_10_14, 0);
 }
 
-/* SampleStart passes, then what is counted in SampleInterval is the result. */
+/* After SampleStart, the events during SampleInterval are the result. */
 static void test_samples_count_an_interval(void **state)
 {
 	struct node_counters *cnt = &sw.n.port[4].cnt;
@@ -201,12 +206,12 @@ static void test_samples_count_an_interval(void **state)
 	cnt->rcv_pkts = 1000;
 	assert_int_equal(control(&sw, MAD_METHOD_SET, &c), 0);
 	assert_int_equal(c.status, PMA_SAMPLE_STARTED);
-	cnt->rcv_pkts += 5; /* too early */
+	cnt->rcv_pkts += 5; /* before the interval */
 	node_rig_run(&sw, NS_USEC(1001));
 	assert_int_equal(result(&sw).status, PMA_SAMPLE_RUNNING);
 	cnt->rcv_pkts += 7;
 	cnt->xmit_data += 1ull << 40;
-	/* While one runs another changes nothing. */
+	/* While sampling runs, another request changes nothing. */
 	c.tag = 1;
 	assert_int_equal(control(&sw, MAD_METHOD_SET, &c), 0);
 	assert_int_equal(c.tag, 0xbeef);
@@ -214,7 +219,7 @@ static void test_samples_count_an_interval(void **state)
 	node_rig_run(&sw, NS_USEC(1998));
 	assert_int_equal(result(&sw).status, PMA_SAMPLE_RUNNING);
 	node_rig_run(&sw, NS_USEC(1));
-	cnt->rcv_pkts += 9; /* too late */
+	cnt->rcv_pkts += 9; /* after the interval */
 	v = result(&sw);
 	assert_int_equal(v.status, PMA_SAMPLE_DONE);
 	assert_int_equal(v.tag, 0xbeef);
@@ -241,7 +246,7 @@ static void test_samples_refusals(void **state)
 	assert_int_equal(result(&ca).status, PMA_SAMPLE_DONE);
 }
 
-/* What is neither modelled nor promised by ClassPortInfo */
+/* Attributes that are neither modelled nor announced in ClassPortInfo */
 static void test_I19_other_attributes_are_refused(void **state)
 {
 	static const uint16_t attrs[] = { 0x0d, 0x13, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c,

@@ -39,7 +39,7 @@ static void test_I13_speeds_and_widths_come_from_the_topology(void **state)
 	assert_int_equal(pi.speed_ext_supported, 3);
 	assert_true(pi.cap_mask & SMP_CAP_IS_EXT_SPEEDS);
 	assert_int_equal(pi.cap_mask2, 0);
-	/* 2x is below 4x though its code is above; NDR is said */
+	/* 2x has a higher code than 4x, but is slower; NDR is announced in CapabilityMask2 */
 	node_port_rate(&ca.n, 1, (struct node_rate){ .width = 0x12, .speed = 1, .ext = 8 });
 	node_link(&ca.n, 1, true, ca.now);
 	pi = node_rig_port_info(&ca, 1, 1);
@@ -49,7 +49,7 @@ static void test_I13_speeds_and_widths_come_from_the_topology(void **state)
 	assert_int_equal(pi.speed_ext_active, 8);
 	assert_int_equal(pi.cap_mask2,
 			 SMP_CAP2_IS_WIDTH_2X | SMP_CAP2_IS_SPEED_HDR | SMP_CAP2_IS_SPEED_NDR);
-	/* of a switch port 0 says it, and the others have no capabilities (14.2.5.6) */
+	/* a switch announces it at port 0; its other ports have no capabilities (14.2.5.6) */
 	node_port_rate(&sw.n, 3, (struct node_rate){ .width = 2, .speed = 1, .ext = 4 });
 	assert_int_equal(node_rig_port_info(&sw, 1, 0).cap_mask2, SMP_CAP2_IS_SPEED_HDR);
 	pi = node_rig_port_info(&sw, 1, 3);
@@ -57,7 +57,10 @@ static void test_I13_speeds_and_widths_come_from_the_topology(void **state)
 	assert_int_equal(pi.cap_mask2, 0);
 }
 
-/* An SM that enables all a port supports makes no link faster than its topology. */
+/*
+ * If an SM enables everything that a port supports, the link still gets no faster than its topology
+ * says.
+ */
 static void test_I13_all_enabled_trains_as_before(void **state)
 {
 	struct smp_port_info pi, after;
@@ -77,7 +80,7 @@ static void test_I13_all_enabled_trains_as_before(void **state)
 	assert_int_equal(after.speed_ext_active, 0);
 }
 
-/* What a link runs at is the best that both ends enable (7.6.2). */
+/* A link runs at the best rate that both ends have enabled (7.6.2). */
 static void test_I13_ends_agree_on_a_rate(void **state)
 {
 	struct smp_port_info pi;
@@ -147,7 +150,7 @@ static void test_I5_down_retrains(void **state)
 	assert_int_equal(ca.n.port[1].pi.phys_state, IB_PHYS_POLLING);
 	assert_int_equal(node_rig_events(&ca, 1, NODE_EV_PORT_ERR), 1);
 	assert_int_equal(node_rig_events(&ca, 1, NODE_EV_RETRAIN), 1);
-	/* The answer left before the owner heard. */
+	/* The answer was sent before the owner got the event. */
 	assert_int_equal(ca.sent[ca.nsent - 1].events, 0);
 	node_link(&ca.n, 1, false, ca.now);
 	node_link(&ca.n, 1, true, ca.now);
@@ -167,7 +170,7 @@ static void test_I5_disabled_stays_down_until_polling(void **state)
 	assert_int_equal(ca.n.port[1].pi.phys_state, IB_PHYS_DISABLED);
 	node_link(&ca.n, 1, true, ca.now);
 	assert_int_equal(state_of(&ca, 1), IB_PORT_DOWN);
-	/* Down alone does not enable it. */
+	/* Setting the port's state to Down does not enable a disabled port. */
 	assert_int_equal(node_rig_state(&ca, 1, 1, IB_PORT_DOWN, 0), 0);
 	assert_int_equal(ca.n.port[1].pi.phys_state, IB_PHYS_DISABLED);
 	ca.nevents = 0;
@@ -246,7 +249,7 @@ static void test_I5_values_that_are_refused_change_nothing(void **state)
 	bad[0].neighbor_mtu = before.mtu_cap + 1;
 	bad[1].lid = 0xc000;
 	bad[2].lid = 0xbff9;
-	bad[2].lmc = 3; /* its range ends beyond 0xbfff */
+	bad[2].lmc = 3; /* the last LID of its range is above 0xbfff */
 	bad[3].sm_lid = 0xc000;
 	bad[4].width_enabled = 8;
 	bad[5].speed_enabled = 8;
@@ -303,7 +306,7 @@ static void test_I5_enabled_all_means_supported(void **state)
 	assert_int_equal(after.width_enabled, 1);
 	assert_int_equal(after.speed_enabled, 3);
 	assert_int_equal(after.speed_ext_enabled, 30);
-	/* What is enabled decides how the link trains. */
+	/* The enabled width decides how the link trains. */
 	node_link(&ca.n, 1, true, ca.now);
 	after = node_rig_port_info(&ca, 1, 1);
 	assert_int_equal(after.width_active, 1);
@@ -339,7 +342,7 @@ static void test_I5_lid_sm_and_prefix_changes_are_told(void **state)
 	assert_int_equal(ca.nevents, 4);
 	assert_int_equal(node_rig_set_port_info(&ca, 2, 0, &pi), 0);
 	assert_int_equal(ca.nevents, 4);
-	/* the other port has its own */
+	/* the other port has a LID of its own */
 	assert_int_equal(ca.n.port[1].pi.lid, 0);
 }
 
@@ -364,7 +367,7 @@ static void test_I5_modifier(void **state)
 	assert_int_equal(node_rig_get(&ca, 1, SMP_ATTR_PORT_INFO, 0x101), MAD_STATUS_BAD_VALUE);
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_PORT_INFO, 5), MAD_STATUS_BAD_VALUE);
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_PORT_INFO, 4), 0);
-	/* 0 on a CA is the port that is asked */
+	/* on a CA, port number 0 means the port that got the request */
 	ca.n.port[2].pi.lid = 77;
 	assert_int_equal(node_rig_port_info(&ca, 2, 0).lid, 77);
 	assert_int_equal(node_rig_port_info(&ca, 1, 0).lid, 0);
@@ -391,7 +394,7 @@ static void test_I12_switch_port_0_has_the_lid(void **state)
 	assert_int_equal(node_rig_events(&sw, 0, NODE_EV_LID_CHANGE), 1);
 	pi = node_rig_nop(&sw, 2, 3);
 	assert_int_equal(pi.lid, 0);
-	/* External ports ignore what is port 0's. */
+	/* External ports of a switch ignore the members that belong to port 0. */
 	sw.nevents = 0;
 	pi.lid = 0xffff;
 	pi.sm_lid = 0xffff;
@@ -458,7 +461,7 @@ static void test_switch_port_enforcement_is_set(void **state)
 	assert_true(pi.part_enforce_in && pi.part_enforce_out && pi.filter_raw_in);
 	assert_false(pi.filter_raw_out);
 	assert_int_equal(pi.hoq_life, 3);
-	/* a CA port has none of it */
+	/* a CA port has none of these functions */
 	pi = node_rig_nop(&ca, 1, 1);
 	pi.part_enforce_in = true;
 	assert_int_equal(node_rig_set_port_info(&ca, 1, 1, &pi), 0);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "node_rig.h"
 
-/* What an SM does by directed routes must work as it does by LIDs. */
+/* Settings that an SM makes by directed-route SMPs must work like those by LID-routed SMPs. */
 
-/* A directed-route SMP of one hop, from the SM's port right before @in_port; as it arrives. */
+/*
+ * Deliver a directed-route SMP of one hop at @in_port, in the form that it has when it comes from
+ * the neighbour.
+ */
 static void dr_smp(struct node_rig *r, uint8_t in_port, uint8_t method, uint16_t attr, uint32_t mod,
 		   const void *data)
 {
@@ -12,7 +15,7 @@ static void dr_smp(struct node_rig *r, uint8_t in_port, uint8_t method, uint16_t
 		.mgmt_class = MAD_CLASS_SM_DR,
 		.class_version = 1,
 		.method = method,
-		.class_specific = 0x0101, /* pointer 1 of 1 */
+		.class_specific = 0x0101, /* hop pointer 1, hop count 1 */
 		.tid = RIG_TID,
 		.attr_id = attr,
 		.attr_mod = mod,
@@ -63,7 +66,8 @@ static void test_I5_link_down_is_answered_by_the_very_port(void **state)
 			set_state(&r, 2, 2, IB_PORT_DOWN, phys[i]);
 			assert_answered(&r, 2);
 			assert_int_equal(r.n.port[2].pi.port_state, IB_PORT_DOWN);
-			assert_true(r.nevents > 0); /* the owner acts after the answer has left */
+			/* the owner takes the link down after the answer has left */
+			assert_true(r.nevents > 0);
 			assert_int_equal(r.sent[0].events, 0);
 			node_rig_fini(&r);
 		}
@@ -84,7 +88,10 @@ static void test_I1_a_port_that_is_down_forwards_nothing(void **state)
 	assert_answered(&r, 1);
 	r.nsent = 0;
 
-	/* The cable of port 2 is still up for a moment: what would go on by it is discarded. */
+	/*
+	 * Port 2 is logically down while its cable is still up, so an SMP that would leave by it is
+	 * discarded.
+	 */
 	dr_smp(&r, 1, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, data);
 	memcpy(mad, r.sent[0].mad, sizeof(mad));
 	assert_int_equal(r.nsent, 1);

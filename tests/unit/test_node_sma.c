@@ -140,7 +140,7 @@ static void test_classes_and_queue_pairs_belong_together(void **state)
 	node_mad_rx(&ca.n, 1, &gmp, mad, ca.now);
 	assert_int_equal(ca.nsent, 0);
 	assert_int_equal(ca.n.dropped, 2);
-	/* ports that do not exist */
+	/* Requests at ports that do not exist */
 	node_mad_rx(&ca.n, 0, &smp, mad, ca.now);
 	node_mad_rx(&ca.n, 3, &smp, mad, ca.now);
 	assert_int_equal(ca.nsent, 0);
@@ -178,7 +178,7 @@ static void test_sm_info_is_for_the_sm_of_the_port(void **state)
 	assert_int_equal(sm_heard, 1);
 	assert_int_equal(ca.nsent, 0);
 	assert_int_equal(node_rig_get(&ca, 2, SMP_ATTR_SM_INFO, 0), MAD_STATUS_BAD_ATTR);
-	/* and other attributes are not */
+	/* Other attributes are answered by the SMA itself. */
 	assert_int_equal(node_rig_get(&ca, 1, SMP_ATTR_NODE_INFO, 0), 0);
 	assert_int_equal(sm_heard, 1);
 	mad_agent_del(a);
@@ -199,7 +199,7 @@ static void set_mkey(struct node_rig *r, uint8_t protect, uint16_t lease)
 	assert_int_equal(node_rig_set_port_info(r, 1, 0, &pi), 0);
 }
 
-/* Whether a Get of PortInfo is answered, and with which M_Key */
+/* Return whether a Get of PortInfo is answered, and with which M_Key */
 static bool get_answered(struct node_rig *r, uint64_t *ret_key)
 {
 	unsigned int n = r->nsent;
@@ -265,7 +265,7 @@ static void test_I6_key_of_a_port_is_its_own(void **state)
 	set_mkey(&ca, 2, 0);
 	ca.mkey = 0;
 	assert_int_equal(node_rig_get(&ca, 2, SMP_ATTR_NODE_INFO, 0), 0);
-	/* a switch has one, on port 0 */
+	/* A switch has one M_Key, at port 0. */
 	set_mkey(&sw, 2, 0);
 	node_rig_smp(&sw, 7, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, NULL);
 	sw.mkey = KEY;
@@ -281,7 +281,8 @@ static void test_I6_lease_expires_protection(void **state)
 	set_mkey(&ca, 2, 10);
 	ca.mkey = 0;
 	node_rig_run(&ca, NS_SEC(100));
-	assert_false(get_answered(&ca, &key)); /* nobody had tried: the lease starts here */
+	/* the lease starts with the first wrong M_Key, which is this one */
+	assert_false(get_answered(&ca, &key));
 	node_rig_run(&ca, NS_SEC(9));
 	assert_false(get_answered(&ca, &key));
 	node_rig_run(&ca, NS_SEC(1));
@@ -365,7 +366,7 @@ static void test_pkey_table_of_a_ca(void **state)
 	assert_int_equal(node_rig_set(&ca, 2, SMP_ATTR_PKEY_TABLE, 0, data), 0);
 	assert_int_equal(node_rig_events(&ca, 2, NODE_EV_PKEY_CHANGE), 1);
 	assert_memory_equal(ca.data, data, 64);
-	/* the same once more is no change */
+	/* Writing the same values again raises no event. */
 	assert_int_equal(node_rig_set(&ca, 2, SMP_ATTR_PKEY_TABLE, 0, data), 0);
 	assert_int_equal(ca.nevents, 1);
 	assert_int_equal(ca.n.port[2].pkeys[1], 0x8001);
@@ -404,7 +405,7 @@ static void test_I7_pkey_lookup_prefers_the_full_form(void **state)
 	assert_int_equal(node_pkey_find(p, 0x8003), 2);
 	assert_int_equal(node_pkey_find(p, 0x0003), 2);
 	assert_int_equal(node_pkey_find(p, 0xffff), 0);
-	/* two limited members do not match, 0 matches nothing */
+	/* Two limited members do not match, and 0 matches nothing. */
 	assert_int_equal(node_pkey_find(p, 0x7fff), -ENOENT);
 	assert_int_equal(node_pkey_find(p, 0x0000), -ENOENT);
 	assert_int_equal(node_pkey_find(p, 0x8000), -ENOENT);
@@ -424,7 +425,7 @@ static void test_guid_info(void **state)
 	smp_guid_block_encode(data, v);
 	assert_int_equal(node_rig_set(&ca, 2, SMP_ATTR_GUID_INFO, 0, data), 0);
 	smp_guid_block_decode(v, ca.data, 64);
-	assert_int_equal(v[0], RIG_GUID + 2); /* read-only */
+	assert_int_equal(v[0], RIG_GUID + 2); /* entry 0 is read-only */
 	assert_int_equal(v[1], 2);
 	assert_int_equal(v[2], 3);
 	assert_int_equal(node_rig_events(&ca, 2, NODE_EV_GID_CHANGE), 1);
@@ -434,6 +435,45 @@ static void test_guid_info(void **state)
 	assert_int_equal(node_rig_set(&ca, 2, SMP_ATTR_GUID_INFO, 3, data), 0);
 	assert_int_equal(ca.n.port[2].guids[24], 1);
 	assert_int_equal(node_rig_get(&ca, 2, SMP_ATTR_GUID_INFO, 4), MAD_STATUS_BAD_VALUE);
+}
+
+/* Modifiers that would mean entry 0 if block number times block size wrapped at 32 bits */
+static void test_block_numbers_do_not_wrap(void **state)
+{
+	static const struct {
+		uint16_t attr;
+		uint32_t mod;
+	} of_ca[] = {
+		{ SMP_ATTR_GUID_INFO, 0x20000000 },
+		{ SMP_ATTR_GUID_INFO, 0x20000001 },
+		{ SMP_ATTR_GUID_INFO, 0xffffffff },
+		{ SMP_ATTR_PKEY_TABLE, 0x00010800 },
+		{ SMP_ATTR_PKEY_TABLE, 0x0001ffff },
+	}, of_switch[] = {
+		{ SMP_ATTR_GUID_INFO, 0x20000000 },
+		{ SMP_ATTR_LFT, 0x04000000 },
+		{ SMP_ATTR_LFT, 0xffffffff },
+		{ SMP_ATTR_MFT, 0x08000000 },
+		{ SMP_ATTR_MFT, 0x00000800 },
+	};
+	struct node_port before = ca.n.port[1];
+	uint64_t sw_guid = sw.n.port[0].guids[0];
+	uint8_t data[64];
+
+	(void)state;
+	memset(data, 0x5a, sizeof(data));
+	for (unsigned int i = 0; i < ARRAY_SIZE(of_ca); i++) {
+		assert_int_equal(node_rig_set(&ca, 1, of_ca[i].attr, of_ca[i].mod, data),
+				 MAD_STATUS_BAD_VALUE);
+		assert_int_equal(node_rig_get(&ca, 1, of_ca[i].attr, of_ca[i].mod),
+				 MAD_STATUS_BAD_VALUE);
+	}
+	assert_memory_equal(ca.n.port[1].guids, before.guids, sizeof(before.guids));
+	assert_memory_equal(ca.n.port[1].pkeys, before.pkeys, sizeof(before.pkeys));
+	for (unsigned int i = 0; i < ARRAY_SIZE(of_switch); i++)
+		assert_int_equal(node_rig_set(&sw, 1, of_switch[i].attr, of_switch[i].mod, data),
+				 MAD_STATUS_BAD_VALUE);
+	assert_int_equal(sw.n.port[0].guids[0], sw_guid);
 }
 
 static void test_sltovl_of_a_ca(void **state)
@@ -465,7 +505,10 @@ static void test_I12_sltovl_by_in_and_out(void **state)
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_SLTOVL, 21), MAD_STATUS_BAD_VALUE);
 }
 
-/* As ibsim's ports are before an SM writes: SL n on VL n, VL0 high, the others low priority */
+/*
+ * VL settings at power-up as with ibsim: SL n on VL n; VL0 has high priority, the others low
+ * priority
+ */
 static void test_vls_at_power_up(void **state)
 {
 	struct smp_vlarb_entry low[32], high[32];
@@ -476,7 +519,7 @@ static void test_vls_at_power_up(void **state)
 	smp_sltovl_decode(map, sw.data, sizeof(sw.data));
 	for (unsigned int sl = 0; sl < 15; sl++)
 		assert_int_equal(map[sl], sl);
-	assert_int_equal(map[15], 7); /* not 15, which discards */
+	assert_int_equal(map[15], 7); /* not VL 15, which would mean discard */
 	assert_int_equal(node_rig_get(&ca, 1, SMP_ATTR_VLARB, 1u << 16), 0);
 	smp_vlarb_decode(low, ca.data, sizeof(ca.data));
 	assert_int_equal(node_rig_get(&ca, 1, SMP_ATTR_VLARB, 3u << 16), 0);
@@ -489,7 +532,7 @@ static void test_vls_at_power_up(void **state)
 	}
 }
 
-/* M_Keys are of a port: who holds one's must not write another's. */
+/* Each port has its own M_Key, so the holder of one port's key must not write to another port. */
 static void test_I6_a_ca_port_writes_to_itself_only(void **state)
 {
 	struct smp_port_info pi = node_rig_nop(&ca, 1, 2);
@@ -500,7 +543,7 @@ static void test_I6_a_ca_port_writes_to_itself_only(void **state)
 	assert_int_equal(node_rig_set_port_info(&ca, 2, 0, &pi), 0);
 }
 
-/* GuidCap 1: one block, one entry */
+/* A switch has GuidCap 1, thus one block with one entry */
 static void test_guids_of_a_switch(void **state)
 {
 	uint64_t guids[SMP_GUIDS_PER_BLOCK] = { 1, 2, 3 };
@@ -515,7 +558,10 @@ static void test_guids_of_a_switch(void **state)
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_GUID_INFO, 1), MAD_STATUS_BAD_VALUE);
 }
 
-/* Optional, vendors' and retired attributes: LedInfo, VendorDiag, RFT, PortInfoExtended, MlnxExtPortInfo, 0xff00 */
+/*
+ * Optional, vendor-specific and retired attributes: LedInfo, VendorDiag, RFT, PortInfoExtended,
+ * MlnxExtPortInfo, 0xff00
+ */
 static void test_I19_other_attributes_are_refused(void **state)
 {
 	static const uint16_t attrs[] = { 0x0001, 0x0013, 0x001a, 0x0020, 0x0030, 0x0031,
@@ -537,10 +583,11 @@ static void test_vl_arbitration(void **state)
 	smp_vlarb_encode(data, e);
 	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_VLARB, 3u << 16 | 7, data), 0);
 	assert_int_equal(sw.n.port[7].vlarb[2][1].weight, 20);
-	assert_int_equal(sw.n.port[7].vlarb[0][1].weight, 4); /* the low one is as it was */
+	/* the low-priority table is unchanged */
+	assert_int_equal(sw.n.port[7].vlarb[0][1].weight, 4);
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_VLARB, 7), MAD_STATUS_BAD_VALUE);
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_VLARB, 5u << 16 | 7), MAD_STATUS_BAD_VALUE);
-	/* eight entries each: there is no second block */
+	/* Each table has eight entries, so there is no second block. */
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_VLARB, 2u << 16 | 7), MAD_STATUS_BAD_VALUE);
 	assert_int_equal(node_rig_get(&ca, 2, SMP_ATTR_VLARB, 1u << 16), 0);
 }
@@ -621,12 +668,12 @@ static void test_I11_mft_block_and_position(void **state)
 	(void)state;
 	smp_mft_block_encode(data, masks);
 	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_MFT, 3, data), 0);
-	/* MLID 0xc000 + 3 x 32 + index; port 0 is bit 0 of position 0 */
+	/* MLID 0xc000 + 3 * 32 + index; port 0 is bit 0 of position 0 */
 	assert_int_equal(sw.n.sw->mft[96][0], 1);
 	assert_int_equal(sw.n.sw->mft[97][0], 0x8000);
 	assert_int_equal(sw.n.sw->mft[99][0], 0x12);
 	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_MFT, 1u << 28 | 3, data), 0);
-	assert_int_equal(sw.n.sw->mft[96][0], 0x10001); /* port 16 */
+	assert_int_equal(sw.n.sw->mft[96][0], 0x10001); /* bit 16: port 16 */
 	assert_int_equal(sw.n.sw->mft[99][0], 0x120012);
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_MFT, 3), 0);
 	smp_mft_block_decode(got, sw.data, 64);
@@ -643,7 +690,7 @@ static void test_I11_mft_of_ports_and_groups_that_do_not_exist(void **state)
 
 	(void)state;
 	memset(ones, 0xff, sizeof(ones));
-	/* Twenty ports: 16 .. 20 of position 1 */
+	/* A switch with twenty ports has bits for ports 16 .. 20 in position 1 */
 	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_MFT, 1u << 28, ones), 0);
 	assert_int_equal(sw.n.sw->mft[0][0], 0x1f0000);
 	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_MFT, 2u << 28, ones), MAD_STATUS_BAD_VALUE);
@@ -701,6 +748,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_I7_pkey_lookup_prefers_the_full_form, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_guid_info, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_block_numbers_do_not_wrap, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vls_at_power_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_I6_a_ca_port_writes_to_itself_only, setup,
 						teardown),

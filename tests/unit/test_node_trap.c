@@ -2,7 +2,7 @@
 #define CA_PORTS 1
 #include "unit/node_pair.h"
 
-/* The last thing sent, which is a trap */
+/* Return the notice in the last MAD sent, which must be a trap */
 static struct mad_notice last_trap(const struct node_rig *r)
 {
 	const uint8_t *mad;
@@ -68,11 +68,11 @@ static void test_I14_port_state_change_follows_the_link(void **state)
 	assert_false(state_change());
 	node_link(&sw.n, 2, true, sw.now);
 	assert_true(state_change());
-	clear_state_change(false); /* writing 0 keeps it */
+	clear_state_change(false); /* writing 0 to PortStateChange keeps it */
 	assert_true(state_change());
 	clear_state_change(true);
 	assert_false(state_change());
-	/* The SM's own doing is no news to it. */
+	/* Changes that the SM itself makes raise no trap. */
 	assert_int_equal(node_rig_state(&sw, 1, 2, IB_PORT_ARMED, 0), 0);
 	assert_int_equal(node_rig_state(&sw, 1, 2, IB_PORT_ACTIVE, 0), 0);
 	assert_false(state_change());
@@ -123,7 +123,7 @@ static void test_I14_trap_144_on_capability_change(void **state)
 	assert_int_equal(be32_at(n.details + 6), ca.n.port[1].pi.cap_mask);
 	assert_true(ca.n.port[1].pi.cap_mask & SMP_CAP_IS_SM);
 	repress(&ca, last_tid(&ca));
-	/* nothing changed */
+	/* the capability did not change */
 	node_set_cap(&ca.n, 1, SMP_CAP_IS_SM, true, ca.now);
 	node_rig_run(&ca, NS_SEC(5));
 	assert_int_equal(ca.nsent, 1);
@@ -208,7 +208,7 @@ static void test_I14_trap_259_of_a_switch_port(void **state)
 	assert_int_equal(n.details[50], 3);
 	assert_int_equal(sw.n.port[3].pi.pkey_violations, 1);
 	assert_int_equal(sw.n.port[0].pi.pkey_violations, 0);
-	/* of port 0 itself it is a 257 */
+	/* a violation at port 0 itself is reported by trap 257 */
 	node_pkey_violation(&sw.n, 0, &v, sw.now);
 	node_rig_run(&sw, 0);
 	assert_int_equal(last_trap(&sw).trap, MAD_TRAP_BAD_PKEY);
@@ -247,7 +247,7 @@ static void test_I15_none_while_there_is_no_sm(void **state)
 	node_link(&sw.n, 2, true, sw.now);
 	node_rig_run(&sw, NS_SEC(10));
 	assert_int_equal(sw.nsent, 0);
-	/* and what was pending ends when the SM goes */
+	/* A pending trap ends when the SM's LID is removed. */
 	node_rig_lids(&sw, 1);
 	node_link(&sw.n, 2, false, sw.now);
 	node_rig_run(&sw, 0);
@@ -274,7 +274,7 @@ static void test_I15_repeated_with_the_same_tid_until_repressed(void **state)
 		assert_true(sw.sent[i].at - sw.sent[i - 1].at >= NS_SEC(1));
 	}
 	sw.nsent = 0;
-	repress(&sw, tid + 1); /* another's */
+	repress(&sw, tid + 1); /* the TID of another trap */
 	node_rig_run(&sw, NS_SEC(2));
 	assert_true(sw.nsent > 0);
 	repress(&sw, tid);
@@ -303,7 +303,7 @@ static void test_I15_rate_is_limited(void **state)
 	(void)state;
 	node_rig_lids(&sw, 1);
 	sw.nsent = 0;
-	/* A flapping link, an SM that represses at once */
+	/* A link flaps, and the SM represses each trap at once */
 	for (unsigned int i = 0; i < 1000; i++) {
 		node_link(&sw.n, 2, i % 2 == 0, sw.now);
 		node_rig_run(&sw, NS_MSEC(5));
@@ -311,7 +311,7 @@ static void test_I15_rate_is_limited(void **state)
 			repress(&sw, last_tid(&sw));
 	}
 	assert_in_range(sw.nsent, 3, 6);
-	/* SubnetTimeOut decides: 15 is 134 ms */
+	/* SubnetTimeOut limits the rate of traps: 15 means 134 ms */
 	pi = node_rig_nop(&sw, 1, 0);
 	pi.subnet_timeout = 15;
 	assert_int_equal(node_rig_set_port_info(&sw, 1, 0, &pi), 0);

@@ -7,7 +7,7 @@
 struct user {
 	struct sac_group_ref ref;
 	int granted, failed, status;
-	ns_t at[64]; /* when it failed */
+	ns_t at[64]; /* times at which the join failed */
 	struct ib_mcmember_rec rec;
 	struct sac_rig *leave_in_done;
 };
@@ -132,7 +132,7 @@ static void test_late_user_is_told_of_what_is_granted_already(void **state)
 	join(&r, &a, 1, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
 	join(&r, &b, 1, MCM_JOIN_FULL, false);
-	assert_int_equal(b.granted, 0); /* never from inside the call */
+	assert_int_equal(b.granted, 0); /* the answer is never delivered inside the call */
 	sac_rig_run(&r, 0);
 	assert_int_equal(b.granted, 1);
 	assert_int_equal(a.granted, 1);
@@ -185,13 +185,16 @@ static void test_union_of_join_states_is_asked_with_what_makes_a_group(void **st
 	join(&r, &b, 1, MCM_JOIN_FULL, true);
 	sac_rig_run(&r, NS_MSEC(1));
 	sa_forget(&r.sa);
-	at_sa(&r, 1)->others = false; /* only we can make it now */
+	at_sa(&r, 1)->others = false; /* no other member would make the group now */
 	sac_reregister(r.sac, r.now);
 	sac_rig_run(&r, NS_MSEC(1));
 	assert_int_equal(r.sa.join_mask, 0x173f7);
 	assert_int_equal(a.granted, 2);
 	assert_int_equal(b.granted, 2);
-	/* I22: a Delete names only bits that are held, or the SA refuses it whole. */
+	/*
+	 * I22: a Delete names only the join states that are held, because the SA refuses any other
+	 * Delete as a whole.
+	 */
 	at_sa(&r, 1)->have &= (uint8_t)~MCM_JOIN_SEND_ONLY_NON;
 	sac_group_leave(r.sac, &a.ref, r.now);
 	sac_group_leave(r.sac, &b.ref, r.now);
@@ -214,7 +217,7 @@ static void test_I23_duplicate_delete_is_success(void **state)
 	make(&r, 1);
 	join(&r, &a, 1, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
-	at_sa(&r, 1)->have = 0; /* our first Delete was done, its answer lost */
+	at_sa(&r, 1)->have = 0; /* as if our first Delete was done and its answer lost */
 	sac_group_leave(r.sac, &a.ref, r.now);
 	sac_rig_run(&r, NS_SEC(5));
 	assert_int_equal(r.sa.leaves, 1);
@@ -222,13 +225,16 @@ static void test_I23_duplicate_delete_is_success(void **state)
 	assert_int_equal(st.groups, 0);
 	assert_true(sac_idle(r.sac));
 	assert_int_equal(warnings, 0);
-	/* R71: what a refused join means, its user says. */
+	/*
+	 * R71: a refused join is not logged here, because only the user of the group knows what the
+	 * refusal means.
+	 */
 	make(&r, 2)->refuse = SA_STATUS_DENIED;
 	join(&r, &a, 2, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_SEC(20));
 	assert_true(a.failed > 2);
 	assert_int_equal(warnings, 0);
-	/* A refused leave is nobody's business but the client's. */
+	/* A refused leave is logged here, because the user does not hear of it. */
 	at_sa(&r, 2)->refuse = 0;
 	sac_rig_run(&r, NS_SEC(20));
 	assert_int_equal(a.granted, 2);
@@ -314,7 +320,7 @@ static void test_reregister_joins_every_group_again(void **state)
 	for (unsigned int i = 0; i < 20; i++) {
 		assert_int_equal(u[i].granted, 2);
 		assert_int_equal(at_sa(&r, i)->have, MCM_JOIN_FULL);
-		/* The SA made it anew, with another MLID, and the user knows. */
+		/* The SA made the group again with another MLID, and the user has got it. */
 		assert_int_equal(u[i].rec.mlid, at_sa(&r, i)->rec.mlid);
 	}
 	assert_true(r.sa.max_open <= SAC_MAX_OPEN);
@@ -365,10 +371,10 @@ static void test_membership_that_a_restart_overtook_is_left(void **state)
 
 	sac_rig_init(&r, false, 1);
 	make(&r, 1);
-	join(&r, &a, 1, MCM_JOIN_FULL, false); /* granted, the answer is under way */
+	join(&r, &a, 1, MCM_JOIN_FULL, false); /* granted at the SA; the answer is under way */
 	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
 	sac_group_leave(r.sac, &a.ref, r.now);
-	sac_reregister(r.sac, r.now); /* and the SA has forgotten nothing */
+	sac_reregister(r.sac, r.now); /* although the SA has forgotten nothing */
 	sac_rig_run(&r, NS_SEC(1));
 	assert_int_equal(at_sa(&r, 1)->have, 0);
 	sac_rig_fini(&r);
@@ -390,7 +396,7 @@ static void test_leave_is_repeated_to_a_silent_sa(void **state)
 	r.sa.deaf = false;
 	sac_rig_run(&r, NS_SEC(2));
 	assert_int_equal(at_sa(&r, 1)->have, 0);
-	/* But not for ever. */
+	/* A leave without an answer is not repeated for ever. */
 	join(&r, &a, 1, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
 	r.sa.deaf = true;
@@ -430,7 +436,7 @@ static void test_shared_port_never_leaves_and_joins_every_60_s(void **state)
 	join(&r, &b, 2, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
 	sac_group_leave(r.sac, &b.ref, r.now);
-	at_sa(&r, 1)->have = 0; /* the kernel's driver left for both */
+	at_sa(&r, 1)->have = 0; /* the kernel's driver on the same port left, for both of us */
 	sac_rig_run(&r, NS_SEC(61));
 	assert_int_equal(r.sa.leaves, 0);
 	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
@@ -472,7 +478,10 @@ static void test_R60_existence_is_asked_by_get(void **state)
 	assert_int_equal(sac_group_ask(r.sac, &q, &g2, r.now), 0);
 	sac_rig_run(&r, NS_MSEC(1));
 	assert_int_equal(asked.status, SA_STATUS_NO_RECORDS);
-	/* Cancelled, and cut off by the port. */
+	/*
+	 * A query that is cancelled is not answered; a query that the port's going down ends gets
+	 * an error.
+	 */
 	sac_group_ask(r.sac, &q, &g2, r.now);
 	sac_group_ask_cancel(&q);
 	sac_rig_run(&r, NS_SEC(3));

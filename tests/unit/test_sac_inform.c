@@ -21,7 +21,7 @@ static void user_init(struct sac_rig *r, struct sac_user *u, bool shared)
 {
 	memset(&heard, 0, sizeof(heard));
 	sac_rig_init(r, shared, 1);
-	u->event = event;
+	*u = (struct sac_user){ .event = event };
 	sac_user_add(r->sac, u);
 }
 
@@ -38,7 +38,7 @@ static void test_R65_subscribes_to_traps_64_to_67_once(void **state)
 		assert_true(r.sa.subscribed[i]);
 	assert_int_equal(r.sa.subscribes, 4);
 	assert_true(sac_subscribed(r.sac));
-	/* I25: by QPN 1, all LIDs, generic */
+	/* I25: sent to QPN 1, for all LIDs, for generic traps */
 	assert_int_equal(be16_at(r.sa.last + SA_DATA_OFF + 16), 0xffff);
 	sac_rig_run(&r, NS_SEC(100));
 	assert_int_equal(r.sa.subscribes, 4);
@@ -52,6 +52,21 @@ static void test_no_user_no_subscription(void **state)
 	sac_rig_init(&r, false, 1);
 	sac_rig_run(&r, NS_SEC(10));
 	assert_int_equal(r.sa.subscribes, 0);
+	sac_rig_fini(&r);
+}
+
+static void test_user_without_reports_is_no_reason_to_subscribe(void **state)
+{
+	struct sac_user quiet = { .event = event, .no_reports = true }, u = { .event = event };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	sac_user_add(r.sac, &quiet);
+	sac_rig_run(&r, NS_SEC(10));
+	assert_int_equal(r.sa.subscribes, 0);
+	sac_user_add(r.sac, &u);
+	sac_rig_run(&r, NS_SEC(10));
+	assert_int_equal(r.sa.subscribes, 4);
 	sac_rig_fini(&r);
 }
 
@@ -88,10 +103,43 @@ static void test_I25_report_is_answered_and_told(void **state)
 		assert_int_equal(heard.ev[trap - 64], want[trap - 64]);
 		assert_memory_equal(&heard.gid, &gid, 16);
 	}
-	/* A trap that we did not ask for is answered all the same, and told to nobody. */
+	/* A Report that we did not subscribe to is answered, but handed to no listener. */
 	sa_report(&r.sa, MAD_TRAP_LINK_STATE, &gid, r.now);
 	assert_int_equal(r.sa.report_resps, 5);
 	assert_int_equal(heard.n, 4);
+	sac_rig_fini(&r);
+}
+
+/*
+ * Any port can send a Report to QP1, but only Reports from the port that PortInfo:MasterSMLID names
+ * are believed.
+ */
+static void test_report_of_another_port_is_dropped(void **state)
+{
+	struct mad_addr other_lid = mad_addr_gmp(SA_LID + 1, 0), other_qp = mad_addr_gmp(SA_LID, 0);
+	ib_gid gid = peer_gid(77);
+	struct sac_stats st;
+	struct sac_user u;
+	struct sac_rig r;
+
+	user_init(&r, &u, false);
+	sac_rig_run(&r, NS_MSEC(1));
+	other_qp.qpn = 0x48;
+	sa_report_from(&r.sa, &other_lid, MAD_TRAP_MC_DELETED, &gid, r.now);
+	sa_report_from(&r.sa, &other_qp, MAD_TRAP_GID_OUT_OF_SERVICE, &gid, r.now);
+	assert_int_equal(heard.n, 0);
+	assert_int_equal(r.sa.report_resps, 0);
+	sac_stats(r.sac, &st);
+	assert_int_equal(st.reports_foreign, 2);
+	assert_int_equal(st.reports, 0);
+	/* A new SM, known by its Set(PortInfo), is believed at once, and the old one no longer. */
+	r.port.sm_lid = SA_LID + 1;
+	sac_rig_port(&r, true);
+	heard.n = 0;
+	sa_report_from(&r.sa, &other_lid, MAD_TRAP_MC_CREATED, &gid, r.now);
+	assert_int_equal(heard.n, 1);
+	sa_report(&r.sa, MAD_TRAP_MC_CREATED, &gid, r.now);
+	assert_int_equal(heard.n, 1);
 	sac_rig_fini(&r);
 }
 
@@ -133,7 +181,7 @@ static void test_restart_is_told_and_subscribes_again(void **state)
 	sac_rig_run(&r, NS_MSEC(1));
 	assert_true(sac_subscribed(r.sac));
 	assert_int_equal(r.sa.subscribes, 8);
-	/* The same attributes again are no event. */
+	/* Unchanged port attributes raise no event. */
 	sac_rig_port(&r, true);
 	assert_int_equal(heard.n, 1);
 	sac_rig_fini(&r);
@@ -172,8 +220,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_R65_subscribes_to_traps_64_to_67_once),
 		cmocka_unit_test(test_no_user_no_subscription),
+		cmocka_unit_test(test_user_without_reports_is_no_reason_to_subscribe),
 		cmocka_unit_test(test_R65_subscription_is_repeated_until_granted),
 		cmocka_unit_test(test_I25_report_is_answered_and_told),
+		cmocka_unit_test(test_report_of_another_port_is_dropped),
 		cmocka_unit_test(test_trap_65_forgets_the_path),
 		cmocka_unit_test(test_restart_is_told_and_subscribes_again),
 		cmocka_unit_test(test_shutdown_unsubscribes_unless_shared),

@@ -5,7 +5,10 @@
 #include "sac_rig.h"
 #include "wire/mgid.h"
 
-/* An SM's host without an SA answers for it, as Linux does; and an SA that is there again. */
+/*
+ * Outages of the SA: the host of an SM without an SA answers in its place, as Linux does, until an
+ * SA is there again.
+ */
 
 #define GROUPS 40
 
@@ -109,7 +112,10 @@ static void test_no_sa_there_is_no_refusal(void **state)
 	assert_true(st.absent >= 3 * GROUPS && st.busy >= GROUPS);
 }
 
-/* A silent return: nothing tells us, no group is more than some seconds late, and each is asked for rarely. */
+/*
+ * When the SA comes back without a notice, no group is joined more than some seconds late, although
+ * each is asked for rarely.
+ */
 static void test_an_sa_that_is_back_without_a_word_is_found(void **state)
 {
 	unsigned int asked;
@@ -130,7 +136,7 @@ static void test_an_sa_that_is_back_without_a_word_is_found(void **state)
 	assert_in_range(r.now - back, NS_MSEC(1), SAC_BACKOFF_ABSENT * 5 / 4 + NS_MSEC(20));
 }
 
-/* The first answer of any kind is enough for all. */
+/* The first answer of any kind makes all waiting requests be repeated at once. */
 static void test_the_first_answer_hurries_all(void **state)
 {
 	ns_t first = 0;
@@ -160,7 +166,10 @@ static void test_asked_to_register_all_is_tried_at_once(void **state)
 	assert_int_equal(granted(), GROUPS);
 }
 
-/* Said when it begins, and when it is over, with what it cost; whatever the number of groups. */
+/*
+ * An outage is logged when it begins, and when it is over with its duration and cost, whatever the
+ * number of groups.
+ */
 static void test_R71_an_outage_is_said_once(void **state)
 {
 	(void)state;
@@ -175,7 +184,7 @@ static void test_R71_an_outage_is_said_once(void **state)
 	assert_int_equal(warnings, 1);
 	assert_int_equal(infos, 1);
 	assert_non_null(strstr(last, "SM LID 1 answers again; "));
-	/* another cause is news */
+	/* another cause is logged again */
 	r.sa.absent = MAD_STATUS_BUSY;
 	sac_reregister(r.sac, r.now);
 	sac_rig_run(&r, NS_SEC(10));
@@ -226,14 +235,14 @@ static void test_a_failed_path_does_not_outlive_the_outage(void **state)
 		assert_int_equal(path_get(), -ENXIO);
 		sac_rig_run(&r, NS_SEC(1));
 	}
-	/* somebody else's answer */
+	/* An answer to another request shows that the SA is back. */
 	r.sa.absent = 0;
 	join_all();
 	sac_rig_run(&r, NS_MSEC(2));
 	assert_int_equal(path_get(), 0);
 }
 
-/* --- a join that asks for what nobody wants any more */
+/* --- a join that asks with parameters that are no longer wanted */
 
 static void test_a_join_with_old_parameters_is_not_refused_for_them(void **state)
 {
@@ -245,7 +254,10 @@ static void test_a_join_with_old_parameters_is_not_refused_for_them(void **state
 	join_all();
 	sac_rig_run(&r, NS_MSEC(5));
 	assert_int_equal(granted(), GROUPS);
-	/* Another SA, which wants another Q_Key: the broadcast group's answer says so while this join is under way. */
+	/*
+	 * A new SA wants another Q_Key. The broadcast group's answer brings it while this join with
+	 * the old one is under way.
+	 */
 	g = sa_group_find(&r.sa, &u->ref.join.rec.mgid);
 	g->refuse = SA_STATUS_REQ_INVALID;
 	r.sa.delay = NS_MSEC(10);

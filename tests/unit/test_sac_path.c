@@ -57,10 +57,37 @@ static void test_R50_one_query_as_linux_asks_serves_all_waiters(void **state)
 	assert_int_equal(r.sa.last_path.pkey, RIG_PKEY);
 	assert_int_equal(r.sa.last_path.numb_path, 1);
 	assert_true(r.sa.last_path.reversible);
-	/* From now on the cache answers. */
+	/* From now on the path comes from the cache. */
 	assert_int_equal(get(&r, &w[0], 9), 0);
 	assert_int_equal(w[0].rec.dlid, 9);
 	assert_int_equal(r.sa.path_asks, 1);
+	sac_rig_fini(&r);
+}
+
+/*
+ * The user of a cached path may use it until the SA's answer expires, not for a full lifetime from
+ * the moment of asking.
+ */
+static void test_cached_path_says_how_long_it_lives(void **state)
+{
+	struct sac_path_key key = key_to(9);
+	ib_gid peer = peer_gid(9);
+	struct sac_rig r;
+	struct waiter w;
+	ns_t until;
+
+	sac_rig_init(&r, false, 1);
+	sa_path_add(&r.sa, &peer, 9);
+	assert_int_equal(sac_path_until(r.sac, &key, r.now), r.now);
+	assert_int_equal(get(&r, &w, 9), -EINPROGRESS);
+	sac_rig_run(&r, NS_MSEC(1));
+	until = sac_path_until(r.sac, &key, r.now);
+	assert_in_range(until, r.now + SAC_PATH_TTL - NS_MSEC(2), r.now + SAC_PATH_TTL);
+	sac_rig_run(&r, NS_SEC(100));
+	assert_int_equal(get(&r, &w, 9), 0);
+	assert_int_equal(sac_path_until(r.sac, &key, r.now), until);
+	sac_rig_run(&r, until - r.now);
+	assert_int_equal(sac_path_until(r.sac, &key, r.now), r.now);
 	sac_rig_fini(&r);
 }
 
@@ -94,7 +121,10 @@ static void test_I32_refused_path_backs_off_and_doubles(void **state)
 	assert_int_equal(get(&r, &w, 9), -EINPROGRESS);
 	sac_rig_run(&r, NS_MSEC(1));
 	assert_int_equal(w.status, SA_STATUS_NO_RECORDS);
-	/* Asked every 10 ms for 40 s: 1 + 2 + 4 + 8 + 16 s and up to a quarter more. */
+	/*
+	 * Asked every 10 ms for 40 s, the SA gets requests after 1 + 2 + 4 + 8 + 16 s, and up to a
+	 * quarter more.
+	 */
 	for (int i = 0; i < 4000; i++) {
 		int st = get(&r, &w, 9);
 
@@ -107,7 +137,7 @@ static void test_I32_refused_path_backs_off_and_doubles(void **state)
 		get(&r, &w, 9);
 		sac_rig_run(&r, NS_MSEC(10));
 	}
-	assert_in_range(r.sa.path_asks - before, 3, 4); /* every 16 to 20 s */
+	assert_in_range(r.sa.path_asks - before, 3, 4); /* one request every 16 to 20 s */
 	sac_rig_fini(&r);
 }
 
@@ -187,7 +217,7 @@ static void test_reregister_forgets_paths_and_asks_open_ones_again(void **state)
 	sac_rig_run(&r, NS_MSEC(1));
 	r.sa.deaf = false;
 	sa_path_add(&r.sa, &other, 10);
-	r.port.sm_lid = 2; /* another SM */
+	r.port.sm_lid = 2; /* another SM's LID */
 	sac_rig_port(&r, true);
 	assert_int_equal(get(&r, &w, 9), -EINPROGRESS);
 	sac_rig_run(&r, NS_MSEC(1));
@@ -292,6 +322,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_R50_one_query_as_linux_asks_serves_all_waiters),
+		cmocka_unit_test(test_cached_path_says_how_long_it_lives),
 		cmocka_unit_test(test_path_keys_differ_by_pkey_and_tclass),
 		cmocka_unit_test(test_I32_refused_path_backs_off_and_doubles),
 		cmocka_unit_test(test_silent_sa_times_out_after_retries_with_one_tid),

@@ -10,11 +10,11 @@
 
 struct pair {
 	struct net net;
-	struct sm *a, *b; /* on s1 and on s2; b may be NULL */
-	uint64_t mkey; /* of what ask() sends */
+	struct sm *a, *b; /* SMs on s1 and on s2; b may be NULL */
+	uint64_t mkey; /* M_Key of the SMPs that ask() sends */
 };
 
-/* s1 = s2 (two cables), a host on each */
+/* Two switches s1 and s2, joined by two cables, with a host on each */
 static void pair_init(struct pair *t)
 {
 	struct net_node *s1, *s2;
@@ -131,12 +131,12 @@ static void test_master_hands_over_to_a_better_one(void **state)
 	run(&t, 2);
 	lid = t.net.node[2]->port[1].pi.lid;
 	t.b = start(&t, 1, 9);
-	/* As the trap of its capability bit would. */
+	/* Start the sweep that the trap of a changed capability would start. */
 	sm_kick(t.a, "test", t.net.now);
 	run(&t, 5);
 	expect(&t, t.b, t.a);
 	assert_int_equal(t.net.node[2]->port[1].pi.lid, lid);
-	/* Clients register with the new one. */
+	/* Clients register with the new master. */
 	assert_int_equal(t.net.node[2]->port[1].reregisters, 2);
 	pair_fini(&t);
 }
@@ -162,7 +162,10 @@ static void test_standby_takes_over_when_the_master_is_gone(void **state)
 	pair_fini(&t);
 }
 
-/* What a standby that was master before remembers is older than what it finds. */
+/*
+ * A standby that was master before finds other LIDs than it remembers; those that it finds are
+ * newer and stay.
+ */
 static void test_I16_lids_that_another_master_gave_stay(void **state)
 {
 	struct net_port *h1;
@@ -227,7 +230,9 @@ static void test_two_masters_of_merged_subnets_agree(void **state)
 	pair_fini(&t);
 }
 
-/* One request to the SM of s1 as another SM would send it, from h1: status of the answer, or -1. */
+/*
+ * Send one request to the SM of s1 from h1, as another SM would; keep the answer's status, or -1.
+ */
 struct asked {
 	int status, calls;
 	struct smp_sm_info info;
@@ -280,11 +285,14 @@ static int ask(struct pair *t, uint8_t method, uint32_t mod, uint64_t sm_key, st
 	return ret->status;
 }
 
-/* A standby on a host that takes HANDOVER as OpenSM does: it answers, is master, and never acknowledges. */
+/*
+ * A standby SM on a host that treats HANDOVER as OpenSM does: it answers, becomes master, and never
+ * sends ACKNOWLEDGE.
+ */
 struct silent_sm {
 	struct mad_agent *agent;
 	struct smp_sm_info info;
-	bool dead_master; /* it takes HANDOVER and stays what it is */
+	bool dead_master; /* the SM answers HANDOVER, but stays standby */
 	unsigned int handovers;
 };
 
@@ -404,7 +412,9 @@ static void test_control_in_the_wrong_state_is_refused(void **state)
 	pair_init(&t);
 	t.a = start(&t, 0, 5);
 	run(&t, 2);
-	/* A master knows HANDOVER and the ACK it waits for, nothing else. */
+	/*
+	 * A master accepts HANDOVER, and the ACKNOWLEDGE that it waits for, and refuses other Sets.
+	 */
 	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_ACK, SM_KEY_DEFAULT, &a),
 			 MAD_STATUS_BAD_VALUE);
 	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_DISABLE, SM_KEY_DEFAULT, &a),
@@ -433,7 +443,10 @@ static void test_standby_is_disabled_and_enabled(void **state)
 	run(&t, 15);
 	assert_int_equal(state_of(t.a), SMP_SM_NOT_ACTIVE);
 	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_STANDBY, SM_KEY_DEFAULT, &a), 0);
-	/* Who asked is no master: it looks for itself, and finds b. */
+	/*
+	 * The node that sent STANDBY is no master, so the SM looks for the master itself, and finds
+	 * b.
+	 */
 	run(&t, 15);
 	expect(&t, t.b, t.a);
 	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_DISCOVER, SM_KEY_DEFAULT, &a), 0);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "partition/partition.h"
 #include "sm/group.h"
 #include "wire/mgid.h"
 
@@ -106,7 +107,7 @@ static void on_hit(void *ctx, struct net_port *p)
 	}
 }
 
-/* Every receiver but the sender gets exactly one copy, others none. */
+/* Check that every receiver except the sender gets exactly one copy, and others none. */
 static void assert_delivery(struct rig *r, const struct net_port *src, uint16_t mlid,
 			    const bool *receives)
 {
@@ -122,7 +123,10 @@ static void assert_delivery(struct rig *r, const struct net_port *src, uint16_t 
 	}
 }
 
-/* s1 - s2 - s3, and s3 - s1: h1 h2 on s1, h3 h4 on s2, h5 h6 on s3; nodes 3 .. 8 */
+/*
+ * Three switches in a triangle, s1 - s2 - s3 - s1; hosts h1 h2 on s1, h3 h4 on s2, h5 h6 on s3 are
+ * nodes 3 .. 8
+ */
 static void triangle(struct net *net)
 {
 	net_init(net);
@@ -134,7 +138,7 @@ static void triangle(struct net *net)
 	for (unsigned int i = 0; i < 6; i++) {
 		struct net_node *h = net_ca(net, 1);
 
-		/* On ports of the second position of an MFT. */
+		/* ports 16 and 17, which are in the second position of an MFT */
 		net_link(net->node[i / 2], 16 + i % 2, h, 1);
 	}
 }
@@ -172,13 +176,13 @@ static void test_R16_to_R20_parameters_of_the_broadcast_group(void **state)
 	triangle(&r.net);
 	rig_up(&r, r.net.node[0]);
 	g = sm_group_next(r.sm, NULL);
-	assert_true(g->rec.qkey & IB_QKEY_CONTROLLED); /* R16 */
-	assert_int_equal(g->rec.mtu_code, IB_MTU_2048); /* R17 */
-	assert_int_equal(g->rec.tclass, 0); /* R18 */
+	assert_true(g->rec.qkey & IB_QKEY_CONTROLLED); /* R16: controlled Q_Key */
+	assert_int_equal(g->rec.mtu_code, IB_MTU_2048); /* R17: MTU that every link carries */
+	assert_int_equal(g->rec.tclass, 0); /* R18: one subnet, so all three are 0 */
 	assert_int_equal(g->rec.flow_label, 0);
 	assert_int_equal(g->rec.hop_limit, 0);
-	assert_int_equal(g->rec.sl, 0); /* R19 */
-	assert_int_equal(g->rec.scope, 2); /* R20 */
+	assert_int_equal(g->rec.sl, 0); /* R19: SL of the link's multicast */
+	assert_int_equal(g->rec.scope, 2); /* R20: link-local scope */
 	assert_int_equal(mgid_scope(&g->rec.mgid), 2);
 	assert_int_equal(g->rec.pkey, 0xffff);
 	assert_int_equal(ib_rate_mbps(g->rec.rate_code), 10000);
@@ -196,6 +200,79 @@ static void test_R17_group_mtu_is_not_above_a_link(void **state)
 	g = sm_group_next(r.sm, NULL);
 	assert_int_equal(g->rec.mtu_code, IB_MTU_1024);
 	assert_non_null(strstr(r.net.last_warn, "group MTU 1024 instead of 2048"));
+	rig_down(&r);
+}
+
+/* The link of h5 has a smaller MTU, but h5 is no member of the partition. */
+static void test_R17_only_the_members_links_count(void **state)
+{
+	struct sm_partitions *ps;
+	struct sm_group *g;
+	struct rig r;
+	char err[256], text[256];
+
+	triangle(&r.net);
+	host(&r, 5)->pi.mtu_cap = IB_MTU_1024;
+	rig_up(&r, r.net.node[0]);
+	snprintf(text, sizeof(text),
+		 "Default=0x7fff : ALL=full;\nLab=0x0001, ipoib : 0x%llx=full, 0x%llx=full;",
+		 (unsigned long long)host(&r, 1)->guid, (unsigned long long)host(&r, 3)->guid);
+	if (sm_partitions_parse(&ps, "test", text, strlen(text), err, sizeof(err)))
+		fail_msg("%s", err);
+	sm_set_partitions(r.sm, ps, r.net.now);
+	net_run(&r.net, r.net.now + NS_SEC(2));
+	g = sm_group_next(r.sm, NULL);
+	while (g && g->rec.pkey != 0x8001)
+		g = sm_group_next(r.sm, g);
+	assert_non_null(g);
+	assert_int_equal(g->rec.mtu_code, IB_MTU_2048);
+	rig_down(&r);
+}
+
+static void smaller_comes_later(struct rig *r)
+{
+	triangle(&r->net);
+	r->net.node[1]->port[17].cut = host(r, 4)->cut = true;
+	net_reset(r->net.node[1]);
+	net_reset(host(r, 4)->node);
+	host(r, 4)->pi.mtu_cap = IB_MTU_1024;
+	rig_up(r, r->net.node[0]);
+	assert_int_equal(sm_group_next(r->sm, NULL)->rec.mtu_code, IB_MTU_2048);
+}
+
+static void test_R17_an_empty_group_is_made_anew_for_a_smaller_member(void **state)
+{
+	struct rig r;
+
+	smaller_comes_later(&r);
+	net_cut(r.net.node[1], 17, false);
+	net_run(&r.net, r.net.now + NS_SEC(2));
+	assert_int_equal(sm_group_next(r.sm, NULL)->rec.mtu_code, IB_MTU_1024);
+	assert_int_equal(r.deleted, 1);
+	rig_down(&r);
+}
+
+static void test_R17_a_smaller_member_is_said_where_others_would_lose(void **state)
+{
+	struct rig r;
+	char said[512];
+
+	smaller_comes_later(&r);
+	join(&r, sm_group_next(r.sm, NULL), host(&r, 1), MCM_JOIN_FULL);
+	net_cut(r.net.node[1], 17, false);
+	net_run(&r.net, r.net.now + NS_SEC(2));
+	assert_int_equal(sm_group_next(r.sm, NULL)->rec.mtu_code, IB_MTU_2048);
+	assert_int_equal(r.deleted, 0);
+	assert_non_null(strstr(r.net.last_warn, "\"h4 HCA-1\" port 1 carries MTU 1024"));
+	memcpy(said, r.net.last_warn, sizeof(said));
+	r.net.last_warn[0] = '\0';
+	sm_kick(r.sm, "test", r.net.now);
+	net_run(&r.net, r.net.now + NS_SEC(2));
+	assert_string_equal(r.net.last_warn, ""); /* the warning is not repeated */
+	/* Loading the partitions again, as the line in the log advises. */
+	sm_set_partitions(r.sm, sm_partitions_default(), r.net.now);
+	net_run(&r.net, r.net.now + NS_SEC(2));
+	assert_int_equal(sm_group_next(r.sm, NULL)->rec.mtu_code, IB_MTU_1024);
 	rig_down(&r);
 }
 
@@ -237,7 +314,7 @@ static void test_I24_send_only_members_get_a_way_in_and_nothing_back(void **stat
 	assert_delivery(&r, host(&r, 3), g->rec.mlid, rx);
 	assert_delivery(&r, host(&r, 5), g->rec.mlid, rx);
 	assert_delivery(&r, host(&r, 1), g->rec.mlid, rx);
-	/* s2 and s3 get nothing at all from s1. */
+	/* From s1 no copies go to s2 and s3. */
 	assert_int_equal(
 		net_flood(host(&r, 1), g->rec.mlid, on_hit, &(struct copies){ .net = &r.net }), 0);
 	rig_down(&r);
@@ -252,7 +329,7 @@ static void test_I24_nothing_leaves_the_receivers_branch(void **state)
 	triangle(&r.net);
 	rig_up(&r, r.net.node[0]);
 	g = make_group(&r, 1);
-	/* The root is where the first one was: s1, and all receivers are on s2. */
+	/* The tree was built for the first member, on s1, but all receivers are on s2. */
 	join(&r, g, host(&r, 1), MCM_JOIN_SEND_ONLY_FULL);
 	join(&r, g, host(&r, 3), MCM_JOIN_FULL);
 	join(&r, g, host(&r, 4), MCM_JOIN_FULL);
@@ -261,6 +338,73 @@ static void test_I24_nothing_leaves_the_receivers_branch(void **state)
 	assert_delivery(&r, host(&r, 3), g->rec.mlid, rx);
 	assert_int_equal(
 		net_flood(host(&r, 3), g->rec.mlid, on_hit, &(struct copies){ .net = &r.net }), 1);
+	rig_down(&r);
+}
+
+/* s1 has no MFT, so the tree goes from s2 to s3 directly, and hosts on s1 cannot be reached. */
+static void test_a_switch_without_multicast_is_gone_around(void **state)
+{
+	bool receives[16] = { 0 };
+	struct sm_group *g;
+	struct rig r;
+
+	triangle(&r.net);
+	r.net.node[0]->si.mft_cap = 0;
+	rig_up(&r, r.net.node[1]);
+	assert_int_equal(sm_groups_max(r.sm), NET_MLIDS);
+	assert_non_null(sm_group_next(r.sm, NULL)); /* the broadcast group exists */
+	g = make_group(&r, 1);
+	assert_false(sm_group_reaches(r.sm, g, host(&r, 1)->guid));
+	assert_true(sm_group_reaches(r.sm, g, host(&r, 3)->guid));
+	join(&r, g, host(&r, 3), MCM_JOIN_FULL);
+	join(&r, g, host(&r, 5), MCM_JOIN_FULL);
+	receives[2 + 3] = receives[2 + 5] = true;
+	assert_delivery(&r, host(&r, 3), g->rec.mlid, receives);
+	assert_delivery(&r, host(&r, 5), g->rec.mlid, receives);
+	assert_string_equal(r.net.last_warn, "");
+	/*
+	 * A member may be unreachable, for example because it joined before its switch lost its
+	 * tables. The other members are served, and the log has a line about it.
+	 */
+	join(&r, g, host(&r, 1), MCM_JOIN_FULL);
+	assert_delivery(&r, host(&r, 3), g->rec.mlid, receives);
+	assert_non_null(strstr(r.net.last_warn, "1 of its 3 members"));
+	assert_int_equal(r.net.errors, 0);
+	rig_down(&r);
+}
+
+/*
+ * Three switches in a line. The middle one has room for few groups, so other groups are cut in two.
+ */
+static void test_the_part_with_most_members_has_the_tree(void **state)
+{
+	bool receives[16] = { 0 };
+	struct sm_group *g;
+	struct rig r;
+
+	net_init(&r.net);
+	for (int i = 0; i < 3; i++)
+		net_switch(&r.net, 20);
+	net_link(r.net.node[0], 1, r.net.node[1], 1);
+	net_link(r.net.node[1], 2, r.net.node[2], 1);
+	for (unsigned int i = 0; i < 6; i++)
+		net_link(r.net.node[i / 2], 16 + i % 2, net_ca(&r.net, 1), 1);
+	r.net.node[1]->si.mft_cap = 32;
+	rig_up(&r, r.net.node[0]);
+	for (unsigned int i = 0; i < 31; i++)
+		make_group(&r, 100 + i);
+	g = make_group(&r, 1);
+	assert_true(g->rec.mlid >= IB_LID_MCAST_MIN + 32);
+	join(&r, g, host(&r, 1), MCM_JOIN_FULL);
+	assert_true(sm_group_reaches(r.sm, g, host(&r, 2)->guid));
+	assert_false(sm_group_reaches(r.sm, g, host(&r, 3)->guid));
+	assert_false(sm_group_reaches(r.sm, g, host(&r, 5)->guid));
+	join(&r, g, host(&r, 5), MCM_JOIN_FULL);
+	join(&r, g, host(&r, 6), MCM_JOIN_FULL);
+	sm_kick(r.sm, "test", r.net.now);
+	net_run(&r.net, r.net.now + NS_SEC(2));
+	receives[2 + 5] = receives[2 + 6] = true;
+	assert_delivery(&r, host(&r, 5), g->rec.mlid, receives);
 	rig_down(&r);
 }
 
@@ -334,7 +478,7 @@ static void test_I17_join_is_answered_after_the_mft_writes(void **state)
 	assert_int_equal(sm_group_join(r.sm, g, &gid, 1, false, on_done, &b, r.net.now), 0);
 	assert_int_equal(a.calls + b.calls, 0);
 	while (!b.calls) {
-		/* Not answered before it works. */
+		/* A join is answered only when the MFTs have been written. */
 		net_run(&r.net, timers_next(&r.net.timers));
 	}
 	assert_int_equal(a.calls, 1);
@@ -347,7 +491,7 @@ static void test_I17_join_is_answered_after_the_mft_writes(void **state)
 		assert_delivery(&r, host(&r, 1), g->rec.mlid, rx);
 		assert_delivery(&r, host(&r, 5), g->rec.mlid, rx);
 	}
-	/* Nothing to write: at once. */
+	/* When nothing needs to be written, the join is answered at once. */
 	b.calls = 0;
 	assert_int_equal(sm_group_join(r.sm, g, &gid, 1, false, on_done, &b, r.net.now), 0);
 	assert_int_equal(b.calls, 1);
@@ -412,7 +556,7 @@ static void test_groups_survive_a_resweep_and_a_cut_link(void **state)
 	net_run(&r.net, r.net.now + NS_SEC(3));
 	sm_kick(r.sm, "test", r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(3));
-	/* Nothing changed, nothing is written. */
+	/* Nothing has changed, so no MFT is written. */
 	assert_int_equal(
 		r.net.node[0]->mft_sets + r.net.node[1]->mft_sets + r.net.node[2]->mft_sets, sets);
 	for (unsigned int port = 1; port <= 2; port++) {
@@ -481,7 +625,7 @@ static void test_I22_mlids_run_out(void **state)
 
 	triangle(&r.net);
 	rig_up(&r, r.net.node[0]);
-	/* One is the broadcast group's; the switches hold NET_MLIDS. */
+	/* The switches hold NET_MLIDS groups, of which one is the broadcast group. */
 	for (unsigned int i = 1; i < NET_MLIDS; i++)
 		make_group(&r, i);
 	rec.mgid.raw[0] = 0xff;
@@ -495,7 +639,7 @@ static void test_I22_mlids_run_out(void **state)
 	rig_down(&r);
 }
 
-/* Members come and go in mid-sweep, links too; what is left is right. */
+/* Members come and go during sweeps, and links too. In the end all deliveries are right. */
 static void storm(uint64_t seed)
 {
 	struct prng p;
@@ -563,9 +707,14 @@ int main(void)
 		cmocka_unit_test(test_I16_broadcast_group_of_the_default_partition),
 		cmocka_unit_test(test_R16_to_R20_parameters_of_the_broadcast_group),
 		cmocka_unit_test(test_R17_group_mtu_is_not_above_a_link),
+		cmocka_unit_test(test_R17_only_the_members_links_count),
+		cmocka_unit_test(test_R17_an_empty_group_is_made_anew_for_a_smaller_member),
+		cmocka_unit_test(test_R17_a_smaller_member_is_said_where_others_would_lose),
 		cmocka_unit_test(test_I24_receivers_get_branches),
 		cmocka_unit_test(test_I24_send_only_members_get_a_way_in_and_nothing_back),
 		cmocka_unit_test(test_I24_nothing_leaves_the_receivers_branch),
+		cmocka_unit_test(test_a_switch_without_multicast_is_gone_around),
+		cmocka_unit_test(test_the_part_with_most_members_has_the_tree),
 		cmocka_unit_test(test_I24_leaving_closes_the_branch),
 		cmocka_unit_test(test_group_ends_with_its_last_full_member),
 		cmocka_unit_test(test_I17_join_is_answered_after_the_mft_writes),

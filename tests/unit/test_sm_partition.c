@@ -7,7 +7,7 @@
 
 #include "check.h"
 #include "sm/group.h"
-#include "sm/partition.h"
+#include "partition/partition.h"
 #include "wire/mgid.h"
 
 static struct sm_partitions *parse(const char *text)
@@ -31,7 +31,7 @@ static const struct sm_partition *find(const struct sm_partitions *ps, const cha
 	return NULL;
 }
 
-/* The examples of OpenSM's own documentation, doc/partition-config.txt. */
+/* The examples of OpenSM's documentation, doc/partition-config.txt. */
 static void test_opensm_examples(void **state)
 {
 	static const char text[] =
@@ -64,7 +64,7 @@ static void test_opensm_examples(void **state)
 	assert_int_equal(p->rule[4].kind, SM_MEMBER_SELF);
 	assert_int_equal(p->rule[4].membership, SM_MEMBER_FULL);
 	p = find(ps, "NewPartition");
-	assert_int_equal(p->pkey, 1); /* the lowest that is free */
+	assert_int_equal(p->pkey, 1); /* the lowest P_Key that is free */
 	assert_true(p->ipoib);
 	assert_int_equal(p->ngroups, 1);
 	assert_int_equal(p->nrules, 3);
@@ -138,10 +138,13 @@ static void test_flags_and_names(void **state)
 	assert_int_equal(p->rule[2].kind, SM_MEMBER_ALL_CAS);
 	assert_int_equal(p->rule[3].kind, SM_MEMBER_ALL_ROUTERS);
 	assert_int_equal(find(ps, "0x0022")->pkey, 0x22);
-	/* A number may come later; others keep clear of it. */
+	/* P_Keys that are given later in the file are not assigned automatically. */
 	assert_int_equal(find(ps, "Auto")->pkey, 2);
 	assert_int_equal(find(ps, "Late")->pkey, 0x33);
-	/* The default partition is always there, with limited members. */
+	/*
+	 * The default partition is there although the file does not name it; its members are
+	 * limited.
+	 */
 	assert_int_equal(find(ps, "Default")->nrules, 0);
 	assert_int_equal(ps->n, 5);
 	sm_partitions_free(ps);
@@ -162,7 +165,10 @@ static void test_R16_default_table(void **state)
 	assert_ptr_equal(sm_partitions_find(ps, 0xffff), p);
 	assert_null(sm_partitions_find(ps, 0x8001));
 	sm_partitions_free(ps);
-	/* An empty file is not no file: no group, limited members. */
+	/*
+	 * An empty file is different from no file: the default partition has no group and limited
+	 * members only.
+	 */
 	empty = parse("# nothing\n");
 	p = find(empty, "Default");
 	assert_int_equal(p->ngroups + p->nrules, 0);
@@ -239,7 +245,7 @@ static void test_every_prefix_of_a_file_is_read_or_refused(void **state)
 		" 0x12, SELF; # end\n=7:ALL;";
 
 	for (size_t len = 0; len <= sizeof(text) - 1; len++) {
-		/* An exact copy, so that a sanitizer sees a read beyond it. */
+		/* An exact copy, so that the sanitizer notices reads beyond its end. */
 		char *copy = malloc(len ? len : 1), err[200] = "";
 		struct sm_partitions *ps = NULL;
 		int rc;
@@ -252,7 +258,7 @@ static void test_every_prefix_of_a_file_is_read_or_refused(void **state)
 	}
 }
 
-/* --- applied to a subnet: s1, h1 .. h4 on it (nodes 1 .. 4), the SM on s1 */
+/* --- partitions applied to a subnet of s1 (with the SM) and h1 .. h4 on it (nodes 1 .. 4) */
 
 struct rig {
 	struct net net;
@@ -322,9 +328,12 @@ static void test_I26_tables_of_cas_and_switch_ports(void **state)
 	TABLE(host(&r, 2), 0x7fff, 0x0001);
 	TABLE(host(&r, 3), 0x8002, 0x0002, 0x7fff);
 	TABLE(host(&r, 4), 0x7fff);
-	/* The SM's own is full, so that limited members reach the SA. */
+	/* The SM's own port is a full member, so that limited members reach the SA. */
 	TABLE(&r.net.node[0]->port[0], 0xffff, 0x8001);
-	/* Switch ports check, in both directions, by full entries: also for limited members. */
+	/*
+	 * Switch ports enforce in both directions. They have full P_Keys, which limited members
+	 * match too.
+	 */
 	for (unsigned int i = 1; i <= 4; i++) {
 		const struct net_port *sp = host(&r, i)->peer;
 
@@ -365,7 +374,7 @@ static void test_no_enforcement_when_told_so(void **state)
 	assert_int_equal(net.node[0]->port[1].pkey_sets, 0);
 	sm_destroy(sm);
 
-	/* An SM that enforced was here before: that ends. */
+	/* An earlier SM had switched enforcement on; now it is switched off. */
 	sm = net_sm(net.node[0], NULL);
 	assert_true(net_until_up(&net, sm, 1));
 	assert_true(net.node[0]->port[1].pi.part_enforce_in);
@@ -387,7 +396,10 @@ static void test_I26_reload_keeps_indices_and_rewrites(void **state)
 	sm_set_partitions(r.sm, parse("A=1:\"h1\"=full; C=3:\"h1\"=full; D=4:\"h1\"=full;"),
 			  r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(1));
-	/* QPs are bound to indices: 0x8003 stays at 3, the newcomer takes the gap. */
+	/*
+	 * QPs are bound to indices, so 0x8003 stays at index 3, and the new P_Key is put into the
+	 * gap.
+	 */
 	TABLE(host(&r, 1), 0x7fff, 0x8001, 0x8004, 0x8003);
 	TABLE(host(&r, 1)->peer, 0xffff, 0x8001, 0x8004, 0x8003);
 	rig_down(&r);
@@ -408,7 +420,7 @@ static void test_I26_removed_partition_ends_memberships(void **state)
 	gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, host(&r, 2)->guid);
 	assert_int_equal(sm_group_join(r.sm, g, &gid, 1, false, NULL, NULL, r.net.now), 0);
 
-	/* h2 is no member any more; h1 stays one. */
+	/* h2 is removed from the partition; h1 stays a member. */
 	sm_set_partitions(
 		r.sm, parse("Default=0x7fff, ipoib : ALL=full;\nLab=0x8001, ipoib : \"h1\"=full;"),
 		r.net.now);
@@ -461,7 +473,7 @@ static void test_pkey_queries_of_the_database(void **state)
 	assert_int_equal(sm_port_pkey(a, 0x8000), 0);
 	assert_int_equal(sm_ports_share_pkey(a, b), 0x8001);
 	assert_int_equal(sm_ports_share_pkey(b, a), 0x0001);
-	/* Limited members only. */
+	/* Two limited members share no usable P_Key. */
 	assert_int_equal(sm_ports_share_pkey(b, c), 0);
 	rig_down(&r);
 }
@@ -483,7 +495,9 @@ static void test_table_too_small_is_said(void **state)
 	sm = net_sm(s, NULL);
 	sm_set_partitions(sm, parse(text), net.now);
 	assert_true(net_until_up(&net, sm, 1));
-	/* 41 fit into the CA's 64 entries, in two blocks, but not into the switch's 8. */
+	/*
+	 * The CA's 64 entries hold the 41 P_Keys in two blocks, but the switch's 8 entries do not.
+	 */
 	assert_int_equal(h->port[1].pkeys[40], 0x8000 + 40);
 	assert_false(s->port[1].pi.part_enforce_in);
 	assert_non_null(strstr(net.last_err, "room for 8 P_Keys and should have 41"));
@@ -491,7 +505,7 @@ static void test_table_too_small_is_said(void **state)
 	net_fini(&net);
 }
 
-/* s1's maps between all ports that carry something, and the hosts' own */
+/* Check the SLtoVL maps of s1 between all ports in use, and of the hosts */
 static void assert_vls_below(struct rig *r, unsigned int vls)
 {
 	const struct net_node *s = r->net.node[0];
@@ -515,7 +529,7 @@ static void test_service_levels_meet_operational_vls(void **state)
 
 	rig_up(&r, "Default=0x7fff,ipoib:ALL=full;");
 	assert_int_equal(r.net.node[0]->sltovl_sets + r.net.node[1]->sltovl_sets, 0);
-	/* The first SL that is not 0. */
+	/* From the first SL other than 0 on, SLtoVL tables are written. */
 	sm_set_partitions(r.sm, parse("Default=0x7fff,ipoib:ALL=full; Lab=1,ipoib,sl=6:ALL=full;"),
 			  r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(3));
@@ -525,7 +539,7 @@ static void test_service_levels_meet_operational_vls(void **state)
 	sm_kick(r.sm, "test", r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(3));
 	assert_int_equal(r.net.node[0]->sltovl_sets, sets);
-	/* A host that was reset. */
+	/* A host that was reset gets its tables again. */
 	net_reset(r.net.node[2]);
 	net_cut(r.net.node[2], 1, false);
 	net_run(&r.net, r.net.now + NS_SEC(3));

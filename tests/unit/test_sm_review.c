@@ -7,10 +7,13 @@
 
 #include "check.h"
 #include "sm/group.h"
-#include "sm/partition.h"
+#include "partition/partition.h"
 #include "wire/mgid.h"
 
-/* What an SM must not lose when an answer does, or when the administrator is quicker than a sweep. */
+/*
+ * State that an SM must keep when answers get lost, or when the administrator changes partitions
+ * faster than it sweeps.
+ */
 
 static struct sm_partitions *parse(const char *text)
 {
@@ -22,7 +25,7 @@ static struct sm_partitions *parse(const char *text)
 	return ps;
 }
 
-/* Two switches with the SM on the first, and a CA with a port on each. */
+/* Two switches, the first with the SM, and a CA with one port on each. */
 struct rig {
 	struct net net;
 	struct net_node *s1, *s2, *h;
@@ -60,7 +63,10 @@ static uint64_t generation(const struct sm *sm)
 
 static void test_I16_a_lost_client_reregister_is_asked_again(void **state)
 {
-	/* The port dies at any point of the sweep that finds it again; it keeps its LID throughout. */
+	/*
+	 * The port stops answering after @after SMPs of the sweep that finds it again; it keeps its
+	 * LID.
+	 */
 	for (unsigned int after = 1; after <= 12; after++) {
 		struct rig r;
 		unsigned int before;
@@ -83,7 +89,7 @@ static void test_I16_a_lost_client_reregister_is_asked_again(void **state)
 			fail_msg("dead after %u SMPs: it has lost its memberships and is not told",
 				 after);
 
-		/* Once acknowledged, it is over. */
+		/* After the acknowledgement, ClientReregister is not sent again. */
 		before = r.h->port[1].reregisters;
 		sm_kick(r.sm, "test", r.net.now);
 		net_run(&r.net, r.net.now + NS_SEC(3));
@@ -92,7 +98,9 @@ static void test_I16_a_lost_client_reregister_is_asked_again(void **state)
 	}
 }
 
-/* A switch whose answers get lost still leads to a port of a CA that is known by another one. */
+/*
+ * A switch whose answers get lost, and a CA port behind it; the CA is also known by its other port.
+ */
 static void test_I26_tables_of_a_ca_stay_apart_when_a_switch_is_lost(void **state)
 {
 	struct sm_cfg cfg = sm_cfg_default();
@@ -148,7 +156,7 @@ static void test_I26_a_partition_that_is_back_before_the_sweep_was_never_away(vo
 	sm_set_partitions(r.sm, parse(WITHOUT_H), r.net.now);
 	sm_set_partitions(r.sm, parse(WITH_H), r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(2));
-	/* The port saw nothing, so it would not know that it has to join again. */
+	/* No table was written, so the port could not know that it would have to join again. */
 	assert_int_equal(r.h->port[1].pkey_sets, sets);
 	assert_int_equal(lab_group(&r)->nmembers, 1);
 	rig_down(&r);
@@ -173,7 +181,7 @@ static void test_I26_a_join_in_mid_sweep_does_not_outlive_the_pkey(void **state)
 
 	rig_up(&r, WITH_H, NULL);
 	sm_set_partitions(r.sm, parse(WITHOUT_H), r.net.now);
-	lab_join(&r); /* by the tables as they are */
+	lab_join(&r); /* the join is granted, because the port's tables still have the P_Key */
 	net_run(&r.net, r.net.now + NS_SEC(2));
 	assert_int_equal(lab_group(&r)->nmembers, 0);
 	rig_down(&r);
@@ -188,7 +196,7 @@ static void test_I26_changed_parameters_make_the_groups_anew(void **state)
 
 	rig_up(&r, WITH_H, NULL);
 	lab_join(&r);
-	/* A group of the same link, which has its broadcast group's parameters. */
+	/* A second group with the parameters of the partition's broadcast group. */
 	mgid = lab_group(&r)->rec.mgid;
 	mgid.raw[15] = 0x16;
 	{
@@ -200,7 +208,7 @@ static void test_I26_changed_parameters_make_the_groups_anew(void **state)
 	}
 	before = r.h->port[1].reregisters;
 
-	/* The same once more changes nothing. */
+	/* Loading the same partitions again changes nothing. */
 	sm_set_partitions(r.sm, parse(WITH_H), r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(2));
 	assert_int_equal(lab_group(&r)->nmembers, 1);
@@ -216,7 +224,10 @@ static void test_I26_changed_parameters_make_the_groups_anew(void **state)
 	assert_int_equal(lab_group(&r)->rec.mtu_code, IB_MTU_1024);
 	assert_int_equal(lab_group(&r)->nmembers, 0);
 	assert_null(sm_group_find(r.sm, &mgid));
-	/* Members that do not hear trap 67 are told otherwise; who was none is left alone. */
+	/*
+	 * Members may not have subscribed to trap 67, so they get ClientReregister; ports that were
+	 * no members do not.
+	 */
 	net_run(&r.net, r.net.now + NS_SEC(2));
 	assert_int_equal(r.h->port[1].reregisters, before + 1);
 	assert_int_equal(r.h->port[2].reregisters, 1);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LFTs against the rule as it is written down, one destination after the other. */
+/* Compare LFTs with the rule for routes in its plainest form, one destination after the other. */
 #include "check.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sm/route.h"
+#include "subnet/route.h"
 #include "sm_net.h"
 #include "util/list.h"
 
@@ -16,7 +16,7 @@ static const struct sm_node *attached(const struct sm_port *p, uint8_t *ret_port
 	return p->node->sw ? p->node : p->peer->node;
 }
 
-/* Links from the switch @s to the next hop towards @d: breadth first, without the SM's matrix. */
+/* Number of links from each switch to @d: breadth first, without the SM's matrix. */
 static void hops_to(const struct sm_db *db, const struct sm_node *d, uint8_t *hops)
 {
 	memset(hops, SM_HOPS_NONE, db->nswitches);
@@ -93,7 +93,7 @@ static void test_fewest_hops_then_least_load_then_lowest_port(void **state)
 	}
 }
 
-/* The tables are the same in how many slices they are made. */
+/* The tables do not depend on the number of slices in which they are computed. */
 static void test_slices_change_nothing(void **state)
 {
 	struct sm_router *r = NULL;
@@ -113,7 +113,7 @@ static void test_slices_change_nothing(void **state)
 	for (uint32_t s = 0; s < copy.nswitches; s++)
 		lft[s] = copy.sw[s]->sw->lft;
 
-	assert_int_equal(sm_router_create(&r, &copy), 0);
+	assert_int_equal(sm_router_create(&r, &copy, NULL), 0);
 	for (;;) {
 		int err = sm_router_run(r, 1, &n);
 

@@ -68,7 +68,7 @@ static unsigned int total_sets(const struct net *net)
 	return sum;
 }
 
-/* s1 - s2 by @parallel cables, two hosts on each: h1 h2 on s1, h3 h4 on s2. */
+/* Two switches joined by @parallel cables, with two hosts each: h1 h2 on s1, h3 h4 on s2. */
 static void two_switches(struct net *net, unsigned int parallel)
 {
 	struct net_node *s1 = net_switch(net, 12), *s2 = net_switch(net, 12);
@@ -184,7 +184,10 @@ static void test_random_topologies_with_losses(void **state)
 	}
 }
 
-/* 4 leaves x 3 spines, 6 hosts a leaf: 18 foreign hosts over 3 uplinks are 6 each. */
+/*
+ * 4 leaves and 3 spines with 6 hosts on each leaf: the 18 hosts elsewhere are shared out over 3
+ * uplinks, 6 each.
+ */
 static void test_balance_over_equal_ways(void **state)
 {
 	struct net net;
@@ -254,7 +257,7 @@ static void test_I16_lids_stay_over_resweep_and_restart(void **state)
 	assert_true(net_until_up(&net, sm, 2));
 	sm_destroy(sm);
 
-	/* Another place: another order of discovery. */
+	/* An SM on another node, which discovers the nodes in another order. */
 	sm = net_sm(net.node[0], NULL);
 	assert_true(net_until_up(&net, sm, 1));
 	for (unsigned int i = 0; i < net.n; i++)
@@ -279,12 +282,12 @@ static void test_I16_lid_waits_for_its_port(void **state)
 	net_cut(h, 1, true);
 	net_run(&net, net.now + NS_SEC(3));
 	assert_null(sm_db_port_by_lid(sm_db(sm), lid));
-	/* A newcomer does not get it. */
+	/* A new host does not get the LID of the absent one. */
 	net_join(net.node[0], net_ca(&net, 1));
 	sm_kick(sm, "test", net.now);
 	net_run(&net, net.now + NS_SEC(3));
 	assert_int_not_equal(net.node[net.n - 1]->port[1].pi.lid, lid);
-	/* Power-cycled, and still who it was. */
+	/* After a power cycle the host has its LID again. */
 	net_reset(h);
 	net_cut(h, 1, false);
 	net_run(&net, net.now + NS_SEC(3));
@@ -339,7 +342,7 @@ static void test_I16_set_lid(void **state)
 	assert_int_equal(h1->pi.lid, 0x123);
 	net_assert_connected(&net);
 
-	/* The LID of one who is away is his, what he had before is free. */
+	/* The LID of an absent port stays reserved; the LID that it had before is free. */
 	net_cut(h1->node, 1, true);
 	net_run(&net, net.now + NS_SEC(3));
 	assert_int_equal(sm_set_lid(sm, h2->guid, 0x123, net.now), -EEXIST);
@@ -353,7 +356,10 @@ static void test_I16_set_lid(void **state)
 	net_fini(&net);
 }
 
-/* Paths that others have go to the old LID; who has no subscriptions hears of it in no other way. */
+/*
+ * After a change of LID, cached paths lead to the old LID. All ports are told by ClientReregister,
+ * because a port without subscriptions hears of the change in no other way.
+ */
 static void test_I16_all_register_again_after_a_lid_changed(void **state)
 {
 	unsigned int before[6], told;
@@ -369,7 +375,7 @@ static void test_I16_all_register_again_after_a_lid_changed(void **state)
 	for (unsigned int i = 2; i < 6; i++)
 		before[i] = net.node[i]->port[1].reregisters;
 
-	/* Only when the SA has the new LID. */
+	/* ClientReregister is sent only when the SA has the new LID. */
 	assert_int_equal(sm_set_lid(sm, net.node[2]->port[1].guid, 0x123, net.now), 0);
 	assert_true(net_until_up(&net, sm, 2));
 	assert_int_equal(net.node[3]->port[1].reregisters, before[3]);
@@ -380,7 +386,7 @@ static void test_I16_all_register_again_after_a_lid_changed(void **state)
 	net_run(&net, net.now + NS_SEC(60));
 	assert_int_equal(net.node[3]->port[1].reregisters, told);
 
-	/* The SM's own. */
+	/* The LID of the SM's own port changes, too. */
 	sm_lid = net.node[0]->port[0].pi.lid;
 	assert_int_equal(sm_set_lid(sm, net.node[0]->port[0].guid, 0x124, net.now), 0);
 	net_run(&net, net.now + NS_SEC(5));
@@ -463,10 +469,13 @@ static void test_cut_link_is_routed_around(void **state)
 	assert_int_equal(
 		net_walk(&net.node[3]->port[1], &net.node[4]->port[1], net.node[4]->port[1].pi.lid),
 		4);
-	/* The trap did it, long before a light sweep. */
+	/* The trap started the sweep, long before the next light sweep. */
 	assert_in_range(seen.up_at - cut_at, 1, NS_MSEC(50));
 	assert_true(seen.traps >= 1);
-	/* Each is repressed with its own TID, or its switch would go on (I15). */
+	/*
+	 * I15: each trap is repressed with its own TID, because its switch would repeat it
+	 * otherwise.
+	 */
 	assert_int_equal(net.represses, seen.traps);
 
 	net_cut(s[0], 1, false);
@@ -489,7 +498,10 @@ static void test_light_sweep_finds_what_no_trap_told(void **state)
 	sm = net_sm(net.node[0], NULL);
 	assert_true(net_until_up(&net, sm, 1));
 	net_run(&net, net.now + NS_SEC(5));
-	/* Mute: traps have nowhere to go. And not the cable that the light sweep itself takes. */
+	/*
+	 * Without an SM LID the switches send no traps. The cut cable is not the one that the light
+	 * sweep uses.
+	 */
 	net.node[0]->port[0].pi.sm_lid = net.node[1]->port[0].pi.sm_lid = 0;
 	net_cut(net.node[0], 2, true);
 	net_run(&net, net.now + NS_SEC(11));
@@ -501,6 +513,7 @@ static void test_light_sweep_finds_what_no_trap_told(void **state)
 static void test_quiet_subnet_is_only_looked_at(void **state)
 {
 	struct sm_status st;
+	struct sm_cfg cfg = sm_cfg_default();
 	unsigned int sets;
 	struct net net;
 	uint64_t smps, heavy;
@@ -508,14 +521,15 @@ static void test_quiet_subnet_is_only_looked_at(void **state)
 
 	net_init(&net);
 	net_random(&net, 3, 5, 8, 2);
-	sm = net_sm(net.node[0], NULL);
+	cfg.audit_rate = 0; /* no audit, which has tests of its own */
+	sm = net_sm(net.node[0], &cfg);
 	assert_true(net_until_up(&net, sm, 1));
 	net_run(&net, net.now + NS_SEC(5));
 	sets = total_sets(&net);
 	smps = net.smps;
 	sm_status(sm, &st);
 	heavy = st.heavy_sweeps;
-	/* The one that made it master, and one for what changed before it was. */
+	/* Two heavy sweeps: one that made it master, and one for the changes before that. */
 	assert_int_equal(heavy, 2);
 
 	net_run(&net, net.now + NS_SEC(100));
@@ -523,10 +537,13 @@ static void test_quiet_subnet_is_only_looked_at(void **state)
 	assert_int_equal(st.heavy_sweeps, heavy);
 	assert_in_range(st.light_sweeps, 9, 11);
 	assert_int_equal(total_sets(&net), sets);
-	/* SwitchInfo of five switches and our own PortInfo, with their answers. */
+	/*
+	 * A light sweep reads SwitchInfo of five switches and PortInfo of the SM's port, each with
+	 * an answer.
+	 */
 	assert_in_range(net.smps - smps, 9 * 12, 11 * 12);
 
-	/* A heavy sweep finds nothing to write either. */
+	/* A heavy sweep finds no difference, so it writes nothing. */
 	sm_kick(sm, "test", net.now);
 	net_run(&net, net.now + NS_SEC(1));
 	sm_status(sm, &st);
@@ -576,7 +593,7 @@ static void test_who_was_silent_is_found_soon(void **state)
 	net_run(&net, net.now + NS_SEC(3));
 	assert_int_equal(sm_db(sm)->nnodes, 5);
 	assert_non_null(strstr(net.last_warn, "nobody answers behind"));
-	/* No switch noticed anything: the link was there all the time. */
+	/* No switch sent a trap, because the link was up all the time. */
 	net.node[4]->dead = false;
 	net_run(&net, net.now + NS_SEC(5));
 	net_assert_connected(&net);
@@ -600,14 +617,17 @@ static void test_I16_client_reregister(void **state)
 	for (unsigned int i = 2; i < 6; i++)
 		assert_int_equal(net.node[i]->port[1].reregisters, 1);
 
-	/* Reset: it lost what it was told; nobody else hears of it. */
+	/*
+	 * A host that was reset has lost its memberships, so it gets ClientReregister; no other
+	 * host does.
+	 */
 	net_reset(h);
 	net_cut(h, 1, false);
 	net_run(&net, net.now + NS_SEC(5));
 	assert_int_equal(h->port[1].reregisters, 2);
 	assert_int_equal(net.node[2]->port[1].reregisters, 1);
 
-	/* A new SM knows no members. */
+	/* A new SM does not know the members, so all get ClientReregister. */
 	sm_destroy(sm);
 	sm = net_sm(net.node[0], NULL);
 	assert_true(net_until_up(&net, sm, 1));
@@ -650,7 +670,7 @@ static void test_reset_switch_gets_its_tables_again(void **state)
 	net_reset(net.node[1]);
 	net_cut(net.node[1], 1, false);
 	net_run(&net, net.now + NS_SEC(12));
-	/* What hung on it was down with it. */
+	/* The hosts behind the reset switch are reachable again too. */
 	net_assert_connected(&net);
 	sm_destroy(sm);
 	net_fini(&net);
@@ -689,7 +709,7 @@ static void test_two_cas_back_to_back(void **state)
 				    sm_db_port_by_guid(sm_db(sm), b->port[2].guid), 0, &path),
 			 0);
 	assert_int_equal(path.hops, 1);
-	/* The unconnected port of b is nobody's. */
+	/* The unconnected port of b gets no LID. */
 	assert_int_equal(b->port[1].pi.lid, 0);
 	sm_destroy(sm);
 	net_fini(&net);
@@ -759,7 +779,7 @@ static void test_I16_path_is_the_minimum_of_its_links(void **state)
 	net_link(s1, 1, s2, 1);
 	net_link(s1, 2, h1, 1);
 	net_link(s2, 2, h2, 1);
-	/* The middle: 2048 octets at one end, 1x SDR. h2: EDR. */
+	/* In the middle of the path, one end has MTU 2048 and the link is 1x SDR; h2 has EDR. */
 	s2->port[1].pi.mtu_cap = IB_MTU_2048;
 	s1->port[1].pi.width_active = s2->port[1].pi.width_active = 1;
 	s1->port[1].pi.speed_active = s2->port[1].pi.speed_active = 1;
@@ -778,7 +798,7 @@ static void test_I16_path_is_the_minimum_of_its_links(void **state)
 	assert_int_equal(path.hops, 3);
 	assert_int_equal(path.slid, h1->port[1].pi.lid);
 	assert_int_equal(path.dlid, h2->port[1].pi.lid);
-	/* Not over the middle. */
+	/* A path that does not lead through the middle. */
 	assert_int_equal(sm_db_path(db, a, db->self, 0, &path), 0);
 	assert_int_equal(path.mtu_code, IB_MTU_4096);
 	assert_int_equal(path.hops, 1);
@@ -793,7 +813,7 @@ static void test_I16_path_is_the_minimum_of_its_links(void **state)
 
 static void test_node_dies_in_mid_sweep(void **state)
 {
-	/* Whatever was its last answer, the others come up. */
+	/* The node stops answering after @after SMPs; all others come up. */
 	for (unsigned int after = 1; after <= 40; after++) {
 		struct net net;
 		struct sm *sm;
@@ -833,7 +853,7 @@ static void test_switch_dies_in_mid_sweep(void **state)
 		net_run(&net, net.now + NS_SEC(15));
 		net_assert_connected(&net);
 		assert_null(sm_db_node(sm_db(sm), s[1]->info.node_guid));
-		/* And back again. */
+		/* Then the switch comes back. */
 		s[1]->die_after = 0;
 		s[1]->dead = false;
 		net_reset(s[1]);
@@ -896,7 +916,7 @@ static void test_links_to_oneself(void **state)
 	two_switches(&net, 1);
 	s = net.node[1];
 	net_link(s, 8, s, 9);
-	s->port[10].peer = &s->port[10]; /* a loopback plug */
+	s->port[10].peer = &s->port[10]; /* a port cabled to itself */
 	net_reset(s);
 	sm = net_sm(net.node[0], NULL);
 	assert_true(net_until_up(&net, sm, 1));

@@ -7,7 +7,7 @@
 #include "wire/crc.h"
 #include "wire/ib_hdr.h"
 
-/* The machine of a link over UDP on virtual time: DESIGN.md, "UDP link". */
+/* The state machine of a link over UDP, on virtual time (doc/udp-link.md). */
 
 #define T0 NS_SEC(1000)
 
@@ -67,7 +67,7 @@ static void finish(struct rig *r)
 	timers_fini(&r->ts);
 }
 
-/* To @t, every deadline on its way at its own time. */
+/* Let time pass until @t, running each timer at its own deadline. */
 static void until(struct rig *r, ns_t t)
 {
 	ns_t next;
@@ -125,7 +125,7 @@ static void test_silent_and_deaf_for_4_s_after_its_start(void **state)
 	finish(&r);
 }
 
-/* Both ends are new: the first silence is left out, no later one. */
+/* When both ends are new, the first silence is left out; every later one is kept. */
 static void test_fresh_listens_at_once_and_is_silent_for_4_s_later(void **state)
 {
 	struct rig r;
@@ -208,7 +208,10 @@ static void test_down_exactly_3_s_after_the_last_was_heard(void **state)
 	start_up(&r);
 	until(&r, T0 + NS_SEC(7) - 1);
 	assert_true(r.up);
-	/* One nanosecond before the end a packet, not a keepalive, prolongs it. */
+	/*
+	 * A packet that arrives one nanosecond before the end of the time prolongs it as a
+	 * keepalive does.
+	 */
 	assert_int_equal(udp_link_rx(&r.l, &peer, b, len, r.now), UDP_DROP_NONE);
 	until(&r, T0 + NS_SEC(10) - 2);
 	assert_true(r.up);
@@ -225,7 +228,9 @@ static void test_silent_and_deaf_for_4_s_after_a_time_out(void **state)
 	unsigned int before;
 	struct rig r;
 
-	/* The other end may hear us: it has to see the link drop as we do. */
+	/*
+	 * The peer may still hear us. It must see the link drop as we do, so we are silent for 4 s.
+	 */
 	start_up(&r);
 	until(&r, T0 + NS_SEC(7));
 	assert_int_equal(r.l.state, UDP_LINK_DEAF);
@@ -289,7 +294,8 @@ static void test_peer_is_learnt_from_the_first_valid_and_forgotten_with_the_link
 	until(&r, T0 + NS_SEC(20));
 	assert_int_equal(r.l.state, UDP_LINK_LISTENING);
 	assert_int_equal(r.keepalives, 0);
-	assert_int_equal(timers_next(&r.ts), NS_NEVER); /* nobody to call: nothing to wake up for */
+	/* no timer is needed without a peer to call */
+	assert_int_equal(timers_next(&r.ts), NS_NEVER);
 	b[20] ^= 1;
 	assert_int_equal(udp_link_rx(&r.l, &other_addr, b, len, r.now), UDP_DROP_VCRC);
 	assert_false(r.up);
@@ -342,7 +348,7 @@ static void test_disabled_it_stays_silent_and_deaf(void **state)
 	assert_int_equal(r.keepalives, before);
 	assert_int_equal(hear(&r, &peer), UDP_DROP_DEAF);
 	assert_int_equal(timers_next(&r.ts), NS_NEVER);
-	/* Its peer has seen the link drop long ago. */
+	/* The peer saw the link drop long ago, so no silence is needed. */
 	udp_link_want(&r.l, true, r.now);
 	assert_int_equal(r.l.state, UDP_LINK_LISTENING);
 	assert_int_equal(r.keepalives, before + 1);
@@ -359,13 +365,13 @@ static void test_silence_is_counted_from_when_it_began(void **state)
 	udp_link_want(&r.l, true, r.now);
 	until(&r, T0 + NS_SEC(8) - 1);
 	assert_int_equal(r.l.state, UDP_LINK_DEAF);
-	/* Off and on within the silence neither shortens nor prolongs it. */
+	/* Switching off and on during the silence does not change its duration. */
 	udp_link_want(&r.l, false, r.now);
 	udp_link_want(&r.l, true, r.now);
 	assert_int_equal(r.l.state, UDP_LINK_DEAF);
 	until(&r, T0 + NS_SEC(8));
 	assert_int_equal(r.l.state, UDP_LINK_LISTENING);
-	/* Twice the same is nothing. */
+	/* A second identical call has no effect. */
 	udp_link_want(&r.l, true, r.now);
 	assert_int_equal(r.l.state, UDP_LINK_LISTENING);
 	finish(&r);
@@ -458,7 +464,7 @@ static void test_names_are_there_and_differ(void **state)
 
 static void test_late_clocks_do_not_wrap(void **state)
 {
-	/* 500 years of uptime, and a timer that fires late. */
+	/* A clock at 500 years, and a timer that fires late. */
 	ns_t t = NS_SEC(500ull * 365 * 86400);
 	struct rig r;
 

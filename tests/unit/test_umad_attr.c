@@ -2,8 +2,8 @@
 #include "umad_rig.h"
 
 /*
- * sysfs. The formats are those of Linux 6.1 (drivers/infiniband/core/sysfs.c, device.c, user_mad.c), which
- * libibumad's parser (umad.c, sysfs.c) and scripts read.
+ * Files of sysfs. Their formats are those of Linux 6.1 (drivers/infiniband/core/sysfs.c, device.c,
+ * user_mad.c), which libibumad's parser (umad.c, sysfs.c) and scripts read.
  */
 
 static struct umad_rig rig;
@@ -37,7 +37,7 @@ static void check_file(const struct umad_view *v, const char *path, const char *
 		fail_msg("%s: '%s', expected '%s'", path, buf, want);
 }
 
-/* @want: names, each followed by a comma */
+/* @want: all names in the folder, each followed by a comma */
 static void check_dir(const struct umad_view *v, const char *path, const char *want)
 {
 	char buf[4096];
@@ -100,7 +100,7 @@ static void test_files_of_a_port(void **state)
 	check_file(&ab, PORT "pkeys/0", "0xffff\n");
 	check_file(&ab, PORT "pkeys/1", "0x7001\n");
 	check_file(&ab, PORT "pkeys/63", "0x0000\n");
-	pi->lid = 0x1b; /* read fresh each time */
+	pi->lid = 0x1b; /* each read shows the current value */
 	pi->port_state = IB_PORT_ACTIVE;
 	check_file(&ab, PORT "lid", "0x1b\n");
 	check_file(&ab, PORT "state", "4: ACTIVE\n");
@@ -140,11 +140,11 @@ static void test_counters_are_those_of_the_pma(void **state)
 
 	(void)state;
 #define CNT PORT "counters/"
-	c->symbol_errors = 70000; /* stops at 16 bits */
+	c->symbol_errors = 70000; /* the sysfs counter stops at 16 bits */
 	c->link_recovers = 3;
-	c->link_downed = 300; /* at 8 */
+	c->link_downed = 300; /* stops at 8 bits */
 	c->local_link_integrity = 5;
-	c->excessive_overruns = 99; /* at 4 */
+	c->excessive_overruns = 99; /* stops at 4 bits */
 	c->vl15_dropped = 12;
 	c->xmit_wait = 13;
 	c->xmit_discards = 14;

@@ -43,7 +43,8 @@ static void test_hello_finds_ports_through_all_cas(void **state)
 	assert_int_equal(hello_err(UMAD_KIND_MAD, "ab", "", UINT32_MAX), -ENOENT);
 	assert_int_equal(hello_err(UMAD_KIND_MAD, "", "", 0), -ENOENT);
 	assert_int_equal(hello_err(UMAD_KIND_MAD, "", "S", 0), 0);
-	assert_int_equal(hello_err(UMAD_KIND_MAD, "", "S", 1), -ENOENT); /* port 0 only */
+	/* a switch has port 0 only */
+	assert_int_equal(hello_err(UMAD_KIND_MAD, "", "S", 1), -ENOENT);
 	assert_int_equal(hello_err(UMAD_KIND_ATTR, "a", "", 77), 0);
 	assert_int_equal(hello_err(UMAD_KIND_ATTR, "", "T", 0), -ENOENT);
 }
@@ -77,24 +78,28 @@ static void test_nonsense_ends_the_connection(void **state)
 
 	(void)state;
 	assert_int_equal(umad_rig_msg(&rig, c, &reg, sizeof(reg), true),
-			 -EPROTO); /* no hello yet */
+			 -EPROTO); /* a message before the hello */
 	h.kind = 0;
 	assert_int_equal(umad_rig_msg(&rig, c, &h, sizeof(h), false), -EPROTO);
 	h.kind = UMAD_KIND_ATTR + 1;
 	assert_int_equal(umad_rig_msg(&rig, c, &h, sizeof(h), false), -EPROTO);
 	h.kind = UMAD_KIND_MAD;
-	memset(h.host, 'a', sizeof(h.host)); /* without an end */
+	memset(h.host, 'a', sizeof(h.host)); /* a name without NUL */
 	assert_int_equal(umad_rig_msg(&rig, c, &h, sizeof(h), false), -EPROTO);
 	assert_int_equal(rig.ans.to, UMAD_TO_NOBODY);
 	umad_conn_close(c, rig.now);
 	c = umad_rig_open(&rig, "a", 0);
 	h.host[1] = '\0';
-	assert_int_equal(umad_rig_msg(&rig, c, &h, sizeof(h), false), -EPROTO); /* a second one */
-	assert_int_equal(umad_rig_msg(&rig, c, &reg, sizeof(reg), false), -EPROTO); /* no socket */
+	assert_int_equal(umad_rig_msg(&rig, c, &h, sizeof(h), false), -EPROTO); /* a second hello */
+	/* without the socket that a registration needs */
+	assert_int_equal(umad_rig_msg(&rig, c, &reg, sizeof(reg), false), -EPROTO);
 	umad_conn_close(c, rig.now);
 }
 
-/* Every length of every message, in every kind of connection: an error or an answer, nothing else. */
+/*
+ * Every message at every length, on every kind of connection, gives an error or an answer and
+ * nothing else.
+ */
 static void test_every_length_of_every_message(void **state)
 {
 	static uint8_t msg[sizeof(struct umad_attr) + 16];
@@ -131,7 +136,7 @@ static void test_ids_are_the_lowest_free_of_32(void **state)
 	for (int i = 0; i < UMAD_AGENTS_MAX; i++)
 		assert_int_equal(umad_rig_register(&rig, c, &reg), i);
 	assert_int_equal(umad_rig_register(&rig, c, &reg), -ENOMEM);
-	assert_int_equal(umad_rig_register(&rig, d, &reg), 0); /* a file of its own */
+	assert_int_equal(umad_rig_register(&rig, d, &reg), 0); /* another file has its own limit */
 	u.id = 7;
 	assert_int_equal(umad_rig_msg(&rig, c, &u, sizeof(u), true), 0);
 	assert_int_equal(umad_rig_result(&rig, UMAD_TO_SOCKET).err, 0);
@@ -160,7 +165,8 @@ static void test_registrations_the_kernel_refuses(void **state)
 		{ { .qpn = 1, .mgmt_class = 3, .class_version = 0x83 }, -EINVAL },
 		{ { .qpn = 1, .mgmt_class = 4, .class_version = 1, .rmpp_version = 1 }, -EINVAL },
 		{ { .qpn = 1, .mgmt_class = 0x50, .class_version = 1 }, -EINVAL },
-		{ { .qpn = 1, .mgmt_class = 0x30, .class_version = 1 }, -EINVAL }, /* no OUI */
+		/* a vendor class without OUI */
+		{ { .qpn = 1, .mgmt_class = 0x30, .class_version = 1 }, -EINVAL },
 		{ { .qpn = 1, .mgmt_class = 0x30, .class_version = 1, .oui = 1u << 24 }, -EINVAL },
 		{ { .qpn = 1, .mgmt_class = 0, .flags = 1 }, -EINVAL },
 		{ { .qpn = 1, .mgmt_class = 0x30, .class_version = 1, .oui = 0x1405 }, 0 },
@@ -195,7 +201,8 @@ static void test_methods_are_taken_once_a_port(void **state)
 	assert_int_equal(umad_rig_register(&rig, c, &reg), 0);
 	assert_int_equal(umad_rig_register(&rig, d, &reg), -EINVAL);
 	assert_int_equal(umad_rig_register(&rig, other, &reg), 0);
-	reg.mgmt_class = MAD_CLASS_SM_DR; /* a class of its own, as OpenSM expects */
+	/* class 0x81 is registered separately, as OpenSM expects */
+	reg.mgmt_class = MAD_CLASS_SM_DR;
 	assert_int_equal(umad_rig_register(&rig, c, &reg), 1);
 	reg.methods[0] = 1 << MAD_METHOD_SET;
 	assert_int_equal(umad_rig_register(&rig, d, &reg), 0);
@@ -221,7 +228,7 @@ static void test_issm_is_one_a_port_and_lasts_while_open(void **state)
 	assert_false(rig.a.n.port[2].pi.cap_mask & SMP_CAP_IS_SM);
 	umad_conn_close(c, rig.now);
 	assert_false(*cap & SMP_CAP_IS_SM);
-	/* that of an SM in the daemon stays its own */
+	/* The capability of an SM in the daemon is not taken over. */
 	node_set_cap(&rig.a.n, 1, SMP_CAP_IS_SM, true, rig.now);
 	assert_int_equal(hello_err(UMAD_KIND_ISSM, "a", "", 0), -EBUSY);
 	assert_true(*cap & SMP_CAP_IS_SM);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "umad_rig.h"
 
-/* Whole messages in both directions, and what a program that does not read, or asks too much, gets. */
+/*
+ * Whole RMPP messages in both directions, and limits for a program that does not read or asks too
+ * much.
+ */
 
 #define TID 0xdddddddd12345678ull
 #define BIG (3u << 20)
@@ -54,7 +57,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A message with its RMPP header as OpenSM makes it; free() it */
+/* Make a message with an RMPP header as OpenSM does; the caller frees it */
 static uint8_t *message(size_t len, uint8_t method, uint64_t tid, bool active)
 {
 	uint8_t *msg = malloc(len < MAD_LEN ? MAD_LEN : len), head[MAD_LEN];
@@ -81,7 +84,7 @@ static struct umad_mad to_b(uint32_t timeout_ms)
 	return m;
 }
 
-/* A asks; B's program has the request, whose TID is returned */
+/* A sends a request; returns the TID with which B's program received it */
 static uint64_t ask(uint64_t tid, uint32_t timeout_ms)
 {
 	struct umad_mad m = to_b(timeout_ms);
@@ -110,7 +113,7 @@ static void answer(uint64_t tid, const uint8_t *msg, size_t len)
 	free(copy);
 }
 
-/* I20: whole messages, of every length around a segment's and long ones */
+/* I20: tables arrive as whole messages, of every length around that of a segment, and long ones */
 static void test_I20_tables_come_whole(void **state)
 {
 	static const size_t lens[] = { 56,  57,	  255,	 256,	257,	455, 456,
@@ -158,7 +161,9 @@ static void test_I20_requests_may_be_long_too(void **state)
 	free(msg);
 }
 
-/* Segment by segment, as IB_USER_MAD_USER_RMPP and rmpp_version 0 ask for */
+/*
+ * A program that set IB_USER_MAD_USER_RMPP, or registered with rmpp_version 0, gets single segments
+ */
 static void test_user_rmpp_gets_segments(void **state)
 {
 	uint8_t *msg = message(600, MAD_METHOD_GET_TABLE_RESP, 0, true);
@@ -178,7 +183,8 @@ static void test_user_rmpp_gets_segments(void **state)
 	assert_int_equal(rmpp_hdr_decode(&h, p + SA_RMPP_OFF, SA_RMPP_LEN), 0);
 	assert_int_equal(h.data1, 1);
 	assert_true(h.flags & RMPP_FLAG_FIRST);
-	assert_null(umad_rig_read(a, &got)); /* an ACK is the program's to send */
+	/* no ACK was sent for the program, which sends its own */
+	assert_null(umad_rig_read(a, &got));
 	free(msg);
 }
 
@@ -234,7 +240,10 @@ static void test_memfd_that_was_not_read_is_counted(void **state)
 	assert_int_equal(umad_conn_recv(a, &in, &rig.ans, rig.now), -EPROTO);
 }
 
-/* Requests of one file and of one port are limited; who has too many is told, the others are not hurt. */
+/*
+ * Requests under way are limited per file and per port. A file above its limit gets an error;
+ * others are not affected.
+ */
 static void test_requests_under_way_are_limited(void **state)
 {
 	struct umad_conn *c = umad_rig_open(&rig, "a", 0);
@@ -252,7 +261,7 @@ static void test_requests_under_way_are_limited(void **state)
 		m.id = asker;
 		free(msg);
 	}
-	/* three of a's, two of c's: five of the port */
+	/* three requests of file a and two of file c, which is the limit of five per port */
 	assert_int_equal(umad_rig_stats(a).sent, 3);
 	assert_int_equal(umad_rig_stats(a).drops[UMAD_DROP_BUSY], 1);
 	assert_int_equal(umad_rig_stats(c).sent, 2);
@@ -307,7 +316,7 @@ static void test_queue_of_who_does_not_read_is_bounded(void **state)
 	assert_int_equal(info.queued, 4);
 	assert_int_equal(info.st.received, 4);
 	assert_int_equal(info.st.drops[UMAD_DROP_QUEUE], 3);
-	assert_int_equal(rig.ready, 1); /* once, until it was empty */
+	assert_int_equal(rig.ready, 1); /* notified once, until the queue was empty */
 	for (unsigned int i = 0; i < 4; i++) {
 		assert_non_null(umad_rig_read(b, &got));
 		assert_int_equal(got.id, id);
@@ -340,13 +349,14 @@ static void test_octets_of_queues_are_bounded(void **state)
 	(void)state;
 	umad_rig_agent(&rig, a, MAD_CLASS_SA, 2, 1, MAD_METHOD_REPORT);
 	umad_rig_agent(&rig, b, MAD_CLASS_SA, 2, 1, MAD_METHOD_REPORT);
-	send_to(b, 2, 1, 3900); /* 5000 for one, but a single MAD may be any length */
-	send_to(b, 2, 2, 3000); /* too much */
+	/* the limit of a file is 5000 octets, but a first MAD may be of any length */
+	send_to(b, 2, 1, 3900);
+	send_to(b, 2, 2, 3000); /* above the limit */
 	send_to(b, 2, 3, 1000);
 	sb = umad_rig_stats(b);
 	assert_int_equal(sb.received, 2);
 	assert_int_equal(sb.drops[UMAD_DROP_QUEUE], 1);
-	send_to(a, 1, 4, 3900); /* 8800 of 9000 for all */
+	send_to(a, 1, 4, 3900); /* 8800 octets in all files, whose limit is 9000 */
 	send_to(a, 1, 5, 300);
 	sa = umad_rig_stats(a);
 	assert_int_equal(sa.received, 1);

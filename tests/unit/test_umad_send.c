@@ -30,7 +30,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* @mad goes from @id of A's program to LID 2 */
+/* Header of a MAD to LID 2, from agent @id of A's program */
 static struct umad_mad hdr(uint32_t id, uint32_t qpn, uint32_t timeout_ms, uint32_t retries)
 {
 	struct umad_mad m = umad_rig_hdr(id, 2, qpn);
@@ -97,7 +97,7 @@ static void test_high_half_of_a_tid_is_the_agents(void **state)
 	(void)state;
 	umad_rig_mad(mad, MAD_CLASS_PERF, 1, MAD_METHOD_GET, MAD_ATTR_CLASS_PORT_INFO, TID);
 	assert_int_equal(umad_rig_write(&rig, a, &m, mad, sizeof(mad)), 0);
-	m.id = y; /* the same low half */
+	m.id = y; /* another agent, with the same low half of the TID */
 	assert_int_equal(umad_rig_write(&rig, a, &m, mad, sizeof(mad)), 0);
 	assert_int_equal((uint32_t)tid_of(rig.seen[0].mad), (uint32_t)TID);
 	assert_int_not_equal(tid_of(rig.seen[0].mad), TID);
@@ -132,7 +132,7 @@ static void test_request_that_times_out_comes_back(void **state)
 	assert_int_equal(got.data_len, MAD_HDR_LEN);
 	assert_int_equal(got.timeout_ms, 100);
 	assert_int_equal(got.retries, 3);
-	assert_int_equal(got.length, 77); /* all as it was sent */
+	assert_int_equal(got.length, 77); /* unchanged */
 	assert_int_equal(got.sl, 5);
 	assert_int_equal(be16_at(got.lid), 2);
 	assert_memory_equal(p, rig.seen[0].mad, MAD_HDR_LEN);
@@ -169,7 +169,7 @@ static void test_without_time_out_no_answer_is_expected(void **state)
 	assert_int_not_equal(tid_of(rig.seen[0].mad), TID);
 	umad_rig_run(&rig, NS_SEC(5));
 	nothing_to_read(a);
-	assert_int_equal(rig.nseen, 2); /* the answer came, and nobody waited */
+	assert_int_equal(rig.nseen, 2); /* the answer arrived, and no request waited for it */
 }
 
 static void test_tid_under_way_is_refused(void **state)
@@ -192,7 +192,10 @@ static void test_tid_under_way_is_refused(void **state)
 	assert_int_equal(got.status, 0);
 }
 
-/* 13.5.3.2: what is not a response goes by version, class and method, and by OUI in vendor classes */
+/*
+ * 13.5.3.2: a MAD that is no response is dispatched by version, class and method, in vendor classes
+ * also by OUI
+ */
 static void test_unsolicited_mads_go_to_who_registered(void **state)
 {
 	uint32_t sa = umad_rig_agent(&rig, b, MAD_CLASS_SA, 2, 0, MAD_METHOD_REPORT);
@@ -225,7 +228,7 @@ static void test_unsolicited_mads_go_to_who_registered(void **state)
 	nothing_to_read(b);
 }
 
-/* A program on each side, as ibping -S and OpenSM are. */
+/* A program on each side, like a server (ibping -S, OpenSM) and its client. */
 static void test_responses_keep_their_tid(void **state)
 {
 	uint32_t srv = umad_rig_agent(&rig, b, MAD_CLASS_SA, 2, 0, MAD_METHOD_GET);
@@ -245,7 +248,7 @@ static void test_responses_keep_their_tid(void **state)
 	mad[3] = MAD_METHOD_GET_RESP;
 	mad[200] = 0x5a;
 	back = umad_rig_hdr(srv, be16_at(got.lid), be32_at(got.qpn));
-	back.timeout_ms = 100; /* of no meaning in a response */
+	back.timeout_ms = 100; /* has no meaning in a response */
 	umad_rig_write(&rig, b, &back, mad, sizeof(mad));
 	assert_int_equal(tid_of(rig.seen[1].mad), tid);
 	umad_rig_run(&rig, WIRE_DELAY);
@@ -295,7 +298,7 @@ static void test_smps_directed_and_lid_routed(void **state)
 
 	(void)state;
 	m.timeout_ms = 100;
-	dr_mad(0); /* to itself */
+	dr_mad(0); /* a route of no hops: to the port itself */
 	assert_string_equal(asked_desc(&m), "node A");
 	assert_int_equal(rig.nseen, 0);
 	assert_int_equal(be16_at(got.lid), 0xffff);
@@ -304,14 +307,17 @@ static void test_smps_directed_and_lid_routed(void **state)
 	assert_string_equal(asked_desc(&m), "node B");
 	assert_int_equal(be16_at(got.lid), 0xffff);
 	umad_rig_mad(mad, MAD_CLASS_SM_LID, 1, MAD_METHOD_GET, SMP_ATTR_NODE_DESC, TID);
-	be16_put(m.lid, 2); /* an agent sends any class of its QP */
+	be16_put(m.lid, 2); /* an agent may send any class of its QP */
 	assert_string_equal(asked_desc(&m), "node B");
 	assert_int_equal(be16_at(got.lid), 2);
 	be16_put(m.lid, 1);
 	assert_string_equal(asked_desc(&m), "node A");
 }
 
-/* SMInfo is the SM's: an agent's if there is one, else the SMA refuses it (14.4.1) */
+/*
+ * A request for SMInfo goes to an agent that registered for it, if there is one; else the SMA
+ * refuses it (14.4.1)
+ */
 static void test_sminfo_goes_to_the_sm(void **state)
 {
 	uint32_t sm = umad_rig_agent(&rig, b, MAD_CLASS_SM_LID, 1, 0, MAD_METHOD_GET);
@@ -322,7 +328,8 @@ static void test_sminfo_goes_to_the_sm(void **state)
 	m.timeout_ms = 100;
 	umad_rig_mad(mad, MAD_CLASS_SM_LID, 1, MAD_METHOD_GET, SMP_ATTR_SM_INFO, TID);
 	umad_rig_write(&rig, a, &m, mad, sizeof(mad));
-	mad[17] = SMP_ATTR_NODE_INFO & 0xff; /* that is the SMA's, whatever is registered */
+	/* the SMA answers this attribute, whatever is registered */
+	mad[17] = SMP_ATTR_NODE_INFO & 0xff;
 	mad[15]++;
 	umad_rig_write(&rig, a, &m, mad, sizeof(mad));
 	umad_rig_run(&rig, 2 * WIRE_DELAY);
@@ -350,7 +357,7 @@ static void test_address_of_both_directions(void **state)
 	m.sl = 7;
 	m.path_bits = 1;
 	m.pkey_index = 3;
-	be32_put(m.qkey, 0x1234); /* QP1 has its own */
+	be32_put(m.qkey, 0x1234); /* ignored, because QP1 has a Q_Key of its own */
 	m.grh_present = 1;
 	memcpy(m.gid, gid.raw, sizeof(m.gid));
 	m.hop_limit = 64;
@@ -373,7 +380,7 @@ static void test_address_of_both_directions(void **state)
 	umad_rig_run(&rig, WIRE_DELAY);
 	assert_non_null(umad_rig_read(b, &got));
 	assert_int_equal(got.pkey_index, 5);
-	assert_int_equal(got.path_bits, 2); /* of our LID, as many as LMC has */
+	assert_int_equal(got.path_bits, 2); /* the low bits of our LID, as many as LMC says */
 	assert_int_equal(got.sl, 7);
 	assert_int_equal(got.grh_present, 1);
 	assert_memory_equal(got.gid, from.raw, 16);
@@ -398,7 +405,7 @@ static void test_short_mads_are_padded(void **state)
 		memcpy(exact, mad, len);
 		m.id = umad_rig_agent(&rig, c, MAD_CLASS_PERF, 1, 0, 0);
 		rig.nseen = 0;
-		/* No data at all is the form of a memfd that did not come. */
+		/* A message without data means that its memfd is missing. */
 		assert_int_equal(umad_rig_write(&rig, c, &m, exact, len), len ? 0 : -EPROTO);
 		assert_int_equal(rig.nseen, len >= 36);
 		assert_int_equal(drops(c, UMAD_DROP_MALFORMED), len > 0 && len < 36);
@@ -516,7 +523,7 @@ static void test_requests_end_with_their_agent_and_file(void **state)
 	umad_conn_close(c, rig.now);
 	umad_rig_run(&rig, NS_SEC(1));
 	nothing_to_read(a);
-	assert_int_equal(rig.nseen, 4); /* answered into the void */
+	assert_int_equal(rig.nseen, 4); /* the answers arrive and are dropped */
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

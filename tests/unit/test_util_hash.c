@@ -8,7 +8,7 @@
 #include "util/list.h"
 #include "util/prng.h"
 
-/* Key 00 01 .. 0f and messages 00, 00 01, ...: the paper's own vectors, SipHash appendix A. */
+/* Key 00 01 .. 0f and messages 00, 00 01, ...: the vectors of the SipHash paper, appendix A. */
 static void test_siphash_vectors(void **state)
 {
 	const struct hash_key key = { 0x0706050403020100ull, 0x0f0e0d0c0b0a0908ull };
@@ -39,7 +39,7 @@ static void test_siphash_depends_on_key_and_length(void **state)
 }
 
 struct item {
-	struct hnode node;
+	struct hlink link;
 	int id;
 };
 
@@ -50,12 +50,12 @@ static void test_htab_empty(void **state)
 
 	assert_null(htab_first(&t, 0));
 	assert_null(htab_each(&t, NULL));
-	htab_del(&t, &it.node);
+	htab_del(&t, &it.link);
 	assert_int_equal(t.n, 0);
 	htab_fini(&t);
 }
 
-/* Against a plain array, through several doublings, with equal hashes among them. */
+/* Compare with a plain array, through several doublings and with equal hashes. */
 static void test_htab_random_against_an_array(void **state)
 {
 	static struct item items[1000];
@@ -68,28 +68,28 @@ static void test_htab_random_against_an_array(void **state)
 	memset(in, 0, sizeof(in));
 	for (int round = 0; round < 20000; round++) {
 		uint32_t i = prng_below(&r, 1000);
-		uint64_t hash = i % 300; /* three or four items share one */
-		struct hnode *h;
+		uint64_t hash = i % 300; /* three or four items have the same hash */
+		struct hlink *h;
 		bool found = false;
 
 		for (h = htab_first(&t, hash); h; h = htab_next(h)) {
 			assert_true(h->hash == hash);
-			found |= h == &items[i].node;
+			found |= h == &items[i].link;
 		}
 		assert_int_equal(found, in[i]);
 		if (in[i])
-			htab_del(&t, &items[i].node);
+			htab_del(&t, &items[i].link);
 		else
-			assert_int_equal(htab_add(&t, &items[i].node, hash), 0);
+			assert_int_equal(htab_add(&t, &items[i].link, hash), 0);
 		in[i] = !in[i];
 		n += in[i] ? 1 : (size_t)-1;
 		assert_int_equal(t.n, n);
 	}
-	for (struct hnode *h = htab_each(&t, NULL); h; h = htab_each(&t, h)) {
-		struct item *it = container_of(h, struct item, node);
+	for (struct hlink *h = htab_each(&t, NULL); h; h = htab_each(&t, h)) {
+		struct item *it = container_of(h, struct item, link);
 
 		assert_true(in[it - items]);
-		in[it - items] = false; /* each once */
+		in[it - items] = false; /* each item is found once */
 		n--;
 	}
 	assert_int_equal(n, 0);
@@ -100,12 +100,12 @@ static void test_htab_random_against_an_array(void **state)
 static void test_htab_del_of_what_is_not_in_it(void **state)
 {
 	struct htab t = { 0 };
-	struct item a = { 0 }, b = { .node = { .hash = 5 } };
+	struct item a = { 0 }, b = { .link = { .hash = 5 } };
 
-	assert_int_equal(htab_add(&t, &a.node, 5), 0);
-	htab_del(&t, &b.node);
+	assert_int_equal(htab_add(&t, &a.link, 5), 0);
+	htab_del(&t, &b.link);
 	assert_int_equal(t.n, 1);
-	assert_ptr_equal(htab_first(&t, 5), &a.node);
+	assert_ptr_equal(htab_first(&t, 5), &a.link);
 	htab_fini(&t);
 }
 
@@ -113,11 +113,11 @@ static void test_htab_emptied_while_walking(void **state)
 {
 	struct item items[100] = { 0 };
 	struct htab t = { 0 };
-	struct hnode *h, *next;
+	struct hlink *h, *next;
 	int n = 0;
 
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(htab_add(&t, &items[i].node, (uint64_t)i * 7), 0);
+		assert_int_equal(htab_add(&t, &items[i].link, (uint64_t)i * 7), 0);
 	for (h = htab_each(&t, NULL); h; h = next, n++) {
 		next = htab_each(&t, h);
 		htab_del(&t, h);

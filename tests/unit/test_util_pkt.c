@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/pkt.h"
+#include "util/frame.h"
 
 #include <errno.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void assert_pkt(const struct pkt *p, const uint8_t *want, uint32_t len)
 	assert_int_equal(sum, len);
 }
 
-/* A packet of @len octets of @data: @h of them in hdr[], the rest in one or two slices. */
+/* Make a packet from @len octets of @data: @h of them in hdr[], the rest in one or two slices. */
 static struct pkt *make(struct pkt_pool *pool, const uint8_t *data, uint32_t len, uint32_t h,
 			uint32_t first)
 {
@@ -100,7 +100,7 @@ static void test_pkt_alloc_is_clean(void **state)
 	p->tail_len = 8;
 	p->hops = 0;
 	p->vl = 15;
-	p->gso = PKT_GSO_TCP4;
+	frame_info(p)->gso = FRAME_GSO_TCP4;
 	pkt_free(p);
 	p = pkt_from_data(pool, data, sizeof(data));
 	pkt_free(p);
@@ -112,7 +112,7 @@ static void test_pkt_alloc_is_clean(void **state)
 	assert_int_equal(p->nslices, 0);
 	assert_int_equal(p->tail_len, 0);
 	assert_int_equal(p->vl, 0);
-	assert_int_equal(p->gso, PKT_GSO_NONE);
+	assert_int_equal(frame_info(p)->gso, FRAME_GSO_NONE);
 	pkt_free(p);
 	pkt_pool_destroy(pool);
 }
@@ -151,7 +151,7 @@ static void test_pkt_from_data_leaves_room_for_headers(void **state)
 	p = pkt_from_data(pool, data, PKT_BUF_SIZE);
 	assert_non_null(p);
 	assert_int_equal(p->len, PKT_BUF_SIZE);
-	assert_null(pkt_from_data(pool, data, 1000)); /* no second buffer */
+	assert_null(pkt_from_data(pool, data, 1000)); /* there is no second buffer */
 	assert_int_equal(pkt_pool_pkts_used(pool), 1);
 	pkt_free(p);
 	assert_null(pkt_from_data(pool, data, PKT_BUF_SIZE + 1));
@@ -197,7 +197,7 @@ static void test_pkt_clone_shares_payload_only(void **state)
 	p->vl = 3;
 	q = pkt_clone(p);
 	assert_non_null(q);
-	assert_null(pkt_clone(p)); /* the pool has two */
+	assert_null(pkt_clone(p)); /* the pool has two descriptors */
 	pkt_hdr(p)[0] ^= 0xff;
 	p->tail[0] ^= 0xff;
 	assert_pkt(q, data, 500);
@@ -233,7 +233,7 @@ static void test_pkt_pull_random(void **state)
 		} else {
 			assert_null(got);
 		}
-		assert_pkt(p, data, len); /* the contents stay, whatever was moved */
+		assert_pkt(p, data, len); /* the contents are the same, wherever the octets lie */
 		pkt_free(p);
 	}
 	assert_int_equal(pkt_pool_bufs_used(pool), 0);
@@ -309,10 +309,10 @@ static void test_pkt_unshare_makes_the_payload_private(void **state)
 	q->slice[0].buf->data[0] ^= 0xff;
 	assert_pkt(p, data, 500);
 
-	/* It is private now: nothing is copied again. */
+	/* The packet is private now, so nothing is copied again. */
 	assert_int_equal(pkt_unshare(q), 0);
 	assert_int_equal(pkt_pool_bufs_used(pool), 2);
-	assert_int_equal(pkt_unshare(p), -ENOMEM); /* two slices, no buffer left */
+	assert_int_equal(pkt_unshare(p), -ENOMEM); /* two slices to copy, but no buffer is left */
 	assert_pkt(p, data, 500);
 	pkt_free(p);
 	pkt_free(q);
@@ -343,9 +343,59 @@ static void test_pkt_queue_is_first_in_first_out(void **state)
 	pkt_pool_destroy(pool);
 }
 
+/* A packet that is held for long must not keep a whole buffer of PKT_BUF_SIZE in use. */
+static void test_shrink_frees_the_large_buffer(void **state)
+{
+	struct pkt_pool *pool = pkt_pool_create(8, 2);
+	struct pkt_buf *b = pkt_buf_alloc(pool);
+	uint8_t out[PKT_SMALL_SIZE + 100];
+	struct pkt *p[3];
+
+	for (unsigned int i = 0; i < PKT_BUF_SIZE; i++)
+		b->data[i] = (uint8_t)(i * 7 + (i >> 8));
+	for (unsigned int i = 0; i < 3; i++) {
+		p[i] = pkt_alloc(pool);
+		memset(pkt_push(p[i], 14), 0xee, 14);
+		pkt_add_slice(p[i], b, b->data + 100 * i, i ? PKT_SMALL_SIZE - 50 : 60);
+		pkt_add_slice(p[i], b, b->data + 20000, 50);
+	}
+	pkt_buf_put(b);
+	assert_int_equal(pkt_shrink(p[0]), 0);
+	assert_int_equal(pkt_shrink(p[0]), 0); /* a second call has no effect */
+	assert_int_equal(pkt_shrink(p[1]), 0);
+	assert_int_equal(pkt_shrink(p[2]),
+			 -ENOMEM); /* four descriptors get one small buffer, and it is in use */
+	assert_int_equal(pkt_pool_bufs_used(pool), 1);
+	assert_int_equal(pkt_copy_out(p[1], 0, out, sizeof(out)), 14 + PKT_SMALL_SIZE);
+	assert_int_equal(out[13], 0xee);
+	assert_int_equal(out[14], b->data[100]);
+	assert_int_equal(out[14 + PKT_SMALL_SIZE - 50], b->data[20000]);
+	pkt_free(p[1]);
+	assert_int_equal(pkt_shrink(p[2]), 0); /* the small buffer is free again */
+	assert_int_equal(pkt_pool_bufs_used(pool), 0);
+	pkt_free(p[0]);
+	pkt_free(p[2]);
+	assert_int_equal(pkt_pool_pkts_used(pool), 0);
+	pkt_pool_destroy(pool);
+}
+
+static void test_shrink_refuses_what_does_not_fit(void **state)
+{
+	struct pkt_pool *pool = pkt_pool_create(8, 2);
+	uint8_t data[PKT_SMALL_SIZE + 1] = { 0 };
+	struct pkt *p = pkt_from_data(pool, data, sizeof(data));
+
+	assert_int_equal(pkt_shrink(p), -EMSGSIZE);
+	assert_int_equal(p->len, sizeof(data));
+	pkt_free(p);
+	pkt_pool_destroy(pool);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shrink_frees_the_large_buffer),
+		cmocka_unit_test(test_shrink_refuses_what_does_not_fit),
 		cmocka_unit_test(test_pkt_pool_runs_out_and_recovers),
 		cmocka_unit_test(test_pkt_alloc_is_clean),
 		cmocka_unit_test(test_pkt_push_until_there_is_no_room),

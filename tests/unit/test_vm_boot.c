@@ -12,7 +12,7 @@
 #include "vm/qemu.h"
 #include "vm/unpack.h"
 
-/* --- modules.dep, in the words of modules.dep(5) */
+/* --- modules.dep, in the format of modules.dep(5) */
 
 static const char dep[] = "kernel/fs/9p/9p.ko: kernel/net/9p/9pnet.ko kernel/fs/netfs/netfs.ko\n"
 			  "kernel/net/9p/9pnet.ko:\n"
@@ -56,8 +56,9 @@ static void test_modules_come_behind_what_they_need(void **state)
 
 	(void)state;
 	assert_int_equal(modules_add(&m, "9p"), 0);
-	assert_int_equal(modules_add(&m, "9pnet-virtio"), 0); /* the same as 9pnet_virtio */
-	assert_int_equal(modules_add(&m, "9p"), 0); /* is there already */
+	/* "-" and "_" mean the same in module names */
+	assert_int_equal(modules_add(&m, "9pnet-virtio"), 0);
+	assert_int_equal(modules_add(&m, "9p"), 0); /* the module is already in the list */
 	check_paths(&m, want);
 	modules_close(&m);
 }
@@ -71,8 +72,8 @@ static void test_modules_built_in_and_missing(void **state)
 	assert_int_equal(modules_add(&m, "virtio_pci"), 0);
 	assert_int_equal(m.n, 0);
 	assert_int_equal(modules_add(&m, "virtio_net"), -ENOENT);
-	assert_int_equal(modules_add(&m, "9pne"), -ENOENT); /* not a beginning */
-	assert_int_equal(modules_add(&m, "irtio"), -ENOENT); /* nor an end */
+	assert_int_equal(modules_add(&m, "9pne"), -ENOENT); /* only the beginning of a name */
+	assert_int_equal(modules_add(&m, "irtio"), -ENOENT); /* only the end of a name */
 	assert_null(modules_find(&m, "ext4"));
 	path = modules_find(&m, "uib");
 	assert_string_equal(path, "/opt/uib.ko");
@@ -144,16 +145,17 @@ static void test_modinfo_of_what_is_no_module(void **state)
 	struct module_file f = make_module(), *copy;
 
 	(void)state;
-	for (size_t n = 0; n < sizeof(f); n++) { /* cut short: on the heap, for the sanitizer */
+	/* cut short; on the heap, so that the sanitizer notices reads beyond the end */
+	for (size_t n = 0; n < sizeof(f); n++) {
 		copy = malloc(n ? n : 1);
 		memcpy(copy, &f, n);
 		assert_null(modules_info(copy, n, "depends"));
 		free(copy);
 	}
-	f.sh[2].sh_size = sizeof(f); /* behind the end */
+	f.sh[2].sh_size = sizeof(f); /* section length beyond the end of the file */
 	assert_null(modules_info(&f, sizeof(f), "depends"));
 	f = make_module();
-	f.sh[2].sh_size = sizeof(info) - 1; /* the last text has no end; the others are right */
+	f.sh[2].sh_size = sizeof(info) - 1; /* the last string has no NUL; the others are found */
 	assert_string_equal(modules_info(&f, sizeof(f), "depends"), "9pnet,netfs");
 	assert_null(modules_info(&f, sizeof(f), "vermagic"));
 	f = make_module();
@@ -175,12 +177,12 @@ static void test_modinfo_of_what_is_no_module(void **state)
 static void make_image(uint8_t img[IMAGE_LEN])
 {
 	memset(img, 0, IMAGE_LEN);
-	img[0x1f1] = 1; /* sectors of setup: the rest begins at 1024 */
+	img[0x1f1] = 1; /* one sector of setup code, so the rest begins at 1024 */
 	memcpy(img + 0x202, "HdrS\x0f\x02", 6); /* protocol 2.15 */
-	img[0x20f] = 1; /* the version is at 0x300 */
+	img[0x20f] = 1; /* the version string is at 0x300 */
 	memcpy(img + 0x300, "6.1.0-56-amd64 (debian-kernel@lists.debian.org) #1 SMP", 54);
-	img[0x249] = 1; /* the payload: at 1024 + 256 .. */
-	img[0x24d] = 2; /* .. 512 octets */
+	img[0x249] = 1; /* the payload begins at 1024 + 256 */
+	img[0x24d] = 2; /* the payload has 512 octets */
 	memcpy(img + 1280,
 	       "\xfd"
 	       "7zXZ",
@@ -198,7 +200,7 @@ static void test_release_of_an_image(void **state)
 	assert_string_equal(release, "6.1.0-56-amd64");
 	for (size_t n = 0; n <= 0x300 + 14; n++)
 		assert_int_equal(kernel_release(release, img, n), -ENOEXEC);
-	memset(img + 0x300, 'x', 200); /* no end */
+	memset(img + 0x300, 'x', 200); /* a version without an end */
 	assert_int_equal(kernel_release(release, img, sizeof(img)), -ENOEXEC);
 	img[0x202] = 'h';
 	assert_int_equal(kernel_release(release, img, sizeof(img)), -ENOEXEC);
@@ -214,7 +216,7 @@ static void test_packed_kernel_of_an_image(void **state)
 	make_image(img);
 	assert_int_equal(unpack_find(img, sizeof(img), &at, &len, &format), 0);
 	assert_int_equal(at, 1280);
-	assert_int_equal(len, 508); /* less the size behind it */
+	assert_int_equal(len, 508); /* without the 4 octets of size after the payload */
 	assert_int_equal(format, UNPACK_XZ);
 	memcpy(img + 1280, "\x1f\x8b\x08\0", 4);
 	assert_int_equal(unpack_find(img, sizeof(img), &at, &len, &format), 0);
@@ -250,7 +252,7 @@ static void test_pvh_entry(void **state)
 			{ .p_type = PT_NOTE,
 			  .p_offset = offsetof(struct elf_file, notes),
 			  .p_filesz = 48 } },
-		/* "GNU" with 6 octets, then "Xen" 18 with 8 */
+		/* an ELF note "GNU" with 6 octets, then one of "Xen", type 18, with 8 */
 		.notes = "\x04\0\0\0\x06\0\0\0\x03\0\0\0GNU\0\1\2\3\4\5\6\0\0"
 			 "\x04\0\0\0\x08\0\0\0\x12\0\0\0Xen\0\1\0\0\1\0\0\0",
 	};
@@ -267,7 +269,7 @@ static void test_pvh_entry(void **state)
 	f.notes[32] = 17;
 	assert_false(unpack_has_pvh((uint8_t *)&f, sizeof(f)));
 	f.notes[32] = 18;
-	memset(f.notes, 0xff, 8); /* sizes that lead out of it */
+	memset(f.notes, 0xff, 8); /* sizes that lead out of the section */
 	assert_false(unpack_has_pvh((uint8_t *)&f, sizeof(f)));
 }
 

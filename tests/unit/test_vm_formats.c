@@ -23,7 +23,9 @@ static size_t three_frames(uint8_t *buf)
 	return n + frame_encode(buf + n, FRAME_EXIT, "\x2a", 1);
 }
 
-/* Feeds @len octets, at most @step at a time; the types it found */
+/*
+ * Feed @len octets in pieces of at most @step; returns how many frames were found, and their @types
+ */
 static unsigned int feed(const uint8_t *buf, size_t len, size_t step, uint8_t types[8])
 {
 	struct frame_rx *rx = calloc(1, sizeof(*rx));
@@ -67,15 +69,15 @@ static void test_frames_come_out_however_they_are_cut(void **state)
 		assert_int_equal(types[1], FRAME_STDOUT);
 		assert_int_equal(types[2], FRAME_EXIT);
 	}
-	assert_int_equal(feed(buf, len - 1, 7, types), 2); /* the last is not complete */
+	assert_int_equal(feed(buf, len - 1, 7, types), 2); /* the last frame is incomplete */
 }
 
 static void test_what_is_no_frame_is_refused(void **state)
 {
 	static const uint8_t bad[][4] = {
-		{ 0, 0, 0, 0 }, /* no type */
-		{ FRAME_STDOUT, 1, 0, 1 }, /* not 0 */
-		{ FRAME_STDOUT, 0, 0x10, 1 }, /* 4097 octets */
+		{ 0, 0, 0, 0 }, /* type 0 does not exist */
+		{ FRAME_STDOUT, 1, 0, 1 }, /* an octet that must be 0 */
+		{ FRAME_STDOUT, 0, 0x10, 1 }, /* length 4097 */
 		{ FRAME_STDOUT, 0, 0xff, 0xff },
 	};
 	struct frame_rx rx;
@@ -91,12 +93,15 @@ static void test_what_is_no_frame_is_refused(void **state)
 	}
 }
 
-/* --- cpio. The layout: buffer-format.rst; the octets: `cpio -o -H newc` of the same, but for inode and time */
+/*
+ * --- cpio. The layout is that of buffer-format.rst; the octets are those of `cpio -o -H newc`,
+ * except inode and time
+ */
 
 static void test_cpio_octets(void **state)
 {
 	static const char want[] =
-		/* a folder "m": 110 + 2 octets */
+		/* folder "m": 110 + 2 octets */
 		"070701"
 		"00000000"
 		"000041ED"
@@ -112,7 +117,10 @@ static void test_cpio_octets(void **state)
 		"00000002"
 		"00000000"
 		"m\0"
-		/* a file "m/ab" of 5 octets: 110 + 5 and a pad of 1; 5 and a pad of 3 */
+		/*
+		 * file "m/ab" with 5 octets: 110 + 5 octets of header and name, 1 of padding, 5 of
+		 * content, 3 of padding
+		 */
 		"070701"
 		"00000000"
 		"000081A4"
@@ -158,17 +166,17 @@ static void test_cpio_octets(void **state)
 	free(got);
 }
 
-/* --- the wire */
+/* --- the wire format between host and guest */
 
 static void test_frames_to_the_guest(void **state)
 {
-	/* The header's checksum is that of the RFC 1071 sum over these octets, made by hand. */
+	/* The checksum in the header is the RFC 1071 sum over these octets, computed by hand. */
 	static const uint8_t
 		want[VM_NET_HDR_LEN] = {
 			0x02, 0x75, 0x69, 0x70, 0x00, 0x02, 0x02, 0x75,
 			0x69, 0x70, 0x00, 0x01, 0x08, 0x00, /* */
 			0x45, 0x00, 0x01, 0x3e, 0x00, 0x00, 0x40, 0x00,
-			0x40, 0x11, 0xb5, 0xab, /* 318 octets */
+			0x40, 0x11, 0xb5, 0xab, /* total length 318 */
 			192,  0,    2,	  1,	192,  0,    2,	  2, /* */
 			0x13, 0x89, 0x13, 0x89, 0x01, 0x2a, 0x00, 0x00, /* 298 */
 		};
@@ -179,7 +187,7 @@ static void test_frames_to_the_guest(void **state)
 	assert_memory_equal(hdr, want, sizeof(want));
 }
 
-/* What the guest sends is what it gets with the ends exchanged. */
+/* Make a frame as the guest sends it, by exchanging the addresses of a frame to the guest. */
 static void frame_of_guest(uint8_t *f, size_t len)
 {
 	vm_net_wrap(f, len);
@@ -196,7 +204,7 @@ static void test_datagrams_of_the_guest(void **state)
 	size_t len = 0;
 
 	(void)state;
-	frame_of_guest(f, 0); /* a keepalive, padded as Ethernet pads */
+	frame_of_guest(f, 0); /* a keepalive, padded to Ethernet's minimum */
 	assert_ptr_equal(vm_net_unwrap(f, 60, &len), f + VM_NET_HDR_LEN);
 	assert_int_equal(len, 0);
 	frame_of_guest(f, 64);
@@ -216,11 +224,11 @@ static void test_other_frames_are_nobodys(void **state)
 		{ 14, 0x46 }, /* IP options */
 		{ 14, 0x65 }, /* version 6 */
 		{ 20, 0x20 }, /* more fragments */
-		{ 21, 0x01 }, /* a later fragment */
+		{ 21, 0x01 }, /* not the first fragment */
 		{ 23, 6 }, /* TCP */
-		{ 33, 3 }, /* to another address */
-		{ 37, 0x8a }, /* to another port */
-		{ 39, 7 }, /* a UDP length of less than its header */
+		{ 33, 3 }, /* another destination address */
+		{ 37, 0x8a }, /* another destination port */
+		{ 39, 7 }, /* a UDP length smaller than the UDP header */
 	};
 	uint8_t f[VM_NET_HDR_LEN + 64];
 	size_t len;

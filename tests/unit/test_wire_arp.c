@@ -6,7 +6,7 @@
 #include "check.h"
 #include "wire/ipoib_hdr.h"
 
-/* RFC 826's fields with the values of RFC 4391 §9.2: type 32, length 20. */
+/* The fields of RFC 826 with the values of RFC 4391 §9.2: type 32, length 20. */
 static const uint8_t ib_request[] = { 0x00, 0x20, 0x08, 0x00, 20, 4, 0x00, 0x01,
 				      /* sender */
 				      0x00, 0x00, 0x00, 0x48, 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0x00,
@@ -71,7 +71,7 @@ static void test_arp_truncated(void **state)
 	assert_memory_equal(&a, &was, sizeof(a));
 }
 
-/* Type and lengths belong together: any other value of the first six octets is refused. */
+/* Any other value of the first six octets (types and lengths) is refused. */
 static void test_R56_arp_refuses_other_types_and_lengths(void **state)
 {
 	uint8_t in[600] = { 0 };

@@ -11,7 +11,7 @@
 
 #define BUF_LEN 4352
 
-/* Independent of the code under test: a bit at a time, straight from IBTA 7.8. */
+/* CRC independent of the code under test: bit by bit, directly from IBTA 7.8. */
 static uint32_t ref_crc(uint32_t reg, uint32_t poly, const uint8_t *p, size_t len)
 {
 	while (len--) {
@@ -32,7 +32,7 @@ static uint16_t ref_crc16(uint16_t reg, const uint8_t *p, size_t len)
 	return (uint16_t)ref_crc(reg, 0xd008, p, len);
 }
 
-/* The variant fields of a packet as ones, a field at a time. */
+/* Set the variant fields of a packet to ones, field by field. */
 static void ref_mask(uint8_t *p)
 {
 	uint8_t *bth = p + 8;
@@ -40,8 +40,8 @@ static void ref_mask(uint8_t *p)
 	if ((p[1] & 3) == 3) {
 		for (int i = 0; i < 8; i++)
 			p[i] = 0xff; /* LRH */
-		p[8] |= 0x0f; /* TClass, high half */
-		p[9] = 0xff; /* TClass, low half; FlowLabel */
+		p[8] |= 0x0f; /* high half of TClass */
+		p[9] = 0xff; /* low half of TClass, FlowLabel */
 		p[10] = 0xff;
 		p[11] = 0xff;
 		p[15] = 0xff; /* HopLmt */
@@ -72,7 +72,10 @@ static void fill(struct prng *r, uint8_t *p, size_t len)
 		p[i] = (uint8_t)prng_u64(r);
 }
 
-/* The sample packet of IBTA volume 1, 7.8.3 (an RC packet); VCRC by the bitwise form above. */
+/*
+ * The sample packet of IBTA volume 1, 7.8.3 (an RC packet); its VCRC comes from the bitwise
+ * function above.
+ */
 static const uint8_t sample[] = {
 	0x70, 0x12, 0x37, 0x5c, 0x00, 0x0e, 0x17, 0xd2, 0x0a, 0x20, 0x24, 0x87, 0x00, 0x87, 0xb1,
 	0xb3, 0x00, 0x0d, 0xec, 0x2a, 0x01, 0x71, 0x0a, 0x1c, 0x01, 0x5d, 0x40, 0x02, 0x38, 0xf2,
@@ -175,7 +178,10 @@ static void test_icrc_random_packets(void **state)
 	}
 }
 
-/* Each header bit on its own: it changes the ICRC if and only if it is not variant. */
+/*
+ * Each header bit in turn: flipping it changes the ICRC if and only if it is not in a variant
+ * field.
+ */
 static void test_icrc_covers_all_but_the_variant_fields(void **state)
 {
 	for (int grh = 0; grh < 2; grh++) {
@@ -186,7 +192,8 @@ static void test_icrc_covers_all_but_the_variant_fields(void **state)
 		pkt[1] = ones[1] = grh ? 3 : 2;
 		icrc = crc_icrc(pkt, sizeof(pkt));
 		ref_mask(ones);
-		ones[1] &= grh ? 0xfc : 0xff; /* LNH itself says where the rest is */
+		/* LNH is left out, because it decides where the other headers are */
+		ones[1] &= grh ? 0xfc : 0xff;
 		for (size_t bit = 0; bit < 8 * hlen; bit++) {
 			uint8_t m = (uint8_t)(1u << (bit % 8));
 			bool variant = ones[bit / 8] & m && !(pkt[bit / 8] & m);
@@ -206,7 +213,8 @@ static void test_icrc_of_a_truncated_packet_reads_nothing_beyond(void **state)
 {
 	for (int lnh = 0; lnh < 4; lnh++)
 		for (size_t len = 2; len <= 100; len++) {
-			uint8_t *p = calloc(1, len); /* the sanitizer sees an octet too many */
+			/* on the heap, so that the sanitizer notices reads beyond the end */
+			uint8_t *p = calloc(1, len);
 
 			assert_non_null(p);
 			p[1] = (uint8_t)lnh;
@@ -218,13 +226,15 @@ static void test_icrc_of_a_truncated_packet_reads_nothing_beyond(void **state)
 		}
 }
 
-/* A packet of random contents and shape, headers right as far as the CRCs look at them. */
+/*
+ * A packet of random contents and shape; its headers are right as far as the CRCs depend on them.
+ */
 struct shape {
 	bool grh;
-	uint32_t payload; /* after DETH */
-	uint32_t in_hdr; /* of it in hdr[] */
-	uint32_t in_first; /* of it in slice[0] */
-	bool all_in_slices; /* nothing at all in hdr[] */
+	uint32_t payload; /* octets after the DETH */
+	uint32_t in_hdr; /* octets of the payload in hdr[] */
+	uint32_t in_first; /* octets of the payload in slice[0] */
+	bool all_in_slices; /* hdr[] is empty */
 };
 
 static struct pkt *make(struct pkt_pool *pool, struct prng *r, const struct shape *s)
@@ -322,7 +332,7 @@ static void test_pkt_seal_random_shapes(void **state)
 static void test_pkt_seal_sample_packet(void **state)
 {
 	struct pkt_pool *pool = pkt_pool_create(1, 0);
-	struct pkt *p = pkt_from_data(pool, sample, 50); /* 2 pad octets follow */
+	struct pkt *p = pkt_from_data(pool, sample, 50); /* two pad octets follow */
 
 	assert_non_null(p);
 	crc_pkt_seal(p);
@@ -356,7 +366,7 @@ static void test_pkt_pad_has_no_crcs(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* Any octet changed on the way is found, in every part of the packet. */
+/* A change of any octet is found, in every part of the packet. */
 static void test_pkt_check_finds_every_changed_octet(void **state)
 {
 	const struct shape shapes[] = {
@@ -377,7 +387,7 @@ static void test_pkt_check_finds_every_changed_octet(void **state)
 			uint32_t hlen = pkt_hdr_len(p);
 
 			if (i == 1)
-				m &= 0xfc; /* LNH: see the next case */
+				m &= 0xfc; /* not LNH, which the next test changes */
 			if (!m)
 				m = 0x10;
 			if (i < hlen)
@@ -396,7 +406,7 @@ static void test_pkt_check_finds_every_changed_octet(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* A link that mends the VCRC of what it corrupts is found out by the ICRC. */
+/* If a link damages a packet and recomputes the VCRC, the ICRC still shows the damage. */
 static void test_pkt_check_bad_icrc_under_a_right_vcrc(void **state)
 {
 	const struct shape s = { .payload = 100, .in_hdr = 20, .in_first = 50 };
@@ -420,7 +430,10 @@ static void test_pkt_check_bad_icrc_under_a_right_vcrc(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* As received from a socket: all octets, headers too, in slices split anywhere. */
+/*
+ * A packet as received from a socket: all octets, headers too, lie in slices that may be split
+ * anywhere.
+ */
 static void test_pkt_check_headers_in_slices(void **state)
 {
 	struct pkt_pool *pool = pkt_pool_create(2, 2);
@@ -507,7 +520,7 @@ static void test_pkt_set_vl_mends_the_vcrc(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* Lengths that no table row has: the VCRC is computed anew. */
+/* For lengths that are not in the table, the VCRC is computed anew. */
 static void test_pkt_set_vl_of_odd_lengths(void **state)
 {
 	struct pkt_pool *pool = pkt_pool_create(1, 1);
@@ -520,7 +533,8 @@ static void test_pkt_set_vl_of_odd_lengths(void **state)
 	crc_pkt_seal(p);
 	pkt_trim(p, p->len - 1);
 	crc_pkt_set_vl(p, p->vl ^ 5);
-	assert_int_equal(crc_pkt_check(p), CRC_BAD_ICRC); /* the VCRC was right for what is there */
+	/* the VCRC matched the octets that are there */
+	assert_int_equal(crc_pkt_check(p), CRC_BAD_ICRC);
 
 	crc_pkt_pad(p);
 	crc_pkt_set_vl(p, p->vl ^ 3);

@@ -24,7 +24,7 @@ static const uint8_t golden[DHCP_HDR_LEN] = {
 
 static uint8_t msg[2048], out[2048];
 
-/* A message with @n octets of options, none in sname and file. */
+/* Make a message with @n octets of options, and none in the fields sname and file. */
 static size_t make(const void *options, size_t n)
 {
 	memset(msg, 0, sizeof(msg));
@@ -66,7 +66,7 @@ static void test_dhcp_header_truncated(void **state)
 	h = was;
 	for (size_t len = 0; len < DHCP_FIXED_LEN; len++)
 		assert_int_equal(dhcp_hdr_decode(&h, msg, len), -EBADMSG);
-	msg[2] = 17; /* an address that does not fit its field */
+	msg[2] = 17; /* an address longer than its field */
 	assert_int_equal(dhcp_hdr_decode(&h, msg, DHCP_FIXED_LEN), -EBADMSG);
 	assert_memory_equal(&h, &was, sizeof(h));
 	msg[2] = 16;
@@ -86,7 +86,7 @@ static void test_dhcp_cookie(void **state)
 	}
 }
 
-/* Every length of the same options: each cut is either between two, or refused. */
+/* Options cut at every length: the cut is either between two options, or refused. */
 static void test_dhcp_options_truncated(void **state)
 {
 	static const uint8_t options[] = { 53, 1, 1, 0, 0, 61, 3, 7, 8, 9, 12, 2, 'h', '2', 255 };
@@ -120,10 +120,10 @@ static void test_dhcp_option_lookup(void **state)
 	assert_int_equal(dhcp_opt_get(msg, len, 61, v, 4), 3);
 	assert_memory_equal(v, "\7\10\11", 3);
 	assert_int_equal(dhcp_opt_get(msg, len, 61, v, 2), -EMSGSIZE);
-	assert_int_equal(dhcp_opt_get(msg, len, 12, v, 4), -ENOENT); /* behind the end */
+	assert_int_equal(dhcp_opt_get(msg, len, 12, v, 4), -ENOENT); /* after the end option */
 }
 
-/* RFC 3396: an option in parts is one, the parts in the order of RFC 2131's fields. */
+/* RFC 3396: the parts of a split option are joined, in the order of RFC 2131's fields. */
 static void test_dhcp_options_in_parts_and_overloaded_fields(void **state)
 {
 	static const uint8_t options[] = { 52, 1, 3, 61, 2, 'a', 'b', 255 };
@@ -141,14 +141,14 @@ static void test_dhcp_options_in_parts_and_overloaded_fields(void **state)
 	assert_int_equal(dhcp_opt_get(msg, len, 61, v, sizeof(v)), 5);
 	assert_memory_equal(v, "abcde", 5);
 	assert_int_equal(dhcp_opt_get(msg, len, 12, v, sizeof(v)), 2);
-	msg[DHCP_OPTIONS + 2] = 1; /* file alone */
+	msg[DHCP_OPTIONS + 2] = 1; /* options also in the field file */
 	assert_int_equal(dhcp_opt_get(msg, len, 61, v, sizeof(v)), 4);
 	assert_int_equal(dhcp_opt_get(msg, len, 12, v, sizeof(v)), -ENOENT);
-	msg[DHCP_OPTIONS + 2] = 2; /* sname alone */
+	msg[DHCP_OPTIONS + 2] = 2; /* options also in the field sname */
 	assert_int_equal(dhcp_opt_get(msg, len, 61, v, sizeof(v)), 3);
-	msg[SNAME_AT + 1] = 100; /* out of sname, though within the message */
+	msg[SNAME_AT + 1] = 100; /* an option that leaves sname, but not the message */
 	assert_int_equal(dhcp_opt_get(msg, len, 61, v, sizeof(v)), -EBADMSG);
-	/* An overload inside an overloaded field means nothing. */
+	/* The option "overload" inside an overloaded field has no effect. */
 	memcpy(msg + SNAME_AT, "\x34\x01\x01\xff", 4);
 	assert_int_equal(dhcp_opt_get(msg, len, 61, v, sizeof(v)), 2);
 }
@@ -187,7 +187,7 @@ static void test_dhcp_set_in_overloaded_fields(void **state)
 	memcpy(msg + FILE_AT, "\x3d\1a\x43\2xy\xff", 8);
 	memcpy(msg + SNAME_AT, "\x3d\1b\xff", 4);
 	n = dhcp_opt_set(out, sizeof(out), msg, len, 61, mac, 6);
-	assert_int_equal(n, DHCP_BOOTP_LEN); /* padded to what BOOTP asks for */
+	assert_int_equal(n, DHCP_BOOTP_LEN); /* padded to BOOTP's minimum length */
 	assert_int_equal(dhcp_opt_get(out, (size_t)n, 61, v, sizeof(v)), 6);
 	assert_memory_equal(v, mac, 6);
 	assert_memory_equal(out + FILE_AT, "\x43\2xy\xff\0\0\0", 8);
@@ -195,7 +195,7 @@ static void test_dhcp_set_in_overloaded_fields(void **state)
 	assert_int_equal(dhcp_opt_get(out, (size_t)n, 67, v, sizeof(v)), 2);
 }
 
-/* The room decides: padding is given up for it, options are not. */
+/* To fit into the given room padding is removed, but no options. */
 static void test_dhcp_set_within_its_room(void **state)
 {
 	uint8_t options[200] = { 53, 1, 1, 12, 100, [105] = 255 };

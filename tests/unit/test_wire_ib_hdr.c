@@ -6,7 +6,7 @@
 #include "check.h"
 #include "util/prng.h"
 
-/* LRH and BTH of the sample packet of IBTA volume 1, 7.8.3. */
+/* LRH and BTH of the sample packet of IBTA volume 1, 7.8.3 */
 static const uint8_t sample[] = { 0x70, 0x12, 0x37, 0x5c, 0x00, 0x0e, 0x17, 0xd2, 0x0a, 0x20,
 				  0x24, 0x87, 0x00, 0x87, 0xb1, 0xb3, 0x00, 0x0d, 0xec, 0x2a };
 
@@ -46,7 +46,7 @@ static void test_R4_bth_of_the_sample_packet(void **state)
 	assert_memory_equal(out, sample + 8, IB_BTH_LEN);
 }
 
-/* IBTA 8.3: as an IPv6 header with NxtHdr 0x1B. */
+/* IBTA 8.3: a GRH looks like an IPv6 header with NxtHdr 0x1B */
 static const uint8_t grh_golden[] = {
 	0x61, 0x2a, 0xbc, 0xde, 0x01, 0x02, 0x1b, 0x3f, 0xfe, 0x80, 0,	  0,	0,    0,
 	0,    0,    0x00, 0x02, 0xc9, 0x03, 0,	  0,	0,    1,    0xff, 0x12, 0x40, 0x1b,
@@ -121,7 +121,7 @@ static void test_lrh_reserved_bits_ignored(void **state)
 	assert_memory_equal(out, want, sizeof(out));
 }
 
-/* The LRH of a directed-route SMP as OpenSM's ports send it: F0 02 FFFF 0048 FFFF. */
+/* The LRH of a directed-route SMP as OpenSM sends it: F0 02 FFFF 0048 FFFF */
 static void test_R4_lrh_of_a_directed_route_smp(void **state)
 {
 	const uint8_t golden[] = { 0xf0, 0x02, 0xff, 0xff, 0x00, 0x48, 0xff, 0xff };

@@ -49,7 +49,7 @@ static void test_R31_R32_only_four_types(void **state)
 	assert_true(ipoib_type_valid(0x86dd));
 }
 
-/* RFC 4391 §9.1.1, figure 5; the flag octet as RFC 4755's RC bit has it. */
+/* RFC 4391 §9.1.1, figure 5; the flag octet has RFC 4755's bit RC set. */
 static const uint8_t lladdr[] = { 0x80, 0x12, 0x34, 0x56, 0xfe, 0x80, 0,    0, 0, 0,
 				  0,	0,    0x00, 0x02, 0xc9, 0x03, 0x00, 1, 2, 3 };
 
@@ -90,7 +90,7 @@ static void test_R47_lladdr_reserved_zero_on_send_ignored_on_receive(void **stat
 	ipoib_lladdr_decode(&a, in, sizeof(in));
 	in[0] = 0;
 	ipoib_lladdr_decode(&b, in, sizeof(in));
-	assert_int_equal(a.qpn, b.qpn); /* a flag bit is no part of the QPN */
+	assert_int_equal(a.qpn, b.qpn); /* the flag bit is not part of the QPN */
 	assert_int_equal(a.flags, 0x80);
 	assert_int_equal(b.flags, 0);
 

@@ -70,7 +70,9 @@ static void test_notice_layout(void **state)
 	layout_check_stable(&notice_layout);
 }
 
-/* 64 octets in a trap SMP, 80 with IssuerGID; nothing else below 80. */
+/*
+ * A notice has 64 octets in a trap SMP and 80 with IssuerGID; no other length below 80 is accepted.
+ */
 static void test_notice_lengths(void **state)
 {
 	for (size_t n = 0; n <= 81; n++) {
@@ -91,7 +93,7 @@ static void test_notice_lengths(void **state)
 	}
 }
 
-/* Answer to `smpquery nodeinfo -D 0,1`: ibsim 0.10 under OpenSM 3.3.23 */
+/* Answer to `smpquery nodeinfo -D 0,1`, recorded with ibsim 0.10 under OpenSM 3.3.23 */
 static void test_mad_hdr_golden_directed_route(void **state)
 {
 	struct mad_hdr h;
@@ -137,7 +139,7 @@ static void test_mad_responses(void **state)
 	assert_false(mad_class_is_smp(MAD_CLASS_SA));
 }
 
-/* Answer to `saquery CPI` of OpenSM 3.3.23: CapabilityMask2 0xB5E8 in 27 bits, time value 16 */
+/* Answer of OpenSM 3.3.23 to `saquery CPI`: CapabilityMask2 0xB5E8 in 27 bits, time value 16 */
 static void test_class_port_info_golden_opensm(void **state)
 {
 	struct mad_class_port_info c;
@@ -185,7 +187,10 @@ static void test_notice_gid_in_details(void **state)
 	assert_true(ib_gid_equal(&g, &got));
 }
 
-/* libibmad and IBTA 14.2.5.1: LIDADDR at bit 80 of the Notice for 128, at 96 for 144; mask at 128 */
+/*
+ * As in libibmad and IBTA 14.2.5.1: LIDADDR is at bit 80 of the Notice for trap 128, at 96 for trap
+ * 144, the mask at 128
+ */
 static void test_notice_lid_in_details(void **state)
 {
 	struct mad_notice n = { .generic = true, .trap = MAD_TRAP_LINK_STATE };
@@ -207,7 +212,7 @@ static void test_notice_lid_in_details(void **state)
 	assert_memory_equal(out, want, sizeof(out));
 }
 
-/* By hand from 13.4.8.3: all traps of all LIDs to QP1, response time 18 */
+/* Made by hand from 13.4.8.3: all traps of all LIDs to QP1, response time 18 */
 static void test_inform_info_golden(void **state)
 {
 	struct mad_inform_info i = {
@@ -227,7 +232,10 @@ static void test_inform_info_golden(void **state)
 	assert_memory_equal(out, want, sizeof(out));
 }
 
-/* Rates of PathRecord:Rate, names as in 15.2.5.16; what 64b/66b lanes carry is above the name */
+/*
+ * Rates of PathRecord:Rate with the names of 15.2.5.16; lanes with 64b/66b coding carry more than
+ * the name says
+ */
 static void test_ib_rate_mbps(void **state)
 {
 	static const unsigned int mbps[] = { 0,	     0,	     2500,   10000,   30000,  5000,  20000,
@@ -240,7 +248,7 @@ static void test_ib_rate_mbps(void **state)
 	assert_int_equal(ib_rate_mbps(255), 0);
 }
 
-/* The rate of width x speed is within 7 % of lanes times the lane's speed. */
+/* The rate for a width and speed is within 7 % of the number of lanes times the lane's speed. */
 static void test_ib_rate_code_of_links(void **state)
 {
 	static const unsigned int lanes[] = { 1, 4, 8, 12, 2 };

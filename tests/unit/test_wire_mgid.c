@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-/* libc's parsers, so that expected values are written as the RFC writes them. */
+/* Addresses are parsed by libc, so that expected values stand here as the RFC writes them. */
 static ib_gid gid(const char *s)
 {
 	ib_gid g;
@@ -50,13 +50,13 @@ static void test_R5_R6_layout_and_t_flag(void **state)
 	ib_gid g = from4("239.1.2.3", 0x8abc, 0xe);
 
 	assert_int_equal(g.raw[0], 0xff);
-	assert_int_equal(g.raw[1] >> 4, 1); /* flags 0001: T is the lowest */
+	assert_int_equal(g.raw[1] >> 4, 1); /* flags 0001: T is the lowest flag */
 	assert_int_equal(mgid_scope(&g), 0xe);
 	assert_int_equal(mgid_signature(&g), 0x401b);
 	assert_int_equal(mgid_pkey(&g), 0x8abc);
 	assert_gid(g, "ff1e:401b:8abc::f01:203");
 
-	/* A well-known (not transient) IPv6 group has a transient MGID all the same. */
+	/* The MGID of a well-known (not transient) IPv6 group is transient, too. */
 	g = from6("ff05::1:3", 0xffff, 5);
 	assert_int_equal(g.raw[1], 0x15);
 }
@@ -89,7 +89,7 @@ static void test_R10_ipv6_low_80_bits(void **state)
 {
 	assert_gid(from6("ff02:1111:2222:3333:4444:5555:6666:7777", 0xffff, 2),
 		   "ff12:601b:ffff:3333:4444:5555:6666:7777");
-	/* Two groups that differ above the low 80 bits share an MGID. */
+	/* Groups that differ only above the low 80 bits share an MGID. */
 	assert_gid(from6("ff02:1:2::5", 0xffff, 2), "ff12:601b:ffff::5");
 	assert_gid(from6("ff02::1:ff00:1", 0xffff, 2), "ff12:601b:ffff::1:ff00:1");
 }
@@ -140,12 +140,93 @@ static void test_mgid_is_ipoib(void **state)
 	assert_true(mgid_is_ipoib(&g));
 	g = gid("ff15:601b:8001::2");
 	assert_true(mgid_is_ipoib(&g));
-	g = gid("ff02:401b:ffff::1"); /* no T flag */
+	g = gid("ff02:401b:ffff::1"); /* the flag T is missing */
 	assert_false(mgid_is_ipoib(&g));
 	g = gid("ff12:a01b:ffff::1");
 	assert_false(mgid_is_ipoib(&g));
 	g = gid("fe12:401b:ffff::1");
 	assert_false(mgid_is_ipoib(&g));
+}
+
+static void test_R70_groups_of_mgids_and_back(void **state)
+{
+	static const struct {
+		ib_gid mgid;
+		int version;
+		uint8_t group[16];
+	} v[] = {
+		{ { { 0xff, 0x12, 0x40, 0x1b, 0x80, 0x01, [12] = 0x0f, 9, 8, 7 } },
+		  4,
+		  { 239, 9, 8, 7 } },
+		{ { { 0xff, 0x12, 0x60, 0x1b, 0x80, 0x01, [14] = 0x43, 0x91 } },
+		  6,
+		  { 0xff, 0x02, [14] = 0x43, 0x91 } },
+		/* refused: another scope, P_Key or signature (rdma_cm's); more than 28 bits of IPv4; the broadcast group */
+		{ { { 0xff, 0x15, 0x40, 0x1b, 0x80, 0x01, [15] = 1 } }, -EINVAL, { 0 } },
+		{ { { 0xff, 0x12, 0x40, 0x1b, 0x80, 0x02, [15] = 1 } }, -EINVAL, { 0 } },
+		{ { { 0xff, 0x12, 0x40, 0x01, 0x80, 0x01, [15] = 1 } }, -EINVAL, { 0 } },
+		{ { { 0xff, 0x12, 0x40, 0x1b, 0x80, 0x01, [12] = 0x1f } }, -EINVAL, { 0 } },
+		{ { { 0xff, 0x12, 0x40, 0x1b, 0x80, 0x01, [12] = 255, 255, 255, 255 } },
+		  -EINVAL,
+		  { 0 } },
+	};
+
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		uint8_t group[16] = { 0 };
+
+		assert_int_equal(mgid_to_group(group, &v[i].mgid, 0x8001, 2), v[i].version);
+		assert_memory_equal(group, v[i].group, sizeof(group));
+	}
+}
+
+static ib_gid from_3333(const char *s)
+{
+	ib_gid a = gid(s), g;
+
+	assert_int_equal(mgid_3333_from_ipv6(&g, a.raw), 0);
+	return g;
+}
+
+/* FFxy::<112 bits> becomes FF1y:3333::<96 bits>: scope y as it is, flag T, 0x3333 in octets 3 and 4 */
+static void test_V4_V5_V6_map_of_the_ipv6_draft(void **state)
+{
+	assert_gid(from_3333("ff02::1"), "ff12:3333::1");
+	assert_gid(from_3333("ff02::1:ff00:5"), "ff12:3333::1:ff00:5");
+	/* V4: the scope bits are copied, all of them */
+	assert_gid(from_3333("ff05::1:3"), "ff15:3333::1:3");
+	assert_gid(from_3333("ff0e::101"), "ff1e:3333::101");
+	assert_gid(from_3333("ff0f::2"), "ff1f:3333::2");
+	/* V5: T is always set, and no other flag of the group gets into the MGID */
+	assert_gid(from_3333("ff15::4"), "ff15:3333::4");
+	assert_gid(from_3333("ff35::4"), "ff15:3333::4");
+	/* the last 96 bits, all of them */
+	assert_gid(from_3333("ff08:0:1:203:405:607:809:a0b"), "ff18:3333:1:203:405:607:809:a0b");
+}
+
+/* The 16 bits that the map loses are zero in most groups. Those that differ in them only share an MGID. */
+static void test_V6_groups_that_collide(void **state)
+{
+	assert_gid(from_3333("ff35:40:fd00::8"), "ff15:3333:fd00::8");
+	assert_gid(from_3333("ff35:30:fd00::8"), "ff15:3333:fd00::8");
+}
+
+static void test_V6_back_to_the_group(void **state)
+{
+	const char *const foreign[] = { "ff12:601b:ffff::1", "ff02:3333::1", "ff32:3333::1",
+					"fe80:3333::1" };
+	ib_gid m = gid("ff15:3333:1::9"), want = gid("ff05::1:0:0:0:0:9"), again;
+	uint8_t group[16];
+
+	assert_int_equal(mgid_3333_to_ipv6(group, &m), 0);
+	assert_memory_equal(group, want.raw, 16);
+	assert_int_equal(mgid_3333_from_ipv6(&again, group), 0);
+	assert_true(ib_gid_equal(&again, &m));
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++) {
+		m = gid(foreign[i]);
+		assert_int_equal(mgid_3333_to_ipv6(group, &m), -EINVAL);
+	}
+	m = gid("fe80::1");
+	assert_int_equal(mgid_3333_from_ipv6(&again, m.raw), -EINVAL);
 }
 
 int main(void)
@@ -160,7 +241,11 @@ int main(void)
 		cmocka_unit_test(test_R13_limited_broadcast),
 		cmocka_unit_test(test_R14_scope_is_the_parameter_not_the_groups),
 		cmocka_unit_test(test_mgid_refuses_what_is_no_group),
+		cmocka_unit_test(test_R70_groups_of_mgids_and_back),
 		cmocka_unit_test(test_mgid_is_ipoib),
+		cmocka_unit_test(test_V4_V5_V6_map_of_the_ipv6_draft),
+		cmocka_unit_test(test_V6_groups_that_collide),
+		cmocka_unit_test(test_V6_back_to_the_group),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

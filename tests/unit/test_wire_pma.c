@@ -120,7 +120,7 @@ static void test_details_layout(void **state)
 	layout_check(&xmit_layout);
 }
 
-/* Not all are listed: with all ones each of the 16 is. */
+/* The table lists some of the counters; all ones in the wire form must set each of the 16. */
 static void test_data_sl_layout(void **state)
 {
 	struct pma_data_sl d;
@@ -151,7 +151,7 @@ static void test_port_counters_ext_layout(void **state)
 	layout_check(&ext_layout);
 }
 
-/* Answers to `perfquery` and `perfquery -x`: ibsim 0.10 under OpenSM 3.3.23 */
+/* Answers to `perfquery` and `perfquery -x`, recorded with ibsim 0.10 under OpenSM 3.3.23 */
 
 static void test_port_counters_golden(void **state)
 {

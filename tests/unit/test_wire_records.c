@@ -86,7 +86,10 @@ static bool gid_is(const ib_gid *g, const char *hex)
 	return layout_hex(want, 16, hex) == 16 && memcmp(g->raw, want, 16) == 0;
 }
 
-/* The goldens are answers of OpenSM 3.3.23 on ibsim, and what saquery prints of them. */
+/*
+ * The expected octets are answers of OpenSM 3.3.23 on ibsim; the expected values are what saquery
+ * prints of them.
+ */
 
 static void test_path_rec_golden(void **state)
 {
@@ -165,7 +168,7 @@ static void test_node_rec_golden(void **state)
 	assert_memory_equal(out, b, sizeof(b));
 }
 
-/* A description may fill its 64 octets; what follows a NUL is not sent. */
+/* A description may fill all 64 octets; octets after a NUL are not sent. */
 static void test_node_rec_description(void **state)
 {
 	struct ib_node_rec r = { .lid = 1 };
@@ -232,7 +235,7 @@ static void test_port_info_rec_lengths(void **state)
 	}
 }
 
-/* Linux 6.1: the masks of its join, of its join with creation, and of its path query */
+/* Component masks that Linux 6.1 sends: for its join, its join with creation, and its path query */
 static void test_component_masks_as_linux_sends_them(void **state)
 {
 	assert_true((MCM_COMP_MGID | MCM_COMP_PORT_GID | MCM_COMP_PKEY | MCM_COMP_JOIN_STATE) ==
@@ -244,11 +247,11 @@ static void test_component_masks_as_linux_sends_them(void **state)
 	assert_true((MCM_COMP_MGID | MCM_COMP_PORT_GID | MCM_COMP_JOIN_STATE) == 0x10003);
 	assert_true((PATH_COMP_DGID | PATH_COMP_SGID | PATH_COMP_TCLASS | PATH_COMP_NUMB_PATH |
 		     PATH_COMP_PKEY) == 0x340c);
-	/* saquery --src-to-dst of infiniband-diags 44 */
+	/* mask of saquery --src-to-dst, infiniband-diags 44 */
 	assert_true((PATH_COMP_DLID | PATH_COMP_SLID | PATH_COMP_NUMB_PATH) == 0x1030);
 }
 
-/* Tables 15.2.5.2, .3, .14: reserved fields take a bit of the mask too */
+/* Tables 15.2.5.2, .3, .14: reserved fields occupy a bit of the mask too */
 static void test_component_masks_of_records(void **state)
 {
 	assert_true((NODE_COMP_LID | NODE_COMP_NODE_TYPE | NODE_COMP_SYS_GUID |

@@ -99,7 +99,7 @@ static const struct field guid_fields[] = { T(lid, 0, 16), T(block, 16, 8), T(da
 LAYOUT(guid_layout, struct ib_table_rec, ib_guid_info_rec_decode, ib_guid_info_rec_encode, 72, 72,
        guid_fields);
 
-/* Without GIDs: with them its length depends on a field. */
+/* Decode with zero GIDs, because the record's length depends on their number. */
 static int multi_decode(struct ib_multi_path_rec *ret, const void *p, size_t len)
 {
 	uint8_t w[MULTI_PATH_REC_LEN];
@@ -137,7 +137,10 @@ LAYOUT_CASE(pkey)
 LAYOUT_CASE(vlarb)
 LAYOUT_CASE(guid)
 
-/* 15.2.5.12: SubscriberGID, Enum, 48 reserved bits, InformInfo (whose layout wire_mad tests), padding */
+/*
+ * 15.2.5.12: SubscriberGID, Enum, 48 reserved bits, InformInfo (whose layout test_wire_mad.c
+ * tests), padding
+ */
 static void test_inform_is_gid_number_info(void **state)
 {
 	const struct ib_inform_rec rec = {
@@ -173,24 +176,38 @@ static void test_inform_is_gid_number_info(void **state)
 	assert_int_equal(back.info.qpn, 1);
 }
 
-/* Field by field: the record has GIDs behind it, and the counts decide how many. */
+/* Read a member of 1, 2, 4 or 8 octets in host order */
+static uint64_t field_get(const void *rec, const struct field *f)
+{
+	union {
+		uint8_t u8;
+		uint16_t u16;
+		uint32_t u32;
+		uint64_t u64;
+	} v = { .u64 = 0 };
+
+	memcpy(&v, (const uint8_t *)rec + f->offset, f->size);
+	return f->size == 1 ? v.u8 : f->size == 2 ? v.u16 : f->size == 4 ? v.u32 : v.u64;
+}
+
+/* Test the layout field by field; the counts in the record decide how many GIDs follow. */
 static void test_multi_path_layout(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(multi_fields); i++) {
 		const struct field *f = &multi_fields[i];
 		uint8_t w[MULTI_PATH_REC_LEN] = { 0 }, out[MULTI_PATH_REC_LEN];
 		struct ib_multi_path_rec r, zero;
-		uint64_t got = 0;
+		uint64_t got;
 
 		assert_int_equal(multi_decode(&zero, w, sizeof(w)), 0);
 		for (unsigned int b = f->bit; b < f->bit + f->width; b++)
 			w[b / 8] |= (uint8_t)(0x80 >> b % 8);
 		assert_int_equal(multi_decode(&r, w, sizeof(w)), 0);
-		memcpy(&got, (const uint8_t *)&r + f->offset, f->size);
+		got = field_get(&r, f);
 		assert_int_equal(got, (1ull << f->width) - 1);
 		ib_multi_path_rec_encode(out, &r);
 		assert_memory_equal(out, w, sizeof(w));
-		/* And no other field saw it. */
+		/* No other member was changed. */
 		memset((uint8_t *)&r + f->offset, 0, f->size);
 		assert_memory_equal(&r, &zero, sizeof(r));
 	}
@@ -223,7 +240,7 @@ static void test_multi_path_gids_are_counted(void **state)
 		assert_int_equal(ib_multi_path_rec_decode(&back, w, len), -EBADMSG);
 	assert_int_equal(ib_multi_path_rec_decode(&back, w, sizeof(w)), 0);
 	assert_memory_equal(&back, &r, sizeof(r));
-	w[15] = 255; /* more than the sum of both that one MAD holds */
+	w[15] = 255; /* more GIDs than one MAD holds */
 	w[16] = 255;
 	assert_int_equal(ib_multi_path_rec_decode(&back, w, sizeof(w)), -EBADMSG);
 	w[15] = 11;
@@ -231,7 +248,10 @@ static void test_multi_path_gids_are_counted(void **state)
 	assert_int_equal(ib_multi_path_rec_decode(&back, w, 1024), -EBADMSG);
 }
 
-/* The goldens are answers of OpenSM 3.3.23 on ibsim, and what saquery prints of them. */
+/*
+ * The expected octets are answers of OpenSM 3.3.23 on ibsim; the expected values are what saquery
+ * prints of them.
+ */
 
 static void test_link_golden(void **state)
 {

@@ -31,7 +31,9 @@ static void test_sa_hdr_layout(void **state)
 	layout_check(&sa_layout);
 }
 
-/* I20: the only segment of a table, flags Active, First and Last; no response time given */
+/*
+ * I20: the only segment of a table has the flags Active, First and Last; no response time is given
+ */
 static void test_rmpp_hdr_single_segment(void **state)
 {
 	struct rmpp_hdr h = {
@@ -49,7 +51,7 @@ static void test_rmpp_hdr_single_segment(void **state)
 	assert_memory_equal(out, want, sizeof(out));
 }
 
-/* Head of the request `saquery PR --src-to-dst 1:2`: DLID, SLID and NumbPath are given */
+/* First octets of the request `saquery PR --src-to-dst 1:2`, which gives DLID, SLID and NumbPath */
 static void test_sa_mad_golden_request(void **state)
 {
 	uint8_t b[256] = { 0 };

@@ -125,7 +125,10 @@ static void test_sm_info_layout(void **state)
 	layout_check(&sm_layout);
 }
 
-/* The goldens are answers of ibsim 0.10 (OpenSM 3.3.23 running) and what smpquery prints of them. */
+/*
+ * The expected octets are answers of ibsim 0.10 (with OpenSM 3.3.23); the expected values are what
+ * smpquery prints of them.
+ */
 
 static void test_node_info_golden(void **state)
 {
@@ -258,7 +261,7 @@ static void test_vlarb_golden(void **state)
 	for (size_t n = 0; n < 64; n++)
 		assert_int_equal(smp_vlarb_decode(e, b, n), -EBADMSG);
 
-	/* The high nibble of a VL octet is reserved. */
+	/* The high half of a VL octet is reserved. */
 	memset(b, 0xff, sizeof(b));
 	assert_int_equal(smp_vlarb_decode(e, b, sizeof(b)), 0);
 	assert_int_equal(e[31].vl, 15);
@@ -322,7 +325,7 @@ static void test_smp_golden_directed_route(void **state)
 	assert_memory_equal(out, b, sizeof(b));
 }
 
-/* By hand from 14.2.1.2: every octet of a directed-route SMP in its place */
+/* Made by hand from 14.2.1.2: every octet of a directed-route SMP at its place */
 static void test_smp_places(void **state)
 {
 	struct mad_hdr h = { .base_version = 1, .mgmt_class = MAD_CLASS_SM_DR, .class_version = 1 };
@@ -348,7 +351,10 @@ static void test_smp_places(void **state)
 	assert_memory_equal(out + 193, dr.return_path + 1, 63);
 }
 
-/* All ones: what is reserved in the class comes back as zeros, the data is not ours to touch. */
+/*
+ * In an SMP of all ones, reserved fields of the header come back as zeros, and the data is left
+ * alone.
+ */
 static void test_smp_reserved(void **state)
 {
 	uint8_t b[256], out[256], want[256];
@@ -365,7 +371,8 @@ static void test_smp_reserved(void **state)
 	smp_encode(out, &h, &dr, smp_data(b));
 	assert_memory_equal(out, want, sizeof(out));
 
-	b[1] = want[1] = MAD_CLASS_SM_LID; /* 14.2.1.1: M_Key and data only */
+	/* 14.2.1.1: an SMP of class 0x01 has only M_Key and data */
+	b[1] = want[1] = MAD_CLASS_SM_LID;
 	memset(want + 32, 0, 32);
 	memset(want + 128, 0, 128);
 	assert_int_equal(smp_hdr_decode(&h, &dr, b, sizeof(b)), 0);

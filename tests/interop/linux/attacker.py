@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""An HCA at the far end of a UDP link that is up like any other, and sends what no HCA would send.
+"""An HCA at the far end of a UDP link. It brings its port up like any other, and then sends what no real HCA would send.
 
     attacker.py HERE PEER WORLD SECONDS [SEED [RATE]]
 
@@ -47,19 +47,19 @@ def read_corpus(path):
     data, at, packets = open(path, "rb").read(), 24, set()
     while at + 16 <= len(data):
         length, = unpack_from("<8xI", data, at)
-        packets.add(data[at + 32:at + 16 + length - 6])     # behind the ERF header
+        packets.add(data[at + 32:at + 16 + length - 6])     # skip the ERF header
         at += 16 + length
     return sorted(p for p in packets if len(p) >= 28)
 
 
 def icrc(packet):
-    """Of a packet that may be shorter than its LNH says, too."""
+    """The ICRC of a packet, also of one that is shorter than its LNH says."""
     whole = len(packet) >= (53 if packet[1] & 3 == 3 else 13)
     return zlib.crc32(masked(packet) if whole else packet).to_bytes(4, "little")
 
 
 class Frame:
-    """A packet that may be wrong: LRH, GRH or nothing, BTH and DETH, payload."""
+    """A packet whose parts may be wrong: LRH, GRH or nothing, BTH and DETH, payload."""
 
     def __init__(self, raw):
         n = 48 if raw[1] & 3 == 3 else 8
@@ -76,7 +76,7 @@ class Frame:
         return "gmp" if self.qpn == 1 else "ipoib"
 
     def seal(self, lie):
-        """Right lengths, pad and CRCs; @lie: how one of the lengths is wrong."""
+        """The packet with right lengths, pad and CRCs, except that @lie names a length that is made wrong."""
         payload = bytes(self.payload[:4096])
         pad = -len(payload) % 4
         self.bth[1] = self.bth[1] & 0xCF | (pad ^ (lie == "pad")) << 4
@@ -108,7 +108,7 @@ class Attacker:
         self.mutations = [getattr(self, name) for name in dir(self) if name.startswith("mutate_")]
         self.due, self.ends = None, None
 
-    # --- dice
+    # --- random choices
 
     def one(self, values):
         return self.rng.choice(values)
@@ -120,17 +120,17 @@ class Attacker:
         return self.rng.getrandbits(n)
 
     def edge(self, n):
-        """A number of n bits: at an end of the range, or anywhere."""
+        """A random number of n bits, often one at an end or in the middle of the range"""
         return self.one((0, 1, (1 << n) - 1, 1 << n - 1, (1 << n - 1) - 1, self.bits(n), self.bits(n)))
 
-    # --- where to
+    # --- destinations
 
     @staticmethod
     def gid(target):
         return target["lladdr"][4:]
 
     def aim(self, f, t):
-        """At the target, from us; a multicast may stay one."""
+        """Address the packet to the target, with us as its source. A multicast packet may stay one."""
         pack_into(">H", f.lrh, 6, self.hca.sma.lid if self.often(0.85) else self.one(self.targets)["lid"])
         kind = f.kind()
         if kind == "smp":
@@ -152,7 +152,7 @@ class Attacker:
     def aim_smp(self, f, t):
         mad = f.payload
         if self.often(0.5):
-            mad[1], mad[6], mad[7] = 0x81, 1, len(t["path"]) + 1        # as our SMI leaves it
+            mad[1], mad[6], mad[7] = 0x81, 1, len(t["path"]) + 1        # hop pointer and count as our SMI would send them
             mad[32:36] = b"\xff" * 4
             mad[128:256] = (bytes([0, 1] + t["path"]) + bytes(64))[:64] + bytes(64)
             pack_into(">HHH", f.lrh, 2, 0xFFFF, 0, 0xFFFF)
@@ -160,7 +160,7 @@ class Attacker:
             mad[1] = 1
             pack_into(">H", f.lrh, 2, t["lid"])
 
-    # --- what is sent: packets that were right, and such as no capture has
+    # --- packets to begin with: from the capture, and of kinds that no capture has
 
     def smp(self):
         f = Frame(self.one(self.corpus["smp"]))
@@ -215,7 +215,7 @@ class Attacker:
     def nd(self):
         kind = self.one((133, 134, 135, 135, 136, 136, 137, 130, 131, 132, 143, 128))
         body = self.rng.randbytes(4)
-        # Of an advertised retransmission timer of days nobody would recover: it is short, as far as hosts believe it.
+        # A host that believes in a retransmission timer of days never recovers, so the advertised timer is short.
         body += {133: b"", 134: pack(">II", self.edge(32), self.one((0, 1, 100, 1000))), 137: self.ip6() + self.ip6()}.get(kind, self.ip6())
         for _ in range(self.rng.randrange(3)):
             option = self.one((bytes(2) + self.lladdr(), self.rng.randbytes(22), self.rng.randbytes(6)))
@@ -231,7 +231,7 @@ class Attacker:
         return pack(">IHBB", 6 << 28, len(data), protocol, hops) + source + target + bytes(data)
 
     def ipv4(self):
-        """IGMP, ICMP errors and others; the header's checksum is right."""
+        """IPv4 with IGMP, ICMP errors and other protocols. The checksum of the header is right."""
         protocol, data = self.one(IP_PROTOCOLS), bytearray(self.rng.randbytes(self.one(EDGES)))
         if protocol in (1, 2) and len(data) >= 8:
             data[0] = self.one((0x11, 0x12, 0x16, 0x17, 0x22, 3, 5, 8, 11, 12))
@@ -246,7 +246,7 @@ class Attacker:
         return self.ipoib(0x0800, bytes(head + data))
 
     def extensions(self):
-        """IPv6 headers in odd chains."""
+        """IPv6 with extension headers in unusual chains"""
         data, following = self.rng.randbytes(self.one(EDGES)), self.one(IP_PROTOCOLS)
         for _ in range(self.rng.randrange(1, 6)):
             this = self.one((0, 43, 44, 51, 60))
@@ -254,7 +254,7 @@ class Attacker:
             following = this
         return self.ipoib(0x86DD, self.ipv6(self.ip6(), self.ip6(), following, data))
 
-    # --- what makes them wrong
+    # --- mutations
 
     def mutate_bits(self, f):
         part = self.one((f.payload, f.payload, f.payload, f.bth, f.grh or f.payload))
@@ -303,7 +303,7 @@ class Attacker:
         f.bth[at] = self.one((0x64, 0x65, 0x04, 0x24, 0x80, self.bits(8)))
 
     def mutate_grh(self, f):
-        """One more, none, or one that is not right."""
+        """Add a GRH, remove it, or change a field of it."""
         if not f.grh:
             f.grh = bytearray(pack(">IHBB", 6 << 28, 0, 0x1B, self.one((0, 1, 64, 255))) + self.hca.gid +
                               self.gid(self.one(self.targets)))
@@ -317,9 +317,9 @@ class Attacker:
 
     def tame(self, f):
         """
-        No M_Key protects these nodes, so whoever writes what the SM reads only once, or what is an administrator's, has
-        ended the play: tables of switches are read, not written; P_Key tables keep the default one; a port is never told
-        Disabled, nor widths and speeds, nor an M_Key (whose it then is). Down it goes now and then.
+        Take back changes from which the fabric would not recover, because no M_Key protects these nodes and the SM reads
+        some attributes only once: tables of switches are read and not written, P_Key tables keep the default P_Key, and no
+        port gets Disabled, other widths and speeds, or an M_Key. Down is left in now and then.
         """
         mad = f.payload
         if f.qpn or len(mad) < 128 or mad[3] != SET:
@@ -335,7 +335,7 @@ class Attacker:
             if mad[64 + 32] & 15 == DOWN and not self.often(0.02):
                 mad[64 + 32] &= 0xF0
 
-    # --- in a row
+    # --- the attack
 
     def make(self):
         kind = self.one((self.smp, self.gmp, self.captured, self.captured, self.arp, self.nd, self.ipv4, self.extensions))
@@ -358,7 +358,7 @@ class Attacker:
         self.hca.timers.enter(BURST, 0, self.burst)
 
     def over(self, seconds):
-        """It begins when the group is joined."""
+        """Whether the attack has ended. It begins when the group is joined."""
         if self.ends is None and self.hca.ipoib.group:
             self.due = time.monotonic()
             self.ends = self.due + seconds

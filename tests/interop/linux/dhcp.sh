@@ -7,8 +7,9 @@
 #	 |	 |			    |
 #	Switch1 - Switch2		Switch1		uib1 of h1 and h2, ib0.8001: another partition, dhcp = raw
 #
-# Debian's dhclient and dhcpd (isc-dhcp) know no interface of hardware type 32 and do not begin on one. So on ib0 the client is
-# systemd-networkd, the server dnsmasq; dhcpd serves by way of a relay agent there. On our side all are ISC's.
+# Debian's dhclient and dhcpd (isc-dhcp) do not know hardware type 32 (InfiniBand) and refuse to start on such an interface. So
+# on ib0 the client is systemd-networkd and the server dnsmasq, and dhcpd is reached by a relay agent. On our TAPs, which look
+# like Ethernet, the ISC programs run.
 . "$(dirname "$0")/lib.sh"
 . tests/system/dhcp/client.sh
 need dhcpd dnsmasq radvd rdisc6 tshark python3 /lib/systemd/systemd-networkd
@@ -38,7 +39,7 @@ address() { at "$1" ip -4 -o addr show dev "$2" | awk '$4 ~ /^10\.[45]\.[1-9]/ {
 differ() { [ -n "$1" ] && [ -n "$2" ] && [ "$1" != "$2" ] || { echo "$1, $2"; return 1; }; }
 ping_from() { at "$1" ping -n -c 1 -W 5 "$2"; }
 
-# --- isc-dhcp on an ib0: SIOCGIFHWADDR says 32 (ARPHRD_INFINIBAND), and that is the end of it
+# --- isc-dhcp on an ib0 gives up, because SIOCGIFHWADDR reports type 32 (ARPHRD_INFINIBAND)
 
 isc_knows_no_ib0() { # PROGRAM ARG...
 	local out
@@ -115,7 +116,7 @@ check "ib0's renewal is lost" eventually 30 more "$work/networkd.log" '^ib0: DHC
 check "dhcpd is back" dhcpd_starts
 acks=$(count "$work/networkd.log" '^ib0: DHCPv4 client: ACK')
 check "ib0 rebinds" eventually 30 says "$work/networkd.log" '^ib0: DHCPv4 client: REQUEST \(rebinding\)'
-# If the first one was lost, it asks again after 60 s.
+# If the first request was lost, the client asks again after 60 s.
 check "and has its lease again" eventually 90 more "$work/networkd.log" '^ib0: DHCPv4 client: ACK' "$acks"
 check "with the address that it had" equal "$ib0" "$(address a ib0)"
 check "systemd-networkd ends, and says so to dhcpd" networkd_ends
@@ -153,7 +154,7 @@ check "h2 renews" eventually 20 event c2 "RENEW $c2"
 check "dnsmasq ends" end_at a "$dnsmasq"
 asked=$(count "$work/c1.log" 'DHCPREQUEST .* to 255\.255\.255\.255')
 check "h1 asks everybody" eventually 30 more "$work/c1.log" 'DHCPREQUEST .* to 255\.255\.255\.255' "$asked"
-renewals=$(count "$work/c1.events" '^RENEW') # dhclient calls it so, too
+renewals=$(count "$work/c1.events" '^RENEW') # dhclient uses the same word
 check "dnsmasq is back" on_ib0
 check "h1 rebinds" eventually 60 more "$work/c1.events" "^RENEW $c1" "$renewals"
 check "h1 releases" release c1 "$UIPOIB" exec h1
@@ -161,7 +162,7 @@ check "dnsmasq hears it" eventually 10 says "$work/dhcpd-ib0.log" "DHCPRELEASE\(
 check "h2 releases" release c2 "$UIPOIB" exec h2
 end_at a "$dnsmasq"
 
-# --- dhcpd there, behind a relay agent on ib0
+# --- dhcpd in the VM, behind a relay agent on ib0
 
 dhcpd_behind_relay() {
 	cat >"$work/relayed.conf" <<-E
@@ -186,7 +187,7 @@ check "dhcpd has it as InfiniBand, with our identifier" eval 'grep -q "hardware 
 check "and it works" ping_from h2 10.4.9.1
 end_at a "$dnsmasq"
 
-# --- raw: Ethernet's form on the link; a server there can answer to a MAC by broadcast only
+# --- the mode "raw": DHCP on the link in the form of Ethernet. A server there can answer a MAC by broadcast only
 
 check "dnsmasq starts on ib0.8001" dnsmasq_starts "$work/dhcpd-raw.log" a --interface=ib0.8001 \
 	--dhcp-leasefile="$work/raw.leases" --dhcp-range=10.5.2.1,10.5.2.50,2m --dhcp-broadcast
@@ -200,16 +201,16 @@ check "nothing was dropped as DHCP" equal "0 0" "$(for h in 1 2; do
 	echo $(($(counter uib0@h$h drop_tap_dhcp) + $(counter uib0@h$h drop_link_dhcp)))
 done | xargs)"
 
-# --- the wire
+# --- the DHCP messages on the link
 
 check "the capture is complete" u capture stop "$(u -j capture show | jq '.capture[-1].id')"
 check "D1 D2 D3: on the wire it is DHCP as RFC 4390 has it" python3 tests/interop/linux/dhcp_wire.py "$work/vm.pcapng" "$lid"
 sed 's/^/# /' "$work/check.out"
 
-# --- IPv6: routers and DHCPv6 on either side
+# --- IPv6: router advertisements and DHCPv6, with the router on either side
 
 ll_of() { at "$1" ip -6 -o addr show dev "$(iface "$1")" scope link | awk '{ sub("/.*", "", $4); print $4 }'; }
-slaac() { # PLACE PREFIX: an address of the prefix, with the interface identifier of the link-local one; a router by it
+slaac() { # PLACE PREFIX: PLACE has an address of the prefix, with the interface identifier of its link-local address, and a default route
 	local id
 	id=$(ll_of "$1" | sed 's/^fe80:://')
 	at "$1" ip -6 -o addr show dev "$(iface "$1")" scope global -tentative | grep -F "$2$id/64" &&
@@ -227,7 +228,7 @@ radvd_starts() { # PLACE PREFIX
 hw=$(u -j -d link show dev uib0@h1 | jq -r '.link[0].lladdr')
 solicit() { at "$1" rdisc6 -1 -w 5000 "$(iface "$1")"; }
 ra_names_h1() { solicit a | tr -d : | grep -i "0000${hw//[: ]/}" | grep -q 'Source link-layer address'; }
-g a 'sysctl -qw net.ipv6.conf.ib0.accept_ra=1' # networkd does without the kernel
+g a 'sysctl -qw net.ipv6.conf.ib0.accept_ra=1' # networkd had switched the kernel's own handling off
 check "radvd on h1's TAP" radvd_starts h1 fd05::
 check "R57 R58: its address in an advertisement, as Linux gets it" eventually 20 ra_names_h1
 check "ib0 has an address of its prefix, and the router" eventually 20 slaac a fd05:: h1
@@ -240,7 +241,7 @@ g a ip addr add fd06::1/64 dev ib0 nodad
 check "h2 reaches ib0 by it" ping_from h2 fd06::1
 end_at a "$radvd"
 
-# dnsmasq puts its 20 octets where the two zero octets should be.
+# dnsmasq puts its 20-octet address where two zero octets should be.
 g a ip addr add fd07::1/64 dev ib0 nodad
 check "dnsmasq on ib0, with DHCPv6 and advertisements" dnsmasq_starts "$work/dhcpd-v6.log" a --interface=ib0 --enable-ra \
 	--dhcp-leasefile="$work/v6.leases" --dhcp-range=fd07::100,fd07::1ff,64,2m

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What DHCP messages look like on the link between a Linux ib0 and uipoib.
+"""Checks the DHCP messages on the link between a Linux ib0 and uipoib.
 
     dhcp_wire.py CAPTURE LID      LID: of the Linux port
 
@@ -43,7 +43,7 @@ class Message:
         return ('raw ' if self.raw else '') + self.by + ' ' + self.kind
 
     def faults(self):
-        """What RFC 4390 would not have."""
+        """The fields of this message that differ from RFC 4390"""
         if self.checksum != '1':
             yield 'UDP checksum'
         if self.raw and self.by == 'uipoib':
@@ -69,7 +69,7 @@ def read(path, linux):
 
 
 def unicast_renewals(messages, server):
-    """How many ACKs of SERVER to a renewal went to the address that the client has, and how many elsewhere."""
+    """Two numbers: ACKs of SERVER to a renewal that went to the client's own address, and those that went elsewhere"""
     renewals, right, wrong = {}, 0, 0
     for m in messages:
         if m.raw:
@@ -89,7 +89,7 @@ def main():
     for m in messages:
         counts[m.key()] = counts.get(m.key(), 0) + 1
         bad += [(m.key(), f) for f in m.faults()]
-    # systemd-networkd 252 asks for a broadcast in each message, whatever its ciaddr; a RELEASE has 16 octets of its address.
+    # systemd-networkd 252 asks for a broadcast in each message, even with a ciaddr, and a RELEASE has 16 octets of its address.
     linux = [(k, f) for k, f in bad if (k in ('linux RENEW', 'linux REBIND', 'linux RELEASE') and f.startswith('D3'))
              or (k == 'linux RELEASE' and f.startswith('D1: htype 32, hlen 0'))]
     bad = [b for b in bad if b not in linux]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What Linux's ib_ipoib does otherwise than RFC 4391 says, looked for in a capture.
+"""Finds packets in a capture that show how Linux's ib_ipoib differs from RFC 4391.
 
     differences.py find CAPTURE LID WHAT        the first packet from LID that shows it, in hexadecimal; status 1: none does
     differences.py count CAPTURE LID WHAT       how many do
@@ -24,11 +24,11 @@ PEER_GUID = 0x00ACE000000D1FF0
 
 
 def packets(path, lid):
-    """The decoded packets that LID sent, each with its octets."""
+    """Yields each decoded packet that LID has sent, with its octets."""
     data, at = open(path, "rb").read(), 24
     while at + 16 <= len(data):
         length, = unpack_from("<8xI", data, at)
-        raw = data[at + 32:at + 16 + length]            # behind the ERF header
+        raw = data[at + 32:at + 16 + length]            # skip the ERF header
         at += 16 + length
         try:
             p = decode(raw)
@@ -43,7 +43,7 @@ def ethertype(p):
 
 
 def sa(p, method, attribute):
-    """Its record, if it is such a request to the SA."""
+    """The record of the packet, if the packet is such a request to the SA; else None"""
     mad = p.payload
     ok = p.dest_qp == 1 and mad[1] == SA and mad[3] == method and unpack_from(">H", mad, 16)[0] == attribute
     return mad[56:] if ok else None
@@ -56,12 +56,12 @@ def join(p, method=SET):
 
 
 def arp_flags(p):
-    """The reserved octet of the sender's address is not 0."""
+    """An ARP packet in which the reserved octet of the sender's link-layer address is not 0"""
     return ethertype(p) == 0x0806 and p.payload[4 + 8] != 0
 
 
 def nd_flags(p):
-    """The same in a link-layer address option of a solicitation or advertisement."""
+    """A neighbour solicitation or advertisement whose link-layer address option has a reserved octet that is not 0"""
     ip = p.payload[4:]
     if ethertype(p) != 0x86DD or ip[6] != 58 or ip[40] not in (135, 136):
         return False
@@ -94,13 +94,13 @@ def foreign_type(p):
 
 
 def all_routers(p):
-    """IPv4 to an MGID that is not that of its destination."""
+    """An IPv4 packet whose MGID is not the one of its destination address"""
     return ethertype(p) == 0x0800 and p.grh and p.payload[20] >> 4 == 14 and \
         p.grh.dgid[12:] != bytes([p.payload[20] & 15]) + p.payload[21:24] and p.grh.dgid[2:4] == b"\x40\x1b"
 
 
 def mgid_of(kind, ip):
-    """R10 to R14: of the group that an IP packet goes to, behind the scope; None: it goes to none."""
+    """The MGID of an IP packet's destination by RFC 4391 (R10 to R14), from octet 2 on; None: the destination is no group"""
     if kind == 0x86DD and ip[24] == 0xFF:
         return b"\x60\x1b\xff\xff" + ip[30:40]
     if kind == 0x0800 and ip[16:20] == b"\xff" * 4:
@@ -111,7 +111,8 @@ def mgid_of(kind, ip):
 
 
 def breaks(p):
-    """A clause of what goes out as IPoIB: R5, R6, R10 to R15, R30, R33, R52 or R56; the link is 0xFFFF, its Q_Key 0x80000b1b."""
+    """The packet breaks a clause of RFC 4391 about IPoIB packets: R5, R6, R10 to R15, R30, R33, R52 or R56 of CONFORMANCE.md.
+    The link has P_Key 0xFFFF and Q_Key 0x80000b1b."""
     kind, group = ethertype(p), p.dest_qp == 0xFFFFFF
     if kind is None:
         return False
@@ -124,7 +125,7 @@ def breaks(p):
 
 
 def parameters_differ(p):
-    """R68: a join that would create a group with another P_Key, Q_Key, SL, MTU or HopLimit than the link's."""
+    """A join that would create a group with another P_Key, Q_Key, SL, MTU or HopLimit than the link has (R68)"""
     got, mad = join(p), p.payload
     if not got or not got[2] & 4:
         return False

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What Linux's ib_ipoib does otherwise than RFC 4391 says: each difference that doc/fidelity.md lists ("Linux's driver and
-# the RFC") is provoked here and looked for in a capture, so that the list is true of the kernel it runs on.
+# Differences between Linux's ib_ipoib and RFC 4391. Each difference in the list of doc/fidelity.md ("Linux's driver and the
+# RFC") is provoked here and looked for in a capture, so the list is known to be true of the kernel that the VM boots.
 #
 #	h1 10.4.0.1 -- Hca1 -- Switch1 -6--6- Switch2 -- Hca2 -- h2
 #	       VM 10.4.9.1 == UDP == 2            2 == UDP == differences.py peer 10.4.6.6
@@ -16,7 +16,7 @@ differences="$python -B $PWD/tests/interop/linux/differences.py"
 read -r peer_port link_port < <(free_udp_ports 2)
 linux_topo 2 >"$work/lab.topo"
 {
-	conf_hosts 2 "capture = $work/all.pcap" # hosts ask the SA at once
+	conf_hosts 2 "capture = $work/all.pcap" # from the start, because hosts ask the SA as soon as they are up
 	printf '\n[udp-link peer]\nport = fabric:lab/Switch2/2\nlisten = 127.0.0.1:%s\npeer = 127.0.0.1:%s\n' \
 		"$link_port" "$peer_port"
 } >"$work/lab.conf"
@@ -26,12 +26,12 @@ vm_wait a
 vm_lid=$(($(g a cat /sys/class/infiniband/uib0/ports/1/lid)))
 h1_lid=$(u -j link show | jq '.link[] | select(.host == "h1") | .lid')
 
-# shown ID LID WHAT: the difference ID of doc/fidelity.md, by a packet from LID
+# shown ID LID WHAT: a packet from LID shows the difference ID of doc/fidelity.md
 shown() {
 	$differences find "$work/all.pcap" "$2" "$3" >"$work/packet" || { echo "no such packet"; return 1; }
 	[ -z "${SHOW-}" ] || sed "s/^/# $1 /" "$work/packet" >&3
 }
-# never ID LID WHAT: LID sent none
+# never ID LID WHAT: LID has sent no such packet
 never() {
 	sent "$2" anything >/dev/null || { echo "the capture has nothing of LID $2"; return 1; }
 	equal 0 "$($differences count "$work/all.pcap" "$2" "$3")"
@@ -39,17 +39,17 @@ never() {
 sent() { $differences find "$work/all.pcap" "$1" "$2"; } # LID WHAT
 exec 3>&1
 
-# --- L1, L2: the reserved octet of its address (R47)
+# --- L1, L2: the reserved octet of Linux's link-layer address (RFC 4391 9.1.1: zero on sending)
 
 check "the VM pings h1, IPv4 and IPv6" eventually 20 eval 'g a ping -n -q -c 1 -W 2 10.4.0.1 && g a ping -n -q -c 1 -W 2 fd04::1'
 check "R47: its reserved octet is not 0 in ARP" shown L1 "$vm_lid" arp-flags
 check "R47: nor in ND" shown L2 "$vm_lid" nd-flags
 check "ours is, in both" eval 'not sent $h1_lid arp-flags && not sent $h1_lid nd-flags'
 
-# --- L3: what it does with another's reserved octet (R47)
+# --- L3: how Linux treats the reserved octet of another node's link-layer address (RFC 4391 9.1.1)
 
 neighbour() { g a ip neigh show 10.4.6.6 dev ib0 | grep -q "lladdr $1:"; }
-peer_says() { # FLAGS: it is resolved as that
+peer_says() { # FLAGS: Linux resolves the peer, and shows an address that begins with FLAGS
 	background $differences peer "127.0.0.1:$peer_port" "127.0.0.1:$link_port" "$1" >"$work/peer"
 	peer=$!
 	eventually 30 grep -q '^joined' "$work/peer" || { cat "$work/peer"; return 1; }
@@ -62,9 +62,9 @@ check "R47: Linux keeps that octet as part of the address" seen_as L3 55
 check "ours ignores it" eval 'x h1 ping -n -q -c 1 -W 2 10.4.6.6 && u -j neigh show dev uib0@h1 | jq -e ".neigh[] | select(.ip | index(\"10.4.6.6\")) | .lladdr | startswith(\"00:\")"'
 kill "$peer"
 
-# --- L4, L5: a sender to a group that is not there (R61 to R63), which is left again without use of JoinState 1
+# --- L4, L5: Linux sends to a group that does not exist and leaves it again without having been a full member
 
-send_to() { # GROUP: one datagram
+send_to() { # GROUP: sends one datagram to it
 	g a "$python -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setsockopt(0, 32, socket.inet_aton(\"10.4.9.1\")); s.setsockopt(0, 33, 8); s.sendto(b\"x\", (\"$1\", 9))'"
 }
 group_is_there() { u -j fabric group show | jq -e --arg g "$1" '[.group[].mgid] | index($g)'; }
@@ -75,19 +75,19 @@ check "R61, R63: it never joins as a SendOnlyNonMember, and nothing goes to the 
 	eval 'never L4 $vm_lid send-only-non-member- && never L5 $vm_lid all-routers-'
 no_group() { u -j stats show dev uib0@h1 | jq '[.stats[] | select(.counter == "drop_no_group") | .value] | add // 0'; }
 one_more() { [ "$(no_group)" -gt "$1" ]; }
-ours_sends() { # and has dropped it, for there is no group
+ours_sends() { # our host sends to the group, and drops the datagram because there is no such group
 	local before=$(no_group)
 	x h1 $python -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setsockopt(0, 32, socket.inet_aton("10.4.0.1")); s.setsockopt(0, 33, 8); s.sendto(b"x", ("239.9.8.6", 9))'
 	eventually 5 one_more "$before"
 }
 check "ours creates none" eval 'ours_sends && not group_is_there ff12:401b:ffff::f09:806'
 
-# --- L6: creation and deletion of groups (R65, R66)
+# --- L6: subscriptions to the creation and deletion of groups
 
 check "R65: Linux never subscribes to traps 66 and 67" never L6 "$vm_lid" subscription-
 check "ours does" sent "$h1_lid" subscription-
 
-# --- L7: a fifth ethertype (R31, R32)
+# --- L7: an ethertype beyond the four of the encapsulation
 
 foreign() {
 	g a "$python -c 'import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); s.bind((\"ib0\", 0)); s.send(bytes.fromhex(open(\"/sys/class/net/ib0/broadcast\").read().replace(\":\", \"\")) + bytes.fromhex(\"88ca0000\") + b\"not IP\" * 8)'"
@@ -97,13 +97,13 @@ check "R31: it goes out" eventually 5 shown L7 "$vm_lid" foreign-type
 type_drops() { u -j stats show dev uib0@h1 | jq -e '[.stats[] | select(.counter == "drop_rx_ethertype") | .value] | add > 0'; }
 check "R32: ours drops and counts it" eventually 5 type_drops
 
-# --- L8: promiscuous mode (R70)
+# --- L8: promiscuous mode
 
 promiscuous() { g a ip link set ib0 promisc on && g a ip link set ib0 allmulticast on && send_to 239.9.8.5 && eventually 10 group_is_there ff12:401b:ffff::f09:805; }
 check "the VM's ib0 is promiscuous, and sends once more" promiscuous
 check "R70: Linux joins nothing as a NonMember for it" never L8 "$vm_lid" non-member-
 
-# --- and what it does as the RFC says
+# --- clauses of the RFC that Linux follows
 
 multicast_of_all_kinds() {
 	send_to 239.137.8.7 && g a ping -n -q -c 1 -W 1 -I ib0 ff05::4391
@@ -116,7 +116,7 @@ check "R69: it leaves as a full member" eventually 10 sent "$vm_lid" leaves
 check "R5, R6, R10 to R15, R30, R33, R52, R56: no packet breaks these" never - "$vm_lid" breaks-
 check "R68: no join has parameters that are not the link's" never - "$vm_lid" parameters-differ-
 
-# --- the list is this one
+# --- doc/fidelity.md lists exactly the differences of this script
 
 documented() { grep -oE '^\| L[0-9]+ \|' doc/fidelity.md | tr -d '| ' | sort -u; }
 proved() { grep -oE '(shown|never|seen_as) L[0-9]+' tests/interop/linux/differences.sh | sed 's/.* //' | sort -u; }

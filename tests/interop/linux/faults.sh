@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What a subnet manager does to a Linux end and to ours while traffic flows both ways: managers restart, hand over and
-# move, LIDs and P_Keys change. After each fault IPv4, IPv6 and multicast are back in both directions within the time that
-# doc/fidelity.md states, and the memberships are known to whoever is the SA then. Prints how long it took.
+# Faults of subnet managers while traffic flows both ways between Linux and our hosts: managers restart, hand over and move,
+# LIDs and P_Keys change. After each fault IPv4, IPv6 and multicast are back in both directions within the time that
+# doc/fidelity.md states, and the SA of that moment knows all memberships. The script prints the times.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	          |
@@ -38,7 +38,7 @@ check "traffic flows both ways" eventually 60 flows 7790 46m
 check "in the other partition, too" eventually 60 flows 7791 46m
 vm_gid=$(g a cat /sys/class/infiniband/uib0/ports/1/gids/0)
 
-# --- the SA's knowledge of the VM: MGIDs that it is a full member of
+# --- the groups of which the VM is a full member, as the SA knows them
 
 memberships() {
 	x h2 saquery --smkey 1 MCMR | python3 -c '
@@ -62,7 +62,7 @@ knows_all() {
 memberships >"$work/wanted"
 check "the SA knows the VM's memberships ($(wc -l <"$work/wanted"))" test "$(wc -l <"$work/wanted")" -ge 6
 
-sm_is() { # NODE/PORT: who the managers of ours say is master, and the VM's port knows its LID
+sm_is() { # NODE/PORT: our managers say that this one is the master, and the VM's port has its LID as SM LID
 	u -j fabric sm show | jq -e --arg p "$1" '.sm[] | select(.port == $p and .state == "master")' &&
 		equal "$(u -j fabric port show "$1" | jq '.port[0].sm_lid')" "$(vm_port sm_lid)"
 } >/dev/null
@@ -112,7 +112,7 @@ check "it is added" fault -p 7791 "P_Key added" 46m 6 back load both
 check "the other partition was not disturbed" undisturbed 7790 46m "$before"
 check "all memberships are known" eventually 10 knows_all
 
-# --- OpenSM, and other LMCs with it
+# --- OpenSM, also with other LMCs
 
 cat >"$work/osm.conf" <<-'END'
 	sminfo_polling_timeout 1000

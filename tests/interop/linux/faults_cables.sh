@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Cables while traffic flows both ways between Linux and our hosts: pulled, silent, and with the instance of the fabric killed. Each
-# time IPv4, IPv6 and multicast are back in both directions within the time that doc/fidelity.md states. The lab's drawing is in
-# guest/faults_lib.sh.
+# Faults of cables while traffic flows both ways between Linux and our hosts: a cable is pulled, a cable loses everything, the
+# instance of the fabric is killed. Each time IPv4, IPv6 and multicast are back in both directions within the time that
+# doc/fidelity.md states. guest/faults_lib.sh has a drawing of the lab.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/guest/faults_lib.sh"
 guid=0x02000000000fa002
@@ -21,12 +21,12 @@ check "it is plugged" fault "cable between switches plugged" 46m 4 cable_of_swit
 
 down() { vm_is DOWN; }
 u fabric link set Switch1/3 down
-check "the VM's link is taken down: its port goes Down" eventually $((3 + machine)) down
+check "the VM's link is taken down: its port goes Down" within $((3 + machine)) down
 check "it is plugged" fault "VM's link plugged" 46m 14 active u fabric link set Switch1/3 up
 check "the far host has it back, too" eventually 10 flows 7791 46m
 
-# Everything is lost, and nobody says so. What lasts less than 3 s takes no link down; on a machine that stood still for a
-# second in it this is no 2 s, and is tried again.
+# The cable loses every packet, and no port reports it. A loss shorter than 3 s must not take the link down. If a busy machine
+# made the 2 s of this case longer, the case is tried again.
 before=$(ups)
 cut_for() { cable loss 1; sleep "$1"; cable loss 0; }
 cut_shortly() {
@@ -45,7 +45,7 @@ check "10 s of silence take the link down" fault "10 s of silence on the VM's li
 
 # --- the instance
 
-# Its parts follow the one that was killed; the sockets are free when they have ended.
+# The other processes of the instance end after the killed one. When they have ended, the sockets are free.
 parts_end() {
 	local p
 	for p in "$@"; do

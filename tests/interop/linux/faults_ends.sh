@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Ends come and go while traffic flows both ways between Linux and our hosts: a VM is killed and boots again, its module is
+# Faults of ends while traffic flows both ways between Linux and our hosts: the VM is killed and boots again, its module is
 # removed and loaded, hosts are restarted with the same or another QPN. Each time IPv4, IPv6 and multicast are back in both
-# directions within the time that doc/fidelity.md states. The lab's drawing is in guest/faults_lib.sh.
+# directions within the time that doc/fidelity.md states. guest/faults_lib.sh has a drawing of the lab.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/guest/faults_lib.sh"
 guid=0x02000000000fa003
@@ -16,7 +16,7 @@ check "the VM's log is clean" vm_log_clean a
 vm_kill a
 boot
 another() { [ "$(lladdr)" != "$old" ]; }
-# Its first QPN is the one it had; what loads the driver once more gets the next one.
+# After a boot ib0 has the same QPN as before, the first one. Loading the driver once more gives it the next QPN.
 g a "modprobe -r ib_ipoib && modprobe ib_ipoib && ip addr add 10.4.9.1/16 dev ib0 && ip addr add fd04::901/64 dev ib0 && ip link set ib0 up" ||
 	echo "# ib_ipoib is not loaded again"
 talk
@@ -45,14 +45,15 @@ far_conf "qpn = 0x123456"
 another() { far_lladdr | grep -qi 12:34:56; }
 check "a host is restarted with another QPN" fault -p 7791 "host restarted, QPN changed" 46m 14 another far_again
 
-# A host that says nothing: nobody tells Linux of the new address, which sends to the old one until its neighbour entry has been
-# probed in vain. By default that may take 45 s to begin; here 1.5 s, then 1 s of delay and 3 unicast probes of 1 s.
+# A host that comes back with another address and does not announce it. Linux sends to the old address until the probes of its
+# neighbour entry have failed. By default the probing may begin after 45 s. Here it begins after 1.5 s; then come 1 s of delay
+# and 3 unicast probes of 1 s.
 silent_again() {
 	kill "$far_probe"
 	far_conf "qpn = 0x123457"
 	far_again
 }
-quick_neigh() { # entries that are there keep their time
+quick_neigh() { # existing neighbour entries keep their old time
 	g a 'for f in /proc/sys/net/ipv[46]/neigh/ib0; do echo 1000 >$f/base_reachable_time_ms; echo 1 >$f/delay_first_probe_time; done
 		ip neigh flush dev ib0'
 }
@@ -60,9 +61,9 @@ quick_neigh
 check "Linux asks again for all neighbours" eventually 10 flows 7791 46m
 check "a silent host is restarted with another QPN" silent_again
 start=$(now)
-check "Linux finds it, IPv4" eventually $((8 + machine)) g a ping -q -c 1 -W 1 10.4.0.3
+check "Linux finds it, IPv4" within $((8 + machine)) g a ping -q -c 1 -W 1 10.4.0.3
 echo "# silent host restarted, QPN changed: found by IPv4 after $(since "$start") s (stated: 8 s)"
-check "and IPv6" eventually $((8 + machine)) g a ping -q -c 1 -W 1 fd04::3
+check "and IPv6" within $((8 + machine)) g a ping -q -c 1 -W 1 fd04::3
 echo "# by IPv6 after $(since "$start") s"
 check "nothing else was disturbed" undisturbed 7790 46m "$before"
 

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A stock Linux kernel and uipoib, and a world that is not kind to them: a cable that flips bits and loses packets in both
-# directions, a switch that damages them, a node that sends packets and MADs with right CRCs which no end would send, and
-# the HCA's driver taken away under traffic.
+# A stock Linux kernel and uipoib under attack: a cable flips bits and loses packets in both directions, a switch damages
+# packets, a node sends packets and MADs with right CRCs that no real end would send, and the HCA's driver is removed under
+# traffic.
 #
 #	h1 10.4.0.1 -- Hca1 -- Switch1 -6----6- Switch2 -- Hca2 -- h2 10.4.0.2
 #	       VM 10.4.9.1 == UDP == 2            2 == UDP == attacker.py 10.4.6.6
 #
-# FAULT_SECONDS (6) is how long the cable is bad, FUZZ_SECONDS (10) how long the attacker attacks, SEED (1) what its dice
-# begin with, CORPUS a capture to mutate instead of this run's. KEEP: a folder for the capture.
+# Environment: FAULT_SECONDS (6) is how long the cable is bad, FUZZ_SECONDS (10) how long the attacker attacks, SEED (1) the
+# seed of its random numbers, CORPUS a capture to mutate instead of this run's, KEEP a folder for the capture.
 . "$(dirname "$0")/lib.sh"
 need python3 iperf3 ping perfquery
-back_in=30 # seconds from the end of what is wrong to pings both ways: IPv4 and IPv6, on a machine that is busy
+back_in=30 # seconds from the end of a fault until IPv4 and IPv6 pings work both ways, on a busy machine
 
 read -r attacker_port evil_port < <(free_udp_ports 2)
 linux_topo 2 >"$work/lab.topo"
@@ -26,10 +26,10 @@ u capture start "$work/corpus.pcap" >/dev/null
 vm_start a --address 10.4.9.1/16 --address fd04::901/64 --port Switch1/2
 vm_wait a
 wire=$(u -j fabric udp show | jq -r '.udp[] | select(.port == "Switch1/2") | .link')
-g a sysctl -qw net.core.rmem_max=16777216 # a burst must not be lost in a socket
+g a sysctl -qw net.core.rmem_max=16777216 # room for a burst in a receiver's socket
 vm_lid=$(($(g a cat /sys/class/infiniband/uib0/ports/1/lid)))
 
-ping_both() { # COUNT: no packet is missing, in four directions
+ping_both() { # COUNT: no ping is lost, from each end to the other by IPv4 and IPv6
 	x h2 ping -n -q -c "$1" -i 0.02 -W 2 10.4.9.1 && g a ping -n -q -c "$1" -i 0.02 -W 2 10.4.0.2 &&
 		x h2 ping -n -q -c "$1" -i 0.02 -W 2 fd04::901 && g a ping -n -q -c "$1" -i 0.02 -W 2 fd04::1 &&
 		x h1 ping -n -q -c "$1" -i 0.02 -W 2 10.4.9.1
@@ -38,13 +38,13 @@ check "pings pass both ways, IPv4 and IPv6" eventually $back_in ping_both 2
 u capture stop 1 >/dev/null
 [ -z "${KEEP-}" ] || cp "$work/corpus.pcap" "$KEEP/"
 
-# --- flows whose receiver knows what is right, between h2 and the VM: guest/flows.sh at both ends
+# --- flows between h2 and the VM whose receiver can tell damage: guest/flows.sh runs at both ends
 
 flows_sh="bash $PWD/tests/interop/linux/guest/flows.sh"
 on_cleanup=flows_end
 flows_end() { [ ! -e "$work/flows/pids" ] || kill $(cat "$work/flows/pids") 2>/dev/null; }
 
-# flows DATAGRAMS OCTETS: both ways at once, TCP, UDP without checksum and multicast; what came is in $work/got
+# flows DATAGRAMS OCTETS: TCP, UDP without checksum and multicast, all both ways at once; the receivers' reports are in $work/got
 flows() {
 	local sent=0 to_host
 	g a "$flows_sh /tmp/flows recv 10.4.9.1 239.5.5.5" && x h2 $flows_sh "$work/flows" recv 10.4.0.2 239.5.5.6 || return 1
@@ -52,7 +52,8 @@ flows() {
 	g a "$flows_sh /tmp/flows send 10.4.9.1 10.4.0.2 239.5.5.6 $1 $2" &
 	x h2 $flows_sh "$work/flows" send 10.4.0.2 10.4.9.1 239.5.5.5 "$1" "$2" || sent=1
 	wait $! || sent=1
-	sleep 0.5 # the last are on their way
+	# A ping does not overtake datagrams. So when it is answered, the last datagrams have arrived or are lost.
+	g a ping -n -q -c 20 -i 0.05 -W 5 10.4.0.2 >/dev/null && x h2 ping -n -q -c 20 -i 0.05 -W 5 10.4.9.1 >/dev/null || sent=1
 	to_host=$(x h2 $flows_sh "$work/flows" stop)
 	echo "{\"to_vm\":$(g a "$flows_sh /tmp/flows stop"),\"from_vm\":$to_host}" | tee "$work/got"
 	return $sent
@@ -60,32 +61,33 @@ flows() {
 groups_joined() {
 	u -j fabric group show | jq -e '[.group[].mgid] | contains(["ff12:401b:ffff::f05:505", "ff12:401b:ffff::f05:506"])'
 }
-# flows_right DATAGRAMS OCTETS: nothing wrong arrives; what does not arrive was hit by a fault, or uib.ko says that ib_ipoib
-# had posted no receive for it
+# flows_right DATAGRAMS OCTETS: nothing damaged arrives. A datagram that does not arrive was hit by a fault, or uib.ko counted
+# that ib_ipoib had posted no receive for it, or ib_ipoib dropped it: while it joins a group it keeps three packets
 flows_right() {
-	local no_receive=$(uib drop_no_receive) there=$(hits Switch1/2) here=$(hits Switch1/6 "udp:$wire")
+	local no_receive=$(uib drop_no_receive) there=$(hits Switch1/2) here=$(hits Switch1/6 "udp:$wire") unsent=$(tx_dropped)
 	flows "$1" "$2" || { cat "$work/got"; return 1; }
 	there=$(($(hits Switch1/2) - there)) here=$(($(hits Switch1/6 "udp:$wire") - here))
-	no_receive=$(($(uib drop_no_receive) - no_receive))
-	echo "hit: $there there, $here here; no receive $no_receive"
-	jq -e --argjson n "$1" --argjson there "$there" --argjson here "$here" --argjson no_receive "$no_receive" '
+	no_receive=$(($(uib drop_no_receive) - no_receive)) unsent=$(($(tx_dropped) - unsent))
+	echo "hit: $there there, $here here; no receive $no_receive; not sent $unsent"
+	jq -e --argjson n "$1" --argjson there "$there" --argjson here "$here" --argjson no_receive "$no_receive" --argjson unsent "$unsent" '
 		def right($max; $hit): (2 * $n - .udp.different - .group.different) as $missing |
 			.tcp.right and .udp.corrupt == 0 and .group.corrupt == 0 and $missing <= $max and ($missing > 0 or $hit == 0);
-		(.to_vm | right($there + $no_receive; $there)) and (.from_vm | right($here; $here))' "$work/got"
+		(.to_vm | right($there + $no_receive; $there)) and (.from_vm | right($here + $unsent; $here))' "$work/got"
 }
+tx_dropped() { g a cat /sys/class/net/ib0/statistics/tx_dropped; }
 hits() { u -j fabric fault show | jq '[.fault[] | select(.port | IN($ARGS.positional[])) | .hit] | add // 0' --args "$@"; }
 
-# --- what was counted
+# --- counters
 
 uib() { g a "awk '/^($1) /"' { sum += $2 } END { print sum + 0 }'"' /sys/kernel/debug/uib/uib0/stats"; } # REGEX
 switch_drops='^drop_(vcrc|length|version|bad)'
 link_drops='drop_vcrc|drop_length|drop_link_version|drop_too_short|drop_oversized'
-perf() { # LID PORT COUNTER: as perfquery says
+perf() { # LID PORT COUNTER: its value by perfquery
 	x h1 perfquery "$1" "$2" | sed -n "s/^$3:\.*//p"
 }
 of_switch() { counted u switch "$1"; } # REGEX
 of_hca() { u -j stats show | jq --arg re "$1" '[.stats[] | select(.object == "Hca2" and (.counter | test($re))) | .value] | add // 0'; }
-fault() { u fabric fault add "$@" >/dev/null && u -j fabric fault show | jq '[.fault[].id] | max'; } # prints its id
+fault() { u fabric fault add "$@" >/dev/null && u -j fabric fault show | jq '[.fault[].id] | max'; } # adds a fault and prints its id
 fault_did() { u -j fabric fault show | jq ".fault[] | select(.id == $1) | .$2"; } # ID seen|hit
 no_faults() {
 	local id
@@ -95,11 +97,11 @@ kernel_errors='/^Ip: / && !ip { split($0, n); ip = 1; next } /^Ip: / { split($0,
 	/^Tcp: / && !t { split($0, m); t = 1; next } /^Tcp: / { split($0, v); for (i in m) if (m[i] == "InCsumErrors") s += v[i] }
 	/^Udp: / && !u { split($0, k); u = 1; next } /^Udp: / { split($0, v); for (i in k) if (k[i] == "InCsumErrors") s += v[i] }
 	/^(Ip6InHdrErrors|Udp6InCsumErrors|Icmp6InCsumErrors)/ { s += $2 } END { print s + 0 }'
-in_kernels() { # packets that they were given and found wrong
+in_kernels() { # damaged packets that reached the kernels of both ends
 	echo "$(x h2 awk "$kernel_errors" /proc/net/snmp /proc/net/snmp6) $(g a "awk ${kernel_errors@Q} /proc/net/snmp /proc/net/snmp6")"
 }
 
-# --- 5 % bit flips and 3 % loss, in each direction, of everything
+# --- 5 % bit flips and 3 % loss of all packets, in each direction
 
 h2_lid=$(u -j link show | jq '.link[] | select(.host == "h2") | .lid')
 baseline_kernels=$(in_kernels)
@@ -114,7 +116,7 @@ remember
 lost_there=$(fault Switch1/2 loss 3%) flips_there=$(fault Switch1/2 corrupt 5%)
 lost_here=$(fault "udp:$wire" loss 3%) flips_here=$(fault "udp:$wire" corrupt 5%)
 
-until_over() { # CMD...: again and again for FAULT_SECONDS, once at least
+until_over() { # CMD...: runs it again and again for FAULT_SECONDS, at least once
 	local end=$((SECONDS + ${FAULT_SECONDS:-6})) n=0
 	while "$@"; do
 		n=$((n + 1))
@@ -124,7 +126,7 @@ until_over() { # CMD...: again and again for FAULT_SECONDS, once at least
 }
 check "5 % flips and 3 % loss in both directions, TCP, UDP and multicast both ways: what arrives is right" \
 	until_over flows_right 400 200000
-lost() { # of those the fault saw 1 to 5 % were lost
+lost() { # the fault has hit 1 to 5 % of the packets that it saw
 	local seen hit
 	seen=$(fault_did "$1" seen) hit=$(fault_did "$1" hit)
 	echo "$hit of $seen"
@@ -152,7 +154,7 @@ check "the faults are gone" no_faults
 check "traffic is perfect again: pings" eventually $back_in ping_both 50
 check "and flows: every datagram arrives" flows_right 400 400000
 
-# --- a switch that damages what it carries: the VCRC is right at every hop
+# --- a switch that damages packets inside, so that the VCRC is right at every hop and only the ICRC shows it
 
 remember
 damage_there=$(fault Switch1/2 damage 5% data) damage_here=$(fault Switch1/6 damage 5% data)
@@ -175,26 +177,27 @@ check "the faults are gone" no_faults
 check "pings pass" eventually $back_in ping_both 10
 check "no kernel was given a wrong packet" equal "$baseline_kernels" "$(in_kernels)"
 
-# --- the driver is taken away under traffic, and comes back
+# --- the driver is removed under traffic, and loaded again
 
 module=$(ls "$(dirname "$UIPOIB")/kmod/$(g a uname -r)/uib.ko")
 link_is() { g a "sed -n 's/^$1 //p' /sys/kernel/debug/uib/uib0/link"; }
 listen=$(link_is listen) peer=$(link_is peer) guid=$(g a "tr -d : </sys/class/infiniband/uib0/node_guid")
 add="uib0 listen=$listen peer=$peer guid=0x$guid"
 iperf_server=
-iperf_servers() {
-	g a 'pkill -x iperf3; (iperf3 -s >/dev/null 2>&1 &)'
-	[ -z "$iperf_server" ] || kill "$iperf_server" 2>/dev/null
+iperf_servers() { # both listen when it returns
+	g a 'pkill -x iperf3; while pgrep -x iperf3 >/dev/null; do sleep 0.05; done; (iperf3 -s >/dev/null 2>&1 &)'
+	[ -z "$iperf_server" ] || { kill "$iperf_server" && wait "$iperf_server"; } 2>/dev/null
 	bx h2 iperf3 -s >"$work/iperf-server" 2>&1
 	iperf_server=$!
+	eventually 20 g a 'ss -Hltn "sport = :5201" | grep -q .' && eventually 20 x h2 sh -c 'ss -Hltn "sport = :5201" | grep -q .'
 }
 iperf_servers
-iperfs() { # TCP from the VM both ways, UDP to it and from it: until they are killed
+iperfs() { # TCP and UDP, each to the VM and from it, until they are killed
 	gb a /tmp/iperf1 iperf3 -c 10.4.0.2 -b 10M -t 300 --bidir --connect-timeout 5000 >/dev/null
 	bx h2 iperf3 -u -b 5M -c 10.4.9.1 -t 300 >"$work/iperf2" 2>&1
 	iperf_pid=$!
 }
-flowing() { # packets go out and in there
+flowing() { # packets go out and come in at the VM
 	local before after
 	before=$(uib 'rcv_pkts|xmit_pkts')
 	sleep 0.2
@@ -217,10 +220,10 @@ for i in 1 2; do
 	check "rmmod and insmod under it ($i)" reload
 	check "pings both ways within $back_in s ($i)" back "rmmod"
 	kill "$iperf_pid" 2>/dev/null
-	iperf_servers # they hang on connections of what was
+	iperf_servers # new servers, because the old ones still wait for data on connections of the removed interface
 done
 
-# --- an attacker on the fabric: SMPs, GMPs and IPoIB with right CRCs, at all of us
+# --- an attacker on the fabric: it sends SMPs, GMPs and IPoIB with right CRCs to all nodes
 
 world() {
 	local links
@@ -232,22 +235,22 @@ world() {
 	host() { # NAME IP IP6 PATH
 		target "$1" $(jq -r --arg h "$1" '.link[] | select(.host == $h) | "\(.lid) \(.lladdr)"' <<<"$links") "${@:2}"
 	}
-	switch() { # NAME PATH: its port 0
+	switch() { # NAME PATH: port 0 of that switch
 		target "$1" $(u -j fabric node show "$1" | jq -r '.node[0] | "\(.lid) 00000001fe80000000000000\(.node_guid | ltrimstr("0x"))"') \
 			null null "$2"
 	}
 	{
 		target VM "$vm_lid" "$(g a cat /sys/class/net/ib0/address)" '"10.4.9.1"' '"fd04::901"' '[6, 2]'
-		target VM "$vm_lid" "$(g a cat /sys/class/net/ib0/address)" '"10.4.9.1"' '"fd04::901"' '[6, 2]' # more often
+		target VM "$vm_lid" "$(g a cat /sys/class/net/ib0/address)" '"10.4.9.1"' '"fd04::901"' '[6, 2]' # twice, so that it is attacked more often
 		host h1 '"10.4.0.1"' '"fd04::1"' '[6, 1]'
 		host h2 '"10.4.0.2"' '"fd04::2"' '[1]'
-		switch Switch1 '[6]' # and the SM and SA
+		switch Switch1 '[6]' # the SM and the SA are there, too
 		switch Switch2 '[]'
 	} | jq -s --arg corpus "${CORPUS:-$work/corpus.pcap}" --argjson links "$links" \
 		'{$corpus, qkey: $links.link[0].qkey, targets: .}' >"$work/world"
 }
 
-rss() { # of the largest process of the instance, the daemon
+rss() { # resident memory of the largest process of the instance, which is the daemon
 	local p
 	for p in $(descendants "$lab_pid"); do sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\).*/\1/p' "/proc/$p/status"; done | sort -n | tail -1
 }
@@ -256,7 +259,7 @@ attack() {
 	background /usr/bin/python3 -B tests/interop/linux/attacker.py "127.0.0.1:$attacker_port" "127.0.0.1:$evil_port" \
 		"$work/world" "${FUZZ_SECONDS:-10}" "${SEED:-1}" 1000 >"$work/attacker" 2>&1
 	attacker=$!
-	while kill -0 $attacker 2>/dev/null; do # LIDs that it changed are put right
+	while kill -0 $attacker 2>/dev/null; do # the SM puts right the LIDs that the attacker changes
 		u fabric sweep >/dev/null
 		sleep 1
 	done
@@ -278,7 +281,7 @@ got_them() {
 	[ "$there" -ge "$least" ]
 }
 check "the VM did get them" got_them
-reasons_there() { # different reasons
+reasons_there() { # number of different reasons for which uib.ko has dropped packets
 	local n=$(g a "grep -c '^drop_.* [1-9]' /sys/kernel/debug/uib/uib0/stats")
 	echo "$n reasons"
 	[ "$n" -ge 8 ]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# What the tests with a stock Linux kernel share beyond tests/interop/lib.sh: a lab whose switches have free ports, VMs
-# at them, and commands that run there while the script goes on.
+# Functions for the tests with a stock Linux kernel, beyond those of tests/interop/lib.sh: a lab whose switches have free ports,
+# VMs at these ports, and commands that run in a VM while the script goes on.
 #
 #	. "$(dirname "$0")/lib.sh"
 #	linux_lab 2					h1 10.4.0.1, h2 10.4.0.2
@@ -16,10 +16,12 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 need qemu-system-x86_64
 declare -A vm_pid vm_in
-vm_patience=${vm_patience:-120} # for a boot, and for one command, on an emulated processor of a machine that is busy
+vm_patience=${vm_patience:-120} # seconds for a boot, and for one command, on an emulated processor of a busy machine
 
-# linux_topo HOSTS: HcaN on Switch1 and Switch2 in turns, which have 4 free ports each (the first free ones of Switch1 are
-# taken first)
+patience=$vm_patience
+
+# linux_topo HOSTS: prints a topology with HcaN on Switch1 and Switch2 in turns. Each switch has 4 free ports besides; VMs take
+# those of Switch1 first
 linux_topo() {
 	awk -v hosts="$1" 'BEGIN {
 		n = int((hosts + 1) / 2)
@@ -32,14 +34,14 @@ linux_topo() {
 	}'
 }
 
-# linux_lab HOSTS [LINE...]: such a lab, up; LINEs go to its [fabric lab]
+# linux_lab HOSTS [LINE...]: starts a lab with that topology; LINEs are added to its section [fabric lab]
 linux_lab() {
 	linux_topo "$1" >"$work/lab.topo"
 	conf_hosts "$@" >"$work/lab.conf"
 	lab_up
 }
 
-# vm_start NAME [OPTION...]: of `uipoib vm`, attached to the lab; its kernel's log is in $work/NAME.err
+# vm_start NAME [OPTION...]: starts `uipoib vm` with these options, attached to the lab; the kernel's log is in $work/NAME.err
 vm_start() {
 	local name=$1 in
 	shift
@@ -52,12 +54,11 @@ vm_start() {
 	"$UIPOIB" vm -d "$@" -- /usr/bin/python3 -IS "$PWD/tests/interop/linux/guest/agent.py" \
 		<"$work/$name.in" >"$work/$name.out" 2>"$work/$name.err" {in}>&- &
 	vm_pid[$name]=$!
-	jobs_pids+=" $!"
 }
 
 vm_runs() { kill -0 "${vm_pid[$1]}" 2>/dev/null; }
 
-# vm_wait NAME...: until they have booted and ib0 is up; the script is over if they do not
+# vm_wait NAME...: waits until these VMs have booted and ib0 is up. If one does not, the script ends
 vm_wait() {
 	local name p
 	for name; do
@@ -72,7 +73,8 @@ vm_wait() {
 	done
 }
 
-# g NAME CMD...: runs it there; its output, both kinds, and status. One argument is a script for bash. Any number at a time.
+# g NAME CMD...: runs CMD in the VM; prints its output and its errors, and returns its status. A single argument is a script for
+# bash. Any number of commands may run at a time.
 g() {
 	local name=$1 id=$BASHPID.$RANDOM$RANDOM cmd=${2-} deadline=$((SECONDS + vm_patience)) answer status
 	shift
@@ -88,7 +90,7 @@ g() {
 	return "$status"
 }
 
-# gb NAME FILE CMD...: in the background there, its output to FILE there; prints its pid
+# gb NAME FILE CMD...: runs CMD in the background of the VM, with its output in the VM's FILE; prints the pid
 gb() {
 	local name=$1 file=$2 cmd=${3-}
 	shift 2
@@ -96,18 +98,18 @@ gb() {
 	g "$name" "bash -c ${cmd@Q} >$file 2>&1 & echo \$!"
 }
 
-# --- a place: a VM by its name, or a host of the lab. VMs that take part have `--share "$work"`.
+# --- a PLACE is a VM, by its name, or a host of the lab. The VM needs `--share "$work"`.
 
 is_vm() { [ -n "${vm_pid[$1]:-}" ]; }
 
-# at PLACE PROGRAM ARG...
+# at PLACE PROGRAM ARG...: runs a program at a place
 at() {
 	local place=$1
 	shift
 	if is_vm "$place"; then g "$place" "${*@Q}"; else x "$place" "$@"; fi
 }
 
-# start_at PLACE FILE PROGRAM ARG...: in the background, its output to FILE here; its pid there is $started
+# start_at PLACE FILE PROGRAM ARG...: runs a program in the background there, with its output in FILE here; $started is its pid
 start_at() {
 	local place=$1 file=$2
 	shift 2
@@ -120,7 +122,7 @@ start_at() {
 	fi
 }
 
-# end_at PLACE PID [SIGNAL]: returns when it has ended
+# end_at PLACE PID [SIGNAL]: ends a process there, and waits until it has ended
 end_at() {
 	if is_vm "$1"; then
 		g "$1" "kill -${3:-TERM} $2; while kill -0 $2; do sleep 0.05; done"
@@ -130,21 +132,21 @@ end_at() {
 	return 0
 } >/dev/null 2>&1
 
-# iface PLACE: its interface
+# iface PLACE: the name of its IPoIB interface
 iface() { if is_vm "$1"; then echo ib0; else echo uib0; fi; }
 
-# reach PLACE OPTION... ADDRESS
+# reach PLACE OPTION... ADDRESS: pings ADDRESS from PLACE
 reach() { at "$1" ping -n -c 2 -i 0.2 -W 10 "${@:2}"; }
 
-# says REGEX CMD...: what it prints, whatever its status
+# says REGEX CMD...: the output of CMD matches REGEX, whatever its status
 says() {
 	local out
 	out=$("${@:2}" 2>&1)
 	grep -Eq -- "$1" <<<"$out" || { echo "expected: $1"; echo "got: $out"; return 1; }
 }
 
-# right_tcp FROM TO, right_udp FROM TO: places with addresses ip4[]; 2 MB, and those of 200 datagrams of the link's MTU that
-# arrive, are what was sent, as only the data itself tells. A processor that is late loses some.
+# right_tcp FROM TO, right_udp FROM TO: 2 MB by TCP, or 200 datagrams of the link's MTU, arrive undamaged at places with
+# addresses ip4[]. The data itself shows damage, as no checksum does. Datagrams may be lost, because the processor is slow.
 right_tcp() {
 	start_at "$2" "$work/flow.$2" $integrity tcp-recv "${ip4[$2]}" 7777
 	eventually $vm_patience grep -q ready "$work/flow.$2" && at "$1" $integrity tcp-send "${ip4[$1]}" 7777 "${ip4[$2]}" 2000000
@@ -159,7 +161,7 @@ right_udp() {
 	tail -1 "$work/flow.$2" | jq -e '.corrupt == 0 and .different >= 50'
 }
 
-# both_ways CMD A B: at the same time
+# both_ways CMD A B: runs CMD A B and CMD B A at the same time
 both_ways() {
 	local pid status=0
 	"$1" "$2" "$3" &
@@ -168,7 +170,7 @@ both_ways() {
 	wait $pid && return $status
 }
 
-# fence FROM TO...: what FROM sent before has arrived there, or never will
+# fence FROM TO...: waits until packets that FROM has sent before have arrived there or are lost, by a ping behind them
 fence() {
 	local to
 	for to in "${@:2}"; do
@@ -176,32 +178,30 @@ fence() {
 	done
 }
 
-# sa_members MGID: "PORT:JOIN", one a line, as the SA has them; nothing if there is no such group
+# sa_members MGID: prints the members of a group by the SA, one "PORT:JOIN" in a line; nothing if there is no such group
 sa_members() { u -j fabric group show -d | jq -r --arg m "$1" '.group[] | select(.mgid == $m) | .members[] | "\(.port):\(.join)"'; }
 
-# sa_gone MGID
+# sa_gone MGID: the SA has no such group
 sa_gone() { u -j fabric group show | jq -e --arg m "$1" 'all(.group[]; .mgid != $m)'; }
 
-# vm_stop NAME: its status
+# vm_stop NAME: ends a VM as its command does; returns its exit status
 vm_stop() {
 	local in=${vm_in[$1]} status
 	echo end >&"$in"
 	exec {in}>&-
 	wait "${vm_pid[$1]}"
 	status=$?
-	jobs_pids=${jobs_pids/ ${vm_pid[$1]}/}
 	return $status
 }
 
-# vm_kill NAME: as kill -9 of `uipoib vm` does
+# vm_kill NAME: ends a VM by kill -9 of `uipoib vm`
 vm_kill() {
 	local in=${vm_in[$1]}
 	{ kill -KILL "${vm_pid[$1]}" && wait "${vm_pid[$1]}"; } 2>/dev/null
 	exec {in}>&-
-	jobs_pids=${jobs_pids/ ${vm_pid[$1]}/}
 }
 
-# vm_log_clean NAME: nothing in its kernel's log that a sound kernel does not say
+# vm_log_clean NAME: the kernel's log has no warning, oops or lockdep report
 vm_log_clean() {
 	not grep -E -A 20 'WARNING:|BUG:|Oops|general protection|Call Trace|refcount_t|possible .* deadlock|KASAN|list_(add|del) corruption|hung_task|blocked for more than' "$work/$1.err"
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A Linux ib0 and interfaces of ours on one link: what tools see of it, unicast and broadcast of every size, a partition
-# as a child interface, flows of data. Always from both sides.
+# A Linux ib0 and interfaces of ours on one link: the output of tools, unicast and broadcast packets of every size, a partition
+# as a child interface, flows of data. Everything is checked from both sides.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	         |
@@ -23,7 +23,7 @@ vm="vm-Switch1-2 uib0"
 declare -A ip4=([a]=10.4.9.1 [h1]=10.4.0.1 [h2]=10.4.0.2) ip6=([a]=fd04::901 [h1]=fd04::1 [h2]=fd04::2)
 
 
-# --- what tools see
+# --- the output of tools
 
 octets20='([0-9a-f]{2}:){19}[0-9a-f]{2}'
 check "its type is 32" equal 32 "$(g a cat /sys/class/net/ib0/type)"
@@ -39,7 +39,7 @@ check "saquery -p: our path to it" says "dlid\.*$(g a cat /sys/class/infiniband/
 
 # --- unicast
 
-# reach_all IPV4 IPV6: in packets of all sizes; run where it begins
+# reach_all IPV4 IPV6: ping both addresses with packets of all sizes; runs at the sender
 reach_all='
 set -ex
 one() { ping -n -q -c 2 -i 0.01 -W 10 "$@"; }
@@ -63,7 +63,7 @@ check "ours pings Linux's link-local address" reach h1 "$(link_local a)%uib0"
 
 # --- broadcast and all nodes
 
-answering() { # PLACE... answer a broadcast, the others do not
+answering() { # PLACE...: make these places answer broadcasts, and the others not
 	local p no
 	for p in a h1 h2; do
 		no=1
@@ -71,7 +71,7 @@ answering() { # PLACE... answer a broadcast, the others do not
 		at $p sysctl -qw net.ipv4.icmp_echo_ignore_broadcasts=$no
 	done
 }
-from_each() { # FROM ADDRESS PLACE...: answers of all of them, and nobody's twice
+from_each() { # FROM ADDRESS PLACE...: each PLACE answers, and nobody answers twice
 	local p out
 	answering "${@:3}"
 	out=$(at "$1" ping -n -b -c 3 -i 0.5 -W 10 -I "$(iface "$1")" "$2" 2>&1)
@@ -79,7 +79,7 @@ from_each() { # FROM ADDRESS PLACE...: answers of all of them, and nobody's twic
 		equal 1 "$(grep -c "from ${ip4[$p]}: icmp_seq=2" <<<"$out")" || { echo "$p: $out"; return 1; }
 	done
 }
-x h1 ip route add default dev uib0 # for 255.255.255.255
+x h1 ip route add default dev uib0 # without a default route Linux has no route to 255.255.255.255
 for address in 10.4.255.255 255.255.255.255 224.0.0.1; do
 	check "Linux pings $address: each of ours answers once" from_each a $address h1 h2
 	check "ours pings $address: Linux and ours answer once" from_each h1 $address a h2
@@ -94,7 +94,7 @@ all_nodes() { # FROM PLACE...
 check "Linux pings ff02::1: each of ours answers" all_nodes a h1 h2
 check "ours pings ff02::1: Linux and ours answer" all_nodes h1 a h2
 
-# --- a partition is a child interface there and an interface here
+# --- a partition is a child interface of ib0, and on our host an interface of its own
 
 g a ip link add link ib0 name ib0.8001 type ipoib pkey 0x8001
 g a 'ip link set ib0.8001 up; ip addr add 10.5.0.9/16 dev ib0.8001; ip addr add fd05::9/64 dev ib0.8001 nodad'
@@ -115,16 +115,16 @@ check "when it is made, the child comes up" eventually 30 says "state UP" g a ip
 
 # --- flows
 
-rx() { # FROM TO OPTION...: what iperf3 says of one second
+rx() { # FROM TO OPTION...: the report of iperf3 about one second
 	start_at "$2" "$work/iperf3" iperf3 -s -1 -B ${ip4[$2]} --forceflush
 	eventually 20 grep -q listening "$work/iperf3" || { cat "$work/iperf3"; return 1; }
 	at "$1" timeout 60 iperf3 -J -c ${ip4[$2]} -t 1 "${@:3}" >"$work/flow.json" || { cat "$work/flow.json"; return 1; }
 }
-tcp() { # FROM TO FLOWS: each has its share
+tcp() { # FROM TO FLOWS: each of the flows transports data
 	rx $1 $2 -P $3 && jq -e '.end | .sum_received.bytes > 250000 and all(.streams[]; .receiver.bytes > 0)' "$work/flow.json" ||
 		{ jq -c '.end.streams[].receiver' "$work/flow.json"; false; }
 }
-udp() { # FROM TO FLOWS: at a rate that an emulated processor takes; most of it arrives
+udp() { # FROM TO FLOWS: most datagrams arrive, at a rate that an emulated processor can receive
 	rx $1 $2 -P $3 -u -b 1M && jq -e '.end.sum | .packets > 20 and .lost_percent < 50' "$work/flow.json" || { jq -c .end.sum "$work/flow.json"; false; }
 }
 for n in 1 4; do
@@ -140,7 +140,7 @@ check "what arrived is what was sent, UDP, both ways" both_ways right_udp a h1
 check "the kernel's log" vm_log_clean a
 check "the VM ends" vm_stop a
 
-# --- the same as a user types it, with a fabric of its own
+# --- `uipoib vm` without options, which makes a fabric of its own
 
 typed() {
 	env -u UIPOIB_NAME "$UIPOIB" vm -- ip -d link show ib0 >"$work/typed" 2>&1 &&

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Multicast between Linux's ib0 and interfaces of ours, each in each role: who sends, who is a member, who only sends,
-# who came first, who leaves. Members get each datagram exactly once, nobody else's interface sees any.
+# Multicast between Linux's ib0 and interfaces of ours, with each of them in each role: sender, member, sender that is no
+# member, first to join, first to leave. Members get each datagram exactly once, and no other interface sees any.
 #
 #	h1, h3 --- Switch1 --- Switch2 --- h2, h4
 #	              |
@@ -13,19 +13,19 @@ mcast=$TOOLS/mcast
 linux_lab 4
 vm_start a --address 10.4.9.1/16 --address fd04::901/64 --share "$work"
 vm_wait a
-# Linux leaves a group that it only sends to when its neighbour entry was idle for twice this (30 s).
+# Linux leaves a group to which it only sends when the neighbour entry has been idle for twice this time (30 s).
 g a sysctl -qw net.ipv4.neigh.default.gc_interval=1
-# Room for a burst: an emulated processor reads it later.
+# Room for a burst, because an emulated processor reads it late.
 g a sysctl -qw net.core.rmem_max=16777216 net.core.rmem_default=16777216
-x h2 ip route add default dev uib0 # for 255.255.255.255
+x h2 ip route add default dev uib0 # without a default route Linux has no route to 255.255.255.255
 linux_port="vm-Switch1-3 uib0/1"
 port_of() { if is_vm "$1"; then echo "$linux_port"; else echo "Hca${1#h}/1"; fi; }
 
-# member PLACE MGID JOIN: the SA has it so
+# member PLACE MGID JOIN: the SA lists PLACE as a member with this JoinState
 member() { sa_members "$2" | grep -qxF "$(port_of "$1"):$3"; }
 no_member() { not member "$1" "$2" full; }
 
-# only_sends PLACE MGID: as Linux does it (the group lives on by that), and as we do
+# only_sends PLACE MGID: PLACE is listed as Linux joins to send (as SendOnlyFullMember, which keeps the group alive), or as we do
 only_sends() {
 	if is_vm "$1"; then member "$1" "$2" send-full; else member "$1" "$2" send; fi
 }
@@ -33,7 +33,7 @@ only_sends() {
 lines() { grep -c "^$2 " "$1"; }
 has() { grep -q "^$2" "$1"; }
 
-# listen KIND PLACE GROUP PORT: `mcast recv` or `sniff` there; its output is in $work/KIND.PLACE.PORT
+# listen KIND PLACE GROUP PORT: starts `mcast recv` or `mcast sniff` at PLACE, with its output in $work/KIND.PLACE.PORT
 declare -A listener
 listen() {
 	local file=$work/$1.$2.$4
@@ -47,7 +47,7 @@ transmit() { at "$1" "$mcast" send "$(iface "$1")" "$2" "$3" "$4" "$5"; } # PLAC
 
 declare -A ip4=([a]=10.4.9.1 [h1]=10.4.0.1 [h2]=10.4.0.2 [h3]=10.4.0.3 [h4]=10.4.0.4)
 
-# --- a sender, a member, one who only sends to the group, and one who has nothing to do with it
+# --- a member, a sender, a sender that is no member, and a place outside the group
 
 roles() { sender=$1 member=$2 other=$3 stranger=$4 group=$5 port=$6 mgid=$7; }
 
@@ -61,7 +61,7 @@ probe() {
 	has "$work/recv.$member.$port" probe
 }
 
-# every datagram of FROM, at the member's socket and interface
+# The member's socket and its interface see each datagram of FROM once.
 each_once() { # FROM TEXT
 	local file n=100
 	transmit $1 $group $port $n $2 || return 1
@@ -85,7 +85,7 @@ brings_nothing() {
 	transmit $sender $group $port 20 late && fence $sender $member && equal "$before" "$(wc -l <"$file")"
 }
 
-# the member came first
+# The member joins before the sender sends.
 receiver_first() { # WHAT
 	check "$1: a member joins" joins || return
 	check "$1: the SA has it as full member" eventually 20 member $member $mgid full
@@ -100,7 +100,7 @@ receiver_first() { # WHAT
 	check "$1: and its interface gets nothing" eventually 20 brings_nothing
 }
 
-# The flow began before there was a member.
+# The sender sends before there is a member.
 sender_first() { # WHAT
 	local file=$work/flow.$port flow
 	start_at $sender "$file" "$mcast" send "$(iface $sender)" $group $port 1000000 flow 5000
@@ -149,7 +149,7 @@ suite "IPv6, Linux receives" h2 a h1 h3 ff15::1:2:4 7040 ff12:601b:ffff::1:2:4
 suite "IPv4, Linux sends" a h1 h2 h3 239.1.2.3 7010 ff12:401b:ffff::f01:203
 suite "IPv6, Linux sends" a h2 h1 h4 ff15::1:2:3 7030 ff12:601b:ffff::1:2:3
 
-# --- what everybody is a member of
+# --- groups of which everybody is a member
 
 everybody_once() { # FROM ADDRESS PORT
 	local p n=20 to=()

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Neighbours, ARP and ND between Linux's ib0 and interfaces of ours: the same addresses everywhere, probes, addresses in use,
-# neighbours that are forgotten and addresses that move, with an announcement and without. Always from both sides.
+# ARP and ND between Linux's ib0 and interfaces of ours: all have the same address for the same node, neighbours are probed,
+# addresses in use are found, neighbours are forgotten, and addresses move with and without an announcement. Everything is
+# checked from both sides.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	         |
@@ -20,14 +21,14 @@ vm_start a --address 10.4.9.1/16 --address fd04::901/64 --share "$work"
 vm_wait a
 declare -A ip4=([a]=10.4.9.1 [h1]=10.4.0.1 [h2]=10.4.0.2) ip6=([a]=fd04::901 [h1]=fd04::1 [h2]=fd04::2)
 
-# --- neighbours: the same address everywhere
+# --- everybody has the same link-layer address for a node
 
-# As each says itself; the reserved octet, in which Linux has RFC 4755's flags, is 0 for others.
+# The address that each node has itself. Linux keeps RFC 4755's flags in the reserved octet, which others see as 0.
 declare -A link_address
 link_address[a]=00:$(g a cut -d: -f2- /sys/class/net/ib0/address)
 for p in h1 h2; do link_address[$p]=$(u -j link show dev uib0@$p | jq -r '.link[0].lladdr'); done
 
-# ADDRESS LLADDR of each neighbour: what Linux has, what uipoib has
+# Lines "ADDRESS LLADDR" of all neighbours, as Linux has them and as uipoib has them
 linux_has() { g a ip neigh show dev ib0 | sed -n 's/^\(.*\) lladdr \([^ ]*\).*/\1 \2/p'; }
 we_have() { u -j neigh show dev "uib0@$1" | jq -r '.neigh[] | .lladdr as $a | .ip | arrays // split(" ") | .[] | "\(.) \($a)"'; } # HOST
 same_address() {
@@ -45,9 +46,9 @@ for p in h1 h2; do
 done
 check "both sides have the same 20 octets of everybody" same_address
 
-# --- neighbours: probes
+# --- probes
 
-# As with traffic after the time of RFC 4861: a probe to the address that is known, and an answer from there
+# An entry that is stale by RFC 4861 is used: a unicast probe goes to the known address, and its owner answers.
 probe() { # PLACE ADDRESS
 	at "$1" ip neigh change "$2" dev "$(iface "$1")" nud probe && eventually 20 says REACHABLE at "$1" ip neigh show "$2"
 }
@@ -71,7 +72,7 @@ check "our arping is answered by Linux" says "Received 1 response" x h1 arping -
 check "Linux finds our address in use" refuse 1 "Received 1 response" g a arping -D -c 2 -w 10 -I ib0 ${ip4[h2]}
 check "ours finds Linux's in use" refuse 1 "Received 1 response" x h1 arping -D -c 2 -w 10 -I uib0 ${ip4[a]}
 
-# --- neighbours: forgotten, and addresses that move with a word and without
+# --- neighbours that are forgotten, and addresses that move with and without an announcement
 
 for p in a h1 h2; do
 	at $p sysctl -qw "net.ipv4.neigh.$(iface $p).base_reachable_time_ms=500" "net.ipv6.neigh.$(iface $p).base_reachable_time_ms=500" \
@@ -89,7 +90,7 @@ add_address() { at "$1" ip addr add "$2" dev "$(iface "$1")" $([[ $2 != *:* ]] |
 move() { # FROM TO ADDRESS/LENGTH
 	at $1 ip addr del $3 dev "$(iface $1)" && add_address $2 $3
 }
-# A kernel of ours has a MAC for it, which uipoib made.
+# On our hosts the kernel has a MAC for a neighbour, which uipoib has made from the link-layer address.
 address_of() { # OBSERVER PLACE
 	if is_vm $1; then
 		echo "${link_address[$2]}"
@@ -100,14 +101,14 @@ address_of() { # OBSERVER PLACE
 kernel_has() { at "$1" ip neigh show "$2" dev "$(iface "$1")" | grep -oE 'lladdr [0-9a-f:]+' | cut -d' ' -f2; } # PLACE ADDRESS
 points_to() { equal "$(address_of $1 $2)" "$(kernel_has $1 ${3%/*})"; } # OBSERVER PLACE ADDRESS
 found() { at $1 ping -n -q -c 1 -W 1 ${2%/*}; } # OBSERVER ADDRESS/LENGTH
-announce() { # PLACE ADDRESS/LENGTH, once more if a cache has a lock on its entry
+announce() { # PLACE ADDRESS/LENGTH: announces it, and once more, because a neighbour cache may be locked against changes for a second
 	at $1 arping -q $arping -c 1 -I "$(iface $1)" -s ${2%/*} ${2%/*}
 	points_to $observer $1 $2
 }
 moves() { # OBSERVER FROM TO ADDRESS/LENGTH [silent|arping|na]
 	local observer=$1
 	eventually 20 found $1 $4 && eventually 20 points_to $1 $2 $4 || { echo "it is not at $2 yet"; return 1; }
-	# An announcement is for who has an entry: no probe may end it meanwhile.
+	# An announcement changes existing entries only, so no probe may remove the entry meanwhile.
 	[ $5 = silent ] || at $1 ip neigh change ${4%/*} dev "$(iface $1)" nud stale || return 1
 	at $3 sysctl -qw "net.ipv6.conf.$(iface $3).ndisc_notify=$([ $5 = na ] && echo 1 || echo 0)"
 	if [ $5 = na ]; then
@@ -136,7 +137,7 @@ check "an IPv6 address moves, nobody says so: Linux follows" moves a h2 h1 fd04:
 check "an IPv6 address moves to Linux, which advertises it: ours follows" moves h2 h1 a fd04::77/64 na
 check "an IPv6 address moves away from Linux, nobody says so: ours follows" moves h2 a h1 fd04::77/64 silent
 
-# --- a child that is made again has another queue pair
+# --- a child interface that is made again has another queue pair
 
 g a 'ip link add link ib0 name ib0.8001 type ipoib pkey 0x8001; ip link set ib0.8001 up; ip addr add 10.5.0.9/16 dev ib0.8001'
 qpn() { g a cat /sys/class/net/ib0.8001/address | cut -d: -f2-4; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Several stations behind one TAP, as Linux's ib0 sees them: each is a neighbour with a link-layer address of its own.
+# Several stations behind one TAP. Linux's ib0 sees each station as a neighbour with a link-layer address of its own.
 #
 #	s1  s2				m1  m2  m3
 #	 |  |    veth			 |   |   |    macvlan
@@ -26,7 +26,7 @@ linux_topo 3 >"$work/lab.topo"
 lab_up
 vm_start a --address 10.4.9.1/16 --address fd04::901/64 --share "$work"
 
-# --- who is where, and reaches whom
+# --- the stations are set up and reach Linux, and Linux reaches them
 
 mac() { echo "52:54:00:00:00:$1"; }
 bridge_at() { # HOST N
@@ -36,13 +36,13 @@ bridge_at() { # HOST N
 veths() { veth_station s1 h1 11 "$(mac 11)" && veth_station s2 h1 12 "$(mac 12)"; }
 macvlans() { macvlan_station m1 h3 31 "$(mac 31)" && macvlan_station m2 h3 32 "$(mac 32)"; }
 
-# from PLACE CMD...: a station, a host, or the VM
+# from PLACE CMD...: runs CMD at a station, at a host, or in the VM
 from() {
 	local place=$1
 	shift
 	if [ -n "${pid[$place]:-}" ]; then in_ "$place" "$@"; else at "$place" "$@"; fi
 }
-# pings PLACE N [OPTION...]: the last number of the address; the VM is 901 (10.4.9.1)
+# pings PLACE N [OPTION...]: pings 10.4.0.N and fd04::N from PLACE; N 901 is the VM, 10.4.9.1
 pings() {
 	local place=$1 n=$2 ip4=10.4.0.$2
 	shift 2
@@ -51,9 +51,9 @@ pings() {
 }
 declare -A number=([s1]=11 [s2]=12 [m1]=31 [m2]=32 [h1]=1 [h2]=2) behind=([s1]=h1 [s2]=h1 [m1]=h3 [m2]=h3)
 
-# linux_has ADDRESS: its link-layer address there; the octet of flags apart
+# linux_has ADDRESS: the link-layer address that Linux has for it, without the octet of flags
 linux_has() { g a ip neigh show "$1" dev ib0 | grep -oE 'lladdr [0-9a-f:]+' | cut -d' ' -f2 | cut -d: -f2-; }
-# lladdr STATION HOST: what it is on the link
+# lladdr STATION HOST: the link-layer address that the station behind HOST has on the link
 lladdr() { stations "uib0@$2" | awk -v mac="$(mac "${number[$1]}")" '$1 == mac { print $3 }' | cut -d: -f2-; }
 
 check "a bridge with two stations behind h1" eval 'bridge_at h1 1 && veths'
@@ -85,7 +85,7 @@ check "2017 do not" not from s1 ping -n -c 1 -W 1 -M do -s 2017 10.4.9.1
 
 # --- TCP and UDP
 
-flow() { # STATION ADDRESS OPTION...: to an iperf3 there
+flow() { # STATION ADDRESS OPTION...: iperf3 from the station to a server at ADDRESS
 	local station=$1 address=$2 status
 	shift 2
 	start_at a "$work/iperf.server" iperf3 -s -1 -B "$address" --forceflush
@@ -117,14 +117,14 @@ transmit() { # PLACE GROUP PORT N TEXT
 	from "$1" "$mcast" send "$dev" "$2" "$3" "$4" "$5"
 }
 reached() { # LABEL PLACE GROUP PORT
-	transmit "$2" "$3" "$4" 1 probe && eventually 1 has "$work/$1" probe
+	transmit "$2" "$3" "$4" 1 probe && within 1 has "$work/$1" probe
 }
 each_once() { # LABEL PLACE GROUP PORT
 	transmit "$2" "$3" "$4" 100 data || return 1
 	eventually 10 has "$work/$1" "data 100" || return 1
 	equal "100 100" "$(grep -c '^data ' "$work/$1") $(grep '^data ' "$work/$1" | sort -u | wc -l)"
 }
-# Room for a burst: an emulated processor reads it later.
+# Room for a burst, because an emulated processor reads it late.
 g a sysctl -qw net.core.rmem_max=4194304 net.core.rmem_default=4194304
 check "s1 joins a group of IPv4" member s1-4 s1 239.4.4.4 7001
 check "Linux's multicast reaches s1" eventually 15 reached s1-4 a 239.4.4.4 7001
@@ -179,7 +179,7 @@ kill "$dhcpd"
 g a 'ip addr replace 10.4.9.1/16 dev ib0; ip addr replace fd04::901/64 dev ib0 nodad'
 check "Linux reaches it as before" eventually 10 pings a 12
 
-# --- a station moves: the same machine starts behind h2, and says so
+# --- a station moves: the same machine starts behind h2 and announces itself
 
 check "s2 ends" kill_station s2 h1
 check "s2 starts again behind h2" veth_station s2b h2 12 "$(mac 12)"
@@ -192,7 +192,7 @@ check "and reaches it there" g a ping -n -c 1 -W 5 10.4.0.12
 check "by IPv6 it follows the first packet" eval 'pings s2b 901 && g a ping -n -6 -c 1 -W 5 fd04::12 &&
 	equal "$(lladdr s2 h2)" "$(linux_has fd04::12)"'
 
-# --- one too many, and one that is silent for long gives way
+# --- one station too many is refused, until one that was silent for long is forgotten
 
 check "m1 is busy" eval 'background nsenter -t "${pid[m1]}" -n ping -n -q -i 0.5 10.4.9.1 >/dev/null; m1_busy=$!'
 check "m2 is busy" eval 'background nsenter -t "${pid[m2]}" -n ping -n -q -i 0.5 10.4.9.1 >/dev/null; m2_busy=$!'
@@ -220,7 +220,7 @@ check "and has a queue pair again" eventually 30 from m2 ping -n -c 1 -W 2 10.4.
 check "the one that it had" equal "$m2_was" "$(qpn uib0@h3 "$(mac 32)")"
 check "Linux reaches it" eventually 10 g a ping -n -c 1 -W 2 10.4.0.32
 
-# --- VLANs: InfiniBand has partitions instead, and neither end pretends
+# --- VLAN tags are dropped, because InfiniBand has partitions instead
 
 check "no VLAN on ib0" refuse 2 'VLANs not supported' g a ip link add link ib0 name ib0.v10 type vlan id 10
 check "no macvlan either: what these TAPs add" refuse 2 'Invalid argument' g a ip link add link ib0 name mv0 type macvlan

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Linux to Linux across our switches, no IPoIB of ours: two VMs, first under the embedded manager, then under OpenSM in
-# one of them, which is killed and started again, and whose VM is killed while the other one has a standby. Prints how
-# long things took.
+# Linux to Linux across our switches, without any IPoIB of ours. There are two VMs. First the embedded manager is in charge,
+# then OpenSM in one VM. OpenSM is killed and started again, and then its VM is killed while the other VM has a standby. The
+# script prints how long things took.
 #
 #	a: ib0 10.4.9.1 --- 1 Switch1 5 ----- 5 Switch2 1 --- b: ib0 10.4.9.2
 . "$(dirname "$0")/lib.sh"
@@ -14,12 +14,12 @@ declare -A ip=([a]=10.4.9.1 [b]=10.4.9.2) global=([a]=fd04::901 [b]=fd04::902) c
 declare -A port=([a]=Switch1/1 [b]=Switch2/1) other=([a]=b [b]=a) lid linklocal
 ms() { echo $(($(date +%s%N) / 1000000)); }
 
-# Lab has packets of 4096; everybody is a full member of both
+# Everybody is a full member of both partitions. Lab has packets of 4096 octets.
 cat >"$work/partitions.conf" <<-'END'
 	Default=0x7fff, ipoib : ALL=full;
 	Lab=0x0001, ipoib, mtu=5 : ALL=full;
 END
-# A standby asks the master each second, and takes over after three silences; by default it is 10 s and 4.
+# A standby polls the master each second and takes over after three unanswered polls. The defaults are 10 s and four.
 cat >"$work/osm.conf" <<-'END'
 	sminfo_polling_timeout 1000
 	polling_retry_number 3
@@ -29,8 +29,8 @@ boot() { # NAME [OPTION...]
 	vm_start "$1" --port "${port[$1]}" --address "${ip[$1]}/16" --address "${global[$1]}/64" "${@:2}"
 }
 
-learn() { # what the checks below need of a place
-	# For who is slow to read, on a machine that is busy
+learn() { # NAME: finds out LID and link-local address of a VM, which the checks below need
+	# Room in the sockets, because programs read late on a busy machine
 	g "$1" 'for f in rmem wmem; do echo 4194304 >/proc/sys/net/core/${f}_max; done'
 	lid[$1]=$(($(g "$1" cat /sys/class/infiniband/uib0/ports/1/lid)))
 	linklocal[$1]=$(g "$1" "ip -6 -o addr show dev ib0 scope link | awk '{ sub(\"/.*\", \"\", \$4); print \$4 }'")
@@ -40,7 +40,7 @@ learn() { # what the checks below need of a place
 is_up() { equal 1 "$(g "$1" cat "/sys/class/net/${2:-ib0}/carrier")"; }
 not_tentative() { [ -z "$(g "$1" ip -6 -o addr show tentative)" ]; }
 
-# both FUNCTION: from a to b and back
+# both FUNCTION: runs it from a to b and from b to a
 both() { "$1" a b && "$1" b a; }
 
 # --- traffic
@@ -49,36 +49,37 @@ ping_to() { g "$1" ping -q -n -c 3 -i 0.2 -W 10 "${ip[$2]}"; }
 ping6_to() {
 	g "$1" ping -q -n -c 1 -W 10 "${global[$2]}" && g "$1" ping -q -n -c 1 -W 10 "${linklocal[$2]}%ib0"
 }
-full_size() { # FROM ADDRESS MTU: a packet of that passes, one octet more is not sent
+full_size() { # FROM ADDRESS MTU: a packet of MTU octets passes, a packet of one octet more is refused. Newer ping does not print the MTU
 	g "$1" ping -q -n -c 1 -W 10 -M do -s $(($3 - 28)) "$2" &&
-		refuse 1 "[Mm]essage too long, mtu=$3" g "$1" ping -n -c 1 -W 10 -M do -s $(($3 - 27)) "$2"
+		refuse 1 "[Mm]essage too long" g "$1" ping -n -c 1 -W 10 -M do -s $(($3 - 27)) "$2"
 }
 full_size_to() { full_size "$1" "${ip[$2]}" 2044; }
 fragments_to() { g "$1" ping -q -n -c 2 -i 0.2 -W 10 -s 8000 "${ip[$2]}"; }
 broadcast_to() {
-	g "$1" 'echo 1 >/proc/sys/net/ipv4/icmp_echo_ignore_broadcasts' # its own answers would count
+	g "$1" 'echo 1 >/proc/sys/net/ipv4/icmp_echo_ignore_broadcasts' # its own answers would be counted
 	g "$2" 'echo 0 >/proc/sys/net/ipv4/icmp_echo_ignore_broadcasts'
 	g "$1" ping -n -b -c 2 -i 0.5 -W 10 10.4.255.255 | grep "bytes from ${ip[$2]}"
 }
 
-# multicast FROM TO GROUP: TO joins; once a first one came, each of 20 arrives there
+# multicast FROM TO GROUP: TO joins. When a first datagram has arrived, all of 20 more arrive
 multicast() {
 	local file=/tmp/mcast.$RANDOM pid
 	pid=$(gb "$2" "$file" exec "$mcast" recv ib0 "$3" 7400)
 	eventually 20 g "$2" grep -q ready "$file" && eventually 20 group_reached "$@" "$file" &&
 		g "$1" "$mcast" send ib0 "$3" 7400 20 all &&
-		eventually 10 equal 20 "$(g "$2" grep -c all "$file")"
+		eventually 10 all_arrived "$2" "$file"
 	local status=$?
 	g "$2" kill "$pid"
 	return $status
 }
+all_arrived() { equal 20 "$(g "$1" grep -c all "$2")"; }
 group_reached() {
 	g "$1" "$mcast" send ib0 "$3" 7400 1 first && g "$2" grep -q first "$4"
 }
 multicast_to() { multicast "$1" "$2" 239.1.2.3; }
 multicast6_to() { multicast "$1" "$2" ff12::1234; }
 
-# iperf FROM TO OPTION...: JSON of iperf3 in $work/iperf; each has a port of its own, the one before may still end
+# iperf FROM TO OPTION...: JSON of iperf3 in $work/iperf. Each call has a port of its own, since the last server may not have ended
 iperf_port=5300
 iperf() {
 	local pid
@@ -97,10 +98,10 @@ udp_to() {
 		figures+=" $1>$2 UDP $(jq '.end.sum.lost_packets' "$work/iperf") of $(jq '.end.sum.packets' "$work/iperf") lost"
 }
 
-# --- they cross our switches
+# --- the packets cross our switches
 
 cable() { u -j fabric port show Switch1/5 | jq -r '.port[0] | "\(.xmit_pkts) \(.rcv_pkts)"'; }
-crosses() { # 10 echos and their replies are seen on the cable between the switches, by its counters and by a capture
+crosses() { # the counters and a capture of the cable between the switches show 10 echo requests and their replies
 	local id sent received
 	id=$(u -j capture start "$work/$manager.pcapng" link Switch1/5 | jq -r '.capture[0].id')
 	read -r sent received < <(cable)
@@ -111,7 +112,7 @@ crosses() { # 10 echos and their replies are seen on the cable between the switc
 	[ $(($1 - sent)) -ge 10 ] && [ $(($2 - received)) -ge 10 ] &&
 		equal 10 "$(echos 8 a b ffff)" && equal 10 "$(echos 0 b a ffff)"
 }
-echos() { # TYPE FROM TO P_KEY: how many of them were captured
+echos() { # TYPE FROM TO P_KEY: number of such ICMP packets in the capture
 	tshark -r "$work/$manager.pcapng" -Y "icmp.type == $1 && infiniband.lrh.slid == ${lid[$2]} &&
 		infiniband.lrh.dlid == ${lid[$3]} && infiniband.bth.p_key == 0x$4" -T fields -e frame.number 2>/dev/null | wc -l
 }
@@ -127,20 +128,20 @@ ibping_to() {
 	g "$2" kill "$pid"
 	return $status
 }
-route_to() { # by both switches, to the other's channel adapter
+route_to() { # the route to the other VM's HCA leads over both switches
 	local out
 	out=$(g "$1" ibtracert "${lid[$1]}" "${lid[$2]}") || return 1
 	echo "$out"
 	equal "${port[$1]%/*} ${port[$2]%/*} vm-${port[$2]/\//-} uib0" "$(sed -nE 's/^\[[0-9]+\] -> .*"(.*)"$/\1/p' <<<"$out" | xargs)"
 }
 port_counts() { g b perfquery -x "${lid[a]}" 1 | sed -n 's/^PortXmitPkts:\.*//p'; }
-perfquery_counts() { # b asks a's port: it has sent the replies
+perfquery_counts() { # b reads the counters of a's port, which has sent the replies
 	local before after
 	before=$(port_counts) && ping_to b a && after=$(port_counts) || return 1
 	echo "before $before, after $after"
 	[ $((after - before)) -ge 3 ] && [ $((after - before)) -lt 100 ]
 }
-discovers() { # names of all nodes, seen from there
+discovers() { # PLACE: ibnetdiscover there finds all nodes by their names
 	equal "Switch1 Switch2 vm-Switch1-1 uib0 vm-Switch2-1 uib0" \
 		"$(g "$1" ibnetdiscover | sed -nE 's/^(Switch|Ca)[ \t].*# "([^"]*)".*/\2/p' | sort | xargs)"
 }
@@ -148,7 +149,7 @@ records() {
 	g "$1" saquery NR | sed -nE 's/.*NodeDescription\.*//p' | sort | xargs | grep -x 'Switch1 Switch2 vm-Switch1-1 uib0 vm-Switch2-1 uib0' &&
 		g "$1" saquery PR "${lid[$1]}" --src-to-dst "${lid[$1]}:${lid[$2]}" | grep -E "dlid\.+0x?0*$(printf '%X|%d' "${lid[$2]}" "${lid[$2]}")"
 }
-members() { # PLACE MGID: full members that the SA knows of, as it tells one that it trusts
+members() { # PLACE MGID: the full members that the SA lists to a trusted requester (with the SM_Key)
 	g "$1" saquery --smkey 1 MCMR | awk -v mgid="$2" '/MGID\./ { sub(/.*\./, "", $1); found = $1 == mgid }
 		/PortGid\./ { sub(/.*\./, "", $1); gid = $1 } /JoinState/ { if (found && /0x1|FullMember/) print gid }' | sort -u
 }
@@ -169,7 +170,7 @@ child_crosses() {
 	u capture stop "$id"
 	equal 3 "$(echos 8 a b 8001)" && equal 3 "$(echos 0 b a 8001)"
 }
-no_partition() { # which nobody has: the kernel waits for the P_Key
+no_partition() { # a child interface of a partition that nobody has gets no carrier, because the P_Key is missing
 	g a 'ip link add link ib0 name ib0.8005 type ipoib pkey 0x8005 && ip link set ib0.8005 up'
 	is_up a ib0.8001 && equal 0 "$(g a cat /sys/class/net/ib0.8005/carrier)" && g a ip link del ib0.8005
 }
@@ -230,25 +231,25 @@ lab_down
 
 # --- OpenSM in a
 
-# opensm_at PLACE PRIORITY: its log there is /tmp/osm/log; its pid is ${osm[PLACE]}
+# opensm_at PLACE PRIORITY: starts OpenSM there, with the log /tmp/osm/log in the VM and its pid in ${osm[PLACE]}
 declare -A osm
 opensm_at() {
 	g "$1" 'rm -rf /tmp/osm; mkdir /tmp/osm'
 	osm[$1]=$(gb "$1" /tmp/osm/out "OSM_CACHE_DIR=/tmp/osm OSM_TMP_DIR=/tmp/osm exec opensm -d 2 -D 0x43 \
 		-f /tmp/osm/log -p $2 -F $work/osm.conf -P $work/partitions.conf")
 }
-# Not among them: 3111 with 0x1C, see opensm.sh; a packet of a neighbour makes an Armed port Active before OpenSM does.
+# Error 3111 with status 0x1C is left out, see opensm.sh: a packet of a neighbour can make an Armed port Active before OpenSM does.
 osm_errors() {
 	g "$1" "grep -E ' 0x01 -> |ERR [0-9A-F]{4}' /tmp/osm/log" | grep -v 'ERR 3111: Received MAD with error status = 0x1C'
 }
 osm_says() { g "$1" grep -q "$2" /tmp/osm/log; }
-is_sm() { # PLACE: and both know, or the one that asks
+is_sm() { # PLACE [ASKER]: ASKER's port, by default that of PLACE, has the LID of PLACE as SM LID
 	equal "${lid[$1]}" "$(($(g "${2:-$1}" cat /sys/class/infiniband/uib0/ports/1/sm_lid)))"
 }
 
 issm() { g b smpquery portinfo "${lid[a]}" 1 | grep -q 'IsSM$'; }
 
-# pings_start FROM TO, pings_end FROM MOST_MS: echos 20 times a second; the longest time without a reply
+# pings_start FROM TO: pings 20 times a second. pings_end FROM MOST_MS: ends that; the longest time without a reply was at most so long
 pings_start() {
 	pings=$(gb "$1" /tmp/pings exec ping -n -D -i 0.05 "${ip[$2]}")
 	eventually 20 g "$1" grep -q 'bytes from' /tmp/pings
@@ -305,7 +306,7 @@ check "the child interfaces too" child_to a b
 check "traffic went on" pings_end b 3000
 echo "# pings: silent for at most$silences ms"
 
-# a's VM is killed, b's standby takes over, a comes back
+# a's VM is killed, the standby in b takes over, a boots again
 opensm_at b 4
 check "OpenSM in b stands by" eventually 40 osm_says b 'Entering STANDBY'
 check "nothing in the log of a's kernel" vm_log_clean a

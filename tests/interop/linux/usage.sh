@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# `uipoib vm` used in other ways than those it is made for: descriptors that are closed, output that nobody reads, folders
-# that cannot be read, a user who is not root, long commands, little memory, Ctrl-C. And the example in examples/vm.
+# `uipoib vm` in unusual conditions: closed descriptors, output that nobody reads, folders that cannot be read, a user who is
+# not root, long commands, little memory, Ctrl-C. And the example in examples/vm.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 script setpriv
 unset UIPOIB_NAME
-patience=180 # until a VM's command has ended, on a machine that is busy
+patience=180 # seconds for a VM to boot and run its command, on a busy machine
 
 vm() { timeout $patience "$UIPOIB" vm "$@"; }
 
-# --- at once: wrong words
+# --- wrong arguments are refused before a VM boots
 
 check "a number of processors that is none" refuse 2 "--cpus 'two': expected 1 to 64" vm --cpus two -- true
 check "megabytes that are none" refuse 2 "--mem 'much'" vm --mem much -- true
@@ -18,9 +18,9 @@ check "a time that is none" refuse 2 "--timeout 'soon': expected seconds" vm --t
 check "an option without its value" refuse 2 "requires an argument" vm --mem
 check "-c and a file that is a folder" refuse 2 "/etc" vm -c /etc -- true
 
-# --- two at a time, each with a fabric of its own
+# --- two VMs at a time, each with a fabric of its own
 
-# By a user who is not root, where the folder cannot be read; who reads only the beginning of the output
+# One VM is started by a user who is not root, in a folder that cannot be read; of the other one only the beginning of the output is read.
 mkdir "$work/dark"
 chmod 711 "$work"
 cp -r "$UIPOIB" "$(dirname "$UIPOIB")/uipoib-vm-init" "$(dirname "$UIPOIB")/kmod" "$work/dark/"
@@ -40,7 +40,7 @@ if "${user[@]}" unshare -Urn true 2>/dev/null; then
 	by_nobody &
 fi
 
-# With one processor, little memory, standard input and error closed, and a long command
+# A VM with one processor, little memory, standard input and error closed, and a long command
 long=$(seq -s ' ' 18000)
 vm --cpus 1 --mem 256 -- bash -c '
 	cat && echo "cpus $(nproc)" && echo "long ${#1}" && ls -l /proc/self/fd/0 >&2
@@ -59,9 +59,9 @@ else
 	skip "a user who is not root" "users may not make user namespaces here"
 fi
 
-# --- Ctrl-C on a terminal, while it boots and while the command runs
+# --- Ctrl-C on a terminal, while the VM boots and while the command runs
 
-# on_terminal FILE CMD: what it shows is in FILE, what comes from descriptor 8 is typed; $! is script
+# on_terminal FILE CMD: runs CMD on a terminal. FILE gets its output, descriptor 8 is the keyboard, $! is the pid of script(1)
 on_terminal() {
 	script -qefc "$2" "$1" <&8 >/dev/null 2>&1 &
 }

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# `uipoib vm` itself: what it says, passes on and leaves behind. Each VM boots in about 10 s on an emulated
-# processor, so one does as much as it can.
+# `uipoib vm` itself: error messages, input and output of the command, and what remains afterwards. A VM takes about 10 s to
+# boot on an emulated processor, so each VM serves many checks.
 #
 #	h1 10.4.0.1 --- 1 Switch1 --- ib0 10.4.0.100	 (its own fabric)
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64
 unset UIPOIB_NAME
-patience=120 # until a VM's command has ended, on a machine that is busy
+patience=120 # seconds for a VM to boot and run its command, on a busy machine
 
 vm() { timeout $patience "$UIPOIB" vm "$@"; }
 
-# --- what is wrong or missing is said at once
+# --- a wrong argument or a missing file is reported before a VM boots
 
 bad() { refuse "$1" "$2" vm "${@:3}" -- true; }
 check "no such option" bad 2 "unrecognized option" --colour
@@ -35,7 +35,7 @@ without_qemu() {
 	refuse 3 "qemu-system-x86_64 is missing: the package qemu-system-x86 has it" env PATH="$work/bin" "$UIPOIB" vm -- true
 }
 check "QEMU's package is named" without_qemu
-without_module() { # the program where no module is
+without_module() { # runs a copy of the program in a folder that has no module
 	mkdir -p "$work/away" && cp "$UIPOIB" "$work/away/"
 	refuse 3 "no uib.ko for kernel .*make kmod" "$work/away/uipoib" vm -- true
 }
@@ -48,6 +48,43 @@ without_init() {
 }
 check "a missing file of the program is named" without_init
 check "help" eval 'u vm --help | grep -q "host h1 is 10.4.0.1, ib0 10.4.0.100"'
+
+# --- a boot in which a processor hangs: the kernel panics, and the VM is booted once more, now with a wrong rate of the TSC
+
+mkdir "$work/hangs"
+cat >"$work/hangs/qemu-system-x86_64" <<-END
+	#!/bin/sh
+	echo boot >>$work/boots
+	if [ \$(wc -l <$work/boots) -gt 1 ] && [ -e $work/mended ]; then
+		for arg; do
+			shift
+			case \$arg in console=*) arg="\$arg tsc_early_khz=200000" ;; esac
+			set -- "\$@" "\$arg"
+		done
+		exec $(command -v qemu-system-x86_64) "\$@"
+	fi
+	echo "Kernel panic - not syncing: softlockup: hung tasks" >&2
+END
+chmod +x "$work/hangs/qemu-system-x86_64"
+hanging() { PATH="$work/hangs:$PATH" vm -d --accel tcg "$@"; }
+not_for_ever() {
+	refuse 1 "the VM ended before CMD did" hanging -- true && equal 3 "$(wc -l <"$work/boots")"
+}
+check "a VM that hangs in each boot is given up after the third" not_for_ever
+rm "$work/boots" && touch "$work/mended"
+after_hang() {
+	hanging -- sh -c 'cat /proc/sys/kernel/softlockup_panic; sleep 2; cat /proc/uptime' >"$work/out" 2>"$work/err" &&
+		grep "a processor hung in the boot" "$work/err" && equal 0 "$(sed -n 1p "$work/out")" &&
+		not grep "Unknown kernel command line" "$work/err"
+}
+started=${EPOCHREALTIME/./}
+check "a VM that hung is booted once more, and then a processor that runs late is no panic" after_hang
+not_older() { # that VM has not lived for much longer than this machine has waited for it; with that TSC it would be 13 times as long
+	local there=$(sed -n '2s/ .*//p' "$work/out") here=$(((${EPOCHREALTIME/./} - started) / 1000000))
+	echo "$there s in the VM, $here s here"
+	[ "${there%.*}" -le $((2 * here)) ]
+}
+check "a wrong measurement of the TSC's rate does not make an emulated VM's time run faster" not_older
 
 # --- one VM: input, output, environment, files, status
 
@@ -74,7 +111,7 @@ ping -q -c 3 -i 0.2 -W 5 10.4.0.1; say "ping" $?
 ping -q -c 2 -i 0.2 -W 5 -M do -s 2016 10.4.0.1; say "a packet of the MTU" $?
 ping -q -c 1 -W 5 8.8.8.8 2>&1 && false || true; say "no other network" $?
 [ -z "$(ls -A /run/uipoib 2>/dev/null)" ]; say "sockets of the host are not there" $?
-sleep 1000 & # does not hold up the end
+sleep 1000 & # a background process does not delay the end
 echo error >&2
 seq 50000
 exit 42
@@ -101,7 +138,7 @@ topo_ring 2 3 | sed 's/^Switch 3/Switch 6/' >"$work/lab.topo"
 conf_hosts 2 >"$work/lab.conf"
 export UIPOIB_NAME=$inst
 lab_up
-qemus() { # of the VMs of this script: their wires are sockets of ours
+qemus() { # PID...: the QEMU processes among the descendants of these processes
 	local p
 	for p in "$@"; do descendants "$p"; done | while read -r p; do
 		[[ $(readlink "/proc/$p/exe") == *qemu-system* ]] && echo "$p"
@@ -111,13 +148,15 @@ udp_ups() { equal "$1" "$(u -j fabric udp show | jq '[.udp[] | select(.state == 
 timeout $patience "$UIPOIB" vm --address 10.4.9.1/16 --port Switch2/4 --timeout 60 -- \
 	sh -c 'echo up; sleep 1000' >"$work/one" 2>"$work/one.err" </dev/null &
 one=$!
-timeout $patience "$UIPOIB" vm --address 10.4.9.2/16 --address fd04::902/64 --guid 0x0200000000000902 -- \
-	sh -c 'hostname; cat /sys/class/infiniband/uib0/node_guid; ping -q -c 2 -W 20 10.4.9.1 && ping -q -c 1 -W 5 10.4.0.2 && echo up; sleep 1000' >"$work/two" 2>"$work/two.err" </dev/null &
+timeout $patience "$UIPOIB" vm -d --address 10.4.9.2/16 --address fd04::902/64 --guid 0x0200000000000902 -- \
+	sh -c 'printf "\033]0;owned\007\n" >/dev/kmsg; hostname; cat /sys/class/infiniband/uib0/node_guid; ping -q -c 2 -W 20 10.4.9.1 && ping -q -c 1 -W 5 10.4.0.2 && echo up; sleep 1000' >"$work/two" 2>"$work/two.err" </dev/null &
 two=$!
 check "the first one is up" eventually $patience grep -qx up "$work/one"
 check "the second one reaches it, and hosts" eventually $patience grep -qx up "$work/two"
 check "hosts reach both" eval 'x h1 ping -q -c 2 -W 5 10.4.9.1 && x h2 ping -q -c 2 -W 5 10.4.9.2'
 check "they are two links" udp_ups 2
+escaped() { grep -qF '\x1b]0;owned\x07' "$work/two.err" && not grep -q $'[\001-\010\013-\037]' "$work/two.err"; }
+check "control characters in the log of a VM do not reach the terminal" eventually 10 escaped
 check "the port is the one that was asked for" eval 'u -j fabric udp show | jq -r ".udp[].port" | grep -qx Switch2/4'
 check "the GUID is the one that was given" grep -qx 0200:0000:0000:0902 "$work/two"
 check "it is called by its port" grep -qx vm-Switch1-4 "$work/two"
@@ -125,18 +164,18 @@ check "a port with a cable is refused" bad 2 "Switch2/4: it has a cable" --port 
 vms=$(qemus "$one" "$two")
 check "there are two machines" equal 2 "$(wc -w <<<"$vms")"
 for p in $vms $(descendants "$one") $(descendants "$two"); do lab_procs+=" $p:$(identity "$p")"; done
-killed=$(pgrep -P "$two" -x uipoib) # below timeout
+killed=$(pgrep -P "$two" -x uipoib) # the child of timeout
 kill -KILL "$killed"
 wait "$two" 2>/dev/null
 gone() { ! kill -0 "$1" 2>/dev/null; }
 check "kill -9 ends its machine" eventually 10 eval '[ "$(for p in $vms; do kill -0 $p 2>/dev/null && echo $p; done | wc -l)" = 1 ]'
 check "and frees its port at once" eventually 5 udp_ups 1
 term=$(pgrep -P "$one" -x uipoib)
-kill -TERM "$term" # goes to the command
+kill -TERM "$term" # `uipoib vm` passes it on to the command
 check "a signal goes to the command: its status is 128 and that" eval "wait $one; equal 143 \$?"
 check "no link is left" equal 0 "$(u -j fabric udp show | jq '.udp | length')"
-check "a time-out has status 4" refuse 4 "after 2 s: the VM " vm --timeout 2 -- true
-# What attaches a link is a client like any other: a wrong one gets an error, and nothing stays.
+check "a time-out has status 4" refuse 4 "after [0-9]+ s: the VM " vm --timeout 2 -- true
+# Any client may ask the instance to attach a link. A wrong request gets an error and leaves nothing behind.
 cat >"$work/attach.py" <<'END'
 import array, json, socket, sys
 
@@ -175,7 +214,7 @@ for args, sock, want in bad:
     got, _ = ask(args, sock)
     assert want in got, (args, got)
 held = []
-while True: # until there is no free port
+while True: # until no port is free
     got, c = ask(right, udp())
     if "/" not in got:
         break
@@ -187,7 +226,7 @@ attach_py() { equal "10 Switch1/4" "$(python3 "$work/attach.py" "$(lab_socket)")
 check "wrong requests for a link are refused, right ones get all free ports" attach_py
 check "which are free again" eventually 5 eval 'equal 0 "$(u -j fabric udp show | jq ".udp | length")"'
 
-# Killed while it boots, with a fabric of its own: three processes of uipoib, QEMU and a helper
+# A VM with a fabric of its own is killed while it boots: three processes of uipoib, QEMU and a helper
 unset UIPOIB_NAME
 "$UIPOIB" vm -- sleep 1000 2>/dev/null &
 own=$!

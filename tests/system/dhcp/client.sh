@@ -7,10 +7,10 @@
 #	check "a lease" eventually 20 event c1 BOUND
 #	release c1 "$UIPOIB" exec h1
 need dhclient
-# As a copy: AppArmor, where it is, knows it by its path and forbids it ours.
+# A copy of dhclient, because AppArmor knows the original by its path and forbids it to run our script.
 cp "$(command -v dhclient)" "$work"/
 
-# What dhclient calls with what it was told: the address, and a line for us
+# The script that dhclient calls: it sets the address, and writes a line for the test
 cat >"$work/script" <<-'EOF'
 	#!/bin/sh
 	case $reason in
@@ -27,7 +27,7 @@ cat >"$work/script" <<-'EOF'
 EOF
 chmod +x "$work/script"
 
-# client NAME CONF CMD...: dhclient started by CMD
+# client NAME CONF CMD...: start dhclient by CMD
 client() {
 	local name=$1 conf=$2
 	shift 2
@@ -36,7 +36,7 @@ client() {
 	background "$@" env "UIB_EVENTS=$work/$name.events" "$work/dhclient" -d -v -4 -cf "$work/$name.conf" -lf "$work/$name.leases" \
 		-pf "$work/$name.pid" -sf "$work/script" -e "UIB_EVENTS=$work/$name.events" "${dev:-uib0}" >"$work/$name.log" 2>&1
 }
-# event NAME REGEX: what it calls its script for, "REASON NEW-ADDRESS OLD-ADDRESS"
+# event NAME REGEX: dhclient has called its script with "REASON NEW-ADDRESS OLD-ADDRESS" that matches
 event() { grep -q "^$2" "$work/$1.events" || { tail -n 15 "$work"/dhcpd*.log "$work/$1.log"; return 1; }; }
 release() { # NAME CMD...
 	local name=$1

@@ -22,7 +22,7 @@ has_own_space() {
 		[ "$(readlink "/proc/$1/ns/net")" != "$(x "$2" readlink /proc/self/ns/net)" ]
 }
 
-# address STATION N [MAC]: up, with 10.4.0.N and fd04::N, unique without waiting
+# address STATION N [MAC]: set the interface up with 10.4.0.N and fd04::N, without duplicate address detection
 address() {
 	in_ "$1" ip link set lo up &&
 		{ [ -z "${3:-}" ] || in_ "$1" ip link set e0 address "$3"; } &&
@@ -48,7 +48,7 @@ macvlan_station() { # STATION HOST N [MAC]
 		address "$1" "$3" "${4:-}"
 }
 
-# stations IF: "MAC QPN ADDRESS", one a line
+# stations IF: print "MAC QPN ADDRESS" for each station, one in a line
 stations() { u -j link show dev "$1" | jq -r '.link[0].stations[] | [.mac, .qpn, .lladdr] | @tsv' | sort; }
 qpn() { stations "$1" | awk -v mac="$2" '$1 == mac { print $2 }'; }
 counter() { u -j -d stats show dev "$1" | jq "[.stats[] | select(.counter == \"$2\") | .value] | add"; }

@@ -9,7 +9,7 @@
 #	boot.cpio	the initramfs		console		what the kernel and CMD printed
 #	out, err	what CMD printed	status		its exit status; missing: the guest did not get there
 #
-# IMAGE is a kernel that needs no modules for it. NETDEV is QEMU's -netdev without id; default "user": the guest is 10.0.2.15, this machine's loopback 10.0.2.2.
+# IMAGE is a kernel that needs no modules for that. NETDEV is QEMU's -netdev without id; default "user": the guest is 10.0.2.15, this machine's loopback 10.0.2.2.
 set -eu
 
 release= image= netdev=user mem=512 limit=120
@@ -29,7 +29,7 @@ shift
 : "${release:=$(ls /lib/modules | sort -V | tail -n 1)}"
 [ -n "$image" ] && modules='' || modules="virtio_pci 9pnet_virtio 9p overlay virtio_net"
 
-# /init: the root of this machine below a tmpfs, then CMD.
+# /init of the initramfs: mounts this machine's root below a tmpfs and runs CMD.
 initramfs() {
 	local root=$work/initramfs m
 	rm -rf "$root"

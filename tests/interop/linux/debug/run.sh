@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# guest/kmod.sh on a kernel that watches itself (kernel.config: KASAN, lockdep, kmemleak), which is built from Debian's
-# sources first: 6 minutes, once. Not part of `make check`.
+# Runs guest/kmod.sh on a kernel with KASAN, lockdep and kmemleak (kernel.config). The kernel is built from Debian's sources
+# first, once, which takes 6 minutes. Not part of `make check`.
 #
 #	run.sh [FOLDER]		FOLDER keeps the kernel (build/kernel-debug)
 #

@@ -1,11 +1,11 @@
 #!/usr/bin/python3 -IS
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Runs in a VM for tests/interop/linux/lib.sh. Reads lines "ID SCRIPT", the script for bash in base64; writes "ID STATUS OUTPUT",
-the output in base64, when that has ended. Any number run at a time. The line "end" ends it: the end of its input is not
-seen while somebody else, as another VM of the script, has inherited the pipe.
+Runs commands in a VM for tests/interop/linux/lib.sh. It reads lines "ID SCRIPT", with a script for bash in base64, and
+writes "ID STATUS OUTPUT", with the output in base64, when the script has ended. Any number of scripts may run at a time. The
+line "end" ends the program; the end of its input would not do, because another VM of the test may have inherited the pipe.
 
-One process a command, since each costs a tenth of a second on an emulated processor.
+There is only one process for each command, since starting one costs a tenth of a second on an emulated processor.
 """
 import base64
 import os
@@ -18,7 +18,7 @@ lock = threading.Lock()
 
 
 def run(name, script):
-    # A file, not a pipe: what the script leaves in the background may hold it.
+    # The output goes to a file, because a background process of the script could hold a pipe open for ever.
     with tempfile.TemporaryFile(dir="/dev/shm") as out:
         status = subprocess.call(["bash", "-c", script], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
         out.seek(0)
@@ -32,5 +32,5 @@ def run(name, script):
 for request in iter(sys.stdin.readline, ""):
     words = request.split()
     if words[0] == "end":
-        os._exit(0)  # whatever still runs
+        os._exit(0)  # without waiting for commands that still run
     threading.Thread(target=run, args=(words[0], base64.b64decode(words[1])), daemon=True).start()

@@ -1,60 +1,63 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# For faults*.sh, after lib.sh: traffic between the VM "a" and hosts all the while (probe.py), and how long it takes to be back
-# after a fault.
+# Functions for faults*.sh, sourced after lib.sh. probe.py keeps traffic flowing between the VM "a" and hosts, and these functions
+# measure how long the traffic takes to come back after a fault.
 need python3
 exec 3>&1
-machine=8 # seconds: what a busy machine with an emulated processor adds to what timers say
+machine=8 # seconds that a busy machine with an emulated processor adds to the times of timers
 probe="python3 -B $PWD/tests/interop/linux/guest/probe.py"
 
 now() { date +%s.%N; }
 since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.2f", b - a }'; }
 
-# probe_vm PORT IF HOST4 HOST6: the VM's end of a probe; probe_host PORT IF VM4 VM6 CMD...: the host's, where CMD (as
-# "bx h1") runs in the host in the background
+# probe_vm PORT IF HOST4 HOST6: starts the VM's end of a probe. probe_host PORT IF VM4 VM6 CMD...: starts the host's end, by CMD
+# (such as "bx h1"), which runs a program in the host in the background
 probe_vm() {
 	gb a "/tmp/probe.$1" "rm -f /tmp/log.$1; exec $probe run $1 $2 /tmp/log.$1 $3 $4" >/dev/null
 	g a "until grep -qs start /tmp/log.$1; do sleep 0.1; done"
 }
 probe_host() { "${@:5}" $probe run "$1" "$2" "$work/probe.$1" "$3" "$4" >"$work/probe.$1.out" 2>&1; }
 
-# flows PORT KINDS: now, and for a second
+# flows PORT KINDS: traffic of these kinds flows now, and has flowed for a second
 flows() { $probe judge "$work/probe.$1" "$2" "$(date -d "-1.5 seconds" +%s.%N)"; }
 
-# carriers: how often the VM's ib0 has come or gone; undisturbed PORT KINDS CARRIERS: not since then, and traffic flows
+# carriers: how often the carrier of the VM's ib0 has changed. undisturbed PORT KINDS CARRIERS: the carrier has not changed since
+# that count, and traffic flows
 carriers() { g a cat /sys/class/net/ib0/carrier_changes; }
 undisturbed() { equal "$3" "$(carriers)" && eventually 10 flows "$1" "$2"; }
 
-# fault [-p PORT] WHAT KINDS STATED EFFECT CMD...: after CMD, EFFECT succeeds and the probe's KINDS are back, within STATED seconds
-# and the machine's
+# fault [-p PORT] WHAT KINDS STATED EFFECT CMD...: after CMD, EFFECT succeeds, and traffic of KINDS is back within STATED + $machine
+# seconds. On a busy machine $machine is multiplied by the factor by which any program is slower there (stretch in lib.sh). EFFECT is
+# looked for by programs, here and in the VM, whose run time does not count.
 fault() {
 	local port=7790
 	[ "$1" != -p ] || { port=$2; shift 2; }
-	local what=$1 kinds=$2 stated=$3 effect=$4 start took back silence
+	local what=$1 kinds=$2 stated=$3 effect=$4 start took back silence most
 	shift 4
+	most=$((stated + machine * $(stretch)))
 	start=$(now)
 	"$@" || return 1
-	eventually $((stated + machine)) "$effect" || return 1
+	eventually $most "$effect" || return 1
 	took=$(since "$start")
 	judged() { $probe judge "$work/probe.$port" "$kinds" "$start" >"$work/judged"; }
-	eventually $((stated + machine)) judged || { echo "not back: $(cat "$work/judged")"; return 1; }
+	eventually $most judged || { echo "not back: $(cat "$work/judged")"; return 1; }
 	read -r back silence kinds_back <"$work/judged"
 	silence_seen=$silence
 	echo "# $what: back after $back s (${kinds_back// /, }), longest silence $silence s, effect seen after $took s (stated: $stated s)" >&3
-	awk -v got="$back" -v most=$((stated + machine)) 'BEGIN { exit !(got <= most) }'
+	awk -v got="$back" -v most=$most 'BEGIN { exit !(got <= most) }'
 }
 
-# --- a lab whose links to the VM and to a host of another instance are UDP links of their own: each part may be restarted.
+# --- a lab in which UDP links lead to the VM and to a host of another instance, so that each part can be restarted alone.
 #
 #	h2 --- Switch2 --- Switch1 --- UDP --- relay --- UDP --- VM: ib0
 #	          |
 #	         UDP --- h3, an instance of its own
 
-# Namespaces that outlive instances, so that the probes go on.
+# The hosts are named namespaces, which outlive the instances, so that the probes go on.
 spaces_del() { ip netns del "$inst-h2"; ip netns del "$inst-h3"; } 2>/dev/null
 
-far_conf() { # [LINE]: of its interface
+far_conf() { # [LINE]: the configuration of the other instance, LINE being one more line for its interface
 	{
 		printf '[interface uib0@h3]\nport = udp:127.0.0.1:%s,guid=0xace0000000c003,listen=127.0.0.1:%s\n' "$far_here" "$far_peer"
 		printf 'netns = %s\naddress = 10.4.0.3/16\naddress = fd04::3/64\n%s\n' "$inst-h3" "${1:-}"
@@ -63,7 +66,7 @@ far_conf() { # [LINE]: of its interface
 far_answers() { uf instance show; } >/dev/null 2>&1
 far_up() { far_start && eventually 20 far_answers && uf wait --timeout 30 && far_remember; } >>"$work/far.log" 2>&1
 
-# boot: the VM "a"; talk: its ends of the probes, 7790 to h2 and 7791 to h3
+# boot: boots the VM "a". talk: starts its ends of the probes, on port 7790 with h2 and on 7791 with h3
 boot() {
 	vm_start a --address 10.4.9.1/16 --address fd04::901/64 --port "udp:127.0.0.1:$vm_peer,guid=$guid,listen=127.0.0.1:$vm_far" &&
 		vm_wait a

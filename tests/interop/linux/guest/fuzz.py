@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The far end of an HCA's UDP link, and its SM and SA: brings the port up, then sends what is wrong.
+"""The far end of an HCA's UDP link, with an SM and SA: brings the HCA's port up, and then sends wrong packets.
 
     fuzz.py LISTEN SECONDS [SEED [QPN [RATE]]]
 
@@ -30,7 +30,7 @@ PORT_DOWN, PORT_INIT, PORT_ARMED, PORT_ACTIVE = 1, 2, 3, 4
 
 
 def seal(packet):
-    """PktLen and CRCs over LRH .. pad."""
+    """The packet from LRH to pad, with PktLen and CRCs."""
     p = bytearray(packet)
     pack_into(">H", p, 4, (len(p) + 4) // 4 & 0x7FF)
     p += icrc(p) if len(p) >= 72 or (len(p) >= 28 and p[1] & 3 != 3) else bytes(4)
@@ -67,7 +67,7 @@ class Far:
         self.send(encode(Packet(15, 0, 0xFFFF, 0xFFFF, None, 0xFFFF, 0, 0, 0, mad)))
 
     def set_port(self, state, mkey=0, protect=0, prefix=PREFIX, reregister=True):
-        """M_Key 0, so that the next Set is taken, too."""
+        """Set(PortInfo). The M_Key becomes 0 by default, so that the next Set is accepted, too."""
         data = bytearray(64)
         pack_into(">QQHH", data, 0, mkey, prefix, self.lid, self.sm_lid)
         data[32], data[34], data[36], data[50] = state, protect << 6, 0x40, 0x40
@@ -75,7 +75,7 @@ class Far:
         self.smp(2, 0x15, 1, bytes(data), mkey)
 
     def manage(self, now):
-        """What the port needs next; a keepalive a second."""
+        """Send what the port needs next, as an SM does, and a keepalive each second."""
         if now - self.spoken > 1:
             self.spoken = now
             self.send(b"")
@@ -88,7 +88,7 @@ class Far:
         if self.state == PORT_INIT:
             self.set_port(0)
             self.set_port(PORT_ARMED)
-        else:       # what came of random Sets is mended, too
+        else:       # also undoes the changes of random Sets
             self.set_port(PORT_ACTIVE if self.state == PORT_ARMED else 0)
         table = bytearray(64)
         pack_into(">H", table, 0, PKEY)
@@ -132,21 +132,21 @@ class Far:
         pack_into(">IHBBHBB", answer, 56 + 32, QKEY, MLID, 0x84, 0, PKEY, 0x83, 0x80)
         answer[56 + 48] = 0x20 | answer[56 + 48] & 15
         self.joined += 1
-        if not self.honest and self.random.random() < 0.2:      # the SA is not to be trusted, either
+        if not self.honest and self.random.random() < 0.2:      # the SA's answers may be wrong, too
             answer[self.random.randrange(256)] ^= 1 << self.random.randrange(8)
         self.send(encode(p._replace(dlid=p.slid, slid=p.dlid, dest_qp=p.src_qp, src_qp=1, payload=bytes(answer))))
 
-    # --- what is wrong
+    # --- wrong packets
 
     def bytes(self, n):
         return self.random.randbytes(n)
 
     def pick(self, values, odds=0.1):
-        """One of them, now and then another octet."""
+        """One of the values, now and then any other octet"""
         return self.random.randrange(256) if self.random.random() < odds else self.random.choice(values)
 
     def port_info(self):
-        """Now and then of a port that goes down, or with an M_Key that locks everybody out for a second."""
+        """Content of a Set(PortInfo). Now and then it takes the port down, or sets an M_Key that locks everybody out for a second."""
         data = bytearray(self.bytes(64))
         if self.random.random() < 0.95:
             data[0:8] = bytes(8)
@@ -217,7 +217,7 @@ class Far:
         return seal(p)
 
     def odd_length(self):
-        """Cut or lengthened, to a whole number of words: PktLen says so."""
+        """A packet that is cut or lengthened to a whole number of words, with the PktLen of its new length"""
         p = self.random.choice((self.random_smp, self.random_gmp, self.random_ipoib))()[:-6]
         n = self.random.choice((8, 12, 20, 24, 28, 32, 48, 68, 72, 4208, 4216, self.random.randrange(8, 4216))) & ~3
         return seal((p + self.bytes(max(0, n - len(p))))[:n])
@@ -228,7 +228,7 @@ class Far:
     def run(self, seconds, rate):
         end, due = time.monotonic() + seconds, time.monotonic()
         kinds = (self.random_smp, self.random_gmp, self.random_ipoib, self.random_ipoib, self.flipped, self.odd_length)
-        patience = due + 60         # where everything is slow, until there was enough of each kind
+        patience = due + 60         # a slow machine gets longer, until enough of each kind was sent
         while (now := time.monotonic()) < end or (now < patience and not self.enough(kinds)):
             while self.receive():
                 pass

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs in the VM of `uipoib vm`; prints TAP. uib.ko by itself: devices that come and go, what it discards, packets that
-# no end would send, network namespaces, and its removal under traffic.
+# Tests of uib.ko alone, run in the VM of `uipoib vm`; prints TAP. Devices are added and removed, wrong packets are discarded
+# and counted, a fuzzer sends packets that no real end would send, devices are in network namespaces, and the module is
+# removed under traffic.
 #
 #	h1 10.4.0.1 --- Switch1 --- uib0, ib0 10.4.0.100	uib1 --- lo --- drops.py, fuzz.py
 #
@@ -26,8 +27,10 @@ check() {
 	fi
 }
 
+# eventually SECONDS CMD...: CMD succeeds. Its success ends the wait, so a busy machine gets $patience seconds at least.
+patience=120
 eventually() {
-	local deadline=$((SECONDS + $1))
+	local deadline=$((SECONDS + ($1 > patience ? $1 : patience)))
 	shift
 	until "$@"; do
 		[ $SECONDS -lt $deadline ] || return 1
@@ -38,7 +41,7 @@ eventually() {
 add() { echo "$*" >$params/add; }
 remove() { echo "$1" >$params/remove; }
 gone() { [ ! -e "/sys/class/infiniband/$1" ] && [ ! -e "$stats/$1" ]; }
-# Each has one on the platform bus, and none is left there.
+# There is one device on the platform bus for each HCA, and none besides.
 parents() { [ "$(ls -d /sys/devices/platform/uib.* | wc -l)" = "$(ls /sys/class/infiniband | wc -l)" ]; }
 
 refuse() {
@@ -51,14 +54,14 @@ refuse() {
 	case $out in *"$text"*) ;; *) echo "expected: $text"; echo "got: $out"; return 1 ;; esac
 }
 
-# --- what tools ask of any network interface, and where they look for its HCA
+# --- tools find the driver of ib0 and its HCA
 
 drvinfo() { ethtool -i ib0 | grep -x 'driver: ib_ipoib' && ethtool -i ib0 | grep 'bus-info: uib\.'; }
 check "ethtool -i" drvinfo
 same_parent() { [ /sys/class/net/ib0/device -ef /sys/class/infiniband/uib0/device ]; }
 check "ib0 and uib0 have one device" same_parent
 
-# --- what is not possible
+# --- wrong parameters are refused
 
 check "no name" refuse "Invalid argument" ""
 check "a name that ib_core would take for a format" refuse "Invalid argument" 'uib%s%n' peer=127.0.0.1:7001
@@ -86,12 +89,21 @@ ipv6_says() {
 		[ "$(cat /sys/class/infiniband/uib1/node_guid)" = 0000:0000:0000:1234 ]
 }
 check "its link and GUID" ipv6_says
-local_smp() { smpquery -C uib1 -D portinfo 0 | grep -q 'MtuCap:\.*1024'; }
+local_smp() { # octet 41 of PortInfo has MTUCap, 3 is 1024
+	local data
+	data=$($python umad.py uib1 0x15 1) && [ "${data:83:1}" = 3 ]
+}
 check "its PortInfo, by an SMP of no hops" local_smp
 check "rdma link delete" rdma link delete uib1
 check "nothing is left of it" eventually 5 gone uib1
 
-# --- what is discarded, events, traps, samples
+# --- its SMA and PMA answer as those of src/node do: the same suite asks both
+
+add uib1 listen=127.0.0.1:7002 peer=127.0.0.1:7001 guid=0xace0000000a6e7
+$python ../../agents.py 127.0.0.1:7001 127.0.0.1:7002 || failed=1
+remove uib1
+
+# --- discarded packets, events, traps, samples
 
 insmod "${module%.ko}_test.ko"
 $python drops.py uib1 127.0.0.1:7002 127.0.0.1:7001 || failed=1
@@ -116,7 +128,7 @@ check "removed after that" remove uib1
 
 # --- network namespaces: the socket is where the device was added, and the device goes with it
 
-ib_net() { # the interface of a device, which is in this namespace
+ib_net() { # DEVICE: its network interface in this namespace
 	local n
 	for n in /sys/class/net/*; do
 		[ "$(cut -c 37- "$n/address")" != "$(sed 's/\([0-9a-f][0-9a-f]\)\([0-9a-f][0-9a-f]\)/\1:\2/g' "/sys/class/infiniband/$1/node_guid")" ] || echo "${n##*/}"
@@ -125,7 +137,7 @@ ib_net() { # the interface of a device, which is in this namespace
 ns_add() { # NAMESPACE DEVICE OWN PEER
 	ip netns exec "$1" bash -c "echo '$2 listen=$3 peer=$4 silence=0 mtu=2048' >$params/add"
 }
-ns_ib() { # NAMESPACE DEVICE ADDRESS: its interface goes there, too
+ns_ib() { # NAMESPACE DEVICE ADDRESS: moves the device's interface to the namespace, with this address
 	local dev
 	dev=$(ib_net "$2") && [ -n "$dev" ] && ip link set "$dev" netns "$1" &&
 		ip -n "$1" address add "$3" dev "$dev" && ip -n "$1" link set "$dev" up

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# systemd-networkd in a VM whose init is not systemd, with nothing but the network files in the folder NETWORK:
+# Runs systemd-networkd, with the network files of the folder NETWORK only, in a VM whose init is not systemd:
 #
 #	networkd.sh NETWORK		becomes it
 #
-# There is no udevd that says when an interface is ready. It does not wait for one where /sys is read-only, as in a container.
+# networkd waits for udevd to report that an interface is ready, and there is no udevd here. With /sys read-only, as in a
+# container, networkd does not wait.
 set -eu
 mkdir -p /run/systemd/network /run/systemd/netif/{leases,links,lldp}
 rm -f /run/systemd/network/*

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Traffic in both directions all the while, and when it was there.
+"""Keeps traffic flowing in both directions, and records when it flowed.
 
     probe.py run PORT IFNAME LOG IPV4_PEER IPV6_PEER
-        Every 50 ms a datagram to either address of the other end, where the same program runs, and one to a group. Each says
-        which of the other's it got last, by address family and from the group. LOG has a line "TIME KIND" whenever the other
-        end is heard to have got a new one, KIND being 4, 6 or m: so both directions worked, at a time of this
-        end's clock, whatever that of the other end says. It lives through interfaces that come and go.
+        Sends a datagram every 50 ms to both addresses of the other end, where the same program runs, and to a group. Each
+        datagram has the numbers of the last ones received from the other end, by KIND: 4, 6 or m (group). When the other
+        end confirms a new number, a line "TIME KIND" goes to LOG: both directions worked at that time of this end's
+        clock. Interfaces may come and go.
 
     probe.py judge LOG KINDS SINCE
-        "BACK SILENCE KIND=BACK ..." in seconds: how long after SINCE the last silence of more than 1 s was over, of all KINDS
-        (as 46m) and of each, and the longest one. Status 1 unless all have been going on steadily for a second.
+        Prints "BACK SILENCE KIND=BACK ..." in seconds. BACK is the time from SINCE to the end of the last silence of more
+        than 1 s, of all KINDS (such as 46m) and of each KIND. SILENCE is the longest one. Status 1 unless traffic of all
+        KINDS has flowed steadily for a second.
 """
 import ipaddress
 import json
@@ -46,15 +47,15 @@ class Probe:
         self.sock = {"4": self.sock4, "m": self.sock4, "6": self.sock6}
         self.member = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.ifindex = 0
-        # A restarted end begins above what it ended with.
+        # An end that was restarted goes on with higher numbers than before.
         self.seq = int(time.time() * 1000)
         self.first = self.seq
-        self.got = {k: 0 for k in self.peers}  # of the other end's
-        self.known = {k: 0 for k in self.peers}  # of ours, that the other end has got
+        self.got = {k: 0 for k in self.peers}  # highest number received from the other end
+        self.known = {k: 0 for k in self.peers}  # highest of our numbers that the other end has received
         self.peer_run = None
 
     def join(self):
-        """A membership ends with its interface: again, if that is another one."""
+        """Join again if the interface is a new one, because a membership ends with its interface."""
         try:
             index = socket.if_nametoindex(self.ifname)
         except OSError:
@@ -85,7 +86,7 @@ class Probe:
             data, addr = s.recvfrom(2048)
         except OSError:
             return
-        # From the other end only: a group has other senders, too.
+        # Only datagrams of the other end count, because the group has other senders, too.
         if ipaddress.ip_address(addr[0]) not in (ipaddress.ip_address(self.peers[k][0]) for k in "46"):
             return
         msg = json.loads(data)

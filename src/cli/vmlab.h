@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CLI_VMLAB_H
+#define CLI_VMLAB_H
+
+/*
+ * The fabric that `uipoib vm` starts if no instance and no file is named. It is a switch with one host
+ * and free ports for VMs.
+ *
+ *	h1, uib0 10.4.0.1 --- 1 Switch1 2 --- ib0 10.4.0.100
+ */
+
+#include "conf/conf.h"
+
+struct topo;
+
+#define VMLAB_HOST "h1"
+#define VMLAB_HOST_ADDR "10.4.0.1"
+#define VMLAB_VM_ADDR "10.4.0.100"
+#define VMLAB_PREFIX "/16"
+
+/* vmlab_make() - Make both; the caller frees them by conf_free() and vmlab_free_topo(). 0 or -ENOMEM */
+int vmlab_make(struct conf *ret_conf, struct topo **ret_topo);
+void vmlab_free_topo(struct topo *t);
+
+#endif

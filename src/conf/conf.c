@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "conf/conf.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf_priv.h"
+#include "os/file.h"
+#include "util/escape.h"
+#include "util/text.h"
+
+/*
+ * DOC: What inih does not do for us
+ *
+ * Debian's libinih merges repeated sections, takes an indented line as the
+ * continuation of a value and splits lines over its 200-octet buffer. All three
+ * would read a file as something its author did not write. So lines reach inih
+ * through next_line(), which refuses them and knows the line number for messages.
+ */
+#define CONF_SECTIONS_MAX 4096
+
+/* Keep the first error only, because inih may call us a few more times after it. */
+int conf_fail(struct conf_parser *p, const char *fmt, ...)
+{
+	size_t n;
+	va_list ap;
+
+	if (p->status)
+		return -EINVAL;
+	p->status = -EINVAL;
+	n = (size_t)snprintf(p->err, CONF_ERR_MAX, "%s:%u: ", p->file, p->line);
+	if (n >= CONF_ERR_MAX)
+		n = 0;
+	va_start(ap, fmt);
+	vsnprintf(p->err + n, CONF_ERR_MAX - n, fmt, ap);
+	va_end(ap);
+	return -EINVAL;
+}
+
+int conf_fail_nomem(struct conf_parser *p)
+{
+	if (!p->status) {
+		snprintf(p->err, CONF_ERR_MAX, "%s: out of memory", p->file);
+		p->status = -ENOMEM;
+	}
+	return -ENOMEM;
+}
+
+/* Make @name relative to the folder of the configuration. "-" and absolute paths are returned as they are. */
+static char *resolve_path(const struct conf_parser *p, const char *name)
+{
+	const char *slash = strrchr(p->file, '/');
+	char *path;
+
+	if (*name == '/' || !strcmp(name, "-") || !slash)
+		return strdup(name);
+	if (asprintf(&path, "%.*s/%s", (int)(slash - p->file), p->file, name) < 0)
+		return NULL;
+	return path;
+}
+
+int conf_set_path(struct conf_parser *p, char **dst, const char *key, const char *value)
+{
+	if (!*value)
+		return conf_fail(p, "[%s] %s: empty, expected a path", p->section, key);
+	*dst = resolve_path(p, value);
+	return *dst ? 0 : conf_fail_nomem(p);
+}
+
+static const struct conf_section *const sections[] = {
+	&conf_section_fabric,
+	&conf_section_udp,
+	&conf_section_iface,
+};
+
+static int unknown_key(struct conf_parser *p, const char *name)
+{
+	char list[CONF_ERR_MAX] = "";
+	struct text t = TEXT_IN(list);
+
+	for (size_t i = 0; i < p->kind->nkeys; i++)
+		text_add_item(&t, ", ", p->kind->keys[i].name);
+	return conf_fail(p, "[%s] %s: unknown key, expected one of %s", p->section, name, list);
+}
+
+int conf_key_given(struct conf_parser *p, const char *name, const char *value)
+{
+	const struct conf_key *k = p->kind->keys;
+
+	for (size_t i = 0; i < p->kind->nkeys; i++) {
+		if (strcmp(k[i].name, name))
+			continue;
+		if ((p->seen & 1ull << i) && !k[i].repeatable)
+			return conf_fail(p, "[%s] %s: given twice", p->section, name);
+		p->seen |= 1ull << i;
+		return conf_key_set(p, &k[i], value);
+	}
+	return unknown_key(p, name);
+}
+
+/* Callback of inih for each key. A return value of 1 lets inih go on, 0 stops it. */
+static int on_ini(void *user, const char *section, const char *name, const char *value)
+{
+	struct conf_parser *p = user;
+
+	(void)section; /* on_section() has already checked and stored the section */
+	if (p->status)
+		return 0;
+	if (!p->kind)
+		return conf_fail(p, "%s: a key before the first [section]", name) == 0;
+	return conf_key_given(p, name, value) == 0;
+}
+
+static int section_end(struct conf_parser *p)
+{
+	if (!p->kind)
+		return 0;
+	for (size_t i = 0; i < p->kind->nkeys; i++)
+		if (p->kind->keys[i].required && !(p->seen & 1ull << i))
+			return conf_fail(p, "[%s] %s: missing", p->section, p->kind->keys[i].name);
+	return 0;
+}
+
+void *conf_grow(void *v, size_t n, size_t size)
+{
+	void *bigger = realloc(v, (n + 1) * size);
+
+	if (bigger)
+		memset((char *)bigger + n * size, 0, size);
+	return bigger;
+}
+
+bool conf_name_ok(const char *s, size_t max)
+{
+	size_t len = strlen(s);
+
+	return len > 0 && len < max && !strpbrk(s, " \t/@:[]") && s[0] != '.' && text_is_plain(s);
+}
+
+/* "unknown section, expected [fabric NAME] or ..." */
+static int unknown_section(struct conf_parser *p)
+{
+	char list[CONF_ERR_MAX] = "";
+	struct text t = TEXT_IN(list);
+	size_t n = ARRAY_SIZE(sections);
+
+	for (size_t i = 0; i < n; i++) {
+		text_add_item(&t, i + 1 < n ? ", " : " or ", "[");
+		text_add(&t, "%s NAME]", sections[i]->word);
+	}
+	return conf_fail(p, "[%s]: unknown section, expected %s", p->section, list);
+}
+
+static int on_section(struct conf_parser *p, const char *line, size_t len)
+{
+	const char *close = memchr(line, ']', len);
+	char body[CONF_LINE_MAX + 1];
+	char *name;
+
+	if (section_end(p))
+		return -EINVAL;
+	p->kind = NULL;
+	p->seen = 0;
+	if (!close)
+		return conf_fail(p, "'[' without ']'");
+	memcpy(body, line + 1, (size_t)(close - line - 1));
+	body[close - line - 1] = '\0';
+	snprintf(p->section, sizeof(p->section), "%s", body);
+	if (p->nsections++ == CONF_SECTIONS_MAX)
+		return conf_fail(p, "more than %d sections", CONF_SECTIONS_MAX);
+
+	name = strchr(body, ' ');
+	if (name) {
+		*name++ = '\0';
+		name += strspn(name, " \t");
+	}
+	for (size_t i = 0; name && i < ARRAY_SIZE(sections); i++) {
+		if (strcmp(body, sections[i]->word))
+			continue;
+		p->kind = sections[i];
+		return sections[i]->begin(p, name);
+	}
+	return unknown_section(p);
+}
+
+static int check_line(struct conf_parser *p, const char *s, size_t len)
+{
+	size_t blanks = 0;
+
+	if (memchr(s, '\0', len))
+		return conf_fail(p, "a NUL octet");
+	while (blanks < len && (s[blanks] == ' ' || s[blanks] == '\t' || s[blanks] == '\r'))
+		blanks++;
+	if (blanks == len || s[blanks] == ';' || s[blanks] == '#')
+		return 0;
+	if (blanks)
+		return conf_fail(p, "an indented line, expected it to start in the first column");
+	if (s[0] == '[')
+		return on_section(p, s, len);
+	if (!memchr(s, '=', len))
+		return conf_fail(p, "'%.*s', expected key = value", (int)len, s);
+	return 0;
+}
+
+/* The reader that inih calls for each line, with the arguments and the return value of fgets() */
+static char *next_line(char *str, int num, void *stream)
+{
+	struct conf_parser *p = stream;
+	const char *nl;
+	size_t len;
+
+	if (p->pos == p->end || p->status)
+		return NULL;
+	nl = memchr(p->pos, '\n', (size_t)(p->end - p->pos));
+	len = (size_t)((nl ? nl : p->end) - p->pos);
+	p->line++;
+	if (len + 2 > (size_t)num || len >= CONF_LINE_MAX) {
+		conf_fail(p, "a line of %zu octets, expected at most %d", len, CONF_LINE_MAX - 1);
+		return NULL;
+	}
+	if (check_line(p, p->pos, len))
+		return NULL;
+	memcpy(str, p->pos, len);
+	str[len] = '\n';
+	str[len + 1] = '\0';
+	p->pos += len + (nl ? 1 : 0);
+	return str;
+}
+
+const struct conf_fabric *conf_find_fabric(const struct conf *c, const char *name)
+{
+	for (size_t i = 0; i < c->nfabrics; i++)
+		if (!strcmp(c->fabric[i].name, name))
+			return &c->fabric[i];
+	return NULL;
+}
+
+/* Run the checks that need several sections, now that the whole file was read. */
+static void check_whole(struct conf_parser *p)
+{
+	for (size_t i = 0; !p->status && i < ARRAY_SIZE(sections); i++)
+		if (sections[i]->check)
+			sections[i]->check(p);
+}
+
+int conf_parse(struct conf *ret, const char *text, size_t len, const char *file,
+	       char err[CONF_ERR_MAX])
+{
+	struct conf_parser p = { .file = file, .pos = text, .end = text + len, .err = err };
+	int line;
+
+	line = ini_parse_stream(next_line, &p, on_ini, &p);
+	if (!p.status && line != 0) {
+		p.line = line > 0 ? (unsigned int)line : p.line;
+		conf_fail(&p, "expected key = value");
+	}
+	if (!p.status && !section_end(&p))
+		check_whole(&p);
+	if (!p.status) {
+		p.c.file = strdup(file);
+		if (!p.c.file)
+			conf_fail_nomem(&p);
+	}
+	if (p.status) {
+		conf_free(&p.c);
+		return p.status;
+	}
+	*ret = p.c;
+	return 0;
+}
+
+int conf_load(struct conf *ret, const char *file, char err[CONF_ERR_MAX])
+{
+	char *text;
+	size_t len;
+	int status = file_read(file, &text, &len);
+
+	if (status) {
+		snprintf(err, CONF_ERR_MAX, "%s: %s", file, strerror(-status));
+		return status;
+	}
+	status = conf_parse(ret, text, len, file, err);
+	free(text);
+	return status;
+}
+
+void conf_free(struct conf *c)
+{
+	for (size_t i = 0; i < c->nfabrics; i++) {
+		free(c->fabric[i].topology);
+		free(c->fabric[i].partitions);
+		free(c->fabric[i].capture);
+	}
+	for (size_t i = 0; i < c->nifaces; i++)
+		free(c->iface[i].netns);
+	free(c->fabric);
+	free(c->iface);
+	free(c->udp);
+	free(c->file);
+	memset(c, 0, sizeof(*c));
+}
+
+int conf_blame(const struct conf *c, unsigned int line, const char *section, int status, char *err,
+	       size_t size)
+{
+	struct text t = { .buf = err, .size = size };
+	char *why;
+
+	if (!status || !c->file)
+		return status;
+	why = strdup(err);
+	text_add(&t, "%s:%u: [%s] %s", c->file, line, section, why ? why : strerror(-status));
+	free(why);
+	return status;
+}

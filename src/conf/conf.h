@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONF_CONF_H
+#define CONF_CONF_H
+
+/*
+ * The configuration file: an INI file of named sections ([fabric NAME], [udp-link NAME],
+ * [interface NAME] or [interface NAME@HOST]). Parsing is separate from acting on it; a file is
+ * taken whole or refused with "file:line: [section] key: ... expected ...".
+ */
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ipoib/profile.h"
+#include "util/endpoint.h"
+
+#define CONF_NAME_MAX 64 /* octets of the name of a fabric, node or host, with the NUL */
+#define CONF_ERR_MAX 512
+#define CONF_ADDRS_MAX 16
+#define CONF_STATIONS_MAX 64
+#define CONF_STATIONS_DEFAULT 32
+/* level 1: without the M_Key, Set is refused and Get does not show the key */
+#define CONF_MKEY_PROTECT_DEFAULT 1
+/* the number of unicast LIDs, so no subnet can have more nodes */
+#define CONF_OUTSIDE_NODES_MAX 49151
+/* seconds; the SM needs some seconds to notice that a lease runs out and to renew it */
+#define CONF_MKEY_LEASE_MIN 10
+
+enum conf_crc { CONF_CRC_FULL, CONF_CRC_ICRC, CONF_CRC_OFF };
+
+struct conf_mkey {
+	uint64_t key; /* M_Key; 0: none */
+	uint8_t protect;
+	uint16_t lease; /* M_Key lease period in seconds; 0: no end */
+};
+
+struct conf_fabric {
+	char name[CONF_NAME_MAX];
+	char *topology; /* path of the topology file; the parser has resolved a relative one */
+	char *partitions; /* path of the partition file, or NULL */
+	char *capture; /* path of a capture of all packets, "-" for standard output, or NULL */
+	bool sm_embedded;
+	/* node of the embedded SM; empty: the first switch, else the first CA */
+	char sm_node[CONF_NAME_MAX];
+	uint8_t sm_port;
+	uint8_t sm_priority; /* priority of the embedded SM in the election of a master, 0-15 */
+	bool sm_key_given;
+	uint64_t sm_key; /* SM_Key of trusted requests; 0: the SA trusts no request */
+	const struct sm_engine *routing; /* engine of the SM, subnet/route.h; NULL: the default */
+	uint32_t outside_nodes; /* bound of nodes behind one UDP link; 0: the default */
+	struct conf_mkey mkey;
+	bool mkey_detail; /* m-key-protect or m-key-lease was given, which needs an m-key */
+	enum conf_crc crc;
+	unsigned int mtu; /* MTUCap of all ports in octets; 0: 4096 */
+	/* the name that clients of ibsim put into IBSIM_SOCKNAME; empty: ibsim's protocol is not served */
+	char ibsim[CONF_NAME_MAX];
+	unsigned int line;
+};
+
+struct conf_addr {
+	uint8_t family; /* 4 or 6 */
+	uint8_t prefix_len;
+	uint8_t octets[16]; /* network order; 4 or 16 of them are used */
+};
+
+/* fabric:NAME/NODE/PORT, or udp:ADDR:PORT,guid=0x...[,listen=ADDR:PORT] */
+struct conf_port {
+	/* name of the fabric; of a UDP port "udp:ADDR:PORT", which cannot be the name of a [fabric] */
+	char fabric[CONF_NAME_MAX];
+	char node[CONF_NAME_MAX]; /* name of the node; of a UDP port CONF_UDP_NODE */
+	uint8_t port;
+	bool udp; /* the interface has a CA of its own, whose link runs over UDP */
+	uint64_t guid; /* UDP: node GUID and port GUID of that CA */
+	/* UDP; listen.family 0: an address of the same kind, any port */
+	struct ip_endpoint peer, listen;
+};
+
+#define CONF_UDP_NODE "Hca1"
+
+struct conf_udp_link {
+	char name[CONF_NAME_MAX];
+	struct conf_port port; /* port of a switch in a fabric */
+	struct ip_endpoint listen, peer; /* peer.family 0: the first sender becomes the peer */
+	unsigned int line;
+};
+
+/* Whether an interface is a multicast router's */
+enum conf_router {
+	CONF_ROUTER_AUTO, /* yes while the host's kernel routes multicast from or to the interface */
+	CONF_ROUTER_NO,
+	CONF_ROUTER_YES,
+};
+
+struct conf_iface {
+	char name[IFNAMSIZ];
+	char host[CONF_NAME_MAX]; /* name of the host; empty: the network namespace of the caller */
+	struct conf_port port;
+	uint16_t pkey;
+	const struct ipoib_profile *profile; /* row of the table in ipoib/profile.c */
+	char *netns; /* network namespace by name, path or pid:N; NULL: an anonymous one is made for the host */
+	struct conf_addr addr[CONF_ADDRS_MAX];
+	unsigned int naddrs;
+	bool dhcp_raw;
+	unsigned int stations; /* largest number of stations (other MAC addresses) behind the TAP */
+	/* QPN of the interface; 0: computed of port GUID, P_Key and name, so it is the same after a restart */
+	uint32_t qpn;
+	enum conf_router router; /* whether the interface receives all groups of its link */
+	unsigned int mtu; /* MTU of the interface; 0: that of the IPoIB link */
+	enum ipoib_sl_from sl_from; /* where the SL of unicast packets comes from */
+	uint8_t sl; /* the SL, if it is fixed */
+	unsigned int line;
+};
+
+struct conf {
+	char *file; /* path of the file, for messages; NULL: the configuration comes from no file */
+	struct conf_fabric *fabric;
+	size_t nfabrics;
+	struct conf_iface *iface;
+	size_t nifaces;
+	struct conf_udp_link *udp;
+	size_t nudps;
+};
+
+/**
+ * conf_parse() - Parse a configuration held in memory
+ * @ret:	written only on success; free with conf_free()
+ * @text:	the file's content, @len octets
+ * @file:	its path: for messages, and its folder for relative paths
+ * @err:	on failure one line without '\n'
+ *
+ * Return: 0; -EINVAL (@err says where and why); -ENOMEM
+ */
+int conf_parse(struct conf *ret, const char *text, size_t len, const char *file,
+	       char err[CONF_ERR_MAX]);
+
+/* conf_load() - conf_parse() of a file. Return: also -errno of opening or reading the file */
+int conf_load(struct conf *ret, const char *file, char err[CONF_ERR_MAX]);
+
+void conf_free(struct conf *c);
+
+/*
+ * conf_blame() - Prefix a message with the place of the configuration to which it belongs: "file:line: [section] "
+ * @status:	nothing is done if it is 0, or if the configuration comes from no file
+ * @err:	the message, in @size octets
+ *
+ * Return: @status
+ */
+int conf_blame(const struct conf *c, unsigned int line, const char *section, int status, char *err,
+	       size_t size);
+
+/* Parsers of values, shared with the command line. All return 0 or -EINVAL. */
+int conf_parse_port(struct conf_port *ret, const char *s, char err[CONF_ERR_MAX]);
+int conf_parse_addr(struct conf_addr *ret, const char *s);
+/* conf_parse_endpoint() - Parse ADDR:PORT, or [ADDR]:PORT for IPv6, with a port of 1-65535 */
+int conf_parse_endpoint(struct ip_endpoint *ret, const char *s);
+/* conf_print_endpoint() - Write @e as conf_parse_endpoint() reads it, or "" if @e has no family; returns @buf */
+#define CONF_ENDPOINT_MAX 56
+char *conf_print_endpoint(const struct ip_endpoint *e, char buf[CONF_ENDPOINT_MAX]);
+int conf_parse_uint(unsigned long *ret, const char *s, unsigned long min, unsigned long max);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "conf/conf_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/ib.h"
+
+/* [interface NAME] and [interface NAME@HOST] */
+
+static struct conf_iface *cur_iface(struct conf_parser *p)
+{
+	return &p->c.iface[p->c.nifaces - 1];
+}
+
+static int set_port(struct conf_parser *p, const char *v)
+{
+	char why[CONF_ERR_MAX];
+
+	if (conf_parse_port(&cur_iface(p)->port, v, why))
+		return conf_fail(p, "[%s] %s", p->section, why);
+	return 0;
+}
+
+static int set_profile(struct conf_parser *p, const char *v)
+{
+	const struct ipoib_profile *row = ipoib_profile_find(v);
+	char names[128] = "";
+
+	if (row) {
+		cur_iface(p)->profile = row;
+		return 0;
+	}
+	for (unsigned int i = 0; (row = ipoib_profile_at(i)); i++) {
+		size_t n = strlen(names);
+
+		snprintf(names + n, sizeof(names) - n, "%s%s", n ? " or " : "", row->name);
+	}
+	return conf_fail(p, "[%s] profile: '%s', expected %s", p->section, v, names);
+}
+
+static int set_sl(struct conf_parser *p, const char *v)
+{
+	struct conf_iface *i = cur_iface(p);
+	unsigned long sl;
+
+	if (!strcmp(v, "path")) {
+		i->sl_from = IPOIB_SL_PATH;
+	} else if (!strcmp(v, "group")) {
+		i->sl_from = IPOIB_SL_GROUP;
+	} else if (!conf_parse_uint(&sl, v, 0, 15)) {
+		i->sl_from = IPOIB_SL_FIXED;
+		i->sl = (uint8_t)sl;
+	} else {
+		return conf_fail(p, "[%s] sl: '%s', expected path, group or 0-15", p->section, v);
+	}
+	return 0;
+}
+
+static int set_netns(struct conf_parser *p, const char *v)
+{
+	struct conf_iface *i = cur_iface(p);
+	unsigned long pid;
+
+	if (!strncmp(v, "pid:", 4)) {
+		if (conf_parse_uint(&pid, v + 4, 1, 1ul << 22))
+			return conf_fail(p, "[%s] netns: '%s', expected pid:N", p->section, v);
+	} else if (!*v || (*v != '/' && (strchr(v, '/') || *v == '.'))) {
+		return conf_fail(p, "[%s] netns: '%s', expected a name, an absolute path or pid:N",
+				 p->section, v);
+	}
+	i->netns = strdup(v);
+	return i->netns ? 0 : conf_fail_nomem(p);
+}
+
+static int set_address(struct conf_parser *p, const char *v)
+{
+	struct conf_iface *i = cur_iface(p);
+
+	if (i->naddrs == CONF_ADDRS_MAX)
+		return conf_fail(p, "[%s] address: more than %d", p->section, CONF_ADDRS_MAX);
+	if (conf_parse_addr(&i->addr[i->naddrs], v))
+		return conf_fail(p,
+				 "[%s] address: '%s', expected ADDRESS/PREFIX as 10.4.0.1/24 or "
+				 "fd00::1/64",
+				 p->section, v);
+	i->naddrs++;
+	return 0;
+}
+
+/* IBTA C10-116: the low 15 bits of a valid P_Key are not all zero. */
+static bool is_pkey(unsigned long v)
+{
+	return v & 0x7fff;
+}
+
+#define MEMBER(m) KEY_MEMBER(struct conf_iface, m)
+
+static const struct conf_key keys[] = {
+	{ "port", .set = set_port, .required = true },
+	{ "pkey", CONF_NUMBER, MEMBER(pkey), .def = 0xffff, .min = 1, .max = 0xffff,
+	  .allowed = is_pkey, .expected = "0x0001-0x7fff or 0x8001-0xffff" },
+	{ "profile", .set = set_profile },
+	{ "sl", .set = set_sl },
+	{ "netns", .set = set_netns },
+	{ "address", .set = set_address, .repeatable = true },
+	{ "dhcp", CONF_WORD, MEMBER(dhcp_raw), KEY_WORDS("rewrite", "raw"),
+	  .expected = "rewrite or raw" },
+	{ "router", CONF_WORD, MEMBER(router), KEY_WORDS("auto", "no", "yes"),
+	  .expected = "auto, yes or no" },
+	{ "stations", CONF_NUMBER, MEMBER(stations), .def = CONF_STATIONS_DEFAULT,
+	  .max = CONF_STATIONS_MAX },
+	/* Lower QPNs are left for queue pairs without a configured number. */
+	{ "qpn", CONF_NUMBER, MEMBER(qpn), .min = 0x100, .max = IB_QPN_MCAST - 1,
+	  .expected = "0x100-0xfffffe" },
+	{ "mtu", CONF_NUMBER, MEMBER(mtu), .min = 68, .max = 4096 },
+};
+
+static int begin(struct conf_parser *p, char *name)
+{
+	char *host = strchr(name, '@');
+	struct conf_iface *i;
+
+	if (host)
+		*host++ = '\0';
+	if (!conf_name_ok(name, IFNAMSIZ) || (host && !conf_name_ok(host, CONF_NAME_MAX)))
+		return conf_fail(
+			p,
+			"[%s]: expected [interface NAME] or [interface NAME@HOST], NAME at "
+			"most %d octets",
+			p->section, IFNAMSIZ - 1);
+	for (size_t k = 0; k < p->c.nifaces; k++)
+		if (!strcmp(p->c.iface[k].name, name) &&
+		    !strcmp(p->c.iface[k].host, host ? host : ""))
+			return conf_fail(p, "[%s]: given twice, first in line %u", p->section,
+					 p->c.iface[k].line);
+	i = conf_grow(p->c.iface, p->c.nifaces, sizeof(*i));
+	if (!i)
+		return conf_fail_nomem(p);
+	p->c.iface = i;
+	i = &i[p->c.nifaces++];
+	snprintf(i->name, sizeof(i->name), "%s", name);
+	snprintf(i->host, sizeof(i->host), "%s", host ? host : "");
+	i->profile = ipoib_profile_at(0);
+	conf_key_defaults(&conf_section_iface, i);
+	i->line = p->line;
+	return 0;
+}
+
+/* Interfaces on one UDP port share its CA, so they must give the same GUID and the same listen address. Two CAs must not have one GUID. */
+static int check_udp(struct conf_parser *p, const struct conf_iface *f)
+{
+	for (const struct conf_iface *o = p->c.iface; o < f; o++) {
+		bool same = !strcmp(o->port.fabric, f->port.fabric);
+
+		if (!o->port.udp)
+			continue;
+		if (same && (o->port.guid != f->port.guid ||
+			     !ip_endpoint_equal(&o->port.listen, &f->port.listen)))
+			return conf_fail(p,
+					 "[interface %s%s%s] port: guid or listen differ from "
+					 "those of %s in line %u",
+					 f->name, *f->host ? "@" : "", f->host, o->port.fabric,
+					 o->line);
+		if (!same && o->port.guid == f->port.guid)
+			return conf_fail(p,
+					 "[interface %s%s%s] port: the guid is that of %s in line "
+					 "%u",
+					 f->name, *f->host ? "@" : "", f->host, o->port.fabric,
+					 o->line);
+	}
+	return 0;
+}
+
+static bool same_port(const struct conf_port *a, const struct conf_port *b)
+{
+	return !strcmp(a->fabric, b->fabric) && !strcmp(a->node, b->node) && a->port == b->port;
+}
+
+/* Two interfaces on one port cannot have the same QPN. */
+static int check_qpn(struct conf_parser *p, const struct conf_iface *f)
+{
+	for (const struct conf_iface *o = p->c.iface; o < f; o++)
+		if (o->qpn == f->qpn && same_port(&o->port, &f->port))
+			return conf_fail(p,
+					 "[interface %s%s%s] qpn: 0x%06x is that of the interface "
+					 "in line %u, on the same port",
+					 f->name, *f->host ? "@" : "", f->host, f->qpn, o->line);
+	return 0;
+}
+
+/* A router follows groups that are created, which not every profile does. */
+static int check_router(struct conf_parser *p, const struct conf_iface *f)
+{
+	if (f->router != CONF_ROUTER_YES || f->profile->reports)
+		return 0;
+	return conf_fail(p,
+			 "[interface %s%s%s] router: 'yes', expected no, because profile %s does "
+			 "not follow groups that are created",
+			 f->name, *f->host ? "@" : "", f->host, f->profile->name);
+}
+
+/* An address that no packet can come from or go to is a mistake. */
+static int check_addresses(struct conf_parser *p, const struct conf_iface *f)
+{
+	if (ipoib_profile_has(f->profile, IPOIB_IPV4))
+		return 0;
+	for (unsigned int k = 0; k < f->naddrs; k++)
+		if (f->addr[k].family == 4)
+			return conf_fail(p,
+					 "[interface %s%s%s] address: an IPv4 address, expected "
+					 "IPv6 only, because profile %s carries no IPv4",
+					 f->name, *f->host ? "@" : "", f->host, f->profile->name);
+	return 0;
+}
+
+/* Where a profile's own group has no P_Key in its MGID, a port can be on one such link only. */
+static int check_link(struct conf_parser *p, const struct conf_iface *f)
+{
+	ib_gid own, other;
+
+	f->profile->mgid_broadcast(&own, f->pkey | IB_PKEY_FULL, f->profile->scope);
+	for (const struct conf_iface *o = p->c.iface; o < f; o++) {
+		if (!((o->pkey ^ f->pkey) & 0x7fff) || !same_port(&o->port, &f->port))
+			continue;
+		o->profile->mgid_broadcast(&other, o->pkey | IB_PKEY_FULL, o->profile->scope);
+		if (ib_gid_equal(&own, &other))
+			return conf_fail(p,
+					 "[interface %s%s%s] pkey: 0x%04x, expected 0x%04x as in "
+					 "line %u, because profile %s has one link on a port",
+					 f->name, *f->host ? "@" : "", f->host, f->pkey, o->pkey,
+					 o->line, f->profile->name);
+	}
+	return 0;
+}
+
+static int check(struct conf_parser *p)
+{
+	for (size_t i = 0; i < p->c.nifaces; i++) {
+		const struct conf_iface *f = &p->c.iface[i];
+
+		p->line = f->line;
+		if ((f->port.udp && check_udp(p, f)) || (f->qpn && check_qpn(p, f)) ||
+		    check_router(p, f) || check_addresses(p, f) || check_link(p, f))
+			return -EINVAL;
+		if (!f->port.udp && !conf_find_fabric(&p->c, f->port.fabric))
+			return conf_fail(p, "[interface %s%s%s] port: no [fabric %s] in this file",
+					 f->name, *f->host ? "@" : "", f->host, f->port.fabric);
+	}
+	return 0;
+}
+
+static void *current(struct conf_parser *p)
+{
+	return cur_iface(p);
+}
+
+const struct conf_section conf_section_iface = {
+	.word = "interface",
+	.begin = begin,
+	.check = check,
+	.current = current,
+	.keys = keys,
+	.nkeys = ARRAY_SIZE(keys),
+};

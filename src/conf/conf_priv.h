@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONF_CONF_PRIV_H
+#define CONF_CONF_PRIV_H
+
+/* The parser of a configuration (conf.c) and the kinds of sections (conf_fabric.c, conf_udp.c, conf_iface.c). */
+
+#include "conf/conf.h"
+#include "util/list.h"
+
+#define CONF_LINE_MAX 199 /* octets of a line with its end, as inih's buffer has room for */
+
+struct conf_section;
+
+struct conf_parser {
+	struct conf c;
+	const char *file;
+	const char *pos, *end;
+	unsigned int line;
+	unsigned int nsections;
+	/* kind of the section that is being read; NULL before the first one */
+	const struct conf_section *kind;
+	/* text between the brackets of the section, for messages */
+	char section[CONF_LINE_MAX + 1];
+	/* bit i is set when the key of row i in the table of the section was given */
+	uint64_t seen;
+	char *err;
+	int status;
+};
+
+enum conf_type {
+	CONF_OWN, /* .set parses and stores the value by itself */
+	CONF_NUMBER, /* .min to .max, into an unsigned member of .size octets */
+	CONF_WORD, /* index of the value in .words, into an unsigned member of .size octets */
+	CONF_PATH, /* into a char *, relative to the folder of the configuration */
+};
+
+/*
+ * A key. Its row is all that the parser, its messages and the check of the man page (tests/lint/conf_keys.sh) know of it.
+ * KEY_MEMBER() fills .off and .size.
+ */
+struct conf_key {
+	const char *name;
+	enum conf_type type;
+	size_t off, size; /* of the member in the section's struct */
+	size_t given; /* offset of a bool that is set when the key is given; 0: none */
+	unsigned long def; /* value of a CONF_NUMBER or CONF_WORD that is not given */
+	unsigned long min, max;
+	bool (*allowed)(unsigned long v); /* a further check of a number; NULL: none */
+	const char *const *words; /* NULL-terminated */
+	/* what a message about a wrong value says; NULL: a CONF_NUMBER's .min-.max */
+	const char *expected;
+	int (*set)(struct conf_parser *p, const char *value);
+	bool repeatable, required;
+};
+
+#define KEY_MEMBER(type, member) .off = offsetof(type, member), .size = sizeof(((type *)0)->member)
+#define KEY_WORDS(...)                 \
+	.words = (const char *const[]) \
+	{                              \
+		__VA_ARGS__, NULL      \
+	}
+
+/* A kind of section. Functions return 0, or what conf_fail() returned. */
+struct conf_section {
+	const char *word; /* [word NAME] */
+	/* Called when a section begins. The function may change @name. */
+	int (*begin)(struct conf_parser *p, char *name);
+	/* Called when the whole file was read, for checks that need several keys or sections. */
+	int (*check)(struct conf_parser *p);
+	/* The struct of the section that is being read, which .off of its keys counts from. */
+	void *(*current)(struct conf_parser *p);
+	const struct conf_key *keys;
+	size_t nkeys;
+};
+
+extern const struct conf_section conf_section_fabric, conf_section_udp, conf_section_iface;
+
+/* conf_key_defaults() - Give the members of @object the values of keys that are not given */
+void conf_key_defaults(const struct conf_section *s, void *object);
+/* conf_key_given() - A key of any name was given in the section that is being read. 0, or what conf_fail() returned */
+int conf_key_given(struct conf_parser *p, const char *name, const char *value);
+/* conf_key_set() - The key of row @k was given. 0, or what conf_fail() returned */
+int conf_key_set(struct conf_parser *p, const struct conf_key *k, const char *value);
+
+/* conf_fail() - Make "file:line: ..." the error, unless there is one already. Returns -EINVAL */
+int conf_fail(struct conf_parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int conf_fail_nomem(struct conf_parser *p); /* -ENOMEM */
+
+/* conf_set_path() - Set *@dst to @value, resolved against the folder of the configuration; "-" is not resolved */
+int conf_set_path(struct conf_parser *p, char **dst, const char *key, const char *value);
+
+/* conf_grow() - Enlarge array @v of @n elements by a zeroed one. NULL: out of memory, and @v is unchanged */
+void *conf_grow(void *v, size_t n, size_t size);
+
+bool conf_name_ok(const char *s, size_t max);
+const struct conf_fabric *conf_find_fabric(const struct conf *c, const char *name);
+
+#endif

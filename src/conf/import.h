@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONF_IMPORT_H
+#define CONF_IMPORT_H
+
+/*
+ * Convert what `ibnetdiscover` printed of a production fabric into a topology file and a configuration for
+ * `uipoib run`. The import needs no instance and no privilege.
+ */
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define IMPORT_ERR_MAX 512
+/* number of HCAs with an interface when the user gives neither --hosts nor --host */
+#define IMPORT_HOSTS 4
+
+struct import_opts {
+	const char *file; /* "-": standard input */
+	/* paths of the files to write; NULL: do not write this one */
+	const char *topology, *config;
+	/* number of HCAs that get an interface, spread evenly over the file; 0: IMPORT_HOSTS */
+	unsigned int hosts;
+	char **match; /* POSIX extended expressions: HCAs whose description or name matches get the interfaces instead */
+	size_t nmatch;
+	bool force; /* overwrite files that exist */
+	bool strict; /* write nothing if something is left out */
+};
+
+/**
+ * import_run() - Read, check, write
+ * @ret:	report on the topology: numbers, and "notes" with an array of lines for each kind of remark.
+ *		Written on success and with -EPROTO; json_decref() it
+ * @err:	one line, on failure
+ *
+ * Either both files are written or none, because each is first written under a temporary name. A file that
+ * exists is not overwritten unless .force is set. Before a text is written it is read back, and must give the
+ * same topology and configuration.
+ *
+ * Return: 0; -EPROTO something is left out, and .strict is set; -EINVAL the file or an expression is wrong;
+ * -EEXIST an output exists; -ENOENT and other errors of reading; -EIO an output cannot be written; -ENOMEM
+ */
+int import_run(const struct import_opts *o, json_t **ret, char err[IMPORT_ERR_MAX]);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONF_IMPORT_PRIV_H
+#define CONF_IMPORT_PRIV_H
+
+/* import.c reads and reports, import_conf.c chooses hosts, import_write.c writes. */
+
+#include "conf/import.h"
+#include "topo/topo.h"
+
+struct import {
+	const struct import_opts *o;
+	char *err; /* IMPORT_ERR_MAX */
+	const char *name; /* name of the input, for messages */
+	struct topo *topo;
+	bool keep_names; /* every node's name can stand in a configuration, so names are kept */
+	json_t *report;
+	json_t *notes; /* borrowed from the report */
+	char *topo_text, *conf_text;
+	size_t topo_len, conf_len;
+	unsigned int hosts, ifaces;
+};
+
+/* import_init() - Begin an import; import_free() ends it in any case */
+void import_init(struct import *im, const struct import_opts *o, char err[IMPORT_ERR_MAX]);
+void import_free(struct import *im);
+
+/*
+ * import_make() - Fill the topology, the report and the texts to write from what was read
+ * @text:	the input, @len octets, and a NUL behind it
+ *
+ * Files are neither read nor written. Return: as import_run()
+ */
+int import_make(struct import *im, const char *text, size_t len);
+
+/* import_fail() - Write the error to im->err; returns @status */
+int import_fail(struct import *im, int status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* import_names_ok() - True if the name of every node can stand in a configuration */
+bool import_names_ok(const struct topo *t);
+/* import_conf_make() - Write to .conf_text a configuration with interfaces for the chosen HCAs */
+int import_conf_make(struct import *im);
+/* import_write() - Write both files, or none */
+int import_write(struct import *im);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CTL_CMD_H
+#define CTL_CMD_H
+
+/*
+ * Values for the rows of answers. Names of members are snake_case and do not change. Counts are
+ * numbers, times are numbers of milliseconds, and keys, GIDs and GUIDs are text in their usual
+ * notation. The functions return NULL only when out of memory, which json_pack() "o" and
+ * json_object_set_new() accept and report.
+ */
+
+#include "ctl/req.h"
+
+/* cmd_str() - A text. Octets that are not UTF-8 are escaped (util/text.h), because JSON does not allow them */
+json_t *cmd_str(const char *s);
+/* cmd_strf() - A text made by a printf() format, as cmd_str() */
+json_t *cmd_strf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+json_t *cmd_gid(const ib_gid *g);
+json_t *cmd_guid(uint64_t guid); /* "0x0002c90300000001" */
+json_t *cmd_hex(unsigned long long v, int digits); /* "0x8001" */
+json_t *cmd_mac(const uint8_t mac[6]);
+json_t *cmd_lladdr(const struct ipoib_lladdr *a);
+json_t *cmd_ip(const uint8_t *addr, unsigned int family); /* @family: 4 or 6 */
+
+/* cmd_ms() - A time span in whole milliseconds */
+json_t *cmd_ms(ns_t t);
+/* cmd_until() - Milliseconds from @now to @t; null if @t is 0 or never, 0 if it is past */
+json_t *cmd_until(ns_t t, ns_t now);
+/* cmd_rate() - Mb/s of an IBA rate code; null if the code is not defined */
+json_t *cmd_rate(unsigned int rate_code);
+/* cmd_sac_status() - "ok", or the status of sac/sac.h in words */
+json_t *cmd_sac_status(int status);
+
+/* cmd_set() - Set a member of a row; takes @v. Without memory (@v NULL) the member is left out */
+void cmd_set(json_t *row, const char *name, json_t *v);
+void cmd_set_str(json_t *row, const char *name, const char *s);
+void cmd_set_int(json_t *row, const char *name, long long v);
+void cmd_set_bool(json_t *row, const char *name, bool v);
+
+/* New rows with the members with which each row about an interface or a fabric begins */
+json_t *cmd_iface_row(const struct inst_iface *i); /* "ifname", "host" */
+json_t *cmd_fabric_row(const struct inst_fabric *f); /* "fabric" */
+
+/* cmd_path_rec() - The fields of a PathRecord, added to @row */
+void cmd_path_rec(json_t *row, const struct ib_path_rec *p);
+
+/* cmd_each_iface() - Call fn() for the interface that the argument "dev" names, or for all interfaces, and end the answer */
+void cmd_each_iface(struct ctl_req *r, void (*fn)(struct ctl_req *r, struct inst_iface *i));
+
+/*
+ * cmd_each_fabric() - Call fn() for the fabric that the argument "fabric" names, or for all fabrics, and end the answer.
+ * fn() may leave rows out, but it must not end the request, because that is done here.
+ */
+void cmd_each_fabric(struct ctl_req *r, void (*fn)(struct ctl_req *r, struct inst_fabric *f));
+
+/* cmd_arg_port() - The port that argument @name gives as "NODE/PORT"; NULL after an error was sent */
+struct fabric_port *cmd_arg_port(struct ctl_req *r, struct inst_fabric *f, const char *name);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "inst/capfile.h"
+#include "ctl/cmd.h"
+
+/* Captures go into a socket. At its other end is the client, which copies, or a writer process that the client has started. */
+
+static json_t *capture_row(const struct inst_fabric *f, const struct capfile *c)
+{
+	const struct capture_stats *s = capture_stats(c->cap);
+	json_t *row = cmd_fabric_row(f);
+	int error = c->error ? c->error : s->error;
+
+	cmd_set_int(row, "id", c->id);
+	cmd_set_str(row, "file", c->path);
+	cmd_set(row, "link", *c->what ? cmd_str(c->what) : json_null());
+	cmd_set_int(row, "packets", (long long)s->packets);
+	cmd_set_int(row, "octets", (long long)s->octets);
+	cmd_set_int(row, "missed", (long long)s->missed);
+	cmd_set(row, "error", error ? json_string(strerror(-error)) : json_null());
+	return row;
+}
+
+static void capture_rows(struct ctl_req *r, struct inst_fabric *f)
+{
+	struct capfile *c;
+
+	list_for_each (c, &f->captures, link)
+		if (c->cap)
+			ctl_row(r, capture_row(f, c));
+}
+
+static void capture_show(struct ctl_req *r)
+{
+	cmd_each_fabric(r, capture_rows);
+}
+
+/* --- start */
+
+/* A capture into a client's descriptor lasts as long as the client stays. */
+struct stream {
+	struct ctl_hold hold;
+	struct inst *in;
+	unsigned int id;
+};
+
+static struct capfile *find(struct inst *in, unsigned int id)
+{
+	struct capfile *c;
+
+	for (unsigned int k = 0; k < in->nfabs; k++)
+		list_for_each (c, &in->fab[k]->captures, link)
+			if (c->id == id && c->cap)
+				return c;
+	return NULL;
+}
+
+static void stream_gone(struct ctl_hold *h)
+{
+	struct stream *s = container_of(h, struct stream, hold);
+	struct capfile *c = find(s->in, s->id); /* NULL if `capture stop` has ended it */
+
+	if (c)
+		capfile_close(c);
+	free(s);
+}
+
+static void start_stream(struct ctl_req *r, struct inst_fabric *f, const char *link, int fd)
+{
+	struct stream *s = calloc(1, sizeof(*s));
+	char err[INST_ERR_MAX];
+	struct capfile *c;
+
+	if (!s) {
+		close(fd);
+		ctl_end(r, PROTO_EXIT_FAILED, "out of memory");
+		return;
+	}
+	if (capfile_open_fd(f, fd, "-", link, &c, err)) {
+		free(s);
+		ctl_end(r, PROTO_EXIT_USAGE, "%s", err);
+		return;
+	}
+	s->in = r->in;
+	s->id = c->id;
+	ctl_row(r, capture_row(f, c));
+	ctl_hold(r, &s->hold, stream_gone);
+}
+
+/* Starts a capture into a client's writer, which lasts until it is stopped or the instance ends; takes @fd. */
+static void start_file(struct ctl_req *r, struct inst_fabric *f, const char *link, int fd,
+		       const char *file)
+{
+	char err[INST_ERR_MAX];
+	struct capfile *c;
+
+	if (capfile_open_fd(f, fd, file, link, &c, err)) {
+		ctl_end(r, PROTO_EXIT_USAGE, "%s", err);
+		return;
+	}
+	ctl_row(r, capture_row(f, c));
+	ctl_end(r, PROTO_EXIT_OK, NULL);
+}
+
+static void capture_start(struct ctl_req *r)
+{
+	bool bad;
+	const char *file = ctl_arg_str(r, "file", &bad);
+	const char *link = bad ? NULL : ctl_arg_str(r, "link", &bad);
+	struct inst_fabric *f = bad ? NULL : ctl_arg_fabric(r);
+	int fd = ctl_take_fd(r);
+
+	if (f && fd >= 0) {
+		if (file && strcmp(file, "-") != 0)
+			start_file(r, f, link, fd, file);
+		else
+			start_stream(r, f, link, fd);
+		return;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (f)
+		ctl_end(r, PROTO_EXIT_USAGE, "capture start: expected a descriptor to write to");
+}
+
+/* --- stop */
+
+/* A client that waits until a capture is written. */
+struct stopper {
+	struct ctl_hold hold;
+	struct capfile *cap;
+	unsigned int id;
+	json_t *row;
+};
+
+static void stopped(struct ctl_req *r, unsigned int id, json_t *row, int error)
+{
+	ctl_row(r, row);
+	if (error)
+		ctl_end(r, PROTO_EXIT_FAILED, "capture %u: %s", id, strerror(-error));
+	else
+		ctl_end(r, PROTO_EXIT_OK, NULL);
+}
+
+static void stop_done(struct capfile *c, void *ctx, int error)
+{
+	struct stopper *s = ctx;
+
+	(void)c;
+	s->hold.req.now = s->hold.req.in->loop.now;
+	stopped(&s->hold.req, s->id, s->row, error);
+	free(s);
+}
+
+static void stop_gone(struct ctl_hold *h)
+{
+	struct stopper *s = container_of(h, struct stopper, hold);
+
+	capfile_forget(s->cap);
+	json_decref(s->row);
+	free(s);
+}
+
+static void capture_stop(struct ctl_req *r)
+{
+	bool bad;
+	unsigned int id = (unsigned int)ctl_arg_int(r, "id", 1, UINT32_MAX, 0, &bad);
+	struct capfile *c = bad ? NULL : find(r->in, id);
+	struct stopper *s;
+	int error;
+
+	if (bad)
+		return;
+	if (!c) {
+		ctl_end(r, PROTO_EXIT_USAGE, id ? "id %u: no such capture" : "id: missing", id);
+		return;
+	}
+	s = calloc(1, sizeof(*s));
+	if (!s) {
+		ctl_end(r, PROTO_EXIT_FAILED, "out of memory");
+		return;
+	}
+	*s = (struct stopper){ .cap = c, .id = id, .row = capture_row(c->fab, c) };
+	error = capfile_stop(c, stop_done, s);
+	if (error == -EINPROGRESS) {
+		ctl_hold(r, &s->hold, stop_gone);
+		return;
+	}
+	stopped(r, id, s->row, error);
+	free(s);
+}
+
+const struct ctl_cmd cmd_capture[] = {
+	{ "capture show", capture_show, (const char *const[]){ "fabric", NULL } },
+	{ "capture start", capture_start, (const char *const[]){ "file", "link", "fabric", NULL } },
+	{ "capture stop", capture_stop, (const char *const[]){ "id", NULL } },
+	{ NULL },
+};

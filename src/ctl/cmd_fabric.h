@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CTL_CMD_FABRIC_H
+#define CTL_CMD_FABRIC_H
+
+/* The commands about fabrics by the file that has them. Their table is in cmd_fabric.c. */
+
+#include "ctl/cmd.h"
+
+/* cmd_fabric_port.c */
+ctl_fn cmd_fabric_port_show, cmd_fabric_link_set;
+/* cmd_udp.c */
+ctl_fn cmd_fabric_udp_show, cmd_fabric_udp_attach;
+/* cmd_fabric_fwd.c */
+ctl_fn cmd_fabric_lft_show, cmd_fabric_mft_show;
+/* cmd_fabric_sm.c */
+ctl_fn cmd_fabric_sm_show, cmd_fabric_sm_start, cmd_fabric_sm_stop, cmd_fabric_sm_restart,
+	cmd_fabric_sweep, cmd_fabric_lid_set, cmd_fabric_partition_show, cmd_fabric_partition_load,
+	cmd_fabric_group_show;
+
+/* cmd_sm_object() - State and figures of an SM, for `fabric show` and `fabric sm show` */
+json_t *cmd_sm_object(const struct inst_fabric *f, ns_t now);
+
+/* cmd_arg_node() - The node that the argument "node" names; NULL after an error was sent */
+struct fabric_node *cmd_arg_node(struct ctl_req *r, struct inst_fabric *f);
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl/cmd.h"
+#include "inst/fab_sm.h"
+#include "ctl/stats.h"
+#include "inst/host.h"
+#include "inst/iface.h"
+#include "inst/port.h"
+#include "sm/group.h"
+
+/*
+ * DOC: monitor
+ *
+ * Sends a row for each event until the client closes the connection. Events are changes of link states,
+ * events of ports, sweeps, traps, groups and end ports of embedded SMs, and once a second the drop
+ * counters that grew. The state of a link is compared after each inst_work(), so states that lasted
+ * for less appear in the log only.
+ */
+
+#define DROPS_PERIOD NS_SEC(1)
+
+struct link_seen {
+	const struct inst_iface *iface;
+	enum ipoib_link_state state;
+	bool carrier;
+};
+
+/* An embedded SM whose events are reported */
+struct mon_sm {
+	struct list link; /* in monitor.sms */
+	struct monitor *mon;
+	struct inst_sm *sm;
+	struct sm_listener listener;
+};
+
+struct monitor {
+	struct ctl_hold hold;
+	struct inst *in;
+	const struct ctl *ctl;
+	struct inst_watch watch;
+	struct timer drops_timer;
+	struct link_seen *link;
+	unsigned int nlinks;
+	struct list sms; /* struct mon_sm.link */
+	uint64_t *drops; /* values one second ago, in the order of stats_each() */
+	unsigned int ndrops, at;
+	bool first; /* only store the values, without rows */
+	bool recount; /* the set of counters has changed, so the values must be stored anew */
+};
+
+static json_t *event_row(struct monitor *m, const char *event, ns_t now)
+{
+	json_t *row = json_object();
+
+	m->hold.req.now = now;
+	cmd_set_int(row, "unix_ms", (long long)((m->in->unix_epoch + now) / NS_MSEC(1)));
+	cmd_set_str(row, "event", event);
+	return row;
+}
+
+/* --- links and ports */
+
+static void link_event(struct monitor *m, struct link_seen *s, ns_t now)
+{
+	struct ipoib_link_info info;
+	json_t *row;
+
+	ipoib_link_info(s->iface->ifc.ipoib, &info);
+	if (info.state == s->state && s->iface->carrier == s->carrier)
+		return;
+	s->state = info.state;
+	s->carrier = s->iface->carrier;
+	row = event_row(m, "link", now);
+	cmd_set_str(row, "ifname", s->iface->name);
+	cmd_set_str(row, "host", s->iface->host->name);
+	cmd_set_str(row, "state", ipoib_link_state_name(info.state));
+	cmd_set_bool(row, "carrier", s->carrier);
+	cmd_set_str(row, "reason", iface_reason(s->iface, &info));
+	ctl_row(&m->hold.req, row);
+}
+
+static void look(struct inst_watch *w, ns_t now)
+{
+	struct monitor *m = container_of(w, struct monitor, watch);
+
+	for (unsigned int k = 0; k < m->nlinks; k++)
+		link_event(m, &m->link[k], now);
+}
+
+static void port_event(struct inst_watch *w, struct inst_port *p, enum ca_event ev, ns_t now)
+{
+	struct monitor *m = container_of(w, struct monitor, watch);
+	json_t *row = event_row(m, "port", now);
+
+	cmd_set_str(row, "fabric", p->fab->name);
+	cmd_set(row, "port", cmd_strf("%s/%u", fabric_node_name(p->node), p->num));
+	cmd_set_str(row, "what", ca_event_name(ev));
+	ctl_row(&m->hold.req, row);
+}
+
+/* --- the SM */
+
+static json_t *sm_row(struct mon_sm *f, const char *event, ns_t now)
+{
+	json_t *row = event_row(f->mon, event, now);
+
+	cmd_set_str(row, "fabric", f->sm->fab->name);
+	return row;
+}
+
+static void sm_state(void *ctx, enum smp_sm_state st, ns_t now)
+{
+	struct mon_sm *f = ctx;
+	json_t *row = sm_row(f, "sm", now);
+	char port[FABRIC_NAME_MAX];
+
+	cmd_set_str(row, "port", fabric_port_name(f->sm->at, port, sizeof(port)));
+	cmd_set_str(row, "state", sm_state_name(st));
+	ctl_row(&f->mon->hold.req, row);
+}
+
+static void sm_stage(void *ctx, const struct sm_sweep *sw, ns_t now)
+{
+	struct mon_sm *f = ctx;
+	json_t *row;
+
+	if (sw->stage != SM_STAGE_UP)
+		return;
+	row = sm_row(f, "sweep", now);
+	cmd_set_int(row, "number", (long long)sw->number);
+	cmd_set_int(row, "nodes", sw->nodes);
+	cmd_set_int(row, "links", sw->links);
+	cmd_set_int(row, "smps", sw->smps);
+	cmd_set_int(row, "errors", sw->errors);
+	ctl_row(&f->mon->hold.req, row);
+}
+
+static void sm_port(void *ctx, const ib_gid *gid, bool in_service, ns_t now)
+{
+	struct mon_sm *f = ctx;
+	json_t *row = sm_row(f, "end_port", now);
+
+	cmd_set(row, "gid", cmd_gid(gid));
+	cmd_set_str(row, "what", in_service ? "in service" : "out of service");
+	ctl_row(&f->mon->hold.req, row);
+}
+
+static void sm_group(void *ctx, const struct sm_group *g, bool created, ns_t now)
+{
+	struct mon_sm *f = ctx;
+	json_t *row = sm_row(f, "group", now);
+
+	cmd_set(row, "mgid", cmd_gid(&g->rec.mgid));
+	cmd_set(row, "mlid", cmd_hex(g->rec.mlid, 4));
+	cmd_set_str(row, "what", created ? "created" : "deleted");
+	ctl_row(&f->mon->hold.req, row);
+}
+
+static void sm_notice(void *ctx, const struct mad_notice *n, ns_t now)
+{
+	struct mon_sm *f = ctx;
+	json_t *row = sm_row(f, "trap", now);
+
+	cmd_set_int(row, "trap", n->trap);
+	cmd_set_int(row, "issuer_lid", n->issuer_lid);
+	ctl_row(&f->mon->hold.req, row);
+}
+
+static const struct sm_events sm_events = {
+	.state = sm_state,
+	.stage = sm_stage,
+	.port = sm_port,
+	.group = sm_group,
+	.notice = sm_notice,
+};
+
+/* --- drops */
+
+static void count_drop(void *ctx, const struct stats_item *it)
+{
+	struct monitor *m = ctx;
+
+	m->ndrops += it->drop;
+}
+
+static void look_drop(void *ctx, const struct stats_item *it)
+{
+	struct monitor *m = ctx;
+	uint64_t *was;
+	json_t *row;
+
+	if (!it->drop || m->at == m->ndrops)
+		return;
+	was = &m->drops[m->at++];
+	if (it->value != *was && !m->first) {
+		row = event_row(m, "drop", m->hold.req.now);
+		cmd_set_str(row, "layer", it->layer);
+		cmd_set_str(row, "object", it->object);
+		cmd_set_str(row, "counter", it->name);
+		cmd_set_int(row, "count", (long long)(it->value - *was));
+		ctl_row(&m->hold.req, row);
+	}
+	*was = it->value;
+}
+
+/* Counts the drop counters and stores their present values. False: out of memory */
+static bool count_drops(struct monitor *m)
+{
+	m->ndrops = 0;
+	m->first = true;
+	m->recount = false;
+	stats_each(m->ctl, count_drop, m);
+	free(m->drops);
+	m->drops = calloc(m->ndrops + 1, sizeof(*m->drops));
+	if (!m->drops)
+		m->ndrops = 0;
+	return m->drops;
+}
+
+static void look_drops(struct monitor *m, ns_t now)
+{
+	m->hold.req.now = now;
+	if (m->recount)
+		count_drops(m);
+	m->at = 0;
+	stats_each(m->ctl, look_drop, m);
+	m->first = false;
+	timer_arm(&m->in->loop.timers, &m->drops_timer, now + DROPS_PERIOD);
+}
+
+static void drops_tick(struct timer *t, ns_t now)
+{
+	look_drops(container_of(t, struct monitor, drops_timer), now);
+}
+
+/* --- start and end */
+
+static void mon_sm_free(struct mon_sm *s)
+{
+	sm_unlisten(&s->listener);
+	list_del(&s->link);
+	free(s);
+}
+
+static void mon_free(struct monitor *m)
+{
+	struct mon_sm *s, *tmp;
+
+	inst_unwatch(&m->watch);
+	timer_cancel(&m->in->loop.timers, &m->drops_timer);
+	list_for_each_safe (s, tmp, &m->sms, link)
+		mon_sm_free(s);
+	free(m->link);
+	free(m->drops);
+	free(m);
+}
+
+static void mon_gone(struct ctl_hold *h)
+{
+	mon_free(container_of(h, struct monitor, hold));
+}
+
+static void see_links(struct monitor *m)
+{
+	struct inst_iface *i;
+
+	list_for_each (i, &m->in->ifaces, link) {
+		struct ipoib_link_info info;
+
+		ipoib_link_info(i->ifc.ipoib, &info);
+		m->link[m->nlinks++] = (struct link_seen){
+			.iface = i,
+			.state = info.state,
+			.carrier = i->carrier,
+		};
+	}
+}
+
+static void listen_sm(struct monitor *m, struct inst_sm *sm)
+{
+	struct mon_sm *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return;
+	s->mon = m;
+	s->sm = sm;
+	s->listener = (struct sm_listener){ .ops = &sm_events, .ctx = s };
+	list_init(&s->listener.link);
+	list_add_tail(&m->sms, &s->link);
+	sm_listen(sm->sm, &s->listener);
+}
+
+static void listen_sms(struct monitor *m)
+{
+	struct inst_sm *sm;
+
+	for (unsigned int k = 0; k < m->in->nfabs; k++)
+		list_for_each (sm, &m->in->fab[k]->sms, link)
+			listen_sm(m, sm);
+}
+
+static void sm_comes_or_goes(struct inst_watch *w, struct inst_sm *sm, bool comes)
+{
+	struct monitor *m = container_of(w, struct monitor, watch);
+	struct mon_sm *s, *tmp;
+
+	m->recount = true;
+	if (comes) {
+		listen_sm(m, sm);
+		return;
+	}
+	list_for_each_safe (s, tmp, &m->sms, link)
+		if (s->sm == sm)
+			mon_sm_free(s);
+}
+
+static struct monitor *mon_alloc(const struct ctl_req *r)
+{
+	struct monitor *m = calloc(1, sizeof(*m));
+	struct inst_iface *i;
+	size_t n = 0;
+
+	if (!m)
+		return NULL;
+	list_for_each (i, &r->in->ifaces, link)
+		n++;
+	m->in = r->in;
+	m->ctl = r->ctl;
+	m->watch.fn = look;
+	m->watch.port = port_event;
+	m->watch.sm = sm_comes_or_goes;
+	list_init(&m->sms);
+	timer_init(&m->drops_timer, drops_tick);
+	m->link = calloc(n + 1, sizeof(*m->link));
+	if (m->link && count_drops(m))
+		return m;
+	mon_free(m);
+	return NULL;
+}
+
+static void monitor(struct ctl_req *r)
+{
+	struct monitor *m = mon_alloc(r);
+
+	if (!m) {
+		ctl_end(r, PROTO_EXIT_FAILED, "out of memory");
+		return;
+	}
+	ctl_hold(r, &m->hold, mon_gone);
+	see_links(m);
+	listen_sms(m);
+	inst_watch(r->in, &m->watch);
+	look_drops(m, r->now);
+}
+
+const struct ctl_cmd cmd_monitor[] = {
+	{ "monitor", monitor, NULL },
+	{ NULL },
+};

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl/cmd.h"
+#include "eth/token.h"
+#include "inst/host.h"
+#include "inst/iface.h"
+
+/*
+ * Neighbours: IP address -> token by the kernel's table, token -> GID and QPN by the link. The kernel's table is read in
+ * pieces (inst/neigh_dump.h), interface by interface, so the answer comes later.
+ */
+
+struct shower {
+	struct ctl_hold hold;
+	struct neigh_dump dump;
+	struct inst_iface *i; /* interface whose table is read */
+	bool all; /* the interfaces after .i follow */
+	json_t *kernel; /* token -> array of its IP addresses */
+};
+
+/* Entries with another MAC than a peer's token are left out, because no row shows them. */
+static void on_kernel_neigh(struct neigh_dump *d, const struct rtnl_neigh *n)
+{
+	struct shower *s = container_of(d, struct shower, dump);
+	json_t *mac, *list;
+
+	if (!rtnl_neigh_resolved(n) || !eth_peer_by_mac(s->i->ifc.eth, n->mac))
+		return;
+	mac = cmd_mac(n->mac);
+	list = json_object_get(s->kernel, json_string_value(mac));
+	if (!list) {
+		list = json_array();
+		json_object_set_new(s->kernel, json_string_value(mac), list);
+	}
+	json_array_append_new(list, cmd_ip(n->ip.addr, n->ip.family == RTNL_V6 ? 6 : 4));
+	json_decref(mac);
+}
+
+static void set_path(json_t *row, const struct ipoib_neigh_info *n)
+{
+	bool known = n->state == IPOIB_PATH_READY || n->state == IPOIB_PATH_STALE ||
+		     n->state == IPOIB_PATH_REFRESH;
+
+	cmd_set(row, "lid", known ? json_integer(n->rec.dlid) : json_null());
+	cmd_set(row, "sl", known ? json_integer(n->sl) : json_null());
+	cmd_set(row, "mtu", known ? json_integer(ib_mtu_octets(n->rec.mtu_code)) : json_null());
+	cmd_set(row, "rate_mbps", known ? cmd_rate(n->rec.rate_code) : json_null());
+}
+
+static void neigh_row(void *ctx, const struct ipoib_neigh_info *n)
+{
+	struct shower *s = ctx;
+	json_t *row = cmd_iface_row(s->i), *token = NULL, *ips = NULL;
+	const struct ipoib_neigh *e = n->neigh;
+
+	if (e->has_token) {
+		token = cmd_mac(e->token);
+		ips = json_object_get(s->kernel, json_string_value(token));
+	}
+	cmd_set(row, "ip", ips ? json_incref(ips) : json_array());
+	cmd_set(row, "token", token ? token : json_null());
+	cmd_set(row, "gid", cmd_gid(&e->lladdr.gid));
+	cmd_set(row, "qpn", cmd_hex(e->lladdr.qpn, 6));
+	cmd_set(row, "lladdr", cmd_lladdr(&e->lladdr));
+	cmd_set_str(row, "state", ipoib_path_state_name(n->state));
+	cmd_set(row, "status", cmd_sac_status(n->status));
+	set_path(row, n);
+	cmd_set(row, "until_ms", cmd_until(n->until, s->hold.req.now));
+	cmd_set(row, "idle_ms", cmd_ms(s->hold.req.now - e->last_used));
+	cmd_set_int(row, "held_packets", n->held);
+	ctl_row(&s->hold.req, row);
+}
+
+/*
+ * The first interface behind @at in the list that is in a network namespace; NULL if there is none. The kernel has no
+ * table of an interface whose namespace is gone.
+ */
+static struct inst_iface *next_iface(struct inst *in, struct list *at)
+{
+	for (at = at->next; at != &in->ifaces; at = at->next) {
+		struct inst_iface *i = container_of(at, struct inst_iface, link);
+
+		if (i->ifindex)
+			return i;
+	}
+	return NULL;
+}
+
+static void on_dumped(struct neigh_dump *d, int err);
+
+static int read_table(struct shower *s)
+{
+	s->dump = (struct neigh_dump){
+		.host = s->i->host,
+		.ifindex = s->i->ifindex,
+		.entry = on_kernel_neigh,
+		.done = on_dumped,
+	};
+	json_decref(s->kernel);
+	s->kernel = json_object();
+	return s->kernel ? neigh_dump_start(&s->dump) : -ENOMEM;
+}
+
+static void shower_free(struct shower *s)
+{
+	json_decref(s->kernel);
+	free(s);
+}
+
+static void refuse(struct ctl_req *r, const struct inst_iface *i, int err)
+{
+	ctl_end(r, PROTO_EXIT_FAILED, "%s@%s: the kernel's neighbours: %s", i->name, i->host->name,
+		err == -EAGAIN ? "they changed while they were read; try again" : strerror(-err));
+}
+
+static void on_dumped(struct neigh_dump *d, int err)
+{
+	struct shower *s = container_of(d, struct shower, dump);
+	struct inst *in = s->hold.req.in;
+	struct inst_iface *next;
+
+	s->hold.req.now = in->loop.now;
+	if (!err) {
+		ipoib_neigh_each(s->i->ifc.ipoib, neigh_row, s);
+		next = s->all ? next_iface(in, &s->i->link) : NULL;
+		if (next) {
+			s->i = next;
+			err = read_table(s);
+			if (!err)
+				return;
+		}
+	}
+	if (err)
+		refuse(&s->hold.req, s->i, err);
+	else
+		ctl_end(&s->hold.req, PROTO_EXIT_OK, NULL);
+	shower_free(s);
+}
+
+static void show_gone(struct ctl_hold *h)
+{
+	struct shower *s = container_of(h, struct shower, hold);
+
+	neigh_dump_cancel(&s->dump);
+	shower_free(s);
+}
+
+static void neigh_show(struct ctl_req *r)
+{
+	bool bad, all;
+	struct inst_iface *i = ctl_arg_iface(r, &bad);
+	struct shower *s;
+	int err;
+
+	if (bad)
+		return;
+	all = !i;
+	if (all)
+		i = next_iface(r->in, &r->in->ifaces);
+	if (!i || !i->ifindex) {
+		ctl_end(r, PROTO_EXIT_OK, NULL);
+		return;
+	}
+	s = calloc(1, sizeof(*s));
+	if (!s) {
+		ctl_end(r, PROTO_EXIT_FAILED, "out of memory");
+		return;
+	}
+	s->all = all;
+	s->i = i;
+	s->hold.rows_at_end = true;
+	err = read_table(s);
+	if (err) {
+		refuse(r, s->i, err);
+		shower_free(s);
+		return;
+	}
+	ctl_hold(r, &s->hold, show_gone);
+}
+
+const struct ctl_cmd cmd_neigh[] = {
+	{ "neigh show", neigh_show, (const char *const[]){ "dev", NULL } },
+	{ NULL },
+};

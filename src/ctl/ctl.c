@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ctl/ctl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ctl/priv.h"
+
+static const struct ctl_cmd *const tables[] = {
+	cmd_link,  cmd_neigh,	cmd_path,  cmd_maddr,	 cmd_stats,   cmd_fabric,
+	cmd_fault, cmd_capture, cmd_trace, cmd_instance, cmd_monitor, cmd_inject,
+};
+
+/* --- requests */
+
+static const struct ctl_cmd *find_cmd(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		for (const struct ctl_cmd *c = tables[i]; c->name; c++)
+			if (!strcmp(c->name, name))
+				return c;
+	return NULL;
+}
+
+static const char *unknown_arg(const struct ctl_cmd *cmd, json_t *args)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach(args, key, v)
+	{
+		const char *const *a = cmd->args;
+
+		while (a && *a && strcmp(*a, key))
+			a++;
+		if (!a || !*a)
+			return key;
+	}
+	return NULL;
+}
+
+static void dispatch(struct ctl_req *r, json_t *req, json_t *args)
+{
+	const char *name = json_string_value(json_object_get(req, "cmd"));
+	const struct ctl_cmd *cmd = name ? find_cmd(name) : NULL;
+	const char *bad;
+
+	if (json_integer_value(json_object_get(req, "v")) != PROTO_VERSION)
+		ctl_end(r, PROTO_EXIT_USAGE, "v: expected %d", PROTO_VERSION);
+	else if (!name)
+		ctl_end(r, PROTO_EXIT_USAGE, "cmd: missing, expected a string");
+	else if (!cmd)
+		ctl_end(r, PROTO_EXIT_USAGE, "cmd '%.64s': unknown", name);
+	else if (!json_is_object(args))
+		ctl_end(r, PROTO_EXIT_USAGE, "args: expected an object");
+	else if ((bad = unknown_arg(cmd, args)))
+		ctl_end(r, PROTO_EXIT_USAGE, "%s: unknown argument '%.64s'", name, bad);
+	else
+		cmd->fn(r);
+}
+
+void ctl_serve_line(struct ctl_client *c, const char *line, size_t len, ns_t now)
+{
+	struct ctl_req r = { .in = c->ctl->in, .ctl = c->ctl, .client = c, .now = now };
+	json_error_t why;
+	json_t *req = json_loadb(line, len, JSON_REJECT_DUPLICATES, &why), *args, *none = NULL;
+
+	c->busy = true;
+	c->ctl->stats.requests++;
+	if (!json_is_object(req)) {
+		/* after text that is no request, nobody knows where the next request begins */
+		c->eof = true;
+		c->in_len = 0;
+		ctl_end(&r, PROTO_EXIT_USAGE, "not a JSON object a line: %s",
+			req ? "other value" : why.text);
+		json_decref(req);
+		return;
+	}
+	args = json_object_get(req, "args");
+	if (!args)
+		args = none = json_object();
+	r.args = args;
+	dispatch(&r, req, args);
+	json_decref(none);
+	json_decref(req);
+}
+
+static void reap(struct timer *t, ns_t now)
+{
+	struct ctl *ctl = container_of(t, struct ctl, reaper);
+	struct ctl_client *c, *tmp;
+
+	(void)now;
+	list_for_each_safe (c, tmp, &ctl->clients, link)
+		if (c->dead)
+			ctl_client_free(c);
+}
+
+void ctl_init(struct ctl *ctl, struct inst *in)
+{
+	*ctl = (struct ctl){ .in = in };
+	listener_init(&ctl->listen);
+	ctl->listen.refused = &ctl->stats.clients_refused;
+	list_init(&ctl->clients);
+	timer_init(&ctl->reaper, reap);
+}
+
+/* --- listening */
+
+static void on_client(struct listener *l, int sock, int pid, ns_t now)
+{
+	(void)pid;
+	(void)now;
+	ctl_client_add(container_of(l, struct ctl, listen), sock);
+}
+
+static int listen_at(struct ctl *ctl, int *ret, char err[INST_ERR_MAX])
+{
+	const char *name = ctl->in->cfg.name;
+	struct proto_client probe;
+	int status;
+
+	if (!proto_connect(&probe, name)) {
+		proto_close(&probe);
+		snprintf(err, INST_ERR_MAX,
+			 "an instance called '%s' is running (%s); choose another name with -n",
+			 name, ctl->path);
+		return -EADDRINUSE;
+	}
+	status = listener_socket(ret, ctl->path, SOCK_STREAM, 16);
+	if (status)
+		snprintf(err, INST_ERR_MAX, "%s: %s", ctl->path, strerror(-status));
+	return status;
+}
+
+/* The lock keeps others from trying the same name at the same time. */
+static int make_socket(struct ctl *ctl, int *ret, char err[INST_ERR_MAX])
+{
+	int lock = proto_lock(), status;
+	char dir[108] = "";
+
+	status = lock < 0 ? lock : proto_path(ctl->path, sizeof(ctl->path), ctl->in->cfg.name);
+	if (status) {
+		proto_dir(dir, sizeof(dir), 0);
+		snprintf(err, INST_ERR_MAX, "control socket in %s: %s", dir,
+			 status == -EPERM ? "somebody else's, or others may write to it"
+					  : strerror(-status));
+	} else {
+		status = listen_at(ctl, ret, err);
+	}
+	if (lock >= 0)
+		close(lock);
+	return status;
+}
+
+int ctl_open(struct ctl **ret, struct inst *in, char err[INST_ERR_MAX])
+{
+	struct ctl *ctl = calloc(1, sizeof(*ctl));
+	int s, status;
+
+	if (!ctl) {
+		snprintf(err, INST_ERR_MAX, "out of memory");
+		return -ENOMEM;
+	}
+	ctl_init(ctl, in);
+	status = make_socket(ctl, &s, err);
+	if (status) {
+		free(ctl);
+		return status;
+	}
+	status = listener_start(&ctl->listen, &in->loop, s, on_client);
+	if (status) {
+		snprintf(err, INST_ERR_MAX, "%s: %s", ctl->path, strerror(-status));
+		close(s);
+		proto_unlink(in->cfg.name);
+		free(ctl);
+		return status;
+	}
+	*ret = ctl;
+	return 0;
+}
+
+void ctl_set_tools(struct ctl *ctl, const struct tools *tools)
+{
+	ctl->tools = tools;
+}
+
+const struct tools *ctl_tools(const struct ctl_req *r)
+{
+	return r->ctl->tools;
+}
+
+void ctl_close(struct ctl *ctl)
+{
+	struct ctl_client *c, *tmp;
+
+	if (!ctl)
+		return;
+	list_for_each_safe (c, tmp, &ctl->clients, link) {
+		ctl_client_drop(c);
+		ctl_client_free(c);
+	}
+	timer_cancel(&ctl->in->loop.timers, &ctl->reaper);
+	listener_stop(&ctl->listen);
+	proto_unlink(ctl->in->cfg.name);
+	free(ctl);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CTL_CTL_H
+#define CTL_CTL_H
+
+/*
+ * The server side of an instance's control socket; proto/proto.h describes the protocol. Clients are served from
+ * the instance's loop. A client that sends text that is no request gets an error and is dropped. A client that does not
+ * read its answers for a second is dropped. So no client delays packets.
+ */
+
+#include "inst/inst.h"
+
+struct ctl;
+struct tools;
+
+/**
+ * ctl_open() - Listen under the instance's name
+ *
+ * A socket that a dead instance left behind is replaced.
+ * The instance outlives the server, which borrows it.
+ * Return: 0; -EADDRINUSE an instance of that name is running; -errno; with @err
+ */
+int ctl_open(struct ctl **ret, struct inst *in, char err[INST_ERR_MAX]);
+
+/* ctl_set_tools() - Let `exec` and `stats show` tell of the sockets of management programs, which outlive the server */
+void ctl_set_tools(struct ctl *ctl, const struct tools *tools);
+
+/* ctl_close() - Drop all clients, remove the socket; NULL is accepted */
+void ctl_close(struct ctl *ctl);
+
+#endif

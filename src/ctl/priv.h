@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CTL_PRIV_H
+#define CTL_PRIV_H
+
+/* Structures and functions that ctl.c (the socket, the commands) and client.c (one connection) share. */
+
+#include "ctl/req.h"
+#include "os/listener.h"
+
+#define CTL_CLIENTS_MAX 64
+#define CTL_OUT_MAX (64u * 1024 * 1024) /* limit of octets that wait to be sent to one client */
+#define CTL_STUCK NS_SEC(1) /* a client that reads nothing for this time is dropped */
+
+/* Counters of the control socket, `stats show` layer "control" */
+struct ctl_stats {
+	uint64_t clients; /* connections served */
+	uint64_t requests; /* lines answered */
+	uint64_t clients_stuck; /* connections dropped because they did not read for CTL_STUCK */
+	/* connections closed at once, because there were CTL_CLIENTS_MAX or they were another user's */
+	uint64_t clients_refused;
+};
+
+struct ctl {
+	struct inst *in;
+	const struct tools *tools; /* NULL if there are none, as in tests */
+	struct listener listen;
+	struct list clients;
+	unsigned int nclients;
+	struct ctl_stats stats;
+	/* frees dropped clients outside the callbacks of the loop, which may still use them */
+	struct timer reaper;
+	char path[108];
+};
+
+struct ctl_client {
+	struct list link;
+	struct ctl *ctl;
+	int sock;
+	struct loop_fd fd;
+	struct timer stuck;
+	struct ctl_hold *hold; /* the request that is answered later (ctl_hold()); NULL: none */
+	char *out;
+	size_t out_len, out_done, out_cap;
+	int fds[2]; /* descriptors that are sent with the next octet */
+	unsigned int nfds;
+	int in_fd; /* the descriptor that was received last, if no command has taken it; -1: none */
+	bool busy; /* a request is being answered */
+	bool dead;
+	bool eof; /* the client sends no more, so it is dropped when all its answers are sent */
+	size_t in_len;
+	char in[PROTO_LINE_MAX];
+};
+
+/* ctl_init() - Initialize a server that has no socket yet */
+void ctl_init(struct ctl *ctl, struct inst *in);
+
+/* ctl_client_add() - Serve a connection; takes @sock. 0; -ENOSPC too many; -errno */
+int ctl_client_add(struct ctl *ctl, int sock);
+
+/* ctl_client_drop() - Close a client's connection. The reaper frees the client later, so a command that is answering may go on; its rows are discarded */
+void ctl_client_drop(struct ctl_client *c);
+void ctl_client_free(struct ctl_client *c);
+
+/* ctl_serve_line() - Answer one request now, or begin to answer it (ctl_hold()) */
+void ctl_serve_line(struct ctl_client *c, const char *line, size_t len, ns_t now);
+
+#endif

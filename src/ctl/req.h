@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CTL_REQ_H
+#define CTL_REQ_H
+
+/* For the commands of the control protocol: their tables, and functions that send rows and the end of an answer */
+
+#include <jansson.h>
+
+#include "inst/inst.h"
+#include "proto/proto.h"
+
+struct ctl;
+struct tools;
+struct ctl_client;
+
+/* A request that is being answered. Valid until ctl_end(), or until its client goes. */
+struct ctl_req {
+	struct inst *in;
+	const struct ctl *ctl; /* server that has .client */
+	struct ctl_client *client;
+	const json_t *args; /* an object; borrowed for the call of the command */
+	ns_t now;
+};
+
+/* A command answers with ctl_row() and ctl_end(), at once or later (then it sets ctl_hold()). */
+typedef void ctl_fn(struct ctl_req *r);
+
+struct ctl_cmd {
+	const char *name; /* "link show" */
+	ctl_fn *fn;
+	/* names of the arguments that it takes, NULL-terminated; a request with another one is refused */
+	const char *const *args;
+};
+
+/* The tables of commands, one for each object, from the files ctl/cmd_*.c. The last row has a NULL name. */
+extern const struct ctl_cmd cmd_link[], cmd_neigh[], cmd_path[], cmd_maddr[], cmd_stats[],
+	cmd_fabric[], cmd_fault[], cmd_capture[], cmd_trace[], cmd_instance[], cmd_monitor[],
+	cmd_inject[];
+
+/* ctl_row() - Send a row; takes @row. NULL means out of memory and drops the client */
+void ctl_row(struct ctl_req *r, json_t *row);
+
+/* ctl_end() - End the answer with an exit status and the text of the error; @fmt is NULL if there is none */
+void ctl_end(struct ctl_req *r, enum proto_exit status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* ctl_end_with() - End the answer, with @members in its end object; takes @members and up to 2 descriptors */
+void ctl_end_with(struct ctl_req *r, json_t *members, const int *fds, unsigned int nfds);
+
+/*
+ * ctl_hold() - Answer a request later. The request lives on in @h until ctl_end() is called with &h->req, or until the
+ * client's connection ends, when @gone is called. h->req.args is NULL then. The holder sets h->req.now before
+ * each row and the end. @gone is never called from inside ctl_row() or ctl_end(); after ctl_end() it is
+ * not called any more.
+ */
+struct ctl_hold {
+	struct ctl_req req;
+	bool rows_at_end; /* rows wait for the end of the answer; else each is sent at once. Set before ctl_hold() */
+	void (*gone)(struct ctl_hold *h);
+	struct ctl_client *client;
+};
+void ctl_hold(struct ctl_req *r, struct ctl_hold *h, void (*gone)(struct ctl_hold *h));
+
+/* ctl_tools() - The sockets of management programs; NULL if there are none, as in tests */
+const struct tools *ctl_tools(const struct ctl_req *r);
+
+/* ctl_take_fd() - Take the descriptor that came with the request, which the caller closes; -1: none came */
+int ctl_take_fd(struct ctl_req *r);
+
+/* Read an argument: NULL or false if it is absent. A wrong type ends the request and sets *bad. */
+const char *ctl_arg_str(struct ctl_req *r, const char *name, bool *bad);
+bool ctl_arg_bool(struct ctl_req *r, const char *name, bool *bad);
+/* Returns @def if the argument is absent. A value outside [min, max] ends the request and sets *bad. */
+long long ctl_arg_int(struct ctl_req *r, const char *name, long long min, long long max,
+		      long long def, bool *bad);
+
+/*
+ * ctl_arg_iface() - The interface that the argument "dev" names
+ *
+ * Return: NULL with *bad false if the argument is absent, which stands for all interfaces; NULL with
+ * *bad true after an error was sent
+ */
+struct inst_iface *ctl_arg_iface(struct ctl_req *r, bool *bad);
+/* ctl_arg_fabric() - The fabric that the argument "fabric" names, else the only one; NULL after an error was sent */
+struct inst_fabric *ctl_arg_fabric(struct ctl_req *r);
+
+#endif

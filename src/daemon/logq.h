@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DAEMON_LOGQ_H
+#define DAEMON_LOGQ_H
+
+/*
+ * DOC: How the log leaves the daemon
+ *
+ * 	daemon --(lines in a socket, MSG_DONTWAIT)--> supervisor --(write(), may wait)--> terminal, file, pipe
+ *
+ * Standard error may be a pipe that nobody reads, and then a write waits for ever. The daemon cannot make that
+ * descriptor non-blocking, because it shares the open file with other programs. So a thread of the supervisor writes
+ * (proto/serve.h), and the daemon sends the lines to it without waiting. Lines for which the socket has no room wait
+ * here. Lines for which this queue has no room are counted, and the log tells their number once there is room again.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define LOGQ_OCTETS \
+	(256u *     \
+	 1024) /* about 3000 lines, more than the sweep of a fabric of 100 nodes logs at once */
+
+struct logq {
+	int sock; /* socket to the supervisor; -1 to drop all lines */
+	size_t len; /* number of octets that wait in .buf */
+	unsigned long lost; /* number of lines lost since the last line that found room */
+	char buf[LOGQ_OCTETS];
+};
+
+/* logq_add() - Queue a line of @len octets, which ends in '\n', or count it as lost. Never waits */
+void logq_add(struct logq *q, const char *line, size_t len);
+
+/*
+ * logq_send() - Send as many lines as the socket takes now. True if lines are left, for when it is
+ * writable again
+ */
+bool logq_send(struct logq *q);
+
+/*
+ * logq_finish() - Send the remaining lines; gives up when the socket takes nothing for @timeout_ms
+ */
+void logq_finish(struct logq *q, int timeout_ms);
+
+#endif

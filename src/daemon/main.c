@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/main.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "ctl/ctl.h"
+#include "daemon/logq.h"
+#include "inst/inst.h"
+#include "os/privs.h"
+#include "proto/proto.h"
+#include "tools/tools.h"
+#include "util/escape.h"
+
+#define LOG_PATIENCE_MS 1000 /* time for the last lines of the log when the daemon ends */
+
+struct log_out {
+	struct logq q;
+	ns_t t0; /* time of the start, from which the log counts */
+	/* loop that calls on_log_room() when the socket takes more; NULL while the loop does not run */
+	struct loop *loop;
+	struct loop_fd room;
+};
+
+static void on_log_room(struct loop_fd *fd, uint32_t events, ns_t now)
+{
+	struct log_out *o = container_of(fd, struct log_out, room);
+
+	(void)events;
+	(void)now;
+	if (!logq_send(&o->q))
+		loop_unwatch(o->loop, fd);
+}
+
+static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0)));
+
+static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+{
+	static const char *const prefix[] = { "error: ", "warning: ", "", "debug: " };
+	struct log_out *o = ctx;
+	char msg[1024], line[2048];
+	struct text out = { .buf = line, .size = sizeof(line) - 1 };
+	ns_t t = loop_clock() - o->t0;
+
+	vsnprintf(msg, sizeof(msg), fmt, ap);
+	text_add(&out, "%llu.%06llu %s", (unsigned long long)(t / NS_SEC(1)),
+		 (unsigned long long)(t % NS_SEC(1) / 1000), prefix[lvl]);
+	text_add_escaped(&out, msg);
+	line[out.len++] = '\n';
+	logq_add(&o->q, line, out.len);
+	if (logq_send(&o->q) && o->loop)
+		loop_watch(o->loop, &o->room, o->q.sock, EPOLLOUT, on_log_room);
+}
+
+/* The instance and those who serve others on its loop, in the order in which they are made */
+struct daemon {
+	struct inst *in;
+	struct loop_fd signals;
+	struct ctl *ctl;
+	struct tools *tools;
+};
+
+static void on_signal(struct loop_fd *fd, uint32_t events, ns_t now)
+{
+	struct daemon *d = container_of(fd, struct daemon, signals);
+	struct signalfd_siginfo si;
+
+	(void)events;
+	(void)now;
+	if (read(fd->fd, &si, sizeof(si)) == sizeof(si))
+		loop_stop(&d->in->loop);
+}
+
+/*
+ * The daemon's own signals: SIGTERM, by which the supervisor ends it, is handled when the loop
+ * runs.
+ */
+static int watch_signals(struct daemon *d)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : loop_watch(&d->in->loop, &d->signals, fd, EPOLLIN, on_signal);
+}
+
+static int exit_status_of(const struct inst *in, int err)
+{
+	if (in->env_lacks)
+		return PROTO_EXIT_ENV;
+	switch (err) {
+	case -EPERM:
+	case -EACCES:
+	case -EROFS:
+	case -ENOSPC: /* a full disk, or the limit user.max_net_namespaces */
+	case -EMFILE:
+	case -ENFILE:
+		return PROTO_EXIT_ENV;
+	case -ENOMEM:
+	case -EIO:
+		return PROTO_EXIT_FAILED;
+	default:
+		return PROTO_EXIT_USAGE;
+	}
+}
+
+/* Add the name of the limit that an error means, because strerror() does not name it. */
+static void name_limit(int status, char err[INST_ERR_MAX])
+{
+	char why[INST_ERR_MAX];
+	struct rlimit lim;
+
+	snprintf(why, sizeof(why), "%s", err);
+	if (status == -EMFILE && !getrlimit(RLIMIT_NOFILE, &lim))
+		snprintf(err, INST_ERR_MAX, "%.400s (RLIMIT_NOFILE is %llu, see ulimit -n)", why,
+			 (unsigned long long)lim.rlim_cur);
+	else if (status == -ENFILE)
+		snprintf(err, INST_ERR_MAX, "%.400s (the system's limit, see fs.file-max)", why);
+}
+
+/* Runs in the helper, which keeps the right to remove the sockets; the daemon drops it. */
+static void remove_sockets(const void *name)
+{
+	proto_unlink(name);
+}
+
+/*
+ * Fix the folder of sockets before the helper starts. The helper may be root of a user namespace,
+ * and would look for root's folder.
+ */
+static int fix_runtime_dir(void)
+{
+	char dir[108];
+	int status = proto_dir(dir, sizeof(dir), 0);
+
+	/* Another user owns the folder, which the making of the socket reports */
+	if (status == -EPERM)
+		return 0;
+	return status ? status : setenv("UIPOIB_RUNTIME_DIR", dir, 1) ? -errno : 0;
+}
+
+void daemon_clean(const char *name)
+{
+	char path[108];
+
+	if (!proto_alive(name) && !proto_netns_path(path, sizeof(path), name))
+		netdev_helper_clean(path);
+}
+
+static int build(struct daemon *d, const struct serve_cfg *cfg, const struct log_sink *log,
+		 char err[INST_ERR_MAX])
+{
+	char record[108];
+	struct netdev_helper_end end = { remove_sockets, cfg->name, NULL };
+	struct inst_cfg ic = { .log = *log, .at_end = &end };
+	int status = fix_runtime_dir();
+
+	snprintf(ic.name, sizeof(ic.name), "%s", cfg->name);
+	daemon_clean(cfg->name); /* remove what a killed instance has left */
+	if (!proto_netns_path(record, sizeof(record), cfg->name))
+		end.record = record;
+	if (!status)
+		status = inst_create(&d->in, &ic, err);
+	if (status) /* a failure here has other causes than the user's configuration */
+		return status == -ENOMEM ? PROTO_EXIT_FAILED : PROTO_EXIT_ENV;
+	status = watch_signals(d);
+	if (status) {
+		snprintf(err, INST_ERR_MAX, "signalfd: %s", strerror(-status));
+		return PROTO_EXIT_FAILED;
+	}
+	status = ctl_open(&d->ctl, d->in, err);
+	if (status) /* the name is in use, or the socket cannot be made */
+		return status == -EADDRINUSE ? PROTO_EXIT_USAGE : PROTO_EXIT_ENV;
+	status = inst_load(d->in, cfg->conf, cfg->topo, err);
+	if (!status)
+		status = tools_open(&d->tools, d->in, cfg->conf, err);
+	if (!status)
+		ctl_set_tools(d->ctl, d->tools);
+	name_limit(status, err);
+	return status ? exit_status_of(d->in, status) : 0;
+}
+
+/* Fails if the system allows neither a change of user nor a user namespace. */
+static int drop_privileges(struct inst *in, char err[INST_ERR_MAX])
+{
+	int status = netdev_helper_seal(in->helper);
+
+	if (!status)
+		status = privs_isolate(PRIVS_SANITIZED ? PRIVS_KEEP_ROOT_DIR : 0);
+	if (!status && !PRIVS_SANITIZED)
+		status = privs_seccomp(0);
+	if (status == -EOPNOTSUPP)
+		status = 0;
+	if (status)
+		snprintf(err, INST_ERR_MAX, "dropping privileges: %s", strerror(-status));
+	return status ? PROTO_EXIT_ENV : 0;
+}
+
+static void report(int fd, int status, const char *err)
+{
+	char msg[SERVE_ERR_MAX + 1];
+	size_t n = strlen(err);
+
+	msg[0] = (char)status;
+	memcpy(msg + 1, err, n);
+	if (write(fd, msg, n + 1) < 0)
+		return; /* the supervisor has ended, so the daemon ends, too */
+	close(fd);
+}
+
+static void log_follow(struct log_out *o, struct inst *in)
+{
+	if (o->q.sock >= 0)
+		o->loop = &in->loop;
+}
+
+static void log_unfollow(struct log_out *o)
+{
+	if (o->loop)
+		loop_unwatch(o->loop, &o->room);
+	o->loop = NULL;
+}
+
+static void destroy(struct daemon *d)
+{
+	int signals = d->signals.fd;
+
+	if (!d->in)
+		return;
+	ctl_close(d->ctl);
+	inst_leave(d->in);
+	tools_close(d->tools);
+	loop_unwatch(&d->in->loop, &d->signals);
+	if (signals >= 0)
+		close(signals);
+	inst_destroy(d->in);
+}
+
+int daemon_main(const struct serve_cfg *cfg, int ready_fd)
+{
+	static struct log_out out;
+	struct log_sink log = { .ctx = &out, .max = cfg->verbosity };
+	char err[INST_ERR_MAX] = "";
+	struct daemon d = { .signals.fd = -1 };
+	int status;
+
+	out = (struct log_out){ .q.sock = cfg->log_fd, .t0 = loop_clock(), .room.fd = -1 };
+	if (cfg->log_fd >= 0)
+		log.emit = emit;
+	status = build(&d, cfg, &log, err);
+	if (!status)
+		status = drop_privileges(d.in, err);
+	report(ready_fd, status, err);
+	if (!status) {
+		log_follow(&out, d.in);
+		if (loop_run(&d.in->loop) || d.in->broken)
+			status = PROTO_EXIT_FAILED;
+		log_unfollow(&out);
+	}
+	destroy(&d);
+	logq_finish(&out.q, LOG_PATIENCE_MS);
+	return status;
+}

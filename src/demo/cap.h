@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DEMO_CAP_H
+#define DEMO_CAP_H
+
+/* Reads a capture, and checks that each record is an InfiniBand packet with correct lengths and CRCs. */
+
+#include <stdint.h>
+
+struct demo_cap {
+	uint64_t packets, octets;
+	uint64_t smps, gmps, ipoib; /* packets on VL15; to QP1; all others */
+	uint64_t bad; /* packets with a wrong length, header, ICRC or VCRC */
+};
+
+/* demo_cap_check() - Check the capture in @fd from its beginning. 0; -EBADMSG: no capture; -errno */
+int demo_cap_check(int fd, struct demo_cap *ret);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DEMO_CHILD_H
+#define DEMO_CHILD_H
+
+/*
+ * The demo's child processes, each of which runs a function inside one host. They end with the demo,
+ * and at once when the demo is interrupted.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "demo/net.h"
+
+/* Function of a child in host @i. It returns 0 or -errno, which the parent gets by the exit status. */
+typedef int demo_child_fn(const struct demo_net *d, unsigned int i, void *arg);
+
+/* demo_child_spawn() - Start a child that runs @fn in the namespaces of host @i. Its pid or -errno */
+pid_t demo_child_spawn(const struct demo_net *d, unsigned int i, demo_child_fn *fn, void *arg);
+/* demo_child_join() - Wait for a child. What its function returned; -ECHILD if it was killed; -errno */
+int demo_child_join(pid_t pid);
+/* demo_child_run() - Start a child and wait for it. As demo_child_join(), or -errno of the start */
+int demo_child_run(const struct demo_net *d, unsigned int i, demo_child_fn *fn, void *arg);
+/* demo_child_all() - Run @fn in hosts 0 .. n - 1 at the same time and wait. 0 or the first error */
+int demo_child_all(const struct demo_net *d, demo_child_fn *fn, void *arg);
+
+/* demo_child_kill_all() - Kill all children and let no other start; async-signal-safe */
+void demo_child_kill_all(void);
+/* demo_child_killed() - Was demo_child_kill_all() called? Then waiting for children has no sense */
+bool demo_child_killed(void);
+
+/* demo_child_mem() - Zeroed memory that children share with their parent, to be munmap()ed. NULL: out of memory */
+void *demo_child_mem(size_t size);
+
+#endif

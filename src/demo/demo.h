@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DEMO_DEMO_H
+#define DEMO_DEMO_H
+
+/* `uipoib demo` shows a fabric at work in less than 40 lines, each with a measured figure. */
+
+#include <stdbool.h>
+
+struct serve_cfg;
+
+struct demo_opts {
+	int (*daemon)(const struct serve_cfg *cfg, int ready_fd); /* serve_cfg.run */
+	const char *name; /* name of the instance */
+	const char *prog; /* this program as the user called it, for the commands to try next */
+	unsigned int hosts; /* number of hosts, 2 .. 200; 0: 4, or one for each CA of .topology */
+	const char *topology; /* topology file; NULL: switches in a ring */
+	const char *capture; /* file for the capture; NULL: no capture is kept */
+	bool keep; /* stay until Ctrl-C */
+	bool print_config; /* only print topology and configuration */
+};
+
+/*
+ * demo_main() - Run the demo. Return: the exit status 0; 1: a check failed; 2, 3 or 4 after a message
+ * on standard error; 128 + number of the signal that ended the demo
+ */
+int demo_main(const struct demo_opts *o);
+
+#endif

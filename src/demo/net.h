@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DEMO_NET_H
+#define DEMO_NET_H
+
+/*
+ * The applications that the demo runs on its hosts. They are child processes with plain sockets that
+ * enter the namespaces of a host, so no program of the system is needed.
+ */
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct demo_host {
+	char name[16];
+	int net_fd, user_fd; /* namespaces of the host; -1: that of the caller */
+	struct in_addr ip4;
+	struct in6_addr ip6; /* fe80:: */
+	char ifname[16];
+};
+
+struct demo_net {
+	struct demo_host *host;
+	unsigned int n;
+};
+
+struct demo_pings {
+	unsigned int sent, answered;
+	unsigned int each; /* number of other hosts that each host pinged; n - 1: all */
+	unsigned int table; /* entries of the kernel's neighbour table, which limits .each */
+	double median_us; /* median of a few round trips from the first host, with all addresses resolved */
+};
+
+/*
+ * demo_ping_all() - Each host pings the others until all have answered, for at most @patience_ms
+ *
+ * The kernel has one neighbour table for all namespaces, with gc_thresh3 entries (by default 1024).
+ * So with many hosts each host pings only some of the others, and half of the table stays free.
+ * Return: 0 or -errno
+ */
+int demo_ping_all(const struct demo_net *d, bool ipv6, int patience_ms, struct demo_pings *ret);
+
+/* demo_ping_df() - Ping with @size octets of payload and DF set. 0: answered; -EMSGSIZE; -ETIMEDOUT; -errno */
+int demo_ping_df(const struct demo_net *d, unsigned int from, unsigned int to, unsigned int size);
+
+struct demo_mcast {
+	unsigned int members,
+		got; /* number of members; sum of the datagrams that they got, .members * .sent without loss */
+	unsigned int others,
+		leaked; /* number of hosts that did not join; packets that their interfaces got */
+	unsigned int sent;
+};
+
+/* demo_mcast() - Hosts [0, members) join a group, and the last host sends to it. 0 or -errno */
+int demo_mcast(const struct demo_net *d, unsigned int members, struct demo_mcast *ret);
+
+/* A TCP flow that runs while the caller does something to the fabric. */
+struct demo_flow;
+
+/* demo_flow_start() - Start a flow from one host to another. 0 or -errno */
+int demo_flow_start(const struct demo_net *d, unsigned int from, unsigned int to,
+		    struct demo_flow **ret);
+/* demo_flow_octets() - Octets received so far */
+uint64_t demo_flow_octets(const struct demo_flow *f);
+/* demo_flow_silence() - Longest pause at the receiver since the last call, in ms, with the present one */
+double demo_flow_silence(struct demo_flow *f);
+/* demo_flow_alive() - Does the flow make progress? Waits up to @ms for more octets */
+bool demo_flow_alive(const struct demo_flow *f, int ms);
+void demo_flow_stop(struct demo_flow *f);
+
+#endif

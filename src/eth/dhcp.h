@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ETH_DHCP_H
+#define ETH_DHCP_H
+
+/*
+ * DHCP between its Ethernet form and that of RFC 4390. The functions that rewrite borrow @p. They
+ * return a new packet, or @p itself if nothing in it must be rewritten, or NULL if the message is
+ * refused, with the reason in *why.
+ */
+
+#include "eth/eth.h"
+
+struct eth_dhcp; /* clients whose replies are expected; allocated for the first of them */
+
+/* eth_is_dhcp() - May the IPv4 packet be a DHCP message to rewrite? @ip: its first 20 octets */
+bool eth_is_dhcp(const struct eth_if *e, struct pkt *p, const uint8_t *ip);
+struct pkt *eth_dhcp_to_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth_drop *why);
+struct pkt *eth_dhcp_from_link(struct eth_if *e, struct pkt *p, struct ipoib_neigh *src,
+			       enum eth_drop *why);
+void eth_dhcp_fini(struct eth_if *e);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ETH_GROUP_H
+#define ETH_GROUP_H
+
+/* IP multicast groups that the kernel, or a station behind the TAP, has joined. */
+
+#include "eth/eth.h"
+#include "eth/report.h"
+#include "util/list.h"
+
+#define ETH_REPORT_LIFE NS_SEC(260) /* life of a report: RFC 3376 §8.4, RFC 3810 §9.4 */
+#define ETH_GROUPS_MAX 1024
+#define ETH_MEMBERS_MAX 8192 /* members of all groups together */
+
+/* One receiver that reported a group. */
+struct eth_member {
+	struct list link; /* in eth_group.members */
+	uint32_t station; /* id of the station; 0: the interface itself, or a bridge with its MAC */
+	ns_t reported; /* time of the last report */
+};
+
+struct eth_group {
+	struct list link; /* in eth_groups.all */
+	struct hlink by_addr; /* in eth_groups.by_addr */
+	enum ipoib_proto proto;
+	uint8_t addr[16];
+	ib_gid mgid; /* MGID to which the link's profile maps the group */
+	bool always; /* every host receives the group: 224.0.0.1, ff02::1 */
+	bool kernel; /* the group was in the kernel's list when that was last read */
+	bool in_list; /* the group is in the kernel's list that is being read */
+	unsigned int missed; /* lists in a row that the group was not in */
+	bool join_done; /* the SA has answered the join, granted or refused, since the link is up */
+	struct list members; /* struct eth_member.link */
+};
+
+struct eth_groups {
+	struct list all; /* struct eth_group.link */
+	struct htab by_addr; /* struct eth_group.by_addr */
+	unsigned int n, nmembers;
+	bool full_logged; /* "no room for a group" was logged since the last group was left */
+};
+
+void eth_groups_init(struct eth_if *e);
+/* eth_groups_fini() - Leave all groups and free the table */
+void eth_groups_fini(struct eth_if *e);
+
+struct eth_group *eth_group_find(const struct eth_if *e, enum ipoib_proto proto,
+				 const uint8_t *addr);
+/* eth_group_report() - Note what @station (0: the interface itself) reported: a join or a leave */
+void eth_group_report(struct eth_if *e, uint32_t station, const struct eth_report *r, ns_t now);
+/* eth_groups_station_gone() - A station is closed: it leaves all groups that it reported */
+void eth_groups_station_gone(struct eth_if *e, uint32_t station, ns_t now);
+/* eth_groups_of() - How many groups a station reported. For 0, groups in the kernel's list do not count */
+unsigned int eth_groups_of(const struct eth_if *e, uint32_t station);
+
+/* eth_groups_always() - The TAP came up: join the groups that every host receives */
+void eth_groups_always(struct eth_if *e, ns_t now);
+/* eth_groups_leave() - The TAP went down: leave all groups */
+void eth_groups_leave(struct eth_if *e, ns_t now);
+/* eth_groups_join_done() - The SA has answered the join of the MGID to which @group is mapped */
+void eth_groups_join_done(struct eth_if *e, enum ipoib_proto proto, const uint8_t *group);
+/* eth_groups_link_down() - The link went down and will join all groups again */
+void eth_groups_link_down(struct eth_if *e);
+
+#endif

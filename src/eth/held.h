@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ETH_HELD_H
+#define ETH_HELD_H
+
+/*
+ * IGMP and MLD reports on their way out, held until the groups they name are joined.
+ *
+ * Reports leave in the order in which they came, because a leave must not overtake the join before it. So a
+ * report that waits keeps those behind it waiting too, for ETH_HELD_TIME at the most.
+ */
+
+#include "eth/eth.h"
+
+#define ETH_HELD_MAX 64 /* reports */
+#define ETH_HELD_TIME \
+	NS_SEC(2) /* a report leaves after this time even if its groups are not joined */
+
+struct eth_held {
+	struct pkt *pkt; /* head at the IP header */
+	uint16_t ethertype;
+	ns_t until; /* time at which the report leaves in any case */
+};
+
+struct eth_held_reports {
+	struct eth_held ring[ETH_HELD_MAX]; /* first in, first out */
+	unsigned int head, n;
+	struct timer timer; /* .until of the first */
+};
+
+void eth_held_init(struct eth_if *e);
+/* eth_held_drop() - The TAP goes down: drop all held reports */
+void eth_held_drop(struct eth_if *e);
+/* eth_held_release() - Send the reports at the front that need not wait any more */
+void eth_held_release(struct eth_if *e, ns_t now);
+
+/* --- snoop.c */
+
+/* eth_snoop() - Read an outgoing IP multicast packet. True: @p is a report and was taken, to be sent later */
+bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now);
+/* eth_held_add() - Hold a report; takes @p */
+void eth_held_add(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now);
+/* eth_held_must() - Does @p join a group whose join the SA has not answered, or would it overtake a held report? */
+bool eth_held_must(const struct eth_if *e, const struct pkt *p);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "eth/send.h"
+
+#include <errno.h>
+
+#include "eth/priv.h"
+
+#define NO_LIMIT UINT32_MAX /* eth_out.room before the first eth_set_room() */
+#define HDR_GUESS 100 /* octets of IP and TCP headers, options included, for eth_tx_cost() */
+
+static void pkt_to_batch(struct eth_if *e, struct pkt *p, const struct eth_send *to, ns_t now)
+{
+	struct eth_out *o = &e->out;
+
+	o->batch[o->n] = *to;
+	o->batch[o->n].pkt = p;
+	if (o->room && o->room != NO_LIMIT)
+		o->room--;
+	if (++o->n == PKT_BATCH)
+		eth_send_flush(e, now);
+}
+
+void eth_send_flush(struct eth_if *e, ns_t now)
+{
+	unsigned int n = e->out.n;
+
+	e->out.n = 0;
+	if (n)
+		e->ops->post(e->ctx, e->out.batch, n, now);
+}
+
+/* --- super-frames, of which as many packets are cut as there is room for */
+
+static struct eth_send *first_waiting(struct eth_out *o)
+{
+	return &o->waiting[o->head];
+}
+
+static void drop_first(struct eth_if *e)
+{
+	struct eth_out *o = &e->out;
+
+	pkt_free(first_waiting(o)->pkt);
+	o->head = (o->head + 1) % ETH_WAITING_MAX;
+	o->nwaiting--;
+	o->begun = false;
+}
+
+static bool begin_first(struct eth_if *e)
+{
+	struct eth_out *o = &e->out;
+	int status;
+
+	if (o->begun)
+		return true;
+	status = eth_seg_start(&o->seg, first_waiting(o)->pkt, e->profile->encap.len,
+			       ipoib_link_ip_mtu(e->cfg.link));
+	if (!status) {
+		o->begun = true;
+		return true;
+	}
+	e->stats.drops[status == -EMSGSIZE ? ETH_DROP_TOO_BIG : ETH_DROP_OFFLOAD]++;
+	return false;
+}
+
+/* Looks the queue pair up again, because the station may have been closed while the frame waited. */
+static bool find_qp(struct eth_if *e, struct eth_send *to)
+{
+	struct eth_station *st;
+
+	if (!frame_info(to->pkt)->station)
+		return true;
+	st = eth_station_by_id(e, frame_info(to->pkt)->station);
+	to->qp = st ? st->qp : NULL;
+	if (!st)
+		e->stats.drops[ETH_DROP_STATION_QP]++;
+	return st != NULL;
+}
+
+/* True: the whole frame was cut or dropped. False: there was not enough room for it. */
+static bool cut_first(struct eth_if *e, ns_t now)
+{
+	struct eth_out *o = &e->out;
+	struct pkt *seg;
+
+	if (!find_qp(e, first_waiting(o)) || !begin_first(e))
+		return true;
+	while (o->room && (seg = eth_seg_next(&o->seg))) {
+		e->stats.tx_segments++;
+		pkt_to_batch(e, seg, first_waiting(o), now);
+	}
+	if (eth_seg_done(&o->seg))
+		return true;
+	if (!o->room)
+		return false;
+	e->stats.drops[ETH_DROP_NO_MEM]++;
+	return true;
+}
+
+static void cut_waiting(struct eth_if *e, ns_t now)
+{
+	while (e->out.nwaiting && cut_first(e, now))
+		drop_first(e);
+}
+
+static void send_super(struct eth_if *e, const struct eth_send *to, ns_t now)
+{
+	struct eth_out *o = &e->out;
+
+	if (o->nwaiting == ETH_WAITING_MAX) {
+		eth_drop(e, ETH_DROP_NO_MEM, to->pkt);
+		return;
+	}
+	o->waiting[(o->head + o->nwaiting++) % ETH_WAITING_MAX] = *to;
+	cut_waiting(e, now);
+}
+
+void eth_set_room(struct eth_if *e, unsigned int packets)
+{
+	e->out.room = packets;
+}
+
+unsigned int eth_tx_more(struct eth_if *e, ns_t now)
+{
+	cut_waiting(e, now);
+	eth_send_flush(e, now);
+	return e->out.nwaiting;
+}
+
+unsigned int eth_tx_waiting(const struct eth_if *e)
+{
+	return e->out.nwaiting;
+}
+
+unsigned int eth_tx_cost(const struct eth_if *e, const struct pkt *p)
+{
+	unsigned int size = frame_info_const(p)->gso_size, mtu = ipoib_link_ip_mtu(e->cfg.link);
+
+	if (!frame_info_const(p)->gso || !size)
+		return 1;
+	if (mtu > 2 * HDR_GUESS && size > mtu - HDR_GUESS)
+		size = mtu - HDR_GUESS;
+	return (p->len + size - 1) / size;
+}
+
+void eth_out_ah_gone(struct eth_if *e, const void *ah, ns_t now)
+{
+	struct eth_out *o = &e->out;
+	unsigned int last = 0;
+
+	for (unsigned int i = 0; i < o->nwaiting; i++)
+		if (o->waiting[(o->head + i) % ETH_WAITING_MAX].ah == ah)
+			last = i + 1;
+	/* Super-frames that wait before them are posted too, so that the order is kept. */
+	while (last--) {
+		o->room = NO_LIMIT;
+		cut_first(e, now);
+		drop_first(e);
+	}
+	eth_send_flush(e, now);
+}
+
+void eth_out_init(struct eth_if *e)
+{
+	e->out.room = NO_LIMIT;
+}
+
+void eth_out_fini(struct eth_if *e)
+{
+	while (e->out.nwaiting)
+		drop_first(e);
+}
+
+/* --- all packets */
+
+static void send_one(struct eth_if *e, const struct eth_send *to, ns_t now)
+{
+	int status = eth_csum_complete(to->pkt, e->profile->encap.len);
+
+	if (status)
+		eth_drop(e, status == -ENOMEM ? ETH_DROP_NO_MEM : ETH_DROP_OFFLOAD, to->pkt);
+	else
+		pkt_to_batch(e, to->pkt, to, now);
+}
+
+void eth_send_pkt(struct eth_if *e, struct pkt *p, void *ah, uint32_t dest_qpn, uint32_t qkey,
+		  ns_t now)
+{
+	struct eth_send to = { .pkt = p, .ah = ah, .dest_qpn = dest_qpn, .qkey = qkey };
+
+	if (!find_qp(e, &to))
+		pkt_free(p);
+	else if (frame_info(p)->gso)
+		send_super(e, &to, now);
+	else
+		send_one(e, &to, now);
+}
+
+void eth_tx_link(struct eth_if *e, struct ipoib_tx *v, unsigned int n, ns_t now)
+{
+	ipoib_tx(e->cfg.link, v, n, now);
+	for (unsigned int i = 0; i < n; i++)
+		if (v[i].verdict == IPOIB_SEND)
+			eth_send_pkt(e, v[i].pkt, v[i].ah, v[i].dest_qpn, v[i].qkey, now);
+	eth_send_flush(e, now);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ETH_SEND_H
+#define ETH_SEND_H
+
+/*
+ * The last step before the queue pair, for packets whose destination is known: segmentation,
+ * completion of checksums, gathering into batches.
+ */
+
+#include "eth/eth.h"
+#include "eth/seg.h"
+
+#define ETH_WAITING_MAX \
+	64 /* super-frames that wait for room; a link holds fewer for one neighbour */
+
+struct eth_out {
+	struct eth_send batch[PKT_BATCH]; /* gathered for one call of eth_ops.post() */
+	unsigned int n;
+	unsigned int room; /* packets that super-frames may still become, see eth_set_room() */
+	struct eth_send waiting[ETH_WAITING_MAX]; /* super-frames, first in, first out */
+	unsigned int head, nwaiting;
+	struct eth_seg seg; /* how far the first of them is cut */
+	bool begun; /* .seg is valid */
+};
+
+void eth_out_init(struct eth_if *e);
+/* eth_out_fini() - Free the super-frames that wait */
+void eth_out_fini(struct eth_if *e);
+/*
+ * eth_out_ah_gone() - An address handle is about to be destroyed: post the super-frames that use it
+ *
+ * They are posted whether there is room or not. Otherwise packets would be lost whenever the SA is
+ * asked again for a path and its handle is replaced.
+ */
+void eth_out_ah_gone(struct eth_if *e, const void *ah, ns_t now);
+
+/* eth_tx_link() - Pass packets to the link, and send those with the verdict IPOIB_SEND */
+void eth_tx_link(struct eth_if *e, struct ipoib_tx *v, unsigned int n, ns_t now);
+/* eth_send_pkt() - Segment @p or complete its checksum; eth_send_flush() passes the result to post() */
+void eth_send_pkt(struct eth_if *e, struct pkt *p, void *ah, uint32_t dest_qpn, uint32_t qkey,
+		  ns_t now);
+void eth_send_flush(struct eth_if *e, ns_t now);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ETH_STATION_H
+#define ETH_STATION_H
+
+/* Stations: other MACs behind the TAP, each with a queue pair of its own. */
+
+#include "eth/eth.h"
+
+#define ETH_QUERY_PERIOD NS_SEC(125) /* between two group queries: RFC 3376 §8.2, RFC 3810 §9.2 */
+#define ETH_QUERY_SOON NS_SEC(1) /* from a new station to the group query that goes to all */
+#define ETH_STATION_SPARE NS_SEC(10) /* a station idle for so long gives way to a new one */
+
+/*
+ * A packet names its station by .id (struct frame_info.station). Ids are not used again, so a packet
+ * of a station that was closed meanwhile cannot leave by the queue pair of another one.
+ */
+struct eth_station {
+	struct hlink by_mac; /* in eth_stations.by_mac */
+	uint32_t
+		id; /* slot number in the low bits, .seq of struct eth_stations in the others; never 0 */
+	uint8_t mac[6];
+	uint32_t qpn;
+	void *qp; /* queue pair, as returned by eth_ops.station_open() */
+	ns_t since, last_used;
+	ns_t query_at; /* time of the next group query to this station */
+	uint64_t tx_frames, rx_packets;
+};
+
+struct eth_stations {
+	struct eth_station *slot[ETH_STATIONS_MAX];
+	struct htab by_mac; /* struct eth_station.by_mac */
+	unsigned int n;
+	uint32_t seq; /* slots given out so far */
+	ns_t query_own_at; /* time of the next group query to the interface's own MAC */
+	ns_t query_all_at; /* time of the next group query to all; 0: none is due */
+	struct timer timer; /* ageing and queries */
+};
+
+void eth_stations_init(struct eth_if *e);
+/* eth_stations_fini() - Close all stations */
+void eth_stations_fini(struct eth_if *e);
+
+/*
+ * eth_station_from() - Find or make the station that sent a frame with a source MAC that is not ours
+ * @p:		the frame, whose struct frame_info.station becomes the station's id
+ *
+ * Return: ETH_DROP_NONE, or why the frame is dropped
+ */
+enum eth_drop eth_station_from(struct eth_if *e, const uint8_t mac[6], struct pkt *p, ns_t now);
+/* eth_station_wake() - Run the stations' timer at @at or earlier */
+void eth_station_wake(struct eth_if *e, ns_t at);
+/* eth_station_by_id(), eth_station_by_mac() - Find a station; NULL: there is none */
+struct eth_station *eth_station_by_id(const struct eth_if *e, uint32_t id);
+struct eth_station *eth_station_by_mac(const struct eth_if *e, const uint8_t mac[6]);
+/* eth_mac_is_local() - Is @mac the interface's own, or a station's? */
+bool eth_mac_is_local(const struct eth_if *e, const uint8_t mac[6]);
+/* eth_local_mac() - MAC of a link-layer address of ours (own or station's); NULL: it is not ours */
+const uint8_t *eth_local_mac(const struct eth_if *e, const struct ipoib_lladdr *a);
+
+/* --- query.c */
+
+/* eth_query() - Send a general IGMP query and an MLD query to a station's @mac, or to all by broadcast */
+void eth_query(struct eth_if *e, const uint8_t mac[6]);
+
+#endif

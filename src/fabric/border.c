@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/fabric_priv.h"
+
+#include "wire/crc.h"
+
+/*
+ * DOC: Packets from outside
+ *
+ * Two rules protect a fabric from what its external ends bring in.
+ *
+ * Source LIDs. The LFT of the switch at the external port says which LIDs lie behind that port. A packet whose SLID leads
+ * elsewhere is a forgery and is discarded, because the SA and the ports trust SLIDs. At a port where the SM enforces
+ * partitions there is an end port behind the link, so the LFT has to lead out by the same port. Behind another port there may be switches with
+ * several links to this fabric, and the way back of a packet need not be the way that it came: there the LFTs,
+ * followed from switch to switch, have to lead out by some link that is no end port's. An SLID of this
+ * side, whose way ends at a CA or at a switch of this fabric, is never accepted.
+ *
+ * Transits. Each link that a packet crosses costs a part of its hop budget, but the budget is not on the wire, so a packet
+ * that comes in has a new one. Packets in a loop over external links would circulate for ever. So a packet that
+ * came in by an external end counts in the reserved six bits of BTH octet 4 how many times it has left again by
+ * one. The ICRC leaves that octet out (IBTA 7.8.1), receivers ignore the bits (9.2), and nothing else is
+ * kept about the packet. A packet without BTH has no such bits and does not leave again.
+ */
+
+#define BTH_TRANSITS 4 /* octet of the BTH: FECN, BECN, then six reserved bits */
+
+/*
+ * Return the port by which an LFT leads to @lid, or NULL if it leads nowhere or to the switch
+ * itself
+ */
+static const struct fabric_port *way_to(const struct fabric_node *sw, uint16_t lid)
+{
+	const struct node_switch *s = sw->node->sw;
+	unsigned int out;
+
+	if (!fabric_lft_has(s, lid))
+		return NULL;
+	out = s->lft[lid];
+	return out && out <= sw->node->info.nports ? &sw->port[out] : NULL;
+}
+
+/* Follow at most PKT_HOPS links, as a packet would, because the LFTs may have a loop. */
+static bool leads_outside(const struct fabric_port *out, uint16_t lid)
+{
+	for (unsigned int hops = 0; out && hops < PKT_HOPS; hops++) {
+		if (!out->peer)
+			return false;
+		if (out->peer->kind == PORT_EXT)
+			return !out->np->pi.part_enforce_in;
+		if (out->peer->kind != PORT_SWITCH)
+			return false;
+		out = way_to(out->peer->node, lid);
+	}
+	return false;
+}
+
+bool fabric_border_slid_ok(const struct fabric_port *in, const uint8_t *lrh)
+{
+	uint16_t slid = be16_at(lrh + 6);
+	const struct fabric_port *out;
+
+	if (in->peer->ext->inside)
+		return true;
+	/* A directed route has no SLID, and an SMP may come from a port that has no LID yet. */
+	if (ib_lrh_vl(lrh) == IB_VL15 && (slid == IB_LID_PERMISSIVE || slid == 0))
+		return true;
+	out = way_to(in->node, slid);
+	return out == in || (!in->np->pi.part_enforce_in && leads_outside(out, slid));
+}
+
+bool fabric_border_transit(struct pkt *p)
+{
+	const uint8_t *lrh = pkt_hdr(p);
+	uint8_t *count;
+
+	if (!(p->flags & PKT_OUTSIDE))
+		return true;
+	if (!ib_lrh_has_bth(lrh) || pkt_hdr_len(p) < ib_bth_off(lrh) + IB_BTH_LEN)
+		return false;
+	count = pkt_hdr(p) + ib_bth_off(lrh) + BTH_TRANSITS;
+	if ((*count & FABRIC_TRANSITS_MAX) == FABRIC_TRANSITS_MAX)
+		return false;
+	/* no carry into the bits above, because these bits are all ones only at the limit */
+	++*count;
+	if (p->flags & PKT_CRC)
+		crc_pkt_mend_vcrc(p);
+	return true;
+}

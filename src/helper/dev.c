@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "helper/srv.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "netdev/tap.h"
+
+#define TXQLEN 1000
+#define MTU_MIN 68 /* smallest MTU of IPv4 (RFC 791) */
+#define MTU_MAX 65521 /* most that a TAP accepts: 65535 less an Ethernet header */
+
+/* ----- the TAPs that we made; the helper changes no other interface */
+
+static struct srv_tap *find_tap(const struct srv_ns *ns, int32_t ifindex)
+{
+	for (unsigned int i = 0; i < ns->ntaps; i++) {
+		if (ifindex && ns->taps[i].ifindex == ifindex)
+			return &ns->taps[i];
+	}
+	return NULL;
+}
+
+struct srv_tap *srv_tap_named(const struct srv_ns *ns, const char *name)
+{
+	for (unsigned int i = 0; i < ns->ntaps; i++) {
+		if (!strcmp(ns->taps[i].name, name))
+			return &ns->taps[i];
+	}
+	return NULL;
+}
+
+static int remember_tap(struct srv *s, struct srv_ns *ns, const struct srv_tap *t)
+{
+	if (ns->ntaps == ns->taps_cap) {
+		unsigned int cap = ns->taps_cap ? 2 * ns->taps_cap : 4;
+		struct srv_tap *v = realloc(ns->taps, cap * sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		ns->taps = v;
+		ns->taps_cap = cap;
+	}
+	ns->taps[ns->ntaps++] = *t;
+	s->ntaps++;
+	return 0;
+}
+
+bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l)
+{
+	return !strcmp(l->kind, "tun") && !memcmp(l->mac, t->mac, sizeof(t->mac));
+}
+
+int srv_tap_present(struct srv_ns *ns, const struct srv_tap *t)
+{
+	struct rtnl_link l;
+	int err;
+
+	if (!t->ifindex)
+		return -ENODEV;
+	err = rtnl_link_get(&ns->nl, t->ifindex, NULL, &l);
+	if (err)
+		return err;
+	return srv_tap_is(t, &l) ? 0 : -ENODEV;
+}
+
+int srv_tap_forget(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		   struct srv_reply *r)
+{
+	struct srv_tap *t = find_tap(ns, req->ifindex);
+
+	if (!t)
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -ENODEV, "not a TAP of ours");
+	*t = ns->taps[--ns->ntaps];
+	s->ntaps--;
+	return 0;
+}
+
+bool srv_tap_of(const struct srv_ns *ns, int32_t ifindex)
+{
+	return find_tap(ns, ifindex);
+}
+
+/* Check that @ifindex is a TAP of ours in @ns, and open the namespace's netlink socket. */
+static int enter_dev(struct srv_ns *ns, int32_t ifindex, struct srv_reply *r)
+{
+	int err;
+
+	if (!find_tap(ns, ifindex))
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -ENODEV, "not a TAP of ours");
+	err = srv_ns_rtnl(ns);
+	return err ? srv_refuse(r, NETDEV_REFUSED_NETNS, err, "entering the namespace") : 0;
+}
+
+/* ----- making a TAP */
+
+struct make_tap {
+	const char *ifname;
+	int *ret_fd;
+	const char **ret_what;
+};
+
+static int make_tap(void *arg)
+{
+	struct make_tap *m = arg;
+
+	return tap_open(m->ifname, m->ret_fd, m->ret_what);
+}
+
+int srv_tap_open(int ns_fd, const char *ifname, int *ret_fd, const char **ret_what)
+{
+	return netns_call(ns_fd, make_tap, &(struct make_tap){ ifname, ret_fd, ret_what });
+}
+
+bool srv_tap_conf_ok(const struct netdev_tap_conf *c)
+{
+	if (!memchr(c->ifname, 0, sizeof(c->ifname)) || !c->ifname[0])
+		return false;
+	for (const char *p = c->ifname; *p; p++) {
+		if (!isgraph((unsigned char)*p) || strchr("/:%", *p))
+			return false;
+	}
+	if (c->mac[0] & 1)
+		return false;
+	return !c->mtu || (c->mtu >= MTU_MIN && c->mtu <= MTU_MAX);
+}
+
+static enum netdev_refusal tap_refusal(const char *what)
+{
+	if (!what)
+		return NETDEV_REFUSED_NETNS;
+	return strstr(what, "/dev/net/tun") ? NETDEV_REFUSED_TUN : NETDEV_REFUSED_TAP;
+}
+
+/* A request of several settings that failed may have set the MAC nevertheless, so the kernel is asked. */
+static void note_mac(struct srv_ns *ns, struct srv_tap *t)
+{
+	char text[sizeof(ns->nl.err)];
+	struct rtnl_link l;
+
+	memcpy(text, ns->nl.err, sizeof(text));
+	if (!rtnl_link_get(&ns->nl, t->ifindex, NULL, &l))
+		memcpy(t->mac, l.mac, sizeof(t->mac));
+	memcpy(ns->nl.err, text, sizeof(text)); /* of the request, for its response */
+}
+
+int srv_tap_set_up(struct srv_ns *ns, struct srv_tap *t, const struct netdev_tap_conf *c)
+{
+	static const uint8_t no_mac[6];
+	struct rtnl_link_conf lc = {
+		.set = RTNL_SET_TXQLEN,
+		.txqlen = c->txqlen ? c->txqlen : TXQLEN,
+		.mtu = c->mtu,
+	};
+	int err;
+
+	memcpy(lc.mac, c->mac, sizeof(lc.mac));
+	if (c->mtu)
+		lc.set |= RTNL_SET_MTU;
+	if (memcmp(c->mac, no_mac, sizeof(no_mac)) != 0)
+		lc.set |= RTNL_SET_MAC;
+	err = rtnl_link_set(&ns->nl, t->ifindex, &lc);
+	if (lc.set & RTNL_SET_MAC)
+		note_mac(ns, t);
+	if (err || c->addrgen)
+		return err;
+	lc.set = RTNL_SET_ADDRGEN_NONE;
+	err = rtnl_link_set(&ns->nl, t->ifindex, &lc);
+	return err == -EAFNOSUPPORT || err == -EOPNOTSUPP ? 0 : err; /* the kernel has no IPv6 */
+}
+
+static int make_here(struct srv_ns *ns, struct srv_tap *t, int *ret_fd, const char **ret_what)
+{
+	struct rtnl_link l;
+	int err = srv_tap_open(ns->fd, t->name, ret_fd, ret_what);
+
+	if (err)
+		return err;
+	err = rtnl_link_get(&ns->nl, 0, t->name, &l);
+	if (err) {
+		close(*ret_fd);
+		return err;
+	}
+	t->ifindex = l.ifindex;
+	memcpy(t->mac, l.mac, sizeof(t->mac));
+	return 0;
+}
+
+int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		   struct srv_reply *r)
+{
+	struct srv_tap t = { .ifindex = 0 };
+	const char *what = NULL;
+	int fd, err;
+
+	if (!srv_tap_conf_ok(&req->tap))
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL, "name, MAC or MTU of a TAP");
+	if (s->ntaps >= NETDEV_TAP_MAX)
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -ENOSPC, "too many TAPs");
+	memcpy(t.name, req->tap.ifname, sizeof(t.name)); /* srv_tap_conf_ok() has found its end */
+	err = srv_ns_rtnl(ns);
+	if (!err && ns->follow)
+		err = srv_park_make(s, ns, &t, &fd, &what);
+	else if (!err)
+		err = make_here(ns, &t, &fd, &what);
+	if (err)
+		return srv_refuse(r, tap_refusal(what), err,
+				  what ? what : "entering the namespace");
+	err = srv_tap_set_up(ns, &t, &req->tap);
+	if (err) {
+		close(fd);
+		return srv_rtnl_result(r, NETDEV_REFUSED_LINK, err, "setting up the TAP", &ns->nl);
+	}
+	err = remember_tap(s, ns, &t);
+	if (err) {
+		close(fd);
+		return srv_refuse(r, NETDEV_REFUSED_TAP, err, "remembering the TAP");
+	}
+	r->rsp.value = t.ifindex;
+	srv_reply_fd(r, 0, fd);
+	return 0;
+}
+
+/* ----- changing a TAP */
+
+int srv_link_set(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		 struct srv_reply *r)
+{
+	bool token = req->link.set & RTNL_SET_TOKEN;
+	int err = enter_dev(ns, req->ifindex, r);
+
+	if (err)
+		return err;
+	err = rtnl_link_set(&ns->nl, req->ifindex, &req->link);
+	if (req->link.set & RTNL_SET_MAC)
+		note_mac(ns, find_tap(ns, req->ifindex));
+	return srv_rtnl_result(r, token ? NETDEV_REFUSED_TOKEN : NETDEV_REFUSED_LINK, err,
+			       token ? "setting the IPv6 token" : "changing the interface",
+			       &ns->nl);
+}
+
+/* enter_dev() for requests that carry an IP address */
+static int enter_addr(struct srv_ns *ns, const struct helper_req *req, struct srv_reply *r)
+{
+	const struct rtnl_ip *ip = &req->addr.ip;
+
+	if ((ip->family != RTNL_V4 && ip->family != RTNL_V6) ||
+	    req->addr.plen > (ip->family == RTNL_V4 ? 32 : 128))
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL, "address family or prefix");
+	return enter_dev(ns, req->ifindex, r);
+}
+
+int srv_addr_add(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		 struct srv_reply *r)
+{
+	int err = enter_addr(ns, req, r);
+
+	if (err)
+		return err;
+	err = rtnl_addr_add(&ns->nl, req->ifindex, &req->addr.ip, req->addr.plen);
+	return srv_rtnl_result(r, NETDEV_REFUSED_ADDR, err, "adding an address", &ns->nl);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "helper/srv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/*
+ * DOC: Namespaces that may be deleted and made again while the instance runs
+ *
+ * A sealed helper cannot make a TAP, because its filter has no open for writing and /dev/net/tun needs one. So the
+ * TAPs of a host whose namespace may come back are made at the start in the parking namespace, which is the helper's own, and
+ * are moved into the host's namespace. When the host's namespace is deleted, they are moved to the parking namespace, and
+ * when it exists again, they are moved into the new one. A TAP keeps the namespace alive in which /dev/net/tun was opened, so these TAPs do
+ * not keep the deleted namespace alive, and the daemon's descriptors of them stay valid.
+ */
+
+static int open_rtnl(void *arg)
+{
+	return rtnl_open(arg);
+}
+
+static int park_open(struct srv_park *p)
+{
+	int err;
+
+	if (p->fd >= 0)
+		return 0;
+	err = netns_create(&p->fd);
+	if (err)
+		return err;
+	err = netns_call(p->fd, open_rtnl, &p->nl);
+	if (!err)
+		return 0;
+	close(p->fd);
+	p->fd = -1;
+	return err;
+}
+
+/* Names in the parking namespace differ, because several hosts may have a TAP of the same name. */
+static void park_name(struct srv_park *p, char name[IFNAMSIZ])
+{
+	snprintf(name, IFNAMSIZ, "tap%u", ++p->names);
+}
+
+/* Move the TAP, which is called @from in the parking namespace, to a namespace. */
+static int leave_park(struct srv_park *p, const char *from, struct srv_ns *ns, struct srv_tap *t)
+{
+	struct rtnl_link l;
+	int err = rtnl_link_get(&ns->nl, 0, t->name, &l);
+
+	/* The kernel would move the link first, and find only then that the name is taken. */
+	if (!err)
+		return -EBUSY;
+	err = rtnl_link_get(&p->nl, 0, from, &l);
+	if (err)
+		return err;
+	err = rtnl_link_move(&p->nl, l.ifindex, ns->fd, t->name);
+	if (err)
+		return err;
+	*t->parked = 0;
+	memcpy(t->mac, l.mac, sizeof(t->mac));
+	/* Somebody in the namespace may have renamed the TAP already, and made another link of its name. */
+	err = rtnl_link_get(&ns->nl, 0, t->name, &l);
+	if (err)
+		return err;
+	if (!srv_tap_is(t, &l))
+		return -ENODEV;
+	t->ifindex = l.ifindex;
+	return 0;
+}
+
+int srv_park_make(struct srv *s, struct srv_ns *ns, struct srv_tap *t, int *ret_fd,
+		  const char **ret_what)
+{
+	char name[IFNAMSIZ];
+	int fd, err = park_open(&s->park);
+
+	if (err)
+		return err;
+	park_name(&s->park, name);
+	err = srv_tap_open(s->park.fd, name, &fd, ret_what);
+	if (err)
+		return err;
+	*ret_what = "making the TAP";
+	err = leave_park(&s->park, name, ns, t);
+	if (err)
+		close(fd);
+	else
+		*ret_fd = fd;
+	return err;
+}
+
+void srv_park_fini(struct srv_park *p)
+{
+	rtnl_close(&p->nl);
+	if (p->fd >= 0)
+		close(p->fd);
+	p->fd = -1;
+}
+
+/* ----- a namespace that is gone */
+
+static void park(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
+{
+	/* With index 0 the kernel would look for a link that has the parking name in the host's namespace. */
+	if (*t->parked || !t->ifindex)
+		return;
+	/* The administrator may have deleted the TAP or moved it away. */
+	if (!srv_tap_present(ns, t)) {
+		park_name(&s->park, t->parked);
+		if (rtnl_link_move(&ns->nl, t->ifindex, s->park.fd, t->parked))
+			*t->parked = 0;
+	}
+	t->ifindex = 0;
+}
+
+static void let_go(struct srv *s, struct srv_ns *ns)
+{
+	for (unsigned int i = 0; i < ns->ntaps; i++)
+		park(s, ns, &ns->taps[i]);
+	rtnl_close(&ns->nl);
+	close(ns->fd);
+	ns->fd = -1;
+	/* The name will mean a namespace that somebody else has made, so it is not the helper's to remove. */
+	ns->bound = false;
+	ns->created = false;
+	ns->gen++;
+}
+
+static int give_files(struct srv_ns *ns, struct srv_reply *r)
+{
+	int fd = fcntl(ns->fd, F_DUPFD_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	srv_reply_fd(r, 0, fd);
+	return srv_ns_open_files(
+		ns, NETDEV_FILE_RTNL | NETDEV_FILE_EVENTS | NETDEV_FILE_GROUPS | NETDEV_FILE_DUMP,
+		1, r);
+}
+
+int srv_ns_follow(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		  struct srv_reply *r)
+{
+	int err = 0;
+
+	if (!ns->follow)
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL,
+				  "a namespace that cannot come back");
+	if (ns->fd >= 0)
+		err = netns_check(&ns->spec, ns->fd);
+	/* Whoever cannot look does not know that the namespace is gone. */
+	if (err && err != -ESTALE)
+		return srv_refuse(r, NETDEV_REFUSED_NETNS, err, "looking for the namespace");
+	if (err)
+		let_go(s, ns);
+	/* Until the namespace is mounted on the file of its name, the file is no namespace. */
+	if (ns->fd < 0 && netns_open(&ns->spec, &ns->fd)) {
+		ns->fd = -1;
+		return 0;
+	}
+	/* Who still has files of an older namespace closes them first: there may be no room for both. */
+	if (req->gen && req->gen != ns->gen)
+		return 0;
+	r->rsp.value = (int32_t)ns->gen;
+	if (req->gen)
+		return 0;
+	err = give_files(ns, r);
+	return err ? srv_refuse(r, NETDEV_REFUSED_FILE, err, "opening files of the namespace") : 0;
+}
+
+int srv_tap_return(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		   struct srv_reply *r)
+{
+	struct srv_tap *t;
+	int err;
+
+	if (!srv_tap_conf_ok(&req->tap))
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL, "name, MAC or MTU of a TAP");
+	t = srv_tap_named(ns, req->tap.ifname);
+	if (!t || (!*t->parked && !t->ifindex))
+		return srv_refuse(r, NETDEV_REFUSED_TAP, -ENODEV, "the TAP was deleted");
+	err = srv_ns_rtnl(ns);
+	if (!err)
+		err = *t->parked ? leave_park(&s->park, t->parked, ns, t) : srv_tap_present(ns, t);
+	if (err)
+		return srv_refuse(r, NETDEV_REFUSED_TAP, err, "moving the TAP to the namespace");
+	err = srv_tap_set_up(ns, t, &req->tap);
+	if (err)
+		return srv_rtnl_result(r, NETDEV_REFUSED_LINK, err, "setting up the TAP", &ns->nl);
+	r->rsp.value = t->ifindex;
+	return 0;
+}

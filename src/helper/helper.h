@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HELPER_HELPER_H
+#define HELPER_HELPER_H
+
+/*
+ * DOC: The privileged helper
+ *
+ * A small process that makes namespaces, TAPs and addresses for the main process, which
+ * drops its privileges as soon as the instance runs. The helper then stays, because MTU, MAC, addresses
+ * and neighbours of TAPs change later. It is the trust boundary, so it checks each request, and
+ * changes only TAPs that it made itself.
+ *
+ * 	struct netdev_helper *h;
+ * 	struct netdev_ns_files files;
+ * 	struct netdev_tap_conf conf = { .ifname = "uib0", .mtu = 2044, .mac = { 2, ... } };
+ * 	struct tap tap;
+ * 	uint32_t ns;
+ * 	int fd, ifindex;
+ *
+ * 	err = netdev_helper_start(0, &h);		first of all, before threads
+ * 	err = netdev_ns_open(h, "h1", &ns, NULL);	name, path, pid:N; NULL for the daemon's own
+ * 	err = netdev_ns_files(h, ns, NETDEV_FILE_EVENTS | NETDEV_FILE_GROUPS, &files);
+ * 	err = netdev_tap_create(h, ns, &conf, &fd, &ifindex);
+ * 	if (err)
+ * 		log("%s: %s", conf.ifname, netdev_helper_error(h));
+ * 	err = tap_attach(&tap, fd, TAP_OFFLOAD_DEFAULT);	now poll tap.fd, files.events
+ * 	err = netdev_link_up(h, ns, ifindex, true);
+ * 	err = netdev_addr_add(h, ns, ifindex, &ip, 24);
+ * 	netdev_helper_seal(h); privs_isolate(...); privs_seccomp(...);
+ * 	err = netdev_post_link(h, ns, ifindex, &link, on_done, ctx);	from here on only jobs
+ * 	...
+ * 	netdev_helper_dispatch(h);			whenever netdev_helper_fd() is readable
+ * 	groups_reader_next(&reader, files.igmp, groups, &n);
+ * 	tap_close(&tap);				deletes the interface, which takes 16 ms
+ * 	netdev_tap_forget(h, ns, ifindex);
+ * 	netdev_helper_stop(h);				removes the named namespaces that it made
+ *
+ * Calls wait for their answer, so they are for the start and the end, when no loop runs. Each
+ * returns 0 or -errno. netdev_helper_error() names the refused step in words, and netdev_helper_refused()
+ * as an enum. -ETIMEDOUT and -EPIPE mean that the helper itself has failed;
+ * netdev_helper_fd() then shows a hang-up. While the loop runs, changes are jobs.
+ */
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "netdev/rtnl.h"
+
+#define NETDEV_NS_MAX 4096 /* largest number of namespaces at a time */
+#define NETDEV_TAP_MAX 16384 /* largest number of TAPs at a time */
+#define NETDEV_MACS_MAX 256 /* MACs whose neighbours one job deletes */
+#define NETDEV_JOBS_MAX 32768 /* largest number of jobs that wait or are under way */
+#define NETDEV_ERR_MAX 160
+
+struct netdev_helper;
+
+enum netdev_helper_flags {
+	/*
+	 * Make a user namespace and be root in it. Without this flag the helper does so only where
+	 * the caller lacks CAP_NET_ADMIN or CAP_SYS_ADMIN.
+	 */
+	NETDEV_HELPER_USERNS = 1 << 0,
+	/* Never make a user namespace. Without privileges calls then fail with -EPERM. */
+	NETDEV_HELPER_NO_USERNS = 1 << 1,
+};
+
+/*
+ * The step that the last call was refused at, so that a daemon can tell what the environment lacks.
+ */
+enum netdev_refusal {
+	NETDEV_REFUSED_NONE,
+	NETDEV_REFUSED_REQUEST, /* the request is not allowed or makes no sense */
+	NETDEV_REFUSED_HELPER, /* the helper has ended, or did not answer in time */
+	NETDEV_REFUSED_NETNS, /* opening, making or entering the namespace */
+	NETDEV_REFUSED_NAME, /* giving the namespace its name in /run/netns */
+	NETDEV_REFUSED_TUN, /* opening /dev/net/tun, because TAPs are not permitted here */
+	/* Making the TAP, because the name is taken or CAP_NET_ADMIN is missing */
+	NETDEV_REFUSED_TAP,
+	NETDEV_REFUSED_LINK,
+	NETDEV_REFUSED_ADDR,
+	NETDEV_REFUSED_NEIGH,
+	NETDEV_REFUSED_TOKEN,
+	NETDEV_REFUSED_FILE, /* a socket or /proc file of the namespace */
+};
+
+/**
+ * netdev_helper_start() - Fork the helper
+ * @flags:	enum netdev_helper_flags
+ *
+ * Call it after daemon(3), in the process and thread that will live to the end.
+ * Raises the soft limit of open files to the hard one: each interface needs several. The
+ * helper ends when every copy of the caller's socket is closed, or the caller dies.
+ * Return: 0; -EPERM, -EUSERS or -ENOSPC if a user namespace was needed and is forbidden; -errno
+ */
+int netdev_helper_start(uint32_t flags, struct netdev_helper **ret);
+
+/*
+ * The last task of the helper, which runs after it has removed its namespaces, also if the caller
+ * was killed.
+ */
+struct netdev_helper_end {
+	void (*fn)(const void *arg);
+	const void *arg; /* pointer for .fn to data as they were when the helper was started */
+	/*
+	 * File for netdev_helper_clean(), which the helper removes at its end; NULL if none is kept
+	 */
+	const char *record;
+};
+
+/*
+ * netdev_helper_clean() - Remove the named namespaces that a killed helper left
+ * @record:	file in which the helper noted them; removed, too
+ *
+ * A name that means another namespace by now stays.
+ */
+void netdev_helper_clean(const char *record);
+
+/* netdev_helper_start_end() - netdev_helper_start() with a last task; @end may be NULL */
+int netdev_helper_start_end(uint32_t flags, const struct netdev_helper_end *end,
+			    struct netdev_helper **ret);
+
+/**
+ * netdev_helper_seal() - Tell the helper that everything has been made
+ *
+ * From here on the helper makes no namespaces and TAPs, opens no namespace but one that came back
+ * (netdev_post_ns_follow()), whose files it gives out, gives out no other sockets than AF_UNIX ones, and these only if it
+ * gave one before. It changes the TAPs that it made. It gives up the privileges that it no longer needs, and filters its
+ * system calls.
+ * Return: 0 or -errno
+ */
+int netdev_helper_seal(struct netdev_helper *h);
+
+/**
+ * netdev_helper_stop() - End the helper and wait until it has ended; NULL is accepted
+ *
+ * The helper removes the named namespaces that it made. Close the TAPs first.
+ */
+void netdev_helper_stop(struct netdev_helper *h);
+
+/*
+ * netdev_helper_fd() - Descriptor for epoll: readable when jobs were answered; EPOLLHUP when the
+ * helper has ended
+ */
+int netdev_helper_fd(const struct netdev_helper *h);
+
+/*
+ * netdev_helper_in_userns() - True if the helper has made a user namespace, to which its namespaces
+ * belong
+ */
+bool netdev_helper_in_userns(const struct netdev_helper *h);
+
+/*
+ * netdev_helper_error() - Text of the last call, as "making the TAP: Operation not permitted"; ""
+ * if it succeeded
+ */
+const char *netdev_helper_error(const struct netdev_helper *h);
+enum netdev_refusal netdev_helper_refused(const struct netdev_helper *h);
+
+/* ----- namespaces */
+
+struct netdev_ns_info {
+	bool created; /* true if this helper made the namespace */
+	bool named; /* true if a file names the namespace; .path is this file */
+	/*
+	 * True if netdev_post_ns_follow() may be asked for it, unless it is opened later in another way, as by a process
+	 * number, by another path or as the own namespace
+	 */
+	bool follows;
+	char path[272]; /* "/run/netns/h1", "/proc/7/ns/net", or "" */
+};
+
+/**
+ * netdev_ns_open() - Get a handle for a namespace
+ * @spec:	a name (made if it does not exist), a path, "pid:N"; NULL for the namespace in
+ *		which netdev_helper_start() was called
+ * @ret_ns:	handle; further calls for the same namespace return the same one and count
+ * @ret_info:	may be NULL
+ *
+ * In a user namespace the helper cannot make a name in /run/netns. A name that does not exist
+ * there is then known to this helper only (info->named is false, created is true).
+ * Return: 0; -EINVAL @spec; -ENOENT; -EPERM; -errno
+ */
+int netdev_ns_open(struct netdev_helper *h, const char *spec, uint32_t *ret_ns,
+		   struct netdev_ns_info *ret_info);
+
+/* netdev_ns_create() - Make an anonymous namespace and get a handle for it. 0 or -errno */
+int netdev_ns_create(struct netdev_helper *h, uint32_t *ret_ns);
+
+/*
+ * netdev_ns_close() - Give a handle back. The last call for a namespace closes it and removes a
+ * name that the helper made
+ */
+int netdev_ns_close(struct netdev_helper *h, uint32_t ns);
+
+/**
+ * netdev_ns_fds() - Get the namespaces that `exec` has to enter by netns_enter()
+ * @ret_user_fd: user namespace; -1 if the helper made none; may be NULL
+ */
+int netdev_ns_fds(struct netdev_helper *h, uint32_t ns, int *ret_net_fd, int *ret_user_fd);
+
+enum netdev_file {
+	NETDEV_FILE_RTNL = 1 << 0, /* socket for requests, see netdev/rtnl.h */
+	NETDEV_FILE_EVENTS = 1 << 1, /* non-blocking socket for rtnl_events_read() */
+	NETDEV_FILE_GROUPS = 1 << 2, /* files /proc/net/igmp and igmp6 */
+	NETDEV_FILE_DUMP = 1 << 3, /* non-blocking socket for rtnl_neigh_dump_piece() */
+};
+
+/*
+ * Descriptors of a namespace. A descriptor is -1 if it was not asked for, and .igmp6 also if the
+ * kernel has no IPv6.
+ */
+struct netdev_ns_files {
+	int rtnl;
+	int events;
+	int igmp;
+	int igmp6;
+	int dump;
+};
+
+/* netdev_ns_files() - Open files of a namespace, which the caller closes. 0 or -errno */
+int netdev_ns_files(struct netdev_helper *h, uint32_t ns, uint32_t files,
+		    struct netdev_ns_files *ret);
+
+/**
+ * netdev_ns_socket() - Open an unbound, non-blocking AF_UNIX socket in a namespace, for abstract names there
+ * @type:	SOCK_STREAM, SOCK_DGRAM or SOCK_SEQPACKET
+ *
+ * Return: 0; -EINVAL @type is another one; -errno
+ */
+int netdev_ns_socket(struct netdev_helper *h, uint32_t ns, int type, int *ret_fd);
+
+/* ----- interfaces; @ns and @ifindex are those of a TAP that this helper made */
+
+struct netdev_tap_conf {
+	char ifname[IFNAMSIZ];
+	uint8_t mac[6]; /* MAC; all zero for one of the kernel's choice */
+	uint32_t mtu; /* MTU; 0 for the kernel's default, 1500 */
+	uint32_t txqlen; /* frames that the kernel may queue for us to read; 0 for 1000 */
+	bool addrgen; /* true to let the kernel make an fe80:: address from the MAC */
+};
+
+/**
+ * netdev_tap_create() - Make a TAP, which is down and has no carrier
+ * @ret_fd:	descriptor for tap_attach()
+ *
+ * Return: 0; -EBUSY the name is taken; -EPERM, -EACCES, -ENOENT, -ENODEV see
+ * netdev_helper_refused(); -errno
+ */
+int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_tap_conf *conf,
+		      int *ret_fd, int *ret_ifindex);
+
+/*
+ * netdev_tap_forget() - Have the helper stop managing a TAP
+ *
+ * For a TAP that was closed, or that the administrator has moved to another namespace. 0; -ENODEV
+ */
+int netdev_tap_forget(struct netdev_helper *h, uint32_t ns, int ifindex);
+
+int netdev_link_up(struct netdev_helper *h, uint32_t ns, int ifindex, bool up);
+
+/* netdev_addr_add() - 0; -EEXIST; -errno */
+int netdev_addr_add(struct netdev_helper *h, uint32_t ns, int ifindex, const struct rtnl_ip *ip,
+		    uint8_t plen);
+
+/*
+ * ----- jobs: requests for whose answer nobody waits, so that a busy kernel does not hold up the
+ * loop
+ */
+
+struct netdev_answer {
+	int err; /* 0 or -errno */
+	const char *text; /* the refused step and the reason, or "" */
+	int value; /* number of neighbours deleted, interface index, or see netdev_post_ns_follow() */
+	/* Socket, or the namespace that came back. The callee takes it; -1 if there is none. */
+	int fd;
+	/* Files of the namespace that came back, which the callee takes; -1 if there are none */
+	struct netdev_ns_files files;
+};
+
+/*
+ * Called once for each job, from netdev_helper_dispatch() or from within a call that waits for
+ * another answer.
+ */
+typedef void (*netdev_done)(void *ctx, const struct netdev_answer *a);
+
+/*
+ * netdev_post_*() - Queue a request
+ *
+ * Requests for one namespace are done in the order in which they were
+ * queued; different namespaces do not wait for each other.
+ * Return: 0; -ENOBUFS NETDEV_JOBS_MAX jobs wait already; -ENOMEM; -EPIPE the helper has ended; -EINVAL
+ */
+
+/*
+ * The kernel refuses a token with -EINVAL while forwarding is on or accept_ra is off; try again
+ * later.
+ */
+int netdev_post_link(struct netdev_helper *h, uint32_t ns, int ifindex,
+		     const struct rtnl_link_conf *conf, netdev_done done, void *ctx);
+/* The answer is -EEXIST for an address that exists already. */
+int netdev_post_addr(struct netdev_helper *h, uint32_t ns, int ifindex, const struct rtnl_ip *ip,
+		     uint8_t plen, netdev_done done, void *ctx);
+/* Deletes all entries that the kernel learnt and that name one of @n MACs, at most NETDEV_MACS_MAX. */
+int netdev_post_neigh_del(struct netdev_helper *h, uint32_t ns, int ifindex,
+			  const uint8_t (*mac)[6], unsigned int n, netdev_done done, void *ctx);
+/* Opens a socket, as netdev_ns_socket() does. */
+int netdev_post_socket(struct netdev_helper *h, uint32_t ns, int type, netdev_done done, void *ctx);
+
+/**
+ * netdev_post_ns_follow() - Look whether the namespace that a specification names is still there
+ * @gen:	number of the namespace that the caller knows: 1 at first, or the value of the last answer that had files;
+ *		0 after the answer that this one is gone, to be given another
+ *
+ * If the file that names the namespace is gone or means another namespace, the helper lets go of the old one: it takes
+ * the TAPs out of it, keeps them, and closes its descriptors. If the file means a namespace then, or later when it is asked
+ * again, the helper opens that. Only the specification that netdev_ns_open() was given counts.
+ *
+ * The answer's value is 0 if namespace @gen is gone, or while there is none; other requests are refused with -ESTALE while
+ * there is none. Otherwise the value is the number of the namespace, never 0. If @gen is 0 the answer has its .fd and
+ * .files, and the TAPs wait for netdev_post_tap_return(). A caller closes the files of the old namespace before it is given new
+ * ones, because it may have no room for both. -EINVAL: the namespace is not followed any more, see netdev_ns_info.follows.
+ */
+int netdev_post_ns_follow(struct netdev_helper *h, uint32_t ns, uint32_t gen, netdev_done done,
+			  void *ctx);
+
+/**
+ * netdev_post_tap_return() - Move a TAP into its namespace, which came back, and set it up as a new one
+ * @conf:	as for netdev_tap_create(), with the same name
+ *
+ * The descriptor of the TAP stays as it is. The answer's value is the new interface index. The interface is down and has no
+ * addresses. -EBUSY the name is taken; -ENODEV the TAP was deleted; -ESTALE the namespace is gone again
+ */
+int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct netdev_tap_conf *conf,
+			   netdev_done done, void *ctx);
+
+/*
+ * netdev_cancel() - Cancel the jobs queued with @ctx. Jobs that wait are not begun, and none calls
+ * back
+ */
+void netdev_cancel(struct netdev_helper *h, const void *ctx);
+
+/*
+ * netdev_helper_dispatch() - Take answers when netdev_helper_fd() is readable. 0; -EPIPE the helper
+ * has ended
+ */
+int netdev_helper_dispatch(struct netdev_helper *h);
+
+#endif

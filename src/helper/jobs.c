@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "helper/priv.h"
+#include "os/fdpass.h"
+
+struct helper_job {
+	struct list link; /* link in helper_queue.jobs */
+	netdev_done done; /* function for the answer; NULL if the job was cancelled */
+	void *ctx;
+	uint32_t seq; /* tag of the request, set when it is sent */
+	size_t len; /* number of octets in .req */
+	uint8_t req[]; /* beginning of a struct helper_req, whose remainder is zero */
+};
+
+void helper_jobs_init(struct netdev_helper *h)
+{
+	list_init(&h->ready);
+}
+
+static struct helper_job *first(const struct helper_queue *q)
+{
+	/*
+	 * The analyser does not follow list_del(), so it believes that a freed job may still be the
+	 * first.
+	 */
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+	return list_empty(&q->jobs) ? NULL : container_of(q->jobs.next, struct helper_job, link);
+}
+
+static void job_free(struct netdev_helper *h, struct helper_job *j)
+{
+	list_del(&j->link);
+	free(j);
+	h->njobs--;
+}
+
+void helper_jobs_fini(struct netdev_helper *h)
+{
+	for (unsigned int i = 0; h->queue && i < NETDEV_NS_MAX; i++) {
+		struct helper_job *j, *tmp;
+
+		if (!h->queue[i].jobs.next)
+			continue;
+		list_for_each_safe (j, tmp, &h->queue[i].jobs, link)
+			job_free(h, j);
+	}
+	free(h->queue);
+	h->queue = NULL;
+	h->nsent = 0;
+}
+
+static struct helper_queue *queue_of(struct netdev_helper *h, uint32_t ns)
+{
+	struct helper_queue *q;
+
+	if (!ns || ns > NETDEV_NS_MAX)
+		return NULL;
+	if (!h->queue)
+		h->queue = calloc(NETDEV_NS_MAX, sizeof(*h->queue));
+	if (!h->queue)
+		return NULL;
+	q = &h->queue[ns - 1];
+	if (!q->jobs.next) {
+		list_init(&q->jobs);
+		list_init(&q->ready);
+	}
+	return q;
+}
+
+/* A queue may send its next job when no job of the queue is under way. */
+static void update_ready(struct netdev_helper *h, struct helper_queue *q)
+{
+	list_del(&q->ready);
+	if (!q->under_way && first(q))
+		list_add_tail(&h->ready, &q->ready);
+}
+
+static int send_job(struct netdev_helper *h, struct helper_job *j)
+{
+	struct helper_req req = { 0 };
+
+	memcpy(&req, j->req, j->len);
+	req.seq = j->seq = ++h->seq;
+	return fdpass_send(h->sock, &req, sizeof(req), NULL, 0);
+}
+
+static int pump(struct netdev_helper *h)
+{
+	while (h->nsent < HELPER_SENT_MAX && !list_empty(&h->ready)) {
+		struct helper_queue *q = container_of(h->ready.next, struct helper_queue, ready);
+		int err = send_job(h, first(q));
+
+		if (err == -EAGAIN && h->nsent)
+			return 0; /* the next answer makes this function run again */
+		if (err)
+			return err;
+		q->under_way = true;
+		h->sent[h->nsent++] = q;
+		update_ready(h, q);
+	}
+	return 0;
+}
+
+/*
+ * Find the queue whose job a response answers, and end its being under way. NULL if there is none
+ */
+static struct helper_queue *take_sent(struct netdev_helper *h, uint32_t seq)
+{
+	for (unsigned int i = 0; i < h->nsent; i++) {
+		struct helper_queue *q = h->sent[i];
+
+		if (first(q)->seq != seq)
+			continue;
+		h->sent[i] = h->sent[--h->nsent];
+		q->under_way = false;
+		return q;
+	}
+	return NULL;
+}
+
+void helper_job_done(struct netdev_helper *h, const struct helper_rsp *rsp, int fds[HELPER_FDS_MAX])
+{
+	struct helper_queue *q = take_sent(h, rsp->seq);
+	struct netdev_answer a = {
+		.err = rsp->err,
+		.text = rsp->text,
+		.value = rsp->value,
+		.fd = -1,
+		.files = { -1, -1, -1, -1, -1 },
+	};
+	netdev_done done;
+	void *ctx;
+
+	if (!q) {
+		fdpass_close(fds, HELPER_FDS_MAX);
+		return;
+	}
+	done = first(q)->done;
+	ctx = first(q)->ctx;
+	job_free(h, first(q));
+	update_ready(h, q);
+	if (done) {
+		a.fd = fds[0];
+		a.files = (struct netdev_ns_files){ fds[1], fds[2], fds[3], fds[4], fds[5] };
+		done(ctx, &a);
+		return;
+	}
+	fdpass_close(fds, HELPER_FDS_MAX);
+}
+
+int netdev_helper_dispatch(struct netdev_helper *h)
+{
+	struct helper_rsp rsp;
+	int fds[HELPER_FDS_MAX], err = 0;
+
+	for (unsigned int n = 0; !err && n < HELPER_SENT_MAX; n++) {
+		err = helper_receive(h, &rsp, fds);
+		if (!err)
+			helper_job_done(h, &rsp, fds);
+	}
+	if (!err || err == -EAGAIN)
+		err = pump(h);
+	return err == -EBADMSG ? 0 : err;
+}
+
+void netdev_cancel(struct netdev_helper *h, const void *ctx)
+{
+	for (unsigned int i = 0; h->queue && h->njobs && i < NETDEV_NS_MAX; i++) {
+		struct helper_queue *q = &h->queue[i];
+		struct helper_job *j, *tmp;
+
+		if (!q->jobs.next)
+			continue;
+		list_for_each_safe (j, tmp, &q->jobs, link) {
+			if (j->ctx != ctx)
+				continue;
+			if (q->under_way && j == first(q))
+				j->done = NULL;
+			else
+				job_free(h, j);
+		}
+		update_ready(h, q);
+	}
+}
+
+/* ----- kinds of jobs */
+
+/* @len is the number of octets of @req that are in use. */
+static int post(struct netdev_helper *h, const struct helper_req *req, size_t len, netdev_done done,
+		void *ctx)
+{
+	struct helper_queue *q = queue_of(h, req->ns);
+	struct helper_job *j;
+	int err;
+
+	if (!q)
+		return req->ns && req->ns <= NETDEV_NS_MAX ? -ENOMEM : -EINVAL;
+	if (h->njobs >= NETDEV_JOBS_MAX)
+		return -ENOBUFS;
+	j = calloc(1, sizeof(*j) + len);
+	if (!j)
+		return -ENOMEM;
+	j->done = done;
+	j->ctx = ctx;
+	j->len = len;
+	memcpy(j->req, req, len);
+	list_add_tail(&q->jobs, &j->link);
+	h->njobs++;
+	update_ready(h, q);
+	err = pump(h);
+	if (!err || (q->under_way && j == first(q)))
+		return 0;
+	/* The caller takes the job for refused, and may post it again. */
+	job_free(h, j);
+	update_ready(h, q);
+	return err;
+}
+
+/* Number of octets of a request up to and including a member of its union */
+#define LEN_WITH(member) \
+	(offsetof(struct helper_req, member) + sizeof(((struct helper_req *)0)->member))
+
+int netdev_post_link(struct netdev_helper *h, uint32_t ns, int ifindex,
+		     const struct rtnl_link_conf *conf, netdev_done done, void *ctx)
+{
+	struct helper_req req = {
+		.op = HELPER_LINK_SET,
+		.ns = ns,
+		.ifindex = ifindex,
+		.link = *conf,
+	};
+
+	return post(h, &req, LEN_WITH(link), done, ctx);
+}
+
+int netdev_post_addr(struct netdev_helper *h, uint32_t ns, int ifindex, const struct rtnl_ip *ip,
+		     uint8_t plen, netdev_done done, void *ctx)
+{
+	struct helper_req req = {
+		.op = HELPER_ADDR_ADD,
+		.ns = ns,
+		.ifindex = ifindex,
+		.addr = { *ip, plen },
+	};
+
+	return post(h, &req, LEN_WITH(addr), done, ctx);
+}
+
+int netdev_post_neigh_del(struct netdev_helper *h, uint32_t ns, int ifindex,
+			  const uint8_t (*mac)[6], unsigned int n, netdev_done done, void *ctx)
+{
+	struct helper_req req = { .op = HELPER_NEIGH_DEL, .ns = ns, .ifindex = ifindex };
+
+	if (!n || n > NETDEV_MACS_MAX)
+		return -EINVAL;
+	req.macs.n = n;
+	memcpy(req.macs.mac, mac, n * sizeof(*mac));
+	return post(h, &req, offsetof(struct helper_req, macs.mac) + n * sizeof(*mac), done, ctx);
+}
+
+int netdev_post_socket(struct netdev_helper *h, uint32_t ns, int type, netdev_done done, void *ctx)
+{
+	struct helper_req req = { .op = HELPER_NS_SOCKET, .ns = ns, .socket_type = type };
+
+	return post(h, &req, LEN_WITH(socket_type), done, ctx);
+}
+
+int netdev_post_ns_follow(struct netdev_helper *h, uint32_t ns, uint32_t gen, netdev_done done,
+			  void *ctx)
+{
+	struct helper_req req = { .op = HELPER_NS_FOLLOW, .ns = ns, .gen = gen };
+
+	return post(h, &req, LEN_WITH(gen), done, ctx);
+}
+
+int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct netdev_tap_conf *conf,
+			   netdev_done done, void *ctx)
+{
+	struct helper_req req = { .op = HELPER_TAP_RETURN, .ns = ns, .tap = *conf };
+
+	return post(h, &req, LEN_WITH(tap), done, ctx);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HELPER_PRIV_H
+#define HELPER_PRIV_H
+
+/*
+ * The main process' side of the helper: helper.c has the calls that wait for their answer, jobs.c
+ * the jobs.
+ */
+
+#include <sys/types.h>
+
+#include "helper/proto.h"
+#include "util/list.h"
+
+/*
+ * Largest number of jobs under way. Their requests and responses fit the socket's buffers, so
+ * neither side ever blocks.
+ */
+#define HELPER_SENT_MAX 32
+
+/* Jobs of one namespace, of which at most one is under way. */
+struct helper_queue {
+	struct list jobs; /* struct helper_job.link; the first one may be under way */
+	/* Link in netdev_helper.ready; not in this list while no job may be sent */
+	struct list ready;
+	bool under_way; /* true while the first job is sent and not yet answered */
+};
+
+struct netdev_helper {
+	int sock;
+	int pidfd;
+	pid_t pid;
+	uint32_t seq; /* tag of the last request */
+	bool userns;
+	enum netdev_refusal refused; /* reason of the last call that waited */
+	char err[NETDEV_ERR_MAX]; /* text of the last call that waited */
+
+	struct helper_queue *queue; /* queues, indexed by handle - 1; NULL until a job is posted */
+	struct list ready; /* struct helper_queue.ready: queues whose first job may be sent */
+	unsigned int njobs; /* number of jobs in all queues */
+	struct helper_queue *sent[HELPER_SENT_MAX]; /* queues whose first job is under way */
+	unsigned int nsent; /* number of entries in .sent */
+};
+
+void helper_jobs_init(struct netdev_helper *h);
+void helper_jobs_fini(struct netdev_helper *h);
+
+/* helper_receive() - Take the next response, without waiting. 0; -EAGAIN; -EPIPE; -errno */
+int helper_receive(struct netdev_helper *h, struct helper_rsp *rsp, int ret_fds[HELPER_FDS_MAX]);
+
+/* helper_job_done() - Give a response to the job it answers, if any; takes the descriptors */
+void helper_job_done(struct netdev_helper *h, const struct helper_rsp *rsp,
+		     int fds[HELPER_FDS_MAX]);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HELPER_PROTO_H
+#define HELPER_PROTO_H
+
+/*
+ * Messages between the main process and its helper. Each request and each response has a fixed size
+ * and is one SOCK_SEQPACKET message in host byte order; descriptors travel beside a response. Both
+ * sides are the same binary, so messages carry no version. Responses may come in another order than
+ * their requests, because HELPER_NEIGH_DEL takes long: the tag .seq tells which request is answered.
+ */
+
+#include <assert.h>
+#include <stdint.h>
+
+#include "helper/helper.h"
+#include "netdev/netns.h"
+
+enum helper_op {
+	HELPER_HELLO, /* answered once the helper is ready */
+	HELPER_NS_OPEN,
+	HELPER_NS_CREATE,
+	HELPER_NS_CLOSE,
+	/*
+	 * Look whether the file that names the namespace, by the specification of its HELPER_NS_OPEN, still means it;
+	 * if not, let go of the namespace, and open the one that the file means now
+	 */
+	HELPER_NS_FOLLOW,
+	HELPER_NS_FDS,
+	HELPER_NS_FILES,
+	HELPER_NS_SOCKET,
+	HELPER_TAP_CREATE,
+	HELPER_TAP_RETURN, /* move a TAP of the namespace that was gone into the one that came back */
+	HELPER_TAP_FORGET,
+	HELPER_LINK_SET,
+	HELPER_ADDR_ADD,
+	/*
+	 * Answered after the whole table has been searched; requests of other namespaces are served
+	 * meanwhile
+	 */
+	HELPER_NEIGH_DEL,
+	/*
+	 * The helper then makes, opens and hands out nothing but AF_UNIX sockets, and the files of a namespace that came
+	 * back
+	 */
+	HELPER_SEAL,
+	HELPER_N_OPS
+};
+
+struct helper_addr_req {
+	struct rtnl_ip ip;
+	uint8_t plen;
+};
+
+struct helper_macs_req {
+	uint32_t n; /* number of MACs in .mac */
+	uint8_t mac[NETDEV_MACS_MAX][6];
+};
+
+struct helper_req {
+	uint32_t op; /* enum helper_op */
+	uint32_t seq; /* tag of the request, which its response repeats */
+	uint32_t ns; /* handle of the namespace */
+	int32_t ifindex;
+	union {
+		char spec[NETNS_SPEC_MAX +
+			  1]; /* NS_OPEN: zero-terminated; "" for the own namespace */
+		uint32_t files; /* NS_FILES: mask of enum netdev_file */
+		int32_t socket_type; /* NS_SOCKET */
+		uint32_t gen; /* NS_FOLLOW: number of the namespace that the asker knows; 0 none */
+		struct netdev_tap_conf tap; /* TAP_CREATE and TAP_RETURN */
+		struct rtnl_link_conf link; /* LINK_SET */
+		struct helper_addr_req addr; /* ADDR_ADD */
+		struct helper_macs_req macs; /* NEIGH_DEL */
+	};
+};
+
+#define HELPER_FDS_MAX 6
+
+struct helper_rsp {
+	uint32_t seq;
+	int32_t err; /* 0 or -errno */
+	uint32_t refused; /* enum netdev_refusal */
+	uint32_t ns;
+	/* ifindex; number of neighbours deleted; NS_FOLLOW: struct srv_ns.gen, or 0 if that namespace is gone */
+	int32_t value;
+	uint32_t
+		fds; /* bit k is set if descriptor k of HELPER_FDS_MAX comes along, in this order */
+	char text[NETDEV_ERR_MAX]; /* zero-terminated */
+	struct netdev_ns_info info;
+};
+
+static_assert(sizeof(struct helper_req) <= 2048, "fits the stack and one message");
+static_assert(sizeof(struct helper_rsp) <= 512, "fits the stack and one message");
+
+#endif

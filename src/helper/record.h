@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HELPER_RECORD_H
+#define HELPER_RECORD_H
+
+/*
+ * A file that lists the named namespaces that a helper has made. A line has the name, and device
+ * and inode of the namespace. If the helper is killed, netdev_helper_clean() removes the namespaces
+ * by this list.
+ */
+
+#include "helper/helper.h"
+#include "netdev/netns.h"
+
+/* helper_record_add() - Note namespace @fd, bound to @name, in file @path. 0 or -errno */
+int helper_record_add(const char *path, const char *name, int fd);
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "helper/srv.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "os/fd.h"
+#include "os/fdpass.h"
+#include "os/privs.h"
+
+/*
+ * DOC: The helper process
+ *
+ * One thread serves one request after the other. Only the deletion of neighbours, which may have to
+ * search a table of 100,000 entries, is done in pieces between requests. The helper ends when the last
+ * process that has the other end of its socket closes it, or when its parent dies. Signals to the terminal's
+ * foreground group or the service's control group do not end it, because the main process needs it
+ * while it shuts down, and then ends it.
+ */
+
+int srv_refuse(struct srv_reply *r, enum netdev_refusal refused, int err, const char *what)
+{
+	r->rsp.refused = refused;
+	snprintf(r->rsp.text, sizeof(r->rsp.text), "%s: %s", what, strerror(-err));
+	return err;
+}
+
+int srv_rtnl_result(struct srv_reply *r, enum netdev_refusal refused, int err, const char *what,
+		    const struct rtnl *nl)
+{
+	size_t len;
+
+	if (err >= 0)
+		return err;
+	srv_refuse(r, refused, err, what);
+	len = strlen(r->rsp.text);
+	if (nl->err[0])
+		snprintf(r->rsp.text + len, sizeof(r->rsp.text) - len, " (%s)", nl->err);
+	return err;
+}
+
+void srv_reply_fd(struct srv_reply *r, unsigned int bit, int fd)
+{
+	r->rsp.fds |= 1u << bit;
+	r->fds[r->n++] = fd;
+}
+
+static int srv_hello(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		     struct srv_reply *r)
+{
+	r->rsp.value = s->user_fd >= 0;
+	return 0;
+}
+
+/*
+ * The last request of the start. Afterwards nothing is made, and nothing is opened but namespaces that came back,
+ * so the other privileges are dropped.
+ */
+static int srv_seal(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		    struct srv_reply *r)
+{
+	uint32_t flags = srv_ns_seal_flags(s) | (s->gives_sockets ? PRIVS_HELPER_ENTER : 0);
+	int err = s->sealed ? 0 : privs_helper_seal(flags);
+
+	s->sealed = true;
+	return err ? srv_refuse(r, NETDEV_REFUSED_HELPER, err, "sealing the helper") : 0;
+}
+
+static const struct {
+	srv_handler run;
+	bool ns; /* true if the request names a namespace */
+	bool sealed; /* true if the request is still served after HELPER_SEAL */
+	bool gone; /* true if the request is served while the namespace is gone */
+} ops[HELPER_N_OPS] = {
+	[HELPER_HELLO] = { srv_hello, false, true },
+	[HELPER_NS_OPEN] = { srv_ns_open },
+	[HELPER_NS_CREATE] = { srv_ns_create },
+	[HELPER_NS_CLOSE] = { srv_ns_close, true, true, true },
+	[HELPER_NS_FOLLOW] = { srv_ns_follow, true, true, true },
+	[HELPER_NS_FDS] = { srv_ns_fds, true },
+	[HELPER_NS_FILES] = { srv_ns_files, true },
+	[HELPER_NS_SOCKET] = { srv_ns_socket, true, true },
+	[HELPER_TAP_CREATE] = { srv_tap_create, true },
+	[HELPER_TAP_RETURN] = { srv_tap_return, true, true },
+	[HELPER_TAP_FORGET] = { srv_tap_forget, true, true },
+	[HELPER_LINK_SET] = { srv_link_set, true, true },
+	[HELPER_ADDR_ADD] = { srv_addr_add, true, true },
+	[HELPER_SEAL] = { srv_seal, false, true },
+	[HELPER_NEIGH_DEL] = { srv_neigh_del, true, true },
+};
+
+static int dispatch(struct srv *s, const struct helper_req *req, struct srv_reply *r)
+{
+	struct srv_ns *ns = NULL;
+
+	if (req->op >= HELPER_N_OPS)
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -ENOSYS, "unknown request");
+	if (s->sealed && !ops[req->op].sealed)
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EPERM, "the instance runs");
+	if (ops[req->op].ns) {
+		ns = srv_ns_get(s, req->ns);
+		if (!ns)
+			return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EBADF,
+					  "unknown namespace handle");
+	}
+	if (ns && ns->fd < 0 && !ops[req->op].gone)
+		return srv_refuse(r, NETDEV_REFUSED_NETNS, -ESTALE, "entering the namespace");
+	/*
+	 * Requests for a namespace are done in order, and the main process waits for the answer of
+	 * the one under way.
+	 */
+	if (ns && ns->neigh)
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EBUSY, "the namespace is busy");
+	return ops[req->op].run(s, ns, req, r);
+}
+
+int srv_answer(struct srv *s, struct srv_reply *r)
+{
+	int err;
+
+	if (r->rsp.err) {
+		if (!r->keep_fds)
+			fdpass_close(r->fds, r->n);
+		r->n = 0;
+		r->rsp.fds = 0;
+	}
+	err = fdpass_send(s->sock, &r->rsp, sizeof(r->rsp), r->fds, r->n);
+	if (!r->keep_fds)
+		fdpass_close(r->fds, r->n);
+	return err;
+}
+
+/* Serve one request. Returns 0, or an error if there will be no more requests. */
+static int serve(struct srv *s, int start_err)
+{
+	struct srv_reply r = { 0 };
+	struct helper_req req;
+	int fds[FDPASS_MAX], err;
+	unsigned int n;
+
+	err = fdpass_recv(s->sock, &req, sizeof(req), fds, &n);
+	if (err == -EBADMSG)
+		/* A message of the wrong length, not from the main process, so it gets no answer */
+		return 0;
+	if (err)
+		return err;
+	fdpass_close(fds, n);
+	r.rsp.seq = req.seq;
+	if (start_err)
+		r.rsp.err =
+			srv_refuse(&r, NETDEV_REFUSED_NETNS, start_err, "making a user namespace");
+	else
+		r.rsp.err = dispatch(s, &req, &r);
+	return r.rsp.err == SRV_LATER ? 0 : srv_answer(s, &r);
+}
+
+/* ----- the process */
+
+/*
+ * Close all descriptors but the socket and standard error, to which libraries may write. Returns the
+ * new number of the socket.
+ */
+static int keep_only(int sock)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	if (null >= 0) {
+		dup2(null, 0);
+		dup2(null, 1);
+	}
+	if (sock != 3)
+		dup2(sock, 3);
+	fd_close_from(4);
+	return 3;
+}
+
+/* Make a descriptor that becomes readable when the parent dies. */
+static int watch_parent(pid_t parent)
+{
+	sigset_t all;
+	int fd;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	sigemptyset(&all);
+	sigaddset(&all, SIGTERM);
+	fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent)
+		_exit(1);
+	return fd;
+}
+
+static bool parent_died(int sigfd, pid_t parent)
+{
+	struct signalfd_siginfo si;
+
+	while (read(sigfd, &si, sizeof(si)) > 0)
+		;
+	return getppid() != parent;
+}
+
+static bool may_administer(void)
+{
+	return capng_get_caps_process() == 0 &&
+	       capng_have_capability(CAPNG_EFFECTIVE, CAP_NET_ADMIN) &&
+	       capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_ADMIN);
+}
+
+static int become(struct srv *s, uint32_t flags)
+{
+	int err;
+
+	s->home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (s->home < 0)
+		return -errno;
+	if (!(flags & NETDEV_HELPER_USERNS) &&
+	    ((flags & NETDEV_HELPER_NO_USERNS) || may_administer()))
+		return privs_helper_caps();
+	err = netns_enter_userns();
+	if (err)
+		return err;
+	s->user_fd = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
+	return s->user_fd < 0 ? -errno : 0;
+}
+
+void helper_srv_run(int sock, pid_t parent, uint32_t flags, const struct netdev_helper_end *end)
+{
+	struct srv s = {
+		.sock = keep_only(sock),
+		.user_fd = -1,
+		.record = end ? end->record : NULL,
+		.park = { .fd = -1, .nl.fd = -1 },
+	};
+	struct pollfd p[2] = { { .fd = s.sock, .events = POLLIN } };
+	int start_err;
+
+	prctl(PR_SET_NAME, "uipoib-helper");
+	/*
+	 * watch_parent() comes second, because new credentials may clear the signal of the parent's
+	 * death.
+	 */
+	start_err = become(&s, flags);
+	p[1] = (struct pollfd){ .fd = watch_parent(parent), .events = POLLIN };
+	for (;;) {
+		if (poll(p, 2, s.nneigh ? 0 : -1) < 0)
+			continue;
+		if (p[1].revents && parent_died(p[1].fd, parent))
+			break;
+		if (p[0].revents && serve(&s, start_err))
+			break;
+		if (srv_neigh_step(&s))
+			break;
+	}
+	srv_ns_fini(&s);
+	srv_park_fini(&s.park);
+	if (s.record)
+		unlink(s.record);
+	if (end)
+		end->fn(end->arg);
+	_exit(0);
+}

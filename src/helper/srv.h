@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HELPER_SRV_H
+#define HELPER_SRV_H
+
+/*
+ * The helper's side of the protocol: srv.c is the process; ns.c, dev.c, follow.c and neigh.c handle its
+ * requests.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "helper/proto.h"
+
+/* A TAP that the helper made */
+struct srv_tap {
+	int32_t ifindex; /* 0 while the TAP is parked, or if it was gone when its namespace was deleted */
+	char name[IFNAMSIZ]; /* name in the host's namespace */
+	uint8_t mac[6]; /* MAC that the helper set last, or that the kernel chose */
+	char parked
+		[IFNAMSIZ]; /* name in the parking namespace (follow.c); "" while the TAP is not there */
+};
+
+/* The namespace in which TAPs wait for their own to come back */
+struct srv_park {
+	int fd; /* -1 until it is needed */
+	struct rtnl nl;
+	unsigned int names; /* number of names given to TAPs in it */
+};
+
+/* A namespace. Its handle is its index in srv.ns plus 1. The place is free while .refs is 0. */
+struct srv_ns {
+	unsigned int refs;
+	int fd; /* -1 while the file that names the namespace is gone */
+	bool follow; /* true if .spec may name another namespace later: srv_ns_follow() */
+	uint32_t gen; /* number of times that the namespace was gone, plus 1 */
+	bool created; /* true if the helper made the namespace */
+	bool bound; /* true if the helper put its name into /run/netns, and is to remove it */
+	bool has_spec; /* true if .spec names the namespace, for netns_check() */
+	struct netns_spec spec;
+	/* Name that only this helper knows, used in a user namespace; else "" */
+	char name[NETNS_NAME_MAX + 1];
+	struct rtnl nl; /* netlink socket; .fd is -1 until it is needed */
+	struct srv_neigh *neigh; /* deletion of neighbours under way; NULL if there is none */
+	struct srv_tap *taps; /* TAPs that the helper made for it */
+	unsigned int ntaps, taps_cap;
+};
+
+struct srv {
+	int sock;
+	int home; /* descriptor of the namespace in which the main process started */
+	int user_fd; /* user namespace that the helper made; -1 if none */
+	/* File that lists the named namespaces, helper/record.h; NULL if none is kept */
+	const char *record;
+	bool sealed; /* true after HELPER_SEAL, see ops[].sealed in srv.c */
+	/* True if a socket was asked for before the seal, so that more may be asked for */
+	bool gives_sockets;
+	struct srv_ns *ns;
+	unsigned int ns_cap;
+	unsigned int ntaps; /* number of TAPs in all namespaces */
+	unsigned int nneigh; /* number of namespaces with a .neigh */
+	struct srv_park park;
+};
+
+/* A response, with descriptors in the order of the bits of .rsp.fds */
+struct srv_reply {
+	struct helper_rsp rsp;
+	int fds[HELPER_FDS_MAX];
+	unsigned int n;
+	/* True if the descriptors stay the server's, and are not closed after sending */
+	bool keep_fds;
+};
+
+typedef int (*srv_handler)(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+			   struct srv_reply *r);
+
+/*
+ * helper_srv_run() - Run as the helper; never returns. @flags and @end as in
+ * netdev_helper_start_end()
+ */
+void helper_srv_run(int sock, pid_t parent, uint32_t flags, const struct netdev_helper_end *end)
+	__attribute__((noreturn));
+
+/* srv_refuse() - Note the refused step in the response, and return @err */
+int srv_refuse(struct srv_reply *r, enum netdev_refusal refused, int err, const char *what);
+
+/*
+ * srv_rtnl_result() - srv_refuse() for a result of rtnetlink, with the kernel's text if there is one
+ *
+ * If @err is 0 or more, nothing is noted.
+ */
+int srv_rtnl_result(struct srv_reply *r, enum netdev_refusal refused, int err, const char *what,
+		    const struct rtnl *nl);
+
+#define SRV_LATER 1 /* return value of a handler that answers later by srv_answer() */
+
+/* srv_answer() - Send a response; closes its descriptors unless they are the server's own. 0 or -errno */
+int srv_answer(struct srv *s, struct srv_reply *r);
+
+/* srv_tap_of() - True if @ifindex is a TAP that this helper made in @ns */
+bool srv_tap_of(const struct srv_ns *ns, int32_t ifindex);
+
+/* srv_reply_fd() - Add descriptor number @bit to a response */
+void srv_reply_fd(struct srv_reply *r, unsigned int bit, int fd);
+
+/* srv_ns_get() - Find the namespace of a handle; NULL if there is none */
+struct srv_ns *srv_ns_get(struct srv *s, uint32_t handle);
+
+/* srv_ns_fini() - Close all namespaces, and remove the names that the helper put into /run/netns */
+void srv_ns_fini(struct srv *s);
+
+/* srv_ns_seal_flags() - What the namespaces need of a sealed helper: mask of enum privs_helper_flags */
+uint32_t srv_ns_seal_flags(const struct srv *s);
+
+/* srv_ns_rtnl() - Open the netlink socket of a namespace, unless it is open. 0 or -errno */
+int srv_ns_rtnl(struct srv_ns *ns);
+
+/*
+ * srv_ns_open_files() - Open files of a namespace and add them to a response
+ * @files:	mask of enum netdev_file
+ * @bit:	number of the first file's descriptor in the response
+ *
+ * Return: 0 or -errno
+ */
+int srv_ns_open_files(struct srv_ns *ns, uint32_t files, unsigned int bit, struct srv_reply *r);
+
+/* srv_tap_named() - Find a TAP that the helper made for @ns, which may be parked; NULL if there is none */
+struct srv_tap *srv_tap_named(const struct srv_ns *ns, const char *name);
+bool srv_tap_conf_ok(const struct netdev_tap_conf *c);
+/**
+ * srv_tap_open() - Make a TAP in a namespace
+ * @ret_what:	step that failed; unchanged until the namespace has been entered
+ *
+ * Return: 0 or -errno
+ */
+int srv_tap_open(int ns_fd, const char *ifname, int *ret_fd, const char **ret_what);
+/* srv_tap_set_up() - Give the link of a TAP, which has come into @ns, its settings. 0 or -errno */
+int srv_tap_set_up(struct srv_ns *ns, struct srv_tap *t, const struct netdev_tap_conf *c);
+/* srv_tap_is() - True if a link is of a TAP's kind and has its MAC; an administrator may have given it another name */
+bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l);
+/*
+ * srv_tap_present() - Check that the link with a TAP's index is that TAP, and not one that got its index later
+ * Return: 0; -ENODEV if the TAP was deleted or moved away; -errno
+ */
+int srv_tap_present(struct srv_ns *ns, const struct srv_tap *t);
+
+/**
+ * srv_park_make() - Make a TAP in the parking namespace and move it to a namespace that may come back
+ * @t:		.name is the name that it gets; its other members are filled in
+ * @ret_what:	step that failed; unchanged if the parking namespace cannot be made
+ *
+ * Return: 0 or -errno
+ */
+int srv_park_make(struct srv *s, struct srv_ns *ns, struct srv_tap *t, int *ret_fd,
+		  const char **ret_what);
+void srv_park_fini(struct srv_park *p);
+
+int srv_ns_open(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		struct srv_reply *r);
+int srv_ns_create(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		  struct srv_reply *r);
+int srv_ns_close(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		 struct srv_reply *r);
+int srv_ns_follow(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		  struct srv_reply *r);
+int srv_ns_fds(struct srv *s, struct srv_ns *ns, const struct helper_req *req, struct srv_reply *r);
+int srv_ns_files(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		 struct srv_reply *r);
+int srv_ns_socket(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		  struct srv_reply *r);
+
+/*
+ * srv_neigh_step() - Do one piece of each deletion of neighbours that is under way. 0 or -errno of
+ * the socket
+ */
+int srv_neigh_step(struct srv *s);
+void srv_neigh_free(struct srv *s, struct srv_ns *ns);
+
+int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		   struct srv_reply *r);
+int srv_tap_return(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		   struct srv_reply *r);
+int srv_tap_forget(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		   struct srv_reply *r);
+int srv_link_set(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		 struct srv_reply *r);
+int srv_addr_add(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		 struct srv_reply *r);
+int srv_neigh_del(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		  struct srv_reply *r);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ifc/ifc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ifc/qp.h"
+
+/* Making and destroying an interface, and carrying out the actions of its link. */
+
+static void on_deliver(void *ctx, struct eth_frame *f)
+{
+	struct ifc *i = ctx;
+
+	i->ops->deliver(i->ctx, f);
+}
+
+static void on_neigh_gone(void *ctx, const uint8_t mac[6])
+{
+	struct ifc *i = ctx;
+
+	i->ops->neigh_gone(i->ctx, mac);
+}
+
+static const struct eth_ops eth_ops = {
+	.post = ifc_post,
+	.deliver = on_deliver,
+	.neigh_gone = on_neigh_gone,
+	.station_open = ifc_station_open,
+	.station_close = ifc_station_close,
+};
+
+/* --- actions of the link */
+
+static void set_own_addr(struct ifc *i, uint32_t qpn)
+{
+	struct ipoib_link_info info;
+	uint8_t mac[6];
+
+	ipoib_link_info(i->ipoib, &info);
+	eth_own_mac(mac, i->port->guid, i->pkey, qpn);
+	if (memcmp(mac, i->mac, sizeof(mac)) != 0) {
+		memcpy(i->mac, mac, sizeof(mac));
+		i->ops->set_mac(i->ctx, mac);
+	}
+	eth_if_set_addr(i->eth, i->mac, &info.lladdr);
+}
+
+static void qp_create(struct ifc *i, const struct ipoib_action *a, ns_t now)
+{
+	int err = ifc_qp_create(i, a->qp.pkey_index, a->qp.qkey);
+
+	ipoib_qp_ready(i->ipoib, err ? 0 : ca_qp_num(i->qp.ca), err, now);
+	if (!err)
+		set_own_addr(i, ca_qp_num(i->qp.ca));
+}
+
+static void ah_create(struct ifc *i, const struct ipoib_action *a, ns_t now)
+{
+	const struct ipoib_ah_attr *p = &a->ah_create.attr;
+	struct ca_ah_attr attr = {
+		.dlid = p->dlid,
+		.sl = p->sl,
+		.src_path_bits = p->src_path_bits,
+		.static_rate = p->rate_code,
+		.has_grh = p->has_grh,
+		.tclass = p->tclass,
+		.hop_limit = p->hop_limit,
+		.flow_label = p->flow_label,
+		.dgid = p->dgid,
+	};
+	struct ca_ah *ah = NULL;
+	int err = ca_ah_create(i->port->ca, &attr, &ah);
+
+	ipoib_ah_ready(i->ipoib, a->ah_create.cookie, ah, err, now);
+}
+
+static void set_carrier(struct ifc *i, bool up)
+{
+	struct ipoib_link_info info;
+
+	/* The subnet prefix may have changed while the link was down, and our link-layer address with it. */
+	if (up) {
+		ipoib_link_info(i->ipoib, &info);
+		eth_if_set_addr(i->eth, i->mac, &info.lladdr);
+	}
+	i->ops->set_carrier(i->ctx, up);
+}
+
+static void one_action(struct ifc *i, const struct ipoib_action *a, ns_t now)
+{
+	int err = 0;
+
+	if (eth_action(i->eth, a, now))
+		return;
+	switch (a->type) {
+	case IPOIB_ACT_QP_CREATE:
+		qp_create(i, a, now);
+		break;
+	case IPOIB_ACT_QP_MODIFY:
+		err = ifc_qp_modify(i, a->qp.pkey_index, a->qp.qkey);
+		break;
+	case IPOIB_ACT_AH_CREATE:
+		ah_create(i, a, now);
+		break;
+	case IPOIB_ACT_AH_DESTROY:
+		ca_ah_destroy(a->ah);
+		break;
+	case IPOIB_ACT_ATTACH:
+		err = ca_attach(i->qp.ca, &a->mcast.mgid, a->mcast.mlid);
+		break;
+	case IPOIB_ACT_DETACH:
+		ca_detach(i->qp.ca, &a->mcast.mgid, a->mcast.mlid);
+		break;
+	case IPOIB_ACT_CARRIER:
+		set_carrier(i, a->carrier.up);
+		break;
+	case IPOIB_ACT_MTU:
+		i->ops->set_mtu(i->ctx, a->ip_mtu);
+		break;
+	case IPOIB_ACT_NEIGH_GONE:
+	case IPOIB_ACT_MCAST_READY:
+	case IPOIB_ACT_SEND:
+		break; /* eth_action() has carried these out */
+	}
+	if (err)
+		ipoib_action_failed(i->ipoib, a, err, now);
+}
+
+void ifc_actions(struct ifc *i, ns_t now)
+{
+	struct ipoib_action a;
+
+	while (!ipoib_next_action(i->ipoib, &a))
+		one_action(i, &a, now);
+	/* A super-frame that the link had held may be waiting for room now. */
+	if (eth_tx_waiting(i->eth))
+		ifc_readable(i);
+}
+
+/* --- start and end */
+
+void ifc_init(struct ifc *i, struct ifc_port *port, const struct ifc_cfg *cfg,
+	      const struct ifc_ops *ops, void *ctx)
+{
+	*i = (struct ifc){
+		.set = port->set,
+		.port = port,
+		.ops = ops,
+		.ctx = ctx,
+		.pkey = cfg->pkey,
+		.qpn = cfg->qpn,
+	};
+	list_init(&i->link);
+	list_init(&i->on_port);
+	list_init(&i->tx_link);
+	list_init(&i->qp.rx_link);
+	list_init(&i->station_qps);
+	i->qp.ifc = i;
+	snprintf(i->name, sizeof(i->name), "%s", cfg->name);
+	eth_own_mac(i->mac, port->guid, i->pkey, ifc_qpn_hint(i, NULL));
+}
+
+int ifc_start(struct ifc *i, const struct ifc_cfg *cfg)
+{
+	struct ipoib_link_cfg lc = {
+		.sac = i->port->sac,
+		.timers = i->set->timers,
+		.log = i->set->log,
+		.profile = cfg->profile,
+		.pkey = cfg->pkey,
+		.max_ip_mtu = cfg->max_ip_mtu,
+		.sl_from = cfg->sl_from,
+		.sl = cfg->sl,
+		.router = cfg->router,
+	};
+	struct eth_if_cfg ec = {
+		.pool = i->set->pool,
+		.timers = i->set->timers,
+		.log = i->set->log,
+		.pkey = cfg->pkey | IB_PKEY_FULL,
+		.gro_tcp = cfg->gro_tcp,
+		.gro_udp = cfg->gro_udp,
+		.dhcp_raw = cfg->dhcp_raw,
+		.stations = cfg->stations,
+	};
+	int err;
+
+	snprintf(lc.name, sizeof(lc.name), "%s", cfg->link_name);
+	err = ipoib_link_create(&i->ipoib, &lc);
+	if (err)
+		return err;
+	ec.link = i->ipoib;
+	err = eth_if_create(&i->eth, &ec, &eth_ops, i);
+	if (err)
+		return err;
+	list_add_tail(&i->set->all, &i->link);
+	list_add_tail(&i->port->ifs, &i->on_port);
+	i->port->dirty = i->set->ports_dirty = true;
+	return 0;
+}
+
+/* Frees the packets and address handles in the last actions of a link that is down. */
+static void drop_actions(struct ifc *i)
+{
+	struct ipoib_action a;
+
+	while (!ipoib_next_action(i->ipoib, &a)) {
+		if (a.type == IPOIB_ACT_SEND)
+			pkt_free(a.send.pkt);
+		else if (a.type == IPOIB_ACT_AH_DESTROY)
+			ca_ah_destroy(a.ah);
+	}
+}
+
+void ifc_destroy(struct ifc *i)
+{
+	list_del(&i->link);
+	list_del(&i->on_port);
+	list_del(&i->tx_link);
+	eth_if_destroy(i->eth);
+	if (i->ipoib) {
+		ipoib_link_set_admin(i->ipoib, false, i->set->timers->now);
+		drop_actions(i);
+	}
+	ipoib_link_destroy(i->ipoib);
+	ifc_qp_destroy(i);
+	i->eth = NULL;
+	i->ipoib = NULL;
+}
+
+int ifc_set_router(struct ifc *i, bool router, ns_t now)
+{
+	return ipoib_link_set_router(i->ipoib, router, now);
+}
+
+void ifc_set_up(struct ifc *i, bool up, ns_t now)
+{
+	ipoib_link_set_admin(i->ipoib, up, now);
+	eth_if_set_up(i->eth, up, now);
+}

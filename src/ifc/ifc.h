@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef IFC_IFC_H
+#define IFC_IFC_H
+
+/*
+ * DOC: Interfaces, without the kernel's side of them
+ *
+ * An interface is an IPoIB link (ipoib/), the Ethernet shape before it (eth/) and queue pairs of a CA port (ca/). This
+ * module joins the three: it carries out the actions of the link, passes on what happens at the port, polls the
+ * queue pairs, and decides which TAP is read next and how far. It does no I/O and reads no clock, so the daemon
+ * and the simulations on virtual time run the same code. Everything that needs a kernel is a function in struct ifc_ops.
+ *
+ *	struct ifc_set		all interfaces and ports that one thread serves
+ *	struct ifc_port		a CA port in use, with the SA client that its interfaces share
+ *	struct ifc		an interface
+ *
+ * The owner embeds the structs, tells what happened (ifc_readable(), ifc_port_notify) and calls, in rounds,
+ *
+ *	ifc_work()	port changes, received packets, actions of links
+ *	ifc_transmit()	frames from TAPs, as far as there is room for their packets
+ *
+ * and whatever moves packets between the ports, until nothing is left to do.
+ */
+
+#include "ca/ca.h"
+#include "eth/eth.h"
+#include "ipoib/ipoib.h"
+#include "sac/sac.h"
+
+/*
+ * Packets of TAPs that may be in the queues behind a port at once. IB links have no loss through congestion, because
+ * credits hold the sender back; here a TAP is not read while that many packets are under way, and the kernel's
+ * queue holds the sender back. Egress queues of a fabric (2048 packets) and receive rings are larger.
+ */
+#define IFC_ROOM 1024u
+#define IFC_QUANTUM 64 /* packets that one TAP may send before the next one has its turn */
+#define IFC_RETRY NS_MSEC(1) /* time from a read that found no free buffer to the next attempt */
+
+struct ifc;
+struct ifc_port;
+
+struct ifc_set {
+	struct timers *timers;
+	struct pkt_pool *pool;
+	const struct log_sink *log;
+	struct list ports; /* struct ifc_port.link */
+	struct list all; /* struct ifc.link */
+	struct list rx_ready; /* struct ifc_qp.rx_link: queue pairs that have packets to poll */
+	struct list
+		tx_ready; /* struct ifc.tx_link: interfaces whose TAP may have frames, in the order of their turns */
+	bool ports_dirty; /* a port in .ports has .dirty set */
+	bool starved; /* a read found no free buffer; .retry is armed */
+	struct timer retry;
+};
+
+/* ifc_set_init() - Initialize @s; all pointers are borrowed */
+void ifc_set_init(struct ifc_set *s, struct timers *timers, struct pkt_pool *pool,
+		  const struct log_sink *log);
+void ifc_set_fini(struct ifc_set *s);
+
+/* ifc_work() - Tell links of port changes, deliver what was received, carry out the actions of all links */
+void ifc_work(struct ifc_set *s, ns_t now);
+/* ifc_work_left() - Is there more to do for ifc_work()? */
+bool ifc_work_left(const struct ifc_set *s);
+
+/*
+ * ifc_transmit() - Read frames from TAPs and post their packets, as far as there is room
+ *
+ * TAPs have turns (deficit round robin). The turn of a TAP ends when it has posted IFC_QUANTUM packets, and
+ * packets that it posted above that are charged to its next turns. One call takes at most IFC_ROOM packets of one TAP.
+ */
+void ifc_transmit(struct ifc_set *s, ns_t now);
+/* ifc_transmit_left() - Is a TAP waiting for its turn, or for room that packets under way will give back? */
+bool ifc_transmit_left(const struct ifc_set *s);
+
+/* --- a CA port */
+
+struct ifc_port {
+	struct list link; /* in ifc_set.ports */
+	struct ifc_set *set;
+	struct ca *ca; /* owned: ifc_port_close() closes it */
+	struct sac *sac;
+	uint64_t guid;
+	struct list ifs; /* struct ifc.on_port */
+	bool dirty; /* the port's attributes must be read again */
+	bool rereg; /* the SM has set ClientReregister since they were read */
+	/* Called for every event of the port, inside the CA's callback, so it may only take a note. May be NULL */
+	void (*on_event)(struct ifc_port *p, enum ca_event ev, ns_t now);
+};
+
+/* The callbacks with which a CA is opened. Their context is the struct ifc_port. */
+extern const struct ca_notify ifc_port_notify;
+
+/* ifc_port_init() - Initialize @p; then open the CA with ifc_port_notify and store it in p->ca */
+void ifc_port_init(struct ifc_port *p, struct ifc_set *s, uint64_t guid);
+/* ifc_port_start() - Make the SA client. 0 or -errno */
+int ifc_port_start(struct ifc_port *p);
+/* ifc_port_close() - Free SA client and CA, when all interfaces on @p are destroyed or ifc_port_start() failed */
+void ifc_port_close(struct ifc_port *p);
+
+/* --- an interface */
+
+struct ifc_ops {
+	/*
+	 * Read the next frame of the TAP to *ret. 0; -EAGAIN: no frame, until ifc_readable() is called;
+	 * -ENOBUFS: no free buffer; another -errno: the TAP is gone
+	 */
+	int (*read)(void *ctx, struct pkt **ret);
+	/* Takes the frame: write it to the TAP, then eth_frame_free(). */
+	void (*deliver)(void *ctx, struct eth_frame *f);
+	/* Packets in the queues behind the port; NULL: they are never full */
+	unsigned int (*queued)(void *ctx);
+	/* A token is not valid any more: delete the kernel's neighbour entries that name it. */
+	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
+	void (*set_mac)(void *ctx, const uint8_t mac[6]);
+	void (*set_mtu)(void *ctx, unsigned int mtu);
+	/* Set the carrier of the network interface to the state of the link. */
+	void (*set_carrier)(void *ctx, bool up);
+};
+
+/* A queue pair of an interface; the context of its ca_qp. */
+struct ifc_qp {
+	struct list rx_link; /* membership in ifc_set.rx_ready */
+	struct list link; /* in ifc.station_qps */
+	struct ifc *ifc;
+	struct eth_station *station; /* NULL: the interface's own */
+	struct ca_qp *ca; /* NULL: not made yet */
+};
+
+struct ifc {
+	struct list link; /* in ifc_set.all */
+	struct list on_port; /* in ifc_port.ifs */
+	struct list tx_link; /* membership in ifc_set.tx_ready */
+	struct ifc_set *set;
+	struct ifc_port *port;
+	const struct ifc_ops *ops;
+	void *ctx;
+	char name[16]; /* name of the network interface */
+	uint16_t pkey;
+	uint32_t qpn; /* number that the own queue pair should have; 0: ifc_qpn_hint() chooses */
+	uint8_t mac[6];
+	struct ipoib_link *ipoib;
+	struct eth_if *eth;
+	struct ifc_qp qp; /* queue pair of the interface itself */
+	struct list station_qps; /* struct ifc_qp.link */
+	uint16_t qp_pkey_index; /* P_Key index of all queue pairs, as in the link's last action */
+	uint32_t qp_qkey; /* Q_Key of all queue pairs, as in the link's last action */
+	/* packets that the TAP may still send in its turn; negative: packets charged to its next turns */
+	int deficit;
+	unsigned int taken; /* packets taken in this ifc_transmit() */
+	unsigned int posted; /* packets posted to queue pairs since the start; wraps */
+};
+
+struct ifc_cfg {
+	const char *name; /* name of the network interface */
+	const char *link_name; /* name of the link in the log */
+	const struct ipoib_profile *profile; /* NULL: the default profile */
+	uint16_t pkey;
+	unsigned int max_ip_mtu; /* upper limit of the IP MTU; 0: as the link has it */
+	enum ipoib_sl_from sl_from; /* as in struct ipoib_link_cfg */
+	uint8_t sl;
+	uint32_t qpn; /* QPN of the interface; 0: ifc_qpn_hint() chooses */
+	bool router; /* as in struct ipoib_link_cfg */
+	bool gro_tcp, gro_udp, dhcp_raw; /* as in struct eth_if_cfg */
+	unsigned int stations; /* as in struct eth_if_cfg */
+};
+
+/*
+ * ifc_init() - Initialize the fields that ifc_qpn_hint() and ifc_destroy() use; cannot fail
+ *
+ * i->mac becomes the MAC that the interface will have if its queue pair gets the number it should have.
+ */
+void ifc_init(struct ifc *i, struct ifc_port *port, const struct ifc_cfg *cfg,
+	      const struct ifc_ops *ops, void *ctx);
+/* ifc_start() - Make link and Ethernet shape. 0 or -errno, after which only ifc_destroy() is allowed */
+int ifc_start(struct ifc *i, const struct ifc_cfg *cfg);
+/* ifc_destroy() - Free the interface, at any time after ifc_init(); the ops are not called any more */
+void ifc_destroy(struct ifc *i);
+
+/* ifc_set_up() - The TAP was set up or down */
+void ifc_set_up(struct ifc *i, bool up, ns_t now);
+/* ifc_set_router() - The interface is a multicast router's, or is none any more. Return: as ipoib_link_set_router() */
+int ifc_set_router(struct ifc *i, bool router, ns_t now);
+/* ifc_readable() - The TAP may have frames to read */
+void ifc_readable(struct ifc *i);
+/* ifc_actions() - Carry out the actions of the link; ifc_work() does that for all interfaces */
+void ifc_actions(struct ifc *i, ns_t now);
+
+/*
+ * ifc_qpn_hint() - QPN for the interface, or for the station with @mac if that is not NULL
+ *
+ * The number is the same after a restart, so that entries in the caches of peers stay valid.
+ */
+uint32_t ifc_qpn_hint(const struct ifc *i, const uint8_t *mac);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ifc/port.h"
+
+#include "ifc/qp.h"
+
+/* This is a callback of the CA, inside which the CA must not be called. So only take a note. */
+static void on_event(void *ctx, enum ca_event ev, ns_t now)
+{
+	struct ifc_port *p = ctx;
+
+	p->dirty = true;
+	p->set->ports_dirty = true;
+	if (ev == CA_EVENT_CLIENT_REREGISTER)
+		p->rereg = true;
+	if (p->on_event)
+		p->on_event(p, ev, now);
+}
+
+static void on_ready(void *ctx, struct ca_qp *qp)
+{
+	(void)ctx;
+	ifc_qp_ready(qp->ctx);
+}
+
+const struct ca_notify ifc_port_notify = { .event = on_event, .ready = on_ready };
+
+void ifc_port_init(struct ifc_port *p, struct ifc_set *s, uint64_t guid)
+{
+	*p = (struct ifc_port){ .set = s, .guid = guid };
+	list_init(&p->link);
+	list_init(&p->ifs);
+}
+
+int ifc_port_start(struct ifc_port *p)
+{
+	struct sac_cfg sc = {
+		.ep = ca_mad_ep(p->ca),
+		.timers = p->set->timers,
+		.log = p->set->log,
+		.seed = p->guid,
+	};
+	int status = sac_create(&p->sac, &sc);
+
+	if (status)
+		return status;
+	list_add_tail(&p->set->ports, &p->link);
+	p->dirty = p->set->ports_dirty = true;
+	return 0;
+}
+
+void ifc_port_close(struct ifc_port *p)
+{
+	list_del(&p->link);
+	sac_destroy(p->sac);
+	ca_close(p->ca);
+	p->sac = NULL;
+	p->ca = NULL;
+}
+
+static void tell_links(const struct ifc_port *p, const struct ca_port_attr *a, ns_t now)
+{
+	struct ifc *i;
+
+	list_for_each (i, &p->ifs, on_port)
+		ipoib_link_port_update(i->ipoib,
+				       &(struct ipoib_port){
+					       .state = a->state,
+					       .lmc = a->lmc,
+					       .mtu_code = a->active_mtu_code,
+					       .rate_code = a->rate_code,
+					       .lid = a->lid,
+					       .gid = a->gid,
+					       .pkey_index = ca_pkey_find(p->ca, i->pkey),
+				       },
+				       now);
+}
+
+void ifc_port_refresh(struct ifc_port *p, ns_t now)
+{
+	struct ca_port_attr a;
+	bool rereg = p->rereg;
+
+	p->dirty = p->rereg = false;
+	if (ca_port_query(p->ca, &a))
+		return;
+	sac_port_update(p->sac,
+			&(struct sac_port){
+				.state = a.state,
+				.sm_sl = a.sm_sl,
+				.lid = a.lid,
+				.sm_lid = a.sm_lid,
+				.gid = a.gid,
+			},
+			now);
+	if (rereg)
+		sac_reregister(p->sac, now);
+	tell_links(p, &a, now);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+
+#include "ifc/ifc.h"
+#include "ifc/port.h"
+#include "ifc/qp.h"
+
+/* One round of work for all interfaces, and the turns in which their TAPs are read. */
+
+#define RX_BUDGET 4096 /* packets that one ifc_work() receives */
+
+/* --- ports, received packets, actions */
+
+static void refresh_ports(struct ifc_set *s, ns_t now)
+{
+	struct ifc_port *p;
+
+	s->ports_dirty = false;
+	list_for_each (p, &s->ports, link)
+		if (p->dirty)
+			ifc_port_refresh(p, now);
+}
+
+/* Queue pairs have turns of one batch, so that one that keeps receiving does not keep the others waiting. */
+static void receive(struct ifc_set *s, ns_t now)
+{
+	unsigned int done = 0;
+	bool more;
+
+	while (!list_empty(&s->rx_ready) && done < RX_BUDGET) {
+		struct ifc_qp *q = list_first(&s->rx_ready, struct ifc_qp, rx_link);
+
+		list_del(&q->rx_link);
+		done += ifc_qp_poll(q, &more, now) + 1;
+		if (more)
+			ifc_qp_ready(q);
+	}
+}
+
+void ifc_work(struct ifc_set *s, ns_t now)
+{
+	struct ifc *i;
+
+	if (s->ports_dirty)
+		refresh_ports(s, now);
+	receive(s, now);
+	list_for_each (i, &s->all, link)
+		ifc_actions(i, now);
+}
+
+bool ifc_work_left(const struct ifc_set *s)
+{
+	return !list_empty(&s->rx_ready) || s->ports_dirty;
+}
+
+/* --- frames from TAPs */
+
+enum turn {
+	TURN_EMPTY, /* the TAP has no frames */
+	TURN_OVER, /* the TAP has used its quantum */
+	TURN_BLOCKED, /* there is no room, or no buffer, for more */
+};
+
+/* Packets that the TAP may send now: what the queues have room for, and what is left of its share in this call. */
+static unsigned int room_behind(const struct ifc *i)
+{
+	unsigned int queued = i->ops->queued ? i->ops->queued(i->ctx) : 0;
+	unsigned int used = queued > i->taken ? queued : i->taken;
+
+	return used < IFC_ROOM ? IFC_ROOM - used : 0;
+}
+
+/* A frame that is dropped costs as much as a packet. */
+static void charge(struct ifc *i, unsigned int frames, unsigned int posted_before)
+{
+	unsigned int posted = i->posted - posted_before;
+	unsigned int cost = posted > frames ? posted : frames;
+
+	i->deficit -= (int)cost;
+	i->taken += cost;
+}
+
+/*
+ * Reads frames for at most @limit packets. The last frame may exceed the limit. *ret_err is the error of
+ * the read that ended this, or 0.
+ */
+static unsigned int read_frames(struct ifc *i, struct pkt **v, unsigned int limit, int *ret_err)
+{
+	unsigned int n = 0, cost = 0;
+
+	*ret_err = 0;
+	while (n < PKT_BATCH && cost < limit) {
+		*ret_err = i->ops->read(i->ctx, &v[n]);
+		if (*ret_err)
+			break;
+		cost += eth_tx_cost(i->eth, v[n++]);
+	}
+	return n;
+}
+
+static void starve(struct ifc_set *s, ns_t now)
+{
+	if (!s->starved)
+		timer_arm(s->timers, &s->retry, now + IFC_RETRY);
+	s->starved = true;
+}
+
+/* Sends the rest of super-frames that were begun in an earlier turn. False: they need more room. */
+static bool finish_frames(struct ifc *i, ns_t now)
+{
+	unsigned int before = i->posted;
+
+	eth_set_room(i->eth, room_behind(i));
+	eth_tx_more(i->eth, now);
+	charge(i, 0, before);
+	return !eth_tx_waiting(i->eth);
+}
+
+/* Sends frames for the rest of the quantum. 0, or the error of ifc_ops.read() that ended it */
+static int send_frames(struct ifc *i, ns_t now)
+{
+	unsigned int room = room_behind(i), quantum = (unsigned int)i->deficit;
+	unsigned int before = i->posted, n;
+	struct pkt *v[PKT_BATCH];
+	int err;
+
+	n = read_frames(i, v, room < quantum ? room : quantum, &err);
+	eth_set_room(i->eth, room);
+	if (n)
+		eth_tx(i->eth, v, n, now);
+	charge(i, n, before);
+	return err;
+}
+
+static enum turn take_turn(struct ifc *i, ns_t now)
+{
+	int err;
+
+	if (!room_behind(i))
+		return TURN_BLOCKED; /* without a new quantum, since other TAPs cannot send now either */
+	if (i->deficit <= 0)
+		i->deficit += IFC_QUANTUM;
+	if (i->deficit <= 0)
+		return TURN_OVER;
+	if (!finish_frames(i, now))
+		return TURN_BLOCKED;
+	if (i->deficit <= 0 || !room_behind(i))
+		return TURN_OVER;
+	err = send_frames(i, now);
+	if (err == -ENOBUFS) {
+		starve(i->set, now);
+		return TURN_BLOCKED;
+	}
+	if (eth_tx_waiting(i->eth))
+		return TURN_BLOCKED;
+	return err ? TURN_EMPTY : TURN_OVER;
+}
+
+void ifc_transmit(struct ifc_set *s, ns_t now)
+{
+	struct list blocked = LIST_INIT(blocked);
+	struct ifc *i;
+
+	list_for_each (i, &s->tx_ready, tx_link)
+		i->taken = 0;
+	while (!list_empty(&s->tx_ready) && list_empty(&s->rx_ready) && !s->starved) {
+		enum turn t;
+
+		i = list_first(&s->tx_ready, struct ifc, tx_link);
+		list_del(&i->tx_link);
+		t = take_turn(i, now);
+		if (t == TURN_EMPTY)
+			i->deficit = 0;
+		else
+			list_add_tail(t == TURN_OVER ? &s->tx_ready : &blocked, &i->tx_link);
+	}
+	/* The interfaces that were blocked have the first turns of the next call. */
+	while (!list_empty(&blocked)) {
+		i = list_entry(blocked.prev, struct ifc, tx_link);
+		list_del(&i->tx_link);
+		list_add_head(&s->tx_ready, &i->tx_link);
+	}
+}
+
+bool ifc_transmit_left(const struct ifc_set *s)
+{
+	return !list_empty(&s->tx_ready) && !s->starved;
+}
+
+void ifc_readable(struct ifc *i)
+{
+	if (list_empty(&i->tx_link))
+		list_add_tail(&i->set->tx_ready, &i->tx_link);
+}
+
+static void on_retry(struct timer *t, ns_t now)
+{
+	(void)now;
+	container_of(t, struct ifc_set, retry)->starved = false;
+}
+
+/* --- making and freeing a set */
+
+void ifc_set_init(struct ifc_set *s, struct timers *timers, struct pkt_pool *pool,
+		  const struct log_sink *log)
+{
+	*s = (struct ifc_set){ .timers = timers, .pool = pool, .log = log };
+	list_init(&s->ports);
+	list_init(&s->all);
+	list_init(&s->rx_ready);
+	list_init(&s->tx_ready);
+	timer_init(&s->retry, on_retry);
+}
+
+void ifc_set_fini(struct ifc_set *s)
+{
+	timer_cancel(s->timers, &s->retry);
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inst/capfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "os/writer.h"
+
+#define WRITER_TIME \
+	NS_SEC(5) /* longest time for which the start and the end of the instance wait for writers */
+
+/* --- sending */
+
+/* Send as much as the socket takes: 0; -EAGAIN it is full; -errno */
+static int send_some(struct capfile *c)
+{
+	while (c->done < c->len) {
+		ssize_t n = send(c->fd, c->buf + c->done, c->len - c->done,
+				 MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		c->done += (size_t)n;
+	}
+	c->done = c->len = 0;
+	/* All was captured and sent: the writer reports when it has written all. */
+	return !c->cap && shutdown(c->fd, SHUT_WR) ? -errno : 0;
+}
+
+static void fail(struct capfile *c, int err)
+{
+	if (!c->error)
+		c->error = err;
+	c->full = false;
+	c->done = c->len = 0;
+	if (c->said)
+		return;
+	c->said = true;
+	log_to(&c->fab->inst->cfg.log, LOG_LVL_ERR, "capture %s: %s; it has stopped", c->path,
+	       strerror(-c->error));
+}
+
+/* Take the reports that have come. True if there will be no more. */
+static bool take_reports(struct capfile *c)
+{
+	int status, err;
+
+	while (!(err = writer_report(c->fd, &status))) {
+		c->nreports++;
+		if (status) {
+			fail(c, status);
+			return true;
+		}
+	}
+	if (err == -EAGAIN)
+		return false;
+	if (c->nreports < 2) /* the writer ended before everything was in the file */
+		fail(c, -EPIPE);
+	return true;
+}
+
+static void on_socket(struct loop_fd *fd, uint32_t events, ns_t now);
+
+/* A socket without a writer is watched only while it is full, because nothing comes from it. */
+static void watch(struct capfile *c)
+{
+	uint32_t events = (c->reports ? EPOLLIN : 0) | (c->full ? EPOLLOUT : 0);
+	struct loop *loop = &c->fab->inst->loop;
+
+	if (c->error || !events)
+		loop_unwatch(loop, &c->watch);
+	else if (!c->watch.fn || c->watch.events != events)
+		loop_watch(loop, &c->watch, c->fd, events, on_socket);
+}
+
+static int flush(struct capfile *c)
+{
+	int err = c->error ? c->error : send_some(c);
+
+	c->full = err == -EAGAIN;
+	if (err && !c->full && !(c->reports && take_reports(c)))
+		fail(c, err);
+	watch(c);
+	return c->error;
+}
+
+static void finish(struct capfile *c)
+{
+	if (c->on_done)
+		c->on_done(c, c->ctx, c->error);
+	capfile_close(c);
+}
+
+static void on_socket(struct loop_fd *fd, uint32_t events, ns_t now)
+{
+	struct capfile *c = container_of(fd, struct capfile, watch);
+
+	(void)now;
+	if (c->reports && (events & ~(uint32_t)EPOLLOUT) && take_reports(c)) {
+		loop_unwatch(&c->fab->inst->loop, fd);
+		if (!c->cap)
+			finish(c);
+		return;
+	}
+	if (!flush(c) || c->cap)
+		return;
+	finish(c);
+}
+
+/* Move what waits to the beginning of the buffer, if this makes much room. */
+static void compact(struct capfile *c)
+{
+	if (c->done < c->size / 4)
+		return;
+	memmove(c->buf, c->buf + c->done, c->len - c->done);
+	c->len -= c->done;
+	c->done = 0;
+}
+
+static int on_write(void *ctx, const void *data, size_t len)
+{
+	struct capfile *c = ctx;
+
+	if (c->error)
+		return c->error;
+	/* A socket that was full is asked again by on_socket() alone, not for each packet. */
+	if (len > c->size - c->len && !c->full && flush(c))
+		return c->error;
+	if (len > c->size - c->len)
+		compact(c);
+	if (len > c->size - c->len)
+		return -ENOBUFS;
+	memcpy(c->buf + c->len, data, len);
+	c->len += len;
+	return 0;
+}
+
+/* --- starting */
+
+static int tap(struct capfile *c, char err[INST_ERR_MAX])
+{
+	struct fabric_port *p;
+	int status;
+
+	if (!*c->what) {
+		status = capture_add_end_ports(c->cap);
+	} else {
+		status = fabric_port_find(c->fab->fabric, c->what, &p);
+		if (status) {
+			snprintf(err, INST_ERR_MAX,
+				 "capture: no port '%s' in fabric %s, expected NODE/PORT", c->what,
+				 c->fab->name);
+			return status;
+		}
+		status = capture_add_link(c->cap, p);
+		if (status == -ENOTCONN) {
+			snprintf(err, INST_ERR_MAX, "capture: port %s has no cable", c->what);
+			return status;
+		}
+	}
+	if (status)
+		snprintf(err, INST_ERR_MAX, "capture %s: %s", c->path, strerror(-status));
+	return status;
+}
+
+static bool is_pcapng(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 7 && !strcmp(path + n - 7, ".pcapng");
+}
+
+static int start(struct capfile *c, char err[INST_ERR_MAX])
+{
+	struct capture_cfg cc = {
+		.format = *c->what || is_pcapng(c->path) ? CAPTURE_PCAPNG : CAPTURE_PCAP,
+		.write = on_write,
+		.ctx = c,
+		.epoch = c->fab->inst->unix_epoch,
+	};
+	int status = capture_create(&c->cap, c->fab->fabric, &cc);
+
+	if (status) {
+		snprintf(err, INST_ERR_MAX, "capture %s: %s", c->path, strerror(-status));
+		return status;
+	}
+	status = tap(c, err);
+	c->said = true; /* a failure of the start is returned to the requester instead of logged */
+	if (!status && flush(c)) {
+		status = c->error;
+		snprintf(err, INST_ERR_MAX, "capture %s: %s", c->path, strerror(-status));
+	}
+	c->said = status;
+	return status;
+}
+
+static struct capfile *capfile_new(struct inst_fabric *f, int fd, const char *path,
+				   const char *what, bool regular)
+{
+	struct capfile *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->size = regular ? CAPFILE_DISK_BUF : CAPFILE_STREAM_BUF;
+	c->regular = regular;
+	c->buf = malloc(c->size);
+	if (!c->buf) {
+		free(c);
+		return NULL;
+	}
+	list_init(&c->link);
+	c->fab = f;
+	c->fd = fd;
+	c->watch.fd = -1;
+	c->id = ++f->inst->capture_ids;
+	snprintf(c->path, sizeof(c->path), "%s", path);
+	snprintf(c->what, sizeof(c->what), "%s", what ? what : "");
+	return c;
+}
+
+/* Start a capture into a socket, which is taken. */
+static int open_socket(struct inst_fabric *f, int fd, const char *path, const char *what,
+		       bool reports, bool regular, struct capfile **ret, char err[INST_ERR_MAX])
+{
+	struct capfile *c = capfile_new(f, fd, path, what, regular);
+	int status;
+
+	if (!c) {
+		close(fd);
+		snprintf(err, INST_ERR_MAX, "capture %s: out of memory", path);
+		return -ENOMEM;
+	}
+	c->reports = reports;
+	status = start(c, err);
+	if (status) {
+		c->error = status;
+		capfile_close(c);
+		return status;
+	}
+	list_add_tail(&f->captures, &c->link);
+	*ret = c;
+	return 0;
+}
+
+static bool path_in_use(const struct inst *in, const char *path)
+{
+	struct capfile *c;
+
+	for (unsigned int i = 0; i < in->nfabs; i++)
+		list_for_each (c, &in->fab[i]->captures, link)
+			if (!strcmp(c->path, path))
+				return true;
+	return false;
+}
+
+static int in_use(const char *path, char err[INST_ERR_MAX])
+{
+	snprintf(err, INST_ERR_MAX, "capture %s: this instance is writing it already", path);
+	return -EEXIST;
+}
+
+int capfile_open_fd(struct inst_fabric *f, int fd, const char *path, const char *what,
+		    struct capfile **ret, char err[INST_ERR_MAX])
+{
+	bool stream = !strcmp(path, "-");
+	int status = 0;
+
+	if (!writer_is_socket(fd)) {
+		snprintf(err, INST_ERR_MAX, "capture %s: the descriptor is not a stream socket",
+			 path);
+		status = -EINVAL;
+	} else if (!stream && path_in_use(f->inst, path)) {
+		status = in_use(path, err);
+	}
+	if (!status)
+		return open_socket(f, fd, path, what, !stream, !stream, ret, err);
+	close(fd);
+	return status;
+}
+
+/* Wait until a writer has reported @nreports times, or has failed. */
+static void await_reports(struct capfile *c, unsigned int nreports, ns_t deadline)
+{
+	while (!c->error && c->nreports < nreports) {
+		struct pollfd p = { .fd = c->fd, .events = POLLIN | (c->full ? POLLOUT : 0) };
+		ns_t now = loop_clock();
+
+		if (now >= deadline)
+			return;
+		poll(&p, 1, (int)((deadline - now) / NS_MSEC(1)) + 1);
+		if (take_reports(c))
+			return;
+		flush(c);
+	}
+}
+
+int capfile_open(struct inst_fabric *f, const char *path, const char *what, struct capfile **ret,
+		 char err[INST_ERR_MAX])
+{
+	int out, fd = -1, status;
+	struct capfile *c;
+	bool regular;
+
+	if (path_in_use(f->inst, path))
+		return in_use(path, err);
+	out = strcmp(path, "-")
+		      ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0644)
+		      : dup(STDOUT_FILENO);
+	status = out < 0 ? -errno : 0;
+	if (!status) {
+		regular = writer_is_regular(out);
+		fcntl(out, F_SETFL, fcntl(out, F_GETFL) & ~O_NONBLOCK);
+		status = writer_fork(&fd, out, false);
+		close(out);
+	}
+	if (status) {
+		snprintf(err, INST_ERR_MAX, "capture %s: %s", path, strerror(-status));
+		return status;
+	}
+	status = open_socket(f, fd, path, what, true, regular, &c, err);
+	if (status)
+		return status;
+	c->said = true; /* a failure of the start is returned instead of logged */
+	await_reports(c, 1, loop_clock() + WRITER_TIME);
+	c->said = c->error;
+	if (c->error) {
+		snprintf(err, INST_ERR_MAX, "capture %s: %s", path, strerror(-c->error));
+		return capfile_close(c);
+	}
+	if (ret)
+		*ret = c;
+	return 0;
+}
+
+/* --- ending */
+
+/* Record nothing more, and tell the writer so when everything is sent. */
+static void end_records(struct capfile *c)
+{
+	capture_destroy(c->cap);
+	c->cap = NULL;
+	flush(c);
+}
+
+int capfile_stop(struct capfile *c, capfile_done *done, void *ctx)
+{
+	end_records(c);
+	if (c->error || !c->reports)
+		return capfile_close(c);
+	c->on_done = done;
+	c->ctx = ctx;
+	return -EINPROGRESS;
+}
+
+void capfile_forget(struct capfile *c)
+{
+	c->on_done = NULL;
+}
+
+int capfile_close(struct capfile *c)
+{
+	int error;
+
+	if (c->cap)
+		end_records(c);
+	error = c->error;
+	list_del(&c->link);
+	loop_unwatch(&c->fab->inst->loop, &c->watch);
+	close(c->fd);
+	free(c->buf);
+	free(c);
+	return error;
+}
+
+void capfile_close_all(struct inst_fabric *f)
+{
+	ns_t deadline = loop_clock() + WRITER_TIME;
+	struct capfile *c, *tmp;
+
+	list_for_each (c, &f->captures, link)
+		if (c->cap)
+			end_records(c);
+	list_for_each_safe (c, tmp, &f->captures, link) {
+		if (c->regular)
+			await_reports(c, 2, deadline);
+		finish(c);
+	}
+}
+
+void capfile_follow(struct inst_fabric *f)
+{
+	char err[INST_ERR_MAX];
+	struct capfile *c;
+
+	list_for_each (c, &f->captures, link)
+		if (c->cap && !*c->what && tap(c, err))
+			log_to(&f->inst->cfg.log, LOG_LVL_WARN, "%s", err);
+}
+
+void capfile_flush_all(struct inst *in)
+{
+	struct capfile *c;
+
+	for (unsigned int i = 0; i < in->nfabs; i++)
+		list_for_each (c, &in->fab[i]->captures, link)
+			if (c->len && !c->full)
+				flush(c);
+}

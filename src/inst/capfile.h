@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef INST_CAPFILE_H
+#define INST_CAPFILE_H
+
+/*
+ * Captures that go to a file. Records gather in a buffer, so that the data path makes no system
+ * call for each packet; the buffer is sent when it is full and once a wake-up of the loop. A
+ * file that takes no more ends the capture with its error, never the fabric.
+ *
+ * The loop writes to no file, because a hanging disk, a pipe or a terminal could make it wait. It sends to a socket, from
+ * which a writer (os/writer.h) or the client copies. When the socket is full the records wait in the buffer, and when the
+ * buffer is full, packets are missed and counted.
+ */
+
+#include "fabric/capture.h"
+#include "inst/fab.h"
+
+/*
+ * Numbers of octets by which a reader, or the writer of a regular file, may be late. The second is larger, because
+ * nobody slows traffic down while a busy machine gives the writer no time. Memory is touched on first use only.
+ */
+#define CAPFILE_STREAM_BUF (8 * 1024 * 1024)
+#define CAPFILE_DISK_BUF (64 * 1024 * 1024)
+
+struct capfile;
+typedef void capfile_done(struct capfile *c, void *ctx, int error);
+
+struct capfile {
+	struct list link; /* link in inst_fabric.captures */
+	struct inst_fabric *fab;
+	struct capture *cap; /* NULL while the capture ends, and its writer writes the rest */
+	unsigned int id;
+	int fd; /* socket to the writer or the client */
+	bool reports; /* true if a writer is at the other end, so that reports come */
+	bool regular; /* true if the writer writes a regular file, for whose end the instance's end waits */
+	unsigned int nreports; /* number of reports so far */
+	struct loop_fd watch; /* waits for reports, and for room in the socket while .full */
+	bool full; /* true while the socket takes no more */
+	bool said; /* true if .error needs no line in the log */
+	char path[256];
+	char what[FABRIC_NAME_MAX]; /* "" all end ports, else a port whose link it is */
+	int error; /* error of the file */
+	uint8_t *buf;
+	size_t size; /* octets of room in .buf */
+	size_t done, len; /* buf[done .. len) is not sent yet */
+	capfile_done *on_done; /* called at the end of a stopped capture; NULL: nobody asked */
+	void *ctx;
+};
+
+/**
+ * capfile_open() - Start a capture into a file of the configuration, before the privileges go
+ * @path:	name of the file, "-" for standard output; its format is pcapng if it ends in .pcapng or @what is given, else pcap
+ * @what:	NULL to capture each packet once, at the end ports; or "NODE/PORT" for both directions of the link there
+ *
+ * Waits until the first octets are written. Return: 0; -EEXIST @path is being written already; -errno; with @err
+ */
+int capfile_open(struct inst_fabric *f, const char *path, const char *what, struct capfile **ret,
+		 char err[INST_ERR_MAX]);
+
+/**
+ * capfile_open_fd() - Start a capture into a socket that a client sent (SCM_RIGHTS)
+ * @fd:		taken
+ * @path:	name of the regular file to which a writer of the client copies; "-" if the client copies itself
+ *
+ * Return: as capfile_open(); -EINVAL @fd is no stream socket
+ */
+int capfile_open_fd(struct inst_fabric *f, int fd, const char *path, const char *what,
+		    struct capfile **ret, char err[INST_ERR_MAX]);
+
+/**
+ * capfile_stop() - End a capture when all is written
+ * @done:	called then, with 0 or the first error, unless capfile_forget() was called; @c is freed after it
+ *
+ * Return: -EINPROGRESS, and @done will be called; 0 or the first error, and @c is freed
+ */
+int capfile_stop(struct capfile *c, capfile_done *done, void *ctx);
+void capfile_forget(struct capfile *c);
+
+/* capfile_close() - End a capture at once; its writer writes what it has. Returns 0 or its first error */
+int capfile_close(struct capfile *c);
+
+/*
+ * capfile_close_all() - End all captures of a fabric, and wait for those writers that write regular files, five
+ * seconds at most
+ */
+void capfile_close_all(struct inst_fabric *f);
+
+/*
+ * capfile_follow() - Extend captures of all end ports to a new external link, so that they include
+ * packets that enter by it
+ */
+void capfile_follow(struct inst_fabric *f);
+
+/* capfile_flush_all() - Send the buffers of all captures; called once in each wake-up */
+void capfile_flush_all(struct inst *in);
+
+#endif

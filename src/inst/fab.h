@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef INST_FAB_H
+#define INST_FAB_H
+
+/*
+ * A fabric of an instance with its topology, its soft HCAs and its subnet managers (inst/fab_sm.h).
+ */
+
+#include "ca/ca_soft.h"
+#include "fabric/fabric.h"
+#include "inst/inst.h"
+
+/* The text of a partition file, kept because each manager that is started parses it. */
+struct inst_partitions {
+	char *name; /* name of the file, for messages */
+	char *text; /* text of the file; NULL if no partitions were given */
+	size_t len;
+};
+
+struct inst_fabric {
+	struct inst *inst;
+	char name[CONF_NAME_MAX];
+	struct fabric *fabric;
+	struct ca_soft_hca **soft; /* soft HCAs by index of the node; NULL for a switch */
+	/* List of struct inst_sm.link (inst/fab_sm.h); empty if the SM is external, or was stopped */
+	struct list sms;
+	/* Name of the topology file; NULL if the demo generated the topology */
+	char *topology_file;
+	struct conf_fabric conf; /* configuration of the fabric, without its paths */
+	struct inst_partitions partitions; /* partitions that were loaded last */
+	ns_t up_at; /* time of the first SUBNET UP; 0 before */
+	struct list captures; /* struct capfile.link, inst/capfile.h */
+	bool traced; /* true while a `trace` runs on this fabric */
+};
+
+/**
+ * fab_add() - Build a fabric and start its SM
+ * @conf:	copied without its paths; .topology is the file's name for messages, NULL if @topo was generated
+ * @topo:	borrowed
+ *
+ * Return: 0; -EINVAL, -ENOMEM, -errno of a file; all with a message in @err
+ */
+int fab_add(struct inst *in, const struct conf_fabric *conf, const struct topo *topo,
+	    char err[INST_ERR_MAX]);
+
+void fab_destroy(struct inst_fabric *f);
+
+#endif

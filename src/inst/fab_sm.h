@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef INST_FAB_SM_H
+#define INST_FAB_SM_H
+
+/*
+ * DOC: This instance's own subnet managers on a fabric
+ *
+ * They are the embedded manager and those that a client starts beside it (or beside an external
+ * one), each on its own end port. They learn of each other only by SMInfo, as separate programs do.
+ */
+
+#include "inst/fab.h"
+#include "sm/sm.h"
+
+struct inst_sm {
+	/* Link in inst_fabric.sms, which is in the order in which the managers were started */
+	struct list link;
+	struct inst_fabric *fab;
+	struct fabric_port *at;
+	struct sm *sm;
+	struct sa *sa;
+	struct sm_listener listener;
+};
+
+/* fab_sm() - The master of our managers, or the first one if none is master; NULL if we run none */
+struct inst_sm *fab_sm(const struct inst_fabric *f);
+/* fab_sm_at() - The manager on a port; NULL if there is none */
+struct inst_sm *fab_sm_at(const struct inst_fabric *f, const struct fabric_port *at);
+
+/**
+ * fab_sm_start() - Start a manager, with the fabric's partitions
+ * @at:		port 0 of a switch or a port of a CA
+ * @priority:	0 .. 15
+ *
+ * Return: 0; -EINVAL @at has no management endpoint; -EBUSY @at has a manager; -ENOMEM or another -errno. On failure nothing has changed and @err has the message
+ */
+int fab_sm_start(struct inst_fabric *f, struct fabric_port *at, uint8_t priority, ns_t now,
+		 char err[INST_ERR_MAX]);
+
+/*
+ * fab_sm_stop() - End a manager as if its process had been killed: its state is lost, and it tells
+ * nobody
+ */
+void fab_sm_stop(struct inst_sm *m, ns_t now);
+
+/*
+ * fab_sm_restart() - Stop a manager and start a new one on the same port with the same priority
+ *
+ * Return: as fab_sm_start(); on failure the old manager is gone and there is no new one
+ */
+int fab_sm_restart(struct inst_sm *m, ns_t now, char err[INST_ERR_MAX]);
+
+/*
+ * fab_load_partitions() - Read and check a partition file for the managers that will be started
+ *
+ * Return: 0; -errno with a message in @err, and the earlier partitions stay
+ */
+int fab_load_partitions(struct inst_fabric *f, const char *file, char err[INST_ERR_MAX]);
+
+/*
+ * fab_set_partitions() - Give other partitions to every manager, also to those that will be started
+ * @name:	name of the file that @fd is a copy of, for messages
+ * @fd:	sealed memory file that the client made by file_seal(), so that reading it never waits;
+ * 	it stays the caller's
+ *
+ * Return: 0; -errno with a message in @err. The earlier partitions then stay, unless a manager ran
+ * out of memory: managers before it in the list have the new ones.
+ */
+int fab_set_partitions(struct inst_fabric *f, const char *name, int fd, ns_t now,
+		       char err[INST_ERR_MAX]);
+
+void fab_free_partitions(struct inst_fabric *f);
+
+#endif

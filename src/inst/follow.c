@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inst/follow.h"
+
+#define GAP NS_MSEC(50) /* least time between an answer and the next question */
+#define LOOK NS_SEC(1) /* time between questions while the namespace is gone */
+#define BACKOFF_MIN NS_MSEC(100)
+#define BACKOFF_MAX NS_SEC(10)
+#define STEADY NS_SEC(60) /* time of presence after which losses are counted from 1 again */
+
+void follow_init(struct follow *f, ns_t now)
+{
+	*f = (struct follow){ .gen = 1, .present = true, .came = now };
+}
+
+void follow_event(struct follow *f)
+{
+	f->event = true;
+}
+
+ns_t follow_next(const struct follow *f)
+{
+	if (f->asked)
+		return NS_NEVER;
+	if (f->event)
+		return f->not_before;
+	return f->present ? NS_NEVER : ns_max(f->look_at, f->not_before);
+}
+
+uint32_t follow_asked(struct follow *f)
+{
+	f->asked = true;
+	f->event = false;
+	return f->present ? f->gen : 0;
+}
+
+static void lost(struct follow *f, ns_t now)
+{
+	f->losses = now - f->came >= STEADY ? 1 : f->losses + 1;
+	f->present = false;
+	f->not_before = now + ns_backoff(f->losses, BACKOFF_MIN, BACKOFF_MAX);
+	f->look_at = now; /* the namespace may have been replaced already */
+}
+
+enum follow_change follow_answered(struct follow *f, int gen, ns_t now)
+{
+	f->asked = false;
+	f->not_before = now + GAP;
+	f->look_at = now + LOOK;
+	if (gen < 0) {
+		/* What the event was about is not known yet. */
+		f->event = true;
+		f->not_before = now + LOOK;
+		return FOLLOW_SAME;
+	}
+	if (f->present && (uint32_t)gen != f->gen) {
+		lost(f, now);
+		return FOLLOW_LOST;
+	}
+	if (!gen || f->present)
+		return FOLLOW_SAME;
+	f->gen = (uint32_t)gen;
+	f->present = true;
+	f->came = now;
+	return FOLLOW_CAME;
+}

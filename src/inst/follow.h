@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef INST_FOLLOW_H
+#define INST_FOLLOW_H
+
+/*
+ * When to ask the helper whether the namespace of a host is still the one that its name means, and what its answers mean
+ * (netdev_post_ns_follow()). No I/O and no clock.
+ *
+ * The helper is asked when a name was added or removed beside the namespace's. While the namespace is gone the helper is asked
+ * every second as well, because a namespace is mounted on its name some time after the name was added. A question waits for
+ * the answer of the one before it. Whoever deletes and makes a namespace again and again makes the instance follow in ever
+ * longer intervals, of ten seconds at most.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/ns.h"
+
+enum follow_change {
+	FOLLOW_SAME, /* nothing has changed */
+	FOLLOW_LOST, /* the namespace that was open is not meant any more */
+	FOLLOW_CAME, /* a namespace was opened, and the answer has its files */
+};
+
+struct follow {
+	uint32_t gen; /* number of the namespace that was open last, as the helper counts */
+	bool present; /* false while the namespace is gone */
+	bool asked; /* a question was sent and not yet answered */
+	bool event; /* a name was added or removed since the last question */
+	unsigned int losses; /* losses in a row, without a minute of presence between them */
+	ns_t came; /* time at which the namespace was opened */
+	ns_t not_before; /* earliest time of the next question */
+	ns_t look_at; /* time of the next question while the namespace is gone */
+};
+
+/* follow_init() - The namespace is open, as at the start */
+void follow_init(struct follow *f, ns_t now);
+
+/* follow_event() - A name was added or removed */
+void follow_event(struct follow *f);
+
+/*
+ * follow_next() - Time of the next question, which may be in the past; NS_NEVER if there is nothing to ask, or while an answer
+ * is awaited
+ */
+ns_t follow_next(const struct follow *f);
+
+/*
+ * follow_asked() - The question is sent
+ *
+ * When a namespace was replaced, the first answer is that the old one is gone, and the next has the files of the new one. So
+ * files of the old one are closed before others come, which matters when the process may open no more.
+ * Return: number of the namespace to ask about; 0 while none is present
+ */
+uint32_t follow_asked(struct follow *f);
+
+/**
+ * follow_answered() - Take an answer
+ * @gen:	value of the answer: 0 the namespace that was asked about is gone, or the helper's number of the one that is open;
+ *		-errno if the helper could not tell, for example because it has too many files open
+ */
+enum follow_change follow_answered(struct follow *f, int gen, ns_t now);
+
+#endif

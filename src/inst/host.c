@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inst/host.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "inst/host_follow.h"
+#include "inst/iface.h"
+
+struct event_ctx {
+	struct inst_host *host;
+	ns_t now;
+};
+
+static void on_rtnl(const struct rtnl_event *ev, void *arg)
+{
+	struct event_ctx *c = arg;
+	struct inst_iface *i;
+
+	list_for_each (i, &c->host->ifaces, on_host) {
+		if (i->ifindex != ev->ifindex)
+			continue;
+		if (ev->type == RTNL_LINK_NEW || ev->type == RTNL_LINK_DEL)
+			iface_link_event(i, ev->type == RTNL_LINK_NEW && (ev->link.flags & IFF_UP),
+					 c->now);
+		else if (ev->type == RTNL_MC_FORWARDING)
+			iface_mc_event(i, ev->mc.family, ev->mc.on, c->now);
+	}
+}
+
+static void events_readable(struct loop_fd *fd, uint32_t events, ns_t now)
+{
+	struct inst_host *h = container_of(fd, struct inst_host, events_fd);
+	struct event_ctx c = { .host = h, .now = now };
+	int n = rtnl_events_read(&h->events, on_rtnl, &c);
+
+	(void)events;
+	if (n >= 0)
+		return;
+	log_to(&h->inst->cfg.log, LOG_LVL_ERR, "host %s: netlink: %s", h->name, strerror(-n));
+	loop_unwatch(&h->inst->loop, fd);
+}
+
+int host_use_files(struct inst_host *h, const struct netdev_ns_files *files)
+{
+	h->igmp = files->igmp;
+	h->igmp6 = files->igmp6;
+	h->events = (struct rtnl_events){ .fd = files->events };
+	rtnl_attach(&h->rtnl, files->rtnl);
+	rtnl_attach(&h->dump, files->dump);
+	return loop_watch(&h->inst->loop, &h->events_fd, files->events, EPOLLIN, events_readable);
+}
+
+static int open_ns(struct inst_host *h, const char *netns)
+{
+	struct netdev_helper *helper = h->inst->helper;
+	struct netdev_ns_info info = { .follows = false };
+	struct netdev_ns_files files;
+	int err;
+
+	h->anonymous = !netns && *h->name;
+	if (h->anonymous)
+		err = netdev_ns_create(helper, &h->ns);
+	else
+		err = netdev_ns_open(helper, netns, &h->ns, &info);
+	if (!err && info.follows)
+		host_follow(h, netns);
+	if (!err)
+		err = netdev_ns_fds(helper, h->ns, &h->net_fd, &h->user_fd);
+	if (!err)
+		err = netdev_ns_files(helper, h->ns,
+				      NETDEV_FILE_RTNL | NETDEV_FILE_EVENTS | NETDEV_FILE_GROUPS |
+					      NETDEV_FILE_DUMP,
+				      &files);
+	return err ? err : host_use_files(h, &files);
+}
+
+static int host_open(struct inst_host *h, const char *netns, char err[INST_ERR_MAX])
+{
+	int status = open_ns(h, netns);
+
+	if (status) {
+		char what[CONF_NAME_MAX + 8];
+
+		snprintf(what, sizeof(what), "host %s", *h->name ? h->name : "(own)");
+		return inst_refused(h->inst, status, what, err);
+	}
+	return 0;
+}
+
+int host_get(struct inst *in, const struct conf_iface *c, struct inst_host **ret,
+	     char err[INST_ERR_MAX])
+{
+	struct inst_host *h;
+	int status;
+
+	list_for_each (h, &in->hosts, link) {
+		if (strcmp(h->name, c->host))
+			continue;
+		if (strcmp(h->netns, c->netns ? c->netns : "")) {
+			snprintf(err, INST_ERR_MAX,
+				 "interface %s@%s: netns '%s', but another interface of the host "
+				 "has '%s'",
+				 c->name, c->host, c->netns ? c->netns : "", h->netns);
+			return -EINVAL;
+		}
+		*ret = h;
+		return 0;
+	}
+	h = calloc(1, sizeof(*h));
+	if (!h) {
+		snprintf(err, INST_ERR_MAX, "host %s: out of memory", c->host);
+		return -ENOMEM;
+	}
+	list_init(&h->link);
+	list_init(&h->ifaces);
+	h->inst = in;
+	h->ns = HOST_NO_NS;
+	h->net_fd = h->user_fd = h->igmp = h->igmp6 = -1;
+	h->events.fd = h->rtnl.fd = h->dump.fd = -1;
+	snprintf(h->name, sizeof(h->name), "%s", c->host);
+	snprintf(h->netns, sizeof(h->netns), "%s", c->netns ? c->netns : "");
+	status = host_open(h, c->netns, err);
+	if (status) {
+		host_close(h);
+		return status;
+	}
+	list_add_tail(&in->hosts, &h->link);
+	*ret = h;
+	return 0;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void host_close_files(struct inst_host *h)
+{
+	loop_unwatch(&h->inst->loop, &h->events_fd);
+	neigh_dump_host_gone(h);
+	rtnl_close(&h->rtnl);
+	rtnl_close(&h->dump);
+	close_fd(&h->events.fd);
+	close_fd(&h->net_fd);
+	close_fd(&h->igmp);
+	close_fd(&h->igmp6);
+}
+
+void host_close(struct inst_host *h)
+{
+	list_del(&h->link);
+	host_unfollow(h);
+	host_close_files(h);
+	close_fd(&h->user_fd);
+	if (h->ns != HOST_NO_NS)
+		netdev_ns_close(h->inst->helper, h->ns);
+	free(h);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef INST_HOST_H
+#define INST_HOST_H
+
+/* A host is a network namespace and the kernel's events about the interfaces in it. */
+
+#include "inst/follow.h"
+#include "inst/inst.h"
+#include "netdev/rtnl.h"
+
+/* Handle of a namespace that was not opened */
+#define HOST_NO_NS UINT32_MAX
+
+struct inst_host {
+	struct list link; /* link in inst.hosts */
+	struct inst *inst;
+	/* Name of the host; "" for the namespace of the user who started the instance */
+	char name[CONF_NAME_MAX];
+	char netns[256]; /* namespace as configured; "" if the configuration names none */
+	uint32_t ns; /* helper's handle of the namespace; HOST_NO_NS until it is opened */
+	bool anonymous;
+	bool follow_refused; /* the last question about the namespace was refused, which was logged */
+	bool follows; /* true if the namespace may go away and come back: inst/host_follow.h */
+	/* true while it does not exist; then .net_fd, .igmp, .igmp6 and the netlink sockets are closed */
+	bool gone;
+	struct follow follow;
+	struct timer follow_timer; /* next question to the helper */
+	int net_fd,
+		user_fd; /* namespaces for `exec`; .user_fd is -1 if the helper has no user namespace */
+	int igmp,
+		igmp6; /* the kernel's lists of groups: /proc/net/igmp and igmp6 of the namespace */
+	struct rtnl_events events;
+	struct loop_fd events_fd;
+	struct rtnl rtnl; /* socket for requests that the kernel answers at once */
+	struct rtnl dump; /* socket for dumps of neighbours, see inst/neigh_dump.h */
+	struct loop_fd dump_fd;
+	struct list ifaces; /* struct inst_iface.on_host */
+	/* Port of the host's first interface; programs of the host use its CA by default */
+	struct inst_port *port;
+	/* Interface for which the lists of groups are being read, or NULL */
+	struct inst_iface *groups_of;
+};
+
+/**
+ * host_get() - Find the host of an interface, or make it on first use
+ *
+ * The host's namespace is the one that the key `netns` names. Without this key a host with a name gets an
+ * anonymous namespace, and the host "" uses the namespace of the user who started the instance.
+ * Return: 0; -EINVAL two interfaces of a host disagree about its namespace; -errno; with @err
+ */
+int host_get(struct inst *in, const struct conf_iface *c, struct inst_host **ret,
+	     char err[INST_ERR_MAX]);
+
+/* host_close() - Close a host, of which no interface may be left */
+void host_close(struct inst_host *h);
+
+/* host_use_files() - Take all files of the host's namespace, and watch the kernel's events. 0 or -errno */
+int host_use_files(struct inst_host *h, const struct netdev_ns_files *files);
+/* host_close_files() - Close .net_fd and the files of host_use_files() */
+void host_close_files(struct inst_host *h);
+
+#endif

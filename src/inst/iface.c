@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inst/iface.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "inst/fab.h"
+#include "inst/host.h"
+#include "inst/iface_groups.h"
+#include "inst/iface_net.h"
+#include "inst/port.h"
+#include "inst/udplink.h"
+
+static void iface_log(const struct inst_iface *i, enum log_level lvl, const char *what, int err)
+{
+	log_to(&i->inst->cfg.log, lvl, "%s@%s: %s: %s", i->name, i->host->name, what,
+	       strerror(-err));
+}
+
+/* --- frames */
+
+/*
+ * The TAP is watched edge-triggered, because ifc_transmit() reads it until it is empty, or stops
+ * while the fabric has no room.
+ */
+static void tap_readable(struct loop_fd *fd, uint32_t events, ns_t now)
+{
+	(void)events;
+	(void)now;
+	ifc_readable(&container_of(fd, struct inst_iface, tap_fd)->ifc);
+}
+
+static int read_tap(void *ctx, struct pkt **ret)
+{
+	struct inst_iface *i = ctx;
+	struct tap_frame f;
+	int err = tap_read(&i->tap, &i->inst->tap_rx, &f);
+
+	if (err == -EBADFD) {
+		iface_log(i, LOG_LVL_ERR, "the TAP was deleted", err);
+		loop_unwatch(&i->inst->loop, &i->tap_fd);
+		iface_link_event(i, false, i->inst->loop.now);
+	}
+	if (err)
+		return err;
+	/* Frames with VLAN tags are refused here, and then counted and dropped by eth_tx(). */
+	tap_vnet_to_pkt(f.pkt, &f.vnet);
+	*ret = f.pkt;
+	return 0;
+}
+
+static void on_deliver(void *ctx, struct eth_frame *f)
+{
+	struct inst_iface *i = ctx;
+	struct iovec iov[1 + ETH_FRAME_PARTS];
+	struct tap_vnet vnet;
+
+	tap_vnet_from_pkt(&vnet, f->first);
+	if (tap_write(&i->tap, &vnet, iov, eth_frame_iov(f, iov + 1)))
+		i->tap_write_errors++;
+	eth_frame_free(f);
+}
+
+static unsigned int on_queued(void *ctx)
+{
+	struct inst_iface *i = ctx;
+
+	return fabric_queued(i->port->fab->fabric);
+}
+
+/* --- settings of the network interface that follow the link */
+
+static void on_neigh_gone(void *ctx, const uint8_t mac[6])
+{
+	iface_net_neigh_gone(ctx, mac);
+}
+
+static void set_mac(void *ctx, const uint8_t mac[6])
+{
+	(void)mac; /* i->ifc.mac has the same address */
+	iface_net_set_mac(ctx);
+}
+
+static void set_carrier(void *ctx, bool up)
+{
+	iface_net_set_carrier(ctx, up);
+}
+
+static void set_mtu(void *ctx, unsigned int mtu)
+{
+	iface_net_set_mtu(ctx, mtu);
+}
+
+static const struct ifc_ops ifc_ops = {
+	.read = read_tap,
+	.deliver = on_deliver,
+	.queued = on_queued,
+	.neigh_gone = on_neigh_gone,
+	.set_mac = set_mac,
+	.set_mtu = set_mtu,
+	.set_carrier = set_carrier,
+};
+
+/* --- the TAP was set up or down */
+
+void iface_link_event(struct inst_iface *i, bool up, ns_t now)
+{
+	if (i->kernel_up == up)
+		return;
+	i->kernel_up = up;
+	ifc_set_up(&i->ifc, up, now);
+	if (up)
+		iface_groups_start(i, now);
+	else
+		iface_groups_stop(i);
+}
+
+/* --- multicast routers */
+
+static void follow_mc(struct inst_iface *i, ns_t now)
+{
+	int err;
+
+	/* A link whose profile does not follow Reports cannot be a router's. */
+	if (i->router != CONF_ROUTER_AUTO || !ipoib_link_profile(i->ifc.ipoib)->reports)
+		return;
+	err = ifc_set_router(&i->ifc, i->routes_mc[RTNL_V4] || i->routes_mc[RTNL_V6], now);
+	if (err && !i->mc_refused)
+		log_to(&i->inst->cfg.log, LOG_LVL_WARN,
+		       "%s@%s: the host routes multicast, but the interface does not receive all "
+		       "groups: %s",
+		       i->name, i->host->name, strerror(-err));
+	i->mc_refused = err;
+}
+
+void iface_mc_event(struct inst_iface *i, enum rtnl_family family, bool on, ns_t now)
+{
+	i->routes_mc[family] = on;
+	follow_mc(i, now);
+}
+
+void iface_mc_retry(struct inst_iface *i, ns_t now)
+{
+	if (i->mc_refused)
+		follow_mc(i, now);
+}
+
+/* --- the namespace goes and comes */
+
+void iface_ns_lost(struct inst_iface *i, ns_t now)
+{
+	iface_net_lost(i);
+	i->ifindex = 0;
+	iface_link_event(i, false, now);
+	/* Nobody in the new namespace routes multicast yet. */
+	i->routes_mc[RTNL_V4] = i->routes_mc[RTNL_V6] = false;
+	follow_mc(i, now);
+}
+
+const char *iface_reason(const struct inst_iface *i, const struct ipoib_link_info *info)
+{
+	if (i->host->gone)
+		return "the network namespace is gone";
+	return i->ifindex ? info->reason : "the TAP is not back in the network namespace";
+}
+
+/* --- making and removing an interface */
+
+/* @link_name: buffer for the name of the link, which must be valid until ifc_start() has returned */
+static struct ifc_cfg ifc_cfg(const struct inst_iface *i, const struct conf_iface *c,
+			      char link_name[IPOIB_NAME_LEN])
+{
+	snprintf(link_name, IPOIB_NAME_LEN, "%.15s@%.15s", i->name, i->host->name);
+	return (struct ifc_cfg){
+		.name = i->name,
+		.link_name = link_name,
+		.profile = c->profile,
+		.pkey = c->pkey,
+		.max_ip_mtu = c->mtu,
+		.sl_from = c->sl_from,
+		.sl = c->sl,
+		.router = c->router == CONF_ROUTER_YES,
+		.qpn = c->qpn,
+		.gro_tcp = i->tap.offload & TAP_OFFLOAD_TSO,
+		.gro_udp = i->tap.offload & TAP_OFFLOAD_USO,
+		.dhcp_raw = c->dhcp_raw,
+		.stations = c->stations,
+	};
+}
+
+static int make_link(struct inst_iface *i, const struct conf_iface *c)
+{
+	char link_name[IPOIB_NAME_LEN];
+	struct ifc_cfg cfg = ifc_cfg(i, c, link_name);
+
+	return ifc_start(&i->ifc, &cfg);
+}
+
+static int refused(struct inst_iface *i, int status, char err[INST_ERR_MAX])
+{
+	char what[IFNAMSIZ + CONF_NAME_MAX + 16];
+
+	snprintf(what, sizeof(what), "interface %s@%s", i->name, i->host->name);
+	return inst_refused(i->inst, status, what, err);
+}
+
+struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i)
+{
+	struct netdev_tap_conf tc = { .mtu = i->mtu ? i->mtu : 2044 };
+
+	/* The MTU that the link had when its namespace went away */
+	if (i->net.mtu)
+		tc.mtu = i->net.mtu;
+	memcpy(tc.mac, i->ifc.mac, sizeof(tc.mac));
+	memcpy(tc.ifname, i->name, sizeof(tc.ifname));
+	return tc;
+}
+
+static int make_tap(struct inst_iface *i, char err[INST_ERR_MAX])
+{
+	struct netdev_tap_conf tc = iface_tap_conf(i);
+	int fd, status;
+
+	status = netdev_tap_create(i->inst->helper, i->host->ns, &tc, &fd, &i->ifindex);
+	if (!status)
+		status = tap_attach(&i->tap, fd, TAP_OFFLOAD_DEFAULT);
+	return status ? refused(i, status, err) : 0;
+}
+
+struct rtnl_ip iface_addr(const struct inst_iface *i, unsigned int k)
+{
+	struct rtnl_ip ip = { .family = i->addr[k].family == 6 ? RTNL_V6 : RTNL_V4 };
+
+	memcpy(ip.addr, i->addr[k].octets, sizeof(ip.addr));
+	return ip;
+}
+
+static int set_addresses(struct inst_iface *i, char err[INST_ERR_MAX])
+{
+	for (unsigned int k = 0; k < i->naddrs; k++) {
+		struct rtnl_ip ip = iface_addr(i, k);
+		int status;
+
+		status = netdev_addr_add(i->inst->helper, i->host->ns, i->ifindex, &ip,
+					 i->addr[k].prefix_len);
+		if (status && status != -EEXIST)
+			return refused(i, status, err);
+	}
+	return 0;
+}
+
+static int bring_up(struct inst_iface *i, const struct conf_iface *c, char err[INST_ERR_MAX])
+{
+	struct inst *in = i->inst;
+	int status = make_tap(i, err);
+
+	if (status)
+		return status;
+	status = make_link(i, c);
+	if (!status)
+		status = loop_watch(&in->loop, &i->tap_fd, i->tap.fd, EPOLLIN | EPOLLET,
+				    tap_readable);
+	if (status) {
+		snprintf(err, INST_ERR_MAX, "interface %s@%s: %s", i->name, i->host->name,
+			 strerror(-status));
+		return status;
+	}
+	status = set_addresses(i, err);
+	if (status)
+		return status;
+	status = netdev_link_up(in->helper, i->host->ns, i->ifindex, true);
+	if (status)
+		return refused(i, status, err);
+	iface_link_event(i, true, in->loop.now);
+	return 0;
+}
+
+int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX])
+{
+	char link_name[IPOIB_NAME_LEN];
+	struct inst_iface *i;
+	struct inst_port *port;
+	struct inst_host *host;
+	struct ifc_cfg cfg;
+	int status = c->port.udp ? udplink_hca(in, &c->port, c->host, err) : 0;
+
+	if (!status)
+		status = port_get(in, &c->port, &port, err);
+	if (!status)
+		status = host_get(in, c, &host, err);
+	if (status)
+		return status;
+	i = calloc(1, sizeof(*i));
+	if (!i) {
+		snprintf(err, INST_ERR_MAX, "interface %s: out of memory", c->name);
+		return -ENOMEM;
+	}
+	list_init(&i->link);
+	list_init(&i->on_host);
+	iface_groups_init(i);
+	iface_net_init(i);
+	i->inst = in;
+	i->port = port;
+	i->host = host;
+	i->tap.fd = -1;
+	i->mtu = c->mtu;
+	i->router = c->router;
+	i->naddrs = c->naddrs;
+	memcpy(i->addr, c->addr, sizeof(i->addr));
+	snprintf(i->name, sizeof(i->name), "%s", c->name);
+	cfg = ifc_cfg(i, c, link_name);
+	ifc_init(&i->ifc, &port->ifc, &cfg, &ifc_ops, i);
+	status = bring_up(i, c, err);
+	if (status) {
+		iface_destroy(i);
+		return status;
+	}
+	list_add_tail(&in->ifaces, &i->link);
+	list_add_tail(&host->ifaces, &i->on_host);
+	if (!host->port)
+		host->port = port;
+	return 0;
+}
+
+void iface_shutdown(struct inst_iface *i, ns_t now)
+{
+	/* The answer to a job that sets the TAP up would bring the link up again. */
+	iface_net_lost(i);
+	iface_link_event(i, false, now);
+	ifc_actions(&i->ifc, now);
+}
+
+void iface_destroy(struct inst_iface *i)
+{
+	struct inst *in = i->inst;
+
+	iface_groups_stop(i);
+	iface_net_fini(i);
+	loop_unwatch(&in->loop, &i->tap_fd);
+	list_del(&i->link);
+	list_del(&i->on_host);
+	ifc_destroy(&i->ifc);
+	if (i->tap.fd >= 0) {
+		tap_close(&i->tap);
+		netdev_tap_forget(in->helper, i->host->ns, i->ifindex);
+	}
+	free(i);
+}

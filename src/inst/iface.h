@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef INST_IFACE_H
+#define INST_IFACE_H
+
+/* An interface is a TAP in a host's namespace, an IPoIB link, and the QP of this link. */
+
+#include "inst/iface_groups.h"
+#include "inst/iface_net.h"
+#include "inst/inst.h"
+
+struct inst_iface {
+	struct list link; /* link in inst.ifaces */
+	struct list on_host;
+	struct inst *inst;
+	struct inst_host *host;
+	struct inst_port *port;
+	char name[IFNAMSIZ];
+	struct conf_addr addr[CONF_ADDRS_MAX];
+	unsigned int naddrs;
+	unsigned int mtu; /* MTU as configured; 0 if the MTU of the link is to be used */
+	struct ifc ifc; /* link, Ethernet shape, queue pairs */
+
+	struct tap tap;
+	struct loop_fd tap_fd;
+	int ifindex;
+	bool kernel_up; /* true while the kernel shows IFF_UP */
+	bool carrier; /* state of the TAP's carrier; inst/iface_net.h raises it */
+	enum conf_router router;
+	bool mc_refused; /* there was no room to become a multicast router, which was logged */
+	bool routes_mc
+		[2]; /* by enum rtnl_family: the kernel routes multicast from and to the TAP */
+	struct iface_net net;
+	uint64_t tap_write_errors;
+	struct iface_groups groups; /* comparison with the kernel's lists */
+};
+
+/**
+ * iface_add() - Make an interface as configured, which comes up when the fabric is ready
+ *
+ * Return: 0; -EBUSY the name is taken; -EPERM TAPs are not permitted; -EINVAL; -ENOMEM; with @err
+ */
+int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX]);
+
+/* iface_shutdown() - Leave the groups of an interface; the next inst_work() sends the MADs */
+void iface_shutdown(struct inst_iface *i, ns_t now);
+void iface_destroy(struct inst_iface *i);
+
+/* iface_link_event() - Follow the kernel, which reports that the TAP was set up or down */
+void iface_link_event(struct inst_iface *i, bool up, ns_t now);
+
+/* iface_mc_event() - Follow the kernel, which began or ended to route multicast of a family from and to the TAP */
+void iface_mc_event(struct inst_iface *i, enum rtnl_family family, bool on, ns_t now);
+/* iface_mc_retry() - Try again to become a multicast router, to be called every few seconds */
+void iface_mc_retry(struct inst_iface *i, ns_t now);
+/*
+ * iface_ns_lost() - The namespace is gone, and the helper has taken the TAP out of it; iface_net_came() is for its
+ * return
+ */
+void iface_ns_lost(struct inst_iface *i, ns_t now);
+
+/* iface_tap_conf() - The settings of the interface's TAP, before it has addresses and is set up */
+struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i);
+
+/* iface_addr() - Address number @k of .addr, as netdev/ has it */
+struct rtnl_ip iface_addr(const struct inst_iface *i, unsigned int k);
+
+/* iface_reason() - Why the interface is not up, for people; "" if it is. @info is of the interface's link */
+const char *iface_reason(const struct inst_iface *i, const struct ipoib_link_info *info);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef INST_IFACE_GROUPS_H
+#define INST_IFACE_GROUPS_H
+
+/*
+ * The groups that the kernel has joined on an interface, read from /proc and compared every two seconds while the
+ * interface is up (eth_groups_sync_begin()).
+ *
+ * A host may have joined tens of thousands of groups, and the kernel then takes 0.3 ms for each piece of 4 KiB, 0.1 s for
+ * all. So a long list is read in pieces with pauses, in which packets of all interfaces are served.
+ */
+
+#include "netdev/groups.h"
+#include "util/timer.h"
+
+struct inst_iface;
+
+/* State of the comparison of an interface's groups with the kernel's two lists (IPv4 and IPv6) */
+struct iface_groups {
+	struct timer timer; /* time of the next piece of a list, or of the next comparison */
+	bool reading; /* a comparison is under way */
+	bool v6; /* true while the list of IPv6 is read, which comes after that of IPv4 */
+	bool exact; /* true if each list read so far was complete in one piece */
+	struct groups_reader reader;
+};
+
+void iface_groups_init(struct inst_iface *i);
+/* iface_groups_start() - The TAP is up: compare now and every two seconds */
+void iface_groups_start(struct inst_iface *i, ns_t now);
+/* iface_groups_stop() - Stop comparing; no effect if iface_groups_start() was not called */
+void iface_groups_stop(struct inst_iface *i);
+
+#endif

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inst/iface_net.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "inst/host.h"
+#include "inst/iface.h"
+#include "ipoib/iid.h"
+
+#define BEFORE_CARRIER (IFACE_NET_MAC | IFACE_NET_MTU)
+/* Settings that only a namespace that came back needs */
+#define RETURN (IFACE_NET_TAP | IFACE_NET_ADDR | IFACE_NET_UP)
+#define PACE_FACTOR 10 /* pause after a search of the neighbour table, in times of its duration */
+#define PACE_MIN NS_MSEC(50)
+#define PACE_MAX NS_SEC(10)
+#define AGAIN NS_SEC(2) /* time after which the TAP's return is asked for again */
+
+static void next(struct inst_iface *i);
+
+/* --- answers of the helper */
+
+static const char *name_of(unsigned int asked)
+{
+	switch (asked) {
+	case IFACE_NET_LINKLOCAL:
+		return "adding the fe80:: address";
+	case IFACE_NET_TOKEN:
+		return "setting the IPv6 token";
+	case IFACE_NET_GONE:
+		return "deleting neighbours";
+	case IFACE_NET_TAP:
+		return "putting the TAP back";
+	case IFACE_NET_ADDR:
+		return "adding an address";
+	case IFACE_NET_UP:
+		return "setting the interface up";
+	default:
+		return "setting MAC and MTU";
+	}
+}
+
+static void log_refusal(struct inst_iface *i, unsigned int asked, const char *text)
+{
+	enum log_level lvl = LOG_LVL_WARN;
+
+	/* With forwarding on or accept_ra off the kernel takes no token, which is no fault. */
+	if (asked == IFACE_NET_TOKEN) {
+		if (i->net.token_logged)
+			return;
+		i->net.token_logged = true;
+		lvl = LOG_LVL_INFO;
+	}
+	if (asked == IFACE_NET_TAP) {
+		if (i->net.tap_logged)
+			return;
+		i->net.tap_logged = true;
+	}
+	log_to(&i->inst->cfg.log, lvl, "%s@%s: %s: %s", i->name, i->host->name, name_of(asked),
+	       text);
+}
+
+static void pause_after_search(struct inst_iface *i)
+{
+	ns_t now = loop_clock(), pause = PACE_FACTOR * (now - i->net.asked_at);
+
+	if (pause < PACE_MIN)
+		pause = PACE_MIN;
+	if (pause > PACE_MAX)
+		pause = PACE_MAX;
+	timer_arm(&i->inst->loop.timers, &i->net.pace, now + pause);
+}
+
+/* Settings of a TAP that comes back into its namespace were answered. */
+static void on_return(struct inst_iface *i, unsigned int asked, const struct netdev_answer *a)
+{
+	struct iface_net *n = &i->net;
+
+	if (asked == IFACE_NET_ADDR && n->naddrs < i->naddrs)
+		n->wanted |= IFACE_NET_ADDR;
+	if (!a->err && asked == IFACE_NET_TAP)
+		i->ifindex = a->value;
+	else if (!a->err && asked == IFACE_NET_UP)
+		iface_link_event(i, true, i->inst->loop.now);
+	/* A TAP that was deleted does not come back. */
+	else if (a->err && asked != IFACE_NET_ADDR && a->err != -ENODEV)
+		timer_arm(&i->inst->loop.timers, &n->again, i->inst->loop.now + AGAIN);
+}
+
+static void on_done(void *ctx, const struct netdev_answer *a)
+{
+	struct inst_iface *i = ctx;
+	struct iface_net *n = &i->net;
+	unsigned int asked = n->asked;
+	/* An address that is there already is as good as one that was added. */
+	bool done =
+		!a->err || (a->err == -EEXIST && (asked & (IFACE_NET_LINKLOCAL | IFACE_NET_ADDR)));
+
+	n->busy = false;
+	n->asked = 0;
+	/* -ESTALE means that the namespace is gone, which inst/host_follow.c learns and logs. */
+	if (!done && a->err != -ESTALE)
+		log_refusal(i, asked, a->text);
+	if (asked & RETURN)
+		on_return(i, asked, a);
+	if (asked == IFACE_NET_GONE)
+		pause_after_search(i);
+	/* Settings are sent again unless a newer value waits. An address has no second attempt, as at the start. */
+	else if (!done)
+		n->refused |= asked & ~(n->wanted | IFACE_NET_ADDR);
+	next(i);
+}
+
+/* --- jobs */
+
+static int post_link(struct inst_iface *i, unsigned int what)
+{
+	struct rtnl_link_conf c = { .mtu = i->net.mtu };
+
+	if (what & IFACE_NET_MAC)
+		c.set |= RTNL_SET_MAC;
+	if (what & IFACE_NET_MTU)
+		c.set |= RTNL_SET_MTU;
+	memcpy(c.mac, i->ifc.mac, sizeof(c.mac));
+	return netdev_post_link(i->inst->helper, i->host->ns, i->ifindex, &c, on_done, i);
+}
+
+static void own_iid(const struct inst_iface *i, uint8_t iid[8])
+{
+	struct ipoib_link_info info;
+
+	ipoib_link_info(i->ifc.ipoib, &info);
+	info.profile->iid(iid, ib_gid_guid(&info.lladdr.gid));
+}
+
+static int post_linklocal(struct inst_iface *i)
+{
+	struct rtnl_ip ip = { .family = RTNL_V6 };
+	uint8_t iid[8];
+
+	own_iid(i, iid);
+	ipoib_linklocal(ip.addr, iid);
+	return netdev_post_addr(i->inst->helper, i->host->ns, i->ifindex, &ip, 64, on_done, i);
+}
+
+static int post_token(struct inst_iface *i)
+{
+	struct rtnl_link_conf c = { .set = RTNL_SET_TOKEN };
+
+	own_iid(i, c.token);
+	return netdev_post_link(i->inst->helper, i->host->ns, i->ifindex, &c, on_done, i);
+}
+
+static int post_gone(struct inst_iface *i)
+{
+	unsigned int n = i->net.ngone < NETDEV_MACS_MAX ? i->net.ngone : NETDEV_MACS_MAX;
+
+	i->net.ngone -= n;
+	return netdev_post_neigh_del(i->inst->helper, i->host->ns, i->ifindex,
+				     (const uint8_t(*)[6]) & i->net.gone[i->net.ngone], n, on_done,
+				     i);
+}
+
+static int post_tap(struct inst_iface *i)
+{
+	struct netdev_tap_conf c = iface_tap_conf(i);
+
+	return netdev_post_tap_return(i->inst->helper, i->host->ns, &c, on_done, i);
+}
+
+static int post_address(struct inst_iface *i)
+{
+	unsigned int k = i->net.naddrs++;
+	struct rtnl_ip ip = iface_addr(i, k);
+
+	return netdev_post_addr(i->inst->helper, i->host->ns, i->ifindex, &ip,
+				i->addr[k].prefix_len, on_done, i);
+}
+
+static int post_up(struct inst_iface *i)
+{
+	struct rtnl_link_conf c = { .set = RTNL_SET_UP };
+
+	return netdev_post_link(i->inst->helper, i->host->ns, i->ifindex, &c, on_done, i);
+}
+
+/* The settings to send next, in the order in which the kernel needs them; 0 if there are none */
+static unsigned int choose(const struct iface_net *n)
+{
+	if (n->wanted & IFACE_NET_TAP)
+		return IFACE_NET_TAP;
+	if (n->refused & IFACE_NET_TAP)
+		return 0; /* there is no interface to set anything of */
+	if (n->wanted & IFACE_NET_ADDR)
+		return IFACE_NET_ADDR;
+	if (n->wanted & IFACE_NET_UP)
+		return IFACE_NET_UP;
+	if (n->wanted & BEFORE_CARRIER)
+		return n->wanted & BEFORE_CARRIER;
+	if (n->wanted & IFACE_NET_LINKLOCAL)
+		return IFACE_NET_LINKLOCAL;
+	if (n->wanted & IFACE_NET_TOKEN)
+		return IFACE_NET_TOKEN;
+	return n->ngone && !timer_armed(&n->pace) ? IFACE_NET_GONE : 0;
+}
+
+static int post(struct inst_iface *i, unsigned int what)
+{
+	switch (what) {
+	case IFACE_NET_LINKLOCAL:
+		return post_linklocal(i);
+	case IFACE_NET_TOKEN:
+		return post_token(i);
+	case IFACE_NET_GONE:
+		return post_gone(i);
+	case IFACE_NET_TAP:
+		return post_tap(i);
+	case IFACE_NET_ADDR:
+		return post_address(i);
+	case IFACE_NET_UP:
+		return post_up(i);
+	default:
+		return post_link(i, what);
+	}
+}
+
+static void put_carrier(struct inst_iface *i, bool up)
+{
+	struct ipoib_link_info info;
+	const char *reason;
+	int err = tap_set_carrier(&i->tap, up);
+
+	ipoib_link_info(i->ifc.ipoib, &info);
+	reason = iface_reason(i, &info);
+	if (err)
+		log_to(&i->inst->cfg.log, LOG_LVL_WARN, "%s@%s: setting the carrier: %s", i->name,
+		       i->host->name, strerror(-err));
+	i->carrier = up;
+	log_to(&i->inst->cfg.log, LOG_LVL_INFO, "%s@%s: %s%s%s", i->name, i->host->name,
+	       up ? "up" : "down", *reason ? ": " : "", reason);
+}
+
+static void next(struct inst_iface *i)
+{
+	struct iface_net *n = &i->net;
+	unsigned int what;
+	int err;
+
+	if (n->busy || n->away)
+		return;
+	if (n->carrier_wanted && !i->carrier && !n->wanted && !(n->refused & BEFORE_CARRIER))
+		put_carrier(i, true);
+	what = choose(n);
+	if (!what)
+		return;
+	n->wanted &= ~what;
+	n->asked = what;
+	n->busy = true;
+	n->asked_at = loop_clock();
+	err = post(i, what);
+	if (!err)
+		return;
+	n->busy = false;
+	n->asked = 0;
+	/* The helper's queue is full. iface_net_retry() sends the settings later. */
+	n->refused |= what & ~(IFACE_NET_GONE | IFACE_NET_ADDR);
+	if (what & RETURN)
+		timer_arm(&i->inst->loop.timers, &n->again, i->inst->loop.now + AGAIN);
+	log_refusal(i, what, strerror(-err));
+}
+
+static void pace_over(struct timer *t, ns_t now)
+{
+	(void)now;
+	next(container_of(t, struct inst_iface, net.pace));
+}
+
+static void ask_again(struct timer *t, ns_t now)
+{
+	struct inst_iface *i = container_of(t, struct inst_iface, net.again);
+
+	(void)now;
+	i->net.wanted |= i->net.refused & RETURN;
+	i->net.refused &= ~RETURN;
+	next(i);
+}
+
+/* --- requests by the other files of inst/ */
+
+void iface_net_init(struct inst_iface *i)
+{
+	timer_init(&i->net.pace, pace_over);
+	timer_init(&i->net.again, ask_again);
+}
+
+void iface_net_fini(struct inst_iface *i)
+{
+	timer_cancel(&i->inst->loop.timers, &i->net.pace);
+	timer_cancel(&i->inst->loop.timers, &i->net.again);
+	netdev_cancel(i->inst->helper, i);
+}
+
+static void want(struct inst_iface *i, unsigned int what)
+{
+	i->net.wanted |= what;
+	i->net.refused &= ~what;
+	next(i);
+}
+
+void iface_net_set_mac(struct inst_iface *i)
+{
+	want(i, IFACE_NET_MAC);
+}
+
+void iface_net_set_mtu(struct inst_iface *i, unsigned int mtu)
+{
+	i->net.mtu = mtu;
+	want(i, IFACE_NET_MTU);
+}
+
+void iface_net_set_carrier(struct inst_iface *i, bool up)
+{
+	i->net.carrier_wanted = up;
+	if (up)
+		want(i, IFACE_NET_LINKLOCAL | IFACE_NET_TOKEN);
+	else if (i->carrier)
+		put_carrier(i, false);
+}
+
+void iface_net_neigh_gone(struct inst_iface *i, const uint8_t mac[6])
+{
+	struct iface_net *n = &i->net;
+
+	for (unsigned int k = 0; k < n->ngone; k++)
+		if (!memcmp(n->gone[k], mac, 6))
+			return;
+	if (n->ngone == IFACE_GONE_MAX) {
+		/* The entry stays, until a frame to that address brings the MAC here again */
+		n->gone_dropped++;
+		return;
+	}
+	memcpy(n->gone[n->ngone++], mac, 6);
+	next(i);
+}
+
+void iface_net_lost(struct inst_iface *i)
+{
+	struct iface_net *n = &i->net;
+
+	iface_net_fini(i);
+	n->away = true;
+	n->busy = false;
+	n->wanted = n->asked = n->refused = n->ngone = 0;
+}
+
+void iface_net_came(struct inst_iface *i)
+{
+	struct iface_net *n = &i->net;
+
+	n->away = false;
+	n->tap_logged = n->token_logged = false;
+	n->naddrs = 0;
+	/* The TAP comes with the present MAC and MTU. */
+	n->wanted = IFACE_NET_TAP | IFACE_NET_UP | (i->naddrs ? IFACE_NET_ADDR : 0);
+	n->refused = 0;
+	next(i);
+}
+
+void iface_net_retry(struct inst_iface *i)
+{
+	unsigned int what = i->net.refused & ~RETURN;
+
+	if (!i->net.carrier_wanted)
+		what &= BEFORE_CARRIER;
+	if (what)
+		want(i, what);
+}

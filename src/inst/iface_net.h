@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef INST_IFACE_NET_H
+#define INST_IFACE_NET_H
+
+/*
+ * DOC: The kernel's settings of an interface
+ *
+ * Only the helper may change the MAC, the MTU and the addresses of a TAP, and a busy kernel may take
+ * long. So each interface has at most one job of the helper under way, and remembers here what it
+ * wants next. The carrier is raised only after the kernel has acknowledged MAC and MTU, because the
+ * kernel sends as soon as there is a carrier.
+ *
+ * Neighbour entries to delete are collected and go with one job, because the helper has to search the
+ * whole table. After a search the interface waits ten times as long as the search took.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/timer.h"
+
+enum iface_net_set {
+	IFACE_NET_MAC = 1 << 0,
+	IFACE_NET_MTU = 1 << 1,
+	IFACE_NET_LINKLOCAL =
+		1 << 2, /* the fe80:: address that RFC 4391 section 8 makes from the GUID */
+	IFACE_NET_TOKEN = 1 << 3, /* the interface identifier for autoconfigured IPv6 addresses */
+	IFACE_NET_GONE = 1 << 4, /* deletion of neighbours, used only in iface_net.asked */
+	/* For a namespace that came back: the TAP, then one configured address after the other, then IFF_UP */
+	IFACE_NET_TAP = 1 << 5,
+	IFACE_NET_ADDR = 1 << 6,
+	IFACE_NET_UP = 1 << 7,
+};
+
+#define IFACE_GONE_MAX 1024
+
+struct inst_iface;
+
+/* Settings of an interface that the kernel is to be told through the helper: inst/iface_net.h. */
+struct iface_net {
+	unsigned int wanted; /* mask of enum iface_net_set: settings that wait to be sent */
+	unsigned int asked; /* settings that the job under way carries */
+	unsigned int refused; /* settings that the kernel refused, tried again every two seconds */
+	bool busy; /* a job is under way */
+	bool carrier_wanted; /* the link is up, so the carrier is raised once the settings are acknowledged */
+	bool token_logged; /* the first refusal of a token was logged */
+	bool away; /* the namespace is gone, or the instance leaves, so nothing is sent */
+	bool tap_logged; /* the first refusal of the TAP's return was logged */
+	unsigned int naddrs; /* number of configured addresses sent since the namespace came back */
+	unsigned int mtu;
+	ns_t asked_at; /* time at which the job under way was queued */
+	struct timer pace; /* earliest time of the next deletion of neighbours */
+	struct timer
+		again; /* time at which the TAP's return, or IFF_UP, is asked for again after a refusal */
+	unsigned int ngone; /* number of MACs in .gone */
+	uint64_t gone_dropped; /* MACs for which .gone had no room */
+	uint8_t gone[IFACE_GONE_MAX][6]; /* MACs whose neighbour entries are to be deleted */
+};
+
+void iface_net_init(struct inst_iface *i);
+/* iface_net_fini() - Cancel the helper's jobs, so that none calls back any more */
+void iface_net_fini(struct inst_iface *i);
+
+/* iface_net_set_mac() - Have the kernel take i->ifc.mac as the TAP's address */
+void iface_net_set_mac(struct inst_iface *i);
+void iface_net_set_mtu(struct inst_iface *i, unsigned int mtu);
+
+/*
+ * iface_net_set_carrier() - Lower the carrier now, or raise it once the kernel has MAC and MTU;
+ * i->carrier shows the present state
+ */
+void iface_net_set_carrier(struct inst_iface *i, bool up);
+
+/*
+ * iface_net_neigh_gone() - Have the kernel delete the neighbour entries of @mac
+ *
+ * When IFACE_GONE_MAX addresses wait, @mac is only counted.
+ */
+void iface_net_neigh_gone(struct inst_iface *i, const uint8_t mac[6]);
+
+/* iface_net_lost() - The namespace is gone, or the instance leaves: forget what was to be sent, and send nothing */
+void iface_net_lost(struct inst_iface *i);
+/* iface_net_came() - There is a namespace again: have the TAP, the addresses and IFF_UP set there */
+void iface_net_came(struct inst_iface *i);
+
+/* iface_net_retry() - Send settings again that were refused; to be called every few seconds */
+void iface_net_retry(struct inst_iface *i);
+
+#endif

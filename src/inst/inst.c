@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inst/inst.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+#include "conf/topology.h"
+#include "inst/capfile.h"
+#include "inst/fab.h"
+#include "inst/fab_sm.h"
+#include "inst/host.h"
+#include "inst/host_follow.h"
+#include "inst/iface.h"
+#include "inst/port.h"
+#include "inst/udplink.h"
+#include "util/text.h"
+
+#define WORK_ROUNDS 64 /* rounds of packets and actions before the loop polls its files again */
+/* Time after which no new round begins, because one round may be a slice of a sweep's work */
+#define WORK_TIME NS_MSEC(10)
+#define LEAVE_TIME NS_MSEC(500) /* longest time that a clean stop waits for the SA */
+
+/* --- the loop's work */
+
+/* Returns true if any packet moved, because a MAD that was delivered may have queued actions. */
+static bool run_fabrics(struct inst *in, ns_t now)
+{
+	bool moved = false;
+
+	for (unsigned int k = 0; k < in->nfabs; k++) {
+		struct fabric *f = in->fab[k]->fabric;
+		uint64_t before = fabric_stats(f)->hops;
+
+		moved |= fabric_run(f, now) || fabric_stats(f)->hops != before;
+	}
+	return moved;
+}
+
+void inst_watch(struct inst *in, struct inst_watch *w)
+{
+	list_add_tail(&in->watches, &w->link);
+}
+
+void inst_unwatch(struct inst_watch *w)
+{
+	if (w->link.next)
+		list_del(&w->link);
+}
+
+void inst_port_event(struct inst_port *p, enum ca_event ev, ns_t now)
+{
+	struct inst_watch *w;
+
+	list_for_each (w, &p->inst->watches, link)
+		if (w->port)
+			w->port(w, p, ev, now);
+}
+
+static void sm_event(struct inst_sm *m, bool comes)
+{
+	struct inst_watch *w;
+
+	list_for_each (w, &m->fab->inst->watches, link)
+		if (w->sm)
+			w->sm(w, m, comes);
+}
+
+void inst_sm_came(struct inst_sm *m)
+{
+	sm_event(m, true);
+}
+
+void inst_sm_goes(struct inst_sm *m)
+{
+	sm_event(m, false);
+}
+
+void inst_host_event(struct inst_host *h, bool comes)
+{
+	struct inst_watch *w;
+
+	list_for_each (w, &h->inst->watches, link)
+		if (w->host)
+			w->host(w, h, comes);
+}
+
+static void tell_watches(struct inst *in, ns_t now)
+{
+	struct inst_watch *w, *tmp;
+
+	list_for_each_safe (w, tmp, &in->watches, link)
+		if (w->fn)
+			w->fn(w, now);
+}
+
+bool inst_work(void *ctx, ns_t now)
+{
+	struct inst *in = ctx;
+	ns_t end = now + WORK_TIME;
+	bool more = true;
+
+	for (unsigned int round = 0; more && round < WORK_ROUNDS && now < end; round++) {
+		/*
+		 * A sweep takes hundreds of rounds, so each round reads the clock, for its
+		 * deadlines and statistics.
+		 */
+		if (round)
+			now = in->loop.now = loop_clock();
+		timers_run(&in->loop.timers, now);
+		ifc_work(&in->ifcs, now);
+		/*
+		 * Only in the first round, because other TAPs may have become readable and the loop
+		 * has to look at them first.
+		 */
+		if (!round)
+			ifc_transmit(&in->ifcs, now);
+		more = run_fabrics(in, now);
+		udplink_flush_all(&in->udps);
+		more |= ifc_work_left(&in->ifcs) || timers_next(&in->loop.timers) <= now;
+	}
+	capfile_flush_all(in);
+	tell_watches(in, now);
+	return more || ifc_transmit_left(&in->ifcs);
+}
+
+/* --- making and ending an instance */
+
+static void on_helper(struct loop_fd *fd, uint32_t events, ns_t now)
+{
+	struct inst *in = container_of(fd, struct inst, helper_fd);
+
+	(void)now;
+	if (!netdev_helper_dispatch(in->helper) && !(events & (EPOLLHUP | EPOLLERR)))
+		return;
+	log_to(&in->cfg.log, LOG_LVL_ERR, "the helper process has ended; stopping");
+	loop_unwatch(&in->loop, fd);
+	in->broken = true;
+	loop_stop(&in->loop);
+}
+
+static bool is_environment(enum netdev_refusal refused, int err)
+{
+	switch (refused) {
+	case NETDEV_REFUSED_REQUEST:
+		return false;
+	case NETDEV_REFUSED_HELPER:
+	case NETDEV_REFUSED_TUN:
+		return true;
+	default:
+		/*
+		 * Other errors, as for a name that is taken or a namespace that does not exist, are
+		 * the user's
+		 */
+		return err == -EPERM || err == -EACCES || err == -EROFS || err == -ENOSPC ||
+		       err == -EMFILE || err == -ENFILE || err == -ENODEV || err == -EOPNOTSUPP ||
+		       err == -ENOSYS; /* from a sandbox that forbids a system call */
+	}
+}
+
+int inst_refused(struct inst *in, int status, const char *what, char err[INST_ERR_MAX])
+{
+	const char *why = netdev_helper_error(in->helper);
+
+	in->env_lacks |= is_environment(netdev_helper_refused(in->helper), status);
+	snprintf(err, INST_ERR_MAX, "%s: %s", what, *why ? why : strerror(-status));
+	return status;
+}
+
+static int start(struct inst *in, char err[INST_ERR_MAX])
+{
+	struct timespec ts;
+	int status = netdev_helper_start_end(0, in->cfg.at_end, &in->helper);
+
+	if (status) {
+		snprintf(err, INST_ERR_MAX, "cannot make network namespaces: %s%s",
+			 strerror(-status),
+			 status == -EPERM || status == -EUSERS || status == -ENOSPC
+				 ? " (user namespaces are not permitted here; run as root)"
+				 : "");
+		return status;
+	}
+	status = loop_init(&in->loop);
+	if (status) {
+		snprintf(err, INST_ERR_MAX, "epoll: %s", strerror(-status));
+		return status;
+	}
+	in->pool = pkt_pool_create(INST_PKTS, INST_BUFS);
+	if (!in->pool) {
+		snprintf(err, INST_ERR_MAX, "out of memory");
+		return -ENOMEM;
+	}
+	tap_rx_init(&in->tap_rx, in->pool);
+	ifc_set_init(&in->ifcs, &in->loop.timers, in->pool, &in->cfg.log);
+	in->loop.work = inst_work;
+	in->loop.ctx = in;
+	in->started = in->loop.now;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	in->unix_epoch = NS_SEC(ts.tv_sec) + (ns_t)ts.tv_nsec - in->started;
+	return loop_watch(&in->loop, &in->helper_fd, netdev_helper_fd(in->helper), EPOLLIN,
+			  on_helper);
+}
+
+void inst_init(struct inst *in, const struct inst_cfg *cfg)
+{
+	*in = (struct inst){ .cfg = *cfg, .loop.epfd = -1, .netns_watch.fd = -1 };
+	list_init(&in->ports);
+	list_init(&in->udps.links);
+	list_init(&in->hosts);
+	list_init(&in->ifaces);
+	list_init(&in->watches);
+	neigh_dumps_init(&in->neigh_dumps);
+}
+
+int inst_create(struct inst **ret, const struct inst_cfg *cfg, char err[INST_ERR_MAX])
+{
+	struct inst *in = calloc(1, sizeof(*in));
+	int status;
+
+	if (!in) {
+		snprintf(err, INST_ERR_MAX, "out of memory");
+		return -ENOMEM;
+	}
+	inst_init(in, cfg);
+	status = start(in, err);
+	if (status) {
+		inst_destroy(in);
+		return status;
+	}
+	*ret = in;
+	return 0;
+}
+
+static bool all_idle(const struct inst *in)
+{
+	struct inst_port *p;
+
+	list_for_each (p, &in->ports, link)
+		if (!sac_idle(p->ifc.sac))
+			return false;
+	return true;
+}
+
+void inst_leave(struct inst *in)
+{
+	ns_t until = in->loop.now + LEAVE_TIME;
+	struct inst_iface *i;
+	struct inst_port *p;
+	struct inst_host *h;
+	bool busy = true;
+
+	/*
+	 * Ignore the kernel's events from now on. The TAPs stay up until they are closed, and an
+	 * event that says so would bring the link up again.
+	 */
+	list_for_each (h, &in->hosts, link) {
+		loop_unwatch(&in->loop, &h->events_fd);
+		host_unfollow(h);
+	}
+	list_for_each (i, &in->ifaces, link)
+		iface_shutdown(i, in->loop.now);
+	list_for_each (p, &in->ports, link)
+		sac_shutdown(p->ifc.sac, in->loop.now);
+	/*
+	 * The loop also handles files here, because the subnet manager may be in another process.
+	 */
+	while (!all_idle(in) && in->loop.now < until)
+		if (loop_turn(&in->loop, &busy, until))
+			break;
+}
+
+void inst_destroy(struct inst *in)
+{
+	struct inst_iface *i, *itmp;
+	struct inst_port *p, *ptmp;
+	struct inst_host *h, *htmp;
+
+	if (!in)
+		return;
+	list_for_each_safe (i, itmp, &in->ifaces, link)
+		iface_destroy(i);
+	list_for_each_safe (p, ptmp, &in->ports, link)
+		port_close(p);
+	udplink_close_all(&in->udps);
+	for (unsigned int k = 0; k < in->nfabs; k++)
+		fab_destroy(in->fab[k]);
+	free(in->fab);
+	in->nfabs = 0;
+	list_for_each_safe (h, htmp, &in->hosts, link)
+		host_close(h);
+	host_watch_close(in);
+	if (in->helper)
+		loop_unwatch(&in->loop, &in->helper_fd);
+	netdev_helper_stop(in->helper);
+	if (in->pool) {
+		ifc_set_fini(&in->ifcs);
+		tap_rx_fini(&in->tap_rx);
+	}
+	pkt_pool_destroy(in->pool);
+	loop_fini(&in->loop);
+	free(in);
+}
+
+static int load_fabric(struct inst *in, const struct conf_fabric *f, const struct topo *topo,
+		       char err[INST_ERR_MAX])
+{
+	struct conf_fabric fc = *f;
+	struct topo *t = NULL;
+	int status = topo ? 0 : conf_topology_load(&t, f->topology, err);
+
+	if (topo)
+		fc.topology = NULL;
+	if (!status)
+		status = fab_add(in, &fc, topo ? topo : t, err);
+	topo_free(t);
+	return status;
+}
+
+/* Runs after the UDP links exist, so that the capture includes packets that enter by them. */
+static int start_capture(struct inst *in, const struct conf_fabric *f, char err[INST_ERR_MAX])
+{
+	if (!f->capture)
+		return 0;
+	return capfile_open(inst_fabric_find(in, f->name), f->capture, NULL, NULL, err);
+}
+
+static int load_fabrics(struct inst *in, const struct conf *c, const struct topo *topo,
+			char err[INST_ERR_MAX])
+{
+	char section[CONF_NAME_MAX + 16];
+	int status = 0;
+
+	for (size_t k = 0; !status && k < c->nfabrics; k++) {
+		const struct conf_fabric *f = &c->fabric[k];
+
+		snprintf(section, sizeof(section), "fabric %s", f->name);
+		status = load_fabric(in, f, k ? NULL : topo, err);
+		status = conf_blame(c, f->line, section, status, err, INST_ERR_MAX);
+	}
+	for (size_t k = 0; !status && k < c->nudps; k++) {
+		const struct conf_udp_link *u = &c->udp[k];
+
+		snprintf(section, sizeof(section), "udp-link %s", u->name);
+		status = udplink_add(in, u, err);
+		status = conf_blame(c, u->line, section, status, err, INST_ERR_MAX);
+	}
+	for (size_t k = 0; !status && k < c->nfabrics; k++) {
+		const struct conf_fabric *f = &c->fabric[k];
+
+		snprintf(section, sizeof(section), "fabric %s", f->name);
+		status = start_capture(in, f, err);
+		status = conf_blame(c, f->line, section, status, err, INST_ERR_MAX);
+	}
+	return status;
+}
+
+int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
+	      char err[INST_ERR_MAX])
+{
+	int status = load_fabrics(in, c, topo, err);
+	char section[CONF_NAME_MAX + IFNAMSIZ + 16];
+
+	for (size_t k = 0; !status && k < c->nifaces; k++) {
+		const struct conf_iface *i = &c->iface[k];
+
+		snprintf(section, sizeof(section), "interface %s%s%s", i->name, *i->host ? "@" : "",
+			 i->host);
+		status = iface_add(in, i, err);
+		status = conf_blame(c, i->line, section, status, err, INST_ERR_MAX);
+	}
+	return status;
+}
+
+/*
+ * Where an external SM manages the fabric, the usual reason for waiting is that it is missing, so
+ * name it.
+ */
+static const char *sm_hint(const struct inst_iface *i, enum ipoib_link_state state)
+{
+	const struct inst_port *p = i->port;
+
+	if (state != IPOIB_LINK_WAIT_PORT || !list_empty(&p->fab->sms))
+		return "";
+	switch (fabric_node_node(p->node)->port[p->num].pi.port_state) {
+	case IB_PORT_INIT:
+		return ", waiting for a subnet manager (sm = external)";
+	case IB_PORT_ARMED:
+		return ", waiting for the subnet manager to go on";
+	default:
+		return "";
+	}
+}
+
+bool inst_up(const struct inst *in, char why[INST_ERR_MAX])
+{
+	struct inst_iface *i;
+
+	list_for_each (i, &in->ifaces, link) {
+		struct ipoib_link_info info;
+
+		if (ipoib_link_is_up(i->ifc.ipoib) && i->carrier)
+			continue;
+		ipoib_link_info(i->ifc.ipoib, &info);
+		if (why)
+			snprintf(why, INST_ERR_MAX, "%s@%s: %s: %s%s", i->name, i->host->name,
+				 ipoib_link_state_name(info.state), iface_reason(i, &info),
+				 sm_hint(i, info.state));
+		return false;
+	}
+	return true;
+}
+
+struct inst_fabric *inst_fabric_find(struct inst *in, const char *name)
+{
+	for (unsigned int k = 0; k < in->nfabs; k++)
+		if (!strcmp(in->fab[k]->name, name))
+			return in->fab[k];
+	return NULL;
+}
+
+struct inst_host *inst_host_find(struct inst *in, const char *name)
+{
+	struct inst_host *h;
+
+	list_for_each (h, &in->hosts, link)
+		if (!strcmp(h->name, name))
+			return h;
+	return NULL;
+}
+
+struct inst_iface *inst_iface_find(struct inst *in, const char *name)
+{
+	const char *at = strchr(name, '@');
+	size_t len = at ? (size_t)(at - name) : strlen(name);
+	struct inst_iface *i, *found = NULL;
+
+	list_for_each (i, &in->ifaces, link) {
+		if (strlen(i->name) != len || memcmp(i->name, name, len) ||
+		    (at && strcmp(i->host->name, at + 1)))
+			continue;
+		if (found)
+			return NULL;
+		found = i;
+	}
+	return found;
+}

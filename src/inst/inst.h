@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef INST_INST_H
+#define INST_INST_H
+
+/*
+ * DOC: An instance
+ *
+ * The objects of one `uipoib run` or `uipoib demo`: fabrics with their managers, the CA ports
+ * in use, hosts (namespaces) and interfaces, all on one loop. The layers meet only here:
+ *
+ * 	inst_fabric	topology -> fabric, capture; a ca_soft_hca for each CA	inst/fab.h
+ * 	inst_sm		a subnet manager and its SA, on a port of a fabric	inst/fab_sm.h
+ * 	inst_port	a CA port in use (struct ifc_port)			inst/port.h
+ * 	inst_udp	a link of a fabric over UDP				inst/udplink.h
+ * 	inst_host	a namespace						inst/host.h
+ * 	inst_iface	a TAP and an interface (struct ifc) behind it		inst/iface.h
+ *
+ * Way of a packet through these: tap_readable() -> ifc_transmit() in inst_work() -> read_tap() -> eth_tx() ->
+ * ifc_post() -> ca_post_send() -> fabric_run() -> ifc_work() -> eth_rx() -> on_deliver() (TAP).
+ */
+
+#include "conf/conf.h"
+#include "helper/helper.h"
+#include "ifc/ifc.h"
+#include "inst/neigh_dump.h"
+#include "netdev/tap.h"
+#include "os/loop.h"
+#include "util/log.h"
+
+#define INST_NAME_MAX 32
+#define INST_ERR_MAX 768
+#define INST_PKTS 32768
+/* Number of buffers of PKT_BUF_SIZE octets; their memory is touched on first use only */
+#define INST_BUFS 1024
+
+struct inst;
+struct inst_fabric;
+struct inst_host;
+struct inst_iface;
+struct inst_port;
+struct inst_sm;
+struct topo;
+struct udp_rx;
+
+/* An observer that is called after each inst_work(); see inst_watch(). */
+struct inst_watch {
+	struct list link;
+	void (*fn)(struct inst_watch *w, ns_t now); /* may be NULL */
+	/*
+	 * Called for an event of a port, from inside the HCA, so it may only take a note. May be
+	 * NULL.
+	 */
+	void (*port)(struct inst_watch *w, struct inst_port *p, enum ca_event ev, ns_t now);
+	/*
+	 * Called when one of our subnet managers is about to start or to end; may only take a note.
+	 * May be NULL.
+	 */
+	void (*sm)(struct inst_watch *w, struct inst_sm *m, bool comes);
+	/*
+	 * Called when the namespace of a host has gone, or is open again (inst/host_follow.h). May be
+	 * NULL.
+	 */
+	void (*host)(struct inst_watch *w, struct inst_host *h, bool comes);
+};
+
+struct inst_cfg {
+	char name[INST_NAME_MAX];
+	struct log_sink log;
+	const struct netdev_helper_end *at_end; /* last task of the helper; NULL if there is none */
+};
+
+/* All links over UDP; inst/udplink.h */
+struct udp_links {
+	struct list links; /* struct inst_udp.link */
+	struct udp_rx *rx; /* buffers to receive into; made with the first link */
+	bool small_buffer_logged; /* a small receive buffer was logged, which is done for one link only */
+};
+
+struct inst {
+	struct inst_cfg cfg;
+	struct loop loop;
+	struct pkt_pool *pool;
+	struct tap_rx tap_rx;
+	struct netdev_helper *helper;
+	struct inst_fabric **fab;
+	unsigned int nfabs;
+	struct ifc_set ifcs; /* interfaces (struct ifc) of .ports and .ifaces */
+	struct list ports; /* struct inst_port.link */
+	struct list hosts; /* struct inst_host.link */
+	struct list ifaces; /* struct inst_iface.link */
+	struct udp_links udps;
+	struct neigh_dumps neigh_dumps;
+	struct list watches; /* struct inst_watch.link */
+	/* True after a failure that is the environment's fault, for exit status 3 */
+	bool env_lacks;
+	bool broken; /* true if the loop ended because of a failure */
+	unsigned int capture_ids; /* number that the last capture was given */
+	ns_t started, unix_epoch; /* .unix_epoch is the Unix time at which the loop's clock was 0 */
+	struct loop_fd helper_fd;
+	struct loop_fd
+		netns_watch; /* names of namespaces; .fd is -1 until a host is followed: inst/host_follow.h */
+};
+
+/* inst_init() - An instance without a loop, memory and helper, as tests need it. It needs no inst_destroy() */
+void inst_init(struct inst *in, const struct inst_cfg *cfg);
+
+/**
+ * inst_create() - Make an instance with its loop, packet pool and helper process, but without fabrics
+ * @err:	message on failure, which names what the environment lacks
+ *
+ * Call it before anything starts threads, because it forks.
+ * Return: 0 or -errno
+ */
+int inst_create(struct inst **ret, const struct inst_cfg *cfg, char err[INST_ERR_MAX]);
+
+/*
+ * inst_leave() - Leave groups and subscriptions at the SA, which would otherwise keep them
+ *
+ * To be called before inst_destroy(), while management programs are still served, because one of them may be the
+ * SA. An SA that does not answer delays the call by half a second.
+ */
+void inst_leave(struct inst *in);
+
+/* inst_destroy() - Remove everything; NULL is accepted */
+void inst_destroy(struct inst *in);
+
+/*
+ * inst_refused() - Report that the helper refused a request for @what
+ *
+ * Writes the message to @err, and sets in->env_lacks if the environment is to blame. Returns @status
+ */
+int inst_refused(struct inst *in, int status, const char *what, char err[INST_ERR_MAX]);
+
+/*
+ * inst_work() - Run timers, packets and actions; the function for loop.work. True if more is
+ * left to do
+ */
+bool inst_work(void *ctx, ns_t now);
+
+/**
+ * inst_load() - Make the fabrics, links, hosts and interfaces of a configuration
+ * @topo:	topology of the first fabric, used instead of its file; NULL to read the file
+ *
+ * Return: 0; -EINVAL and the like with @err
+ */
+int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
+	      char err[INST_ERR_MAX]);
+
+/*
+ * inst_watch() - Call w->fn at the end of each inst_work() from now on
+ *
+ * The function may unwatch itself and answer control requests, and nothing else.
+ */
+void inst_watch(struct inst *in, struct inst_watch *w);
+/*
+ * inst_unwatch() - End inst_watch(); has no effect on a zeroed watch or on one that has been
+ * removed
+ */
+void inst_unwatch(struct inst_watch *w);
+/* inst_port_event() - Call the function .port of all watches */
+void inst_port_event(struct inst_port *p, enum ca_event ev, ns_t now);
+
+void inst_sm_came(struct inst_sm *m);
+void inst_sm_goes(struct inst_sm *m);
+/* inst_host_event() - Call the function .host of all watches */
+void inst_host_event(struct inst_host *h, bool comes);
+
+/*
+ * inst_up() - True if all interfaces are up; if not, @why (unless NULL) gets the state of the first
+ * that is not
+ */
+bool inst_up(const struct inst *in, char why[INST_ERR_MAX]);
+
+struct inst_fabric *inst_fabric_find(struct inst *in, const char *name);
+struct inst_host *inst_host_find(struct inst *in, const char *name);
+/*
+ * inst_iface_find() - Find an interface by NAME or NAME@HOST; NULL if there is none, or if NAME
+ * alone is not unique
+ */
+struct inst_iface *inst_iface_find(struct inst *in, const char *name);
+
+#endif

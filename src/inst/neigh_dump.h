@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef INST_NEIGH_DUMP_H
+#define INST_NEIGH_DUMP_H
+
+/*
+ * DOC: Dumps of the kernel's neighbour tables
+ *
+ * A neighbour table may have more than 100,000 entries, which take the kernel a tenth of a second and more. So a dump is
+ * read in pieces of 32 KiB at most, one in each wake-up of the loop, which serves packets and other requests between
+ * them. One dump is read at a time in the whole instance; others wait for it in the order in which they were asked for.
+ * Only requests of control clients ask for dumps, each for one at a time, so the clients bound their number.
+ */
+
+#include "netdev/rtnl.h"
+#include "util/list.h"
+
+struct inst;
+struct inst_host;
+
+/* Dump of the IPv4 and IPv6 neighbours of an interface. The first members are its owner's, who sets them before the start. */
+struct neigh_dump {
+	struct inst_host *host;
+	int ifindex;
+	void (*entry)(struct neigh_dump *d, const struct rtnl_neigh *n);
+	/*
+	 * Called once, after the last entry or instead of further entries. @err: 0; -EAGAIN the table changed
+	 * meanwhile, so entries may be missing; -ENODEV the host was closed; -errno of the kernel. The function may
+	 * free @d and start other dumps.
+	 */
+	void (*done)(struct neigh_dump *d, int err);
+
+	struct list link; /* link in neigh_dumps.waiting */
+	enum rtnl_family family; /* family whose table is read now */
+};
+
+/* The dumps of an instance */
+struct neigh_dumps {
+	struct list waiting; /* struct neigh_dump.link, the next one first */
+	struct inst_host *reading; /* host from whose socket a dump is read, or NULL */
+	/* Dump that is read; NULL if it was cancelled, and its rest is read and thrown away */
+	struct neigh_dump *active;
+	uint64_t dumps; /* counter: dumps of a family that were begun */
+	uint64_t pieces; /* counter: pieces that were read */
+	uint64_t entries; /* counter: entries that were given to owners */
+};
+
+void neigh_dumps_init(struct neigh_dumps *n);
+
+/**
+ * neigh_dump_start() - Begin a dump, or put it into the queue
+ *
+ * Return: 0, and d->done is called later; -errno of the kernel, and d->done is not called
+ */
+int neigh_dump_start(struct neigh_dump *d);
+
+/* neigh_dump_cancel() - Forget a dump whose owner needs it no more; d->done is not called */
+void neigh_dump_cancel(struct neigh_dump *d);
+
+/* neigh_dump_host_gone() - End all dumps of a host, which is about to be closed */
+void neigh_dump_host_gone(struct inst_host *h);
+
+#endif

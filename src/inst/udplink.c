@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inst/udplink.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "inst/fab.h"
+
+#define QUEUE_DEPTH 4096 /* packets of each class (management, data) that may wait for the socket */
+#define STARVED_FOR NS_MSEC(1)
+
+/* --- sending */
+
+static bool is_mgmt(struct pkt *p)
+{
+	const uint8_t *lrh = pkt_hdr(p);
+	size_t bth = ib_bth_off(lrh);
+
+	if (p->vl == IB_VL15)
+		return true;
+	return ib_lrh_has_bth(lrh) && pkt_hdr_len(p) >= bth + IB_BTH_LEN &&
+	       ib_bth_dest_qp(lrh + bth) == IB_QP1;
+}
+
+static void on_tx(void *ctx, struct pkt **v, unsigned int n, ns_t now)
+{
+	struct inst_udp *u = ctx;
+
+	(void)now;
+	for (unsigned int i = 0; i < n; i++) {
+		struct pkt_queue *q = is_mgmt(v[i]) ? &u->mgmt : &u->data;
+
+		if (q->n >= QUEUE_DEPTH) {
+			udp_link_drop(&u->machine, UDP_DROP_TX_QUEUE);
+			pkt_free(v[i]);
+			continue;
+		}
+		fabric_pkt_seal(v[i]);
+		pkt_queue_add(q, v[i]);
+	}
+}
+
+static void watch(struct inst_udp *u)
+{
+	loop_watch(&u->inst->loop, &u->fd, u->sock.fd,
+		   (u->starved ? 0 : EPOLLIN) | (u->blocked ? EPOLLOUT : 0), u->fd.fn);
+}
+
+static void writable(struct inst_udp *u, bool wait)
+{
+	u->blocked = wait;
+	watch(u);
+}
+
+/*
+ * All buffers are in use. Reading again at once would only keep the loop from freeing some, so wait
+ * STARVED_FOR.
+ */
+static void starve(struct inst_udp *u, ns_t now)
+{
+	u->starved = true;
+	watch(u);
+	timer_arm(&u->inst->loop.timers, &u->feed, now + STARVED_FOR);
+}
+
+static void feed(struct timer *t, ns_t now)
+{
+	struct inst_udp *u = container_of(t, struct inst_udp, feed);
+
+	(void)now;
+	u->starved = false;
+	watch(u);
+}
+
+/*
+ * The first packets of v[0 .. n) were sent or lost and are freed. The rest returns to the head of
+ * the queue.
+ */
+static void finish(struct inst_udp *u, struct pkt_queue *q, struct pkt **v, unsigned int n,
+		   int sent)
+{
+	unsigned int done = sent > 0 ? (unsigned int)sent : sent == -EAGAIN ? 0 : 1;
+	uint64_t octets = 0;
+
+	for (unsigned int i = n; i > done; i--)
+		pkt_queue_push(q, v[i - 1]);
+	for (unsigned int i = 0; i < done; i++)
+		octets += v[i]->len + v[i]->tail_len;
+	if (sent > 0)
+		udp_link_sent(&u->machine, done, octets);
+	else if (done)
+		udp_link_drop(&u->machine, UDP_DROP_TX_ERROR);
+	pkt_free_batch(v, done);
+}
+
+static void purge(struct inst_udp *u, struct pkt_queue *q)
+{
+	struct pkt *p;
+
+	while ((p = pkt_queue_pop(q))) {
+		udp_link_drop(&u->machine, UDP_DROP_TX_DOWN);
+		pkt_free(p);
+	}
+}
+
+static void flush_queue(struct inst_udp *u, struct pkt_queue *q)
+{
+	const struct ip_endpoint *peer = udp_link_peer(&u->machine);
+	struct pkt *v[PKT_BATCH];
+
+	if (!peer) {
+		purge(u, q);
+		return;
+	}
+	while (q->n && !u->blocked) {
+		unsigned int n = 0;
+		int sent;
+
+		while (n < PKT_BATCH && q->n)
+			v[n++] = pkt_queue_pop(q);
+		sent = udp_sock_send(&u->sock, peer, v, n);
+		finish(u, q, v, n, sent);
+		if (sent == -EAGAIN)
+			writable(u, true);
+	}
+}
+
+static void flush(struct inst_udp *u)
+{
+	flush_queue(u, &u->mgmt);
+	flush_queue(u, &u->data);
+}
+
+void udplink_flush_all(struct udp_links *l)
+{
+	struct inst_udp *u;
+
+	list_for_each (u, &l->links, link)
+		if (u->mgmt.n || u->data.n)
+			flush(u);
+}
+
+/* --- receiving */
+
+/*
+ * Errors that the link layer sees are counted at the port, as its PMA shows them. Datagrams from
+ * strangers are not.
+ */
+static void count_error(struct inst_udp *u, enum udp_drop why)
+{
+	switch (why) {
+	case UDP_DROP_VCRC:
+		fabric_ext_rx_error(u->end, true);
+		break;
+	case UDP_DROP_SHORT:
+	case UDP_DROP_OVERSIZED:
+	case UDP_DROP_LVER:
+	case UDP_DROP_TRUNCATED:
+	case UDP_DROP_LEN:
+		fabric_ext_rx_error(u->end, false);
+		break;
+	default:
+		break;
+	}
+}
+
+static int receive(struct inst_udp *u, ns_t now)
+{
+	const struct udp_dgram *d = NULL;
+	struct pkt *v[PKT_BATCH];
+	int got = udp_sock_recv(&u->sock, u->inst->udps.rx, &d);
+	unsigned int n = 0;
+
+	for (int i = 0; i < got; i++) {
+		enum udp_drop why = udp_link_rx(&u->machine, &d[i].from, d[i].data, d[i].len, now);
+
+		if (why)
+			count_error(u, why);
+		if (why || !d[i].len)
+			continue;
+		if (fabric_pkt_from_buf(&v[n], u->inst->pool, d[i].buf, d[i].data, d[i].len)) {
+			udp_link_drop(&u->machine, UDP_DROP_NO_MEM);
+			continue;
+		}
+		if (++n < PKT_BATCH)
+			continue;
+		fabric_ext_rx(u->end, v, n, now);
+		n = 0;
+	}
+	if (n)
+		fabric_ext_rx(u->end, v, n, now);
+	return got;
+}
+
+static void on_event(struct loop_fd *fd, uint32_t events, ns_t now)
+{
+	struct inst_udp *u = container_of(fd, struct inst_udp, fd);
+
+	if (events & EPOLLERR)
+		udp_sock_errors(&u->sock);
+	if (events & EPOLLOUT) {
+		writable(u, false);
+		flush(u);
+	}
+	if (events & EPOLLIN && receive(u, now) < 0)
+		starve(u, now);
+}
+
+/* --- events between the machine and the fabric */
+
+static void on_keepalive(void *ctx, const struct ip_endpoint *peer, ns_t now)
+{
+	struct inst_udp *u = ctx;
+
+	(void)now;
+	if (udp_sock_send_empty(&u->sock, peer))
+		udp_link_drop(&u->machine, UDP_DROP_TX_ERROR);
+}
+
+static void on_carrier(void *ctx, bool up, ns_t now)
+{
+	struct inst_udp *u = ctx;
+	char peer[CONF_ENDPOINT_MAX], port[FABRIC_NAME_MAX];
+
+	if (!up) {
+		purge(u, &u->mgmt);
+		purge(u, &u->data);
+	}
+	log_to(&u->inst->cfg.log, LOG_LVL_INFO, "udp link %s at %s: %s%s%s", u->name,
+	       fabric_port_name(u->port, port, sizeof(port)), up ? "up" : "down",
+	       up ? ", peer " : "", up ? conf_print_endpoint(&u->machine.peer, peer) : "");
+	fabric_ext_carrier(u->end, up, now);
+}
+
+static void on_want(void *ctx, bool on, ns_t now)
+{
+	struct inst_udp *u = ctx;
+
+	udp_link_want(&u->machine, on, now);
+}
+
+static const struct udp_link_ops link_ops = { .keepalive = on_keepalive, .carrier = on_carrier };
+static const struct fabric_ext_ops ext_ops = { .tx = on_tx, .want = on_want };
+
+/* --- opening and closing */
+
+void udplink_close(struct inst_udp *u)
+{
+	ns_t now = u->inst->loop.now;
+
+	list_del(&u->link);
+	udp_link_fini(&u->machine);
+	timer_cancel(&u->inst->loop.timers, &u->feed);
+	loop_unwatch(&u->inst->loop, &u->fd);
+	udp_sock_close(&u->sock);
+	if (u->end)
+		fabric_ext_detach(u->end, now);
+	pkt_queue_purge(&u->mgmt);
+	pkt_queue_purge(&u->data);
+	free(u);
+}
+
+void udplink_close_all(struct udp_links *l)
+{
+	struct inst_udp *u, *tmp;
+
+	list_for_each_safe (u, tmp, &l->links, link)
+		udplink_close(u);
+	udp_rx_destroy(l->rx);
+	l->rx = NULL;
+}
+
+/* Logged once for all links, because the administrator can raise net.core.rmem_max. */
+static void say_buffers(struct inst_udp *u)
+{
+	if (u->sock.rcvbuf >= UDP_SOCK_BUF || u->inst->udps.small_buffer_logged)
+		return;
+	u->inst->udps.small_buffer_logged = true;
+	log_to(&u->inst->cfg.log, LOG_LVL_WARN,
+	       "udp link %s: a receive buffer of %d KB, not %d: no CAP_NET_ADMIN, and "
+	       "net.core.rmem_max is smaller",
+	       u->name, u->sock.rcvbuf / 1024, UDP_SOCK_BUF / 1024);
+}
+
+/* The two ends of a link, as they are configured or as a client made them. */
+struct ends {
+	int fd; /* socket that a client made; -1 to make one at .listen */
+	const struct ip_endpoint *listen;
+	/* Address of the peer; NULL if it is learnt from the first datagram */
+	const struct ip_endpoint *peer;
+	bool fresh; /* true if the peer has no state of an earlier link */
+};
+
+static int open_link(struct inst_udp *u, const struct ends *e)
+{
+	struct inst *in = u->inst;
+	char label[CONF_NAME_MAX + 8];
+	int status;
+
+	if (!in->udps.rx)
+		in->udps.rx = udp_rx_create(in->pool);
+	if (!in->udps.rx) {
+		if (e->fd >= 0)
+			close(e->fd);
+		return -ENOMEM;
+	}
+	status = e->fd >= 0 ? udp_sock_adopt(&u->sock, e->fd, &u->bound)
+			    : udp_sock_open(&u->sock, e->listen, &u->bound);
+	if (status)
+		return status;
+	if (e->fd < 0)
+		say_buffers(u);
+	snprintf(label, sizeof(label), "%s%s", strncmp(u->name, "udp:", 4) ? "udp:" : "", u->name);
+	status = fabric_ext_attach(u->port, label, &ext_ops, u, &u->end);
+	if (status)
+		return status;
+	udp_link_init(&u->machine, &in->loop.timers, e->peer, &link_ops, u, in->loop.now);
+	if (e->fresh)
+		udp_link_fresh(&u->machine, in->loop.now);
+	return loop_watch(&in->loop, &u->fd, u->sock.fd, EPOLLIN, on_event);
+}
+
+static int add(struct inst *in, const char *name, struct inst_fabric *f, struct fabric_port *port,
+	       const struct ends *e, struct inst_udp **ret, char err[INST_ERR_MAX])
+{
+	struct inst_udp *u = calloc(1, sizeof(*u));
+	char text[CONF_ENDPOINT_MAX], at[FABRIC_NAME_MAX];
+	int status;
+
+	if (!u) {
+		if (e->fd >= 0)
+			close(e->fd);
+		snprintf(err, INST_ERR_MAX, "udp link %s: out of memory", name);
+		return -ENOMEM;
+	}
+	u->inst = in;
+	u->fab = f;
+	u->port = port;
+	u->sock.fd = u->fd.fd = -1;
+	timer_init(&u->feed, feed);
+	snprintf(u->name, sizeof(u->name), "%s", name);
+	list_add_tail(&in->udps.links, &u->link);
+	status = open_link(u, e);
+	if (!status) {
+		if (ret)
+			*ret = u;
+		return 0;
+	}
+	if (status == -EBUSY && !u->end)
+		snprintf(err, INST_ERR_MAX,
+			 "udp-link %s: port fabric:%s/%s: it has a cable, expected a free port",
+			 name, f->name, fabric_port_name(port, at, sizeof(at)));
+	else
+		snprintf(err, INST_ERR_MAX, "udp-link %s: listen %s: %s", name,
+			 conf_print_endpoint(e->listen ? e->listen : &u->bound, text),
+			 strerror(-status));
+	udplink_close(u);
+	return status;
+}
+
+int udplink_add(struct inst *in, const struct conf_udp_link *c, char err[INST_ERR_MAX])
+{
+	struct inst_fabric *f = inst_fabric_find(in, c->port.fabric);
+	struct fabric_node *n = f ? fabric_node_find(f->fabric, c->port.node) : NULL;
+	struct fabric_port *p = n && c->port.port ? fabric_node_port(n, c->port.port) : NULL;
+	struct ends e = { .fd = -1,
+			  .listen = &c->listen,
+			  .peer = c->peer.family ? &c->peer : NULL };
+	char text[CONF_ENDPOINT_MAX];
+
+	if (!p) {
+		snprintf(err, INST_ERR_MAX, "udp-link %s: port fabric:%s/%s/%u: %s", c->name,
+			 c->port.fabric, c->port.node, c->port.port,
+			 !f   ? "no such fabric"
+			 : !n ? "no such node in the topology"
+			      : "the node has no such port");
+		return -EINVAL;
+	}
+	if (!ip_endpoint_is_loopback(&c->listen))
+		log_to(&in->cfg.log, LOG_LVL_WARN,
+		       "udp link %s: listens at %s: the link is not authenticated, whoever can "
+		       "send "
+		       "from the peer's address is on the fabric",
+		       c->name, conf_print_endpoint(&c->listen, text));
+	return add(in, c->name, f, p, &e, NULL, err);
+}
+
+int udplink_attach(struct inst_udp **ret, struct inst_fabric *f, struct fabric_port *port,
+		   const char *name, int fd, const struct ip_endpoint *peer, bool fresh,
+		   char err[INST_ERR_MAX])
+{
+	struct ends e = { .fd = fd, .peer = peer, .fresh = fresh };
+
+	return add(f->inst, name, f, port, &e, ret, err);
+}
+
+static struct topo *one_ca(const struct conf_port *where, const char *host)
+{
+	char name[64] = "", desc[TOPO_DESC_MAX + 1];
+	struct topo *t = topo_create();
+	struct topo_node *n;
+	uint32_t index;
+
+	if (!*host && gethostname(name, sizeof(name) - 1))
+		snprintf(name, sizeof(name), "uipoib");
+	snprintf(desc, sizeof(desc), "%.50s HCA-1", *host ? host : name);
+	if (!t || topo_add_node(t, IB_NODE_CA, 1, where->node, desc, &index) ||
+	    topo_set_guids(t, index, where->guid)) {
+		topo_free(t);
+		return NULL;
+	}
+	n = t->node[index];
+	n->port[1].guid = where->guid;
+	/* 1x and 4x, SDR to QDR, as the generated topologies have it. */
+	n->port[1].rate = (struct topo_rate){ .width = 3, .speed = 7 };
+	return t;
+}
+
+int udplink_hca(struct inst *in, const struct conf_port *where, const char *host,
+		char err[INST_ERR_MAX])
+{
+	struct conf_fabric fc = { .crc = CONF_CRC_FULL };
+	struct ip_endpoint any = { .family = where->peer.family };
+	struct ends e = { .fd = -1,
+			  .listen = where->listen.family ? &where->listen : &any,
+			  .peer = &where->peer };
+	struct inst_fabric *f;
+	struct topo *t;
+	int status;
+
+	if (inst_fabric_find(in, where->fabric))
+		return 0;
+	/*
+	 * A peer on this machine is reached from its own loopback address, so that no other machine
+	 * can reach us.
+	 */
+	if (ip_endpoint_is_loopback(&where->peer))
+		memcpy(any.addr, where->peer.addr, sizeof(any.addr));
+	snprintf(fc.name, sizeof(fc.name), "%s", where->fabric);
+	t = one_ca(where, host);
+	if (!t) {
+		snprintf(err, INST_ERR_MAX, "port %s: out of memory", where->fabric);
+		return -ENOMEM;
+	}
+	status = fab_add(in, &fc, t, err);
+	topo_free(t);
+	if (status)
+		return status;
+	f = in->fab[in->nfabs - 1];
+	return add(in, where->fabric, f, fabric_node_port(fabric_node_at(f->fabric, 0), 1), &e,
+		   NULL, err);
+}
+
+struct inst_udp *udplink_find(const struct udp_links *l, const struct fabric_port *port)
+{
+	struct inst_udp *u;
+
+	list_for_each (u, &l->links, link)
+		if (u->port == port)
+			return u;
+	return NULL;
+}

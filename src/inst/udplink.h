@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef INST_UDPLINK_H
+#define INST_UDPLINK_H
+
+/*
+ * DOC: Links over UDP
+ *
+ * A port of a fabric whose cable leads to a socket. It consists of an external end of fabric/, the
+ * state machine of udp/link.h and a socket of netdev/. The machine checks each packet that comes in
+ * before it enters the link. Packets that go out wait in two queues, management first, until
+ * inst_work() flushes them in batches.
+ */
+
+#include "fabric/fabric.h"
+#include "inst/inst.h"
+#include "netdev/udp_sock.h"
+#include "udp/link.h"
+
+struct inst_udp {
+	struct list link; /* link in udp_links.links */
+	struct inst *inst;
+	char name[CONF_NAME_MAX]; /* name of the link, as "vm1" or "udp:127.0.0.1:5001" */
+	struct inst_fabric *fab;
+	struct fabric_port *port; /* port of .fab that the link occupies */
+	struct fabric_port *end;
+	struct udp_link machine;
+	struct udp_sock sock;
+	struct loop_fd fd;
+	struct ip_endpoint bound;
+	struct pkt_queue mgmt; /* packets to send of VL15 and of QP1 */
+	struct pkt_queue data;
+	bool blocked; /* true while the socket takes no more, until EPOLLOUT */
+	/*
+	 * True while there is no buffer to receive into; the socket is not read until the timer
+	 * .feed
+	 */
+	bool starved;
+	struct timer feed;
+};
+
+/*
+ * udplink_add() - Make the link of a [udp-link] section. 0; -EINVAL, -errno of the socket, with
+ * @err
+ */
+int udplink_add(struct inst *in, const struct conf_udp_link *c, char err[INST_ERR_MAX]);
+
+/*
+ * udplink_hca() - Make the fabric of a udp: port, with one CA and its link, unless it exists
+ * @host:	name of the host in the CA's NodeDescription; "" for the name of this machine
+ *
+ * Return: 0; -errno with @err
+ */
+int udplink_hca(struct inst *in, const struct conf_port *where, const char *host,
+		char err[INST_ERR_MAX]);
+
+/*
+ * udplink_attach() - Make a link at a free port for a client, which made the sockets of both ends
+ * @fd:		socket of this end; taken in any case
+ * @fresh:	true if the peer is new, so that the link need not be silent first
+ *
+ * Return: 0; -EBUSY the port has a cable, -EINVAL and others, with @err
+ */
+int udplink_attach(struct inst_udp **ret, struct inst_fabric *f, struct fabric_port *port,
+		   const char *name, int fd, const struct ip_endpoint *peer, bool fresh,
+		   char err[INST_ERR_MAX]);
+void udplink_close(struct inst_udp *u);
+
+/* udplink_flush_all() - Send the packets that wait in the queues of all links */
+void udplink_flush_all(struct udp_links *l);
+
+/* udplink_find() - Find a link by the port of the fabric; NULL if there is none */
+struct inst_udp *udplink_find(const struct udp_links *l, const struct fabric_port *port);
+
+/* udplink_close_all() - Close all links; call it before their fabrics are destroyed */
+void udplink_close_all(struct udp_links *l);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MAD_SMPQ_H
+#define MAD_SMPQ_H
+
+/*
+ * DOC: SMP pipelines
+ *
+ * A pipeline sends the directed-route SMPs of one purpose. A bounded number of them is outstanding,
+ * and the others wait until one of these is answered. A sweep fills a pipeline, and goes on when it
+ * is empty.
+ */
+
+#include "mad/ep.h"
+#include "util/list.h"
+#include "wire/smp.h"
+
+struct sm_node;
+struct sm_port;
+struct smpq;
+struct smp_cmd;
+
+/*
+ * End of an SMP. @status is 0, -ETIMEDOUT, or -EPROTO if the response had a MAD status other than
+ * 0, which is in cmd->mad_status. @data are 64 octets of the response, or NULL with -ETIMEDOUT. The
+ * function may add SMPs to the queue.
+ */
+typedef void smp_done_fn(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+			 ns_t now);
+
+struct smp_cmd {
+	uint8_t method;
+	uint16_t attr;
+	uint32_t mod;
+	uint8_t nhops;
+	uint8_t path[IB_MAX_HOPS + 1]; /* egress ports of the route in [1] to [nhops] */
+	uint8_t data[SMP_DATA_LEN]; /* attribute to be written by a Set */
+	smp_done_fn *done;
+	struct sm_node *node; /* node that the SMP is about, for done() */
+	struct sm_port *port;
+	void *arg;
+	uint16_t mad_status; /* status of the response */
+};
+
+struct smpq_cfg {
+	struct mad_agent *agent;
+	struct timers *timers;
+	uint64_t mkey;
+	unsigned int max_open, timeout_ms, retries;
+	void *ctx; /* first argument of smp_done_fn, idle() and useless() */
+	/*
+	 * Called before a request is sent. If it returns true, the request is not sent and not counted, but ends with
+	 * -ETIMEDOUT. NULL: all requests are sent
+	 */
+	bool (*useless)(void *ctx, const struct smp_cmd *cmd, ns_t now);
+	/* Called after the last request was done, but not by smpq_cancel(). */
+	void (*idle)(void *ctx, ns_t now);
+};
+
+struct smpq {
+	struct smpq_cfg cfg;
+	struct list wait, open;
+	unsigned int nopen;
+	bool failed; /* true after an SMP was given up because it could not be queued or sent */
+	bool busy; /* true inside done() */
+	unsigned int stuck; /* timer runs in a row in which nothing could be sent */
+	uint64_t sent, timeouts;
+	struct timer retry; /* armed when SMPs wait and none is open whose end would send them */
+};
+
+void smpq_init(struct smpq *q, const struct smpq_cfg *cfg);
+
+/*
+ * smpq_add() - Queue a copy of @cmd and send waiting SMPs; never calls done() itself. Return: false
+ * if out of memory, when done() will not be called for @cmd
+ */
+bool smpq_add(struct smpq *q, const struct smp_cmd *cmd, ns_t now);
+
+/* smpq_cancel() - Remove all SMPs from the queue; no callback is called */
+void smpq_cancel(struct smpq *q);
+
+static inline bool smpq_idle(const struct smpq *q)
+{
+	return list_empty(&q->wait) && list_empty(&q->open);
+}
+
+#endif

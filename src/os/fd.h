@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef OS_FD_H
+#define OS_FD_H
+
+/* Functions for descriptors of any kind, which several rooms use. */
+
+#include <stddef.h>
+
+/*
+ * fd_write_all() - Write @len octets to a blocking descriptor, through interruptions and short writes
+ * Return: 0 or -errno of write()
+ */
+int fd_write_all(int fd, const void *data, size_t len);
+
+/*
+ * fd_close_from() - Close all descriptors from @first on
+ *
+ * This also works where close_range() does not exist, which is Linux 5.9's and unknown to some
+ * sandboxes.
+ */
+void fd_close_from(int first);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef OS_FDPASS_H
+#define OS_FDPASS_H
+
+/*
+ * Descriptors that are passed in messages (SCM_RIGHTS), and messages of fixed length on a
+ * SOCK_SEQPACKET socket.
+ */
+
+#include <stddef.h>
+#include <sys/socket.h>
+
+#define FDPASS_MAX 8
+_Static_assert(FDPASS_MAX % 2 == 0, "else the padding of the last one is room for another");
+
+/* Room for the descriptors, aligned as struct cmsghdr has to be */
+union fdpass_control {
+	struct cmsghdr align;
+	char room[CMSG_SPACE(FDPASS_MAX * sizeof(int))];
+};
+
+/*
+ * fdpass_attach() - Add @n descriptors, at most FDPASS_MAX, to a message that is to be sent
+ * @c:	has to stay until @m has been sent
+ */
+void fdpass_attach(struct msghdr *m, union fdpass_control *c, const int *fds, unsigned int n);
+
+/*
+ * fdpass_room() - Make room in @m for descriptors, which fdpass_take() takes after @m was received
+ */
+void fdpass_room(struct msghdr *m, union fdpass_control *c);
+
+/*
+ * fdpass_take() - Take the first @max descriptors that came with @m and close the others. Returns
+ * the number taken
+ */
+unsigned int fdpass_take(struct msghdr *m, int *ret_fds, unsigned int max);
+
+/*
+ * fdpass_send() - Send a message with descriptors, which stay the caller's. 0 or -errno; never
+ * raises SIGPIPE
+ */
+int fdpass_send(int sock, const void *msg, size_t len, const int *fds, unsigned int n);
+
+/**
+ * fdpass_recv() - Wait for a message of exactly @len octets
+ * @ret_fds:	room for FDPASS_MAX descriptors, which are close-on-exec
+ *
+ * Return: 0; -EPIPE the other end is closed; -EAGAIN the socket's time-out passed;
+ * -EBADMSG another length; -EMFILE this process may open no more descriptors, and those that came are
+ * closed; -errno
+ */
+int fdpass_recv(int sock, void *msg, size_t len, int *ret_fds, unsigned int *ret_n);
+
+/* fdpass_close() - Close those of @n descriptors that are not -1 */
+void fdpass_close(const int *fds, unsigned int n);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef OS_FILE_H
+#define OS_FILE_H
+
+/*
+ * Reading whole files into memory, and passing their content to a process that must not wait for a
+ * disk or a pipe.
+ */
+
+#include <stddef.h>
+
+#define FILE_MAX_OCTETS (64u * 1024 * 1024)
+
+/*
+ * file_read() - Read a whole file into memory, with a NUL behind it; free() it
+ * Return: 0; -EFBIG above FILE_MAX_OCTETS; -ENOMEM; -errno of open or read
+ */
+int file_read(const char *path, char **ret, size_t *ret_len);
+
+/*
+ * file_seal() - Copy @text to a memory file whose content and size can no longer change
+ * Return: a descriptor, close-on-exec; -errno
+ */
+int file_seal(const char *text, size_t len);
+
+/*
+ * file_read_sealed() - Read a memory file that another process sealed by file_seal(); free() the text
+ *
+ * Reading such a file never waits, whoever sent the descriptor. @fd stays the caller's.
+ * Return: as file_read(); -EINVAL @fd is no such memory file
+ */
+int file_read_sealed(int fd, char **ret, size_t *ret_len);
+
+#endif

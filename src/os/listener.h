@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef OS_LISTENER_H
+#define OS_LISTENER_H
+
+/*
+ * DOC: Listening sockets
+ *
+ * A Unix socket at a path, for processes of the same user and of root. When the process is out of descriptors, accept() fails and
+ * the connection stays in the queue, so the socket would wake the loop again at once, for ever. The listener then does
+ * not watch the socket for LISTENER_PAUSE. Clients that wait are served when descriptors are free again.
+ */
+
+#include "os/loop.h"
+
+#define LISTENER_PAUSE NS_MSEC(100)
+
+struct listener {
+	struct loop *loop;
+	struct loop_fd fd;
+	struct timer again; /* ends a pause */
+	uint64_t *refused; /* counter of connections of other users; NULL: nobody counts them */
+	/* A connection of process @pid, non-blocking and close-on-exec; takes @sock */
+	void (*take)(struct listener *l, int sock, int pid, ns_t now);
+};
+
+/**
+ * listener_socket() - Bind and listen at a path, with mode 0600
+ * @ret:	the socket, non-blocking and close-on-exec
+ * @path:	a file of this name is removed: it is left from an instance that was killed
+ * @type:	SOCK_STREAM or SOCK_SEQPACKET
+ *
+ * Return: 0; -ENAMETOOLONG; -errno
+ */
+int listener_socket(int *ret, const char *path, int type, int backlog);
+
+/* listener_init() - A listener without a socket. listener_stop() is allowed */
+void listener_init(struct listener *l);
+
+/* listener_start() - Serve @sock, which listener_stop() closes. 0; -errno: @sock stays the caller's */
+int listener_start(struct listener *l, struct loop *loop, int sock,
+		   void (*take)(struct listener *l, int sock, int pid, ns_t now));
+
+/* listener_stop() - Close the socket; the path is left to the caller. Allowed twice */
+void listener_stop(struct listener *l);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "os/loop.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOP_EVENTS 64
+
+ns_t loop_clock(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return NS_SEC(ts.tv_sec) + (ns_t)ts.tv_nsec;
+}
+
+int loop_init(struct loop *l)
+{
+	memset(l, 0, sizeof(*l));
+	timers_init(&l->timers);
+	l->now = loop_clock();
+	l->epfd = epoll_create1(EPOLL_CLOEXEC);
+	return l->epfd < 0 ? -errno : 0;
+}
+
+void loop_fini(struct loop *l)
+{
+	timers_fini(&l->timers);
+	if (l->epfd >= 0)
+		close(l->epfd);
+	l->epfd = -1;
+}
+
+int loop_watch(struct loop *l, struct loop_fd *f, int fd, uint32_t events,
+	       void (*fn)(struct loop_fd *f, uint32_t events, ns_t now))
+{
+	struct epoll_event ev = { .events = events, .data.ptr = f };
+	int op = f->fn && f->fd == fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+
+	if (op == EPOLL_CTL_MOD && f->events == events) {
+		f->fn = fn;
+		return 0;
+	}
+	if (epoll_ctl(l->epfd, op, fd, &ev) < 0)
+		return -errno;
+	*f = (struct loop_fd){ .fd = fd, .events = events, .fn = fn };
+	return 0;
+}
+
+void loop_unwatch(struct loop *l, struct loop_fd *f)
+{
+	if (!f->fn)
+		return;
+	epoll_ctl(l->epfd, EPOLL_CTL_DEL, f->fd, NULL);
+	f->fn = NULL; /* loop_turn() skips an event of the same wake-up that is still to come */
+	f->fd = -1;
+}
+
+/*
+ * Linux 5.11 added epoll_pwait2(), and some sandboxes refuse it. epoll_wait() sleeps for whole
+ * milliseconds, so the time is rounded up.
+ */
+static int wait_events(int epfd, struct epoll_event *ev, const struct timespec *timeout)
+{
+	int n = epoll_pwait2(epfd, ev, LOOP_EVENTS, timeout, NULL);
+	int64_t ms = -1;
+
+	if (n >= 0 || (errno != ENOSYS && errno != EPERM))
+		return n;
+	if (timeout)
+		ms = (int64_t)timeout->tv_sec * 1000 + (timeout->tv_nsec + 999999) / 1000000;
+	return epoll_wait(epfd, ev, LOOP_EVENTS, ms > INT_MAX ? INT_MAX : (int)ms);
+}
+
+static int loop_wait(struct loop *l, struct epoll_event *ev, bool busy, ns_t until)
+{
+	ns_t next = timers_next(&l->timers);
+	struct timespec ts = { 0 }, *timeout = &ts;
+
+	if (next > until)
+		next = until;
+	if (!busy && next == NS_NEVER) {
+		timeout = NULL;
+	} else if (!busy && next > l->now) {
+		ts.tv_sec = (time_t)((next - l->now) / NS_SEC(1));
+		ts.tv_nsec = (long)((next - l->now) % NS_SEC(1));
+	}
+	return wait_events(l->epfd, ev, timeout);
+}
+
+/*
+ * An owner that one callback of a wake-up frees must not be called by a later event of the same
+ * wake-up. loop_unwatch() clears .fn, but the memory of a freed owner is gone. So owners are freed
+ * by timers or in work(), never inside the loop over the events below.
+ */
+int loop_turn(struct loop *l, bool *busy, ns_t until)
+{
+	struct epoll_event ev[LOOP_EVENTS];
+	int n = loop_wait(l, ev, *busy, until);
+
+	if (n < 0 && errno != EINTR)
+		return -errno;
+	l->now = loop_clock();
+	l->turns++;
+	for (int i = 0; i < n; i++) {
+		struct loop_fd *f = ev[i].data.ptr;
+
+		if (f->fn)
+			f->fn(f, ev[i].events, l->now);
+	}
+	*busy = l->work && l->work(l->ctx, l->now);
+	return 0;
+}
+
+int loop_run(struct loop *l)
+{
+	bool busy = true;
+	int err = 0;
+
+	while (!err && !l->stop)
+		err = loop_turn(l, &busy, NS_NEVER);
+	return err;
+}

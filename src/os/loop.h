@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef OS_LOOP_H
+#define OS_LOOP_H
+
+/*
+ * DOC: The main loop
+ *
+ * One thread, one epoll set, one timer domain. The clock is read once before the events of a wake-up
+ * are served. After them the owner's work() runs timers and moves packets until nothing is left
+ * to do, or its budget is used up. Then the loop sleeps until a file is ready or until the next deadline.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/timer.h"
+
+struct loop;
+
+/* A watched descriptor, embedded in its owner. It is not watched while it is zeroed with .fd -1. */
+struct loop_fd {
+	int fd;
+	uint32_t events; /* EPOLLIN ... as the last loop_watch() asked for */
+	void (*fn)(struct loop_fd *f, uint32_t events, ns_t now);
+};
+
+struct loop {
+	int epfd;
+	bool stop;
+	ns_t now;
+	uint64_t turns; /* counter: wake-ups that were handled */
+	struct timers timers;
+	/*
+	 * Runs after the events of each wake-up. Returns true if there is more to do, so that the
+	 * loop does not sleep.
+	 */
+	bool (*work)(void *ctx, ns_t now);
+	void *ctx;
+};
+
+/* loop_init() - 0 or -errno */
+int loop_init(struct loop *l);
+void loop_fini(struct loop *l);
+
+/* loop_clock() - Read CLOCK_MONOTONIC */
+ns_t loop_clock(void);
+
+/* loop_watch() - Watch @fd for @events, or change the events that are watched. 0 or -errno */
+int loop_watch(struct loop *l, struct loop_fd *f, int fd, uint32_t events,
+	       void (*fn)(struct loop_fd *f, uint32_t events, ns_t now));
+/*
+ * loop_unwatch() - Stop watching a descriptor, before it is closed. Safe inside any callback, and
+ * if it is not watched
+ */
+void loop_unwatch(struct loop *l, struct loop_fd *f);
+
+/*
+ * loop_turn() - Handle one wake-up, which comes at @until at the latest
+ * @busy:	true to handle waiting events without sleeping; on return, true if there is more to do
+ *
+ * Return: 0 or -errno of epoll
+ */
+int loop_turn(struct loop *l, bool *busy, ns_t until);
+
+/* loop_run() - Run until loop_stop() is called. 0 or -errno of epoll */
+int loop_run(struct loop *l);
+static inline void loop_stop(struct loop *l)
+{
+	l->stop = true;
+}
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef OS_PRIVS_H
+#define OS_PRIVS_H
+
+/*
+ * The privileges that the main process drops once it runs. The order is: netdev_helper_start(),
+ * open everything that needs privileges, fork processes that must keep them, privs_isolate(),
+ * privs_seccomp().
+ */
+
+/*
+ * True in a build with AddressSanitizer, whose leak checker reads /proc and makes calls that the
+ * filter denies.
+ */
+#if defined(__SANITIZE_ADDRESS__)
+#define PRIVS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PRIVS_SANITIZED 1
+#endif
+#endif
+#ifndef PRIVS_SANITIZED
+#define PRIVS_SANITIZED 0
+#endif
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum privs_flags {
+	/* Keep CAP_NET_RAW, which libibverbs needs for a controlled Q_Key. */
+	PRIVS_NET_RAW = 1 << 0,
+	/* For privs_isolate(): keep the root directory, and let the user trace the process. */
+	PRIVS_KEEP_ROOT_DIR = 1 << 1,
+	/* Allow new INET sockets, for links over UDP that are made later. */
+	PRIVS_INET = 1 << 2,
+	/*
+	 * Allow fork and exec. The new program inherits the filter and has no capability, so a
+	 * command of the user is better forked before, and started by a message on a pipe.
+	 */
+	PRIVS_EXEC = 1 << 3,
+	/*
+	 * Allow the calls of libibverbs and libibumad: device files, shared mappings, locked
+	 * memory.
+	 */
+	PRIVS_VERBS = 1 << 4,
+	/*
+	 * End the process (SIGSYS) at a forbidden call, instead of letting the call fail with
+	 * EPERM.
+	 */
+	PRIVS_KILL = 1 << 5,
+	/* Let a forbidden call succeed, and have the kernel's audit log it. */
+	PRIVS_LOG = 1 << 6,
+};
+
+/**
+ * privs_drop_caps() - Drop all capabilities except those that @flags keep, for good
+ *
+ * Sets no_new_privs, too. In a process without capabilities it succeeds and drops nothing.
+ * Return: 0 or -errno
+ */
+int privs_drop_caps(uint32_t flags);
+
+/*
+ * privs_drop_bounds() - Empty the bounding set if CAP_SETPCAP allows it, so that no program regains
+ * a capability. 0 or -errno
+ */
+int privs_drop_bounds(void);
+
+/**
+ * privs_isolate() - Become a user who has no rights and sees no files
+ * @flags:	PRIVS_KEEP_ROOT_DIR or 0
+ *
+ * Root becomes user and group 65534 with no other groups. Another user, and root of a container where
+ * that user does not exist, enters a new user namespace, where it keeps its number. In both cases
+ * the root directory is then empty and read-only, and capabilities and no_new_privs are as after
+ * privs_drop_caps(). The process may have only one thread. The process gets SIGTERM when its parent dies.
+ * Return: 0; -ESRCH the parent has died; -EPERM, -EUSERS or -ENOSPC the system forbids user namespaces;
+ * -errno. After an error the process must end, because it has changed only in part.
+ */
+int privs_isolate(uint32_t flags);
+
+/*
+ * privs_peer_ok() - True if the peer of a control socket (SO_PEERCRED) may command this process:
+ * root, and the user who started it
+ */
+bool privs_peer_ok(uid_t uid);
+
+/* What a sealed helper still has to do with namespaces. Each of these needs CAP_SYS_ADMIN. */
+enum privs_helper_flags {
+	PRIVS_HELPER_ENTER = 1 << 0, /* enter namespaces, to open AF_UNIX sockets in them */
+	PRIVS_HELPER_UNMOUNT = 1 << 1, /* unmount namespaces, to remove their names at its end */
+	/* Open namespaces that were made again, and rtnetlink sockets in them */
+	PRIVS_HELPER_FOLLOW = 1 << 2,
+};
+
+/**
+ * privs_helper_seal() - Drop the helper's privileges for making things, for good
+ * @flags:	mask of enum privs_helper_flags; the helper keeps CAP_SYS_ADMIN unless it is 0
+ *
+ * The helper keeps CAP_NET_ADMIN and the system calls that its remaining requests need.
+ * Return: 0 or -errno; a kernel without seccomp filters is no error
+ */
+int privs_helper_seal(uint32_t flags);
+
+/* privs_helper_seccomp() - Filter the system calls of a sealed helper. 0 or -errno */
+int privs_helper_seccomp(uint32_t flags);
+
+/**
+ * privs_helper_caps() - Drop all capabilities of the helper except CAP_NET_ADMIN, CAP_SYS_ADMIN and CAP_SYS_PTRACE
+ *
+ * Return: 0 or -errno
+ */
+int privs_helper_caps(void);
+
+/**
+ * privs_seccomp() - Restrict system calls of all threads to those that the main process needs
+ * @flags:	mask of enum privs_flags; PRIVS_LOG wins over PRIVS_KILL
+ *
+ * Sets no_new_privs. In a build with AddressSanitizer, leak detection at exit no longer works.
+ * Return: 0; -errno; -EOPNOTSUPP the kernel has no seccomp filters
+ */
+int privs_seccomp(uint32_t flags);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "os/privs.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/userns.h"
+
+#define NOBODY \
+	65534 /* also the kernel's overflow id, which stands for ids that a user namespace does not map */
+
+/* User who started the instance; -1 if privs_isolate() was not called */
+static uid_t owner = (uid_t)-1;
+/* True in a user namespace made by privs_isolate(), where only .owner is mapped */
+static bool in_userns;
+
+bool privs_peer_ok(uid_t uid)
+{
+	if (uid == 0 || uid == (owner == (uid_t)-1 ? geteuid() : owner))
+		return true;
+	/*
+	 * In our user namespace, root outside has the overflow id, as has every user that is not
+	 * mapped. The socket's mode keeps all of them but root out.
+	 */
+	return in_userns && uid == NOBODY;
+}
+
+/* ----- an empty root directory */
+
+/*
+ * A mount on a folder of the new mount namespace becomes the root, and the old root is unmounted
+ * (pivot_root(2) explains the two dots). MS_UNBINDABLE also ends propagation, so that no other
+ * namespace sees the mount.
+ */
+static int empty_root(void)
+{
+	static const char *const place[] = { "/tmp", "/run", "/proc", "/dev" };
+	unsigned int i = 0;
+
+	if (mount("", "/", "", MS_UNBINDABLE | MS_REC, NULL))
+		return -errno;
+	while (mount("", place[i], "tmpfs", MS_NODEV | MS_NOEXEC | MS_NOSUID | MS_RDONLY,
+		     "nr_inodes=2,nr_blocks=1"))
+		if (++i == sizeof(place) / sizeof(place[0]))
+			return -errno;
+	if (chdir(place[i]) || syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) ||
+	    chdir("/"))
+		return -errno;
+	return 0;
+}
+
+/* ----- changing to a user without rights */
+
+/* True if a map of a user namespace, such as /proc/self/uid_map, has an id */
+static bool is_mapped(const char *map, unsigned int id)
+{
+	unsigned int inside, outside, n;
+	FILE *f = fopen(map, "re");
+	bool found = false;
+
+	if (!f)
+		return false;
+	while (!found && fscanf(f, "%u %u %u", &inside, &outside, &n) == 3)
+		found = id >= inside && id - inside < n;
+	fclose(f);
+	return found;
+}
+
+/*
+ * The user has the same number in the new namespace, so SO_PEERCRED on sockets shows the same users
+ * as before.
+ */
+static int new_userns(bool root)
+{
+	unsigned int uid = geteuid(), gid = getegid();
+
+	if (unshare(CLONE_NEWUSER | (root ? CLONE_NEWNS : 0)))
+		return -errno;
+	in_userns = true;
+	return userns_map(uid, uid, gid, gid);
+}
+
+static int become_nobody(void)
+{
+	if (setgroups(0, NULL) && errno != EPERM)
+		return -errno;
+	if (setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
+		return -errno;
+	return 0;
+}
+
+int privs_isolate(uint32_t flags)
+{
+	bool root = !(flags & PRIVS_KEEP_ROOT_DIR);
+	pid_t parent = getppid();
+	int err = 0;
+
+	owner = geteuid();
+	if (owner == 0 && is_mapped("/proc/self/uid_map", NOBODY) &&
+	    is_mapped("/proc/self/gid_map", NOBODY)) {
+		if (root && unshare(CLONE_NEWNS))
+			err = -errno;
+		if (root && !err)
+			err = empty_root();
+		if (!err || err == -EPERM) /* a container may forbid mounts but have other users */
+			err = privs_drop_bounds();
+		if (!err)
+			err = become_nobody();
+	} else {
+		err = new_userns(root);
+		if (!err && root)
+			err = empty_root();
+	}
+	if (!err)
+		err = privs_drop_caps(0);
+	/*
+	 * A change of user clears the signal of the parent's death. It also makes the process
+	 * undumpable, which keeps the leak checker out.
+	 */
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent)
+		return -ESRCH;
+	if (flags & PRIVS_KEEP_ROOT_DIR)
+		prctl(PR_SET_DUMPABLE, 1);
+	return err;
+}

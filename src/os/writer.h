@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef OS_WRITER_H
+#define OS_WRITER_H
+
+/*
+ * DOC: Output that must not block
+ *
+ * A write to a disk may hang (NFS), and a write to a pipe or a terminal waits for its reader: O_NONBLOCK belongs to
+ * the open file, which others have too and may change. Therefore the loop writes to no file. It sends to a socket with
+ * MSG_DONTWAIT, which belongs to the call. A writer, which is a process that may wait, copies from the other end to the
+ * file: a child of ours, or of the client that gave us the socket.
+ *
+ * A writer sends reports back by the same socket (writer_report()): 0 when the first octets are in the file, and 0
+ * when the socket was shut down and everything is in the file, which is closed then; -errno at any time, and nothing
+ * more, if the file takes no more.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* writer_is_socket() - Is @fd a connected SOCK_STREAM socket of this machine, so that MSG_DONTWAIT holds? */
+bool writer_is_socket(int fd);
+
+/* writer_is_regular() - Is @fd a regular file, so that only a disk can make its writer wait? */
+bool writer_is_regular(int fd);
+
+/**
+ * writer_fork() - Start a writer, a child that copies to @out until the socket is shut down
+ * @ret:	our end of the socket
+ * @truncate:	true to truncate the file when the first octets come
+ *
+ * Call before seccomp. The child has no other descriptors and no capabilities, outlives us until everything is out,
+ * and is reaped by whoever is its parent then. Return: 0 or -errno
+ */
+int writer_fork(int *ret, int out, bool truncate);
+
+/* writer_report() - Take a report: 0 with *ret 0 or -errno; -EAGAIN none is there; -EPIPE none will come */
+int writer_report(int sock, int *ret);
+
+/* writer_pair() - A socket to write, and the end to copy from; close-on-exec. 0 or -errno */
+int writer_pair(int *ret_write, int *ret_read);
+
+/* writer_copy() - Copy what @from has now, at most a buffer. 1; 0 at its end; -errno of either, -EINTR too */
+int writer_copy(int from, int out);
+
+#endif

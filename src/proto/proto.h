@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROTO_PROTO_H
+#define PROTO_PROTO_H
+
+/*
+ * DOC: Control protocol
+ *
+ * A SOCK_STREAM UNIX socket, one JSON object a line (UTF-8, at most PROTO_LINE_MAX octets with the
+ * '\n'). A request:
+ *
+ * 	{"v":1,"cmd":"link show","args":{"dev":"uib0@h1"}}
+ *
+ * is answered by any number of rows and one end. The requests of a connection are answered in order,
+ * one after the other:
+ *
+ * 	{"row":{"ifname":"uib0","host":"h1","state":"up",...}}
+ * 	{"end":{"status":0}}
+ * 	{"end":{"status":2,"error":"dev 'uib9': no such interface"}}
+ *
+ * "status" is the exit status that a command line should have. These commands are special:
+ *
+ * "exec" for a host sends the descriptors of the host's namespaces by SCM_RIGHTS with its end (network
+ * first, then user if "userns" is true). For a node of a fabric the end has "node" and no descriptors. Its
+ * "umad" is the socket of umad/proto.h; "ibsim" and "sim_host" are for clients of ibsim.
+ *
+ * "capture start" brings a stream socket, beside the first octet of its request. With "file", a writer of
+ * os/writer.h copies from it to that file, and the capture lasts until "capture stop", which answers when the writer has
+ * written everything. Without "file" or with "-", the client copies, and the capture ends with the connection. "fabric
+ * partition load" brings the content of a file as a memory file that file_seal() made, because the instance
+ * opens no path for a client; its "file" is a name for messages.
+ *
+ * "monitor" sends rows until the client closes the connection. "wait" answers when its condition holds or
+ * its time is over.
+ *
+ * The socket is DIR/NAME.sock, mode 0600, and serves only root and the owner's user (SO_PEERCRED).
+ * DIR is the first of these: $UIPOIB_RUNTIME_DIR; PROTO_DIR for root; $XDG_RUNTIME_DIR/uipoib if the user
+ * owns $XDG_RUNTIME_DIR; /tmp/uipoib-UID.
+ */
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PROTO_VERSION 1
+#define PROTO_DIR "/run/uipoib"
+#define PROTO_LINE_MAX 65536
+/* Length of an instance's name with the NUL; characters a-z A-Z 0-9 . _ - */
+#define PROTO_NAME_MAX 32
+#define PROTO_SCHEMA 1 /* version of the rows, as `-j` prints it */
+
+enum proto_exit {
+	PROTO_EXIT_OK = 0,
+	PROTO_EXIT_FAILED = 1,
+	PROTO_EXIT_USAGE = 2,
+	PROTO_EXIT_ENV = 3,
+	PROTO_EXIT_TIMEOUT = 4,
+};
+
+/* proto_name_ok() - True if an instance may have this name */
+int proto_name_ok(const char *name);
+
+/*
+ * proto_dir() - Find the folder of the sockets, and make it if @make is set
+ * Return: 0; -ENAMETOOLONG; -EPERM another user owns it; -errno
+ */
+int proto_dir(char *buf, size_t size, int make);
+
+/* proto_path() - Path of the control socket of an instance. 0 or -errno */
+int proto_path(char *buf, size_t size, const char *name);
+
+/*
+ * proto_umad_path() - Path of an instance's socket for libuipoib-umad.so (umad/proto.h),
+ * DIR/NAME.umad. 0 or -errno
+ */
+int proto_umad_path(char *buf, size_t size, const char *name);
+/*
+ * proto_netns_path() - Path of the file that lists the named namespaces that the instance has made.
+ * 0 or -errno
+ */
+int proto_netns_path(char *buf, size_t size, const char *name);
+/* proto_alive() - True if an instance of that name accepts connections */
+bool proto_alive(const char *name);
+
+/*
+ * proto_lib_path() - Path of a symbolic link to libuipoib-umad.so, DIR/NAME.so, for use where
+ * LD_PRELOAD cannot hold the library's own path. 0 or -errno
+ */
+int proto_lib_path(char *buf, size_t size, const char *name);
+
+/*
+ * proto_lock() - Make the folder of the sockets, and lock out others who make or remove sockets in it
+ *
+ * Return: a descriptor, close() it to unlock; -errno
+ */
+int proto_lock(void);
+
+/*
+ * proto_unlink() - Remove the sockets of an instance that has ended, its link to the library, and
+ * the folder if it is empty
+ */
+void proto_unlink(const char *name);
+
+/**
+ * proto_instances() - Names of the instances that answer, in alphabetical order
+ * @ret:	room for @max names
+ *
+ * Return: number of instances (perhaps more than @max), or -errno
+ */
+int proto_instances(char (*ret)[PROTO_NAME_MAX], unsigned int max);
+
+/* --- client */
+
+struct proto_client {
+	int fd;
+	char *buf;
+	size_t len, cap;
+	int fds[2]; /* descriptors that came by SCM_RIGHTS; -1 for none */
+};
+
+/*
+ * proto_connect() - Connect to an instance. 0; -ENOENT, -ECONNREFUSED there is none of that name;
+ * -errno
+ */
+int proto_connect(struct proto_client *c, const char *name);
+void proto_close(struct proto_client *c);
+
+/* proto_send() - Send one request; @args is borrowed and may be NULL. 0 or -errno */
+int proto_send(struct proto_client *c, const char *cmd, json_t *args);
+/*
+ * proto_send_fd() - Send one request with a descriptor, which stays the caller's; -1 for none. 0 or
+ * -errno
+ */
+int proto_send_fd(struct proto_client *c, const char *cmd, json_t *args, int fd);
+
+/**
+ * proto_recv() - Receive the next line as a JSON object; json_decref() it
+ * @timeout_ms:	-1 for no limit
+ *
+ * Return: 0; -ETIMEDOUT; -EPIPE the instance has ended; -EPROTO the line is no JSON object
+ */
+int proto_recv(struct proto_client *c, int timeout_ms, json_t **ret);
+
+/**
+ * proto_call() - Send a request, and receive its rows and its end
+ * @row:	called for each row (borrowed); may be NULL
+ * @err:	text of the error, or ""
+ * @ret_end:	the end object, json_decref() it; may be NULL
+ *
+ * Return: status of the end (PROTO_EXIT_*); PROTO_EXIT_FAILED with @err if the connection broke
+ */
+int proto_call(struct proto_client *c, const char *cmd, json_t *args,
+	       void (*row)(void *ctx, json_t *row), void *ctx, char *err, size_t err_len,
+	       json_t **ret_end);
+
+/*
+ * proto_call_fd() - proto_call() with a descriptor in the request, which stays the caller's; -1 for
+ * none
+ */
+int proto_call_fd(struct proto_client *c, const char *cmd, json_t *args, int fd,
+		  void (*row)(void *ctx, json_t *row), void *ctx, char *err, size_t err_len,
+		  json_t **ret_end);
+
+#endif

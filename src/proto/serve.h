@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROTO_SERVE_H
+#define PROTO_SERVE_H
+
+/*
+ * DOC: Processes
+ *
+ * 	supervisor	the process that the user started: keeps its privileges and its terminal, runs CMD
+ * 			or the demo, is a client of the control socket like any other
+ * 	  daemon	its child: the instance; drops privileges; ends with the supervisor
+ * 	    helper	the daemon's child: namespaces, TAPs, addresses (helper/helper.h)
+ *
+ * If one of them is killed, the others end and remove the sockets and namespaces.
+ */
+
+#include <stddef.h>
+
+#include "util/log.h"
+
+struct conf;
+struct topo;
+
+#define SERVE_ERR_MAX 1024
+
+struct serve_cfg {
+	/*
+	 * Main function of the daemon, which runs in the child. It writes one octet, the exit status,
+	 * and the text of an error to @ready_fd when everything is made or has failed. Returns the
+	 * exit status of the process.
+	 */
+	int (*run)(const struct serve_cfg *cfg, int ready_fd);
+	/*
+	 * Removes the files and namespaces that stay if the daemon and its helper are killed; may
+	 * be NULL.
+	 */
+	void (*clean)(const char *name);
+	const char *name; /* name of the instance */
+	const struct conf *conf;
+	/* Topology of conf's first fabric, used instead of its file; NULL to read the file */
+	const struct topo *topo;
+	enum log_level verbosity;
+	/*
+	 * Descriptor of the log; -1 for none. serve_start() takes the supervisor's descriptor. It
+	 * gives .run the end of a socket in its place, from which a thread of the supervisor copies
+	 * to this descriptor, because writing may have to wait.
+	 */
+	int log_fd;
+};
+
+struct serve_log;
+
+struct serve {
+	int pid; /* process id of the daemon */
+	int ready_fd; /* descriptor that becomes readable when the daemon is ready or has failed */
+	struct serve_log *log; /* thread that copies the log; NULL if there is no log */
+	char name[32];
+	void (*clean)(const char *name); /* as in struct serve_cfg */
+};
+
+/* serve_start() - Fork the daemon. 0 or -errno */
+int serve_start(struct serve *s, const struct serve_cfg *cfg);
+
+/**
+ * serve_ready() - Wait until the daemon has made all objects and listens on its socket
+ * @err:	message of the daemon on failure
+ *
+ * Links may still be coming up; the command `wait` waits for them.
+ * Return: 0; otherwise the exit status to use (2 configuration, 3 environment, 1 anything else)
+ */
+int serve_ready(struct serve *s, char *err, size_t err_len);
+
+/*
+ * serve_stop() - End the daemon by SIGTERM, after 5 s by SIGKILL, and remove its socket. Returns
+ * its exit status, or 128 + signal
+ */
+int serve_stop(struct serve *s);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SA_PATH_H
+#define SA_PATH_H
+
+/* Functions that PathRecord and MultiPathRecord share. */
+
+#include "sa/priv.h"
+
+struct sa_path_query {
+	const struct sa_req *r;
+	struct sa_table *t;
+	struct ib_path_rec want;
+	uint64_t mask; /* component mask of the request, PATH_COMP_* */
+	unsigned int max; /* most paths for one pair of ports */
+};
+
+/*
+ * sa_path_pair() - Add a record for each path from @src to @dst, one for each LID of @dst, starting
+ * with its LID number
+ * @first. Return: number of records added, or -ENOSPC if the table takes no more
+ */
+int sa_path_pair(const struct sa_path_query *q, const struct sm_port *src,
+		 const struct sm_port *dst, unsigned int first);
+
+/* sa_path_codes_valid() - Tell whether the MTU and rate codes of the request are defined */
+bool sa_path_codes_valid(const struct sa_path_query *q);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SA_PRIV_H
+#define SA_PRIV_H
+
+/*
+ * Declarations for the files of the SA only.
+ *
+ *	sa.c		the agent: accepts requests, finds the handler, answers; events of the SM
+ *	table.c		records of an answer; matching by component mask
+ *	attrs.c		table of the attributes; ClassPortInfo
+ *	job.c		requests that take several turns of the event loop
+ *	quota.c		limits of the work that requests cause
+ *	path.c		PathRecord		node.c		NodeRecord
+ *	multipath.c	MultiPathRecord		link.c		LinkRecord, SMInfoRecord
+ *	switch.c	SwitchInfo, LFT, MFT	tables.c	P_Key, SLtoVL, VLArb, GUID
+ *	port.c		PortInfoRecord		service.c	ServiceRecord
+ *	mcmember.c	MCMemberRecord: Get	join.c		MCMemberRecord: Set and Delete
+ *	create.c	creation of a group, and its parameters
+ *	inform.c	subscriptions		report.c	Reports
+ */
+
+#include "sm/group.h"
+#include "sm/learn.h"
+#include "subnet/source.h"
+#include "sa/sa.h"
+#include "wire/records_sm.h"
+
+/*
+ * Records of one answer, with room for its headers before them. The buffer is kept and used for the
+ * next answer too.
+ */
+struct sa_table {
+	uint8_t *buf;
+	size_t cap;
+	/* octets of a record, rounded up to a multiple of 8 as AttributeOffset requires */
+	size_t rec_len;
+	size_t max; /* octets of the answer when it has .limit records */
+	uint32_t n, limit;
+	bool full; /* true if a record did not fit, because of .limit or because memory ran out */
+};
+
+/* sa_table_start() - Begin an answer without records. Return: 0, -ENOMEM */
+int sa_table_start(struct sa_table *t, size_t rec_len, uint32_t limit);
+/*
+ * sa_table_add() - Append a zeroed record. Return: NULL if there are .limit records, or no memory
+ */
+uint8_t *sa_table_add(struct sa_table *t);
+size_t sa_table_len(const struct sa_table *t);
+/* sa_table_trim() - Free the buffer if a large answer made it grow */
+void sa_table_trim(struct sa_table *t);
+void sa_table_fini(struct sa_table *t);
+
+/*
+ * Place of a component in its record, in bits from the first octet. 0 bits: the component is
+ * reserved and matches every value.
+ */
+struct sa_field {
+	uint16_t off, bits;
+};
+
+/* sa_match() - Tell whether two records in wire form agree in all components of @mask */
+bool sa_match(const struct sa_field *f, size_t nfields, uint64_t mask, const uint8_t *a,
+	      const uint8_t *b);
+
+/* Kinds of work that quota.c limits. */
+enum sa_work {
+	SA_WORK_SCAN, /* records judged by a request that looks at all objects of a kind */
+	SA_WORK_PATHS, /* pairs of ports judged by a PathRecord request that leaves an end open */
+	SA_WORKS
+};
+
+struct sa_account {
+	int64_t units;
+	ns_t filled;
+	bool used;
+};
+
+struct sa {
+	struct sm *sm;
+	struct mad_agent *agent;
+	struct sm_listener listener;
+	struct sa_stats stats;
+	struct sa_table table;
+	/* join.c */
+	struct list joins;
+	unsigned int njoins;
+	uint32_t mgid_seq;
+	/* inform.c, report.c */
+	struct list subs;
+	unsigned int nsubs;
+	struct list reports, open, held;
+	/* number of all Reports; number of those that were sent and wait for their ReportResp */
+	unsigned int nreports, nopen;
+	struct timer report_timer;
+	/* service.c */
+	struct list services;
+	unsigned int nservices;
+	/* job.c, quota.c */
+	struct list jobs; /* list of struct sa_job in the order of their requests */
+	unsigned int njobs;
+	struct timer job_timer;
+	/* accounts by base LID of the port; NULL: none was charged yet */
+	struct sa_account (*accounts)[SA_WORKS];
+	struct sa_account all_accounts[SA_WORKS];
+};
+
+/* A request that is not answered yet, because it waits for tables or has more work to do. */
+struct sa_job {
+	struct list link;
+	struct sa *sa;
+	struct mad_addr from;
+	uint8_t mad[MAD_LEN];
+	size_t len;
+	uint64_t generation; /* generation of the database that .table, .src and .dst belong to */
+	uint64_t learnt; /* generation of the database whose tables were read for this request */
+	unsigned int restarts;
+	bool learning;
+	/* The part of the answer that is ready, and the pair of ports that was judged last. */
+	bool started;
+	struct sa_table table;
+	const struct sm_port *src, *dst;
+};
+
+/* A request while its handler runs. */
+struct sa_req {
+	struct sa *sa;
+	const struct sm_db *db;
+	const struct sm_port *port; /* port that sent the request */
+	const struct mad_addr *from;
+	struct sa_mad m;
+	bool trusted;
+	ns_t now;
+	struct sa_job *job; /* job that keeps the request; NULL: it has just arrived */
+};
+
+/* Values that a handler returns instead of a MAD status. */
+#define SA_PENDING 0xffff /* the answer follows later */
+#define SA_DROP 0xfffe /* no answer; counted in drop_busy */
+#define SA_MALFORMED 0xfffd /* no answer; counted in drop_malformed */
+#define SA_QUOTA 0xfffc /* no answer; quota.c has counted it already */
+
+/*
+ * A handler fills @t and returns a MAD status. Get and GetTable share a handler, which stops when
+ * sa_table_add() returns NULL. Its caller judges afterwards whether the number of records suits the
+ * method (I19: statuses of Get and GetTable).
+ */
+typedef uint16_t sa_handler(struct sa_req *r, struct sa_table *t);
+
+sa_handler sa_path_collect, sa_node_collect, sa_port_collect;
+sa_handler sa_mcmember_collect, sa_mcmember_set, sa_mcmember_delete;
+sa_handler sa_service_collect, sa_service_set, sa_service_delete;
+sa_handler sa_inform_set, sa_inform_collect;
+sa_handler sa_multi_path_collect, sa_link_collect, sa_sm_info_collect;
+sa_handler sa_switch_info_collect, sa_lft_collect, sa_mft_collect;
+sa_handler sa_pkey_collect, sa_sltovl_collect, sa_vlarb_collect, sa_guid_collect;
+
+#define SA_CLASS_VERSION 2
+
+struct sa_attr_ops {
+	uint16_t attr;
+	uint16_t rec_len;
+	/* true if Get answers with the first of several records, false if several are an error */
+	bool first;
+	bool no_table;
+	sa_handler *collect, *set, *del, *multi;
+};
+
+/* sa_attr_find() - Find an attribute. Return: NULL if the SA does not have it */
+const struct sa_attr_ops *sa_attr_find(uint16_t attr);
+
+/*
+ * sa_req_accept() - Check the SM_Key and the requester, and set .db, .port and .trusted. Return:
+ * false if no answer is due
+ */
+bool sa_req_accept(struct sa_req *r);
+/*
+ * sa_req_handle() - Handle a request and send its answer. Return: its status; SA_PENDING if the
+ * answer follows later
+ */
+uint16_t sa_req_handle(struct sa_req *r);
+
+/*
+ * sa_quota_take() - Charge @units records to the accounts of the requester and of all ports.
+ * Handlers that go over the whole database call it first. Return: false if an account is overdrawn;
+ * answer SA_QUOTA then
+ */
+bool sa_quota_take(const struct sa_req *r, enum sa_work kind, uint64_t units);
+/*
+ * sa_quota_group() - Tell whether the requester may make another group now. Return: false: answer
+ * SA_QUOTA
+ */
+bool sa_quota_group(const struct sa_req *r);
+void sa_quota_fini(struct sa *sa);
+
+/*
+ * sa_job_slice() - Run the handler again in a later turn, with r->job set. The handler returns the
+ * value of this call
+ */
+uint16_t sa_job_slice(struct sa_req *r);
+/*
+ * sa_job_learn() - Have the tables of all ports of @p's node read (NULL: of all nodes), because a
+ * handler needs them.
+ * Return: 0 if they are there; otherwise the handler returns this value and is called again once
+ * they are
+ */
+uint16_t sa_job_learn(struct sa_req *r, enum sm_table what, const struct sm_port *p);
+/* sa_job_repeated() - Tell whether a request is the repetition of one that has a job */
+bool sa_job_repeated(const struct sa_req *r);
+void sa_jobs_init(struct sa *sa);
+void sa_jobs_clear(struct sa *sa);
+
+/*
+ * sa_visible() - Tell whether the requester may know about @p: it is trusted, is @p, or shares a
+ * P_Key with @p
+ */
+bool sa_visible(const struct sa_req *r, const struct sm_port *p);
+
+/* sa_resp_head() - Write the headers of the answer to @r: SM_Key 0, RMPP header zero */
+void sa_resp_head(const struct sa_req *r, uint8_t *mad, uint16_t status, size_t rec_len);
+void sa_send(struct sa *sa, const struct mad_addr *to, const uint8_t *mad, size_t len, ns_t now);
+
+/* Maps an MTU or rate code to the MTU or rate, so that codes can be compared. */
+typedef unsigned int sa_order(unsigned int code);
+/*
+ * sa_code_best() - Find the code of the largest MTU or rate that @sel allows beside @want and that
+ * is not above @cap. Selector 3 asks for the largest. Return: 0 if there is none
+ */
+uint8_t sa_code_best(sa_order *order, uint8_t cap, unsigned int sel, uint8_t want);
+/* Selector of a component. A value without a selector means "exactly"; no value means "largest". */
+static inline unsigned int sa_sel(uint64_t mask, uint64_t sel_bit, uint64_t value_bit,
+				  unsigned int sel)
+{
+	if (!(mask & value_bit))
+		return SA_SEL_LARGEST;
+	return mask & sel_bit ? sel : SA_SEL_EXACT;
+}
+
+/*
+ * Tell whether selector @sel, as returned by sa_sel(), allows value @have beside the requested
+ * value @want.
+ */
+static inline bool sa_sel_allows(unsigned int sel, unsigned int have, unsigned int want)
+{
+	switch (sel) {
+	case SA_SEL_GT:
+		return have > want;
+	case SA_SEL_LT:
+		return have < want;
+	case SA_SEL_EXACT:
+		return have == want;
+	default:
+		return true;
+	}
+}
+
+/*
+ * sa_code_valid() - Tell whether a code is defined. A code that is absent, or that selector
+ * "largest" ignores, passes
+ */
+static inline bool sa_code_valid(sa_order *order, bool given, unsigned int sel, uint8_t code)
+{
+	return !given || sel == SA_SEL_LARGEST || order(code);
+}
+
+/*
+ * sa_mcm_match() - Tell whether a group agrees with the components of a request, without PortGID,
+ * JoinState and ProxyJoin
+ */
+bool sa_mcm_match(const struct ib_mcmember_rec *have, const struct ib_mcmember_rec *want,
+		  uint64_t mask);
+/* sa_mcm_show() - Return the record of a group as answers have it, with selectors "exactly" */
+struct ib_mcmember_rec sa_mcm_show(const struct sm_group *g);
+/* sa_mcm_supports() - Tell whether @p can send and receive at the MTU and rate of the group */
+bool sa_mcm_supports(const struct sm_port *p, const struct ib_mcmember_rec *rec);
+
+/* sa_group_make() - Create a group for a join that found none. Return: 0 or a MAD status */
+uint16_t sa_group_make(struct sa_req *r, const struct ib_mcmember_rec *want,
+		       const struct sm_port *port, struct sm_group **ret);
+
+void sa_joins_fini(struct sa *sa);
+
+/*
+ * sa_inform_refresh() - After a new database: renew the LIDs of subscribers, and end the
+ * subscriptions of ports that are gone
+ */
+void sa_inform_refresh(struct sa *sa, ns_t now);
+void sa_inform_clear(struct sa *sa);
+
+/* sa_report() - Send a notice to @s */
+void sa_report(struct sa *sa, struct sa_subscription *s, const struct mad_notice *n, ns_t now);
+void sa_reports_init(struct sa *sa);
+/* sa_reports_forget() - Cancel the Reports to @s */
+void sa_reports_forget(struct sa *sa, const struct sa_subscription *s);
+
+/* Reports about ports and groups, and forwarded traps, to the subscribers that may receive them. */
+void sa_notice_port(struct sa *sa, const ib_gid *gid, bool in_service, ns_t now);
+void sa_notice_group(struct sa *sa, const struct sm_group *g, bool created, ns_t now);
+void sa_notice_trap(struct sa *sa, const struct mad_notice *n, ns_t now);
+
+void sa_services_clear(struct sa *sa);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sa/priv.h"
+
+#include <stdlib.h>
+
+/*
+ * DOC: How much work a port may cause
+ *
+ * A request that looks up single objects is always served. A request that goes over the whole
+ * database (a table, or a Get by another component) is charged for the records that it judges: a
+ * unit is one record, which takes a fraction of a microsecond, or one pair of ports, which takes a
+ * microsecond. Each port has one account for paths between all ports and one for everything else,
+ * because such paths are as many as the square of the number of ports and would delay the rest. All
+ * ports together have two more accounts. Accounts fill up with time. A request that finds an
+ * account overdrawn is not answered. The last request that is allowed may overdraw the account, so
+ * that the largest query is possible at all; the next one has to wait.
+ *
+ * So a port that sends such requests without a pause uses some tenths of a second of CPU each
+ * second. Single lookups of all ports and tables of other ports are not affected.
+ */
+
+static const struct {
+	int64_t rate, burst; /* units added each second, and most units in the account */
+} port_limit[] = {
+	[SA_WORK_SCAN] = { 250000, 500000 },
+	[SA_WORK_PATHS] = { 125000, 500000 },
+};
+#define ALL_PORTS 4 /* limits of all ports together, as a multiple of those of one port */
+#define UNITS_MAX 4000000 /* most units that one request is charged for */
+
+static void account_fill(struct sa_account *a, int64_t rate, int64_t burst, ns_t now)
+{
+	ns_t since = now - a->filled;
+
+	if (!a->used) {
+		*a = (struct sa_account){ .units = burst, .filled = now, .used = true };
+		return;
+	}
+	if (since < NS_MSEC(1))
+		return;
+	/*
+	 * An account is full after a few seconds, so a longer time needs no exact figure and must
+	 * not overflow.
+	 */
+	if (since > NS_SEC(100))
+		since = NS_SEC(100);
+	a->units += (int64_t)(since / NS_USEC(1)) * rate / 1000000;
+	if (a->units > burst)
+		a->units = burst;
+	a->filled = now;
+}
+
+static struct sa_account *port_account(struct sa *sa, const struct sm_port *p, enum sa_work kind)
+{
+	if (!sa->accounts)
+		sa->accounts = calloc(SM_LID_TOP_MAX + 1u, sizeof(*sa->accounts));
+	return sa->accounts ? &sa->accounts[p->lid][kind] : NULL;
+}
+
+bool sa_quota_take(const struct sa_req *r, enum sa_work kind, uint64_t units)
+{
+	const int64_t rate = port_limit[kind].rate, burst = port_limit[kind].burst;
+	struct sa *sa = r->sa;
+	struct sa_account *mine = port_account(sa, r->port, kind), *all = &sa->all_accounts[kind];
+
+	if (r->job) /* the job was charged when it was made */
+		return true;
+	if (!mine)
+		return false;
+	account_fill(mine, rate, burst, r->now);
+	account_fill(all, ALL_PORTS * rate, ALL_PORTS * burst, r->now);
+	if (mine->units < 0 || all->units < 0) {
+		sa->stats.drop_quota++;
+		return false;
+	}
+	if (units > UNITS_MAX)
+		units = UNITS_MAX;
+	mine->units -= (int64_t)units;
+	all->units -= (int64_t)units;
+	return true;
+}
+
+bool sa_quota_group(const struct sa_req *r)
+{
+	struct sm_source *s = sm_source_of(r->sa->sm, r->port->lid);
+
+	if (pace_take(&s->groups, SA_GROUPS_BURST, NS_SEC(1) / SA_GROUPS_RATE, r->now))
+		return true;
+	r->sa->stats.drop_quota++;
+	return false;
+}
+
+void sa_quota_fini(struct sa *sa)
+{
+	free(sa->accounts);
+}

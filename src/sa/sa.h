@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SA_SA_H
+#define SA_SA_H
+
+/*
+ * DOC: Subnet administration
+ *
+ * The SA answers clients that ask the master SM by MADs of class 0x03 on QP1 (IBTA volume 1,
+ * chapter 15): PathRecord and MultiPathRecord, MCMemberRecord, NodeRecord, PortInfoRecord,
+ * LinkRecord, SMInfoRecord, SwitchInfoRecord, the records of LFT, MFT, P_Key, SLtoVL, VL
+ * arbitration and GUID tables, ServiceRecord, InformInfo with its Reports, InformInfoRecord,
+ * ClassPortInfo.
+ *
+ * Silence. A request is answered only by a master that has published a database, and only if it
+ * comes from a port of that database. All other requests are dropped and counted, as OpenSM does,
+ * because clients repeat an unanswered request after a few hundred milliseconds, but give up when
+ * they are answered with Busy (0x0001). Requests beyond a bound of this SA are dropped for the same
+ * reason.
+ *
+ * Trust. A request with the SM_Key of the SM is trusted. A request without one (0) sees only ports
+ * and groups with which its port shares a P_Key, and no M_Keys, ServiceKeys or members of groups. A
+ * request with any other SM_Key is dropped.
+ *
+ * Subscriptions, services and open joins end when the SM stops being master. The next master sets
+ * ClientReregister, upon which the clients register again.
+ */
+
+#include "sm/sm.h"
+#include "wire/records.h"
+
+struct sa;
+
+#define SA_MAX_JOINS 4096 /* joins that wait until their MFTs are written */
+#define SA_MAX_SUBSCRIPTIONS 16384
+#define SA_MAX_SUBSCRIPTIONS_PORT 64
+/* the groups that one port has made are at most 1/4 of all groups that are possible */
+#define SA_GROUPS_SHARE 4
+/* groups that a port may make at once; after that SA_GROUPS_RATE a second */
+#define SA_GROUPS_BURST 2048
+#define SA_GROUPS_RATE 20
+/* log lines about a port's refused joins at once; after that one a second */
+#define SA_REFUSALS_BURST 32
+#define SA_MAX_SERVICES 4096
+#define SA_MAX_SERVICES_PORT 512 /* ServiceRecords that one port may register */
+#define SA_MAX_REPORTS 32768 /* Reports that wait until they are sent or answered */
+#define SA_MAX_TABLE (80u << 20) /* octets of one answer; more is refused with 0x0100 */
+/* octets of unfinished RMPP answers to one port, unless a single answer is larger */
+#define SA_MAX_TABLES_PORT (8u << 20)
+#define SA_MAX_JOBS 64 /* requests that take several turns of the event loop */
+#define SA_MAX_JOBS_PORT 4
+
+/**
+ * sa_create() - Make the SA of a subnet manager
+ * @sm:	borrowed; must outlive the SA
+ *
+ * Registers with the SM's endpoint and as its listener.
+ * Return: 0; -EBUSY the endpoint has an SA; -ENOMEM
+ */
+int sa_create(struct sa **ret, struct sm *sm);
+
+/*
+ * sa_destroy() - Destroy the SA. Open joins stay unanswered; groups and members stay with the SM.
+ * NULL is accepted
+ */
+void sa_destroy(struct sa *sa);
+
+struct sa_stats {
+	uint64_t requests, answers; /* requests received, and answers with any status */
+	uint64_t errors; /* answers with a status other than 0 */
+	uint64_t paths, joins, leaves,
+		tables; /* requests by kind: PathRecord, Set and Delete, GetTable */
+	uint64_t dup_joins; /* joins repeated before the first one was answered */
+	uint64_t repeated; /* repetitions of requests that have a job (job.c) */
+	/* requests that came while this SM was not master or had no database yet */
+	uint64_t drop_not_master;
+	uint64_t drop_requester; /* requests from a LID that no port of the database has */
+	uint64_t drop_sm_key;
+	uint64_t drop_malformed;
+	uint64_t drop_busy; /* a bound was reached, the endpoint was full, or no memory */
+	uint64_t drop_quota; /* requests over the quota of a port or of all ports: DOC in quota.c */
+	/* Reports sent, of which repetitions are not counted; Reports that were answered */
+	uint64_t reports, reports_answered;
+	/* Reports that were not answered, or not sent because too many waited */
+	uint64_t reports_lost;
+	uint64_t leases_expired;
+};
+const struct sa_stats *sa_stats(const struct sa *sa);
+
+/* A subscription (InformInfo). */
+struct sa_subscription {
+	struct list link;
+	uint64_t port_guid; /* port GUID of the subscriber */
+	uint16_t number; /* number among the subscriptions of the same port */
+	struct mad_addr addr; /* address that Reports are sent to */
+	struct mad_inform_info info;
+	bool trusted;
+	bool proven; /* true if the last Report to the subscriber was answered */
+	bool silent; /* true if the last Report to the subscriber was not answered */
+	/* number of Reports to the subscriber that wait or are not answered yet */
+	unsigned int nreports;
+	uint64_t reports, lost;
+};
+
+/* A registered ServiceRecord. */
+struct sa_service {
+	struct list link;
+	struct sa *sa;
+	struct ib_service_rec rec; /* record as registered, with the lease that was requested */
+	uint64_t port_guid; /* port that registered the service */
+	ns_t expires; /* time at which the lease ends; NS_NEVER: no lease */
+	struct timer timer;
+};
+
+/*
+ * Iterate over all: start with NULL; returns NULL at the end. Pointers are valid until the next
+ * event is handled.
+ */
+const struct sa_subscription *sa_subscription_next(const struct sa *sa,
+						   const struct sa_subscription *prev);
+const struct sa_service *sa_service_next(const struct sa *sa, const struct sa_service *prev);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/priv.h"
+
+#include <errno.h>
+
+/*
+ * DOC: The audit
+ *
+ * A sweep does not read the tables that an earlier sweep wrote, because reading all P_Key tables,
+ * SLtoVL tables, LFTs and MFTs costs millions of SMPs in a subnet of 48,000 LIDs. So changes that
+ * others make to these tables, perhaps without any trap, would stay. Between sweeps the audit reads
+ * the tables back, block by block and node by node, and writes blocks that differ.
+ *
+ * A round over all tables takes one minute (AUDIT_ROUND), or longer where the limit of
+ * sm_cfg.audit_rate SMPs a second requires it. Small subnets are read in bursts, so that an idle
+ * instance sleeps in between. The audit pauses during a heavy sweep, which may be writing the
+ * tables, and continues at the same place afterwards.
+ *
+ * While everything uses SL 0 the SM writes no SLtoVL table (sm/qos.c). Then a table is wrong if it
+ * maps SL 0 to a VL that the link does not have.
+ *
+ * Joins write MFTs at any time. Therefore sm/mcast.c judges and repairs them, so that a repair never
+ * overtakes the write of a join.
+ */
+
+#define AUDIT_ROUND NS_SEC(60)
+#define AUDIT_TICK NS_SEC(10) /* interval of bursts in a small subnet */
+#define AUDIT_TICK_BIG NS_SEC(1) /* interval of bursts in a subnet where audit_rate is the limit */
+#define AUDIT_OPEN 8 /* most SMPs in flight */
+/* log lines about repairs at once; after that one every AUDIT_LINES_EVERY */
+#define AUDIT_LINES_BURST 8
+#define AUDIT_LINES_EVERY NS_SEC(10)
+
+enum audit_table { AUDIT_PKEYS, AUDIT_SLTOVL, AUDIT_LFT, AUDIT_MFT };
+
+/* Part of a table that one SMP reads. */
+struct audit_item {
+	enum audit_table what;
+	/* number of the block; for the SLtoVL tables of a switch, the ingress port */
+	unsigned int block;
+	unsigned int position; /* position of the MFT block: ports 16 * position and up */
+};
+
+static unsigned int pkey_blocks(const struct sm_port *p)
+{
+	return p->pkeys ? (p->npkeys + SMP_PKEYS_PER_BLOCK - 1u) / SMP_PKEYS_PER_BLOCK : 0;
+}
+
+static unsigned int sltovl_tables(const struct sm_port *p)
+{
+	if (!p->num || !sm_port_carries(p))
+		return 0;
+	return p->node->sw ? p->node->info.nports + 1u : 1;
+}
+
+static unsigned int lft_blocks(const struct sm_port *p)
+{
+	return p->num == 0 && p->node->sw ? p->node->sw->fdb->lft_blocks : 0;
+}
+
+/* The blocks that no group ever used are not read: the first group writes all of a block. */
+static unsigned int mft_items(const struct sm_port *p)
+{
+	const struct sm_fdb *f = p->num == 0 && p->node->sw ? p->node->sw->fdb : NULL;
+	unsigned int n = 0;
+
+	for (unsigned int b = 0; f && b < SM_MFT_BLOCKS; b++)
+		n += f->mft[b] ? sm_fdb_positions(f) : 0;
+	return n;
+}
+
+static struct audit_item mft_item(const struct sm_fdb *f, unsigned int i)
+{
+	unsigned int b = 0, skip = i / sm_fdb_positions(f);
+
+	while (!f->mft[b] || skip--)
+		b++;
+	return (struct audit_item){ AUDIT_MFT, b, i % sm_fdb_positions(f) };
+}
+
+static unsigned int item_count(const struct sm_port *p)
+{
+	if (!p->known || p->node->lost)
+		return 0;
+	return pkey_blocks(p) + sltovl_tables(p) + lft_blocks(p) + mft_items(p);
+}
+
+/* Return the item of @p with number @i, which is below item_count(). */
+static struct audit_item item_at(const struct sm_port *p, unsigned int i)
+{
+	if (i < pkey_blocks(p))
+		return (struct audit_item){ AUDIT_PKEYS, i, 0 };
+	i -= pkey_blocks(p);
+	if (i < sltovl_tables(p))
+		return (struct audit_item){ AUDIT_SLTOVL, i, 0 };
+	i -= sltovl_tables(p);
+	if (i < lft_blocks(p))
+		return (struct audit_item){ AUDIT_LFT, i, 0 };
+	return mft_item(p->node->sw->fdb, i - lft_blocks(p));
+}
+
+static uint64_t count_all(const struct sm_db *db)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < db->nnodes; i++) {
+		for (unsigned int num = 0; num <= db->node[i]->info.nports; num++)
+			n += item_count(&db->node[i]->port[num]);
+	}
+	return n;
+}
+
+/* --- repairs */
+
+static void repair_log(struct sm *sm, const struct smp_cmd *cmd, const char *table, ns_t now)
+{
+	sm->repairs++;
+	if (pace_take(&sm->repair_said, AUDIT_LINES_BURST, AUDIT_LINES_EVERY, now))
+		sm_warn(sm,
+			"somebody else changed the %s of \"%s\" port %u, modifier 0x%x: written "
+			"again "
+			"(%llu repairs so far)",
+			table, cmd->node->desc, cmd->port->num, cmd->mod,
+			(unsigned long long)sm->repairs);
+}
+
+/*
+ * If a repair fails, mark the table as unknown and request a sweep, which knows how to handle the
+ * node.
+ */
+static void on_repaired(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+			ns_t now)
+{
+	struct sm *sm = ctx;
+
+	if (!status)
+		return;
+	if (cmd->attr == SMP_ATTR_PKEY_TABLE)
+		memset(cmd->port->pkeys + (cmd->mod & 0xffff) * SMP_PKEYS_PER_BLOCK, 0,
+		       SMP_PKEYS_PER_BLOCK * sizeof(uint16_t));
+	if (cmd->attr == SMP_ATTR_LFT)
+		cmd->node->sw->fdb->lft_known[cmd->mod] = false;
+	if (cmd->attr == SMP_ATTR_SLTOVL)
+		cmd->port->vls_mapped = 0;
+	if (status != -EPROTO)
+		sm_sweep_request(sm, now + SM_RETRY_MIN);
+}
+
+static void repair(struct sm *sm, const struct smp_cmd *read, const uint8_t *data, size_t len,
+		   const char *table, ns_t now)
+{
+	struct smp_cmd c = *read;
+
+	repair_log(sm, read, table, now);
+	c.method = MAD_METHOD_SET;
+	c.done = on_repaired;
+	memset(c.data, 0, sizeof(c.data));
+	memcpy(c.data, data, len);
+	smpq_add(&sm->auditq, &c, now);
+}
+
+static void check_pkeys(struct sm *sm, const struct smp_cmd *cmd, const uint8_t *data, ns_t now)
+{
+	const uint16_t *want = cmd->port->pkeys + (cmd->mod & 0xffff) * SMP_PKEYS_PER_BLOCK;
+	uint8_t block[SMP_DATA_LEN] = { 0 };
+
+	smp_pkey_block_encode(block, want);
+	if (memcmp(block, data, SMP_DATA_LEN) != 0)
+		repair(sm, cmd, block, SMP_DATA_LEN, "P_Key table", now);
+}
+
+static void check_sltovl(struct sm *sm, const struct smp_cmd *cmd, const uint8_t *data, ns_t now)
+{
+	const struct sm_port *p = cmd->port;
+	unsigned int vls = p->vls_mapped ? p->vls_mapped : sm_vl_count(p->pi.oper_vls);
+	uint8_t have[16], want[16], wire[SMP_DATA_LEN] = { 0 };
+
+	if (smp_sltovl_decode(have, data, SMP_DATA_LEN))
+		return;
+	for (unsigned int sl = 0; sl < 16; sl++)
+		want[sl] = (uint8_t)(sl % vls);
+	if (p->vls_mapped ? memcmp(have, want, sizeof(want)) == 0 : have[0] < vls)
+		return;
+	smp_sltovl_encode(wire, want);
+	repair(sm, cmd, wire, sizeof(wire), "SLtoVL table", now);
+}
+
+static void check_lft(struct sm *sm, const struct smp_cmd *cmd, const uint8_t *data, ns_t now)
+{
+	const struct sm_fdb *f = cmd->node->sw->fdb;
+	const uint8_t *want = f->lft + cmd->mod * SMP_LFT_PER_BLOCK;
+
+	if (f->lft_known[cmd->mod] && memcmp(want, data, SMP_LFT_PER_BLOCK) != 0)
+		repair(sm, cmd, want, SMP_LFT_PER_BLOCK, "LFT", now);
+}
+
+static void check_mft(struct sm *sm, const struct smp_cmd *cmd, const uint8_t *data, ns_t now)
+{
+	unsigned int block = cmd->mod & (SM_MFT_BLOCKS - 1), pos = cmd->mod >> 28;
+	struct sm_fdb *f = cmd->node->sw->fdb;
+	uint16_t masks[SMP_MFT_PER_BLOCK];
+
+	if (smp_mft_block_decode(masks, data, SMP_DATA_LEN) ||
+	    !sm_mcast_differs(sm, f, block, pos, masks))
+		return;
+	repair_log(sm, cmd, "MFT", now);
+	sm_mcast_repair(sm, f, block, pos, now);
+}
+
+/* --- reading */
+
+/* Advance the cursor to the first item of the next node. */
+static void next_node(struct sm *sm)
+{
+	sm->audit_node++;
+	sm->audit_port = sm->audit_item = 0;
+}
+
+static void on_read(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data, ns_t now)
+{
+	struct sm *sm = ctx;
+
+	/* One time-out is enough, so the rest of the node is skipped until the next round. */
+	if (status == -ETIMEDOUT && cmd->node->index == sm->audit_node)
+		next_node(sm);
+	if (status)
+		return;
+	if (cmd->attr == SMP_ATTR_PKEY_TABLE)
+		check_pkeys(sm, cmd, data, now);
+	else if (cmd->attr == SMP_ATTR_SLTOVL)
+		check_sltovl(sm, cmd, data, now);
+	else if (cmd->attr == SMP_ATTR_LFT)
+		check_lft(sm, cmd, data, now);
+	else
+		check_mft(sm, cmd, data, now);
+}
+
+static void read_item(struct sm *sm, struct sm_port *p, struct audit_item it, ns_t now)
+{
+	bool sw = p->node->sw;
+	struct smp_cmd c;
+
+	switch (it.what) {
+	case AUDIT_PKEYS:
+		c = sm_cmd_port(p, MAD_METHOD_GET, SMP_ATTR_PKEY_TABLE,
+				(sw ? (uint32_t)p->num << 16 : 0) | it.block, on_read);
+		break;
+	case AUDIT_SLTOVL:
+		if (sw && !sm_port_carries(&p->node->port[it.block]))
+			return;
+		c = sm_cmd_port(p, MAD_METHOD_GET, SMP_ATTR_SLTOVL, sw ? it.block << 8 | p->num : 0,
+				on_read);
+		break;
+	case AUDIT_MFT:
+		c = sm_cmd_port(p, MAD_METHOD_GET, SMP_ATTR_MFT,
+				(uint32_t)it.position << 28 | it.block, on_read);
+		break;
+	default:
+		c = sm_cmd_port(p, MAD_METHOD_GET, SMP_ATTR_LFT, it.block, on_read);
+		break;
+	}
+	smpq_add(&sm->auditq, &c, now);
+	sm->audit_left--;
+}
+
+/* Get the next item and advance the cursor. Return: false at the end of the round */
+static bool next_item(struct sm *sm, struct sm_port **ret, struct audit_item *ret_item)
+{
+	while (sm->audit_node < sm->db->nnodes) {
+		struct sm_node *n = sm->db->node[sm->audit_node];
+
+		for (; sm->audit_port <= n->info.nports; sm->audit_port++, sm->audit_item = 0) {
+			struct sm_port *p = &n->port[sm->audit_port];
+
+			if (sm->audit_item >= item_count(p))
+				continue;
+			*ret = p;
+			*ret_item = item_at(p, sm->audit_item++);
+			return true;
+		}
+		next_node(sm);
+	}
+	sm->audit_node = sm->audit_port = sm->audit_item = 0;
+	sm->audit_items = count_all(sm->db); /* joins have added MFT blocks meanwhile */
+	return false;
+}
+
+static bool may_read(const struct sm *sm)
+{
+	return sm->state == SMP_SM_MASTER && sm->db && sm->stage == SM_STAGE_IDLE;
+}
+
+static void read_more(struct sm *sm, ns_t now)
+{
+	struct audit_item it;
+	struct sm_port *p;
+
+	while (may_read(sm) && sm->audit_left && smpq_idle(&sm->auditq)) {
+		for (unsigned int i = 0; i < AUDIT_OPEN && sm->audit_left; i++) {
+			if (!next_item(sm, &p, &it)) {
+				sm->audit_left = 0;
+				break;
+			}
+			read_item(sm, p, it, now);
+		}
+	}
+}
+
+static void on_idle(void *ctx, ns_t now)
+{
+	read_more(ctx, now);
+}
+
+static void arm(struct sm *sm, ns_t now)
+{
+	uint64_t per_round = sm->cfg.audit_rate * (AUDIT_ROUND / NS_SEC(1));
+
+	timer_arm(sm->timers, &sm->audit,
+		  now + (sm->audit_items > per_round ? AUDIT_TICK_BIG : AUDIT_TICK));
+}
+
+static void audit_timer(struct timer *t, ns_t now)
+{
+	struct sm *sm = container_of(t, struct sm, audit);
+	uint64_t ticks = AUDIT_ROUND / AUDIT_TICK, share, most = sm->cfg.audit_rate;
+
+	if (sm->state != SMP_SM_MASTER || !sm->db)
+		return;
+	share = (sm->audit_items + ticks - 1) / ticks;
+	if (share * ticks <= most * (AUDIT_ROUND / NS_SEC(1)))
+		most = share;
+	sm->audit_left = most;
+	arm(sm, now);
+	read_more(sm, now);
+}
+
+void sm_audit_pause(struct sm *sm)
+{
+	smpq_cancel(&sm->auditq);
+	sm->audit_left = 0;
+}
+
+void sm_audit_published(struct sm *sm, ns_t now)
+{
+	sm_audit_pause(sm);
+	if (!sm->cfg.audit_rate)
+		return;
+	sm->audit_items = count_all(sm->db);
+	if (!timer_armed(&sm->audit))
+		arm(sm, now);
+}
+
+void sm_audit_init(struct sm *sm)
+{
+	struct smpq_cfg c = sm_smpq_cfg(sm, on_idle);
+
+	c.max_open = AUDIT_OPEN;
+	smpq_init(&sm->auditq, &c);
+	timer_init(&sm->audit, audit_timer);
+}
+
+void sm_audit_fini(struct sm *sm)
+{
+	sm_audit_pause(sm);
+	timer_cancel(sm->timers, &sm->audit);
+}

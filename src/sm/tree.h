@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SM_TREE_H
+#define SM_TREE_H
+
+/* The spanning tree of a multicast group. See the DOC comment in tree.c. */
+
+#include "sm/group.h"
+#include "subnet/db.h"
+
+/* The part of a tree that is at one switch. */
+struct sm_branch {
+	/* ports to which the switch forwards packets of the group: its MFT entry */
+	uint64_t mask[4];
+	uint32_t recv; /* receivers attached to this switch and to switches below it */
+	uint32_t next; /* index of the switch behind port .up */
+	uint8_t up; /* port towards the root, 0 at the root */
+	bool in_tree; /* true if .up and .next are computed */
+};
+
+struct sm_tree {
+	const struct sm_db *db;
+	struct sm_branch *br; /* branch of each switch, [db->nswitches] */
+	/* hops of each switch to the root, [db->nswitches]; SM_HOPS_NONE: no path */
+	const uint8_t *to_root;
+	uint8_t *own_row; /* memory of .to_root; NULL: .to_root is a row of db->hops */
+	uint32_t root; /* index of the root switch */
+	uint32_t receivers;
+	uint32_t unreached; /* members whose switch has no path to the root */
+};
+
+/**
+ * sm_tree_build() - Compute the tree of a group
+ * @db:		has at least one switch, and routes are computed
+ * @g:		its .root and .root_sweep are updated
+ *
+ * Return: 0, the tree is freed by sm_tree_free(); -ENOMEM
+ */
+int sm_tree_build(struct sm_tree *ret, const struct sm_db *db, struct sm_group *g);
+void sm_tree_free(struct sm_tree *t);
+
+#endif

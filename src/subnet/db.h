@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SUBNET_DB_H
+#define SUBNET_DB_H
+
+/*
+ * DOC: The subnet manager's database
+ *
+ * A database has what one sweep found and what the SM decided about it: nodes, ports, links, LIDs,
+ * P_Keys, forwarding tables. A sweep fills a database of its own, which replaces the old one when
+ * the subnet is programmed, so a reader never sees half a sweep. Pointers into a database are
+ * invalid after the next sweep; keep GUIDs instead.
+ *
+ * Multicast groups outlive sweeps, so the SM keeps them elsewhere (sm/group.h).
+ */
+
+#include "util/hash.h"
+#include "wire/smp.h"
+
+#define SM_LID_TOP_MAX 0xbfff
+#define SM_PKEYS_MAX 512 /* entries of a P_Key table that the SM uses at most */
+
+/* blocks of VL arbitration, numbered from 1: two of low priority, two of high priority */
+#define SM_VLARB_BLOCKS 4
+
+struct sm_node;
+struct sm_fdb;
+
+/*
+ * Tables of a port that sm/learn.c read, in wire form; all zero where the port refused or did not
+ * answer.
+ */
+struct sm_tables {
+	uint8_t asked; /* kinds of tables that were read, a bit for each enum sm_table */
+	uint8_t (*pkey)[SMP_DATA_LEN]; /* blocks of the P_Key table, [npkey] */
+	uint8_t (*sltovl)[8]; /* SLtoVL tables by ingress port, [nsltovl]; a CA port has one */
+	uint8_t (*vlarb)[SMP_DATA_LEN]; /* blocks of VL arbitration, [SM_VLARB_BLOCKS] */
+	uint8_t (*guid)[SMP_DATA_LEN]; /* blocks of GUIDInfo, [nguid] */
+	uint16_t npkey, nsltovl, nguid;
+};
+
+/* A port of a node, 0 .. nports (0 of a CA is unused). */
+struct sm_port {
+	struct sm_node *node;
+	/* other end of the link; NULL: none; the port itself with a loopback plug */
+	struct sm_port *peer;
+	uint64_t guid; /* port GUID of an end port, 0 for other ports */
+	uint16_t lid; /* base LID that the SM assigned to an end port, 0: none; see sm_port_lid() */
+	uint8_t num;
+	uint8_t lmc;
+	uint8_t mtu_code; /* MTU code of the link: the lower MTUCap of both ends */
+	uint8_t rate_code; /* rate code of the link */
+	bool known; /* true if PortInfo was read, so the port was reached */
+	/* PortInfo in the last answer of the port, answers to Set included */
+	struct smp_port_info pi;
+	uint16_t *
+		pkeys; /* P_Key table as written, 0: empty entry; of end ports and enforcing switch ports */
+	uint16_t npkeys; /* entries in .pkeys */
+	uint8_t vls_mapped; /* number of VLs for which SLtoVL was written; 0: it was not written */
+	struct sm_tables
+		*tables; /* tables that a client of the SA asked for; NULL: none was read */
+	struct hlink by_guid;
+};
+
+/* Forwarding state of a switch. */
+struct sm_switch {
+	struct smp_switch_info si;
+	uint32_t index; /* index in sm_db.sw[], and row of sm_db.hops */
+	/*
+	 * linear forwarding table, [lft_top + 1] rounded up to blocks of 64; SMP_LFT_NONE: no route
+	 */
+	uint8_t *lft;
+	uint16_t lft_top;
+	struct sm_fdb *fdb; /* forwarding entries that the switch has acknowledged, subnet/fdb.h */
+};
+
+struct sm_node {
+	/* NodeInfo; its local_port is the port by which discovery found the node */
+	struct smp_node_info info;
+	char desc[65];
+	struct sm_port *port; /* ports of the node, [0 .. info.nports] */
+	struct sm_switch *sw; /* forwarding state; NULL: the node is a CA or a router */
+	uint32_t index; /* index in sm_db.node[] */
+	uint8_t nhops; /* length of the directed route from the SM, path[1 .. nhops] */
+	uint8_t path[64];
+	/*
+	 * number, from 1, of the external port that leads to the node; 0: the node is not behind
+	 * one
+	 */
+	uint16_t outside;
+	/*
+	 * true if the node stopped answering during the sweep, so it is not configured and not
+	 * routed to
+	 */
+	bool lost;
+	struct hlink by_guid;
+};
+
+struct sm_db {
+	uint64_t generation; /* number of the published database, from 1 */
+	uint64_t sweep; /* number of the sweep that filled the database */
+	uint64_t prefix; /* subnet prefix of all GIDs */
+	struct sm_node **node; /* nodes in the order of discovery; [0] is the SM's own */
+	uint32_t nnodes;
+	uint32_t nports; /* number of entries in the port arrays of all nodes */
+	struct sm_node **sw; /* switches, by sm_switch.index */
+	uint32_t nswitches;
+	struct sm_port *self; /* the SM's end port */
+	/* port of each LID, all LIDs of an LMC range included; [SM_LID_TOP_MAX + 1] */
+	struct sm_port **by_lid;
+	uint16_t top_lid; /* highest LID in use */
+	/* hops between switches, [nswitches][nswitches]; SM_HOPS_NONE: unreachable */
+	uint8_t *hops;
+	uint8_t life; /* PacketLifeTime code of all paths */
+	uint32_t nlinks;
+	uint32_t nends; /* number of end ports that were reached, set before publication */
+	struct htab nodes, ports; /* struct sm_node and struct sm_port by GUID */
+};
+
+#define SM_HOPS_NONE 255
+
+/* The look-ups return NULL if there is no such object. Those of ports find end ports only. */
+struct sm_node *sm_db_node(const struct sm_db *db, uint64_t node_guid);
+struct sm_port *sm_db_port_by_guid(const struct sm_db *db, uint64_t port_guid);
+struct sm_port *sm_db_port_by_lid(const struct sm_db *db, unsigned int lid);
+/*
+ * Besides the subnet's own prefix, fe80::/64 and every prefix with the same first 9 bits stand for
+ * it, as in OpenSM.
+ */
+struct sm_port *sm_db_port_by_gid(const struct sm_db *db, const ib_gid *gid);
+
+/*
+ * sm_db_end_port() - Iterate over all end ports that were reached: start with NULL. The external
+ * ports of a switch are node->port[1 .. nports], as far as they have ->known
+ */
+struct sm_port *sm_db_end_port(const struct sm_db *db, const struct sm_port *prev);
+
+/* sm_db_end_ports() - Return the number of end ports that were reached */
+static inline uint32_t sm_db_end_ports(const struct sm_db *db)
+{
+	return db->nends;
+}
+
+static inline bool sm_node_is_switch(const struct sm_node *n)
+{
+	return n->sw != NULL;
+}
+
+/* End port that manages @p: the port itself on a CA, port 0 on a switch. */
+static inline struct sm_port *sm_port_end(const struct sm_port *p)
+{
+	return &p->node->port[sm_node_is_switch(p->node) ? 0 : p->num];
+}
+
+static inline bool sm_port_is_end(const struct sm_port *p)
+{
+	return sm_node_is_switch(p->node) ? p->num == 0 : p->num > 0;
+}
+
+/* sm_port_lid() - Return the LID of the end port of @p, as NodeRecord and PortInfoRecord have it */
+static inline uint16_t sm_port_lid(const struct sm_port *p)
+{
+	return sm_port_end(p)->lid;
+}
+
+static inline ib_gid sm_port_gid(const struct sm_db *db, const struct sm_port *p)
+{
+	return ib_gid_of(db->prefix, sm_port_end(p)->guid);
+}
+
+static inline bool sm_port_has_lid(const struct sm_port *p, unsigned int lid)
+{
+	return p->lid && lid >= p->lid && lid < p->lid + (1u << p->lmc);
+}
+
+/*
+ * sm_port_pkey() - Return the table entry of @p with the low 15 bits of @pkey, preferably the full
+ * one; 0: none
+ */
+uint16_t sm_port_pkey(const struct sm_port *p, uint16_t pkey);
+
+/*
+ * sm_ports_share_pkey() - Return the first P_Key in @a's table by which @a and @b may communicate
+ * (the same low 15 bits, at least one of the entries full), in the form of @a's entry; 0: none
+ */
+uint16_t sm_ports_share_pkey(const struct sm_port *a, const struct sm_port *b);
+
+struct sm_path {
+	uint16_t slid, dlid;
+	uint8_t mtu_code, rate_code; /* lowest values of all links */
+	uint8_t sl;
+	uint8_t life; /* PacketLifeTime code */
+	uint8_t hops; /* number of links; 0: loopback */
+};
+
+/**
+ * sm_db_path() - Find the path of packets from @src to @dlid by following the LFTs
+ * @src:	end port; its base LID is returned as slid
+ * @dst:	end port that has @dlid
+ * @dlid:	0: @dst's base LID
+ *
+ * For the reverse direction (Reversible) call it with @src and @dst exchanged.
+ * Return: 0; -EHOSTUNREACH no route or a link on it is not active; -EINVAL @dlid is not a LID of
+ * @dst
+ */
+int sm_db_path(const struct sm_db *db, const struct sm_port *src, const struct sm_port *dst,
+	       unsigned int dlid, struct sm_path *ret);
+
+/*
+ * sm_switch_lft() - Return the egress port of a switch for @lid; SMP_LFT_NONE: the packet is
+ * dropped
+ */
+static inline uint8_t sm_switch_lft(const struct sm_switch *s, unsigned int lid)
+{
+	return s->lft && lid <= s->lft_top ? s->lft[lid] : SMP_LFT_NONE;
+}
+
+/* sm_tables_of() - Return the tables of @p that were read; NULL: none */
+static inline const struct sm_tables *sm_tables_of(const struct sm_port *p)
+{
+	return p->tables;
+}
+
+/*
+ * sm_port_switch_behind() - Return the switch at the other end of a switch port's link; NULL if there
+ * is none, or if the cable leads back to the same switch
+ */
+struct sm_node *sm_port_switch_behind(const struct sm_port *p);
+/*
+ * sm_port_attachment() - Return the switch that has a port's LIDs: the port's own node, or the switch
+ * that a CA port is connected to
+ * @p:		NULL is accepted
+ * @ret_port:	port of the switch that leads to the LIDs; 0 for the switch's own
+ *
+ * Return: NULL if there is none, as for a CA that is connected to a CA
+ */
+struct sm_node *sm_port_attachment(const struct sm_port *p, uint8_t *ret_port);
+
+/* --- functions for the sweep that fills the database */
+
+/* sm_db_create() - Make an empty database. Return: NULL if memory ran out */
+struct sm_db *sm_db_create(uint64_t prefix);
+/* sm_db_destroy() - Free a database; NULL is accepted */
+void sm_db_destroy(struct sm_db *db);
+/*
+ * sm_db_add_node() - Add a node with the number of ports in @info. Return: NULL if memory ran out
+ */
+struct sm_node *sm_db_add_node(struct sm_db *db, const struct smp_node_info *info);
+/* sm_db_add_port_guid() - Set the GUID of @p and index it. Return: 0 or -ENOMEM */
+int sm_db_add_port_guid(struct sm_db *db, struct sm_port *p, uint64_t guid);
+/*
+ * sm_db_drop_port() - Leave out a CA port that belongs to another SM. A node without other known
+ * ports becomes lost
+ */
+void sm_db_drop_port(struct sm_db *db, struct sm_port *p);
+/* sm_db_drop_lost() - Unlink and free lost nodes, but never the SM's own */
+void sm_db_drop_lost(struct sm_db *db);
+/*
+ * sm_db_index_switches() - Number the switches: fill sm_db.sw and sm_switch.index. Return: 0 or
+ * -ENOMEM
+ */
+int sm_db_index_switches(struct sm_db *db);
+uint64_t sm_guid_hash(uint64_t guid);
+
+#endif

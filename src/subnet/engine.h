@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SUBNET_ENGINE_H
+#define SUBNET_ENGINE_H
+
+/*
+ * State of a route computation, as routing engines see it. A routing engine is a file of its own with one
+ * struct sm_engine, and a row in the table of route.c.
+ */
+
+#include "subnet/route.h"
+
+/* A link between two switches, as seen from one of them. */
+struct route_edge {
+	uint8_t port;
+	uint32_t to; /* index of the switch at the other end */
+};
+
+/* The links of switch s are edge[first[s]] to edge[first[s + 1] - 1]. */
+struct route_graph {
+	struct route_edge *edge;
+	uint32_t *first; /* index in .edge of each switch's first link, [nswitches + 1] */
+};
+
+/*
+ * A LID of a switch's own port 0 or of a CA on the switch, and the port by which it leaves the
+ * switch.
+ */
+struct route_target {
+	uint16_t lid;
+	uint8_t port;
+};
+
+struct sm_router {
+	struct sm_db *db;
+	const struct sm_engine *engine;
+	void *engine_state; /* state of the engine, made by .begin and freed by .end */
+	struct route_graph g;
+	struct route_target *target; /* LIDs of all switches, grouped by switch */
+	uint32_t *first_target; /* index in .target of each switch's first LID, [nswitches + 1] */
+	uint32_t *queue; /* [nswitches + 1], memory for breadth-first searches */
+	uint32_t next_row, next_switch; /* next row of hops, and next switch, to compute */
+	size_t done; /* steps done in this slice */
+	/* number of destinations routed through each port of the present switch */
+	uint32_t load[256];
+};
+
+struct sm_engine {
+	const char *name; /* name for `[fabric] routing =` */
+	/* Called first. Return: 0 or -ENOMEM. NULL: the engine has no state */
+	int (*begin)(struct sm_router *r);
+	/*
+	 * Called for each switch @d after its row of db->hops was computed, and before the first
+	 * call of .ports. NULL: nothing to do
+	 */
+	void (*row)(struct sm_router *r, uint32_t d);
+	/*
+	 * Write the ports of switch @s that lead to another switch @d into @ret, in ascending
+	 * order. Destinations on @d are distributed over these ports. Return: number of ports; 0:
+	 * no route
+	 */
+	unsigned int (*ports)(const struct sm_router *r, uint32_t s, uint32_t d, uint8_t ret[256]);
+	/* Frees the state. NULL: nothing to free */
+	void (*end)(struct sm_router *r);
+};
+
+extern const struct sm_engine sm_engine_minhop, sm_engine_updn;
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SUBNET_FDB_H
+#define SUBNET_FDB_H
+
+/*
+ * Entries of a switch's forwarding tables that the switch has acknowledged, and the entries that
+ * its MFT should have. The databases of successive sweeps share them, so that only differences are
+ * written.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/smp.h"
+
+/* number of MFT blocks, limited by the 9 bits in the attribute modifier */
+#define SM_MFT_BLOCKS 512
+#define SM_MFT_POSITIONS 16
+
+/* One MFT block: 32 MLIDs with a port mask each. */
+struct sm_mft_block {
+	uint64_t want[SMP_MFT_PER_BLOCK][4];
+	uint64_t have[SMP_MFT_PER_BLOCK][4];
+	uint16_t known; /* positions for which have[] is what the switch holds, a bit each */
+};
+
+struct sm_fdb {
+	unsigned int refs;
+	uint64_t guid; /* node GUID of the switch */
+	uint8_t nports;
+	uint16_t mft_cap; /* number of MLIDs that the MFT holds */
+	uint8_t *lft; /* acknowledged LFT, [lft_blocks * 64] */
+	bool *lft_known; /* true for blocks of .lft that are acknowledged, [lft_blocks] */
+	uint32_t lft_blocks;
+	struct sm_mft_block *mft[SM_MFT_BLOCKS]; /* MFT blocks; NULL: the block was never used */
+};
+
+struct sm_fdb *sm_fdb_create(uint64_t guid, uint8_t nports);
+struct sm_fdb *sm_fdb_get(struct sm_fdb *f);
+void sm_fdb_put(struct sm_fdb *f);
+
+/* sm_fdb_forget() - Mark all tables as unknown, because the switch was reset */
+void sm_fdb_forget(struct sm_fdb *f);
+
+/* sm_fdb_lft_room() - Make room for LIDs 0 .. @top. Return: 0 or -ENOMEM */
+int sm_fdb_lft_room(struct sm_fdb *f, uint16_t top);
+
+static inline unsigned int sm_fdb_positions(const struct sm_fdb *f)
+{
+	return (f->nports + 16u) / 16;
+}
+
+/*
+ * sm_fdb_block() - Get or make block @b. Return: NULL if memory ran out or the MFT of the switch
+ * has no such block
+ */
+struct sm_mft_block *sm_fdb_block(struct sm_fdb *f, unsigned int b);
+
+/* Get the 16 ports of a position from a 256-bit port mask. */
+static inline uint16_t sm_mask_position(const uint64_t mask[4], unsigned int pos)
+{
+	return (uint16_t)(mask[pos / 4] >> (pos % 4 * 16));
+}
+
+/* sm_mft_dirty() - Tell whether @pos of the block has to be written */
+bool sm_mft_dirty(const struct sm_mft_block *b, unsigned int pos);
+
+/* sm_mft_acked() - Note that the switch has acknowledged @sent for @pos */
+void sm_mft_acked(struct sm_mft_block *b, unsigned int pos, const uint16_t sent[SMP_MFT_PER_BLOCK]);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "subnet/membership.h"
+
+#include <string.h>
+
+static bool name_matches(const char *name, const char *desc)
+{
+	size_t first = strcspn(desc, " ");
+
+	return strcmp(name, desc) == 0 || (strlen(name) == first && memcmp(name, desc, first) == 0);
+}
+
+/* How specifically a rule names the port; 0: not at all. */
+static int rule_fits(const struct sm_partition_rule *r, const struct sm_port *p, bool is_self)
+{
+	uint8_t type = p->node->info.node_type;
+
+	switch (r->kind) {
+	case SM_MEMBER_GUID:
+		return r->guid == p->guid ? 3 : 0;
+	case SM_MEMBER_NAME:
+		return name_matches(r->name, p->node->desc) ? 3 : 0;
+	case SM_MEMBER_SELF:
+		return is_self ? 3 : 0;
+	case SM_MEMBER_ALL:
+		return 1;
+	case SM_MEMBER_ALL_CAS:
+		return type == IB_NODE_CA ? 2 : 0;
+	case SM_MEMBER_ALL_SWITCHES:
+		return type == IB_NODE_SWITCH ? 2 : 0;
+	case SM_MEMBER_ALL_ROUTERS:
+		return type == IB_NODE_ROUTER ? 2 : 0;
+	}
+	return 0;
+}
+
+enum sm_membership sm_partition_membership(const struct sm_partition *part, const struct sm_port *p,
+					   bool is_self)
+{
+	enum sm_membership m = SM_MEMBER_NONE;
+	int best = 1;
+
+	if (part->pkey == 0x7fff) {
+		if (is_self) /* the SA must be able to exchange packets with all ports */
+			return SM_MEMBER_FULL;
+		m = SM_MEMBER_LIMITED;
+	}
+	for (size_t i = 0; i < part->nrules; i++) {
+		int fit = rule_fits(&part->rule[i], p, is_self);
+
+		if (fit >= best) {
+			best = fit;
+			m = part->rule[i].membership;
+		}
+	}
+	return m;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SUBNET_SOURCE_H
+#define SUBNET_SOURCE_H
+
+/*
+ * DOC: Limits of what one port can cause
+ *
+ * An SMA repeats a trap at most once per SubnetTimeOut (13.4.9). A port that complies gets a sweep,
+ * a log line, and Reports to the subscribers for each of its traps at once. A port that sends more,
+ * by fault or by malice, is limited by allowances of its own, so that it does not affect other
+ * ports. Sweeps beyond its allowance are delayed, never forgotten. Other traps beyond it are
+ * repressed and counted, but not passed on.
+ *
+ * A source is identified by the LID from which its traps come, not by their content. All LIDs that
+ * no port has share one allowance.
+ *
+ * The SA limits ports in the same way: the groups that they make (each costs a tree, and traps 66
+ * and 67 to all subscribers), and log lines about their joins.
+ */
+
+#include <stdint.h>
+
+#include "util/pace.h"
+
+/* Allowances and counters of one port. */
+struct sm_source {
+	struct pace sweeps, reports; /* allowances of sweeps and Reports for its traps */
+	struct pace groups; /* allowance of new groups */
+	struct pace_lines refusals; /* lines about refused joins */
+	/*
+	 * open Reports to subscriptions of the port whose last Report was not answered, or that had
+	 * none yet
+	 */
+	uint32_t unproven;
+};
+
+struct sm;
+
+/*
+ * sm_source_of() - Return the allowances of the port that has @lid, or those that unknown LIDs
+ * share
+ */
+struct sm_source *sm_source_of(struct sm *sm, uint16_t lid);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TEXT_PARTS_H
+#define TEXT_PARTS_H
+
+/* Functions that the files with parts of print_mad() share. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/text.h"
+#include "wire/smp.h"
+
+/*
+ * text_add_quoted() - Add ' "..."', a string of at most @len octets; octets that do not print
+ * become '.'
+ */
+void text_add_quoted(struct text *t, const void *s, size_t len);
+
+/*
+ * Each of these functions adds ' key value ...', or nothing if @len is too short for the attribute.
+ */
+void text_add_notice(struct text *t, const void *p, size_t len);
+void text_add_class_port_info(struct text *t, const void *p, size_t len);
+void text_add_node_info(struct text *t, const struct smp_node_info *i);
+void text_add_port_info(struct text *t, const struct smp_port_info *i);
+
+/* Add the headers and the attribute that follow the common header of an SA MAD. */
+void text_add_sa(struct text *t, const void *mad, size_t len);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_IBSIM_H
+#define TOOLS_IBSIM_H
+
+/*
+ * The sockets of ibsim's client protocol: one named NAME:ctl in the daemon's own network namespace
+ * and in each host's, and one named NAME:outID for each client, in the namespace of the client.
+ */
+
+#include "inst/inst.h"
+#include "ibsim/srv.h"
+
+struct ibsim_net;
+
+/*
+ * ibsim_open() - Serve clients of @f under @name, in the daemon's namespace and those of all hosts, which
+ * must be there already
+ *
+ * Return: 0; -EADDRINUSE, -errno, with @err
+ */
+int ibsim_open(struct ibsim_net **ret, struct inst_fabric *f, const char *name,
+	       char err[INST_ERR_MAX]);
+/* ibsim_close() - Drop all clients and close the sockets; NULL is accepted */
+void ibsim_close(struct ibsim_net *n);
+
+/* ibsim_name() - The name that clients give in IBSIM_SOCKNAME */
+const char *ibsim_name(const struct ibsim_net *n);
+const struct ibsim_srv *ibsim_server(const struct ibsim_net *n);
+
+#endif

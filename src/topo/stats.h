@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOPO_STATS_H
+#define TOPO_STATS_H
+
+/* Counts of what a topology contains, for administrators who have imported it. */
+
+#include "topo/topo.h"
+
+#define TOPO_STATS_RATES 16
+
+struct topo_stats {
+	uint32_t switches, cas, links;
+	uint32_t ends; /* ports that need a LID: port 0 of switches, cabled ports of CAs */
+	uint32_t lids; /* number of these ports whose LID is given */
+	uint16_t top_lid;
+	uint32_t notes[TOPO_NOTE_MAX]; /* remarks of topo_stats_get(); TOPO_NOTE_LEFT_OUT stays 0 */
+	unsigned int nrates;
+	struct {
+		char name[16]; /* "4xHDR" */
+		uint32_t links;
+	} rate[TOPO_STATS_RATES]; /* number of links by rate, the most frequent rate first */
+};
+
+/**
+ * topo_stats_get() - Count what a topology contains
+ * @name:	name of the file, for remarks
+ * @sink:	receiver of remarks, or NULL. Remarks are about cables that only one end lists, rates
+ *		that are lowered, LIDs and descriptions of CAs that occur twice, and nodes without
+ *		a cable
+ *
+ * Return: 0 or -ENOMEM
+ */
+int topo_stats_get(struct topo_stats *ret, const struct topo *t, const char *name,
+		   const struct topo_sink *sink);
+
+#endif

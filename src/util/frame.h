@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef UTIL_FRAME_H
+#define UTIL_FRAME_H
+
+/*
+ * Notes of an interface's Ethernet side about a packet: the checksum and segmentation that the
+ * virtio-net header of a TAP describes, and the sender. The notes lie in the private octets of the
+ * descriptor, so that the fabric, which carries the same descriptors, need not know of TCP or TAPs.
+ */
+
+#include <assert.h>
+
+#include "util/pkt.h"
+
+enum frame_gso {
+	FRAME_GSO_NONE,
+	FRAME_GSO_TCP4,
+	FRAME_GSO_TCP6,
+	FRAME_GSO_UDP, /* UDP segmentation, either family */
+};
+
+enum frame_csum {
+	FRAME_CSUM_UNKNOWN, /* the TCP or UDP checksum is complete; nobody has verified it */
+	FRAME_CSUM_PARTIAL, /* the checksum field holds only the sum of the pseudo header */
+	FRAME_CSUM_OK, /* the checksum is complete and right: made by us, or verified */
+};
+
+struct frame_info {
+	uint32_t
+		station; /* id of the station behind the TAP that sent the frame; 0 for the host itself */
+	uint16_t
+		csum_start; /* FRAME_CSUM_PARTIAL: octets from the IP header to the TCP or UDP header */
+	uint16_t csum_offset; /* FRAME_CSUM_PARTIAL: octets from there to the checksum field */
+	uint16_t gso_size; /* payload octets per segment of a super-frame */
+	uint8_t gso; /* enum frame_gso: which segments a super-frame is to be cut into */
+	uint8_t csum; /* enum frame_csum */
+};
+static_assert(sizeof(struct frame_info) <= PKT_PRIV_LEN, "it lies in struct pkt");
+
+/* The notes of a new packet are zero; pkt_clone() copies them. */
+static inline struct frame_info *frame_info(struct pkt *p)
+{
+	return (struct frame_info *)p->priv;
+}
+
+static inline const struct frame_info *frame_info_const(const struct pkt *p)
+{
+	return (const struct frame_info *)p->priv;
+}
+
+#endif

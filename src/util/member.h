@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef UTIL_MEMBER_H
+#define UTIL_MEMBER_H
+
+/* Unsigned members of structs that a table describes by their place and their size: 1, 2, 4 or 8 octets. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* member_put() - Store @v, cut to @size octets, in the member at @at, which is aligned */
+static inline void member_put(void *at, size_t size, uint64_t v)
+{
+	switch (size) {
+	case 1:
+		*(uint8_t *)at = (uint8_t)v;
+		break;
+	case 2:
+		*(uint16_t *)at = (uint16_t)v;
+		break;
+	case 4:
+		*(uint32_t *)at = (uint32_t)v;
+		break;
+	default:
+		*(uint64_t *)at = v;
+		break;
+	}
+}
+
+/* member_get() - Return the member at @at, which is aligned */
+static inline uint64_t member_get(const void *at, size_t size)
+{
+	switch (size) {
+	case 1:
+		return *(const uint8_t *)at;
+	case 2:
+		return *(const uint16_t *)at;
+	case 4:
+		return *(const uint32_t *)at;
+	default:
+		return *(const uint64_t *)at;
+	}
+}
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef UTIL_PACE_H
+#define UTIL_PACE_H
+
+/*
+ * DOC: Allowances
+ *
+ * Something that others can cause is limited to a number of uses at once, and to a rate after these: work for a peer, or
+ * lines in the log.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/timer.h"
+
+#define PACE_LINE 48
+
+struct pace {
+	ns_t due; /* time at which the allowance is complete again if no more of it is used */
+	ns_t promised; /* time that pace_promise() returned last */
+};
+
+/* Lines in the log */
+struct pace_lines {
+	struct pace pace;
+	uint32_t left_out; /* lines that were not logged since the last one */
+};
+
+/*
+ * pace_take() - Use the allowance once. It has @burst uses and regains one each @every. Return:
+ * false if it is used up
+ */
+bool pace_take(struct pace *p, unsigned int burst, ns_t every, ns_t now);
+
+/*
+ * pace_promise() - Use the allowance once, possibly in advance. Return: the earliest time that
+ * the allowance permits, @now or later. Until that time further calls return the same time
+ */
+ns_t pace_promise(struct pace *p, unsigned int burst, ns_t every, ns_t now);
+
+/*
+ * pace_line() - Tell whether a line may be logged, by the allowance of pace_take()
+ * @ret:	end of the line, "; N such lines were left out", or ""
+ *
+ * A line that may not is counted.
+ */
+bool pace_line(struct pace_lines *l, unsigned int burst, ns_t every, ns_t now, char ret[PACE_LINE]);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef UTIL_TEXT_H
+#define UTIL_TEXT_H
+
+/* Building a line of text in a buffer of the caller, without counting the room that is left. */
+
+#include <stddef.h>
+
+/*
+ * A text that grows in .buf, whose .size octets include the NUL. Zero .len at the start. Text that
+ * does not fit is cut off, and .len never reaches .size.
+ */
+struct text {
+	char *buf;
+	size_t size, len;
+};
+
+/* TEXT_IN() - An empty text in the array @array */
+#define TEXT_IN(array)                                 \
+	(struct text)                                  \
+	{                                              \
+		.buf = (array), .size = sizeof(array), \
+	}
+
+/* text_add() - Append as printf() would */
+void text_add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* text_add_item() - Append @word, with @sep before it unless the text is empty */
+void text_add_item(struct text *t, const char *sep, const char *word);
+
+#endif

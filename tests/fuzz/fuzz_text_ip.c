@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* An IPoIB payload is decoded and printed: encapsulation, ARP, Neighbour Discovery options. */
+
+#include <stdlib.h>
+
+#include "wire/arp.h"
+#include "wire/nd.h"
+#include "text/print.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void arp_again(const uint8_t *data, size_t size)
+{
+	uint8_t out[ARP_IPOIB_LEN];
+	struct arp_pkt a;
+	size_t n;
+
+	if (arp_decode(&a, data, size))
+		return;
+	n = arp_encode(out, &a);
+	check(n <= size && memcmp(out, data, n) == 0);
+}
+
+static void nd_walk(const uint8_t *data, size_t size)
+{
+	size_t pos = nd_fixed_len(data[0]), before = pos;
+	struct ipoib_lladdr lladdr;
+	uint8_t out[ND_OPT_LLADDR_IPOIB], info[ND_OPT_LINK_INFO];
+	struct nd_port port;
+	struct nd_opt o;
+
+	while (nd_opt_next(&o, data, size, &pos) == 1) {
+		check(pos > before && pos <= size && o.data + o.len == data + pos);
+		before = pos;
+		if (!nd_opt_link_info_decode(&port, &o)) {
+			nd_opt_link_info_encode(info, o.type, &port);
+			check(memcmp(info + 5, o.data + 5, 23) == 0);
+		}
+		if (nd_opt_lladdr_decode(&lladdr, &o))
+			continue;
+		nd_opt_lladdr_encode(out, o.type, &lladdr);
+		check(memcmp(out + 5, o.data + 5, sizeof(out) - 5) == 0);
+	}
+	check(pos == before);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char text[PRINT_LINE];
+
+	print_ipoib(text, sizeof(text), data, size);
+	check(strlen(text) > 0);
+	if (!size)
+		return 0;
+	print_ipoib(text, 1 + data[0], data, size);
+	check(strlen(text) <= data[0]);
+	arp_again(data, size);
+	nd_walk(data, size);
+	if (size > IPOIB_HDR_LEN)
+		nd_walk(data + IPOIB_HDR_LEN, size - IPOIB_HDR_LEN);
+	return 0;
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# check.sh: all
+#
+# Multicast between two IPoIB links through a router with smcrouted: groups that have receivers on the sender's link (under
+# our manager and under OpenSM), and groups that have none there (under our manager). The interfaces notice by
+# themselves that smcrouted begins and ends, or have `router = yes`. With `router = no` no group is forwarded. smcrouted is given
+# routes, and joins no group itself.
+#
+#	link 0xffff 10.4/16                      link 0x8001 10.5/16
+#	   h1 sends, h4 receives ---- h2 router ---- h3 receives
+. "$(dirname "$0")/lib.sh"
+need opensm ping python3 smcrouted
+mcast=$TOOLS/mcast
+topo_ring 4 3 >"$work/lab.topo"
+printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' 'Lab=0x0001, ipoib : ALL=full;' >"$work/partitions.conf"
+printf '%s\n' 'phyint uib0 enable' 'phyint uib1 enable' 'mroute from uib0 group 239.9.8.0/28 to uib1' \
+	'mroute from uib0 group ff05::4391 to uib1' 'mroute from uib0 group ff05::4392 to uib1' >"$work/smcroute.conf"
+
+config() { # ROUTER LINE...
+	local router=$1
+	shift
+	printf '[fabric lab]\ntopology = lab.topo\n'
+	printf '%s\n' "$@"
+	for i in 1 2 4; do
+		conf_iface uib0 $i "address = 10.4.0.$i/16" "address = fd04::$i/64"
+	done | sed "/^\[interface uib0@h2\]/a router = $router"
+	for i in 2 3; do
+		conf_iface uib1 $i "pkey = 0x8001" "address = 10.5.0.$i/16" "address = fd05::$i/64"
+	done | sed "/^\[interface uib1@h2\]/a router = $router"
+}
+start_opensm() {
+	config "$1" "sm = external" >"$work/lab.conf"
+	lab_start && osm_start exec h1 -P "$work/partitions.conf"
+}
+start_embedded() {
+	config "$1" "partitions = partitions.conf" >"$work/lab.conf"
+	lab_start
+}
+
+# routes: h2 forwards, h3 has a way back, without which its kernel may refuse the source
+routes() {
+	x h2 sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding' &&
+		x h3 ip route add 10.4.0.0/16 via 10.5.0.2 && x h3 ip -6 route add fd04::/64 via fd05::2 &&
+		x h1 ip route add 10.5.0.0/16 via 10.4.0.2 && eventually 20 x h1 ping -n -q -c 1 -W 2 10.5.0.3
+}
+smc_start() {
+	bx h2 smcrouted -n -N -f "$work/smcroute.conf" -P "$work/smc.pid" -u "$work/smc.sock" >"$work/smcrouted.out" 2>&1
+	smc_pid=$!
+	eventually 10 forwards
+}
+forwards() { # the routing daemon has its interfaces
+	x h2 sh -c 'grep -q uib1 /proc/net/ip_mr_vif && grep -q uib1 /proc/net/ip6_mr_vif'
+}
+
+send='import socket, sys
+group, text, index = sys.argv[1], sys.argv[2], socket.if_nametoindex("uib0")
+if ":" in group:
+    s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
+    s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 8)
+else:
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("10.4.0.1"))
+    s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 8)
+for i in range(int(sys.argv[3])):
+    s.sendto((text + "\n").encode(), (group, 5000))'
+recv() { # LABEL HOST IF GROUP
+	bx "$2" "$mcast" recv "$3" "$4" 5000 >"$work/recv.$1"
+	eventually 10 grep -q ^ready "$work/recv.$1"
+}
+heard() { grep -q "^$2" "$work/recv.$1"; } # LABEL TEXT
+sent_and_heard() { # LABEL GROUP TEXT
+	x h1 /usr/bin/python3 -c "$send" "$2" "$3" 1 && within 2 heard "$1" "$3"
+}
+reaches() { eventually 30 sent_and_heard "$@"; } # the group may have been made just now
+
+# not_forwarded LABEL GROUP: none of ten datagrams is heard, not even after pings that were sent behind them
+not_forwarded() {
+	x h1 /usr/bin/python3 -c "$send" "$2" never 10 && x h1 ping -n -q -c 2 -W 5 10.5.0.3 && not heard "$1" never
+}
+is_non_member() { # MGID
+	u -j maddr show dev uib0@h2 | jq -e --arg g "$1" '.maddr[] | select(.mgid == $g) | .non_member'
+}
+
+begin() { # MANAGER ROUTER
+	check "$1, router = $2: starts" start_$1 "$2"
+	check "$1, router = $2: all interfaces are up" u wait --timeout 60
+	lab_remember
+	check "$1, router = $2: IPv6 addresses are found unique" eventually 15 no_tentative 4
+	check "$1, router = $2: routes" routes
+	check "$1, router = $2: smcrouted runs" smc_start
+	check "$1, router = $2: h3 joins groups" eval 'recv h3.7 h3 uib1 239.9.8.7 && recv h3.6 h3 uib1 239.9.8.6 &&
+		recv h3.91 h3 uib1 ff05::4391 && recv h3.92 h3 uib1 ff05::4392'
+	check "$1, router = $2: h4 joins two of them on the sender's link" eval 'recv h4.6 h4 uib0 239.9.8.6 && recv h4.92 h4 uib0 ff05::4392'
+	check "$1, router = $2: and hears h1" eval 'reaches h4.6 239.9.8.6 local && reaches h4.92 ff05::4392 local'
+}
+end() {
+	kill "$smc_pid"
+	osm_stop
+	lab_down
+}
+
+routers_are() { # true|false: both interfaces of h2
+	u -j link show | jq -e --argjson is "$1" '[.link[] | select(.host == "h2") | .router == $is] | length == 2 and all'
+}
+is_no_non_member() { u -j maddr show | jq -e '[.maddr[] | select(.non_member)] == []'; }
+
+both_links() { # MANAGER
+	check "$1, R70: a group with receivers on both links is forwarded" reaches h3.6 239.9.8.6 both
+	check "$1, R70: also IPv6" reaches h3.92 ff05::4392 both
+	check "$1, R70: the router is a NonMember of them" eval 'is_non_member ff12:401b:ffff::f09:806 && is_non_member ff12:601b:ffff::4392'
+}
+
+begin embedded auto
+check "R70: the interfaces notice that the host routes multicast" eventually 10 routers_are true
+both_links embedded
+check "R61 R70: a group without receivers on the sender's link is forwarded" reaches h3.7 239.9.8.7 far
+check "R61 R70: also IPv6" reaches h3.91 ff05::4391 far
+kill "$smc_pid" && wait "$smc_pid"
+check "R70: they notice that it does not any more" eventually 10 routers_are false
+check "and leave the groups" eventually 10 is_no_non_member
+check "R70: smcrouted again" smc_start
+check "R70: and they are routers again" eventually 10 routers_are true
+check "R70: and forward" reaches h3.6 239.9.8.6 again
+end
+begin embedded no
+check "they are no routers" routers_are false
+check "then nothing is forwarded" eval 'not_forwarded h3.6 239.9.8.6 && not_forwarded h3.92 ff05::4392 &&
+	not_forwarded h3.7 239.9.8.7'
+end
+begin opensm yes
+check "opensm: they are routers by the configuration" routers_are true
+both_links opensm
+end
+finish

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The far end of a UDP link answers directed-route SMPs as if a subnet without end were behind it: always new
+# switches
+# of 254 ports. The hosts of the fabric come up nevertheless and stay up, and memory does not grow.
+#
+#	h1 -- Hca1 --+
+#	             Switch1 port 7 == UDP == abyss.py
+#	h2 -- Hca2 --+
+#
+# With HOSTILE_SECONDS the subnet manager sweeps again and again for so long, and tests/night/watch.sh says what is looked at.
+. "$(dirname "$0")/lib.sh"
+[ -z "${HOSTILE_SECONDS:-}" ] || . tests/night/watch.sh
+need python3 ping
+
+read -r here there < <(free_udp_ports 2)
+{
+	printf '[fabric lab]\noutside-nodes = 512\ntopology = %s\n' "$PWD/examples/udp-link.topo"
+	printf '\n[udp-link far]\nport = fabric:lab/Switch1/7\nlisten = 127.0.0.1:%s\npeer = 127.0.0.1:%s\n' "$here" "$there"
+	conf_iface uib0 1 "address = 10.4.0.1/24"
+	conf_iface uib0 2 "address = 10.4.0.2/24"
+} >"$work/lab.conf"
+lab_up
+rss() { # KiB of all processes of the instance
+	local p
+	for p in $(descendants "$lab_pid"); do
+		awk '/^VmRSS/ { print $2 }' "/proc/$p/status"
+	done | awk '{ sum += $1 } END { print sum }'
+}
+sweep_of() { u -j fabric sm show | jq -e ".sm[0].last_sweep | $1" >/dev/null; }
+
+check "h1 and h2 ping each other" eventually 10 x h1 ping -n -q -c 3 -i 0.1 -W 2 10.4.0.2
+number() { u -j fabric sm show | jq '.sm[0].last_sweep.number'; }
+if [ -n "${HOSTILE_SECONDS:-}" ]; then
+	sweep() {
+		local was
+		was=$(number)
+		u fabric sweep && eventually 90 sweep_of ".left_out > 0 and .number > $was"
+	}
+	watch_before h1 10.4.0.2
+	background python3 -B tests/interop/abyss.py "127.0.0.1:$there" "127.0.0.1:$here" >"$work/abyss.out"
+	abyss=$!
+	check "a sweep with it ends, and counts what it left out" eventually 90 sweep_of '.left_out > 0 and .nodes > 3'
+	watch_during h1 10.4.0.2 sweep
+	kill -TERM $abyss
+	wait $abyss
+	echo "# it has been $(tail -1 "$work/abyss.out") switches, the sweeps took in $(u -j fabric sm show | jq '.sm[0].last_sweep.nodes') nodes each"
+	watch_judge
+	finish
+fi
+before=$(rss)
+background python3 -B tests/interop/abyss.py "127.0.0.1:$there" "127.0.0.1:$here" >"$work/abyss.out"
+abyss=$!
+bx h1 ping -n -i 0.05 -W 1 10.4.0.2 >"$work/ping.out"
+ping_pid=$!
+check "a sweep with it ends, and counts what it left out" eventually 30 sweep_of '.left_out > 0 and .nodes > 3'
+check "the log says so, once" equal 1 "$(grep -c 'are more than 512 nodes' "$work/lab.log")"
+check "it is a part of the subnet, within its bound" sweep_of '.nodes <= 3 + 512'
+after=$(rss)
+
+# A sweep during which the peer got no CPU time finds none of its switches, so sweep again.
+sweeps_again() {
+	u fabric sweep
+	within 30 sweep_of ".left_out > 0 and .number > $was"
+}
+for i in 1 2 3; do
+	was=$(number)
+	check "sweep $i after it ends, too" eventually 30 sweeps_again
+done
+ping_ends() {
+	kill -INT $ping_pid
+	wait $ping_pid
+	ping_lost_nothing "$work/ping.out"
+}
+check "the ping beside it has lost nothing" ping_ends
+later=$(rss)
+echo "# memory: $before KiB before, $after KiB after the first sweep with it, $later KiB at the end"
+grows() { [ "$1" -lt $(($2 + 65536)) ]; }
+check "its nodes cost less than 64 MiB" grows "$after" "$before"
+flat() { [ "$1" -lt $(($2 + 16384)) ]; }
+check "and no more with each sweep" flat "$later" "$after"
+kill -TERM $abyss
+wait $abyss
+echo "# it has been $(tail -1 "$work/abyss.out")"
+finish

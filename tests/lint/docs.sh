@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Every file that a page links to or names in `code` exists, and the picture is what its source draws.
+set -u
+cd "$(dirname "$0")/../.."
+fail=0
+bad() {
+	echo "$1: $2"
+	fail=1
+}
+for page in $(git ls-files '*.md'); do
+	dir=$(dirname "$page")
+	for link in $(grep -o '](\([^)#]*\)[)#]' "$page" | sed 's/^](//;s/[)#]$//'); do
+		case $link in *://* | '') continue ;; esac
+		[ -e "$dir/$link" ] || bad "$page" "links to $link, which is not there"
+	done
+	# Names like `src/eth/tx.c`, `tests/unit/x.c:test_y`, and `eth/tx.c`, which is short for the first;
+	# words in capitals stand for any name
+	for file in $(grep -o '`[a-z_]*/[A-Za-z0-9_/.-]*\.\([ch]\|sh\|py\|md\)[:`]' "$page" | tr -d '`:'); do
+		[[ $file =~ [A-Z]{4} ]] || [ -e "$file" ] || [ -e "src/$file" ] || [ -e "$dir/$file" ] || bad "$page" "names $file, which is not there"
+	done
+done
+# Each version of Graphviz draws the picture with other coordinates, so only the texts are compared.
+texts() { sed -n 's/.*<text [^>]*>\(.*\)<\/text>.*/\1/p' | sort; }
+if command -v dot >/dev/null; then
+	[ "$(dot -Tsvg doc/overview.dot | texts)" = "$(texts <doc/overview.svg)" ] ||
+		bad doc/overview.svg "is not what doc/overview.dot draws: make doc/overview.svg"
+fi
+exit $fail

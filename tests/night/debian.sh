@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# debian.sh [CODENAME...]: Debian 12 (bookworm) and 13 (trixie), as root, in a clone of the last commit. Each of  make demo,
+# make check and make vm  is the first command that is typed in a system with nothing but make and git beside what debootstrap
+# brings; after make vm, the command of README that follows there. One TAP line each.
+#
+# Needs some 8 GB in /var/tmp (TMPDIR) and Debian's archive (MIRROR, http://deb.debian.org/debian). What it installs
+# is below a folder that is removed at the end, unless KEEP is set; with KEEP=DIR the systems are in DIR and are used again.
+# COMMANDS are the targets of make, "demo check vm".
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+tree=$PWD
+mirror=${MIRROR:-http://deb.debian.org/debian}
+commands=${COMMANDS:-demo check vm}
+[ "$(id -u)" = 0 ] || { echo "ok - debian.sh # SKIP it needs root"; exit 0; }
+
+base=${KEEP:-}
+[ -n "$base" ] || base=$(mktemp -d "${TMPDIR:-/var/tmp}/uipoib-debian.XXXXXX")
+mkdir -p "$base"
+running=''
+cleanup() {
+	[ -z "$running" ] || { kill -KILL "$running" && wait "$running"; } 2>/dev/null
+	[ -n "${KEEP:-}" ] || rm -rf --one-file-system "$base"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+
+# bare CODENAME: make $base/CODENAME.tar, a system of that release with make and git
+bare() {
+	local new=$base/$1.new
+	[ ! -f "$base/$1.tar" ] || return 0
+	rm -rf --one-file-system "$new"
+	debootstrap --variant=minbase --include=make,git,ca-certificates "$1" "$new" "$mirror" &&
+		tar -C "$new" --numeric-owner -cf "$new.tar" . && mv "$new.tar" "$base/$1.tar" &&
+		rm -rf --one-file-system "$new"
+}
+
+# system CODENAME COMMAND: set $root to a system of that release for that command, with a new clone of the tree
+system() {
+	root=$base/$1.$2
+	bare "$1" || return
+	if [ ! -d "$root" ]; then
+		rm -rf --one-file-system "$root.new"
+		mkdir "$root.new" && tar -C "$root.new" --numeric-owner -xf "$base/$1.tar" && mv "$root.new" "$root" || return
+	fi
+	cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+	rm -rf "$root/root/uipoib"
+	git -c safe.directory='*' clone -q --no-local "$tree" "$root/root/uipoib"
+}
+
+# inside COMMAND: run it in that system, whose root is the root of a mount namespace, since a chroot may not
+# make user namespaces. Mounts and processes end with the namespace, whose first process is bash, because make as the first
+# process ignores the signal by which it wants to end, and tries again for ever.
+inside() {
+	unshare --mount --pid --fork --kill-child --propagation private bash -c '
+		cd "$1" && mount --bind . . && cd "$1" && mount -t proc proc proc && mount --rbind /sys sys && mount --rbind /dev dev &&
+			mount -t tmpfs tmpfs run && mkdir -m 1777 run/lock && mount -t tmpfs tmpfs tmp &&
+			pivot_root . mnt && umount -l /mnt && cd /root/uipoib || exit 99
+		exec env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb bash -c "$2
+exit \$?"' - "$root" "$1" </dev/null &
+	running=$!
+	wait "$running"
+	set -- $?
+	running=''
+	return "$1"
+}
+
+# typed COMMAND: run in that system what a user types
+typed() {
+	case $1 in
+	vm) inside 'make vm && build/uipoib vm -- ip -d link show ib0' ;;
+	*) inside "make $1" ;;
+	esac
+}
+
+failed=0
+for name in ${*:-bookworm trixie}; do
+	for c in $commands; do
+		log=$base/$name.$c.log
+		start=$SECONDS
+		if ! system "$name" "$c" >"$log" 2>&1; then
+			echo "not ok - $name: a new system for make $c"
+			tail -5 "$log" | sed 's/^/# /'
+			failed=1
+			continue
+		fi
+		made=$SECONDS
+		if typed "$c" >"$log" 2>&1; then
+			echo "ok - $name: make $c"
+		else
+			echo "not ok - $name: make $c"
+			grep -E '(^|: )not ok |^failed: ' "$log" | sed 's/^/# /'
+			tail -15 "$log" | sed 's/^/# /'
+			failed=1
+		fi
+		echo "# $((SECONDS - made)) s, and $((made - start)) s for the system; $(grep -E '^all checks passed|^[0-9]+ passed' "$log" | tail -1)"
+		[ -n "${KEEP:-}" ] || rm -rf --one-file-system "$root"
+	done
+done
+exit $failed

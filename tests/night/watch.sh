@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+#
+# Functions of the scripts that attack a lab for $HOSTILE_SECONDS. `check.sh hostile` runs these scripts on the ASan build, for ten
+# minutes each. Each script passes if four things are true:
+#
+#	- no report of AddressSanitizer or UBSan, and no other end of a process;
+#	- the memory of the lab in the last tenth of the time is hardly larger than in the second tenth; the first tenth does not count;
+#	- a ping between two hosts that nobody attacks loses nothing, or on an overloaded machine (a load of 80 on two processors made
+#	  labs without an attack lose 2 %) at most twice what one in a second lab loses at the same time;
+#	- its longest round trip is at most five times the longest of three pings that saw no attack. These are the same one before
+#	  the attack, and one in a second lab, before and during the attack, which tells how busy the machine is.
+#
+#	. tests/night/watch.sh		# before lab_up
+#	watch_before h2 10.4.0.3	# after it
+#	...				# the attack begins
+#	watch_during h2 10.4.0.3 [CMD...]	# CMD is run again and again until the time is over
+#	...				# the attack ends
+#	watch_judge			# in place of lab_down, before finish
+#
+# Sourced before lab_up, because the allocator of ASan keeps what was freed for a while, 256 MiB of it unless the environment says
+# otherwise, and that would look like a leak.
+export ASAN_OPTIONS=quarantine_size_mb=8:${ASAN_OPTIONS:-}
+watch_seconds=${HOSTILE_SECONDS:-20}
+watch_interval=0.05
+watch_times=5
+watch_rtt_floor=20 # a round trip below so many ms is good whatever the others are
+calm_pid=''
+
+watch_rss() { # KiB of all processes of the lab
+	local p
+	for p in $(descendants "$lab_pid"); do
+		awk '/^VmRSS/ { print $2 }' "/proc/$p/status"
+	done 2>/dev/null | awk '{ sum += $1 } END { print sum }'
+}
+
+# watch_ping FILE SECONDS NAME HOST ADDRESS: ping in the background, from a host of instance NAME
+watch_ping() {
+	UIPOIB_NAME=$3 background "$UIPOIB" exec "$4" ping -n -i $watch_interval \
+		-c "$(awk -v s="$2" -v i=$watch_interval 'BEGIN { print int(s / i) }')" "$5" >"$1"
+}
+watch_longest() { sed -n 's|^rtt .* = [^/]*/[^/]*/\([^/]*\)/.*|\1|p' "$1"; } # ms
+
+# Start the second lab: two hosts on one switch
+calm_start() {
+	topo_ring 2 1 >"$work/calm.topo"
+	conf_hosts 2 | sed 's/lab\.topo/calm.topo/' >"$work/calm.conf"
+	"$UIPOIB" run -c "$work/calm.conf" -n "$inst-calm" >"$work/calm.log" 2>&1 &
+	calm_pid=$!
+	eventually 30 env UIPOIB_NAME="$inst-calm" "$UIPOIB" wait --timeout 10 &&
+		eventually 10 env UIPOIB_NAME="$inst-calm" "$UIPOIB" exec h1 ping -n -q -c 3 -i 0.1 -W 2 10.4.0.2
+}
+
+# watch_before HOST ADDRESS: measure for a tenth of the time, before the attack
+watch_before() {
+	local pids=''
+	check "a second lab is up, which nobody attacks" calm_start
+	check "$1 reaches $2" eventually 10 x "$1" ping -n -q -c 3 -i 0.1 -W 2 "$2"
+	watch_ping "$work/ping.before" $((watch_seconds / 10 + 1)) "$inst" "$1" "$2"
+	pids+=" $!"
+	watch_ping "$work/ping.calm_before" $((watch_seconds / 10 + 1)) "$inst-calm" h1 10.4.0.2
+	pids+=" $!"
+	wait $pids
+	watch_procs=$(descendants "$lab_pid")
+	watch_cpu_begin=$(watch_cpu)
+}
+
+watch_cpu() { # seconds of CPU that the lab has used
+	local p
+	for p in $(descendants "$lab_pid"); do
+		cat "/proc/$p/task/"*/schedstat
+	done 2>/dev/null | awk '{ sum += $1 } END { printf "%.1f", sum / 1e9 }'
+}
+
+# watch_during HOST ADDRESS [CMD...]: measure for $HOSTILE_SECONDS, during the attack
+watch_during() {
+	local pids='' p rounds=0
+	watch_ping "$work/ping.attack" "$watch_seconds" "$inst" "$1" "$2"
+	pids+=" $!"
+	watch_ping "$work/ping.calm" "$watch_seconds" "$inst-calm" h1 10.4.0.2
+	pids+=" $!"
+	shift 2
+	: >"$work/rss"
+	: >"$work/rounds"
+	{
+		while :; do
+			echo "${EPOCHREALTIME%.*} $(watch_rss)" >>"$work/rss"
+			sleep 1
+		done
+	} &
+	watch_sampler=$!
+	for p in $pids; do
+		while [ $# != 0 ] && kill -0 "$p" 2>/dev/null; do
+			"$@" >"$work/round.out" 2>&1 || { cat "$work/round.out" >>"$work/rounds"; break 2; }
+			rounds=$((rounds + 1))
+		done
+	done
+	wait $pids
+	kill "$watch_sampler"
+	wait "$watch_sampler" 2>/dev/null
+	watch_cpu_end=$(watch_cpu)
+	[ $# = 0 ] || echo "# rounds of '$*': $rounds"
+}
+
+watch_is_flat() {
+	awk '{ t[NR] = $1; kb[NR] = $2 }
+		function median(from, to,   n, i, j, v, x) {
+			for (i = 1; i <= NR; i++)
+				if (t[i] >= t[1] + from && t[i] <= t[1] + to) v[++n] = kb[i]
+			for (i = 2; i <= n; i++)
+				for (j = i; j > 1 && v[j] < v[j - 1]; j--) { x = v[j]; v[j] = v[j - 1]; v[j - 1] = x }
+			return v[int((n + 1) / 2)]
+		}
+		END {
+			all = t[NR] - t[1]; early = median(all / 10, all / 5); late = median(all * 9 / 10, all)
+			printf "memory: %d KiB in the second tenth of %d s, %d KiB in the last, ratio %.3f\n", early, all, late, late / early
+			exit !(late <= early * 1.1)
+		}' "$work/rss" | tee "$work/rss.said"
+	[ "${PIPESTATUS[0]}" = 0 ]
+}
+watch_lost() { awk '/packets transmitted/ { print $1 - $4 }' "$1"; }
+watch_no_loss() {
+	local lost calm
+	lost=$(watch_lost "$work/ping.attack") calm=$(watch_lost "$work/ping.calm")
+	echo "$(grep 'packets transmitted' "$work/ping.attack"); the second lab lost ${calm:-?}" | tee "$work/loss.said"
+	[ -n "$lost" ] && [ -n "$calm" ] && [ "$lost" -le $((calm * 2)) ] && return 0
+	sed -n 's/.*icmp_seq=\([0-9]*\) .*/\1/p' "$work/ping.attack" |
+		awk '$1 > last + 1 { printf "lost: %d to %d\n", last + 1, $1 - 1 } { last = $1 }' | tee -a "$work/loss.said"
+	return 1
+}
+watch_in_time() {
+	local attack others
+	attack=$(watch_longest "$work/ping.attack")
+	others="$(watch_longest "$work/ping.before") $(watch_longest "$work/ping.calm_before") $(watch_longest "$work/ping.calm")"
+	echo "longest round trip, ms: $attack; without the attack (before; second lab before, during): $others" | tee "$work/rtt.said"
+	awk -v a="$attack" -v f=$watch_rtt_floor -v n=$watch_times '{
+		for (i = 1; i <= NF; i++) if ($i > max) max = $i
+		exit !(NF == 3 && a != "" && (a <= f || a <= n * max))
+	}' <<<"$others"
+}
+watch_reports() { ! grep -E 'Sanitizer|runtime error:' "$work/lab.log" "$work/calm.log"; }
+
+watch_judge() {
+	check "every round of it went well" equal "" "$(cat "$work/rounds")"
+	check "the ping of others loses nothing because of it" watch_no_loss
+	check "and takes no longer than on a machine that is as busy" watch_in_time
+	check "memory is flat" watch_is_flat
+	check "no process of the lab has ended" equal "$watch_procs" "$(descendants "$lab_pid")"
+	cat "$work"/{loss,rtt,rss}.said | sed 's/^/# /'
+	echo "# $(grep '^rtt' "$work/ping.attack")"
+	echo "# seconds of CPU of the lab: $watch_cpu_begin before, $watch_cpu_end after"
+	kill -INT $calm_pid && wait $calm_pid
+	check "the lab ends with status 0" lab_down
+	check "no sanitizer reports anything" watch_reports
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/*
+ * Every row of the table of link profiles, on the whole stack: hosts of the profile are up, reach each other with the
+ * largest packet of every MTU, receive groups, and the SA has exactly the memberships that the hosts have. Hosts of different profiles
+ * hear each other exactly if the profiles have one form on the wire.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "unit/all_lab_check.h"
+
+#define HOSTS 4
+
+static const enum ib_mtu_code mtus[] = { IB_MTU_256, IB_MTU_512, IB_MTU_1024, IB_MTU_2048,
+					 IB_MTU_4096 };
+
+static struct lab lab;
+static struct lab_count count;
+static const bool all[HOSTS] = { true, true, true, true };
+
+static void begin(const struct ipoib_profile *even, const struct ipoib_profile *odd,
+		  enum ib_mtu_code mtu)
+{
+	struct topo *t = topo_gen_demo(HOSTS, 3);
+	char partitions[128];
+
+	/* The administrator makes the group of each kind of link. */
+	snprintf(partitions, sizeof(partitions),
+		 "Default=0x7fff, ipoib, mtu=%u : mgid=ff12:3333::1, mtu=%u\nALL=full;\n", mtu,
+		 mtu);
+	lab_create(&lab, &(struct lab_cfg){ .topo = t,
+					    .seed = mtu,
+					    .crc = HCA_CRC_FULL,
+					    .partitions = partitions,
+					    .profile = { even, odd } });
+	topo_free(t);
+	lab_count_init(&count, &lab);
+	lab_wait_up(&lab, all, NS_SEC(30), mtu, even->name);
+}
+
+static void end(void)
+{
+	lab_check_beliefs(&lab, all, 0);
+	lab_destroy(&lab);
+	lab_count_fini(&count);
+}
+
+static unsigned int whole; /* number of packets that arrived complete */
+static size_t whole_len;
+
+static void on_whole(struct lab *l, struct lab_host *to, const struct ipoib_lladdr *src,
+		     const uint8_t *data, size_t len)
+{
+	whole += len == whole_len;
+}
+
+/* The largest packet that the link's IP MTU allows arrives; a longer one is dropped and counted. */
+static void check_mtu(unsigned int mtu)
+{
+	static uint8_t data[4096];
+
+	assert_int_equal(mtu, ipoib_link_ip_mtu(lab.host[0].link));
+	lab.rx = on_whole;
+	whole = 0;
+	whole_len = mtu - lab_ip_len(&lab.host[0]);
+	lab_send(&lab.host[0], &lab.host[1], data, whole_len);
+	lab_send(&lab.host[0], &lab.host[1], data, whole_len + 1);
+	lab_run(&lab, NS_SEC(1));
+	assert_int_equal(whole, 1);
+	assert_int_equal(ipoib_link_stats(lab.host[0].link)->drops[IPOIB_DROP_TOO_BIG], 1);
+}
+
+static void row_works(const struct ipoib_profile *p, enum ib_mtu_code mtu)
+{
+	static const bool member[HOSTS] = { false, true, false, true };
+
+	begin(p, p, mtu);
+	lab_check_pairs(&lab, &count, all, mtu);
+	for (unsigned int i = 0; i < HOSTS; i++)
+		if (member[i])
+			lab_receive(&lab.host[i], lab_group);
+	lab_run(&lab, NS_SEC(3));
+	lab_check_group(&lab, &count, all, member, mtu);
+	check_mtu(p->ip_mtu(ib_mtu_octets(mtu)));
+	end();
+}
+
+static void test_every_row_reaches_its_own_kind_at_every_mtu(void **state)
+{
+	const struct ipoib_profile *p;
+
+	for (unsigned int i = 0; (p = ipoib_profile_at(i)); i++)
+		for (unsigned int k = 0; k < ARRAY_SIZE(mtus); k++)
+			row_works(p, mtus[k]);
+}
+
+/*
+ * Profiles with equal numbers have the same form on the wire, so their hosts receive from each
+ * other.
+ */
+static int wire_of(const struct ipoib_profile *p)
+{
+	static const struct {
+		const char *name;
+		int wire;
+	} wires[] = { { "rfc4391", 1 }, { "linux", 1 }, { "v6ib00", 2 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(wires); i++)
+		if (!strcmp(p->name, wires[i].name))
+			return wires[i].wire;
+	fail_msg("profile %s: no line in wires[]", p->name);
+	return 0;
+}
+
+/* What a host hears of other profiles is dropped under a reason. */
+static void check_drops(void)
+{
+	for (unsigned int i = 0; i < HOSTS; i++)
+		assert_int_equal(ipoib_link_stats(lab.host[i].link)->drops[IPOIB_DROP_RX_TYPE],
+				 HOSTS / 2);
+}
+
+/* Hosts with an even index have profile @a, the others have @b. */
+static void check_hearing(const struct ipoib_profile *a, const struct ipoib_profile *b)
+{
+	begin(a, b, IB_MTU_2048);
+	lab_warm_up(&lab, &count, all);
+	for (unsigned int i = 0; i < HOSTS * HOSTS; i++) {
+		unsigned int from = i / HOSTS, to = i % HOSTS;
+		bool hears = (from - to) % 2 == 0 || wire_of(a) == wire_of(b);
+
+		if (count.got[i] != (from != to && hears))
+			fail_msg("%s and %s: %u -> %u: %u packets", a->name, b->name, from, to,
+				 count.got[i]);
+	}
+	if (wire_of(a) != wire_of(b))
+		check_drops();
+	end();
+}
+
+static void test_who_hears_whom(void **state)
+{
+	const struct ipoib_profile *a, *b;
+
+	for (unsigned int i = 0; (a = ipoib_profile_at(i)); i++)
+		for (unsigned int k = 0; (b = ipoib_profile_at(k)); k++)
+			check_hearing(a, b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_row_reaches_its_own_kind_at_every_mtu),
+		cmocka_unit_test(test_who_hears_whom),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/*
+ * A multicast router on a link (RFC 4391 §11): host 0 receives every IP group that any other host receives, from whoever
+ * sends, and is a NonMember of it for the SA. The SA's table of groups comes in many segments.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "sm/group.h"
+#include "unit/all_lab_check.h"
+
+#define HOSTS 5
+#define GROUPS 60 /* 56 octets each: 17 segments */
+
+static const bool all[HOSTS] = { true, true, true, true, true };
+static struct lab lab;
+static unsigned int got[HOSTS]; /* packets to groups, by receiver */
+
+static void on_rx(struct lab *l, struct lab_host *to, const struct ipoib_lladdr *src,
+		  const uint8_t *data, size_t len)
+{
+	got[to->index]++;
+}
+
+static void begin(unsigned int routers)
+{
+	struct topo *t = topo_gen_demo(HOSTS, 3);
+
+	lab_create(&lab, &(struct lab_cfg){ .topo = t, .seed = 1, .routers = routers });
+	topo_free(t);
+	lab.rx = on_rx;
+	lab_wait_up(&lab, all, NS_SEC(30), 0, "at the start");
+	lab_run(&lab, NS_SEC(10)); /* the list of groups, and the subscriptions */
+}
+
+static void group_addr(uint8_t ret[4], unsigned int i)
+{
+	be32_put(ret, 0xef010000u + i);
+}
+
+static void member(unsigned int host, unsigned int i, bool in)
+{
+	struct ipoib_link *l = lab.host[host].link;
+	uint8_t addr[4];
+
+	group_addr(addr, i);
+	if (in)
+		assert_int_equal(ipoib_mcast_add(l, IPOIB_IPV4, addr, lab.now), 0);
+	else
+		assert_int_equal(ipoib_mcast_del(l, IPOIB_IPV4, addr, lab.now), 0);
+}
+
+/* How many copies the router gets of one packet from host 4 to the group. */
+static unsigned int router_hears(unsigned int i)
+{
+	uint8_t addr[4];
+
+	group_addr(addr, i);
+	memset(got, 0, sizeof(got));
+	lab_send_group(&lab.host[4], addr, "x", 1);
+	lab_run(&lab, NS_SEC(3));
+	return got[0];
+}
+
+static uint8_t state_in(const ib_gid *mgid)
+{
+	struct sm_group *g = sm_group_find(lab.sm, mgid);
+	uint64_t guid = ib_gid_guid(&sac_port(lab.host[0].sac)->gid);
+	struct sm_mcmember *m = g ? sm_group_member(g, guid) : NULL;
+
+	return m ? m->join_state : 0;
+}
+
+/* JoinState of the router, 0 also if there is no such group */
+static uint8_t router_state(unsigned int i)
+{
+	uint8_t addr[4];
+	ib_gid mgid;
+
+	group_addr(addr, i);
+	assert_int_equal(mgid_from_ipv4(&mgid, addr, 0xffff, 2), 0);
+	return state_in(&mgid);
+}
+
+static void test_R70_router_receives_groups_that_were_there(void **state)
+{
+	begin(0);
+	for (unsigned int i = 0; i < GROUPS; i++)
+		member(2, i, true);
+	lab_run(&lab, NS_SEC(5));
+	assert_int_equal(router_hears(7), 0); /* not a router yet */
+	lab.host[0].router = true;
+	lab_host_restart(&lab.host[0]);
+	lab_run(&lab, NS_SEC(10));
+	for (unsigned int i = 0; i < GROUPS; i++)
+		assert_int_equal(router_state(i), MCM_JOIN_NON);
+	assert_int_equal(router_hears(7), 1);
+	assert_int_equal(got[2], 1);
+	assert_int_equal(router_hears(GROUPS - 1), 1);
+	lab_check_beliefs(&lab, all, 0);
+	lab_destroy(&lab);
+}
+
+static void test_R70_router_follows_groups_that_are_made_and_deleted(void **state)
+{
+	static const uint8_t v6[16] = { 0xff, 0x05, [14] = 0x43, [15] = 0x91 };
+	ib_gid mgid;
+
+	begin(1);
+	assert_int_equal(mgid_from_ipv6(&mgid, v6, 0xffff, 2), 0);
+	member(2, 1, true);
+	assert_int_equal(ipoib_mcast_add(lab.host[3].link, IPOIB_IPV6, v6, lab.now), 0);
+	lab_run(&lab, NS_SEC(3));
+	assert_int_equal(router_state(1), MCM_JOIN_NON);
+	assert_int_equal(router_hears(1), 1);
+	assert_int_equal(state_in(&mgid), MCM_JOIN_NON);
+	/* A NonMember keeps no group alive. The sender does not either, when it has been idle. */
+	member(2, 1, false);
+	lab_run(&lab, NS_SEC(200));
+	assert_int_equal(router_state(1), 0);
+	assert_int_equal(state_in(&mgid), MCM_JOIN_NON);
+	/* When a receiver joins again, the router becomes a NonMember again. */
+	member(3, 1, true);
+	lab_run(&lab, NS_SEC(3));
+	assert_int_equal(router_hears(1), 1);
+	lab_check_beliefs(&lab, all, 0);
+	lab_destroy(&lab);
+}
+
+/* RFC 4391 §10: a sender's packet to a group that nobody receives here goes to the all-routers group. */
+static void test_R61_R70_router_receives_what_has_no_group(void **state)
+{
+	begin(1);
+	assert_int_equal(router_hears(5), 1);
+	assert_int_equal(router_state(5), 0);
+	lab_destroy(&lab);
+	begin(0);
+	assert_int_equal(router_hears(5), 0);
+	lab_destroy(&lab);
+}
+
+static void test_R70_router_is_there_again_after_another_sm(void **state)
+{
+	begin(1);
+	member(2, 1, true);
+	lab_run(&lab, NS_SEC(3));
+	lab_sm_stop(&lab);
+	lab_run(&lab, NS_SEC(2));
+	lab_sm_start(&lab, NULL, NULL);
+	lab_run(&lab, NS_SEC(40));
+	assert_int_equal(router_state(1), MCM_JOIN_NON);
+	assert_int_equal(router_hears(1), 1);
+	lab_check_beliefs(&lab, all, 0);
+	lab_destroy(&lab);
+}
+
+/* FF12:601B::2 and FF12:401B::2, the groups of all routers of the link */
+static void all_routers_mgids(ib_gid ret[2])
+{
+	static const uint8_t v4[4] = { 224, 0, 0, 2 }, v6[16] = { 0xff, 0x02, [15] = 2 };
+
+	assert_int_equal(mgid_from_ipv4(&ret[0], v4, 0xffff, 2), 0);
+	assert_int_equal(mgid_from_ipv6(&ret[1], v6, 0xffff, 2), 0);
+}
+
+static void test_R70_link_becomes_a_router_and_ends_that_while_up(void **state)
+{
+	struct ipoib_link *l;
+	ib_gid all_routers[2];
+
+	begin(0);
+	all_routers_mgids(all_routers);
+	l = lab.host[0].link;
+	member(2, 1, true);
+	member(0, 2, true);
+	lab_run(&lab, NS_SEC(3));
+	for (int round = 0; round < 2; round++) {
+		assert_int_equal(ipoib_link_set_router(l, true, lab.now), 0);
+		assert_int_equal(ipoib_link_set_router(l, true, lab.now), 0);
+		lab_run(&lab, NS_SEC(10));
+		assert_int_equal(router_state(1), MCM_JOIN_NON);
+		assert_int_equal(router_state(2), MCM_JOIN_FULL | MCM_JOIN_NON);
+		assert_int_equal(router_hears(1), 1);
+		for (int i = 0; i < 2; i++)
+			assert_true(state_in(&all_routers[i]) & MCM_JOIN_FULL);
+		assert_int_equal(ipoib_link_set_router(l, false, lab.now), 0);
+		lab_run(&lab, NS_SEC(10));
+		assert_int_equal(router_state(1), 0);
+		assert_int_equal(router_state(2), MCM_JOIN_FULL);
+		assert_int_equal(router_hears(1), 0);
+		assert_int_equal(router_hears(2), 1);
+		for (int i = 0; i < 2; i++)
+			assert_int_equal(state_in(&all_routers[i]), 0);
+		member(2, 3,
+		       round == 0); /* a group is made, or deleted, while the link is no router's */
+		lab_run(&lab, NS_SEC(3));
+		assert_int_equal(router_state(3), 0);
+	}
+	lab_check_beliefs(&lab, all, 0);
+	lab_destroy(&lab);
+}
+
+/* Groups come and go under loss; when nothing is lost any more the router receives exactly those that are there. */
+static void one_seed(uint64_t seed)
+{
+	bool in[20] = { false };
+	struct prng r;
+
+	prng_seed(&r, seed);
+	begin(1);
+	lab_faults_on(&lab);
+	for (int step = 0; step < 100; step++) {
+		unsigned int i = prng_below(&r, 20);
+
+		in[i] = !in[i];
+		member(2, i, in[i]);
+		lab_run(&lab, NS_MSEC(prng_below(&r, 400)));
+	}
+	lab_faults_off(&lab);
+	lab_run(&lab, NS_SEC(400)); /* the groups are listed again within 300 s */
+	for (unsigned int i = 0; i < 20; i++)
+		if (router_state(i) != (in[i] ? MCM_JOIN_NON : 0))
+			fail_msg("seed %llu: group %u: the router has JoinState %u",
+				 (unsigned long long)seed, i, router_state(i));
+	lab_check_beliefs(&lab, all, seed);
+	lab_destroy(&lab);
+}
+
+static void test_R70_router_under_loss(void **state)
+{
+	for (uint64_t seed = 1; seed <= 10; seed++)
+		one_seed(seed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_R70_router_receives_groups_that_were_there),
+		cmocka_unit_test(test_R70_router_follows_groups_that_are_made_and_deleted),
+		cmocka_unit_test(test_R61_R70_router_receives_what_has_no_group),
+		cmocka_unit_test(test_R70_router_is_there_again_after_another_sm),
+		cmocka_unit_test(test_R70_link_becomes_a_router_and_ends_that_while_up),
+		cmocka_unit_test(test_R70_router_under_loss),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

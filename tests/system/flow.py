@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A TCP flow that lasts as long as the test needs it, and how long it was silent.
+
+    flow.py recv ADDRESS PORT           one connection; prints "ready", and JSON when the sender has ended
+    flow.py send ADDRESS PORT TO        from ADDRESS to TO, 160 Mb/s, until SIGTERM
+
+The receiver looks every 10 ms of its own time whether something came: a look that a busy machine delays is still one look. The JSON
+has "octets", "looks", how many of them found nothing ("silent"), and the most of those in a row ("longest").
+"""
+import json
+import signal
+import socket
+import sys
+import time
+
+LOOK = 0.01
+CHUNK = bytes(100_000)
+
+
+def bound(address, port):
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.bind((address, port))
+    return s
+
+
+def drain(connection):
+    """Read all octets that have arrived. Return their number, and whether the sender has ended."""
+    octets = 0
+    try:
+        while data := connection.recv(1 << 20):
+            octets += len(data)
+        return octets, True
+    except BlockingIOError:
+        return octets, False
+
+
+def recv(address, port):
+    listener = bound(address, int(port))
+    listener.listen(1)
+    print("ready", flush=True)
+    connection, _ = listener.accept()
+    connection.setblocking(False)
+    octets = looks = silent = longest = row = 0
+    ended = False
+    while not ended:
+        time.sleep(LOOK)
+        some, ended = drain(connection)
+        octets += some
+        looks += 1
+        row = 0 if some or ended else row + 1
+        silent += row > 0
+        longest = max(longest, row)
+    print(json.dumps({"octets": octets, "looks": looks, "silent": silent, "longest": longest}))
+
+
+def send(address, port, to):
+    over = []
+    signal.signal(signal.SIGTERM, lambda *_: over.append(True))
+    s = bound(address, 0)
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
+    s.connect((to, int(port)))
+    while not over:
+        s.sendall(CHUNK)
+        time.sleep(LOOK / 2)
+    s.shutdown(socket.SHUT_WR)
+    s.recv(1)                           # the receiver has read everything and closes
+
+
+{"recv": recv, "send": send}[sys.argv[1]](*sys.argv[2:])

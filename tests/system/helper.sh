@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The helper process changes the kernel's interfaces for the daemon. The daemon goes on while the helper is busy
+# or
+# hangs; only the host that waits for a setting has to wait.
+. "$(dirname "$0")/lib.sh"
+need ping ip
+topo_ring 3 3 >"$work/lab.topo"
+conf_hosts 3 >"$work/lab.conf"
+lab_up
+
+helper=$(for p in $(descendants "$lab_pid"); do grep -lx uipoib-helper "/proc/$p/comm"; done | cut -d/ -f3)
+check "the helper is a process of its own" test -n "$helper"
+
+# undisturbed: of 100 pings in two seconds, h2 and h3 lose 2 at most
+pings_start() { bx h2 ping -n -i 0.02 -c "$1" -W 20 10.4.0.3 >"$work/pings"; pings=$!; }
+undisturbed() {
+	local got
+	wait "$pings"
+	got=$(sed -n 's/.* \([0-9]*\) received.*/\1/p' "$work/pings")
+	tail -3 "$work/pings"
+	[ "${got:-0}" -ge "$(($1 - $1 / 50))" ]
+}
+carrier() { [ "$(x h1 cat /sys/class/net/uib0/carrier 2>/dev/null)" = "$1" ]; }
+x h2 ping -n -c 3 -W 2 10.4.0.3 >"$work/first" # addresses are resolved before figures count
+
+# --- a helper that does not answer
+x h1 ip link set uib0 down
+kill -STOP "$helper"
+x h1 ip link set uib0 up
+pings_start 200
+check "the helper hangs: other hosts do not notice" undisturbed 200
+check "the carrier of its host is not raised before the kernel has the settings" carrier 0
+kill -CONT "$helper"
+check "the helper goes on: the carrier is raised" eventually 10 carrier 1
+check "and the host reaches others" eventually 10 x h1 ping -n -c 1 -W 1 10.4.0.2
+
+# --- a neighbour table of 150,000 entries, in a host that sends to MACs that stand for no peer
+awk 'BEGIN { for (i = 0; i < 150000; i++)
+	printf "neigh replace fd04::%x:%x lladdr 06:00:00:%02x:%02x:%02x dev uib0 nud permanent\n",
+		int(i / 65536) + 1, i % 65536, int(i / 65536), int(i / 256) % 256, i % 256 }' >"$work/many"
+check "h1 has 150,000 neighbours" x h1 ip -batch "$work/many"
+bx h1 bash -c 'exec 2>/dev/null
+	for ((i = 0; ; i = (i + 1) % 60000)); do
+		printf x >"/dev/udp/fd04::1:$(printf %x $i)/9"
+		((i % 25)) || sleep 0.1
+	done'
+sender=$!
+sleep 1
+pings_start 400
+check "other hosts do not notice that unknown tokens are looked for in it" undisturbed 400
+kill -KILL "$sender"
+wait "$sender" 2>/dev/null
+check "stop" lab_down
+
+# --- the helper is killed, and namespaces that the instance has named are left
+mine=hl1-$$ theirs=hl2-$$
+ip netns add "$theirs"
+printf 'netns = %s\n' "$mine" >>"$work/lab.conf"
+named() { [ -e "/run/netns/$mine" ]; }
+lab_up
+check "the instance makes the namespace that its configuration names" named
+kill -KILL "$(for p in $(descendants "$lab_pid"); do grep -lx uipoib-helper "/proc/$p/comm"; done | cut -d/ -f3)"
+{ wait "$lab_pid"; } 2>/dev/null
+lab_pid=
+check "kill -9 of the helper: the namespace is removed" eventually 5 not named
+lab_up
+victims=$(descendants "$lab_pid")
+kill -KILL $victims
+{ wait "$lab_pid"; } 2>/dev/null
+lab_pid=
+none_left() { for p in $victims; do [ ! -e "/proc/$p" ] || return 1; done; }
+check "kill -9 of all three: all end" eventually 5 none_left
+check "and the namespace stays" named
+check "and the list of what to remove" test -s "/run/uipoib/$inst.netns"
+sed -i "s/^netns = $mine/netns = $theirs/" "$work/lab.conf"
+lab_up
+check "the next start removes it, though it has no use for it" not named
+check "stop" lab_down
+check "a namespace that was there before stays" test -e "/run/netns/$theirs"
+ip netns del "$theirs"
+finish

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Code execution inside another process, as an attacker would have it: makes a process do system calls.
+ *
+ *	inject PID CALL [ARG...]	prints what the call returned, as a number: 0 or more, or -errno
+ *	inject PID helper SPEC		sends the helper of daemon PID, by a copy of the daemon's socket, the request to
+ *					open namespace SPEC; prints the error in its response
+ *	inject PID follow HANDLE	the same with the request to open again the namespace that has the helper's
+ *					number HANDLE
+ *
+ * CALL is a name of the list below. An ARG is a number, or a text that is put into the process' memory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "helper/proto.h"
+
+static const struct {
+	const char *name;
+	long nr;
+} calls[] = {
+	{ "getpid", SYS_getpid },
+	{ "setresuid", SYS_setresuid },
+	{ "setresgid", SYS_setresgid },
+	{ "setgroups", SYS_setgroups },
+	{ "capset", SYS_capset },
+	{ "openat", SYS_openat },
+	{ "fchmodat", SYS_fchmodat },
+	{ "renameat2", SYS_renameat2 },
+	{ "unlinkat", SYS_unlinkat },
+	{ "kill", SYS_kill },
+	{ "prlimit64", SYS_prlimit64 },
+	{ "socket", SYS_socket },
+	{ "setns", SYS_setns },
+	{ "unshare", SYS_unshare },
+	{ "mount", SYS_mount },
+	{ "chroot", SYS_chroot },
+	{ "ptrace", SYS_ptrace },
+	{ "execve", SYS_execve },
+	{ "fork", SYS_clone },
+	{ "bpf", SYS_bpf },
+	{ "memfd_create", SYS_memfd_create },
+};
+
+static void die(const char *what)
+{
+	fprintf(stderr, "inject: %s: %s\n", what, strerror(errno));
+	exit(2);
+}
+
+#ifdef __x86_64__
+
+/*
+ * The process sleeps in a system call, so its program counter is just behind a SYSCALL instruction,
+ * which is executed again.
+ */
+static long long inject(pid_t pid, long nr, char **argv, int argc)
+{
+	struct user_regs_struct saved, r;
+	unsigned long long arg[6] = { 0 }, at;
+	int status;
+
+	if (ptrace(PTRACE_ATTACH, pid, 0, 0) || waitpid(pid, &status, __WALL) != pid)
+		die("attach");
+	if (ptrace(PTRACE_GETREGS, pid, 0, &saved))
+		die("registers");
+	at = saved.rsp - 4096;
+	for (int i = 0; i < argc && i < 6; i++) {
+		char *end;
+
+		arg[i] = (unsigned long long)strtoll(argv[i], &end, 0);
+		if (*end || !*argv[i]) {
+			struct iovec mine = { argv[i], strlen(argv[i]) + 1 };
+			struct iovec its = { (void *)(uintptr_t)at, mine.iov_len };
+
+			if (process_vm_writev(pid, &mine, 1, &its, 1, 0) < 0)
+				die("memory");
+			arg[i] = at;
+			at += 256;
+		}
+	}
+	r = saved;
+	r.rip = saved.rip - 2;
+	r.rax = (unsigned long long)nr;
+	r.orig_rax = ~0ull; /* keeps the kernel from restarting the interrupted call */
+	r.rdi = arg[0];
+	r.rsi = arg[1];
+	r.rdx = arg[2];
+	r.r10 = arg[3];
+	r.r8 = arg[4];
+	r.r9 = arg[5];
+	if (ptrace(PTRACE_SETREGS, pid, 0, &r) || ptrace(PTRACE_SINGLESTEP, pid, 0, 0) ||
+	    waitpid(pid, &status, __WALL) != pid || ptrace(PTRACE_GETREGS, pid, 0, &r))
+		die("call");
+	if (ptrace(PTRACE_SETREGS, pid, 0, &saved) || ptrace(PTRACE_DETACH, pid, 0, 0))
+		die("detach");
+	return (long long)r.rax;
+}
+
+#else
+
+static long long inject(pid_t pid, long nr, char **argv, int argc)
+{
+	(void)pid, (void)nr, (void)argv, (void)argc;
+	fprintf(stderr, "inject: only for x86-64\n");
+	exit(77);
+}
+
+#endif
+
+/* The daemon's socket to its helper is its only one of type SOCK_SEQPACKET without a name. */
+static int helper_socket(int pidfd)
+{
+	for (int fd = 0; fd < 4096; fd++) {
+		int copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0), type = 0;
+		struct sockaddr_un un = { 0 };
+		socklen_t len = sizeof(type), un_len = sizeof(un);
+
+		if (copy < 0)
+			continue;
+		if (!getsockopt(copy, SOL_SOCKET, SO_TYPE, &type, &len) && type == SOCK_SEQPACKET &&
+		    !getsockname(copy, (struct sockaddr *)&un, &un_len) &&
+		    un.sun_family == AF_UNIX && un_len == sizeof(sa_family_t))
+			return copy;
+		close(copy);
+	}
+	errno = ENOENT;
+	die("socket of the helper");
+	return -1;
+}
+
+static int ask_helper(pid_t pid, struct helper_req req)
+{
+	int s = helper_socket(pidfd_open(pid, 0));
+	struct pollfd p = { .fd = s, .events = POLLIN };
+	struct helper_rsp rsp;
+
+	/* Stop the daemon, so that it does not read the answer. */
+	if (kill(pid, SIGSTOP))
+		die("stop");
+	req.seq = 0x70000000;
+	if (send(s, &req, sizeof(req), 0) < 0)
+		die("send");
+	while (poll(&p, 1, 5000) == 1 && recv(s, &rsp, sizeof(rsp), 0) == sizeof(rsp))
+		if (rsp.seq == req.seq) {
+			kill(pid, SIGCONT);
+			return rsp.err;
+		}
+	kill(pid, SIGCONT);
+	die("no answer");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	pid_t pid = argc > 2 ? (pid_t)atoi(argv[1]) : 0;
+
+	if (!pid)
+		return 2;
+	if (!strcmp(argv[2], "helper") && argc == 4) {
+		struct helper_req req = { .op = HELPER_NS_OPEN };
+
+		snprintf(req.spec, sizeof(req.spec), "%s", argv[3]);
+		printf("%d\n", ask_helper(pid, req));
+		return 0;
+	}
+	if (!strcmp(argv[2], "follow") && argc == 4) {
+		struct helper_req req = {
+			.op = HELPER_NS_FOLLOW,
+			.ns = (uint32_t)atoi(argv[3]),
+		};
+
+		printf("%d\n", ask_helper(pid, req));
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (!strcmp(argv[2], calls[i].name)) {
+			printf("%lld\n", inject(pid, calls[i].nr, argv + 3, argc - 3));
+			return 0;
+		}
+	fprintf(stderr, "inject: %s: unknown call\n", argv[2]);
+	return 2;
+}

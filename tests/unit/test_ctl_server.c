@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ctl/ctl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "ctl/priv.h"
+#include "os/fdpass.h"
+
+/*
+ * The control server on an instance without fabrics. The test runs the loop round by round, and its
+ * time is a number. `monitor` is a request that stays open.
+ */
+
+struct rig {
+	struct inst in;
+	struct ctl ctl;
+	int peer;
+	ns_t now;
+};
+
+static int setup(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -1;
+	inst_init(&r->in, &(struct inst_cfg){ .name = "test" });
+	if (loop_init(&r->in.loop))
+		return -1;
+	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
+	r->in.pool = pkt_pool_create(16, 1);
+	r->now = NS_SEC(1000);
+	r->peer = -1;
+	ctl_init(&r->ctl, &r->in);
+	*state = r;
+	return r->in.pool ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct rig *r = *state;
+	struct ctl_client *c, *tmp;
+
+	if (r->peer >= 0)
+		close(r->peer);
+	list_for_each_safe (c, tmp, &r->ctl.clients, link) {
+		ctl_client_drop(c);
+		ctl_client_free(c);
+	}
+	timer_cancel(&r->in.loop.timers, &r->ctl.reaper);
+	pkt_pool_destroy(r->in.pool);
+	loop_fini(&r->in.loop);
+	free(r);
+	return 0;
+}
+
+/* Serve the ready descriptors and run the due timers; true if there was something to do. */
+static bool spin_once(struct rig *r)
+{
+	struct epoll_event ev[16];
+	int n = epoll_wait(r->in.loop.epfd, ev, 16, 0);
+
+	for (int i = 0; i < n; i++) {
+		struct loop_fd *f = ev[i].data.ptr;
+
+		if (f->fn)
+			f->fn(f, ev[i].events, r->now);
+	}
+	timers_run(&r->in.loop.timers, r->now);
+	/*
+	 * A timer that another timer arms (as the one that removes clients) runs in the next round.
+	 */
+	return n > 0 || timers_next(&r->in.loop.timers) <= r->now;
+}
+
+/* Run the loop until it is idle; fails if an idle connection keeps it busy. */
+static void spin(struct rig *r)
+{
+	for (int i = 0; i < 10000; i++)
+		if (!spin_once(r))
+			return;
+	fail_msg("the loop does not come to rest");
+}
+
+static int add_client(struct rig *r)
+{
+	int s[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s), 0);
+	assert_int_equal(ctl_client_add(&r->ctl, s[0]), 0);
+	return s[1];
+}
+
+static void say(struct rig *r, const char *text)
+{
+	if (r->peer < 0)
+		r->peer = add_client(r);
+	assert_int_equal(send(r->peer, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+	spin(r);
+}
+
+/*
+ * Read what has come so far, at most @size - 1 octets; *ret_eof is set if the end of file followed
+ */
+static char *hear(int fd, char *buf, size_t size, bool *ret_eof)
+{
+	size_t len = 0;
+	ssize_t n = -1;
+
+	while (len < size - 1 && (n = recv(fd, buf + len, size - 1 - len, 0)) > 0)
+		len += (size_t)n;
+	buf[len] = '\0';
+	*ret_eof = n == 0 || (n < 0 && errno == ECONNRESET);
+	return buf;
+}
+
+/* Check that the answer contains @part, and whether the connection is closed after it (@eof). */
+static void answers(struct rig *r, const char *part, bool eof)
+{
+	char buf[16384];
+	bool end;
+
+	spin(r);
+	hear(r->peer, buf, sizeof(buf), &end);
+	if (!strstr(buf, part))
+		fail_msg("'%s' does not contain '%s'", buf, part);
+	assert_int_equal(end, eof);
+}
+
+static unsigned int count(const char *text, const char *what)
+{
+	unsigned int n = 0;
+
+	while ((text = strstr(text, what))) {
+		n++;
+		text += strlen(what);
+	}
+	return n;
+}
+
+/* --- requests */
+
+static void test_request_gives_rows_and_an_end(void **state)
+{
+	struct rig *r = *state;
+
+	say(r, "{\"v\":1,\"cmd\":\"instance show\"}\n");
+	answers(r, "{\"row\":{\"name\":\"test\"", false);
+	say(r, "{\"v\":1,\"cmd\":\"wait\",\"args\":{\"timeout_ms\":5}}\n");
+	answers(r, "{\"end\":{\"status\":0}}\n", false);
+}
+
+static void test_request_in_single_octets(void **state)
+{
+	static const char text[] = "{\"v\":1,\"cmd\":\"wait\"}\n";
+	struct rig *r = *state;
+
+	for (size_t i = 0; i < sizeof(text) - 1; i++)
+		say(r, (char[]){ text[i], '\0' });
+	answers(r, "{\"end\":{\"status\":0}}\n", false);
+}
+
+static void test_requests_in_one_piece_are_answered_in_order(void **state)
+{
+	struct rig *r = *state;
+	char buf[4096], *first, *second;
+	bool eof;
+
+	say(r, "{\"v\":1,\"cmd\":\"nonsense\"}\n{\"v\":1,\"cmd\":\"wait\"}\n{\"v\":1,\"c");
+	hear(r->peer, buf, sizeof(buf), &eof);
+	first = strstr(buf, "'nonsense'");
+	second = strstr(buf, "{\"end\":{\"status\":0}}");
+	assert_true(first && second && first < second);
+	assert_int_equal(count(buf, "\n"), 2);
+	assert_false(eof);
+	say(r, "md\":\"wait\"}\n");
+	answers(r, "{\"end\":{\"status\":0}}\n", false);
+}
+
+static void test_garbage_ends_the_connection(void **state)
+{
+	struct rig *r = *state;
+	char buf[4096];
+	bool eof;
+
+	/*
+	 * The second line is a valid request, but after a line of garbage the connection is not
+	 * trusted any more.
+	 */
+	say(r, "GET / HTTP/1.1\n{\"v\":1,\"cmd\":\"instance show\"}\n");
+	hear(r->peer, buf, sizeof(buf), &eof);
+	assert_non_null(strstr(buf, "\"status\":2"));
+	assert_non_null(strstr(buf, "not a JSON object a line"));
+	assert_null(strstr(buf, "\"row\""));
+	assert_true(eof);
+	assert_int_equal(r->ctl.nclients, 0);
+}
+
+static void test_values_that_are_no_objects_end_the_connection(void **state)
+{
+	static const char *const text[] = {
+		"[]\n", "7\n", "null\n", "\n", "{\"v\":1,\"v\":1}\n", "\"\xff\"\n"
+	};
+	struct rig *r = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(text); i++) {
+		say(r, text[i]);
+		answers(r, "\"status\":2", true);
+		close(r->peer);
+		r->peer = -1;
+		assert_int_equal(r->ctl.nclients, 0);
+	}
+}
+
+static void test_version_command_and_arguments_are_checked(void **state)
+{
+	static const struct {
+		const char *request, *error;
+	} c[] = {
+		{ "{\"cmd\":\"wait\"}\n", "v: expected 1" },
+		{ "{\"v\":2,\"cmd\":\"wait\"}\n", "v: expected 1" },
+		{ "{\"v\":1}\n", "cmd: missing" },
+		{ "{\"v\":1,\"cmd\":7}\n", "cmd: missing" },
+		{ "{\"v\":1,\"cmd\":\"link\"}\n", "cmd 'link': unknown" },
+		{ "{\"v\":1,\"cmd\":\"wait\",\"args\":[]}\n", "args: expected an object" },
+		{ "{\"v\":1,\"cmd\":\"wait\",\"args\":{\"dev\":\"x\"}}\n",
+		  "wait: unknown argument 'dev'" },
+		{ "{\"v\":1,\"cmd\":\"wait\",\"args\":{\"timeout_ms\":-1}}\n",
+		  "timeout_ms: expected a number from 0" },
+		{ "{\"v\":1,\"cmd\":\"wait\",\"args\":{\"timeout_ms\":\"1\"}}\n",
+		  "timeout_ms: expected a number" },
+		{ "{\"v\":1,\"cmd\":\"stats show\",\"args\":{\"details\":1}}\n",
+		  "details: expected true or false" },
+		{ "{\"v\":1,\"cmd\":\"link show\",\"args\":{\"dev\":1}}\n",
+		  "dev: expected a string" },
+		{ "{\"v\":1,\"cmd\":\"link show\",\"args\":{\"dev\":\"uib9\"}}\n",
+		  "dev 'uib9': no such interface" },
+		{ "{\"v\":1,\"cmd\":\"fabric sweep\"}\n", "fabric: expected a name" },
+		{ "{\"v\":1,\"cmd\":\"fabric show\",\"args\":{\"fabric\":\"x\"}}\n",
+		  "fabric 'x': no such fabric" },
+		{ "{\"v\":1,\"cmd\":\"exec\",\"args\":{\"host\":\"h9\"}}\n",
+		  "host 'h9': no such host" },
+		{ "{\"v\":1,\"cmd\":\"capture stop\"}\n", "id: missing" },
+	};
+	struct rig *r = *state;
+	char want[128];
+
+	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
+		say(r, c[i].request);
+		snprintf(want, sizeof(want), "\"error\":\"%s", c[i].error);
+		answers(r, want, false);
+	}
+}
+
+/*
+ * The quoted part of the request is cut in the middle of a character, and the answer is still valid
+ * JSON.
+ */
+static void test_error_is_valid_text_whatever_was_quoted(void **state)
+{
+	struct rig *r = *state;
+	char request[256] = "{\"v\":1,\"cmd\":\"x";
+	char buf[4096];
+	json_t *end;
+	bool eof;
+
+	for (int i = 0; i < 40; i++)
+		strcat(request, "\xc3\xa4");
+	strcat(request, "\"}\n");
+	say(r, request);
+	hear(r->peer, buf, sizeof(buf), &eof);
+	end = json_loads(buf, 0, NULL);
+	assert_non_null(end);
+	assert_non_null(strstr(buf, "unknown"));
+	json_decref(end);
+}
+
+/* --- lines that are too long */
+
+static void fill_line(struct rig *r, size_t len)
+{
+	char *text = malloc(len + 1);
+
+	assert_non_null(text);
+	memset(text, 'x', len);
+	text[len] = '\0';
+	say(r, text);
+	free(text);
+}
+
+static void test_line_above_the_limit_ends_the_connection(void **state)
+{
+	struct rig *r = *state;
+
+	fill_line(r, PROTO_LINE_MAX + 1);
+	answers(r, "a line of more than 65536 octets", true);
+	assert_int_equal(r->ctl.nclients, 0);
+}
+
+static void test_line_of_the_limit_is_read(void **state)
+{
+	static const char head[] = "{\"v\":1,\"cmd\":\"wait\"";
+	struct rig *r = *state;
+	char *text = malloc(PROTO_LINE_MAX + 1);
+
+	assert_non_null(text);
+	memset(text, ' ', PROTO_LINE_MAX);
+	memcpy(text, head, sizeof(head) - 1);
+	memcpy(text + PROTO_LINE_MAX - 2, "}\n", 3);
+	say(r, text);
+	free(text);
+	answers(r, "{\"end\":{\"status\":0}}\n", false);
+}
+
+/* --- clients that disconnect */
+
+static void test_half_closed_client_gets_its_answers(void **state)
+{
+	struct rig *r = *state;
+	char buf[4096];
+	bool eof;
+
+	r->peer = add_client(r);
+	assert_true(send(r->peer,
+			 "{\"v\":1,\"cmd\":\"instance show\"}\n{\"v\":1,\"cmd\":\"wait\"}\nrest",
+			 54, 0) > 0);
+	shutdown(r->peer, SHUT_WR);
+	spin(r);
+	hear(r->peer, buf, sizeof(buf), &eof);
+	assert_int_equal(count(buf, "{\"end\":{\"status\":0}}\n"), 2);
+	assert_true(eof);
+	assert_int_equal(r->ctl.nclients, 0);
+}
+
+static void test_half_closed_client_keeps_an_open_request(void **state)
+{
+	struct rig *r = *state;
+
+	say(r, "{\"v\":1,\"cmd\":\"monitor\"}\n");
+	assert_false(list_empty(&r->in.watches));
+	shutdown(r->peer, SHUT_WR);
+	spin(r);
+	assert_int_equal(r->ctl.nclients, 1);
+	assert_false(list_empty(&r->in.watches));
+	close(r->peer);
+	r->peer = -1;
+	spin(r);
+	assert_int_equal(r->ctl.nclients, 0);
+	assert_true(list_empty(&r->in.watches));
+}
+
+static void test_client_that_goes_ends_what_it_asked_for(void **state)
+{
+	struct rig *r = *state;
+
+	say(r, "{\"v\":1,\"cmd\":\"monitor\"}\n");
+	assert_false(list_empty(&r->in.watches));
+	close(r->peer);
+	r->peer = -1;
+	spin(r);
+	assert_true(list_empty(&r->in.watches));
+	assert_int_equal(r->ctl.nclients, 0);
+}
+
+static void test_client_that_goes_without_reading_is_still_obeyed(void **state)
+{
+	struct rig *r = *state;
+
+	r->peer = add_client(r);
+	assert_true(send(r->peer, "{\"v\":1,\"cmd\":\"stop\"}\n", 21, 0) == 21);
+	close(r->peer);
+	r->peer = -1;
+	spin(r);
+	assert_true(r->in.loop.stop);
+	assert_int_equal(r->ctl.nclients, 0);
+}
+
+/*
+ * Requests that arrive while another one is open fill the buffer and then the socket; the loop does
+ * not spin.
+ */
+static void test_requests_behind_an_open_one_wait(void **state)
+{
+	static const char text[] = "{\"v\":1,\"cmd\":\"wait\"}\n";
+	struct rig *r = *state;
+	ssize_t n;
+
+	say(r, "{\"v\":1,\"cmd\":\"monitor\"}\n");
+	do {
+		n = send(r->peer, text, sizeof(text) - 1, MSG_NOSIGNAL);
+		spin(r);
+	} while (n > 0);
+	assert_int_equal(r->ctl.nclients, 1);
+	close(r->peer);
+	r->peer = -1;
+	spin(r);
+	assert_int_equal(r->ctl.nclients, 0);
+}
+
+static void test_control_counts_clients_and_requests(void **state)
+{
+	struct rig *r = *state;
+
+	say(r, "{\"v\":1,\"cmd\":\"instance show\"}\n{\"v\":1,\"cmd\":\"no such\"}\n");
+	close(add_client(r));
+	spin(r);
+	assert_int_equal(r->ctl.stats.clients, 2);
+	assert_int_equal(r->ctl.stats.requests, 2);
+	say(r, "{\"v\":1,\"cmd\":\"stats show\"}\n");
+	answers(r,
+		"{\"layer\":\"control\",\"object\":\"test\",\"counter\":\"clients\",\"drop\":false,"
+		"\"value\":2}",
+		false);
+}
+
+/* --- clients that do not read */
+
+/* Send requests until there is no room for their answers. */
+static void clog_up(struct rig *r)
+{
+	const struct ctl_client *c;
+
+	if (r->peer < 0)
+		r->peer = add_client(r);
+	c = list_first(&r->ctl.clients, struct ctl_client, link);
+	for (int i = 0; i < 100000 && !timer_armed(&c->stuck); i++)
+		say(r, "{\"v\":1,\"cmd\":\"instance show\"}\n");
+	assert_true(timer_armed(&c->stuck));
+}
+
+static void test_client_that_stops_reading_is_dropped_after_a_second(void **state)
+{
+	struct rig *r = *state;
+
+	clog_up(r);
+	r->now += NS_MSEC(999);
+	spin(r);
+	assert_int_equal(r->ctl.nclients, 1);
+	r->now += NS_MSEC(1);
+	spin(r);
+	assert_int_equal(r->ctl.nclients, 0);
+	assert_int_equal(r->ctl.stats.clients_stuck, 1);
+}
+
+static void test_client_that_reads_again_in_time_stays(void **state)
+{
+	struct rig *r = *state;
+	static char buf[1 << 20];
+	bool eof;
+
+	clog_up(r);
+	r->now += NS_MSEC(999);
+	hear(r->peer, buf, sizeof(buf), &eof);
+	assert_false(eof);
+	spin(r);
+	r->now += NS_SEC(5);
+	spin(r);
+	assert_int_equal(r->ctl.nclients, 1);
+	hear(r->peer, buf, sizeof(buf), &eof);
+	say(r, "{\"v\":1,\"cmd\":\"wait\"}\n");
+	answers(r, "{\"end\":{\"status\":0}}\n", false);
+}
+
+/* --- descriptors */
+
+static void send_fd(int sock, const char *text, int fd)
+{
+	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { (char *)(uintptr_t)text, strlen(text) };
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+
+	h->cmsg_level = SOL_SOCKET;
+	h->cmsg_type = SCM_RIGHTS;
+	h->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(h), &fd, sizeof(fd));
+	assert_int_equal(sendmsg(sock, &m, 0), strlen(text));
+}
+
+/* True when all copies of the pipe's other end are closed. */
+static bool pipe_ended(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP);
+}
+
+static void test_descriptors_that_nobody_takes_are_closed(void **state)
+{
+	struct rig *r = *state;
+	int p[2][2];
+
+	assert_int_equal(pipe(p[0]), 0);
+	assert_int_equal(pipe(p[1]), 0);
+	r->peer = add_client(r);
+	for (int i = 0; i < 2; i++) {
+		send_fd(r->peer, "{\"v\":1,\"cmd\":\"wait\"}\n", p[i][1]);
+		close(p[i][1]);
+		answers(r, "\"status\":0", false);
+	}
+	assert_true(pipe_ended(p[0][0])); /* the second descriptor replaced the first one */
+	assert_false(pipe_ended(p[1][0]));
+	/* The command is refused for want of a fabric, and the descriptor is closed. */
+	say(r, "{\"v\":1,\"cmd\":\"capture start\"}\n");
+	answers(r, "fabric: expected a name", false);
+	assert_true(pipe_ended(p[1][0]));
+	close(p[0][0]);
+	close(p[1][0]);
+}
+
+/* --- many */
+
+static void test_clients_beyond_64_are_turned_away(void **state)
+{
+	struct rig *r = *state;
+	int fd[CTL_CLIENTS_MAX + 1], s[2];
+	char buf[16];
+
+	for (int i = 0; i < CTL_CLIENTS_MAX; i++)
+		fd[i] = add_client(r);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s), 0);
+	assert_int_equal(ctl_client_add(&r->ctl, s[0]), -ENOSPC);
+	assert_int_equal(recv(s[1], buf, sizeof(buf), 0), 0);
+	close(s[1]);
+	close(fd[0]);
+	spin(r);
+	fd[0] = add_client(r); /* there is room for a client again */
+	for (int i = 0; i < CTL_CLIENTS_MAX; i++)
+		close(fd[i]);
+	spin(r);
+	assert_int_equal(r->ctl.nclients, 0);
+}
+
+static unsigned int open_files(void)
+{
+	unsigned int n = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* However many descriptors come with a request, those that no command takes are closed. */
+static void test_more_descriptors_than_one_are_closed(void **state)
+{
+	union fdpass_control c;
+	struct rig *r = *state;
+	char text[] = "{\"v\":1,\"cmd\":\"nothing\"}\n";
+	int fds[FDPASS_MAX];
+	unsigned int before;
+
+	r->peer = add_client(r);
+	for (unsigned int i = 0; i < FDPASS_MAX; i++)
+		fds[i] = STDIN_FILENO;
+	before = open_files();
+	for (unsigned int n = 1; n <= FDPASS_MAX; n++) {
+		struct iovec iov = { text, sizeof(text) - 1 };
+		struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+		fdpass_attach(&m, &c, fds, n);
+		assert_int_equal(sendmsg(r->peer, &m, MSG_NOSIGNAL), sizeof(text) - 1);
+		answers(r, "", false);
+		/* At most one descriptor is kept, for the next command that takes one. */
+		assert_in_range(open_files(), before, before + 1);
+	}
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(test_request_gives_rows_and_an_end),
+		CASE(test_request_in_single_octets),
+		CASE(test_requests_in_one_piece_are_answered_in_order),
+		CASE(test_garbage_ends_the_connection),
+		CASE(test_values_that_are_no_objects_end_the_connection),
+		CASE(test_version_command_and_arguments_are_checked),
+		CASE(test_error_is_valid_text_whatever_was_quoted),
+		CASE(test_line_above_the_limit_ends_the_connection),
+		CASE(test_line_of_the_limit_is_read),
+		CASE(test_half_closed_client_gets_its_answers),
+		CASE(test_half_closed_client_keeps_an_open_request),
+		CASE(test_client_that_goes_ends_what_it_asked_for),
+		CASE(test_client_that_goes_without_reading_is_still_obeyed),
+		CASE(test_requests_behind_an_open_one_wait),
+		CASE(test_client_that_stops_reading_is_dropped_after_a_second),
+		CASE(test_control_counts_clients_and_requests),
+		CASE(test_client_that_reads_again_in_time_stays),
+		CASE(test_descriptors_that_nobody_takes_are_closed),
+		CASE(test_more_descriptors_than_one_are_closed),
+		CASE(test_clients_beyond_64_are_turned_away),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "unit/eth_rig.h"
+
+/* What the TAP's packets become on links whose profile is not the default, octet by octet. */
+
+/*
+ * profile = v6ib00: a Neighbour Solicitation of fe80::202:c903:0:5 for fe80::202:c903:0:7. By
+ * draft-kashyap-ipoib-ipv6-over-ib-00 §7 the IB payload begins with the IPv6 header. The option is that of §5.1 with our
+ * LID 5, no flags, our QPN 0x48, the Q_Key 0x80000b1b that our queue pair has from the group, our GID, and 4 octets
+ * of padding. The payload length is 24 (RFC 4861 §4.3) + 32 = 56.
+ *
+ * The checksum is over these 16-bit words:
+ *	source		fe80 + 0202 + c903 + 0005 = 1c98a
+ *	destination	ff02 + 0001 + ff00 + 0007 = 1fe0a
+ *	length, type 58	0038 + 003a = 0072
+ *	message		8700, target fe80 + 0202 + c903 + 0007 = 1c98c, in all 2508c
+ *	option		0104 + 0005 + 0000 + 0048 + 8000 + 0b1b + fe80 + 0002 + c903 + 0005 = 253f6
+ *	sum		1c98a + 1fe0a + 0072 + 2508c + 253f6 = 86c88, folded 6c90, inverted 936f
+ */
+static const uint8_t solicitation[] = {
+	0x60, 0x00, 0x00, 0x00, 0x00, 0x38, 0x3a, 0xff, /* IPv6 */
+	0xfe, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* source */
+	0x02, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x05, /* */
+	0xff, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* destination */
+	0x00, 0x00, 0x00, 0x01, 0xff, 0x00, 0x00, 0x07, /* */
+	0x87, 0x00, 0x93, 0x6f, 0x00, 0x00, 0x00, 0x00, /* type 135 */
+	0xfe, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* target */
+	0x02, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x07, /* */
+	0x01, 0x04, 0x00, 0x05, 0x00, 0x00, 0x00, 0x48, /* type 1, Length 4, LID, flags, QPN */
+	0x80, 0x00, 0x0b, 0x1b, 0xfe, 0x80, 0x00, 0x00, /* Q_Key, GID */
+	0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0xc9, 0x03, /* */
+	0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00, /* padding */
+};
+
+static const uint8_t ll_peer[16] = { 0xfe, 0x80, [8] = 2, 2, 0xc9, 3, [15] = 7 };
+static const uint8_t sol_peer[16] = { 0xff, 2, [11] = 1, 0xff, 0, 0, 7 };
+static const uint8_t sol_peer_mac[6] = { 0x33, 0x33, 0xff, 0, 0, 7 };
+
+#define PEER_QKEY 0x01234567u
+
+static void begin_v6ib(void)
+{
+	er_profile = ipoib_profile_find("v6ib00");
+	assert_non_null(er_profile);
+	er_init();
+	rig_peer(&er.r, ER_PEER);
+}
+
+static void end(void)
+{
+	er_fini();
+	er_profile = NULL;
+}
+
+static struct pkt *plain(const void *data, size_t n)
+{
+	struct pkt *p = pkt_from_data(er.r.pool, data, n);
+
+	assert_non_null(p);
+	return p;
+}
+
+/* A Neighbour Advertisement of the peer, which gives @lid and @flags, with an option of @units times 8 octets */
+static uint32_t said_qkey = PEER_QKEY;
+static size_t advertisement(uint8_t *b, unsigned int units, uint16_t lid, uint8_t flags)
+{
+	struct nd_port a = { .lladdr = er_peer_addr(ER_PEER, ER_PEER_QPN),
+			     .lid = lid,
+			     .qkey = said_qkey };
+	uint8_t m[24 + 40] = { ICMP6_NA, [4] = 0x60 };
+
+	memcpy(m + 8, ll_peer, 16);
+	nd_opt_link_info_encode(m + 24, ND_OPT_TLLA, &a);
+	m[24 + 1] = (uint8_t)units;
+	m[24 + 4] = flags;
+	return er_icmp6(b, ll_peer, er_ll_own, m, 24 + units * 8);
+}
+
+/* The peer answers with @units, @lid and @flags. Leaves the MAC that stands for it in er_peer_mac. */
+static void peer_answers(unsigned int units, uint16_t lid, uint8_t flags)
+{
+	uint8_t b[200];
+
+	er_rx_pkt(plain(b, advertisement(b, units, lid, flags)), ER_PEER, ER_PEER_QPN, false, NULL);
+	assert_int_equal(er.ngot, 1);
+	assert_int_equal(er.got[0].len, 14 + 40 + 24 + 8);
+	assert_int_equal(er.got[0].data[14 + 40 + 24], ND_OPT_TLLA);
+	memcpy(er_peer_mac, er.got[0].data + 14 + 40 + 24 + 2, 6);
+	er_clear();
+	er_run(NS_MSEC(10));
+}
+
+static void send_to_peer(void)
+{
+	uint8_t b[100];
+
+	er_tx(er_peer_mac, ETH_P_IPV6_, b, er_ip6(b, er_ll_own, ll_peer, 59, 64, "data", 4));
+	er_run(NS_MSEC(10));
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].len, 44);
+	assert_memory_equal(er.sent[0].data, b, 44);
+}
+
+static void test_V10_V20_V22_solicitation_is_the_octets_of_the_draft(void **state)
+{
+	uint8_t b[100], m[24 + 8] = { ICMP6_NS };
+	ib_gid mgid = { { 0xff, 0x12, 0x33, 0x33, [11] = 1, 0xff, 0, 0, 7 } };
+
+	begin_v6ib();
+	sa_group_make(&er.r.s.sa, &mgid, RIG_PKEY, IB_MTU_2048);
+	memcpy(m + 8, ll_peer, 16);
+	m[24] = ND_OPT_SLLA;
+	m[25] = 1;
+	memcpy(m + 26, er.mac, 6);
+	er_tx(sol_peer_mac, ETH_P_IPV6_, b, er_icmp6(b, er_ll_own, sol_peer, m, sizeof(m)));
+	er_run(NS_SEC(1));
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].len, sizeof(solicitation));
+	assert_memory_equal(er.sent[0].data, solicitation, sizeof(solicitation));
+	assert_int_equal(er.sent[0].dest_qpn, 0xffffff);
+	assert_true(er.sent[0].ah.has_grh);
+	assert_memory_equal(&er.sent[0].ah.dgid, &mgid, 16);
+	assert_int_equal(er.sent[0].qkey, 0x80000b1b);
+	end();
+}
+
+/* The LID of the option is a hint: the PathRecord decides. Flags may be ignored (V13), and the default QPN is used. */
+static void test_V3_V13_V14_unicasts_have_the_qpn_and_qkey_of_the_option(void **state)
+{
+	for (unsigned int units = 4; units <= 5; units++) {
+		begin_v6ib();
+		peer_answers(units, 0x99, ND_CAP_QPN | ND_CAP_RC);
+		send_to_peer();
+		assert_int_equal(er.sent[0].qkey, PEER_QKEY);
+		assert_int_equal(er.sent[0].dest_qpn, ER_PEER_QPN);
+		assert_int_equal(er.sent[0].ah.dlid, ER_PEER);
+		assert_int_equal(er_drops_sum(), 0);
+		end();
+	}
+}
+
+/* Another node tells a wrong Q_Key of the peer, before the peer has said its own, and after it. */
+static void test_V14_a_qkey_that_the_peer_has_said_is_not_replaced_by_others(void **state)
+{
+	uint8_t b[200];
+
+	begin_v6ib();
+	for (int round = 0; round < 2; round++) {
+		said_qkey = 0x666;
+		er_rx_pkt(plain(b, advertisement(b, 4, 0, 0)), 9, 0x99, false, NULL);
+		er_clear();
+		if (!round) {
+			said_qkey = PEER_QKEY;
+			peer_answers(4, 0, 0);
+		}
+	}
+	said_qkey = PEER_QKEY;
+	send_to_peer();
+	assert_int_equal(er.sent[0].qkey, PEER_QKEY);
+	end();
+}
+
+static void test_V10_other_options_are_refused(void **state)
+{
+	static const unsigned int units[] = { 1, 3, 6 };
+	uint8_t b[200];
+
+	begin_v6ib();
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		uint8_t m[24 + 48] = {
+			ICMP6_NA, [4] = 0x60, [24] = ND_OPT_TLLA, [25] = (uint8_t)units[i]
+		};
+
+		er_rx_pkt(plain(b, er_icmp6(b, ll_peer, er_ll_own, m, 24 + 8 * units[i])), ER_PEER,
+			  ER_PEER_QPN, false, NULL);
+	}
+	assert_int_equal(er.ngot, 0);
+	assert_int_equal(er_drops(ETH_DROP_RX_ARP), ARRAY_SIZE(units));
+	end();
+}
+
+/* V2, V21: a unicast may have a GRH or not. V13: it is accepted on the default QPN. */
+static void test_V2_V13_V21_unicasts_arrive_with_and_without_a_grh(void **state)
+{
+	uint8_t b[100];
+	size_t n;
+
+	begin_v6ib();
+	n = er_ip6(b, ll_peer, er_ll_own, 59, 64, "data", 4);
+	for (int grh = 0; grh < 2; grh++) {
+		er_rx_pkt(plain(b, n), ER_PEER, ER_PEER_QPN, grh, NULL);
+		assert_int_equal(er.ngot, 1);
+		assert_int_equal(be16_at(er.got[0].data + 12), ETH_P_IPV6_);
+		assert_int_equal(er.got[0].len, 14 + n);
+		assert_memory_equal(er.got[0].data + 14, b, n);
+		er_clear();
+	}
+	end();
+}
+
+static void test_V20_what_is_not_ipv6_is_dropped_and_counted(void **state)
+{
+	static const uint8_t v4[20] = { 0x45 }, arp[28] = { 0, 1, 8, 0, 6, 4, 0, 1 };
+	uint8_t b[100];
+
+	begin_v6ib();
+	er_tx(er_bcast_mac, ETH_P_IPV4, v4, sizeof(v4));
+	er_tx(er_bcast_mac, ETH_P_ARP4, arp, sizeof(arp));
+	assert_int_equal(er_drops(ETH_DROP_TYPE), 2);
+	assert_int_equal(er.nsent, 0);
+	/* From the link: IPv4, a packet with RFC 4391's header, and nothing at all. */
+	er_rx_pkt(plain(v4, sizeof(v4)), ER_PEER, ER_PEER_QPN, true, NULL);
+	er_rx(ETH_P_IPV6_, b, er_ip6(b, ll_peer, er_ll_own, 59, 64, "data", 4));
+	er_rx_pkt(plain("", 0), ER_PEER, ER_PEER_QPN, true, NULL);
+	assert_int_equal(er.ngot, 0);
+	assert_int_equal(ipoib_link_stats(er.r.link)->drops[IPOIB_DROP_RX_TYPE], 2);
+	assert_int_equal(ipoib_link_stats(er.r.link)->drops[IPOIB_DROP_SHORT], 1);
+	end();
+}
+
+/* A station has a queue pair of its own, and its option names it. */
+static void test_V14_option_of_a_station_has_its_qpn(void **state)
+{
+	static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 0x51 };
+	uint8_t b[100], m[24 + 8] = { ICMP6_NS };
+	ib_gid mgid = { { 0xff, 0x12, 0x33, 0x33, [11] = 1, 0xff, 0, 0, 7 } };
+
+	er_max_stations = 4;
+	begin_v6ib();
+	sa_group_make(&er.r.s.sa, &mgid, RIG_PKEY, IB_MTU_2048);
+	memcpy(m + 8, ll_peer, 16);
+	m[24] = ND_OPT_SLLA;
+	m[25] = 1;
+	memcpy(m + 26, mac, 6);
+	er_tx_from(mac, sol_peer_mac, ETH_P_IPV6_, b,
+		   er_icmp6(b, er_ll_own, sol_peer, m, sizeof(m)));
+	er_run(NS_SEC(1));
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].src_qpn, er_station(mac)->qpn);
+	assert_int_equal(be32_at(er.sent[0].data + 40 + 24 + 4), er_station(mac)->qpn);
+	eth_if_set_up(er.e, false, er.r.s.now);
+	er_run(NS_SEC(400));
+	er_max_stations = 0;
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_V10_V20_V22_solicitation_is_the_octets_of_the_draft),
+		cmocka_unit_test(test_V3_V13_V14_unicasts_have_the_qpn_and_qkey_of_the_option),
+		cmocka_unit_test(test_V14_a_qkey_that_the_peer_has_said_is_not_replaced_by_others),
+		cmocka_unit_test(test_V10_other_options_are_refused),
+		cmocka_unit_test(test_V2_V13_V21_unicasts_arrive_with_and_without_a_grh),
+		cmocka_unit_test(test_V20_what_is_not_ipv6_is_dropped_and_counted),
+		cmocka_unit_test(test_V14_option_of_a_station_has_its_qpn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inst/follow.h"
+
+#include <errno.h>
+
+#include "check.h"
+
+/* Questions of @f from @now on are answered with @gen at once, until nothing is to be asked before @until. */
+static unsigned int ask_until(struct follow *f, ns_t now, ns_t until, int gen)
+{
+	unsigned int n = 0;
+
+	while (follow_next(f) < until) {
+		now = ns_max(now, follow_next(f));
+		follow_asked(f);
+		follow_answered(f, gen, now);
+		n++;
+	}
+	return n;
+}
+
+static void test_follow_asks_nothing_without_an_event(void **state)
+{
+	struct follow f;
+
+	(void)state;
+	follow_init(&f, NS_SEC(1));
+	assert_true(follow_next(&f) == NS_NEVER);
+	follow_event(&f);
+	assert_true(follow_next(&f) <= NS_SEC(1));
+	follow_asked(&f);
+	assert_int_equal(follow_answered(&f, 1, NS_SEC(2)), 0);
+	assert_true(follow_next(&f) == NS_NEVER);
+}
+
+static void test_follow_has_one_question_at_a_time(void **state)
+{
+	struct follow f;
+
+	(void)state;
+	follow_init(&f, 0);
+	follow_event(&f);
+	follow_asked(&f);
+	follow_event(&f);
+	assert_true(follow_next(&f) == NS_NEVER);
+	/* The event came after the question, so the answer may not know of it. */
+	assert_int_equal(follow_answered(&f, 1, NS_SEC(1)), 0);
+	assert_in_range(follow_next(&f), NS_SEC(1), NS_SEC(2));
+}
+
+static void test_follow_namespace_is_lost_and_comes(void **state)
+{
+	struct follow f;
+
+	(void)state;
+	follow_init(&f, 0);
+	follow_event(&f);
+	follow_asked(&f);
+	assert_int_equal(follow_answered(&f, 0, NS_SEC(1)), FOLLOW_LOST);
+	assert_false(f.present);
+	/* The name may be added long before the namespace is mounted on it, so it is asked again without an event. */
+	follow_asked(&f);
+	assert_int_equal(follow_answered(&f, 0, NS_SEC(2)), 0);
+	assert_in_range(follow_next(&f), NS_SEC(2), NS_SEC(3));
+	follow_asked(&f);
+	assert_int_equal(follow_answered(&f, 2, NS_SEC(3)), FOLLOW_CAME);
+	assert_true(f.present);
+	assert_int_equal(f.gen, 2);
+	assert_true(follow_next(&f) == NS_NEVER);
+}
+
+/* The helper has files for those only who have closed the old ones. */
+static void test_follow_namespace_is_replaced_between_two_questions(void **state)
+{
+	struct follow f;
+
+	(void)state;
+	follow_init(&f, 0);
+	follow_event(&f);
+	assert_int_equal(follow_asked(&f), 1);
+	assert_int_equal(follow_answered(&f, 0, NS_SEC(1)), FOLLOW_LOST);
+	assert_false(f.present);
+	/* The second question need not wait until it is time to look again. */
+	assert_in_range(follow_next(&f), NS_SEC(1), NS_MSEC(1500));
+	assert_int_equal(follow_asked(&f), 0);
+	assert_int_equal(follow_answered(&f, 2, NS_SEC(2)), FOLLOW_CAME);
+	assert_true(f.present);
+	follow_event(&f);
+	assert_int_equal(follow_asked(&f), 2);
+}
+
+static void test_follow_asks_again_when_the_helper_cannot_tell(void **state)
+{
+	struct follow f;
+
+	(void)state;
+	follow_init(&f, 0);
+	follow_event(&f);
+	follow_asked(&f);
+	assert_int_equal(follow_answered(&f, -EMFILE, NS_SEC(1)), 0);
+	assert_true(f.present);
+	assert_in_range(follow_next(&f), NS_SEC(2), NS_SEC(2));
+	follow_asked(&f);
+	assert_int_equal(follow_answered(&f, 0, NS_SEC(2)), FOLLOW_LOST);
+}
+
+static void test_follow_while_gone_is_asked_once_a_second(void **state)
+{
+	struct follow f;
+
+	(void)state;
+	follow_init(&f, 0);
+	follow_event(&f);
+	assert_in_range(ask_until(&f, 0, NS_SEC(100), 0), 95, 105);
+}
+
+/* Each question finds another namespace, and names are added and removed all the time. */
+static void
+test_follow_namespace_that_changes_all_the_time_is_followed_ever_more_slowly(void **state)
+{
+	struct follow f;
+	unsigned int n = 0;
+	int made = 1;
+	ns_t now = 0;
+
+	(void)state;
+	follow_init(&f, 0);
+	while (now < NS_SEC(100)) {
+		follow_event(&f);
+		now = ns_max(now, follow_next(&f));
+		if (follow_asked(&f)) {
+			follow_answered(&f, 0, now);
+			made++;
+			n++;
+		} else {
+			follow_answered(&f, made, now);
+		}
+	}
+	assert_in_range(n, 10, 20);
+	/* After a minute of presence a loss is the first one again. */
+	now += NS_SEC(60);
+	follow_event(&f);
+	follow_asked(&f);
+	follow_answered(&f, 0, now);
+	assert_in_range(follow_next(&f), now, now + NS_SEC(1));
+	assert_int_equal(f.losses, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_follow_asks_nothing_without_an_event),
+		cmocka_unit_test(test_follow_has_one_question_at_a_time),
+		cmocka_unit_test(test_follow_namespace_is_lost_and_comes),
+		cmocka_unit_test(test_follow_namespace_is_replaced_between_two_questions),
+		cmocka_unit_test(test_follow_asks_again_when_the_helper_cannot_tell),
+		cmocka_unit_test(test_follow_while_gone_is_asked_once_a_second),
+		cmocka_unit_test(
+			test_follow_namespace_that_changes_all_the_time_is_followed_ever_more_slowly),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "os/privs.h"
+
+#include <arpa/inet.h>
+#include <cap-ng.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#define NO_SECCOMP 77
+
+/* Run @fn in a child, because privileges cannot be regained; returns the wait status. */
+static int in_child(void (*fn)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		fn();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static void assert_exit(int status, int want)
+{
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NO_SECCOMP) {
+		print_message("# no seccomp filters\n");
+		skip();
+	}
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), want);
+}
+
+/* Exit with a status that depends on the line of the failing condition. */
+#define MUST(cond)                                \
+	do {                                      \
+		if (!(cond))                      \
+			_exit(__LINE__ % 70 + 1); \
+	} while (0)
+
+static void filter(uint32_t flags)
+{
+	int err = privs_seccomp(flags);
+
+	if (err == -EOPNOTSUPP)
+		_exit(NO_SECCOMP);
+	MUST(!err);
+}
+
+static bool have_cap(unsigned int cap)
+{
+	capng_get_caps_process();
+	return capng_have_capability(CAPNG_EFFECTIVE, cap);
+}
+
+static void drop_all(void)
+{
+	MUST(!privs_drop_caps(0));
+	capng_get_caps_process();
+	MUST(capng_have_capabilities(CAPNG_SELECT_CAPS) == CAPNG_NONE);
+	MUST(unshare(CLONE_NEWNS) < 0 && errno == EPERM);
+	MUST(!privs_drop_caps(0)); /* a second call is harmless */
+}
+
+static void drop_and_exec(void)
+{
+	MUST(!privs_drop_caps(0));
+	execl("/bin/sh", "sh", "-c", "grep -q '^CapEff:[[:space:]]*0*$' /proc/self/status", NULL);
+	_exit(70);
+}
+
+static void keep_raw(void)
+{
+	bool had = have_cap(CAP_NET_RAW);
+
+	MUST(!privs_drop_caps(PRIVS_NET_RAW));
+	MUST(have_cap(CAP_NET_RAW) == had);
+	MUST(!have_cap(CAP_NET_ADMIN));
+	MUST(!have_cap(CAP_SYS_ADMIN));
+}
+
+static void helper_caps(void)
+{
+	bool had = have_cap(CAP_NET_ADMIN);
+
+	MUST(!privs_helper_caps());
+	MUST(have_cap(CAP_NET_ADMIN) == had);
+	MUST(!have_cap(CAP_DAC_OVERRIDE));
+	MUST(!have_cap(CAP_SETUID));
+}
+
+static void test_privs_capabilities_are_gone_for_good(void **state)
+{
+	(void)state;
+	assert_exit(in_child(drop_all), 0);
+	assert_exit(in_child(drop_and_exec), 0);
+}
+
+static void test_privs_capabilities_that_are_kept(void **state)
+{
+	(void)state;
+	assert_exit(in_child(keep_raw), 0);
+	assert_exit(in_child(helper_caps), 0);
+}
+
+static void *thread(void *arg)
+{
+	return arg;
+}
+
+/* The system calls that the main loop needs. */
+static void allowed(void)
+{
+	struct itimerspec its = { .it_value.tv_nsec = 1 };
+	struct epoll_event ev = { .events = EPOLLIN };
+	int ep, tfd, p[2], fd, x = 7;
+	struct timespec ts;
+	pthread_t t;
+	void *ret;
+
+	filter(0);
+	ep = epoll_create1(EPOLL_CLOEXEC);
+	tfd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+	MUST(ep >= 0 && tfd >= 0);
+	MUST(!timerfd_settime(tfd, 0, &its, NULL));
+	MUST(!epoll_ctl(ep, EPOLL_CTL_ADD, tfd, &ev));
+	MUST(epoll_wait(ep, &ev, 1, 10000) == 1);
+	MUST(!clock_gettime(CLOCK_MONOTONIC, &ts));
+	MUST(!socketpair(AF_UNIX, SOCK_STREAM, 0, p));
+	MUST(write(p[0], "x", 1) == 1);
+	fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	MUST(fd >= 0);
+	fd = open("/dev/null", O_RDONLY);
+	MUST(fd >= 0);
+	MUST(mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+	MUST(!pthread_create(&t, NULL, thread, &x));
+	MUST(!pthread_join(t, &ret) && ret == &x);
+}
+
+static void forbidden(void)
+{
+	filter(0);
+	MUST(open("/tmp/uipoib-test-privs", O_CREAT | O_WRONLY, 0600) < 0 && errno == EPERM);
+	MUST(open("/dev/null", O_WRONLY) < 0 && errno == EPERM);
+	MUST(socket(AF_INET, SOCK_DGRAM, 0) < 0 && errno == EPERM);
+	MUST(socket(AF_NETLINK, SOCK_RAW, 0) < 0 && errno == EPERM);
+	MUST(socket(AF_PACKET, SOCK_RAW, 0) < 0 && errno == EPERM);
+	MUST(fork() < 0 && errno == EPERM);
+	MUST(execl("/bin/true", "true", NULL) < 0 && errno == EPERM);
+	MUST(unshare(CLONE_NEWUSER) < 0 && errno == EPERM);
+	MUST(setns(0, 0) < 0 && errno == EPERM);
+}
+
+static void permitted_by_flags(void)
+{
+	int fd, status;
+	pid_t pid;
+
+	filter(PRIVS_INET | PRIVS_EXEC);
+	fd = socket(AF_INET6, SOCK_DGRAM, 0);
+	MUST(fd >= 0 || errno == EAFNOSUPPORT);
+	pid = fork();
+	if (!pid) {
+		execl("/bin/true", "true", NULL);
+		_exit(1);
+	}
+	MUST(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+	MUST(unshare(CLONE_NEWUSER) < 0 && errno == EPERM);
+}
+
+static void killed(void)
+{
+	filter(PRIVS_KILL);
+	unshare(CLONE_NEWUSER);
+}
+
+static void logged(void)
+{
+	filter(PRIVS_LOG | PRIVS_KILL);
+	MUST(unshare(0) == 0); /* with PRIVS_LOG forbidden calls are allowed and logged */
+}
+
+static void test_privs_seccomp_allows_the_main_loop(void **state)
+{
+	(void)state;
+	assert_exit(in_child(allowed), 0);
+}
+
+static void test_privs_seccomp_forbids_the_rest(void **state)
+{
+	(void)state;
+	assert_exit(in_child(forbidden), 0);
+}
+
+static void test_privs_seccomp_flags_permit(void **state)
+{
+	(void)state;
+	assert_exit(in_child(permitted_by_flags), 0);
+}
+
+static void test_privs_seccomp_kill_and_log(void **state)
+{
+	int status = in_child(killed);
+
+	(void)state;
+	if (WIFEXITED(status))
+		assert_exit(status, -1);
+	assert_int_equal(WTERMSIG(status), SIGSYS);
+	assert_exit(in_child(logged), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_privs_capabilities_are_gone_for_good),
+		cmocka_unit_test(test_privs_capabilities_that_are_kept),
+		cmocka_unit_test(test_privs_seccomp_allows_the_main_loop),
+		cmocka_unit_test(test_privs_seccomp_forbids_the_rest),
+		cmocka_unit_test(test_privs_seccomp_flags_permit),
+		cmocka_unit_test(test_privs_seccomp_kill_and_log),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
