@@ -24,6 +24,7 @@ struct sa_group {
 	bool others; /* true: other ports are members, so the group exists without us */
 	uint8_t have; /* JoinState of our port */
 	uint16_t refuse; /* status with which joins are refused, 0: granted */
+	uint8_t refuse_bits; /* only joins with one of these JoinState bits are refused; 0: all are */
 	struct ib_mcmember_rec rec;
 	unsigned int joins, leaves, asks; /* number of requests, retries not counted */
 };
@@ -237,7 +238,7 @@ static inline uint16_t sa_do_join(struct fake_sa *sa, const struct sa_mad *rq, u
 	sa->joins += first;
 	g = sa_group_slot(sa, &rec.mgid);
 	g->joins += first;
-	if (g->refuse)
+	if (g->refuse && (!g->refuse_bits || (g->refuse_bits & rec.join_state)))
 		return g->refuse;
 	if (!sa_group_exists(g)) {
 		if (!(rec.join_state & (MCM_JOIN_FULL | MCM_JOIN_SEND_ONLY_FULL)))

@@ -37,6 +37,8 @@ struct sac_group {
 	ib_gid mgid;
 	uint8_t have, may;
 	uint8_t asked; /* JoinState bits of the request in .op */
+	bool apart; /* the SA refused several bits in one join, so each join asks for one */
+	uint8_t refused; /* bits that were refused so, and wait for .retry_at; others do not */
 	bool leaving; /* true if the request in .op is a Delete */
 	bool overtaken; /* the references have changed since the request in op was sent */
 	struct sac_op op;
@@ -256,8 +258,38 @@ static void join_failed(struct sac_group *g, int status, ns_t now)
 	g->status = status;
 	if (status > 0)
 		g->may &= (uint8_t)~g->asked;
-	g->failures++;
-	g->retry_at = now + sac_backoff(g->sac, g->failures, status);
+	/* Bits that are refused one after the other have one back-off, which begins with the first. */
+	if (!g->refused) {
+		g->failures++;
+		g->retry_at = now + sac_backoff(g->sac, g->failures, status);
+	}
+	if (status > 0 && g->apart)
+		g->refused |= g->asked;
+}
+
+static void join_granted(struct sac_group *g, const struct ib_mcmember_rec *rec)
+{
+	g->rec = *rec;
+	g->have |= g->asked;
+	g->status = 0;
+	if (g->refused)
+		return; /* their back-off goes on */
+	g->failures = 0;
+	g->retry_at = 0;
+}
+
+/*
+ * An SA refuses a join as a whole, although it might grant some of its bits: a port may be NonMember of a group whose rate
+ * is too high for a FullMember. Returns true if @status is such a refusal, and the bits are to be asked for one by one.
+ */
+static bool join_splits(struct sac_group *g, int status)
+{
+	if (status <= 0 || !(g->asked & (g->asked - 1)))
+		return false;
+	group_log(g, LOG_LVL_DEBUG, "join", status);
+	g->may &= (uint8_t)~g->asked;
+	g->apart = true;
+	return true;
 }
 
 static void join_done(struct sac_op *op, int status, const struct sa_mad *resp, ns_t now)
@@ -272,15 +304,14 @@ static void join_done(struct sac_op *op, int status, const struct sa_mad *resp, 
 		group_step(g, now);
 		return;
 	}
-	if (status) {
-		join_failed(g, status, now);
-	} else {
-		g->rec = rec;
-		g->have |= g->asked;
-		g->status = 0;
-		g->failures = 0;
-		g->retry_at = 0;
+	if (join_splits(g, status)) {
+		group_step(g, now);
+		return;
 	}
+	if (status)
+		join_failed(g, status, now);
+	else
+		join_granted(g, &rec);
 	group_call(g, status, now);
 	group_step(g, now);
 }
@@ -335,12 +366,20 @@ static void group_submit(struct sac_group *g, bool leaving, uint8_t bits, ns_t n
 	sac_op_submit(s, &g->op, true, now);
 }
 
+/* JoinState bits to ask for now */
+static uint8_t group_lacks(const struct sac_group *g, uint8_t want)
+{
+	return want & (uint8_t)~g->have & (uint8_t)~g->refused;
+}
+
 /* Sends the next request. Callbacks to be called (@due) wait for the timer. */
 static void group_ask(struct sac_group *g, uint8_t want, bool due, ns_t now)
 {
-	uint8_t join = want & (uint8_t)~g->have;
+	uint8_t join = group_lacks(g, want);
 	uint8_t leave = g->may & (uint8_t)~want;
 
+	if (g->apart)
+		join &= (uint8_t)-join;
 	/*
 	 * A Delete has one bit only, because an SA refuses the whole Delete if it does not hold one
 	 * of its bits.
@@ -379,9 +418,13 @@ static void group_step(struct sac_group *g, ns_t now)
 		timer_cancel(s->timers, &g->timer);
 		return;
 	}
+	if (now >= g->retry_at)
+		g->refused = 0;
+	if (!(want & ~g->have))
+		g->apart = false;
 	if (!(want & ~g->have) && !(g->may & ~want))
 		timer_arm(s->timers, &g->timer, due ? now : NS_NEVER);
-	else if (now < g->retry_at)
+	else if (now < g->retry_at && !(g->refused && group_lacks(g, want)))
 		timer_arm(s->timers, &g->timer, due ? now : g->retry_at);
 	else
 		group_ask(g, want, due, now);
@@ -454,6 +497,8 @@ void sac_groups_restart(struct sac *s, ns_t now)
 		g->have =
 			0; /* `may` stays, because a restart of the client does not mean that the SA has lost the membership */
 		g->failures = g->leave_failures = 0;
+		g->apart = false;
+		g->refused = 0;
 		g->retry_at = 0;
 		list_for_each (r, &g->refs, link)
 			r->told = false;

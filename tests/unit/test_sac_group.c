@@ -203,6 +203,86 @@ static void test_union_of_join_states_is_asked_with_what_makes_a_group(void **st
 	sac_rig_fini(&r);
 }
 
+/* As for a router that receives a group of another SL: it may be NonMember of it, but not FullMember. */
+static void test_bits_that_are_refused_together_are_asked_for_one_by_one(void **state)
+{
+	struct user full = { 0 }, non = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1)->refuse = SA_STATUS_REQ_INVALID;
+	at_sa(&r, 1)->refuse_bits = MCM_JOIN_FULL;
+	join(&r, &non, 1, MCM_JOIN_NON, false);
+	sac_rig_run(&r, NS_MSEC(1));
+	join(&r, &full, 1, MCM_JOIN_FULL, true);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(non.granted, 1);
+	assert_int_equal(full.failed, 1);
+	sa_forget(&r.sa);
+	sac_reregister(r.sac, r.now);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_NON);
+	assert_int_equal(non.granted, 2);
+	assert_int_equal(non.failed, 0);
+	assert_int_equal(full.failed, 2);
+	assert_int_equal(full.status, SA_STATUS_REQ_INVALID);
+	sac_rig_fini(&r);
+}
+
+static void test_bits_that_are_refused_one_by_one_back_off_together(void **state)
+{
+	static const unsigned int base[] = { 1, 2, 4, 8, 16, 16 };
+	struct user full = { 0 }, non = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 7);
+	make(&r, 1)->refuse = SA_STATUS_REQ_INVALID;
+	join(&r, &full, 1, MCM_JOIN_FULL, true);
+	join(&r, &non, 1, MCM_JOIN_NON, false);
+	sac_rig_run(&r, NS_SEC(90));
+	assert_true(full.failed > 6);
+	assert_in_range(full.failed - non.failed, 0, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(base); i++) {
+		ns_t gap = full.at[i + 1] - full.at[i];
+
+		assert_true(gap >= NS_SEC(base[i]));
+		assert_true(gap <= NS_SEC(base[i]) + NS_MSEC(250) * base[i] + NS_MSEC(1));
+	}
+	/* What is granted at last is not asked for again; the other bit goes on as before. */
+	at_sa(&r, 1)->refuse_bits = MCM_JOIN_FULL;
+	sac_rig_run(&r, NS_SEC(21));
+	assert_int_equal(non.granted, 1);
+	at_sa(&r, 1)->refuse = 0;
+	sac_rig_run(&r, NS_SEC(21));
+	assert_int_equal(full.granted, 1);
+	assert_int_equal(non.granted, 1);
+	sac_rig_fini(&r);
+}
+
+static void test_a_refused_bit_waits_while_the_other_is_granted(void **state)
+{
+	struct user full = { 0 }, non = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1)->refuse = SA_STATUS_REQ_INVALID;
+	at_sa(&r, 1)->refuse_bits = MCM_JOIN_FULL;
+	join(&r, &full, 1, MCM_JOIN_FULL, true);
+	join(&r, &non, 1, MCM_JOIN_NON, false);
+	sac_rig_run(&r, NS_MSEC(500));
+	assert_int_equal(non.granted, 1);
+	assert_int_equal(full.failed, 1);
+	assert_int_equal(r.sa.joins, 4); /* FullMember, both, FullMember, NonMember */
+	sac_rig_run(&r, NS_SEC(1));
+	assert_int_equal(full.failed, 2);
+	sac_group_leave(r.sac, &full.ref, r.now);
+	sac_group_leave(r.sac, &non.ref, r.now);
+	sac_rig_run(&r, NS_SEC(20));
+	assert_int_equal(at_sa(&r, 1)->have, 0);
+	assert_int_equal(r.sa.leaves, 1);
+	sac_rig_fini(&r);
+}
+
 static void test_I23_duplicate_delete_is_success(void **state)
 {
 	static const struct log_sink sink = { .emit = count_warnings, .max = LOG_LVL_WARN };
@@ -593,6 +673,9 @@ int main(void)
 		cmocka_unit_test(test_late_user_is_told_of_what_is_granted_already),
 		cmocka_unit_test(test_I22_join_state_bits_come_and_go_one_by_one),
 		cmocka_unit_test(test_union_of_join_states_is_asked_with_what_makes_a_group),
+		cmocka_unit_test(test_bits_that_are_refused_together_are_asked_for_one_by_one),
+		cmocka_unit_test(test_bits_that_are_refused_one_by_one_back_off_together),
+		cmocka_unit_test(test_a_refused_bit_waits_while_the_other_is_granted),
 		cmocka_unit_test(test_I23_duplicate_delete_is_success),
 		cmocka_unit_test(test_join_backs_off_1_to_16_s),
 		cmocka_unit_test(test_back_off_differs_by_seed),
