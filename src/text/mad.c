@@ -253,6 +253,8 @@ char *print_mad(char *buf, size_t size, const void *mad, size_t len)
 		add_smp(&t, m, len);
 	else if (h.mgmt_class == MAD_CLASS_SA)
 		text_add_sa(&t, m, len);
+	else if (h.mgmt_class == MAD_CLASS_CM)
+		text_add_cm(&t, m, len);
 	else if (h.mgmt_class == MAD_CLASS_PERF)
 		add_perf(&t, &h, m, len);
 	else if (h.mgmt_class >= MAD_CLASS_VENDOR2_MIN && h.mgmt_class <= MAD_CLASS_VENDOR2_MAX &&

@@ -2,6 +2,7 @@
 #include "text/print.h"
 
 #include "util/list.h"
+#include "wire/cm_sidr.h"
 #include "wire/pma.h"
 #include "wire/sa.h"
 #include "wire/smp.h"
@@ -164,6 +165,15 @@ static const struct name sa_attrs[] = {
 	{ SA_ATTR_INFORM_INFO_RECORD, "InformInfoRecord" },
 };
 
+static const struct name cm_attrs[] = {
+	{ CM_ATTR_REQ, "REQ" },		  { CM_ATTR_MRA, "MRA" },
+	{ CM_ATTR_REJ, "REJ" },		  { CM_ATTR_REP, "REP" },
+	{ CM_ATTR_RTU, "RTU" },		  { CM_ATTR_DREQ, "DREQ" },
+	{ CM_ATTR_DREP, "DREP" },	  { CM_ATTR_SIDR_REQ, "SIDR_REQ" },
+	{ CM_ATTR_SIDR_REP, "SIDR_REP" }, { CM_ATTR_LAP, "LAP" },
+	{ CM_ATTR_APR, "APR" },
+};
+
 static const struct name perf_attrs[] = {
 	{ PMA_ATTR_PORT_SAMPLES_CONTROL, "PortSamplesControl" },
 	{ PMA_ATTR_PORT_SAMPLES_RESULT, "PortSamplesResult" },
@@ -186,11 +196,28 @@ const char *print_attr(unsigned int mgmt_class, unsigned int attr)
 	case MAD_CLASS_SA:
 		s = NAME_OF(sa_attrs, attr);
 		break;
+	case MAD_CLASS_CM:
+		s = NAME_OF(cm_attrs, attr);
+		break;
 	case MAD_CLASS_PERF:
 		s = NAME_OF(perf_attrs, attr);
 		break;
 	}
 	return *s == '?' ? NAME_OF(common_attrs, attr) : s;
+}
+
+const char *print_sidr_status(unsigned int status)
+{
+	static const struct name statuses[] = {
+		{ SIDR_STATUS_OK, "OK" },
+		{ SIDR_STATUS_NO_SERVICE, "ServiceID not supported" },
+		{ SIDR_STATUS_REJECTED, "rejected by the service provider" },
+		{ SIDR_STATUS_NO_QP, "no QP available" },
+		{ SIDR_STATUS_REDIRECT, "redirected" },
+		{ SIDR_STATUS_VERSION, "class version not supported" },
+	};
+
+	return NAME_OF(statuses, status);
 }
 
 const char *print_sa_status(unsigned int status)

@@ -27,4 +27,7 @@ void text_add_port_info(struct text *t, const struct smp_port_info *i);
 /* Add the headers and the attribute that follow the common header of an SA MAD. */
 void text_add_sa(struct text *t, const void *mad, size_t len);
 
+/* Add what follows the common header of a MAD of communication management: SIDR_REQ and SIDR_REP. */
+void text_add_cm(struct text *t, const void *mad, size_t len);
+
 #endif

@@ -47,6 +47,7 @@ const char *print_mad_class(unsigned int mgmt_class);
 const char *print_mad_method(unsigned int mgmt_class, unsigned int method);
 const char *print_attr(unsigned int mgmt_class, unsigned int attr);
 const char *print_sa_status(unsigned int status);
+const char *print_sidr_status(unsigned int status);
 const char *print_node_type(unsigned int type);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "wire/cm_sidr.h"
 #include "wire/pma.h"
 #include "text/print.h"
 #include "wire/records.h"
@@ -44,27 +45,17 @@ ROUND_TRIP(struct ib_mcmember_rec, ib_mcmember_rec, MCMEMBER_REC_LEN)
 ROUND_TRIP(struct ib_node_rec, ib_node_rec, NODE_REC_LEN)
 ROUND_TRIP(struct ib_port_info_rec, ib_port_info_rec, PORT_INFO_REC_LEN)
 ROUND_TRIP(struct ib_service_rec, ib_service_rec, SERVICE_REC_LEN)
+ROUND_TRIP(struct sidr_group, sidr_group, SIDR_GROUP_LEN)
 ROUND_TRIP(struct pma_port_counters, pma_port_counters, PMA_PORT_COUNTERS_LEN)
 ROUND_TRIP(struct pma_port_counters_ext, pma_port_counters_ext, PMA_PORT_COUNTERS_EXT_LEN)
 
 static void (*const trips[])(const uint8_t *p, size_t len) = {
-	trip_mad_hdr,
-	trip_mad_class_port_info,
-	trip_mad_notice,
-	trip_mad_inform_info,
-	trip_smp_node_info,
-	trip_smp_switch_info,
-	trip_smp_port_info,
-	trip_smp_sm_info,
-	trip_rmpp_hdr,
-	trip_sa_hdr,
-	trip_ib_path_rec,
-	trip_ib_mcmember_rec,
-	trip_ib_node_rec,
-	trip_ib_port_info_rec,
-	trip_ib_service_rec,
-	trip_pma_port_counters,
-	trip_pma_port_counters_ext,
+	trip_mad_hdr,	      trip_mad_class_port_info, trip_mad_notice,
+	trip_mad_inform_info, trip_smp_node_info,	trip_smp_switch_info,
+	trip_smp_port_info,   trip_smp_sm_info,		trip_rmpp_hdr,
+	trip_sa_hdr,	      trip_ib_path_rec,		trip_ib_mcmember_rec,
+	trip_ib_node_rec,     trip_ib_port_info_rec,	trip_ib_service_rec,
+	trip_sidr_group,      trip_pma_port_counters,	trip_pma_port_counters_ext,
 };
 
 static void trip_smp(const uint8_t *p, size_t len)
@@ -79,6 +70,28 @@ static void trip_smp(const uint8_t *p, size_t len)
 	if (smp_hdr_decode(&h, &dr, once, sizeof(once)) < 0)
 		abort();
 	smp_encode(twice, &h, &dr, once + SMP_DATA_OFF);
+	if (memcmp(once, twice, sizeof(once)) != 0)
+		abort();
+}
+
+static void trip_sidr(const uint8_t *p, size_t len)
+{
+	uint8_t once[MAD_LEN], twice[MAD_LEN];
+	struct sidr_req q;
+	struct sidr_rep r;
+
+	if (sidr_req_decode(&q, p, len) < 0)
+		return;
+	sidr_req_encode(once, 1, &q);
+	if (sidr_req_decode(&q, once, sizeof(once)) < 0)
+		abort();
+	sidr_req_encode(twice, 1, &q);
+	if (memcmp(once, twice, sizeof(once)) != 0 || sidr_rep_decode(&r, p, len) < 0)
+		abort();
+	sidr_rep_encode(once, 1, &r);
+	if (sidr_rep_decode(&r, once, sizeof(once)) < 0)
+		abort();
+	sidr_rep_encode(twice, 1, &r);
 	if (memcmp(once, twice, sizeof(once)) != 0)
 		abort();
 }
@@ -134,6 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < sizeof(trips) / sizeof(trips[0]); i++)
 		trips[i](data, size);
 	trip_smp(data, size);
+	trip_sidr(data, size);
 	trip_tables(data, size);
 	if (sa_mad_decode(&m, data, size) == 0 && m.data + m.data_len != data + size)
 		abort();

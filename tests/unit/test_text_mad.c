@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "layout.h"
+#include "wire/cm_sidr.h"
 #include "wire/pma.h"
 #include "wire/records.h"
 
@@ -354,6 +355,53 @@ static void test_print_other_classes(void **state)
 }
 
 /* Into a buffer of any size, text is cut and ends with NUL; nothing is written past the end */
+static void test_print_sidr(void **state)
+{
+	struct sidr_req q = { .request_id = 0x11223344,
+			      .pkey = 0x8001,
+			      .service_id = 0x0200004942415250 };
+	struct sidr_rep r = { .request_id = 0x11223344,
+			      .qpn = 0xffffff,
+			      .service_id = q.service_id,
+			      .qkey = 0x0b1b };
+	struct sidr_group g = {
+		.ver = 1,
+		.sl = 2,
+		.tclass = 3,
+		.hop_limit = 4,
+		.dlid = 0xc001,
+		.pkey = 0x8001,
+		.flow_label = 5,
+		.qkey = 0x0b1b,
+		.dgid = gid("ff12401b800100000000 0000ffffffff"),
+	};
+	uint8_t b[256];
+
+	sidr_req_encode(b, 7, &q);
+	assert_line(b, sizeof(b),
+		    "ComMgtSend SIDR_REQ TID 0x0000000000000007 status 0x0000 RequestID 0x11223344 "
+		    "ServiceID 0x0200004942415250 P_Key 0x8001");
+	sidr_group_encode(r.priv, &g);
+	sidr_rep_encode(b, 7, &r);
+	assert_line(
+		b, sizeof(b),
+		"ComMgtSend SIDR_REP TID 0x0000000000000007 status 0x0000 RequestID 0x11223344 "
+		"ServiceID 0x0200004942415250 Status 0 (OK) QPN 0xffffff Q_Key 0x00000b1b Ver 1 "
+		"SL 2 TClass 0x03 DLID 0xc001 HopLmt 4 FlowLabel 0x00005 P_Key 0x8001 Q_Key "
+		"0x00000b1b DGID ff12:401b:8001::ffff:ffff");
+	assert_line(b, 100, "ComMgtSend SIDR_REP TID 0x0000000000000007 status 0x0000");
+	memset(r.priv, 0, sizeof(r.priv));
+	sidr_rep_encode(b, 7, &r);
+	assert_line(b, sizeof(b),
+		    "ComMgtSend SIDR_REP TID 0x0000000000000007 status 0x0000 RequestID 0x11223344 "
+		    "ServiceID 0x0200004942415250 Status 0 (OK) QPN 0xffffff Q_Key 0x00000b1b");
+	r.status = SIDR_STATUS_NO_SERVICE;
+	sidr_rep_encode(b, 7, &r);
+	assert_line(b, sizeof(b),
+		    "ComMgtSend SIDR_REP TID 0x0000000000000007 status 0x0000 RequestID 0x11223344 "
+		    "ServiceID 0x0200004942415250 Status 1 (ServiceID not supported)");
+}
+
 static void test_print_small_buffers(void **state)
 {
 	char whole[PRINT_LINE];
@@ -391,6 +439,9 @@ static void test_print_names(void **state)
 	assert_string_equal(print_attr(MAD_CLASS_SM_LID, 0x12), "SwitchInfo");
 	assert_string_equal(print_attr(MAD_CLASS_SA, 0x12), "PortInfoRecord");
 	assert_string_equal(print_attr(MAD_CLASS_PERF, 0x12), "PortCounters");
+	assert_string_equal(print_attr(MAD_CLASS_CM, 0x17), "SIDR_REQ");
+	assert_string_equal(print_sidr_status(1), "ServiceID not supported");
+	assert_string_equal(print_sidr_status(6), "?");
 	assert_string_equal(print_attr(MAD_CLASS_BM, 0x01), "ClassPortInfo");
 	assert_string_equal(print_attr(MAD_CLASS_SM_LID, 0x01), "?");
 	assert_string_equal(print_sa_status(0x0600), "ERR_REQ_INSUFFICIENT_COMPONENTS");
@@ -411,6 +462,7 @@ int main(void)
 		cmocka_unit_test(test_print_other_records),
 		cmocka_unit_test(test_print_rmpp),
 		cmocka_unit_test(test_print_other_classes),
+		cmocka_unit_test(test_print_sidr),
 		cmocka_unit_test(test_print_small_buffers),
 		cmocka_unit_test(test_print_names),
 	};
