@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "text/print.h"
 
+#include <inttypes.h>
+
 #include "wire/arp.h"
-#include "wire/nd.h"
+#include "wire/ibarp.h"
 #include "util/text.h"
 
 #define PROTO_ICMP 1
@@ -119,8 +121,23 @@ static void add_link_info(struct text *t, const struct nd_port *a)
 			text_add(t, " %s", names[i]);
 }
 
-/* Add a source or target link-layer address, in the form of RFC 4391 or of the draft on IPv6. */
-static void add_nd_option(struct text *t, const struct nd_opt *o)
+static void add_ibarp_hw(struct text *t, const struct nd_port *a)
+{
+	char s[PRINT_GID_LEN];
+
+	text_add(t, "EUI-64 %016" PRIx64 " QPN 0x%06x Q_Key 0x%08x GID %s", a->eui64, a->lladdr.qpn,
+		 a->qkey, print_gid(s, sizeof(s), &a->lladdr.gid));
+}
+
+/* Where a packet has no header, or that of profile encaparp00, its Neighbour Discovery options have another form. */
+enum nd_form {
+	ND_FORM_RFC4391,
+	ND_FORM_LINK_INFO,
+	ND_FORM_IBARP,
+};
+
+/* Add a source or target link-layer address. */
+static void add_nd_option(struct text *t, const struct nd_opt *o, enum nd_form form)
 {
 	const char *name = o->type == ND_OPT_SLLA ? "source" : "target";
 	char s[3 * IPOIB_ALEN];
@@ -129,14 +146,17 @@ static void add_nd_option(struct text *t, const struct nd_opt *o)
 
 	if (!nd_opt_lladdr_decode(&a, o)) {
 		text_add(t, " %s %s", name, print_lladdr(s, sizeof(s), &a));
-	} else if (!nd_opt_link_info_decode(&port, o)) {
+	} else if (form == ND_FORM_LINK_INFO && !nd_opt_link_info_decode(&port, o)) {
 		text_add(t, " %s ", name);
 		add_link_info(t, &port);
+	} else if (form == ND_FORM_IBARP && !nd_opt_ibarp_decode(&port, o)) {
+		text_add(t, " %s ", name);
+		add_ibarp_hw(t, &port);
 	}
 }
 
 /* Add the target address and the link-layer addresses of an ND message. */
-static void add_nd(struct text *t, const uint8_t *p, size_t len)
+static void add_nd(struct text *t, const uint8_t *p, size_t len, enum nd_form form)
 {
 	size_t pos = nd_fixed_len(p[0]);
 	struct nd_opt o;
@@ -148,7 +168,7 @@ static void add_nd(struct text *t, const uint8_t *p, size_t len)
 		add_ipv6(t, p + 8);
 	}
 	while (nd_opt_next(&o, p, len, &pos) == 1)
-		add_nd_option(t, &o);
+		add_nd_option(t, &o, form);
 }
 
 static void add_tcp(struct text *t, const uint8_t *p, size_t len)
@@ -163,13 +183,13 @@ static void add_tcp(struct text *t, const uint8_t *p, size_t len)
 }
 
 /* Add the header of the transport protocol @proto, which has @len octets at @p. */
-static void add_l4(struct text *t, uint8_t proto, const uint8_t *p, size_t len)
+static void add_l4(struct text *t, uint8_t proto, const uint8_t *p, size_t len, enum nd_form form)
 {
 	if (proto == PROTO_ICMP && len >= 1) {
 		add_type(t, "ICMP", icmp_name(p[0]), p[0]);
 	} else if (proto == PROTO_ICMPV6 && len >= 1) {
 		add_type(t, "ICMPv6", icmp6_name(p[0]), p[0]);
-		add_nd(t, p, len);
+		add_nd(t, p, len, form);
 	} else if (proto == PROTO_IGMP && len >= 1) {
 		add_type(t, "IGMP", igmp_name(p[0]), p[0]);
 	} else if (proto == PROTO_UDP && len >= 8) {
@@ -204,10 +224,10 @@ static void add_ip4(struct text *t, const uint8_t *p, size_t len)
 		text_add(t, " fragment at %u protocol %u", 8 * (be16_at(p + 6) & 0x1fff), p[9]);
 		return;
 	}
-	add_l4(t, p[9], p + ihl, total - ihl);
+	add_l4(t, p[9], p + ihl, total - ihl, ND_FORM_RFC4391);
 }
 
-static void add_ip6(struct text *t, const uint8_t *p, size_t len)
+static void add_ip6(struct text *t, const uint8_t *p, size_t len, enum nd_form form)
 {
 	size_t pay, skip = 0;
 	uint8_t proto;
@@ -235,7 +255,7 @@ static void add_ip6(struct text *t, const uint8_t *p, size_t len)
 			return;
 		}
 	}
-	add_l4(t, proto, p + skip, pay - skip);
+	add_l4(t, proto, p + skip, pay - skip, form);
 }
 
 static void add_arp(struct text *t, const char *name, const uint8_t *p, size_t len)
@@ -267,6 +287,48 @@ static void add_arp(struct text *t, const char *name, const uint8_t *p, size_t l
 	}
 }
 
+/* A request names the sender and asks for the target; a reply repeats the sender and names the target. */
+static void add_ibarp(struct text *t, const uint8_t *p, size_t len)
+{
+	struct ibarp_pkt a;
+
+	if (ibarp_decode(&a, p, len)) {
+		text_add(t, "IBARP, malformed");
+		return;
+	}
+	if (a.op == ARP_OP_REQUEST) {
+		text_add(t, "IBARP who-has ");
+		add_ipv4(t, a.tpa);
+		text_add(t, " tell ");
+		add_ipv4(t, a.spa);
+	} else {
+		text_add(t, "IBARP reply to ");
+		add_ipv4(t, a.spa);
+		text_add(t, " ");
+		add_ipv4(t, a.tpa);
+	}
+	text_add(t, " at ");
+	add_ibarp_hw(t, a.op == ARP_OP_REQUEST ? &a.sender : &a.target);
+}
+
+/* profile encaparp00: two zero octets, then the ethertype; no other profile has ethertype 0. False: it is none of these */
+static bool add_reserved_type(struct text *t, const uint8_t *p, size_t len)
+{
+	uint16_t type = be16_at(p + 2);
+	const uint8_t *o = p + IPOIB_HDR_LEN;
+
+	len -= IPOIB_HDR_LEN;
+	if (type == ETH_P_ARP4 || (type == ETH_P_IPV4 && ibarp_is(o, len)))
+		add_ibarp(t, o, len);
+	else if (type == ETH_P_IPV4)
+		add_ip4(t, o, len);
+	else if (type == ETH_P_IPV6_)
+		add_ip6(t, o, len, ND_FORM_IBARP);
+	else
+		return false;
+	return true;
+}
+
 char *print_ipoib(char *buf, size_t size, const void *p, size_t len)
 {
 	struct text t = { .buf = buf, .size = size };
@@ -275,20 +337,22 @@ char *print_ipoib(char *buf, size_t size, const void *p, size_t len)
 
 	/* profile v6ib00: there is no header, and the first nibble says what the packet is. None of the four ethertypes begins so. */
 	if (len >= IPV6_LEN && *(const uint8_t *)p >> 4 == 6) {
-		add_ip6(&t, p, len);
+		add_ip6(&t, p, len, ND_FORM_LINK_INFO);
 		return buf;
 	}
 	if (type < 0) {
 		text_add(&t, "%zu octets, less than an IPoIB header", len);
 		return buf;
 	}
+	if (!type && add_reserved_type(&t, p, len))
+		return buf;
 	len -= IPOIB_HDR_LEN;
 	switch (type) {
 	case ETH_P_IPV4:
 		add_ip4(&t, o, len);
 		break;
 	case ETH_P_IPV6_:
-		add_ip6(&t, o, len);
+		add_ip6(&t, o, len, ND_FORM_RFC4391);
 		break;
 	case ETH_P_ARP4:
 		add_arp(&t, "ARP", o, len);

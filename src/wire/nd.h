@@ -5,7 +5,8 @@
 /*
  * Neighbour Discovery messages (RFC 4861) and their link-layer address options. The option of IPoIB has
  * Length 3, two zero octets, and the address of 20 octets (RFC 4391 §9.3). The option of
- * draft-kashyap-ipoib-ipv6-over-ib-00 §5.1 has Length 4, LID, capability flags, QPN, Q_Key and GID.
+ * draft-kashyap-ipoib-ipv6-over-ib-00 §5.1 has Length 4, LID, capability flags, QPN, Q_Key and GID. That of
+ * draft-pelissier-ipoib-encaparp-00 is in wire/ibarp.h.
  */
 
 #include <stddef.h>
@@ -46,6 +47,7 @@ struct nd_port {
 	uint16_t lid; /* 0: unknown */
 	bool has_qkey;
 	uint32_t qkey; /* Q_Key of packets to the QP, valid with .has_qkey */
+	uint64_t eui64; /* low half of the port's GID at index 0; 0: unknown */
 };
 
 #define ND_OPT_LLADDR_ETHER 8

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* An IPoIB payload is decoded and printed: encapsulation, ARP, Neighbour Discovery options. */
+/* An IPoIB payload is decoded and printed: encapsulation, ARP, IBARP, Neighbour Discovery options. */
 
 #include <stdlib.h>
 
 #include "wire/arp.h"
+#include "wire/ibarp.h"
 #include "wire/nd.h"
 #include "text/print.h"
 
@@ -28,11 +29,27 @@ static void arp_again(const uint8_t *data, size_t size)
 	check(n <= size && memcmp(out, data, n) == 0);
 }
 
+/* What was decoded is the same after it was encoded as the draft draws it. */
+static void ibarp_again(const uint8_t *data, size_t size)
+{
+	uint8_t out[IBARP_LEN], twice[IBARP_LEN];
+	struct ibarp_pkt a, b;
+
+	if (ibarp_decode(&a, data, size))
+		return;
+	check(size >= IBARP_LEN_SINGLE);
+	ibarp_encode(out, &a);
+	out[4] = IBARP_HW_LEN; /* only one reading is possible */
+	check(ibarp_is(out, sizeof(out)) && !ibarp_decode(&b, out, sizeof(out)));
+	ibarp_encode(twice, &b);
+	check(memcmp(out + 5, twice + 5, sizeof(out) - 5) == 0);
+}
+
 static void nd_walk(const uint8_t *data, size_t size)
 {
 	size_t pos = nd_fixed_len(data[0]), before = pos;
 	struct ipoib_lladdr lladdr;
-	uint8_t out[ND_OPT_LLADDR_IPOIB], info[ND_OPT_LINK_INFO];
+	uint8_t out[ND_OPT_LLADDR_IPOIB], info[ND_OPT_LINK_INFO], ibarp[ND_OPT_IBARP];
 	struct nd_port port;
 	struct nd_opt o;
 
@@ -42,6 +59,11 @@ static void nd_walk(const uint8_t *data, size_t size)
 		if (!nd_opt_link_info_decode(&port, &o)) {
 			nd_opt_link_info_encode(info, o.type, &port);
 			check(memcmp(info + 5, o.data + 5, 23) == 0);
+		}
+		if (!nd_opt_ibarp_decode(&port, &o)) {
+			nd_opt_ibarp_encode(ibarp, o.type, &port);
+			check(memcmp(ibarp + 4, o.data + 4, 8) == 0); /* EUI-64 */
+			check(memcmp(ibarp + 13, o.data + 13, 7) == 0); /* QPN and Q_Key */
 		}
 		if (nd_opt_lladdr_decode(&lladdr, &o))
 			continue;
@@ -62,6 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	print_ipoib(text, 1 + data[0], data, size);
 	check(strlen(text) <= data[0]);
 	arp_again(data, size);
+	ibarp_again(data, size);
 	nd_walk(data, size);
 	if (size > IPOIB_HDR_LEN)
 		nd_walk(data + IPOIB_HDR_LEN, size - IPOIB_HDR_LEN);

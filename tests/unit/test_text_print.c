@@ -9,7 +9,7 @@
 #include "util/prng.h"
 #include "wire/arp.h"
 #include "wire/crc.h"
-#include "wire/nd.h"
+#include "wire/ibarp.h"
 
 static void assert_gid_text(const uint16_t w[8], const char *want)
 {
@@ -237,6 +237,58 @@ static void test_V10_V12_V20_ipv6_without_a_header(void **state)
 	assert_string_equal(print_ipoib(s, sizeof(s), p, 39), "ethertype 0x6000, 35 octets");
 }
 
+/* profile encaparp00: Reserved16, ethertype. IBARP has the ethertype of IPv4, or of ARP from a lenient sender. */
+static void test_P2_P20_ibarp_in_words(void **state)
+{
+	struct ibarp_pkt a = { .op = ARP_OP_REQUEST,
+			       .spa = { 10, 4, 0, 1 },
+			       .tpa = { 10, 4, 0, 4 } };
+	uint8_t p[4 + IBARP_LEN] = { 0 };
+	char s[PRINT_LINE];
+
+	a.sender.lladdr.qpn = 0x48;
+	a.sender.qkey = 0x80000b1b;
+	a.sender.eui64 = 0x2c90300000005;
+	a.sender.lladdr.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x2c90300000005);
+	a.target = a.sender;
+	a.target.lladdr.qpn = 0x77;
+	for (unsigned int type = ETH_P_IPV4; type <= ETH_P_ARP4; type += ETH_P_ARP4 - ETH_P_IPV4) {
+		be16_put(p + 2, (uint16_t)type);
+		a.op = ARP_OP_REQUEST;
+		ibarp_encode(p + 4, &a);
+		assert_string_equal(
+			print_ipoib(s, sizeof(s), p, sizeof(p)),
+			"IBARP who-has 10.4.0.4 tell 10.4.0.1 at EUI-64 0002c90300000005 "
+			"QPN 0x000048 Q_Key 0x80000b1b GID fe80::2:c903:0:5");
+		a.op = ARP_OP_REPLY;
+		ibarp_encode(p + 4, &a);
+		assert_string_equal(print_ipoib(s, sizeof(s), p, sizeof(p)),
+				    "IBARP reply to 10.4.0.1 10.4.0.4 at EUI-64 0002c90300000005 "
+				    "QPN 0x000077 Q_Key 0x80000b1b GID fe80::2:c903:0:5");
+	}
+	assert_string_equal(print_ipoib(s, sizeof(s), p, 83), "IBARP, malformed");
+	memcpy(p + 4, ping + 4, sizeof(ping) - 4);
+	be16_put(p + 2, ETH_P_IPV4);
+	assert_non_null(strstr(print_ipoib(s, sizeof(s), p, sizeof(ping)), "ICMP echo request"));
+	be16_put(p + 2, ETH_P_RARP4);
+	assert_string_equal(print_ipoib(s, sizeof(s), p, 8), "ethertype 0x0000, 4 octets");
+}
+
+static void test_P14_option_in_words(void **state)
+{
+	uint8_t p[4 + 40 + 24 + 40] = { [3] = 0xdd, [4] = 0x60, [9] = 64, [10] = 58 };
+	struct nd_port a = { .lladdr.qpn = 0x48, .eui64 = 5, .qkey = 0x80004391 };
+	char s[PRINT_LINE];
+
+	p[2] = 0x86;
+	p[44] = ICMP6_NA;
+	a.lladdr.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 5);
+	nd_opt_ibarp_encode(p + 68, ND_OPT_TLLA, &a);
+	assert_string_equal(print_ipoib(s, sizeof(s), p, sizeof(p)),
+			    "IPv6 :: > :: ICMPv6 neighbor advertisement target :: target EUI-64 "
+			    "0000000000000005 QPN 0x000048 Q_Key 0x80004391 GID fe80::5");
+}
+
 static void test_ipoib_other_type(void **state)
 {
 	const uint8_t p[] = { 0x88, 0xcc, 0, 0, 1, 2, 3 };
@@ -387,6 +439,8 @@ int main(void)
 		cmocka_unit_test(test_ipoib_arp),
 		cmocka_unit_test(test_ipoib_neighbour_solicitation),
 		cmocka_unit_test(test_V10_V12_V20_ipv6_without_a_header),
+		cmocka_unit_test(test_P2_P20_ibarp_in_words),
+		cmocka_unit_test(test_P14_option_in_words),
 		cmocka_unit_test(test_ipoib_other_type),
 		cmocka_unit_test(test_ipoib_truncated),
 		cmocka_unit_test(test_packet_lines),

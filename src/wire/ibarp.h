@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WIRE_IBARP_H
+#define WIRE_IBARP_H
+
+/*
+ * Link-layer addresses of draft-pelissier-ipoib-encaparp-00, and the two formats that contain them: IBARP for IPv4
+ * (§6.3) and the option of Neighbour Discovery (§5).
+ *
+ * The draft draws the first word of each GID twice. The lengths that it gives, 92 octets and Length 5, count the second
+ * copy, so we send it. HLEN 32 does not count it, so a sender may leave it out, and that is understood, too.
+ */
+
+#include "wire/nd.h"
+
+#define IBARP_HW_LEN 36 /* EUI-64, reserved octet, QPN, Q_Key, first word of the GID, GID */
+#define IBARP_LEN 88 /* without the encapsulation of 4 octets: 8 + 2 * (36 + 4) */
+#define IBARP_LEN_SINGLE 80 /* the same, if the first words of the GIDs are there once */
+#define IBARP_LOOK 8 /* octets that ibarp_is() needs */
+
+struct ibarp_pkt {
+	uint16_t op; /* ARP_OP_REQUEST, ARP_OP_REPLY */
+	struct nd_port sender, target; /* without LIDs and flags */
+	uint8_t spa[4], tpa[4];
+};
+
+/*
+ * ibarp_is() - Whether what follows the encapsulation is IBARP and not IPv4, which has the same ethertype: the first
+ * nibble is not 4, the hardware type is 32, and addresses of the protocol have 4 octets
+ */
+bool ibarp_is(const uint8_t *p, size_t len);
+
+/*
+ * ibarp_decode() - Decode the octets after the encapsulation
+ *
+ * If both readings of the addresses are possible, it is the one in which the EUI-64 of the sender is the low half of its
+ * GID; if that is true of both or of none, it is the one that the draft draws.
+ * Return: 0; -EBADMSG: too short; -EPROTO: other types, lengths or operations
+ */
+int ibarp_decode(struct ibarp_pkt *ret, const void *p, size_t len);
+/* ibarp_encode() - Writes IBARP_LEN octets */
+void ibarp_encode(void *p, const struct ibarp_pkt *a);
+
+#define ND_OPT_IBARP 40
+
+/* nd_opt_ibarp_decode() - Decode the draft's option, of 40 octets, by the same rule. 0 or -EBADMSG */
+int nd_opt_ibarp_decode(struct nd_port *ret, const struct nd_opt *o);
+/* nd_opt_ibarp_encode() - Writes 40 octets */
+void nd_opt_ibarp_encode(void *p, uint8_t type, const struct nd_port *a);
+
+#endif
