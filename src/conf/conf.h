@@ -93,6 +93,15 @@ enum conf_router {
 	CONF_ROUTER_YES,
 };
 
+/* What the interface identifiers of IPv6 addresses are made of */
+enum conf_iid {
+	CONF_IID_EUI64, /* the port GUID, as the profile has it */
+	CONF_IID_STABLE, /* a secret: stable opaque identifiers, RFC 7217 */
+	CONF_IID_LID, /* the port's LID */
+};
+
+#define CONF_SECRET_LEN 16
+
 struct conf_iface {
 	char name[IFNAMSIZ];
 	char host[CONF_NAME_MAX]; /* name of the host; empty: the network namespace of the caller */
@@ -108,6 +117,9 @@ struct conf_iface {
 	uint32_t qpn;
 	enum conf_router router; /* whether the interface receives all groups of its link */
 	unsigned int mtu; /* MTU of the interface; 0: that of the IPoIB link */
+	enum conf_iid iid;
+	bool secret_given; /* false: the secret is that of the machine */
+	uint8_t secret[CONF_SECRET_LEN]; /* secret of stable interface identifiers */
 	enum ipoib_sl_from sl_from; /* where the SL of unicast packets comes from */
 	uint8_t sl; /* the SL, if it is fixed */
 	unsigned int line;

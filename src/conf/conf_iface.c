@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "conf/conf_priv.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,6 +91,36 @@ static int set_address(struct conf_parser *p, const char *v)
 	return 0;
 }
 
+static int hex_digit(char c)
+{
+	const char *digits = "0123456789abcdef", *at = c ? strchr(digits, tolower(c)) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+/* The message does not repeat the value, because logs have more readers than secrets. */
+static int set_secret(struct conf_parser *p, const char *v)
+{
+	struct conf_iface *i = cur_iface(p);
+	uint8_t all = 0;
+
+	for (unsigned int k = 0; k < 2 * CONF_SECRET_LEN; k++) {
+		int digit = strlen(v) == 2 * CONF_SECRET_LEN ? hex_digit(v[k]) : -1;
+
+		if (digit < 0)
+			return conf_fail(p,
+					 "[%s] ip6-secret: %zu octets, expected %d hexadecimal "
+					 "digits",
+					 p->section, strlen(v), 2 * CONF_SECRET_LEN);
+		i->secret[k / 2] = (uint8_t)(i->secret[k / 2] << 4 | digit);
+		all |= (uint8_t)digit;
+	}
+	if (!all)
+		return conf_fail(p, "[%s] ip6-secret: all zero, expected a secret", p->section);
+	i->secret_given = true;
+	return 0;
+}
+
 /* IBTA C10-116: the low 15 bits of a valid P_Key are not all zero. */
 static bool is_pkey(unsigned long v)
 {
@@ -116,6 +147,9 @@ static const struct conf_key keys[] = {
 	{ "qpn", CONF_NUMBER, MEMBER(qpn), .min = 0x100, .max = IB_QPN_MCAST - 1,
 	  .expected = "0x100-0xfffffe" },
 	{ "mtu", CONF_NUMBER, MEMBER(mtu), .min = 68, .max = 4096 },
+	{ "ip6-iid", CONF_WORD, MEMBER(iid), KEY_WORDS("eui64", "stable", "lid"),
+	  .expected = "eui64, stable or lid" },
+	{ "ip6-secret", .set = set_secret },
 };
 
 static int begin(struct conf_parser *p, char *name)
@@ -216,6 +250,17 @@ static int check_addresses(struct conf_parser *p, const struct conf_iface *f)
 	return 0;
 }
 
+/* A secret that nothing is made of is a mistake. */
+static int check_secret(struct conf_parser *p, const struct conf_iface *f)
+{
+	if (!f->secret_given || f->iid == CONF_IID_STABLE)
+		return 0;
+	return conf_fail(p,
+			 "[interface %s%s%s] ip6-secret: given, expected together with ip6-iid = "
+			 "stable only",
+			 f->name, *f->host ? "@" : "", f->host);
+}
+
 /* Where a profile's own group has no P_Key in its MGID, a port can be on one such link only. */
 static int check_link(struct conf_parser *p, const struct conf_iface *f)
 {
@@ -243,7 +288,8 @@ static int check(struct conf_parser *p)
 
 		p->line = f->line;
 		if ((f->port.udp && check_udp(p, f)) || (f->qpn && check_qpn(p, f)) ||
-		    check_router(p, f) || check_addresses(p, f) || check_link(p, f))
+		    check_router(p, f) || check_addresses(p, f) || check_secret(p, f) ||
+		    check_link(p, f))
 			return -EINVAL;
 		if (!f->port.udp && !conf_find_fabric(&p->c, f->port.fabric))
 			return conf_fail(p, "[interface %s%s%s] port: no [fabric %s] in this file",

@@ -149,7 +149,8 @@ static void note_mac(struct srv_ns *ns, struct srv_tap *t)
 	memcpy(ns->nl.err, text, sizeof(text)); /* of the request, for its response */
 }
 
-int srv_tap_set_up(struct srv_ns *ns, struct srv_tap *t, const struct netdev_tap_conf *c)
+int srv_tap_set_up(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
+		   const struct netdev_tap_conf *c)
 {
 	static const uint8_t no_mac[6];
 	struct rtnl_link_conf lc = {
@@ -171,7 +172,9 @@ int srv_tap_set_up(struct srv_ns *ns, struct srv_tap *t, const struct netdev_tap
 		return err;
 	lc.set = RTNL_SET_ADDRGEN_NONE;
 	err = rtnl_link_set(&ns->nl, t->ifindex, &lc);
-	return err == -EAFNOSUPPORT || err == -EOPNOTSUPP ? 0 : err; /* the kernel has no IPv6 */
+	if (err == -EAFNOSUPPORT || err == -EOPNOTSUPP)
+		return 0; /* the kernel has no IPv6 */
+	return err || !c->stable ? err : srv_stable_set(s, ns, t->name, c->stable_secret);
 }
 
 static int make_here(struct srv_ns *ns, struct srv_tap *t, int *ret_fd, const char **ret_what)
@@ -211,7 +214,10 @@ int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 	if (err)
 		return srv_refuse(r, tap_refusal(what), err,
 				  what ? what : "entering the namespace");
-	err = srv_tap_set_up(ns, &t, &req->tap);
+	if (ns->follow && req->tap.stable)
+		err = srv_stable_prepare(s);
+	if (!err)
+		err = srv_tap_set_up(s, ns, &t, &req->tap);
 	if (err) {
 		close(fd);
 		return srv_rtnl_result(r, NETDEV_REFUSED_LINK, err, "setting up the TAP", &ns->nl);
@@ -264,4 +270,15 @@ int srv_addr_add(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		return err;
 	err = rtnl_addr_add(&ns->nl, req->ifindex, &req->addr.ip, req->addr.plen);
 	return srv_rtnl_result(r, NETDEV_REFUSED_ADDR, err, "adding an address", &ns->nl);
+}
+
+int srv_addr_del(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		 struct srv_reply *r)
+{
+	int err = enter_addr(ns, req, r);
+
+	if (err)
+		return err;
+	err = rtnl_addr_del(&ns->nl, req->ifindex, &req->addr.ip, req->addr.plen);
+	return srv_rtnl_result(r, NETDEV_REFUSED_ADDR, err, "deleting an address", &ns->nl);
 }

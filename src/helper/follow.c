@@ -189,7 +189,7 @@ int srv_tap_return(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 		err = *t->parked ? leave_park(&s->park, t->parked, ns, t) : srv_tap_present(ns, t);
 	if (err)
 		return srv_refuse(r, NETDEV_REFUSED_TAP, err, "moving the TAP to the namespace");
-	err = srv_tap_set_up(ns, t, &req->tap);
+	err = srv_tap_set_up(s, ns, t, &req->tap);
 	if (err)
 		return srv_rtnl_result(r, NETDEV_REFUSED_LINK, err, "setting up the TAP", &ns->nl);
 	r->rsp.value = t->ifindex;

@@ -238,6 +238,12 @@ struct netdev_tap_conf {
 	uint32_t mtu; /* MTU; 0 for the kernel's default, 1500 */
 	uint32_t txqlen; /* frames that the kernel may queue for us to read; 0 for 1000 */
 	bool addrgen; /* true to let the kernel make an fe80:: address from the MAC */
+	/*
+	 * True to let the kernel make stable opaque interface identifiers (RFC 7217) of .stable_secret, for the fe80::
+	 * address and for autoconfigured ones
+	 */
+	bool stable;
+	uint8_t stable_secret[16];
 };
 
 /**
@@ -301,6 +307,9 @@ int netdev_post_link(struct netdev_helper *h, uint32_t ns, int ifindex,
 /* The answer is -EEXIST for an address that exists already. */
 int netdev_post_addr(struct netdev_helper *h, uint32_t ns, int ifindex, const struct rtnl_ip *ip,
 		     uint8_t plen, netdev_done done, void *ctx);
+/* The answer is -EADDRNOTAVAIL for an address that does not exist. */
+int netdev_post_addr_del(struct netdev_helper *h, uint32_t ns, int ifindex,
+			 const struct rtnl_ip *ip, uint8_t plen, netdev_done done, void *ctx);
 /* Deletes all entries that the kernel learnt and that name one of @n MACs, at most NETDEV_MACS_MAX. */
 int netdev_post_neigh_del(struct netdev_helper *h, uint32_t ns, int ifindex,
 			  const uint8_t (*mac)[6], unsigned int n, netdev_done done, void *ctx);

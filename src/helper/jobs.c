@@ -249,6 +249,19 @@ int netdev_post_addr(struct netdev_helper *h, uint32_t ns, int ifindex, const st
 	return post(h, &req, LEN_WITH(addr), done, ctx);
 }
 
+int netdev_post_addr_del(struct netdev_helper *h, uint32_t ns, int ifindex,
+			 const struct rtnl_ip *ip, uint8_t plen, netdev_done done, void *ctx)
+{
+	struct helper_req req = {
+		.op = HELPER_ADDR_DEL,
+		.ns = ns,
+		.ifindex = ifindex,
+		.addr = { *ip, plen },
+	};
+
+	return post(h, &req, LEN_WITH(addr), done, ctx);
+}
+
 int netdev_post_neigh_del(struct netdev_helper *h, uint32_t ns, int ifindex,
 			  const uint8_t (*mac)[6], unsigned int n, netdev_done done, void *ctx)
 {

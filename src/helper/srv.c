@@ -94,6 +94,7 @@ static const struct {
 	[HELPER_TAP_FORGET] = { srv_tap_forget, true, true },
 	[HELPER_LINK_SET] = { srv_link_set, true, true },
 	[HELPER_ADDR_ADD] = { srv_addr_add, true, true },
+	[HELPER_ADDR_DEL] = { srv_addr_del, true, true },
 	[HELPER_SEAL] = { srv_seal, false, true },
 	[HELPER_NEIGH_DEL] = { srv_neigh_del, true, true },
 };
@@ -239,6 +240,7 @@ void helper_srv_run(int sock, pid_t parent, uint32_t flags, const struct netdev_
 		.user_fd = -1,
 		.record = end ? end->record : NULL,
 		.park = { .fd = -1, .nl.fd = -1 },
+		.writer = -1,
 	};
 	struct pollfd p[2] = { { .fd = s.sock, .events = POLLIN } };
 	int start_err;

@@ -3,8 +3,8 @@
 #define HELPER_SRV_H
 
 /*
- * The helper's side of the protocol: srv.c is the process; ns.c, dev.c, follow.c and neigh.c handle its
- * requests.
+ * The helper's side of the protocol: srv.c is the process; ns.c, dev.c, follow.c, stable.c and neigh.c
+ * handle its requests.
  */
 
 #include <stdbool.h>
@@ -61,6 +61,7 @@ struct srv {
 	unsigned int ntaps; /* number of TAPs in all namespaces */
 	unsigned int nneigh; /* number of namespaces with a .neigh */
 	struct srv_park park;
+	int writer; /* socket to the process of stable.c; -1 if there is none */
 };
 
 /* A response, with descriptors in the order of the bits of .rsp.fds */
@@ -136,7 +137,8 @@ bool srv_tap_conf_ok(const struct netdev_tap_conf *c);
  */
 int srv_tap_open(int ns_fd, const char *ifname, int *ret_fd, const char **ret_what);
 /* srv_tap_set_up() - Give the link of a TAP, which has come into @ns, its settings. 0 or -errno */
-int srv_tap_set_up(struct srv_ns *ns, struct srv_tap *t, const struct netdev_tap_conf *c);
+int srv_tap_set_up(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
+		   const struct netdev_tap_conf *c);
 /* srv_tap_is() - True if a link is of a TAP's kind and has its MAC; an administrator may have given it another name */
 bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l);
 /*
@@ -155,6 +157,16 @@ int srv_tap_present(struct srv_ns *ns, const struct srv_tap *t);
 int srv_park_make(struct srv *s, struct srv_ns *ns, struct srv_tap *t, int *ret_fd,
 		  const char **ret_what);
 void srv_park_fini(struct srv_park *p);
+
+/*
+ * srv_stable_prepare() - Make the process that writes secrets when the helper is sealed, unless it exists. To be called
+ * before the seal. 0 or -errno
+ */
+int srv_stable_prepare(struct srv *s);
+/* srv_stable_set() - Have the kernel make the identifiers of an interface of a secret. 0 or -errno, which is -EPERM in a
+ * sealed helper that did not prepare for it */
+int srv_stable_set(struct srv *s, const struct srv_ns *ns, const char *ifname,
+		   const uint8_t secret[16]);
 
 int srv_ns_open(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		struct srv_reply *r);
@@ -186,6 +198,8 @@ int srv_tap_forget(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 int srv_link_set(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		 struct srv_reply *r);
 int srv_addr_add(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		 struct srv_reply *r);
+int srv_addr_del(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		 struct srv_reply *r);
 int srv_neigh_del(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		  struct srv_reply *r);

@@ -61,7 +61,7 @@ static void tell_links(const struct ifc_port *p, const struct ca_port_attr *a, n
 {
 	struct ifc *i;
 
-	list_for_each (i, &p->ifs, on_port)
+	list_for_each (i, &p->ifs, on_port) {
 		ipoib_link_port_update(i->ipoib,
 				       &(struct ipoib_port){
 					       .state = a->state,
@@ -73,6 +73,9 @@ static void tell_links(const struct ifc_port *p, const struct ca_port_attr *a, n
 					       .pkey_index = ca_pkey_find(p->ca, i->pkey),
 				       },
 				       now);
+		if (i->ops->port_changed)
+			i->ops->port_changed(i->ctx);
+	}
 }
 
 void ifc_port_refresh(struct ifc_port *p, ns_t now)

@@ -95,6 +95,11 @@ static void set_mtu(void *ctx, unsigned int mtu)
 	iface_net_set_mtu(ctx, mtu);
 }
 
+static void port_changed(void *ctx)
+{
+	iface_net_port(ctx);
+}
+
 static const struct ifc_ops ifc_ops = {
 	.read = read_tap,
 	.deliver = on_deliver,
@@ -103,6 +108,7 @@ static const struct ifc_ops ifc_ops = {
 	.set_mac = set_mac,
 	.set_mtu = set_mtu,
 	.set_carrier = set_carrier,
+	.port_changed = port_changed,
 };
 
 /* --- the TAP was set up or down */
@@ -217,6 +223,8 @@ struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i)
 		tc.mtu = i->net.mtu;
 	memcpy(tc.mac, i->ifc.mac, sizeof(tc.mac));
 	memcpy(tc.ifname, i->name, sizeof(tc.ifname));
+	tc.stable = i->iid.from == CONF_IID_STABLE;
+	memcpy(tc.stable_secret, i->iid.secret, sizeof(tc.stable_secret));
 	return tc;
 }
 
@@ -314,7 +322,9 @@ int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX
 	snprintf(i->name, sizeof(i->name), "%s", c->name);
 	cfg = ifc_cfg(i, c, link_name);
 	ifc_init(&i->ifc, &port->ifc, &cfg, &ifc_ops, i);
-	status = bring_up(i, c, err);
+	status = iface_iid_init(i, c, err);
+	if (!status)
+		status = bring_up(i, c, err);
 	if (status) {
 		iface_destroy(i);
 		return status;

@@ -5,6 +5,7 @@
 /* An interface is a TAP in a host's namespace, an IPoIB link, and the QP of this link. */
 
 #include "inst/iface_groups.h"
+#include "inst/iface_iid.h"
 #include "inst/iface_net.h"
 #include "inst/inst.h"
 
@@ -30,6 +31,7 @@ struct inst_iface {
 	bool routes_mc
 		[2]; /* by enum rtnl_family: the kernel routes multicast from and to the TAP */
 	struct iface_net net;
+	struct iface_iid iid;
 	uint64_t tap_write_errors;
 	struct iface_groups groups; /* comparison with the kernel's lists */
 };

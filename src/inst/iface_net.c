@@ -6,11 +6,12 @@
 
 #include "inst/host.h"
 #include "inst/iface.h"
-#include "ipoib/iid.h"
 
 #define BEFORE_CARRIER (IFACE_NET_MAC | IFACE_NET_MTU)
 /* Settings that only a namespace that came back needs */
 #define RETURN (IFACE_NET_TAP | IFACE_NET_ADDR | IFACE_NET_UP)
+/* Settings without a second attempt: addresses, as at the start, and what the next setting makes out of date */
+#define ONCE (IFACE_NET_ADDR | IFACE_NET_LL_OLD)
 #define PACE_FACTOR 10 /* pause after a search of the neighbour table, in times of its duration */
 #define PACE_MIN NS_MSEC(50)
 #define PACE_MAX NS_SEC(10)
@@ -25,6 +26,8 @@ static const char *name_of(unsigned int asked)
 	switch (asked) {
 	case IFACE_NET_LINKLOCAL:
 		return "adding the fe80:: address";
+	case IFACE_NET_LL_OLD:
+		return "deleting the former fe80:: address";
 	case IFACE_NET_TOKEN:
 		return "setting the IPv6 token";
 	case IFACE_NET_GONE:
@@ -87,14 +90,20 @@ static void on_return(struct inst_iface *i, unsigned int asked, const struct net
 		timer_arm(&i->inst->loop.timers, &n->again, i->inst->loop.now + AGAIN);
 }
 
+/* An address that is there already is as good as one that was added, and one that is gone as one that was deleted. */
+static bool good_enough(unsigned int asked, int err)
+{
+	if (asked == IFACE_NET_LL_OLD)
+		return err == -EADDRNOTAVAIL;
+	return err == -EEXIST && (asked & (IFACE_NET_LINKLOCAL | IFACE_NET_ADDR));
+}
+
 static void on_done(void *ctx, const struct netdev_answer *a)
 {
 	struct inst_iface *i = ctx;
 	struct iface_net *n = &i->net;
 	unsigned int asked = n->asked;
-	/* An address that is there already is as good as one that was added. */
-	bool done =
-		!a->err || (a->err == -EEXIST && (asked & (IFACE_NET_LINKLOCAL | IFACE_NET_ADDR)));
+	bool done = !a->err || good_enough(asked, a->err);
 
 	n->busy = false;
 	n->asked = 0;
@@ -105,9 +114,9 @@ static void on_done(void *ctx, const struct netdev_answer *a)
 		on_return(i, asked, a);
 	if (asked == IFACE_NET_GONE)
 		pause_after_search(i);
-	/* Settings are sent again unless a newer value waits. An address has no second attempt, as at the start. */
+	/* Settings are sent again unless a newer value waits. */
 	else if (!done)
-		n->refused |= asked & ~(n->wanted | IFACE_NET_ADDR);
+		n->refused |= asked & ~(n->wanted | ONCE);
 	next(i);
 }
 
@@ -125,29 +134,30 @@ static int post_link(struct inst_iface *i, unsigned int what)
 	return netdev_post_link(i->inst->helper, i->host->ns, i->ifindex, &c, on_done, i);
 }
 
-static void own_iid(const struct inst_iface *i, uint8_t iid[8])
-{
-	struct ipoib_link_info info;
-
-	ipoib_link_info(i->ifc.ipoib, &info);
-	info.profile->iid(iid, ib_gid_guid(&info.lladdr.gid));
-}
-
-static int post_linklocal(struct inst_iface *i)
+/* The address that is added or deleted is the last one that was chosen, so that the two follow each other. */
+static int post_linklocal(struct inst_iface *i, bool add)
 {
 	struct rtnl_ip ip = { .family = RTNL_V6 };
+
+	memcpy(ip.addr, i->net.linklocal, sizeof(i->net.linklocal));
+	return (add ? netdev_post_addr : netdev_post_addr_del)(i->inst->helper, i->host->ns,
+							       i->ifindex, &ip, 64, on_done, i);
+}
+
+static int post_new_linklocal(struct inst_iface *i)
+{
 	uint8_t iid[8];
 
-	own_iid(i, iid);
-	ipoib_linklocal(ip.addr, iid);
-	return netdev_post_addr(i->inst->helper, i->host->ns, i->ifindex, &ip, 64, on_done, i);
+	if (iface_iid_own(i, iid))
+		ipoib_linklocal(i->net.linklocal, iid);
+	return post_linklocal(i, true);
 }
 
 static int post_token(struct inst_iface *i)
 {
 	struct rtnl_link_conf c = { .set = RTNL_SET_TOKEN };
 
-	own_iid(i, c.token);
+	iface_iid_own(i, c.token);
 	return netdev_post_link(i->inst->helper, i->host->ns, i->ifindex, &c, on_done, i);
 }
 
@@ -197,6 +207,8 @@ static unsigned int choose(const struct iface_net *n)
 		return IFACE_NET_UP;
 	if (n->wanted & BEFORE_CARRIER)
 		return n->wanted & BEFORE_CARRIER;
+	if (n->wanted & IFACE_NET_LL_OLD)
+		return IFACE_NET_LL_OLD;
 	if (n->wanted & IFACE_NET_LINKLOCAL)
 		return IFACE_NET_LINKLOCAL;
 	if (n->wanted & IFACE_NET_TOKEN)
@@ -207,8 +219,10 @@ static unsigned int choose(const struct iface_net *n)
 static int post(struct inst_iface *i, unsigned int what)
 {
 	switch (what) {
+	case IFACE_NET_LL_OLD:
+		return post_linklocal(i, false);
 	case IFACE_NET_LINKLOCAL:
-		return post_linklocal(i);
+		return post_new_linklocal(i);
 	case IFACE_NET_TOKEN:
 		return post_token(i);
 	case IFACE_NET_GONE:
@@ -263,7 +277,7 @@ static void next(struct inst_iface *i)
 	n->busy = false;
 	n->asked = 0;
 	/* The helper's queue is full. iface_net_retry() sends the settings later. */
-	n->refused |= what & ~(IFACE_NET_GONE | IFACE_NET_ADDR);
+	n->refused |= what & ~(IFACE_NET_GONE | ONCE);
 	if (what & RETURN)
 		timer_arm(&i->inst->loop.timers, &n->again, i->inst->loop.now + AGAIN);
 	log_refusal(i, what, strerror(-err));
@@ -318,13 +332,41 @@ void iface_net_set_mtu(struct inst_iface *i, unsigned int mtu)
 	want(i, IFACE_NET_MTU);
 }
 
+/* The identifier that we give the kernel may be another one now; stable ones are the kernel's. */
+static void set_identifier(struct inst_iface *i)
+{
+	static const uint8_t none[sizeof(i->net.linklocal)];
+	uint8_t iid[8];
+	bool other;
+
+	if (!iface_iid_own(i, iid)) {
+		next(i);
+		return;
+	}
+	other = memcmp(i->net.linklocal, none, sizeof(none)) != 0 &&
+		memcmp(i->net.linklocal + 8, iid, sizeof(iid)) != 0;
+	want(i, IFACE_NET_LINKLOCAL | IFACE_NET_TOKEN | (other ? IFACE_NET_LL_OLD : 0));
+}
+
 void iface_net_set_carrier(struct inst_iface *i, bool up)
 {
 	i->net.carrier_wanted = up;
 	if (up)
-		want(i, IFACE_NET_LINKLOCAL | IFACE_NET_TOKEN);
+		set_identifier(i);
 	else if (i->carrier)
 		put_carrier(i, false);
+}
+
+void iface_net_port(struct inst_iface *i)
+{
+	struct ipoib_link_info info;
+	uint8_t iid[8];
+
+	ipoib_link_info(i->ifc.ipoib, &info);
+	/* A port that went down may have no LID. */
+	if (i->net.carrier_wanted && i->iid.from == CONF_IID_LID && info.port.lid &&
+	    iface_iid_own(i, iid) && memcmp(i->net.linklocal + 8, iid, sizeof(iid)) != 0)
+		set_identifier(i);
 }
 
 void iface_net_neigh_gone(struct inst_iface *i, const uint8_t mac[6])
@@ -351,6 +393,7 @@ void iface_net_lost(struct inst_iface *i)
 	n->away = true;
 	n->busy = false;
 	n->wanted = n->asked = n->refused = n->ngone = 0;
+	memset(n->linklocal, 0, sizeof(n->linklocal)); /* the kernel has forgotten the addresses */
 }
 
 void iface_net_came(struct inst_iface *i)

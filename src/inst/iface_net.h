@@ -23,13 +23,14 @@ enum iface_net_set {
 	IFACE_NET_MAC = 1 << 0,
 	IFACE_NET_MTU = 1 << 1,
 	IFACE_NET_LINKLOCAL =
-		1 << 2, /* the fe80:: address that RFC 4391 section 8 makes from the GUID */
+		1 << 2, /* the fe80:: address of our own interface identifier, inst/iface_iid.h */
 	IFACE_NET_TOKEN = 1 << 3, /* the interface identifier for autoconfigured IPv6 addresses */
 	IFACE_NET_GONE = 1 << 4, /* deletion of neighbours, used only in iface_net.asked */
 	/* For a namespace that came back: the TAP, then one configured address after the other, then IFF_UP */
 	IFACE_NET_TAP = 1 << 5,
 	IFACE_NET_ADDR = 1 << 6,
 	IFACE_NET_UP = 1 << 7,
+	IFACE_NET_LL_OLD = 1 << 8, /* removal of an fe80:: address whose LID is not ours any more */
 };
 
 #define IFACE_GONE_MAX 1024
@@ -48,6 +49,7 @@ struct iface_net {
 	bool tap_logged; /* the first refusal of the TAP's return was logged */
 	unsigned int naddrs; /* number of configured addresses sent since the namespace came back */
 	unsigned int mtu;
+	uint8_t linklocal[16]; /* the fe80:: address that was sent last; zero if none was */
 	ns_t asked_at; /* time at which the job under way was queued */
 	struct timer pace; /* earliest time of the next deletion of neighbours */
 	struct timer
@@ -70,6 +72,9 @@ void iface_net_set_mtu(struct inst_iface *i, unsigned int mtu);
  * i->carrier shows the present state
  */
 void iface_net_set_carrier(struct inst_iface *i, bool up);
+
+/* iface_net_port() - The port's attributes may have changed: have the kernel take another identifier if it follows from them */
+void iface_net_port(struct inst_iface *i);
 
 /*
  * iface_net_neigh_gone() - Have the kernel delete the neighbour entries of @mac

@@ -4,6 +4,7 @@
 
 /* IPv6 interface identifiers, RFC 4391 §8. All octets in network order. */
 
+#include <stddef.h>
 #include <stdint.h>
 
 /**
@@ -16,6 +17,27 @@ void ipoib_iid_from_guid(uint8_t ret[8], uint64_t guid);
 
 /* ipoib_iid_from_lid() - 0000:00ff:fe00:LID, for IP subnets within one IB subnet; not persistent */
 void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid);
+
+/*
+ * Stable opaque identifiers, RFC 7217, which RFC 8064 recommends. The kernel computes them, for each prefix another one, of a
+ * secret, the prefix and the number of collisions that duplicate address detection found. So the secret that the kernel gets
+ * has to stand for the rest: for the interface, its link, and the secret that the administrator or the machine has.
+ */
+#define IPOIB_STABLE_SECRET 16 /* octets, as RFC 7217 section 5 recommends at least */
+
+/**
+ * ipoib_stable_secret() - Secret of an interface, for the kernel
+ * @secret:	secret of the administrator or the machine
+ * @guid:	port GUID
+ * @pkey:	P_Key of the link, whose membership bit does not count
+ * @name:	name of the interface and its host, because several interfaces may use a port and a P_Key
+ */
+void ipoib_stable_secret(uint8_t ret[IPOIB_STABLE_SECRET],
+			 const uint8_t secret[IPOIB_STABLE_SECRET], uint64_t guid, uint16_t pkey,
+			 const char *name);
+
+/* ipoib_machine_secret() - Secret of a machine, made of its identifier, @len octets, from which nobody can compute that */
+void ipoib_machine_secret(uint8_t ret[IPOIB_STABLE_SECRET], const void *machine, size_t len);
 
 /* ipoib_linklocal() - Address of fe80::/64 with the interface identifier @iid, §8.1 */
 void ipoib_linklocal(uint8_t ret[16], const uint8_t iid[8]);

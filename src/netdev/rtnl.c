@@ -167,14 +167,15 @@ static void put_ip(struct nlmsghdr *nlh, uint16_t attr, const struct rtnl_ip *ip
 	mnl_attr_put(nlh, attr, rtnl_ip_len(ip->family), ip->addr);
 }
 
-int rtnl_addr_add(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, uint8_t plen)
+/* Begin a request about one address. */
+static struct nlmsghdr *begin_addr(void *buf, uint16_t type, uint16_t flags, int ifindex,
+				   const struct rtnl_ip *ip, uint8_t plen)
 {
-	char buf[REQ_BUF] __attribute__((aligned(NLMSG_ALIGNTO)));
-	struct nlmsghdr *nlh;
 	struct ifaddrmsg *ifa;
+	struct nlmsghdr *nlh;
 	void *body;
 
-	nlh = rtnl_begin(buf, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, sizeof(*ifa), &body);
+	nlh = rtnl_begin(buf, type, flags, sizeof(*ifa), &body);
 	ifa = body;
 	ifa->ifa_family = rtnl_ip_af(ip->family);
 	ifa->ifa_prefixlen = plen;
@@ -186,6 +187,22 @@ int rtnl_addr_add(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, uint8_
 	if (ip->family == RTNL_V4 && ip->addr[0] == 169 && ip->addr[1] == 254)
 		ifa->ifa_scope = RT_SCOPE_LINK;
 	put_ip(nlh, IFA_LOCAL, ip);
+	return nlh;
+}
+
+int rtnl_addr_add(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, uint8_t plen)
+{
+	char buf[REQ_BUF] __attribute__((aligned(NLMSG_ALIGNTO)));
+	struct nlmsghdr *nlh =
+		begin_addr(buf, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, ifindex, ip, plen);
+
 	put_ip(nlh, IFA_ADDRESS, ip);
 	return rtnl_talk(nl, nlh, NULL, NULL);
+}
+
+int rtnl_addr_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, uint8_t plen)
+{
+	char buf[REQ_BUF] __attribute__((aligned(NLMSG_ALIGNTO)));
+
+	return rtnl_talk(nl, begin_addr(buf, RTM_DELADDR, 0, ifindex, ip, plen), NULL, NULL);
 }

@@ -114,6 +114,9 @@ struct rtnl_addr {
 /* rtnl_addr_add() - 0; -EEXIST; -errno */
 int rtnl_addr_add(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, uint8_t plen);
 
+/* rtnl_addr_del() - 0; -EADDRNOTAVAIL; -errno */
+int rtnl_addr_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, uint8_t plen);
+
 /* rtnl_neigh_del() - Delete one entry. 0; -ENOENT; -errno */
 int rtnl_neigh_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip);
 

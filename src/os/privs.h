@@ -92,6 +92,8 @@ enum privs_helper_flags {
 	PRIVS_HELPER_UNMOUNT = 1 << 1, /* unmount namespaces, to remove their names at its end */
 	/* Open namespaces that were made again, and rtnetlink sockets in them */
 	PRIVS_HELPER_FOLLOW = 1 << 2,
+	/* Open files for writing that exist; for a process that writes to one file only (helper/stable.c) */
+	PRIVS_HELPER_WRITE = 1 << 3,
 };
 
 /**

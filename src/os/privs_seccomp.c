@@ -413,6 +413,8 @@ int privs_helper_seccomp(uint32_t flags)
 		err = allow_follow(ctx);
 	if (!err && (flags & (PRIVS_HELPER_ENTER | PRIVS_HELPER_FOLLOW)))
 		err = allow_if(ctx, SCMP_SYS(setns), 1, UINT32_MAX, CLONE_NEWNET);
+	if (!err && (flags & PRIVS_HELPER_WRITE))
+		err = allow_if(ctx, SCMP_SYS(openat), 2, O_ACCMODE | O_CREAT | O_TRUNC, O_WRONLY);
 	err = filter_load(ctx, err);
 	return err == -EOPNOTSUPP ? 0 : err;
 }

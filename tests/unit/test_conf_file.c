@@ -158,6 +158,43 @@ static void test_conf_sl_by_its_words(void **state)
 	conf_free(&c);
 }
 
+static void test_S1_conf_interface_identifiers(void **state)
+{
+	static const uint8_t secret[16] = { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
+					    0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff };
+	struct conf c;
+	char err[CONF_ERR_MAX];
+
+	assert_int_equal(parse(&c, IFACE, err), 0);
+	assert_int_equal(c.iface[0].iid, CONF_IID_EUI64);
+	conf_free(&c);
+	assert_int_equal(parse(&c, IFACE "ip6-iid = lid\n", err), 0);
+	assert_int_equal(c.iface[0].iid, CONF_IID_LID);
+	conf_free(&c);
+	assert_int_equal(parse(&c, IFACE "ip6-iid = stable\n", err), 0);
+	assert_int_equal(c.iface[0].iid, CONF_IID_STABLE);
+	assert_false(c.iface[0].secret_given);
+	conf_free(&c);
+	assert_int_equal(parse(&c,
+			       IFACE "ip6-secret = 00112233445566778899aabbCCDDEEFF\n"
+				     "ip6-iid = stable\n",
+			       err),
+			 0);
+	assert_true(c.iface[0].secret_given);
+	assert_memory_equal(c.iface[0].secret, secret, 16);
+	conf_free(&c);
+	refuses(IFACE "ip6-iid = eui48\n", "/etc/lab/lab.conf:5:", "ip6-iid: 'eui48'",
+		"eui64, stable or lid");
+	refuses(IFACE "ip6-secret = 0011\n", "/etc/lab/lab.conf:5:", "ip6-secret: 4 octets",
+		"32 hexadecimal digits");
+	refuses(IFACE "ip6-secret = 00112233445566778899aabbccddeefg\n",
+		"/etc/lab/lab.conf:5:", "ip6-secret: ", "32 hexadecimal digits");
+	refuses(IFACE "ip6-secret = 00000000000000000000000000000000\n",
+		"/etc/lab/lab.conf:5:", "all zero", "a secret");
+	refuses(IFACE "ip6-secret = 00112233445566778899aabbccddeeff\n",
+		"/etc/lab/lab.conf:3:", "ip6-secret: given", "ip6-iid = stable");
+}
+
 static void test_conf_refuses_what_inih_would_misread(void **state)
 {
 	char text[1200] = LAB "sm = ";
@@ -436,6 +473,7 @@ int main(void)
 		cmocka_unit_test(test_conf_unknown_key_as_long_as_a_line),
 		cmocka_unit_test(test_conf_refuses_bad_structure),
 		cmocka_unit_test(test_conf_sl_by_its_words),
+		cmocka_unit_test(test_S1_conf_interface_identifiers),
 		cmocka_unit_test(test_conf_refuses_bad_values),
 		cmocka_unit_test(test_conf_udp_links),
 		cmocka_unit_test(test_conf_udp_link_refusals),

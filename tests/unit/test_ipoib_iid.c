@@ -39,6 +39,46 @@ static void test_R39_R42_link_local_address(void **state)
 	assert_memory_equal(addr, want, 16);
 }
 
+/*
+ * RFC 7217 section 5: the identifier depends on the secret, the interface, the link and the prefix. The kernel adds the
+ * prefix; the octets here were computed by a separate implementation of SipHash-2-4 in Python.
+ */
+static void test_S1_secret_of_an_interface(void **state)
+{
+	static const uint8_t key[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+	static const uint8_t want[16] = { 0x4c, 0xaa, 0x3e, 0x0c, 0x22, 0xf7, 0x05, 0x81,
+					  0xf2, 0x9e, 0x9f, 0x73, 0xc4, 0x55, 0x27, 0x64 };
+	uint8_t got[16], other[16], key2[16] = { 1 };
+
+	ipoib_stable_secret(got, key, 0x0002c90300001234ull, 0xffff, "uib0@h1");
+	assert_memory_equal(got, want, 16);
+	/* A limited member of the same partition is the same interface. */
+	ipoib_stable_secret(got, key, 0x0002c90300001234ull, 0x7fff, "uib0@h1");
+	assert_memory_equal(got, want, 16);
+	ipoib_stable_secret(other, key2, 0x0002c90300001234ull, 0xffff, "uib0@h1");
+	assert_memory_not_equal(other, want, 8);
+	ipoib_stable_secret(other, key, 0x0002c90300001235ull, 0xffff, "uib0@h1");
+	assert_memory_not_equal(other, want, 8);
+	ipoib_stable_secret(other, key, 0x0002c90300001234ull, 0x8001, "uib0@h1");
+	assert_memory_not_equal(other, want, 8);
+	ipoib_stable_secret(other, key, 0x0002c90300001234ull, 0xffff, "uib1@h1");
+	assert_memory_not_equal(other, want, 8);
+	assert_memory_not_equal(want, want + 8, 8);
+}
+
+static void test_S1_secret_of_a_machine(void **state)
+{
+	static const char id[] = "0123456789abcdef0123456789abcdef";
+	static const uint8_t want[16] = { 0xd7, 0x98, 0x1e, 0xe1, 0xd2, 0x03, 0x83, 0x6b,
+					  0x7c, 0xd0, 0xc1, 0x8c, 0xa5, 0x29, 0xdf, 0xd4 };
+	uint8_t got[16];
+
+	ipoib_machine_secret(got, id, 32);
+	assert_memory_equal(got, want, 16);
+	ipoib_machine_secret(got, "0123456789abcdef0123456789abcdee", 32);
+	assert_memory_not_equal(got, want, 8);
+}
+
 static void test_profile_rfc4391_is_the_default_row(void **state)
 {
 	const struct ipoib_profile *p = ipoib_profile_at(0);
@@ -63,6 +103,8 @@ int main(void)
 		cmocka_unit_test(test_R38_R40_u_bit_is_set_whatever_the_guid_had),
 		cmocka_unit_test(test_R41_lid_makes_a_local_identifier),
 		cmocka_unit_test(test_R39_R42_link_local_address),
+		cmocka_unit_test(test_S1_secret_of_an_interface),
+		cmocka_unit_test(test_S1_secret_of_a_machine),
 		cmocka_unit_test(test_profile_rfc4391_is_the_default_row),
 	};
 

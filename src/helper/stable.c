@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "helper/srv.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "os/fd.h"
+#include "os/fdpass.h"
+#include "os/privs.h"
+
+/*
+ * DOC: Secrets of stable interface identifiers
+ *
+ * The kernel makes stable opaque identifiers (RFC 7217) of a secret that only a file under /proc/sys takes, and the file is
+ * new when a TAP comes back into a namespace that was made again. A sealed helper may open no file for writing. So a helper
+ * that has such TAPs makes a child before it is sealed, the writer. The writer takes a namespace, the name of an interface and
+ * a secret, writes to this one file, and does nothing else.
+ */
+
+struct secret {
+	char ifname[IFNAMSIZ];
+	uint8_t octets[16];
+};
+
+/* "all" and "default" are no interfaces, and would concern all others. */
+static bool name_ok(const struct secret *x)
+{
+	return memchr(x->ifname, 0, sizeof(x->ifname)) && x->ifname[0] && x->ifname[0] != '.' &&
+	       !strchr(x->ifname, '/') && strcmp(x->ifname, "all") != 0 &&
+	       strcmp(x->ifname, "default") != 0;
+}
+
+static int write_secret(void *arg)
+{
+	const struct secret *x = arg;
+	char path[64 + IFNAMSIZ], text[INET6_ADDRSTRLEN];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/stable_secret", x->ifname);
+	fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	inet_ntop(AF_INET6, x->octets, text, sizeof(text));
+	err = fd_write_all(fd, text, strlen(text));
+	close(fd);
+	return err;
+}
+
+/* ----- the writer */
+
+static int serve(int sock)
+{
+	int fds[FDPASS_MAX], err;
+	struct secret x;
+	unsigned int n;
+
+	err = fdpass_recv(sock, &x, sizeof(x), fds, &n);
+	if (err)
+		return err;
+	err = n == 1 && name_ok(&x) ? netns_call(fds[0], write_secret, &x) : -EINVAL;
+	fdpass_close(fds, n);
+	return fdpass_send(sock, &err, sizeof(err), NULL, 0);
+}
+
+static void writer_run(int sock) __attribute__((noreturn));
+static void writer_run(int sock)
+{
+	prctl(PR_SET_NAME, "uipoib-writer");
+	if (dup2(sock, 3) != 3)
+		_exit(1);
+	fd_close_from(4);
+	if (privs_helper_seal(PRIVS_HELPER_ENTER | PRIVS_HELPER_WRITE))
+		_exit(1);
+	/* When the helper ends, its end of the socket is closed. */
+	while (!serve(3))
+		;
+	_exit(0);
+}
+
+/* ----- the helper */
+
+int srv_stable_prepare(struct srv *s)
+{
+	int sock[2];
+	pid_t pid;
+
+	if (s->writer >= 0)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock))
+		return -errno;
+	pid = fork();
+	if (!pid)
+		writer_run(sock[1]);
+	close(sock[1]);
+	if (pid < 0) {
+		close(sock[0]);
+		return -EAGAIN;
+	}
+	s->writer = sock[0];
+	return 0;
+}
+
+static int ask_writer(int sock, int ns_fd, const struct secret *x)
+{
+	int fds[FDPASS_MAX], status, err;
+	unsigned int n;
+
+	err = fdpass_send(sock, x, sizeof(*x), &ns_fd, 1);
+	if (!err)
+		err = fdpass_recv(sock, &status, sizeof(status), fds, &n);
+	if (err)
+		return err;
+	fdpass_close(fds, n);
+	return status;
+}
+
+int srv_stable_set(struct srv *s, const struct srv_ns *ns, const char *ifname,
+		   const uint8_t secret[16])
+{
+	struct secret x = { 0 };
+	int err;
+
+	snprintf(x.ifname, sizeof(x.ifname), "%s", ifname);
+	memcpy(x.octets, secret, sizeof(x.octets));
+	if (!name_ok(&x))
+		return -EINVAL;
+	if (!s->sealed)
+		err = netns_call(ns->fd, write_secret, &x);
+	else
+		err = s->writer < 0 ? -EPERM : ask_writer(s->writer, ns->fd, &x);
+	explicit_bzero(&x, sizeof(x));
+	return err;
+}
