@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# isolate.sh CMD [ARG...]: as root, run CMD in a network and a mount namespace of its own, with a /run of its
-# own. The
+# isolate.sh CMD [ARG...]: as root, run CMD in a network and a mount namespace of its own, with a /run of its own. The
 # shell replaces itself by the command, so that its pid, signals and exit status are those of the command.
 #
-# Sockets, names of instances, /run/netns and ports of 127.0.0.1 then belong to this command alone, so that
-# several system
-# tests can run beside each other. tests/system/lib.sh starts each script by isolate.sh, also one that is typed
+# Sockets, names of instances, /run/netns and ports of 127.0.0.1 then belong to this command alone, so that several
+# system tests can run beside each other. tests/system/lib.sh starts each script by isolate.sh, also one that is typed
 # by hand.
 set -eu
 [ $# -gt 0 ] || { echo "usage: isolate.sh CMD [ARG...]" >&2; exit 2; }

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Managers come and go while TCP flows: OpenSM is killed and started again, a standby OpenSM takes over and
-# hands back, and OpenSM and our own manager replace each other. The flow continues, and every group is joined
-# again.
-# The script prints how long the changes took.
+# Managers come and go while TCP flows: OpenSM is killed and started again, a standby OpenSM takes over and hands
+# back, and OpenSM and our own manager replace each other. The flow continues, and every group is joined again. The
+# script prints how long the changes took.
 #
 #	Hca1: OpenSM A     h3 ==> h4: TCP
 #	Hca2: OpenSM B

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # ibsim's client protocol, as Debian's libumad2sim.so speaks it: OpenSM, infiniband-diags, and programs that
-# misbehave.
-# opensm.sh tests how OpenSM configures whole fabrics.
+# misbehave. opensm.sh tests how OpenSM configures whole fabrics.
 #
 #	OpenSM		OpenSM			    hostile client
 #	 Hca1 -- Switch1 -- Hca3    Hca2 -- Switch2 -- Hca4
-#		    |			      
-# | ~                 +-------- 2 cables --------+
+#		    |			       |
+#		    +-------- 2 cables --------+
 . tests/interop/lib.sh
 need opensm smpquery saquery ibnetdiscover perfquery ibping sminfo python3
 [ -n "$UMAD2SIM" ] || { skip "${0##*/}" "libumad2sim0 is not installed"; exit 0; }

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# Functions of the interop tests beyond those of tests/system/lib.sh: fabrics in ibnetdiscover's format, a lab
-# without
+# Functions of the interop tests beyond those of tests/system/lib.sh: fabrics in ibnetdiscover's format, a lab without
 # a subnet manager of ours, and Debian's OpenSM on this lab or on ibsim.
 #
 #	. tests/interop/lib.sh

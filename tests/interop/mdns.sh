@@ -4,14 +4,10 @@
 # mDNS: avahi on one host finds the service and the name of another host, over IPv4 and over IPv6.
 #
 #	h1: dbus-daemon, avahi-daemon "h1.local", avahi-publish     h2, h3: dbus-daemon, avahi-daemon
+#	 |                                                           |   |
+#	Switch1 -------------------------------------------- Switch2 | Switch3
 #
-#
-#
-# | ~     Switch1 -------------------------------------------- Switch2
-# Switch3
-#
-# Each daemon has PID and mount namespaces of its own, with its own /run and a private bus, so the daemons of
-# the
+# Each daemon has PID and mount namespaces of its own, with its own /run and a private bus, so the daemons of the
 # machine are not touched.
 . "$(dirname "$0")/../system/lib.sh"
 need avahi-daemon avahi-publish avahi-browse avahi-resolve dbus-daemon unshare

@@ -4,8 +4,7 @@
 #
 # osmtest, OpenSM's own test of a subnet administrator, runs unmodified on our umad preload: against our SA, and
 # against OpenSM on the same fabric. Every flow that passes with OpenSM passes with our SA, and the errors that
-# osmtest
-# logs are the same, except those in doc/osmtest.md.
+# osmtest logs are the same, except those in doc/osmtest.md.
 #
 #	h1: OpenSM	h2, h3: osmtest
 . "$(dirname "$0")/lib.sh"

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# saquery, unmodified on our umad preload: every query that it has, against our SA and against OpenSM on the
-# same fabric.
-# The outputs are the same apart from LIDs, GUIDs and the fields in doc/osmtest.md.
+# saquery, unmodified on our umad preload: every query that it has, against our SA and against OpenSM on the same
+# fabric. The outputs are the same apart from LIDs, GUIDs and the fields in doc/osmtest.md.
 #
 #	h1: the manager	h2: saquery
 . "$(dirname "$0")/lib.sh"

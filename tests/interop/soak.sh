@@ -6,8 +6,7 @@
 #
 #	SOAK_SECONDS=600 tests/interop/soak.sh		(make soak; 60 in CI)
 #
-# A ring of four switches with two hosts each. At any time one or two of its cables are out, a host's own cable
-# too,
+# A ring of four switches with two hosts each. At any time one or two of its cables are out, a host's own cable too,
 # so that ports go through all their states, and SA records come and go.
 . "$(dirname "$0")/lib.sh"
 need opensm shuf

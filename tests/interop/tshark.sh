@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tshark reads a capture of everything from the start to the end: all packets are InfiniBand, ARP has IPoIB's
-# form,
+# tshark reads a capture of everything from the start to the end: all packets are InfiniBand, ARP has IPoIB's form,
 # tshark knows the management datagrams by name, and nothing is malformed.
 #
 #	h1, h4 --- Switch1 --- Switch2 --- h2

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The far end of a UDP link answers directed-route SMPs as if a subnet without end were behind it: always new
-# switches
+# The far end of a UDP link answers directed-route SMPs as if a subnet without end were behind it: always new switches
 # of 254 ports. The hosts of the fabric come up nevertheless and stay up, and memory does not grow.
 #
 #	h1 -- Hca1 --+

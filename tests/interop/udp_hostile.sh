@@ -1,10 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A UDP link in use, and a third party that sends datagrams to both of its ends. None of them is delivered, the
-# flow
-# continues without loss, and each datagram is counted by its reason. The forged packets are right except for
-# their
+# A UDP link in use, and a third party that sends datagrams to both of its ends. None of them is delivered, the flow
+# continues without loss, and each datagram is counted by its reason. The forged packets are right except for their
 # sender, as the last case shows, which sends them from the peer's own port.
 #
 #	h1 -- Switch1 port 7 == UDP ==  relay.py  == UDP == HCA -- h3

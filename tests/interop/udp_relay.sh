@@ -1,10 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Two instances with a bad cable between them: relay.py forwards their datagrams without knowing their contents,
-# and
-# loses, damages, duplicates and reorders some. Whatever is delivered is undamaged, and damaged packets are
-# counted.
+# Two instances with a bad cable between them: relay.py forwards their datagrams without knowing their contents, and
+# loses, damages, duplicates and reorders some. Whatever is delivered is undamaged, and damaged packets are counted.
 #
 #	h1 -- Hca1 --+                               relay.py
 #	             Switch1 port 7 == UDP ==  a. <-------------> b.  == UDP == HCA -- h3

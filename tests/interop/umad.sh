@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Management programs, unmodified, on libuipoib-umad.so: what they see of ports and fabric, from hosts and from
-# switches; programs that are killed, that flood and that send nonsense; tables of many segments; and OpenSM as
-# the
+# switches; programs that are killed, that flood and that send nonsense; tables of many segments; and OpenSM as the
 # only manager, on a CA that belongs to no host.
 #
 #	h1 -- Switch1 -- Switch2 -- h2

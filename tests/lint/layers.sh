@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Check src/layers: no room may use one above it, #include lines keep to it, archives link with nothing else,
-# and the
+# Check src/layers: no room may use one above it, #include lines keep to it, archives link with nothing else, and the
 # table in ARCHITECTURE.md is the same.
 #
 #	layers.sh		check

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tidy.sh [all]: run clang-tidy with the checks of .clang-tidy; every warning is an error. Without "all", only
-# files of
-# src/ that differ from the main branch (origin/HEAD, or the one in BASE) are checked, at least those of the
-# last commit.
+# tidy.sh [all]: run clang-tidy with the checks of .clang-tidy; every warning is an error. Without "all", only files
+# of src/ that differ from the main branch (origin/HEAD, or the one in BASE) are checked, at least those of the last
+# commit.
 set -u
 cd "$(dirname "$0")/../.."
 

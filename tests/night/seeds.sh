@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# seeds.sh [COUNT]: run the simulation of a whole fabric (tests/sim/test_all_lab.c, ASan) with COUNT seeds, 2000
-# by
-# default; the first seed is made from the last commit's hash. One TAP line; for a failing seed, the command
-# that repeats it.
+# seeds.sh [COUNT]: run the simulation of a whole fabric (tests/sim/test_all_lab.c, ASan) with COUNT seeds, 2000 by
+# default; the first seed is made from the last commit's hash. One TAP line; for a failing seed, the command that
+# repeats it.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 count=${1:-2000}

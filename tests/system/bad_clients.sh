@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Clients of the control socket that send nonsense, stop reading, come by the hundred or disconnect in the
-# middle: they
-# get an error or are dropped, others are served, and the fabric works on.
+# Clients of the control socket that send nonsense, stop reading, come by the hundred or disconnect in the middle:
+# they get an error or are dropped, others are served, and the fabric works on.
 #
 #	garbage, stuck reader, ...  --->  /run/uipoib/NAME.sock  <---  uipoib link show
 #

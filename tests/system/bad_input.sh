@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Errors in files and on the command line are refused with exit status 2 and a message that names the place and
-# the
+# Errors in files and on the command line are refused with exit status 2 and a message that names the place and the
 # error. Settings that the fabric does not allow are shown at the link, which waits.
 #
 #	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A capture shows what went over the links: every packet has right lengths and (checked bit by bit by another
-# program)
+# A capture shows what went over the links: every packet has right lengths and (checked bit by bit by another program)
 # right CRCs, also where links carry none.
 #
 #	h1, h4 --- Switch1 --- Switch2 --- h2

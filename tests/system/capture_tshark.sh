@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tshark reads the captures that tests/unit/test_fabric_capture.c writes: pcap and pcapng, full headers, right
-# CRCs
+# tshark reads the captures that tests/unit/test_fabric_capture.c writes: pcap and pcapng, full headers, right CRCs
 # also where the link carried none, and ports as interfaces.
 set -u
 cd "$(dirname "$0")/../.."

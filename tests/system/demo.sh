@@ -5,8 +5,7 @@
 #
 #	uipoib demo
 #	   +-- daemon      h1 .. h4 on a ring of 3 switches, made by itself
-#
-#     +-- helper
+#	   |     +-- helper
 #	   +-- children that enter the hosts: pings, multicast, a TCP flow
 . "$(dirname "$0")/lib.sh"
 need ping

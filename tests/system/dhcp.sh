@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# DHCP between unmodified Ethernet programs over IPoIB: messages have RFC 4390's form on the wire, and
-# Ethernet's form
+# DHCP between unmodified Ethernet programs over IPoIB: messages have RFC 4390's form on the wire, and Ethernet's form
 # behind each TAP.
 #
 #	h1 dhcpd	h2 dhclient	h3 br0 -- veth -- s1 dhclient
-#	  |		  |		 
-# | ~       ------------ Switch1 ------- Switch2          uib1 of h1 and h2: another partition, dhcp = raw
+#	  |		  |		  |
+#	  ------------ Switch1 ------- Switch2		uib1 of h1 and h2: another partition, dhcp = raw
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/dhcp/client.sh"
 need dhcpd tshark python3

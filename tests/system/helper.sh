@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The helper process changes the kernel's interfaces for the daemon. The daemon goes on while the helper is busy
-# or
+# The helper process changes the kernel's interfaces for the daemon. The daemon goes on while the helper is busy or
 # hangs; only the host that waits for a setting has to wait.
 . "$(dirname "$0")/lib.sh"
 need ping ip

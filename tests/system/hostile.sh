@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Twelve of fourteen hosts turn hostile: each sends 1000 MADs a second, of eight kinds (mad_load.c), from random
-# Sets to
-# other nodes' ports to first segments of RMPP transfers. For the other two hosts lookups, joins, TCP and the
-# re-routing
-# around a pulled cable work as before, and with an M_Key nobody else changes what the SM wrote.
+# Twelve of fourteen hosts turn hostile: each sends 1000 MADs a second, of eight kinds (mad_load.c), from random Sets
+# to other nodes' ports to first segments of RMPP transfers. For the other two hosts lookups, joins, TCP and the
+# re-routing around a pulled cable work as before, and with an M_Key nobody else changes what the SM wrote.
 #
 #	h1 ==> h2: TCP; h1: lookups and joins       h3 .. h14: hostile
 #	Switch1 - Switch2 - Switch3, a ring; the cable Switch1/7 - Switch2/6 is pulled meanwhile

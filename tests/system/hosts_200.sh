@@ -5,10 +5,8 @@
 # 200 hosts on 20 switches come up, and each reaches every other; that takes less than two minutes of CPU time.
 #
 #	h1, h21, .. h181     h2, h22, .. h182           h20, h40, .. h200
-#
-#
-#
-# | ~          Switch1 ----------- Switch2 ------ ... ------ Switch20 ------ (Switch1)
+#	        |                    |                         |
+#	     Switch1 ----------- Switch2 ------ ... ------ Switch20 ------ (Switch1)
 . "$(dirname "$0")/lib.sh"
 need flock
 [ -x "$TOOLS/ping_all" ] || { echo "not ok - $TOOLS/ping_all is built"; exit 1; }

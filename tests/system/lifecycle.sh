@@ -1,14 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# An instance starts and ends in every possible way, and leaves nothing behind: no process, interface,
-# namespace, socket
-# or file. An idle instance does nothing.
+# An instance starts and ends in every possible way, and leaves nothing behind: no process, interface, namespace,
+# socket or file. An idle instance does nothing.
 #
 #	uipoib run (supervisor)
 #	   +-- daemon          h1 .. h4: anonymous namespaces on a ring of 3 switches
-#
-#     +-- helper
+#	   |     +-- helper
 #	   +-- CMD             uib9: an interface in the caller's own namespace
 . "$(dirname "$0")/lib.sh"
 need ping

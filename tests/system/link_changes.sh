@@ -5,14 +5,13 @@
 # ring.
 #
 #	 h1, h4             h2
-#
-#
-# | ~     Switch1 -[4]--[3]- Switch2
+#	   |                |
+#	Switch1 -[4]--[3]- Switch2
 #	     \ [3]         / [4]
 #	      \           /
 #	   [4] -- Switch3 -- [3]
-#
-# | ~                 h3
+#	            |
+#	            h3
 . "$(dirname "$0")/lib.sh"
 mcast=$TOOLS/mcast
 [ -x "$mcast" ] || { echo "not ok - $mcast is built"; exit 1; }

@@ -6,13 +6,10 @@
 #	user "nobody" (65534)
 #	 +-- user namespace
 #	       +-- h1 10.4.0.1 --- Switch1 --- Switch2 --- h2 10.4.0.2
-#
-#                        \        /
-#
-#                         Switch3
-#
-#
-# | ~            +-- h3 10.4.0.3 -------------+          files: only below $work and in its own mount namespace
+#	       |                        \        /
+#	       |                         Switch3
+#	       |                            |
+#	       +-- h3 10.4.0.3 -------------+          files: only below $work and in its own mount namespace
 . "$(dirname "$0")/lib.sh"
 need ping setpriv unshare
 mcast=$TOOLS/mcast

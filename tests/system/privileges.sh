@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# An attacker who takes over the daemon, or who sends requests to its helper, gains nothing. inject.c makes
-# system calls
-# inside both processes.
+# An attacker who takes over the daemon, or who sends requests to its helper, gains nothing. inject.c makes system
+# calls inside both processes.
 . "$(dirname "$0")/lib.sh"
 need ping setpriv unshare
 inject=$TOOLS/inject

@@ -4,16 +4,11 @@
 # Several stations behind one TAP: each has a queue pair of its own, and so a link-layer address of its own.
 #
 #	s1  s2				m1  m2  m3
-#
-#
-#    veth
-#
-#
-#    macvlan
+#	 |  |    veth			 |   |   |    macvlan
 #	 br0 (h1)		h2	 uib0 (h3), stations = 2
-#	  |			|	 
-# | ~      uib0                   uib0
-# | ~       ---- Switch1 -- Switch2 --------
+#	  |			|	  |
+#	 uib0			uib0	  |
+#	  ---- Switch1 -- Switch2 --------
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/stations/stations.sh"
 need bridge iperf3 tshark

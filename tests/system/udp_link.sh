@@ -1,15 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Links over UDP: hosts of different processes communicate like hosts of one process. Datagrams that are not
-# from the
+# Links over UDP: hosts of different processes communicate like hosts of one process. Datagrams that are not from the
 # peer are ignored. Whichever end is killed, the other recovers.
 #
 #	h1 --- Switch1 --------- Switch2 --- h2		one process, with the SM; crc = off
-#	       7
-#
-# 8
-# 7
+#	       7 |  | 8             | 7
 #	=========|==|===============|============ UDP, IPv4 and IPv6
 #	        h3  h5             h4			h3 and h4: a process; h5: another
 . "$(dirname "$0")/lib.sh"
