@@ -2,7 +2,7 @@
 #ifndef TESTS_KERNEL_TABLES_H
 #define TESTS_KERNEL_TABLES_H
 
-/* What tests ask of the kernel's tables of addresses and neighbours, and the product does not. */
+/* Requests to the kernel's tables of addresses and neighbours that only tests make, and the program does not. */
 
 #include <errno.h>
 #include <libmnl/libmnl.h>

@@ -79,8 +79,8 @@ void ibsim_mads_fini(struct ibsim_client *c)
 /* --- MADs from a client */
 
 /*
- * Make the address of a MAD. Return: 0; -EINVAL for an invalid LID, which ibsim also reports at
- * once
+ * Make the address of a MAD. Return: 0; -EINVAL for an invalid LID, because ibsim, too, reports
+ * that at once instead of letting the request time out
  */
 static int address(struct mad_addr *ret, const struct ibsim_pkt *k)
 {

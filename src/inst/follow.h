@@ -31,7 +31,7 @@ struct follow {
 	unsigned int losses; /* losses in a row, without a minute of presence between them */
 	ns_t came; /* time at which the namespace was opened */
 	ns_t not_before; /* earliest time of the next question */
-	ns_t look_at; /* time of the next question while the namespace is gone */
+	ns_t look_at; /* time at which the helper is asked next while the namespace is gone */
 };
 
 /* follow_init() - The namespace is open, as at the start */

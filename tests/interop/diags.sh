@@ -16,8 +16,8 @@ compare=tests/interop/diags/compare.py
 used=$work/used
 : >"$used"
 
-# Speeds that leave the SM nothing to enable. The SM enables everything that is supported, and ibsim then
-# changes links that are up.
+# Print a topology in which the ports support no more than their links use. The SM enables everything that a port supports, and
+# with higher speeds ibsim would then change links that are up.
 net_topo() {
 	case $1 in
 	fat-tree) topo_fat_tree 4 | awk '
@@ -43,7 +43,7 @@ ask() {
 			printf '$ %s\n' "$c" >"$file"
 			# shellcheck disable=SC2086
 			on_sim "$1" "$2" timeout -k 1 60 $c </dev/null >>"$file" 2>&1
-			# 137: it did not end at SIGTERM either.
+			# Status 124 means that the command was ended by SIGTERM, 137 that it needed SIGKILL.
 			[[ $? =~ ^(124|137)$ ]] || grep -q '^perfquery: .*classportinfo query' "$file" || break
 			echo "# on $1, try $try: no answer to $c"
 		done
@@ -75,8 +75,8 @@ ask_both() {
 	ask_late lab ibsim "$1"
 }
 
-# ask_late WHERE OTHER NODE: a tool waits for a second or less. What timed out here, and not there, is asked again, on a machine that
-# may be busy.
+# ask_late WHERE OTHER NODE: repeat the commands that timed out on WHERE and not on OTHER. The tools wait for a second or less, which
+# may be too short on a busy machine.
 ask_late() {
 	local i=0 c file try
 	while read -r c; do

@@ -17,8 +17,8 @@ exec 3>&1
 mcast=$TOOLS/mcast
 topo_ring 6 3 >"$work/lab.topo"
 
-# A standby asks the master each second and takes over after three polls without an answer; the defaults are 10
-# s and 4 polls.
+# A standby asks the master each second and takes over after three polls without an answer; the defaults are 10 s
+# and 4 polls.
 cat >"$work/osm.conf" <<-'END'
 	sminfo_polling_timeout 1000
 	polling_retry_number 3
@@ -28,7 +28,8 @@ ms() { echo $(($(date +%s%N) / 1000000)); }
 
 flow() { flow_start h3 h4 10.4.0.3 10.4.0.4; }
 
-# flow_went_on WHAT: the flow ended well, and was never silent for more than 0.5 s: fifty looks of the receiver, one every 10 ms
+# flow_went_on WHAT: the flow ended without an error, and was never interrupted for more than 0.5 s. The receiver checks for data
+# every 10 ms, so it found none at most fifty times in a row.
 flow_went_on() {
 	flow_stop '.longest <= 50' || return 1
 	echo "# $1: $(tail -1 "$work/flow")" >&3

@@ -10,7 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 need opensm osmtest
 topo_ring 6 3 >"$work/lab.topo"
-port_guid() { printf '0x10%04x' $((2 * $1 - 1)); } # of HcaN, as ibsim numbers them
+port_guid() { printf '0x10%04x' $((2 * $1 - 1)); } # N: GUID of the port of HcaN, as ibsim assigns GUIDs
 
 # osmtest_run HOST NAME OPTION...: run osmtest, which must print PASS; its log is $work/NAME.log
 osmtest_run() {

@@ -15,7 +15,7 @@
 . "$(dirname "$0")/lib.sh"
 need opensm ping
 topo_ring 6 3 >"$work/lab.topo"
-guid() { printf '0x10%04x' $((2 * $1 - 1)); } # of HcaN's port, as ibsim numbers them
+guid() { printf '0x10%04x' $((2 * $1 - 1)); } # N: GUID of the port of HcaN, as ibsim assigns GUIDs
 
 partitions() { # [other]
 	echo "Default=0x7fff, ipoib : ALL=full;"

@@ -12,7 +12,7 @@ topo_ring 6 3 >"$work/lab.topo"
 wait='-t 60000' # ms for an answer, on a machine that may be busy
 q() { x h2 saquery $wait "$@"; }
 lid_of() { q -l "Hca$1"; }
-gid() { printf 'fe80::10:%x' $((2 * $1 - 1)); } # of HcaN, as ibsim numbers GUIDs
+gid() { printf 'fe80::10:%x' $((2 * $1 - 1)); } # N: GID of the port of HcaN, as ibsim assigns GUIDs
 
 # Remove fields that the manager may choose (LIDs, its GUIDs and counters, which ports the trees of groups use,
 # thresholds, timers, whether Q_Keys are controlled) and those that OpenSM 3.3.23 does not fill in: it does not

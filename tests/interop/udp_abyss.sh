@@ -8,7 +8,8 @@
 #	             Switch1 port 7 == UDP == abyss.py
 #	h2 -- Hca2 --+
 #
-# With HOSTILE_SECONDS the subnet manager sweeps again and again for so long, and tests/night/watch.sh says what is looked at.
+# With HOSTILE_SECONDS the subnet manager sweeps again and again for so long, and tests/night/watch.sh lists
+# further checks.
 . "$(dirname "$0")/lib.sh"
 [ -z "${HOSTILE_SECONDS:-}" ] || . tests/night/watch.sh
 need python3 ping

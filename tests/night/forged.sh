@@ -10,7 +10,7 @@
 #
 # There are more forged senders than the 8192 neighbours that a link has, so the first ones give way to others. After ten
 # minutes (IPOIB_NEIGH_IDLE) those that are left expire, all within seconds; the attack is a minute longer, if HOSTILE_SECONDS is
-# 600. tests/night/watch.sh says what is looked at.
+# 600. tests/night/watch.sh lists the checks.
 . "$(dirname "$0")/../interop/lib.sh"
 : "${HOSTILE_SECONDS:=600}"
 . tests/night/watch.sh

@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-/* Rules for all requests (I18, I19, I20), and records of nodes and ports. */
+/* Rules for all requests (rows I18, I19 and I20 of CONFORMANCE.md), and records of nodes and ports. */
 
 static void test_I18_replies_go_to_the_asker_and_unknown_keys_are_dropped(void **state)
 {

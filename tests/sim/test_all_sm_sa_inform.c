@@ -7,7 +7,7 @@
 #include "wire/mgid.h"
 
 /*
- * InformInfo and Reports (I25, I26, R65), ServiceRecords, and the state that ends with mastership.
+ * InformInfo and Reports (rows I25, I26 and R65 of CONFORMANCE.md), ServiceRecords, and the state that ends with mastership.
  */
 
 #define LINUX_BROADCAST 0x10083u

@@ -7,7 +7,7 @@
 #include "fabric/fault.h"
 #include "wire/mgid.h"
 
-/* MCMemberRecord (I17, I18, I22, I23, I24, I26; RFC 4391 §4.1, §5, §10). */
+/* MCMemberRecord (rows I17, I18, I22, I23, I24 and I26 of CONFORMANCE.md; RFC 4391 §4.1, §5, §10). */
 
 /* Component masks of the Linux driver: join of the broadcast group, of other groups, leave. */
 #define LINUX_BROADCAST 0x10083u

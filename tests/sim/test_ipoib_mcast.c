@@ -588,8 +588,8 @@ static void test_the_links_own_group_can_be_received_as_an_ip_group(void **state
 	assert_int_equal(add(GROUP), 0);
 	r.ready_status = 1;
 	rig_up(&r);
-	assert_int_equal(r.ready_status,
-			 0); /* what was added before the join is answered after it */
+	/* The group was added before the link joined its own group; the owner gets the result now. */
+	assert_int_equal(r.ready_status, 0);
 	r.ready_status = 1;
 	assert_int_equal(add(GROUP), 0);
 	assert_int_equal(r.ready_status, 0);
@@ -598,7 +598,7 @@ static void test_the_links_own_group_can_be_received_as_an_ip_group(void **state
 	rig_run(&r, NS_SEC(30)); /* some sweeps */
 	assert_int_equal(g->joins, 1);
 
-	/* Interfaces stay in it when the IP group has no receiver any more. */
+	/* The link stays in its own group when the IP group has no receiver any more. */
 	assert_int_equal(del(GROUP), 0);
 	assert_int_equal(del(GROUP), 0);
 	assert_int_equal(del(GROUP), -ENOENT);

@@ -570,7 +570,7 @@ static void test_lossy_sa_loses_no_packet_and_keeps_order(void **state)
 	}
 }
 
-/* A profile may have neighbours say their Q_Keys. Others are sent to with the link's. */
+/* In some profiles neighbours advertise their Q_Keys. Packets to other neighbours have the Q_Key of the link. */
 static void test_packets_have_the_qkey_that_the_neighbour_has_said(void **state)
 {
 	struct ipoib_neigh *n, *other;
@@ -672,7 +672,7 @@ static void test_sl_of_unicasts_is_from_where_the_configuration_says(void **stat
 
 	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
 		assert_int_equal(begin_with_sl(c[i].from), c[i].sl);
-		/* Multicast packets have that of their group in any case. */
+		/* Multicast packets always have the SL of their group. */
 		assert_int_equal(rig_tx_group(&r, 0xffffffff, 2), IPOIB_SEND);
 		assert_int_equal(r.sent[1].attr.sl, 5);
 		rig_fini(&r);
@@ -690,7 +690,8 @@ static void test_sl_of_unicasts_follows_the_groups(void **state)
 	/* The SM makes the group anew, and all join again. */
 	sa_report(&r.s.sa, MAD_TRAP_MC_DELETED, &bcast, r.s.now);
 	rig_run(&r, NS_SEC(1));
-	rig_tx_neigh(&r, n, 2); /* asks for the path again, and is sent meanwhile */
+	/* This packet makes the link ask for the path again, but does not wait for the answer. */
+	rig_tx_neigh(&r, n, 2);
 	rig_run(&r, NS_SEC(1));
 	rig_tx_neigh(&r, n, 3);
 	assert_int_equal(r.sent[r.nsent - 1].attr.sl, 6);

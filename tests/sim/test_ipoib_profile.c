@@ -185,7 +185,7 @@ static int v6_del(const uint8_t group[16])
 	return err;
 }
 
-/* A link of the profile that is administratively up, on a port with an MTU of 4096, to which @fit was done before */
+/* Make a link of this profile, on a port with an MTU of 4096, and set it up. Before that @fit changes the link's own group at the SA. */
 static void v6_start(struct ipoib_link_cfg *cfg, void (*fit)(struct sa_group *all))
 {
 	cfg->profile = ipoib_profile_find("v6ib00");
@@ -209,10 +209,10 @@ static void test_V16_V24_v6ib00_link_is_made_by_joining_all_hosts(void **state)
 	assert_int_equal(r.s.sa.last_join.join_state, MCM_JOIN_FULL);
 	assert_int_equal(r.s.sa.joins, 1);
 	assert_int_equal(rig_attached(&r, &all, v6_at_sa(all_hosts)->rec.mlid), 1);
-	assert_int_equal(r.mtu, 2048); /* all of the group's, for there is no header */
+	assert_int_equal(r.mtu, 2048); /* the whole MTU of the group, because there is no header */
 	ipoib_link_info(r.link, &info);
 	assert_memory_equal(&info.mgid, &all, 16);
-	/* The kernel's ff02::1 is that group, of which every host is a member. */
+	/* ff02::1 of the kernel maps to the link's own group, of which every host is a member. */
 	r.ready_status = 1;
 	assert_int_equal(v6_add(all_hosts), 0);
 	assert_int_equal(r.ready_status, 0);
@@ -259,7 +259,7 @@ static void test_V17_v6ib00_pkey_is_that_of_the_group(void **state)
 	assert_reason(&r, "P_Key 0x8123 is not the link's 0x8001");
 	rig_fini(&r);
 
-	/* and all other groups have it too */
+	/* All other groups have this P_Key, too. */
 	begin("v6ib00");
 	assert_int_equal(v6_add(site_group), 0);
 	assert_memory_equal(&r.s.sa.last_join.mgid, &g, 16);

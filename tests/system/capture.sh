@@ -135,7 +135,7 @@ check "the disk goes on: all is written" wait "$stopper"
 whole() { "$checker" "$work/hung.pcap" | jq -es '.[-1] | .bad == 0 and .packets > 1000'; }
 check "and the packets are right" whole
 
-# RLIMIT_FSIZE of the client, whose writer writes
+# The writer is a child of the client, so the RLIMIT_FSIZE of the client limits the capture file.
 limited() { (ulimit -S -f 256 && u capture start "$work/limited.pcap"); } # KiB
 check "a capture under RLIMIT_FSIZE" limited
 too_large() { flooded; state_is "$work/limited.pcap" '.error == "File too large"'; }

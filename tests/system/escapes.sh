@@ -113,7 +113,7 @@ check "h1 reaches the peer" eventually 30 x h1 ping -n -c 1 -W 1 10.4.0.99
 
 if [ -n "${HOSTILE_SECONDS:-}" ]; then
 	peer_is() { equal "$1" "$(u -j fabric port show Switch1/7 | jq -r '.port[0].state')"; }
-	# A file of Switches and Hcas and a name, both of the same pieces as the peer's
+	# Write a topology file and print a name, both made of the same pieces as the name of the peer.
 	evil_text() {
 		python3 - "$work/evil.py" "$work/round.topo" <<-'E'
 			import random, re, sys

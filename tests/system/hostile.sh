@@ -26,14 +26,14 @@ lab_up
 lids() { u -j fabric port show | jq -c '.port[] | [.port, .lid, .lmc, .sm_lid]'; }
 tables() { for s in 1 2 3; do u -j fabric lft show Switch$s; done; }
 settings() { u -j fabric port show | jq -c '.port[] | [.port, .state, .mtu, .oper_vls, .pkeys, .link, .speed]'; }
-# The M_Key of every node, as a node that knows it sees it
+# The M_Key of every node, read by h1, which knows the key
 mkeys() {
 	local lid
 	for lid in $(u -j fabric port show | jq '.port[].lid // empty | select(. > 0)' | sort -nu); do
 		x h1 smpquery -K -y $key portinfo "$lid" | sed -n "s/^Mkey:\.*/$lid /p;s/^ProtectBits:\.*/$lid protect /p"
 	done
 }
-same() { diff "$work/$1" <("$1"); } # WHAT: as it was
+same() { diff "$work/$1" <("$1"); } # WHAT: what this function prints has not changed
 for what in lids tables settings mkeys; do $what >"$work/$what"; done
 check "every node has the M_Key" equal $((hosts + 3)) "$(grep -c " $key\$\| 0x0*${key#0x}\$" "$work/mkeys")"
 check "who does not know it is not shown it" equal 0 \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- *	netns_cookie FILE...	what the kernel calls the network namespaces of these files and nothing else ever
+ *	netns_cookie FILE...	print the cookies of the network namespaces of these files
  *
- * Inode numbers of namespaces are given again soon after one has ended; cookies (Linux 5.14) are not.
+ * A cookie (Linux 5.14) is a number that the kernel gives to one namespace only. The inode number of a
+ * namespace is used again soon after the namespace has ended.
  */
 
 #include <fcntl.h>

@@ -60,7 +60,8 @@ link() { u -j link show dev "uib1@h$1" | jq -r ".link[0].$2"; }
 
 has() { grep -q "^$2" "$1"; }
 
-# A group with the same IP address in both partitions, and a sender in one
+# Both partitions have a group with the same IP address. What SENDER sends reaches MEMBER, which is in its partition, and not
+# OUTSIDER, which is in the other.
 group_apart() { # SENDER MEMBER OUTSIDER
 	local h f=$work/group-$1
 	for h in $2 $3; do

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# profile = linux: the packets of a host with this profile are searched in a capture by the program that finds
-# the same packets in a capture of Linux's own ib_ipoib (tests/interop/linux/differences.sh). Hosts of this profile and of
-# rfc4391 are on one link.
+# profile = linux: tests/interop/linux/differences.py, which finds the packets by which Linux's own ib_ipoib differs from the RFC in a
+# capture, finds the same packets of a host with this profile. Hosts of this profile and of rfc4391 are on one link.
 #
 #	h1 linux -- Switch1 ------- Switch2 -- h2 linux
 #	                  \         /

@@ -119,7 +119,8 @@ END
 octets() { /usr/bin/python3 -B "$work/octets.py" "$work/all.pcap" "$(link h1 lid)" "$(link h1 gid)"; }
 check "V1 V2 V10 V14 V17 V22: every packet of h1 is as the draft draws it" octets
 
-# The administrator takes the group away, and it ends with its last member. The link says so, and comes back with the group.
+# The administrator removes the group from the configuration, and the group ends with its last member. The link shows that as its
+# reason, and is up again when the group exists again.
 set_all() { local h; for h in 1 2 3; do x h$h ip link set uib0 "$1" || return 1; done; }
 group_is_gone() { u -j fabric group show | jq -e '[.group[].mgid] | index("ff12:3333::1") == null'; }
 printf 'Default=0x7fff, ipoib : ALL=full;\n' >"$work/without.conf"

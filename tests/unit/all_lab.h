@@ -117,7 +117,7 @@ void lab_send(struct lab_host *from, const struct lab_host *to, const void *data
 void lab_send_group(struct lab_host *from, const uint8_t group[4], const void *data, size_t len);
 /* lab_receive() - Let the host receive the group of lab_send_group() */
 void lab_receive(struct lab_host *h, const uint8_t group[4]);
-/* lab_ip_len() - Octets of the IP header of what the host sends */
+/* lab_ip_len() - Length of the IP header of the packets that the host sends */
 size_t lab_ip_len(const struct lab_host *h);
 
 /*

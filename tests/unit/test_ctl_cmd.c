@@ -781,7 +781,7 @@ static void test_a_hanging_disk_delays_the_end_of_its_capture_alone(void **state
 	json_decref(end);
 }
 
-/* A writer's error is the capture's, whether it comes early, late, or as the end of the writer. */
+/* The capture shows the error of its writer, whether the writer reports it at the start, later, or dies. */
 static void test_capture_that_cannot_be_written_keeps_its_error(void **state)
 {
 	static const int reports[][2] = { { -ENOSPC, -ENOSPC }, { 0, -EFBIG }, { 0, -EPIPE } };
@@ -871,7 +871,7 @@ static void test_capture_whose_reader_goes_keeps_its_error(void **state)
 	json_t *rows = json_array();
 	int p[2];
 
-	signal(SIGPIPE, SIG_IGN); /* as the daemon does */
+	signal(SIGPIPE, SIG_IGN); /* the daemon ignores it, too */
 	assert_int_equal(writer_pair(&p[1], &p[0]), 0);
 	assert_int_equal(proto_send_fd(&c, "capture start", NULL, p[1]), 0);
 	close(p[1]);

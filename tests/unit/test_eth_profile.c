@@ -139,7 +139,7 @@ static void test_V3_V13_V14_unicasts_have_the_qpn_and_qkey_of_the_option(void **
 	}
 }
 
-/* Another node tells a wrong Q_Key of the peer, before the peer has said its own, and after it. */
+/* Another node advertises a wrong Q_Key for the peer, before the peer advertises its own, and after that. */
 static void test_V14_a_qkey_that_the_peer_has_said_is_not_replaced_by_others(void **state)
 {
 	uint8_t b[200];

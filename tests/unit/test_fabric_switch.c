@@ -246,7 +246,7 @@ static void test_I4_smps_pass_in_init(void **state)
 	rig_mad_of(e1->got[0], mad);
 	assert_int_equal(mad[3], MAD_METHOD_GET_RESP);
 	assert_int_equal(mad[SMP_DATA_OFF + 2], IB_NODE_SWITCH);
-	assert_int_equal(mad[SMP_DATA_OFF + 36], 1); /* LocalPortNum: the ingress port, I12 */
+	assert_int_equal(mad[SMP_DATA_OFF + 36], 1); /* LocalPortNum is the ingress port (IBTA 14.2.5.3) */
 }
 
 static void test_I1_directed_route_through_the_switch(void **state)

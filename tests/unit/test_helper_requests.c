@@ -721,7 +721,7 @@ static struct done follow_ask(struct follow *t)
 	return d;
 }
 
-/* Ask as one who has learnt that the namespace is gone, and has closed its files. */
+/* Ask as a daemon that knows that the namespace is gone, and has closed the files of it. */
 static struct done follow_ask_new(struct follow *t)
 {
 	struct done d = follow_ask(t);
@@ -768,7 +768,7 @@ static void close_files(const struct done *d)
 		     6);
 }
 
-/* The TAP is in namespace @d->fd, as it was asked for, and can be changed there. */
+/* The TAP is in namespace @d->fd with the name and index of the request, and can be changed there. */
 static void check_returned(struct follow *t, const struct done *d)
 {
 	struct rtnl_ip ip = v4("10.4.0.1");
@@ -819,7 +819,7 @@ static void test_helper_namespace_that_is_made_again_is_opened_by_its_name(void 
 		close_files(&d);
 	}
 	follow_free(&t);
-	/* The last one is not of the helper's making, so it stays. */
+	/* The helper did not make the last namespace, so it does not remove its name. */
 	remove_name(&t);
 }
 
@@ -836,7 +836,7 @@ static void test_helper_lets_go_of_a_namespace_whose_name_means_another(void **s
 	d = follow_ask_new(&t);
 	assert_true(netns_same(d.fd, fd));
 	close_files(&d);
-	/* Who does not know of the new namespace, as another host in the same one, is given it, too. */
+	/* Another host in the same namespace asks later with the old number, and gets the new namespace, too. */
 	t.gen = 1;
 	d = follow_ask_new(&t);
 	assert_true(netns_same(d.fd, fd));
@@ -846,7 +846,7 @@ static void test_helper_lets_go_of_a_namespace_whose_name_means_another(void **s
 	follow_free(&t);
 }
 
-/* After the seal the helper may not look through the links of /proc, so it could not tell whether the namespace is there. */
+/* After the seal the helper may not look through the links of /proc, so it could not see whether the namespace exists. */
 static void test_helper_does_not_follow_a_name_that_is_a_link(void **state)
 {
 	char dir[] = "/tmp/uipoib-test-XXXXXX", link[64], target[64];
@@ -869,7 +869,7 @@ static void test_helper_does_not_follow_a_name_that_is_a_link(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
-/* A handle's namespace is let go of as a whole, so it must be gone for all who opened it. */
+/* The helper gives up a namespace for all that opened it, so no other way to it may be left. */
 static void test_helper_does_not_follow_a_namespace_that_is_opened_in_another_way_too(void **state)
 {
 	char name[40], path[64];
@@ -926,7 +926,7 @@ static void test_helper_lets_go_of_nothing_when_it_cannot_look(void **state)
 /* A TAP of somebody else in a namespace */
 struct stranger {
 	const char *name;
-	int ifindex; /* index that it is to have; 0 for any */
+	int ifindex; /* interface index to ask for; 0: the kernel chooses one */
 	int fd;
 };
 
@@ -974,7 +974,7 @@ static void test_helper_moves_no_link_whose_name_is_that_of_a_parked_tap(void **
 	follow_make(&t);
 	assert_int_equal(netdev_tap_create(t.h, t.ns, &conf, &fd, &ifindex), 0);
 	assert_int_equal(netdev_helper_seal(t.h), 0);
-	tap_close(&t.tap); /* so that it cannot be parked */
+	tap_close(&t.tap); /* so that the helper cannot move the TAP to its own namespace */
 	replace(&t, &first);
 	assert_int_equal(netdev_post_tap_return(t.h, t.ns, &conf, on_done, &d), 0);
 	await_answers(t.h, &d, 1);

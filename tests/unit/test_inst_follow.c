@@ -69,7 +69,7 @@ static void test_follow_namespace_is_lost_and_comes(void **state)
 	assert_true(follow_next(&f) == NS_NEVER);
 }
 
-/* The helper has files for those only who have closed the old ones. */
+/* The helper gives the files of the new namespace only to a daemon that has closed those of the old one. */
 static void test_follow_namespace_is_replaced_between_two_questions(void **state)
 {
 	struct follow f;

@@ -38,7 +38,7 @@ static void test_R65_subscribes_to_traps_64_to_67_once(void **state)
 		assert_true(r.sa.subscribed[i]);
 	assert_int_equal(r.sa.subscribes, 4);
 	assert_true(sac_subscribed(r.sac));
-	/* I25: sent to QPN 1, for all LIDs, for generic traps */
+	/* LIDRangeBegin 0xFFFF asks for Reports about all LIDs (IBTA 13.4.8.3). */
 	assert_int_equal(be16_at(r.sa.last + SA_DATA_OFF + 16), 0xffff);
 	sac_rig_run(&r, NS_SEC(100));
 	assert_int_equal(r.sa.subscribes, 4);

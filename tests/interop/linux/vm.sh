@@ -79,7 +79,7 @@ after_hang() {
 }
 started=${EPOCHREALTIME/./}
 check "a VM that hung is booted once more, and then a processor that runs late is no panic" after_hang
-not_older() { # that VM has not lived for much longer than this machine has waited for it; with that TSC it would be 13 times as long
+not_older() { # the uptime in the VM is at most twice the time that passed here; with the wrong rate of the TSC it would be 13 times
 	local there=$(sed -n '2s/ .*//p' "$work/out") here=$(((${EPOCHREALTIME/./} - started) / 1000000))
 	echo "$there s in the VM, $here s here"
 	[ "${there%.*}" -le $((2 * here)) ]

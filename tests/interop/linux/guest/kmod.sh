@@ -126,7 +126,7 @@ fuzz() {
 check "fuzzed for $seconds s, all answers right" fuzz
 check "removed after that" remove uib1
 
-# --- network namespaces: the socket is where the device was added, and the device goes with it
+# --- network namespaces: the socket is in the namespace in which the device was added, and the device ends with this namespace
 
 ib_net() { # DEVICE: its network interface in this namespace
 	local n

@@ -3,7 +3,7 @@
 #
 # Runs systemd-networkd, with the network files of the folder NETWORK only, in a VM whose init is not systemd:
 #
-#	networkd.sh NETWORK		becomes it
+#	networkd.sh NETWORK		the script executes networkd, so it does not return
 #
 # networkd waits for udevd to report that an interface is ready, and there is no udevd here. With /sys read-only, as in a
 # container, networkd does not wait.
