@@ -4,7 +4,7 @@
 
 #include "uib.h"
 
-/* A packet and what the checks have read of its headers. The checks run in the order of IBTA 7.8.1, 8.3 and 9.6. */
+/* A packet and the header fields that the checks have decoded. The checks run in the order of IBTA 7.8.1, 8.3 and 9.6. */
 struct rx {
 	struct uib_dev *dev;
 	const u8 *pkt, *grh, *bth, *deth, *payload; /* grh is NULL if the packet has none */

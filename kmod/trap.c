@@ -144,7 +144,7 @@ static void raise(struct uib_dev *dev, u16 trap, u8 type, u8 *notice)
 	u16 lid = READ_ONCE(dev->port.lid);
 
 	if (!READ_ONCE(dev->port.sm_lid))
-		return; /* no SM is known that could be told */
+		return; /* no SM is known to which a trap could be sent */
 	notice[0] = GENERIC | type;
 	notice[N_PRODUCER] = RDMA_NODE_IB_CA;
 	put_unaligned_be16(trap, notice + N_TRAP);

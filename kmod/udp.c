@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
-/* The socket of the link: datagrams in and out, and what is checked of a packet before its transport headers are read. */
+/* The socket of the link: datagrams in and out, and the checks of a packet before its transport headers are read. */
 
 #include <linux/ip.h>
 #include <linux/ipv6.h>

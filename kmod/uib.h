@@ -275,7 +275,7 @@ struct uib_cq {
 	u32 size, head, count;
 	enum ib_cq_notify_flags armed; /* which completions call the handler; 0: none */
 	bool broken; /* a completion was lost because the CQ was full: the CQ takes no more, for ever */
-	bool overflowed; /* broken, and the consumer has not been told by CQ_ERR yet */
+	bool overflowed; /* the CQ is broken, and CQ_ERR, which tells the consumer, was not raised yet */
 };
 
 struct uib_swqe {

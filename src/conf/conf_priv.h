@@ -47,7 +47,7 @@ struct conf_key {
 	unsigned long min, max;
 	bool (*allowed)(unsigned long v); /* a further check of a number; NULL: none */
 	const char *const *words; /* NULL-terminated */
-	/* what a message about a wrong value says; NULL: a CONF_NUMBER's .min-.max */
+	/* description of valid values for messages; NULL: .min-.max of a CONF_NUMBER */
 	const char *expected;
 	int (*set)(struct conf_parser *p, const char *value);
 	bool repeatable, required;

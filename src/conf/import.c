@@ -151,7 +151,7 @@ static void report_written(struct import *im)
 	set_number(im->report, "interfaces", im->ifaces);
 }
 
-/* --- what is written is read first */
+/* --- texts are read back before they are written */
 
 static int check_topo_text(struct import *im)
 {

@@ -13,7 +13,7 @@ struct ctl;
 struct tools;
 struct ctl_client;
 
-/* A request that is being answered. Valid until ctl_end(), or until its client goes. */
+/* A request that is being answered. Valid until ctl_end(), or until its client disconnects. */
 struct ctl_req {
 	struct inst *in;
 	const struct ctl *ctl; /* server that has .client */

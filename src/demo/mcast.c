@@ -21,7 +21,7 @@
 #define PROBE_EVERY_MS 50
 #define LATE_MS \
 	300 /* time to wait for wrong deliveries: datagrams that come twice, or to a host that did not join */
-#define PATIENCE_MS 30000 /* longest wait for what should happen at once, even on a busy machine */
+#define PATIENCE_MS 30000 /* longest wait for a result that comes at once on an idle machine */
 
 /* State of a receiver, in memory that it shares with the sender */
 struct seen {

@@ -85,8 +85,8 @@ void fabric_ext_rx_error(struct fabric_port *end, bool physical)
 }
 
 /*
- * Octets that go to hdr[]: the headers from LRH to DETH. Other packets have at least what a switch
- * reads.
+ * Octets that are copied to hdr[]. In a UD packet these are the headers from LRH to DETH. In any other
+ * packet as many octets contain all the headers that a switch reads.
  */
 static size_t headers_of(const uint8_t *lrh)
 {

@@ -138,7 +138,7 @@ void fabric_set_hca_notify(struct fabric *f, struct fabric_node *n, const struct
 /* --- ports and links */
 
 /**
- * fabric_port_find() - Find the port "Name/port", which is divided at the last '/'
+ * fabric_port_find() - Find a port by "NODE/PORT", where the number of the port follows the last '/'
  *
  * Switches have a port 0, which has no link.
  * Return: 0; -EINVAL: no '/' or number; -ENOENT: no such node; -ERANGE: no such port

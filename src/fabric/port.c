@@ -309,7 +309,8 @@ bool fabric_run(struct fabric *f, ns_t now)
 	struct fabric_port *p;
 
 	f->now = now;
-	if (f->running) /* called from a callback inside fabric_run(), which will go on itself */
+	/* This call comes from a callback inside fabric_run(), which moves the packets itself afterwards. */
+	if (f->running)
 		return f->ready_head != NULL;
 	f->running = true;
 	while (done < FABRIC_BUDGET && (p = next_ready(f)))

@@ -9,7 +9,7 @@
  * A packet first passes the checks of the link and the ingress port (length, LVer, VCRC, port
  * state, raw filter, P_Key). Then its egress ports are looked up. Each of them checks the packet
  * again (state, VL, MTU, raw filter, P_Key), and puts it into its queue. SMPs skip the checks for
- * data, because they also pass ports in Init and have neither P_Key nor SL (I3, I4). Packets for
+ * data, because they also pass ports in Init and have neither P_Key nor SL. Packets for
  * port 0 go to switch_port0.c. See IBTA volume 1, 18.2.
  */
 
@@ -197,8 +197,8 @@ static void send_copy(const struct hop *h, struct fabric_port *out, const struct
 }
 
 /*
- * Send copies to the member ports that are Active, but never to the ingress port (I10). Port 0 may
- * be a member, too (I11), but it has no QP that could join a group, so its packets are only
+ * Send copies to the member ports that are Active, but never to the ingress port. Port 0 may
+ * be a member, too, but it has no QP that could join a group, so its packets are only
  * counted.
  */
 static void forward_mcast(const struct hop *h, struct pkt *p)
@@ -313,7 +313,7 @@ static enum fabric_drop check_data(const struct hop *h, struct pkt *p)
 	struct node_port *np = h->in->np;
 
 	if (unlikely(np->pi.port_state == IB_PORT_ARMED))
-		node_port_armed_rx(np, h->now); /* data in Armed make the port Active (I4) */
+		node_port_armed_rx(np, h->now); /* a data packet makes an Armed port Active */
 	if (unlikely(np->pi.port_state != IB_PORT_ACTIVE))
 		return FABRIC_DROP_STATE_IN;
 	if (unlikely(np->pi.filter_raw_in) && !ib_lrh_has_bth(h->lrh)) {

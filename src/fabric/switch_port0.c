@@ -19,7 +19,7 @@ static void violation(struct fabric_port *in, const struct ib_ud_hdr *h, bool pk
 }
 
 /*
- * Check a packet for port 0. I3: packets for QP0 use VL15 and have no GRH, and VL15 is for QP0
+ * Check a packet for port 0. Packets for QP0 use VL15 and have no GRH, and VL15 is for QP0
  * only.
  */
 static enum fabric_drop check(struct fabric_port *in, const struct ib_ud_hdr *h, ns_t now)

@@ -42,8 +42,8 @@ static void all_drops(const struct hca *h, uint64_t ret[HCA_DROP_MAX])
 }
 
 /*
- * Give the HCA one packet alone, and trace what became of it. This can be told from the HCA's drop
- * counters before and after.
+ * Give the HCA one packet alone, and trace whether it was delivered or dropped. A drop counter of the
+ * HCA that has grown meanwhile gives the reason.
  */
 static void rx_watched(struct fabric_port *to, struct pkt *p, ns_t now)
 {

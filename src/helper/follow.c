@@ -153,17 +153,17 @@ int srv_ns_follow(struct srv *s, struct srv_ns *ns, const struct helper_req *req
 				  "a namespace that cannot come back");
 	if (ns->fd >= 0)
 		err = netns_check(&ns->spec, ns->fd);
-	/* Whoever cannot look does not know that the namespace is gone. */
+	/* If the file cannot be examined, the namespace may still exist. */
 	if (err && err != -ESTALE)
 		return srv_refuse(r, NETDEV_REFUSED_NETNS, err, "looking for the namespace");
 	if (err)
 		let_go(s, ns);
-	/* Until the namespace is mounted on the file of its name, the file is no namespace. */
+	/* The file is no namespace until the namespace has been mounted on it. */
 	if (ns->fd < 0 && netns_open(&ns->spec, &ns->fd)) {
 		ns->fd = -1;
 		return 0;
 	}
-	/* Who still has files of an older namespace closes them first: there may be no room for both. */
+	/* A daemon that has files of an older namespace closes them first, because it may have no room for both. */
 	if (req->gen && req->gen != ns->gen)
 		return 0;
 	r->rsp.value = (int32_t)ns->gen;

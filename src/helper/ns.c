@@ -138,8 +138,8 @@ static int answer_fd(struct srv *s, int fd, const struct srv_ns *what, struct sr
 	if (ns) {
 		close(fd);
 		/*
-		 * Whoever opened the namespace in another way is in it still when the file that .spec names is
-		 * gone, so the helper does not let go of it.
+		 * A host that opened the namespace in another way still uses it when the file that .spec names
+		 * is gone, so the helper does not give it up.
 		 */
 		if (!what->follow || strcmp(what->spec.path, ns->spec.path) != 0)
 			ns->follow = false;

@@ -61,7 +61,10 @@ enum turn {
 	TURN_BLOCKED, /* there is no room, or no buffer, for more */
 };
 
-/* Packets that the TAP may send now: what the queues have room for, and what is left of its share in this call. */
+/*
+ * Number of packets that the TAP may send now: the room in the queues, or what is left of IFC_ROOM after the packets
+ * that this call has taken from the TAP, whichever is less.
+ */
 static unsigned int room_behind(const struct ifc *i)
 {
 	unsigned int queued = i->ops->queued ? i->ops->queued(i->ctx) : 0;

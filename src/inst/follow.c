@@ -47,7 +47,7 @@ enum follow_change follow_answered(struct follow *f, int gen, ns_t now)
 	f->not_before = now + GAP;
 	f->look_at = now + LOOK;
 	if (gen < 0) {
-		/* What the event was about is not known yet. */
+		/* The helper could not tell what the event has changed, so ask again. */
 		f->event = true;
 		f->not_before = now + LOOK;
 		return FOLLOW_SAME;

@@ -74,7 +74,7 @@ static void pause_after_search(struct inst_iface *i)
 	timer_arm(&i->inst->loop.timers, &i->net.pace, now + pause);
 }
 
-/* Settings of a TAP that comes back into its namespace were answered. */
+/* The helper has answered one of the requests by which a TAP comes back into its namespace. */
 static void on_return(struct inst_iface *i, unsigned int asked, const struct netdev_answer *a)
 {
 	struct iface_net *n = &i->net;
@@ -403,7 +403,7 @@ void iface_net_came(struct inst_iface *i)
 	n->away = false;
 	n->tap_logged = n->token_logged = false;
 	n->naddrs = 0;
-	/* The TAP comes with the present MAC and MTU. */
+	/* The request that moves the TAP sets its MAC and MTU, too. */
 	n->wanted = IFACE_NET_TAP | IFACE_NET_UP | (i->naddrs ? IFACE_NET_ADDR : 0);
 	n->refused = 0;
 	next(i);

@@ -61,7 +61,7 @@ static void end(struct inst_host *h, int err)
 	loop_unwatch(&h->inst->loop, &h->dump_fd);
 	n->reading = NULL;
 	n->active = NULL;
-	/* Before the owner is told, because the owner may ask for one more dump, and others wait longer. */
+	/* Begin the next dump first. The owner may ask for another dump in done(), and others have waited longer. */
 	begin_next(n);
 	if (d)
 		d->done(d, err);
@@ -87,7 +87,7 @@ static void readable(struct loop_fd *fd, uint32_t events, ns_t now)
 
 	(void)events;
 	(void)now;
-	/* A non-blocking socket from which nothing came after all */
+	/* The socket was reported as readable, but had nothing to read. */
 	if (res == -ETIMEDOUT)
 		return;
 	n->pieces++;

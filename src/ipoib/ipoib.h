@@ -301,7 +301,7 @@ struct ipoib_neigh {
 	uint8_t token[6]; /* for the user, zero at first */
 	bool has_token; /* for the user: .token is valid */
 
-	bool has_qkey; /* the neighbour has said its Q_Key; otherwise that of the link is used */
+	bool has_qkey; /* the neighbour advertised its Q_Key; otherwise that of the link is used */
 	uint32_t qkey;
 	bool dying; /* NEIGH_GONE is queued or was returned */
 	bool used; /* a packet went either way since the last sweep */

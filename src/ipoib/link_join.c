@@ -239,8 +239,8 @@ static void bcast_adopt(struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 	if (changed && l->up)
 		ipoib_mcasts_join(l, now); /* with the changed parameters of the broadcast group */
 	if (other_qkey)
-		ipoib_neighs_forget_qkeys(
-			l); /* their QPs have another one, too, and they will say so */
+		/* The QPs of neighbours have another Q_Key now, too, which they advertise again. */
+		ipoib_neighs_forget_qkeys(l);
 	if (other_sl && l->sl_from == IPOIB_SL_GROUP)
 		ipoib_paths_stale(l); /* their address handles have the former SL */
 	ipoib_link_advance(l, now);

@@ -5,7 +5,7 @@
 /*
  * DOC: Inside an endpoint
  *
- *	ep.c		agents, dispatch of what arrives
+ *	ep.c		agents, dispatch of received MADs
  *	tx.c		transactions: requests until they are answered, and replies by RMPP
  *	rmpp_send.c	segments of a transaction's message, window and ACKs
  *	rmpp_recv.c	reassembly

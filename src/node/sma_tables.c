@@ -93,7 +93,7 @@ uint16_t sma_set_guids(struct sma_req *r)
 
 /*
  * SLtoVL: the modifier is ingress port << 8 | egress port on a switch. A CA port has one table, for
- * what it sends.
+ * the packets that it sends.
  */
 static uint8_t *sltovl_of(const struct sma_req *r)
 {

@@ -381,8 +381,8 @@ static const int helper_unmount_calls[] = {
 };
 
 /*
- * Allow to open a namespace that came back, as far as opening a file for reading does not do it: telling whether the file is a
- * namespace, and making rtnetlink sockets. TAPs need nothing more, because they are moved and not made.
+ * Allow the calls that opening a namespace that came back needs besides open(): an ioctl that tells whether the file is a
+ * namespace, and making rtnetlink sockets. TAPs need no further calls, because they are moved and not made.
  */
 static int allow_follow(scmp_filter_ctx ctx)
 {

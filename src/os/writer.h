@@ -5,10 +5,10 @@
 /*
  * DOC: Output that must not block
  *
- * A write to a disk may hang (NFS), and a write to a pipe or a terminal waits for its reader: O_NONBLOCK belongs to
- * the open file, which others have too and may change. Therefore the loop writes to no file. It sends to a socket with
- * MSG_DONTWAIT, which belongs to the call. A writer, which is a process that may wait, copies from the other end to the
- * file: a child of ours, or of the client that gave us the socket.
+ * A write to a disk may hang (NFS), and a write to a pipe or a terminal waits for its reader. O_NONBLOCK does not help,
+ * because it belongs to the open file, which others have too and may change. Therefore the loop writes to no file. It
+ * sends to a socket with MSG_DONTWAIT, which belongs to the call. A writer copies from the other end to the file. It is a
+ * process that may wait, and a child of ours or of the client that gave us the socket.
  *
  * A writer sends reports back by the same socket (writer_report()): 0 when the first octets are in the file, and 0
  * when the socket was shut down and everything is in the file, which is closed then; -errno at any time, and nothing

@@ -26,8 +26,8 @@ static bool number_partitions(struct lex *ps)
 }
 
 /*
- * R9: an MGID of IPoIB contains the P_Key with bit 15 set. A file may leave it 0, and it is filled
- * in.
+ * An MGID of IPoIB contains the P_Key with bit 15 set (RFC 4391 §4.1). A file may leave these 16 bits
+ * 0, and they are filled in.
  */
 static bool finish_group(struct lex *ps, const struct sm_partition *part,
 			 struct sm_partition_group *g)

@@ -49,7 +49,7 @@ struct sm_partition_group sm_partition_group_default(void)
 	return (struct sm_partition_group){
 		.mtu_code = IB_MTU_2048,
 		.rate_code = 3,
-		.scope = 2, /* R20: link-local scope is the recommended default */
+		.scope = 2, /* link-local, the default that RFC 4391 recommends */
 		.qkey = SM_QKEY_DEFAULT,
 	};
 }

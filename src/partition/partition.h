@@ -27,7 +27,7 @@
 
 #include "wire/ib.h"
 
-#define SM_QKEY_DEFAULT 0x80000b1bu /* OpenSM's 0x0b1b, with bit 31 for a controlled Q_Key (R16) */
+#define SM_QKEY_DEFAULT 0x80000b1bu /* OpenSM's 0x0b1b, with bit 31 for a controlled Q_Key */
 
 enum sm_membership {
 	SM_MEMBER_NONE,
@@ -98,10 +98,7 @@ void sm_partitions_free(struct sm_partitions *ps);
 /* sm_partitions_find() - Find a partition by the low 15 bits of @pkey; NULL if there is none */
 const struct sm_partition *sm_partitions_find(const struct sm_partitions *ps, uint16_t pkey);
 
-/*
- * sm_partitions_sl() - Return the SL of a partition's broadcast group; 0 without such a group (R19,
- * R54)
- */
+/* sm_partitions_sl() - Return the SL of a partition's broadcast group; 0 without such a group */
 uint8_t sm_partitions_sl(const struct sm_partitions *ps, uint16_t pkey);
 
 #endif

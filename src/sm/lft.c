@@ -58,8 +58,8 @@ static void switch_info_write(struct sm *sm, struct sm_node *n, ns_t now)
 {
 	struct smp_switch_info *si = &n->sw->si;
 	/*
-	 * An earlier SM may have limited the MFT with MulticastFDBTop, which would drop groups
-	 * above it.
+	 * An earlier SM may have set MulticastFDBTop below MLIDs that are in use now, whose packets the
+	 * switch would drop. So set it to the last MLID of the MFT.
 	 */
 	uint16_t mft_top = si->mft_top ? IB_LID_MCAST_MIN - 1 + si->mft_cap : 0;
 	struct smp_cmd c;

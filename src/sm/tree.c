@@ -58,8 +58,8 @@ static uint32_t attached_at(const struct sm_port *p, uint8_t *ret_port)
 }
 
 /*
- * Return the index of the switch that a member is attached to, or NOWHERE. It is looked up once for
- * each database.
+ * Return the index of the switch that a member is attached to, or NOWHERE. The result is stored for
+ * as long as the database of this sweep is in use.
  */
 static uint32_t member_switch(const struct sm_db *db, struct sm_mcmember *m)
 {

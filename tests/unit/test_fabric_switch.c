@@ -246,7 +246,8 @@ static void test_I4_smps_pass_in_init(void **state)
 	rig_mad_of(e1->got[0], mad);
 	assert_int_equal(mad[3], MAD_METHOD_GET_RESP);
 	assert_int_equal(mad[SMP_DATA_OFF + 2], IB_NODE_SWITCH);
-	assert_int_equal(mad[SMP_DATA_OFF + 36], 1); /* LocalPortNum is the ingress port (IBTA 14.2.5.3) */
+	/* LocalPortNum is the ingress port (IBTA 14.2.5.3). */
+	assert_int_equal(mad[SMP_DATA_OFF + 36], 1);
 }
 
 static void test_I1_directed_route_through_the_switch(void **state)
