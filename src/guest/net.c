@@ -185,7 +185,7 @@ static void tick(void)
 	nanosleep(&t, NULL);
 }
 
-/* What ib0 still waits for, as text; NULL: ib0 is up. ib_ipoib raises the carrier when it has joined the broadcast group. */
+/* Text about the condition that ib0 still waits for; NULL: ib0 is up. ib_ipoib raises the carrier when it has joined the broadcast group. */
 static const char *waits_for(void)
 {
 	static char why[128];

@@ -86,7 +86,7 @@ int privs_isolate(uint32_t flags);
  */
 bool privs_peer_ok(uid_t uid);
 
-/* What a sealed helper still has to do with namespaces. Each of these needs CAP_SYS_ADMIN. */
+/* Work on namespaces that may be left for a sealed helper. Each of these needs CAP_SYS_ADMIN. */
 enum privs_helper_flags {
 	PRIVS_HELPER_ENTER = 1 << 0, /* enter namespaces, to open AF_UNIX sockets in them */
 	PRIVS_HELPER_UNMOUNT = 1 << 1, /* unmount namespaces, to remove their names at its end */

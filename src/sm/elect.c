@@ -176,7 +176,7 @@ static void on_sm_info(void *ctx, const struct smp_cmd *cmd, int status, const u
 	struct smp_sm_info info;
 	struct sm_other *o;
 
-	/* Without an answer the SM has just ended, and its capability bit was still set. */
+	/* If an SM does not answer, it has just ended, and its capability bit was still set. */
 	if (status || smp_sm_info_decode(&info, data, SMP_DATA_LEN))
 		return;
 	o = other_add(sm);

@@ -264,7 +264,7 @@ static void test_tap_without_a_buffer_is_read_again_later(void **state)
 	lab_destroy(&lab);
 }
 
-/* With a silent SA one host sends to hundreds of peers without a path, the others as before. */
+/* The SA is silent. One host sends to hundreds of peers to which it has no path; the others send to peers as before. */
 static void test_held_packets_leave_buffers_to_other_hosts(void **state)
 {
 	uint8_t text[1400] = { 0 };

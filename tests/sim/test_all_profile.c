@@ -115,7 +115,7 @@ static int wire_of(const struct ipoib_profile *p)
 	return 0;
 }
 
-/* What a host hears of other profiles is dropped under a reason. */
+/* Each host has dropped the packets of hosts of the other profile, and counted them under a reason. */
 static void check_drops(void)
 {
 	for (unsigned int i = 0; i < HOSTS; i++)

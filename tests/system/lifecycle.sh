@@ -69,7 +69,7 @@ check "with status 0" wait "$lab_pid"
 check "nothing is left behind" all_gone
 forget
 
-# In the middle of its start: immediately, and some time later
+# early SECONDS: press Ctrl-C so many seconds after the instance has begun to start
 early() {
 	env --default-signal=INT "$UIPOIB" run -c "$work/lab.conf" -n "$inst" >>"$work/lab.log" 2>&1 &
 	lab_pid=$!

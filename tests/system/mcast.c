@@ -97,7 +97,7 @@ static void join(int fd, const struct group *g)
 	int v6 = g->family == AF_INET6, off = 0;
 
 	memcpy(&req.gr_group, &g->to, g->to_len);
-	/* Only groups that this socket joined, not those of other sockets of the host */
+	/* Receive from groups that this socket joined, and not from those that other sockets of the host joined. */
 	setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MULTICAST_ALL : IP_MULTICAST_ALL,
 		   &off, sizeof(off));
 	if (setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, MCAST_JOIN_GROUP, &req, sizeof(req)))

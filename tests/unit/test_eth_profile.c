@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit/eth_rig.h"
 
-/* What the TAP's packets become on links whose profile is not the default, octet by octet. */
+/* Packets of the TAP have these octets on links whose profile is not the default. */
 
 /*
  * profile = v6ib00: a Neighbour Solicitation of fe80::202:c903:0:5 for fe80::202:c903:0:7. By
@@ -208,7 +208,7 @@ static void test_V20_what_is_not_ipv6_is_dropped_and_counted(void **state)
 	er_tx(er_bcast_mac, ETH_P_ARP4, arp, sizeof(arp));
 	assert_int_equal(er_drops(ETH_DROP_TYPE), 2);
 	assert_int_equal(er.nsent, 0);
-	/* From the link: IPv4, a packet with RFC 4391's header, and nothing at all. */
+	/* From the link come IPv4, a packet with RFC 4391's header, and an empty packet. */
 	er_rx_pkt(plain(v4, sizeof(v4)), ER_PEER, ER_PEER_QPN, true, NULL);
 	er_rx(ETH_P_IPV6_, b, er_ip6(b, ll_peer, er_ll_own, 59, 64, "data", 4));
 	er_rx_pkt(plain("", 0), ER_PEER, ER_PEER_QPN, true, NULL);

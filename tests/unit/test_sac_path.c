@@ -122,8 +122,8 @@ static void test_I32_refused_path_backs_off_and_doubles(void **state)
 	sac_rig_run(&r, NS_MSEC(1));
 	assert_int_equal(w.status, SA_STATUS_NO_RECORDS);
 	/*
-	 * Asked every 10 ms for 40 s, the SA gets requests after 1 + 2 + 4 + 8 + 16 s, and up to a
-	 * quarter more.
+	 * A user asks for the path every 10 ms for 40 s. The SA gets requests after 1 + 2 + 4 + 8 + 16 s,
+	 * and up to a quarter more.
 	 */
 	for (int i = 0; i < 4000; i++) {
 		int st = get(&r, &w, 9);
