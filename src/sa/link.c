@@ -3,8 +3,8 @@
 
 /*
  * LinkRecord (IBTA 15.2.5.13): a record for each direction of each link. LIDs in the request may be
- * any of a port's; those in the records are base LIDs, on switches of port 0. SMInfoRecord
- * (15.2.5.10): this SM and the others that the last sweep found.
+ * any of a port's. Those in the records are base LIDs; for all ports of a switch it is the LID of port
+ * 0. SMInfoRecord (15.2.5.10): a record for this SM and for each other that the last sweep found.
  */
 
 static bool link_matches(const struct sa_req *r, const struct ib_link_rec *want,

@@ -6,8 +6,8 @@
  * (15.2.5.4), VLArbitrationTableRecord (15.2.5.9), GUIDInfoRecord (15.2.5.18). Tables that the SM
  * has not read yet are read before the answer. P_Key tables are shown to trusted requests only.
  *
- * The LID in a request may be any LID of the port, on switches of port 0. The port number selects a
- * port of a switch; a CA port is identified by its LID alone.
+ * The LID in a request may be any LID of the port; for a switch it is a LID of port 0. The port
+ * number selects a port of a switch; a CA port is identified by its LID alone.
  */
 
 struct table_query {

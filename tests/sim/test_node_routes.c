@@ -458,7 +458,7 @@ static void test_I2_directed_part_in_the_middle(void **state)
 	net_down();
 }
 
-/* --- I15 from end to end: the SM at A, and a trap of the switch next to B */
+/* --- traps from end to end (row I15 of CONFORMANCE.md): the SM is at A, and the switch next to B sends a trap */
 
 static unsigned int traps_heard;
 

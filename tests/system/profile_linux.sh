@@ -12,7 +12,7 @@ need ping python3
 mcast=$TOOLS/mcast
 differences="/usr/bin/python3 -B $PWD/tests/interop/linux/differences.py"
 topo_ring 3 3 >"$work/lab.topo"
-conf_hosts 3 "capture = $work/all.pcap" | # hosts ask the SA as soon as they are up
+conf_hosts 3 "capture = $work/all.pcap" | # a capture from the start, because hosts ask the SA as soon as they are up
 	sed '/^\[interface uib0@h[12]\]/a profile = linux' >"$work/lab.conf"
 lab_up
 

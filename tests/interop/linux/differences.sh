@@ -16,7 +16,7 @@ differences="$python -B $PWD/tests/interop/linux/differences.py"
 read -r peer_port link_port < <(free_udp_ports 2)
 linux_topo 2 >"$work/lab.topo"
 {
-	conf_hosts 2 "capture = $work/all.pcap" # from the start, because hosts ask the SA as soon as they are up
+	conf_hosts 2 "capture = $work/all.pcap" # a capture from the start, because hosts ask the SA as soon as they are up
 	printf '\n[udp-link peer]\nport = fabric:lab/Switch2/2\nlisten = 127.0.0.1:%s\npeer = 127.0.0.1:%s\n' \
 		"$link_port" "$peer_port"
 } >"$work/lab.conf"
