@@ -132,6 +132,7 @@ static const struct field sac_fields[] = {
 	F(sac_stats, joins),
 	F(sac_stats, leaves),
 	F(sac_stats, asks),
+	F(sac_stats, service_asks),
 	F(sac_stats, reports),
 	F(sac_stats, reports_ignored),
 	D(sac_stats, reports_foreign),

@@ -78,6 +78,10 @@ struct sac {
 	struct timer rejoin;
 	struct list asks;
 
+	/* service.c */
+	struct list service_asks; /* struct sac_service_query */
+	struct list services; /* struct sac_service */
+
 	/* inform.c */
 	struct sac_inform inform[SAC_NTRAPS];
 	struct timer inform_start;
@@ -101,6 +105,7 @@ void sac_outage_note(struct sac *s, int status, ns_t now);
 void sac_groups_hurry(struct sac *s, ns_t now);
 void sac_inform_hurry(struct sac *s, ns_t now);
 void sac_paths_hurry(struct sac *s);
+void sac_services_hurry(struct sac *s, ns_t now);
 
 /*
  * sac_restart() - Begin anew, because the SA may have lost all that it knew of this port, or is out
@@ -127,6 +132,9 @@ void sac_groups_deleted(struct sac *s, const ib_gid *mgid);
 void sac_groups_resume(struct sac *s, const ib_gid *mgid, ns_t now);
 void sac_asks_fini(struct sac *s);
 void sac_asks_restart(struct sac *s, ns_t now);
+void sac_services_init(struct sac *s);
+void sac_services_fini(struct sac *s);
+void sac_services_restart(struct sac *s, ns_t now);
 void sac_inform_init(struct sac *s);
 void sac_inform_fini(struct sac *s);
 void sac_inform_restart(struct sac *s, ns_t now);

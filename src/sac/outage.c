@@ -66,6 +66,7 @@ static void outage_end(struct sac *s, ns_t now)
 	sac_groups_hurry(s, now);
 	sac_inform_hurry(s, now);
 	sac_paths_hurry(s);
+	sac_services_hurry(s, now);
 }
 
 void sac_outage_note(struct sac *s, int status, ns_t now)

@@ -54,6 +54,7 @@ int sac_create(struct sac **ret, const struct sac_cfg *cfg)
 	sac_ops_init(s);
 	sac_paths_init(s);
 	sac_groups_init(s);
+	sac_services_init(s);
 	sac_inform_init(s);
 	*ret = s;
 	return 0;
@@ -66,6 +67,7 @@ void sac_destroy(struct sac *s)
 	while (!list_empty(&s->users))
 		list_del(s->users.next);
 	sac_inform_fini(s);
+	sac_services_fini(s);
 	sac_asks_fini(s);
 	sac_groups_fini(s);
 	sac_paths_fini(s);
@@ -112,6 +114,7 @@ void sac_restart(struct sac *s, ns_t now)
 	sac_groups_restart(s, now);
 	sac_paths_restart(s, now);
 	sac_asks_restart(s, now);
+	sac_services_restart(s, now);
 	sac_inform_restart(s, now);
 }
 

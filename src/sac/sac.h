@@ -254,6 +254,48 @@ struct sac_group_info {
 void sac_group_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_group_info *i),
 		    void *ctx);
 
+/* --- Services --- */
+
+/* Lease of the ServiceRecords that a client registers, in seconds; it is renewed after half of this time */
+#define SAC_SERVICE_LEASE 300
+
+/* A question who offers a service: GetTable(ServiceRecord). The caller zeroes the struct and sets the fields below .op. */
+struct sac_service_query {
+	struct list link;
+	struct sac_op *op; /* the request; NULL if none is open or queued */
+	uint64_t id; /* ServiceID */
+	uint16_t pkey;
+	unsigned int
+		pick; /* number of the record to take if there are several, modulo how many there are */
+	/*
+	 * Called once. With status 0, @rec is a record of this ServiceID and P_Key with a unicast GID;
+	 * SA_STATUS_NO_RECORDS: there is none; -ENETDOWN: the client started over, ask again
+	 */
+	void (*done)(struct sac_service_query *q, int status, const struct ib_service_rec *rec,
+		     ns_t now);
+};
+
+/* sac_service_ask() - Ask. Return: 0; -EALREADY: @q waits for an answer already; -ENETDOWN; -ENOMEM */
+int sac_service_ask(struct sac *s, struct sac_service_query *q, ns_t now);
+void sac_service_ask_cancel(struct sac_service_query *q);
+
+struct sac_service;
+
+/**
+ * sac_service_register() - Register a service of this port, and keep it registered
+ * @name:	ServiceName, at most 64 octets
+ *
+ * The ServiceRecord has the port's GID with index 0 and no ServiceKey. It is registered when the port is usable, its lease
+ * is renewed, and it is registered again after each restart. Failures are repeated with the client's back-off.
+ * Return: 0; -ENOMEM
+ */
+int sac_service_register(struct sac *s, uint64_t id, uint16_t pkey, const char *name,
+			 struct sac_service **ret, ns_t now);
+/* sac_service_withdraw() - End a registration, with a Delete at the SA, and free it. NULL is accepted */
+void sac_service_withdraw(struct sac_service *v, ns_t now);
+/* sac_service_registered() - Whether the SA has confirmed the record since the last restart */
+bool sac_service_registered(const struct sac_service *v);
+
 /* --- Output --- */
 
 #define SAC_STATUS_LEN 64
@@ -273,7 +315,7 @@ struct sac_stats {
 	uint64_t requests, answers, refused, timeouts, malformed;
 	uint64_t absent, busy; /* answers of a port without an SA, and of an SA that is too busy */
 	uint64_t path_hits, path_queries, path_failed_hits;
-	uint64_t joins, leaves, asks;
+	uint64_t joins, leaves, asks, service_asks;
 	uint64_t reports, reports_ignored, restarts;
 	/* Reports that did not come from QP1 of the SM's LID; they are dropped */
 	uint64_t reports_foreign;

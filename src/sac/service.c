@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sac/op.h"
+
+/*
+ * ServiceRecords (IBTA 15.2.5.14): the question who offers a service in a partition, and the registration of a service
+ * that this port offers.
+ *
+ * A registration has a lease, so that the record of a port that was switched off goes. It is renewed after half of the
+ * lease, and made again when the SA may have lost it (sac_restart()).
+ */
+
+#define SERVICE_COMP_ASK (SERVICE_COMP_ID | SERVICE_COMP_PKEY)
+#define SERVICE_COMP_REGISTER                                                          \
+	(SERVICE_COMP_ID | SERVICE_COMP_GID | SERVICE_COMP_PKEY | SERVICE_COMP_LEASE | \
+	 SERVICE_COMP_NAME)
+
+/* --- the question */
+
+struct question {
+	struct sac_op op;
+	struct sac_service_query *q;
+};
+
+static void question_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
+{
+	const struct sac_service_query *q = container_of(op, struct question, op)->q;
+	struct ib_service_rec rec = { .id = q->id, .pkey = q->pkey };
+
+	sac_op_headers(op, mad, MAD_METHOD_GET_TABLE, SA_ATTR_SERVICE_RECORD, SERVICE_COMP_ASK);
+	ib_service_rec_encode(mad + SA_DATA_OFF, &rec);
+}
+
+/* Unlinks the question from its request before its callback runs, which may ask again. */
+static struct sac_service_query *question_end(struct question *a)
+{
+	struct sac_service_query *q = a->q;
+
+	sac_op_cancel(&a->op);
+	list_del(&q->link);
+	q->op = NULL;
+	free(a);
+	return q;
+}
+
+static bool rec_fits(const struct sac_service_query *q, const struct ib_service_rec *rec)
+{
+	return rec->id == q->id && ib_pkey_match(rec->pkey, q->pkey) &&
+	       !ib_gid_is_zero(&rec->gid) && !ib_gid_is_mcast(&rec->gid);
+}
+
+/* Takes the record number q->pick of those that fit; the numbers begin anew behind the last one. */
+static int pick(const struct sac_service_query *q, const struct sa_mad *resp,
+		struct ib_service_rec *ret)
+{
+	size_t step = resp->sa.attr_offset * 8u;
+	struct ib_service_rec rec;
+	unsigned int n = 0;
+
+	if (resp->data_len && step && step < SERVICE_REC_LEN)
+		return -EBADMSG;
+	for (int counted = 0; counted < 2; counted++) {
+		unsigned int at = 0;
+
+		/* The data may end with the padding of the last segment, which is no whole record. */
+		for (size_t off = 0; step && off < resp->data_len; off += step) {
+			if (ib_service_rec_decode(&rec, resp->data + off, resp->data_len - off))
+				break;
+			if (!rec_fits(q, &rec))
+				continue;
+			if (counted && at == q->pick % n) {
+				*ret = rec;
+				return 0;
+			}
+			at++;
+		}
+		n = at;
+		if (!n)
+			break;
+	}
+	return SA_STATUS_NO_RECORDS;
+}
+
+static void question_done(struct sac_op *op, int status, const struct sa_mad *resp, ns_t now)
+{
+	struct sac_service_query *q = question_end(container_of(op, struct question, op));
+	struct ib_service_rec rec;
+
+	if (!status)
+		status = pick(q, resp, &rec);
+	q->done(q, status, status ? NULL : &rec, now);
+}
+
+int sac_service_ask(struct sac *s, struct sac_service_query *q, ns_t now)
+{
+	struct question *a;
+
+	if (q->op)
+		return -EALREADY;
+	if (!sac_usable(s))
+		return -ENETDOWN;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return -ENOMEM;
+	a->q = q;
+	a->op.fill = question_fill;
+	a->op.done = question_done;
+	q->op = &a->op;
+	list_add_tail(&s->service_asks, &q->link);
+	s->stats.service_asks++;
+	sac_op_submit(s, &a->op, false, now);
+	return 0;
+}
+
+void sac_service_ask_cancel(struct sac_service_query *q)
+{
+	if (q->op)
+		question_end(container_of(q->op, struct question, op));
+}
+
+static void questions_restart(struct sac *s, ns_t now)
+{
+	struct list old = LIST_INIT(old);
+
+	while (!list_empty(&s->service_asks)) {
+		struct list *n = s->service_asks.next;
+
+		list_del(n);
+		list_add_tail(&old, n);
+	}
+	while (!list_empty(&old)) {
+		struct sac_service_query *q = list_first(&old, struct sac_service_query, link);
+
+		question_end(container_of(q->op, struct question, op));
+		q->done(q, -ENETDOWN, NULL, now);
+	}
+}
+
+/* --- the registration */
+
+struct sac_service {
+	struct list link; /* in s->services */
+	struct sac *sac;
+	struct sac_op op;
+	struct timer timer; /* end of a back-off, or time to renew the lease */
+	struct ib_service_rec rec;
+	unsigned int failures;
+	int status; /* result of the last request */
+	bool registered; /* the SA has confirmed the record since the last restart */
+	bool withdrawn; /* the request in .op is a Delete, with whose end the registration is freed */
+};
+
+static void service_free(struct sac_service *v)
+{
+	sac_op_cancel(&v->op);
+	timer_cancel(v->sac->timers, &v->timer);
+	list_del(&v->link);
+	free(v);
+}
+
+static void service_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
+{
+	struct sac_service *v = container_of(op, struct sac_service, op);
+
+	v->rec.gid = v->sac->port.gid;
+	sac_op_headers(op, mad, v->withdrawn ? MAD_METHOD_DELETE : MAD_METHOD_SET,
+		       SA_ATTR_SERVICE_RECORD, SERVICE_COMP_REGISTER);
+	ib_service_rec_encode(mad + SA_DATA_OFF, &v->rec);
+}
+
+static void service_say(const struct sac_service *v, enum log_level lvl, const char *what)
+{
+	sac_log(v->sac, lvl, "sa: ServiceRecord 0x%016llx, P_Key 0x%04x: %s",
+		(unsigned long long)v->rec.id, v->rec.pkey, what);
+}
+
+static void service_done(struct sac_op *op, int status, const struct sa_mad *resp, ns_t now)
+{
+	struct sac_service *v = container_of(op, struct sac_service, op);
+	struct sac *s = op->sac;
+	char text[SAC_STATUS_LEN];
+
+	(void)resp;
+	if (v->withdrawn) {
+		service_free(v);
+		return;
+	}
+	if (!status) {
+		if (!v->registered)
+			service_say(v, LOG_LVL_INFO, "registered");
+		v->registered = true;
+		v->failures = 0;
+		v->status = 0;
+		timer_arm(s->timers, &v->timer, now + NS_SEC(SAC_SERVICE_LEASE) / 2);
+		return;
+	}
+	if (status != v->status && !sac_status_is_outage(status))
+		service_say(v, LOG_LVL_WARN, sac_status_print(text, sizeof(text), status));
+	v->status = status;
+	v->failures++;
+	timer_arm(s->timers, &v->timer, now + sac_backoff(s, v->failures, status));
+}
+
+static void service_submit(struct sac_service *v, ns_t now)
+{
+	timer_cancel(v->sac->timers, &v->timer);
+	v->op.fill = service_fill;
+	v->op.done = service_done;
+	sac_op_submit(v->sac, &v->op, false, now);
+}
+
+static void service_timer(struct timer *t, ns_t now)
+{
+	struct sac_service *v = container_of(t, struct sac_service, timer);
+
+	if (!v->op.active && sac_usable(v->sac) && !v->sac->closing)
+		service_submit(v, now);
+}
+
+int sac_service_register(struct sac *s, uint64_t id, uint16_t pkey, const char *name,
+			 struct sac_service **ret, ns_t now)
+{
+	struct sac_service *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	v->sac = s;
+	v->rec = (struct ib_service_rec){ .id = id, .pkey = pkey, .lease = SAC_SERVICE_LEASE };
+	memcpy(v->rec.name, name, strnlen(name, sizeof(v->rec.name)));
+	timer_init(&v->timer, service_timer);
+	list_add_tail(&s->services, &v->link);
+	if (sac_usable(s))
+		service_submit(v, now);
+	*ret = v;
+	return 0;
+}
+
+void sac_service_withdraw(struct sac_service *v, ns_t now)
+{
+	bool known;
+
+	if (!v)
+		return;
+	/* A request that was sent may still register the service, even if its answer never comes. */
+	known = v->registered || sac_op_is_open(&v->op);
+	sac_op_cancel(&v->op);
+	if (!known || !sac_usable(v->sac)) {
+		service_free(v);
+		return;
+	}
+	v->withdrawn = true;
+	service_submit(v, now);
+}
+
+bool sac_service_registered(const struct sac_service *v)
+{
+	return v->registered;
+}
+
+static void service_restart(struct sac_service *v, ns_t now)
+{
+	sac_op_cancel(&v->op);
+	timer_cancel(v->sac->timers, &v->timer);
+	v->registered = false;
+	v->failures = 0;
+	if (v->withdrawn)
+		service_free(v);
+	else if (sac_usable(v->sac))
+		service_submit(v, now);
+}
+
+void sac_services_restart(struct sac *s, ns_t now)
+{
+	struct sac_service *v, *tmp;
+
+	questions_restart(s, now);
+	list_for_each_safe (v, tmp, &s->services, link)
+		service_restart(v, now);
+}
+
+void sac_services_hurry(struct sac *s, ns_t now)
+{
+	struct sac_service *v;
+
+	list_for_each (v, &s->services, link)
+		if (!v->op.active && v->failures && sac_status_is_outage(v->status))
+			timer_arm(s->timers, &v->timer, now);
+}
+
+void sac_services_init(struct sac *s)
+{
+	list_init(&s->service_asks);
+	list_init(&s->services);
+}
+
+void sac_services_fini(struct sac *s)
+{
+	struct sac_service_query *q, *qtmp;
+	struct sac_service *v, *vtmp;
+
+	list_for_each_safe (q, qtmp, &s->service_asks, link)
+		sac_service_ask_cancel(q);
+	list_for_each_safe (v, vtmp, &s->services, link)
+		service_free(v);
+}
