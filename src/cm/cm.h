@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CM_CM_H
+#define CM_CM_H
+
+/*
+ * DOC: Communication management, as far as Service ID Resolution needs it
+ *
+ * One agent for each MAD endpoint, for class 0x07 on QP1. It sends SIDR_REQs and waits for their SIDR_REPs, and it answers
+ * SIDR_REQs for the services of this port (IBTA volume 1, 12.11). Both messages have the method Send, so mad/ cannot
+ * pair them. They are paired here, by RequestID.
+ *
+ * The server keeps nothing about a request. A repetition is answered from the same values, thus alike. A source (LID) may
+ * ask CM_SOURCE_BURST times at once, and then CM_SOURCE_RATE times a second; its other requests are dropped,
+ * so that others are answered while one source floods. A ServiceID that nobody serves here is refused with Status 1, but only
+ * on a port that serves something. Elsewhere a SIDR_REQ is left to programs that have registered for the class.
+ *
+ * Other messages of the class are dropped and counted. A REQ is not refused with a REJ, because another agent of the
+ * port may be the one that it is for.
+ *
+ * The agent registers at the endpoint with its first request or service.
+ */
+
+#include "mad/ep.h"
+#include "util/list.h"
+#include "util/log.h"
+#include "util/timer.h"
+#include "wire/cm_sidr.h"
+
+#define CM_TRY_MS 500 /* time to wait for a SIDR_REP to each try */
+#define CM_RETRIES 5 /* tries after the first one, with the same RequestID and TID */
+#define CM_SOURCE_BURST 128
+#define CM_SOURCE_RATE 64
+#define CM_SOURCES 256 /* sources whose allowances are remembered, the ones that asked last */
+
+struct cm;
+
+struct cm_cfg {
+	struct mad_ep *ep; /* this and the pointers below are borrowed */
+	struct timers *timers;
+	const struct log_sink *log; /* NULL is silent */
+	uint64_t seed; /* seed of RequestIDs */
+};
+
+/* cm_create() - Return: 0; -ENOMEM */
+int cm_create(struct cm **ret, const struct cm_cfg *cfg);
+/* cm_destroy() - Free the agent. Requests and services that are left are forgotten. NULL is accepted */
+void cm_destroy(struct cm *c);
+
+/* cm_timers(), cm_random() - Timers, and a random number, for users of the agent */
+struct timers *cm_timers(const struct cm *c);
+uint64_t cm_random(struct cm *c);
+const struct log_sink *cm_log(const struct cm *c);
+
+/* --- Requests */
+
+struct cm_request {
+	struct list link;
+	struct cm *cm; /* NULL: not open */
+	struct timer timer;
+	struct mad_addr to;
+	struct sidr_req req;
+	uint64_t tid;
+	unsigned int left; /* tries that are left */
+	/* Called once, never inside cm_request(). @rep is borrowed, and NULL unless @status is 0; -ETIMEDOUT */
+	void (*done)(struct cm_request *q, int status, const struct sidr_rep *rep, ns_t now);
+};
+
+/**
+ * cm_request() - Send a SIDR_REQ
+ * @q:	zeroed by the caller, with .to, .done, and in .req service_id, pkey and priv; the RequestID is filled in
+ *
+ * The SIDR_REP counts if it comes from the LID that was asked and has the RequestID and ServiceID of the request.
+ * Return: 0; -EBUSY: a program that does not share has registered for the class; -EALREADY; -ENOMEM
+ */
+int cm_request(struct cm *c, struct cm_request *q, ns_t now);
+/* cm_request_cancel() - Forget a request; no effect if it is not open */
+void cm_request_cancel(struct cm_request *q);
+
+/* --- Services */
+
+struct cm_service {
+	struct list link;
+	struct cm *cm; /* NULL: not added */
+	uint64_t id; /* ServiceID */
+	uint16_t pkey; /* P_Key whose requests it answers, by the low 15 bits; 0: all */
+	/*
+	 * Fill in the answer to a request: Status, and with Status 0 QPN, Q_Key and private data. RequestID and
+	 * ServiceID are there already. The same question must get the same answer while the values do not change.
+	 */
+	void (*answer)(struct cm_service *v, const struct mad_addr *from,
+		       const struct sidr_req *req, struct sidr_rep *ret, ns_t now);
+};
+
+/* cm_service_add() - Return: 0; -EEXIST: the port serves ID and P_Key already; -EBUSY, -ENOMEM as cm_request() */
+int cm_service_add(struct cm *c, struct cm_service *v);
+/* cm_service_del() - No effect if @v is not added */
+void cm_service_del(struct cm_service *v);
+/* cm_serves() - Whether the port serves anything, so that its bit IsCommunicationManagementSupported shall be set */
+bool cm_serves(const struct cm *c);
+
+struct cm_stats {
+	uint64_t requests, retries, answers, timeouts; /* as a client */
+	uint64_t served, refused; /* SIDR_REPs with Status 0, and with another */
+	uint64_t drop_paced; /* SIDR_REQs over the allowance of their source */
+	uint64_t drop_no_server; /* SIDR_REQs to a port that serves nothing */
+	uint64_t drop_late; /* SIDR_REPs to no open request */
+	uint64_t drop_other; /* other messages of the class */
+	uint64_t drop_busy; /* SIDR_REPs that the endpoint could not send */
+};
+const struct cm_stats *cm_stats(const struct cm *c);
+
+#endif

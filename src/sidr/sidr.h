@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SIDR_SIDR_H
+#define SIDR_SIDR_H
+
+/*
+ * DOC: The addresses of an IBARP group, from the service that gives them out
+ *
+ * Draft-pelissier-ipoib-encaparp-00 §6.2: with which SL, DLID, TClass, FlowLabel, HopLmt, DGID, P_Key and Q_Key an IBARP request
+ * is multicast comes by SIDR. A question has three steps, and each one needs the answer to the one before:
+ *
+ *	SERVICE		the SA says which port offers the ServiceID in the partition (ServiceRecord)
+ *	PATH		the SA says how to get there (PathRecord)
+ *	REQUEST		that port answers a SIDR_REQ
+ *
+ * A question is asked until it is answered, 1 to 16 s after each failure, and anew when the SA client has started over
+ * (ClientReregister, another SM or LID): another server may answer then, or the group may have another MLID. If several
+ * ports offer the service, each attempt goes to the next one.
+ *
+ * The SIDR_REQ goes out with the P_Key of the partition. If the SA knows no path with it, it goes out with the default P_Key: a subnet
+ * manager that answers need not be a member of the partition. Redirection (Status 4) counts as a refusal.
+ */
+
+#include "cm/cm.h"
+#include "sac/sac.h"
+
+#define SIDR_BACKOFF_MIN NS_SEC(1)
+#define SIDR_BACKOFF_MAX NS_SEC(16)
+
+enum sidr_why {
+	SIDR_OK,
+	SIDR_NO_SERVICE, /* the SA has no ServiceRecord of the ServiceID and P_Key */
+	SIDR_SA, /* the question for the ServiceRecord failed; status as in sac.h */
+	SIDR_PATH, /* the question for the PathRecord failed; status as in sac.h */
+	SIDR_BUSY, /* the request could not be made; status is a negative errno */
+	SIDR_SILENT, /* the server does not answer */
+	SIDR_REFUSED, /* status is the Status of the SIDR_REP */
+	SIDR_VERSION, /* status is the Ver of the private data */
+	SIDR_BAD_GROUP, /* DGID and DLID are no group, or the P_Key is another one */
+	SIDR_DIFFERS, /* the values are not those with which the group was joined, see sidr_again() */
+};
+
+struct sidr_result {
+	enum sidr_why why;
+	int status;
+	uint16_t server; /* LID of the server; 0: not that far */
+	/* With SIDR_OK; also the values that came with SIDR_VERSION and SIDR_BAD_GROUP. */
+	struct sidr_group group;
+};
+
+enum sidr_state {
+	SIDR_STATE_IDLE, /* not asked */
+	SIDR_STATE_WAIT_PORT, /* the port has no SA in reach; left by SAC_EV_RESTART */
+	SIDR_STATE_START, /* the first step is due; left by the timer */
+	SIDR_STATE_SERVICE,
+	SIDR_STATE_PATH,
+	SIDR_STATE_REQUEST,
+	SIDR_STATE_BACKOFF, /* left by the timer */
+	SIDR_STATE_DONE, /* answered; left by SAC_EV_RESTART and sidr_again() */
+};
+
+/* A question. The caller zeroes the struct and sets @done; everything else is private. */
+struct sidr_ask {
+	/* Called after every attempt, never inside a call of the caller's. @r is borrowed */
+	void (*done)(struct sidr_ask *a, const struct sidr_result *r, ns_t now);
+	enum sidr_state state;
+	struct cm *cm;
+	struct sac *sac;
+	uint64_t service_id;
+	uint16_t pkey, via; /* P_Key of the link; P_Key that the SIDR_REQ is sent with */
+	unsigned int failures; /* failed attempts since the last success */
+	unsigned int attempts; /* all attempts */
+	uint16_t server;
+	struct ib_service_rec service;
+	struct timer timer;
+	struct sac_user user;
+	struct sac_service_query query;
+	struct sac_path_wait path;
+	struct cm_request request;
+};
+
+/*
+ * sidr_start() - Ask for the group of service @service_id in the partition of @pkey, until sidr_stop()
+ * @pkey:	P_Key of the link, with bit 15
+ *
+ * With SIDR_OK, Ver is 1, DGID is an MGID, DLID an MLID, and the P_Key is @pkey in its low 15 bits.
+ */
+void sidr_start(struct cm *cm, struct sac *sac, struct sidr_ask *a, uint64_t service_id,
+		uint16_t pkey, ns_t now);
+/* sidr_stop() - Forget the question; no effect if it is not asked */
+void sidr_stop(struct sidr_ask *a);
+/*
+ * sidr_again() - The values of the last answer turned out to be wrong, such as a DLID that is not the group's MLID: ask again
+ * after the back-off, as after a failure. Only in SIDR_STATE_DONE; else without effect
+ */
+void sidr_again(struct sidr_ask *a, ns_t now);
+
+const char *sidr_state_name(enum sidr_state st);
+
+#define SIDR_RESULT_LEN 96
+/* sidr_result_print() - "SIDR: Status 1 (ServiceID not supported) from LID 7"; at most @size octets with the NUL */
+char *sidr_result_print(char *buf, size_t size, const struct sidr_result *r);
+
+#endif

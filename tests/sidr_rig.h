@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_SIDR_RIG_H
+#define TESTS_SIDR_RIG_H
+
+/*
+ * A client port (LID 1, with an SA client and a CM agent) and a port that is SA and SIDR server at once (LID 2), on the
+ * wire of mad_rig.h. The SA knows up to SIDR_RIG_SERVICES ServiceRecords and one port.
+ */
+
+#include "cm/cm.h"
+#include "mad_rig.h"
+#include "sac/sac.h"
+#include "wire/records.h"
+
+#define CLIENT_LID 1
+#define SERVER_LID 2
+#define RIG_SERVICE 0x0200000000001234ull
+#define RIG_PKEY 0x8123
+#define SIDR_RIG_SERVICES 4
+
+struct sidr_rig {
+	struct rig net;
+	struct cm *client, *server;
+	struct cm_service service;
+	struct sac *sac;
+	struct sac_port port;
+	struct mad_agent *sa;
+	/* What the SA knows, and what it was asked. */
+	struct ib_service_rec rec[SIDR_RIG_SERVICES];
+	unsigned int nrecs;
+	uint16_t service_status, path_status; /* statuses with which it refuses; 0: it answers */
+	uint16_t path_pkey; /* P_Key with which there is a path; 0: with every one */
+	unsigned int service_asks, path_asks, registers, deletes;
+	struct ib_service_rec registered; /* of the last Set */
+	/* What the server answers, and what it was asked. */
+	struct sidr_group group;
+	uint8_t status;
+	unsigned int asked;
+	struct sidr_req last;
+	struct mad_addr from;
+};
+
+static inline ib_gid rig_gid(unsigned int n)
+{
+	return ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x0002c90300000000ull + n);
+}
+
+static inline uint16_t sidr_rig_services(struct sidr_rig *r, uint8_t *data, size_t *ret_len,
+					 const struct ib_service_rec *want)
+{
+	size_t n = 0;
+
+	r->service_asks++;
+	for (unsigned int i = 0; i < r->nrecs; i++)
+		if (r->rec[i].id == want->id && r->rec[i].pkey == want->pkey)
+			ib_service_rec_encode(data + SERVICE_REC_LEN * n++, &r->rec[i]);
+	*ret_len = SERVICE_REC_LEN * n;
+	return r->service_status;
+}
+
+static inline uint16_t sidr_rig_path(struct sidr_rig *r, uint8_t *data)
+{
+	struct ib_path_rec rec;
+
+	r->path_asks++;
+	ib_path_rec_decode(&rec, data, PATH_REC_LEN);
+	if (r->path_pkey && rec.pkey != r->path_pkey)
+		return SA_STATUS_NO_RECORDS;
+	rec.dlid = SERVER_LID;
+	rec.slid = CLIENT_LID;
+	rec.sl = 3;
+	ib_path_rec_encode(data, &rec);
+	return r->path_status;
+}
+
+static inline uint16_t sidr_rig_register(struct sidr_rig *r, const struct sa_mad *m)
+{
+	if (m->mad.method == MAD_METHOD_DELETE)
+		r->deletes++;
+	else
+		r->registers++;
+	ib_service_rec_decode(&r->registered, m->data, m->data_len);
+	return r->service_status;
+}
+
+static inline void sidr_rig_sa(void *ctx, const struct mad_addr *from, const void *mad, size_t len,
+			       ns_t now)
+{
+	struct sidr_rig *r = ctx;
+	uint8_t out[SA_DATA_OFF + SIDR_RIG_SERVICES * SERVICE_REC_LEN] = { 0 };
+	struct sa_hdr sa = { 0 };
+	struct ib_service_rec want;
+	struct sa_mad m;
+	size_t used = SA_DATA_LEN;
+
+	assert_int_equal(sa_mad_decode(&m, mad, len), 0);
+	memcpy(out, mad, len < sizeof(out) ? len : sizeof(out));
+	if (m.mad.method == MAD_METHOD_GET_TABLE) {
+		ib_service_rec_decode(&want, m.data, m.data_len);
+		memset(out + SA_DATA_OFF, 0, sizeof(out) - SA_DATA_OFF);
+		m.mad.status = sidr_rig_services(r, out + SA_DATA_OFF, &used, &want);
+		sa.attr_offset = SERVICE_REC_LEN / 8;
+	} else if (m.mad.attr_id == SA_ATTR_PATH_RECORD) {
+		m.mad.status = sidr_rig_path(r, out + SA_DATA_OFF);
+	} else {
+		m.mad.status = sidr_rig_register(r, &m);
+	}
+	m.mad.method = m.mad.method == MAD_METHOD_SET ? MAD_METHOD_GET_RESP
+						      : m.mad.method | MAD_METHOD_RESP;
+	mad_hdr_encode(out, &m.mad);
+	sa_hdr_encode(out + SA_HDR_OFF, &sa);
+	if (m.mad.method == MAD_METHOD_GET_TABLE_RESP && !m.mad.status) {
+		const struct rmpp_hdr rmpp = { .version = 1, .type = 1, .flags = RMPP_FLAG_ACTIVE };
+
+		rmpp_hdr_encode(out + SA_RMPP_OFF, &rmpp);
+		mad_reply(r->sa, from, out, SA_DATA_OFF + used, now);
+	} else {
+		mad_reply(r->sa, from, out, MAD_LEN, now);
+	}
+}
+
+static inline void sidr_rig_answer(struct cm_service *v, const struct mad_addr *from,
+				   const struct sidr_req *req, struct sidr_rep *ret, ns_t now)
+{
+	struct sidr_rig *r = container_of(v, struct sidr_rig, service);
+
+	(void)now;
+	r->asked++;
+	r->last = *req;
+	r->from = *from;
+	ret->status = r->status;
+	if (r->status)
+		return;
+	ret->qpn = IB_QPN_MCAST;
+	ret->qkey = r->group.qkey;
+	sidr_group_encode(ret->priv, &r->group);
+}
+
+static inline void sidr_rig_port(struct sidr_rig *r, bool active)
+{
+	r->port.state = active ? IB_PORT_ACTIVE : IB_PORT_DOWN;
+	sac_port_update(r->sac, &r->port, r->net.now);
+}
+
+static inline void sidr_rig_agents(struct sidr_rig *r)
+{
+	struct mad_agent_cfg sa = {
+		.qp = IB_QP1,
+		.mgmt_class = MAD_CLASS_SA,
+		.class_version = 2,
+		.rmpp = true,
+		.recv = sidr_rig_sa,
+		.ctx = r,
+	};
+	struct cm_cfg cc = { .ep = r->net.end[0].ep, .timers = &r->net.timers, .seed = 1 };
+	struct sac_cfg sc = { .ep = r->net.end[0].ep, .timers = &r->net.timers, .seed = 1 };
+
+	mad_agent_cfg_method(&sa, MAD_METHOD_GET);
+	mad_agent_cfg_method(&sa, MAD_METHOD_SET);
+	mad_agent_cfg_method(&sa, MAD_METHOD_GET_TABLE);
+	mad_agent_cfg_method(&sa, MAD_METHOD_DELETE);
+	assert_int_equal(mad_agent_add(r->net.end[1].ep, &sa, &r->sa), 0);
+	assert_int_equal(sac_create(&r->sac, &sc), 0);
+	assert_int_equal(cm_create(&r->client, &cc), 0);
+	cc.ep = r->net.end[1].ep;
+	assert_int_equal(cm_create(&r->server, &cc), 0);
+}
+
+static inline void sidr_rig_init(struct sidr_rig *r)
+{
+	memset(r, 0, sizeof(*r));
+	rig_init(&r->net);
+	sidr_rig_agents(r);
+	r->service = (struct cm_service){ .id = RIG_SERVICE,
+					  .pkey = RIG_PKEY,
+					  .answer = sidr_rig_answer };
+	assert_int_equal(cm_service_add(r->server, &r->service), 0);
+	r->group = (struct sidr_group){
+		.ver = 1,
+		.sl = 2,
+		.dlid = 0xc003,
+		.pkey = RIG_PKEY,
+		.qkey = 0x0b1b,
+		.dgid = { { 0xff, 0x12, 0x40, 0x1b, 0x81, 0x23 } },
+	};
+	r->rec[0] = (struct ib_service_rec){ .id = RIG_SERVICE,
+					     .gid = rig_gid(SERVER_LID),
+					     .pkey = RIG_PKEY };
+	r->nrecs = 1;
+	r->port = (struct sac_port){ .lid = CLIENT_LID,
+				     .sm_lid = SERVER_LID,
+				     .gid = rig_gid(CLIENT_LID) };
+	sidr_rig_port(r, true);
+}
+
+static inline void sidr_rig_run(struct sidr_rig *r, ns_t d)
+{
+	rig_run(&r->net, d);
+}
+
+static inline void sidr_rig_fini(struct sidr_rig *r)
+{
+	sac_destroy(r->sac);
+	cm_destroy(r->client);
+	cm_destroy(r->server);
+	mad_agent_del(r->sa);
+	rig_fini(&r->net);
+}
+
+#endif

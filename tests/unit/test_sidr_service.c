@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* The ServiceRecords that the SA client keeps registered (sac/service.c) */
+
+#include "check.h"
+#include "sidr_rig.h"
+
+static struct sidr_rig r;
+static struct sac_service *svc;
+
+static int setup(void **state)
+{
+	sidr_rig_init(&r);
+	svc = NULL;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	sidr_rig_fini(&r);
+	return 0;
+}
+
+static void add(void)
+{
+	assert_int_equal(
+		sac_service_register(r.sac, RIG_SERVICE, RIG_PKEY, "IBARP", &svc, r.net.now), 0);
+}
+
+static void test_a_service_is_registered_with_the_GID_of_the_port(void **state)
+{
+	ib_gid gid = rig_gid(CLIENT_LID);
+
+	add();
+	assert_false(sac_service_registered(svc));
+	sidr_rig_run(&r, NS_SEC(1));
+	assert_true(sac_service_registered(svc));
+	assert_int_equal(r.registers, 1);
+	assert_int_equal(r.registered.id, RIG_SERVICE);
+	assert_int_equal(r.registered.pkey, RIG_PKEY);
+	assert_int_equal(r.registered.lease, SAC_SERVICE_LEASE);
+	assert_memory_equal(&r.registered.gid, &gid, 16);
+	assert_string_equal(r.registered.name, "IBARP");
+}
+
+static void test_the_lease_is_renewed_before_it_ends(void **state)
+{
+	add();
+	sidr_rig_run(&r, NS_SEC(1));
+	for (unsigned int i = 2; i < 20; i++) {
+		sidr_rig_run(&r, NS_SEC(SAC_SERVICE_LEASE) / 2 + NS_SEC(1));
+		assert_int_equal(r.registers, i);
+	}
+}
+
+static void test_ClientReregister_registers_again(void **state)
+{
+	add();
+	sidr_rig_run(&r, NS_SEC(1));
+	sac_reregister(r.sac, r.net.now);
+	assert_false(sac_service_registered(svc));
+	sidr_rig_run(&r, NS_SEC(1));
+	assert_true(sac_service_registered(svc));
+	assert_int_equal(r.registers, 2);
+}
+
+static void test_a_refused_registration_is_repeated(void **state)
+{
+	r.service_status = SA_STATUS_NO_RESOURCES;
+	add();
+	sidr_rig_run(&r, NS_SEC(60));
+	assert_in_range(r.registers, 5, 8);
+	assert_false(sac_service_registered(svc));
+	r.service_status = 0;
+	sidr_rig_run(&r, NS_SEC(20));
+	assert_true(sac_service_registered(svc));
+}
+
+static void test_a_port_that_comes_later_registers_then(void **state)
+{
+	sidr_rig_port(&r, false);
+	add();
+	sidr_rig_run(&r, NS_SEC(1000));
+	assert_int_equal(r.registers, 0);
+	sidr_rig_port(&r, true);
+	sidr_rig_run(&r, NS_SEC(1));
+	assert_int_equal(r.registers, 1);
+	sidr_rig_port(&r, false);
+	sidr_rig_run(&r, NS_SEC(1000));
+	assert_int_equal(r.registers, 1);
+}
+
+static void test_a_service_that_ends_is_deleted(void **state)
+{
+	add();
+	sidr_rig_run(&r, NS_SEC(1));
+	sac_service_withdraw(svc, r.net.now);
+	sidr_rig_run(&r, NS_SEC(1));
+	assert_int_equal(r.deletes, 1);
+	assert_true(sac_idle(r.sac));
+	sidr_rig_run(&r, NS_SEC(1000));
+	assert_int_equal(r.registers, 1);
+	assert_int_equal(r.deletes, 1);
+}
+
+static void test_a_service_that_ends_before_it_was_registered(void **state)
+{
+	/* The Set is under way and cannot be taken back, so a Delete follows. */
+	add();
+	sac_service_withdraw(svc, r.net.now);
+	sidr_rig_run(&r, NS_SEC(5));
+	assert_int_equal(r.deletes, 1);
+	/* Nothing was sent yet. */
+	sidr_rig_port(&r, false);
+	add();
+	sac_service_withdraw(svc, r.net.now);
+	sidr_rig_port(&r, true);
+	sidr_rig_run(&r, NS_SEC(5));
+	assert_int_equal(r.deletes, 1);
+	assert_int_equal(r.registers, 1);
+	sac_service_withdraw(NULL, r.net.now);
+}
+
+static unsigned int answers;
+static int status;
+static struct ib_service_rec rec;
+
+static void on_answer(struct sac_service_query *q, int st, const struct ib_service_rec *v, ns_t now)
+{
+	answers++;
+	status = st;
+	if (v)
+		rec = *v;
+}
+
+static void test_records_that_are_no_answer_are_passed_over(void **state)
+{
+	struct sac_service_query q = { .id = RIG_SERVICE, .pkey = RIG_PKEY, .done = on_answer };
+
+	r.nrecs = 3;
+	r.rec[1] = r.rec[2] = r.rec[0];
+	r.rec[0].gid = (ib_gid){ 0 };
+	r.rec[1].gid.raw[0] = 0xff;
+	for (unsigned int i = 0; i < 5; i++) {
+		q.pick = i;
+		assert_int_equal(sac_service_ask(r.sac, &q, r.net.now), 0);
+		assert_int_equal(sac_service_ask(r.sac, &q, r.net.now), -EALREADY);
+		sidr_rig_run(&r, NS_SEC(1));
+		assert_int_equal(answers, i + 1);
+		assert_int_equal(status, 0);
+		assert_memory_equal(&rec.gid, &r.rec[2].gid, 16);
+	}
+	r.nrecs = 2;
+	assert_int_equal(sac_service_ask(r.sac, &q, r.net.now), 0);
+	sidr_rig_run(&r, NS_SEC(1));
+	assert_int_equal(status, SA_STATUS_NO_RECORDS);
+	/* A restart ends the question. */
+	assert_int_equal(sac_service_ask(r.sac, &q, r.net.now), 0);
+	sac_reregister(r.sac, r.net.now);
+	assert_int_equal(status, -ENETDOWN);
+	/* A question that is left behind ends with the client, without a call. */
+	assert_int_equal(sac_service_ask(r.sac, &q, r.net.now), 0);
+	answers = 0;
+	sidr_rig_fini(&r);
+	assert_int_equal(answers, 0);
+	sidr_rig_init(&r);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_a_service_is_registered_with_the_GID_of_the_port),
+		T(test_the_lease_is_renewed_before_it_ends),
+		T(test_ClientReregister_registers_again),
+		T(test_a_refused_registration_is_repeated),
+		T(test_a_port_that_comes_later_registers_then),
+		T(test_a_service_that_ends_is_deleted),
+		T(test_a_service_that_ends_before_it_was_registered),
+		T(test_records_that_are_no_answer_are_passed_over),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
