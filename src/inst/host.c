@@ -33,6 +33,8 @@ static void on_rtnl(const struct rtnl_event *ev, void *arg)
 	}
 }
 
+#define EVENTS_AGAIN NS_SEC(10) /* from an error of the kernel's events until they are read again */
+
 static void events_readable(struct loop_fd *fd, uint32_t events, ns_t now)
 {
 	struct inst_host *h = container_of(fd, struct inst_host, events_fd);
@@ -44,6 +46,24 @@ static void events_readable(struct loop_fd *fd, uint32_t events, ns_t now)
 		return;
 	log_to(&h->inst->cfg.log, LOG_LVL_ERR, "host %s: netlink: %s", h->name, strerror(-n));
 	loop_unwatch(&h->inst->loop, fd);
+	timer_arm(&h->inst->loop.timers, &h->events_timer, now + EVENTS_AGAIN);
+}
+
+static int watch_events(struct inst_host *h)
+{
+	return loop_watch(&h->inst->loop, &h->events_fd, h->events.fd, EPOLLIN, events_readable);
+}
+
+/* Events may have been lost since the error, so all links are asked for. */
+static void events_again(struct timer *t, ns_t now)
+{
+	struct inst_host *h = container_of(t, struct inst_host, events_timer);
+
+	rtnl_events_lost(&h->events);
+	if (watch_events(h))
+		timer_arm(&h->inst->loop.timers, t, now + EVENTS_AGAIN);
+	else
+		events_readable(&h->events_fd, EPOLLIN, now);
 }
 
 int host_use_files(struct inst_host *h, const struct netdev_ns_files *files)
@@ -53,7 +73,8 @@ int host_use_files(struct inst_host *h, const struct netdev_ns_files *files)
 	h->events = (struct rtnl_events){ .fd = files->events };
 	rtnl_attach(&h->rtnl, files->rtnl);
 	rtnl_attach(&h->dump, files->dump);
-	return loop_watch(&h->inst->loop, &h->events_fd, files->events, EPOLLIN, events_readable);
+	timer_init(&h->events_timer, events_again);
+	return watch_events(h);
 }
 
 static int open_ns(struct inst_host *h, const char *netns)
@@ -145,6 +166,7 @@ static void close_fd(int *fd)
 void host_close_files(struct inst_host *h)
 {
 	loop_unwatch(&h->inst->loop, &h->events_fd);
+	timer_cancel(&h->inst->loop.timers, &h->events_timer);
 	neigh_dump_host_gone(h);
 	rtnl_close(&h->rtnl);
 	rtnl_close(&h->dump);

@@ -87,6 +87,31 @@ static void take_ext_ack(struct rtnl *nl, const struct nlmsghdr *nlh)
 	}
 }
 
+int rtnl_end_status(const struct nlmsghdr *nlh)
+{
+	const int *status = mnl_nlmsg_get_payload(nlh);
+
+	/* Both kinds of message begin with the status. Old kernels end a dump without one. */
+	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*status))
+		return nlh->nlmsg_type == NLMSG_DONE ? 0 : -EBADMSG;
+	return *status > 0 ? -EBADMSG : *status;
+}
+
+int rtnl_recv(int fd, void *buf, size_t len, size_t *ret_got)
+{
+	struct sockaddr_nl from = { 0 };
+	socklen_t from_len = sizeof(from);
+	ssize_t got;
+
+	do
+		got = recvfrom(fd, buf, len, 0, (struct sockaddr *)&from, &from_len);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	*ret_got = from.nl_pid ? 0 : (size_t)got;
+	return 0;
+}
+
 /* Returns 1 if more messages follow, or 0 or -errno if this message ends the answer. */
 static int take_msg(struct rtnl *nl, const struct nlmsghdr *nlh, rtnl_msg_cb cb, void *arg,
 		    int *stop)
@@ -98,14 +123,12 @@ static int take_msg(struct rtnl *nl, const struct nlmsghdr *nlh, rtnl_msg_cb cb,
 		*stop = -EAGAIN;
 	}
 	if (nlh->nlmsg_type == NLMSG_DONE)
-		return 0;
+		return rtnl_end_status(nlh);
 	if (nlh->nlmsg_type == NLMSG_ERROR) {
-		const struct nlmsgerr *e = mnl_nlmsg_get_payload(nlh);
-
-		if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*e))
+		if (mnl_nlmsg_get_payload_len(nlh) < sizeof(struct nlmsgerr))
 			return -EBADMSG;
 		take_ext_ack(nl, nlh);
-		return e->error > 0 ? -EBADMSG : e->error;
+		return rtnl_end_status(nlh);
 	}
 	/* The rest of the answer has to be read even if the caller needs no more of it. */
 	if (cb && !*stop)
@@ -131,15 +154,13 @@ int rtnl_take(struct rtnl *nl, rtnl_msg_cb cb, void *arg, int *stop)
 {
 	char buf[RTNL_BUF] __attribute__((aligned(NLMSG_ALIGNTO)));
 	const struct nlmsghdr *m = (const void *)buf;
-	int left, res = 1;
-	ssize_t got;
+	size_t got = 0;
+	int left, res = rtnl_recv(nl->fd, buf, sizeof(buf), &got);
 
-	do
-		got = recv(nl->fd, buf, sizeof(buf), 0);
-	while (got < 0 && errno == EINTR);
-	if (got < 0)
-		return errno == EAGAIN ? -ETIMEDOUT : -errno;
+	if (res)
+		return res == -EAGAIN ? -ETIMEDOUT : res;
 	left = (int)got;
+	res = 1;
 	for (; res == 1 && mnl_nlmsg_ok(m, left); m = mnl_nlmsg_next(m, &left))
 		res = take_msg(nl, m, cb, arg, stop);
 	return res;

@@ -217,6 +217,9 @@ struct rtnl_events {
 int rtnl_events_read(struct rtnl_events *e, void (*cb)(const struct rtnl_event *ev, void *arg),
 		     void *arg);
 
+/* rtnl_events_lost() - Let the next calls of rtnl_events_read() report all links, as after a loss of events */
+void rtnl_events_lost(struct rtnl_events *e);
+
 /**
  * rtnl_event_decode() - Decode one message of the kernel
  * @nlh:	complete message, padded to NLMSG_ALIGNTO, whose length the caller has checked

@@ -234,25 +234,6 @@ int rtnl_events_open(int *ret_fd)
 	return 0;
 }
 
-static int from_kernel(int fd, void *buf, size_t len, ssize_t *ret_got)
-{
-	struct sockaddr_nl from = { 0 };
-	socklen_t from_len = sizeof(from);
-	ssize_t got;
-
-	do
-		got = recvfrom(fd, buf, len, 0, (struct sockaddr *)&from, &from_len);
-	while (got < 0 && errno == EINTR);
-	if (got < 0)
-		return -errno;
-	/*
-	 * Any process may send to a netlink socket. Messages of the kernel come from port 0, and
-	 * all others are ignored.
-	 */
-	*ret_got = from.nl_pid ? 0 : got;
-	return 0;
-}
-
 /* Dumps after a loss of events. The bits of rtnl_events.stale and .dumping are numbers of rows. */
 static const struct {
 	uint16_t type;
@@ -264,6 +245,12 @@ static const struct {
 };
 
 #define ALL_DUMPS ((1u << (sizeof(dumps) / sizeof(dumps[0]))) - 1)
+
+void rtnl_events_lost(struct rtnl_events *e)
+{
+	e->stale = ALL_DUMPS;
+	e->repeats = 0;
+}
 
 /* Ask for the next dump. The kernel answers through this socket, so the answers and the events come in their order. */
 static int start_dump(struct rtnl_events *e)
@@ -289,7 +276,6 @@ static int start_dump(struct rtnl_events *e)
  */
 static int take_dump(struct rtnl_events *e, const struct nlmsghdr *nlh)
 {
-	const struct nlmsgerr *refusal = mnl_nlmsg_get_payload(nlh);
 	bool links = e->dumping & 1;
 
 	if (!e->dumping)
@@ -299,17 +285,14 @@ static int take_dump(struct rtnl_events *e, const struct nlmsghdr *nlh)
 		e->repeats++;
 		e->stale |= e->dumping;
 	}
-	if (nlh->nlmsg_type == NLMSG_DONE || nlh->nlmsg_type == NLMSG_ERROR)
-		e->dumping = 0;
-	if (nlh->nlmsg_type != NLMSG_ERROR || !links)
+	if (nlh->nlmsg_type != NLMSG_DONE && nlh->nlmsg_type != NLMSG_ERROR)
 		return 0;
-	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*refusal) || refusal->error >= 0)
-		return -EBADMSG;
-	return refusal->error;
+	e->dumping = 0;
+	return links ? rtnl_end_status(nlh) : 0;
 }
 
 /* Returns 1 if the messages were a piece of a dump, 0 if they were events, or -errno. */
-static int take_all(struct rtnl_events *e, const void *buf, ssize_t got, struct events_cb *c)
+static int take_all(struct rtnl_events *e, const void *buf, size_t got, struct events_cb *c)
 {
 	const struct nlmsghdr *nlh = buf;
 	struct rtnl_event ev;
@@ -336,8 +319,8 @@ int rtnl_events_read(struct rtnl_events *e, void (*cb)(const struct rtnl_event *
 	struct events_cb c = { .cb = cb, .arg = arg };
 
 	for (int i = 0; i < READS_MAX; i++) {
-		ssize_t got = 0;
-		int res = from_kernel(e->fd, buf, sizeof(buf), &got);
+		size_t got = 0;
+		int res = rtnl_recv(e->fd, buf, sizeof(buf), &got);
 
 		/*
 		 * After a loss the kernel drops all events until the queue has been empty, so the
@@ -348,8 +331,7 @@ int rtnl_events_read(struct rtnl_events *e, void (*cb)(const struct rtnl_event *
 			return res ? res : c.n;
 		}
 		if (res == -ENOBUFS) {
-			e->stale = ALL_DUMPS;
-			e->repeats = 0;
+			rtnl_events_lost(e);
 			continue;
 		}
 		if (!res)

@@ -38,6 +38,18 @@ int rtnl_send(struct rtnl *nl, struct nlmsghdr *nlh);
  */
 int rtnl_take(struct rtnl *nl, rtnl_msg_cb cb, void *arg, int *stop);
 
+/**
+ * rtnl_recv() - Receive messages of the kernel
+ * @ret_got:	their octets; 0 if another process sent the message, because any process with CAP_NET_ADMIN in the
+ *		namespace may send to a netlink socket. Messages of the kernel come from port 0.
+ *
+ * Return: 0; -EAGAIN nothing came; -errno
+ */
+int rtnl_recv(int fd, void *buf, size_t len, size_t *ret_got);
+
+/* rtnl_end_status() - Status in a message NLMSG_DONE or NLMSG_ERROR: 0; -errno of the kernel; -EBADMSG */
+int rtnl_end_status(const struct nlmsghdr *nlh);
+
 /* Decoders return 0 or -EBADMSG. */
 int rtnl_link_decode(struct rtnl_link *ret, const struct nlmsghdr *nlh);
 int rtnl_addr_decode(struct rtnl_addr *ret, const struct nlmsghdr *nlh);

@@ -387,6 +387,55 @@ static void test_rtnl_each_dump_follows_the_last_and_an_incomplete_one_is_repeat
 	close(fd[1]);
 }
 
+/* The kernel ends a dump that it cannot go on with by NLMSG_DONE, which then has an error. */
+static void test_rtnl_dump_that_the_kernel_gives_up_is_an_error(void **state)
+{
+	struct {
+		struct nlmsghdr nlh;
+		int32_t error;
+	} m = { .nlh = { sizeof(m), NLMSG_DONE, NLM_F_MULTI, 1, 0 }, .error = -EMSGSIZE };
+	struct rtnl_events e = { .dumping = 1 };
+	struct rtnl nl;
+	struct told t = { .n = 0 };
+	int fd[2], stop = 0;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, fd), 0);
+	rtnl_attach(&nl, fd[0]);
+	nl.seq = 1;
+	assert_int_equal(send(fd[1], &m, sizeof(m), 0), sizeof(m));
+	assert_int_equal(rtnl_take(&nl, NULL, NULL, &stop), -EMSGSIZE);
+	e.fd = fd[0];
+	assert_int_equal(send(fd[1], &m, sizeof(m), 0), sizeof(m));
+	assert_int_equal(rtnl_events_read(&e, on_told, &t), -EMSGSIZE);
+	close(fd[0]);
+	close(fd[1]);
+}
+
+/* Another process of the namespace pretends to be the kernel. */
+static void test_rtnl_answers_of_other_processes_are_ignored(void **state)
+{
+	struct {
+		struct nlmsghdr nlh;
+		struct nlmsgerr e;
+	} m = { .nlh = { sizeof(m), NLMSG_ERROR, 0, 1, 0 }, .e = { .error = -EPERM } };
+	struct sockaddr_nl to = { .nl_family = AF_NETLINK };
+	socklen_t len = sizeof(to);
+	struct rtnl nl, other;
+	struct rtnl_link link;
+
+	(void)state;
+	assert_int_equal(rtnl_open(&nl), 0);
+	assert_int_equal(rtnl_open(&other), 0);
+	assert_int_equal(getsockname(nl.fd, (struct sockaddr *)&to, &len), 0);
+	assert_int_equal(sendto(other.fd, &m, sizeof(m), 0, (struct sockaddr *)&to, sizeof(to)),
+			 sizeof(m));
+	assert_int_equal(rtnl_link_get(&nl, 0, "lo", &link), 0);
+	assert_string_equal(link.name, "lo");
+	rtnl_close(&nl);
+	rtnl_close(&other);
+}
+
 static void on_mc(const struct rtnl_event *ev, void *arg)
 {
 	int *told = arg;
@@ -432,6 +481,8 @@ int main(void)
 		cmocka_unit_test(test_rtnl_a_change_before_the_queue_is_empty_is_told),
 		cmocka_unit_test(
 			test_rtnl_each_dump_follows_the_last_and_an_incomplete_one_is_repeated),
+		cmocka_unit_test(test_rtnl_dump_that_the_kernel_gives_up_is_an_error),
+		cmocka_unit_test(test_rtnl_answers_of_other_processes_are_ignored),
 		cmocka_unit_test(test_R70_rtnl_after_a_loss_multicast_forwarding_is_told),
 	};
 
