@@ -5,7 +5,7 @@
 #
 #	check.sh [STEP ...]	check: build lint unit system		(the default: no VM, some minutes)
 #				check-all: build-all lint-all system-all linux fuzz	(what check leaves out)
-#				check-night: bits mutants seeds hostile debian load	(hours)
+#				check-night: bits mutants seeds kasan hostile debian load	(hours)
 #
 # Every step prints TAP lines, which are counted here; whatever a failing test printed is shown. What each program printed is
 # kept in build/check (LOGS), and at the end tests/lint/conformance.sh looks there for the tests that CONFORMANCE.md names.
@@ -14,7 +14,7 @@ set -u
 cd "$(dirname "$0")/.."
 steps=" ${*:-check} "
 steps=${steps/ check / build lint unit system }
-steps=${steps/ check-night / bits mutants seeds hostile debian load }
+steps=${steps/ check-night / bits mutants seeds kasan hostile debian load }
 steps=${steps/ check-all / build-all lint-all system-all linux fuzz }
 jobs=$(nproc)
 system_jobs=${SYSTEM_JOBS:-$((jobs * 2))}
@@ -222,6 +222,12 @@ step_mutants() {
 step_seeds() {
 	say "the simulated fabric with many seeds"
 	TEST_TIMEOUT=8h tap seeds bash tests/night/seeds.sh
+}
+
+step_kasan() {
+	say "uib.ko on a kernel with KASAN, lockdep and kmemleak"
+	one build-system make -s -j"$jobs" all system-tools || return
+	TEST_TIMEOUT=4h tap kasan bash tests/interop/linux/debug/run.sh
 }
 
 # Three attacks of ten minutes each, one after another, because the longest round trips are compared with those of a quiet machine.

@@ -50,8 +50,8 @@ check_pkgs=("${build_pkgs[@]}" libcmocka-dev clang-format clang-tidy
 	universal-ctags git python3 tshark iperf3 ndisc6 iputils-arping avahi-daemon avahi-utils dbus
 	jq ethtool procps util-linux isc-dhcp-client isc-dhcp-server dnsmasq-base radvd opensm infiniband-diags libumad2sim0 ibsim-utils)
 check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" clang "${clang_rt:-libclang-rt-dev}" systemd smcroute)
-# The cross compilers and qemu-user are for tests/night/bits.sh.
-night_pkgs=("${check_all_pkgs[@]}" debootstrap
+# The cross compilers and qemu-user are for tests/night/bits.sh; linux-source and what builds it for tests/interop/linux/debug.
+night_pkgs=("${check_all_pkgs[@]}" debootstrap linux-source flex bison bc libelf-dev libssl-dev cpio busybox-static
 	gcc-i686-linux-gnu libc6-dev-i386-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user)
 bench_pkgs=("${build_pkgs[@]}" iperf3 valgrind jq python3 opensm libumad2sim0 ibsim-utils procps time)
 
