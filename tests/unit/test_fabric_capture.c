@@ -376,41 +376,39 @@ static int discard(void *ctx, const void *data, size_t len)
 	return 0;
 }
 
-/* Processor seconds to tap the end ports of @n CAs, the best of three */
-static double cpu_of_end_ports(unsigned int n)
+/* Processor seconds to tap the end ports of @n CAs @rounds times */
+static double cpu_of_end_ports(unsigned int n, unsigned int rounds)
 {
 	const struct capture_cfg cfg = { .format = CAPTURE_PCAP, .write = discard };
-	double best = 1e9;
 	struct rig big;
+	clock_t from;
+	double took;
 
 	memset(&big, 0, sizeof(big));
 	rig_init_topo(&big, topo_gen_demo(n, 2 + n / 30));
-	for (unsigned int i = 0; i < 3; i++) {
+	from = clock();
+	for (unsigned int i = 0; i < rounds; i++) {
 		struct capture *c;
-		clock_t from;
-		double took;
 
 		assert_int_equal(capture_create(&c, big.f, &cfg), 0);
-		from = clock();
 		assert_int_equal(capture_add_end_ports(c), 0);
-		took = (double)(clock() - from) / CLOCKS_PER_SEC;
-		best = took < best ? took : best;
 		capture_destroy(c);
 	}
+	took = (double)(clock() - from) / CLOCKS_PER_SEC;
 	rig_fini(&big);
-	return best;
+	return took;
 }
 
 /*
  * The cost per port must not depend on the number of ports; with a search among all taps the ratio
- * would be 64.
+ * would be 8. Both numbers stand for 400,000 ports, because some kernels count processor time in steps of 4 ms.
  */
 static void test_tapping_end_ports_costs_the_same_for_each(void **state)
 {
-	double few = cpu_of_end_ports(500), many = cpu_of_end_ports(4000);
+	double few = cpu_of_end_ports(500, 800), many = cpu_of_end_ports(4000, 100);
 
 	print_message("500 CAs %.6f s, 4000 CAs %.6f s\n", few, many);
-	assert_true(many < 24 * (few + 1e-5));
+	assert_true(many < 3 * few);
 }
 
 static void test_fabric_ends_before_the_capture(void **state)
