@@ -30,6 +30,7 @@
 struct run {
 	struct run_job job;
 	const char *file;
+	struct conf_overrides over; /* -o */
 	char name_buf[PROTO_NAME_MAX];
 	struct serve serve;
 	int sigfd;
@@ -38,11 +39,11 @@ struct run {
 
 static int usage(int status)
 {
-	fputs("uipoib run -c FILE [-n NAME] [--timeout S] [-v] [-- CMD [ARG ...]]\n"
+	fputs("uipoib run -c FILE [-n NAME] [-o SETTING] [--timeout S] [-v] [-- CMD [ARG ...]]\n"
 	      "        bring up what FILE describes, in the foreground; with CMD: wait until all "
 	      "links\n"
 	      "        are up (at most S seconds, 30), run it, tear down, end with its exit "
-	      "status\n",
+	      "status; SETTING is SECTION[:NAME].KEY=VALUE and wins over FILE\n",
 	      status ? stderr : stdout);
 	return status;
 }
@@ -85,6 +86,7 @@ static int parse(struct run *r, int argc, char **argv)
 	static const struct option longs[] = {
 		{ "config", required_argument, NULL, 'c' },
 		{ "name", required_argument, NULL, 'n' },
+		{ "option", required_argument, NULL, 'o' },
 		{ "timeout", required_argument, NULL, 't' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
@@ -93,13 +95,19 @@ static int parse(struct run *r, int argc, char **argv)
 	int c;
 
 	optind = 1;
-	while ((c = getopt_long(argc, argv, "+c:n:t:vh", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+c:n:o:t:vh", longs, NULL)) != -1) {
 		switch (c) {
 		case 'c':
 			r->file = optarg;
 			break;
 		case 'n':
 			r->job.name = optarg;
+			break;
+		case 'o':
+			if (r->over.n == CONF_OVERRIDES_MAX)
+				return cli_error(PROTO_EXIT_USAGE, "-o: given more than %d times",
+						 CONF_OVERRIDES_MAX);
+			r->over.text[r->over.n++] = optarg;
 			break;
 		case 't':
 			if (cli_seconds(&r->job.timeout_ms, optarg))
@@ -382,7 +390,7 @@ int cli_run(int argc, char **argv)
 		return usage(PROTO_EXIT_OK);
 	if (status)
 		return status;
-	if (conf_load(&conf, r.file, err))
+	if (conf_load_with(&conf, r.file, &r.over, err))
 		return cli_error(PROTO_EXIT_USAGE, "%s", err);
 	r.job.conf = &conf;
 	status = run_job(&r.job);

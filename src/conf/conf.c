@@ -32,7 +32,10 @@ int conf_fail(struct conf_parser *p, const char *fmt, ...)
 	if (p->status)
 		return -EINVAL;
 	p->status = -EINVAL;
-	n = (size_t)snprintf(p->err, CONF_ERR_MAX, "%s:%u: ", p->file, p->line);
+	if (p->setting)
+		n = (size_t)snprintf(p->err, CONF_ERR_MAX, "-o %.128s: ", p->setting);
+	else
+		n = (size_t)snprintf(p->err, CONF_ERR_MAX, "%s:%u: ", p->file, p->line);
 	if (n >= CONF_ERR_MAX)
 		n = 0;
 	va_start(ap, fmt);
@@ -67,6 +70,7 @@ int conf_set_path(struct conf_parser *p, char **dst, const char *key, const char
 {
 	if (!*value)
 		return conf_fail(p, "[%s] %s: empty, expected a path", p->section, key);
+	free(*dst); /* the file's, which a setting of the command line replaces */
 	*dst = resolve_path(p, value);
 	return *dst ? 0 : conf_fail_nomem(p);
 }
@@ -119,6 +123,8 @@ static int section_end(struct conf_parser *p)
 {
 	if (!p->kind)
 		return 0;
+	if (conf_override(p))
+		return -EINVAL;
 	for (size_t i = 0; i < p->kind->nkeys; i++)
 		if (p->kind->keys[i].required && !(p->seen & 1ull << i))
 			return conf_fail(p, "[%s] %s: missing", p->section, p->kind->keys[i].name);
@@ -247,10 +253,16 @@ static void check_whole(struct conf_parser *p)
 			sections[i]->check(p);
 }
 
-int conf_parse(struct conf *ret, const char *text, size_t len, const char *file,
-	       char err[CONF_ERR_MAX])
+int conf_parse_with(struct conf *ret, const char *text, size_t len, const char *file,
+		    const struct conf_overrides *over, char err[CONF_ERR_MAX])
 {
-	struct conf_parser p = { .file = file, .pos = text, .end = text + len, .err = err };
+	struct conf_parser p = {
+		.file = file,
+		.pos = text,
+		.end = text + len,
+		.over = over,
+		.err = err,
+	};
 	int line;
 
 	line = ini_parse_stream(next_line, &p, on_ini, &p);
@@ -258,7 +270,7 @@ int conf_parse(struct conf *ret, const char *text, size_t len, const char *file,
 		p.line = line > 0 ? (unsigned int)line : p.line;
 		conf_fail(&p, "expected key = value");
 	}
-	if (!p.status && !section_end(&p))
+	if (!p.status && !section_end(&p) && !conf_override_check(&p))
 		check_whole(&p);
 	if (!p.status) {
 		p.c.file = strdup(file);
@@ -273,7 +285,14 @@ int conf_parse(struct conf *ret, const char *text, size_t len, const char *file,
 	return 0;
 }
 
-int conf_load(struct conf *ret, const char *file, char err[CONF_ERR_MAX])
+int conf_parse(struct conf *ret, const char *text, size_t len, const char *file,
+	       char err[CONF_ERR_MAX])
+{
+	return conf_parse_with(ret, text, len, file, NULL, err);
+}
+
+int conf_load_with(struct conf *ret, const char *file, const struct conf_overrides *over,
+		   char err[CONF_ERR_MAX])
 {
 	char *text;
 	size_t len;
@@ -283,9 +302,14 @@ int conf_load(struct conf *ret, const char *file, char err[CONF_ERR_MAX])
 		snprintf(err, CONF_ERR_MAX, "%s: %s", file, strerror(-status));
 		return status;
 	}
-	status = conf_parse(ret, text, len, file, err);
+	status = conf_parse_with(ret, text, len, file, over, err);
 	free(text);
 	return status;
+}
+
+int conf_load(struct conf *ret, const char *file, char err[CONF_ERR_MAX])
+{
+	return conf_load_with(ret, file, NULL, err);
 }
 
 void conf_free(struct conf *c)

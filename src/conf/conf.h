@@ -101,6 +101,7 @@ enum conf_iid {
 };
 
 #define CONF_SECRET_LEN 16
+#define CONF_DEBUG_DEFAULT 4
 
 struct conf_iface {
 	char name[IFNAMSIZ];
@@ -117,6 +118,13 @@ struct conf_iface {
 	uint32_t qpn;
 	enum conf_router router; /* whether the interface receives all groups of its link */
 	unsigned int mtu; /* MTU of the interface; 0: that of the IPoIB link */
+	unsigned int tx_queue_len; /* frames that the kernel may queue for the TAP */
+	unsigned int rq_depth; /* packets in the receive ring of the interface's queue pair */
+	unsigned int mcast_timeout; /* ms to wait for an answer to each try of a join */
+	unsigned int mcast_retries; /* tries of a join after the first one */
+	unsigned int path_timeout; /* ms to wait for an answer to each try of a path query */
+	unsigned int
+		debug; /* enum log_level of the interface's lines; CONF_DEBUG_DEFAULT: as for all */
 	enum conf_iid iid;
 	bool secret_given; /* false: the secret is that of the machine */
 	uint8_t secret[CONF_SECRET_LEN]; /* secret of stable interface identifiers */
@@ -149,6 +157,26 @@ int conf_parse(struct conf *ret, const char *text, size_t len, const char *file,
 
 /* conf_load() - conf_parse() of a file. Return: also -errno of opening or reading the file */
 int conf_load(struct conf *ret, const char *file, char err[CONF_ERR_MAX]);
+
+/* Settings of the command line, SECTION[:NAME].KEY=VALUE, which win over the file: uipoib(8) */
+#define CONF_OVERRIDES_MAX 64
+struct conf_overrides {
+	const char *text[CONF_OVERRIDES_MAX];
+	unsigned int n;
+};
+
+/*
+ * conf_load_with() - conf_load() with settings that win over those of the file
+ *
+ * A setting without a NAME is for all sections of its kind. Return: also -EINVAL for a setting that makes no sense, of
+ * which @err says -o and its text instead of the file and the line
+ */
+int conf_load_with(struct conf *ret, const char *file, const struct conf_overrides *over,
+		   char err[CONF_ERR_MAX]);
+
+/* conf_parse_with() - conf_parse() with such settings; @over may be NULL */
+int conf_parse_with(struct conf *ret, const char *text, size_t len, const char *file,
+		    const struct conf_overrides *over, char err[CONF_ERR_MAX]);
 
 void conf_free(struct conf *c);
 

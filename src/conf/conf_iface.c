@@ -72,6 +72,7 @@ static int set_netns(struct conf_parser *p, const char *v)
 		return conf_fail(p, "[%s] netns: '%s', expected a name, an absolute path or pid:N",
 				 p->section, v);
 	}
+	free(i->netns); /* the file's, which a setting of the command line replaces */
 	i->netns = strdup(v);
 	return i->netns ? 0 : conf_fail_nomem(p);
 }
@@ -147,6 +148,14 @@ static const struct conf_key keys[] = {
 	{ "qpn", CONF_NUMBER, MEMBER(qpn), .min = 0x100, .max = IB_QPN_MCAST - 1,
 	  .expected = "0x100-0xfffffe" },
 	{ "mtu", CONF_NUMBER, MEMBER(mtu), .min = 68, .max = 4096 },
+	{ "tx-queue-len", CONF_NUMBER, MEMBER(tx_queue_len), .def = 1000, .min = 1,
+	  .max = 1000000 },
+	{ "rq-depth", CONF_NUMBER, MEMBER(rq_depth), .def = 4096, .min = 2, .max = 65536 },
+	{ "mcast-timeout", CONF_NUMBER, MEMBER(mcast_timeout), .def = 250, .min = 10,
+	  .max = 60000 },
+	{ "mcast-retry-cnt", CONF_NUMBER, MEMBER(mcast_retries), .def = 5, .max = 100 },
+	{ "path-timeout", CONF_NUMBER, MEMBER(path_timeout), .def = 250, .min = 10, .max = 60000 },
+	{ "debug", CONF_NUMBER, MEMBER(debug), .def = CONF_DEBUG_DEFAULT, .max = 3 },
 	{ "ip6-iid", CONF_WORD, MEMBER(iid), KEY_WORDS("eui64", "stable", "lid"),
 	  .expected = "eui64, stable or lid" },
 	{ "ip6-secret", .set = set_secret },

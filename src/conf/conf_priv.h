@@ -23,6 +23,11 @@ struct conf_parser {
 	char section[CONF_LINE_MAX + 1];
 	/* bit i is set when the key of row i in the table of the section was given */
 	uint64_t seen;
+	const struct conf_overrides *over; /* settings of the command line, or NULL */
+	uint64_t
+		used; /* bit i is set when setting number i of .over was for a section of the file */
+	const char *
+		setting; /* text of the setting that is being taken, for messages; NULL while the file is read */
 	char *err;
 	int status;
 };
@@ -81,6 +86,11 @@ void conf_key_defaults(const struct conf_section *s, void *object);
 int conf_key_given(struct conf_parser *p, const char *name, const char *value);
 /* conf_key_set() - The key of row @k was given. 0, or what conf_fail() returned */
 int conf_key_set(struct conf_parser *p, const struct conf_key *k, const char *value);
+
+/* conf_override() - Take the settings that the command line has for the section that ends */
+int conf_override(struct conf_parser *p);
+/* conf_override_check() - Refuse settings that were for no section of the file, which was read */
+int conf_override_check(struct conf_parser *p);
 
 /* conf_fail() - Make "file:line: ..." the error, unless there is one already. Returns -EINVAL */
 int conf_fail(struct conf_parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

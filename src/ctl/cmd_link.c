@@ -96,6 +96,21 @@ static void set_counts(json_t *row, const struct ipoib_link_info *info)
 	cmd_set_int(row, "held_packets", info->held);
 }
 
+/* The parameters of the driver of 2002 (H15, H17, H34) */
+static json_t *params_object(const struct inst_iface *i)
+{
+	const struct iface_params *p = &i->params;
+	json_t *o = json_object();
+
+	cmd_set_int(o, "tx_queue_len", p->tx_queue_len);
+	cmd_set_int(o, "rq_depth", p->rq_depth);
+	cmd_set_int(o, "mcast_timeout_ms", p->join_tries.timeout_ms);
+	cmd_set_int(o, "mcast_retry_cnt", p->join_tries.retries);
+	cmd_set_int(o, "path_timeout_ms", p->path_tries.timeout_ms);
+	cmd_set_int(o, "debug", i->log.max);
+	return o;
+}
+
 static void link_row(struct ctl_req *r, struct inst_iface *i)
 {
 	json_t *row = cmd_iface_row(i);
@@ -125,6 +140,7 @@ static void link_row(struct ctl_req *r, struct inst_iface *i)
 	cmd_set(row, "qkey", info.joined ? cmd_hex(info.group.qkey, 8) : json_null());
 	set_counts(row, &info);
 	cmd_set(row, "stations", stations(i, r->now));
+	cmd_set(row, "params", params_object(i));
 	cmd_set(row, "port_attr", port_object(i, &info));
 	cmd_set(row, "group", info.joined ? group_object(&info.group) : json_null());
 	ctl_row(r, row);

@@ -150,6 +150,7 @@ void ifc_init(struct ifc *i, struct ifc_port *port, const struct ifc_cfg *cfg,
 		.ctx = ctx,
 		.pkey = cfg->pkey,
 		.qpn = cfg->qpn,
+		.rq_depth = cfg->rq_depth ? cfg->rq_depth : IFC_RQ_DEPTH,
 	};
 	list_init(&i->link);
 	list_init(&i->on_port);
@@ -166,18 +167,20 @@ int ifc_start(struct ifc *i, const struct ifc_cfg *cfg)
 	struct ipoib_link_cfg lc = {
 		.sac = i->port->sac,
 		.timers = i->set->timers,
-		.log = i->set->log,
+		.log = cfg->log ? cfg->log : i->set->log,
 		.profile = cfg->profile,
 		.pkey = cfg->pkey,
 		.max_ip_mtu = cfg->max_ip_mtu,
 		.sl_from = cfg->sl_from,
 		.sl = cfg->sl,
+		.join_tries = cfg->join_tries,
+		.path_tries = cfg->path_tries,
 		.router = cfg->router,
 	};
 	struct eth_if_cfg ec = {
 		.pool = i->set->pool,
 		.timers = i->set->timers,
-		.log = i->set->log,
+		.log = cfg->log ? cfg->log : i->set->log,
 		.pkey = cfg->pkey | IB_PKEY_FULL,
 		.gro_tcp = cfg->gro_tcp,
 		.gro_udp = cfg->gro_udp,

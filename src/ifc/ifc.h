@@ -33,6 +33,8 @@
  * queue holds the sender back. Egress queues of a fabric (2048 packets) and receive rings are larger.
  */
 #define IFC_ROOM 1024u
+/* Packets that the receive ring of an interface holds by default; that of a station holds half as many */
+#define IFC_RQ_DEPTH 4096u
 #define IFC_QUANTUM 64 /* packets that one TAP may send before the next one has its turn */
 #define IFC_RETRY NS_MSEC(1) /* time from a read that found no free buffer to the next attempt */
 
@@ -139,6 +141,7 @@ struct ifc {
 	void *ctx;
 	char name[16]; /* name of the network interface */
 	uint16_t pkey;
+	unsigned int rq_depth; /* packets in the receive ring of the own queue pair */
 	uint32_t qpn; /* number that the own queue pair should have; 0: ifc_qpn_hint() chooses */
 	uint8_t mac[6];
 	struct ipoib_link *ipoib;
@@ -162,6 +165,10 @@ struct ifc_cfg {
 	enum ipoib_sl_from sl_from; /* as in struct ipoib_link_cfg */
 	uint8_t sl;
 	uint32_t qpn; /* QPN of the interface; 0: ifc_qpn_hint() chooses */
+	const struct log_sink *log; /* log of the interface; NULL: that of the set */
+	unsigned int
+		rq_depth; /* packets in the receive ring of the own queue pair; 0: IFC_RQ_DEPTH */
+	struct sac_tries join_tries, path_tries; /* as in struct ipoib_link_cfg */
 	bool router; /* as in struct ipoib_link_cfg */
 	bool gro_tcp, gro_udp, dhcp_raw; /* as in struct eth_if_cfg */
 	unsigned int stations; /* as in struct eth_if_cfg */

@@ -7,11 +7,9 @@
 
 #include "util/hash.h"
 
-#define RX_DEPTH 4096
-#define STATION_RX_DEPTH 2048
 #define TX_DEPTH 4096
 
-static_assert(IFC_ROOM < STATION_RX_DEPTH,
+static_assert(IFC_ROOM < IFC_RQ_DEPTH / 2,
 	      "what TAPs have under way must fit into one receive ring");
 
 static const struct hash_key qpn_key = { 0x7569706f69622d71ull, 0x706e2d68696e7473ull };
@@ -69,7 +67,7 @@ int ifc_qp_create(struct ifc *i, uint16_t pkey_index, uint32_t qkey)
 {
 	i->qp_pkey_index = pkey_index;
 	i->qp_qkey = qkey;
-	return qp_open(&i->qp, RX_DEPTH, NULL);
+	return qp_open(&i->qp, i->rq_depth, NULL);
 }
 
 void ifc_qp_destroy(struct ifc *i)
@@ -116,7 +114,7 @@ int ifc_station_open(void *ctx, struct eth_station *st, const uint8_t mac[6], vo
 	q->station = st;
 	list_init(&q->rx_link);
 	list_init(&q->link);
-	err = qp_open(q, STATION_RX_DEPTH, mac);
+	err = qp_open(q, (i->rq_depth + 1) / 2, mac);
 	if (err) {
 		free(q);
 		return err;

@@ -17,8 +17,7 @@
 
 static void iface_log(const struct inst_iface *i, enum log_level lvl, const char *what, int err)
 {
-	log_to(&i->inst->cfg.log, lvl, "%s@%s: %s: %s", i->name, i->host->name, what,
-	       strerror(-err));
+	log_to(&i->log, lvl, "%s@%s: %s: %s", i->name, i->host->name, what, strerror(-err));
 }
 
 /* --- frames */
@@ -136,7 +135,7 @@ static void follow_mc(struct inst_iface *i, ns_t now)
 		return;
 	err = ifc_set_router(&i->ifc, i->routes_mc[RTNL_V4] || i->routes_mc[RTNL_V6], now);
 	if (err && !i->mc_refused)
-		log_to(&i->inst->cfg.log, LOG_LVL_WARN,
+		log_to(&i->log, LOG_LVL_WARN,
 		       "%s@%s: the host routes multicast, but the interface does not receive all "
 		       "groups: %s",
 		       i->name, i->host->name, strerror(-err));
@@ -189,6 +188,10 @@ static struct ifc_cfg ifc_cfg(const struct inst_iface *i, const struct conf_ifac
 		.max_ip_mtu = c->mtu,
 		.sl_from = c->sl_from,
 		.sl = c->sl,
+		.log = &i->log,
+		.rq_depth = i->params.rq_depth,
+		.join_tries = i->params.join_tries,
+		.path_tries = i->params.path_tries,
 		.router = c->router == CONF_ROUTER_YES,
 		.qpn = c->qpn,
 		.gro_tcp = i->tap.offload & TAP_OFFLOAD_TSO,
@@ -216,7 +219,10 @@ static int refused(struct inst_iface *i, int status, char err[INST_ERR_MAX])
 
 struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i)
 {
-	struct netdev_tap_conf tc = { .mtu = i->mtu ? i->mtu : 2044 };
+	struct netdev_tap_conf tc = {
+		.mtu = i->mtu ? i->mtu : 2044,
+		.txqlen = i->params.tx_queue_len,
+	};
 
 	/* The MTU that the link had when its namespace went away */
 	if (i->net.mtu)
@@ -287,6 +293,16 @@ static int bring_up(struct inst_iface *i, const struct conf_iface *c, char err[I
 	return 0;
 }
 
+static struct iface_params params_of(const struct conf_iface *c)
+{
+	return (struct iface_params){
+		.tx_queue_len = c->tx_queue_len,
+		.rq_depth = c->rq_depth,
+		.join_tries = { c->mcast_timeout, c->mcast_retries },
+		.path_tries = { c->path_timeout, SAC_RETRIES },
+	};
+}
+
 int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX])
 {
 	char link_name[IPOIB_NAME_LEN];
@@ -317,6 +333,10 @@ int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX
 	i->tap.fd = -1;
 	i->mtu = c->mtu;
 	i->router = c->router;
+	i->log = in->cfg.log;
+	if (c->debug != CONF_DEBUG_DEFAULT)
+		i->log.max = (enum log_level)c->debug;
+	i->params = params_of(c);
 	i->naddrs = c->naddrs;
 	memcpy(i->addr, c->addr, sizeof(i->addr));
 	snprintf(i->name, sizeof(i->name), "%s", c->name);

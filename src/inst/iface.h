@@ -9,6 +9,12 @@
 #include "inst/iface_net.h"
 #include "inst/inst.h"
 
+/* Settings of an interface that only its own start needs, and `link show` */
+struct iface_params {
+	unsigned int tx_queue_len, rq_depth;
+	struct sac_tries join_tries, path_tries;
+};
+
 struct inst_iface {
 	struct list link; /* link in inst.ifaces */
 	struct list on_host;
@@ -20,6 +26,8 @@ struct inst_iface {
 	unsigned int naddrs;
 	unsigned int mtu; /* MTU as configured; 0 if the MTU of the link is to be used */
 	struct ifc ifc; /* link, Ethernet shape, queue pairs */
+	struct log_sink log; /* the instance's log, with the level of detail of this interface */
+	struct iface_params params;
 
 	struct tap tap;
 	struct loop_fd tap_fd;

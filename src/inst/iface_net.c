@@ -59,8 +59,7 @@ static void log_refusal(struct inst_iface *i, unsigned int asked, const char *te
 			return;
 		i->net.tap_logged = true;
 	}
-	log_to(&i->inst->cfg.log, lvl, "%s@%s: %s: %s", i->name, i->host->name, name_of(asked),
-	       text);
+	log_to(&i->log, lvl, "%s@%s: %s: %s", i->name, i->host->name, name_of(asked), text);
 }
 
 static void pause_after_search(struct inst_iface *i)
@@ -247,11 +246,11 @@ static void put_carrier(struct inst_iface *i, bool up)
 	ipoib_link_info(i->ifc.ipoib, &info);
 	reason = iface_reason(i, &info);
 	if (err)
-		log_to(&i->inst->cfg.log, LOG_LVL_WARN, "%s@%s: setting the carrier: %s", i->name,
+		log_to(&i->log, LOG_LVL_WARN, "%s@%s: setting the carrier: %s", i->name,
 		       i->host->name, strerror(-err));
 	i->carrier = up;
-	log_to(&i->inst->cfg.log, LOG_LVL_INFO, "%s@%s: %s%s%s", i->name, i->host->name,
-	       up ? "up" : "down", *reason ? ": " : "", reason);
+	log_to(&i->log, LOG_LVL_INFO, "%s@%s: %s%s%s", i->name, i->host->name, up ? "up" : "down",
+	       *reason ? ": " : "", reason);
 }
 
 static void next(struct inst_iface *i)

@@ -110,6 +110,8 @@ struct ipoib_link_cfg {
 	 * dropped, where there is no all-routers group either.
 	 */
 	bool absent_to_broadcast;
+	struct sac_tries join_tries,
+		path_tries; /* of joins and of path queries; zero: as the SA client has it */
 	bool router; /* as by ipoib_link_set_router() */
 	/* Create the broadcast group if the SA has none (RFC 4391 §5). Otherwise the administrator must. */
 	bool create_broadcast;

@@ -25,6 +25,7 @@ static struct sac_join bcast_join(const struct ipoib_link *l)
 		.rec.pkey = l->pkey,
 		.rec.join_state = MCM_JOIN_FULL,
 		.create = c->create_broadcast,
+		.tries = c->join_tries,
 	};
 
 	if (!j.create)

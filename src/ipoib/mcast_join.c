@@ -18,7 +18,11 @@ static void so_done(struct sac_group_ref *r, int status, const struct ib_mcmembe
 static struct sac_join join_like_broadcast(const struct ipoib_mcast *m, uint8_t join_state,
 					   bool create)
 {
-	struct sac_join j = { .rec = m->link->group_rec, .create = create };
+	struct sac_join j = {
+		.rec = m->link->group_rec,
+		.create = create,
+		.tries = m->link->cfg.join_tries,
+	};
 
 	j.rec.mgid = m->mgid;
 	j.rec.pkey = m->link->pkey;

@@ -224,6 +224,7 @@ static void path_ask(struct ipoib_path *p, enum ipoib_path_state meanwhile, ns_t
 	struct ib_path_rec rec;
 	int r;
 
+	p->wait.tries = l->cfg.path_tries;
 	r = sac_path_get(l->sac, &key, &p->wait, &rec, now);
 	if (r && r != -EINPROGRESS) {
 		path_refused(p, r, now);

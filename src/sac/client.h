@@ -19,6 +19,7 @@ struct sac_op {
 	bool active; /* true while the request is queued or open */
 	uint8_t resp_method;
 	uint16_t attr_id;
+	struct sac_tries tries; /* set before the request is queued */
 	/*
 	 * Writes the MAD. Called when the MAD is sent, not when the request is queued, so that the
 	 * MAD is up to date.

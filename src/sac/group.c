@@ -350,8 +350,10 @@ static void leave_done(struct sac_op *op, int status, const struct sa_mad *resp,
 
 static void group_submit(struct sac_group *g, bool leaving, uint8_t bits, ns_t now)
 {
+	const struct sac_join *j = group_template(g, bits);
 	struct sac *s = g->sac;
 
+	g->op.tries = !leaving && j ? j->tries : (struct sac_tries){ 0 };
 	g->leaving = leaving;
 	g->asked = bits;
 	g->overtaken = false;

@@ -73,8 +73,8 @@ static int op_send(struct sac *s, struct sac_op *op, ns_t now)
 		.to = mad_addr_gmp(s->port.sm_lid, s->port.sm_sl),
 		.mad = mad,
 		.len = sizeof(mad),
-		.timeout_ms = SAC_TRY_MS,
-		.retries = SAC_RETRIES,
+		.timeout_ms = op->tries.timeout_ms ? op->tries.timeout_ms : SAC_TRY_MS,
+		.retries = op->tries.timeout_ms ? op->tries.retries : SAC_RETRIES,
 		.done = op_done,
 		.ctx = op,
 	};

@@ -189,8 +189,12 @@ static struct sac_path *path_new(struct sac *s, const struct sac_path_key *key)
 	return p;
 }
 
+/* The first who waits says how long the query is tried. */
 static void path_ask(struct sac *s, struct sac_path *p, ns_t now)
 {
+	p->op.tries = list_empty(&p->waits)
+			      ? (struct sac_tries){ 0 }
+			      : list_first(&p->waits, struct sac_path_wait, link)->tries;
 	p->state = SAC_PATH_PENDING;
 	p->op.fill = path_fill;
 	p->op.done = path_done;

@@ -47,6 +47,13 @@
 
 struct sac;
 
+/* How long a request is tried */
+struct sac_tries {
+	unsigned int
+		timeout_ms; /* time to wait for an answer to each try; 0: SAC_TRY_MS and SAC_RETRIES */
+	unsigned int retries; /* tries after the first one, unless .timeout_ms is 0 */
+};
+
 struct sac_cfg {
 	struct mad_ep *ep; /* borrowed, must outlive the client */
 	struct timers *timers; /* borrowed */
@@ -127,6 +134,7 @@ struct sac_path_key {
 struct sac_path_wait {
 	struct list link;
 	bool waiting;
+	struct sac_tries tries; /* of the query, if this caller is the one who causes it */
 	/* @rec is borrowed, and NULL unless @status is 0 */
 	void (*done)(struct sac_path_wait *w, int status, const struct ib_path_rec *rec, ns_t now);
 };
@@ -182,6 +190,7 @@ struct sac_join {
 	 */
 	struct ib_mcmember_rec rec;
 	bool create;
+	struct sac_tries tries;
 };
 
 /* The reference of one user to a group. The user zeroes the struct and sets @done. */

@@ -158,6 +158,111 @@ static void test_conf_sl_by_its_words(void **state)
 	conf_free(&c);
 }
 
+static void test_H34_conf_parameters(void **state)
+{
+	struct conf c;
+	char err[CONF_ERR_MAX];
+
+	assert_int_equal(parse(&c, IFACE, err), 0);
+	assert_int_equal(c.iface[0].tx_queue_len, 1000);
+	assert_int_equal(c.iface[0].rq_depth, 4096);
+	assert_int_equal(c.iface[0].mcast_timeout, 250);
+	assert_int_equal(c.iface[0].mcast_retries, 5);
+	assert_int_equal(c.iface[0].path_timeout, 250);
+	assert_int_equal(c.iface[0].debug, CONF_DEBUG_DEFAULT);
+	conf_free(&c);
+	assert_int_equal(parse(&c,
+			       IFACE "tx-queue-len = 1\n"
+				     "rq-depth = 65536\n"
+				     "mcast-timeout = 60000\n"
+				     "mcast-retry-cnt = 0\n"
+				     "path-timeout = 10\n"
+				     "debug = 0\n",
+			       err),
+			 0);
+	assert_int_equal(c.iface[0].tx_queue_len, 1);
+	assert_int_equal(c.iface[0].rq_depth, 65536);
+	assert_int_equal(c.iface[0].mcast_timeout, 60000);
+	assert_int_equal(c.iface[0].mcast_retries, 0);
+	assert_int_equal(c.iface[0].path_timeout, 10);
+	assert_int_equal(c.iface[0].debug, 0);
+	conf_free(&c);
+	refuses(IFACE "tx-queue-len = 0\n", "/etc/lab/lab.conf:5:", "tx-queue-len: '0'",
+		"1-1000000");
+	refuses(IFACE "rq-depth = 65537\n", "/etc/lab/lab.conf:5:", "rq-depth: '65537'", "2-65536");
+	refuses(IFACE "mcast-timeout = 9\n", "/etc/lab/lab.conf:5:", "mcast-timeout: '9'",
+		"10-60000");
+	refuses(IFACE "mcast-retry-cnt = -1\n", "/etc/lab/lab.conf:5:", "mcast-retry-cnt: '-1'",
+		"0-100");
+	refuses(IFACE "path-timeout = 1s\n", "/etc/lab/lab.conf:5:", "path-timeout: '1s'",
+		"10-60000");
+	refuses(IFACE "debug = 4\n", "/etc/lab/lab.conf:5:", "debug: '4'", "0-3");
+}
+
+static int parse_over(struct conf *c, const char *text, const struct conf_overrides *o,
+		      char err[CONF_ERR_MAX])
+{
+	memset(c, 0, sizeof(*c));
+	err[0] = '\0';
+	return conf_parse_with(c, text, strlen(text), "/etc/lab/lab.conf", o, err);
+}
+
+static void over_refuses(const char *setting, const char *what, const char *expected)
+{
+	struct conf_overrides o = { .text = { setting }, .n = 1 };
+	struct conf c;
+	char err[CONF_ERR_MAX];
+
+	assert_int_equal(parse_over(&c, IFACE "mtu = 1500\n", &o, err), -EINVAL);
+	if (strncmp(err, "-o ", 3) || !strstr(err, what) || !strstr(err, expected))
+		fail_msg("'%s' does not say -o, %s and %s", err, what, expected);
+	assert_int_equal(c.nfabrics + c.nifaces, 0);
+}
+
+static void test_H29_the_command_line_wins_over_the_file(void **state)
+{
+	static const char two[] =
+		IFACE "rq-depth = 64\nnetns = h1\n"
+		      "[interface uib0.5@h2]\nport = fabric:lab/Hca2/1\nrq-depth = 32\n";
+	struct conf_overrides o = {
+		.text = { "interface.rq-depth=128", "interface:uib0.5@h2.rq-depth=256",
+			  "interface:uib0@h1.netns=other", "fabric.topology=/x/y.topo",
+			  "interface:uib0.5@h2.debug=3" },
+		.n = 5,
+	};
+	struct conf c;
+	char err[CONF_ERR_MAX];
+
+	assert_int_equal(parse_over(&c, two, &o, err), 0);
+	assert_int_equal(c.iface[0].rq_depth, 128);
+	assert_int_equal(c.iface[0].debug, CONF_DEBUG_DEFAULT);
+	assert_string_equal(c.iface[0].netns, "other");
+	assert_int_equal(c.iface[1].rq_depth, 256);
+	assert_int_equal(c.iface[1].debug, 3);
+	assert_string_equal(c.fabric[0].topology, "/x/y.topo");
+	conf_free(&c);
+	/* A key that the file lacks and must have may come from the command line. */
+	o = (struct conf_overrides){ .text = { "fabric.topology=a.topo" }, .n = 1 };
+	assert_int_equal(parse_over(&c, "[fabric lab]\n", &o, err), 0);
+	assert_string_equal(c.fabric[0].topology, "/etc/lab/a.topo");
+	conf_free(&c);
+}
+
+static void test_H29_settings_that_make_no_sense(void **state)
+{
+	over_refuses("interface.rq-depth=1", "rq-depth: '1'", "expected 2-65536");
+	over_refuses("interface.rq_depth=64", "rq_depth: unknown key", "expected one of");
+	over_refuses("interface:uib9@h1.mtu=1500", "uib9@h1", "a section of /etc/lab/lab.conf");
+	over_refuses("iface.mtu=1500", "iface.mtu", "a section of");
+	over_refuses("interface.mtu", "expected", "SECTION[:NAME].KEY=VALUE");
+	over_refuses("mtu=1500", "expected", "SECTION[:NAME].KEY=VALUE");
+	over_refuses("interface:.mtu=1500", "expected", "SECTION[:NAME].KEY=VALUE");
+	over_refuses("interface.=1500", "expected", "SECTION[:NAME].KEY=VALUE");
+	over_refuses("interface.address=10.0.0.1/8", "address: may be given several times",
+		     "expected in the file");
+	over_refuses("interface.mtu=1400\n", "mtu: '1400", "expected 68-4096");
+}
+
 static void test_S1_conf_interface_identifiers(void **state)
 {
 	static const uint8_t secret[16] = { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
@@ -473,6 +578,9 @@ int main(void)
 		cmocka_unit_test(test_conf_unknown_key_as_long_as_a_line),
 		cmocka_unit_test(test_conf_refuses_bad_structure),
 		cmocka_unit_test(test_conf_sl_by_its_words),
+		cmocka_unit_test(test_H34_conf_parameters),
+		cmocka_unit_test(test_H29_the_command_line_wins_over_the_file),
+		cmocka_unit_test(test_H29_settings_that_make_no_sense),
 		cmocka_unit_test(test_S1_conf_interface_identifiers),
 		cmocka_unit_test(test_conf_refuses_bad_values),
 		cmocka_unit_test(test_conf_udp_links),

@@ -128,6 +128,21 @@ static void *open_station(const uint8_t mac[6])
 	return qp;
 }
 
+/* rq_depth of the HLD of 2002, section 4.2; the ring itself is the CA's */
+static void test_H34_rq_depth_is_the_ring_of_the_queue_pair(void **state)
+{
+	begin();
+	assert_int_equal(ifc_qp_create(&iface, 0, 1), 0);
+	assert_int_equal(qps[0].attr.rx_depth, IFC_RQ_DEPTH);
+	ifc_qp_destroy(&iface);
+	iface.rq_depth = 65;
+	assert_int_equal(ifc_qp_create(&iface, 0, 1), 0);
+	assert_int_equal(qps[1].attr.rx_depth, 65);
+	ifc_station_close(&iface, open_station(a));
+	assert_int_equal(qps[2].attr.rx_depth, 33);
+	end();
+}
+
 /*
  * A QPN is a hash of the names and must not change between runs, because other nodes have it in
  * their caches.
@@ -250,6 +265,7 @@ static void test_batch_goes_to_the_queue_pairs_it_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_H34_rq_depth_is_the_ring_of_the_queue_pair),
 		cmocka_unit_test(test_qpn_is_the_same_every_time_and_its_own_for_each_mac),
 		cmocka_unit_test(test_reset_and_new_keys_are_for_all_queue_pairs),
 		cmocka_unit_test(test_ready_queue_pairs_are_noted_and_forgotten),

@@ -384,6 +384,40 @@ static void test_silent_sa_is_retried_without_end(void **state)
 	sac_rig_fini(&r);
 }
 
+/* mcast_timeout and mcast_retry_cnt of the HLD of 2002, section 4.2 */
+static void test_H34_a_join_is_tried_as_its_user_says(void **state)
+{
+	struct sac_join j = join_of(1, MCM_JOIN_FULL, false);
+	struct user a = { .ref.done = done };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	r.sa.deaf = true;
+	j.tries = (struct sac_tries){ .timeout_ms = 40, .retries = 2 };
+	assert_int_equal(sac_group_join(r.sac, &a.ref, &j, r.now), 0);
+	sac_rig_run(&r, NS_MSEC(3 * 40 - 1));
+	assert_int_equal(r.sa.retries, 2);
+	assert_int_equal(a.failed, 0);
+	sac_rig_run(&r, NS_MSEC(40));
+	assert_int_equal(a.failed, 1);
+	assert_int_equal(a.status, -ETIMEDOUT);
+	sac_rig_fini(&r);
+
+	a = (struct user){ .ref.done = done };
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	r.sa.deaf = true;
+	j.tries = (struct sac_tries){ .timeout_ms = 2000, .retries = 0 };
+	assert_int_equal(sac_group_join(r.sac, &a.ref, &j, r.now), 0);
+	sac_rig_run(&r, NS_MSEC(1999));
+	assert_int_equal(r.sa.retries, 0);
+	assert_int_equal(a.failed, 0);
+	sac_rig_run(&r, NS_MSEC(200));
+	assert_int_equal(a.failed, 1);
+	sac_rig_fini(&r);
+}
+
 static void test_reregister_joins_every_group_again(void **state)
 {
 	struct user u[20];
@@ -680,6 +714,7 @@ int main(void)
 		cmocka_unit_test(test_join_backs_off_1_to_16_s),
 		cmocka_unit_test(test_back_off_differs_by_seed),
 		cmocka_unit_test(test_silent_sa_is_retried_without_end),
+		cmocka_unit_test(test_H34_a_join_is_tried_as_its_user_says),
 		cmocka_unit_test(test_reregister_joins_every_group_again),
 		cmocka_unit_test(test_port_bounce_joins_again),
 		cmocka_unit_test(test_leave_while_the_join_is_open_leaves_what_is_granted),

@@ -141,6 +141,24 @@ static void test_I32_refused_path_backs_off_and_doubles(void **state)
 	sac_rig_fini(&r);
 }
 
+static void test_H34_a_query_is_tried_as_its_user_says(void **state)
+{
+	struct waiter w = { .w.done = got, .w.tries = { .timeout_ms = 30, .retries = 1 } };
+	struct sac_path_key key = key_to(9);
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	r.sa.deaf = true;
+	assert_int_equal(sac_path_get(r.sac, &key, &w.w, &w.rec, r.now), -EINPROGRESS);
+	sac_rig_run(&r, NS_MSEC(59));
+	assert_int_equal(w.calls, 0);
+	assert_int_equal(r.sa.retries, 1);
+	sac_rig_run(&r, NS_MSEC(20));
+	assert_int_equal(w.calls, 1);
+	assert_int_equal(w.status, -ETIMEDOUT);
+	sac_rig_fini(&r);
+}
+
 static void test_silent_sa_times_out_after_retries_with_one_tid(void **state)
 {
 	struct waiter w;
@@ -325,6 +343,7 @@ int main(void)
 		cmocka_unit_test(test_cached_path_says_how_long_it_lives),
 		cmocka_unit_test(test_path_keys_differ_by_pkey_and_tclass),
 		cmocka_unit_test(test_I32_refused_path_backs_off_and_doubles),
+		cmocka_unit_test(test_H34_a_query_is_tried_as_its_user_says),
 		cmocka_unit_test(test_silent_sa_times_out_after_retries_with_one_tid),
 		cmocka_unit_test(test_queries_are_paced),
 		cmocka_unit_test(test_path_is_asked_again_after_its_ttl),
