@@ -91,7 +91,8 @@ static const struct cli_cmd verbs[] = {
 	{ "show", show, "[fabric F]", "faults on links and what they did" },
 	{ "add", add, "NODE/PORT|udp:LINK FAULT [fabric F]",
 	  "loss P% | corrupt P% | damage P% | truncate P% | duplicate P% | reorder P% TIME | "
-	  "delay TIME [JITTER] | cut, each with all, data or mad; on what leaves the port, or "
+	  "delay TIME [JITTER] | cut, each with all, data or mad; or stall; on what leaves the "
+	  "port, or "
 	  "comes in by the link" },
 	{ "del", del, "ID [fabric F]", "take a fault away" },
 	{ "clear", clear, "[fabric F]", "take all faults of a fabric away" },

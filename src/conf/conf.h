@@ -119,6 +119,9 @@ struct conf_iface {
 	enum conf_router router; /* whether the interface receives all groups of its link */
 	unsigned int mtu; /* MTU of the interface; 0: that of the IPoIB link */
 	unsigned int tx_queue_len; /* frames that the kernel may queue for the TAP */
+	unsigned int sq_depth; /* most packets in the send queue for which the TAP is read */
+	unsigned int
+		tx_timeout; /* ms without a packet that leaves the send queue, for the transmit watchdog */
 	unsigned int rq_depth; /* packets in the receive ring of the interface's queue pair */
 	unsigned int mcast_timeout; /* ms to wait for an answer to each try of a join */
 	unsigned int mcast_retries; /* tries of a join after the first one */

@@ -150,6 +150,8 @@ static const struct conf_key keys[] = {
 	{ "mtu", CONF_NUMBER, MEMBER(mtu), .min = 68, .max = 4096 },
 	{ "tx-queue-len", CONF_NUMBER, MEMBER(tx_queue_len), .def = 1000, .min = 1,
 	  .max = 1000000 },
+	{ "sq-depth", CONF_NUMBER, MEMBER(sq_depth), .def = 1024, .min = 1, .max = 1024 },
+	{ "tx-timeout", CONF_NUMBER, MEMBER(tx_timeout), .def = 1000, .min = 10, .max = 600000 },
 	{ "rq-depth", CONF_NUMBER, MEMBER(rq_depth), .def = 4096, .min = 2, .max = 65536 },
 	{ "mcast-timeout", CONF_NUMBER, MEMBER(mcast_timeout), .def = 250, .min = 10,
 	  .max = 60000 },

@@ -88,12 +88,13 @@ static json_t *stations(const struct inst_iface *i, ns_t now)
 	return w.list;
 }
 
-static void set_counts(json_t *row, const struct ipoib_link_info *info)
+static void set_counts(json_t *row, const struct inst_iface *i, const struct ipoib_link_info *info)
 {
 	cmd_set_int(row, "neighbours", info->neighs);
 	cmd_set_int(row, "paths", info->paths);
 	cmd_set_int(row, "groups", info->groups);
 	cmd_set_int(row, "held_packets", info->held);
+	cmd_set_int(row, "send_queue", ifc_send_queue(&i->ifc).waiting);
 }
 
 /* The parameters of the driver of 2002 (H15, H17, H34) */
@@ -103,7 +104,9 @@ static json_t *params_object(const struct inst_iface *i)
 	json_t *o = json_object();
 
 	cmd_set_int(o, "tx_queue_len", p->tx_queue_len);
+	cmd_set_int(o, "sq_depth", p->sq_depth);
 	cmd_set_int(o, "rq_depth", p->rq_depth);
+	cmd_set(o, "timeout_ms", cmd_ms(p->tx_timeout));
 	cmd_set_int(o, "mcast_timeout_ms", p->join_tries.timeout_ms);
 	cmd_set_int(o, "mcast_retry_cnt", p->join_tries.retries);
 	cmd_set_int(o, "path_timeout_ms", p->path_tries.timeout_ms);
@@ -138,7 +141,7 @@ static void link_row(struct ctl_req *r, struct inst_iface *i)
 	cmd_set(row, "broadcast", info.joined ? cmd_gid(&info.mgid) : json_null());
 	cmd_set(row, "mlid", info.joined ? cmd_hex(info.group.mlid, 4) : json_null());
 	cmd_set(row, "qkey", info.joined ? cmd_hex(info.group.qkey, 8) : json_null());
-	set_counts(row, &info);
+	set_counts(row, i, &info);
 	cmd_set(row, "stations", stations(i, r->now));
 	cmd_set(row, "params", params_object(i));
 	cmd_set(row, "port_attr", port_object(i, &info));

@@ -98,6 +98,9 @@ static void iface_stats(struct out *o, struct inst_iface *i)
 	o->it.iface = i;
 	o->it.layer = "tap";
 	put(o, "write_errors", true, i->tap_write_errors);
+	o->it.layer = "watchdog";
+	put(o, "tx_timeouts", false, i->ifc.watchdog.timeouts);
+	put(o, "tx_discarded", true, i->ifc.watchdog.discarded);
 	o->it.layer = "eth";
 	put_fields(o, es, eth_fields, ARRAY_SIZE(eth_fields));
 	for (int d = ETH_DROP_NONE + 1; d < ETH_DROP_MAX; d++)

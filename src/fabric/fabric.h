@@ -102,6 +102,16 @@ bool fabric_run(struct fabric *f, ns_t now);
  */
 unsigned int fabric_queued(const struct fabric *f);
 
+/* The data queue at the egress of a port, which is the send queue of all queue pairs of a CA's port */
+struct fabric_send_queue {
+	unsigned int waiting; /* packets in the queue */
+	uint64_t sent; /* packets that have left it */
+	bool stalled; /* the port sends no data, as a link without credits */
+};
+struct fabric_send_queue fabric_send_queue(const struct fabric_port *p);
+/* fabric_send_flush() - Discard the packets in that queue; returns how many */
+unsigned int fabric_send_flush(struct fabric_port *p, ns_t now);
+
 struct fabric_stats {
 	uint64_t hops; /* packets moved over links */
 	uint64_t drops[FABRIC_DROP_MAX]; /* packets discarded at all nodes, by reason */

@@ -44,6 +44,8 @@ struct fabric_port {
 	uint8_t num;
 	bool up; /* true while packets may enter the egress queues */
 	bool is_ready;
+	unsigned int stalls; /* number of faults that hold the data queue */
+	uint64_t sent; /* data packets that have left the queue */
 	struct fabric_port *peer; /* port at which packets arrive; of PORT_ZERO the port itself */
 	struct fabric_port *next_ready;
 	struct node_port *np; /* port of the node; NULL for an external end */
@@ -81,7 +83,8 @@ struct fabric {
 	struct list links;
 	struct fabric_port *ready_head, *ready_tail;
 	unsigned int depth[FABRIC_NQUEUES];
-	unsigned int queued; /* number of packets in all egress queues */
+	unsigned int
+		queued; /* number of packets in all egress queues, without data queues that are held */
 	bool running;
 	ns_t now; /* time of the last call that had an argument now */
 	bool tracing;
@@ -133,6 +136,8 @@ enum fabric_drop fabric_port_send(struct fabric_port *p, struct pkt *pkt);
 /* Discard @pkt, count it at the node of @p, and trace it; takes @pkt. */
 void fabric_port_drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop why, ns_t now);
 void fabric_port_purge(struct fabric_port *p);
+/* Hold the data queue of @p, or let it go, as often as it was held. */
+void fabric_port_stall(struct fabric_port *p, bool on);
 /* Remove a port that is about to be freed from the ready list. */
 void fabric_unready(struct fabric *f, struct fabric_port *p);
 

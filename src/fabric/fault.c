@@ -298,6 +298,13 @@ static void apply_delay(struct fault *x, struct pkt *p, struct pkt_queue *out, n
 	hold(x, p, at, now);
 }
 
+static void apply_nothing(struct fault *x, struct pkt *p, struct pkt_queue *out, ns_t now)
+{
+	(void)x;
+	(void)now;
+	pkt_queue_add(out, p);
+}
+
 const struct fault_kind_info fault_kinds[FAULT_KINDS] = {
 	[FAULT_LOSS] = { "loss", apply_loss, .has_share = true },
 	[FAULT_CORRUPT] = { "corrupt", apply_corrupt, .has_share = true },
@@ -307,6 +314,8 @@ const struct fault_kind_info fault_kinds[FAULT_KINDS] = {
 	[FAULT_REORDER] = { "reorder", apply_reorder, .has_share = true, .has_delay = true },
 	[FAULT_DELAY] = { "delay", apply_delay, .has_delay = true, .has_jitter = true },
 	[FAULT_CUT] = { "cut", apply_cut },
+	/* What passes the device is not held: it is on VL15. */
+	[FAULT_STALL] = { "stall", apply_nothing, .has_no_class = true },
 };
 
 static void fault_pass(struct fabric_dev *d, struct pkt_queue *q, ns_t now)
@@ -388,6 +397,8 @@ int fabric_fault_add(struct fabric_port *port, const struct fault_spec *spec, un
 	timer_init(&x->timer, release);
 	list_add_tail(&f->faults, &x->all);
 	fabric_dev_add(port, &x->dev, &fault_ops);
+	if (spec->kind == FAULT_STALL)
+		fabric_port_stall(port, true);
 	if (ret_id)
 		*ret_id = x->id;
 	return 0;
@@ -409,6 +420,8 @@ int fabric_fault_del(struct fabric *f, unsigned int id, ns_t now)
 		 * faults.
 		 */
 		list_del(&x->all);
+		if (x->spec.kind == FAULT_STALL)
+			fabric_port_stall(x->dev.port, false);
 		fabric_dev_emit_last(&x->dev, &q, now);
 		fault_free(x);
 		return 0;
@@ -429,7 +442,8 @@ bool fabric_fault_next(const struct fabric *f, unsigned int after, struct fault_
 			.spec = x->spec,
 			.seen = x->seen,
 			.hit = x->hit,
-			.held = x->nheld,
+			.held = x->spec.kind == FAULT_STALL ? x->dev.port->q[FABRIC_Q_DATA].n
+							    : x->nheld,
 		};
 		return true;
 	}

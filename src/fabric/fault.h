@@ -18,6 +18,8 @@
  *	reorder 5% 2ms		hold packets back for this time, so that others overtake them
  *	delay 5ms 1ms		hold all packets for 5 ms and up to 1 ms more, in order
  *	cut			drop all packets, while the link stays up
+ *	stall			send no packets but those on VL15, which need no credits: the others wait in the queue of
+ *				the port, as behind a link whose other end gives no credits. It has no class
  *
  * The class of affected packets may follow: all (default), data (not MADs) or mad (QP0 and QP1).
  */
@@ -33,6 +35,7 @@ enum fault_kind {
 	FAULT_REORDER,
 	FAULT_DELAY,
 	FAULT_CUT,
+	FAULT_STALL,
 	FAULT_KINDS,
 };
 

@@ -16,6 +16,7 @@ struct fault_kind_info {
 	bool has_share; /* takes a share in percent, fault_spec.ppm */
 	bool has_delay; /* takes a time, fault_spec.delay, and may hold packets */
 	bool has_jitter; /* may take a second time, fault_spec.jitter */
+	bool has_no_class; /* affects all packets that it can affect, so that it takes no class */
 };
 extern const struct fault_kind_info fault_kinds[FAULT_KINDS];
 

@@ -157,6 +157,8 @@ int fault_parse(struct fault_spec *ret, const char *text, char *err, size_t err_
 			return expected(err, err_size, "a time like 1ms, up to 60s", w);
 		text = next_word(text, w, sizeof(w));
 	}
+	if (*w && fault_kinds[kind].has_no_class)
+		return expected(err, err_size, "the end", w);
 	if (*w) {
 		if (!find_class(w, &s.cls))
 			return expected(err, err_size, "all, data, mad or the end", w);
@@ -214,6 +216,8 @@ bool fault_spec_ok(const struct fault_spec *s)
 	if (fault_kinds[s->kind].has_share && (s->ppm < 1 || s->ppm > 1000000))
 		return false;
 	if (fault_kinds[s->kind].has_delay && (s->delay < 1 || s->delay > FAULT_TIME_MAX))
+		return false;
+	if (fault_kinds[s->kind].has_no_class && s->cls != FAULT_ALL)
 		return false;
 	return !fault_kinds[s->kind].has_jitter || s->jitter <= FAULT_TIME_MAX;
 }

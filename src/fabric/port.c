@@ -99,6 +99,11 @@ static void drop_full(struct fabric_port *p, struct pkt *pkt)
 	fabric_port_drop(p, pkt, FABRIC_DROP_QUEUE, p->f->now);
 }
 
+static bool is_held(const struct fabric_port *p, unsigned int class)
+{
+	return class == FABRIC_Q_DATA && p->stalls;
+}
+
 enum fabric_drop fabric_port_send(struct fabric_port *p, struct pkt *pkt)
 {
 	unsigned int class = pkt->vl == IB_VL15 ? FABRIC_Q_VL15 : FABRIC_Q_DATA;
@@ -113,21 +118,62 @@ enum fabric_drop fabric_port_send(struct fabric_port *p, struct pkt *pkt)
 		return FABRIC_DROP_QUEUE;
 	}
 	pkt_queue_add(q, pkt);
+	if (is_held(p, class))
+		return FABRIC_SENT;
 	p->f->queued++;
 	mark_ready(p);
 	return FABRIC_SENT;
 }
 
+void fabric_port_stall(struct fabric_port *p, bool on)
+{
+	unsigned int n = p->q[FABRIC_Q_DATA].n;
+
+	p->stalls += on ? 1 : -1u;
+	if (on && p->stalls == 1)
+		p->f->queued -= n;
+	if (on || p->stalls)
+		return;
+	p->f->queued += n;
+	if (n)
+		mark_ready(p);
+}
+
+struct fabric_send_queue fabric_send_queue(const struct fabric_port *p)
+{
+	return (struct fabric_send_queue){
+		.waiting = p->q[FABRIC_Q_DATA].n,
+		.sent = p->sent,
+		.stalled = p->stalls > 0,
+	};
+}
+
+/* Discard the packets in a queue. Returns their number. */
+static unsigned int discard(struct fabric_port *p, unsigned int class, enum fabric_drop why,
+			    ns_t now)
+{
+	unsigned int n = 0;
+	struct pkt *pkt;
+
+	for (; (pkt = pkt_queue_pop(&p->q[class])); n++) {
+		if (!is_held(p, class))
+			p->f->queued--;
+		drop_xmit(p, pkt, why, now);
+	}
+	return n;
+}
+
+unsigned int fabric_send_flush(struct fabric_port *p, ns_t now)
+{
+	return discard(p, FABRIC_Q_DATA, FABRIC_DROP_QUEUE, now);
+}
+
 void fabric_port_purge(struct fabric_port *p)
 {
 	struct fabric_dev *d;
-	struct pkt *pkt;
 
 	for (unsigned int i = 0; i < FABRIC_NQUEUES; i++)
-		while ((pkt = pkt_queue_pop(&p->q[i]))) {
-			p->f->queued--;
-			drop_xmit(p, pkt, FABRIC_DROP_LINK_DOWN, p->f->now);
-		}
+		discard(p, i, FABRIC_DROP_LINK_DOWN, p->f->now);
 	list_for_each (d, &p->devs, on_port) {
 		if (d->ops->flush)
 			d->ops->flush(d);
@@ -252,11 +298,12 @@ static unsigned int take_batch(struct fabric_port *p, struct pkt **v, ns_t now)
 {
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < FABRIC_NQUEUES; i++) {
+	for (unsigned int i = 0; i < FABRIC_NQUEUES && !is_held(p, i); i++) {
 		struct pkt *pkt;
 
 		while (n < PKT_BATCH && (pkt = pkt_queue_pop(&p->q[i]))) {
 			p->f->queued--;
+			p->sent += i == FABRIC_Q_DATA;
 			if (p->kind != PORT_ZERO && !pkt->hops) {
 				drop_xmit(p, pkt, FABRIC_DROP_HOPS, now);
 				continue;
@@ -279,7 +326,7 @@ static unsigned int drain(struct fabric_port *p, ns_t now)
 	struct pkt *v[PKT_BATCH];
 	unsigned int n = take_batch(p, v, now);
 
-	if (p->q[FABRIC_Q_VL15].n || p->q[FABRIC_Q_DATA].n)
+	if (p->q[FABRIC_Q_VL15].n || (p->q[FABRIC_Q_DATA].n && !is_held(p, FABRIC_Q_DATA)))
 		mark_ready(p);
 	if (!n)
 		return 1;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ifc/qp.h"
+#include "ifc/watchdog.h"
 
 /* Making and destroying an interface, and carrying out the actions of its link. */
 
@@ -150,6 +151,7 @@ void ifc_init(struct ifc *i, struct ifc_port *port, const struct ifc_cfg *cfg,
 		.ctx = ctx,
 		.pkey = cfg->pkey,
 		.qpn = cfg->qpn,
+		.sq_depth = cfg->sq_depth ? cfg->sq_depth : IFC_ROOM,
 		.rq_depth = cfg->rq_depth ? cfg->rq_depth : IFC_RQ_DEPTH,
 	};
 	list_init(&i->link);
@@ -158,7 +160,11 @@ void ifc_init(struct ifc *i, struct ifc_port *port, const struct ifc_cfg *cfg,
 	list_init(&i->qp.rx_link);
 	list_init(&i->station_qps);
 	i->qp.ifc = i;
+	ifc_watchdog_init(i, cfg);
 	snprintf(i->name, sizeof(i->name), "%s", cfg->name);
+	snprintf(i->link_name, sizeof(i->link_name), "%s",
+		 cfg->link_name ? cfg->link_name : cfg->name);
+	i->log = cfg->log ? cfg->log : i->set->log;
 	eth_own_mac(i->mac, port->guid, i->pkey, ifc_qpn_hint(i, NULL));
 }
 
@@ -167,7 +173,7 @@ int ifc_start(struct ifc *i, const struct ifc_cfg *cfg)
 	struct ipoib_link_cfg lc = {
 		.sac = i->port->sac,
 		.timers = i->set->timers,
-		.log = cfg->log ? cfg->log : i->set->log,
+		.log = i->log,
 		.profile = cfg->profile,
 		.pkey = cfg->pkey,
 		.max_ip_mtu = cfg->max_ip_mtu,
@@ -180,7 +186,7 @@ int ifc_start(struct ifc *i, const struct ifc_cfg *cfg)
 	struct eth_if_cfg ec = {
 		.pool = i->set->pool,
 		.timers = i->set->timers,
-		.log = cfg->log ? cfg->log : i->set->log,
+		.log = i->log,
 		.pkey = cfg->pkey | IB_PKEY_FULL,
 		.gro_tcp = cfg->gro_tcp,
 		.gro_udp = cfg->gro_udp,
@@ -221,6 +227,7 @@ void ifc_destroy(struct ifc *i)
 	list_del(&i->link);
 	list_del(&i->on_port);
 	list_del(&i->tx_link);
+	timer_cancel(i->set->timers, &i->watchdog.timer);
 	eth_if_destroy(i->eth);
 	if (i->ipoib) {
 		ipoib_link_set_admin(i->ipoib, false, i->set->timers->now);

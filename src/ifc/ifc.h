@@ -33,6 +33,12 @@
  * queue holds the sender back. Egress queues of a fabric (2048 packets) and receive rings are larger.
  */
 #define IFC_ROOM 1024u
+/*
+ * The transmit watchdog (H15 of the HLD of 2002): if packets wait in the send queue and none leaves it for this time, the
+ * interface counts and logs a transmit timeout and discards them, so that later packets are not sent late.
+ */
+#define IFC_TX_TIMEOUT NS_SEC(1)
+#define IFC_STALL_POLL NS_MSEC(10) /* interval at which a stalled send queue is looked at */
 /* Packets that the receive ring of an interface holds by default; that of a station holds half as many */
 #define IFC_RQ_DEPTH 4096u
 #define IFC_QUANTUM 64 /* packets that one TAP may send before the next one has its turn */
@@ -102,6 +108,13 @@ void ifc_port_close(struct ifc_port *p);
 
 /* --- an interface */
 
+/* The send queue behind the queue pairs of an interface, which those of a port share */
+struct ifc_send_queue {
+	unsigned int waiting; /* packets that were posted and are not under way yet */
+	uint64_t sent; /* packets that have left the queue */
+	bool stalled; /* the port cannot send now */
+};
+
 struct ifc_ops {
 	/*
 	 * Read the next frame of the TAP to *ret. 0; -EAGAIN: no frame, until ifc_readable() is called;
@@ -112,6 +125,10 @@ struct ifc_ops {
 	void (*deliver)(void *ctx, struct eth_frame *f);
 	/* Packets in the queues behind the port; NULL: they are never full */
 	unsigned int (*queued)(void *ctx);
+	/* State of the send queue; NULL: it is always empty */
+	struct ifc_send_queue (*send_queue)(void *ctx);
+	/* Discard what waits in the send queue; returns how many packets. Needed with .send_queue */
+	unsigned int (*send_flush)(void *ctx, ns_t now);
 	/* A token is not valid any more: delete the kernel's neighbour entries that name it. */
 	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
 	void (*set_mac)(void *ctx, const uint8_t mac[6]);
@@ -131,6 +148,17 @@ struct ifc_qp {
 	struct ca_qp *ca; /* NULL: not made yet */
 };
 
+struct ifc_watchdog {
+	ns_t timeout; /* longest time without a packet that leaves the send queue */
+	struct timer timer; /* next look at the send queue; armed while packets may wait in it */
+	ns_t since; /* time at which .sent was noted */
+	uint64_t sent; /* packets that had left the send queue then */
+	bool blocked; /* the TAP is not read, because the send queue is stalled and full */
+	bool logged; /* a timeout was logged since a packet left the send queue */
+	uint64_t timeouts; /* transmit timeouts */
+	uint64_t discarded; /* packets that they discarded */
+};
+
 struct ifc {
 	struct list link; /* in ifc_set.all */
 	struct list on_port; /* in ifc_port.ifs */
@@ -140,8 +168,12 @@ struct ifc {
 	const struct ifc_ops *ops;
 	void *ctx;
 	char name[16]; /* name of the network interface */
+	char link_name[IPOIB_NAME_LEN]; /* name in the log */
+	const struct log_sink *log;
 	uint16_t pkey;
 	unsigned int rq_depth; /* packets in the receive ring of the own queue pair */
+	unsigned int sq_depth; /* most packets in the send queue for which the TAP is read */
+	struct ifc_watchdog watchdog;
 	uint32_t qpn; /* number that the own queue pair should have; 0: ifc_qpn_hint() chooses */
 	uint8_t mac[6];
 	struct ipoib_link *ipoib;
@@ -168,6 +200,9 @@ struct ifc_cfg {
 	const struct log_sink *log; /* log of the interface; NULL: that of the set */
 	unsigned int
 		rq_depth; /* packets in the receive ring of the own queue pair; 0: IFC_RQ_DEPTH */
+	unsigned int
+		sq_depth; /* most packets in the send queue for which the TAP is read, 0: IFC_ROOM */
+	ns_t tx_timeout; /* of the transmit watchdog; 0: IFC_TX_TIMEOUT */
 	struct sac_tries join_tries, path_tries; /* as in struct ipoib_link_cfg */
 	bool router; /* as in struct ipoib_link_cfg */
 	bool gro_tcp, gro_udp, dhcp_raw; /* as in struct eth_if_cfg */
@@ -192,6 +227,8 @@ void ifc_set_up(struct ifc *i, bool up, ns_t now);
 int ifc_set_router(struct ifc *i, bool router, ns_t now);
 /* ifc_readable() - The TAP may have frames to read */
 void ifc_readable(struct ifc *i);
+/* ifc_send_queue() - State of the send queue of an interface */
+struct ifc_send_queue ifc_send_queue(const struct ifc *i);
 /* ifc_actions() - Carry out the actions of the link; ifc_work() does that for all interfaces */
 void ifc_actions(struct ifc *i, ns_t now);
 

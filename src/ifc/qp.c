@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ifc/watchdog.h"
 #include "util/hash.h"
 
 #define TX_DEPTH 4096
@@ -165,6 +166,7 @@ void ifc_post(void *ctx, const struct eth_send *v, unsigned int n, ns_t now)
 		post_to(v[k].qp ? v[k].qp : &i->qp, s + first, k + 1 - first, now);
 		first = k + 1;
 	}
+	ifc_watchdog_posted(i, now);
 }
 
 void ifc_qp_ready(struct ifc_qp *q)

@@ -4,6 +4,7 @@
 #include "ifc/ifc.h"
 #include "ifc/port.h"
 #include "ifc/qp.h"
+#include "ifc/watchdog.h"
 
 /* One round of work for all interfaces, and the turns in which their TAPs are read. */
 
@@ -59,6 +60,7 @@ enum turn {
 	TURN_EMPTY, /* the TAP has no frames */
 	TURN_OVER, /* the TAP has used its quantum */
 	TURN_BLOCKED, /* there is no room, or no buffer, for more */
+	TURN_STALLED, /* there is no room until the send queue moves, which the watchdog sees */
 };
 
 /*
@@ -69,8 +71,11 @@ static unsigned int room_behind(const struct ifc *i)
 {
 	unsigned int queued = i->ops->queued ? i->ops->queued(i->ctx) : 0;
 	unsigned int used = queued > i->taken ? queued : i->taken;
+	unsigned int room = used < IFC_ROOM ? IFC_ROOM - used : 0;
+	unsigned int waiting = ifc_send_queue(i).waiting;
+	unsigned int own = waiting < i->sq_depth ? i->sq_depth - waiting : 0;
 
-	return used < IFC_ROOM ? IFC_ROOM - used : 0;
+	return own < room ? own : room;
 }
 
 /* A frame that is dropped costs as much as a packet. */
@@ -139,6 +144,8 @@ static enum turn take_turn(struct ifc *i, ns_t now)
 {
 	int err;
 
+	if (ifc_watchdog_block(i, now))
+		return TURN_STALLED;
 	if (!room_behind(i))
 		return TURN_BLOCKED; /* without a new quantum, since other TAPs cannot send now either */
 	if (i->deficit <= 0)
@@ -174,7 +181,7 @@ void ifc_transmit(struct ifc_set *s, ns_t now)
 		t = take_turn(i, now);
 		if (t == TURN_EMPTY)
 			i->deficit = 0;
-		else
+		else if (t != TURN_STALLED)
 			list_add_tail(t == TURN_OVER ? &s->tx_ready : &blocked, &i->tx_link);
 	}
 	/* The interfaces that were blocked have the first turns of the next call. */

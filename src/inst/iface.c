@@ -71,6 +71,23 @@ static unsigned int on_queued(void *ctx)
 	return fabric_queued(i->port->fab->fabric);
 }
 
+static struct fabric_port *own_port(const struct inst_iface *i)
+{
+	return fabric_node_port(i->port->node, i->port->num);
+}
+
+static struct ifc_send_queue on_send_queue(void *ctx)
+{
+	struct fabric_send_queue q = fabric_send_queue(own_port(ctx));
+
+	return (struct ifc_send_queue){ q.waiting, q.sent, q.stalled };
+}
+
+static unsigned int on_send_flush(void *ctx, ns_t now)
+{
+	return fabric_send_flush(own_port(ctx), now);
+}
+
 /* --- settings of the network interface that follow the link */
 
 static void on_neigh_gone(void *ctx, const uint8_t mac[6])
@@ -103,6 +120,8 @@ static const struct ifc_ops ifc_ops = {
 	.read = read_tap,
 	.deliver = on_deliver,
 	.queued = on_queued,
+	.send_queue = on_send_queue,
+	.send_flush = on_send_flush,
 	.neigh_gone = on_neigh_gone,
 	.set_mac = set_mac,
 	.set_mtu = set_mtu,
@@ -189,7 +208,9 @@ static struct ifc_cfg ifc_cfg(const struct inst_iface *i, const struct conf_ifac
 		.sl_from = c->sl_from,
 		.sl = c->sl,
 		.log = &i->log,
+		.sq_depth = i->params.sq_depth,
 		.rq_depth = i->params.rq_depth,
+		.tx_timeout = i->params.tx_timeout,
 		.join_tries = i->params.join_tries,
 		.path_tries = i->params.path_tries,
 		.router = c->router == CONF_ROUTER_YES,
@@ -297,7 +318,9 @@ static struct iface_params params_of(const struct conf_iface *c)
 {
 	return (struct iface_params){
 		.tx_queue_len = c->tx_queue_len,
+		.sq_depth = c->sq_depth,
 		.rq_depth = c->rq_depth,
+		.tx_timeout = NS_MSEC(c->tx_timeout),
 		.join_tries = { c->mcast_timeout, c->mcast_retries },
 		.path_tries = { c->path_timeout, SAC_RETRIES },
 	};

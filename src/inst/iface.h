@@ -11,7 +11,8 @@
 
 /* Settings of an interface that only its own start needs, and `link show` */
 struct iface_params {
-	unsigned int tx_queue_len, rq_depth;
+	unsigned int tx_queue_len, sq_depth, rq_depth;
+	ns_t tx_timeout;
 	struct sac_tries join_tries, path_tries;
 };
 

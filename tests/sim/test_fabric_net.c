@@ -263,9 +263,10 @@ static struct fabric_port *any_cable(void)
 
 static void any_fault(void)
 {
-	static const char *const texts[] = { "loss 20%",     "corrupt 20%",	"duplicate 20%",
-					     "truncate 20%", "reorder 20% 3ms", "delay 2ms 2ms",
-					     "cut" };
+	static const char *const texts[] = {
+		"loss 20%",	   "corrupt 20%",   "duplicate 20%", "truncate 20%",
+		"reorder 20% 3ms", "delay 2ms 2ms", "cut",	     "stall"
+	};
 	struct fault_spec s;
 	struct fault_info i;
 	char err[64];

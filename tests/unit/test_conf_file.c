@@ -165,6 +165,8 @@ static void test_H34_conf_parameters(void **state)
 
 	assert_int_equal(parse(&c, IFACE, err), 0);
 	assert_int_equal(c.iface[0].tx_queue_len, 1000);
+	assert_int_equal(c.iface[0].sq_depth, 1024);
+	assert_int_equal(c.iface[0].tx_timeout, 1000);
 	assert_int_equal(c.iface[0].rq_depth, 4096);
 	assert_int_equal(c.iface[0].mcast_timeout, 250);
 	assert_int_equal(c.iface[0].mcast_retries, 5);
@@ -173,6 +175,8 @@ static void test_H34_conf_parameters(void **state)
 	conf_free(&c);
 	assert_int_equal(parse(&c,
 			       IFACE "tx-queue-len = 1\n"
+				     "sq-depth = 1\n"
+				     "tx-timeout = 600000\n"
 				     "rq-depth = 65536\n"
 				     "mcast-timeout = 60000\n"
 				     "mcast-retry-cnt = 0\n"
@@ -181,6 +185,8 @@ static void test_H34_conf_parameters(void **state)
 			       err),
 			 0);
 	assert_int_equal(c.iface[0].tx_queue_len, 1);
+	assert_int_equal(c.iface[0].sq_depth, 1);
+	assert_int_equal(c.iface[0].tx_timeout, 600000);
 	assert_int_equal(c.iface[0].rq_depth, 65536);
 	assert_int_equal(c.iface[0].mcast_timeout, 60000);
 	assert_int_equal(c.iface[0].mcast_retries, 0);
@@ -189,6 +195,8 @@ static void test_H34_conf_parameters(void **state)
 	conf_free(&c);
 	refuses(IFACE "tx-queue-len = 0\n", "/etc/lab/lab.conf:5:", "tx-queue-len: '0'",
 		"1-1000000");
+	refuses(IFACE "sq-depth = 1025\n", "/etc/lab/lab.conf:5:", "sq-depth: '1025'", "1-1024");
+	refuses(IFACE "tx-timeout = 9\n", "/etc/lab/lab.conf:5:", "tx-timeout: '9'", "10-600000");
 	refuses(IFACE "rq-depth = 65537\n", "/etc/lab/lab.conf:5:", "rq-depth: '65537'", "2-65536");
 	refuses(IFACE "mcast-timeout = 9\n", "/etc/lab/lab.conf:5:", "mcast-timeout: '9'",
 		"10-60000");

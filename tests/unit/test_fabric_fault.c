@@ -34,6 +34,7 @@ static const struct {
 	{ "delay 0.5us mad", "delay 500ns mad", { FAULT_DELAY, FAULT_MAD, 0, 500, 0 } },
 	{ "delay 1ms 0ms", "delay 1ms", { FAULT_DELAY, FAULT_ALL, 0, 1000000, 0 } },
 	{ "cut", "cut", { FAULT_CUT, FAULT_ALL, 0, 0, 0 } },
+	{ "stall", "stall", { FAULT_STALL, FAULT_ALL, 0, 0, 0 } },
 	{ "cut data", "cut data", { FAULT_CUT, FAULT_DATA, 0, 0, 0 } },
 };
 
@@ -58,10 +59,12 @@ static void test_text_and_back(void **state)
 static const struct {
 	const char *text, *err;
 } bad[] = {
-	{ "", "expected loss, corrupt, damage, truncate, duplicate, reorder, delay or cut, found "
+	{ "", "expected loss, corrupt, damage, truncate, duplicate, reorder, delay, cut or stall, "
+	      "found "
 	      "nothing" },
-	{ "lose 1%", "expected loss, corrupt, damage, truncate, duplicate, reorder, delay or cut, "
-		     "found \"lose\"" },
+	{ "lose 1%",
+	  "expected loss, corrupt, damage, truncate, duplicate, reorder, delay, cut or stall, "
+	  "found \"lose\"" },
 	{ "loss", "expected a share between 0.0001% and 100%, found nothing" },
 	{ "loss 2", "expected a share between 0.0001% and 100%, found \"2\"" },
 	{ "loss 0%", "expected a share between 0.0001% and 100%, found \"0%\"" },
@@ -80,6 +83,7 @@ static const struct {
 	{ "delay 5ms 9x", "expected a time like 1ms, up to 60s, found \"9x\"" },
 	{ "loss 1% smp", "expected all, data, mad or the end, found \"smp\"" },
 	{ "cut now", "expected all, data, mad or the end, found \"now\"" },
+	{ "stall data", "expected the end, found \"data\"" },
 	{ "loss 1% data data", "expected the end, found \"data\"" },
 };
 
@@ -481,6 +485,52 @@ static void test_deleted_fault_lets_go(void **state)
 	assert_int_equal(out->n, 7);
 }
 
+static void test_stall_holds_data_as_a_link_without_credits(void **state)
+{
+	struct fabric_port *p = rig_port(&r, "s/2");
+	unsigned int other;
+
+	fault("stall");
+	send_n(5, 0);
+	send_smps(3);
+	assert_int_equal(out->n, 3); /* VL15 has no credits */
+	assert_int_equal(info().held, 5);
+	assert_true(fabric_send_queue(p).stalled);
+	assert_int_equal(fabric_send_queue(p).waiting, 5);
+	assert_int_equal(fabric_send_queue(p).sent, 0);
+	/* Nobody else has to wait for packets that do not move. */
+	assert_int_equal(fabric_queued(r.f), 0);
+	other = id;
+	fault("stall");
+	assert_int_equal(fabric_fault_del(r.f, other, r.now), 0);
+	send_n(2, 0);
+	assert_int_equal(out->n, 3);
+	assert_int_equal(fabric_fault_del(r.f, id, r.now), 0);
+	rig_settle(&r);
+	assert_int_equal(out->n, 3 + 7);
+	assert_int_equal(psn(out->got[3]), 0); /* in order */
+	assert_int_equal(fabric_send_queue(p).waiting, 0);
+	assert_int_equal(fabric_send_queue(p).sent, 7);
+	assert_int_equal(fabric_queued(r.f), 0);
+}
+
+static void test_stalled_packets_are_discarded_by_a_flush_and_by_the_link(void **state)
+{
+	struct fabric_port *p = rig_port(&r, "s/2");
+
+	fault("stall");
+	send_n(5, 0);
+	assert_int_equal(fabric_send_flush(p, r.now), 5);
+	assert_int_equal(rig_np(&r, "s/2")->cnt.xmit_discards, 5);
+	assert_int_equal(fabric_send_queue(p).waiting, 0);
+	send_n(4, 0);
+	fabric_link_set(p, false, r.now);
+	rig_settle(&r);
+	assert_int_equal(fabric_send_queue(p).waiting, 0);
+	assert_int_equal(fabric_queued(r.f), 0);
+	assert_int_equal(out->n, 0);
+}
+
 static void test_classes(void **state)
 {
 	fault("cut mad"); /* the answers to SMPs leave by s/2, where the fault is */
@@ -582,6 +632,8 @@ int main(void)
 		CASE(test_reorder_lets_others_overtake),
 		CASE(test_held_packets_are_lost_with_the_link),
 		CASE(test_deleted_fault_lets_go),
+		CASE(test_stall_holds_data_as_a_link_without_credits),
+		CASE(test_stalled_packets_are_discarded_by_a_flush_and_by_the_link),
 		CASE(test_classes),
 		CASE(test_qp1_is_mad),
 		CASE(test_stacked_and_listed),

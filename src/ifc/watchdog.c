@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ifc/watchdog.h"
+
+#include "util/log.h"
+
+struct ifc_send_queue ifc_send_queue(const struct ifc *i)
+{
+	return i->ops && i->ops->send_queue ? i->ops->send_queue(i->ctx)
+					    : (struct ifc_send_queue){ 0 };
+}
+
+/* Nothing is waiting any more, or something has moved: read the TAP again. */
+static void unblock(struct ifc *i)
+{
+	if (i->watchdog.blocked)
+		ifc_readable(i);
+	i->watchdog.blocked = false;
+}
+
+static void note(struct ifc_watchdog *w, const struct ifc_send_queue *q, ns_t now)
+{
+	if (q->sent != w->sent)
+		w->logged = false;
+	w->sent = q->sent;
+	w->since = now;
+}
+
+static void tx_timeout(struct ifc *i, ns_t now)
+{
+	struct ifc_watchdog *w = &i->watchdog;
+	unsigned int n = i->ops->send_flush(i->ctx, now);
+
+	w->timeouts++;
+	w->discarded += n;
+	if (w->logged)
+		return;
+	w->logged = true;
+	log_to(i->log, LOG_LVL_WARN,
+	       "%s: transmit timeout: no packet left the port for %llu ms; %u that waited were "
+	       "discarded",
+	       i->link_name, (unsigned long long)(w->timeout / NS_MSEC(1)), n);
+}
+
+static void arm(struct ifc *i, const struct ifc_send_queue *q, ns_t now)
+{
+	struct ifc_watchdog *w = &i->watchdog;
+	ns_t at = w->since + w->timeout;
+
+	/* Nobody says when a stall ends. */
+	if (w->blocked && q->stalled && now + IFC_STALL_POLL < at)
+		at = now + IFC_STALL_POLL;
+	timer_arm(i->set->timers, &w->timer, at);
+}
+
+static void look(struct timer *t, ns_t now)
+{
+	struct ifc *i = container_of(t, struct ifc, watchdog.timer);
+	struct ifc_send_queue q = ifc_send_queue(i);
+	struct ifc_watchdog *w = &i->watchdog;
+
+	if (q.waiting && q.sent == w->sent && now >= w->since + w->timeout) {
+		tx_timeout(i, now);
+		q = ifc_send_queue(i);
+		note(w, &q, now);
+		unblock(i);
+	} else if (q.sent != w->sent) {
+		note(w, &q, now);
+	}
+	if (!q.stalled || q.waiting < i->sq_depth)
+		unblock(i);
+	if (q.waiting)
+		arm(i, &q, now);
+}
+
+void ifc_watchdog_init(struct ifc *i, const struct ifc_cfg *cfg)
+{
+	i->watchdog.timeout = cfg->tx_timeout ? cfg->tx_timeout : IFC_TX_TIMEOUT;
+	timer_init(&i->watchdog.timer, look);
+}
+
+void ifc_watchdog_posted(struct ifc *i, ns_t now)
+{
+	struct ifc_send_queue q;
+
+	if (timer_armed(&i->watchdog.timer) || !i->ops || !i->ops->send_queue)
+		return;
+	q = ifc_send_queue(i);
+	note(&i->watchdog, &q, now);
+	if (q.waiting)
+		arm(i, &q, now);
+}
+
+bool ifc_watchdog_block(struct ifc *i, ns_t now)
+{
+	struct ifc_send_queue q = ifc_send_queue(i);
+
+	if (!q.stalled || q.waiting < i->sq_depth)
+		return false;
+	if (!timer_armed(&i->watchdog.timer))
+		note(&i->watchdog, &q, now);
+	i->watchdog.blocked = true;
+	arm(i, &q, now);
+	return true;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ifc/watchdog.h"
+
+#include <stdio.h>
+
+#include "check.h"
+
+/* The transmit watchdog, on a send queue that the test sets and on virtual time. */
+
+static struct ifc_send_queue queue;
+static unsigned int flushes;
+static char last_line[256];
+
+static struct ifc_send_queue fake_queue(void *ctx)
+{
+	return queue;
+}
+
+static unsigned int fake_flush(void *ctx, ns_t now)
+{
+	unsigned int n = queue.waiting;
+
+	queue.waiting = 0;
+	flushes++;
+	return n;
+}
+
+static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0)));
+
+static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+{
+	assert_int_equal(lvl, LOG_LVL_WARN);
+	vsnprintf(last_line, sizeof(last_line), fmt, ap);
+}
+
+static const struct ifc_ops ops = { .send_queue = fake_queue, .send_flush = fake_flush };
+static const struct log_sink sink = { .emit = emit, .max = LOG_LVL_WARN };
+static struct timers timers;
+static struct ifc_set set;
+static struct ifc_port port;
+static struct ifc iface;
+static ns_t now;
+
+static int setup(void **state)
+{
+	static const struct ifc_cfg cfg = {
+		.name = "uib0",
+		.link_name = "uib0@h1",
+		.pkey = 0xffff,
+		.log = &sink,
+		.sq_depth = 8,
+		.tx_timeout = NS_MSEC(100),
+	};
+
+	timers_init(&timers);
+	queue = (struct ifc_send_queue){ 0 };
+	flushes = 0;
+	last_line[0] = '\0';
+	now = NS_SEC(1);
+	ifc_set_init(&set, &timers, NULL, NULL);
+	ifc_port_init(&port, &set, 0x100);
+	ifc_init(&iface, &port, &cfg, &ops, NULL);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	timer_cancel(&timers, &iface.watchdog.timer);
+	ifc_set_fini(&set);
+	timers_fini(&timers);
+	return 0;
+}
+
+static void pass(ns_t dt)
+{
+	for (ns_t end = now + dt; now < end; now += NS_MSEC(1))
+		timers_run(&timers, now);
+	timers_run(&timers, now);
+}
+
+static void test_H15_packets_that_do_not_leave_in_time_are_a_timeout(void **state)
+{
+	queue.waiting = 3;
+	ifc_watchdog_posted(&iface, now);
+	pass(NS_MSEC(99));
+	assert_int_equal(iface.watchdog.timeouts, 0);
+	pass(NS_MSEC(2));
+	assert_int_equal(iface.watchdog.timeouts, 1);
+	assert_int_equal(iface.watchdog.discarded, 3);
+	assert_int_equal(flushes, 1);
+	assert_string_equal(last_line,
+			    "uib0@h1: transmit timeout: no packet left the port for 100 ms; 3 "
+			    "that waited were discarded");
+	/* The queue is empty, so there is nothing to watch. */
+	pass(NS_SEC(1));
+	assert_int_equal(iface.watchdog.timeouts, 1);
+	assert_true(timers_next(&timers) == NS_NEVER);
+	/* The next packets have the whole time again. The log has one line until something moves. */
+	last_line[0] = '\0';
+	queue.waiting = 1;
+	ifc_watchdog_posted(&iface, now);
+	pass(NS_MSEC(99));
+	assert_int_equal(iface.watchdog.timeouts, 1);
+	pass(NS_MSEC(2));
+	assert_int_equal(iface.watchdog.timeouts, 2);
+	assert_string_equal(last_line, "");
+	queue = (struct ifc_send_queue){ .waiting = 1, .sent = 1 };
+	ifc_watchdog_posted(&iface, now);
+	pass(NS_MSEC(101));
+	assert_int_equal(iface.watchdog.timeouts, 3);
+	assert_string_not_equal(last_line, "");
+}
+
+static void test_H15_a_slow_queue_is_no_timeout(void **state)
+{
+	queue.waiting = 7;
+	for (unsigned int n = 0; n < 50; n++) {
+		ifc_watchdog_posted(&iface, now);
+		queue.sent++;
+		pass(NS_MSEC(90));
+	}
+	assert_int_equal(iface.watchdog.timeouts, 0);
+	/* Packets are posted all the time, and none leaves. */
+	for (unsigned int n = 0; n < 30; n++) {
+		ifc_watchdog_posted(&iface, now);
+		pass(NS_MSEC(10));
+		if (iface.watchdog.timeouts)
+			break;
+	}
+	assert_int_equal(iface.watchdog.timeouts, 1);
+}
+
+static void test_H34_sq_depth_stops_a_tap_whose_port_is_stalled(void **state)
+{
+	queue = (struct ifc_send_queue){ .waiting = 7, .stalled = true };
+	assert_false(ifc_watchdog_block(&iface, now));
+	queue.waiting = 8;
+	assert_true(ifc_watchdog_block(&iface, now));
+	pass(NS_MSEC(50));
+	assert_true(list_empty(&iface.tx_link));
+	/* The port moves again. */
+	queue = (struct ifc_send_queue){ .waiting = 0, .sent = 8 };
+	pass(IFC_STALL_POLL);
+	assert_false(list_empty(&iface.tx_link));
+	assert_int_equal(iface.watchdog.timeouts, 0);
+	assert_false(ifc_watchdog_block(&iface, now));
+	list_del(&iface.tx_link);
+	list_init(&iface.tx_link);
+}
+
+static void test_H15_a_timeout_lets_the_tap_go_on(void **state)
+{
+	queue = (struct ifc_send_queue){ .waiting = 8, .stalled = true };
+	assert_true(ifc_watchdog_block(&iface, now));
+	pass(NS_MSEC(101));
+	assert_int_equal(iface.watchdog.timeouts, 1);
+	assert_int_equal(iface.watchdog.discarded, 8);
+	assert_false(list_empty(&iface.tx_link));
+	list_del(&iface.tx_link);
+	list_init(&iface.tx_link);
+}
+
+static void test_a_full_queue_that_moves_is_not_stalled(void **state)
+{
+	queue.waiting = 8;
+	assert_false(ifc_watchdog_block(&iface, now));
+	assert_true(timers_next(&timers) == NS_NEVER);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_H15_packets_that_do_not_leave_in_time_are_a_timeout, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_H15_a_slow_queue_is_no_timeout, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_H34_sq_depth_stops_a_tap_whose_port_is_stalled,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_H15_a_timeout_lets_the_tap_go_on, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_a_full_queue_that_moves_is_not_stalled, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
