@@ -17,7 +17,7 @@
 
 /* ----- the TAPs that we made; the helper changes no other interface */
 
-static struct srv_tap *find_tap(const struct srv_ns *ns, int32_t ifindex)
+struct srv_tap *srv_tap_at(const struct srv_ns *ns, int32_t ifindex)
 {
 	for (unsigned int i = 0; i < ns->ntaps; i++) {
 		if (ifindex && ns->taps[i].ifindex == ifindex)
@@ -53,7 +53,17 @@ static int remember_tap(struct srv *s, struct srv_ns *ns, const struct srv_tap *
 
 bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l)
 {
-	return !strcmp(l->kind, "tun") && !memcmp(l->mac, t->mac, sizeof(t->mac));
+	if (strcmp(l->kind, "tun") != 0)
+		return false;
+	return !memcmp(l->mac, t->mac, sizeof(t->mac)) || (*t->mark && !strcmp(l->alias, t->mark));
+}
+
+/* A TAP without a mark is known by its MAC only, so a kernel that refuses the mark is no failure. */
+static void mark(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
+{
+	snprintf(t->mark, sizeof(t->mark), "uipoib-%x-%x", (unsigned int)getpid(), ++s->marks);
+	if (rtnl_link_alias(&ns->nl, t->ifindex, t->mark))
+		*t->mark = 0;
 }
 
 int srv_tap_present(struct srv_ns *ns, const struct srv_tap *t)
@@ -72,7 +82,7 @@ int srv_tap_present(struct srv_ns *ns, const struct srv_tap *t)
 int srv_tap_forget(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		   struct srv_reply *r)
 {
-	struct srv_tap *t = find_tap(ns, req->ifindex);
+	struct srv_tap *t = srv_tap_at(ns, req->ifindex);
 
 	if (!t)
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -ENODEV, "not a TAP of ours");
@@ -81,20 +91,18 @@ int srv_tap_forget(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 	return 0;
 }
 
-bool srv_tap_of(const struct srv_ns *ns, int32_t ifindex)
+int srv_tap_enter(struct srv_ns *ns, int32_t ifindex, struct srv_reply *r)
 {
-	return find_tap(ns, ifindex);
-}
-
-/* Check that @ifindex is a TAP of ours in @ns, and open the namespace's netlink socket. */
-static int enter_dev(struct srv_ns *ns, int32_t ifindex, struct srv_reply *r)
-{
+	struct srv_tap *t = srv_tap_at(ns, ifindex);
 	int err;
 
-	if (!find_tap(ns, ifindex))
+	if (!t)
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -ENODEV, "not a TAP of ours");
 	err = srv_ns_rtnl(ns);
-	return err ? srv_refuse(r, NETDEV_REFUSED_NETNS, err, "entering the namespace") : 0;
+	if (err)
+		return srv_refuse(r, NETDEV_REFUSED_NETNS, err, "entering the namespace");
+	err = srv_tap_present(ns, t);
+	return err ? srv_refuse(r, NETDEV_REFUSED_LINK, err, "looking for the TAP") : 0;
 }
 
 /* ----- making a TAP */
@@ -214,6 +222,7 @@ int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 	if (err)
 		return srv_refuse(r, tap_refusal(what), err,
 				  what ? what : "entering the namespace");
+	mark(s, ns, &t);
 	if (ns->follow && req->tap.stable)
 		err = srv_stable_prepare(s);
 	if (!err)
@@ -238,19 +247,19 @@ int srv_link_set(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		 struct srv_reply *r)
 {
 	bool token = req->link.set & RTNL_SET_TOKEN;
-	int err = enter_dev(ns, req->ifindex, r);
+	int err = srv_tap_enter(ns, req->ifindex, r);
 
 	if (err)
 		return err;
 	err = rtnl_link_set(&ns->nl, req->ifindex, &req->link);
 	if (req->link.set & RTNL_SET_MAC)
-		note_mac(ns, find_tap(ns, req->ifindex));
+		note_mac(ns, srv_tap_at(ns, req->ifindex));
 	return srv_rtnl_result(r, token ? NETDEV_REFUSED_TOKEN : NETDEV_REFUSED_LINK, err,
 			       token ? "setting the IPv6 token" : "changing the interface",
 			       &ns->nl);
 }
 
-/* enter_dev() for requests that carry an IP address */
+/* srv_tap_enter() for requests that carry an IP address */
 static int enter_addr(struct srv_ns *ns, const struct helper_req *req, struct srv_reply *r)
 {
 	const struct rtnl_ip *ip = &req->addr.ip;
@@ -258,7 +267,7 @@ static int enter_addr(struct srv_ns *ns, const struct helper_req *req, struct sr
 	if ((ip->family != RTNL_V4 && ip->family != RTNL_V6) ||
 	    req->addr.plen > (ip->family == RTNL_V4 ? 32 : 128))
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL, "address family or prefix");
-	return enter_dev(ns, req->ifindex, r);
+	return srv_tap_enter(ns, req->ifindex, r);
 }
 
 int srv_addr_add(struct srv *s, struct srv_ns *ns, const struct helper_req *req,

@@ -54,13 +54,11 @@ int srv_neigh_del(struct srv *s, struct srv_ns *ns, const struct helper_req *req
 	struct srv_neigh *n;
 	int err;
 
-	if (!srv_tap_of(ns, req->ifindex))
-		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -ENODEV, "not a TAP of ours");
 	if (!req->macs.n || req->macs.n > NETDEV_MACS_MAX)
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL, "number of MACs");
-	err = srv_ns_rtnl(ns);
+	err = srv_tap_enter(ns, req->ifindex, r);
 	if (err)
-		return srv_refuse(r, NETDEV_REFUSED_NETNS, err, "entering the namespace");
+		return err;
 	n = malloc(sizeof(*n));
 	if (!n)
 		return srv_refuse(r, NETDEV_REFUSED_NEIGH, -ENOMEM, "deleting neighbours");
@@ -108,8 +106,15 @@ static int dump_piece(struct srv_neigh *n, struct rtnl *nl)
 	return res;
 }
 
-static int delete_piece(struct srv_neigh *n, struct rtnl *nl)
+static int delete_piece(struct srv_neigh *n, struct srv_ns *ns)
 {
+	struct srv_tap *t = srv_tap_at(ns, n->ifindex);
+	struct rtnl *nl = &ns->nl;
+	/* The TAP may have been deleted, and its index given away, since the last piece. */
+	int present = t ? srv_tap_present(ns, t) : -ENODEV;
+
+	if (present)
+		return present;
 	for (unsigned int k = 0; k < DELETE_PIECE && n->next < n->nfound; k++) {
 		int err = rtnl_neigh_del(nl, n->ifindex, &n->found[n->next++]);
 
@@ -121,12 +126,14 @@ static int delete_piece(struct srv_neigh *n, struct rtnl *nl)
 }
 
 /* Returns 1 while there is more to do, 0 when all tables have been searched, or -errno. */
-static int step(struct srv_neigh *n, struct rtnl *nl)
+static int step(struct srv_ns *ns)
 {
+	struct srv_neigh *n = ns->neigh;
+	struct rtnl *nl = &ns->nl;
 	int res;
 
 	if (!n->dumping && n->next < n->nfound) {
-		res = delete_piece(n, nl);
+		res = delete_piece(n, ns);
 		if (res || n->next < n->nfound)
 			return res ? res : 1;
 	} else {
@@ -154,7 +161,7 @@ int srv_neigh_step(struct srv *s)
 
 		if (!ns->refs || !ns->neigh)
 			continue;
-		res = step(ns->neigh, &ns->nl);
+		res = step(ns);
 		if (res == 1)
 			continue;
 		r.rsp.seq = ns->neigh->seq;

@@ -18,6 +18,8 @@ struct srv_tap {
 	int32_t ifindex; /* 0 while the TAP is parked, or if it was gone when its namespace was deleted */
 	char name[IFNAMSIZ]; /* name in the host's namespace */
 	uint8_t mac[6]; /* MAC that the helper set last, or that the kernel chose */
+	char mark
+		[24]; /* alias that the helper gave the link, by which it knows it; "" if the kernel refused it */
 	char parked
 		[IFNAMSIZ]; /* name in the parking namespace (follow.c); "" while the TAP is not there */
 };
@@ -60,6 +62,7 @@ struct srv {
 	unsigned int ns_cap;
 	unsigned int ntaps; /* number of TAPs in all namespaces */
 	unsigned int nneigh; /* number of namespaces with a .neigh */
+	unsigned int marks; /* number of marks given to TAPs */
 	struct srv_park park;
 	int writer; /* socket to the process of stable.c; -1 if there is none */
 };
@@ -99,8 +102,16 @@ int srv_rtnl_result(struct srv_reply *r, enum netdev_refusal refused, int err, c
 /* srv_answer() - Send a response; closes its descriptors unless they are the server's own. 0 or -errno */
 int srv_answer(struct srv *s, struct srv_reply *r);
 
-/* srv_tap_of() - True if @ifindex is a TAP that this helper made in @ns */
-bool srv_tap_of(const struct srv_ns *ns, int32_t ifindex);
+/*
+ * srv_tap_enter() - Check that @ifindex is a TAP that this helper made in @ns and that is still there, and open the
+ * namespace's netlink socket
+ *
+ * An index whose TAP was deleted may have been given to another link, which must not be changed.
+ * Return: 0 or -errno, with the refusal noted
+ */
+int srv_tap_enter(struct srv_ns *ns, int32_t ifindex, struct srv_reply *r);
+/* srv_tap_at() - Find the TAP that this helper made in @ns with index @ifindex; NULL if there is none */
+struct srv_tap *srv_tap_at(const struct srv_ns *ns, int32_t ifindex);
 
 /* srv_reply_fd() - Add descriptor number @bit to a response */
 void srv_reply_fd(struct srv_reply *r, unsigned int bit, int fd);
@@ -139,7 +150,11 @@ int srv_tap_open(int ns_fd, const char *ifname, int *ret_fd, const char **ret_wh
 /* srv_tap_set_up() - Give the link of a TAP, which has come into @ns, its settings. 0 or -errno */
 int srv_tap_set_up(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		   const struct netdev_tap_conf *c);
-/* srv_tap_is() - True if a link is of a TAP's kind and has its MAC; an administrator may have given it another name */
+/*
+ * srv_tap_is() - True if a link is of a TAP's kind and has its MAC or its mark
+ *
+ * An administrator may have given it another name, and another MAC or another alias.
+ */
 bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l);
 /*
  * srv_tap_present() - Check that the link with a TAP's index is that TAP, and not one that got its index later

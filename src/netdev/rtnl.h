@@ -58,6 +58,7 @@ struct rtnl_link {
 	uint8_t mac[6];
 	char name[IFNAMSIZ];
 	char kind[IFNAMSIZ]; /* "tun" for a TAP; "" if there is none, or a longer one */
+	char alias[24]; /* "" if there is none, or a longer one */
 };
 
 enum rtnl_link_set {
@@ -86,6 +87,9 @@ struct rtnl_link_conf {
  * accept_ra is off for the interface; nl->err says which.
  */
 int rtnl_link_set(struct rtnl *nl, int ifindex, const struct rtnl_link_conf *conf);
+
+/* rtnl_link_alias() - Give a link an alias, which it keeps in other namespaces. 0 or -errno */
+int rtnl_link_alias(struct rtnl *nl, int ifindex, const char *alias);
 
 /*
  * rtnl_link_move() - Move a link to the namespace @ns_fd, where it is down and is called @name

@@ -64,6 +64,9 @@ static void link_attr(struct rtnl_link *l, const struct nlattr *a)
 	case IFLA_IFNAME:
 		take_text(l->name, sizeof(l->name), a);
 		break;
+	case IFLA_IFALIAS:
+		take_text(l->alias, sizeof(l->alias), a);
+		break;
 	case IFLA_LINKINFO:
 		take_kind(l, a);
 		break;

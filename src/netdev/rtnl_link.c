@@ -93,6 +93,15 @@ int rtnl_link_set(struct rtnl *nl, int ifindex, const struct rtnl_link_conf *c)
 	return rtnl_talk(nl, nlh, NULL, NULL);
 }
 
+int rtnl_link_alias(struct rtnl *nl, int ifindex, const char *alias)
+{
+	char buf[REQ_BUF] __attribute__((aligned(NLMSG_ALIGNTO)));
+	struct nlmsghdr *nlh = begin(buf, RTM_NEWLINK, ifindex);
+
+	mnl_attr_put_str(nlh, IFLA_IFALIAS, alias);
+	return rtnl_talk(nl, nlh, NULL, NULL);
+}
+
 int rtnl_link_move(struct rtnl *nl, int ifindex, int ns_fd, const char *name)
 {
 	char buf[REQ_BUF] __attribute__((aligned(NLMSG_ALIGNTO)));

@@ -1016,6 +1016,76 @@ static void test_helper_moves_no_link_that_has_the_index_of_a_tap(void **state)
 	netdev_helper_stop(t.h);
 }
 
+/* Requests for a TAP that was deleted leave alone the link that got its index. */
+static void test_helper_changes_no_link_that_has_the_index_of_a_tap(void **state)
+{
+	struct rtnl_link_conf down = { .set = RTNL_SET_MTU | RTNL_SET_UP, .mtu = 1280 };
+	struct rtnl_ip ip = v4("10.4.0.1");
+	struct stranger o = { .name = "mine" };
+	struct rtnl_link before, after;
+	struct host t;
+	int ns, user;
+
+	(void)state;
+	host_make(&t);
+	assert_int_equal(netdev_ns_fds(t.h, t.ns, &ns, &user), 0);
+	tap_close(&t.tap);
+	o.ifindex = t.ifindex;
+	assert_int_equal(netns_call(ns, stranger_open, &o), 0);
+	assert_int_equal(rtnl_link_get(&t.nl, t.ifindex, NULL, &before), 0);
+	assert_int_equal(set_link(&t, &down), -ENODEV);
+	assert_int_equal(netdev_addr_add(t.h, t.ns, t.ifindex, &ip, 24), -ENODEV);
+	assert_int_equal(neigh_del(&t, &peer_mac, 1), -ENODEV);
+	assert_int_equal(rtnl_link_get(&t.nl, t.ifindex, NULL, &after), 0);
+	assert_string_equal(after.name, "mine");
+	assert_int_equal(after.mtu, before.mtu);
+	assert_int_equal(after.flags & IFF_UP, before.flags & IFF_UP);
+	close(o.fd);
+	close(ns);
+	if (user >= 0)
+		close(user);
+	host_free(&t);
+}
+
+static int set_mac_of_uib0(void *arg)
+{
+	struct ifreq ifr = {
+		.ifr_name = "uib0",
+		.ifr_hwaddr = { .sa_family = 1, .sa_data = { 2, 9, 9, 9, 9, 9 } },
+	};
+	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int err = ioctl(s, SIOCSIFHWADDR, &ifr) ? -errno : 0;
+
+	(void)arg;
+	close(s);
+	return err;
+}
+
+/* An administrator may give our TAP another name, or another MAC, and it is ours still. */
+static void test_helper_knows_its_tap_by_its_mac_or_by_its_mark(void **state)
+{
+	int (*const change[])(void *arg) = { rename_uib0, set_mac_of_uib0 };
+
+	(void)state;
+	for (unsigned int k = 0; k < 2; k++) {
+		struct rtnl_link_conf mtu = { .set = RTNL_SET_MTU, .mtu = 1280 };
+		struct rtnl_ip ip = v4("10.4.0.1");
+		struct host t;
+		int ns, user;
+
+		host_make(&t);
+		assert_int_equal(netdev_ns_fds(t.h, t.ns, &ns, &user), 0);
+		assert_int_equal(netns_call(ns, change[k], NULL), 0);
+		assert_int_equal(set_link(&t, &mtu), 0);
+		assert_int_equal(netdev_addr_add(t.h, t.ns, t.ifindex, &ip, 24), 0);
+		assert_int_equal(neigh_del(&t, &peer_mac, 1), 0);
+		close(ns);
+		if (user >= 0)
+			close(user);
+		host_free(&t);
+	}
+}
+
 static void test_helper_takes_no_link_that_has_the_name_of_a_tap(void **state)
 {
 	struct rtnl_ip ip = v4("10.4.0.1");
@@ -1355,6 +1425,8 @@ int main(void)
 		cmocka_unit_test(test_helper_lets_go_of_nothing_when_it_cannot_look),
 		cmocka_unit_test(test_helper_moves_no_link_whose_name_is_that_of_a_parked_tap),
 		cmocka_unit_test(test_helper_moves_no_link_that_has_the_index_of_a_tap),
+		cmocka_unit_test(test_helper_changes_no_link_that_has_the_index_of_a_tap),
+		cmocka_unit_test(test_helper_knows_its_tap_by_its_mac_or_by_its_mark),
 		cmocka_unit_test(test_helper_takes_no_link_that_has_the_name_of_a_tap),
 		cmocka_unit_test(test_helper_parks_a_tap_that_was_renamed),
 		cmocka_unit_test(test_helper_tap_whose_name_is_taken_returns_later),
