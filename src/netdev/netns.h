@@ -147,6 +147,7 @@ int netns_watch(int *ret_fd);
  * Return: 0 or -errno; -ENOENT there is no such folder
  */
 int netns_watch_add(int fd, const struct netns_spec *spec);
+/* netns_watch_drain() - Read events, but not all if there are very many; @fd is readable then */
 void netns_watch_drain(int fd);
 
 /**

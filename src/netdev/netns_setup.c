@@ -154,10 +154,16 @@ int netns_watch_add(int fd, const struct netns_spec *spec)
 		       : 0;
 }
 
+/*
+ * Pieces of the queue that one call reads. The folder may be one that everybody writes to, so events may come as
+ * fast as they are read.
+ */
+#define DRAIN_PIECES 8
+
 void netns_watch_drain(int fd)
 {
 	char buf[4096] __attribute__((aligned(8)));
 
-	while (read(fd, buf, sizeof(buf)) > 0)
+	for (unsigned int k = 0; k < DRAIN_PIECES && read(fd, buf, sizeof(buf)) > 0; k++)
 		;
 }

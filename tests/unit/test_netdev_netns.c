@@ -281,6 +281,38 @@ static void test_netns_sysctl_is_that_of_the_namespace(void **state)
 	close(fd);
 }
 
+/* Names that others add and remove, as fast as they like, hold up nobody: a call reads some of the events only. */
+static void test_netns_watch_drain_is_bounded(void **state)
+{
+	char dir[] = "/tmp/uipoib-test-XXXXXX", path[64];
+	struct netns_spec s;
+	int watch, left, drained;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/ns", dir);
+	assert_int_equal(netns_spec_parse(&s, path), 0);
+	assert_int_equal(netns_watch(&watch), 0);
+	assert_int_equal(netns_watch_add(watch, &s), 0);
+	for (int k = 0; k < 4000; k++) {
+		int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+		assert_true(fd >= 0);
+		close(fd);
+		assert_int_equal(unlink(path), 0);
+	}
+	netns_watch_drain(watch);
+	assert_int_equal(ioctl(watch, FIONREAD, &left), 0);
+	assert_true(left > 0);
+	for (drained = 0; left && drained < 100; drained++) {
+		netns_watch_drain(watch);
+		assert_int_equal(ioctl(watch, FIONREAD, &left), 0);
+	}
+	assert_int_equal(left, 0);
+	close(watch);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +324,7 @@ int main(void)
 		cmocka_unit_test(test_netns_userns_is_root_of_its_namespaces),
 		cmocka_unit_test(test_netns_enter_shows_its_links_in_sys),
 		cmocka_unit_test(test_netns_sysctl_is_that_of_the_namespace),
+		cmocka_unit_test(test_netns_watch_drain_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, env_setup, NULL);
