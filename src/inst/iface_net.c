@@ -15,7 +15,7 @@
 #define PACE_FACTOR 10 /* pause after a search of the neighbour table, in times of its duration */
 #define PACE_MIN NS_MSEC(50)
 #define PACE_MAX NS_SEC(10)
-#define AGAIN NS_SEC(2) /* time after which the TAP's return is asked for again */
+#define AGAIN NS_SEC(2) /* time after which something is asked for again that was refused */
 
 static void next(struct inst_iface *i);
 
@@ -163,11 +163,13 @@ static int post_token(struct inst_iface *i)
 static int post_gone(struct inst_iface *i)
 {
 	unsigned int n = i->net.ngone < NETDEV_MACS_MAX ? i->net.ngone : NETDEV_MACS_MAX;
+	unsigned int left = i->net.ngone - n;
+	int err = netdev_post_neigh_del(i->inst->helper, i->host->ns, i->ifindex,
+					(const uint8_t(*)[6]) & i->net.gone[left], n, on_done, i);
 
-	i->net.ngone -= n;
-	return netdev_post_neigh_del(i->inst->helper, i->host->ns, i->ifindex,
-				     (const uint8_t(*)[6]) & i->net.gone[i->net.ngone], n, on_done,
-				     i);
+	if (!err)
+		i->net.ngone = left;
+	return err;
 }
 
 static int post_tap(struct inst_iface *i)
@@ -179,11 +181,14 @@ static int post_tap(struct inst_iface *i)
 
 static int post_address(struct inst_iface *i)
 {
-	unsigned int k = i->net.naddrs++;
-	struct rtnl_ip ip = iface_addr(i, k);
+	const struct conf_addr *a = &i->addr[i->net.naddrs];
+	struct rtnl_ip ip = iface_addr(i, i->net.naddrs);
+	int err = netdev_post_addr(i->inst->helper, i->host->ns, i->ifindex, &ip, a->prefix_len,
+				   on_done, i);
 
-	return netdev_post_addr(i->inst->helper, i->host->ns, i->ifindex, &ip,
-				i->addr[k].prefix_len, on_done, i);
+	if (!err)
+		i->net.naddrs++;
+	return err;
 }
 
 static int post_up(struct inst_iface *i)
@@ -275,10 +280,12 @@ static void next(struct inst_iface *i)
 		return;
 	n->busy = false;
 	n->asked = 0;
-	/* The helper's queue is full. iface_net_retry() sends the settings later. */
-	n->refused |= what & ~(IFACE_NET_GONE | ONCE);
+	/* The helper's queue is full. iface_net_retry() sends the settings later, and these timers the rest. */
+	n->refused |= what & ~(IFACE_NET_GONE | IFACE_NET_LL_OLD);
 	if (what & RETURN)
 		timer_arm(&i->inst->loop.timers, &n->again, i->inst->loop.now + AGAIN);
+	if (what == IFACE_NET_GONE)
+		timer_arm(&i->inst->loop.timers, &n->pace, i->inst->loop.now + AGAIN);
 	log_refusal(i, what, strerror(-err));
 }
 

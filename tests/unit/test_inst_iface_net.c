@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inst/iface_net.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "helper/priv.h"
+#include "inst/host.h"
+#include "inst/iface.h"
+
+/* The helper is played by the test, at the other end of a socket pair. */
+
+struct rig {
+	struct inst in;
+	struct inst_host host;
+	struct inst_iface iface;
+	struct netdev_helper helper;
+	int served; /* the helper's end */
+	struct helper_req req; /* the last request */
+};
+
+static int setup(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+	int s[2];
+
+	if (!r || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, s))
+		return -1;
+	inst_init(&r->in, &(struct inst_cfg){ 0 });
+	if (loop_init(&r->in.loop))
+		return -1;
+	r->helper.sock = s[0];
+	r->helper.pidfd = -1;
+	r->served = s[1];
+	helper_jobs_init(&r->helper);
+	r->in.helper = &r->helper;
+	r->host.inst = r->iface.inst = &r->in;
+	r->host.ns = 1;
+	r->iface.host = &r->host;
+	r->iface.ifindex = 7;
+	iface_net_init(&r->iface);
+	*state = r;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct rig *r = *state;
+
+	iface_net_fini(&r->iface);
+	helper_jobs_fini(&r->helper);
+	close(r->helper.sock);
+	close(r->served);
+	loop_fini(&r->in.loop);
+	free(r);
+	return 0;
+}
+
+/* While the queue of jobs is full, the helper takes none. */
+static void queue_full(struct rig *r, bool full)
+{
+	if (full)
+		r->helper.njobs += NETDEV_JOBS_MAX;
+	else
+		r->helper.njobs -= NETDEV_JOBS_MAX;
+}
+
+static bool next_request(struct rig *r)
+{
+	return recv(r->served, &r->req, sizeof(r->req), 0) == sizeof(r->req);
+}
+
+static void answer(struct rig *r)
+{
+	struct helper_rsp rsp = { .seq = r->req.seq, .value = 7 };
+
+	assert_int_equal(send(r->served, &rsp, sizeof(rsp), 0), sizeof(rsp));
+	assert_int_equal(netdev_helper_dispatch(&r->helper), 0);
+}
+
+static void later(struct rig *r)
+{
+	struct timers *t = &r->in.loop.timers;
+
+	assert_true(timers_next(t) != NS_NEVER);
+	r->in.loop.now = timers_next(t);
+	timers_run(t, r->in.loop.now);
+}
+
+static void test_iface_net_neighbours_that_the_helper_does_not_take_are_deleted_later(void **state)
+{
+	static const uint8_t mac[2][6] = { { 6, 1 }, { 6, 2 } };
+	struct rig *r = *state;
+
+	queue_full(r, true);
+	iface_net_neigh_gone(&r->iface, mac[0]);
+	iface_net_neigh_gone(&r->iface, mac[1]);
+	assert_false(next_request(r));
+	later(r);
+	assert_false(next_request(r));
+	queue_full(r, false);
+	later(r);
+	assert_true(next_request(r));
+	assert_int_equal(r->req.op, HELPER_NEIGH_DEL);
+	assert_int_equal(r->req.macs.n, 2);
+	assert_memory_equal(r->req.macs.mac, mac, sizeof(mac));
+	assert_int_equal(r->iface.net.ngone, 0);
+}
+
+/* The namespace came back: each address is sent, in its order, whenever the helper takes it. */
+static void test_iface_net_addresses_that_the_helper_does_not_take_are_added_later(void **state)
+{
+	struct rig *r = *state;
+
+	r->iface.naddrs = 2;
+	for (uint8_t k = 0; k < 2; k++)
+		r->iface.addr[k] = (struct conf_addr){ 4, 24, { 10, 0, 0, k } };
+	iface_net_came(&r->iface);
+	assert_true(next_request(r));
+	assert_int_equal(r->req.op, HELPER_TAP_RETURN);
+	queue_full(r, true);
+	answer(r);
+	assert_false(next_request(r));
+	queue_full(r, false);
+	later(r);
+	for (uint8_t k = 0; k < 2; k++) {
+		assert_true(next_request(r));
+		assert_int_equal(r->req.op, HELPER_ADDR_ADD);
+		assert_int_equal(r->req.addr.ip.addr[3], k);
+		answer(r);
+	}
+	assert_true(next_request(r));
+	assert_int_equal(r->req.op, HELPER_LINK_SET);
+	assert_int_equal(r->req.link.set, RTNL_SET_UP);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_iface_net_neighbours_that_the_helper_does_not_take_are_deleted_later,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_iface_net_addresses_that_the_helper_does_not_take_are_added_later,
+			setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
