@@ -3,13 +3,19 @@
 
 #define GAP NS_MSEC(50) /* least time between an answer and the next question */
 #define LOOK NS_SEC(1) /* time between questions while the namespace is gone */
+#define LOOK_PRESENT NS_SEC(10) /* time between questions while the namespace is there */
 #define BACKOFF_MIN NS_MSEC(100)
 #define BACKOFF_MAX NS_SEC(10)
 #define STEADY NS_SEC(60) /* time of presence after which losses are counted from 1 again */
 
 void follow_init(struct follow *f, ns_t now)
 {
-	*f = (struct follow){ .gen = 1, .present = true, .came = now };
+	*f = (struct follow){
+		.gen = 1,
+		.present = true,
+		.came = now,
+		.look_at = now + LOOK_PRESENT,
+	};
 }
 
 void follow_event(struct follow *f)
@@ -23,7 +29,7 @@ ns_t follow_next(const struct follow *f)
 		return NS_NEVER;
 	if (f->event)
 		return f->not_before;
-	return f->present ? NS_NEVER : ns_max(f->look_at, f->not_before);
+	return ns_max(f->look_at, f->not_before);
 }
 
 uint32_t follow_asked(struct follow *f)
@@ -45,7 +51,7 @@ enum follow_change follow_answered(struct follow *f, int gen, ns_t now)
 {
 	f->asked = false;
 	f->not_before = now + GAP;
-	f->look_at = now + LOOK;
+	f->look_at = now + (f->present ? LOOK_PRESENT : LOOK);
 	if (gen < 0) {
 		/* The helper could not tell what the event has changed, so ask again. */
 		f->event = true;
@@ -61,5 +67,6 @@ enum follow_change follow_answered(struct follow *f, int gen, ns_t now)
 	f->gen = (uint32_t)gen;
 	f->present = true;
 	f->came = now;
+	f->look_at = now + LOOK_PRESENT;
 	return FOLLOW_CAME;
 }

@@ -6,8 +6,9 @@
  * When to ask the helper whether the namespace of a host is still the one that its name means, and what its answers mean
  * (netdev_post_ns_follow()). No I/O and no clock.
  *
- * The helper is asked when a name was added or removed beside the namespace's. While the namespace is gone the helper is asked
- * every second as well, because a namespace is mounted on its name some time after the name was added. A question waits for
+ * The helper is asked when a name was added or removed beside the namespace's. It is also asked every ten seconds, because a
+ * namespace that is unmounted from its name, or over which another is mounted, leaves the name as it is; and while the namespace
+ * is gone every second, because a namespace is mounted on its name some time after the name was added. A question waits for
  * the answer of the one before it. Whoever deletes and makes a namespace again and again makes the instance follow in ever
  * longer intervals, of ten seconds at most.
  */
@@ -31,7 +32,7 @@ struct follow {
 	unsigned int losses; /* losses in a row, without a minute of presence between them */
 	ns_t came; /* time at which the namespace was opened */
 	ns_t not_before; /* earliest time of the next question */
-	ns_t look_at; /* time at which the helper is asked next while the namespace is gone */
+	ns_t look_at; /* time of the next question without an event */
 };
 
 /* follow_init() - The namespace is open, as at the start */

@@ -95,6 +95,15 @@ inside ip tuntap del uib0 mode tap
 check "it comes up when the name is free" eventually 30 up
 check "and is reached" eventually 10 reaches
 
+# --- no name is added or removed
+ip netns add "$space.over"
+mount --bind "/run/netns/$space.over" "/run/netns/$space"
+ip netns del "$space.over"
+check "another namespace is mounted over its name: the interfaces come up in it" eventually 30 as_before
+umount -l "/run/netns/$space"
+check "it is unmounted: the interfaces come up in the one before" eventually 30 as_before
+check "and are reached" eventually 30 reaches
+
 kill -INT $others
 wait $others
 check "other hosts did not notice" ping_lost_nothing "$work/others"

@@ -19,18 +19,21 @@ static unsigned int ask_until(struct follow *f, ns_t now, ns_t until, int gen)
 	return n;
 }
 
-static void test_follow_asks_nothing_without_an_event(void **state)
+static void test_follow_asks_every_ten_seconds_without_an_event(void **state)
 {
 	struct follow f;
 
 	(void)state;
 	follow_init(&f, NS_SEC(1));
-	assert_true(follow_next(&f) == NS_NEVER);
+	assert_int_equal(follow_next(&f), NS_SEC(11));
 	follow_event(&f);
 	assert_true(follow_next(&f) <= NS_SEC(1));
 	follow_asked(&f);
 	assert_int_equal(follow_answered(&f, 1, NS_SEC(2)), 0);
-	assert_true(follow_next(&f) == NS_NEVER);
+	assert_int_equal(follow_next(&f), NS_SEC(12));
+	assert_int_equal(ask_until(&f, NS_SEC(2), NS_SEC(60), 1), 5);
+	follow_asked(&f);
+	assert_int_equal(follow_answered(&f, 0, NS_SEC(60)), FOLLOW_LOST);
 }
 
 static void test_follow_has_one_question_at_a_time(void **state)
@@ -66,7 +69,7 @@ static void test_follow_namespace_is_lost_and_comes(void **state)
 	assert_int_equal(follow_answered(&f, 2, NS_SEC(3)), FOLLOW_CAME);
 	assert_true(f.present);
 	assert_int_equal(f.gen, 2);
-	assert_true(follow_next(&f) == NS_NEVER);
+	assert_int_equal(follow_next(&f), NS_SEC(13));
 }
 
 /* The helper gives the files of the new namespace only to a daemon that has closed those of the old one. */
@@ -149,7 +152,7 @@ test_follow_namespace_that_changes_all_the_time_is_followed_ever_more_slowly(voi
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_follow_asks_nothing_without_an_event),
+		cmocka_unit_test(test_follow_asks_every_ten_seconds_without_an_event),
 		cmocka_unit_test(test_follow_has_one_question_at_a_time),
 		cmocka_unit_test(test_follow_namespace_is_lost_and_comes),
 		cmocka_unit_test(test_follow_namespace_is_replaced_between_two_questions),
