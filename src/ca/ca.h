@@ -99,6 +99,7 @@ struct ca_ops {
 	unsigned int (*poll)(struct ca_qp *qp, struct ca_wc *v, unsigned int n);
 	bool (*arm)(struct ca_qp *qp);
 	struct mad_ep *(*mad_ep)(struct ca *ca);
+	void (*cm_supported)(struct ca *ca, bool on, ns_t now);
 };
 
 /* The structs of a backend begin with these. */
@@ -205,6 +206,15 @@ static inline bool ca_arm(struct ca_qp *qp)
 static inline struct mad_ep *ca_mad_ep(struct ca *ca)
 {
 	return ca->ops->mad_ep(ca);
+}
+
+/*
+ * ca_cm_supported() - Set or clear the port's bit IsCommunicationManagementSupported. A backend whose kernel has a CM of its
+ * own, which sets the bit, does nothing
+ */
+static inline void ca_cm_supported(struct ca *ca, bool on, ns_t now)
+{
+	ca->ops->cm_supported(ca, on, now);
 }
 
 #endif

@@ -242,6 +242,13 @@ static void soft_close(struct ca *ca)
 	free(c);
 }
 
+static void soft_cm_supported(struct ca *ca, bool on, ns_t now)
+{
+	struct node_port *np = to_ca(ca)->np;
+
+	node_set_cap(np->node, np->num, SMP_CAP_IS_CM, on, now);
+}
+
 static const struct ca_ops soft_ops = {
 	.close = soft_close,
 	.port_query = soft_port_query,
@@ -258,6 +265,7 @@ static const struct ca_ops soft_ops = {
 	.poll = soft_poll,
 	.arm = soft_arm,
 	.mad_ep = soft_mad_ep,
+	.cm_supported = soft_cm_supported,
 };
 
 int ca_soft_open(struct ca_soft_hca *s, uint8_t port, const struct ca_notify *notify, void *ctx,

@@ -6,8 +6,12 @@
 
 #include "ifc/qp.h"
 #include "ifc/watchdog.h"
+#include "wire/mgid.h"
 
 /* Making and destroying an interface, and carrying out the actions of its link. */
+
+#define LINK_SCOPE \
+	2 /* scope of a broadcast group, where the administrator chose no other (RFC 4391 §4) */
 
 static void on_deliver(void *ctx, struct eth_frame *f)
 {
@@ -139,6 +143,36 @@ void ifc_actions(struct ifc *i, ns_t now)
 		ifc_readable(i);
 }
 
+/* --- the SIDR server */
+
+/* May run inside a callback of the CA, so it only takes a note. */
+static void offer_changed(struct sidr_offer *o)
+{
+	struct ifc *i = container_of(o, struct ifc, offer);
+
+	i->port->dirty = i->set->ports_dirty = true;
+}
+
+static void offer(struct ifc *i, bool up, ns_t now)
+{
+	uint16_t pkey = i->pkey | IB_PKEY_FULL;
+	ib_gid mgid;
+	int err;
+
+	if (!i->sidr_server)
+		return;
+	if (!up) {
+		sidr_offer_stop(&i->offer, now);
+		return;
+	}
+	err = mgid_broadcast(&mgid, pkey, LINK_SCOPE);
+	if (!err)
+		err = sidr_offer_start(&i->offer, i->port->cm, i->port->sac, i->sidr_service, pkey,
+				       &mgid, now);
+	if (err)
+		log_to(i->set->log, LOG_LVL_WARN, "%s: SIDR server: errno %d", i->name, -err);
+}
+
 /* --- start and end */
 
 void ifc_init(struct ifc *i, struct ifc_port *port, const struct ifc_cfg *cfg,
@@ -153,6 +187,9 @@ void ifc_init(struct ifc *i, struct ifc_port *port, const struct ifc_cfg *cfg,
 		.qpn = cfg->qpn,
 		.sq_depth = cfg->sq_depth ? cfg->sq_depth : IFC_ROOM,
 		.rq_depth = cfg->rq_depth ? cfg->rq_depth : IFC_RQ_DEPTH,
+		.sidr_server = cfg->sidr_server,
+		.sidr_service = cfg->sidr_service ? cfg->sidr_service : SIDR_SERVICE_ID_DEFAULT,
+		.offer = { .changed = offer_changed },
 	};
 	list_init(&i->link);
 	list_init(&i->on_port);
@@ -229,6 +266,7 @@ void ifc_destroy(struct ifc *i)
 	list_del(&i->tx_link);
 	timer_cancel(i->set->timers, &i->watchdog.timer);
 	eth_if_destroy(i->eth);
+	offer(i, false, i->set->timers->now);
 	if (i->ipoib) {
 		ipoib_link_set_admin(i->ipoib, false, i->set->timers->now);
 		drop_actions(i);
@@ -247,5 +285,6 @@ int ifc_set_router(struct ifc *i, bool router, ns_t now)
 void ifc_set_up(struct ifc *i, bool up, ns_t now)
 {
 	ipoib_link_set_admin(i->ipoib, up, now);
+	offer(i, up, now);
 	eth_if_set_up(i->eth, up, now);
 }

@@ -26,6 +26,7 @@
 #include "eth/eth.h"
 #include "ipoib/ipoib.h"
 #include "sac/sac.h"
+#include "sidr/offer.h"
 
 /*
  * Packets of TAPs that may be in the queues behind a port at once. IB links have no loss through congestion, because
@@ -88,6 +89,8 @@ struct ifc_port {
 	struct ifc_set *set;
 	struct ca *ca; /* owned: ifc_port_close() closes it */
 	struct sac *sac;
+	struct cm *cm; /* CM agent of the port, for SIDR */
+	bool cm_supported; /* the port's bit IsCommunicationManagementSupported was set */
 	uint64_t guid;
 	struct list ifs; /* struct ifc.on_port */
 	bool dirty; /* the port's attributes must be read again */
@@ -101,7 +104,7 @@ extern const struct ca_notify ifc_port_notify;
 
 /* ifc_port_init() - Initialize @p; then open the CA with ifc_port_notify and store it in p->ca */
 void ifc_port_init(struct ifc_port *p, struct ifc_set *s, uint64_t guid);
-/* ifc_port_start() - Make the SA client. 0 or -errno */
+/* ifc_port_start() - Make the SA client and the CM agent. 0 or -errno */
 int ifc_port_start(struct ifc_port *p);
 /* ifc_port_close() - Free SA client and CA, when all interfaces on @p are destroyed or ifc_port_start() failed */
 void ifc_port_close(struct ifc_port *p);
@@ -180,6 +183,9 @@ struct ifc {
 	struct eth_if *eth;
 	struct ifc_qp qp; /* queue pair of the interface itself */
 	struct list station_qps; /* struct ifc_qp.link */
+	bool sidr_server; /* offers the group of its partition by SIDR while it is up */
+	uint64_t sidr_service; /* ServiceID */
+	struct sidr_offer offer;
 	uint16_t qp_pkey_index; /* P_Key index of all queue pairs, as in the link's last action */
 	uint32_t qp_qkey; /* Q_Key of all queue pairs, as in the link's last action */
 	/* packets that the TAP may still send in its turn; negative: packets charged to its next turns */
@@ -207,6 +213,8 @@ struct ifc_cfg {
 	bool router; /* as in struct ipoib_link_cfg */
 	bool gro_tcp, gro_udp, dhcp_raw; /* as in struct eth_if_cfg */
 	unsigned int stations; /* as in struct eth_if_cfg */
+	bool sidr_server; /* give out the broadcast group of the partition by SIDR (sidr/offer.h) */
+	uint64_t sidr_service; /* ServiceID; 0: SIDR_SERVICE_ID_DEFAULT */
 };
 
 /*

@@ -39,8 +39,16 @@ int ifc_port_start(struct ifc_port *p)
 		.log = p->set->log,
 		.seed = p->guid,
 	};
+	struct cm_cfg cc = {
+		.ep = ca_mad_ep(p->ca),
+		.timers = p->set->timers,
+		.log = p->set->log,
+		.seed = p->guid,
+	};
 	int status = sac_create(&p->sac, &sc);
 
+	if (!status)
+		status = cm_create(&p->cm, &cc);
 	if (status)
 		return status;
 	list_add_tail(&p->set->ports, &p->link);
@@ -51,8 +59,12 @@ int ifc_port_start(struct ifc_port *p)
 void ifc_port_close(struct ifc_port *p)
 {
 	list_del(&p->link);
+	if (p->cm_supported)
+		ca_cm_supported(p->ca, false, p->set->timers->now);
+	cm_destroy(p->cm);
 	sac_destroy(p->sac);
 	ca_close(p->ca);
+	p->cm = NULL;
 	p->sac = NULL;
 	p->ca = NULL;
 }
@@ -78,12 +90,22 @@ static void tell_links(const struct ifc_port *p, const struct ca_port_attr *a, n
 	}
 }
 
+/* Shows in CapabilityMask whether the port serves SIDR. */
+static void show_cm(struct ifc_port *p, ns_t now)
+{
+	if (cm_serves(p->cm) == p->cm_supported)
+		return;
+	p->cm_supported = !p->cm_supported;
+	ca_cm_supported(p->ca, p->cm_supported, now);
+}
+
 void ifc_port_refresh(struct ifc_port *p, ns_t now)
 {
 	struct ca_port_attr a;
 	bool rereg = p->rereg;
 
 	p->dirty = p->rereg = false;
+	show_cm(p, now);
 	if (ca_port_query(p->ca, &a))
 		return;
 	sac_port_update(p->sac,

@@ -17,6 +17,7 @@
  *	mcmember.c	MCMemberRecord: Get	join.c		MCMemberRecord: Set and Delete
  *	create.c	creation of a group, and its parameters
  *	inform.c	subscriptions		report.c	Reports
+ *	sidr.c		the SIDR server of the SM's node
  */
 
 #include "sm/group.h"
@@ -95,6 +96,9 @@ struct sa {
 	/* service.c */
 	struct list services;
 	unsigned int nservices;
+	/* sidr.c */
+	struct cm *cm; /* NULL: the node serves no SIDR */
+	struct cm_service sidr;
 	/* job.c, quota.c */
 	struct list jobs; /* list of struct sa_job in the order of their requests */
 	unsigned int njobs;
@@ -298,5 +302,12 @@ void sa_notice_group(struct sa *sa, const struct sm_group *g, bool created, ns_t
 void sa_notice_trap(struct sa *sa, const struct mad_notice *n, ns_t now);
 
 void sa_services_clear(struct sa *sa);
+/* Records of the SM itself, before those of ports: sa_service_add_own() adds one, without a lease */
+void sa_service_add_own(struct sa *sa, const struct ib_service_rec *rec, uint64_t port_guid);
+void sa_services_clear_own(struct sa *sa);
+
+/* sa_sidr_refresh() - After a new database: make the ServiceRecords of the groups that are there now */
+void sa_sidr_refresh(struct sa *sa);
+void sa_sidr_fini(struct sa *sa);
 
 #endif

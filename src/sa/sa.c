@@ -264,8 +264,10 @@ static void on_state(void *ctx, enum smp_sm_state st, ns_t now)
 
 static void on_stage(void *ctx, const struct sm_sweep *sw, ns_t now)
 {
-	if (sw->stage == SM_STAGE_UP)
-		sa_inform_refresh(ctx, now);
+	if (sw->stage != SM_STAGE_UP)
+		return;
+	sa_inform_refresh(ctx, now);
+	sa_sidr_refresh(ctx);
 }
 
 static void on_port(void *ctx, const ib_gid *gid, bool in_service, ns_t now)
@@ -347,6 +349,7 @@ void sa_destroy(struct sa *sa)
 	sa_joins_fini(sa);
 	sa_inform_clear(sa);
 	sa_services_clear(sa);
+	sa_sidr_fini(sa);
 	mad_agent_del(sa->agent);
 	sa_table_fini(&sa->table);
 	sa_quota_fini(sa);

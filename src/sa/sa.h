@@ -25,6 +25,7 @@
  * ClientReregister, upon which the clients register again.
  */
 
+#include "cm/cm.h"
 #include "sm/sm.h"
 #include "wire/records.h"
 
@@ -63,6 +64,17 @@ int sa_create(struct sa **ret, struct sm *sm);
  * NULL is accepted
  */
 void sa_destroy(struct sa *sa);
+
+/*
+ * sa_sidr_start() - Let the node of the subnet manager give out the broadcast groups of all partitions by SIDR, under
+ * @service_id. Call it before sm_start(). The owner of the port sets the capability bit IsCommunicationManagementSupported,
+ * and clears it after sa_destroy()
+ *
+ * Return: 0; -ENOMEM; -EBUSY a program serves communication management on the port and does not share
+ */
+int sa_sidr_start(struct sa *sa, uint64_t service_id);
+/* sa_cm() - The CM agent of the SIDR server; NULL: there is none */
+const struct cm *sa_cm(const struct sa *sa);
 
 struct sa_stats {
 	uint64_t requests, answers; /* requests received, and answers with any status */
@@ -107,6 +119,7 @@ struct sa_service {
 	struct sa *sa;
 	struct ib_service_rec rec; /* record as registered, with the lease that was requested */
 	uint64_t port_guid; /* port that registered the service */
+	bool own; /* the SM's own record (sidr.c), which requests cannot change */
 	ns_t expires; /* time at which the lease ends; NS_NEVER: no lease */
 	struct timer timer;
 };

@@ -69,6 +69,15 @@ void sa_services_clear(struct sa *sa)
 		service_free(s);
 }
 
+void sa_services_clear_own(struct sa *sa)
+{
+	struct sa_service *s, *tmp;
+
+	list_for_each_safe (s, tmp, &sa->services, link)
+		if (s->own)
+			service_free(s);
+}
+
 const struct sa_service *sa_service_next(const struct sa *sa, const struct sa_service *prev)
 {
 	const struct list *n = prev ? prev->link.next : sa->services.next;
@@ -110,6 +119,8 @@ static bool key_allowed(const struct sa_req *r, const struct sa_service *s,
 {
 	const uint8_t *key = r->m.sa.comp_mask & SERVICE_COMP_KEY ? rec->key : no_key;
 
+	if (s->own)
+		return false;
 	return r->trusted || memcmp(s->rec.key, no_key, sizeof(no_key)) == 0 ||
 	       memcmp(s->rec.key, key, sizeof(no_key)) == 0 ||
 	       ib_gid_guid(&s->rec.gid) == r->port->guid;
@@ -197,6 +208,20 @@ static struct sa_service *service_new(struct sa *sa, uint64_t port_guid)
 	list_add_tail(&sa->services, &s->link);
 	sa->nservices++;
 	return s;
+}
+
+void sa_service_add_own(struct sa *sa, const struct ib_service_rec *rec, uint64_t port_guid)
+{
+	struct sa_service *s = service_new(sa, port_guid);
+
+	if (!s)
+		return;
+	s->own = true;
+	s->rec = *rec;
+	s->rec.lease = LEASE_FOREVER;
+	s->expires = NS_NEVER;
+	list_del(&s->link);
+	list_add_head(&sa->services, &s->link);
 }
 
 static uint16_t answer(struct sa_req *r, struct sa_table *t, const struct ib_service_rec *rec)

@@ -155,3 +155,18 @@ void sidr_group_encode(void *p, const struct sidr_group *g)
 
 	memcpy(p, &w, sizeof(w));
 }
+
+struct sidr_group sidr_group_of(const struct ib_mcmember_rec *rec)
+{
+	return (struct sidr_group){
+		.ver = SIDR_GROUP_VER,
+		.sl = rec->sl,
+		.tclass = rec->tclass,
+		.hop_limit = rec->hop_limit,
+		.dlid = rec->mlid,
+		.pkey = rec->pkey,
+		.flow_label = rec->flow_label,
+		.qkey = rec->qkey,
+		.dgid = rec->mgid,
+	};
+}

@@ -11,7 +11,7 @@
  * same RequestID.
  */
 
-#include "wire/mad.h"
+#include "wire/records.h"
 
 #define CM_CLASS_VERSION 2
 
@@ -44,6 +44,8 @@ enum sidr_status {
  * range that each host may assign by itself (IBTA A3.2.3); the last five are "IBARP".
  */
 #define SIDR_SERVICE_ID_DEFAULT 0x0200004942415250ull
+
+#define SIDR_SERVICE_NAME "IBARP" /* ServiceName in ServiceRecords of it */
 
 #define SIDR_REQ_PRIVATE_LEN 216
 #define SIDR_REP_PRIVATE_LEN 136
@@ -92,5 +94,7 @@ struct sidr_group {
 };
 int sidr_group_decode(struct sidr_group *ret, const void *p, size_t len);
 void sidr_group_encode(void *p, const struct sidr_group *g);
+/* sidr_group_of() - The values of the group with the MCMemberRecord @rec */
+struct sidr_group sidr_group_of(const struct ib_mcmember_rec *rec);
 
 #endif

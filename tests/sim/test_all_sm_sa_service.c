@@ -371,9 +371,42 @@ static void test_I22_codes_that_stand_for_nothing(void **state)
 	fix_fini(&f);
 }
 
+/* What the SM's own SIDR server has registered belongs to nobody else, not even to a trusted request. */
+static void test_records_of_the_SM_are_not_changed_by_requests(void **state)
+{
+	struct ib_service_rec rec, got;
+	struct fix f;
+
+	fix_init(&f);
+	assert_int_equal(sa_sidr_start(f.r.sa, 5), 0);
+	sm_kick(f.r.sm, "test", f.r.now);
+	sa_rig_pass(&f.r, NS_SEC(5));
+	rec = service(&f.c, 5, 0);
+	assert_int_equal(ask(&f.c, MAD_METHOD_GET, SERVICE_COMP_ID | SERVICE_COMP_PKEY, &rec, &got),
+			 0);
+	assert_int_equal(got.lease, 0xffffffff);
+	assert_int_equal(got.pkey, 0xffff);
+	assert_string_equal(got.name, "IBARP");
+	rec.gid = got.gid;
+	for (f.c.sm_key = 0; f.c.sm_key <= 7; f.c.sm_key += 7) {
+		assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), SA_STATUS_DENIED);
+		assert_int_equal(ask(&f.c, MAD_METHOD_DELETE, SET_MASK, &rec, NULL),
+				 SA_STATUS_DENIED);
+	}
+	f.c.sm_key = 0;
+	/* A record of another port comes behind it. */
+	rec.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, f.c.np->guids[0]);
+	assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), 0);
+	sm_kick(f.r.sm, "test", f.r.now);
+	sa_rig_pass(&f.r, NS_SEC(5));
+	assert_true(sa_service_next(f.r.sa, NULL)->own);
+	fix_fini(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_records_of_the_SM_are_not_changed_by_requests),
 		cmocka_unit_test(test_keys_are_not_told_but_are_asked_by),
 		cmocka_unit_test(test_delete_goes_by_id_gid_and_pkey),
 		cmocka_unit_test(test_a_lease_ends),

@@ -121,6 +121,7 @@ void lab_host_open(struct lab_host *h)
 		.profile = h->profile,
 		.router = h->router,
 		.stations = h->stations,
+		.sidr_server = h->sidr_server,
 		.gro_tcp = true,
 		.gro_udp = true,
 	};
@@ -183,6 +184,7 @@ static void bind_hcas(struct lab *l, const struct lab_cfg *cfg)
 						.pkey = cfg->pkey ? cfg->pkey : 0xffff };
 			h->router = h->index < cfg->routers;
 			h->stations = cfg->stations;
+			h->sidr_server = h->index < cfg->sidr_servers;
 			h->profile = cfg->profile[h->index % 2];
 			lab_host_open(h);
 		}
@@ -215,9 +217,12 @@ void lab_sm_start(struct lab *l, const struct sm_cfg *cfg, const char *partition
 
 	assert_int_equal(sm_create(&l->sm, n->port[port].ep, &sc, &l->timers, &l->log), 0);
 	assert_int_equal(sa_create(&l->sa, l->sm), 0);
+	if (l->sidr)
+		assert_int_equal(sa_sidr_start(l->sa, SIDR_SERVICE_ID_DEFAULT), 0);
 	if (partitions)
 		lab_partitions(l, partitions);
 	node_set_cap(n, port, SMP_CAP_IS_SM, true, l->now);
+	node_set_cap(n, port, SMP_CAP_IS_CM, l->sidr, l->now);
 	sm_start(l->sm, l->now);
 }
 
@@ -248,6 +253,7 @@ void lab_create(struct lab *l, const struct lab_cfg *cfg)
 	ifc_set_init(&l->set, &l->timers, l->pool, &l->log);
 	fc.pool = l->pool;
 	assert_int_equal(fabric_create(&l->f, cfg->topo, &fc, l->now), 0);
+	l->sidr = cfg->sidr;
 	bind_hcas(l, cfg);
 	lab_sm_start(l, cfg->sm, cfg->partitions);
 }

@@ -36,6 +36,7 @@ struct lab_host {
 	uint16_t pkey;
 	bool router;
 	unsigned int stations; /* largest number of stations behind the TAP */
+	bool sidr_server; /* gives out the group of its partition by SIDR */
 	const struct ipoib_profile *profile; /* NULL: the default */
 };
 
@@ -47,6 +48,7 @@ struct lab {
 	struct fabric *f;
 	struct sm *sm;
 	struct sa *sa;
+	bool sidr; /* the SM's node gives out groups by SIDR */
 	struct ca_soft_hca **soft; /* indexed by node */
 	struct lab_host *host;
 	unsigned int nhosts;
@@ -72,6 +74,8 @@ struct lab_cfg {
 	unsigned int routers; /* number of hosts, from the first on, that are multicast routers */
 	const struct ipoib_profile
 		*profile[2]; /* profiles of hosts with even and with odd index; NULL: the default */
+	bool sidr; /* the SM's node gives out groups by SIDR */
+	unsigned int sidr_servers; /* number of hosts, from the first on, that do */
 	const char *partitions; /* text; NULL: the default partition */
 	const struct sm_cfg *sm; /* NULL: the default */
 	bool verbose;

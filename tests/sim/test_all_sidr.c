@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/*
+ * Service ID Resolution in a whole subnet: hosts ask for the broadcast groups of their partitions, and the node of the
+ * subnet manager or a host answers.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "fabric/fault.h"
+#include "sidr/sidr.h"
+#include "sm/group.h"
+#include "unit/all_lab_check.h"
+#include "wire/mgid.h"
+
+#define HOSTS 6
+#define ID SIDR_SERVICE_ID_DEFAULT
+
+static struct lab lab;
+static const bool all[HOSTS] = { true, true, true, true, true, true };
+
+struct client {
+	struct sidr_ask ask;
+	unsigned int done, failed;
+	struct sidr_result last;
+	ns_t at;
+};
+static struct client client[HOSTS];
+
+static void on_done(struct sidr_ask *a, const struct sidr_result *r, ns_t now)
+{
+	struct client *c = container_of(a, struct client, ask);
+
+	c->last = *r;
+	c->at = now;
+	c->done += r->why == SIDR_OK;
+	c->failed += r->why != SIDR_OK;
+}
+
+static void begin(const struct lab_cfg *cfg)
+{
+	struct lab_cfg c = *cfg;
+	struct topo *t = topo_gen_demo(HOSTS, 3);
+
+	memset(client, 0, sizeof(client));
+	c.topo = t;
+	c.seed = 1;
+	lab_create(&lab, &c);
+	topo_free(t);
+	lab_wait_up(&lab, all, NS_SEC(30), 1, "at the start");
+	lab_run(&lab, NS_SEC(1));
+}
+
+static void end(void)
+{
+	for (unsigned int i = 0; i < HOSTS; i++)
+		sidr_stop(&client[i].ask);
+	lab_destroy(&lab);
+}
+
+static void ask(unsigned int i, uint16_t pkey)
+{
+	struct lab_host *h = &lab.host[i];
+
+	sidr_stop(&client[i].ask);
+	client[i] = (struct client){ .ask = { .done = on_done } };
+	sidr_start(h->ca_port.cm, h->sac, &client[i].ask, ID, pkey, lab.now);
+}
+
+static const struct sm_group *group(uint16_t pkey)
+{
+	ib_gid mgid;
+
+	assert_int_equal(mgid_broadcast(&mgid, pkey, 2), 0);
+	return sm_group_find(lab.sm, &mgid);
+}
+
+static void assert_has_group(unsigned int i, uint16_t pkey)
+{
+	const struct sidr_group *got = &client[i].last.group;
+	const struct sm_group *g = group(pkey);
+
+	assert_non_null(g);
+	assert_int_equal(client[i].last.why, SIDR_OK);
+	assert_memory_equal(&got->dgid, &g->rec.mgid, 16);
+	assert_int_equal(got->dlid, g->rec.mlid);
+	assert_int_equal(got->pkey, g->rec.pkey);
+	assert_int_equal(got->qkey, g->rec.qkey);
+	assert_int_equal(got->sl, g->rec.sl);
+	assert_int_equal(got->tclass, g->rec.tclass);
+	assert_int_equal(got->flow_label, g->rec.flow_label);
+	assert_int_equal(got->hop_limit, g->rec.hop_limit);
+}
+
+static struct node *sm_node(void)
+{
+	for (unsigned int i = 0; i < fabric_nnodes(lab.f); i++) {
+		struct node *n = fabric_node_node(fabric_node_at(lab.f, i));
+
+		if (node_is_switch(n))
+			return n;
+	}
+	fail();
+	return NULL;
+}
+
+static struct node_port *port_of(unsigned int i)
+{
+	return &fabric_node_node(lab.host[i].node)->port[lab.host[i].port];
+}
+
+static unsigned int records(uint16_t pkey)
+{
+	const struct sa_service *s;
+	unsigned int n = 0;
+
+	for (s = sa_service_next(lab.sa, NULL); s; s = sa_service_next(lab.sa, s))
+		n += s->rec.id == ID && s->rec.pkey == pkey;
+	return n;
+}
+
+/* The node of the SM is a member of the default partition only. */
+static const char two[] = "Default=0x7fff, ipoib, sl=1 : ALL_CAS=full, SELF=full;\n"
+			  "Lab=0x0001, ipoib, sl=2 : ALL_CAS=full;\n"
+			  "Bare=0x0002 : ALL_CAS=full;\n";
+
+static void test_P18_the_node_of_the_SM_gives_out_the_group_of_each_partition(void **state)
+{
+	begin(&(struct lab_cfg){ .sidr = true, .partitions = two });
+	assert_true(sm_node()->port[0].pi.cap_mask & SMP_CAP_IS_CM);
+	assert_int_equal(records(0xffff), 1);
+	assert_int_equal(records(0x8001), 1);
+	assert_int_equal(records(0x8002), 0);
+	for (unsigned int i = 0; i < HOSTS; i++)
+		ask(i, i % 2 ? 0x8001 : 0xffff);
+	lab_run(&lab, NS_SEC(1));
+	for (unsigned int i = 0; i < HOSTS; i++) {
+		assert_int_equal(client[i].done, 1);
+		assert_has_group(i, i % 2 ? 0x8001 : 0xffff);
+		assert_int_equal(client[i].last.group.sl, i % 2 ? 2 : 1);
+	}
+	/* A partition without an IPoIB group has no ServiceRecord. */
+	ask(0, 0x8002);
+	lab_run(&lab, NS_SEC(1));
+	assert_int_equal(client[0].last.why, SIDR_NO_SERVICE);
+	end();
+}
+
+static struct cm_request raw;
+static unsigned int raw_done;
+static struct sidr_rep raw_rep;
+
+static void on_raw(struct cm_request *q, int status, const struct sidr_rep *rep, ns_t now)
+{
+	raw_done++;
+	assert_int_equal(status, 0);
+	raw_rep = *rep;
+}
+
+static uint8_t ask_sm(unsigned int i, uint16_t pkey)
+{
+	raw = (struct cm_request){
+		.to = mad_addr_gmp(sac_port(lab.host[i].sac)->sm_lid, 0),
+		.req = { .pkey = pkey, .service_id = ID },
+		.done = on_raw,
+	};
+	raw_done = 0;
+	assert_int_equal(cm_request(lab.host[i].ca_port.cm, &raw, lab.now), 0);
+	lab_run(&lab, NS_SEC(1));
+	assert_int_equal(raw_done, 1);
+	return raw_rep.status;
+}
+
+static void test_a_port_outside_the_partition_does_not_learn_its_Q_Key(void **state)
+{
+	static const uint8_t none[SIDR_REP_PRIVATE_LEN];
+	char text[256];
+
+	begin(&(struct lab_cfg){ .sidr = true });
+	snprintf(text, sizeof(text),
+		 "Default=0x7fff, ipoib : ALL_CAS=full, SELF=full;\n"
+		 "Lab=0x0001, ipoib : 0x%llx=full;\n",
+		 (unsigned long long)port_of(0)->guids[0]);
+	lab_partitions(&lab, text);
+	lab_run(&lab, NS_SEC(10));
+	assert_int_equal(records(0x8001), 1);
+	assert_int_equal(ask_sm(0, 0x8001), SIDR_STATUS_OK);
+	assert_int_equal(ask_sm(1, 0x8001), SIDR_STATUS_REJECTED);
+	assert_int_equal(raw_rep.qkey, 0);
+	assert_memory_equal(raw_rep.priv, none, sizeof(none));
+	assert_int_equal(ask_sm(1, 0xffff), SIDR_STATUS_OK);
+	/* The SA does not even tell it of the service. */
+	ask(1, 0x8001);
+	lab_run(&lab, NS_SEC(1));
+	assert_int_equal(client[1].last.why, SIDR_NO_SERVICE);
+	/* The partition goes, and its ServiceRecord with it. */
+	lab_partitions(&lab, "Default=0x7fff, ipoib : ALL_CAS=full, SELF=full;\n");
+	lab_run(&lab, NS_SEC(10));
+	assert_int_equal(records(0x8001), 0);
+	assert_int_equal(ask_sm(0, 0x8001), SIDR_STATUS_REJECTED);
+	end();
+}
+
+static void test_another_SM_is_asked_again(void **state)
+{
+	begin(&(struct lab_cfg){ .sidr = true, .partitions = two });
+	ask(3, 0x8001);
+	lab_run(&lab, NS_SEC(1));
+	assert_int_equal(client[3].done, 1);
+	lab_sm_stop(&lab);
+	lab_run(&lab, NS_SEC(5));
+	/* The partitions change places, so the groups change MLIDs. */
+	lab_sm_start(&lab, NULL,
+		     "Lab=0x0001, ipoib, sl=3 : ALL_CAS=full;\n"
+		     "Default=0x7fff, ipoib : ALL_CAS=full, SELF=full;\n");
+	lab_run(&lab, NS_SEC(60));
+	assert_true(client[3].done >= 2);
+	assert_has_group(3, 0x8001);
+	assert_int_equal(client[3].last.group.sl, 3);
+	end();
+}
+
+static void test_a_host_gives_out_the_group_where_the_SM_does_not(void **state)
+{
+	begin(&(struct lab_cfg){ .sidr_servers = 1, .partitions = two });
+	assert_false(sm_node()->port[0].pi.cap_mask & SMP_CAP_IS_CM);
+	assert_true(port_of(0)->pi.cap_mask & SMP_CAP_IS_CM);
+	assert_false(port_of(1)->pi.cap_mask & SMP_CAP_IS_CM);
+	assert_int_equal(records(0xffff), 1);
+	for (unsigned int i = 0; i < HOSTS; i++) /* the server asks, too */
+		ask(i, 0xffff);
+	lab_run(&lab, NS_SEC(1));
+	for (unsigned int i = 0; i < HOSTS; i++) {
+		assert_int_equal(client[i].done, 1);
+		assert_has_group(i, 0xffff);
+		assert_int_equal(client[i].last.server, port_of(0)->pi.lid);
+	}
+	/* It serves its own partition only. */
+	ask(1, 0x8001);
+	lab_run(&lab, NS_SEC(1));
+	assert_int_equal(client[1].last.why, SIDR_NO_SERVICE);
+	end();
+}
+
+static void test_the_host_registers_again_after_ClientReregister(void **state)
+{
+	begin(&(struct lab_cfg){ .sidr_servers = 1 });
+	lab_sm_stop(&lab);
+	lab_run(&lab, NS_SEC(2));
+	lab_sm_start(&lab, NULL, NULL);
+	lab_run(&lab, NS_SEC(30));
+	assert_int_equal(records(0xffff), 1);
+	/* Its lease is renewed. */
+	lab_run(&lab, NS_SEC(2 * SAC_SERVICE_LEASE));
+	assert_int_equal(records(0xffff), 1);
+	ask(4, 0xffff);
+	lab_run(&lab, NS_SEC(1));
+	assert_has_group(4, 0xffff);
+	end();
+}
+
+static void test_an_interface_that_goes_down_stops_serving(void **state)
+{
+	begin(&(struct lab_cfg){ .sidr_servers = 2 });
+	assert_int_equal(records(0xffff), 2);
+	ifc_set_up(&lab.host[0].ifc, false, lab.now);
+	lab_run(&lab, NS_SEC(1));
+	assert_int_equal(records(0xffff), 1);
+	assert_false(port_of(0)->pi.cap_mask & SMP_CAP_IS_CM);
+	ask(4, 0xffff);
+	lab_run(&lab, NS_SEC(1));
+	assert_int_equal(client[4].last.server, port_of(1)->pi.lid);
+	ifc_set_up(&lab.host[0].ifc, true, lab.now);
+	lab_run(&lab, NS_SEC(5));
+	assert_int_equal(records(0xffff), 2);
+	assert_true(port_of(0)->pi.cap_mask & SMP_CAP_IS_CM);
+	end();
+}
+
+static void cut(unsigned int i)
+{
+	assert_int_equal(fabric_link_set(fabric_node_port(lab.host[i].node, lab.host[i].port),
+					 false, lab.now),
+			 0);
+}
+
+static void test_a_server_that_vanished_is_found_out(void **state)
+{
+	begin(&(struct lab_cfg){ .sidr_servers = 2 });
+	/* The power of host 0 fails; its record stays until the lease ends. */
+	cut(0);
+	lab_run(&lab, NS_SEC(5));
+	assert_int_equal(records(0xffff), 2);
+	ask(4, 0xffff);
+	lab_run(&lab, NS_SEC(30));
+	assert_int_equal(client[4].done, 1);
+	assert_int_equal(client[4].last.server, port_of(1)->pi.lid);
+	lab_run(&lab, NS_SEC(SAC_SERVICE_LEASE));
+	assert_int_equal(records(0xffff), 1);
+	end();
+}
+
+/* A third of all MADs that leave a host or arrive at it come twice. */
+static void duplicates_on(void)
+{
+	const struct fault_spec s = { .kind = FAULT_DUPLICATE, .cls = FAULT_MAD, .ppm = 300000 };
+
+	for (unsigned int i = 0; i < HOSTS; i++) {
+		struct fabric_port *p = fabric_node_port(lab.host[i].node, lab.host[i].port);
+
+		assert_int_equal(fabric_fault_add(p, &s, NULL), 0);
+		assert_int_equal(fabric_fault_add(fabric_port_peer(p), &s, NULL), 0);
+	}
+}
+
+static void test_loss_and_duplicates(void **state)
+{
+	begin(&(struct lab_cfg){ .sidr = true });
+	lab_faults_on(&lab);
+	duplicates_on();
+	for (unsigned int round = 0; round < 20; round++) {
+		for (unsigned int i = 0; i < HOSTS; i++)
+			ask(i, 0xffff);
+		lab_run(&lab, NS_SEC(60));
+		for (unsigned int i = 0; i < HOSTS; i++) {
+			assert_int_equal(client[i].ask.state, SIDR_STATE_DONE);
+			assert_has_group(i, 0xffff);
+		}
+	}
+	assert_true(cm_stats(lab.host[0].ca_port.cm)->drop_late > 0);
+	assert_true(cm_stats(sa_cm(lab.sa))->served > 20 * HOSTS);
+	lab_faults_off(&lab);
+	end();
+}
+
+/* SIDR_REQs of host 5, thousands a second, right onto the wire */
+static void flood(unsigned int per_ms, unsigned int ms)
+{
+	struct node_port *p = port_of(5);
+	struct mad_addr to = mad_addr_gmp(p->pi.sm_lid, 0);
+	struct sidr_req req = { .pkey = 0xffff, .service_id = ID };
+	uint8_t mad[MAD_LEN];
+
+	for (unsigned int t = 0; t < ms; t++) {
+		for (unsigned int k = 0; k < per_ms; k++) {
+			req.request_id++;
+			sidr_req_encode(mad, req.request_id, &req);
+			(void)p->node->ops->xmit(p->node->ctx, p->num, &to, mad, lab.now);
+		}
+		lab_run(&lab, NS_MSEC(1));
+	}
+}
+
+static void test_a_flood_of_SIDR_requests_starves_nobody(void **state)
+{
+	static const uint8_t v4[4] = { 239, 1, 2, 3 };
+	const struct cm_stats *st;
+	ib_gid mgid;
+
+	begin(&(struct lab_cfg){ .sidr = true });
+	flood(20, 500);
+	st = cm_stats(sa_cm(lab.sa));
+	assert_in_range(st->served, CM_SOURCE_BURST, CM_SOURCE_BURST + CM_SOURCE_RATE);
+	assert_true(st->drop_paced > 9000);
+	/* In the middle of it others ask, and join groups. */
+	for (unsigned int i = 0; i < 5; i++)
+		ask(i, 0xffff);
+	assert_int_equal(ipoib_mcast_add(lab.host[2].link, IPOIB_IPV4, v4, lab.now), 0);
+	flood(20, 200);
+	for (unsigned int i = 0; i < 5; i++) {
+		assert_int_equal(client[i].failed, 0);
+		assert_has_group(i, 0xffff);
+		assert_int_equal(cm_stats(lab.host[i].ca_port.cm)->retries, 0);
+	}
+	assert_int_equal(mgid_from_ipv4(&mgid, v4, 0xffff, 2), 0);
+	assert_non_null(sm_group_find(lab.sm, &mgid));
+	end();
+}
+
+/* The same flood at a host that serves; its own traffic goes on. */
+static void test_a_host_that_serves_survives_a_flood(void **state)
+{
+	begin(&(struct lab_cfg){ .sidr_servers = 1 });
+	for (unsigned int i = 1; i < 5; i++)
+		ask(i, 0xffff);
+	for (unsigned int t = 0; t < 200; t++) {
+		struct node_port *p = port_of(5);
+		struct mad_addr to = mad_addr_gmp(port_of(0)->pi.lid, 0);
+		struct sidr_req req = { .request_id = t, .pkey = 0xffff, .service_id = ID };
+		uint8_t mad[MAD_LEN];
+
+		sidr_req_encode(mad, t, &req);
+		for (unsigned int k = 0; k < 20; k++)
+			(void)p->node->ops->xmit(p->node->ctx, p->num, &to, mad, lab.now);
+		lab_run(&lab, NS_MSEC(1));
+	}
+	assert_true(cm_stats(lab.host[0].ca_port.cm)->drop_paced > 3000);
+	for (unsigned int i = 1; i < 5; i++)
+		assert_has_group(i, 0xffff);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_P18_the_node_of_the_SM_gives_out_the_group_of_each_partition),
+		cmocka_unit_test(test_a_port_outside_the_partition_does_not_learn_its_Q_Key),
+		cmocka_unit_test(test_another_SM_is_asked_again),
+		cmocka_unit_test(test_a_host_gives_out_the_group_where_the_SM_does_not),
+		cmocka_unit_test(test_the_host_registers_again_after_ClientReregister),
+		cmocka_unit_test(test_an_interface_that_goes_down_stops_serving),
+		cmocka_unit_test(test_a_server_that_vanished_is_found_out),
+		cmocka_unit_test(test_loss_and_duplicates),
+		cmocka_unit_test(test_a_flood_of_SIDR_requests_starves_nobody),
+		cmocka_unit_test(test_a_host_that_serves_survives_a_flood),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
