@@ -52,6 +52,8 @@ struct conf_fabric {
 	uint32_t outside_nodes; /* bound of nodes behind one UDP link; 0: the default */
 	struct conf_mkey mkey;
 	bool mkey_detail; /* m-key-protect or m-key-lease was given, which needs an m-key */
+	bool sidr_server; /* the embedded SM's node gives out groups by SIDR */
+	uint64_t sidr_service; /* its ServiceID */
 	enum conf_crc crc;
 	unsigned int mtu; /* MTUCap of all ports in octets; 0: 4096 */
 	/* the name that clients of ibsim put into IBSIM_SOCKNAME; empty: ibsim's protocol is not served */
@@ -133,6 +135,8 @@ struct conf_iface {
 	uint8_t secret[CONF_SECRET_LEN]; /* secret of stable interface identifiers */
 	enum ipoib_sl_from sl_from; /* where the SL of unicast packets comes from */
 	uint8_t sl; /* the SL, if it is fixed */
+	bool sidr_server; /* the interface gives out the group of its partition by SIDR */
+	uint64_t sidr_service; /* ServiceID of SIDR */
 	unsigned int line;
 };
 

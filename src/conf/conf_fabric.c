@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "subnet/route.h"
+#include "wire/cm_sidr.h"
 
 /* [fabric NAME] */
 
@@ -30,24 +31,11 @@ static int set_sm_port(struct conf_parser *p, const char *v)
 	return 0;
 }
 
-static bool parse_key(uint64_t *ret, const char *v)
-{
-	char *end;
-	uint64_t key;
-
-	errno = 0;
-	key = strtoull(v, &end, 0);
-	if (*v < '0' || *v > '9' || *end || errno)
-		return false;
-	*ret = key;
-	return true;
-}
-
 static int set_sm_key(struct conf_parser *p, const char *v)
 {
 	struct conf_fabric *f = cur_fabric(p);
 
-	if (!parse_key(&f->sm_key, v))
+	if (!conf_parse_u64(&f->sm_key, v))
 		return conf_fail(p, "[%s] sm-key: '%s', expected a number of 64 bits, as 1 or 0x1",
 				 p->section, v);
 	f->sm_key_given = true;
@@ -58,12 +46,17 @@ static int set_mkey(struct conf_parser *p, const char *v)
 {
 	struct conf_fabric *f = cur_fabric(p);
 
-	if (strcmp(v, "none") && (!parse_key(&f->mkey.key, v) || !f->mkey.key))
+	if (strcmp(v, "none") && (!conf_parse_u64(&f->mkey.key, v) || !f->mkey.key))
 		return conf_fail(p,
 				 "[%s] m-key: '%s', expected a number of 64 bits other than 0, as "
 				 "0x1, or none",
 				 p->section, v);
 	return 0;
+}
+
+static int set_sidr_service(struct conf_parser *p, const char *v)
+{
+	return conf_set_service_id(p, &cur_fabric(p)->sidr_service, v);
 }
 
 static int set_routing(struct conf_parser *p, const char *v)
@@ -114,6 +107,9 @@ static const struct conf_key keys[] = {
 	  .allowed = is_lease, .expected = "0 (for ever) or 10 to 65535 seconds" },
 	{ "partitions", CONF_PATH, MEMBER(partitions) },
 	{ "routing", .set = set_routing },
+	{ "sidr-server", CONF_WORD, MEMBER(sidr_server), KEY_WORDS("no", "yes"),
+	  .expected = "yes or no" },
+	{ "sidr-service", .set = set_sidr_service },
 	{ "outside-nodes", CONF_NUMBER, MEMBER(outside_nodes), .min = 1,
 	  .max = CONF_OUTSIDE_NODES_MAX },
 	{ "crc", CONF_WORD, MEMBER(crc), KEY_WORDS("full", "icrc", "off"),
@@ -142,6 +138,7 @@ static int begin(struct conf_parser *p, char *name)
 	f = &f[p->c.nfabrics++];
 	snprintf(f->name, sizeof(f->name), "%s", name);
 	conf_key_defaults(&conf_section_fabric, f);
+	f->sidr_service = SIDR_SERVICE_ID_DEFAULT;
 	f->line = p->line;
 	return 0;
 }
@@ -168,11 +165,24 @@ static int check_mkey(struct conf_parser *p, const struct conf_fabric *f)
 	return 0;
 }
 
+static int check_sidr(struct conf_parser *p, const struct conf_fabric *f)
+{
+	p->line = f->line;
+	if (f->sidr_server && !f->sm_embedded)
+		return conf_fail(p,
+				 "[fabric %s] sidr-server: with sm = external an interface serves, "
+				 "expected no here and sidr-server = yes in its section",
+				 f->name);
+	return 0;
+}
+
 static int check(struct conf_parser *p)
 {
 	for (size_t i = 0; i < p->c.nfabrics; i++) {
 		int status = check_mkey(p, &p->c.fabric[i]);
 
+		if (!status)
+			status = check_sidr(p, &p->c.fabric[i]);
 		if (status)
 			return status;
 	}

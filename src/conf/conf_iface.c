@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wire/cm_sidr.h"
 #include "wire/ib.h"
 
 /* [interface NAME] and [interface NAME@HOST] */
@@ -128,6 +129,11 @@ static bool is_pkey(unsigned long v)
 	return v & 0x7fff;
 }
 
+static int set_sidr_service(struct conf_parser *p, const char *v)
+{
+	return conf_set_service_id(p, &cur_iface(p)->sidr_service, v);
+}
+
 #define MEMBER(m) KEY_MEMBER(struct conf_iface, m)
 
 static const struct conf_key keys[] = {
@@ -142,6 +148,9 @@ static const struct conf_key keys[] = {
 	  .expected = "rewrite or raw" },
 	{ "router", CONF_WORD, MEMBER(router), KEY_WORDS("auto", "no", "yes"),
 	  .expected = "auto, yes or no" },
+	{ "sidr-server", CONF_WORD, MEMBER(sidr_server), KEY_WORDS("no", "yes"),
+	  .expected = "yes or no" },
+	{ "sidr-service", .set = set_sidr_service },
 	{ "stations", CONF_NUMBER, MEMBER(stations), .def = CONF_STATIONS_DEFAULT,
 	  .max = CONF_STATIONS_MAX },
 	/* Lower QPNs are left for queue pairs without a configured number. */
@@ -190,6 +199,7 @@ static int begin(struct conf_parser *p, char *name)
 	snprintf(i->host, sizeof(i->host), "%s", host ? host : "");
 	i->profile = ipoib_profile_at(0);
 	conf_key_defaults(&conf_section_iface, i);
+	i->sidr_service = SIDR_SERVICE_ID_DEFAULT;
 	i->line = p->line;
 	return 0;
 }
@@ -292,6 +302,19 @@ static int check_link(struct conf_parser *p, const struct conf_iface *f)
 	return 0;
 }
 
+/* Of two servers for a partition, one could be on the port of the other, and clients would have the choice for no good. */
+static int check_sidr(struct conf_parser *p, const struct conf_iface *f)
+{
+	const struct conf_fabric *fab = conf_find_fabric(&p->c, f->port.fabric);
+
+	if (!f->sidr_server || !fab || !fab->sidr_server)
+		return 0;
+	return conf_fail(p,
+			 "[interface %s%s%s] sidr-server: 'yes', expected no, because the subnet "
+			 "manager of [fabric %s] serves (section in line %u)",
+			 f->name, *f->host ? "@" : "", f->host, fab->name, fab->line);
+}
+
 static int check(struct conf_parser *p)
 {
 	for (size_t i = 0; i < p->c.nifaces; i++) {
@@ -300,7 +323,7 @@ static int check(struct conf_parser *p)
 		p->line = f->line;
 		if ((f->port.udp && check_udp(p, f)) || (f->qpn && check_qpn(p, f)) ||
 		    check_router(p, f) || check_addresses(p, f) || check_secret(p, f) ||
-		    check_link(p, f))
+		    check_link(p, f) || check_sidr(p, f))
 			return -EINVAL;
 		if (!f->port.udp && !conf_find_fabric(&p->c, f->port.fabric))
 			return conf_fail(p, "[interface %s%s%s] port: no [fabric %s] in this file",

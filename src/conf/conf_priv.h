@@ -102,6 +102,11 @@ int conf_set_path(struct conf_parser *p, char **dst, const char *key, const char
 /* conf_grow() - Enlarge array @v of @n elements by a zeroed one. NULL: out of memory, and @v is unchanged */
 void *conf_grow(void *v, size_t n, size_t size);
 
+/* conf_parse_u64() - Parse a number of 64 bits, as 1 or 0x1 */
+bool conf_parse_u64(uint64_t *ret, const char *v);
+/* conf_set_service_id() - Set *@dst to the ServiceID @value, which is not 0. Return: 0, or what conf_fail() returned */
+int conf_set_service_id(struct conf_parser *p, uint64_t *dst, const char *value);
+
 bool conf_name_ok(const char *s, size_t max);
 const struct conf_fabric *conf_find_fabric(const struct conf *c, const char *name);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conf/conf.h"
+#include "conf/conf_priv.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,6 +19,33 @@ int conf_parse_uint(unsigned long *ret, const char *s, unsigned long min, unsign
 	if (*end || errno || v < min || v > max)
 		return -EINVAL;
 	*ret = v;
+	return 0;
+}
+
+bool conf_parse_u64(uint64_t *ret, const char *v)
+{
+	char *end;
+	uint64_t n;
+
+	errno = 0;
+	n = strtoull(v, &end, 0);
+	if (*v < '0' || *v > '9' || *end || errno)
+		return false;
+	*ret = n;
+	return true;
+}
+
+int conf_set_service_id(struct conf_parser *p, uint64_t *dst, const char *value)
+{
+	uint64_t id;
+
+	if (!conf_parse_u64(&id, value) || !id)
+		return conf_fail(
+			p,
+			"[%s] sidr-service: '%s', expected a ServiceID, a number of 64 bits "
+			"other than 0, as 0x1",
+			p->section, value);
+	*dst = id;
 	return 0;
 }
 

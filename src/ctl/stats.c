@@ -149,6 +149,19 @@ static const struct field mad_fields[] = {
 	F(mad_ep_stats, rmpp_aborts),
 };
 
+static const struct field cm_fields[] = {
+	F(cm_stats, requests),	 F(cm_stats, retries),	      F(cm_stats, answers),
+	F(cm_stats, timeouts),	 F(cm_stats, served),	      F(cm_stats, refused),
+	D(cm_stats, drop_paced), D(cm_stats, drop_no_server), D(cm_stats, drop_late),
+	D(cm_stats, drop_other), D(cm_stats, drop_busy),
+};
+
+static void put_cm(struct out *o, const struct cm *c)
+{
+	o->it.layer = "cm";
+	put_fields(o, cm_stats(c), cm_fields, ARRAY_SIZE(cm_fields));
+}
+
 static void port_stats(struct out *o, struct inst_port *p)
 {
 	char name[FABRIC_NAME_MAX];
@@ -159,6 +172,7 @@ static void port_stats(struct out *o, struct inst_port *p)
 	o->it.layer = "sac";
 	sac_stats(p->ifc.sac, &s);
 	put_fields(o, &s, sac_fields, ARRAY_SIZE(sac_fields));
+	put_cm(o, p->ifc.cm);
 	o->it.layer = "mad";
 	put_fields(o, mad_ep_stats(ca_mad_ep(p->ifc.ca)), mad_fields, ARRAY_SIZE(mad_fields));
 }
@@ -203,6 +217,8 @@ static void sm_stats(struct out *o, const struct inst_sm *m)
 	put_fields(o, mad_ep_stats(sm_ep(m->sm)), mad_fields, ARRAY_SIZE(mad_fields));
 	o->it.layer = "sa";
 	put_fields(o, sa_stats(m->sa), sa_fields, ARRAY_SIZE(sa_fields));
+	if (sa_cm(m->sa))
+		put_cm(o, sa_cm(m->sa));
 }
 
 static const struct field node_fields[] = {

@@ -214,6 +214,8 @@ static int create(struct inst_sm *m, uint8_t priority)
 			   &f->inst->cfg.log);
 	if (!status)
 		status = sa_create(&m->sa, m->sm);
+	if (!status && f->conf.sidr_server)
+		status = sa_sidr_start(m->sa, f->conf.sidr_service);
 	if (!status)
 		sm_listen(m->sm, &m->listener);
 	return status;
@@ -253,6 +255,12 @@ static int may_start(struct inst_fabric *f, struct fabric_port *at, char err[INS
 	return 0;
 }
 
+/* Bits of CapabilityMask that a port has while a manager runs on it */
+static uint32_t caps(const struct inst_fabric *f)
+{
+	return SMP_CAP_IS_SM | (f->conf.sidr_server ? SMP_CAP_IS_CM : 0);
+}
+
 int fab_sm_start(struct inst_fabric *f, struct fabric_port *at, uint8_t priority, ns_t now,
 		 char err[INST_ERR_MAX])
 {
@@ -278,7 +286,7 @@ int fab_sm_start(struct inst_fabric *f, struct fabric_port *at, uint8_t priority
 	list_add_tail(&f->sms, &m->link);
 	inst_sm_came(m);
 	node = node_of(at, &port);
-	node_set_cap(node, port, SMP_CAP_IS_SM, true, now);
+	node_set_cap(node, port, caps(f), true, now);
 	sm_start(m->sm, now);
 	return 0;
 }
@@ -290,7 +298,7 @@ void fab_sm_stop(struct inst_sm *m, ns_t now)
 
 	inst_sm_goes(m);
 	list_del(&m->link);
-	node_set_cap(node, port, SMP_CAP_IS_SM, false, now);
+	node_set_cap(node, port, caps(m->fab), false, now);
 	sm_free(m);
 }
 

@@ -219,6 +219,8 @@ static struct ifc_cfg ifc_cfg(const struct inst_iface *i, const struct conf_ifac
 		.gro_udp = i->tap.offload & TAP_OFFLOAD_USO,
 		.dhcp_raw = c->dhcp_raw,
 		.stations = c->stations,
+		.sidr_server = c->sidr_server,
+		.sidr_service = c->sidr_service,
 	};
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "wire/cm_sidr.h"
 #include "conf/conf_priv.h"
 #include "ipoib/profile.h"
 
@@ -142,6 +143,31 @@ static void test_conf_defaults(void **state)
 	conf_free(&c);
 	assert_int_equal(parse(&c, LAB "ibsim = no\n", err), 0);
 	assert_string_equal(c.fabric[0].ibsim, "");
+	conf_free(&c);
+}
+
+static void test_conf_sidr(void **state)
+{
+	struct conf c;
+	char err[CONF_ERR_MAX];
+
+	assert_int_equal(parse(&c, IFACE, err), 0);
+	assert_false(c.fabric[0].sidr_server || c.iface[0].sidr_server);
+	assert_true(c.fabric[0].sidr_service == SIDR_SERVICE_ID_DEFAULT);
+	assert_true(c.iface[0].sidr_service == SIDR_SERVICE_ID_DEFAULT);
+	conf_free(&c);
+	assert_int_equal(parse(&c,
+			       LAB "sidr-server = yes\nsidr-service = 0x0200000000000007\n"
+				   "[interface uib0]\nport = fabric:lab/Hca1/1\n"
+				   "sidr-service = 9\n",
+			       err),
+			 0);
+	assert_true(c.fabric[0].sidr_server);
+	assert_true(c.fabric[0].sidr_service == 0x0200000000000007);
+	assert_true(c.iface[0].sidr_service == 9);
+	conf_free(&c);
+	assert_int_equal(parse(&c, IFACE "sidr-server = yes\n", err), 0);
+	assert_true(c.iface[0].sidr_server);
 	conf_free(&c);
 }
 
@@ -400,6 +426,16 @@ static void test_conf_refuses_bad_values(void **state)
 	refuses(LAB "m-key = 1\nm-key-lease = 9\n", "/etc/lab/lab.conf:4:", "'9'", "10 to 65535");
 	refuses(LAB "m-key = 1\nm-key-lease = 65536\n", "/etc/lab/lab.conf:4:", "'65536'",
 		"10 to 65535");
+	refuses(LAB "sidr-server = maybe\n", "/etc/lab/lab.conf:3:", "'maybe'", "yes or no");
+	refuses(LAB "sidr-service = ibarp\n", "/etc/lab/lab.conf:3:", "'ibarp'", "64 bits");
+	refuses(LAB "sidr-service = 0\n", "/etc/lab/lab.conf:3:", "'0'", "other than 0");
+	refuses(LAB "sm = external\nsidr-server = yes\n", "/etc/lab/lab.conf:1:", "sidr-server",
+		"sidr-server = yes in its section");
+	refuses(LAB "sidr-server = yes\n[interface uib0]\nport = fabric:lab/Hca1/1\nsidr-server = "
+		    "yes\n",
+		"/etc/lab/lab.conf:4:", "sidr-server: 'yes'", "[fabric lab] serves");
+	refuses(IFACE "sidr-server = 1\n", "/etc/lab/lab.conf:5:", "'1'", "yes or no");
+	refuses(IFACE "sidr-service = -1\n", "/etc/lab/lab.conf:5:", "'-1'", "64 bits");
 	refuses(LAB "m-key-lease = 60\n", "/etc/lab/lab.conf:1:", "m-key-lease", "with an m-key");
 	refuses(LAB "sm = external\nm-key = 1\n", "/etc/lab/lab.conf:1:", "m-key", "sm = external");
 	refuses(LAB "sm-key = secret\n", "/etc/lab/lab.conf:3:", "secret", "64 bits");
@@ -585,6 +621,7 @@ int main(void)
 		cmocka_unit_test(test_conf_unknown_key_among_many_long_ones),
 		cmocka_unit_test(test_conf_unknown_key_as_long_as_a_line),
 		cmocka_unit_test(test_conf_refuses_bad_structure),
+		cmocka_unit_test(test_conf_sidr),
 		cmocka_unit_test(test_conf_sl_by_its_words),
 		cmocka_unit_test(test_H34_conf_parameters),
 		cmocka_unit_test(test_H29_the_command_line_wins_over_the_file),
