@@ -109,6 +109,8 @@ void cm_requests_init(struct cm *c)
 
 void cm_requests_fini(struct cm *c)
 {
-	while (!list_empty(&c->requests))
-		request_close(list_first(&c->requests, struct cm_request, link));
+	struct cm_request *q, *tmp;
+
+	list_for_each_safe (q, tmp, &c->requests, link)
+		request_close(q);
 }

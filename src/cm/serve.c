@@ -156,8 +156,10 @@ void cm_services_init(struct cm *c)
 
 void cm_services_fini(struct cm *c)
 {
-	while (!list_empty(&c->services))
-		cm_service_del(list_first(&c->services, struct cm_service, link));
+	struct cm_service *v, *tmp;
+
+	list_for_each_safe (v, tmp, &c->services, link)
+		cm_service_del(v);
 	htab_fini(&c->source_tab);
 	free(c->source);
 }
