@@ -159,18 +159,25 @@ static void on_raw(struct cm_request *q, int status, const struct sidr_rep *rep,
 	raw_rep = *rep;
 }
 
-static uint8_t ask_sm(unsigned int i, uint16_t pkey)
+/* Status of the answer from @lid; @via is the P_Key in the BTH. */
+static uint8_t ask_lid(unsigned int i, uint16_t lid, uint16_t pkey, uint16_t via)
 {
 	raw = (struct cm_request){
-		.to = mad_addr_gmp(sac_port(lab.host[i].sac)->sm_lid, 0),
+		.to = mad_addr_gmp(lid, 0),
 		.req = { .pkey = pkey, .service_id = ID },
 		.done = on_raw,
 	};
+	raw.to.pkey = via;
 	raw_done = 0;
 	assert_int_equal(cm_request(lab.host[i].ca_port.cm, &raw, lab.now), 0);
 	lab_run(&lab, NS_SEC(1));
 	assert_int_equal(raw_done, 1);
 	return raw_rep.status;
+}
+
+static uint8_t ask_sm(unsigned int i, uint16_t pkey)
+{
+	return ask_lid(i, sac_port(lab.host[i].sac)->sm_lid, pkey, IB_PKEY_DEFAULT);
 }
 
 static void test_a_port_outside_the_partition_does_not_learn_its_Q_Key(void **state)
@@ -237,7 +244,12 @@ static void test_a_host_gives_out_the_group_where_the_SM_does_not(void **state)
 		assert_has_group(i, 0xffff);
 		assert_int_equal(client[i].last.server, port_of(0)->pi.lid);
 	}
+	/* The P_Key in the BTH shows who is a member. */
+	assert_int_equal(ask_lid(2, port_of(0)->pi.lid, 0xffff, 0xffff), SIDR_STATUS_OK);
+	assert_int_equal(ask_lid(2, port_of(0)->pi.lid, 0xffff, 0x8001), SIDR_STATUS_REJECTED);
+	assert_int_equal(raw_rep.qkey, 0);
 	/* It serves its own partition only. */
+	assert_int_equal(ask_lid(2, port_of(0)->pi.lid, 0x8001, 0x8001), SIDR_STATUS_NO_SERVICE);
 	ask(1, 0x8001);
 	lab_run(&lab, NS_SEC(1));
 	assert_int_equal(client[1].last.why, SIDR_NO_SERVICE);
@@ -276,6 +288,12 @@ static void test_an_interface_that_goes_down_stops_serving(void **state)
 	lab_run(&lab, NS_SEC(5));
 	assert_int_equal(records(0xffff), 2);
 	assert_true(port_of(0)->pi.cap_mask & SMP_CAP_IS_CM);
+	/* An interface that is removed takes the bit along. */
+	lab_host_close(&lab.host[1]);
+	assert_false(port_of(1)->pi.cap_mask & SMP_CAP_IS_CM);
+	lab_host_open(&lab.host[1]);
+	lab_run(&lab, NS_SEC(5));
+	assert_true(port_of(1)->pi.cap_mask & SMP_CAP_IS_CM);
 	end();
 }
 
