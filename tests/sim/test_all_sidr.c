@@ -353,6 +353,33 @@ static void test_loss_and_duplicates(void **state)
 	end();
 }
 
+/* The subnet manager is on the port of a host here, whose interface has a CM agent, too. */
+static void test_a_host_asks_the_subnet_manager_on_its_own_port(void **state)
+{
+	static const char text[] =
+		"Hca 1 \"Hca1\"\n[1] \"Hca2\"[1]\n\nHca 1 \"Hca2\"\n[1] \"Hca1\"[1]\n";
+	struct topo_err err;
+	struct topo *t;
+
+	memset(client, 0, sizeof(client));
+	assert_int_equal(topo_parse(&t, "pair", text, strlen(text), NULL, &err), 0);
+	lab_create(&lab, &(struct lab_cfg){ .topo = t, .seed = 1, .sidr = true });
+	topo_free(t);
+	lab_wait_up(&lab, all, NS_SEC(30), 1, "at the start");
+	for (unsigned int i = 0; i < 2; i++)
+		ask(i, 0xffff);
+	lab_run(&lab, NS_SEC(1));
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(client[i].done, 1);
+		assert_has_group(i, 0xffff);
+		sidr_stop(&client[i].ask);
+	}
+	assert_int_equal(cm_stats(sa_cm(lab.sa))->served, 2);
+	assert_int_equal(cm_stats(sa_cm(lab.sa))->refused, 0);
+	assert_true(port_of(0)->pi.cap_mask & SMP_CAP_IS_CM);
+	lab_destroy(&lab);
+}
+
 /* SIDR_REQs of host 5, thousands a second, right onto the wire */
 static void flood(unsigned int per_ms, unsigned int ms)
 {
@@ -431,6 +458,7 @@ int main(void)
 		cmocka_unit_test(test_an_interface_that_goes_down_stops_serving),
 		cmocka_unit_test(test_a_server_that_vanished_is_found_out),
 		cmocka_unit_test(test_loss_and_duplicates),
+		cmocka_unit_test(test_a_host_asks_the_subnet_manager_on_its_own_port),
 		cmocka_unit_test(test_a_flood_of_SIDR_requests_starves_nobody),
 		cmocka_unit_test(test_a_host_that_serves_survives_a_flood),
 	};
