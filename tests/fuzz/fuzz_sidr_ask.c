@@ -6,7 +6,7 @@
 
 /*
  * A port with an SA client, a CM agent that asks and serves, and a registered service. It gets MADs made from the input; some have
- * the TID, the RequestID and the ServiceID of what the port sent last. A step of the input: event (1), choices (1),
+ * the TID, the RequestID and the ServiceID of what the port sent last, or are the answer to it. A step of the input: event (1), choices (1),
  * octets of the MAD from 24 on (46).
  */
 
@@ -65,6 +65,42 @@ static void done(struct sidr_ask *a, const struct sidr_result *r, ns_t now)
 		abort();
 }
 
+/*
+ * An answer of the SA to the MAD sent last, with octets of the input. With 0x40 it is the answer that the question wants: the
+ * record that was asked for, with a GID or a DLID.
+ */
+static void answer_sa(const struct world *w, const uint8_t *s, uint8_t *mad, struct mad_hdr *h)
+{
+	const struct sa_hdr sa = { .attr_offset = SERVICE_REC_LEN / 8 };
+
+	h->method = mad_method(w->sent) == MAD_METHOD_SET ? MAD_METHOD_GET_RESP
+							  : mad_method(w->sent) | MAD_METHOD_RESP;
+	h->attr_id = mad_attr(w->sent);
+	h->status = s[1] & 0x20 ? be16_at(s + 2) : 0;
+	memset(mad + SA_RMPP_OFF, 0, SA_RMPP_LEN);
+	if (!(s[1] & 0x40))
+		return;
+	sa_hdr_encode(mad + SA_HDR_OFF, &sa);
+	memcpy(mad + SA_DATA_OFF, w->sent + SA_DATA_OFF, SA_DATA_LEN);
+	if (h->attr_id == SA_ATTR_SERVICE_RECORD)
+		mad[SA_DATA_OFF + 8 + 15] = s[2] | 1; /* GID */
+	else
+		be16_put(mad + SA_DATA_OFF + 40, 2 + (s[2] & 1)); /* DLID */
+}
+
+/* A message of the CM: with 0x20 it has the RequestID of the MAD sent last and the ServiceID, with 0x80 also Status 0. */
+static void answer_cm(const struct world *w, const uint8_t *s, uint8_t *mad, struct mad_hdr *h)
+{
+	if (s[1] & 0x20) {
+		memcpy(mad + 24, w->sent + 24, 4);
+		be64_put(mad + (h->attr_id == CM_ATTR_SIDR_REQ ? 32 : 36), ID);
+		if (s[1] & 0x80)
+			mad[28] = 0;
+	} else if (s[1] & 0x40) {
+		h->attr_id = be16_at(s + 2);
+	}
+}
+
 static void receive(struct world *w, const uint8_t *s)
 {
 	struct mad_addr from = mad_addr_gmp((uint16_t)(2 + (s[1] & 3)), 0);
@@ -80,25 +116,11 @@ static void receive(struct world *w, const uint8_t *s)
 
 	memcpy(mad + MAD_HDR_LEN, s + 2, STEP - 2);
 	memcpy(mad + SA_DATA_OFF, s + 2, STEP - 2);
-	memcpy(mad + 120, s + 2, STEP - 2);
-	if (h.mgmt_class == MAD_CLASS_SA) {
-		h.method = mad_method(w->sent) == MAD_METHOD_SET
-				   ? MAD_METHOD_GET_RESP
-				   : mad_method(w->sent) | MAD_METHOD_RESP;
-		h.attr_id = mad_attr(w->sent);
-		h.status = s[1] & 0x20 ? be16_at(s + 2) : 0;
-		memset(mad + SA_RMPP_OFF, 0, SA_RMPP_LEN);
-		if (s[1] & 0x40) /* the record that was asked for, with a GID */
-			memcpy(mad + SA_DATA_OFF, w->sent + SA_DATA_OFF, SA_DATA_LEN);
-		memcpy(mad + SA_DATA_OFF + 8, s + 2, 16);
-	} else if (s[1] & 0x20) {
-		memcpy(mad + 24, w->sent + 24, 4); /* RequestID */
-		be64_put(mad + (h.attr_id == CM_ATTR_SIDR_REQ ? 32 : 36), ID);
-		if (s[1] & 0x80)
-			mad[28] = 0; /* Status */
-	} else if (s[1] & 0x40) {
-		h.attr_id = be16_at(s + 2);
-	}
+	memcpy(mad + 120, s + 2, STEP - 2); /* private data of a SIDR_REP */
+	if (h.mgmt_class == MAD_CLASS_SA)
+		answer_sa(w, s, mad, &h);
+	else
+		answer_cm(w, s, mad, &h);
 	mad_hdr_encode(mad, &h);
 	mad_ep_recv(w->ep, &from, mad, w->now);
 }
