@@ -297,6 +297,27 @@ static void test_an_interface_that_goes_down_stops_serving(void **state)
 	end();
 }
 
+static void test_a_host_offers_only_a_group_that_is_there(void **state)
+{
+	begin(&(struct lab_cfg){ .sidr_servers = 1 });
+	assert_int_equal(records(0xffff), 1);
+	/* The next subnet manager does not make the group. */
+	lab_sm_stop(&lab);
+	lab_run(&lab, NS_SEC(2));
+	lab_sm_start(&lab, NULL, "Default=0x7fff : ALL_CAS=full, SELF=full;\n");
+	lab_run(&lab, NS_SEC(60));
+	assert_int_equal(records(0xffff), 0);
+	assert_false(port_of(0)->pi.cap_mask & SMP_CAP_IS_CM);
+	ask(1, 0xffff);
+	lab_run(&lab, NS_SEC(1));
+	assert_int_equal(client[1].last.why, SIDR_NO_SERVICE);
+	lab_partitions(&lab, "Default=0x7fff, ipoib : ALL_CAS=full, SELF=full;\n");
+	lab_run(&lab, NS_SEC(60));
+	assert_int_equal(records(0xffff), 1);
+	assert_has_group(1, 0xffff);
+	end();
+}
+
 static void cut(unsigned int i)
 {
 	assert_int_equal(fabric_link_set(fabric_node_port(lab.host[i].node, lab.host[i].port),
@@ -456,6 +477,7 @@ int main(void)
 		cmocka_unit_test(test_a_host_gives_out_the_group_where_the_SM_does_not),
 		cmocka_unit_test(test_the_host_registers_again_after_ClientReregister),
 		cmocka_unit_test(test_an_interface_that_goes_down_stops_serving),
+		cmocka_unit_test(test_a_host_offers_only_a_group_that_is_there),
 		cmocka_unit_test(test_a_server_that_vanished_is_found_out),
 		cmocka_unit_test(test_loss_and_duplicates),
 		cmocka_unit_test(test_a_host_asks_the_subnet_manager_on_its_own_port),
