@@ -40,7 +40,7 @@ endif
 OPT	?= $(if $(filter 1,$(SAN)),-O1,-O2)
 CFLAGS	?= -g
 ALL_CFLAGS := -std=gnu11 $(OPT) -fno-strict-aliasing -fno-omit-frame-pointer $(WARN) $(SANFLAGS) \
-	   -D_GNU_SOURCE -Isrc -Itests $(CFLAGS)
+	   -D_GNU_SOURCE -Isrc -Iinclude -Itests $(CFLAGS)
 LIBS	:= -linih -ljansson -lmnl -lpcap -lisal -lseccomp -lcap-ng -lm
 TEST_LIBS := -lcmocka $(LIBS)
 
@@ -48,7 +48,7 @@ srcs	= $(sort $(wildcard src/$(1)/*.c))
 objs	= $(patsubst src/%.c,$(O)/obj/%.o,$(filter-out src/cli/main.c,$(call srcs,$(1))))
 libs_of	= $(foreach f,$(uses_$(1)),$(O)/lib$(f).a)
 
-all: $(O)/uipoib $(O)/libuipoib-umad.so $(O)/uipoib-vm-init
+all: $(O)/uipoib $(O)/libuipoib-umad.so $(O)/libuipoib-path.so $(O)/libuipoib-path.a $(O)/uipoib-vm-init
 
 $(O)/uipoib: $(O)/obj/cli/main.o $(call libs_of,all)
 	$(say) "  LD      $@"
@@ -63,6 +63,28 @@ $(preload_objs): ALL_CFLAGS := $(PRELOAD_CFLAGS)
 $(O)/libuipoib-umad.so: $(preload_objs)
 	$(say) "  LD      $@"
 	$(Q)$(CC) $(PRELOAD_CFLAGS) -shared -Wl,-z,defs -Wl,-soname,$(@F) $(LDFLAGS) -o $@ $^ -ldl
+
+# The library for path queries goes into other programs, too: no sanitizer, and only the functions of include/uipoib/path.h are
+# visible. The version of its ABI is in the soname.
+PATH_SO	:= libuipoib-path.so.0
+path_srcs := $(call srcs,path) src/proto/client.c src/proto/proto.c src/os/fdpass.c
+path_objs := $(path_srcs:src/%.c=$(O)/pic/%.o)
+PATH_CFLAGS := -std=gnu11 -O2 $(WARN) -D_GNU_SOURCE -Isrc -Iinclude -fPIC -fvisibility=hidden -pthread $(CFLAGS)
+$(O)/pic/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(say) "  CC      $< (PIC)"
+	$(Q)$(CC) $(PATH_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(O)/$(PATH_SO): $(path_objs)
+	$(say) "  LD      $@"
+	$(Q)$(CC) $(PATH_CFLAGS) -shared -Wl,-z,defs -Wl,-soname,$(@F) $(LDFLAGS) -o $@ $^ -ljansson
+
+$(O)/libuipoib-path.so: $(O)/$(PATH_SO)
+	$(Q)ln -sf $(<F) $@
+
+$(O)/libuipoib-path.a: $(path_objs)
+	$(Q)ld -r -o $(O)/pic/libuipoib-path.o $^ && objcopy --localize-hidden $(O)/pic/libuipoib-path.o
+	$(Q)rm -f $@ && ar rcs $@ $(O)/pic/libuipoib-path.o
 
 # The first process of a VM is linked statically with the C library, since the VM has none; no sanitizer.
 GUEST_CFLAGS := -std=gnu11 -O2 $(WARN) -D_GNU_SOURCE -Isrc
@@ -144,6 +166,11 @@ fuzz-bins: $(fuzz_bins)
 # --- programs that system tests and the bench use
 tool_srcs := $(sort $(wildcard tests/system/*.c))
 system-tools: $(patsubst tests/system/%.c,$(O)/system/%,$(tool_srcs))
+# A program that uses a library as others do
+$(O)/system/path_client: tests/system/path_client.c $(O)/libuipoib-path.a include/uipoib/path.h
+	@mkdir -p $(@D)
+	$(say) "  TOOL    $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -pthread -o $@ $< $(O)/libuipoib-path.a -ljansson
 # These programs check the project's output from outside, so nothing of src/ is linked.
 $(O)/system/%: tests/system/%.c
 	@mkdir -p $(@D)
@@ -223,6 +250,12 @@ vm: deps-vm
 install: all
 	install -D -m 755 $(O)/uipoib $(DESTDIR)$(PREFIX)/bin/uipoib
 	install -D -m 644 $(O)/libuipoib-umad.so $(DESTDIR)$(PREFIX)/lib/uipoib/libuipoib-umad.so
+	install -D -m 644 $(O)/$(PATH_SO) $(DESTDIR)$(PREFIX)/lib/$(PATH_SO)
+	ln -sf $(PATH_SO) $(DESTDIR)$(PREFIX)/lib/libuipoib-path.so
+	install -D -m 644 $(O)/libuipoib-path.a $(DESTDIR)$(PREFIX)/lib/libuipoib-path.a
+	install -D -m 644 include/uipoib/path.h $(DESTDIR)$(PREFIX)/include/uipoib/path.h
+	mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed 's|@PREFIX@|$(PREFIX)|' src/path/libuipoib-path.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/libuipoib-path.pc
 	install -D -m 755 $(O)/uipoib-vm-init $(DESTDIR)$(PREFIX)/lib/uipoib/uipoib-vm-init
 	for m in $(O)/kmod/*/uib.ko; do [ -f "$$m" ] || continue; k=$${m%/*}; \
 		install -D -m 644 "$$m" "$(DESTDIR)$(PREFIX)/lib/uipoib/$${k##*/}/uib.ko"; done

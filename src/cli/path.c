@@ -59,7 +59,7 @@ static int get(int argc, char **argv)
 static const struct cli_cmd verbs[] = {
 	{ "show", show, "[dev IF[@HOST]]", "paths that the SA clients of the ports know" },
 	{ "get", get, "ADDRESS [dev IF[@HOST]]",
-	  "ask the SA for the path to a GID, or to an IP address that is resolved" },
+	  "ask the SA for the path to a GID or an IP address, which is resolved if need be" },
 	{ NULL },
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,27 +108,56 @@ static bool gid_by_config(const struct inst_iface *from, const uint8_t *ip, unsi
 	return false;
 }
 
-/* Finds the GID for @text, which is an IP address or a GID. */
-static int resolve(const struct inst_iface *i, const char *text, ib_gid *ret)
-{
-	uint8_t ip[16];
-	unsigned int family = inet_pton(AF_INET, text, ip) == 1 ? 4 : 6;
-
-	if (family == 6 && inet_pton(AF_INET6, text, ip) != 1)
-		return -1;
-	if (gid_by_neighbour(i, ip, family, ret) || gid_by_config(i, ip, family, ret))
-		return 0;
-	return family == 6 ? print_gid_parse(ret, text) : -1;
-}
-
 /* --- path get */
 
+#define LOOK \
+	NS_MSEC(20) /* interval at which the kernel is asked whether it has resolved an address */
+/* The kernel gives an address up after three probes, one in a second. */
+#define RESOLVE NS_SEC(4)
+
+/* A question. It waits for the kernel, which resolves an IP address, and then for the SA. */
 struct getter {
 	struct ctl_hold hold;
 	struct sac_path_wait wait;
 	struct inst_iface *iface;
+	struct rtnl_ip hop; /* the address that has to be resolved */
+	struct timer look;
+	ns_t until; /* end of the time that the kernel has */
+	bool using; /* the helper has been asked and has not answered yet */
 	ib_gid dgid;
+	char text[INET6_ADDRSTRLEN]; /* the address, for messages */
 };
+
+/* What a client asks for */
+struct target {
+	struct inst_iface *iface;
+	bool is_gid, is_ip; /* an IPv6 address may be either until somebody has it */
+	struct rtnl_ip ip; /* the address, and then the next hop to it */
+	ib_gid gid;
+};
+
+static unsigned int family_of(const struct rtnl_ip *ip)
+{
+	return ip->family == RTNL_V6 ? 6 : 4;
+}
+
+static bool find_gid(const struct inst_iface *i, const struct rtnl_ip *ip, ib_gid *ret)
+{
+	return gid_by_neighbour(i, ip->addr, family_of(ip), ret) ||
+	       gid_by_config(i, ip->addr, family_of(ip), ret);
+}
+
+/* The PathRecord as the SA sends it, 64 octets in hexadecimal digits: for libuipoib-path */
+static json_t *record_of(const struct ib_path_rec *rec)
+{
+	char text[2 * PATH_REC_LEN + 1];
+	uint8_t wire[PATH_REC_LEN];
+
+	ib_path_rec_encode(wire, rec);
+	for (unsigned int i = 0; i < PATH_REC_LEN; i++)
+		snprintf(text + (size_t)2 * i, 3, "%02x", wire[i]);
+	return json_string(text);
+}
 
 static void answer(struct ctl_req *r, struct inst_iface *i, const ib_gid *dgid, int status,
 		   const struct ib_path_rec *rec)
@@ -144,8 +174,20 @@ static void answer(struct ctl_req *r, struct inst_iface *i, const ib_gid *dgid, 
 	}
 	row = cmd_iface_row(i);
 	cmd_path_rec(row, rec);
+	cmd_set(row, "record", record_of(rec));
 	ctl_row(r, row);
 	ctl_end(r, PROTO_EXIT_OK, NULL);
+}
+
+static void getter_free(struct getter *g)
+{
+	struct inst *in = g->iface->inst;
+
+	sac_path_cancel(&g->wait);
+	timer_cancel(&in->loop.timers, &g->look);
+	if (g->using)
+		netdev_cancel(in->helper, g);
+	free(g);
 }
 
 static void get_done(struct sac_path_wait *w, int status, const struct ib_path_rec *rec, ns_t now)
@@ -154,67 +196,209 @@ static void get_done(struct sac_path_wait *w, int status, const struct ib_path_r
 
 	g->hold.req.now = now;
 	answer(&g->hold.req, g->iface, &g->dgid, status, rec);
-	free(g);
+	getter_free(g);
 }
 
 static void get_gone(struct ctl_hold *h)
 {
-	struct getter *g = container_of(h, struct getter, hold);
-
-	sac_path_cancel(&g->wait);
-	free(g);
+	getter_free(container_of(h, struct getter, hold));
 }
 
-static void ask(struct ctl_req *r, struct inst_iface *i, const ib_gid *dgid)
+/* Asks the SA. Returns -EINPROGRESS if get_done() will be called; else the request was answered. */
+static int ask(struct getter *g, struct ctl_req *r)
 {
+	struct sac *sac = g->iface->port->ifc.sac;
 	struct sac_path_key key = {
-		.sgid = sac_port(i->port->ifc.sac)->gid,
-		.dgid = *dgid,
-		.pkey = i->ifc.pkey | IB_PKEY_FULL,
+		.sgid = sac_port(sac)->gid,
+		.dgid = g->dgid,
+		.pkey = g->iface->ifc.pkey | IB_PKEY_FULL,
 	};
-	struct getter *g = calloc(1, sizeof(*g));
 	struct ib_path_rec rec;
-	int status;
+	int status = sac_path_get(sac, &key, &g->wait, &rec, r->now);
+
+	if (status != -EINPROGRESS)
+		answer(r, g->iface, &g->dgid, status, &rec);
+	return status;
+}
+
+/* The kernel has resolved the address. */
+static void go_on(struct getter *g, ns_t now)
+{
+	g->hold.req.now = now;
+	if (ask(g, &g->hold.req) != -EINPROGRESS)
+		getter_free(g);
+}
+
+static void give_up(struct getter *g, ns_t now, const char *why)
+{
+	g->hold.req.now = now;
+	ctl_end(&g->hold.req, PROTO_EXIT_FAILED, "%s@%s: address %s: %s", g->iface->name,
+		g->iface->host->name, g->text, why);
+	getter_free(g);
+}
+
+static bool kernel_gave_up(const struct getter *g)
+{
+	struct rtnl_neigh n;
+
+	return !rtnl_neigh_get(&g->iface->host->rtnl, g->iface->ifindex, &g->hop, &n) &&
+	       rtnl_neigh_failed(&n);
+}
+
+static void look(struct timer *t, ns_t now)
+{
+	struct getter *g = container_of(t, struct getter, look);
+
+	if (find_gid(g->iface, &g->hop, &g->dgid))
+		go_on(g, now);
+	else if (now >= g->until || (!g->using && kernel_gave_up(g)))
+		give_up(g, now, "nobody on the link has it");
+	else
+		timer_arm(&g->iface->inst->loop.timers, t, now + LOOK);
+}
+
+static void on_used(void *ctx, const struct netdev_answer *a)
+{
+	struct getter *g = ctx;
+
+	g->using = false;
+	if (a->err)
+		give_up(g, g->iface->inst->loop.now, a->text);
+}
+
+/* Has the kernel resolve g->hop. Returns 0, or the request was answered. */
+static int resolve(struct getter *g, struct ctl_req *r)
+{
+	struct inst_iface *i = g->iface;
+	int err = netdev_post_neigh_use(i->inst->helper, i->host->ns, i->ifindex, &g->hop, on_used,
+					g);
+
+	if (err) {
+		ctl_end(r, PROTO_EXIT_FAILED, "%s@%s: address %s: %s", i->name, i->host->name,
+			g->text, strerror(-err));
+		return err;
+	}
+	g->using = true;
+	g->until = r->now + RESOLVE;
+	timer_arm(&i->inst->loop.timers, &g->look, r->now + LOOK);
+	return 0;
+}
+
+static void get(struct ctl_req *r, const struct target *t, const char *text)
+{
+	struct getter *g = calloc(1, sizeof(*g));
+	bool known;
 
 	if (!g) {
 		ctl_end(r, PROTO_EXIT_FAILED, "out of memory");
 		return;
 	}
-	g->iface = i;
-	g->dgid = *dgid;
+	g->iface = t->iface;
+	g->hop = t->ip;
 	g->wait.done = get_done;
-	status = sac_path_get(i->port->ifc.sac, &key, &g->wait, &rec, r->now);
-	if (status == -EINPROGRESS) {
-		ctl_hold(r, &g->hold, get_gone);
-		return;
+	timer_init(&g->look, look);
+	snprintf(g->text, sizeof(g->text), "%s", text);
+	known = t->is_ip && find_gid(t->iface, &t->ip, &g->dgid);
+	if (!known && t->is_gid) {
+		g->dgid = t->gid;
+		known = true;
 	}
-	free(g);
-	answer(r, i, dgid, status, &rec);
+	if (known ? ask(g, r) == -EINPROGRESS : resolve(g, r) == 0)
+		ctl_hold(r, &g->hold, get_gone);
+	else
+		free(g);
+}
+
+/* --- which interface, and what the address is */
+
+static struct inst_iface *by_index(const struct inst_host *h, int ifindex)
+{
+	struct inst_iface *i;
+
+	list_for_each (i, &h->ifaces, on_host)
+		if (i->ifindex == ifindex)
+			return i;
+	return NULL;
+}
+
+/*
+ * The route of the host leads to an interface and a next hop. Where it leads elsewhere, as for an address of the host itself,
+ * the first interface of the host is asked about the address.
+ */
+static void follow_route(struct target *t, struct inst_host *h)
+{
+	struct inst_iface *i = NULL;
+	struct rtnl_route route;
+
+	if (!rtnl_route_get(&h->rtnl, &t->ip, &route))
+		i = by_index(h, route.ifindex);
+	if (!i)
+		return;
+	t->iface = i;
+	if (route.has_gateway)
+		t->ip = route.gateway;
+}
+
+/* An IPv6 address with the subnet prefix of the port is taken as a GID, unless the client says what it is. */
+static bool parse(struct target *t, const char *text, bool ip_only)
+{
+	t->ip.family = inet_pton(AF_INET, text, t->ip.addr) == 1 ? RTNL_V4 : RTNL_V6;
+	t->is_ip = true;
+	if (t->ip.family == RTNL_V4)
+		return true;
+	if (inet_pton(AF_INET6, text, t->ip.addr) != 1 || print_gid_parse(&t->gid, text))
+		return false;
+	t->is_gid = !ip_only && ib_gid_prefix(&t->gid) ==
+					ib_gid_prefix(&sac_port(t->iface->port->ifc.sac)->gid);
+	return true;
+}
+
+static struct inst_iface *first_of(struct inst *in, const char *host)
+{
+	struct inst_iface *i;
+
+	list_for_each (i, &in->ifaces, link)
+		if (!host || !strcmp(i->host->name, host))
+			return i;
+	return NULL;
 }
 
 static void path_get(struct ctl_req *r)
 {
 	bool bad;
-	const char *addr = ctl_arg_str(r, "address", &bad);
-	struct inst_iface *i = bad ? NULL : ctl_arg_iface(r, &bad);
-	ib_gid dgid;
+	const char *text = ctl_arg_str(r, "address", &bad);
+	const char *host = bad ? NULL : ctl_arg_str(r, "host", &bad);
+	bool ip_only = bad ? false : ctl_arg_bool(r, "ip", &bad);
+	struct inst_iface *dev = bad ? NULL : ctl_arg_iface(r, &bad);
+	struct target t = { .iface = dev };
 
 	if (bad)
 		return;
-	if (!i && !list_empty(&r->in->ifaces))
-		i = list_first(&r->in->ifaces, struct inst_iface, link);
-	if (!addr || !i)
-		ctl_end(r, PROTO_EXIT_USAGE, !addr ? "address: missing" : "there is no interface");
-	else if (resolve(i, addr, &dgid))
-		ctl_end(r, PROTO_EXIT_USAGE,
-			"address '%.64s': expected a GID, or an IP address that %s@%s has resolved",
-			addr, i->name, i->host->name);
-	else
-		ask(r, i, &dgid);
+	if (!dev)
+		t.iface = first_of(r->in, host);
+	if (!text) {
+		ctl_end(r, PROTO_EXIT_USAGE, "address: missing");
+		return;
+	}
+	if (!t.iface) {
+		if (host)
+			ctl_end(r, PROTO_EXIT_USAGE, "host '%.64s': has no interface", host);
+		else
+			ctl_end(r, PROTO_EXIT_USAGE, "there is no interface");
+		return;
+	}
+	if (!parse(&t, text, ip_only)) {
+		ctl_end(r, PROTO_EXIT_USAGE, "address '%.64s': expected an IP address or a GID",
+			text);
+		return;
+	}
+	if (!dev && !t.is_gid)
+		follow_route(&t, t.iface->host);
+	get(r, &t, text);
 }
 
 const struct ctl_cmd cmd_path[] = {
 	{ "path show", path_show, (const char *const[]){ "dev", NULL } },
-	{ "path get", path_get, (const char *const[]){ "address", "dev", NULL } },
+	{ "path get", path_get, (const char *const[]){ "address", "dev", "host", "ip", NULL } },
 	{ NULL },
 };

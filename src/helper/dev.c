@@ -291,3 +291,14 @@ int srv_addr_del(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 	err = rtnl_addr_del(&ns->nl, req->ifindex, &req->addr.ip, req->addr.plen);
 	return srv_rtnl_result(r, NETDEV_REFUSED_ADDR, err, "deleting an address", &ns->nl);
 }
+
+int srv_neigh_use(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		  struct srv_reply *r)
+{
+	int err = enter_addr(ns, req, r);
+
+	if (err)
+		return err;
+	err = rtnl_neigh_use(&ns->nl, req->ifindex, &req->addr.ip);
+	return srv_rtnl_result(r, NETDEV_REFUSED_NEIGH, err, "resolving an address", &ns->nl);
+}

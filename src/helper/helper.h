@@ -310,6 +310,9 @@ int netdev_post_addr(struct netdev_helper *h, uint32_t ns, int ifindex, const st
 /* The answer is -EADDRNOTAVAIL for an address that does not exist. */
 int netdev_post_addr_del(struct netdev_helper *h, uint32_t ns, int ifindex,
 			 const struct rtnl_ip *ip, uint8_t plen, netdev_done done, void *ctx);
+/* Has the kernel resolve an address by ARP or Neighbour Discovery; the answer does not wait for that. */
+int netdev_post_neigh_use(struct netdev_helper *h, uint32_t ns, int ifindex,
+			  const struct rtnl_ip *ip, netdev_done done, void *ctx);
 /* Deletes all entries that the kernel learnt and that name one of @n MACs, at most NETDEV_MACS_MAX. */
 int netdev_post_neigh_del(struct netdev_helper *h, uint32_t ns, int ifindex,
 			  const uint8_t (*mac)[6], unsigned int n, netdev_done done, void *ctx);

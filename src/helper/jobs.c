@@ -262,6 +262,19 @@ int netdev_post_addr_del(struct netdev_helper *h, uint32_t ns, int ifindex,
 	return post(h, &req, LEN_WITH(addr), done, ctx);
 }
 
+int netdev_post_neigh_use(struct netdev_helper *h, uint32_t ns, int ifindex,
+			  const struct rtnl_ip *ip, netdev_done done, void *ctx)
+{
+	struct helper_req req = {
+		.op = HELPER_NEIGH_USE,
+		.ns = ns,
+		.ifindex = ifindex,
+		.addr = { .ip = *ip },
+	};
+
+	return post(h, &req, LEN_WITH(addr), done, ctx);
+}
+
 int netdev_post_neigh_del(struct netdev_helper *h, uint32_t ns, int ifindex,
 			  const uint8_t (*mac)[6], unsigned int n, netdev_done done, void *ctx)
 {

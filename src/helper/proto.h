@@ -34,6 +34,7 @@ enum helper_op {
 	HELPER_LINK_SET,
 	HELPER_ADDR_ADD,
 	HELPER_ADDR_DEL,
+	HELPER_NEIGH_USE, /* have the kernel resolve an address */
 	/*
 	 * Answered after the whole table has been searched; requests of other namespaces are served
 	 * meanwhile
@@ -70,7 +71,7 @@ struct helper_req {
 		uint32_t gen; /* NS_FOLLOW: number of the namespace that the asker knows; 0 none */
 		struct netdev_tap_conf tap; /* TAP_CREATE and TAP_RETURN */
 		struct rtnl_link_conf link; /* LINK_SET */
-		struct helper_addr_req addr; /* ADDR_ADD and ADDR_DEL */
+		struct helper_addr_req addr; /* ADDR_ADD, ADDR_DEL and NEIGH_USE */
 		struct helper_macs_req macs; /* NEIGH_DEL */
 	};
 };

@@ -95,6 +95,7 @@ static const struct {
 	[HELPER_LINK_SET] = { srv_link_set, true, true },
 	[HELPER_ADDR_ADD] = { srv_addr_add, true, true },
 	[HELPER_ADDR_DEL] = { srv_addr_del, true, true },
+	[HELPER_NEIGH_USE] = { srv_neigh_use, true, true },
 	[HELPER_SEAL] = { srv_seal, false, true },
 	[HELPER_NEIGH_DEL] = { srv_neigh_del, true, true },
 };

@@ -216,6 +216,8 @@ int srv_addr_add(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		 struct srv_reply *r);
 int srv_addr_del(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		 struct srv_reply *r);
+int srv_neigh_use(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		  struct srv_reply *r);
 int srv_neigh_del(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		  struct srv_reply *r);
 

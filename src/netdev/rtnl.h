@@ -124,6 +124,23 @@ int rtnl_addr_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, uint8_
 /* rtnl_neigh_del() - Delete one entry. 0; -ENOENT; -errno */
 int rtnl_neigh_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip);
 
+/*
+ * rtnl_neigh_use() - Have the kernel resolve an address, as if a packet were to be sent to it. 0 or -errno
+ *
+ * rtnl_neigh_get() shows how the entry fares.
+ */
+int rtnl_neigh_use(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip);
+
+/* The way of a packet to an address */
+struct rtnl_route {
+	int ifindex; /* interface by which the packet leaves */
+	bool has_gateway; /* .gateway is the next hop; false: the address itself is */
+	struct rtnl_ip gateway;
+};
+
+/* rtnl_route_get() - Ask the kernel for the route to an address. 0; -ENETUNREACH, -EHOSTUNREACH there is none; -errno */
+int rtnl_route_get(struct rtnl *nl, const struct rtnl_ip *ip, struct rtnl_route *ret);
+
 struct rtnl_neigh {
 	int ifindex;
 	struct rtnl_ip ip;
@@ -141,6 +158,9 @@ int rtnl_neigh_get(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, struc
 
 /* rtnl_neigh_resolved() - True if the entry has the MAC of a peer, as the kernel learnt it or the administrator gave it */
 bool rtnl_neigh_resolved(const struct rtnl_neigh *n);
+
+/* rtnl_neigh_failed() - True if the kernel has given up resolving the entry */
+bool rtnl_neigh_failed(const struct rtnl_neigh *n);
 
 /*
  * rtnl_neigh_learnt() - True if the kernel learnt the entry; false if the administrator made it

@@ -79,6 +79,18 @@ int rtnl_neigh_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip)
 	return rtnl_talk(nl, begin(buf, RTM_DELNEIGH, ifindex, ip), NULL, NULL);
 }
 
+int rtnl_neigh_use(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip)
+{
+	char buf[128] __attribute__((aligned(NLMSG_ALIGNTO)));
+	struct nlmsghdr *nlh = begin(buf, RTM_NEWNEIGH, ifindex, ip);
+	struct ndmsg *ndm = mnl_nlmsg_get_payload(nlh);
+
+	nlh->nlmsg_flags |= NLM_F_CREATE;
+	ndm->ndm_flags = NTF_USE;
+	ndm->ndm_state = NUD_NONE;
+	return rtnl_talk(nl, nlh, NULL, NULL);
+}
+
 struct neigh_get {
 	struct rtnl_neigh n;
 	bool got;
@@ -111,6 +123,11 @@ int rtnl_neigh_get(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, struc
 bool rtnl_neigh_resolved(const struct rtnl_neigh *n)
 {
 	return n->has_mac && !(n->state & (NUD_NOARP | NUD_FAILED | NUD_INCOMPLETE));
+}
+
+bool rtnl_neigh_failed(const struct rtnl_neigh *n)
+{
+	return n->state & NUD_FAILED;
 }
 
 bool rtnl_neigh_learnt(const struct rtnl_neigh *n)

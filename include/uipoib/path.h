@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef UIPOIB_PATH_H
+#define UIPOIB_PATH_H
+
+/*
+ * libuipoib-path: the path that IPoIB uses to an IP address.
+ *
+ * This is the path query of "IP over InfiniBand Linux driver, high level design" (Intel, 2002), section 3.3, for the interfaces
+ * of a running uipoib(8). There it is a kernel function and an ioctl of a socket; a TAP can serve no ioctl, so here both
+ * are functions of a library that asks the instance by its control socket. ipoib_path_open(3) is where to begin.
+ */
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * A question and its answer, 72 octets as the document draws them. The caller sets sin_family (AF_INET or AF_INET6) and
+ * addr. All other members come from the PathRecord of the SA, in network byte order; sin_family is in host order.
+ */
+struct ipoib_path_info {
+	sa_family_t sin_family; /* address family */
+	union {
+		uint8_t v4_addr[4]; /* IPv4 destination address */
+		uint8_t v6_addr[16]; /* IPv6 destination address */
+	} addr;
+	uint8_t dest_gid[16]; /* GID of the destination port */
+	uint8_t source_gid[16]; /* GID of the source port */
+	uint16_t dest_lid;
+	uint16_t source_lid;
+	uint32_t
+		flow_lable; /* flow label, in the document's spelling; the low 20 bits, two octets of padding before it */
+	uint16_t pkey;
+	uint16_t service_level;
+	uint16_t mtu; /* the record's octet: 2 bits selector, 6 bits code */
+	uint16_t static_rate; /* the same, of the rate */
+	uint16_t packet_lifetime; /* the same, of the packet life time */
+	uint8_t hop_limit;
+	uint8_t tclass;
+};
+
+/* Connection of a program with an instance */
+struct ipoib_path;
+
+/* Called once for a question, from ipoib_path_dispatch(). @status: 0, and @info is filled in; or -ENXIO */
+typedef void (*ipoib_path_callback)(int status, struct ipoib_path_info *info, void *context);
+
+struct ipoib_path *ipoib_path_open(const char *instance, const char *dev);
+void ipoib_path_close(struct ipoib_path *path);
+
+#define IPOIB_PATH_NONBLOCK 1 /* flag of ipoib_path_query() */
+int ipoib_path_query(struct ipoib_path *path, struct ipoib_path_info *info, int flags);
+
+int ipoib_get_path(struct ipoib_path *path, struct ipoib_path_info *info,
+		   ipoib_path_callback callback, void *context);
+int ipoib_path_fd(struct ipoib_path *path);
+int ipoib_path_dispatch(struct ipoib_path *path);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "path/answer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "proto/proto.h"
+
+static_assert(sizeof(struct ipoib_path_info) == 72, "HLD section 3.3");
+static_assert(offsetof(struct ipoib_path_info, dest_gid) == 18, "HLD section 3.3");
+static_assert(offsetof(struct ipoib_path_info, flow_lable) == 56, "HLD section 3.3");
+static_assert(offsetof(struct ipoib_path_info, tclass) == 71, "HLD section 3.3");
+
+/* Octets of a PathRecord (IBTA 15.2.5.16) */
+enum {
+	REC_DGID = 8,
+	REC_SGID = 24,
+	REC_DLID = 40,
+	REC_SLID = 42,
+	REC_FLOW_HOP = 44, /* 1 bit RawTraffic, 3 reserved, 20 bits FlowLabel, 8 bits HopLimit */
+	REC_TCLASS = 48,
+	REC_PKEY = 50,
+	REC_QOS_SL = 52, /* 12 bits QoSClass, 4 bits SL */
+	REC_MTU = 54,
+	REC_RATE = 55,
+	REC_LIFE = 56,
+	REC_LEN = 64,
+};
+
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int octets_of(uint8_t ret[REC_LEN], const char *hex)
+{
+	if (!hex || strlen(hex) != (size_t)2 * REC_LEN)
+		return -EPROTO;
+	for (unsigned int i = 0; i < REC_LEN; i++) {
+		int high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return -EPROTO;
+		ret[i] = (uint8_t)(high << 4 | low);
+	}
+	return 0;
+}
+
+/* A number of @n octets in network order, which ends with the @len octets at @from */
+static void put(void *to, size_t n, const uint8_t *from, size_t len)
+{
+	memset(to, 0, n - len);
+	memcpy((uint8_t *)to + n - len, from, len);
+}
+
+int path_info_fill(struct ipoib_path_info *ret, const char *hex)
+{
+	uint8_t rec[REC_LEN], flow[3], sl;
+
+	if (octets_of(rec, hex))
+		return -EPROTO;
+	flow[0] = rec[REC_FLOW_HOP] & 0xf;
+	flow[1] = rec[REC_FLOW_HOP + 1];
+	flow[2] = rec[REC_FLOW_HOP + 2];
+	sl = rec[REC_QOS_SL + 1] & 0xf;
+	memcpy(ret->dest_gid, rec + REC_DGID, 16);
+	memcpy(ret->source_gid, rec + REC_SGID, 16);
+	put(&ret->dest_lid, 2, rec + REC_DLID, 2);
+	put(&ret->source_lid, 2, rec + REC_SLID, 2);
+	put(&ret->flow_lable, 4, flow, 3);
+	put(&ret->pkey, 2, rec + REC_PKEY, 2);
+	put(&ret->service_level, 2, &sl, 1);
+	put(&ret->mtu, 2, rec + REC_MTU, 1);
+	put(&ret->static_rate, 2, rec + REC_RATE, 1);
+	put(&ret->packet_lifetime, 2, rec + REC_LIFE, 1);
+	ret->hop_limit = rec[REC_FLOW_HOP + 3];
+	ret->tclass = rec[REC_TCLASS];
+	return 0;
+}
+
+bool path_info_valid(const struct ipoib_path_info *info)
+{
+	return info && (info->sin_family == AF_INET || info->sin_family == AF_INET6);
+}
+
+bool path_info_same(const struct ipoib_path_info *a, const struct ipoib_path_info *b)
+{
+	return a->sin_family == b->sin_family &&
+	       !memcmp(&a->addr, &b->addr, a->sin_family == AF_INET ? 4 : 16);
+}
+
+/* One line: a row, which has the record, or the end. Returns 1 unless it is the end. */
+static int one_line(const json_t *line, struct ipoib_path_info *info, bool *filled)
+{
+	const json_t *end = json_object_get(line, "end");
+	json_int_t status;
+
+	if (!end) {
+		const char *rec =
+			json_string_value(json_object_get(json_object_get(line, "row"), "record"));
+
+		*filled = !path_info_fill(info, rec);
+		return 1;
+	}
+	status = json_integer_value(json_object_get(end, "status"));
+	if (status == PROTO_EXIT_OK)
+		return *filled ? 0 : -EPROTO;
+	return status == PROTO_EXIT_USAGE ? -EINVAL : -ENXIO;
+}
+
+int path_answer(char *text, size_t len, struct ipoib_path_info *info)
+{
+	struct ipoib_path_info got = *info;
+	bool filled = false;
+	int status = 1;
+	char *nl;
+
+	while (status == 1 && (nl = memchr(text, '\n', len))) {
+		json_t *line = json_loadb(text, (size_t)(nl - text), 0, NULL);
+
+		status = json_is_object(line) ? one_line(line, &got, &filled) : -EPROTO;
+		json_decref(line);
+		len -= (size_t)(nl - text) + 1;
+		text = nl + 1;
+	}
+	if (!status)
+		*info = got;
+	return status;
+}
