@@ -5,7 +5,7 @@
 /*
  * A fake SA behind the send function of a MAD endpoint, for one client port, on virtual time. It
  * has groups with the port's membership, paths by GID, and subscriptions. It can be slow, deaf or
- * lossy, and can refuse.
+ * lossy, and can refuse. It can also offer a service, for which it answers SIDR_REQs.
  */
 
 #include <stdlib.h>
@@ -13,7 +13,9 @@
 
 #include "mad/ep.h"
 #include "util/prng.h"
+#include "wire/cm_sidr.h"
 #include "wire/records.h"
+#include "wire/rmpp.h"
 
 #define SA_LID 1
 #define SA_GROUPS 64
@@ -33,11 +35,23 @@ struct sa_path {
 	ib_gid gid;
 	uint16_t dlid;
 	uint8_t sl;
+	uint8_t mtu_code; /* 0: 2048 */
 	uint16_t refuse;
 	unsigned int asks;
 };
 
 struct sa_reply;
+
+/* The service of SIDR, which is on the SA's port. */
+struct sa_sidr {
+	bool offered; /* there is a ServiceRecord */
+	bool deaf; /* SIDR_REQs stay unanswered */
+	uint8_t status; /* Status of the SIDR_REP */
+	ib_gid gid;
+	struct sidr_group group;
+	struct sidr_req last;
+	unsigned int asks, requests; /* questions for the ServiceRecord, SIDR_REQs; with retries */
+};
 
 struct fake_sa {
 	struct timers *timers;
@@ -64,6 +78,7 @@ struct fake_sa {
 	struct ib_path_rec last_path;
 	struct mad_addr last_to;
 	struct sa_reply *replies; /* answers under way */
+	struct sa_sidr sidr;
 	/* If set, changes an answer before it leaves. */
 	void (*twist)(struct fake_sa *sa, uint8_t *mad);
 };
@@ -219,7 +234,7 @@ static inline uint16_t sa_do_path(struct fake_sa *sa, const struct sa_mad *rq, u
 	rec.sl = p->sl;
 	rec.reversible = true;
 	rec.mtu_sel = rec.rate_sel = rec.life_sel = SA_SEL_EXACT;
-	rec.mtu_code = IB_MTU_2048;
+	rec.mtu_code = p->mtu_code ? p->mtu_code : IB_MTU_2048;
 	rec.rate_code = 3;
 	rec.life = 0x12;
 	ib_path_rec_encode(data, &rec);
@@ -310,6 +325,65 @@ static inline uint16_t sa_do_inform(struct fake_sa *sa, const struct sa_mad *rq,
 	return 0;
 }
 
+/* GetTable(ServiceRecord): RMPP with one segment */
+static inline uint16_t sa_do_service(struct fake_sa *sa, const struct sa_mad *rq, uint8_t *mad)
+{
+	struct rmpp_hdr rmpp = {
+		.version = 1, .type = RMPP_TYPE_DATA, .flags = 7, .data1 = 1, .data2 = 20
+	};
+	struct sa_hdr h = { .attr_offset = SERVICE_REC_LEN / 8 };
+	struct ib_service_rec rec;
+
+	ib_service_rec_decode(&rec, rq->data, rq->data_len);
+	sa->sidr.asks++;
+	memset(mad + SA_DATA_OFF, 0, MAD_LEN - SA_DATA_OFF);
+	if (sa->sidr.offered) {
+		rec.gid = sa->sidr.gid;
+		ib_service_rec_encode(mad + SA_DATA_OFF, &rec);
+		rmpp.data2 += SERVICE_REC_LEN;
+	}
+	sa_hdr_encode(mad + SA_HDR_OFF, &h);
+	rmpp_hdr_encode(mad + SA_RMPP_OFF, &rmpp);
+	return 0;
+}
+
+/* Offer the group @g as the link's, with the values of its record. */
+static inline void sa_sidr_offer(struct fake_sa *sa, const struct ib_mcmember_rec *g)
+{
+	sa->sidr.offered = true;
+	sa->sidr.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x5a);
+	sa->sidr.group = (struct sidr_group){ .ver = 1,
+					      .sl = g->sl,
+					      .tclass = g->tclass,
+					      .hop_limit = g->hop_limit,
+					      .dlid = g->mlid,
+					      .pkey = g->pkey,
+					      .flow_label = g->flow_label,
+					      .qkey = g->qkey,
+					      .dgid = g->mgid };
+	sa_path_add(sa, &sa->sidr.gid, SA_LID);
+}
+
+static inline void sa_sidr_answer(struct fake_sa *sa, const void *mad, ns_t now)
+{
+	struct sidr_rep rep = { .status = sa->sidr.status };
+	uint8_t out[MAD_LEN];
+	struct mad_hdr h;
+
+	if (sidr_req_decode(&sa->sidr.last, mad, MAD_LEN))
+		return;
+	sa->sidr.requests++;
+	if (sa->deaf || sa->sidr.deaf)
+		return;
+	mad_hdr_decode(&h, mad, MAD_LEN);
+	rep.request_id = sa->sidr.last.request_id;
+	rep.service_id = sa->sidr.last.service_id;
+	rep.qkey = sa->sidr.group.qkey;
+	sidr_group_encode(rep.priv, &sa->sidr.group);
+	sidr_rep_encode(out, h.tid, &rep);
+	sa_send_later(sa, out, now);
+}
+
 static inline uint16_t sa_do(struct fake_sa *sa, const struct sa_mad *rq, uint8_t *data, bool first)
 {
 	if (rq->mad.attr_id == SA_ATTR_PATH_RECORD)
@@ -332,12 +406,19 @@ static inline int sa_ep_send(void *ctx, const struct mad_addr *to, const void *m
 	bool first;
 
 	sa->now = now;
+	if (!mad_hdr_decode(&h, mad, MAD_LEN) && h.mgmt_class == MAD_CLASS_CM) {
+		sa->last_to = *to;
+		sa_sidr_answer(sa, mad, now);
+		return 0;
+	}
 	if (sa_mad_decode(&rq, mad, MAD_LEN))
 		return 0;
 	if (rq.mad.method == MAD_METHOD_REPORT_RESP) {
 		sa->report_resps++;
 		return 0;
 	}
+	if (rq.rmpp.type == RMPP_TYPE_ACK) /* of a table */
+		return 0;
 	memcpy(sa->last, mad, MAD_LEN);
 	sa->last_to = *to;
 	first = sa_first(sa, rq.mad.tid);
@@ -349,7 +430,10 @@ static inline int sa_ep_send(void *ctx, const struct mad_addr *to, const void *m
 	memcpy(resp, mad, MAD_LEN);
 	h = rq.mad;
 	h.method = (h.method == MAD_METHOD_SET ? MAD_METHOD_GET : h.method) | MAD_METHOD_RESP;
-	h.status = sa->absent ? sa->absent : sa_do(sa, &rq, resp + SA_DATA_OFF, first);
+	if (h.method == MAD_METHOD_GET_TABLE_RESP && rq.mad.attr_id == SA_ATTR_SERVICE_RECORD)
+		h.status = sa->absent ? sa->absent : sa_do_service(sa, &rq, resp);
+	else
+		h.status = sa->absent ? sa->absent : sa_do(sa, &rq, resp + SA_DATA_OFF, first);
 	mad_hdr_encode(resp, &h);
 	if (sa->twist)
 		sa->twist(sa, resp);

@@ -32,6 +32,7 @@ struct rig_sent {
 
 struct ipoib_rig {
 	struct sac_rig s;
+	struct cm *cm;
 	struct ipoib_link *link;
 	struct ipoib_port port;
 	struct pkt_pool *pool;
@@ -96,9 +97,9 @@ static inline void rig_record(struct ipoib_rig *r, struct pkt *pkt, const struct
 	assert_non_null(ah);
 	assert_true(ah->live);
 	pkt_copy_out(pkt, 0, b, sizeof(b));
-	s->type = encap ? be16_at(b) : 0;
-	if (encap)
-		assert_int_equal(be16_at(b + 2), 0); /* R30: the reserved field is 0 */
+	s->type = encap ? be16_at(b) | be16_at(b + 2) : 0;
+	if (encap) /* R30, P3: the reserved field, which is one of the two words, is 0 */
+		assert_true(!be16_at(b) != !be16_at(b + 2));
 	s->tag = be32_at(b + encap);
 	s->len = pkt->len;
 	s->dest_qpn = dest_qpn;
@@ -261,6 +262,15 @@ static inline struct sa_group *rig_sa_make(struct ipoib_rig *r, uint32_t addr)
 	return sa_group_make(&r->s.sa, &g, RIG_PKEY, IB_MTU_2048);
 }
 
+/* Make the CM agent; the SA offers @g by SIDR. */
+static inline void rig_cm(struct ipoib_rig *r, const struct sa_group *g)
+{
+	struct cm_cfg cfg = { .ep = r->s.sa.ep, .timers = &r->s.timers, .seed = 1 };
+
+	sa_sidr_offer(&r->s.sa, &g->rec);
+	assert_int_equal(cm_create(&r->cm, &cfg), 0);
+}
+
 /*
  * Make a link that is administratively down, on an Active port, with the broadcast group at the SA.
  */
@@ -273,7 +283,9 @@ static inline void rig_init_cfg(struct ipoib_rig *r, struct ipoib_link_cfg *cfg,
 	memset(r, 0, sizeof(*r));
 	sac_rig_init(&r->s, false, seed);
 	r->pool = pkt_pool_create(4096, 16);
-	sa_group_make(&r->s.sa, &bcast, RIG_PKEY, IB_MTU_2048);
+	rig_cm(r, sa_group_make(&r->s.sa, &bcast, RIG_PKEY, IB_MTU_2048));
+	cfg->cm = r->cm;
+	cfg->sidr_service = SIDR_SERVICE_ID_DEFAULT;
 	cfg->sac = r->s.sac;
 	cfg->timers = &r->s.timers;
 	if (!cfg->pkey)
@@ -322,6 +334,7 @@ static inline void rig_fini(struct ipoib_rig *r)
 	ipoib_link_destroy(r->link);
 	assert_int_equal(pkt_pool_pkts_used(r->pool), 0);
 	pkt_pool_destroy(r->pool);
+	cm_destroy(r->cm);
 	sac_rig_fini(&r->s);
 }
 

@@ -28,6 +28,7 @@ static const char *const drop_names[ETH_DROP_MAX] = {
 	[ETH_DROP_NO_MEM] = "no-memory",
 	[ETH_DROP_HELD] = "tap-reports-held",
 	[ETH_DROP_RX_ARP] = "link-arp-nd",
+	[ETH_DROP_RX_QKEY] = "link-qkey",
 	[ETH_DROP_RX_DHCP] = "link-dhcp",
 	[ETH_DROP_RX_DOWN] = "link-tap-down",
 };

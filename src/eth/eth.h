@@ -62,6 +62,7 @@ enum eth_drop {
 	ETH_DROP_HELD, /* IGMP/MLD report that waits: too many do, or the TAP went down */
 	/* from the link */
 	ETH_DROP_RX_ARP, /* malformed ARP, RARP or ND, or no room for an address in it */
+	ETH_DROP_RX_QKEY, /* IBARP or ND with a Q_Key that no packet of ours can have */
 	ETH_DROP_RX_DHCP, /* DHCP that cannot be rewritten */
 	ETH_DROP_RX_DOWN, /* the TAP is down */
 	ETH_DROP_MAX,

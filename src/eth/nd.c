@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "eth/priv.h"
@@ -99,8 +100,8 @@ static int peer_mac(struct rewrite *w, const struct nd_port *port, uint8_t ret[6
 	if (eth_lladdr_to_mac(w->e, &port->lladdr, ret, w->now, false))
 		return -EINVAL;
 	n = eth_peer_by_mac(w->e, ret);
-	if (n && port->has_qkey)
-		ipoib_neigh_set_qkey(n, w->src, port->qkey);
+	if (n && port->has_qkey && ipoib_neigh_said(n, w->src, port))
+		return -EKEYREJECTED;
 	if (n && w->probe)
 		ipoib_neigh_probe(n, w->now);
 	return 0;
@@ -110,10 +111,31 @@ static int lladdr_from_link(struct rewrite *w, const struct nd_opt *o)
 {
 	uint8_t opt[ND_OPT_LLADDR_ETHER] = { o->type, 1 };
 	struct nd_port port;
+	int err = lladdr_decode(w->e, &port, o);
 
-	if (lladdr_decode(w->e, &port, o) || peer_mac(w, &port, opt + 2))
-		return -EINVAL;
-	return put(w, opt, sizeof(opt));
+	if (!err)
+		err = peer_mac(w, &port, opt + 2);
+	return err ? err : put(w, opt, sizeof(opt));
+}
+
+/*
+ * The kernel ignores an MTU in a router advertisement that exceeds the device's, which is the link's. It does not say so,
+ * so we do.
+ */
+static void check_mtu_option(struct rewrite *w, const struct nd_opt *o)
+{
+	unsigned int link = ipoib_link_ip_mtu(w->e->cfg.link);
+	char left_out[PACE_LINE] = "";
+	uint32_t mtu;
+
+	if (w->to_link || w->out[IPV6_LEN] != ICMP6_RA || o->type != ND_OPT_MTU || o->len != 8)
+		return;
+	mtu = be32_at(o->data + 4);
+	if (mtu > link && pace_line(&w->e->mtu_lines, 1, ETH_MTU_LINES_EVERY, w->now, left_out))
+		log_to(w->e->cfg.log, LOG_LVL_INFO,
+		       "router advertisement with MTU %" PRIu32
+		       ", more than the link's %u: ignored%s",
+		       mtu, link, left_out);
 }
 
 static int options(struct rewrite *w, const uint8_t *p, size_t len)
@@ -125,6 +147,7 @@ static int options(struct rewrite *w, const uint8_t *p, size_t len)
 	while ((more = nd_opt_next(&o, p, len, &pos)) > 0) {
 		int status;
 
+		check_mtu_option(w, &o);
 		if (o.type != ND_OPT_SLLA && o.type != ND_OPT_TLLA)
 			status = put(w, o.data, o.len);
 		else
@@ -139,6 +162,7 @@ static int rewrite(struct rewrite *w, struct pkt *p)
 {
 	uint8_t in[ND_MAX];
 	size_t len = pkt_copy_out(p, 0, in, sizeof(in)), ip_len, fixed;
+	int err;
 
 	if (len < IPV6_LEN + 4 || p->len > sizeof(in))
 		return -EMSGSIZE;
@@ -149,8 +173,11 @@ static int rewrite(struct rewrite *w, struct pkt *p)
 	/* Traffic follows an answer, so the path to its sender is resolved now. Announcements need none. */
 	w->probe = in[IPV6_LEN] == ICMP6_NA && (in[IPV6_LEN + 4] & NA_SOLICITED);
 	w->len = 0;
-	if (put(w, in, fixed) || options(w, in + fixed, ip_len - fixed))
-		return -EBADMSG;
+	err = put(w, in, fixed);
+	if (!err)
+		err = options(w, in + fixed, ip_len - fixed);
+	if (err)
+		return err;
 	be16_put(w->out + 4, (uint16_t)(w->len - IPV6_LEN));
 	be16_put(w->out + IPV6_LEN + 2, 0);
 	be16_put(w->out + IPV6_LEN + 2, icmp_sum(w->out, w->len));
@@ -178,14 +205,17 @@ struct pkt *eth_nd_from_link(struct eth_if *e, struct pkt *p, const struct ipoib
 			     ns_t now, enum eth_drop *why)
 {
 	struct rewrite w;
+	int err;
 
 	w.e = e;
 	w.src = src;
 	w.now = now;
 	w.to_link = false;
-	*why = ETH_DROP_RX_ARP;
-	if (rewrite(&w, p))
+	err = rewrite(&w, p);
+	if (err) {
+		*why = err == -EKEYREJECTED ? ETH_DROP_RX_QKEY : ETH_DROP_RX_ARP;
 		return NULL;
+	}
 	*why = ETH_DROP_NO_MEM;
 	p = pkt_from_data(e->cfg.pool, w.out, w.len);
 	e->stats.nd_rx += p != NULL;

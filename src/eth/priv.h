@@ -11,8 +11,10 @@
 #include "eth/send.h"
 #include "eth/station.h"
 #include "eth/token.h"
+#include "util/pace.h"
 
 #define ETH_HLEN_ 14
+#define ETH_MTU_LINES_EVERY NS_SEC(60)
 
 struct eth_if {
 	struct eth_if_cfg cfg;
@@ -31,6 +33,7 @@ struct eth_if {
 	struct eth_dhcp *dhcp;
 	struct eth_out out;
 	struct eth_gro gro;
+	struct pace_lines mtu_lines; /* log lines about MTUs in router advertisements */
 	struct eth_stats stats;
 };
 
@@ -51,10 +54,14 @@ static inline uint64_t eth_mac_hash(const uint8_t mac[6])
 /* eth_drop() - Free @p and count it under @why */
 void eth_drop(struct eth_if *e, enum eth_drop why, struct pkt *p);
 
-/* --- arp.c, nd.c: make a new packet with the addresses of the other side. NULL: refused for *why. @p is borrowed */
+/* --- arp.c, ibarp.c, nd.c: make a new packet with the addresses of the other side. NULL: refused for *why. @p is borrowed */
 
 struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why);
 struct pkt *eth_arp_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth_drop *why);
+/* eth_ibarp_to_link() - The kernel's ARP message t->pkt becomes one of IBARP; also sets the destination in @t */
+struct pkt *eth_ibarp_to_link(struct eth_if *e, struct ipoib_tx *t, enum eth_drop *why);
+struct pkt *eth_ibarp_from_link(struct eth_if *e, const struct ipoib_rx *r, ns_t now,
+				enum eth_drop *why);
 /* eth_nd_type() - ICMPv6 type if the IPv6 packet is an ND message (RFC 4861: hop limit 255), else 0 */
 uint8_t eth_nd_type(struct pkt *p);
 struct pkt *eth_nd_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why);

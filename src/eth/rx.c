@@ -45,7 +45,9 @@ static struct pkt *rewrite(struct eth_if *e, struct ipoib_rx *r, ns_t now, enum 
 {
 	struct pkt *p;
 
-	if (r->ethertype == ETH_P_ARP4 || r->ethertype == ETH_P_RARP4)
+	if (r->ethertype == ETH_P_ARP4 && e->profile->resolve == IPOIB_RESOLVE_IBARP)
+		p = eth_ibarp_from_link(e, r, now, why);
+	else if (r->ethertype == ETH_P_ARP4 || r->ethertype == ETH_P_RARP4)
 		p = eth_arp_from_link(e, r->pkt, now, why);
 	else if (r->ethertype == ETH_P_IPV6_ && eth_nd_type(r->pkt))
 		p = eth_nd_from_link(e, r->pkt, r->src, now, why);

@@ -98,6 +98,10 @@ static enum eth_drop arp_out(struct eth_if *e, struct ipoib_tx *t, const uint8_t
 	enum eth_drop why = ETH_DROP_NONE;
 	struct pkt *p;
 
+	if (e->profile->resolve == IPOIB_RESOLVE_IBARP) {
+		p = eth_ibarp_to_link(e, t, &why);
+		return replace(t, p, why);
+	}
 	if (mac[0] & 1)
 		t->dst = IPOIB_DST_BROADCAST;
 	else

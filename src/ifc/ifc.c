@@ -209,6 +209,8 @@ int ifc_start(struct ifc *i, const struct ifc_cfg *cfg)
 {
 	struct ipoib_link_cfg lc = {
 		.sac = i->port->sac,
+		.cm = i->port->cm,
+		.sidr_service = i->sidr_service,
 		.timers = i->set->timers,
 		.log = i->log,
 		.profile = cfg->profile,

@@ -15,6 +15,12 @@ void ipoib_iid_from_guid(uint8_t ret[8], uint64_t guid)
 	ret[0] |= EUI64_U;
 }
 
+void ipoib_iid_complement(uint8_t ret[8], uint64_t guid)
+{
+	be64_put(ret, guid);
+	ret[0] ^= EUI64_U;
+}
+
 void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid)
 {
 	be64_put(ret, 0x000000fffe000000ull |

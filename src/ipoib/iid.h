@@ -15,6 +15,12 @@
  */
 void ipoib_iid_from_guid(uint8_t ret[8], uint64_t guid);
 
+/*
+ * ipoib_iid_complement() - Interface identifier of a port GUID with its u bit complemented, whatever it was:
+ * draft-pelissier-ipoib-encaparp-00 §4
+ */
+void ipoib_iid_complement(uint8_t ret[8], uint64_t guid);
+
 /* ipoib_iid_from_lid() - 0000:00ff:fe00:LID, for IP subnets within one IB subnet; not persistent */
 void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid);
 

@@ -62,13 +62,14 @@ void ipoib_link_info(const struct ipoib_link *l, struct ipoib_link_info *ret)
 		.qpn = l->qpn,
 		.lladdr = { .qpn = l->qpn, .gid = l->port.gid },
 		.joined = l->joined,
-		.mgid = l->mgid,
 		.neighs = ipoib_slots_used(&l->neigh_slots),
 		.paths = ipoib_slots_used(&l->path_slots),
 		.groups = ipoib_slots_used(&l->mcast_slots),
 		.router = l->router,
 		.held = l->nheld,
 	};
+	if (l->joined || ipoib_link_group_known(l))
+		ret->mgid = l->mgid;
 	if (!l->joined)
 		return;
 	ret->group = l->group_rec;

@@ -24,7 +24,8 @@
  *	WAIT_PORT	the port is not Active or has no LID; ends with ipoib_link_port_update()
  *	WAIT_PKEY	the P_Key is not in the port's table; ends with ipoib_link_port_update()
  *	WAIT_QP		the owner makes the QP; ends with ipoib_qp_ready()
- *	JOINING		the SA client joins the broadcast group, 1 to 16 s between attempts
+ *	JOINING		the SA client joins the broadcast group, 1 to 16 s between attempts; before that the group is
+ *			asked for where it comes from SIDR
  *	UP		joined and attached, with an address handle; packets pass
  *	REJOINING	joined, but the SA lost its state and is asked again; packets pass
  */
@@ -32,6 +33,7 @@
 #include "ipoib/limits.h"
 #include "ipoib/profile.h"
 #include "sac/sac.h"
+#include "sidr/sidr.h"
 #include "util/hash.h"
 #include "util/pkt.h"
 #include "wire/ipoib_hdr.h"
@@ -96,6 +98,8 @@ const char *ipoib_link_state_name(enum ipoib_link_state state);
 struct ipoib_link_cfg {
 	char name[IPOIB_NAME_LEN]; /* for traces */
 	struct sac *sac; /* SA client of the port; this and all pointers below are borrowed */
+	struct cm *cm; /* CM agent of the port, for profiles whose group comes from SIDR */
+	uint64_t sidr_service; /* ServiceID for them */
 	struct timers *timers;
 	const struct log_sink *log;
 	const struct ipoib_profile *profile; /* NULL: the default profile */
@@ -121,7 +125,7 @@ struct ipoib_link_cfg {
 };
 
 /*
- * ipoib_link_create() - 0; -EINVAL: P_Key whose low 15 bits are 0, or scope > 15; -EOPNOTSUPP: a router with a profile
+ * ipoib_link_create() - 0; -EINVAL: P_Key whose low 15 bits are 0, scope > 15, or no CM agent though the profile needs one; -EOPNOTSUPP: a router with a profile
  * that does not follow Reports; -ENOMEM. Starts DOWN
  */
 int ipoib_link_create(struct ipoib_link **ret, const struct ipoib_link_cfg *cfg);
@@ -185,7 +189,7 @@ struct ipoib_link_info {
 	struct ipoib_lladdr lladdr; /* valid with has_qp */
 	bool router; /* the link is a multicast router's */
 	bool joined; /* the broadcast group is joined; .group, .group_mtu and .ip_mtu are valid */
-	ib_gid mgid; /* MGID of the broadcast group */
+	ib_gid mgid; /* MGID of the broadcast group; zero: not known yet */
 	struct ib_mcmember_rec group; /* record with which the SA granted the broadcast group */
 	unsigned int group_mtu, ip_mtu;
 	unsigned int neighs, paths, groups, held;
@@ -305,6 +309,7 @@ struct ipoib_neigh {
 
 	bool has_qkey; /* the neighbour advertised its Q_Key; otherwise that of the link is used */
 	uint32_t qkey;
+	uint64_t eui64; /* EUI-64 that the neighbour has said; 0: none */
 	bool dying; /* NEIGH_GONE is queued or was returned */
 	bool used; /* a packet went either way since the last sweep */
 	uint32_t refs; /* references by ipoib_neigh_hold() */
@@ -323,11 +328,14 @@ struct ipoib_neigh {
 struct ipoib_neigh *ipoib_neigh_get(struct ipoib_link *l, const struct ipoib_lladdr *a, ns_t now);
 struct ipoib_neigh *ipoib_neigh_find(const struct ipoib_link *l, const struct ipoib_lladdr *a);
 /*
- * ipoib_neigh_set_qkey() - Send to the neighbour with this Q_Key from now on, as a message from @src (NULL: unknown) says
+ * ipoib_neigh_said() - Keep the Q_Key and the EUI-64 of the neighbour that a message of @src (NULL: unknown) says
  *
- * Once the path to the neighbour is known, so are its packets, and what others say of it has no effect.
+ * Once the path to the neighbour is known, so are its packets, and what other ports say of it has no effect.
+ * Return: 0; -EKEYREJECTED: a Q_Key that no packet of ours can have, since bit 31 stands for the Q_Key of our own queue pair
+ * (IBTA 10.2.5), which is the link's
  */
-void ipoib_neigh_set_qkey(struct ipoib_neigh *n, const struct ipoib_neigh *src, uint32_t qkey);
+int ipoib_neigh_said(struct ipoib_neigh *n, const struct ipoib_neigh *src,
+		     const struct nd_port *port);
 /* ipoib_nd_port() - What an option of Neighbour Discovery can say of @a, our own address or a neighbour's */
 struct nd_port ipoib_nd_port(const struct ipoib_link *l, const struct ipoib_lladdr *a);
 void ipoib_neigh_hold(struct ipoib_neigh *n);

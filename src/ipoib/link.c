@@ -53,7 +53,10 @@ static void reason_default(struct ipoib_link *l, enum ipoib_link_state state)
 		text_add(&t, "the queue pair is being made");
 		break;
 	case IPOIB_LINK_JOINING:
-		text_add(&t, "joining %s", print_gid(gid, sizeof(gid), &l->mgid));
+		if (!ipoib_link_group_known(l))
+			text_add(&t, "asking for the link's group by SIDR");
+		else
+			text_add(&t, "joining %s", print_gid(gid, sizeof(gid), &l->mgid));
 		break;
 	case IPOIB_LINK_REJOINING:
 		text_add(&t, "joining %s again", print_gid(gid, sizeof(gid), &l->mgid));
@@ -280,6 +283,7 @@ static int link_init(struct ipoib_link *l, const struct ipoib_link_cfg *cfg)
 	if (!err)
 		err = ipoib_mcasts_init(l);
 	ipoib_router_init(l);
+	ipoib_link_group_init(l);
 	if (!err && cfg->router)
 		err = ipoib_link_set_router(l, true, 0);
 	return err;
@@ -306,6 +310,8 @@ int ipoib_link_create(struct ipoib_link **ret, const struct ipoib_link_cfg *cfg)
 
 	/* A P_Key whose low 15 bits are 0 is invalid (IBTA C10-116). */
 	if (!(cfg->pkey & 0x7fff) || cfg->scope > 15)
+		return -EINVAL;
+	if (cfg->profile && cfg->profile->group_from == IPOIB_GROUP_SIDR && !cfg->cm)
 		return -EINVAL;
 	l = calloc(1, sizeof(*l));
 	if (!l)

@@ -111,6 +111,16 @@ struct ipoib_link {
 	uint16_t qp_pkey_index; /* P_Key index in the last QP_CREATE or QP_MODIFY */
 	uint32_t qp_qkey; /* Q_Key in the last QP_CREATE or QP_MODIFY */
 	struct ib_mcmember_rec group_rec; /* record with which the broadcast group was granted */
+
+	/* Where the group comes from SIDR (link_group.c) */
+	struct sidr_ask sidr;
+	struct sidr_group sidr_group; /* the last answer */
+	enum sidr_why sidr_why; /* how the last question ended */
+	bool group_asked,
+		group_known; /* sidr_start() was called; .sidr_group is of this run of the SA client */
+	bool granted; /* .granted_rec is the answer to a join of this run of the SA client */
+	struct ib_mcmember_rec granted_rec;
+
 	unsigned int said_mtu; /* IP MTU in the last IPOIB_ACT_MTU */
 	unsigned int retries; /* joins failed in a row, for the back-off */
 	/* retries a failed QP_CREATE, a join that did not start, a broadcast group that did not fit */
@@ -156,9 +166,27 @@ void ipoib_link_advance(struct ipoib_link *l, ns_t now);
 /* ipoib_link_reason() - Begin a new text of why the link is not UP */
 struct text ipoib_link_reason(struct ipoib_link *l);
 
+/* link_group.c; the functions have no effect where the group comes from the map */
+void ipoib_link_group_init(struct ipoib_link *l);
+bool ipoib_link_group_known(const struct ipoib_link *l);
+void ipoib_link_group_ask(struct ipoib_link *l, ns_t now);
+void ipoib_link_group_forget(struct ipoib_link *l); /* the link goes down */
+void ipoib_link_group_restart(
+	struct ipoib_link *l); /* the SA client starts over, and the question, too */
+void ipoib_link_group_again(struct ipoib_link *l, ns_t now); /* the values were wrong */
+/* ipoib_link_group_differs() - Writes to @t which value of a granted record is not what SIDR said */
+bool ipoib_link_group_differs(const struct ipoib_link *l, const struct ib_mcmember_rec *rec,
+			      struct text *t);
+/* ipoib_link_group_values() - Put the values that SIDR gave into a granted record */
+void ipoib_link_group_values(const struct ipoib_link *l, struct ib_mcmember_rec *rec);
+
 /* link_join.c */
+void ipoib_link_granted(struct ipoib_link *l, ns_t now); /* uses l->granted_rec */
+void ipoib_link_leave(struct ipoib_link *l,
+		      ns_t now); /* leaves all groups; the link is not up any more */
 void ipoib_link_join(struct ipoib_link *l, ns_t now); /* joins the broadcast group */
-void ipoib_link_unjoin(struct ipoib_link *l, ns_t now); /* leaves all groups */
+void ipoib_link_unjoin(struct ipoib_link *l,
+		       ns_t now); /* leaves all groups and forgets which the link is */
 /* ipoib_link_check_mtu() - Leave the broadcast group if the port's MTU or P_Key no longer fits it */
 void ipoib_link_check_mtu(struct ipoib_link *l, ns_t now);
 void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now);

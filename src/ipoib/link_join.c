@@ -43,23 +43,34 @@ static ns_t join_backoff(struct ipoib_link *l)
 
 void ipoib_link_join(struct ipoib_link *l, ns_t now)
 {
-	struct sac_join j = bcast_join(l);
+	struct sac_join j;
 
+	if (!ipoib_link_group_known(l)) {
+		ipoib_link_group_ask(l, now);
+		return;
+	}
+	j = bcast_join(l);
 	l->bcast->full.done = bcast_done;
 	if (sac_group_join(l->sac, &l->bcast->full, &j, now))
 		timer_arm(l->cfg.timers, &l->retry, now + join_backoff(l));
 }
 
-void ipoib_link_unjoin(struct ipoib_link *l, ns_t now)
+void ipoib_link_leave(struct ipoib_link *l, ns_t now)
 {
 	struct ipoib_mcast *m;
 
 	timer_cancel(l->cfg.timers, &l->retry);
-	l->up = l->joined = l->renewing = false;
+	l->up = l->joined = l->renewing = l->granted = false;
 	l->retries = 0;
 	ipoib_router_stop(l);
 	for_each_mcast(l, m) ipoib_mcast_leave_all(m, now);
 	ipoib_paths_reset(l);
+}
+
+void ipoib_link_unjoin(struct ipoib_link *l, ns_t now)
+{
+	ipoib_link_leave(l, now);
+	ipoib_link_group_forget(l);
 }
 
 /*
@@ -73,6 +84,8 @@ static bool rec_unfit(const struct ipoib_link *l, const struct ib_mcmember_rec *
 
 	if (!mtu)
 		text_add(t, "MTU code %u is none", rec->mtu_code);
+	else if (!l->profile->ip_mtu(mtu))
+		text_add(t, "MTU %u, which no link of profile %s has", mtu, l->profile->name);
 	else if (port_mtu && mtu > port_mtu)
 		text_add(t,
 			 "MTU %u above the port's %u, the SM has to make the group anew (uipoib "
@@ -189,6 +202,7 @@ static void bcast_refused(struct ipoib_link *l, int status, ns_t now)
 /* The SA granted a group that does not fit this port: leave it, and join again later. */
 static void bcast_unfit(struct ipoib_link *l, const char *why, ns_t now)
 {
+	l->granted = false;
 	l->stats.joins_failed++;
 	l->refusal_said &= l->bcast->status == -EPROTO;
 	l->bcast->status = -EPROTO;
@@ -247,19 +261,35 @@ static void bcast_adopt(struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 	ipoib_link_advance(l, now);
 }
 
+void ipoib_link_granted(struct ipoib_link *l, ns_t now)
+{
+	char why[128] = "";
+	struct text t = { .buf = why, .size = sizeof(why) };
+
+	if (ipoib_link_group_differs(l, &l->granted_rec, &t)) {
+		bcast_unfit(l, why, now);
+		ipoib_link_group_again(l, now);
+	} else if (rec_unfit(l, &l->granted_rec, &t)) {
+		bcast_unfit(l, why, now);
+	} else {
+		ipoib_link_group_values(l, &l->granted_rec);
+		bcast_adopt(l, &l->granted_rec, now);
+	}
+}
+
 static void bcast_done(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
 		       ns_t now)
 {
 	struct ipoib_link *l = container_of(r, struct ipoib_mcast, full)->link;
-	char why[128] = "";
-	struct text t = { .buf = why, .size = sizeof(why) };
 
-	if (status)
+	l->granted = !status;
+	if (status) {
 		bcast_refused(l, status, now);
-	else if (rec_unfit(l, rec, &t))
-		bcast_unfit(l, why, now);
-	else
-		bcast_adopt(l, rec, now);
+		return;
+	}
+	l->granted_rec = *rec;
+	if (ipoib_link_group_known(l))
+		ipoib_link_granted(l, now);
 }
 
 void ipoib_link_check_mtu(struct ipoib_link *l, ns_t now)
@@ -281,6 +311,7 @@ void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, 
 		return;
 	switch (ev) {
 	case SAC_EV_RESTART:
+		ipoib_link_group_restart(l);
 		ipoib_paths_stale(l);
 		ipoib_mcasts_restart(l);
 		ipoib_router_ask(l, now);

@@ -248,6 +248,49 @@ int ipoib_mcasts_init(struct ipoib_link *l)
 	return 0;
 }
 
+/* Taking an entry out of the table and putting it back needs no memory. */
+static void set_mgid(struct ipoib_mcast *m, const ib_gid *mgid)
+{
+	htab_del(&m->link->mcast_tab, &m->by_mgid);
+	m->mgid = *mgid;
+	htab_add(&m->link->mcast_tab, &m->by_mgid, mgid_hash(mgid));
+}
+
+/* An IP group that the map leads to the link's own group shares its entry. */
+static void remap(struct ipoib_mcast *m)
+{
+	struct ipoib_link *l = m->link;
+	ib_gid mgid;
+	bool gone = ipoib_mcast_mgid(l, m->proto, m->group, &mgid) || !m->receivers;
+
+	if (!gone && ib_gid_equal(&mgid, &l->mgid)) {
+		l->bcast->receivers += m->receivers;
+		gone = true;
+	}
+	if (gone)
+		mcast_free(m);
+	else
+		set_mgid(m, &mgid);
+}
+
+void ipoib_mcasts_regroup(struct ipoib_link *l, const ib_gid *mgid)
+{
+	const struct ipoib_mcast was = *l->bcast;
+	struct ipoib_mcast *m;
+
+	l->mgid = *mgid;
+	l->bcast->receivers = 0;
+	set_mgid(l->bcast, mgid);
+	name_broadcast(l);
+	for_each_mcast(l, m)
+	{
+		if (!m->broadcast)
+			remap(m);
+	}
+	if (was.receivers && !ipoib_mcast_get(l, was.proto, was.group, &m))
+		m->receivers += was.receivers;
+}
+
 void ipoib_mcasts_fini(struct ipoib_link *l)
 {
 	struct ipoib_mcast *m;

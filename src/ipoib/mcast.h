@@ -10,6 +10,11 @@
 int ipoib_mcasts_init(struct ipoib_link *l); /* makes l->bcast for l->mgid */
 void ipoib_mcasts_fini(struct ipoib_link *l);
 void ipoib_mcasts_sweep(struct ipoib_link *l, ns_t now);
+/*
+ * ipoib_mcasts_regroup() - The link is the group @mgid from now on, whose scope may be another one. All groups are left; those
+ * with receivers get the MGIDs of the new scope, and the others are forgotten
+ */
+void ipoib_mcasts_regroup(struct ipoib_link *l, const ib_gid *mgid);
 struct ipoib_mcast *ipoib_mcast_find(const struct ipoib_link *l, const ib_gid *mgid);
 /* ipoib_mcast_get() - Find or make a group. 0; -EINVAL: not a multicast address; -ENOBUFS */
 int ipoib_mcast_get(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group,

@@ -190,12 +190,18 @@ struct ipoib_neigh *ipoib_neigh_get(struct ipoib_link *l, const struct ipoib_lla
 	return n;
 }
 
-void ipoib_neigh_set_qkey(struct ipoib_neigh *n, const struct ipoib_neigh *src, uint32_t qkey)
+int ipoib_neigh_said(struct ipoib_neigh *n, const struct ipoib_neigh *src,
+		     const struct nd_port *port)
 {
-	if (n != src && ipoib_path_usable(n->path))
-		return;
+	if ((port->qkey & IB_QKEY_CONTROLLED) && port->qkey != n->link->qkey)
+		return -EKEYREJECTED;
+	/* A port may send from another queue pair than the one on which it receives. */
+	if (!(src && src->path == n->path) && ipoib_path_usable(n->path))
+		return 0;
 	n->has_qkey = true;
-	n->qkey = qkey;
+	n->qkey = port->qkey;
+	n->eui64 = port->eui64;
+	return 0;
 }
 
 void ipoib_neighs_forget_qkeys(struct ipoib_link *l)
@@ -211,6 +217,7 @@ struct nd_port ipoib_nd_port(const struct ipoib_link *l, const struct ipoib_llad
 
 	if (ib_gid_equal(&a->gid, &l->port.gid)) {
 		r.lid = l->port.lid;
+		r.eui64 = ib_gid_guid(&a->gid);
 		return r;
 	}
 	n = ipoib_neigh_find(l, a);
@@ -218,6 +225,7 @@ struct nd_port ipoib_nd_port(const struct ipoib_link *l, const struct ipoib_llad
 		r.lid = n->path->rec.dlid;
 	if (n)
 		r.qkey = ipoib_neigh_qkey(n);
+	r.eui64 = n && n->eui64 ? n->eui64 : ib_gid_guid(&a->gid);
 	return r;
 }
 

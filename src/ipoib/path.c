@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ipoib/neigh.h"
 
+#include <errno.h>
+
 #include "ipoib/action.h"
 #include "text/print.h"
 
@@ -157,29 +159,6 @@ static void path_attr(const struct ipoib_path *p, struct ipoib_ah_attr *ret)
 	ret->dgid = p->gid;
 }
 
-static void path_resolved(struct ipoib_path *p, const struct ib_path_rec *rec, ns_t now)
-{
-	struct ipoib_link *l = p->link;
-	struct ipoib_ah_attr attr;
-	char gid[PRINT_GID_LEN];
-
-	p->status = 0;
-	p->ah_refused = false;
-	p->rec = *rec;
-	path_attr(p, &attr);
-	if (ib_mtu_octets(rec->mtu_code) < ib_mtu_octets(l->group_rec.mtu_code))
-		ipoib_log(l, LOG_LVL_WARN, "path to %s: MTU %u below the link's %u",
-			  print_gid(gid, sizeof(gid), &p->gid), ib_mtu_octets(rec->mtu_code),
-			  ib_mtu_octets(l->group_rec.mtu_code));
-	if (ipoib_ah_same(&p->ah, &attr)) {
-		path_ready(p, now);
-		return;
-	}
-	if (!ipoib_path_usable(p))
-		path_set_state(p, IPOIB_PATH_AH_WAIT, 0);
-	ipoib_ah_request(l, &p->ah, IPOIB_AH_PATH, p->slot, &attr);
-}
-
 /* A forger can send from always new GIDs, so lines beyond the allowance are debug messages. */
 static void log_refusal(struct ipoib_path *p, int status, ns_t now)
 {
@@ -205,6 +184,49 @@ static void path_refused(struct ipoib_path *p, int status, ns_t now)
 		path_set_state(p, IPOIB_PATH_STALE, now + IPOIB_BACKOFF_MIN);
 	else
 		path_fail(p, now + IPOIB_BACKOFF_MIN);
+}
+
+/* The SA knows a path, but one whose MTU the link's profile does not allow. */
+static void path_unfit(struct ipoib_path *p, const struct ib_path_rec *rec, ns_t now)
+{
+	struct ipoib_link *l = p->link;
+	char gid[PRINT_GID_LEN];
+
+	l->stats.path_failures++;
+	if (p->status != -EMSGSIZE)
+		ipoib_log(l, LOG_LVL_WARN, "path to %s: MTU %u, which no link of profile %s has",
+			  print_gid(gid, sizeof(gid), &p->gid), ib_mtu_octets(rec->mtu_code),
+			  l->profile->name);
+	p->status = -EMSGSIZE;
+	p->ah_refused = false;
+	path_fail(p, now + IPOIB_BACKOFF_MIN);
+}
+
+static void path_resolved(struct ipoib_path *p, const struct ib_path_rec *rec, ns_t now)
+{
+	struct ipoib_link *l = p->link;
+	struct ipoib_ah_attr attr;
+	char gid[PRINT_GID_LEN];
+
+	if (!l->profile->ip_mtu(ib_mtu_octets(rec->mtu_code))) {
+		path_unfit(p, rec, now);
+		return;
+	}
+	p->status = 0;
+	p->ah_refused = false;
+	p->rec = *rec;
+	path_attr(p, &attr);
+	if (ib_mtu_octets(rec->mtu_code) < ib_mtu_octets(l->group_rec.mtu_code))
+		ipoib_log(l, LOG_LVL_WARN, "path to %s: MTU %u below the link's %u",
+			  print_gid(gid, sizeof(gid), &p->gid), ib_mtu_octets(rec->mtu_code),
+			  ib_mtu_octets(l->group_rec.mtu_code));
+	if (ipoib_ah_same(&p->ah, &attr)) {
+		path_ready(p, now);
+		return;
+	}
+	if (!ipoib_path_usable(p))
+		path_set_state(p, IPOIB_PATH_AH_WAIT, 0);
+	ipoib_ah_request(l, &p->ah, IPOIB_AH_PATH, p->slot, &attr);
 }
 
 static void path_done(struct sac_path_wait *w, int status, const struct ib_path_rec *rec, ns_t now)

@@ -6,6 +6,7 @@
 
 #include "ipoib/iid.h"
 #include "util/list.h"
+#include "wire/ibarp.h"
 #include "wire/ipoib_hdr.h"
 #include "wire/records.h"
 
@@ -46,10 +47,10 @@ static unsigned int mtu_less_encap(unsigned int group_mtu)
 }
 
 /* Formats of packets and groups of RFC 4391. The scope of groups is link-local (§4.1). */
-#define WIRE_RFC4391                                                                          \
-	.encap = { ENCAP_TYPE_RESERVED }, .nd = { ND_20_OCTETS }, .iid = ipoib_iid_from_guid, \
-	.mgid_broadcast = mgid_broadcast, .mgid_ipv4 = mgid_from_ipv4,                        \
-	.mgid_ipv6 = mgid_from_ipv6, .mgid_group = mgid_to_group, .scope = 2,                 \
+#define WIRE_RFC4391                                                                               \
+	.encap = { ENCAP_TYPE_RESERVED }, .resolve = IPOIB_RESOLVE_ARP, .nd = { ND_20_OCTETS },    \
+	.iid = ipoib_iid_from_guid, .mgid_broadcast = mgid_broadcast, .mgid_ipv4 = mgid_from_ipv4, \
+	.mgid_ipv6 = mgid_from_ipv6, .mgid_group = mgid_to_group, .scope = 2,                      \
 	.ip_mtu = mtu_less_encap, .sl_from = IPOIB_SL_PATH
 
 /* RFC 4391 §10: a sender joins groups that exist, and uses the all-routers group instead of others. */
@@ -118,6 +119,52 @@ static unsigned int mtu_whole(unsigned int group_mtu)
 	return group_mtu;
 }
 
+/*
+ * draft-pelissier-ipoib-encaparp-00 §3 and §6.4: two reserved octets and the ethertype, which is that of IPv4 for IBARP,
+ * too. IBARP with the ethertype of ARP is understood as well.
+ */
+static void write_reserved_type(uint8_t *p, uint16_t ethertype)
+{
+	be16_put(p, 0);
+	be16_put(p + 2, ethertype == ETH_P_ARP4 ? ETH_P_IPV4 : ethertype);
+}
+
+static int read_reserved_type(const uint8_t *p, size_t len)
+{
+	uint16_t type;
+	bool ibarp;
+
+	if (len <= IPOIB_HDR_LEN)
+		return -EBADMSG;
+	type = be16_at(p + 2);
+	p += IPOIB_HDR_LEN;
+	ibarp = ibarp_is(p, len - IPOIB_HDR_LEN);
+	if (type == ETH_P_ARP4 || type == ETH_P_IPV4) {
+		if (ibarp)
+			return ETH_P_ARP4;
+		return type == ETH_P_IPV4 && p[0] >> 4 == 4 ? type : 0;
+	}
+	return type == ETH_P_IPV6_ && p[0] >> 4 == 6 ? type : 0;
+}
+
+static bool is_ip_or_ibarp(uint16_t ethertype)
+{
+	return ethertype == ETH_P_IPV4 || ethertype == ETH_P_ARP4 || ethertype == ETH_P_IPV6_;
+}
+
+/* §3.2: paths have an MTU of 2048 or 4096. IP has 2048, or what the encapsulation leaves of it. */
+static unsigned int mtu_2048_at_most(unsigned int group_mtu)
+{
+	switch (group_mtu) {
+	case 2048:
+		return group_mtu - IPOIB_HDR_LEN;
+	case 4096:
+		return 2048;
+	default:
+		return 0;
+	}
+}
+
 static const struct ipoib_profile profiles[] = {
 	{
 		.name = "rfc4391",
@@ -143,6 +190,7 @@ static const struct ipoib_profile profiles[] = {
 			   .write = write_nothing,
 			   .read = read_first_nibble,
 			   .carries = is_ipv6 },
+		.resolve = IPOIB_RESOLVE_ND,
 		.nd = { .len = ND_OPT_LINK_INFO,
 			.encode = nd_opt_link_info_encode,
 			.decode = nd_opt_link_info_decode },
@@ -155,6 +203,30 @@ static const struct ipoib_profile profiles[] = {
 		.ip_mtu = mtu_whole,
 		.sender = { SENDER_RFC4391 },
 		.sl_from = IPOIB_SL_GROUP,
+		.reports = true,
+	},
+	{
+		/* draft-pelissier-ipoib-encaparp-00 */
+		.name = "encaparp00",
+		.encap = { .len = IPOIB_HDR_LEN,
+			   .look = IPOIB_HDR_LEN + IBARP_LOOK,
+			   .write = write_reserved_type,
+			   .read = read_reserved_type,
+			   .carries = is_ip_or_ibarp },
+		.resolve = IPOIB_RESOLVE_IBARP,
+		.nd = { .len = ND_OPT_IBARP,
+			.encode = nd_opt_ibarp_encode,
+			.decode = nd_opt_ibarp_decode },
+		.iid = ipoib_iid_complement,
+		.group_from = IPOIB_GROUP_SIDR,
+		.mgid_broadcast = mgid_broadcast,
+		.mgid_ipv4 = mgid_from_ipv4,
+		.mgid_ipv6 = mgid_from_ipv6,
+		.mgid_group = mgid_to_group,
+		.scope = 2,
+		.ip_mtu = mtu_2048_at_most,
+		.sender = { SENDER_RFC4391 },
+		.sl_from = IPOIB_SL_PATH,
 		.reports = true,
 	},
 };

@@ -33,6 +33,19 @@ enum ipoib_sl_from {
 	IPOIB_SL_FIXED, /* the configuration */
 };
 
+/* Where an interface learns which group the link is, and with which values packets to it are sent. */
+enum ipoib_group_from {
+	IPOIB_GROUP_MAP, /* the MGID from .mgid_broadcast, the values from the join */
+	IPOIB_GROUP_SIDR, /* both from SIDR, see sidr/sidr.h */
+};
+
+/* How the kernel's ARP for IPv4 is answered on the link. IPv6 has Neighbour Discovery on every link. */
+enum ipoib_resolve {
+	IPOIB_RESOLVE_ARP, /* ARP with addresses of 20 octets (RFC 4391 §9.2) */
+	IPOIB_RESOLVE_IBARP, /* IBARP, see wire/ibarp.h */
+	IPOIB_RESOLVE_ND, /* not at all, since the link carries no IPv4 */
+};
+
 /* How an interface that only sends to a group becomes a member. */
 struct ipoib_sender {
 	/* Ask the SA whether the group exists, and join only then. Otherwise the join creates the group. */
@@ -66,9 +79,11 @@ struct ipoib_nd_form {
 struct ipoib_profile {
 	const char *name;
 	struct ipoib_encap encap;
+	enum ipoib_resolve resolve;
 	struct ipoib_nd_form nd;
 	/* Interface identifier of IPv6 addresses, made of the port GUID, see ipoib/iid.h */
 	void (*iid)(uint8_t ret[8], uint64_t guid);
+	enum ipoib_group_from group_from;
 	/* Maps from groups to MGIDs, see wire/mgid.h */
 	int (*mgid_broadcast)(ib_gid *ret, uint16_t pkey, uint8_t scope);
 	int (*mgid_ipv4)(ib_gid *ret, const uint8_t group[4], uint16_t pkey, uint8_t scope);
@@ -76,7 +91,10 @@ struct ipoib_profile {
 	/* Reverse map: 4 or 6 and the group of an MGID, or -EINVAL if it is none of this link's */
 	int (*mgid_group)(uint8_t ret[16], const ib_gid *mgid, uint16_t pkey, uint8_t scope);
 	uint8_t scope; /* scope of the broadcast group if none is configured */
-	/* IP MTU of a link whose broadcast group has an MTU of @group_mtu octets */
+	/*
+	 * IP MTU of a link whose broadcast group has an MTU of @group_mtu octets; 0: no link of the profile has such a
+	 * group, and no path of such an MTU is used
+	 */
 	unsigned int (*ip_mtu)(unsigned int group_mtu);
 	struct ipoib_sender sender;
 	enum ipoib_sl_from sl_from; /* PATH or GROUP */

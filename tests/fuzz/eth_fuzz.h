@@ -27,6 +27,7 @@ struct eth_fuzz {
 	ns_t now;
 	struct fake_sa sa;
 	struct sac *sac;
+	struct cm *cm;
 	struct ipoib_link *link;
 	struct eth_if *e;
 	struct pkt_pool *pool;
@@ -132,9 +133,9 @@ static inline void ef_run(ns_t dt)
 	ef.now = end;
 }
 
-static inline void ef_group(const ib_gid *mgid)
+static inline struct sa_group *ef_group(const ib_gid *mgid)
 {
-	sa_group_make(&ef.sa, mgid, EF_PKEY, IB_MTU_2048);
+	return sa_group_make(&ef.sa, mgid, EF_PKEY, IB_MTU_2048);
 }
 
 static inline void ef_make_link(const struct ipoib_profile *profile)
@@ -146,14 +147,16 @@ static inline void ef_make_link(const struct ipoib_profile *profile)
 				   .rate_code = 3,
 				   .pkey_index = 1 };
 	struct sac_cfg sc = { .timers = &ef.timers, .ep = ef.sa.ep, .seed = 1 };
+	struct cm_cfg cc = { .timers = &ef.timers, .ep = ef.sa.ep, .seed = 1 };
 	struct ipoib_link_cfg lc = {
 		.timers = &ef.timers, .pkey = EF_PKEY, .name = "fuzz", .profile = profile
 	};
 	ib_gid gid;
 
 	profile->mgid_broadcast(&gid, EF_PKEY, 2);
-	ef_group(&gid);
-	ef_check(!sac_create(&ef.sac, &sc));
+	sa_sidr_offer(&ef.sa, &ef_group(&gid)->rec);
+	ef_check(!sac_create(&ef.sac, &sc) && !cm_create(&ef.cm, &cc));
+	lc.cm = ef.cm;
 	lc.sac = ef.sac;
 	ef_check(!ipoib_link_create(&ef.link, &lc));
 	sp.gid = port.gid = ef_gid(EF_LID);
@@ -165,10 +168,12 @@ static inline void ef_make_link(const struct ipoib_profile *profile)
 	}
 }
 
-/* Bit 7 of an input's first octet chooses the profile of the link: the default, or one without an encapsulation. */
+/* Bits 6 and 7 of an input's first octet choose the profile of the link: the default, or one with another wire. */
 static inline const struct ipoib_profile *ef_profile(uint8_t first)
 {
-	return first & 0x80 ? ipoib_profile_find("v6ib00") : ipoib_profile_at(0);
+	if (first & 0x80)
+		return ipoib_profile_find(first & 0x40 ? "encaparp00" : "v6ib00");
+	return ipoib_profile_at(0);
 }
 
 /* @down: leave the TAP down */
@@ -223,6 +228,7 @@ static inline void ef_end(void)
 	ipoib_link_destroy(ef.link); /* frees the packets that are held and queued */
 	ef_check(!pkt_pool_pkts_used(ef.pool) && !pkt_pool_bufs_used(ef.pool));
 	pkt_pool_destroy(ef.pool);
+	cm_destroy(ef.cm);
 	sac_destroy(ef.sac);
 	mad_ep_destroy(ef.sa.ep);
 	sa_fini(&ef.sa);

@@ -9,6 +9,7 @@
  */
 
 #include "eth_fuzz.h"
+#include "wire/ibarp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -62,6 +63,25 @@ static void mend_arp(uint8_t *arp, size_t n, unsigned int i)
 		ipoib_lladdr_encode(arp + 32, &ef.own);
 }
 
+/* Makes the packet one of IBARP about a peer, in the form that the draft draws or without the second copies. */
+static void mend_ibarp(uint8_t *b, size_t n, unsigned int i)
+{
+	struct ibarp_pkt a;
+
+	if (n < 4 + IBARP_LEN || ibarp_decode(&a, b + 4, n - 4)) {
+		a = (struct ibarp_pkt){ .op = 1 + (i >> 6 & 1) };
+		a.sender.qkey = i & 16 ? 0x80000b1b : i;
+	}
+	if (n < 4 + IBARP_LEN)
+		return;
+	a.sender.lladdr = i & 8 ? ef.own : ef_peer(i);
+	a.target.lladdr = ef_peer(i + 1);
+	a.sender.eui64 = ib_gid_guid(&a.sender.lladdr.gid);
+	ibarp_encode(b + 4, &a);
+	if (i & 32)
+		memmove(b + 4 + 24, b + 4 + 28, n - 32);
+}
+
 static struct pkt *place(const uint8_t *b, size_t n, const uint8_t *ctl)
 {
 	size_t in_hdr = ctl[4] % 120u, mid = ctl[5];
@@ -94,14 +114,17 @@ static struct ipoib_rx make(unsigned int k, const uint8_t *ctl, const uint8_t *d
 	unsigned int mend = ctl[0];
 	struct ipoib_rx v = { .src_qp = a.qpn, .slid = (uint16_t)EF_PEER(ctl[1]) };
 	unsigned int encap = ipoib_link_profile(ef.link)->encap.len;
+	bool ibarp = ipoib_link_profile(ef.link)->resolve == IPOIB_RESOLVE_IBARP;
 	uint8_t b[2048];
 
 	memcpy(b, data, n);
 	if (encap && n >= 4 && mend & MEND_TYPE)
-		be16_put(b, types[ctl[2] & 3]);
+		be16_put(b + (ibarp ? 2 : 0), types[ctl[2] & 3]);
 	if (n >= 4 && mend & MEND_ND_CSUM)
 		mend_nd(b + encap, n - encap);
-	if (encap && n >= 4 && mend & MEND_LLADDR)
+	if (ibarp && mend & MEND_LLADDR)
+		mend_ibarp(b, n, ctl[1]);
+	else if (encap && n >= 4 && mend & MEND_LLADDR)
 		mend_arp(b + 4, n - 4, ctl[1]);
 	v.pkt = place(b, n, ctl);
 	ef_check(v.pkt);

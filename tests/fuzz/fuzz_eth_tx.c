@@ -10,6 +10,8 @@
  */
 
 #include "eth_fuzz.h"
+#include "wire/arp.h"
+#include "wire/ibarp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -115,17 +117,37 @@ static size_t advertisement(uint8_t *b, const struct ipoib_lladdr *a)
 	return n;
 }
 
+static size_t ibarp_request(uint8_t *b, const struct ipoib_lladdr *a)
+{
+	struct ibarp_pkt ib = { .op = ARP_OP_REQUEST, .sender.lladdr = *a, .sender.qkey = 0x1234 };
+
+	be16_put(b + 2, ETH_P_IPV4);
+	ibarp_encode(b + 4, &ib);
+	return 4 + IBARP_LEN;
+}
+
+/* A packet by which the link learns the address @a. */
+static size_t lesson(uint8_t *b, const struct ipoib_lladdr *a)
+{
+	switch (ipoib_link_profile(ef.link)->resolve) {
+	case IPOIB_RESOLVE_IBARP:
+		return ibarp_request(b, a);
+	case IPOIB_RESOLVE_ND:
+		return advertisement(b, a);
+	default:
+		return arp_reply(b, a);
+	}
+}
+
 /* Make the peers known, as ARP replies or Neighbour Advertisements would. */
 static void learn(void)
 {
-	bool arp = ipoib_link_profile(ef.link)->encap.len;
-
 	for (unsigned int i = 0; i < EF_PEERS; i++) {
 		uint8_t b[128] = { 0 };
 		struct ipoib_lladdr a = ef_peer(i);
 		struct ipoib_rx v = { .src_qp = a.qpn, .slid = (uint16_t)EF_PEER(i) };
 
-		v.pkt = pkt_from_data(ef.pool, b, arp ? arp_reply(b, &a) : advertisement(b, &a));
+		v.pkt = pkt_from_data(ef.pool, b, lesson(b, &a));
 		eth_rx(ef.e, NULL, &v, 1, ef.now);
 	}
 	ef_drain();

@@ -2,8 +2,9 @@
 
 /*
  * Every row of the table of link profiles, on the whole stack: hosts of the profile are up, reach each other with the
- * largest packet of every MTU, receive groups, and the SA has exactly the memberships that the hosts have. Hosts of different profiles
- * hear each other exactly if the profiles have one form on the wire.
+ * largest packet of every MTU, receive groups, and the SA has exactly the memberships that the hosts have. Where a profile has
+ * no links of an MTU, they are not up and say so. Hosts of different profiles hear each other exactly if the profiles have
+ * one form on the wire. The SM's node answers SIDR.
  */
 
 #include <stdio.h>
@@ -21,8 +22,8 @@ static struct lab lab;
 static struct lab_count count;
 static const bool all[HOSTS] = { true, true, true, true };
 
-static void begin(const struct ipoib_profile *even, const struct ipoib_profile *odd,
-		  enum ib_mtu_code mtu)
+static void make(const struct ipoib_profile *even, const struct ipoib_profile *odd,
+		 enum ib_mtu_code mtu)
 {
 	struct topo *t = topo_gen_demo(HOSTS, 3);
 	char partitions[128];
@@ -35,9 +36,16 @@ static void begin(const struct ipoib_profile *even, const struct ipoib_profile *
 					    .seed = mtu,
 					    .crc = HCA_CRC_FULL,
 					    .partitions = partitions,
+					    .sidr = true,
 					    .profile = { even, odd } });
 	topo_free(t);
 	lab_count_init(&count, &lab);
+}
+
+static void begin(const struct ipoib_profile *even, const struct ipoib_profile *odd,
+		  enum ib_mtu_code mtu)
+{
+	make(even, odd, mtu);
 	lab_wait_up(&lab, all, NS_SEC(30), mtu, even->name);
 }
 
@@ -73,6 +81,26 @@ static void check_mtu(unsigned int mtu)
 	assert_int_equal(ipoib_link_stats(lab.host[0].link)->drops[IPOIB_DROP_TOO_BIG], 1);
 }
 
+/* The profile has no links of such a group. */
+static void row_refuses(const struct ipoib_profile *p, enum ib_mtu_code mtu)
+{
+	struct ipoib_link_info info;
+	char why[64];
+
+	make(p, p, mtu);
+	lab_run(&lab, NS_SEC(30));
+	snprintf(why, sizeof(why), "MTU %u, which no link of profile %s has", ib_mtu_octets(mtu),
+		 p->name);
+	for (unsigned int i = 0; i < HOSTS; i++) {
+		ipoib_link_info(lab.host[i].link, &info);
+		assert_false(ipoib_link_is_up(lab.host[i].link));
+		if (!strstr(info.reason, why))
+			fail_msg("\"%s\" lacks \"%s\"", info.reason, why);
+	}
+	lab_destroy(&lab);
+	lab_count_fini(&count);
+}
+
 static void row_works(const struct ipoib_profile *p, enum ib_mtu_code mtu)
 {
 	static const bool member[HOSTS] = { false, true, false, true };
@@ -93,8 +121,12 @@ static void test_every_row_reaches_its_own_kind_at_every_mtu(void **state)
 	const struct ipoib_profile *p;
 
 	for (unsigned int i = 0; (p = ipoib_profile_at(i)); i++)
-		for (unsigned int k = 0; k < ARRAY_SIZE(mtus); k++)
-			row_works(p, mtus[k]);
+		for (unsigned int k = 0; k < ARRAY_SIZE(mtus); k++) {
+			if (p->ip_mtu(ib_mtu_octets(mtus[k])))
+				row_works(p, mtus[k]);
+			else
+				row_refuses(p, mtus[k]);
+		}
 }
 
 /*
@@ -106,7 +138,7 @@ static int wire_of(const struct ipoib_profile *p)
 	static const struct {
 		const char *name;
 		int wire;
-	} wires[] = { { "rfc4391", 1 }, { "linux", 1 }, { "v6ib00", 2 } };
+	} wires[] = { { "rfc4391", 1 }, { "linux", 1 }, { "v6ib00", 2 }, { "encaparp00", 3 } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(wires); i++)
 		if (!strcmp(p->name, wires[i].name))

@@ -570,6 +570,13 @@ static void test_lossy_sa_loses_no_packet_and_keeps_order(void **state)
 	}
 }
 
+static void says_qkey(struct ipoib_neigh *n, uint32_t qkey)
+{
+	const struct nd_port a = { .has_qkey = true, .qkey = qkey };
+
+	assert_int_equal(ipoib_neigh_said(n, n, &a), 0);
+}
+
 /* In some profiles neighbours advertise their Q_Keys. Packets to other neighbours have the Q_Key of the link. */
 static void test_packets_have_the_qkey_that_the_neighbour_has_said(void **state)
 {
@@ -579,12 +586,12 @@ static void test_packets_have_the_qkey_that_the_neighbour_has_said(void **state)
 	rig_peer(&r, 7);
 	n = rig_neigh(&r, 7, 0x77);
 	other = rig_neigh(&r, 7, 0x78);
-	ipoib_neigh_set_qkey(n, n, 0x1234);
+	says_qkey(n, 0x1234);
 	assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_HELD);
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(rig_tx_neigh(&r, n, 2), IPOIB_SEND);
 	assert_int_equal(rig_tx_neigh(&r, other, 3), IPOIB_SEND);
-	ipoib_neigh_set_qkey(n, n, 0);
+	says_qkey(n, 0);
 	assert_int_equal(rig_tx_neigh(&r, n, 4), IPOIB_SEND);
 	assert_int_equal(r.nsent, 4);
 	assert_int_equal(r.sent[0].qkey, 0x1234);
@@ -603,7 +610,7 @@ static void test_V14_qkeys_said_before_the_groups_changed_are_forgotten(void **s
 	rig_init_up(&r, 1);
 	rig_peer(&r, 7);
 	n = rig_neigh(&r, 7, 0x77);
-	ipoib_neigh_set_qkey(n, n, 0xb1b);
+	says_qkey(n, 0xb1b);
 	sa_group_find(&r.s.sa, &bcast)->rec.qkey = 0x80001234;
 	sa_group_find(&r.s.sa, &bcast)->have = 0;
 	sa_report(&r.s.sa, MAD_TRAP_MC_DELETED, &bcast, r.s.now);
@@ -633,7 +640,7 @@ static void test_what_a_neighbour_discovery_option_can_say(void **state)
 	p = ipoib_nd_port(r.link, &peer);
 	assert_int_equal(p.lid, 0); /* not known yet */
 	n = rig_neigh(&r, 7, 0x77);
-	ipoib_neigh_set_qkey(n, n, 0x1234);
+	says_qkey(n, 0x1234);
 	rig_tx_neigh(&r, n, 1);
 	rig_run(&r, NS_MSEC(1));
 	p = ipoib_nd_port(r.link, &peer);

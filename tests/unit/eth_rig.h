@@ -72,6 +72,7 @@ extern struct eth_rig er; /* too large for a stack */
 extern unsigned int er_max_stations;
 extern bool er_dhcp_raw;
 extern const struct ipoib_profile *er_profile;
+extern const struct log_sink *er_log; /* NULL: nobody sees the interface's log */
 
 /* Make the interface with its link up, its TAP up, and 224.0.0.1 and ff02::1 joined. */
 void er_init(void);

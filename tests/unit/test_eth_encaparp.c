@@ -1,0 +1,683 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "unit/eth_rig.h"
+
+#include <stdio.h>
+
+#include "wire/ibarp.h"
+
+/*
+ * profile = encaparp00 (draft-pelissier-ipoib-encaparp-00): what the TAP's packets become on the link and the other way, octet by
+ * octet. The rig's own port has LID 5, GUID 0002c90300000005 and QPN 0x48, the link Q_Key 0x80000b1b and P_Key 0x8001.
+ */
+
+#define PEER_QKEY 0x01234567u
+
+static const uint8_t ll_peer[16] = { 0xfe, 0x80, [8] = 2, 2, 0xc9, 3, [15] = 7 };
+static const uint8_t zero_mac[6];
+
+static void begin(void)
+{
+	er_profile = ipoib_profile_find("encaparp00");
+	assert_non_null(er_profile);
+	er_init();
+	rig_peer(&er.r, ER_PEER);
+}
+
+static void end(void)
+{
+	er_fini();
+	er_profile = NULL;
+}
+
+static struct pkt *plain(const void *data, size_t n)
+{
+	struct pkt *p = pkt_from_data(er.r.pool, data, n);
+
+	assert_non_null(p);
+	return p;
+}
+
+/* A packet of the peer with the encapsulation of the draft, to the link's group or to us */
+static void from_peer(uint16_t type, const void *data, size_t n, bool mcast)
+{
+	static uint8_t b[4096];
+	ib_gid g = rig_bcast();
+
+	be16_put(b + 2, type);
+	memcpy(b + 4, data, n);
+	er_rx_pkt(plain(b, n + 4), ER_PEER, ER_PEER_QPN, mcast, mcast ? &g : NULL);
+}
+
+static struct nd_port port_of(unsigned int lid, uint32_t qpn, uint32_t qkey)
+{
+	return (struct nd_port){ .lladdr = er_peer_addr(lid, qpn),
+				 .has_qkey = true,
+				 .qkey = qkey,
+				 .eui64 = 0x0002c90300000000 + lid };
+}
+
+static struct ibarp_pkt message(uint16_t op)
+{
+	struct ibarp_pkt a = { .op = op };
+
+	a.sender = port_of(ER_PEER, ER_PEER_QPN, PEER_QKEY);
+	a.target = port_of(RIG_LID, RIG_QPN, 0x80000b1b);
+	memcpy(a.spa, er_ip_peer, 4);
+	memcpy(a.tpa, er_ip_own, 4);
+	return a;
+}
+
+static void rx_ibarp(const struct ibarp_pkt *a, bool mcast)
+{
+	uint8_t b[IBARP_LEN];
+
+	ibarp_encode(b, a);
+	from_peer(ETH_P_IPV4, b, sizeof(b), mcast);
+}
+
+/* The kernel sends ARP. */
+static void tx_arp(const uint8_t dst[6], uint16_t op, const uint8_t tha[6], const uint8_t tpa[4])
+{
+	struct arp_pkt a = {
+		.hrd = ARP_HRD_ETHER, .pro = ETH_P_IPV4, .hln = 6, .pln = 4, .op = op
+	};
+	uint8_t b[ARP_ETHER_LEN];
+
+	memcpy(a.sha, er.mac, 6);
+	memcpy(a.spa, er_ip_own, 4);
+	memcpy(a.tha, tha, 6);
+	memcpy(a.tpa, tpa, 4);
+	er_tx(dst, ETH_P_ARP4, b, arp_encode(b, &a));
+	er_run(NS_MSEC(10));
+}
+
+static void got_arp(struct arp_pkt *ret)
+{
+	assert_int_equal(er.ngot, 1);
+	assert_int_equal(be16_at(er.got[0].data + 12), ETH_P_ARP4);
+	assert_int_equal(arp_decode(ret, er.got[0].data + 14, er.got[0].len - 14), 0);
+	assert_int_equal(ret->hrd, ARP_HRD_ETHER);
+}
+
+/* The peer asks for us. Leaves the MAC that stands for it in er_peer_mac. */
+static void peer_asks(void)
+{
+	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
+	struct arp_pkt a;
+
+	rx_ibarp(&ask, true);
+	got_arp(&a);
+	memcpy(er_peer_mac, a.sha, 6);
+	er_clear();
+}
+
+/*
+ * §3 and its figure: Reserved 0x0000, Ethertype, IP datagram. The datagram is this one, of 24 octets, to 10.4.0.7; its
+ * header checksum is the complement of 4500 + 0018 + 4011 + 0a04 + 0005 + 0a04 + 0007 = 993d, and the length and checksum of
+ * UDP are wrong, which is nothing to the link.
+ */
+static const uint8_t unicast[] = {
+	0x00, 0x00, 0x08, 0x00, /* Reserved, Ethertype */
+	0x45, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0x00, /* IPv4 */
+	0x40, 0x11, 0x66, 0xc2, 0x0a, 0x04, 0x00, 0x05, /* */
+	0x0a, 0x04, 0x00, 0x07, 0x12, 0x34, 0x56, 0x78, /* */
+};
+
+static void test_P2_P3_P4_P6_P15_unicast_is_the_octets_of_the_draft(void **state)
+{
+	begin();
+	peer_asks();
+	er_tx(er_peer_mac, ETH_P_IPV4, unicast + 4, sizeof(unicast) - 4);
+	er_run(NS_MSEC(10));
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].len, sizeof(unicast));
+	assert_memory_equal(er.sent[0].data, unicast, sizeof(unicast));
+	/* QPN and Q_Key of the request, LID by the GID of the request */
+	assert_int_equal(er.sent[0].dest_qpn, ER_PEER_QPN);
+	assert_int_equal(er.sent[0].qkey, PEER_QKEY);
+	assert_int_equal(er.sent[0].ah.dlid, ER_PEER);
+	end();
+}
+
+/*
+ * The same to 239.1.2.3. Words of the header: 4500 + 0018 + 0111 + 0a04 + 0005 + ef01 + 0203 = 14136, folded 4137, inverted
+ * bec8. The group is RFC 4391's for P_Key 0x8001: FF12:401B:8001:: and the low 28 bits, f01:203.
+ */
+static const uint8_t multicast[] = {
+	0x00, 0x00, 0x08, 0x00, /* Reserved, Ethertype */
+	0x45, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0x00, /* IPv4, with TTL 1 */
+	0x01, 0x11, 0xbe, 0xc8, 0x0a, 0x04, 0x00, 0x05, /* */
+	0xef, 0x01, 0x02, 0x03, 0x12, 0x34, 0x56, 0x78, /* */
+};
+
+static void test_P2_P22_multicast_is_the_octets_of_the_draft(void **state)
+{
+	static const uint8_t mac[6] = { 1, 0, 0x5e, 1, 2, 3 };
+	ib_gid mgid = { { 0xff, 0x12, 0x40, 0x1b, 0x80, 0x01, [12] = 0x0f, 1, 2, 3 } };
+
+	begin();
+	sa_group_make(&er.r.s.sa, &mgid, RIG_PKEY, IB_MTU_2048);
+	er_tx(mac, ETH_P_IPV4, multicast + 4, sizeof(multicast) - 4);
+	er_run(NS_SEC(1));
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].len, sizeof(multicast));
+	assert_memory_equal(er.sent[0].data, multicast, sizeof(multicast));
+	assert_int_equal(er.sent[0].dest_qpn, 0xffffff);
+	assert_int_equal(er.sent[0].qkey, 0x80000b1b);
+	assert_memory_equal(&er.sent[0].ah.dgid, &mgid, 16);
+	end();
+}
+
+/*
+ * §6.3, the figure of the payload, with the column SENDER of §6.4: our EUI-64, QPN, Q_Key, GID and IP address; "anything" for the
+ * target, here 0, but for the IP address that is asked for, 10.4.0.7. 92 octets.
+ */
+static const uint8_t request[] = {
+	0x00, 0x00, 0x08, 0x00, /* Reserved16, Ethertype */
+	0x00, 0x20, 0x08, 0x00, /* Hardware Type 32, Protocol Type */
+	0x20, 0x04, 0x00, 0x01, /* HLEN 32, PLEN 4, Operation 1 */
+	0x00, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x05, /* Sender EUI-64 */
+	0x00, 0x00, 0x00, 0x48, /* Reserved8, Sender QPN */
+	0x80, 0x00, 0x0b, 0x1b, /* Sender QKey */
+	0xfe, 0x80, 0x00, 0x00, /* SenderGID[127-96] */
+	0xfe, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* SenderGID[127-96], [95-64] */
+	0x00, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x05, /* SenderGID[63-32], [31-0] */
+	0x0a, 0x04, 0x00, 0x05, /* Sender IP Address */
+	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* Target EUI-64 */
+	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* Target QPN, QKey */
+	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* TargetGID */
+	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* */
+	0x00, 0x00, 0x00, 0x00, /* */
+	0x0a, 0x04, 0x00, 0x07, /* Target IP Address */
+};
+
+static void check_request(void)
+{
+	ib_gid mgid = rig_bcast();
+
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].len, sizeof(request));
+	assert_memory_equal(er.sent[0].data, request, sizeof(request));
+	assert_int_equal(er.sent[0].dest_qpn, 0xffffff);
+	assert_int_equal(er.sent[0].qkey, 0x80000b1b);
+	assert_true(er.sent[0].ah.has_grh);
+	assert_memory_equal(&er.sent[0].ah.dgid, &mgid, 16);
+}
+
+static void test_P16_P20_P22_P23_P26_request_is_the_octets_of_the_draft(void **state)
+{
+	assert_int_equal(sizeof(request), 92);
+	begin();
+	tx_arp(er_bcast_mac, ARP_OP_REQUEST, zero_mac, er_ip_peer);
+	check_request();
+	end();
+}
+
+/* The kernel sees whether a neighbour is still there by a request to it alone. */
+static void test_P16_request_to_one_neighbour_is_multicast(void **state)
+{
+	begin();
+	peer_asks();
+	tx_arp(er_peer_mac, ARP_OP_REQUEST, er_peer_mac, er_ip_peer);
+	check_request();
+	end();
+}
+
+/*
+ * §6.4, the column TARGET: the peer at GID fe80::2:c903:0:7 has asked. What it said of itself comes back, and the target is
+ * we. Its EUI-64 is not the low half of the GID that it gave, as that need not be at index 0, and its reserved octet was not 0.
+ */
+static const uint8_t reply[] = {
+	0x00, 0x00, 0x08, 0x00, /* Reserved16, Ethertype */
+	0x00, 0x20, 0x08, 0x00, /* Hardware Type 32, Protocol Type */
+	0x20, 0x04, 0x00, 0x02, /* HLEN 32, PLEN 4, Operation 2 */
+	0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, /* Sender EUI-64, copied */
+	0x00, 0x00, 0x00, 0x77, /* Reserved8, Sender QPN, copied */
+	0x01, 0x23, 0x45, 0x67, /* Sender QKey, copied */
+	0xfe, 0x80, 0x00, 0x00, /* SenderGID[127-96], copied */
+	0xfe, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* SenderGID[127-96], [95-64], copied */
+	0x00, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x07, /* SenderGID[63-32], [31-0], copied */
+	0x0a, 0x04, 0x00, 0x07, /* Sender IP Address, copied */
+	0x00, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x05, /* Target EUI-64 */
+	0x00, 0x00, 0x00, 0x48, /* Reserved8, Target QPN */
+	0x80, 0x00, 0x0b, 0x1b, /* Target QKey */
+	0xfe, 0x80, 0x00, 0x00, /* TargetGID[127-96] */
+	0xfe, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* TargetGID[127-96], [95-64] */
+	0x00, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x05, /* TargetGID[63-32], [31-0] */
+	0x0a, 0x04, 0x00, 0x05, /* Target IP Address, copied */
+};
+
+static void test_P16_P25_P27_reply_is_the_octets_of_the_draft(void **state)
+{
+	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
+	struct arp_pkt a;
+	uint8_t b[IBARP_LEN];
+
+	assert_int_equal(sizeof(reply), 92);
+	begin();
+	ask.sender.eui64 = 0x1122334455667788;
+	ibarp_encode(b, &ask);
+	b[16] = 0x5a;
+	from_peer(ETH_P_IPV4, b, sizeof(b), true);
+	got_arp(&a);
+	assert_int_equal(a.op, ARP_OP_REQUEST);
+	assert_memory_equal(a.spa, er_ip_peer, 4);
+	assert_memory_equal(a.tpa, er_ip_own, 4);
+	tx_arp(a.sha, ARP_OP_REPLY, a.sha, er_ip_peer);
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].len, sizeof(reply));
+	assert_memory_equal(er.sent[0].data, reply, sizeof(reply));
+	/* P25: SenderQPN, SenderQKey; the LID of the PathRecord to SenderGID */
+	assert_int_equal(er.sent[0].dest_qpn, 0x77);
+	assert_int_equal(er.sent[0].qkey, PEER_QKEY);
+	assert_int_equal(er.sent[0].ah.dlid, ER_PEER);
+	end();
+}
+
+/* Some hosts send replies to all (RFC 3927 §2.5). IBARP's replies are unicast. */
+static void test_P16_reply_to_all_is_unicast(void **state)
+{
+	begin();
+	peer_asks();
+	tx_arp(er_bcast_mac, ARP_OP_REPLY, er_peer_mac, er_ip_peer);
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].dest_qpn, ER_PEER_QPN);
+	assert_int_equal(be16_at(er.sent[0].data + 10), ARP_OP_REPLY);
+	end();
+}
+
+/* RFC 5227 §3: an announcement may have the form of a reply to nobody. Here it has that of a request for the own address. */
+static void test_P16_announcement_as_a_reply_becomes_a_request(void **state)
+{
+	static const uint8_t *const targets[] = { zero_mac, er_bcast_mac, er.mac };
+	uint8_t want[sizeof(request)];
+
+	memcpy(want, request, sizeof(want));
+	memcpy(want + sizeof(want) - 4, er_ip_own, 4);
+	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
+		begin();
+		tx_arp(er_bcast_mac, ARP_OP_REPLY, targets[i], er_ip_own);
+		assert_int_equal(er.nsent, 1);
+		assert_memory_equal(er.sent[0].data, want, sizeof(want));
+		assert_int_equal(er.sent[0].dest_qpn, 0xffffff);
+		end();
+	}
+}
+
+/* The target of a reply is who answers: the peer. In ARP it is the sender. */
+static void test_P27_reply_of_a_peer(void **state)
+{
+	struct ibarp_pkt answer = message(ARP_OP_REPLY);
+	struct arp_pkt a;
+
+	begin();
+	answer.target = answer.sender;
+	answer.sender = port_of(RIG_LID, RIG_QPN, 0x80000b1b);
+	memcpy(answer.spa, er_ip_own, 4);
+	memcpy(answer.tpa, er_ip_peer, 4);
+	rx_ibarp(&answer, false);
+	got_arp(&a);
+	assert_int_equal(a.op, ARP_OP_REPLY);
+	assert_memory_equal(a.spa, er_ip_peer, 4);
+	assert_memory_equal(a.tpa, er_ip_own, 4);
+	assert_memory_equal(a.tha, er.mac, 6);
+	er_clear();
+	/* The path is known before the first packet. */
+	er_run(NS_MSEC(10));
+	er_tx(a.sha, ETH_P_IPV4, unicast + 4, sizeof(unicast) - 4);
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].dest_qpn, ER_PEER_QPN);
+	assert_int_equal(er.sent[0].qkey, PEER_QKEY);
+	end();
+}
+
+/* Any receiver may use what a request says of its sender, whoever is asked. */
+static void test_P17_sender_of_a_request_for_another_host_is_learnt(void **state)
+{
+	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
+	struct arp_pkt a;
+
+	begin();
+	ask.tpa[3] = 99;
+	rx_ibarp(&ask, true);
+	got_arp(&a);
+	assert_int_equal(a.tpa[3], 99);
+	er_clear();
+	er_tx(a.sha, ETH_P_IPV4, unicast + 4, sizeof(unicast) - 4);
+	er_run(NS_MSEC(10));
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].qkey, PEER_QKEY);
+	end();
+}
+
+/* The target of a request is anything, so nothing is learnt from it. */
+static void test_P26_target_of_a_request_is_not_learnt(void **state)
+{
+	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
+	struct ipoib_lladdr other = er_peer_addr(9, 0x99);
+
+	begin();
+	ask.target = port_of(9, 0x99, 0x666);
+	rx_ibarp(&ask, true);
+	assert_int_equal(er.ngot, 1);
+	assert_null(ipoib_neigh_find(er.r.link, &other));
+	end();
+}
+
+/* The forms that the draft leaves open: without the second copies, and with the ethertype of ARP. */
+static void test_P20_P22_other_forms_of_ibarp_are_understood(void **state)
+{
+	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
+	uint8_t b[IBARP_LEN], single[IBARP_LEN_SINGLE];
+
+	ibarp_encode(b, &ask);
+	memcpy(single, b, 24);
+	memcpy(single + 24, b + 28, 36);
+	memcpy(single + 60, b + 68, 20);
+	begin();
+	from_peer(ETH_P_ARP4, b, sizeof(b), true);
+	from_peer(ETH_P_IPV4, single, sizeof(single), true);
+	from_peer(ETH_P_ARP4, single, sizeof(single), true);
+	assert_int_equal(er.ngot, 3);
+	for (unsigned int i = 1; i < 3; i++) {
+		assert_int_equal(er.got[i].len, er.got[0].len);
+		assert_memory_equal(er.got[i].data, er.got[0].data, er.got[0].len);
+	}
+	assert_int_equal(er_drops_sum(), 0);
+	end();
+}
+
+static void test_P4_P22_other_packets_are_dropped_and_counted(void **state)
+{
+	static const uint16_t types[] = { 0, 0x8035, 0x88cc, ETH_P_IPV4, ETH_P_IPV6_, ETH_P_ARP4 };
+	static const uint8_t body[60] = { 0x20 }, arp[56] = { 0, 32, 8, 0, 20, 5, 0, 1 };
+	const uint64_t *drops;
+
+	begin();
+	drops = ipoib_link_stats(er.r.link)->drops;
+	/* Neither IPv4 (nibble 4) nor IPv6 (6) nor IBARP (type 32, PLEN 4), whatever the ethertype */
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		from_peer(types[i], i % 2 ? body : arp, i % 2 ? sizeof(body) : sizeof(arp), false);
+	assert_int_equal(drops[IPOIB_DROP_RX_TYPE], ARRAY_SIZE(types));
+	er_rx(ETH_P_IPV4, unicast + 4, sizeof(unicast) - 4); /* the encapsulation of RFC 4391 */
+	assert_int_equal(drops[IPOIB_DROP_RX_TYPE], ARRAY_SIZE(types) + 1);
+	for (size_t n = 0; n <= 4; n++)
+		er_rx_pkt(plain(unicast, n), ER_PEER, ER_PEER_QPN, true, NULL);
+	assert_int_equal(drops[IPOIB_DROP_SHORT], 5);
+	assert_int_equal(er.ngot, 0);
+	/* ARP of RFC 4391 looks like IBARP until its lengths are read. RARP has no form in the draft. */
+	from_peer(ETH_P_ARP4, (uint8_t[56]){ 0, 32, 8, 0, 20, 4, 0, 1 }, 56, true);
+	assert_int_equal(er_drops(ETH_DROP_RX_ARP), 1);
+	er_tx(er_bcast_mac, ETH_P_RARP4, arp, 28);
+	assert_int_equal(er_drops(ETH_DROP_TYPE), 1);
+	assert_int_equal(er.nsent, 0);
+	end();
+}
+
+/* The reserved field and the octets behind a message are not looked at. */
+static void test_P3_reserved_field_is_ignored(void **state)
+{
+	uint8_t b[sizeof(unicast)];
+
+	begin();
+	memcpy(b, unicast, sizeof(b));
+	be16_put(b, 0xffff);
+	er_rx_pkt(plain(b, sizeof(b)), ER_PEER, ER_PEER_QPN, true, NULL);
+	assert_int_equal(er.ngot, 1);
+	assert_memory_equal(er.got[0].data + 14, unicast + 4, sizeof(unicast) - 4);
+	end();
+}
+
+/* A peer on a path of 4096 octets may send 4092, though our IP MTU is less. */
+static void test_P5_datagram_of_4092_octets_arrives(void **state)
+{
+	static uint8_t b[4092];
+
+	begin();
+	er_ip4(b, er_ip_peer, er_ip_own, 253, b + 20, sizeof(b) - 20);
+	from_peer(ETH_P_IPV4, b, sizeof(b), false);
+	assert_int_equal(er.ngot, 1);
+	assert_int_equal(er.got[0].len, 14 + sizeof(b));
+	end();
+}
+
+/*
+ * §5, the figure of the option, in a Neighbour Solicitation of fe80::202:c903:0:5 (§4: the EUI-64 0002c903..., its u bit
+ * complemented) for fe80::202:c903:0:7. The payload length is 24 (RFC 4861 §4.3) + 40 = 64.
+ *
+ * The checksum is over these 16-bit words:
+ *	source		fe80 + 0202 + c903 + 0005 = 1c98a
+ *	destination	ff02 + 0001 + ff00 + 0007 = 1fe0a
+ *	length, type 58	0040 + 003a = 007a
+ *	message		8700, target fe80 + 0202 + c903 + 0007 = 1c98c, in all 2508c
+ *	option		0105 + 0002 + c903 + 0005 + 0048 + 8000 + 0b1b + fe80 + fe80 + 0002 + c903 + 0005 = 41b7c
+ *	sum		1c98a + 1fe0a + 007a + 2508c + 41b7c = a3416, folded 3420, inverted cbdf
+ */
+static const uint8_t solicitation[] = {
+	0x00, 0x00, 0x86, 0xdd, /* Reserved, Ethertype */
+	0x60, 0x00, 0x00, 0x00, 0x00, 0x40, 0x3a, 0xff, /* IPv6 */
+	0xfe, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* source */
+	0x02, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x05, /* */
+	0xff, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* destination */
+	0x00, 0x00, 0x00, 0x01, 0xff, 0x00, 0x00, 0x07, /* */
+	0x87, 0x00, 0xcb, 0xdf, 0x00, 0x00, 0x00, 0x00, /* type 135 */
+	0xfe, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* target */
+	0x02, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x07, /* */
+	0x01, 0x05, 0x00, 0x00, /* Type 1, Length 5, Reserved */
+	0x00, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x05, /* EUI-64 */
+	0x00, 0x00, 0x00, 0x48, 0x80, 0x00, 0x0b, 0x1b, /* Reserved8, QPN, QKey */
+	0xfe, 0x80, 0x00, 0x00, /* GID[127-96] */
+	0xfe, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* GID[127-96], [95-64] */
+	0x00, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x05, /* GID[63-32], [31-0] */
+};
+
+static void test_P12_P14_P22_solicitation_is_the_octets_of_the_draft(void **state)
+{
+	static const uint8_t sol_peer[16] = { 0xff, 2, [11] = 1, 0xff, 0, 0, 7 };
+	static const uint8_t mac[6] = { 0x33, 0x33, 0xff, 0, 0, 7 };
+	ib_gid mgid = { { 0xff, 0x12, 0x60, 0x1b, 0x80, 0x01, [11] = 1, 0xff, 0, 0, 7 } };
+	uint8_t b[100], m[24 + 8] = { ICMP6_NS, [24] = ND_OPT_SLLA, 1 };
+
+	begin();
+	sa_group_make(&er.r.s.sa, &mgid, RIG_PKEY, IB_MTU_2048);
+	memcpy(m + 8, ll_peer, 16);
+	memcpy(m + 26, er.mac, 6);
+	er_tx(mac, ETH_P_IPV6_, b, er_icmp6(b, er_ll_own, sol_peer, m, sizeof(m)));
+	er_run(NS_SEC(1));
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].len, sizeof(solicitation));
+	assert_memory_equal(er.sent[0].data, solicitation, sizeof(solicitation));
+	assert_memory_equal(&er.sent[0].ah.dgid, &mgid, 16);
+	end();
+}
+
+/* A Neighbour Advertisement of the peer with @qkey, from queue pair @qpn of port @lid */
+static void advertises(uint32_t qkey, unsigned int lid, uint32_t qpn)
+{
+	struct nd_port a = port_of(ER_PEER, ER_PEER_QPN, qkey);
+	uint8_t b[4 + 40 + 64] = { [2] = 0x86, 0xdd }, m[64] = { ICMP6_NA, [4] = 0x60 };
+
+	memcpy(m + 8, ll_peer, 16);
+	nd_opt_ibarp_encode(m + 24, ND_OPT_TLLA, &a);
+	er_icmp6(b + 4, ll_peer, er_ll_own, m, sizeof(m));
+	er_rx_pkt(plain(b, sizeof(b)), lid, qpn, true, NULL);
+}
+
+static void send6(void)
+{
+	uint8_t b[100];
+
+	er_clear();
+	er_tx(er_peer_mac, ETH_P_IPV6_, b, er_ip6(b, er_ll_own, ll_peer, 59, 64, "data", 4));
+	er_run(NS_MSEC(10));
+	assert_int_equal(er.nsent, 1);
+}
+
+/*
+ * P15: unicasts have QPN and Q_Key of the option. Others cannot change the Q_Key once the path is known, but the peer's port
+ * can, from whichever queue pair it sends.
+ */
+static void test_P14_P15_unicasts_have_the_qpn_and_qkey_of_the_option(void **state)
+{
+	begin();
+	advertises(PEER_QKEY, ER_PEER, ER_PEER_QPN);
+	assert_int_equal(er.ngot, 1);
+	memcpy(er_peer_mac, er.got[0].data + 14 + 40 + 24 + 2, 6);
+	er_run(NS_MSEC(10));
+	send6();
+	assert_int_equal(er.sent[0].dest_qpn, ER_PEER_QPN);
+	assert_int_equal(er.sent[0].qkey, PEER_QKEY);
+	advertises(0x666, 9, 0x99);
+	send6();
+	assert_int_equal(er.sent[0].qkey, PEER_QKEY);
+	advertises(0x777, ER_PEER, ER_PEER_QPN + 1);
+	send6();
+	assert_int_equal(er.sent[0].qkey, 0x777);
+	assert_int_equal(er.sent[0].dest_qpn, ER_PEER_QPN);
+	end();
+}
+
+/*
+ * A send Q_Key with bit 31 stands for the queue pair's own, so no packet can have such a Q_Key of a peer, unless it is the
+ * link's.
+ */
+static void test_P14_P20_controlled_qkey_other_than_the_links_is_refused(void **state)
+{
+	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
+
+	begin();
+	ask.sender.qkey = 0x80000666;
+	rx_ibarp(&ask, true);
+	advertises(0x80000666, ER_PEER, ER_PEER_QPN);
+	assert_int_equal(er.ngot, 0);
+	assert_int_equal(er_drops(ETH_DROP_RX_QKEY), 2);
+	ask.sender.qkey = 0x80000b1b;
+	rx_ibarp(&ask, true);
+	advertises(0x80000b1b, ER_PEER, ER_PEER_QPN);
+	assert_int_equal(er.ngot, 2);
+	assert_int_equal(er_drops_sum(), 2);
+	end();
+}
+
+static char logged[256];
+static unsigned int lines;
+
+static void on_log(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+{
+	vsnprintf(logged, sizeof(logged), fmt, ap);
+	lines++;
+}
+
+/* A router advertisement with an MTU option of @mtu */
+static void advertises_mtu(uint32_t mtu)
+{
+	static const uint8_t all_nodes[16] = { 0xff, 2, [15] = 1 };
+	uint8_t b[4 + 40 + 24] = { [2] = 0x86, 0xdd }, m[24] = { ICMP6_RA, [16] = ND_OPT_MTU, 1 };
+	ib_gid g = rig_bcast();
+
+	be32_put(m + 20, mtu);
+	er_icmp6(b + 4, ll_peer, all_nodes, m, sizeof(m));
+	er_rx_pkt(plain(b, sizeof(b)), ER_PEER, ER_PEER_QPN, true, &g);
+	assert_int_equal(er.ngot, 1);
+	assert_memory_equal(er.got[0].data + 14, b + 4,
+			    sizeof(b) - 4); /* the kernel gets it as it is */
+	er_clear();
+}
+
+static void test_P10_larger_mtu_in_an_advertisement_is_logged(void **state)
+{
+	static const struct log_sink log = { .emit = on_log, .max = LOG_LVL_INFO };
+
+	er_log = &log;
+	begin();
+	lines = 0;
+	advertises_mtu(1400);
+	advertises_mtu(2044);
+	assert_int_equal(lines, 0);
+	for (int i = 0; i < 5; i++)
+		advertises_mtu(2045);
+	assert_int_equal(lines, 1);
+	assert_non_null(strstr(logged, "MTU 2045, more than the link's 2044: ignored"));
+	er_run(NS_SEC(60));
+	advertises_mtu(4096);
+	assert_int_equal(lines, 2);
+	assert_non_null(strstr(logged, "MTU 4096"));
+	end();
+	er_log = NULL;
+}
+
+/* A station has a queue pair of its own, which its IBARP names. */
+static void test_P20_request_of_a_station_has_its_qpn(void **state)
+{
+	static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 0x51 };
+	struct arp_pkt a = {
+		.hrd = ARP_HRD_ETHER, .pro = ETH_P_IPV4, .hln = 6, .pln = 4, .op = ARP_OP_REQUEST
+	};
+	uint8_t b[ARP_ETHER_LEN];
+
+	er_max_stations = 4;
+	begin();
+	memcpy(a.sha, mac, 6);
+	er_tx_from(mac, er_bcast_mac, ETH_P_ARP4, b, arp_encode(b, &a));
+	er_run(NS_MSEC(10));
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].src_qpn, er_station(mac)->qpn);
+	assert_int_equal(be32_at(er.sent[0].data + 20), er_station(mac)->qpn);
+	eth_if_set_up(er.e, false, er.r.s.now);
+	er_run(NS_SEC(400));
+	er_max_stations = 0;
+	end();
+}
+
+/* An answer to somebody else, and one about an address that is no host's, tell nothing of a neighbour that we need. */
+static void test_P27_reply_with_impossible_addresses(void **state)
+{
+	struct ibarp_pkt answer = message(ARP_OP_REPLY);
+	struct arp_pkt a;
+
+	begin();
+	answer.target = port_of(ER_PEER, ER_PEER_QPN, PEER_QKEY);
+	answer.sender = port_of(9, 0x99, 1);
+	rx_ibarp(&answer, false);
+	got_arp(&a);
+	assert_memory_equal(a.tha, zero_mac, 6);
+	answer.target.lladdr.qpn = IB_QP1;
+	rx_ibarp(&answer, false);
+	answer.target = port_of(ER_PEER, ER_PEER_QPN, PEER_QKEY);
+	answer.target.lladdr.gid = rig_bcast();
+	rx_ibarp(&answer, false);
+	assert_int_equal(er.ngot, 1);
+	assert_int_equal(er_drops(ETH_DROP_RX_ARP), 2);
+	/* The kernel answers somebody whom the link does not know. */
+	tx_arp(er_bcast_mac, ARP_OP_REPLY, (uint8_t[6]){ 6, 1, 2, 3, 4, 5 }, er_ip_peer);
+	assert_int_equal(er_drops(ETH_DROP_ARP), 1);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_P2_P3_P4_P6_P15_unicast_is_the_octets_of_the_draft),
+		cmocka_unit_test(test_P2_P22_multicast_is_the_octets_of_the_draft),
+		cmocka_unit_test(test_P16_P20_P22_P23_P26_request_is_the_octets_of_the_draft),
+		cmocka_unit_test(test_P16_request_to_one_neighbour_is_multicast),
+		cmocka_unit_test(test_P16_P25_P27_reply_is_the_octets_of_the_draft),
+		cmocka_unit_test(test_P16_reply_to_all_is_unicast),
+		cmocka_unit_test(test_P16_announcement_as_a_reply_becomes_a_request),
+		cmocka_unit_test(test_P27_reply_of_a_peer),
+		cmocka_unit_test(test_P17_sender_of_a_request_for_another_host_is_learnt),
+		cmocka_unit_test(test_P26_target_of_a_request_is_not_learnt),
+		cmocka_unit_test(test_P20_P22_other_forms_of_ibarp_are_understood),
+		cmocka_unit_test(test_P4_P22_other_packets_are_dropped_and_counted),
+		cmocka_unit_test(test_P3_reserved_field_is_ignored),
+		cmocka_unit_test(test_P5_datagram_of_4092_octets_arrives),
+		cmocka_unit_test(test_P12_P14_P22_solicitation_is_the_octets_of_the_draft),
+		cmocka_unit_test(test_P14_P15_unicasts_have_the_qpn_and_qkey_of_the_option),
+		cmocka_unit_test(test_P14_P20_controlled_qkey_other_than_the_links_is_refused),
+		cmocka_unit_test(test_P10_larger_mtu_in_an_advertisement_is_logged),
+		cmocka_unit_test(test_P20_request_of_a_station_has_its_qpn),
+		cmocka_unit_test(test_P27_reply_with_impossible_addresses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
