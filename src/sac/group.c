@@ -527,7 +527,9 @@ void sac_groups_deleted(struct sac *s, const ib_gid *mgid)
 
 	if (!g)
 		return;
-	g->have = g->may = 0;
+	g->have = 0;
+	/* A join that is under way may be granted after all: the Report may be about an earlier group of this MGID. */
+	g->may = g->op.active && !g->leaving ? g->asked : 0;
 	list_for_each (r, &g->refs, link)
 		r->told = false;
 }

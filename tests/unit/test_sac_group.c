@@ -494,6 +494,25 @@ static void test_membership_that_a_restart_overtook_is_left(void **state)
 	sac_rig_fini(&r);
 }
 
+/* The Report is late: it is about the group as it was before the join made it again. */
+static void test_membership_that_a_late_trap_67_overtook_is_left(void **state)
+{
+	struct user a = { 0 };
+	ib_gid g = group(1);
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	join(&r, &a, 1, MCM_JOIN_FULL, false); /* granted at the SA; the answer is under way */
+	sa_report(&r.sa, MAD_TRAP_MC_DELETED, &g, r.now);
+	sac_rig_run(&r, NS_SEC(1));
+	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
+	sac_group_leave(r.sac, &a.ref, r.now);
+	sac_rig_run(&r, NS_SEC(1));
+	assert_int_equal(at_sa(&r, 1)->have, 0);
+	sac_rig_fini(&r);
+}
+
 static void test_leave_is_repeated_to_a_silent_sa(void **state)
 {
 	struct user a = { 0 };
@@ -719,6 +738,7 @@ int main(void)
 		cmocka_unit_test(test_port_bounce_joins_again),
 		cmocka_unit_test(test_leave_while_the_join_is_open_leaves_what_is_granted),
 		cmocka_unit_test(test_membership_that_a_restart_overtook_is_left),
+		cmocka_unit_test(test_membership_that_a_late_trap_67_overtook_is_left),
 		cmocka_unit_test(test_leave_is_repeated_to_a_silent_sa),
 		cmocka_unit_test(test_leave_from_inside_done),
 		cmocka_unit_test(test_shared_port_never_leaves_and_joins_every_60_s),
