@@ -1,18 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# seeds.sh [COUNT]: run the simulation of a whole fabric (tests/sim/test_all_lab.c, ASan) with COUNT seeds, 2000 by
-# default; the first seed is made from the last commit's hash. One TAP line; for a failing seed, the command that
-# repeats it.
+# seeds.sh [COUNT]: run the simulations of a whole fabric under ASan with many seeds: tests/sim/test_all_lab.c with COUNT, 2000 by
+# default, and tests/sim/test_all_soak.c (200 interfaces of all profiles) with half as many. The first seed is made from
+# the last commit's hash. One TAP line for each; for a failing seed, the command that repeats it.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 count=${1:-2000}
 first=$((16#$(git rev-parse --short=6 HEAD)))
-test=build/san/sim/test_all_lab
-make -s -j"$(nproc)" SAN=1 $test || { echo "not ok - $test is built"; exit 1; }
-failed=$(seq "$first" $((first + count - 1)) |
-	xargs -P "$(nproc)" -I{} sh -c 'LAB_SEED={} timeout 600 "$0" >/dev/null 2>&1 || echo {}' $test)
-for s in $failed; do echo "# LAB_SEED=$s $test"; done
-[ -z "$failed" ] || echo -n "not "
-echo "ok - $count seeds from $first"
-[ -z "$failed" ]
+make -s -j"$(nproc)" SAN=1 build/san/sim/test_all_{lab,soak} || { echo "not ok - the simulations are built"; exit 1; }
+
+# seeds TEST VARIABLE COUNT: run the test with the variable set to each seed
+seeds() {
+	local test=build/san/sim/$1 variable=$2 count=$3 failed s
+	failed=$(seq "$first" $((first + count - 1)) |
+		xargs -P "$(nproc)" -I{} sh -c "$variable={} timeout 600 $test >/dev/null 2>&1 || echo {}")
+	for s in $failed; do echo "# $variable=$s $test"; done
+	[ -z "$failed" ] || echo -n "not "
+	echo "ok - $1: $count seeds from $first"
+	[ -z "$failed" ]
+}
+
+status=0
+seeds test_all_lab LAB_SEED "$count" || status=1
+seeds test_all_soak SOAK_SEED $((count / 2)) || status=1
+exit $status

@@ -2,9 +2,11 @@
 
 /*
  * A lab in which everything happens in any order, again and again: SMs that die and come back with
- * other LIDs, partitions that lose and gain members, all cables pulled at once, hosts that restart,
- * under loss. When it is quiet again all must be as if nothing had been, for receivers who joined
- * their group at the start, too. SOAK_SEED=N runs this seed alone, LAB_VERBOSE=1 shows the log.
+ * other LIDs, partitions that lose and gain members, all cables pulled at once, hosts that restart, receivers
+ * that come and go, under loss. When it is quiet again all must be as if nothing had been, for receivers who joined
+ * their group at the start, too. Half of the seeds are small labs with one profile in one partition. The others have
+ * 200 interfaces, whose profiles and partitions are drawn. SOAK_SEED=N runs the labs of this seed alone,
+ * LAB_VERBOSE=1 shows the log.
  */
 
 #include <stdio.h>
@@ -16,8 +18,13 @@
 #include "util/text.h"
 
 #define SEEDS 40
+#define SEEDS_MIXED 20
 #define ROUNDS 3
-#define PKEY 0x8001
+#define INTERFACES 200 /* of a lab with mixed profiles */
+
+/* Partition of all ports, then those of which ports are members one by one */
+#define PKEY_ALL 0xffff
+static const uint16_t pkeys[] = { 0x8001, 0x8002, 0x8003 };
 
 struct soak {
 	struct lab l;
@@ -28,32 +35,75 @@ struct soak {
 	uint64_t seed;
 	bool *want, *member, *in_part; /* each indexed by host */
 	unsigned int sl;
+	unsigned int mtu; /* enum ib_mtu_code of the groups that the SM makes */
 	uint32_t qkey;
 	char *conf;
 	bool faulty;
+	bool mixed; /* profiles and partitions are drawn */
 };
 
-/* All ports are in the default partition, some in the partition of the interfaces. */
-static const char *conf_of(struct soak *s)
+static void add_partition(struct soak *s, struct text *t, uint16_t pkey)
 {
-	size_t size = 256 + s->c.n * 32;
-	struct text t = { .buf = s->conf = realloc(s->conf, size), .size = size };
-
-	text_add(&t,
-		 "Default=0x7fff, ipoib: ALL=full;\n"
-		 "Lab=0x0001, ipoib, defmember=full, sl=%u, Q_Key=0x%x: SELF",
-		 s->sl, s->qkey);
+	text_add(t, "Lab%u=0x%04x, ipoib, defmember=full, sl=%u, mtu=%u, Q_Key=0x%x: SELF", pkey,
+		 pkey & 0x7fff, s->sl, s->mtu, s->qkey + pkey);
 	for (unsigned int i = 0; i < s->c.n; i++) {
 		struct lab_host *h = &s->l.host[i];
 
-		if (s->in_part[i])
-			text_add(&t, ", 0x%016llx",
+		if (s->in_part[i] && h->pkey == pkey)
+			text_add(t, ", 0x%016llx",
 				 (unsigned long long)fabric_node_node(h->node)
 					 ->port[h->port]
 					 .guids[0]);
 	}
-	text_add(&t, ";\n");
+	text_add(t, ";\n");
+}
+
+/* The administrator makes the groups that links of some profiles are made by. */
+static const char *conf_of(struct soak *s)
+{
+	size_t size = 1024 + s->c.n * 32;
+	struct text t = { .buf = s->conf = realloc(s->conf, size), .size = size };
+
+	text_add(&t, "Default=0x7fff, ipoib, mtu=%u : mgid=ff12:3333::1, mtu=%u\nALL=full;\n",
+		 s->mtu, s->mtu);
+	for (unsigned int i = 0; i < ARRAY_SIZE(pkeys); i++)
+		add_partition(s, &t, pkeys[i]);
 	return s->conf;
+}
+
+/* A profile whose own group has no P_Key in its MGID has one link in the whole subnet. */
+static bool one_link(const struct ipoib_profile *p)
+{
+	ib_gid a, b;
+
+	return !p->mgid_broadcast(&a, pkeys[0], p->scope) &&
+	       !p->mgid_broadcast(&b, pkeys[1], p->scope) && !memcmp(&a, &b, sizeof(a));
+}
+
+static void draw_link(struct lab_host *h, void *ctx)
+{
+	struct soak *s = ctx;
+	unsigned int rows = 0;
+
+	h->pkey = pkeys[0];
+	if (!s->mixed)
+		return;
+	while (ipoib_profile_at(rows))
+		rows++;
+	h->profile = ipoib_profile_at(prng_below(&s->r, rows));
+	h->pkey = pkeys[prng_below(&s->r, ARRAY_SIZE(pkeys))];
+	if (one_link(h->profile) || prng_below(&s->r, 4) == 0)
+		h->pkey = PKEY_ALL;
+	h->router = h->profile->reports && prng_below(&s->r, 32) == 0;
+}
+
+static bool on_one_link(const struct lab_host *a, const struct lab_host *b)
+{
+	const struct ipoib_profile *p = ipoib_link_profile(a->link),
+				   *q = ipoib_link_profile(b->link);
+
+	return a->pkey == b->pkey && p->mgid_broadcast == q->mgid_broadcast &&
+	       p->encap.write == q->encap.write;
 }
 
 static void some_of_all(struct soak *s, bool *v, unsigned int of)
@@ -62,32 +112,37 @@ static void some_of_all(struct soak *s, bool *v, unsigned int of)
 		v[i] = prng_below(&s->r, of) == 0;
 }
 
-static void soak_init(struct soak *s, uint64_t seed)
+static void soak_init(struct soak *s, uint64_t seed, bool mixed)
 {
 	struct topo_gen_random g = { .seed = seed };
 	struct topo *t;
 
 	memset(s, 0, sizeof(*s));
 	s->seed = seed;
+	s->mixed = mixed;
 	prng_seed(&s->r, seed);
 	g.switches = 1 + prng_below(&s->r, 10);
-	g.cas = 2 + prng_below(&s->r, 25);
-	g.max_ca_ports = 1 + prng_below(&s->r, 2);
+	g.cas = mixed ? INTERFACES : 2 + prng_below(&s->r, 25);
+	g.max_ca_ports = mixed ? 1 : 1 + prng_below(&s->r, 2);
 	g.extra_links = prng_below(&s->r, g.switches + 1);
 	t = topo_gen_random(&g);
 	assert_non_null(t);
 	s->sm = sm_cfg_default();
 	s->sm.lmc = (uint8_t)prng_below(&s->r, 3);
 	s->sl = prng_below(&s->r, 8);
+	s->mtu = IB_MTU_2048;
 	s->qkey = 0x80001000;
 	lab_create(&s->l, &(struct lab_cfg){ .topo = t,
 					     .seed = seed,
-					     .pkey = PKEY,
+					     .setup = draw_link,
+					     .setup_ctx = s,
+					     .sidr = true,
 					     .sm = &s->sm,
 					     .crc = seed % 3 ? HCA_CRC_OFF : HCA_CRC_FULL,
 					     .verbose = getenv("LAB_VERBOSE") != NULL });
 	topo_free(t);
 	lab_count_init(&s->c, &s->l);
+	s->c.same_link = on_one_link;
 	s->want = calloc(s->c.n, sizeof(*s->want));
 	s->member = calloc(s->c.n, sizeof(*s->member));
 	s->in_part = calloc(s->c.n, sizeof(*s->in_part));
@@ -97,9 +152,7 @@ static void soak_init(struct soak *s, uint64_t seed)
 	lab_partitions(&s->l, conf_of(s));
 	for (unsigned int i = 0; i < s->c.n; i++)
 		if (s->member[i])
-			assert_int_equal(
-				ipoib_mcast_add(s->l.host[i].link, IPOIB_IPV4, lab_group, s->l.now),
-				0);
+			lab_receive(&s->l.host[i], lab_group);
 }
 
 static void soak_fini(struct soak *s)
@@ -176,6 +229,8 @@ static void restart_sm(struct soak *s)
 		s->qkey++;
 	if (prng_below(&s->r, 2))
 		s->sl = prng_below(&s->r, 8);
+	if (prng_below(&s->r, 2))
+		s->mtu = IB_MTU_2048 + prng_below(&s->r, 2);
 	lab_sm_start(&s->l, &s->sm, conf_of(s));
 }
 
@@ -216,7 +271,23 @@ static void restart_host(struct soak *s)
 		toggle_faults(s);
 	lab_host_restart(h);
 	if (s->member[h->index])
-		assert_int_equal(ipoib_mcast_add(h->link, IPOIB_IPV4, lab_group, s->l.now), 0);
+		lab_receive(h, lab_group);
+}
+
+/* Groups come into being with their first receiver and end with the last one. */
+static void other_receivers(struct soak *s)
+{
+	unsigned int of = 1 + prng_below(&s->r, 4);
+
+	for (unsigned int i = 0; i < s->c.n; i++) {
+		bool member = prng_below(&s->r, of) == 0;
+
+		if (member && !s->member[i])
+			lab_receive(&s->l.host[i], lab_group);
+		else if (!member && s->member[i])
+			lab_receive_not(&s->l.host[i], lab_group);
+		s->member[i] = member;
+	}
 }
 
 static const struct {
@@ -229,6 +300,7 @@ static const struct {
 	{ "partitions change", reload_partitions },
 	{ "a host restarts", restart_host },
 	{ "faults change", toggle_faults },
+	{ "receivers change", other_receivers },
 };
 
 static void something(struct soak *s)
@@ -243,6 +315,17 @@ static void something(struct soak *s)
 
 /* --- the end, when no more events come */
 
+/* A multicast router receives all groups of its link. */
+static void check_group(struct soak *s)
+{
+	bool *hears = calloc(s->c.n, sizeof(*hears));
+
+	for (unsigned int i = 0; i < s->c.n; i++)
+		hears[i] = s->member[i] || s->l.host[i].router;
+	lab_check_group(&s->l, &s->c, s->want, hears, s->seed);
+	free(hears);
+}
+
 static void quiet(struct soak *s)
 {
 	if (s->faulty)
@@ -250,19 +333,19 @@ static void quiet(struct soak *s)
 	lab_run(&s->l, NS_SEC(60));
 	lab_reachable(&s->l, s->want);
 	for (unsigned int i = 0; i < s->c.n; i++)
-		s->want[i] &= s->in_part[i];
+		s->want[i] &= s->in_part[i] || s->l.host[i].pkey == PKEY_ALL;
 	lab_wait_up(&s->l, s->want, NS_SEC(60), s->seed, "when it was over");
 	lab_warm_up(&s->l, &s->c, s->want);
 	lab_check_pairs(&s->l, &s->c, s->want, s->seed);
-	lab_check_group(&s->l, &s->c, s->want, s->member, s->seed);
+	check_group(s);
 	lab_check_beliefs(&s->l, s->want, s->seed);
 }
 
-static void one_seed(uint64_t seed)
+static void one_lab(uint64_t seed, bool mixed)
 {
 	struct soak s;
 
-	soak_init(&s, seed);
+	soak_init(&s, seed, mixed);
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		unsigned int n = 1 + prng_below(&s.r, 6);
 
@@ -273,22 +356,35 @@ static void one_seed(uint64_t seed)
 	soak_fini(&s);
 }
 
-static void test_sim_soak(void **state)
+static void seeds(unsigned int n, bool mixed)
 {
 	const char *only = getenv("SOAK_SEED");
 
 	if (only) {
-		one_seed(strtoull(only, NULL, 0));
+		one_lab(strtoull(only, NULL, 0), mixed);
 		return;
 	}
-	for (uint64_t seed = 1; seed <= SEEDS; seed++)
-		one_seed(seed);
+	for (uint64_t seed = 1; seed <= n; seed++)
+		one_lab(seed, mixed);
+}
+
+static void test_sim_soak(void **state)
+{
+	(void)state;
+	seeds(SEEDS, false);
+}
+
+static void test_sim_soak_of_200_interfaces_of_all_profiles(void **state)
+{
+	(void)state;
+	seeds(SEEDS_MIXED, true);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sim_soak),
+		cmocka_unit_test(test_sim_soak_of_200_interfaces_of_all_profiles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

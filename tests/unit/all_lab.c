@@ -186,6 +186,8 @@ static void bind_hcas(struct lab *l, const struct lab_cfg *cfg)
 			h->stations = cfg->stations;
 			h->sidr_server = h->index < cfg->sidr_servers;
 			h->profile = cfg->profile[h->index % 2];
+			if (cfg->setup)
+				cfg->setup(h, cfg->setup_ctx);
 			lab_host_open(h);
 		}
 	}
@@ -357,6 +359,17 @@ void lab_receive(struct lab_host *h, const uint8_t group[4])
 		assert_int_equal(ipoib_mcast_add(h->link, IPOIB_IPV4, group, h->lab->now), 0);
 	else
 		assert_int_equal(ipoib_mcast_add(h->link, IPOIB_IPV6, v6, h->lab->now), 0);
+}
+
+void lab_receive_not(struct lab_host *h, const uint8_t group[4])
+{
+	uint8_t v6[16];
+
+	to_ipv6(v6, group);
+	if (has_ipv4(h))
+		ipoib_mcast_del(h->link, IPOIB_IPV4, group, h->lab->now);
+	else
+		ipoib_mcast_del(h->link, IPOIB_IPV6, v6, h->lab->now);
 }
 
 static void put_ipv4(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], size_t len)

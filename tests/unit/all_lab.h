@@ -76,6 +76,9 @@ struct lab_cfg {
 		*profile[2]; /* profiles of hosts with even and with odd index; NULL: the default */
 	bool sidr; /* the SM's node gives out groups by SIDR */
 	unsigned int sidr_servers; /* number of hosts, from the first on, that do */
+	/* Called for each host before it is opened, may change its .pkey, .profile and .router; NULL: nothing is changed */
+	void (*setup)(struct lab_host *h, void *ctx);
+	void *setup_ctx;
 	const char *partitions; /* text; NULL: the default partition */
 	const struct sm_cfg *sm; /* NULL: the default */
 	bool verbose;
@@ -119,8 +122,9 @@ bool lab_all_up(const struct lab *l, const bool *want);
  */
 void lab_send(struct lab_host *from, const struct lab_host *to, const void *data, size_t len);
 void lab_send_group(struct lab_host *from, const uint8_t group[4], const void *data, size_t len);
-/* lab_receive() - Let the host receive the group of lab_send_group() */
+/* lab_receive(), lab_receive_not() - Let the host receive the group of lab_send_group(), and no more */
 void lab_receive(struct lab_host *h, const uint8_t group[4]);
+void lab_receive_not(struct lab_host *h, const uint8_t group[4]);
 /* lab_ip_len() - Length of the IP header of the packets that the host sends */
 size_t lab_ip_len(const struct lab_host *h);
 

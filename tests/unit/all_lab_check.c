@@ -127,6 +127,14 @@ void lab_faults_off(struct lab *l)
 		assert_int_equal(fabric_fault_del(l->f, i.id, l->now), 0);
 }
 
+/* Hosts @a and @b are two that should reach each other. */
+static bool are_pair(struct lab *l, const struct lab_count *c, const bool *want, unsigned int a,
+		     unsigned int b)
+{
+	return want[a] && want[b] && a != b &&
+	       (!c->same_link || c->same_link(&l->host[a], &l->host[b]));
+}
+
 static void send_pairs(struct lab *l, struct lab_count *c, const bool *want)
 {
 	memset(c->got, 0, (size_t)c->n * c->n * sizeof(*c->got));
@@ -134,7 +142,7 @@ static void send_pairs(struct lab *l, struct lab_count *c, const bool *want)
 		for (unsigned int b = 0; b < c->n; b++) {
 			struct msg m = { 0x756e6963, a, b, 0 };
 
-			if (want[a] && want[b] && a != b)
+			if (are_pair(l, c, want, a, b))
 				lab_send(&l->host[a], &l->host[b], &m, sizeof(m));
 		}
 		lab_run(l, NS_MSEC(50));
@@ -153,7 +161,7 @@ void lab_check_pairs(struct lab *l, struct lab_count *c, const bool *want, uint6
 	send_pairs(l, c, want);
 	for (unsigned int a = 0; a < c->n; a++)
 		for (unsigned int b = 0; b < c->n; b++)
-			if (c->got[a * c->n + b] != (want[a] && want[b] && a != b))
+			if (c->got[a * c->n + b] != are_pair(l, c, want, a, b))
 				fail_msg("seed %llu: %u -> %u: %u packets arrived",
 					 (unsigned long long)seed, a, b, c->got[a * c->n + b]);
 	assert_int_equal(c->wrong, 0);
@@ -173,7 +181,7 @@ void lab_check_group(struct lab *l, struct lab_count *c, const bool *want, const
 		lab_send_group(&l->host[i], lab_group, &m, sizeof(m));
 		lab_run(l, NS_SEC(3));
 		for (unsigned int k = 0; k < c->n; k++)
-			if (c->group[k] != (member[k] && want[k] && k != i))
+			if (c->group[k] != (member[k] && are_pair(l, c, want, i, k)))
 				fail_msg("seed %llu: group packet of %u: %u got %u",
 					 (unsigned long long)seed, i, k, c->group[k]);
 		memset(c->group, 0, c->n * sizeof(*c->group));
@@ -185,7 +193,6 @@ struct belief {
 	struct lab *l;
 	struct lab_host *h;
 	uint64_t seed;
-	unsigned int groups;
 };
 
 static void one_belief(void *ctx, const struct sac_group_info *i)
@@ -195,30 +202,55 @@ static void one_belief(void *ctx, const struct sac_group_info *i)
 	struct sm_mcmember *m =
 		g ? sm_group_member(g, ib_gid_guid(&sac_port(b->h->sac)->gid)) : NULL;
 
-	if (!i->have)
-		return;
-	b->groups++;
-	if (!m || m->join_state != i->have)
+	if (i->have && (!m || m->join_state != i->have))
 		fail_msg("seed %llu: host %u has join state %u, the SA knows %u",
 			 (unsigned long long)b->seed, b->h->index, i->have, m ? m->join_state : 0);
 }
 
+struct search {
+	const ib_gid *mgid;
+	bool found;
+};
+
+static void look_for_mgid(void *ctx, const struct sac_group_info *i)
+{
+	struct search *s = ctx;
+
+	s->found |= i->have && !memcmp(&i->mgid, s->mgid, sizeof(*s->mgid));
+}
+
+/* A member that the SA knows is a port that believes to be one. */
+static void check_member(struct lab *l, const bool *want, const struct sm_group *g,
+			 const struct sm_mcmember *m, uint64_t seed)
+{
+	struct search s = { .mgid = &g->rec.mgid };
+	unsigned int i = 0;
+
+	while (i < l->nhosts && l->host[i].ca_port.guid != m->port_guid)
+		i++;
+	if (i < l->nhosts && want[i])
+		sac_group_each(l->host[i].sac, look_for_mgid, &s);
+	if (!s.found)
+		fail_msg("seed %llu: the SA knows host %u (wanted: %d) as a member with join state "
+			 "%u of the group %016llx:%016llx, which the host does not",
+			 (unsigned long long)seed, i, i < l->nhosts && want[i], m->join_state,
+			 (unsigned long long)be64_at(g->rec.mgid.raw),
+			 (unsigned long long)be64_at(g->rec.mgid.raw + 8));
+}
+
 void lab_check_beliefs(struct lab *l, const bool *want, uint64_t seed)
 {
-	unsigned int believed = 0, known = 0;
+	const struct sm_mcmember *m;
 
 	for (unsigned int i = 0; i < l->nhosts; i++) {
 		struct belief b = { .l = l, .h = &l->host[i], .seed = seed };
 
 		if (want[i])
 			sac_group_each(l->host[i].sac, one_belief, &b);
-		believed += b.groups;
 	}
 	for (struct sm_group *g = sm_group_next(l->sm, NULL); g; g = sm_group_next(l->sm, g))
-		known += g->nmembers;
-	if (known != believed)
-		fail_msg("seed %llu: the SA has %u members, the interfaces believe %u",
-			 (unsigned long long)seed, known, believed);
+		list_for_each (m, &g->members, link)
+			check_member(l, want, g, m, seed);
 }
 
 static void dump_drops(struct lab *l)

@@ -19,6 +19,8 @@ struct lab_count {
 	uint32_t *group; /* n counters: packets to the group, indexed by receiver */
 	uint32_t n;
 	uint32_t wrong;
+	/* Whether the interfaces of two hosts are on one link; others are not checked as pairs. NULL: all are on one */
+	bool (*same_link)(const struct lab_host *a, const struct lab_host *b);
 };
 
 void lab_count_init(struct lab_count *c, struct lab *l);
@@ -42,14 +44,14 @@ void lab_wait_up(struct lab *l, const bool *want, ns_t most, uint64_t seed, cons
 void lab_warm_up(struct lab *l, struct lab_count *c, const bool *want);
 
 /*
- * lab_check_pairs() - Send one packet from each wanted host to each other, and check that each
+ * lab_check_pairs() - Send one packet from each wanted host to each other on its link, and check that each
  * arrives once
  */
 void lab_check_pairs(struct lab *l, struct lab_count *c, const bool *want, uint64_t seed);
 
 /*
  * lab_check_group() - Send group packets from some hosts, and check that each arrives once at every
- * wanted member except its sender
+ * wanted member on its link except its sender
  */
 void lab_check_group(struct lab *l, struct lab_count *c, const bool *want, const bool *member,
 		     uint64_t seed);
