@@ -141,6 +141,8 @@ static const struct conf_key keys[] = {
 	{ "pkey", CONF_NUMBER, MEMBER(pkey), .def = 0xffff, .min = 1, .max = 0xffff,
 	  .allowed = is_pkey, .expected = "0x0001-0x7fff or 0x8001-0xffff" },
 	{ "profile", .set = set_profile },
+	/* 0 and 15 are reserved (IBTA 4.1.1). */
+	{ "scope", CONF_NUMBER, MEMBER(scope), .min = 1, .max = 14 },
 	{ "sl", .set = set_sl },
 	{ "netns", .set = set_netns },
 	{ "address", .set = set_address, .repeatable = true },
@@ -282,16 +284,37 @@ static int check_secret(struct conf_parser *p, const struct conf_iface *f)
 			 f->name, *f->host ? "@" : "", f->host);
 }
 
+static struct ipoib_map map_of(const struct conf_iface *f)
+{
+	return ipoib_profile_map(f->profile, f->pkey, f->scope);
+}
+
+static int check_scope(struct conf_parser *p, const struct conf_iface *f)
+{
+	struct ipoib_map map = map_of(f);
+	ib_gid mgid;
+
+	if (!f->profile->mgid_broadcast(&mgid, &map))
+		return 0;
+	return conf_fail(p,
+			 "[interface %s%s%s] scope: '%u', expected %u, which is the scope of profile "
+			 "%s",
+			 f->name, *f->host ? "@" : "", f->host, f->scope, f->profile->scope,
+			 f->profile->name);
+}
+
 /* Where a profile's own group has no P_Key in its MGID, a port can be on one such link only. */
 static int check_link(struct conf_parser *p, const struct conf_iface *f)
 {
+	struct ipoib_map map = map_of(f);
 	ib_gid own, other;
 
-	f->profile->mgid_broadcast(&own, f->pkey | IB_PKEY_FULL, f->profile->scope);
+	f->profile->mgid_broadcast(&own, &map);
 	for (const struct conf_iface *o = p->c.iface; o < f; o++) {
 		if (!((o->pkey ^ f->pkey) & 0x7fff) || !same_port(&o->port, &f->port))
 			continue;
-		o->profile->mgid_broadcast(&other, o->pkey | IB_PKEY_FULL, o->profile->scope);
+		map = map_of(o);
+		o->profile->mgid_broadcast(&other, &map);
 		if (ib_gid_equal(&own, &other))
 			return conf_fail(p,
 					 "[interface %s%s%s] pkey: 0x%04x, expected 0x%04x as in "
@@ -323,7 +346,7 @@ static int check(struct conf_parser *p)
 		p->line = f->line;
 		if ((f->port.udp && check_udp(p, f)) || (f->qpn && check_qpn(p, f)) ||
 		    check_router(p, f) || check_addresses(p, f) || check_secret(p, f) ||
-		    check_link(p, f) || check_sidr(p, f))
+		    check_scope(p, f) || check_link(p, f) || check_sidr(p, f))
 			return -EINVAL;
 		if (!f->port.udp && !conf_find_fabric(&p->c, f->port.fabric))
 			return conf_fail(p, "[interface %s%s%s] port: no [fabric %s] in this file",

@@ -216,6 +216,7 @@ int ifc_start(struct ifc *i, const struct ifc_cfg *cfg)
 		.profile = cfg->profile,
 		.pkey = cfg->pkey,
 		.max_ip_mtu = cfg->max_ip_mtu,
+		.scope = cfg->scope,
 		.sl_from = cfg->sl_from,
 		.sl = cfg->sl,
 		.join_tries = cfg->join_tries,

@@ -276,8 +276,8 @@ static int link_init(struct ipoib_link *l, const struct ipoib_link_cfg *cfg)
 	reason_default(l, IPOIB_LINK_DOWN);
 	timer_init(&l->retry, link_retry);
 	timer_init(&l->sweep, link_sweep);
-	err = l->profile->mgid_broadcast(&l->mgid, l->pkey,
-					 cfg->scope ? cfg->scope : l->profile->scope);
+	l->map = ipoib_profile_map(l->profile, l->pkey, cfg->scope);
+	err = l->profile->mgid_broadcast(&l->mgid, &l->map);
 	if (!err)
 		err = ipoib_neighs_init(l);
 	if (!err)

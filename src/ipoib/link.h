@@ -91,6 +91,7 @@ struct ipoib_link {
 	struct sac *sac;
 	struct sac_user user;
 	uint16_t pkey; /* P_Key with bit 15 set */
+	struct ipoib_map map; /* what the MGIDs of the link's groups depend on */
 	ib_gid mgid; /* MGID of the broadcast group */
 	enum ipoib_sl_from sl_from; /* that of the configuration, or the profile's */
 

@@ -117,11 +117,9 @@ static bool group_beyond_link(enum ipoib_proto proto, const uint8_t *group)
 int ipoib_mcast_mgid(const struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group,
 		     ib_gid *ret)
 {
-	uint8_t scope = mgid_scope(&l->mgid);
-
 	if (proto == IPOIB_IPV4)
-		return l->profile->mgid_ipv4(ret, group, l->pkey, scope);
-	return l->profile->mgid_ipv6(ret, group, l->pkey, scope);
+		return l->profile->mgid_ipv4(ret, group, &l->map);
+	return l->profile->mgid_ipv6(ret, group, &l->map);
 }
 
 int ipoib_mcast_get(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group,
@@ -228,7 +226,7 @@ void ipoib_mcasts_sweep(struct ipoib_link *l, ns_t now)
 static void name_broadcast(struct ipoib_link *l)
 {
 	struct ipoib_mcast *m = l->bcast;
-	int version = l->profile->mgid_group(m->group, &l->mgid, l->pkey, mgid_scope(&l->mgid));
+	int version = l->profile->mgid_group(m->group, &l->mgid, &l->map);
 
 	m->broadcast = true;
 	m->proto = version == 6 ? IPOIB_IPV6 : IPOIB_IPV4;
@@ -279,6 +277,7 @@ void ipoib_mcasts_regroup(struct ipoib_link *l, const ib_gid *mgid)
 	struct ipoib_mcast *m;
 
 	l->mgid = *mgid;
+	l->map.scope = mgid_scope(mgid);
 	l->bcast->receivers = 0;
 	set_mgid(l->bcast, mgid);
 	name_broadcast(l);

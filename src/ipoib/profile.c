@@ -46,11 +46,32 @@ static unsigned int mtu_less_encap(unsigned int group_mtu)
 	return group_mtu - IPOIB_HDR_LEN;
 }
 
+static int rfc4391_broadcast(ib_gid *ret, const struct ipoib_map *map)
+{
+	return mgid_broadcast(ret, map->pkey, map->scope);
+}
+
+static int rfc4391_ipv4(ib_gid *ret, const uint8_t group[4], const struct ipoib_map *map)
+{
+	return mgid_from_ipv4(ret, group, map->pkey, map->scope);
+}
+
+static int rfc4391_ipv6(ib_gid *ret, const uint8_t group[16], const struct ipoib_map *map)
+{
+	return mgid_from_ipv6(ret, group, map->pkey, map->scope);
+}
+
+static int rfc4391_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib_map *map)
+{
+	return mgid_to_group(ret, mgid, map->pkey, map->scope);
+}
+
 /* Formats of packets and groups of RFC 4391. The scope of groups is link-local (§4.1). */
-#define WIRE_RFC4391                                                                               \
-	.encap = { ENCAP_TYPE_RESERVED }, .resolve = IPOIB_RESOLVE_ARP, .nd = { ND_20_OCTETS },    \
-	.iid = ipoib_iid_from_guid, .mgid_broadcast = mgid_broadcast, .mgid_ipv4 = mgid_from_ipv4, \
-	.mgid_ipv6 = mgid_from_ipv6, .mgid_group = mgid_to_group, .scope = 2,                      \
+#define WIRE_RFC4391                                                                            \
+	.encap = { ENCAP_TYPE_RESERVED }, .resolve = IPOIB_RESOLVE_ARP, .nd = { ND_20_OCTETS }, \
+	.iid = ipoib_iid_from_guid, .mgid_broadcast = rfc4391_broadcast,                        \
+	.mgid_ipv4 = rfc4391_ipv4, .mgid_ipv6 = rfc4391_ipv6, .mgid_group = rfc4391_group,      \
+	.scope = 2,                                                                             \
 	.ip_mtu = mtu_less_encap, .sl_from = IPOIB_SL_PATH
 
 /* RFC 4391 §10: a sender joins groups that exist, and uses the all-routers group instead of others. */
@@ -89,25 +110,25 @@ static bool is_ipv6(uint16_t ethertype)
 }
 
 /* The link is made by FF12:3333::1, whatever its P_Key (§5.1.6), so an IB subnet has one such link. */
-static int all_hosts_3333(ib_gid *ret, uint16_t pkey, uint8_t scope)
+static int all_hosts_3333(ib_gid *ret, const struct ipoib_map *map)
 {
 	static const uint8_t all_hosts[16] = { 0xff, 0x02, [15] = 1 };
 
-	return scope == 2 ? mgid_3333_from_ipv6(ret, all_hosts) : -EINVAL;
+	return map->scope == 2 ? mgid_3333_from_ipv6(ret, all_hosts) : -EINVAL;
 }
 
-static int no_ipv4_group(ib_gid *ret, const uint8_t group[4], uint16_t pkey, uint8_t scope)
+static int no_ipv4_group(ib_gid *ret, const uint8_t group[4], const struct ipoib_map *map)
 {
 	return -EINVAL;
 }
 
 /* §4.1: the scope is the group's own. */
-static int ipv6_to_3333(ib_gid *ret, const uint8_t group[16], uint16_t pkey, uint8_t scope)
+static int ipv6_to_3333(ib_gid *ret, const uint8_t group[16], const struct ipoib_map *map)
 {
 	return mgid_3333_from_ipv6(ret, group);
 }
 
-static int group_of_3333(uint8_t ret[16], const ib_gid *mgid, uint16_t pkey, uint8_t scope)
+static int group_of_3333(uint8_t ret[16], const ib_gid *mgid, const struct ipoib_map *map)
 {
 	int err = mgid_3333_to_ipv6(ret, mgid);
 
@@ -219,10 +240,10 @@ static const struct ipoib_profile profiles[] = {
 			.decode = nd_opt_ibarp_decode },
 		.iid = ipoib_iid_complement,
 		.group_from = IPOIB_GROUP_SIDR,
-		.mgid_broadcast = mgid_broadcast,
-		.mgid_ipv4 = mgid_from_ipv4,
-		.mgid_ipv6 = mgid_from_ipv6,
-		.mgid_group = mgid_to_group,
+		.mgid_broadcast = rfc4391_broadcast,
+		.mgid_ipv4 = rfc4391_ipv4,
+		.mgid_ipv6 = rfc4391_ipv6,
+		.mgid_group = rfc4391_group,
 		.scope = 2,
 		.ip_mtu = mtu_2048_at_most,
 		.sender = { SENDER_RFC4391 },
@@ -234,6 +255,11 @@ static const struct ipoib_profile profiles[] = {
 bool ipoib_profile_has(const struct ipoib_profile *p, enum ipoib_proto proto)
 {
 	return p->encap.carries(proto == IPOIB_IPV4 ? ETH_P_IPV4 : ETH_P_IPV6_);
+}
+
+struct ipoib_map ipoib_profile_map(const struct ipoib_profile *p, uint16_t pkey, uint8_t scope)
+{
+	return (struct ipoib_map){ .pkey = pkey | IB_PKEY_FULL, .scope = scope ? scope : p->scope };
 }
 
 const struct ipoib_profile *ipoib_profile_at(unsigned int i)

@@ -76,6 +76,12 @@ struct ipoib_nd_form {
 };
 #define IPOIB_ND_OPT_MAX 40
 
+/* What MGIDs depend on besides the IP group. All members are the same on a whole link. */
+struct ipoib_map {
+	uint16_t pkey; /* with bit 15 set */
+	uint8_t scope; /* scope of the broadcast group, 1 to 15 */
+};
+
 struct ipoib_profile {
 	const char *name;
 	struct ipoib_encap encap;
@@ -84,12 +90,12 @@ struct ipoib_profile {
 	/* Interface identifier of IPv6 addresses, made of the port GUID, see ipoib/iid.h */
 	void (*iid)(uint8_t ret[8], uint64_t guid);
 	enum ipoib_group_from group_from;
-	/* Maps from groups to MGIDs, see wire/mgid.h */
-	int (*mgid_broadcast)(ib_gid *ret, uint16_t pkey, uint8_t scope);
-	int (*mgid_ipv4)(ib_gid *ret, const uint8_t group[4], uint16_t pkey, uint8_t scope);
-	int (*mgid_ipv6)(ib_gid *ret, const uint8_t group[16], uint16_t pkey, uint8_t scope);
+	/* Maps from groups to MGIDs, see wire/mgid.h. They return 0, or -EINVAL for what the profile has no MGID for. */
+	int (*mgid_broadcast)(ib_gid *ret, const struct ipoib_map *map);
+	int (*mgid_ipv4)(ib_gid *ret, const uint8_t group[4], const struct ipoib_map *map);
+	int (*mgid_ipv6)(ib_gid *ret, const uint8_t group[16], const struct ipoib_map *map);
 	/* Reverse map: 4 or 6 and the group of an MGID, or -EINVAL if it is none of this link's */
-	int (*mgid_group)(uint8_t ret[16], const ib_gid *mgid, uint16_t pkey, uint8_t scope);
+	int (*mgid_group)(uint8_t ret[16], const ib_gid *mgid, const struct ipoib_map *map);
 	uint8_t scope; /* scope of the broadcast group if none is configured */
 	/*
 	 * IP MTU of a link whose broadcast group has an MTU of @group_mtu octets; 0: no link of the profile has such a
@@ -104,6 +110,9 @@ struct ipoib_profile {
 
 /* ipoib_profile_has() - Whether links of the profile carry packets of @proto, and so have its groups */
 bool ipoib_profile_has(const struct ipoib_profile *p, enum ipoib_proto proto);
+
+/* ipoib_profile_map() - What the MGIDs of a link depend on. @pkey may lack bit 15; @scope 0: as the profile has it */
+struct ipoib_map ipoib_profile_map(const struct ipoib_profile *p, uint16_t pkey, uint8_t scope);
 
 /* ipoib_profile_find() - Profile named @name; NULL: there is none */
 const struct ipoib_profile *ipoib_profile_find(const char *name);

@@ -15,7 +15,7 @@ static void group_found(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 {
 	struct ipoib_mcast *m;
 	uint8_t group[16];
-	int version = l->profile->mgid_group(group, mgid, l->pkey, mgid_scope(&l->mgid));
+	int version = l->profile->mgid_group(group, mgid, &l->map);
 
 	if (version < 0 || !l->up)
 		return; /* no IP group of this link, or an answer that came after the link went down */

@@ -151,9 +151,10 @@ static inline void ef_make_link(const struct ipoib_profile *profile)
 	struct ipoib_link_cfg lc = {
 		.timers = &ef.timers, .pkey = EF_PKEY, .name = "fuzz", .profile = profile
 	};
+	struct ipoib_map map = ipoib_profile_map(profile, EF_PKEY, 0);
 	ib_gid gid;
 
-	profile->mgid_broadcast(&gid, EF_PKEY, 2);
+	profile->mgid_broadcast(&gid, &map);
 	sa_sidr_offer(&ef.sa, &ef_group(&gid)->rec);
 	ef_check(!sac_create(&ef.sac, &sc) && !cm_create(&ef.cm, &cc));
 	lc.cm = ef.cm;

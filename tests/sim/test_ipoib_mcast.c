@@ -567,11 +567,11 @@ static void test_full_group_table_drops_and_recovers(void **state)
 	rig_fini(&r);
 }
 
-static int map_with_own_group(ib_gid *ret, const uint8_t group[4], uint16_t pkey, uint8_t scope)
+static int map_with_own_group(ib_gid *ret, const uint8_t group[4], const struct ipoib_map *map)
 {
 	if (be32_at(group) == GROUP)
-		return mgid_broadcast(ret, pkey, scope);
-	return mgid_from_ipv4(ret, group, pkey, scope);
+		return mgid_broadcast(ret, map->pkey, map->scope);
+	return mgid_from_ipv4(ret, group, map->pkey, map->scope);
 }
 
 /* A profile may map an IP group to the link's own group. No row of RFC 4391's wire does. */

@@ -55,6 +55,7 @@ static void test_conf_whole_contract(void **state)
 				   "port = fabric:lab/Rack 1/Hca1/2\n"
 				   "pkey = 0x8001\n"
 				   "profile = rfc4391\n"
+				   "scope = 14\n"
 				   "sl = 15\n"
 				   "netns = h1\n"
 				   "address = 10.4.0.1/24\n"
@@ -97,6 +98,7 @@ static void test_conf_whole_contract(void **state)
 	assert_int_equal(c.iface[0].stations, 7);
 	assert_int_equal(c.iface[0].qpn, 0xabcdef);
 	assert_int_equal(c.iface[0].sl_from, IPOIB_SL_FIXED);
+	assert_int_equal(c.iface[0].scope, 14);
 	assert_int_equal(c.iface[0].sl, 15);
 	assert_int_equal(c.iface[0].mtu, 1500);
 	conf_free(&c);
@@ -446,6 +448,10 @@ static void test_conf_refuses_bad_values(void **state)
 	refuses(IFACE "pkey = 0x10000\n", "/etc/lab/lab.conf:5:", "0x10000", "0x0001");
 	refuses(IFACE "pkey = -1\n", "/etc/lab/lab.conf:5:", "-1", "0x0001");
 	refuses(IFACE "profile = cm\n", "/etc/lab/lab.conf:5:", "cm", "rfc4391 or linux or v6ib00");
+	refuses(IFACE "scope = 15\n", "/etc/lab/lab.conf:5:", "'15'", "1-14");
+	refuses(IFACE "scope = 0\n", "/etc/lab/lab.conf:5:", "'0'", "1-14");
+	refuses(IFACE "profile = v6ib00\nscope = 5\n", "/etc/lab/lab.conf:3:", "scope: '5'",
+		"expected 2");
 	refuses(IFACE "sl = 16\n", "/etc/lab/lab.conf:5:", "sl: '16'", "path, group or 0-15");
 	refuses(IFACE "router = 1\n", "/etc/lab/lab.conf:5:", "router: '1'", "auto, yes or no");
 	refuses(IFACE "profile = linux\nrouter = yes\n", "/etc/lab/lab.conf:3:", "router: 'yes'",
