@@ -73,6 +73,7 @@ struct fake_sa {
 	unsigned int requests, retries, open, max_open;
 	unsigned int path_asks, joins, leaves, asks, subscribes, unsubscribes, report_resps;
 	uint64_t last_comp_mask, join_mask;
+	uint64_t join_masks[16]; /* component masks of the first joins */
 	uint8_t last[MAD_LEN];
 	struct ib_mcmember_rec last_join;
 	struct ib_path_rec last_path;
@@ -250,6 +251,8 @@ static inline uint16_t sa_do_join(struct fake_sa *sa, const struct sa_mad *rq, u
 	ib_mcmember_rec_decode(&rec, rq->data, rq->data_len);
 	sa->last_join = rec;
 	sa->join_mask = rq->sa.comp_mask;
+	if (sa->joins < ARRAY_SIZE(sa->join_masks))
+		sa->join_masks[sa->joins] = rq->sa.comp_mask;
 	sa->joins += first;
 	g = sa_group_slot(sa, &rec.mgid);
 	g->joins += first;

@@ -277,7 +277,7 @@ static inline void rig_cm(struct ipoib_rig *r, const struct sa_group *g)
 static inline void rig_init_cfg(struct ipoib_rig *r, struct ipoib_link_cfg *cfg, uint64_t seed)
 {
 	const struct ipoib_profile *p = cfg->profile ? cfg->profile : ipoib_profile_at(0);
-	struct ipoib_map map = ipoib_profile_map(p, RIG_PKEY, cfg->scope);
+	struct ipoib_map map = ipoib_profile_map(p, RIG_PKEY, cfg->scope, cfg->subnet);
 	ib_gid bcast;
 
 	assert_int_equal(p->mgid_broadcast(&bcast, &map), 0);

@@ -134,6 +134,7 @@ struct conf_iface {
 	bool secret_given; /* false: the secret is that of the machine */
 	uint8_t secret[CONF_SECRET_LEN]; /* secret of stable interface identifiers */
 	uint8_t scope; /* scope of the link's groups; 0: as the profile has it */
+	uint16_t subnet; /* number of the IP subnet, in the MGIDs; 0: none */
 	enum ipoib_sl_from sl_from; /* where the SL of unicast packets comes from */
 	uint8_t sl; /* the SL, if it is fixed */
 	bool sidr_server; /* the interface gives out the group of its partition by SIDR */

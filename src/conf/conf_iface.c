@@ -143,6 +143,7 @@ static const struct conf_key keys[] = {
 	{ "profile", .set = set_profile },
 	/* 0 and 15 are reserved (IBTA 4.1.1). */
 	{ "scope", CONF_NUMBER, MEMBER(scope), .min = 1, .max = 14 },
+	{ "subnet-number", CONF_NUMBER, MEMBER(subnet), .min = 1, .max = 65535 },
 	{ "sl", .set = set_sl },
 	{ "netns", .set = set_netns },
 	{ "address", .set = set_address, .repeatable = true },
@@ -286,7 +287,7 @@ static int check_secret(struct conf_parser *p, const struct conf_iface *f)
 
 static struct ipoib_map map_of(const struct conf_iface *f)
 {
-	return ipoib_profile_map(f->profile, f->pkey, f->scope);
+	return ipoib_profile_map(f->profile, f->pkey, f->scope, f->subnet);
 }
 
 static int check_scope(struct conf_parser *p, const struct conf_iface *f)
@@ -294,16 +295,22 @@ static int check_scope(struct conf_parser *p, const struct conf_iface *f)
 	struct ipoib_map map = map_of(f);
 	ib_gid mgid;
 
+	if (f->subnet && !f->profile->subnet_numbers)
+		return conf_fail(
+			p,
+			"[interface %s%s%s] subnet-number: '%u', expected none, because groups "
+			"of profile %s have no such number",
+			f->name, *f->host ? "@" : "", f->host, f->subnet, f->profile->name);
 	if (!f->profile->mgid_broadcast(&mgid, &map))
 		return 0;
-	return conf_fail(p,
-			 "[interface %s%s%s] scope: '%u', expected %u, which is the scope of profile "
-			 "%s",
-			 f->name, *f->host ? "@" : "", f->host, f->scope, f->profile->scope,
-			 f->profile->name);
+	return conf_fail(p, "[interface %s%s%s] scope: '%u', expected %u, because %s%s", f->name,
+			 *f->host ? "@" : "", f->host, f->scope,
+			 f->subnet ? MGID_SCOPE_GLOBAL : f->profile->scope,
+			 f->subnet ? "a subnet-number is global" : "no other is of profile ",
+			 f->subnet ? "" : f->profile->name);
 }
 
-/* Where a profile's own group has no P_Key in its MGID, a port can be on one such link only. */
+/* Where a profile's own group has no P_Key in its MGID, links of a port with different P_Keys must differ otherwise. */
 static int check_link(struct conf_parser *p, const struct conf_iface *f)
 {
 	struct ipoib_map map = map_of(f);
@@ -318,7 +325,8 @@ static int check_link(struct conf_parser *p, const struct conf_iface *f)
 		if (ib_gid_equal(&own, &other))
 			return conf_fail(p,
 					 "[interface %s%s%s] pkey: 0x%04x, expected 0x%04x as in "
-					 "line %u, because profile %s has one link on a port",
+					 "line %u, because the two have one broadcast group "
+					 "in profile %s",
 					 f->name, *f->host ? "@" : "", f->host, f->pkey, o->pkey,
 					 o->line, f->profile->name);
 	}

@@ -217,6 +217,7 @@ int ifc_start(struct ifc *i, const struct ifc_cfg *cfg)
 		.pkey = cfg->pkey,
 		.max_ip_mtu = cfg->max_ip_mtu,
 		.scope = cfg->scope,
+		.subnet = cfg->subnet,
 		.sl_from = cfg->sl_from,
 		.sl = cfg->sl,
 		.join_tries = cfg->join_tries,

@@ -201,6 +201,7 @@ struct ifc_cfg {
 	uint16_t pkey;
 	unsigned int max_ip_mtu; /* upper limit of the IP MTU; 0: as the link has it */
 	uint8_t scope; /* as in struct ipoib_link_cfg */
+	uint16_t subnet;
 	enum ipoib_sl_from sl_from; /* as in struct ipoib_link_cfg */
 	uint8_t sl;
 	uint32_t qpn; /* QPN of the interface; 0: ifc_qpn_hint() chooses */

@@ -206,6 +206,7 @@ static struct ifc_cfg ifc_cfg(const struct inst_iface *i, const struct conf_ifac
 		.pkey = c->pkey,
 		.max_ip_mtu = c->mtu,
 		.scope = c->scope,
+		.subnet = c->subnet,
 		.sl_from = c->sl_from,
 		.sl = c->sl,
 		.log = &i->log,

@@ -90,15 +90,22 @@ void ipoib_ah_request(struct ipoib_link *l, struct ipoib_ah *a, enum ipoib_ah_ki
 	act->ah_create.attr = *attr;
 }
 
+static bool attr_equal(const struct ipoib_ah_attr *a, const struct ipoib_ah_attr *b)
+{
+	return a->dlid == b->dlid && a->sl == b->sl && a->src_path_bits == b->src_path_bits &&
+	       a->rate_code == b->rate_code && a->has_grh == b->has_grh && a->tclass == b->tclass &&
+	       a->hop_limit == b->hop_limit && a->flow_label == b->flow_label &&
+	       ib_gid_equal(&a->dgid, &b->dgid);
+}
+
 bool ipoib_ah_same(const struct ipoib_ah *a, const struct ipoib_ah_attr *attr)
 {
-	const struct ipoib_ah_attr *b = &a->attr;
+	return a->ah && !a->cookie && attr_equal(&a->attr, attr);
+}
 
-	return a->ah && !a->cookie && b->dlid == attr->dlid && b->sl == attr->sl &&
-	       b->src_path_bits == attr->src_path_bits && b->rate_code == attr->rate_code &&
-	       b->has_grh == attr->has_grh && b->tclass == attr->tclass &&
-	       b->hop_limit == attr->hop_limit && b->flow_label == attr->flow_label &&
-	       ib_gid_equal(&b->dgid, &attr->dgid);
+bool ipoib_ah_asked(const struct ipoib_ah *a, const struct ipoib_ah_attr *attr)
+{
+	return a->cookie && attr_equal(&a->next, attr);
 }
 
 static void ah_destroy(struct ipoib_link *l, void *ah)
@@ -128,6 +135,10 @@ static struct ipoib_ah *ah_find(struct ipoib_link *l, uint64_t cookie)
 		if (slot < l->mcast_slots.top && l->mcasts[slot].link)
 			a = &l->mcasts[slot].ah;
 		break;
+	case IPOIB_AH_LENT:
+		if (slot < l->mcast_slots.top && l->mcasts[slot].link)
+			a = &l->mcasts[slot].lent;
+		break;
 	}
 	return a && cookie && a->cookie == cookie ? a : NULL;
 }
@@ -148,10 +159,17 @@ void ipoib_ah_ready(struct ipoib_link *l, uint64_t cookie, void *ah, int err, ns
 		a->ah = ah;
 		a->attr = a->next;
 	}
-	if ((uint32_t)cookie >> COOKIE_SLOT_BITS == IPOIB_AH_PATH)
+	switch ((uint32_t)cookie >> COOKIE_SLOT_BITS) {
+	case IPOIB_AH_PATH:
 		ipoib_path_ah_ready(container_of(a, struct ipoib_path, ah), err, now);
-	else
+		break;
+	case IPOIB_AH_MCAST:
 		ipoib_mcast_ah_ready(container_of(a, struct ipoib_mcast, ah), err, now);
+		break;
+	case IPOIB_AH_LENT:
+		ipoib_mcast_lent_ready(container_of(a, struct ipoib_mcast, lent), err, now);
+		break;
+	}
 }
 
 enum ipoib_drop ipoib_drop_pkt(struct ipoib_link *l, struct pkt *pkt, enum ipoib_drop reason)

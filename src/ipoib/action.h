@@ -17,6 +17,7 @@ void ipoib_act_send(struct ipoib_link *l, struct pkt *pkt, void *ah, uint32_t de
 enum ipoib_ah_kind {
 	IPOIB_AH_PATH,
 	IPOIB_AH_MCAST,
+	IPOIB_AH_LENT, /* ipoib_mcast.lent */
 };
 
 /* ipoib_ah_request() - Ask the owner for an address handle, which replaces @a's once it is ready */
@@ -26,12 +27,16 @@ void ipoib_ah_request(struct ipoib_link *l, struct ipoib_ah *a, enum ipoib_ah_ki
 /* ipoib_ah_same() - Is the handle in use made from @attr, with no request for another one open? */
 bool ipoib_ah_same(const struct ipoib_ah *a, const struct ipoib_ah_attr *attr);
 
+/* ipoib_ah_asked() - Is a request for a handle made from @attr open? */
+bool ipoib_ah_asked(const struct ipoib_ah *a, const struct ipoib_ah_attr *attr);
+
 /* ipoib_ah_drop() - Have the handle destroyed, and ignore the answer to an open request */
 void ipoib_ah_drop(struct ipoib_link *l, struct ipoib_ah *a);
 
-/* The owner has answered the request for the handle of this path (path.c) or group (mcast_join.c). */
+/* The owner has answered the request for the handle of this path (path.c) or group (mcast_join.c, mcast_lent.c). */
 void ipoib_path_ah_ready(struct ipoib_path *p, int err, ns_t now);
 void ipoib_mcast_ah_ready(struct ipoib_mcast *m, int err, ns_t now);
+void ipoib_mcast_lent_ready(struct ipoib_mcast *m, int err, ns_t now);
 
 /* ipoib_drop_pkt() - Free @pkt and count it under @reason, which is returned */
 enum ipoib_drop ipoib_drop_pkt(struct ipoib_link *l, struct pkt *pkt, enum ipoib_drop reason);

@@ -105,7 +105,9 @@ struct ipoib_link_cfg {
 	const struct ipoib_profile *profile; /* NULL: the default profile */
 	uint16_t
 		pkey; /* P_Key; bit 15 is added, because MGIDs contain the full form (RFC 4391 §4.1) */
-	uint8_t scope; /* scope of the broadcast group; 0: as the profile has it */
+	uint8_t scope; /* scope of the broadcast group; 0: global with a subnet number, else as the profile has it */
+	uint16_t
+		subnet; /* number of the IP subnet, in the MGIDs of profiles that have such numbers; 0: none */
 	unsigned int max_ip_mtu; /* upper limit of the IP MTU; 0: as the broadcast group allows */
 	enum ipoib_sl_from sl_from;
 	uint8_t sl; /* SL of unicast packets if .sl_from is IPOIB_SL_FIXED */
@@ -125,8 +127,9 @@ struct ipoib_link_cfg {
 };
 
 /*
- * ipoib_link_create() - 0; -EINVAL: P_Key whose low 15 bits are 0, scope > 15, or no CM agent though the profile needs one; -EOPNOTSUPP: a router with a profile
- * that does not follow Reports; -ENOMEM. Starts DOWN
+ * ipoib_link_create() - 0; -EINVAL: P_Key whose low 15 bits are 0, scope > 15, a scope or subnet number that the profile
+ * does not have, or no CM agent though the profile needs one; -EOPNOTSUPP: a router with a profile that does not follow
+ * Reports; -ENOMEM. Starts DOWN
  */
 int ipoib_link_create(struct ipoib_link **ret, const struct ipoib_link_cfg *cfg);
 
@@ -391,7 +394,7 @@ int ipoib_mcast_del(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 enum ipoib_mcast_state {
 	IPOIB_MCAST_IDLE, /* not known whether the group exists */
 	IPOIB_MCAST_QUERY, /* the SA is asked whether the group exists; packets are held */
-	IPOIB_MCAST_ABSENT, /* the group does not exist */
+	IPOIB_MCAST_ABSENT, /* the group does not exist, or the SA refuses to let senders join */
 	IPOIB_MCAST_JOINING, /* the SA is asked for the membership; packets are held */
 	IPOIB_MCAST_AH_WAIT, /* the CA makes the address handle; packets are held */
 	IPOIB_MCAST_READY,
@@ -411,7 +414,8 @@ struct ipoib_mcast_info {
 	enum ipoib_mcast_state state;
 	int status; /* status of the last query or join */
 	ns_t until; /* ABSENT, FAILED: the SA is not asked before */
-	uint16_t mlid; /* MLID of the group; 0: not a member */
+	uint16_t
+		mlid; /* MLID by which packets reach the group: its own, or one that is lent; 0: none */
 	unsigned int held; /* number of packets that wait for the group */
 };
 void ipoib_mcast_each(const struct ipoib_link *l,

@@ -10,6 +10,7 @@
 #define IPOIB_MAX_NEIGH 8192 /* neighbours (GID, QPN) */
 #define IPOIB_MAX_PATHS 8192 /* ports (GID) that have neighbours */
 #define IPOIB_MAX_GROUPS 1024 /* groups joined or sent to */
+#define IPOIB_MAX_ATTACHED 3 /* MLIDs with which a QP is attached to one group */
 #define IPOIB_MAX_OWN_QPS 64 /* UD QPs of stations behind the interface */
 #define IPOIB_HELD_NEIGH 64 /* packets held for one neighbour */
 #define IPOIB_HELD_GROUP 64 /* packets held for one group */

@@ -227,7 +227,7 @@ void ipoib_link_sync_qp(struct ipoib_link *l)
 	a->qp.qkey = qkey;
 }
 
-static void attach_failed(struct ipoib_link *l, const ib_gid *mgid, int err)
+static void attach_failed(struct ipoib_link *l, const ib_gid *mgid, uint16_t mlid, int err)
 {
 	struct ipoib_mcast *m = ipoib_mcast_find(l, mgid);
 	char gid[PRINT_GID_LEN];
@@ -235,8 +235,8 @@ static void attach_failed(struct ipoib_link *l, const ib_gid *mgid, int err)
 	l->stats.attach_failures++;
 	ipoib_log(l, LOG_LVL_WARN, "attaching to %s: error %d", print_gid(gid, sizeof(gid), mgid),
 		  -err);
-	if (m && m->attached)
-		m->attach_failed = true;
+	if (m)
+		ipoib_mcast_attach_failed(m, mlid);
 }
 
 void ipoib_action_failed(struct ipoib_link *l, const struct ipoib_action *act, int err, ns_t now)
@@ -254,7 +254,7 @@ void ipoib_action_failed(struct ipoib_link *l, const struct ipoib_action *act, i
 		ipoib_ah_ready(l, act->ah_create.cookie, NULL, err, now);
 		break;
 	case IPOIB_ACT_ATTACH:
-		attach_failed(l, &act->mcast.mgid, err);
+		attach_failed(l, &act->mcast.mgid, act->mcast.mlid, err);
 		break;
 	default: /* the other actions cannot be retried */
 		break;
@@ -276,8 +276,10 @@ static int link_init(struct ipoib_link *l, const struct ipoib_link_cfg *cfg)
 	reason_default(l, IPOIB_LINK_DOWN);
 	timer_init(&l->retry, link_retry);
 	timer_init(&l->sweep, link_sweep);
-	l->map = ipoib_profile_map(l->profile, l->pkey, cfg->scope);
-	err = l->profile->mgid_broadcast(&l->mgid, &l->map);
+	l->map = ipoib_profile_map(l->profile, l->pkey, cfg->scope, cfg->subnet);
+	err = cfg->subnet && !l->profile->subnet_numbers ? -EINVAL : 0;
+	if (!err)
+		err = l->profile->mgid_broadcast(&l->mgid, &l->map);
 	if (!err)
 		err = ipoib_neighs_init(l);
 	if (!err)

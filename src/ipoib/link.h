@@ -50,9 +50,10 @@ struct ipoib_mcast {
 	/* memberships that the SA granted: FullMember, send-only, NonMember */
 	bool full_ok, so_ok, non_ok;
 	bool routed; /* the link is a multicast router's, which receives the group as NonMember */
-	bool attached;
-	bool attach_failed; /* the CA refused ATTACH, which the next sweep queues again */
-	uint16_t attached_mlid;
+	/* MLIDs with which the QP is attached to .mgid: the group's own, and those of lenders (mcast_attach.c) */
+	uint16_t attached[IPOIB_MAX_ATTACHED];
+	unsigned int nattached;
+	bool attach_failed; /* the CA refused an ATTACH, which the next sweep queues again */
 	unsigned int
 		receivers; /* number of ipoib_mcast_add() calls not undone by ipoib_mcast_del() */
 	unsigned int failures; /* failures in a row, for the back-off */
@@ -64,10 +65,13 @@ struct ipoib_mcast {
 	struct sac_group_ref full, so, non; /* the same memberships at the SA client */
 	struct sac_group_query query;
 	struct ipoib_ah ah;
+	struct ipoib_ah
+		lent; /* to .mgid by the LID of a lender, for packets to a group that cannot be joined */
+	ns_t lent_until; /* the CA refused .lent, and is not asked before */
 	struct pkt_queue held;
 	struct list
-		waiting; /* groups that do not exist, whose packets wait for this all-routers group */
-	struct list wait_node; /* in .waiting of the all-routers group */
+		waiting; /* groups that do not exist, whose packets wait for this one to be joined or not */
+	struct list wait_node; /* in .waiting of the all-routers or the all-systems group */
 };
 
 struct ipoib_link {

@@ -65,6 +65,7 @@ static void mcast_free(struct ipoib_mcast *m)
 	struct ipoib_link *l = m->link;
 
 	ipoib_ah_drop(l, &m->ah);
+	ipoib_ah_drop(l, &m->lent);
 	list_del(&m->wait_node);
 	htab_del(&l->mcast_tab, &m->by_mgid);
 	m->link = NULL;
@@ -192,10 +193,8 @@ static void mcast_sweep(struct ipoib_mcast *m, ns_t now)
 {
 	struct ipoib_link *l = m->link;
 
-	if (m->attach_failed) {
-		m->attached = false;
+	if (m->attach_failed)
 		ipoib_mcast_attach(m);
-	}
 	/* The CA refused the address handle. Without receivers the next packet to the group retries. */
 	if (m->state == IPOIB_MCAST_FAILED && ipoib_mcast_receives(m) && now >= m->until) {
 		const struct ib_mcmember_rec rec = m->rec;
@@ -210,6 +209,7 @@ static void mcast_sweep(struct ipoib_mcast *m, ns_t now)
 		m->last_used = now;
 	} else if (now - m->last_used >= l->profile->sender.idle) {
 		ipoib_mcast_leave_sender(m, now);
+		ipoib_ah_drop(l, &m->lent);
 		if (mcast_unneeded(m))
 			mcast_free(m);
 	}
@@ -321,11 +321,13 @@ void ipoib_mcast_each(const struct ipoib_link *l,
 			.full = m->full_ok,
 			.send_only = m->so_ok,
 			.non_member = m->non_ok,
-			.attached = m->attached,
+			.attached = m->nattached != 0,
 			.state = m->state,
 			.status = m->status,
 			.until = m->until,
-			.mlid = ipoib_mcast_is_member(m) ? m->rec.mlid : 0,
+			.mlid = ipoib_mcast_is_member(m) ? m->rec.mlid
+				: m->lent.ah		 ? m->lent.attr.dlid
+							 : 0,
 			.held = m->held.n,
 		};
 

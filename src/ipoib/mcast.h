@@ -45,8 +45,11 @@ void ipoib_mcast_leave_full(struct ipoib_mcast *m, ns_t now);
 void ipoib_mcast_leave_all(struct ipoib_mcast *m, ns_t now); /* also drops the held packets */
 /* ipoib_mcast_granted() - The SA granted a membership: attach, and ask for an address handle */
 void ipoib_mcast_granted(struct ipoib_mcast *m, const struct ib_mcmember_rec *rec, ns_t now);
-void ipoib_mcast_attach(struct ipoib_mcast *m);
-void ipoib_mcast_detach(struct ipoib_mcast *m);
+/* ipoib_mcast_set_absent() - The group does not exist; the SA is asked again after a while, or when a trap says so */
+void ipoib_mcast_set_absent(struct ipoib_mcast *m, ns_t now);
+/* ipoib_mcast_ah_attr() - Address of packets to @m that take the way of the group of @rec, its own or a lender's */
+struct ipoib_ah_attr ipoib_mcast_ah_attr(const struct ipoib_mcast *m,
+					 const struct ib_mcmember_rec *rec);
 void ipoib_mcasts_join(struct ipoib_link *l, ns_t now); /* joins all groups that have receivers */
 void ipoib_mcast_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
 void ipoib_mcast_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
@@ -63,12 +66,33 @@ void ipoib_router_stop(struct ipoib_link *l); /* the link is not up any more */
 void ipoib_router_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
 void ipoib_router_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
 
+/* mcast_attach.c */
+/* ipoib_mcast_attach() - Attach the QP to what it should receive of the group, and detach it from the rest */
+void ipoib_mcast_attach(struct ipoib_mcast *m);
+void ipoib_mcast_detach(struct ipoib_mcast *m);
+void ipoib_mcast_attach_failed(struct ipoib_mcast *m, uint16_t mlid);
+void ipoib_mcasts_attach(
+	struct ipoib_link *l); /* of all groups, after an MLID that is lent has changed */
+
+/* mcast_lent.c */
+/* ipoib_mcast_is_lent() - Whether packets to @m may have the MLID of another group */
+bool ipoib_mcast_is_lent(const struct ipoib_mcast *m);
+/* ipoib_mcast_lends() - Whether packets to other groups may have the MLID of @m */
+bool ipoib_mcast_lends(const struct ipoib_mcast *m);
+/* ipoib_mcast_all_systems() - The group that lends its MLID first; NULL: it is not in the table */
+struct ipoib_mcast *ipoib_mcast_all_systems(const struct ipoib_link *l, enum ipoib_proto proto);
+/* ipoib_mcast_lent_route() - As ipoib_mcast_route(), for a group that cannot be joined */
+enum ipoib_verdict ipoib_mcast_lent_route(struct ipoib_mcast *m, void **ret_ah,
+					  enum ipoib_drop *ret_why, ns_t now);
+
 /* mcast_send.c */
 /* IP groups of all routers by enum ipoib_proto, to which senders fall back (RFC 4391 §10) */
 extern const uint8_t ipoib_all_routers[][16];
-/* ipoib_mcast_route() - Decide for a packet to @m: SEND by *@ret_via, hold it, DROP for *@ret_why */
-enum ipoib_verdict ipoib_mcast_route(struct ipoib_mcast *m, struct ipoib_mcast **ret_via,
-				     enum ipoib_drop *ret_why, ns_t now);
+/* ipoib_mcast_route() - Decide for a packet to @m: SEND by *@ret_ah, hold it, DROP for *@ret_why */
+enum ipoib_verdict ipoib_mcast_route(struct ipoib_mcast *m, void **ret_ah, enum ipoib_drop *ret_why,
+				     ns_t now);
+/* ipoib_mcast_refresh() - The group is sent to: ask the SA if it has not answered yet, or its answer is too old */
+void ipoib_mcast_refresh(struct ipoib_mcast *m, ns_t now);
 /* ipoib_mcast_release_held() - The state of @m changed: route again what it, and groups waiting for it, hold */
 void ipoib_mcast_release_held(struct ipoib_mcast *m, ns_t now);
 void ipoib_mcast_query_done(struct sac_group_query *q, int status,

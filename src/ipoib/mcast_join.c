@@ -4,7 +4,7 @@
 #include "ipoib/action.h"
 #include "text/print.h"
 
-/* Memberships of groups other than the broadcast group, and attaching the QP to groups. */
+/* Memberships of groups other than the broadcast group. */
 
 static void full_done(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
 		      ns_t now);
@@ -31,39 +31,6 @@ static struct sac_join join_like_broadcast(const struct ipoib_mcast *m, uint8_t 
 	return j;
 }
 
-void ipoib_mcast_attach(struct ipoib_mcast *m)
-{
-	struct ipoib_link *l = m->link;
-	struct ipoib_action *a;
-
-	if (!ipoib_mcast_receives(m) || (m->attached && m->attached_mlid == m->rec.mlid))
-		return;
-	if (m->attached) {
-		a = ipoib_act(l, IPOIB_ACT_DETACH);
-		a->mcast.mgid = m->mgid;
-		a->mcast.mlid = m->attached_mlid;
-	}
-	m->attached = true;
-	m->attach_failed = false;
-	m->attached_mlid = m->rec.mlid;
-	a = ipoib_act(l, IPOIB_ACT_ATTACH);
-	a->mcast.mgid = m->mgid;
-	a->mcast.mlid = m->attached_mlid;
-}
-
-void ipoib_mcast_detach(struct ipoib_mcast *m)
-{
-	struct ipoib_action *a;
-
-	if (m->attached) {
-		a = ipoib_act(m->link, IPOIB_ACT_DETACH);
-		a->mcast.mgid = m->mgid;
-		a->mcast.mlid = m->attached_mlid;
-	}
-	m->attached = false;
-	m->attach_failed = false;
-}
-
 static void say_ready(struct ipoib_mcast *m, int status)
 {
 	struct ipoib_action *a;
@@ -76,9 +43,10 @@ static void say_ready(struct ipoib_mcast *m, int status)
 	a->mcast_ready.status = status;
 }
 
-void ipoib_mcast_granted(struct ipoib_mcast *m, const struct ib_mcmember_rec *rec, ns_t now)
+struct ipoib_ah_attr ipoib_mcast_ah_attr(const struct ipoib_mcast *m,
+					 const struct ib_mcmember_rec *rec)
 {
-	struct ipoib_ah_attr attr = {
+	return (struct ipoib_ah_attr){
 		.dlid = rec->mlid,
 		.sl = rec->sl,
 		.rate_code = rec->rate_code,
@@ -88,14 +56,27 @@ void ipoib_mcast_granted(struct ipoib_mcast *m, const struct ib_mcmember_rec *re
 		.flow_label = rec->flow_label,
 		.dgid = m->mgid,
 	};
+}
+
+static void mcast_ready(struct ipoib_mcast *m, ns_t now)
+{
+	ipoib_ah_drop(m->link, &m->lent);
+	ipoib_mcast_set_state(m, IPOIB_MCAST_READY, 0);
+	ipoib_mcast_release_held(m, now);
+}
+
+void ipoib_mcast_granted(struct ipoib_mcast *m, const struct ib_mcmember_rec *rec, ns_t now)
+{
+	struct ipoib_ah_attr attr = ipoib_mcast_ah_attr(m, rec);
 
 	m->rec = *rec;
 	m->status = 0;
 	m->failures = 0;
 	ipoib_mcast_attach(m);
+	if (ipoib_mcast_lends(m))
+		ipoib_mcasts_attach(m->link);
 	if (ipoib_ah_same(&m->ah, &attr)) {
-		ipoib_mcast_set_state(m, IPOIB_MCAST_READY, 0);
-		ipoib_mcast_release_held(m, now);
+		mcast_ready(m, now);
 	} else {
 		ipoib_mcast_set_state(m, IPOIB_MCAST_AH_WAIT, 0);
 		ipoib_ah_request(m->link, &m->ah, IPOIB_AH_MCAST, m->slot, &attr);
@@ -112,6 +93,14 @@ static void mcast_fail(struct ipoib_mcast *m, ns_t until, ns_t now)
 	ipoib_ah_drop(m->link, &m->ah);
 	ipoib_mcast_set_state(m, IPOIB_MCAST_FAILED, until);
 	ipoib_mcast_release_held(m, now);
+}
+
+void ipoib_mcast_set_absent(struct ipoib_mcast *m, ns_t now)
+{
+	bool traps = sac_subscribed(m->link->sac);
+
+	ipoib_mcast_set_state(m, IPOIB_MCAST_ABSENT,
+			      now + (traps ? IPOIB_ABSENT_TTL : IPOIB_ABSENT_TTL_BLIND));
 }
 
 /* Packets go on under a membership that stands. */
@@ -131,8 +120,7 @@ static void join_missed(struct ipoib_mcast *m, const struct sac_group_ref *r, ns
 {
 	ns_t until = r->group ? NS_NEVER : now + mcast_backoff(m);
 
-	if (!ipoib_mcast_receives(m))
-		ipoib_mcast_detach(m);
+	ipoib_mcast_attach(m);
 	if (!ipoib_mcast_is_member(m)) {
 		mcast_fail(m, until, now);
 		return;
@@ -181,7 +169,9 @@ void ipoib_mcast_join_full(struct ipoib_mcast *m, ns_t now)
 	struct sac_join j = join_like_broadcast(m, MCM_JOIN_FULL, true);
 	int err;
 
+	j.join_first = m->link->profile->join_first;
 	sac_group_ask_cancel(&m->query);
+	ipoib_mcast_attach(m);
 	m->full.done = full_done;
 	err = sac_group_join(m->link->sac, &m->full, &j, now);
 	if (err) {
@@ -226,7 +216,7 @@ static void full_done(struct sac_group_ref *r, int status, const struct ib_mcmem
 void ipoib_mcast_join_sender(struct ipoib_mcast *m, ns_t now)
 {
 	const struct ipoib_sender *s = &m->link->profile->sender;
-	struct sac_join j = join_like_broadcast(m, s->join_state, !s->asks);
+	struct sac_join j = join_like_broadcast(m, s->join_state, s->creates);
 	int err;
 
 	if (ipoib_mcast_is_member(m)) {
@@ -243,6 +233,14 @@ void ipoib_mcast_join_sender(struct ipoib_mcast *m, ns_t now)
 	}
 }
 
+/* Was the send-only join the question whether there is a group, so that a refusal is its answer? */
+static bool so_asked(const struct ipoib_mcast *m)
+{
+	const struct ipoib_sender *s = &m->link->profile->sender;
+
+	return !s->asks && !s->creates && !m->full_ok && !m->non_ok;
+}
+
 static void so_done(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
 		    ns_t now)
 {
@@ -256,6 +254,14 @@ static void so_done(struct sac_group_ref *r, int status, const struct ib_mcmembe
 	}
 	if (status < 0 && m->so_ok)
 		return;
+	if (status > 0 && so_asked(m)) {
+		sac_group_leave(m->link->sac, &m->so, now);
+		m->so_ok = false;
+		m->status = status;
+		ipoib_mcast_set_absent(m, now);
+		ipoib_mcast_release_held(m, now);
+		return;
+	}
 	if (differs) {
 		mcast_log(m, "send-only join, other than the broadcast group's", differs);
 		m->link->stats.joins_failed++;
@@ -289,8 +295,7 @@ void ipoib_mcast_leave_sender(struct ipoib_mcast *m, ns_t now)
 void ipoib_mcast_leave_full(struct ipoib_mcast *m, ns_t now)
 {
 	m->full_ok = false;
-	if (!ipoib_mcast_receives(m))
-		ipoib_mcast_detach(m);
+	ipoib_mcast_attach(m);
 	sac_group_leave(m->link->sac, &m->full, now);
 	mcast_left(m);
 }
@@ -335,8 +340,7 @@ void ipoib_mcast_leave_non(struct ipoib_mcast *m, ns_t now)
 	if (!m->routed)
 		return;
 	m->routed = m->non_ok = false;
-	if (!ipoib_mcast_receives(m))
-		ipoib_mcast_detach(m);
+	ipoib_mcast_attach(m);
 	sac_group_leave(m->link->sac, &m->non, now);
 	m->last_used = now;
 	mcast_left(m);
@@ -348,7 +352,10 @@ void ipoib_mcast_leave_all(struct ipoib_mcast *m, ns_t now)
 	ipoib_mcast_leave_sender(m, now);
 	ipoib_mcast_leave_non(m, now);
 	ipoib_mcast_leave_full(m, now);
+	ipoib_mcast_detach(m);
 	ipoib_ah_drop(m->link, &m->ah);
+	ipoib_ah_drop(m->link, &m->lent);
+	m->lent_until = 0;
 	list_del(&m->wait_node);
 	m->failures = 0;
 	ipoib_mcast_set_state(m, IPOIB_MCAST_IDLE, 0);
@@ -375,8 +382,7 @@ void ipoib_mcast_ah_ready(struct ipoib_mcast *m, int err, ns_t now)
 		/* Receiving needs no address handle. The next packet or the sweep asks for another one. */
 		mcast_fail(m, now + mcast_backoff(m), now);
 	} else {
-		ipoib_mcast_set_state(m, IPOIB_MCAST_READY, 0);
-		ipoib_mcast_release_held(m, now);
+		mcast_ready(m, now);
 	}
 	if (m->broadcast)
 		ipoib_link_advance(m->link, now);
@@ -398,7 +404,6 @@ void ipoib_mcast_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 void ipoib_mcast_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 {
 	struct ipoib_mcast *m = ipoib_mcast_find(l, mgid);
-	bool traps = sac_subscribed(l->sac);
 
 	if (!m || m->broadcast || m->state == IPOIB_MCAST_QUERY)
 		return;
@@ -408,8 +413,7 @@ void ipoib_mcast_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 	if (m->full.group) /* the SA client joins again, which creates the group */
 		ipoib_mcast_set_state(m, IPOIB_MCAST_JOINING, 0);
 	else
-		ipoib_mcast_set_state(m, IPOIB_MCAST_ABSENT,
-				      now + (traps ? IPOIB_ABSENT_TTL : IPOIB_ABSENT_TTL_BLIND));
+		ipoib_mcast_set_absent(m, now);
 	ipoib_mcast_release_held(m, now);
 }
 

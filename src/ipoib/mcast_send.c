@@ -12,6 +12,8 @@
  *	3. The scope is wider than link-local and the all-routers group exists: send to that.
  *	4. Otherwise drop, or send to the broadcast group (cfg.absent_to_broadcast).
  *
+ * A profile may have another order for a group that cannot be joined (mcast_lent.c).
+ *
  * The SA's answer is kept until trap 66 or 67 arrives about the group, or a time limit expires.
  */
 
@@ -48,8 +50,7 @@ static void mcast_ask(struct ipoib_mcast *m, ns_t now)
 	}
 }
 
-/* Asks the SA about the group if it has not answered yet, or its answer is too old. */
-static void mcast_refresh(struct ipoib_mcast *m, ns_t now)
+void ipoib_mcast_refresh(struct ipoib_mcast *m, ns_t now)
 {
 	m->used = true;
 	if (m->broadcast)
@@ -62,12 +63,14 @@ static void mcast_refresh(struct ipoib_mcast *m, ns_t now)
 }
 
 /* Steps 3 and 4 of the list above. */
-static enum ipoib_verdict absent_route(struct ipoib_mcast *m, struct ipoib_mcast **ret_via,
+static enum ipoib_verdict absent_route(struct ipoib_mcast *m, void **ret_ah,
 				       enum ipoib_drop *ret_why, ns_t now)
 {
 	struct ipoib_link *l = m->link;
 	struct ipoib_mcast *r;
 
+	if (ipoib_mcast_is_lent(m))
+		return ipoib_mcast_lent_route(m, ret_ah, ret_why, now);
 	*ret_why = IPOIB_DROP_NO_GROUP;
 	if (!m->beyond_link || l->profile->sender.absent != IPOIB_ABSENT_ROUTERS)
 		return IPOIB_DROP;
@@ -75,14 +78,14 @@ static enum ipoib_verdict absent_route(struct ipoib_mcast *m, struct ipoib_mcast
 		*ret_why = IPOIB_DROP_GROUPS_FULL;
 		return IPOIB_DROP;
 	}
-	mcast_refresh(r, now);
+	ipoib_mcast_refresh(r, now);
 	switch (r->state) {
 	case IPOIB_MCAST_READY:
-		*ret_via = r;
+		*ret_ah = r->ah.ah;
 		return IPOIB_SEND;
 	case IPOIB_MCAST_ABSENT:
-		*ret_via = l->bcast;
-		return l->cfg.absent_to_broadcast && l->bcast->ah.ah ? IPOIB_SEND : IPOIB_DROP;
+		*ret_ah = l->bcast->ah.ah;
+		return l->cfg.absent_to_broadcast && *ret_ah ? IPOIB_SEND : IPOIB_DROP;
 	case IPOIB_MCAST_FAILED:
 		*ret_why = IPOIB_DROP_GROUP_REFUSED;
 		return IPOIB_DROP;
@@ -93,20 +96,24 @@ static enum ipoib_verdict absent_route(struct ipoib_mcast *m, struct ipoib_mcast
 	}
 }
 
-enum ipoib_verdict ipoib_mcast_route(struct ipoib_mcast *m, struct ipoib_mcast **ret_via,
-				     enum ipoib_drop *ret_why, ns_t now)
+enum ipoib_verdict ipoib_mcast_route(struct ipoib_mcast *m, void **ret_ah, enum ipoib_drop *ret_why,
+				     ns_t now)
 {
-	mcast_refresh(m, now);
+	ipoib_mcast_refresh(m, now);
 	switch (m->state) {
 	case IPOIB_MCAST_READY:
-		*ret_via = m;
+		*ret_ah = m->ah.ah;
 		return IPOIB_SEND;
 	case IPOIB_MCAST_ABSENT:
-		return absent_route(m, ret_via, ret_why, now);
+		return absent_route(m, ret_ah, ret_why, now);
 	case IPOIB_MCAST_FAILED:
+		if (ipoib_mcast_is_lent(m))
+			return ipoib_mcast_lent_route(m, ret_ah, ret_why, now);
 		*ret_why = IPOIB_DROP_GROUP_REFUSED;
 		return IPOIB_DROP;
 	default:
+		if (m->lent.ah) /* as before, until the SA has answered again */
+			return ipoib_mcast_lent_route(m, ret_ah, ret_why, now);
 		return IPOIB_HELD;
 	}
 }
@@ -115,17 +122,17 @@ static void release_held(struct ipoib_mcast *m, ns_t now)
 {
 	struct ipoib_link *l = m->link;
 	enum ipoib_drop why = IPOIB_DROP_NONE;
-	struct ipoib_mcast *via = m;
+	void *ah = NULL;
 
 	while (m->held.n) {
-		enum ipoib_verdict v = ipoib_mcast_route(m, &via, &why, now);
+		enum ipoib_verdict v = ipoib_mcast_route(m, &ah, &why, now);
 		struct pkt *pkt;
 
 		if (v == IPOIB_HELD)
 			return;
 		pkt = ipoib_unhold(l, &m->held);
 		if (v == IPOIB_SEND)
-			ipoib_act_send(l, pkt, via->ah.ah, IB_QPN_MCAST, l->qkey);
+			ipoib_act_send(l, pkt, ah, IB_QPN_MCAST, l->qkey);
 		else
 			ipoib_drop_pkt(l, pkt, why);
 	}
@@ -155,7 +162,6 @@ void ipoib_mcast_query_done(struct sac_group_query *q, int status,
 			    const struct ib_mcmember_rec *rec, ns_t now)
 {
 	struct ipoib_mcast *m = container_of(q, struct ipoib_mcast, query);
-	bool traps = sac_subscribed(m->link->sac);
 
 	m->status = status;
 	switch (status) {
@@ -164,8 +170,7 @@ void ipoib_mcast_query_done(struct sac_group_query *q, int status,
 		ipoib_mcast_join_sender(m, now);
 		break;
 	case SA_STATUS_NO_RECORDS:
-		ipoib_mcast_set_state(m, IPOIB_MCAST_ABSENT,
-				      now + (traps ? IPOIB_ABSENT_TTL : IPOIB_ABSENT_TTL_BLIND));
+		ipoib_mcast_set_absent(m, now);
 		break;
 	default:
 		ipoib_mcast_set_state(m, IPOIB_MCAST_FAILED, now + IPOIB_BACKOFF_MIN);

@@ -66,13 +66,15 @@ static int rfc4391_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib
 	return mgid_to_group(ret, mgid, map->pkey, map->scope);
 }
 
-/* Formats of packets and groups of RFC 4391. The scope of groups is link-local (§4.1). */
-#define WIRE_RFC4391                                                                            \
+/* Form of packets of RFC 4391, and MTU */
+#define PACKETS_RFC4391                                                                         \
 	.encap = { ENCAP_TYPE_RESERVED }, .resolve = IPOIB_RESOLVE_ARP, .nd = { ND_20_OCTETS }, \
-	.iid = ipoib_iid_from_guid, .mgid_broadcast = rfc4391_broadcast,                        \
-	.mgid_ipv4 = rfc4391_ipv4, .mgid_ipv6 = rfc4391_ipv6, .mgid_group = rfc4391_group,      \
-	.scope = 2,                                                                             \
-	.ip_mtu = mtu_less_encap, .sl_from = IPOIB_SL_PATH
+	.iid = ipoib_iid_from_guid, .ip_mtu = mtu_less_encap, .sl_from = IPOIB_SL_PATH
+
+/* Formats of packets and groups of RFC 4391. The scope of groups is link-local (§4.1). */
+#define WIRE_RFC4391                                                                     \
+	PACKETS_RFC4391, .mgid_broadcast = rfc4391_broadcast, .mgid_ipv4 = rfc4391_ipv4, \
+			 .mgid_ipv6 = rfc4391_ipv6, .mgid_group = rfc4391_group, .scope = 2
 
 /* RFC 4391 §10: a sender joins groups that exist, and uses the all-routers group instead of others. */
 #define SENDER_RFC4391                                                                      \
@@ -186,6 +188,27 @@ static unsigned int mtu_2048_at_most(unsigned int group_mtu)
 	}
 }
 
+/* draft-kashyap-ipoib-ipv4-multicast-01 §3.3: the broadcast address is mapped as groups are. */
+static int v4mc_broadcast(ib_gid *ret, const struct ipoib_map *map)
+{
+	static const uint8_t all_ones[4] = { 0xff, 0xff, 0xff, 0xff };
+
+	return mgid_v4mc_from_ipv4(ret, all_ones, map->subnet, map->scope);
+}
+
+static int v4mc_ipv4(ib_gid *ret, const uint8_t group[4], const struct ipoib_map *map)
+{
+	return mgid_v4mc_from_ipv4(ret, group, map->subnet, map->scope);
+}
+
+/* The draft says nothing of IPv6, whose groups are those of RFC 4391. */
+static int v4mc_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib_map *map)
+{
+	if (!mgid_v4mc_to_ipv4(ret, mgid, map->subnet, map->scope))
+		return 4;
+	return rfc4391_group(ret, mgid, map) == 6 ? 6 : -EINVAL;
+}
+
 static const struct ipoib_profile profiles[] = {
 	{
 		.name = "rfc4391",
@@ -197,7 +220,7 @@ static const struct ipoib_profile profiles[] = {
 		/* Behaviour of the kernel's ib_ipoib: L1 to L6 in doc/fidelity.md */
 		.name = "linux",
 		WIRE_RFC4391,
-		.sender = { .asks = false,
+		.sender = { .creates = true,
 			    .join_state = MCM_JOIN_SEND_ONLY_FULL,
 			    .absent = IPOIB_ABSENT_DROP,
 			    .idle = LINUX_SENDER_IDLE },
@@ -250,6 +273,22 @@ static const struct ipoib_profile profiles[] = {
 		.sl_from = IPOIB_SL_PATH,
 		.reports = true,
 	},
+	{
+		/* draft-kashyap-ipoib-ipv4-multicast-01: the order of senders is that of §6.3 */
+		.name = "v4mc01",
+		PACKETS_RFC4391,
+		.mgid_broadcast = v4mc_broadcast,
+		.mgid_ipv4 = v4mc_ipv4,
+		.mgid_ipv6 = rfc4391_ipv6,
+		.mgid_group = v4mc_group,
+		.scope = 2,
+		.subnet_numbers = true,
+		.sender = { .join_state = MCM_JOIN_SEND_ONLY_NON,
+			    .absent = IPOIB_ABSENT_LENT,
+			    .idle = NS_SEC(120) },
+		.join_first = true,
+		.reports = true,
+	},
 };
 
 bool ipoib_profile_has(const struct ipoib_profile *p, enum ipoib_proto proto)
@@ -257,9 +296,12 @@ bool ipoib_profile_has(const struct ipoib_profile *p, enum ipoib_proto proto)
 	return p->encap.carries(proto == IPOIB_IPV4 ? ETH_P_IPV4 : ETH_P_IPV6_);
 }
 
-struct ipoib_map ipoib_profile_map(const struct ipoib_profile *p, uint16_t pkey, uint8_t scope)
+struct ipoib_map ipoib_profile_map(const struct ipoib_profile *p, uint16_t pkey, uint8_t scope,
+				   uint16_t subnet)
 {
-	return (struct ipoib_map){ .pkey = pkey | IB_PKEY_FULL, .scope = scope ? scope : p->scope };
+	if (!scope)
+		scope = subnet ? MGID_SCOPE_GLOBAL : p->scope;
+	return (struct ipoib_map){ .pkey = pkey | IB_PKEY_FULL, .scope = scope, .subnet = subnet };
 }
 
 const struct ipoib_profile *ipoib_profile_at(unsigned int i)

@@ -23,6 +23,11 @@ enum ipoib_proto {
 enum ipoib_absent {
 	IPOIB_ABSENT_ROUTERS, /* beyond link-local scope send to the all-routers group, else drop */
 	IPOIB_ABSENT_DROP, /* drop */
+	/*
+	 * Send to the group's own MGID by the LID of the all-systems group, else by that of the broadcast group. Receivers
+	 * of a group listen to its MGID on these LIDs, too. It concerns all groups that cannot be joined, for whatever reason.
+	 */
+	IPOIB_ABSENT_LENT,
 };
 
 /* Where the SL of unicast packets comes from. Multicast packets have that of their group. */
@@ -48,8 +53,8 @@ enum ipoib_resolve {
 
 /* How an interface that only sends to a group becomes a member. */
 struct ipoib_sender {
-	/* Ask the SA whether the group exists, and join only then. Otherwise the join creates the group. */
-	bool asks;
+	bool asks; /* ask the SA whether the group exists, and join only then */
+	bool creates; /* the join creates the group. Without .asks and .creates, its refusal means that there is none */
 	uint8_t join_state; /* MCM_JOIN_* */
 	enum ipoib_absent absent;
 	ns_t idle; /* time without a packet to the group after which the membership ends */
@@ -80,6 +85,7 @@ struct ipoib_nd_form {
 struct ipoib_map {
 	uint16_t pkey; /* with bit 15 set */
 	uint8_t scope; /* scope of the broadcast group, 1 to 15 */
+	uint16_t subnet; /* number of the IP subnet; 0: none */
 };
 
 struct ipoib_profile {
@@ -97,12 +103,14 @@ struct ipoib_profile {
 	/* Reverse map: 4 or 6 and the group of an MGID, or -EINVAL if it is none of this link's */
 	int (*mgid_group)(uint8_t ret[16], const ib_gid *mgid, const struct ipoib_map *map);
 	uint8_t scope; /* scope of the broadcast group if none is configured */
+	bool subnet_numbers; /* links may have a number of their IP subnet, which is in their MGIDs */
 	/*
 	 * IP MTU of a link whose broadcast group has an MTU of @group_mtu octets; 0: no link of the profile has such a
 	 * group, and no path of such an MTU is used
 	 */
 	unsigned int (*ip_mtu)(unsigned int group_mtu);
 	struct ipoib_sender sender;
+	bool join_first; /* a receiver tries to join a group, and creates it only after a refusal */
 	enum ipoib_sl_from sl_from; /* PATH or GROUP */
 	/* Subscribe to traps 64 to 67, and follow groups that are created and deleted (RFC 4391 §10). */
 	bool reports;
@@ -111,8 +119,12 @@ struct ipoib_profile {
 /* ipoib_profile_has() - Whether links of the profile carry packets of @proto, and so have its groups */
 bool ipoib_profile_has(const struct ipoib_profile *p, enum ipoib_proto proto);
 
-/* ipoib_profile_map() - What the MGIDs of a link depend on. @pkey may lack bit 15; @scope 0: as the profile has it */
-struct ipoib_map ipoib_profile_map(const struct ipoib_profile *p, uint16_t pkey, uint8_t scope);
+/*
+ * ipoib_profile_map() - What the MGIDs of a link depend on. @pkey may lack bit 15; @scope 0: global with a subnet
+ * number, else as the profile has it
+ */
+struct ipoib_map ipoib_profile_map(const struct ipoib_profile *p, uint16_t pkey, uint8_t scope,
+				   uint16_t subnet);
 
 /* ipoib_profile_find() - Profile named @name; NULL: there is none */
 const struct ipoib_profile *ipoib_profile_find(const char *name);

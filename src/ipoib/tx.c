@@ -54,12 +54,12 @@ static void tx_neigh(struct ipoib_link *l, struct ipoib_tx *v, ns_t now)
 static void tx_group(struct ipoib_link *l, struct ipoib_tx *v, struct ipoib_mcast *m, ns_t now)
 {
 	enum ipoib_drop why = IPOIB_DROP_NO_GROUP;
-	struct ipoib_mcast *via = m;
+	void *ah = NULL;
 
-	switch (ipoib_mcast_route(m, &via, &why, now)) {
+	switch (ipoib_mcast_route(m, &ah, &why, now)) {
 	case IPOIB_SEND:
 		l->stats.tx_mcast++;
-		tx_send(l, v, via->ah.ah, IB_QPN_MCAST, l->qkey);
+		tx_send(l, v, ah, IB_QPN_MCAST, l->qkey);
 		break;
 	case IPOIB_HELD:
 		tx_hold(l, v, &m->held, IPOIB_HELD_GROUP);

@@ -40,6 +40,7 @@ struct sac_group {
 	bool apart; /* the SA refused several bits in one join, so each join asks for one */
 	uint8_t refused; /* bits that were refused so, and wait for .retry_at; others do not */
 	bool leaving; /* true if the request in .op is a Delete */
+	bool creating; /* a join without parameters was refused, so the next one creates the group */
 	bool overtaken; /* the references have changed since the request in op was sent */
 	struct sac_op op;
 	struct timer timer; /* end of a back-off, or callbacks to be called */
@@ -209,6 +210,11 @@ static const struct sac_join *group_template(const struct sac_group *g, uint8_t 
 	return best ? &best->join : NULL;
 }
 
+static bool join_creates(const struct sac_group *g, const struct sac_join *j)
+{
+	return j && j->create && (!j->join_first || g->creating);
+}
+
 static void join_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 {
 	struct sac_group *g = container_of(op, struct sac_group, op);
@@ -222,7 +228,7 @@ static void join_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 	rec.join_state = g->asked;
 	rec.mtu_sel = rec.rate_sel = SA_SEL_EXACT;
 	sac_op_headers(op, mad, MAD_METHOD_SET, SA_ATTR_MCMEMBER_RECORD,
-		       j && j->create ? MCM_COMP_CREATE : MCM_COMP_JOIN);
+		       join_creates(g, j) ? MCM_COMP_CREATE : MCM_COMP_JOIN);
 	ib_mcmember_rec_encode(mad + SA_DATA_OFF, &rec);
 }
 
@@ -292,6 +298,21 @@ static bool join_splits(struct sac_group *g, int status)
 	return true;
 }
 
+/* A join that was to find the group, if there is one, was refused: the next one creates it. */
+static bool join_goes_on(struct sac_group *g, int status)
+{
+	const struct sac_join *j = group_template(g, g->asked);
+	bool created = g->creating;
+
+	g->creating = false;
+	if (status <= 0 || created || !j || !j->create || !j->join_first)
+		return false;
+	group_log(g, LOG_LVL_DEBUG, "join", status);
+	g->may &= (uint8_t)~g->asked;
+	g->creating = true;
+	return true;
+}
+
 static void join_done(struct sac_op *op, int status, const struct sa_mad *resp, ns_t now)
 {
 	struct sac_group *g = container_of(op, struct sac_group, op);
@@ -301,10 +322,11 @@ static void join_done(struct sac_op *op, int status, const struct sa_mad *resp, 
 		status = join_answer(g, resp, &rec);
 	if (status > 0 && g->overtaken) {
 		g->may &= (uint8_t)~g->asked;
+		g->creating = false;
 		group_step(g, now);
 		return;
 	}
-	if (join_splits(g, status)) {
+	if (join_splits(g, status) || join_goes_on(g, status)) {
 		group_step(g, now);
 		return;
 	}
@@ -469,6 +491,7 @@ int sac_group_join(struct sac *s, struct sac_group_ref *r, const struct sac_join
 	if (!ref_granted(g, r)) {
 		g->retry_at = 0;
 		g->failures = 0;
+		g->creating = false;
 	}
 	group_unqueue(g);
 	g->overtaken = g->op.active;
@@ -499,7 +522,7 @@ void sac_groups_restart(struct sac *s, ns_t now)
 		g->have =
 			0; /* `may` stays, because a restart of the client does not mean that the SA has lost the membership */
 		g->failures = g->leave_failures = 0;
-		g->apart = false;
+		g->apart = g->creating = false;
 		g->refused = 0;
 		g->retry_at = 0;
 		list_for_each (r, &g->refs, link)

@@ -191,6 +191,8 @@ struct sac_join {
 	struct ib_mcmember_rec rec;
 	bool create;
 	struct sac_tries tries;
+	/* With .create: join by MGID, PortGID, P_Key and JoinState alone, and create the group only after a refusal */
+	bool join_first;
 };
 
 /* The reference of one user to a group. The user zeroes the struct and sets @done. */

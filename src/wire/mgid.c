@@ -116,3 +116,29 @@ int mgid_3333_to_ipv6(uint8_t ret[16], const ib_gid *mgid)
 	memcpy(ret + 4, mgid->raw + 4, 12);
 	return 0;
 }
+
+int mgid_v4mc_from_ipv4(ib_gid *ret, const uint8_t group[4], uint16_t subnet, uint8_t scope)
+{
+	uint32_t addr = be32_at(group);
+	ib_gid g = { { 0xff, (uint8_t)(FLAGS_TRANSIENT | scope) } };
+
+	if (scope > 0xf || (subnet && scope != MGID_SCOPE_GLOBAL))
+		return -EINVAL;
+	if (addr >> 28 != 0xe && addr != 0xffffffffu)
+		return -EINVAL;
+	be16_put(g.raw + 10, subnet);
+	memcpy(g.raw + 12, group, 4);
+	*ret = g;
+	return 0;
+}
+
+int mgid_v4mc_to_ipv4(uint8_t ret[4], const ib_gid *mgid, uint16_t subnet, uint8_t scope)
+{
+	ib_gid again;
+	int err = mgid_v4mc_from_ipv4(&again, mgid->raw + 12, subnet, scope);
+
+	if (err || !ib_gid_equal(&again, mgid) || mgid->raw[12] >> 4 != 0xe)
+		return -EINVAL;
+	memcpy(ret, mgid->raw + 12, 4);
+	return 0;
+}

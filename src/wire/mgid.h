@@ -24,6 +24,16 @@ int mgid_3333_from_ipv6(ib_gid *ret, const uint8_t group[16]);
 /* mgid_3333_to_ipv6() - The group, without flags, that maps to @mgid. 0; -EINVAL: not of this map */
 int mgid_3333_to_ipv6(uint8_t ret[16], const ib_gid *mgid);
 
+/*
+ * The map of draft-kashyap-ipoib-ipv4-multicast-01 §3.3: FF1y, zeros, the number of the IP subnet in octets 10 and 11 (0: none),
+ * and all 32 bits of the IPv4 group, or of 255.255.255.255. Returns 0; -EINVAL: @group is neither, or the scope is not
+ * global although there is a subnet number (§3.1.1).
+ */
+int mgid_v4mc_from_ipv4(ib_gid *ret, const uint8_t group[4], uint16_t subnet, uint8_t scope);
+/* mgid_v4mc_to_ipv4() - The group that maps to @mgid. 0; -EINVAL: not of this map, or the broadcast group */
+int mgid_v4mc_to_ipv4(uint8_t ret[4], const ib_gid *mgid, uint16_t subnet, uint8_t scope);
+#define MGID_SCOPE_GLOBAL 14
+
 static inline uint8_t mgid_scope(const ib_gid *mgid)
 {
 	return mgid->raw[1] & 0x0f;

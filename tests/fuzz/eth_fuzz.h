@@ -151,7 +151,7 @@ static inline void ef_make_link(const struct ipoib_profile *profile)
 	struct ipoib_link_cfg lc = {
 		.timers = &ef.timers, .pkey = EF_PKEY, .name = "fuzz", .profile = profile
 	};
-	struct ipoib_map map = ipoib_profile_map(profile, EF_PKEY, 0);
+	struct ipoib_map map = ipoib_profile_map(profile, EF_PKEY, 0, 0);
 	ib_gid gid;
 
 	profile->mgid_broadcast(&gid, &map);
@@ -169,12 +169,12 @@ static inline void ef_make_link(const struct ipoib_profile *profile)
 	}
 }
 
-/* Bits 6 and 7 of an input's first octet choose the profile of the link: the default, or one with another wire. */
+/* Bits 6 and 7 of an input's first octet choose the profile of the link: the default, or one with another wire or map. */
 static inline const struct ipoib_profile *ef_profile(uint8_t first)
 {
 	if (first & 0x80)
 		return ipoib_profile_find(first & 0x40 ? "encaparp00" : "v6ib00");
-	return ipoib_profile_at(0);
+	return first & 0x40 ? ipoib_profile_find("v4mc01") : ipoib_profile_at(0);
 }
 
 /* @down: leave the TAP down */

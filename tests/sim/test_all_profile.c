@@ -26,12 +26,13 @@ static void make(const struct ipoib_profile *even, const struct ipoib_profile *o
 		 enum ib_mtu_code mtu)
 {
 	struct topo *t = topo_gen_demo(HOSTS, 3);
-	char partitions[128];
+	char partitions[256];
 
 	/* The administrator makes the group of each kind of link. */
 	snprintf(partitions, sizeof(partitions),
-		 "Default=0x7fff, ipoib, mtu=%u : mgid=ff12:3333::1, mtu=%u\nALL=full;\n", mtu,
-		 mtu);
+		 "Default=0x7fff, ipoib, mtu=%u : mgid=ff12:3333::1, mtu=%u\n"
+		 "mgid=ff12::255.255.255.255, mtu=%u\nALL=full;\n",
+		 mtu, mtu, mtu);
 	lab_create(&lab, &(struct lab_cfg){ .topo = t,
 					    .seed = mtu,
 					    .crc = HCA_CRC_FULL,
@@ -130,21 +131,50 @@ static void test_every_row_reaches_its_own_kind_at_every_mtu(void **state)
 }
 
 /*
- * Profiles with equal numbers have the same form on the wire, so their hosts receive from each
- * other.
+ * Profiles with equal .wire have the same form of packets, so that their hosts take unicasts from each other. Those with equal
+ * .link have the same groups too, and are one link.
  */
+struct kind {
+	const char *name;
+	int wire, link;
+};
+
+static const struct kind *kind_of(const struct ipoib_profile *p)
+{
+	static const struct kind kinds[] = {
+		{ "rfc4391", 1, 1 }, { "linux", 1, 1 },	     { "v6ib00", 2, 2 },
+		{ "v4mc01", 1, 3 },  { "encaparp00", 3, 4 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (!strcmp(p->name, kinds[i].name))
+			return &kinds[i];
+	fail_msg("profile %s: no line in kinds[]", p->name);
+	return NULL;
+}
+
 static int wire_of(const struct ipoib_profile *p)
 {
-	static const struct {
-		const char *name;
-		int wire;
-	} wires[] = { { "rfc4391", 1 }, { "linux", 1 }, { "v6ib00", 2 }, { "encaparp00", 3 } };
+	return kind_of(p)->wire;
+}
 
-	for (size_t i = 0; i < ARRAY_SIZE(wires); i++)
-		if (!strcmp(p->name, wires[i].name))
-			return wires[i].wire;
-	fail_msg("profile %s: no line in wires[]", p->name);
-	return 0;
+/* All receive a group, and hear the one packet that host 0 sends to it exactly if they are on its link. */
+static void check_group_hearing(const struct ipoib_profile *a, const struct ipoib_profile *b)
+{
+	/* magic, sender: as lab_check_group() sends it */
+	const uint32_t msg[4] = { 0x6d756c74, 0, 0, 0 };
+	bool one = kind_of(a)->link == kind_of(b)->link;
+
+	for (unsigned int i = 0; i < HOSTS; i++)
+		lab_receive(&lab.host[i], lab_group);
+	lab_run(&lab, NS_SEC(3));
+	memset(count.group, 0, HOSTS * sizeof(*count.group));
+	lab_send_group(&lab.host[0], lab_group, msg, sizeof(msg));
+	lab_run(&lab, NS_SEC(3));
+	for (unsigned int i = 0; i < HOSTS; i++)
+		if (count.group[i] != (i && (i % 2 == 0 || one)))
+			fail_msg("%s and %s: group packet: %u got %u", a->name, b->name, i,
+				 count.group[i]);
 }
 
 /* Each host has dropped the packets of hosts of the other profile, and counted them under a reason. */
@@ -170,6 +200,7 @@ static void check_hearing(const struct ipoib_profile *a, const struct ipoib_prof
 	}
 	if (wire_of(a) != wire_of(b))
 		check_drops();
+	check_group_hearing(a, b);
 	end();
 }
 

@@ -336,6 +336,24 @@ static void test_S1_conf_interface_identifiers(void **state)
 		"/etc/lab/lab.conf:3:", "ip6-secret: given", "ip6-iid = stable");
 }
 
+static void test_M6_conf_links_of_a_port_may_differ_by_their_subnet_number(void **state)
+{
+	struct conf c;
+	char err[CONF_ERR_MAX];
+
+	assert_int_equal(parse(&c,
+			       IFACE
+			       "profile = v4mc01\nsubnet-number = 65535\n"
+			       "[interface uib1@h1]\nport = fabric:lab/Hca1/1\n"
+			       "profile = v4mc01\npkey = 0x8002\nsubnet-number = 7\nscope = 14\n",
+			       err),
+			 0);
+	assert_int_equal(c.iface[0].subnet, 65535);
+	assert_int_equal(c.iface[0].scope, 0);
+	assert_int_equal(c.iface[1].subnet, 7);
+	conf_free(&c);
+}
+
 static void test_conf_refuses_what_inih_would_misread(void **state)
 {
 	char text[1200] = LAB "sm = ";
@@ -447,11 +465,22 @@ static void test_conf_refuses_bad_values(void **state)
 	refuses(IFACE "pkey = 0\n", "/etc/lab/lab.conf:5:", "'0'", "0x0001");
 	refuses(IFACE "pkey = 0x10000\n", "/etc/lab/lab.conf:5:", "0x10000", "0x0001");
 	refuses(IFACE "pkey = -1\n", "/etc/lab/lab.conf:5:", "-1", "0x0001");
-	refuses(IFACE "profile = cm\n", "/etc/lab/lab.conf:5:", "cm", "rfc4391 or linux or v6ib00");
+	refuses(IFACE "profile = cm\n", "/etc/lab/lab.conf:5:", "cm",
+		"rfc4391 or linux or v6ib00 or v4mc01");
 	refuses(IFACE "scope = 15\n", "/etc/lab/lab.conf:5:", "'15'", "1-14");
 	refuses(IFACE "scope = 0\n", "/etc/lab/lab.conf:5:", "'0'", "1-14");
 	refuses(IFACE "profile = v6ib00\nscope = 5\n", "/etc/lab/lab.conf:3:", "scope: '5'",
 		"expected 2");
+	refuses(IFACE "profile = v4mc01\nsubnet-number = 0\n", "/etc/lab/lab.conf:6:", "'0'",
+		"1-65535");
+	refuses(IFACE "subnet-number = 7\n", "/etc/lab/lab.conf:3:", "subnet-number: '7'",
+		"expected none");
+	refuses(IFACE "profile = v4mc01\nsubnet-number = 7\nscope = 2\n",
+		"/etc/lab/lab.conf:3:", "scope: '2'", "expected 14");
+	refuses(IFACE "profile = v4mc01\n[interface uib1@h1]\nport = fabric:lab/Hca1/1\nprofile = "
+		      "v4mc01\n"
+		      "pkey = 0x8002\n",
+		"/etc/lab/lab.conf:6:", "pkey: 0x8002, expected 0xffff", "profile v4mc01");
 	refuses(IFACE "sl = 16\n", "/etc/lab/lab.conf:5:", "sl: '16'", "path, group or 0-15");
 	refuses(IFACE "router = 1\n", "/etc/lab/lab.conf:5:", "router: '1'", "auto, yes or no");
 	refuses(IFACE "profile = linux\nrouter = yes\n", "/etc/lab/lab.conf:3:", "router: 'yes'",
@@ -459,7 +488,7 @@ static void test_conf_refuses_bad_values(void **state)
 	refuses(IFACE "profile = v6ib00\n[interface uib1@h1]\nport = fabric:lab/Hca1/1\nprofile = "
 		      "v6ib00\n"
 		      "pkey = 0x8002\n",
-		"/etc/lab/lab.conf:6:", "pkey: 0x8002, expected 0xffff", "one link on a port");
+		"/etc/lab/lab.conf:6:", "pkey: 0x8002, expected 0xffff", "one broadcast group");
 	refuses(IFACE "profile = v6ib00\naddress = fd00::1/64\naddress = 10.4.0.1/24\n",
 		"/etc/lab/lab.conf:3:", "address: an IPv4 address", "profile v6ib00");
 	refuses(IFACE "netns = pid:x\n", "/etc/lab/lab.conf:5:", "pid:x", "pid:N");
@@ -633,6 +662,7 @@ int main(void)
 		cmocka_unit_test(test_H29_the_command_line_wins_over_the_file),
 		cmocka_unit_test(test_H29_settings_that_make_no_sense),
 		cmocka_unit_test(test_S1_conf_interface_identifiers),
+		cmocka_unit_test(test_M6_conf_links_of_a_port_may_differ_by_their_subnet_number),
 		cmocka_unit_test(test_conf_refuses_bad_values),
 		cmocka_unit_test(test_conf_udp_links),
 		cmocka_unit_test(test_conf_udp_link_refusals),

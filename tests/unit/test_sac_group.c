@@ -283,6 +283,74 @@ static void test_a_refused_bit_waits_while_the_other_is_granted(void **state)
 	sac_rig_fini(&r);
 }
 
+/* draft-kashyap-ipoib-ipv4-multicast-01 §6.2: try to join, and only on failure create */
+static void test_M19_join_first_creates_only_what_is_not_there(void **state)
+{
+	struct sac_join j = join_of(1, MCM_JOIN_FULL, true);
+	struct user a = { .ref.done = done };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	j.join_first = true;
+	make(&r, 1);
+	assert_int_equal(sac_group_join(r.sac, &a.ref, &j, r.now), 0);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(a.granted, 1);
+	assert_int_equal(r.sa.joins, 1);
+	assert_int_equal(r.sa.join_masks[0], 0x10083);
+	/* After a restart of an SA that had no other member, the group is made; the user hears of the end only. */
+	at_sa(&r, 1)->others = false;
+	sa_forget(&r.sa);
+	sac_reregister(r.sac, r.now);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.sa.joins, 3);
+	assert_int_equal(r.sa.join_masks[1], 0x10083);
+	assert_int_equal(r.sa.join_masks[2], 0x173f7);
+	assert_int_equal(a.granted, 2);
+	assert_int_equal(a.failed, 0);
+	sac_rig_fini(&r);
+}
+
+static void test_M19_join_first_that_may_not_create_backs_off(void **state)
+{
+	struct sac_join j = join_of(1, MCM_JOIN_FULL, true);
+	struct user a = { .ref.done = done };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	j.join_first = true;
+	make(&r, 1)->refuse = SA_STATUS_NO_RESOURCES;
+	assert_int_equal(sac_group_join(r.sac, &a.ref, &j, r.now), 0);
+	sac_rig_run(&r, NS_SEC(10));
+	assert_true(a.failed >= 3);
+	assert_int_equal(r.sa.joins, 2 * a.failed);
+	for (int i = 0; i < 2 * a.failed; i++)
+		assert_int_equal(r.sa.join_masks[i], i % 2 ? 0x173f7 : 0x10083);
+	assert_true(a.at[2] - a.at[1] >= NS_SEC(2));
+	sac_rig_fini(&r);
+}
+
+/* A router's FullMember and NonMember: one of the two creates the group for both. */
+static void test_M19_join_first_of_several_bits(void **state)
+{
+	struct sac_join j = join_of(1, MCM_JOIN_FULL, true);
+	struct user full = { .ref.done = done }, non = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	sac_rig_port(&r, false);
+	j.join_first = true;
+	join(&r, &non, 1, MCM_JOIN_NON, false);
+	assert_int_equal(sac_group_join(r.sac, &full.ref, &j, r.now), 0);
+	sac_rig_port(&r, true);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(full.granted, 1);
+	assert_int_equal(non.granted, 1);
+	assert_int_equal(full.failed + non.failed, 0);
+	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL | MCM_JOIN_NON);
+	sac_rig_fini(&r);
+}
+
 static void test_I23_duplicate_delete_is_success(void **state)
 {
 	static const struct log_sink sink = { .emit = count_warnings, .max = LOG_LVL_WARN };
@@ -729,6 +797,9 @@ int main(void)
 		cmocka_unit_test(test_bits_that_are_refused_together_are_asked_for_one_by_one),
 		cmocka_unit_test(test_bits_that_are_refused_one_by_one_back_off_together),
 		cmocka_unit_test(test_a_refused_bit_waits_while_the_other_is_granted),
+		cmocka_unit_test(test_M19_join_first_creates_only_what_is_not_there),
+		cmocka_unit_test(test_M19_join_first_that_may_not_create_backs_off),
+		cmocka_unit_test(test_M19_join_first_of_several_bits),
 		cmocka_unit_test(test_I23_duplicate_delete_is_success),
 		cmocka_unit_test(test_join_backs_off_1_to_16_s),
 		cmocka_unit_test(test_back_off_differs_by_seed),

@@ -229,6 +229,63 @@ static void test_V6_back_to_the_group(void **state)
 	assert_int_equal(mgid_3333_from_ipv6(&again, m.raw), -EINVAL);
 }
 
+static ib_gid v4mc(uint32_t addr, uint16_t subnet, uint8_t scope)
+{
+	uint8_t group[4];
+	ib_gid g;
+
+	be32_put(group, addr);
+	assert_int_equal(mgid_v4mc_from_ipv4(&g, group, subnet, scope), 0);
+	return g;
+}
+
+/* FF1y::<IPv4 address>: flags 0001, scope y, zeros, and all 32 bits of the address (§3.2, §3.3) */
+static void test_M7_M8_M9_M10_map_of_the_ipv4_draft(void **state)
+{
+	assert_gid(v4mc(0xffffffff, 0, 2), "ff12::255.255.255.255");
+	assert_gid(v4mc(0xe0000001, 0, 2), "ff12::224.0.0.1");
+	assert_gid(v4mc(0xe0010101, 0, 2), "ff12::e001:101");
+	assert_gid(v4mc(0xe1010101, 0, 2), "ff12::e101:101");
+	assert_gid(v4mc(0xefffffff, 0, 5), "ff15::239.255.255.255");
+}
+
+/* FF1E::IP_subnet_number:<IPv4 address> (§3.3.1): octets 10 and 11 */
+static void test_M6_M11_subnet_number_is_in_the_map(void **state)
+{
+	uint8_t group[4] = { 225, 1, 1, 1 };
+	ib_gid g;
+
+	assert_gid(v4mc(0xffffffff, 0x1234, 0xe), "ff1e::1234:ffff:ffff");
+	assert_gid(v4mc(0xe1010101, 1, 0xe), "ff1e::1:e101:101");
+	assert_gid(v4mc(0xe1010101, 0, 0xe), "ff1e::e101:101");
+	assert_int_equal(mgid_v4mc_from_ipv4(&g, group, 1, 2), -EINVAL); /* MUST be global */
+	assert_int_equal(mgid_v4mc_from_ipv4(&g, group, 0, 16), -EINVAL);
+	group[0] = 10;
+	assert_int_equal(mgid_v4mc_from_ipv4(&g, group, 0, 2), -EINVAL);
+}
+
+static void test_M9_back_to_the_group(void **state)
+{
+	const char *const foreign[] = { "ff12::255.255.255.255", "ff15::225.1.1.1",
+					"ff02::225.1.1.1",	 "ff12::10.0.0.1",
+					"ff12::1:225.1.1.1",	 "ff12:401b:ffff::101:101",
+					"ff12:1::225.1.1.1" };
+	ib_gid m = gid("ff12::225.1.1.1"), n = gid("ff1e::7:225.1.1.1");
+	const uint8_t want[4] = { 225, 1, 1, 1 };
+	uint8_t group[4];
+
+	assert_int_equal(mgid_v4mc_to_ipv4(group, &m, 0, 2), 0);
+	assert_memory_equal(group, want, 4);
+	memset(group, 0, 4);
+	assert_int_equal(mgid_v4mc_to_ipv4(group, &n, 7, 0xe), 0);
+	assert_memory_equal(group, want, 4);
+	assert_int_equal(mgid_v4mc_to_ipv4(group, &n, 8, 0xe), -EINVAL);
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++) {
+		m = gid(foreign[i]);
+		assert_int_equal(mgid_v4mc_to_ipv4(group, &m, 0, 2), -EINVAL);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +303,9 @@ int main(void)
 		cmocka_unit_test(test_V4_V5_V6_map_of_the_ipv6_draft),
 		cmocka_unit_test(test_V6_groups_that_collide),
 		cmocka_unit_test(test_V6_back_to_the_group),
+		cmocka_unit_test(test_M7_M8_M9_M10_map_of_the_ipv4_draft),
+		cmocka_unit_test(test_M6_M11_subnet_number_is_in_the_map),
+		cmocka_unit_test(test_M9_back_to_the_group),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
