@@ -4,6 +4,7 @@
 # Link profiles under OpenSM, all on one partition. h1 and h2 have v6ib00, whose own group an administrator sets up: OpenSM
 # makes it from a line mgid= in its partitions.conf. h4 and h5 have encaparp00, whose group comes by SIDR. OpenSM does not
 # answer that, so h3, which has rfc4391, does.
+# In the second lab h1 and h2 have v4mc01.
 #
 #	    h1   h4         h2   h5           h3
 #	     |   |           |   |            |
@@ -60,4 +61,61 @@ check "h3 answers again" eventually 60 is_up h4
 check "h4 and h5 reach each other again" eventually 60 x h4 ping -n -q -c 1 -W 2 10.4.0.5
 osm_stop
 check "the lab ends" lab_down
+osm_stop
+check "the first lab ends" lab_down
+
+# --- v4mc01
+
+conf_hosts 3 "sm = external" "ibsim = $inst" | sed '/^\[interface uib0@h[12]\]/a profile = v4mc01' >"$work/lab.conf"
+partitions ", mtu=5" ""
+check "v4mc01: OpenSM starts, without its group" eval 'lab_start && osm_start lab Hca1 -Q -P "$work/partitions.conf"'
+check "v4mc01: h3 has its link" eventually 30 is_up h3
+no_broadcast() { [ "$(link h1 state)" = JOINING ] && link h1 reason | grep 'ff12::ffff:ffff.*the group does not exist'; }
+check "M13: h1 has no link, and says why" eventually 20 no_broadcast
+
+# Links of this topology have 10 Gb/s, so a group of 120 Gb/s (rate 10) is one that OpenSM refuses.
+v4mc_groups() {
+	printf 'mgid=ff12::%s, mtu=5%s, Q_Key=0xb1b\n' 255.255.255.255 '' "224.0.0.1" "$1" 224.0.0.2 '' 227.1.1.1 ', rate=10'
+}
+v4mc_starts() { # RATE-OF-ALL-SYSTEMS
+	osm_stop
+	partitions ", mtu=5" "$(v4mc_groups "$1")
+"
+	osm_start lab Hca1 -Q -P "$work/partitions.conf"
+}
+pings() { x h1 ping -n -q -c 1 -W 2 "$@"; }
+maddr() { u -j maddr show dev "uib0@$1" | jq -r --arg g "$2" ".maddr[] | select(.mgid == \$g) | .$3"; }
+recv() { # LABEL GROUP
+	bx h2 "$mcast" recv uib0 "$2" 5000 >"$work/recv.$1"
+	eventually 10 grep -q ^ready "$work/recv.$1"
+}
+sent_and_heard() { x h1 "$mcast" send uib0 "$2" 5000 1 "$3" && within 2 grep -q "^$3" "$work/recv.$1"; } # LABEL GROUP TEXT
+reaches() { eventually 30 sent_and_heard "$@"; }
+goes_by() { x h1 "$mcast" send uib0 "$1" 5000 1 data && equal "$(maddr h1 "$3" mlid)" "$(maddr h1 "$2" mlid)"; } # GROUP MGID MGID-OF-THE-LID
+check "v4mc01: OpenSM with its groups" v4mc_starts ""
+check "v4mc01: all interfaces are up" u wait --timeout $patience
+check "M14: the MTU is the group's, less the header" equal "4092 4096" "$(link h1 mtu) $(link h1 group.mtu)"
+check "v4mc01: h1 and h2 reach each other" eventually 20 pings 10.4.0.2
+check "with packets of the whole MTU" pings -M "do" -s 4064 10.4.0.2
+check "and not h3, by IPv4" eval '! pings 10.4.0.3'
+check "IPv6 has RFC 4391's groups, and reaches h3" eventually 20 pings fd04::3
+check "M16: h1 and h2 are in all-systems" equal "true true" "$(maddr h1 ff12::e000:1 full_member) $(maddr h2 ff12::e000:1 full_member)"
+check "M19: h2 joins a group, which creates it" eval 'recv own 225.1.1.1 && equal true "$(maddr h2 ff12::e101:101 full_member)"'
+check "M21: and hears h1" reaches own 225.1.1.1 own
+check "M21: which joined it to send" equal "true false" "$(maddr h1 ff12::e101:101 send_only) $(maddr h1 ff12::e101:101 full_member)"
+check "M22: to a group that is not there h1 sends by the LID of all-systems" eventually 10 goes_by 226.1.1.1 ff12::e201:101 ff12::e000:1
+check "M20: it is still not there" equal absent "$(maddr h1 ff12::e201:101 state)"
+refused() { equal "failed true" "$(maddr h2 ff12::e301:101 state) $(maddr h2 ff12::e301:101 attached)"; }
+check "M22: OpenSM refuses h2 a group that is too fast" eval 'recv refused 227.1.1.1 && eventually 10 refused'
+check "and the log says what" eventually 10 grep -q 'uib0@h2: join of ff12::e301:101: status 0x' "$work/lab.log"
+check "M22: it hears the group by the LID of all-systems" reaches refused 227.1.1.1 refused
+
+check "v4mc01: OpenSM with a group of all-systems that is too fast" v4mc_starts ", rate=10"
+no_systems() { equal "failed true" "$(maddr h2 ff12::e000:1 state) $(maddr h2 ff12::e000:1 attached)"; }
+check "M22: it refuses all-systems" eventually 40 no_systems
+check "v4mc01: all interfaces are up again" u wait --timeout $patience
+check "M22: then the LID is that of the broadcast group" eventually 20 goes_by 226.1.1.1 ff12::e201:101 ff12::ffff:ffff
+check "M22: by which h2 hears the group that it is refused" reaches refused 227.1.1.1 again
+osm_stop
+check "v4mc01: the lab ends" lab_down
 finish

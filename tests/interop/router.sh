@@ -6,7 +6,8 @@
 # Multicast between two IPoIB links through a router with smcrouted: groups that have receivers on the sender's link (under
 # our manager and under OpenSM), and groups that have none there (under our manager). The interfaces notice by
 # themselves that smcrouted begins and ends, or have `router = yes`. With `router = no` no group is forwarded. smcrouted is given
-# routes, and joins no group itself.
+# routes, and joins no group itself. At the end the same with `profile = v4mc01`, where it has to join a group that has no receiver on
+# the sender's link, because senders then use a MGID that nobody else listens to.
 #
 #	link 0xffff 10.4/16                      link 0x8001 10.5/16
 #	   h1 sends, h4 receives ---- h2 router ---- h3 receives
@@ -18,7 +19,17 @@ printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' 'Lab=0x0001, ipoib : ALL=full;
 printf '%s\n' 'phyint uib0 enable' 'phyint uib1 enable' 'mroute from uib0 group 239.9.8.0/28 to uib1' \
 	'mroute from uib0 group ff05::4391 to uib1' 'mroute from uib0 group ff05::4392 to uib1' >"$work/smcroute.conf"
 
+profile=rfc4391
 config() { # ROUTER LINE...
+	local router=$1
+	shift
+	config_rfc4391 "$router" "$@" | if [ $profile = v4mc01 ]; then
+		sed '/^\[interface uib0@/a profile = v4mc01\nsubnet-number = 1' | sed '/^\[interface uib1@/a profile = v4mc01\nsubnet-number = 2'
+	else
+		cat
+	fi
+}
+config_rfc4391() {
 	local router=$1
 	shift
 	printf '[fabric lab]\ntopology = lab.topo\n'
@@ -68,6 +79,7 @@ for i in range(int(sys.argv[3])):
     s.sendto((text + "\n").encode(), (group, 5000))'
 recv() { # LABEL HOST IF GROUP
 	bx "$2" "$mcast" recv "$3" "$4" 5000 >"$work/recv.$1"
+	receiver=$!
 	eventually 10 grep -q ^ready "$work/recv.$1"
 }
 heard() { grep -q "^$2" "$work/recv.$1"; } # LABEL TEXT
@@ -93,7 +105,7 @@ begin() { # MANAGER ROUTER
 	check "$1, router = $2: smcrouted runs" smc_start
 	check "$1, router = $2: h3 joins groups" eval 'recv h3.7 h3 uib1 239.9.8.7 && recv h3.6 h3 uib1 239.9.8.6 &&
 		recv h3.91 h3 uib1 ff05::4391 && recv h3.92 h3 uib1 ff05::4392'
-	check "$1, router = $2: h4 joins two of them on the sender's link" eval 'recv h4.6 h4 uib0 239.9.8.6 && recv h4.92 h4 uib0 ff05::4392'
+	check "$1, router = $2: h4 joins two of them on the sender's link" eval 'recv h4.6 h4 uib0 239.9.8.6 && h4_6=$receiver && recv h4.92 h4 uib0 ff05::4392'
 	check "$1, router = $2: and hears h1" eval 'reaches h4.6 239.9.8.6 local && reaches h4.92 ff05::4392 local'
 }
 end() {
@@ -133,5 +145,33 @@ end
 begin opensm yes
 check "opensm: they are routers by the configuration" routers_are true
 both_links opensm
+end
+
+# --- v4mc01: two links on one port have different subnet numbers, and scope 14
+
+profile=v4mc01
+v4mc_partitions() { # Q_KEY
+	printf "%s, ipoib, mtu=4, Q_Key=$1, scope=14 : mgid=ff1e::%s:ffff:ffff, mtu=4, Q_Key=$1\nALL=full;\n" \
+		Default=0x7fff 1 Lab=0x0001 2 >"$work/partitions.conf"
+}
+v4mc_links() { # MANAGER
+	check "$1, v4mc01, M20: a group with receivers on both links is forwarded" reaches h3.6 239.9.8.6 both
+	check "$1, v4mc01, M20: the router is a NonMember of it" is_non_member ff1e::1:ef09:806
+	check "$1, v4mc01, M20: what smcrouted joins itself is forwarded" reaches h3.7 239.9.8.7 far
+	check "$1, v4mc01, M26: nobody is left in a group" eval 'kill "$h4_6" && eventually 10 is_no_member ff1e::1:ef09:806'
+}
+is_no_member() { u -j maddr show dev uib0@h2 | jq -e --arg g "$1" '[.maddr[] | select(.mgid == $g and (.non_member or .attached))] == []'; }
+printf '%s\n' 'mgroup from uib0 group 239.9.8.7' >>"$work/smcroute.conf"
+v4mc_partitions 0x80000b1b
+begin embedded auto
+check "v4mc01: the interfaces notice that the host routes multicast" eventually 10 routers_are true
+v4mc_links embedded
+check "v4mc01: IPv6, too" reaches h3.92 ff05::4392 both
+check "v4mc01: with the groups of RFC 4391" is_non_member ff1e:601b:ffff::4392
+end
+# OpenSM 3.3.23 refuses groups of IPv6 here (no broadcast group of scope 14), so h4 hears them by the LID of the broadcast group.
+v4mc_partitions 0xb1b
+begin opensm yes
+v4mc_links opensm
 end
 finish
