@@ -466,7 +466,7 @@ static void test_conf_refuses_bad_values(void **state)
 	refuses(IFACE "pkey = 0x10000\n", "/etc/lab/lab.conf:5:", "0x10000", "0x0001");
 	refuses(IFACE "pkey = -1\n", "/etc/lab/lab.conf:5:", "-1", "0x0001");
 	refuses(IFACE "profile = cm\n", "/etc/lab/lab.conf:5:", "cm",
-		"rfc4391 or linux or v6ib00 or v4mc01");
+		"rfc4391 or linux or v6ib00 or encaparp00 or v4mc01");
 	refuses(IFACE "scope = 15\n", "/etc/lab/lab.conf:5:", "'15'", "1-14");
 	refuses(IFACE "scope = 0\n", "/etc/lab/lab.conf:5:", "'0'", "1-14");
 	refuses(IFACE "profile = v6ib00\nscope = 5\n", "/etc/lab/lab.conf:3:", "scope: '5'",
