@@ -35,7 +35,7 @@ struct srv_tap *srv_tap_named(const struct srv_ns *ns, const char *name)
 	return NULL;
 }
 
-static int remember_tap(struct srv *s, struct srv_ns *ns, const struct srv_tap *t)
+int srv_tap_remember(struct srv *s, struct srv_ns *ns, const struct srv_tap *t)
 {
 	if (ns->ntaps == ns->taps_cap) {
 		unsigned int cap = ns->taps_cap ? 2 * ns->taps_cap : 4;
@@ -51,6 +51,12 @@ static int remember_tap(struct srv *s, struct srv_ns *ns, const struct srv_tap *
 	return 0;
 }
 
+void srv_tap_drop(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
+{
+	*t = ns->taps[--ns->ntaps];
+	s->ntaps--;
+}
+
 bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l)
 {
 	if (strcmp(l->kind, "tun") != 0)
@@ -59,10 +65,11 @@ bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l)
 }
 
 /* A TAP without a mark is known by its MAC only, so a kernel that refuses the mark is no failure. */
-static void mark(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
+void srv_tap_number(struct srv *s, struct rtnl *nl, int ifindex, struct srv_tap *t)
 {
-	snprintf(t->mark, sizeof(t->mark), "uipoib-%x-%x", (unsigned int)getpid(), ++s->marks);
-	if (rtnl_link_alias(&ns->nl, t->ifindex, t->mark))
+	t->number = ++s->numbers;
+	snprintf(t->mark, sizeof(t->mark), "uipoib-%x-%x", (unsigned int)getpid(), t->number);
+	if (rtnl_link_alias(nl, ifindex, t->mark))
 		*t->mark = 0;
 }
 
@@ -86,8 +93,7 @@ int srv_tap_forget(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 
 	if (!t)
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -ENODEV, "not a TAP of ours");
-	*t = ns->taps[--ns->ntaps];
-	s->ntaps--;
+	srv_tap_drop(s, ns, t);
 	return 0;
 }
 
@@ -138,11 +144,13 @@ bool srv_tap_conf_ok(const struct netdev_tap_conf *c)
 	return !c->mtu || (c->mtu >= MTU_MIN && c->mtu <= MTU_MAX);
 }
 
-static enum netdev_refusal tap_refusal(const char *what)
+int srv_tap_refuse(struct srv_reply *r, int err, const char *what)
 {
-	if (!what)
-		return NETDEV_REFUSED_NETNS;
-	return strstr(what, "/dev/net/tun") ? NETDEV_REFUSED_TUN : NETDEV_REFUSED_TAP;
+	enum netdev_refusal refused = NETDEV_REFUSED_NETNS;
+
+	if (what)
+		refused = strstr(what, "/dev/net/tun") ? NETDEV_REFUSED_TUN : NETDEV_REFUSED_TAP;
+	return srv_refuse(r, refused, err, what ? what : "entering the namespace");
 }
 
 /* A request of several settings that failed may have set the MAC nevertheless, so the kernel is asked. */
@@ -185,7 +193,8 @@ int srv_tap_set_up(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 	return err || !c->stable ? err : srv_stable_set(s, ns, t->name, c->stable_secret);
 }
 
-static int make_here(struct srv_ns *ns, struct srv_tap *t, int *ret_fd, const char **ret_what)
+static int make_here(struct srv *s, struct srv_ns *ns, struct srv_tap *t, int *ret_fd,
+		     const char **ret_what)
 {
 	struct rtnl_link l;
 	int err = srv_tap_open(ns->fd, t->name, ret_fd, ret_what);
@@ -199,6 +208,7 @@ static int make_here(struct srv_ns *ns, struct srv_tap *t, int *ret_fd, const ch
 	}
 	t->ifindex = l.ifindex;
 	memcpy(t->mac, l.mac, sizeof(t->mac));
+	srv_tap_number(s, &ns->nl, t->ifindex, t);
 	return 0;
 }
 
@@ -218,11 +228,9 @@ int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 	if (!err && ns->follow)
 		err = srv_park_make(s, ns, &t, &fd, &what);
 	else if (!err)
-		err = make_here(ns, &t, &fd, &what);
+		err = make_here(s, ns, &t, &fd, &what);
 	if (err)
-		return srv_refuse(r, tap_refusal(what), err,
-				  what ? what : "entering the namespace");
-	mark(s, ns, &t);
+		return srv_tap_refuse(r, err, what);
 	if (ns->follow && req->tap.stable)
 		err = srv_stable_prepare(s);
 	if (!err)
@@ -231,7 +239,7 @@ int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 		close(fd);
 		return srv_rtnl_result(r, NETDEV_REFUSED_LINK, err, "setting up the TAP", &ns->nl);
 	}
-	err = remember_tap(s, ns, &t);
+	err = srv_tap_remember(s, ns, &t);
 	if (err) {
 		close(fd);
 		return srv_refuse(r, NETDEV_REFUSED_TAP, err, "remembering the TAP");

@@ -46,16 +46,16 @@ static void park_name(struct srv_park *p, char name[IFNAMSIZ])
 	snprintf(name, IFNAMSIZ, "tap%u", ++p->names);
 }
 
-/* Move the TAP, which is called @from in the parking namespace, to a namespace. */
-static int leave_park(struct srv_park *p, const char *from, struct srv_ns *ns, struct srv_tap *t)
+int srv_park_leave(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 {
+	struct srv_park *p = &s->park;
 	struct rtnl_link l;
 	int err = rtnl_link_get(&ns->nl, 0, t->name, &l);
 
 	/* The kernel would move the link first, and find only then that the name is taken. */
 	if (!err)
 		return -EBUSY;
-	err = rtnl_link_get(&p->nl, 0, from, &l);
+	err = rtnl_link_get(&p->nl, 0, t->parked, &l);
 	if (err)
 		return err;
 	err = rtnl_link_move(&p->nl, l.ifindex, ns->fd, t->name);
@@ -73,20 +73,37 @@ static int leave_park(struct srv_park *p, const char *from, struct srv_ns *ns, s
 	return 0;
 }
 
-int srv_park_make(struct srv *s, struct srv_ns *ns, struct srv_tap *t, int *ret_fd,
-		  const char **ret_what)
+int srv_park_spare(struct srv *s, struct srv_tap *t, int *ret_fd, const char **ret_what)
 {
-	char name[IFNAMSIZ];
+	struct rtnl_link l;
 	int fd, err = park_open(&s->park);
 
 	if (err)
 		return err;
-	park_name(&s->park, name);
-	err = srv_tap_open(s->park.fd, name, &fd, ret_what);
+	park_name(&s->park, t->parked);
+	err = srv_tap_open(s->park.fd, t->parked, &fd, ret_what);
 	if (err)
 		return err;
 	*ret_what = "making the TAP";
-	err = leave_park(&s->park, name, ns, t);
+	err = rtnl_link_get(&s->park.nl, 0, t->parked, &l);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	memcpy(t->mac, l.mac, sizeof(t->mac));
+	srv_tap_number(s, &s->park.nl, l.ifindex, t);
+	*ret_fd = fd;
+	return 0;
+}
+
+int srv_park_make(struct srv *s, struct srv_ns *ns, struct srv_tap *t, int *ret_fd,
+		  const char **ret_what)
+{
+	int fd, err = srv_park_spare(s, t, &fd, ret_what);
+
+	if (err)
+		return err;
+	err = srv_park_leave(s, ns, t);
 	if (err)
 		close(fd);
 	else
@@ -104,7 +121,7 @@ void srv_park_fini(struct srv_park *p)
 
 /* ----- a namespace that is gone */
 
-static void park(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
+void srv_park(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 {
 	/* With index 0 the kernel would look for a link that has the parking name in the host's namespace. */
 	if (*t->parked || !t->ifindex)
@@ -121,7 +138,7 @@ static void park(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 static void let_go(struct srv *s, struct srv_ns *ns)
 {
 	for (unsigned int i = 0; i < ns->ntaps; i++)
-		park(s, ns, &ns->taps[i]);
+		srv_park(s, ns, &ns->taps[i]);
 	rtnl_close(&ns->nl);
 	close(ns->fd);
 	ns->fd = -1;
@@ -173,25 +190,31 @@ int srv_ns_follow(struct srv *s, struct srv_ns *ns, const struct helper_req *req
 	return err ? srv_refuse(r, NETDEV_REFUSED_FILE, err, "opening files of the namespace") : 0;
 }
 
+int srv_tap_bring(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
+		  const struct netdev_tap_conf *c, struct srv_reply *r)
+{
+	int err = srv_ns_rtnl(ns);
+
+	if (!err)
+		err = *t->parked ? srv_park_leave(s, ns, t) : srv_tap_present(ns, t);
+	if (err)
+		return srv_refuse(r, NETDEV_REFUSED_TAP, err, "moving the TAP to the namespace");
+	err = srv_tap_set_up(s, ns, t, c);
+	if (err)
+		return srv_rtnl_result(r, NETDEV_REFUSED_LINK, err, "setting up the TAP", &ns->nl);
+	r->rsp.value = t->ifindex;
+	return 0;
+}
+
 int srv_tap_return(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		   struct srv_reply *r)
 {
 	struct srv_tap *t;
-	int err;
 
 	if (!srv_tap_conf_ok(&req->tap))
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL, "name, MAC or MTU of a TAP");
 	t = srv_tap_named(ns, req->tap.ifname);
 	if (!t || (!*t->parked && !t->ifindex))
 		return srv_refuse(r, NETDEV_REFUSED_TAP, -ENODEV, "the TAP was deleted");
-	err = srv_ns_rtnl(ns);
-	if (!err)
-		err = *t->parked ? leave_park(&s->park, t->parked, ns, t) : srv_tap_present(ns, t);
-	if (err)
-		return srv_refuse(r, NETDEV_REFUSED_TAP, err, "moving the TAP to the namespace");
-	err = srv_tap_set_up(s, ns, t, &req->tap);
-	if (err)
-		return srv_rtnl_result(r, NETDEV_REFUSED_LINK, err, "setting up the TAP", &ns->nl);
-	r->rsp.value = t->ifindex;
-	return 0;
+	return srv_tap_bring(s, ns, t, &req->tap, r);
 }

@@ -382,6 +382,21 @@ int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_
 	return 0;
 }
 
+int netdev_tap_spare(struct netdev_helper *h, uint32_t ns, bool stable, int *ret_fd,
+		     uint32_t *ret_number)
+{
+	struct helper_req req = { .op = HELPER_TAP_SPARE, .ns = ns, .tap.stable = stable };
+	int fds[HELPER_FDS_MAX], err;
+	struct helper_rsp rsp;
+
+	err = call(h, &req, &rsp, fds);
+	if (err)
+		return err;
+	*ret_fd = fds[0];
+	*ret_number = (uint32_t)rsp.value;
+	return 0;
+}
+
 int netdev_tap_forget(struct netdev_helper *h, uint32_t ns, int ifindex)
 {
 	struct helper_req req = { .op = HELPER_TAP_FORGET, .ns = ns, .ifindex = ifindex };

@@ -256,6 +256,16 @@ struct netdev_tap_conf {
 int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_tap_conf *conf,
 		      int *ret_fd, int *ret_ifindex);
 
+/**
+ * netdev_tap_spare() - Make a TAP that belongs to @ns, but is in no namespace that anybody sees until it is placed
+ * @stable:	true if the interface may be placed with a secret (struct netdev_tap_conf.stable)
+ * @ret_number:	name of the TAP for netdev_post_tap_place() and netdev_post_tap_park()
+ *
+ * Return: as netdev_tap_create()
+ */
+int netdev_tap_spare(struct netdev_helper *h, uint32_t ns, bool stable, int *ret_fd,
+		     uint32_t *ret_number);
+
 /*
  * netdev_tap_forget() - Have the helper stop managing a TAP
  *
@@ -345,6 +355,23 @@ int netdev_post_ns_follow(struct netdev_helper *h, uint32_t ns, uint32_t gen, ne
  */
 int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct netdev_tap_conf *conf,
 			   netdev_done done, void *ctx);
+
+/**
+ * netdev_post_tap_place() - Move a spare TAP into its namespace, under the name in @conf, and set it up as a new one
+ *
+ * It may be asked for again until it succeeds, and when the namespace came back. The answer's value is the interface index. The
+ * interface is down and has no addresses. -EBUSY the name is taken; -ENODEV the TAP was deleted; -ESTALE the namespace is gone
+ */
+int netdev_post_tap_place(struct netdev_helper *h, uint32_t ns, uint32_t number,
+			  const struct netdev_tap_conf *conf, netdev_done done, void *ctx);
+/**
+ * netdev_post_tap_park() - Take a TAP that was placed out of its namespace; it is a spare one again
+ *
+ * The descriptor of the TAP stays as it is, and may have frames that were sent before. -ENODEV the TAP was deleted, or moved to another
+ * namespace; the helper has forgotten it then, and it is to be closed
+ */
+int netdev_post_tap_park(struct netdev_helper *h, uint32_t ns, uint32_t number, netdev_done done,
+			 void *ctx);
 
 /*
  * netdev_cancel() - Cancel the jobs queued with @ctx. Jobs that wait are not begun, and none calls

@@ -309,3 +309,24 @@ int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct ne
 
 	return post(h, &req, LEN_WITH(tap), done, ctx);
 }
+
+int netdev_post_tap_place(struct netdev_helper *h, uint32_t ns, uint32_t number,
+			  const struct netdev_tap_conf *conf, netdev_done done, void *ctx)
+{
+	struct helper_req req = {
+		.op = HELPER_TAP_PLACE,
+		.ns = ns,
+		.ifindex = (int32_t)number,
+		.tap = *conf,
+	};
+
+	return post(h, &req, LEN_WITH(tap), done, ctx);
+}
+
+int netdev_post_tap_park(struct netdev_helper *h, uint32_t ns, uint32_t number, netdev_done done,
+			 void *ctx)
+{
+	struct helper_req req = { .op = HELPER_TAP_PARK, .ns = ns, .ifindex = (int32_t)number };
+
+	return post(h, &req, LEN_WITH(ifindex), done, ctx);
+}

@@ -29,6 +29,9 @@ enum helper_op {
 	HELPER_NS_FILES,
 	HELPER_NS_SOCKET,
 	HELPER_TAP_CREATE,
+	HELPER_TAP_SPARE, /* make a TAP that waits in the parking namespace until it is placed */
+	HELPER_TAP_PLACE, /* give a spare TAP a name, and move it into the namespace */
+	HELPER_TAP_PARK, /* make a TAP that was placed a spare one again */
 	HELPER_TAP_RETURN, /* move a TAP of the namespace that was gone into the one that came back */
 	HELPER_TAP_FORGET,
 	HELPER_LINK_SET,
@@ -62,14 +65,14 @@ struct helper_req {
 	uint32_t op; /* enum helper_op */
 	uint32_t seq; /* tag of the request, which its response repeats */
 	uint32_t ns; /* handle of the namespace */
-	int32_t ifindex;
+	int32_t ifindex; /* index of a TAP; TAP_PLACE and TAP_PARK: number of a spare TAP */
 	union {
 		char spec[NETNS_SPEC_MAX +
 			  1]; /* NS_OPEN: zero-terminated; "" for the own namespace */
 		uint32_t files; /* NS_FILES: mask of enum netdev_file */
 		int32_t socket_type; /* NS_SOCKET */
 		uint32_t gen; /* NS_FOLLOW: number of the namespace that the asker knows; 0 none */
-		struct netdev_tap_conf tap; /* TAP_CREATE and TAP_RETURN */
+		struct netdev_tap_conf tap; /* TAP_CREATE, TAP_PLACE and TAP_RETURN */
 		struct rtnl_link_conf link; /* LINK_SET */
 		struct helper_addr_req addr; /* ADDR_ADD, ADDR_DEL and NEIGH_USE */
 		struct helper_macs_req macs; /* NEIGH_DEL */
@@ -83,7 +86,7 @@ struct helper_rsp {
 	int32_t err; /* 0 or -errno */
 	uint32_t refused; /* enum netdev_refusal */
 	uint32_t ns;
-	/* ifindex; number of neighbours deleted; NS_FOLLOW: struct srv_ns.gen, or 0 if that namespace is gone */
+	/* ifindex; TAP_SPARE: number of the TAP; number of neighbours deleted; NS_FOLLOW: struct srv_ns.gen, or 0 if that namespace is gone */
 	int32_t value;
 	uint32_t
 		fds; /* bit k is set if descriptor k of HELPER_FDS_MAX comes along, in this order */

@@ -3,7 +3,7 @@
 #define HELPER_SRV_H
 
 /*
- * The helper's side of the protocol: srv.c is the process; ns.c, dev.c, follow.c, stable.c and neigh.c
+ * The helper's side of the protocol: srv.c is the process; ns.c, dev.c, follow.c, spare.c, stable.c and neigh.c
  * handle its requests.
  */
 
@@ -15,8 +15,10 @@
 
 /* A TAP that the helper made */
 struct srv_tap {
+	uint32_t number; /* by which the main process names a spare TAP */
 	int32_t ifindex; /* 0 while the TAP is parked, or if it was gone when its namespace was deleted */
-	char name[IFNAMSIZ]; /* name in the host's namespace */
+	char name
+		[IFNAMSIZ]; /* name in the host's namespace; "" for a spare TAP that is not placed */
 	uint8_t mac[6]; /* MAC that the helper set last, or that the kernel chose */
 	char mark
 		[24]; /* alias that the helper gave the link, by which it knows it; "" if the kernel refused it */
@@ -62,7 +64,7 @@ struct srv {
 	unsigned int ns_cap;
 	unsigned int ntaps; /* number of TAPs in all namespaces */
 	unsigned int nneigh; /* number of namespaces with a .neigh */
-	unsigned int marks; /* number of marks given to TAPs */
+	unsigned int numbers; /* number of TAPs made so far */
 	struct srv_park park;
 	int writer; /* socket to the process of stable.c; -1 if there is none */
 };
@@ -147,6 +149,16 @@ bool srv_tap_conf_ok(const struct netdev_tap_conf *c);
  * Return: 0 or -errno
  */
 int srv_tap_open(int ns_fd, const char *ifname, int *ret_fd, const char **ret_what);
+/*
+ * srv_tap_number() - Give a TAP its number, and its link, which is in the namespace of @nl, the mark by which the helper knows it
+ */
+void srv_tap_number(struct srv *s, struct rtnl *nl, int ifindex, struct srv_tap *t);
+/* srv_tap_remember() - Add a TAP to those of a namespace. 0 or -ENOMEM */
+int srv_tap_remember(struct srv *s, struct srv_ns *ns, const struct srv_tap *t);
+/* srv_tap_drop() - Take a TAP out of those of a namespace */
+void srv_tap_drop(struct srv *s, struct srv_ns *ns, struct srv_tap *t);
+/* srv_tap_refuse() - Refuse a request because a TAP cannot be made; @what is the step that failed, or NULL */
+int srv_tap_refuse(struct srv_reply *r, int err, const char *what);
 /* srv_tap_set_up() - Give the link of a TAP, which has come into @ns, its settings. 0 or -errno */
 int srv_tap_set_up(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		   const struct netdev_tap_conf *c);
@@ -171,6 +183,19 @@ int srv_tap_present(struct srv_ns *ns, const struct srv_tap *t);
  */
 int srv_park_make(struct srv *s, struct srv_ns *ns, struct srv_tap *t, int *ret_fd,
 		  const char **ret_what);
+/*
+ * srv_park_spare() - Make a TAP in the parking namespace, where it stays until it is placed
+ *
+ * As srv_park_make(), but without a namespace.
+ */
+int srv_park_spare(struct srv *s, struct srv_tap *t, int *ret_fd, const char **ret_what);
+/* srv_park_leave() - Move a parked TAP to @ns, under the name t->name. 0; -EBUSY the name is taken; -ENODEV; -errno */
+int srv_park_leave(struct srv *s, struct srv_ns *ns, struct srv_tap *t);
+/* srv_park() - Move a TAP to the parking namespace, unless it is there; t->parked is "" if that cannot be done */
+void srv_park(struct srv *s, struct srv_ns *ns, struct srv_tap *t);
+/* srv_tap_bring() - Move a TAP to its namespace, unless it is there, set it up, and answer with its index. 0 or -errno */
+int srv_tap_bring(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
+		  const struct netdev_tap_conf *c, struct srv_reply *r);
 void srv_park_fini(struct srv_park *p);
 
 /*
@@ -208,6 +233,12 @@ int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 		   struct srv_reply *r);
 int srv_tap_return(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		   struct srv_reply *r);
+int srv_tap_spare(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		  struct srv_reply *r);
+int srv_tap_place(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		  struct srv_reply *r);
+int srv_tap_park(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		 struct srv_reply *r);
 int srv_tap_forget(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		   struct srv_reply *r);
 int srv_link_set(struct srv *s, struct srv_ns *ns, const struct helper_req *req,

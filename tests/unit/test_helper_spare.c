@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "helper/helper.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "netdev/tap.h"
+#include "netdev_env.h"
+#include "os/fdpass.h"
+
+/* TAPs that wait, outside of all namespaces that anybody sees, until a sealed helper places them. */
+
+#define SPARES 3
+
+struct rig {
+	struct netdev_helper *h;
+	uint32_t ns, number[SPARES];
+	int net_fd, user_fd;
+	struct tap tap[SPARES];
+	struct netdev_ns_files files;
+	struct rtnl nl;
+};
+
+struct done {
+	unsigned int n;
+	int err, value;
+};
+
+static void on_done(void *ctx, const struct netdev_answer *a)
+{
+	struct done *d = ctx;
+
+	d->n++;
+	d->err = a->err;
+	d->value = a->value;
+}
+
+static int await_answer(struct rig *r, struct done *d)
+{
+	while (!d->n) {
+		env_wait(netdev_helper_fd(r->h), POLLIN);
+		assert_int_equal(netdev_helper_dispatch(r->h), 0);
+	}
+	return d->err ? d->err : d->value;
+}
+
+static int place(struct rig *r, uint32_t number, const char *name)
+{
+	struct netdev_tap_conf c = { .mac = { 2, 0xaa, 0, 0, 0, 1 }, .mtu = 2044 };
+	struct done d = { 0 };
+
+	snprintf(c.ifname, sizeof(c.ifname), "%s", name);
+	assert_int_equal(netdev_post_tap_place(r->h, r->ns, number, &c, on_done, &d), 0);
+	return await_answer(r, &d);
+}
+
+static int park(struct rig *r, uint32_t number)
+{
+	struct done d = { 0 };
+
+	assert_int_equal(netdev_post_tap_park(r->h, r->ns, number, on_done, &d), 0);
+	return await_answer(r, &d);
+}
+
+static void make_spares(struct rig *r)
+{
+	for (unsigned int k = 0; k < SPARES; k++) {
+		int fd;
+
+		assert_int_equal(netdev_tap_spare(r->h, r->ns, false, &fd, &r->number[k]), 0);
+		assert_int_equal(tap_attach(&r->tap[k], fd, TAP_OFFLOAD_DEFAULT), 0);
+	}
+}
+
+static struct rig *rig(void)
+{
+	static struct rig r;
+
+	env_need_tap();
+	r = (struct rig){ 0 };
+	assert_int_equal(netdev_helper_start(0, &r.h), 0);
+	assert_int_equal(netdev_ns_create(r.h, &r.ns), 0);
+	assert_int_equal(netdev_ns_fds(r.h, r.ns, &r.net_fd, &r.user_fd), 0);
+	assert_int_equal(netdev_ns_files(r.h, r.ns, NETDEV_FILE_RTNL, &r.files), 0);
+	rtnl_attach(&r.nl, r.files.rtnl);
+	make_spares(&r);
+	assert_int_equal(netdev_helper_seal(r.h), 0);
+	return &r;
+}
+
+static void rig_free(struct rig *r)
+{
+	for (unsigned int k = 0; k < SPARES; k++)
+		tap_close(&r->tap[k]);
+	rtnl_close(&r->nl);
+	close(r->net_fd);
+	if (r->user_fd >= 0)
+		close(r->user_fd);
+	netdev_helper_stop(r->h);
+}
+
+static bool link_is_there(struct rig *r, const char *name)
+{
+	struct rtnl_link l;
+
+	return !rtnl_link_get(&r->nl, 0, name, &l);
+}
+
+static void test_H30_spare_taps_come_and_go_after_the_seal(void **state)
+{
+	struct rtnl_ip ip = { .family = RTNL_V4, .addr = { 10, 4, 0, 1 } };
+	struct rig *r = rig();
+
+	(void)state;
+	for (unsigned int round = 0; round < 3; round++) {
+		struct rtnl_link l;
+		int ifindex[2];
+
+		ifindex[0] = place(r, r->number[0], "ib0_1_7fff");
+		ifindex[1] = place(r, r->number[1], round ? "ib0_1_14" : "ib0_1_8");
+		assert_true(ifindex[0] > 0 && ifindex[1] > 0);
+		assert_int_equal(rtnl_link_get(&r->nl, ifindex[0], NULL, &l), 0);
+		assert_string_equal(l.name, "ib0_1_7fff");
+		assert_int_equal(l.mtu, 2044);
+		assert_false(l.flags & IFF_UP);
+		assert_int_equal(netdev_addr_add(r->h, r->ns, ifindex[0], &ip, 24), 0);
+		assert_int_equal(netdev_link_up(r->h, r->ns, ifindex[0], true), 0);
+		/* Asked for twice, it is there already. */
+		assert_int_equal(place(r, r->number[0], "ib0_1_7fff"), ifindex[0]);
+		assert_int_equal(park(r, r->number[0]), 0);
+		assert_false(link_is_there(r, "ib0_1_7fff"));
+		assert_true(link_is_there(r, round ? "ib0_1_14" : "ib0_1_8"));
+		assert_int_equal(netdev_link_up(r->h, r->ns, ifindex[0], true), -ENODEV);
+		assert_int_equal(park(r, r->number[1]), 0);
+		assert_int_equal(park(r, r->number[1]), 0);
+		assert_false(link_is_there(r, "ib0_1_14"));
+	}
+	rig_free(r);
+}
+
+static void test_spare_tap_has_a_name_that_no_other_has(void **state)
+{
+	struct rig *r = rig();
+
+	(void)state;
+	assert_true(place(r, r->number[0], "ib0_1_14") > 0);
+	assert_int_equal(place(r, r->number[1], "ib0_1_14"), -EBUSY);
+	assert_int_equal(park(r, r->number[0]), 0);
+	assert_true(place(r, r->number[1], "ib0_1_14") > 0);
+	rig_free(r);
+}
+
+static void test_spare_tap_of_nobody_is_refused(void **state)
+{
+	struct rig *r = rig();
+	uint32_t number;
+	int fd;
+
+	(void)state;
+	assert_int_equal(place(r, 0, "ib0_1_14"), -ENODEV);
+	assert_int_equal(place(r, r->number[SPARES - 1] + 1, "ib0_1_14"), -ENODEV);
+	assert_int_equal(park(r, 0), -ENODEV);
+	assert_int_equal(place(r, r->number[0], "a/b"), -EINVAL);
+	assert_int_equal(place(r, r->number[0], ""), -EINVAL);
+	/* A sealed helper makes none. */
+	assert_int_equal(netdev_tap_spare(r->h, r->ns, false, &fd, &number), -EPERM);
+	rig_free(r);
+}
+
+/* A TAP that the administrator has deleted, here with its descriptor, is forgotten when it is to be parked. */
+static void test_spare_tap_that_was_deleted_is_lost(void **state)
+{
+	struct rig *r = rig();
+
+	(void)state;
+	assert_true(place(r, r->number[0], "ib0_1_14") > 0);
+	tap_close(&r->tap[0]);
+	assert_int_equal(park(r, r->number[0]), -ENODEV);
+	assert_int_equal(place(r, r->number[0], "ib0_1_14"), -ENODEV);
+	assert_true(place(r, r->number[1], "ib0_1_14") > 0);
+	rig_free(r);
+}
+
+/* The namespace is deleted and made again: what was placed is placed again, what was parked meanwhile is a spare TAP. */
+static void test_spare_taps_of_a_namespace_that_is_made_again(void **state)
+{
+	struct netdev_ns_info info;
+	struct rig r = { 0 };
+	struct netns_spec spec;
+	struct done d = { 0 };
+	char name[40];
+	int fd;
+
+	(void)state;
+	env_need_tap();
+	if (geteuid() || (mkdir("/run/netns", 0755) && errno != EEXIST))
+		skip();
+	snprintf(name, sizeof(name), "uipoib-test-s%d", (int)getpid());
+	assert_int_equal(netns_spec_parse(&spec, name), 0);
+	assert_int_equal(netdev_helper_start(0, &r.h), 0);
+	assert_int_equal(netdev_ns_open(r.h, name, &r.ns, &info), 0);
+	assert_true(info.follows);
+	make_spares(&r);
+	assert_int_equal(netdev_helper_seal(r.h), 0);
+	assert_true(place(&r, r.number[0], "ib0_1_1") > 0);
+	assert_true(place(&r, r.number[1], "ib0_1_2") > 0);
+	assert_int_equal(netns_open(&spec, &fd), 0);
+	assert_int_equal(netns_remove_named(&spec, fd), 0);
+	close(fd);
+	assert_int_equal(netdev_post_ns_follow(r.h, r.ns, 1, on_done, &d), 0);
+	assert_int_equal(await_answer(&r, &d), 0);
+	assert_int_equal(park(&r, r.number[1]), 0);
+	assert_int_equal(place(&r, r.number[0], "ib0_1_1"), -ESTALE);
+	assert_int_equal(netns_create_named(&spec, &fd), 0);
+	d.n = 0;
+	assert_int_equal(netdev_post_ns_follow(r.h, r.ns, 2, on_done, &d), 0);
+	assert_int_equal(await_answer(&r, &d), 2);
+	assert_true(place(&r, r.number[0], "ib0_1_1") > 0);
+	assert_true(place(&r, r.number[1], "ib0_1_3") > 0);
+	for (unsigned int k = 0; k < SPARES; k++)
+		tap_close(&r.tap[k]);
+	assert_int_equal(netns_remove_named(&spec, fd), 0);
+	close(fd);
+	netdev_helper_stop(r.h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_H30_spare_taps_come_and_go_after_the_seal),
+		cmocka_unit_test(test_spare_tap_has_a_name_that_no_other_has),
+		cmocka_unit_test(test_spare_tap_of_nobody_is_refused),
+		cmocka_unit_test(test_spare_tap_that_was_deleted_is_lost),
+		cmocka_unit_test(test_spare_taps_of_a_namespace_that_is_made_again),
+	};
+
+	return cmocka_run_group_tests(tests, env_setup, NULL);
+}
