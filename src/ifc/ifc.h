@@ -93,6 +93,7 @@ struct ifc_port {
 	bool cm_supported; /* the port's bit IsCommunicationManagementSupported was set */
 	uint64_t guid;
 	struct list ifs; /* struct ifc.on_port */
+	struct list pkeys; /* struct ifc_pkeys.link: who follows the P_Key table, see ifc/pkeys.h */
 	bool dirty; /* the port's attributes must be read again */
 	bool rereg; /* the SM has set ClientReregister since they were read */
 	/* Called for every event of the port, inside the CA's callback, so it may only take a note. May be NULL */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ifc/port.h"
 
+#include "ifc/pkeys.h"
 #include "ifc/qp.h"
 
 /* This is a callback of the CA, inside which the CA must not be called. So only take a note. */
@@ -29,6 +30,7 @@ void ifc_port_init(struct ifc_port *p, struct ifc_set *s, uint64_t guid)
 	*p = (struct ifc_port){ .set = s, .guid = guid };
 	list_init(&p->link);
 	list_init(&p->ifs);
+	list_init(&p->pkeys);
 }
 
 int ifc_port_start(struct ifc_port *p)
@@ -103,6 +105,7 @@ void ifc_port_refresh(struct ifc_port *p, ns_t now)
 {
 	struct ca_port_attr a;
 	bool rereg = p->rereg;
+	struct ifc_pkeys *k;
 
 	p->dirty = p->rereg = false;
 	show_cm(p, now);
@@ -120,4 +123,6 @@ void ifc_port_refresh(struct ifc_port *p, ns_t now)
 	if (rereg)
 		sac_reregister(p->sac, now);
 	tell_links(p, &a, now);
+	list_for_each (k, &p->pkeys, link)
+		ifc_pkeys_update(k, p->ca, now);
 }

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef IFC_PKEYS_H
+#define IFC_PKEYS_H
+
+/*
+ * DOC: The P_Keys of a port
+ *
+ * Tells an owner which P_Keys come into the P_Key table of a port and which leave it, so that it may have an interface
+ * for each (intel-ipoib-linux-hld-2002, 2.6). A list of P_Keys may limit those that count: an SM that creates groups at a
+ * join makes it impossible to find out by joining which partitions IPoIB uses.
+ *
+ * A full and a limited membership of one partition are one P_Key here, because they are one link (RFC 4391 section 4.1).
+ */
+
+#include "ifc/ifc.h"
+
+struct ifc_pkeys_ops {
+	/* Bit 15 of @pkey is set. The functions may make and destroy interfaces of the port. */
+	void (*came)(void *ctx, uint16_t pkey, ns_t now);
+	void (*gone)(void *ctx, uint16_t pkey, ns_t now);
+};
+
+struct ifc_pkeys {
+	struct list link; /* in ifc_port.pkeys */
+	const struct ifc_pkeys_ops *ops;
+	void *ctx;
+	const uint16_t *only; /* borrowed: the P_Keys that count, bit 15 aside */
+	unsigned int nonly; /* number of P_Keys in .only; 0: all count */
+	unsigned int cap; /* entries of the port's P_Key table */
+	uint16_t *mem; /* memory of the two following; NULL while the table is not followed */
+	uint16_t *have; /* P_Keys that came and are not gone, ascending, with bit 15 set */
+	uint16_t *now; /* what the table has at present, in the same form */
+	unsigned int n; /* number of P_Keys in .have */
+};
+
+/*
+ * ifc_pkeys_start() - Begin to follow a port's P_Key table; the owner has set .ops, .ctx, .only and .nonly
+ *
+ * The first calls come from ifc_work(). Return: 0; -ENOMEM; -errno of the CA
+ */
+int ifc_pkeys_start(struct ifc_pkeys *k, struct ifc_port *port);
+/* ifc_pkeys_stop() - End this, without a call of gone(). No effect on a zeroed struct or after an earlier call */
+void ifc_pkeys_stop(struct ifc_pkeys *k);
+
+/* ifc_pkeys_update() - Compare with the port's table, which may have changed */
+void ifc_pkeys_update(struct ifc_pkeys *k, struct ca *ca, ns_t now);
+
+#endif
