@@ -19,6 +19,9 @@
 #define CONF_NAME_MAX 64 /* octets of the name of a fabric, node or host, with the NUL */
 #define CONF_ERR_MAX 512
 #define CONF_ADDRS_MAX 16
+#define CONF_PKEYS_MAX 64
+#define CONF_DEVICES_MAX 128
+#define CONF_DEVICES_DEFAULT 8
 #define CONF_STATIONS_MAX 64
 #define CONF_STATIONS_DEFAULT 32
 /* level 1: without the M_Key, Set is refused and Get does not show the key */
@@ -65,6 +68,7 @@ struct conf_addr {
 	uint8_t family; /* 4 or 6 */
 	uint8_t prefix_len;
 	uint8_t octets[16]; /* network order; 4 or 16 of them are used */
+	uint16_t pkey; /* of the interface that has the address, bit 15 aside; 0: not given */
 };
 
 /* fabric:NAME/NODE/PORT, or udp:ADDR:PORT,guid=0x...[,listen=ADDR:PORT] */
@@ -110,6 +114,12 @@ struct conf_iface {
 	char host[CONF_NAME_MAX]; /* name of the host; empty: the network namespace of the caller */
 	struct conf_port port;
 	uint16_t pkey;
+	bool pkey_given;
+	/* For a profile that names interfaces by P_Key: those that count, in place of .pkey; 0 of them: all */
+	uint16_t pkeys[CONF_PKEYS_MAX];
+	unsigned int npkeys;
+	unsigned int devices; /* for such a profile: largest number of network devices */
+	bool devices_given;
 	const struct ipoib_profile *profile; /* row of the table in ipoib/profile.c */
 	char *netns; /* network namespace by name, path or pid:N; NULL: an anonymous one is made for the host */
 	struct conf_addr addr[CONF_ADDRS_MAX];

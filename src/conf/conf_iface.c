@@ -78,16 +78,40 @@ static int set_netns(struct conf_parser *p, const char *v)
 	return i->netns ? 0 : conf_fail_nomem(p);
 }
 
+/* IBTA C10-116: the low 15 bits of a valid P_Key are not all zero. */
+static bool is_pkey(unsigned long v)
+{
+	return v & 0x7fff;
+}
+
+/* ADDRESS/PREFIX, or ADDRESS/PREFIX,pkey=P_KEY */
+static int parse_addr_of_pkey(struct conf_addr *ret, const char *v)
+{
+	const char *comma = strchr(v, ',');
+	char text[CONF_LINE_MAX + 1];
+	unsigned long pkey = 0;
+	int err;
+
+	if (comma && (strncmp(comma, ",pkey=", 6) || conf_parse_uint(&pkey, comma + 6, 1, 0xffff) ||
+		      !is_pkey(pkey)))
+		return -EINVAL;
+	snprintf(text, sizeof(text), "%.*s", comma ? (int)(comma - v) : (int)strlen(v), v);
+	err = conf_parse_addr(ret, text);
+	if (!err)
+		ret->pkey = (uint16_t)pkey;
+	return err;
+}
+
 static int set_address(struct conf_parser *p, const char *v)
 {
 	struct conf_iface *i = cur_iface(p);
 
 	if (i->naddrs == CONF_ADDRS_MAX)
 		return conf_fail(p, "[%s] address: more than %d", p->section, CONF_ADDRS_MAX);
-	if (conf_parse_addr(&i->addr[i->naddrs], v))
+	if (parse_addr_of_pkey(&i->addr[i->naddrs], v))
 		return conf_fail(p,
 				 "[%s] address: '%s', expected ADDRESS/PREFIX as 10.4.0.1/24 or "
-				 "fd00::1/64",
+				 "fd00::1/64, or ADDRESS/PREFIX,pkey=P_KEY",
 				 p->section, v);
 	i->naddrs++;
 	return 0;
@@ -123,10 +147,26 @@ static int set_secret(struct conf_parser *p, const char *v)
 	return 0;
 }
 
-/* IBTA C10-116: the low 15 bits of a valid P_Key are not all zero. */
-static bool is_pkey(unsigned long v)
+static int set_pkeys(struct conf_parser *p, const char *v)
 {
-	return v & 0x7fff;
+	struct conf_iface *i = cur_iface(p);
+	char text[CONF_LINE_MAX + 1], *save = NULL;
+	unsigned long pkey;
+
+	snprintf(text, sizeof(text), "%s", v);
+	for (char *w = strtok_r(text, ", \t", &save); w; w = strtok_r(NULL, ", \t", &save)) {
+		if (i->npkeys == CONF_PKEYS_MAX)
+			return conf_fail(p, "[%s] pkeys: more than %d", p->section, CONF_PKEYS_MAX);
+		if (conf_parse_uint(&pkey, w, 1, 0xffff) || !is_pkey(pkey))
+			return conf_fail(p,
+					 "[%s] pkeys: '%s', expected P_Keys as 0x8001,0x8014, each "
+					 "0x0001-0x7fff or 0x8001-0xffff",
+					 p->section, w);
+		i->pkeys[i->npkeys++] = (uint16_t)pkey;
+	}
+	return i->npkeys ? 0
+			 : conf_fail(p, "[%s] pkeys: '', expected P_Keys as 0x8001,0x8014",
+				     p->section);
 }
 
 static int set_sidr_service(struct conf_parser *p, const char *v)
@@ -139,7 +179,11 @@ static int set_sidr_service(struct conf_parser *p, const char *v)
 static const struct conf_key keys[] = {
 	{ "port", .set = set_port, .required = true },
 	{ "pkey", CONF_NUMBER, MEMBER(pkey), .def = 0xffff, .min = 1, .max = 0xffff,
-	  .allowed = is_pkey, .expected = "0x0001-0x7fff or 0x8001-0xffff" },
+	  .given = offsetof(struct conf_iface, pkey_given), .allowed = is_pkey,
+	  .expected = "0x0001-0x7fff or 0x8001-0xffff" },
+	{ "pkeys", .set = set_pkeys, .repeatable = true },
+	{ "devices", CONF_NUMBER, MEMBER(devices), .def = CONF_DEVICES_DEFAULT,
+	  .given = offsetof(struct conf_iface, devices_given), .min = 1, .max = CONF_DEVICES_MAX },
 	{ "profile", .set = set_profile },
 	/* 0 and 15 are reserved (IBTA 4.1.1). */
 	{ "scope", CONF_NUMBER, MEMBER(scope), .min = 1, .max = 14 },
@@ -346,15 +390,86 @@ static int check_sidr(struct conf_parser *p, const struct conf_iface *f)
 			 f->name, *f->host ? "@" : "", f->host, fab->name, fab->line);
 }
 
+static int fail_key(struct conf_parser *p, const struct conf_iface *f, const char *key,
+		    const char *why)
+{
+	return conf_fail(p, "[interface %s%s%s] %s: %s", f->name, *f->host ? "@" : "", f->host, key,
+			 why);
+}
+
+/* Keys of a profile with one interface */
+static int check_one(struct conf_parser *p, const struct conf_iface *f)
+{
+	if (f->npkeys)
+		return fail_key(p, f, "pkeys",
+				"expected pkey, because the profile has one interface");
+	if (f->devices_given)
+		return fail_key(p, f, "devices",
+				"expected no such key, because the profile has one interface");
+	for (unsigned int k = 0; k < f->naddrs; k++)
+		if (f->addr[k].pkey)
+			return fail_key(
+				p, f, "address",
+				"',pkey=', expected none, because the profile has one interface");
+	return 0;
+}
+
+static bool has_pkey(const struct conf_iface *f, uint16_t pkey)
+{
+	for (unsigned int k = 0; k < f->npkeys; k++)
+		if (!((f->pkeys[k] ^ pkey) & 0x7fff))
+			return true;
+	return !f->npkeys;
+}
+
+/* Keys of a profile that has an interface for each P_Key */
+static int check_by_pkey(struct conf_parser *p, struct conf_iface *f)
+{
+	if (f->pkey_given && f->npkeys)
+		return fail_key(p, f, "pkeys", "expected pkey or pkeys, not both");
+	if (f->pkey_given)
+		f->pkeys[f->npkeys++] = f->pkey;
+	if (f->qpn)
+		return fail_key(p, f, "qpn",
+				"expected none, because the profile has several interfaces");
+	for (unsigned int k = 0; k < f->naddrs; k++) {
+		struct conf_addr *a = &f->addr[k];
+
+		if (!a->pkey && f->npkeys == 1)
+			a->pkey = f->pkeys[0];
+		if (!a->pkey)
+			return fail_key(p, f, "address",
+					"no P_Key, expected ADDRESS/PREFIX,pkey=P_KEY, because the "
+					"profile has "
+					"an interface for each P_Key");
+		if (!has_pkey(f, a->pkey))
+			return fail_key(p, f, "address", "expected a P_Key that is one of pkeys");
+	}
+	for (const struct conf_iface *o = p->c.iface; o < f; o++)
+		if (o->profile->ifname && !strcmp(o->host, f->host) &&
+		    same_port(&o->port, &f->port))
+			return conf_fail(
+				p,
+				"[interface %s%s%s] port: that of line %u, whose profile has an "
+				"interface for each P_Key already",
+				f->name, *f->host ? "@" : "", f->host, o->line);
+	return 0;
+}
+
+static int check_pkeys(struct conf_parser *p, struct conf_iface *f)
+{
+	return f->profile->ifname ? check_by_pkey(p, f) : check_one(p, f);
+}
+
 static int check(struct conf_parser *p)
 {
 	for (size_t i = 0; i < p->c.nifaces; i++) {
-		const struct conf_iface *f = &p->c.iface[i];
+		struct conf_iface *f = &p->c.iface[i];
 
 		p->line = f->line;
-		if ((f->port.udp && check_udp(p, f)) || (f->qpn && check_qpn(p, f)) ||
-		    check_router(p, f) || check_addresses(p, f) || check_secret(p, f) ||
-		    check_scope(p, f) || check_link(p, f) || check_sidr(p, f))
+		if (check_pkeys(p, f) || (f->port.udp && check_udp(p, f)) ||
+		    (f->qpn && check_qpn(p, f)) || check_router(p, f) || check_addresses(p, f) ||
+		    check_secret(p, f) || check_scope(p, f) || check_link(p, f) || check_sidr(p, f))
 			return -EINVAL;
 		if (!f->port.udp && !conf_find_fabric(&p->c, f->port.fabric))
 			return conf_fail(p, "[interface %s%s%s] port: no [fabric %s] in this file",

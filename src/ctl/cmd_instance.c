@@ -241,8 +241,8 @@ static void exec_host(struct ctl_req *r)
 		ctl_end(r, PROTO_EXIT_ENV, "host '%s': %s", name, strerror(status));
 		return;
 	}
-	m = exec_members(r, h->port ? h->port->fab : NULL,
-			 h->port ? fabric_node_name(h->port->node) : "");
+	m = exec_members(r, h->ncas ? h->ca[0]->fab : NULL,
+			 h->ncas ? fabric_node_name(h->ca[0]->node) : "");
 	cmd_set_str(m, "host", h->name);
 	cmd_set_bool(m, "userns", fds[1] >= 0);
 	ctl_end_with(r, m, fds, fds[1] >= 0 ? 2 : 1);

@@ -14,7 +14,7 @@
  * DOC: monitor
  *
  * Sends a row for each event until the client closes the connection. Events are changes of link states,
- * events of ports, sweeps, traps, groups and end ports of embedded SMs, and once a second the drop
+ * interfaces that come and go with a P_Key, events of ports, sweeps, traps, groups and end ports of embedded SMs, and once a second the drop
  * counters that grew. The state of a link is compared after each inst_work(), so states that lasted
  * for less appear in the log only.
  */
@@ -42,7 +42,7 @@ struct monitor {
 	struct inst_watch watch;
 	struct timer drops_timer;
 	struct link_seen *link;
-	unsigned int nlinks;
+	unsigned int nlinks, links_cap;
 	struct list sms; /* struct mon_sm.link */
 	uint64_t *drops; /* values one second ago, in the order of stats_each() */
 	unsigned int ndrops, at;
@@ -78,6 +78,47 @@ static void link_event(struct monitor *m, struct link_seen *s, ns_t now)
 	cmd_set_str(row, "state", ipoib_link_state_name(info.state));
 	cmd_set_bool(row, "carrier", s->carrier);
 	cmd_set_str(row, "reason", iface_reason(s->iface, &info));
+	ctl_row(&m->hold.req, row);
+}
+
+static struct link_seen *link_add(struct monitor *m, const struct inst_iface *i)
+{
+	struct ipoib_link_info info;
+
+	if (m->nlinks == m->links_cap) {
+		unsigned int cap = 2 * m->links_cap + 4;
+		struct link_seen *v = realloc(m->link, cap * sizeof(*v));
+
+		if (!v)
+			return NULL; /* its events are not shown */
+		m->link = v;
+		m->links_cap = cap;
+	}
+	ipoib_link_info(i->ifc.ipoib, &info);
+	m->link[m->nlinks] = (struct link_seen){
+		.iface = i,
+		.state = info.state,
+		.carrier = i->carrier,
+	};
+	return &m->link[m->nlinks++];
+}
+
+static void iface_comes_or_goes(struct inst_watch *w, struct inst_iface *i, bool comes, ns_t now)
+{
+	struct monitor *m = container_of(w, struct monitor, watch);
+	json_t *row = event_row(m, "interface", now);
+
+	m->recount = true;
+	if (comes)
+		link_add(m, i);
+	for (unsigned int k = 0; !comes && k < m->nlinks; k++) {
+		if (m->link[k].iface == i)
+			m->link[k--] = m->link[--m->nlinks];
+	}
+	cmd_set_str(row, "ifname", i->name);
+	cmd_set_str(row, "host", i->host->name);
+	cmd_set_str(row, "what", comes ? "added" : "removed");
+	cmd_set(row, "pkey", cmd_hex(i->ifc.pkey, 4));
 	ctl_row(&m->hold.req, row);
 }
 
@@ -266,16 +307,8 @@ static void see_links(struct monitor *m)
 {
 	struct inst_iface *i;
 
-	list_for_each (i, &m->in->ifaces, link) {
-		struct ipoib_link_info info;
-
-		ipoib_link_info(i->ifc.ipoib, &info);
-		m->link[m->nlinks++] = (struct link_seen){
-			.iface = i,
-			.state = info.state,
-			.carrier = i->carrier,
-		};
-	}
+	list_for_each (i, &m->in->ifaces, link)
+		link_add(m, i);
 }
 
 static void listen_sm(struct monitor *m, struct inst_sm *sm)
@@ -319,22 +352,18 @@ static void sm_comes_or_goes(struct inst_watch *w, struct inst_sm *sm, bool come
 static struct monitor *mon_alloc(const struct ctl_req *r)
 {
 	struct monitor *m = calloc(1, sizeof(*m));
-	struct inst_iface *i;
-	size_t n = 0;
 
 	if (!m)
 		return NULL;
-	list_for_each (i, &r->in->ifaces, link)
-		n++;
 	m->in = r->in;
 	m->ctl = r->ctl;
 	m->watch.fn = look;
 	m->watch.port = port_event;
 	m->watch.sm = sm_comes_or_goes;
+	m->watch.iface = iface_comes_or_goes;
 	list_init(&m->sms);
 	timer_init(&m->drops_timer, drops_tick);
-	m->link = calloc(n + 1, sizeof(*m->link));
-	if (m->link && count_drops(m))
+	if (count_drops(m))
 		return m;
 	mon_free(m);
 	return NULL;

@@ -16,6 +16,7 @@
 struct shower {
 	struct ctl_hold hold;
 	struct neigh_dump dump;
+	struct inst_watch watch; /* for the end of .i */
 	struct inst_iface *i; /* interface whose table is read */
 	bool all; /* the interfaces after .i follow */
 	json_t *kernel; /* token -> array of its IP addresses */
@@ -106,6 +107,7 @@ static int read_table(struct shower *s)
 
 static void shower_free(struct shower *s)
 {
+	inst_unwatch(&s->watch);
 	json_decref(s->kernel);
 	free(s);
 }
@@ -116,28 +118,43 @@ static void refuse(struct ctl_req *r, const struct inst_iface *i, int err)
 		err == -EAGAIN ? "they changed while they were read; try again" : strerror(-err));
 }
 
-static void on_dumped(struct neigh_dump *d, int err)
+/* The table of s->i was read, or is not needed: go on with the next one, or end the answer. */
+static void go_on(struct shower *s, int err)
 {
-	struct shower *s = container_of(d, struct shower, dump);
-	struct inst *in = s->hold.req.in;
-	struct inst_iface *next;
+	struct inst_iface *next = s->all && !err ? next_iface(s->hold.req.in, &s->i->link) : NULL;
 
-	s->hold.req.now = in->loop.now;
-	if (!err) {
-		ipoib_neigh_each(s->i->ifc.ipoib, neigh_row, s);
-		next = s->all ? next_iface(in, &s->i->link) : NULL;
-		if (next) {
-			s->i = next;
-			err = read_table(s);
-			if (!err)
-				return;
-		}
+	if (next) {
+		s->i = next;
+		err = read_table(s);
+		if (!err)
+			return;
 	}
 	if (err)
 		refuse(&s->hold.req, s->i, err);
 	else
 		ctl_end(&s->hold.req, PROTO_EXIT_OK, NULL);
 	shower_free(s);
+}
+
+static void on_dumped(struct neigh_dump *d, int err)
+{
+	struct shower *s = container_of(d, struct shower, dump);
+
+	s->hold.req.now = s->hold.req.in->loop.now;
+	if (!err)
+		ipoib_neigh_each(s->i->ifc.ipoib, neigh_row, s);
+	go_on(s, err);
+}
+
+static void on_iface(struct inst_watch *w, struct inst_iface *i, bool comes, ns_t now)
+{
+	struct shower *s = container_of(w, struct shower, watch);
+
+	if (comes || i != s->i)
+		return;
+	neigh_dump_cancel(&s->dump);
+	s->hold.req.now = now;
+	go_on(s, s->all ? 0 : -ENODEV);
 }
 
 static void show_gone(struct ctl_hold *h)
@@ -171,6 +188,7 @@ static void neigh_show(struct ctl_req *r)
 	}
 	s->all = all;
 	s->i = i;
+	s->watch.iface = on_iface;
 	s->hold.rows_at_end = true;
 	err = read_table(s);
 	if (err) {
@@ -179,6 +197,7 @@ static void neigh_show(struct ctl_req *r)
 		return;
 	}
 	ctl_hold(r, &s->hold, show_gone);
+	inst_watch(r->in, &s->watch);
 }
 
 const struct ctl_cmd cmd_neigh[] = {

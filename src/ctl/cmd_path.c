@@ -119,6 +119,7 @@ static bool gid_by_config(const struct inst_iface *from, const uint8_t *ip, unsi
 struct getter {
 	struct ctl_hold hold;
 	struct sac_path_wait wait;
+	struct inst_watch watch; /* for the end of .iface */
 	struct inst_iface *iface;
 	struct rtnl_ip hop; /* the address that has to be resolved */
 	struct timer look;
@@ -183,6 +184,7 @@ static void getter_free(struct getter *g)
 {
 	struct inst *in = g->iface->inst;
 
+	inst_unwatch(&g->watch);
 	sac_path_cancel(&g->wait);
 	timer_cancel(&in->loop.timers, &g->look);
 	if (g->using)
@@ -202,6 +204,14 @@ static void get_done(struct sac_path_wait *w, int status, const struct ib_path_r
 static void get_gone(struct ctl_hold *h)
 {
 	getter_free(container_of(h, struct getter, hold));
+}
+
+static void on_iface(struct inst_watch *w, struct inst_iface *i, bool comes, ns_t now)
+{
+	struct getter *g = container_of(w, struct getter, watch);
+
+	if (!comes && i == g->iface)
+		get_done(&g->wait, -ENODEV, NULL, now);
 }
 
 /* Asks the SA. Returns -EINPROGRESS if get_done() will be called; else the request was answered. */
@@ -303,10 +313,13 @@ static void get(struct ctl_req *r, const struct target *t, const char *text)
 		g->dgid = t->gid;
 		known = true;
 	}
-	if (known ? ask(g, r) == -EINPROGRESS : resolve(g, r) == 0)
+	if (known ? ask(g, r) == -EINPROGRESS : resolve(g, r) == 0) {
 		ctl_hold(r, &g->hold, get_gone);
-	else
+		g->watch.iface = on_iface;
+		inst_watch(r->in, &g->watch);
+	} else {
 		free(g);
+	}
 }
 
 /* --- which interface, and what the address is */

@@ -11,6 +11,7 @@
 
 #include "inst/host_follow.h"
 #include "inst/iface.h"
+#include "inst/port.h"
 
 struct event_ctx {
 	struct inst_host *host;
@@ -154,6 +155,17 @@ int host_get(struct inst *in, const struct conf_iface *c, struct inst_host **ret
 	list_add_tail(&in->hosts, &h->link);
 	*ret = h;
 	return 0;
+}
+
+unsigned int host_ca(struct inst_host *h, struct inst_port *p)
+{
+	for (unsigned int k = 0; k < h->ncas; k++)
+		if (h->ca[k]->node == p->node)
+			return k;
+	if (h->ncas == HOST_CAS_MAX)
+		return HOST_CAS_MAX;
+	h->ca[h->ncas] = p;
+	return h->ncas++;
 }
 
 static void close_fd(int *fd)

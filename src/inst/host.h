@@ -11,6 +11,8 @@
 /* Handle of a namespace that was not opened */
 #define HOST_NO_NS UINT32_MAX
 
+#define HOST_CAS_MAX 64
+
 struct inst_host {
 	struct list link; /* link in inst.hosts */
 	struct inst *inst;
@@ -36,8 +38,12 @@ struct inst_host {
 	struct rtnl dump; /* socket for dumps of neighbours, see inst/neigh_dump.h */
 	struct loop_fd dump_fd;
 	struct list ifaces; /* struct inst_iface.on_host */
-	/* Port of the host's first interface; programs of the host use its CA by default */
-	struct inst_port *port;
+	/*
+	 * A port of each CA that the host has, in the order of the configuration: the CAs that programs in the host see as
+	 * uipoib0, uipoib1 ... They use the first one by default.
+	 */
+	struct inst_port *ca[HOST_CAS_MAX];
+	unsigned int ncas;
 	/* Interface for which the lists of groups are being read, or NULL */
 	struct inst_iface *groups_of;
 };
@@ -51,6 +57,9 @@ struct inst_host {
  */
 int host_get(struct inst *in, const struct conf_iface *c, struct inst_host **ret,
 	     char err[INST_ERR_MAX]);
+
+/* host_ca() - Number of the port's CA on the host; if it is new there, it gets the next number. HOST_CAS_MAX: there are too many */
+unsigned int host_ca(struct inst_host *h, struct inst_port *p);
 
 /* host_close() - Close a host, of which no interface may be left */
 void host_close(struct inst_host *h);

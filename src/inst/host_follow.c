@@ -38,7 +38,8 @@ static void came(struct inst_host *h, const struct netdev_answer *a)
 		log_to(&h->inst->cfg.log, LOG_LVL_ERR, "host %s: netlink: %s", h->name,
 		       strerror(-err));
 	list_for_each (i, &h->ifaces, on_host)
-		iface_net_came(i);
+		if (i->device)
+			iface_net_came(i);
 	inst_host_event(h, true);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "inst/by_pkey.h"
 #include "inst/fab.h"
 #include "inst/host.h"
 #include "inst/iface_groups.h"
@@ -58,6 +59,11 @@ static void on_deliver(void *ctx, struct eth_frame *f)
 	struct iovec iov[1 + ETH_FRAME_PARTS];
 	struct tap_vnet vnet;
 
+	/* Nobody hears what comes before the network device is there. */
+	if (i->spare && !i->kernel_up) {
+		eth_frame_free(f);
+		return;
+	}
 	tap_vnet_from_pkt(&vnet, f->first);
 	if (tap_write(&i->tap, &vnet, iov, eth_frame_iov(f, iov + 1)))
 		i->tap_write_errors++;
@@ -101,9 +107,17 @@ static void set_mac(void *ctx, const uint8_t mac[6])
 	iface_net_set_mac(ctx);
 }
 
+/* HLD 2.6: the network device is registered when the broadcast group has been joined. */
 static void set_carrier(void *ctx, bool up)
 {
-	iface_net_set_carrier(ctx, up);
+	struct inst_iface *i = ctx;
+
+	iface_net_set_carrier(i, up);
+	if (!up || i->device)
+		return;
+	i->device = true;
+	if (!i->host->gone)
+		iface_net_came(i);
 }
 
 static void set_mtu(void *ctx, unsigned int mtu)
@@ -189,6 +203,11 @@ const char *iface_reason(const struct inst_iface *i, const struct ipoib_link_inf
 {
 	if (i->host->gone)
 		return "the network namespace is gone";
+	if (i->by_pkey && !i->spare)
+		return "all network devices of the section are in use (devices)";
+	if (i->by_pkey && !i->ifindex)
+		return i->device ? "the network device is not in the network namespace"
+				 : info->reason;
 	return i->ifindex ? info->reason : "the TAP is not back in the network namespace";
 }
 
@@ -330,31 +349,37 @@ static struct iface_params params_of(const struct conf_iface *c)
 	};
 }
 
-int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX])
+int iface_place(struct inst *in, const struct conf_iface *c, struct inst_port **ret_port,
+		struct inst_host **ret_host, char err[INST_ERR_MAX])
 {
-	char link_name[IPOIB_NAME_LEN];
-	struct inst_iface *i;
-	struct inst_port *port;
-	struct inst_host *host;
-	struct ifc_cfg cfg;
 	int status = c->port.udp ? udplink_hca(in, &c->port, c->host, err) : 0;
 
 	if (!status)
-		status = port_get(in, &c->port, &port, err);
+		status = port_get(in, &c->port, ret_port, err);
 	if (!status)
-		status = host_get(in, c, &host, err);
-	if (status)
-		return status;
-	i = calloc(1, sizeof(*i));
-	if (!i) {
-		snprintf(err, INST_ERR_MAX, "interface %s: out of memory", c->name);
-		return -ENOMEM;
+		status = host_get(in, c, ret_host, err);
+	if (!status && host_ca(*ret_host, *ret_port) == HOST_CAS_MAX) {
+		snprintf(err, INST_ERR_MAX, "host %s: more than %d CAs", c->host, HOST_CAS_MAX);
+		status = -EINVAL;
 	}
+	return status;
+}
+
+/* An interface without a TAP, in no list yet. NULL: out of memory */
+static struct inst_iface *iface_alloc(struct inst *in, struct inst_port *port,
+				      struct inst_host *host, const struct conf_iface *c)
+{
+	struct inst_iface *i = calloc(1, sizeof(*i));
+	char link_name[IPOIB_NAME_LEN];
+	struct ifc_cfg cfg;
+
+	if (!i)
+		return NULL;
 	list_init(&i->link);
 	list_init(&i->on_host);
 	iface_groups_init(i);
-	iface_net_init(i);
 	i->inst = in;
+	iface_net_init(i);
 	i->port = port;
 	i->host = host;
 	i->tap.fd = -1;
@@ -369,6 +394,30 @@ int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX
 	snprintf(i->name, sizeof(i->name), "%s", c->name);
 	cfg = ifc_cfg(i, c, link_name);
 	ifc_init(&i->ifc, &port->ifc, &cfg, &ifc_ops, i);
+	return i;
+}
+
+static void add_to_lists(struct inst_iface *i)
+{
+	list_add_tail(&i->inst->ifaces, &i->link);
+	list_add_tail(&i->host->ifaces, &i->on_host);
+}
+
+int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX])
+{
+	struct inst_iface *i;
+	struct inst_port *port;
+	struct inst_host *host;
+	int status = iface_place(in, c, &port, &host, err);
+
+	if (status)
+		return status;
+	i = iface_alloc(in, port, host, c);
+	if (!i) {
+		snprintf(err, INST_ERR_MAX, "interface %s: out of memory", c->name);
+		return -ENOMEM;
+	}
+	i->device = true;
 	status = iface_iid_init(i, c, err);
 	if (!status)
 		status = bring_up(i, c, err);
@@ -376,11 +425,45 @@ int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX
 		iface_destroy(i);
 		return status;
 	}
-	list_add_tail(&in->ifaces, &i->link);
-	list_add_tail(&host->ifaces, &i->on_host);
-	if (!host->port)
-		host->port = port;
+	add_to_lists(i);
 	return 0;
+}
+
+int iface_add_pkey(struct by_pkey *b, const struct conf_iface *c, struct inst_iface **ret)
+{
+	struct inst_iface *i = iface_alloc(b->inst, b->port, b->host, c);
+	char text[INST_ERR_MAX];
+	int err;
+
+	if (!i)
+		return -ENOMEM;
+	i->by_pkey = b;
+	i->net.away = true;
+	i->tap.offload = b->tap[0].tap.offload; /* all TAPs are alike */
+	err = iface_iid_init(i, c, text);
+	if (!err)
+		err = make_link(i, c);
+	if (err) {
+		iface_destroy(i);
+		return err;
+	}
+	add_to_lists(i);
+	*ret = i;
+	return 0;
+}
+
+void iface_use_tap(struct inst_iface *i, struct by_pkey_tap *t)
+{
+	struct inst *in = i->inst;
+	int err;
+
+	i->spare = t;
+	i->tap = t->tap;
+	err = loop_watch(&in->loop, &i->tap_fd, i->tap.fd, EPOLLIN | EPOLLET, tap_readable);
+	if (err)
+		iface_log(i, LOG_LVL_ERR, "watching the TAP", err);
+	/* The link joins before there is a device that could be set up. */
+	ifc_set_up(&i->ifc, true, in->loop.now);
 }
 
 void iface_shutdown(struct inst_iface *i, ns_t now)
@@ -388,6 +471,7 @@ void iface_shutdown(struct inst_iface *i, ns_t now)
 	/* The answer to a job that sets the TAP up would bring the link up again. */
 	iface_net_lost(i);
 	iface_link_event(i, false, now);
+	ifc_set_up(&i->ifc, false, now);
 	ifc_actions(&i->ifc, now);
 }
 
@@ -401,7 +485,9 @@ void iface_destroy(struct inst_iface *i)
 	list_del(&i->link);
 	list_del(&i->on_host);
 	ifc_destroy(&i->ifc);
-	if (i->tap.fd >= 0) {
+	if (i->spare) {
+		by_pkey_release(i->spare, &i->tap);
+	} else if (i->tap.fd >= 0) {
 		tap_close(&i->tap);
 		netdev_tap_forget(in->helper, i->host->ns, i->ifindex);
 	}

@@ -16,6 +16,9 @@ struct iface_params {
 	struct sac_tries join_tries, path_tries;
 };
 
+struct by_pkey;
+struct by_pkey_tap;
+
 struct inst_iface {
 	struct list link; /* link in inst.ifaces */
 	struct list on_host;
@@ -30,6 +33,13 @@ struct inst_iface {
 	struct log_sink log; /* the instance's log, with the level of detail of this interface */
 	struct iface_params params;
 
+	struct by_pkey
+		*by_pkey; /* section of which this is the interface of a P_Key; NULL for others */
+	struct by_pkey_tap
+		*spare; /* the section's TAP that .tap is a copy of; NULL if there is none, yet */
+	bool no_tap_said; /* that there is none was logged */
+	/* The network device is in the host, or is to be there; false until such an interface has joined its broadcast group */
+	bool device;
 	struct tap tap;
 	struct loop_fd tap_fd;
 	int ifindex;
@@ -51,6 +61,17 @@ struct inst_iface {
  * Return: 0; -EBUSY the name is taken; -EPERM TAPs are not permitted; -EINVAL; -ENOMEM; with @err
  */
 int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX]);
+
+/* iface_place() - Find, or make, the port and the host of a section. Return: as iface_add() */
+int iface_place(struct inst *in, const struct conf_iface *c, struct inst_port **ret_port,
+		struct inst_host **ret_host, char err[INST_ERR_MAX]);
+
+/**
+ * iface_add_pkey() - Make an interface of a P_Key, which is down until iface_use_tap() gives it a TAP
+ * @c:		with the P_Key, the name and the addresses of this one
+ */
+int iface_add_pkey(struct by_pkey *b, const struct conf_iface *c, struct inst_iface **ret);
+void iface_use_tap(struct inst_iface *i, struct by_pkey_tap *t);
 
 /* iface_shutdown() - Leave the groups of an interface; the next inst_work() sends the MADs */
 void iface_shutdown(struct inst_iface *i, ns_t now);

@@ -31,6 +31,23 @@ static int machine_secret(uint8_t ret[IPOIB_STABLE_SECRET])
 	return n == 32 ? 0 : -ENOENT;
 }
 
+int iface_iid_secret(const struct conf_iface *c, uint8_t ret[IPOIB_STABLE_SECRET],
+		     char err[INST_ERR_MAX])
+{
+	int status = 0;
+
+	if (c->iid != CONF_IID_STABLE)
+		return 0;
+	memcpy(ret, c->secret, IPOIB_STABLE_SECRET);
+	status = c->secret_given ? 0 : machine_secret(ret);
+	if (status)
+		snprintf(err, INST_ERR_MAX,
+			 "interface %s@%s: ip6-secret: missing, expected because " MACHINE_ID
+			 " has no identifier of the machine: %s",
+			 c->name, c->host, strerror(-status));
+	return status;
+}
+
 int iface_iid_init(struct inst_iface *i, const struct conf_iface *c, char err[INST_ERR_MAX])
 {
 	uint8_t secret[IPOIB_STABLE_SECRET];
@@ -40,15 +57,9 @@ int iface_iid_init(struct inst_iface *i, const struct conf_iface *c, char err[IN
 	i->iid.from = c->iid;
 	if (c->iid != CONF_IID_STABLE)
 		return 0;
-	memcpy(secret, c->secret, sizeof(secret));
-	status = c->secret_given ? 0 : machine_secret(secret);
-	if (status) {
-		snprintf(err, INST_ERR_MAX,
-			 "interface %s@%s: ip6-secret: missing, expected because " MACHINE_ID
-			 " has no identifier of the machine: %s",
-			 c->name, c->host, strerror(-status));
+	status = iface_iid_secret(c, secret, err);
+	if (status)
 		return status;
-	}
 	snprintf(name, sizeof(name), "%s@%s", c->name, c->host);
 	ipoib_stable_secret(i->iid.secret, secret, i->port->ifc.guid, c->pkey, name);
 	return 0;

@@ -24,6 +24,14 @@ struct iface_iid {
  */
 int iface_iid_init(struct inst_iface *i, const struct conf_iface *c, char err[INST_ERR_MAX]);
 
+/*
+ * iface_iid_secret() - The secret that the configuration gives, or that of the machine; unchanged where there is no need of one
+ *
+ * As iface_iid_init() is, which calls it.
+ */
+int iface_iid_secret(const struct conf_iface *c, uint8_t ret[IPOIB_STABLE_SECRET],
+		     char err[INST_ERR_MAX]);
+
 /* iface_iid_own() - The identifier that we give the kernel. False: the kernel makes stable ones itself */
 bool iface_iid_own(const struct inst_iface *i, uint8_t ret[8]);
 

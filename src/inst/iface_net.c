@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "inst/by_pkey.h"
 #include "inst/host.h"
 #include "inst/iface.h"
 
@@ -33,7 +34,7 @@ static const char *name_of(unsigned int asked)
 	case IFACE_NET_GONE:
 		return "deleting neighbours";
 	case IFACE_NET_TAP:
-		return "putting the TAP back";
+		return "putting the TAP into the namespace";
 	case IFACE_NET_ADDR:
 		return "adding an address";
 	case IFACE_NET_UP:
@@ -176,6 +177,9 @@ static int post_tap(struct inst_iface *i)
 {
 	struct netdev_tap_conf c = iface_tap_conf(i);
 
+	if (i->spare)
+		return netdev_post_tap_place(i->inst->helper, i->host->ns, i->spare->number, &c,
+					     on_done, i);
 	return netdev_post_tap_return(i->inst->helper, i->host->ns, &c, on_done, i);
 }
 
@@ -412,7 +416,10 @@ void iface_net_came(struct inst_iface *i)
 	/* The request that moves the TAP sets its MAC and MTU, too. */
 	n->wanted = IFACE_NET_TAP | IFACE_NET_UP | (i->naddrs ? IFACE_NET_ADDR : 0);
 	n->refused = 0;
-	next(i);
+	if (n->carrier_wanted)
+		set_identifier(i);
+	else
+		next(i);
 }
 
 void iface_net_retry(struct inst_iface *i)

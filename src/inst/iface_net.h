@@ -85,7 +85,7 @@ void iface_net_neigh_gone(struct inst_iface *i, const uint8_t mac[6]);
 
 /* iface_net_lost() - The namespace is gone, or the instance leaves: forget what was to be sent, and send nothing */
 void iface_net_lost(struct inst_iface *i);
-/* iface_net_came() - There is a namespace again: have the TAP, the addresses and IFF_UP set there */
+/* iface_net_came() - There is a namespace again, or the first time a network device for it: have the TAP, the addresses and IFF_UP set there */
 void iface_net_came(struct inst_iface *i);
 
 /* iface_net_retry() - Send settings again that were refused; to be called every few seconds */

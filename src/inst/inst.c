@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "conf/topology.h"
+#include "inst/by_pkey.h"
 #include "inst/capfile.h"
 #include "inst/fab.h"
 #include "inst/fab_sm.h"
@@ -86,6 +87,15 @@ void inst_host_event(struct inst_host *h, bool comes)
 	list_for_each (w, &h->inst->watches, link)
 		if (w->host)
 			w->host(w, h, comes);
+}
+
+void inst_iface_event(struct inst_iface *i, bool comes, ns_t now)
+{
+	struct inst_watch *w, *tmp;
+
+	list_for_each_safe (w, tmp, &i->inst->watches, link)
+		if (w->iface)
+			w->iface(w, i, comes, now);
 }
 
 static void tell_watches(struct inst *in, ns_t now)
@@ -211,6 +221,7 @@ void inst_init(struct inst *in, const struct inst_cfg *cfg)
 	list_init(&in->udps.links);
 	list_init(&in->hosts);
 	list_init(&in->ifaces);
+	list_init(&in->by_pkeys);
 	list_init(&in->watches);
 	neigh_dumps_init(&in->neigh_dumps);
 }
@@ -250,7 +261,11 @@ void inst_leave(struct inst *in)
 	struct inst_iface *i;
 	struct inst_port *p;
 	struct inst_host *h;
+	struct by_pkey *b;
 	bool busy = true;
+
+	list_for_each (b, &in->by_pkeys, link)
+		by_pkey_stop(b);
 
 	/*
 	 * Ignore the kernel's events from now on. The TAPs stay up until they are closed, and an
@@ -277,11 +292,14 @@ void inst_destroy(struct inst *in)
 	struct inst_iface *i, *itmp;
 	struct inst_port *p, *ptmp;
 	struct inst_host *h, *htmp;
+	struct by_pkey *b, *btmp;
 
 	if (!in)
 		return;
 	list_for_each_safe (i, itmp, &in->ifaces, link)
 		iface_destroy(i);
+	list_for_each_safe (b, btmp, &in->by_pkeys, link)
+		by_pkey_destroy(b);
 	list_for_each_safe (p, ptmp, &in->ports, link)
 		port_close(p);
 	udplink_close_all(&in->udps);
@@ -368,7 +386,7 @@ int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
 
 		snprintf(section, sizeof(section), "interface %s%s%s", i->name, *i->host ? "@" : "",
 			 i->host);
-		status = iface_add(in, i, err);
+		status = i->profile->ifname ? by_pkey_add(in, i, err) : iface_add(in, i, err);
 		status = conf_blame(c, i->line, section, status, err, INST_ERR_MAX);
 	}
 	return status;
@@ -394,22 +412,31 @@ static const char *sm_hint(const struct inst_iface *i, enum ipoib_link_state sta
 	}
 }
 
+bool inst_iface_up(const struct inst_iface *i, char why[INST_ERR_MAX])
+{
+	struct ipoib_link_info info;
+
+	if (ipoib_link_is_up(i->ifc.ipoib) && i->carrier)
+		return true;
+	ipoib_link_info(i->ifc.ipoib, &info);
+	if (why)
+		snprintf(why, INST_ERR_MAX, "%s@%s: %s: %s%s", i->name, i->host->name,
+			 ipoib_link_state_name(info.state), iface_reason(i, &info),
+			 sm_hint(i, info.state));
+	return false;
+}
+
 bool inst_up(const struct inst *in, char why[INST_ERR_MAX])
 {
 	struct inst_iface *i;
+	struct by_pkey *b;
 
-	list_for_each (i, &in->ifaces, link) {
-		struct ipoib_link_info info;
-
-		if (ipoib_link_is_up(i->ifc.ipoib) && i->carrier)
-			continue;
-		ipoib_link_info(i->ifc.ipoib, &info);
-		if (why)
-			snprintf(why, INST_ERR_MAX, "%s@%s: %s: %s%s", i->name, i->host->name,
-				 ipoib_link_state_name(info.state), iface_reason(i, &info),
-				 sm_hint(i, info.state));
-		return false;
-	}
+	list_for_each (i, &in->ifaces, link)
+		if (!i->by_pkey && !inst_iface_up(i, why))
+			return false;
+	list_for_each (b, &in->by_pkeys, link)
+		if (!by_pkey_up(b, why))
+			return false;
 	return true;
 }
 

@@ -14,6 +14,7 @@
  * 	inst_udp	a link of a fabric over UDP				inst/udplink.h
  * 	inst_host	a namespace						inst/host.h
  * 	inst_iface	a TAP and an interface (struct ifc) behind it		inst/iface.h
+ * 	by_pkey		the interfaces of a port's P_Keys			inst/by_pkey.h
  *
  * Way of a packet through these: tap_readable() -> ifc_transmit() in inst_work() -> read_tap() -> eth_tx() ->
  * ifc_post() -> ca_post_send() -> fabric_run() -> ifc_work() -> eth_rx() -> on_deliver() (TAP).
@@ -61,6 +62,11 @@ struct inst_watch {
 	 * NULL.
 	 */
 	void (*host)(struct inst_watch *w, struct inst_host *h, bool comes);
+	/*
+	 * Called when an interface was added, or is about to be removed, with the P_Key of its port (inst/by_pkey.h). May
+	 * be NULL.
+	 */
+	void (*iface)(struct inst_watch *w, struct inst_iface *i, bool comes, ns_t now);
 };
 
 struct inst_cfg {
@@ -88,6 +94,7 @@ struct inst {
 	struct list ports; /* struct inst_port.link */
 	struct list hosts; /* struct inst_host.link */
 	struct list ifaces; /* struct inst_iface.link */
+	struct list by_pkeys; /* struct by_pkey.link: inst/by_pkey.h */
 	struct udp_links udps;
 	struct neigh_dumps neigh_dumps;
 	struct list watches; /* struct inst_watch.link */
@@ -164,12 +171,16 @@ void inst_sm_came(struct inst_sm *m);
 void inst_sm_goes(struct inst_sm *m);
 /* inst_host_event() - Call the function .host of all watches */
 void inst_host_event(struct inst_host *h, bool comes);
+/* inst_iface_event() - Call the function .iface of all watches */
+void inst_iface_event(struct inst_iface *i, bool comes, ns_t now);
 
 /*
  * inst_up() - True if all interfaces are up; if not, @why (unless NULL) gets the state of the first
  * that is not
  */
 bool inst_up(const struct inst *in, char why[INST_ERR_MAX]);
+/* inst_iface_up() - inst_up() of one interface */
+bool inst_iface_up(const struct inst_iface *i, char why[INST_ERR_MAX]);
 
 struct inst_fabric *inst_fabric_find(struct inst *in, const char *name);
 struct inst_host *inst_host_find(struct inst *in, const char *name);

@@ -119,7 +119,10 @@ struct ipoib_link_cfg {
 	struct sac_tries join_tries,
 		path_tries; /* of joins and of path queries; zero: as the SA client has it */
 	bool router; /* as by ipoib_link_set_router() */
-	/* Create the broadcast group if the SA has none (RFC 4391 §5). Otherwise the administrator must. */
+	/*
+	 * Create the broadcast group if the SA has none (RFC 4391 §5), unless the profile only joins. Otherwise the
+	 * administrator must.
+	 */
 	bool create_broadcast;
 	uint8_t create_mtu_code; /* MTU code of a group that we create; 0: that of the port */
 	uint32_t

@@ -24,7 +24,7 @@ static struct sac_join bcast_join(const struct ipoib_link *l)
 		.rec.mgid = l->mgid,
 		.rec.pkey = l->pkey,
 		.rec.join_state = MCM_JOIN_FULL,
-		.create = c->create_broadcast,
+		.create = c->create_broadcast && !l->profile->joins_only,
 		.tries = c->join_tries,
 	};
 

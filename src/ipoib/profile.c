@@ -6,6 +6,7 @@
 
 #include "ipoib/iid.h"
 #include "util/list.h"
+#include "util/text.h"
 #include "wire/ibarp.h"
 #include "wire/ipoib_hdr.h"
 #include "wire/records.h"
@@ -209,6 +210,15 @@ static int v4mc_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib_ma
 	return rfc4391_group(ret, mgid, map) == 6 ? 6 : -EINVAL;
 }
 
+/* HLD 2.1.1: ibX_Y_Z, all hexadecimal. Both memberships of a partition have one name, because they are one link. */
+static void name_of_pkey(char ret[IPOIB_IFNAME_LEN], unsigned int ca, unsigned int port,
+			 uint16_t pkey)
+{
+	struct text t = { .buf = ret, .size = IPOIB_IFNAME_LEN };
+
+	text_add(&t, "ib%x_%x_%x", ca, port, pkey & 0x7fffu);
+}
+
 static const struct ipoib_profile profiles[] = {
 	{
 		.name = "rfc4391",
@@ -247,6 +257,16 @@ static const struct ipoib_profile profiles[] = {
 		.ip_mtu = mtu_whole,
 		.sender = { SENDER_RFC4391 },
 		.sl_from = IPOIB_SL_GROUP,
+		.joins_only = true,
+		.reports = true,
+	},
+	{
+		/* intel-ipoib-linux-hld-2002: interfaces come and go with the P_Keys of a port */
+		.name = "hld2002",
+		WIRE_RFC4391,
+		.sender = { SENDER_RFC4391 },
+		.joins_only = true,
+		.ifname = name_of_pkey,
 		.reports = true,
 	},
 	{
@@ -287,6 +307,7 @@ static const struct ipoib_profile profiles[] = {
 			    .absent = IPOIB_ABSENT_LENT,
 			    .idle = NS_SEC(120) },
 		.join_first = true,
+		.joins_only = true,
 		.reports = true,
 	},
 };

@@ -81,6 +81,7 @@ struct ipoib_nd_form {
 };
 #define IPOIB_ND_OPT_MAX 40
 
+#define IPOIB_IFNAME_LEN 16 /* IFNAMSIZ */
 /* What MGIDs depend on besides the IP group. All members are the same on a whole link. */
 struct ipoib_map {
 	uint16_t pkey; /* with bit 15 set */
@@ -112,6 +113,15 @@ struct ipoib_profile {
 	struct ipoib_sender sender;
 	bool join_first; /* a receiver tries to join a group, and creates it only after a refusal */
 	enum ipoib_sl_from sl_from; /* PATH or GROUP */
+	/* Never create the broadcast group, also where struct ipoib_link_cfg asks for it. */
+	bool joins_only;
+	/*
+	 * An interface for each P_Key of a port, whose network device exists from the first join of the broadcast group on
+	 * and has the name that this function writes: of the CA's number on the host, the port's number and the P_Key.
+	 * NULL: one interface, whose name and P_Key the configuration gives.
+	 */
+	void (*ifname)(char ret[IPOIB_IFNAME_LEN], unsigned int ca, unsigned int port,
+		       uint16_t pkey);
 	/* Subscribe to traps 64 to 67, and follow groups that are created and deleted (RFC 4391 §10). */
 	bool reports;
 };

@@ -214,14 +214,15 @@ static struct node_port *port_named(struct fabric *f, const char *name, struct f
 static struct node_port *port_default(const struct ibsim_place *p, struct fabric_node **ret)
 {
 	struct fabric *f = p->net->f->fabric;
-	struct inst_iface *i;
 
-	if (p->host)
-		list_for_each (i, &p->host->ifaces, on_host)
-			if (i->port->fab == p->net->f) {
-				*ret = i->port->node;
-				return &fabric_node_node(*ret)->port[i->port->num];
-			}
+	for (unsigned int k = 0; p->host && k < p->host->ncas; k++) {
+		const struct inst_port *ca = p->host->ca[k];
+
+		if (ca->fab == p->net->f) {
+			*ret = ca->node;
+			return &fabric_node_node(*ret)->port[ca->num];
+		}
+	}
 	for (unsigned int k = 0; k < fabric_nnodes(f); k++) {
 		*ret = fabric_node_at(f, k);
 		if (fabric_node_hca(*ret))

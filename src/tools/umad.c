@@ -230,12 +230,11 @@ static struct inst_host *only_host(struct inst *in)
 static int view_of_host(struct inst *in, const char *name, struct umad_view *ret)
 {
 	struct inst_host *h = *name ? inst_host_find(in, name) : only_host(in);
-	struct inst_iface *i;
 
 	if (!h)
 		return -ENOENT;
-	list_for_each (i, &h->ifaces, on_host)
-		view_add(ret, fabric_node_node(i->port->node));
+	for (unsigned int k = 0; k < h->ncas; k++)
+		view_add(ret, fabric_node_node(h->ca[k]->node));
 	return ret->n ? 0 : -ENOENT;
 }
 

@@ -61,8 +61,6 @@ check "h3 answers again" eventually 60 is_up h4
 check "h4 and h5 reach each other again" eventually 60 x h4 ping -n -q -c 1 -W 2 10.4.0.5
 osm_stop
 check "the lab ends" lab_down
-osm_stop
-check "the first lab ends" lab_down
 
 # --- v4mc01
 
@@ -118,4 +116,28 @@ check "M22: then the LID is that of the broadcast group" eventually 20 goes_by 2
 check "M22: by which h2 hears the group that it is refused" reaches refused 227.1.1.1 again
 osm_stop
 check "v4mc01: the lab ends" lab_down
+
+# --- h1 and h2 have the profile hld2002
+conf_hosts 3 "sm = external" "ibsim = $inst" | sed 's/^\[interface uib0@h\([12]\)\]/[interface ib0@h\1]/
+	/^address = fd04::[12].64/d; s,^address = \(10.4.0.[12]\)/16,profile = hld2002\naddress = \1/16\,pkey=0x7fff\naddress = \1/16\,pkey=0x14,; s,10.4.0.\([12]\)/16\,pkey=0x14,10.5.0.\1/16\,pkey=0x14,' >"$work/lab.conf"
+has() { equal "$2" "$(x "$1" ls /sys/class/net | grep ^ib | tr '\n' ' ')"; }
+parts() { printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' "$@" >"$work/partitions.conf"; }
+again() { osm_stop; osm_start lab Hca1 -Q -P "$work/partitions.conf"; }
+parts 'Bare=0x0014 : ALL=full;'
+check "hld2002: OpenSM starts" eval 'lab_start && osm_start lab Hca1 -Q -P "$work/partitions.conf"'
+check "H11 H30: the default partition has a device, and the one without a broadcast group has none" eventually 30 has h1 "ib0_1_7fff "
+lab_remember
+why() { u -j link show dev ib0_1_14@h1 | jq -r '.link[0].reason' | grep "the group does not exist"; }
+check "which says why" eventually 20 why
+parts 'Blue=0x0014, ipoib : ALL=full;'
+check "OpenSM with its broadcast group" again
+check "H30: the device comes" eventually 60 has h1 "ib0_1_14 ib0_1_7fff "
+check "two hosts reach each other over it" eventually 30 x h1 ping -n -q -c 1 -W 1 10.5.0.2
+check "and a host of rfc4391 over the default partition" eventually 30 x h1 ping -n -q -c 1 -W 1 10.4.0.3
+parts
+check "OpenSM without the partition" again
+check "H30: the device goes" eventually 60 has h1 "ib0_1_7fff "
+check "h3 is reached still" eventually 30 x h1 ping -n -q -c 1 -W 1 10.4.0.3
+osm_stop
+check "the lab ends again" lab_down
 finish

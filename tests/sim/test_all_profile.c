@@ -143,7 +143,7 @@ static const struct kind *kind_of(const struct ipoib_profile *p)
 {
 	static const struct kind kinds[] = {
 		{ "rfc4391", 1, 1 }, { "linux", 1, 1 },	     { "v6ib00", 2, 2 },
-		{ "v4mc01", 1, 3 },  { "encaparp00", 3, 4 },
+		{ "v4mc01", 1, 3 },  { "encaparp00", 3, 4 }, { "hld2002", 1, 1 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)

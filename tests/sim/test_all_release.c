@@ -9,9 +9,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "hca/priv.h"
-#include "sa/sa.h"
-#include "sm/group.h"
+#include "unit/all_held.h"
 #include "unit/all_lab_check.h"
 #include "wire/arp.h"
 
@@ -20,50 +18,6 @@
 
 static const bool all[HOSTS] = { true, true, true };
 static struct lab lab;
-
-struct held {
-	unsigned int pkts, bufs;
-	size_t timers;
-	/* of all HCAs */
-	size_t qps, groups;
-	unsigned int ahs;
-	/* at the SA */
-	unsigned int members, subscriptions;
-};
-
-static unsigned int list_len(const struct list *l)
-{
-	const struct list *n;
-	unsigned int len = 0;
-
-	for (n = l->next; n != l; n = n->next)
-		len++;
-	return len;
-}
-
-static struct held held(void)
-{
-	const struct sa_subscription *s = NULL;
-	const struct sm_group *g = NULL;
-	struct held h = {
-		.pkts = pkt_pool_pkts_used(lab.pool),
-		.bufs = pkt_pool_bufs_used(lab.pool),
-		.timers = lab.timers.n,
-	};
-
-	for (unsigned int i = 0; i < lab.nhosts; i++) {
-		const struct hca *hca = fabric_node_hca(lab.host[i].node);
-
-		h.qps += hca->qps.n;
-		h.groups += hca->groups.n;
-		h.ahs += list_len(&hca->ahs);
-	}
-	while (lab.sm && (g = sm_group_next(lab.sm, g)))
-		h.members += g->nmembers;
-	while (lab.sa && (s = sa_subscription_next(lab.sa, s)))
-		h.subscriptions++;
-	return h;
-}
 
 #define SAME(m)                                                                       \
 	do {                                                                          \
@@ -74,7 +28,7 @@ static struct held held(void)
 
 static void assert_released(const struct held *before, bool at_the_sa, const char *what)
 {
-	const struct held now = held();
+	const struct held now = held(&lab);
 
 	SAME(pkts);
 	SAME(bufs);
@@ -95,7 +49,7 @@ static void close_all(const struct held *before, const char *what)
 
 	for (unsigned int i = 0; i < HOSTS; i++)
 		ifc_destroy(&lab.host[i].ifc);
-	now = held();
+	now = held(&lab);
 	SAME(qps);
 	SAME(groups);
 	SAME(ahs);
@@ -188,13 +142,13 @@ static void test_H35_every_end_releases_everything(void **state)
 	for (unsigned int i = 0; i < HOSTS; i++)
 		lab_host_close(&lab.host[i]);
 	lab_run(&lab, NS_SEC(60));
-	before = held();
+	before = held(&lab);
 	for (size_t k = 0; k < sizeof(ends) / sizeof(ends[0]); k++) {
 		for (unsigned int i = 0; i < HOSTS; i++)
 			lab_host_open(&lab.host[i]);
 		lab_wait_up(&lab, all, NS_SEC(60), 0, ends[k].name);
 		use_all();
-		used = held();
+		used = held(&lab);
 		assert_true(used.qps >= before.qps + HOSTS * (1 + STATIONS));
 		assert_true(used.ahs > before.ahs);
 		assert_true(used.groups > before.groups);

@@ -402,6 +402,40 @@ static void test_V8_V9_v6ib00_addresses_are_made_of_the_port_guid(void **state)
 	assert_memory_equal(addr, want, 16);
 }
 
+/* The profiles that leave the group to the administrator do so even if their owner would have it made. */
+static void test_H30_V19_profiles_that_only_join_create_no_broadcast_group(void **state)
+{
+	static const char *const names[] = { "hld2002", "v6ib00" };
+
+	for (unsigned int k = 0; k < 2; k++) {
+		struct ipoib_link_cfg cfg = {
+			.profile = ipoib_profile_find(names[k]),
+			.create_broadcast = true,
+		};
+		struct ipoib_link_info info;
+		struct sa_group *g;
+		ib_gid bcast;
+
+		rig_init_cfg(&r, &cfg, 1);
+		ipoib_link_info(r.link, &info);
+		bcast = info.mgid;
+		g = sa_group_find(&r.s.sa, &bcast);
+		if (g)
+			g->others = false; /* nobody has made it */
+		ipoib_link_set_admin(r.link, true, r.s.now);
+		rig_run(&r, NS_SEC(40));
+		assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);
+		assert_int_equal(r.acts[IPOIB_ACT_CARRIER], 0);
+		if (k == 0) {
+			sa_group_make(&r.s.sa, &bcast, RIG_PKEY, IB_MTU_2048);
+			sa_report(&r.s.sa, MAD_TRAP_MC_CREATED, &bcast, r.s.now);
+			rig_run(&r, NS_MSEC(1));
+			assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
+		}
+		rig_fini(&r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -420,6 +454,7 @@ int main(void)
 		cmocka_unit_test(test_v6ib00_sender_without_a_group),
 		cmocka_unit_test(test_R70_v6ib00_router_receives_the_groups_of_ipv6),
 		cmocka_unit_test(test_V8_V9_v6ib00_addresses_are_made_of_the_port_guid),
+		cmocka_unit_test(test_H30_V19_profiles_that_only_join_create_no_broadcast_group),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

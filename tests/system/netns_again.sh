@@ -90,7 +90,7 @@ mount --bind "/run/netns/$space.new" "/run/netns/$space"
 ip netns del "$space.new"
 taken() { is uib0 reason "the TAP is not back in the network namespace" && is uib1 state UP; }
 check "another interface has the name: this one stays down, others come up" eventually 30 taken
-check "which is logged once" eventually 5 logged 1 'uib0@h3: putting the TAP back'
+check "which is logged once" eventually 5 logged 1 'uib0@h3: putting the TAP into the namespace'
 inside ip tuntap del uib0 mode tap
 check "it comes up when the name is free" eventually 30 up
 check "and is reached" eventually 10 reaches

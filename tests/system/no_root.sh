@@ -63,6 +63,34 @@ left() { equal '' "$(ls -A "$work/user")"; }
 check "no file of it is left" left
 check "no process of it is left" equal '' "$(pgrep -f "run -n $inst " | tr '\n' ' ')"
 
+# profile = hld2002: TAPs wait in a namespace of the helper, and come and go with P_Keys
+printf '[fabric lab]\ntopology = lab.topo\npartitions = parts.conf\n' >"$work/hld.conf"
+for k in 1 2; do
+	printf '[interface ib0@h%d]\nport = fabric:lab/Hca%d/1\nprofile = hld2002\naddress = 10.5.0.%d/24,pkey=0x14\n' $k $k $k >>"$work/hld.conf"
+done
+echo 'Default=0x7fff, ipoib : ALL=full;' >"$work/parts.conf"
+echo 'Default=0x7fff, ipoib : ALL=full; Blue=0x14, ipoib : ALL=full;' >"$work/blue.conf"
+cat >"$work/hld" <<'END'
+set -u
+uipoib=$1 work=$2
+say() { [ "$2" = 0 ] && echo "yes $1" || echo "no $1"; }
+devices() { "$uipoib" exec h1 ls /sys/class/net | grep ^ib | tr '\n' ' '; }
+has() { local k; for k in $(seq 600); do [ "$(devices)" = "$1" ] && return; sleep 0.1; done; return 1; }
+has "ib0_1_7fff "; say "H30: a device of the default partition" $?
+for k in 1 2; do
+	"$uipoib" fabric partitions "$work/blue.conf"
+	has "ib0_1_14 ib0_1_7fff "; say "H30: a device comes, time $k" $?
+	for n in $(seq 60); do "$uipoib" exec h1 ping -n -c 1 -W 1 10.5.0.2 && break; done; say "H30: and works, time $k" $?
+	"$uipoib" fabric partitions "$work/parts.conf"
+	has "ib0_1_7fff "; say "H30: a device goes, time $k" $?
+done
+END
+"${nobody[@]}" "$UIPOIB" run -n "$inst" -c "$work/hld.conf" -- bash "$work/hld" "$UIPOIB" "$work" >"$work/out" 2>>"$work/lab.log"
+check "run with P_Keys that come and go ends with status 0" equal 0 $?
+for what in "H30: a device of the default partition" "H30: a device comes, time "{1,2} "H30: and works, time "{1,2} "H30: a device goes, time "{1,2}; do
+	check "$what" grep -qx "yes $what" "$work/out"
+done
+
 # When all is killed, the namespaces end too
 "${nobody[@]}" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- sleep 60 2>>"$work/lab.log" &
 lab_pid=$!

@@ -36,6 +36,7 @@ static void refuses(const char *text, const char *place, const char *what, const
 
 #define LAB "[fabric lab]\ntopology = lab.topo\n"
 #define IFACE LAB "[interface uib0@h1]\nport = fabric:lab/Hca1/1\n"
+#define HLD IFACE "profile = hld2002\n"
 
 static void test_conf_whole_contract(void **state)
 {
@@ -466,7 +467,7 @@ static void test_conf_refuses_bad_values(void **state)
 	refuses(IFACE "pkey = 0x10000\n", "/etc/lab/lab.conf:5:", "0x10000", "0x0001");
 	refuses(IFACE "pkey = -1\n", "/etc/lab/lab.conf:5:", "-1", "0x0001");
 	refuses(IFACE "profile = cm\n", "/etc/lab/lab.conf:5:", "cm",
-		"rfc4391 or linux or v6ib00 or encaparp00 or v4mc01");
+		"rfc4391 or linux or v6ib00 or hld2002 or encaparp00 or v4mc01");
 	refuses(IFACE "scope = 15\n", "/etc/lab/lab.conf:5:", "'15'", "1-14");
 	refuses(IFACE "scope = 0\n", "/etc/lab/lab.conf:5:", "'0'", "1-14");
 	refuses(IFACE "profile = v6ib00\nscope = 5\n", "/etc/lab/lab.conf:3:", "scope: '5'",
@@ -491,6 +492,25 @@ static void test_conf_refuses_bad_values(void **state)
 		"/etc/lab/lab.conf:6:", "pkey: 0x8002, expected 0xffff", "one broadcast group");
 	refuses(IFACE "profile = v6ib00\naddress = fd00::1/64\naddress = 10.4.0.1/24\n",
 		"/etc/lab/lab.conf:3:", "address: an IPv4 address", "profile v6ib00");
+	refuses(IFACE "pkeys = 0x8001\n", "/etc/lab/lab.conf:3:", "pkeys", "one interface");
+	refuses(IFACE "devices = 4\n", "/etc/lab/lab.conf:3:", "devices", "one interface");
+	refuses(IFACE "address = 10.4.0.1/24,pkey=0x8001\n",
+		"/etc/lab/lab.conf:3:", "pkey=", "one interface");
+	refuses(HLD "pkeys = 0x8001,x\n", "/etc/lab/lab.conf:6:", "'x'", "0x8001,0x8014");
+	refuses(HLD "pkeys = 0x8000\n", "/etc/lab/lab.conf:6:", "'0x8000'", "0x8001-0xffff");
+	refuses(HLD "pkeys = ,\n", "/etc/lab/lab.conf:6:", "pkeys", "0x8001,0x8014");
+	refuses(HLD "pkeys = 0x8001\npkey = 0x8001\n", "/etc/lab/lab.conf:3:", "pkeys", "not both");
+	refuses(HLD "devices = 0\n", "/etc/lab/lab.conf:6:", "'0'", "1-128");
+	refuses(HLD "devices = 129\n", "/etc/lab/lab.conf:6:", "'129'", "1-128");
+	refuses(HLD "qpn = 0x123\n", "/etc/lab/lab.conf:3:", "qpn", "several interfaces");
+	refuses(HLD "address = 10.4.0.1/24\n", "/etc/lab/lab.conf:3:", "no P_Key", ",pkey=P_KEY");
+	refuses(HLD "address = 10.4.0.1/24,pkey=0\n", "/etc/lab/lab.conf:6:", "pkey=0",
+		"pkey=P_KEY");
+	refuses(HLD "address = 10.4.0.1/24,x=1\n", "/etc/lab/lab.conf:6:", ",x=1", "pkey=P_KEY");
+	refuses(HLD "pkeys = 0x8001\naddress = 10.4.0.1/24,pkey=2\n",
+		"/etc/lab/lab.conf:3:", "address", "one of pkeys");
+	refuses(HLD "[interface ib1@h1]\nport = fabric:lab/Hca1/1\nprofile = hld2002\n",
+		"/etc/lab/lab.conf:6:", "that of line 3", "each P_Key");
 	refuses(IFACE "netns = pid:x\n", "/etc/lab/lab.conf:5:", "pid:x", "pid:N");
 	refuses(IFACE "netns = a/b\n", "/etc/lab/lab.conf:5:", "a/b", "absolute path");
 	refuses(IFACE "address = 10.4.0.1\n", "/etc/lab/lab.conf:5:", "10.4.0.1", "PREFIX");
@@ -647,6 +667,36 @@ static void test_conf_load_names_the_file(void **state)
 	assert_int_equal(conf_load(&c, "/", err), -EISDIR);
 }
 
+static void test_H31_conf_pkeys_of_a_port(void **state)
+{
+	struct conf c;
+	char err[CONF_ERR_MAX];
+
+	assert_int_equal(parse(&c, HLD, err), 0);
+	assert_int_equal(c.iface[0].npkeys, 0); /* all */
+	assert_int_equal(c.iface[0].devices, CONF_DEVICES_DEFAULT);
+	conf_free(&c);
+	assert_int_equal(parse(&c,
+			       HLD
+			       "pkeys = 0x8001,0x0014\npkeys = 0x7fff\ndevices = 128\n"
+			       "address = 10.4.1.1/24,pkey=0x8014\naddress = fd00::1/64,pkey=1\n",
+			       err),
+			 0);
+	assert_int_equal(c.iface[0].npkeys, 3);
+	assert_int_equal(c.iface[0].pkeys[1], 0x0014);
+	assert_int_equal(c.iface[0].pkeys[2], 0x7fff);
+	assert_int_equal(c.iface[0].devices, 128);
+	assert_int_equal(c.iface[0].addr[0].pkey, 0x8014);
+	assert_int_equal(c.iface[0].addr[0].prefix_len, 24);
+	assert_int_equal(c.iface[0].addr[1].pkey, 1);
+	conf_free(&c);
+	/* One P_Key needs no list, and its addresses need not name it. */
+	assert_int_equal(parse(&c, HLD "pkey = 0x8014\naddress = 10.4.1.1/24\n", err), 0);
+	assert_int_equal(c.iface[0].npkeys, 1);
+	assert_int_equal(c.iface[0].addr[0].pkey, 0x8014);
+	conf_free(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -670,6 +720,7 @@ int main(void)
 		cmocka_unit_test(test_conf_udp_port_refusals),
 		cmocka_unit_test(test_conf_nul_octet_refused),
 		cmocka_unit_test(test_conf_load_names_the_file),
+		cmocka_unit_test(test_H31_conf_pkeys_of_a_port),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

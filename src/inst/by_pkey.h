@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef INST_BY_PKEY_H
+#define INST_BY_PKEY_H
+
+/*
+ * DOC: An interface for each P_Key of a port
+ *
+ * A section of the configuration whose profile names interfaces by P_Key (struct ipoib_profile.ifname) stands for an
+ * interface for each P_Key in the table of its port, or for each of a list that is in the table. An interface takes a TAP of
+ * the section when its P_Key comes, joins the broadcast group, and only then does its network device appear in the
+ * host; so there is no device on a partition whose broadcast group does not exist. When the P_Key goes, the interface ends, and
+ * its TAP is for the next one.
+ *
+ * A daemon without privileges cannot make TAPs, so all TAPs of a section are made at its start: helper/spare.c.
+ */
+
+#include "ifc/pkeys.h"
+#include "inst/inst.h"
+
+enum by_pkey_tap_state {
+	BY_PKEY_TAP_FREE, /* in the parking namespace */
+	BY_PKEY_TAP_USED, /* of an interface */
+	BY_PKEY_TAP_RETURNS, /* on its way back to the parking namespace */
+	BY_PKEY_TAP_LOST, /* deleted, or moved to another namespace, by somebody else */
+};
+
+struct by_pkey_tap {
+	struct by_pkey *of;
+	struct tap tap; /* also used by the interface, which has a copy */
+	uint32_t number; /* by which the helper knows the TAP */
+	enum by_pkey_tap_state state;
+	bool asked; /* the helper was asked to park it */
+};
+
+struct by_pkey {
+	struct list link; /* in inst.by_pkeys */
+	struct inst *inst;
+	struct inst_host *host;
+	struct inst_port *port;
+	struct conf_iface conf; /* .netns belongs to the configuration, and is NULL here */
+	unsigned int ca; /* number of the port's CA on the host, as in uipoibN */
+	struct ifc_pkeys pkeys;
+	struct by_pkey_tap *tap; /* conf.devices elements */
+	struct timer again; /* asks again what the helper did not take */
+};
+
+/**
+ * by_pkey_add() - Make the TAPs of a section, and follow the P_Keys of its port
+ *
+ * Return: 0 or -errno; with @err
+ */
+int by_pkey_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX]);
+
+/* by_pkey_stop() - Follow the P_Keys no longer; the interfaces stay */
+void by_pkey_stop(struct by_pkey *b);
+/* by_pkey_destroy() - End a section of which no interface is left */
+void by_pkey_destroy(struct by_pkey *b);
+
+/*
+ * by_pkey_release() - An interface needs its TAP no longer
+ * @tap:	the interface's copy of the TAP, for its counters
+ */
+void by_pkey_release(struct by_pkey_tap *t, const struct tap *tap);
+
+/* by_pkey_up() - True if every interface that has a broadcast group is up, and one is; @why as in inst_up() */
+bool by_pkey_up(const struct by_pkey *b, char why[INST_ERR_MAX]);
+
+#endif

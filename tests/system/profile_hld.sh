@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# profile = hld2002 (intel-ipoib-linux-hld-2002), with the lab of examples/: network devices come and go with the P_Keys of a
+# port, while others keep their traffic.
+#
+#	h1 hld2002 --- Switch1 === Switch2 --- h3 hld2002, pkeys = 0x7fff,0x0016
+#	h2 hld2002 --/                  \----- h4 rfc4391
+. "$(dirname "$0")/lib.sh"
+need ping ip jq
+cp examples/lab.topo examples/hld2002-partitions.conf "$work"
+sed 's/^devices = 4 .*/devices = 3/' examples/hld2002.conf >"$work/lab.conf"
+
+# parts LINE...: give the manager the default partition and these
+parts() {
+	printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' "$@" >"$work/parts.conf"
+	u fabric partitions "$work/parts.conf"
+}
+blue='Blue=0x0014, ipoib : 0x100001=full, 0x100003=full;'
+red='Red=0x0016, ipoib : ALL=full;'
+# member N FLAGS: a partition of h1 and h2
+member() { printf 'P%x=0x%04x%s : 0x100001=full, 0x100003=full;' "$1" "$1" "$2"; }
+devices() { x "$1" ls /sys/class/net | grep ^ib | sort | tr '\n' ' '; }
+has() { equal "$2" "$(devices "$1")"; }
+row() { u -j link show dev "$2@$1" | jq -r ".link[0].$3"; }
+shows() { row "$1" "$2" "$3" | grep -q "$4"; }
+rows() { equal "$2" "$(u -j link show | jq -r --arg h "$1" '[.link[] | select(.host == $h) | .ifname] | sort | join(" ")')"; }
+reaches() { x "$1" ping -n -q -c 1 -W 1 "$2"; }
+files() { for p in $(descendants "$lab_pid"); do ls "/proc/$p/fd" | wc -l; done | tr '\n' ' '; }
+same_files() { equal "$fds" "$(files)"; }
+lost() { equal 1 "$(grep -c "$1" "$work/lab.log")"; }
+
+lab_up
+check "H11: devices of h1 and h2 have the names of their P_Keys" eventually 10 has h1 "ib0_1_14 ib0_1_7fff "
+check "and those of h2" eventually 10 has h2 "ib0_1_14 ib0_1_7fff "
+check "H31: h3 has those of its list only" eventually 10 has h3 "ib0_1_7fff "
+check "the profile is shown" equal hld2002 "$(row h1 ib0_1_14 profile)"
+check "two hosts reach each other over the device of a partition" eventually 10 reaches h1 10.5.0.2
+check "and over the default partition" eventually 10 reaches h1 10.4.0.3
+check "and a host of rfc4391" eventually 10 reaches h4 10.4.0.1
+check "the MTU is the group's" equal 2044 "$(x h1 cat /sys/class/net/ib0_1_14/mtu)"
+
+one() { for p in $(descendants "$lab_pid"); do grep -lx "$1" "/proc/$p/comm"; done 2>/dev/null | cut -d/ -f3 | head -1; }
+check "the helper may enter no namespace: it has CAP_NET_ADMIN only" equal 0000000000001000 "$(awk '$1 == "CapEff:" { print $2 }' "/proc/$(one uipoib-helper)/status")"
+
+# --- H30: no device without a broadcast group
+check "H30: a partition without a broadcast group has an interface that waits" eventually 10 shows h1 ib0_1_15 reason "the group does not exist"
+check "and no device" has h1 "ib0_1_14 ib0_1_7fff "
+check "which nobody waits for" u wait --timeout 5
+
+bx h1 ping -n -i 0.05 10.4.0.3 >"$work/others"
+others=$!
+bx h4 ping -n -i 0.05 10.4.0.2 >"$work/others4"
+others4=$!
+timeout 300 "$UIPOIB" -j monitor >"$work/monitor" 2>&1 &
+monitor=$!
+event() { grep '"interface"' "$work/monitor" | grep "\"$1\"" | grep -q "\"$2\""; }
+
+parts "$blue" "$(member 21 ', ipoib')"
+check "H30: trap 66 tells of the group: the device comes" eventually 20 has h1 "ib0_1_14 ib0_1_15 ib0_1_7fff "
+fds=$(files)
+
+# --- P_Keys come and go, twice
+for round in first second; do
+	parts "$red"
+	check "$round time: devices of partitions that are gone go" eventually 20 has h1 "ib0_1_16 ib0_1_7fff "
+	check "$round time: and so do their rows" rows h1 "ib0_1_16 ib0_1_7fff"
+	check "$round time: h3 has the P_Key of its list" eventually 20 has h3 "ib0_1_16 ib0_1_7fff "
+	check "$round time: and its address" eventually 10 eval 'x h3 ip -o -4 addr show dev ib0_1_16 | grep -q 10.6.0.3/24'
+	parts "$blue" "$(member 21 ', ipoib')"
+	check "$round time: others come" eventually 20 has h1 "ib0_1_14 ib0_1_15 ib0_1_7fff "
+	check "$round time: with their addresses" eventually 10 reaches h1 10.5.0.2
+	check "$round time: no descriptor is left over" eventually 10 same_files
+	check "$round time: fe80:: addresses reach each other" eventually 10 eval 'x h1 ping -n -q -6 -c 1 -W 1 ff02::1%ib0_1_15'
+done
+check "monitor shows what comes" eventually 5 event added ib0_1_16
+check "and what goes" eventually 5 event removed ib0_1_16
+kill $monitor
+wait $monitor 2>/dev/null
+
+# --- the pool is exhausted: h2 has three devices
+parts "$blue" "$(member 21 ', ipoib')" "$(member 22 ', ipoib')" "$(member 23 ', ipoib')"
+full() { has h1 "ib0_1_14 ib0_1_15 ib0_1_16 ib0_1_17 ib0_1_7fff " && has h2 "ib0_1_14 ib0_1_15 ib0_1_7fff "; }
+check "h2 has no more devices than it may" eventually 20 full
+check "the log says so" eventually 5 eval 'grep -q "ib0_1_16@h2: no network device is left.*devices = 3" "$work/lab.log"'
+check "and link show" shows h2 ib0_1_16 reason "all network devices of the section are in use"
+check "which nobody waits for, either" u wait --timeout 10
+parts "$(member 22 ', ipoib')" "$(member 23 ', ipoib')"
+check "they get a device when one is free" eventually 20 has h2 "ib0_1_16 ib0_1_17 ib0_1_7fff "
+
+# --- a user of the host takes part
+x h1 ip link set ib0_1_16 down
+x h1 ip link set ib0_1_16 name blue0
+x h1 ip link del ib0_1_17
+parts "$blue"
+check "a device that was renamed goes, too; one that was deleted is lost" eventually 20 has h1 "ib0_1_14 ib0_1_7fff "
+check "the log says so once" eventually 5 lost 'ib0@h1.*there is a network device less'
+gone() { [ ! -e "/proc/$1" ]; }
+not_blue() { ! x h1 ip link show blue0; }
+check "nothing of it is left" not_blue
+x h1 ip tuntap add ib0_1_16 mode tap
+parts "$blue" "$red"
+check "a name that is taken: the device waits" eventually 20 eval 'shows h1 ib0_1_16 reason "not in the network namespace" && shows h1 ib0_1_16 state UP'
+check "the log says so" eventually 5 eval 'grep -q "ib0_1_16@h1: putting the TAP into the namespace: .*busy" "$work/lab.log"'
+x h1 ip tuntap del ib0_1_16 mode tap
+comes() { x h1 ip link show ib0_1_16 | grep -q LOWER_UP; }
+check "until it is free" eventually 20 comes
+parts "$blue"
+check "and it goes" eventually 20 has h1 "ib0_1_14 ib0_1_7fff "
+
+kill -INT $others $others4
+wait $others $others4
+check "a ping on another partition lost nothing" ping_lost_nothing "$work/others"
+check "nor one of h4" ping_lost_nothing "$work/others4"
+
+# --- the end, in the middle of a change
+parts "$red" "$blue"
+parts "$(member 21 ', ipoib')" "$(member 22 ', ipoib')"
+check "stop in the middle" lab_down
+
+# --- a host whose namespace has a name
+space=hld-$$
+sed -i "/^.interface ib0@h1.$/a netns = $space" "$work/lab.conf"
+inside() { ip netns exec "$space" "$@"; }
+lab_up
+check "in a named namespace" eventually 10 eval 'inside ip link show ib0_1_14 && inside ping -n -q -c 1 -W 1 10.5.0.2'
+ip netns del "$space"
+check "which is deleted" eventually 20 shows h1 ib0_1_14 reason "namespace is gone"
+parts "$(member 21 ', ipoib')"
+check "P_Keys change meanwhile" eventually 20 rows h1 "ib0_1_15 ib0_1_7fff"
+ip netns add "$space"
+back() { equal "ib0_1_15 ib0_1_7fff " "$(inside ls /sys/class/net | grep ^ib | sort | tr '\n' ' ')" && inside ping -n -q -c 1 -W 1 10.4.0.2; }
+check "and made again: the devices are those of the P_Keys now" eventually 20 back
+parts "$blue"
+blue_again() { inside ping -n -q -c 1 -W 1 10.5.0.2; }
+check "and they come and go there" eventually 20 blue_again
+check "stop" lab_down
+ip netns del "$space"
+finish
