@@ -64,8 +64,10 @@ static const char *conf_of(struct soak *s)
 	size_t size = 1024 + s->c.n * 32;
 	struct text t = { .buf = s->conf = realloc(s->conf, size), .size = size };
 
-	text_add(&t, "Default=0x7fff, ipoib, mtu=%u : mgid=ff12:3333::1, mtu=%u\nALL=full;\n",
-		 s->mtu, s->mtu);
+	text_add(&t,
+		 "Default=0x7fff, ipoib, mtu=%u : mgid=ff12:3333::1, mtu=%u\n"
+		 "mgid=ff12::255.255.255.255, mtu=%u\nALL=full;\n",
+		 s->mtu, s->mtu, s->mtu);
 	for (unsigned int i = 0; i < ARRAY_SIZE(pkeys); i++)
 		add_partition(s, &t, pkeys[i]);
 	return s->conf;
@@ -74,10 +76,12 @@ static const char *conf_of(struct soak *s)
 /* A profile whose own group has no P_Key in its MGID has one link in the whole subnet. */
 static bool one_link(const struct ipoib_profile *p)
 {
+	struct ipoib_map first = ipoib_profile_map(p, pkeys[0], 0, 0);
+	struct ipoib_map second = ipoib_profile_map(p, pkeys[1], 0, 0);
 	ib_gid a, b;
 
-	return !p->mgid_broadcast(&a, pkeys[0], p->scope) &&
-	       !p->mgid_broadcast(&b, pkeys[1], p->scope) && !memcmp(&a, &b, sizeof(a));
+	return !p->mgid_broadcast(&a, &first) && !p->mgid_broadcast(&b, &second) &&
+	       !memcmp(&a, &b, sizeof(a));
 }
 
 static void draw_link(struct lab_host *h, void *ctx)
