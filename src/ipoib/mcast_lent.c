@@ -38,7 +38,7 @@ bool ipoib_mcast_lends(const struct ipoib_mcast *m)
 	return m->broadcast || m == ipoib_mcast_all_systems(l, m->proto);
 }
 
-/* Record of the group whose LID packets to @m have; NULL: the all-systems group *@ret_wait has to be waited for. */
+/* Record of the group whose LID packets to @m have. NULL with *@ret_wait: that group, of all systems, is waited for. */
 static const struct ib_mcmember_rec *lender(struct ipoib_mcast *m, struct ipoib_mcast **ret_wait,
 					    ns_t now)
 {
@@ -82,7 +82,7 @@ enum ipoib_verdict ipoib_mcast_lent_route(struct ipoib_mcast *m, void **ret_ah,
 	struct ipoib_mcast *wait = NULL;
 	const struct ib_mcmember_rec *rec = lender(m, &wait, now);
 
-	if (rec)
+	if (!wait)
 		return lent_ah(m, rec, ret_ah, ret_why, now);
 	if (m->lent.ah) { /* as before, until the all-systems group is joined or not */
 		*ret_ah = m->lent.ah;
