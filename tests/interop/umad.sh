@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
 #
 # Management programs, unmodified, on libuipoib-umad.so: what they see of ports and fabric, from hosts and from
 # switches; programs that are killed, that flood and that send nonsense; tables of many segments; and OpenSM as the

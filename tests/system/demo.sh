@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
 #
 # `uipoib demo` prints true statements in less than 40 lines, and leaves nothing behind, however it ends.
 #
