@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "conf/conf_priv.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/hex.h"
 #include "wire/cm_sidr.h"
 #include "wire/ib.h"
 
@@ -115,13 +115,6 @@ static int set_address(struct conf_parser *p, const char *v)
 				 p->section, v);
 	i->naddrs++;
 	return 0;
-}
-
-static int hex_digit(char c)
-{
-	const char *digits = "0123456789abcdef", *at = c ? strchr(digits, tolower(c)) : NULL;
-
-	return at ? (int)(at - digits) : -1;
 }
 
 /* The message does not repeat the value, because logs have more readers than secrets. */

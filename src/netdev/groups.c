@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "util/hex.h"
+
 /*
  * /proc/net/igmp: a title, then per interface one line that begins with its index, and
  * below it one line per group, indented, that begins with the address as a 32-bit number
@@ -52,14 +54,6 @@ static void found(struct groups_parser *p, const uint8_t *addr, size_t alen)
 		memcpy(g->addr, addr, alen);
 	}
 	p->n++;
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)tolower((unsigned char)c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Read exactly @n octets of hexadecimal digits, which a blank must follow. */
