@@ -190,7 +190,7 @@ int srv_tap_set_up(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 	err = rtnl_link_set(&ns->nl, t->ifindex, &lc);
 	if (err == -EAFNOSUPPORT || err == -EOPNOTSUPP)
 		return 0; /* the kernel has no IPv6 */
-	return err || !c->stable ? err : srv_stable_set(s, ns, t->name, c->stable_secret);
+	return err || !c->stable ? err : srv_stable_set(s, ns, t, c->stable_secret);
 }
 
 static int make_here(struct srv *s, struct srv_ns *ns, struct srv_tap *t, int *ret_fd,
@@ -215,7 +215,7 @@ static int make_here(struct srv *s, struct srv_ns *ns, struct srv_tap *t, int *r
 int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		   struct srv_reply *r)
 {
-	struct srv_tap t = { .ifindex = 0 };
+	struct srv_tap t = { .stable = req->tap.stable };
 	const char *what = NULL;
 	int fd, err;
 
@@ -231,10 +231,7 @@ int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 		err = make_here(s, ns, &t, &fd, &what);
 	if (err)
 		return srv_tap_refuse(r, err, what);
-	if (ns->follow && req->tap.stable)
-		err = srv_stable_prepare(s);
-	if (!err)
-		err = srv_tap_set_up(s, ns, &t, &req->tap);
+	err = srv_tap_set_up(s, ns, &t, &req->tap);
 	if (err) {
 		close(fd);
 		return srv_rtnl_result(r, NETDEV_REFUSED_LINK, err, "setting up the TAP", &ns->nl);

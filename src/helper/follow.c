@@ -126,6 +126,8 @@ void srv_park(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 	/* With index 0 the kernel would look for a link that has the parking name in the host's namespace. */
 	if (*t->parked || !t->ifindex)
 		return;
+	if (srv_tap_is_spare(t))
+		*t->name = 0;
 	/* The administrator may have deleted the TAP or moved it away. */
 	if (!srv_tap_present(ns, t)) {
 		park_name(&s->park, t->parked);
@@ -190,18 +192,35 @@ int srv_ns_follow(struct srv *s, struct srv_ns *ns, const struct helper_req *req
 	return err ? srv_refuse(r, NETDEV_REFUSED_FILE, err, "opening files of the namespace") : 0;
 }
 
+int srv_tap_may_come(struct srv_ns *ns, const struct srv_tap *t, const struct netdev_tap_conf *c,
+		     struct srv_reply *r)
+{
+	if (!*t->parked && srv_tap_present(ns, t))
+		return srv_refuse(r, NETDEV_REFUSED_TAP, -ENODEV, "the TAP was deleted");
+	if (!*t->parked)
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EALREADY,
+				  "the TAP is in the namespace");
+	if (c->stable && !t->stable)
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EPERM,
+				  "a secret for a TAP that was made without");
+	return 0;
+}
+
 int srv_tap_bring(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		  const struct netdev_tap_conf *c, struct srv_reply *r)
 {
 	int err = srv_ns_rtnl(ns);
 
 	if (!err)
-		err = *t->parked ? srv_park_leave(s, ns, t) : srv_tap_present(ns, t);
+		err = srv_park_leave(s, ns, t);
 	if (err)
 		return srv_refuse(r, NETDEV_REFUSED_TAP, err, "moving the TAP to the namespace");
 	err = srv_tap_set_up(s, ns, t, c);
-	if (err)
-		return srv_rtnl_result(r, NETDEV_REFUSED_LINK, err, "setting up the TAP", &ns->nl);
+	if (err) {
+		srv_rtnl_result(r, NETDEV_REFUSED_LINK, err, "setting up the TAP", &ns->nl);
+		srv_park(s, ns, t);
+		return err;
+	}
 	r->rsp.value = t->ifindex;
 	return 0;
 }
@@ -210,11 +229,13 @@ int srv_tap_return(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 		   struct srv_reply *r)
 {
 	struct srv_tap *t;
+	int err;
 
 	if (!srv_tap_conf_ok(&req->tap))
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL, "name, MAC or MTU of a TAP");
 	t = srv_tap_named(ns, req->tap.ifname);
-	if (!t || (!*t->parked && !t->ifindex))
+	if (!t || srv_tap_is_spare(t))
 		return srv_refuse(r, NETDEV_REFUSED_TAP, -ENODEV, "the TAP was deleted");
-	return srv_tap_bring(s, ns, t, &req->tap, r);
+	err = srv_tap_may_come(ns, t, &req->tap, r);
+	return err ? err : srv_tap_bring(s, ns, t, &req->tap, r);
 }

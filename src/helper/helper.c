@@ -382,13 +382,14 @@ int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_
 	return 0;
 }
 
-int netdev_tap_spare(struct netdev_helper *h, uint32_t ns, bool stable, int *ret_fd,
-		     uint32_t *ret_number)
+int netdev_tap_spare(struct netdev_helper *h, uint32_t ns, const char *prefix, bool stable,
+		     int *ret_fd, uint32_t *ret_number)
 {
 	struct helper_req req = { .op = HELPER_TAP_SPARE, .ns = ns, .tap.stable = stable };
 	int fds[HELPER_FDS_MAX], err;
 	struct helper_rsp rsp;
 
+	snprintf(req.tap.ifname, sizeof(req.tap.ifname), "%s", prefix);
 	err = call(h, &req, &rsp, fds);
 	if (err)
 		return err;

@@ -258,13 +258,14 @@ int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_
 
 /**
  * netdev_tap_spare() - Make a TAP that belongs to @ns, but is in no namespace that anybody sees until it is placed
+ * @prefix:	beginning of the names that it may be given, which a hexadecimal number of at most four digits follows
  * @stable:	true if the interface may be placed with a secret (struct netdev_tap_conf.stable)
  * @ret_number:	name of the TAP for netdev_post_tap_place() and netdev_post_tap_park()
  *
  * Return: as netdev_tap_create()
  */
-int netdev_tap_spare(struct netdev_helper *h, uint32_t ns, bool stable, int *ret_fd,
-		     uint32_t *ret_number);
+int netdev_tap_spare(struct netdev_helper *h, uint32_t ns, const char *prefix, bool stable,
+		     int *ret_fd, uint32_t *ret_number);
 
 /*
  * netdev_tap_forget() - Have the helper stop managing a TAP
@@ -351,7 +352,7 @@ int netdev_post_ns_follow(struct netdev_helper *h, uint32_t ns, uint32_t gen, ne
  * @conf:	as for netdev_tap_create(), with the same name
  *
  * The descriptor of the TAP stays as it is. The answer's value is the new interface index. The interface is down and has no
- * addresses. -EBUSY the name is taken; -ENODEV the TAP was deleted; -ESTALE the namespace is gone again
+ * addresses. -EBUSY the name is taken; -ENODEV the TAP was deleted; -ESTALE the namespace is gone again; -EALREADY the TAP is there
  */
 int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct netdev_tap_conf *conf,
 			   netdev_done done, void *ctx);
@@ -360,7 +361,8 @@ int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct ne
  * netdev_post_tap_place() - Move a spare TAP into its namespace, under the name in @conf, and set it up as a new one
  *
  * It may be asked for again until it succeeds, and when the namespace came back. The answer's value is the interface index. The
- * interface is down and has no addresses. -EBUSY the name is taken; -ENODEV the TAP was deleted; -ESTALE the namespace is gone
+ * interface is down and has no addresses. -EBUSY the name is taken; -ENODEV the TAP was deleted; -ESTALE the namespace is gone;
+ * -EALREADY the TAP is placed; -EPERM the name is not one that netdev_tap_spare() allowed, or the TAP was made without .stable
  */
 int netdev_post_tap_place(struct netdev_helper *h, uint32_t ns, uint32_t number,
 			  const struct netdev_tap_conf *conf, netdev_done done, void *ctx);

@@ -31,7 +31,7 @@ enum helper_op {
 	HELPER_TAP_CREATE,
 	HELPER_TAP_SPARE, /* make a TAP that waits in the parking namespace until it is placed */
 	HELPER_TAP_PLACE, /* give a spare TAP a name, and move it into the namespace */
-	HELPER_TAP_PARK, /* make a TAP that was placed a spare one again */
+	HELPER_TAP_PARK, /* take a spare TAP out of the namespace again */
 	HELPER_TAP_RETURN, /* move a TAP of the namespace that was gone into the one that came back */
 	HELPER_TAP_FORGET,
 	HELPER_LINK_SET,
@@ -72,7 +72,8 @@ struct helper_req {
 		uint32_t files; /* NS_FILES: mask of enum netdev_file */
 		int32_t socket_type; /* NS_SOCKET */
 		uint32_t gen; /* NS_FOLLOW: number of the namespace that the asker knows; 0 none */
-		struct netdev_tap_conf tap; /* TAP_CREATE, TAP_PLACE and TAP_RETURN */
+		/* TAP_CREATE, TAP_PLACE and TAP_RETURN; TAP_SPARE: .ifname is the beginning of the names, .stable */
+		struct netdev_tap_conf tap;
 		struct rtnl_link_conf link; /* LINK_SET */
 		struct helper_addr_req addr; /* ADDR_ADD, ADDR_DEL and NEIGH_USE */
 		struct helper_macs_req macs; /* NEIGH_DEL */

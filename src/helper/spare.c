@@ -11,8 +11,12 @@
  * Which P_Keys a port will have is not known at the start, and a sealed helper makes no TAP. So TAPs for them are made at
  * the start and wait in the parking namespace (follow.c). When one is needed, it is given a name and moved into the
  * namespace for which it was made; when it is not needed any more, it is moved back.
+ *
+ * What a sealed helper is asked here may come from somebody who has taken over the main process. So requests of this file are for spare
+ * TAPs only, which are where the request says that they are, and their names begin as the configuration said at the start.
  */
 
+/* @number names a TAP also when it is not a spare one, so that its requests are refused with the right reason. */
 static struct srv_tap *numbered(const struct srv_ns *ns, int32_t number)
 {
 	for (unsigned int i = 0; i < ns->ntaps; i++) {
@@ -22,19 +26,39 @@ static struct srv_tap *numbered(const struct srv_ns *ns, int32_t number)
 	return NULL;
 }
 
+#define DIGITS_MAX 4 /* of the number that ends a name; a P_Key has no more */
+
+static bool prefix_ok(const struct netdev_tap_conf *c)
+{
+	return srv_tap_conf_ok(c) && strlen(c->ifname) + DIGITS_MAX < sizeof(c->ifname);
+}
+
+/* The names that the configuration allows: the prefix and a number, which is written in one way only */
+static bool name_allowed(const struct srv_tap *t, const char *name)
+{
+	const char *digits = name + strlen(t->prefix);
+	size_t n;
+
+	if (strncmp(name, t->prefix, strlen(t->prefix)) != 0)
+		return false;
+	n = strspn(digits, "0123456789abcdef");
+	return n && n <= DIGITS_MAX && !digits[n] && *digits != '0';
+}
+
 int srv_tap_spare(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		  struct srv_reply *r)
 {
-	struct srv_tap t = { .ifindex = 0 };
+	struct srv_tap t = { .stable = req->tap.stable };
 	const char *what = NULL;
 	int fd, err;
 
+	if (!prefix_ok(&req->tap))
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL, "prefix of a TAP's names");
 	if (s->ntaps >= NETDEV_TAP_MAX)
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -ENOSPC, "too many TAPs");
+	memcpy(t.prefix, req->tap.ifname, sizeof(t.prefix));
 	/* Needed to place the TAP, and a sealed helper may not be able to open it. */
 	err = srv_ns_rtnl(ns);
-	if (!err && req->tap.stable)
-		err = srv_stable_prepare(s);
 	if (!err)
 		err = srv_park_spare(s, &t, &fd, &what);
 	if (err)
@@ -52,17 +76,27 @@ int srv_tap_spare(struct srv *s, struct srv_ns *ns, const struct helper_req *req
 int srv_tap_place(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		  struct srv_reply *r)
 {
-	struct srv_tap *t = numbered(ns, req->ifindex), *other;
+	struct srv_tap *t = numbered(ns, req->ifindex);
+	int err;
 
 	if (!srv_tap_conf_ok(&req->tap))
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL, "name, MAC or MTU of a TAP");
-	if (!t || (!*t->parked && !t->ifindex))
+	if (!t)
 		return srv_refuse(r, NETDEV_REFUSED_TAP, -ENODEV, "the TAP was deleted");
-	other = srv_tap_named(ns, req->tap.ifname);
-	if (other && other != t)
+	if (!srv_tap_is_spare(t))
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EPERM, "not a spare TAP");
+	if (!name_allowed(t, req->tap.ifname))
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EPERM, "name of a spare TAP");
+	err = srv_tap_may_come(ns, t, &req->tap, r);
+	if (err)
+		return err;
+	if (srv_tap_named(ns, req->tap.ifname))
 		return srv_refuse(r, NETDEV_REFUSED_TAP, -EBUSY, "the name is that of another TAP");
 	memcpy(t->name, req->tap.ifname, sizeof(t->name));
-	return srv_tap_bring(s, ns, t, &req->tap, r);
+	err = srv_tap_bring(s, ns, t, &req->tap, r);
+	if (err)
+		*t->name = 0;
+	return err;
 }
 
 int srv_tap_park(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
@@ -72,6 +106,8 @@ int srv_tap_park(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 
 	if (!t)
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -ENODEV, "not a TAP of ours");
+	if (!srv_tap_is_spare(t))
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EPERM, "not a spare TAP");
 	if (ns->fd >= 0)
 		srv_park(s, ns, t);
 	if (!*t->parked) {
@@ -79,6 +115,5 @@ int srv_tap_park(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		return srv_refuse(r, NETDEV_REFUSED_TAP, -ENODEV,
 				  "the TAP was deleted, or moved to another namespace");
 	}
-	*t->name = 0;
 	return 0;
 }

@@ -69,8 +69,10 @@ static int srv_seal(struct srv *s, struct srv_ns *ns, const struct helper_req *r
 		    struct srv_reply *r)
 {
 	uint32_t flags = srv_ns_seal_flags(s) | (s->gives_sockets ? PRIVS_HELPER_ENTER : 0);
-	int err = s->sealed ? 0 : privs_helper_seal(flags);
+	int err = s->sealed ? 0 : srv_stable_prepare(s);
 
+	if (!s->sealed && !err)
+		err = privs_helper_seal(flags);
 	s->sealed = true;
 	return err ? srv_refuse(r, NETDEV_REFUSED_HELPER, err, "sealing the helper") : 0;
 }

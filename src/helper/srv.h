@@ -19,6 +19,9 @@ struct srv_tap {
 	int32_t ifindex; /* 0 while the TAP is parked, or if it was gone when its namespace was deleted */
 	char name
 		[IFNAMSIZ]; /* name in the host's namespace; "" for a spare TAP that is not placed */
+	char prefix
+		[IFNAMSIZ]; /* beginning of the names that a spare TAP may have; "" for all other TAPs */
+	bool stable; /* true if the kernel may be given a secret for its identifiers: stable.c */
 	uint8_t mac[6]; /* MAC that the helper set last, or that the kernel chose */
 	char mark
 		[24]; /* alias that the helper gave the link, by which it knows it; "" if the kernel refused it */
@@ -191,21 +194,33 @@ int srv_park_make(struct srv *s, struct srv_ns *ns, struct srv_tap *t, int *ret_
 int srv_park_spare(struct srv *s, struct srv_tap *t, int *ret_fd, const char **ret_what);
 /* srv_park_leave() - Move a parked TAP to @ns, under the name t->name. 0; -EBUSY the name is taken; -ENODEV; -errno */
 int srv_park_leave(struct srv *s, struct srv_ns *ns, struct srv_tap *t);
-/* srv_park() - Move a TAP to the parking namespace, unless it is there; t->parked is "" if that cannot be done */
+/* srv_park() - Move a TAP to the parking namespace, unless it is there; t->parked is "" if that cannot be done. A spare TAP loses its name */
 void srv_park(struct srv *s, struct srv_ns *ns, struct srv_tap *t);
-/* srv_tap_bring() - Move a TAP to its namespace, unless it is there, set it up, and answer with its index. 0 or -errno */
+/* srv_tap_is_spare() - True if the TAP was made by HELPER_TAP_SPARE */
+static inline bool srv_tap_is_spare(const struct srv_tap *t)
+{
+	return *t->prefix;
+}
+/* srv_tap_may_come() - Check that a TAP is parked, and was made for what @c asks for. 0 or -errno, with the refusal noted */
+int srv_tap_may_come(struct srv_ns *ns, const struct srv_tap *t, const struct netdev_tap_conf *c,
+		     struct srv_reply *r);
+/* srv_tap_bring() - Move a parked TAP to its namespace, set it up, and answer with its index. A TAP that
+ * cannot be set up is parked again. 0 or -errno */
 int srv_tap_bring(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		  const struct netdev_tap_conf *c, struct srv_reply *r);
 void srv_park_fini(struct srv_park *p);
 
 /*
- * srv_stable_prepare() - Make the process that writes secrets when the helper is sealed, unless it exists. To be called
- * before the seal. 0 or -errno
+ * srv_stable_prepare() - Make the process that writes secrets when the helper is sealed, if any TAP may need one then. To be
+ * called immediately before the seal. 0 or -errno
  */
 int srv_stable_prepare(struct srv *s);
-/* srv_stable_set() - Have the kernel make the identifiers of an interface of a secret. 0 or -errno, which is -EPERM in a
- * sealed helper that did not prepare for it */
-int srv_stable_set(struct srv *s, const struct srv_ns *ns, const char *ifname,
+/*
+ * srv_stable_set() - Have the kernel make the identifiers of a TAP, which is in @ns, of a secret
+ *
+ * Return: 0; -EPERM the TAP was made without a secret; -errno
+ */
+int srv_stable_set(struct srv *s, struct srv_ns *ns, const struct srv_tap *t,
 		   const uint8_t secret[16]);
 
 int srv_ns_open(struct srv *s, struct srv_ns *ns, const struct helper_req *req,

@@ -19,8 +19,10 @@
  *
  * The kernel makes stable opaque identifiers (RFC 7217) of a secret that only a file under /proc/sys takes, and the file is
  * new when a TAP comes back into a namespace that was made again. A sealed helper may open no file for writing. So a helper
- * that has such TAPs makes a child before it is sealed, the writer. The writer takes a namespace, the name of an interface and
- * a secret, writes to this one file, and does nothing else.
+ * that may have to give a secret later makes a child before it is sealed, the writer. The writer takes a namespace, the name of
+ * an interface and a secret, writes to this one file, and does nothing else.
+ *
+ * A TAP gets a secret after the seal if it comes into a namespace then: a spare TAP, or one whose namespace may come back.
  */
 
 struct secret {
@@ -85,12 +87,24 @@ static void writer_run(int sock)
 
 /* ----- the helper */
 
+static bool needs_writer(const struct srv *s)
+{
+	for (unsigned int i = 0; i < s->ns_cap; i++) {
+		const struct srv_ns *ns = &s->ns[i];
+
+		for (unsigned int k = 0; ns->refs && k < ns->ntaps; k++)
+			if (ns->taps[k].stable && (ns->follow || srv_tap_is_spare(&ns->taps[k])))
+				return true;
+	}
+	return false;
+}
+
 int srv_stable_prepare(struct srv *s)
 {
 	int sock[2];
 	pid_t pid;
 
-	if (s->writer >= 0)
+	if (!needs_writer(s))
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock))
 		return -errno;
@@ -120,13 +134,28 @@ static int ask_writer(int sock, int ns_fd, const struct secret *x)
 	return status;
 }
 
-int srv_stable_set(struct srv *s, const struct srv_ns *ns, const char *ifname,
+/* The name that the TAP has now, which is not that of the request if somebody in the namespace has renamed it */
+static int name_of(struct srv_ns *ns, const struct srv_tap *t, char ret[IFNAMSIZ])
+{
+	struct rtnl_link l;
+	int err = rtnl_link_get(&ns->nl, t->ifindex, NULL, &l);
+
+	if (err)
+		return err;
+	if (!srv_tap_is(t, &l))
+		return -ENODEV;
+	snprintf(ret, IFNAMSIZ, "%s", l.name);
+	return 0;
+}
+
+int srv_stable_set(struct srv *s, struct srv_ns *ns, const struct srv_tap *t,
 		   const uint8_t secret[16])
 {
 	struct secret x = { 0 };
-	int err;
+	int err = t->stable ? name_of(ns, t, x.ifname) : -EPERM;
 
-	snprintf(x.ifname, sizeof(x.ifname), "%s", ifname);
+	if (err)
+		return err;
 	memcpy(x.octets, secret, sizeof(x.octets));
 	if (!name_ok(&x))
 		return -EINVAL;

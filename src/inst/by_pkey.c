@@ -174,12 +174,13 @@ static const struct ifc_pkeys_ops pkeys_ops = { .came = on_came, .gone = on_gone
 
 static int make_tap(struct by_pkey *b, struct by_pkey_tap *t, char err[INST_ERR_MAX])
 {
-	char what[IFNAMSIZ + CONF_NAME_MAX + 16];
+	char what[IFNAMSIZ + CONF_NAME_MAX + 16], prefix[IPOIB_IFNAME_LEN];
 	int fd, status;
 
 	t->of = b;
-	status = netdev_tap_spare(b->inst->helper, b->host->ns, b->conf.iid == CONF_IID_STABLE, &fd,
-				  &t->number);
+	b->conf.profile->ifname(prefix, b->ca, b->port->num, 0);
+	status = netdev_tap_spare(b->inst->helper, b->host->ns, prefix,
+				  b->conf.iid == CONF_IID_STABLE, &fd, &t->number);
 	if (!status)
 		status = tap_attach(&t->tap, fd, TAP_OFFLOAD_DEFAULT);
 	if (!status) {

@@ -216,7 +216,9 @@ static void name_of_pkey(char ret[IPOIB_IFNAME_LEN], unsigned int ca, unsigned i
 {
 	struct text t = { .buf = ret, .size = IPOIB_IFNAME_LEN };
 
-	text_add(&t, "ib%x_%x_%x", ca, port, pkey & 0x7fffu);
+	text_add(&t, "ib%x_%x_", ca, port);
+	if (pkey & 0x7fff)
+		text_add(&t, "%x", pkey & 0x7fffu);
 }
 
 static const struct ipoib_profile profiles[] = {

@@ -118,6 +118,7 @@ struct ipoib_profile {
 	/*
 	 * An interface for each P_Key of a port, whose network device exists from the first join of the broadcast group on
 	 * and has the name that this function writes: of the CA's number on the host, the port's number and the P_Key.
+	 * With P_Key 0, which no interface has, it writes what the names of all P_Keys begin with.
 	 * NULL: one interface, whose name and P_Key the configuration gives.
 	 */
 	void (*ifname)(char ret[IPOIB_IFNAME_LEN], unsigned int ca, unsigned int port,

@@ -68,7 +68,8 @@ static void make_spares(struct rig *r)
 	for (unsigned int k = 0; k < SPARES; k++) {
 		int fd;
 
-		assert_int_equal(netdev_tap_spare(r->h, r->ns, false, &fd, &r->number[k]), 0);
+		assert_int_equal(netdev_tap_spare(r->h, r->ns, "ib0_1_", false, &fd, &r->number[k]),
+				 0);
 		assert_int_equal(tap_attach(&r->tap[k], fd, TAP_OFFLOAD_DEFAULT), 0);
 	}
 }
@@ -126,8 +127,6 @@ static void test_H30_spare_taps_come_and_go_after_the_seal(void **state)
 		assert_false(l.flags & IFF_UP);
 		assert_int_equal(netdev_addr_add(r->h, r->ns, ifindex[0], &ip, 24), 0);
 		assert_int_equal(netdev_link_up(r->h, r->ns, ifindex[0], true), 0);
-		/* Asked for twice, it is there already. */
-		assert_int_equal(place(r, r->number[0], "ib0_1_7fff"), ifindex[0]);
 		assert_int_equal(park(r, r->number[0]), 0);
 		assert_false(link_is_there(r, "ib0_1_7fff"));
 		assert_true(link_is_there(r, round ? "ib0_1_14" : "ib0_1_8"));
@@ -164,8 +163,73 @@ static void test_spare_tap_of_nobody_is_refused(void **state)
 	assert_int_equal(place(r, r->number[0], "a/b"), -EINVAL);
 	assert_int_equal(place(r, r->number[0], ""), -EINVAL);
 	/* A sealed helper makes none. */
-	assert_int_equal(netdev_tap_spare(r->h, r->ns, false, &fd, &number), -EPERM);
+	assert_int_equal(netdev_tap_spare(r->h, r->ns, "ib0_1_", false, &fd, &number), -EPERM);
 	rig_free(r);
+}
+
+static void test_spare_tap_that_is_placed_is_placed_no_second_time(void **state)
+{
+	struct rig *r = rig();
+
+	(void)state;
+	assert_true(place(r, r->number[0], "ib0_1_14") > 0);
+	assert_int_equal(place(r, r->number[0], "ib0_1_14"), -EALREADY);
+	assert_int_equal(place(r, r->number[0], "ib0_1_15"), -EALREADY);
+	assert_true(link_is_there(r, "ib0_1_14"));
+	assert_int_equal(park(r, r->number[0]), 0);
+	assert_true(place(r, r->number[0], "ib0_1_15") > 0);
+	rig_free(r);
+}
+
+/* Who has taken over the main process cannot have a device of a name that means something to somebody. */
+static void test_spare_tap_has_a_name_that_the_configuration_allows(void **state)
+{
+	static const char *const no[] = { "eth0",	 "lo",	      "ib0_1_",	    "ib0_1_0",
+					  "ib0_1_014",	 "ib0_1_14 ", "ib0_1_14x",  "ib0_1_1F",
+					  "ib0_1_10000", "ib0_1_all", "ib0_2_14",   "ib1_1_14",
+					  "xib0_1_14",	 "ib0_1",     "ib0_1_14.5", "IB0_1_14" };
+	struct rig *r = rig();
+
+	(void)state;
+	for (unsigned int k = 0; k < sizeof(no) / sizeof(no[0]); k++) {
+		assert_true(place(r, r->number[0], no[k]) < 0);
+		assert_true(!strcmp(no[k], "lo") || !link_is_there(r, no[k]));
+	}
+	assert_true(place(r, r->number[0], "ib0_1_1") > 0);
+	assert_true(place(r, r->number[1], "ib0_1_7fff") > 0);
+	rig_free(r);
+}
+
+/* The TAP of a configured interface has a number, too, and stays where it is. */
+static void test_spare_requests_are_for_spare_taps_only(void **state)
+{
+	struct netdev_tap_conf c = { .ifname = "uib0" };
+	struct rig r = { 0 };
+	int fd, ifindex;
+
+	(void)state;
+	env_need_tap();
+	assert_int_equal(netdev_helper_start(0, &r.h), 0);
+	assert_int_equal(netdev_ns_create(r.h, &r.ns), 0);
+	assert_int_equal(netdev_ns_files(r.h, r.ns, NETDEV_FILE_RTNL, &r.files), 0);
+	rtnl_attach(&r.nl, r.files.rtnl);
+	assert_int_equal(netdev_tap_create(r.h, r.ns, &c, &fd, &ifindex), 0);
+	make_spares(&r);
+	assert_int_equal(netdev_helper_seal(r.h), 0);
+	for (uint32_t n = 0; n <= r.number[SPARES - 1]; n++) {
+		bool is_spare = n >= r.number[0];
+
+		assert_int_equal(park(&r, n), is_spare ? 0 : n ? -EPERM : -ENODEV);
+		assert_int_equal(place(&r, n, "ib0_1_14") > 0, is_spare);
+		assert_int_equal(park(&r, n), is_spare ? 0 : n ? -EPERM : -ENODEV);
+	}
+	assert_true(link_is_there(&r, "uib0"));
+	assert_int_equal(netdev_link_up(r.h, r.ns, ifindex, true), 0);
+	for (unsigned int k = 0; k < SPARES; k++)
+		tap_close(&r.tap[k]);
+	close(fd);
+	rtnl_close(&r.nl);
+	netdev_helper_stop(r.h);
 }
 
 /* A TAP that the administrator has deleted, here with its descriptor, is forgotten when it is to be parked. */
@@ -231,6 +295,9 @@ int main(void)
 		cmocka_unit_test(test_H30_spare_taps_come_and_go_after_the_seal),
 		cmocka_unit_test(test_spare_tap_has_a_name_that_no_other_has),
 		cmocka_unit_test(test_spare_tap_of_nobody_is_refused),
+		cmocka_unit_test(test_spare_tap_that_is_placed_is_placed_no_second_time),
+		cmocka_unit_test(test_spare_tap_has_a_name_that_the_configuration_allows),
+		cmocka_unit_test(test_spare_requests_are_for_spare_taps_only),
 		cmocka_unit_test(test_spare_tap_that_was_deleted_is_lost),
 		cmocka_unit_test(test_spare_taps_of_a_namespace_that_is_made_again),
 	};

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "helper/helper.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "netdev/tap.h"
+#include "netdev_env.h"
+
+/*
+ * Secrets of stable interface identifiers: which interfaces a sealed helper gives them, at the request of somebody who may have taken over
+ * the main process, and the process that writes them.
+ */
+
+static const uint8_t secret[16] = { 0x20, 1, 0xd, 0xb8, [15] = 1 };
+
+struct rig {
+	struct netdev_helper *h;
+	uint32_t ns;
+	int net_fd, user_fd;
+};
+
+struct done {
+	unsigned int n;
+	int err, value;
+};
+
+static void on_done(void *ctx, const struct netdev_answer *a)
+{
+	struct done *d = ctx;
+
+	d->n++;
+	d->err = a->err;
+	d->value = a->value;
+}
+
+static int await_answer(struct rig *r, struct done *d)
+{
+	while (!d->n) {
+		env_wait(netdev_helper_fd(r->h), POLLIN);
+		assert_int_equal(netdev_helper_dispatch(r->h), 0);
+	}
+	return d->err ? d->err : d->value;
+}
+
+static void begin(struct rig *r)
+{
+	env_need_tap();
+	*r = (struct rig){ 0 };
+	assert_int_equal(netdev_helper_start(0, &r->h), 0);
+	assert_int_equal(netdev_ns_create(r->h, &r->ns), 0);
+	assert_int_equal(netdev_ns_fds(r->h, r->ns, &r->net_fd, &r->user_fd), 0);
+}
+
+static void end(struct rig *r)
+{
+	close(r->net_fd);
+	if (r->user_fd >= 0)
+		close(r->user_fd);
+	netdev_helper_stop(r->h);
+}
+
+static struct netdev_tap_conf conf(const char *name, bool stable)
+{
+	struct netdev_tap_conf c = { .mtu = 2044, .stable = stable };
+
+	snprintf(c.ifname, sizeof(c.ifname), "%s", name);
+	memcpy(c.stable_secret, secret, sizeof(secret));
+	return c;
+}
+
+static int create(struct rig *r, const char *name, bool stable)
+{
+	struct netdev_tap_conf c = conf(name, stable);
+	int fd, ifindex;
+
+	assert_int_equal(netdev_tap_create(r->h, r->ns, &c, &fd, &ifindex), 0);
+	return fd;
+}
+
+static int spare(struct rig *r, bool stable, uint32_t *ret_number)
+{
+	int fd;
+
+	assert_int_equal(netdev_tap_spare(r->h, r->ns, "ib0_1_", stable, &fd, ret_number), 0);
+	return fd;
+}
+
+static int place(struct rig *r, uint32_t number, const char *name, bool stable)
+{
+	struct netdev_tap_conf c = conf(name, stable);
+	struct done d = { 0 };
+
+	assert_int_equal(netdev_post_tap_place(r->h, r->ns, number, &c, on_done, &d), 0);
+	return await_answer(r, &d);
+}
+
+static int give_back(struct rig *r, const char *name, bool stable)
+{
+	struct netdev_tap_conf c = conf(name, stable);
+	struct done d = { 0 };
+
+	assert_int_equal(netdev_post_tap_return(r->h, r->ns, &c, on_done, &d), 0);
+	return await_answer(r, &d);
+}
+
+/* ----- what the kernel has */
+
+static int read_secret(void *arg)
+{
+	char path[96], text[64] = "";
+	int fd;
+	ssize_t got;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/stable_secret", (const char *)arg);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	got = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	return got > 0;
+}
+
+/* An interface without a secret shows an error in its place. */
+static bool has_secret(struct rig *r, const char *name)
+{
+	int res = netns_call(r->net_fd, read_secret, (void *)name);
+
+	assert_true(res >= 0);
+	return res;
+}
+
+static int open_mine(void *arg)
+{
+	return tap_open("mine", arg, NULL);
+}
+
+static int open_uib0(void *arg)
+{
+	return tap_open("uib0", arg, NULL);
+}
+
+static int rename_uib0(void *arg)
+{
+	struct ifreq ifr = { .ifr_name = "uib0", .ifr_newname = "other" };
+	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int err = ioctl(s, SIOCSIFNAME, &ifr) ? -errno : 0;
+
+	(void)arg;
+	close(s);
+	return err;
+}
+
+/* ----- processes */
+
+static pid_t child_of(pid_t parent)
+{
+	struct dirent *e;
+	pid_t found = 0;
+	char path[64];
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)parent);
+	d = opendir(path);
+	assert_non_null(d);
+	while (!found && (e = readdir(d))) {
+		char file[400];
+		FILE *f;
+
+		snprintf(file, sizeof(file), "%s/%s/children", path, e->d_name);
+		f = e->d_name[0] == '.' ? NULL : fopen(file, "r");
+		if (f && fscanf(f, "%d", &found) != 1)
+			found = 0;
+		if (f)
+			fclose(f);
+	}
+	closedir(d);
+	return found;
+}
+
+static pid_t writer(void)
+{
+	pid_t helper = child_of(getpid());
+
+	assert_true(helper > 0);
+	return child_of(helper);
+}
+
+/* ----- the tests */
+
+static void test_stable_secret_of_a_spare_tap(void **state)
+{
+	uint32_t number;
+	struct rig r;
+	int fd;
+
+	(void)state;
+	begin(&r);
+	fd = spare(&r, true, &number);
+	assert_int_equal(netdev_helper_seal(r.h), 0);
+	assert_true(place(&r, number, "ib0_1_14", true) > 0);
+	assert_true(has_secret(&r, "ib0_1_14"));
+	close(fd);
+	end(&r);
+}
+
+static void test_stable_secret_is_refused_for_a_tap_that_was_made_without(void **state)
+{
+	uint32_t number, other;
+	struct rig r;
+	int fd[2];
+
+	(void)state;
+	begin(&r);
+	fd[0] = spare(&r, false, &number);
+	fd[1] = spare(&r, true, &other);
+	assert_int_equal(netdev_helper_seal(r.h), 0);
+	assert_int_equal(place(&r, number, "ib0_1_14", true), -EPERM);
+	/* The request changed nothing. */
+	assert_true(place(&r, number, "ib0_1_14", false) > 0);
+	assert_false(has_secret(&r, "ib0_1_14"));
+	close(fd[0]);
+	close(fd[1]);
+	end(&r);
+}
+
+/* A request has a name in it, and the interface of this name may be anybody's. */
+static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
+{
+	uint32_t number;
+	struct rig r;
+	int fd[2], strange[2];
+
+	(void)state;
+	begin(&r);
+	fd[0] = spare(&r, true, &number);
+	fd[1] = create(&r, "uib0", true);
+	assert_int_equal(netdev_helper_seal(r.h), 0);
+	assert_int_equal(netns_call(r.net_fd, open_mine, &strange[0]), 0);
+	assert_int_equal(netns_call(r.net_fd, rename_uib0, NULL), 0);
+	assert_int_equal(netns_call(r.net_fd, open_uib0, &strange[1]), 0);
+	assert_true(place(&r, number, "ib0_1_14", true) > 0);
+	assert_true(place(&r, number, "mine", true) < 0);
+	assert_true(place(&r, number, "ib0_1_14", true) < 0);
+	assert_true(give_back(&r, "uib0", true) < 0);
+	assert_true(give_back(&r, "mine", true) < 0);
+	assert_false(has_secret(&r, "mine"));
+	assert_false(has_secret(&r, "uib0"));
+	assert_true(has_secret(&r, "other"));
+	for (unsigned int k = 0; k < 2; k++) {
+		close(fd[k]);
+		close(strange[k]);
+	}
+	end(&r);
+}
+
+/* A TAP that gets its secret before the seal, and stays where it is, needs nobody who writes one later. */
+static void test_stable_writer_exists_only_for_taps_that_come_after_the_seal(void **state)
+{
+	static const struct {
+		bool spare, stable, writer;
+	} v[] = { { false, true, false }, { true, false, false }, { true, true, true } };
+
+	(void)state;
+	for (unsigned int k = 0; k < sizeof(v) / sizeof(v[0]); k++) {
+		uint32_t number;
+		struct rig r;
+		int fd;
+
+		begin(&r);
+		fd = v[k].spare ? spare(&r, v[k].stable, &number) : create(&r, "uib0", v[k].stable);
+		assert_int_equal(netdev_helper_seal(r.h), 0);
+		assert_int_equal(writer() > 0, v[k].writer);
+		close(fd);
+		end(&r);
+	}
+}
+
+/* A namespace that is also opened in a way that cannot be followed is not given up, so its TAPs stay where they are. */
+static void test_stable_writer_is_not_made_for_a_namespace_that_is_not_followed(void **state)
+{
+	for (int again = 0; again < 2; again++) {
+		struct netdev_ns_info info;
+		char name[40], spec[64];
+		struct rig r;
+		uint32_t ns;
+		int fd;
+
+		(void)state;
+		if (geteuid() || (mkdir("/run/netns", 0755) && errno != EEXIST))
+			skip();
+		begin(&r);
+		snprintf(name, sizeof(name), "uipoib-test-w%d", (int)getpid());
+		assert_int_equal(netdev_ns_open(r.h, name, &r.ns, &info), 0);
+		assert_true(info.follows);
+		fd = create(&r, "uib0", true);
+		if (again) {
+			int own;
+
+			assert_int_equal(netdev_ns_fds(r.h, r.ns, &own, NULL), 0);
+			snprintf(spec, sizeof(spec), "/proc/%d/fd/%d", (int)getpid(), own);
+			assert_int_equal(netdev_ns_open(r.h, spec, &ns, &info), 0);
+			assert_int_equal(ns, r.ns);
+			close(own);
+		}
+		assert_int_equal(netdev_helper_seal(r.h), 0);
+		assert_int_equal(writer() > 0, !again);
+		close(fd);
+		end(&r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stable_secret_of_a_spare_tap),
+		cmocka_unit_test(test_stable_secret_is_refused_for_a_tap_that_was_made_without),
+		cmocka_unit_test(test_stable_secret_of_a_stranger_stays_as_it_is),
+		cmocka_unit_test(test_stable_writer_exists_only_for_taps_that_come_after_the_seal),
+		cmocka_unit_test(
+			test_stable_writer_is_not_made_for_a_namespace_that_is_not_followed),
+	};
+
+	return cmocka_run_group_tests(tests, env_setup, NULL);
+}
