@@ -4,7 +4,7 @@
 
 /*
  * A client port (LID 1, with an SA client and a CM agent) and a port that is SA and SIDR server at once (LID 2), on the
- * wire of mad_rig.h. The SA knows up to SIDR_RIG_SERVICES ServiceRecords and one port.
+ * wire of mad_rig.h. The SA knows up to SIDR_RIG_SERVICES ServiceRecords, and leads every path to the second port.
  */
 
 #include "cm/cm.h"
@@ -16,7 +16,7 @@
 #define SERVER_LID 2
 #define RIG_SERVICE 0x0200000000001234ull
 #define RIG_PKEY 0x8123
-#define SIDR_RIG_SERVICES 4
+#define SIDR_RIG_SERVICES 512
 
 struct sidr_rig {
 	struct rig net;
@@ -87,13 +87,14 @@ static inline void sidr_rig_sa(void *ctx, const struct mad_addr *from, const voi
 			       ns_t now)
 {
 	struct sidr_rig *r = ctx;
-	uint8_t out[SA_DATA_OFF + SIDR_RIG_SERVICES * SERVICE_REC_LEN] = { 0 };
+	static uint8_t out[SA_DATA_OFF + SIDR_RIG_SERVICES * SERVICE_REC_LEN];
 	struct sa_hdr sa = { 0 };
 	struct ib_service_rec want;
 	struct sa_mad m;
 	size_t used = SA_DATA_LEN;
 
 	assert_int_equal(sa_mad_decode(&m, mad, len), 0);
+	memset(out, 0, sizeof(out));
 	memcpy(out, mad, len < sizeof(out) ? len : sizeof(out));
 	if (m.mad.method == MAD_METHOD_GET_TABLE) {
 		ib_service_rec_decode(&want, m.data, m.data_len);

@@ -178,7 +178,11 @@ void ipoib_link_group_ask(struct ipoib_link *l, ns_t now);
 void ipoib_link_group_forget(struct ipoib_link *l); /* the link goes down */
 void ipoib_link_group_restart(
 	struct ipoib_link *l); /* the SA client starts over, and the question, too */
-void ipoib_link_group_again(struct ipoib_link *l, ns_t now); /* the values were wrong */
+/* ipoib_link_group_again() - The group cannot be used: ask which it is, unless it can be joined before the answer */
+void ipoib_link_group_again(struct ipoib_link *l, ns_t now);
+void ipoib_link_group_wrong(struct ipoib_link *l,
+			    ns_t now); /* the values are not those of the group */
+void ipoib_link_group_good(struct ipoib_link *l); /* the group was joined and fits */
 /* ipoib_link_group_differs() - Writes to @t which value of a granted record is not what SIDR said */
 bool ipoib_link_group_differs(const struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 			      struct text *t);

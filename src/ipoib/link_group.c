@@ -107,8 +107,20 @@ bool ipoib_link_group_differs(const struct ipoib_link *l, const struct ib_mcmemb
 
 void ipoib_link_group_again(struct ipoib_link *l, ns_t now)
 {
+	if (by_sidr(l))
+		sidr_again(&l->sidr, now);
+}
+
+void ipoib_link_group_wrong(struct ipoib_link *l, ns_t now)
+{
 	l->group_known = false;
-	sidr_again(&l->sidr, now);
+	ipoib_link_group_again(l, now);
+}
+
+void ipoib_link_group_good(struct ipoib_link *l)
+{
+	if (by_sidr(l))
+		sidr_good(&l->sidr);
 }
 
 void ipoib_link_group_values(const struct ipoib_link *l, struct ib_mcmember_rec *rec)

@@ -193,6 +193,7 @@ static void bcast_refused(struct ipoib_link *l, int status, ns_t now)
 	}
 	if (l->joined)
 		bcast_lost(l, now);
+	ipoib_link_group_again(l, now);
 	say_refused(l, sac_status_print(text, sizeof(text), status), "");
 	m->query.done = diagnosed;
 	if (sac_group_ask(l->sac, &m->query, &l->mgid, now))
@@ -210,6 +211,7 @@ static void bcast_unfit(struct ipoib_link *l, const char *why, ns_t now)
 	if (l->joined)
 		bcast_lost(l, now);
 	sac_group_leave(l->sac, &l->bcast->full, now);
+	ipoib_link_group_again(l, now);
 	say_refused(l, "granted, but unfit", why);
 	log_refused(l);
 }
@@ -248,6 +250,7 @@ static void bcast_adopt(struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 	l->renewing = l->refusal_said = false;
 	l->retries = 0;
 	l->bcast->full_ok = true;
+	ipoib_link_group_good(l);
 	say_once(l);
 	ipoib_link_sync_qp(l);
 	ipoib_mcast_granted(l->bcast, rec, now);
@@ -268,7 +271,7 @@ void ipoib_link_granted(struct ipoib_link *l, ns_t now)
 
 	if (ipoib_link_group_differs(l, &l->granted_rec, &t)) {
 		bcast_unfit(l, why, now);
-		ipoib_link_group_again(l, now);
+		ipoib_link_group_wrong(l, now);
 	} else if (rec_unfit(l, &l->granted_rec, &t)) {
 		bcast_unfit(l, why, now);
 	} else {

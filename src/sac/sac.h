@@ -276,14 +276,16 @@ struct sac_service_query {
 	struct sac_op *op; /* the request; NULL if none is open or queued */
 	uint64_t id; /* ServiceID */
 	uint16_t pkey;
-	unsigned int
-		pick; /* number of the record to take if there are several, modulo how many there are */
 	/*
-	 * Called once. With status 0, @rec is a record of this ServiceID and P_Key with a unicast GID;
-	 * SA_STATUS_NO_RECORDS: there is none; -ENETDOWN: the client started over, ask again
+	 * Called for each record of the answer that has this ServiceID and P_Key and a unicast GID, in the order of the SA.
+	 * Must not call any function here.
 	 */
-	void (*done)(struct sac_service_query *q, int status, const struct ib_service_rec *rec,
-		     ns_t now);
+	void (*record)(struct sac_service_query *q, const struct ib_service_rec *rec);
+	/*
+	 * Called once, after all records. 0: there was a record; SA_STATUS_NO_RECORDS: there is none; -ENETDOWN: the
+	 * client started over, ask again
+	 */
+	void (*done)(struct sac_service_query *q, int status, ns_t now);
 };
 
 /* sac_service_ask() - Ask. Return: 0; -EALREADY: @q waits for an answer already; -ENETDOWN; -ENOMEM */

@@ -51,46 +51,33 @@ static bool rec_fits(const struct sac_service_query *q, const struct ib_service_
 	       !ib_gid_is_zero(&rec->gid) && !ib_gid_is_mcast(&rec->gid);
 }
 
-/* Takes the record number q->pick of those that fit; the numbers begin anew behind the last one. */
-static int pick(const struct sac_service_query *q, const struct sa_mad *resp,
-		struct ib_service_rec *ret)
+/* Gives out the records that fit. The data may end with the padding of the last segment, which is no whole record. */
+static int give_records(struct sac_service_query *q, const struct sa_mad *resp)
 {
 	size_t step = resp->sa.attr_offset * 8u;
+	int status = SA_STATUS_NO_RECORDS;
 	struct ib_service_rec rec;
-	unsigned int n = 0;
 
 	if (resp->data_len && step && step < SERVICE_REC_LEN)
 		return -EBADMSG;
-	for (int counted = 0; counted < 2; counted++) {
-		unsigned int at = 0;
-
-		/* The data may end with the padding of the last segment, which is no whole record. */
-		for (size_t off = 0; step && off < resp->data_len; off += step) {
-			if (ib_service_rec_decode(&rec, resp->data + off, resp->data_len - off))
-				break;
-			if (!rec_fits(q, &rec))
-				continue;
-			if (counted && at == q->pick % n) {
-				*ret = rec;
-				return 0;
-			}
-			at++;
-		}
-		n = at;
-		if (!n)
+	for (size_t off = 0; step && off < resp->data_len; off += step) {
+		if (ib_service_rec_decode(&rec, resp->data + off, resp->data_len - off))
 			break;
+		if (!rec_fits(q, &rec))
+			continue;
+		q->record(q, &rec);
+		status = 0;
 	}
-	return SA_STATUS_NO_RECORDS;
+	return status;
 }
 
 static void question_done(struct sac_op *op, int status, const struct sa_mad *resp, ns_t now)
 {
 	struct sac_service_query *q = question_end(container_of(op, struct question, op));
-	struct ib_service_rec rec;
 
 	if (!status)
-		status = pick(q, resp, &rec);
-	q->done(q, status, status ? NULL : &rec, now);
+		status = give_records(q, resp);
+	q->done(q, status, now);
 }
 
 int sac_service_ask(struct sac *s, struct sac_service_query *q, ns_t now)
@@ -134,7 +121,7 @@ static void questions_restart(struct sac *s, ns_t now)
 		struct sac_service_query *q = list_first(&old, struct sac_service_query, link);
 
 		question_end(container_of(q->op, struct question, op));
-		q->done(q, -ENETDOWN, NULL, now);
+		q->done(q, -ENETDOWN, now);
 	}
 }
 

@@ -31,8 +31,12 @@ static void cancel(struct sidr_ask *a)
 /* Ports that lost the same server must not come back at the same time, so up to a quarter is added at random. */
 static void back_off(struct sidr_ask *a, ns_t now)
 {
-	ns_t base = ns_backoff(++a->failures, SIDR_BACKOFF_MIN, SIDR_BACKOFF_MAX);
+	ns_t base = SIDR_BACKOFF_MIN;
 
+	if (a->last)
+		base = ns_backoff(++a->rounds, SIDR_BACKOFF_MIN, SIDR_BACKOFF_MAX);
+	if (a->state != SIDR_STATE_SERVICE) /* in which no server was chosen yet */
+		sidr_order_failed(&a->order);
 	set_state(a, SIDR_STATE_BACKOFF);
 	timer_arm(cm_timers(a->cm), &a->timer, now + base + cm_random(a->cm) % (base / 4));
 }
@@ -85,7 +89,7 @@ static void request_done(struct cm_request *q, int status, const struct sidr_rep
 		fail(a, &r, now);
 		return;
 	}
-	a->failures = 0;
+	sidr_order_answered(&a->order);
 	set_state(a, SIDR_STATE_DONE);
 	a->done(a, &r, now);
 }
@@ -138,7 +142,7 @@ static void ask_path(struct sidr_ask *a, ns_t now)
 {
 	const struct sac_path_key key = {
 		.sgid = sac_port(a->sac)->gid,
-		.dgid = a->service.gid,
+		.dgid = a->server_gid,
 		.pkey = a->via,
 	};
 	struct ib_path_rec rec;
@@ -153,8 +157,14 @@ static void ask_path(struct sidr_ask *a, ns_t now)
 
 /* --- the ServiceRecord */
 
-static void service_done(struct sac_service_query *q, int status, const struct ib_service_rec *rec,
-			 ns_t now)
+static void service_record(struct sac_service_query *q, const struct ib_service_rec *rec)
+{
+	struct sidr_ask *a = container_of(q, struct sidr_ask, query);
+
+	sidr_order_offer(&a->order, &rec->gid);
+}
+
+static void service_done(struct sac_service_query *q, int status, ns_t now)
 {
 	struct sidr_ask *a = container_of(q, struct sidr_ask, query);
 
@@ -163,7 +173,7 @@ static void service_done(struct sac_service_query *q, int status, const struct i
 			  now);
 		return;
 	}
-	a->service = *rec;
+	a->last = sidr_order_choose(&a->order, &a->server_gid);
 	a->via = a->pkey;
 	ask_path(a, now);
 }
@@ -173,10 +183,11 @@ static void ask_service(struct sidr_ask *a, ns_t now)
 	int err;
 
 	a->server = 0;
+	a->last = true; /* without a ServiceRecord there is no other server to ask */
 	a->query = (struct sac_service_query){
 		.id = a->service_id,
 		.pkey = a->pkey,
-		.pick = a->failures,
+		.record = service_record,
 		.done = service_done,
 	};
 	a->attempts++;
@@ -201,7 +212,8 @@ static void timer_due(struct timer *t, ns_t now)
 /* The first step waits for the timer, because the caller may be inside a callback of the SA client, which is not yet done. */
 static void begin(struct sidr_ask *a, ns_t now)
 {
-	a->failures = 0;
+	a->rounds = 0;
+	sidr_order_restart(&a->order);
 	set_state(a, sac_usable(a->sac) ? SIDR_STATE_START : SIDR_STATE_WAIT_PORT);
 	if (a->state == SIDR_STATE_START)
 		timer_arm(cm_timers(a->cm), &a->timer, now);
@@ -226,6 +238,8 @@ void sidr_start(struct cm *cm, struct sac *sac, struct sidr_ask *a, uint64_t ser
 	a->sac = sac;
 	a->service_id = service_id;
 	a->pkey = pkey;
+	if (!a->order.made) /* a link that comes back remembers which server was right */
+		sidr_order_init(&a->order, cm_random(cm), cm_random(cm));
 	timer_init(&a->timer, timer_due);
 	a->user = (struct sac_user){ .no_reports = true, .event = on_event };
 	sac_user_add(sac, &a->user);
@@ -245,4 +259,14 @@ void sidr_again(struct sidr_ask *a, ns_t now)
 {
 	if (a->state == SIDR_STATE_DONE)
 		back_off(a, now);
+}
+
+void sidr_good(struct sidr_ask *a)
+{
+	if (a->state < SIDR_STATE_SERVICE)
+		return;
+	cancel(a);
+	a->rounds = 0;
+	sidr_order_good(&a->order);
+	set_state(a, SIDR_STATE_DONE);
 }

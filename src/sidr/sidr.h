@@ -12,9 +12,10 @@
  *	PATH		the SA says how to get there (PathRecord)
  *	REQUEST		that port answers a SIDR_REQ
  *
- * A question is asked until it is answered, 1 to 16 s after each failure, and anew when the SA client has started over
- * (ClientReregister, another SM or LID): another server may answer then, or the group may have another MLID. If several
- * ports offer the service, each attempt goes to the next one.
+ * A question is asked until it is answered, and anew when the SA client has started over (ClientReregister, another SM or LID):
+ * another server may answer then, or the group may have another MLID. If several ports offer the service, each attempt
+ * goes to the next one (sidr/order.h), 1 s after the failure of the one before. When all of them have failed, the
+ * next round begins 1 to 16 s later, twice as late after each further round.
  *
  * The SIDR_REQ goes out with the P_Key of the partition. If the SA knows no path with it, it goes out with the default P_Key: a subnet
  * manager that answers need not be a member of the partition. Redirection (Status 4) counts as a refusal.
@@ -22,6 +23,7 @@
 
 #include "cm/cm.h"
 #include "sac/sac.h"
+#include "sidr/order.h"
 
 #define SIDR_BACKOFF_MIN NS_SEC(1)
 #define SIDR_BACKOFF_MAX NS_SEC(16)
@@ -67,10 +69,12 @@ struct sidr_ask {
 	struct sac *sac;
 	uint64_t service_id;
 	uint16_t pkey, via; /* P_Key of the link; P_Key that the SIDR_REQ is sent with */
-	unsigned int failures; /* failed attempts since the last success */
+	unsigned int rounds; /* rounds in which all servers failed, since sidr_good() */
 	unsigned int attempts; /* all attempts */
-	uint16_t server;
-	struct ib_service_rec service;
+	uint16_t server; /* LID of the server */
+	ib_gid server_gid;
+	struct sidr_order order;
+	bool last; /* the server is the last one of its round */
 	struct timer timer;
 	struct sac_user user;
 	struct sac_service_query query;
@@ -89,10 +93,15 @@ void sidr_start(struct cm *cm, struct sac *sac, struct sidr_ask *a, uint64_t ser
 /* sidr_stop() - Forget the question; no effect if it is not asked */
 void sidr_stop(struct sidr_ask *a);
 /*
- * sidr_again() - The values of the last answer turned out to be wrong, such as a DLID that is not the group's MLID: ask again
- * after the back-off, as after a failure. Only in SIDR_STATE_DONE; else without effect
+ * sidr_again() - The values of the last answer turned out to be wrong, such as a DLID that is not the group's MLID: ask the next
+ * server after the back-off, as after a failure. Only in SIDR_STATE_DONE; else without effect
  */
 void sidr_again(struct sidr_ask *a, ns_t now);
+/*
+ * sidr_good() - The values of the last answer turned out to be right: the next back-off begins with 1 s again. Also after
+ * sidr_again(), which it takes back. No effect if it is not asked, or nobody has answered since the SA client started over
+ */
+void sidr_good(struct sidr_ask *a);
 
 const char *sidr_state_name(enum sidr_state st);
 

@@ -142,6 +142,8 @@ static void step(struct world *w, const uint8_t *s)
 		break;
 	case 3:
 		sidr_again(&w->ask, w->now);
+		if (s[1] & 4)
+			sidr_good(&w->ask);
 		if (s[1] & 1)
 			cm_service_del(&w->service);
 		else

@@ -213,6 +213,96 @@ static void test_P18_values_that_the_join_contradicts_are_asked_for_again(void *
 	}
 }
 
+/* The group that SIDR named is refused by the SA, or is there no more: SIDR is asked again, with a growing back-off. */
+static void test_P18_group_that_the_sa_refuses_is_asked_for_again(void **state)
+{
+	ib_gid dgid = { { 0xff, 0x12, 0xca, 0xfe, [15] = 1 } }, shown;
+	struct sa_group *g;
+
+	make(0);
+	bcast->refuse = SA_STATUS_REQ_INVALID;
+	start(NS_SEC(60));
+	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);
+	assert_reason(&r, "refused");
+	assert_in_range(r.s.sa.sidr.requests, 5,
+			8); /* at 0, 1, 3, 7, 15, 31, 47 s, and up to a quarter later */
+	g = sa_group_make(&r.s.sa, &dgid, RIG_PKEY, IB_MTU_2048);
+	sa_sidr_offer(&r.s.sa, &g->rec);
+	rig_run(&r, NS_SEC(25));
+	assert_true(ipoib_link_is_up(r.link));
+	shown = shown_mgid();
+	assert_memory_equal(&shown, &dgid, 16);
+	rig_fini(&r);
+}
+
+static void test_P18_link_that_loses_its_group_asks_for_it_again(void **state)
+{
+	ib_gid dgid = { { 0xff, 0x12, 0xca, 0xfe, [15] = 1 } }, shown;
+	struct sa_group *g;
+
+	make(0);
+	rig_up(&r);
+	g = sa_group_make(&r.s.sa, &dgid, RIG_PKEY, IB_MTU_2048);
+	/* The SM makes another group instead. At first SIDR still names the former one. */
+	bcast->refuse = SA_STATUS_REQ_INVALID;
+	sac_reregister(r.s.sac, r.s.now);
+	rig_run(&r, NS_SEC(2));
+	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);
+	sa_sidr_offer(&r.s.sa, &g->rec);
+	rig_run(&r, NS_SEC(10));
+	assert_true(ipoib_link_is_up(r.link));
+	shown = shown_mgid();
+	assert_memory_equal(&shown, &dgid, 16);
+	rig_fini(&r);
+}
+
+/* A group that the SA grants after all is used, whatever a later answer says: the question has ended with it. */
+static void test_P18_group_that_is_granted_after_all_is_not_asked_for(void **state)
+{
+	unsigned int before;
+
+	make(0);
+	bcast->refuse = SA_STATUS_REQ_INVALID;
+	start(NS_SEC(20));
+	bcast->refuse = 0;
+	r.s.sa.sidr.deaf = true;
+	rig_run(&r, NS_SEC(25));
+	assert_true(ipoib_link_is_up(r.link));
+	assert_int_equal(strlen(rig_reason(&r)), 0);
+	before = r.s.sa.sidr.requests;
+	rig_run(&r, NS_SEC(60));
+	assert_int_equal(r.s.sa.sidr.requests, before);
+	rig_fini(&r);
+}
+
+/* So is a group that is granted, but is of no use to this port. */
+static void test_P18_group_that_does_not_fit_is_asked_for_again(void **state)
+{
+	ib_gid dgid = { { 0xff, 0x12, 0xca, 0xfe, [15] = 1 } };
+	struct sa_group *g;
+
+	make(0);
+	bcast->rec.mtu_code = IB_MTU_256;
+	start(NS_SEC(5));
+	assert_reason(&r, "MTU 256");
+	g = sa_group_make(&r.s.sa, &dgid, RIG_PKEY, IB_MTU_2048);
+	sa_sidr_offer(&r.s.sa, &g->rec);
+	rig_run(&r, NS_SEC(25));
+	assert_true(ipoib_link_is_up(r.link));
+	rig_fini(&r);
+}
+
+/* Values that stay wrong are asked for ever more seldom. */
+static void test_P18_wrong_values_are_asked_for_with_the_backoff(void **state)
+{
+	make(0);
+	r.s.sa.sidr.group.dlid++;
+	start(NS_SEC(60));
+	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);
+	assert_in_range(r.s.sa.sidr.requests, 5, 8);
+	rig_fini(&r);
+}
+
 /* After ClientReregister everything is asked for again. The link stays up meanwhile. */
 static void test_P18_asked_again_after_client_reregister(void **state)
 {
@@ -370,6 +460,11 @@ int main(void)
 		cmocka_unit_test(test_P18_without_an_answer_the_link_is_down_and_says_so),
 		cmocka_unit_test(test_P18_link_that_asks_says_so),
 		cmocka_unit_test(test_P18_values_that_the_join_contradicts_are_asked_for_again),
+		cmocka_unit_test(test_P18_group_that_the_sa_refuses_is_asked_for_again),
+		cmocka_unit_test(test_P18_link_that_loses_its_group_asks_for_it_again),
+		cmocka_unit_test(test_P18_group_that_is_granted_after_all_is_not_asked_for),
+		cmocka_unit_test(test_P18_group_that_does_not_fit_is_asked_for_again),
+		cmocka_unit_test(test_P18_wrong_values_are_asked_for_with_the_backoff),
 		cmocka_unit_test(test_P18_asked_again_after_client_reregister),
 		cmocka_unit_test(test_P18_another_group_after_client_reregister),
 		cmocka_unit_test(test_P7_group_of_another_mtu_makes_no_link),

@@ -149,8 +149,9 @@ static void test_status_other_than_0(void **state)
 	r.status = 0;
 	sidr_rig_run(&r, NS_SEC(20));
 	assert_int_equal(got.why, SIDR_OK);
-	/* A success ends the row of failures. */
-	assert_int_equal(ask.failures, 0);
+	/* An answer that turns out to be right ends the row of failures. */
+	sidr_good(&ask);
+	assert_int_equal(ask.rounds, 0);
 }
 
 static void test_P19_Ver_other_than_1(void **state)
@@ -230,22 +231,122 @@ static void test_a_port_that_is_down_asks_nothing(void **state)
 	assert_int_equal(done, 2);
 }
 
-static void test_the_next_attempt_goes_to_another_server(void **state)
+/* --- the order of several servers */
+
+static ib_gid
+	asked[SIDR_RIG_SERVICES]; /* GIDs of the servers in the order in which they were asked */
+
+/* All servers answer. Only the values of the last record turn out to be right. */
+static void on_wrong(struct sidr_ask *a, const struct sidr_result *res, ns_t now)
 {
-	/* There is a path to every GID here, but LID 2 is the only port. */
-	for (unsigned int i = 1; i < 3; i++) {
+	if (done < SIDR_RIG_SERVICES)
+		asked[done] = a->server_gid;
+	on_done(a, res, now);
+	if (res->why != SIDR_OK)
+		return;
+	if (ib_gid_equal(&a->server_gid, &r.rec[r.nrecs - 1].gid))
+		sidr_good(a);
+	else
+		sidr_again(a, now);
+}
+
+/* There is a path to every GID here, but LID 2 is the only port. */
+static void servers(unsigned int n)
+{
+	r.nrecs = n;
+	for (unsigned int i = 1; i < n; i++) {
 		r.rec[i] = r.rec[0];
-		r.rec[i].gid = rig_gid(10 + i);
+		r.rec[i].gid = rig_gid(1000 + i);
 	}
-	r.nrecs = 3;
+	ask.done = on_wrong;
+}
+
+static void assert_asked_once_each(unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		for (unsigned int k = 0; k < i; k++)
+			assert_false(ib_gid_equal(&asked[i], &asked[k]));
+}
+
+static void test_the_first_attempt_goes_to_the_first_record_and_the_next_to_others(void **state)
+{
+	servers(3);
 	cm_service_del(&r.service);
 	start();
-	sidr_rig_run(&r, NS_MSEC(100));
-	assert_memory_equal(&ask.service.gid, &r.rec[0].gid, 16);
-	sidr_rig_run(&r, NS_SEC(5));
-	assert_memory_equal(&ask.service.gid, &r.rec[1].gid, 16);
-	sidr_rig_run(&r, NS_SEC(6));
-	assert_memory_equal(&ask.service.gid, &r.rec[2].gid, 16);
+	sidr_rig_run(&r, NS_SEC(12));
+	assert_int_equal(done, 3);
+	assert_memory_equal(&asked[0], &r.rec[0].gid, 16);
+	assert_asked_once_each(3);
+}
+
+static void test_one_right_server_of_512_is_found_in_one_round(void **state)
+{
+	servers(SIDR_RIG_SERVICES);
+	start();
+	/* Between two servers there is 1 s, and up to a quarter of that. */
+	sidr_rig_run(&r, NS_SEC(SIDR_RIG_SERVICES) * 4 / 3);
+	assert_memory_equal(&ask.server_gid, &r.rec[r.nrecs - 1].gid, 16);
+	assert_int_equal(ask.state, SIDR_STATE_DONE);
+	assert_in_range(done, 2, SIDR_RIG_SERVICES);
+	assert_asked_once_each(done);
+	/* After a restart, and when the link comes back, that server is the first one. */
+	done = 0;
+	sac_reregister(r.sac, r.net.now);
+	sidr_rig_run(&r, NS_SEC(1));
+	assert_int_equal(done, 1);
+	assert_int_equal(ask.state, SIDR_STATE_DONE);
+	sidr_stop(&ask);
+	done = 0;
+	start();
+	sidr_rig_run(&r, NS_SEC(1));
+	assert_int_equal(done, 1);
+	assert_int_equal(ask.state, SIDR_STATE_DONE);
+}
+
+/* 1 s to the next server, and 1, 2, 4, 8, 16 s to the next round; up to a quarter is added to each. */
+static void test_the_backoff_grows_with_each_round_of_wrong_answers(void **state)
+{
+	static const unsigned int want[] = {
+		1, 1, 1, 1, 1, 2, 1, 1, 4, 1, 1, 8, 1, 1, 16, 1, 1, 16
+	};
+
+	servers(4);
+	r.rec[3].pkey = RIG_PKEY + 1; /* so the right server is not found */
+	start();
+	sidr_rig_run(&r, NS_SEC(100));
+	assert_true(done > ARRAY_SIZE(want));
+	for (unsigned int i = 0; i < ARRAY_SIZE(want); i++)
+		assert_in_range(at[i + 1] - at[i], NS_SEC(want[i]),
+				NS_SEC(want[i]) * 5 / 4 + NS_MSEC(100));
+}
+
+static void test_a_server_that_gave_right_values_before_is_asked_again_after_an_outage(void **state)
+{
+	servers(3);
+	start();
+	sidr_rig_run(&r, NS_SEC(10));
+	assert_int_equal(ask.state, SIDR_STATE_DONE);
+	/* The SA forgets its ServiceRecords for a moment. That is no failure of the server. */
+	r.service_status = SA_STATUS_NO_RECORDS;
+	sac_reregister(r.sac, r.net.now);
+	sidr_rig_run(&r, NS_MSEC(500));
+	r.service_status = 0;
+	done = 0;
+	sidr_rig_run(&r, NS_SEC(3));
+	assert_int_equal(done, 1);
+	assert_memory_equal(&asked[0], &r.rec[2].gid, 16);
+	assert_int_equal(ask.state, SIDR_STATE_DONE);
+}
+
+static void test_values_that_are_good_after_all_end_the_question(void **state)
+{
+	start();
+	sidr_rig_run(&r, NS_SEC(1));
+	sidr_again(&ask, r.net.now);
+	sidr_good(&ask);
+	sidr_rig_run(&r, NS_SEC(100));
+	assert_int_equal(done, 1);
+	assert_int_equal(ask.state, SIDR_STATE_DONE);
 }
 
 static void test_again_waits_for_the_backoff(void **state)
@@ -319,7 +420,11 @@ int main(void)
 		T(test_ClientReregister_asks_anew),
 		T(test_ClientReregister_in_every_step),
 		T(test_a_port_that_is_down_asks_nothing),
-		T(test_the_next_attempt_goes_to_another_server),
+		T(test_the_first_attempt_goes_to_the_first_record_and_the_next_to_others),
+		T(test_one_right_server_of_512_is_found_in_one_round),
+		T(test_the_backoff_grows_with_each_round_of_wrong_answers),
+		T(test_a_server_that_gave_right_values_before_is_asked_again_after_an_outage),
+		T(test_values_that_are_good_after_all_end_the_question),
 		T(test_again_waits_for_the_backoff),
 		T(test_loss_does_not_keep_the_answer_away),
 		T(test_stop_in_every_step_leaves_nothing),

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SIDR_ORDER_H
+#define SIDR_ORDER_H
+
+/*
+ * DOC: Which of several servers is asked
+ *
+ * Whoever is a member of a partition may register ServiceRecords for it, so the right server may be one of hundreds. The servers
+ * stand on a ring, each at the hash of its GID, and the turn goes round the ring: after a failure to the next one. So in a round
+ * each server is asked once, a server that failed comes last, and only places on the ring have to be remembered. The hash has a key
+ * that others do not know, so that nobody can register records right behind the turn and so keep it from going on.
+ *
+ * The first round begins with the first record of the SA, where a subnet manager that answers itself has its own. A later one,
+ * after a restart of the SA client, begins with the server whose values were right.
+ */
+
+#include "util/hash.h"
+#include "wire/ib.h"
+
+struct sidr_order {
+	struct hash_key key;
+	bool made; /* sidr_order_init() was called */
+	bool begun; /* .turn is valid */
+	bool failed; /* the server that has the turn failed, so the next one is due */
+	bool again; /* a round begins with the next server */
+	uint64_t turn; /* place of the server that has the turn */
+	uint64_t first; /* place of the first server of the round */
+	uint64_t answered; /* place of the server that answered last */
+	/* The choice that is being made: the nearest and the second nearest server on the ring */
+	unsigned int offers;
+	uint64_t near, second; /* their distances */
+	ib_gid gid; /* of the nearest one */
+};
+
+/* sidr_order_init() - No server was asked yet. The two random numbers make the key */
+void sidr_order_init(struct sidr_order *o, uint64_t random0, uint64_t random1);
+
+/* sidr_order_offer() - There is a server at @gid. Called for each one, in the order of the SA, before sidr_order_choose() */
+void sidr_order_offer(struct sidr_order *o, const ib_gid *gid);
+/*
+ * sidr_order_choose() - Give the turn to one of the servers that were offered since the last call
+ * Return: whether the round ends with it
+ */
+bool sidr_order_choose(struct sidr_order *o, ib_gid *ret);
+
+/* sidr_order_failed() - The server that has the turn failed */
+void sidr_order_failed(struct sidr_order *o);
+/* sidr_order_answered() - The server that has the turn answered, with values that are to be tried */
+void sidr_order_answered(struct sidr_order *o);
+/* sidr_order_good() - The values of the last answer are right: its server has the turn in the next round */
+void sidr_order_good(struct sidr_order *o);
+/* sidr_order_restart() - A round begins. The server that has the turn is asked first, unless it failed */
+void sidr_order_restart(struct sidr_order *o);
+
+#endif
