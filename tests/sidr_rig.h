@@ -32,6 +32,8 @@ struct sidr_rig {
 	uint16_t path_pkey; /* P_Key with which there is a path; 0: with every one */
 	unsigned int service_asks, path_asks, registers, deletes;
 	struct ib_service_rec registered; /* of the last Set */
+	struct ib_service_rec deleted; /* of the last Delete */
+	bool has_record; /* there was a Set that was granted, and no Delete after it */
 	/* What the server answers, and what it was asked. */
 	struct sidr_group group;
 	uint8_t status;
@@ -75,11 +77,13 @@ static inline uint16_t sidr_rig_path(struct sidr_rig *r, uint8_t *data)
 
 static inline uint16_t sidr_rig_register(struct sidr_rig *r, const struct sa_mad *m)
 {
-	if (m->mad.method == MAD_METHOD_DELETE)
-		r->deletes++;
-	else
-		r->registers++;
-	ib_service_rec_decode(&r->registered, m->data, m->data_len);
+	bool set = m->mad.method == MAD_METHOD_SET;
+
+	r->registers += set;
+	r->deletes += !set;
+	ib_service_rec_decode(set ? &r->registered : &r->deleted, m->data, m->data_len);
+	if (!r->service_status)
+		r->has_record = set;
 	return r->service_status;
 }
 
@@ -143,6 +147,8 @@ static inline void sidr_rig_port(struct sidr_rig *r, bool active)
 	sac_port_update(r->sac, &r->port, r->net.now);
 }
 
+static struct hash_key sidr_rig_secret; /* of the SA clients that are made from now on */
+
 static inline void sidr_rig_agents(struct sidr_rig *r)
 {
 	struct mad_agent_cfg sa = {
@@ -154,7 +160,10 @@ static inline void sidr_rig_agents(struct sidr_rig *r)
 		.ctx = r,
 	};
 	struct cm_cfg cc = { .ep = r->net.end[0].ep, .timers = &r->net.timers, .seed = 1 };
-	struct sac_cfg sc = { .ep = r->net.end[0].ep, .timers = &r->net.timers, .seed = 1 };
+	struct sac_cfg sc = { .ep = r->net.end[0].ep,
+			      .timers = &r->net.timers,
+			      .seed = 1,
+			      .secret = sidr_rig_secret };
 
 	mad_agent_cfg_method(&sa, MAD_METHOD_GET);
 	mad_agent_cfg_method(&sa, MAD_METHOD_SET);

@@ -52,6 +52,7 @@ struct ifc_set {
 	struct timers *timers;
 	struct pkt_pool *pool;
 	const struct log_sink *log;
+	struct hash_key secret; /* random; what others must not guess is made of it */
 	struct list ports; /* struct ifc_port.link */
 	struct list all; /* struct ifc.link */
 	struct list rx_ready; /* struct ifc_qp.rx_link: queue pairs that have packets to poll */
@@ -62,7 +63,7 @@ struct ifc_set {
 	struct timer retry;
 };
 
-/* ifc_set_init() - Initialize @s; all pointers are borrowed */
+/* ifc_set_init() - Initialize @s; all pointers are borrowed. The caller sets .secret before the first port starts */
 void ifc_set_init(struct ifc_set *s, struct timers *timers, struct pkt_pool *pool,
 		  const struct log_sink *log);
 void ifc_set_fini(struct ifc_set *s);

@@ -33,6 +33,14 @@ void ifc_port_init(struct ifc_port *p, struct ifc_set *s, uint64_t guid)
 	list_init(&p->pkeys);
 }
 
+/* What others must not be able to guess, of one purpose on one port */
+static uint64_t port_secret(const struct ifc_port *p, uint64_t purpose)
+{
+	const uint64_t in[2] = { p->guid, purpose };
+
+	return hash_siphash(&p->set->secret, in, sizeof(in));
+}
+
 int ifc_port_start(struct ifc_port *p)
 {
 	struct sac_cfg sc = {
@@ -40,12 +48,13 @@ int ifc_port_start(struct ifc_port *p)
 		.timers = p->set->timers,
 		.log = p->set->log,
 		.seed = p->guid,
+		.secret = { port_secret(p, 0), port_secret(p, 1) },
 	};
 	struct cm_cfg cc = {
 		.ep = ca_mad_ep(p->ca),
 		.timers = p->set->timers,
 		.log = p->set->log,
-		.seed = p->guid,
+		.seed = port_secret(p, 2),
 	};
 	int status = sac_create(&p->sac, &sc);
 

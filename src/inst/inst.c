@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "conf/topology.h"
@@ -180,6 +181,16 @@ int inst_refused(struct inst *in, int status, const char *what, char err[INST_ER
 	return status;
 }
 
+static int draw_secret(struct inst *in, char err[INST_ERR_MAX])
+{
+	struct hash_key *key = &in->ifcs.secret;
+
+	if (getrandom(key, sizeof(*key), 0) == (ssize_t)sizeof(*key))
+		return 0;
+	snprintf(err, INST_ERR_MAX, "random numbers: %s", strerror(errno));
+	return -EIO;
+}
+
 static int start(struct inst *in, char err[INST_ERR_MAX])
 {
 	struct timespec ts;
@@ -205,6 +216,9 @@ static int start(struct inst *in, char err[INST_ERR_MAX])
 	}
 	tap_rx_init(&in->tap_rx, in->pool);
 	ifc_set_init(&in->ifcs, &in->loop.timers, in->pool, &in->cfg.log);
+	status = draw_secret(in, err);
+	if (status)
+		return status;
 	in->loop.work = inst_work;
 	in->loop.ctx = in;
 	in->started = in->loop.now;

@@ -56,6 +56,7 @@ struct sac {
 	struct timers *timers;
 	const struct log_sink *log;
 	struct prng prng;
+	struct hash_key secret;
 	bool shared, closing;
 	struct sac_port port;
 	struct list users;

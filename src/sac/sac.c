@@ -45,6 +45,7 @@ int sac_create(struct sac **ret, const struct sac_cfg *cfg)
 	s->log = cfg->log;
 	s->shared = cfg->shared;
 	prng_seed(&s->prng, cfg->seed);
+	s->secret = cfg->secret;
 	err = agent_register(s);
 	if (err) {
 		free(s);

@@ -24,6 +24,7 @@
  */
 
 #include "mad/ep.h"
+#include "util/hash.h"
 #include "util/list.h"
 #include "util/log.h"
 #include "util/timer.h"
@@ -59,6 +60,8 @@ struct sac_cfg {
 	struct timers *timers; /* borrowed */
 	const struct log_sink *log; /* borrowed; NULL is silent */
 	uint64_t seed; /* seed of the random part of back-offs */
+	struct hash_key
+		secret; /* of which ServiceKeys are made; not known outside of this machine */
 	/*
 	 * The kernel's IPoIB uses the same port. The SA cannot tell the two apart, so the client sends no
 	 * Delete and does not unsubscribe, and joins its groups again every 60 s.
@@ -298,13 +301,17 @@ struct sac_service;
  * sac_service_register() - Register a service of this port, and keep it registered
  * @name:	ServiceName, at most 64 octets
  *
- * The ServiceRecord has the port's GID with index 0 and no ServiceKey. It is registered when the port is usable, its lease
- * is renewed, and it is registered again after each restart. Failures are repeated with the client's back-off.
- * Return: 0; -ENOMEM
+ * The ServiceRecord has the port's GID with index 0 and a ServiceKey, so that others cannot change or delete it. It is registered
+ * when the port is usable, its lease is renewed, and it is registered again after each restart. Failures are repeated with the
+ * client's back-off.
+ * Return: 0; -ENOMEM; -EEXIST: it is registered by this client
  */
 int sac_service_register(struct sac *s, uint64_t id, uint16_t pkey, const char *name,
 			 struct sac_service **ret, ns_t now);
-/* sac_service_withdraw() - End a registration, with a Delete at the SA, and free it. NULL is accepted */
+/*
+ * sac_service_withdraw() - End a registration, with a Delete at the SA that is repeated a few times. @v is no longer the
+ * caller's. The service may be registered again at once. NULL is accepted
+ */
 void sac_service_withdraw(struct sac_service *v, ns_t now);
 /* sac_service_registered() - Whether the SA has confirmed the record since the last restart */
 bool sac_service_registered(const struct sac_service *v);

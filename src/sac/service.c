@@ -10,12 +10,17 @@
  *
  * A registration has a lease, so that the record of a port that was switched off goes. It is renewed after half of the
  * lease, and made again when the SA may have lost it (sac_restart()).
+ *
+ * A service has one request under way at most, so that a Set and a Delete never overtake each other. service_step() sends what
+ * is called for when the last one has ended, and so the last wish of the user wins.
  */
 
 #define SERVICE_COMP_ASK (SERVICE_COMP_ID | SERVICE_COMP_PKEY)
 #define SERVICE_COMP_REGISTER                                                          \
 	(SERVICE_COMP_ID | SERVICE_COMP_GID | SERVICE_COMP_PKEY | SERVICE_COMP_LEASE | \
-	 SERVICE_COMP_NAME)
+	 SERVICE_COMP_KEY | SERVICE_COMP_NAME)
+/* Deletes that may go unanswered, each with all its tries. Then the lease will end the record. */
+#define WITHDRAW_TRIES 3
 
 /* --- the question */
 
@@ -133,10 +138,12 @@ struct sac_service {
 	struct sac_op op;
 	struct timer timer; /* end of a back-off, or time to renew the lease */
 	struct ib_service_rec rec;
-	unsigned int failures;
+	unsigned int failures; /* requests of one kind that failed in a row */
 	int status; /* result of the last request */
+	bool wanted; /* false: it was withdrawn, and is freed when the SA has no record any more */
 	bool registered; /* the SA has confirmed the record since the last restart */
-	bool withdrawn; /* the request in .op is a Delete, with whose end the registration is freed */
+	bool known; /* the SA may have the record: a Set was sent, and no Delete was answered since */
+	bool deleting; /* the request in .op is a Delete */
 };
 
 static void service_free(struct sac_service *v)
@@ -147,12 +154,55 @@ static void service_free(struct sac_service *v)
 	free(v);
 }
 
+static struct sac_service *service_find(const struct sac *s, uint64_t id, uint16_t pkey)
+{
+	struct sac_service *v;
+
+	list_for_each (v, &s->services, link)
+		if (v->rec.id == id && v->rec.pkey == pkey)
+			return v;
+	return NULL;
+}
+
+/* The key follows from the secret, so that a service that begins again has the same one. */
+static void service_key(uint8_t ret[16], const struct sac *s, const struct ib_service_rec *rec)
+{
+	uint8_t in[11];
+
+	be64_put(in, rec->id);
+	be16_put(in + 8, rec->pkey);
+	for (uint8_t half = 0; half < 2; half++) {
+		in[10] = half;
+		be64_put(ret + half * 8u, hash_siphash(&s->secret, in, sizeof(in)));
+	}
+}
+
+static void service_timer(struct timer *t, ns_t now);
+
+static struct sac_service *service_new(struct sac *s, uint64_t id, uint16_t pkey)
+{
+	struct sac_service *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return NULL;
+	v->sac = s;
+	v->rec = (struct ib_service_rec){ .id = id, .pkey = pkey, .lease = SAC_SERVICE_LEASE };
+	service_key(v->rec.key, s, &v->rec);
+	timer_init(&v->timer, service_timer);
+	list_add_tail(&s->services, &v->link);
+	return v;
+}
+
+/* Runs when the request is sent. A Delete names the GID that was registered. */
 static void service_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 {
 	struct sac_service *v = container_of(op, struct sac_service, op);
 
-	v->rec.gid = v->sac->port.gid;
-	sac_op_headers(op, mad, v->withdrawn ? MAD_METHOD_DELETE : MAD_METHOD_SET,
+	if (!v->deleting) {
+		v->rec.gid = v->sac->port.gid;
+		v->known = true;
+	}
+	sac_op_headers(op, mad, v->deleting ? MAD_METHOD_DELETE : MAD_METHOD_SET,
 		       SA_ATTR_SERVICE_RECORD, SERVICE_COMP_REGISTER);
 	ib_service_rec_encode(mad + SA_DATA_OFF, &v->rec);
 }
@@ -163,36 +213,22 @@ static void service_say(const struct sac_service *v, enum log_level lvl, const c
 		(unsigned long long)v->rec.id, v->rec.pkey, what);
 }
 
-static void service_done(struct sac_op *op, int status, const struct sa_mad *resp, ns_t now)
-{
-	struct sac_service *v = container_of(op, struct sac_service, op);
-	struct sac *s = op->sac;
-	char text[SAC_STATUS_LEN];
+static void service_done(struct sac_op *op, int status, const struct sa_mad *resp, ns_t now);
 
-	(void)resp;
-	if (v->withdrawn) {
+/* Sends the next request, or frees a service that needs none. May free @v. */
+static void service_step(struct sac_service *v, ns_t now)
+{
+	if (v->op.active)
+		return;
+	timer_cancel(v->sac->timers, &v->timer);
+	/* If the SA is out of reach, the lease ends the record. */
+	if (!v->wanted && !(v->known && sac_usable(v->sac))) {
 		service_free(v);
 		return;
 	}
-	if (!status) {
-		if (!v->registered)
-			service_say(v, LOG_LVL_INFO, "registered");
-		v->registered = true;
-		v->failures = 0;
-		v->status = 0;
-		timer_arm(s->timers, &v->timer, now + NS_SEC(SAC_SERVICE_LEASE) / 2);
+	if (!sac_usable(v->sac) || (v->wanted && v->sac->closing))
 		return;
-	}
-	if (status != v->status && !sac_status_is_outage(status))
-		service_say(v, LOG_LVL_WARN, sac_status_print(text, sizeof(text), status));
-	v->status = status;
-	v->failures++;
-	timer_arm(s->timers, &v->timer, now + sac_backoff(s, v->failures, status));
-}
-
-static void service_submit(struct sac_service *v, ns_t now)
-{
-	timer_cancel(v->sac->timers, &v->timer);
+	v->deleting = !v->wanted;
 	v->op.fill = service_fill;
 	v->op.done = service_done;
 	sac_op_submit(v->sac, &v->op, false, now);
@@ -200,45 +236,89 @@ static void service_submit(struct sac_service *v, ns_t now)
 
 static void service_timer(struct timer *t, ns_t now)
 {
-	struct sac_service *v = container_of(t, struct sac_service, timer);
+	service_step(container_of(t, struct sac_service, timer), now);
+}
 
-	if (!v->op.active && sac_usable(v->sac) && !v->sac->closing)
-		service_submit(v, now);
+/* Begins anew with what is wanted now. A request on the wire must be awaited, because the SA may act on it. */
+static void service_change(struct sac_service *v, bool wanted, ns_t now)
+{
+	v->wanted = wanted;
+	v->registered = false;
+	v->failures = 0;
+	if (!sac_op_is_open(&v->op))
+		sac_op_cancel(&v->op);
+	service_step(v, now);
+}
+
+static void set_failed(struct sac_service *v, int status, ns_t now)
+{
+	char text[SAC_STATUS_LEN];
+
+	if (status != v->status && !sac_status_is_outage(status))
+		service_say(v, LOG_LVL_WARN, sac_status_print(text, sizeof(text), status));
+	v->status = status;
+	timer_arm(v->sac->timers, &v->timer, now + sac_backoff(v->sac, ++v->failures, status));
+}
+
+static void set_granted(struct sac_service *v, ns_t now)
+{
+	if (!v->registered)
+		service_say(v, LOG_LVL_INFO, "registered");
+	v->registered = true;
+	v->failures = 0;
+	v->status = 0;
+	timer_arm(v->sac->timers, &v->timer, now + NS_SEC(SAC_SERVICE_LEASE) / 2);
+}
+
+static void delete_ended(struct sac_service *v, int status, ns_t now)
+{
+	if (!v->known || ++v->failures == WITHDRAW_TRIES) {
+		service_free(v);
+		return;
+	}
+	v->status = status;
+	timer_arm(v->sac->timers, &v->timer, now + sac_backoff(v->sac, v->failures, status));
+}
+
+static void service_done(struct sac_op *op, int status, const struct sa_mad *resp, ns_t now)
+{
+	struct sac_service *v = container_of(op, struct sac_service, op);
+
+	(void)resp;
+	if (v->deleting && status >= 0)
+		v->known = false;
+	if (v->deleting == v->wanted) /* the wish has changed since the request was sent */
+		service_step(v, now);
+	else if (v->wanted && status)
+		set_failed(v, status, now);
+	else if (v->wanted)
+		set_granted(v, now);
+	else
+		delete_ended(v, status, now);
 }
 
 int sac_service_register(struct sac *s, uint64_t id, uint16_t pkey, const char *name,
 			 struct sac_service **ret, ns_t now)
 {
-	struct sac_service *v = calloc(1, sizeof(*v));
+	struct sac_service *v = service_find(s, id, pkey);
 
+	if (v && v->wanted)
+		return -EEXIST;
+	if (!v)
+		v = service_new(s, id, pkey);
 	if (!v)
 		return -ENOMEM;
-	v->sac = s;
-	v->rec = (struct ib_service_rec){ .id = id, .pkey = pkey, .lease = SAC_SERVICE_LEASE };
+	memset(v->rec.name, 0, sizeof(v->rec.name));
 	memcpy(v->rec.name, name, strnlen(name, sizeof(v->rec.name)));
-	timer_init(&v->timer, service_timer);
-	list_add_tail(&s->services, &v->link);
-	if (sac_usable(s))
-		service_submit(v, now);
+	service_change(v, true, now);
 	*ret = v;
 	return 0;
 }
 
 void sac_service_withdraw(struct sac_service *v, ns_t now)
 {
-	bool known;
-
-	if (!v)
-		return;
-	/* A request that was sent may still register the service, even if its answer never comes. */
-	known = v->registered || sac_op_is_open(&v->op);
-	sac_op_cancel(&v->op);
-	if (!known || !sac_usable(v->sac)) {
-		service_free(v);
-		return;
-	}
-	v->withdrawn = true;
-	service_submit(v, now);
+	if (v)
+		service_change(v, false, now);
 }
 
 bool sac_service_registered(const struct sac_service *v)
@@ -246,16 +326,11 @@ bool sac_service_registered(const struct sac_service *v)
 	return v->registered;
 }
 
+/* What the SA knows of the port after a restart is not sure, so a withdrawal is sent again, too. */
 static void service_restart(struct sac_service *v, ns_t now)
 {
 	sac_op_cancel(&v->op);
-	timer_cancel(v->sac->timers, &v->timer);
-	v->registered = false;
-	v->failures = 0;
-	if (v->withdrawn)
-		service_free(v);
-	else if (sac_usable(v->sac))
-		service_submit(v, now);
+	service_change(v, v->wanted, now);
 }
 
 void sac_services_restart(struct sac *s, ns_t now)

@@ -30,23 +30,42 @@ static void say(const struct sidr_offer *o, enum log_level lvl, const char *what
 	       (unsigned long long)o->service.id, o->service.pkey, what);
 }
 
+/* Says @what once in a row of failures, and tries again later. */
+static void put_off(struct sidr_offer *o, const char *what, ns_t now)
+{
+	if (!o->failures)
+		say(o, LOG_LVL_WARN, what);
+	timer_arm(cm_timers(o->cm), &o->retry,
+		  now + ns_backoff(++o->failures, SIDR_OFFER_RETRY_MIN, SIDR_OFFER_RETRY_MAX));
+}
+
+/* Does what is not done yet. */
 static void serve(struct sidr_offer *o, ns_t now)
 {
-	if (o->service.cm)
-		return;
-	if (cm_service_add(o->cm, &o->service)) {
-		say(o, LOG_LVL_WARN, "another interface or program serves it on this port");
+	if (!o->service.cm) {
+		if (cm_service_add(o->cm, &o->service)) {
+			put_off(o, "another interface or program serves it on this port", now);
+			return;
+		}
+		tell(o);
+	}
+	if (!o->registered && sac_service_register(o->sac, o->service.id, o->service.pkey,
+						   SIDR_SERVICE_NAME, &o->registered, now)) {
+		put_off(o, "the ServiceRecord cannot be registered", now);
 		return;
 	}
-	/* Without memory for it, the service is not found until the next start. */
-	if (sac_service_register(o->sac, o->service.id, o->service.pkey, SIDR_SERVICE_NAME,
-				 &o->registered, now))
-		say(o, LOG_LVL_WARN, "no memory for a ServiceRecord");
-	tell(o);
+	o->failures = 0;
+}
+
+static void retry_due(struct timer *t, ns_t now)
+{
+	serve(container_of(t, struct sidr_offer, retry), now);
 }
 
 static void unserve(struct sidr_offer *o, ns_t now)
 {
+	timer_cancel(cm_timers(o->cm), &o->retry);
+	o->failures = 0;
 	if (!o->service.cm)
 		return;
 	cm_service_del(&o->service);
@@ -65,7 +84,8 @@ static void joined(struct sac_group_ref *ref, int status, const struct ib_mcmemb
 	if (!status) {
 		o->rec = *rec;
 		o->said = 0;
-		serve(o, now);
+		if (!timer_armed(&o->retry))
+			serve(o, now);
 		return;
 	}
 	if (status > 0)
@@ -88,6 +108,8 @@ int sidr_offer_start(struct sidr_offer *o, struct cm *cm, struct sac *sac, uint6
 	o->sac = sac;
 	o->log = cm_log(cm);
 	o->said = 0;
+	o->failures = 0;
+	timer_init(&o->retry, retry_due);
 	o->service = (struct cm_service){ .id = service_id, .pkey = pkey, .answer = answer };
 	o->ref = (struct sac_group_ref){ .done = joined };
 	err = sac_group_join(sac, &o->ref, &j, now);

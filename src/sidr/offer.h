@@ -16,6 +16,10 @@
 #include "cm/cm.h"
 #include "sac/sac.h"
 
+/* Time until the next try if the port serves the ServiceID already, or there is no memory; doubled after each failure */
+#define SIDR_OFFER_RETRY_MIN NS_SEC(1)
+#define SIDR_OFFER_RETRY_MAX NS_SEC(16)
+
 /* The caller zeroes the struct and sets @changed; everything else is private. */
 struct sidr_offer {
 	/* Called when sidr_offer_serves() has changed. May be inside a callback of the MAD endpoint. NULL: nobody is told */
@@ -27,6 +31,8 @@ struct sidr_offer {
 	struct sac_group_ref ref;
 	struct sac_service *registered;
 	struct ib_mcmember_rec rec; /* the group, while the port serves */
+	struct timer retry; /* armed: the port is to serve, but cannot yet */
+	unsigned int failures; /* tries in a row that failed */
 	int said; /* status of the last failure in the log */
 };
 

@@ -318,6 +318,81 @@ static void test_a_host_offers_only_a_group_that_is_there(void **state)
 	end();
 }
 
+/* The ServiceRecord of host 0 as another port sends it. */
+static void send_record(unsigned int from, uint8_t method, uint64_t comp_mask)
+{
+	struct mad_addr to = mad_addr_gmp(port_of(from)->pi.sm_lid, 0);
+	struct ib_service_rec rec = {
+		.id = ID, .gid = sac_port(lab.host[0].sac)->gid, .pkey = 0xffff, .lease = 1
+	};
+	struct mad_hdr h = {
+		.base_version = 1,
+		.mgmt_class = MAD_CLASS_SA,
+		.class_version = 2,
+		.method = method,
+		.tid = 0x4711,
+		.attr_id = SA_ATTR_SERVICE_RECORD,
+	};
+	struct sa_hdr sa = { .comp_mask = comp_mask };
+	uint8_t mad[MAD_LEN];
+
+	sa_mad_encode(mad, &h, &sa);
+	ib_service_rec_encode(mad + SA_DATA_OFF, &rec);
+	(void)port_of(from)->node->ops->xmit(port_of(from)->node->ctx, port_of(from)->num, &to, mad,
+					     lab.now);
+	lab_run(&lab, NS_SEC(5));
+}
+
+static void test_others_can_neither_delete_nor_change_the_record_of_a_host(void **state)
+{
+	begin(&(struct lab_cfg){ .sidr_servers = 1 });
+	send_record(5, MAD_METHOD_DELETE, 0);
+	assert_int_equal(records(0xffff), 1);
+	send_record(5, MAD_METHOD_SET,
+		    SERVICE_COMP_ID | SERVICE_COMP_GID | SERVICE_COMP_PKEY | SERVICE_COMP_LEASE);
+	assert_int_equal(records(0xffff), 1);
+	send_record(5, MAD_METHOD_DELETE, SERVICE_COMP_KEY); /* of zeroes */
+	assert_int_equal(records(0xffff), 1);
+	/* The host itself can, which has the same key after an end and a new start of the interface. */
+	ifc_set_up(&lab.host[0].ifc, false, lab.now);
+	lab_run(&lab, NS_SEC(1));
+	assert_int_equal(records(0xffff), 0);
+	ifc_set_up(&lab.host[0].ifc, true, lab.now);
+	lab_run(&lab, NS_SEC(5));
+	assert_int_equal(records(0xffff), 1);
+	end();
+}
+
+static void test_a_port_that_serves_already_is_taken_over_later(void **state)
+{
+	struct cm_service other = { .id = ID, .answer = NULL };
+	struct cm *cm;
+
+	begin(&(struct lab_cfg){ .sidr_servers = 1 });
+	cm = lab.host[0].ca_port.cm;
+	ifc_set_up(&lab.host[0].ifc, false, lab.now);
+	assert_int_equal(cm_service_add(cm, &other), 0);
+	ifc_set_up(&lab.host[0].ifc, true, lab.now);
+	lab_run(&lab, NS_SEC(60));
+	assert_int_equal(records(0xffff), 0);
+	cm_service_del(&other);
+	lab_run(&lab, NS_SEC(20));
+	assert_int_equal(records(0xffff), 1);
+	ask(4, 0xffff);
+	lab_run(&lab, NS_SEC(1));
+	assert_has_group(4, 0xffff);
+	/* The interface goes down while it waits. */
+	ifc_set_up(&lab.host[0].ifc, false, lab.now);
+	assert_int_equal(cm_service_add(cm, &other), 0);
+	ifc_set_up(&lab.host[0].ifc, true, lab.now);
+	lab_run(&lab, NS_SEC(10));
+	ifc_set_up(&lab.host[0].ifc, false, lab.now);
+	cm_service_del(&other);
+	lab_run(&lab, NS_SEC(60));
+	assert_int_equal(records(0xffff), 0);
+	end();
+}
+
 static void cut(unsigned int i)
 {
 	assert_int_equal(fabric_link_set(fabric_node_port(lab.host[i].node, lab.host[i].port),
@@ -478,6 +553,8 @@ int main(void)
 		cmocka_unit_test(test_the_host_registers_again_after_ClientReregister),
 		cmocka_unit_test(test_an_interface_that_goes_down_stops_serving),
 		cmocka_unit_test(test_a_host_offers_only_a_group_that_is_there),
+		cmocka_unit_test(test_others_can_neither_delete_nor_change_the_record_of_a_host),
+		cmocka_unit_test(test_a_port_that_serves_already_is_taken_over_later),
 		cmocka_unit_test(test_a_server_that_vanished_is_found_out),
 		cmocka_unit_test(test_loss_and_duplicates),
 		cmocka_unit_test(test_a_host_asks_the_subnet_manager_on_its_own_port),

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "sidr_rig.h"
+#include "util/prng.h"
 
 static struct sidr_rig r;
 static struct sac_service *svc;
@@ -121,6 +122,164 @@ static void test_a_service_that_ends_before_it_was_registered(void **state)
 	sac_service_withdraw(NULL, r.net.now);
 }
 
+/* Loses the next MADs of this method to the SA. */
+static uint8_t lost_method;
+static unsigned int to_lose;
+
+static bool lose(struct rig *net, uint16_t to, uint8_t *mad)
+{
+	bool hit = to == SERVER_LID && to_lose && mad_method(mad) == lost_method;
+
+	to_lose -= hit;
+	return hit;
+}
+
+static void lose_next(uint8_t method, unsigned int n)
+{
+	r.net.filter = lose;
+	lost_method = method;
+	to_lose = n;
+}
+
+/* The registration waits for the end of the withdrawal, so a lost Delete cannot come after the Set. */
+static void test_a_service_that_ends_and_begins_again_is_registered(void **state)
+{
+	add();
+	sidr_rig_run(&r, NS_SEC(1));
+	lose_next(MAD_METHOD_DELETE, 1);
+	sac_service_withdraw(svc, r.net.now);
+	add();
+	sidr_rig_run(&r, NS_SEC(5));
+	assert_true(r.has_record);
+	assert_true(sac_service_registered(svc));
+	assert_int_equal(r.deletes, 1);
+	assert_int_equal(r.registers, 2);
+	/* Its lease is renewed as before. */
+	sidr_rig_run(&r, NS_SEC(SAC_SERVICE_LEASE));
+	assert_in_range(r.registers, 3, 4);
+	assert_int_equal(r.deletes, 1);
+}
+
+/* The other way round: the Set is under way when the service ends, begins and ends. */
+static void test_the_last_wish_wins(void **state)
+{
+	lose_next(MAD_METHOD_SET, 2);
+	add();
+	sac_service_withdraw(svc, r.net.now);
+	add();
+	sac_service_withdraw(svc, r.net.now);
+	sidr_rig_run(&r, NS_SEC(5));
+	assert_false(r.has_record);
+	assert_int_equal(r.registers, 1);
+	assert_int_equal(r.deletes, 1);
+	assert_true(sac_idle(r.sac));
+	/* It ends and begins while the Set is under way: nothing is deleted. */
+	lose_next(MAD_METHOD_SET, 2);
+	add();
+	sac_service_withdraw(svc, r.net.now);
+	add();
+	sidr_rig_run(&r, NS_SEC(5));
+	assert_true(r.has_record);
+	assert_int_equal(r.deletes, 1);
+}
+
+static bool lossy(struct rig *net, uint16_t to, uint8_t *mad)
+{
+	struct prng p;
+
+	prng_seed(&p, 77 + net->n);
+	return prng_chance(&p, 300000);
+}
+
+static void test_the_last_wish_wins_under_loss(void **state)
+{
+	struct prng p;
+
+	prng_seed(&p, 1);
+	r.net.filter = lossy;
+	svc = NULL;
+	for (unsigned int i = 0; i < 200; i++) {
+		for (unsigned int k = prng_below(&p, 4); k-- > 0;) {
+			if (svc) {
+				sac_service_withdraw(svc, r.net.now);
+				svc = NULL;
+			} else {
+				add();
+			}
+			sidr_rig_run(&r, NS_MSEC(prng_below(&p, 600)));
+		}
+		sidr_rig_run(&r, NS_SEC(30));
+		assert_int_equal(r.has_record, svc != NULL);
+	}
+}
+
+static void test_two_registrations_of_one_service_are_refused(void **state)
+{
+	struct sac_service *other;
+
+	add();
+	assert_int_equal(
+		sac_service_register(r.sac, RIG_SERVICE, RIG_PKEY, "IBARP", &other, r.net.now),
+		-EEXIST);
+	assert_int_equal(
+		sac_service_register(r.sac, RIG_SERVICE, RIG_PKEY + 1, "IBARP", &other, r.net.now),
+		0);
+	sidr_rig_run(&r, NS_SEC(1));
+	assert_int_equal(r.registers, 2);
+}
+
+/* An SA that is silent for longer than the tries of one request */
+static void test_a_withdrawal_is_repeated(void **state)
+{
+	add();
+	sidr_rig_run(&r, NS_SEC(1));
+	lose_next(MAD_METHOD_DELETE, SAC_RETRIES + 2);
+	sac_service_withdraw(svc, r.net.now);
+	sidr_rig_run(&r, NS_SEC(10));
+	assert_false(r.has_record);
+	assert_int_equal(r.deletes, 1);
+	/* Not for ever: the lease ends the record. */
+	add();
+	sidr_rig_run(&r, NS_SEC(1));
+	lose_next(MAD_METHOD_DELETE, 1000);
+	sac_service_withdraw(svc, r.net.now);
+	sidr_rig_run(&r, NS_SEC(100));
+	assert_int_equal(1000 - to_lose, 3 * (SAC_RETRIES + 1));
+}
+
+static void test_a_withdrawal_survives_ClientReregister(void **state)
+{
+	add();
+	sidr_rig_run(&r, NS_SEC(1));
+	lose_next(MAD_METHOD_DELETE, 1);
+	sac_service_withdraw(svc, r.net.now);
+	sac_reregister(r.sac, r.net.now);
+	sidr_rig_run(&r, NS_SEC(5));
+	assert_false(r.has_record);
+}
+
+/* Others do not know the key, and so cannot delete or change the record. */
+static void test_the_record_has_a_ServiceKey(void **state)
+{
+	static const uint8_t none[16];
+	uint8_t key[16];
+
+	add();
+	sidr_rig_run(&r, NS_SEC(1));
+	memcpy(key, r.registered.key, sizeof(key));
+	assert_memory_not_equal(key, none, sizeof(key));
+	sac_service_withdraw(svc, r.net.now);
+	sidr_rig_run(&r, NS_SEC(1));
+	assert_memory_equal(r.deleted.key, key, sizeof(key));
+	/* It depends on the secret of the client. */
+	sidr_rig_fini(&r);
+	sidr_rig_secret.k0++;
+	sidr_rig_init(&r);
+	add();
+	sidr_rig_run(&r, NS_SEC(1));
+	assert_memory_not_equal(r.registered.key, key, sizeof(key));
+}
+
 static unsigned int answers, nrecords;
 static int status;
 static struct ib_service_rec rec;
@@ -183,6 +342,13 @@ int main(void)
 		T(test_a_port_that_comes_later_registers_then),
 		T(test_a_service_that_ends_is_deleted),
 		T(test_a_service_that_ends_before_it_was_registered),
+		T(test_a_service_that_ends_and_begins_again_is_registered),
+		T(test_the_last_wish_wins),
+		T(test_the_last_wish_wins_under_loss),
+		T(test_two_registrations_of_one_service_are_refused),
+		T(test_a_withdrawal_is_repeated),
+		T(test_a_withdrawal_survives_ClientReregister),
+		T(test_the_record_has_a_ServiceKey),
 		T(test_records_that_are_no_answer_are_passed_over),
 	};
 
