@@ -2,6 +2,7 @@
 #include "conf/conf_priv.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,6 +245,22 @@ static int begin(struct conf_parser *p, char *name)
 	return 0;
 }
 
+/* A key of a section that has been read is wrong: conf_fail() with the section's and the key's name. */
+static int fail_key(struct conf_parser *p, const struct conf_iface *f, const char *key,
+		    const char *why, ...) __attribute__((format(printf, 4, 5)));
+static int fail_key(struct conf_parser *p, const struct conf_iface *f, const char *key,
+		    const char *why, ...)
+{
+	char text[CONF_ERR_MAX];
+	va_list ap;
+
+	va_start(ap, why);
+	vsnprintf(text, sizeof(text), why, ap);
+	va_end(ap);
+	return conf_fail(p, "[interface %s%s%s] %s: %s", f->name, *f->host ? "@" : "", f->host, key,
+			 text);
+}
+
 /* Interfaces on one UDP port share its CA, so they must give the same GUID and the same listen address. Two CAs must not have one GUID. */
 static int check_udp(struct conf_parser *p, const struct conf_iface *f)
 {
@@ -254,17 +271,12 @@ static int check_udp(struct conf_parser *p, const struct conf_iface *f)
 			continue;
 		if (same && (o->port.guid != f->port.guid ||
 			     !ip_endpoint_equal(&o->port.listen, &f->port.listen)))
-			return conf_fail(p,
-					 "[interface %s%s%s] port: guid or listen differ from "
-					 "those of %s in line %u",
-					 f->name, *f->host ? "@" : "", f->host, o->port.fabric,
-					 o->line);
+			return fail_key(p, f, "port",
+					"guid or listen differ from those of %s in line %u",
+					o->port.fabric, o->line);
 		if (!same && o->port.guid == f->port.guid)
-			return conf_fail(p,
-					 "[interface %s%s%s] port: the guid is that of %s in line "
-					 "%u",
-					 f->name, *f->host ? "@" : "", f->host, o->port.fabric,
-					 o->line);
+			return fail_key(p, f, "port", "the guid is that of %s in line %u",
+					o->port.fabric, o->line);
 	}
 	return 0;
 }
@@ -279,10 +291,10 @@ static int check_qpn(struct conf_parser *p, const struct conf_iface *f)
 {
 	for (const struct conf_iface *o = p->c.iface; o < f; o++)
 		if (o->qpn == f->qpn && same_port(&o->port, &f->port))
-			return conf_fail(p,
-					 "[interface %s%s%s] qpn: 0x%06x is that of the interface "
-					 "in line %u, on the same port",
-					 f->name, *f->host ? "@" : "", f->host, f->qpn, o->line);
+			return fail_key(
+				p, f, "qpn",
+				"0x%06x is that of the interface in line %u, on the same port",
+				f->qpn, o->line);
 	return 0;
 }
 
@@ -291,10 +303,10 @@ static int check_router(struct conf_parser *p, const struct conf_iface *f)
 {
 	if (f->router != CONF_ROUTER_YES || f->profile->reports)
 		return 0;
-	return conf_fail(p,
-			 "[interface %s%s%s] router: 'yes', expected no, because profile %s does "
-			 "not follow groups that are created",
-			 f->name, *f->host ? "@" : "", f->host, f->profile->name);
+	return fail_key(
+		p, f, "router",
+		"'yes', expected no, because profile %s does not follow groups that are created",
+		f->profile->name);
 }
 
 /* An address that no packet can come from or go to is a mistake. */
@@ -304,10 +316,10 @@ static int check_addresses(struct conf_parser *p, const struct conf_iface *f)
 		return 0;
 	for (unsigned int k = 0; k < f->naddrs; k++)
 		if (f->addr[k].family == 4)
-			return conf_fail(p,
-					 "[interface %s%s%s] address: an IPv4 address, expected "
-					 "IPv6 only, because profile %s carries no IPv4",
-					 f->name, *f->host ? "@" : "", f->host, f->profile->name);
+			return fail_key(p, f, "address",
+					"an IPv4 address, expected IPv6 only, because profile %s "
+					"carries no IPv4",
+					f->profile->name);
 	return 0;
 }
 
@@ -316,10 +328,7 @@ static int check_secret(struct conf_parser *p, const struct conf_iface *f)
 {
 	if (!f->secret_given || f->iid == CONF_IID_STABLE)
 		return 0;
-	return conf_fail(p,
-			 "[interface %s%s%s] ip6-secret: given, expected together with ip6-iid = "
-			 "stable only",
-			 f->name, *f->host ? "@" : "", f->host);
+	return fail_key(p, f, "ip6-secret", "given, expected together with ip6-iid = stable only");
 }
 
 static struct ipoib_map map_of(const struct conf_iface *f)
@@ -333,18 +342,16 @@ static int check_scope(struct conf_parser *p, const struct conf_iface *f)
 	ib_gid mgid;
 
 	if (f->subnet && !f->profile->subnet_numbers)
-		return conf_fail(
-			p,
-			"[interface %s%s%s] subnet-number: '%u', expected none, because groups "
-			"of profile %s have no such number",
-			f->name, *f->host ? "@" : "", f->host, f->subnet, f->profile->name);
+		return fail_key(
+			p, f, "subnet-number",
+			"'%u', expected none, because groups of profile %s have no such number",
+			f->subnet, f->profile->name);
 	if (!f->profile->mgid_broadcast(&mgid, &map))
 		return 0;
-	return conf_fail(p, "[interface %s%s%s] scope: '%u', expected %u, because %s%s", f->name,
-			 *f->host ? "@" : "", f->host, f->scope,
-			 f->subnet ? MGID_SCOPE_GLOBAL : f->profile->scope,
-			 f->subnet ? "a subnet-number is global" : "no other is of profile ",
-			 f->subnet ? "" : f->profile->name);
+	return fail_key(p, f, "scope", "'%u', expected %u, because %s%s", f->scope,
+			f->subnet ? MGID_SCOPE_GLOBAL : f->profile->scope,
+			f->subnet ? "a subnet-number is global" : "no other is of profile ",
+			f->subnet ? "" : f->profile->name);
 }
 
 /* Where a profile's own group has no P_Key in its MGID, links of a port with different P_Keys must differ otherwise. */
@@ -360,12 +367,10 @@ static int check_link(struct conf_parser *p, const struct conf_iface *f)
 		map = map_of(o);
 		o->profile->mgid_broadcast(&other, &map);
 		if (ib_gid_equal(&own, &other))
-			return conf_fail(p,
-					 "[interface %s%s%s] pkey: 0x%04x, expected 0x%04x as in "
-					 "line %u, because the two have one broadcast group "
-					 "in profile %s",
-					 f->name, *f->host ? "@" : "", f->host, f->pkey, o->pkey,
-					 o->line, f->profile->name);
+			return fail_key(p, f, "pkey",
+					"0x%04x, expected 0x%04x as in line %u, because the two "
+					"have one broadcast group in profile %s",
+					f->pkey, o->pkey, o->line, f->profile->name);
 	}
 	return 0;
 }
@@ -377,17 +382,10 @@ static int check_sidr(struct conf_parser *p, const struct conf_iface *f)
 
 	if (!f->sidr_server || !fab || !fab->sidr_server)
 		return 0;
-	return conf_fail(p,
-			 "[interface %s%s%s] sidr-server: 'yes', expected no, because the subnet "
-			 "manager of [fabric %s] serves (section in line %u)",
-			 f->name, *f->host ? "@" : "", f->host, fab->name, fab->line);
-}
-
-static int fail_key(struct conf_parser *p, const struct conf_iface *f, const char *key,
-		    const char *why)
-{
-	return conf_fail(p, "[interface %s%s%s] %s: %s", f->name, *f->host ? "@" : "", f->host, key,
-			 why);
+	return fail_key(p, f, "sidr-server",
+			"'yes', expected no, because the subnet manager of [fabric %s] serves "
+			"(section in line %u)",
+			fab->name, fab->line);
 }
 
 /* Keys of a profile with one interface */
@@ -433,19 +431,17 @@ static int check_by_pkey(struct conf_parser *p, struct conf_iface *f)
 		if (!a->pkey)
 			return fail_key(p, f, "address",
 					"no P_Key, expected ADDRESS/PREFIX,pkey=P_KEY, because the "
-					"profile has "
-					"an interface for each P_Key");
+					"profile has an interface for each P_Key");
 		if (!has_pkey(f, a->pkey))
 			return fail_key(p, f, "address", "expected a P_Key that is one of pkeys");
 	}
 	for (const struct conf_iface *o = p->c.iface; o < f; o++)
 		if (o->profile->ifname && !strcmp(o->host, f->host) &&
 		    same_port(&o->port, &f->port))
-			return conf_fail(
-				p,
-				"[interface %s%s%s] port: that of line %u, whose profile has an "
-				"interface for each P_Key already",
-				f->name, *f->host ? "@" : "", f->host, o->line);
+			return fail_key(p, f, "port",
+					"that of line %u, whose profile has an interface for each "
+					"P_Key already",
+					o->line);
 	return 0;
 }
 
@@ -465,8 +461,8 @@ static int check(struct conf_parser *p)
 		    check_secret(p, f) || check_scope(p, f) || check_link(p, f) || check_sidr(p, f))
 			return -EINVAL;
 		if (!f->port.udp && !conf_find_fabric(&p->c, f->port.fabric))
-			return conf_fail(p, "[interface %s%s%s] port: no [fabric %s] in this file",
-					 f->name, *f->host ? "@" : "", f->host, f->port.fabric);
+			return fail_key(p, f, "port", "no [fabric %s] in this file",
+					f->port.fabric);
 	}
 	return 0;
 }
