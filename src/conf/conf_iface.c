@@ -450,13 +450,34 @@ static int check_pkeys(struct conf_parser *p, struct conf_iface *f)
 	return f->profile->ifname ? check_by_pkey(p, f) : check_one(p, f);
 }
 
+static bool same_netns(const struct conf_iface *a, const struct conf_iface *b)
+{
+	return !strcmp(a->host, b->host) || (a->netns && b->netns && !strcmp(a->netns, b->netns));
+}
+
+/* An interface with a name of its own, and the device of a P_Key, cannot have one name in a host. */
+static int check_name(struct conf_parser *p, const struct conf_iface *f)
+{
+	const struct conf_iface *end = p->c.iface + p->c.nifaces;
+
+	if (f->profile->is_ifname)
+		return 0;
+	for (const struct conf_iface *o = p->c.iface; o < end; o++)
+		if (o->profile->is_ifname && same_netns(o, f) && o->profile->is_ifname(f->name))
+			return fail_key(p, f, "name",
+					"'%s', expected another, because line %u has interfaces of "
+					"such names, one for each P_Key",
+					f->name, o->line);
+	return 0;
+}
+
 static int check(struct conf_parser *p)
 {
 	for (size_t i = 0; i < p->c.nifaces; i++) {
 		struct conf_iface *f = &p->c.iface[i];
 
 		p->line = f->line;
-		if (check_pkeys(p, f) || (f->port.udp && check_udp(p, f)) ||
+		if (check_name(p, f) || check_pkeys(p, f) || (f->port.udp && check_udp(p, f)) ||
 		    (f->qpn && check_qpn(p, f)) || check_router(p, f) || check_addresses(p, f) ||
 		    check_secret(p, f) || check_scope(p, f) || check_link(p, f) || check_sidr(p, f))
 			return -EINVAL;

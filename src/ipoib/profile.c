@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ipoib/iid.h"
+#include "util/hex.h"
 #include "util/list.h"
 #include "util/text.h"
 #include "wire/ibarp.h"
@@ -221,6 +222,31 @@ static void name_of_pkey(char ret[IPOIB_IFNAME_LEN], unsigned int ca, unsigned i
 		text_add(&t, "%x", pkey & 0x7fffu);
 }
 
+/* The digits of a number are read as name_of_pkey() writes them: in lower case, and without zeros before them. */
+static bool read_hex(const char **at, unsigned int *ret)
+{
+	const char *start = *at;
+
+	for (*ret = 0; **at && hex_digit(**at) >= 0; ++*at) {
+		if (*at - start == 4 || (**at >= 'A' && **at <= 'F'))
+			return false;
+		*ret = *ret << 4 | (unsigned int)hex_digit(**at);
+	}
+	return *at != start && (*start != '0' || *at == start + 1);
+}
+
+static bool is_name_of_pkey(const char *name)
+{
+	unsigned int ca, port, pkey;
+
+	if (*name++ != 'i' || *name++ != 'b')
+		return false;
+	if (!read_hex(&name, &ca) || *name++ != '_' || !read_hex(&name, &port) || *name++ != '_' ||
+	    !read_hex(&name, &pkey) || *name)
+		return false;
+	return port && port <= 0xff && pkey && pkey <= 0x7fff;
+}
+
 static const struct ipoib_profile profiles[] = {
 	{
 		.name = "rfc4391",
@@ -269,6 +295,7 @@ static const struct ipoib_profile profiles[] = {
 		.sender = { SENDER_RFC4391 },
 		.joins_only = true,
 		.ifname = name_of_pkey,
+		.is_ifname = is_name_of_pkey,
 		.reports = true,
 	},
 	{

@@ -123,6 +123,8 @@ struct ipoib_profile {
 	 */
 	void (*ifname)(char ret[IPOIB_IFNAME_LEN], unsigned int ca, unsigned int port,
 		       uint16_t pkey);
+	/* Whether a name is one that .ifname could write, for some CA, port and P_Key; NULL with .ifname */
+	bool (*is_ifname)(const char *name);
 	/* Subscribe to traps 64 to 67, and follow groups that are created and deleted (RFC 4391 §10). */
 	bool reports;
 };

@@ -511,6 +511,13 @@ static void test_conf_refuses_bad_values(void **state)
 		"/etc/lab/lab.conf:3:", "address", "one of pkeys");
 	refuses(HLD "[interface ib1@h1]\nport = fabric:lab/Hca1/1\nprofile = hld2002\n",
 		"/etc/lab/lab.conf:6:", "that of line 3", "each P_Key");
+	refuses(HLD "[interface ib0_1_14@h1]\nport = fabric:lab/Hca2/1\n",
+		"/etc/lab/lab.conf:6:", "'ib0_1_14'", "line 3");
+	refuses(LAB "[interface ib3_2_7fff@h1]\nport = fabric:lab/Hca2/1\n"
+		    "[interface uib0@h1]\nport = fabric:lab/Hca1/1\nprofile = hld2002\n",
+		"/etc/lab/lab.conf:3:", "'ib3_2_7fff'", "line 5");
+	refuses(HLD "netns = x\n[interface ib0_1_14@h2]\nport = fabric:lab/Hca2/1\nnetns = x\n",
+		"/etc/lab/lab.conf:7:", "'ib0_1_14'", "line 3");
 	refuses(IFACE "netns = pid:x\n", "/etc/lab/lab.conf:5:", "pid:x", "pid:N");
 	refuses(IFACE "netns = a/b\n", "/etc/lab/lab.conf:5:", "a/b", "absolute path");
 	refuses(IFACE "address = 10.4.0.1\n", "/etc/lab/lab.conf:5:", "10.4.0.1", "PREFIX");
@@ -694,6 +701,13 @@ static void test_H31_conf_pkeys_of_a_port(void **state)
 	assert_int_equal(parse(&c, HLD "pkey = 0x8014\naddress = 10.4.1.1/24\n", err), 0);
 	assert_int_equal(c.iface[0].npkeys, 1);
 	assert_int_equal(c.iface[0].addr[0].pkey, 0x8014);
+	conf_free(&c);
+	/* Other interfaces of the host have names that are none of P_Keys, and those of other hosts are free. */
+	assert_int_equal(parse(&c,
+			       HLD "[interface ib0_1@h1]\nport = fabric:lab/Hca2/1\n"
+				   "[interface ib0_1_14@h2]\nport = fabric:lab/Hca2/1\n",
+			       err),
+			 0);
 	conf_free(&c);
 }
 
