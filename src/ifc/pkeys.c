@@ -5,6 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CAME_BURST 64 /* P_Keys that may come at once, and the time after which one more may */
+#define CAME_EVERY NS_MSEC(100)
+#define RETRY_MIN NS_SEC(1) /* pause after the owner had no success */
+#define RETRY_MAX NS_SEC(64)
+
+static void again(struct timer *t, ns_t now)
+{
+	struct ifc_pkeys *k = container_of(t, struct ifc_pkeys, timer);
+
+	(void)now;
+	k->port->dirty = k->port->set->ports_dirty = true;
+}
+
 int ifc_pkeys_start(struct ifc_pkeys *k, struct ifc_port *port)
 {
 	struct ca_port_attr a;
@@ -13,12 +26,17 @@ int ifc_pkeys_start(struct ifc_pkeys *k, struct ifc_port *port)
 	if (err)
 		return err;
 	k->cap = a.pkey_tbl_len;
-	k->mem = calloc(2u * k->cap + 1, sizeof(*k->mem));
+	k->mem = calloc(3u * k->cap + 1, sizeof(*k->mem));
 	if (!k->mem)
 		return -ENOMEM;
 	k->have = k->mem;
 	k->now = k->mem + k->cap;
-	k->n = 0;
+	k->failed = k->now + k->cap;
+	k->n = k->nfailed = k->failures = 0;
+	k->last = 0;
+	k->pace = (struct pace){ 0 };
+	k->port = port;
+	timer_init(&k->timer, again);
 	list_add_tail(&port->pkeys, &k->link);
 	port->dirty = port->set->ports_dirty = true;
 	return 0;
@@ -28,10 +46,11 @@ void ifc_pkeys_stop(struct ifc_pkeys *k)
 {
 	if (!k->mem)
 		return;
+	timer_cancel(k->port->set->timers, &k->timer);
 	list_del(&k->link);
 	free(k->mem);
-	k->mem = k->have = k->now = NULL;
-	k->n = 0;
+	k->mem = k->have = k->now = k->failed = NULL;
+	k->n = k->nfailed = 0;
 }
 
 static bool counts(const struct ifc_pkeys *k, uint16_t pkey)
@@ -70,19 +89,94 @@ static bool has(const uint16_t *v, unsigned int n, uint16_t pkey)
 	return n && bsearch(&pkey, v, n, sizeof(*v), by_value);
 }
 
+static void tell_gone(struct ifc_pkeys *k, unsigned int n, ns_t now)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < k->n; i++) {
+		if (has(k->now, n, k->have[i]))
+			k->have[kept++] = k->have[i];
+		else
+			k->ops->gone(k->ctx, k->have[i], now);
+	}
+	k->n = kept;
+}
+
+static bool has_failed(const struct ifc_pkeys *k, uint16_t pkey)
+{
+	for (unsigned int i = 0; i < k->nfailed; i++)
+		if (k->failed[i] == pkey)
+			return true;
+	return false;
+}
+
+/* P_Keys without success wait for their time, except that one which was taken out of the table is forgotten. */
+static void keep_failed(struct ifc_pkeys *k, unsigned int n, ns_t now)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; now < k->retry_at && i < k->nfailed; i++)
+		if (has(k->now, n, k->failed[i]))
+			k->failed[kept++] = k->failed[i];
+	k->nfailed = kept;
+}
+
+static void add(struct ifc_pkeys *k, uint16_t pkey)
+{
+	unsigned int at = k->n++;
+
+	for (; at && k->have[at - 1] > pkey; at--)
+		k->have[at] = k->have[at - 1];
+	k->have[at] = pkey;
+}
+
+static void tell_one(struct ifc_pkeys *k, uint16_t pkey, ns_t now)
+{
+	k->last = pkey;
+	if (!k->ops->came(k->ctx, pkey, now)) {
+		add(k, pkey);
+		return;
+	}
+	if (!k->nfailed)
+		k->retry_at = now + ns_backoff(++k->failures, RETRY_MIN, RETRY_MAX);
+	k->failed[k->nfailed++] = pkey;
+}
+
+/*
+ * The next in turn begins, so that P_Keys that come and go all the time do not keep others waiting. Return: false if the
+ * allowance was used up
+ */
+static bool tell_came(struct ifc_pkeys *k, unsigned int n, ns_t now)
+{
+	unsigned int first = 0;
+
+	while (first < n && k->now[first] <= k->last)
+		first++;
+	for (unsigned int i = 0; i < n; i++) {
+		uint16_t pkey = k->now[(first + i) % n];
+
+		if (has(k->have, k->n, pkey) || has_failed(k, pkey))
+			continue;
+		if (!pace_take(&k->pace, CAME_BURST, CAME_EVERY, now))
+			return false;
+		tell_one(k, pkey, now);
+	}
+	return true;
+}
+
 /* What is gone is told first, because it gives back what those that come may need. */
 void ifc_pkeys_update(struct ifc_pkeys *k, struct ca *ca, ns_t now)
 {
-	unsigned int n = read_table(k, ca), before = k->n;
-	uint16_t *had = k->have;
+	unsigned int n = read_table(k, ca);
+	ns_t next = NS_NEVER;
 
-	k->have = k->now;
-	k->now = had;
-	k->n = n;
-	for (unsigned int i = 0; i < before; i++)
-		if (!has(k->have, n, had[i]))
-			k->ops->gone(k->ctx, had[i], now);
-	for (unsigned int i = 0; i < n; i++)
-		if (!has(had, before, k->have[i]))
-			k->ops->came(k->ctx, k->have[i], now);
+	tell_gone(k, n, now);
+	keep_failed(k, n, now);
+	if (!tell_came(k, n, now))
+		next = now + CAME_EVERY;
+	if (!k->nfailed)
+		k->failures = 0;
+	else if (k->retry_at < next)
+		next = k->retry_at;
+	timer_arm(k->port->set->timers, &k->timer, next);
 }

@@ -9,14 +9,21 @@
  * for each (intel-ipoib-linux-hld-2002, 2.6). A list of P_Keys may limit those that count: an SM that creates groups at a
  * join makes it impossible to find out by joining which partitions IPoIB uses.
  *
+ * An interface that goes is gone at once. Those that come are bounded in number for each second, because a table that is written
+ * again and again could otherwise keep the owner busy with making interfaces.
+ *
  * A full and a limited membership of one partition are one P_Key here, because they are one link (RFC 4391 section 4.1).
  */
 
 #include "ifc/ifc.h"
+#include "util/pace.h"
 
 struct ifc_pkeys_ops {
-	/* Bit 15 of @pkey is set. The functions may make and destroy interfaces of the port. */
-	void (*came)(void *ctx, uint16_t pkey, ns_t now);
+	/*
+	 * Bit 15 of @pkey is set. The functions may make and destroy interfaces of the port. If came() returns an error, it
+	 * is called again after a while, as long as the P_Key is in the table, and gone() is not called.
+	 */
+	int (*came)(void *ctx, uint16_t pkey, ns_t now);
 	void (*gone)(void *ctx, uint16_t pkey, ns_t now);
 };
 
@@ -26,11 +33,18 @@ struct ifc_pkeys {
 	void *ctx;
 	const uint16_t *only; /* borrowed: the P_Keys that count, bit 15 aside */
 	unsigned int nonly; /* number of P_Keys in .only; 0: all count */
+	struct ifc_port *port;
 	unsigned int cap; /* entries of the port's P_Key table */
-	uint16_t *mem; /* memory of the two following; NULL while the table is not followed */
+	uint16_t *mem; /* memory of the three following; NULL while the table is not followed */
 	uint16_t *have; /* P_Keys that came and are not gone, ascending, with bit 15 set */
 	uint16_t *now; /* what the table has at present, in the same form */
-	unsigned int n; /* number of P_Keys in .have */
+	uint16_t *failed; /* P_Keys for which came() returned an error, until .retry_at */
+	unsigned int n, nfailed; /* number of P_Keys in .have and in .failed */
+	unsigned int failures; /* number of times in a row after which some were in .failed */
+	ns_t retry_at;
+	uint16_t last; /* the P_Key for which came() was called last */
+	struct pace pace; /* of calls of came() */
+	struct timer timer; /* time of the next update if the table stays as it is */
 };
 
 /*

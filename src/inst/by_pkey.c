@@ -129,7 +129,7 @@ void by_pkey_release(struct by_pkey_tap *t, const struct tap *tap)
 
 /* ----- P_Keys come and go */
 
-static void on_came(void *ctx, uint16_t pkey, ns_t now)
+static int on_came(void *ctx, uint16_t pkey, ns_t now)
 {
 	struct by_pkey *b = ctx;
 	struct conf_iface c = b->conf;
@@ -144,14 +144,15 @@ static void on_came(void *ctx, uint16_t pkey, ns_t now)
 			c.addr[c.naddrs++] = b->conf.addr[k];
 	err = iface_add_pkey(b, &c, &i);
 	if (err) {
-		log_to(&b->inst->cfg.log, LOG_LVL_ERR, "%s@%s: %s", c.name, b->host->name,
-		       strerror(-err));
-		return;
+		log_to(&b->inst->cfg.log, LOG_LVL_ERR, "%s@%s: %s; trying again later", c.name,
+		       b->host->name, strerror(-err));
+		return err;
 	}
 	log_to(&b->inst->cfg.log, LOG_LVL_INFO, "%s@%s: P_Key 0x%04x came into the port's table",
 	       i->name, b->host->name, pkey);
 	inst_iface_event(i, true, now);
 	share_out(b);
+	return 0;
 }
 
 static void on_gone(void *ctx, uint16_t pkey, ns_t now)

@@ -100,7 +100,7 @@ static struct member *of(unsigned int host, uint16_t pkey)
 	return m ? *m : NULL;
 }
 
-static void on_came(void *ctx, uint16_t pkey, ns_t now)
+static int on_came(void *ctx, uint16_t pkey, ns_t now)
 {
 	struct owner *o = ctx;
 	struct member **m = slot(o, 0);
@@ -120,6 +120,7 @@ static void on_came(void *ctx, uint16_t pkey, ns_t now)
 	assert_int_equal(ifc_start(&(*m)->ifc, &cfg), 0);
 	ifc_set_up(&(*m)->ifc, true, now);
 	o->came++;
+	return 0;
 }
 
 static void on_gone(void *ctx, uint16_t pkey, ns_t now)

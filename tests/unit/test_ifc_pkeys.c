@@ -8,12 +8,14 @@
 
 /* A port whose P_Key table the test writes, and a log of what is told. */
 
-#define TABLE 8
+#define TABLE 100
+#define LOG 2000
 
 static uint16_t table[TABLE];
-static uint16_t log_pkey[32];
-static bool log_came[32];
+static uint16_t log_pkey[LOG];
+static bool log_came[LOG];
 static unsigned int nlog;
+static uint16_t refused; /* the P_Key for which came() returns an error */
 
 static int port_query(struct ca *ca, struct ca_port_attr *ret)
 {
@@ -33,14 +35,15 @@ static const struct ca_ops ca_ops = { .port_query = port_query, .pkey_query = pk
 
 static void told(bool came, uint16_t pkey)
 {
-	assert_true(nlog < 32);
+	assert_true(nlog < LOG);
 	log_came[nlog] = came;
 	log_pkey[nlog++] = pkey;
 }
 
-static void on_came(void *ctx, uint16_t pkey, ns_t now)
+static int on_came(void *ctx, uint16_t pkey, ns_t now)
 {
 	told(true, pkey);
+	return pkey == refused ? -ENOMEM : 0;
 }
 
 static void on_gone(void *ctx, uint16_t pkey, ns_t now)
@@ -50,11 +53,16 @@ static void on_gone(void *ctx, uint16_t pkey, ns_t now)
 
 static const struct ifc_pkeys_ops ops = { .came = on_came, .gone = on_gone };
 static struct ca ca = { .ops = &ca_ops };
+static struct timers timers;
 static struct ifc_set set;
 static struct ifc_port port;
 
 static void start(struct ifc_pkeys *k, const uint16_t *only, unsigned int nonly)
 {
+	timers_fini(&timers);
+	timers_init(&timers);
+	set.timers = &timers;
+	refused = 0;
 	ifc_port_init(&port, &set, 1);
 	port.ca = &ca;
 	memset(table, 0, sizeof(table));
@@ -64,10 +72,39 @@ static void start(struct ifc_pkeys *k, const uint16_t *only, unsigned int nonly)
 	assert_true(port.dirty && set.ports_dirty);
 }
 
+static void update_at(struct ifc_pkeys *k, ns_t now)
+{
+	timers_run(&timers, now);
+	port.dirty = set.ports_dirty = false;
+	ifc_pkeys_update(k, &ca, now);
+}
+
 static void update(struct ifc_pkeys *k)
 {
 	nlog = 0;
-	ifc_pkeys_update(k, &ca, 0);
+	update_at(k, 0);
+}
+
+/* Let time pass, with an update whenever the timer asks for one; the table stays as it is. */
+static void pass(struct ifc_pkeys *k, ns_t until)
+{
+	ns_t next;
+
+	while ((next = timers_next(&timers)) <= until) {
+		timers_run(&timers, next);
+		assert_true(port.dirty && set.ports_dirty);
+		update_at(k, next);
+	}
+	timers_run(&timers, until);
+}
+
+static unsigned int times_told(uint16_t pkey)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < nlog; i++)
+		n += log_came[i] && log_pkey[i] == pkey;
+	return n;
 }
 
 static void test_H30_pkeys_that_come_and_go_are_told_once(void **state)
@@ -120,21 +157,138 @@ static void test_H30_invalid_pkeys_are_none(void **state)
 	ifc_pkeys_stop(&k);
 }
 
-static void test_H30_a_full_table_is_told(void **state)
+static void fill(unsigned int n)
+{
+	memset(table, 0, sizeof(table));
+	for (unsigned int i = 0; i < n; i++)
+		table[i] = (uint16_t)(0x8000 + n - i);
+}
+
+static void test_H30_a_table_is_told_in_order(void **state)
 {
 	struct ifc_pkeys k;
 
 	(void)state;
 	start(&k, NULL, 0);
-	for (unsigned int i = 0; i < TABLE; i++)
-		table[i] = (uint16_t)(0x8000 + TABLE - i);
+	fill(20);
 	update(&k);
+	assert_int_equal(nlog, 20);
+	for (unsigned int i = 0; i < 20; i++)
+		assert_int_equal(log_pkey[i], 0x8001 + i);
+	assert_int_equal(timers_next(&timers), NS_NEVER);
+	memset(table, 0, sizeof(table));
+	update(&k);
+	assert_int_equal(nlog, 20);
+	ifc_pkeys_stop(&k);
+}
+
+static void test_H30_a_full_table_is_told_within_seconds(void **state)
+{
+	struct ifc_pkeys k;
+
+	(void)state;
+	start(&k, NULL, 0);
+	fill(TABLE);
+	update(&k);
+	assert_int_equal(nlog, 64);
+	pass(&k, NS_SEC(10));
 	assert_int_equal(nlog, TABLE);
 	for (unsigned int i = 0; i < TABLE; i++)
 		assert_int_equal(log_pkey[i], 0x8001 + i);
+	assert_int_equal(timers_next(&timers), NS_NEVER);
 	memset(table, 0, sizeof(table));
 	update(&k);
-	assert_int_equal(nlog, TABLE);
+	assert_int_equal(nlog, TABLE); /* what goes does not wait */
+	ifc_pkeys_stop(&k);
+}
+
+/* An SM, or who poses as one, writes the table a thousand times a second. */
+static void test_H30_a_table_that_flaps_makes_bounded_work(void **state)
+{
+	struct ifc_pkeys k;
+
+	(void)state;
+	start(&k, NULL, 0);
+	nlog = 0;
+	for (ns_t ms = 0; ms < 10000; ms++) {
+		fill(ms % 2 ? 40 : 0);
+		/* One is in the table all the time, and is to have its interface in spite of the others. */
+		table[TABLE - 1] = 0x9000;
+		update_at(&k, NS_MSEC(ms));
+	}
+	assert_int_equal(times_told(0x9000), 1);
+	assert_true(nlog <= 2 * (64 + 100) + 2);
+	assert_true(nlog >= 2 * (64 + 90));
+	fill(40);
+	pass(&k, NS_SEC(30));
+	for (uint16_t i = 0; i < 40; i++)
+		assert_true(times_told(0x8001 + i) >= 1);
+	assert_int_equal(k.n, 40);
+	ifc_pkeys_stop(&k);
+	assert_int_equal(timers_next(&timers), NS_NEVER);
+}
+
+static void test_H30_a_pkey_that_flaps_keeps_no_other_waiting(void **state)
+{
+	struct ifc_pkeys k;
+
+	(void)state;
+	start(&k, NULL, 0);
+	nlog = 0;
+	for (ns_t ms = 0; ms < 3000; ms++) {
+		fill(ms % 2);
+		update_at(&k, NS_MSEC(ms));
+	}
+	fill(3);
+	update_at(&k, NS_SEC(3));
+	for (ns_t ms = 3000; ms < 3500; ms++) {
+		fill(3);
+		if (ms % 2)
+			table[2] = 0; /* the lowest one, 0x8001 */
+		update_at(&k, NS_MSEC(ms));
+	}
+	assert_int_equal(times_told(0x8002), 1);
+	assert_int_equal(times_told(0x8003), 1);
+	ifc_pkeys_stop(&k);
+}
+
+static void test_H30_a_pkey_without_success_is_told_again(void **state)
+{
+	struct ifc_pkeys k;
+
+	(void)state;
+	start(&k, NULL, 0);
+	fill(3);
+	refused = 0x8002;
+	update(&k);
+	assert_int_equal(nlog, 3);
+	assert_int_equal(k.n, 2);
+	/* Neither other changes of the port nor other P_Keys make it come earlier, nor does it keep them waiting. */
+	for (ns_t ms = 1; ms < 500; ms++)
+		update_at(&k, NS_MSEC(ms));
+	fill(4);
+	update_at(&k, NS_MSEC(500));
+	assert_int_equal(times_told(0x8004), 1);
+	assert_int_equal(times_told(0x8002), 1);
+	pass(&k, NS_SEC(1));
+	assert_int_equal(times_told(0x8002), 2);
+	pass(&k, NS_SEC(600));
+	/* After 1, 2, 4, ... 64 seconds, and then after 64 each time */
+	assert_int_equal(times_told(0x8002), 1 + 7 + (600 - 127) / 64);
+	refused = 0;
+	pass(&k, NS_SEC(700));
+	assert_int_equal(k.n, 4);
+	assert_int_equal(timers_next(&timers), NS_NEVER);
+	/* What never came does not go. */
+	refused = 0x8005;
+	fill(5);
+	update_at(&k, NS_SEC(701));
+	assert_int_equal(k.n, 4);
+	nlog = 0;
+	fill(4);
+	update_at(&k, NS_SEC(702));
+	assert_int_equal(nlog, 0);
+	assert_int_equal(timers_next(&timers), NS_NEVER);
 	ifc_pkeys_stop(&k);
 }
 
@@ -161,7 +315,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_H30_pkeys_that_come_and_go_are_told_once),
 		cmocka_unit_test(test_H30_invalid_pkeys_are_none),
-		cmocka_unit_test(test_H30_a_full_table_is_told),
+		cmocka_unit_test(test_H30_a_table_is_told_in_order),
+		cmocka_unit_test(test_H30_a_full_table_is_told_within_seconds),
+		cmocka_unit_test(test_H30_a_table_that_flaps_makes_bounded_work),
+		cmocka_unit_test(test_H30_a_pkey_that_flaps_keeps_no_other_waiting),
+		cmocka_unit_test(test_H30_a_pkey_without_success_is_told_again),
 		cmocka_unit_test(test_H31_pkeys_are_compared_with_a_list),
 	};
 
