@@ -428,12 +428,9 @@ static void group_step(struct sac_group *g, ns_t now)
 		timer_arm(s->timers, &g->timer, due ? now : NS_NEVER);
 		return;
 	}
-	if (s->shared ||
-	    !sac_usable(
-		    s)) /* no Delete, because the other user of the port may need the membership */
-		g->have &= want;
-	if (s->shared || !sac_usable(s))
-		g->may = g->have;
+	/* No Delete on a shared port, because the kernel's driver may need the membership. */
+	if (s->shared)
+		g->may = g->have &= want;
 	if (!want && !g->may) {
 		group_free(g);
 		return;
@@ -550,9 +547,8 @@ void sac_groups_deleted(struct sac *s, const ib_gid *mgid)
 
 	if (!g)
 		return;
+	/* `may` stays, because a late Report can be about an earlier group of this MGID. */
 	g->have = 0;
-	/* A join that is under way may be granted after all: the Report may be about an earlier group of this MGID. */
-	g->may = g->op.active && !g->leaving ? g->asked : 0;
 	list_for_each (r, &g->refs, link)
 		r->told = false;
 }

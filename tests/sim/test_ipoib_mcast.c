@@ -229,8 +229,8 @@ static void test_R65_deleted_group_is_absent_again(void **state)
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(r.nsent, 1);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_GROUP), 1);
-	/* the group was never joined, so there is nothing to leave */
-	assert_int_equal(r.s.sa.leaves, leaves);
+	/* The Report could be late, and about an earlier group of this MGID, so the host leaves all the same. */
+	assert_int_equal(r.s.sa.leaves, leaves + 1);
 	rig_fini(&r);
 }
 

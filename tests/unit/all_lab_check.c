@@ -203,8 +203,11 @@ static void one_belief(void *ctx, const struct sac_group_info *i)
 		g ? sm_group_member(g, ib_gid_guid(&sac_port(b->h->sac)->gid)) : NULL;
 
 	if (i->have && (!m || m->join_state != i->have))
-		fail_msg("seed %llu: host %u has join state %u, the SA knows %u",
-			 (unsigned long long)b->seed, b->h->index, i->have, m ? m->join_state : 0);
+		fail_msg("seed %llu: host %u has join state %u of the group %016llx:%016llx, the "
+			 "SA knows %u",
+			 (unsigned long long)b->seed, b->h->index, i->have,
+			 (unsigned long long)be64_at(i->mgid.raw),
+			 (unsigned long long)be64_at(i->mgid.raw + 8), m ? m->join_state : 0);
 }
 
 struct search {

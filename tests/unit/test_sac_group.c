@@ -581,6 +581,61 @@ static void test_membership_that_a_late_trap_67_overtook_is_left(void **state)
 	sac_rig_fini(&r);
 }
 
+/* A cable that is out for a moment is no reason for an SA to forget the port. */
+static void test_membership_that_ended_while_the_port_was_down_is_left(void **state)
+{
+	struct user a = { 0 };
+	struct sac_stats st;
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
+	sac_rig_run(&r, NS_MSEC(1));
+	sac_rig_port(&r, false);
+	sac_rig_run(&r, NS_SEC(1));
+	sac_group_leave(r.sac, &a.ref, r.now);
+	sac_rig_run(&r, NS_SEC(1));
+	sac_rig_port(&r, true);
+	sac_rig_run(&r, NS_SEC(1));
+	assert_int_equal(at_sa(&r, 1)->have, 0);
+	sac_stats(r.sac, &st);
+	assert_int_equal(st.groups, 0);
+	sac_rig_fini(&r);
+}
+
+static struct user *leaver;
+static struct sac *of_leaver;
+
+static void leave_deleted(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now)
+{
+	if (ev == SAC_EV_GROUP_DELETED)
+		sac_group_leave(of_leaver, &leaver->ref, now);
+}
+
+/* The same, for a bit that was granted already, and whose user gives it up when it is told that the group is gone. */
+static void test_bit_that_a_late_trap_67_ended_is_left(void **state)
+{
+	struct sac_user u = { .event = leave_deleted };
+	struct user a = { 0 }, b = { 0 };
+	ib_gid g = group(1);
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	sac_user_add(r.sac, &u);
+	make(&r, 1);
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
+	join(&r, &b, 1, MCM_JOIN_NON, false);
+	sac_rig_run(&r, NS_SEC(1));
+	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL | MCM_JOIN_NON);
+	of_leaver = r.sac;
+	leaver = &b;
+	sa_report(&r.sa, MAD_TRAP_MC_DELETED, &g, r.now);
+	sac_rig_run(&r, NS_SEC(1));
+	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
+	sac_rig_fini(&r);
+}
+
 static void test_leave_is_repeated_to_a_silent_sa(void **state)
 {
 	struct user a = { 0 };
@@ -810,6 +865,8 @@ int main(void)
 		cmocka_unit_test(test_leave_while_the_join_is_open_leaves_what_is_granted),
 		cmocka_unit_test(test_membership_that_a_restart_overtook_is_left),
 		cmocka_unit_test(test_membership_that_a_late_trap_67_overtook_is_left),
+		cmocka_unit_test(test_bit_that_a_late_trap_67_ended_is_left),
+		cmocka_unit_test(test_membership_that_ended_while_the_port_was_down_is_left),
 		cmocka_unit_test(test_leave_is_repeated_to_a_silent_sa),
 		cmocka_unit_test(test_leave_from_inside_done),
 		cmocka_unit_test(test_shared_port_never_leaves_and_joins_every_60_s),
