@@ -7,12 +7,13 @@
 #	sweep	sweep time and memory, PathRecords a second
 #	scale	1,000 switches and 10,000 HCAs, beside OpenSM on our fabric and on ibsim
 #	net	TCP, 64-byte UDP, UDP round trip, beside a veth pair measured in the same minutes
+#	profiles	TCP and 64-byte UDP of each link profile, beside rfc4391 in the same minutes
 #
-#	run.sh [path] [sweep] [scale] [net]	default: all
+#	run.sh [path] [sweep] [scale] [net] [profiles]	default: all
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}
-parts=${*:-path sweep scale net}
+parts=${*:-path sweep scale net profiles}
 
 head() { printf '\n== %s\n' "$*"; }
 
@@ -72,8 +73,9 @@ for p in $parts; do
 	sweep) bench_sweep ;;
 	scale) bench_scale ;;
 	net) bash bench/net.sh ;;
+	profiles) bash bench/profiles.sh ;;
 	*)
-		echo "usage: run.sh [path] [sweep] [scale] [net]" >&2
+		echo "usage: run.sh [path] [sweep] [scale] [net] [profiles]" >&2
 		exit 2
 		;;
 	esac
