@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# profile = linux: tests/interop/linux/differences.py, which finds the packets by which Linux's own ib_ipoib differs from the RFC in a
-# capture, finds the same packets of a host with this profile. Hosts of this profile and of rfc4391 are on one link.
+# profile = linux, with the lab of examples/: tests/interop/linux/differences.py, which finds the packets by which Linux's own ib_ipoib
+# differs from the RFC in a capture, finds the same packets of a host with this profile. Hosts of this profile and of rfc4391 are on one link.
 #
-#	h1 linux -- Switch1 ------- Switch2 -- h2 linux
-#	                  \         /
-#	                    Switch3 -- h3 rfc4391
+#	h1 linux ---- Switch1 ==== Switch2 ---- h3 rfc4391
+#	h2 linux -----/                  \----- h4 rfc4391
 . "$(dirname "$0")/lib.sh"
 need ping python3
 mcast=$TOOLS/mcast
 differences="/usr/bin/python3 -B $PWD/tests/interop/linux/differences.py"
-topo_ring 3 3 >"$work/lab.topo"
-conf_hosts 3 "capture = $work/all.pcap" | # a capture from the start, because hosts ask the SA as soon as they are up
-	sed '/^\[interface uib0@h[12]\]/a profile = linux' >"$work/lab.conf"
+cp examples/lab.topo "$work"
+# a capture from the start, because hosts ask the SA as soon as they are up
+sed "/^topology/a capture = $work/all.pcap" examples/linux.conf >"$work/lab.conf"
 lab_up
 
 lid() { u -j link show dev "uib0@$1" | jq '.link[0].lid'; }
@@ -30,8 +29,8 @@ profile_is() { equal "$2" "$(u -j link show dev "uib0@$1" | jq -r '.link[0].prof
 
 check "h1 has the profile" profile_is h1 linux
 check "h3 has the default" profile_is h3 rfc4391
-check "all reach all, IPv4" pairs 3 20
-check "and IPv6" all_pairs 3 reaches6
+check "all reach all, IPv4" pairs 4 20
+check "and IPv6" all_pairs 4 reaches6
 
 group_is_there() { u -j fabric group show | jq -e --arg g "$1" '[.group[].mgid] | index($g)'; }
 check "h1 sends to a group that nobody has" x h1 "$mcast" send uib0 239.9.8.7 5000 1 data
