@@ -38,6 +38,8 @@ ifeq ($(FUZZ),1)
 SANFLAGS += -fsanitize=fuzzer-no-link
 endif
 OPT	?= $(if $(filter 1,$(SAN)),-O1,-O2)
+# The test programs themselves are compiled more often than they run, and optimising them takes as long as compiling them.
+TEST_OPT ?= $(if $(filter 1,$(SAN)),-O0)
 CFLAGS	?= -g
 ALL_CFLAGS := -std=gnu11 $(OPT) -fno-strict-aliasing -fno-omit-frame-pointer $(WARN) $(SANFLAGS) \
 	   -D_GNU_SOURCE -Isrc -Iinclude -Itests $(CFLAGS)
@@ -145,7 +147,7 @@ define test_rule
 $(O)/$(basename $(patsubst tests/%,%,$(1))): $(1) $(call test_shared,$(1)) $(call libs_of,$(call test_folder,$(1)))
 	@mkdir -p $$(@D)
 	$$(say) "  TEST    $$<"
-	$$(Q)$$(CC) $$(ALL_CFLAGS) -MMD -MP -MF $$@.d -MT $$@ -o $$@ $$< $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(TEST_LIBS)
+	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(TEST_OPT) -MMD -MP -MF $$@.d -MT $$@ -o $$@ $$< $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(TEST_LIBS)
 endef
 $(foreach t,$(unit_srcs),$(eval $(call test_rule,$(t))))
 

@@ -17,7 +17,7 @@ steps=${steps/ check / build lint unit system }
 steps=${steps/ check-night / bits mutants seeds kasan hostile debian load }
 steps=${steps/ check-all / build-all lint-all system-all linux fuzz }
 jobs=$(nproc)
-system_jobs=${SYSTEM_JOBS:-$((jobs * 2))}
+system_jobs=${SYSTEM_JOBS:-$((jobs * 3))}
 script_timeout=${SCRIPT_TIMEOUT:-900}
 logs=${LOGS:-build/check}
 work=$(mktemp -d)
@@ -157,7 +157,7 @@ step_lint-all() {
 step_unit() {
 	say "unit and simulation tests (ASan, UBSan)"
 	one build-san make -s -j"$jobs" SAN=1 all tests || return
-	for t in tests/unit/test_*.c tests/sim/test_*.c; do
+	for t in tests/sim/test_*.c tests/unit/test_*.c; do # the longest ones first
 		t=${t#tests/}
 		pool unit_log "${t%.c}" "build/san/${t%.c}"
 	done

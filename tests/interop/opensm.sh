@@ -13,7 +13,7 @@
 need opensm ibsim flock
 shopt -s extglob
 examples=/usr/share/doc/ibsim-utils/net-examples
-nets=${NETS:-net net.1 net.2sw2path net.2sw2path4hca net.2sw2path4hca2port torus fat-tree broken}
+nets=${NETS:-net net.1 net.2sw2path net.2sw2path4hca net.2sw2path4hca2port torus broken}
 # Each host subscribes to traps 66 and 67 (RFC 4391 section 10), so hosts * groups Reports are open while all
 # join. OpenSM tracks 1000 of them by default.
 export OSM_UMAD_MAX_PENDING=100000

@@ -85,19 +85,33 @@ many() {
 }
 check "twenty at a time" many
 
-killed() {
+# A program that waits for an answer is killed, while its request is under way; then some at any moment of their lives.
+in_the_middle() {
+	local p id
+	u fabric fault add Switch1/1 loss 100% mad >/dev/null || return 1
+	id=$(u -j fabric fault show | jq '.fault[0].id')
+	bx h1 saquery -t 60000 >"$work/killed" 2>&1
+	p=$!
+	eventually 5 someone_is_there || return 1
+	# shellcheck disable=SC2046
+	kill -KILL $(descendants "$p")
+	wait "$p"
+	u fabric fault del "$id" && eventually 5 nobody_is_left
+} 2>/dev/null
+at_any_moment() {
 	local p
-	for _ in $(seq 10); do
+	for _ in $(seq 30); do
 		bx h1 sh -c 'while :; do saquery -p >/dev/null; done'
 		p=$!
-		eventually 5 someone_is_there
+		sleep "0.$((RANDOM % 90 + 10))"
 		# shellcheck disable=SC2046
 		kill -KILL $(descendants "$p")
 		wait "$p"
 	done 2>/dev/null
 	eventually 5 nobody_is_left
 }
-check "killed in the middle, nothing of them stays" killed
+check "killed in the middle, nothing of it stays" in_the_middle
+check "killed at any moment, nothing of them stays" at_any_moment
 check "and who comes next is served" equal 6 "$(nodes h1)"
 
 bx h2 ping -n -i 0.05 10.4.0.3 >"$work/ping"

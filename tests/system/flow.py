@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A TCP flow that lasts as long as the test needs it, and how long it was silent.
 
-    flow.py recv ADDRESS PORT           one connection; prints "ready", and JSON when the sender has ended
+    flow.py recv ADDRESS PORT           one connection; prints "ready", "connected", and JSON when the sender has ended
     flow.py send ADDRESS PORT TO        from ADDRESS to TO, 160 Mb/s, until SIGTERM
 
 The receiver looks every 10 ms of its own time whether something came: a look that a busy machine delays is still one look. The JSON
@@ -41,6 +41,7 @@ def recv(address, port):
     listener.listen(1)
     print("ready", flush=True)
     connection, _ = listener.accept()
+    print("connected", flush=True)
     connection.setblocking(False)
     octets = looks = silent = longest = row = 0
     ended = False

@@ -387,6 +387,7 @@ flow_start() {
 	eventually 10 grep -q ready "$work/flow" || return 1
 	bx "$1" python3 -B "$PWD/tests/system/flow.py" send "$3" 5301 "$4"
 	flow_sender=$!
+	eventually 10 grep -q connected "$work/flow"
 }
 
 # flow_stop CONDITION: end the flow and print the receiver's report (flow.py), for which the CONDITION must be

@@ -4,6 +4,7 @@
 Compare what the tools printed on ibsim with what they printed on our fabric.
 
     compare.py diff IBSIM-DIR LAB-DIR USED-FILE     outputs of one net; the differences that occurred are added to the file
+    compare.py names IBSIM-DIR LAB-DIR              print the names of the outputs that differ in what is not listed
     compare.py used USED-FILE VERSION DOC...        each one has occurred, and DOC has a heading for it; VERSION of ibsim
 
 An output is a file whose first line is "$ COMMAND". The two must be equal but for DIFFERENCES: each names the commands it
@@ -213,27 +214,40 @@ def read(path):
     return command[2:], text
 
 
-def diff(ibsim_dir, lab_dir, used_file):
-    bad = same = listed = 0
-    used_all = set()
+def compare(ibsim_dir, lab_dir):
+    """Yield name, command, both outputs as listed differences leave them, and those that occurred (None if the outputs are equal)."""
     for path in sorted(pathlib.Path(ibsim_dir).iterdir()):
         command, a = read(path)
         other, b = read(pathlib.Path(lab_dir) / path.name)
         if command != other:
             sys.exit(f"{path.name}: {command} and {other}")
-        if a == b:
-            same += 1
-            continue
         used = set()
-        x, y = run(a, command, "ibsim", used), run(b, command, "lab", used)
-        if x == y:
+        if a == b:
+            yield path.name, command, a, b, None
+        else:
+            yield path.name, command, run(a, command, "ibsim", used), run(b, command, "lab", used), used
+
+
+def names(ibsim_dir, lab_dir):
+    for name, _, a, b, _ in compare(ibsim_dir, lab_dir):
+        if a != b:
+            print(name)
+
+
+def diff(ibsim_dir, lab_dir, used_file):
+    bad = same = listed = 0
+    used_all = set()
+    for _, command, a, b, used in compare(ibsim_dir, lab_dir):
+        if a == b and used is None:
+            same += 1
+        elif a == b:
             listed += 1
             used_all |= used
-            continue
-        bad += 1
-        if bad <= 10:
-            print(f"{command}:")
-            print("\n".join(list(difflib.unified_diff(x.split("\n"), y.split("\n"), "ibsim", "lab", lineterm="", n=1))[:20]))
+        else:
+            bad += 1
+            if bad <= 10:
+                print(f"{command}:")
+                print("\n".join(list(difflib.unified_diff(a.split("\n"), b.split("\n"), "ibsim", "lab", lineterm="", n=1))[:20]))
     with open(used_file, "a") as f:
         f.writelines(name + "\n" for name in sorted(used_all))
     print(f"{same} outputs equal, {listed} but for what is listed, {bad} different")
@@ -258,4 +272,4 @@ def used(used_file, version, docs):
 
 
 if __name__ == "__main__":
-    sys.exit({"diff": lambda a: diff(*a), "used": lambda a: used(a[0], a[1], a[2:])}[sys.argv[1]](sys.argv[2:]))
+    sys.exit({"diff": lambda a: diff(*a), "names": lambda a: names(*a), "used": lambda a: used(a[0], a[1], a[2:])}[sys.argv[1]](sys.argv[2:]))
