@@ -11,8 +11,8 @@
 #include "inst/port.h"
 
 #define AGAIN NS_SEC(1)
-#define STALE_FRAMES \
-	4096 /* frames of the last interface that are read from a TAP before the next one has it */
+#define DRAIN_FRAMES 64 /* frames that are read from a TAP in a turn, before others have theirs */
+#define DRAIN_PAUSE NS_MSEC(100) /* while there is no memory to read a frame */
 
 static struct inst_iface *find(const struct by_pkey *b, uint16_t pkey)
 {
@@ -34,18 +34,6 @@ static struct by_pkey_tap *tap_in(const struct by_pkey *b, enum by_pkey_tap_stat
 	return NULL;
 }
 
-/* What the host sent before the TAP was taken out of it must not leave by another partition. */
-static void drop_stale(struct by_pkey *b, struct by_pkey_tap *t)
-{
-	struct tap_frame f;
-
-	for (unsigned int k = 0; k < STALE_FRAMES; k++) {
-		if (tap_read(&t->tap, &b->inst->tap_rx, &f))
-			return;
-		pkt_free(f.pkt);
-	}
-}
-
 static void say_full(struct by_pkey *b, const struct inst_iface *i)
 {
 	log_to(&b->inst->cfg.log, LOG_LVL_WARN,
@@ -61,6 +49,8 @@ static void share_out(struct by_pkey *b)
 {
 	struct inst_iface *i;
 
+	if (b->stopped)
+		return;
 	list_for_each (i, &b->host->ifaces, on_host) {
 		struct by_pkey_tap *t;
 
@@ -69,9 +59,9 @@ static void share_out(struct by_pkey *b)
 		t = tap_in(b, BY_PKEY_TAP_FREE);
 		if (t) {
 			t->state = BY_PKEY_TAP_USED;
-			drop_stale(b, t);
 			iface_use_tap(i, t);
-		} else if (!i->no_tap_said && !tap_in(b, BY_PKEY_TAP_RETURNS)) {
+		} else if (!i->no_tap_said && !tap_in(b, BY_PKEY_TAP_RETURNS) &&
+			   !tap_in(b, BY_PKEY_TAP_DRAINS)) {
 			i->no_tap_said = true;
 			say_full(b, i);
 		}
@@ -89,15 +79,52 @@ static void tap_lost(struct by_pkey_tap *t, const char *text)
 	       *b->conf.host ? "@" : "", b->conf.host, text);
 }
 
+/*
+ * What the host sent before the TAP was taken out of it must not leave by another partition. So a TAP is free only when a read has found
+ * nothing: nobody can send to a TAP that is parked.
+ */
+static void drain(struct by_pkey_tap *t)
+{
+	struct by_pkey *b = t->of;
+	struct tap_frame f;
+	int err = 0;
+
+	for (unsigned int k = 0; !err && k < DRAIN_FRAMES; k++) {
+		err = tap_read(&t->tap, &b->inst->tap_rx, &f);
+		if (!err)
+			pkt_free(f.pkt);
+	}
+	if (err == -EAGAIN)
+		t->state = BY_PKEY_TAP_FREE;
+	else if (!err || err == -ENOBUFS)
+		timer_arm(&b->inst->loop.timers, &b->drain,
+			  b->inst->loop.now + (err ? DRAIN_PAUSE : 0));
+	else
+		tap_lost(t, strerror(-err));
+}
+
+static void drain_all(struct timer *tm, ns_t now)
+{
+	struct by_pkey *b = container_of(tm, struct by_pkey, drain);
+
+	(void)now;
+	for (unsigned int k = 0; k < b->conf.devices; k++)
+		if (b->tap[k].state == BY_PKEY_TAP_DRAINS)
+			drain(&b->tap[k]);
+	share_out(b);
+}
+
 static void on_parked(void *ctx, const struct netdev_answer *a)
 {
 	struct by_pkey_tap *t = ctx;
 
 	t->asked = false;
-	if (!a->err)
-		t->state = BY_PKEY_TAP_FREE;
-	else
+	if (!a->err) {
+		t->state = BY_PKEY_TAP_DRAINS;
+		drain(t);
+	} else {
 		tap_lost(t, a->text);
+	}
 	share_out(t->of);
 }
 
@@ -218,6 +245,17 @@ static int start(struct by_pkey *b, char err[INST_ERR_MAX])
 	return status;
 }
 
+void by_pkey_init(struct by_pkey *b)
+{
+	list_init(&b->link);
+	timer_init(&b->again, ask_again);
+	timer_init(&b->drain, drain_all);
+	b->pkeys.ops = &pkeys_ops;
+	b->pkeys.ctx = b;
+	b->pkeys.only = b->conf.pkeys;
+	b->pkeys.nonly = b->conf.npkeys;
+}
+
 int by_pkey_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX])
 {
 	struct inst_host *host;
@@ -232,18 +270,13 @@ int by_pkey_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_M
 		snprintf(err, INST_ERR_MAX, "interface %s: out of memory", c->name);
 		return -ENOMEM;
 	}
-	list_init(&b->link);
-	timer_init(&b->again, ask_again);
 	b->inst = in;
 	b->host = host;
 	b->port = port;
 	b->conf = *c;
 	b->conf.netns = NULL;
 	b->ca = host_ca(host, port);
-	b->pkeys.ops = &pkeys_ops;
-	b->pkeys.ctx = b;
-	b->pkeys.only = b->conf.pkeys;
-	b->pkeys.nonly = b->conf.npkeys;
+	by_pkey_init(b);
 	list_add_tail(&in->by_pkeys, &b->link);
 	return start(b, err);
 }
@@ -251,12 +284,14 @@ int by_pkey_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_M
 void by_pkey_stop(struct by_pkey *b)
 {
 	ifc_pkeys_stop(&b->pkeys);
+	b->stopped = true;
 }
 
 void by_pkey_destroy(struct by_pkey *b)
 {
 	by_pkey_stop(b);
 	timer_cancel(&b->inst->loop.timers, &b->again);
+	timer_cancel(&b->inst->loop.timers, &b->drain);
 	for (unsigned int k = 0; b->tap && k < b->conf.devices; k++) {
 		netdev_cancel(b->inst->helper, &b->tap[k]);
 		tap_close(&b->tap[k].tap);

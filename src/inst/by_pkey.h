@@ -18,9 +18,10 @@
 #include "inst/inst.h"
 
 enum by_pkey_tap_state {
-	BY_PKEY_TAP_FREE, /* in the parking namespace */
+	BY_PKEY_TAP_FREE, /* in the parking namespace, and no frame waits in it */
 	BY_PKEY_TAP_USED, /* of an interface */
 	BY_PKEY_TAP_RETURNS, /* on its way back to the parking namespace */
+	BY_PKEY_TAP_DRAINS, /* there, but frames that were sent before may wait in it, which are read and dropped */
 	BY_PKEY_TAP_LOST, /* deleted, or moved to another namespace, by somebody else */
 };
 
@@ -42,6 +43,8 @@ struct by_pkey {
 	struct ifc_pkeys pkeys;
 	struct by_pkey_tap *tap; /* conf.devices elements */
 	struct timer again; /* asks again what the helper did not take */
+	struct timer drain; /* reads what waits in TAPs that drain */
+	bool stopped; /* no interface is given a TAP any more */
 };
 
 /**
@@ -51,7 +54,9 @@ struct by_pkey {
  */
 int by_pkey_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX]);
 
-/* by_pkey_stop() - Follow the P_Keys no longer; the interfaces stay */
+/* by_pkey_init() - Set up what the other functions need of a zeroed struct whose .inst, .host, .port and .conf are set */
+void by_pkey_init(struct by_pkey *b);
+/* by_pkey_stop() - Follow the P_Keys no longer; the interfaces stay, and none gets a TAP */
 void by_pkey_stop(struct by_pkey *b);
 /* by_pkey_destroy() - End a section of which no interface is left */
 void by_pkey_destroy(struct by_pkey *b);
