@@ -280,17 +280,19 @@ static void next(struct inst_iface *i)
 	n->busy = true;
 	n->asked_at = loop_clock();
 	err = post(i, what);
-	if (!err)
+	if (!err) {
+		n->full_logged = false;
 		return;
+	}
 	n->busy = false;
 	n->asked = 0;
-	/* The helper's queue is full. iface_net_retry() sends the settings later, and these timers the rest. */
-	n->refused |= what & ~(IFACE_NET_GONE | IFACE_NET_LL_OLD);
-	if (what & RETURN)
-		timer_arm(&i->inst->loop.timers, &n->again, i->inst->loop.now + AGAIN);
-	if (what == IFACE_NET_GONE)
-		timer_arm(&i->inst->loop.timers, &n->pace, i->inst->loop.now + AGAIN);
-	log_refusal(i, what, strerror(-err));
+	/* The helper's queue is full, so nothing was asked for, and it is as if it had not been this one's turn yet. */
+	n->wanted |= what & ~IFACE_NET_GONE;
+	timer_arm(&i->inst->loop.timers, what == IFACE_NET_GONE ? &n->pace : &n->again,
+		  i->inst->loop.now + AGAIN);
+	if (!n->full_logged)
+		log_refusal(i, what, strerror(-err));
+	n->full_logged = true;
 }
 
 static void pace_over(struct timer *t, ns_t now)

@@ -47,13 +47,14 @@ struct iface_net {
 	bool token_logged; /* the first refusal of a token was logged */
 	bool away; /* the namespace is gone, or the instance leaves, so nothing is sent */
 	bool tap_logged; /* the first refusal of the TAP's return was logged */
+	bool full_logged; /* that the helper's queue is full was logged */
 	unsigned int naddrs; /* number of configured addresses sent since the namespace came back */
 	unsigned int mtu;
 	uint8_t linklocal[16]; /* the fe80:: address that was sent last; zero if none was */
 	ns_t asked_at; /* time at which the job under way was queued */
 	struct timer pace; /* earliest time of the next deletion of neighbours */
 	struct timer
-		again; /* time at which the TAP's return, or IFF_UP, is asked for again after a refusal */
+		again; /* time at which is asked again for the TAP's return or IFF_UP after a refusal, or for what found the helper's queue full */
 	unsigned int ngone; /* number of MACs in .gone */
 	uint64_t gone_dropped; /* MACs for which .gone had no room */
 	uint8_t gone[IFACE_GONE_MAX][6]; /* MACs whose neighbour entries are to be deleted */

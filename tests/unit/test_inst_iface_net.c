@@ -137,6 +137,52 @@ static void test_iface_net_addresses_that_the_helper_does_not_take_are_added_lat
 	assert_int_equal(r->req.link.set, RTNL_SET_UP);
 }
 
+/* The LID changed: the address that is made of the old one goes, and then the others are set. */
+static void test_iface_net_an_address_that_the_helper_does_not_take_is_deleted_later(void **state)
+{
+	struct rig *r = *state;
+
+	r->iface.net.wanted = IFACE_NET_LL_OLD;
+	r->iface.net.linklocal[0] = 0xfe;
+	queue_full(r, true);
+	iface_net_set_mtu(&r->iface, 2044);
+	iface_net_set_mtu(&r->iface, 1500);
+	assert_false(next_request(r));
+	later(r);
+	assert_false(next_request(r));
+	queue_full(r, false);
+	later(r);
+	assert_true(next_request(r));
+	assert_int_equal(r->req.op, HELPER_LINK_SET);
+	assert_int_equal(r->req.link.mtu, 1500);
+	answer(r);
+	assert_true(next_request(r));
+	assert_int_equal(r->req.op, HELPER_ADDR_DEL);
+	assert_int_equal(r->req.addr.ip.addr[0], 0xfe);
+	answer(r);
+	assert_false(next_request(r));
+	assert_int_equal(timers_next(&r->in.loop.timers), NS_NEVER);
+}
+
+/* The same, when the queue is full at the turn of the old address */
+static void test_iface_net_nothing_waits_for_ever_for_an_address_to_be_deleted(void **state)
+{
+	struct rig *r = *state;
+
+	r->iface.net.wanted = IFACE_NET_LL_OLD;
+	r->iface.net.linklocal[0] = 0xfe;
+	iface_net_set_mtu(&r->iface, 1500);
+	assert_true(next_request(r));
+	assert_int_equal(r->req.op, HELPER_LINK_SET);
+	queue_full(r, true);
+	answer(r);
+	assert_false(next_request(r));
+	queue_full(r, false);
+	later(r);
+	assert_true(next_request(r));
+	assert_int_equal(r->req.op, HELPER_ADDR_DEL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +192,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_iface_net_addresses_that_the_helper_does_not_take_are_added_later,
 			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_iface_net_an_address_that_the_helper_does_not_take_is_deleted_later,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_iface_net_nothing_waits_for_ever_for_an_address_to_be_deleted, setup,
+			teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
