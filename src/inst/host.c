@@ -175,10 +175,15 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-void host_close_files(struct inst_host *h)
+void host_ignore_events(struct inst_host *h)
 {
 	loop_unwatch(&h->inst->loop, &h->events_fd);
 	timer_cancel(&h->inst->loop.timers, &h->events_timer);
+}
+
+void host_close_files(struct inst_host *h)
+{
+	host_ignore_events(h);
 	neigh_dump_host_gone(h);
 	rtnl_close(&h->rtnl);
 	rtnl_close(&h->dump);

@@ -66,6 +66,8 @@ void host_close(struct inst_host *h);
 
 /* host_use_files() - Take all files of the host's namespace, and watch the kernel's events. 0 or -errno */
 int host_use_files(struct inst_host *h, const struct netdev_ns_files *files);
+/* host_ignore_events() - Take no note any more of what the kernel reports about the links of a host */
+void host_ignore_events(struct inst_host *h);
 /* host_close_files() - Close .net_fd and the files of host_use_files() */
 void host_close_files(struct inst_host *h);
 

@@ -286,7 +286,7 @@ void inst_leave(struct inst *in)
 	 * event that says so would bring the link up again.
 	 */
 	list_for_each (h, &in->hosts, link) {
-		loop_unwatch(&in->loop, &h->events_fd);
+		host_ignore_events(h);
 		host_unfollow(h);
 	}
 	list_for_each (i, &in->ifaces, link)

@@ -79,10 +79,35 @@ static void test_host_whose_events_fail_asks_for_its_links_again(void **state)
 	loop_fini(&in.loop);
 }
 
+/* A stop begins while the kernel's events wait to be read again: they would set interfaces up that leave their groups. */
+static void test_host_reads_no_events_after_a_stop_began(void **state)
+{
+	struct inst in;
+	struct inst_host h = { .name = "h1" };
+	int kernel;
+
+	(void)state;
+	host_of_kernel(&in, &h, &kernel);
+	list_add_tail(&in.hosts, &h.link);
+	refuse(kernel, -ENOMEM);
+	h.events.dumping = 1;
+	turn(&in, loop_clock());
+	assert_true(timer_armed(&h.events_timer));
+	inst_leave(&in);
+	assert_false(timer_armed(&h.events_timer));
+	refuse(kernel, -ENOMEM);
+	turn(&in, loop_clock() + NS_SEC(60));
+	assert_int_equal(asked_for(kernel), 0);
+	host_close_files(&h);
+	close(kernel);
+	loop_fini(&in.loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_host_whose_events_fail_asks_for_its_links_again),
+		cmocka_unit_test(test_host_reads_no_events_after_a_stop_began),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
