@@ -192,33 +192,38 @@ int srv_ns_follow(struct srv *s, struct srv_ns *ns, const struct helper_req *req
 	return err ? srv_refuse(r, NETDEV_REFUSED_FILE, err, "opening files of the namespace") : 0;
 }
 
-int srv_tap_may_come(struct srv_ns *ns, const struct srv_tap *t, const struct netdev_tap_conf *c,
-		     struct srv_reply *r)
+int srv_tap_may_come(const struct srv_tap *t, const struct netdev_tap_conf *c, struct srv_reply *r)
 {
-	if (!*t->parked && srv_tap_present(ns, t))
+	if (!*t->parked && !t->ifindex)
 		return srv_refuse(r, NETDEV_REFUSED_TAP, -ENODEV, "the TAP was deleted");
-	if (!*t->parked)
+	if (!*t->parked && strcmp(t->name, c->ifname) != 0)
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EALREADY,
-				  "the TAP is in the namespace");
+				  "the TAP is in the namespace under another name");
 	if (c->stable && !t->stable)
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EPERM,
 				  "a secret for a TAP that was made without");
 	return 0;
 }
 
+/*
+ * A TAP may be there already: of two hosts in one namespace, one may have asked before it learnt that the namespace had gone, and asks
+ * again when it knows that there is another.
+ */
 int srv_tap_bring(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		  const struct netdev_tap_conf *c, struct srv_reply *r)
 {
+	bool came = *t->parked;
 	int err = srv_ns_rtnl(ns);
 
 	if (!err)
-		err = srv_park_leave(s, ns, t);
+		err = came ? srv_park_leave(s, ns, t) : srv_tap_present(ns, t);
 	if (err)
 		return srv_refuse(r, NETDEV_REFUSED_TAP, err, "moving the TAP to the namespace");
 	err = srv_tap_set_up(s, ns, t, c);
 	if (err) {
 		srv_rtnl_result(r, NETDEV_REFUSED_LINK, err, "setting up the TAP", &ns->nl);
-		srv_park(s, ns, t);
+		if (came)
+			srv_park(s, ns, t);
 		return err;
 	}
 	r->rsp.value = t->ifindex;
@@ -236,6 +241,6 @@ int srv_tap_return(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 	t = srv_tap_named(ns, req->tap.ifname);
 	if (!t || srv_tap_is_spare(t))
 		return srv_refuse(r, NETDEV_REFUSED_TAP, -ENODEV, "the TAP was deleted");
-	err = srv_tap_may_come(ns, t, &req->tap, r);
+	err = srv_tap_may_come(t, &req->tap, r);
 	return err ? err : srv_tap_bring(s, ns, t, &req->tap, r);
 }

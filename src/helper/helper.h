@@ -352,7 +352,7 @@ int netdev_post_ns_follow(struct netdev_helper *h, uint32_t ns, uint32_t gen, ne
  * @conf:	as for netdev_tap_create(), with the same name
  *
  * The descriptor of the TAP stays as it is. The answer's value is the new interface index. The interface is down and has no
- * addresses. -EBUSY the name is taken; -ENODEV the TAP was deleted; -ESTALE the namespace is gone again; -EALREADY the TAP is there
+ * addresses. -EBUSY the name is taken; -ENODEV the TAP was deleted; -ESTALE the namespace is gone again
  */
 int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct netdev_tap_conf *conf,
 			   netdev_done done, void *ctx);
@@ -362,7 +362,7 @@ int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct ne
  *
  * It may be asked for again until it succeeds, and when the namespace came back. The answer's value is the interface index. The
  * interface is down and has no addresses. -EBUSY the name is taken; -ENODEV the TAP was deleted; -ESTALE the namespace is gone;
- * -EALREADY the TAP is placed; -EPERM the name is not one that netdev_tap_spare() allowed, or the TAP was made without .stable
+ * -EALREADY the TAP is placed under another name; -EPERM the name is not one that netdev_tap_spare() allowed, or the TAP was made without .stable
  */
 int netdev_post_tap_place(struct netdev_helper *h, uint32_t ns, uint32_t number,
 			  const struct netdev_tap_conf *conf, netdev_done done, void *ctx);

@@ -76,7 +76,7 @@ int srv_tap_spare(struct srv *s, struct srv_ns *ns, const struct helper_req *req
 int srv_tap_place(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		  struct srv_reply *r)
 {
-	struct srv_tap *t = numbered(ns, req->ifindex);
+	struct srv_tap *t = numbered(ns, req->ifindex), *other;
 	int err;
 
 	if (!srv_tap_conf_ok(&req->tap))
@@ -87,15 +87,16 @@ int srv_tap_place(struct srv *s, struct srv_ns *ns, const struct helper_req *req
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EPERM, "not a spare TAP");
 	if (!name_allowed(t, req->tap.ifname))
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EPERM, "name of a spare TAP");
-	err = srv_tap_may_come(ns, t, &req->tap, r);
+	err = srv_tap_may_come(t, &req->tap, r);
 	if (err)
 		return err;
-	if (srv_tap_named(ns, req->tap.ifname))
+	other = srv_tap_named(ns, req->tap.ifname);
+	if (other && other != t)
 		return srv_refuse(r, NETDEV_REFUSED_TAP, -EBUSY, "the name is that of another TAP");
 	memcpy(t->name, req->tap.ifname, sizeof(t->name));
 	err = srv_tap_bring(s, ns, t, &req->tap, r);
-	if (err)
-		*t->name = 0;
+	if (!t->ifindex)
+		*t->name = 0; /* it has not come */
 	return err;
 }
 

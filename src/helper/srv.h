@@ -70,6 +70,7 @@ struct srv {
 	unsigned int numbers; /* number of TAPs made so far */
 	struct srv_park park;
 	int writer; /* socket to the process of stable.c; -1 if there is none */
+	bool writer_owes; /* it has not answered yet */
 };
 
 /* A response, with descriptors in the order of the bits of .rsp.fds */
@@ -201,11 +202,15 @@ static inline bool srv_tap_is_spare(const struct srv_tap *t)
 {
 	return *t->prefix;
 }
-/* srv_tap_may_come() - Check that a TAP is parked, and was made for what @c asks for. 0 or -errno, with the refusal noted */
-int srv_tap_may_come(struct srv_ns *ns, const struct srv_tap *t, const struct netdev_tap_conf *c,
-		     struct srv_reply *r);
-/* srv_tap_bring() - Move a parked TAP to its namespace, set it up, and answer with its index. A TAP that
- * cannot be set up is parked again. 0 or -errno */
+/*
+ * srv_tap_may_come() - Check that a TAP is parked, or is in its namespace under the name in @c, and was made for what @c asks for. 0 or
+ * -errno, with the refusal noted
+ */
+int srv_tap_may_come(const struct srv_tap *t, const struct netdev_tap_conf *c, struct srv_reply *r);
+/*
+ * srv_tap_bring() - Move a TAP to its namespace, unless it is there, set it up, and answer with its index. A TAP that
+ * came and cannot be set up is parked again. 0 or -errno
+ */
 int srv_tap_bring(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		  const struct netdev_tap_conf *c, struct srv_reply *r);
 void srv_park_fini(struct srv_park *p);
@@ -218,7 +223,8 @@ int srv_stable_prepare(struct srv *s);
 /*
  * srv_stable_set() - Have the kernel make the identifiers of a TAP, which is in @ns, of a secret
  *
- * Return: 0; -EPERM the TAP was made without a secret; -errno
+ * Return: 0; -EPERM the TAP was made without a secret; -ETIMEDOUT the writer does not answer; -EBUSY it has not answered an earlier
+ * request; -errno
  */
 int srv_stable_set(struct srv *s, struct srv_ns *ns, const struct srv_tap *t,
 		   const uint8_t secret[16]);

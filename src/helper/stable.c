@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -24,6 +25,8 @@
  *
  * A TAP gets a secret after the seal if it comes into a namespace then: a spare TAP, or one whose namespace may come back.
  */
+
+#define WRITER_WAIT_MS 2000 /* longest time that the helper waits for the writer */
 
 struct secret {
 	char ifname[IFNAMSIZ];
@@ -120,18 +123,38 @@ int srv_stable_prepare(struct srv *s)
 	return 0;
 }
 
-static int ask_writer(int sock, int ns_fd, const struct secret *x)
+static int take_answer(struct srv *s, int wait_ms, int *ret_status)
 {
-	int fds[FDPASS_MAX], status, err;
+	struct pollfd p = { .fd = s->writer, .events = POLLIN };
+	int fds[FDPASS_MAX], err;
 	unsigned int n;
 
-	err = fdpass_send(sock, x, sizeof(*x), &ns_fd, 1);
-	if (!err)
-		err = fdpass_recv(sock, &status, sizeof(status), fds, &n);
+	if (poll(&p, 1, wait_ms) <= 0)
+		return -ETIMEDOUT;
+	err = fdpass_recv(s->writer, ret_status, sizeof(*ret_status), fds, &n);
 	if (err)
 		return err;
 	fdpass_close(fds, n);
-	return status;
+	s->writer_owes = false;
+	return 0;
+}
+
+/*
+ * The other requests of all hosts wait meanwhile, so the time is limited. While an answer is missing nothing more is asked, and the main
+ * process asks again later.
+ */
+static int ask_writer(struct srv *s, int ns_fd, const struct secret *x)
+{
+	int status, err;
+
+	if (s->writer_owes && take_answer(s, 0, &status))
+		return -EBUSY;
+	err = fdpass_send(s->writer, x, sizeof(*x), &ns_fd, 1);
+	if (err)
+		return err;
+	s->writer_owes = true;
+	err = take_answer(s, WRITER_WAIT_MS, &status);
+	return err ? err : status;
 }
 
 /* The name that the TAP has now, which is not that of the request if somebody in the namespace has renamed it */
@@ -162,7 +185,7 @@ int srv_stable_set(struct srv *s, struct srv_ns *ns, const struct srv_tap *t,
 	if (!s->sealed)
 		err = netns_call(ns->fd, write_secret, &x);
 	else
-		err = s->writer < 0 ? -EPERM : ask_writer(s->writer, ns->fd, &x);
+		err = s->writer < 0 ? -EPERM : ask_writer(s, ns->fd, &x);
 	explicit_bzero(&x, sizeof(x));
 	return err;
 }

@@ -43,6 +43,8 @@ check "the MTU is the group's" equal 2044 "$(x h1 cat /sys/class/net/ib0_1_14/mt
 one() { for p in $(descendants "$lab_pid"); do grep -lx "$1" "/proc/$p/comm"; done 2>/dev/null | cut -d/ -f3 | head -1; }
 check "the helper may enter no namespace: it has CAP_NET_ADMIN only" equal 0000000000001000 "$(awk '$1 == "CapEff:" { print $2 }' "/proc/$(one uipoib-helper)/status")"
 
+check "nobody writes secrets, because no interface has one" equal "" "$(one uipoib-writer)"
+
 # --- H30: no device without a broadcast group
 check "H30: a partition without a broadcast group has an interface that waits" eventually 10 shows h1 ib0_1_15 reason "the group does not exist"
 check "and no device" has h1 "ib0_1_14 ib0_1_7fff "
@@ -118,14 +120,18 @@ parts "$red" "$blue"
 parts "$(member 21 ', ipoib')" "$(member 22 ', ipoib')"
 check "stop in the middle" lab_down
 
-# --- a host whose namespace has a name
+# --- a host whose namespace has a name, and one whose devices have stable identifiers
 space=hld-$$
+sed -i "/^.interface ib0@h2.$/a ip6-iid = stable\nip6-secret = 5d3a91c2f0e84b76a1d4c3b2e5f60718" "$work/lab.conf"
 sed -i "/^.interface ib0@h1.$/a netns = $space" "$work/lab.conf"
 inside() { ip netns exec "$space" "$@"; }
 lab_up
 check "in a named namespace" eventually 10 eval 'inside ip link show ib0_1_14 && inside ping -n -q -c 1 -W 1 10.5.0.2'
+stable() { x h2 ip -6 addr show dev ib0_1_14 scope link | grep -q stable-privacy; }
+check "the device of a P_Key has a stable identifier" eventually 10 stable
+check "which a process of its own wrote" test -n "$(one uipoib-writer)"
 ip netns del "$space"
-check "which is deleted" eventually 20 shows h1 ib0_1_14 reason "namespace is gone"
+check "the named namespace is deleted" eventually 20 shows h1 ib0_1_14 reason "namespace is gone"
 parts "$(member 21 ', ipoib')"
 check "P_Keys change meanwhile" eventually 20 rows h1 "ib0_1_15 ib0_1_7fff"
 ip netns add "$space"

@@ -167,16 +167,22 @@ static void test_spare_tap_of_nobody_is_refused(void **state)
 	rig_free(r);
 }
 
-static void test_spare_tap_that_is_placed_is_placed_no_second_time(void **state)
+/* Asked for twice, it is there already, as of a host that learns late that its namespace was made again. */
+static void test_spare_tap_that_is_placed_keeps_its_name(void **state)
 {
 	struct rig *r = rig();
+	int ifindex;
 
 	(void)state;
-	assert_true(place(r, r->number[0], "ib0_1_14") > 0);
-	assert_int_equal(place(r, r->number[0], "ib0_1_14"), -EALREADY);
+	ifindex = place(r, r->number[0], "ib0_1_14");
+	assert_true(ifindex > 0);
+	assert_int_equal(place(r, r->number[0], "ib0_1_14"), ifindex);
 	assert_int_equal(place(r, r->number[0], "ib0_1_15"), -EALREADY);
 	assert_true(link_is_there(r, "ib0_1_14"));
+	assert_false(link_is_there(r, "ib0_1_15"));
+	assert_int_equal(place(r, r->number[1], "ib0_1_14"), -EBUSY);
 	assert_int_equal(park(r, r->number[0]), 0);
+	assert_int_equal(place(r, r->number[1], "ib0_1_14") > 0, 1);
 	assert_true(place(r, r->number[0], "ib0_1_15") > 0);
 	rig_free(r);
 }
@@ -295,7 +301,7 @@ int main(void)
 		cmocka_unit_test(test_H30_spare_taps_come_and_go_after_the_seal),
 		cmocka_unit_test(test_spare_tap_has_a_name_that_no_other_has),
 		cmocka_unit_test(test_spare_tap_of_nobody_is_refused),
-		cmocka_unit_test(test_spare_tap_that_is_placed_is_placed_no_second_time),
+		cmocka_unit_test(test_spare_tap_that_is_placed_keeps_its_name),
 		cmocka_unit_test(test_spare_tap_has_a_name_that_the_configuration_allows),
 		cmocka_unit_test(test_spare_requests_are_for_spare_taps_only),
 		cmocka_unit_test(test_spare_tap_that_was_deleted_is_lost),
