@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ctl/req.h"
 
+#include <errno.h>
+
 const char *ctl_arg_str(struct ctl_req *r, const char *name, bool *bad)
 {
 	const json_t *v = json_object_get(r->args, name);
@@ -41,8 +43,8 @@ struct inst_iface *ctl_arg_iface(struct ctl_req *r, bool *bad)
 
 	if (name && !i) {
 		*bad = true;
-		ctl_end(r, PROTO_EXIT_USAGE,
-			"dev '%s': no such interface, or several: expected NAME@HOST", name);
+		ctl_end_errno(r, PROTO_EXIT_USAGE, ENODEV,
+			      "dev '%s': no such interface, or several: expected NAME@HOST", name);
 	}
 	return i;
 }

@@ -198,19 +198,39 @@ static void finish(struct ctl_req *r, json_t *end)
 	client_write(c, r->now);
 }
 
-void ctl_end(struct ctl_req *r, enum proto_exit status, const char *fmt, ...)
+/* An end object with an error. @err: 0 for none */
+static json_t *failed(enum proto_exit status, int err, const char *fmt, va_list ap)
 {
 	json_t *end = json_pack("{s:i}", "status", (int)status);
 	char text[INST_ERR_MAX];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	json_object_set_new(end, "error", cmd_str(text));
+	if (err)
+		json_object_set_new(end, "errno", json_string(strerrorname_np(err)));
+	return end;
+}
+
+void ctl_end(struct ctl_req *r, enum proto_exit status, const char *fmt, ...)
+{
 	va_list ap;
 
-	if (fmt) {
-		va_start(ap, fmt);
-		vsnprintf(text, sizeof(text), fmt, ap);
-		va_end(ap);
-		json_object_set_new(end, "error", cmd_str(text));
+	if (!fmt) {
+		finish(r, json_pack("{s:i}", "status", (int)status));
+		return;
 	}
-	finish(r, end);
+	va_start(ap, fmt);
+	finish(r, failed(status, 0, fmt, ap));
+	va_end(ap);
+}
+
+void ctl_end_errno(struct ctl_req *r, enum proto_exit status, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	finish(r, failed(status, err, fmt, ap));
+	va_end(ap);
 }
 
 void ctl_end_with(struct ctl_req *r, json_t *members, const int *fds, unsigned int nfds)
@@ -332,6 +352,20 @@ static void client_io(struct loop_fd *fd, uint32_t events, ns_t now)
 		client_read(c, now);
 }
 
+/* Tells a client that is not served why. A line of this size always has room in a new connection. */
+static void turn_away(int sock)
+{
+	char full[128];
+	int len = snprintf(
+		full, sizeof(full),
+		"{\"end\":{\"status\":%d,\"error\":\"the instance serves %d clients already\","
+		"\"errno\":\"EBUSY\"}}\n",
+		PROTO_EXIT_FAILED, CTL_CLIENTS_MAX);
+
+	send(sock, full, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(sock);
+}
+
 int ctl_client_add(struct ctl *ctl, int sock)
 {
 	struct ctl_client *c = ctl->nclients < CTL_CLIENTS_MAX ? malloc(sizeof(*c)) : NULL;
@@ -339,7 +373,10 @@ int ctl_client_add(struct ctl *ctl, int sock)
 
 	if (!c) {
 		ctl->stats.clients_refused++;
-		close(sock);
+		if (ctl->nclients < CTL_CLIENTS_MAX)
+			close(sock);
+		else
+			turn_away(sock);
 		return ctl->nclients < CTL_CLIENTS_MAX ? -ENOMEM : -ENOSPC;
 	}
 	memset(c, 0, offsetof(struct ctl_client, in));

@@ -110,6 +110,12 @@ static bool gid_by_config(const struct inst_iface *from, const uint8_t *ip, unsi
 
 /* --- path get */
 
+/*
+ * Most questions that wait. A question may wait for seconds, and libuipoib-path makes a connection for each, so this is half of the
+ * clients that the instance serves: the other half is for commands.
+ */
+#define PATH_GETS_MAX (CTL_CLIENTS_MAX / 2)
+
 #define LOOK \
 	NS_MSEC(20) /* interval at which the kernel is asked whether it has resolved an address */
 /* The kernel gives an address up after three probes, one in a second. */
@@ -160,6 +166,26 @@ static json_t *record_of(const struct ib_path_rec *rec)
 	return json_string(text);
 }
 
+/* What a status of the SA client means for include/uipoib/path.h */
+static int errno_of(int status)
+{
+	switch (status) {
+	case -ETIMEDOUT:
+	case -EBUSY: /* and it stays so when it is asked again */
+		return ETIMEDOUT;
+	case -ENXIO:
+	case -ENETDOWN:
+		return ENETDOWN;
+	case -ENODEV:
+	case -ENOMEM:
+		return -status;
+	case -ENOBUFS:
+		return ENOMEM;
+	default: /* the SA has no path, or its answer cannot be one */
+		return EHOSTUNREACH;
+	}
+}
+
 static void answer(struct ctl_req *r, struct inst_iface *i, const ib_gid *dgid, int status,
 		   const struct ib_path_rec *rec)
 {
@@ -167,10 +193,10 @@ static void answer(struct ctl_req *r, struct inst_iface *i, const ib_gid *dgid, 
 	json_t *row;
 
 	if (status) {
-		ctl_end(r, status == -ETIMEDOUT ? PROTO_EXIT_TIMEOUT : PROTO_EXIT_FAILED,
-			"%s@%s: path to %s: %s", i->name, i->host->name,
-			print_gid(gid, sizeof(gid), dgid),
-			sac_status_print(buf, sizeof(buf), status));
+		ctl_end_errno(r, status == -ETIMEDOUT ? PROTO_EXIT_TIMEOUT : PROTO_EXIT_FAILED,
+			      errno_of(status), "%s@%s: path to %s: %s", i->name, i->host->name,
+			      print_gid(gid, sizeof(gid), dgid),
+			      sac_status_print(buf, sizeof(buf), status));
 		return;
 	}
 	row = cmd_iface_row(i);
@@ -231,19 +257,27 @@ static int ask(struct getter *g, struct ctl_req *r)
 	return status;
 }
 
-/* The kernel has resolved the address. */
+/* The kernel has resolved the address, so what the helper may still answer is of no matter. */
 static void go_on(struct getter *g, ns_t now)
 {
+	if (g->using)
+		netdev_cancel(g->iface->inst->helper, g);
+	g->using = false;
 	g->hold.req.now = now;
 	if (ask(g, &g->hold.req) != -EINPROGRESS)
 		getter_free(g);
 }
 
-static void give_up(struct getter *g, ns_t now, const char *why)
+static void unresolved(struct ctl_req *r, const struct getter *g, int err, const char *why)
+{
+	ctl_end_errno(r, PROTO_EXIT_FAILED, err, "%s@%s: address %s: %s", g->iface->name,
+		      g->iface->host->name, g->text, why);
+}
+
+static void give_up(struct getter *g, ns_t now, int err, const char *why)
 {
 	g->hold.req.now = now;
-	ctl_end(&g->hold.req, PROTO_EXIT_FAILED, "%s@%s: address %s: %s", g->iface->name,
-		g->iface->host->name, g->text, why);
+	unresolved(&g->hold.req, g, err, why);
 	getter_free(g);
 }
 
@@ -262,9 +296,23 @@ static void look(struct timer *t, ns_t now)
 	if (find_gid(g->iface, &g->hop, &g->dgid))
 		go_on(g, now);
 	else if (now >= g->until || (!g->using && kernel_gave_up(g)))
-		give_up(g, now, "nobody on the link has it");
+		give_up(g, now, ENXIO, "nobody on the link has it");
 	else
 		timer_arm(&g->iface->inst->loop.timers, t, now + LOOK);
+}
+
+/* What a refusal of the helper, or of the kernel, to resolve an address means for include/uipoib/path.h */
+static int errno_of_use(int err)
+{
+	switch (err) {
+	case -ENOMEM:
+	case -ENOBUFS:
+		return ENOMEM;
+	case -ENETDOWN:
+		return ENETDOWN;
+	default: /* the network device or its namespace is gone */
+		return ENODEV;
+	}
 }
 
 static void on_used(void *ctx, const struct netdev_answer *a)
@@ -273,7 +321,7 @@ static void on_used(void *ctx, const struct netdev_answer *a)
 
 	g->using = false;
 	if (a->err)
-		give_up(g, g->iface->inst->loop.now, a->text);
+		give_up(g, g->iface->inst->loop.now, errno_of_use(a->err), a->text);
 }
 
 /* Has the kernel resolve g->hop. Returns 0, or the request was answered. */
@@ -284,8 +332,7 @@ static int resolve(struct getter *g, struct ctl_req *r)
 					g);
 
 	if (err) {
-		ctl_end(r, PROTO_EXIT_FAILED, "%s@%s: address %s: %s", i->name, i->host->name,
-			g->text, strerror(-err));
+		unresolved(r, g, errno_of_use(err), strerror(-err));
 		return err;
 	}
 	g->using = true;
@@ -300,7 +347,7 @@ static void get(struct ctl_req *r, const struct target *t, const char *text)
 	bool known;
 
 	if (!g) {
-		ctl_end(r, PROTO_EXIT_FAILED, "out of memory");
+		ctl_end_errno(r, PROTO_EXIT_FAILED, ENOMEM, "out of memory");
 		return;
 	}
 	g->iface = t->iface;
@@ -366,6 +413,25 @@ static bool parse(struct target *t, const char *text, bool ip_only)
 	return true;
 }
 
+/* True for an address that no node can have: unspecified, loopback, multicast, broadcast */
+static bool is_nobodys(const struct target *t)
+{
+	struct in6_addr v6;
+	uint32_t v4;
+
+	if (t->is_gid)
+		return false;
+	if (t->ip.family == RTNL_V4) {
+		memcpy(&v4, t->ip.addr, sizeof(v4));
+		v4 = ntohl(v4);
+		return v4 == INADDR_ANY || v4 == INADDR_BROADCAST || v4 >> 24 == IN_LOOPBACKNET ||
+		       IN_MULTICAST(v4);
+	}
+	memcpy(&v6, t->ip.addr, sizeof(v6));
+	return IN6_IS_ADDR_UNSPECIFIED(&v6) || IN6_IS_ADDR_LOOPBACK(&v6) ||
+	       IN6_IS_ADDR_MULTICAST(&v6);
+}
+
 static struct inst_iface *first_of(struct inst *in, const char *host)
 {
 	struct inst_iface *i;
@@ -390,19 +456,25 @@ static void path_get(struct ctl_req *r)
 	if (!dev)
 		t.iface = first_of(r->in, host);
 	if (!text) {
-		ctl_end(r, PROTO_EXIT_USAGE, "address: missing");
+		ctl_end_errno(r, PROTO_EXIT_USAGE, EINVAL, "address: missing");
 		return;
 	}
 	if (!t.iface) {
 		if (host)
-			ctl_end(r, PROTO_EXIT_USAGE, "host '%.64s': has no interface", host);
+			ctl_end_errno(r, PROTO_EXIT_USAGE, ENODEV, "host '%.64s': has no interface",
+				      host);
 		else
-			ctl_end(r, PROTO_EXIT_USAGE, "there is no interface");
+			ctl_end_errno(r, PROTO_EXIT_USAGE, ENODEV, "there is no interface");
 		return;
 	}
 	if (!parse(&t, text, ip_only)) {
-		ctl_end(r, PROTO_EXIT_USAGE, "address '%.64s': expected an IP address or a GID",
-			text);
+		ctl_end_errno(r, PROTO_EXIT_USAGE, EINVAL,
+			      "address '%.64s': expected an IP address or a GID", text);
+		return;
+	}
+	if (is_nobodys(&t)) {
+		ctl_end_errno(r, PROTO_EXIT_USAGE, EADDRNOTAVAIL,
+			      "address '%.64s': expected the address of one node", text);
 		return;
 	}
 	if (!dev && !t.is_gid)
@@ -412,6 +484,7 @@ static void path_get(struct ctl_req *r)
 
 const struct ctl_cmd cmd_path[] = {
 	{ "path show", path_show, (const char *const[]){ "dev", NULL } },
-	{ "path get", path_get, (const char *const[]){ "address", "dev", "host", "ip", NULL } },
+	{ "path get", path_get, (const char *const[]){ "address", "dev", "host", "ip", NULL },
+	  .at_most = PATH_GETS_MAX },
 	{ NULL },
 };

@@ -43,6 +43,25 @@ static const char *unknown_arg(const struct ctl_cmd *cmd, json_t *args)
 	return NULL;
 }
 
+/* True if as many requests of this command wait as may. So they cannot take the places of all clients. */
+static bool too_many(const struct ctl *ctl, const struct ctl_cmd *cmd)
+{
+	const struct ctl_client *c;
+	unsigned int n = 0;
+
+	if (!cmd->at_most)
+		return false;
+	list_for_each (c, &ctl->clients, link)
+		n += c->hold && c->cmd == cmd && !c->dead;
+	return n >= cmd->at_most;
+}
+
+static void serve(struct ctl_req *r, const struct ctl_cmd *cmd)
+{
+	r->client->cmd = cmd;
+	cmd->fn(r);
+}
+
 static void dispatch(struct ctl_req *r, json_t *req, json_t *args)
 {
 	const char *name = json_string_value(json_object_get(req, "cmd"));
@@ -59,8 +78,11 @@ static void dispatch(struct ctl_req *r, json_t *req, json_t *args)
 		ctl_end(r, PROTO_EXIT_USAGE, "args: expected an object");
 	else if ((bad = unknown_arg(cmd, args)))
 		ctl_end(r, PROTO_EXIT_USAGE, "%s: unknown argument '%.64s'", name, bad);
+	else if (too_many(r->ctl, cmd))
+		ctl_end_errno(r, PROTO_EXIT_FAILED, EBUSY, "%s: %u requests wait already", name,
+			      cmd->at_most);
 	else
-		cmd->fn(r);
+		serve(r, cmd);
 }
 
 void ctl_serve_line(struct ctl_client *c, const char *line, size_t len, ns_t now)

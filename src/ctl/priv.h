@@ -7,7 +7,6 @@
 #include "ctl/req.h"
 #include "os/listener.h"
 
-#define CTL_CLIENTS_MAX 64
 #define CTL_OUT_MAX (64u * 1024 * 1024) /* limit of octets that wait to be sent to one client */
 #define CTL_STUCK NS_SEC(1) /* a client that reads nothing for this time is dropped */
 
@@ -38,6 +37,7 @@ struct ctl_client {
 	int sock;
 	struct loop_fd fd;
 	struct timer stuck;
+	const struct ctl_cmd *cmd; /* command of the request that is being answered, or was last */
 	struct ctl_hold *hold; /* the request that is answered later (ctl_hold()); NULL: none */
 	char *out;
 	size_t out_len, out_done, out_cap;

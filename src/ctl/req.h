@@ -9,6 +9,8 @@
 #include "inst/inst.h"
 #include "proto/proto.h"
 
+#define CTL_CLIENTS_MAX 64 /* connections that are served at a time */
+
 struct ctl;
 struct tools;
 struct ctl_client;
@@ -30,6 +32,8 @@ struct ctl_cmd {
 	ctl_fn *fn;
 	/* names of the arguments that it takes, NULL-terminated; a request with another one is refused */
 	const char *const *args;
+	/* most requests of this command that may wait for their answers at a time; the next is refused; 0: any number */
+	unsigned int at_most;
 };
 
 /* The tables of commands, one for each object, from the files ctl/cmd_*.c. The last row has a NULL name. */
@@ -43,6 +47,13 @@ void ctl_row(struct ctl_req *r, json_t *row);
 /* ctl_end() - End the answer with an exit status and the text of the error; @fmt is NULL if there is none */
 void ctl_end(struct ctl_req *r, enum proto_exit status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/*
+ * ctl_end_errno() - ctl_end() with "errno", for programs: the name of @err, which is positive, in errno(3). Without it programs have
+ * the status alone
+ */
+void ctl_end_errno(struct ctl_req *r, enum proto_exit status, int err, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /* ctl_end_with() - End the answer, with @members in its end object; takes @members and up to 2 descriptors */
 void ctl_end_with(struct ctl_req *r, json_t *members, const int *fds, unsigned int nfds);

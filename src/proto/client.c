@@ -212,6 +212,9 @@ int proto_call_fd(struct proto_client *c, const char *cmd, json_t *args, int fd,
 {
 	int status = proto_send_fd(c, cmd, args, fd);
 
+	/* An instance that refuses a client says why before it closes the connection. */
+	if (status == -EPIPE || status == -ECONNRESET)
+		status = 0;
 	while (!status) {
 		json_t *obj, *end;
 
@@ -231,7 +234,8 @@ int proto_call_fd(struct proto_client *c, const char *cmd, json_t *args, int fd,
 		json_decref(obj);
 	}
 	snprintf(err, err_len, "the instance: %s",
-		 status == -EPIPE ? "ended the connection" : strerror(-status));
+		 status == -EPIPE || status == -ECONNRESET ? "ended the connection"
+							   : strerror(-status));
 	return PROTO_EXIT_FAILED;
 }
 

@@ -17,7 +17,9 @@
  * 	{"end":{"status":0}}
  * 	{"end":{"status":2,"error":"dev 'uib9': no such interface"}}
  *
- * "status" is the exit status that a command line should have. These commands are special:
+ * "status" is the exit status that a command line should have. An end with an error may have "errno" for programs, the name of
+ * an error in errno(3): include/uipoib/path.h says what each means for "path get". A connection for which there is no
+ * room gets such an end (EBUSY) without a request. These commands are special:
  *
  * "exec" for a host sends the descriptors of the host's namespaces by SCM_RIGHTS with its end (network
  * first, then user if "userns" is true). For a node of a fabric the end has "node" and no descriptors. Its

@@ -526,12 +526,16 @@ static void test_clients_beyond_64_are_turned_away(void **state)
 {
 	struct rig *r = *state;
 	int fd[CTL_CLIENTS_MAX + 1], s[2];
-	char buf[16];
+	char buf[256] = "";
 
 	for (int i = 0; i < CTL_CLIENTS_MAX; i++)
 		fd[i] = add_client(r);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s), 0);
 	assert_int_equal(ctl_client_add(&r->ctl, s[0]), -ENOSPC);
+	/* It is told why, without a request. */
+	assert_true(recv(s[1], buf, sizeof(buf) - 1, 0) > 0);
+	assert_string_equal(buf, "{\"end\":{\"status\":1,\"error\":\"the instance serves 64 "
+				 "clients already\",\"errno\":\"EBUSY\"}}\n");
 	assert_int_equal(recv(s[1], buf, sizeof(buf), 0), 0);
 	close(s[1]);
 	close(fd[0]);

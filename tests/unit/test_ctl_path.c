@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ctl/ctl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "ctl/priv.h"
+#include "helper/priv.h"
+#include "inst/fab.h"
+#include "inst/host.h"
+#include "inst/iface.h"
+#include "inst/port.h"
+
+/*
+ * `path get` on an instance with a fabric and two interfaces, uib0@h1 and uib1@h1, which have neither links nor network devices: an IP
+ * address is found when the test gives it to uib1. The helper is played by the test, and the kernel does not answer. Time is a number.
+ */
+
+struct rig {
+	struct inst in;
+	struct ctl ctl;
+	struct inst_host host;
+	struct inst_iface iface[2];
+	struct netdev_helper helper;
+	int served; /* the helper's end */
+	struct helper_req req; /* the last request to the helper */
+	int peer;
+	ns_t now;
+};
+
+static bool spin_once(struct rig *r)
+{
+	struct epoll_event ev[16];
+	int n = epoll_wait(r->in.loop.epfd, ev, 16, 0);
+
+	for (int k = 0; k < n; k++) {
+		struct loop_fd *f = ev[k].data.ptr;
+
+		if (f->fn)
+			f->fn(f, ev[k].events, r->now);
+	}
+	return n > 0;
+}
+
+/* Serve descriptors and timers, but move no packets. */
+static void serve(struct rig *r)
+{
+	r->in.loop.now = r->now;
+	for (int i = 0; i < 10000; i++) {
+		timers_run(&r->in.loop.timers, r->now);
+		if (!spin_once(r) && timers_next(&r->in.loop.timers) > r->now)
+			return;
+	}
+	fail_msg("the instance does not come to rest");
+}
+
+/* Serve all, packets too, for @span. */
+static void run_for(struct rig *r, ns_t span)
+{
+	ns_t end = r->now + span;
+
+	for (;;) {
+		ns_t next;
+
+		r->in.loop.now = r->now;
+		for (int i = 0; i < 10000; i++)
+			if (!spin_once(r) && !inst_work(&r->in, r->now))
+				break;
+		next = timers_next(&r->in.loop.timers);
+		if (next > end)
+			break;
+		r->now = next > r->now ? next : r->now;
+	}
+	r->now = end;
+}
+
+static int add_client(struct rig *r)
+{
+	int s[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s) || ctl_client_add(&r->ctl, s[0]))
+		return -1;
+	return s[1];
+}
+
+static int add_fabric(struct rig *r)
+{
+	const struct conf_fabric cfg = { .name = "lab", .crc = CONF_CRC_FULL, .sm_embedded = true };
+	struct topo *t = topo_gen_demo(4, 2);
+	char err[INST_ERR_MAX];
+	int status = t ? fab_add(&r->in, &cfg, t, err) : -ENOMEM;
+
+	topo_free(t);
+	return status;
+}
+
+static int add_iface(struct rig *r, unsigned int k)
+{
+	struct conf_port where = { .fabric = "lab", .port = 1 };
+	struct inst_iface *i = &r->iface[k];
+	char err[INST_ERR_MAX];
+
+	snprintf(where.node, sizeof(where.node), "Hca%u", k + 1);
+	snprintf(i->name, sizeof(i->name), "uib%u", k);
+	i->inst = &r->in;
+	i->host = &r->host;
+	i->ifindex = (int)(7 + k);
+	i->ifc.pkey = 0xffff;
+	list_add_tail(&r->in.ifaces, &i->link);
+	list_add_tail(&r->host.ifaces, &i->on_host);
+	return port_get(&r->in, &where, &i->port, err);
+}
+
+static int setup(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+	int s[2];
+
+	if (!r || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, s))
+		return -1;
+	inst_init(&r->in, &(struct inst_cfg){ 0 });
+	if (loop_init(&r->in.loop))
+		return -1;
+	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
+	/* Ahead of any uptime: inst_work() reads the real clock after its first round. */
+	r->now = r->in.loop.now = NS_SEC(1000000000);
+	r->in.pool = pkt_pool_create(4096, 16);
+	r->helper.sock = s[0];
+	r->helper.pidfd = -1;
+	r->served = s[1];
+	helper_jobs_init(&r->helper);
+	r->in.helper = &r->helper;
+	r->host.inst = &r->in;
+	r->host.ns = 1;
+	snprintf(r->host.name, sizeof(r->host.name), "h1");
+	list_init(&r->host.ifaces);
+	rtnl_attach(&r->host.rtnl, -1);
+	ctl_init(&r->ctl, &r->in);
+	*state = r;
+	if (!r->in.pool || add_fabric(r) || add_iface(r, 0) || add_iface(r, 1))
+		return -1;
+	r->peer = add_client(r);
+	run_for(r, NS_SEC(1));
+	return r->peer < 0 ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	struct rig *r = *state;
+	struct ctl_client *c, *tmp;
+	struct inst_port *p, *next;
+
+	close(r->peer);
+	list_for_each_safe (c, tmp, &r->ctl.clients, link) {
+		ctl_client_drop(c);
+		ctl_client_free(c);
+	}
+	timer_cancel(&r->in.loop.timers, &r->ctl.reaper);
+	for (unsigned int k = 0; k < 2; k++) {
+		list_del(&r->iface[k].link);
+		list_del(&r->iface[k].on_host);
+	}
+	list_for_each_safe (p, next, &r->in.ports, link)
+		port_close(p);
+	for (unsigned int k = 0; k < r->in.nfabs; k++)
+		fab_destroy(r->in.fab[k]);
+	free(r->in.fab);
+	helper_jobs_fini(&r->helper);
+	close(r->helper.sock);
+	close(r->served);
+	assert_int_equal(pkt_pool_pkts_used(r->in.pool), 0);
+	pkt_pool_destroy(r->in.pool);
+	loop_fini(&r->in.loop);
+	free(r);
+	return 0;
+}
+
+/* --- talking */
+
+static void send_to(int sock, const char *args)
+{
+	char text[512];
+	int n = snprintf(text, sizeof(text), "{\"v\":1,\"cmd\":\"path get\",\"args\":{%s}}\n",
+			 args);
+
+	assert_int_equal(send(sock, text, (size_t)n, MSG_NOSIGNAL), n);
+}
+
+/* What has come at @sock; "" for nothing */
+static const char *heard(int sock)
+{
+	static char text[4096];
+	ssize_t n = recv(sock, text, sizeof(text) - 1, MSG_DONTWAIT);
+
+	text[n > 0 ? n : 0] = '\0';
+	return text;
+}
+
+static void ends(struct rig *r, int sock, const char *what)
+{
+	const char *text = heard(sock);
+
+	if (!strstr(text, what))
+		fail_msg("'%s' does not say '%s'", text, what);
+}
+
+static bool next_request(struct rig *r)
+{
+	return recv(r->served, &r->req, sizeof(r->req), 0) == sizeof(r->req);
+}
+
+static void helper_answers(struct rig *r, int err, const char *text)
+{
+	struct helper_rsp rsp = { .seq = r->req.seq, .err = err };
+
+	snprintf(rsp.text, sizeof(rsp.text), "%s", text);
+	assert_int_equal(send(r->served, &rsp, sizeof(rsp), 0), sizeof(rsp));
+	assert_int_equal(netdev_helper_dispatch(&r->helper), 0);
+}
+
+static void give_address(struct rig *r)
+{
+	r->iface[1].addr[0] = (struct conf_addr){ 4, 24, { 10, 4, 0, 2 } };
+	r->iface[1].naddrs = 1;
+}
+
+#define ADDRESS "\"address\":\"10.4.0.2\",\"dev\":\"uib0\""
+
+/* --- resolving */
+
+static void test_path_get_resolves_and_then_asks_the_SA(void **state)
+{
+	struct rig *r = *state;
+
+	send_to(r->peer, ADDRESS);
+	serve(r);
+	assert_true(next_request(r));
+	assert_int_equal(r->req.op, HELPER_NEIGH_USE);
+	helper_answers(r, 0, "");
+	give_address(r);
+	run_for(r, NS_SEC(1));
+	ends(r, r->peer, "\"record\":");
+}
+
+/* The address was resolved before the helper came to the request: its refusal does not end what goes on. */
+static void test_path_get_a_late_refusal_of_the_helper_is_of_no_matter(void **state)
+{
+	struct rig *r = *state;
+
+	send_to(r->peer, ADDRESS);
+	serve(r);
+	assert_true(next_request(r));
+	give_address(r);
+	r->now += NS_MSEC(20);
+	serve(r);
+	assert_string_equal(heard(r->peer),
+			    ""); /* the SA has been asked, and no packet has moved */
+	helper_answers(r, -ENODEV, "resolving: No such device");
+	run_for(r, NS_SEC(1));
+	ends(r, r->peer, "\"record\":");
+}
+
+static void test_path_get_the_helper_refuses(void **state)
+{
+	struct rig *r = *state;
+
+	send_to(r->peer, ADDRESS);
+	serve(r);
+	assert_true(next_request(r));
+	helper_answers(r, -ENODEV, "resolving: No such device");
+	serve(r);
+	ends(r, r->peer, "resolving: No such device\",\"errno\":\"ENODEV\"");
+}
+
+/* --- errors */
+
+static void test_H33_path_get_says_which_error(void **state)
+{
+	static const struct {
+		const char *args, *want;
+	} bad[] = {
+		{ "\"address\":\"10.4.0.2\",\"dev\":\"uib9\"", "ENODEV" },
+		{ "\"address\":\"10.4.0.2\",\"host\":\"h9\"", "ENODEV" },
+		{ "\"dev\":\"uib0\"", "EINVAL" },
+		{ "\"address\":\"10.4.0\",\"dev\":\"uib0\"", "EINVAL" },
+		{ "\"address\":\"0.0.0.0\",\"dev\":\"uib0\"", "EADDRNOTAVAIL" },
+		{ "\"address\":\"127.0.0.1\",\"dev\":\"uib0\"", "EADDRNOTAVAIL" },
+		{ "\"address\":\"224.0.0.1\",\"dev\":\"uib0\"", "EADDRNOTAVAIL" },
+		{ "\"address\":\"255.255.255.255\",\"dev\":\"uib0\"", "EADDRNOTAVAIL" },
+		{ "\"address\":\"::\",\"dev\":\"uib0\"", "EADDRNOTAVAIL" },
+		{ "\"address\":\"::1\",\"dev\":\"uib0\"", "EADDRNOTAVAIL" },
+		{ "\"address\":\"ff02::1\",\"dev\":\"uib0\",\"ip\":true", "EADDRNOTAVAIL" },
+	};
+	struct rig *r = *state;
+	char want[32];
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
+		send_to(r->peer, bad[i].args);
+		serve(r);
+		snprintf(want, sizeof(want), "\"errno\":\"%s\"", bad[i].want);
+		ends(r, r->peer, want);
+	}
+}
+
+static void test_H33_path_get_nobody_has_the_address(void **state)
+{
+	struct rig *r = *state;
+
+	send_to(r->peer, ADDRESS);
+	serve(r);
+	assert_true(next_request(r));
+	helper_answers(r, 0, "");
+	run_for(r, NS_SEC(5));
+	ends(r, r->peer, "nobody on the link has it\",\"errno\":\"ENXIO\"");
+}
+
+/* The SA knows no such port, and then nobody answers for the SA. */
+static void test_H33_path_get_the_SA_fails(void **state)
+{
+	struct rig *r = *state;
+
+	send_to(r->peer, "\"address\":\"fe80::dead:beef\",\"dev\":\"uib0\"");
+	run_for(r, NS_SEC(1));
+	ends(r, r->peer, "\"errno\":\"EHOSTUNREACH\"");
+	assert_int_equal(
+		fabric_link_set(fabric_node_port(r->iface[0].port->node, 1), false, r->now), 0);
+	run_for(r, NS_SEC(1));
+	send_to(r->peer, "\"address\":\"fe80::dead:bee0\",\"dev\":\"uib0\"");
+	run_for(r, NS_SEC(100));
+	ends(r, r->peer, "\"errno\":\"ENETDOWN\"");
+}
+
+/* --- many */
+
+static void test_path_get_leaves_half_of_the_clients_to_commands(void **state)
+{
+	enum { HALF = CTL_CLIENTS_MAX / 2 };
+	struct rig *r = *state;
+	int fd[HALF], other[HALF - 1];
+
+	for (int i = 0; i < HALF; i++) {
+		fd[i] = add_client(r);
+		assert_true(fd[i] >= 0);
+		send_to(fd[i], ADDRESS);
+		shutdown(fd[i], SHUT_WR);
+		serve(r);
+		assert_string_equal(heard(fd[i]), "");
+	}
+	send_to(r->peer, ADDRESS);
+	serve(r);
+	ends(r, r->peer, "path get: 32 requests wait already\",\"errno\":\"EBUSY\"");
+	for (int i = 0; i < HALF - 1; i++) {
+		other[i] = add_client(r);
+		assert_true(other[i] >= 0);
+	}
+	/* One that ends makes room for another. */
+	close(fd[0]);
+	serve(r);
+	send_to(r->peer, ADDRESS);
+	serve(r);
+	assert_string_equal(heard(r->peer), "");
+	for (int i = 1; i < HALF; i++) {
+		close(fd[i]);
+		close(other[i - 1]);
+	}
+	serve(r);
+}
+
+/* An answer that the program does not fetch takes no place: the program has ended its sending side. */
+static void test_path_get_an_answered_question_takes_no_place(void **state)
+{
+	struct rig *r = *state;
+	unsigned int before = r->ctl.nclients;
+	int fd = add_client(r);
+
+	send_to(fd, ADDRESS);
+	shutdown(fd, SHUT_WR);
+	serve(r);
+	assert_int_equal(r->ctl.nclients, before + 1);
+	give_address(r);
+	run_for(r, NS_SEC(1));
+	assert_int_equal(r->ctl.nclients, before);
+	ends(r, fd, "\"record\":");
+	close(fd);
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(test_path_get_resolves_and_then_asks_the_SA),
+		CASE(test_path_get_a_late_refusal_of_the_helper_is_of_no_matter),
+		CASE(test_path_get_the_helper_refuses),
+		CASE(test_H33_path_get_says_which_error),
+		CASE(test_H33_path_get_nobody_has_the_address),
+		CASE(test_H33_path_get_the_SA_fails),
+		CASE(test_path_get_leaves_half_of_the_clients_to_commands),
+		CASE(test_path_get_an_answered_question_takes_no_place),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
