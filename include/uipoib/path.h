@@ -45,7 +45,37 @@ struct ipoib_path_info {
 /* Connection of a program with an instance */
 struct ipoib_path;
 
-/* Called once for a question, from ipoib_path_dispatch(). @status: 0, and @info is filled in; or -ENXIO */
+/*
+ * Errors
+ *
+ * ipoib_path_query() returns them as they are, ipoib_get_path() and the callback with a minus, and the others leave them in errno. The
+ * document knows 0, EAGAIN and ENXIO only.
+ *
+ *	EAGAIN		the question has been asked, and the answer is not known yet; ipoib_get_path(): the callback comes
+ *
+ * The address has no path:
+ *	ENXIO		no node answers for it
+ *	EHOSTUNREACH	a node has it, but the SA knows no path there
+ *	EADDRNOTAVAIL	it is no address of one node: unspecified, loopback, multicast or broadcast
+ *
+ * The interface or the fabric fails:
+ *	ENODEV		the instance has no such interface, or several; or it went away
+ *	ETIMEDOUT	the SA did not answer in time, or was busy all the time
+ *	ENETDOWN	there is no SA in reach, or the network device is down
+ *
+ * The instance cannot be asked:
+ *	ENOENT		no instance of that name runs
+ *	EPIPE		it ended before it answered
+ *	EBUSY		it has no room for another client, or for another question
+ *	EACCES		it is another user's
+ *	ENOBUFS		16 questions of the handle wait already
+ *	EPROTO, EIO	its answer makes no sense; it failed for another reason
+ *	EINVAL		there is no handle, no question, or no such flag; open: no name, or one that no instance can have
+ *	EAFNOSUPPORT	the family is neither AF_INET nor AF_INET6
+ *	ENOMEM, EMFILE, ENFILE	there is no memory, or no descriptor
+ */
+
+/* Called once for a question, from ipoib_path_dispatch(). @status: 0, and @info is filled in; or a negative error */
 typedef void (*ipoib_path_callback)(int status, struct ipoib_path_info *info, void *context);
 
 struct ipoib_path *ipoib_path_open(const char *instance, const char *dev);

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include <uipoib/path.h>
+
 #include "cli/cli.h"
+#include "path/query.h"
 
 static const struct cli_key show_keys[] = { { "dev", .bare = true }, { NULL } };
 
@@ -51,9 +57,67 @@ static const struct cli_show get_shown = {
 	.title = (const char *const[]){ "@dev", "dgid", NULL },
 };
 
+static void print(const struct path_reply *reply)
+{
+	json_t *rows = json_pack("[O]", reply->row);
+
+	cli_print_rows(&get_shown, rows);
+	json_decref(rows);
+}
+
+/* What ipoib_path_open() found, in the words of cli_connect() and of the instance */
+static int not_open(const char *name, const char *dev, int err)
+{
+	if (err == ENOENT)
+		return cli_error(PROTO_EXIT_USAGE, "no instance '%s' is running", name);
+	if (err == ENODEV && dev)
+		return cli_error(PROTO_EXIT_USAGE,
+				 "dev '%s': no such interface, or several: expected NAME@HOST",
+				 dev);
+	return cli_error(PROTO_EXIT_ENV, "instance '%s': %s", name, strerror(err));
+}
+
+/* Takes @args, which go to the instance but for "dev", which the handle has. */
+static int ask(const char *name, json_t *args)
+{
+	json_t *dev = json_incref(json_object_get(args, "dev"));
+	struct ipoib_path *path = ipoib_path_open(name, json_string_value(dev));
+	struct path_reply reply = { 0 };
+	int status;
+
+	if (path) {
+		status = path_query(path, args, &reply);
+		if (status)
+			status = cli_error(PROTO_EXIT_FAILED, "the instance: %s",
+					   status == -EPIPE ? "ended the connection"
+							    : strerror(-status));
+		else if (reply.status)
+			status = cli_error(reply.status, "%s", reply.error);
+		else
+			print(&reply);
+	} else {
+		status = not_open(name, json_string_value(dev), errno);
+		json_decref(args);
+	}
+	ipoib_path_close(path);
+	path_reply_fini(&reply);
+	json_decref(dev);
+	return status;
+}
+
 static int get(int argc, char **argv)
 {
-	return cli_show(&get_shown, argc, argv);
+	char name[PROTO_NAME_MAX];
+	json_t *args;
+	int status = cli_args(&args, get_keys, argc, argv);
+
+	if (status)
+		return status;
+	status = cli_instance(name);
+	if (!status)
+		return ask(name, args);
+	json_decref(args);
+	return status;
 }
 
 static const struct cli_cmd verbs[] = {

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "proto/proto.h"
@@ -93,41 +93,94 @@ bool path_info_same(const struct ipoib_path_info *a, const struct ipoib_path_inf
 	       !memcmp(&a->addr, &b->addr, a->sin_family == AF_INET ? 4 : 16);
 }
 
-/* One line: a row, which has the record, or the end. Returns 1 unless it is the end. */
-static int one_line(const json_t *line, struct ipoib_path_info *info, bool *filled)
+/* --- answers */
+
+/* The errors that an instance may give, by their names in errno(3), whose numbers differ between machines */
+static const struct {
+	const char *name;
+	int err;
+} errors[] = {
+	{ "ENXIO", ENXIO },	    { "EHOSTUNREACH", EHOSTUNREACH },
+	{ "ETIMEDOUT", ETIMEDOUT }, { "ENETDOWN", ENETDOWN },
+	{ "ENODEV", ENODEV },	    { "EADDRNOTAVAIL", EADDRNOTAVAIL },
+	{ "EINVAL", EINVAL },	    { "EBUSY", EBUSY },
+	{ "ENOMEM", ENOMEM },
+};
+
+static int error_of(const json_t *end, int status)
 {
-	const json_t *end = json_object_get(line, "end");
-	json_int_t status;
+	const char *name = json_string_value(json_object_get(end, "errno"));
 
-	if (!end) {
-		const char *rec =
-			json_string_value(json_object_get(json_object_get(line, "row"), "record"));
-
-		*filled = !path_info_fill(info, rec);
-		return 1;
-	}
-	status = json_integer_value(json_object_get(end, "status"));
-	if (status == PROTO_EXIT_OK)
-		return *filled ? 0 : -EPROTO;
-	return status == PROTO_EXIT_USAGE ? -EINVAL : -ENXIO;
+	for (size_t i = 0; name && i < sizeof(errors) / sizeof(*errors); i++)
+		if (!strcmp(errors[i].name, name))
+			return -errors[i].err;
+	if (status == PROTO_EXIT_TIMEOUT)
+		return -ETIMEDOUT;
+	return status == PROTO_EXIT_USAGE ? -EINVAL : -EIO;
 }
 
-int path_answer(char *text, size_t len, struct ipoib_path_info *info)
+void path_reply_fini(struct path_reply *r)
 {
-	struct ipoib_path_info got = *info;
-	bool filled = false;
-	int status = 1;
-	char *nl;
+	json_decref(r->row);
+	memset(r, 0, sizeof(*r));
+}
 
-	while (status == 1 && (nl = memchr(text, '\n', len))) {
+static int take_end(struct path_reply *ret, const json_t *end)
+{
+	const char *error = json_string_value(json_object_get(end, "error"));
+	const json_t *status = json_object_get(end, "status");
+
+	if (!json_is_integer(status))
+		return -EPROTO;
+	ret->status = (int)json_integer_value(status);
+	ret->err = ret->status == PROTO_EXIT_OK ? 0 : error_of(end, ret->status);
+	snprintf(ret->error, sizeof(ret->error), "%s", error ? error : "");
+	return !ret->err && !ret->row ? -EPROTO : 0;
+}
+
+/* One line: a row, or the end. Returns 1 unless it is the end. */
+static int take_line(struct path_reply *ret, const json_t *line)
+{
+	json_t *row = json_object_get(line, "row");
+
+	if (json_is_object(row)) {
+		json_decref(ret->row);
+		ret->row = json_incref(row);
+		return 1;
+	}
+	return take_end(ret, json_object_get(line, "end"));
+}
+
+int path_reply_read(struct path_reply *ret, const char *text, size_t len)
+{
+	int status = 1;
+	const char *nl;
+
+	while (status == 1 && len && (nl = memchr(text, '\n', len))) {
 		json_t *line = json_loadb(text, (size_t)(nl - text), 0, NULL);
 
-		status = json_is_object(line) ? one_line(line, &got, &filled) : -EPROTO;
+		status = take_line(ret, line);
 		json_decref(line);
 		len -= (size_t)(nl - text) + 1;
 		text = nl + 1;
 	}
+	return status;
+}
+
+int path_reply_info(const struct path_reply *r, struct ipoib_path_info *info)
+{
+	if (r->err)
+		return r->err;
+	return path_info_fill(info, json_string_value(json_object_get(r->row, "record")));
+}
+
+int path_answer(const char *text, size_t len, struct ipoib_path_info *info)
+{
+	struct path_reply r = { 0 };
+	int status = path_reply_read(&r, text, len);
+
 	if (!status)
-		*info = got;
+		status = path_reply_info(&r, info);
+	path_reply_fini(&r);
 	return status;
 }

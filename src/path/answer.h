@@ -4,10 +4,35 @@
 
 /* What an instance sends for a question, and struct ipoib_path_info. */
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include <uipoib/path.h>
+
+#define PATH_ERROR_MAX 1024
+
+/* A whole answer. Begin with zeros, end with path_reply_fini(). */
+struct path_reply {
+	json_t *row; /* the row with the path; NULL: there is none */
+	int status; /* exit status for a command line, PROTO_EXIT_* */
+	int err; /* 0; else -errno: there is no path, and why */
+	char error[PATH_ERROR_MAX]; /* why in words; "" if the instance gave no words */
+};
+
+void path_reply_fini(struct path_reply *r);
+
+/**
+ * path_reply_read() - Read what has come
+ * @text:	octets received so far
+ * @ret:	as path_reply_fini() leaves it, or from the call before
+ *
+ * Return: 1 more has to come; 0 @ret is a whole answer; -EPROTO the text is none
+ */
+int path_reply_read(struct path_reply *ret, const char *text, size_t len);
+
+/* path_reply_info() - Fill in all members of @info but the address. 0; else -errno, and @info is unchanged */
+int path_reply_info(const struct path_reply *r, struct ipoib_path_info *info);
 
 /*
  * path_info_fill() - Fill in all members but the address from a PathRecord, which @hex has as 128 hexadecimal digits
@@ -23,12 +48,10 @@ bool path_info_valid(const struct ipoib_path_info *info);
 bool path_info_same(const struct ipoib_path_info *a, const struct ipoib_path_info *b);
 
 /**
- * path_answer() - Read what has come
- * @text:	octets received so far, which are changed
+ * path_answer() - path_reply_read() for the structure
  *
- * Return: 1 more has to come; 0, and @info is filled in; -ENXIO no node has the address, or no path leads to it; -EINVAL the instance
- * knows no such interface; -EPROTO
+ * Return: 1 more has to come; 0, and @info is filled in; -errno, as the instance says it (include/uipoib/path.h); -EPROTO
  */
-int path_answer(char *text, size_t len, struct ipoib_path_info *info);
+int path_answer(const char *text, size_t len, struct ipoib_path_info *info);
 
 #endif

@@ -4,33 +4,34 @@
 #include <uipoib/path.h>
 #pragma GCC visibility pop
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <jansson.h>
-#include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "path/answer.h"
-#include "proto/proto.h"
+#include "path/ask.h"
+#include "path/query.h"
 
 /*
  * DOC: Questions
  *
- * Each question has a connection of its own, because an instance answers the requests of one connection in their order, and one
- * that has to be resolved would keep the others waiting. The connections of questions for which nobody waits are in one epoll
+ * Each question has a connection of its own (path/ask.h). The connections of questions for which nobody waits are in one epoll
  * descriptor, which is what the program polls.
  *
  * A blocking query uses nothing that is shared, so threads do not wait for each other. Everything else is under .lock. Callbacks
  * are called without it, so that they may call any function.
  *
- * After fork() the child has copies of the connections of its parent, whose answers are the parent's. own() closes the copies.
+ * After fork() the child has copies of the connections and of the epoll descriptor of its parent, and it may keep them for long
+ * without calling the library. The answers are the parent's. So:
+ *
+ *	the parent takes a connection out of epoll and hangs up before it closes it, because close() does neither while the child
+ *	has its copy: the connection would go on waking the parent up for a question that is no more, and take the place of a
+ *	client of the instance;
+ *	the child only closes its copies, in take_over(), when it first uses the handle. What it did to the epoll descriptor would
+ *	happen to its parent.
  */
 
 #define QUESTIONS 16 /* most questions that wait at a time */
@@ -39,13 +40,14 @@
 
 struct question {
 	int fd; /* connection; -1: the place is free */
+	uint32_t
+		nth; /* counts the questions that have had this place: an event of one that is over concerns nobody */
 	struct ipoib_path_info asked;
 	struct ipoib_path_info
 		*info; /* the caller's, filled in before the callback; NULL without one */
 	ipoib_path_callback callback;
 	void *context;
-	size_t len; /* octets in .text */
-	char text[4096]; /* what has come of the answer, which is below 2 KiB */
+	struct path_text text;
 };
 
 struct kept {
@@ -55,12 +57,11 @@ struct kept {
 };
 
 struct ipoib_path {
+	struct path_peer peer;
 	pthread_mutex_t lock;
 	pid_t pid; /* process to which the connections belong */
-	int epoll;
-	struct sockaddr_un to;
-	char dev[PROTO_NAME_MAX];
-	char host[PROTO_NAME_MAX];
+	unsigned int forks; /* value of the global counter when they were made */
+	int epoll; /* -1: not made yet */
 	struct question question[QUESTIONS];
 	struct kept kept[KEPT];
 	unsigned int next_kept;
@@ -74,87 +75,27 @@ static long long now_ms(void)
 	return ts.tv_sec * 1000ll + ts.tv_nsec / 1000000;
 }
 
-/* --- one question */
+/* --- processes */
 
-static char *request(const struct ipoib_path *p, const struct ipoib_path_info *info)
+/*
+ * A process number may be used again, and in a new PID namespace parent and child may both be number 1, so forks are counted. The
+ * number tells of children that were made without the handlers of pthread_atfork(), as by _Fork().
+ */
+static unsigned int forks;
+static pthread_mutex_t forks_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t forks_once = PTHREAD_ONCE_INIT;
+
+/* In the child, which has one thread yet. A thread that only the parent has may hold the lock. */
+static void on_fork(void)
 {
-	char address[INET6_ADDRSTRLEN];
-	json_t *args, *req;
-	char *text;
-
-	inet_ntop(info->sin_family, &info->addr, address, sizeof(address));
-	args = json_pack("{s:s, s:b}", "address", address, "ip", 1);
-	if (*p->dev)
-		json_object_set_new(args, "dev", json_string(p->dev));
-	if (*p->host)
-		json_object_set_new(args, "host", json_string(p->host));
-	req = json_pack("{s:i, s:s, s:o}", "v", PROTO_VERSION, "cmd", "path get", "args", args);
-	text = req ? json_dumps(req, JSON_COMPACT) : NULL;
-	json_decref(req);
-	return text;
+	pthread_mutex_init(&forks_lock, NULL);
+	forks++;
 }
 
-/* The request is below 400 octets, for which the socket always has room. */
-static int send_request(const struct ipoib_path *p, int fd, const struct ipoib_path_info *info)
+static void count_forks(void)
 {
-	char *text = request(p, info);
-	size_t len;
-	ssize_t n;
-
-	if (!text)
-		return -ENOMEM;
-	len = strlen(text);
-	text[len++] = '\n'; /* replaces the NUL */
-	n = send(fd, text, len, MSG_NOSIGNAL);
-	free(text);
-	if (n < 0)
-		return -errno;
-	return (size_t)n == len ? 0 : -EPIPE;
+	pthread_atfork(NULL, NULL, on_fork);
 }
-
-/* Returns a descriptor. @type: SOCK_NONBLOCK or 0 */
-static int ask(const struct ipoib_path *p, const struct ipoib_path_info *info, int type)
-{
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | type, 0), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	while (connect(fd, (const struct sockaddr *)&p->to, sizeof(p->to)) < 0) {
-		err = -errno;
-		if (err != -EINTR)
-			break;
-		err = 0;
-	}
-	if (!err)
-		err = send_request(p, fd, info);
-	if (!err)
-		return fd;
-	close(fd);
-	/* Whoever listens has no room at the moment; -EAGAIN would say that the question was asked. */
-	return err == -EAGAIN ? -EBUSY : err;
-}
-
-/* Reads what has come. Return: as path_answer(); -EPIPE the instance has ended */
-static int take(struct question *q)
-{
-	ssize_t n = recv(q->fd, q->text + q->len, sizeof(q->text) - q->len, 0);
-	struct ipoib_path_info info = q->asked;
-	char copy[sizeof(q->text)];
-	int status;
-
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? 1 : -errno;
-	if (!n)
-		return q->len == sizeof(q->text) ? -EPROTO : -EPIPE;
-	q->len += (size_t)n;
-	memcpy(copy, q->text, q->len);
-	status = path_answer(copy, q->len, &info);
-	if (!status)
-		q->asked = info;
-	return status;
-}
-
-/* --- questions that wait */
 
 static void questions_init(struct ipoib_path *p)
 {
@@ -162,33 +103,97 @@ static void questions_init(struct ipoib_path *p)
 	for (unsigned int i = 0; i < QUESTIONS; i++)
 		p->question[i].fd = -1;
 	memset(p->kept, 0, sizeof(p->kept));
-	p->epoll = epoll_create1(EPOLL_CLOEXEC);
+	p->epoll = -1;
+	p->forks = forks;
 	p->pid = getpid();
 }
 
-static void questions_close(struct ipoib_path *p)
+static void close_copy(int *fd)
 {
-	for (unsigned int i = 0; i < QUESTIONS; i++)
-		if (p->question[i].fd >= 0)
-			close(p->question[i].fd);
-	if (p->epoll >= 0)
-		close(p->epoll);
+	int copy = *fd;
+
+	*fd = -1;
+	if (copy >= 0)
+		close(copy);
 }
 
-/* Locks the handle for this process. */
-static void own(struct ipoib_path *p)
+/* Makes the handle that of this process. */
+static void take_over(struct ipoib_path *p)
 {
-	if (p->pid != getpid()) {
+	pthread_mutex_lock(&forks_lock);
+	if (p->forks != forks || p->pid != getpid()) {
+		for (unsigned int i = 0; i < QUESTIONS; i++)
+			close_copy(&p->question[i].fd);
+		close_copy(&p->epoll);
 		/* The lock may be held for ever by a thread that only the parent has. */
-		questions_close(p);
 		questions_init(p);
 	}
+	pthread_mutex_unlock(&forks_lock);
+}
+
+static void own(struct ipoib_path *p)
+{
+	take_over(p);
 	pthread_mutex_lock(&p->lock);
 }
 
 static void disown(struct ipoib_path *p)
 {
 	pthread_mutex_unlock(&p->lock);
+}
+
+/* --- questions that wait */
+
+/* Return: the descriptor; -errno */
+static int epoll_of(struct ipoib_path *p)
+{
+	if (p->epoll < 0)
+		p->epoll = epoll_create1(EPOLL_CLOEXEC);
+	return p->epoll < 0 ? -errno : p->epoll;
+}
+
+static int watch(struct ipoib_path *p, unsigned int place, int fd)
+{
+	int epoll = epoll_of(p);
+	struct epoll_event ev = {
+		.events = EPOLLIN,
+		.data.u64 = (uint64_t)p->question[place].nth << 32 | place,
+	};
+
+	if (epoll < 0)
+		return epoll;
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
+}
+
+/* The question of which an event speaks; NULL: it is over */
+static struct question *question_of(struct ipoib_path *p, uint64_t data)
+{
+	struct question *q = &p->question[data % QUESTIONS];
+
+	return q->fd >= 0 && q->nth == data >> 32 ? q : NULL;
+}
+
+static void end_question(struct ipoib_path *p, struct question *q)
+{
+	epoll_ctl(p->epoll, EPOLL_CTL_DEL, q->fd, NULL);
+	path_hang_up(q->fd);
+	q->fd = -1;
+	q->callback = NULL;
+	q->info = NULL;
+	q->context = NULL;
+}
+
+/* Reads what has come. Return: 1 more has to come; 0, and q->asked is filled in; -errno */
+static int take(struct question *q)
+{
+	struct ipoib_path_info info = q->asked;
+	int status = path_take(q->fd, &q->text);
+
+	if (!status)
+		status = path_answer(q->text.octets, q->text.len, &info);
+	if (!status)
+		q->asked = info;
+	return status;
 }
 
 static struct question *waiting_for(struct ipoib_path *p, const struct ipoib_path_info *info)
@@ -215,19 +220,17 @@ static int ask_later(struct ipoib_path *p, struct ipoib_path_info *info,
 		     ipoib_path_callback callback, void *context)
 {
 	struct question *q = free_place(p);
-	struct epoll_event ev = { .events = EPOLLIN };
-	int fd;
+	int fd, err;
 
 	if (!q)
 		return -ENOBUFS;
-	fd = ask(p, info, SOCK_NONBLOCK);
+	fd = path_ask(&p->peer, path_question(info), SOCK_NONBLOCK);
 	if (fd < 0)
 		return fd;
-	ev.data.ptr = q;
-	if (epoll_ctl(p->epoll, EPOLL_CTL_ADD, fd, &ev) < 0) {
-		int err = -errno;
-
-		close(fd);
+	q->nth++;
+	err = watch(p, (unsigned int)(q - p->question), fd);
+	if (err) {
+		path_hang_up(fd);
 		return err;
 	}
 	q->fd = fd;
@@ -235,99 +238,97 @@ static int ask_later(struct ipoib_path *p, struct ipoib_path_info *info,
 	q->info = callback ? info : NULL;
 	q->callback = callback;
 	q->context = context;
-	q->len = 0;
+	q->text.len = 0;
 	return -EAGAIN;
+}
+
+/* --- answers that are remembered */
+
+static struct kept *kept_for(struct ipoib_path *p, const struct ipoib_path_info *info)
+{
+	long long now = now_ms();
+
+	for (unsigned int i = 0; i < KEPT; i++)
+		if (p->kept[i].until > now && path_info_same(&p->kept[i].info, info))
+			return &p->kept[i];
+	return NULL;
 }
 
 static void keep(struct ipoib_path *p, const struct ipoib_path_info *info, int status)
 {
-	struct kept *k = &p->kept[p->next_kept++ % KEPT];
+	struct kept *k = kept_for(p, info);
 
+	if (!k)
+		k = &p->kept[p->next_kept++ % KEPT];
 	*k = (struct kept){ .info = *info, .status = status, .until = now_ms() + KEEP_MS };
 }
 
-/* Return: 0 or -ENXIO as an answer said; -EAGAIN: none is kept */
-static int kept_answer(struct ipoib_path *p, struct ipoib_path_info *info)
+/* True for what is known about an address; other failures say something about the moment of the question alone. */
+static bool lasts(int status)
 {
-	long long now = now_ms();
-
-	for (unsigned int i = 0; i < KEPT; i++) {
-		const struct kept *k = &p->kept[i];
-
-		if (k->until <= now || !path_info_same(&k->info, info))
-			continue;
-		if (!k->status)
-			*info = k->info;
-		return k->status;
-	}
-	return -EAGAIN;
+	return !status || status == -ENXIO || status == -EHOSTUNREACH;
 }
 
-/* An answer has come, or the connection has ended. The callback is not called here. */
-static void settle(struct ipoib_path *p, struct question *q, int status)
+/* Return: as the answer was; -EAGAIN: none is kept */
+static int kept_answer(struct ipoib_path *p, struct ipoib_path_info *info)
 {
-	close(q->fd); /* which removes it from the epoll descriptor, too */
-	q->fd = -1;
-	keep(p, &q->asked, status ? -ENXIO : 0);
+	struct kept *k = kept_for(p, info);
+
+	if (!k)
+		return -EAGAIN;
+	if (!k->status)
+		*info = k->info;
+	if (!lasts(k->status))
+		k->until = 0;
+	return k->status;
 }
 
 /* --- functions of the header */
 
 struct ipoib_path *ipoib_path_open(const char *instance, const char *dev)
 {
-	const char *host = getenv("UIPOIB_HOST");
-	struct ipoib_path *p;
+	struct ipoib_path *p = calloc(1, sizeof(*p));
 	int err;
 
-	if (!instance || !*instance)
-		instance = getenv("UIPOIB_NAME");
-	if (!instance || !proto_name_ok(instance) || (dev && strlen(dev) >= sizeof(p->dev)) ||
-	    (host && strlen(host) >= sizeof(p->host))) {
-		errno = EINVAL;
-		return NULL;
-	}
-	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
-	p->to.sun_family = AF_UNIX;
-	err = proto_path(p->to.sun_path, sizeof(p->to.sun_path), instance);
-	if (!err && !proto_alive(instance))
-		err = -ENOENT;
-	snprintf(p->dev, sizeof(p->dev), "%s", dev ? dev : "");
-	snprintf(p->host, sizeof(p->host), "%s", host && !dev ? host : "");
+	err = path_peer_init(&p->peer, instance, dev);
+	if (err) {
+		free(p);
+		errno = -err;
+		return NULL;
+	}
+	pthread_once(&forks_once, count_forks);
 	questions_init(p);
-	if (!err && p->epoll < 0)
-		err = -errno;
-	if (!err)
-		return p;
-	ipoib_path_close(p);
-	errno = -err;
-	return NULL;
+	return p;
 }
 
 void ipoib_path_close(struct ipoib_path *p)
 {
 	if (!p)
 		return;
-	questions_close(p);
+	take_over(p);
+	for (unsigned int i = 0; i < QUESTIONS; i++)
+		if (p->question[i].fd >= 0)
+			end_question(p, &p->question[i]);
+	close_copy(&p->epoll);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
 }
 
-static int query_now(struct ipoib_path *p, struct ipoib_path_info *info)
+int path_query(const struct ipoib_path *p, json_t *args, struct path_reply *ret)
 {
-	struct question q = { .asked = *info };
-	int status;
+	return path_call(&p->peer, args, ret);
+}
 
-	q.fd = ask(p, info, 0);
-	if (q.fd < 0)
-		return -q.fd;
-	do
-		status = take(&q);
-	while (status == 1);
-	close(q.fd);
+static int query_now(const struct ipoib_path *p, struct ipoib_path_info *info)
+{
+	struct path_reply reply = { 0 };
+	int status = path_query(p, path_question(info), &reply);
+
 	if (!status)
-		*info = q.asked;
+		status = path_reply_info(&reply, info);
+	path_reply_fini(&reply);
 	return -status;
 }
 
@@ -340,11 +341,11 @@ static int query_later(struct ipoib_path *p, struct ipoib_path_info *info)
 	q = waiting_for(p, info);
 	status = q ? take(q) : kept_answer(p, info);
 	if (q && status != 1) {
-		settle(p, q, status);
 		if (!status)
 			*info = q->asked;
-		else
-			status = -ENXIO;
+		if (lasts(status))
+			keep(p, &q->asked, status);
+		end_question(p, q);
 	} else if (q) {
 		status = -EAGAIN;
 	} else if (status == -EAGAIN) {
@@ -356,24 +357,31 @@ static int query_later(struct ipoib_path *p, struct ipoib_path_info *info)
 
 int ipoib_path_query(struct ipoib_path *p, struct ipoib_path_info *info, int flags)
 {
-	if (!p || !path_info_valid(info) || (flags & ~IPOIB_PATH_NONBLOCK))
+	if (!p || !info || (flags & ~IPOIB_PATH_NONBLOCK))
 		return EINVAL;
+	if (!path_info_valid(info))
+		return EAFNOSUPPORT;
 	return flags & IPOIB_PATH_NONBLOCK ? query_later(p, info) : query_now(p, info);
 }
 
 int ipoib_get_path(struct ipoib_path *p, struct ipoib_path_info *info, ipoib_path_callback callback,
 		   void *context)
 {
-	int status;
+	struct kept *k;
+	int status = 0;
 
-	if (!p || !path_info_valid(info))
+	if (!p || !info)
 		return -EINVAL;
+	if (!path_info_valid(info))
+		return -EAFNOSUPPORT;
 	if (!callback)
 		return -query_later(p, info);
 	own(p);
-	status = kept_answer(p, info);
+	k = kept_for(p, info);
 	/* What is known is the path. That nobody had the address a moment ago is asked again. */
-	if (status)
+	if (k && !k->status)
+		*info = k->info;
+	else
 		status = ask_later(p, info, callback, context);
 	disown(p);
 	return status;
@@ -384,39 +392,44 @@ int ipoib_path_fd(struct ipoib_path *p)
 	int fd;
 
 	own(p);
-	fd = p->epoll;
+	fd = epoll_of(p);
 	disown(p);
-	return fd;
+	if (fd >= 0)
+		return fd;
+	errno = -fd;
+	return -1;
 }
 
 /* Takes one answer that has come. Returns false if there is none. */
 static bool dispatch_one(struct ipoib_path *p, unsigned int *called)
 {
+	struct question *q, done;
 	struct epoll_event ev;
-	struct question *q;
-	struct question done;
 	int status;
 
 	own(p);
-	if (epoll_wait(p->epoll, &ev, 1, 0) < 1) {
+	if (p->epoll < 0 || epoll_wait(p->epoll, &ev, 1, 0) < 1) {
 		disown(p);
 		return false;
 	}
-	q = ev.data.ptr;
-	status = take(q);
+	q = question_of(p, ev.data.u64);
+	status = q ? take(q) : 1;
 	if (status == 1) {
 		disown(p);
 		return true;
 	}
-	settle(p, q, status);
 	done = *q;
+	/* Who has no callback asks again for the outcome, whatever it is. */
+	if (!q->callback || lasts(status))
+		keep(p, &q->asked, status);
+	end_question(p, q);
 	disown(p);
 	if (!done.callback)
 		return true;
 	if (!status)
 		*done.info = done.asked;
 	++*called;
-	done.callback(status ? -ENXIO : 0, done.info, done.context);
+	done.callback(status, done.info, done.context);
 	return true;
 }
 

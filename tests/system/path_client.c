@@ -6,6 +6,7 @@
  *	path_client nonblock ADDRESS		the same without waiting inside a call
  *	path_client callback ADDRESS
  *	path_client threads ADDRESS ADDRESS	two threads ask by one handle, and a third one takes callbacks
+ *	path_client open ADDRESS		print the error of ipoib_path_open()
  *	path_client fork ADDRESS		parent and child use the handle
  */
 #include <arpa/inet.h>
@@ -231,6 +232,8 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	p = ipoib_path_open(NULL, argc > 3 && !strcmp(argv[1], "block") ? argv[3] : NULL);
+	if (!p && !strcmp(argv[1], "open"))
+		return print(errno, NULL);
 	if (!p) {
 		perror("ipoib_path_open");
 		return 1;

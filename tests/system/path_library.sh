@@ -54,6 +54,11 @@ check "an IPv6 address" is_path_to "$(client block fd04::77)" h2 ffff
 check "the interface follows from the route: another partition" is_path_to "$(client block 10.5.0.78)" h3 8001
 check "beyond a gateway the path is the gateway's" is_path_to "$(client block 10.9.8.7)" h2 ffff
 check "an interface that the program names" is_path_to "$(x h1 "$TOOLS/path_client" block 10.5.0.78 uib1@h1)" h3 8001
+client_of() { # USER: who asks for a path, although the variable names the folder of root's sockets
+	local dir
+	dir=$(dirname "$(find /run/uipoib "${XDG_RUNTIME_DIR:-/nonexistent}" -name "$inst.sock" 2>/dev/null | head -1)")
+	UIPOIB_RUNTIME_DIR=$dir UIPOIB_NAME=$inst setpriv --reuid "$1" --clear-groups -- "$TOOLS/path_client" open 10.4.0.2
+}
 says() { # TEXT CMD...: it fails with this output
 	local out
 	out=$("${@:2}") && return 1
@@ -61,7 +66,9 @@ says() { # TEXT CMD...: it fails with this output
 }
 check "H33: nobody has the address: ENXIO" says ENXIO client block 10.4.0.99
 check "H33: nor this one" says ENXIO client block fd04::99
-check "an interface that does not exist: EINVAL" says EINVAL client block 10.4.0.2 uib9@h1
+check "an interface that does not exist: ENODEV" says ENODEV client block 10.4.0.2 uib9@h1
+check "an address of no node: EADDRNOTAVAIL" says EADDRNOTAVAIL client block 224.0.0.5
+check "another user's instance: EACCES" says EACCES client_of nobody
 
 # --- without waiting
 x h1 ip neigh flush all
@@ -80,6 +87,23 @@ resolves() { equal "$(gid_of h2)" "$(field 8 16 "$(record "$1")")"; }
 x h1 ip neigh flush all
 check "uipoib path get resolves an address, too" resolves 10.4.0.77
 check "nobody has it" refuse 1 'address 10.4.0.96: nobody on the link has it' u path get 10.4.0.96 dev uib0@h1
+same_in_both() { # ADDRESS: the command and the function know the same path
+	equal "$(client block "$1" | cut -c37-)" "$(python3 - "$(record "$1")" <<-'END'
+		import sys
+		r = bytes.fromhex(sys.argv[1])
+		flow = int.from_bytes(r[44:48], "big")
+		print((r[8:40] + r[40:44] + b"\xee\xee" + (flow >> 8 & 0xfffff).to_bytes(4, "big") + r[50:52] + bytes([0, r[53] & 15, 0, r[54], 0, r[55], 0, r[56]])
+			+ bytes([r[47], r[48]])).hex())
+	END
+	)"
+}
+check "uipoib path get and ipoib_path_query() agree" same_in_both 10.4.0.77
+check "no such interface" refuse 2 "dev 'uib9@h1': no such interface" u path get 10.4.0.2 dev uib9@h1
+check "no address of one node" refuse 2 "address '224.0.0.5': expected the address of one node" u path get 224.0.0.5
+check "no address at all" refuse 2 "address 'x': expected an IP address or a GID" u path get x
+check "no instance" refuse 2 "no instance 'nobody' is running" "$UIPOIB" -n nobody path get 10.4.0.2
+in_host() { equal '"uib0" "h2"' "$(x h2 "$UIPOIB" -j path get 10.4.0.3 | jq -c '.path[0] | .ifname, .host' | xargs -d '\n' echo)"; }
+check "in a host the route of that host counts" in_host
 check "a GID" u path get "$(u -j link show dev uib0@h3 | jq -r '.link[0].gid')" dev uib0@h1
 
 # --- installed, as a program finds it
@@ -97,5 +121,5 @@ fi
 example_py() { equal "$line" "$(LIBUIPOIB_PATH=$lib/libuipoib-path.so.0 x h1 /usr/bin/python3 "$repo/examples/path_get.py" 10.4.0.77)"; }
 check "the example in Python" example_py
 check "stop" lab_down
-check "without an instance" not "$TOOLS/path_client" block 10.4.0.2
+check "without an instance: ENOENT" says ENOENT env UIPOIB_NAME="$inst" "$TOOLS/path_client" open 10.4.0.2
 finish

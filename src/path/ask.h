@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PATH_ASK_H
+#define PATH_ASK_H
+
+/*
+ * DOC: One question
+ *
+ * Each question has a connection of its own, because an instance answers the requests of one connection in their order, and one
+ * that has to be resolved would keep the others waiting. The connection ends its sending side behind the request. So the instance
+ * drops it as soon as it has answered, and an answer that the program does not fetch takes no place of another client.
+ */
+
+#include <sys/un.h>
+
+#include "path/answer.h"
+
+#define PATH_DEV_MAX 128 /* octets of IF@HOST with the NUL, more than any has */
+
+/* Who is asked, and about which interface */
+struct path_peer {
+	struct sockaddr_un to;
+	char dev[PATH_DEV_MAX], host[PATH_DEV_MAX]; /* "": not said */
+};
+
+/* An answer that is coming */
+struct path_text {
+	size_t len;
+	char octets[4096]; /* an answer is below 3 KiB */
+};
+
+/* path_peer_init() - Look up an instance that runs. 0; -errno, as ipoib_path_open() gives it */
+int path_peer_init(struct path_peer *ret, const char *instance, const char *dev);
+
+/* path_question() - The arguments of `path get` for @info; NULL: out of memory */
+json_t *path_question(const struct ipoib_path_info *info);
+
+/**
+ * path_ask() - Connect and ask
+ * @args:	what path_question() returned, or "address" in text; takes it, and NULL stands for out of memory
+ * @type:	SOCK_NONBLOCK, or 0
+ *
+ * Return: the connection, which path_hang_up() closes; -errno: nothing was asked, and never -EAGAIN
+ */
+int path_ask(const struct path_peer *peer, json_t *args, int type);
+
+/* path_take() - Receive. 1 more has to come; 0 something has come; -EPIPE the instance has ended; -EPROTO; -errno */
+int path_take(int fd, struct path_text *t);
+
+/*
+ * path_hang_up() - End a connection, also if a child has come by fork() meanwhile and has a copy of its descriptor. The child itself
+ * closes its copy instead, because the connection is its parent's.
+ */
+void path_hang_up(int fd);
+
+/**
+ * path_call() - Ask, and wait for the answer
+ * @args:	as path_ask() has it
+ *
+ * Return: 0, and @ret is the answer (path_reply_fini()); -errno: there is none
+ */
+int path_call(const struct path_peer *peer, json_t *args, struct path_reply *ret);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PATH_QUERY_H
+#define PATH_QUERY_H
+
+/*
+ * The question behind ipoib_path_query(), for `uipoib path get`, which is linked with the library's objects. The command shows more
+ * than the 72 octets of struct ipoib_path_info have room for (which interface of which host, whether the path is reversible, the error
+ * in words), and it asks for GIDs, too. So this function gives the answer as the instance sent it, and
+ * ipoib_path_query() fills the structure from it.
+ */
+
+#include "path/answer.h"
+
+/**
+ * path_query() - Ask, and wait for the answer
+ * @args:	takes it; "address" in text, and "ip" if it is no GID. The handle says which interface. NULL: out of memory
+ *
+ * Return: 0, and @ret is a whole answer, perhaps with an error; -errno: there is none. path_reply_fini() in both cases
+ */
+int path_query(const struct ipoib_path *p, json_t *args, struct path_reply *ret);
+
+#endif
