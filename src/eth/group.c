@@ -103,8 +103,7 @@ static struct eth_group *group_new(struct eth_if *e, enum ipoib_proto proto, con
 	list_init(&g->members);
 	g->proto = proto;
 	memcpy(g->addr, addr, alen(proto));
-	if (ipoib_mcast_mgid(e->cfg.link, proto, addr, &g->mgid) ||
-	    htab_add(&e->groups.by_addr, &g->by_addr, group_hash(proto, addr))) {
+	if (htab_add(&e->groups.by_addr, &g->by_addr, group_hash(proto, addr))) {
 		free(g);
 		return NULL;
 	}
@@ -304,9 +303,17 @@ void eth_group_report(struct eth_if *e, uint32_t station, const struct eth_repor
 
 /* --- joins */
 
+static bool has_mgid(const struct eth_if *e, const struct eth_group *g, const ib_gid *mgid)
+{
+	ib_gid own;
+
+	return !ipoib_mcast_mgid(e->cfg.link, g->proto, g->addr, &own) && ib_gid_equal(&own, mgid);
+}
+
 /*
  * Several groups can share an MGID (RFC 4391 §4: IPv6 groups with equal low 80 bits), and the link
- * reports the join of an MGID under only one of these groups.
+ * reports the join of an MGID under only one of these groups. The MGIDs are not kept, because they change with
+ * the scope of the link's own group.
  */
 void eth_groups_join_done(struct eth_if *e, enum ipoib_proto proto, const uint8_t *group)
 {
@@ -316,7 +323,7 @@ void eth_groups_join_done(struct eth_if *e, enum ipoib_proto proto, const uint8_
 	if (ipoib_mcast_mgid(e->cfg.link, proto, group, &mgid))
 		return;
 	list_for_each (g, &e->groups.all, link)
-		if (ib_gid_equal(&g->mgid, &mgid))
+		if (has_mgid(e, g, &mgid))
 			g->join_done = true;
 }
 

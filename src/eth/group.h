@@ -24,7 +24,6 @@ struct eth_group {
 	struct hlink by_addr; /* in eth_groups.by_addr */
 	enum ipoib_proto proto;
 	uint8_t addr[16];
-	ib_gid mgid; /* MGID to which the link's profile maps the group */
 	bool always; /* every host receives the group: 224.0.0.1, ff02::1 */
 	bool kernel; /* the group was in the kernel's list when that was last read */
 	bool in_list; /* the group is in the kernel's list that is being read */

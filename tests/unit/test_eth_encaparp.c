@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "unit/eth_rig.h"
+#include "unit/eth_report.h"
 
 #include <stdio.h>
 
@@ -654,6 +654,37 @@ static void test_P27_reply_with_impossible_addresses(void **state)
 	end();
 }
 
+/*
+ * SIDR names a group of another scope after a restart of the SA, and all IP groups have other MGIDs then. A report of one of
+ * them leaves when the group is joined again, and need not wait in vain.
+ */
+static void test_P18_report_of_a_group_after_the_scope_has_changed(void **state)
+{
+	static const uint8_t group[4] = { 239, 1, 2, 3 };
+	static const uint8_t group_mac[6] = { 1, 0, 0x5e, 1, 2, 3 };
+	ib_gid dgid = { { 0xff, 0x15, 0xca, 0xfe, [15] = 1 } };
+	ib_gid mgid = { { 0xff, 0x15, 0x40, 0x1b, 0x80, 0x01, [12] = 15, 1, 2, 3 } };
+	struct fake_sa *sa = &er.r.s.sa;
+	uint8_t b[64];
+	size_t n;
+
+	begin();
+	n = report_igmp(b, V2_REPORT, group);
+	er_tx(group_mac, ETH_P_IPV4, b, n);
+	er_run(NS_MSEC(10));
+	assert_int_equal(er.nsent, 1);
+	sa_sidr_offer(sa, &sa_group_make(sa, &dgid, RIG_PKEY, IB_MTU_2048)->rec);
+	sac_reregister(er.r.s.sac, er.r.s.now);
+	er_run(NS_SEC(1));
+	assert_true(ipoib_link_is_up(er.r.link));
+	er_clear();
+	er_tx(group_mac, ETH_P_IPV4, b, n);
+	er_run(NS_MSEC(10));
+	assert_int_equal(er.nsent, 1);
+	assert_memory_equal(&er.sent[0].ah.dgid, &mgid, 16);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -677,6 +708,7 @@ int main(void)
 		cmocka_unit_test(test_P10_larger_mtu_in_an_advertisement_is_logged),
 		cmocka_unit_test(test_P20_request_of_a_station_has_its_qpn),
 		cmocka_unit_test(test_P27_reply_with_impossible_addresses),
+		cmocka_unit_test(test_P18_report_of_a_group_after_the_scope_has_changed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
