@@ -33,6 +33,26 @@ static int port_of_mac(const struct eth_if *e, const uint8_t mac[6], struct nd_p
 	return status;
 }
 
+/* What a request says of its sender comes back in the reply, whether or not it is used for packets to that port. */
+static void note_asker(struct ipoib_neigh *n, const struct nd_port *port)
+{
+	struct eth_peer *p = n->user;
+
+	p->asked = true;
+	p->asked_qkey = port->qkey;
+	p->asked_eui64 = port->eui64;
+}
+
+static void copy_asker(const struct ipoib_neigh *n, struct nd_port *ret)
+{
+	const struct eth_peer *p = n->user;
+
+	if (!p->asked)
+		return;
+	ret->qkey = p->asked_qkey;
+	ret->eui64 = p->asked_eui64;
+}
+
 /* The kernel answers: the sender of the answer is IBARP's target. */
 static bool reply_to_link(struct eth_if *e, struct ipoib_tx *t, const struct arp_pkt *a,
 			  struct ibarp_pkt *ret)
@@ -42,8 +62,11 @@ static bool reply_to_link(struct eth_if *e, struct ipoib_tx *t, const struct arp
 	ret->op = ARP_OP_REPLY;
 	memcpy(ret->spa, a->tpa, sizeof(ret->spa));
 	memcpy(ret->tpa, a->spa, sizeof(ret->tpa));
-	return t->neigh && !port_of_mac(e, a->tha, &ret->sender) &&
-	       !port_of_mac(e, a->sha, &ret->target);
+	if (!t->neigh || port_of_mac(e, a->tha, &ret->sender) ||
+	    port_of_mac(e, a->sha, &ret->target))
+		return false;
+	copy_asker(t->neigh, &ret->sender);
+	return true;
 }
 
 /* §6.4: the target's hardware address in a request is anything; we leave it zero. */
@@ -121,6 +144,17 @@ static enum eth_drop learn(struct eth_if *e, const struct ipoib_rx *r, const str
 	return ETH_DROP_NONE;
 }
 
+static enum eth_drop learn_asker(struct eth_if *e, const struct ipoib_rx *r,
+				 const struct nd_port *port, uint8_t ret[6], ns_t now)
+{
+	enum eth_drop why = learn(e, r, port, false, ret, now);
+	struct ipoib_neigh *n = why ? NULL : eth_peer_by_mac(e, ret);
+
+	if (n)
+		note_asker(n, port);
+	return why;
+}
+
 static enum eth_drop from_link(struct eth_if *e, const struct ipoib_rx *r,
 			       const struct ibarp_pkt *ib, struct arp_pkt *ret, ns_t now)
 {
@@ -128,7 +162,7 @@ static enum eth_drop from_link(struct eth_if *e, const struct ipoib_rx *r,
 	if (ib->op == ARP_OP_REQUEST) {
 		memcpy(ret->spa, ib->spa, sizeof(ret->spa));
 		memcpy(ret->tpa, ib->tpa, sizeof(ret->tpa));
-		return learn(e, r, &ib->sender, false, ret->sha, now);
+		return learn_asker(e, r, &ib->sender, ret->sha, now);
 	}
 	memcpy(ret->spa, ib->tpa, sizeof(ret->spa));
 	memcpy(ret->tpa, ib->spa, sizeof(ret->tpa));

@@ -15,6 +15,9 @@ struct eth_peer {
 	struct ipoib_neigh *neigh;
 	uint8_t mac[6]; /* the token */
 	uint8_t flags; /* reserved octet of the peer's address, as its last ARP message had it */
+	bool asked; /* it has asked by IBARP, and its last request said this of it: */
+	uint32_t asked_qkey;
+	uint64_t asked_eui64;
 };
 
 /*

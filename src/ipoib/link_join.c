@@ -240,7 +240,7 @@ static void bcast_adopt(struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 {
 	bool changed = l->joined && !rec_same(&l->group_rec, rec);
 	bool other_sl = l->joined && l->group_rec.sl != rec->sl;
-	bool other_qkey = l->qkey != rec->qkey;
+	uint32_t former_qkey = l->qkey;
 	unsigned int mtu = l->profile->ip_mtu(ib_mtu_octets(rec->mtu_code));
 
 	l->group_rec = *rec;
@@ -256,9 +256,8 @@ static void bcast_adopt(struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 	ipoib_mcast_granted(l->bcast, rec, now);
 	if (changed && l->up)
 		ipoib_mcasts_join(l, now); /* with the changed parameters of the broadcast group */
-	if (other_qkey)
-		/* The QPs of neighbours have another Q_Key now, too, which they advertise again. */
-		ipoib_neighs_forget_qkeys(l);
+	if (former_qkey != rec->qkey)
+		ipoib_neighs_forget_qkey(l, former_qkey);
 	if (other_sl && l->sl_from == IPOIB_SL_GROUP)
 		ipoib_paths_stale(l); /* their address handles have the former SL */
 	ipoib_link_advance(l, now);

@@ -204,10 +204,15 @@ int ipoib_neigh_said(struct ipoib_neigh *n, const struct ipoib_neigh *src,
 	return 0;
 }
 
-void ipoib_neighs_forget_qkeys(struct ipoib_link *l)
+/*
+ * A neighbour that has said the link's Q_Key takes part in its change, which it also says again. All controlled Q_Keys are of this
+ * kind (ipoib_neigh_said()). One without bit 31 that differs from the link's is the neighbour's own, and stays.
+ */
+void ipoib_neighs_forget_qkey(struct ipoib_link *l, uint32_t qkey)
 {
 	for (uint32_t i = 0; i < l->neigh_slots.top; i++)
-		l->neighs[i].has_qkey = false;
+		if (l->neighs[i].qkey == qkey)
+			l->neighs[i].has_qkey = false;
 }
 
 struct nd_port ipoib_nd_port(const struct ipoib_link *l, const struct ipoib_lladdr *a)

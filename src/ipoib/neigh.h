@@ -38,7 +38,8 @@ static inline bool ipoib_path_usable(const struct ipoib_path *p)
 int ipoib_neighs_init(struct ipoib_link *l);
 void ipoib_neighs_fini(struct ipoib_link *l);
 void ipoib_neighs_sweep(struct ipoib_link *l, ns_t now);
-void ipoib_neighs_forget_qkeys(struct ipoib_link *l); /* the link's Q_Key has changed */
+void ipoib_neighs_forget_qkey(struct ipoib_link *l,
+			      uint32_t qkey); /* the link's is no longer @qkey */
 void ipoib_neigh_flush(struct ipoib_neigh *n); /* sends the held packets; the path is usable */
 /*
  * ipoib_neigh_learn() - Packets without GRH from @lid and the neighbour's QPN are from @n

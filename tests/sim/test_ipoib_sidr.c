@@ -427,6 +427,34 @@ static void test_P5_P8_P9_ip_mtu(void **state)
 	}
 }
 
+/*
+ * What DHCP or an administrator sets on the device counts, so the device is told the link's MTU only when that has changed, and not
+ * after each outage.
+ */
+static void test_P11_mtu_that_was_set_on_the_device_stays_after_an_outage(void **state)
+{
+	make(0);
+	rig_up(&r);
+	assert_int_equal(r.acts[IPOIB_ACT_MTU], 1);
+	for (unsigned int i = 0; i < 3; i++) {
+		r.port.state = IB_PORT_DOWN;
+		rig_port(&r);
+		assert_false(r.carrier);
+		r.port.state = IB_PORT_ACTIVE;
+		rig_port(&r);
+		rig_run(&r, NS_SEC(1));
+		assert_true(r.carrier);
+	}
+	assert_int_equal(r.acts[IPOIB_ACT_MTU], 1);
+	bcast->rec.mtu_code = r.port.mtu_code = IB_MTU_4096;
+	rig_port(&r);
+	sac_reregister(r.s.sac, r.s.now);
+	rig_run(&r, NS_SEC(1));
+	assert_int_equal(r.acts[IPOIB_ACT_MTU], 2);
+	assert_int_equal(r.mtu, 2048);
+	rig_fini(&r);
+}
+
 /* The u bit is complemented, whatever it was. */
 static void test_P12_P13_addresses_are_made_of_the_eui64(void **state)
 {
@@ -470,6 +498,7 @@ int main(void)
 		cmocka_unit_test(test_P7_group_of_another_mtu_makes_no_link),
 		cmocka_unit_test(test_P7_path_of_another_mtu_is_not_used),
 		cmocka_unit_test(test_P5_P8_P9_ip_mtu),
+		cmocka_unit_test(test_P11_mtu_that_was_set_on_the_device_stays_after_an_outage),
 		cmocka_unit_test(test_P12_P13_addresses_are_made_of_the_eui64),
 		cmocka_unit_test(test_link_without_an_agent_is_refused),
 	};

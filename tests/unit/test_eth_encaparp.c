@@ -654,6 +654,179 @@ static void test_P27_reply_with_impossible_addresses(void **state)
 	end();
 }
 
+static void change_qkey(uint32_t qkey)
+{
+	ib_gid g = rig_bcast();
+	struct sa_group *bcast = sa_group_find(&er.r.s.sa, &g);
+
+	bcast->rec.qkey = qkey;
+	sa_sidr_offer(&er.r.s.sa, &bcast->rec);
+	sac_reregister(er.r.s.sac, er.r.s.now);
+	er_run(NS_SEC(1));
+	assert_true(ipoib_link_is_up(er.r.link));
+	er_clear();
+}
+
+/* Sends to the peer, and returns the Q_Key of the packet. */
+static uint32_t qkey_to_peer(void)
+{
+	er_clear();
+	er_tx(er_peer_mac, ETH_P_IPV4, unicast + 4, sizeof(unicast) - 4);
+	er_run(NS_MSEC(10));
+	assert_int_equal(er.nsent, 1);
+	return er.sent[0].qkey;
+}
+
+static void peer_asks_with(uint32_t qkey)
+{
+	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
+	struct arp_pkt a;
+
+	er_clear();
+	ask.sender.qkey = qkey;
+	rx_ibarp(&ask, true);
+	got_arp(&a);
+	memcpy(er_peer_mac, a.sha, 6);
+}
+
+/*
+ * The Q_Key of the group changes. A peer that has said a Q_Key of its own keeps that. One that has said the group's has the new
+ * one, whether it is controlled (bit 31, which a peer cannot have but as the group's, see P14) or not.
+ */
+static void test_P15_qkey_of_a_peer_when_that_of_the_group_changes(void **state)
+{
+	static const uint32_t groups[] = { 0x80000b1b, 0x00000b1b, 0x80000c1c, 0x00000c1c };
+
+	begin();
+	for (size_t i = 1; i < ARRAY_SIZE(groups); i++) {
+		peer_asks_with(PEER_QKEY);
+		change_qkey(groups[i]);
+		assert_int_equal(qkey_to_peer(), PEER_QKEY);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
+		uint32_t before = groups[(i + 3) % 4];
+
+		change_qkey(before);
+		peer_asks_with(before);
+		change_qkey(groups[i]);
+		assert_int_equal(qkey_to_peer(), groups[i]);
+	}
+	end();
+}
+
+/* The octets of the reply to a request with these values, without its encapsulation */
+static void reply_to(const struct ibarp_pkt *ask, uint8_t ret[IBARP_LEN])
+{
+	struct arp_pkt a;
+
+	er_clear();
+	rx_ibarp(ask, true);
+	got_arp(&a);
+	tx_arp(a.sha, ARP_OP_REPLY, a.sha, er_ip_peer);
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].len, 4 + IBARP_LEN);
+	memcpy(ret, er.sent[0].data + 4, IBARP_LEN);
+}
+
+/* The reply to each request copies what that request says of its sender, also where it came from another port. */
+static void test_P27_sender_of_a_reply_is_that_of_the_request(void **state)
+{
+	static const uint32_t qkeys[] = { PEER_QKEY, 0x666, 0x80000b1b, 0x777 };
+	struct ibarp_pkt ask = message(ARP_OP_REQUEST), got;
+	uint8_t b[IBARP_LEN];
+
+	begin();
+	for (size_t i = 0; i < ARRAY_SIZE(qkeys); i++) {
+		ask.sender.qkey = qkeys[i];
+		ask.sender.eui64 = 0x1122334455667700 + i;
+		/* The second half is forwarded by a third port, when the path to the sender is known. */
+		if (i < 2) {
+			reply_to(&ask, b);
+		} else {
+			struct arp_pkt a;
+			uint8_t m[4 + IBARP_LEN] = { 0, 0, 8, 0 };
+			ib_gid g = rig_bcast();
+
+			er_clear();
+			ibarp_encode(m + 4, &ask);
+			er_rx_pkt(plain(m, sizeof(m)), 9, 0x99, true, &g);
+			got_arp(&a);
+			tx_arp(a.sha, ARP_OP_REPLY, a.sha, er_ip_peer);
+			assert_int_equal(er.nsent, 1);
+			memcpy(b, er.sent[0].data + 4, IBARP_LEN);
+			/* What a third port says does not change the packets to the sender. */
+			assert_int_equal(er.sent[0].qkey, qkeys[1]);
+		}
+		assert_int_equal(ibarp_decode(&got, b, sizeof(b)), 0);
+		assert_int_equal(got.sender.qkey, qkeys[i]);
+		assert_int_equal(got.sender.eui64, ask.sender.eui64);
+		assert_int_equal(got.sender.lladdr.qpn, ER_PEER_QPN);
+		assert_memory_equal(&got.sender.lladdr.gid, &ask.sender.lladdr.gid, 16);
+	}
+	end();
+}
+
+/* The header of the reply: what the SA says of the path from us to SenderGID, SenderQPN and SenderQKey. */
+static void test_P25_reply_takes_the_path_to_SenderGID(void **state)
+{
+	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
+	struct fake_sa *sa = &er.r.s.sa;
+	ib_gid own = peer_gid(RIG_LID);
+	struct arp_pkt a;
+
+	begin();
+	rig_peer(&er.r, 9)->sl = 6; /* the sender of the packet */
+	sa_path_find(sa, &ask.sender.lladdr.gid)->sl = 4;
+	ask.sender.lladdr.qpn = 0x1234; /* it receives at another queue pair than it sends from */
+	rx_ibarp(&ask, true);
+	got_arp(&a);
+	sa->path_asks = 0;
+	tx_arp(a.sha, ARP_OP_REPLY, a.sha, er_ip_peer);
+	assert_int_equal(sa->path_asks, 1);
+	assert_memory_equal(&sa->last_path.dgid, &ask.sender.lladdr.gid, 16);
+	assert_memory_equal(&sa->last_path.sgid, &own, 16);
+	assert_int_equal(sa->last_path.pkey, RIG_PKEY);
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].ah.dlid, ER_PEER);
+	assert_int_equal(er.sent[0].ah.sl, 4);
+	assert_int_equal(er.sent[0].dest_qpn, 0x1234);
+	assert_int_equal(er.sent[0].qkey, PEER_QKEY);
+	end();
+}
+
+static void over_a_router(struct fake_sa *sa, uint8_t *mad)
+{
+	struct ib_path_rec rec;
+	struct sa_mad m;
+
+	if (sa_mad_decode(&m, mad, MAD_LEN) || m.mad.attr_id != SA_ATTR_PATH_RECORD)
+		return;
+	ib_path_rec_decode(&rec, mad + SA_DATA_OFF, PATH_REC_LEN);
+	rec.hop_limit = 7;
+	rec.tclass = 0x5a;
+	rec.flow_label = 0x54321;
+	ib_path_rec_encode(mad + SA_DATA_OFF, &rec);
+}
+
+static void test_P25_grh_of_a_reply_is_that_of_the_path(void **state)
+{
+	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
+	struct arp_pkt a;
+
+	begin();
+	er.r.s.sa.twist = over_a_router;
+	rx_ibarp(&ask, true);
+	got_arp(&a);
+	tx_arp(a.sha, ARP_OP_REPLY, a.sha, er_ip_peer);
+	assert_int_equal(er.nsent, 1);
+	assert_true(er.sent[0].ah.has_grh);
+	assert_memory_equal(&er.sent[0].ah.dgid, &ask.sender.lladdr.gid, 16);
+	assert_int_equal(er.sent[0].ah.hop_limit, 7);
+	assert_int_equal(er.sent[0].ah.tclass, 0x5a);
+	assert_int_equal(er.sent[0].ah.flow_label, 0x54321);
+	end();
+}
+
 /*
  * SIDR names a group of another scope after a restart of the SA, and all IP groups have other MGIDs then. A report of one of
  * them leaves when the group is joined again, and need not wait in vain.
@@ -708,6 +881,10 @@ int main(void)
 		cmocka_unit_test(test_P10_larger_mtu_in_an_advertisement_is_logged),
 		cmocka_unit_test(test_P20_request_of_a_station_has_its_qpn),
 		cmocka_unit_test(test_P27_reply_with_impossible_addresses),
+		cmocka_unit_test(test_P15_qkey_of_a_peer_when_that_of_the_group_changes),
+		cmocka_unit_test(test_P27_sender_of_a_reply_is_that_of_the_request),
+		cmocka_unit_test(test_P25_reply_takes_the_path_to_SenderGID),
+		cmocka_unit_test(test_P25_grh_of_a_reply_is_that_of_the_path),
 		cmocka_unit_test(test_P18_report_of_a_group_after_the_scope_has_changed),
 	};
 
