@@ -12,7 +12,8 @@
  * The server keeps nothing about a request. A repetition is answered from the same values, thus alike. A source (LID) may
  * ask CM_SOURCE_BURST times at once, and then CM_SOURCE_RATE times a second; its other requests are dropped,
  * so that others are answered while one source floods. A ServiceID that nobody serves here is refused with Status 1, but only
- * on a port that serves something. Elsewhere a SIDR_REQ is left to programs that have registered for the class.
+ * on a port that serves something, and where no other program has registered for the class. Elsewhere a SIDR_REQ for a
+ * service that is not ours is left to such programs.
  *
  * Other messages of the class are dropped and counted. A REQ is not refused with a REJ, because another agent of the
  * port may be the one that it is for.
@@ -102,7 +103,8 @@ struct cm_stats {
 	uint64_t requests, retries, answers, timeouts; /* as a client */
 	uint64_t served, refused; /* SIDR_REPs with Status 0, and with another */
 	uint64_t drop_paced; /* SIDR_REQs over the allowance of their source */
-	uint64_t drop_no_server; /* SIDR_REQs to a port that serves nothing */
+	uint64_t
+		drop_no_server; /* SIDR_REQs to a port that serves nothing, or that are left to other programs */
 	uint64_t drop_late; /* SIDR_REPs to no open request */
 	uint64_t drop_other; /* other messages of the class */
 	uint64_t drop_busy; /* SIDR_REPs that the endpoint could not send */

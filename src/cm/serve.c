@@ -137,12 +137,17 @@ void cm_request_recv(struct cm *c, const struct mad_addr *from, const void *mad,
 		c->stats.drop_paced++;
 		return;
 	}
+	v = service_find(c, req.service_id, req.pkey);
+	/* Another program on the port may serve it, and its answer must not come behind a refusal. */
+	if (!v && !mad_agent_is_alone(c->agent)) {
+		c->stats.drop_no_server++;
+		return;
+	}
 	rep = (struct sidr_rep){
 		.request_id = req.request_id,
 		.status = SIDR_STATUS_NO_SERVICE,
 		.service_id = req.service_id,
 	};
-	v = service_find(c, req.service_id, req.pkey);
 	if (v)
 		v->answer(v, from, &req, &rep, now);
 	send_reply(c, from, mad_tid(mad), &rep, now);

@@ -10,9 +10,6 @@
 
 /* Making and destroying an interface, and carrying out the actions of its link. */
 
-#define LINK_SCOPE \
-	2 /* scope of a broadcast group, where the administrator chose no other (RFC 4391 §4) */
-
 static void on_deliver(void *ctx, struct eth_frame *f)
 {
 	struct ifc *i = ctx;
@@ -165,12 +162,20 @@ static void offer(struct ifc *i, bool up, ns_t now)
 		sidr_offer_stop(&i->offer, now);
 		return;
 	}
-	err = mgid_broadcast(&mgid, pkey, LINK_SCOPE);
+	err = mgid_broadcast(&mgid, pkey, i->sidr_scope);
 	if (!err)
 		err = sidr_offer_start(&i->offer, i->port->cm, i->port->sac, i->sidr_service, pkey,
 				       &mgid, now);
 	if (err)
 		log_to(i->set->log, LOG_LVL_WARN, "%s: SIDR server: errno %d", i->name, -err);
+}
+
+/* The scope that the interface's own link is to have */
+static uint8_t link_scope(const struct ifc_cfg *cfg)
+{
+	const struct ipoib_profile *p = cfg->profile ? cfg->profile : ipoib_profile_at(0);
+
+	return ipoib_profile_map(p, cfg->pkey, cfg->scope, cfg->subnet).scope;
 }
 
 /* --- start and end */
@@ -189,6 +194,7 @@ void ifc_init(struct ifc *i, struct ifc_port *port, const struct ifc_cfg *cfg,
 		.rq_depth = cfg->rq_depth ? cfg->rq_depth : IFC_RQ_DEPTH,
 		.sidr_server = cfg->sidr_server,
 		.sidr_service = cfg->sidr_service ? cfg->sidr_service : SIDR_SERVICE_ID_DEFAULT,
+		.sidr_scope = link_scope(cfg),
 		.offer = { .changed = offer_changed },
 	};
 	list_init(&i->link);

@@ -187,6 +187,7 @@ struct ifc {
 	struct list station_qps; /* struct ifc_qp.link */
 	bool sidr_server; /* offers the group of its partition by SIDR while it is up */
 	uint64_t sidr_service; /* ServiceID */
+	uint8_t sidr_scope; /* scope of the group that .offer gives out */
 	struct sidr_offer offer;
 	uint16_t qp_pkey_index; /* P_Key index of all queue pairs, as in the link's last action */
 	uint32_t qp_qkey; /* Q_Key of all queue pairs, as in the link's last action */

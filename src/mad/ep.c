@@ -303,6 +303,16 @@ uint32_t mad_agent_id(const struct mad_agent *a)
 	return a->id;
 }
 
+bool mad_agent_is_alone(const struct mad_agent *a)
+{
+	const struct mad_agent *b;
+
+	list_for_each (b, &a->ep->agents, link)
+		if (b != a && cfg_overlap(&b->cfg, &a->cfg))
+			return false;
+	return true;
+}
+
 void mad_agent_del(struct mad_agent *a)
 {
 	/*

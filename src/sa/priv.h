@@ -95,7 +95,8 @@ struct sa {
 	struct timer report_timer;
 	/* service.c */
 	struct list services;
-	unsigned int nservices;
+	unsigned int nservices,
+		nown; /* all, and those that the SM offers itself, which no limit counts */
 	/* sidr.c */
 	struct cm *cm; /* NULL: the node serves no SIDR */
 	struct cm_service sidr;

@@ -50,6 +50,7 @@ static void service_free(struct sa_service *s)
 	timer_cancel(sm_timers(s->sa->sm), &s->timer);
 	list_del(&s->link);
 	s->sa->nservices--;
+	s->sa->nown -= s->own;
 	free(s);
 }
 
@@ -192,7 +193,7 @@ static unsigned int services_by(const struct sa *sa, uint64_t port_guid)
 	unsigned int n = 0;
 
 	list_for_each (s, &sa->services, link)
-		n += s->port_guid == port_guid;
+		n += !s->own && s->port_guid == port_guid;
 	return n;
 }
 
@@ -217,6 +218,7 @@ void sa_service_add_own(struct sa *sa, const struct ib_service_rec *rec, uint64_
 	if (!s)
 		return;
 	s->own = true;
+	sa->nown++;
 	s->rec = *rec;
 	s->rec.lease = LEASE_FOREVER;
 	s->expires = NS_NEVER;
@@ -245,7 +247,7 @@ uint16_t sa_service_set(struct sa_req *r, struct sa_table *t)
 	s = service_find(r->sa, &rec);
 	if (s && !key_allowed(r, s, &rec))
 		return SA_STATUS_DENIED;
-	if (!s && (r->sa->nservices >= SA_MAX_SERVICES ||
+	if (!s && (r->sa->nservices - r->sa->nown >= SA_MAX_SERVICES ||
 		   services_by(r->sa, r->port->guid) >= SA_MAX_SERVICES_PORT))
 		return SA_STATUS_NO_RESOURCES;
 	if (!s)

@@ -393,6 +393,28 @@ static void test_a_port_that_serves_already_is_taken_over_later(void **state)
 	end();
 }
 
+static void with_scope_5(struct lab_host *h, void *ctx)
+{
+	h->scope = 5;
+}
+
+static void test_a_host_gives_out_the_group_with_the_scope_of_its_link(void **state)
+{
+	ib_gid mgid;
+
+	begin(&(struct lab_cfg){
+		.sidr_servers = 1,
+		.setup = with_scope_5,
+		.partitions = "Default=0x7fff, ipoib, scope=5 : ALL_CAS=full, SELF=full;\n" });
+	assert_int_equal(records(0xffff), 1);
+	ask(1, 0xffff);
+	lab_run(&lab, NS_SEC(1));
+	assert_int_equal(client[1].done, 1);
+	assert_int_equal(mgid_broadcast(&mgid, 0xffff, 5), 0);
+	assert_memory_equal(&client[1].last.group.dgid, &mgid, 16);
+	end();
+}
+
 static void cut(unsigned int i)
 {
 	assert_int_equal(fabric_link_set(fabric_node_port(lab.host[i].node, lab.host[i].port),
@@ -473,6 +495,33 @@ static void test_a_host_asks_the_subnet_manager_on_its_own_port(void **state)
 	assert_int_equal(cm_stats(sa_cm(lab.sa))->served, 2);
 	assert_int_equal(cm_stats(sa_cm(lab.sa))->refused, 0);
 	assert_true(port_of(0)->pi.cap_mask & SMP_CAP_IS_CM);
+	lab_destroy(&lab);
+}
+
+/* What the node of the subnet manager offers does not take the room of a host on the same port. */
+static void test_records_of_the_subnet_manager_do_not_count_for_the_host_on_its_port(void **state)
+{
+	static const char text[] =
+		"Hca 1 \"Hca1\"\n[1] \"Hca2\"[1]\n\nHca 1 \"Hca2\"\n[1] \"Hca1\"[1]\n";
+	struct sac_service *v;
+	struct topo_err err;
+	struct topo *t;
+	unsigned int n = 0;
+
+	assert_int_equal(topo_parse(&t, "pair", text, strlen(text), NULL, &err), 0);
+	lab_create(&lab, &(struct lab_cfg){ .topo = t, .seed = 1, .sidr = true });
+	topo_free(t);
+	lab_wait_up(&lab, all, NS_SEC(30), 1, "at the start");
+	for (unsigned int i = 0; i < SA_MAX_SERVICES_PORT; i++)
+		assert_int_equal(
+			sac_service_register(lab.host[0].sac, i + 1, 0xffff, "test", &v, lab.now),
+			0);
+	lab_run(&lab, NS_SEC(5));
+	for (const struct sa_service *s = sa_service_next(lab.sa, NULL); s;
+	     s = sa_service_next(lab.sa, s))
+		n += s->rec.id <= SA_MAX_SERVICES_PORT;
+	assert_int_equal(n, SA_MAX_SERVICES_PORT);
+	assert_int_equal(records(0xffff), 1);
 	lab_destroy(&lab);
 }
 
@@ -558,6 +607,9 @@ int main(void)
 		cmocka_unit_test(test_a_server_that_vanished_is_found_out),
 		cmocka_unit_test(test_loss_and_duplicates),
 		cmocka_unit_test(test_a_host_asks_the_subnet_manager_on_its_own_port),
+		cmocka_unit_test(test_a_host_gives_out_the_group_with_the_scope_of_its_link),
+		cmocka_unit_test(
+			test_records_of_the_subnet_manager_do_not_count_for_the_host_on_its_port),
 		cmocka_unit_test(test_a_flood_of_SIDR_requests_starves_nobody),
 		cmocka_unit_test(test_a_host_that_serves_survives_a_flood),
 	};

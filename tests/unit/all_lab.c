@@ -119,6 +119,7 @@ void lab_host_open(struct lab_host *h)
 		.link_name = link_name,
 		.pkey = h->pkey,
 		.profile = h->profile,
+		.scope = h->scope,
 		.router = h->router,
 		.stations = h->stations,
 		.sidr_server = h->sidr_server,

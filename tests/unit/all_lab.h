@@ -36,6 +36,7 @@ struct lab_host {
 	uint16_t pkey;
 	bool router;
 	unsigned int stations; /* largest number of stations behind the TAP */
+	uint8_t scope; /* of the link's broadcast group; 0: as the profile has it */
 	bool sidr_server; /* gives out the group of its partition by SIDR */
 	const struct ipoib_profile *profile; /* NULL: the default */
 };
@@ -76,7 +77,7 @@ struct lab_cfg {
 		*profile[2]; /* profiles of hosts with even and with odd index; NULL: the default */
 	bool sidr; /* the SM's node gives out groups by SIDR */
 	unsigned int sidr_servers; /* number of hosts, from the first on, that do */
-	/* Called for each host before it is opened, may change its .pkey, .profile and .router; NULL: nothing is changed */
+	/* Called for each host before it is opened, may change its .pkey, .profile, .scope and .router; NULL: nothing is changed */
 	void (*setup)(struct lab_host *h, void *ctx);
 	void *setup_ctx;
 	const char *partitions; /* text; NULL: the default partition */

@@ -302,6 +302,40 @@ static void test_the_agent_shares_the_class_with_programs(void **state)
 	mad_agent_del(a);
 }
 
+/* Another program on the port may serve a ServiceID that this agent does not know, and is not to be overtaken by a refusal. */
+static void test_a_service_that_may_be_another_programs_is_not_refused(void **state)
+{
+	struct mad_agent_cfg cfg = {
+		.qp = IB_QP1,
+		.mgmt_class = MAD_CLASS_CM,
+		.class_version = CM_CLASS_VERSION,
+		.recv = rig_recv,
+	};
+	struct rig_got got = { 0 };
+	struct mad_agent *a;
+
+	cfg.ctx = &got;
+	mad_agent_cfg_method(&cfg, MAD_METHOD_SEND);
+	assert_int_equal(mad_agent_add(w.net.end[1].ep, &cfg, &a), 0);
+	ask(ID + 1, PKEY);
+	rig_run(&w.net, NS_SEC(10));
+	assert_int_equal(w.done, 1);
+	assert_int_equal(w.status, -ETIMEDOUT);
+	assert_int_equal(got.calls, 1 + CM_RETRIES);
+	assert_int_equal(cm_stats(w.server)->refused, 0);
+	assert_int_equal(cm_stats(w.server)->drop_no_server, 1 + CM_RETRIES);
+	/* Its own services it answers as before, and when it is alone again, it refuses. */
+	ask(ID, PKEY);
+	rig_run(&w.net, NS_SEC(1));
+	assert_int_equal(w.rep.status, SIDR_STATUS_OK);
+	rig_got_clear(&got);
+	mad_agent_del(a);
+	ask(ID + 1, PKEY);
+	rig_run(&w.net, NS_SEC(1));
+	assert_int_equal(w.status, 0);
+	assert_int_equal(w.rep.status, SIDR_STATUS_NO_SERVICE);
+}
+
 static void test_services_are_unique(void **state)
 {
 	struct cm_service same = w.service, other = w.service;
@@ -342,6 +376,7 @@ int main(void)
 		T(test_a_flood_of_one_source_leaves_others_their_answers),
 		T(test_a_flood_of_forged_sources_has_bounded_state),
 		T(test_the_agent_shares_the_class_with_programs),
+		T(test_a_service_that_may_be_another_programs_is_not_refused),
 		T(test_services_are_unique),
 		T(test_cancelled_requests_are_forgotten),
 	};
