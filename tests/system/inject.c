@@ -7,6 +7,9 @@
  *					open namespace SPEC; prints the error in its response
  *	inject PID follow HANDLE	the same with the request to open again the namespace that has the helper's
  *					number HANDLE
+ *	inject PID place HANDLE NUMBER NAME [stable]
+ *					the same with the request to place spare TAP NUMBER of this namespace as NAME, with a secret
+ *	inject PID park HANDLE NUMBER	the same with the request to park it
  *
  * CALL is a name of the list below. An ARG is a number, or a text that is put into the process' memory.
  */
@@ -166,6 +169,22 @@ static int ask_helper(pid_t pid, struct helper_req req)
 	return 0;
 }
 
+/* HANDLE NUMBER [NAME [stable]] */
+static struct helper_req spare_req(enum helper_op op, char **argv, int argc)
+{
+	struct helper_req req = {
+		.op = op,
+		.ns = (uint32_t)atoi(argv[0]),
+		.ifindex = atoi(argv[1]),
+	};
+
+	if (argc > 2)
+		snprintf(req.tap.ifname, sizeof(req.tap.ifname), "%s", argv[2]);
+	req.tap.stable = argc > 3;
+	memset(req.tap.stable_secret, 0x5a, sizeof(req.tap.stable_secret));
+	return req;
+}
+
 int main(int argc, char **argv)
 {
 	pid_t pid = argc > 2 ? (pid_t)atoi(argv[1]) : 0;
@@ -186,6 +205,14 @@ int main(int argc, char **argv)
 		};
 
 		printf("%d\n", ask_helper(pid, req));
+		return 0;
+	}
+	if (!strcmp(argv[2], "place") && argc >= 6) {
+		printf("%d\n", ask_helper(pid, spare_req(HELPER_TAP_PLACE, argv + 3, argc - 3)));
+		return 0;
+	}
+	if (!strcmp(argv[2], "park") && argc == 5) {
+		printf("%d\n", ask_helper(pid, spare_req(HELPER_TAP_PARK, argv + 3, argc - 3)));
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)

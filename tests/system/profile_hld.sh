@@ -130,6 +130,20 @@ check "in a named namespace" eventually 10 eval 'inside ip link show ib0_1_14 &&
 stable() { x h2 ip -6 addr show dev ib0_1_14 scope link | grep -q stable-privacy; }
 check "the device of a P_Key has a stable identifier" eventually 10 stable
 check "which a process of its own wrote" test -n "$(one uipoib-writer)"
+
+# --- somebody who has taken over the daemon asks its helper: h1 has TAPs 1 to 8, h2 9 to 11, h3 12 to 19, and uib0 of h4 is 20
+daemon=$(cat /proc/"$lab_pid"/task/*/children | awk '{ print $1 }')
+refused() { equal "$1" "$("$TOOLS/inject" "$daemon" "${@:2}")"; }
+check "an attacker has no device of a name that means something" refused -1 place 1 8 eth0
+check "nor of another CA" refused -1 place 1 8 ib1_1_15
+check "nor with a secret, if the section has none" refused -1 place 1 8 ib0_1_15 stable
+check "nor the TAP of another host" refused -19 place 1 9 ib0_1_15
+check "gives a secret to no other interface" refused -1 place 2 9 lo stable
+check "renames no device" refused -114 place 2 9 ib0_1_15
+check "places no TAP of a configured interface" refused -1 place 4 20 ib0_1_15
+check "nor takes it out of its host" refused -1 park 4 20
+check "nothing of that had an effect" equal "ib0_1_14 ib0_1_7fff " "$(devices h2)"
+check "and h4 has its interface" eventually 10 reaches h4 10.4.0.2
 ip netns del "$space"
 check "the named namespace is deleted" eventually 20 shows h1 ib0_1_14 reason "namespace is gone"
 parts "$(member 21 ', ipoib')"
