@@ -6,7 +6,7 @@
 # Multicast between two IPoIB links through a router with smcrouted: groups that have receivers on the sender's link (under
 # our manager and under OpenSM), and groups that have none there (under our manager). The interfaces notice by
 # themselves that smcrouted begins and ends, or have `router = yes`. With `router = no` no group is forwarded. smcrouted is given
-# routes, and joins no group itself. At the end the same with `profile = v4mc01`, where it has to join a group that has no receiver on
+# routes, and joins no group itself. At the end the same with `profile = encaparp00`, and with `profile = v4mc01`, where it has to join a group that has no receiver on
 # the sender's link, because senders then use a MGID that nobody else listens to.
 #
 #	link 0xffff 10.4/16                      link 0x8001 10.5/16
@@ -23,11 +23,11 @@ profile=rfc4391
 config() { # ROUTER LINE...
 	local router=$1
 	shift
-	config_rfc4391 "$router" "$@" | if [ $profile = v4mc01 ]; then
-		sed '/^\[interface uib0@/a profile = v4mc01\nsubnet-number = 1' | sed '/^\[interface uib1@/a profile = v4mc01\nsubnet-number = 2'
-	else
-		cat
-	fi
+	config_rfc4391 "$router" "$@" | case $profile in
+	v4mc01) sed '/^\[interface uib0@/a profile = v4mc01\nsubnet-number = 1' | sed '/^\[interface uib1@/a profile = v4mc01\nsubnet-number = 2' ;;
+	encaparp00) sed '/^\[interface /a profile = encaparp00' | sed '/^\[fabric /a sidr-server = yes' ;;
+	*) cat ;;
+	esac
 }
 config_rfc4391() {
 	local router=$1
@@ -145,6 +145,15 @@ end
 begin opensm yes
 check "opensm: they are routers by the configuration" routers_are true
 both_links opensm
+end
+
+# --- encaparp00: its groups are those of RFC 4391
+
+profile=encaparp00
+begin embedded auto
+check "encaparp00: the interfaces notice that the host routes multicast" eventually 10 routers_are true
+both_links "encaparp00"
+check "encaparp00, R61 R70: a group without receivers on the sender's link is forwarded" reaches h3.7 239.9.8.7 far
 end
 
 # --- v4mc01: two links on one port have different subnet numbers, and scope 14

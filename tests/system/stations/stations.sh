@@ -42,7 +42,7 @@ veth_station() { # STATION HOST N [MAC]
 
 macvlan_station() { # STATION HOST N [MAC]
 	new_space "$1" "$2" &&
-		x "$2" ip link add link uib0 name "$1" type macvlan mode bridge &&
+		x "$2" ip link add link "${dev:-uib0}" name "$1" type macvlan mode bridge &&
 		x "$2" ip link set "$1" netns "${pid[$1]}" &&
 		in_ "$1" ip link set "$1" name e0 &&
 		address "$1" "$3" "${4:-}"
