@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "conf/conf.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <ini.h>
 #include <stdarg.h>
@@ -24,6 +25,30 @@
 #define CONF_SECTIONS_MAX 4096
 
 /* Keep the first error only, because inih may call us a few more times after it. */
+/* Octets at the beginning of a text that may be the name of a key */
+static size_t key_len(const char *text, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && (isalnum((unsigned char)text[n]) || text[n] == '-' || text[n] == '_'))
+		n++;
+	return n;
+}
+
+/*
+ * How much of a setting of the command line a message repeats: not the value, which may be a secret. Where a value is worth
+ * repeating, the rest of the message does. Without a '=', a value may stand behind another character.
+ */
+static int shown(const char *setting)
+{
+	const char *dot = strrchr(setting, '.'), *key = dot ? dot + 1 : setting;
+	size_t n = strcspn(setting, "=");
+
+	if (!setting[n])
+		n = (size_t)(key - setting) + key_len(key, strlen(key));
+	return n < 128 ? (int)n : 128;
+}
+
 int conf_fail(struct conf_parser *p, const char *fmt, ...)
 {
 	size_t n;
@@ -33,7 +58,8 @@ int conf_fail(struct conf_parser *p, const char *fmt, ...)
 		return -EINVAL;
 	p->status = -EINVAL;
 	if (p->setting)
-		n = (size_t)snprintf(p->err, CONF_ERR_MAX, "-o %.128s: ", p->setting);
+		n = (size_t)snprintf(p->err, CONF_ERR_MAX, "-o %.*s: ", shown(p->setting),
+				     p->setting);
 	else
 		n = (size_t)snprintf(p->err, CONF_ERR_MAX, "%s:%u: ", p->file, p->line);
 	if (n >= CONF_ERR_MAX)
@@ -208,7 +234,8 @@ static int check_line(struct conf_parser *p, const char *s, size_t len)
 	if (s[0] == '[')
 		return on_section(p, s, len);
 	if (!memchr(s, '=', len))
-		return conf_fail(p, "'%.*s', expected key = value", (int)len, s);
+		/* and not what stands behind it, which may be a secret */
+		return conf_fail(p, "'%.*s', expected key = value", (int)key_len(s, len), s);
 	return 0;
 }
 

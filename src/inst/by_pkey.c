@@ -301,11 +301,16 @@ void by_pkey_destroy(struct by_pkey *b)
 	free(b);
 }
 
-/* Without a broadcast group, or without a TAP, there is nothing to wait for. */
-static bool waits_in_vain(const struct inst_iface *i, const struct ipoib_link_info *info)
+/*
+ * Without a broadcast group, or when all TAPs are in use, there is nothing to wait for. A join that got no answer says nothing about
+ * the group, and a TAP that is on its way back is about to be free.
+ */
+static bool waits_in_vain(const struct by_pkey *b, const struct inst_iface *i,
+			  const struct ipoib_link_info *info)
 {
-	return !i->spare || (!i->device && info->state == IPOIB_LINK_JOINING &&
-			     ipoib_link_stats(i->ifc.ipoib)->joins_failed);
+	if (!i->spare)
+		return !tap_in(b, BY_PKEY_TAP_FREE) && !tap_in(b, BY_PKEY_TAP_RETURNS);
+	return !i->device && info->state == IPOIB_LINK_JOINING && info->no_group;
 }
 
 bool by_pkey_up(const struct by_pkey *b, char why[INST_ERR_MAX])
@@ -319,7 +324,7 @@ bool by_pkey_up(const struct by_pkey *b, char why[INST_ERR_MAX])
 		if (i->by_pkey != b)
 			continue;
 		ipoib_link_info(i->ifc.ipoib, &info);
-		if (waits_in_vain(i, &info))
+		if (waits_in_vain(b, i, &info))
 			continue;
 		one = inst_iface_up(i, why);
 		if (!one)

@@ -61,6 +61,7 @@ void ipoib_link_info(const struct ipoib_link *l, struct ipoib_link_info *ret)
 		.has_qp = l->has_qp,
 		.qpn = l->qpn,
 		.lladdr = { .qpn = l->qpn, .gid = l->port.gid },
+		.no_group = l->no_group,
 		.joined = l->joined,
 		.neighs = ipoib_slots_used(&l->neigh_slots),
 		.paths = ipoib_slots_used(&l->path_slots),

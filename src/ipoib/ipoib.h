@@ -194,6 +194,7 @@ struct ipoib_link_info {
 	uint32_t qpn;
 	struct ipoib_lladdr lladdr; /* valid with has_qp */
 	bool router; /* the link is a multicast router's */
+	bool no_group; /* the SA's last word is that the broadcast group does not exist */
 	bool joined; /* the broadcast group is joined; .group, .group_mtu and .ip_mtu are valid */
 	ib_gid mgid; /* MGID of the broadcast group; zero: not known yet */
 	struct ib_mcmember_rec group; /* record with which the SA granted the broadcast group */

@@ -110,6 +110,7 @@ struct ipoib_link {
 	bool joined; /* the SA granted the broadcast group, and its record fits this port */
 	bool renewing; /* .joined, and the SA client is joining the group again */
 	bool qkey_said; /* warnings about the group's Q_Key and MTU were given */
+	bool no_group; /* the SA refused to join the broadcast group, and says that it does not exist */
 	bool refusal_said; /* the present refusal of the broadcast group was logged */
 	bool qp_stale; /* QP_MODIFY failed and is to be queued again */
 	uint32_t qpn;

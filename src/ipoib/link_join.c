@@ -60,7 +60,7 @@ void ipoib_link_leave(struct ipoib_link *l, ns_t now)
 	struct ipoib_mcast *m;
 
 	timer_cancel(l->cfg.timers, &l->retry);
-	l->up = l->joined = l->renewing = l->granted = false;
+	l->up = l->joined = l->renewing = l->granted = l->no_group = false;
 	l->retries = 0;
 	ipoib_router_stop(l);
 	for_each_mcast(l, m) ipoib_mcast_leave_all(m, now);
@@ -144,7 +144,8 @@ static void diagnosed(struct sac_group_query *q, int status, const struct ib_mcm
 
 	if (l->joined || l->state != IPOIB_LINK_JOINING)
 		return;
-	if (status == SA_STATUS_NO_RECORDS)
+	l->no_group = status == SA_STATUS_NO_RECORDS;
+	if (l->no_group)
 		text_add(&t, "the group does not exist");
 	else if (!status && !rec_unfit(l, rec, &t))
 		rec_too_fast(l, rec, &t);
@@ -186,6 +187,7 @@ static void bcast_refused(struct ipoib_link *l, int status, ns_t now)
 	m->status = status;
 	/* An SA that is gone or silent may be restarting, so an existing membership stays in use. */
 	if (status < 0) {
+		l->no_group = false;
 		say_outage(l, status);
 		if (!sac_status_is_outage(status))
 			log_refused(l);
@@ -289,6 +291,7 @@ static void bcast_done(struct sac_group_ref *r, int status, const struct ib_mcme
 		bcast_refused(l, status, now);
 		return;
 	}
+	l->no_group = false;
 	l->granted_rec = *rec;
 	if (ipoib_link_group_known(l))
 		ipoib_link_granted(l, now);
@@ -326,6 +329,8 @@ void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, 
 	case SAC_EV_GROUP_CREATED:
 		ipoib_mcast_created(l, gid, now);
 		ipoib_router_created(l, gid, now);
+		if (bcast)
+			l->no_group = false;
 		if (bcast && l->state == IPOIB_LINK_JOINING && !l->joined)
 			ipoib_link_join(l, now); /* without waiting for the back-off */
 		return;

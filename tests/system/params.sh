@@ -70,7 +70,12 @@ check "H15: the interface has recovered" eventually 5 x h1 ping -n -c 1 -W 1 10.
 check "stop" lab_down
 
 r() { refuse 2 "$1" "$UIPOIB" run -c "$work/lab.conf" "${@:2}" -- true; }
-check "H29: a wrong value is refused with the setting" r '^uipoib: -o interface.rq-depth=1: .*rq-depth: .1., expected 2-65536' -o interface.rq-depth=1
-check "H29: a section that the file does not have" r '-o interface:uib7.mtu=1500: expected the name of a section' -o interface:uib7.mtu=1500
+check "H29: a wrong value is refused with the setting" r '^uipoib: -o interface.rq-depth: .*rq-depth: .1., expected 2-65536' -o interface.rq-depth=1
+check "H29: a section that the file does not have" r '-o interface:uib7.mtu: expected the name of a section' -o interface:uib7.mtu=1500
+secret=00112233445566778899aabbccddeeff
+no_secret() { ! "$UIPOIB" run -c "$work/lab.conf" -o "$1" -- true >"$work/said" 2>&1 && grep -q 'ip6-secret' "$work/said" && ! grep -q "$secret" "$work/said"; }
+for setting in "interface.ip6-secret=${secret}0" "interface:uib7.ip6-secret=$secret" "interface.ip6-secret=$secret" "interface.ip6-secret:$secret"; do
+	check "a message does not repeat a secret: ${setting%%"$secret"*}" no_secret "$setting"
+done
 check "H29: no setting at all" r '-o mtu: expected SECTION' -o mtu
 finish

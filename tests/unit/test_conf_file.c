@@ -285,6 +285,34 @@ static void test_H29_the_command_line_wins_over_the_file(void **state)
 	conf_free(&c);
 }
 
+/* Logs have more readers than secrets. */
+static void test_a_message_does_not_repeat_a_secret(void **state)
+{
+#define SECRET "00112233445566778899aabbccddeeff"
+	static const char *const setting[] = {
+		"interface.ip6-secret=" SECRET "0",
+		"interface.ip6-secret=" SECRET, /* without ip6-iid */
+		"interface:uib9.ip6-secret=" SECRET,
+		"interfac.ip6-secret=" SECRET,
+		"interface.ip6_secret=" SECRET,
+		"interface.ip6-secret:" SECRET,
+		"ip6-secret " SECRET,
+		"interface:uib0@h1.ip6-secret=" SECRET " ",
+	};
+	struct conf_overrides o = { .n = 1 };
+	char err[CONF_ERR_MAX];
+	struct conf c;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(setting); i++) {
+		o.text[0] = setting[i];
+		assert_int_equal(parse_over(&c, IFACE, &o, err), -EINVAL);
+		if (strstr(err, "00112233") || !strstr(err, "secret"))
+			fail_msg("'%s'", err);
+	}
+	assert_int_equal(parse_over(&c, IFACE "ip6-secret " SECRET "\n", NULL, err), -EINVAL);
+	assert_string_equal(err, "/etc/lab/lab.conf:5: 'ip6-secret', expected key = value");
+}
+
 static void test_H29_settings_that_make_no_sense(void **state)
 {
 	over_refuses("interface.rq-depth=1", "rq-depth: '1'", "expected 2-65536");
@@ -725,6 +753,7 @@ int main(void)
 		cmocka_unit_test(test_H34_conf_parameters),
 		cmocka_unit_test(test_H29_the_command_line_wins_over_the_file),
 		cmocka_unit_test(test_H29_settings_that_make_no_sense),
+		cmocka_unit_test(test_a_message_does_not_repeat_a_secret),
 		cmocka_unit_test(test_S1_conf_interface_identifiers),
 		cmocka_unit_test(test_M6_conf_links_of_a_port_may_differ_by_their_subnet_number),
 		cmocka_unit_test(test_conf_refuses_bad_values),
