@@ -309,7 +309,8 @@ static bool waits_in_vain(const struct by_pkey *b, const struct inst_iface *i,
 			  const struct ipoib_link_info *info)
 {
 	if (!i->spare)
-		return !tap_in(b, BY_PKEY_TAP_FREE) && !tap_in(b, BY_PKEY_TAP_RETURNS);
+		return !tap_in(b, BY_PKEY_TAP_FREE) && !tap_in(b, BY_PKEY_TAP_RETURNS) &&
+		       !tap_in(b, BY_PKEY_TAP_DRAINS);
 	return !i->device && info->state == IPOIB_LINK_JOINING && info->no_group;
 }
 

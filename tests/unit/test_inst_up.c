@@ -109,7 +109,7 @@ static int setup(void **state)
 					 .mcast_timeout = 100,
 					 .path_timeout = 100 };
 	r->b.tap = r->tap;
-	timer_init(&r->b.again, NULL);
+	by_pkey_init(&r->b);
 	for (unsigned int k = 0; k < DEVICES; k++)
 		r->tap[k] = (struct by_pkey_tap){ .of = &r->b,
 						  .tap.fd = -1,
@@ -238,6 +238,8 @@ static void test_by_pkey_waits_for_a_device_that_is_about_to_be_free(void **stat
 	run_for(r, NS_SEC(1));
 	assert_true(by_pkey_up(&r->b, NULL)); /* all are in use */
 	r->tap[2].state = BY_PKEY_TAP_RETURNS;
+	assert_true(waited_for(r, i));
+	r->tap[2].state = BY_PKEY_TAP_DRAINS;
 	assert_true(waited_for(r, i));
 	r->tap[2].state = BY_PKEY_TAP_LOST;
 	assert_true(by_pkey_up(&r->b, NULL));
