@@ -7,7 +7,7 @@ need ping ip
 topo_ring 2 1 >"$work/lab.topo"
 {
 	printf '[fabric lab]\ntopology = lab.topo\n'
-	conf_iface uib0 1 "address = 10.4.0.1/24" "tx-queue-len = 77" "rq-depth = 64" "sq-depth = 20" "tx-timeout = 30000" "mcast-timeout = 400" "mcast-retry-cnt = 3" \
+	conf_iface uib0 1 "address = 10.4.0.1/24" "tx-queue-len = 77" "rq-depth = 64" "sq-depth = 20" "tx-timeout = 600000" "mcast-timeout = 400" "mcast-retry-cnt = 3" \
 		"path-timeout = 150" "debug = 3"
 	conf_iface uib0 2 "address = 10.4.0.2/24"
 } >"$work/lab.conf"
@@ -19,7 +19,7 @@ logged() { grep -q "debug: .*$1" "$work/lab.log"; }
 
 lab_up
 check "H17: the kernel has the queue length of the file" equal "77 1000" "$(qlen h1) $(qlen h2)"
-check "H34: link show has the parameters of the file" equal "77 20 30000 64 400 3 150 3 " "$(params h1)"
+check "H34: link show has the parameters of the file" equal "77 20 600000 64 400 3 150 3 " "$(params h1)"
 check "H34: and the defaults" equal "1000 1024 1000 4096 250 5 250 2 " "$(params h2)"
 check "H34: link show -d prints them" grep -q rq_depth <(u -d link show dev uib0@h1)
 check "H34: debug: the log has details of this interface" eventually 5 logged uib0@h1
