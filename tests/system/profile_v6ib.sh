@@ -77,6 +77,27 @@ advertised() { # SENT WANT: h1 gets an advertisement of the MTU SENT, and then h
 ra_above() { advertised 1400 1400 && advertised 2048 2048 && advertised 4096 2048 && advertised 2049 2048; }
 check "V18: an MTU in an advertisement that exceeds the group's is ignored" ra_above
 
+cat >"$work/prefix.py" <<-'END'
+	"""Advertises the prefix argv[1]/64 on uib0, for autonomous configuration."""
+	import ipaddress
+	import socket
+	import struct
+	import sys
+	s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+	s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+	prefix = struct.pack(">BBBBIII", 3, 4, 64, 0xC0, 86400, 14400, 0) + ipaddress.ip_address(sys.argv[1]).packed
+	s.sendto(struct.pack(">BBHBBHII", 134, 0, 0, 64, 0, 0, 0, 0) + prefix, ("ff02::1", 0, 0, socket.if_nametoindex("uib0")))
+END
+of_eui64() { # PREFIX: the address of h1 with its EUI-64, whose u bit is set
+	/usr/bin/python3 -c 'import ipaddress as i, sys
+print(i.ip_address(int(i.ip_address(sys.argv[1])) | int(i.ip_address(sys.argv[2])) & (1 << 64) - 1 | 2 << 56))' "$1" "$(link h1 gid)"
+}
+addresses_in() { x h1 ip -6 -o addr show dev uib0 scope global dynamic | awk -v p="$1" 'index($4, p) == 1 { sub("/.*", "", $4); print $4 }'; }
+configured() { x h2 /usr/bin/python3 "$work/prefix.py" fd09:1:2:3:: && equal "$(of_eui64 fd09:1:2:3::)" "$(addresses_in fd09:)"; }
+check "V9: h1 has the address of an advertised prefix and its EUI-64, and no other" eventually 10 configured
+reached() { x h2 ping -n -q -c 1 -W 2 "$(of_eui64 fd09:1:2:3::)"; }
+check "and is reached by it" eventually 10 reached
+
 cat >"$work/octets.py" <<-'END'
 	"""Every packet of LID argv[2] to a QP of IPoIB in the capture argv[1] is as the draft draws it. argv[3] is the port's GID."""
 	import ipaddress
