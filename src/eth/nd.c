@@ -58,6 +58,15 @@ static int put(struct rewrite *w, const void *p, size_t n)
 	return 0;
 }
 
+/*
+ * RFC 4861 §4.5: a Redirect has the option "if known". A LID is known with the path to the port. Other messages are about their
+ * sender, whose LID is known.
+ */
+static bool leaves_out(const struct rewrite *w, const struct nd_port *port)
+{
+	return w->out[IPV6_LEN] == ICMP6_REDIRECT && w->e->profile->nd.has_lid && !port->lid;
+}
+
 static int lladdr_to_link(struct rewrite *w, const struct nd_opt *o)
 {
 	const struct ipoib_nd_form *nd = &w->e->profile->nd;
@@ -68,6 +77,8 @@ static int lladdr_to_link(struct rewrite *w, const struct nd_opt *o)
 	if (o->len != ND_OPT_LLADDR_ETHER || eth_mac_to_lladdr(w->e, o->data + 2, &a))
 		return -EINVAL;
 	port = ipoib_nd_port(w->e->cfg.link, &a);
+	if (leaves_out(w, &port))
+		return 0;
 	nd->encode(opt, o->type, &port);
 	return put(w, opt, nd->len);
 }

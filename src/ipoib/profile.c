@@ -274,6 +274,7 @@ static const struct ipoib_profile profiles[] = {
 			   .carries = is_ipv6 },
 		.resolve = IPOIB_RESOLVE_ND,
 		.nd = { .len = ND_OPT_LINK_INFO,
+			.has_lid = true,
 			.encode = nd_opt_link_info_encode,
 			.decode = nd_opt_link_info_decode },
 		.iid = ipoib_iid_from_guid,

@@ -76,6 +76,7 @@ struct ipoib_encap {
 /* Source and target link-layer address options of Neighbour Discovery. */
 struct ipoib_nd_form {
 	uint8_t len; /* octets of the option that we send, a multiple of 8, at most IPOIB_ND_OPT_MAX */
+	bool has_lid; /* the option contains the LID of the port */
 	void (*encode)(void *p, uint8_t type, const struct nd_port *a); /* writes .len octets */
 	int (*decode)(struct nd_port *ret, const struct nd_opt *o); /* 0 or -EBADMSG */
 };

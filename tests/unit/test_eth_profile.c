@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit/eth_rig.h"
 
+#include "eth/token.h"
+
 /* Packets of the TAP have these octets on links whose profile is not the default. */
 
 /*
@@ -244,6 +246,54 @@ static void test_V14_option_of_a_station_has_its_qpn(void **state)
 	end();
 }
 
+/* A Redirect to the peer, that LID 9 is the better way to a destination. Returns the octets of its option on the link. */
+static size_t redirect(const uint8_t mac[6], uint8_t option[ND_OPT_LINK_INFO])
+{
+	uint8_t m[40 + ND_OPT_LLADDR_ETHER] = { ICMP6_REDIRECT, [40] = ND_OPT_TLLA, [41] = 1 },
+		       b[100];
+	const uint8_t *ip = er.sent[0].data;
+	size_t n;
+
+	er_clear();
+	memcpy(m + 8, ll_peer, 16);
+	memcpy(m + 24, ll_peer, 16);
+	memcpy(m + 42, mac, 6);
+	er_tx(er_peer_mac, ETH_P_IPV6_, b, er_icmp6(b, er_ll_own, ll_peer, m, sizeof(m)));
+	er_run(NS_MSEC(10));
+	assert_int_equal(er.nsent, 1);
+	er_check_ip(ip, er.sent[0].len);
+	assert_int_equal(be16_at(ip + 4) + 40, er.sent[0].len);
+	n = er.sent[0].len - 80;
+	assert_in_range(n, 0, ND_OPT_LINK_INFO);
+	memcpy(option, ip + 80, n);
+	return n;
+}
+
+/*
+ * The option contains a LID. That of another node is known with the path to it. RFC 4861 §4.5: a Redirect has the option "if
+ * known"; without it the receiver asks by a solicitation.
+ */
+static void test_V11_redirect_to_a_node_whose_lid_is_not_known_has_no_option(void **state)
+{
+	struct ipoib_lladdr a = er_peer_addr(9, 0x99);
+	uint8_t mac[6], opt[ND_OPT_LINK_INFO];
+
+	begin_v6ib();
+	peer_answers(4, ER_PEER, 0);
+	rig_peer(&er.r, 9);
+	assert_int_equal(eth_lladdr_to_mac(er.e, &a, mac, er.r.s.now, false), 0);
+	assert_int_equal(redirect(mac, opt), 0);
+	ipoib_neigh_probe(ipoib_neigh_find(er.r.link, &a), er.r.s.now);
+	er_run(NS_MSEC(10));
+	assert_int_equal(redirect(mac, opt), ND_OPT_LINK_INFO);
+	assert_int_equal(be16_at(opt + 2), 9);
+	assert_int_equal(be32_at(opt + 4), 0x99);
+	/* Our own LID is always known. */
+	assert_int_equal(redirect(er.mac, opt), ND_OPT_LINK_INFO);
+	assert_int_equal(be16_at(opt + 2), RIG_LID);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_V2_V13_V21_unicasts_arrive_with_and_without_a_grh),
 		cmocka_unit_test(test_V20_what_is_not_ipv6_is_dropped_and_counted),
 		cmocka_unit_test(test_V14_option_of_a_station_has_its_qpn),
+		cmocka_unit_test(test_V11_redirect_to_a_node_whose_lid_is_not_known_has_no_option),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
