@@ -124,6 +124,7 @@ struct ipoib_link {
 	enum sidr_why sidr_why; /* how the last question ended */
 	bool group_asked,
 		group_known; /* sidr_start() was called; .sidr_group is of this run of the SA client */
+	bool group_proved; /* the group was joined with .sidr_group, and no answer came since */
 	bool granted; /* .granted_rec is the answer to a join of this run of the SA client */
 	struct ib_mcmember_rec granted_rec;
 
@@ -184,6 +185,11 @@ void ipoib_link_group_again(struct ipoib_link *l, ns_t now);
 void ipoib_link_group_wrong(struct ipoib_link *l,
 			    ns_t now); /* the values are not those of the group */
 void ipoib_link_group_good(struct ipoib_link *l); /* the group was joined and fits */
+/*
+ * ipoib_link_group_renew() - A new join contradicts the values, since the group was made anew: ask for them at once, and keep
+ * the answer to the join for the new ones. False: the last join contradicted them, too
+ */
+bool ipoib_link_group_renew(struct ipoib_link *l, ns_t now);
 /* ipoib_link_group_differs() - Writes to @t which value of a granted record is not what SIDR said */
 bool ipoib_link_group_differs(const struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 			      struct text *t);

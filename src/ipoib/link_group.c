@@ -31,12 +31,12 @@ void ipoib_link_group_ask(struct ipoib_link *l, ns_t now)
 void ipoib_link_group_forget(struct ipoib_link *l)
 {
 	sidr_stop(&l->sidr);
-	l->group_asked = l->group_known = l->granted = false;
+	l->group_asked = l->group_known = l->group_proved = l->granted = false;
 }
 
 void ipoib_link_group_restart(struct ipoib_link *l)
 {
-	l->group_known = l->granted = false;
+	l->group_known = l->group_proved = l->granted = false;
 }
 
 /* No answer, or one that cannot be used: the question is asked again by itself. A link that is up stays up meanwhile. */
@@ -73,6 +73,7 @@ static void sidr_done(struct sidr_ask *a, const struct sidr_result *r, ns_t now)
 	}
 	l->sidr_why = SIDR_OK;
 	l->group_known = true;
+	l->group_proved = false;
 	l->sidr_group = r->group;
 	if (!ib_gid_equal(&r->group.dgid, &l->mgid))
 		group_changed(l, &r->group.dgid, now);
@@ -113,14 +114,24 @@ void ipoib_link_group_again(struct ipoib_link *l, ns_t now)
 
 void ipoib_link_group_wrong(struct ipoib_link *l, ns_t now)
 {
-	l->group_known = false;
+	l->group_known = l->group_proved = false;
 	ipoib_link_group_again(l, now);
 }
 
 void ipoib_link_group_good(struct ipoib_link *l)
 {
+	l->group_proved = by_sidr(l);
 	if (by_sidr(l))
 		sidr_good(&l->sidr);
+}
+
+bool ipoib_link_group_renew(struct ipoib_link *l, ns_t now)
+{
+	if (!l->group_proved)
+		return false;
+	l->group_proved = l->group_known = false;
+	sidr_refresh(&l->sidr, now);
+	return true;
 }
 
 void ipoib_link_group_values(const struct ipoib_link *l, struct ib_mcmember_rec *rec)

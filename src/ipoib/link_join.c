@@ -271,6 +271,11 @@ void ipoib_link_granted(struct ipoib_link *l, ns_t now)
 	struct text t = { .buf = why, .size = sizeof(why) };
 
 	if (ipoib_link_group_differs(l, &l->granted_rec, &t)) {
+		if (l->joined && ipoib_link_group_renew(l, now)) {
+			l->renewing = true;
+			ipoib_link_advance(l, now);
+			return;
+		}
 		bcast_unfit(l, why, now);
 		ipoib_link_group_wrong(l, now);
 	} else if (rec_unfit(l, &l->granted_rec, &t)) {

@@ -261,6 +261,12 @@ void sidr_again(struct sidr_ask *a, ns_t now)
 		back_off(a, now);
 }
 
+void sidr_refresh(struct sidr_ask *a, ns_t now)
+{
+	if (a->state == SIDR_STATE_DONE)
+		begin(a, now);
+}
+
 void sidr_good(struct sidr_ask *a)
 {
 	if (a->state < SIDR_STATE_SERVICE)

@@ -57,7 +57,7 @@ enum sidr_state {
 	SIDR_STATE_PATH,
 	SIDR_STATE_REQUEST,
 	SIDR_STATE_BACKOFF, /* left by the timer */
-	SIDR_STATE_DONE, /* answered; left by SAC_EV_RESTART and sidr_again() */
+	SIDR_STATE_DONE, /* answered; left by SAC_EV_RESTART, sidr_again() and sidr_refresh() */
 };
 
 /* A question. The caller zeroes the struct and sets @done; everything else is private. */
@@ -97,6 +97,11 @@ void sidr_stop(struct sidr_ask *a);
  * server after the back-off, as after a failure. Only in SIDR_STATE_DONE; else without effect
  */
 void sidr_again(struct sidr_ask *a, ns_t now);
+/*
+ * sidr_refresh() - The values of the last answer were right, and are not any more: ask at once, the same server first. Only in
+ * SIDR_STATE_DONE; else without effect
+ */
+void sidr_refresh(struct sidr_ask *a, ns_t now);
 /*
  * sidr_good() - The values of the last answer turned out to be right: the next back-off begins with 1 s again. Also after
  * sidr_again(), which it takes back. No effect if it is not asked, or nobody has answered since the SA client started over

@@ -364,6 +364,73 @@ static void test_P18_another_group_after_client_reregister(void **state)
 	rig_fini(&r);
 }
 
+/* The SM deletes the link's group and makes it anew, with another MLID, as it does to change the MTU. */
+static void make_anew(void)
+{
+	bcast->have = 0;
+	bcast->rec.mlid = r.s.sa.next_mlid++;
+	sa_report(&r.s.sa, 67, &bcast->rec.mgid, r.s.now);
+	sa_report(&r.s.sa, 66, &bcast->rec.mgid, r.s.now);
+}
+
+/* The values were right until then, so SIDR is asked at once, and the link stays up meanwhile. */
+static void test_P18_group_that_is_made_anew_does_not_take_the_link_down(void **state)
+{
+	make(0);
+	rig_up(&r);
+	rig_run(&r, NS_SEC(1)); /* the subscriptions to the traps */
+	for (unsigned int i = 2; i < 5; i++) {
+		make_anew();
+		sa_sidr_offer(&r.s.sa, &bcast->rec);
+		rig_run(&r, NS_MSEC(50));
+		assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
+		assert_int_equal(r.acts[IPOIB_ACT_CARRIER], 1);
+		assert_int_equal(r.s.sa.sidr.requests, i);
+		send_broadcast();
+		assert_int_equal(r.sent[0].attr.dlid, bcast->rec.mlid);
+		assert_int_equal(rig_attached(&r, &bcast->rec.mgid, bcast->rec.mlid), 1);
+	}
+	rig_fini(&r);
+}
+
+/* If SIDR still says the old values then, they are wrong, and there is a back-off. */
+static void test_P18_old_values_of_a_group_that_was_made_anew(void **state)
+{
+	make(0);
+	rig_up(&r);
+	rig_run(&r, NS_SEC(1));
+	make_anew();
+	rig_run(&r, NS_MSEC(500));
+	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);
+	assert_reason(&r, "but SIDR said DLID");
+	assert_int_equal(r.s.sa.sidr.requests, 2);
+	rig_run(&r, NS_SEC(60));
+	assert_in_range(r.s.sa.sidr.requests, 6, 9);
+	sa_sidr_offer(&r.s.sa, &bcast->rec);
+	rig_run(&r, NS_SEC(25));
+	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
+	rig_fini(&r);
+}
+
+/* While SIDR is silent, the link stays up with its old values, as after ClientReregister. */
+static void test_P18_silence_about_a_group_that_was_made_anew(void **state)
+{
+	make(0);
+	rig_up(&r);
+	rig_run(&r, NS_SEC(1));
+	make_anew();
+	r.s.sa.sidr.deaf = true;
+	rig_run(&r, NS_SEC(10));
+	assert_int_equal(rig_state(&r), IPOIB_LINK_REJOINING);
+	assert_reason(&r, "no answer");
+	r.s.sa.sidr.deaf = false;
+	sa_sidr_offer(&r.s.sa, &bcast->rec);
+	rig_run(&r, NS_SEC(25));
+	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
+	assert_int_equal(r.acts[IPOIB_ACT_CARRIER], 1);
+	rig_fini(&r);
+}
+
 static void test_P7_group_of_another_mtu_makes_no_link(void **state)
 {
 	for (uint8_t code = IB_MTU_256; code <= IB_MTU_1024; code++) {
@@ -495,6 +562,9 @@ int main(void)
 		cmocka_unit_test(test_P18_wrong_values_are_asked_for_with_the_backoff),
 		cmocka_unit_test(test_P18_asked_again_after_client_reregister),
 		cmocka_unit_test(test_P18_another_group_after_client_reregister),
+		cmocka_unit_test(test_P18_group_that_is_made_anew_does_not_take_the_link_down),
+		cmocka_unit_test(test_P18_old_values_of_a_group_that_was_made_anew),
+		cmocka_unit_test(test_P18_silence_about_a_group_that_was_made_anew),
 		cmocka_unit_test(test_P7_group_of_another_mtu_makes_no_link),
 		cmocka_unit_test(test_P7_path_of_another_mtu_is_not_used),
 		cmocka_unit_test(test_P5_P8_P9_ip_mtu),
