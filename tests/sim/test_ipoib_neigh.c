@@ -601,26 +601,40 @@ static void test_packets_have_the_qkey_that_the_neighbour_has_said(void **state)
 	rig_fini(&r);
 }
 
-/* The administrator makes the group anew with another Q_Key: the neighbours' QPs have that one now. */
-static void test_V14_qkeys_said_before_the_groups_changed_are_forgotten(void **state)
+/*
+ * The administrator makes the group anew with another Q_Key. A neighbour that has said the former one has the new one now; one that
+ * has said another has a Q_Key of its own, which stays.
+ */
+static void test_V14_qkey_of_the_group_that_was_said_before_it_changed_is_forgotten(void **state)
 {
+	static const uint32_t former[] = { 0x80000b1b, 0x0b1b };
 	ib_gid bcast = rig_bcast();
-	struct ipoib_neigh *n;
 
-	rig_init_up(&r, 1);
-	rig_peer(&r, 7);
-	n = rig_neigh(&r, 7, 0x77);
-	says_qkey(n, 0xb1b);
-	sa_group_find(&r.s.sa, &bcast)->rec.qkey = 0x80001234;
-	sa_group_find(&r.s.sa, &bcast)->have = 0;
-	sa_report(&r.s.sa, MAD_TRAP_MC_DELETED, &bcast, r.s.now);
-	rig_run(&r, NS_SEC(3));
-	assert_int_equal(r.qp_qkey, 0x80001234);
-	rig_tx_neigh(&r, n, 1);
-	rig_run(&r, NS_MSEC(1));
-	assert_int_equal(r.nsent, 1);
-	assert_int_equal(r.sent[0].qkey, 0x80001234);
-	rig_fini(&r);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct ipoib_neigh *n, *own;
+
+		rig_init(&r, 1);
+		sa_group_find(&r.s.sa, &bcast)->rec.qkey = former[i];
+		rig_up(&r);
+		rig_peer(&r, 7);
+		n = rig_neigh(&r, 7, 0x77);
+		own = rig_neigh(&r, 7, 0x78);
+		says_qkey(n, former[i]);
+		says_qkey(own, 0x5678);
+		sa_group_find(&r.s.sa, &bcast)->rec.qkey = 0x80001234;
+		sa_group_find(&r.s.sa, &bcast)->have = 0;
+		sa_report(&r.s.sa, MAD_TRAP_MC_DELETED, &bcast, r.s.now);
+		rig_run(&r, NS_SEC(3));
+		assert_int_equal(r.qp_qkey, 0x80001234);
+		rig_tx_neigh(&r, n, 1);
+		rig_run(&r, NS_MSEC(1));
+		rig_tx_neigh(&r, own, 2);
+		rig_run(&r, NS_MSEC(1));
+		assert_int_equal(r.nsent, 2);
+		assert_int_equal(r.sent[0].qkey, 0x80001234);
+		assert_int_equal(r.sent[1].qkey, 0x5678);
+		rig_fini(&r);
+	}
 }
 
 static void test_what_a_neighbour_discovery_option_can_say(void **state)
@@ -734,7 +748,8 @@ int main(void)
 		cmocka_unit_test(test_neighbours_are_listed),
 		cmocka_unit_test(test_lossy_sa_loses_no_packet_and_keeps_order),
 		cmocka_unit_test(test_packets_have_the_qkey_that_the_neighbour_has_said),
-		cmocka_unit_test(test_V14_qkeys_said_before_the_groups_changed_are_forgotten),
+		cmocka_unit_test(
+			test_V14_qkey_of_the_group_that_was_said_before_it_changed_is_forgotten),
 		cmocka_unit_test(test_what_a_neighbour_discovery_option_can_say),
 		cmocka_unit_test(test_sl_of_unicasts_is_from_where_the_configuration_says),
 		cmocka_unit_test(test_sl_of_unicasts_follows_the_groups),
