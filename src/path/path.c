@@ -173,11 +173,14 @@ static struct question *question_of(struct ipoib_path *p, uint64_t data)
 	return q->fd >= 0 && q->nth == data >> 32 ? q : NULL;
 }
 
+/* The place is free before the descriptor is closed: another thread may fork in between, and the child closes what it finds in a place. */
 static void end_question(struct ipoib_path *p, struct question *q)
 {
-	epoll_ctl(p->epoll, EPOLL_CTL_DEL, q->fd, NULL);
-	path_hang_up(q->fd);
+	int fd = q->fd;
+
 	q->fd = -1;
+	epoll_ctl(p->epoll, EPOLL_CTL_DEL, fd, NULL);
+	path_hang_up(fd);
 	q->callback = NULL;
 	q->info = NULL;
 	q->context = NULL;
