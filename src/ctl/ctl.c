@@ -153,7 +153,8 @@ static int listen_at(struct ctl *ctl, int *ret, char err[INST_ERR_MAX])
 			 name, ctl->path);
 		return -EADDRINUSE;
 	}
-	status = listener_socket(ret, ctl->path, SOCK_STREAM, 16);
+	/* As many clients as are served may come at once: a non-blocking connect() fails when the queue is full. */
+	status = listener_socket(ret, ctl->path, SOCK_STREAM, CTL_CLIENTS_MAX);
 	if (status)
 		snprintf(err, INST_ERR_MAX, "%s: %s", ctl->path, strerror(-status));
 	return status;

@@ -6,6 +6,7 @@
  *	path_client nonblock ADDRESS		the same without waiting inside a call
  *	path_client callback ADDRESS
  *	path_client threads ADDRESS ADDRESS	two threads ask by one handle, and a third one takes callbacks
+ *	path_client crowd ADDRESS COMMAND	run the command while more questions wait than the instance has room for
  *	path_client open ADDRESS		print the error of ipoib_path_open()
  *	path_client fork ADDRESS		parent and child use the handle
  */
@@ -223,6 +224,49 @@ static int forked(struct ipoib_path *p, const char *text)
 	return print(0, &info);
 }
 
+static void counted(int status, struct ipoib_path_info *info, void *context)
+{
+	unsigned int *n = context;
+
+	++*(status == -ENXIO ? &n[0] : status == -EBUSY ? &n[1] : &n[2]);
+}
+
+/* More questions than the instance has places for clients. Commands are served meanwhile, and each question has an end. */
+static int crowd(const char *text, const char *command)
+{
+	enum { HANDLES = 6, EACH = 16 };
+	static struct ipoib_path_info info[HANDLES][EACH];
+	unsigned int n[HANDLES][3] = { 0 }, sum[3] = { 0 }; /* nobody has it; busy; other */
+	struct ipoib_path *p[HANDLES];
+
+	for (unsigned int i = 0; i < HANDLES; i++) {
+		p[i] = ipoib_path_open(NULL, NULL);
+		if (!p[i])
+			fail("ipoib_path_open");
+		for (unsigned int k = 0; k < EACH; k++) {
+			int status;
+
+			info[i][k] = question(text);
+			status = ipoib_get_path(p[i], &info[i][k], counted, n[i]);
+			if (status != -EAGAIN)
+				counted(status, NULL, n[i]);
+		}
+	}
+	if (system(command))
+		fail("a command was refused");
+	for (unsigned int i = 0; i < HANDLES; i++) {
+		while (n[i][0] + n[i][1] + n[i][2] < EACH) {
+			await(p[i]);
+			ipoib_path_dispatch(p[i]);
+		}
+		ipoib_path_close(p[i]);
+		for (unsigned int k = 0; k < 3; k++)
+			sum[k] += n[i][k];
+	}
+	fprintf(stderr, "%u nobody, %u busy, %u other\n", sum[0], sum[1], sum[2]);
+	return sum[0] && !sum[2] ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct ipoib_path_info info;
@@ -250,6 +294,8 @@ int main(int argc, char **argv)
 		status = threads(p, argv + 2);
 	} else if (!strcmp(argv[1], "fork")) {
 		status = forked(p, argv[2]);
+	} else if (!strcmp(argv[1], "crowd") && argc > 3) {
+		status = crowd(argv[2], argv[3]);
 	}
 	ipoib_path_close(p);
 	return status;

@@ -82,6 +82,9 @@ check "H33: its status is -ENXIO where nobody has the address" says ENXIO client
 check "threads share a handle" client threads 10.4.0.77 10.5.0.78
 check "after fork, parent and child use it" is_path_to "$(client fork 10.4.0.77)" h2 ffff
 
+# --- many
+check "many questions that wait keep no command out" client crowd 10.4.0.95 "'$UIPOIB' link show >/dev/null"
+
 # --- the command
 resolves() { equal "$(gid_of h2)" "$(field 8 16 "$(record "$1")")"; }
 x h1 ip neigh flush all

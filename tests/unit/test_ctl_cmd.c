@@ -1054,6 +1054,21 @@ static void socket_env(char name[PROTO_NAME_MAX], char dir[32])
 	setenv("XDG_RUNTIME_DIR", dir, 1); /* as root the folder would be another one */
 }
 
+/* Clients that do not wait, as libuipoib-path's, are not refused because many come at once. */
+static void clients_at_once(const char *path)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int fd[CTL_CLIENTS_MAX];
+
+	snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", path);
+	for (int i = 0; i < CTL_CLIENTS_MAX; i++) {
+		fd[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		assert_int_equal(connect(fd[i], (struct sockaddr *)&sa, sizeof(sa)), 0);
+	}
+	for (int i = 0; i < CTL_CLIENTS_MAX; i++)
+		close(fd[i]);
+}
+
 static void test_socket_is_private_exclusive_and_removed(void **state)
 {
 	struct rig *r = *state;
@@ -1079,6 +1094,9 @@ static void test_socket_is_private_exclusive_and_removed(void **state)
 	assert_int_equal(proto_send(&c, "instance show", NULL), 0);
 	settle(r);
 	proto_close(&c);
+	settle(r);
+	clients_at_once(path);
+	settle(r);
 	ctl_close(ctl);
 	assert_int_equal(stat(path, &st), -1);
 	assert_int_equal(proto_connect(&c, name), -ENOENT);
