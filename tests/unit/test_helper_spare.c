@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "netdev/tap.h"
 #include "netdev_env.h"
@@ -264,7 +263,7 @@ static void test_spare_taps_of_a_namespace_that_is_made_again(void **state)
 
 	(void)state;
 	env_need_tap();
-	if (geteuid() || (mkdir("/run/netns", 0755) && errno != EEXIST))
+	if (geteuid() || access("/run", W_OK))
 		skip();
 	snprintf(name, sizeof(name), "uipoib-test-s%d", (int)getpid());
 	assert_int_equal(netns_spec_parse(&spec, name), 0);
