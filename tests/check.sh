@@ -207,11 +207,22 @@ step_linux() {
 	say "interop with Linux's own IPoIB (virtual machines)"
 	one build-linux make -s -j"$jobs" all system-tools || return
 	one build-kmod make -s kmod || return
-	for t in tests/interop/linux/*.sh; do
-		case $t in */lib.sh | */boot.sh) continue ;; esac
-		[ -f "$t" ] && TEST_TIMEOUT=900 pool tap_log "${t#tests/}" bash "$t"
+	pool_size=$((jobs + 1)) # a VM often waits, for its peer or for a time to pass
+	for t in $(guests long) $(guests rest); do
+		TEST_TIMEOUT=900 pool tap_log "${t#tests/}" bash "$t"
 	done
 	pool_end
+}
+
+# guests long|rest: print the scripts with virtual machines that start in this phase
+guests() {
+	local t when
+	for t in tests/interop/linux/*.sh; do
+		case $t in */lib.sh | */boot.sh) continue ;; esac
+		when=rest
+		has "$t" long && when=long
+		[ $when != "$1" ] || echo "$t"
+	done
 }
 
 step_mutants() {

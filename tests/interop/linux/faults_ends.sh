@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
 #
 # Faults of ends while traffic flows both ways between Linux and our hosts: the VM is killed and boots again, its module is
 # removed and loaded, hosts are restarted with the same or another QPN. Each time IPv4, IPv6 and multicast are back in both

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
 #
 # A stock Linux kernel and uipoib under attack: a cable flips bits and loses packets in both directions, a switch damages
 # packets, a node sends packets and MADs with right CRCs that no real end would send, and the HCA's driver is removed under

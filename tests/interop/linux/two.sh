@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
 #
 # Linux to Linux across our switches, without any IPoIB of ours. There are two VMs. First the embedded manager is in charge,
 # then OpenSM in one VM. OpenSM is killed and started again, and then its VM is killed while the other VM has a standby. The
