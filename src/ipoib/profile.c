@@ -74,9 +74,9 @@ static int rfc4391_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib
 	.iid = ipoib_iid_from_guid, .ip_mtu = mtu_less_encap, .sl_from = IPOIB_SL_PATH
 
 /* Formats of packets and groups of RFC 4391. The scope of groups is link-local (§4.1). */
-#define WIRE_RFC4391                                                                     \
-	PACKETS_RFC4391, .mgid_broadcast = rfc4391_broadcast, .mgid_ipv4 = rfc4391_ipv4, \
-			 .mgid_ipv6 = rfc4391_ipv6, .mgid_group = rfc4391_group, .scope = 2
+#define WIRE_RFC4391                                                                               \
+	.mgid_broadcast = rfc4391_broadcast, .mgid_ipv4 = rfc4391_ipv4, .mgid_ipv6 = rfc4391_ipv6, \
+	.mgid_group = rfc4391_group, .scope = 2, PACKETS_RFC4391
 
 /* RFC 4391 §10: a sender joins groups that exist, and uses the all-routers group instead of others. */
 #define SENDER_RFC4391                                                                      \

@@ -161,7 +161,7 @@ static void test_M19_group_is_joined_before_its_igmp_report_leaves(void **state)
 	size_t n;
 
 	begin();
-	be16_put(igmp + 2, (uint16_t) ~(0x1600 + 0xe101 + 0x0101));
+	be16_put(igmp + 2, 0xffff - (0x1600 + 0xe101 + 0x0101));
 	n = er_ip4(b + 4, er_ip_own, group_ip, 2, igmp, sizeof(igmp));
 	er.r.s.sa.deaf = true;
 	er_tx(group_mac, ETH_P_IPV4, b + 4, n);
