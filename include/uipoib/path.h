@@ -56,7 +56,7 @@ struct ipoib_path;
  * The address has no path:
  *	ENXIO		no node answers for it
  *	EHOSTUNREACH	a node has it, but the SA knows no path there
- *	EADDRNOTAVAIL	it is no address of one node: unspecified, loopback, multicast or broadcast
+ *	EADDRNOTAVAIL	it is no address of one node: unspecified, loopback, multicast or 255.255.255.255
  *
  * The interface or the fabric fails:
  *	ENODEV		the instance has no such interface, or several; or it went away

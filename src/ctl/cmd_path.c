@@ -413,7 +413,7 @@ static bool parse(struct target *t, const char *text, bool ip_only)
 	return true;
 }
 
-/* True for an address that no node can have: unspecified, loopback, multicast, broadcast */
+/* True for an address that no node can have: unspecified, loopback, multicast, 255.255.255.255 */
 static bool is_nobodys(const struct target *t)
 {
 	struct in6_addr v6;

@@ -81,7 +81,7 @@ int path_peer_init(struct path_peer *ret, const char *instance, const char *dev)
 	status = proto_path(ret->to.sun_path, sizeof(ret->to.sun_path), instance);
 	if (status)
 		return connect_error(status);
-	fd = connect_to(ret, 0);
+	fd = connect_to(ret, SOCK_NONBLOCK);
 	if (fd < 0)
 		return fd;
 	close(fd);

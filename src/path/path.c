@@ -37,6 +37,7 @@
 #define QUESTIONS 16 /* most questions that wait at a time */
 #define KEPT 32 /* answers that are remembered */
 #define KEEP_MS 1000 /* time for which they are */
+#define UNREAD_MS 30000 /* time for which they are until the program has fetched them */
 
 struct question {
 	int fd; /* connection; -1: the place is free */
@@ -53,7 +54,8 @@ struct question {
 struct kept {
 	struct ipoib_path_info info;
 	int status;
-	long long until; /* 0: the place is free */
+	long long at; /* 0: the place is free */
+	bool unread; /* the program has asked for it, and not fetched it yet */
 };
 
 struct ipoib_path {
@@ -210,6 +212,56 @@ static struct question *waiting_for(struct ipoib_path *p, const struct ipoib_pat
 	return NULL;
 }
 
+/* --- answers that are remembered */
+
+static struct kept *kept_for(struct ipoib_path *p, const struct ipoib_path_info *info)
+{
+	long long now = now_ms();
+
+	for (unsigned int i = 0; i < KEPT; i++)
+		if (p->kept[i].at + (p->kept[i].unread ? UNREAD_MS : KEEP_MS) > now &&
+		    path_info_same(&p->kept[i].info, info))
+			return &p->kept[i];
+	return NULL;
+}
+
+static void keep(struct ipoib_path *p, const struct ipoib_path_info *info, int status, bool unread)
+{
+	struct kept *k = kept_for(p, info);
+
+	if (!k)
+		k = &p->kept[p->next_kept++ % KEPT];
+	*k = (struct kept){ .info = *info, .status = status, .at = now_ms(), .unread = unread };
+}
+
+/* True for what is known about an address; other failures say something about the moment of the question alone. */
+static bool lasts(int status)
+{
+	return !status || status == -ENXIO || status == -EHOSTUNREACH;
+}
+
+/* Return: as the answer was; -EAGAIN: none is kept */
+static int kept_answer(struct ipoib_path *p, struct ipoib_path_info *info)
+{
+	struct kept *k = kept_for(p, info);
+
+	if (!k)
+		return -EAGAIN;
+	if (!k->status)
+		*info = k->info;
+	if (!lasts(k->status))
+		k->at = 0;
+	k->unread = false;
+	return k->status;
+}
+
+/* The outcome of a question without a callback is for the program's next query, whatever it is. */
+static void keep_unread(struct ipoib_path *p, struct question *q, int status)
+{
+	keep(p, &q->asked, status, true);
+	end_question(p, q);
+}
+
 static struct question *free_place(struct ipoib_path *p)
 {
 	for (unsigned int i = 0; i < QUESTIONS; i++)
@@ -218,11 +270,27 @@ static struct question *free_place(struct ipoib_path *p)
 	return NULL;
 }
 
+/* A place for a question. Questions for whose answers nobody came back leave theirs. */
+static struct question *make_place(struct ipoib_path *p)
+{
+	struct question *q = free_place(p);
+
+	for (unsigned int i = 0; !q && i < QUESTIONS; i++) {
+		int status = p->question[i].callback ? 1 : take(&p->question[i]);
+
+		if (status == 1)
+			continue;
+		q = &p->question[i];
+		keep_unread(p, q, status);
+	}
+	return q;
+}
+
 /* Return: -EAGAIN; another -errno: nothing was asked */
 static int ask_later(struct ipoib_path *p, struct ipoib_path_info *info,
 		     ipoib_path_callback callback, void *context)
 {
-	struct question *q = free_place(p);
+	struct question *q = make_place(p);
 	int fd, err;
 
 	if (!q)
@@ -243,47 +311,6 @@ static int ask_later(struct ipoib_path *p, struct ipoib_path_info *info,
 	q->context = context;
 	q->text.len = 0;
 	return -EAGAIN;
-}
-
-/* --- answers that are remembered */
-
-static struct kept *kept_for(struct ipoib_path *p, const struct ipoib_path_info *info)
-{
-	long long now = now_ms();
-
-	for (unsigned int i = 0; i < KEPT; i++)
-		if (p->kept[i].until > now && path_info_same(&p->kept[i].info, info))
-			return &p->kept[i];
-	return NULL;
-}
-
-static void keep(struct ipoib_path *p, const struct ipoib_path_info *info, int status)
-{
-	struct kept *k = kept_for(p, info);
-
-	if (!k)
-		k = &p->kept[p->next_kept++ % KEPT];
-	*k = (struct kept){ .info = *info, .status = status, .until = now_ms() + KEEP_MS };
-}
-
-/* True for what is known about an address; other failures say something about the moment of the question alone. */
-static bool lasts(int status)
-{
-	return !status || status == -ENXIO || status == -EHOSTUNREACH;
-}
-
-/* Return: as the answer was; -EAGAIN: none is kept */
-static int kept_answer(struct ipoib_path *p, struct ipoib_path_info *info)
-{
-	struct kept *k = kept_for(p, info);
-
-	if (!k)
-		return -EAGAIN;
-	if (!k->status)
-		*info = k->info;
-	if (!lasts(k->status))
-		k->until = 0;
-	return k->status;
 }
 
 /* --- functions of the header */
@@ -347,7 +374,7 @@ static int query_later(struct ipoib_path *p, struct ipoib_path_info *info)
 		if (!status)
 			*info = q->asked;
 		if (lasts(status))
-			keep(p, &q->asked, status);
+			keep(p, &q->asked, status, false);
 		end_question(p, q);
 	} else if (q) {
 		status = -EAGAIN;
@@ -382,7 +409,7 @@ int ipoib_get_path(struct ipoib_path *p, struct ipoib_path_info *info, ipoib_pat
 	own(p);
 	k = kept_for(p, info);
 	/* What is known is the path. That nobody had the address a moment ago is asked again. */
-	if (k && !k->status)
+	if (k && !k->status && now_ms() < k->at + KEEP_MS)
 		*info = k->info;
 	else
 		status = ask_later(p, info, callback, context);
@@ -422,10 +449,13 @@ static bool dispatch_one(struct ipoib_path *p, unsigned int *called)
 		return true;
 	}
 	done = *q;
-	/* Who has no callback asks again for the outcome, whatever it is. */
-	if (!q->callback || lasts(status))
-		keep(p, &q->asked, status);
-	end_question(p, q);
+	if (!q->callback) {
+		keep_unread(p, q, status);
+	} else {
+		if (lasts(status))
+			keep(p, &q->asked, status, false);
+		end_question(p, q);
+	}
 	disown(p);
 	if (!done.callback)
 		return true;

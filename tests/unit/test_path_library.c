@@ -12,8 +12,10 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -392,6 +394,58 @@ static void test_sixteen_questions_wait_at_most(void **state)
 		close(fd[i]);
 }
 
+/* Nobody asks again, as when the flow of an address is over: the answer is there, and its place is for others. */
+static void test_answers_that_nobody_fetches_leave_their_places(void **state)
+{
+	struct rig *r = *state;
+	struct ipoib_path_info info;
+	int fd[17];
+
+	for (int i = 0; i < 17; i++) {
+		info = question("10.4.0.2");
+		info.addr.v4_addr[3] = (uint8_t)i;
+		assert_int_equal(ipoib_path_query(r->path, &info, IPOIB_PATH_NONBLOCK),
+				 i < 16 ? EAGAIN : ENOBUFS);
+		if (i < 16)
+			fd[i] = accept_any(r);
+	}
+	say(fd[3], FOUND);
+	assert_int_equal(ipoib_path_query(r->path, &info, IPOIB_PATH_NONBLOCK), EAGAIN);
+	fd[16] = accept_any(r);
+	info.addr.v4_addr[3] = 3; /* its answer is still there */
+	assert_int_equal(ipoib_path_query(r->path, &info, IPOIB_PATH_NONBLOCK), 0);
+	for (int i = 0; i < 17; i++)
+		close(fd[i]);
+}
+
+static time_t later; /* seconds by which the clock of the library is ahead */
+
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+	int res = (int)syscall(SYS_clock_gettime, id, ts);
+
+	ts->tv_sec += later;
+	return res;
+}
+
+/* A program that dispatches at once and asks every two seconds gets its answer, once. */
+static void test_an_answer_waits_for_who_asks_seldom(void **state)
+{
+	struct rig *r = *state;
+	struct ipoib_path_info info = question("10.4.0.2"), again = info;
+	int fd;
+
+	assert_int_equal(ipoib_path_query(r->path, &info, IPOIB_PATH_NONBLOCK), EAGAIN);
+	fd = accept_any(r);
+	say(fd, FOUND);
+	assert_int_equal(ipoib_path_dispatch(r->path), 0);
+	later += 2;
+	assert_int_equal(ipoib_path_query(r->path, &info, IPOIB_PATH_NONBLOCK), 0);
+	assert_int_equal(ipoib_path_query(r->path, &again, IPOIB_PATH_NONBLOCK), EAGAIN);
+	close(fd);
+	close(accept_any(r));
+}
+
 static volatile sig_atomic_t signals;
 
 static void on_signal(int sig)
@@ -586,6 +640,20 @@ static void test_handles_that_cannot_be_opened(void **state)
 	assert_int_equal(open_error("lab", NULL), ENOENT);
 }
 
+static void test_open_does_not_wait_for_an_instance_that_is_full(void **state)
+{
+	struct rig *r = *state;
+	struct ipoib_path *first;
+
+	hang_up(r);
+	listen_at(r);
+	assert_int_equal(listen(r->listen, 0), 0);
+	first = ipoib_path_open("lab", NULL);
+	assert_non_null(first);
+	assert_int_equal(open_error("lab", NULL), EBUSY);
+	ipoib_path_close(first);
+}
+
 static void test_an_instance_that_has_ended(void **state)
 {
 	struct rig *r = *state;
@@ -640,6 +708,9 @@ int main(void)
 		CASE(test_a_question_ends_its_sending_side),
 		CASE(test_an_answer_in_pieces),
 		CASE(test_sixteen_questions_wait_at_most),
+		CASE(test_answers_that_nobody_fetches_leave_their_places),
+		CASE(test_an_answer_waits_for_who_asks_seldom),
+		CASE(test_open_does_not_wait_for_an_instance_that_is_full),
 		CASE(test_signals_do_not_end_a_query),
 		CASE(test_H33_each_failure_has_its_error),
 		CASE(test_H33_a_callback_has_the_error),
