@@ -207,7 +207,7 @@ int srv_tap_may_come(const struct srv_tap *t, const struct netdev_tap_conf *c, s
 
 /*
  * A TAP may be there already: of two hosts in one namespace, one may have asked before it learnt that the namespace had gone, and asks
- * again when it knows that there is another.
+ * again when it knows that there is a new namespace of that name.
  */
 int srv_tap_bring(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		  const struct netdev_tap_conf *c, struct srv_reply *r)

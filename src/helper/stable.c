@@ -123,6 +123,15 @@ int srv_stable_prepare(struct srv *s)
 	return 0;
 }
 
+/* Somebody ended the writer. There is no other, since the helper makes no process any more. */
+static int writer_gone(struct srv *s)
+{
+	close(s->writer);
+	s->writer = -1;
+	return -EPIPE;
+}
+
+/* Return: 0; -EBUSY no answer yet; -EPIPE there is no writer any more */
 static int take_answer(struct srv *s, int wait_ms, int *ret_status)
 {
 	struct pollfd p = { .fd = s->writer, .events = POLLIN };
@@ -130,10 +139,10 @@ static int take_answer(struct srv *s, int wait_ms, int *ret_status)
 	unsigned int n;
 
 	if (poll(&p, 1, wait_ms) <= 0)
-		return -ETIMEDOUT;
+		return -EBUSY;
 	err = fdpass_recv(s->writer, ret_status, sizeof(*ret_status), fds, &n);
 	if (err)
-		return err;
+		return writer_gone(s);
 	fdpass_close(fds, n);
 	s->writer_owes = false;
 	return 0;
@@ -145,15 +154,20 @@ static int take_answer(struct srv *s, int wait_ms, int *ret_status)
  */
 static int ask_writer(struct srv *s, int ns_fd, const struct secret *x)
 {
-	int status, err;
+	int status, err = 0;
 
-	if (s->writer_owes && take_answer(s, 0, &status))
-		return -EBUSY;
-	err = fdpass_send(s->writer, x, sizeof(*x), &ns_fd, 1);
+	if (s->writer < 0)
+		return -EPIPE;
+	if (s->writer_owes)
+		err = take_answer(s, 0, &status);
 	if (err)
 		return err;
+	if (fdpass_send(s->writer, x, sizeof(*x), &ns_fd, 1))
+		return writer_gone(s);
 	s->writer_owes = true;
 	err = take_answer(s, WRITER_WAIT_MS, &status);
+	if (err == -EBUSY)
+		return -ETIMEDOUT;
 	return err ? err : status;
 }
 
@@ -185,7 +199,7 @@ int srv_stable_set(struct srv *s, struct srv_ns *ns, const struct srv_tap *t,
 	if (!s->sealed)
 		err = netns_call(ns->fd, write_secret, &x);
 	else
-		err = s->writer < 0 ? -EPERM : ask_writer(s, ns->fd, &x);
+		err = ask_writer(s, ns->fd, &x);
 	explicit_bzero(&x, sizeof(x));
 	return err;
 }
