@@ -32,6 +32,7 @@ struct sidr_rig {
 	uint16_t path_pkey; /* P_Key with which there is a path; 0: with every one */
 	unsigned int service_asks, path_asks, registers, deletes;
 	struct ib_service_rec registered; /* of the last Set */
+	uint64_t delete_mask; /* component mask of the last Delete */
 	struct ib_service_rec deleted; /* of the last Delete */
 	bool has_record; /* there was a Set that was granted, and no Delete after it */
 	/* What the server answers, and what it was asked. */
@@ -81,6 +82,8 @@ static inline uint16_t sidr_rig_register(struct sidr_rig *r, const struct sa_mad
 
 	r->registers += set;
 	r->deletes += !set;
+	if (!set)
+		r->delete_mask = m->sa.comp_mask;
 	ib_service_rec_decode(set ? &r->registered : &r->deleted, m->data, m->data_len);
 	if (!r->service_status)
 		r->has_record = set;

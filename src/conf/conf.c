@@ -24,7 +24,6 @@
  */
 #define CONF_SECTIONS_MAX 4096
 
-/* Keep the first error only, because inih may call us a few more times after it. */
 /* Octets at the beginning of a text that may be the name of a key */
 static size_t key_len(const char *text, size_t len)
 {
@@ -49,6 +48,7 @@ static int shown(const char *setting)
 	return n < 128 ? (int)n : 128;
 }
 
+/* Keep the first error only, because inih may call us a few more times after it. */
 int conf_fail(struct conf_parser *p, const char *fmt, ...)
 {
 	size_t n;

@@ -40,7 +40,7 @@ struct ifc_pkeys {
 	uint16_t *now; /* what the table has at present, in the same form */
 	uint16_t *failed; /* P_Keys for which came() returned an error, until .retry_at */
 	unsigned int n, nfailed; /* number of P_Keys in .have and in .failed */
-	unsigned int failures; /* number of times in a row after which some were in .failed */
+	unsigned int failures; /* retries in a row after which a P_Key still had no success */
 	ns_t retry_at;
 	uint16_t last; /* the P_Key for which came() was called last */
 	struct pace pace; /* of calls of came() */

@@ -286,7 +286,7 @@ static void next(struct inst_iface *i)
 	}
 	n->busy = false;
 	n->asked = 0;
-	/* The helper's queue is full, so nothing was asked for, and it is as if it had not been this one's turn yet. */
+	/* The helper's queue is full, so nothing was asked for: this setting is still to be asked for. */
 	n->wanted |= what & ~IFACE_NET_GONE;
 	timer_arm(&i->inst->loop.timers, what == IFACE_NET_GONE ? &n->pace : &n->again,
 		  i->inst->loop.now + AGAIN);

@@ -308,7 +308,7 @@ bool mad_agent_is_alone(const struct mad_agent *a)
 	const struct mad_agent *b;
 
 	list_for_each (b, &a->ep->agents, link)
-		if (b != a && cfg_overlap(&b->cfg, &a->cfg))
+		if (b->cfg.recv != a->cfg.recv && cfg_overlap(&b->cfg, &a->cfg))
 			return false;
 	return true;
 }

@@ -132,7 +132,10 @@ static inline void mad_agent_cfg_method(struct mad_agent_cfg *c, uint8_t method)
 int mad_agent_add(struct mad_ep *ep, const struct mad_agent_cfg *cfg, struct mad_agent **ret);
 /* mad_agent_id() - The upper half of the TIDs of the agent's requests */
 uint32_t mad_agent_id(const struct mad_agent *a);
-/* mad_agent_is_alone() - Whether no other agent has registered for unsolicited MADs that @a gets */
+/*
+ * mad_agent_is_alone() - Whether nobody else has registered for unsolicited MADs that @a gets. Agents with the same recv() as @a
+ * are not somebody else's
+ */
 bool mad_agent_is_alone(const struct mad_agent *a);
 /* mad_agent_del() - Remove an agent; its open requests end with -ECANCELED. NULL is accepted */
 void mad_agent_del(struct mad_agent *a);

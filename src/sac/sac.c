@@ -88,6 +88,11 @@ const struct sac_port *sac_port(const struct sac *s)
 	return &s->port;
 }
 
+uint64_t sac_secret(const struct sac *s, uint64_t purpose)
+{
+	return hash_siphash(&s->secret, &purpose, sizeof(purpose));
+}
+
 void sac_tell(struct sac *s, enum sac_event ev, const ib_gid *gid, ns_t now)
 {
 	struct list todo = LIST_INIT(todo);

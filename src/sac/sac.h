@@ -33,7 +33,7 @@
 /* Limits and times. */
 #define SAC_MAX_OPEN 16 /* most requests that wait for an answer of the SA */
 #define SAC_MAX_PATHS 16384 /* most cached paths, pending ones included */
-#define SAC_MAX_GROUPS 4096 /* most referenced groups */
+#define SAC_MAX_GROUPS 4096 /* most groups that are referenced, or still to be left */
 #define SAC_TRY_MS 250 /* time to wait for an answer to each try */
 #define SAC_RETRIES 5 /* tries after the first one */
 /* back-off after the first failure; doubled after each further one */
@@ -61,7 +61,7 @@ struct sac_cfg {
 	const struct log_sink *log; /* borrowed; NULL is silent */
 	uint64_t seed; /* seed of the random part of back-offs */
 	struct hash_key
-		secret; /* of which ServiceKeys are made; not known outside of this machine */
+		secret; /* for ServiceKeys and sac_secret(); not known outside of this machine */
 	/*
 	 * The kernel's IPoIB uses the same port. The SA cannot tell the two apart, so the client sends no
 	 * Delete and does not unsubscribe, and joins its groups again every 60 s.
@@ -94,6 +94,8 @@ void sac_port_update(struct sac *s, const struct sac_port *port, ns_t now);
 void sac_reregister(struct sac *s, ns_t now);
 
 const struct sac_port *sac_port(const struct sac *s);
+/* sac_secret() - A number that others cannot guess, another one for each @purpose */
+uint64_t sac_secret(const struct sac *s, uint64_t purpose);
 
 /* sac_usable() - Whether the port is Active and has a LID and an SM LID */
 bool sac_usable(const struct sac *s);

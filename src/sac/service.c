@@ -16,9 +16,9 @@
  */
 
 #define SERVICE_COMP_ASK (SERVICE_COMP_ID | SERVICE_COMP_PKEY)
-#define SERVICE_COMP_REGISTER                                                          \
-	(SERVICE_COMP_ID | SERVICE_COMP_GID | SERVICE_COMP_PKEY | SERVICE_COMP_LEASE | \
-	 SERVICE_COMP_KEY | SERVICE_COMP_NAME)
+#define SERVICE_COMP_DELETE \
+	(SERVICE_COMP_ID | SERVICE_COMP_GID | SERVICE_COMP_PKEY | SERVICE_COMP_KEY)
+#define SERVICE_COMP_REGISTER (SERVICE_COMP_DELETE | SERVICE_COMP_LEASE | SERVICE_COMP_NAME)
 /* Deletes that may go unanswered, each with all its tries. Then the lease will end the record. */
 #define WITHDRAW_TRIES 3
 
@@ -203,7 +203,8 @@ static void service_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 		v->known = true;
 	}
 	sac_op_headers(op, mad, v->deleting ? MAD_METHOD_DELETE : MAD_METHOD_SET,
-		       SA_ATTR_SERVICE_RECORD, SERVICE_COMP_REGISTER);
+		       SA_ATTR_SERVICE_RECORD,
+		       v->deleting ? SERVICE_COMP_DELETE : SERVICE_COMP_REGISTER);
 	ib_service_rec_encode(mad + SA_DATA_OFF, &v->rec);
 }
 

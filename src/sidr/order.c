@@ -14,7 +14,7 @@ void sidr_order_offer(struct sidr_order *o, const ib_gid *gid)
 		o->begun = true;
 		o->turn = place;
 	}
-	/* That of the server which failed itself is nearly the whole ring. */
+	/* The distance of the server that failed is thus nearly the whole ring, so this server comes last. */
 	distance = place - o->turn - o->failed;
 	if (!o->offers || distance < o->near) {
 		o->second = o->near;

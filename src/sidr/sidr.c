@@ -157,17 +157,21 @@ static void ask_path(struct sidr_ask *a, ns_t now)
 
 /* --- the ServiceRecord */
 
+/* A SIDR_REQ has no GRH, so it reaches ports of the own subnet only. A port could offer GIDs of any number of others. */
 static void service_record(struct sac_service_query *q, const struct ib_service_rec *rec)
 {
 	struct sidr_ask *a = container_of(q, struct sidr_ask, query);
 
-	sidr_order_offer(&a->order, &rec->gid);
+	if (ib_gid_prefix(&rec->gid) == ib_gid_prefix(&sac_port(a->sac)->gid))
+		sidr_order_offer(&a->order, &rec->gid);
 }
 
 static void service_done(struct sac_service_query *q, int status, ns_t now)
 {
 	struct sidr_ask *a = container_of(q, struct sidr_ask, query);
 
+	if (!status && !a->order.offers)
+		status = SA_STATUS_NO_RECORDS;
 	if (status) {
 		fail_with(a, status == SA_STATUS_NO_RECORDS ? SIDR_NO_SERVICE : SIDR_SA, status,
 			  now);
@@ -239,7 +243,7 @@ void sidr_start(struct cm *cm, struct sac *sac, struct sidr_ask *a, uint64_t ser
 	a->service_id = service_id;
 	a->pkey = pkey;
 	if (!a->order.made) /* a link that comes back remembers which server was right */
-		sidr_order_init(&a->order, cm_random(cm), cm_random(cm));
+		sidr_order_init(&a->order, sac_secret(sac, 0), sac_secret(sac, 1));
 	timer_init(&a->timer, timer_due);
 	a->user = (struct sac_user){ .no_reports = true, .event = on_event };
 	sac_user_add(sac, &a->user);

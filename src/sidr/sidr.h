@@ -104,7 +104,7 @@ void sidr_again(struct sidr_ask *a, ns_t now);
 void sidr_refresh(struct sidr_ask *a, ns_t now);
 /*
  * sidr_good() - The values of the last answer turned out to be right: the next back-off begins with 1 s again. Also after
- * sidr_again(), which it takes back. No effect if it is not asked, or nobody has answered since the SA client started over
+ * sidr_again(), which it takes back. To be called only if an answer has come since sidr_start() and since the SA client started over
  */
 void sidr_good(struct sidr_ask *a);
 

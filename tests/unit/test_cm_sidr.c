@@ -336,6 +336,25 @@ static void test_a_service_that_may_be_another_programs_is_not_refused(void **st
 	assert_int_equal(w.rep.status, SIDR_STATUS_NO_SERVICE);
 }
 
+/* As on the port of the SM's node, where an interface asks, too */
+static void test_another_agent_for_questions_is_no_other_program(void **state)
+{
+	struct cm *asker = agent(1, 3);
+	struct cm_request q = {
+		.to = mad_addr_gmp(CLIENT, 0),
+		.req = { .pkey = PKEY, .service_id = ID },
+		.done = done,
+	};
+
+	assert_int_equal(cm_request(asker, &q, w.net.now), 0);
+	rig_run(&w.net, NS_SEC(10));
+	ask(ID + 1, PKEY);
+	rig_run(&w.net, NS_SEC(1));
+	assert_int_equal(w.status, 0);
+	assert_int_equal(w.rep.status, SIDR_STATUS_NO_SERVICE);
+	cm_destroy(asker);
+}
+
 static void test_services_are_unique(void **state)
 {
 	struct cm_service same = w.service, other = w.service;
@@ -377,6 +396,7 @@ int main(void)
 		T(test_a_flood_of_forged_sources_has_bounded_state),
 		T(test_the_agent_shares_the_class_with_programs),
 		T(test_a_service_that_may_be_another_programs_is_not_refused),
+		T(test_another_agent_for_questions_is_no_other_program),
 		T(test_services_are_unique),
 		T(test_cancelled_requests_are_forgotten),
 	};

@@ -279,6 +279,23 @@ static void test_the_first_attempt_goes_to_the_first_record_and_the_next_to_othe
 	assert_asked_once_each(3);
 }
 
+/* A SIDR_REQ has no GRH, so a GID of another subnet is nobody's here; one port could offer any number of them. */
+static void test_servers_of_other_subnets_are_not_asked(void **state)
+{
+	servers(3);
+	r.rec[0].gid.raw[7] = r.rec[1].gid.raw[7] = 1;
+	start();
+	sidr_rig_run(&r, NS_SEC(1));
+	assert_int_equal(done, 1);
+	assert_memory_equal(&asked[0], &r.rec[2].gid, 16);
+	assert_int_equal(ask.state, SIDR_STATE_DONE);
+	r.rec[2].gid.raw[7] = 1;
+	sac_reregister(r.sac, r.net.now);
+	sidr_rig_run(&r, NS_SEC(1));
+	assert_int_equal(done, 2);
+	assert_int_equal(got.why, SIDR_NO_SERVICE);
+}
+
 static void test_one_right_server_of_512_is_found_in_one_round(void **state)
 {
 	servers(SIDR_RIG_SERVICES);
@@ -421,6 +438,7 @@ int main(void)
 		T(test_ClientReregister_in_every_step),
 		T(test_a_port_that_is_down_asks_nothing),
 		T(test_the_first_attempt_goes_to_the_first_record_and_the_next_to_others),
+		T(test_servers_of_other_subnets_are_not_asked),
 		T(test_one_right_server_of_512_is_found_in_one_round),
 		T(test_the_backoff_grows_with_each_round_of_wrong_answers),
 		T(test_a_server_that_gave_right_values_before_is_asked_again_after_an_outage),

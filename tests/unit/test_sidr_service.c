@@ -153,6 +153,9 @@ static void test_a_service_that_ends_and_begins_again_is_registered(void **state
 	assert_true(r.has_record);
 	assert_true(sac_service_registered(svc));
 	assert_int_equal(r.deletes, 1);
+	/* The lease that remains is not the one that was asked for, so a Delete does not name it. */
+	assert_int_equal(r.delete_mask,
+			 SERVICE_COMP_ID | SERVICE_COMP_GID | SERVICE_COMP_PKEY | SERVICE_COMP_KEY);
 	assert_int_equal(r.registers, 2);
 	/* Its lease is renewed as before. */
 	sidr_rig_run(&r, NS_SEC(SAC_SERVICE_LEASE));
