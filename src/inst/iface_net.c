@@ -16,7 +16,9 @@
 #define PACE_FACTOR 10 /* pause after a search of the neighbour table, in times of its duration */
 #define PACE_MIN NS_MSEC(50)
 #define PACE_MAX NS_SEC(10)
-#define AGAIN NS_SEC(2) /* time after which something is asked for again that was refused */
+#define AGAIN \
+	NS_SEC(2) /* time after which something is asked for again that was refused, or for which the queue was full */
+#define AGAIN_MAX NS_SEC(64) /* the same, after several refusals in a row */
 
 static void next(struct inst_iface *i);
 
@@ -81,13 +83,16 @@ static void on_return(struct inst_iface *i, unsigned int asked, const struct net
 
 	if (asked == IFACE_NET_ADDR && n->naddrs < i->naddrs)
 		n->wanted |= IFACE_NET_ADDR;
+	if (!a->err)
+		n->refusals = 0;
 	if (!a->err && asked == IFACE_NET_TAP)
 		i->ifindex = a->value;
 	else if (!a->err && asked == IFACE_NET_UP)
 		iface_link_event(i, true, i->inst->loop.now);
 	/* A TAP that was deleted does not come back. */
 	else if (a->err && asked != IFACE_NET_ADDR && a->err != -ENODEV)
-		timer_arm(&i->inst->loop.timers, &n->again, i->inst->loop.now + AGAIN);
+		timer_arm(&i->inst->loop.timers, &n->again,
+			  i->inst->loop.now + ns_backoff(++n->refusals, AGAIN, AGAIN_MAX));
 }
 
 /* An address that is there already is as good as one that was added, and one that is gone as one that was deleted. */

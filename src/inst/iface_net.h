@@ -41,7 +41,8 @@ struct inst_iface;
 struct iface_net {
 	unsigned int wanted; /* mask of enum iface_net_set: settings that wait to be sent */
 	unsigned int asked; /* settings that the job under way carries */
-	unsigned int refused; /* settings that the kernel refused, tried again every two seconds */
+	unsigned int refused; /* settings that the kernel refused, tried again after 2 to 64 s */
+	unsigned int refusals; /* of the TAP's return or IFF_UP, in a row */
 	bool busy; /* a job is under way */
 	bool carrier_wanted; /* the link is up, so the carrier is raised once the settings are acknowledged */
 	bool token_logged; /* the first refusal of a token was logged */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "inst/iface_net.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -183,6 +184,30 @@ static void test_iface_net_nothing_waits_for_ever_for_an_address_to_be_deleted(v
 	assert_int_equal(r->req.op, HELPER_ADDR_DEL);
 }
 
+/* Where a stable identifier cannot be written, the TAP would come and go with each attempt, so attempts get rare. */
+static void test_iface_net_a_tap_that_is_refused_is_asked_for_less_and_less_often(void **state)
+{
+	static const unsigned int want[] = { 2, 4, 8, 16, 32, 64, 64 };
+	struct rig *r = *state;
+
+	iface_net_came(&r->iface);
+	for (unsigned int k = 0; k < ARRAY_SIZE(want); k++) {
+		struct helper_rsp rsp = { .err = -EROFS };
+		ns_t before = r->in.loop.now;
+
+		assert_true(next_request(r));
+		assert_int_equal(r->req.op, HELPER_TAP_RETURN);
+		rsp.seq = r->req.seq;
+		assert_int_equal(send(r->served, &rsp, sizeof(rsp), 0), sizeof(rsp));
+		assert_int_equal(netdev_helper_dispatch(&r->helper), 0);
+		later(r);
+		assert_int_equal(r->in.loop.now - before, NS_SEC(want[k]));
+	}
+	assert_true(next_request(r));
+	answer(r);
+	assert_int_equal(r->iface.net.refusals, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +223,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_iface_net_nothing_waits_for_ever_for_an_address_to_be_deleted, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_iface_net_a_tap_that_is_refused_is_asked_for_less_and_less_often,
+			setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
