@@ -125,6 +125,7 @@ struct ipoib_link {
 	bool group_asked,
 		group_known; /* sidr_start() was called; .sidr_group is of this run of the SA client */
 	bool group_proved; /* the group was joined with .sidr_group, and no answer came since */
+	bool group_doubted; /* SIDR was asked once more, because the SA has another SL or other fields of the GRH */
 	bool granted; /* .granted_rec is the answer to a join of this run of the SA client */
 	struct ib_mcmember_rec granted_rec;
 
@@ -190,6 +191,11 @@ void ipoib_link_group_good(struct ipoib_link *l); /* the group was joined and fi
  * the answer to the join for the new ones. False: the last join contradicted them, too
  */
 bool ipoib_link_group_renew(struct ipoib_link *l, ns_t now);
+/*
+ * ipoib_link_group_doubt() - The SL or fields of the GRH that SIDR gave may be older than those with which the SA granted @rec: ask
+ * once more, and keep the answer to the join for the new values. False: they agree, or SIDR insists on its own
+ */
+bool ipoib_link_group_doubt(struct ipoib_link *l, const struct ib_mcmember_rec *rec, ns_t now);
 /* ipoib_link_group_differs() - Writes to @t which value of a granted record is not what SIDR said */
 bool ipoib_link_group_differs(const struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 			      struct text *t);

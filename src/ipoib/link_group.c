@@ -31,12 +31,12 @@ void ipoib_link_group_ask(struct ipoib_link *l, ns_t now)
 void ipoib_link_group_forget(struct ipoib_link *l)
 {
 	sidr_stop(&l->sidr);
-	l->group_asked = l->group_known = l->group_proved = l->granted = false;
+	l->group_asked = l->group_known = l->group_proved = l->group_doubted = l->granted = false;
 }
 
 void ipoib_link_group_restart(struct ipoib_link *l)
 {
-	l->group_known = l->group_proved = l->granted = false;
+	l->group_known = l->group_proved = l->group_doubted = l->granted = false;
 }
 
 /* No answer, or one that cannot be used: the question is asked again by itself. A link that is up stays up meanwhile. */
@@ -130,6 +130,22 @@ bool ipoib_link_group_renew(struct ipoib_link *l, ns_t now)
 	if (!l->group_proved)
 		return false;
 	l->group_proved = l->group_known = false;
+	sidr_refresh(&l->sidr, now);
+	return true;
+}
+
+bool ipoib_link_group_doubt(struct ipoib_link *l, const struct ib_mcmember_rec *rec, ns_t now)
+{
+	const struct sidr_group *g = &l->sidr_group;
+	bool same = rec->sl == g->sl && rec->tclass == g->tclass &&
+		    rec->flow_label == g->flow_label && rec->hop_limit == g->hop_limit;
+
+	if (same || !by_sidr(l) || l->group_doubted) {
+		l->group_doubted &= !same;
+		return false;
+	}
+	l->group_doubted = true;
+	l->group_known = false;
 	sidr_refresh(&l->sidr, now);
 	return true;
 }

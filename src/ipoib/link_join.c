@@ -280,6 +280,9 @@ void ipoib_link_granted(struct ipoib_link *l, ns_t now)
 		ipoib_link_group_wrong(l, now);
 	} else if (rec_unfit(l, &l->granted_rec, &t)) {
 		bcast_unfit(l, why, now);
+	} else if (ipoib_link_group_doubt(l, &l->granted_rec, now)) {
+		l->renewing = l->joined;
+		ipoib_link_advance(l, now);
 	} else {
 		ipoib_link_group_values(l, &l->granted_rec);
 		bcast_adopt(l, &l->granted_rec, now);

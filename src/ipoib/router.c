@@ -138,10 +138,23 @@ void ipoib_router_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 		group_found(l, mgid, now);
 }
 
+/* Has the list asked for soon, by the timer or after the answer that is under way. */
+static void doubt_list(struct ipoib_link *l, ns_t now)
+{
+	ns_t soon = now + IPOIB_ABSENT_TTL_BLIND;
+
+	l->router_sure = false;
+	if (timer_armed(&l->router_timer) && l->router_timer.deadline > soon)
+		timer_arm(l->cfg.timers, &l->router_timer, soon);
+}
+
 void ipoib_router_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 {
 	struct ipoib_mcast *m = ipoib_mcast_find(l, mgid);
 
-	if (m)
-		ipoib_mcast_leave_non(m, now);
+	if (!m || !m->routed)
+		return;
+	ipoib_mcast_leave_non(m, now);
+	/* A Report that was lost and repeated can be about an earlier group of this MGID, and come after that of its creation. */
+	doubt_list(l, now);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "ipoib/link.h"
 #include "sm/group.h"
 #include "unit/all_lab_check.h"
 
@@ -130,6 +131,30 @@ static void test_R70_router_follows_groups_that_are_made_and_deleted(void **stat
 	lab_destroy(&lab);
 }
 
+/* A Report about an earlier group of this MGID comes late, when the Report of its creation has been there already. */
+static void test_R70_router_that_left_by_a_late_trap_67_finds_the_group_again(void **state)
+{
+	struct ipoib_link *l;
+	uint8_t addr[4];
+	ib_gid mgid;
+
+	begin(1);
+	member(2, 1, true);
+	lab_run(&lab, NS_SEC(3));
+	assert_int_equal(router_state(1), MCM_JOIN_NON);
+	l = lab.host[0].link;
+	group_addr(addr, 1);
+	assert_int_equal(mgid_from_ipv4(&mgid, addr, 0xffff, 2), 0);
+	ipoib_link_event(&l->user, SAC_EV_GROUP_DELETED, &mgid, lab.now);
+	lab_run(&lab, NS_SEC(1));
+	assert_int_equal(router_state(1), 0);
+	lab_run(&lab, IPOIB_ABSENT_TTL_BLIND);
+	assert_int_equal(router_state(1), MCM_JOIN_NON);
+	assert_int_equal(router_hears(1), 1);
+	lab_check_beliefs(&lab, all, 0);
+	lab_destroy(&lab);
+}
+
 /* RFC 4391 §10: a sender's packet to a group that nobody receives here goes to the all-routers group. */
 static void test_R61_R70_router_receives_what_has_no_group(void **state)
 {
@@ -240,6 +265,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_R70_router_receives_groups_that_were_there),
 		cmocka_unit_test(test_R70_router_follows_groups_that_are_made_and_deleted),
+		cmocka_unit_test(test_R70_router_that_left_by_a_late_trap_67_finds_the_group_again),
 		cmocka_unit_test(test_R61_R70_router_receives_what_has_no_group),
 		cmocka_unit_test(test_R70_router_is_there_again_after_another_sm),
 		cmocka_unit_test(test_R70_link_becomes_a_router_and_ends_that_while_up),

@@ -62,8 +62,7 @@ static void test_P18_P24_request_has_the_values_of_sidr(void **state)
 	r.s.sa.sidr.group.flow_label = 0x12345;
 	r.s.sa.sidr.group.hop_limit = 9;
 	rig_up(&r);
-	assert_int_equal(r.s.sa.sidr.asks, 1);
-	assert_int_equal(r.s.sa.sidr.requests, 1);
+	assert_int_equal(r.s.sa.sidr.requests, 2); /* once more, because the SA has other values */
 	assert_int_equal(r.s.sa.sidr.last.service_id, SIDR_SERVICE_ID_DEFAULT);
 	assert_int_equal(r.s.sa.sidr.last.pkey, RIG_PKEY);
 	/* The group that came is joined as FullMember, and not created. */
@@ -393,6 +392,30 @@ static void test_P18_group_that_is_made_anew_does_not_take_the_link_down(void **
 	rig_fini(&r);
 }
 
+/* The server was asked shortly before the SM gave the group another SL, with which all other groups of the link are made from then on. */
+static void test_P18_sl_that_the_join_contradicts_is_asked_for_once_more(void **state)
+{
+	make(0);
+	bcast->rec.sl = 5; /* SIDR said another one */
+	start(NS_SEC(1));
+	assert_int_equal(r.s.sa.sidr.requests, 2);
+	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
+	/* If SIDR insists, its value is that of the link. */
+	send_broadcast();
+	assert_int_equal(r.sent[0].attr.sl, r.s.sa.sidr.group.sl);
+	rig_run(&r, NS_SEC(60));
+	assert_int_equal(r.s.sa.sidr.requests, 2);
+	/* Where both agree, one question is enough. */
+	sa_sidr_offer(&r.s.sa, &bcast->rec);
+	sac_reregister(r.s.sac, r.s.now);
+	rig_run(&r, NS_SEC(2));
+	assert_int_equal(r.s.sa.sidr.requests, 3);
+	send_broadcast();
+	assert_int_equal(r.sent[0].attr.sl, 5);
+	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
+	rig_fini(&r);
+}
+
 /* If SIDR still says the old values then, they are wrong, and there is a back-off. */
 static void test_P18_old_values_of_a_group_that_was_made_anew(void **state)
 {
@@ -563,6 +586,7 @@ int main(void)
 		cmocka_unit_test(test_P18_asked_again_after_client_reregister),
 		cmocka_unit_test(test_P18_another_group_after_client_reregister),
 		cmocka_unit_test(test_P18_group_that_is_made_anew_does_not_take_the_link_down),
+		cmocka_unit_test(test_P18_sl_that_the_join_contradicts_is_asked_for_once_more),
 		cmocka_unit_test(test_P18_old_values_of_a_group_that_was_made_anew),
 		cmocka_unit_test(test_P18_silence_about_a_group_that_was_made_anew),
 		cmocka_unit_test(test_P7_group_of_another_mtu_makes_no_link),
