@@ -171,7 +171,7 @@ lab_cpu_ns() {
 	local p
 	for p in $(descendants "$lab_pid"); do
 		cat "/proc/$p/task/"*/schedstat
-	done | awk '{ sum += $1 } END { printf "%d", sum }'
+	done | awk '{ sum += $1 } END { printf "%.0f", sum }'
 }
 
 lab_socket() { echo "/run/uipoib/$inst.sock"; }

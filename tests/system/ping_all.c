@@ -6,8 +6,8 @@
  *	ping_all SECONDS ADDRESS...	prints "all" when all have answered, and goes on answering until SIGTERM. Exit
  *					status 1 if some did not within SECONDS; their addresses are printed
  *
- * A few are open at a time, and an address is asked again only after a second: it is meant to run on
- * hundreds of hosts of a machine together. It asks by UDP, because Linux sends all echo replies of ICMP by one socket per
+ * It is meant to run on hundreds of hosts of a machine together, whose ARP requests all others hear. So a few addresses are open at a
+ * time, fewer while answers are missing, and an address is asked again after 1, 2, 4, then 8 s. It asks by UDP, because Linux sends all echo replies of ICMP by one socket per
  * processor, whose buffer of some 130 kB all network namespaces share. When a thousand replies wait on a busy machine, the kernel
  * drops those of all other programs.
  */
@@ -28,12 +28,16 @@
 #define PORT 7790
 #define OPEN_MAX 8
 #define AGAIN_MS 1000
+#define AGAIN_MOST 3 /* doublings of that time */
 
 struct target {
 	struct sockaddr_in addr;
 	long long asked_ms; /* time of the last ping; 0: none yet */
+	int again; /* how often it was asked again */
 	bool answered;
 };
+
+static int open_max = OPEN_MAX; /* how many addresses are open at a time now */
 
 static long long now_ms(void)
 {
@@ -92,7 +96,24 @@ static int take(int fd, struct target *v, int n)
 	    v[m.index].addr.sin_addr.s_addr != from.sin_addr.s_addr)
 		return 0;
 	v[m.index].answered = true;
+	open_max += open_max < OPEN_MAX;
 	return 1;
+}
+
+static long long due_ms(const struct target *t)
+{
+	if (!t->asked_ms)
+		return 0;
+	return t->asked_ms + (AGAIN_MS << (t->again < AGAIN_MOST ? t->again : AGAIN_MOST));
+}
+
+static void ask_again(int fd, struct target *t, int index)
+{
+	if (t->asked_ms) {
+		t->again++;
+		open_max = open_max > 1 ? open_max / 2 : 1;
+	}
+	ask(fd, t, index);
 }
 
 /* Ping the addresses that are due; returns the time until the next one is */
@@ -101,14 +122,14 @@ static int ask_some(int fd, struct target *v, int n)
 	long long now = now_ms(), wait = AGAIN_MS;
 	int open = 0;
 
-	for (int i = 0; i < n && open < OPEN_MAX; i++) {
+	for (int i = 0; i < n && open < open_max; i++) {
 		if (v[i].answered)
 			continue;
 		open++;
-		if (!v[i].asked_ms || now - v[i].asked_ms >= AGAIN_MS)
-			ask(fd, &v[i], i);
-		if (v[i].asked_ms + AGAIN_MS - now < wait)
-			wait = v[i].asked_ms + AGAIN_MS - now;
+		if (due_ms(&v[i]) <= now)
+			ask_again(fd, &v[i], i);
+		if (due_ms(&v[i]) - now < wait)
+			wait = due_ms(&v[i]) - now;
 	}
 	return wait > 0 ? (int)wait : 0;
 }
