@@ -235,14 +235,22 @@ static bool read_hex(const char **at, unsigned int *ret)
 	return *at != start && (*start != '0' || *at == start + 1);
 }
 
+static bool skip(const char **at, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (strncmp(*at, text, len) != 0)
+		return false;
+	*at += len;
+	return true;
+}
+
 static bool is_name_of_pkey(const char *name)
 {
 	unsigned int ca, port, pkey;
 
-	if (*name++ != 'i' || *name++ != 'b')
-		return false;
-	if (!read_hex(&name, &ca) || *name++ != '_' || !read_hex(&name, &port) || *name++ != '_' ||
-	    !read_hex(&name, &pkey) || *name)
+	if (!skip(&name, "ib") || !read_hex(&name, &ca) || !skip(&name, "_") ||
+	    !read_hex(&name, &port) || !skip(&name, "_") || !read_hex(&name, &pkey) || *name)
 		return false;
 	return port && port <= 0xff && pkey && pkey <= 0x7fff;
 }

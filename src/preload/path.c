@@ -101,8 +101,11 @@ static bool walk(struct path *p, const char *path, bool *ret_left)
 		if (n == 2 && p->slash) {
 			p->abs[len] = '\0';
 			*ret_left |= classify(p->abs, &dev) != PATH_OTHER;
-			while (len && p->abs[--len] != '/')
-				;
+			while (len > 0) {
+				len--;
+				if (p->abs[len] == '/')
+					break;
+			}
 		} else if (!p->slash) {
 			if (len + n + 2 > sizeof(p->abs))
 				return false;
