@@ -157,7 +157,8 @@ step_lint-all() {
 step_unit() {
 	say "unit and simulation tests (ASan, UBSan)"
 	one build-san make -s -j"$jobs" SAN=1 all tests || return
-	for t in tests/sim/test_*.c tests/unit/test_*.c; do # the longest ones first
+	# the longest ones first
+	for t in $(printf '%s\n' tests/sim/test_all_{soak,lab}.c tests/sim/test_*.c tests/unit/test_*.c | awk '!seen[$0]++'); do
 		t=${t#tests/}
 		pool unit_log "${t%.c}" "build/san/${t%.c}"
 	done

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
 #
 # examples/udp-link.conf and, at the far end of its link, examples/udp_peer.py: an HCA that shares no code with
 # uipoib and was written from doc/udp-link.md.

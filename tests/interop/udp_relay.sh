@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
 #
 # Two instances with a bad cable between them: relay.py forwards their datagrams without knowing their contents, and
 # loses, damages, duplicates and reorders some. Whatever is delivered is undamaged, and damaged packets are counted.

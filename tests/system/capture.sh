@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
 #
 # A capture shows what went over the links: every packet has right lengths and (checked bit by bit by another program)
 # right CRCs, also where links carry none.

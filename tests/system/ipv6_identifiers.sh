@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
 #
 # The key ip6-iid: stable opaque interface identifiers (RFC 7217, RFC 8064), and identifiers made of the LID (RFC 4391
 # section 8). h1 and h2 have stable ones, h3 has those of its LID; uib1 of h1 is on another partition. The namespace of h2 has

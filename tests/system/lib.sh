@@ -17,7 +17,7 @@
 # it in a special way, a line near its beginning says so:  # check.sh: WORD...
 #
 #	alone	nothing else may run meanwhile
-#	long	it takes a minute or more, so it is started before the others
+#	long	it takes most of a minute or more, so it is started before the others
 #	all	it is not for `make check`, but for `make check-all`
 set -u
 export LC_ALL=C

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
 #
 # The named network namespace of a host is deleted and made again while the instance runs. The instance follows:
 # its interfaces go down, and come up in the new namespace as they were; other hosts do not notice.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
 #
 # Links over UDP: hosts of different processes communicate like hosts of one process. Datagrams that are not from the
 # peer are ignored. Whichever end is killed, the other recovers.
