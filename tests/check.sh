@@ -4,7 +4,7 @@
 # The tests, as `make check`, `make check-all` and CI run them. Ends with "N passed, N failed, N skipped".
 #
 #	check.sh [STEP ...]	check: build lint unit system		(the default: no VM, some minutes)
-#				check-all: build-all lint-all system-all linux fuzz	(what check leaves out)
+#				check-all: build-all slow linux fuzz	(what check leaves out; slow is lint-all and system-all)
 #				check-night: bits mutants seeds kasan hostile debian load	(hours)
 #
 # Every step prints TAP lines, which are counted here; whatever a failing test printed is shown. What each program printed is
@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 steps=" ${*:-check} "
 steps=${steps/ check / build lint unit system }
 steps=${steps/ check-night / bits mutants seeds kasan hostile debian load }
-steps=${steps/ check-all / build-all lint-all system-all linux fuzz }
+steps=${steps/ check-all / build-all slow linux fuzz }
 jobs=$(nproc)
 system_jobs=${SYSTEM_JOBS:-$((jobs * 3))}
 script_timeout=${SCRIPT_TIMEOUT:-900}
@@ -149,8 +149,13 @@ step_lint() {
 
 step_lint-all() {
 	say "lint: all files with clang-tidy, headers with clang"
-	for l in tidy headers; do
-		one "lint-$l-all" bash "tests/lint/$l.sh" all
+	lints_all
+	pool_end
+}
+lints_all() {
+	local l
+	for l in headers tidy; do
+		pool one_log "lint-$l-all" bash "tests/lint/$l.sh" all
 	done
 }
 
@@ -181,10 +186,12 @@ scripts() {
 	done
 }
 
+# run_scripts check|all [FUNCTION]: run the scripts of a command, and beside them what the function puts into the pool
 run_scripts() {
 	local t
 	one build-system make -s -j"$jobs" all system-tools || return
 	pool_size=$system_jobs
+	${2:-:}
 	for t in $(scripts "$1" long) $(scripts "$1" rest); do
 		TEST_TIMEOUT=$script_timeout pool tap_log "${t#tests/}" bash "$t"
 	done
@@ -202,6 +209,12 @@ step_system() {
 step_system-all() {
 	say "system and interop tests that take long or need the machine"
 	run_scripts all
+}
+
+# Most scripts wait for something most of the time, and clang-tidy never does.
+step_slow() {
+	say "system and interop tests that take long or need the machine, and beside them clang-tidy of all files"
+	run_scripts all lints_all
 }
 
 step_linux() {
@@ -288,7 +301,7 @@ cpu_used() {
 	cpu=$(awk -F'[ms ]+' 'END { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' "$work/times")
 }
 
-printf '%s\n' $steps >"$logs/steps"
+printf '%s\n' ${steps/ slow / lint-all system-all } >"$logs/steps"
 for s in $steps; do
 	start=$SECONDS
 	cpu_used && before=$cpu
