@@ -300,12 +300,18 @@ bool sm_elect_finish(struct sm *sm, ns_t now)
 	const struct sm_other *o;
 
 	sm->sweep.sms = sm->nothers + 1;
+	sm->better_to_come = false;
 	if (sm->state == SMP_SM_DISCOVERING)
 		return elect_discovering(sm, now);
 
 	o = best_of(sm, 1u << SMP_SM_MASTER | 1u << SMP_SM_STANDBY);
-	if (o && better(&o->info, &self))
+	if (o && better(&o->info, &self)) {
 		handover(sm, o, now);
+		return true;
+	}
+	/* It takes no HANDOVER yet. No trap says when it has become STANDBY, so another sweep will ask it. */
+	o = best_of(sm, 1u << SMP_SM_DISCOVERING);
+	sm->better_to_come = o && better(&o->info, &self);
 	return true;
 }
 

@@ -140,6 +140,7 @@ struct sm {
 	 * is
 	 */
 	bool take_over;
+	bool better_to_come; /* a better SM than this master was still discovering when the last sweep asked it */
 	struct sm_other *others;
 	uint32_t nothers, others_cap;
 	/* port GUID of the master; a standby SM polls it by the route below */

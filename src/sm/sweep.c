@@ -174,7 +174,7 @@ static void publish(struct sm *sm, ns_t now)
 	 * An SM that became master in this sweep did not clear PortStateChange, so the next sweep
 	 * reads what changed since.
 	 */
-	recheck = sm->incomplete || changes_unread(sm->db);
+	recheck = sm->incomplete || sm->better_to_come || changes_unread(sm->db);
 	sm_info(sm,
 		"SUBNET UP: sweep %" PRIu64 ", %u nodes (%u switches), %u links, %u SMPs, %" PRIu64
 		" us",

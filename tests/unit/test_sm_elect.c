@@ -352,6 +352,28 @@ static void test_handover_that_is_answered_but_not_acknowledged(void **state)
 	pair_fini(&t);
 }
 
+/* The better SM is in the middle of its discovery when our sweep asks it, and no trap says when it has become a standby. */
+static void test_better_sm_that_is_discovering_gets_handover_when_it_stands_by(void **state)
+{
+	struct silent_sm s = { 0 };
+	struct pair t;
+
+	pair_init(&t);
+	t.a = start(&t, 0, 5);
+	run(&t, 2);
+	silent_start(&t, &s);
+	s.info.state = SMP_SM_DISCOVERING;
+	sm_kick(t.a, "test", t.net.now);
+	run(&t, 1);
+	assert_int_equal(s.handovers, 0);
+	assert_int_equal(state_of(t.a), SMP_SM_MASTER);
+	s.info.state = SMP_SM_STANDBY;
+	run(&t, 3);
+	assert_int_equal(s.handovers, 1);
+	assert_int_equal(state_of(t.a), SMP_SM_STANDBY);
+	pair_fini(&t);
+}
+
 static void test_who_takes_handover_and_is_no_master_is_not_waited_for(void **state)
 {
 	struct silent_sm s = { .dead_master = true };
@@ -490,6 +512,8 @@ int main(void)
 		cmocka_unit_test(test_standby_finds_the_master_another_way),
 		cmocka_unit_test(test_two_masters_of_merged_subnets_agree),
 		cmocka_unit_test(test_handover_that_is_answered_but_not_acknowledged),
+		cmocka_unit_test(
+			test_better_sm_that_is_discovering_gets_handover_when_it_stands_by),
 		cmocka_unit_test(test_who_takes_handover_and_is_no_master_is_not_waited_for),
 		cmocka_unit_test(test_sm_info_is_answered),
 		cmocka_unit_test(test_the_sm_key_is_for_those_with_the_mkey),
