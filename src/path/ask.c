@@ -27,12 +27,15 @@ static int connect_error(int err)
 	}
 }
 
-static int connect_to(const struct path_peer *peer, int type)
+/* @wait: longest time for which a full queue of the instance is waited for; NULL: for ever, or not at all with SOCK_NONBLOCK in @type */
+static int connect_to(const struct path_peer *peer, int type, const struct timeval *wait)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | type, 0), err;
 
 	if (fd < 0)
 		return -errno;
+	if (wait)
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, wait, sizeof(*wait));
 	do
 		err = connect(fd, (const struct sockaddr *)&peer->to, sizeof(peer->to)) ? -errno
 											: 0;
@@ -69,6 +72,7 @@ static const char *host_of(const char *instance)
 
 int path_peer_init(struct path_peer *ret, const char *instance, const char *dev)
 {
+	static const struct timeval wait = { .tv_sec = 2 };
 	int fd, status;
 
 	*ret = (struct path_peer){ .to.sun_family = AF_UNIX };
@@ -81,7 +85,7 @@ int path_peer_init(struct path_peer *ret, const char *instance, const char *dev)
 	status = proto_path(ret->to.sun_path, sizeof(ret->to.sun_path), instance);
 	if (status)
 		return connect_error(status);
-	fd = connect_to(ret, SOCK_NONBLOCK);
+	fd = connect_to(ret, 0, &wait);
 	if (fd < 0)
 		return fd;
 	close(fd);
@@ -146,7 +150,7 @@ int path_ask(const struct path_peer *peer, json_t *args, int type)
 
 	if (!text)
 		return -ENOMEM;
-	fd = connect_to(peer, type);
+	fd = connect_to(peer, type, NULL);
 	len = strlen(text);
 	text[len++] = '\n'; /* replaces the NUL */
 	status = fd < 0 ? fd : send_line(fd, text, len);

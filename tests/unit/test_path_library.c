@@ -640,7 +640,7 @@ static void test_handles_that_cannot_be_opened(void **state)
 	assert_int_equal(open_error("lab", NULL), ENOENT);
 }
 
-static void test_open_does_not_wait_for_an_instance_that_is_full(void **state)
+static void test_open_does_not_wait_for_ever_for_an_instance_that_is_full(void **state)
 {
 	struct rig *r = *state;
 	struct ipoib_path *first;
@@ -710,7 +710,7 @@ int main(void)
 		CASE(test_sixteen_questions_wait_at_most),
 		CASE(test_answers_that_nobody_fetches_leave_their_places),
 		CASE(test_an_answer_waits_for_who_asks_seldom),
-		CASE(test_open_does_not_wait_for_an_instance_that_is_full),
+		CASE(test_open_does_not_wait_for_ever_for_an_instance_that_is_full),
 		CASE(test_signals_do_not_end_a_query),
 		CASE(test_H33_each_failure_has_its_error),
 		CASE(test_H33_a_callback_has_the_error),
