@@ -221,7 +221,6 @@ step_linux() {
 	say "interop with Linux's own IPoIB (virtual machines)"
 	one build-linux make -s -j"$jobs" all system-tools || return
 	one build-kmod make -s kmod || return
-	pool_size=$((jobs + 1)) # a VM often waits, for its peer or for a time to pass
 	for t in $(guests long) $(guests rest); do
 		TEST_TIMEOUT=900 pool tap_log "${t#tests/}" bash "$t"
 	done
