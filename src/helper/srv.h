@@ -224,7 +224,7 @@ int srv_stable_prepare(struct srv *s);
  * srv_stable_set() - Have the kernel make the identifiers of a TAP, which is in @ns, of a secret
  *
  * Return: 0; -EPERM the TAP was made without a secret; -ETIMEDOUT the writer does not answer; -EBUSY it has not answered an earlier
- * request; -errno
+ * request; -EPIPE there is no writer (any more); -errno
  */
 int srv_stable_set(struct srv *s, struct srv_ns *ns, const struct srv_tap *t,
 		   const uint8_t secret[16]);

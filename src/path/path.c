@@ -191,14 +191,9 @@ static void end_question(struct ipoib_path *p, struct question *q)
 /* Reads what has come. Return: 1 more has to come; 0, and q->asked is filled in; -errno */
 static int take(struct question *q)
 {
-	struct ipoib_path_info info = q->asked;
 	int status = path_take(q->fd, &q->text);
 
-	if (!status)
-		status = path_answer(q->text.octets, q->text.len, &info);
-	if (!status)
-		q->asked = info;
-	return status;
+	return status ? status : path_answer(q->text.octets, q->text.len, &q->asked);
 }
 
 static struct question *waiting_for(struct ipoib_path *p, const struct ipoib_path_info *info)
@@ -255,10 +250,11 @@ static int kept_answer(struct ipoib_path *p, struct ipoib_path_info *info)
 	return k->status;
 }
 
-/* The outcome of a question without a callback is for the program's next query, whatever it is. */
-static void keep_unread(struct ipoib_path *p, struct question *q, int status)
+/* The question has its outcome. @unread: that is for the program's next query, whatever it is. */
+static void settle(struct ipoib_path *p, struct question *q, int status, bool unread)
 {
-	keep(p, &q->asked, status, true);
+	if (unread || lasts(status))
+		keep(p, &q->asked, status, unread);
 	end_question(p, q);
 }
 
@@ -281,7 +277,7 @@ static struct question *make_place(struct ipoib_path *p)
 		if (status == 1)
 			continue;
 		q = &p->question[i];
-		keep_unread(p, q, status);
+		settle(p, q, status, true);
 	}
 	return q;
 }
@@ -373,9 +369,7 @@ static int query_later(struct ipoib_path *p, struct ipoib_path_info *info)
 	if (q && status != 1) {
 		if (!status)
 			*info = q->asked;
-		if (lasts(status))
-			keep(p, &q->asked, status, false);
-		end_question(p, q);
+		settle(p, q, status, false);
 	} else if (q) {
 		status = -EAGAIN;
 	} else if (status == -EAGAIN) {
@@ -449,13 +443,7 @@ static bool dispatch_one(struct ipoib_path *p, unsigned int *called)
 		return true;
 	}
 	done = *q;
-	if (!q->callback) {
-		keep_unread(p, q, status);
-	} else {
-		if (lasts(status))
-			keep(p, &q->asked, status, false);
-		end_question(p, q);
-	}
+	settle(p, q, status, !q->callback);
 	disown(p);
 	if (!done.callback)
 		return true;
