@@ -279,20 +279,28 @@ static void test_a_flood_of_forged_sources_has_bounded_state(void **state)
 	assert_int_equal(w.asked, 200001);
 }
 
-static void test_the_agent_shares_the_class_with_programs(void **state)
+/* A program on the server's port that has registered for the class */
+static struct mad_agent *other_program(struct rig_got *got)
 {
 	struct mad_agent_cfg cfg = {
 		.qp = IB_QP1,
 		.mgmt_class = MAD_CLASS_CM,
 		.class_version = CM_CLASS_VERSION,
 		.recv = rig_recv,
+		.ctx = got,
 	};
-	struct rig_got got = { 0 };
 	struct mad_agent *a;
 
-	cfg.ctx = &got;
 	mad_agent_cfg_method(&cfg, MAD_METHOD_SEND);
 	assert_int_equal(mad_agent_add(w.net.end[1].ep, &cfg, &a), 0);
+	return a;
+}
+
+static void test_the_agent_shares_the_class_with_programs(void **state)
+{
+	struct rig_got got = { 0 };
+	struct mad_agent *a = other_program(&got);
+
 	ask(ID, PKEY);
 	rig_run(&w.net, NS_SEC(1));
 	assert_int_equal(w.status, 0);
@@ -305,18 +313,9 @@ static void test_the_agent_shares_the_class_with_programs(void **state)
 /* Another program on the port may serve a ServiceID that this agent does not know, and is not to be overtaken by a refusal. */
 static void test_a_service_that_may_be_another_programs_is_not_refused(void **state)
 {
-	struct mad_agent_cfg cfg = {
-		.qp = IB_QP1,
-		.mgmt_class = MAD_CLASS_CM,
-		.class_version = CM_CLASS_VERSION,
-		.recv = rig_recv,
-	};
 	struct rig_got got = { 0 };
-	struct mad_agent *a;
+	struct mad_agent *a = other_program(&got);
 
-	cfg.ctx = &got;
-	mad_agent_cfg_method(&cfg, MAD_METHOD_SEND);
-	assert_int_equal(mad_agent_add(w.net.end[1].ep, &cfg, &a), 0);
 	ask(ID + 1, PKEY);
 	rig_run(&w.net, NS_SEC(10));
 	assert_int_equal(w.done, 1);

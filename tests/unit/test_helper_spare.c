@@ -6,6 +6,7 @@
 
 #include "netdev/tap.h"
 #include "netdev_env.h"
+#include "unit/helper_answer.h"
 #include "os/fdpass.h"
 
 /* TAPs that wait, outside of all namespaces that anybody sees, until a sealed helper places them. */
@@ -21,45 +22,22 @@ struct rig {
 	struct rtnl nl;
 };
 
-struct done {
-	unsigned int n;
-	int err, value;
-};
-
-static void on_done(void *ctx, const struct netdev_answer *a)
-{
-	struct done *d = ctx;
-
-	d->n++;
-	d->err = a->err;
-	d->value = a->value;
-}
-
-static int await_answer(struct rig *r, struct done *d)
-{
-	while (!d->n) {
-		env_wait(netdev_helper_fd(r->h), POLLIN);
-		assert_int_equal(netdev_helper_dispatch(r->h), 0);
-	}
-	return d->err ? d->err : d->value;
-}
-
 static int place(struct rig *r, uint32_t number, const char *name)
 {
 	struct netdev_tap_conf c = { .mac = { 2, 0xaa, 0, 0, 0, 1 }, .mtu = 2044 };
-	struct done d = { 0 };
+	struct helper_answer d = { 0 };
 
 	snprintf(c.ifname, sizeof(c.ifname), "%s", name);
-	assert_int_equal(netdev_post_tap_place(r->h, r->ns, number, &c, on_done, &d), 0);
-	return await_answer(r, &d);
+	assert_int_equal(netdev_post_tap_place(r->h, r->ns, number, &c, helper_answered, &d), 0);
+	return helper_await(r->h, &d);
 }
 
 static int park(struct rig *r, uint32_t number)
 {
-	struct done d = { 0 };
+	struct helper_answer d = { 0 };
 
-	assert_int_equal(netdev_post_tap_park(r->h, r->ns, number, on_done, &d), 0);
-	return await_answer(r, &d);
+	assert_int_equal(netdev_post_tap_park(r->h, r->ns, number, helper_answered, &d), 0);
+	return helper_await(r->h, &d);
 }
 
 static void make_spares(struct rig *r)
@@ -257,7 +235,7 @@ static void test_spare_taps_of_a_namespace_that_is_made_again(void **state)
 	struct netdev_ns_info info;
 	struct rig r = { 0 };
 	struct netns_spec spec;
-	struct done d = { 0 };
+	struct helper_answer d = { 0 };
 	char name[40];
 	int fd;
 
@@ -277,14 +255,14 @@ static void test_spare_taps_of_a_namespace_that_is_made_again(void **state)
 	assert_int_equal(netns_open(&spec, &fd), 0);
 	assert_int_equal(netns_remove_named(&spec, fd), 0);
 	close(fd);
-	assert_int_equal(netdev_post_ns_follow(r.h, r.ns, 1, on_done, &d), 0);
-	assert_int_equal(await_answer(&r, &d), 0);
+	assert_int_equal(netdev_post_ns_follow(r.h, r.ns, 1, helper_answered, &d), 0);
+	assert_int_equal(helper_await(r.h, &d), 0);
 	assert_int_equal(park(&r, r.number[1]), 0);
 	assert_int_equal(place(&r, r.number[0], "ib0_1_1"), -ESTALE);
 	assert_int_equal(netns_create_named(&spec, &fd), 0);
 	d.n = 0;
-	assert_int_equal(netdev_post_ns_follow(r.h, r.ns, 2, on_done, &d), 0);
-	assert_int_equal(await_answer(&r, &d), 2);
+	assert_int_equal(netdev_post_ns_follow(r.h, r.ns, 2, helper_answered, &d), 0);
+	assert_int_equal(helper_await(r.h, &d), 2);
 	assert_true(place(&r, r.number[0], "ib0_1_1") > 0);
 	assert_true(place(&r, r.number[1], "ib0_1_3") > 0);
 	for (unsigned int k = 0; k < SPARES; k++)

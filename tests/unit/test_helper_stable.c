@@ -11,6 +11,7 @@
 
 #include "netdev/tap.h"
 #include "netdev_env.h"
+#include "unit/helper_answer.h"
 
 /*
  * Secrets of stable interface identifiers: which interfaces a sealed helper gives them, at the request of somebody who may have taken over
@@ -24,29 +25,6 @@ struct rig {
 	uint32_t ns;
 	int net_fd, user_fd;
 };
-
-struct done {
-	unsigned int n;
-	int err, value;
-};
-
-static void on_done(void *ctx, const struct netdev_answer *a)
-{
-	struct done *d = ctx;
-
-	d->n++;
-	d->err = a->err;
-	d->value = a->value;
-}
-
-static int await_answer(struct rig *r, struct done *d)
-{
-	while (!d->n) {
-		env_wait(netdev_helper_fd(r->h), POLLIN);
-		assert_int_equal(netdev_helper_dispatch(r->h), 0);
-	}
-	return d->err ? d->err : d->value;
-}
 
 static void begin(struct rig *r)
 {
@@ -94,10 +72,10 @@ static int spare(struct rig *r, bool stable, uint32_t *ret_number)
 static int place(struct rig *r, uint32_t number, const char *name, bool stable)
 {
 	struct netdev_tap_conf c = conf(name, stable);
-	struct done d = { 0 };
+	struct helper_answer d = { 0 };
 
-	assert_int_equal(netdev_post_tap_place(r->h, r->ns, number, &c, on_done, &d), 0);
-	return await_answer(r, &d);
+	assert_int_equal(netdev_post_tap_place(r->h, r->ns, number, &c, helper_answered, &d), 0);
+	return helper_await(r->h, &d);
 }
 
 /* On a machine that is busy the writer may take longer than the helper waits; then this is asked again. */
@@ -114,10 +92,10 @@ static int place_at_last(struct rig *r, uint32_t number, const char *name)
 static int give_back(struct rig *r, const char *name, bool stable)
 {
 	struct netdev_tap_conf c = conf(name, stable);
-	struct done d = { 0 };
+	struct helper_answer d = { 0 };
 
-	assert_int_equal(netdev_post_tap_return(r->h, r->ns, &c, on_done, &d), 0);
-	return await_answer(r, &d);
+	assert_int_equal(netdev_post_tap_return(r->h, r->ns, &c, helper_answered, &d), 0);
+	return helper_await(r->h, &d);
 }
 
 /* ----- what the kernel has */
