@@ -46,7 +46,6 @@ vm_start() {
 	local name=$1 in
 	shift
 	rm -f "$work/$name".*
-	: >"$work/$name.out"
 	mkfifo "$work/$name.in"
 	: >"$work/$name.out"
 	exec {in}<>"$work/$name.in"
@@ -80,12 +79,12 @@ g() {
 	shift
 	[ $# = 1 ] || cmd=${*@Q}
 	echo "$id $(base64 -w0 <<<"$cmd")" >&"${vm_in[$name]}"
-	until answer=$(grep -m1 "^$id " "$work/$name.out"); do
+	until answer=$(grep -m1 "^$id .* \.\$" "$work/$name.out"); do
 		vm_runs "$name" || { echo "VM $name has ended"; return 125; }
 		[ $SECONDS -lt $deadline ] || { echo "VM $name: no answer after $vm_patience s: $cmd"; return 124; }
 		sleep 0.05
 	done
-	read -r _ status answer <<<"$answer"
+	read -r _ status answer <<<"${answer% .}"
 	base64 -d <<<"$answer"
 	return "$status"
 }

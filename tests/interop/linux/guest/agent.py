@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
 Runs commands in a VM for tests/interop/linux/lib.sh. It reads lines "ID SCRIPT", with a script for bash in base64, and
-writes "ID STATUS OUTPUT", with the output in base64, when the script has ended. Any number of scripts may run at a time. The
-line "end" ends the program; the end of its input would not do, because another VM of the test may have inherited the pipe.
+writes "ID STATUS OUTPUT .", with the output in base64, when the script has ended. The full stop tells a whole line from one
+that has come in part. Any number of scripts may run at a time. The line "end" ends the program; the end of its input would not
+do, because another VM of the test may have inherited the pipe.
 
 There is only one process for each command, since starting one costs a tenth of a second on an emulated processor.
 """
@@ -23,7 +24,7 @@ def run(name, script):
         status = subprocess.call(["bash", "-c", script], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
         out.seek(0)
         text = base64.b64encode(out.read()).decode()
-    line = "%s %d %s\n" % (name, status if status >= 0 else 128 - status, text)
+    line = "%s %d %s .\n" % (name, status if status >= 0 else 128 - status, text)
     with lock:
         sys.stdout.write(line)
         sys.stdout.flush()
