@@ -139,7 +139,8 @@ void sac_services_fini(struct sac *s);
 void sac_services_restart(struct sac *s, ns_t now);
 void sac_inform_init(struct sac *s);
 void sac_inform_fini(struct sac *s);
-void sac_inform_restart(struct sac *s, ns_t now);
+void sac_inform_forget(struct sac *s);
+void sac_inform_resume(struct sac *s, ns_t now);
 void sac_inform_stop(struct sac *s, ns_t now);
 /* sac_report_recv() - An unsolicited MAD of the SA class arrived: a Report, if the SA sent it */
 void sac_report_recv(void *ctx, const struct mad_addr *from, const void *mad, size_t len, ns_t now);

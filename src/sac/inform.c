@@ -115,7 +115,7 @@ void sac_inform_fini(struct sac *s)
 	timer_cancel(s->timers, &s->inform_start);
 }
 
-void sac_inform_restart(struct sac *s, ns_t now)
+void sac_inform_forget(struct sac *s)
 {
 	for (int n = 0; n < SAC_NTRAPS; n++) {
 		struct sac_inform *i = &s->inform[n];
@@ -124,8 +124,13 @@ void sac_inform_restart(struct sac *s, ns_t now)
 		timer_cancel(s->timers, &i->retry);
 		i->subscribed = false;
 		i->failures = 0;
-		inform_step(i, now);
 	}
+}
+
+void sac_inform_resume(struct sac *s, ns_t now)
+{
+	for (int n = 0; n < SAC_NTRAPS; n++)
+		inform_step(&s->inform[n], now);
 }
 
 void sac_inform_hurry(struct sac *s, ns_t now)

@@ -116,12 +116,14 @@ void sac_tell(struct sac *s, enum sac_event ev, const ib_gid *gid, ns_t now)
 void sac_restart(struct sac *s, ns_t now)
 {
 	s->stats.restarts++;
+	/* Users ask whether there is a subscription as soon as they are told, so that of the SA before is forgotten first. */
+	sac_inform_forget(s);
 	sac_tell(s, SAC_EV_RESTART, NULL, now);
 	sac_groups_restart(s, now);
 	sac_paths_restart(s, now);
 	sac_asks_restart(s, now);
 	sac_services_restart(s, now);
-	sac_inform_restart(s, now);
+	sac_inform_resume(s, now);
 }
 
 static bool port_same(const struct sac_port *a, const struct sac_port *b)

@@ -187,6 +187,32 @@ static void test_restart_is_told_and_subscribes_again(void **state)
 	sac_rig_fini(&r);
 }
 
+/* A router that then lists all groups must know that it may miss the creation of a group (RFC 4391 section 11). */
+static struct sac *restarting;
+static void restarted(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now)
+{
+	assert_int_equal(ev, SAC_EV_RESTART);
+	assert_false(sac_subscribed(restarting));
+	heard.n++;
+}
+
+static void test_R70_subscription_of_the_sa_before_is_forgotten_when_users_are_told(void **state)
+{
+	struct sac_user u;
+	struct sac_rig r;
+
+	user_init(&r, &u, false);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_true(sac_subscribed(r.sac));
+	restarting = r.sac;
+	u.event = restarted;
+	sac_reregister(r.sac, r.now);
+	assert_int_equal(heard.n, 1);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_true(sac_subscribed(r.sac));
+	sac_rig_fini(&r);
+}
+
 static void test_shutdown_unsubscribes_unless_shared(void **state)
 {
 	for (int shared = 0; shared < 2; shared++) {
@@ -226,6 +252,8 @@ int main(void)
 		cmocka_unit_test(test_report_of_another_port_is_dropped),
 		cmocka_unit_test(test_trap_65_forgets_the_path),
 		cmocka_unit_test(test_restart_is_told_and_subscribes_again),
+		cmocka_unit_test(
+			test_R70_subscription_of_the_sa_before_is_forgotten_when_users_are_told),
 		cmocka_unit_test(test_shutdown_unsubscribes_unless_shared),
 		cmocka_unit_test(test_statuses_have_words),
 	};
