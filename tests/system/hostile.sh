@@ -93,6 +93,7 @@ echo "# others make a program $slower times as slow"
 echo "# MADs sent: $sent in $seconds s"
 sed 's/^/# quiet: us of /' "$work/quiet"
 sed 's/^/# attack: us of /' "$work/probe"
+u -j fabric sm show | jq -c '.sm[0] | { heavy_sweeps, smps, timeouts }' | sed 's/^/# SM: /'
 cat "$work/times"
 sed 's/^{/# TCP: {/' "$work/flow"
 

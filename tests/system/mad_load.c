@@ -329,11 +329,12 @@ static int load(const struct kind *k, unsigned int rate, unsigned int seconds)
 
 struct figures {
 	unsigned int n, lost;
+	unsigned int refusal; /* the last MAD status that was not 0 */
 	uint64_t us[PROBES_MAX];
 };
 
-/* Return false if no answer comes within six seconds, or if it is a refusal. */
-static bool ask(struct umad *u)
+/* Return the MAD status of the answer; -1: none comes within six seconds. */
+static int ask(struct umad *u)
 {
 	static struct umad answer;
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -354,15 +355,18 @@ static bool ask(struct umad *u)
 			die("read");
 		memcpy(&its, answer.mad + 12, 4);
 		if (n >= (ssize_t)sizeof(answer.h) + 24 && its == mine)
-			return !answer.h.status && !answer.mad[4] && !answer.mad[5];
+			return answer.h.status ? -1 : answer.mad[4] << 8 | answer.mad[5];
 	}
 }
 
 static void measure(struct figures *f, struct umad *u)
 {
 	uint64_t t = now_us();
+	int status = ask(u);
 
-	if (!ask(u))
+	if (status > 0)
+		f->refusal = (unsigned int)status;
+	if (status)
 		f->lost++;
 	else if (f->n < PROBES_MAX)
 		f->us[f->n++] = now_us() - t;
@@ -378,9 +382,12 @@ static int by_value(const void *a, const void *b)
 static void say(const char *what, struct figures *f)
 {
 	qsort(f->us, f->n, sizeof(*f->us), by_value);
-	printf("%s %u lost %u median %llu max %llu\n", what, f->n, f->lost,
+	printf("%s %u lost %u median %llu max %llu", what, f->n, f->lost,
 	       f->n ? (unsigned long long)f->us[f->n / 2] : 0,
 	       f->n ? (unsigned long long)f->us[f->n - 1] : 0);
+	if (f->refusal)
+		printf(" refused 0x%04x", f->refusal);
+	printf("\n");
 }
 
 static void path(struct umad *u, const uint8_t dgid[16])
