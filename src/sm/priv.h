@@ -37,6 +37,8 @@
  * delay of the next sweep after one in which nodes did not answer; doubles up to the sweep interval
  */
 #define SM_RETRY_MIN NS_SEC(1)
+/* How often a sweep begins its discovery anew, because links changed while nodes did not answer */
+#define SM_REDISCOVERIES 2
 #define SM_RETRY_MAX NS_SEC(60)
 /* sweeps that the traps of one port start at once; after that one per SubnetTimeOut */
 #define SM_SWEEPS_BURST 4
@@ -116,6 +118,7 @@ struct sm {
 	ns_t again_at; /* time of the sweep that will handle the change noted in .again */
 	ns_t rest_until; /* time before which no trap starts a sweep */
 	bool incomplete; /* true if a node did not answer, so that another sweep follows soon */
+	unsigned int rediscoveries; /* of this sweep */
 	bool light_changed; /* the light sweep that runs has seen a change */
 	unsigned int light_open;
 	ns_t retry_delay;

@@ -12,7 +12,8 @@
  * A heavy sweep is a sequence of stages. Each stage queues its SMPs; when the queue is idle, the
  * stage is over and the next one begins. Discovery fills a database of its own (sm->next), which is
  * published after the last stage. Nodes that do not answer are left out, and another sweep looks
- * for them: after a second, then after pauses that double.
+ * for them: after a second, then after pauses that double. If a trap came meanwhile, a link may have gone by which they were
+ * asked, and other ways may lead to them, so the discovery begins anew.
  *
  * A light sweep reads PortStateChange of every switch and the state of our own port. In a quiet
  * subnet there are only light sweeps.
@@ -292,6 +293,28 @@ static bool stage_done(const struct sm *sm)
 	       (sm->stage != SM_STAGE_MCAST || sm_mcast_idle(sm));
 }
 
+static bool must_rediscover(const struct sm *sm)
+{
+	return sm->stage == SM_STAGE_DISCOVER && sm->incomplete && sm->again &&
+	       !sm->sweepq.failed && sm->rediscoveries < SM_REDISCOVERIES;
+}
+
+/* Return: false if the sweep ends here */
+static bool rediscover(struct sm *sm, ns_t now)
+{
+	int err;
+
+	sm_dbg(sm, "links change while nodes do not answer: discovery begins anew");
+	sm->rediscoveries++;
+	sm->incomplete = sm->again = false;
+	sm_db_destroy(sm->next);
+	sm->next = NULL;
+	err = sm_discover_start(sm, now);
+	if (err)
+		sweep_fail(sm, err, now);
+	return !err;
+}
+
 void sm_sweep_advance(struct sm *sm, ns_t now)
 {
 	if (sm->advancing)
@@ -300,6 +323,11 @@ void sm_sweep_advance(struct sm *sm, ns_t now)
 	while (stage_done(sm)) {
 		int err;
 
+		if (must_rediscover(sm)) {
+			if (!rediscover(sm, now))
+				break;
+			continue;
+		}
 		if (!stage_finish(sm, now))
 			break;
 		if (sm->stage == SM_STAGE_ACTIVATE) {
@@ -328,6 +356,7 @@ static void sweep_start(struct sm *sm, ns_t now)
 	sm_audit_pause(sm);
 	sm->sweep = (struct sm_sweep){ .number = ++sm->heavy_sweeps, .started = now };
 	sm->incomplete = sm->again = false;
+	sm->rediscoveries = 0;
 	sm->sweepq.failed = false;
 	sm->smps_total += sm->sweepq.sent;
 	sm->timeouts_total += sm->sweepq.timeouts;

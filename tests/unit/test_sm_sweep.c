@@ -865,6 +865,42 @@ static void test_switch_dies_in_mid_sweep(void **state)
 	}
 }
 
+/* A sweep that looks at the subnet while a cable of a ring is pulled asks what is behind it by a way that has ended. */
+static void test_cable_pulled_in_mid_sweep_takes_nobody_away(void **state)
+{
+	for (unsigned int after = 1; after <= 80; after++) {
+		struct net_node *s[3];
+		struct seen seen;
+		uint64_t smps;
+		struct net net;
+		struct sm *sm;
+
+		net_init(&net);
+		for (int i = 0; i < 3; i++)
+			s[i] = net_switch(&net, 8);
+		net_link(s[0], 1, s[1], 1);
+		net_link(s[1], 2, s[2], 1);
+		net_link(s[2], 2, s[0], 2);
+		for (int i = 0; i < 3; i++)
+			net_join(s[i], net_ca(&net, 1));
+		sm = net_sm(s[0], NULL);
+		assert_true(net_until_up(&net, sm, 1));
+		net_run(&net, net.now + NS_SEC(5));
+		seen_init(&seen, sm);
+		smps = net.smps;
+		sm_kick(sm, "test", net.now);
+		while (net.smps < smps + after)
+			net_run(&net, timers_next(&net.timers));
+		net_cut(s[0], 1, true);
+		net_run(&net, net.now + NS_SEC(5));
+		if (seen.out)
+			fail_msg("cut after %u SMPs: %u ports gone", after, seen.out);
+		net_assert_connected(&net);
+		sm_destroy(sm);
+		net_fini(&net);
+	}
+}
+
 static void test_duplicate_guid_is_named_and_left_out(void **state)
 {
 	struct net net;
@@ -1033,6 +1069,7 @@ int main(void)
 		cmocka_unit_test(test_I16_path_is_the_minimum_of_its_links),
 		cmocka_unit_test(test_node_dies_in_mid_sweep),
 		cmocka_unit_test(test_switch_dies_in_mid_sweep),
+		cmocka_unit_test(test_cable_pulled_in_mid_sweep_takes_nobody_away),
 		cmocka_unit_test(test_duplicate_guid_is_named_and_left_out),
 		cmocka_unit_test(test_duplicate_port_guid_is_left_out),
 		cmocka_unit_test(test_links_to_oneself),
