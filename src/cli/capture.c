@@ -62,8 +62,9 @@ static int absolute(json_t *args)
 }
 
 /*
- * The file is opened and written with the user's rights, by a writer that lives until the capture ends. It truncates
- * the file when the instance sends octets, which the instance does only if it does not write the file already.
+ * The file is opened and written with the user's rights, by a writer that lives until the capture ends. The writer truncates
+ * the file only when the first octets come from the instance. The instance refuses a second capture to a file that it writes
+ * already, so the first capture is not lost.
  */
 static int start_writer(const char *file)
 {

@@ -20,7 +20,8 @@
 #define RETRY_MS 200 /* first pause between rounds, doubled up to RETRY_MAX_MS */
 #define RETRY_MAX_MS 1600
 #define RTT_PINGS 32
-#define NEIGH_ENTRIES 1024 /* assumed gc_thresh3, since only the first namespace shows it */
+/* gc_thresh3 where it cannot be read: only the initial network namespace has the file */
+#define NEIGH_ENTRIES 1024
 
 /* --- echoes */
 

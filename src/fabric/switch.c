@@ -7,9 +7,9 @@
  * DOC: Forwarding
  *
  * A packet first passes the checks of the link and the ingress port (length, LVer, VCRC, port
- * state, raw filter, P_Key). Then its egress ports are looked up. Each of them checks the packet
- * again (state, VL, MTU, raw filter, P_Key), and puts it into its queue. SMPs skip the checks for
- * data, because they also pass ports in Init and have neither P_Key nor SL. Packets for
+ * state, raw filter, P_Key). Then its egress ports are looked up. Each egress port checks the packet
+ * again (state, VL, MTU, raw filter, P_Key), and puts the packet into its queue. SMPs skip the checks
+ * for data, because SMPs also pass ports in Init, and their P_Key and SL are not checked. Packets for
  * port 0 go to switch_port0.c. See IBTA volume 1, 18.2.
  */
 

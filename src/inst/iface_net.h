@@ -37,7 +37,7 @@ enum iface_net_set {
 
 struct inst_iface;
 
-/* Settings of an interface that the kernel is to be told through the helper: inst/iface_net.h. */
+/* Settings of an interface that the kernel is to be told through the helper. */
 struct iface_net {
 	unsigned int wanted; /* mask of enum iface_net_set: settings that wait to be sent */
 	unsigned int asked; /* settings that the job under way carries */

@@ -8,7 +8,7 @@
  * A neighbour table may have more than 100,000 entries, which take the kernel a tenth of a second and more. So a dump is
  * read in pieces of 32 KiB at most, one in each wake-up of the loop, which serves packets and other requests between
  * them. One dump is read at a time in the whole instance; others wait for it in the order in which they were asked for.
- * Only requests of control clients ask for dumps, each for one at a time, so the clients bound their number.
+ * Only requests of control clients ask for dumps, and each client has at most one, so there are never more dumps than clients.
  */
 
 #include "netdev/rtnl.h"

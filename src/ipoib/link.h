@@ -97,7 +97,8 @@ struct ipoib_link {
 	uint16_t pkey; /* P_Key with bit 15 set */
 	struct ipoib_map map; /* what the MGIDs of the link's groups depend on */
 	ib_gid mgid; /* MGID of the broadcast group */
-	enum ipoib_sl_from sl_from; /* that of the configuration, or the profile's */
+	/* Where the SL of unicast packets comes from: as configured, or else as the profile has it */
+	enum ipoib_sl_from sl_from;
 
 	/* State; only set_state() in link.c writes .state and .since. */
 	enum ipoib_link_state state;

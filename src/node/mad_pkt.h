@@ -16,7 +16,7 @@
  * @vl:		the virtual lane of a GMP
  *
  * An SMP travels on VL15 with SL 0, P_Key 0xffff and Q_Key 0, and with permissive LIDs if its route is directed.
- * A GMP has P_Key @to->pkey.
+ * A GMP has the entry of the port's P_Key table that matches @to->pkey, or @to->pkey if no entry does.
  * Return: NULL if the pool is exhausted
  */
 struct pkt *mad_pkt_build(struct pkt_pool *pool, const struct node_port *port,

@@ -50,7 +50,7 @@ static int octets_of(uint8_t ret[REC_LEN], const char *hex)
 	return 0;
 }
 
-/* A number of @n octets in network order, which ends with the @len octets at @from */
+/* Writes a number of @n octets in network order to @to: zeros, then the @len octets at @from */
 static void put(void *to, size_t n, const uint8_t *from, size_t len)
 {
 	memset(to, 0, n - len);
