@@ -123,10 +123,10 @@ int netdev_helper_start_end(uint32_t flags, const struct netdev_helper_end *end,
 /**
  * netdev_helper_seal() - Tell the helper that everything has been made
  *
- * From here on the helper makes no namespaces and TAPs, opens no namespace but one that came back
- * (netdev_post_ns_follow()), whose files it gives out, gives out no other sockets than AF_UNIX ones, and these only if it
- * gave one before. It changes the TAPs that it made. It gives up the privileges that it no longer needs, and filters its
- * system calls.
+ * From here on the helper makes no namespaces and TAPs. It opens no namespace but one that came back
+ * (netdev_post_ns_follow()), and gives out the files of that. It gives out no sockets but AF_UNIX ones, and these only if it
+ * gave one out before. It changes only the TAPs that it made. It gives up the privileges that it no longer needs, and filters
+ * its system calls.
  * Return: 0 or -errno
  */
 int netdev_helper_seal(struct netdev_helper *h);
@@ -333,7 +333,7 @@ int netdev_post_socket(struct netdev_helper *h, uint32_t ns, int type, netdev_do
 /**
  * netdev_post_ns_follow() - Look whether the namespace that a specification names is still there
  * @gen:	number of the namespace that the caller knows: 1 at first, or the value of the last answer that had files;
- *		0 after the answer that this one is gone, to be given another
+ *		0 after the answer that this namespace is gone, to be given a new one
  *
  * If the file that names the namespace is gone or means another namespace, the helper lets go of the old one: it takes
  * the TAPs out of it, keeps them, and closes its descriptors. If the file means a namespace then, or later when it is asked

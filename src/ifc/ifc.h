@@ -140,7 +140,7 @@ struct ifc_ops {
 	void (*set_mtu)(void *ctx, unsigned int mtu);
 	/* Set the carrier of the network interface to the state of the link. */
 	void (*set_carrier)(void *ctx, bool up);
-	/* The link was told the port's attributes, which may have changed, as the LID. May be NULL */
+	/* The link was told the port's attributes, some of which may have changed, such as the LID. May be NULL */
 	void (*port_changed)(void *ctx);
 };
 

@@ -27,7 +27,7 @@ int iface_iid_init(struct inst_iface *i, const struct conf_iface *c, char err[IN
 /*
  * iface_iid_secret() - The secret that the configuration gives, or that of the machine; unchanged where there is no need of one
  *
- * As iface_iid_init() is, which calls it.
+ * To be called while /etc is visible; iface_iid_init() calls it. Return: as iface_iid_init()
  */
 int iface_iid_secret(const struct conf_iface *c, uint8_t ret[IPOIB_STABLE_SECRET],
 		     char err[INST_ERR_MAX]);

@@ -54,8 +54,8 @@ struct iface_net {
 	uint8_t linklocal[16]; /* the fe80:: address that was sent last; zero if none was */
 	ns_t asked_at; /* time at which the job under way was queued */
 	struct timer pace; /* earliest time of the next deletion of neighbours */
-	struct timer
-		again; /* time at which is asked again for the TAP's return or IFF_UP after a refusal, or for what found the helper's queue full */
+	/* Next try after the TAP's return or IFF_UP was refused, or after the helper's queue was full */
+	struct timer again;
 	unsigned int ngone; /* number of MACs in .gone */
 	uint64_t gone_dropped; /* MACs for which .gone had no room */
 	uint8_t gone[IFACE_GONE_MAX][6]; /* MACs whose neighbour entries are to be deleted */
@@ -87,7 +87,10 @@ void iface_net_neigh_gone(struct inst_iface *i, const uint8_t mac[6]);
 
 /* iface_net_lost() - The namespace is gone, or the instance leaves: forget what was to be sent, and send nothing */
 void iface_net_lost(struct inst_iface *i);
-/* iface_net_came() - There is a namespace again, or the first time a network device for it: have the TAP, the addresses and IFF_UP set there */
+/*
+ * iface_net_came() - The namespace is there again, or the interface has got its network device for the first time: have the
+ * TAP, the addresses and IFF_UP set there
+ */
 void iface_net_came(struct inst_iface *i);
 
 /* iface_net_retry() - Send settings again that were refused; to be called every few seconds */

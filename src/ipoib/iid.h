@@ -25,9 +25,9 @@ void ipoib_iid_complement(uint8_t ret[8], uint64_t guid);
 void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid);
 
 /*
- * Stable opaque identifiers, RFC 7217, which RFC 8064 recommends. The kernel computes them, for each prefix another one, of a
+ * Stable opaque identifiers, RFC 7217, which RFC 8064 recommends. The kernel computes a different one for each prefix, from a
  * secret, the prefix and the number of collisions that duplicate address detection found. So the secret that the kernel gets
- * has to stand for the rest: for the interface, its link, and the secret that the administrator or the machine has.
+ * has to depend on all else: on the interface, its link, and the secret that the administrator or the machine has.
  */
 #define IPOIB_STABLE_SECRET 16 /* octets, as RFC 7217 section 5 recommends at least */
 

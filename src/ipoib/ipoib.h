@@ -335,9 +335,9 @@ struct ipoib_neigh {
 struct ipoib_neigh *ipoib_neigh_get(struct ipoib_link *l, const struct ipoib_lladdr *a, ns_t now);
 struct ipoib_neigh *ipoib_neigh_find(const struct ipoib_link *l, const struct ipoib_lladdr *a);
 /*
- * ipoib_neigh_said() - Keep the Q_Key and the EUI-64 of the neighbour that a message of @src (NULL: unknown) says
+ * ipoib_neigh_said() - Keep the Q_Key and the EUI-64 of a neighbour, as a message of @src (NULL: unknown) gives them
  *
- * Once the path to the neighbour is known, so are its packets, and what other ports say of it has no effect.
+ * Once the path to the neighbour is known, its own packets are recognized, and what other ports say of it has no effect.
  * Return: 0; -EKEYREJECTED: a Q_Key that no packet of ours can have, since bit 31 stands for the Q_Key of our own queue pair
  * (IBTA 10.2.5), which is the link's
  */

@@ -158,7 +158,7 @@ struct ipoib_link {
 	struct sac_group_query router_list; /* open question for all groups */
 	struct timer router_timer; /* asks for all groups */
 	unsigned int router_failures; /* failed questions in a row, for the back-off */
-	bool router_sure; /* the SA sends us trap 66 since before the last question */
+	bool router_sure; /* the SA has sent us every trap 66 since before the last question */
 	bool router_full_logged; /* it was logged that there are more groups than fit in the table */
 
 	/* Queue of actions */
@@ -181,20 +181,23 @@ bool ipoib_link_group_known(const struct ipoib_link *l);
 void ipoib_link_group_ask(struct ipoib_link *l, ns_t now);
 void ipoib_link_group_forget(struct ipoib_link *l); /* the link goes down */
 void ipoib_link_group_restart(
-	struct ipoib_link *l); /* the SA client starts over, and the question, too */
-/* ipoib_link_group_again() - The group cannot be used: ask which it is, unless it can be joined before the answer */
+	struct ipoib_link *l); /* the SA client starts over, and so does the question */
+/*
+ * ipoib_link_group_again() - The group cannot be used: ask the next server after a back-off. If the group can be joined before
+ * that, ipoib_link_group_good() takes this back
+ */
 void ipoib_link_group_again(struct ipoib_link *l, ns_t now);
 void ipoib_link_group_wrong(struct ipoib_link *l,
 			    ns_t now); /* the values are not those of the group */
 void ipoib_link_group_good(struct ipoib_link *l); /* the group was joined and fits */
 /*
- * ipoib_link_group_renew() - A new join contradicts the values, since the group was made anew: ask for them at once, and keep
- * the answer to the join for the new ones. False: the last join contradicted them, too
+ * ipoib_link_group_renew() - The answer to a new join contradicts the values of SIDR, because the group was made anew: ask for new
+ * values at once, and keep the answer to compare it with them. False: the last join contradicted the values, too
  */
 bool ipoib_link_group_renew(struct ipoib_link *l, ns_t now);
 /*
  * ipoib_link_group_doubt() - The SL or fields of the GRH that SIDR gave may be older than those with which the SA granted @rec: ask
- * once more, and keep the answer to the join for the new values. False: they agree, or SIDR insists on its own
+ * once more, and keep the answer to the join to compare it with the new values. False: they agree, or SIDR gave its values again
  */
 bool ipoib_link_group_doubt(struct ipoib_link *l, const struct ib_mcmember_rec *rec, ns_t now);
 /* ipoib_link_group_differs() - Writes to @t which value of a granted record is not what SIDR said */

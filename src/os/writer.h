@@ -40,7 +40,7 @@ int writer_report(int sock, int *ret);
 /* writer_pair() - A socket to write, and the end to copy from; close-on-exec. 0 or -errno */
 int writer_pair(int *ret_write, int *ret_read);
 
-/* writer_copy() - Copy what @from has now, at most a buffer. 1; 0 at its end; -errno of either, -EINTR too */
+/* writer_copy() - Copy what @from has now, at most a buffer. 1; 0 at the end of @from; -errno of reading or writing, -EINTR too */
 int writer_copy(int from, int out);
 
 #endif

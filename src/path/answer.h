@@ -25,9 +25,9 @@ void path_reply_fini(struct path_reply *r);
 /**
  * path_reply_read() - Read what has come
  * @text:	octets received so far
- * @ret:	as path_reply_fini() leaves it, or from the call before
+ * @ret:	as path_reply_fini() or the last call left it
  *
- * Return: 1 more has to come; 0 @ret is a whole answer; -EPROTO the text is none
+ * Return: 1 more has to come; 0 @ret is a whole answer; -EPROTO the text is not an answer
  */
 int path_reply_read(struct path_reply *ret, const char *text, size_t len);
 

@@ -5,9 +5,10 @@
 /*
  * DOC: One question
  *
- * Each question has a connection of its own, because an instance answers the requests of one connection in their order, and one
- * that has to be resolved would keep the others waiting. The connection ends its sending side behind the request. So the instance
- * drops it as soon as it has answered, and an answer that the program does not fetch takes no place of another client.
+ * Each question has a connection of its own, because an instance answers the requests of one connection in their order, and a
+ * question whose address has to be resolved would keep the others waiting. The sending side of the connection is shut down after
+ * the request. So the instance drops the connection as soon as it has answered, and an answer that the program does not fetch
+ * does not take the place of another client.
  */
 
 #include <sys/un.h>

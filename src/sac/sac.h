@@ -94,7 +94,7 @@ void sac_port_update(struct sac *s, const struct sac_port *port, ns_t now);
 void sac_reregister(struct sac *s, ns_t now);
 
 const struct sac_port *sac_port(const struct sac *s);
-/* sac_secret() - A number that others cannot guess, another one for each @purpose */
+/* sac_secret() - A number that others cannot guess, a different one for each @purpose */
 uint64_t sac_secret(const struct sac *s, uint64_t purpose);
 
 /* sac_usable() - Whether the port is Active and has a LID and an SM LID */

@@ -8,7 +8,8 @@
  * Whoever is a member of a partition may register ServiceRecords for it, so the right server may be one of hundreds. The servers
  * stand on a ring, each at the hash of its GID, and the turn goes round the ring: after a failure to the next one. So in a round
  * each server is asked once, a server that failed comes last, and only places on the ring have to be remembered. The hash has a key
- * that others do not know, so that nobody can register records right behind the turn and so keep it from going on.
+ * that others do not know. Otherwise somebody could register servers that always stand right behind the one that has the turn, and
+ * the turn would never reach the others.
  *
  * The first round begins with the first record of the SA, where a subnet manager that answers itself has its own. A later one,
  * after a restart of the SA client, begins with the server whose values were right.

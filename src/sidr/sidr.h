@@ -5,8 +5,8 @@
 /*
  * DOC: The addresses of an IBARP group, from the service that gives them out
  *
- * Draft-pelissier-ipoib-encaparp-00 §6.2: with which SL, DLID, TClass, FlowLabel, HopLmt, DGID, P_Key and Q_Key an IBARP request
- * is multicast comes by SIDR. A question has three steps, and each one needs the answer to the one before:
+ * Draft-pelissier-ipoib-encaparp-00 §6.2: SIDR gives the SL, DLID, TClass, FlowLabel, HopLmt, DGID, P_Key and Q_Key with which an
+ * IBARP request is multicast. A question has three steps, and each one needs the answer to the one before:
  *
  *	SERVICE		the SA says which port offers the ServiceID in the partition (ServiceRecord)
  *	PATH		the SA says how to get there (PathRecord)

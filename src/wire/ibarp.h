@@ -32,8 +32,8 @@ bool ibarp_is(const uint8_t *p, size_t len);
 /*
  * ibarp_decode() - Decode the octets after the encapsulation
  *
- * If both readings of the addresses are possible, it is the one in which the EUI-64 of the sender is the low half of its
- * GID; if that is true of both or of none, it is the one that the draft draws.
+ * If the addresses can be read with and without the second copy, the reading counts in which the EUI-64 of the sender is the
+ * low half of its GID. If that is true of both or of none, the reading counts that the draft draws.
  * Return: 0; -EBADMSG: too short; -EPROTO: other types, lengths or operations
  */
 int ibarp_decode(struct ibarp_pkt *ret, const void *p, size_t len);
