@@ -9,11 +9,12 @@
 /*
  * DOC: Sweeps
  *
- * A heavy sweep is a sequence of stages. Each stage queues its SMPs; when the queue is idle, the
- * stage is over and the next one begins. Discovery fills a database of its own (sm->next), which is
- * published after the last stage. Nodes that do not answer are left out, and another sweep looks
- * for them: after a second, then after pauses that double. If a trap came meanwhile, a link may have gone by which they were
- * asked, and other ways may lead to them, so the discovery begins anew.
+ * A heavy sweep is a sequence of stages. Each stage queues its SMPs; when the queue is idle, the stage is over and the next
+ * one begins. Discovery fills a database of its own (sm->next), which is published after the last stage.
+ *
+ * Nodes that do not answer are left out, and another sweep looks for them: after a second, then after pauses that double.
+ * If a trap came meanwhile, the way by which they were asked may have ended and others may lead to them, so the discovery
+ * begins anew.
  *
  * A light sweep reads PortStateChange of every switch and the state of our own port. In a quiet
  * subnet there are only light sweeps.
@@ -200,10 +201,7 @@ static void publish(struct sm *sm, ns_t now)
 	sm_db_destroy(old);
 }
 
-/*
- * While no SMP is in flight no answer will continue the computation, so a timer does, after other
- * events were handled.
- */
+/* While no SMP is in flight no answer will continue the computation, so a timer does, after other events were handled. */
 static void slice_next(struct sm *sm, ns_t now)
 {
 	if (sm->router && smpq_idle(&sm->sweepq))
@@ -232,8 +230,6 @@ static int stage_start(struct sm *sm, ns_t now)
 	int err = 0;
 
 	switch (sm->stage) {
-	case SM_STAGE_DISCOVER:
-		return sm_discover_start(sm, now);
 	case SM_STAGE_ELECT:
 		sm_elect_start(sm, now);
 		return 0;
@@ -299,20 +295,18 @@ static bool must_rediscover(const struct sm *sm)
 	       !sm->sweepq.failed && sm->rediscoveries < SM_REDISCOVERIES;
 }
 
-/* Return: false if the sweep ends here */
-static bool rediscover(struct sm *sm, ns_t now)
+static void discover(struct sm *sm, ns_t now)
 {
 	int err;
 
-	sm_dbg(sm, "links change while nodes do not answer: discovery begins anew");
-	sm->rediscoveries++;
-	sm->incomplete = sm->again = false;
+	sm->incomplete = sm->again = sm->sweepq.failed = false;
 	sm_db_destroy(sm->next);
-	sm->next = NULL;
+	enter(sm, SM_STAGE_DISCOVER, now);
 	err = sm_discover_start(sm, now);
 	if (err)
 		sweep_fail(sm, err, now);
-	return !err;
+	else
+		sm_sweep_advance(sm, now);
 }
 
 void sm_sweep_advance(struct sm *sm, ns_t now)
@@ -324,8 +318,8 @@ void sm_sweep_advance(struct sm *sm, ns_t now)
 		int err;
 
 		if (must_rediscover(sm)) {
-			if (!rediscover(sm, now))
-				break;
+			sm->rediscoveries++;
+			discover(sm, now);
 			continue;
 		}
 		if (!stage_finish(sm, now))
@@ -348,25 +342,16 @@ void sm_sweep_advance(struct sm *sm, ns_t now)
 
 static void sweep_start(struct sm *sm, ns_t now)
 {
-	int err;
-
 	if (sm->stage != SM_STAGE_IDLE ||
 	    (sm->state != SMP_SM_MASTER && sm->state != SMP_SM_DISCOVERING))
 		return;
 	sm_audit_pause(sm);
 	sm->sweep = (struct sm_sweep){ .number = ++sm->heavy_sweeps, .started = now };
-	sm->incomplete = sm->again = false;
 	sm->rediscoveries = 0;
-	sm->sweepq.failed = false;
 	sm->smps_total += sm->sweepq.sent;
 	sm->timeouts_total += sm->sweepq.timeouts;
 	sm->sweepq.sent = sm->sweepq.timeouts = 0;
-	enter(sm, SM_STAGE_DISCOVER, now);
-	err = stage_start(sm, now);
-	if (err)
-		sweep_fail(sm, err, now);
-	else
-		sm_sweep_advance(sm, now);
+	discover(sm, now);
 }
 
 static void light_done(struct sm *sm, ns_t now)
