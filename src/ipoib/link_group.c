@@ -81,6 +81,10 @@ static void sidr_done(struct sidr_ask *a, const struct sidr_result *r, ns_t now)
 		timer_cancel(l->cfg.timers, &l->retry);
 	if (l->granted)
 		ipoib_link_granted(l, now);
+	else if (l->state == IPOIB_LINK_JOINING && !l->joined)
+		ipoib_link_join(
+			l,
+			now); /* without waiting for the back-off of a join that was refused before */
 	else
 		ipoib_link_advance(l, now);
 }
