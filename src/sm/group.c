@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "sm/priv.h"
+#include "subnet/tree.h"
 
 static uint64_t mgid_hash(const ib_gid *mgid)
 {
@@ -53,6 +54,11 @@ struct sm_mcmember *sm_group_member(const struct sm_group *g, uint64_t port_guid
 			return m;
 	}
 	return NULL;
+}
+
+bool sm_group_reaches(const struct sm *sm, const struct sm_group *g, uint64_t port_guid)
+{
+	return sm_tree_reaches(sm->routed, g, port_guid);
 }
 
 unsigned int sm_groups_max(const struct sm *sm)

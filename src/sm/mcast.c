@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sm/tree.h"
+#include "subnet/tree.h"
 
 /*
  * DOC: Multicast forwarding tables
  *
- * sm/tree.c computes the ports of each switch that a group needs. This file writes them.
+ * subnet/tree.c computes the ports of each switch that a group needs. This file writes them.
  *
  * Each MFT block and position of a switch that must be written is a job. A job sends the entries
  * that are wanted at the time of sending. A waiter waits until all jobs that are older than itself

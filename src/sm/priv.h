@@ -14,7 +14,7 @@
  *	port.c     PortInfo: addresses, MTU, arm, activate
  *	pkey.c     P_Key tables                   qos.c  SLtoVL tables
  *	lft.c      LFT writes
- *	tree.c     spanning trees of groups       mcast.c MFT writes
+ *	mcast.c    MFT writes, of the trees of subnet/tree.h
  *	group.c    groups and members
  *	partition_apply.c groups and P_Keys that the partitions ask for
  *	learn.c    tables that are read when a client of the SA asks for them

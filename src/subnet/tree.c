@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sm/tree.h"
+#include "subnet/tree.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "sm/priv.h"
 
 /*
  * DOC: Multicast trees
@@ -333,9 +331,8 @@ void sm_tree_free(struct sm_tree *t)
 	free(t->own_row);
 }
 
-bool sm_group_reaches(const struct sm *sm, const struct sm_group *g, uint64_t port_guid)
+bool sm_tree_reaches(const struct sm_db *db, const struct sm_group *g, uint64_t port_guid)
 {
-	const struct sm_db *db = sm->routed;
 	uint8_t port, *row;
 	uint32_t at;
 	bool ret;

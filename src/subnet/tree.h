@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SM_TREE_H
-#define SM_TREE_H
+#ifndef SUBNET_TREE_H
+#define SUBNET_TREE_H
 
 /* The spanning tree of a multicast group. See the DOC comment in tree.c. */
 
-#include "sm/group.h"
 #include "subnet/db.h"
+#include "subnet/group.h"
 
 /* The part of a tree that is at one switch. */
 struct sm_branch {
@@ -37,5 +37,8 @@ struct sm_tree {
  */
 int sm_tree_build(struct sm_tree *ret, const struct sm_db *db, struct sm_group *g);
 void sm_tree_free(struct sm_tree *t);
+
+/* sm_tree_reaches() - Tell whether the port is, or as a member would be, in the tree of @g (see sm_group_reaches()) */
+bool sm_tree_reaches(const struct sm_db *db, const struct sm_group *g, uint64_t port_guid);
 
 #endif
