@@ -130,6 +130,8 @@ void sac_groups_fini(struct sac *s);
 void sac_groups_restart(struct sac *s, ns_t now);
 /* sac_groups_deleted() - Forget the membership of a group that the SA has deleted */
 void sac_groups_deleted(struct sac *s, const ib_gid *mgid);
+/* sac_groups_verify() - Join again the groups that may have ended unnoticed, because Reports come only from now on */
+void sac_groups_verify(struct sac *s, ns_t now);
 /* sac_groups_resume() - Join a group again if it has references */
 void sac_groups_resume(struct sac *s, const ib_gid *mgid, ns_t now);
 void sac_asks_fini(struct sac *s);

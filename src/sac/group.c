@@ -42,6 +42,7 @@ struct sac_group {
 	bool leaving; /* true if the request in .op is a Delete */
 	bool creating; /* a join without parameters was refused, so the next one creates the group */
 	bool overtaken; /* the references have changed since the request in op was sent */
+	bool blind; /* the last join was granted while no Report of the group's end could come */
 	struct sac_op op;
 	struct timer timer; /* end of a back-off, or callbacks to be called */
 	int status;
@@ -277,6 +278,7 @@ static void join_granted(struct sac_group *g, const struct ib_mcmember_rec *rec)
 {
 	g->rec = *rec;
 	g->have |= g->asked;
+	g->blind = !sac_subscribed(g->sac);
 	g->status = 0;
 	if (g->refused)
 		return; /* their back-off goes on */
@@ -540,17 +542,37 @@ void sac_groups_hurry(struct sac *s, ns_t now)
 	}
 }
 
-void sac_groups_deleted(struct sac *s, const ib_gid *mgid)
+/* The SA may have ended the membership. `may` stays, because nobody knows whether it has. */
+static void group_doubt(struct sac_group *g)
 {
-	struct sac_group *g = group_find(s, mgid);
 	struct sac_group_ref *r;
 
-	if (!g)
-		return;
-	/* `may` stays, because a late Report can be about an earlier group of this MGID. */
 	g->have = 0;
 	list_for_each (r, &g->refs, link)
 		r->told = false;
+}
+
+/* A late Report can be about an earlier group of this MGID. */
+void sac_groups_deleted(struct sac *s, const ib_gid *mgid)
+{
+	struct sac_group *g = group_find(s, mgid);
+
+	if (g)
+		group_doubt(g);
+}
+
+/* A group ends with its last FullMember, so who is one knows that there is still the same group. */
+void sac_groups_verify(struct sac *s, ns_t now)
+{
+	struct sac_group *g, *tmp;
+
+	list_for_each_safe (g, tmp, &s->groups, all) {
+		if (!g->blind || g->have & (MCM_JOIN_FULL | MCM_JOIN_SEND_ONLY_FULL))
+			continue;
+		g->blind = false;
+		group_doubt(g);
+		group_step(g, now);
+	}
 }
 
 void sac_groups_resume(struct sac *s, const ib_gid *mgid, ns_t now)

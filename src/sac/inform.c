@@ -33,6 +33,7 @@ static void inform_done(struct sac_op *op, int status, const struct sa_mad *resp
 {
 	struct sac_inform *i = container_of(op, struct sac_inform, op);
 	struct sac *s = i->sac;
+	bool was = sac_subscribed(s);
 	char text[SAC_STATUS_LEN];
 
 	if (s->closing) {
@@ -42,6 +43,8 @@ static void inform_done(struct sac_op *op, int status, const struct sa_mad *resp
 	i->subscribed = !status;
 	if (!status) {
 		i->failures = 0;
+		if (!was && sac_subscribed(s))
+			sac_groups_verify(s, now);
 		return;
 	}
 	i->status = status;

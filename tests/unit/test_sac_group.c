@@ -486,6 +486,41 @@ static void test_H34_a_join_is_tried_as_its_user_says(void **state)
 	sac_rig_fini(&r);
 }
 
+static void no_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now)
+{
+}
+
+/* Without a subscription nobody tells a NonMember that its group ended, and that another one has its MGID now. */
+static void test_R70_nonmember_joins_again_when_reports_begin_to_come(void **state)
+{
+	struct sac_user subscriber = { .event = no_event };
+	struct user non = { 0 }, full = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	r.sa.inform_refuse = SA_STATUS_NO_RESOURCES;
+	sac_user_add(r.sac, &subscriber);
+	make(&r, 1);
+	make(&r, 2);
+	join(&r, &non, 1, MCM_JOIN_NON, false);
+	join(&r, &full, 2, MCM_JOIN_FULL, false);
+	sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(non.granted, 1);
+	at_sa(&r, 1)->have = 0; /* the group ended, and was made anew by others */
+	r.sa.inform_refuse = 0;
+	sac_rig_run(&r, NS_SEC(20));
+	assert_true(sac_subscribed(r.sac));
+	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_NON);
+	assert_int_equal(non.granted, 2);
+	assert_int_equal(at_sa(&r, 1)->joins, 2);
+	/* The group of a FullMember cannot have ended. */
+	assert_int_equal(at_sa(&r, 2)->joins, 1);
+	/* Under the subscription it is not asked for again. */
+	sac_rig_run(&r, NS_SEC(100));
+	assert_int_equal(at_sa(&r, 1)->joins, 2);
+	sac_rig_fini(&r);
+}
+
 static void test_reregister_joins_every_group_again(void **state)
 {
 	struct user u[20];
@@ -860,6 +895,7 @@ int main(void)
 		cmocka_unit_test(test_back_off_differs_by_seed),
 		cmocka_unit_test(test_silent_sa_is_retried_without_end),
 		cmocka_unit_test(test_H34_a_join_is_tried_as_its_user_says),
+		cmocka_unit_test(test_R70_nonmember_joins_again_when_reports_begin_to_come),
 		cmocka_unit_test(test_reregister_joins_every_group_again),
 		cmocka_unit_test(test_port_bounce_joins_again),
 		cmocka_unit_test(test_leave_while_the_join_is_open_leaves_what_is_granted),
