@@ -196,7 +196,8 @@ static void check_link(uint16_t pkey)
 		assert_true(of(i, pkey)->carrier);
 		of(i, pkey)->frames = 0;
 	}
-	say(of(0, pkey));
+	if (of(0, pkey)) /* which the compiler does not know */
+		say(of(0, pkey));
 	lab_run(&lab, NS_SEC(1));
 	for (unsigned int i = 0; i < HOSTS; i++)
 		assert_int_equal(of(i, pkey)->frames, i > 0);
