@@ -27,7 +27,7 @@
 #define AUDIT_TICK NS_SEC(10) /* interval of bursts in a small subnet */
 #define AUDIT_TICK_BIG NS_SEC(1) /* interval of bursts in a subnet where audit_rate is the limit */
 #define AUDIT_OPEN 8 /* most SMPs in flight */
-/* log lines about repairs at once; after that one every AUDIT_LINES_EVERY */
+/* most log lines about repairs in a burst; after that, one every AUDIT_LINES_EVERY */
 #define AUDIT_LINES_BURST 8
 #define AUDIT_LINES_EVERY NS_SEC(10)
 
@@ -58,7 +58,10 @@ static unsigned int lft_blocks(const struct sm_port *p)
 	return p->num == 0 && p->node->sw ? p->node->sw->fdb->lft_blocks : 0;
 }
 
-/* The blocks that no group ever used are not read: the first group writes all of a block. */
+/*
+ * A block that no group has ever used is not read, because all of it is written for its first
+ * group.
+ */
 static unsigned int mft_items(const struct sm_port *p)
 {
 	const struct sm_fdb *f = p->num == 0 && p->node->sw ? p->node->sw->fdb : NULL;

@@ -164,8 +164,8 @@ static void on_switch_info(void *ctx, const struct smp_cmd *cmd, int status, con
 }
 
 /*
- * Use the record of the tables that the last sweep wrote. The switch still has them, unless it was
- * reset.
+ * Take over the last sweep's record of the tables that it wrote to the switch. The switch still has
+ * these tables, unless it was reset.
  */
 static int switch_adopt_fdb(struct sm *sm, struct sm_node *n)
 {

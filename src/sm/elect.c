@@ -176,7 +176,10 @@ static void on_sm_info(void *ctx, const struct smp_cmd *cmd, int status, const u
 	struct smp_sm_info info;
 	struct sm_other *o;
 
-	/* If an SM does not answer, it has just ended, and its capability bit was still set. */
+	/*
+	 * An SM that does not answer has just ended; its port still had the capability bit set when
+	 * it was discovered.
+	 */
 	if (status || smp_sm_info_decode(&info, data, SMP_DATA_LEN))
 		return;
 	o = other_add(sm);
@@ -203,8 +206,8 @@ void sm_elect_start(struct sm *sm, ns_t now)
 }
 
 /*
- * Note the directed route to the SM that is to be polled, as long as the database of this sweep has
- * it.
+ * Note which SM is to be polled, and copy the directed route to it from the database of this sweep,
+ * which may be freed before the polls.
  */
 static void remember_master(struct sm *sm, const struct sm_other *o)
 {
@@ -235,7 +238,8 @@ static const struct sm_other *best_of(const struct sm *sm, unsigned int states)
 }
 
 /*
- * From now on the other SM is polled as the master. If it does not become one, the polls show it.
+ * From now on the other SM is polled as the master. If it does not become master, the polls fail,
+ * and this SM discovers again.
  */
 static void handed_over(struct sm *sm, ns_t now)
 {
@@ -309,7 +313,10 @@ bool sm_elect_finish(struct sm *sm, ns_t now)
 		handover(sm, o, now);
 		return true;
 	}
-	/* It takes no HANDOVER yet. No trap says when it has become STANDBY, so another sweep will ask it. */
+	/*
+	 * A better SM that is still DISCOVERING accepts no HANDOVER. No trap tells when it has become
+	 * STANDBY, so another sweep will read its SMInfo again.
+	 */
 	o = best_of(sm, 1u << SMP_SM_DISCOVERING);
 	sm->better_to_come = o && better(&o->info, &self);
 	return true;
@@ -336,7 +343,10 @@ static void on_ack_sent(void *ctx, const struct smp_cmd *cmd, int status, const 
 		sm_warn(sm, "the old master does not take the acknowledgement of its HANDOVER");
 }
 
-/* A standby or discovering SM becomes master by the sweep that follows; a master remains master. */
+/*
+ * Obey a HANDOVER: a standby or discovering SM becomes master by the sweep that follows; a master
+ * remains master.
+ */
 static void take_over(struct sm *sm, const uint8_t *mad, ns_t now)
 {
 	struct smp_cmd ack;
@@ -393,9 +403,10 @@ static bool control(struct sm *sm, uint32_t mod, const struct smp_sm_info *from,
 }
 
 /*
- * Tell whether a request proves that its sender may know our SM_Key. A sender that has our M_Key,
- * if there is one, could Set our ports as well. OpenSM also discloses the key to such senders, and
- * ignores SMs that do not (14.4.6). So the SM_Key is as secret as the M_Key.
+ * Tell whether the sender of a request may know our SM_Key: it may if the request has our M_Key, or
+ * if we have no M_Key. Such a sender could change our ports anyway. OpenSM also discloses its
+ * SM_Key to such senders, and ignores SMs that do not (14.4.6). So the SM_Key is as secret as the
+ * M_Key.
  */
 static bool may_know_key(const struct sm *sm, const uint8_t *mad)
 {

@@ -7,9 +7,9 @@
  *
  * Groups, their members and their MLIDs. The SA judges requests (component masks, matching
  * parameters, rights to change a membership) and calls the functions here. The SM updates the MFTs
- * of all switches: receivers get branches, send-only members only a way in. A group exists while it
- * has a FullMember or a SendOnlyFullMember; groups of the administrator (partitions.conf) stay
- * without members.
+ * of all switches: the tree of a group carries packets to its receivers, and from its send-only
+ * members only into the tree. A group exists while it has a FullMember or a SendOnlyFullMember;
+ * groups of the administrator (partitions.conf) exist even without members.
  *
  * Groups survive sweeps. They end when this SM stops being master.
  */
@@ -40,8 +40,9 @@ struct sm_mcmember *sm_group_member(const struct sm_group *g, uint64_t port_guid
 
 /**
  * sm_group_create() - Make a group and give it an MLID
- * @rec:	its parameters; with MLID 0 the SM chooses one; port GID and join state are ignored
- * @admin:	the group stays without members
+ * @rec:	parameters of the group; if the MLID is 0, the SM chooses one; port GID and join
+ *	state are ignored
+ * @admin:	the group is the administrator's, and exists even without members
  *
  * Calls group(created) of the listeners.
  * Return: 0; -EEXIST a group has the MGID; -ENOSPC no MLID is left (SA status 0x0100); -ENOMEM;
@@ -51,16 +52,17 @@ int sm_group_create(struct sm *sm, const struct ib_mcmember_rec *rec, bool admin
 		    struct sm_group **ret, ns_t now);
 
 /*
- * Called with @status 0 when every switch has acknowledged, and with -ETIMEDOUT after 200 ms, when
- * the join is answered too.
+ * Called with @status 0 when every switch has acknowledged its MFT, or with -ETIMEDOUT after 200
+ * ms. The join is answered in both cases.
  */
 typedef void sm_group_done_fn(void *ctx, int status, ns_t now);
 
 /**
  * sm_group_join() - Add JoinState bits to the membership of a port, or make it a member
- * @port_gid:	GID of an end port; kept as it is
+ * @port_gid:	GID of an end port; the membership stores it unchanged
  * @done:	called exactly once, possibly before this call returns, and with -ECANCELED when the
- *	SM stops being master or is destroyed; NULL if nobody waits. @g may be gone by then
+ *	SM stops being master or is destroyed; NULL if nobody waits. When it is called, @g may be
+ *	gone
  *
  * Return: 0; -ENOMEM (done is not called)
  */

@@ -10,7 +10,10 @@
  * switch has already acknowledged are not written again.
  */
 
-/* steps of computing in one slice, some milliseconds; other events are handled between slices */
+/*
+ * steps of the computation in one slice, which takes some milliseconds; other events are handled
+ * between slices
+ */
 #define SLICE_STEPS 2000000
 
 static void on_lft(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data, ns_t now)

@@ -8,8 +8,8 @@
 /*
  * A port keeps its LID as long as the SM remembers its GUID, even while the port is absent. After a
  * restart of the SM, or after another SM was master, the LIDs found on the ports are kept. Only a
- * port that has neither, or whose LID another port has, gets a new one: the lowest LID that no port
- * has or had.
+ * port without such a LID, or whose LID another port has, gets a new one: the lowest LID that no
+ * port has or had.
  */
 
 static struct sm_lid_slot *slot_find(const struct sm *sm, uint64_t guid)

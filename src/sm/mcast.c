@@ -104,7 +104,10 @@ static void want(struct sm *sm, struct sm_fdb *f, uint16_t mlid, const uint64_t 
 	memcpy(w, mask, 4 * sizeof(*w));
 }
 
-/* Log that members are not reached, but only if they are more than before, so not at each sweep. */
+/*
+ * Log how many members are not reached, but only if their number has grown, so that not every sweep
+ * logs it.
+ */
 static void say_unreached(struct sm *sm, struct sm_group *g, uint32_t unreached)
 {
 	if (unreached > g->unreached)

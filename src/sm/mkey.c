@@ -10,8 +10,9 @@
  * standby SM that is to take over is configured with the same key. A port that has another M_Key
  * belongs to another manager and would not answer a Set, so it is left alone, counted and logged
  * once. Such a port can be recognised in two ways (14.2.4.1). If reading is not protected, its
- * PortInfo shows a key that is not ours. If it is, PortInfo shows M_Key 0 beside M_KeyProtectBits
- * that are not 0. The latter is also how a port without any key looks, so the first Set decides.
+ * PortInfo shows a key that is not ours. If reading is protected, PortInfo shows M_Key 0 and
+ * M_KeyProtectBits that are not 0. A port without an M_Key may look the same, so the first Set
+ * decides.
  *
  * When a lease is configured, trap 256 announces that the lease of a port runs. Any SMP with the
  * right key ends it.

@@ -10,16 +10,18 @@
  *
  * A port that leads out of the fabric (a UDP link) shows whatever its other end claims. That may be
  * an endless chain of nodes, as each SMP one hop further can be answered by another switch of 254
- * ports. A legal subnet may have as many nodes as there are LIDs. So with a limit for all nodes
- * alone, one such peer could use up memory and LIDs, and leave no room for nodes elsewhere.
+ * ports. A legal subnet may have as many nodes as there are LIDs. So if the only limit were one for
+ * all nodes together, one such peer could use up memory and LIDs, and leave no room for nodes
+ * elsewhere.
  *
  * The owner of the SM knows which ports are external (sm_cfg.is_external). A node belongs to the
  * external port that the directed route to it crossed last. Behind each external port a sweep takes
  * in at most sm_cfg.outside_nodes nodes, and 8 times as many ports, because memory and SMPs depend
- * on ports. It gives up after SM_OUTSIDE_LOST unanswered SMPs or after SM_OUTSIDE_TIME. Nodes taken
- * in until then belong to the subnet like any other, if they answer in time; the rest of the fabric
- * comes up as if the others did not exist. Lines in the log about faults of such nodes have an
- * allowance for each external port, so that they neither fill the log nor hide faults elsewhere.
+ * on ports. After SM_OUTSIDE_LOST unanswered SMPs, or after SM_OUTSIDE_TIME, the sweep takes in no
+ * more. Nodes taken in until then belong to the subnet like any other, if they answer in time; the
+ * rest of the fabric comes up as if the nodes left out did not exist. Lines in the log about faults
+ * of such nodes have an allowance for each external port, so that they neither fill the log nor
+ * hide faults elsewhere.
  */
 
 static struct sm_outside *outside_at(struct sm *sm, uint16_t number)

@@ -56,8 +56,8 @@ size_t sm_partition_pkeys(const struct sm *sm, const struct sm_port *p, uint16_t
 }
 
 /*
- * Tell whether multicast packets of the partition may cross the link of @p: it connects switches,
- * or belongs to a member.
+ * Tell whether multicast packets of the partition may cross the link of @p: they may if the link
+ * connects two switches, or if @p is the port of a CA that is a member.
  */
 static bool in_reach(const struct sm *sm, const struct sm_partition *part, const struct sm_port *p)
 {
@@ -120,8 +120,8 @@ static struct ib_mcmember_rec group_rec(const struct sm *sm, const struct sm_par
 }
 
 /*
- * The members have to join again. Those that have not subscribed to trap 67 learn it by
- * ClientReregister.
+ * End a group. Its members have to join again; those that have not subscribed to trap 67 learn this
+ * by ClientReregister.
  */
 static void group_end(struct sm *sm, struct sm_group *g, ns_t now)
 {
@@ -171,8 +171,9 @@ static bool link_has_members(const struct sm *sm, const struct sm_group *bc)
 
 /*
  * Handle a port that cannot join because its link has a lower MTU than the group. A group without
- * members is deleted, so that it can be made again with that MTU. If members would lose their
- * membership, it is the administrator who decides. Return: true if the group was deleted
+ * members is deleted, so that it can be made again with that MTU. A group with members is left
+ * alone, because the administrator has to decide whether they lose their memberships. Return: true
+ * if the group was deleted
  */
 static bool too_big(struct sm *sm, struct sm_group *g, const struct sm_partition *part,
 		    const struct sm_partition_group *pg, ns_t now)
@@ -304,7 +305,7 @@ static bool rec_differs(const struct ib_mcmember_rec *a, const struct ib_mcmembe
 	       a->sl != b->sl || a->tclass != b->tclass || a->flow_label != b->flow_label;
 }
 
-/* End a group of the file whose parameters changed. Return: true if they did */
+/* End a group of the file if its parameters changed. Return: true if they did */
 static bool group_revise(struct sm *sm, struct sm_group *g, const struct sm_partition *part,
 			 const struct sm_partition_group *pg, ns_t now)
 {

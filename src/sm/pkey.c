@@ -7,7 +7,7 @@
 /*
  * DOC: P_Key tables
  *
- * End ports get the P_Keys of their partitions. An entry keeps its index while it is wanted,
+ * End ports get the P_Keys of their partitions. An entry keeps its index while its P_Key is wanted,
  * because QPs are bound to indices. Index 0 has the P_Key of the default partition, or of the one
  * with the flag indx0. Switch ports that lead to a CA check the P_Keys of this CA in both
  * directions. Their tables hold the full P_Keys, because a packet of a limited member matches no
@@ -172,7 +172,10 @@ static void on_written(void *ctx, const struct smp_cmd *cmd, int status, const u
 {
 	uint16_t *block = cmd->port->pkeys + (cmd->mod & 0xffff) * SMP_PKEYS_PER_BLOCK;
 
-	/* No member may rely on a block that was not written, and the next sweep writes it again. */
+	/*
+	 * The block may not have been written. It is recorded as empty, so that none of its P_Keys
+	 * counts and the next sweep writes it again.
+	 */
 	if (sm_failed(ctx, cmd, status, "Set(P_KeyTable)", now))
 		memset(block, 0, SMP_PKEYS_PER_BLOCK * sizeof(*block));
 }
@@ -207,8 +210,8 @@ static void on_enforce(void *ctx, const struct smp_cmd *cmd, int status, const u
 
 /*
  * Queue Set(PortInfo) after the writes of the table, because a port should not enforce before it
- * has its table. An SMP of the table that is lost may arrive later when it is repeated, but at the
- * first configuration the port is not Active yet.
+ * has its table. If an SMP with a block of the table is lost, its repetition may arrive after the
+ * Set(PortInfo). At the first configuration this does no harm, because the port is not Active yet.
  */
 static void set_enforcement(struct sm *sm, struct sm_port *p, bool on, ns_t now)
 {

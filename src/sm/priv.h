@@ -40,9 +40,9 @@
 /* How often a sweep begins its discovery anew, because links changed while nodes did not answer */
 #define SM_REDISCOVERIES 2
 #define SM_RETRY_MAX NS_SEC(60)
-/* sweeps that the traps of one port start at once; after that one per SubnetTimeOut */
+/* most sweeps that traps of one port start in a burst; after that, one per SubnetTimeOut */
 #define SM_SWEEPS_BURST 4
-/* traps of one port that are passed on at once; after that 8 per SubnetTimeOut */
+/* most traps of one port that are passed on in a burst; after that, 8 per SubnetTimeOut */
 #define SM_REPORTS_BURST 32
 /* pause before a trap starts another sweep, as a multiple of the duration of the last sweep */
 #define SM_REST 3
@@ -60,13 +60,16 @@
 #define SM_OUTSIDE_LOST 128
 /* log lines in a sweep about nodes behind one external port that do not answer */
 #define SM_OUTSIDE_LINES 8
-/* lines about faults behind one external port at once, and the interval of further ones */
+/*
+ * most log lines about faults behind one external port in a burst, and the interval of further
+ * lines
+ */
 #define SM_FAULT_LINES 16
 #define SM_FAULT_EVERY NS_SEC(10)
 /* time after which a sweep gives up the nodes behind an external port */
 #define SM_OUTSIDE_TIME NS_SEC(30)
 #define SM_HANDOVER_TRIES 3
-#define SM_ORDERS_BURST 8 /* Set(SMInfo) that are obeyed at once; after that one a second */
+#define SM_ORDERS_BURST 8 /* most Set(SMInfo) obeyed in a burst; after that, one a second */
 #define SM_KEY_SAID_EVERY NS_SEC(10) /* interval of log lines about wrong SM_Keys */
 
 /* Counts of one external port, and of the nodes behind it that this sweep found. */
@@ -114,11 +117,11 @@ struct sm {
 	/* start of the next slice of .router, armed while no SMP is in flight */
 	struct timer slice;
 	bool advancing; /* true inside sm_sweep_advance(), which must not run recursively */
-	bool again; /* something changed while a sweep runs, so another has to follow */
+	bool again; /* something changed during the running sweep, so another one has to follow */
 	ns_t again_at; /* time of the sweep that will handle the change noted in .again */
 	ns_t rest_until; /* time before which no trap starts a sweep */
 	bool incomplete; /* true if a node did not answer, so that another sweep follows soon */
-	unsigned int rediscoveries; /* of this sweep */
+	unsigned int rediscoveries; /* how often this sweep began its discovery anew */
 	bool light_changed; /* the light sweep that runs has seen a change */
 	unsigned int light_open;
 	ns_t retry_delay;
@@ -139,11 +142,12 @@ struct sm {
 	uint64_t guid; /* port GUID of our port, 0 before the first discovery */
 	uint32_t act_count;
 	/*
-	 * true after HANDOVER: the sweep that follows makes this SM the master, even if another one
-	 * is
+	 * true after HANDOVER: the sweep that follows makes this SM the master, even if it finds
+	 * another master
 	 */
 	bool take_over;
-	bool better_to_come; /* a better SM than this master was still discovering when the last sweep asked it */
+	/* true if a better SM was still DISCOVERING when the last sweep read its SMInfo */
+	bool better_to_come;
 	struct sm_other *others;
 	uint32_t nothers, others_cap;
 	/* port GUID of the master; a standby SM polls it by the route below */
@@ -244,8 +248,7 @@ void sm_outside_begin(struct sm *sm);
 void sm_outside_fini(struct sm *sm);
 /*
  * sm_outside_of() - Return the number of the external port through which the nodes behind @from are
- * reached; 0: none.
- * @from may be NULL
+ * reached; 0: none. @from may be NULL
  */
 uint16_t sm_outside_of(struct sm *sm, const struct sm_port *from);
 /*
@@ -276,7 +279,10 @@ struct smpq_cfg sm_smpq_cfg(struct sm *sm, void (*idle)(void *ctx, ns_t now));
 void sm_sweep_init(struct sm *sm);
 void sm_sweep_fini(struct sm *sm);
 void sm_sweep_request(struct sm *sm, ns_t at);
-/* sm_sweep_again() - Start a sweep at @at; if one runs, another after it, not before @at */
+/*
+ * sm_sweep_again() - Start a sweep at @at; if one is running, start another after it, but not
+ * before @at
+ */
 void sm_sweep_again(struct sm *sm, ns_t at);
 void sm_sweep_advance(struct sm *sm, ns_t now);
 /* sm_sweep_abort() - Drop the running sweep, and schedule no other */
@@ -324,7 +330,10 @@ bool sm_mkey_sort_out(struct sm *sm);
  * counted and logged
  */
 bool sm_mkey_blamed(struct sm *sm, const struct sm_node *n);
-/* sm_mkey_renew() - End the lease that runs at @lid, after a trap about a wrong M_Key there */
+/*
+ * sm_mkey_renew() - Stop the lease period of the M_Key at the port with @lid, which has sent a trap
+ * about a wrong M_Key
+ */
 void sm_mkey_renew(struct sm *sm, uint16_t lid, ns_t now);
 
 /* lid.c */
@@ -383,8 +392,8 @@ void *sm_mcast_wait_alloc(void);
 void sm_mcast_start(struct sm *sm, ns_t now);
 bool sm_mcast_idle(const struct sm *sm);
 /*
- * sm_mcast_differs() - Tell whether somebody else changed a position of an MFT block, which now
- * reads @read. False while the SM itself is writing the position
+ * sm_mcast_differs() - Tell whether somebody else changed a position of an MFT block. @read: the
+ * entries that the switch has now. False while the SM itself is writing the position
  */
 bool sm_mcast_differs(const struct sm *sm, const struct sm_fdb *f, unsigned int block,
 		      unsigned int pos, const uint16_t read[SMP_MFT_PER_BLOCK]);
@@ -402,8 +411,7 @@ void sm_partition_groups(struct sm *sm, ns_t now);
 void sm_partition_revise(struct sm *sm, const struct sm_db *db, ns_t now);
 /*
  * sm_partition_pkeys() - Collect the P_Keys that @p should have, and the one for index 0. At most
- * @max are written to
- * @ret. Return: their number, which may be more than @max
+ * @max are written to @ret. Return: their number, which may be more than @max
  */
 size_t sm_partition_pkeys(const struct sm *sm, const struct sm_port *p, uint16_t *ret, size_t max,
 			  uint16_t *ret_index0);

@@ -7,10 +7,10 @@
  * DOC: Service levels
  *
  * While everything uses SL 0, the SLtoVL tables that ports have at power-up are right (SL 0 is VL
- * 0), and none is written, like OpenSM without -Q. As soon as a partition or the SM uses another
- * SL, SLtoVL tables are written that distribute the SLs over the operational VLs, so that no SL is
- * mapped to a VL that the link does not have. A CA port has one table, a switch has one for each
- * pair of linked ports. VL arbitration tables are not written.
+ * 0), and none is written. OpenSM without -Q does the same. As soon as a partition or the SM uses
+ * another SL, SLtoVL tables are written that distribute the SLs over the operational VLs, so that
+ * no SL is mapped to a VL that the link does not have. A CA port has one table, a switch has one
+ * for each pair of linked ports. VL arbitration tables are not written.
  */
 
 static bool sls_used(const struct sm *sm)

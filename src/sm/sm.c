@@ -18,7 +18,8 @@ struct sm_cfg sm_cfg_default(void)
 		.life = 18,
 		.max_mtu_code = IB_MTU_4096,
 		/*
-		 * OpenSM uses 5 as well, and takes links with other VLs down when it becomes master
+		 * OpenSM uses code 5, too; when it becomes master, it takes down links with another
+		 * code
 		 */
 		.oper_vls = 5,
 		.prefix = IB_SUBNET_PREFIX_DEFAULT,

@@ -37,8 +37,8 @@ struct sm_lid_entry {
 };
 
 /*
- * Default SM_Key, which is OpenSM's. OpenSM ignores SMs that have another one, and its clients that
- * want to be trusted use it. With 0 the SA trusts nobody.
+ * Default SM_Key, which is OpenSM's. OpenSM ignores SMs that have another SM_Key, and OpenSM's
+ * tools use this one to be trusted by the SA. If the SM_Key is 0, the SA trusts nobody.
  */
 #define SM_KEY_DEFAULT 1
 
@@ -119,8 +119,8 @@ struct sm_sweep {
 
 struct sm_events {
 	/*
-	 * The SM enters state DISCOVERING, STANDBY, MASTER or NOT_ACTIVE. When it leaves MASTER,
-	 * its groups are already gone.
+	 * The SM enters state DISCOVERING, STANDBY, MASTER or NOT_ACTIVE. If it leaves MASTER, its
+	 * groups are gone before the call.
 	 */
 	void (*state)(void *ctx, enum smp_sm_state st, ns_t now);
 	/* A stage has ended. With SM_STAGE_UP sm_db() is the new database. */
@@ -185,8 +185,9 @@ int sm_set_lid(struct sm *sm, uint64_t port_guid, uint16_t lid, ns_t now);
  * sm_set_partitions() - Replace the partition table (before sm_start() or at run time)
  * @ps:		taken over
  *
- * At run time, groups of partitions that are gone are deleted (trap 67), memberships of ports that
- * are no longer members end, and a sweep rewrites the tables of CA and switch ports.
+ * At run time, a group that @ps does not name is deleted (trap 67) as soon as it has no FullMember
+ * or SendOnlyFullMember. A sweep rewrites the tables of CA and switch ports, and ends the
+ * memberships of ports that have lost the P_Key of the group.
  */
 void sm_set_partitions(struct sm *sm, struct sm_partitions *ps, ns_t now);
 const struct sm_partitions *sm_partitions(const struct sm *sm);

@@ -12,9 +12,9 @@
  * A heavy sweep is a sequence of stages. Each stage queues its SMPs; when the queue is idle, the stage is over and the next
  * one begins. Discovery fills a database of its own (sm->next), which is published after the last stage.
  *
- * Nodes that do not answer are left out, and another sweep looks for them: after a second, then after pauses that double.
- * If a trap came meanwhile, the way by which they were asked may have ended and others may lead to them, so the discovery
- * begins anew.
+ * Nodes that do not answer are left out, and another sweep looks for them: after a second, then after pauses that
+ * double. If a trap came meanwhile, the route by which they were asked may be broken while another one leads to them,
+ * so the sweep begins its discovery anew.
  *
  * A light sweep reads PortStateChange of every switch and the state of our own port. In a quiet
  * subnet there are only light sweeps.
@@ -394,7 +394,7 @@ static void light_ask(struct sm *sm, struct sm_node *n, uint16_t attr, uint32_t 
 
 	if (smpq_add(&sm->bgq, &c, now))
 		sm->light_open++;
-	/* a heavy sweep looks at everything instead */
+	/* the request cannot be sent: have a heavy sweep look at everything instead */
 	else
 		sm->light_changed = true;
 }
@@ -408,8 +408,8 @@ static void light_start(struct sm *sm, ns_t now)
 	sm->light_sweeps++;
 	sm->light_changed = false;
 	/*
-	 * one for this function, so that no answer completes the light sweep before all requests
-	 * are sent
+	 * this function counts as one open request, so that no answer completes the light sweep
+	 * before all requests are sent
 	 */
 	sm->light_open = 1;
 	self = sm->db->self;
