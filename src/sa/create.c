@@ -132,8 +132,8 @@ static uint16_t create_status(int err)
 }
 
 /*
- * A group may outlive the membership of its creator while others are in it. It counts for the
- * creator until it ends.
+ * Tell whether a port may create one more group. A group counts for its creator until the group
+ * ends, even if the creator has left and only others are in it.
  */
 static bool creator_has_room(const struct sa *sa, uint64_t creator)
 {

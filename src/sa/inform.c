@@ -8,9 +8,9 @@
  *
  * A subscription (InformInfo, IBTA 13.4.8.3, 13.4.11, 15.4.4) says which notices a port wants.
  * Reports are sent to the address from which the subscription came, and the QPN of a subscription
- * is always the QPN that it came from. An unsubscribing request names the QPN (0: its own).
- * Repeating a subscription does not make a second one. Subscriptions end with InformInfo:Subscribe
- * = 0, when their port leaves the subnet, and when the SM is no longer master.
+ * is always the QPN that it came from. An unsubscribing request names the QPN (0: the QPN that the
+ * request comes from). Repeating a subscription does not make a second one. Subscriptions end with
+ * InformInfo:Subscribe = 0, when their port leaves the subnet, and when the SM is no longer master.
  *
  * Ports named by GID or LIDs must share a P_Key with the subscriber (o13-14.1.1). Only trusted
  * subscribers get the traps about key violations, 256 to 259.
@@ -130,7 +130,10 @@ static unsigned int last_named(const struct sa_req *r, const struct mad_inform_i
 	return last_lid(i) < r->db->top_lid ? last_lid(i) : r->db->top_lid;
 }
 
-/* Ports that info_allowed() will look at, for the quota. A single port costs nothing. */
+/*
+ * Number of ports that info_allowed() will look at, which is charged to the quota. A single port
+ * costs nothing.
+ */
 static unsigned int info_cost(const struct sa_req *r, const struct mad_inform_info *i)
 {
 	unsigned int last = last_named(r, i);
@@ -289,7 +292,7 @@ static bool wanted(const struct mad_inform_info *i, const struct mad_notice *n)
 
 /* Restriction on who may receive a notice. Without .port and .pkey every subscriber may. */
 struct audience {
-	/* port with which subscribers must share a P_Key, or be the same; NULL: no condition */
+	/* subscribers must be this port or share a P_Key with it; NULL: no condition */
 	const struct sm_port *port;
 	uint16_t pkey; /* P_Key that subscribers must have; 0: no condition */
 };

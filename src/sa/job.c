@@ -12,8 +12,8 @@
  * with the part of its answer that is ready. One job at a time works for a slice; then other events
  * of the loop are handled. A new database restarts a job, which is dropped after 8 restarts.
  *
- * Memory is bounded, because a port may have few jobs, the SA 64, and only the job that works holds
- * a partial answer.
+ * Memory is bounded, because the numbers of jobs of a port and of all ports are limited
+ * (SA_MAX_JOBS_PORT, SA_MAX_JOBS), and only the job that is working holds a partial answer.
  */
 
 /* delay of the next slice, so that other timers and sockets are handled first */

@@ -66,8 +66,8 @@ void sa_joins_fini(struct sa *sa)
 }
 
 /*
- * Clients repeat a request with the same TID until it is answered. An open join needs no second
- * one.
+ * Tell whether a request repeats a join that waits. Clients repeat a request with the same TID
+ * until it is answered, so the repetition is ignored.
  */
 static bool join_repeated(const struct sa_req *r)
 {

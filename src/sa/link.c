@@ -2,8 +2,8 @@
 #include "sa/priv.h"
 
 /*
- * LinkRecord (IBTA 15.2.5.13): a record for each direction of each link. LIDs in the request may be
- * any of a port's. Those in the records are base LIDs; for all ports of a switch it is the LID of port
+ * LinkRecord (IBTA 15.2.5.13): a record for each direction of each link. A LID in the request may be
+ * any LID of the port. LIDs in the records are base LIDs; every port of a switch has the LID of port
  * 0. SMInfoRecord (15.2.5.10): a record for this SM and for each other that the last sweep found.
  */
 

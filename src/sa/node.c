@@ -47,8 +47,8 @@ static bool node_add(const struct sa_req *r, struct sa_table *t, const struct sm
 }
 
 /*
- * Find the port if a component identifies one. Return: true with the port, or NULL for no such
- * port, in @ret
+ * Find the port if a component identifies one. Return: true if a component does; @ret is then the
+ * port, or NULL if there is no such port
  */
 static bool port_named(const struct sa_req *r, const struct sm_port **ret)
 {

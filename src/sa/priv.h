@@ -227,8 +227,9 @@ void sa_send(struct sa *sa, const struct mad_addr *to, const uint8_t *mad, size_
 /* Maps an MTU or rate code to the MTU or rate, so that codes can be compared. */
 typedef unsigned int sa_order(unsigned int code);
 /*
- * sa_code_best() - Find the code of the largest MTU or rate that @sel allows beside @want and that
- * is not above @cap. Selector 3 asks for the largest. Return: 0 if there is none
+ * sa_code_best() - Find the code of the largest MTU or rate that is not above @cap and that
+ * selector @sel allows for the requested code @want. Selector 3 asks for the largest. Return: 0 if
+ * there is none
  */
 uint8_t sa_code_best(sa_order *order, uint8_t cap, unsigned int sel, uint8_t want);
 /* Selector of a component. A value without a selector means "exactly"; no value means "largest". */
@@ -241,8 +242,8 @@ static inline unsigned int sa_sel(uint64_t mask, uint64_t sel_bit, uint64_t valu
 }
 
 /*
- * Tell whether selector @sel, as returned by sa_sel(), allows value @have beside the requested
- * value @want.
+ * Tell whether selector @sel, as returned by sa_sel(), allows value @have if value @want is
+ * requested.
  */
 static inline bool sa_sel_allows(unsigned int sel, unsigned int have, unsigned int want)
 {
@@ -268,8 +269,8 @@ static inline bool sa_code_valid(sa_order *order, bool given, unsigned int sel, 
 }
 
 /*
- * sa_mcm_match() - Tell whether a group agrees with the components of a request, without PortGID,
- * JoinState and ProxyJoin
+ * sa_mcm_match() - Tell whether a group agrees with the components of a request, except PortGID,
+ * JoinState and ProxyJoin, which are ignored
  */
 bool sa_mcm_match(const struct ib_mcmember_rec *have, const struct ib_mcmember_rec *want,
 		  uint64_t mask);
@@ -303,7 +304,10 @@ void sa_notice_group(struct sa *sa, const struct sm_group *g, bool created, ns_t
 void sa_notice_trap(struct sa *sa, const struct mad_notice *n, ns_t now);
 
 void sa_services_clear(struct sa *sa);
-/* Records of the SM itself, before those of ports: sa_service_add_own() adds one, without a lease */
+/*
+ * sa_service_add_own() - Add a ServiceRecord of the SM itself, without a lease, before those of
+ * ports
+ */
 void sa_service_add_own(struct sa *sa, const struct ib_service_rec *rec, uint64_t port_guid);
 void sa_services_clear_own(struct sa *sa);
 

@@ -11,8 +11,8 @@
  * most 256 Reports are open at a time. Subscribers that never answer must not take the places of
  * those that do, however many subscriptions they have. So a subscription is "proven" while its last
  * Report was answered. All subscriptions of a port that are not proven share 4 places, and Reports
- * that find none free are held until one is. While a subscription has left its last Report
- * unanswered, it gets one Report at a time, and others that arise meanwhile are lost.
+ * that find no free place are held until there is one. While a subscription has left its last
+ * Report unanswered, it gets one Report at a time, and others that arise meanwhile are lost.
  */
 
 #define WINDOW 256

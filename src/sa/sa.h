@@ -36,10 +36,10 @@ struct sa;
 #define SA_MAX_SUBSCRIPTIONS_PORT 64
 /* the groups that one port has made are at most 1/4 of all groups that are possible */
 #define SA_GROUPS_SHARE 4
-/* groups that a port may make at once; after that SA_GROUPS_RATE a second */
+/* most groups that a port may make in a burst; after that, SA_GROUPS_RATE a second */
 #define SA_GROUPS_BURST 2048
 #define SA_GROUPS_RATE 20
-/* log lines about a port's refused joins at once; after that one a second */
+/* most log lines about a port's refused joins in a burst; after that, one a second */
 #define SA_REFUSALS_BURST 32
 #define SA_MAX_SERVICES 4096
 #define SA_MAX_SERVICES_PORT 512 /* ServiceRecords that one port may register */
@@ -70,7 +70,8 @@ void sa_destroy(struct sa *sa);
  * @service_id. Call it before sm_start(). The owner of the port sets the capability bit IsCommunicationManagementSupported,
  * and clears it after sa_destroy()
  *
- * Return: 0; -ENOMEM; -EBUSY a program serves communication management on the port and does not share
+ * Return: 0; -ENOMEM; -EBUSY a program has registered for communication management on the port and does not share the
+ * class
  */
 int sa_sidr_start(struct sa *sa, uint64_t service_id);
 /* sa_cm() - The CM agent of the SIDR server; NULL: there is none */
@@ -90,7 +91,7 @@ struct sa_stats {
 	uint64_t drop_malformed;
 	uint64_t drop_busy; /* a bound was reached, the endpoint was full, or no memory */
 	uint64_t drop_quota; /* requests over the quota of a port or of all ports: DOC in quota.c */
-	/* Reports sent, of which repetitions are not counted; Reports that were answered */
+	/* Reports sent, without their repetitions; Reports that were answered */
 	uint64_t reports, reports_answered;
 	/* Reports that were not answered, or not sent because too many waited */
 	uint64_t reports_lost;

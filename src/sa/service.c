@@ -8,9 +8,9 @@
  *
  * IBTA 15.2.5.14: ports register the addresses of their services for a lease time. ServiceID, GID
  * and P_Key identify a record. A record that was registered with a ServiceKey can be changed and
- * deleted only with this key, by the port whose GID it has, or by trusted requests. Only trusted
- * requests see the keys, but any request may select by a key that it knows. A record with a P_Key
- * is visible to members of that partition only.
+ * deleted only by requests with this key, by the port whose GID is in the record, and by trusted
+ * requests. Only trusted requests see the keys, but any request may select by a key that it knows.
+ * A record with a P_Key is visible to members of that partition only.
  *
  * Delete identifies the record by these three fields whatever the component mask says, as OpenSM
  * does, because osmtest deletes with a mask that has only the name.

@@ -12,8 +12,8 @@ typedef bool switch_fn(const struct sa_req *r, struct sa_table *t, const struct 
 		       const struct ib_table_rec *want);
 
 /*
- * Call @fn for the switch with @lid, or for all switches. @per: number of records
- * of one switch, which the quota is charged with
+ * Call @fn for the switch with @lid, or for all switches. @per: number of records of one switch,
+ * which are charged to the quota
  */
 static uint16_t each_switch(struct sa_req *r, struct sa_table *t, bool by_lid, uint16_t lid,
 			    const struct ib_table_rec *want, uint64_t per, switch_fn *fn)

@@ -9,7 +9,8 @@
 #include "util/list.h"
 
 /*
- * Nodes choose their GUIDs, but the key may be fixed, because many equal hashes need as many nodes.
+ * The hash may have a fixed key although nodes choose their GUIDs, because whoever wants many equal
+ * hashes needs as many nodes.
  */
 uint64_t sm_guid_hash(uint64_t guid)
 {
@@ -134,7 +135,8 @@ int sm_db_add_port_guid(struct sm_db *db, struct sm_port *p, uint64_t guid)
 
 /*
  * Note that @p lost its link. A further port of a CA is reached only through its own link, because
- * SMPs that arrive at another port of the CA are about that port. So such a port becomes unknown.
+ * an SMP to a CA is about the port at which it arrives. So a further port without a link becomes
+ * unknown.
  */
 static void port_cut(struct sm_db *db, struct sm_port *p)
 {

@@ -123,14 +123,14 @@ struct sm_node *sm_db_node(const struct sm_db *db, uint64_t node_guid);
 struct sm_port *sm_db_port_by_guid(const struct sm_db *db, uint64_t port_guid);
 struct sm_port *sm_db_port_by_lid(const struct sm_db *db, unsigned int lid);
 /*
- * Besides the subnet's own prefix, fe80::/64 and every prefix with the same first 9 bits stand for
- * it, as in OpenSM.
+ * The prefix of @gid may be the subnet's own, or any prefix whose first 9 bits are those of
+ * fe80::/64, as in OpenSM.
  */
 struct sm_port *sm_db_port_by_gid(const struct sm_db *db, const ib_gid *gid);
 
 /*
- * sm_db_end_port() - Iterate over all end ports that were reached: start with NULL. The external
- * ports of a switch are node->port[1 .. nports], as far as they have ->known
+ * sm_db_end_port() - Iterate over all end ports that were reached: start with NULL. The physical
+ * ports of a switch are node->port[1 .. nports]; those that were reached have ->known
  */
 struct sm_port *sm_db_end_port(const struct sm_db *db, const struct sm_port *prev);
 
@@ -226,8 +226,8 @@ static inline const struct sm_tables *sm_tables_of(const struct sm_port *p)
  */
 struct sm_node *sm_port_switch_behind(const struct sm_port *p);
 /*
- * sm_port_attachment() - Return the switch that has a port's LIDs: the port's own node, or the switch
- * that a CA port is connected to
+ * sm_port_attachment() - Return the switch to which packets for a port's LIDs are routed: the port's
+ * own node, or the switch that a CA port is connected to
  * @p:		NULL is accepted
  * @ret_port:	port of the switch that leads to the LIDs; 0 for the switch's own
  *

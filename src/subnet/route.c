@@ -104,8 +104,9 @@ static int targets_build(struct sm_router *r)
 		return -ENOMEM;
 
 	/*
-	 * Count the LIDs of a switch in [index + 2], add up, and fill through [index + 1], which is
-	 * the start of the next switch at the end.
+	 * The LIDs of each switch are counted in first_target[index + 2], and the counts are added
+	 * up. Then first_target[index + 1] is where the LIDs of the switch begin. It advances with
+	 * each LID that is entered, so at the end it is where the next switch begins.
 	 */
 	for (unsigned int lid = 1; lid <= db->top_lid; lid++) {
 		struct sm_node *at = sm_port_attachment(db->by_lid[lid], &port);

@@ -5,11 +5,11 @@
 /*
  * DOC: Limits of what one port can cause
  *
- * An SMA repeats a trap at most once per SubnetTimeOut (13.4.9). A port that complies gets a sweep,
- * a log line, and Reports to the subscribers for each of its traps at once. A port that sends more,
+ * An SMA repeats a trap at most once per SubnetTimeOut (13.4.9). Each trap of a port that complies
+ * immediately causes a sweep, a log line, and Reports to the subscribers. A port that sends more,
  * by fault or by malice, is limited by allowances of its own, so that it does not affect other
- * ports. Sweeps beyond its allowance are delayed, never forgotten. Other traps beyond it are
- * repressed and counted, but not passed on.
+ * ports. Sweeps beyond its allowance are delayed, never forgotten. Reports beyond its allowance are
+ * not sent: the trap is repressed and counted, but not passed on.
  *
  * A source is identified by the LID from which its traps come, not by their content. All LIDs that
  * no port has share one allowance.

@@ -344,7 +344,10 @@ bool sm_tree_reaches(const struct sm_db *db, const struct sm_group *g, uint64_t 
 		return true;
 	if (!holds(db, at, g->rec.mlid))
 		return false;
-	/* The root is chosen anew, for the first member or after a change of topology. */
+	/*
+	 * The root will be chosen anew, for the first member or after a change of topology, so the
+	 * present root does not matter.
+	 */
 	if (!g->nmembers || g->root_sweep != db->sweep)
 		return true;
 	row = malloc(db->nswitches);

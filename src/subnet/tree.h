@@ -38,7 +38,10 @@ struct sm_tree {
 int sm_tree_build(struct sm_tree *ret, const struct sm_db *db, struct sm_group *g);
 void sm_tree_free(struct sm_tree *t);
 
-/* sm_tree_reaches() - Tell whether the port is, or as a member would be, in the tree of @g (see sm_group_reaches()) */
+/*
+ * sm_tree_reaches() - Tell whether the port is in the tree of @g, or would be if it were a member (see
+ * sm_group_reaches())
+ */
 bool sm_tree_reaches(const struct sm_db *db, const struct sm_group *g, uint64_t port_guid);
 
 #endif
