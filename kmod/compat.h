@@ -35,7 +35,10 @@
 #define uib_dmah_param
 #endif
 
-/* In exclusive mode (rdma system set netns exclusive) a device belongs to one network namespace: newer kernels ask which. */
+/*
+ * In exclusive mode (rdma system set netns exclusive) a device belongs to one network namespace, which newer kernels
+ * take as a parameter.
+ */
 #ifdef ib_alloc_device_with_net
 #define uib_alloc_device(net) ib_alloc_device_with_net(uib_dev, ibdev, net)
 #else

@@ -4,8 +4,8 @@
  * The state of the link over UDP, doc/udp-link.md. One datagram is one packet, an empty datagram is a keepalive. The
  * socket is in udp.c. States:
  *
- *	OFF		not started, or the port is Disabled: left by uib_link_start(), uib_link_enable(true)
- *	DEAF		nothing is sent or received. Lasts for SILENCE, or after the start for the device's silence=
+ *	OFF		not started, or the port is Disabled: ends with uib_link_start() or uib_link_enable(true)
+ *	DEAF		nothing is sent or received. Lasts for SILENCE, but after the start for the time silence= of the device
  *	POLLING		sends keepalives until a valid datagram of the peer arrives
  *	UP		until nothing valid was heard for TIMEOUT, or the SM asks for the link to train again
  *
@@ -37,7 +37,9 @@ const char *uib_link_state_name(enum uib_link_state s)
 
 /* --- states: enter_up() and leave_to() alone change them, with the lock held */
 
-/* False: the port was set to Disabled and refuses the link. The work item that switches the link off is on its way. */
+/*
+ * False: the port was set to Disabled and refuses the link. The work item that switches the link off has been queued.
+ */
 static bool enter_up(struct uib_link *l)
 {
 	if (!uib_port_link_up(to_dev(l)))

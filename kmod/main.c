@@ -255,7 +255,10 @@ static int add(struct net *net, const struct spec *s)
 	err = uib_link_open(&dev->link);
 	if (err)
 		goto err_dealloc;
-	/* ib_ipoib reads the parent device without a check (ethtool -i), so the device needs one, as hardware has by PCI. */
+	/*
+	 * ib_ipoib uses the parent device (for ethtool -i) without a check for NULL, so the device needs a parent. That
+	 * of hardware is a PCI device.
+	 */
 	parent = platform_device_register_simple("uib", PLATFORM_DEVID_AUTO, NULL, 0);
 	err = PTR_ERR_OR_ZERO(parent);
 	if (err)

@@ -121,7 +121,7 @@ static bool state_ok(const struct uib_port *p, const struct ib_port_info *i)
 		return false;
 	if (state == IB_PORT_INIT || state > IB_PORT_ACTIVE)
 		return false;
-	/* A physical state is entered from Down. */
+	/* A Set may name a physical state only if its PortState is Down or "no change". */
 	return phys == UIB_PHYS_NOP || (phys <= UIB_PHYS_DISABLED && state <= IB_PORT_DOWN);
 }
 

@@ -122,7 +122,10 @@ static enum uib_counter check(struct tx *t, const struct uib_swqe *w, u16 *ret_p
 	u16 index = t->qp->ibqp.qp_type == IB_QPT_GSI ? w->pkey_index : t->qp->pkey_index;
 
 	if (t->qp->ibqp.qp_type == IB_QPT_SMI) {
-		/* SMPs leave in any port state, because the answer to a Set(PortInfo) that asks for Down still has to. */
+		/*
+		 * SMPs leave in any port state, because the answer to a Set(PortInfo) that asks for Down has to leave,
+		 * too.
+		 */
 		t->vl = UIB_VL15;
 		*ret_pkey = 0xffff;
 		return w->av.has_grh ? UIB_DROP_TX_VL15 : UIB_C_NONE;

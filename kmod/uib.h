@@ -444,7 +444,10 @@ void uib_trap_bad_key(struct uib_dev *dev, const struct uib_violation *v);
 bool uib_trap_repress(struct uib_dev *dev, const struct ib_smp *smp);
 /* uib_trap_get_notice() - Copy the oldest unacknowledged notice into the 64 octets of @data, if there is one */
 void uib_trap_get_notice(struct uib_dev *dev, u8 *data);
-/* uib_trap_set_notice() - Acknowledge that notice, if @data repeats its trap number (IBTA 13.4.8.2) */
+/*
+ * uib_trap_set_notice() - Acknowledge the notice that uib_trap_get_notice() copies, if @data repeats
+ * its trap number (IBTA 13.4.8.2)
+ */
 void uib_trap_set_notice(struct uib_dev *dev, const u8 *data);
 
 /* --- cq.c */

@@ -124,7 +124,10 @@ static int heard(struct proto_client *c)
 	return status == -ETIMEDOUT ? -EAGAIN : status;
 }
 
-/* Copy until the instance closes the socket. After a signal it sends the rest of the capture, and closes. */
+/*
+ * Copy until the instance closes the socket. After a signal this function ends the control connection; the
+ * instance then sends the rest of the capture, and closes the socket.
+ */
 static int copy_stream(struct proto_client *c, int from, int out)
 {
 	struct pollfd p[] = { { .fd = from, .events = POLLIN }, { .fd = c->fd, .events = POLLIN } };

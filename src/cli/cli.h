@@ -40,7 +40,10 @@ struct cli_cmd {
 	bool own_options; /* run() parses the options, because some may be those of another program */
 };
 
-/* cli_error() - "uipoib: ..." on standard error, on one line and escaped (util/escape.h); returns @status */
+/*
+ * cli_error() - Print "uipoib: ..." on standard error, on one line and escaped (util/escape.h); returns
+ * @status
+ */
 int cli_error(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* cli_count() - Parse a decimal number of @min to @max. Messages begin with @option, as "demo: --hosts" */
@@ -82,7 +85,7 @@ struct cli_key {
 /* cli_args() - Make the "args" of a request from the words argv[1..]. 0, or the exit status after a message */
 int cli_args(json_t **ret, const struct cli_key *keys, int argc, char **argv);
 
-/* cli_seconds() - "1.5" as milliseconds. 0 or -EINVAL */
+/* cli_seconds() - Convert seconds, as in "1.5", to milliseconds. 0 or -EINVAL */
 int cli_seconds(long long *ret_ms, const char *s);
 
 /* --- talking to an instance */

@@ -85,7 +85,10 @@ static int preload(const char *umad, const char *instance)
 	return set_preload(lib) ? cli_error(PROTO_EXIT_FAILED, "out of memory") : 0;
 }
 
-/* Set what Debian's libumad2sim.so reads, for users who preload that library instead. */
+/*
+ * Set the environment variables that Debian's libumad2sim.so reads, for users who preload that
+ * library instead.
+ */
 static void simulate(const json_t *end)
 {
 	const char *name = json_string_value(json_object_get(end, "ibsim"));
@@ -109,7 +112,9 @@ static int enter(struct proto_client *c, const json_t *end, const char *host)
 	return 0;
 }
 
-/* Enter the host. A node of a fabric has no namespaces, so for one only the environment is set. */
+/*
+ * Enter the host. A node of a fabric has no namespaces, so for a node only the environment is set.
+ */
 static int go(struct proto_client *c, const json_t *end, const char *host, const char *instance,
 	      bool tools)
 {

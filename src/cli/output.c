@@ -37,7 +37,10 @@ int cli_flush(int status)
 	return cli_error(status ? status : PROTO_EXIT_FAILED, "standard output: %s", strerror(err));
 }
 
-/* Jansson leaves DEL as it is, the only control character that is ASCII and which JSON does not escape. DEL stands in strings only. */
+/*
+ * Prints JSON, with DEL escaped: of the ASCII control characters, Jansson leaves only DEL as it is. DEL can only be
+ * inside a string.
+ */
 static int put_json(const char *text, size_t len, void *file)
 {
 	for (size_t i = 0; i < len; i++) {

@@ -65,7 +65,7 @@ static void print(const struct path_reply *reply)
 	json_decref(rows);
 }
 
-/* What ipoib_path_open() found, in the words of cli_connect() and of the instance */
+/* Reports why ipoib_path_open() failed, in the same words as cli_connect() and the instance */
 static int not_open(const char *name, const char *dev, int err)
 {
 	if (err == ENOENT)
@@ -77,7 +77,7 @@ static int not_open(const char *name, const char *dev, int err)
 	return cli_error(PROTO_EXIT_ENV, "instance '%s': %s", name, strerror(err));
 }
 
-/* Takes @args, which go to the instance but for "dev", which the handle has. */
+/* Takes @args. All of them go to the instance except "dev", which belongs to the handle. */
 static int ask(const char *name, json_t *args)
 {
 	json_t *dev = json_incref(json_object_get(args, "dev"));

@@ -24,8 +24,8 @@
 /*
  * DOC: `vm`
  *
- * If an instance is named, the VM is attached to it. With a file or without both, an instance is started
- * as `run` does, and its job attaches the VM to it by its name.
+ * If an instance is named, the VM is attached to it. With a file, or with neither a name nor a file, an
+ * instance is started as by `run`, and the job of this instance attaches the VM to it by its name.
  */
 
 #define INIT "uipoib-vm-init"

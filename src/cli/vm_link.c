@@ -34,7 +34,10 @@ static int bound_socket(struct sockaddr_in *ret)
 	return -1;
 }
 
-/* Sets a buffer size, above the system's limit if permitted. The instance has dropped the privilege for that. */
+/*
+ * Sets a buffer size, above the system's limit if permitted. The instance has dropped the privilege for that, so
+ * this process also sizes the buffers of the instance's socket.
+ */
 static void set_buffer(int fd, int force, int plain, int size)
 {
 	if (setsockopt(fd, SOL_SOCKET, force, &size, sizeof(size)) < 0)

@@ -16,7 +16,10 @@ struct vm_link {
 	struct proto_client client; /* control connection; .fd is -1 for a link to an address */
 	int fd; /* our end of the link, a connected non-blocking UDP socket that carries the VM's packets */
 	char host[64]; /* a name for the VM: "vm-Switch1-7" */
-	/* both ends of the link are new: it comes up without the pause that tells an old end of a break */
+	/*
+	 * true if both ends of the link are new, so that it comes up without the silence by which an old
+	 * end notices a break
+	 */
 	bool fresh;
 	/* GUID of the VM's HCA; a VM at the same port of the same instance gets the same GUID */
 	uint64_t guid;

@@ -18,7 +18,10 @@ struct topo;
 #define VMLAB_VM_ADDR "10.4.0.100"
 #define VMLAB_PREFIX "/16"
 
-/* vmlab_make() - Make both; the caller frees them by conf_free() and vmlab_free_topo(). 0 or -ENOMEM */
+/*
+ * vmlab_make() - Make the configuration and the topology; the caller frees them by conf_free() and
+ * vmlab_free_topo(). 0 or -ENOMEM
+ */
 int vmlab_make(struct conf *ret_conf, struct topo **ret_topo);
 void vmlab_free_topo(struct topo *t);
 

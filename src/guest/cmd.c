@@ -215,7 +215,7 @@ static void drain(struct cmd *c)
 	}
 }
 
-/* --- until it ends */
+/* --- waiting for the end of CMD */
 
 /* Reaps all processes that have ended, since init is the parent of orphans. True: CMD was one of them */
 static bool reap(const struct cmd *c, int *ret_status)

@@ -27,7 +27,10 @@ void mount_early(void)
 	mount_or_die("sysfs", "sys", "/sys", 0, NULL);
 }
 
-/* Makes a folder in the new root, where the host may not have it. */
+/*
+ * Mounts a file system at a folder of the new root, which is made if the host does not have this
+ * folder.
+ */
 static void mount_at(const char *type, const char *at, const char *options)
 {
 	mkdir(at, 0755);

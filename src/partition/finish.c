@@ -26,8 +26,8 @@ static bool number_partitions(struct lex *ps)
 }
 
 /*
- * An MGID of IPoIB contains the P_Key with bit 15 set (RFC 4391 §4.1). A file may leave these 16 bits
- * 0, and they are filled in.
+ * An MGID of IPoIB contains the P_Key with bit 15 set (RFC 4391 §4.1). If these 16 bits are 0 in the
+ * file, they are filled in.
  */
 static bool finish_group(struct lex *ps, const struct sm_partition *part,
 			 struct sm_partition_group *g)
@@ -82,7 +82,8 @@ static bool has_group(const struct sm_partition *part, const ib_gid *mgid)
 }
 
 /*
- * Refuse a group of two partitions. A group has one P_Key, so members of the other could not join.
+ * Refuse a group of two partitions. A group has one P_Key, so members of the other partition could
+ * not join.
  */
 static bool check_shared(struct lex *ps, const struct sm_partition *a, const struct sm_partition *b)
 {

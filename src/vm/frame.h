@@ -53,11 +53,11 @@ struct frame_rx {
 size_t frame_encode(uint8_t *buf, enum frame_type type, const void *data, size_t len);
 
 /*
- * frame_rx_room() - Where to read the next octets to, and how many fit. There is room for a whole frame if frame_rx_next()
- * was called until it returned 0
+ * frame_rx_room() - Return where to read the next octets to; *@ret_len becomes the number of octets that fit. There is
+ * room for a whole frame if frame_rx_next() was called until it returned 0
  */
 uint8_t *frame_rx_room(struct frame_rx *r, size_t *ret_len);
-/* frame_rx_added() - Tell that @n octets were read to that place */
+/* frame_rx_added() - Note that @n octets were read to the place that frame_rx_room() returned */
 void frame_rx_added(struct frame_rx *r, size_t n);
 
 /**

@@ -122,7 +122,10 @@ static bool is_builtin(const struct modules *m, const char *name)
 	return false;
 }
 
-/* Paths in the lists are below their folder unless they are absolute. */
+/*
+ * Returns the absolute form of a path in the lists, which is relative to m->dir unless it is
+ * absolute.
+ */
 static char *full_path(const struct modules *m, const char *p, size_t len)
 {
 	char *path;
@@ -187,7 +190,7 @@ static bool inside(uint64_t at, uint64_t size, size_t len)
 	return at <= len && size <= len - at;
 }
 
-/* Section header @i; NULL if the file is too short for it */
+/* Reads section header @i. False: the file is too short for it */
 static bool section(const uint8_t *elf, size_t len, const Elf64_Ehdr *eh, unsigned int i,
 		    Elf64_Shdr *ret)
 {

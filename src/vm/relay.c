@@ -44,7 +44,10 @@ int relay_to_guest(struct relay *r)
 	if (!relay_blocked(r)) {
 		for (unsigned int i = 0; i < RELAY_BATCH; i++)
 			prepare(r, i, r->slot[i].data, VM_NET_DATA_MAX);
-		/* An error here comes from ICMP and is about a datagram that was sent before. The link has its own time-out. */
+		/*
+		 * An error here comes from ICMP and is about a datagram that was sent before. It is ignored, because
+		 * the link has a time-out of its own.
+		 */
 		got = recvmmsg(r->udp, r->msg, RELAY_BATCH, MSG_DONTWAIT, NULL);
 		r->n = got > 0 ? (unsigned int)got : 0;
 		r->at = 0;

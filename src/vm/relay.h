@@ -26,16 +26,28 @@ struct relay {
 	struct relay_slot slot[RELAY_BATCH];
 };
 
-/* relay_init() - Both sockets must be non-blocking; the caller closes them */
+/*
+ * relay_init() - Begin to relay between two sockets; both must be non-blocking, and the caller
+ * closes them
+ */
 void relay_init(struct relay *r, int eth, int udp);
-/* relay_blocked() - Frames wait for QEMU: poll .eth for POLLOUT too, and do not poll .udp */
+/*
+ * relay_blocked() - Tell whether frames wait for QEMU: if so, poll .eth for POLLOUT too, and do not
+ * poll .udp
+ */
 static inline bool relay_blocked(const struct relay *r)
 {
 	return r->at < r->n;
 }
-/* relay_to_guest() - To be called when .udp can be read or .eth can be written again. 0 or the error of .eth */
+/*
+ * relay_to_guest() - Pass datagrams to the guest, when .udp can be read or .eth can be written again. 0 or the
+ * error of .eth
+ */
 int relay_to_guest(struct relay *r);
-/* relay_from_guest() - To be called when .eth can be read. 0; -errno: QEMU is gone */
+/*
+ * relay_from_guest() - Pass datagrams from the guest, when .eth can be read. 0; -errno: QEMU is
+ * gone
+ */
 int relay_from_guest(struct relay *r);
 
 #endif

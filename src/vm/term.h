@@ -21,7 +21,7 @@ struct term {
 	uint8_t out[FRAME_DATA_MAX];
 };
 
-/* term_is_tty() - Both input and output are a terminal, so CMD gets one too */
+/* term_is_tty() - Tell whether both input and output are a terminal, so that CMD gets one too */
 bool term_is_tty(void);
 /* term_start() - CMD runs now: begin to read the input, and with @tty set the terminal to raw mode */
 void term_start(struct term *t, bool tty);

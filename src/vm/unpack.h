@@ -3,8 +3,8 @@
 #define VM_UNPACK_H
 
 /*
- * A bzImage unpacks itself when it boots, which takes seconds on an emulated processor. These functions unpack the kernel
- * inside the image before, and QEMU boots it by its PVH entry.
+ * A bzImage unpacks itself when it boots, which takes seconds on an emulated processor. These functions unpack the
+ * kernel in the image before the boot, and QEMU boots the unpacked kernel by its PVH entry.
  */
 
 #include <stdbool.h>
@@ -23,7 +23,10 @@ enum unpack_format { UNPACK_GZIP, UNPACK_XZ, UNPACK_ZSTD, UNPACK_LZ4 };
 int unpack_find(const uint8_t *image, size_t len, size_t *ret_at, size_t *ret_len,
 		enum unpack_format *ret_format);
 
-/* unpack_has_pvh() - Whether this is an ELF file with the note PHYS32_ENTRY, which QEMU can boot */
+/*
+ * unpack_has_pvh() - Tell whether @elf is an ELF file with the note PHYS32_ENTRY, which QEMU can
+ * boot
+ */
 bool unpack_has_pvh(const uint8_t *elf, size_t len);
 
 /**

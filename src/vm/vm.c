@@ -352,7 +352,7 @@ static void on_signal(struct vm *v, const struct signalfd_siginfo *si)
 	uint8_t buf[FRAME_HDR_LEN + 1], sig = (uint8_t)si->ssi_signo;
 
 	switch (si->ssi_signo) {
-	case SIGCHLD: /* the end of QEMU shows in its sockets, behind its last output */
+	case SIGCHLD: /* QEMU's sockets report its end, after its last output */
 		break;
 	case SIGWINCH:
 		send_size(v);
