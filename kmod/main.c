@@ -34,8 +34,8 @@ MODULE_LICENSE("Dual BSD/GPL");
 
 struct workqueue_struct *uib_wq;
 
-static DEFINE_MUTEX(
-	add_lock); /* protects phase and at_load, and lets one device be added at a time */
+/* protects phase and at_load, and lets one device be added at a time */
+static DEFINE_MUTEX(add_lock);
 static enum { LOADING, LIVE, GOING } phase;
 static char *at_load; /* the value of the parameter "add" that was given to insmod */
 

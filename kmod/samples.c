@@ -11,8 +11,8 @@
 #include "uib.h"
 
 #define WIDTH_32 4 /* CounterWidth */
-#define MASKS_0_4 \
-	(011111u << 15) /* CounterMask0 to 4: each of these five can watch any mandatory counter */
+/* CounterMask0 to 4: each of these five can watch any mandatory counter */
+#define MASKS_0_4 (011111u << 15)
 #define TICK_NS 4 /* the Tick field is 0, which stands for 4 ns */
 
 /* <rdma/ib_pma.h> has the option masks at octet 16, because it aligns them. On the wire they begin at octet 12. */

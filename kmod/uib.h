@@ -181,10 +181,10 @@ struct uib_port {
 	u64 guids[UIB_GUIDS];
 	u8 sltovl[16];
 	u8 vlarb[4][IB_SMP_DATA_SIZE];
-	u64 counter_base
-		[UIB_C_PORT_END]; /* values of the counters when the PMA last cleared them */
-	u64 ext_base
-		[UIB_C_PORT_END]; /* the same for PortCountersExtended, which is cleared separately */
+	/* values of the counters when the PMA last cleared them */
+	u64 counter_base[UIB_C_PORT_END];
+	/* the same for PortCountersExtended, which is cleared separately */
+	u64 ext_base[UIB_C_PORT_END];
 };
 
 /* Consequences of a change of the port, as bits. uib_port_raise() carries them out when port.lock has been released. */
@@ -195,14 +195,14 @@ struct uib_port {
 #define UIB_EV_SM BIT(4)
 #define UIB_EV_REREGISTER BIT(5)
 #define UIB_EV_GID BIT(6)
-#define UIB_EV_RETRAIN \
-	BIT(7) /* take the link down, as phys_state says, after the answer has been sent */
+/* take the link down, as phys_state says, after the answer has been sent */
+#define UIB_EV_RETRAIN BIT(7)
 #define UIB_EV_ENABLE BIT(8) /* switch the link on again: the port is no longer Disabled */
 
 /* --- samples */
 
-#define UIB_SAMPLES \
-	5 /* counters that one measurement can watch; PortSamplesControl has room for 15 */
+/* counters that one measurement can watch; PortSamplesControl has room for 15 */
+#define UIB_SAMPLES 5
 enum uib_sample_status {
 	UIB_SAMPLE_DONE,
 	UIB_SAMPLE_STARTED,

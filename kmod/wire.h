@@ -25,8 +25,8 @@
 #define UIB_HDR_MAX (UIB_LRH_LEN + UIB_GRH_LEN + UIB_BTH_LEN + UIB_DETH_LEN + UIB_IMM_LEN)
 #define UIB_TAIL_MAX (3 + UIB_ICRC_LEN + UIB_VCRC_LEN)
 #define UIB_PKT_MIN (UIB_LRH_LEN + UIB_ICRC_LEN + UIB_VCRC_LEN)
-#define UIB_PKT_MAX \
-	4222 /* IBTA 7.7.8: a payload of 4096 octets and at most 126 octets of headers and CRCs */
+/* IBTA 7.7.8: a payload of 4096 octets and at most 126 octets of headers and CRCs */
+#define UIB_PKT_MAX 4222
 
 #define UIB_LNH_LOCAL 2
 #define UIB_LNH_GLOBAL 3

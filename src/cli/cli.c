@@ -89,8 +89,8 @@ int cli_options(int *argc, char **argv, bool first_only)
 		used = w[1] == '-' ? long_option(w, argc, argv, at)
 				   : short_options(w, argc, argv, at);
 		if (used < 0 && !first_only && strcmp(w, "-n") && strcmp(w, "--name")) {
-			argv[out++] =
-				argv[at++]; /* the command accepts or refuses this option itself */
+			/* the command accepts or refuses this option itself */
+			argv[out++] = argv[at++];
 			continue;
 		}
 		if (used < 0)

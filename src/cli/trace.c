@@ -19,8 +19,8 @@
  */
 
 #define QUIET_MS 150
-#define NO_PING \
-	127 /* differs from exit statuses of ping (0 to 2) and of refusals by the instance (1 to 3) */
+/* differs from exit statuses of ping (0 to 2) and of refusals by the instance (1 to 3) */
+#define NO_PING 127
 
 struct trace {
 	const char *from, *to;

@@ -48,19 +48,20 @@ char *read_file(const char *path, char *buf, size_t size);
 /* --- mount.c */
 
 void mount_early(void); /* mounts /proc, /sys, /dev of the initramfs */
-void mount_root(
-	void); /* mounts the host's root with a tmpfs over it, and makes the result the root */
+/* mounts the host's root with a tmpfs over it, and makes the result the root */
+void mount_root(void);
 void mount_share(char *tag_and_dir); /* mounts a share; the argument is "TAG:DIR" */
 
 /* --- net.c */
 
 void net_eth(void); /* sets up eth0, which leads to `uipoib vm` */
-void net_address(
-	const char
-		*text); /* remembers an address, as "10.4.0.100/16", which net_up() gives to ib0 */
-void net_up(
-	unsigned int
-		seconds); /* sets ib0 up and waits so long until it can send; 0: does not wait */
+/* remembers an address, as "10.4.0.100/16", which net_up() gives to ib0 */
+void net_address(const char *text);
+/*
+ * sets ib0 up and waits until it can send; the VM ends if that takes more than @seconds; 0: does
+ * not wait
+ */
+void net_up(unsigned int seconds);
 
 /* --- cmd.c */
 

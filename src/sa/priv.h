@@ -95,8 +95,8 @@ struct sa {
 	struct timer report_timer;
 	/* service.c */
 	struct list services;
-	unsigned int nservices,
-		nown; /* all, and those that the SM offers itself, which no limit counts */
+	/* number of all services; number of those of the SM itself, which no limit counts */
+	unsigned int nservices, nown;
 	/* sidr.c */
 	struct cm *cm; /* NULL: the node serves no SIDR */
 	struct cm_service sidr;

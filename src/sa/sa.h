@@ -80,8 +80,8 @@ const struct cm *sa_cm(const struct sa *sa);
 struct sa_stats {
 	uint64_t requests, answers; /* requests received, and answers with any status */
 	uint64_t errors; /* answers with a status other than 0 */
-	uint64_t paths, joins, leaves,
-		tables; /* requests by kind: PathRecord, Set and Delete, GetTable */
+	/* requests by kind: PathRecord, Set and Delete of MCMemberRecord, GetTable */
+	uint64_t paths, joins, leaves, tables;
 	uint64_t dup_joins; /* joins repeated before the first one was answered */
 	uint64_t repeated; /* repetitions of requests that have a job (job.c) */
 	/* requests that came while this SM was not master or had no database yet */

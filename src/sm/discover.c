@@ -285,8 +285,8 @@ static void on_node_info(void *ctx, const struct smp_cmd *cmd, int status, const
 			 ns_t now)
 {
 	struct sm *sm = ctx;
-	struct sm_port *from =
-		cmd->port; /* port behind which the node is; NULL: it is our own node */
+	/* port behind which the node is; NULL: it is our own node */
+	struct sm_port *from = cmd->port;
 	struct smp_node_info info;
 	struct sm_node *n;
 	bool is_new;

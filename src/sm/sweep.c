@@ -173,8 +173,8 @@ static void publish(struct sm *sm, ns_t now)
 	sm->sweep.ended = now;
 	sm->last = sm->sweep;
 	/*
-	 * An SM that became master in this sweep did not clear PortStateChange, so the next sweep
-	 * reads what changed since.
+	 * An SM that became master in this sweep did not clear PortStateChange, so another sweep
+	 * has to read what may have changed since.
 	 */
 	recheck = sm->incomplete || sm->better_to_come || changes_unread(sm->db);
 	sm_info(sm,

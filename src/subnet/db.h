@@ -52,12 +52,12 @@ struct sm_port {
 	bool known; /* true if PortInfo was read, so the port was reached */
 	/* PortInfo in the last answer of the port, answers to Set included */
 	struct smp_port_info pi;
-	uint16_t *
-		pkeys; /* P_Key table as written, 0: empty entry; of end ports and enforcing switch ports */
+	/* P_Key table as written, of end ports and enforcing switch ports; 0: empty entry */
+	uint16_t *pkeys;
 	uint16_t npkeys; /* entries in .pkeys */
 	uint8_t vls_mapped; /* number of VLs for which SLtoVL was written; 0: it was not written */
-	struct sm_tables
-		*tables; /* tables that a client of the SA asked for; NULL: none was read */
+	/* tables that a client of the SA asked for; NULL: none was read */
+	struct sm_tables *tables;
 	struct hlink by_guid;
 };
 

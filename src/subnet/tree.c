@@ -241,7 +241,8 @@ static uint8_t uplink(const struct sm_tree *t, const struct sm_node *n)
 }
 
 /*
- * Add a member: open the port that it is attached to, and count it on every switch up to the root.
+ * Add a member and its path to the root. If it is a receiver, open the port that it is attached to,
+ * and count it on every switch of the path.
  */
 static void tree_add(struct sm_tree *t, struct sm_mcmember *m)
 {

@@ -28,8 +28,8 @@
 struct updn {
 	uint32_t *order; /* position of each switch in the order, [nswitches] */
 	uint32_t *at; /* index of the switch at each position, [nswitches] */
-	uint8_t *
-		way; /* [nswitches][nswitches] length of the path to the row's switch, with DOWN; or NO_WAY */
+	/* length of the path to the row's switch, with DOWN; or NO_WAY; [nswitches][nswitches] */
+	uint8_t *way;
 };
 
 static uint32_t links(const struct sm_router *r, uint32_t s)

@@ -41,15 +41,15 @@ struct guest_cfg {
 	size_t init_len;
 	const char *hostname;
 	const char *hca; /* "uib0 listen=... peer=... guid=..." */
-	const char *const
-		*share; /* absolute paths, NULL-terminated; their 9p tags are share0, share1 ... */
+	/* absolute paths, NULL-terminated; their 9p tags are share0, share1 ... */
+	const char *const *share;
 	const char *const *address; /* NULL-terminated */
 	const char *cwd;
 	char *const *env;
 	char *const *cmd;
 	bool tty;
-	unsigned int
-		up_timeout; /* seconds within which ib0 must be up; 0: CMD starts without waiting for ib0 */
+	/* seconds within which ib0 must be up; 0: CMD starts without waiting for ib0 */
+	unsigned int up_timeout;
 };
 
 /**

@@ -19,8 +19,8 @@ struct relay_slot {
 struct relay {
 	int eth; /* datagram socket for frames; QEMU has the other end */
 	int udp; /* connected UDP socket */
-	unsigned int n,
-		at; /* slots [at, n) wait for room in .eth; .udp must not be read meanwhile */
+	/* slots [at, n) wait for room in .eth; .udp must not be read meanwhile */
+	unsigned int n, at;
 	struct mmsghdr msg[RELAY_BATCH];
 	struct iovec iov[RELAY_BATCH][2];
 	struct relay_slot slot[RELAY_BATCH];

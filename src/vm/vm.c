@@ -23,14 +23,14 @@
 #define EXIT_VM_ENV 3
 #define EXIT_VM_TIMEOUT 4
 
-#define BOOT_TIMEOUT_MS \
-	120000 /* longest time until CMD runs: an emulated processor on a busy machine is slow */
-#define KVM_PATIENCE_MS \
-	10000 /* longest time until HELLO: if KVM does not work, HELLO never comes */
+/* longest time until CMD runs: an emulated processor on a busy machine is slow */
+#define BOOT_TIMEOUT_MS 120000
+/* longest time until HELLO: if KVM does not work, HELLO never comes */
+#define KVM_PATIENCE_MS 10000
 #define LOG_KEPT 16384
 #define BOOTS_MAX 3
-#define PANIC_OF_LOCKUP \
-	"softlockup: hung tasks" /* text of the panic by the kernel's softlockup_panic=1 */
+/* message of the panic that the kernel parameter softlockup_panic=1 causes */
+#define PANIC_OF_LOCKUP "softlockup: hung tasks"
 
 struct vm {
 	const struct vm_cfg *cfg;
