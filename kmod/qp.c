@@ -257,7 +257,10 @@ int uib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct 
 	spin_lock_irq(&qp->lock);
 	cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
 	new = mask &IB_QP_STATE ? attr->qp_state : cur;
-	/* A UD send never fails here, so no QP gets into SQE. A consumer that says the QP is in SQE finds it in RTS. */
+	/*
+	 * A send on a UD QP never fails here, so no QP enters SQE. If a consumer gives SQE as the current state, RTS
+	 * passes for SQE.
+	 */
 	if (cur != qp->state && !(cur == IB_QPS_SQE && qp->state == IB_QPS_RTS))
 		goto out;
 	if (!ib_modify_qp_is_ok(cur, new, ibqp->qp_type, mask))

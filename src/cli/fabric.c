@@ -38,7 +38,7 @@ static int show(int argc, char **argv)
 	return cli_show(&fabric_shown, argc, argv);
 }
 
-/* A command whose answer has no rows */
+/* Carry out a command whose answer has no rows */
 static int call(const char *cmd, const struct cli_key *keys, int argc, char **argv)
 {
 	json_t *args;

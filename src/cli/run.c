@@ -20,7 +20,7 @@
 /*
  * DOC: `run`
  *
- * The supervisor. From the start of the daemon on it reads signals from a signalfd:
+ * `run` is the supervisor of an instance. Once it has started the daemon, it reads signals from a signalfd:
  *
  *	without CMD	the first SIGINT, SIGTERM or SIGHUP stops the instance cleanly, the second kills it
  *	with CMD	the first signal is passed on to CMD, unless the terminal has sent it to CMD already,

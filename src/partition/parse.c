@@ -30,8 +30,8 @@
 #define SCOPES_MAX 8
 
 /*
- * The definition that is being read. Its flags are merged into its partition after its head was
- * read.
+ * The definition that is being read. Its flags are merged into its partition when everything before
+ * the ':' has been read.
  */
 struct definition {
 	char name[64];

@@ -2,8 +2,8 @@
 #include "sa/priv.h"
 
 /*
- * Table of the attributes and their handlers. Attributes that are absent, like
- * RandomForwardingTableRecord, get a status.
+ * Table of the attributes and their handlers. A request for an attribute that is not in the table,
+ * such as RandomForwardingTableRecord, is answered with a status.
  */
 
 #define RESP_TIME 18 /* ClassPortInfo:RespTimeValue: 4.096 us x 2^18 = 1 s */

@@ -68,9 +68,9 @@ struct sm_cfg {
 	const struct sm_lid_entry *lids; /* LIDs of ports known before; copied by sm_create() */
 	size_t nlids;
 	/*
-	 * is_external() tells whether a port is external, so that another party decides which nodes
-	 * are behind it. A sweep takes in at most @outside_nodes nodes behind each such port
-	 * (sm/outside.c). NULL: no port is external
+	 * is_external() tells whether a port is external, which means that another party decides
+	 * which nodes are behind it. A sweep takes in at most @outside_nodes nodes behind each such
+	 * port (sm/outside.c). NULL: no port is external
 	 */
 	bool (*is_external)(void *ctx, uint64_t node_guid, uint8_t port);
 	void *is_external_ctx;
