@@ -69,7 +69,7 @@ struct mad_ep_limits {
 
 struct mad_ep;
 
-/* mad_ep_create() - @timers and @log are kept, borrowed. NULL if out of memory */
+/* mad_ep_create() - @timers and @log are borrowed until mad_ep_destroy(). NULL if out of memory */
 struct mad_ep *mad_ep_create(const struct mad_ep_ops *ops, void *ctx, struct timers *timers,
 			     const struct log_sink *log);
 /* mad_ep_destroy() - Ends every open request with -ECANCELED and frees the agents; NULL is accepted */
@@ -133,8 +133,8 @@ int mad_agent_add(struct mad_ep *ep, const struct mad_agent_cfg *cfg, struct mad
 /* mad_agent_id() - The upper half of the TIDs of the agent's requests */
 uint32_t mad_agent_id(const struct mad_agent *a);
 /*
- * mad_agent_is_alone() - Whether nobody else has registered for unsolicited MADs that @a gets. Agents with the same recv() as @a
- * are not somebody else's
+ * mad_agent_is_alone() - Whether no other agent has registered for unsolicited MADs that @a gets. Agents with the same recv()
+ * as @a do not count as others
  */
 bool mad_agent_is_alone(const struct mad_agent *a);
 /* mad_agent_del() - Remove an agent; its open requests end with -ECANCELED. NULL is accepted */

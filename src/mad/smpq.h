@@ -62,9 +62,9 @@ struct smpq {
 	unsigned int nopen;
 	bool failed; /* true after an SMP was given up because it could not be queued or sent */
 	bool busy; /* true inside done() */
-	unsigned int stuck; /* timer runs in a row in which nothing could be sent */
+	unsigned int stuck; /* number of timer expiries in a row at which nothing could be sent */
 	uint64_t sent, timeouts;
-	struct timer retry; /* armed when SMPs wait and none is open whose end would send them */
+	struct timer retry; /* armed while SMPs wait although none is open */
 };
 
 void smpq_init(struct smpq *q, const struct smpq_cfg *cfg);

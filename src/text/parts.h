@@ -2,7 +2,7 @@
 #ifndef TEXT_PARTS_H
 #define TEXT_PARTS_H
 
-/* Functions that the files with parts of print_mad() share. */
+/* Functions that the files that implement print_mad() share */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +27,7 @@ void text_add_port_info(struct text *t, const struct smp_port_info *i);
 /* Add the headers and the attribute that follow the common header of an SA MAD. */
 void text_add_sa(struct text *t, const void *mad, size_t len);
 
-/* Add what follows the common header of a MAD of communication management: SIDR_REQ and SIDR_REP. */
+/* Add the fields of a SIDR_REQ or SIDR_REP; nothing for other MADs of communication management. */
 void text_add_cm(struct text *t, const void *mad, size_t len);
 
 #endif

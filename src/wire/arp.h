@@ -22,7 +22,7 @@ struct arp_pkt {
 	uint8_t hln, pln;
 	uint16_t op;
 	uint8_t sha[20], spa[4], tha[20],
-		tpa[4]; /* the first hln or pln octets of each are valid */
+		tpa[4]; /* only the first hln octets of sha and tha are valid */
 };
 
 /*

@@ -40,12 +40,12 @@ enum sidr_status {
 };
 
 /*
- * The ServiceID of IBARP where the configuration names no other. The draft assigns none. The first octet 0x02 is the
- * range that each host may assign by itself (IBTA A3.2.3); the last five are "IBARP".
+ * The ServiceID of IBARP if the configuration gives no other; the draft assigns none. The first octet 0x02 marks the
+ * ServiceIDs that each host may assign by itself (IBTA A3.2.3); the last five octets are "IBARP".
  */
 #define SIDR_SERVICE_ID_DEFAULT 0x0200004942415250ull
 
-#define SIDR_SERVICE_NAME "IBARP" /* ServiceName in ServiceRecords of it */
+#define SIDR_SERVICE_NAME "IBARP" /* ServiceName in the ServiceRecords of IBARP */
 
 #define SIDR_REQ_PRIVATE_LEN 216
 #define SIDR_REP_PRIVATE_LEN 136
@@ -61,7 +61,7 @@ struct sidr_req {
 struct sidr_rep {
 	uint32_t request_id;
 	uint8_t status; /* enum sidr_status */
-	uint8_t info_len; /* octets of @info that are valid; a message may claim more than there are */
+	uint8_t info_len; /* octets of @info that are valid according to the message; may exceed SIDR_REP_INFO_LEN */
 	uint32_t qpn; /* 24 bits */
 	uint64_t service_id;
 	uint32_t qkey;
@@ -77,8 +77,8 @@ void sidr_req_encode(void *mad, uint64_t tid, const struct sidr_req *r);
 void sidr_rep_encode(void *mad, uint64_t tid, const struct sidr_rep *r);
 
 /*
- * Private data of a SIDR_REP for IBARP (draft 6.2): with which addresses an IBARP request is multicast. The draft
- * draws 32 octets of fields and 180 reserved ones, but a SIDR_REP has room for 136 in all: 104 reserved ones follow.
+ * Private data of a SIDR_REP for IBARP (draft 6.2): the group to which IBARP requests are sent. The draft shows 32 octets
+ * of fields and 180 reserved octets, but a SIDR_REP has room for 136, so only 104 reserved octets follow the fields.
  */
 #define SIDR_GROUP_LEN 32
 #define SIDR_GROUP_VER 1

@@ -18,7 +18,7 @@
 #define CRC32_INIT 0xffffffffu
 #define CRC16_INIT 0xffffu
 
-/* crc32_update() - The reflected CRC-32 of Ethernet, by the library ISA-L */
+/* crc32_update() - The reflected CRC-32 of Ethernet, computed by the library ISA-L */
 uint32_t crc32_update(uint32_t reg, const void *p, size_t len);
 
 /* crc16_update() - The CRC-16 with polynomial 0x100B, reflected (0xD008), by the fastest kernel that the CPU supports */
@@ -49,8 +49,8 @@ uint16_t crc_vcrc(const uint8_t *pkt, size_t len);
 void crc_put(uint8_t *pkt, size_t len);
 
 /*
- * The tail of a packet: pad octets as BTH.PadCnt says, ICRC, VCRC. In all three functions hdr[head..) of @p begins
- * with the LRH and has all headers; tail_len and the flags PKT_CRC and PKT_ICRC are set or cleared.
+ * The tail of a packet: pad octets as BTH.PadCnt says, ICRC, VCRC. hdr[] of @p must hold all headers,
+ * with the LRH at hdr[head]. Each function sets tail_len, and sets or clears the flags PKT_CRC and PKT_ICRC.
  *
  * crc_pkt_seal() - Pad octets and both CRCs (PKT_CRC)
  * crc_pkt_seal_icrc() - Pad octets, ICRC, and a VCRC of zero (PKT_ICRC)
@@ -67,15 +67,15 @@ enum crc_verdict {
 	CRC_BAD_LEN, /* the packet is too short for its headers, or has no room for CRCs in its tail */
 };
 
-/* crc_pkt_check() - Verify a packet that carries PKT_CRC; without the flag CRC_OK at once */
+/* crc_pkt_check() - Verify a packet with the flag PKT_CRC; returns CRC_OK at once for others */
 enum crc_verdict crc_pkt_check(const struct pkt *p);
 
-/* crc_pkt_check_icrc() - Verify a packet that carries PKT_ICRC; without the flag CRC_OK at once */
+/* crc_pkt_check_icrc() - Verify a packet with the flag PKT_ICRC; returns CRC_OK at once for others */
 enum crc_verdict crc_pkt_check_icrc(const struct pkt *p);
 
 /*
- * crc_pkt_check_vcrc() - Verify the VCRC alone, as a switch does, also of a raw packet; without the flag
- * PKT_CRC CRC_OK at once
+ * crc_pkt_check_vcrc() - Verify only the VCRC, as a switch does; works for raw packets, too. Returns CRC_OK
+ * at once for packets without the flag PKT_CRC
  */
 enum crc_verdict crc_pkt_check_vcrc(const struct pkt *p);
 

@@ -41,7 +41,7 @@ struct crc16_fold {
 };
 
 struct crc16_consts {
-	struct crc16_fold by16, by32, by48; /* constants to fold over so many octets */
+	struct crc16_fold by16, by32, by48; /* constants to fold over 16, 32, ... octets */
 	struct crc16_fold by64, by128, by192, by256;
 	uint64_t finish; /* x^127 mod Q */
 	uint64_t mu; /* x^127 div Q */

@@ -4,7 +4,7 @@
 
 /*
  * BOOTP and DHCP messages: the fixed part and the options (RFC 2131, RFC 2132, RFC 3396), and the
- * client identifier of RFC 4361, which RFC 4390 asks for on InfiniBand.
+ * client identifier of RFC 4361, which RFC 4390 requires on InfiniBand.
  */
 
 #include <stdbool.h>
@@ -69,8 +69,8 @@ struct dhcp_opt {
 struct dhcp_walk {
 	const uint8_t *p;
 	size_t len, pos,
-		end; /* octets of the message; position in the present field, and its end */
-	uint8_t overload; /* fields that follow: bit 0 file, bit 1 sname */
+		end; /* octets of the message; position in the current field; end of that field */
+	uint8_t overload; /* fields whose options are still to be read: bit 0 file, bit 1 sname */
 };
 
 /* dhcp_walk_init() - Begin a walk; the message must have options */
@@ -89,8 +89,8 @@ int dhcp_opt_get(const void *p, size_t len, uint8_t code, uint8_t *ret, size_t m
  * @out:	the copy, room for @max octets
  * @data:	the value, @n octets; NULL: remove the option
  *
- * The option moves to the end of the options field. The padding after the options changes, so that
- * the message keeps its length if possible; it does not become shorter than DHCP_BOOTP_LEN by that.
+ * The option moves to the end of the options field. If @max allows it, the copy is padded to the length of the
+ * original and to at least DHCP_BOOTP_LEN.
  * Return: length of the copy; -EBADMSG; -EMSGSIZE: longer than @max
  */
 int dhcp_opt_set(uint8_t *out, size_t max, const void *p, size_t len, uint8_t code,

@@ -4,8 +4,8 @@
 #include <errno.h>
 
 /*
- * The wire forms have alignment 1 and are read and written in place. A copy would be made by small
- * stores and moved by wide loads, which wait for these stores, several times for each packet.
+ * The wire forms have alignment 1 and are read and written in place. A local copy would be
+ * filled by small stores and read by wide loads, and each such load waits until the stores are done.
  */
 struct lrh_wire {
 	uint8_t vl_lver; /* VL 4, LVer 4 */

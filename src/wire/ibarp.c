@@ -5,7 +5,7 @@
 
 #include "wire/arp.h"
 
-/* §5 and §6.3: what both formats have of a port, as drawn. Without the word .again it has 32 octets. */
+/* The address of a port as §5 and §6.3 draw it. Without the word .again it has 32 octets. */
 struct hw_wire {
 	be64 eui64;
 	be32 qpn; /* 8 reserved bits, then the 24-bit QPN */

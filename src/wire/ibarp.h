@@ -6,15 +6,15 @@
  * Link-layer addresses of draft-pelissier-ipoib-encaparp-00, and the two formats that contain them: IBARP for IPv4
  * (§6.3) and the option of Neighbour Discovery (§5).
  *
- * The draft draws the first word of each GID twice. The lengths that it gives, 92 octets and Length 5, count the second
- * copy, so we send it. HLEN 32 does not count it, so a sender may leave it out, and that is understood, too.
+ * The draft draws the first word of each GID twice. Its lengths, 92 octets and Length 5, count this second copy, so we
+ * send it. Its HLEN 32 does not count it, so other senders may leave it out. The decoders accept both layouts.
  */
 
 #include "wire/nd.h"
 
 #define IBARP_HW_LEN 36 /* EUI-64, reserved octet, QPN, Q_Key, first word of the GID, GID */
 #define IBARP_LEN 88 /* without the encapsulation of 4 octets: 8 + 2 * (36 + 4) */
-#define IBARP_LEN_SINGLE 80 /* the same, if the first words of the GIDs are there once */
+#define IBARP_LEN_SINGLE 80 /* the same without the second copies */
 #define IBARP_LOOK 8 /* octets that ibarp_is() needs */
 
 struct ibarp_pkt {
@@ -32,8 +32,8 @@ bool ibarp_is(const uint8_t *p, size_t len);
 /*
  * ibarp_decode() - Decode the octets after the encapsulation
  *
- * If the addresses can be read with and without the second copy, the reading counts in which the EUI-64 of the sender is the
- * low half of its GID. If that is true of both or of none, the reading counts that the draft draws.
+ * If @len permits both layouts, with and without the second copies, the one in which the EUI-64 of the sender is the low
+ * half of the sender's GID is taken. If this holds for both or for neither, the layout with the copies is taken.
  * Return: 0; -EBADMSG: too short; -EPROTO: other types, lengths or operations
  */
 int ibarp_decode(struct ibarp_pkt *ret, const void *p, size_t len);
@@ -42,7 +42,7 @@ void ibarp_encode(void *p, const struct ibarp_pkt *a);
 
 #define ND_OPT_IBARP 40
 
-/* nd_opt_ibarp_decode() - Decode the draft's option, of 40 octets, by the same rule. 0 or -EBADMSG */
+/* nd_opt_ibarp_decode() - Decode the draft's option of 40 octets; chooses the layout as ibarp_decode() does. 0 or -EBADMSG */
 int nd_opt_ibarp_decode(struct nd_port *ret, const struct nd_opt *o);
 /* nd_opt_ibarp_encode() - Writes 40 octets */
 void nd_opt_ibarp_encode(void *p, uint8_t type, const struct nd_port *a);

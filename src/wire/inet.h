@@ -13,8 +13,8 @@
 uint32_t inet_sum(uint32_t sum, const void *p, size_t len);
 
 /*
- * inet_sum_pkt() - Add the octets of @p from offset @from on, which lies in its hdr[], to the end. The parts of the
- * packet may have odd lengths.
+ * inet_sum_pkt() - Add the octets of @p from offset @from, which must lie in hdr[], to the end of the packet. The parts
+ * of the packet may have odd lengths.
  */
 uint32_t inet_sum_pkt(uint32_t sum, const struct pkt *p, uint32_t from);
 

@@ -62,7 +62,7 @@ enum mad_method {
 
 struct mad_hdr {
 	uint8_t base_version, mgmt_class, class_version, method;
-	uint16_t status; /* MAD status; in a directed-route SMP with the D bit */
+	uint16_t status; /* MAD status; in a directed-route SMP bit 15 is the D bit */
 	uint16_t class_specific; /* in a directed-route SMP: HopPointer << 8 | HopCount */
 	uint64_t tid;
 	uint16_t attr_id;
@@ -186,7 +186,7 @@ void mad_notice_gid(struct mad_notice *n, const ib_gid *gid); /* traps 64-67: oc
 ib_gid mad_notice_get_gid(const struct mad_notice *n);
 /*
  * mad_notice_lid() - Set LIDADDR, which is in octets 0..1 of trap 128, and in octets 2..3 of traps 129-131, 144, 145
- * and 256-259 (there called LIDADDR1). @n->trap must be set before
+ * and 256-259 (there called LIDADDR1). The caller must have set @n->trap
  */
 void mad_notice_lid(struct mad_notice *n, uint16_t lid);
 uint16_t mad_notice_get_lid(const struct mad_notice *n);
@@ -196,7 +196,7 @@ void mad_notice_cap_mask(struct mad_notice *n, uint32_t cap_mask); /* trap 144: 
 #define MAD_INFORM_INFO_LEN 36
 #define MAD_INFORM_SUBSCRIBE_OFF 23 /* offset of Subscribe, which is 0 or 1 */
 struct mad_inform_info {
-	ib_gid gid; /* source of the traps; zero: the LID range counts */
+	ib_gid gid; /* source of the traps; zero: the LID range selects the sources */
 	uint16_t lid_begin, lid_end; /* LIDs of the sources; lid_begin 0xffff: all */
 	bool generic;
 	bool subscribe;

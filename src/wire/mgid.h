@@ -11,26 +11,26 @@
 
 /* All functions take the P_Key in host order with bit 15 set, and a scope of 4 bits; else they return -EINVAL. */
 int mgid_broadcast(ib_gid *ret, uint16_t pkey, uint8_t scope);
-/* @group is in network order. 255.255.255.255 maps to the broadcast group; other addresses that are no groups give -EINVAL. */
+/* @group is in network order. 255.255.255.255 maps to the broadcast group; other addresses that are not multicast give -EINVAL. */
 int mgid_from_ipv4(ib_gid *ret, const uint8_t group[4], uint16_t pkey, uint8_t scope);
 int mgid_from_ipv6(ib_gid *ret, const uint8_t group[16], uint16_t pkey, uint8_t scope);
 
 /*
- * The map of draft-kashyap-ipoib-ipv6-over-ib-00 §4.1: FFxy and 112 bits become FF1y:3333 and the last 96 of these
- * bits. P_Key and scope of the link have no part in it. Returns 0; -EINVAL: @group is no multicast address.
+ * The map of draft-kashyap-ipoib-ipv6-over-ib-00 §4.1: FFxy and 112 more bits become FF1y:3333 and the last 96 of
+ * those bits. P_Key and scope of the link are not used. Returns 0; -EINVAL: @group is no multicast address.
  */
 #define MGID_SIG_3333 0x3333
 int mgid_3333_from_ipv6(ib_gid *ret, const uint8_t group[16]);
-/* mgid_3333_to_ipv6() - The group, without flags, that maps to @mgid. 0; -EINVAL: not of this map */
+/* mgid_3333_to_ipv6() - The group, without flags, that maps to @mgid. 0; -EINVAL: the map yields no such MGID */
 int mgid_3333_to_ipv6(uint8_t ret[16], const ib_gid *mgid);
 
 /*
  * The map of draft-kashyap-ipoib-ipv4-multicast-01 §3.3: FF1y, zeros, the number of the IP subnet in octets 10 and 11 (0: none),
- * and all 32 bits of the IPv4 group, or of 255.255.255.255. Returns 0; -EINVAL: @group is neither, or the scope is not
- * global although there is a subnet number (§3.1.1).
+ * and all 32 bits of the IPv4 group, or of 255.255.255.255. Returns 0; -EINVAL: @group is neither, or @subnet
+ * is not 0 and the scope is not global (§3.1.1).
  */
 int mgid_v4mc_from_ipv4(ib_gid *ret, const uint8_t group[4], uint16_t subnet, uint8_t scope);
-/* mgid_v4mc_to_ipv4() - The group that maps to @mgid. 0; -EINVAL: not of this map, or the broadcast group */
+/* mgid_v4mc_to_ipv4() - The group that maps to @mgid. 0; -EINVAL: the map yields no such MGID, or it is the broadcast group */
 int mgid_v4mc_to_ipv4(uint8_t ret[4], const ib_gid *mgid, uint16_t subnet, uint8_t scope);
 #define MGID_SCOPE_GLOBAL 14
 
@@ -50,10 +50,10 @@ static inline uint16_t mgid_pkey(const ib_gid *mgid)
 }
 
 /*
- * mgid_to_group() - The IP group of an MGID, the reverse of the two maps above
+ * mgid_to_group() - The IP group of an MGID, the reverse of mgid_from_ipv4() and mgid_from_ipv6()
  *
- * An MGID has not all bits of a group. @ret gets the IPv4 group (4 octets), or the IPv6 group with @scope and no
- * flags (16), which both map to @mgid again.
+ * An MGID lacks some bits of the IP group. @ret gets the IPv4 group (4 octets), or the IPv6 group with @scope and no
+ * flags (16 octets), that maps to @mgid again.
  * Return: 4 or 6, the version of IP; -EINVAL: no MGID of an IP group with this P_Key and scope
  */
 int mgid_to_group(uint8_t ret[16], const ib_gid *mgid, uint16_t pkey, uint8_t scope);

@@ -5,7 +5,7 @@
 /*
  * Neighbour Discovery messages (RFC 4861) and their link-layer address options. The option of IPoIB has
  * Length 3, two zero octets, and the address of 20 octets (RFC 4391 §9.3). The option of
- * draft-kashyap-ipoib-ipv6-over-ib-00 §5.1 has Length 4, LID, capability flags, QPN, Q_Key and GID. That of
+ * draft-kashyap-ipoib-ipv6-over-ib-00 §5.1 has Length 4, LID, capability flags, QPN, Q_Key and GID. The one of
  * draft-pelissier-ipoib-encaparp-00 is in wire/ibarp.h.
  */
 
@@ -54,13 +54,13 @@ struct nd_port {
 #define ND_OPT_LLADDR_IPOIB 24
 
 #define ND_OPT_LINK_INFO 32
-/* Capability flags of the draft (§5.1.2): what a node can do besides UD. They are the first 5 bits of the octet. */
+/* Capability flags of draft-kashyap (§5.1.2), in the first 5 bits of an octet: what a node can do besides UD */
 #define ND_CAP_UC 0x80
 #define ND_CAP_RC 0x40
 #define ND_CAP_RAW_ETHERTYPE 0x20
 #define ND_CAP_RAW_IPV6 0x10
 #define ND_CAP_QPN \
-	0x08 /* services have queue pairs of their own; all accept packets on the default one, too */
+	0x08 /* services have their own queue pairs, and all accept packets on the default queue pair, too */
 
 /* nd_opt_lladdr_decode() - Decode an IPoIB source or target link-layer address option of 24 octets; 0 or -EBADMSG */
 int nd_opt_lladdr_decode(struct ipoib_lladdr *ret, const struct nd_opt *o);
@@ -68,10 +68,10 @@ int nd_opt_lladdr_decode(struct ipoib_lladdr *ret, const struct nd_opt *o);
 void nd_opt_lladdr_encode(void *p, uint8_t type, const struct ipoib_lladdr *a);
 
 /*
- * nd_opt_link_info_decode() - Decode the draft's option; .lladdr.flags gets its capability flags
+ * nd_opt_link_info_decode() - Decode the option of draft-kashyap; .lladdr.flags gets its capability flags
  *
- * The draft says "Length: 32" and draws 48 bits of padding, which do not fit into 32 octets. So the padding
- * is cut to 32 bits or extended to the next multiple of 8 octets.
+ * The draft says "Length: 32" and draws 48 bits of padding, which do not fit into 32 octets. So options
+ * of 32 octets, and of 40 octets, the next multiple of 8, are accepted.
  * Return: 0; -EBADMSG: the option has not 32 or 40 octets, or it is neither a source nor a target address
  */
 int nd_opt_link_info_decode(struct nd_port *ret, const struct nd_opt *o);

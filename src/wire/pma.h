@@ -21,7 +21,7 @@ enum pma_attr {
 
 /* ClassPortInfo:CapabilityMask */
 #define PMA_CAP_ALL_PORT_SELECT 0x0100
-#define PMA_CAP_EXT_WIDTH 0x0200 /* PortCountersExtended, all eight */
+#define PMA_CAP_EXT_WIDTH 0x0200 /* PortCountersExtended has all eight counters */
 #define PMA_CAP_XMIT_WAIT 0x1000 /* PortCounters:PortXmitWait */
 
 struct pma_port_counters {
@@ -85,8 +85,8 @@ void pma_data_sl_encode(void *p, const struct pma_data_sl *d);
 #define PMA_SAMPLE_COUNTERS 15
 enum pma_sample_status {
 	PMA_SAMPLE_DONE = 0,
-	PMA_SAMPLE_STARTED = 1, /* the time SampleStart runs */
-	PMA_SAMPLE_RUNNING = 2, /* the time SampleInterval runs */
+	PMA_SAMPLE_STARTED = 1, /* the delay SampleStart is running */
+	PMA_SAMPLE_RUNNING = 2, /* SampleInterval is running, and counters are sampled */
 };
 /* Values of CounterSelect: the mandatory counters */
 enum pma_sample_select {

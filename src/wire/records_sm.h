@@ -96,7 +96,7 @@ void ib_vlarb_rec_encode(void *p, const struct ib_table_rec *r);
 
 #define GUID_INFO_COMP_LID (1ull << 0)
 #define GUID_INFO_COMP_BLOCK (1ull << 1)
-#define GUID_INFO_COMP_GUID0 (1ull << 4) /* and the next seven */
+#define GUID_INFO_COMP_GUID0 (1ull << 4) /* GUID 0; the next seven bits are GUIDs 1 to 7 */
 int ib_guid_info_rec_decode(struct ib_table_rec *ret, const void *p, size_t len);
 void ib_guid_info_rec_encode(void *p, const struct ib_table_rec *r);
 
@@ -149,8 +149,8 @@ void ib_inform_rec_encode(void *p, const struct ib_inform_rec *r);
 #define MULTI_PATH_COMP_SERVICE_ID_LSB (1ull << 21)
 struct ib_multi_path_rec {
 	struct ib_path_rec
-		path; /* the fields that a PathRecord has too, except the ends and the preference */
-	uint8_t independence; /* 2 bits; 1: paths that share as little as possible */
+		path; /* the fields shared with PathRecord; GIDs, LIDs and preference are unused */
+	uint8_t independence; /* 2 bits; 1 asks for paths that share as little as possible */
 	uint8_t nsgid, ndgid;
 	ib_gid gid[MULTI_PATH_GIDS_MAX]; /* sources, then destinations */
 };

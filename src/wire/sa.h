@@ -46,15 +46,15 @@ enum sa_attr {
 #define SA_STATUS_DENIED 0x0700
 #define SA_STATUS_PRIO_SUGGESTED 0x0800
 
-/* ClassPortInfo:CapabilityMask2 of SA; CapabilityMask */
+/* ClassPortInfo of the SA: CapabilityMask (SA_CAP_...) and CapabilityMask2 (SA_CAP2_...) */
 #define SA_CAP_UD_MCAST 0x0200 /* bit 9 */
 #define SA_CAP_MULTIPATH 0x0400
-#define SA_CAP_PORT_INFO_MATCH 0x2000 /* PortInfoRecord by bits of CapabilityMask */
+#define SA_CAP_PORT_INFO_MATCH 0x2000 /* PortInfoRecord: queries can match bits of CapabilityMask */
 #define SA_CAP2_MFT_TOP (1u << 3)
 #define SA_CAP2_FULL_PORT_INFO (1u << 6)
 #define SA_CAP2_EXT_SPEEDS (1u << 7)
 #define SA_CAP2_MCAST_SERVICES (1u << 8) /* ServiceRecords of multicast GIDs */
-#define SA_CAP2_PORT_INFO_MATCH2 (1u << 10) /* PortInfoRecord by bits of CapabilityMask2 */
+#define SA_CAP2_PORT_INFO_MATCH2 (1u << 10) /* queries can match bits of CapabilityMask2 */
 #define SA_CAP2_SEND_ONLY_FULL_MEMBER (1u << 12) /* as OpenSM sets it */
 
 enum rmpp_type {
@@ -107,8 +107,8 @@ int sa_hdr_decode(struct sa_hdr *ret, const void *p, size_t len);
 void sa_hdr_encode(void *p, const struct sa_hdr *h);
 
 /*
- * A decoded SA MAD. @data points into the MAD: 200 octets of a single MAD, more of a reassembled message. It may
- * be too short for a record, which the decoder of the record checks.
+ * A decoded SA MAD. @data points into the MAD: 200 octets in a single MAD, any number in a reassembled message.
+ * The decoder of each record checks that they are enough.
  */
 struct sa_mad {
 	struct mad_hdr mad;

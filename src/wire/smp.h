@@ -57,7 +57,7 @@ static inline uint8_t *smp_data(void *mad)
 #define SMP_OFF_INITIAL_PATH 128
 #define SMP_OFF_RETURN_PATH 192
 
-/* All attribute decoders take the 64 octets of SMP data (or less where stated); -EBADMSG if shorter. */
+/* Attribute decoders return -EBADMSG if @len is less than the attribute. Blocks of tables have 64 octets unless stated. */
 
 struct smp_node_info {
 	uint8_t base_version, class_version;

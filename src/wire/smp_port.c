@@ -5,7 +5,7 @@
 
 /*
  * A member that holds two fields of PortInfo is named high_low. Both have 4 bits unless a comment
- * differs.
+ * says otherwise.
  */
 struct port_info_wire {
 	be64 mkey, gid_prefix;
@@ -26,7 +26,7 @@ struct port_info_wire {
 	uint8_t oper_vls_flags; /* 4 bits OperationalVLs, 4 flags as defined below */
 	be16 mkey_violations, pkey_violations, qkey_violations;
 	uint8_t guid_cap;
-	uint8_t rereg_suppress_timeout; /* ClientReregister, 2 bits, SubnetTimeOut in 5 bits */
+	uint8_t rereg_suppress_timeout; /* 1 bit ClientReregister, 2 trap suppression, 5 SubnetTimeOut */
 	uint8_t resp_time; /* 3 bits reserved, 5 bits RespTimeValue */
 	uint8_t local_phys_overrun;
 	be16 max_credit_hint;
