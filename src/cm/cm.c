@@ -28,7 +28,7 @@ int cm_register(struct cm *c)
 		.qp = IB_QP1,
 		.mgmt_class = MAD_CLASS_CM,
 		.class_version = CM_CLASS_VERSION,
-		.shared = true, /* programs on this port may have connections of their own */
+		.shared = true, /* other programs may manage connections on this port */
 		.recv = cm_recv,
 		.ctx = c,
 	};

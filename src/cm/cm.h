@@ -31,7 +31,7 @@
 #define CM_RETRIES 5 /* tries after the first one, with the same RequestID and TID */
 #define CM_SOURCE_BURST 128
 #define CM_SOURCE_RATE 64
-#define CM_SOURCES 256 /* sources whose allowances are remembered, the ones that asked last */
+#define CM_SOURCES 256 /* number of sources whose allowances are remembered: the most recent ones */
 
 struct cm;
 
@@ -71,7 +71,7 @@ struct cm_request {
  * @q:	zeroed by the caller, with .to, .done, and in .req service_id, pkey and priv; the RequestID is filled in
  *
  * The SIDR_REP counts if it comes from the LID that was asked and has the RequestID and ServiceID of the request.
- * Return: 0; -EBUSY: a program that does not share has registered for the class; -EALREADY; -ENOMEM
+ * Return: 0; -EBUSY: the endpoint is being destroyed; -EALREADY: @q is open; -ENOMEM
  */
 int cm_request(struct cm *c, struct cm_request *q, ns_t now);
 /* cm_request_cancel() - Forget a request; no effect if it is not open */
@@ -101,11 +101,11 @@ bool cm_serves(const struct cm *c);
 
 struct cm_stats {
 	uint64_t requests, retries, answers, timeouts; /* as a client */
-	uint64_t served, refused; /* SIDR_REPs with Status 0, and with another */
+	uint64_t served, refused; /* SIDR_REPs sent with Status 0, and with another Status */
 	uint64_t drop_paced; /* SIDR_REQs over the allowance of their source */
 	uint64_t
 		drop_no_server; /* SIDR_REQs to a port that serves nothing, or that are left to other programs */
-	uint64_t drop_late; /* SIDR_REPs to no open request */
+	uint64_t drop_late; /* SIDR_REPs that match no open request */
 	uint64_t drop_other; /* other messages of the class */
 	uint64_t drop_busy; /* SIDR_REPs that the endpoint could not send */
 };

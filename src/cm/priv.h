@@ -16,7 +16,7 @@
 #include "util/prng.h"
 
 struct cm_source {
-	struct list link; /* in cm.sources, the one that asked last first */
+	struct list link; /* link in cm.sources, in which the most recent source is the first */
 	struct hlink by_lid;
 	uint16_t lid; /* 0: unused */
 	struct pace pace;

@@ -138,7 +138,7 @@ void cm_request_recv(struct cm *c, const struct mad_addr *from, const void *mad,
 		return;
 	}
 	v = service_find(c, req.service_id, req.pkey);
-	/* Another program on the port may serve it, and its answer must not come behind a refusal. */
+	/* Another program on the port may serve the ServiceID, and our refusal could overtake its answer. */
 	if (!v && !mad_agent_is_alone(c->agent)) {
 		c->stats.drop_no_server++;
 		return;

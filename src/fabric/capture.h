@@ -6,8 +6,8 @@
  * DOC: Captures
  *
  * A capture writes packets as pcap or pcapng with link type ERF (197), record type 21 (InfiniBand),
- * which tshark decodes from the LRH on. Packets on links within the process may lack CRCs; their
- * records have right CRCs nevertheless. A packet with CRCs is recorded as it is, also if it is
+ * which tshark decodes from the LRH on. Packets on links within the process may lack CRCs; the
+ * capture computes them for its records. A packet with CRCs is recorded unchanged, even if it is
  * corrupted.
  *
  * A function of the caller takes the octets. If it fails, the capture stops and keeps the error, and the
@@ -56,9 +56,8 @@ int capture_add_link(struct capture *c, struct fabric_port *p);
 
 struct capture_stats {
 	uint64_t packets, octets;
-	uint64_t
-		missed; /* packets that were not recorded: there was no room, or an error before them */
-	int error; /* 0, or the negative errno that stopped it */
+	uint64_t missed; /* packets that were not recorded: no room, or the capture had stopped */
+	int error; /* 0, or the -errno that stopped the capture */
 };
 const struct capture_stats *capture_stats(const struct capture *c);
 

@@ -38,7 +38,7 @@ struct fabric_port; /* one end of a link, and the direction that leaves it */
 enum fabric_drop {
 	FABRIC_DROP_LINK_DOWN, /* no link, or it went down with the packet on it */
 	FABRIC_DROP_QUEUE, /* egress queue full */
-	FABRIC_DROP_HOPS, /* crossed too many links, or left by external ends too often */
+	FABRIC_DROP_HOPS, /* crossed too many links, or left the fabric by external ends too often */
 	FABRIC_DROP_LEN, /* shorter than its headers, or PktLen is wrong */
 	FABRIC_DROP_VERSION, /* LVer is not 0 */
 	FABRIC_DROP_VCRC,
@@ -61,7 +61,7 @@ enum fabric_drop {
 	FABRIC_DROP_SLID, /* came in by an external end, but its SLID is not behind that end */
 	FABRIC_DROP_MAX,
 };
-/* "hop limit" and the like, for people; never NULL */
+/* Return the name of a reason, such as "hop-limit"; never NULL. */
 const char *fabric_drop_name(enum fabric_drop d);
 
 struct fabric_cfg {
@@ -96,8 +96,8 @@ void fabric_destroy(struct fabric *f);
 bool fabric_run(struct fabric *f, ns_t now);
 
 /*
- * fabric_queued() - Return the number of packets in all egress queues. Links here have no credits,
- * so a source that can wait should send nothing while this number is high. Otherwise queues
+ * fabric_queued() - Return the number of packets in all egress queues that are not stalled. Links here
+ * have no credits, so a source that can wait should send nothing while this number is high. Otherwise queues
  * overflow where hardware would have held back the sender.
  */
 unsigned int fabric_queued(const struct fabric *f);
@@ -106,10 +106,10 @@ unsigned int fabric_queued(const struct fabric *f);
 struct fabric_send_queue {
 	unsigned int waiting; /* packets in the queue */
 	uint64_t sent; /* packets that have left it */
-	bool stalled; /* the port sends no data, as a link without credits */
+	bool stalled; /* the port sends no data, as if its link had no credits */
 };
 struct fabric_send_queue fabric_send_queue(const struct fabric_port *p);
-/* fabric_send_flush() - Discard the packets in that queue; returns how many */
+/* fabric_send_flush() - Discard the packets in the data queue of a port; returns how many */
 unsigned int fabric_send_flush(struct fabric_port *p, ns_t now);
 
 struct fabric_stats {
@@ -200,9 +200,9 @@ struct fabric_ext_ops {
 	/* The link changed its state; may be NULL. */
 	void (*state)(void *ctx, enum fabric_link_state state, ns_t now);
 	/*
-	 * This side takes part in the link (@on) or not. At first it does. It does not while
-	 * fabric_link_set(), or a Set(PortInfo) at the node's port, has disabled it. A retrain
-	 * calls the function with false, then with true. May be NULL.
+	 * The node's side of the link takes part in it from now on (@on), or no longer. It takes part
+	 * from the start, except while fabric_link_set() or a Set(PortInfo) at the node's port disables
+	 * it. A retrain calls the function with false, then with true. May be NULL.
 	 */
 	void (*want)(void *ctx, bool on, ns_t now);
 	/*
@@ -232,9 +232,8 @@ void fabric_ext_detach(struct fabric_port *end, ns_t now);
 void fabric_ext_carrier(struct fabric_port *end, bool on, ns_t now);
 
 /*
- * fabric_ext_rx() - Let packets in from the outside; takes them. Make them with
- * fabric_pkt_from_buf(), because head has to be at the LRH, and the tail as crc_pkt_seal() leaves
- * it.
+ * fabric_ext_rx() - Let packets in from the outside; takes them. The caller makes them with
+ * fabric_pkt_from_buf(), because head must be at the LRH, and the tail as crc_pkt_seal() leaves it.
  */
 void fabric_ext_rx(struct fabric_port *end, struct pkt **v, unsigned int n, ns_t now);
 

@@ -46,7 +46,7 @@ struct fabric_port {
 	bool is_ready;
 	unsigned int stalls; /* number of faults that hold the data queue */
 	uint64_t sent; /* data packets that have left the queue */
-	struct fabric_port *peer; /* port at which packets arrive; of PORT_ZERO the port itself */
+	struct fabric_port *peer; /* port to which packets go; for PORT_ZERO the port itself */
 	struct fabric_port *next_ready;
 	struct node_port *np; /* port of the node; NULL for an external end */
 	struct fabric_node *node;
@@ -83,8 +83,7 @@ struct fabric {
 	struct list links;
 	struct fabric_port *ready_head, *ready_tail;
 	unsigned int depth[FABRIC_NQUEUES];
-	unsigned int
-		queued; /* number of packets in all egress queues, without data queues that are held */
+	unsigned int queued; /* number of packets in all egress queues except stalled data queues */
 	bool running;
 	ns_t now; /* time of the last call that had an argument now */
 	bool tracing;
@@ -136,7 +135,7 @@ enum fabric_drop fabric_port_send(struct fabric_port *p, struct pkt *pkt);
 /* Discard @pkt, count it at the node of @p, and trace it; takes @pkt. */
 void fabric_port_drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop why, ns_t now);
 void fabric_port_purge(struct fabric_port *p);
-/* Hold the data queue of @p, or let it go, as often as it was held. */
+/* Stall the data queue of @p (@on), or undo one such call; it moves again when all are undone. */
 void fabric_port_stall(struct fabric_port *p, bool on);
 /* Remove a port that is about to be freed from the ready list. */
 void fabric_unready(struct fabric *f, struct fabric_port *p);
@@ -147,8 +146,8 @@ void fabric_link_free(struct fabric_link *l);
 /* Bring the link up if its ends allow it, else down. With @at_once it comes up without training. */
 void fabric_link_update(struct fabric_link *l, bool at_once, ns_t now);
 /*
- * Schedule the effect of a Set(PortInfo): retrain the link (PortState Down), or a new physical
- * state.
+ * Schedule the effect of a Set(PortInfo): retrain the link (PortState Down), or follow a new
+ * physical state or new enabled rates.
  */
 void fabric_link_event(struct fabric_port *p, enum node_event ev, ns_t now);
 

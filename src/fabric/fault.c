@@ -15,7 +15,7 @@
  */
 #define MAX_HELD 16384
 
-/* A packet that is held back until its timer in fault.due comes */
+/* A packet that is held back until its timer in fault.due expires */
 struct held {
 	struct timer at;
 	struct pkt *pkt;
@@ -30,7 +30,7 @@ struct fault {
 	struct fault_spec spec;
 	struct prng prng;
 	uint64_t seen, hit;
-	/* release time of the packet before, because a delay keeps the order of packets */
+	/* release time of the previous packet, because a delay keeps the order of packets */
 	ns_t last_release;
 	/* armed for the earliest timer in .due, among the timers of the fabric */
 	struct timer timer;
@@ -175,8 +175,8 @@ static bool damage(struct fault *x, struct pkt *p)
 }
 
 /*
- * Cut octets off the end. A packet without CRCs gets them first, because no CRCs may be made later of what
- * is left of the packet.
+ * Cut octets off the end. A packet without CRCs gets them first, so that no CRCs are computed later
+ * over the octets that remain.
  */
 static bool truncate_pkt(struct fault *x, struct pkt *p)
 {
@@ -314,7 +314,7 @@ const struct fault_kind_info fault_kinds[FAULT_KINDS] = {
 	[FAULT_REORDER] = { "reorder", apply_reorder, .has_share = true, .has_delay = true },
 	[FAULT_DELAY] = { "delay", apply_delay, .has_delay = true, .has_jitter = true },
 	[FAULT_CUT] = { "cut", apply_cut },
-	/* What passes the device is not held: it is on VL15. */
+	/* The stalled data queue is before this device, so only packets on VL15 come here. */
 	[FAULT_STALL] = { "stall", apply_nothing, .has_no_class = true },
 };
 

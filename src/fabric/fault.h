@@ -11,15 +11,15 @@
  *	corrupt 0.1%		flip one bit anywhere from LRH to VCRC
  *	damage 0.1%		flip one bit after the BTH and correct the VCRC, as a switch with
  *				bad memory does, so that only the ICRC shows the damage
- *	truncate 0.1%		cut a random number of octets off the end, up to all behind the LRH, as
- *				an HCA or switch does that stops in the middle of a packet; PktLen
- *				no longer fits, so the next hop drops the packet
+ *	truncate 0.1%		cut a random number of octets off the end, but none of the LRH, as an
+ *				HCA or switch does that stops in the middle of a packet; PktLen is
+ *				then wrong, so the next hop drops the packet
  *	duplicate 1%		send packets twice
  *	reorder 5% 2ms		hold packets back for this time, so that others overtake them
  *	delay 5ms 1ms		hold all packets for 5 ms and up to 1 ms more, in order
  *	cut			drop all packets, while the link stays up
  *	stall			send no packets but those on VL15, which need no credits: the others wait in the queue of
- *				the port, as behind a link whose other end gives no credits. It has no class
+ *				the port, as on a link whose other end gives no credits. No class may follow
  *
  * The class of affected packets may follow: all (default), data (not MADs) or mad (QP0 and QP1).
  */
@@ -48,7 +48,7 @@ enum fault_class {
 struct fault_spec {
 	enum fault_kind kind;
 	enum fault_class cls;
-	uint32_t ppm; /* share of packets, 1 to 1000000; not for delay and cut */
+	uint32_t ppm; /* share of packets, 1 to 1000000; not for delay, cut and stall */
 	ns_t delay; /* time of delay and reorder, 1 ns to 60 s */
 	ns_t jitter; /* longest additional time of delay, 0 to 60 s */
 };

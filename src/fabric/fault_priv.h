@@ -8,7 +8,7 @@
 
 struct fault;
 
-/* A kind of fault. Besides enum fault_kind, its row in the table is the only place that names it. */
+/* A kind of fault, one row of fault_kinds[]. Only FAULT_STALL needs code elsewhere, too. */
 struct fault_kind_info {
 	const char *name;
 	/* Apply the fault to packet @p, and take it. Packets that continue at once are appended to @out. */
@@ -16,11 +16,11 @@ struct fault_kind_info {
 	bool has_share; /* takes a share in percent, fault_spec.ppm */
 	bool has_delay; /* takes a time, fault_spec.delay, and may hold packets */
 	bool has_jitter; /* may take a second time, fault_spec.jitter */
-	bool has_no_class; /* affects all packets that it can affect, so that it takes no class */
+	bool has_no_class; /* takes no class, because the kind itself determines the packets */
 };
 extern const struct fault_kind_info fault_kinds[FAULT_KINDS];
 
-/* All fields that the kind uses are in range. */
+/* True if all fields that the kind uses are in range */
 bool fault_spec_ok(const struct fault_spec *s);
 
 #endif

@@ -36,8 +36,8 @@ static const char *next_word(const char *s, char *word, size_t size)
 }
 
 /*
- * Read a decimal number and multiply it by @scale: "0.1" percent is 1000 ppm. More digits than
- * @scale has are refused, so nothing is rounded.
+ * Read a decimal number and multiply it by @scale: "0.1" percent is 1000 ppm. More decimal
+ * places than @scale has zeros are refused, so nothing is rounded.
  */
 static bool take_decimal(const char **s, uint64_t scale, uint64_t *ret)
 {

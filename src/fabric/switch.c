@@ -110,8 +110,8 @@ static uint32_t payload_len(const struct hop *h, const struct pkt *p)
 }
 
 /*
- * Count a packet that its egress port discards. An SL without a VL is counted at the ingress port
- * instead, as a failure of the relay (IBTA 16.1.3.5).
+ * Count a packet that its egress port discards. If SLtoVL maps its SL to VL15, it is counted at
+ * the ingress port instead, as a failure of the relay (IBTA 16.1.3.5).
  */
 static enum fabric_drop drop_out(const struct hop *h, struct fabric_port *out, enum fabric_drop why)
 {

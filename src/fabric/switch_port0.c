@@ -78,7 +78,7 @@ void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now)
 }
 
 /*
- * Tell whether port 0 itself sends this SMP, and does not forward it for the SMI. A request leaves
+ * Tell whether this SMP originates at port 0, and is not one that the SMI forwards. A request leaves
  * its origin with hop pointer 1, a response with a hop pointer equal to the hop count (14.2.2).
  */
 static bool is_own(const uint8_t *mad)
@@ -90,7 +90,7 @@ static bool is_own(const uint8_t *mad)
 	return mad[SMP_OFF_HOP_PTR] == (response ? mad[SMP_OFF_HOP_CNT] : 1);
 }
 
-/* Show captures at port 0 the SMPs that port 0 sends on a directed route, too. */
+/* Pass an SMP that port 0 sends on a directed route through the devices of port 0, so that captures there show it. */
 static void show_devs(struct fabric_port *p0, struct pkt *p, ns_t now)
 {
 	struct pkt_queue q = { 0 };

@@ -3,7 +3,7 @@
 #define FABRIC_TRACE_H
 
 /*
- * Events of chosen packets on their way, for `uipoib trace`. A trace that is off costs one test for
+ * Events in the life of selected packets, for `uipoib trace`. A trace that is off costs one test for
  * each hop.
  */
 

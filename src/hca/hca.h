@@ -29,7 +29,7 @@ enum hca_drop {
 	HCA_DROP_DGID,
 	HCA_DROP_QPN, /* no QP with this number at this port */
 	HCA_DROP_QP_STATE, /* the packet waited in a QP that was reset or destroyed */
-	HCA_DROP_PKEY, /* on receive: not the P_Key of the QP; on send: the QP's table entry is not valid */
+	HCA_DROP_PKEY, /* on receive: no match for the QP; on send: the QP's P_Key is invalid */
 	HCA_DROP_QKEY,
 	HCA_DROP_MGID, /* no QP of this HCA is attached to the group */
 	HCA_DROP_NO_GRH, /* multicast without GRH */
@@ -46,8 +46,8 @@ struct hca_ops {
 	void (*xmit)(void *ctx, uint8_t port, struct pkt *p, ns_t now);
 	void (*event)(void *ctx, uint8_t port, enum node_event ev, ns_t now);
 	/*
-	 * The receive queue of an armed QP is no longer empty. Called once, until the QP is armed again, and
-	 * after the batch of packets, so that the function may poll, send, arm and destroy QPs.
+	 * The receive queue of an armed QP is no longer empty. Called once for each time that the QP is
+	 * armed, after the batch of packets was processed, so the function may poll, send, arm and destroy QPs.
 	 */
 	void (*ready)(void *ctx, struct hca_qp *qp);
 };
@@ -61,7 +61,7 @@ struct hca_cfg {
 
 struct hca;
 
-/* hca_create() - 0, -EINVAL, -ENOMEM. All pointers except @cfg are kept, borrowed. */
+/* hca_create() - 0, -EINVAL, -ENOMEM. All pointers except @cfg are borrowed until hca_destroy(). */
 int hca_create(struct hca **ret, const struct hca_cfg *cfg, const struct hca_ops *ops, void *ctx,
 	       struct timers *timers, struct pkt_pool *pool, const struct log_sink *log);
 /* hca_destroy() - Also destroys QPs and AHs that are left; NULL is accepted */
@@ -106,7 +106,7 @@ struct hca_ah_attr {
 	uint8_t sl;
 	uint8_t src_path_bits;
 	uint16_t dlid;
-	uint8_t static_rate; /* kept, without an effect */
+	uint8_t static_rate; /* stored, but has no effect */
 	bool has_grh;
 	uint8_t sgid_index, tclass, hop_limit;
 	uint32_t flow_label;

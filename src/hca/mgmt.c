@@ -37,8 +37,8 @@ enum hca_drop hca_mgmt_rx(struct hca_rx_ctx *r)
 }
 
 /*
- * A MAD to an own LID waits for a timer. If it arrived inside the call that sends it, a requester would
- * have its answer before mad_request() returns, and two agents that answer each other would recurse.
+ * A MAD from a port to its own LID waits for a timer. If it were received inside the call that sends it, a
+ * requester would have its answer before mad_request() returns, and two agents that answer each other would recurse.
  */
 static int mgmt_queue(struct hca *h, uint8_t port, struct pkt *p, ns_t now)
 {
@@ -77,7 +77,7 @@ static int mgmt_check(const struct node_port *np, const struct mad_addr *to)
 	}
 	if (!node_port_active(np))
 		return -ENETDOWN;
-	/* Bit 15 does not matter here, because a limited member sends its own entry. */
+	/* Bit 15 does not matter here, because a limited member sends the P_Key of its own table. */
 	if (node_pkey_find(np, to->pkey | IB_PKEY_FULL) < 0 ||
 	    hca_sl_to_vl(np, to->sl & 15) == IB_VL15)
 		return -EINVAL;

@@ -26,7 +26,7 @@
 #define HCA_MAX_QPS 256
 #define HCA_RX_DEPTH 512
 #define HCA_RX_DEPTH_MAX 65536
-#define HCA_MAD_LOOP_MAX 128 /* most MADs to an own LID that wait for the timer, for each port */
+#define HCA_MAD_LOOP_MAX 128 /* most MADs from a port to its own LIDs that wait for the timer */
 
 /* The verdict on a packet that passes a check */
 #define HCA_OK HCA_DROP_MAX
@@ -132,7 +132,7 @@ static inline bool hca_qp_full(const struct hca_qp *qp)
 }
 
 /* ah.c */
-/* hca_ah_refresh() - Follow a change of LID, LMC, GID or SLtoVL of the port */
+/* hca_ah_refresh() - Make the template anew after a change of LID, LMC, GID, SLtoVL or OperationalVLs */
 void hca_ah_refresh(struct hca_ah *ah);
 bool hca_ah_stale(const struct hca_ah *ah);
 /* hca_sl_to_vl() - The VL for @sl at @np; 15 means that packets with this SL are discarded */

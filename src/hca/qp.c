@@ -17,8 +17,8 @@ static bool qpn_usable(struct hca *h, uint32_t qpn)
 }
 
 /*
- * QPNs are given out in rising order, so that a new QP does not get the number of one that was destroyed just
- * now, for which packets may still be under way. Return: 0 if no number is free
+ * QPNs are given out in rising order, so that a new QP does not get the number of a QP that was just destroyed,
+ * for which packets may still be under way. Return: 0 if no number is free
  */
 static uint32_t qpn_alloc(struct hca *h, uint32_t hint)
 {

@@ -6,7 +6,7 @@
 /*
  * HCA_CRC_ICRC leaves out the VCRC, because a link inside this process corrupts nothing that the
  * ICRC would not show at the end. TCP and UDP checksums must be complete here, because an ICRC over
- * a partial checksum would be wrong as soon as somebody completes the checksum.
+ * a partial checksum would be wrong once the checksum is completed.
  */
 void hca_tail_seal(struct pkt *p, enum hca_crc crc)
 {

@@ -14,7 +14,7 @@ struct tx {
 	ns_t now;
 };
 
-/* Moves the payload out of hdr[] to a buffer of its own, because the headers have no room before it. */
+/* Moves the payload from hdr[] to a separate buffer, because there is no room for the headers before it. */
 static int make_room(struct pkt *p)
 {
 	struct pkt_buf *b = pkt_buf_alloc(p->pool);
@@ -76,7 +76,7 @@ static uint16_t tx_headers(const struct tx *t, const struct hca_send *s)
 	return words;
 }
 
-/* QPs of this HCA that are attached get a copy, also the sender itself. */
+/* Gives a copy to the QPs of this HCA that are attached to the group, the sender included. */
 static void tx_mcast_copy(const struct tx *t, const struct hca_send *s)
 {
 	struct pkt *copy;

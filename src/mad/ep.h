@@ -103,14 +103,14 @@ struct mad_agent_cfg {
 	bool one_class; /* on QP0, register for mgmt_class alone, as ib_mad does */
 	uint32_t oui; /* OUI of a vendor class 0x30-0x4f, 24 bits */
 	bool rmpp; /* messages may use RMPP if their class has it */
-	/* The agent speaks RMPP itself: single segments go to recv(), also those that answer finished requests. Not with @rmpp. */
+	/* The agent speaks RMPP itself: recv() gets single segments, even if their request has ended. Not together with @rmpp. */
 	bool user_rmpp;
 	uint64_t methods[2]; /* bit m: the agent gets unsolicited MADs with method m */
 	struct mad_quota
 		*quota; /* quota of the agent; NULL if only the limits of the endpoint hold */
 	/*
-	 * Other agents may register the same methods; all of them get single MADs, and the first
-	 * one RMPP messages
+	 * Other agents may register the same methods. Each of them gets every single MAD, but only the
+	 * first one gets RMPP messages
 	 */
 	bool shared;
 	/* An unsolicited MAD or RMPP message arrived, @len octets, borrowed. */
@@ -127,7 +127,7 @@ static inline void mad_agent_cfg_method(struct mad_agent_cfg *c, uint8_t method)
  * mad_agent_add() - Register an agent. It receives the methods that it registers for, and may send MADs of any
  * class of its QP
  *
- * Return: 0; -EBUSY: another agent has a method of the class; -EINVAL; -ENOMEM
+ * Return: 0; -EBUSY: another agent has a method of the class, and neither agent is .shared; -EINVAL; -ENOMEM
  */
 int mad_agent_add(struct mad_ep *ep, const struct mad_agent_cfg *cfg, struct mad_agent **ret);
 /* mad_agent_id() - The upper half of the TIDs of the agent's requests */

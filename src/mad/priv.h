@@ -22,7 +22,7 @@
 
 #define MAD_LOOP_MAX 1024 /* most MADs that wait because they arrived inside ops->send */
 #define RMPP_WINDOW \
-	64 /* segments that we let a sender be ahead of our ACK; the bits of rmpp_rx.ooo */
+	64 /* segments that a sender may be ahead of our ACK; as many as rmpp_rx.ooo has bits */
 #define RMPP_TX_WINDOW \
 	1024 /* most segments sent ahead of an ACK; ib_mad's largest receive queue grants as many */
 #define RMPP_TX_TIMEOUT NS_SEC(1) /* time to wait for an ACK to the segments of a reply */
@@ -68,7 +68,7 @@ enum mad_tx_state {
 	MAD_TX_SEGMENTS,
 	/* The request was sent. Left by a response, by its first segment, or when no retries are left. */
 	MAD_TX_WAIT,
-	/* The response is being reassembled; the timer of rx runs instead of the one here. */
+	/* The response is being reassembled; the timer of .rx runs instead of .timer. */
 	MAD_TX_RECV,
 };
 
@@ -93,7 +93,7 @@ struct mad_tx {
 	uint8_t msg[]; /* the message, with room for at least MAD_LEN octets */
 };
 
-/* A message that is being received, or (done) one that is complete, kept to repeat its last ACK. */
+/* A message that is being received; with .done, a complete message that is kept to repeat its last ACK */
 struct rmpp_rx {
 	struct mad_ep *ep;
 	struct list link; /* link in ep->rxs */

@@ -3,8 +3,8 @@
 
 /*
  * A directed route. The hop pointer of a request counts from 0 at the requester to HopCount + 1 at
- * the responder, and back to 0 in the response (D = 1). A route may have a part that is routed by LID
- * before and after the directed part, which has hop pointers 1 to HopCount + 1.
+ * the responder, and back to 0 in the response (D = 1). Before and after its directed part, which has
+ * hop pointers 1 to HopCount + 1, a route may have a part that is routed by LID.
  */
 struct dr {
 	uint8_t *mad;

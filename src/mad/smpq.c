@@ -118,7 +118,7 @@ static void send_waiting(struct smpq *q, ns_t now)
 		}
 		if (send_one(q, rq, now)) {
 			/*
-			 * While requests are open, the end of one of them is the time to try again.
+			 * While requests are open, the next attempt is made when one of them ends.
 			 */
 			if (!q->nopen)
 				timer_arm(q->cfg.timers, &q->retry, now + RETRY_AFTER);

@@ -6,7 +6,7 @@
 #include "wire/crc.h"
 
 #define PATH_BITS 0x7f
-#define REPLY_HOP_LIMIT 0xff /* a reply does not know how many routers it passes (13.5.4.4) */
+#define REPLY_HOP_LIMIT 0xff /* we do not know how many routers a reply passes (13.5.4.4) */
 
 static uint16_t source_lid(const struct node_port *port, const struct mad_addr *to)
 {

@@ -16,7 +16,7 @@
  * @vl:		the virtual lane of a GMP
  *
  * An SMP travels on VL15 with SL 0, P_Key 0xffff and Q_Key 0, and with permissive LIDs if its route is directed.
- * A GMP has the entry of the port's P_Key table that matches @to->pkey, or @to->pkey if no entry does.
+ * The P_Key of a GMP is the entry of the port's P_Key table that matches @to->pkey, or @to->pkey if none does.
  * Return: NULL if the pool is exhausted
  */
 struct pkt *mad_pkt_build(struct pkt_pool *pool, const struct node_port *port,
@@ -24,14 +24,14 @@ struct pkt *mad_pkt_build(struct pkt_pool *pool, const struct node_port *port,
 
 /**
  * mad_pkt_parse() - Take the MAD out of a received packet
- * @ret:	address of the sender, and the index of the GID of ours that the packet was sent to
+ * @ret:	address of the sender, and in .gid_index the index of our GID to which the packet was sent
  * @ret_mad:	the MAD
  * @h:		decoded headers of the packet
  * @end:	end port that the packet is for
  * @in_port:	ingress port
  * @payload:	@len octets after the DETH, without pad octets
  *
- * Return: 0; -EBADMSG the payload has not 256 octets
+ * Return: 0; -EBADMSG: the payload does not have 256 octets
  */
 int mad_pkt_parse(struct mad_addr *ret, uint8_t ret_mad[MAD_LEN], const struct ib_ud_hdr *h,
 		  const struct node_port *end, uint8_t in_port, const void *payload, size_t len);

@@ -35,7 +35,7 @@ enum node_event {
 	NODE_EV_CLIENT_REREGISTER,
 	NODE_EV_GID_CHANGE,
 	NODE_EV_RETRAIN, /* Set(PortInfo) asked for Down: the owner takes the link down and trains it again */
-	NODE_EV_PHYS, /* Set(PortInfo) asked for Polling, Disabled or Sleep, as pi.phys_state says */
+	NODE_EV_PHYS, /* Set(PortInfo) changed pi.phys_state, or the enabled rates while the link was down */
 };
 
 /*
@@ -95,8 +95,8 @@ struct node_port {
 	struct smp_vlarb_entry vlarb[4][32];
 	uint8_t sltovl[16]; /* SLtoVL of a CA port; a switch has sw->sltovl */
 	/*
-	 * .cnt has the counters; .cnt_base has their values when the PMA last cleared them, which
-	 * its answers subtract. PortCountersExtended has bases of its own in .ext_base.
+	 * .cnt has the counters. .cnt_base has their values when the PMA last cleared them; the PMA
+	 * subtracts these from .cnt. PortCountersExtended uses .ext_base instead of .cnt_base.
 	 */
 	struct node_counters cnt, cnt_base;
 	uint64_t ext_base[NODE_EXT_COUNTERS];
@@ -157,7 +157,7 @@ struct node {
 };
 
 /*
- * node_init() - Make a node. All pointers except @cfg are kept, borrowed. Return: 0; -EINVAL no
+ * node_init() - Make a node. All pointers except @cfg are borrowed until node_fini(). Return: 0; -EINVAL no
  * ports, or too many; -ENOMEM
  */
 int node_init(struct node *n, const struct node_cfg *cfg, const struct node_ops *ops, void *ctx,
@@ -191,7 +191,7 @@ struct node_rate node_rate_enabled(const struct node_port *p);
 
 /*
  * node_link_peer() - Set the widths and speeds that the other end of a port's link enables. Without
- * this call before node_link() the other end counts as enabling all
+ * this call before node_link(), the other end is assumed to enable all of them
  */
 void node_link_peer(struct node *n, uint8_t port, struct node_rate enabled);
 

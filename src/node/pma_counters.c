@@ -6,9 +6,9 @@
 /*
  * DOC: Counters
  *
- * The counters of a port have 64 bits and are never reset. An attribute shows the difference between a counter
- * and a base, or the largest value of its field. A Set moves the base, and each attribute has bases of its own, so
- * clearing PortCounters leaves PortCountersExtended alone.
+ * The counters of a port have 64 bits and are never reset. A field of an attribute shows the difference
+ * between a counter and its base, at most the largest value of the field. A Set moves the base. PortCountersExtended has
+ * its own bases, so clearing PortCounters does not change it.
  */
 
 #define ALL_PORTS 0xff
@@ -153,7 +153,7 @@ static void sl_put(uint8_t *data, const union host *h)
 
 static const struct attr {
 	uint16_t id;
-	bool ext; /* true for PortCountersExtended, whose counters are cleared apart from those of PortCounters */
+	bool ext; /* true for PortCountersExtended, which has its own bases */
 	const struct counter *table;
 	unsigned int n;
 	void (*get)(union host *h, const uint8_t *data);

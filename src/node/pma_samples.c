@@ -9,8 +9,8 @@
  *
  * A Set(PortSamplesControl) starts a measurement (16.1.3.2). The measurement waits for SampleStart ticks and
  * lasts for SampleInterval ticks; PortSamplesResult then shows by how much up to five counters of one port have
- * grown. A Set during a measurement changes nothing. Each end port has one such mechanism; that of a switch
- * can measure any of its ports.
+ * grown. A Set during a measurement changes nothing. Each end port can run one measurement at a time; port 0
+ * of a switch can measure any port of the switch.
  */
 
 #define COUNTERS 5 /* counters of one measurement; the attribute has room for 15 */

@@ -34,8 +34,8 @@
 void node_raise(struct node *n, uint8_t port, uint32_t events, ns_t now);
 
 /*
- * node_port_set_state() - Change PortState, which nothing else does. Return: the events of the
- * change as bits
+ * node_port_set_state() - Change PortState; all changes go through this function. Return: the
+ * events of the change as bits
  */
 uint32_t node_port_set_state(struct node_port *p, enum ib_port_state state);
 void node_port_init(struct node_port *p);

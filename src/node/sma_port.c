@@ -15,7 +15,7 @@ static bool is_port0(const struct node_port *p)
 }
 
 /*
- * CA ports and port 0 of a switch have LID, M_Key and prefix; the other ports of a switch have not.
+ * CA ports and port 0 of a switch have LID, M_Key and prefix; the other ports of a switch do not.
  */
 static bool is_end_port(const struct node_port *p)
 {
@@ -74,8 +74,8 @@ static bool state_ok(const struct node_port *p, const struct smp_port_info *v)
 	if (v->phys_state == IB_PHYS_NOP)
 		return true;
 	/*
-	 * A Set of the physical state needs PortState Down or no change, because physical states
-	 * change below Down.
+	 * A Set may change the physical state only together with PortState Down or no change of
+	 * PortState, because a change of the physical state takes the port down.
 	 */
 	return v->phys_state <= IB_PHYS_DISABLED && v->port_state <= IB_PORT_DOWN;
 }

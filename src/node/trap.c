@@ -8,9 +8,9 @@
  * DOC: Traps
  *
  * Each end port has one slot for each trap number. The trap in a slot is sent to the SM
- * with the same TID until the SM represses it, at most once in an interval that follows
- * PortInfo:SubnetTimeOut (13.4.9). If the same thing happens again before the repress, a new
- * trap goes out after it, because the SM may have looked before the second event.
+ * with the same TID until the SM represses it, at most once in an interval that
+ * PortInfo:SubnetTimeOut gives (13.4.9). If the event happens again before the TrapRepress, a new trap
+ * is sent after it, because the SM may have read the state before the second event.
  */
 
 #define INTERVAL_MIN NS_MSEC(100)
@@ -25,7 +25,7 @@ static const uint16_t slot_traps[] = {
 
 enum trap_state {
 	TRAP_IDLE, /* there is no trap in the slot */
-	TRAP_QUEUED, /* the trap waits for its timer; a newer one replaces it */
+	TRAP_QUEUED, /* the trap waits for its timer; a newer trap replaces it */
 	TRAP_SENT, /* the trap was sent; the timer repeats it until it is repressed */
 	TRAP_SENT_AGAIN, /* as TRAP_SENT, and a newer trap waits for the repress */
 };
@@ -201,7 +201,7 @@ uint16_t sma_get_notice(struct sma_req *r)
 	return 0;
 }
 
-/* Set acknowledges the notice that it repeats, as TrapRepress does (13.4.8.2). */
+/* A Set acknowledges the notice whose trap number it has, as TrapRepress does (13.4.8.2). */
 uint16_t sma_set_notice(struct sma_req *r)
 {
 	struct node_trap *t = oldest(r->end);
