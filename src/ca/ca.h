@@ -102,7 +102,7 @@ struct ca_ops {
 	void (*cm_supported)(struct ca *ca, bool on, ns_t now);
 };
 
-/* The structs of a backend begin with these. */
+/* The corresponding structs of a backend begin with these three. */
 struct ca {
 	const struct ca_ops *ops;
 	const struct ca_notify *notify;

@@ -18,7 +18,7 @@ struct soft_ca {
 	struct node_port *np;
 	struct list link; /* link in s->open */
 	struct list qps, ahs;
-	bool closed; /* closed inside ca_soft_event(), which frees it at its end */
+	bool closed; /* closed inside ca_soft_event(), which frees the port before it returns */
 };
 
 struct soft_qp {

@@ -18,7 +18,7 @@ struct ca_soft_hca;
 
 /*
  * ca_soft_hca_create() - NULL if out of memory
- * ca_soft_hca_bind() - Set the HCA, which does not exist before because hca_create() needs the hca_ops first
+ * ca_soft_hca_bind() - Set the HCA, which is created after the ca_soft_hca because its hca_ops call the latter
  */
 struct ca_soft_hca *ca_soft_hca_create(void);
 void ca_soft_hca_bind(struct ca_soft_hca *s, struct hca *h);

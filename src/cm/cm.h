@@ -103,8 +103,7 @@ struct cm_stats {
 	uint64_t requests, retries, answers, timeouts; /* as a client */
 	uint64_t served, refused; /* SIDR_REPs sent with Status 0, and with another Status */
 	uint64_t drop_paced; /* SIDR_REQs over the allowance of their source */
-	uint64_t
-		drop_no_server; /* SIDR_REQs to a port that serves nothing, or that are left to other programs */
+	uint64_t drop_no_server; /* SIDR_REQs that no service of this port answers */
 	uint64_t drop_late; /* SIDR_REPs that match no open request */
 	uint64_t drop_other; /* other messages of the class */
 	uint64_t drop_busy; /* SIDR_REPs that the endpoint could not send */

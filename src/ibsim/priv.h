@@ -33,7 +33,7 @@ struct ibsim_client {
 	struct ibsim_peer peer;
 	bool dead; /* true when the client has ended and waits for the reaper to free it */
 	bool issm;
-	bool sent_smp; /* true after its first SMP, before which an SM registers its classes */
+	bool sent_smp; /* true after its first SMP; an SM registers its classes before that */
 	struct mad_agent *agent[2]; /* agents that send its MADs, by QP */
 	struct mad_agent *sm, *sa; /* agents for unsolicited MADs; NULL unless it is an SM */
 	struct ibsim_open open[IBSIM_OPEN_MAX], *free_open;
@@ -73,7 +73,7 @@ int ibsim_client_issm(struct ibsim_client *c, bool on, ns_t now);
 /* ibsim_client_queue_free() - Free the queue of a client with the MADs in it */
 void ibsim_client_queue_free(struct ibsim_client *c);
 /*
- * ibsim_client_send() - Send a MAD to a client, or queue it behind those that wait. It is dropped
+ * ibsim_client_send() - Send a MAD to a client, or queue it behind the MADs that wait already. It is dropped
  * if the queue has @max MADs already
  */
 void ibsim_client_send(struct ibsim_client *c, const struct ibsim_pkt *k, unsigned int max,
@@ -90,11 +90,11 @@ int ibsim_mads_listen(struct ibsim_client *c, bool on);
  * segment
  */
 void ibsim_rmpp_complete(struct ibsim_pkt *k);
-/* ibsim_rmpp_is_control() - Tell whether @mad uses RMPP but is not a data segment, as an ACK */
+/* ibsim_rmpp_is_control() - Tell whether @mad uses RMPP but is not a data segment, such as an ACK */
 bool ibsim_rmpp_is_control(const void *mad);
 /*
- * ibsim_rmpp_len() - Return the octets of @mad that its client should see. They are 256, or fewer
- * if the whole RMPP message has fewer
+ * ibsim_rmpp_len() - Return the number of octets of @mad that its client should see: 256, or fewer
+ * if @mad is the end of an RMPP message
  */
 uint16_t ibsim_rmpp_len(const void *mad);
 /*

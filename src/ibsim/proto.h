@@ -10,7 +10,7 @@
  *
  *	client			server
  *	NAME:ctlPID	<->	NAME:ctl	struct ibsim_ctl: a request and its answer, one at a time
- *	NAME:inPID	<->	NAME:outID	struct ibsim_pkt: MADs; Connect has answered with ID
+ *	NAME:inPID	<->	NAME:outID	struct ibsim_pkt: MADs; ID is in the answer to Connect
  *
  * The formats are C structures of x86-64 with their padding. Integers are in host byte order, but
  * LIDs, QPNs, status and length (64 bits) of struct ibsim_pkt are in network order.
@@ -51,7 +51,7 @@ enum ibsim_ctl_type {
 	IBSIM_CTL_GET_GID, /* 16 octets */
 	IBSIM_CTL_GET_GUID, /* 8 octets, big-endian */
 	IBSIM_CTL_GET_NODE_INFO, /* 64 octets, as in an SMP */
-	IBSIM_CTL_GET_PORT_INFO, /* 64 octets; the request has the port in octet 0, 0: its own */
+	IBSIM_CTL_GET_PORT_INFO, /* 64 octets; octet 0 of the request: port, 0: the client's */
 	IBSIM_CTL_SET_ISSM, /* int: 1 to be an SM, 0 to be none */
 	IBSIM_CTL_GET_PKEYS, /* 64 octets: the first 32 P_Keys, big-endian */
 	IBSIM_CTL_LAST,

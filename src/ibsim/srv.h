@@ -41,7 +41,7 @@
  * ten. OpenSM waits for ever for an answer that was lost, so answers must not be dropped. Nor may
  * we stop reading from a client until it has read its answers, because libumad2sim.so holds one
  * lock while it reads or writes, so its reader would wait for its blocked writer for ever. So the
- * limits for answers only guard the memory, and unsolicited MADs have a lower one.
+ * limits for answers only guard the memory, and unsolicited MADs have a lower limit.
  */
 #define IBSIM_UNSOLICITED_MAX 4096 /* queue length at which unsolicited MADs are dropped */
 #define IBSIM_QUEUE_MAX 65536 /* most MADs in the queue of one client */
@@ -57,7 +57,7 @@ struct ibsim_peer {
 	void *place; /* network namespace of the sender, opaque to the server */
 	size_t len;
 	uint8_t addr[IBSIM_PEER_MAX]; /* socket address of the sender, .len octets */
-	uint32_t pid; /* PID of the sender as the kernel tells it; 0: unknown */
+	uint32_t pid; /* PID of the sender according to the kernel; 0: unknown */
 };
 
 struct ibsim_ops {
@@ -68,7 +68,7 @@ struct ibsim_ops {
 	struct node_port *(*find)(void *ctx, void *place, const char *name, const char **ret_name);
 	/*
 	 * Open the socket for the MADs of client @id. The client's own socket is named after @pid,
-	 * the PID in the client's PID namespace, which the client has told. Return: 0; -errno,
+	 * the PID in the client's PID namespace, which was in its Connect. Return: 0; -errno,
 	 * after which the client is refused
 	 */
 	int (*open)(void *ctx, unsigned int id, const struct ibsim_peer *peer, uint32_t pid);
@@ -120,13 +120,13 @@ struct ibsim_stats {
 	uint64_t connects, disconnects, deaths;
 	uint64_t requests, responses, answers, timeouts, unsolicited;
 	/*
-	 * control messages of a wrong length or magic; all that were refused; Connects among them
+	 * control messages: of a wrong length or magic; refused; refused Connects among the latter
 	 */
 	uint64_t drop_ctl_malformed, refused_ctl, refused_connect;
 	uint64_t drop_malformed; /* MADs of a wrong length or version */
 	uint64_t drop_no_client; /* MADs whose sender is not a client, or no longer one */
 	uint64_t drop_duplicate; /* requests with the TID and class of an open request */
-	uint64_t drop_open; /* requests returned at once with status 110: too many are open */
+	uint64_t drop_open; /* requests returned at once with status 110, as too many are open */
 	uint64_t drop_address; /* MADs to an invalid LID; a request is returned with status 110 */
 	uint64_t drop_queue; /* MADs for clients whose queue is full, see IBSIM_UNSOLICITED_MAX */
 	uint64_t drop_rmpp; /* RMPP ACKs, STOPs and ABORTs for clients, which do not know RMPP */
@@ -135,7 +135,7 @@ const struct ibsim_stats *ibsim_srv_stats(const struct ibsim_srv *s);
 
 struct ibsim_client_show {
 	unsigned int id;
-	uint32_t pid; /* PID as the kernel tells it, or as the client does if the kernel does not */
+	uint32_t pid; /* PID according to the kernel, or to the client if the kernel gives none */
 	const char *node;
 	uint8_t port;
 	bool issm;

@@ -89,8 +89,7 @@ int mad_ep_recv(struct mad_ep *ep, const struct mad_addr *from, const void *mad,
 struct mad_quota {
 	struct mad_quota *up; /* larger quota of which this one is a part; NULL if there is none */
 	unsigned int open, max_open; /* open requests and RMPP replies, and their limit */
-	unsigned int
-		min_open; /* requests that may be open even if max_open of the larger quota is reached */
+	unsigned int min_open; /* may be open even if the larger quota is exhausted */
 	size_t octets, max_octets; /* octets of RMPP messages being sent, and their limit */
 };
 
@@ -106,8 +105,7 @@ struct mad_agent_cfg {
 	/* The agent speaks RMPP itself: recv() gets single segments, even if their request has ended. Not together with @rmpp. */
 	bool user_rmpp;
 	uint64_t methods[2]; /* bit m: the agent gets unsolicited MADs with method m */
-	struct mad_quota
-		*quota; /* quota of the agent; NULL if only the limits of the endpoint hold */
+	struct mad_quota *quota; /* NULL if only the limits of the endpoint hold */
 	/*
 	 * Other agents may register the same methods. Each of them gets every single MAD, but only the
 	 * first one gets RMPP messages

@@ -21,10 +21,8 @@
 #include "wire/sa.h"
 
 #define MAD_LOOP_MAX 1024 /* most MADs that wait because they arrived inside ops->send */
-#define RMPP_WINDOW \
-	64 /* segments that a sender may be ahead of our ACK; as many as rmpp_rx.ooo has bits */
-#define RMPP_TX_WINDOW \
-	1024 /* most segments sent ahead of an ACK; ib_mad's largest receive queue grants as many */
+#define RMPP_WINDOW 64 /* segments a sender may be ahead of our ACK; bits of rmpp_rx.ooo */
+#define RMPP_TX_WINDOW 1024 /* most segments sent ahead of an ACK, as ib_mad may grant */
 #define RMPP_TX_TIMEOUT NS_SEC(1) /* time to wait for an ACK to the segments of a reply */
 #define RMPP_TX_RETRIES 5
 #define RMPP_RX_TIMEOUT NS_SEC(5) /* silence after which an incomplete message is given up */

@@ -22,7 +22,7 @@ struct msghdr;
  * @kind:	UMAD_KIND_MAD or UMAD_KIND_ISSM
  * @dev:	the N of umadN or issmN
  * Return: the connection (blocking, close-on-exec); -ENODEV if there is no daemon, the -errno with
- * which the daemon refused, or -errno of socket()
+ * which the daemon refused the hello, or -errno of socket()
  */
 int conn_open(enum umad_kind kind, unsigned int dev);
 

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 
 /*
- * Working directories that are ours. While a process is in one of them, its working directory in
+ * Working directories that are ours: directories that this library shows to the program. While a process
+ * is in one of them, its working directory in
  * the kernel is PARK (or "/"). A program that it starts finds our directory in PWD, which shells
  * export.
  */
@@ -22,8 +23,7 @@ bool cwd_get(char *ret);
 
 /*
  * Called when the program starts. Enters the directory that PWD names, if that is one of ours and
- * the kernel's working directory is the one in which chdir() to a directory of ours leaves a
- * process.
+ * the kernel's working directory is the one that a process has after chdir() to a directory of ours.
  */
 void cwd_adopt(void);
 

@@ -29,7 +29,7 @@ typedef _Atomic uint64_t entry_t;
 
 static entry_t *_Atomic pages[PAGES];
 
-/* Inodes count for each file system. All sockets are on one, all memfds on another: their st_dev, by kind; 0: none entered yet */
+/* Inode numbers are unique only within a file system: st_dev of the descriptors of each kind; 0: none was entered yet */
 static _Atomic uint64_t fs_of[FD_KINDS];
 
 static entry_t *entry_of(int fd)

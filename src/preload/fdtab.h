@@ -7,7 +7,7 @@
 /*
  * Which descriptors are ours. An entry holds the inode of the socket or memfd. A descriptor may be closed by functions
  * that this library does not see, and its number be used again, so an entry counts only while the descriptor
- * has the inode, on the file system of our sockets or memfds. Safe in signal handlers; nothing is locked.
+ * still has that inode, on the file system of our sockets or memfds. Safe in signal handlers; nothing is locked.
  */
 
 enum fd_kind {
@@ -49,8 +49,8 @@ void fdtab_add(int fd, enum fd_kind kind, unsigned int dev);
  * @from:	a descriptor, ours or not
  * @to:		the copy, negative if the duplication failed
  *
- * When @from is not ours, the old entry of @to stays. A child after vfork() shares the parent's
- * table, and the parent's descriptor @to is still what it was. A stale entry does no harm.
+ * When @from is not ours, the old entry of @to stays: a child after vfork() shares the parent's
+ * table, and in the parent the descriptor @to is unchanged. A stale entry does no harm.
  * Return: @to
  */
 int fdtab_copy(int from, int to);
@@ -59,7 +59,7 @@ int fdtab_copy(int from, int to);
  * fdtab_memfd() - Make a memfd from which fdtab_path() can read the path
  * @kind:	FD_FILE or FD_DIR
  * @path:	absolute path
- * @flags:	of memfd_create()
+ * @flags:	flags of memfd_create()
  * Return: the descriptor, for which the caller calls fdtab_add(), or -errno
  */
 int fdtab_memfd(enum fd_kind kind, const char *path, unsigned int flags);

@@ -3,7 +3,7 @@
 #define PRELOAD_REAL_H
 
 /*
- * DOC: How a program comes to believe in /dev/infiniband
+ * DOC: How a program sees the daemon's /dev/infiniband
  *
  * The library defines the functions of the C library that take a path or a descriptor. Each of them
  * asks the question below that fits its argument. When the answer is no, it calls the next

@@ -25,8 +25,8 @@
 #define RMPP_HDR 36 /* IB_MGMT_RMPP_HDR: least number of octets that can be sent */
 
 /*
- * Seeing the first message and taking it must be one step. The mutex keeps other threads out, a record lock on the socket keeps out other
- * processes that got the descriptor by fork(), exec() or SCM_RIGHTS. (A record lock belongs to a process, so threads need
+ * To look at the first message and to take it must be one step. The mutex keeps other threads out. A record lock on the
+ * socket keeps out other processes that got the descriptor by fork(), exec() or SCM_RIGHTS. (A record lock belongs to a process, so threads need
  * the mutex; flock() belongs to the open file, which these processes share.) A reader never waits for a message with the locks
  * held, and signals are blocked meanwhile, because read() is allowed in their handlers.
  */

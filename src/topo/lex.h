@@ -3,8 +3,8 @@
 #define TOPO_LEX_H
 
 /*
- * Reading the words of one line. A function that finds what it reads moves the cursor behind it;
- * otherwise it returns false and leaves the cursor.
+ * Reading the words of one line. A function that finds what it reads moves the cursor past it;
+ * otherwise it returns false and does not move the cursor.
  */
 
 #include <stdbool.h>

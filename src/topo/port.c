@@ -10,8 +10,8 @@
 
 /*
  * Masks of enabled speeds by name. ibnetdiscover prints the active speed, and, as in ibsim, a port
- * is assumed to enable all lower speeds, too. FDR10 is a vendor's QDR with a better code. XDR has
- * no bit in LinkSpeedExtActive, which has four.
+ * is assumed to enable all lower speeds, too. FDR10 is a vendor's QDR with a more efficient
+ * line code. LinkSpeedExtActive has four bits, none of which stands for XDR.
  */
 static const struct {
 	const char *name;
@@ -67,7 +67,7 @@ static bool rate_unknown(const struct topo_cur *c)
 	return q && q - c->p <= 3; /* "??QDR", "4x???", "12x???" */
 }
 
-/* Read a rate like "4xQDR". Text that does not look like a rate, as "undefined (0)", is ignored. */
+/* Read a rate like "4xQDR". Text that does not look like a rate, such as "undefined (0)", is ignored. */
 static int comment_rate(struct topo_parser *p, struct topo_cur *c, struct topo_rate *ret,
 			bool *ret_has)
 {
@@ -79,7 +79,7 @@ static int comment_rate(struct topo_parser *p, struct topo_cur *c, struct topo_r
 	topo_skip_ws(&w);
 	*c = w;
 	if (rate_unknown(c)) {
-		*ret = r; /* topo_resolve() takes the rate of the other end for 0 */
+		*ret = r; /* topo_resolve() replaces 0 by the rate of the other end */
 		return 0;
 	}
 	if (!topo_take_uint(&w, 255, &lanes) || !topo_take(&w, 'x') || topo_cur_end(&w))

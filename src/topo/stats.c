@@ -139,8 +139,8 @@ static int by_desc(const void *a, const void *b)
 }
 
 /*
- * Remark on CAs with equal descriptions, because these are names of hosts. Those of switches are
- * not.
+ * Remark on CAs with equal descriptions, because descriptions of CAs are host names. Descriptions of
+ * switches are not.
  */
 static int count_descs(struct counter *c)
 {

@@ -95,7 +95,7 @@ enum topo_note {
 	TOPO_NOTE_SAME_DESC, /* two CAs have the same NodeDescription */
 	TOPO_NOTE_SAME_LID,
 	TOPO_NOTE_CUT_DESC, /* a NodeDescription was cut to 64 octets */
-	TOPO_NOTE_SLOWER, /* our ports do not have the rate, so the next lower one is used */
+	TOPO_NOTE_SLOWER, /* our ports do not support the rate, so a lower rate is used */
 	TOPO_NOTE_ALONE, /* a node has no cable */
 	TOPO_NOTE_MAX,
 };
@@ -135,16 +135,16 @@ int topo_parse(struct topo **ret, const char *name, const char *text, size_t len
  * topo_parse_found() - Read leniently the topology that a tool found on a fabric
  * @sink:	receiver of a remark for each line, node or cable that is left out
  *
- * Errors are still: no node at all, a port GUID of two ports, more end ports than LIDs, and more
- * than a thousand lines left out.
+ * These are still errors: no node at all, two ports with the same port GUID, more end ports than
+ * LIDs, and more than a thousand lines left out.
  */
 int topo_parse_found(struct topo **ret, const char *name, const char *text, size_t len,
 		     const struct topo_sink *sink, struct topo_err *err);
 
 /**
  * topo_print() - Write a topology as `ibnetdiscover` would
- * @keep_names:	true to keep the names of nodes; false to call them S-GUID and H-GUID as
- *		ibnetdiscover does, where only the descriptions tell the names
+ * @keep_names:	true to keep the names of nodes, if a file can contain all of them; false to
+ *		call the nodes S-GUID and H-GUID as ibnetdiscover does
  *
  * Return: malloc()ed text of *@ret_len octets and a NUL, or NULL
  */
@@ -165,7 +165,7 @@ int topo_add_node(struct topo *t, enum ib_node_type type, unsigned int nports, c
 
 /*
  * topo_set_guids() - Give a node a GUID; port n of a CA gets @node_guid + n. Return: 0; -EEXIST:
- * another node has it; -EINVAL: it is 0; -ENOMEM
+ * another node has that GUID; -EINVAL: it is 0, or no such node; -ENOMEM
  */
 int topo_set_guids(struct topo *t, uint32_t node, uint64_t node_guid);
 

@@ -159,7 +159,7 @@ void udp_link_want(struct udp_link *l, bool on, ns_t now)
 		try_listen(l, now);
 		return;
 	}
-	/* In DEAF the silence has begun before. */
+	/* In DEAF the silence has already begun. */
 	if (l->state != UDP_LINK_DEAF)
 		l->silent_since = now;
 	enter(l, UDP_LINK_OFF, now);

@@ -10,8 +10,8 @@
  * and which datagrams are accepted. It neither opens sockets nor reads headers after the LRH.
  *
  *	state	   meaning			left by
- *	OFF	   this side does not take part	udp_link_want(true): DEAF, or LISTENING if it was
- *						silent for UDP_LINK_SILENCE already
+ *	OFF	   this side does not take part	udp_link_want(true): DEAF, or LISTENING if this side
+ *						was silent for UDP_LINK_SILENCE already
  *	DEAF	   nothing is sent or accepted,	end of UDP_LINK_SILENCE: LISTENING;
  *		   so that the peer sees the	udp_link_want(false): OFF
  *		   link go down
@@ -110,8 +110,8 @@ void udp_link_init(struct udp_link *l, struct timers *timers, const struct ip_en
 /*
  * udp_link_fresh() - Enter LISTENING at once, after udp_link_init()
  *
- * The other end must be new, too, so that it has no old session whose end the silence would have to
- * show. Every later silence has its full length.
+ * The other end must be new, too: then it has no old session, so no silence is needed to make it notice
+ * the end of one. Every later silence has its full length.
  */
 void udp_link_fresh(struct udp_link *l, ns_t now);
 

@@ -4,7 +4,7 @@
 #include "umad/priv.h"
 
 #define USER_RMPP 1 /* IB_USER_MAD_USER_RMPP */
-#define CLASS_MAX 0x50 /* size of ib_mad's table of classes; class 0x81 has an entry below it */
+#define CLASS_MAX 0x50 /* size of ib_mad's table of classes, in which 0x81 shares a lower index */
 #define VERSION_MAX 0x83
 
 /* Return false for the requests that ib_umad and ib_register_mad_agent() refuse. */

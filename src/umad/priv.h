@@ -89,7 +89,7 @@ int umad_agent_del(struct umad_conn *c, uint32_t id);
  *
  * If @m has a time-out, so that the program waits for an answer, a refusal is also queued for the
  * program as a returned MAD with the error as its status.
- * Return: 0; -EINVAL; -EBUSY; -ENOMEM; else why a single MAD could not be sent
+ * Return: 0; -EINVAL; -EBUSY; -ENOMEM; else the error with which a single MAD could not be sent
  */
 int umad_send(struct umad_conn *c, const struct umad_mad *m, const uint8_t *data, size_t len,
 	      ns_t now);
@@ -99,8 +99,7 @@ void umad_queue_recv(struct umad_conn *c, uint32_t id, const struct mad_addr *fr
 		     size_t len);
 /*
  * umad_queue_back() - Return a sent MAD to the program. Only its 24 octets of header come back,
- * with
- * @status, an errno
+ * with the errno @status
  */
 void umad_queue_back(struct umad_conn *c, const struct umad_mad *m, const uint8_t *mad,
 		     uint32_t status);

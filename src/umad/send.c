@@ -6,7 +6,7 @@
 #include "wire/sa.h"
 
 #define RETRIES_MAX 255 /* limit of retries for programs that ask for absurdly many */
-#define RMPP_HDR_END 36 /* least octets of any MAD that ib_umad accepts */
+#define RMPP_HDR_END 36 /* fewest octets of a MAD that ib_umad accepts */
 
 /* A request that waits for its response. */
 struct sent {
@@ -195,8 +195,8 @@ int umad_send(struct umad_conn *c, const struct umad_mad *m, const uint8_t *data
 		err = send_as(&c->agent[m->id], m, data, len, now);
 	count(c, err);
 	/*
-	 * write() has returned before, so a program that waits for an answer gets the MAD back
-	 * instead.
+	 * The program's write() has already returned, so a program that waits for an answer gets the
+	 * MAD back instead of an error.
 	 */
 	if (err && known && len >= MAD_HDR_LEN && m->timeout_ms)
 		umad_queue_back(c, m, data, (uint32_t)-err);

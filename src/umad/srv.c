@@ -13,8 +13,8 @@ const struct umad_limits umad_limits_default = {
 	.min_open = 8,
 	.max_open_octets = UMAD_DATA_MAX,
 	/*
-	 * These 2048 and 256 times min_open are half of the 8192 that a port's endpoint allows. The
-	 * other half is for the SM and the SA client of the port.
+	 * port_max_open and min_open of all max_conns connections, 2048 + 256 * 8, are half of the
+	 * 8192 that a port's endpoint allows. The other half is for the SM and the SA client.
 	 */
 	.port_max_open = 2048,
 	.port_max_open_octets = 128u << 20,
@@ -277,7 +277,7 @@ static int on_mad(struct umad_conn *c, const struct umad_in *in, ns_t now)
 		else
 			c->st.drops[UMAD_DROP_BUSY]++;
 	}
-	return 0; /* umad_send() has counted the MAD if it refused it */
+	return 0; /* if umad_send() refused the MAD, it has counted it */
 }
 
 static int on_attr(struct umad_conn *c, const struct umad_in *in, struct umad_answer *ret)

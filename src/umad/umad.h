@@ -51,7 +51,7 @@ struct umad_conn;
 struct umad_srv_ops {
 	/*
 	 * Find the CAs that a hello asks for. Return: 0; -ENOENT: there is no such host or node, or
-	 * there are several hosts and the hello names none
+	 * the hello names neither although there are several hosts
 	 */
 	int (*view)(void *ctx, const char *host, const char *node, struct umad_view *ret);
 	/*
@@ -64,10 +64,10 @@ struct umad_srv_ops {
 struct umad_limits {
 	unsigned int max_conns;
 	unsigned int max_queue; /* most MADs in the queue of a connection */
-	size_t max_queue_octets; /* most octets in a connection's queue, unless it is one MAD */
-	size_t max_all_octets; /* most octets in all queues together, unless it is one MAD */
+	size_t max_queue_octets; /* most octets in a connection's queue; one MAD may have more */
+	size_t max_all_octets; /* most octets in all queues together; one MAD may have more */
 	unsigned int max_open; /* most open requests and RMPP replies of a connection */
-	unsigned int min_open; /* number that may be open even if port_max_open is reached */
+	unsigned int min_open; /* as many may be open even if port_max_open is reached */
 	size_t max_open_octets; /* most octets of RMPP messages that a connection is sending */
 	unsigned int port_max_open; /* most open requests and RMPP replies of a port */
 	size_t port_max_open_octets; /* most octets of RMPP messages that a port is sending */
@@ -135,7 +135,7 @@ int umad_conn_recv(struct umad_conn *c, const struct umad_in *in, struct umad_an
  * umad_conn_next() - Return the next MAD for the program; NULL if the queue is empty
  * @ret_data:	data of the MAD, .data_len octets
  *
- * .msg.len of the result includes the data, also where they are to be sent in a memfd.
+ * .msg.len of the result includes the data, even if they are to be sent in a memfd.
  */
 const struct umad_mad *umad_conn_next(const struct umad_conn *c, const void **ret_data);
 /* umad_conn_sent() - Remove the MAD of umad_conn_next(), which was sent */

@@ -59,8 +59,7 @@ struct nd_port {
 #define ND_CAP_RC 0x40
 #define ND_CAP_RAW_ETHERTYPE 0x20
 #define ND_CAP_RAW_IPV6 0x10
-#define ND_CAP_QPN \
-	0x08 /* services have their own queue pairs, and all accept packets on the default queue pair, too */
+#define ND_CAP_QPN 0x08 /* services have their own QPs, but all accept packets on the default QP */
 
 /* nd_opt_lladdr_decode() - Decode an IPoIB source or target link-layer address option of 24 octets; 0 or -EBADMSG */
 int nd_opt_lladdr_decode(struct ipoib_lladdr *ret, const struct nd_opt *o);
