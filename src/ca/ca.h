@@ -5,9 +5,9 @@
 /*
  * DOC: Access layer
  *
- * One port of a channel adapter as IPoIB uses it. The only backend is the soft HCA (ca_soft.h). The interface
- * asks for nothing that libibverbs cannot do, so that a backend over libibverbs is possible. A backend
- * fills struct ca_ops; callers use the inline functions below.
+ * One port of a channel adapter as IPoIB uses it. The only backend is the soft HCA (ca_soft.h). The interface needs
+ * nothing that libibverbs lacks, so that a backend over libibverbs is possible. A backend fills struct ca_ops; callers
+ * use the inline functions below.
  *
  * A received packet comes with its payload, the GRH if there was one, source QP, SLID, SL,
  * path bits and P_Key index, but without the DLID. In a send, a Q_Key with bit 31 set stands

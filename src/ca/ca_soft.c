@@ -338,7 +338,7 @@ static int event_of(enum node_event ev)
 	return -1;
 }
 
-/* Callbacks may open and close ports, also the one that they are called for, and cause further events. */
+/* Callbacks may open and close ports, even the port for which they are called, and cause further events. */
 void ca_soft_event(struct ca_soft_hca *s, uint8_t port, enum node_event ev, ns_t now)
 {
 	int ca_ev = event_of(ev);

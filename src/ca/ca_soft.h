@@ -12,7 +12,7 @@
  * passes the calls of its hca_ops on to it.
  *
  * ca_qp_attr.tx_depth has no effect, because a send is over when ca_post_send() returns. ca.fd is -1, and
- * only ca_notify tells of events. ca_close() destroys QPs and AHs that are left.
+ * events are reported only through ca_notify. ca_close() destroys the QPs and AHs that still exist.
  */
 struct ca_soft_hca;
 

@@ -9,14 +9,14 @@
  * SIDR_REQs for the services of this port (IBTA volume 1, 12.11). Both messages have the method Send, so mad/ cannot
  * pair them. They are paired here, by RequestID.
  *
- * The server keeps nothing about a request. A repetition is answered from the same values, thus alike. A source (LID) may
- * ask CM_SOURCE_BURST times at once, and then CM_SOURCE_RATE times a second; its other requests are dropped,
- * so that others are answered while one source floods. A ServiceID that nobody serves here is refused with Status 1, but only
- * on a port that serves something, and where no other program has registered for the class. Elsewhere a SIDR_REQ for a
- * service that is not ours is left to such programs.
+ * The server keeps nothing about a request. A repeated request gets the same answer, because it is answered from the
+ * same values. A source (LID) may ask CM_SOURCE_BURST times at once, and then CM_SOURCE_RATE times a second; its other
+ * requests are dropped, so that others are answered while one source floods. A ServiceID without a service here is
+ * refused with Status 1, but only on a port that serves something, and where no other program has registered for the
+ * class. Elsewhere a SIDR_REQ for a service that is not ours is left to such programs.
  *
- * Other messages of the class are dropped and counted. A REQ is not refused with a REJ, because another agent of the
- * port may be the one that it is for.
+ * Other messages of the class are dropped and counted. A REQ is not refused with a REJ, because it may be for another
+ * agent of the port.
  *
  * The agent registers at the endpoint with its first request or service.
  */
@@ -70,7 +70,7 @@ struct cm_request {
  * cm_request() - Send a SIDR_REQ
  * @q:	zeroed by the caller, with .to, .done, and in .req service_id, pkey and priv; the RequestID is filled in
  *
- * The SIDR_REP counts if it comes from the LID that was asked and has the RequestID and ServiceID of the request.
+ * A SIDR_REP is the answer if it comes from @q->to.lid and has the RequestID and ServiceID of the request.
  * Return: 0; -EBUSY: the endpoint is being destroyed; -EALREADY: @q is open; -ENOMEM
  */
 int cm_request(struct cm *c, struct cm_request *q, ns_t now);
@@ -86,7 +86,7 @@ struct cm_service {
 	uint16_t pkey; /* P_Key whose requests it answers, by the low 15 bits; 0: all */
 	/*
 	 * Fill in the answer to a request: Status, and with Status 0 QPN, Q_Key and private data. RequestID and
-	 * ServiceID are there already. The same question must get the same answer while the values do not change.
+	 * ServiceID are there already. As long as the values do not change, equal requests must get equal answers.
 	 */
 	void (*answer)(struct cm_service *v, const struct mad_addr *from,
 		       const struct sidr_req *req, struct sidr_rep *ret, ns_t now);

@@ -122,8 +122,8 @@ void capture_destroy(struct capture *c)
 }
 
 /*
- * Search the devices of the port and not the taps of the capture, because few devices stand on one
- * port, but a capture of all end ports has tens of thousands of taps.
+ * Search the devices of the port and not the taps of the capture, because a port has few devices,
+ * but a capture of all end ports has tens of thousands of taps.
  */
 static bool is_tapped(const struct capture *c, const struct fabric_port *p)
 {

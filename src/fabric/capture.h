@@ -26,8 +26,8 @@ enum capture_format {
 struct capture_cfg {
 	enum capture_format format;
 	/*
-	 * Takes all @len octets and returns 0, or takes none: -ENOBUFS means that this record is
-	 * lost, another -errno (-ENOSPC, -EPIPE) ends the capture
+	 * Takes all @len octets and returns 0, or takes none and returns an error: -ENOBUFS means that this
+	 * record is lost; any other -errno (-ENOSPC, -EPIPE) ends the capture
 	 */
 	int (*write)(void *ctx, const void *data, size_t len);
 	void *ctx;

@@ -58,7 +58,7 @@ enum fabric_drop {
 	FABRIC_DROP_PORT0_KEY, /* a MAD for switch port 0 has a wrong P_Key or Q_Key */
 	FABRIC_DROP_ICRC, /* at switch port 0 */
 	FABRIC_DROP_NO_MEM, /* no packet left for a copy */
-	FABRIC_DROP_SLID, /* came in by an external end, but its SLID is not behind that end */
+	FABRIC_DROP_SLID, /* came in by an external end that does not lead to its SLID */
 	FABRIC_DROP_MAX,
 };
 /* Return the name of a reason, such as "hop-limit"; never NULL. */
@@ -96,9 +96,9 @@ void fabric_destroy(struct fabric *f);
 bool fabric_run(struct fabric *f, ns_t now);
 
 /*
- * fabric_queued() - Return the number of packets in all egress queues that are not stalled. Links here
- * have no credits, so a source that can wait should send nothing while this number is high. Otherwise queues
- * overflow where hardware would have held back the sender.
+ * fabric_queued() - Return the number of packets in all egress queues that are not stalled. Links here have no credits,
+ * so a source that can wait should send nothing while this number is high. Otherwise queues overflow in cases in which
+ * hardware would have held back the sender.
  */
 unsigned int fabric_queued(const struct fabric *f);
 
@@ -200,9 +200,9 @@ struct fabric_ext_ops {
 	/* The link changed its state; may be NULL. */
 	void (*state)(void *ctx, enum fabric_link_state state, ns_t now);
 	/*
-	 * The node's side of the link takes part in it from now on (@on), or no longer. It takes part
-	 * from the start, except while fabric_link_set() or a Set(PortInfo) at the node's port disables
-	 * it. A retrain calls the function with false, then with true. May be NULL.
+	 * The node's side of the link takes part in it from now on (@on), or no longer. It takes part from the start,
+	 * except while fabric_link_set() or a Set(PortInfo) at the node's port disables it. A retrain calls the
+	 * function with false, then with true. May be NULL.
 	 */
 	void (*want)(void *ctx, bool on, ns_t now);
 	/*

@@ -36,7 +36,7 @@ struct fabric_link {
 	enum fabric_link_state state;
 	bool enabled, bounce;
 	struct timer train; /* end of training */
-	struct timer act; /* time to carry out what fabric_link_event() asked for */
+	struct timer act; /* armed by fabric_link_event(), to carry out the change */
 };
 
 struct fabric_port {
@@ -185,8 +185,8 @@ bool fabric_border_transit(struct pkt *p);
 
 /* ext.c */
 /*
- * Return octet @off of the payload of a packet after pkt_unshare(), which has one slice in a buffer
- * that nobody else uses.
+ * Return octet @off of the payload of a packet on which pkt_unshare() was called, so that it
+ * has one slice in a buffer that no other packet uses.
  */
 uint8_t *fabric_own_octet(const struct pkt *p, uint32_t off);
 

@@ -118,7 +118,7 @@ uint64_t hca_drops(const struct hca *h, enum hca_drop d)
 
 /*
  * ready() may poll, send, arm QPs and destroy them. If it sends to another QP of this HCA, that QP
- * joins the list, which only the outermost call empties: there is no recursion.
+ * joins the list. Only the outermost call empties the list, so there is no recursion.
  */
 void hca_notify(struct hca *h)
 {

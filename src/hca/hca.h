@@ -46,8 +46,8 @@ struct hca_ops {
 	void (*xmit)(void *ctx, uint8_t port, struct pkt *p, ns_t now);
 	void (*event)(void *ctx, uint8_t port, enum node_event ev, ns_t now);
 	/*
-	 * The receive queue of an armed QP is no longer empty. Called once for each time that the QP is
-	 * armed, after the batch of packets was processed, so the function may poll, send, arm and destroy QPs.
+	 * The receive queue of an armed QP is no longer empty. Called once for each time that the QP is armed, after
+	 * the batch of packets was processed, so the function may poll, send, arm and destroy QPs.
 	 */
 	void (*ready)(void *ctx, struct hca_qp *qp);
 };
@@ -128,7 +128,7 @@ struct hca_send {
  * hca_post_send() - Send a batch
  *
  * Takes all packets and returns @n. A packet that the state or the MTU of the port forbids is dropped and
- * counted, where hardware would complete the send with an error.
+ * counted; hardware would complete such a send with an error.
  */
 unsigned int hca_post_send(struct hca_qp *qp, const struct hca_send *v, unsigned int n, ns_t now);
 

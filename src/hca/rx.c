@@ -2,7 +2,7 @@
 #include "hca/priv.h"
 
 /*
- * The checks stand in the order of IBTA 7.8.1 (link), 8.3 (network) and 9.6 (transport), with one
+ * The checks are made in the order of IBTA 7.8.1 (link), 8.3 (network) and 9.6 (transport), with one
  * difference: both CRCs are verified in one pass, so a wrong ICRC is found before wrong addresses.
  */
 

@@ -10,8 +10,8 @@
 /* --- open requests */
 
 /*
- * Return the hash chain of a request. The hash has no secret key, because a client that makes its
- * TIDs collide slows down only its own requests.
+ * Return the hash chain of a request. The hash has no secret key, because a client whose TIDs
+ * collide on purpose slows down only its own requests.
  */
 static struct ibsim_open **chain_of(struct ibsim_client *c, const uint8_t *mad)
 {

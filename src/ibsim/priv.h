@@ -73,8 +73,8 @@ int ibsim_client_issm(struct ibsim_client *c, bool on, ns_t now);
 /* ibsim_client_queue_free() - Free the queue of a client with the MADs in it */
 void ibsim_client_queue_free(struct ibsim_client *c);
 /*
- * ibsim_client_send() - Send a MAD to a client, or queue it behind the MADs that wait already. It is dropped
- * if the queue has @max MADs already
+ * ibsim_client_send() - Send a MAD to a client, or queue it behind the MADs that wait already. It is dropped if the
+ * queue has @max MADs already
  */
 void ibsim_client_send(struct ibsim_client *c, const struct ibsim_pkt *k, unsigned int max,
 		       ns_t now);

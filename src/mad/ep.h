@@ -79,8 +79,8 @@ void mad_ep_destroy(struct mad_ep *ep);
  * mad_ep_recv() - A MAD arrived for this port's agents
  * @mad:	256 octets
  *
- * A response ends the request with the same TID and class and the matching method. Other MADs go to the
- * agent that registered for class, version, OUI and method. MADs that fit nobody are counted.
+ * A response ends the request with the same TID and class and the matching method. Other MADs go to the agent that
+ * registered for class, version, OUI and method. MADs that match no request and no agent are counted.
  * Return: 0: delivered; -ENOENT: fits no request and no agent; -EBADMSG: malformed
  */
 int mad_ep_recv(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now);
@@ -107,8 +107,8 @@ struct mad_agent_cfg {
 	uint64_t methods[2]; /* bit m: the agent gets unsolicited MADs with method m */
 	struct mad_quota *quota; /* NULL if only the limits of the endpoint hold */
 	/*
-	 * Other agents may register the same methods. Each of them gets every single MAD, but only the
-	 * first one gets RMPP messages
+	 * Other agents may register the same methods. Each of them gets every single MAD, but only the first one gets
+	 * RMPP messages
 	 */
 	bool shared;
 	/* An unsolicited MAD or RMPP message arrived, @len octets, borrowed. */
@@ -131,8 +131,8 @@ int mad_agent_add(struct mad_ep *ep, const struct mad_agent_cfg *cfg, struct mad
 /* mad_agent_id() - The upper half of the TIDs of the agent's requests */
 uint32_t mad_agent_id(const struct mad_agent *a);
 /*
- * mad_agent_is_alone() - Whether no other agent has registered for unsolicited MADs that @a gets. Agents with the same recv()
- * as @a do not count as others
+ * mad_agent_is_alone() - Whether no other agent has registered for unsolicited MADs that @a gets. Agents with the same
+ * recv() as @a do not count as others
  */
 bool mad_agent_is_alone(const struct mad_agent *a);
 /* mad_agent_del() - Remove an agent; its open requests end with -ECANCELED. NULL is accepted */

@@ -100,7 +100,7 @@ void mad_rmpp_send_timeout(struct mad_tx *tx, ns_t now)
 	}
 	tx->left--;
 	tx->ep->st.retries++;
-	/* Repeat one segment only, because its ACK tells how many of the following ones have arrived. */
+	/* Repeat one segment only, because its ACK tells how many of the following segments have arrived. */
 	tx->sent = tx->acked;
 	mad_tx_set_state(tx, MAD_TX_SEGMENTS, now + tx->timeout);
 	if (send_segment(tx, tx->sent + 1, now) == 0)

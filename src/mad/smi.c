@@ -2,9 +2,9 @@
 #include "mad/smi.h"
 
 /*
- * A directed route. The hop pointer of a request counts from 0 at the requester to HopCount + 1 at
- * the responder, and back to 0 in the response (D = 1). Before and after its directed part, which has
- * hop pointers 1 to HopCount + 1, a route may have a part that is routed by LID.
+ * A directed route. The hop pointer of a request counts from 0 at the requester to HopCount + 1 at the responder, and
+ * back to 0 in the response (D = 1). Before and after its directed part, which has hop pointers 1 to HopCount + 1, a
+ * route may have a part that is routed by LID.
  */
 struct dr {
 	uint8_t *mad;
@@ -75,7 +75,7 @@ static enum smi_verdict recv_outgoing(struct dr *d, bool is_switch, uint8_t in_p
 	}
 	if (!is_switch)
 		return SMI_DISCARD;
-	/* Hop pointer 0 is right only where a part routed by LID ends and the directed part begins. */
+	/* Hop pointer 0 is valid only where a part routed by LID ends and the directed part begins. */
 	if (d->ptr == 0 && d->slid_perm)
 		return SMI_DISCARD;
 	if (d->ptr)

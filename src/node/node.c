@@ -110,7 +110,7 @@ static int dr_leave(struct node *n, uint8_t port, const void *mad, ns_t now)
 	struct mad_addr to = mad_addr_smp_dr();
 
 	/*
-	 * The physical link counts, not PortState: the answer to a Set(PortInfo) that asks for Down
+	 * The state of the physical link decides, not PortState: the answer to a Set(PortInfo) that asks for Down
 	 * must still leave.
 	 */
 	if (!n->port[port].link_up)
@@ -233,8 +233,8 @@ static void gmp_rx(struct node *n, uint8_t in_port, const struct mad_addr *from,
 		return;
 	discard(n);
 	/*
-	 * Refuse a class that nobody serves here, as Linux does, so that the requester need not
-	 * wait for its time-out.
+	 * Refuse a class for which no agent has registered, as Linux does, so that the requester need not wait for its
+	 * time-out.
 	 */
 	if (err == -ENOENT && (method == MAD_METHOD_GET || method == MAD_METHOD_SET))
 		node_gmp_answer(end, from, mad, MAD_STATUS_BAD_ATTR, now);

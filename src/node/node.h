@@ -91,7 +91,7 @@ struct node_port {
 	struct smp_port_info pi;
 	uint16_t pkeys[NODE_PKEYS]; /* P_Key table; [0] is 0xffff at power-up */
 	uint64_t guids
-		[NODE_GUIDS]; /* GUIDInfo of an end port; [0] is the port GUID, the only one of a switch */
+		[NODE_GUIDS]; /* GUIDInfo of an end port; [0] is the port GUID; a switch has no others */
 	struct smp_vlarb_entry vlarb[4][32];
 	uint8_t sltovl[16]; /* SLtoVL of a CA port; a switch has sw->sltovl */
 	/*
@@ -120,7 +120,7 @@ struct node_switch {
 struct node_ops {
 	/*
 	 * Put a MAD on the wire as one packet. @egress is the port of a CA. On a switch it is the
-	 * port by which a directed route leaves, or 0 if port 0 sends the MAD by its own LFT.
+	 * port by which a directed route leaves, or 0 if the LFT of the switch routes the MAD.
 	 */
 	int (*xmit)(void *ctx, uint8_t egress, const struct mad_addr *to, const void *mad,
 		    ns_t now);
@@ -140,7 +140,7 @@ struct node_cfg {
 };
 
 struct node {
-	struct smp_node_info info; /* NodeInfo; each answer gets its own local_port */
+	struct smp_node_info info; /* NodeInfo; .local_port is filled in for each answer */
 	char desc[65];
 	struct node_port *port; /* ports, [0 .. nports]; a CA does not use [0] */
 	struct node_switch *sw; /* forwarding state of a switch; NULL for a CA */
@@ -204,7 +204,7 @@ void node_port_armed_rx(struct node_port *p, ns_t now);
 /**
  * node_mad_rx() - A management packet for this node arrived (QP0 or QP1)
  * @in_port:	ingress port
- * @from:	sender; from->qp is the QP of ours that the packet was sent to
+ * @from:	sender; from->qp is our QP to which the packet was sent
  * @mad:	256 octets, which the call may change
  *
  * SMPs of class 0x81 pass the SMI, which may forward them by ops->xmit. MADs for this node

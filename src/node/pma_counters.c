@@ -6,9 +6,9 @@
 /*
  * DOC: Counters
  *
- * The counters of a port have 64 bits and are never reset. A field of an attribute shows the difference
- * between a counter and its base, at most the largest value of the field. A Set moves the base. PortCountersExtended has
- * its own bases, so clearing PortCounters does not change it.
+ * The counters of a port have 64 bits and are never reset. A field of an attribute shows the difference between a
+ * counter and its base, at most the largest value of the field. A Set moves the base. PortCountersExtended has its own
+ * bases, so clearing PortCounters does not change it.
  */
 
 #define ALL_PORTS 0xff
@@ -50,7 +50,7 @@ union host {
 #define SLS(from) SL4(from, 0), SL4(from, 4), SL4(from, 8), SL4(from, 12)
 
 /*
- * The counters of each attribute stand in the order of the bits of CounterSelect, then of
+ * The counters of each attribute are listed in the order of their bits in CounterSelect, followed by
  * CounterSelect2.
  */
 static const struct counter counters[] = {
@@ -213,7 +213,7 @@ static uint64_t counter_read(const struct port_range *r, const struct attr *a, u
 	return sum < max ? sum : max;
 }
 
-/* Set writes a value, mostly 0, to each selected port. */
+/* A Set writes a value, usually 0, to each selected port. */
 static void counter_write(const struct port_range *r, const struct attr *a, unsigned int i,
 			  uint64_t v)
 {

@@ -7,17 +7,17 @@
 /*
  * DOC: Samples
  *
- * A Set(PortSamplesControl) starts a measurement (16.1.3.2). The measurement waits for SampleStart ticks and
- * lasts for SampleInterval ticks; PortSamplesResult then shows by how much up to five counters of one port have
- * grown. A Set during a measurement changes nothing. Each end port can run one measurement at a time; port 0
- * of a switch can measure any port of the switch.
+ * A Set(PortSamplesControl) starts a measurement (16.1.3.2). The measurement waits for SampleStart ticks and lasts for
+ * SampleInterval ticks; PortSamplesResult then shows by how much up to five counters of one port have grown. A Set
+ * during a measurement changes nothing. Each end port can run one measurement at a time; port 0 of a switch can measure
+ * any port of the switch.
  */
 
 #define COUNTERS 5 /* counters of one measurement; the attribute has room for 15 */
 #define WIDTH_32 4 /* CounterWidth: 32 bits */
 /* CounterMask 0 to 4: each counter may be any of the mandatory ones */
 #define MASKS_0_4 011111u << 15
-#define TICK_NS 4 /* length of a tick where Tick is 0 */
+#define TICK_NS 4 /* length of a tick in ns; Tick 0 stands for 4 ns */
 
 struct node_sampler {
 	struct node_port *end;

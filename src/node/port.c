@@ -5,7 +5,7 @@
 
 #define VL_CAP_0_7 4 /* VLCap code of VL0 to VL7; OpenSM's routing engine lash needs VL0 to VL3 */
 #define VLARB_CAP 8
-#define VLARB_LOW 0 /* index of the first block of low priority, before that of high priority */
+#define VLARB_LOW 0 /* index of the first low-priority block; high-priority blocks follow */
 #define VLARB_HIGH 2
 #define VLARB_WEIGHT 4
 #define POLLING_DEFAULT 2 /* LinkDownDefaultState: Polling */
@@ -143,7 +143,7 @@ void node_port_rate(struct node *n, uint8_t port, struct node_rate enabled)
 	struct smp_port_info *pi = &n->port[port].pi;
 
 	if (enabled.ext)
-		enabled.speed |= SPEED_QDR; /* beside an extended speed, LinkSpeedActive is QDR */
+		enabled.speed |= SPEED_QDR; /* with an extended speed, LinkSpeedActive is QDR */
 	pi->width_supported = width_supported(enabled.width);
 	pi->width_enabled = enabled.width;
 	pi->speed_supported = up_to(enabled.speed);
@@ -205,7 +205,7 @@ static void link_trained(struct node_port *p)
 static void link_lost(struct node_port *p)
 {
 	p->cnt.link_downed++;
-	/* Disabled and Sleep were asked for by an SM, so they stay. */
+	/* An SM has requested Disabled and Sleep, so they stay. */
 	if (p->pi.phys_state == IB_PHYS_LINK_UP)
 		p->pi.phys_state =
 			p->pi.down_default == SLEEP_DEFAULT ? IB_PHYS_SLEEP : IB_PHYS_POLLING;

@@ -7,10 +7,9 @@
 /*
  * DOC: Traps
  *
- * Each end port has one slot for each trap number. The trap in a slot is sent to the SM
- * with the same TID until the SM represses it, at most once in an interval that
- * PortInfo:SubnetTimeOut gives (13.4.9). If the event happens again before the TrapRepress, a new trap
- * is sent after it, because the SM may have read the state before the second event.
+ * Each end port has one slot for each trap number. The trap in a slot is sent to the SM with the same TID until the SM
+ * represses it, at most once in an interval that PortInfo:SubnetTimeOut gives (13.4.9). If the event happens again
+ * before the TrapRepress, a new trap is sent after it, because the SM may have read the state before the second event.
  */
 
 #define INTERVAL_MIN NS_MSEC(100)
@@ -175,7 +174,7 @@ bool node_trap_repress(struct node_port *end, const void *smp, ns_t now)
 	return false;
 }
 
-/* Find the oldest notice that the SM has not acknowledged; NULL: none */
+/* Find the slot with the oldest notice that the SM has not acknowledged; NULL: none */
 static struct node_trap *oldest(struct node_port *end)
 {
 	struct node_trap *found = NULL;
@@ -266,7 +265,7 @@ void node_trap_bad_mkey(struct node_port *end, const void *smp, ns_t now)
 	trap_raise(end, &v, now);
 }
 
-/* Offsets in DataDetails of traps 257 and 258, then those of trap 259 that differ */
+/* Offsets in DataDetails of traps 257 and 258, then the offsets of trap 259 that differ from these */
 #define D257_LID1 2
 #define D257_LID2 4
 #define D257_KEY 6

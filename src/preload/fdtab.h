@@ -80,7 +80,7 @@ int fdtab_path(char *ret, int fd);
  */
 const char *fdtab_proc(char *ret, int fd);
 
-/* Add those open descriptors to the table that are ours and were inherited through exec(). */
+/* Add to the table those inherited descriptors that are ours, after exec(). */
 void fdtab_adopt(void);
 
 #endif

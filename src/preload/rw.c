@@ -104,7 +104,7 @@ EXPORT ssize_t writev(int fd, const struct iovec *iov, int n)
 	return kind == FD_UMAD ? ret(each(fd, iov, n, true)) : refuse(kind);
 }
 
-/* The requests that the kernel handles for files of any kind, before it asks the driver. */
+/* Tell whether the kernel itself handles a request, for files of any kind, without calling the driver. */
 static bool is_generic(unsigned int cmd)
 {
 	return cmd == FIOCLEX || cmd == FIONCLEX || cmd == FIONBIO || cmd == FIOASYNC;

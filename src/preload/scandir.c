@@ -8,7 +8,7 @@
 #include "preload/real.h"
 
 /*
- * scandir() and glob() need definitions of their own, because the C library opens directories in
+ * The library defines scandir() and glob() itself, because the C library opens directories in
  * them by internal functions that a preloaded library cannot replace.
  */
 

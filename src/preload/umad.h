@@ -46,7 +46,7 @@ bool umad_is_issm(int fd);
  * @count:	octets of @buf
  *
  * This function is a cancellation point. A MAD that does not fit stays in the queue. If its first
- * 256 octets fit, they are copied, the header tells the length, and the result is -ENOSPC;
+ * 256 octets fit, they are copied, the header contains the whole length, and the result is -ENOSPC;
  * otherwise it is -EINVAL. A program that reads on after UMAD_GONE_PATIENCE times -EIO gets a
  * SIGTERM.
  * Return: octets; -EINVAL, -ENOSPC, -EAGAIN, -EINTR; -EIO if the daemon is gone

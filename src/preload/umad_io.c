@@ -26,9 +26,10 @@
 
 /*
  * To look at the first message and to take it must be one step. The mutex keeps other threads out. A record lock on the
- * socket keeps out other processes that got the descriptor by fork(), exec() or SCM_RIGHTS. (A record lock belongs to a process, so threads need
- * the mutex; flock() belongs to the open file, which these processes share.) A reader never waits for a message with the locks
- * held, and signals are blocked meanwhile, because read() is allowed in their handlers.
+ * socket keeps out other processes that got the descriptor by fork(), exec() or SCM_RIGHTS. (A record lock belongs to a
+ * process, so threads need the mutex; flock() belongs to the open file, which these processes share.) A reader never
+ * waits for a message with the locks held, and signals are blocked meanwhile, because read() is allowed in their
+ * handlers.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -176,7 +177,7 @@ static int peek_memfd(int fd, struct umad_mad *mad)
 		conn_close(ret);
 		return -EBADMSG;
 	}
-	/* Either no memfd came, or the process has no free descriptor. A dup() tells which. */
+	/* Either no memfd came, or the process has no free descriptor. A dup() shows which of the two. */
 	spare = (int)syscall(SYS_dup, fd);
 	if (spare < 0)
 		return -ENOMEM;

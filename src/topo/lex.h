@@ -25,7 +25,7 @@ void topo_skip_ws(struct topo_cur *c);
 bool topo_take(struct topo_cur *c, char ch);
 /* Read @word, which must not be followed by a further letter. */
 bool topo_take_word(struct topo_cur *c, const char *word);
-/* Read a decimal number, or a hexadecimal one with 0x, of at most @max. */
+/* Read a number of at most @max: decimal, or hexadecimal with 0x. */
 bool topo_take_uint(struct topo_cur *c, uint64_t max, uint64_t *ret);
 /* Read a hexadecimal number with or without 0x. */
 bool topo_take_hex(struct topo_cur *c, uint64_t *ret);

@@ -31,8 +31,8 @@ static const char *quoted_end(const struct topo_cur *c)
 }
 
 /*
- * Read the description after '#'. Without quotes, it ends where ibnetdiscover's words about port 0
- * or about LIDs begin. The cursor is then after the description.
+ * Read the description after '#'. Without quotes, it ends where the text of ibnetdiscover about
+ * port 0 or LIDs begins. The cursor is then after the description.
  */
 static void take_desc(struct topo_parser *p, struct topo_cur *c, char buf[TOPO_DESC_MAX + 1])
 {

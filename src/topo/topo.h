@@ -202,7 +202,7 @@ struct topo_gen_random {
 	uint64_t seed;
 	unsigned int cas, switches;
 	unsigned int max_ca_ports; /* most ports of a CA; each has 1 or more, all connected */
-	unsigned int extra_links; /* number of cables besides a spanning tree, which make loops */
+	unsigned int extra_links; /* number of cables beyond a spanning tree, which make loops */
 };
 /* topo_gen_random() - Make a connected topology, which depends on the parameters alone */
 struct topo *topo_gen_random(const struct topo_gen_random *g);

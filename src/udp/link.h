@@ -110,8 +110,8 @@ void udp_link_init(struct udp_link *l, struct timers *timers, const struct ip_en
 /*
  * udp_link_fresh() - Enter LISTENING at once, after udp_link_init()
  *
- * The other end must be new, too: then it has no old session, so no silence is needed to make it notice
- * the end of one. Every later silence has its full length.
+ * The other end must be new, too: then it has no old session, so no silence is needed to make it notice the end of one.
+ * Every later silence has its full length.
  */
 void udp_link_fresh(struct udp_link *l, ns_t now);
 

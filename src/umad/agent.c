@@ -72,7 +72,7 @@ int umad_agent_add(struct umad_conn *c, const struct umad_register *r, uint32_t 
 	cfg = agent_cfg(c, r, &c->agent[id]);
 	err = mad_agent_add(c->port->np->ep, &cfg, &c->agent[id].mad);
 	if (err)
-		return err == -EBUSY ? -EINVAL : err; /* ib_mad says EINVAL for a taken method */
+		return err == -EBUSY ? -EINVAL : err; /* ib_mad returns EINVAL for a taken method */
 	c->agent[id].rmpp = cfg.rmpp;
 	c->agent[id].rmpp_only = r->rmpp_version;
 	*ret_id = id;

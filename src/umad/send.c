@@ -5,7 +5,7 @@
 #include "umad/priv.h"
 #include "wire/sa.h"
 
-#define RETRIES_MAX 255 /* limit of retries for programs that ask for absurdly many */
+#define RETRIES_MAX 255 /* limit for programs that request absurdly many retries */
 #define RMPP_HDR_END 36 /* fewest octets of a MAD that ib_umad accepts */
 
 /* A request that waits for its response. */

@@ -5,11 +5,11 @@
 /*
  * DOC: ib_umad for programs with libuipoib-umad.so
  *
- * The daemon's side of umad/proto.h without the sockets. It has the connections, the device files
- * of ib_umad that they stand for, and the content of sysfs. The owner passes messages in by
- * umad_conn_recv() and takes MADs out by umad_conn_next(). A device file behaves as the kernel's:
- * agents register for methods, the high half of a TID belongs to the agent, RMPP works in both
- * directions, requests that time out are returned, and IsSM is set while an issm file is open.
+ * The daemon's side of umad/proto.h without the sockets. It keeps the connections, each of which stands for an open
+ * device file of ib_umad, and makes the content of sysfs. The owner passes messages in by umad_conn_recv() and takes
+ * MADs out by umad_conn_next(). A device file behaves as the kernel's: agents register for methods, the high half of a
+ * TID belongs to the agent, RMPP works in both directions, requests that time out are returned, and IsSM is set while
+ * an issm file is open.
  *
  * The queue of a connection that is not read is bounded, and so is the number of requests that a
  * connection may have open. MADs over these limits are dropped and counted, and other connections

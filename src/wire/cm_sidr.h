@@ -35,7 +35,7 @@ enum sidr_status {
 	SIDR_STATUS_REJECTED = 2, /* rejected by the service provider */
 	SIDR_STATUS_NO_QP = 3,
 	SIDR_STATUS_REDIRECT =
-		4, /* the additional information is the ClassPortInfo of another port */
+		4, /* .info is the ClassPortInfo of another port, which has the service */
 	SIDR_STATUS_VERSION = 5, /* class version not supported */
 };
 
@@ -77,8 +77,9 @@ void sidr_req_encode(void *mad, uint64_t tid, const struct sidr_req *r);
 void sidr_rep_encode(void *mad, uint64_t tid, const struct sidr_rep *r);
 
 /*
- * Private data of a SIDR_REP for IBARP (draft 6.2): the group to which IBARP requests are sent. The draft shows 32 octets
- * of fields and 180 reserved octets, but a SIDR_REP has room for 136, so only 104 reserved octets follow the fields.
+ * Private data of a SIDR_REP for IBARP (draft 6.2): the group to which IBARP requests are sent. The draft shows 32
+ * octets of fields and 180 reserved octets, but a SIDR_REP has room for 136, so only 104 reserved octets follow the
+ * fields.
  */
 #define SIDR_GROUP_LEN 32
 #define SIDR_GROUP_VER 1

@@ -49,8 +49,8 @@ uint16_t crc_vcrc(const uint8_t *pkt, size_t len);
 void crc_put(uint8_t *pkt, size_t len);
 
 /*
- * The tail of a packet: pad octets as BTH.PadCnt says, ICRC, VCRC. hdr[] of @p must hold all headers,
- * with the LRH at hdr[head]. Each function sets tail_len, and sets or clears the flags PKT_CRC and PKT_ICRC.
+ * The tail of a packet: BTH.PadCnt pad octets, ICRC, VCRC. hdr[] of @p must hold all headers, with the LRH at
+ * hdr[head]. Each function sets tail_len, and sets or clears the flags PKT_CRC and PKT_ICRC.
  *
  * crc_pkt_seal() - Pad octets and both CRCs (PKT_CRC)
  * crc_pkt_seal_icrc() - Pad octets, ICRC, and a VCRC of zero (PKT_ICRC)
@@ -74,12 +74,12 @@ enum crc_verdict crc_pkt_check(const struct pkt *p);
 enum crc_verdict crc_pkt_check_icrc(const struct pkt *p);
 
 /*
- * crc_pkt_check_vcrc() - Verify only the VCRC, as a switch does; works for raw packets, too. Returns CRC_OK
- * at once for packets without the flag PKT_CRC
+ * crc_pkt_check_vcrc() - Verify only the VCRC, as a switch does; works for raw packets, too. Returns CRC_OK at once for
+ * packets without the flag PKT_CRC
  */
 enum crc_verdict crc_pkt_check_vcrc(const struct pkt *p);
 
-/* crc_pkt_mend_vcrc() - Compute the VCRC of a packet anew, after octets were changed; the ICRC stays as it is */
+/* crc_pkt_mend_vcrc() - Compute the VCRC of a packet again, after octets were changed; the ICRC is not changed */
 void crc_pkt_mend_vcrc(struct pkt *p);
 
 /* crc_pkt_set_vl() - Change LRH.VL and p->vl, and correct the VCRC by the difference that the change makes */

@@ -16,8 +16,8 @@
  * reflected 128-bit register, a * b * x. So a constant that has to multiply by
  * x^n holds x^(n-1) mod P.
  *
- * Folding. A 128-bit register A = lo * x^64 + hi (lo: the low quadword, which holds
- * the earlier octets) that stands n bits before another one is moved onto it by
+ * Folding. A 128-bit register A = lo * x^64 + hi (lo: the low quadword, which holds the earlier
+ * octets) that stands n bits before another register is moved onto that register by
  *
  *	A * x^n  =  lo * x^(n+64) + hi * x^n  ==  clmul(lo, k[0]) ^ clmul(hi, k[1])
  *	k[0] = x^(n+63) mod P,  k[1] = x^(n-1) mod P

@@ -23,7 +23,7 @@ enum { WIDTH_1X, WIDTH_4X, WIDTH_8X, WIDTH_12X, WIDTH_2X, WIDTHS };
 
 /*
  * Rate codes by speed and width. The rows of rate_plain are the bits of LinkSpeedActive, from SDR
- * on, those of rate_ext the bits of LinkSpeedExtActive, from FDR on.
+ * on. The rows of rate_ext are the bits of LinkSpeedExtActive, from FDR on.
  */
 static const uint8_t rate_plain[][WIDTHS] = {
 	{ 2, 3, 6, 4, 5 }, /* SDR: 2.5, 10, 20, 30, 5 */

@@ -4,8 +4,8 @@
 #include <errno.h>
 
 /*
- * The wire forms have alignment 1 and are read and written in place. A local copy would be
- * filled by small stores and read by wide loads, and each such load waits until the stores are done.
+ * The wire forms have alignment 1 and are read and written in place. A local copy would be filled by small stores and
+ * read by wide loads, and each such load waits until the stores are done.
  */
 struct lrh_wire {
 	uint8_t vl_lver; /* VL 4, LVer 4 */

@@ -57,7 +57,7 @@ static inline bool ib_lrh_has_grh(const uint8_t *lrh)
 	return (lrh[1] & 3) == IB_LNH_GLOBAL;
 }
 
-/* ib_lrh_has_bth() - Whether the packet has a BTH and an ICRC, which raw packets have not */
+/* ib_lrh_has_bth() - Whether the packet has a BTH and an ICRC, which raw packets lack */
 static inline bool ib_lrh_has_bth(const uint8_t *lrh)
 {
 	return lrh[1] & 2; /* IB_LNH_LOCAL and IB_LNH_GLOBAL */

@@ -25,9 +25,9 @@ int mgid_3333_from_ipv6(ib_gid *ret, const uint8_t group[16]);
 int mgid_3333_to_ipv6(uint8_t ret[16], const ib_gid *mgid);
 
 /*
- * The map of draft-kashyap-ipoib-ipv4-multicast-01 §3.3: FF1y, zeros, the number of the IP subnet in octets 10 and 11 (0: none),
- * and all 32 bits of the IPv4 group, or of 255.255.255.255. Returns 0; -EINVAL: @group is neither, or @subnet
- * is not 0 and the scope is not global (§3.1.1).
+ * The map of draft-kashyap-ipoib-ipv4-multicast-01 §3.3: FF1y, zeros, the number of the IP subnet in octets 10 and 11
+ * (0: none), and all 32 bits of the IPv4 group, or of 255.255.255.255. Returns 0; -EINVAL: @group is neither, or
+ * @subnet is not 0 and the scope is not global (§3.1.1).
  */
 int mgid_v4mc_from_ipv4(ib_gid *ret, const uint8_t group[4], uint16_t subnet, uint8_t scope);
 /* mgid_v4mc_to_ipv4() - The group that maps to @mgid. 0; -EINVAL: the map yields no such MGID, or it is the broadcast group */

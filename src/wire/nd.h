@@ -3,10 +3,9 @@
 #define WIRE_ND_H
 
 /*
- * Neighbour Discovery messages (RFC 4861) and their link-layer address options. The option of IPoIB has
- * Length 3, two zero octets, and the address of 20 octets (RFC 4391 §9.3). The option of
- * draft-kashyap-ipoib-ipv6-over-ib-00 §5.1 has Length 4, LID, capability flags, QPN, Q_Key and GID. The one of
- * draft-pelissier-ipoib-encaparp-00 is in wire/ibarp.h.
+ * Neighbour Discovery messages (RFC 4861) and their link-layer address options. The option of IPoIB has Length 3, two
+ * zero octets, and the address of 20 octets (RFC 4391 §9.3). The option of draft-kashyap-ipoib-ipv6-over-ib-00 §5.1 has
+ * Length 4, LID, capability flags, QPN, Q_Key and GID. The one of draft-pelissier-ipoib-encaparp-00 is in wire/ibarp.h.
  */
 
 #include <stddef.h>
@@ -37,11 +36,11 @@ unsigned int nd_fixed_len(uint8_t icmp_type);
 
 /*
  * nd_opt_next() - Walk the options in [*pos, @len) of @p
- * Return: 1: an option is in @ret, and *pos is behind it; 0: no more; -EBADMSG: length 0, or past the end
+ * Return: 1: an option is in @ret, and *pos is after it; 0: no more; -EBADMSG: length 0, or past the end
  */
 int nd_opt_next(struct nd_opt *ret, const uint8_t *p, size_t len, size_t *pos);
 
-/* What a link-layer address option says of a port. Not every form of the option has all members. */
+/* What a link-layer address option tells about a port. Not every form of the option has all members. */
 struct nd_port {
 	struct ipoib_lladdr lladdr;
 	uint16_t lid; /* 0: unknown */
@@ -69,9 +68,9 @@ void nd_opt_lladdr_encode(void *p, uint8_t type, const struct ipoib_lladdr *a);
 /*
  * nd_opt_link_info_decode() - Decode the option of draft-kashyap; .lladdr.flags gets its capability flags
  *
- * The draft says "Length: 32" and draws 48 bits of padding, which do not fit into 32 octets. So options
- * of 32 octets, and of 40 octets, the next multiple of 8, are accepted.
- * Return: 0; -EBADMSG: the option has not 32 or 40 octets, or it is neither a source nor a target address
+ * The draft says "Length: 32" and draws 48 bits of padding, which do not fit into 32 octets. So options of 32 octets,
+ * and of 40 octets, the next multiple of 8, are accepted.
+ * Return: 0; -EBADMSG: the option does not have 32 or 40 octets, or it is neither a source nor a target address
  */
 int nd_opt_link_info_decode(struct nd_port *ret, const struct nd_opt *o);
 /* nd_opt_link_info_encode() - Writes 32 octets, with capability flags 0 */
