@@ -162,7 +162,7 @@ static inline uint32_t ca_qp_num(const struct ca_qp *qp)
 	return qp->ca->ops->qp_num(qp);
 }
 
-/* ca_ah_create() - 0; -ENOMEM, -EINVAL, -EAGAIN. The call may be slow */
+/* ca_ah_create() - Return: 0; -ENOMEM, -EINVAL, -EAGAIN. The call may be slow */
 static inline int ca_ah_create(struct ca *ca, const struct ca_ah_attr *attr, struct ca_ah **ret)
 {
 	return ca->ops->ah_create(ca, attr, ret);

@@ -62,7 +62,7 @@ struct cm_request {
 	struct sidr_req req;
 	uint64_t tid;
 	unsigned int left; /* tries that are left */
-	/* Called once, never inside cm_request(). @rep is borrowed, and NULL unless @status is 0; -ETIMEDOUT */
+	/* Called once, never inside cm_request(). @status is 0 or -ETIMEDOUT; @rep is borrowed, and NULL unless @status is 0 */
 	void (*done)(struct cm_request *q, int status, const struct sidr_rep *rep, ns_t now);
 };
 

@@ -193,7 +193,7 @@ void fabric_inject(struct fabric_port *port, struct pkt *p, ns_t now);
 
 struct fabric_ext_ops {
 	/*
-	 * Send packets to the outside; takes them. The headers from LRH to DETH are in hdr[]. The
+	 * Send packets to the outside; takes ownership of them. The headers from LRH to DETH are in hdr[]. The
 	 * CRCs are valid if PKT_CRC is set.
 	 */
 	void (*tx)(void *ctx, struct pkt **v, unsigned int n, ns_t now);
@@ -232,7 +232,7 @@ void fabric_ext_detach(struct fabric_port *end, ns_t now);
 void fabric_ext_carrier(struct fabric_port *end, bool on, ns_t now);
 
 /*
- * fabric_ext_rx() - Let packets in from the outside; takes them. The caller makes them with
+ * fabric_ext_rx() - Let packets in from the outside; takes ownership of them. The caller makes them with
  * fabric_pkt_from_buf(), because head must be at the LRH, and the tail as crc_pkt_seal() leaves it.
  */
 void fabric_ext_rx(struct fabric_port *end, struct pkt **v, unsigned int n, ns_t now);

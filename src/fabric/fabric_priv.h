@@ -126,13 +126,13 @@ void fabric_dev_emit_last(struct fabric_dev *d, struct pkt_queue *q, ns_t now);
 /* --- port.c */
 
 /*
- * Put @pkt into an egress queue, or discard it and count it at @p; takes @pkt. Return: FABRIC_SENT
+ * Put @pkt into an egress queue, or discard it and count it at @p; takes ownership of @pkt. Return: FABRIC_SENT
  * or the reason
  */
 enum fabric_drop fabric_port_send(struct fabric_port *p, struct pkt *pkt);
 #define FABRIC_SENT FABRIC_DROP_MAX
 
-/* Discard @pkt, count it at the node of @p, and trace it; takes @pkt. */
+/* Discard @pkt, count it at the node of @p, and trace it; takes ownership of @pkt. */
 void fabric_port_drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop why, ns_t now);
 void fabric_port_purge(struct fabric_port *p);
 /* Stall the data queue of @p (@on), or undo one such call; it moves again when all are undone. */
@@ -153,9 +153,9 @@ void fabric_link_event(struct fabric_port *p, enum node_event ev, ns_t now);
 
 /* --- switch.c, switch_port0.c */
 extern const struct node_ops fabric_switch_ops;
-/* Handle packets that arrive at a switch; takes them. */
+/* Handle packets that arrive at a switch; takes ownership of them. */
 void fabric_switch_rx(struct fabric_port *in, struct pkt **v, unsigned int n, ns_t now);
-/* Handle a packet for port 0, which accepts MADs for QP0 and QP1 only; takes @p. */
+/* Handle a packet for port 0, which accepts MADs for QP0 and QP1 only; takes ownership of @p. */
 void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now);
 
 /* Apply an event of a node to its link, and pass it on to the node's owner. */

@@ -261,7 +261,7 @@ void fabric_dev_emit_last(struct fabric_dev *d, struct pkt_queue *q, ns_t now)
 struct fabric_sum fabric_sum(struct pkt **v, unsigned int n, uint64_t by_sl[PMA_SLS])
 {
 	struct fabric_sum s = { 0 };
-	uint64_t words = 0; /* words of packets in a row with the SL sl, not yet in by_sl[] */
+	uint64_t words = 0; /* words of packets with SL sl, not yet in by_sl[] */
 	uint8_t sl = 0;
 
 	for (unsigned int i = 0; i < n; i++) {

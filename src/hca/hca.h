@@ -42,7 +42,7 @@ enum hca_drop {
 const char *hca_drop_name(enum hca_drop d);
 
 struct hca_ops {
-	/* Send @p by the link; takes it. Headers, CRCs and p->vl are complete. */
+	/* Send @p over the link; takes ownership of it. Headers, CRCs and p->vl are complete. */
 	void (*xmit)(void *ctx, uint8_t port, struct pkt *p, ns_t now);
 	void (*event)(void *ctx, uint8_t port, enum node_event ev, ns_t now);
 	/*
@@ -61,7 +61,7 @@ struct hca_cfg {
 
 struct hca;
 
-/* hca_create() - 0, -EINVAL, -ENOMEM. All pointers except @cfg are borrowed until hca_destroy(). */
+/* hca_create() - Return: 0, -EINVAL, -ENOMEM. All pointers except @cfg are borrowed until hca_destroy(). */
 int hca_create(struct hca **ret, const struct hca_cfg *cfg, const struct hca_ops *ops, void *ctx,
 	       struct timers *timers, struct pkt_pool *pool, const struct log_sink *log);
 /* hca_destroy() - Also destroys QPs and AHs that are left; NULL is accepted */
@@ -70,7 +70,7 @@ void hca_destroy(struct hca *h);
 struct node *hca_node(struct hca *h);
 uint64_t hca_drops(const struct hca *h, enum hca_drop d);
 
-/* hca_rx() - Packets arrived from the link at @port; takes them */
+/* hca_rx() - Packets arrived from the link at @port; takes ownership of them */
 void hca_rx(struct hca *h, uint8_t port, struct pkt **v, unsigned int n, ns_t now);
 
 struct hca_qp_attr {
@@ -81,12 +81,12 @@ struct hca_qp_attr {
 	uint32_t qpn_hint; /* QPN to use if it is free; 0 for any */
 };
 
-/* hca_qp_create() - 0; -EINVAL: port, P_Key index or depth; -ENOSPC: no QPN is free; -ENOMEM */
+/* hca_qp_create() - Return: 0; -EINVAL: wrong port, P_Key index or depth; -ENOSPC: no QPN is free; -ENOMEM */
 int hca_qp_create(struct hca *h, const struct hca_qp_attr *attr, void *ctx, struct hca_qp **ret);
 void hca_qp_destroy(struct hca_qp *qp);
 /*
  * hca_qp_modify() - Change a QP as a walk through RESET, INIT, RTR and RTS would: queued packets are dropped,
- * attachments stay. 0; -EINVAL: P_Key index
+ * attachments stay. Return: 0; -EINVAL: wrong P_Key index
  */
 int hca_qp_modify(struct hca_qp *qp, uint16_t pkey_index, uint32_t qkey);
 uint32_t hca_qp_num(const struct hca_qp *qp);
@@ -98,7 +98,7 @@ void *hca_qp_ctx(const struct hca_qp *qp);
  * Return: 0; -EINVAL: @mgid or @mlid is not multicast; -ENOMEM
  */
 int hca_attach(struct hca_qp *qp, const ib_gid *mgid, uint16_t mlid);
-/* hca_detach() - 0; -EINVAL: @mgid or @mlid is not multicast; -ENOENT: not attached */
+/* hca_detach() - Return: 0; -EINVAL: @mgid or @mlid is not multicast; -ENOENT: not attached */
 int hca_detach(struct hca_qp *qp, const ib_gid *mgid, uint16_t mlid);
 
 struct hca_ah_attr {
@@ -112,7 +112,7 @@ struct hca_ah_attr {
 	uint32_t flow_label;
 	ib_gid dgid;
 };
-/* hca_ah_create() - 0; -EINVAL: port, SL or GID index, DLID 0 or permissive, multicast DLID without MGID; -ENOMEM */
+/* hca_ah_create() - Return: 0; -EINVAL: wrong port, SL or GID index, DLID 0 or permissive, multicast DLID without MGID; -ENOMEM */
 int hca_ah_create(struct hca *h, const struct hca_ah_attr *attr, struct hca_ah **ret);
 void hca_ah_destroy(struct hca_ah *ah);
 
@@ -127,7 +127,7 @@ struct hca_send {
 /**
  * hca_post_send() - Send a batch
  *
- * Takes all packets and returns @n. A packet that the state or the MTU of the port forbids is dropped and
+ * Takes ownership of all packets and returns @n. A packet that the state or the MTU of the port forbids is dropped and
  * counted; hardware would complete such a send with an error.
  */
 unsigned int hca_post_send(struct hca_qp *qp, const struct hca_send *v, unsigned int n, ns_t now);

@@ -151,7 +151,7 @@ void hca_tail_seal(struct pkt *p, enum hca_crc crc);
 enum hca_drop hca_tail_check(const struct pkt *p);
 
 /* rx.c */
-/* hca_rx_local() - Receive a packet that this HCA sent to itself: all checks, but no counters of the link. Takes @p */
+/* hca_rx_local() - Receive a packet that this HCA sent to itself: all checks, but no counters of the link. Takes ownership of @p */
 void hca_rx_local(struct hca *h, uint8_t port, struct pkt *p, ns_t now);
 
 /* mgmt.c */

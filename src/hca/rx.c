@@ -139,7 +139,7 @@ static enum hca_drop qp_check(const struct hca_qp *qp, const struct hca_rx_ctx *
 	return hca_qp_full(qp) ? HCA_DROP_NO_RX : HCA_OK;
 }
 
-/* Puts @p, which is r->pkt or its clone, into the ring, which must have room; takes @p. */
+/* Puts @p, which is r->pkt or its clone, into the ring, which must have room; takes ownership of @p. */
 static void qp_deliver(struct hca_qp *qp, const struct hca_rx_ctx *r, struct pkt *p)
 {
 	struct hca_wc *wc = &qp->ring[qp->tail++ & qp->mask];

@@ -71,7 +71,7 @@ void smpq_init(struct smpq *q, const struct smpq_cfg *cfg);
 
 /*
  * smpq_add() - Queue a copy of @cmd and send waiting SMPs; never calls done() itself. Return: false
- * if out of memory, when done() will not be called for @cmd
+ * if out of memory, in which case done() is not called for @cmd
  */
 bool smpq_add(struct smpq *q, const struct smp_cmd *cmd, ns_t now);
 

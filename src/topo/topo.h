@@ -169,7 +169,10 @@ int topo_add_node(struct topo *t, enum ib_node_type type, unsigned int nports, c
  */
 int topo_set_guids(struct topo *t, uint32_t node, uint64_t node_guid);
 
-/* topo_link() - Connect two ports. 0; -ENOENT, -ERANGE no such node or port; -EBUSY connected; -EINVAL both ends are the same port */
+/*
+ * topo_link() - Connect two ports. Return: 0; -ENOENT, -ERANGE: no such node or port; -EBUSY: an end
+ * is connected already; -EINVAL: both ends are the same port
+ */
 int topo_link(struct topo *t, uint32_t a, unsigned int a_port, uint32_t b, unsigned int b_port);
 
 /*

@@ -52,7 +52,7 @@ struct dhcp_hdr {
 	uint8_t chaddr[16];
 };
 
-/* dhcp_hdr_decode() - 0; -EBADMSG: shorter than DHCP_FIXED_LEN, or hlen above 16 */
+/* dhcp_hdr_decode() - Return: 0; -EBADMSG: shorter than DHCP_FIXED_LEN, or hlen above 16 */
 int dhcp_hdr_decode(struct dhcp_hdr *ret, const void *p, size_t len);
 /* dhcp_hdr_encode() - Writes DHCP_HDR_LEN octets */
 void dhcp_hdr_encode(void *p, const struct dhcp_hdr *h);

@@ -42,7 +42,7 @@ void ibarp_encode(void *p, const struct ibarp_pkt *a);
 
 #define ND_OPT_IBARP 40
 
-/* nd_opt_ibarp_decode() - Decode the draft's option of 40 octets; chooses the layout as ibarp_decode() does. 0 or -EBADMSG */
+/* nd_opt_ibarp_decode() - Decode the draft's option of 40 octets; chooses the layout as ibarp_decode() does. Return: 0 or -EBADMSG */
 int nd_opt_ibarp_decode(struct nd_port *ret, const struct nd_opt *o);
 /* nd_opt_ibarp_encode() - Writes 40 octets */
 void nd_opt_ibarp_encode(void *p, uint8_t type, const struct nd_port *a);

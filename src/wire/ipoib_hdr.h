@@ -35,7 +35,7 @@ struct ipoib_lladdr {
 	ib_gid gid;
 };
 
-/* ipoib_lladdr_decode() - 0; -EBADMSG: @len is not 20 */
+/* ipoib_lladdr_decode() - Return: 0; -EBADMSG: @len is not 20 */
 int ipoib_lladdr_decode(struct ipoib_lladdr *ret, const void *p, size_t len);
 /* ipoib_lladdr_encode() - Writes 20 octets, the reserved octet as 0 */
 void ipoib_lladdr_encode(void *p, const struct ipoib_lladdr *a);

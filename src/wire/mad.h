@@ -69,7 +69,7 @@ struct mad_hdr {
 	uint32_t attr_mod;
 };
 
-/* mad_hdr_decode() - 0 or -EBADMSG if @len < 24 */
+/* mad_hdr_decode() - Return: 0 or -EBADMSG if @len < 24 */
 int mad_hdr_decode(struct mad_hdr *ret, const void *p, size_t len);
 void mad_hdr_encode(void *p, const struct mad_hdr *h);
 
@@ -176,7 +176,7 @@ struct mad_notice {
 	ib_gid issuer_gid; /* IssuerGID in a Report of an SA; zero if absent */
 };
 
-/* mad_notice_decode() - 0; -EBADMSG: @len is neither 64, which leaves issuer_gid zero, nor 80 or more */
+/* mad_notice_decode() - Return: 0; -EBADMSG: @len is neither 64, which leaves issuer_gid zero, nor 80 or more */
 int mad_notice_decode(struct mad_notice *ret, const void *p, size_t len);
 /* mad_notice_encode() - Writes 80 octets */
 void mad_notice_encode(void *p, const struct mad_notice *n);

@@ -37,7 +37,7 @@ struct smp_dr {
 
 /*
  * smp_hdr_decode() - Decode the common header and the fields of both classes of an SMP of 256 octets; the paths are
- * read only for class 0x81. 0; -EBADMSG: wrong length or class
+ * read only for class 0x81. Return: 0; -EBADMSG: wrong length or class
  */
 int smp_hdr_decode(struct mad_hdr *ret, struct smp_dr *ret_dr, const void *p, size_t len);
 /* smp_encode() - Write a whole SMP; @data has 64 octets, or is NULL for zeros */
