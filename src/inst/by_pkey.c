@@ -11,8 +11,8 @@
 #include "inst/port.h"
 
 #define AGAIN NS_SEC(1)
-#define DRAIN_FRAMES 64 /* frames that are read from a TAP in a turn, before others have theirs */
-#define DRAIN_PAUSE NS_MSEC(100) /* while there is no memory to read a frame */
+#define DRAIN_FRAMES 64 /* frames that are read from a TAP before the loop does other work */
+#define DRAIN_PAUSE NS_MSEC(100) /* pause before the next read if there is no buffer for a frame */
 
 static struct inst_iface *find(const struct by_pkey *b, uint16_t pkey)
 {
@@ -80,8 +80,8 @@ static void tap_lost(struct by_pkey_tap *t, const char *text)
 }
 
 /*
- * What the host sent before the TAP was taken out of it must not leave by another partition. So a TAP is free only when a read has found
- * nothing: nobody can send to a TAP that is parked.
+ * Frames that the host sent before the TAP was moved out of it must not leave on another partition. So a parked
+ * TAP is free only when a read has found no frame; nobody can send more frames through it.
  */
 static void drain(struct by_pkey_tap *t)
 {

@@ -6,10 +6,10 @@
  * DOC: An interface for each P_Key of a port
  *
  * A section of the configuration whose profile names interfaces by P_Key (struct ipoib_profile.ifname) stands for an
- * interface for each P_Key in the table of its port, or for each of a list that is in the table. An interface takes a TAP of
- * the section when its P_Key comes, joins the broadcast group, and only then does its network device appear in the
- * host; so there is no device on a partition whose broadcast group does not exist. When the P_Key goes, the interface ends, and
- * its TAP is for the next one.
+ * interface for each P_Key in the table of its port, or for each P_Key of a configured list that is in the
+ * table. An interface takes a TAP of the section when its P_Key comes, joins the broadcast group, and only then
+ * does its network device appear in the host; so there is no device on a partition whose broadcast group does
+ * not exist. When the P_Key goes, the interface ends, and its TAP is free for another P_Key.
  *
  * A daemon without privileges cannot make TAPs, so all TAPs of a section are made at its start: helper/spare.c.
  */
@@ -19,9 +19,10 @@
 
 enum by_pkey_tap_state {
 	BY_PKEY_TAP_FREE, /* in the parking namespace, and no frame waits in it */
-	BY_PKEY_TAP_USED, /* of an interface */
+	BY_PKEY_TAP_USED, /* in use by an interface */
 	BY_PKEY_TAP_RETURNS, /* on its way back to the parking namespace */
-	BY_PKEY_TAP_DRAINS, /* there, but frames that were sent before may wait in it, which are read and dropped */
+	/* parked, but frames that the host sent before may wait in it; they are read and dropped */
+	BY_PKEY_TAP_DRAINS,
 	BY_PKEY_TAP_LOST, /* deleted, or moved to another namespace, by somebody else */
 };
 
@@ -42,7 +43,7 @@ struct by_pkey {
 	unsigned int ca; /* number of the port's CA on the host, as in uipoibN */
 	struct ifc_pkeys pkeys;
 	struct by_pkey_tap *tap; /* conf.devices elements */
-	struct timer again; /* asks again what the helper did not take */
+	struct timer again; /* repeats requests for which the helper's queue was full */
 	struct timer drain; /* reads what waits in TAPs that drain */
 	bool stopped; /* no interface is given a TAP any more */
 };
@@ -67,7 +68,10 @@ void by_pkey_destroy(struct by_pkey *b);
  */
 void by_pkey_release(struct by_pkey_tap *t, const struct tap *tap);
 
-/* by_pkey_up() - True if every interface that has a broadcast group is up, and one is; @why as in inst_up() */
+/*
+ * by_pkey_up() - True if at least one interface is up, and each other one is up, too, or has no broadcast group
+ * or TAP to wait for; @why as in inst_up()
+ */
 bool by_pkey_up(const struct by_pkey *b, char why[INST_ERR_MAX]);
 
 #endif

@@ -32,7 +32,7 @@ static int send_some(struct capfile *c)
 		c->done += (size_t)n;
 	}
 	c->done = c->len = 0;
-	/* All was captured and sent: the writer reports when it has written all. */
+	/* If the capture has ended and all is sent, tell the writer so. It reports when it has written all. */
 	return !c->cap && shutdown(c->fd, SHUT_WR) ? -errno : 0;
 }
 
@@ -132,7 +132,7 @@ static int on_write(void *ctx, const void *data, size_t len)
 
 	if (c->error)
 		return c->error;
-	/* A socket that was full is asked again by on_socket() alone, not for each packet. */
+	/* A full socket is tried again by on_socket() alone, not for each packet. */
 	if (len > c->size - c->len && !c->full && flush(c))
 		return c->error;
 	if (len > c->size - c->len)
@@ -227,7 +227,7 @@ static struct capfile *capfile_new(struct inst_fabric *f, int fd, const char *pa
 	return c;
 }
 
-/* Start a capture into a socket, which is taken. */
+/* Start a capture into the socket @fd, which the function owns, also on failure. */
 static int open_socket(struct inst_fabric *f, int fd, const char *path, const char *what,
 		       bool reports, bool regular, struct capfile **ret, char err[INST_ERR_MAX])
 {

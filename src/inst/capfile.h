@@ -4,20 +4,22 @@
 
 /*
  * Captures that go to a file. Records gather in a buffer, so that the data path makes no system
- * call for each packet; the buffer is sent when it is full and once a wake-up of the loop. A
- * file that takes no more ends the capture with its error, never the fabric.
+ * call for each packet; the buffer is sent when it is full and at the end of each wake-up of the loop. An error
+ * of the file ends the capture, and never disturbs the fabric.
  *
- * The loop writes to no file, because a hanging disk, a pipe or a terminal could make it wait. It sends to a socket, from
- * which a writer (os/writer.h) or the client copies. When the socket is full the records wait in the buffer, and when the
- * buffer is full, packets are missed and counted.
+ * The loop writes to no file, because a hanging disk, a pipe or a terminal could make it wait. It sends the
+ * records to a socket, from which a writer process (os/writer.h) or the client copies them to the file. When
+ * the socket is full the records wait in the buffer, and when the buffer is full, packets are missed and
+ * counted.
  */
 
 #include "fabric/capture.h"
 #include "inst/fab.h"
 
 /*
- * Numbers of octets by which a reader, or the writer of a regular file, may be late. The second is larger, because
- * nobody slows traffic down while a busy machine gives the writer no time. Memory is touched on first use only.
+ * Sizes of the buffer in octets, by which the reader of a stream (a client, a pipe, a terminal) or the writer
+ * of a regular file may be late. The second is larger, because traffic does not slow down while a busy machine
+ * gives the writer no time. Memory is touched on first use only.
  */
 #define CAPFILE_STREAM_BUF (8 * 1024 * 1024)
 #define CAPFILE_DISK_BUF (64 * 1024 * 1024)
@@ -32,13 +34,18 @@ struct capfile {
 	unsigned int id;
 	int fd; /* socket to the writer or the client */
 	bool reports; /* true if a writer is at the other end, so that reports come */
-	bool regular; /* true if the writer writes a regular file, for whose end the instance's end waits */
+	/*
+	 * true if the writer writes a regular file; the instance does not end before this file is
+	 * complete, or five seconds are over
+	 */
+	bool regular;
 	unsigned int nreports; /* number of reports so far */
 	struct loop_fd watch; /* waits for reports, and for room in the socket while .full */
 	bool full; /* true while the socket takes no more */
 	bool said; /* true if .error needs no line in the log */
 	char path[256];
-	char what[FABRIC_NAME_MAX]; /* "" all end ports, else a port whose link it is */
+	/* "" to capture at all end ports, else the port whose link is captured */
+	char what[FABRIC_NAME_MAX];
 	int error; /* error of the file */
 	uint8_t *buf;
 	size_t size; /* octets of room in .buf */
@@ -48,7 +55,7 @@ struct capfile {
 };
 
 /**
- * capfile_open() - Start a capture into a file of the configuration, before the privileges go
+ * capfile_open() - Start a capture into a file of the configuration, before the privileges are dropped
  * @path:	name of the file, "-" for standard output; its format is pcapng if it ends in .pcapng or @what is given, else pcap
  * @what:	NULL to capture each packet once, at the end ports; or "NODE/PORT" for both directions of the link there
  *
@@ -59,8 +66,9 @@ int capfile_open(struct inst_fabric *f, const char *path, const char *what, stru
 
 /**
  * capfile_open_fd() - Start a capture into a socket that a client sent (SCM_RIGHTS)
- * @fd:		taken
- * @path:	name of the regular file to which a writer of the client copies; "-" if the client copies itself
+ * @fd:		the socket; the function owns it, also on failure
+ * @path:	name of the regular file that a writer process of the client writes; "-" if the client reads the
+ * 		socket itself
  *
  * Return: as capfile_open(); -EINVAL @fd is no stream socket
  */

@@ -6,11 +6,11 @@
  * When to ask the helper whether the namespace of a host is still the one that its name means, and what its answers mean
  * (netdev_post_ns_follow()). No I/O and no clock.
  *
- * The helper is asked when a name was added or removed beside the namespace's. It is also asked every ten seconds, because a
- * namespace that is unmounted from its name, or over which another is mounted, leaves the name as it is; and while the namespace
- * is gone every second, because a namespace is mounted on its name some time after the name was added. A question waits for
- * the answer of the one before it. Whoever deletes and makes a namespace again and again makes the instance follow in ever
- * longer intervals, of ten seconds at most.
+ * The helper is asked when a name was added or removed in the folder of the namespace's name. It is also asked
+ * every ten seconds, because a namespace that is unmounted from its name, or over which another is mounted,
+ * leaves the name as it is; and while the namespace is gone every second, because a namespace is mounted on its
+ * name some time after the name was added. A question waits for the answer of the one before it. If a namespace
+ * is deleted and made again repeatedly, the intervals between questions grow, up to ten seconds.
  */
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@
 
 enum follow_change {
 	FOLLOW_SAME, /* nothing has changed */
-	FOLLOW_LOST, /* the namespace that was open is not meant any more */
+	FOLLOW_LOST, /* the name no longer means the namespace that was open */
 	FOLLOW_CAME, /* a namespace was opened, and the answer has its files */
 };
 
@@ -35,7 +35,7 @@ struct follow {
 	ns_t look_at; /* time of the next question without an event */
 };
 
-/* follow_init() - The namespace is open, as at the start */
+/* follow_init() - Begin with an open namespace, which has the number 1 */
 void follow_init(struct follow *f, ns_t now);
 
 /* follow_event() - A name was added or removed */
@@ -48,10 +48,11 @@ void follow_event(struct follow *f);
 ns_t follow_next(const struct follow *f);
 
 /*
- * follow_asked() - The question is sent
+ * follow_asked() - Note that a question is sent now
  *
- * When a namespace was replaced, the first answer is that the old one is gone, and the next has the files of the new one. So
- * files of the old one are closed before others come, which matters when the process may open no more.
+ * When a namespace was replaced, the first answer is that the old one is gone, and the next has the files of
+ * the new one. So the files of the old one are closed before those of the new one come, which matters when the
+ * process has as many open files as it may.
  * Return: number of the namespace to ask about; 0 while none is present
  */
 uint32_t follow_asked(struct follow *f);

@@ -3,16 +3,19 @@
 #define INST_HOST_FOLLOW_H
 
 /*
- * A namespace that a name or a path means may be deleted, and one of the same name may be made, while the instance runs. The
- * helper, which alone may open namespaces then, is asked when inst/follow.h says so. When the namespace is gone, the
- * interfaces of the host go down as if they were set down, and the descriptors of the namespace are closed, so that nothing
- * of the instance keeps it alive. When a namespace exists again, the helper moves the TAPs into it and sets them up as at
- * the start.
+ * While the instance runs, a namespace that is configured by name or path may be deleted, and another one of
+ * the same name may be made. The helper, which alone may open namespaces by then, is asked about it at the
+ * times that inst/follow.h chooses. When the namespace is gone, the interfaces of the host go down as if they
+ * were set down, and the descriptors of the namespace are closed, so that nothing of the instance keeps it
+ * alive. When a namespace exists again, the helper moves the TAPs into it and sets them up as at the start.
  */
 
 #include "inst/host.h"
 
-/* host_follow() - Follow the namespace of a host that was just opened, if it may change: @spec as configured */
+/*
+ * host_follow() - Begin to follow the namespace of a host, which was just opened; @spec: the namespace as
+ * configured
+ */
 void host_follow(struct inst_host *h, const char *spec);
 /* host_unfollow() - End host_follow(); has no effect on a host that is not followed */
 void host_unfollow(struct inst_host *h);

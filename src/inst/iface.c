@@ -47,7 +47,7 @@ static int read_tap(void *ctx, struct pkt **ret)
 	}
 	if (err)
 		return err;
-	/* Frames with VLAN tags are refused here, and then counted and dropped by eth_tx(). */
+	/* This fails for frames with VLAN tags, which eth_tx() counts and drops. */
 	tap_vnet_to_pkt(f.pkt, &f.vnet);
 	*ret = f.pkt;
 	return 0;
@@ -59,7 +59,7 @@ static void on_deliver(void *ctx, struct eth_frame *f)
 	struct iovec iov[1 + ETH_FRAME_PARTS];
 	struct tap_vnet vnet;
 
-	/* Nobody hears what comes before the network device is there. */
+	/* Drop packets that arrive before the network device is up in the host. */
 	if (i->spare && !i->kernel_up) {
 		eth_frame_free(f);
 		return;
@@ -439,7 +439,7 @@ int iface_add_pkey(struct by_pkey *b, const struct conf_iface *c, struct inst_if
 		return -ENOMEM;
 	i->by_pkey = b;
 	i->net.away = true;
-	i->tap.offload = b->tap[0].tap.offload; /* all TAPs are alike */
+	i->tap.offload = b->tap[0].tap.offload; /* all TAPs of the section have the same offloads */
 	err = iface_iid_init(i, c, text);
 	if (!err)
 		err = make_link(i, c);
@@ -462,7 +462,10 @@ void iface_use_tap(struct inst_iface *i, struct by_pkey_tap *t)
 	err = loop_watch(&in->loop, &i->tap_fd, i->tap.fd, EPOLLIN | EPOLLET, tap_readable);
 	if (err)
 		iface_log(i, LOG_LVL_ERR, "watching the TAP", err);
-	/* The link joins before there is a device that could be set up. */
+	/*
+	 * The link joins its broadcast group now, without waiting for IFF_UP: the device appears in the host
+	 * only after the join.
+	 */
 	ifc_set_up(&i->ifc, true, in->loop.now);
 }
 

@@ -9,7 +9,7 @@
 #include "inst/iface_net.h"
 #include "inst/inst.h"
 
-/* Settings of an interface that only its own start needs, and `link show` */
+/* Configured settings that are kept to start the link, to set up its TAP, and for `link show` */
 struct iface_params {
 	unsigned int tx_queue_len, sq_depth, rq_depth;
 	ns_t tx_timeout;
@@ -33,12 +33,15 @@ struct inst_iface {
 	struct log_sink log; /* the instance's log, with the level of detail of this interface */
 	struct iface_params params;
 
-	struct by_pkey
-		*by_pkey; /* section of which this is the interface of a P_Key; NULL for others */
-	struct by_pkey_tap
-		*spare; /* the section's TAP that .tap is a copy of; NULL if there is none, yet */
-	bool no_tap_said; /* that there is none was logged */
-	/* The network device is in the host, or is to be there; false until such an interface has joined its broadcast group */
+	/* Section that has an interface for each P_Key, of which this is one; NULL for other interfaces */
+	struct by_pkey *by_pkey;
+	/* TAP of .by_pkey that the interface uses, of which .tap is a copy; NULL if it has none (yet) */
+	struct by_pkey_tap *spare;
+	bool no_tap_said; /* it was logged that .by_pkey has no TAP left for this interface */
+	/*
+	 * True if the network device is, or is to be, in the host. An interface of .by_pkey first has to join
+	 * its broadcast group
+	 */
 	bool device;
 	struct tap tap;
 	struct loop_fd tap_fd;
@@ -46,7 +49,7 @@ struct inst_iface {
 	bool kernel_up; /* true while the kernel shows IFF_UP */
 	bool carrier; /* state of the TAP's carrier; inst/iface_net.h raises it */
 	enum conf_router router;
-	bool mc_refused; /* there was no room to become a multicast router, which was logged */
+	bool mc_refused; /* the interface could not become a multicast router, which was logged */
 	bool routes_mc
 		[2]; /* by enum rtnl_family: the kernel routes multicast from and to the TAP */
 	struct iface_net net;
@@ -67,8 +70,9 @@ int iface_place(struct inst *in, const struct conf_iface *c, struct inst_port **
 		struct inst_host **ret_host, char err[INST_ERR_MAX]);
 
 /**
- * iface_add_pkey() - Make an interface of a P_Key, which is down until iface_use_tap() gives it a TAP
- * @c:		with the P_Key, the name and the addresses of this one
+ * iface_add_pkey() - Make the interface for one P_Key of a section; it is down until iface_use_tap() gives it a
+ * TAP
+ * @c:		copy of the section b->conf with this interface's P_Key, name and addresses
  */
 int iface_add_pkey(struct by_pkey *b, const struct conf_iface *c, struct inst_iface **ret);
 void iface_use_tap(struct inst_iface *i, struct by_pkey_tap *t);
@@ -93,7 +97,7 @@ void iface_ns_lost(struct inst_iface *i, ns_t now);
 /* iface_tap_conf() - The settings of the interface's TAP, before it has addresses and is set up */
 struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i);
 
-/* iface_addr() - Address number @k of .addr, as netdev/ has it */
+/* iface_addr() - Address number @k of .addr in the form that netdev/ uses */
 struct rtnl_ip iface_addr(const struct inst_iface *i, unsigned int k);
 
 /* iface_reason() - Why the interface is not up, for people; "" if it is. @info is of the interface's link */

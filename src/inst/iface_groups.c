@@ -52,7 +52,10 @@ static int read_some(struct inst_iface *i, ns_t now)
 	return 1;
 }
 
-/* Only one interface of a host reads at a time, because they share open files and so their positions. */
+/*
+ * Only one interface of a host reads at a time, because the interfaces share the host's open files, and so the
+ * file positions.
+ */
 static bool begin(struct inst_iface *i)
 {
 	if (i->host->groups_of)

@@ -25,14 +25,18 @@ struct iface_iid {
 int iface_iid_init(struct inst_iface *i, const struct conf_iface *c, char err[INST_ERR_MAX]);
 
 /*
- * iface_iid_secret() - The secret that the configuration gives, or that of the machine; unchanged where there is no need of one
+ * iface_iid_secret() - Get the configured secret, or else the one made of the machine's identifier; @ret is
+ * unchanged unless ip6-iid is stable
  *
  * To be called while /etc is visible; iface_iid_init() calls it. Return: as iface_iid_init()
  */
 int iface_iid_secret(const struct conf_iface *c, uint8_t ret[IPOIB_STABLE_SECRET],
 		     char err[INST_ERR_MAX]);
 
-/* iface_iid_own() - The identifier that we give the kernel. False: the kernel makes stable ones itself */
+/*
+ * iface_iid_own() - Get the interface identifier to give to the kernel. False: none, because the kernel makes
+ * stable ones itself
+ */
 bool iface_iid_own(const struct inst_iface *i, uint8_t ret[8]);
 
 #endif

@@ -9,15 +9,19 @@
 #include "inst/iface.h"
 
 #define BEFORE_CARRIER (IFACE_NET_MAC | IFACE_NET_MTU)
-/* Settings that only a namespace that came back needs */
+/* Settings by which iface_net_came() puts the TAP into the namespace and sets it up */
 #define RETURN (IFACE_NET_TAP | IFACE_NET_ADDR | IFACE_NET_UP)
-/* Settings without a second attempt: addresses, as at the start, and what the next setting makes out of date */
+/*
+ * Settings that are not sent again after a refusal: configured addresses, and the removal of an old fe80::
+ * address, which .linklocal does not keep
+ */
 #define ONCE (IFACE_NET_ADDR | IFACE_NET_LL_OLD)
-#define PACE_FACTOR 10 /* pause after a search of the neighbour table, in times of its duration */
+/* Pause after a search of the neighbour table, as a multiple of the search's duration */
+#define PACE_FACTOR 10
 #define PACE_MIN NS_MSEC(50)
 #define PACE_MAX NS_SEC(10)
-#define AGAIN \
-	NS_SEC(2) /* time after which something is asked for again that was refused, or for which the queue was full */
+/* Pause before a request is sent again that was refused, or for which the helper's queue was full */
+#define AGAIN NS_SEC(2)
 #define AGAIN_MAX NS_SEC(64) /* the same, after several refusals in a row */
 
 static void next(struct inst_iface *i);
@@ -95,7 +99,10 @@ static void on_return(struct inst_iface *i, unsigned int asked, const struct net
 			  i->inst->loop.now + ns_backoff(++n->refusals, AGAIN, AGAIN_MAX));
 }
 
-/* An address that is there already is as good as one that was added, and one that is gone as one that was deleted. */
+/*
+ * True if the error means that nothing is left to do: the address to add is there already, or the one to delete
+ * is gone.
+ */
 static bool good_enough(unsigned int asked, int err)
 {
 	if (asked == IFACE_NET_LL_OLD)
@@ -119,7 +126,7 @@ static void on_done(void *ctx, const struct netdev_answer *a)
 		on_return(i, asked, a);
 	if (asked == IFACE_NET_GONE)
 		pause_after_search(i);
-	/* Settings are sent again unless a newer value waits. */
+	/* A refused setting is sent again later, unless a newer value waits already. */
 	else if (!done)
 		n->refused |= asked & ~(n->wanted | ONCE);
 	next(i);
@@ -139,7 +146,10 @@ static int post_link(struct inst_iface *i, unsigned int what)
 	return netdev_post_link(i->inst->helper, i->host->ns, i->ifindex, &c, on_done, i);
 }
 
-/* The address that is added or deleted is the last one that was chosen, so that the two follow each other. */
+/*
+ * Adds or deletes the address in .linklocal. The old address is deleted before post_new_linklocal() puts the
+ * new one there.
+ */
 static int post_linklocal(struct inst_iface *i, bool add)
 {
 	struct rtnl_ip ip = { .family = RTNL_V6 };
@@ -291,7 +301,7 @@ static void next(struct inst_iface *i)
 	}
 	n->busy = false;
 	n->asked = 0;
-	/* The helper's queue is full, so nothing was asked for: this setting is still to be asked for. */
+	/* The helper's queue is full and did not take the request, so the setting is still wanted. */
 	n->wanted |= what & ~IFACE_NET_GONE;
 	timer_arm(&i->inst->loop.timers, what == IFACE_NET_GONE ? &n->pace : &n->again,
 		  i->inst->loop.now + AGAIN);
@@ -349,7 +359,10 @@ void iface_net_set_mtu(struct inst_iface *i, unsigned int mtu)
 	want(i, IFACE_NET_MTU);
 }
 
-/* The identifier that we give the kernel may be another one now; stable ones are the kernel's. */
+/*
+ * Send the kernel the interface identifier and its fe80:: address, and have it delete the address of a former
+ * identifier. Stable identifiers are not sent, because the kernel makes them itself.
+ */
 static void set_identifier(struct inst_iface *i)
 {
 	static const uint8_t none[sizeof(i->net.linklocal)];

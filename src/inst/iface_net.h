@@ -10,8 +10,8 @@
  * wants next. The carrier is raised only after the kernel has acknowledged MAC and MTU, because the
  * kernel sends as soon as there is a carrier.
  *
- * Neighbour entries to delete are collected and go with one job, because the helper has to search the
- * whole table. After a search the interface waits ten times as long as the search took.
+ * MACs whose neighbour entries are to be deleted are collected and go to the helper in one job, because it has
+ * to search the whole table. After a search the interface waits ten times as long as the search took.
  */
 
 #include <stdbool.h>
@@ -30,7 +30,8 @@ enum iface_net_set {
 	IFACE_NET_TAP = 1 << 5,
 	IFACE_NET_ADDR = 1 << 6,
 	IFACE_NET_UP = 1 << 7,
-	IFACE_NET_LL_OLD = 1 << 8, /* removal of an fe80:: address whose LID is not ours any more */
+	/* removal of an fe80:: address made of a LID that the port no longer has */
+	IFACE_NET_LL_OLD = 1 << 8,
 };
 
 #define IFACE_GONE_MAX 1024
@@ -42,13 +43,14 @@ struct iface_net {
 	unsigned int wanted; /* mask of enum iface_net_set: settings that wait to be sent */
 	unsigned int asked; /* settings that the job under way carries */
 	unsigned int refused; /* settings that the kernel refused, tried again after 2 to 64 s */
-	unsigned int refusals; /* of the TAP's return or IFF_UP, in a row */
+	/* number of times in a row that the TAP's return or IFF_UP was refused */
+	unsigned int refusals;
 	bool busy; /* a job is under way */
 	bool carrier_wanted; /* the link is up, so the carrier is raised once the settings are acknowledged */
 	bool token_logged; /* the first refusal of a token was logged */
 	bool away; /* the namespace is gone, or the instance leaves, so nothing is sent */
 	bool tap_logged; /* the first refusal of the TAP's return was logged */
-	bool full_logged; /* that the helper's queue is full was logged */
+	bool full_logged; /* it was logged that the helper's queue is full */
 	unsigned int naddrs; /* number of configured addresses sent since the namespace came back */
 	unsigned int mtu;
 	uint8_t linklocal[16]; /* the fe80:: address that was sent last; zero if none was */
@@ -75,7 +77,10 @@ void iface_net_set_mtu(struct inst_iface *i, unsigned int mtu);
  */
 void iface_net_set_carrier(struct inst_iface *i, bool up);
 
-/* iface_net_port() - The port's attributes may have changed: have the kernel take another identifier if it follows from them */
+/*
+ * iface_net_port() - The port's attributes may have changed: if the IPv6 interface identifier is made of the
+ * LID (ip6-iid = lid) and the LID is another one, have the kernel take the new identifier
+ */
 void iface_net_port(struct inst_iface *i);
 
 /*

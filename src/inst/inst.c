@@ -28,7 +28,10 @@
 
 /* --- the loop's work */
 
-/* Returns true if any packet moved, because a MAD that was delivered may have queued actions. */
+/*
+ * True if a packet moved or waits. Another round is needed then, because a MAD that was delivered may have
+ * queued actions.
+ */
 static bool run_fabrics(struct inst *in, ns_t now)
 {
 	bool moved = false;
@@ -116,16 +119,16 @@ bool inst_work(void *ctx, ns_t now)
 
 	for (unsigned int round = 0; more && round < WORK_ROUNDS && now < end; round++) {
 		/*
-		 * A sweep takes hundreds of rounds, so each round reads the clock, for its
-		 * deadlines and statistics.
+		 * Each round reads the clock, because a sweep of the SM takes hundreds of rounds, and its
+		 * deadlines and statistics need the time.
 		 */
 		if (round)
 			now = in->loop.now = loop_clock();
 		timers_run(&in->loop.timers, now);
 		ifc_work(&in->ifcs, now);
 		/*
-		 * Only in the first round, because other TAPs may have become readable and the loop
-		 * has to look at them first.
+		 * Read frames from TAPs in the first round only, because other TAPs may have become readable,
+		 * which the loop has to find out first.
 		 */
 		if (!round)
 			ifc_transmit(&in->ifcs, now);
@@ -294,7 +297,7 @@ void inst_leave(struct inst *in)
 	list_for_each (p, &in->ports, link)
 		sac_shutdown(p->ifc.sac, in->loop.now);
 	/*
-	 * The loop also handles files here, because the subnet manager may be in another process.
+	 * Run the whole loop, with its descriptors, because the subnet manager may be in another process.
 	 */
 	while (!all_idle(in) && in->loop.now < until)
 		if (loop_turn(&in->loop, &busy, until))
@@ -407,8 +410,8 @@ int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
 }
 
 /*
- * Where an external SM manages the fabric, the usual reason for waiting is that it is missing, so
- * name it.
+ * The usual reason why a link waits for its port when the fabric's SM is external: the SM is missing, or has
+ * not finished. "" if this is not the case.
  */
 static const char *sm_hint(const struct inst_iface *i, enum ipoib_link_state state)
 {

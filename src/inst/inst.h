@@ -48,13 +48,12 @@ struct inst_watch {
 	struct list link;
 	void (*fn)(struct inst_watch *w, ns_t now); /* may be NULL */
 	/*
-	 * Called for an event of a port, from inside the HCA, so it may only take a note. May be
-	 * NULL.
+	 * Called for an event of a port, from inside the HCA, so it may only record the event. May be NULL.
 	 */
 	void (*port)(struct inst_watch *w, struct inst_port *p, enum ca_event ev, ns_t now);
 	/*
-	 * Called when one of our subnet managers is about to start or to end; may only take a note.
-	 * May be NULL.
+	 * Called when one of our subnet managers is about to start or to end; it may only record the event. May
+	 * be NULL.
 	 */
 	void (*sm)(struct inst_watch *w, struct inst_sm *m, bool comes);
 	/*
@@ -72,7 +71,8 @@ struct inst_watch {
 struct inst_cfg {
 	char name[INST_NAME_MAX];
 	struct log_sink log;
-	const struct netdev_helper_end *at_end; /* last task of the helper; NULL if there is none */
+	/* what the helper does last, when it ends; NULL if nothing */
+	const struct netdev_helper_end *at_end;
 };
 
 /* All links over UDP; inst/udplink.h */
@@ -108,7 +108,10 @@ struct inst {
 		netns_watch; /* names of namespaces; .fd is -1 until a host is followed: inst/host_follow.h */
 };
 
-/* inst_init() - An instance without a loop, memory and helper, as tests need it. It needs no inst_destroy() */
+/*
+ * inst_init() - Initialize @in without a loop, packet pool and helper, which is enough for some tests and needs
+ * no inst_destroy()
+ */
 void inst_init(struct inst *in, const struct inst_cfg *cfg);
 
 /**
@@ -175,11 +178,11 @@ void inst_host_event(struct inst_host *h, bool comes);
 void inst_iface_event(struct inst_iface *i, bool comes, ns_t now);
 
 /*
- * inst_up() - True if all interfaces are up; if not, @why (unless NULL) gets the state of the first
- * that is not
+ * inst_up() - True if all interfaces are up; if not, @why (unless NULL) gets the state of the first one that is
+ * not up
  */
 bool inst_up(const struct inst *in, char why[INST_ERR_MAX]);
-/* inst_iface_up() - inst_up() of one interface */
+/* inst_iface_up() - True if the interface is up; @why as in inst_up() */
 bool inst_iface_up(const struct inst_iface *i, char why[INST_ERR_MAX]);
 
 struct inst_fabric *inst_fabric_find(struct inst *in, const char *name);

@@ -52,7 +52,7 @@ static void begin_next(struct neigh_dumps *n)
 	}
 }
 
-/* The socket of the host has no more of the dump: tell its owner, and begin the next one. */
+/* The dump that was read from the host's socket has ended: tell its owner, and begin the next dump. */
 static void end(struct inst_host *h, int err)
 {
 	struct neigh_dumps *n = dumps_of(h);
@@ -101,7 +101,7 @@ static void readable(struct loop_fd *fd, uint32_t events, ns_t now)
 		if (!res)
 			return;
 	}
-	/* A kernel without IPv6 */
+	/* The kernel has no IPv6. */
 	if (res == -EOPNOTSUPP && d && d->family == RTNL_V6)
 		res = 0;
 	end(h, res);

@@ -17,7 +17,10 @@
 struct inst;
 struct inst_host;
 
-/* Dump of the IPv4 and IPv6 neighbours of an interface. The first members are its owner's, who sets them before the start. */
+/*
+ * Dump of the IPv4 and IPv6 neighbours of an interface. The owner sets the members up to .done before
+ * neigh_dump_start().
+ */
 struct neigh_dump {
 	struct inst_host *host;
 	int ifindex;

@@ -77,8 +77,8 @@ static void feed(struct timer *t, ns_t now)
 }
 
 /*
- * The first packets of v[0 .. n) were sent or lost and are freed. The rest returns to the head of
- * the queue.
+ * Take the result @sent of udp_sock_send() for v[0 .. n): free the packets that were sent, or only the first
+ * one if it was lost by an error. The others return to the head of the queue.
  */
 static void finish(struct inst_udp *u, struct pkt_queue *q, struct pkt **v, unsigned int n,
 		   int sent)
@@ -147,8 +147,8 @@ void udplink_flush_all(struct udp_links *l)
 /* --- receiving */
 
 /*
- * Errors that the link layer sees are counted at the port, as its PMA shows them. Datagrams from
- * strangers are not.
+ * Count errors of the link layer at the port, because the port's PMA reports them. Datagrams from strangers are
+ * not counted there.
  */
 static void count_error(struct inst_udp *u, enum udp_drop why)
 {
@@ -274,7 +274,10 @@ void udplink_close_all(struct udp_links *l)
 	l->rx = NULL;
 }
 
-/* Logged once for all links, because the administrator can raise net.core.rmem_max. */
+/*
+ * Logs that the receive buffer is small, because the administrator can raise net.core.rmem_max. This is done
+ * for one link only, because the limit is the same for all.
+ */
 static void say_buffers(struct inst_udp *u)
 {
 	if (u->sock.rcvbuf >= UDP_SOCK_BUF || u->inst->udps.small_buffer_logged)
@@ -435,8 +438,8 @@ int udplink_hca(struct inst *in, const struct conf_port *where, const char *host
 	if (inst_fabric_find(in, where->fabric))
 		return 0;
 	/*
-	 * A peer on this machine is reached from its own loopback address, so that no other machine
-	 * can reach us.
+	 * If the peer has a loopback address, the socket listens at the same address, so that no other machine
+	 * can reach it.
 	 */
 	if (ip_endpoint_is_loopback(&where->peer))
 		memcpy(any.addr, where->peer.addr, sizeof(any.addr));

@@ -5,10 +5,10 @@
 /*
  * DOC: Links over UDP
  *
- * A port of a fabric whose cable leads to a socket. It consists of an external end of fabric/, the
- * state machine of udp/link.h and a socket of netdev/. The machine checks each packet that comes in
- * before it enters the link. Packets that go out wait in two queues, management first, until
- * inst_work() flushes them in batches.
+ * A link over UDP is a port of a fabric whose cable leads to a UDP socket. It consists of an external end of
+ * fabric/, the state machine of udp/link.h and a socket of netdev/. The machine checks each packet that comes
+ * in before fabric/ gets it. Packets that go out wait in two queues, management first, until inst_work()
+ * flushes them in batches.
  */
 
 #include "fabric/fabric.h"
@@ -27,25 +27,24 @@ struct inst_udp {
 	struct udp_sock sock;
 	struct loop_fd fd;
 	struct ip_endpoint bound;
-	struct pkt_queue mgmt; /* packets to send of VL15 and of QP1 */
+	struct pkt_queue mgmt; /* packets to send on VL15 or to QP1 */
 	struct pkt_queue data;
-	bool blocked; /* true while the socket takes no more, until EPOLLOUT */
+	bool blocked; /* true from the time a send finds the socket full until EPOLLOUT */
 	/*
-	 * True while there is no buffer to receive into; the socket is not read until the timer
-	 * .feed
+	 * True while there is no buffer to receive into; the socket is not read until the timer .feed expires
 	 */
 	bool starved;
 	struct timer feed;
 };
 
 /*
- * udplink_add() - Make the link of a [udp-link] section. 0; -EINVAL, -errno of the socket, with
- * @err
+ * udplink_add() - Make the link of a [udp-link] section. Return: 0; -EINVAL or -errno of the socket, with a
+ * message in @err
  */
 int udplink_add(struct inst *in, const struct conf_udp_link *c, char err[INST_ERR_MAX]);
 
 /*
- * udplink_hca() - Make the fabric of a udp: port, with one CA and its link, unless it exists
+ * udplink_hca() - Make the fabric of a udp: port, with one CA and its link, unless the fabric exists already
  * @host:	name of the host in the CA's NodeDescription; "" for the name of this machine
  *
  * Return: 0; -errno with @err
@@ -55,8 +54,8 @@ int udplink_hca(struct inst *in, const struct conf_port *where, const char *host
 
 /*
  * udplink_attach() - Make a link at a free port for a client, which made the sockets of both ends
- * @fd:		socket of this end; taken in any case
- * @fresh:	true if the peer is new, so that the link need not be silent first
+ * @fd:		socket of this end; the function owns it, also on failure
+ * @fresh:	true if the peer is new, so that the link need not begin with a period of silence
  *
  * Return: 0; -EBUSY the port has a cable, -EINVAL and others, with @err
  */
