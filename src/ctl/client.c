@@ -338,7 +338,10 @@ static void client_io(struct loop_fd *fd, uint32_t events, ns_t now)
 {
 	struct ctl_client *c = container_of(fd, struct ctl_client, fd);
 
-	/* The client has closed the connection, so an answer is of no use any more; requests that wait may still have effects. */
+	/*
+	 * The client has closed the connection, so the answer under way is of no use any more. Without one, go
+	 * on reading: requests that wait in the socket may still have effects.
+	 */
 	if ((events & EPOLLERR) || ((events & EPOLLHUP) && (c->busy || c->eof))) {
 		ctl_client_drop(c);
 		return;

@@ -7,7 +7,10 @@
 #include "inst/capfile.h"
 #include "ctl/cmd.h"
 
-/* Captures go into a socket. At its other end is the client, which copies, or a writer process that the client has started. */
+/*
+ * Captures go into a socket. At its other end is the client, which copies the records itself, or a writer
+ * process that the client has started.
+ */
 
 static json_t *capture_row(const struct inst_fabric *f, const struct capfile *c)
 {
@@ -91,7 +94,10 @@ static void start_stream(struct ctl_req *r, struct inst_fabric *f, const char *l
 	ctl_hold(r, &s->hold, stream_gone);
 }
 
-/* Starts a capture into a client's writer, which lasts until it is stopped or the instance ends; takes @fd. */
+/*
+ * Starts a capture into the socket @fd of a client's writer process; takes @fd. The capture lasts until it is
+ * stopped or the instance ends.
+ */
 static void start_file(struct ctl_req *r, struct inst_fabric *f, const char *link, int fd,
 		       const char *file)
 {

@@ -238,8 +238,8 @@ static const char *set_lid_why(int status)
 }
 
 /*
- * GUID of the port in the argument "port", which is NODE/PORT, or a GUID, whose port may be behind a link over
- * UDP. 0 after an error was sent
+ * GUID of the port that the argument "port" gives as NODE/PORT or as a GUID; a port behind a link over UDP can
+ * be given only as a GUID. 0 after an error was sent
  */
 static uint64_t arg_port_guid(struct ctl_req *r, struct inst_fabric *f)
 {

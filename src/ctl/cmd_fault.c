@@ -7,7 +7,10 @@
 #include "inst/udplink.h"
 #include "fabric/fault.h"
 
-/* Faults on links. Each fabric counts its own ids, so an instance with several fabrics needs the argument "fabric". */
+/*
+ * Faults on links. The id of a fault is unique only within a fabric, so an instance with several fabrics needs
+ * the argument "fabric".
+ */
 
 static json_t *fault_row(const struct inst_fabric *f, const struct fault_info *i)
 {
@@ -37,8 +40,8 @@ static void fault_show(struct ctl_req *r)
 }
 
 /*
- * The port at which a fault acts on the packets that it sends: NODE/PORT, or udp:LINK for the far end of a link over
- * UDP, whose faults act on the packets that arrive here.
+ * The port whose outgoing packets a fault acts on: NODE/PORT, or udp:LINK for the far end of a link over UDP,
+ * whose outgoing packets are those that arrive here.
  */
 static struct fabric_port *faulty_port(struct ctl_req *r, struct inst_fabric *f)
 {

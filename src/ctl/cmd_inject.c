@@ -11,8 +11,8 @@
 
 /*
  * `fabric inject` sends packets that are valid except for one field from the port of one interface
- * to the QP of another, and reports which counters they moved. Tests and the demo show by this
- * command that keys and CRCs are checked.
+ * to the QP of another, and reports which counters they moved. Tests and the demo use this command to show that
+ * keys and CRCs are checked.
  */
 
 enum wrong { WRONG_NOTHING, WRONG_QKEY, WRONG_PKEY, WRONG_ICRC, WRONG_VCRC, WRONG_QPN };

@@ -15,8 +15,8 @@
  *
  * Sends a row for each event until the client closes the connection. Events are changes of link states,
  * interfaces that come and go with a P_Key, events of ports, sweeps, traps, groups and end ports of embedded SMs, and once a second the drop
- * counters that grew. The state of a link is compared after each inst_work(), so states that lasted
- * for less appear in the log only.
+ * counters that grew. The state of a link is compared after each inst_work(), so states that began and ended
+ * between two comparisons appear in the log only.
  */
 
 #define DROPS_PERIOD NS_SEC(1)
@@ -90,7 +90,7 @@ static struct link_seen *link_add(struct monitor *m, const struct inst_iface *i)
 		struct link_seen *v = realloc(m->link, cap * sizeof(*v));
 
 		if (!v)
-			return NULL; /* its events are not shown */
+			return NULL; /* out of memory: the link's events are not shown */
 		m->link = v;
 		m->links_cap = cap;
 	}

@@ -16,9 +16,9 @@
 struct shower {
 	struct ctl_hold hold;
 	struct neigh_dump dump;
-	struct inst_watch watch; /* for the end of .i */
+	struct inst_watch watch; /* tells when .i is removed */
 	struct inst_iface *i; /* interface whose table is read */
-	bool all; /* the interfaces after .i follow */
+	bool all; /* the tables of the interfaces after .i are read, too */
 	json_t *kernel; /* token -> array of its IP addresses */
 };
 

@@ -111,26 +111,30 @@ static bool gid_by_config(const struct inst_iface *from, const uint8_t *ip, unsi
 /* --- path get */
 
 /*
- * Most questions that wait. A question may wait for seconds, and libuipoib-path makes a connection for each, so this is half of the
- * clients that the instance serves: the other half is for commands.
+ * Largest number of `path get` requests that wait at a time. A request may wait for seconds, and libuipoib-path
+ * makes a connection for each, so the limit is half of the clients that the instance serves: the other half is
+ * for commands.
  */
 #define PATH_GETS_MAX (CTL_CLIENTS_MAX / 2)
 
 #define LOOK \
 	NS_MSEC(20) /* interval at which the kernel is asked whether it has resolved an address */
-/* The kernel gives an address up after three probes, one in a second. */
+/* The kernel gives up resolving an address after three probes, one per second. */
 #define RESOLVE NS_SEC(4)
 
-/* A question. It waits for the kernel, which resolves an IP address, and then for the SA. */
+/*
+ * A `path get` request under way. It waits for the kernel to resolve the IP address, if need be, and then for
+ * the SA.
+ */
 struct getter {
 	struct ctl_hold hold;
 	struct sac_path_wait wait;
-	struct inst_watch watch; /* for the end of .iface */
+	struct inst_watch watch; /* tells when .iface is removed */
 	struct inst_iface *iface;
 	struct rtnl_ip hop; /* the address that has to be resolved */
 	struct timer look;
 	ns_t until; /* end of the time that the kernel has */
-	bool using; /* the helper has been asked and has not answered yet */
+	bool using; /* the helper was asked to have .hop resolved, and has not answered yet */
 	ib_gid dgid;
 	char text[INET6_ADDRSTRLEN]; /* the address, for messages */
 };
@@ -138,7 +142,7 @@ struct getter {
 /* What a client asks for */
 struct target {
 	struct inst_iface *iface;
-	bool is_gid, is_ip; /* an IPv6 address may be either until somebody has it */
+	bool is_gid, is_ip; /* both are true for an IPv6 address that may be a GID */
 	struct rtnl_ip ip; /* the address, and then the next hop to it */
 	ib_gid gid;
 };
@@ -166,12 +170,12 @@ static json_t *record_of(const struct ib_path_rec *rec)
 	return json_string(text);
 }
 
-/* What a status of the SA client means for include/uipoib/path.h */
+/* The error of include/uipoib/path.h for a status of the SA client */
 static int errno_of(int status)
 {
 	switch (status) {
 	case -ETIMEDOUT:
-	case -EBUSY: /* and it stays so when it is asked again */
+	case -EBUSY: /* the SA was busy each time it was asked */
 		return ETIMEDOUT;
 	case -ENXIO:
 	case -ENETDOWN:
@@ -257,7 +261,7 @@ static int ask(struct getter *g, struct ctl_req *r)
 	return status;
 }
 
-/* The kernel has resolved the address, so what the helper may still answer is of no matter. */
+/* The kernel has resolved the address, so an answer of the helper is no longer needed. */
 static void go_on(struct getter *g, ns_t now)
 {
 	if (g->using)
@@ -301,7 +305,7 @@ static void look(struct timer *t, ns_t now)
 		timer_arm(&g->iface->inst->loop.timers, t, now + LOOK);
 }
 
-/* What a refusal of the helper, or of the kernel, to resolve an address means for include/uipoib/path.h */
+/* The error of include/uipoib/path.h for a refusal of the helper, or of the kernel, to resolve an address */
 static int errno_of_use(int err)
 {
 	switch (err) {
@@ -310,7 +314,7 @@ static int errno_of_use(int err)
 		return ENOMEM;
 	case -ENETDOWN:
 		return ENETDOWN;
-	default: /* the network device or its namespace is gone */
+	default: /* the network device, its namespace or the helper is gone */
 		return ENODEV;
 	}
 }
@@ -382,8 +386,8 @@ static struct inst_iface *by_index(const struct inst_host *h, int ifindex)
 }
 
 /*
- * The route of the host leads to an interface and a next hop. Where it leads elsewhere, as for an address of the host itself,
- * the first interface of the host is asked about the address.
+ * Take the interface and the next hop to which the host's routing table leads. If it leads to no interface of
+ * this instance, as for an address of the host itself, t->iface stays the first interface of the host.
  */
 static void follow_route(struct target *t, struct inst_host *h)
 {
@@ -399,7 +403,10 @@ static void follow_route(struct target *t, struct inst_host *h)
 		t->ip = route.gateway;
 }
 
-/* An IPv6 address with the subnet prefix of the port is taken as a GID, unless the client says what it is. */
+/*
+ * An IPv6 address with the subnet prefix of the port is taken as a GID, unless the client says that it is an IP
+ * address (@ip_only).
+ */
 static bool parse(struct target *t, const char *text, bool ip_only)
 {
 	t->ip.family = inet_pton(AF_INET, text, t->ip.addr) == 1 ? RTNL_V4 : RTNL_V6;

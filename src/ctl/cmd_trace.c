@@ -32,7 +32,7 @@
 struct tracer {
 	struct ctl_hold hold;
 	struct inst_fabric *fab;
-	const struct ipoib_encap *encap; /* that of the interface where the trace begins */
+	const struct ipoib_encap *encap; /* encapsulation of the interface where the trace begins */
 	uint16_t a, b; /* LIDs of the two ports; b 0: unknown */
 	unsigned int family; /* 4 or 6 */
 	bool all_mads;

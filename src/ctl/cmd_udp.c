@@ -9,8 +9,8 @@
 #include "inst/udplink.h"
 
 /*
- * Links over UDP. `fabric udp show` lists them. By `fabric udp attach` a client that made a pair of
- * sockets gets a link between one of them and a free switch port, for as long as it stays connected.
+ * Links over UDP. `fabric udp show` lists them. With `fabric udp attach`, a client that made a pair of sockets
+ * has one of them linked to a free switch port for as long as the client stays connected.
  */
 
 static json_t *endpoint(const struct ip_endpoint *e)

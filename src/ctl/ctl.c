@@ -43,7 +43,10 @@ static const char *unknown_arg(const struct ctl_cmd *cmd, json_t *args)
 	return NULL;
 }
 
-/* True if as many requests of this command wait as may. So they cannot take the places of all clients. */
+/*
+ * True if no more requests of this command may wait. The limit keeps them from taking the places of all
+ * clients.
+ */
 static bool too_many(const struct ctl *ctl, const struct ctl_cmd *cmd)
 {
 	const struct ctl_client *c;
@@ -160,7 +163,7 @@ static int listen_at(struct ctl *ctl, int *ret, char err[INST_ERR_MAX])
 	return status;
 }
 
-/* The lock keeps others from trying the same name at the same time. */
+/* The lock keeps other instances from claiming the same name at the same time. */
 static int make_socket(struct ctl *ctl, int *ret, char err[INST_ERR_MAX])
 {
 	int lock = proto_lock(), status;

@@ -22,7 +22,10 @@ struct tools;
  */
 int ctl_open(struct ctl **ret, struct inst *in, char err[INST_ERR_MAX]);
 
-/* ctl_set_tools() - Let `exec` and `stats show` tell of the sockets of management programs, which outlive the server */
+/*
+ * ctl_set_tools() - Give the server the sockets of management programs, for `exec` and `stats show`; @tools
+ * must outlive the server
+ */
 void ctl_set_tools(struct ctl *ctl, const struct tools *tools);
 
 /* ctl_close() - Drop all clients, remove the socket; NULL is accepted */

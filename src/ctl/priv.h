@@ -37,7 +37,8 @@ struct ctl_client {
 	int sock;
 	struct loop_fd fd;
 	struct timer stuck;
-	const struct ctl_cmd *cmd; /* command of the request that is being answered, or was last */
+	/* command of the request that is being answered, or of the last request */
+	const struct ctl_cmd *cmd;
 	struct ctl_hold *hold; /* the request that is answered later (ctl_hold()); NULL: none */
 	char *out;
 	size_t out_len, out_done, out_cap;

@@ -30,9 +30,15 @@ typedef void ctl_fn(struct ctl_req *r);
 struct ctl_cmd {
 	const char *name; /* "link show" */
 	ctl_fn *fn;
-	/* names of the arguments that it takes, NULL-terminated; a request with another one is refused */
+	/*
+	 * names of the arguments that the command takes, NULL-terminated; a request with any other argument is
+	 * refused
+	 */
 	const char *const *args;
-	/* most requests of this command that may wait for their answers at a time; the next is refused; 0: any number */
+	/*
+	 * largest number of requests of this command that may wait for their answers at a time; a further
+	 * request is refused. 0: no limit
+	 */
 	unsigned int at_most;
 };
 
@@ -49,8 +55,8 @@ void ctl_end(struct ctl_req *r, enum proto_exit status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * ctl_end_errno() - ctl_end() with "errno", for programs: the name of @err, which is positive, in errno(3). Without it programs have
- * the status alone
+ * ctl_end_errno() - ctl_end() with the member "errno", the name of the positive error number @err in errno(3),
+ * by which programs tell errors apart
  */
 void ctl_end_errno(struct ctl_req *r, enum proto_exit status, int err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -75,7 +81,7 @@ void ctl_hold(struct ctl_req *r, struct ctl_hold *h, void (*gone)(struct ctl_hol
 /* ctl_tools() - The sockets of management programs; NULL if there are none, as in tests */
 const struct tools *ctl_tools(const struct ctl_req *r);
 
-/* ctl_take_fd() - Take the descriptor that came with the request, which the caller closes; -1: none came */
+/* ctl_take_fd() - Take the descriptor that came with the request; the caller has to close it. -1: none came */
 int ctl_take_fd(struct ctl_req *r);
 
 /* Read an argument: NULL or false if it is absent. A wrong type ends the request and sets *bad. */

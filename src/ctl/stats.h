@@ -14,7 +14,7 @@ struct stats_item {
 	const char *object; /* "uib0@h1", "Hca1/1", "Switch1", name of a fabric */
 	const struct inst_iface *iface; /* interface to which the counter belongs; NULL: none */
 	const char *name; /* "tx_packets", "drop_own_echo" */
-	bool drop; /* the counter is of discarded packets, and its name is the reason */
+	bool drop; /* the counter counts discarded packets, and its name is the reason */
 	uint64_t value;
 };
 
