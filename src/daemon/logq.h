@@ -16,9 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define LOGQ_OCTETS \
-	(256u *     \
-	 1024) /* about 3000 lines, more than the sweep of a fabric of 100 nodes logs at once */
+/* Room for about 3000 lines, more than the sweep of a fabric of 100 nodes logs at once */
+#define LOGQ_OCTETS (256u * 1024)
 
 struct logq {
 	int sock; /* socket to the supervisor; -1 to drop all lines */
@@ -31,8 +30,8 @@ struct logq {
 void logq_add(struct logq *q, const char *line, size_t len);
 
 /*
- * logq_send() - Send as many lines as the socket takes now. True if lines are left, for when it is
- * writable again
+ * logq_send() - Send as many lines as the socket takes now. True if lines are left, to be sent when the socket
+ * is writable again
  */
 bool logq_send(struct logq *q);
 

@@ -60,7 +60,7 @@ static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
 		loop_watch(o->loop, &o->room, o->q.sock, EPOLLOUT, on_log_room);
 }
 
-/* The instance and those who serve others on its loop, in the order in which they are made */
+/* The instance and the servers on its loop, in the order in which they are made */
 struct daemon {
 	struct inst *in;
 	struct loop_fd signals;
@@ -80,8 +80,7 @@ static void on_signal(struct loop_fd *fd, uint32_t events, ns_t now)
 }
 
 /*
- * The daemon's own signals: SIGTERM, by which the supervisor ends it, is handled when the loop
- * runs.
+ * Have the loop handle SIGTERM, by which the supervisor ends the daemon.
  */
 static int watch_signals(struct daemon *d)
 {
@@ -135,8 +134,8 @@ static void remove_sockets(const void *name)
 }
 
 /*
- * Fix the folder of sockets before the helper starts. The helper may be root of a user namespace,
- * and would look for root's folder.
+ * Write the folder of the sockets into the environment before the helper starts. The helper may be root of a
+ * user namespace, and would look for root's folder.
  */
 static int fix_runtime_dir(void)
 {

@@ -25,11 +25,12 @@
  * first, then user if "userns" is true). For a node of a fabric the end has "node" and no descriptors. Its
  * "umad" is the socket of umad/proto.h; "ibsim" and "sim_host" are for clients of ibsim.
  *
- * "capture start" brings a stream socket, beside the first octet of its request. With "file", a writer of
- * os/writer.h copies from it to that file, and the capture lasts until "capture stop", which answers when the writer has
- * written everything. Without "file" or with "-", the client copies, and the capture ends with the connection. "fabric
- * partition load" brings the content of a file as a memory file that file_seal() made, because the instance
- * opens no path for a client; its "file" is a name for messages.
+ * "capture start" sends a stream socket with the first octet of its request (SCM_RIGHTS). With "file", a writer
+ * process (os/writer.h) copies from the other end of the socket to that file, and the capture lasts until
+ * "capture stop", which answers when the writer has written everything. Without "file" or with "-", the client
+ * itself reads the other end, and the capture ends with the connection. "fabric partition load" sends the
+ * content of a file as a memory file that file_seal() made, because the instance opens no path for a client;
+ * its "file" is a name for messages.
  *
  * "monitor" sends rows until the client closes the connection. "wait" answers when its condition holds or
  * its time is over.

@@ -48,8 +48,8 @@ static void *relay(void *arg)
 }
 
 /*
- * Start the thread. All signals are blocked, so that the thread inherits this and gets neither them
- * nor SIGPIPE.
+ * Start the thread. The caller has blocked all signals, and the thread inherits this, so it gets no signal, not
+ * even SIGPIPE.
  */
 static int log_start(struct serve_log **ret, int sock, int fd)
 {
@@ -114,7 +114,7 @@ static void child(const struct serve_cfg *cfg, int ready_fd, pid_t parent, const
 	exit(cfg->run(cfg, ready_fd));
 }
 
-/* Runs in the daemon. The log is @log_sock, or there is none. */
+/* Runs in the daemon. @log_sock: socket for the log; -1 if there is no log */
 static void become_daemon(const struct serve_cfg *cfg, int log_sock, int ready_fd, pid_t parent,
 			  const sigset_t *mask)
 {
@@ -241,8 +241,8 @@ int serve_stop(struct serve *s)
 	log_end(s->log);
 	s->log = NULL;
 	/*
-	 * The daemon has no rights to remove its sockets. The helper removes them, unless it was
-	 * killed.
+	 * The daemon has no rights to remove its sockets. The helper removes them, unless it was killed; then
+	 * it is done here.
 	 */
 	if (s->clean)
 		s->clean(s->name);
