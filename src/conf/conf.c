@@ -35,8 +35,9 @@ static size_t key_len(const char *text, size_t len)
 }
 
 /*
- * How much of a setting of the command line a message repeats: not the value, which may be a secret. Where a value is worth
- * repeating, the rest of the message does. Without a '=', a value may stand behind another character.
+ * Number of octets of a command-line setting that every message about it shows. They leave out the value, which
+ * may be a secret; the rest of a message shows the value where that is useful. Without a '=', only section and
+ * key are shown, because a value may follow another character.
  */
 static int shown(const char *setting)
 {
@@ -96,7 +97,7 @@ int conf_set_path(struct conf_parser *p, char **dst, const char *key, const char
 {
 	if (!*value)
 		return conf_fail(p, "[%s] %s: empty, expected a path", p->section, key);
-	free(*dst); /* the file's, which a setting of the command line replaces */
+	free(*dst); /* the path from the file, which a setting of the command line replaces */
 	*dst = resolve_path(p, value);
 	return *dst ? 0 : conf_fail_nomem(p);
 }
@@ -234,7 +235,7 @@ static int check_line(struct conf_parser *p, const char *s, size_t len)
 	if (s[0] == '[')
 		return on_section(p, s, len);
 	if (!memchr(s, '=', len))
-		/* and not what stands behind it, which may be a secret */
+		/* show only the key, because the text behind it may be a secret */
 		return conf_fail(p, "'%.*s', expected key = value", (int)key_len(s, len), s);
 	return 0;
 }

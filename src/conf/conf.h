@@ -52,11 +52,11 @@ struct conf_fabric {
 	bool sm_key_given;
 	uint64_t sm_key; /* SM_Key of trusted requests; 0: the SA trusts no request */
 	const struct sm_engine *routing; /* engine of the SM, subnet/route.h; NULL: the default */
-	uint32_t outside_nodes; /* bound of nodes behind one UDP link; 0: the default */
+	uint32_t outside_nodes; /* largest number of nodes behind one UDP link; 0: the default */
 	struct conf_mkey mkey;
 	bool mkey_detail; /* m-key-protect or m-key-lease was given, which needs an m-key */
 	bool sidr_server; /* the embedded SM's node gives out groups by SIDR */
-	uint64_t sidr_service; /* its ServiceID */
+	uint64_t sidr_service; /* ServiceID of this server */
 	enum conf_crc crc;
 	unsigned int mtu; /* MTUCap of all ports in octets; 0: 4096 */
 	/* the name that clients of ibsim put into IBSIM_SOCKNAME; empty: ibsim's protocol is not served */
@@ -68,7 +68,8 @@ struct conf_addr {
 	uint8_t family; /* 4 or 6 */
 	uint8_t prefix_len;
 	uint8_t octets[16]; /* network order; 4 or 16 of them are used */
-	uint16_t pkey; /* of the interface that has the address, bit 15 aside; 0: not given */
+	/* P_Key of the interface that has the address, without regard to bit 15; 0: not given */
+	uint16_t pkey;
 };
 
 /* fabric:NAME/NODE/PORT, or udp:ADDR:PORT,guid=0x...[,listen=ADDR:PORT] */
@@ -79,7 +80,7 @@ struct conf_port {
 	uint8_t port;
 	bool udp; /* the interface has a CA of its own, whose link runs over UDP */
 	uint64_t guid; /* UDP: node GUID and port GUID of that CA */
-	/* UDP; listen.family 0: an address of the same kind, any port */
+	/* UDP: both ends of the link; listen.family 0: not given, so any port is taken */
 	struct ip_endpoint peer, listen;
 };
 
@@ -101,7 +102,7 @@ enum conf_router {
 
 /* What the interface identifiers of IPv6 addresses are made of */
 enum conf_iid {
-	CONF_IID_EUI64, /* the port GUID, as the profile has it */
+	CONF_IID_EUI64, /* the port GUID, in the way of the profile */
 	CONF_IID_STABLE, /* a secret: stable opaque identifiers, RFC 7217 */
 	CONF_IID_LID, /* the port's LID */
 };
@@ -115,7 +116,10 @@ struct conf_iface {
 	struct conf_port port;
 	uint16_t pkey;
 	bool pkey_given;
-	/* For a profile that names interfaces by P_Key: those that count, in place of .pkey; 0 of them: all */
+	/*
+	 * For a profile that names interfaces by P_Key: the P_Keys that get an interface, in place of .pkey;
+	 * none given: all
+	 */
 	uint16_t pkeys[CONF_PKEYS_MAX];
 	unsigned int npkeys;
 	unsigned int devices; /* for such a profile: largest number of network devices */
@@ -126,22 +130,24 @@ struct conf_iface {
 	unsigned int naddrs;
 	bool dhcp_raw;
 	unsigned int stations; /* largest number of stations (other MAC addresses) behind the TAP */
-	/* QPN of the interface; 0: computed of port GUID, P_Key and name, so it is the same after a restart */
+	/*
+	 * QPN of the interface; 0: computed from port GUID, P_Key and name, so it is the same after a restart
+	 */
 	uint32_t qpn;
 	enum conf_router router; /* whether the interface receives all groups of its link */
 	unsigned int mtu; /* MTU of the interface; 0: that of the IPoIB link */
 	unsigned int tx_queue_len; /* frames that the kernel may queue for the TAP */
-	unsigned int sq_depth; /* most packets in the send queue for which the TAP is read */
-	unsigned int
-		tx_timeout; /* ms without a packet that leaves the send queue, for the transmit watchdog */
+	unsigned int sq_depth; /* the TAP is read only while fewer packets are in the send queue */
+	/* ms after which the transmit watchdog acts if no packet leaves the full send queue */
+	unsigned int tx_timeout;
 	unsigned int rq_depth; /* packets in the receive ring of the interface's queue pair */
 	unsigned int mcast_timeout; /* ms to wait for an answer to each try of a join */
 	unsigned int mcast_retries; /* tries of a join after the first one */
 	unsigned int path_timeout; /* ms to wait for an answer to each try of a path query */
-	unsigned int
-		debug; /* enum log_level of the interface's lines; CONF_DEBUG_DEFAULT: as for all */
+	/* enum log_level up to which the interface logs; CONF_DEBUG_DEFAULT: the level of the instance */
+	unsigned int debug;
 	enum conf_iid iid;
-	bool secret_given; /* false: the secret is that of the machine */
+	bool secret_given; /* false: the secret is made from the machine's identifier */
 	uint8_t secret[CONF_SECRET_LEN]; /* secret of stable interface identifiers */
 	uint8_t scope; /* scope of the link's groups; 0: as the profile has it */
 	uint16_t subnet; /* number of the IP subnet, in the MGIDs; 0: none */
@@ -187,8 +193,8 @@ struct conf_overrides {
 /*
  * conf_load_with() - conf_load() with settings that win over those of the file
  *
- * A setting without a NAME is for all sections of its kind. Return: also -EINVAL for a setting that makes no sense, of
- * which @err says -o and its text instead of the file and the line
+ * A setting without a NAME is for all sections of its kind. Return: also -EINVAL for a setting that makes no
+ * sense; @err then begins with -o and the setting, without its value, instead of the file and the line
  */
 int conf_load_with(struct conf *ret, const char *file, const struct conf_overrides *over,
 		   char err[CONF_ERR_MAX]);

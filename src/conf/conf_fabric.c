@@ -148,7 +148,10 @@ static void *current(struct conf_parser *p)
 	return cur_fabric(p);
 }
 
-/* Refuse settings of M_Key protection that would have no effect, because the user would believe to be protected. */
+/*
+ * Refuse settings of M_Key protection that would have no effect, because the user would believe that the fabric
+ * is protected.
+ */
 static int check_mkey(struct conf_parser *p, const struct conf_fabric *f)
 {
 	p->line = f->line;

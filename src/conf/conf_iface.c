@@ -74,7 +74,7 @@ static int set_netns(struct conf_parser *p, const char *v)
 		return conf_fail(p, "[%s] netns: '%s', expected a name, an absolute path or pid:N",
 				 p->section, v);
 	}
-	free(i->netns); /* the file's, which a setting of the command line replaces */
+	free(i->netns); /* the value from the file, which a setting of the command line replaces */
 	i->netns = strdup(v);
 	return i->netns ? 0 : conf_fail_nomem(p);
 }
@@ -118,7 +118,7 @@ static int set_address(struct conf_parser *p, const char *v)
 	return 0;
 }
 
-/* The message does not repeat the value, because logs have more readers than secrets. */
+/* The message does not repeat the value, because more people read logs than may know the secret. */
 static int set_secret(struct conf_parser *p, const char *v)
 {
 	struct conf_iface *i = cur_iface(p);
@@ -245,7 +245,7 @@ static int begin(struct conf_parser *p, char *name)
 	return 0;
 }
 
-/* A key of a section that has been read is wrong: conf_fail() with the section's and the key's name. */
+/* conf_fail() for a wrong key of @f, a section that was read before, with the names of section and key. */
 static int fail_key(struct conf_parser *p, const struct conf_iface *f, const char *key,
 		    const char *why, ...) __attribute__((format(printf, 4, 5)));
 static int fail_key(struct conf_parser *p, const struct conf_iface *f, const char *key,
@@ -298,7 +298,7 @@ static int check_qpn(struct conf_parser *p, const struct conf_iface *f)
 	return 0;
 }
 
-/* A router follows groups that are created, which not every profile does. */
+/* A multicast router joins each group that is created on its link, which not every profile supports. */
 static int check_router(struct conf_parser *p, const struct conf_iface *f)
 {
 	if (f->router != CONF_ROUTER_YES || f->profile->reports)
@@ -323,7 +323,7 @@ static int check_addresses(struct conf_parser *p, const struct conf_iface *f)
 	return 0;
 }
 
-/* A secret that nothing is made of is a mistake. */
+/* A secret from which no identifier is made is a mistake. */
 static int check_secret(struct conf_parser *p, const struct conf_iface *f)
 {
 	if (!f->secret_given || f->iid == CONF_IID_STABLE)
@@ -354,7 +354,10 @@ static int check_scope(struct conf_parser *p, const struct conf_iface *f)
 			f->subnet ? "" : f->profile->name);
 }
 
-/* Where a profile's own group has no P_Key in its MGID, links of a port with different P_Keys must differ otherwise. */
+/*
+ * Two links of a port with different P_Keys must not have the same broadcast group. They could have it in a
+ * profile whose MGIDs do not contain the P_Key.
+ */
 static int check_link(struct conf_parser *p, const struct conf_iface *f)
 {
 	struct ipoib_map map = map_of(f);
@@ -375,7 +378,10 @@ static int check_link(struct conf_parser *p, const struct conf_iface *f)
 	return 0;
 }
 
-/* Of two servers for a partition, one could be on the port of the other, and clients would have the choice for no good. */
+/*
+ * One SIDR server is enough for a partition. A second one would give clients a choice that is of no use, and
+ * could be on the port of the first.
+ */
 static int check_sidr(struct conf_parser *p, const struct conf_iface *f)
 {
 	const struct conf_fabric *fab = conf_find_fabric(&p->c, f->port.fabric);
@@ -388,7 +394,7 @@ static int check_sidr(struct conf_parser *p, const struct conf_iface *f)
 			fab->name, fab->line);
 }
 
-/* Keys of a profile with one interface */
+/* Checks the keys of a section whose profile has one interface. */
 static int check_one(struct conf_parser *p, const struct conf_iface *f)
 {
 	if (f->npkeys)
@@ -413,7 +419,7 @@ static bool has_pkey(const struct conf_iface *f, uint16_t pkey)
 	return !f->npkeys;
 }
 
-/* Keys of a profile that has an interface for each P_Key */
+/* Checks the keys of a section whose profile has an interface for each P_Key. */
 static int check_by_pkey(struct conf_parser *p, struct conf_iface *f)
 {
 	if (f->pkey_given && f->npkeys)
@@ -455,7 +461,10 @@ static bool same_netns(const struct conf_iface *a, const struct conf_iface *b)
 	return !strcmp(a->host, b->host) || (a->netns && b->netns && !strcmp(a->netns, b->netns));
 }
 
-/* An interface with a name of its own, and the device of a P_Key, cannot have one name in a host. */
+/*
+ * An interface that the configuration names must not have a name that the device of a P_Key on the same host
+ * may get.
+ */
 static int check_name(struct conf_parser *p, const struct conf_iface *f)
 {
 	const struct conf_iface *end = p->c.iface + p->c.nifaces;

@@ -5,11 +5,11 @@
 #include "conf/conf_priv.h"
 
 /*
- * Settings of the command line (H29 of the HLD of 2002: the command line wins over the file):
+ * Settings of the command line (H29 of the high-level design of 2002: the command line wins over the file):
  *
- *	interface.rq-depth=512			of all interfaces
- *	interface:uib0@h1.debug=3		of one
- *	fabric:lab.crc=off
+ *	interface.rq-depth=512			for all interfaces
+ *	interface:uib0@h1.debug=3		for one interface
+ *	fabric:lab.crc=off			for one fabric
  *
  * Sections and keys, their values and messages are those of the file. A setting is taken when its section ends, so it replaces the
  * value of the file.
@@ -20,7 +20,7 @@ struct setting {
 	const char *name; /* name of the section; "" for all */
 	const char *key;
 	const char *value;
-	char text[CONF_LINE_MAX + 1]; /* what the others point into */
+	char text[CONF_LINE_MAX + 1]; /* copy of the setting, into which the other members point */
 };
 
 /* The key has no dot, while names of sections may have some, so the last dot before the first '=' ends the section. */

@@ -7,7 +7,8 @@
 #include "conf/conf.h"
 #include "util/list.h"
 
-#define CONF_LINE_MAX 199 /* octets of a line with its end, as inih's buffer has room for */
+/* Largest number of octets of a line with its end, for which inih's buffer has room */
+#define CONF_LINE_MAX 199
 
 struct conf_section;
 
@@ -40,8 +41,8 @@ enum conf_type {
 };
 
 /*
- * A key. Its row is all that the parser, its messages and the check of the man page (tests/lint/conf_keys.sh) know of it.
- * KEY_MEMBER() fills .off and .size.
+ * A key of a kind of section. This row is all that the parser, its messages and the check of the man page
+ * (tests/lint/conf_keys.sh) know of the key. KEY_MEMBER() fills .off and .size.
  */
 struct conf_key {
 	const char *name;
@@ -72,7 +73,7 @@ struct conf_section {
 	int (*begin)(struct conf_parser *p, char *name);
 	/* Called when the whole file was read, for checks that need several keys or sections. */
 	int (*check)(struct conf_parser *p);
-	/* The struct of the section that is being read, which .off of its keys counts from. */
+	/* Returns the struct of the section that is being read, in which .off of each key is an offset. */
 	void *(*current)(struct conf_parser *p);
 	const struct conf_key *keys;
 	size_t nkeys;
@@ -82,14 +83,17 @@ extern const struct conf_section conf_section_fabric, conf_section_udp, conf_sec
 
 /* conf_key_defaults() - Give the members of @object the values of keys that are not given */
 void conf_key_defaults(const struct conf_section *s, void *object);
-/* conf_key_given() - A key of any name was given in the section that is being read. 0, or what conf_fail() returned */
+/*
+ * conf_key_given() - Take a key, of which @name may be unknown, for the section that is being read. 0, or what
+ * conf_fail() returned
+ */
 int conf_key_given(struct conf_parser *p, const char *name, const char *value);
-/* conf_key_set() - The key of row @k was given. 0, or what conf_fail() returned */
+/* conf_key_set() - Store @value for the key of row @k. 0, or what conf_fail() returned */
 int conf_key_set(struct conf_parser *p, const struct conf_key *k, const char *value);
 
 /* conf_override() - Take the settings that the command line has for the section that ends */
 int conf_override(struct conf_parser *p);
-/* conf_override_check() - Refuse settings that were for no section of the file, which was read */
+/* conf_override_check() - Refuse settings that were for no section, now that the whole file was read */
 int conf_override_check(struct conf_parser *p);
 
 /* conf_fail() - Make "file:line: ..." the error, unless there is one already. Returns -EINVAL */

@@ -184,7 +184,10 @@ static int parse_udp_port(struct conf_port *ret, const char *s, char err[CONF_ER
 	return 0;
 }
 
-/* Node names may hold slashes: the fabric ends at the first, the port follows the last. */
+/*
+ * Node names may hold slashes: the fabric's name ends at the first slash, the port's number follows the last
+ * one.
+ */
 int conf_parse_port(struct conf_port *ret, const char *s, char err[CONF_ERR_MAX])
 {
 	struct conf_port p = { 0 };

@@ -19,9 +19,16 @@ struct import_opts {
 	const char *file; /* "-": standard input */
 	/* paths of the files to write; NULL: do not write this one */
 	const char *topology, *config;
-	/* number of HCAs that get an interface, spread evenly over the file; 0: IMPORT_HOSTS */
+	/*
+	 * number of HCAs that get an interface, spread evenly over the file; 0: all that .match selects, or
+	 * IMPORT_HOSTS without .match
+	 */
 	unsigned int hosts;
-	char **match; /* POSIX extended expressions: HCAs whose description or name matches get the interfaces instead */
+	/*
+	 * POSIX extended expressions: only HCAs whose description or name matches one get
+	 * interfaces
+	 */
+	char **match;
 	size_t nmatch;
 	bool force; /* overwrite files that exist */
 	bool strict; /* write nothing if something is left out */

@@ -57,7 +57,7 @@ bool import_names_ok(const struct topo *t)
 	return true;
 }
 
-/* --- which */
+/* --- choosing HCAs */
 
 static unsigned int first_port(const struct topo_node *n)
 {
@@ -96,8 +96,9 @@ static int compile(struct chooser *c)
 }
 
 /*
- * Choose all HCAs that match. Without expressions choose as many as wanted, spread evenly over the file, so that they are
- * on many switches.
+ * Choose as many of the HCAs that match as the user wants, spread evenly over the file, so that they are on
+ * many switches. If the user gives no number, choose all that match an expression, or IMPORT_HOSTS if there is
+ * no expression.
  */
 static int choose(struct chooser *c)
 {
@@ -128,7 +129,7 @@ static int choose(struct chooser *c)
 	return 0;
 }
 
-/* --- what they are called */
+/* --- naming their hosts */
 
 static void host_word(char ret[CONF_NAME_MAX], const char *desc)
 {

@@ -25,7 +25,7 @@ void import_init(struct import *im, const struct import_opts *o, char err[IMPORT
 void import_free(struct import *im);
 
 /*
- * import_make() - Fill the topology, the report and the texts to write from what was read
+ * import_make() - Make the topology, the report and the texts of both output files from the input
  * @text:	the input, @len octets, and a NUL behind it
  *
  * Files are neither read nor written. Return: as import_run()
