@@ -36,8 +36,8 @@ struct ipoib_path_info {
 	uint16_t pkey;
 	uint16_t service_level;
 	uint16_t mtu; /* the record's octet: 2 bits selector, 6 bits code */
-	uint16_t static_rate; /* the same, of the rate */
-	uint16_t packet_lifetime; /* the same, of the packet life time */
+	uint16_t static_rate; /* rate, with selector and code as in mtu */
+	uint16_t packet_lifetime; /* packet life time, with selector and code as in mtu */
 	uint8_t hop_limit;
 	uint8_t tclass;
 };
@@ -51,7 +51,7 @@ struct ipoib_path;
  * ipoib_path_query() returns them as they are, ipoib_get_path() and the callback with a minus, and the others leave them in errno. The
  * document knows 0, EAGAIN and ENXIO only.
  *
- *	EAGAIN		the question has been asked, and the answer is not known yet; ipoib_get_path(): the callback comes
+ *	EAGAIN		the question has been asked, and the answer is not known yet; ipoib_get_path(): the callback will be called
  *
  * The address has no path:
  *	ENXIO		no node answers for it
@@ -59,7 +59,7 @@ struct ipoib_path;
  *	EADDRNOTAVAIL	it is no address of one node: unspecified, loopback, multicast or 255.255.255.255
  *
  * The interface or the fabric fails:
- *	ENODEV		the instance has no such interface, or several; or it went away
+ *	ENODEV the instance has no such interface, or several of that name; or the interface went away
  *	ETIMEDOUT	the SA did not answer in time, or was busy all the time
  *	ENETDOWN	there is no SA in reach, or the network device is down
  *
@@ -67,9 +67,10 @@ struct ipoib_path;
  *	ENOENT		no instance of that name runs
  *	EPIPE		it ended before it answered
  *	EBUSY		it has no room for another client, or for another question
- *	EACCES		it is another user's
+ *	EACCES		it belongs to another user
  *	ENOBUFS		16 questions of the handle wait already
- *	EPROTO, EIO	its answer makes no sense; it failed for another reason
+ *	EPROTO		its answer makes no sense
+ *	EIO		it failed for another reason
  *	EINVAL		there is no handle, no question, or no such flag; open: no name, or one that no instance can have
  *	EAFNOSUPPORT	the family is neither AF_INET nor AF_INET6
  *	ENOMEM, EMFILE, ENFILE	there is no memory, or no descriptor

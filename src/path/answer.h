@@ -2,7 +2,7 @@
 #ifndef PATH_ANSWER_H
 #define PATH_ANSWER_H
 
-/* What an instance sends for a question, and struct ipoib_path_info. */
+/* Reads what an instance answers to a question, and fills in struct ipoib_path_info. */
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -16,8 +16,8 @@
 struct path_reply {
 	json_t *row; /* the row with the path; NULL: there is none */
 	int status; /* exit status for a command line, PROTO_EXIT_* */
-	int err; /* 0; else -errno: there is no path, and why */
-	char error[PATH_ERROR_MAX]; /* why in words; "" if the instance gave no words */
+	int err; /* 0; else -errno, the reason why there is no path */
+	char error[PATH_ERROR_MAX]; /* the reason in words; "" if the instance gave no words */
 };
 
 void path_reply_fini(struct path_reply *r);
@@ -41,14 +41,14 @@ int path_reply_info(const struct path_reply *r, struct ipoib_path_info *info);
  */
 int path_info_fill(struct ipoib_path_info *ret, const char *hex);
 
-/* path_info_valid() - True if the caller's part is a question */
+/* path_info_valid() - True if the address family, which the caller has set, is one that can be asked for */
 bool path_info_valid(const struct ipoib_path_info *info);
 
 /* path_info_same() - True if both ask for the same address */
 bool path_info_same(const struct ipoib_path_info *a, const struct ipoib_path_info *b);
 
 /**
- * path_answer() - path_reply_read() for the structure
+ * path_answer() - Read what has come, as path_reply_read(), and fill in @info
  *
  * Return: 1 more has to come; 0, and @info is filled in; -errno, as the instance says it (include/uipoib/path.h); -EPROTO
  */

@@ -12,7 +12,7 @@
 
 /* --- who is asked */
 
-/* The errors of finding and connecting, as the header has them */
+/* Translates an error of finding the instance or connecting to it into one of include/uipoib/path.h. */
 static int connect_error(int err)
 {
 	switch (err) {
@@ -27,7 +27,10 @@ static int connect_error(int err)
 	}
 }
 
-/* @wait: longest time for which a full queue of the instance is waited for; NULL: for ever, or not at all with SOCK_NONBLOCK in @type */
+/*
+ * @wait: longest time to wait while the instance's queue of connections is full; NULL: wait for ever, or not at
+ * all with SOCK_NONBLOCK in @type
+ */
 static int connect_to(const struct path_peer *peer, int type, const struct timeval *wait)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | type, 0), err;
@@ -62,7 +65,10 @@ static bool copy_name(char dst[PATH_DEV_MAX], const char *name)
 	return snprintf(dst, PATH_DEV_MAX, "%s", name) < PATH_DEV_MAX && is_utf8(dst);
 }
 
-/* The host of UIPOIB_HOST is one of the instance of UIPOIB_NAME, as `uipoib exec` sets both. */
+/*
+ * UIPOIB_HOST is a host of the instance that UIPOIB_NAME names, because `uipoib exec` sets both. It is not used
+ * with other instances.
+ */
 static const char *host_of(const char *instance)
 {
 	const char *name = getenv("UIPOIB_NAME");
@@ -122,7 +128,9 @@ static char *request(const struct path_peer *peer, json_t *args)
 	return text;
 }
 
-/* The socket is new, so it has room for the line unless the address is a very long text of the command line's. */
+/*
+ * The socket is new, so it has room for the line unless the address is a very long text from the command line.
+ */
 static int send_line(int fd, const char *text, size_t len)
 {
 	while (len) {
@@ -130,7 +138,10 @@ static int send_line(int fd, const char *text, size_t len)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		/* An instance that refuses a connection says why before it closes it, so that is still to be read. */
+		/*
+		 * An instance that refuses a connection says why before it closes it, so the reason is still to
+		 * be read.
+		 */
 		if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
 			return 0;
 		if (n < 0)

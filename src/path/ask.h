@@ -20,7 +20,7 @@
 /* Who is asked, and about which interface */
 struct path_peer {
 	struct sockaddr_un to;
-	char dev[PATH_DEV_MAX], host[PATH_DEV_MAX]; /* "": not said */
+	char dev[PATH_DEV_MAX], host[PATH_DEV_MAX]; /* "": not given */
 };
 
 /* An answer that is coming */
@@ -48,14 +48,14 @@ int path_ask(const struct path_peer *peer, json_t *args, int type);
 int path_take(int fd, struct path_text *t);
 
 /*
- * path_hang_up() - End a connection, also if a child has come by fork() meanwhile and has a copy of its descriptor. The child itself
- * closes its copy instead, because the connection is its parent's.
+ * path_hang_up() - End a connection, even if a child that was forked meanwhile has a copy of its descriptor.
+ * The child itself must only close its copy, because the connection is its parent's.
  */
 void path_hang_up(int fd);
 
 /**
  * path_call() - Ask, and wait for the answer
- * @args:	as path_ask() has it
+ * @args:	as for path_ask()
  *
  * Return: 0, and @ret is the answer (path_reply_fini()); -errno: there is none
  */

@@ -21,31 +21,32 @@
  * Each question has a connection of its own (path/ask.h). The connections of questions for which nobody waits are in one epoll
  * descriptor, which is what the program polls.
  *
- * A blocking query uses nothing that is shared, so threads do not wait for each other. Everything else is under .lock. Callbacks
- * are called without it, so that they may call any function.
+ * A blocking query uses nothing that is shared, so threads do not wait for each other. All other functions hold .lock.
+ * Callbacks are called without the lock, so that they may call any function.
  *
  * After fork() the child has copies of the connections and of the epoll descriptor of its parent, and it may keep them for long
- * without calling the library. The answers are the parent's. So:
+ * without calling the library. The answers belong to the parent. So:
  *
- *	the parent takes a connection out of epoll and hangs up before it closes it, because close() does neither while the child
- *	has its copy: the connection would go on waking the parent up for a question that is no more, and take the place of a
- *	client of the instance;
- *	the child only closes its copies, in take_over(), when it first uses the handle. What it did to the epoll descriptor would
- *	happen to its parent.
+ *	Before the parent closes a connection, it removes the connection from epoll and shuts it down. While the child has a copy,
+ *	close() does neither: the connection would still wake the parent up for a question that has ended, and would still take the
+ *	place of a client of the instance.
+ *
+ *	The child only closes its copies, in take_over(), when it first uses the handle. It does not remove them from epoll, because
+ *	both processes share the epoll instance, and so the parent would lose them.
  */
 
-#define QUESTIONS 16 /* most questions that wait at a time */
-#define KEPT 32 /* answers that are remembered */
-#define KEEP_MS 1000 /* time for which they are */
-#define UNREAD_MS 30000 /* time for which they are until the program has fetched them */
+#define QUESTIONS 16 /* largest number of questions that wait at a time */
+#define KEPT 32 /* number of answers that are remembered */
+#define KEEP_MS 1000 /* time for which an answer is remembered */
+#define UNREAD_MS 30000 /* the same, for an answer that the program has not fetched yet */
 
 struct question {
 	int fd; /* connection; -1: the place is free */
-	uint32_t
-		nth; /* counts the questions that have had this place: an event of one that is over concerns nobody */
+	/* number of questions that have had this place, by which an event of an earlier one is known and ignored */
+	uint32_t nth;
 	struct ipoib_path_info asked;
-	struct ipoib_path_info
-		*info; /* the caller's, filled in before the callback; NULL without one */
+	/* structure of the caller, filled in before the callback is called; NULL if there is no callback */
+	struct ipoib_path_info *info;
 	ipoib_path_callback callback;
 	void *context;
 	struct path_text text;
@@ -62,7 +63,7 @@ struct ipoib_path {
 	struct path_peer peer;
 	pthread_mutex_t lock;
 	pid_t pid; /* process to which the connections belong */
-	unsigned int forks; /* value of the global counter when they were made */
+	unsigned int forks; /* value of the global counter when the connections were made */
 	int epoll; /* -1: not made yet */
 	struct question question[QUESTIONS];
 	struct kept kept[KEPT];
@@ -80,14 +81,18 @@ static long long now_ms(void)
 /* --- processes */
 
 /*
- * A process number may be used again, and in a new PID namespace parent and child may both be number 1, so forks are counted. The
- * number tells of children that were made without the handlers of pthread_atfork(), as by _Fork().
+ * A process number may be used again, and in a new PID namespace parent and child may both be number 1, so
+ * forks are counted. The process number reveals children that were made without the handlers of
+ * pthread_atfork(), as by _Fork().
  */
 static unsigned int forks;
 static pthread_mutex_t forks_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t forks_once = PTHREAD_ONCE_INIT;
 
-/* In the child, which has one thread yet. A thread that only the parent has may hold the lock. */
+/*
+ * Runs in the child, which has only one thread so far. The lock is made anew, because a thread that only the
+ * parent has may have held it.
+ */
 static void on_fork(void)
 {
 	pthread_mutex_init(&forks_lock, NULL);
@@ -119,7 +124,7 @@ static void close_copy(int *fd)
 		close(copy);
 }
 
-/* Makes the handle that of this process. */
+/* If a parent process used the handle, makes it a handle of this process, without questions and answers. */
 static void take_over(struct ipoib_path *p)
 {
 	pthread_mutex_lock(&forks_lock);
@@ -167,7 +172,7 @@ static int watch(struct ipoib_path *p, unsigned int place, int fd)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
 
-/* The question of which an event speaks; NULL: it is over */
+/* The question to which an event belongs; NULL if the question has ended */
 static struct question *question_of(struct ipoib_path *p, uint64_t data)
 {
 	struct question *q = &p->question[data % QUESTIONS];
@@ -175,7 +180,10 @@ static struct question *question_of(struct ipoib_path *p, uint64_t data)
 	return q->fd >= 0 && q->nth == data >> 32 ? q : NULL;
 }
 
-/* The place is free before the descriptor is closed: another thread may fork in between, and the child closes what it finds in a place. */
+/*
+ * Frees the place before it closes the descriptor: another thread may fork in between, and the child closes
+ * each descriptor that it finds in a place.
+ */
 static void end_question(struct ipoib_path *p, struct question *q)
 {
 	int fd = q->fd;
@@ -229,13 +237,13 @@ static void keep(struct ipoib_path *p, const struct ipoib_path_info *info, int s
 	*k = (struct kept){ .info = *info, .status = status, .at = now_ms(), .unread = unread };
 }
 
-/* True for what is known about an address; other failures say something about the moment of the question alone. */
+/* True if a result holds for the address; other failures concern only the moment of the question. */
 static bool lasts(int status)
 {
 	return !status || status == -ENXIO || status == -EHOSTUNREACH;
 }
 
-/* Return: as the answer was; -EAGAIN: none is kept */
+/* Return: the status of the answer that is kept; -EAGAIN: none is kept */
 static int kept_answer(struct ipoib_path *p, struct ipoib_path_info *info)
 {
 	struct kept *k = kept_for(p, info);
@@ -250,7 +258,10 @@ static int kept_answer(struct ipoib_path *p, struct ipoib_path_info *info)
 	return k->status;
 }
 
-/* The question has its outcome. @unread: that is for the program's next query, whatever it is. */
+/*
+ * Ends a question that has its result. @unread: the program has not got the result, so keep it for its next
+ * query even if lasts() is false
+ */
 static void settle(struct ipoib_path *p, struct question *q, int status, bool unread)
 {
 	if (unread || lasts(status))
@@ -266,7 +277,10 @@ static struct question *free_place(struct ipoib_path *p)
 	return NULL;
 }
 
-/* A place for a question. Questions for whose answers nobody came back leave theirs. */
+/*
+ * Returns a place for a question. If none is free, a question gives up its place whose answer has come but was
+ * not fetched; the answer is kept. NULL: no place.
+ */
 static struct question *make_place(struct ipoib_path *p)
 {
 	struct question *q = free_place(p);
@@ -282,7 +296,7 @@ static struct question *make_place(struct ipoib_path *p)
 	return q;
 }
 
-/* Return: -EAGAIN; another -errno: nothing was asked */
+/* Return: -EAGAIN: the question was sent; another -errno: nothing was asked */
 static int ask_later(struct ipoib_path *p, struct ipoib_path_info *info,
 		     ipoib_path_callback callback, void *context)
 {
@@ -402,7 +416,10 @@ int ipoib_get_path(struct ipoib_path *p, struct ipoib_path_info *info, ipoib_pat
 		return -query_later(p, info);
 	own(p);
 	k = kept_for(p, info);
-	/* What is known is the path. That nobody had the address a moment ago is asked again. */
+	/*
+	 * Only a path that is kept is used. If a failure is kept, ask again: somebody may have the address by
+	 * now.
+	 */
 	if (k && !k->status && now_ms() < k->at + KEEP_MS)
 		*info = k->info;
 	else

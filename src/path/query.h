@@ -3,17 +3,18 @@
 #define PATH_QUERY_H
 
 /*
- * The question behind ipoib_path_query(), for `uipoib path get`, which is linked with the library's objects. The command shows more
- * than the 72 octets of struct ipoib_path_info have room for (which interface of which host, whether the path is reversible, the error
- * in words), and it asks for GIDs, too. So this function gives the answer as the instance sent it, and
- * ipoib_path_query() fills the structure from it.
+ * The request behind ipoib_path_query(). `uipoib path get` is linked with the library's objects and sends it,
+ * too. The command shows more than the 72 octets of struct ipoib_path_info have room for (which interface of
+ * which host, whether the path is reversible, the error in words), and it asks for GIDs, too. So path_query()
+ * gives the answer as the instance sent it, and ipoib_path_query() fills the structure from it.
  */
 
 #include "path/answer.h"
 
 /**
  * path_query() - Ask, and wait for the answer
- * @args:	takes it; "address" in text, and "ip" if it is no GID. The handle says which interface. NULL: out of memory
+ * @args:	arguments of `path get`, which the function takes: "address" as text, and "ip" if the address is no GID. The
+ *		interface comes from @p. NULL: the caller is out of memory
  *
  * Return: 0, and @ret is a whole answer, perhaps with an error; -errno: there is none. path_reply_fini() in both cases
  */
