@@ -27,7 +27,10 @@ int demo_child_all(const struct demo_net *d, demo_child_fn *fn, void *arg);
 
 /* demo_child_kill_all() - Kill all children and let no other start; async-signal-safe */
 void demo_child_kill_all(void);
-/* demo_child_killed() - Was demo_child_kill_all() called? Then waiting for children has no sense */
+/*
+ * demo_child_killed() - True if demo_child_kill_all() was called; there is no sense in waiting for children
+ * then
+ */
 bool demo_child_killed(void);
 
 /* demo_child_mem() - Zeroed memory that children share with their parent, to be munmap()ed. NULL: out of memory */

@@ -30,7 +30,7 @@ static int flow_rx(const struct demo_net *d, unsigned int i, void *arg)
 	struct demo_flow *f = arg;
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(TCP_PORT) };
 	int l = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1, s;
-	static char b[1 << 20]; /* zeros to send */
+	static char b[1 << 20]; /* received octets, which nobody reads */
 
 	(void)d;
 	(void)i;
@@ -61,7 +61,7 @@ static int flow_tx(const struct demo_net *d, unsigned int i, void *arg)
 				 .sin_port = htons(TCP_PORT),
 				 .sin_addr = d->host[f->to].ip4 };
 	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	static char b[256 * 1024];
+	static char b[256 * 1024]; /* zeros to send */
 
 	(void)i;
 	/* Do not use the system's default, so that figures of different machines can be compared. */

@@ -75,7 +75,7 @@ static int send_echo(int s, const struct demo_host *to, const char *ifname, bool
 		       : 0;
 }
 
-/* Receives a packet. Sequence number if it is a reply to us; -1: it is not */
+/* Receives a packet. Returns the sequence number if it is a reply to us; -1: it is not; -2: no packet waits */
 static int recv_echo(int s, bool ipv6, unsigned int id)
 {
 	uint8_t b[512];
@@ -106,8 +106,8 @@ static int await_echo(int s, bool ipv6, unsigned int id, int wait_ms)
 struct job {
 	bool ipv6;
 	int patience_ms;
-	unsigned int each; /* others that a host pings */
-	bool *answered; /* [n * each], shared */
+	unsigned int each; /* number of other hosts that each host pings */
+	bool *answered; /* [n * each] in shared memory: the reply has come */
 	ns_t *rtt; /* [RTT_PINGS] round-trip times in shared memory; 0: no answer */
 };
 

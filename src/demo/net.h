@@ -62,9 +62,12 @@ int demo_flow_start(const struct demo_net *d, unsigned int from, unsigned int to
 		    struct demo_flow **ret);
 /* demo_flow_octets() - Octets received so far */
 uint64_t demo_flow_octets(const struct demo_flow *f);
-/* demo_flow_silence() - Longest pause at the receiver since the last call, in ms, with the present one */
+/*
+ * demo_flow_silence() - Longest pause at the receiver since the last call, in ms; a pause that still lasts
+ * counts, too
+ */
 double demo_flow_silence(struct demo_flow *f);
-/* demo_flow_alive() - Does the flow make progress? Waits up to @ms for more octets */
+/* demo_flow_alive() - True if the flow makes progress; waits up to @ms for more octets */
 bool demo_flow_alive(const struct demo_flow *f, int ms);
 void demo_flow_stop(struct demo_flow *f);
 
