@@ -80,7 +80,7 @@ struct conf_port {
 	uint8_t port;
 	bool udp; /* the interface has a CA of its own, whose link runs over UDP */
 	uint64_t guid; /* UDP: node GUID and port GUID of that CA */
-	/* UDP: both ends of the link; listen.family 0: not given, so any port is taken */
+	/* UDP: both ends of the link; listen.family 0: not given, so any free port is used */
 	struct ip_endpoint peer, listen;
 };
 

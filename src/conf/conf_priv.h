@@ -84,7 +84,7 @@ extern const struct conf_section conf_section_fabric, conf_section_udp, conf_sec
 /* conf_key_defaults() - Give the members of @object the values of keys that are not given */
 void conf_key_defaults(const struct conf_section *s, void *object);
 /*
- * conf_key_given() - Take a key, of which @name may be unknown, for the section that is being read. 0, or what
+ * conf_key_given() - Take the key @name, which may be unknown, for the section that is being read. 0, or what
  * conf_fail() returned
  */
 int conf_key_given(struct conf_parser *p, const char *name, const char *value);

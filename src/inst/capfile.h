@@ -56,7 +56,8 @@ struct capfile {
 
 /**
  * capfile_open() - Start a capture into a file of the configuration, before the privileges are dropped
- * @path:	name of the file, "-" for standard output; its format is pcapng if it ends in .pcapng or @what is given, else pcap
+ * @path:	name of the file, "-" for standard output; the format is pcapng if the name ends in .pcapng or
+ * 		@what is given, else pcap
  * @what:	NULL to capture each packet once, at the end ports; or "NODE/PORT" for both directions of the link there
  *
  * Waits until the first octets are written. Return: 0; -EEXIST @path is being written already; -errno; with @err
@@ -76,12 +77,14 @@ int capfile_open_fd(struct inst_fabric *f, int fd, const char *path, const char 
 		    struct capfile **ret, char err[INST_ERR_MAX]);
 
 /**
- * capfile_stop() - End a capture when all is written
- * @done:	called then, with 0 or the first error, unless capfile_forget() was called; @c is freed after it
+ * capfile_stop() - Record nothing more, and end the capture when its writer has written all
+ * @done:	called at the end, with 0 or the first error, unless capfile_forget() was called; @c is freed
+ * 		after the call
  *
  * Return: -EINPROGRESS, and @done will be called; 0 or the first error, and @c is freed
  */
 int capfile_stop(struct capfile *c, capfile_done *done, void *ctx);
+/* capfile_forget() - Do not call @done of capfile_stop() any more */
 void capfile_forget(struct capfile *c);
 
 /* capfile_close() - End a capture at once; its writer writes what it has. Returns 0 or its first error */

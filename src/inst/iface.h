@@ -75,6 +75,7 @@ int iface_place(struct inst *in, const struct conf_iface *c, struct inst_port **
  * @c:		copy of the section b->conf with this interface's P_Key, name and addresses
  */
 int iface_add_pkey(struct by_pkey *b, const struct conf_iface *c, struct inst_iface **ret);
+/* iface_use_tap() - Give an interface of iface_add_pkey() the TAP @t, and have its link join */
 void iface_use_tap(struct inst_iface *i, struct by_pkey_tap *t);
 
 /* iface_shutdown() - Leave the groups of an interface; the next inst_work() sends the MADs */
@@ -89,8 +90,8 @@ void iface_mc_event(struct inst_iface *i, enum rtnl_family family, bool on, ns_t
 /* iface_mc_retry() - Try again to become a multicast router, to be called every few seconds */
 void iface_mc_retry(struct inst_iface *i, ns_t now);
 /*
- * iface_ns_lost() - The namespace is gone, and the helper has taken the TAP out of it; iface_net_came() is for its
- * return
+ * iface_ns_lost() - The namespace is gone, and the helper has taken the TAP out of it. iface_net_came() is
+ * called when the namespace is back
  */
 void iface_ns_lost(struct inst_iface *i, ns_t now);
 

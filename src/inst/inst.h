@@ -104,8 +104,8 @@ struct inst {
 	unsigned int capture_ids; /* number that the last capture was given */
 	ns_t started, unix_epoch; /* .unix_epoch is the Unix time at which the loop's clock was 0 */
 	struct loop_fd helper_fd;
-	struct loop_fd
-		netns_watch; /* names of namespaces; .fd is -1 until a host is followed: inst/host_follow.h */
+	/* watches the names of namespaces; .fd is -1 until a host is followed: inst/host_follow.h */
+	struct loop_fd netns_watch;
 };
 
 /*
@@ -170,6 +170,7 @@ void inst_unwatch(struct inst_watch *w);
 /* inst_port_event() - Call the function .port of all watches */
 void inst_port_event(struct inst_port *p, enum ca_event ev, ns_t now);
 
+/* inst_sm_came(), inst_sm_goes() - Call the function .sm of all watches, with true or false */
 void inst_sm_came(struct inst_sm *m);
 void inst_sm_goes(struct inst_sm *m);
 /* inst_host_event() - Call the function .host of all watches */

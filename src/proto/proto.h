@@ -64,7 +64,7 @@ int proto_name_ok(const char *name);
 
 /*
  * proto_dir() - Find the folder of the sockets, and make it if @make is set
- * Return: 0; -ENAMETOOLONG; -EPERM another user owns it; -errno
+ * Return: 0; -ENAMETOOLONG; -EPERM another user owns it or may write to it; -errno
  */
 int proto_dir(char *buf, size_t size, int make);
 
