@@ -18,9 +18,9 @@
  * DOC: What inih does not do for us
  *
  * Debian's libinih merges repeated sections, takes an indented line as the
- * continuation of a value and splits lines over its 200-octet buffer. All three
- * would read a file as something its author did not write. So lines reach inih
- * through next_line(), which refuses them and knows the line number for messages.
+ * continuation of a value and splits lines that are longer than its buffer of 200 octets. Each of the three
+ * would turn a file into something that its author did not write. So lines reach inih through next_line(),
+ * which refuses such files and knows the line number for messages.
  */
 #define CONF_SECTIONS_MAX 4096
 

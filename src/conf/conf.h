@@ -74,9 +74,9 @@ struct conf_addr {
 
 /* fabric:NAME/NODE/PORT, or udp:ADDR:PORT,guid=0x...[,listen=ADDR:PORT] */
 struct conf_port {
-	/* name of the fabric; of a UDP port "udp:ADDR:PORT", which cannot be the name of a [fabric] */
+	/* name of the fabric; for a UDP port "udp:ADDR:PORT", which cannot be the name of a [fabric] */
 	char fabric[CONF_NAME_MAX];
-	char node[CONF_NAME_MAX]; /* name of the node; of a UDP port CONF_UDP_NODE */
+	char node[CONF_NAME_MAX]; /* name of the node; for a UDP port CONF_UDP_NODE */
 	uint8_t port;
 	bool udp; /* the interface has a CA of its own, whose link runs over UDP */
 	uint64_t guid; /* UDP: node GUID and port GUID of that CA */
@@ -93,7 +93,7 @@ struct conf_udp_link {
 	unsigned int line;
 };
 
-/* Whether an interface is a multicast router's */
+/* Whether an interface belongs to a multicast router */
 enum conf_router {
 	CONF_ROUTER_AUTO, /* yes while the host's kernel routes multicast from or to the interface */
 	CONF_ROUTER_NO,
@@ -125,7 +125,11 @@ struct conf_iface {
 	unsigned int devices; /* for such a profile: largest number of network devices */
 	bool devices_given;
 	const struct ipoib_profile *profile; /* row of the table in ipoib/profile.c */
-	char *netns; /* network namespace by name, path or pid:N; NULL: an anonymous one is made for the host */
+	/*
+	 * network namespace by name, path or pid:N; NULL: an anonymous one for a host with a name,
+	 * that of the caller for the others
+	 */
+	char *netns;
 	struct conf_addr addr[CONF_ADDRS_MAX];
 	unsigned int naddrs;
 	bool dhcp_raw;
@@ -149,7 +153,7 @@ struct conf_iface {
 	enum conf_iid iid;
 	bool secret_given; /* false: the secret is made from the machine's identifier */
 	uint8_t secret[CONF_SECRET_LEN]; /* secret of stable interface identifiers */
-	uint8_t scope; /* scope of the link's groups; 0: as the profile has it */
+	uint8_t scope; /* scope of the link's groups; 0: the one that the profile gives */
 	uint16_t subnet; /* number of the IP subnet, in the MGIDs; 0: none */
 	enum ipoib_sl_from sl_from; /* where the SL of unicast packets comes from */
 	uint8_t sl; /* the SL, if it is fixed */
@@ -199,7 +203,7 @@ struct conf_overrides {
 int conf_load_with(struct conf *ret, const char *file, const struct conf_overrides *over,
 		   char err[CONF_ERR_MAX]);
 
-/* conf_parse_with() - conf_parse() with such settings; @over may be NULL */
+/* conf_parse_with() - conf_parse() with settings of the command line; @over may be NULL */
 int conf_parse_with(struct conf *ret, const char *text, size_t len, const char *file,
 		    const struct conf_overrides *over, char err[CONF_ERR_MAX]);
 

@@ -5,7 +5,7 @@
 #include "conf/conf_priv.h"
 
 /*
- * Settings of the command line (H29 of the high-level design of 2002: the command line wins over the file):
+ * Settings of the command line (CONFORMANCE.md, H29: the command line wins over the file):
  *
  *	interface.rq-depth=512			for all interfaces
  *	interface:uib0@h1.debug=3		for one interface

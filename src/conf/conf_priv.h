@@ -47,7 +47,7 @@ enum conf_type {
 struct conf_key {
 	const char *name;
 	enum conf_type type;
-	size_t off, size; /* of the member in the section's struct */
+	size_t off, size; /* offset and size of the member in the section's struct */
 	size_t given; /* offset of a bool that is set when the key is given; 0: none */
 	unsigned long def; /* value of a CONF_NUMBER or CONF_WORD that is not given */
 	unsigned long min, max;

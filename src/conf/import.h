@@ -41,8 +41,8 @@ struct import_opts {
  * @err:	one line, on failure
  *
  * Either both files are written or none, because each is first written under a temporary name. A file that
- * exists is not overwritten unless .force is set. Before a text is written it is read back, and must give the
- * same topology and configuration.
+ * exists is not overwritten unless .force is set. Before the texts are written they are read back: the topology
+ * must come out the same, and the configuration must be valid.
  *
  * Return: 0; -EPROTO something is left out, and .strict is set; -EINVAL the file or an expression is wrong;
  * -EEXIST an output exists; -ENOENT and other errors of reading; -EIO an output cannot be written; -ENOMEM

@@ -198,7 +198,7 @@ static void finish(struct ctl_req *r, json_t *end)
 	client_write(c, r->now);
 }
 
-/* An end object with an error. @err: 0 for none */
+/* An end object with an error. @err: number in errno(3) for the member "errno"; 0: no such member */
 static json_t *failed(enum proto_exit status, int err, const char *fmt, va_list ap)
 {
 	json_t *end = json_pack("{s:i}", "status", (int)status);

@@ -13,7 +13,7 @@
 
 /* cmd_str() - A text. Octets that are not UTF-8 are escaped (util/text.h), because JSON does not allow them */
 json_t *cmd_str(const char *s);
-/* cmd_strf() - A text made by a printf() format, as cmd_str() */
+/* cmd_strf() - A text made by a printf() format, and escaped as by cmd_str() */
 json_t *cmd_strf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 json_t *cmd_gid(const ib_gid *g);
 json_t *cmd_guid(uint64_t guid); /* "0x0002c90300000001" */

@@ -97,7 +97,7 @@ static void set_counts(json_t *row, const struct inst_iface *i, const struct ipo
 	cmd_set_int(row, "send_queue", ifc_send_queue(&i->ifc).waiting);
 }
 
-/* The parameters of the driver of 2002 (H15, H17, H34) */
+/* The parameters that the high-level design of 2002 gives the driver (CONFORMANCE.md: H15, H17, H34) */
 static json_t *params_object(const struct inst_iface *i)
 {
 	const struct iface_params *p = &i->params;

@@ -133,7 +133,7 @@ struct getter {
 	struct inst_iface *iface;
 	struct rtnl_ip hop; /* the address that has to be resolved */
 	struct timer look;
-	ns_t until; /* end of the time that the kernel has */
+	ns_t until; /* time at which waiting for the kernel ends */
 	bool using; /* the helper was asked to have .hop resolved, and has not answered yet */
 	ib_gid dgid;
 	char text[INET6_ADDRSTRLEN]; /* the address, for messages */
@@ -143,7 +143,7 @@ struct getter {
 struct target {
 	struct inst_iface *iface;
 	bool is_gid, is_ip; /* both are true for an IPv6 address that may be a GID */
-	struct rtnl_ip ip; /* the address, and then the next hop to it */
+	struct rtnl_ip ip; /* the address, which follow_route() replaces by the next hop to it */
 	ib_gid gid;
 };
 
@@ -185,7 +185,7 @@ static int errno_of(int status)
 		return -status;
 	case -ENOBUFS:
 		return ENOMEM;
-	default: /* the SA has no path, or its answer cannot be one */
+	default: /* the SA has no path, or its answer is no valid path */
 		return EHOSTUNREACH;
 	}
 }

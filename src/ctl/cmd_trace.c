@@ -288,7 +288,10 @@ static void start(struct ctl_req *r, struct inst_iface *from, struct inst_iface 
 	fabric_trace_set(t->fab->fabric, &ft);
 }
 
-/* Starts a trace to @dest: a host here, or an address, which may belong to a node outside this instance. */
+/*
+ * Starts a trace to @dest: a host or interface of this instance, or an address, which may belong to a node
+ * outside this instance.
+ */
 static void start_to(struct ctl_req *r, struct inst_iface *from, const char *dest,
 		     unsigned int family)
 {

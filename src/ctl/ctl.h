@@ -17,7 +17,7 @@ struct tools;
  * ctl_open() - Listen under the instance's name
  *
  * A socket that a dead instance left behind is replaced.
- * The instance outlives the server, which borrows it.
+ * The server borrows @in, which must outlive the server.
  * Return: 0; -EADDRINUSE an instance of that name is running; -errno; with @err
  */
 int ctl_open(struct ctl **ret, struct inst *in, char err[INST_ERR_MAX]);

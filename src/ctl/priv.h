@@ -15,7 +15,7 @@ struct ctl_stats {
 	uint64_t clients; /* connections served */
 	uint64_t requests; /* lines answered */
 	uint64_t clients_stuck; /* connections dropped because they did not read for CTL_STUCK */
-	/* connections closed at once, because there were CTL_CLIENTS_MAX or they were another user's */
+	/* connections closed at once, because CTL_CLIENTS_MAX were open or the client was another user's */
 	uint64_t clients_refused;
 };
 

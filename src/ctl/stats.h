@@ -9,8 +9,11 @@
 struct ctl;
 
 struct stats_item {
-	const char *
-		layer; /* "tap", "eth", "ipoib", "sac", "mad", "hca", "switch", "fabric", "sm", "sa", "udp", "ibsim", "umad", "control", "instance" */
+	/*
+	 * "tap", "watchdog", "eth", "ipoib", "sac", "cm", "mad", "hca", "switch", "fabric", "sm", "sa", "udp",
+	 * "ibsim", "umad", "control", "instance"
+	 */
+	const char *layer;
 	const char *object; /* "uib0@h1", "Hca1/1", "Switch1", name of a fabric */
 	const struct inst_iface *iface; /* interface to which the counter belongs; NULL: none */
 	const char *name; /* "tx_packets", "drop_own_echo" */
@@ -26,7 +29,7 @@ typedef void stats_fn(void *ctx, const struct stats_item *it);
  */
 void stats_each(const struct ctl *ctl, stats_fn *fn, void *ctx);
 
-/* stats_iface() - Call @fn for the counters of one interface, of the layers tap, eth and ipoib */
+/* stats_iface() - Call @fn for the counters of one interface, of the layers tap, watchdog, eth and ipoib */
 void stats_iface(struct inst_iface *i, stats_fn *fn, void *ctx);
 
 #endif

@@ -30,7 +30,9 @@ struct demo {
 /* demo_interrupted() - A signal asked for the end, so later failures are not reported */
 bool demo_interrupted(void);
 
-/* demo_complain() - One line on standard error, escaped, unless the demo was interrupted. @what may be "" */
+/*
+ * demo_complain() - Print one line on standard error, escaped, unless the demo was interrupted. @what may be ""
+ */
 void demo_complain(const char *what, const char *why);
 /* demo_say() - Print a line: " ok " or "FAIL", what was tried, and the figure */
 void demo_say(struct demo *d, bool ok, const char *what, const char *fmt, ...)

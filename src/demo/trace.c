@@ -10,7 +10,7 @@
 
 #define PATIENCE_MS 10000 /* silence after which the rest of the trace is taken as lost */
 #define LINE_MAX_ 200
-#define WAYS 16 /* packets that are followed, since ARP and SA requests may precede the ping */
+#define WAYS 16 /* number of packets that are followed: ARP and SA requests may precede the ping */
 #define PING_OCTETS 56
 
 struct way {

@@ -61,7 +61,7 @@ int fab_load_partitions(struct inst_fabric *f, const char *file, char err[INST_E
  * fab_set_partitions() - Give other partitions to every manager, also to those that will be started
  * @name:	name of the file that @fd is a copy of, for messages
  * @fd:	sealed memory file that the client made by file_seal(), so that reading it never waits;
- * 	it stays the caller's
+ * 	the caller keeps and closes it
  *
  * Return: 0; -errno with a message in @err. The earlier partitions then stay, unless a manager ran
  * out of memory: managers before it in the list have the new ones.

@@ -32,7 +32,7 @@ struct follow {
 	unsigned int losses; /* losses in a row, without a minute of presence between them */
 	ns_t came; /* time at which the namespace was opened */
 	ns_t not_before; /* earliest time of the next question */
-	ns_t look_at; /* time of the next question without an event */
+	ns_t look_at; /* time of the next question if there is no event */
 };
 
 /* follow_init() - Begin with an open namespace, which has the number 1 */

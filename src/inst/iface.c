@@ -107,7 +107,10 @@ static void set_mac(void *ctx, const uint8_t mac[6])
 	iface_net_set_mac(ctx);
 }
 
-/* HLD 2.6: the network device is registered when the broadcast group has been joined. */
+/*
+ * High-level design of 2002, section 2.6: the network device is registered when the broadcast group has been
+ * joined.
+ */
 static void set_carrier(void *ctx, bool up)
 {
 	struct inst_iface *i = ctx;
@@ -163,7 +166,9 @@ static void follow_mc(struct inst_iface *i, ns_t now)
 {
 	int err;
 
-	/* A link whose profile does not follow Reports cannot be a router's. */
+	/*
+	 * A link whose profile does not follow the SA's Reports of groups cannot be that of a multicast router.
+	 */
 	if (i->router != CONF_ROUTER_AUTO || !ipoib_link_profile(i->ifc.ipoib)->reports)
 		return;
 	err = ifc_set_router(&i->ifc, i->routes_mc[RTNL_V4] || i->routes_mc[RTNL_V6], now);

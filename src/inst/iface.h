@@ -29,7 +29,7 @@ struct inst_iface {
 	struct conf_addr addr[CONF_ADDRS_MAX];
 	unsigned int naddrs;
 	unsigned int mtu; /* MTU as configured; 0 if the MTU of the link is to be used */
-	struct ifc ifc; /* link, Ethernet shape, queue pairs */
+	struct ifc ifc; /* IPoIB link, Ethernet interface and queue pairs */
 	struct log_sink log; /* the instance's log, with the level of detail of this interface */
 	struct iface_params params;
 

@@ -3,8 +3,8 @@
 #define INST_IFACE_GROUPS_H
 
 /*
- * The groups that the kernel has joined on an interface, read from /proc and compared every two seconds while the
- * interface is up (eth_groups_sync_begin()).
+ * The groups that the kernel has joined on an interface, read from /proc and compared with the groups that eth/
+ * knows, every two seconds while the interface is up (eth_groups_sync_begin()).
  *
  * A host may have joined tens of thousands of groups, and the kernel then takes 0.3 ms for each piece of 4 KiB, 0.1 s for
  * all. So a long list is read in pieces with pauses, in which packets of all interfaces are served.

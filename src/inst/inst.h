@@ -62,8 +62,8 @@ struct inst_watch {
 	 */
 	void (*host)(struct inst_watch *w, struct inst_host *h, bool comes);
 	/*
-	 * Called when an interface was added, or is about to be removed, with the P_Key of its port (inst/by_pkey.h). May
-	 * be NULL.
+	 * Called when an interface was added because its P_Key came into the port's table, or is about to be
+	 * removed because its P_Key left the table (inst/by_pkey.h). May be NULL.
 	 */
 	void (*iface)(struct inst_watch *w, struct inst_iface *i, bool comes, ns_t now);
 };

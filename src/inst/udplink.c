@@ -418,7 +418,7 @@ static struct topo *one_ca(const struct conf_port *where, const char *host)
 	}
 	n = t->node[index];
 	n->port[1].guid = where->guid;
-	/* 1x and 4x, SDR to QDR, as the generated topologies have it. */
+	/* Widths 1x and 4x and speeds SDR to QDR, as in generated topologies */
 	n->port[1].rate = (struct topo_rate){ .width = 3, .speed = 7 };
 	return t;
 }

@@ -15,7 +15,7 @@
 
 #include "path/answer.h"
 
-#define PATH_DEV_MAX 128 /* octets of IF@HOST with the NUL, more than any has */
+#define PATH_DEV_MAX 128 /* octets of IF@HOST with the NUL, more than any such name has */
 
 /* Who is asked, and about which interface */
 struct path_peer {

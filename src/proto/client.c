@@ -47,7 +47,7 @@ void proto_close(struct proto_client *c)
 	*c = (struct proto_client){ .fd = -1, .fds = { -1, -1 } };
 }
 
-/* Descriptors are sent beside the first octet. */
+/* The descriptor is sent with the first octet. */
 static ssize_t send_with(int sock, const char *text, size_t len, int fd)
 {
 	union fdpass_control control;
