@@ -162,7 +162,8 @@ static void note_mac(struct srv_ns *ns, struct srv_tap *t)
 	memcpy(text, ns->nl.err, sizeof(text));
 	if (!rtnl_link_get(&ns->nl, t->ifindex, NULL, &l))
 		memcpy(t->mac, l.mac, sizeof(t->mac));
-	memcpy(ns->nl.err, text, sizeof(text)); /* of the request, for its response */
+	/* the kernel's text about the request, for the response */
+	memcpy(ns->nl.err, text, sizeof(text));
 }
 
 int srv_tap_set_up(struct srv *s, struct srv_ns *ns, struct srv_tap *t,

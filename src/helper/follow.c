@@ -123,7 +123,7 @@ void srv_park_fini(struct srv_park *p)
 
 void srv_park(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 {
-	/* With index 0 the kernel would look for a link that has the parking name in the host's namespace. */
+	/* With index 0 the kernel would search the host's namespace for a link that has the parking name. */
 	if (*t->parked || !t->ifindex)
 		return;
 	if (srv_tap_is_spare(t))
@@ -206,8 +206,8 @@ int srv_tap_may_come(const struct srv_tap *t, const struct netdev_tap_conf *c, s
 }
 
 /*
- * A TAP may be there already: of two hosts in one namespace, one may have asked before it learnt that the namespace had gone, and asks
- * again when it knows that there is a new namespace of that name.
+ * A TAP may be there already. Of two hosts in one namespace, one may have requested its TAP before it learnt that the
+ * namespace was gone, and requests the TAP again when it learns that there is a new namespace of that name.
  */
 int srv_tap_bring(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		  const struct netdev_tap_conf *c, struct srv_reply *r)

@@ -35,7 +35,7 @@ static int refuse(struct netdev_helper *h, int err, enum netdev_refusal refused,
 	return err;
 }
 
-/* Make a response whose descriptors were lost a refusal. */
+/* Turn a response whose descriptors were lost into a refusal. */
 static void lose_files(struct helper_rsp *rsp, int err)
 {
 	rsp->err = err;

@@ -66,7 +66,7 @@ enum netdev_helper_flags {
 };
 
 /*
- * The step that the last call was refused at, so that a daemon can tell what the environment lacks.
+ * The step at which the last call was refused. It lets a daemon say what the environment lacks.
  */
 enum netdev_refusal {
 	NETDEV_REFUSED_NONE,
@@ -112,7 +112,7 @@ struct netdev_helper_end {
  * netdev_helper_clean() - Remove the named namespaces that a killed helper left
  * @record:	file in which the helper noted them; removed, too
  *
- * A name that means another namespace by now stays.
+ * A name that by now belongs to another namespace is left alone.
  */
 void netdev_helper_clean(const char *record);
 
@@ -123,10 +123,10 @@ int netdev_helper_start_end(uint32_t flags, const struct netdev_helper_end *end,
 /**
  * netdev_helper_seal() - Tell the helper that everything has been made
  *
- * From here on the helper makes no namespaces and TAPs. It opens no namespace but one that came back
- * (netdev_post_ns_follow()), and gives out the files of that. It gives out no sockets but AF_UNIX ones, and these only if it
- * gave one out before. It changes only the TAPs that it made. It gives up the privileges that it no longer needs, and filters
- * its system calls.
+ * From here on the helper makes no namespaces and TAPs. The only namespaces that it still opens, and whose files it gives
+ * out, are those that came back (netdev_post_ns_follow()). The only sockets that it still gives out are AF_UNIX ones, and
+ * only if it gave one out before the seal. It changes only the TAPs that it made. It gives up the privileges that it no
+ * longer needs, and filters its system calls.
  * Return: 0 or -errno
  */
 int netdev_helper_seal(struct netdev_helper *h);
@@ -163,8 +163,8 @@ struct netdev_ns_info {
 	bool created; /* true if this helper made the namespace */
 	bool named; /* true if a file names the namespace; .path is this file */
 	/*
-	 * True if netdev_post_ns_follow() may be asked for it, unless it is opened later in another way, as by a process
-	 * number, by another path or as the own namespace
+	 * True if netdev_post_ns_follow() may be called for the namespace. This is no longer so once the same namespace
+	 * is also opened in another way: by a process number, by another path or with a @spec of NULL
 	 */
 	bool follows;
 	char path[272]; /* "/run/netns/h1", "/proc/7/ns/net", or "" */
@@ -174,7 +174,8 @@ struct netdev_ns_info {
  * netdev_ns_open() - Get a handle for a namespace
  * @spec:	a name (made if it does not exist), a path, "pid:N"; NULL for the namespace in
  *		which netdev_helper_start() was called
- * @ret_ns:	handle; further calls for the same namespace return the same one and count
+ * @ret_ns:	handle; further calls for the same namespace return the same handle, and each needs a netdev_ns_close()
+ *		of its own
  * @ret_info:	may be NULL
  *
  * In a user namespace the helper cannot make a name in /run/netns. A name that does not exist
@@ -188,8 +189,8 @@ int netdev_ns_open(struct netdev_helper *h, const char *spec, uint32_t *ret_ns,
 int netdev_ns_create(struct netdev_helper *h, uint32_t *ret_ns);
 
 /*
- * netdev_ns_close() - Give a handle back. The last call for a namespace closes it and removes a
- * name that the helper made
+ * netdev_ns_close() - Give a handle back. When all calls that returned the handle have been
+ * matched, the helper closes the namespace, and removes its name if the helper made this name
  */
 int netdev_ns_close(struct netdev_helper *h, uint32_t ns);
 
@@ -223,10 +224,11 @@ int netdev_ns_files(struct netdev_helper *h, uint32_t ns, uint32_t files,
 		    struct netdev_ns_files *ret);
 
 /**
- * netdev_ns_socket() - Open an unbound, non-blocking AF_UNIX socket in a namespace, for abstract names there
+ * netdev_ns_socket() - Open an unbound, non-blocking AF_UNIX socket in a namespace, for abstract socket
+ * addresses there
  * @type:	SOCK_STREAM, SOCK_DGRAM or SOCK_SEQPACKET
  *
- * Return: 0; -EINVAL @type is another one; -errno
+ * Return: 0; -EINVAL @type is none of these; -errno
  */
 int netdev_ns_socket(struct netdev_helper *h, uint32_t ns, int type, int *ret_fd);
 
@@ -239,8 +241,8 @@ struct netdev_tap_conf {
 	uint32_t txqlen; /* frames that the kernel may queue for us to read; 0 for 1000 */
 	bool addrgen; /* true to let the kernel make an fe80:: address from the MAC */
 	/*
-	 * True to let the kernel make stable opaque interface identifiers (RFC 7217) of .stable_secret, for the fe80::
-	 * address and for autoconfigured ones
+	 * True to let the kernel make stable opaque interface identifiers (RFC 7217) from .stable_secret, for the
+	 * fe80:: address and for autoconfigured ones
 	 */
 	bool stable;
 	uint8_t stable_secret[16];
@@ -257,10 +259,12 @@ int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_
 		      int *ret_fd, int *ret_ifindex);
 
 /**
- * netdev_tap_spare() - Make a TAP that belongs to @ns, but is in no namespace that anybody sees until it is placed
- * @prefix:	beginning of the names that it may be given, which a hexadecimal number of at most four digits follows
+ * netdev_tap_spare() - Make a TAP that belongs to @ns, but stays in a namespace of the helper's own until it is
+ * placed
+ * @prefix:	beginning of the names that the TAP may be given; the rest is a hexadecimal number of at most four
+ *		digits
  * @stable:	true if the interface may be placed with a secret (struct netdev_tap_conf.stable)
- * @ret_number:	name of the TAP for netdev_post_tap_place() and netdev_post_tap_park()
+ * @ret_number:	number that means this TAP in netdev_post_tap_place() and netdev_post_tap_park()
  *
  * Return: as netdev_tap_create()
  */
@@ -281,7 +285,7 @@ int netdev_addr_add(struct netdev_helper *h, uint32_t ns, int ifindex, const str
 		    uint8_t plen);
 
 /*
- * ----- jobs: requests for whose answer nobody waits, so that a busy kernel does not hold up the
+ * ----- jobs: requests whose answer comes by a callback, so that a busy kernel does not hold up the
  * loop
  */
 
@@ -289,15 +293,18 @@ struct netdev_answer {
 	int err; /* 0 or -errno */
 	const char *text; /* the refused step and the reason, or "" */
 	int value; /* number of neighbours deleted, interface index, or see netdev_post_ns_follow() */
-	/* Socket, or the namespace that came back. The callee takes it; -1 if there is none. */
+	/*
+	 * Descriptor of the socket, or of the namespace that came back; -1 if there is none. The
+	 * callback has to close it.
+	 */
 	int fd;
-	/* Files of the namespace that came back, which the callee takes; -1 if there are none */
+	/* Files of the namespace that came back; -1 if there are none. The callback has to close them. */
 	struct netdev_ns_files files;
 };
 
 /*
- * Called once for each job, from netdev_helper_dispatch() or from within a call that waits for
- * another answer.
+ * Called once for each job that was not cancelled, from netdev_helper_dispatch() or from within a
+ * call that waits for another answer.
  */
 typedef void (*netdev_done)(void *ctx, const struct netdev_answer *a);
 
@@ -321,34 +328,37 @@ int netdev_post_addr(struct netdev_helper *h, uint32_t ns, int ifindex, const st
 /* The answer is -EADDRNOTAVAIL for an address that does not exist. */
 int netdev_post_addr_del(struct netdev_helper *h, uint32_t ns, int ifindex,
 			 const struct rtnl_ip *ip, uint8_t plen, netdev_done done, void *ctx);
-/* Has the kernel resolve an address by ARP or Neighbour Discovery; the answer does not wait for that. */
+/* Has the kernel resolve an address by ARP or Neighbour Discovery; the answer comes before the address is resolved. */
 int netdev_post_neigh_use(struct netdev_helper *h, uint32_t ns, int ifindex,
 			  const struct rtnl_ip *ip, netdev_done done, void *ctx);
-/* Deletes all entries that the kernel learnt and that name one of @n MACs, at most NETDEV_MACS_MAX. */
+/* Deletes all neighbour entries that the kernel learnt and that have one of @n MACs (@n is at most NETDEV_MACS_MAX). */
 int netdev_post_neigh_del(struct netdev_helper *h, uint32_t ns, int ifindex,
 			  const uint8_t (*mac)[6], unsigned int n, netdev_done done, void *ctx);
 /* Opens a socket, as netdev_ns_socket() does. */
 int netdev_post_socket(struct netdev_helper *h, uint32_t ns, int type, netdev_done done, void *ctx);
 
 /**
- * netdev_post_ns_follow() - Look whether the namespace that a specification names is still there
- * @gen:	number of the namespace that the caller knows: 1 at first, or the value of the last answer that had files;
- *		0 after the answer that this namespace is gone, to be given a new one
+ * netdev_post_ns_follow() - Find out whether the namespace that was opened by a specification is
+ * still there
+ * @gen:	number of the namespace that the caller knows: 1 at first, or the value of the last answer that had
+ *		files; 0 if an answer has said that this namespace is gone, to get the new one
  *
- * If the file that names the namespace is gone or means another namespace, the helper lets go of the old one: it takes
- * the TAPs out of it, keeps them, and closes its descriptors. If the file means a namespace then, or later when it is asked
- * again, the helper opens that. Only the specification that netdev_ns_open() was given counts.
+ * If the file that names the namespace is gone or means another namespace, the helper lets go of the old one: it moves the
+ * TAPs to a namespace of its own and closes its descriptors of the old one. If the file means a new namespace, now or at a
+ * later call, the helper opens the new one. The file is always that of the specification that netdev_ns_open() was given.
  *
  * The answer's value is 0 if namespace @gen is gone, or while there is none; other requests are refused with -ESTALE while
- * there is none. Otherwise the value is the number of the namespace, never 0. If @gen is 0 the answer has its .fd and
- * .files, and the TAPs wait for netdev_post_tap_return(). A caller closes the files of the old namespace before it is given new
- * ones, because it may have no room for both. -EINVAL: the namespace is not followed any more, see netdev_ns_info.follows.
+ * there is none. Otherwise the value is the number of the namespace, never 0. If @gen is 0, the answer has .fd and .files of
+ * the new namespace, and the TAPs wait for netdev_post_tap_return(). A caller with @gen 0 has closed the files of the old
+ * namespace, because it may have no room for both. -EINVAL: the namespace is not followed any more, see
+ * netdev_ns_info.follows.
  */
 int netdev_post_ns_follow(struct netdev_helper *h, uint32_t ns, uint32_t gen, netdev_done done,
 			  void *ctx);
 
 /**
- * netdev_post_tap_return() - Move a TAP into its namespace, which came back, and set it up as a new one
+ * netdev_post_tap_return() - Move a TAP into its namespace, which came back, and set it up like a new
+ * TAP
  * @conf:	as for netdev_tap_create(), with the same name
  *
  * The descriptor of the TAP stays as it is. The answer's value is the new interface index. The interface is down and has no
@@ -358,26 +368,29 @@ int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct ne
 			   netdev_done done, void *ctx);
 
 /**
- * netdev_post_tap_place() - Move a spare TAP into its namespace, under the name in @conf, and set it up as a new one
+ * netdev_post_tap_place() - Move a spare TAP into its namespace, under the name in @conf, and set it up like a new
+ * TAP
  *
- * It may be asked for again until it succeeds, and when the namespace came back. The answer's value is the interface index. The
- * interface is down and has no addresses. -EBUSY the name is taken; -ENODEV the TAP was deleted; -ESTALE the namespace is gone;
- * -EALREADY the TAP is placed under another name; -EPERM the name is not one that netdev_tap_spare() allowed, or the TAP was made without .stable
+ * The request may be repeated until it succeeds, and is to be repeated when the namespace came back. The answer's value is
+ * the interface index. The interface is down and has no addresses. -EBUSY the name is taken; -ENODEV the TAP was deleted;
+ * -ESTALE the namespace is gone; -EALREADY the TAP is placed under another name; -EPERM the name is not one that
+ * netdev_tap_spare() allowed, or the TAP was made without .stable
  */
 int netdev_post_tap_place(struct netdev_helper *h, uint32_t ns, uint32_t number,
 			  const struct netdev_tap_conf *conf, netdev_done done, void *ctx);
 /**
- * netdev_post_tap_park() - Take a TAP that was placed out of its namespace; it is a spare one again
+ * netdev_post_tap_park() - Undo netdev_post_tap_place(): the TAP leaves its namespace and may be
+ * placed again
  *
- * The descriptor of the TAP stays as it is, and may have frames that were sent before. -ENODEV the TAP was deleted, or moved to another
- * namespace; the helper has forgotten it then, and it is to be closed
+ * The descriptor of the TAP stays open, and frames that were sent before may still be read from it. -ENODEV the TAP was
+ * deleted, or moved to another namespace; the helper has then forgotten it, and the caller closes it
  */
 int netdev_post_tap_park(struct netdev_helper *h, uint32_t ns, uint32_t number, netdev_done done,
 			 void *ctx);
 
 /*
- * netdev_cancel() - Cancel the jobs queued with @ctx. Jobs that wait are not begun, and none calls
- * back
+ * netdev_cancel() - Cancel the jobs queued with @ctx. Jobs that wait are dropped. A job that is
+ * under way is completed, but does not call back
  */
 void netdev_cancel(struct netdev_helper *h, const void *ctx);
 

@@ -105,7 +105,8 @@ static int pump(struct netdev_helper *h)
 }
 
 /*
- * Find the queue whose job a response answers, and end its being under way. NULL if there is none
+ * Find the queue whose first job a response answers, and mark this job as no longer under way. NULL
+ * if there is none
  */
 static struct helper_queue *take_sent(struct netdev_helper *h, uint32_t seq)
 {

@@ -10,8 +10,8 @@
  *
  * The kernel finds neighbours by address only, so the whole table is dumped and searched. One dump
  * serves up to NETDEV_MACS_MAX MACs. Each call of step() reads one piece of the dump or deletes a few
- * entries, so requests of other namespaces wait for a piece at most. Entries are deleted after the
- * dump has ended, because a deletion moves entries past the place where the dump goes on.
+ * entries, so requests for other namespaces wait for one piece at most. Entries are deleted after the
+ * dump has ended, because a deletion shifts later entries, and the dump would then skip some.
  */
 
 #define FOUND_MAX 1024 /* entries deleted after one dump; if there are more, another dump follows */

@@ -32,8 +32,9 @@ struct netdev_helper {
 	pid_t pid;
 	uint32_t seq; /* tag of the last request */
 	bool userns;
-	enum netdev_refusal refused; /* reason of the last call that waited */
-	char err[NETDEV_ERR_MAX]; /* text of the last call that waited */
+	/* step at which the last call was refused; jobs do not set it */
+	enum netdev_refusal refused;
+	char err[NETDEV_ERR_MAX]; /* text of this refusal */
 
 	struct helper_queue *queue; /* queues, indexed by handle - 1; NULL until a job is posted */
 	struct list ready; /* struct helper_queue.ready: queues whose first job may be sent */

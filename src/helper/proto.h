@@ -21,8 +21,8 @@ enum helper_op {
 	HELPER_NS_CREATE,
 	HELPER_NS_CLOSE,
 	/*
-	 * Look whether the file that names the namespace, by the specification of its HELPER_NS_OPEN, still means it;
-	 * if not, let go of the namespace, and open the one that the file means now
+	 * Find out whether the file that the HELPER_NS_OPEN of the namespace named still means this namespace; if
+	 * not, let go of it, and open the one that the file means now
 	 */
 	HELPER_NS_FOLLOW,
 	HELPER_NS_FDS,
@@ -44,8 +44,8 @@ enum helper_op {
 	 */
 	HELPER_NEIGH_DEL,
 	/*
-	 * The helper then makes, opens and hands out nothing but AF_UNIX sockets, and the files of a namespace that came
-	 * back
+	 * The last request of the start. Afterwards the helper makes nothing, and hands out only AF_UNIX sockets and the
+	 * files of namespaces that came back
 	 */
 	HELPER_SEAL,
 	HELPER_N_OPS
@@ -72,7 +72,7 @@ struct helper_req {
 		uint32_t files; /* NS_FILES: mask of enum netdev_file */
 		int32_t socket_type; /* NS_SOCKET */
 		uint32_t gen; /* NS_FOLLOW: number of the namespace that the asker knows; 0 none */
-		/* TAP_CREATE, TAP_PLACE and TAP_RETURN; TAP_SPARE: .ifname is the beginning of the names, .stable */
+		/* TAP_CREATE, TAP_PLACE and TAP_RETURN; TAP_SPARE uses .ifname (beginning of the names) and .stable */
 		struct netdev_tap_conf tap;
 		struct rtnl_link_conf link; /* LINK_SET */
 		struct helper_addr_req addr; /* ADDR_ADD, ADDR_DEL and NEIGH_USE */
@@ -87,10 +87,18 @@ struct helper_rsp {
 	int32_t err; /* 0 or -errno */
 	uint32_t refused; /* enum netdev_refusal */
 	uint32_t ns;
-	/* ifindex; TAP_SPARE: number of the TAP; number of neighbours deleted; NS_FOLLOW: struct srv_ns.gen, or 0 if that namespace is gone */
+	/*
+	 * TAP_CREATE, TAP_PLACE and TAP_RETURN: ifindex; TAP_SPARE: number of the TAP; NEIGH_DEL:
+	 * number of neighbours deleted; NS_FOLLOW: struct srv_ns.gen, or 0 if the namespace is
+	 * gone; HELLO: 1 in a user namespace
+	 */
 	int32_t value;
 	uint32_t
-		fds; /* bit k is set if descriptor k of HELPER_FDS_MAX comes along, in this order */
+		/*
+		 * bit k is set if descriptor k (of HELPER_FDS_MAX) comes along; descriptors come in
+		 * this order
+		 */
+		fds;
 	char text[NETDEV_ERR_MAX]; /* zero-terminated */
 	struct netdev_ns_info info;
 };

@@ -8,15 +8,16 @@
 /*
  * DOC: Spare TAPs
  *
- * Which P_Keys a port will have is not known at the start, and a sealed helper makes no TAP. So TAPs for them are made at
- * the start and wait in the parking namespace (follow.c). When one is needed, it is given a name and moved into the
- * namespace for which it was made; when it is not needed any more, it is moved back.
+ * Which P_Keys a port will have is not known at the start, and a sealed helper makes no TAPs. So the TAPs for these
+ * P_Keys are made at the start and wait in the parking namespace (follow.c). When one is needed, it is given a name and
+ * moved into the namespace for which it was made; when it is not needed any more, it is moved back.
  *
- * What a sealed helper is asked here may come from somebody who has taken over the main process. So requests of this file are for spare
- * TAPs only, which are where the request says that they are, and their names begin as the configuration said at the start.
+ * Requests to a sealed helper may come from somebody who has taken over the main process. So the requests that this file
+ * serves work on spare TAPs only, on these only with the namespace for which they were made, and only with names that have
+ * the prefix that the configuration gave at the start.
  */
 
-/* @number names a TAP also when it is not a spare one, so that its requests are refused with the right reason. */
+/* Finds TAPs that are not spare, too, so that a request for such a TAP is refused with the right reason. */
 static struct srv_tap *numbered(const struct srv_ns *ns, int32_t number)
 {
 	for (unsigned int i = 0; i < ns->ntaps; i++) {
@@ -26,14 +27,14 @@ static struct srv_tap *numbered(const struct srv_ns *ns, int32_t number)
 	return NULL;
 }
 
-#define DIGITS_MAX 4 /* of the number that ends a name; a P_Key has no more */
+#define DIGITS_MAX 4 /* digits of the number at the end of a name; a P_Key has no more */
 
 static bool prefix_ok(const struct netdev_tap_conf *c)
 {
 	return srv_tap_conf_ok(c) && strlen(c->ifname) + DIGITS_MAX < sizeof(c->ifname);
 }
 
-/* The names that the configuration allows: the prefix and a number, which is written in one way only */
+/* True if a name is the prefix and a number in the one spelling that is allowed: lower case, no leading zero */
 static bool name_allowed(const struct srv_tap *t, const char *name)
 {
 	const char *digits = name + strlen(t->prefix);
@@ -57,7 +58,7 @@ int srv_tap_spare(struct srv *s, struct srv_ns *ns, const struct helper_req *req
 	if (s->ntaps >= NETDEV_TAP_MAX)
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -ENOSPC, "too many TAPs");
 	memcpy(t.prefix, req->tap.ifname, sizeof(t.prefix));
-	/* Needed to place the TAP, and a sealed helper may not be able to open it. */
+	/* Placing the TAP needs the namespace's netlink socket, which a sealed helper may not be able to open. */
 	err = srv_ns_rtnl(ns);
 	if (!err)
 		err = srv_park_spare(s, &t, &fd, &what);
@@ -96,7 +97,7 @@ int srv_tap_place(struct srv *s, struct srv_ns *ns, const struct helper_req *req
 	memcpy(t->name, req->tap.ifname, sizeof(t->name));
 	err = srv_tap_bring(s, ns, t, &req->tap, r);
 	if (!t->ifindex)
-		*t->name = 0; /* it has not come */
+		*t->name = 0; /* the TAP has not reached the namespace */
 	return err;
 }
 

@@ -20,11 +20,11 @@
 /*
  * DOC: The helper process
  *
- * One thread serves one request after the other. Only the deletion of neighbours, which may have to
- * search a table of 100,000 entries, is done in pieces between requests. The helper ends when the last
- * process that has the other end of its socket closes it, or when its parent dies. Signals to the terminal's
- * foreground group or the service's control group do not end it, because the main process needs it
- * while it shuts down, and then ends it.
+ * One thread serves one request after the other. Only the deletion of neighbours, which may have to search a
+ * table of 100,000 entries, is done in pieces between requests. The helper ends when the last process that
+ * has the other end of its socket closes it, or when its parent dies. Signals to the terminal's foreground
+ * group or the service's control group do not end it, because the main process needs the helper while it
+ * shuts down, and ends the helper itself.
  */
 
 int srv_refuse(struct srv_reply *r, enum netdev_refusal refused, int err, const char *what)
@@ -62,8 +62,8 @@ static int srv_hello(struct srv *s, struct srv_ns *ns, const struct helper_req *
 }
 
 /*
- * The last request of the start. Afterwards nothing is made, and nothing is opened but namespaces that came back,
- * so the other privileges are dropped.
+ * The last request of the start. Afterwards the helper makes nothing, and opens only namespaces that came back
+ * and sockets, so it drops the privileges for everything else.
  */
 static int srv_seal(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		    struct srv_reply *r)
@@ -122,8 +122,8 @@ static int dispatch(struct srv *s, const struct helper_req *req, struct srv_repl
 	if (ns && ns->fd < 0 && !ops[req->op].gone)
 		return srv_refuse(r, NETDEV_REFUSED_NETNS, -ESTALE, "entering the namespace");
 	/*
-	 * Requests for a namespace are done in order, and the main process waits for the answer of
-	 * the one under way.
+	 * Requests for one namespace are done in order: the main process sends the next one only
+	 * when the one before it has been answered.
 	 */
 	if (ns && ns->neigh)
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EBUSY, "the namespace is busy");

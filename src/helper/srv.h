@@ -16,20 +16,28 @@
 /* A TAP that the helper made */
 struct srv_tap {
 	uint32_t number; /* by which the main process names a spare TAP */
-	int32_t ifindex; /* 0 while the TAP is parked, or if it was gone when its namespace was deleted */
+	/*
+	 * 0 while the TAP is parked, or if the TAP was found to be gone when its namespace was
+	 * deleted
+	 */
+	int32_t ifindex;
 	char name
 		[IFNAMSIZ]; /* name in the host's namespace; "" for a spare TAP that is not placed */
 	char prefix
 		[IFNAMSIZ]; /* beginning of the names that a spare TAP may have; "" for all other TAPs */
-	bool stable; /* true if the kernel may be given a secret for its identifiers: stable.c */
+	/* true if the kernel may be given a secret for the TAP's interface identifiers: stable.c */
+	bool stable;
 	uint8_t mac[6]; /* MAC that the helper set last, or that the kernel chose */
-	char mark
-		[24]; /* alias that the helper gave the link, by which it knows it; "" if the kernel refused it */
+	/*
+	 * alias that the helper gave the TAP's link, to recognize the link by it; "" if the kernel
+	 * refused the alias
+	 */
+	char mark[24];
 	char parked
 		[IFNAMSIZ]; /* name in the parking namespace (follow.c); "" while the TAP is not there */
 };
 
-/* The namespace in which TAPs wait for their own to come back */
+/* The parking namespace: TAPs wait in it until they are placed, or until their own namespace comes back */
 struct srv_park {
 	int fd; /* -1 until it is needed */
 	struct rtnl nl;
@@ -70,7 +78,7 @@ struct srv {
 	unsigned int numbers; /* number of TAPs made so far */
 	struct srv_park park;
 	int writer; /* socket to the process of stable.c; -1 if there is none */
-	bool writer_owes; /* it has not answered yet */
+	bool writer_owes; /* true while the writer has not answered the last request */
 };
 
 /* A response, with descriptors in the order of the bits of .rsp.fds */
@@ -128,7 +136,7 @@ struct srv_ns *srv_ns_get(struct srv *s, uint32_t handle);
 /* srv_ns_fini() - Close all namespaces, and remove the names that the helper put into /run/netns */
 void srv_ns_fini(struct srv *s);
 
-/* srv_ns_seal_flags() - What the namespaces need of a sealed helper: mask of enum privs_helper_flags */
+/* srv_ns_seal_flags() - What a sealed helper still has to do with its namespaces: mask of enum privs_helper_flags */
 uint32_t srv_ns_seal_flags(const struct srv *s);
 
 /* srv_ns_rtnl() - Open the netlink socket of a namespace, unless it is open. 0 or -errno */
@@ -148,39 +156,44 @@ struct srv_tap *srv_tap_named(const struct srv_ns *ns, const char *name);
 bool srv_tap_conf_ok(const struct netdev_tap_conf *c);
 /**
  * srv_tap_open() - Make a TAP in a namespace
- * @ret_what:	step that failed; unchanged until the namespace has been entered
+ * @ret_what:	step that failed; unchanged if the namespace could not be entered
  *
  * Return: 0 or -errno
  */
 int srv_tap_open(int ns_fd, const char *ifname, int *ret_fd, const char **ret_what);
 /*
- * srv_tap_number() - Give a TAP its number, and its link, which is in the namespace of @nl, the mark by which the helper knows it
+ * srv_tap_number() - Number a TAP, and make t->mark the alias of its link, by which the helper recognizes the link later
+ *
+ * @nl and @ifindex are the namespace and the index of the link. If the kernel refuses the alias, t->mark is "".
  */
 void srv_tap_number(struct srv *s, struct rtnl *nl, int ifindex, struct srv_tap *t);
-/* srv_tap_remember() - Add a TAP to those of a namespace. 0 or -ENOMEM */
+/* srv_tap_remember() - Add a TAP to the table of a namespace. 0 or -ENOMEM */
 int srv_tap_remember(struct srv *s, struct srv_ns *ns, const struct srv_tap *t);
-/* srv_tap_drop() - Take a TAP out of those of a namespace */
+/* srv_tap_drop() - Remove a TAP from the table of a namespace */
 void srv_tap_drop(struct srv *s, struct srv_ns *ns, struct srv_tap *t);
 /* srv_tap_refuse() - Refuse a request because a TAP cannot be made; @what is the step that failed, or NULL */
 int srv_tap_refuse(struct srv_reply *r, int err, const char *what);
-/* srv_tap_set_up() - Give the link of a TAP, which has come into @ns, its settings. 0 or -errno */
+/* srv_tap_set_up() - Apply the settings @c to the link of a TAP, which is now in @ns. 0 or -errno */
 int srv_tap_set_up(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		   const struct netdev_tap_conf *c);
 /*
  * srv_tap_is() - True if a link is of a TAP's kind and has its MAC or its mark
  *
- * An administrator may have given it another name, and another MAC or another alias.
+ * MAC or mark is enough, because an administrator may have changed the link's name and one of the
+ * two.
  */
 bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l);
 /*
- * srv_tap_present() - Check that the link with a TAP's index is that TAP, and not one that got its index later
+ * srv_tap_present() - Check that the link with a TAP's index is that TAP, and not another link that got the
+ * index later
  * Return: 0; -ENODEV if the TAP was deleted or moved away; -errno
  */
 int srv_tap_present(struct srv_ns *ns, const struct srv_tap *t);
 
 /**
- * srv_park_make() - Make a TAP in the parking namespace and move it to a namespace that may come back
- * @t:		.name is the name that it gets; its other members are filled in
+ * srv_park_make() - Make a TAP in the parking namespace and move it to @ns, which may be deleted and
+ * made again (follow.c)
+ * @t:		.name is the name that the TAP gets; the function sets the other members
  * @ret_what:	step that failed; unchanged if the parking namespace cannot be made
  *
  * Return: 0 or -errno
@@ -190,12 +203,15 @@ int srv_park_make(struct srv *s, struct srv_ns *ns, struct srv_tap *t, int *ret_
 /*
  * srv_park_spare() - Make a TAP in the parking namespace, where it stays until it is placed
  *
- * As srv_park_make(), but without a namespace.
+ * Parameters and result are as in srv_park_make().
  */
 int srv_park_spare(struct srv *s, struct srv_tap *t, int *ret_fd, const char **ret_what);
 /* srv_park_leave() - Move a parked TAP to @ns, under the name t->name. 0; -EBUSY the name is taken; -ENODEV; -errno */
 int srv_park_leave(struct srv *s, struct srv_ns *ns, struct srv_tap *t);
-/* srv_park() - Move a TAP to the parking namespace, unless it is there; t->parked is "" if that cannot be done. A spare TAP loses its name */
+/*
+ * srv_park() - Move a TAP to the parking namespace, unless it is there already; t->parked is "" if
+ * that cannot be done. A spare TAP loses its name
+ */
 void srv_park(struct srv *s, struct srv_ns *ns, struct srv_tap *t);
 /* srv_tap_is_spare() - True if the TAP was made by HELPER_TAP_SPARE */
 static inline bool srv_tap_is_spare(const struct srv_tap *t)
@@ -203,28 +219,29 @@ static inline bool srv_tap_is_spare(const struct srv_tap *t)
 	return *t->prefix;
 }
 /*
- * srv_tap_may_come() - Check that a TAP is parked, or is in its namespace under the name in @c, and was made for what @c asks for. 0 or
- * -errno, with the refusal noted
+ * srv_tap_may_come() - Check that a TAP may be brought into its namespace with the settings @c: it is parked, or already
+ * there under the name in @c, and it was made with .stable if @c has .stable. 0 or -errno, with the refusal noted
  */
 int srv_tap_may_come(const struct srv_tap *t, const struct netdev_tap_conf *c, struct srv_reply *r);
 /*
- * srv_tap_bring() - Move a TAP to its namespace, unless it is there, set it up, and answer with its index. A TAP that
- * came and cannot be set up is parked again. 0 or -errno
+ * srv_tap_bring() - Move a TAP to its namespace, unless it is there already, set it up, and answer with its index. A
+ * TAP that was moved but cannot be set up is parked again. 0 or -errno
  */
 int srv_tap_bring(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		  const struct netdev_tap_conf *c, struct srv_reply *r);
 void srv_park_fini(struct srv_park *p);
 
 /*
- * srv_stable_prepare() - Make the process that writes secrets when the helper is sealed, if any TAP may need one then. To be
- * called immediately before the seal. 0 or -errno
+ * srv_stable_prepare() - If a TAP may need a secret after the seal, fork the process that writes secrets for a sealed
+ * helper. To be called immediately before the seal. 0 or -errno
  */
 int srv_stable_prepare(struct srv *s);
 /*
- * srv_stable_set() - Have the kernel make the identifiers of a TAP, which is in @ns, of a secret
+ * srv_stable_set() - Give the kernel the secret from which it makes the interface identifiers of a
+ * TAP; the TAP is in @ns
  *
- * Return: 0; -EPERM the TAP was made without a secret; -ETIMEDOUT the writer does not answer; -EBUSY it has not answered an earlier
- * request; -EPIPE there is no writer (any more); -errno
+ * Return: 0; -EPERM the TAP was made without .stable; -ETIMEDOUT the writer does not answer; -EBUSY it has not answered an
+ * earlier request; -EPIPE there is no writer (any more); -errno
  */
 int srv_stable_set(struct srv *s, struct srv_ns *ns, const struct srv_tap *t,
 		   const uint8_t secret[16]);

@@ -18,10 +18,10 @@
 /*
  * DOC: Secrets of stable interface identifiers
  *
- * The kernel makes stable opaque identifiers (RFC 7217) of a secret that only a file under /proc/sys takes, and the file is
- * new when a TAP comes back into a namespace that was made again. A sealed helper may open no file for writing. So a helper
- * that may have to give a secret later makes a child before it is sealed, the writer. The writer takes a namespace, the name of
- * an interface and a secret, writes to this one file, and does nothing else.
+ * The kernel makes stable opaque identifiers (RFC 7217) from a secret. The secret can only be written to a file under
+ * /proc/sys, and a TAP that comes back into a namespace that was made again has a new such file. A sealed helper may open no
+ * file for writing. So a helper that may have to give a secret later makes a child before it is sealed, the writer. The
+ * writer takes a namespace, the name of an interface and a secret, writes to this one file, and does nothing else.
  *
  * A TAP gets a secret after the seal if it comes into a namespace then: a spare TAP, or one whose namespace may come back.
  */
@@ -33,7 +33,7 @@ struct secret {
 	uint8_t octets[16];
 };
 
-/* "all" and "default" are no interfaces, and would concern all others. */
+/* "all" and "default" are not interfaces: what is written there concerns other interfaces. */
 static bool name_ok(const struct secret *x)
 {
 	return memchr(x->ifname, 0, sizeof(x->ifname)) && x->ifname[0] && x->ifname[0] != '.' &&
@@ -123,7 +123,7 @@ int srv_stable_prepare(struct srv *s)
 	return 0;
 }
 
-/* Somebody ended the writer. There is no other, since the helper makes no process any more. */
+/* Somebody has ended the writer. A sealed helper cannot make another one. */
 static int writer_gone(struct srv *s)
 {
 	close(s->writer);
@@ -149,8 +149,8 @@ static int take_answer(struct srv *s, int wait_ms, int *ret_status)
 }
 
 /*
- * The other requests of all hosts wait meanwhile, so the time is limited. While an answer is missing nothing more is asked, and the main
- * process asks again later.
+ * Meanwhile the other requests of all hosts wait, so the time is limited. While the writer owes an answer, it is sent no
+ * further request; the main process repeats its own request later.
  */
 static int ask_writer(struct srv *s, int ns_fd, const struct secret *x)
 {

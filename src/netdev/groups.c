@@ -21,13 +21,13 @@
  *	2	uib0      :     1      V3
  *					010000E0     1 0:00000000		0
  *
- * /proc/net/igmp6: no title; index, name, address in order, users, flags, timer:
+ * /proc/net/igmp6: no title; index, name, address in network order, users, flags, timer:
  *
  *	2    uib0            ff020000000000000000000000000001     1 0000000C 0
  */
 
 #define READ_SIZE 4096 /* octets of a piece; the kernel gives no more at once */
-#define SHORTEST_LINE 20 /* more than that in /proc/net/igmp, with a group in it */
+#define SHORTEST_LINE 20 /* each line of /proc/net/igmp that has a group is longer */
 
 static_assert(READ_SIZE / SHORTEST_LINE < GROUPS_PIECE,
 	      "a piece has room for all groups of a read");

@@ -33,7 +33,7 @@ struct groups_parser {
 	int err; /* 0, or -EBADMSG after a line that could not be parsed */
 	bool ours; /* true while the lines of /proc/net/igmp belong to the interface */
 	bool first; /* true before the title line of /proc/net/igmp */
-	/* Length of the line; more than sizeof(line) if the line is too long */
+	/* Number of octets in .line; sizeof(line) if the line is too long */
 	unsigned int line_len;
 	char line[128];
 };
@@ -62,7 +62,8 @@ void groups_reader_init(struct groups_reader *r, int family, int ifindex);
  * @fd:		file of the list; -1 where the kernel lacks the family, whose list is then empty
  * @ret_n:	number of groups that were written
  *
- * Entries that come and go meanwhile may hide others, so a list of more than one piece may miss some.
+ * Entries that are added or removed between two reads may shift others, so a list of more than one
+ * piece may lack some.
  * Return: 1 there may be more; 0 the list has ended; -EBADMSG the text is not such a list; -errno of the read
  */
 int groups_reader_next(struct groups_reader *r, int fd, struct netdev_group ret[GROUPS_PIECE],

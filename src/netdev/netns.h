@@ -130,9 +130,9 @@ int netns_enter(int user_fd, int net_fd);
 /*
  * netns_spec_lasts() - True if namespace @fd is mounted on the very file that names it, outside of /proc
  *
- * Such a file may go away and name another namespace later. A process number is given to another process when the
- * process has ended, so a namespace that a process names is not looked for again. A symbolic link is refused because it may
- * lead to a process, whose namespace can only be looked at with the privilege to trace the process.
+ * Such a file may go away and name another namespace later. A process number is given to another process when the process
+ * has ended, so a namespace that was given by a process number is not looked for again. A symbolic link is refused because
+ * it may lead to a process, whose namespace can only be looked at with the privilege to trace the process.
  */
 bool netns_spec_lasts(const struct netns_spec *spec, int fd);
 
@@ -142,12 +142,12 @@ int netns_watch(int *ret_fd);
 /**
  * netns_watch_add() - Make @fd readable whenever a file beside the one that names a namespace is added or removed
  *
- * `ip netns add` first makes the file, and mounts the namespace on it later, of which the descriptor shows nothing.
- * When @fd was readable, call netns_watch_drain(), then netns_check() for each namespace that has been added.
+ * `ip netns add` first makes the file, and then mounts the namespace on it; the descriptor does not report the
+ * mount. When @fd was readable, call netns_watch_drain(), then netns_check() for each @spec that was added.
  * Return: 0 or -errno; -ENOENT there is no such folder
  */
 int netns_watch_add(int fd, const struct netns_spec *spec);
-/* netns_watch_drain() - Read events, but not all if there are very many; @fd is readable then */
+/* netns_watch_drain() - Read the waiting events; if there are very many, some remain and @fd stays readable */
 void netns_watch_drain(int fd);
 
 /**

@@ -95,8 +95,8 @@ int netns_enter_userns(void)
 }
 
 /*
- * /sys/class/net shows the namespace in which sysfs was mounted. A host is of use without it, so
- * failures are ignored.
+ * /sys/class/net shows the namespace in which sysfs was mounted. A host is useful without the right
+ * /sys, so failures are ignored.
  */
 static void remount_sys(void)
 {
@@ -106,7 +106,7 @@ static void remount_sys(void)
 		return;
 }
 
-/* The kernel refuses to let a process enter its own user namespace. */
+/* The kernel does not let a process enter the user namespace in which it is already. */
 static bool is_own_userns(int fd)
 {
 	int own = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);

@@ -57,8 +57,8 @@ struct rtnl_link {
 	bool has_mac;
 	uint8_t mac[6];
 	char name[IFNAMSIZ];
-	char kind[IFNAMSIZ]; /* "tun" for a TAP; "" if there is none, or a longer one */
-	char alias[24]; /* "" if there is none, or a longer one */
+	char kind[IFNAMSIZ]; /* "tun" for a TAP; "" if there is none, or if it does not fit here */
+	char alias[24]; /* "" if there is none, or if it does not fit here */
 };
 
 enum rtnl_link_set {
@@ -127,14 +127,15 @@ int rtnl_neigh_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip);
 /*
  * rtnl_neigh_use() - Have the kernel resolve an address, as if a packet were to be sent to it. 0 or -errno
  *
- * rtnl_neigh_get() shows how the entry fares.
+ * rtnl_neigh_get() shows the state of the entry.
  */
 int rtnl_neigh_use(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip);
 
 /* The way of a packet to an address */
 struct rtnl_route {
 	int ifindex; /* interface by which the packet leaves */
-	bool has_gateway; /* .gateway is the next hop; false: the address itself is */
+	/* true if .gateway is the next hop; false if the address itself is the next hop */
+	bool has_gateway;
 	struct rtnl_ip gateway;
 };
 
@@ -195,7 +196,7 @@ enum rtnl_event_type {
 	/* The interface became a member of a multicast group; sent by Linux 6.15 and later */
 	RTNL_GROUP_NEW,
 	RTNL_GROUP_DEL,
-	/* The kernel began or ended to route multicast of a family from and to an interface */
+	/* The kernel began or stopped routing multicast of a family from and to an interface */
 	RTNL_MC_FORWARDING,
 };
 
@@ -223,16 +224,17 @@ struct rtnl_events {
 	int fd;
 	unsigned int stale; /* mask of the dumps to ask for, because events were lost */
 	unsigned int dumping; /* mask of the one dump that the kernel is sending; 0: none */
-	unsigned int repeats; /* dumps so far that a change meanwhile made incomplete */
+	/* number of dumps to repeat because links changed during them; limited */
+	unsigned int repeats;
 };
 
 /**
  * rtnl_events_read() - Call @cb for the events that are waiting
  * @cb:		may not close @e->fd
  *
- * When the kernel had to drop events, this function asks for all links by the same socket, and later calls report each
- * of them as RTNL_LINK_NEW and, for each family, as RTNL_MC_FORWARDING. So the last event about a link that exists
- * always has its present state. The event that a link was deleted may be lost.
+ * When the kernel had to drop events, this function asks for all links over the same socket, and later calls report
+ * each of them as RTNL_LINK_NEW and, for each family, as RTNL_MC_FORWARDING. So the last event about a link that
+ * exists always has its present state. The event that a link was deleted may be lost.
  *
  * One call reads a limited number of messages, or one piece of the links, 32 KiB at most. If there are more, the socket
  * stays readable.

@@ -21,7 +21,7 @@
 /* Messages read in one call, so that a flood does not delay the caller's other work */
 #define READS_MAX 64
 #define REPEATS_MAX \
-	8 /* repeated dumps after a loss of events, should links change during each of them */
+	8 /* limit of repeated dumps after a loss of events, if links change during each */
 
 struct events_cb {
 	void (*cb)(const struct rtnl_event *ev, void *arg);
@@ -134,7 +134,7 @@ int rtnl_addr_decode(struct rtnl_addr *ret, const struct nlmsghdr *nlh)
 		switch (mnl_attr_get_type(a)) {
 		case IFA_LOCAL:
 			/*
-			 * Own address of a point-to-point link, on which IFA_ADDRESS is the peer's
+			 * The local address; on a point-to-point link IFA_ADDRESS is the peer's
 			 */
 			local = take_ip(&ret->ip, a);
 			have |= local;
@@ -255,7 +255,10 @@ void rtnl_events_lost(struct rtnl_events *e)
 	e->repeats = 0;
 }
 
-/* Ask for the next dump. The kernel answers through this socket, so the answers and the events come in their order. */
+/*
+ * Ask for the next dump. The kernel answers through this socket, so answers and events come in the
+ * order in which they arose.
+ */
 static int start_dump(struct rtnl_events *e)
 {
 	char buf[128] __attribute__((aligned(NLMSG_ALIGNTO)));
@@ -274,8 +277,8 @@ static int start_dump(struct rtnl_events *e)
 }
 
 /*
- * Take one message that may belong to a dump. Returns 0, or -errno if the kernel refused a dump that every kernel has. One
- * without IPv6, or without multicast routing, refuses the others.
+ * Take one message that may belong to a dump. Returns 0, or -errno if the kernel refused the dump of links. It may refuse
+ * the other dumps: a kernel without IPv6, or without multicast routing, does.
  */
 static int take_dump(struct rtnl_events *e, const struct nlmsghdr *nlh)
 {
@@ -326,8 +329,8 @@ int rtnl_events_read(struct rtnl_events *e, void (*cb)(const struct rtnl_event *
 		int res = rtnl_recv(e->fd, buf, sizeof(buf), &got);
 
 		/*
-		 * After a loss the kernel drops all events until the queue has been empty, so the
-		 * dumps are asked for only then.
+		 * After a loss the kernel drops all events until the queue is empty, so the dumps
+		 * are asked for only then.
 		 */
 		if (res == -EAGAIN) {
 			res = e->stale && !e->dumping ? start_dump(e) : 0;

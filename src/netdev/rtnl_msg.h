@@ -40,8 +40,8 @@ int rtnl_take(struct rtnl *nl, rtnl_msg_cb cb, void *arg, int *stop);
 
 /**
  * rtnl_recv() - Receive messages of the kernel
- * @ret_got:	their octets; 0 if another process sent the message, because any process with CAP_NET_ADMIN in the
- *		namespace may send to a netlink socket. Messages of the kernel come from port 0.
+ * @ret_got:	number of octets; 0 for a message that did not come from the kernel (port 0), because any process with
+ *		CAP_NET_ADMIN in the namespace may send to a netlink socket
  *
  * Return: 0; -EAGAIN nothing came; -errno
  */

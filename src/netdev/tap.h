@@ -65,7 +65,7 @@ enum tap_gso {
  * @ecn:	the TCP header has CWR set (VIRTIO_NET_HDR_GSO_ECN)
  * @hdr_len:	octets of Ethernet, IP and L4 headers; in a frame that was read, the kernel's hint,
  *		which may be 0 or cover payload too
- * @gso_size:	L4 payload octets of a segment; not 0 unless @gso is TAP_GSO_NONE
+ * @gso_size:	L4 payload octets of a segment; 0 only if @gso is TAP_GSO_NONE
  * @csum_start:	offset from the Ethernet header at which summing begins
  * @csum_offset: offset of the checksum from @csum_start
  *
@@ -90,7 +90,7 @@ struct tap_frame {
 struct tap_stats {
 	uint64_t rx_frames, rx_octets;
 	uint64_t tx_frames, tx_octets;
-	uint64_t rx_bad; /* frames dropped because their virtio-net header contradicts them */
+	uint64_t rx_bad; /* frames dropped because their virtio-net header does not fit them */
 	uint64_t rx_nobuf; /* reads postponed because the pool was exhausted */
 	uint64_t tx_err; /* writes that the kernel refused */
 };
@@ -172,7 +172,8 @@ int tap_read(struct tap *t, struct tap_rx *rx, struct tap_frame *ret);
  * @p:		packet that begins with the Ethernet header
  *
  * Sets the packet's struct frame_info except the station, and leaves the octets of the frame as they are.
- * Return: 0; -EBADMSG the checksum does not lie behind an Ethernet header without VLAN tags
+ * Return: 0; -EBADMSG the frame has a partial checksum and a VLAN tag, or the checksummed part does
+ * not begin behind the Ethernet header
  */
 int tap_vnet_to_pkt(struct pkt *p, const struct tap_vnet *v);
 

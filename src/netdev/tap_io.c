@@ -98,7 +98,7 @@ static ssize_t rx_readv(int fd, struct tap_rx *rx, struct virtio_net_hdr *h)
 	return got < 0 ? -errno : got;
 }
 
-/* Give @p the frame of @len octets that rx_readv() left behind. */
+/* Put the frame of @len octets that rx_readv() has read into @p. */
 static void rx_place(struct tap_rx *rx, struct pkt *p, uint32_t len)
 {
 	uint32_t rest = PKT_BUF_SIZE - rx->off;

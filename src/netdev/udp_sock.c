@@ -65,7 +65,7 @@ static void set_options(struct udp_sock *s)
 {
 	bool v6 = s->family == 6;
 
-	/* IP fragments a packet of 2 KB where the path is Ethernet. */
+	/* Let IP fragment packets, because one of 2 KB does not fit an Ethernet path. */
 	if (v6)
 		set_int(s->fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
 	else
@@ -249,8 +249,9 @@ static size_t segment_of(struct msghdr *m, size_t len)
 }
 
 /*
- * A virtual machine may hand over a message of as many datagrams as it has octets. Each message is
- * limited to UDP_SOCK_RX_SEGS datagrams, so that rx->v has room for those of all others.
+ * A message that a virtual machine hands over may consist of datagrams of one octet each. Each
+ * message is limited to UDP_SOCK_RX_SEGS datagrams, so that rx->v has room for those of all
+ * messages.
  */
 static unsigned int split(struct udp_rx *rx, unsigned int n, const struct ip_endpoint *from,
 			  struct pkt_buf *b, const uint8_t *data, size_t len, size_t seg)

@@ -9,9 +9,9 @@
  * packets to the same peer that have the same length (the last may be shorter) is one message
  * with UDP_SEGMENT (GSO). One sendmmsg() sends several messages.
  *
- * In: one recvmmsg() reads several messages, each of which UDP_GRO may have made of many
- * datagrams. A message that fills a good part of its buffer is handed on where it lies. Others
- * are copied behind each other, so that a packet that waits keeps only its share of a buffer in use.
+ * In: one recvmmsg() reads several messages, each of which UDP_GRO may have made of many datagrams.
+ * A message that fills a good part of its buffer stays there. Shorter ones are copied behind each
+ * other into one buffer, so that a waiting packet does not keep a whole buffer in use.
  *
  * ICMP errors mean that a peer is not there. They are counted and have no other effect.
  */
@@ -35,7 +35,7 @@
 struct udp_sock_stats {
 	uint64_t recv_calls, recv_msgs, send_calls, send_msgs;
 	uint64_t icmp_errors; /* ICMP errors, which come for a peer that is not there */
-	/* Messages of more than UDP_SOCK_RX_SEGS datagrams, of which the others are lost */
+	/* Messages of more than UDP_SOCK_RX_SEGS datagrams; the datagrams beyond this number are lost */
 	uint64_t recv_cut;
 };
 

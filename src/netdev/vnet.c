@@ -145,8 +145,8 @@ int tap_vnet_to_pkt(struct pkt *p, const struct tap_vnet *v)
 }
 
 /*
- * The kernel keeps this many octets in one piece. If the value were 0, it would keep all 64 KiB in
- * one.
+ * The kernel puts this many octets of the frame into one piece of memory. If the value were 0, it
+ * would put all 64 KiB into one piece.
  */
 static uint16_t hdr_len(const struct pkt *p, uint32_t l4)
 {

@@ -2,7 +2,7 @@
 #ifndef OS_FD_H
 #define OS_FD_H
 
-/* Functions for descriptors of any kind, which several rooms use. */
+/* Functions for descriptors of any kind, which several folders use. */
 
 #include <stddef.h>
 
@@ -15,8 +15,8 @@ int fd_write_all(int fd, const void *data, size_t len);
 /*
  * fd_close_from() - Close all descriptors from @first on
  *
- * This also works where close_range() does not exist, which is Linux 5.9's and unknown to some
- * sandboxes.
+ * This also works where close_range() does not exist: Linux has it since 5.9, and some sandboxes do
+ * not know it.
  */
 void fd_close_from(int first);
 

@@ -5,9 +5,9 @@
 /*
  * DOC: Listening sockets
  *
- * A Unix socket at a path, for processes of the same user and of root. When the process is out of descriptors, accept() fails and
- * the connection stays in the queue, so the socket would wake the loop again at once, for ever. The listener then does
- * not watch the socket for LISTENER_PAUSE. Clients that wait are served when descriptors are free again.
+ * A Unix socket at a path, for processes of the same user and of root. When the process is out of descriptors, accept()
+ * fails and the connection stays in the queue, so the socket would wake the loop again at once, for ever. For the time
+ * LISTENER_PAUSE the listener then does not watch the socket. Clients that wait are served when descriptors are free again.
  */
 
 #include "os/loop.h"
@@ -19,21 +19,21 @@ struct listener {
 	struct loop_fd fd;
 	struct timer again; /* ends a pause */
 	uint64_t *refused; /* counter of connections of other users; NULL: nobody counts them */
-	/* A connection of process @pid, non-blocking and close-on-exec; takes @sock */
+	/* Called for a new connection of process @pid; owns @sock, which is non-blocking and close-on-exec */
 	void (*take)(struct listener *l, int sock, int pid, ns_t now);
 };
 
 /**
  * listener_socket() - Bind and listen at a path, with mode 0600
  * @ret:	the socket, non-blocking and close-on-exec
- * @path:	a file of this name is removed: it is left from an instance that was killed
+ * @path:	a file that exists there is removed, because an instance that was killed has left it
  * @type:	SOCK_STREAM or SOCK_SEQPACKET
  *
  * Return: 0; -ENAMETOOLONG; -errno
  */
 int listener_socket(int *ret, const char *path, int type, int backlog);
 
-/* listener_init() - A listener without a socket. listener_stop() is allowed */
+/* listener_init() - Initialize a listener without a socket, for which listener_stop() does nothing */
 void listener_init(struct listener *l);
 
 /* listener_start() - Serve @sock, which listener_stop() closes. 0; -errno: @sock stays the caller's */

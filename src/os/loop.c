@@ -56,7 +56,7 @@ void loop_unwatch(struct loop *l, struct loop_fd *f)
 	if (!f->fn)
 		return;
 	epoll_ctl(l->epfd, EPOLL_CTL_DEL, f->fd, NULL);
-	f->fn = NULL; /* loop_turn() skips an event of the same wake-up that is still to come */
+	f->fn = NULL; /* so that loop_turn() skips this owner's later events of the same wake-up */
 	f->fd = -1;
 }
 

@@ -17,7 +17,10 @@
 
 struct loop;
 
-/* A watched descriptor, embedded in its owner. It is not watched while it is zeroed with .fd -1. */
+/*
+ * A descriptor that may be watched, embedded in its owner. Before the first loop_watch() it is all
+ * zero except for .fd -1.
+ */
 struct loop_fd {
 	int fd;
 	uint32_t events; /* EPOLLIN ... as the last loop_watch() asked for */
@@ -49,8 +52,8 @@ ns_t loop_clock(void);
 int loop_watch(struct loop *l, struct loop_fd *f, int fd, uint32_t events,
 	       void (*fn)(struct loop_fd *f, uint32_t events, ns_t now));
 /*
- * loop_unwatch() - Stop watching a descriptor, before it is closed. Safe inside any callback, and
- * if it is not watched
+ * loop_unwatch() - Stop watching a descriptor, before it is closed. Allowed inside any callback,
+ * and for a descriptor that is not watched
  */
 void loop_unwatch(struct loop *l, struct loop_fd *f);
 

@@ -72,9 +72,10 @@ int privs_drop_bounds(void);
  * @flags:	PRIVS_KEEP_ROOT_DIR or 0
  *
  * Root becomes user and group 65534 with no other groups. Another user, and root of a container where
- * that user does not exist, enters a new user namespace, where it keeps its number. In both cases
- * the root directory is then empty and read-only, and capabilities and no_new_privs are as after
- * privs_drop_caps(). The process may have only one thread. The process gets SIGTERM when its parent dies.
+ * user 65534 does not exist, enters a new user namespace, where it keeps its user id. In both cases the
+ * root directory is then empty and read-only (unless @flags keep it), and capabilities and no_new_privs
+ * are as after privs_drop_caps(). The process may have only one thread. The process gets SIGTERM when its
+ * parent dies.
  * Return: 0; -ESRCH the parent has died; -EPERM, -EUSERS or -ENOSPC the system forbids user namespaces;
  * -errno. After an error the process must end, because it has changed only in part.
  */
@@ -86,13 +87,14 @@ int privs_isolate(uint32_t flags);
  */
 bool privs_peer_ok(uid_t uid);
 
-/* Work on namespaces that may be left for a sealed helper. Each of these needs CAP_SYS_ADMIN. */
+/* What a sealed helper may still have to do with namespaces. Each of these needs CAP_SYS_ADMIN. */
 enum privs_helper_flags {
 	PRIVS_HELPER_ENTER = 1 << 0, /* enter namespaces, to open AF_UNIX sockets in them */
-	PRIVS_HELPER_UNMOUNT = 1 << 1, /* unmount namespaces, to remove their names at its end */
+	/* unmount namespaces, to remove their names when the helper ends */
+	PRIVS_HELPER_UNMOUNT = 1 << 1,
 	/* Open namespaces that were made again, and rtnetlink sockets in them */
 	PRIVS_HELPER_FOLLOW = 1 << 2,
-	/* Open files for writing that exist; for a process that writes to one file only (helper/stable.c) */
+	/* Open existing files for writing; for a process that writes to one file only (helper/stable.c) */
 	PRIVS_HELPER_WRITE = 1 << 3,
 };
 

@@ -19,7 +19,7 @@
 
 /* User who started the instance; -1 if privs_isolate() was not called */
 static uid_t owner = (uid_t)-1;
-/* True in a user namespace made by privs_isolate(), where only .owner is mapped */
+/* True in a user namespace made by privs_isolate(), where owner is the only user that is mapped */
 static bool in_userns;
 
 bool privs_peer_ok(uid_t uid)

@@ -337,7 +337,7 @@ static const int helper_calls[] = {
 	SCMP_SYS(getrandom),
 	SCMP_SYS(clock_gettime),
 	SCMP_SYS(clock_gettime64),
-	/* The parent's death, and the end of the helper */
+	/* To notice the parent's death, and to end the helper */
 	SCMP_SYS(getppid),
 	SCMP_SYS(getpid),
 	SCMP_SYS(gettid),
@@ -351,7 +351,7 @@ static const int helper_calls[] = {
 	SCMP_SYS(restart_syscall),
 	SCMP_SYS(exit),
 	SCMP_SYS(exit_group),
-	/* Sockets of the instance and names of namespaces, which the helper removes when it ends */
+	/* To remove sockets of the instance and names of namespaces when the helper ends */
 	SCMP_SYS(stat),
 	SCMP_SYS(stat64),
 	SCMP_SYS(lstat),
@@ -381,8 +381,8 @@ static const int helper_unmount_calls[] = {
 };
 
 /*
- * Allow the calls that opening a namespace that came back needs besides open(): an ioctl that tells whether the file is a
- * namespace, and making rtnetlink sockets. TAPs need no further calls, because they are moved and not made.
+ * Allow the calls, besides open(), that a helper needs to open a namespace that came back: an ioctl that tells whether
+ * the file is a namespace, and making rtnetlink sockets. TAPs need no further calls, because they are moved and not made.
  */
 static int allow_follow(scmp_filter_ctx ctx)
 {

@@ -6,13 +6,14 @@
  * DOC: Output that must not block
  *
  * A write to a disk may hang (NFS), and a write to a pipe or a terminal waits for its reader. O_NONBLOCK does not help,
- * because it belongs to the open file, which others have too and may change. Therefore the loop writes to no file. It
- * sends to a socket with MSG_DONTWAIT, which belongs to the call. A writer copies from the other end to the file. It is a
- * process that may wait, and a child of ours or of the client that gave us the socket.
+ * because it belongs to the open file description, which other processes may share and change. Therefore the loop does
+ * not write to files. It sends to a socket with MSG_DONTWAIT, which applies to the one call. A writer copies from the
+ * other end of the socket to the file. A writer is a process that may wait: a child of this process, or of the client
+ * that gave us the socket.
  *
  * A writer sends reports back by the same socket (writer_report()): 0 when the first octets are in the file, and 0
- * when the socket was shut down and everything is in the file, which is closed then; -errno at any time, and nothing
- * more, if the file takes no more.
+ * when the socket was shut down and everything is in the file, which is closed then; -errno, as the last report and
+ * at any time, if a write to the file fails.
  */
 
 #include <stdbool.h>
@@ -29,15 +30,18 @@ bool writer_is_regular(int fd);
  * @ret:	our end of the socket
  * @truncate:	true to truncate the file when the first octets come
  *
- * Call before seccomp. The child has no other descriptors and no capabilities, outlives us until everything is out,
- * and is reaped by whoever is its parent then. Return: 0 or -errno
+ * Call before seccomp. The child has no other descriptors and no capabilities, may outlive this process until
+ * everything is written, and is reaped by whoever is its parent then. Return: 0 or -errno
  */
 int writer_fork(int *ret, int out, bool truncate);
 
-/* writer_report() - Take a report: 0 with *ret 0 or -errno; -EAGAIN none is there; -EPIPE none will come */
+/*
+ * writer_report() - Receive a report: 0 with the report (0 or -errno) in *ret; -EAGAIN none is
+ * there; -EPIPE none will come
+ */
 int writer_report(int sock, int *ret);
 
-/* writer_pair() - A socket to write, and the end to copy from; close-on-exec. 0 or -errno */
+/* writer_pair() - Make a socket pair: one end to write to, one to copy from; both close-on-exec. 0 or -errno */
 int writer_pair(int *ret_write, int *ret_read);
 
 /* writer_copy() - Copy what @from has now, at most a buffer. 1; 0 at the end of @from; -errno of reading or writing, -EINTR too */
