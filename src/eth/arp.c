@@ -9,11 +9,11 @@
  * ARP and RARP, RFC 4391 §9.2. A message keeps its content; hardware type and hardware addresses
  * become those of the other side.
  *
- * The sender's hardware address must be valid, because receivers store it. What the target's means
- * depends on the operation. In a reply it is the receiver of the reply, and in a RARP message the
- * host that the message is about (RFC 903). In an ARP request it has no meaning (RFC 826: "not yet
- * known") and is often zero or the broadcast address. An address without meaning is never a reason
- * to refuse the message, and no neighbour is made for it.
+ * The sender's hardware address must be valid, because receivers store it. What the target's
+ * hardware address means depends on the operation. In a reply it is the receiver of the reply, and
+ * in a RARP message the host that the message is about (RFC 903). In an ARP request it has no
+ * meaning (RFC 826: "not yet known") and is often zero or the broadcast address. An address without
+ * meaning is never a reason to refuse the message, and no neighbour is made for it.
  *
  * The reserved octet of an address that we send is 0 (§9.1.1). In the target's address of a reply it
  * is as the requester sent it, because RFC 826 swaps the addresses and Linux's arping checks that.
@@ -109,7 +109,7 @@ static int target_from_link(struct eth_if *e, const struct arp_pkt *a, uint8_t r
 	return 0;
 }
 
-/* Traffic follows a reply to us, so the path to its sender is resolved now. Announcements need none. */
+/* Traffic follows a reply to us, so the path to its sender is resolved now. Announcements need no path. */
 static bool is_answer(const struct eth_if *e, const struct arp_pkt *a, const uint8_t tha[6])
 {
 	return a->op == ARP_OP_REPLY && eth_mac_is_local(e, tha);

@@ -42,7 +42,7 @@ struct client {
 	bool made; /* the client identifier in the request was made by us */
 	uint8_t mac[6];
 	uint8_t id[ETHER_ID_LEN],
-		id_len; /* identifier that it replaced; length 0: there was none */
+		id_len; /* the client's identifier that ours replaced; length 0: none */
 	ns_t at; /* time of the client's last request */
 };
 
@@ -82,8 +82,7 @@ bool eth_is_dhcp(const struct eth_if *e, struct pkt *p, const uint8_t *ip)
 {
 	if (ip[9] != PROTO_UDP || e->cfg.dhcp_raw || frame_info(p)->gso)
 		return false;
-	if (ip[0] ==
-	    0x45) { /* without IP options, most packets need no more than this look at their port */
+	if (ip[0] == 0x45) { /* no IP options; for most packets this look at the port is enough */
 		const uint8_t *udp = pkt_pull(p, IPV4_LEN + 4);
 
 		if (!udp || (be16_at(udp + IPV4_LEN + 2) != DHCP_PORT_SERVER &&
@@ -93,7 +92,7 @@ bool eth_is_dhcp(const struct eth_if *e, struct pkt *p, const uint8_t *ip)
 	return dhcp_ports(p);
 }
 
-/* 0; -EPROTO: no DHCP in spite of its ports; -EBADMSG: wrong checksum */
+/* 0; -EPROTO: not DHCP, although the ports are those of DHCP; -EBADMSG: wrong checksum */
 static int msg_parse(struct msg *m, const struct pkt *p)
 {
 	size_t len = pkt_copy_out(p, 0, m->in, sizeof(m->in)), udp_len;
@@ -335,7 +334,10 @@ static int request_from_link(struct eth_if *e, struct msg *m, size_t room, struc
 
 	if (!mac)
 		return -ENOENT; /* without a MAC the server replies by broadcast, as the request asks */
-	/* Some clients set the flag in every message, but do not receive broadcasts once they have an address. */
+	/*
+	 * Some clients set the broadcast flag in every message, but do not receive broadcasts once
+	 * they have an address.
+	 */
 	if (!is_unset(m->h.ciaddr))
 		m->h.flags &= (uint16_t)~DHCP_FLAG_BROADCAST;
 	show_address(&m->h, mac);

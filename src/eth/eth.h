@@ -5,13 +5,13 @@
 /*
  * DOC: The Ethernet shape
  *
- * A TAP cannot have a 20-octet address, so an IPoIB link is shown to the kernel as an
- * Ethernet interface (option 2 of the HLD): a MAC is a token for a link-layer address.
- * A peer's token is 06 and 40 bits of a hash with a fixed key of (QPN, GID, P_Key), the
- * same in every daemon and after every restart; our own MAC is 02 and such a hash of
- * (port GUID, P_Key, QPN). ARP, RARP and ND are rewritten both ways, with lengths and
- * checksums; IGMP and MLD are read on their way out, so that groups are joined before
- * the report leaves; DHCP takes the form of RFC 4390 on the link.
+ * A TAP cannot have a 20-octet address, so an IPoIB link is shown to the kernel as an Ethernet
+ * interface (option 2 of the HLD): a MAC is a token for a link-layer address. A peer's token is 06
+ * and 40 bits of a keyed hash of (QPN, GID, P_Key). The key is fixed, so the token is the same in
+ * every daemon and after every restart. Our own MAC is 02 and 40 bits of such a hash of (port GUID,
+ * P_Key, QPN). ARP, RARP and ND are rewritten both ways, with lengths and checksums; IGMP and MLD
+ * are read on their way out, so that groups are joined before the report leaves; DHCP takes the
+ * form of RFC 4390 on the link.
  *
  *	TAP -> eth_tx()   -> ops->post()	packets to send, segmented, checksums complete
  *	QP  -> eth_rx()   -> ops->deliver()	frames to write, coalesced
@@ -48,7 +48,8 @@ enum eth_drop {
 	ETH_DROP_STATION_LIMIT, /* unknown source MAC, and there are as many stations as allowed */
 	ETH_DROP_STATION_QP, /* no queue pair for the source MAC: the link is down, or the CA refused */
 	ETH_DROP_TOKEN, /* unicast to a MAC that is no known token */
-	ETH_DROP_LOCAL, /* unicast to a MAC that is behind the TAP too, as a bridge floods it */
+	/* unicast to a MAC that is itself behind the TAP, as when a bridge floods */
+	ETH_DROP_LOCAL,
 	ETH_DROP_MAC_MISMATCH, /* unicast IP destination in a frame to a group MAC */
 	ETH_DROP_ARP, /* ARP, RARP or ND that cannot be rewritten */
 	ETH_DROP_DHCP, /* DHCP that cannot be rewritten, or that would exceed the IP MTU */
@@ -59,7 +60,7 @@ enum eth_drop {
 	 */
 	ETH_DROP_OFFLOAD,
 	ETH_DROP_NO_MEM, /* no free packet, or no room to wait */
-	ETH_DROP_HELD, /* IGMP/MLD report that waits: too many do, or the TAP went down */
+	ETH_DROP_HELD, /* IGMP/MLD report that had to wait: no room for it, or the TAP went down */
 	/* from the link */
 	ETH_DROP_RX_ARP, /* malformed ARP, RARP or ND, or no room for an address in it */
 	ETH_DROP_RX_QKEY, /* IBARP or ND with a Q_Key that no packet of ours can have */
@@ -83,8 +84,8 @@ struct eth_ops {
 	/* Takes the frame: write it to the TAP, then eth_frame_free(). */
 	void (*deliver)(void *ctx, struct eth_frame *f);
 	/*
-	 * A MAC stands for no neighbour: delete the kernel's neighbour entries that contain it. Calls
-	 * because of frames to unknown MACs are limited in rate.
+	 * A MAC stands for no neighbour, or no longer: delete the kernel's neighbour entries that
+	 * contain it. Calls because of frames to unknown MACs are limited in rate.
 	 */
 	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
 	/*
@@ -121,7 +122,10 @@ void eth_if_destroy(struct eth_if *e);
 
 /* eth_own_mac() - MAC of an interface: 02 + hash(port GUID, P_Key, QPN); bit 15 of @pkey does not matter */
 void eth_own_mac(uint8_t ret[6], uint64_t port_guid, uint16_t pkey, uint32_t qpn);
-/* eth_token() - Token of a peer, before any collision: 06 + hash(QPN, GID, P_Key), flags masked; same @pkey */
+/*
+ * eth_token() - Token of a peer if it does not collide: 06 + hash(QPN, GID, P_Key). Flags and bit
+ * 15 of @pkey do not matter
+ */
 void eth_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey);
 
 /* eth_if_set_addr() - Set the MAC of the TAP, and the QP's address that stands for it in ARP and ND */
@@ -189,7 +193,10 @@ void eth_if_set_up(struct eth_if *e, bool up, ns_t now);
 void eth_groups_sync_begin(struct eth_if *e);
 /* @addr: 4 or 16 octets */
 void eth_groups_sync_seen(struct eth_if *e, enum ipoib_proto proto, const uint8_t *addr, ns_t now);
-/* @exact: the list was read at once. Otherwise the reader may have missed a group, so it is left if two lists lack it */
+/*
+ * @exact: the list was read in one piece. Otherwise the reader may have missed a group, so a group
+ * is left only if two lists in a row lack it
+ */
 void eth_groups_sync_end(struct eth_if *e, bool exact, ns_t now);
 
 struct eth_stats {

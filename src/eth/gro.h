@@ -5,10 +5,10 @@
 /*
  * DOC: Coalescing
  *
- * The inverse of segmentation: within one batch, adjacent packets of a TCP flow, and
- * datagrams of equal size of a UDP flow, become one super-frame that is written to the
- * TAP by one system call. No packet waits for a later batch. Packets of a flow keep their
- * order, because a packet that cannot join the super-frame makes it be written first.
+ * The inverse of segmentation: within one batch, adjacent packets of a TCP flow, and datagrams of
+ * equal size of a UDP flow, become one super-frame that is written to the TAP by one system call.
+ * No packet waits for a later batch. Packets of a flow keep their order, because the super-frame is
+ * written before a packet that cannot join it.
  *
  * Only packets whose checksum is known to be right are coalesced: this process made it
  * (FRAME_CSUM_OK), or it is verified here. The super-frame's checksum is partial, as the

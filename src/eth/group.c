@@ -12,8 +12,8 @@
  * What the kernel and the stations behind the TAP want to receive is learnt from the IGMP and MLD reports they
  * send. For the kernel itself the result is compared with the kernel's own lists from time to time, because
  * the kernel reports nothing of 224.0.0.1 and ff02::1, and nothing at all with IGMP turned off. Stations have
- * no lists we could read, so they are asked (query.c). Each station is remembered with the groups it
- * reported, and a group is left when it has no member left.
+ * no lists that we could read, so they are sent queries (query.c). Each station is remembered with the groups
+ * it reported, and a group is left when it has no member left.
  */
 
 static const uint8_t all_systems4[16] = { 224, 0, 0, 1 };
@@ -211,7 +211,10 @@ void eth_groups_leave(struct eth_if *e, ns_t now)
 
 /* --- the kernel's own lists */
 
-/* Is the group one that can appear on the link? ff00:: and ff01:: cannot, nor IP that the profile does not carry. */
+/*
+ * Is the group one that can appear on the link? ff00:: and ff01:: cannot, nor can groups of an IP
+ * version that the profile does not carry.
+ */
 static bool is_group(const struct eth_if *e, enum ipoib_proto proto, const uint8_t *a)
 {
 	if (!ipoib_profile_has(e->profile, proto))
@@ -273,7 +276,10 @@ static void on_join(struct eth_if *e, uint32_t station, const struct eth_report 
 	if (!g)
 		return;
 	member_seen(e, g, station, now);
-	/* A group without a noted member would never be left, so it is left now if there was no room. */
+	/*
+	 * A group without a noted member would never be left, so it is left now if there was no
+	 * room to note the member.
+	 */
 	group_leave_empty(e, g, now);
 }
 

@@ -6,9 +6,10 @@
 #include "wire/ibarp.h"
 
 /*
- * IBARP, draft-pelissier-ipoib-encaparp-00 §6, for the ARP of the kernel. The two have other roles: in ARP the sender of a
- * message is its sender, and a reply swaps the addresses (RFC 826). In IBARP the sender is who asks and the target is who
- * is asked, in the reply, too, which repeats the sender of the request (§6.4).
+ * Translation between the kernel's ARP and IBARP (draft-pelissier-ipoib-encaparp-00 §6). "Sender" and "target" have
+ * different meanings in the two. In ARP the sender is the host that sends the message, so a reply swaps the addresses (RFC
+ * 826). In IBARP the sender is the port that asks and the target is the port that is asked, also in the reply, which
+ * repeats the sender of the request (§6.4).
  *
  * Requests are always multicast (§6.1), so a request that the kernel sends to one neighbour, to see whether it is still
  * there, goes to all. Replies are always unicast, so an announcement in the form of a reply, which RFC 5227 §3
@@ -22,7 +23,7 @@ static bool is_unset(const uint8_t mac[6])
 	return eth_mac_equal(mac, unset[0]) || eth_mac_equal(mac, unset[1]);
 }
 
-/* What is said of the port that @mac stands for: our own values, or those that the peer has said. 0 or -ENOENT */
+/* The values of the port that @mac stands for: our own, or those that the peer advertised. 0 or -ENOENT */
 static int port_of_mac(const struct eth_if *e, const uint8_t mac[6], struct nd_port *ret)
 {
 	struct ipoib_lladdr a;
@@ -33,7 +34,7 @@ static int port_of_mac(const struct eth_if *e, const uint8_t mac[6], struct nd_p
 	return status;
 }
 
-/* What a request says of its sender comes back in the reply, whether or not it is used for packets to that port. */
+/* Keeps what a request says of its sender, because the reply repeats it, whether or not packets to that port use it. */
 static void note_asker(struct ipoib_neigh *n, const struct nd_port *port)
 {
 	struct eth_peer *p = n->user;
@@ -53,7 +54,7 @@ static void copy_asker(const struct ipoib_neigh *n, struct nd_port *ret)
 	ret->eui64 = p->asked_eui64;
 }
 
-/* The kernel answers: the sender of the answer is IBARP's target. */
+/* The kernel answers: the sender of its ARP reply becomes the target in IBARP. */
 static bool reply_to_link(struct eth_if *e, struct ipoib_tx *t, const struct arp_pkt *a,
 			  struct ibarp_pkt *ret)
 {
@@ -69,7 +70,7 @@ static bool reply_to_link(struct eth_if *e, struct ipoib_tx *t, const struct arp
 	return true;
 }
 
-/* §6.4: the target's hardware address in a request is anything; we leave it zero. */
+/* §6.4: the target's hardware address in a request may be anything; we leave it zero. */
 static bool request_to_link(struct eth_if *e, struct ipoib_tx *t, const struct arp_pkt *a,
 			    struct ibarp_pkt *ret)
 {
@@ -124,8 +125,8 @@ static void asker_mac(struct eth_if *e, const struct nd_port *port, uint8_t ret[
 }
 
 /*
- * Every request tells its sender, whoever is asked (§6.1), and every reply its target. The MAC that stands for that port
- * is the sender's in ARP.
+ * Learns the address of a port: of the sender from every request, whoever is asked (§6.1), and of the target from every
+ * reply. The MAC that stands for this port becomes the sender's in ARP.
  */
 static enum eth_drop learn(struct eth_if *e, const struct ipoib_rx *r, const struct nd_port *port,
 			   bool probe, uint8_t ret[6], ns_t now)

@@ -12,7 +12,7 @@
  * Neighbour Discovery: options with a source or target link-layer address are rewritten between 8
  * octets (a MAC) and the form of the link's profile (RFC 4391 §9.3: 24 octets, two of them zero and
  * 20 of address). Payload length and checksum are adjusted. A message with a wrong checksum is
- * dropped, since it would get a right one.
+ * dropped, since rewriting would give it a right one.
  */
 
 #define IPV6_LEN 40
@@ -59,8 +59,8 @@ static int put(struct rewrite *w, const void *p, size_t n)
 }
 
 /*
- * RFC 4861 §4.5: a Redirect has the option "if known". A LID is known with the path to the port. Other messages are about their
- * sender, whose LID is known.
+ * True if the option must be left out: a Redirect has it only "if known" (RFC 4861 §4.5), and the LID in it is known only
+ * when the path to the port is known. Other messages are about their sender, whose LID is known.
  */
 static bool leaves_out(const struct rewrite *w, const struct nd_port *port)
 {
@@ -130,8 +130,8 @@ static int lladdr_from_link(struct rewrite *w, const struct nd_opt *o)
 }
 
 /*
- * The kernel ignores an MTU in a router advertisement that exceeds the device's, which is the link's. It does not say so,
- * so we do.
+ * The kernel ignores an MTU in a router advertisement that exceeds the MTU of the device, which is that of the link. The
+ * kernel does not log this, so we do.
  */
 static void check_mtu_option(struct rewrite *w, const struct nd_opt *o)
 {
@@ -181,7 +181,7 @@ static int rewrite(struct rewrite *w, struct pkt *p)
 	fixed = IPV6_LEN + nd_fixed_len(in[IPV6_LEN]);
 	if (ip_len > len || fixed > ip_len || icmp_sum(in, ip_len))
 		return -EBADMSG;
-	/* Traffic follows an answer, so the path to its sender is resolved now. Announcements need none. */
+	/* Traffic follows an answer, so the path to its sender is resolved now. Announcements need no path. */
 	w->probe = in[IPV6_LEN] == ICMP6_NA && (in[IPV6_LEN + 4] & NA_SOLICITED);
 	w->len = 0;
 	err = put(w, in, fixed);

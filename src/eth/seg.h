@@ -20,7 +20,8 @@
 
 struct eth_seg {
 	struct pkt *super;
-	uint32_t off, left; /* octets of payload in the segments made so far, and after them */
+	/* octets of payload in the segments made so far; octets of payload left */
+	uint32_t off, left;
 	uint32_t seq; /* TCP sequence number of the next segment */
 	uint16_t ip_id;
 	uint16_t mss;

@@ -11,7 +11,7 @@
 #include "eth/seg.h"
 
 #define ETH_WAITING_MAX \
-	64 /* super-frames that wait for room; a link holds fewer for one neighbour */
+	64 /* super-frames that wait for room; more than a link holds for one neighbour */
 
 struct eth_out {
 	struct eth_send batch[PKT_BATCH]; /* gathered for one call of eth_ops.post() */
@@ -19,7 +19,7 @@ struct eth_out {
 	unsigned int room; /* packets that super-frames may still become, see eth_set_room() */
 	struct eth_send waiting[ETH_WAITING_MAX]; /* super-frames, first in, first out */
 	unsigned int head, nwaiting;
-	struct eth_seg seg; /* how far the first of them is cut */
+	struct eth_seg seg; /* how far the first of .waiting is cut */
 	bool begun; /* .seg is valid */
 };
 

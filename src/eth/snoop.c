@@ -5,7 +5,7 @@
 
 /*
  * IGMP and MLD reports are read on their way to the link. The InfiniBand group is joined before the
- * report is sent, so that no packet is lost which a router sends in response
+ * report is sent, so that no packet that a router sends in response is lost
  * (draft-kashyap-ipoib-ipv4-multicast-01 §6.2).
  */
 
@@ -36,8 +36,8 @@ bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now)
 		return false;
 	if (!frame_info(p)->station && eth_groups_of(e, 0)) {
 		/*
-		 * The report may come from a bridge with the interface's MAC. If the group is still not in
-		 * the kernel's list then, the next query asks for it.
+		 * The report may come from a bridge with the interface's MAC. If the group is not in the
+		 * kernel's list by the next query to this MAC, the query is sent (station.c).
 		 */
 		if (e->stations.query_own_at <= now)
 			e->stations.query_own_at = now + ETH_QUERY_PERIOD;
@@ -49,7 +49,7 @@ bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now)
 		e->stats.mld++;
 	eth_held_release(e, now); /* reports may have waited for a group that was left now */
 	if (!ipoib_link_is_up(e->cfg.link) || !eth_held_must(e, p))
-		return false; /* the link drops it and counts that if it is down */
+		return false; /* if the link is down, it drops the report and counts this */
 	eth_held_add(e, p, ethertype, now);
 	return true;
 }

@@ -15,7 +15,8 @@ struct eth_peer {
 	struct ipoib_neigh *neigh;
 	uint8_t mac[6]; /* the token */
 	uint8_t flags; /* reserved octet of the peer's address, as its last ARP message had it */
-	bool asked; /* it has asked by IBARP, and its last request said this of it: */
+	/* true if the peer has asked by IBARP; the next two are from its last request */
+	bool asked;
 	uint32_t asked_qkey;
 	uint64_t asked_eui64;
 };
@@ -23,7 +24,7 @@ struct eth_peer {
 /*
  * MACs to which a frame was sent although they are no token. Each is reported to the owner, who deletes the
  * kernel's neighbour entry. That costs a system call, so a stream of frames to one such MAC is reported once a
- * second, and streams to many of them ETH_UNKNOWN_RATE times.
+ * second, and streams to many such MACs ETH_UNKNOWN_RATE times a second in all.
  */
 struct eth_unknown {
 	struct {

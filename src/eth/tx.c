@@ -39,7 +39,7 @@ static bool is_ones4(const uint8_t a[4])
  * The group is taken from the IP destination, because the MAC has only 23 or 32 bits of it. An IPv4
  * packet to an address that is no group goes to the broadcast group if the MAC is all ones (directed
  * broadcast, RFC 4391 §5) or the address is 255.255.255.255. A unicast MAC means one receiver,
- * whatever the IP destination is (RFC 6085; a bridge's multicast to unicast).
+ * whatever the IP destination is (RFC 6085; a bridge that turns multicast into unicast).
  */
 enum eth_drop eth_ip_dst(struct eth_if *e, struct ipoib_tx *t, const uint8_t mac[6])
 {

@@ -142,7 +142,7 @@ void ifc_actions(struct ifc *i, ns_t now)
 
 /* --- the SIDR server */
 
-/* May run inside a callback of the CA, so it only takes a note. */
+/* May run inside a callback of the CA, so it only marks the port, and ifc_work() does the rest. */
 static void offer_changed(struct sidr_offer *o)
 {
 	struct ifc *i = container_of(o, struct ifc, offer);

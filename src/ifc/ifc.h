@@ -52,7 +52,7 @@ struct ifc_set {
 	struct timers *timers;
 	struct pkt_pool *pool;
 	const struct log_sink *log;
-	struct hash_key secret; /* random; what others must not guess is made of it */
+	struct hash_key secret; /* random; values that others must not guess are made from it */
 	struct list ports; /* struct ifc_port.link */
 	struct list all; /* struct ifc.link */
 	struct list rx_ready; /* struct ifc_qp.rx_link: queue pairs that have packets to poll */
@@ -94,10 +94,11 @@ struct ifc_port {
 	bool cm_supported; /* the port's bit IsCommunicationManagementSupported was set */
 	uint64_t guid;
 	struct list ifs; /* struct ifc.on_port */
-	struct list pkeys; /* struct ifc_pkeys.link: who follows the P_Key table, see ifc/pkeys.h */
+	/* struct ifc_pkeys.link: followers of the P_Key table, see ifc/pkeys.h */
+	struct list pkeys;
 	bool dirty; /* the port's attributes must be read again */
-	bool rereg; /* the SM has set ClientReregister since they were read */
-	/* Called for every event of the port, inside the CA's callback, so it may only take a note. May be NULL */
+	bool rereg; /* the SM has set ClientReregister since the attributes were read */
+	/* Called for every event of the port, inside the CA's callback, so it may not call the CA. May be NULL */
 	void (*on_event)(struct ifc_port *p, enum ca_event ev, ns_t now);
 };
 
@@ -113,7 +114,7 @@ void ifc_port_close(struct ifc_port *p);
 
 /* --- an interface */
 
-/* The send queue behind the queue pairs of an interface, which those of a port share */
+/* State of the send queue behind an interface's queue pairs; all queue pairs of a port share this queue */
 struct ifc_send_queue {
 	unsigned int waiting; /* packets that were posted and are not under way yet */
 	uint64_t sent; /* packets that have left the queue */
@@ -149,7 +150,8 @@ struct ifc_qp {
 	struct list rx_link; /* membership in ifc_set.rx_ready */
 	struct list link; /* in ifc.station_qps */
 	struct ifc *ifc;
-	struct eth_station *station; /* NULL: the interface's own */
+	/* station whose queue pair it is; NULL: it is the interface's own */
+	struct eth_station *station;
 	struct ca_qp *ca; /* NULL: not made yet */
 };
 
@@ -157,11 +159,11 @@ struct ifc_watchdog {
 	ns_t timeout; /* longest time without a packet that leaves the send queue */
 	struct timer timer; /* next look at the send queue; armed while packets may wait in it */
 	ns_t since; /* time at which .sent was noted */
-	uint64_t sent; /* packets that had left the send queue then */
+	uint64_t sent; /* number of packets that had left the send queue at .since */
 	bool blocked; /* the TAP is not read, because the send queue is stalled and full */
 	bool logged; /* a timeout was logged since a packet left the send queue */
 	uint64_t timeouts; /* transmit timeouts */
-	uint64_t discarded; /* packets that they discarded */
+	uint64_t discarded; /* packets that these timeouts discarded */
 };
 
 struct ifc {
@@ -236,7 +238,7 @@ void ifc_destroy(struct ifc *i);
 
 /* ifc_set_up() - The TAP was set up or down */
 void ifc_set_up(struct ifc *i, bool up, ns_t now);
-/* ifc_set_router() - The interface is a multicast router's, or is none any more. Return: as ipoib_link_set_router() */
+/* ifc_set_router() - Make the interface a multicast router's, or end that. Return: as ipoib_link_set_router() */
 int ifc_set_router(struct ifc *i, bool router, ns_t now);
 /* ifc_readable() - The TAP may have frames to read */
 void ifc_readable(struct ifc *i);

@@ -6,11 +6,11 @@
  * DOC: The P_Keys of a port
  *
  * Tells an owner which P_Keys come into the P_Key table of a port and which leave it, so that it may have an interface
- * for each (intel-ipoib-linux-hld-2002, 2.6). A list of P_Keys may limit those that count: an SM that creates groups at a
- * join makes it impossible to find out by joining which partitions IPoIB uses.
+ * for each (intel-ipoib-linux-hld-2002, 2.6). A list of P_Keys may limit those that count, because joining does not
+ * always show which partitions IPoIB uses: an SM may create a group at any join.
  *
- * An interface that goes is gone at once. Those that come are bounded in number for each second, because a table that is written
- * again and again could otherwise keep the owner busy with making interfaces.
+ * A P_Key that leaves the table is reported at once. P_Keys that come are reported at a limited rate, because a table that
+ * is written again and again could otherwise keep the owner busy with making interfaces.
  *
  * A full and a limited membership of one partition are one P_Key here, because they are one link (RFC 4391 section 4.1).
  */
@@ -21,7 +21,7 @@
 struct ifc_pkeys_ops {
 	/*
 	 * Bit 15 of @pkey is set. The functions may make and destroy interfaces of the port. If came() returns an error, it
-	 * is called again after a while, as long as the P_Key is in the table, and gone() is not called.
+	 * is called again after a while, as long as the P_Key is in the table, and gone() is not called for it.
 	 */
 	int (*came)(void *ctx, uint16_t pkey, ns_t now);
 	void (*gone)(void *ctx, uint16_t pkey, ns_t now);
@@ -35,7 +35,7 @@ struct ifc_pkeys {
 	unsigned int nonly; /* number of P_Keys in .only; 0: all count */
 	struct ifc_port *port;
 	unsigned int cap; /* entries of the port's P_Key table */
-	uint16_t *mem; /* memory of the three following; NULL while the table is not followed */
+	uint16_t *mem; /* memory of the three arrays below; NULL while the table is not followed */
 	uint16_t *have; /* P_Keys that came and are not gone, ascending, with bit 15 set */
 	uint16_t *now; /* what the table has at present, in the same form */
 	uint16_t *failed; /* P_Keys for which came() returned an error, until .retry_at */
@@ -53,7 +53,10 @@ struct ifc_pkeys {
  * The first calls come from ifc_work(). Return: 0; -ENOMEM; -errno of the CA
  */
 int ifc_pkeys_start(struct ifc_pkeys *k, struct ifc_port *port);
-/* ifc_pkeys_stop() - End this, without a call of gone(). No effect on a zeroed struct or after an earlier call */
+/*
+ * ifc_pkeys_stop() - Stop following the table, without calls of gone(). No effect on a zeroed
+ * struct or after an earlier call
+ */
 void ifc_pkeys_stop(struct ifc_pkeys *k);
 
 /* ifc_pkeys_update() - Compare with the port's table, which may have changed */

@@ -4,7 +4,7 @@
 #include "ifc/pkeys.h"
 #include "ifc/qp.h"
 
-/* This is a callback of the CA, inside which the CA must not be called. So only take a note. */
+/* This is a callback of the CA, inside which the CA must not be called. So the event is only noted. */
 static void on_event(void *ctx, enum ca_event ev, ns_t now)
 {
 	struct ifc_port *p = ctx;
@@ -33,7 +33,7 @@ void ifc_port_init(struct ifc_port *p, struct ifc_set *s, uint64_t guid)
 	list_init(&p->pkeys);
 }
 
-/* What others must not be able to guess, of one purpose on one port */
+/* A number that others cannot guess, for one purpose on one port */
 static uint64_t port_secret(const struct ifc_port *p, uint64_t purpose)
 {
 	const uint64_t in[2] = { p->guid, purpose };

@@ -9,7 +9,7 @@ struct ifc_send_queue ifc_send_queue(const struct ifc *i)
 					    : (struct ifc_send_queue){ 0 };
 }
 
-/* Nothing is waiting any more, or something has moved: read the TAP again. */
+/* The send queue is empty, or a packet has left it: read the TAP again. */
 static void unblock(struct ifc *i)
 {
 	if (i->watchdog.blocked)
@@ -46,7 +46,7 @@ static void arm(struct ifc *i, const struct ifc_send_queue *q, ns_t now)
 	struct ifc_watchdog *w = &i->watchdog;
 	ns_t at = w->since + w->timeout;
 
-	/* Nobody says when a stall ends. */
+	/* No event reports the end of a stall, so look often. */
 	if (w->blocked && q->stalled && now + IFC_STALL_POLL < at)
 		at = now + IFC_STALL_POLL;
 	timer_arm(i->set->timers, &w->timer, at);

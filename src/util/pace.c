@@ -5,7 +5,7 @@
 
 /*
  * The generic cell rate algorithm: .due is ahead of the present time by one interval for each use
- * that has not expired.
+ * that has not been regained yet.
  */
 
 static ns_t earliest(const struct pace *p, unsigned int burst, ns_t every)

@@ -5,8 +5,8 @@
 /*
  * DOC: Allowances
  *
- * Something that others can cause is limited to a number of uses at once, and to a rate after these: work for a peer, or
- * lines in the log.
+ * An allowance limits what others can cause, such as work for a peer or lines in the log: to a number of uses at once,
+ * and to a rate beyond these.
  */
 
 #include <stdbool.h>
@@ -43,7 +43,7 @@ ns_t pace_promise(struct pace *p, unsigned int burst, ns_t every, ns_t now);
  * pace_line() - Tell whether a line may be logged, by the allowance of pace_take()
  * @ret:	end of the line, "; N such lines were left out", or ""
  *
- * A line that may not is counted.
+ * A line that may not be logged is counted.
  */
 bool pace_line(struct pace_lines *l, unsigned int burst, ns_t every, ns_t now, char ret[PACE_LINE]);
 

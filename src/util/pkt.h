@@ -202,12 +202,16 @@ size_t pkt_copy_out(const struct pkt *p, uint32_t off, void *dst, size_t len);
  * pkt_shrink() - Move the payload into a small buffer, so that the packet no longer keeps large buffers in use
  *
  * For packets that are kept for a while: a frame of 100 octets from a TAP lies in a buffer of PKT_BUF_SIZE with
- * others, and keeps the whole buffer in use until it is freed. A pool has one small buffer for four descriptors.
+ * others, and keeps the whole buffer in use until the frame is freed. A pool has one small buffer for every four
+ * descriptors.
  * Return: 0, also if the payload is not in a large buffer; -EMSGSIZE: the payload exceeds PKT_SMALL_SIZE; -ENOMEM
  */
 int pkt_shrink(struct pkt *p);
 
-/* pkt_unshare() - Copy the payload into one new buffer, unless it is one slice of an unshared one. 0 or -ENOMEM */
+/*
+ * pkt_unshare() - Copy the payload into one new buffer, unless it is one slice of a buffer that
+ * nothing else refers to. 0 or -ENOMEM
+ */
 int pkt_unshare(struct pkt *p);
 
 static inline void pkt_queue_add(struct pkt_queue *q, struct pkt *p)
