@@ -93,12 +93,8 @@ struct helper_rsp {
 	 * gone; HELLO: 1 in a user namespace
 	 */
 	int32_t value;
-	uint32_t
-		/*
-		 * bit k is set if descriptor k (of HELPER_FDS_MAX) comes along; descriptors come in
-		 * this order
-		 */
-		fds;
+	/* bit k is set if descriptor k (of HELPER_FDS_MAX) comes along; descriptors come in this order */
+	uint32_t fds;
 	char text[NETDEV_ERR_MAX]; /* zero-terminated */
 	struct netdev_ns_info info;
 };

@@ -20,14 +20,14 @@ enum ipoib_ah_kind {
 	IPOIB_AH_LENT, /* ipoib_mcast.lent */
 };
 
-/* ipoib_ah_request() - Ask the owner for an address handle, which replaces @a's once it is ready */
+/* ipoib_ah_request() - Request an address handle from the owner; it replaces that of @a when it is ready */
 void ipoib_ah_request(struct ipoib_link *l, struct ipoib_ah *a, enum ipoib_ah_kind kind,
 		      uint32_t slot, const struct ipoib_ah_attr *attr);
 
-/* ipoib_ah_same() - Is the handle in use made from @attr, with no request for another one open? */
+/* ipoib_ah_same() - True if the handle in use was made from @attr, and no request for another handle is open */
 bool ipoib_ah_same(const struct ipoib_ah *a, const struct ipoib_ah_attr *attr);
 
-/* ipoib_ah_asked() - Is a request for a handle made from @attr open? */
+/* ipoib_ah_asked() - True if a request for a handle with @attr is open */
 bool ipoib_ah_asked(const struct ipoib_ah *a, const struct ipoib_ah_attr *attr);
 
 /* ipoib_ah_drop() - Have the handle destroyed, and ignore the answer to an open request */

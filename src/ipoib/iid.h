@@ -42,7 +42,10 @@ void ipoib_stable_secret(uint8_t ret[IPOIB_STABLE_SECRET],
 			 const uint8_t secret[IPOIB_STABLE_SECRET], uint64_t guid, uint16_t pkey,
 			 const char *name);
 
-/* ipoib_machine_secret() - Secret of a machine, made of its identifier, @len octets, from which nobody can compute that */
+/*
+ * ipoib_machine_secret() - Make the secret of a machine from the @len octets of its identifier.
+ * Nobody can compute the identifier from the secret
+ */
 void ipoib_machine_secret(uint8_t ret[IPOIB_STABLE_SECRET], const void *machine, size_t len);
 
 /* ipoib_linklocal() - Address of fe80::/64 with the interface identifier @iid, §8.1 */

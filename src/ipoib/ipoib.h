@@ -24,8 +24,8 @@
  *	WAIT_PORT	the port is not Active or has no LID; ends with ipoib_link_port_update()
  *	WAIT_PKEY	the P_Key is not in the port's table; ends with ipoib_link_port_update()
  *	WAIT_QP		the owner makes the QP; ends with ipoib_qp_ready()
- *	JOINING		the SA client joins the broadcast group, 1 to 16 s between attempts; before that the group is
- *			asked for where it comes from SIDR
+ *	JOINING		the SA client joins the broadcast group, 1 to 16 s between attempts; before that SIDR is
+ *			asked for the group, if the profile takes the group from SIDR
  *	UP		joined and attached, with an address handle; packets pass
  *	REJOINING	joined, but the SA lost its state and is asked again; packets pass
  */
@@ -50,7 +50,8 @@ enum ipoib_drop {
 	IPOIB_DROP_TX_TYPE, /* ethertype that the profile does not carry (RFC 4391 §6) */
 	IPOIB_DROP_TOO_BIG, /* longer than the IP MTU */
 	IPOIB_DROP_HEADROOM, /* no room for the encapsulation */
-	IPOIB_DROP_HELD_FULL, /* too many packets wait for this answer, or on all links together */
+	/* too many packets wait for this answer or on this link, or packet buffers are scarce */
+	IPOIB_DROP_HELD_FULL,
 	IPOIB_DROP_NO_PATH, /* the SA has no path or did not answer, and the back-off is not over */
 	IPOIB_DROP_NO_AH, /* the CA refused the address handle */
 	IPOIB_DROP_NOT_GROUP, /* destination is not a multicast address */
@@ -99,7 +100,8 @@ struct ipoib_link_cfg {
 	char name[IPOIB_NAME_LEN]; /* for traces */
 	struct sac *sac; /* SA client of the port; this and all pointers below are borrowed */
 	struct cm *cm; /* CM agent of the port, for profiles whose group comes from SIDR */
-	uint64_t sidr_service; /* ServiceID for them */
+	/* ServiceID of the service that gives out the group, for such profiles */
+	uint64_t sidr_service;
 	struct timers *timers;
 	const struct log_sink *log;
 	const struct ipoib_profile *profile; /* NULL: the default profile */
@@ -118,10 +120,10 @@ struct ipoib_link_cfg {
 	bool absent_to_broadcast;
 	struct sac_tries join_tries,
 		path_tries; /* of joins and of path queries; zero: as the SA client has it */
-	bool router; /* as by ipoib_link_set_router() */
+	bool router; /* true for a multicast router's link, as set by ipoib_link_set_router() */
 	/*
-	 * Create the broadcast group if the SA has none (RFC 4391 §5), unless the profile only joins. Otherwise the
-	 * administrator must.
+	 * Create the broadcast group if the SA has none (RFC 4391 §5), unless the profile has .joins_only. Where
+	 * the link does not create it, the administrator must.
 	 */
 	bool create_broadcast;
 	uint8_t create_mtu_code; /* MTU code of a group that we create; 0: that of the port */
@@ -194,7 +196,7 @@ struct ipoib_link_info {
 	uint32_t qpn;
 	struct ipoib_lladdr lladdr; /* valid with has_qp */
 	bool router; /* the link is a multicast router's */
-	bool no_group; /* the SA's last word is that the broadcast group does not exist */
+	bool no_group; /* by the SA's last answer the broadcast group does not exist */
 	bool joined; /* the broadcast group is joined; .group, .group_mtu and .ip_mtu are valid */
 	ib_gid mgid; /* MGID of the broadcast group; zero: not known yet */
 	struct ib_mcmember_rec group; /* record with which the SA granted the broadcast group */
@@ -273,7 +275,7 @@ struct ipoib_action {
 /* ipoib_next_action() - Take the next action out of the queue. 0; -EAGAIN: the queue is empty */
 int ipoib_next_action(struct ipoib_link *l, struct ipoib_action *ret);
 
-/* ipoib_qp_ready() - Answer QP_CREATE: @qpn with @err 0, or -errno, and QP_CREATE follows again */
+/* ipoib_qp_ready() - Answer QP_CREATE: @qpn with @err 0; or @err -errno, and QP_CREATE is queued again later */
 void ipoib_qp_ready(struct ipoib_link *l, uint32_t qpn, int err, ns_t now);
 
 /*
@@ -316,7 +318,7 @@ struct ipoib_neigh {
 
 	bool has_qkey; /* the neighbour advertised its Q_Key; otherwise that of the link is used */
 	uint32_t qkey;
-	uint64_t eui64; /* EUI-64 that the neighbour has said; 0: none */
+	uint64_t eui64; /* EUI-64 that the neighbour advertised; 0: none */
 	bool dying; /* NEIGH_GONE is queued or was returned */
 	bool used; /* a packet went either way since the last sweep */
 	uint32_t refs; /* references by ipoib_neigh_hold() */
@@ -335,20 +337,24 @@ struct ipoib_neigh {
 struct ipoib_neigh *ipoib_neigh_get(struct ipoib_link *l, const struct ipoib_lladdr *a, ns_t now);
 struct ipoib_neigh *ipoib_neigh_find(const struct ipoib_link *l, const struct ipoib_lladdr *a);
 /*
- * ipoib_neigh_said() - Keep the Q_Key and the EUI-64 of a neighbour, as a message of @src (NULL: unknown) gives them
+ * ipoib_neigh_said() - Store the Q_Key and the EUI-64 of a neighbour that a message from @src (NULL: unknown)
+ * contains
  *
  * Once the path to the neighbour is known, its own packets are recognized, and what other ports say of it has no effect.
- * Return: 0; -EKEYREJECTED: a Q_Key that no packet of ours can have, since bit 31 stands for the Q_Key of our own queue pair
- * (IBTA 10.2.5), which is the link's
+ * Return: 0; -EKEYREJECTED: a Q_Key that no packet of ours can have: if bit 31 is set, a packet gets the Q_Key of our own
+ * queue pair (IBTA 10.2.5), which is the link's
  */
 int ipoib_neigh_said(struct ipoib_neigh *n, const struct ipoib_neigh *src,
 		     const struct nd_port *port);
-/* ipoib_nd_port() - What an option of Neighbour Discovery can say of @a, our own address or a neighbour's */
+/*
+ * ipoib_nd_port() - Values that an option of Neighbour Discovery can contain for @a, our own
+ * address or a neighbour's
+ */
 struct nd_port ipoib_nd_port(const struct ipoib_link *l, const struct ipoib_lladdr *a);
 void ipoib_neigh_hold(struct ipoib_neigh *n);
 void ipoib_neigh_put(struct ipoib_neigh *n);
 
-/* ipoib_neigh_probe() - Ask for the path before the first packet, since an ARP reply or NA passed */
+/* ipoib_neigh_probe() - Ask the SA for the path before the first packet, because an ARP reply or NA has passed */
 void ipoib_neigh_probe(struct ipoib_neigh *n, ns_t now);
 
 enum ipoib_path_state {
@@ -356,7 +362,7 @@ enum ipoib_path_state {
 	IPOIB_PATH_QUERY, /* the SA is asked; packets are held */
 	IPOIB_PATH_AH_WAIT, /* the CA makes the address handle; packets are held */
 	IPOIB_PATH_READY,
-	IPOIB_PATH_STALE, /* usable; the next packet makes the SA be asked again */
+	IPOIB_PATH_STALE, /* usable; the next packet causes a new query to the SA */
 	IPOIB_PATH_REFRESH, /* usable; the SA is asked again */
 	IPOIB_PATH_FAILED, /* packets are dropped until the back-off is over */
 };
@@ -366,7 +372,7 @@ struct ipoib_neigh_info {
 	const struct ipoib_neigh *neigh;
 	enum ipoib_path_state state;
 	int status; /* status of the last path query, as in sac.h */
-	ns_t until; /* FAILED, STALE: the SA is not asked before; READY: stale after; else 0 */
+	ns_t until; /* FAILED, STALE: no query before this time; READY: stale after it; else 0 */
 	struct ib_path_rec rec; /* path record; valid in READY, STALE and REFRESH */
 	uint8_t sl; /* SL of packets to the neighbour; valid in the same states */
 	unsigned int held; /* number of packets that wait for the path */
@@ -417,7 +423,7 @@ struct ipoib_mcast_info {
 	bool attached;
 	enum ipoib_mcast_state state;
 	int status; /* status of the last query or join */
-	ns_t until; /* ABSENT, FAILED: the SA is not asked before */
+	ns_t until; /* ABSENT, FAILED: the SA is not asked before this time */
 	uint16_t
 		mlid; /* MLID by which packets reach the group: its own, or one that is lent; 0: none */
 	unsigned int held; /* number of packets that wait for the group */
@@ -459,7 +465,8 @@ struct ipoib_tx {
 /*
  * ipoib_tx() - Give each packet its verdict. @n at most PKT_BATCH.
  *
- * A super-frame gets its encapsulation once. Whoever segments it repeats these octets.
+ * A super-frame gets its encapsulation once. Whoever segments it repeats these octets in each
+ * segment.
  */
 void ipoib_tx(struct ipoib_link *l, struct ipoib_tx *v, unsigned int n, ns_t now);
 

@@ -26,7 +26,8 @@
 	NS_SEC(5) /* interval between two sweeps, which age table entries and retry failures */
 #define IPOIB_NEIGH_IDLE NS_SEC(600) /* idle time after which a neighbour is removed */
 #define IPOIB_PATH_LINES_EVERY NS_SEC(1)
-#define IPOIB_ABSENT_TTL NS_SEC(60) /* time for which "no such group" is believed without trap 66 */
+/* life of the SA's answer "no such group" unless trap 66 ends it */
+#define IPOIB_ABSENT_TTL NS_SEC(60)
 #define IPOIB_ABSENT_TTL_BLIND NS_SEC(5) /* the same time where the SA sends us no trap 66 */
 #define IPOIB_ROUTER_LIST \
 	NS_SEC(300) /* interval at which a multicast router asks for all groups, in case a Report got lost */

@@ -32,7 +32,7 @@ struct text ipoib_link_reason(struct ipoib_link *l)
 	return (struct text){ .buf = l->reason, .size = sizeof(l->reason) };
 }
 
-/* Sets the reason that follows from the state. A failed join replaces that of JOINING by its own. */
+/* Sets the reason that follows from the state. A failed join replaces the reason of JOINING by its own. */
 static void reason_default(struct ipoib_link *l, enum ipoib_link_state state)
 {
 	struct text t = ipoib_link_reason(l);

@@ -29,7 +29,7 @@ struct ipoib_path {
 	int status; /* status of the last query, as in sac.h */
 	unsigned int ah_failures; /* address handles refused in a row, for the back-off */
 	bool ah_refused; /* the path is FAILED because the CA refused the address handle */
-	ns_t until; /* READY: stale after this time; FAILED, STALE: the SA is not asked before */
+	ns_t until; /* READY: stale after this time; FAILED, STALE: no query before it */
 	ib_gid gid;
 	struct list neighs; /* struct ipoib_neigh.path_node */
 	struct sac_path_wait wait; /* open query at the SA client */
@@ -58,19 +58,20 @@ struct ipoib_mcast {
 		receivers; /* number of ipoib_mcast_add() calls not undone by ipoib_mcast_del() */
 	unsigned int failures; /* failures in a row, for the back-off */
 	int status; /* status of the last query or join, as in sac.h */
-	ns_t until; /* ABSENT, FAILED: the SA is not asked before */
+	ns_t until; /* ABSENT, FAILED: the SA is not asked before this time */
 	ns_t last_used; /* time of the last sweep that found .used set */
 	ib_gid mgid;
 	struct ib_mcmember_rec rec; /* record of the last join that was granted */
-	struct sac_group_ref full, so, non; /* the same memberships at the SA client */
+	/* references to the group, one for each of these memberships */
+	struct sac_group_ref full, so, non;
 	struct sac_group_query query;
 	struct ipoib_ah ah;
-	struct ipoib_ah
-		lent; /* to .mgid by the LID of a lender, for packets to a group that cannot be joined */
-	ns_t lent_until; /* the CA refused .lent, and is not asked before */
+	/* handle for packets to a group that cannot be joined: to .mgid, by the MLID of a lender */
+	struct ipoib_ah lent;
+	ns_t lent_until; /* the CA refused .lent, and is not asked again before this time */
 	struct pkt_queue held;
-	struct list
-		waiting; /* groups that do not exist, whose packets wait for this one to be joined or not */
+	/* groups that do not exist, whose packets wait until it is known whether this one can be joined */
+	struct list waiting;
 	struct list wait_node; /* in .waiting of the all-routers or the all-systems group */
 };
 
@@ -119,15 +120,17 @@ struct ipoib_link {
 	uint32_t qp_qkey; /* Q_Key in the last QP_CREATE or QP_MODIFY */
 	struct ib_mcmember_rec group_rec; /* record with which the broadcast group was granted */
 
-	/* Where the group comes from SIDR (link_group.c) */
+	/* For links whose group comes from SIDR (link_group.c) */
 	struct sidr_ask sidr;
 	struct sidr_group sidr_group; /* the last answer */
 	enum sidr_why sidr_why; /* how the last question ended */
-	bool group_asked,
-		group_known; /* sidr_start() was called; .sidr_group is of this run of the SA client */
-	bool group_proved; /* the group was joined with .sidr_group, and no answer came since */
+	/* sidr_start() was called; .sidr_group came since the SA client last started over */
+	bool group_asked, group_known;
+	/* the group was joined with .sidr_group, and SIDR has given no answer since */
+	bool group_proved;
 	bool group_doubted; /* SIDR was asked once more, because the SA has another SL or other fields of the GRH */
-	bool granted; /* .granted_rec is the answer to a join of this run of the SA client */
+	/* .granted_rec is the answer to a join since the SA client last started over */
+	bool granted;
 	struct ib_mcmember_rec granted_rec;
 
 	unsigned int said_mtu; /* IP MTU in the last IPOIB_ACT_MTU */
@@ -158,7 +161,8 @@ struct ipoib_link {
 	struct sac_group_query router_list; /* open question for all groups */
 	struct timer router_timer; /* asks for all groups */
 	unsigned int router_failures; /* failed questions in a row, for the back-off */
-	bool router_sure; /* the SA has sent us every trap 66 since before the last question */
+	/* the subscription to trap 66 was there before the last question, so no group was missed */
+	bool router_sure;
 	bool router_full_logged; /* it was logged that there are more groups than fit in the table */
 
 	/* Queue of actions */
@@ -183,24 +187,26 @@ void ipoib_link_group_forget(struct ipoib_link *l); /* the link goes down */
 void ipoib_link_group_restart(
 	struct ipoib_link *l); /* the SA client starts over, and so does the question */
 /*
- * ipoib_link_group_again() - The group cannot be used: ask the next server after a back-off. If the group can be joined before
- * that, ipoib_link_group_good() takes this back
+ * ipoib_link_group_again() - The group cannot be used: ask the next server after a back-off. If the group can be joined
+ * before that, ipoib_link_group_good() cancels this
  */
 void ipoib_link_group_again(struct ipoib_link *l, ns_t now);
 void ipoib_link_group_wrong(struct ipoib_link *l,
 			    ns_t now); /* the values are not those of the group */
 void ipoib_link_group_good(struct ipoib_link *l); /* the group was joined and fits */
 /*
- * ipoib_link_group_renew() - The answer to a new join contradicts the values of SIDR, because the group was made anew: ask for new
- * values at once, and keep the answer to compare it with them. False: the last join contradicted the values, too
+ * ipoib_link_group_renew() - The answer to a new join contradicts the values of SIDR, because the group was made anew: ask
+ * SIDR for new values at once, and keep the join's answer to compare it with them. False: the last join contradicted the
+ * values, too
  */
 bool ipoib_link_group_renew(struct ipoib_link *l, ns_t now);
 /*
- * ipoib_link_group_doubt() - The SL or fields of the GRH that SIDR gave may be older than those with which the SA granted @rec: ask
- * once more, and keep the answer to the join to compare it with the new values. False: they agree, or SIDR gave its values again
+ * ipoib_link_group_doubt() - The SL or fields of the GRH that SIDR gave may be older than those with which the SA granted
+ * @rec: ask SIDR once more, and keep the answer to the join to compare it with the new values. False: the values agree, or
+ * SIDR has already repeated them
  */
 bool ipoib_link_group_doubt(struct ipoib_link *l, const struct ib_mcmember_rec *rec, ns_t now);
-/* ipoib_link_group_differs() - Writes to @t which value of a granted record is not what SIDR said */
+/* ipoib_link_group_differs() - Write to @t which value of a granted record differs from that of SIDR */
 bool ipoib_link_group_differs(const struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 			      struct text *t);
 /* ipoib_link_group_values() - Put the values that SIDR gave into a granted record */
@@ -212,7 +218,7 @@ void ipoib_link_leave(struct ipoib_link *l,
 		      ns_t now); /* leaves all groups; the link is not up any more */
 void ipoib_link_join(struct ipoib_link *l, ns_t now); /* joins the broadcast group */
 void ipoib_link_unjoin(struct ipoib_link *l,
-		       ns_t now); /* leaves all groups and forgets which the link is */
+		       ns_t now); /* leaves all groups and forgets the link's group */
 /* ipoib_link_check_mtu() - Leave the broadcast group if the port's MTU or P_Key no longer fits it */
 void ipoib_link_check_mtu(struct ipoib_link *l, ns_t now);
 void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now);

@@ -5,9 +5,10 @@
 #include "text/print.h"
 
 /*
- * Which group the link is. With IPOIB_GROUP_MAP it is always known. With IPOIB_GROUP_SIDR (draft-pelissier-ipoib-encaparp-00
- * §6.2) it has to be asked for, before the first join and after each restart of the SA client. Until the new answer is there
- * the old one stays in use, and the answer to a new join is kept, because it can only be compared with the new values.
+ * Which broadcast group the link has. With IPOIB_GROUP_MAP this is always known. With IPOIB_GROUP_SIDR
+ * (draft-pelissier-ipoib-encaparp-00 §6.2) SIDR has to be asked, before the first join and after each restart of the SA
+ * client. Until SIDR's new answer is there, its old one stays in use, and the SA's answer to a new join is kept, because it
+ * can only be compared with SIDR's new values.
  */
 
 static bool by_sidr(const struct ipoib_link *l)
@@ -39,7 +40,10 @@ void ipoib_link_group_restart(struct ipoib_link *l)
 	l->group_known = l->group_proved = l->group_doubted = l->granted = false;
 }
 
-/* No answer, or one that cannot be used: the question is asked again by itself. A link that is up stays up meanwhile. */
+/*
+ * No answer, or one that cannot be used: the SIDR client repeats the question without being told. A
+ * link that is up stays up meanwhile.
+ */
 static void sidr_failed(struct ipoib_link *l, const struct sidr_result *r)
 {
 	char text[SIDR_RESULT_LEN];

@@ -74,8 +74,9 @@ void ipoib_link_unjoin(struct ipoib_link *l, ns_t now)
 }
 
 /*
- * Writes to @t which field of @rec does not fit this port or link; false: all fields fit. It also
- * finds the probable cause where the SA refused a join with a mere status.
+ * Writes to @t which field of @rec does not fit this port or link; false: all fields fit.
+ * diagnosed() uses it, too: the SA refuses a join with nothing but a status, and the record of the
+ * existing group then shows the probable cause.
  */
 static bool rec_unfit(const struct ipoib_link *l, const struct ib_mcmember_rec *rec, struct text *t)
 {
@@ -134,7 +135,7 @@ static void say_outage(struct ipoib_link *l, int status)
 		 l->joined ? " again" : "", sac_status_print(text, sizeof(text), status));
 }
 
-/* After a refusal the SA was asked for the group: adds to the reason which field does not fit. */
+/* After a refused join the SA was asked for the record of the group: adds to the reason which field does not fit. */
 static void diagnosed(struct sac_group_query *q, int status, const struct ib_mcmember_rec *rec,
 		      ns_t now)
 {

@@ -139,7 +139,7 @@ int ipoib_mcast_get(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 		m->proto = proto;
 		memcpy(m->group, group, proto == IPOIB_IPV4 ? 4 : 16);
 	}
-	/* IPv6 groups that differ in their scope only share an MGID, and then the wider scope counts. */
+	/* IPv6 groups that differ only in their scope share one MGID. Then the wider scope counts. */
 	m->beyond_link |= group_beyond_link(proto, group);
 	*ret = m;
 	return 0;
@@ -155,7 +155,8 @@ int ipoib_mcast_add(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 		return err;
 	if (proto == IPOIB_IPV4 && group[0] >> 4 != 0xe)
 		return -EINVAL; /* 255.255.255.255, which is no group although it has an MGID */
-	memcpy(m->group, group, proto == IPOIB_IPV4 ? 4 : 16); /* name in MCAST_READY */
+	/* MCAST_READY will name this group */
+	memcpy(m->group, group, proto == IPOIB_IPV4 ? 4 : 16);
 	/* link_join.c joins and leaves the link's own group, whether it has receivers or not. */
 	if (!m->receivers++ && l->up && !m->broadcast) {
 		ipoib_mcast_join_full(m, now);
@@ -254,7 +255,7 @@ static void set_mgid(struct ipoib_mcast *m, const ib_gid *mgid)
 	htab_add(&m->link->mcast_tab, &m->by_mgid, mgid_hash(mgid));
 }
 
-/* An IP group that the map leads to the link's own group shares its entry. */
+/* An IP group that is mapped to the MGID of the link's own group shares the entry of that group. */
 static void remap(struct ipoib_mcast *m)
 {
 	struct ipoib_link *l = m->link;

@@ -11,8 +11,8 @@ int ipoib_mcasts_init(struct ipoib_link *l); /* makes l->bcast for l->mgid */
 void ipoib_mcasts_fini(struct ipoib_link *l);
 void ipoib_mcasts_sweep(struct ipoib_link *l, ns_t now);
 /*
- * ipoib_mcasts_regroup() - The link is the group @mgid from now on, whose scope may be another one. All groups are left; those
- * with receivers get the MGIDs of the new scope, and the others are forgotten
+ * ipoib_mcasts_regroup() - The link's broadcast group is @mgid from now on, perhaps with another scope. All groups are left;
+ * those with receivers get the MGIDs of the new scope, and the others are forgotten
  */
 void ipoib_mcasts_regroup(struct ipoib_link *l, const ib_gid *mgid);
 struct ipoib_mcast *ipoib_mcast_find(const struct ipoib_link *l, const ib_gid *mgid);
@@ -45,9 +45,15 @@ void ipoib_mcast_leave_full(struct ipoib_mcast *m, ns_t now);
 void ipoib_mcast_leave_all(struct ipoib_mcast *m, ns_t now); /* also drops the held packets */
 /* ipoib_mcast_granted() - The SA granted a membership: attach, and ask for an address handle */
 void ipoib_mcast_granted(struct ipoib_mcast *m, const struct ib_mcmember_rec *rec, ns_t now);
-/* ipoib_mcast_set_absent() - The group does not exist; the SA is asked again after a while, or when a trap says so */
+/*
+ * ipoib_mcast_set_absent() - The group does not exist; the SA is asked again after a while, or when
+ * trap 66 reports its creation
+ */
 void ipoib_mcast_set_absent(struct ipoib_mcast *m, ns_t now);
-/* ipoib_mcast_ah_attr() - Address of packets to @m that take the way of the group of @rec, its own or a lender's */
+/*
+ * ipoib_mcast_ah_attr() - Address vector of packets to @m that are sent by the MLID of @rec, the
+ * record of @m or of a lender
+ */
 struct ipoib_ah_attr ipoib_mcast_ah_attr(const struct ipoib_mcast *m,
 					 const struct ib_mcmember_rec *rec);
 void ipoib_mcasts_join(struct ipoib_link *l, ns_t now); /* joins all groups that have receivers */
@@ -79,7 +85,7 @@ void ipoib_mcasts_attach(
 bool ipoib_mcast_is_lent(const struct ipoib_mcast *m);
 /* ipoib_mcast_lends() - Whether packets to other groups may have the MLID of @m */
 bool ipoib_mcast_lends(const struct ipoib_mcast *m);
-/* ipoib_mcast_all_systems() - The group that lends its MLID first; NULL: it is not in the table */
+/* ipoib_mcast_all_systems() - The all-systems group, the first choice as lender; NULL: it is not in the table */
 struct ipoib_mcast *ipoib_mcast_all_systems(const struct ipoib_link *l, enum ipoib_proto proto);
 /* ipoib_mcast_lent_route() - As ipoib_mcast_route(), for a group that cannot be joined */
 enum ipoib_verdict ipoib_mcast_lent_route(struct ipoib_mcast *m, void **ret_ah,
@@ -88,12 +94,18 @@ enum ipoib_verdict ipoib_mcast_lent_route(struct ipoib_mcast *m, void **ret_ah,
 /* mcast_send.c */
 /* IP groups of all routers by enum ipoib_proto, to which senders fall back (RFC 4391 §10) */
 extern const uint8_t ipoib_all_routers[][16];
-/* ipoib_mcast_route() - Decide for a packet to @m: SEND by *@ret_ah, hold it, DROP for *@ret_why */
+/* ipoib_mcast_route() - Decide about a packet to @m: send it with *@ret_ah, hold it, or drop it for *@ret_why */
 enum ipoib_verdict ipoib_mcast_route(struct ipoib_mcast *m, void **ret_ah, enum ipoib_drop *ret_why,
 				     ns_t now);
-/* ipoib_mcast_refresh() - The group is sent to: ask the SA if it has not answered yet, or its answer is too old */
+/*
+ * ipoib_mcast_refresh() - A packet is being sent to the group: query the SA if there is no answer
+ * yet, or only one that is too old
+ */
 void ipoib_mcast_refresh(struct ipoib_mcast *m, ns_t now);
-/* ipoib_mcast_release_held() - The state of @m changed: route again what it, and groups waiting for it, hold */
+/*
+ * ipoib_mcast_release_held() - The state of @m changed: route again the packets held for it and for
+ * groups that wait for it
+ */
 void ipoib_mcast_release_held(struct ipoib_mcast *m, ns_t now);
 void ipoib_mcast_query_done(struct sac_group_query *q, int status,
 			    const struct ib_mcmember_rec *rec, ns_t now);

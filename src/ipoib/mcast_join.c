@@ -103,7 +103,7 @@ void ipoib_mcast_set_absent(struct ipoib_mcast *m, ns_t now)
 			      now + (traps ? IPOIB_ABSENT_TTL : IPOIB_ABSENT_TTL_BLIND));
 }
 
-/* Packets go on under a membership that stands. */
+/* Packets to the group continue under another membership that the SA has granted. */
 static void go_on_as_member(struct ipoib_mcast *m, ns_t now)
 {
 	const struct ib_mcmember_rec rec = m->rec;
@@ -112,9 +112,9 @@ static void go_on_as_member(struct ipoib_mcast *m, ns_t now)
 }
 
 /*
- * A join by the reference @r was refused or not answered. While another membership of the group stands,
- * packets go on under that one. The SA client asks again if it still has the reference; if not, the link
- * does so at a time that is noted here.
+ * A join by the reference @r was refused or not answered. If the link has another membership of the
+ * group, packets continue under that one. The SA client repeats the join if it still has the reference;
+ * otherwise the link does so, at a time that is stored here.
  */
 static void join_missed(struct ipoib_mcast *m, const struct sac_group_ref *r, ns_t now)
 {
@@ -233,7 +233,7 @@ void ipoib_mcast_join_sender(struct ipoib_mcast *m, ns_t now)
 	}
 }
 
-/* Was the send-only join the question whether there is a group, so that a refusal is its answer? */
+/* True if the send-only join was made to find out whether the group exists, so that a refusal means that it does not */
 static bool so_asked(const struct ipoib_mcast *m)
 {
 	const struct ipoib_sender *s = &m->link->profile->sender;

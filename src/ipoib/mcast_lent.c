@@ -5,9 +5,9 @@
 /*
  * Sending to a group that cannot be joined, by draft-kashyap-ipoib-ipv4-multicast-01 §6.3: to the MGID of the group,
  * but by the LID of the all-systems group (224.0.0.1), or of the broadcast group if that one cannot be joined either.
- * All hosts are in these two, the lenders, and receivers of the group recognize its MGID (mcast_attach.c). SL, rate and
- * the like of such a packet are the lender's, whose tree it takes. For IPv6, of which the draft says nothing, the
- * all-nodes group (ff02::1) stands in for all-systems.
+ * All hosts are in these two, the lenders, and receivers of the group recognize its MGID (mcast_attach.c). Such a
+ * packet has the SL, rate and the like of the lender, because it takes the lender's multicast tree. For IPv6, of which
+ * the draft says nothing, the all-nodes group (ff02::1) stands in for all-systems.
  */
 
 static const uint8_t all_systems[][16] = {
@@ -38,7 +38,10 @@ bool ipoib_mcast_lends(const struct ipoib_mcast *m)
 	return m->broadcast || m == ipoib_mcast_all_systems(l, m->proto);
 }
 
-/* Record of the group whose LID packets to @m have. NULL with *@ret_wait: that group, of all systems, is waited for. */
+/*
+ * Record of the lender whose LID packets to @m get. NULL: wait for *@ret_wait, the all-systems
+ * group, to be joined or refused.
+ */
 static const struct ib_mcmember_rec *lender(struct ipoib_mcast *m, struct ipoib_mcast **ret_wait,
 					    ns_t now)
 {
@@ -56,7 +59,7 @@ static const struct ib_mcmember_rec *lender(struct ipoib_mcast *m, struct ipoib_
 	return NULL;
 }
 
-/* The handle for packets to @m by the LID of @rec's group, which the CA is asked for if there is none. */
+/* The handle for packets to @m by the LID in @rec. If there is none, the CA is asked for one. */
 static enum ipoib_verdict lent_ah(struct ipoib_mcast *m, const struct ib_mcmember_rec *rec,
 				  void **ret_ah, enum ipoib_drop *ret_why, ns_t now)
 {
@@ -84,7 +87,8 @@ enum ipoib_verdict ipoib_mcast_lent_route(struct ipoib_mcast *m, void **ret_ah,
 
 	if (!wait)
 		return lent_ah(m, rec, ret_ah, ret_why, now);
-	if (m->lent.ah) { /* as before, until the all-systems group is joined or not */
+	/* the old handle serves until the all-systems group is joined or refused */
+	if (m->lent.ah) {
 		*ret_ah = m->lent.ah;
 		return IPOIB_SEND;
 	}

@@ -205,8 +205,9 @@ int ipoib_neigh_said(struct ipoib_neigh *n, const struct ipoib_neigh *src,
 }
 
 /*
- * A neighbour that has said the link's Q_Key takes part in its change, which it also says again. All controlled Q_Keys are of this
- * kind (ipoib_neigh_said()). One without bit 31 that differs from the link's is the neighbour's own, and stays.
+ * A neighbour that advertised the link's old Q_Key changes to the new one, too, and will advertise that, so the old one is
+ * forgotten. All controlled Q_Keys are of this kind (ipoib_neigh_said()). A Q_Key without bit 31 that differs from the
+ * link's is the neighbour's own, and stays.
  */
 void ipoib_neighs_forget_qkey(struct ipoib_link *l, uint32_t qkey)
 {

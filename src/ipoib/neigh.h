@@ -10,11 +10,11 @@
 /* ipoib_path_get() - Find or make the path to @gid; NULL: the table is full */
 struct ipoib_path *ipoib_path_get(struct ipoib_link *l, const ib_gid *gid);
 void ipoib_path_put(struct ipoib_path *p); /* frees @p if no neighbour uses it */
-/* ipoib_path_resolve() - Ask the SA if the path is NONE, or FAILED and its back-off is over */
+/* ipoib_path_resolve() - If the path is NONE, or FAILED with its back-off over, ask the SA for it */
 void ipoib_path_resolve(struct ipoib_path *p, ns_t now);
-/* ipoib_path_verify() - Ask the SA again if the path is STALE; packets pass meanwhile */
+/* ipoib_path_verify() - If the path is STALE, ask the SA for it again; packets pass meanwhile */
 void ipoib_path_verify(struct ipoib_path *p, ns_t now);
-/* ipoib_path_stale() - The path may have changed: the next packet makes the SA be asked again */
+/* ipoib_path_stale() - The path may have changed: the next packet causes a new query to the SA */
 void ipoib_path_stale(struct ipoib_path *p);
 void ipoib_paths_stale(struct ipoib_link *l);
 void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid);
@@ -39,10 +39,10 @@ int ipoib_neighs_init(struct ipoib_link *l);
 void ipoib_neighs_fini(struct ipoib_link *l);
 void ipoib_neighs_sweep(struct ipoib_link *l, ns_t now);
 void ipoib_neighs_forget_qkey(struct ipoib_link *l,
-			      uint32_t qkey); /* the link's is no longer @qkey */
+			      uint32_t qkey); /* the link's Q_Key is no longer @qkey */
 void ipoib_neigh_flush(struct ipoib_neigh *n); /* sends the held packets; the path is usable */
 /*
- * ipoib_neigh_learn() - Packets without GRH from @lid and the neighbour's QPN are from @n
+ * ipoib_neigh_learn() - Note that packets without GRH from LID @lid and the QPN of @n come from @n
  * @which:	0: @lid is the DLID of the path; 1: @lid is the SLID of a received packet
  */
 void ipoib_neigh_learn(struct ipoib_neigh *n, unsigned int which, uint16_t lid);

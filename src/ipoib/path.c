@@ -101,7 +101,10 @@ static struct sac_path_key path_sac_key(const struct ipoib_path *p)
 				      .pkey = p->link->pkey };
 }
 
-/* The answer may have been in the SA client's cache for a while, so the cache says when it ends. A new answer lives for SAC_PATH_TTL. */
+/*
+ * Time at which the path becomes stale. Its answer may have been in the SA client's cache for a
+ * while, so the cache says when it expires. A new answer lives for SAC_PATH_TTL.
+ */
 static ns_t path_until(const struct ipoib_path *p, ns_t now)
 {
 	struct sac_path_key key = path_sac_key(p);
@@ -159,7 +162,7 @@ static void path_attr(const struct ipoib_path *p, struct ipoib_ah_attr *ret)
 	ret->dgid = p->gid;
 }
 
-/* A forger can send from always new GIDs, so lines beyond the allowance are debug messages. */
+/* A forger can send from ever new GIDs, so lines beyond the allowance are debug messages. */
 static void log_refusal(struct ipoib_path *p, int status, ns_t now)
 {
 	struct ipoib_link *l = p->link;

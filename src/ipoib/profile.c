@@ -113,7 +113,7 @@ static bool is_ipv6(uint16_t ethertype)
 	return ethertype == ETH_P_IPV6_;
 }
 
-/* The link is made by FF12:3333::1, whatever its P_Key (§5.1.6), so an IB subnet has one such link. */
+/* The link's group is FF12:3333::1, whatever the P_Key (§5.1.6), so an IB subnet has one such link. */
 static int all_hosts_3333(ib_gid *ret, const struct ipoib_map *map)
 {
 	static const uint8_t all_hosts[16] = { 0xff, 0x02, [15] = 1 };
@@ -177,7 +177,7 @@ static bool is_ip_or_ibarp(uint16_t ethertype)
 	return ethertype == ETH_P_IPV4 || ethertype == ETH_P_ARP4 || ethertype == ETH_P_IPV6_;
 }
 
-/* §3.2: paths have an MTU of 2048 or 4096. IP has 2048, or what the encapsulation leaves of it. */
+/* §3.2: paths have an MTU of 2048 or 4096. The IP MTU is 2048, or what the encapsulation leaves of 2048. */
 static unsigned int mtu_2048_at_most(unsigned int group_mtu)
 {
 	switch (group_mtu) {

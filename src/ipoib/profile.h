@@ -24,8 +24,9 @@ enum ipoib_absent {
 	IPOIB_ABSENT_ROUTERS, /* beyond link-local scope send to the all-routers group, else drop */
 	IPOIB_ABSENT_DROP, /* drop */
 	/*
-	 * Send to the group's own MGID by the LID of the all-systems group, else by that of the broadcast group. Receivers
-	 * of a group listen to its MGID on these LIDs, too. It concerns all groups that cannot be joined, for whatever reason.
+	 * Send to the group's own MGID, but by the LID of the all-systems group, or by that of the broadcast group if that
+	 * fails. Receivers of a group listen to its MGID on these LIDs, too. This applies to all groups that cannot be
+	 * joined, for whatever reason.
 	 */
 	IPOIB_ABSENT_LENT,
 };
@@ -38,13 +39,16 @@ enum ipoib_sl_from {
 	IPOIB_SL_FIXED, /* the configuration */
 };
 
-/* Where an interface learns which group the link is, and with which values packets to it are sent. */
+/*
+ * Where an interface learns the broadcast group of its link, and the values with which packets to
+ * this group are sent.
+ */
 enum ipoib_group_from {
 	IPOIB_GROUP_MAP, /* the MGID from .mgid_broadcast, the values from the join */
 	IPOIB_GROUP_SIDR, /* both from SIDR, see sidr/sidr.h */
 };
 
-/* How the kernel's ARP for IPv4 is answered on the link. IPv6 has Neighbour Discovery on every link. */
+/* How the kernel's ARP for IPv4 is carried on the link. IPv6 has Neighbour Discovery on every link. */
 enum ipoib_resolve {
 	IPOIB_RESOLVE_ARP, /* ARP with addresses of 20 octets (RFC 4391 §9.2) */
 	IPOIB_RESOLVE_IBARP, /* IBARP, see wire/ibarp.h */
@@ -118,13 +122,13 @@ struct ipoib_profile {
 	bool joins_only;
 	/*
 	 * An interface for each P_Key of a port, whose network device exists from the first join of the broadcast group on
-	 * and has the name that this function writes: of the CA's number on the host, the port's number and the P_Key.
-	 * With P_Key 0, which no interface has, it writes what the names of all P_Keys begin with.
-	 * NULL: one interface, whose name and P_Key the configuration gives.
+	 * and has the name that this function makes from the CA's number on the host, the port's number and the P_Key.
+	 * With P_Key 0, which no interface has, it writes the beginning that the names of all P_Keys share. NULL: one
+	 * interface, whose name and P_Key the configuration gives.
 	 */
 	void (*ifname)(char ret[IPOIB_IFNAME_LEN], unsigned int ca, unsigned int port,
 		       uint16_t pkey);
-	/* Whether a name is one that .ifname could write, for some CA, port and P_Key; NULL with .ifname */
+	/* Whether a name is one that .ifname could write, for some CA, port and P_Key; NULL if .ifname is NULL */
 	bool (*is_ifname)(const char *name);
 	/* Subscribe to traps 64 to 67, and follow groups that are created and deleted (RFC 4391 §10). */
 	bool reports;

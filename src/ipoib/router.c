@@ -8,7 +8,8 @@
  * which does not keep a group alive (B), and follow the creation of groups (C).
  *
  * The subscription to traps 66 and 67 must be there before the list, or a group that is created
- * between the two is missed. So a list that was asked for without it is asked for again soon.
+ * between the two is missed. So a list that was requested before the subscription was there is
+ * requested again soon.
  */
 
 static void group_found(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
@@ -138,7 +139,7 @@ void ipoib_router_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 		group_found(l, mgid, now);
 }
 
-/* Has the list asked for soon, by the timer or after the answer that is under way. */
+/* Arranges that the list is requested again soon: by the timer, or after the answer that is under way. */
 static void doubt_list(struct ipoib_link *l, ns_t now)
 {
 	ns_t soon = now + IPOIB_ABSENT_TTL_BLIND;
@@ -155,6 +156,9 @@ void ipoib_router_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 	if (!m || !m->routed)
 		return;
 	ipoib_mcast_leave_non(m, now);
-	/* A Report that was lost and repeated can be about an earlier group of this MGID, and come after that of its creation. */
+	/*
+	 * A Report that was lost and repeated can be about an earlier group of this MGID, and
+	 * arrive after the Report of the new group's creation.
+	 */
 	doubt_list(l, now);
 }

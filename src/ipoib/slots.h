@@ -3,8 +3,8 @@
 #define IPOIB_SLOTS_H
 
 /*
- * Allocator of indices into a table of fixed size. A new index is given out only when no index was
- * given back, so that memory of the table that was never needed is never touched.
+ * Allocator of indices into a table of fixed size. Indices that were given back are used first, so
+ * that memory of the table that was never needed is never touched.
  */
 
 #include <errno.h>
