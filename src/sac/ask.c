@@ -25,8 +25,8 @@ static void ask_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 }
 
 /*
- * Unlinks the question from its request before its callback runs, because the callback may ask it
- * again.
+ * Unlinks the question from its request before its callback runs, because the callback may ask the
+ * question again.
  */
 static struct sac_group_query *ask_end(struct ask *a)
 {

@@ -45,7 +45,7 @@ struct sac_inform {
 /* A time without an SA, see outage.c */
 struct sac_outage {
 	unsigned int failed; /* requests that failed in the outage; 0: there is no outage */
-	bool silent, busy; /* silence, and status Busy, have been logged */
+	bool silent, busy; /* it has been logged that the SA is silent; that it answers Busy */
 	bool absent; /* it has been logged that no SA runs at the SM LID */
 	ns_t since;
 };
@@ -103,7 +103,7 @@ ns_t sac_backoff(struct sac *s, unsigned int failures, int status);
 int sac_outage_status(int mad_status);
 /* sac_outage_note() - Begin, continue or end an outage, because a request ended with @status */
 void sac_outage_note(struct sac *s, int status, ns_t now);
-/* Retry at once the requests that failed only because there was no SA. */
+/* sac_groups_hurry() - Repeat at once the joins and leaves that failed only because there was no SA */
 void sac_groups_hurry(struct sac *s, ns_t now);
 void sac_inform_hurry(struct sac *s, ns_t now);
 void sac_paths_hurry(struct sac *s);

@@ -38,7 +38,8 @@ struct sac_group {
 	uint8_t have, may;
 	uint8_t asked; /* JoinState bits of the request in .op */
 	bool apart; /* the SA refused several bits in one join, so each join asks for one */
-	uint8_t refused; /* bits that were refused so, and wait for .retry_at; others do not */
+	/* bits that were refused alone and wait for .retry_at; other bits do not */
+	uint8_t refused;
 	bool leaving; /* true if the request in .op is a Delete */
 	bool creating; /* a join without parameters was refused, so the next one creates the group */
 	bool overtaken; /* the references have changed since the request in op was sent */
@@ -143,8 +144,8 @@ static bool ref_granted(const struct sac_group *g, const struct sac_group_ref *r
 }
 
 /*
- * Calls the references whose bits were just granted; with @status also those that wait for bits
- * which were refused.
+ * Calls the references whose bits were just granted; if @status is not 0, also those that wait for
+ * bits that were refused.
  */
 static void group_call(struct sac_group *g, int status, ns_t now)
 {

@@ -189,7 +189,7 @@ static struct sac_path *path_new(struct sac *s, const struct sac_path_key *key)
 	return p;
 }
 
-/* The first who waits says how long the query is tried. */
+/* The .tries of the first waiter say how long the query is tried. */
 static void path_ask(struct sac *s, struct sac_path *p, ns_t now)
 {
 	p->op.tries = list_empty(&p->waits)

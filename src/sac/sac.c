@@ -116,7 +116,10 @@ void sac_tell(struct sac *s, enum sac_event ev, const ib_gid *gid, ns_t now)
 void sac_restart(struct sac *s, ns_t now)
 {
 	s->stats.restarts++;
-	/* Users ask whether there is a subscription as soon as they are told, so that of the SA before is forgotten first. */
+	/*
+	 * Users call sac_subscribed() as soon as they are told, so the subscriptions at the former
+	 * SA are forgotten first.
+	 */
 	sac_inform_forget(s);
 	sac_tell(s, SAC_EV_RESTART, NULL, now);
 	sac_groups_restart(s, now);

@@ -121,7 +121,7 @@ enum sac_event {
 
 struct sac_user {
 	struct list link;
-	bool no_reports; /* this user alone is no reason to subscribe to traps 64 to 67 */
+	bool no_reports; /* this user does not need the Reports of traps 64 to 67 */
 	void (*event)(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now);
 };
 void sac_user_add(struct sac *s, struct sac_user *u);
@@ -241,8 +241,8 @@ struct sac_group_query {
 	struct list link; /* link in the list of all queries of the client */
 	struct sac_op *op; /* the request; NULL if none is open or queued */
 	/*
-	 * Called with SA_STATUS_NO_RECORDS if there is no such group. The answer to sac_group_list() is one
-	 * call with status 0 for each group, and a last one without a record
+	 * Called with SA_STATUS_NO_RECORDS if there is no such group. sac_group_list() is answered by one
+	 * call with status 0 for each group, and a last call without a record
 	 */
 	sac_group_query_fn *done;
 	ib_gid mgid;
@@ -251,7 +251,8 @@ struct sac_group_query {
 };
 
 /*
- * sac_group_ask() - Ask. Return: 0; -EALREADY: @q waits for an answer already; -ENETDOWN; -ENOMEM
+ * sac_group_ask() - Ask the SA for the group @mgid. Return: 0; -EALREADY: @q waits for an answer
+ * already; -ENETDOWN; -ENOMEM
  */
 int sac_group_ask(struct sac *s, struct sac_group_query *q, const ib_gid *mgid, ns_t now);
 /* sac_group_list() - Ask for all groups of a partition: GetTable(MCMemberRecord) by P_Key. Return: the same */
@@ -275,7 +276,10 @@ void sac_group_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_
 /* Lease of the ServiceRecords that a client registers, in seconds; it is renewed after half of this time */
 #define SAC_SERVICE_LEASE 300
 
-/* A question who offers a service: GetTable(ServiceRecord). The caller zeroes the struct and sets the fields below .op. */
+/*
+ * The question of who offers a service: GetTable(ServiceRecord). The caller zeroes the struct and
+ * sets the fields below .op.
+ */
 struct sac_service_query {
 	struct list link;
 	struct sac_op *op; /* the request; NULL if none is open or queued */
@@ -293,7 +297,10 @@ struct sac_service_query {
 	void (*done)(struct sac_service_query *q, int status, ns_t now);
 };
 
-/* sac_service_ask() - Ask. Return: 0; -EALREADY: @q waits for an answer already; -ENETDOWN; -ENOMEM */
+/*
+ * sac_service_ask() - Ask who offers service q->id. Return: 0; -EALREADY: @q waits for an answer
+ * already; -ENETDOWN; -ENOMEM
+ */
 int sac_service_ask(struct sac *s, struct sac_service_query *q, ns_t now);
 void sac_service_ask_cancel(struct sac_service_query *q);
 
@@ -306,7 +313,7 @@ struct sac_service;
  * The ServiceRecord has the port's GID with index 0 and a ServiceKey, so that others cannot change or delete it. It is registered
  * when the port is usable, its lease is renewed, and it is registered again after each restart. Failures are repeated with the
  * client's back-off.
- * Return: 0; -ENOMEM; -EEXIST: it is registered by this client
+ * Return: 0; -ENOMEM; -EEXIST: this client has registered it already
  */
 int sac_service_register(struct sac *s, uint64_t id, uint16_t pkey, const char *name,
 			 struct sac_service **ret, ns_t now);

@@ -5,21 +5,24 @@
 #include "sac/op.h"
 
 /*
- * ServiceRecords (IBTA 15.2.5.14): the question who offers a service in a partition, and the registration of a service
- * that this port offers.
+ * ServiceRecords (IBTA 15.2.5.14): the question of who offers a service in a partition, and the registration of a
+ * service that this port offers.
  *
- * A registration has a lease, so that the record of a port that was switched off goes. It is renewed after half of the
- * lease, and made again when the SA may have lost it (sac_restart()).
+ * A registration has a lease, so that the record of a port that was switched off disappears. The
+ * registration is renewed after half of the lease, and made again when the SA may have lost it (sac_restart()).
  *
- * A service has one request under way at most, so that a Set and a Delete never overtake each other. service_step() sends what
- * is called for when the last one has ended, and so the last wish of the user wins.
+ * A service has one request under way at most, so that a Set and a Delete never overtake each other. When a request has
+ * ended, service_step() sends the one that is needed next, so the last wish of the user wins.
  */
 
 #define SERVICE_COMP_ASK (SERVICE_COMP_ID | SERVICE_COMP_PKEY)
 #define SERVICE_COMP_DELETE \
 	(SERVICE_COMP_ID | SERVICE_COMP_GID | SERVICE_COMP_PKEY | SERVICE_COMP_KEY)
 #define SERVICE_COMP_REGISTER (SERVICE_COMP_DELETE | SERVICE_COMP_LEASE | SERVICE_COMP_NAME)
-/* Deletes that may go unanswered, each with all its tries. Then the lease will end the record. */
+/*
+ * Number of Deletes that may go unanswered, each with all its tries. After that, the record stays
+ * until its lease ends.
+ */
 #define WITHDRAW_TRIES 3
 
 /* --- the question */
@@ -56,7 +59,10 @@ static bool rec_fits(const struct sac_service_query *q, const struct ib_service_
 	       !ib_gid_is_zero(&rec->gid) && !ib_gid_is_mcast(&rec->gid);
 }
 
-/* Gives out the records that fit. The data may end with the padding of the last segment, which is no whole record. */
+/*
+ * Passes the records that answer the question to its callback. The data may end with the padding of
+ * the last segment, which is no whole record.
+ */
 static int give_records(struct sac_service_query *q, const struct sa_mad *resp)
 {
 	size_t step = resp->sa.attr_offset * 8u;
@@ -164,7 +170,7 @@ static struct sac_service *service_find(const struct sac *s, uint64_t id, uint16
 	return NULL;
 }
 
-/* The key follows from the secret, so that a service that begins again has the same one. */
+/* The key follows from the secret, so that a service that is registered again later has the same key. */
 static void service_key(uint8_t ret[16], const struct sac *s, const struct ib_service_rec *rec)
 {
 	uint8_t in[11];
@@ -327,7 +333,7 @@ bool sac_service_registered(const struct sac_service *v)
 	return v->registered;
 }
 
-/* What the SA knows of the port after a restart is not sure, so a withdrawal is sent again, too. */
+/* After a restart it is not certain what the SA knows of the port, so a withdrawal is sent again, too. */
 static void service_restart(struct sac_service *v, ns_t now)
 {
 	sac_op_cancel(&v->op);

@@ -30,7 +30,7 @@ static void say(const struct sidr_offer *o, enum log_level lvl, const char *what
 	       (unsigned long long)o->service.id, o->service.pkey, what);
 }
 
-/* Says @what once in a row of failures, and tries again later. */
+/* Logs @what, but only for the first of several failures in a row, and tries again later. */
 static void put_off(struct sidr_offer *o, const char *what, ns_t now)
 {
 	if (!o->failures)
@@ -39,7 +39,7 @@ static void put_off(struct sidr_offer *o, const char *what, ns_t now)
 		  now + ns_backoff(++o->failures, SIDR_OFFER_RETRY_MIN, SIDR_OFFER_RETRY_MAX));
 }
 
-/* Does what is not done yet. */
+/* Takes those steps to serve that have not been taken yet. */
 static void serve(struct sidr_offer *o, ns_t now)
 {
 	if (!o->service.cm) {
@@ -74,7 +74,7 @@ static void unserve(struct sidr_offer *o, ns_t now)
 	tell(o);
 }
 
-/* While no SA answers, the values are the best that there are. After a refusal they are wrong. */
+/* While no SA answers, the values of the last join are the best that there are. After a refusal they are not valid. */
 static void joined(struct sac_group_ref *ref, int status, const struct ib_mcmember_rec *rec,
 		   ns_t now)
 {

@@ -5,9 +5,10 @@
 /*
  * DOC: A port that gives out the addresses of a partition's group
  *
- * Where the subnet manager does not answer SIDR_REQs itself (OpenSM), a host does. The port joins the broadcast group that the
- * subnet manager has made for the partition, as a full member, so that its values are those of the SA and the group stays. While it is
- * a member it serves the ServiceID, keeps a ServiceRecord registered, and answers with the values of the MCMemberRecord.
+ * Where the subnet manager does not answer SIDR_REQs itself (OpenSM), a host can do so. The port joins the broadcast group
+ * that the subnet manager has made for the partition, as a full member, so that it has the SA's values, and the group
+ * persists. While it is a member it serves the ServiceID, keeps a ServiceRecord registered, and answers with the values of
+ * the MCMemberRecord.
  *
  * Only members of the partition get an answer with Status 0: those whose SIDR_REQ came with its P_Key in the BTH, which the
  * channel adapter has checked. The values contain the group's Q_Key.

@@ -5,14 +5,14 @@
 /*
  * DOC: Which of several servers is asked
  *
- * Whoever is a member of a partition may register ServiceRecords for it, so the right server may be one of hundreds. The servers
- * stand on a ring, each at the hash of its GID, and the turn goes round the ring: after a failure to the next one. So in a round
- * each server is asked once, a server that failed comes last, and only places on the ring have to be remembered. The hash has a key
- * that others do not know. Otherwise somebody could register servers that always stand right behind the one that has the turn, and
- * the turn would never reach the others.
+ * Whoever is a member of a partition may register ServiceRecords for it, so the right server may be one of hundreds. The
+ * servers stand on a ring, each at the hash of its GID, and the turn goes round the ring: after a failure the next server
+ * has it. So in a round each server is asked once, a server that failed comes last, and only places on the ring have to be
+ * remembered. The hash has a key that others do not know. Otherwise somebody could register servers that always stand right
+ * behind the one that has the turn, and the turn would never reach the others.
  *
- * The first round begins with the first record of the SA, where a subnet manager that answers itself has its own. A later one,
- * after a restart of the SA client, begins with the server whose values were right.
+ * The first round begins with the first record of the SA, because a subnet manager that answers SIDR_REQs itself has its own
+ * record there. A later round, after a restart of the SA client, begins with the server whose values were right.
  */
 
 #include "util/hash.h"
@@ -23,7 +23,7 @@ struct sidr_order {
 	bool made; /* sidr_order_init() was called */
 	bool begun; /* .turn is valid */
 	bool failed; /* the server that has the turn failed, so the next one is due */
-	bool again; /* a round begins with the next server */
+	bool again; /* the server that is chosen next begins a round */
 	uint64_t turn; /* place of the server that has the turn */
 	uint64_t first; /* place of the first server of the round */
 	uint64_t answered; /* place of the server that answered last */
@@ -33,7 +33,7 @@ struct sidr_order {
 	ib_gid gid; /* of the nearest one */
 };
 
-/* sidr_order_init() - No server was asked yet. The two random numbers make the key */
+/* sidr_order_init() - Initialize: no server has been asked. The two random numbers make the key */
 void sidr_order_init(struct sidr_order *o, uint64_t random0, uint64_t random1);
 
 /* sidr_order_offer() - There is a server at @gid. Called for each one, in the order of the SA, before sidr_order_choose() */

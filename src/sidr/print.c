@@ -4,7 +4,7 @@
 #include "text/print.h"
 #include "util/text.h"
 
-/* What failed, without the server. */
+/* Says what failed, without naming the server. */
 static void add_why(struct text *t, const struct sidr_result *r)
 {
 	char sa[SAC_STATUS_LEN], gid[PRINT_GID_LEN];

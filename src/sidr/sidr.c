@@ -157,7 +157,10 @@ static void ask_path(struct sidr_ask *a, ns_t now)
 
 /* --- the ServiceRecord */
 
-/* A SIDR_REQ has no GRH, so it reaches ports of the own subnet only. A port could offer GIDs of any number of others. */
+/*
+ * A SIDR_REQ has no GRH, so it reaches ports of this subnet only. Other records are ignored: a port
+ * could register any number of GIDs of other subnets.
+ */
 static void service_record(struct sac_service_query *q, const struct ib_service_rec *rec)
 {
 	struct sidr_ask *a = container_of(q, struct sidr_ask, query);

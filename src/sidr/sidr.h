@@ -12,10 +12,10 @@
  *	PATH		the SA says how to get there (PathRecord)
  *	REQUEST		that port answers a SIDR_REQ
  *
- * A question is asked until it is answered, and anew when the SA client has started over (ClientReregister, another SM or LID):
- * another server may answer then, or the group may have another MLID. If several ports offer the service, each attempt
- * goes to the next one (sidr/order.h), 1 s after the failure of the one before. When all of them have failed, the
- * next round begins 1 to 16 s later, twice as late after each further round.
+ * A question is asked until it is answered, and anew when the SA client has started over (ClientReregister, another SM or
+ * LID): another server may answer then, or the group may have another MLID. If several ports offer the service, each attempt
+ * goes to the next one (sidr/order.h), 1 s after the failure of the one before. When all of them have failed, the next round
+ * begins 1 s later; this time doubles with each further round, up to 16 s.
  *
  * The SIDR_REQ goes out with the P_Key of the partition. If the SA knows no path with it, it goes out with the default P_Key: a subnet
  * manager that answers need not be a member of the partition. Redirection (Status 4) counts as a refusal.
@@ -44,8 +44,8 @@ enum sidr_why {
 struct sidr_result {
 	enum sidr_why why;
 	int status;
-	uint16_t server; /* LID of the server; 0: not that far */
-	/* With SIDR_OK; also the values that came with SIDR_VERSION and SIDR_BAD_GROUP. */
+	uint16_t server; /* LID of the server; 0: none was chosen yet */
+	/* The values of the answer, with SIDR_OK, SIDR_VERSION and SIDR_BAD_GROUP. */
 	struct sidr_group group;
 };
 
@@ -62,7 +62,7 @@ enum sidr_state {
 
 /* A question. The caller zeroes the struct and sets @done; everything else is private. */
 struct sidr_ask {
-	/* Called after every attempt, never inside a call of the caller's. @r is borrowed */
+	/* Called after every attempt, never inside a call to a function of this file. @r is borrowed */
 	void (*done)(struct sidr_ask *a, const struct sidr_result *r, ns_t now);
 	enum sidr_state state;
 	struct cm *cm;
@@ -103,8 +103,9 @@ void sidr_again(struct sidr_ask *a, ns_t now);
  */
 void sidr_refresh(struct sidr_ask *a, ns_t now);
 /*
- * sidr_good() - The values of the last answer turned out to be right: the next back-off begins with 1 s again. Also after
- * sidr_again(), which it takes back. To be called only if an answer has come since sidr_start() and since the SA client started over
+ * sidr_good() - The values of the last answer turned out to be right: the next back-off begins with 1 s again. If
+ * sidr_again() was called before, this cancels it. To be called only if an answer has come since sidr_start() and since the
+ * SA client started over
  */
 void sidr_good(struct sidr_ask *a);
 
