@@ -151,7 +151,7 @@ void eth_out_ah_gone(struct eth_if *e, const void *ah, ns_t now)
 	for (unsigned int i = 0; i < o->nwaiting; i++)
 		if (o->waiting[(o->head + i) % ETH_WAITING_MAX].ah == ah)
 			last = i + 1;
-	/* Super-frames that wait before the last of these are posted too, so that the order is kept. */
+	/* Super-frames that wait before the last one that uses @ah are posted too, so that the order is kept. */
 	while (last--) {
 		o->room = NO_LIMIT;
 		cut_first(e, now);

@@ -224,7 +224,7 @@ struct rtnl_events {
 	int fd;
 	unsigned int stale; /* mask of the dumps to ask for, because events were lost */
 	unsigned int dumping; /* mask of the one dump that the kernel is sending; 0: none */
-	/* number of dumps to repeat because links changed during them; limited */
+	/* number of dumps repeated so far, because links changed during the dump before */
 	unsigned int repeats;
 };
 

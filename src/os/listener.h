@@ -19,7 +19,7 @@ struct listener {
 	struct loop_fd fd;
 	struct timer again; /* ends a pause */
 	uint64_t *refused; /* counter of connections of other users; NULL: nobody counts them */
-	/* Called for a new connection of process @pid; owns @sock, which is non-blocking and close-on-exec */
+	/* Called for a new connection of process @pid; takes over @sock, which is non-blocking and close-on-exec */
 	void (*take)(struct listener *l, int sock, int pid, ns_t now);
 };
 

@@ -73,9 +73,9 @@ int privs_drop_bounds(void);
  *
  * Root becomes user and group 65534 with no other groups. Another user, and root of a container where
  * user 65534 does not exist, enters a new user namespace, where it keeps its user id. In both cases the
- * root directory is then empty and read-only (unless @flags keep it), and capabilities and no_new_privs
- * are as after privs_drop_caps(). The process may have only one thread. The process gets SIGTERM when its
- * parent dies.
+ * root directory is then empty and read-only (unless @flags keep it, or root is in a container that
+ * forbids mounts), and capabilities and no_new_privs are as after privs_drop_caps(). The process may have
+ * only one thread. The process gets SIGTERM when its parent dies.
  * Return: 0; -ESRCH the parent has died; -EPERM, -EUSERS or -ENOSPC the system forbids user namespaces;
  * -errno. After an error the process must end, because it has changed only in part.
  */
