@@ -38,6 +38,18 @@ check "the profile is shown" equal hld2002 "$(row h1 ib0_1_14 profile)"
 check "two hosts reach each other over the device of a partition" eventually 10 reaches h1 10.5.0.2
 check "and over the default partition" eventually 10 reaches h1 10.4.0.3
 check "and a host of rfc4391" eventually 10 reaches h4 10.4.0.1
+
+resolve() { # HOST DEVICE OTHER: HOST resolves the address of OTHER in IPv4, and asks everybody in IPv6
+	x "$1" ip neigh flush dev "$2" && reaches "$1" "$3" && reaches "$1" "ff02::1%$2"
+}
+octets() { # PKEY DEVICE
+	/usr/bin/python3 -B tests/system/rfc4391_octets.py "$work/all.pcap" "$(row h1 "$2" lid)" "$(row h1 "$2" gid)" "$1"
+}
+both() { resolve h1 "$1" "$2" && resolve "$3" "$1" "$4" && octets "$5" "$1"; }
+check "a capture" u capture start "$work/all.pcap"
+check "every packet of h1 in the default partition is as RFC 4391 draws it" eventually 20 both ib0_1_7fff 10.4.0.3 h3 10.4.0.1 0xffff
+check "and in the other one" eventually 20 both ib0_1_14 10.5.0.2 h2 10.5.0.1 0x8014
+check "the capture ends" u capture stop 1
 check "the MTU is the group's" equal 2044 "$(x h1 cat /sys/class/net/ib0_1_14/mtu)"
 
 one() { for p in $(descendants "$lab_pid"); do grep -lx "$1" "/proc/$p/comm"; done 2>/dev/null | cut -d/ -f3 | head -1; }

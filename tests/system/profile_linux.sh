@@ -54,5 +54,9 @@ check "L6: no subscription to traps" never h1 subscription-
 check "which the other profile has" shows h3 subscription-
 check "our own address has no flags, since only datagram mode is there (L1, L2)" never h1 arp-flags nd-flags
 check "as of Linux, no packet breaks a clause of RFC 4391 about packets" never h1 breaks- parameters-differ-
+gid() { u -j link show dev "uib0@$1" | jq -r '.link[0].gid'; }
+octets() { /usr/bin/python3 -B tests/system/rfc4391_octets.py "$work/all.pcap" "$(lid "$1")" "$(gid "$1")" 0xffff; }
+check "every packet of h1 is as RFC 4391 draws it" octets h1
+check "R5 R29 R46 R56 R58: every packet of h3 is as RFC 4391 draws it" octets h3
 check "the lab ends" lab_down
 finish
