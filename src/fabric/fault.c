@@ -95,7 +95,7 @@ static void release(struct timer *t, ns_t now)
 	while (timers_next(&x->due) <= now)
 		pkt_queue_add(&q, take_held(x));
 	timer_arm(x->f->cfg.timers, &x->timer, timers_next(&x->due));
-	/* Must be last, because an owner that is called by it may remove this fault. */
+	/* Must be last: packets that reach an HCA may make it call its owner, which may remove this fault. */
 	fabric_dev_emit(&x->dev, &q, now);
 }
 

@@ -317,8 +317,8 @@ typedef void (*netdev_done)(void *ctx, const struct netdev_answer *a);
  */
 
 /*
- * The kernel refuses a token with -EINVAL while forwarding is on or accept_ra is off; try again
- * later.
+ * Changes a link as rtnl_link_set() does. The answer is -EINVAL for an IPv6 interface identifier (RTNL_SET_TOKEN) while
+ * forwarding is on or accept_ra is off; the caller may try again later.
  */
 int netdev_post_link(struct netdev_helper *h, uint32_t ns, int ifindex,
 		     const struct rtnl_link_conf *conf, netdev_done done, void *ctx);

@@ -64,8 +64,8 @@ struct umad_srv_ops {
 struct umad_limits {
 	unsigned int max_conns;
 	unsigned int max_queue; /* most MADs in the queue of a connection */
-	size_t max_queue_octets; /* most octets in a connection's queue; one MAD may have more */
-	size_t max_all_octets; /* most octets in all queues together; one MAD may have more */
+	size_t max_queue_octets; /* most octets in a connection's queue; an empty queue takes a MAD of any length */
+	size_t max_all_octets; /* most octets in all queues together; while all are empty, a MAD of any length is taken */
 	unsigned int max_open; /* most open requests and RMPP replies of a connection */
 	unsigned int min_open; /* as many may be open even if port_max_open is reached */
 	size_t max_open_octets; /* most octets of RMPP messages that a connection is sending */
