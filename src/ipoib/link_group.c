@@ -83,12 +83,11 @@ static void sidr_done(struct sidr_ask *a, const struct sidr_result *r, ns_t now)
 		group_changed(l, &r->group.dgid, now);
 	if (!l->bcast->full.group)
 		timer_cancel(l->cfg.timers, &l->retry);
+	/* A join of the new answer does not wait for the back-off of one that was refused before. */
 	if (l->granted)
 		ipoib_link_granted(l, now);
 	else if (l->state == IPOIB_LINK_JOINING && !l->joined)
-		ipoib_link_join(
-			l,
-			now); /* without waiting for the back-off of a join that was refused before */
+		ipoib_link_join(l, now);
 	else
 		ipoib_link_advance(l, now);
 }

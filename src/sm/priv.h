@@ -37,9 +37,9 @@
  * delay of the next sweep after one in which nodes did not answer; doubles up to the sweep interval
  */
 #define SM_RETRY_MIN NS_SEC(1)
+#define SM_RETRY_MAX NS_SEC(60)
 /* How often a sweep begins its discovery anew, because links changed while nodes did not answer */
 #define SM_REDISCOVERIES 2
-#define SM_RETRY_MAX NS_SEC(60)
 /* most sweeps that traps of one port start in a burst; after that, one per SubnetTimeOut */
 #define SM_SWEEPS_BURST 4
 /* most traps of one port that are passed on in a burst; after that, 8 per SubnetTimeOut */

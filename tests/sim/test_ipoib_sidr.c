@@ -227,8 +227,8 @@ static void test_P18_group_that_the_sa_refuses_is_asked_for_again(void **state)
 			8); /* at 0, 1, 3, 7, 15, 31, 47 s, and up to a quarter later */
 	g = sa_group_make(&r.s.sa, &dgid, RIG_PKEY, IB_MTU_2048);
 	sa_sidr_offer(&r.s.sa, &g->rec);
-	rig_run(&r,
-		NS_SEC(20)); /* the longest back-off; each answer of SIDR brings a join at once */
+	/* The longest back-off; each answer of SIDR brings a join at once. */
+	rig_run(&r, NS_SEC(20));
 	assert_true(ipoib_link_is_up(r.link));
 	shown = shown_mgid();
 	assert_memory_equal(&shown, &dgid, 16);
