@@ -47,7 +47,7 @@ record() {
 	if [ "$f" != 0 ]; then
 		failures+=("$name")
 		tail -150 "$log" | sed "s|^|$name: |"
-		grep -E '^not ok ' "$log" | sed "s|^|$name: |" >>"$work/failed"
+		awk '/^(not )?ok / { said = 0; bad = /^not ok / } bad && said++ < 20' "$log" | sed "s|^|$name: |" >>"$work/failed"
 	fi
 	printf '%-50s %4d passed %d failed %d skipped, %d s\n' "$name" "$p" "$f" "$s" "$4"
 }

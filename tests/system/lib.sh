@@ -50,7 +50,7 @@ check() {
 	echo "not ok - $what"
 	tail -40 "$work/check.out" | sed 's/^/#   /'
 	echo "#   status $status of: $*"
-	[ -z "$lab_pid" ] || counted_drops | sed 's/^/#   /'
+	[ -z "$lab_pid" ] || { counted_drops; kernel_counters; } | sed 's/^/#   /'
 	return 1
 }
 
@@ -58,6 +58,20 @@ check() {
 counted_drops() {
 	timeout 10 "$UIPOIB" -j stats show 2>/dev/null |
 		jq -r '.stats | map(select(.counter | test("drop|discard|error")) | [.host, .dev, .layer, .counter, .value] | map(values) | join(" ")) | "dropped: " + join(", ")'
+}
+
+# kernel_counters: what the kernel of the first six hosts has counted up to now, in two lines for each: echoes and errors of IP
+# and ICMP, and packets and drops of each interface. They show where a packet was lost that uipoib has no counter for.
+kernel_counters() {
+	local h
+	for h in $(timeout 10 "$UIPOIB" -j host show 2>/dev/null | jq -r '.host[:6][].host'); do
+		timeout 10 "$UIPOIB" exec "$h" sh -c '
+			nstat -az | awk -v ORS=" " "/^I(p|cmp).*(Echo|Discards|Fails|Errors|NoRoutes|Timeout)/ && \$2 > 0 { print \$1, \$2 \",\" }"
+			echo
+			awk -v ORS=" " "NR > 2 { print \$1, \"rx\", \$3, \"dropped\", \$5 \", tx\", \$11, \"dropped\", \$13 \",\" }" /proc/net/dev' 2>/dev/null |
+			sed "s/^/$h: /"
+		echo
+	done
 }
 
 skip() { echo "ok - $1 # SKIP $2"; }
