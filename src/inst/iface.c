@@ -47,7 +47,10 @@ static int read_tap(void *ctx, struct pkt **ret)
 	}
 	if (err)
 		return err;
-	/* This fails for frames with VLAN tags, which eth_tx() counts and drops. */
+	/*
+	 * This fails for frames with VLAN tags, which eth_tx() counts and drops, and for frames whose
+	 * checksum would begin in the Ethernet header, which go out with the checksum that they have.
+	 */
 	tap_vnet_to_pkt(f.pkt, &f.vnet);
 	*ret = f.pkt;
 	return 0;

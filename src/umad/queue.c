@@ -11,11 +11,11 @@ static bool has_room(struct umad_conn *c, size_t len)
 	const struct umad_limits *lim = &c->srv->lim;
 
 	if (c->nqueue >= lim->max_queue ||
-	    (c->nqueue && len > lim->max_queue_octets - c->queue_octets)) {
+	    (c->nqueue && c->queue_octets + len > lim->max_queue_octets)) {
 		c->st.drops[UMAD_DROP_QUEUE]++;
 		return false;
 	}
-	if (c->srv->queue_octets && len > lim->max_all_octets - c->srv->queue_octets) {
+	if (c->srv->queue_octets && c->srv->queue_octets + len > lim->max_all_octets) {
 		c->st.drops[UMAD_DROP_MEM]++;
 		return false;
 	}
@@ -24,10 +24,15 @@ static bool has_room(struct umad_conn *c, size_t len)
 
 static void put(struct umad_conn *c, const struct umad_mad *m, const void *data, size_t len)
 {
-	struct umad_out *o = has_room(c, len) ? malloc(sizeof(*o) + len) : NULL;
+	struct umad_out *o;
 
-	if (!o)
+	if (!has_room(c, len))
 		return;
+	o = malloc(sizeof(*o) + len);
+	if (!o) {
+		c->st.drops[UMAD_DROP_MEM]++;
+		return;
+	}
 	o->m = *m;
 	o->m.msg.type = UMAD_MAD;
 	o->m.msg.len = (uint32_t)(sizeof(o->m) + len);

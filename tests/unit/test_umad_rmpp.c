@@ -366,6 +366,38 @@ static void test_octets_of_queues_are_bounded(void **state)
 	assert_int_equal(umad_rig_stats(a).received, 2);
 }
 
+static void test_queue_with_a_mad_above_its_limit_takes_no_other(void **state)
+{
+	const struct umad_limits lim = {
+		.max_conns = 2,
+		.max_queue = 4,
+		.max_queue_octets = 1000,
+		.max_all_octets = 2000,
+		.max_open = 3,
+		.max_open_octets = 4000,
+		.port_max_open = 5,
+		.port_max_open_octets = 6000,
+	};
+	struct umad_stats st;
+
+	(void)state;
+	start(&lim, 1);
+	umad_rig_agent(&rig, a, MAD_CLASS_SA, 2, 1, MAD_METHOD_REPORT);
+	umad_rig_agent(&rig, b, MAD_CLASS_SA, 2, 1, MAD_METHOD_REPORT);
+	send_to(b, 2, 1, 3900);
+	send_to(b, 2, 2, MAD_LEN);
+	send_to(a, 1, 3, MAD_LEN); /* all queues together are above their limit, too */
+	st = umad_rig_stats(b);
+	assert_int_equal(st.received, 1);
+	assert_int_equal(st.drops[UMAD_DROP_QUEUE], 1);
+	st = umad_rig_stats(a);
+	assert_int_equal(st.received, 0);
+	assert_int_equal(st.drops[UMAD_DROP_MEM], 1);
+	assert_non_null(umad_rig_read(b, &got));
+	send_to(b, 2, 4, MAD_LEN);
+	assert_int_equal(umad_rig_stats(b).received, 2);
+}
+
 static void test_counts_of_closed_files_are_kept(void **state)
 {
 	struct umad_conn *c = umad_rig_open(&rig, "a", 0);
@@ -381,6 +413,7 @@ static void test_counts_of_closed_files_are_kept(void **state)
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define L(name) cmocka_unit_test_teardown(name, teardown)
 #define S(name) cmocka_unit_test_setup_teardown(name, setup_small, teardown)
 
 int main(void)
@@ -396,6 +429,7 @@ int main(void)
 		T(test_a_file_may_always_ask_a_little),
 		S(test_queue_of_who_does_not_read_is_bounded),
 		S(test_octets_of_queues_are_bounded),
+		L(test_queue_with_a_mad_above_its_limit_takes_no_other),
 		T(test_counts_of_closed_files_are_kept),
 	};
 
