@@ -5,7 +5,7 @@
  * socket is in udp.c. States:
  *
  *	OFF		not started, or the port is Disabled: ends with uib_link_start() or uib_link_enable(true)
- *	DEAF		nothing is sent or received. Lasts for SILENCE, but after the start for the time silence= of the device
+ *	SILENT		nothing is sent or received. Lasts for SILENCE, but after the start for the time silence= of the device
  *	POLLING		sends keepalives until a valid datagram of the peer arrives
  *	UP		until nothing valid was heard for TIMEOUT, or the SM asks for the link to train again
  *
@@ -27,8 +27,8 @@ const char *uib_link_state_name(enum uib_link_state s)
 {
 	static const char *const names[] = {
 		[UIB_LINK_OFF] = "off",
-		[UIB_LINK_DEAF] = "deaf",
-		[UIB_LINK_POLLING] = "listening",
+		[UIB_LINK_SILENT] = "silent",
+		[UIB_LINK_POLLING] = "polling",
 		[UIB_LINK_UP] = "up",
 	};
 
@@ -63,12 +63,12 @@ static void leave_to(struct uib_link *l, enum uib_link_state state)
 }
 
 /* Begin to poll if the silence has been long enough, else be silent for the rest of it. */
-static void try_listen(struct uib_link *l)
+static void try_polling(struct uib_link *l)
 {
 	u64 now = get_jiffies_64();
 
 	if (time_before64(now, l->silent_until)) {
-		leave_to(l, UIB_LINK_DEAF);
+		leave_to(l, UIB_LINK_SILENT);
 		mod_delayed_work(uib_wq, &l->state_work, l->silent_until - now);
 		return;
 	}
@@ -79,11 +79,11 @@ static void try_listen(struct uib_link *l)
 static void go_silent(struct uib_link *l)
 {
 	l->silent_until = get_jiffies_64() + SILENCE;
-	try_listen(l);
+	try_polling(l);
 }
 
 /*
- * Ends DEAF when the silence is over, and UP when the peer has been quiet for TIMEOUT. A datagram only writes .heard, so
+ * Ends SILENT when the silence is over, and UP when the peer has been quiet for TIMEOUT. A datagram only writes .heard, so
  * that this work is armed once in a time-out and not once per packet. The silence that follows UP is on purpose: if only
  * one direction of the link is broken, the silence makes the other end see the loss too.
  */
@@ -93,8 +93,8 @@ static void state_work(struct work_struct *work)
 	unsigned long end;
 
 	spin_lock_bh(&l->lock);
-	if (l->state == UIB_LINK_DEAF) {
-		try_listen(l);
+	if (l->state == UIB_LINK_SILENT) {
+		try_polling(l);
 	} else if (l->state == UIB_LINK_UP) {
 		end = READ_ONCE(l->heard) + TIMEOUT;
 		if (time_before(jiffies, end))
@@ -134,9 +134,9 @@ void uib_link_enable(struct uib_link *l, bool on)
 {
 	spin_lock_bh(&l->lock);
 	if (on && l->state == UIB_LINK_OFF) {
-		try_listen(l);
+		try_polling(l);
 	} else if (!on && l->state != UIB_LINK_OFF) {
-		if (l->state != UIB_LINK_DEAF) /* DEAF has been silent for a while already */
+		if (l->state != UIB_LINK_SILENT) /* SILENT has been silent for a while already */
 			l->silent_until = get_jiffies_64() + SILENCE;
 		leave_to(l, UIB_LINK_OFF);
 	}
@@ -196,7 +196,7 @@ enum uib_counter uib_link_check_sender(struct uib_link *l, const union uib_addr 
 
 	spin_lock(&l->lock);
 	if (l->state < UIB_LINK_POLLING)
-		why = UIB_DROP_DEAF;
+		why = UIB_DROP_SILENT;
 	else if (l->has_peer && !same_address(from, &l->peer))
 		why = UIB_DROP_STRAY_ADDR;
 	/* sin_port and sin6_port are at the same offset. */
@@ -219,7 +219,7 @@ static enum uib_counter came_up(struct uib_link *l, const union uib_addr *from)
 		/* Show the peer at once that the link is up, not with the next second's keepalive. */
 		mod_delayed_work(uib_wq, &l->keepalive_work, 0);
 	} else if (l->state != UIB_LINK_UP) {
-		why = UIB_DROP_DEAF;
+		why = UIB_DROP_SILENT;
 	}
 	spin_unlock(&l->lock);
 	return why;
@@ -248,7 +248,7 @@ void uib_link_start(struct uib_link *l)
 {
 	spin_lock_bh(&l->lock);
 	l->silent_until = get_jiffies_64() + l->start_silence;
-	try_listen(l);
+	try_polling(l);
 	spin_unlock_bh(&l->lock);
 }
 

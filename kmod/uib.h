@@ -89,7 +89,7 @@ enum uib_counter {
 	UIB_C_LINK_UPS,
 
 	/* Why a datagram or a packet was discarded */
-	UIB_DROP_DEAF,
+	UIB_DROP_SILENT,
 	UIB_DROP_STRAY_ADDR,
 	UIB_DROP_STRAY_PORT,
 	UIB_DROP_SHORT,
@@ -127,7 +127,7 @@ enum uib_counter {
 
 enum uib_link_state {
 	UIB_LINK_OFF, /* not started, Disabled, or stopped */
-	UIB_LINK_DEAF, /* neither sends nor receives, so that the peer sees the link drop */
+	UIB_LINK_SILENT, /* neither sends nor receives, so that the peer sees the link drop */
 	UIB_LINK_POLLING, /* sends keepalives to the peer, if one is known, and waits for a datagram */
 	UIB_LINK_UP,
 };
@@ -151,8 +151,8 @@ struct uib_link {
 	union uib_addr listen, peer;
 	unsigned long start_silence; /* length of the silence after the start, in jiffies */
 	unsigned long heard; /* time of the last valid datagram, in jiffies */
-	u64 silent_until; /* end of DEAF, in jiffies64, because jiffies may wrap while the link is OFF */
-	struct delayed_work state_work; /* ends DEAF and UP */
+	u64 silent_until; /* end of SILENT, in jiffies64, because jiffies may wrap while the link is OFF */
+	struct delayed_work state_work; /* ends SILENT and UP */
 	struct delayed_work keepalive_work;
 	struct delayed_work retrain_work; /* takes the link down after the SM asked for it */
 };

@@ -63,7 +63,7 @@ one_log() {
 tap_log() {
 	local log=$2
 	shift 2
-	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 5 "${TEST_TIMEOUT:-300}" "$@" >"$log" 2>&1
+	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 60 "${TEST_TIMEOUT:-300}" "$@" >"$log" 2>&1
 }
 
 # unit_log NAME LOGFILE CMD...: run a test that does not sleep. Its bound is 300 s of CPU, because the time that passes says nothing

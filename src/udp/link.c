@@ -11,8 +11,8 @@ const char *udp_link_state_name(enum udp_link_state s)
 {
 	static const char *const names[] = {
 		[UDP_LINK_OFF] = "off",
-		[UDP_LINK_DEAF] = "deaf",
-		[UDP_LINK_LISTENING] = "listening",
+		[UDP_LINK_SILENT] = "silent",
+		[UDP_LINK_POLLING] = "polling",
 		[UDP_LINK_UP] = "up",
 	};
 
@@ -23,7 +23,7 @@ const char *udp_drop_name(enum udp_drop d)
 {
 	static const char *const names[UDP_DROP_MAX] = {
 		[UDP_DROP_NONE] = "none",
-		[UDP_DROP_DEAF] = "deaf",
+		[UDP_DROP_SILENT] = "silent",
 		[UDP_DROP_STRAY_ADDR] = "stray address",
 		[UDP_DROP_STRAY_PORT] = "stray port",
 		[UDP_DROP_SHORT] = "too short",
@@ -52,7 +52,7 @@ static void enter(struct udp_link *l, enum udp_link_state state, ns_t now)
 	timer_cancel(l->timers, &l->state_timer);
 	if (was_up && l->learn)
 		l->has_peer = false;
-	if (state == UDP_LINK_OFF || state == UDP_LINK_DEAF || !l->has_peer)
+	if (state == UDP_LINK_OFF || state == UDP_LINK_SILENT || !l->has_peer)
 		timer_cancel(l->timers, &l->keepalive_timer);
 	if (was_up == up)
 		return;
@@ -76,17 +76,17 @@ static void keepalive_due(struct timer *t, ns_t now)
 	keep_alive(container_of(t, struct udp_link, keepalive_timer), now);
 }
 
-/* Enter LISTENING if the silence has been long enough, else DEAF until it has. */
+/* Enter POLLING if the silence has been long enough, else SILENT until it has. */
 static void try_listen(struct udp_link *l, ns_t now)
 {
 	ns_t until = l->silent_since + UDP_LINK_SILENCE;
 
 	if (now < until) {
-		enter(l, UDP_LINK_DEAF, now);
+		enter(l, UDP_LINK_SILENT, now);
 		timer_arm(l->timers, &l->state_timer, until);
 		return;
 	}
-	enter(l, UDP_LINK_LISTENING, now);
+	enter(l, UDP_LINK_POLLING, now);
 	keep_alive(l, now);
 }
 
@@ -111,7 +111,7 @@ static void state_due(struct timer *t, ns_t now)
 {
 	struct udp_link *l = container_of(t, struct udp_link, state_timer);
 
-	if (l->state == UDP_LINK_DEAF)
+	if (l->state == UDP_LINK_SILENT)
 		try_listen(l, now);
 	else if (l->state == UDP_LINK_UP)
 		check_heard(l, now);
@@ -159,8 +159,8 @@ void udp_link_want(struct udp_link *l, bool on, ns_t now)
 		try_listen(l, now);
 		return;
 	}
-	/* In DEAF the silence has already begun. */
-	if (l->state != UDP_LINK_DEAF)
+	/* In SILENT the silence has already begun. */
+	if (l->state != UDP_LINK_SILENT)
 		l->silent_since = now;
 	enter(l, UDP_LINK_OFF, now);
 }
@@ -191,8 +191,8 @@ static enum udp_drop check_packet(const uint8_t *p, size_t len)
 static enum udp_drop check(const struct udp_link *l, const struct ip_endpoint *from,
 			   const uint8_t *data, size_t len)
 {
-	if (l->state != UDP_LINK_LISTENING && l->state != UDP_LINK_UP)
-		return UDP_DROP_DEAF;
+	if (l->state != UDP_LINK_POLLING && l->state != UDP_LINK_UP)
+		return UDP_DROP_SILENT;
 	if (l->has_peer && !ip_endpoint_same_addr(from, &l->peer))
 		return UDP_DROP_STRAY_ADDR;
 	if (l->has_peer && from->port != l->peer.port)
@@ -229,7 +229,7 @@ enum udp_drop udp_link_rx(struct udp_link *l, const struct ip_endpoint *from, co
 	} else {
 		l->stats.rx_keepalives++;
 	}
-	if (l->state == UDP_LINK_LISTENING)
+	if (l->state == UDP_LINK_POLLING)
 		came_up(l, from, now);
 	return UDP_DROP_NONE;
 }

@@ -10,18 +10,18 @@
  * and which datagrams are accepted. It neither opens sockets nor reads headers after the LRH.
  *
  *	state	   meaning			left by
- *	OFF	   this side does not take part	udp_link_want(true): DEAF, or LISTENING if this side
+ *	OFF	   this side does not take part	udp_link_want(true): SILENT, or POLLING if this side
  *						was silent for UDP_LINK_SILENCE already
- *	DEAF	   nothing is sent or accepted,	end of UDP_LINK_SILENCE: LISTENING;
+ *	SILENT	   nothing is sent or accepted,	end of UDP_LINK_SILENCE: POLLING;
  *		   so that the peer sees the	udp_link_want(false): OFF
  *		   link go down
- *	LISTENING  keepalives are sent, if the	valid datagram of the peer: UP;
+ *	POLLING	   keepalives are sent, if the	valid datagram of the peer: UP;
  *		   peer is known; none was	udp_link_want(false): OFF
  *		   received yet
- *	UP	   packets are exchanged	no valid datagram for UDP_LINK_TIMEOUT: DEAF;
+ *	UP	   packets are exchanged	no valid datagram for UDP_LINK_TIMEOUT: SILENT;
  *						udp_link_want(false): OFF
  *
- * A peer that is not configured is learnt from the first valid datagram in LISTENING, and forgotten
+ * A peer that is not configured is learnt from the first valid datagram in POLLING, and forgotten
  * when UP is left. A datagram is valid if it is empty, or if LVer, PktLen and VCRC of its packet
  * are right.
  */
@@ -39,18 +39,18 @@
 
 enum udp_link_state {
 	UDP_LINK_OFF,
-	UDP_LINK_DEAF,
-	UDP_LINK_LISTENING,
+	UDP_LINK_SILENT,
+	UDP_LINK_POLLING,
 	UDP_LINK_UP,
 };
-/* Return "off", "deaf", "listening" or "up". */
+/* Return "off", "silent", "polling" or "up". */
 const char *udp_link_state_name(enum udp_link_state s);
 
 /* Reasons for which a datagram or a packet is discarded. */
 enum udp_drop {
 	UDP_DROP_NONE,
 	/* reasons for received datagrams */
-	UDP_DROP_DEAF, /* the state is DEAF or OFF */
+	UDP_DROP_SILENT, /* the state is SILENT or OFF */
 	UDP_DROP_STRAY_ADDR, /* the sender does not have the address of the peer */
 	UDP_DROP_STRAY_PORT, /* the sender has the address of the peer, but another UDP port */
 	UDP_DROP_SHORT, /* the datagram is shorter than LRH and CRCs */
@@ -93,13 +93,13 @@ struct udp_link {
 	struct ip_endpoint peer;
 	/* start of the silence; time of the last valid datagram; time when the state was entered */
 	ns_t silent_since, heard, changed;
-	struct timer state_timer; /* end of DEAF, and of UP when nothing is received */
+	struct timer state_timer; /* end of SILENT, and of UP when nothing is received */
 	struct timer keepalive_timer;
 	struct udp_link_stats stats;
 };
 
 /**
- * udp_link_init() - Start a link, in state DEAF
+ * udp_link_init() - Start a link, in state SILENT
  * @peer:	address of the peer, which is copied; NULL: it is learnt
  *
  * The other pointers are borrowed.
@@ -108,7 +108,7 @@ void udp_link_init(struct udp_link *l, struct timers *timers, const struct ip_en
 		   const struct udp_link_ops *ops, void *ctx, ns_t now);
 
 /*
- * udp_link_fresh() - Enter LISTENING at once, after udp_link_init()
+ * udp_link_fresh() - Enter POLLING at once, after udp_link_init()
  *
  * The other end must be new, too: then it has no old session, so no silence is needed to make it notice the end of one.
  * Every later silence has its full length.

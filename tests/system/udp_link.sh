@@ -208,7 +208,7 @@ check "a broadcast from here" broadcast h1
 check "a broadcast from there" broadcast h3
 check "nothing was dropped at any end" equal "0 0" \
 	"$(for n in "$inst" "$far"; do u -n "$n" -j fabric udp show; done |
-		jq -s '[.[].udp[] | .drops | del(.deaf) | add] | add' | sed 's/$/ 0/')"
+		jq -s '[.[].udp[] | .drops | del(.silent) | add] | add' | sed 's/$/ 0/')"
 
 # --- captures and faults work as on any link
 

@@ -112,16 +112,16 @@ static void test_silent_and_deaf_for_4_s_after_its_start(void **state)
 	struct rig r;
 
 	start(&r, &peer, T0);
-	assert_int_equal(r.l.state, UDP_LINK_DEAF);
+	assert_int_equal(r.l.state, UDP_LINK_SILENT);
 	until(&r, T0 + NS_SEC(4) - 1);
-	assert_int_equal(r.l.state, UDP_LINK_DEAF);
-	assert_int_equal(hear(&r, &peer), UDP_DROP_DEAF);
+	assert_int_equal(r.l.state, UDP_LINK_SILENT);
+	assert_int_equal(hear(&r, &peer), UDP_DROP_SILENT);
 	assert_int_equal(r.keepalives, 0);
 	until(&r, T0 + NS_SEC(4));
-	assert_int_equal(r.l.state, UDP_LINK_LISTENING);
+	assert_int_equal(r.l.state, UDP_LINK_POLLING);
 	assert_int_equal(r.keepalives, 1);
 	assert_false(r.up);
-	assert_int_equal(r.l.stats.drops[UDP_DROP_DEAF], 1);
+	assert_int_equal(r.l.stats.drops[UDP_DROP_SILENT], 1);
 	finish(&r);
 }
 
@@ -132,16 +132,16 @@ static void test_fresh_listens_at_once_and_is_silent_for_4_s_later(void **state)
 
 	start(&r, &peer, T0);
 	udp_link_fresh(&r.l, r.now);
-	assert_int_equal(r.l.state, UDP_LINK_LISTENING);
+	assert_int_equal(r.l.state, UDP_LINK_POLLING);
 	assert_int_equal(r.keepalives, 1);
 	assert_int_equal(hear(&r, &peer), UDP_DROP_NONE);
 	assert_true(r.up);
 	until(&r, T0 + NS_SEC(3));
-	assert_int_equal(r.l.state, UDP_LINK_DEAF);
+	assert_int_equal(r.l.state, UDP_LINK_SILENT);
 	until(&r, T0 + NS_SEC(7) - 1);
-	assert_int_equal(r.l.state, UDP_LINK_DEAF);
+	assert_int_equal(r.l.state, UDP_LINK_SILENT);
 	until(&r, T0 + NS_SEC(7));
-	assert_int_equal(r.l.state, UDP_LINK_LISTENING);
+	assert_int_equal(r.l.state, UDP_LINK_POLLING);
 	finish(&r);
 }
 
@@ -233,10 +233,10 @@ static void test_silent_and_deaf_for_4_s_after_a_time_out(void **state)
 	 */
 	start_up(&r);
 	until(&r, T0 + NS_SEC(7));
-	assert_int_equal(r.l.state, UDP_LINK_DEAF);
+	assert_int_equal(r.l.state, UDP_LINK_SILENT);
 	before = r.keepalives;
 	until(&r, T0 + NS_SEC(11) - 1);
-	assert_int_equal(hear(&r, &peer), UDP_DROP_DEAF);
+	assert_int_equal(hear(&r, &peer), UDP_DROP_SILENT);
 	assert_int_equal(r.keepalives, before);
 	until(&r, T0 + NS_SEC(11));
 	assert_int_equal(r.keepalives, before + 1);
@@ -274,7 +274,7 @@ static void test_strays_by_address_port_and_family(void **state)
 	assert_int_equal(hear(&r, &other_addr), UDP_DROP_STRAY_ADDR);
 	assert_int_equal(hear(&r, &other_port), UDP_DROP_STRAY_PORT);
 	assert_int_equal(hear(&r, &v6), UDP_DROP_STRAY_ADDR);
-	assert_int_equal(r.l.state, UDP_LINK_LISTENING);
+	assert_int_equal(r.l.state, UDP_LINK_POLLING);
 	assert_int_equal(hear(&r, &peer), UDP_DROP_NONE);
 	assert_int_equal(hear(&r, &other_addr), UDP_DROP_STRAY_ADDR);
 	assert_int_equal(hear(&r, &other_port), UDP_DROP_STRAY_PORT);
@@ -292,7 +292,7 @@ static void test_peer_is_learnt_from_the_first_valid_and_forgotten_with_the_link
 
 	start(&r, NULL, T0);
 	until(&r, T0 + NS_SEC(20));
-	assert_int_equal(r.l.state, UDP_LINK_LISTENING);
+	assert_int_equal(r.l.state, UDP_LINK_POLLING);
 	assert_int_equal(r.keepalives, 0);
 	/* no timer is needed without a peer to call */
 	assert_int_equal(timers_next(&r.ts), NS_NEVER);
@@ -325,13 +325,13 @@ static void test_told_down_it_is_silent_and_deaf_for_4_s(void **state)
 	assert_int_equal(r.l.state, UDP_LINK_OFF);
 	assert_false(r.up);
 	udp_link_want(&r.l, true, r.now);
-	assert_int_equal(r.l.state, UDP_LINK_DEAF);
-	assert_int_equal(hear(&r, &peer), UDP_DROP_DEAF);
+	assert_int_equal(r.l.state, UDP_LINK_SILENT);
+	assert_int_equal(hear(&r, &peer), UDP_DROP_SILENT);
 	until(&r, T0 + NS_MSEC(9500) - 1);
-	assert_int_equal(r.l.state, UDP_LINK_DEAF);
+	assert_int_equal(r.l.state, UDP_LINK_SILENT);
 	assert_int_equal(r.keepalives, before);
 	until(&r, T0 + NS_MSEC(9500));
-	assert_int_equal(r.l.state, UDP_LINK_LISTENING);
+	assert_int_equal(r.l.state, UDP_LINK_POLLING);
 	assert_int_equal(r.keepalives, before + 1);
 	finish(&r);
 }
@@ -346,11 +346,11 @@ static void test_disabled_it_stays_silent_and_deaf(void **state)
 	udp_link_want(&r.l, false, r.now);
 	until(&r, T0 + NS_SEC(100));
 	assert_int_equal(r.keepalives, before);
-	assert_int_equal(hear(&r, &peer), UDP_DROP_DEAF);
+	assert_int_equal(hear(&r, &peer), UDP_DROP_SILENT);
 	assert_int_equal(timers_next(&r.ts), NS_NEVER);
 	/* The peer saw the link drop long ago, so no silence is needed. */
 	udp_link_want(&r.l, true, r.now);
-	assert_int_equal(r.l.state, UDP_LINK_LISTENING);
+	assert_int_equal(r.l.state, UDP_LINK_POLLING);
 	assert_int_equal(r.keepalives, before + 1);
 	finish(&r);
 }
@@ -364,16 +364,16 @@ static void test_silence_is_counted_from_when_it_began(void **state)
 	until(&r, r.now + NS_MSEC(1500));
 	udp_link_want(&r.l, true, r.now);
 	until(&r, T0 + NS_SEC(8) - 1);
-	assert_int_equal(r.l.state, UDP_LINK_DEAF);
+	assert_int_equal(r.l.state, UDP_LINK_SILENT);
 	/* Switching off and on during the silence does not change its duration. */
 	udp_link_want(&r.l, false, r.now);
 	udp_link_want(&r.l, true, r.now);
-	assert_int_equal(r.l.state, UDP_LINK_DEAF);
+	assert_int_equal(r.l.state, UDP_LINK_SILENT);
 	until(&r, T0 + NS_SEC(8));
-	assert_int_equal(r.l.state, UDP_LINK_LISTENING);
+	assert_int_equal(r.l.state, UDP_LINK_POLLING);
 	/* A second identical call has no effect. */
 	udp_link_want(&r.l, true, r.now);
-	assert_int_equal(r.l.state, UDP_LINK_LISTENING);
+	assert_int_equal(r.l.state, UDP_LINK_POLLING);
 	finish(&r);
 }
 

@@ -167,14 +167,14 @@ def expect_events(far, name, want, do, what=None):
 # --- the steps
 
 def make(far, name, listen):
-    """Add the device. It is deaf for 2 s; if the machine was too slow to send a datagram in that time, add it again."""
+    """Add the device. It is silent for 2 s; if the machine was too slow to send a datagram in that time, add it again."""
     host, _, port = listen.rpartition(":")
     far.peer = (host, int(port))
     for _ in range(5):
         write("/sys/module/uib/parameters/add",
               f"{name} listen={listen} peer={far.name} guid={GUID:#x} mtu=2048 silence=2000")
         far.send(b"")
-        if read(name)["deaf"] == 1:
+        if read(name)["silent"] == 1:
             return True
         write("/sys/module/uib/parameters/remove", name)
     return False
@@ -363,7 +363,7 @@ def main():
     name, listen, here = sys.argv[1:]
     far = Far(here, 1, 0x40)
     far.honest, far.name = True, here
-    good = tell(make(far, name, listen), "uib.ko counts 1 drop_deaf")
+    good = tell(make(far, name, listen), "uib.ko counts 1 drop_silent")
     far.qpn = ipoib_qpn(name)
     for step in (check_down, check_init, check_active):
         good &= step(far, name)

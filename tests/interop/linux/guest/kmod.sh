@@ -169,12 +169,12 @@ check "ib2 in b" ns_ib b uib2 10.8.0.2/24
 check "a ping from a to b" eventually 60 reaches
 ip -n a link set va down
 check "a socket that has no way: drop_tx_error" eventually 10 discards
-check "the link goes down" eventually 20 link_is uib1 deaf
+check "the link goes down" eventually 20 link_is uib1 silent
 ip -n a link set va up
 check "and comes back" eventually 60 reaches
 ip netns del b
 check "a namespace takes its device along" eventually 20 gone uib2
-check "the other end notices" eventually 20 link_is uib1 deaf
+check "the other end notices" eventually 20 link_is uib1 silent
 check "its name is free" add uib2 listen=127.0.0.1:7001
 check "removed again" remove uib2
 kill $opensm
