@@ -126,7 +126,7 @@ struct ibsim_stats {
 	uint64_t drop_malformed; /* MADs of a wrong length or version */
 	uint64_t drop_no_client; /* MADs whose sender is not a client, or no longer one */
 	uint64_t drop_duplicate; /* requests with the TID and class of an open request */
-	uint64_t drop_open; /* requests returned at once with status 110: too many are open, or they cannot be sent */
+	uint64_t drop_open; /* requests returned at once with status 110: too many, or not sent */
 	uint64_t drop_address; /* MADs to an invalid LID; a request is returned with status 110 */
 	uint64_t drop_queue; /* MADs for clients whose queue is full, see IBSIM_UNSOLICITED_MAX */
 	uint64_t drop_rmpp; /* RMPP ACKs, STOPs and ABORTs for clients, which do not know RMPP */

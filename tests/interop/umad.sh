@@ -114,8 +114,7 @@ check "killed in the middle, nothing of it stays" in_the_middle
 check "killed at any moment, nothing of them stays" at_any_moment
 check "and who comes next is served" equal 6 "$(nodes h1)"
 
-bx h2 ping -n -i 0.05 10.4.0.3 >"$work/ping"
-pinger=$!
+check "h2 and h3 exchange datagrams all the time" probe_start others h2 h3 10.4.0.3
 "$UIPOIB" exec h1 env >"$work/env"
 socket=$(sed -n 's/^UIPOIB_UMAD=//p' "$work/env")
 background python3 -B tests/interop/umad_hostile.py "$socket" >"$work/hostile.out" 2>&1
@@ -134,10 +133,7 @@ hostile_says() { cat "$work/hostile.out"; grep -q "^done$" "$work/hostile.out"; 
 check "nonsense is refused, and hurts nobody" hostile_says
 check "what was not read, or too much, is counted" test "$(stat_of 'drop_(not_read|too_many_under_way)')" -gt 0
 check "nothing of the flood stays" eventually 5 nobody_is_left
-kill -INT "$pinger"
-wait "$pinger"
-lossless() { ping_lost_nothing "$work/ping"; }
-check "packets of others were not lost meanwhile" lossless
+check "packets of others were not lost meanwhile" probe_lost_nothing others
 check "end" lab_down
 
 # --- tables of many segments, which come in a memfd

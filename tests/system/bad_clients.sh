@@ -6,7 +6,7 @@
 #
 #	garbage, stuck reader, ...  --->  /run/uipoib/NAME.sock  <---  uipoib link show
 #
-#	h1 --- Switch1 --- Switch2 --- h2           ping runs all the time
+#	h1 --- Switch1 --- Switch2 --- h2           datagrams go both ways all the time
 #	            \       /
 #	             Switch3
 . "$(dirname "$0")/lib.sh"
@@ -15,8 +15,7 @@ python=$(PATH=/usr/bin:$PATH command -v python3) # a path that any user may exec
 topo_ring 2 3 >"$work/lab.topo"
 conf_hosts 2 >"$work/lab.conf"
 lab_up
-bx h1 ping -n -i 0.05 10.4.0.2 >"$work/ping"
-pinger=$!
+check "h1 and h2 exchange datagrams all the time" probe_start all h1 h2 10.4.0.2
 
 cat >"$work/client.py" <<'END'
 import json, os, random, socket, sys, time
@@ -227,9 +226,7 @@ except (PermissionError, BrokenPipeError, ConnectionResetError):
 	return $status
 }
 check "only root and the owner are served, whatever the mode of the file" stranger
-kill -INT $pinger
-wait $pinger
-check "the fabric went on all the time" ping_lost_nothing "$work/ping"
+check "the fabric went on all the time" probe_lost_nothing all
 idle_again() {
 	local p before us
 	p=$(u -j instance show | jq '.instance[0].pid')

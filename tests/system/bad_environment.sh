@@ -155,8 +155,7 @@ deaf_works() {
 	for k in 1 2 3 4 5 6 7 8; do
 		timeout 60 "$UIPOIB" -n "$inst-2" fabric sweep || return 1
 	done
-	u -n "$inst-2" exec h1 ping -n -q -c 20 -i 0.05 -W 5 10.4.0.2 | tee "$work/out"
-	grep -q ' 0% packet loss' "$work/out"
+	UIPOIB_NAME=$inst-2 probe_start deaf h1 h2 10.4.0.2 20 && probe_wait deaf && grep '^20 packets transmitted, 20 received' "$work/probe.deaf"
 }
 check "and its fabric works" deaf_works
 deaf_ends() { u -n "$inst-2" stop && wait $deaf; }

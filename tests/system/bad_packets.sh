@@ -22,7 +22,7 @@ ping_all() {
 	local a b
 	for a in 1 2 3 4; do
 		for b in 1 2 3 4; do
-			[ $a = $b ] || x h$a ping -q -n -c 1 -W 2 10.4.0.$b || return 1
+			[ $a = $b ] || x h$a ping -q -n -c 1 -w 10 10.4.0.$b || return 1
 		done
 	done
 }
@@ -121,6 +121,8 @@ storm() {
 		u fabric fault add "$p" corrupt 30% all && u fabric fault add "$p" duplicate 10% all || return 1
 	done
 	for h in 1 2 3 4; do
+		# Answers that wait for a neighbour must not use up what the kernel has for the pings of all namespaces.
+		x h$h sh -c 'echo 4096 >/proc/sys/net/ipv4/neigh/uib0/unres_qlen_bytes' || return 1
 		bx h$h ping -q -n -f -w 3 -s 1400 10.4.0.$((h % 4 + 1))
 		pings+=" $!"
 	done

@@ -130,7 +130,7 @@ side_by_side() {
 	local a=$!
 	u demo -n "$inst-b" >"$work/b"
 	local b=$?
-	wait $a && [ $b = 0 ]
+	wait $a && [ $b = 0 ] || { cat "$work/a" "$work/b"; return 1; }
 }
 check "two at a time" side_by_side
 finish

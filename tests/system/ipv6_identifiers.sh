@@ -49,17 +49,9 @@ check "S1: nothing of the GUID is in it" not_eui64
 check "S1: hosts reach each other by these addresses" eventually 10 pings_all
 
 # --- prefixes that a router advertises
-cat >"$work/ra.py" <<'END'
-import ipaddress, socket, struct, sys
-s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
-s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, socket.if_nametoindex("uib0"))
-s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
-opts = b"".join(struct.pack(">BBBBIII", 3, 4, 64, 0xC0, 86400, 14400, 0) + ipaddress.ip_address(p).packed for p in sys.argv[1:])
-s.sendto(struct.pack(">BBHBBHII", 134, 0, 0, 64, 0, 0, 0, 0) + opts, ("ff02::1", 0, 0, socket.if_nametoindex("uib0")))
-END
 global_of() { x "$1" ip -6 -o addr show dev uib0 scope global dynamic | awk -v p="$2" 'index($4, p) == 1 { print $4 }' | cut -d/ -f1; }
 has_global() { [ -n "$(global_of "$1" fd0a:)" ] && [ -n "$(global_of "$1" fd0b:)" ]; }
-advertised() { x h4 /usr/bin/python3 "$work/ra.py" fd0a:1:2:3:: fd0b:1:2:3:: && has_global h1 && has_global h3; }
+advertised() { advertise h4 prefix fd0a:1:2:3:: fd0b:1:2:3:: && has_global h1 && has_global h3; }
 iid() { echo "$1" | awk -F: '{ print $(NF-3) ":" $(NF-2) ":" $(NF-1) ":" $NF }'; }
 check "addresses of two advertised prefixes" eventually 10 advertised
 first_global="$(global_of h1 fd0a:) $(global_of h1 fd0b:)"

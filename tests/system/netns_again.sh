@@ -46,8 +46,7 @@ check "its addresses are usable" eventually 10 no_tentative 3
 before=$(settings)
 fds=$(files)
 x h1 ping -n -c 3 -i 0.2 10.4.0.2 >"$work/first" # addresses are resolved before figures count
-bx h1 ping -n -i 0.05 10.4.0.2 >"$work/others"
-others=$!
+check "h1 and h2 exchange datagrams all the time" probe_start others h1 h2 10.4.0.2
 
 for round in first second; do
 	name=$(cookie)
@@ -105,9 +104,7 @@ umount -l "/run/netns/$space"
 check "it is unmounted: the interfaces come up in the one before" eventually 30 as_before
 check "and are reached" eventually 30 reaches
 
-kill -INT $others
-wait $others
-check "other hosts did not notice" ping_lost_nothing "$work/others"
+check "other hosts did not notice" probe_lost_nothing others
 same_files() { equal "$fds" "$(files)"; }
 check "no descriptor is left over" eventually 5 same_files
 

@@ -15,7 +15,6 @@ lab_up
 
 link() { u -j link show dev "uib0@$1" | jq -r ".link[0].$2"; }
 tap_mtu() { x "$1" cat /sys/class/net/uib0/mtu; }
-ipv6_mtu() { x "$1" cat /proc/sys/net/ipv6/conf/uib0/mtu; }
 
 check "h1 has the profile" equal encaparp00 "$(link h1 profile)"
 check "and h4 the default" equal rfc4391 "$(link h4 profile)"
@@ -61,89 +60,20 @@ says6() { x h1 ip -6 neigh flush dev uib0 && u trace h1 h2 -6 >"$work/trace"; ca
 check "P20: the trace has IBARP in words" eventually 10 says4
 check "P14: and the option of Neighbour Discovery" eventually 10 says6
 
-cat >"$work/ra.py" <<-'END'
-	"""Sends a router advertisement with the MTU argv[1] on uib0."""
-	import socket
-	import struct
-	import sys
-	s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
-	s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
-	mtu = struct.pack(">BBHI", 5, 1, 0, int(sys.argv[1]))
-	s.sendto(struct.pack(">BBHBBHII", 134, 0, 0, 64, 0, 0, 0, 0) + mtu, ("ff02::1", 0, 0, socket.if_nametoindex("uib0")))
-END
-heard_ras() { x h1 awk '$1 == "Icmp6InRouterAdvertisements" { print $2 }' /proc/net/snmp6; }
-ra_came() { [ "$(heard_ras)" -gt "$1" ]; }
-advertised() { # SENT WANT: h1 gets an advertisement of the MTU SENT, and then has WANT for IPv6
-	local before
-	before=$(heard_ras)
-	x h2 /usr/bin/python3 "$work/ra.py" "$1" && eventually 5 ra_came "$before" && equal "$2" "$(ipv6_mtu h1)"
-}
-ra_within() { advertised 1400 1400 && advertised 2044 2044; }
-ra_above() { advertised 4096 2044 && advertised 2045 2044; }
+ra_within() { advertised_mtu 1400 1400 && advertised_mtu 2044 2044; }
+ra_above() { advertised_mtu 4096 2044 && advertised_mtu 2045 2044; }
 check "P9: an MTU in an advertisement makes it less" ra_within
 check "P10: a larger one is ignored" ra_above
 check "and is in the log" grep -q 'router advertisement with MTU 4096, more than the link.s 2044: ignored' "$work/lab.log"
 manual() { # as a DHCP client sets the MTU that it was given
-	x h1 ip link set uib0 mtu 1400 && advertised 1500 1400 && x h1 ping -n -q -c 1 -W 5 -M "do" -s 1372 10.4.0.2 &&
+	x h1 ip link set uib0 mtu 1400 && advertised_mtu 1500 1400 && x h1 ping -n -q -c 1 -W 5 -M "do" -s 1372 10.4.0.2 &&
 		refuse 1 '[Mm]essage too long' x h1 ping -n -c 1 -W 5 -M "do" -s 1373 10.4.0.2 && x h1 ip link set uib0 mtu 2044
 }
 check "P9 P11: one that DHCP or somebody sets, too, and it bounds those of advertisements" manual
 
-cat >"$work/octets.py" <<-'END'
-	"""Every packet of LID argv[2] to a QP of IPoIB in the capture argv[1] is as the draft draws it. argv[3] is the port's GID."""
-	import ipaddress
-	import sys
-	from struct import pack, unpack_from
-	sys.path.insert(0, "examples")
-	from peer.wire import Drop, decode
-	lid, gid, qkey = int(sys.argv[2]), ipaddress.ip_address(sys.argv[3]).packed, 0x80000B1B
-	kinds = dict.fromkeys(("sidr", "request", "reply", "option", "ipv4", "ipv6", "multicast"), 0)
-	data, at = open(sys.argv[1], "rb").read(), 24
-	def hardware(p):                                    # P14, P20: EUI-64, Reserved8 QPN24, Q_Key32, GID with its first word twice
-	    return pack(">8sII4s16s", gid[8:], p.src_qp, qkey, gid[:4], gid)
-	while at + 16 <= len(data):
-	    length, = unpack_from("<8xI", data, at)
-	    raw = data[at + 32:at + 16 + length]            # without the ERF header
-	    at += 16 + length
-	    assert raw[48 if raw[1] & 3 == 3 else 8] == 0x64                                            # P1: UD, SEND only
-	    try:
-	        p = decode(raw)
-	    except Drop:
-	        continue
-	    if p.slid != lid:
-	        continue
-	    if p.dest_qp == 1 and p.payload[1] == 7:                                                    # P18: SIDR_REQ
-	        assert unpack_from(">BBBB12xH", p.payload) == (1, 7, 2, 3, 0x17), p.payload.hex()
-	        kinds["sidr"] += 1
-	    if p.dest_qp <= 1:
-	        continue
-	    reserved, kind = unpack_from(">HH", p.payload)
-	    body = p.payload[4:]
-	    assert reserved == 0 and kind in (0x0800, 0x86DD), p.payload.hex()                          # P2-P4, P22
-	    assert p.pkey == 0xFFFF and p.qkey == qkey
-	    if p.dest_qp == 0xFFFFFF:
-	        assert p.grh.dgid[:6] == bytes.fromhex("ff12401bffff" if kind == 0x0800 else "ff12601bffff")
-	        kinds["multicast"] += 1
-	    else:
-	        assert p.grh is None
-	    if kind == 0x0800 and body[0] >> 4 != 4:
-	        assert len(p.payload) == 92, p.payload.hex()                                            # P20
-	        assert len(raw) == (68 if p.grh else 28) + 92 + 6                                       # P21, without its slip
-	        op, = unpack_from(">6xH", body)
-	        assert body[:6] == bytes.fromhex("002008002004") and op in (1, 2)                       # P23
-	        who = body[8:44] if op == 1 else body[48:84]                                            # P26, P27: not swapped
-	        assert who == hardware(p), body.hex()
-	        assert (op == 1) == (p.dest_qp == 0xFFFFFF)                                             # P16
-	        kinds["request" if op == 1 else "reply"] += 1
-	        continue
-	    kinds["ipv4" if kind == 0x0800 else "ipv6"] += 1
-	    if kind == 0x86DD and body[6] == 58 and body[40] in (135, 136) and body[64:65] in (b"\1", b"\2"):
-	        assert body[64:] == pack(">BBH", 1 if body[40] == 135 else 2, 5, 0) + hardware(p), body.hex()  # P14
-	        kinds["option"] += 1
-	print(kinds)
-	assert all(kinds.values())
-END
-octets() { /usr/bin/python3 -B "$work/octets.py" "$work/all.pcap" "$(link h1 lid)" "$(link h1 gid)"; }
+asked() { x h2 ip neigh flush dev uib0 && x h2 ping -n -q -c 3 -i 0.1 -W 5 10.4.0.1; }
+check "h1 is asked for its address" asked
+octets() { /usr/bin/python3 -B tests/system/octets_encaparp00.py "$work/all.pcap" "$(link h1 lid)" "$(link h1 gid)"; }
 check "P1-P4 P14 P16 P18 P20-P23 P26 P27: every packet of h1 is as the draft draws it" octets
 
 shows() { [ "$(link h1 state)" = JOINING ] && link h1 reason | grep "$1"; }

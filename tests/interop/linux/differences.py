@@ -15,27 +15,12 @@ import types
 from struct import unpack_from
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, sys.path[0] + "/../../../examples")
-from peer.wire import Drop, decode                      # noqa: E402
+sys.path.insert(0, sys.path[0] + "/../..")
+from sent import sent                                   # noqa: E402
 
 SA, SET, DELETE, MCMEMBER, INFORM = 3, 2, 0x15, 0x38, 0x03
 FULL, NON, SEND_ONLY_NON, SEND_ONLY_FULL = 1, 2, 4, 8
 PEER_GUID = 0x00ACE000000D1FF0
-
-
-def packets(path, lid):
-    """Yields each decoded packet that LID has sent, with its octets."""
-    data, at = open(path, "rb").read(), 24
-    while at + 16 <= len(data):
-        length, = unpack_from("<8xI", data, at)
-        raw = data[at + 32:at + 16 + length]            # skip the ERF header
-        at += 16 + length
-        try:
-            p = decode(raw)
-        except Drop:
-            continue
-        if p.slid == lid:
-            yield p, raw
 
 
 def ethertype(p):
@@ -160,7 +145,7 @@ def hexdump(raw):
 
 
 def find(path, lid, what):
-    for p, raw in packets(path, int(lid, 0)):
+    for p, raw in sent(path, int(lid, 0)):
         if KINDS[what](p):
             hexdump(raw)
             return 0
@@ -168,7 +153,7 @@ def find(path, lid, what):
 
 
 def count(path, lid, what):
-    print(sum(bool(KINDS[what](p)) for p, _ in packets(path, int(lid, 0))))
+    print(sum(bool(KINDS[what](p)) for p, _ in sent(path, int(lid, 0))))
     return 0
 
 

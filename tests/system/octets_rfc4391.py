@@ -13,8 +13,8 @@ import ipaddress
 import sys
 from struct import pack, unpack_from
 
-sys.path.insert(0, "examples")
-from peer.wire import Drop, decode  # noqa: E402  (CRCs and the headers below IPoIB)
+sys.path.insert(0, sys.path[0] + "/..")
+from sent import sent  # noqa: E402
 
 lid, gid, pkey = int(sys.argv[2]), ipaddress.ip_address(sys.argv[3]).packed, int(sys.argv[4], 0)
 IPV4, ARP, IPV6 = 0x0800, 0x0806, 0x86DD
@@ -60,17 +60,8 @@ def check(p, kinds):
 
 def main():
     kinds = dict.fromkeys(("ipv4", "ipv6", "multicast", "request", "reply", "option"), 0)
-    data, at = open(sys.argv[1], "rb").read(), 24
-    while at + 16 <= len(data):
-        length, = unpack_from("<8xI", data, at)
-        raw = data[at + 32:at + 16 + length]        # without the ERF header
-        at += 16 + length
-        try:
-            p = decode(raw)
-        except Drop:
-            continue
-        if p.slid == lid and p.dest_qp > 1 and p.pkey == pkey:
-            assert raw[48 if p.grh else 8] == 0x64  # UD, SEND only
+    for p, _ in sent(sys.argv[1], lid):
+        if p.dest_qp > 1 and p.pkey == pkey:
             check(p, kinds)
     print(kinds)
     assert all(kinds.values())
