@@ -113,14 +113,26 @@ pool_record() {
 		record "${pooled[i]}" "$work/pool.$i" "$status" "$seconds"
 	done
 }
-# Ctrl-C does not reach processes in the background.
+# Ctrl-C does not reach processes in the background. The programs get SIGTERM, and the shells that wait for them are waited for,
+# so that scripts have removed what they made when this script ends.
 end_pool() {
 	local p
 	for p in $(jobs -rp); do
-		kill "$p" $(cat "/proc/$p/task/$p/children")
+		kill $(programs "$p")
 	done
 	wait
 } 2>/dev/null
+# programs PID: the descendants of a shell of this script that are no shells of this script
+programs() {
+	local c
+	for c in $(cat "/proc/$1/task/$1/children"); do
+		if cmp -s "/proc/$c/cmdline" "/proc/$$/cmdline"; then
+			programs "$c"
+		else
+			echo "$c"
+		fi
+	done
+}
 pool_end() {
 	pool_wait 1
 	pool_record
