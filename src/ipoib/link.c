@@ -270,7 +270,7 @@ static int link_init(struct ipoib_link *l, const struct ipoib_link_cfg *cfg)
 	l->profile = cfg->profile ? cfg->profile : ipoib_profile_at(0);
 	l->sl_from = cfg->sl_from ? cfg->sl_from : l->profile->sl_from;
 	l->pkey = cfg->pkey | IB_PKEY_FULL;
-	l->port.pkey_index = -1;
+	l->port = (struct ipoib_port){ .state = IB_PORT_DOWN, .pkey_index = -1 };
 	memcpy(l->name, cfg->name, sizeof(l->name));
 	l->name[sizeof(l->name) - 1] = '\0';
 	reason_default(l, IPOIB_LINK_DOWN);
