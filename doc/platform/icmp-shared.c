@@ -38,7 +38,8 @@ static unsigned short sum(const void *data, size_t len)
 /* Send a ping to this namespace's 127.0.0.1, and tell whether the kernel answers it. */
 static bool answered(void)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct icmphdr req = { .type = ICMP_ECHO }, *icmp;
 	int s = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
 	struct pollfd p = { .fd = s, .events = POLLIN };

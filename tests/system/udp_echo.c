@@ -63,7 +63,8 @@ static int open_socket(const char *address, const char *port)
 	int s, err = getaddrinfo(address, port, &hints, &a);
 
 	if (err) {
-		fprintf(stderr, "udp_echo: %s port %s: %s\n", address ? address : "any", port, gai_strerror(err));
+		fprintf(stderr, "udp_echo: %s port %s: %s\n", address ? address : "any", port,
+			gai_strerror(err));
 		exit(2);
 	}
 	s = socket(a->ai_family, SOCK_DGRAM, 0);
@@ -126,7 +127,8 @@ static void receive_until(struct asker *a, int64_t end, bool all)
 	struct pollfd p = { .fd = a->sock, .events = POLLIN };
 
 	for (int64_t left; (left = end - now()) > 0 && !(all && a->received >= a->sent);) {
-		struct timespec t = { .tv_sec = left / (1000 * NS_PER_MS), .tv_nsec = left % (1000 * NS_PER_MS) };
+		struct timespec t = { .tv_sec = left / (1000 * NS_PER_MS),
+				      .tv_nsec = left % (1000 * NS_PER_MS) };
 
 		if (ppoll(&p, 1, &t, NULL) > 0)
 			receive(a);
@@ -145,7 +147,8 @@ static int ask(struct asker *a, uint64_t count, int64_t interval)
 		receive_until(a, next + interval, false);
 	}
 	receive_until(a, now() + LINGER, true);
-	printf("%llu packets transmitted, %llu received\n", (unsigned long long)a->sent, (unsigned long long)a->received);
+	printf("%llu packets transmitted, %llu received\n", (unsigned long long)a->sent,
+	       (unsigned long long)a->received);
 	if (!a->received)
 		return 1;
 	printf("rtt min/avg/max = %.3f/%.3f/%.3f ms\n", (double)a->least / NS_PER_MS,
@@ -160,7 +163,8 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "serve"))
 		serve(argv[2]);
 	if (argc != 6 || strcmp(argv[1], "ask") || strtoll(argv[5], NULL, 10) <= 0) {
-		fprintf(stderr, "usage: udp_echo serve PORT | udp_echo ask ADDRESS PORT COUNT MS\n");
+		fprintf(stderr,
+			"usage: udp_echo serve PORT | udp_echo ask ADDRESS PORT COUNT MS\n");
 		return 2;
 	}
 	a.sock = open_socket(argv[2], argv[3]);

@@ -79,6 +79,18 @@ static void two_switches(struct net *net, unsigned int parallel)
 		net_join(i < 2 ? s1 : s2, net_ca(net, 1));
 }
 
+/* Three switches, each with a cable to both others and one CA */
+static void ring_of_switches(struct net *net, struct net_node *s[3])
+{
+	for (int i = 0; i < 3; i++)
+		s[i] = net_switch(net, 8);
+	net_link(s[0], 1, s[1], 1);
+	net_link(s[1], 2, s[2], 1);
+	net_link(s[2], 2, s[0], 2);
+	for (int i = 0; i < 3; i++)
+		net_join(s[i], net_ca(net, 1));
+}
+
 /* --- cases */
 
 static void test_one_switch_comes_up(void **state)
@@ -447,13 +459,7 @@ static void test_cut_link_is_routed_around(void **state)
 	struct sm *sm;
 
 	net_init(&net);
-	for (int i = 0; i < 3; i++)
-		s[i] = net_switch(&net, 8);
-	net_link(s[0], 1, s[1], 1);
-	net_link(s[1], 2, s[2], 1);
-	net_link(s[2], 2, s[0], 2);
-	for (int i = 0; i < 3; i++)
-		net_join(s[i], net_ca(&net, 1));
+	ring_of_switches(&net, s);
 	sm = net_sm(s[0], NULL);
 	assert_true(net_until_up(&net, sm, 1));
 	net_run(&net, net.now + NS_SEC(5));
@@ -876,13 +882,7 @@ static void test_cable_pulled_in_mid_sweep_takes_nobody_away(void **state)
 		struct sm *sm;
 
 		net_init(&net);
-		for (int i = 0; i < 3; i++)
-			s[i] = net_switch(&net, 8);
-		net_link(s[0], 1, s[1], 1);
-		net_link(s[1], 2, s[2], 1);
-		net_link(s[2], 2, s[0], 2);
-		for (int i = 0; i < 3; i++)
-			net_join(s[i], net_ca(&net, 1));
+		ring_of_switches(&net, s);
 		sm = net_sm(s[0], NULL);
 		assert_true(net_until_up(&net, sm, 1));
 		net_run(&net, net.now + NS_SEC(5));
