@@ -416,7 +416,7 @@ flow_stop() {
 
 # The kernel answers the pings of all namespaces by one socket for each CPU, whose memory another script may use up for seconds
 # (doc/platform/icmp-shared.c). So a ping may be lost without anybody's fault, and what must not be lost is sent by UDP.
-declare -A probes
+declare -A probes=()
 
 # probe_start NAME HOST OTHER ADDRESS [COUNT [MS]]: HOST sends a datagram each MS ms (50) to this ADDRESS of OTHER, which sends it back,
 # COUNT times, or until probe_end. udp_echo's output is $work/probe.NAME.
