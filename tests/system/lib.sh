@@ -249,6 +249,7 @@ lab_down() {
 	wait "$lab_pid"
 	status=$?
 	lab_pid=
+	[ $status = 0 ] || { echo "exit status $status; the lab said:"; tail -30 "$work/lab.log"; }
 	return $status
 }
 
