@@ -158,10 +158,17 @@ check "UDP between stations" flow s2 m2 10.4.0.32 -u -b 20M -n 2M
 check "each station has a QPN of its own on the wire" distinct_qpns
 check "link show tells of stations" eventually 1 sh -c "\"$UIPOIB\" -d link show dev uib0@h1 | grep -q 52:54:00:00:00:11"
 
+# A station that is idle for 10 s would give way to the third one.
+busy=''
+for m in m1 m2; do
+	at $m ping -n -q -i 0.5 10.4.0.2 >/dev/null &
+	busy+=" $!"
+done
 check "a third station is one too many on h3" macvlan_station m3 h3 33 52:54:00:00:00:33
 check "it is refused, and counted" not at m3 ping -n -c 1 -W 1 10.4.0.2
 check "under its reason" test "$(counter uib0@h3 drop_tap_station_limit)" -gt 0
 check "the others go on" pings m1 2
+kill $busy
 
 # --- s2 moves: a machine with the same MAC and address starts behind h2 and announces itself
 
