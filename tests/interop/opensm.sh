@@ -72,11 +72,12 @@ same_tables() { diff "$work/ibsim.$1/opensm.fdbs" "$osm_dir/opensm.fdbs" | head 
 #   7.2.7); OpenSM knows ("during ACTIVE transition") and goes on;
 # - trap 144, not an error: IsSM of the previous OpenSM was cleared when that OpenSM ended. Our port repeats the trap until an SM
 #   represses it; ibsim sends it once, when there is no SM.
-# A host may also ask for a path before the first sweep is over, because it knows the SM's LID from the previous OpenSM. The new
-# OpenSM does not know the host's LID (ERR 7504), its port (ERR 1F16 for a path, ERR 1B04 for a group) or a way there (ERR 1F07) yet, and the host
-# asks again. If a host subscribes at that time, a second line follows ERR 7504: ERR 4308 with the same LID. For a LID without ERR 7504 before it, ERR 4308 is an error.
+# A host may also ask for a path or a group before the first sweep is over, because it knows the SM's LID from the previous OpenSM, or repeat
+# the trap above. The new OpenSM does not know the host's LID (ERR 7504), its port (a different number for each attribute; for a trap ERR 3809) or a
+# way there (ERR 1F07) yet, and the host asks again. If a host subscribes at that time, a second line follows ERR 7504: ERR 4308 with the same LID.
+# For a LID without ERR 7504 before it, ERR 4308 is an error.
 data_only='log_rcv_cb_error: ERR 3111: Received MAD with error status = 0x1C|log_trap_info: .* num:144 '
-too_early='ERR 7504: Lid is out of range|ERR 1(F16|B04): Cannot find requester physical port|ERR 1F07: Dead end path'
+too_early='ERR 7504: Lid is out of range|ERR ....: Cannot find requester physical port|ERR 3809: Failed to find source physical port for trap|ERR 1F07: Dead end path'
 
 same_errors() {
 	awk -v early="$too_early" '
