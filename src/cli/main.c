@@ -26,6 +26,8 @@ static const struct cli_cmd objects[] = {
 	{ "capture", cli_capture, "start | stop | show", "packets to a file, for tshark" },
 	{ "trace", cli_trace, "A B", "one ping, as the fabric saw it" },
 	{ "monitor", cli_monitor, "", "what happens, as it happens" },
+	{ "conform", cli_conform, "--dut udp:ADDR:PORT", "judge another IPoIB, clause by clause",
+	  .own_options = true },
 	{ NULL },
 };
 

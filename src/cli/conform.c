@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/conform_io.h"
+#include "conf/conf.h"
+
+#define CLAUSES_MAX 64
+
+struct conform_opts {
+	struct conform_cfg cfg;
+	struct ip_endpoint listen;
+	const char *clause[CLAUSES_MAX + 1];
+	unsigned int nclauses;
+	const char *hook, *junit, *json, *pcap_dir;
+	bool strict;
+};
+
+static int usage(int status)
+{
+	fputs("uipoib conform --dut udp:ADDR:PORT [--listen ADDR:PORT] [OPTION ...]\n"
+	      "        play switch, SM, SA and peers at one end of a UDP link, and judge the IPoIB "
+	      "implementation\n"
+	      "        at the other end, the DUT, clause by clause\n"
+	      "  --dut udp:ADDR:PORT    the DUT's end of the link\n"
+	      "  --listen ADDR:PORT     this end (a port that the kernel chooses)\n"
+	      "  --profile P            rfc4391, linux or hld2002, whose packets are the same "
+	      "(rfc4391)\n"
+	      "  --clause ID            judge this clause or case only, and those that it needs; "
+	      "repeatable\n"
+	      "  --address A            an IP address of the DUT, one of each version (10.9.0.1, "
+	      "fd09::1);\n"
+	      "                         the peers are in the same /24 and /64\n"
+	      "  --hook CMD             makes the DUT act; gets a step, as \"send 239.7.0.1\", as "
+	      "arguments\n"
+	      "  --strict               INCONCLUSIVE counts as a failure\n"
+	      "  --json F, --junit F    the report as a file; - is standard output\n"
+	      "  --pcap-dir D           a capture of each FAIL\n"
+	      "  --list                 the clauses, and why some have no case\n"
+	      "exit status: 0 no FAIL, 1 a FAIL, or interrupted, 2 usage, 3 it cannot be run\n",
+	      status ? stderr : stdout);
+	return status;
+}
+
+static int set_dut(struct conform_opts *o, const char *text)
+{
+	if (strncmp(text, "udp:", 4) || conf_parse_endpoint(&o->cfg.dut, text + 4))
+		return cli_error(PROTO_EXIT_USAGE,
+				 "conform: --dut '%s': expected udp:ADDR:PORT, as "
+				 "udp:127.0.0.1:6001 or udp:[::1]:6001",
+				 text);
+	return 0;
+}
+
+static int set_listen(struct conform_opts *o, const char *text)
+{
+	if (conf_parse_endpoint(&o->listen, text))
+		return cli_error(PROTO_EXIT_USAGE, "conform: --listen '%s': expected ADDR:PORT",
+				 text);
+	return 0;
+}
+
+static int set_address(struct conform_opts *o, const char *text)
+{
+	if (inet_pton(AF_INET, text, o->cfg.ip4) != 1 && inet_pton(AF_INET6, text, o->cfg.ip6) != 1)
+		return cli_error(PROTO_EXIT_USAGE,
+				 "conform: --address '%s': expected an IPv4 or IPv6 address", text);
+	return 0;
+}
+
+static int set_profile(const char *name)
+{
+	static const char *const same_wire[] = { "rfc4391", "linux", "hld2002" };
+	static const char *const others[] = { "encaparp00", "v4mc01", "v6ib00" };
+
+	for (unsigned int i = 0; i < 3; i++)
+		if (!strcmp(name, same_wire[i]))
+			return 0;
+	for (unsigned int i = 0; i < 3; i++)
+		if (!strcmp(name, others[i]))
+			return cli_error(PROTO_EXIT_USAGE,
+					 "conform: --profile '%s': there are no cases for this "
+					 "profile yet; rfc4391, linux and hld2002 have cases",
+					 name);
+	return cli_error(PROTO_EXIT_USAGE,
+			 "conform: --profile '%s': expected rfc4391, linux or hld2002", name);
+}
+
+static int set_clause(struct conform_opts *o, const char *id)
+{
+	if (o->nclauses == CLAUSES_MAX)
+		return cli_error(PROTO_EXIT_USAGE, "conform: --clause: more than %d", CLAUSES_MAX);
+	o->clause[o->nclauses++] = id;
+	return 0;
+}
+
+enum {
+	OPT_DUT = 256,
+	OPT_LISTEN,
+	OPT_PROFILE,
+	OPT_CLAUSE,
+	OPT_ADDRESS,
+	OPT_HOOK,
+	OPT_STRICT,
+	OPT_JSON,
+	OPT_JUNIT,
+	OPT_PCAP,
+	OPT_LIST
+};
+
+static const struct option long_options[] = {
+	{ "dut", required_argument, NULL, OPT_DUT },
+	{ "listen", required_argument, NULL, OPT_LISTEN },
+	{ "profile", required_argument, NULL, OPT_PROFILE },
+	{ "clause", required_argument, NULL, OPT_CLAUSE },
+	{ "address", required_argument, NULL, OPT_ADDRESS },
+	{ "hook", required_argument, NULL, OPT_HOOK },
+	{ "strict", no_argument, NULL, OPT_STRICT },
+	{ "json", required_argument, NULL, OPT_JSON },
+	{ "junit", required_argument, NULL, OPT_JUNIT },
+	{ "pcap-dir", required_argument, NULL, OPT_PCAP },
+	{ "list", no_argument, NULL, OPT_LIST },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL },
+};
+
+/* Return: 0; -1: what was asked for is printed; else an exit status */
+static int one_option(struct conform_opts *o, int opt)
+{
+	switch (opt) {
+	case OPT_DUT:
+		return set_dut(o, optarg);
+	case OPT_LISTEN:
+		return set_listen(o, optarg);
+	case OPT_PROFILE:
+		return set_profile(optarg);
+	case OPT_CLAUSE:
+		return set_clause(o, optarg);
+	case OPT_ADDRESS:
+		return set_address(o, optarg);
+	case OPT_HOOK:
+		o->hook = optarg;
+		return 0;
+	case OPT_STRICT:
+		o->strict = true;
+		return 0;
+	case OPT_JSON:
+		o->json = optarg;
+		return 0;
+	case OPT_JUNIT:
+		o->junit = optarg;
+		return 0;
+	case OPT_PCAP:
+		o->pcap_dir = optarg;
+		return 0;
+	case OPT_LIST:
+		conform_print_list(stdout);
+		return -1;
+	case 'h':
+		usage(PROTO_EXIT_OK);
+		return -1;
+	default:
+		return usage(PROTO_EXIT_USAGE);
+	}
+}
+
+static int parse(struct conform_opts *o, int argc, char **argv)
+{
+	int opt, status;
+
+	optind = 0;
+	while ((opt = getopt_long(argc, argv, "h", long_options, NULL)) >= 0) {
+		status = one_option(o, opt);
+		if (status)
+			return status;
+	}
+	if (optind < argc)
+		return cli_error(PROTO_EXIT_USAGE, "conform: '%s': unexpected", argv[optind]);
+	if (!o->cfg.dut.family)
+		return cli_error(PROTO_EXIT_USAGE,
+				 "conform: --dut is missing: expected --dut udp:ADDR:PORT");
+	if (!o->listen.family) {
+		o->listen = (struct ip_endpoint){ .family = o->cfg.dut.family };
+		if (ip_endpoint_is_loopback(&o->cfg.dut))
+			memcpy(o->listen.addr, o->cfg.dut.addr, sizeof(o->listen.addr));
+	}
+	if (o->listen.family != o->cfg.dut.family)
+		return cli_error(PROTO_EXIT_USAGE,
+				 "conform: --listen and --dut are of different IP versions");
+	o->cfg.clauses = o->clause;
+	return 0;
+}
+
+/* Opens a file for a report before the run, so that a wrong name is told at once */
+static int open_file(FILE **ret, const char *name)
+{
+	*ret = NULL;
+	if (!name)
+		return 0;
+	*ret = strcmp(name, "-") ? fopen(name, "we") : stdout;
+	return *ret ? 0 : cli_error(PROTO_EXIT_ENV, "conform: %s: %s", name, strerror(errno));
+}
+
+static int close_file(FILE *f, const char *name, int status)
+{
+	bool lost = f && (ferror(f) || fflush(f));
+
+	if (f && f != stdout)
+		lost |= fclose(f) != 0;
+	return lost ? cli_error(PROTO_EXIT_ENV, "conform: %s: not written completely", name)
+		    : status;
+}
+
+static void progress(void *ctx, const struct conform_result *r)
+{
+	FILE *f = ctx;
+
+	conform_print_result(f, r);
+	fflush(f);
+}
+
+static int judge(const struct conform_opts *o, const struct conform_report *rep)
+{
+	if (rep->interrupted || conform_count(rep, CONFORM_FAIL))
+		return PROTO_EXIT_FAILED;
+	if (o->strict && conform_count(rep, CONFORM_INCONCLUSIVE))
+		return PROTO_EXIT_FAILED;
+	return PROTO_EXIT_OK;
+}
+
+static int run(struct conform_opts *o, struct conform_outside *out, FILE *json, FILE *junit)
+{
+	FILE *text = json == stdout || junit == stdout ? stderr : stdout;
+	struct conform_report rep;
+	const char *unknown;
+	int status, err = conform_run(&rep, &o->cfg, &out->io, progress, text, &unknown);
+
+	if (err == -ENOENT)
+		return cli_error(
+			PROTO_EXIT_USAGE,
+			"conform: --clause '%s': no such clause or case; --list shows them",
+			unknown);
+	if (err)
+		return cli_error(PROTO_EXIT_ENV, "conform: %s", strerror(-err));
+	conform_print_summary(text, &rep);
+	if (json)
+		conform_print_json(json, &rep);
+	if (junit)
+		conform_print_junit(junit, &rep);
+	status = judge(o, &rep);
+	conform_report_fini(&rep);
+	return status;
+}
+
+int cli_conform(int argc, char **argv)
+{
+	struct conform_opts o = { 0 };
+	struct conform_outside out = { 0 };
+	char text[CONF_ENDPOINT_MAX];
+	FILE *json = NULL, *junit = NULL;
+	int status = parse(&o, argc, argv), err;
+
+	if (status)
+		return status < 0 ? PROTO_EXIT_OK : status;
+	status = open_file(&json, o.json);
+	if (!status)
+		status = open_file(&junit, o.junit);
+	if (status)
+		return close_file(json, o.json, status);
+	if (!ip_endpoint_is_loopback(&o.listen))
+		cli_error(0, "conform: warning: a UDP link is not authenticated");
+	out.dut = o.cfg.dut;
+	out.hook = o.hook;
+	out.pcap_dir = o.pcap_dir;
+	err = conform_outside_open(&out, &o.listen);
+	if (err) {
+		status = cli_error(PROTO_EXIT_ENV, "conform: --listen %s: %s",
+				   conf_print_endpoint(&o.listen, text), strerror(-err));
+	} else {
+		status = run(&o, &out, json, junit);
+		conform_outside_close(&out);
+	}
+	status = close_file(json, o.json, status);
+	return close_file(junit, o.junit, status);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "conform/chapters.h"
+#include "conform/sa.h"
+#include "conform/sm.h"
+
+/* The link, the SMA, and the port's way to Active. IBTA volume 1, chapter 14. */
+
+static bool is_up(const struct world *w, const void *arg)
+{
+	return w->up;
+}
+
+/* Silence of this end, then at most the silence and the time-out of the other, and a keepalive of each */
+#define LINK_TIME NS_SEC(13)
+
+static void link_up(struct run *r)
+{
+	struct world *w = r->w;
+
+	if (!check(r, world_wait(w, is_up, NULL, LINK_TIME), NULL,
+		   "no valid datagram came from the DUT's address within 13 s"))
+		return;
+}
+
+static void valid_datagrams(struct run *r, const struct seen *s)
+{
+	check(r, s->kind != SEEN_MALFORMED, s,
+	      "the packet is no UD packet, has a wrong length, or a wrong ICRC");
+}
+
+static int get(struct run *r, uint16_t attr, uint32_t mod, const struct seen **ret)
+{
+	struct sm_request q = { .method = MAD_METHOD_GET, .attr = attr, .mod = mod };
+	int status = world_sm_ask(r->w, &q, ret);
+
+	if (status < 0)
+		missing(r, "no answer to SubnGet of attribute 0x%04x, asked three times", attr);
+	return status;
+}
+
+static void node_info(struct run *r)
+{
+	struct world_dut *d = &r->w->dut;
+	const struct seen *s;
+
+	if (get(r, SMP_ATTR_NODE_INFO, 0, &s) < 0)
+		return;
+	smp_node_info_decode(&d->node, sm_attr_data(s), SMP_DATA_LEN);
+	d->gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, d->node.port_guid);
+	check(r, mad_status(s->payload) == MAD_STATUS_DR_D, s,
+	      "the status is 0x%04x, expected the D bit alone", mad_status(s->payload));
+	check(r, d->node.node_type == IB_NODE_CA, s, "NodeType is %u: the DUT must be a CA (1)",
+	      d->node.node_type);
+	check(r, d->node.nports >= 1 && d->node.local_port >= 1, s,
+	      "NumPorts and LocalPortNum must not be 0");
+	check(r, d->node.node_guid && d->node.port_guid, s, "a GUID is 0");
+}
+
+static void directed_route(struct run *r)
+{
+	static const uint8_t permissive[2] = { 0xff, 0xff };
+	const struct seen *s;
+
+	if (get(r, SMP_ATTR_NODE_INFO, 0, &s) < 0)
+		return;
+	check_octets(r, s, s->payload + MAD_OFF_METHOD, "\x81", 1, "the method");
+	check(r, mad_status(s->payload) & MAD_STATUS_DR_D, s, "the D bit of the answer is 0");
+	check_octets(r, s, s->payload + SMP_OFF_HOP_CNT, "\1", 1, "HopCount");
+	check_octets(r, s, s->payload + SMP_OFF_HOP_PTR, "\1", 1, "HopPointer");
+	check_octets(r, s, s->payload + SMP_OFF_RETURN_PATH + 1, &r->w->dut.node.local_port, 1,
+		     "ReturnPath[1]");
+	check_octets(r, s, s->raw + IB_LRH_OFF_DLID, permissive, 2, "DLID");
+	check_octets(r, s, s->raw + IB_LRH_OFF_SLID, permissive, 2, "SLID");
+}
+
+static void smps_on_vl15(struct run *r, const struct seen *s)
+{
+	if (s->kind == SEEN_MALFORMED || (s->kind != SEEN_SMP && s->h.lrh.vl != IB_VL15))
+		return;
+	check(r, s->h.lrh.vl == IB_VL15, s, "an SMP came on VL %u, expected VL 15", s->h.lrh.vl);
+	check(r, s->kind == SEEN_SMP, s, "a packet for QP 0x%x came on VL 15", s->h.bth.dest_qp);
+	check(r, !s->h.has_grh, s, "an SMP has a GRH");
+	check(r, s->h.deth.src_qp == IB_QP0, s, "an SMP comes from QP 0x%x", s->h.deth.src_qp);
+}
+
+static void port_info(struct run *r)
+{
+	struct smp_port_info *pi = &r->w->dut.port;
+	const struct seen *s;
+
+	if (get(r, SMP_ATTR_PORT_INFO, 0x80000001, &s) < 0)
+		return;
+	smp_port_info_decode(pi, sm_attr_data(s), SMP_DATA_LEN);
+	check(r, (mad_status(s->payload) & 0x7fff) == 0, s,
+	      "status 0x%04x, though bit 31 of the modifier is to be ignored",
+	      mad_status(s->payload));
+	check(r, pi->port_state == IB_PORT_INIT, s,
+	      "PortState is %u, expected Init (2) on a link that has just come up", pi->port_state);
+	check(r, pi->phys_state == IB_PHYS_LINK_UP, s,
+	      "PortPhysicalState is %u, expected LinkUp (5)", pi->phys_state);
+	check(r, pi->mtu_cap >= WORLD_MTU, s, "MTUCap is %u: IP over InfiniBand needs 2048 (4)",
+	      pi->mtu_cap);
+}
+
+static void set_state(struct smp_port_info *pi, unsigned int state)
+{
+	pi->port_state = (uint8_t)state;
+}
+
+static void set_lid(struct smp_port_info *pi, unsigned int lid)
+{
+	pi->lid = (uint16_t)lid;
+}
+
+static void set_mtu(struct smp_port_info *pi, unsigned int code)
+{
+	pi->neighbor_mtu = (uint8_t)code;
+}
+
+/* A Set that has to be refused: status 0x1C, and nothing is changed */
+static void refused(struct run *r, void (*change)(struct smp_port_info *pi, unsigned int arg),
+		    unsigned int arg)
+{
+	const struct seen *s;
+	struct smp_port_info pi;
+	int status = world_sm_port(r->w, change, arg, &s);
+
+	if (status < 0) {
+		missing(r, "no answer to Set(PortInfo)");
+		return;
+	}
+	check(r, status == MAD_STATUS_BAD_VALUE, s,
+	      "the status of Set(PortInfo) is 0x%04x, expected 0x001c", status);
+	if (get(r, SMP_ATTR_PORT_INFO, 1, &s) < 0)
+		return;
+	smp_port_info_decode(&pi, sm_attr_data(s), SMP_DATA_LEN);
+	check(r, pi.port_state == IB_PORT_INIT, s,
+	      "PortState is %u after the refused Set, expected Init", pi.port_state);
+	check(r, pi.lid == r->w->dut.port.lid, s, "the refused Set has changed the LID to 0x%x",
+	      pi.lid);
+}
+
+static void no_active_from_init(struct run *r)
+{
+	refused(r, set_state, IB_PORT_ACTIVE);
+}
+
+static void no_multicast_lid(struct run *r)
+{
+	refused(r, set_lid, IB_LID_MCAST_MIN);
+}
+
+static void no_mtu_above_cap(struct run *r)
+{
+	refused(r, set_mtu, r->w->dut.port.mtu_cap + 1u);
+}
+
+static void nop_keeps(struct run *r)
+{
+	const struct seen *s;
+	int status = world_sm_port(r->w, NULL, 0, &s);
+
+	if (status < 0) {
+		missing(r, "no answer to Set(PortInfo)");
+		return;
+	}
+	check(r, status == 0, s, "the status of Set(PortInfo) is 0x%04x, expected 0", status);
+	check(r, r->w->dut.port.port_state == IB_PORT_INIT, s,
+	      "PortState NOP has made PortState %u, expected Init", r->w->dut.port.port_state);
+	check_be16(r, s, sm_attr_data(s) + 16, r->w->dut.lid, "LID in the answer");
+	check_be16(r, s, sm_attr_data(s) + 18, WORLD_SM_LID, "MasterSMLID in the answer");
+}
+
+static void pkey_table(struct run *r)
+{
+	const struct seen *s;
+
+	if (get(r, SMP_ATTR_PKEY_TABLE, 0, &s) < 0)
+		return;
+	check(r, r->w->dut.node.pkey_cap >= 1, s, "PartitionCap is 0");
+	check_be16(r, s, sm_attr_data(s), IB_PKEY_DEFAULT, "entry 0 of the P_Key table");
+}
+
+/* Sets tables and takes the port to Active. Return: the status of the first request that was not granted, or 0 */
+static int activate(struct world *w, const struct seen **ret)
+{
+	uint8_t pkeys[SMP_DATA_LEN] = { 0xff, 0xff }, vl[SMP_DATA_LEN] = { 0 };
+	struct sm_request tables[] = {
+		{ .method = MAD_METHOD_SET, .attr = SMP_ATTR_PKEY_TABLE, .data = pkeys },
+		{ .method = MAD_METHOD_SET, .attr = SMP_ATTR_SLTOVL, .data = vl },
+	};
+	int status;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		if (i == 1 && !(w->dut.port.cap_mask & SMP_CAP_IS_SL_MAP))
+			continue;
+		status = world_sm_ask(w, &tables[i], ret);
+		if (status)
+			return status;
+	}
+	status = world_sm_port(w, NULL, 0, ret);
+	if (!status)
+		status = world_sm_port(w, set_state, IB_PORT_ARMED, ret);
+	if (status)
+		return status;
+	w->dut.active =
+		true; /* it may send as soon as it has the next request, before it answers */
+	status = world_sm_port(w, set_state, IB_PORT_ACTIVE, ret);
+	w->dut.state = w->dut.port.port_state;
+	return status;
+}
+
+static void active(struct run *r)
+{
+	const struct seen *s;
+	int status = activate(r->w, &s);
+
+	if (status < 0) {
+		missing(r, "no answer to a Set on the way to Active");
+		return;
+	}
+	check(r, status == 0, s, "status 0x%04x on the way to Active", status);
+	check(r, r->w->dut.port.port_state == IB_PORT_ACTIVE, s,
+	      "PortState is %u, expected Active (4)", r->w->dut.port.port_state);
+}
+
+static void data_only_when_active(struct run *r, const struct seen *s)
+{
+	if (s->kind == SEEN_MALFORMED || s->kind == SEEN_SMP || s->h.lrh.vl == IB_VL15)
+		return;
+	check(r, r->w->dut.active, s, "a packet came on VL %u before the port was Active",
+	      s->h.lrh.vl);
+}
+
+static void lid_routed(struct run *r)
+{
+	struct sm_request q = { .method = MAD_METHOD_GET,
+				.attr = SMP_ATTR_NODE_INFO,
+				.by_lid = true };
+	const struct seen *s;
+
+	if (world_sm_ask(r->w, &q, &s) < 0) {
+		missing(r, "no answer to a LID-routed SubnGet(NodeInfo)");
+		return;
+	}
+	check_octets(r, s, s->payload + MAD_OFF_CLASS, "\1", 1, "the class");
+	check_be16(r, s, s->raw + IB_LRH_OFF_DLID, WORLD_SM_LID, "DLID");
+	check_be16(r, s, s->raw + IB_LRH_OFF_SLID, r->w->dut.lid, "SLID");
+}
+
+static void unknown_attribute(struct run *r)
+{
+	struct sm_request q = { .method = MAD_METHOD_GET, .attr = 0x7f7f };
+	const struct seen *s;
+	int status = world_sm_ask(r->w, &q, &s);
+
+	if (status < 0)
+		missing(r, "no answer to SubnGet of an attribute that does not exist");
+	else
+		check(r, status == MAD_STATUS_BAD_ATTR, s, "status 0x%04x, expected 0x000c",
+		      status);
+}
+
+static bool joined(const struct world *w, const void *arg)
+{
+	return ((const struct world_group *)arg)->dut_state & MCM_JOIN_FULL;
+}
+
+bool bringup_restore(struct world *w)
+{
+	ib_gid bcast = sa_mgid_broadcast();
+	struct world_group *g = world_group(w, &bcast);
+	const struct seen *s;
+
+	if (!world_wait(w, is_up, NULL, LINK_TIME))
+		return false;
+	if (g)
+		g->dut_state = 0;
+	w->nsubs = 0;
+	if (activate(w, &s))
+		return false;
+	return !g || world_wait(w, joined, g, WORLD_LONGEST);
+}
+
+static const struct conform_case cases[] = {
+	{ "U1", "the link comes up", "doc/udp-link.md, States",
+	  "An end sends keepalives, and is up as soon as it hears a valid datagram.", NULL, link_up,
+	  NULL },
+	{ "U2", "each datagram is a packet with right lengths and CRCs",
+	  "doc/udp-link.md, Datagrams; IBTA 7.8",
+	  "One datagram is one packet, from LRH to VCRC. Both CRCs MUST be right.", "U1", NULL,
+	  valid_datagrams },
+	{ "I2/node-info", "the SMA answers SubnGet(NodeInfo)", "IBTA 14.2.5.3",
+	  "Each node answers NodeInfo, in Init and every later state.", "U1", node_info, NULL },
+	{ "I1", "the answer of a directed route goes back as it came", "IBTA 14.2.2",
+	  "The D bit is set, ReturnPath has the port, the LIDs are permissive.", "I2/node-info",
+	  directed_route, NULL },
+	{ "I3", "SMPs use QP0 and VL15, without GRH", "IBTA 13.5.1, 14.2.1",
+	  "QP0 only on VL15, without GRH; VL15 only for QP0.", "U1", NULL, smps_on_vl15 },
+	{ "I5/init", "PortInfo shows a port that has just come up", "IBTA 14.2.5.6, 7.2.3",
+	  "PortState is Init when the link has come up; bit 31 of the modifier is ignored.",
+	  "I2/node-info", port_info, NULL },
+	{ "I5/skip", "Active is not entered from Init", "IBTA 7.2.7",
+	  "Active only from Armed, otherwise status 0x1C.", "I5/init", no_active_from_init, NULL },
+	{ "I5/lid", "a LID of the multicast range is refused", "IBTA 14.2.5.6",
+	  "A LID of 0xC000 or more is refused.", "I5/init", no_multicast_lid, NULL },
+	{ "I5/mtu", "a NeighborMTU above MTUCap is refused", "IBTA 14.2.5.6",
+	  "NeighborMTU above MTUCap is refused with status 0x1C.", "I5/init", no_mtu_above_cap,
+	  NULL },
+	{ "I5/nop", "PortState NOP changes no state, other fields are taken", "IBTA 14.2.5.6",
+	  "The value 0 of PortState keeps the state.", "I5/init", nop_keeps, NULL },
+	{ "I7", "entry 0 of the P_Key table is 0xFFFF", "IBTA 10.9.1.2",
+	  "The table begins with the default P_Key, 0xFFFF.", "I2/node-info", pkey_table, NULL },
+	{ "I5/active", "the port becomes Active by Armed and Active", "IBTA 7.2.7, 14.2.5.6",
+	  "Armed from Init, Active from Armed.", "I5/init", active, NULL },
+	{ "I4", "no data leaves before the port is Active", "IBTA 7.2.3",
+	  "Other VLs than VL15 only in Active.", "U1", NULL, data_only_when_active },
+	{ "I2/lid", "the SMA answers LID-routed SMPs at its LID", "IBTA 14.2.1",
+	  "The answer goes to the SLID.", "I5/active", lid_routed, NULL },
+	{ "I5/attribute", "an unknown attribute gets status 0x0C", "IBTA 13.4.7",
+	  "The status is 0x0C for a combination of method and attribute that is not supported.",
+	  "I5/active", unknown_attribute, NULL },
+};
+
+const struct conform_chapter chapter_bringup = { "bring-up", cases,
+						 sizeof(cases) / sizeof(cases[0]) };

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONFORM_CONFORM_H
+#define CONFORM_CONFORM_H
+
+/*
+ * DOC: A conformance suite for IPoIB
+ *
+ * The suite is a black box at one end of a UDP link (doc/udp-link.md). At the other end is the device under test, the
+ * DUT: any implementation that has one CA port. The suite plays the rest of the InfiniBand subnet: a switch, the SM, the
+ * SA and peers with IPoIB interfaces. It looks at what the DUT sends, and judges it clause by clause.
+ *
+ * The room uses the codecs of wire/, the texts of text/ and the states of udp/. It uses nothing of ipoib/, eth/, sac/,
+ * sm/ and sa/: a fault there would be the same at both ends, and nobody would see it.
+ *
+ *	world.h		the subnet: link, log of packets, waiting
+ *	sm.h, sa.h, peer.h	its SM, its SA, its peers
+ *	case.h		what a case is, and the functions with which cases judge
+ *	chapters.h	the chapters, a file each, and the clauses that cannot be seen from outside
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "util/endpoint.h"
+#include "util/ns.h"
+
+/* The outside: datagrams, time, and the hook. The program has a socket behind it, tests a DUT on virtual time. */
+struct conform_io {
+	void *ctx;
+	ns_t (*now)(void *ctx);
+	/* Send a datagram to the DUT. It may be lost. */
+	void (*send)(void *ctx, const void *data, size_t len);
+	/*
+	 * Wait for a datagram until @deadline. Return: its octets, which may be more than @size, and 0 for an empty
+	 * one; -EAGAIN: the deadline has come; -EINTR: the user wants the run to end
+	 */
+	int (*recv)(void *ctx, void *buf, size_t size, struct ip_endpoint *ret_from, ns_t deadline);
+	/*
+	 * Begin to carry out a step of the hook, such as "ping 10.9.0.16", in the background. NULL if there is no hook.
+	 * Return: 0 or -errno
+	 */
+	int (*hook)(void *ctx, const char *step);
+	/* Exit status of the step begun last; -EAGAIN while it runs */
+	int (*hook_status)(void *ctx);
+	/*
+	 * A file into which the packets of a failed case are written, closed by the caller of this function. NULL if
+	 * captures are not wanted; the function may return NULL after it has said why.
+	 */
+	FILE *(*capture)(void *ctx, const char *case_id);
+};
+
+#define CONFORM_HOOK_CANNOT 77 /* exit status of a hook that does not know the step */
+
+struct conform_cfg {
+	struct ip_endpoint dut; /* the DUT's end of the link */
+	const char *const *clauses; /* ids of clauses or cases, ends with NULL; NULL: all */
+	uint8_t ip4[4], ip6[16]; /* the DUT's addresses; 10.9.0.1 and fd09::1 where they are 0 */
+};
+
+enum conform_verdict {
+	CONFORM_NOT_RUN,
+	CONFORM_PASS,
+	CONFORM_FAIL,
+	CONFORM_INCONCLUSIVE, /* something that the case needs was not there */
+	CONFORM_NA, /* the clause does not apply to this DUT */
+};
+const char *conform_verdict_name(enum conform_verdict v);
+
+struct conform_case;
+struct conform_log;
+
+/* A packet in octets, LRH to VCRC, for reports */
+struct conform_octets {
+	uint8_t *data; /* NULL: none */
+	size_t len;
+};
+
+struct conform_result {
+	const struct conform_case *c;
+	enum conform_verdict verdict;
+	unsigned int checked; /* packets, or other events, that were judged */
+	char why[400]; /* FAIL: what is wrong; INCONCLUSIVE and NA: the reason */
+	const struct conform_result
+		*because; /* the result that explains this one; NULL: none does */
+	struct conform_octets seen, expected; /* of a FAIL that is about a packet */
+	uint64_t first, last; /* numbers of the packets of this case in the log */
+};
+
+struct conform_report {
+	struct conform_result *v;
+	size_t n;
+	bool interrupted;
+	ns_t took;
+	uint64_t packets,
+		overwritten; /* packets of the DUT; those that were no longer in the log at the end */
+};
+
+/*
+ * conform_run() - Run the cases that @cfg selects, and those on which they depend
+ * @progress:	called with each result as soon as it is there; may be NULL
+ *
+ * Return: 0 and a report, also if the DUT never answered or the user interrupted; -ENOENT: @ret_unknown is a word in
+ * @cfg->clauses that names no case; -ENOMEM
+ */
+int conform_run(struct conform_report *ret, const struct conform_cfg *cfg,
+		const struct conform_io *io,
+		void (*progress)(void *ctx, const struct conform_result *r), void *ctx,
+		const char **ret_unknown);
+void conform_report_fini(struct conform_report *r);
+
+/* The number of results with this verdict */
+size_t conform_count(const struct conform_report *r, enum conform_verdict v);
+
+/* --- output */
+
+void conform_print_result(FILE *f, const struct conform_result *r);
+/* What failed in detail, octets side by side, and what explains what */
+void conform_print_summary(FILE *f, const struct conform_report *r);
+void conform_print_json(FILE *f, const struct conform_report *r);
+void conform_print_junit(FILE *f, const struct conform_report *r);
+/* All cases, and the clauses that have none with the reason */
+void conform_print_list(FILE *f);
+
+#endif

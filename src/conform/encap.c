@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "conform/chapters.h"
+#include "conform/peer.h"
+#include "conform/sa.h"
+
+/* What is before the IP packet: encapsulation, GRH, keys. RFC 4391 sections 6, 7 and 9.1. */
+
+static void ud_only(struct run *r, const struct seen *s)
+{
+	if (s->kind == SEEN_DATA)
+		check(r, s->h.bth.opcode == IB_OP_UD_SEND_ONLY, s,
+		      "the opcode is 0x%02x, expected UD SEND-only", s->h.bth.opcode);
+}
+
+/* Whether the payload behind the header looks like what the type says */
+static bool fits(const struct seen *s)
+{
+	const uint8_t *p = s->payload;
+
+	switch (data_type(s)) {
+	case 0x0800:
+		return s->payload_len >= 24 && p[4] >> 4 == 4;
+	case 0x86dd:
+		return s->payload_len >= 44 && p[4] >> 4 == 6;
+	case 0x0806:
+	case 0x8035:
+		return s->payload_len >= 12 && be16_at(p + 6) == 0x0800;
+	default:
+		return false;
+	}
+}
+
+static bool known_type(const struct seen *s)
+{
+	int t = data_type(s);
+
+	return t == 0x0800 || t == 0x86dd || t == 0x0806 || t == 0x8035;
+}
+
+static void header(struct run *r, const struct seen *s)
+{
+	if (s->kind != SEEN_DATA)
+		return;
+	if (!check(r, s->payload_len >= 4, s,
+		   "the payload of %zu octets has no encapsulation header", s->payload_len))
+		return;
+	if (known_type(s))
+		check(r, fits(s), s, "what follows the header is not what its type 0x%04x says",
+		      data_type(s));
+	else
+		check(r, !(be16_at(s->payload + 2) == 0x0800 || be16_at(s->payload + 2) == 0x0806),
+		      s, "Type and Reserved are exchanged");
+}
+
+static void reserved(struct run *r, const struct seen *s)
+{
+	if (data_type(s) >= 0)
+		check_be16(r, s, s->payload + 2, 0, "Reserved of the encapsulation header");
+}
+
+static void types(struct run *r, const struct seen *s)
+{
+	if (data_type(s) >= 0)
+		check(r, known_type(s), s,
+		      "the type is 0x%04x, expected 0x0800, 0x0806, 0x8035 or 0x86dd",
+		      data_type(s));
+}
+
+static void mcast_grh(struct run *r, const struct seen *s)
+{
+	if (s->kind == SEEN_MALFORMED ||
+	    !(s->h.lrh.dlid >= IB_LID_MCAST_MIN && s->h.lrh.dlid <= IB_LID_MCAST_MAX))
+		return;
+	if (check(r, s->h.has_grh, s, "a multicast packet without a GRH"))
+		check(r, ib_gid_is_mcast(&s->h.grh.dgid) && data_is_mcast(s), s,
+		      "a packet to a multicast LID whose DGID or DestQP is not multicast");
+}
+
+static const struct world_group *broadcast(struct run *r)
+{
+	ib_gid bcast = sa_mgid_broadcast();
+
+	return world_group(r->w, &bcast);
+}
+
+static bool to_broadcast(const struct seen *s)
+{
+	ib_gid bcast = sa_mgid_broadcast();
+
+	return s->kind == SEEN_DATA && s->h.has_grh && ib_gid_equal(&s->h.grh.dgid, &bcast);
+}
+
+static void qkey(struct run *r, const struct seen *s)
+{
+	const struct world_group *g = broadcast(r);
+	uint32_t old = r->w->old_qkey;
+
+	if (s->kind == SEEN_DATA && g)
+		check_be32(r, s, s->payload - 8, s->h.deth.qkey == old ? old : g->rec.qkey,
+			   "the Q_Key");
+}
+
+/* The group's parameters are unlike any default, so they come from the answer to the join */
+static void group_parameters(struct run *r, const struct seen *s)
+{
+	const struct world_group *g = broadcast(r);
+
+	if (!g || !to_broadcast(s))
+		return;
+	check_be16(r, s, s->raw + IB_LRH_OFF_DLID, g->rec.mlid,
+		   "the DLID of a packet to the broadcast group");
+	check_be32(r, s, s->raw + 8, 6u << 28 | (uint32_t)g->rec.tclass << 20 | g->rec.flow_label,
+		   "IPVer, TClass and FlowLabel of the GRH");
+	check(r, s->h.grh.hop_limit == g->rec.hop_limit, s,
+	      "HopLmt is %u, expected %u as in the group's record", s->h.grh.hop_limit,
+	      g->rec.hop_limit);
+}
+
+static void group_sl(struct run *r, const struct seen *s)
+{
+	if (broadcast(r) && to_broadcast(s))
+		check(r, s->h.lrh.sl == WORLD_GROUP_SL, s,
+		      "SL is %u, expected %u as in the group's record", s->h.lrh.sl,
+		      WORLD_GROUP_SL);
+}
+
+static void scope(struct run *r, const struct seen *s)
+{
+	if (s->kind == SEEN_DATA && s->h.has_grh && ib_gid_is_mcast(&s->h.grh.dgid))
+		check(r, (s->h.grh.dgid.raw[1] & 15) == 2, s,
+		      "the MGID has scope %u, the broadcast group has scope 2",
+		      s->h.grh.dgid.raw[1] & 15);
+}
+
+static void pkey(struct run *r, const struct seen *s)
+{
+	if (s->kind == SEEN_DATA)
+		check(r, s->h.bth.pkey == WORLD_PKEY, s, "the P_Key is 0x%04x, expected 0x%04x",
+		      s->h.bth.pkey, WORLD_PKEY);
+}
+
+static void mtu(struct run *r, const struct seen *s)
+{
+	if (s->kind == SEEN_DATA)
+		check(r, s->payload_len <= 2048, s,
+		      "a payload of %zu octets, the group's MTU is 2048", s->payload_len);
+}
+
+static void reserved_received(struct run *r)
+{
+	struct world_peer *p = world_peer(r->w);
+	struct arp_want want = { .op = 2, .tpa = p->ip4 };
+
+	p->reserved = 0xbeef;
+	for (unsigned int i = 0; i < 3 && !seen_since(r, arp_is, &want); i++) {
+		peer_arp_request(r->w, p);
+		expect(r, arp_is, &want, NS_SEC(2));
+	}
+	if (seen_since(r, arp_is, &want))
+		check(r, true, NULL, "answered");
+	else
+		missing(r, "no answer to ARP requests with Reserved 0xbeef");
+	p->reserved = 0;
+}
+
+/* An echo of the DUT to a peer that it has not seen, of @ip_len octets, with or without a GRH */
+static void ping(struct run *r, bool grh, size_t ip_len, const char *what)
+{
+	struct world_peer *p = world_peer(r->w);
+	struct echo_want want = { .dst = p->ip4, .seq = 7 };
+	const struct seen *s = NULL;
+
+	p->no_grh = !grh;
+	for (unsigned int i = 0; i < 3 && !s; i++) {
+		peer_ping(r->w, p, ip_len, 7);
+		s = expect(r, echo_is, &want, NS_SEC(3));
+	}
+	if (!s)
+		missing(r, "no answer to pings %s", what);
+	else if (ip_len <= WORLD_IP_MTU)
+		check(r, s->payload_len >= ip_len + 4, s,
+		      "the answer has %zu octets of IP, expected %zu", s->payload_len - 4, ip_len);
+	else /* fragments: the first has all that fits, because 2044 - 20 is a multiple of 8 */
+		check(r, s->payload_len - 4 == WORLD_IP_MTU, s,
+		      "the first fragment has %zu octets, expected %u", s->payload_len - 4,
+		      WORLD_IP_MTU);
+	p->no_grh = false;
+}
+
+static void with_grh(struct run *r)
+{
+	ping(r, true, 84, "with a GRH");
+}
+
+static void without_grh(struct run *r)
+{
+	ping(r, false, 84, "without a GRH");
+}
+
+static void full_mtu(struct run *r)
+{
+	ping(r, true, WORLD_IP_MTU, "of 2044 octets");
+}
+
+static void fragments(struct run *r)
+{
+	ping(r, true, 5000, "of 5000 octets, in fragments");
+}
+
+#define UNTIL_REACHED "R25"
+
+static const struct conform_case cases[] = {
+	{ "R1", "all data is UD SEND-only", "RFC 4391 §2",
+	  "IPoIB MUST be supported over IB's unreliable datagram.", "U2", NULL, ud_only },
+	{ "R29", "the encapsulation header: type, then reserved, then the packet", "RFC 4391 §6",
+	  "All IP and ARP datagrams have a 4-octet header: Type, Reserved.", "U2", NULL, header },
+	{ "R30/sent", "Reserved of the header is sent as 0", "RFC 4391 §6",
+	  "The Reserved field MUST be set to zero on send.", "R29", NULL, reserved },
+	{ "R31", "the type is one of four", "RFC 4391 §6",
+	  "The type SHALL be 0x0800, 0x0806, 0x8035 or 0x86DD.", "R29", NULL, types },
+	{ "R33", "multicast packets have a GRH", "RFC 4391 §6",
+	  "A GRH is needed for multicast packets.", "U2", NULL, mcast_grh },
+	{ "R52", "all packets have the broadcast group's Q_Key", "RFC 4391 §9.1.2",
+	  "The Q_Key of the broadcast group MUST be used for all traffic of the link.", "U2", NULL,
+	  qkey },
+	{ "R24", "the group's parameters are those of the join's answer", "RFC 4391 §5",
+	  "The MTU, Q_Key and other parameters are taken from the response to the join.", "U2",
+	  NULL, group_parameters },
+	{ "R19", "the broadcast group's SL is used", "RFC 4391 §4.1",
+	  "The SL of the group is used for multicast on the link.", "U2", NULL, group_sl },
+	{ "R14", "all MGIDs have the broadcast group's scope", "RFC 4391 §4",
+	  "All MGIDs MUST use the same scop bits as the broadcast-GID.", "U2", NULL, scope },
+	{ "R3", "all packets have the link's P_Key", "RFC 4391 §3, §9.1.2",
+	  "The nodes of a link share P_Key, Q_Key and MTU of the broadcast group.", "U2", NULL,
+	  pkey },
+	{ "R37/sent", "no packet is longer than the group's MTU", "RFC 4391 §7",
+	  "The IP MTU is the IB MTU of the group less 4.", "U2", NULL, mtu },
+	{ "R34/grh", "packets with a GRH are received", "RFC 4391 §6",
+	  "Implementations MUST handle packets with and without GRH.", UNTIL_REACHED, with_grh,
+	  NULL },
+	{ "R34/no-grh", "packets without a GRH are received", "RFC 4391 §6",
+	  "Implementations MUST handle packets with and without GRH.", UNTIL_REACHED, without_grh,
+	  NULL },
+	{ "R30/received", "Reserved is ignored on receive", "RFC 4391 §6",
+	  "The Reserved field MUST be ignored on receive.", UNTIL_REACHED, reserved_received,
+	  NULL },
+	{ "R35", "2044 octets are received and sent", "RFC 4391 §7",
+	  "An IP MTU of 2044 MUST be supported.", "R34/grh", full_mtu, NULL },
+	{ "R37/fragment", "longer packets are cut at 2044 octets", "RFC 4391 §7",
+	  "The IP MTU is the IB MTU of the group less 4.", "R35", fragments, NULL },
+};
+
+const struct conform_chapter chapter_encap = { "encapsulation", cases,
+					       sizeof(cases) / sizeof(cases[0]) };

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "conform/case.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "conform/peer.h"
+#include "text/print.h"
+#include "wire/crc.h"
+
+static void decide(struct run *r, enum conform_verdict v, const char *fmt, va_list ap)
+{
+	if (r->decided)
+		return;
+	r->decided = true;
+	r->res->verdict = v;
+	vsnprintf(r->res->why, sizeof(r->res->why), fmt, ap);
+}
+
+static struct conform_octets copy(const struct seen *s)
+{
+	struct conform_octets o = { .data = s ? malloc(s->len) : NULL };
+
+	if (o.data) {
+		memcpy(o.data, s->raw, s->len);
+		o.len = s->len;
+	}
+	return o;
+}
+
+bool check(struct run *r, bool ok, const struct seen *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	r->res->checked++;
+	if (ok || r->decided)
+		return ok;
+	va_start(ap, fmt);
+	decide(r, CONFORM_FAIL, fmt, ap);
+	va_end(ap);
+	r->res->seen = copy(s);
+	if (s)
+		r->res->last = s->n;
+	return false;
+}
+
+static void hex(char *buf, size_t size, const uint8_t *p, size_t n)
+{
+	*buf = 0;
+	for (size_t i = 0; i < n && 2 * i + 2 < size; i++)
+		snprintf(buf + 2 * i, size - 2 * i, "%02x", p[i]);
+}
+
+/* The packet as it should have been: the field changed, CRCs right */
+static void set_expected(struct run *r, const struct seen *s, size_t off, const void *want,
+			 size_t n)
+{
+	struct conform_octets o = copy(s);
+
+	if (!o.data)
+		return;
+	memcpy(o.data + off, want, n);
+	if (s->kind != SEEN_MALFORMED)
+		crc_put(o.data, o.len - IB_ICRC_LEN - IB_VCRC_LEN);
+	r->res->expected = o;
+}
+
+bool check_octets(struct run *r, const struct seen *s, const uint8_t *at, const void *want,
+		  size_t n, const char *what)
+{
+	bool first = !r->decided, inside = at >= s->raw && at + n <= s->raw + s->len;
+	char is[80], should[80];
+
+	if (!inside)
+		return check(r, false, s, "%s: the packet is too short for it", what);
+	hex(is, sizeof(is), at, n);
+	hex(should, sizeof(should), want, n);
+	if (check(r, !memcmp(at, want, n), s, "%s is 0x%s, expected 0x%s", what, is, should))
+		return true;
+	if (first)
+		set_expected(r, s, (size_t)(at - s->raw), want, n);
+	return false;
+}
+
+bool check_be16(struct run *r, const struct seen *s, const uint8_t *at, uint16_t want,
+		const char *what)
+{
+	be16 v = be16_of(want);
+
+	return check_octets(r, s, at, &v, sizeof(v), what);
+}
+
+bool check_be32(struct run *r, const struct seen *s, const uint8_t *at, uint32_t want,
+		const char *what)
+{
+	be32 v = be32_of(want);
+
+	return check_octets(r, s, at, &v, sizeof(v), what);
+}
+
+/* Why nothing can be expected of the DUT; NULL: it can */
+static const char *excuse(struct run *r)
+{
+	const struct conform_io *io = r->w->io;
+	int status;
+
+	if (r->w->interrupted)
+		return "interrupted";
+	if (!r->w->up)
+		return "the link went down";
+	if (!r->hooked)
+		return NULL;
+	status = io->hook_status(io->ctx);
+	if (status == CONFORM_HOOK_CANNOT)
+		return "the hook does not know the step";
+	if (status == 126 || status == 127)
+		return "the hook cannot be run";
+	return NULL;
+}
+
+void missing(struct run *r, const char *fmt, ...)
+{
+	const char *why = excuse(r);
+	va_list ap;
+
+	if (why) {
+		inconclusive(r, "%s", why);
+		return;
+	}
+	r->res->checked++;
+	va_start(ap, fmt);
+	decide(r, CONFORM_FAIL, fmt, ap);
+	va_end(ap);
+}
+
+void not_applicable(struct run *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	decide(r, CONFORM_NA, fmt, ap);
+	va_end(ap);
+}
+
+void inconclusive(struct run *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	decide(r, CONFORM_INCONCLUSIVE, fmt, ap);
+	va_end(ap);
+}
+
+/* --- acting and waiting */
+
+bool hook(struct run *r, const char *fmt, ...)
+{
+	const struct conform_io *io = r->w->io;
+	char step[200];
+	va_list ap;
+	int err;
+
+	if (!io->hook) {
+		inconclusive(r, "no --hook to make the DUT act");
+		return false;
+	}
+	va_start(ap, fmt);
+	vsnprintf(step, sizeof(step), fmt, ap);
+	va_end(ap);
+	r->hooked = true;
+	err = io->hook(io->ctx, step);
+	if (err)
+		inconclusive(r, "the hook cannot be run: %s", strerror(-err));
+	return !err;
+}
+
+static bool step_ended(const struct world *w, const void *arg)
+{
+	return w->io->hook_status(w->io->ctx) != -EAGAIN;
+}
+
+bool hook_ended(struct run *r, ns_t timeout)
+{
+	if (world_wait(r->w, step_ended, NULL, timeout))
+		return true;
+	inconclusive(r, "the hook's step does not end");
+	return false;
+}
+
+const struct seen *expect(struct run *r, seen_match *match, const void *arg, ns_t timeout)
+{
+	return world_expect(r->w, r->since, match, arg, timeout);
+}
+
+void mark(struct run *r)
+{
+	r->since = r->w->log.last + 1;
+}
+
+const struct seen *seen_since(struct run *r, seen_match *match, const void *arg)
+{
+	return conform_log_keep(&r->w->kept, conform_log_find(&r->w->log, r->since, match, arg));
+}
+
+bool settle(struct run *r)
+{
+	const uint64_t since = r->w->log.last + 1;
+	uint16_t seq = (uint16_t)(0x8000 | (since & 0x7fff));
+	const struct world_peer *p = &r->w->peer[0];
+	struct echo_want want = { .dst = p->ip4, .seq = seq };
+
+	for (unsigned int i = 0; i < 3; i++) {
+		peer_ping(r->w, p, 84, seq);
+		if (world_expect(r->w, since, echo_is, &want, NS_SEC(2)))
+			return true;
+	}
+	inconclusive(r, "the DUT no longer answers pings of a peer that it knows, so its silence "
+			"says nothing");
+	return false;
+}

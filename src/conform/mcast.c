@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "conform/chapters.h"
+#include "conform/peer.h"
+#include "conform/sa.h"
+
+/* Senders: the four branches of RFC 4391 section 10, with groups that exist, do not, and come later. */
+
+#define JOIN_TIME NS_SEC(10)
+
+/* A packet of IPv4 to the group, by the MLID of the one in @g or any */
+static const struct seen *sent(struct run *r, const uint8_t group[4], ns_t timeout)
+{
+	return expect(r, ip4_to, group, timeout);
+}
+
+static void existing(struct run *r)
+{
+	static const uint8_t group[4] = { 239, 7, 0, 1 };
+	ib_gid mgid = sa_mgid_ip4(group);
+	const struct world_group *g = world_group_make(r->w, &mgid);
+	struct sa_want join = { .method = MAD_METHOD_SET,
+				.attr = SA_ATTR_MCMEMBER_RECORD,
+				.gid = &mgid };
+	const struct seen *s, *j;
+
+	if (!g || !hook(r, "send 239.7.0.1"))
+		return;
+	s = sent(r, group, JOIN_TIME);
+	if (!s) {
+		missing(r, "the group exists, but no packet to it came within 10 s after the "
+			   "hook's send");
+		return;
+	}
+	j = seen_since(r, sa_is, &join);
+	if (check(r, j && j->n < s->n, s, "a packet to the group came before any join") && j)
+		check(r, j->payload[SA_DATA_OFF + 48] & (MCM_JOIN_SEND_ONLY_NON | MCM_JOIN_FULL), j,
+		      "JoinState is 0x%x, expected SendOnlyNonMember (4)",
+		      j->payload[SA_DATA_OFF + 48] & 15);
+	check_be16(r, s, s->raw + IB_LRH_OFF_DLID, g->rec.mlid, "the DLID (the group's MLID)");
+	if (check(r, s->h.has_grh, s, "a multicast packet without a GRH"))
+		check_octets(r, s, s->raw + IB_LRH_LEN + 24, mgid.raw, 16, "the DGID");
+}
+
+static void send_only_non_member(struct run *r)
+{
+	static const uint8_t group[4] = { 239, 7, 0, 2 };
+	ib_gid mgid = sa_mgid_ip4(group);
+	struct sa_want join = { .method = MAD_METHOD_SET,
+				.attr = SA_ATTR_MCMEMBER_RECORD,
+				.gid = &mgid };
+	const struct seen *s;
+
+	if (!world_group_make(r->w, &mgid) || !hook(r, "send 239.7.0.2"))
+		return;
+	s = expect(r, sa_is, &join, JOIN_TIME);
+	if (!s)
+		missing(r, "no join of an existing group within 10 s after the hook's send");
+	else
+		check(r, (s->payload[SA_DATA_OFF + 48] & 15) == MCM_JOIN_SEND_ONLY_NON, s,
+		      "JoinState is 0x%x, expected SendOnlyNonMember (4)",
+		      s->payload[SA_DATA_OFF + 48] & 15);
+}
+
+/* The link-local group does not exist: drop. The sentinel is a packet to a group that exists, sent after it. */
+static void absent_link_local(struct run *r)
+{
+	static const uint8_t group[4] = { 224, 0, 0, 77 }, sentinel[4] = { 239, 7, 0, 3 };
+	ib_gid mgid = sa_mgid_ip4(sentinel);
+	const struct seen *s;
+
+	if (!world_group_make(r->w, &mgid) || !hook(r, "send 224.0.0.77"))
+		return;
+	if (!hook_ended(r, NS_SEC(20)) || !hook(r, "send 239.7.0.3"))
+		return;
+	if (!sent(r, sentinel, JOIN_TIME)) {
+		missing(r, "no packet to 239.7.0.3, whose group exists, within 10 s");
+		return;
+	}
+	s = seen_since(r, ip4_to, group);
+	check(r, !s, s, "a packet to an absent link-local group was sent; it has to be dropped");
+}
+
+static const uint8_t all_routers[4] = { 224, 0, 0, 2 };
+
+static void absent_beyond(struct run *r)
+{
+	static const uint8_t group[4] = { 239, 7, 0, 4 };
+	ib_gid routers = sa_mgid_ip4(all_routers), bcast = sa_mgid_broadcast();
+	const struct world_group *g = world_group_make(r->w, &routers),
+				 *b = world_group(r->w, &bcast);
+	const struct seen *s;
+
+	if (!g || !b)
+		return;
+	world_group_tell(r->w, &routers, MAD_TRAP_MC_CREATED);
+	if (!hook(r, "send 239.7.0.4"))
+		return;
+	s = sent(r, group, JOIN_TIME);
+	if (!s) {
+		missing(r, "the group is absent, the all-routers group exists, but no packet came "
+			   "within 10 s");
+		return;
+	}
+	check(r, s->h.lrh.dlid == g->rec.mlid || s->h.lrh.dlid == b->rec.mlid, s,
+	      "the DLID is 0x%04x, expected 0x%04x of the all-routers group (or 0x%04x of the "
+	      "broadcast group)",
+	      s->h.lrh.dlid, g->rec.mlid, b->rec.mlid);
+}
+
+static void moves(struct run *r)
+{
+	static const uint8_t group[4] = { 239, 7, 0, 4 }; /* that of the case before */
+	ib_gid mgid = sa_mgid_ip4(group);
+	const struct world_group *g = world_group_make(r->w, &mgid);
+	ns_t deadline = r->w->now + WORLD_LONGEST;
+	const struct seen *s = NULL;
+
+	if (!g)
+		return;
+	world_group_tell(r->w, &mgid, MAD_TRAP_MC_CREATED);
+	while (r->w->now < deadline && r->w->up && !r->w->interrupted) {
+		mark(r);
+		if (!hook(r, "send 239.7.0.4"))
+			return;
+		s = sent(r, group, NS_SEC(3));
+		if (s && s->h.lrh.dlid == g->rec.mlid)
+			break;
+		world_pass(r->w, NS_SEC(3));
+	}
+	if (!s)
+		missing(r,
+			"no packet to a group that was created after the sender had fallen back");
+	else
+		check_be16(r, s, s->raw + IB_LRH_OFF_DLID, g->rec.mlid,
+			   "the DLID 18 s after the group was created");
+}
+
+static const struct conform_case cases[] = {
+	{ "R60", "packets to an existing group go to its MLID, after a join", "RFC 4391 §10",
+	  "If the group exists, its MLID is used as the DLID; a sender must join before.",
+	  "R28 U2 R29", existing, NULL },
+	{ "R62", "a sender joins as SendOnlyNonMember", "RFC 4391 §10",
+	  "else if the group exists: do SendOnlyNonMember join.", "R60", send_only_non_member,
+	  NULL },
+	{ "R63", "packets to an absent link-local group are dropped", "RFC 4391 §10",
+	  "else: drop the packet.", "R60", absent_link_local, NULL },
+	{ "R61", "packets to an absent wider group go to the routers", "RFC 4391 §10",
+	  "Beyond link-local scope the packet must be sent to the all-router or the broadcast "
+	  "group.",
+	  "R60", absent_beyond, NULL },
+	{ "R66", "traffic moves to the group once it is created", "RFC 4391 §10",
+	  "Packets directed to the all-router group must be forwarded to the right group if it is "
+	  "created later.",
+	  "R61", moves, NULL },
+};
+
+const struct conform_chapter chapter_mcast = { "senders", cases, sizeof(cases) / sizeof(cases[0]) };

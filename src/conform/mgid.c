@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "conform/chapters.h"
+#include "conform/peer.h"
+#include "conform/sa.h"
+
+/* Receivers: the MGID of a group, joining, creating, leaving. RFC 4391 sections 4 and 10. */
+
+static bool decode(const struct seen *s, struct sa_mad *q, struct ib_mcmember_rec *m)
+{
+	static const struct sa_want want = { .method = MAD_METHOD_SET,
+					     .attr = SA_ATTR_MCMEMBER_RECORD };
+
+	return sa_is(s, &want) && !sa_mad_decode(q, s->payload, s->payload_len) &&
+	       !ib_mcmember_rec_decode(m, q->data, q->data_len);
+}
+
+static void ip4_28_bits(struct run *r, const struct seen *s)
+{
+	static const uint8_t zeros[6];
+	ib_gid bcast = sa_mgid_broadcast();
+	struct ib_mcmember_rec m;
+	struct sa_mad q;
+
+	if (!decode(s, &q, &m) || be16_at(m.mgid.raw + 2) != 0x401b ||
+	    ib_gid_equal(&m.mgid, &bcast))
+		return;
+	check_octets(r, s, s->payload + SA_DATA_OFF + 6, zeros, 6,
+		     "the upper bits of the group ID of IPv4");
+	check(r, m.mgid.raw[12] <= 0x0f, s, "the group ID of IPv4 has more than 28 bits");
+}
+
+#define NAMES(bit) (q.sa.comp_mask & (bit))
+
+static void created_alike(struct run *r, const struct seen *s)
+{
+	ib_gid bcast = sa_mgid_broadcast();
+	const struct world_group *g = world_group(r->w, &bcast);
+	struct ib_mcmember_rec m;
+	struct sa_mad q;
+
+	/* A Set that names a Q_Key can create the group; one that does not only joins */
+	if (!g || !decode(s, &q, &m) || ib_gid_equal(&m.mgid, &bcast) || !NAMES(MCM_COMP_QKEY))
+		return;
+	check(r, NAMES(MCM_COMP_PKEY) && m.pkey == g->rec.pkey, s,
+	      "P_Key 0x%04x, the broadcast group has 0x%04x", m.pkey, g->rec.pkey);
+	check(r, m.qkey == g->rec.qkey || m.qkey == r->w->old_qkey, s,
+	      "Q_Key 0x%08x, the broadcast group has 0x%08x", m.qkey, g->rec.qkey);
+	check(r, NAMES(MCM_COMP_SL) && m.sl == g->rec.sl, s, "SL %u, the broadcast group has %u",
+	      m.sl, g->rec.sl);
+	check(r, NAMES(MCM_COMP_HOP_LIMIT) && m.hop_limit == g->rec.hop_limit, s,
+	      "HopLimit %u (component mask 0x%llx), the broadcast group has %u", m.hop_limit,
+	      (unsigned long long)q.sa.comp_mask, g->rec.hop_limit);
+	check(r, NAMES(MCM_COMP_MTU) && m.mtu_code == g->rec.mtu_code, s,
+	      "MTU code %u (component mask 0x%llx), the broadcast group has %u", m.mtu_code,
+	      (unsigned long long)q.sa.comp_mask, g->rec.mtu_code);
+}
+
+static const uint8_t fresh[4] = { 239, 129, 2, 3 };
+
+static void receiver(struct run *r)
+{
+	ib_gid mgid = sa_mgid_ip4(fresh);
+	struct sa_want want = { .method = MAD_METHOD_SET,
+				.attr = SA_ATTR_MCMEMBER_RECORD,
+				.gid = &mgid,
+				.join_state = MCM_JOIN_FULL };
+	const struct world_group *g;
+
+	if (!hook(r, "join 239.129.2.3"))
+		return;
+	if (!expect(r, sa_is, &want, NS_SEC(10))) {
+		missing(r, "no FullMember join of ff12:401b:ffff::f81:203 within 10 s after the "
+			   "hook's join of 239.129.2.3");
+		return;
+	}
+	g = world_group(r->w, &mgid);
+	check(r, g && g->exists && (g->dut_state & MCM_JOIN_FULL), NULL,
+	      "the DUT asked to join an absent group, but not so that the group would be created");
+}
+
+static void leaves(struct run *r)
+{
+	ib_gid mgid = sa_mgid_ip4(fresh);
+	struct sa_want want = { .method = MAD_METHOD_DELETE,
+				.attr = SA_ATTR_MCMEMBER_RECORD,
+				.gid = &mgid,
+				.join_state = MCM_JOIN_FULL };
+
+	if (!hook(r, "leave 239.129.2.3"))
+		return;
+	if (!expect(r, sa_is, &want, NS_SEC(10)))
+		missing(r, "no Delete(MCMemberRecord) with JoinState FullMember within 10 s after "
+			   "the hook's leave");
+	else
+		check(r, true, NULL, "left");
+}
+
+static const struct conform_case cases[] = {
+	{ "R11", "IPv4 groups use 28 bits, the others are 0", "RFC 4391 §4",
+	  "For IPv4, the group ID is placed in the lower 28 bits; the rest is filled with 0.",
+	  "R6 R7 R9 R13 R15 R20", NULL, ip4_28_bits },
+	{ "R68", "new groups are created like the broadcast group", "RFC 4391 §10",
+	  "P_Key, Q_Key, SL, MTU and HopLimit MUST be those of the broadcast-GID.", "R28", NULL,
+	  created_alike },
+	{ "R67", "a receiver joins its group as FullMember and creates it", "RFC 4391 §10",
+	  "A node that joins an IP multicast group attempts a FullMember join; an absent group "
+	  "must be created.",
+	  "R28 R68", receiver, NULL },
+	{ "R69", "a receiver that goes leaves as FullMember", "RFC 4391 §10",
+	  "When a node leaves an IP multicast group, it SHOULD make a FullMember leave request.",
+	  "R67", leaves, NULL },
+};
+
+const struct conform_chapter chapter_mgid = { "receivers", cases,
+					      sizeof(cases) / sizeof(cases[0]) };

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "conform/chapters.h"
+#include "conform/peer.h"
+#include "conform/sa.h"
+
+/* IPv6: groups, Neighbour Discovery, link-local addresses. RFC 4391 sections 4, 8 and 9.3. */
+
+#define NS 135
+#define NA 136
+#define OPTION    \
+	(4 + 40 + \
+	 24) /* offset of the option in a payload: behind header, IPv6 and the fixed part */
+
+static void solicited_node(uint8_t ret[16], const uint8_t ip[16])
+{
+	static const uint8_t group[13] = { 0xff, 2, [11] = 1, [12] = 0xff };
+
+	memcpy(ret, group, 13);
+	memcpy(ret + 13, ip + 13, 3);
+}
+
+/* A FullMember join whose MGID has this group ID, whatever is before it */
+static bool joins_group_id(const struct seen *s, const void *group_id)
+{
+	static const struct sa_want want = { .method = MAD_METHOD_SET,
+					     .attr = SA_ATTR_MCMEMBER_RECORD,
+					     .join_state = MCM_JOIN_FULL };
+
+	return sa_is(s, &want) &&
+	       !memcmp(s->payload + SA_DATA_OFF + 13, (const uint8_t *)group_id + 13, 3) &&
+	       s->payload[SA_DATA_OFF + 12] == 0xff;
+}
+
+static bool joins_ip6(const struct seen *s, const void *arg)
+{
+	static const struct sa_want want = { .method = MAD_METHOD_SET,
+					     .attr = SA_ATTR_MCMEMBER_RECORD };
+
+	return sa_is(s, &want) && be16_at(s->payload + SA_DATA_OFF + 2) == 0x601b;
+}
+
+static void joins_solicited(struct run *r)
+{
+	uint8_t group[16];
+	const struct seen *s;
+	ib_gid mgid;
+
+	solicited_node(group, r->w->dut.ip6);
+	mgid = sa_mgid_ip6(group);
+	s = world_expect(r->w, 1, joins_group_id, group, WORLD_LONGEST);
+	if (!s && !conform_log_find(&r->w->log, 1, joins_ip6, NULL)) {
+		not_applicable(
+			r,
+			"the DUT has joined no group with the signature 0x601B, so it has no IPv6");
+		return;
+	}
+	if (!s) {
+		missing(r, "no FullMember join of the solicited-node group of its IPv6 address "
+			   "within 18 s");
+		return;
+	}
+	check_octets(r, s, s->payload + SA_DATA_OFF + 2, mgid.raw + 2, 2,
+		     "the signature in the MGID");
+}
+
+static void low_80_bits(struct run *r)
+{
+	const struct seen *s;
+	uint8_t group[16];
+	ib_gid mgid;
+
+	solicited_node(group, r->w->dut.ip6);
+	mgid = sa_mgid_ip6(group);
+	s = world_expect(r->w, 1, joins_group_id, group, NS_SEC(1));
+	if (s)
+		check_octets(r, s, s->payload + SA_DATA_OFF + 6, mgid.raw + 6, 10,
+			     "the group ID in the MGID");
+}
+
+/* Asks for an address of the DUT; its group exists, because the DUT has joined it */
+static const struct seen *solicit(struct run *r, const struct world_peer *p,
+				  const uint8_t target[16])
+{
+	struct nd_want want = { .type = NA, .target = target };
+	const struct seen *s = NULL;
+
+	for (unsigned int i = 0; i < 3 && !s; i++) {
+		peer_solicit(r->w, p, target);
+		s = expect(r, nd_is, &want, NS_SEC(3));
+	}
+	return s;
+}
+
+static const struct seen *advertisement(struct run *r)
+{
+	const struct seen *s = solicit(r, world_peer(r->w), r->w->dut.ip6);
+
+	if (!s)
+		missing(r, "no Neighbour Advertisement for its IPv6 address, asked three times");
+	else if (!check(r, s->payload_len >= OPTION + 24, s,
+			"the Neighbour Advertisement has no room for an option"))
+		s = NULL;
+	return s;
+}
+
+static void na_option(struct run *r)
+{
+	static const uint8_t head[2] = { 2, 3 };
+	const struct seen *s = advertisement(r);
+
+	if (s)
+		check_octets(r, s, s->payload + OPTION, head, 2,
+			     "type and Length of the target's option");
+}
+
+static void na_zeros(struct run *r)
+{
+	static const uint8_t zeros[2];
+	const struct seen *s = advertisement(r);
+
+	if (s)
+		check_octets(r, s, s->payload + OPTION + 2, zeros, 2,
+			     "the octets before the address");
+}
+
+static void check_address(struct run *r, const struct seen *s)
+{
+	uint8_t addr[20];
+
+	be32_put(addr, s->h.deth.src_qp);
+	memcpy(addr + 4, r->w->dut.gid.raw, 16);
+	check_octets(r, s, s->payload + OPTION + 4, addr, 20,
+		     "the link-layer address in the option");
+}
+
+static void na_address(struct run *r)
+{
+	const struct seen *s = advertisement(r);
+
+	if (s)
+		check_address(r, s);
+}
+
+/* A ping of a peer that the DUT does not know, by IPv6; to answer it has to solicit */
+static void ping6(struct world *w, const struct world_peer *p)
+{
+	uint8_t buf[4 + 40 + 8 + 32];
+	struct ib_ud_hdr h = peer_headers(w, p);
+
+	peer_echo6(buf, w, p, sizeof(buf) - 4);
+	peer_unicast(w, p, &h, buf, sizeof(buf));
+}
+
+static void solicits(struct run *r)
+{
+	static const uint8_t head[2] = { 1, 3 };
+	struct world_peer *p = world_peer(r->w);
+	struct nd_want want = { .type = NS, .target = p->ip6 };
+	const struct seen *s = NULL;
+	uint8_t group[16];
+	ib_gid mgid;
+
+	solicited_node(group, p->ip6);
+	mgid = sa_mgid_ip6(group);
+	if (!world_group_make(r->w, &mgid))
+		return;
+	for (unsigned int i = 0; i < 3 && !s; i++) {
+		ping6(r->w, p);
+		s = expect(r, nd_is, &want, NS_SEC(3));
+	}
+	if (!s) {
+		missing(r, "no Neighbour Solicitation for a peer that had sent pings");
+		return;
+	}
+	if (!check(r, s->payload_len >= OPTION + 24, s, "the Neighbour Solicitation has no option"))
+		return;
+	check_octets(r, s, s->payload + OPTION, head, 2, "type and Length of the source's option");
+	check_address(r, s);
+	if (check(r, s->h.has_grh, s, "the Neighbour Solicitation has no GRH"))
+		check_octets(r, s, s->raw + IB_LRH_LEN + 24, mgid.raw, 16,
+			     "the DGID of the Neighbour Solicitation");
+}
+
+static void linklocal(uint8_t ret[16], uint64_t iid)
+{
+	be64_put(ret, IB_SUBNET_PREFIX_DEFAULT);
+	be64_put(ret + 8, iid);
+}
+
+#define U_BIT (1ull << 57)
+
+/* Whether the DUT has this link-local address: it has joined its group, and answers for it */
+static bool has_linklocal(struct run *r, uint64_t iid)
+{
+	uint8_t ip[16], group[16];
+	ib_gid mgid;
+	const struct world_group *g;
+
+	linklocal(ip, iid);
+	solicited_node(group, ip);
+	mgid = sa_mgid_ip6(group);
+	g = world_group(r->w, &mgid);
+	return g && (g->dut_state & MCM_JOIN_FULL) && solicit(r, &r->w->peer[0], ip);
+}
+
+static void interface_id(struct run *r)
+{
+	uint64_t guid = r->w->dut.node.port_guid;
+
+	if (has_linklocal(r, guid | U_BIT))
+		check(r, true, NULL, "fe80:: and the modified EUI-64");
+	else if (!(guid & U_BIT) && has_linklocal(r, guid))
+		check(r, false, NULL,
+		      "the link-local address ends with the port GUID, whose u bit is 0 and was "
+		      "not toggled");
+	else if ((guid & U_BIT) && has_linklocal(r, guid & ~U_BIT))
+		check(r, false, NULL,
+		      "the link-local address ends with the port GUID whose u bit was 1 and has "
+		      "been toggled");
+	else
+		not_applicable(r, "the link-local address is not made from the port GUID, which is "
+				  "only RECOMMENDED");
+}
+
+static const struct conform_case cases[] = {
+	{ "R8", "the IPv6 signature is 0x601B", "RFC 4391 §4",
+	  "For IPv6 over IB, the signature MUST be 0x601B.", "R28", joins_solicited, NULL },
+	{ "R10", "the low 80 bits of IPv6 groups are used", "RFC 4391 §4",
+	  "For IPv6 the lower 80 bits of the group ID are used directly.", "R8", low_80_bits,
+	  NULL },
+	{ "R57/na", "the option in a Neighbour Advertisement has Length 3", "RFC 4391 §9.3",
+	  "Source/Target Link-layer Address: Length is 3.", "R10 R56/reply R31 R68", na_option,
+	  NULL },
+	{ "R58", "two zero octets stand before the address", "RFC 4391 §9.3",
+	  "Two octets of zeros MUST be prepended to the link-layer address.", "R57/na", na_zeros,
+	  NULL },
+	{ "R46/nd", "the address in the option is that of ARP", "RFC 4391 §9.1.1",
+	  "The link-layer address is the same in ARP and Neighbour Discovery.", "R57/na",
+	  na_address, NULL },
+	{ "R57/ns", "Neighbour Solicitations and their option", "RFC 4391 §9.3",
+	  "Source Link-layer Address: Length is 3.", "R10 R56/reply R31 R68", solicits, NULL },
+	{ "R40", "the u bit of the interface identifier is 1", "RFC 4391 §8",
+	  "A modified EUI-64 MUST NOT be toggled, an unmodified one MUST be.",
+	  "R10 R56/reply R31 R68", interface_id, NULL },
+};
+
+const struct conform_chapter chapter_nd = { "Neighbour Discovery", cases,
+					    sizeof(cases) / sizeof(cases[0]) };

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "conform/chapters.h"
+#include "conform/peer.h"
+#include "conform/sa.h"
+#include "conform/sm.h"
+
+/* What changes while the link is up: ClientReregister, other parameters of the group, another LID. */
+
+static void set_reregister(struct smp_port_info *pi, unsigned int arg)
+{
+	pi->client_reregister = true;
+}
+
+/* The SA forgets what the DUT has registered, and asks for it */
+static const struct seen *reregister(struct run *r)
+{
+	const struct seen *s = NULL;
+
+	for (unsigned int i = 0; i < WORLD_GROUPS; i++) {
+		struct world_group *g = &r->w->group[i];
+
+		g->dut_state = 0;
+		g->exists = g->exists && g->admin;
+	}
+	r->w->nsubs = 0;
+	mark(r);
+	if (world_sm_port(r->w, set_reregister, 0, &s) < 0)
+		missing(r, "no answer to Set(PortInfo) with ClientReregister");
+	return s;
+}
+
+static bool can_reregister(struct run *r)
+{
+	if (r->w->dut.port.cap_mask & SMP_CAP_IS_CLIENT_REREG)
+		return true;
+	not_applicable(r, "IsClientReregistrationSupported is 0 in the CapabilityMask");
+	return false;
+}
+
+static void echoed(struct run *r)
+{
+	const struct seen *s = can_reregister(r) ? reregister(r) : NULL;
+
+	if (s)
+		check(r, sm_attr_data(s)[51] & 0x80, s, "ClientReregister is 0 in the answer");
+}
+
+static void joins_again(struct run *r)
+{
+	ib_gid bcast = sa_mgid_broadcast();
+	struct sa_want want = { .method = MAD_METHOD_SET,
+				.attr = SA_ATTR_MCMEMBER_RECORD,
+				.gid = &bcast,
+				.join_state = MCM_JOIN_FULL };
+
+	if (!reregister(r))
+		return;
+	if (!expect(r, sa_is, &want, WORLD_LONGEST))
+		missing(r, "no join of the broadcast group within 18 s after ClientReregister");
+	else
+		check(r, true, NULL, "joined");
+}
+
+static bool subscribed(const struct world *w, const void *arg)
+{
+	return world_subscribed(w, MAD_TRAP_MC_CREATED) && world_subscribed(w, MAD_TRAP_MC_DELETED);
+}
+
+static void subscribes_again(struct run *r)
+{
+	if (!reregister(r))
+		return;
+	if (!world_wait(r->w, subscribed, NULL, WORLD_LONGEST))
+		missing(r, "no subscription to traps 66 and 67 within 18 s after ClientReregister");
+	else
+		check(r, true, NULL, "subscribed");
+}
+
+/* The first answer to a ping after a change, which the DUT has had time to notice */
+static const struct seen *ping_until(struct run *r,
+				     bool (*good)(const struct run *r, const struct seen *s))
+{
+	const struct world_peer *p = &r->w->peer[0];
+	struct echo_want want = { .dst = p->ip4, .seq = -1 };
+	ns_t deadline = r->w->now + WORLD_LONGEST;
+	const struct seen *s = NULL;
+
+	for (uint16_t seq = 0x100; r->w->now < deadline && r->w->up && !r->w->interrupted; seq++) {
+		mark(r);
+		want.seq = seq;
+		peer_ping(r->w, p, 84, seq);
+		s = expect(r, echo_is, &want, NS_SEC(1));
+		if (s && good(r, s))
+			break;
+		world_pass(r->w, NS_MSEC(500));
+	}
+	if (!s)
+		missing(r, "no answer to pings within 18 s");
+	return s;
+}
+
+static bool has_new_qkey(const struct run *r, const struct seen *s)
+{
+	return s->h.deth.qkey == WORLD_QKEY_LATER;
+}
+
+static void new_qkey(struct run *r)
+{
+	ib_gid bcast = sa_mgid_broadcast();
+	struct world_group *g = world_group(r->w, &bcast);
+	const struct seen *s;
+
+	r->w->old_qkey = WORLD_QKEY;
+	for (unsigned int i = 0; i < WORLD_GROUPS; i++)
+		r->w->group[i].rec.qkey = WORLD_QKEY_LATER;
+	if (!g || !reregister(r))
+		return;
+	s = ping_until(r, has_new_qkey);
+	if (s)
+		check_be32(r, s, s->payload - 8, WORLD_QKEY_LATER,
+			   "the Q_Key after the group got another one");
+	r->w->old_qkey = WORLD_QKEY_LATER;
+}
+
+static void set_other_lid(struct smp_port_info *pi, unsigned int lid)
+{
+	pi->lid = (uint16_t)lid;
+	pi->client_reregister = true;
+}
+
+static bool has_new_lid(const struct run *r, const struct seen *s)
+{
+	return s->h.lrh.slid == r->w->dut.lid;
+}
+
+static void new_lid(struct run *r)
+{
+	const struct seen *s;
+
+	r->w->dut.lid = WORLD_DUT_LID + 1;
+	if (world_sm_port(r->w, set_other_lid, r->w->dut.lid, &s) < 0) {
+		missing(r, "no answer to Set(PortInfo) with another LID");
+		return;
+	}
+	s = ping_until(r, has_new_lid);
+	if (s)
+		check_be16(r, s, s->raw + IB_LRH_OFF_SLID, r->w->dut.lid,
+			   "the SLID after the LID was changed");
+}
+
+static const struct conform_case cases[] = {
+	{ "I5/reregister", "ClientReregister is in the answer to the Set", "IBTA 14.2.5.6",
+	  "The bit is set in the answer to the Set.", "R25", echoed, NULL },
+	{ "R23/again", "the broadcast group is joined again after ClientReregister",
+	  "IBTA 14.4.11; RFC 4391 §5", "It asks the port to join all groups anew.", "I5/reregister",
+	  joins_again, NULL },
+	{ "R65/again", "subscriptions are made again after ClientReregister",
+	  "IBTA 14.4.11; RFC 4391 §10", "It asks the port to subscribe anew.", "R65 I5/reregister",
+	  subscribes_again, NULL },
+	{ "R24/again", "another Q_Key of the group is taken after ClientReregister",
+	  "RFC 4391 §5, §9.1.2", "The Q_Key is taken from the response to the join.",
+	  "R23/again R52", new_qkey, NULL },
+	{ "I16", "another LID is used at once", "IBTA 14.2.5.6", "The LID is what the SM has set.",
+	  "I5/reregister", new_lid, NULL },
+};
+
+const struct conform_chapter chapter_rereg = { "changes", cases, sizeof(cases) / sizeof(cases[0]) };

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "conform/conform.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conform/chapters.h"
+
+const struct conform_chapter *const conform_chapters[] = {
+	&chapter_bringup, &chapter_join, &chapter_arp,	&chapter_encap, &chapter_nd,
+	&chapter_path,	  &chapter_keys, &chapter_mgid, &chapter_mcast, &chapter_rereg,
+};
+const size_t conform_nchapters = sizeof(conform_chapters) / sizeof(conform_chapters[0]);
+
+const char *conform_verdict_name(enum conform_verdict v)
+{
+	static const char *const names[] = { "NOT RUN", "PASS", "FAIL", "INCONCLUSIVE", "NA" };
+
+	return names[v];
+}
+
+struct suite {
+	struct conform_report *rep;
+	struct run *run; /* as many as results */
+	struct world *w;
+	const struct conform_cfg *cfg;
+	bool dead; /* the link went down and did not come back */
+	void (*progress)(void *ctx, const struct conform_result *r);
+	void *ctx;
+};
+
+/* --- which cases */
+
+static struct conform_result *find(const struct conform_report *rep, const char *id, size_t len)
+{
+	for (size_t i = 0; i < rep->n; i++)
+		if (!strncmp(rep->v[i].c->id, id, len) && !rep->v[i].c->id[len])
+			return &rep->v[i];
+	return NULL;
+}
+
+/* Calls @fn for each case that @c names in .after, until it returns true */
+static struct conform_result *each_after(const struct conform_report *rep,
+					 const struct conform_case *c,
+					 bool (*fn)(struct conform_result *r))
+{
+	for (const char *p = c->after ? c->after : ""; *p;) {
+		size_t len = strcspn(p, " ");
+		struct conform_result *r = find(rep, p, len);
+
+		if (r && fn(r))
+			return r;
+		p += len + (p[len] == ' ');
+	}
+	return NULL;
+}
+
+static bool names(const char *word, const char *id)
+{
+	size_t clause = strcspn(id, "/");
+
+	return !strcmp(word, id) || (strlen(word) == clause && !strncmp(word, id, clause));
+}
+
+/* A case that will run has .first set to 1 here; the run sets it again. */
+static bool select_one(struct conform_result *r)
+{
+	r->first = 1;
+	return false;
+}
+
+static size_t selected(const struct conform_report *rep)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rep->n; i++)
+		n += rep->v[i].first;
+	return n;
+}
+
+static const char *select_cases(struct conform_report *rep, const char *const *words)
+{
+	size_t before;
+
+	for (; words && *words; words++) {
+		bool known = false;
+
+		for (size_t i = 0; i < rep->n; i++)
+			if (names(*words, rep->v[i].c->id)) {
+				rep->v[i].first = 1;
+				known = true;
+			}
+		if (!known)
+			return *words;
+	}
+	do { /* and those on which they depend */
+		before = selected(rep);
+		for (size_t i = 0; i < rep->n; i++)
+			if (rep->v[i].first)
+				each_after(rep, rep->v[i].c, select_one);
+	} while (selected(rep) != before);
+	return NULL;
+}
+
+/* --- one case */
+
+static bool blocks(struct conform_result *r)
+{
+	if (r->c->watch)
+		return r->verdict == CONFORM_FAIL;
+	return r->verdict != CONFORM_PASS;
+}
+
+static bool failed(struct conform_result *r)
+{
+	return r->verdict == CONFORM_FAIL;
+}
+
+static void finish(struct suite *s, size_t i)
+{
+	struct conform_result *r = &s->rep->v[i];
+	FILE *f;
+
+	if (!s->run[i].decided) {
+		r->verdict = r->checked ? CONFORM_PASS : CONFORM_INCONCLUSIVE;
+		if (!r->checked)
+			snprintf(r->why, sizeof(r->why),
+				 "the DUT sent nothing that could be judged");
+	}
+	if (r->verdict == CONFORM_FAIL && !r->because)
+		r->because = each_after(s->rep, r->c, failed);
+	if (r->verdict == CONFORM_FAIL && s->w->io->capture) {
+		f = s->w->io->capture(s->w->io->ctx, r->c->id);
+		if (f) {
+			conform_log_pcap(&s->w->log, r->first, r->last, f);
+			fclose(f);
+		}
+	}
+	if (s->progress)
+		s->progress(s->ctx, r);
+}
+
+static const char *hindrance(struct suite *s, struct conform_result *r)
+{
+	if (s->w->interrupted)
+		return "interrupted";
+	r->because = each_after(s->rep, r->c, blocks);
+	if (r->because)
+		return r->because->c->id;
+	if (s->dead)
+		return "the link went down and did not come back";
+	return NULL;
+}
+
+static void run_one(struct suite *s, size_t i)
+{
+	struct conform_result *r = &s->rep->v[i];
+	struct run *run = &s->run[i];
+	const char *why = hindrance(s, r);
+	unsigned int downs = s->w->downs;
+
+	if (!why && r->c->after && !s->w->up && !bringup_restore(s->w)) {
+		s->dead = true;
+		why = hindrance(s, r);
+	}
+	r->first = r->last = s->w->log.last + 1;
+	run->since = r->first;
+	if (why && r->because && r->because->verdict == CONFORM_NA)
+		not_applicable(run, "%s does not apply", why);
+	else if (why && r->because)
+		inconclusive(run, "%s has to pass first", why);
+	else if (why)
+		inconclusive(run, "%s", why);
+	else
+		r->c->run(run);
+	if (s->w->interrupted && !r->checked)
+		inconclusive(run, "interrupted");
+	if (!run->decided && s->w->downs != downs)
+		inconclusive(run, "the link went down");
+	if (s->w->log.last > r->last)
+		r->last = s->w->log.last;
+	finish(s, i);
+	conform_log_release(&s->w->kept);
+}
+
+static void watch_all(void *ctx, const struct seen *p)
+{
+	struct suite *s = ctx;
+
+	for (size_t i = 0; i < s->rep->n; i++) {
+		struct run *run = &s->run[i];
+
+		if (!run->res->first || !run->res->c->watch || run->decided)
+			continue;
+		run->res->c->watch(run, p);
+		if (run->decided) {
+			/* The capture of a failure has what led to it */
+			run->res->first = p->n > 50 ? p->n - 50 : 1;
+			run->res->last = p->n;
+		}
+	}
+}
+
+/* --- all */
+
+static int make_results(struct suite *s)
+{
+	struct conform_report *rep = s->rep;
+	size_t n = 0;
+
+	for (size_t i = 0; i < conform_nchapters; i++)
+		n += conform_chapters[i]->n;
+	rep->v = calloc(n, sizeof(*rep->v));
+	s->run = calloc(n, sizeof(*s->run));
+	s->w = calloc(1, sizeof(*s->w));
+	if (!rep->v || !s->run || !s->w)
+		return -ENOMEM;
+	for (size_t i = 0; i < conform_nchapters; i++)
+		for (size_t k = 0; k < conform_chapters[i]->n; k++) {
+			rep->v[rep->n].c = &conform_chapters[i]->v[k];
+			rep->v[rep->n].first = !s->cfg->clauses || !*s->cfg->clauses;
+			s->run[rep->n] = (struct run){ .w = s->w, .res = &rep->v[rep->n] };
+			rep->n++;
+		}
+	return 0;
+}
+
+static void run_all(struct suite *s)
+{
+	ns_t began = s->w->now;
+
+	s->w->watch = watch_all;
+	s->w->watch_ctx = s;
+	for (size_t i = 0; i < s->rep->n; i++)
+		if (s->rep->v[i].first && s->rep->v[i].c->run)
+			run_one(s, i);
+	for (size_t i = 0; i < s->rep->n; i++)
+		if (s->rep->v[i].first && s->rep->v[i].c->watch)
+			finish(s, i);
+	s->rep->interrupted = s->w->interrupted;
+	s->rep->took = s->w->now - began;
+	s->rep->packets = s->w->log.from_dut;
+	s->rep->overwritten = s->w->log.overwritten;
+}
+
+int conform_run(struct conform_report *ret, const struct conform_cfg *cfg,
+		const struct conform_io *io,
+		void (*progress)(void *ctx, const struct conform_result *r), void *ctx,
+		const char **ret_unknown)
+{
+	struct suite s = { .rep = ret, .cfg = cfg, .progress = progress, .ctx = ctx };
+	int err;
+
+	*ret = (struct conform_report){ 0 };
+	err = make_results(&s);
+	if (!err && (*ret_unknown = select_cases(ret, cfg->clauses)))
+		err = -ENOENT;
+	if (!err)
+		err = world_init(s.w, io, cfg);
+	if (!err) {
+		run_all(&s);
+		world_fini(s.w);
+	}
+	free(s.run);
+	free(s.w);
+	if (err)
+		conform_report_fini(ret);
+	return err;
+}
+
+void conform_report_fini(struct conform_report *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		free(r->v[i].seen.data);
+		free(r->v[i].expected.data);
+	}
+	free(r->v);
+	*r = (struct conform_report){ 0 };
+}
+
+size_t conform_count(const struct conform_report *r, enum conform_verdict v)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		n += r->v[i].verdict == v;
+	return n;
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "conform/sa.h"
+
+#include <errno.h>
+
+#include "conform/peer.h"
+
+#define SA_CLASS_VERSION 2
+
+/* --- MGIDs, RFC 4391 section 4 */
+
+static ib_gid mgid(uint16_t signature)
+{
+	ib_gid g = { { 0xff, 0x12 } };
+
+	be16_put(g.raw + 2, signature);
+	be16_put(g.raw + 4, WORLD_PKEY);
+	return g;
+}
+
+ib_gid sa_mgid_broadcast(void)
+{
+	ib_gid g = mgid(0x401b);
+
+	memset(g.raw + 12, 0xff, 4);
+	return g;
+}
+
+ib_gid sa_mgid_ip4(const uint8_t group[4])
+{
+	ib_gid g = mgid(0x401b);
+
+	memcpy(g.raw + 12, group, 4);
+	g.raw[12] &= 0x0f;
+	return g;
+}
+
+ib_gid sa_mgid_ip6(const uint8_t group[16])
+{
+	ib_gid g = mgid(0x601b);
+
+	memcpy(g.raw + 6, group + 6, 10);
+	return g;
+}
+
+/* --- groups */
+
+struct world_group *world_group(struct world *w, const ib_gid *g)
+{
+	for (unsigned int i = 0; i < WORLD_GROUPS; i++)
+		if (w->group[i].rec.mlid && ib_gid_equal(&w->group[i].rec.mgid, g))
+			return &w->group[i];
+	return NULL;
+}
+
+/* A place for a group. Groups that no longer exist keep their MLIDs until the place is needed. */
+static struct world_group *group_place(struct world *w, const ib_gid *g)
+{
+	struct world_group *p = world_group(w, g);
+
+	for (unsigned int i = 0; i < WORLD_GROUPS && !p; i++)
+		if (!w->group[i].rec.mlid)
+			p = &w->group[i];
+	for (unsigned int i = 0; i < WORLD_GROUPS && !p; i++)
+		if (!w->group[i].exists && !w->group[i].refuse)
+			p = &w->group[i];
+	if (p) {
+		*p = (struct world_group){ .rec.mlid = (uint16_t)(WORLD_MLID + (p - w->group)) };
+		p->rec.mgid = *g;
+	}
+	return p;
+}
+
+struct world_group *world_group_make(struct world *w, const ib_gid *g)
+{
+	struct world_group *p = group_place(w, g);
+
+	if (!p)
+		return NULL;
+	p->exists = p->admin = true;
+	p->rec.qkey = WORLD_QKEY;
+	p->rec.mtu_sel = p->rec.rate_sel = p->rec.life_sel = SA_SEL_EXACT;
+	p->rec.mtu_code = WORLD_MTU;
+	p->rec.rate_code = WORLD_RATE;
+	p->rec.life = 16;
+	p->rec.tclass = WORLD_TCLASS;
+	p->rec.flow_label = WORLD_FLOW;
+	p->rec.sl = WORLD_GROUP_SL;
+	p->rec.pkey = WORLD_PKEY;
+	p->rec.scope = 2;
+	return p;
+}
+
+/* --- answers */
+
+static void send_gmp(struct world *w, const struct ib_ud_hdr *to, const uint8_t *mad)
+{
+	struct ib_ud_hdr h = {
+		.lrh = { .sl = to->lrh.sl, .dlid = to->lrh.slid, .slid = WORLD_SM_LID },
+		.bth = { .opcode = IB_OP_UD_SEND_ONLY,
+			 .pkey = to->bth.pkey,
+			 .dest_qp = to->deth.src_qp },
+		.deth = { .qkey = IB_QP1_QKEY, .src_qp = IB_QP1 },
+	};
+
+	world_send(w, &h, mad, MAD_LEN);
+}
+
+/* Answers the request in @s with @len octets of @data and @status; the component mask is echoed */
+static void answer(struct world *w, const struct seen *s, const struct sa_mad *q, uint16_t status,
+		   const void *data, size_t len)
+{
+	struct mad_hdr h = q->mad;
+	struct sa_hdr sa = { .comp_mask = q->sa.comp_mask };
+	struct rmpp_hdr rmpp = {
+		.version = RMPP_VERSION, .type = RMPP_TYPE_DATA, .flags = 7, .data1 = 1
+	};
+	bool table = h.method == MAD_METHOD_GET_TABLE;
+	uint8_t mad[MAD_LEN];
+
+	h.method = h.method == MAD_METHOD_SET ? MAD_METHOD_GET_RESP : h.method | MAD_METHOD_RESP;
+	h.status = status;
+	sa.attr_offset = table && !status ? (uint16_t)((len + 7) / 8) : 0;
+	sa_mad_encode(mad, &h, &sa);
+	if (table && !status) {
+		rmpp.data2 = (uint32_t)(SA_HDR_LEN + (len + 7) / 8 * 8);
+		rmpp_hdr_encode(mad + SA_RMPP_OFF, &rmpp);
+	}
+	if (len)
+		memcpy(mad + SA_DATA_OFF, data, len);
+	send_gmp(w, &s->h, mad);
+}
+
+static void answer_member(struct world *w, const struct seen *s, const struct sa_mad *q,
+			  uint16_t status, const struct ib_mcmember_rec *rec)
+{
+	uint8_t data[MCMEMBER_REC_LEN];
+
+	ib_mcmember_rec_encode(data, rec);
+	answer(w, s, q, status, data, sizeof(data));
+}
+
+/* --- MCMemberRecord */
+
+#define JOIN_COMPS (MCM_COMP_MGID | MCM_COMP_PORT_GID | MCM_COMP_JOIN_STATE)
+#define CREATE_COMPS \
+	(MCM_COMP_QKEY | MCM_COMP_TCLASS | MCM_COMP_PKEY | MCM_COMP_FLOW_LABEL | MCM_COMP_SL)
+
+/* Whether a new group would have the parameters of the broadcast group, as an SA demands that knows IPoIB */
+static bool is_alike(struct world *w, const struct sa_mad *q, const struct ib_mcmember_rec *r)
+{
+	ib_gid bcast = sa_mgid_broadcast();
+	const struct world_group *g = world_group(w, &bcast);
+
+	return g && g->exists && r->pkey == g->rec.pkey && r->qkey == g->rec.qkey &&
+	       r->sl == g->rec.sl &&
+	       (!(q->sa.comp_mask & MCM_COMP_MTU) || r->mtu_code == g->rec.mtu_code);
+}
+
+/* Creates a group as a Set asks, for groups of the link and no others. Return: a MAD status */
+static uint16_t create(struct world *w, const struct sa_mad *q, const struct ib_mcmember_rec *r,
+		       struct world_group **ret)
+{
+	ib_gid bcast = sa_mgid_broadcast();
+	struct world_group *g;
+
+	if (!(r->join_state & (MCM_JOIN_FULL | MCM_JOIN_SEND_ONLY_FULL)) || w->no_creation)
+		return SA_STATUS_REQ_INVALID;
+	if ((q->sa.comp_mask & CREATE_COMPS) != CREATE_COMPS)
+		return SA_STATUS_INSUF_COMPONENTS;
+	if (ib_gid_equal(&r->mgid, &bcast) || !is_alike(w, q, r))
+		return SA_STATUS_REQ_INVALID;
+	g = group_place(w, &r->mgid);
+	if (!g)
+		return SA_STATUS_NO_RESOURCES;
+	*ret = g;
+	g->exists = true;
+	g->rec.qkey = r->qkey;
+	g->rec.tclass = r->tclass;
+	g->rec.pkey = r->pkey;
+	g->rec.flow_label = r->flow_label;
+	g->rec.sl = r->sl;
+	g->rec.hop_limit = r->hop_limit;
+	g->rec.mtu_sel = g->rec.rate_sel = g->rec.life_sel = SA_SEL_EXACT;
+	g->rec.mtu_code = q->sa.comp_mask & MCM_COMP_MTU ? r->mtu_code : WORLD_MTU;
+	g->rec.rate_code = q->sa.comp_mask & MCM_COMP_RATE ? r->rate_code : WORLD_RATE;
+	g->rec.life = 16;
+	g->rec.scope = 2;
+	return 0;
+}
+
+static void join(struct world *w, const struct seen *s, const struct sa_mad *q,
+		 const struct ib_mcmember_rec *r)
+{
+	struct world_group *g = world_group(w, &r->mgid);
+	struct ib_mcmember_rec rec = *r;
+	uint16_t status = 0;
+
+	if ((q->sa.comp_mask & JOIN_COMPS) != JOIN_COMPS)
+		status = SA_STATUS_INSUF_COMPONENTS;
+	else if (!ib_gid_equal(&r->port_gid, &w->dut.gid) || !r->join_state)
+		status = SA_STATUS_REQ_INVALID;
+	else if (g && g->refuse)
+		status = g->refuse;
+	else if (!g || !g->exists)
+		status = create(w, q, r, &g);
+	if (!status) {
+		g->dut_state |= r->join_state;
+		rec = g->rec;
+		rec.port_gid = r->port_gid;
+		rec.join_state = g->dut_state;
+	}
+	answer_member(w, s, q, status, &rec);
+}
+
+static void leave(struct world *w, const struct seen *s, const struct sa_mad *q,
+		  const struct ib_mcmember_rec *r)
+{
+	struct world_group *g = world_group(w, &r->mgid);
+	bool member = g && g->exists && (g->dut_state & r->join_state);
+
+	if (member) {
+		g->dut_state &= (uint8_t)~r->join_state;
+		g->exists = g->admin || (g->dut_state & (MCM_JOIN_FULL | MCM_JOIN_SEND_ONLY_FULL));
+	}
+	answer_member(w, s, q, member ? 0 : SA_STATUS_REQ_INVALID, r);
+}
+
+static void mcmember(struct world *w, const struct seen *s, const struct sa_mad *q)
+{
+	const struct world_group *g;
+	struct ib_mcmember_rec r;
+
+	if (ib_mcmember_rec_decode(&r, q->data, q->data_len))
+		return;
+	switch (q->mad.method) {
+	case MAD_METHOD_SET:
+		join(w, s, q, &r);
+		break;
+	case MAD_METHOD_DELETE:
+		leave(w, s, q, &r);
+		break;
+	default:
+		g = world_group(w, &r.mgid);
+		if (g && g->exists)
+			answer_member(w, s, q, 0, &g->rec);
+		else
+			answer(w, s, q, q->mad.method == MAD_METHOD_GET ? SA_STATUS_NO_RECORDS : 0,
+			       NULL, 0);
+	}
+}
+
+/* --- PathRecord */
+
+static void path(struct world *w, const struct seen *s, const struct sa_mad *q)
+{
+	uint8_t data[PATH_REC_LEN];
+	struct world_peer *p;
+	struct ib_path_rec r;
+
+	if (ib_path_rec_decode(&r, q->data, q->data_len))
+		return;
+	p = world_peer_by_gid(w, &r.dgid);
+	if (p && p->path_silent)
+		return;
+	if (!p) {
+		answer(w, s, q, q->mad.method == MAD_METHOD_GET ? SA_STATUS_NO_RECORDS : 0, NULL,
+		       0);
+		return;
+	}
+	r = (struct ib_path_rec){
+		.dgid = p->gid,
+		.sgid = w->dut.gid,
+		.dlid = p->path_lid,
+		.slid = w->dut.lid,
+		.reversible = true,
+		.pkey = WORLD_PKEY,
+		.sl = WORLD_PATH_SL,
+		.mtu_sel = SA_SEL_EXACT,
+		.mtu_code = WORLD_MTU,
+		.rate_sel = SA_SEL_EXACT,
+		.rate_code = WORLD_RATE,
+		.life_sel = SA_SEL_EXACT,
+		.life = 16,
+	};
+	ib_path_rec_encode(data, &r);
+	answer(w, s, q, 0, data, sizeof(data));
+}
+
+/* --- subscriptions and reports */
+
+const struct world_subscription *world_subscribed(const struct world *w, enum mad_trap trap)
+{
+	for (unsigned int i = 0; i < w->nsubs; i++) {
+		const struct mad_inform_info *f = &w->sub[i].info;
+
+		if (f->generic && (f->trap == trap || f->trap == 0xffff))
+			return &w->sub[i];
+	}
+	return NULL;
+}
+
+static bool same(const struct mad_inform_info *a, const struct mad_inform_info *b)
+{
+	return ib_gid_equal(&a->gid, &b->gid) && a->lid_begin == b->lid_begin &&
+	       a->lid_end == b->lid_end && a->generic == b->generic && a->trap == b->trap;
+}
+
+static void inform(struct world *w, const struct seen *s, const struct sa_mad *q)
+{
+	struct mad_inform_info f;
+	unsigned int i = 0;
+
+	if (q->mad.method != MAD_METHOD_SET || mad_inform_info_decode(&f, q->data, q->data_len)) {
+		answer(w, s, q, MAD_STATUS_BAD_ATTR, NULL, 0);
+		return;
+	}
+	while (i < w->nsubs && !same(&w->sub[i].info, &f))
+		i++;
+	if (!f.subscribe && i < w->nsubs) {
+		w->sub[i] = w->sub[--w->nsubs];
+	} else if (f.subscribe && i < WORLD_SUBSCRIPTIONS) {
+		w->sub[i] = (struct world_subscription){ f, s->n };
+		w->nsubs += i == w->nsubs;
+	}
+	answer(w, s, q, 0, q->data, MAD_INFORM_INFO_LEN);
+}
+
+static void report_send(struct timer *t, ns_t now)
+{
+	struct world_report *r =
+		(struct world_report *)((char *)t - offsetof(struct world_report, timer));
+	struct ib_ud_hdr to = { .lrh.slid = r->w->dut.lid,
+				.bth.pkey = WORLD_PKEY,
+				.deth.src_qp = IB_QP1 };
+
+	if (!r->left)
+		return;
+	r->left--;
+	send_gmp(r->w, &to, r->mad);
+	timer_arm(&r->w->timers, t, now + NS_SEC(1));
+}
+
+void world_group_tell(struct world *w, const ib_gid *g, enum mad_trap trap)
+{
+	struct mad_hdr h = {
+		.base_version = MAD_BASE_VERSION,
+		.mgmt_class = MAD_CLASS_SA,
+		.class_version = SA_CLASS_VERSION,
+		.method = MAD_METHOD_REPORT,
+		.tid = ++w->tid,
+		.attr_id = MAD_ATTR_NOTICE,
+	};
+	struct mad_notice n = {
+		.generic = true, .type = MAD_NOTICE_TYPE_SM, .producer = 4, .trap = (uint16_t)trap
+	};
+	struct world_report *r = w->report;
+
+	if (!world_subscribed(w, trap))
+		return;
+	while (r < w->report + WORLD_REPORTS - 1 && r->left)
+		r++;
+	n.issuer_lid = WORLD_SM_LID;
+	n.issuer_gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, WORLD_SWITCH_GUID);
+	mad_notice_gid(&n, g);
+	timer_cancel(&w->timers, &r->timer);
+	timer_init(&r->timer, report_send);
+	r->w = w;
+	r->left = 5;
+	sa_mad_encode(r->mad, &h, &(struct sa_hdr){ 0 });
+	mad_notice_encode(r->mad + SA_DATA_OFF, &n);
+	report_send(&r->timer, w->now);
+}
+
+static void report_done(struct world *w, uint64_t tid)
+{
+	for (unsigned int i = 0; i < WORLD_REPORTS; i++)
+		if (w->report[i].left && mad_tid(w->report[i].mad) == tid) {
+			w->report[i].left = 0;
+			timer_cancel(&w->timers, &w->report[i].timer);
+		}
+}
+
+void world_sa_fini(struct world *w)
+{
+	for (unsigned int i = 0; i < WORLD_REPORTS; i++)
+		timer_cancel(&w->timers, &w->report[i].timer);
+}
+
+/* --- requests */
+
+static void class_port_info(struct world *w, const struct seen *s, const struct sa_mad *q)
+{
+	struct mad_class_port_info c = {
+		.base_version = MAD_BASE_VERSION,
+		.class_version = SA_CLASS_VERSION,
+		.cap_mask = SA_CAP_UD_MCAST,
+		.resp_time = 18,
+	};
+	uint8_t data[MAD_CLASS_PORT_INFO_LEN];
+
+	mad_class_port_info_encode(data, &c);
+	answer(w, s, q, 0, data, sizeof(data));
+}
+
+void world_sa_rx(struct world *w, const struct seen *s)
+{
+	struct sa_mad q;
+
+	if (s->payload_len != MAD_LEN || sa_mad_decode(&q, s->payload, s->payload_len))
+		return;
+	if (q.mad.method == MAD_METHOD_REPORT_RESP)
+		report_done(w, q.mad.tid);
+	if (mad_method_is_response(q.mad.method) || s->h.lrh.dlid != WORLD_SM_LID || w->sa_silent)
+		return;
+	if (q.rmpp.type != RMPP_TYPE_NONE && q.rmpp.type != RMPP_TYPE_DATA)
+		return; /* the acknowledgement of a table */
+	switch (q.mad.attr_id) {
+	case SA_ATTR_CLASS_PORT_INFO:
+		class_port_info(w, s, &q);
+		break;
+	case SA_ATTR_INFORM_INFO:
+		inform(w, s, &q);
+		break;
+	case SA_ATTR_PATH_RECORD:
+		path(w, s, &q);
+		break;
+	case SA_ATTR_MCMEMBER_RECORD:
+		mcmember(w, s, &q);
+		break;
+	case SA_ATTR_SERVICE_RECORD:
+		answer(w, s, &q, SA_STATUS_NO_RECORDS, NULL, 0);
+		break;
+	default:
+		answer(w, s, &q, MAD_STATUS_BAD_ATTR, NULL, 0);
+	}
+}
+
+bool sa_is(const struct seen *s, const void *arg)
+{
+	const struct sa_want *want = arg;
+	struct ib_mcmember_rec m;
+	struct ib_path_rec p;
+	struct sa_mad q;
+
+	if (s->kind != SEEN_GMP || s->payload_len != MAD_LEN ||
+	    sa_mad_decode(&q, s->payload, s->payload_len) || mad_method_is_response(q.mad.method) ||
+	    q.mad.attr_id != want->attr || (want->method && q.mad.method != want->method))
+		return false;
+	if (want->attr == SA_ATTR_MCMEMBER_RECORD &&
+	    !ib_mcmember_rec_decode(&m, q.data, q.data_len))
+		return (!want->gid || ib_gid_equal(want->gid, &m.mgid)) &&
+		       (!want->join_state || (m.join_state & want->join_state));
+	if (want->attr == SA_ATTR_PATH_RECORD && !ib_path_rec_decode(&p, q.data, q.data_len))
+		return !want->gid || ib_gid_equal(want->gid, &p.dgid);
+	return true;
+}

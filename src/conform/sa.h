@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONFORM_SA_H
+#define CONFORM_SA_H
+
+/* The suite's subnet administrator */
+
+#include "conform/world.h"
+
+/* world_sa_rx() - The DUT sent a GMP: a request to the SA, which is answered, or the answer to a Report */
+void world_sa_rx(struct world *w, const struct seen *s);
+void world_sa_fini(struct world *w);
+
+/* world_group() - The group of an MGID, exists or not; NULL: there never was one */
+struct world_group *world_group(struct world *w, const ib_gid *mgid);
+/* world_group_make() - Make a group as the administrator would, with the parameters of the broadcast group. NULL: no room */
+struct world_group *world_group_make(struct world *w, const ib_gid *mgid);
+/* world_group_tell() - Report trap 66 or 67 about a group to the DUT, if it has subscribed, until it answers */
+void world_group_tell(struct world *w, const ib_gid *mgid, enum mad_trap trap);
+/* world_subscribed() - The subscription to a trap; NULL: none */
+const struct world_subscription *world_subscribed(const struct world *w, enum mad_trap trap);
+
+/* The MGIDs of the link that the suite expects; computed from RFC 4391 §4 here, not by code that the product uses */
+ib_gid sa_mgid_broadcast(void);
+ib_gid sa_mgid_ip4(const uint8_t group[4]);
+ib_gid sa_mgid_ip6(const uint8_t group[16]);
+
+/* An SA request of the DUT, for matchers */
+struct sa_want {
+	uint8_t method; /* 0: any */
+	uint16_t attr;
+	const ib_gid *gid; /* MGID of MCMemberRecord, DGID of PathRecord; NULL: any */
+	uint8_t join_state; /* bits, of which one has to be in the request; 0: any */
+};
+bool sa_is(const struct seen *s, const void *want);
+
+#endif

@@ -1,0 +1,242 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
+#
+# uipoib conform: a uipoib host passes. A relay that breaks one clause makes the case of this clause FAIL, and no other one
+# without saying of which it is the consequence. A DUT that is silent, dies, or sends random octets ends with results.
+. "$(dirname "$0")/lib.sh"
+need python3 jq
+
+# dut N [PEER]: start a DUT with its end at port 6000+N, whose other end is port PEER, or 5000+N
+dut() {
+	printf '[interface ib0@dut]\nport = udp:127.0.0.1:%s,guid=0x0002c90300000031,listen=127.0.0.1:%s\n%s\n' \
+		"${2:-$((5000 + $1))}" $((6000 + $1)) $'address = 10.9.0.1/24\naddress = fd09::1/64' >"$work/dut.$1.conf"
+	"$UIPOIB" run -c "$work/dut.$1.conf" -n "$inst-$1" >"$work/dut.$1.log" 2>&1 &
+	dut_pid[$1]=$!
+}
+declare -A dut_pid relay_pid
+# suite N OPTION...: run the suite against DUT N
+suite() {
+	local n=$1
+	shift
+	UIPOIB_NAME=$inst-$n UIPOIB=$UIPOIB "$UIPOIB" conform --dut "udp:127.0.0.1:$((6000 + n))" \
+		--listen "127.0.0.1:$((5000 + n))" --json "$work/report.$n" "$@" >"$work/out.$n" 2>&1
+}
+end() { kill "$1" && wait "$1"; } 2>/dev/null
+on_cleanup=end_all
+end_all() {
+	local p
+	for p in "${dut_pid[@]}" "${relay_pid[@]}"; do end "$p"; done
+} 2>/dev/null
+results() { # N FILTER: of the report
+	jq -r ".conform[] | select($2) | .case" "$work/report.$1" | tr '\n' ' '
+}
+
+# --- a uipoib host
+
+hook="$PWD/examples/conform-hook-host dut ib0"
+whole() {
+	dut 0
+	suite 0 --hook "$hook" --strict || { tail -40 "$work/out.0"; return 1; }
+	tail -1 "$work/out.0"
+	equal "" "$(results 0 '.result != "PASS"')" && [ "$(jq '.conform | length' "$work/report.0")" -ge 80 ] &&
+		jq -e '.seconds < 120' "$work/report.0" && jq -e '.conform | all(.checks > 0)' "$work/report.0"
+}
+check "a uipoib host passes all cases" whole
+no_hook() { # the same DUT again: its link and its neighbour table are not new
+	suite 0 || { tail -40 "$work/out.0"; return 1; }
+	equal "R60 R61 R62 R63 R66 R67 R69 " "$(results 0 '.result == "INCONCLUSIVE"' | tr ' ' '\n' | sort | grep . | tr '\n' ' ')" &&
+		equal "" "$(results 0 '.result != "INCONCLUSIVE" and .result != "PASS"')"
+}
+check "without a hook the cases that need one are INCONCLUSIVE, and the status is 0" no_hook
+suite_out() { # the same, with its output
+	local s
+	suite "$@"
+	s=$?
+	cat "$work/out.$1"
+	return $s
+}
+check "with --strict the status is 1" refuse 1 'no --hook' suite_out 0 --strict --clause R67
+chosen() {
+	suite 0 --clause R7 --junit "$work/junit" || return 1
+	equal "U1 I2/node-info I5/init I5/active R23 R7 " "$(results 0 true)" &&
+		python3 -c 'import sys, xml.dom.minidom as m; sys.exit(len(m.parse(sys.argv[1]).getElementsByTagName("testcase")) != 6)' "$work/junit"
+}
+check "--clause runs the clause and what it needs; JUnit has the same" chosen
+end "${dut_pid[0]}"
+
+# --- mutants
+
+# mutant N NAME CASE: the relay NAME breaks CASE (or nothing, if CASE is empty): only CASE fails for no other reason
+mutant() {
+	local n=$1 name=$2 want=$3
+	dut "$n" $((7000 + n))
+	python3 "$PWD/tests/system/conform_relay.py" "$name" $((7000 + n)) $((6000 + n)) $((8000 + n)) $((5000 + n)) \
+		>"$work/relay.$n" 2>&1 &
+	relay_pid[$n]=$!
+	eventually 10 grep -q ready "$work/relay.$n" || { cat "$work/relay.$n"; return 1; }
+	UIPOIB_NAME=$inst-$n UIPOIB=$UIPOIB "$UIPOIB" conform --dut "udp:127.0.0.1:$((8000 + n))" --listen "127.0.0.1:$((5000 + n))" \
+		--json "$work/report.$n" --pcap-dir "$work" --hook "$hook" >"$work/out.$n" 2>&1
+	end "${relay_pid[$n]}"
+	end "${dut_pid[$n]}"
+	equal "$want" "$(results $n '.result == "FAIL" and (.because | not)')" || { tail -60 "$work/out.$n"; return 1; }
+	[ -z "$want" ] || [ -s "$work/${want// /}.pcap" ] || ls "$work"/*.pcap
+}
+mutants() { # lines NAME CASE: run four at a time, then judge each
+	local n=10 name want k
+	while read -r name want; do
+		(
+			unset dut_pid relay_pid
+			declare -A dut_pid relay_pid
+			mutant $n "$name" "${want:+$want }" >"$work/mutant.$n" 2>&1
+			echo $? >"$work/status.$n"
+		) &
+		names[$n]="$name $want"
+		n=$((n + 1))
+		[ $((n % 4)) != 2 ] || wait_mutants $n
+	done
+	wait_mutants $n
+}
+wait_mutants() { # all before number $1 have a status
+	local k
+	for ((k = 10; k < $1; k++)); do eventually 120 test -s "$work/status.$k" || return 1; done
+}
+judged() { cat "$work/mutant.$1"; [ "$(cat "$work/status.$1")" = 0 ]; }
+declare -a names
+mutants <<-'LIST'
+	reserved R30/sent
+	exchanged R29
+	ethertype R31
+	qkey R52
+	pkey R3
+	sl R19
+	mlid R24
+	flow-label R24
+	icrc U2
+	early I4
+	vl I3
+	return-path I1
+	reregister I5/reregister
+	mask R23
+	join-state R23
+	t-flag R6
+	scope R20
+	signature R7
+	mgid-pkey R15
+	group-id R13
+	port-gid R49
+	silent-subscriber R65
+	hardware-type R56/reply
+	lladdr-reserved R47/sent
+	lladdr-qpn R46/arp
+	option-length R57/na
+	option-zeros R58
+	path-lid R50/lid
+	path-sl R54
+	path-mask R50/query
+	create-sl R68
+	full-member-sender R62
+	no-leave R69
+	any-qkey R43
+	any-pkey R44/other
+	needs-grh R34/no-grh
+	needs-zero R30/received
+	minds-flags R47/received
+	small-mtu R35
+	any-hardware R56/ignored
+	any-mkey I6
+	none
+	psn
+	solicited
+	transits
+	description
+	twice
+	keepalives
+LIST
+for n in "${!names[@]}"; do
+	read -r name want <<<"${names[$n]}"
+	check "${want:-nothing} fails for the mutant $name" judged "$n"
+done
+
+# --- a DUT that does not behave
+
+silent() {
+	refuse 1 'no valid datagram' suite_out 1 && equal "U1 " "$(results 1 '.result == "FAIL"')" &&
+		equal "" "$(results 1 '.result == "PASS"')"
+}
+check "a DUT that is not there: U1 fails, the others are INCONCLUSIVE" silent
+random_octets() {
+	python3 - "$1" <<-'PYTHON' &
+		import random, socket, sys, time
+		rng, end = random.Random(1), time.monotonic() + 60
+		sys.path.insert(0, "examples")
+		sys.dont_write_bytecode = True
+		from peer import wire
+		s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+		s.bind(("127.0.0.1", 6000 + int(sys.argv[1])))
+		while time.monotonic() < end:
+		    words = rng.randrange(20, 200)
+		    body = bytes([0, rng.choice((2, 3)), 0, 1]) + words.to_bytes(2, "big") + rng.randbytes(4 * words - 6)
+		    body = body[:-4] + wire.icrc(body[:-4]) if rng.random() < 0.5 else body
+		    for data in (body + wire.vcrc(body), rng.randbytes(rng.randrange(300)), b""):
+		        s.sendto(data, ("127.0.0.1", 5000 + int(sys.argv[1])))
+	PYTHON
+	flood=$!
+	suite "$1"
+	status=$?
+	end $flood
+	tail -1 "$work/out.$1"
+	equal 1 $status && jq -e '.packets > 100' "$work/report.$1" && [ -n "$(results "$1" '.case == "U2" and .result == "FAIL"')" ]
+}
+check "a DUT that floods with random packets: it ends with results" random_octets 2
+dies() {
+	dut 3
+	suite 3 --hook "$hook" &
+	local run=$!
+	eventually 20 grep -q R34/grh "$work/out.3" || return 1
+	kill -KILL $(descendants "${dut_pid[3]}")
+	wait $run
+	equal 0 $? || { tail "$work/out.3"; return 1; }
+	tail -3 "$work/out.3"
+	[ "$(results 3 '.result == "INCONCLUSIVE"' | wc -w)" -ge 10 ] && equal "" "$(results 3 '.result == "FAIL"')"
+}
+check "a DUT that is killed: what is not judged is INCONCLUSIVE" dies
+interrupted() {
+	dut 4
+	suite 4 --hook "$hook" &
+	local run=$!
+	eventually 20 grep -q R23 "$work/out.4" || return 1
+	kill -TERM "$(pgrep -P $run -x uipoib || echo $run)"
+	wait $run
+	equal 1 $? && equal true "$(jq .interrupted "$work/report.4")" && [ "$(results 4 '.result == "PASS"' | wc -w)" -ge 5 ]
+}
+check "an interrupted run prints its results so far" interrupted
+bad_hook() {
+	suite 4 --hook false --clause R67 || return 1
+	equal "R67 " "$(results 4 '.result == "INCONCLUSIVE"')" || return 1
+	suite 4 --hook /nonexistent --clause R67
+	equal "R67 " "$(results 4 '.result == "INCONCLUSIVE"')"
+}
+check "a hook that is not there makes its cases INCONCLUSIVE" bad_hook
+
+# --- arguments
+
+c() { "$UIPOIB" conform "$@"; }
+check "no --dut" refuse 2 '[-]-dut is missing: expected' c
+check "a --dut that is no address" refuse 2 "dut 'udp:h1': expected udp:ADDR:PORT" c --dut udp:h1
+check "an unknown clause" refuse 2 "clause 'R999': no such clause" c --dut udp:127.0.0.1:1 --clause R999
+check "an unknown profile" refuse 2 "profile 'x': expected" c --dut udp:127.0.0.1:1 --profile x
+check "a profile without cases" refuse 2 'no cases for this profile yet' c --dut udp:127.0.0.1:1 --profile v6ib00
+check "a port that is in use" refuse 3 'Address already in use' bash -c \
+	'python3 -c "import socket, time; s = socket.socket(type=socket.SOCK_DGRAM); s.bind((\"127.0.0.1\", 5999)); time.sleep(9)" & sleep 1
+	"$0" conform --dut udp:127.0.0.1:1 --listen 127.0.0.1:5999; s=$?; kill %1; exit $s' "$UIPOIB"
+check "a folder that is not there" refuse 3 'No such file' c --dut udp:127.0.0.1:1 --json /nonexistent/x
+listed() { # every clause of RFC 4391 in CONFORMANCE.md has a case or a reason
+	local id
+	c --list >"$work/list" || return 1
+	for id in $(grep -oE '^\| R[0-9]+ ' CONFORMANCE.md | tr -d '| '); do
+		grep -qE "^  $id[ /]" "$work/list" || { echo "$id is not in the list"; return 1; }
+	done
+}
+check "--list has every clause of RFC 4391" listed
+finish

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A relay that breaks one clause: it sits between `uipoib conform` and a DUT, and edits packets.
+
+    conform_relay.py MUTANT HERE_DUT DUT HERE_SUITE SUITE       (ports of 127.0.0.1)
+
+What the port DUT sends to HERE_DUT goes from HERE_SUITE to the port SUITE, and the other way round. MUTANTS below has
+the mutants: which packets they edit, and how. The CRCs are computed again by the implementation in examples/peer.
+"""
+import os
+import selectors
+import socket
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples"))
+from peer import wire                       # noqa: E402
+
+BROADCAST = bytes.fromhex("ff12401bffff000000000000ffffffff")
+
+
+class Packet:
+    """The octets of a datagram, and where its parts begin."""
+
+    def __init__(self, data):
+        self.data = bytearray(data)
+        self.ok = len(data) >= 34
+        self.grh = self.ok and data[1] & 3 == 3
+        self.bth = 48 if self.grh else 8
+        self.payload = self.bth + 20
+        self.qp = int.from_bytes(data[self.bth + 5:self.bth + 8], "big") if self.ok else -1
+
+    def is_data(self, ethertype=None):
+        d = self.data[self.payload:self.payload + 2]
+        return self.ok and self.qp > 1 and (ethertype is None or d == ethertype.to_bytes(2, "big"))
+
+    def is_mad(self, mgmt_class, method, attribute):
+        p = self.data[self.payload:]
+        return self.ok and self.qp in (0, 1) and p[1] == mgmt_class and p[3] == method and \
+            p[16:18] == attribute.to_bytes(2, "big")
+
+    def is_join(self):
+        return self.is_mad(3, 2, 0x38)
+
+    def joins_broadcast(self):
+        return self.is_join() and self.data[self.payload + 56:self.payload + 72] == BROADCAST
+
+    def is_to_broadcast(self):
+        return self.is_data() and self.grh and self.data[32:48] == BROADCAST
+
+    def set(self, at, octets):
+        self.data[at:at + len(octets)] = octets
+
+    def put(self, at, octets):
+        """The same, counted from the payload."""
+        self.set(self.payload + at, octets)
+
+    def sealed(self):
+        body = self.data[:-6]
+        body += wire.icrc(body)
+        return bytes(body + wire.vcrc(body))
+
+
+def edit(condition, change):
+    def mutant(p, _):
+        if p.ok and condition(p):
+            change(p)
+            return [p.sealed()]
+        return [bytes(p.data)]
+    return mutant
+
+
+def drop(condition):
+    return lambda p, _: [] if p.ok and condition(p) else [bytes(p.data)]
+
+
+def bad_icrc(p, _):
+    if not p.is_data():
+        return [bytes(p.data)]
+    body = p.data[:-6] + b"\0\0\0\0"
+    return [bytes(body + wire.vcrc(body))]
+
+
+def too_early(p, state):
+    """A packet of IPoIB before the port is Active."""
+    if p.is_mad(0x81, 0x81, 0x11) and not state:
+        state.append(True)
+        packet = wire.Packet(0, 0, 0xC001, 0, wire.Grh(0, 0, 0, bytes(16), BROADCAST), 0xFFFF, 0xFFFFFF, 0xB1B, 5,
+                             bytes.fromhex("08000000" + "45" + 19 * "00"))
+        return [wire.encode(packet), bytes(p.data)]
+    return [bytes(p.data)]
+
+
+def always(_):
+    return True
+
+
+def arp(p):
+    return p.is_data(0x0806)
+
+
+def ip4_unicast(p):
+    return p.is_data(0x0800) and int.from_bytes(p.data[2:4], "big") < 0xC000
+
+
+def nd(icmp_type):
+    return lambda p: p.is_data(0x86DD) and len(p.data) > p.payload + 72 and p.data[p.payload + 44] == icmp_type
+
+
+def send_only(p):
+    return p.is_join() and p.data[p.payload + 104] & 15 == 4
+
+
+def path_lid(p):
+    lid = int.from_bytes(p.data[2:4], "big")
+    p.set(2, (lid & ~1).to_bytes(2, "big"))
+
+
+# MUTANT: what it does to packets of the DUT
+MUTANTS = {
+    # one clause is broken
+    "reserved": edit(lambda p: p.is_data(), lambda p: p.put(2, b"\0\1")),
+    "exchanged": edit(lambda p: p.is_data(), lambda p: p.put(0, bytes(2) + bytes(p.data[p.payload:p.payload + 2]))),
+    "ethertype": edit(lambda p: p.is_data(0x86DD), lambda p: p.put(0, b"\x86\xde")),
+    "qkey": edit(lambda p: p.is_data(), lambda p: p.set(p.bth + 12, b"\0")),
+    "pkey": edit(lambda p: p.is_data(), lambda p: p.set(p.bth + 2, b"\x7f")),
+    "sl": edit(Packet.is_to_broadcast, lambda p: p.set(1, bytes([p.data[1] & 15]))),
+    "mlid": edit(Packet.is_to_broadcast, lambda p: p.set(2, b"\xc0\0")),
+    "flow-label": edit(Packet.is_to_broadcast, lambda p: p.set(10, b"\0\0")),
+    "icrc": bad_icrc,
+    "early": too_early,
+    "vl": edit(lambda p: p.qp == 0, lambda p: p.set(0, bytes([p.data[0] & 15]))),
+    "return-path": edit(lambda p: p.is_mad(0x81, 0x81, 0x11), lambda p: p.put(193, b"\2")),
+    "skip-init": edit(lambda p: p.is_mad(0x81, 0x81, 0x15) and p.data[p.payload + 5] == 0x1C, lambda p: p.put(5, b"\0")),
+    "reregister": edit(lambda p: p.is_mad(0x81, 0x81, 0x15),
+                       lambda p: p.put(115, bytes([p.data[p.payload + 115] & 0x7F]))),
+    "mask": edit(Packet.joins_broadcast, lambda p: p.put(55, bytes([p.data[p.payload + 55] & ~2]))),
+    "join-state": edit(Packet.joins_broadcast, lambda p: p.put(104, b"\x22")),
+    "t-flag": edit(Packet.joins_broadcast, lambda p: p.put(57, b"\x02")),
+    "scope": edit(Packet.joins_broadcast, lambda p: p.put(57, b"\x15")),
+    "signature": edit(Packet.joins_broadcast, lambda p: p.put(58, b"\x40\x1c")),
+    "mgid-pkey": edit(Packet.joins_broadcast, lambda p: p.put(60, b"\x7f")),
+    "group-id": edit(Packet.joins_broadcast, lambda p: p.put(68, b"\x0f")),
+    "port-gid": edit(Packet.joins_broadcast, lambda p: p.put(87, b"\x77")),
+    "silent-subscriber": drop(lambda p: p.is_mad(3, 2, 3)),
+    "hardware-type": edit(arp, lambda p: p.put(4, b"\0\1")),
+    "lladdr-reserved": edit(arp, lambda p: p.put(12, b"\x80")),
+    "lladdr-qpn": edit(arp, lambda p: p.put(13, b"\x77")),
+    "arp-to-lid": edit(lambda p: arp(p) and p.data[p.payload + 11] == 2, lambda p: p.put(36, b"\x05")),
+    "option-length": edit(nd(136), lambda p: p.put(69, b"\2")),
+    "option-zeros": edit(nd(136), lambda p: p.put(70, b"\0\2")),
+    "path-lid": edit(ip4_unicast, path_lid),
+    "path-sl": edit(ip4_unicast, lambda p: p.set(1, bytes([p.data[1] & 15 | 0x20]))),
+    "path-mask": edit(lambda p: p.is_mad(3, 1, 0x35), lambda p: p.put(55, bytes([p.data[p.payload + 55] & ~8]))),
+    "create-sl": edit(lambda p: p.is_join() and not p.joins_broadcast(), lambda p: p.put(100, b"\x15")),
+    "full-member-sender": edit(send_only, lambda p: p.put(104, b"\x21")),
+    "no-leave": drop(lambda p: p.is_mad(3, 0x15, 0x38)),
+    # nothing visible is broken
+    "none": edit(always, lambda p: None),
+    "psn": edit(lambda p: p.qp > 1, lambda p: p.set(p.bth + 9, b"\x12\x34\x56")),
+    "solicited": edit(lambda p: p.qp > 1, lambda p: p.set(p.bth + 1, bytes([p.data[p.bth + 1] | 0x80]))),
+    "transits": edit(always, lambda p: p.set(p.bth + 4, b"\x05")),
+    "description": edit(lambda p: p.is_mad(0x81, 0x81, 0x10), lambda p: p.put(64, b"another")),
+    "twice": lambda p, _: [bytes(p.data)] * (2 if p.is_data() else 1),
+    "keepalives": lambda p, _: [b"", bytes(p.data), b""],
+}
+
+
+def fix_qkey(p):
+    p.set(p.bth + 12, b"\x80\xc0\xf0\xa1")
+
+
+def fix_pkey(p):
+    p.set(p.bth + 2, b"\xff\xff")
+
+
+def wrong_qkey(p):
+    return p.is_data() and p.data[p.bth + 12:p.bth + 16] == b"\x80\xc0\xf0\xb1"
+
+
+# The same for packets to the DUT: it seems to do what it should not, or does not get what it should bear
+MUTANTS_IN = {
+    "any-qkey": edit(wrong_qkey, fix_qkey),
+    "any-pkey": edit(lambda p: p.is_data() and p.data[p.bth + 2] == 0x81, fix_pkey),
+    "needs-grh": drop(lambda p: p.is_data() and not p.grh),
+    "needs-zero": drop(lambda p: p.is_data() and p.data[p.payload + 2:p.payload + 4] != b"\0\0"),
+    "minds-flags": drop(lambda p: arp(p) and p.data[p.payload + 12] != 0),
+    "small-mtu": drop(lambda p: p.is_data() and len(p.data) > 1600),
+    "any-hardware": edit(lambda p: arp(p), lambda p: p.put(4, b"\0\x20")),
+    "any-mkey": edit(lambda p: p.qp == 0 and p.is_mad(0x81, 2, 0x15) and p.data[p.payload + 31] == 1,
+                     lambda p: p.put(31, b"\0")),
+}
+
+
+def main():
+    name = sys.argv[1]
+    here_dut, dut, here_suite, suite = (("127.0.0.1", int(p)) for p in sys.argv[2:])
+    out, into = MUTANTS.get(name, MUTANTS["none"]), MUTANTS_IN.get(name, MUTANTS["none"])
+    if name not in MUTANTS and name not in MUTANTS_IN:
+        sys.exit(f"no mutant {name}")
+    select, ends = selectors.DefaultSelector(), []
+    for address in (here_dut, here_suite):
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        s.bind(address)
+        ends.append(s)
+    select.register(ends[0], selectors.EVENT_READ, (dut, ends[1], suite, out, []))
+    select.register(ends[1], selectors.EVENT_READ, (suite, ends[0], dut, into, []))
+    print("ready", flush=True)
+    while True:
+        for key, _ in select.select():
+            source, other, to, mutant, state = key.data
+            data, sender = key.fileobj.recvfrom(65536)
+            if sender != source:
+                continue
+            for datagram in mutant(Packet(data), state) if data else [data]:
+                other.sendto(datagram, to)
+
+
+main()

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "conform_dut.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "conform/case.h"
+#include "wire/crc.h"
+#include "wire/records.h"
+#include "wire/smp.h"
+
+#define GUID 0x0002c90300abcdefull
+#define QPN 0x000123
+
+static const struct ip_endpoint address = { .family = 4, .port = 6001, .addr = { 127, 0, 0, 1 } };
+
+static void put(struct dut *d, const void *data, size_t len)
+{
+	unsigned int at = (d->head + d->n) % DUT_QUEUE;
+
+	if (d->n == DUT_QUEUE || d->dead)
+		return;
+	d->queue[at].len = (uint16_t)len;
+	memcpy(d->queue[at].data, data, len);
+	d->n++;
+}
+
+static void put_packet(struct dut *d, const struct ib_ud_hdr *h, const void *payload, size_t len)
+{
+	uint8_t raw[IB_PKT_MAX] = { 0 };
+	unsigned int hdr = ib_ud_hdr_encode(raw, h, len);
+
+	memcpy(raw + hdr, payload, len);
+	len = hdr + ((len + 3) & ~(size_t)3);
+	crc_put(raw, len);
+	put(d, raw, len + 6);
+}
+
+/* --- SMA */
+
+static void set_port(struct dut *d, uint8_t *mad)
+{
+	struct smp_port_info now, set;
+	uint16_t status = 0;
+
+	smp_port_info_decode(&now, d->port, 64);
+	smp_port_info_decode(&set, mad + SMP_DATA_OFF, 64);
+	if (set.lid >= IB_LID_MCAST_MIN || set.neighbor_mtu > now.mtu_cap ||
+	    (set.port_state == IB_PORT_ARMED && now.port_state != IB_PORT_INIT) ||
+	    (set.port_state == IB_PORT_ACTIVE && now.port_state != IB_PORT_ARMED))
+		status = MAD_STATUS_BAD_VALUE;
+	if (!status) {
+		now.lid = d->lid = set.lid;
+		now.sm_lid = set.sm_lid;
+		if (set.port_state)
+			now.port_state = set.port_state;
+		if (set.port_state == IB_PORT_ACTIVE)
+			d->join_at = d->now + NS_MSEC(10);
+	}
+	now.client_reregister = set.client_reregister;
+	smp_port_info_encode(mad + SMP_DATA_OFF, &now);
+	now.client_reregister = false;
+	smp_port_info_encode(d->port, &now);
+	be16_put(mad + MAD_OFF_STATUS, status);
+}
+
+static void smp(struct dut *d, const struct ib_ud_hdr *req, uint8_t *mad)
+{
+	struct smp_node_info node = { .base_version = 1,
+				      .class_version = 1,
+				      .node_type = 1,
+				      .nports = 1,
+				      .sys_guid = GUID,
+				      .node_guid = GUID,
+				      .port_guid = GUID,
+				      .pkey_cap = 1,
+				      .local_port = 1 };
+	struct ib_ud_hdr h = *req;
+	bool directed = mad_class(mad) == MAD_CLASS_SM_DR;
+
+	if (mad_method_is_response(mad_method(mad)))
+		return;
+	be16_put(mad + MAD_OFF_STATUS, 0);
+	if (mad_attr(mad) == SMP_ATTR_NODE_INFO)
+		smp_node_info_encode(mad + SMP_DATA_OFF, &node);
+	else if (mad_attr(mad) == SMP_ATTR_PKEY_TABLE)
+		be16_put(mad + SMP_DATA_OFF, IB_PKEY_DEFAULT);
+	else if (mad_attr(mad) == SMP_ATTR_PORT_INFO && mad_method(mad) == MAD_METHOD_SET)
+		set_port(d, mad);
+	else if (mad_attr(mad) == SMP_ATTR_PORT_INFO)
+		memcpy(mad + SMP_DATA_OFF, d->port, 64);
+	else
+		be16_put(mad + MAD_OFF_STATUS, MAD_STATUS_BAD_ATTR);
+	mad[MAD_OFF_METHOD] = MAD_METHOD_GET_RESP;
+	if (directed) {
+		if (d->flaw != FLAW_NO_D_BIT)
+			mad[MAD_OFF_STATUS] |= 0x80;
+		mad[SMP_OFF_RETURN_PATH + 1] = 1;
+	}
+	h.lrh.dlid = req->lrh.slid;
+	h.lrh.slid = req->lrh.dlid;
+	put_packet(d, &h, mad, MAD_LEN);
+}
+
+/* --- SA client */
+
+static void gmp(struct dut *d, uint8_t method, uint16_t attr, uint64_t mask, const void *data,
+		size_t len)
+{
+	struct mad_hdr m = { .base_version = 1,
+			     .mgmt_class = MAD_CLASS_SA,
+			     .class_version = 2,
+			     .method = method,
+			     .tid = ++d->tid,
+			     .attr_id = attr };
+	struct sa_hdr sa = { .comp_mask = mask };
+	struct ib_ud_hdr h = {
+		.lrh = { .dlid = 1, .slid = d->lid },
+		.bth = { .opcode = IB_OP_UD_SEND_ONLY, .pkey = 0xffff, .dest_qp = 1 },
+		.deth = { .qkey = IB_QP1_QKEY, .src_qp = 1 },
+	};
+	uint8_t mad[MAD_LEN];
+
+	sa_mad_encode(mad, &m, &sa);
+	memcpy(mad + SA_DATA_OFF, data, len);
+	put_packet(d, &h, mad, sizeof(mad));
+}
+
+static void join(struct dut *d)
+{
+	struct ib_mcmember_rec rec = { .mgid = { { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [12] = 0xff,
+						   0xff, 0xff, 0xff } },
+				       .port_gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, GUID),
+				       .pkey = 0xffff,
+				       .scope = 2,
+				       .join_state = MCM_JOIN_FULL };
+	uint64_t mask = MCM_COMP_MGID | MCM_COMP_PORT_GID | MCM_COMP_PKEY | MCM_COMP_JOIN_STATE;
+	uint8_t data[MCMEMBER_REC_LEN];
+
+	if (d->flaw == FLAW_NO_PORT_GID)
+		mask &= ~MCM_COMP_PORT_GID;
+	ib_mcmember_rec_encode(data, &rec);
+	gmp(d, MAD_METHOD_SET, SA_ATTR_MCMEMBER_RECORD, mask, data, sizeof(data));
+	d->join_at = d->now + NS_SEC(1);
+}
+
+static void subscribe(struct dut *d)
+{
+	for (uint16_t trap = 66; trap <= 67; trap++) {
+		struct mad_inform_info i = { .lid_begin = 0xffff,
+					     .generic = true,
+					     .subscribe = true,
+					     .type = 0xffff,
+					     .trap = trap,
+					     .qpn = 1,
+					     .producer = 0xffffff };
+		uint8_t data[MAD_INFORM_INFO_LEN];
+
+		mad_inform_info_encode(data, &i);
+		gmp(d, MAD_METHOD_SET, SA_ATTR_INFORM_INFO, 0, data, sizeof(data));
+	}
+}
+
+static void sa_answer(struct dut *d, const uint8_t *mad)
+{
+	struct ib_mcmember_rec rec;
+
+	if (mad_attr(mad) != SA_ATTR_MCMEMBER_RECORD || mad_status(mad) || d->joined)
+		return;
+	ib_mcmember_rec_decode(&rec, mad + SA_DATA_OFF, SA_DATA_LEN);
+	d->joined = true;
+	d->join_at = 0;
+	d->qkey = rec.qkey;
+	d->dead = d->flaw == FLAW_DIES;
+	subscribe(d);
+}
+
+/* --- IPoIB: ARP requests are answered */
+
+static void arp(struct dut *d, const struct ib_ud_hdr *req, const uint8_t *payload)
+{
+	static const uint8_t head[12] = { 0x08, 0x06, 0, 0, 0, 32, 8, 0, 20, 4, 0, 2 };
+	uint8_t buf[60];
+	struct ib_ud_hdr h = {
+		.lrh = { .dlid = req->lrh.slid, .slid = d->lid, .sl = 1 },
+		.bth = { .opcode = IB_OP_UD_SEND_ONLY,
+			 .pkey = 0xffff,
+			 .dest_qp = be32_at(payload + 12) & IB_QPN_MASK },
+		.deth = { .qkey = d->qkey, .src_qp = QPN },
+	};
+	ib_gid gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, GUID);
+
+	memcpy(buf, head, sizeof(head));
+	buf[3] = d->flaw == FLAW_RESERVED;
+	be32_put(buf + 12, QPN);
+	memcpy(buf + 16, gid.raw, 16);
+	memcpy(buf + 32, payload + 56, 4);
+	memcpy(buf + 36, payload + 12, 24);
+	put_packet(d, &h, buf, sizeof(buf));
+}
+
+/* --- the outside of the suite */
+
+static ns_t now(void *ctx)
+{
+	return ((struct dut *)ctx)->now;
+}
+
+static void from_suite(void *ctx, const void *data, size_t len)
+{
+	struct dut *d = ctx;
+	struct ib_ud_hdr h;
+	uint8_t raw[IB_PKT_MAX];
+	int hdr;
+
+	if (!len || d->dead || d->flaw == FLAW_SILENT)
+		return;
+	memcpy(raw, data, len);
+	hdr = ib_ud_hdr_decode(&h, raw, len);
+	assert_true(hdr > 0);
+	for (unsigned int i = 0; d->flaw == FLAW_FLOOD && i < 64; i++)
+		put(d, raw, len);
+	if (h.bth.dest_qp == 0)
+		smp(d, &h, raw + hdr);
+	else if (h.bth.dest_qp == 1)
+		sa_answer(d, raw + hdr);
+	else if (be16_at(raw + hdr) == 0x0806 && be16_at(raw + hdr + 10) == 1 &&
+		 be16_at(raw + hdr + 4) == 32)
+		arp(d, &h, raw + hdr);
+}
+
+static ns_t next_event(const struct dut *d)
+{
+	ns_t t = d->dead || d->flaw == FLAW_SILENT ? NS_NEVER : d->keepalive_at;
+
+	if (d->join_at && !d->dead)
+		t = ns_min(t, d->join_at);
+	return d->interrupt_at ? ns_min(t, d->interrupt_at) : t;
+}
+
+static int to_suite(void *ctx, void *buf, size_t size, struct ip_endpoint *ret_from, ns_t deadline)
+{
+	struct dut *d = ctx;
+
+	*ret_from = address;
+	while (!d->n) {
+		if (next_event(d) > deadline) {
+			d->now = ns_max(d->now, deadline);
+			return -EAGAIN;
+		}
+		d->now = ns_max(d->now, next_event(d));
+		if (d->interrupt_at && d->now >= d->interrupt_at)
+			return -EINTR;
+		if (d->join_at && d->now >= d->join_at)
+			join(d);
+		if (d->now >= d->keepalive_at) {
+			d->keepalive_at += NS_SEC(1);
+			put(d, "", 0);
+		}
+	}
+	d->now += NS_USEC(10); /* so that a flood takes time */
+	memcpy(buf, d->queue[d->head].data, d->queue[d->head].len);
+	d->n--;
+	d->head = (d->head + 1) % DUT_QUEUE;
+	return d->queue[(d->head + DUT_QUEUE - 1) % DUT_QUEUE].len;
+}
+
+static int begin_hook(void *ctx, const char *step)
+{
+	((struct dut *)ctx)->hooks++;
+	return 0;
+}
+
+static int hook_status(void *ctx)
+{
+	return ((struct dut *)ctx)->hook_status;
+}
+
+int dut_run(struct dut *d, struct conform_report *ret, const char *const *clauses, bool with_hook)
+{
+	struct smp_port_info pi = { .port_state = IB_PORT_INIT,
+				    .phys_state = IB_PHYS_LINK_UP,
+				    .mtu_cap = IB_MTU_4096,
+				    .neighbor_mtu = IB_MTU_4096,
+				    .vl_cap = 1,
+				    .cap_mask = SMP_CAP_IS_CLIENT_REREG };
+	struct conform_io io = { .ctx = d,
+				 .now = now,
+				 .send = from_suite,
+				 .recv = to_suite,
+				 .hook = with_hook ? begin_hook : NULL,
+				 .hook_status = hook_status };
+	struct conform_cfg cfg = { .dut = address, .clauses = clauses };
+	const char *unknown;
+
+	d->now = NS_SEC(1000);
+	d->keepalive_at = d->now + NS_MSEC(500);
+	smp_port_info_encode(d->port, &pi);
+	return conform_run(ret, &cfg, &io, NULL, NULL, &unknown);
+}
+
+const struct conform_result *dut_result(const struct conform_report *r, const char *id)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (!strcmp(r->v[i].c->id, id))
+			return &r->v[i];
+	fail_msg("no case %s", id);
+	return NULL;
+}

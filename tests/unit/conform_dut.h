@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_UNIT_CONFORM_DUT_H
+#define TESTS_UNIT_CONFORM_DUT_H
+
+/*
+ * A DUT in a few lines, on virtual time: it keeps the link up, answers SMPs, joins the broadcast group after each refusal
+ * a second later, subscribes, and answers ARP. A flaw makes it break one clause.
+ */
+
+#include "check.h"
+
+#include "conform/conform.h"
+#include "wire/ib_hdr.h"
+#include "wire/mad.h"
+
+enum dut_flaw {
+	FLAW_NONE,
+	FLAW_SILENT, /* sends no datagram */
+	FLAW_NO_D_BIT, /* answers of directed routes lack it */
+	FLAW_NO_PORT_GID, /* the join's component mask does not name PortGID */
+	FLAW_RESERVED, /* Reserved of the encapsulation header is 1 */
+	FLAW_FLOOD, /* 64 packets for each that it gets */
+	FLAW_DIES, /* silent for ever after its join */
+};
+
+#define DUT_QUEUE 512
+
+struct dut {
+	enum dut_flaw flaw;
+	ns_t now, keepalive_at, join_at;
+	ns_t interrupt_at; /* the user interrupts; 0: never */
+	int hook_status;
+	unsigned int hooks;
+	bool dead, active, joined;
+	uint8_t port[64]; /* PortInfo */
+	uint16_t lid;
+	uint32_t qkey;
+	uint64_t tid;
+	struct {
+		uint16_t len;
+		uint8_t data[IB_PKT_MAX];
+	} queue[DUT_QUEUE];
+	unsigned int head, n;
+};
+
+/* dut_run() - A whole run against a DUT with this flaw; @clauses as in struct conform_cfg. Return: of conform_run() */
+int dut_run(struct dut *d, struct conform_report *ret, const char *const *clauses, bool with_hook);
+const struct conform_result *dut_result(const struct conform_report *r, const char *id);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "conform_dut.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conform/case.h"
+#include "wire/crc.h"
+
+/* The suite against a small DUT on virtual time: verdicts, what explains what, and that every run ends */
+
+static struct dut d;
+static struct conform_report rep;
+
+static int clean(void **state)
+{
+	conform_report_fini(&rep);
+	memset(&d, 0, sizeof(d));
+	return 0;
+}
+
+static void is(const char *id, enum conform_verdict v)
+{
+	const struct conform_result *r = dut_result(&rep, id);
+
+	if (r->verdict != v)
+		fail_msg("%s: %s (%s), expected %s", id, conform_verdict_name(r->verdict), r->why,
+			 conform_verdict_name(v));
+}
+
+static void test_a_right_dut_passes_bring_up_join_and_arp(void **state)
+{
+	static const char *const pass[] = {
+		"U1",	     "I1",	  "I2/node-info", "I5/init",   "I5/skip", "I5/lid",
+		"I5/mtu",    "I5/nop",	  "I7",		  "I5/active", "I2/lid",  "I5/attribute",
+		"R23",	     "I18",	  "R49",	  "R5",	       "R6",	  "R7",
+		"R9",	     "R13",	  "R15",	  "R20",       "R28",	  "R65",
+		"R56/reply", "R48/reply", "U2",		  "I3",	       "I4",	  "R22",
+		"R29",	     "R30/sent",  "R31",	  "R52",       "R46/arp", "R47/sent"
+	};
+
+	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
+	for (size_t i = 0; i < sizeof(pass) / sizeof(pass[0]); i++)
+		is(pass[i], CONFORM_PASS);
+	assert_false(rep.interrupted);
+}
+
+static void test_a_silent_dut_fails_the_link_and_nothing_else(void **state)
+{
+	d.flaw = FLAW_SILENT;
+	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
+	is("U1", CONFORM_FAIL);
+	assert_int_equal(conform_count(&rep, CONFORM_FAIL), 1);
+	assert_int_equal(conform_count(&rep, CONFORM_PASS), 0);
+	assert_true(rep.took < NS_SEC(14));
+}
+
+static void test_a_failure_explains_what_could_not_be_judged(void **state)
+{
+	const struct conform_result *r;
+
+	d.flaw = FLAW_NO_D_BIT;
+	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
+	is("I2/node-info", CONFORM_FAIL);
+	is("I5/active", CONFORM_INCONCLUSIVE);
+	is("R23", CONFORM_INCONCLUSIVE);
+	for (r = dut_result(&rep, "R23"); r->because;)
+		r = r->because;
+	assert_string_equal(r->c->id, "I2/node-info");
+}
+
+static void test_R23_a_join_without_PortGID_is_seen(void **state)
+{
+	d.flaw = FLAW_NO_PORT_GID;
+	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
+	is("R23", CONFORM_FAIL);
+	assert_non_null(strstr(dut_result(&rep, "R23")->why, "does not name PortGID"));
+	assert_int_equal(dut_result(&rep, "R23")->seen.len, 290);
+	is("R28", CONFORM_INCONCLUSIVE);
+}
+
+static void test_R30_the_expected_packet_differs_in_the_field_and_has_right_crcs(void **state)
+{
+	const struct conform_result *r;
+	uint8_t copy[256];
+
+	d.flaw = FLAW_RESERVED;
+	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
+	is("R30/sent", CONFORM_FAIL);
+	is("R29", CONFORM_PASS);
+	r = dut_result(&rep, "R30/sent");
+	assert_int_equal(r->seen.len, r->expected.len);
+	assert_int_equal(r->seen.data[31],
+			 1); /* LRH, BTH, DETH, and the fourth octet of the payload */
+	assert_int_equal(r->expected.data[31], 0);
+	memcpy(copy, r->expected.data, r->expected.len);
+	crc_put(copy, r->expected.len - 6);
+	assert_memory_equal(copy, r->expected.data, r->expected.len);
+}
+
+static void test_a_flood_ends_and_the_log_keeps_its_bound(void **state)
+{
+	d.flaw = FLAW_FLOOD;
+	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
+	is("U1", CONFORM_PASS);
+	assert_true(rep.packets > 1000);
+}
+
+static void test_a_dut_that_dies_ends_with_results(void **state)
+{
+	d.flaw = FLAW_DIES;
+	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
+	is("R23", CONFORM_PASS);
+	is("R56/reply", CONFORM_INCONCLUSIVE);
+	is("I6", CONFORM_INCONCLUSIVE);
+	assert_int_equal(conform_count(&rep, CONFORM_FAIL), 0);
+	assert_true(rep.took < NS_SEC(60));
+}
+
+static void test_an_interrupt_keeps_the_results_so_far(void **state)
+{
+	d.interrupt_at = NS_SEC(1000) + NS_MSEC(4900);
+	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
+	assert_true(rep.interrupted);
+	is("U1", CONFORM_PASS);
+	is("R54", CONFORM_INCONCLUSIVE);
+	assert_string_equal(dut_result(&rep, "R54")->why, "interrupted");
+}
+
+static void test_a_clause_runs_with_what_it_needs(void **state)
+{
+	static const char *const words[] = { "R7", NULL };
+
+	assert_int_equal(dut_run(&d, &rep, words, false), 0);
+	is("R7", CONFORM_PASS);
+	is("R23", CONFORM_PASS);
+	is("R6", CONFORM_NOT_RUN);
+	assert_int_equal(conform_count(&rep, CONFORM_PASS), 6);
+}
+
+static void test_an_unknown_clause_is_refused(void **state)
+{
+	static const char *const words[] = { "R7", "R7777", NULL };
+
+	assert_int_equal(dut_run(&d, &rep, words, false), -ENOENT);
+}
+
+static void test_without_a_hook_a_case_that_needs_it_is_inconclusive(void **state)
+{
+	static const char *const words[] = { "R67", NULL };
+
+	assert_int_equal(dut_run(&d, &rep, words, false), 0);
+	is("R67", CONFORM_INCONCLUSIVE);
+	assert_non_null(strstr(dut_result(&rep, "R67")->why, "--hook"));
+}
+
+static void test_R67_a_receiver_that_does_not_join_fails(void **state)
+{
+	static const char *const words[] = { "R67", NULL };
+
+	assert_int_equal(dut_run(&d, &rep, words, true), 0);
+	assert_int_equal(d.hooks, 1);
+	is("R67", CONFORM_FAIL);
+}
+
+static void test_a_hook_that_does_not_know_the_step_makes_no_failure(void **state)
+{
+	static const char *const words[] = { "R67", NULL };
+
+	d.hook_status = CONFORM_HOOK_CANNOT;
+	assert_int_equal(dut_run(&d, &rep, words, true), 0);
+	is("R67", CONFORM_INCONCLUSIVE);
+}
+
+static void test_no_case_passes_without_a_check(void **state)
+{
+	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
+	for (size_t i = 0; i < rep.n; i++)
+		assert_true(rep.v[i].verdict != CONFORM_PASS || rep.v[i].checked > 0);
+	/* This DUT sends no multicast, so nothing can be said about them */
+	is("R33", CONFORM_INCONCLUSIVE);
+}
+
+static void test_reports_name_every_result(void **state)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	d.flaw = FLAW_RESERVED;
+	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
+	conform_print_summary(f, &rep);
+	conform_print_json(f, &rep);
+	conform_print_junit(f, &rep);
+	conform_print_list(f);
+	fclose(f);
+	assert_non_null(strstr(text, "FAIL  R30/sent"));
+	assert_non_null(strstr(text, "expected IPoIB") ? strstr(text, "expected IPoIB")
+						       : strstr(text, "  expected "));
+	assert_non_null(
+		strstr(text, "\"case\":\"R30/sent\",\"clause\":\"R30\",\"result\":\"FAIL\""));
+	assert_non_null(strstr(text, "<failure message=\"FAIL: Reserved"));
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_a_right_dut_passes_bring_up_join_and_arp, clean),
+		cmocka_unit_test_teardown(test_a_silent_dut_fails_the_link_and_nothing_else, clean),
+		cmocka_unit_test_teardown(test_a_failure_explains_what_could_not_be_judged, clean),
+		cmocka_unit_test_teardown(test_R23_a_join_without_PortGID_is_seen, clean),
+		cmocka_unit_test_teardown(
+			test_R30_the_expected_packet_differs_in_the_field_and_has_right_crcs,
+			clean),
+		cmocka_unit_test_teardown(test_a_flood_ends_and_the_log_keeps_its_bound, clean),
+		cmocka_unit_test_teardown(test_a_dut_that_dies_ends_with_results, clean),
+		cmocka_unit_test_teardown(test_an_interrupt_keeps_the_results_so_far, clean),
+		cmocka_unit_test_teardown(test_a_clause_runs_with_what_it_needs, clean),
+		cmocka_unit_test_teardown(test_an_unknown_clause_is_refused, clean),
+		cmocka_unit_test_teardown(test_without_a_hook_a_case_that_needs_it_is_inconclusive,
+					  clean),
+		cmocka_unit_test_teardown(test_R67_a_receiver_that_does_not_join_fails, clean),
+		cmocka_unit_test_teardown(test_a_hook_that_does_not_know_the_step_makes_no_failure,
+					  clean),
+		cmocka_unit_test_teardown(test_no_case_passes_without_a_check, clean),
+		cmocka_unit_test_teardown(test_reports_name_every_result, clean),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
