@@ -72,14 +72,16 @@ static int set_address(struct conform_opts *o, const char *text)
 	return 0;
 }
 
-static int set_profile(const char *name)
+static int set_profile(struct conform_opts *o, const char *name)
 {
 	static const char *const same_wire[] = { "rfc4391", "linux", "hld2002" };
 	static const char *const others[] = { "encaparp00", "v4mc01", "v6ib00" };
 
 	for (unsigned int i = 0; i < 3; i++)
-		if (!strcmp(name, same_wire[i]))
+		if (!strcmp(name, same_wire[i])) {
+			o->cfg.linux_profile = i == 1;
 			return 0;
+		}
 	for (unsigned int i = 0; i < 3; i++)
 		if (!strcmp(name, others[i]))
 			return cli_error(PROTO_EXIT_USAGE,
@@ -137,7 +139,7 @@ static int one_option(struct conform_opts *o, int opt)
 	case OPT_LISTEN:
 		return set_listen(o, optarg);
 	case OPT_PROFILE:
-		return set_profile(optarg);
+		return set_profile(o, optarg);
 	case OPT_CLAUSE:
 		return set_clause(o, optarg);
 	case OPT_ADDRESS:

@@ -12,6 +12,9 @@ extern const size_t conform_nchapters;
 
 extern const struct conform_unseen conform_unseen[];
 extern const size_t conform_nunseen;
+/* Clauses that do not apply with cfg->linux_profile */
+extern const struct conform_unseen conform_not_linux[];
+extern const size_t conform_nnot_linux;
 
 /* bringup_restore() - After the link was down: make the port Active again, and wait for the join. False: in vain */
 bool bringup_restore(struct world *w);

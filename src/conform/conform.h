@@ -42,7 +42,7 @@ struct conform_io {
 	 * Return: 0 or -errno
 	 */
 	int (*hook)(void *ctx, const char *step);
-	/* Exit status of the step begun last; -EAGAIN while it runs */
+	/* Exit status of the step begun last, not 0 if it was not done; -EAGAIN while it runs */
 	int (*hook_status)(void *ctx);
 	/*
 	 * A file into which the packets of a failed case are written, closed by the caller of this function. NULL if
@@ -51,11 +51,10 @@ struct conform_io {
 	FILE *(*capture)(void *ctx, const char *case_id);
 };
 
-#define CONFORM_HOOK_CANNOT 77 /* exit status of a hook that does not know the step */
-
 struct conform_cfg {
 	struct ip_endpoint dut; /* the DUT's end of the link */
 	const char *const *clauses; /* ids of clauses or cases, ends with NULL; NULL: all */
+	bool linux_profile; /* the DUT may do otherwise where Linux's driver does on purpose */
 	uint8_t ip4[4], ip6[16]; /* the DUT's addresses; 10.9.0.1 and fd09::1 where they are 0 */
 };
 

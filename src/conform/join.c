@@ -177,6 +177,31 @@ static void subscribes(struct run *r)
 	      "the subscription names a GID that is no multicast GID");
 }
 
+static bool is_report_answer(const struct seen *s, const void *tid)
+{
+	return s->kind == SEEN_GMP && s->payload_len == MAD_LEN &&
+	       mad_class(s->payload) == MAD_CLASS_SA &&
+	       mad_method(s->payload) == MAD_METHOD_REPORT_RESP &&
+	       mad_tid(s->payload) == *(const uint64_t *)tid;
+}
+
+static void report_is_answered(struct run *r)
+{
+	static const uint8_t group[4] = { 239, 255, 255, 1 };
+	ib_gid mgid = sa_mgid_ip4(group);
+	const struct seen *s;
+	uint64_t tid;
+
+	world_group_tell(r->w, &mgid, MAD_TRAP_MC_CREATED);
+	tid = r->w->tid;
+	s = expect(r, is_report_answer, &tid, NS_SEC(5));
+	if (!s)
+		missing(r, "no ReportResp to a Report of trap 66, which was sent five times");
+	else
+		check_be16(r, s, s->raw + IB_LRH_OFF_DLID, WORLD_SM_LID,
+			   "the DLID of the ReportResp");
+}
+
 static const struct conform_case cases[] = {
 	{ "R23", "the interface joins as FullMember", "RFC 4391 §5",
 	  "Every IPoIB interface MUST \"FullMember\" join the IB multicast group defined by the "
@@ -215,6 +240,8 @@ static const struct conform_case cases[] = {
 	{ "R65", "the interface subscribes to traps 66 and 67", "RFC 4391 §10",
 	  "Senders MUST subscribe to the multicast group create and delete traps.", "R28",
 	  subscribes, NULL },
+	{ "I25", "Reports are answered", "IBTA 15.4.1.3",
+	  "A subscriber answers each Report by a ReportResp.", "R65", report_is_answered, NULL },
 };
 
 const struct conform_chapter chapter_join = { "join", cases, sizeof(cases) / sizeof(cases[0]) };

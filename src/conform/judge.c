@@ -112,11 +112,7 @@ static const char *excuse(struct run *r)
 	if (!r->hooked)
 		return NULL;
 	status = io->hook_status(io->ctx);
-	if (status == CONFORM_HOOK_CANNOT)
-		return "the hook does not know the step";
-	if (status == 126 || status == 127)
-		return "the hook cannot be run";
-	return NULL;
+	return status > 0 ? "the hook did not do the step: its status is not 0" : NULL;
 }
 
 void missing(struct run *r, const char *fmt, ...)

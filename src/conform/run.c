@@ -153,6 +153,15 @@ static const char *hindrance(struct suite *s, struct conform_result *r)
 	return NULL;
 }
 
+/* Why a case is not for the DUT's profile; NULL: it is */
+static const char *exempt(const struct conform_cfg *cfg, const struct conform_case *c)
+{
+	for (size_t i = 0; cfg->linux_profile && i < conform_nnot_linux; i++)
+		if (names(conform_not_linux[i].id, c->id))
+			return conform_not_linux[i].why;
+	return NULL;
+}
+
 static void run_one(struct suite *s, size_t i)
 {
 	struct conform_result *r = &s->rep->v[i];
@@ -166,7 +175,9 @@ static void run_one(struct suite *s, size_t i)
 	}
 	r->first = r->last = s->w->log.last + 1;
 	run->since = r->first;
-	if (why && r->because && r->because->verdict == CONFORM_NA)
+	if (exempt(s->cfg, r->c))
+		not_applicable(run, "%s", exempt(s->cfg, r->c));
+	else if (why && r->because && r->because->verdict == CONFORM_NA)
 		not_applicable(run, "%s does not apply", why);
 	else if (why && r->because)
 		inconclusive(run, "%s has to pass first", why);

@@ -164,11 +164,11 @@ static void test_R67_a_receiver_that_does_not_join_fails(void **state)
 	is("R67", CONFORM_FAIL);
 }
 
-static void test_a_hook_that_does_not_know_the_step_makes_no_failure(void **state)
+static void test_a_hook_that_fails_makes_no_failure(void **state)
 {
 	static const char *const words[] = { "R67", NULL };
 
-	d.hook_status = CONFORM_HOOK_CANNOT;
+	d.hook_status = 127;
 	assert_int_equal(dut_run(&d, &rep, words, true), 0);
 	is("R67", CONFORM_INCONCLUSIVE);
 }
@@ -222,8 +222,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_without_a_hook_a_case_that_needs_it_is_inconclusive,
 					  clean),
 		cmocka_unit_test_teardown(test_R67_a_receiver_that_does_not_join_fails, clean),
-		cmocka_unit_test_teardown(test_a_hook_that_does_not_know_the_step_makes_no_failure,
-					  clean),
+		cmocka_unit_test_teardown(test_a_hook_that_fails_makes_no_failure, clean),
 		cmocka_unit_test_teardown(test_no_case_passes_without_a_check, clean),
 		cmocka_unit_test_teardown(test_reports_name_every_result, clean),
 	};
