@@ -147,7 +147,7 @@ static void set_mkey(struct smp_port_info *pi, unsigned int on)
 {
 	pi->mkey = on ? MKEY : 0;
 	pi->mkey_protect = 1;
-	pi->mkey_lease = 0;
+	pi->mkey_lease = 10; /* so that the key does not outlive a run that was killed */
 }
 
 static void mkey(struct run *r)

@@ -129,8 +129,8 @@ static void check_address(struct run *r, const struct seen *s)
 
 	be32_put(addr, s->h.deth.src_qp);
 	memcpy(addr + 4, r->w->dut.gid.raw, 16);
-	check_octets(r, s, s->payload + OPTION + 4, addr, 20,
-		     "the link-layer address in the option");
+	check_octets(r, s, s->payload + OPTION + 5, addr + 1, 19,
+		     "QPN and GID of the link-layer address in the option");
 }
 
 static void na_address(struct run *r)
@@ -222,6 +222,17 @@ static void interface_id(struct run *r)
 				  "only RECOMMENDED");
 }
 
+/* Any message with a link-layer address option at its usual place */
+static void option_reserved(struct run *r, const struct seen *s)
+{
+	static const struct nd_want ns = { .type = NS }, na = { .type = NA };
+
+	if ((nd_is(s, &ns) || nd_is(s, &na)) && s->payload_len >= OPTION + 24 &&
+	    s->payload[OPTION + 1] == 3)
+		check_octets(r, s, s->payload + OPTION + 4, "", 1,
+			     "the reserved octet of the link-layer address in the option");
+}
+
 static const struct conform_case cases[] = {
 	{ "R8", "the IPv6 signature is 0x601B", "RFC 4391 §4",
 	  "For IPv6 over IB, the signature MUST be 0x601B.", "R28", joins_solicited, NULL },
@@ -237,6 +248,8 @@ static const struct conform_case cases[] = {
 	{ "R46/nd", "the address in the option is that of ARP", "RFC 4391 §9.1.1",
 	  "The link-layer address is the same in ARP and Neighbour Discovery.", "R57/na",
 	  na_address, NULL },
+	{ "R47/nd", "the reserved octet of the address in the option is 0", "RFC 4391 §9.1.1",
+	  "It MUST be set to zero on send.", "R29", NULL, option_reserved },
 	{ "R57/ns", "Neighbour Solicitations and their option", "RFC 4391 §9.3",
 	  "Source Link-layer Address: Length is 3.", "R10 R56/reply R31 R68", solicits, NULL },
 	{ "R40", "the u bit of the interface identifier is 1", "RFC 4391 §8",

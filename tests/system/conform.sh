@@ -2,45 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# uipoib conform: a uipoib host passes. A relay that breaks one clause makes the case of this clause FAIL, and no other one
-# without saying of which it is the consequence. A DUT that is silent, dies, or sends random octets ends with results.
+# uipoib conform: a uipoib host passes; for a relay that breaks one clause, its case fails. With a DUT that is silent, dies, or
+# sends random octets the run ends with results.
 . "$(dirname "$0")/lib.sh"
+. tests/system/conform_rig.bash
 need python3 jq
-
-# dut N [PEER]: start a DUT with its end at port 6000+N, whose other end is port PEER, or 5000+N
-dut() {
-	dut_conf "$@"
-	dut_start "$1"
-}
-dut_conf() {
-	printf '[interface ib0@dut]\nport = udp:127.0.0.1:%s,guid=0x0002c90300000031,listen=127.0.0.1:%s\n%s\n' \
-		"${2:-$((5000 + $1))}" $((6000 + $1)) $'address = 10.9.0.1/24\naddress = fd09::1/64' >"$work/dut.$1.conf"
-}
-dut_start() {
-	"$UIPOIB" run -c "$work/dut.$1.conf" -n "$inst-$1" >"$work/dut.$1.log" 2>&1 &
-	dut_pid[$1]=$!
-}
-declare -A dut_pid relay_pid
-# suite N OPTION...: run the suite against DUT N
-suite() {
-	local n=$1
-	shift
-	UIPOIB_NAME=$inst-$n UIPOIB=$UIPOIB "$UIPOIB" conform --dut "udp:127.0.0.1:$((6000 + n))" \
-		--listen "127.0.0.1:$((5000 + n))" --json "$work/report.$n" "$@" >"$work/out.$n" 2>&1
-}
-end() { kill "$1" && wait "$1"; } 2>/dev/null
-on_cleanup=end_all
-end_all() {
-	local p
-	for p in "${dut_pid[@]}" "${relay_pid[@]}"; do end "$p"; done
-} 2>/dev/null
-results() { # N FILTER: of the report
-	jq -r ".conform[] | select($2) | .case" "$work/report.$1" | tr '\n' ' '
-}
 
 # --- a uipoib host
 
-hook="$PWD/examples/conform-hook-host dut ib0"
 whole() {
 	dut 0
 	suite 0 --hook "$hook" --strict || { tail -40 "$work/out.0"; return 1; }
@@ -80,100 +49,16 @@ linux() {
 }
 check "a host of profile linux passes what applies to it" linux
 
-# --- mutants
+# --- mutants: five of those of conform_mutants.sh
 
-# mutant N NAME CASE: the relay NAME breaks CASE (or nothing, if CASE is empty): only CASE fails for no other reason
-mutant() {
-	local n=$1 name=$2 want=$3
-	mkdir "$work/pcap.$n"
-	dut "$n" $((7000 + n))
-	python3 "$PWD/tests/system/conform_relay.py" "$name" $((7000 + n)) $((6000 + n)) $((8000 + n)) $((5000 + n)) \
-		>"$work/relay.$n" 2>&1 &
-	relay_pid[$n]=$!
-	eventually 10 grep -q ready "$work/relay.$n" || { cat "$work/relay.$n"; return 1; }
-	UIPOIB_NAME=$inst-$n UIPOIB=$UIPOIB "$UIPOIB" conform --dut "udp:127.0.0.1:$((8000 + n))" --listen "127.0.0.1:$((5000 + n))" \
-		--json "$work/report.$n" --pcap-dir "$work/pcap.$n" --hook "$hook" >"$work/out.$n" 2>&1
-	end "${relay_pid[$n]}"
-	end "${dut_pid[$n]}"
-	equal "$want" "$(results $n '.result == "FAIL" and (.because | not)')" || { tail -60 "$work/out.$n"; return 1; }
-	want=${want% }
-	[ -z "$want" ] || [ -s "$work/pcap.$n/${want//\//-}.pcap" ] || { ls "$work/pcap.$n"; return 1; }
-}
-mutants() { # lines NAME CASE: run four at a time, then judge each
-	local n=10 name want k
-	while read -r name want; do
-		(
-			unset dut_pid relay_pid
-			declare -A dut_pid relay_pid
-			mutant $n "$name" "${want:+$want }" >"$work/mutant.$n" 2>&1
-			echo $? >"$work/status.$n"
-		) &
-		names[$n]="$name $want"
-		n=$((n + 1))
-		[ $((n % 4)) != 2 ] || wait_mutants $n
-	done
-	wait_mutants $n
-}
-wait_mutants() { # all before number $1 have a status
-	local k
-	for ((k = 10; k < $1; k++)); do eventually 120 test -s "$work/status.$k" || return 1; done
-}
-judged() { cat "$work/mutant.$1"; [ "$(cat "$work/status.$1")" = 0 ]; }
-declare -a names
 mutants <<-'LIST'
 	reserved R30/sent
-	exchanged R29
-	ethertype R31
-	qkey R52
-	pkey R3
-	sl R19
-	mlid R24
-	flow-label R24
-	icrc U2
-	early I4
-	vl I3
-	return-path I1
-	reregister I5/reregister
 	mask R23
-	join-state R23
-	t-flag R6
-	scope R20
-	signature R7
-	mgid-pkey R15
-	group-id R13
-	port-gid R49
-	silent-subscriber R65
-	hardware-type R56/reply
-	lladdr-reserved R47/sent
-	lladdr-qpn R46/arp
-	option-length R57/na
-	option-zeros R58
-	path-lid R50/lid
-	path-sl R54
-	path-mask R50/query
-	create-sl R68
-	full-member-sender R62
-	no-leave R69
+	qkey R52
 	any-qkey R43
-	any-pkey R44/other
-	needs-grh R34/no-grh
-	needs-zero R30/received
-	minds-flags R47/received
-	small-mtu R35
-	any-hardware R56/ignored
-	any-mkey I6
 	none
-	psn
-	solicited
-	transits
-	description
-	twice
-	keepalives
 LIST
-for n in "${!names[@]}"; do
-	read -r name want <<<"${names[$n]}"
-	check "${want:-nothing} fails for the mutant $name" judged "$n"
-done
+judge_mutants
 
 # --- a DUT that does not behave
 

@@ -149,6 +149,7 @@ MUTANTS = {
     "arp-to-lid": edit(lambda p: arp(p) and p.data[p.payload + 11] == 2, lambda p: p.put(36, b"\x05")),
     "option-length": edit(nd(136), lambda p: p.put(69, b"\2")),
     "option-zeros": edit(nd(136), lambda p: p.put(70, b"\0\2")),
+    "option-reserved": edit(nd(136), lambda p: p.put(72, b"\x80")),
     "path-lid": edit(ip4_unicast, path_lid),
     "path-sl": edit(ip4_unicast, lambda p: p.set(1, bytes([p.data[1] & 15 | 0x20]))),
     "path-mask": edit(lambda p: p.is_mad(3, 1, 0x35), lambda p: p.put(55, bytes([p.data[p.payload + 55] & ~8]))),

@@ -25,6 +25,20 @@ static void put(struct dut *d, const void *data, size_t len)
 	d->n++;
 }
 
+/* Changes some octets of one packet in four, more often those of the payload. Return: the new length */
+static size_t garble(struct dut *d, uint8_t *raw, size_t len)
+{
+	if (prng_below(&d->rng, 4))
+		return len;
+	for (uint32_t i = prng_below(&d->rng, 6); i > 0; i--)
+		raw[prng_below(&d->rng, (uint32_t)len)] = (uint8_t)prng_u64(&d->rng);
+	if (!prng_below(&d->rng, 4))
+		len = 8 + 4 * (size_t)prng_below(&d->rng, (uint32_t)len / 4 - 1);
+	raw[0] &= 0xf0; /* LVer and PktLen as the link demands them */
+	be16_put(raw + IB_LRH_OFF_PKT_LEN, (uint16_t)(len / 4 + 1));
+	return len;
+}
+
 static void put_packet(struct dut *d, const struct ib_ud_hdr *h, const void *payload, size_t len)
 {
 	uint8_t raw[IB_PKT_MAX] = { 0 };
@@ -32,8 +46,44 @@ static void put_packet(struct dut *d, const struct ib_ud_hdr *h, const void *pay
 
 	memcpy(raw + hdr, payload, len);
 	len = hdr + ((len + 3) & ~(size_t)3);
+	if (d->flaw == FLAW_GARBLED)
+		len = garble(d, raw, len);
 	crc_put(raw, len);
 	put(d, raw, len + 6);
+}
+
+/* A random payload behind headers, types and attributes that the suite knows */
+static void put_random(struct dut *d)
+{
+	static const uint16_t types[] = { 0x0800, 0x0806, 0x86dd, 0x8035 };
+	static const uint16_t attrs[] = { 1, 2, 3, 0x31, 0x35, 0x38 };
+	static const uint8_t methods[] = { 1, 2, 5, 6, 0x12, 0x15, 0x81, 0x86 };
+	static const uint32_t qps[] = { 0, 1, IB_QPN_MCAST, 0x0a5000 };
+	struct ib_ud_hdr h = {
+		.lrh = { .dlid = prng_below(&d->rng, 2) ? 1 : 32, .slid = d->lid },
+		.bth = { .opcode = IB_OP_UD_SEND_ONLY,
+			 .pkey = 0xffff,
+			 .dest_qp = qps[prng_below(&d->rng, 4)] },
+		.deth = { .qkey = 1, .src_qp = QPN },
+	};
+	uint8_t data[MAD_LEN];
+	size_t len = sizeof(data);
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)prng_u64(&d->rng);
+	if (h.bth.dest_qp <= 1) {
+		data[MAD_OFF_CLASS] = h.bth.dest_qp ? MAD_CLASS_SA : MAD_CLASS_SM_LID;
+		data[MAD_OFF_METHOD] = methods[prng_below(&d->rng, 8)];
+		be16_put(data + 16, attrs[prng_below(&d->rng, 6)]);
+		memset(data + 24, 0, 12); /* no RMPP */
+	} else {
+		len = prng_below(&d->rng, sizeof(data));
+		be16_put(data, types[prng_below(&d->rng, 4)]);
+		data[4] = prng_below(&d->rng, 2) ? 0x45 : 0x60;
+		data[10] = data[13] = prng_below(&d->rng, 2) ? 1 : 58;
+		be16_put(data + (data[4] == 0x45 ? 6 : 8), (uint16_t)prng_below(&d->rng, 256));
+	}
+	put_packet(d, &h, data, len);
 }
 
 /* --- SMA */
@@ -218,8 +268,8 @@ static void from_suite(void *ctx, const void *data, size_t len)
 	memcpy(raw, data, len);
 	hdr = ib_ud_hdr_decode(&h, raw, len);
 	assert_true(hdr > 0);
-	for (unsigned int i = 0; d->flaw == FLAW_FLOOD && i < 64; i++)
-		put(d, raw, len);
+	for (unsigned int i = 0; d->flaw == FLAW_FLOOD && i < 16; i++)
+		put_random(d);
 	if (h.bth.dest_qp == 0)
 		smp(d, &h, raw + hdr);
 	else if (h.bth.dest_qp == 1)
@@ -258,7 +308,7 @@ static int to_suite(void *ctx, void *buf, size_t size, struct ip_endpoint *ret_f
 			put(d, "", 0);
 		}
 	}
-	d->now += NS_USEC(10); /* so that a flood takes time */
+	d->now += NS_USEC(500); /* so that a flood takes time, and not too many packets */
 	memcpy(buf, d->queue[d->head].data, d->queue[d->head].len);
 	d->n--;
 	d->head = (d->head + 1) % DUT_QUEUE;

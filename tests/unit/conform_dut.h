@@ -10,6 +10,7 @@
 #include "check.h"
 
 #include "conform/conform.h"
+#include "util/prng.h"
 #include "wire/ib_hdr.h"
 #include "wire/mad.h"
 
@@ -19,7 +20,8 @@ enum dut_flaw {
 	FLAW_NO_D_BIT, /* answers of directed routes lack it */
 	FLAW_NO_PORT_GID, /* the join's component mask does not name PortGID */
 	FLAW_RESERVED, /* Reserved of the encapsulation header is 1 */
-	FLAW_FLOOD, /* 64 packets for each that it gets */
+	FLAW_FLOOD, /* 16 random packets for each that it gets, which the suite has to parse to their end */
+	FLAW_GARBLED, /* random octets of its packets are others, with right CRCs; some packets are shorter */
 	FLAW_DIES, /* silent for ever after its join */
 };
 
@@ -36,6 +38,7 @@ struct dut {
 	uint16_t lid;
 	uint32_t qkey;
 	uint64_t tid;
+	struct prng rng;
 	struct {
 		uint16_t len;
 		uint8_t data[IB_PKT_MAX];

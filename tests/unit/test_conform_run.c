@@ -104,7 +104,24 @@ static void test_a_flood_ends_and_the_log_keeps_its_bound(void **state)
 	d.flaw = FLAW_FLOOD;
 	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
 	is("U1", CONFORM_PASS);
-	assert_true(rep.packets > 1000);
+	assert_true(rep.packets > 4500);
+	assert_true(rep.overwritten > 0);
+}
+
+static void test_garbled_packets_end_with_results(void **state)
+{
+	unsigned int failed = 0;
+
+	for (uint64_t seed = 1; seed <= 150; seed++) {
+		memset(&d, 0, sizeof(d));
+		d.flaw = FLAW_GARBLED;
+		prng_seed(&d.rng, seed);
+		assert_int_equal(dut_run(&d, &rep, NULL, true), 0);
+		failed += conform_count(&rep, CONFORM_FAIL) > 0;
+		assert_true(rep.took < NS_SEC(600));
+		conform_report_fini(&rep);
+	}
+	assert_true(failed > 100);
 }
 
 static void test_a_dut_that_dies_ends_with_results(void **state)
@@ -215,6 +232,7 @@ int main(void)
 			test_R30_the_expected_packet_differs_in_the_field_and_has_right_crcs,
 			clean),
 		cmocka_unit_test_teardown(test_a_flood_ends_and_the_log_keeps_its_bound, clean),
+		cmocka_unit_test_teardown(test_garbled_packets_end_with_results, clean),
 		cmocka_unit_test_teardown(test_a_dut_that_dies_ends_with_results, clean),
 		cmocka_unit_test_teardown(test_an_interrupt_keeps_the_results_so_far, clean),
 		cmocka_unit_test_teardown(test_a_clause_runs_with_what_it_needs, clean),

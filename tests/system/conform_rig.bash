@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+#
+# What conform.sh and conform_mutants.sh share: DUTs, runs of the suite, and the relay between them (conform_relay.py)
+
+# dut N [PEER]: start a DUT with its end at port 6000+N, whose other end is port PEER, or 5000+N
+dut() {
+	dut_conf "$@"
+	dut_start "$1"
+}
+dut_conf() {
+	printf '[interface ib0@dut]\nport = udp:127.0.0.1:%s,guid=0x0002c90300000031,listen=127.0.0.1:%s\n%s\n' \
+		"${2:-$((5000 + $1))}" $((6000 + $1)) $'address = 10.9.0.1/24\naddress = fd09::1/64' >"$work/dut.$1.conf"
+}
+dut_start() {
+	"$UIPOIB" run -c "$work/dut.$1.conf" -n "$inst-$1" >"$work/dut.$1.log" 2>&1 &
+	dut_pid[$1]=$!
+}
+declare -A dut_pid relay_pid
+# suite N OPTION...: run the suite against DUT N
+suite() {
+	local n=$1
+	shift
+	UIPOIB_NAME=$inst-$n UIPOIB=$UIPOIB "$UIPOIB" conform --dut "udp:127.0.0.1:$((6000 + n))" \
+		--listen "127.0.0.1:$((5000 + n))" --json "$work/report.$n" "$@" >"$work/out.$n" 2>&1
+}
+end() { kill "$1" && wait "$1"; } 2>/dev/null
+# shellcheck disable=SC2034
+on_cleanup=end_all
+end_all() {
+	local p
+	for p in "${dut_pid[@]}" "${relay_pid[@]}"; do end "$p"; done
+	for p in $(jobs -p); do # shellcheck disable=SC2046
+		kill $(descendants "$p")
+	done
+} 2>/dev/null
+results() { # N FILTER: of the report
+	jq -r ".conform[] | select($2) | .case" "$work/report.$1" | tr '\n' ' '
+}
+hook="$UIPOIB exec dut $PWD/examples/conform_hook.py ib0"
+
+# --- mutants
+
+# mutant N NAME CASE: the relay NAME breaks CASE (or nothing, if CASE is empty): only CASE fails for no other reason
+mutant() {
+	local n=$1 name=$2 want=$3
+	mkdir "$work/pcap.$n"
+	dut "$n" $((7000 + n))
+	python3 "$PWD/tests/system/conform_relay.py" "$name" $((7000 + n)) $((6000 + n)) $((8000 + n)) $((5000 + n)) \
+		>"$work/relay.$n" 2>&1 &
+	relay_pid[$n]=$!
+	eventually 10 grep -q ready "$work/relay.$n" || { cat "$work/relay.$n"; return 1; }
+	UIPOIB_NAME=$inst-$n UIPOIB=$UIPOIB "$UIPOIB" conform --dut "udp:127.0.0.1:$((8000 + n))" --listen "127.0.0.1:$((5000 + n))" \
+		--json "$work/report.$n" --pcap-dir "$work/pcap.$n" --hook "$hook" >"$work/out.$n" 2>&1
+	end "${relay_pid[$n]}"
+	end "${dut_pid[$n]}"
+	equal "$want" "$(results $n '.result == "FAIL" and (.because | not)')" || { tail -60 "$work/out.$n"; return 1; }
+	want=${want% }
+	[ -z "$want" ] || [ -s "$work/pcap.$n/${want//\//-}.pcap" ] || { ls "$work/pcap.$n"; return 1; }
+}
+mutants() { # lines NAME CASE: run four at a time, then judge each
+	local n=10 name want k
+	while read -r name want; do
+		(
+			unset dut_pid relay_pid
+			declare -A dut_pid relay_pid
+			mutant $n "$name" "${want:+$want }" >"$work/mutant.$n" 2>&1
+			echo $? >"$work/status.$n"
+		) &
+		names[$n]="$name $want"
+		n=$((n + 1))
+		[ $((n % 4)) != 2 ] || wait_mutants $n
+	done
+	wait_mutants $n
+}
+wait_mutants() { # all before number $1 have a status
+	local k
+	for ((k = 10; k < $1; k++)); do eventually 120 test -s "$work/status.$k" || return 1; done
+}
+judged() { cat "$work/mutant.$1"; [ "$(cat "$work/status.$1")" = 0 ]; }
+declare -a names
+judge_mutants() {
+	local n name want
+	for n in "${!names[@]}"; do
+		read -r name want <<<"${names[$n]}"
+		check "${want:-nothing} fails for the mutant $name" judged "$n"
+	done
+}
