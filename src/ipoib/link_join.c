@@ -258,7 +258,7 @@ static void bcast_adopt(struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 	ipoib_link_sync_qp(l);
 	ipoib_mcast_granted(l->bcast, rec, now);
 	if (changed && l->up)
-		ipoib_mcasts_join(l, now); /* with the changed parameters of the broadcast group */
+		ipoib_mcasts_renew(l, now);
 	if (former_qkey != rec->qkey)
 		ipoib_neighs_forget_qkey(l, former_qkey);
 	if (other_sl && l->sl_from == IPOIB_SL_GROUP)

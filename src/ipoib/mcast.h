@@ -57,6 +57,8 @@ void ipoib_mcast_set_absent(struct ipoib_mcast *m, ns_t now);
 struct ipoib_ah_attr ipoib_mcast_ah_attr(const struct ipoib_mcast *m,
 					 const struct ib_mcmember_rec *rec);
 void ipoib_mcasts_join(struct ipoib_link *l, ns_t now); /* joins all groups that have receivers */
+/* ipoib_mcasts_renew() - The broadcast group's parameters have changed, so join again with the new ones whatever may be created */
+void ipoib_mcasts_renew(struct ipoib_link *l, ns_t now);
 void ipoib_mcast_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
 void ipoib_mcast_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
 void ipoib_mcasts_restart(struct ipoib_link *l); /* the SA lost its state */

@@ -375,6 +375,21 @@ void ipoib_mcasts_join(struct ipoib_link *l, ns_t now)
 	}
 }
 
+void ipoib_mcasts_renew(struct ipoib_link *l, ns_t now)
+{
+	const struct ipoib_sender *s = &l->profile->sender;
+	struct ipoib_mcast *m;
+
+	for_each_mcast(l, m)
+	{
+		struct sac_join j = join_like_broadcast(m, s->join_state, s->creates);
+
+		if (s->creates && m->so.group && sac_group_join(l->sac, &m->so, &j, now))
+			ipoib_mcast_leave_sender(m, now);
+	}
+	ipoib_mcasts_join(l, now);
+}
+
 void ipoib_mcast_ah_ready(struct ipoib_mcast *m, int err, ns_t now)
 {
 	if (err) {

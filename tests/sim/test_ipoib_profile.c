@@ -59,6 +59,33 @@ static void test_L4_linux_sender_creates_the_group_without_asking(void **state)
 	rig_fini(&r);
 }
 
+/*
+ * The SA gives the link's groups another Q_Key, and grants the join of one that others keep alive. When they have gone, and
+ * the port registers again, the join makes the group, so it must have the new Q_Key by then.
+ */
+static void test_R68_linux_sender_makes_groups_with_changed_parameters(void **state)
+{
+	ib_gid bcast = rig_bcast();
+
+	begin("linux");
+	rig_sa_make(&r, GROUP);
+	assert_int_equal(rig_tx_group(&r, GROUP, 1), IPOIB_HELD);
+	rig_run(&r, NS_MSEC(1));
+	sa_group_find(&r.s.sa, &bcast)->rec.qkey = 0x80001234;
+	rig_sa_group(&r, GROUP)->rec.qkey = 0x80001234;
+	sa_forget(&r.s.sa);
+	sac_reregister(r.s.sac, r.s.now);
+	rig_run(&r, NS_SEC(1));
+	assert_int_equal(rig_sa_group(&r, GROUP)->have, MCM_JOIN_SEND_ONLY_FULL);
+	rig_sa_group(&r, GROUP)->others = 0;
+	sa_forget(&r.s.sa);
+	sac_reregister(r.s.sac, r.s.now);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(rig_sa_group(&r, GROUP)->have, MCM_JOIN_SEND_ONLY_FULL);
+	assert_int_equal(rig_sa_group(&r, GROUP)->rec.qkey, 0x80001234);
+	rig_fini(&r);
+}
+
 static void test_L5_linux_sender_that_is_refused_drops(void **state)
 {
 	begin("linux");
@@ -440,6 +467,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_L4_linux_sender_creates_the_group_without_asking),
+		cmocka_unit_test(test_R68_linux_sender_makes_groups_with_changed_parameters),
 		cmocka_unit_test(test_L5_linux_sender_that_is_refused_drops),
 		cmocka_unit_test(test_L6_linux_subscribes_to_nothing_and_keeps_a_deleted_group),
 		cmocka_unit_test(test_linux_sender_leaves_after_a_minute),
