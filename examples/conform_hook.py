@@ -19,8 +19,9 @@ import time
 
 
 def note(dev, group):
-    """The file that has the process id of a membership."""
-    return os.path.join(tempfile.gettempdir(), f"conform-hook-{os.getuid()}-{dev}-{group}")
+    """The file that has the process id of a membership; each network namespace has its own."""
+    space = os.stat("/proc/self/ns/net").st_ino
+    return os.path.join(tempfile.gettempdir(), f"conform-hook-{os.getuid()}-{space}-{dev}-{group}")
 
 
 def join(dev, group):

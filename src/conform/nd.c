@@ -249,7 +249,7 @@ static const struct conform_case cases[] = {
 	  "The link-layer address is the same in ARP and Neighbour Discovery.", "R57/na",
 	  na_address, NULL },
 	{ "R47/nd", "the reserved octet of the address in the option is 0", "RFC 4391 §9.1.1",
-	  "It MUST be set to zero on send.", "R29", NULL, option_reserved },
+	  "It MUST be set to zero on send.", "R29 R57/na", NULL, option_reserved },
 	{ "R57/ns", "Neighbour Solicitations and their option", "RFC 4391 §9.3",
 	  "Source Link-layer Address: Length is 3.", "R10 R56/reply R31 R68", solicits, NULL },
 	{ "R40", "the u bit of the interface identifier is 1", "RFC 4391 §8",

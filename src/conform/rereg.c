@@ -119,6 +119,8 @@ static void new_qkey(struct run *r)
 	if (s)
 		check_be32(r, s, s->payload - 8, WORLD_QKEY_LATER,
 			   "the Q_Key after the group got another one");
+	/* Its other groups have the old one until they are made anew; the next case must not come meanwhile */
+	world_pass(r->w, NS_SEC(3));
 	r->w->old_qkey = WORLD_QKEY_LATER;
 }
 
@@ -148,6 +150,56 @@ static void new_lid(struct run *r)
 			   "the SLID after the LID was changed");
 }
 
+/* Sets entry 0 of the P_Key table; the others become 0 */
+static bool set_pkey(struct run *r, uint16_t pkey)
+{
+	uint8_t table[SMP_DATA_LEN] = { 0 };
+	struct sm_request q = { .method = MAD_METHOD_SET,
+				.attr = SMP_ATTR_PKEY_TABLE,
+				.data = table };
+	const struct seen *s;
+
+	be16_put(table, pkey);
+	if (world_sm_ask(r->w, &q, &s) == 0)
+		return true;
+	missing(r, "the P_Key table cannot be set");
+	return false;
+}
+
+/*
+ * Without its P_Key the interface must not answer. Whether it did is decided when it answers a ping that was sent after the
+ * P_Key had come back.
+ */
+static void pkey_removed(struct run *r)
+{
+	const struct world_peer *p = &r->w->peer[0];
+	struct echo_want echo = { .dst = p->ip4, .seq = 0x0270 };
+	struct sm_request q = { .method = MAD_METHOD_GET, .attr = SMP_ATTR_NODE_INFO };
+	ib_gid bcast = sa_mgid_broadcast();
+	struct sa_want join = { .method = MAD_METHOD_SET,
+				.attr = SA_ATTR_MCMEMBER_RECORD,
+				.gid = &bcast,
+				.join_state = MCM_JOIN_FULL };
+	const struct seen *s;
+	uint64_t joins;
+
+	if (!set_pkey(r, 0x8001))
+		return;
+	for (unsigned int i = 0; i < 3; i++)
+		peer_ping(r->w, p, 84, 0x0270);
+	world_sm_ask(r->w, &q, &s);
+	joins = r->w->log.last + 1;
+	if (!set_pkey(r, WORLD_PKEY))
+		return;
+	if (!world_expect(r->w, joins, sa_is, &join, WORLD_LONGEST))
+		missing(r, "no join of the broadcast group within 18 s after the P_Key was there "
+			   "again");
+	else if (!settle(r))
+		return;
+	s = seen_since(r, echo_is, &echo);
+	check(r, !s, s, "a ping was answered, though the port did not have the link's P_Key");
+}
+
 static const struct conform_case cases[] = {
 	{ "I5/reregister", "ClientReregister is in the answer to the Set", "IBTA 14.2.5.6",
 	  "The bit is set in the answer to the Set.", "R25", echoed, NULL },
@@ -162,6 +214,9 @@ static const struct conform_case cases[] = {
 	  "R23/again R52", new_qkey, NULL },
 	{ "I16", "another LID is used at once", "IBTA 14.2.5.6", "The LID is what the SM has set.",
 	  "I5/reregister", new_lid, NULL },
+	{ "R27", "the interface works only while the port has its P_Key", "RFC 4391 §5, §9.1.2",
+	  "The P_Key is configured, and the port must have it assigned by the SM.", "R23/again I16",
+	  pkey_removed, NULL },
 };
 
 const struct conform_chapter chapter_rereg = { "changes", cases, sizeof(cases) / sizeof(cases[0]) };

@@ -117,16 +117,31 @@ static bool failed(struct conform_result *r)
 	return r->verdict == CONFORM_FAIL;
 }
 
+static bool inapplicable(struct conform_result *r)
+{
+	return r->verdict == CONFORM_NA;
+}
+
+/* The verdict of a case that has judged nothing */
+static void nothing_judged(struct suite *s, struct conform_result *r)
+{
+	r->because = each_after(s->rep, r->c, inapplicable);
+	r->verdict = r->because ? CONFORM_NA : CONFORM_INCONCLUSIVE;
+	if (r->because)
+		snprintf(r->why, sizeof(r->why), "%s does not apply", r->because->c->id);
+	else
+		snprintf(r->why, sizeof(r->why), "the DUT sent nothing that could be judged");
+}
+
 static void finish(struct suite *s, size_t i)
 {
 	struct conform_result *r = &s->rep->v[i];
 	FILE *f;
 
 	if (!s->run[i].decided) {
-		r->verdict = r->checked ? CONFORM_PASS : CONFORM_INCONCLUSIVE;
+		r->verdict = CONFORM_PASS;
 		if (!r->checked)
-			snprintf(r->why, sizeof(r->why),
-				 "the DUT sent nothing that could be judged");
+			nothing_judged(s, r);
 	}
 	if (r->verdict == CONFORM_FAIL && !r->because)
 		r->because = each_after(s->rep, r->c, failed);

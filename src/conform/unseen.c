@@ -12,7 +12,6 @@ const struct conform_unseen conform_unseen[] = {
 	{ "R18", "the SM chooses these fields; R24 sees that they are used" },
 	{ "R21", "it needs a configuration of the DUT; not yet" },
 	{ "R26", "the SA refuses; that the interface stays down is seen by R22" },
-	{ "R27", "removing the P_Key; not yet" },
 	{ "R32", "a drop without an answer; only a counter of the DUT shows it" },
 	{ "R36", "other MTUs of the group; not yet" },
 	{ "R38", "seen by R40" },

@@ -51,6 +51,7 @@ mutants <<-'LIST'
 	small-mtu R35
 	any-hardware R56/ignored
 	any-mkey I6
+	keeps-pkey R27
 	none
 	psn
 	solicited

@@ -188,6 +188,7 @@ MUTANTS_IN = {
     "minds-flags": drop(lambda p: arp(p) and p.data[p.payload + 12] != 0),
     "small-mtu": drop(lambda p: p.is_data() and len(p.data) > 1600),
     "any-hardware": edit(lambda p: arp(p), lambda p: p.put(4, b"\0\x20")),
+    "keeps-pkey": edit(lambda p: p.is_mad(0x81, 2, 0x16), lambda p: p.put(64, b"\xff\xff")),
     "any-mkey": edit(lambda p: p.qp == 0 and p.is_mad(0x81, 2, 0x15) and p.data[p.payload + 31] == 1,
                      lambda p: p.put(31, b"\0")),
 }
