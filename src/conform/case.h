@@ -78,7 +78,7 @@ void inconclusive(struct run *r, const char *fmt, ...) __attribute__((format(pri
 /* --- acting and waiting */
 
 /* How long a case waits for what a step makes the DUT do: the hook may have to start a program in a slow machine */
-#define HOOK_TIME NS_SEC(30)
+#define HOOK_TIME NS_SEC(60)
 
 /* hook() - Make the DUT do something. False: it cannot; the case is INCONCLUSIVE and returns */
 bool hook(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

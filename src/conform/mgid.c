@@ -69,7 +69,7 @@ static void receiver(struct run *r)
 	if (!hook(r, "join 239.129.2.3"))
 		return;
 	if (!expect(r, sa_is, &want, HOOK_TIME)) {
-		missing(r, "no FullMember join of ff12:401b:ffff::f81:203 within 30 s after the "
+		missing(r, "no FullMember join of ff12:401b:ffff::f81:203 within 60 s after the "
 			   "hook's join of 239.129.2.3");
 		return;
 	}
@@ -89,7 +89,7 @@ static void leaves(struct run *r)
 	if (!hook(r, "leave 239.129.2.3"))
 		return;
 	if (!expect(r, sa_is, &want, HOOK_TIME))
-		missing(r, "no Delete(MCMemberRecord) with JoinState FullMember within 30 s after "
+		missing(r, "no Delete(MCMemberRecord) with JoinState FullMember within 60 s after "
 			   "the hook's leave");
 	else
 		check(r, true, NULL, "left");
