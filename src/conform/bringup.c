@@ -205,7 +205,6 @@ static int activate(struct world *w, const struct seen **ret)
 	w->dut.active =
 		true; /* it may send as soon as it has the next request, before it answers */
 	status = world_sm_port(w, set_state, IB_PORT_ACTIVE, ret);
-	w->dut.state = w->dut.port.port_state;
 	return status;
 }
 

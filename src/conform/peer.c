@@ -268,7 +268,7 @@ size_t peer_echo6(uint8_t *buf, const struct world *w, const struct world_peer *
 static const struct world_peer *peer_by_ip4(const struct world *w, const uint8_t ip[4])
 {
 	for (unsigned int i = 0; i < w->npeers && i < WORLD_PEERS; i++)
-		if (!memcmp(w->peer[i].ip4, ip, 4) && !w->peer[i].silent)
+		if (!memcmp(w->peer[i].ip4, ip, 4))
 			return &w->peer[i];
 	return NULL;
 }
@@ -276,7 +276,7 @@ static const struct world_peer *peer_by_ip4(const struct world *w, const uint8_t
 static const struct world_peer *peer_by_ip6(const struct world *w, const uint8_t ip[16])
 {
 	for (unsigned int i = 0; i < w->npeers && i < WORLD_PEERS; i++)
-		if (!memcmp(w->peer[i].ip6, ip, 16) && !w->peer[i].silent)
+		if (!memcmp(w->peer[i].ip6, ip, 16))
 			return &w->peer[i];
 	return NULL;
 }

@@ -164,7 +164,7 @@ static uint16_t create(struct world *w, const struct sa_mad *q, const struct ib_
 	ib_gid bcast = sa_mgid_broadcast();
 	struct world_group *g;
 
-	if (!(r->join_state & (MCM_JOIN_FULL | MCM_JOIN_SEND_ONLY_FULL)) || w->no_creation)
+	if (!(r->join_state & (MCM_JOIN_FULL | MCM_JOIN_SEND_ONLY_FULL)))
 		return SA_STATUS_REQ_INVALID;
 	if ((q->sa.comp_mask & CREATE_COMPS) != CREATE_COMPS)
 		return SA_STATUS_INSUF_COMPONENTS;
@@ -411,7 +411,7 @@ void world_sa_rx(struct world *w, const struct seen *s)
 		return;
 	if (q.mad.method == MAD_METHOD_REPORT_RESP)
 		report_done(w, q.mad.tid);
-	if (mad_method_is_response(q.mad.method) || s->h.lrh.dlid != WORLD_SM_LID || w->sa_silent)
+	if (mad_method_is_response(q.mad.method) || s->h.lrh.dlid != WORLD_SM_LID)
 		return;
 	if (q.rmpp.type != RMPP_TYPE_NONE && q.rmpp.type != RMPP_TYPE_DATA)
 		return; /* the acknowledgement of a table */

@@ -67,7 +67,6 @@ struct world_peer {
 	uint16_t reserved; /* Reserved of the encapsulation header of what it sends */
 	bool no_grh; /* it sends unicasts without a GRH; else with one */
 	bool path_silent; /* the SA does not answer queries for its path */
-	bool silent; /* it answers nothing */
 };
 
 struct world_subscription {
@@ -88,7 +87,6 @@ struct world_dut {
 	struct smp_port_info port;
 	ib_gid gid;
 	uint16_t lid;
-	uint8_t state; /* enum ib_port_state as the SM knows it */
 	bool active; /* the port was set Active since the link came up */
 	uint32_t qpn; /* of its IPoIB interface; 0: unknown */
 	uint8_t ip4[4], ip6[16];
@@ -123,8 +121,6 @@ struct world {
 	 * same as the group's
 	 */
 	uint32_t old_qkey;
-	bool no_creation; /* joins do not create groups */
-	bool sa_silent;
 	struct world_subscription sub[WORLD_SUBSCRIPTIONS];
 	unsigned int nsubs;
 	struct world_report report[WORLD_REPORTS];
