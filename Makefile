@@ -227,13 +227,14 @@ bench:
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all $(bench_bins)
 	@bash bench/run.sh
 
-# uib.ko for every kernel whose headers are installed, or for KVER=RELEASE. Kbuild has its own O= and CC=.
+# uib.ko and ibtap.ko for every kernel whose headers are installed, or for KVER=RELEASE. Kbuild has its own O= and CC=.
 kmod:
 	@[ -n "$(KVERS)" ] || { echo "no kernel headers: the package linux-headers-amd64 has them" >&2; exit 3; }
 	@for k in $(KVERS); do \
 		env -u MAKEFLAGS -u MFLAGS $(MAKE) -s --no-print-directory -C kmod KVER=$$k \
 			BUILD=$(abspath $(O))/kmod/$$k $(if $(filter 1,$(V)),,>/dev/null) && \
-		strip --strip-debug $(O)/kmod/$$k/uib.ko && echo "  KMOD    $(O)/kmod/$$k/uib.ko" || exit; \
+		strip --strip-debug $(O)/kmod/$$k/uib.ko $(O)/kmod/$$k/ibtap.ko && \
+		echo "  KMOD    $(O)/kmod/$$k/uib.ko $(O)/kmod/$$k/ibtap.ko" || exit; \
 	done
 KVERS	= $(or $(KVER),$(patsubst /lib/modules/%/build,%,$(wildcard /lib/modules/*/build)))
 
@@ -259,8 +260,8 @@ install: all
 	mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	sed 's|@PREFIX@|$(PREFIX)|' src/path/libuipoib-path.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/libuipoib-path.pc
 	install -D -m 755 $(O)/uipoib-vm-init $(DESTDIR)$(PREFIX)/lib/uipoib/uipoib-vm-init
-	for m in $(O)/kmod/*/uib.ko; do [ -f "$$m" ] || continue; k=$${m%/*}; \
-		install -D -m 644 "$$m" "$(DESTDIR)$(PREFIX)/lib/uipoib/$${k##*/}/uib.ko"; done
+	for m in $(O)/kmod/*/uib.ko $(O)/kmod/*/ibtap.ko; do [ -f "$$m" ] || continue; k=$${m%/*}; \
+		install -D -m 644 "$$m" "$(DESTDIR)$(PREFIX)/lib/uipoib/$${k##*/}/$${m##*/}"; done
 	for m in man/*.[1-9]; do [ -f "$$m" ] || continue; \
 		install -D -m 644 "$$m" "$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$${m##*/}"; done
 

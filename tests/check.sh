@@ -261,7 +261,7 @@ step_seeds() {
 }
 
 step_kasan() {
-	say "uib.ko on a kernel with KASAN, lockdep and kmemleak"
+	say "uib.ko and ibtap.ko on a kernel with KASAN, lockdep and kmemleak"
 	one build-system make -s -j"$jobs" all system-tools || return
 	TEST_TIMEOUT=4h tap kasan bash tests/interop/linux/debug/run.sh
 }

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR (GPL-2.0 WITH Linux-syscall-note) */
+#ifndef IBTAP_H
+#define IBTAP_H
+
+/*
+ * /dev/ibtap: what /dev/net/tun is for Ethernet, for network devices of type ARPHRD_INFINIBAND (32)
+ *
+ * A program opens /dev/ibtap, attaches the descriptor to a network device by IBTAP_ATTACH, and is the owner of the device
+ * then. Each read() takes one frame that the kernel sends on the device, and each write() is one frame that the device
+ * receives. A frame is
+ *
+ *	struct virtio_net_hdr_v1	12 octets, integers in host byte order; num_buffers is 0 on read, ignored on write
+ *	struct ibtap_header		44 octets: the pseudo header of 40 octets, and IPoIB's encapsulation (RFC 4391 §6)
+ *	payload				an IPv4 or IPv6 packet, or ARP
+ *
+ * csum_start and hdr_len of the first header count from the first octet of struct ibtap_header.
+ *
+ * Errors of read() and write()
+ *	EBADFD		the descriptor was never attached
+ *	EBUSY		its device was removed; the descriptor cannot be attached again
+ *	EAGAIN		read() of a non-blocking descriptor: no frame is waiting
+ *	EMSGSIZE	read(): the buffer was too small; the frame is lost. write(): more than 65535 octets of payload
+ *	EINVAL		write(): the frame is too short, or its virtio-net header is wrong or contradicts the frame
+ *	EIO		write(): the device is down
+ *
+ * poll() says EPOLLIN when a frame is waiting, EPOLLPRI when the groups of the device have changed since IBTAP_GET_GROUPS,
+ * EPOLLOUT always, and EPOLLERR|EPOLLHUP when the device was removed.
+ */
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define IBTAP_ALEN \
+	20 /* octets of a hardware address: flags, QPN of 24 bits, GID (RFC 4391 §9.1.1) */
+#define IBTAP_NAMSIZ 16
+#define IBTAP_MAX_QUEUES 16
+#define IBTAP_MIN_MTU 68
+#define IBTAP_MAX_MTU 65520
+
+/*
+ * The source stands first. So the destination and the encapsulation are the last 24 octets of the header, which are all that
+ * ib_ipoib's header has.
+ */
+struct ibtap_header {
+	__u8 source[IBTAP_ALEN];
+	__u8 dest[IBTAP_ALEN];
+	__be16 proto; /* Ethertype of the payload */
+	__be16 reserved; /* 0 in frames read; ignored in frames written */
+};
+
+/* Flags of IBTAP_ATTACH */
+#define IBTAP_MULTI_QUEUE 0x1 /* several descriptors, each of them a queue of the device */
+#define IBTAP_EXCLUSIVE 0x2 /* fail with EEXIST if the device exists */
+
+/*
+ * IBTAP_ATTACH makes a device in the network namespace in which the descriptor was opened, or attaches the descriptor to an
+ * existing device there: to one with IBTAP_MULTI_QUEUE that has a free queue, or to a persistent one that has no owner. The
+ * caller needs CAP_NET_ADMIN in the namespace, or must match the owner and the group that an existing device was given.
+ */
+struct ibtap_attach {
+	char name
+		[IBTAP_NAMSIZ]; /* name, or pattern with %d; "": ibtap%d. Replaced with the device's name */
+	__u32 flags;
+	__u32 ifindex; /* result */
+};
+
+struct ibtap_addr {
+	__u8 addr[IBTAP_ALEN];
+};
+
+/* Bits of IBTAP_SET_OFFLOADS: what the owner accepts in frames that it reads. All but the first need the first. */
+#define IBTAP_OFFLOAD_CSUM 0x01 /* partial checksums */
+#define IBTAP_OFFLOAD_TSO4 0x02
+#define IBTAP_OFFLOAD_TSO6 0x04
+#define IBTAP_OFFLOAD_TSO_ECN 0x08
+#define IBTAP_OFFLOAD_USO 0x10 /* UDP over IPv4 and IPv6: VIRTIO_NET_HDR_GSO_UDP_L4 (5) */
+
+/* Bits of ibtap_groups.flags */
+#define IBTAP_ALLMULTI 0x1
+#define IBTAP_PROMISC 0x2
+
+/* The hardware addresses of the groups of which the device is a member, not sorted. */
+struct ibtap_groups {
+	__u32 flags; /* result */
+	__u32 count; /* room for addresses; replaced with the number of groups, which may be more than the room */
+	__u64 addrs; /* address of @count times struct ibtap_addr */
+};
+
+struct ibtap_info {
+	char name[IBTAP_NAMSIZ];
+	__u32 ifindex;
+	__u32 queues; /* number of attached descriptors */
+	__u32 flags; /* IBTAP_MULTI_QUEUE */
+	__u32 persist;
+	__u32 owner, group; /* 0xffffffff: none */
+	__u32 offloads;
+	__u32 carrier;
+	__u32 mtu, max_mtu;
+	__u8 addr[IBTAP_ALEN], broadcast[IBTAP_ALEN];
+};
+
+#define IBTAP_ATTACH _IOWR(0xb7, 0x01, struct ibtap_attach)
+/* The device's own address, which must be that of a unicast GID. */
+#define IBTAP_SET_ADDR _IOW(0xb7, 0x02, struct ibtap_addr)
+/*
+ * The address of the broadcast group, which must have QPN 0xffffff. The kernel copies scope and P_Key from it into the
+ * addresses of all IP groups, and changes those of present groups.
+ */
+#define IBTAP_SET_BROADCAST _IOW(0xb7, 0x03, struct ibtap_addr)
+/* 0 or 1. A new device has no carrier, and loses it when its last descriptor is closed. */
+#define IBTAP_SET_CARRIER _IOW(0xb7, 0x04, __u32)
+/* The largest MTU that the administrator may set, IBTAP_MIN_MTU to IBTAP_MAX_MTU; a larger present MTU is lowered. */
+#define IBTAP_SET_MAX_MTU _IOW(0xb7, 0x05, __u32)
+/* Frames that are already queued keep their form. */
+#define IBTAP_SET_OFFLOADS _IOW(0xb7, 0x06, __u32)
+/* 0 or 1. A persistent device remains when its last descriptor is closed. */
+#define IBTAP_SET_PERSIST _IOW(0xb7, 0x07, __u32)
+/* User and group that may attach without CAP_NET_ADMIN. Where both are set, both must match. 0xffffffff: none */
+#define IBTAP_SET_OWNER _IOW(0xb7, 0x08, __u32)
+#define IBTAP_SET_GROUP _IOW(0xb7, 0x09, __u32)
+#define IBTAP_GET_GROUPS _IOWR(0xb7, 0x0a, struct ibtap_groups)
+#define IBTAP_GET_INFO _IOR(0xb7, 0x0b, struct ibtap_info)
+
+#endif

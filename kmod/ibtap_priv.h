@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef IBTAP_PRIV_H
+#define IBTAP_PRIV_H
+
+/*
+ *	ibtap.h		what a program sees
+ *	ibtap_main.c	/dev/ibtap: open, close, ioctl; attaches descriptors to devices
+ *	ibtap_dev.c	the network device: header, transmit, groups, statistics, rtnetlink's kind
+ *	ibtap_queue.c	a descriptor's queue: read, write, poll
+ *	ibtap_vnet.c	the virtio-net header of a frame, both ways
+ *	ibtap_compat.h	differences between kernels
+ *
+ * Locks. RTNL protects the set of queues of a device and all that ioctls change. A queue's lock protects its frames and its
+ * members .tap and .index; a holder of this lock may wake a transmit queue. Readers of ibtap.queue[] and of .tap that hold no
+ * lock are in an RCU section.
+ *
+ * A device is removed by `ip link del`, with its namespace, or with its last descriptor, unless it is persistent. Its queues
+ * are then detached under RTNL. Reads and writes hold no reference of the device, and touch it only in an RCU section or under
+ * the queue's lock. So neither a blocked reader nor a writer whose buffer is slow to read delays the removal.
+ */
+
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <linux/uidgid.h>
+#include <linux/uio.h>
+#include <linux/wait.h>
+
+#include "ibtap.h"
+#include "ibtap_compat.h"
+
+#define IBTAP_HLEN ((unsigned int)sizeof(struct ibtap_header))
+#define IBTAP_MAX_PAYLOAD 65535u
+
+enum ibtap_counter {
+	IBTAP_RX_PACKETS,
+	IBTAP_RX_BYTES,
+	IBTAP_RX_MULTICAST,
+	IBTAP_TX_PACKETS,
+	IBTAP_TX_BYTES,
+	/* frames that were discarded, by reason */
+	IBTAP_RX_LENGTH, /* shorter than its headers, or longer than an IP packet can be */
+	IBTAP_RX_VNET, /* the virtio-net header is wrong */
+	IBTAP_RX_DOWN,
+	IBTAP_RX_NO_MEMORY,
+	IBTAP_RX_FAULT, /* the writer's buffer could not be read */
+	IBTAP_TX_SHORT, /* shorter than struct ibtap_header */
+	IBTAP_TX_NO_QUEUE, /* no descriptor is attached */
+	IBTAP_TX_NO_MEMORY,
+	IBTAP_TX_DOWN, /* still queued when the device went down or its descriptor was closed */
+	IBTAP_TX_TIMEOUT, /* in a full queue that has stopped senders for too long */
+	IBTAP_TX_TOO_LONG, /* longer than the reader's buffer */
+	IBTAP_TX_VNET, /* of a kind of GSO that has no virtio-net header */
+	IBTAP_TX_FAULT, /* the reader's buffer could not be written */
+	IBTAP_C_MAX,
+};
+
+struct ibtap_queue;
+
+/* Private part of a network device. RTNL protects all members that are not said to be otherwise protected. */
+struct ibtap {
+	struct net_device *dev;
+	u64 __percpu *counters;
+	bool multi_queue, persist;
+	kuid_t owner;
+	kgid_t group;
+	u32 offloads; /* IBTAP_OFFLOAD_* */
+	unsigned int n_queues;
+	struct ibtap_queue __rcu
+		*queue[IBTAP_MAX_QUEUES]; /* the first n_queues; xmit reads them by RCU */
+};
+
+/* An open descriptor */
+struct ibtap_queue {
+	struct net *
+		net; /* namespace of the open(), NULL once the descriptor was attached; under RTNL */
+	bool was_attached; /* set once, under RTNL */
+	bool groups_changed; /* since IBTAP_GET_GROUPS */
+	wait_queue_head_t wait;
+	spinlock_t lock; /* taken with bottom halves disabled */
+	struct ibtap __rcu
+		*tap; /* NULL before the queue was attached and after its device was removed */
+	unsigned int index; /* in tap->queue[], and of the device's transmit queue */
+	struct sk_buff_head frames;
+	struct rcu_head rcu;
+};
+
+static inline void ibtap_count(struct ibtap *tap, enum ibtap_counter c)
+{
+	this_cpu_inc(tap->counters[c]);
+}
+
+static inline void ibtap_count_add(struct ibtap *tap, enum ibtap_counter c, u64 n)
+{
+	this_cpu_add(tap->counters[c], n);
+}
+
+/* --- ibtap_dev.c */
+
+extern struct rtnl_link_ops ibtap_link_ops;
+
+void ibtap_setup(struct net_device *dev);
+bool ibtap_is_ours(const struct net_device *dev);
+/* ibtap_set_offloads() - Offer the stack what @offloads says; -EINVAL if a bit is unknown or lacks the one that it needs */
+int ibtap_set_offloads(struct ibtap *tap, u32 offloads);
+
+/* --- ibtap_queue.c */
+
+struct ibtap_queue *ibtap_queue_new(struct net *net);
+/* ibtap_queue_free() - The queue must be detached. */
+void ibtap_queue_free(struct ibtap_queue *q);
+/* ibtap_queue_attach() - Make @q the last queue of the device; under RTNL */
+int ibtap_queue_attach(struct ibtap *tap, struct ibtap_queue *q);
+/* ibtap_queue_detach() - Detach @q; the last queue takes its place. Under RTNL */
+void ibtap_queue_detach(struct ibtap *tap, struct ibtap_queue *q);
+/* ibtap_queue_purge() - Discard the frames of @q for reason @c and let the stack send again */
+void ibtap_queue_purge(struct ibtap *tap, struct ibtap_queue *q, enum ibtap_counter c);
+/* ibtap_queue_push() - Queue a frame for the reader; takes @skb. To be called by xmit */
+void ibtap_queue_push(struct ibtap *tap, struct ibtap_queue *q, struct sk_buff *skb);
+
+extern const struct file_operations ibtap_fops;
+
+/* --- ibtap_vnet.c */
+
+/* ibtap_vnet_from_skb() - The header of a frame that is sent; -EINVAL if there is none for its kind of GSO */
+int ibtap_vnet_from_skb(struct virtio_net_hdr_v1 *ret, const struct sk_buff *skb);
+/*
+ * ibtap_vnet_to_skb() - Do with a frame that is received what its header says
+ * @skb:	begins with struct ibtap_header; its protocol and network header are set
+ *
+ * Return: 0; -EINVAL if the header is wrong or contradicts the frame; -ENOMEM
+ */
+int ibtap_vnet_to_skb(struct sk_buff *skb, const struct virtio_net_hdr_v1 *h);
+
+/* --- ibtap_main.c */
+
+long ibtap_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+int ibtap_open(struct inode *inode, struct file *file);
+int ibtap_release(struct inode *inode, struct file *file);
+
+#endif
