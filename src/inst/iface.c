@@ -51,7 +51,7 @@ static int read_tap(void *ctx, struct pkt **ret)
 	 * This fails for frames with VLAN tags, which eth_tx() counts and drops, and for frames whose
 	 * checksum would begin in the Ethernet header, which go out with the checksum that they have.
 	 */
-	tap_vnet_to_pkt(f.pkt, &f.vnet);
+	tap_vnet_to_pkt(f.pkt, &f.vnet, i->tap.kind);
 	*ret = f.pkt;
 	return 0;
 }
@@ -67,7 +67,7 @@ static void on_deliver(void *ctx, struct eth_frame *f)
 		eth_frame_free(f);
 		return;
 	}
-	tap_vnet_from_pkt(&vnet, f->first);
+	tap_vnet_from_pkt(&vnet, f->first, i->tap.kind);
 	if (tap_write(&i->tap, &vnet, iov, eth_frame_iov(f, iov + 1)))
 		i->tap_write_errors++;
 	eth_frame_free(f);

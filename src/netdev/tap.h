@@ -14,7 +14,7 @@
  * 	err = tap_read(&tap, &rx, &f);
  *
  * A frame that was read owns only its struct pkt, whose first octet is the
- * Ethernet header. A frame of at most TAP_SMALL octets lies in pkt->hdr. A longer frame
+ * link header's. A frame of at most TAP_SMALL octets lies in pkt->hdr. A longer frame
  * is one slice of a buffer that the tap_rx packs full, so that a frame of 2 KiB does not
  * keep a buffer of 68 KiB in use.
  *
@@ -33,8 +33,14 @@
 
 #include "util/frame.h"
 
-#define TAP_FRAME_MAX (65536 + 22) /* gso_max_size, an Ethernet header and two VLAN tags */
+#define TAP_FRAME_MAX (65536 + 44) /* gso_max_size and the longest link header */
 #define TAP_SMALL (PKT_HDR_MAX - 100) /* longest frame that is copied to pkt->hdr */
+
+/* Kinds of network devices, which differ in link header and virtio-net header */
+enum tap_kind {
+	TAP_ETHERNET, /* of /dev/net/tun: a header of 14 octets, VLAN tags behind it */
+	TAP_INFINIBAND, /* of /dev/ibtap (kmod/ibtap.h): a header of 44 octets */
+};
 
 /* Mask of offloads: checksums and segmentation that the kernel may leave to us, and we to the kernel. */
 enum tap_offload {
@@ -63,10 +69,10 @@ enum tap_gso {
  * @needs_csum:	the L4 checksum field holds only the sum of the pseudo-header
  * @csum_ok:	the L4 checksum was verified (VIRTIO_NET_HDR_F_DATA_VALID)
  * @ecn:	the TCP header has CWR set (VIRTIO_NET_HDR_GSO_ECN)
- * @hdr_len:	octets of Ethernet, IP and L4 headers; in a frame that was read, the kernel's hint,
+ * @hdr_len:	octets of link, IP and L4 headers; in a frame that was read, the kernel's hint,
  *		which may be 0 or cover payload too
  * @gso_size:	L4 payload octets of a segment; 0 only if @gso is TAP_GSO_NONE
- * @csum_start:	offset from the Ethernet header at which summing begins
+ * @csum_start:	offset from the link header at which summing begins
  * @csum_offset: offset of the checksum from @csum_start
  *
  * In a frame that is one complete packet all members are zero.
@@ -97,6 +103,7 @@ struct tap_stats {
 
 struct tap {
 	int fd; /* -1 if closed */
+	enum tap_kind kind;
 	uint32_t offload; /* mask of enum tap_offload that the kernel granted */
 	struct tap_stats stats;
 };
@@ -169,19 +176,19 @@ int tap_read(struct tap *t, struct tap_rx *rx, struct tap_frame *ret);
 
 /**
  * tap_vnet_to_pkt() - Note a frame's virtio-net header in the packet's descriptor
- * @p:		packet that begins with the Ethernet header
+ * @p:		packet that begins with the link header of a device of kind @kind
  *
  * Sets the packet's struct frame_info except the station, and leaves the octets of the frame as they are.
  * Return: 0; -EBADMSG the frame has a partial checksum and a VLAN tag, or the checksummed part does
- * not begin behind the Ethernet header
+ * not begin behind the link header
  */
-int tap_vnet_to_pkt(struct pkt *p, const struct tap_vnet *v);
+int tap_vnet_to_pkt(struct pkt *p, const struct tap_vnet *v, enum tap_kind kind);
 
 /**
  * tap_vnet_from_pkt() - Make the virtio-net header of a frame whose first part is @p
- * @p:		packet with Ethernet, IP and L4 headers in hdr[]
+ * @p:		packet with link, IP and L4 headers in hdr[]
  */
-void tap_vnet_from_pkt(struct tap_vnet *ret, const struct pkt *p);
+void tap_vnet_from_pkt(struct tap_vnet *ret, const struct pkt *p, enum tap_kind kind);
 
 /**
  * tap_write() - Write a frame by one writev()

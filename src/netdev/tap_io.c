@@ -27,6 +27,13 @@
 
 static_assert(PKT_BUF_SIZE >= TAP_FRAME_MAX, "a fresh buffer takes any frame");
 static_assert(sizeof(struct virtio_net_hdr) == 10, "the legacy header, as tap_open() asks for");
+static_assert(TAP_FRAME_MAX >= 65536 + 22, "an Ethernet header and two VLAN tags");
+
+/* A virtio-net header of either kind */
+union vnet_buf {
+	struct virtio_net_hdr h;
+	uint8_t octets[VNET_LEN_MAX];
+};
 static_assert(TAP_SMALL >= 66, "a TCP acknowledgement with time stamps needs no buffer");
 
 void tap_rx_init(struct tap_rx *rx, struct pkt_pool *pool)
@@ -80,11 +87,11 @@ static int rx_prepare(struct tap_rx *rx)
 	return 0;
 }
 
-static ssize_t rx_readv(int fd, struct tap_rx *rx, struct virtio_net_hdr *h)
+static ssize_t rx_readv(const struct tap *t, struct tap_rx *rx, union vnet_buf *h)
 {
 	uint32_t rest = PKT_BUF_SIZE - rx->off;
 	struct iovec iov[3] = {
-		{ h, sizeof(*h) },
+		{ h, vnet_len(t->kind) },
 		{ rx->cur->data + rx->off, rest },
 	};
 	int n = 2;
@@ -93,7 +100,7 @@ static ssize_t rx_readv(int fd, struct tap_rx *rx, struct virtio_net_hdr *h)
 	if (rest < TAP_FRAME_MAX)
 		iov[n++] = (struct iovec){ rx->spare->data + rest, PKT_BUF_SIZE - rest };
 	do
-		got = readv(fd, iov, n);
+		got = readv(t->fd, iov, n);
 	while (got < 0 && errno == EINTR);
 	return got < 0 ? -errno : got;
 }
@@ -137,6 +144,7 @@ static const uint8_t *rx_peek(const struct tap_rx *rx)
 int tap_read(struct tap *t, struct tap_rx *rx, struct tap_frame *ret)
 {
 	struct pkt *p = pkt_alloc(rx->pool);
+	uint32_t hlen = vnet_len(t->kind);
 
 	if (!p || rx_prepare(rx)) {
 		pkt_free(p);
@@ -144,20 +152,20 @@ int tap_read(struct tap *t, struct tap_rx *rx, struct tap_frame *ret)
 		return -ENOBUFS;
 	}
 	for (;;) {
-		struct virtio_net_hdr h;
-		ssize_t got = rx_readv(t->fd, rx, &h);
+		union vnet_buf h;
+		ssize_t got = rx_readv(t, rx, &h);
 		uint32_t len;
 
 		if (got < 0) {
 			pkt_free(p);
 			return (int)got;
 		}
-		if (got < (ssize_t)sizeof(h)) {
+		if (got < (ssize_t)hlen) {
 			t->stats.rx_bad++;
 			continue;
 		}
-		len = (uint32_t)got - (uint32_t)sizeof(h);
-		if (vnet_decode(&ret->vnet, &h, rx_peek(rx), len)) {
+		len = (uint32_t)got - hlen;
+		if (vnet_decode(&ret->vnet, &h.h, rx_peek(rx), len, t->kind)) {
 			t->stats.rx_bad++;
 			continue;
 		}
@@ -171,12 +179,12 @@ int tap_read(struct tap *t, struct tap_rx *rx, struct tap_frame *ret)
 
 int tap_write(struct tap *t, const struct tap_vnet *vnet, struct iovec *iov, unsigned int n)
 {
-	struct virtio_net_hdr hdr = { 0 };
+	union vnet_buf hdr = { .octets = { 0 } };
 	ssize_t put;
 
 	if (vnet)
-		vnet_encode(&hdr, vnet);
-	iov[0] = (struct iovec){ &hdr, sizeof(hdr) };
+		vnet_encode(&hdr.h, vnet);
+	iov[0] = (struct iovec){ &hdr, vnet_len(t->kind) };
 	do
 		put = writev(t->fd, iov, (int)n + 1);
 	while (put < 0 && errno == EINTR);
@@ -185,6 +193,6 @@ int tap_write(struct tap *t, const struct tap_vnet *vnet, struct iovec *iov, uns
 		return -errno;
 	}
 	t->stats.tx_frames++;
-	t->stats.tx_octets += (uint64_t)put - sizeof(hdr);
+	t->stats.tx_octets += (uint64_t)put - vnet_len(t->kind);
 	return 0;
 }

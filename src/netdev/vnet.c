@@ -10,14 +10,29 @@
 #define VIRTIO_NET_HDR_GSO_UDP_L4 5
 #endif
 
+#define IB_LINK_LEN \
+	44 /* struct ibtap_header of kmod/ibtap.h: two addresses of 20 octets, encapsulation */
+#define IB_TYPE_OFF 40
 #define VLAN_TAG_LEN 4
 #define VLAN_TAGS 2
 
-/* EtherType behind up to two VLAN tags; 0 if the frame is too short. */
-static uint16_t inner_ethertype(const uint8_t *frame, size_t len)
+unsigned int vnet_len(enum tap_kind kind)
+{
+	return kind == TAP_INFINIBAND ? 12 : 10;
+}
+
+unsigned int vnet_link_len(enum tap_kind kind)
+{
+	return kind == TAP_INFINIBAND ? IB_LINK_LEN : sizeof(struct ether_header);
+}
+
+/* EtherType, in Ethernet that behind up to two VLAN tags; 0 if the frame is too short. */
+static uint16_t inner_ethertype(const uint8_t *frame, size_t len, enum tap_kind kind)
 {
 	uint16_t type = 0;
 
+	if (kind == TAP_INFINIBAND)
+		return (uint16_t)(frame[IB_TYPE_OFF] << 8 | frame[IB_TYPE_OFF + 1]);
 	for (size_t off = 2 * ETH_ALEN; off <= 2 * ETH_ALEN + VLAN_TAGS * VLAN_TAG_LEN;
 	     off += VLAN_TAG_LEN) {
 		if (len < off + 2)
@@ -30,7 +45,7 @@ static uint16_t inner_ethertype(const uint8_t *frame, size_t len)
 }
 
 static int gso_decode(struct tap_vnet *v, const struct virtio_net_hdr *h, const uint8_t *frame,
-		      size_t len)
+		      size_t len, enum tap_kind kind)
 {
 	v->ecn = h->gso_type & VIRTIO_NET_HDR_GSO_ECN;
 	switch (h->gso_type & ~VIRTIO_NET_HDR_GSO_ECN) {
@@ -45,7 +60,7 @@ static int gso_decode(struct tap_vnet *v, const struct virtio_net_hdr *h, const 
 		break;
 	case VIRTIO_NET_HDR_GSO_UDP_L4:
 		/* One code stands for both families, so the frame's EtherType decides. */
-		switch (inner_ethertype(frame, len)) {
+		switch (inner_ethertype(frame, len, kind)) {
 		case ETHERTYPE_IP:
 			v->gso = TAP_GSO_UDP4;
 			break;
@@ -69,19 +84,19 @@ static int gso_decode(struct tap_vnet *v, const struct virtio_net_hdr *h, const 
 }
 
 int vnet_decode(struct tap_vnet *ret, const struct virtio_net_hdr *h, const uint8_t *frame,
-		size_t len)
+		size_t len, enum tap_kind kind)
 {
 	struct tap_vnet v = { 0 };
 	int err;
 
-	if (len < sizeof(struct ether_header))
+	if (len < vnet_link_len(kind))
 		return -EBADMSG;
-	err = gso_decode(&v, h, frame, len);
+	err = gso_decode(&v, h, frame, len, kind);
 	if (err)
 		return err;
 	if (h->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) {
 		if ((size_t)h->csum_start + h->csum_offset + 2 > len ||
-		    h->csum_start < sizeof(struct ether_header))
+		    h->csum_start < vnet_link_len(kind))
 			return -EBADMSG;
 		v.needs_csum = true;
 		v.csum_start = h->csum_start;
@@ -120,14 +135,21 @@ void vnet_encode(struct virtio_net_hdr *ret, const struct tap_vnet *v)
 	}
 }
 
-int tap_vnet_to_pkt(struct pkt *p, const struct tap_vnet *v)
+/* The partial checksum is counted from the Ethernet header, so a tag behind it makes its place uncertain. */
+static bool has_tag(const uint8_t *eth)
+{
+	return eth[12] == ETHERTYPE_VLAN >> 8 && eth[13] == (ETHERTYPE_VLAN & 0xff);
+}
+
+int tap_vnet_to_pkt(struct pkt *p, const struct tap_vnet *v, enum tap_kind kind)
 {
 	static const uint8_t gso[] = {
 		[TAP_GSO_NONE] = FRAME_GSO_NONE, [TAP_GSO_TCP4] = FRAME_GSO_TCP4,
 		[TAP_GSO_TCP6] = FRAME_GSO_TCP6, [TAP_GSO_UDP4] = FRAME_GSO_UDP,
 		[TAP_GSO_UDP6] = FRAME_GSO_UDP,
 	};
-	const uint8_t *eth = pkt_pull(p, sizeof(struct ether_header));
+	unsigned int link_len = vnet_link_len(kind);
+	const uint8_t *link = pkt_pull(p, link_len);
 	struct frame_info *f = frame_info(p);
 
 	f->gso = gso[v->gso];
@@ -135,11 +157,10 @@ int tap_vnet_to_pkt(struct pkt *p, const struct tap_vnet *v)
 	f->csum = v->csum_ok ? FRAME_CSUM_OK : FRAME_CSUM_UNKNOWN;
 	if (!v->needs_csum)
 		return 0;
-	if (!eth || v->csum_start <= sizeof(struct ether_header) ||
-	    (eth[12] == ETHERTYPE_VLAN >> 8 && eth[13] == (ETHERTYPE_VLAN & 0xff)))
+	if (!link || v->csum_start <= link_len || (kind == TAP_ETHERNET && has_tag(link)))
 		return -EBADMSG;
 	f->csum = FRAME_CSUM_PARTIAL;
-	f->csum_start = (uint16_t)(v->csum_start - sizeof(struct ether_header));
+	f->csum_start = (uint16_t)(v->csum_start - link_len);
 	f->csum_offset = v->csum_offset;
 	return 0;
 }
@@ -157,7 +178,7 @@ static uint16_t hdr_len(const struct pkt *p, uint32_t l4)
 	return (uint16_t)(l4 + (unsigned int)(p->hdr[p->head + l4 + 12] >> 4) * 4);
 }
 
-void tap_vnet_from_pkt(struct tap_vnet *ret, const struct pkt *p)
+void tap_vnet_from_pkt(struct tap_vnet *ret, const struct pkt *p, enum tap_kind kind)
 {
 	static const enum tap_gso gso[] = {
 		[FRAME_GSO_NONE] = TAP_GSO_NONE,
@@ -167,7 +188,7 @@ void tap_vnet_from_pkt(struct tap_vnet *ret, const struct pkt *p)
 		[FRAME_GSO_UDP] = TAP_GSO_UDP4,
 	};
 	const struct frame_info *f = frame_info_const(p);
-	uint32_t l4 = f->csum_start + (uint32_t)sizeof(struct ether_header);
+	uint32_t l4 = f->csum_start + vnet_link_len(kind);
 
 	*ret = (struct tap_vnet){
 		.gso = gso[f->gso],

@@ -2,20 +2,30 @@
 #ifndef NETDEV_VNET_H
 #define NETDEV_VNET_H
 
-/* The virtio-net header of a TAP (legacy form, 10 octets, host byte order) and its host form. */
+/*
+ * The virtio-net header of a frame and its host form. That of a TAP has 10 octets (the legacy form), that of a device of
+ * /dev/ibtap the same 10 and two more, which mean nothing here; both are in host byte order.
+ */
 
 #include "netdev/tap.h"
 
+#define VNET_LEN_MAX 12
+
+/* vnet_len() - Octets of the virtio-net header */
+unsigned int vnet_len(enum tap_kind kind);
+/* vnet_link_len() - Octets of the link header, without VLAN tags */
+unsigned int vnet_link_len(enum tap_kind kind);
+
 /**
  * vnet_decode() - Decode the header that came with a frame
- * @frame:	the first octets of the frame, at least min(@len, 22) of them
+ * @frame:	the first octets of the frame, at least min(@len, 44) of them
  * @len:	length of the frame
  *
- * Return: 0; -EBADMSG if the frame is too short for Ethernet, or the header names a GSO type that
+ * Return: 0; -EBADMSG if the frame is too short for its link header, or the header names a GSO type that
  * was not asked for, a segment size of 0 or octets outside of the frame
  */
 int vnet_decode(struct tap_vnet *ret, const struct virtio_net_hdr *h, const uint8_t *frame,
-		size_t len);
+		size_t len, enum tap_kind kind);
 
 void vnet_encode(struct virtio_net_hdr *ret, const struct tap_vnet *v);
 

@@ -107,8 +107,8 @@ static void carry(struct relay *r, struct tap *from, struct tap *to)
 			if (f[i].vnet.gso)
 				r->gso_size = f[i].vnet.gso_size;
 		}
-		assert_int_equal(tap_vnet_to_pkt(f[i].pkt, &f[i].vnet), 0);
-		tap_vnet_from_pkt(&v, f[i].pkt);
+		assert_int_equal(tap_vnet_to_pkt(f[i].pkt, &f[i].vnet, TAP_ETHERNET), 0);
+		tap_vnet_from_pkt(&v, f[i].pkt, TAP_ETHERNET);
 		assert_int_equal(write_pkt(to, &v, f[i].pkt), 0);
 		pkt_free(f[i].pkt);
 	}
