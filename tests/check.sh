@@ -231,7 +231,7 @@ step_slow() {
 
 step_linux() {
 	say "interop with Linux's own IPoIB (virtual machines)"
-	one build-linux make -s -j"$jobs" all system-tools || return
+	one build-linux make -s -j"$jobs" all system-tools build/unit/test_netdev_ibtap || return
 	one build-kmod make -s kmod || return
 	for t in $(guests long) $(guests rest); do
 		TEST_TIMEOUT=900 pool tap_log "${t#tests/}" bash "$t"

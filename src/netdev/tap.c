@@ -9,6 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "netdev/ibtap.h"
+
 /* Flags of Linux 6.2, which older headers lack */
 #ifndef TUN_F_USO4
 #define TUN_F_USO4 0x20
@@ -114,6 +116,8 @@ static unsigned long offload_to_tun(uint32_t offload)
 
 int tap_set_offload(struct tap *t, uint32_t offload)
 {
+	if (t->kind == TAP_INFINIBAND)
+		return ibtap_set_offload(t, offload);
 	if (!(offload & TAP_OFFLOAD_CSUM))
 		offload = 0;
 	if (!(offload & TAP_OFFLOAD_TSO))
@@ -134,5 +138,7 @@ int tap_set_carrier(const struct tap *t, bool on)
 {
 	int carrier = on;
 
+	if (t->kind == TAP_INFINIBAND)
+		return ibtap_set_carrier(t, on);
 	return ioctl(t->fd, TUNSETCARRIER, &carrier) ? -errno : 0;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs guest/kmod.sh and guest/ibtap_device.py on a kernel with KASAN, lockdep and kmemleak (kernel.config). The kernel is built from
+# Runs guest/kmod.sh and guest/ibtap.sh on a kernel with KASAN, lockdep and kmemleak (kernel.config). The kernel is built from
 # Debian's sources first, once, which takes 6 minutes. A step of `make check-night`.
 #
 #	run.sh [FOLDER]		FOLDER keeps the kernel (build/kernel-debug)
@@ -49,7 +49,8 @@ lab=$!
 trap 'kill $lab; rm -rf "$work"' EXIT
 
 mkdir "$work/vm"
-cp "$folder"/uib/{uib,uib_test,ibtap}.ko "$work/vm/"
+make -s build/unit/test_netdev_ibtap
+cp "$folder"/uib/{uib,uib_test,ibtap}.ko build/unit/test_netdev_ibtap "$work/vm/"
 cat >"$work/vm/guest" <<GUEST
 insmod /run/work/uib.ko 'add="uib0 listen=0.0.0.0:6001 peer=10.0.2.2:5001"'
 ip link set ib0 up
@@ -58,7 +59,7 @@ until ping -c 1 -W 1 10.4.0.1 >/dev/null; do sleep 0.2; done
 bash $PWD/tests/interop/linux/guest/kmod.sh /run/work/uib.ko ${FUZZ_SECONDS:-60}
 status=\$?
 rmmod uib
-/usr/bin/python3 -IS $PWD/tests/interop/linux/guest/ibtap_device.py /run/work/ibtap.ko ${FUZZ_SECONDS:-60} || status=1
+bash $PWD/tests/interop/linux/guest/ibtap.sh /run/work/ibtap.ko /run/work/test_netdev_ibtap ${FUZZ_SECONDS:-60} || status=1
 dmesg >/run/work/dmesg
 for i in 1 2; do echo scan >/sys/kernel/debug/kmemleak; sleep 6; done
 cat /sys/kernel/debug/kmemleak >/run/work/leaks

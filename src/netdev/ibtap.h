@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETDEV_IBTAP_H
+#define NETDEV_IBTAP_H
+
+/*
+ * Devices of type 32 (InfiniBand), which the kernel module ibtap.ko makes (kmod/ibtap.h). Frames are read and written
+ * by tap_read() and tap_write(), offloads and carrier are set by tap_set_offload() and tap_set_carrier(): all of
+ * netdev/tap.h but tap_open() and tap_attach() serves both kinds of struct tap.
+ *
+ * A frame begins with a header of 44 octets: source and destination address of 20 octets each, EtherType, two octets of zero.
+ * Unlike a TAP, a device of this kind does not keep its namespace alive, and goes with it. Reads and writes then return
+ * -EBUSY, as they do when the device was deleted.
+ */
+
+#include "netdev/tap.h"
+
+#define IBTAP_ADDR_LEN 20
+
+/**
+ * ibtap_open() - Create a device in the caller's network namespace
+ *
+ * As tap_open(); the device has neither carrier nor address.
+ * Return: 0; -EINVAL bad name; -EEXIST the name is taken; -EPERM; -ENOENT there is no /dev/ibtap, because
+ * the module is not loaded
+ */
+int ibtap_open(const char *ifname, int *ret_fd, const char **ret_what);
+
+/* ibtap_attach() - As tap_attach(), for a descriptor made by ibtap_open() */
+int ibtap_attach(struct tap *t, int fd, uint32_t offload);
+
+/* ibtap_set_addr() - Set the device's own address. 0; -EADDRNOTAVAIL it has the GID of a group; -errno */
+int ibtap_set_addr(const struct tap *t, const uint8_t addr[IBTAP_ADDR_LEN]);
+
+/**
+ * ibtap_set_broadcast() - Set the address of the broadcast group
+ *
+ * The kernel copies scope and P_Key of the GID into the addresses of IP groups.
+ * Return: 0; -EADDRNOTAVAIL it has no GID of a group or no QPN 0xffffff; -errno
+ */
+int ibtap_set_broadcast(const struct tap *t, const uint8_t addr[IBTAP_ADDR_LEN]);
+
+/* ibtap_set_max_mtu() - Bound the MTU, and lower it if it is larger. 0; -EINVAL not 68 to 65520; -errno */
+int ibtap_set_max_mtu(const struct tap *t, unsigned int mtu);
+
+/* ibtap_set_offload() - tap_set_offload() for a device of this kind */
+int ibtap_set_offload(struct tap *t, uint32_t offload);
+/* ibtap_set_carrier() - tap_set_carrier() for a device of this kind */
+int ibtap_set_carrier(const struct tap *t, bool on);
+
+#endif

@@ -1,0 +1,1 @@
+../../kmod/ibtap.h
