@@ -19,6 +19,7 @@
 #	alone	nothing else may run meanwhile
 #	long	it takes most of a minute or more, so it is started before the others
 #	all	it is not for `make check`, but for `make check-all`
+#	guest	a unit test that needs a kernel module: a script of tests/interop/linux runs it in its virtual machine
 set -u
 export LC_ALL=C
 [ -n "${TEST_ISOLATED:-}" ] || [ "$(id -u)" != 0 ] ||

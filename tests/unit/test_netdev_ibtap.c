@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* check.sh: guest */
 #include "netdev/ibtap.h"
 
 #include <arpa/inet.h>
