@@ -142,4 +142,6 @@ listed() { # every clause of CONFORMANCE.md has a case or a reason
 	done
 }
 check "--list has every clause" listed
+end_all
+rm -f "/run/uipoib/$inst-3".* # the sockets of the DUT that was killed
 finish
