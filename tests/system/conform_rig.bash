@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# What conform.sh and conform_mutants.sh share: DUTs, runs of the suite, and the relay between them (conform_relay.py)
+# What conform.sh, conform_duts.sh and conform_mutants.sh share: DUTs, runs of the suite, and the relay between them (conform_relay.py)
 
 # dut N [PEER]: start a DUT with its end at port 6000+N, whose other end is port PEER, or 5000+N
 dut() {
@@ -23,6 +23,13 @@ suite() {
 	shift
 	UIPOIB_NAME=$inst-$n UIPOIB=$UIPOIB "$UIPOIB" conform --dut "udp:127.0.0.1:$((6000 + n))" \
 		--listen "127.0.0.1:$((5000 + n))" --json "$work/report.$n" "$@" >"$work/out.$n" 2>&1
+}
+suite_out() { # N OPTION...: the same, with its output
+	local s
+	suite "$@"
+	s=$?
+	cat "$work/out.$1"
+	return $s
 }
 end() { kill "$1" && wait "$1"; } 2>/dev/null
 # shellcheck disable=SC2034

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all long
+#
+# uipoib conform with other DUTs than conform.sh has: one without a hook, one of profile linux, and some that are silent, die, or send
+# random octets. Every run ends with results.
+. "$(dirname "$0")/lib.sh"
+. tests/system/conform_rig.bash
+need python3 jq
+
+dut 0
+no_hook() {
+	suite 0 || { tail -40 "$work/out.0"; return 1; }
+	equal "R60 R61 R62 R63 R66 R67 R69 " "$(results 0 '.result == "INCONCLUSIVE"' | tr ' ' '\n' | sort | grep . | tr '\n' ' ')" &&
+		equal "" "$(results 0 '.result != "INCONCLUSIVE" and .result != "PASS"')"
+}
+check "without a hook the cases that need one are INCONCLUSIVE, and the status is 0" no_hook
+end "${dut_pid[0]}"
+
+linux() {
+	dut_conf 5
+	sed -i 's/^address = 10/profile = linux\n&/' "$work/dut.5.conf"
+	dut_start 5
+	suite 5 --profile linux --hook "$hook" --strict || { tail -40 "$work/out.5"; return 1; }
+	equal "" "$(results 5 '.result != "PASS" and .result != "NA"')" && [ "$(results 5 '.result == "NA"' | wc -w)" -le 8 ]
+}
+check "a host of profile linux passes what applies to it" linux
+
+# --- a DUT that does not behave
+
+silent() {
+	refuse 1 'no valid datagram' suite_out 1 && equal "U1 " "$(results 1 '.result == "FAIL"')" &&
+		equal "" "$(results 1 '.result == "PASS"')"
+}
+check "a DUT that is not there: U1 fails, the others are INCONCLUSIVE" silent
+random_octets() {
+	python3 - "$1" <<-'PYTHON' &
+		import random, socket, sys, time
+		rng, end = random.Random(1), time.monotonic() + 60
+		sys.path.insert(0, "examples")
+		sys.dont_write_bytecode = True
+		from peer import wire
+		s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+		s.bind(("127.0.0.1", 6000 + int(sys.argv[1])))
+		while time.monotonic() < end:
+		    words = rng.randrange(20, 200)
+		    body = bytes([0, rng.choice((2, 3)), 0, 1]) + words.to_bytes(2, "big") + rng.randbytes(4 * words - 6)
+		    body = body[:-4] + wire.icrc(body[:-4]) if rng.random() < 0.5 else body
+		    for data in (body + wire.vcrc(body), rng.randbytes(rng.randrange(300)), b""):
+		        s.sendto(data, ("127.0.0.1", 5000 + int(sys.argv[1])))
+	PYTHON
+	flood=$!
+	suite "$1"
+	status=$?
+	end $flood
+	tail -1 "$work/out.$1"
+	equal 1 $status && jq -e '.packets > 100' "$work/report.$1" && [ -n "$(results "$1" '.case == "U2" and .result == "FAIL"')" ]
+}
+check "a DUT that floods with random packets: it ends with results" random_octets 2
+dies() {
+	dut 3
+	suite 3 --hook "$hook" &
+	local run=$!
+	eventually 20 grep -q R34/grh "$work/out.3" || return 1
+	kill -KILL $(descendants "${dut_pid[3]}")
+	wait $run
+	equal 0 $? || { tail "$work/out.3"; return 1; }
+	tail -3 "$work/out.3"
+	[ "$(results 3 '.result == "INCONCLUSIVE"' | wc -w)" -ge 10 ] && equal "" "$(results 3 '.result == "FAIL"')"
+}
+check "a DUT that is killed: what is not judged is INCONCLUSIVE" dies
+interrupted() {
+	dut 4
+	suite 4 --hook "$hook" &
+	local run=$!
+	eventually 20 grep -q R23 "$work/out.4" || return 1
+	kill -TERM "$(pgrep -P $run -x uipoib || echo $run)"
+	wait $run
+	equal 1 $? && equal true "$(jq .interrupted "$work/report.4")" && [ "$(results 4 '.result == "PASS"' | wc -w)" -ge 5 ]
+}
+check "an interrupted run prints its results so far" interrupted
+bad_hook() {
+	suite 4 --hook false --clause R67 || return 1
+	equal "R67 " "$(results 4 '.result == "INCONCLUSIVE"')" || return 1
+	suite 4 --hook /nonexistent --clause R67
+	equal "R67 " "$(results 4 '.result == "INCONCLUSIVE"')"
+}
+check "a hook that is not there makes its cases INCONCLUSIVE" bad_hook
+
+end_all
+rm -f "/run/uipoib/$inst-3".* # the sockets of the DUT that was killed
+finish
