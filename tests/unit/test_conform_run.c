@@ -145,6 +145,16 @@ static void test_an_interrupt_keeps_the_results_so_far(void **state)
 	assert_string_equal(dut_result(&rep, "R54")->why, "interrupted");
 }
 
+static void test_an_interrupt_before_the_link_is_up_is_no_failure(void **state)
+{
+	d.flaw = FLAW_SILENT;
+	d.interrupt_at = NS_SEC(1000) + NS_SEC(2);
+	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
+	is("U1", CONFORM_INCONCLUSIVE);
+	assert_string_equal(dut_result(&rep, "U1")->why, "interrupted");
+	assert_int_equal(conform_count(&rep, CONFORM_FAIL), 0);
+}
+
 static void test_a_clause_runs_with_what_it_needs(void **state)
 {
 	static const char *const words[] = { "R7", NULL };
@@ -235,6 +245,8 @@ int main(void)
 		cmocka_unit_test_teardown(test_garbled_packets_end_with_results, clean),
 		cmocka_unit_test_teardown(test_a_dut_that_dies_ends_with_results, clean),
 		cmocka_unit_test_teardown(test_an_interrupt_keeps_the_results_so_far, clean),
+		cmocka_unit_test_teardown(test_an_interrupt_before_the_link_is_up_is_no_failure,
+					  clean),
 		cmocka_unit_test_teardown(test_a_clause_runs_with_what_it_needs, clean),
 		cmocka_unit_test_teardown(test_an_unknown_clause_is_refused, clean),
 		cmocka_unit_test_teardown(test_without_a_hook_a_case_that_needs_it_is_inconclusive,
