@@ -141,18 +141,6 @@ static int hook_status(void *ctx)
 
 /* --- receiving */
 
-static void sender(struct ip_endpoint *ret, const union sockaddr_ip *a)
-{
-	*ret = (struct ip_endpoint){ .family = a->sa.sa_family == AF_INET ? 4 : 6 };
-	if (ret->family == 4) {
-		ret->port = ntohs(a->in.sin_port);
-		memcpy(ret->addr, &a->in.sin_addr, 4);
-	} else {
-		ret->port = ntohs(a->in6.sin6_port);
-		memcpy(ret->addr, &a->in6.sin6_addr, 16);
-	}
-}
-
 static int recv_datagram(void *ctx, void *buf, size_t size, struct ip_endpoint *ret_from,
 			 ns_t deadline)
 {
@@ -175,7 +163,7 @@ static int recv_datagram(void *ctx, void *buf, size_t size, struct ip_endpoint *
 	n = recvfrom(o->fd, buf, size, MSG_DONTWAIT | MSG_TRUNC, &from.sa, &len);
 	if (n < 0)
 		return -EAGAIN;
-	sender(ret_from, &from);
+	*ret_from = endpoint_of(&from);
 	return (int)n;
 }
 

@@ -10,13 +10,6 @@ static bool is_arp(const struct seen *s)
 	return data_type(s) == 0x0806 && s->payload_len >= 4 + ARP_LEN;
 }
 
-/* The address of the interface that sent the packet: its QPN is the packet's source QP */
-static void own_lladdr(uint8_t ret[20], const struct run *r, const struct seen *s)
-{
-	be32_put(ret, s->h.deth.src_qp);
-	memcpy(ret + 4, r->w->dut.gid.raw, 16);
-}
-
 static void answers(struct run *r)
 {
 	struct world_peer *p = world_peer(r->w);
@@ -108,13 +101,9 @@ static void request_is_broadcast(struct run *r)
 
 static void address(struct run *r, const struct seen *s)
 {
-	uint8_t addr[20];
-
-	if (!is_arp(s))
-		return;
-	own_lladdr(addr, r, s);
-	check_octets(r, s, s->payload + 4 + ARP_SHA + 1, addr + 1, 19,
-		     "QPN and GID of the sender's link-layer address");
+	if (is_arp(s))
+		check_own_address(r, s, s->payload + 4 + ARP_SHA,
+				  "QPN and GID of the sender's link-layer address");
 }
 
 static void address_reserved(struct run *r, const struct seen *s)

@@ -260,11 +260,6 @@ static void unknown_attribute(struct run *r)
 		      status);
 }
 
-static bool joined(const struct world *w, const void *arg)
-{
-	return ((const struct world_group *)arg)->dut_state & MCM_JOIN_FULL;
-}
-
 bool bringup_restore(struct world *w)
 {
 	ib_gid bcast = sa_mgid_broadcast();
@@ -278,7 +273,7 @@ bool bringup_restore(struct world *w)
 	w->nsubs = 0;
 	if (activate(w, &s))
 		return false;
-	return !g || world_wait(w, joined, g, WORLD_LONGEST);
+	return !g || world_wait(w, sa_is_full_member, g, WORLD_LONGEST);
 }
 
 static const struct conform_case cases[] = {

@@ -70,6 +70,11 @@ bool check_be16(struct run *r, const struct seen *s, const uint8_t *at, uint16_t
 		const char *what);
 bool check_be32(struct run *r, const struct seen *s, const uint8_t *at, uint32_t want,
 		const char *what);
+/*
+ * check_own_address() - The link-layer address at @at must be that of the interface that sent @s, whose QPN is the source
+ * QP. Its first octet is not looked at.
+ */
+bool check_own_address(struct run *r, const struct seen *s, const uint8_t *at, const char *what);
 /* Something that did not come: FAIL, or INCONCLUSIVE if the hook could not do its step or the link is down */
 void missing(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void not_applicable(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

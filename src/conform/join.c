@@ -127,11 +127,6 @@ static void group_id(struct run *r)
 	mgid_octets(r, 6, 10, 0xff, "the group ID in the MGID");
 }
 
-static bool member(const struct world *w, const void *arg)
-{
-	return ((const struct world_group *)arg)->dut_state & MCM_JOIN_FULL;
-}
-
 static void after_refusal(struct run *r)
 {
 	ib_gid bcast = sa_mgid_broadcast();
@@ -140,7 +135,7 @@ static void after_refusal(struct run *r)
 	if (!g)
 		return;
 	/* From now on the group is there; the DUT has to find out by itself, at the latest after its back-off */
-	if (!world_wait(r->w, member, g, WORLD_LONGEST))
+	if (!world_wait(r->w, sa_is_full_member, g, WORLD_LONGEST))
 		missing(r, "the join was refused, then the group was made; the DUT did not join it "
 			   "within 18 s");
 	else
@@ -156,16 +151,11 @@ static void nothing_before_join(struct run *r, const struct seen *s)
 		check(r, g && g->exists, s, "the DUT sent data before there was a broadcast group");
 }
 
-static bool subscribed(const struct world *w, const void *arg)
-{
-	return world_subscribed(w, MAD_TRAP_MC_CREATED) && world_subscribed(w, MAD_TRAP_MC_DELETED);
-}
-
 static void subscribes(struct run *r)
 {
 	const struct mad_inform_info *f;
 
-	if (!world_wait(r->w, subscribed, NULL, WORLD_LONGEST)) {
+	if (!world_wait(r->w, sa_has_subscribed, NULL, WORLD_LONGEST)) {
 		missing(r, "no subscription to trap %u within 18 s after the join",
 			world_subscribed(r->w, MAD_TRAP_MC_CREATED) ? 67 : 66);
 		return;

@@ -99,6 +99,15 @@ bool check_be32(struct run *r, const struct seen *s, const uint8_t *at, uint32_t
 	return check_octets(r, s, at, &v, sizeof(v), what);
 }
 
+bool check_own_address(struct run *r, const struct seen *s, const uint8_t *at, const char *what)
+{
+	uint8_t addr[20];
+
+	be32_put(addr, s->h.deth.src_qp);
+	memcpy(addr + 4, r->w->dut.gid.raw, 16);
+	return check_octets(r, s, at + 1, addr + 1, 19, what);
+}
+
 /* Why nothing can be expected of the DUT; NULL: it can */
 static const char *excuse(struct run *r)
 {

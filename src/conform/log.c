@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "util/pcap.h"
 #include "wire/crc.h"
 
 /* Fills in what the octets say. The ICRC is the end-to-end check that an HCA makes first. */
@@ -19,9 +20,7 @@ static void decode(struct seen *s)
 		return;
 	s->payload = s->raw + hdr;
 	s->payload_len = s->len - (size_t)hdr - pad - tail;
-	if (crc_icrc(s->raw, s->len - tail) !=
-	    ((uint32_t)s->raw[s->len - 6] | (uint32_t)s->raw[s->len - 5] << 8 |
-	     (uint32_t)s->raw[s->len - 4] << 16 | (uint32_t)s->raw[s->len - 3] << 24))
+	if (!crc_icrc_follows(s->raw, s->len - tail))
 		return;
 	s->kind = s->h.bth.dest_qp == IB_QP0   ? SEEN_SMP
 		  : s->h.bth.dest_qp == IB_QP1 ? SEEN_GMP
@@ -103,36 +102,24 @@ void conform_log_release(struct seen **list)
 	}
 }
 
-/* --- pcap with link type ERF, record type InfiniBand, as fabric/capture_format.c writes it for the fabric's packets */
+/* --- capture */
 
-static void put_erf(const struct seen *s, FILE *f)
+static void put_packet(const struct seen *s, FILE *f)
 {
-	uint32_t fraction = (uint32_t)((s->at % NS_SEC(1) << 32) / NS_SEC(1)),
-		 seconds = (uint32_t)(s->at / NS_SEC(1));
-	uint32_t hdr[4] = { seconds, (uint32_t)(s->at % NS_SEC(1)), (uint32_t)s->len + 16,
-			    (uint32_t)s->len + 16 };
-	uint8_t erf[16] = { [8] = 21, [9] = 4 };
+	uint8_t hdr[PCAP_REC_LEN + ERF_HDR_LEN];
 
-	for (unsigned int i = 0; i < 4; i++) {
-		erf[i] = (uint8_t)(fraction >> 8 * i);
-		erf[4 + i] = (uint8_t)(seconds >> 8 * i);
-	}
-	be16_put(erf + 10, (uint16_t)(s->len + 16));
-	be16_put(erf + 14, (uint16_t)s->len);
+	pcap_record(hdr, ERF_HDR_LEN + s->len, s->at);
+	erf_header(hdr + PCAP_REC_LEN, s->len, s->at);
 	fwrite(hdr, sizeof(hdr), 1, f);
-	fwrite(erf, sizeof(erf), 1, f);
 	fwrite(s->raw, s->len, 1, f);
 }
 
 void conform_log_pcap(const struct conform_log *l, uint64_t first, uint64_t last, FILE *f)
 {
-	const uint32_t magic = 0xa1b23c4d, rest[4] = { 0, 0, 65535, 197 };
-	const uint16_t version[2] = { 2, 4 };
+	uint8_t hdr[PCAP_HDR_LEN];
 
-	fwrite(&magic, sizeof(magic), 1, f);
-	fwrite(version, sizeof(version), 1, f);
-	fwrite(rest, sizeof(rest), 1, f);
+	fwrite(hdr, pcap_header(hdr), 1, f);
 	for (uint64_t n = first > oldest(l) ? first : oldest(l); n <= last; n++)
 		if (conform_log_at(l, n))
-			put_erf(conform_log_at(l, n), f);
+			put_packet(conform_log_at(l, n), f);
 }

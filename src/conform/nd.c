@@ -125,12 +125,8 @@ static void na_zeros(struct run *r)
 
 static void check_address(struct run *r, const struct seen *s)
 {
-	uint8_t addr[20];
-
-	be32_put(addr, s->h.deth.src_qp);
-	memcpy(addr + 4, r->w->dut.gid.raw, 16);
-	check_octets(r, s, s->payload + OPTION + 5, addr + 1, 19,
-		     "QPN and GID of the link-layer address in the option");
+	check_own_address(r, s, s->payload + OPTION + 4,
+			  "QPN and GID of the link-layer address in the option");
 }
 
 static void na_address(struct run *r)

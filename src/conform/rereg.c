@@ -61,16 +61,11 @@ static void joins_again(struct run *r)
 		check(r, true, NULL, "joined");
 }
 
-static bool subscribed(const struct world *w, const void *arg)
-{
-	return world_subscribed(w, MAD_TRAP_MC_CREATED) && world_subscribed(w, MAD_TRAP_MC_DELETED);
-}
-
 static void subscribes_again(struct run *r)
 {
 	if (!reregister(r))
 		return;
-	if (!world_wait(r->w, subscribed, NULL, WORLD_LONGEST))
+	if (!world_wait(r->w, sa_has_subscribed, NULL, WORLD_LONGEST))
 		missing(r, "no subscription to traps 66 and 67 within 18 s after ClientReregister");
 	else
 		check(r, true, NULL, "subscribed");

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "conform/peer.h"
+#include "util/list.h"
 
 #define SA_CLASS_VERSION 2
 
@@ -89,6 +90,11 @@ struct world_group *world_group_make(struct world *w, const ib_gid *g)
 	p->rec.pkey = WORLD_PKEY;
 	p->rec.scope = 2;
 	return p;
+}
+
+bool sa_is_full_member(const struct world *w, const void *group)
+{
+	return ((const struct world_group *)group)->dut_state & MCM_JOIN_FULL;
 }
 
 /* --- answers */
@@ -300,6 +306,11 @@ const struct world_subscription *world_subscribed(const struct world *w, enum ma
 	return NULL;
 }
 
+bool sa_has_subscribed(const struct world *w, const void *arg)
+{
+	return world_subscribed(w, MAD_TRAP_MC_CREATED) && world_subscribed(w, MAD_TRAP_MC_DELETED);
+}
+
 static bool same(const struct mad_inform_info *a, const struct mad_inform_info *b)
 {
 	return ib_gid_equal(&a->gid, &b->gid) && a->lid_begin == b->lid_begin &&
@@ -328,8 +339,7 @@ static void inform(struct world *w, const struct seen *s, const struct sa_mad *q
 
 static void report_send(struct timer *t, ns_t now)
 {
-	struct world_report *r =
-		(struct world_report *)((char *)t - offsetof(struct world_report, timer));
+	struct world_report *r = container_of(t, struct world_report, timer);
 	struct ib_ud_hdr to = { .lrh.slid = r->w->dut.lid,
 				.bth.pkey = WORLD_PKEY,
 				.deth.src_qp = IB_QP1 };

@@ -19,6 +19,10 @@ void world_group_tell(struct world *w, const ib_gid *mgid, enum mad_trap trap);
 /* world_subscribed() - The subscription to a trap; NULL: none */
 const struct world_subscription *world_subscribed(const struct world *w, enum mad_trap trap);
 
+/* For world_wait(): the DUT is a FullMember of a group, @arg; it has subscribed to traps 66 and 67 */
+bool sa_is_full_member(const struct world *w, const void *group);
+bool sa_has_subscribed(const struct world *w, const void *arg);
+
 /* The MGIDs of the link that the suite expects; computed from RFC 4391 §4 here, not by code that the product uses */
 ib_gid sa_mgid_broadcast(void);
 ib_gid sa_mgid_ip4(const uint8_t group[4]);

@@ -21,8 +21,6 @@ static void check_packet(struct demo_cap *c, const uint8_t *p, size_t len)
 {
 	struct ib_ud_hdr h;
 	int hlen = ib_ud_hdr_decode(&h, p, len);
-	uint32_t icrc;
-	uint16_t vcrc;
 
 	c->packets++;
 	c->octets += len;
@@ -30,10 +28,8 @@ static void check_packet(struct demo_cap *c, const uint8_t *p, size_t len)
 		c->bad++;
 		return;
 	}
-	icrc = crc_icrc(p, len - IB_ICRC_LEN - IB_VCRC_LEN);
-	vcrc = crc_vcrc(p, len - IB_VCRC_LEN);
-	/* Both CRCs are stored with the least significant octet first (IBTA 7.8). */
-	if (memcmp(p + len - 6, &icrc, 4) || memcmp(p + len - 2, &vcrc, 2))
+	if (!crc_icrc_follows(p, len - IB_ICRC_LEN - IB_VCRC_LEN) ||
+	    !crc_vcrc_follows(p, len - IB_VCRC_LEN))
 		c->bad++;
 	if (h.lrh.vl == IB_VL15)
 		c->smps++;

@@ -7,6 +7,7 @@
 
 #include "fabric/capture_format.h"
 #include "fabric/fabric_priv.h"
+#include "util/pcap.h"
 
 /* A port whose egress is recorded. In a pcapng file it is an interface. */
 struct tap {
@@ -99,7 +100,7 @@ int capture_create(struct capture **ret, struct fabric *f, const struct capture_
 	c->f = f;
 	c->cfg = *cfg;
 	c->taps_end = &c->taps;
-	err = put(c, cfg->format == CAPTURE_PCAP ? capture_pcap_header(c->buf)
+	err = put(c, cfg->format == CAPTURE_PCAP ? pcap_header(c->buf)
 						 : capture_pcapng_header(c->buf));
 	if (err) {
 		free(c);

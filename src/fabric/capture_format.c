@@ -3,27 +3,15 @@
 
 #include <string.h>
 
-#include "util/list.h"
+#include "util/pcap.h"
 
-/*
- * pcap and pcapng are written in the byte order of the host, as both formats allow. Link type 197
- * means that each packet is a record of Endace's extensible record format (ERF), here of type 21
- * (InfiniBand). The time of an ERF record is little-endian, with 32 bits of fraction and 32 of
- * seconds. Its lengths are big-endian.
- */
+/* pcapng is written in the byte order of the host, as pcap is. */
 
-#define LINKTYPE_ERF 197
-#define ERF_HDR_LEN 16
-#define ERF_TYPE_INFINIBAND 21
-#define ERF_FLAG_VARYING 0x04 /* flag for records of varying length */
-#define PCAP_MAGIC_NS 0xa1b23c4d
 #define PCAPNG_SHB 0x0a0d0d0a
 #define PCAPNG_IDB 1
 #define PCAPNG_EPB 6
 #define PCAPNG_OPT_IF_NAME 2
 #define PCAPNG_OPT_IF_TSRESOL 9
-
-static const ns_t second = 1000000000;
 
 static size_t put16(uint8_t *p, uint16_t v)
 {
@@ -43,48 +31,16 @@ static size_t put32(uint8_t *p, uint32_t v)
  */
 static size_t erf_record(uint8_t *buf, const struct pkt *p, ns_t t)
 {
-	uint32_t fraction = (uint32_t)(((t % second) << 32) / second);
-	uint32_t seconds = (uint32_t)(t / second);
 	size_t len = fabric_pkt_to_wire(p, buf + ERF_HDR_LEN, IB_PKT_MAX);
 
-	if (!len)
-		return 0;
-	for (unsigned int i = 0; i < 4; i++) {
-		buf[i] = (uint8_t)(fraction >> 8 * i);
-		buf[4 + i] = (uint8_t)(seconds >> 8 * i);
-	}
-	buf[8] = ERF_TYPE_INFINIBAND;
-	buf[9] = ERF_FLAG_VARYING;
-	be16_put(buf + 10, (uint16_t)(ERF_HDR_LEN + len)); /* length of the record */
-	be16_put(buf + 12, 0); /* number of packets lost before */
-	be16_put(buf + 14, (uint16_t)len); /* length of the packet on the wire */
-	return ERF_HDR_LEN + len;
-}
-
-size_t capture_pcap_header(uint8_t *buf)
-{
-	size_t n = put32(buf, PCAP_MAGIC_NS);
-
-	n += put16(buf + n, 2); /* version 2.4 */
-	n += put16(buf + n, 4);
-	n += put32(buf + n, 0);
-	n += put32(buf + n, 0);
-	n += put32(buf + n, 65535);
-	n += put32(buf + n, LINKTYPE_ERF);
-	return n;
+	return len ? len + erf_header(buf, len, t) : 0;
 }
 
 size_t capture_pcap_record(uint8_t *buf, const struct pkt *p, ns_t t)
 {
-	size_t len = erf_record(buf + 16, p, t);
+	size_t len = erf_record(buf + PCAP_REC_LEN, p, t);
 
-	if (!len)
-		return 0;
-	put32(buf, (uint32_t)(t / second));
-	put32(buf + 4, (uint32_t)(t % second));
-	put32(buf + 8, (uint32_t)len);
-	put32(buf + 12, (uint32_t)len);
-	return 16 + len;
+	return len ? len + pcap_record(buf, len, t) : 0;
 }
 
 /*
@@ -118,7 +74,7 @@ size_t capture_pcapng_interface(uint8_t *buf, const char *name)
 {
 	size_t len = strlen(name), pad = -len & 3, n = 8;
 
-	n += put16(buf + n, LINKTYPE_ERF);
+	n += put16(buf + n, PCAP_LINKTYPE_ERF);
 	n += put16(buf + n, 0);
 	n += put32(buf + n, 0); /* no limit of the length of packets */
 	n += put16(buf + n, PCAPNG_OPT_IF_NAME);

@@ -2,7 +2,7 @@
 #ifndef FABRIC_CAPTURE_FORMAT_H
 #define FABRIC_CAPTURE_FORMAT_H
 
-/* Functions that write the parts of capture files. Each returns the number of octets written. */
+/* Functions that write the parts of capture files, beside those of util/pcap.h. Each returns the number of octets written. */
 
 #include "fabric/fabric.h"
 
@@ -12,7 +12,6 @@
  */
 #define CAPTURE_RECORD_MAX (IB_PKT_MAX + 64)
 
-size_t capture_pcap_header(uint8_t *buf);
 /*
  * @t is Unix time in ns. Return: 0 if the packet cannot be recorded, because it is too short or too
  * long

@@ -53,7 +53,7 @@ int ibtap_attach(struct tap *t, int fd, uint32_t offload)
 
 	if (ioctl(fd, IBTAP_GET_INFO, &info))
 		return -errno;
-	err = ibtap_set_offload(&new, offload);
+	err = tap_set_offload(&new, offload);
 	if (err)
 		return err;
 	*t = new;
@@ -93,10 +93,6 @@ int ibtap_set_offload(struct tap *t, uint32_t offload)
 	uint32_t bits = 0;
 	int err;
 
-	if (!(offload & TAP_OFFLOAD_CSUM))
-		offload = 0;
-	if (!(offload & TAP_OFFLOAD_TSO))
-		offload &= ~(uint32_t)TAP_OFFLOAD_ECN;
 	if (offload & TAP_OFFLOAD_CSUM)
 		bits |= IBTAP_OFFLOAD_CSUM;
 	if (offload & TAP_OFFLOAD_TSO)

@@ -42,7 +42,7 @@ int ibtap_set_broadcast(const struct tap *t, const uint8_t addr[IBTAP_ADDR_LEN])
 /* ibtap_set_max_mtu() - Bound the MTU, and lower it if it is larger. 0; -EINVAL not 68 to 65520; -errno */
 int ibtap_set_max_mtu(const struct tap *t, unsigned int mtu);
 
-/* ibtap_set_offload() - tap_set_offload() for a device of this kind */
+/* ibtap_set_offload() - The part of tap_set_offload() for a device of this kind; no bit lacks the one that it needs */
 int ibtap_set_offload(struct tap *t, uint32_t offload);
 /* ibtap_set_carrier() - tap_set_carrier() for a device of this kind */
 int ibtap_set_carrier(const struct tap *t, bool on);

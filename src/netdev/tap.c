@@ -116,12 +116,12 @@ static unsigned long offload_to_tun(uint32_t offload)
 
 int tap_set_offload(struct tap *t, uint32_t offload)
 {
-	if (t->kind == TAP_INFINIBAND)
-		return ibtap_set_offload(t, offload);
 	if (!(offload & TAP_OFFLOAD_CSUM))
 		offload = 0;
 	if (!(offload & TAP_OFFLOAD_TSO))
 		offload &= ~(uint32_t)TAP_OFFLOAD_ECN;
+	if (t->kind == TAP_INFINIBAND)
+		return ibtap_set_offload(t, offload);
 	if (ioctl(t->fd, TUNSETOFFLOAD, offload_to_tun(offload))) {
 		/* A kernel that does not know one of the flags refuses all. */
 		if (errno != EINVAL || !(offload & TAP_OFFLOAD_USO))

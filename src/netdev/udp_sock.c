@@ -26,20 +26,6 @@ static_assert((PKT_BUF_SIZE - KEEP_OCTETS) * UDP_RX_RETIRED > UDP_SOCK_MSGS * KE
 
 #define RETRIES 4 /* tries of a call, because each pending ICMP error makes one call fail */
 
-static void from_sockaddr(struct ip_endpoint *e, const union sockaddr_ip *a)
-{
-	*e = (struct ip_endpoint){ 0 };
-	if (a->sa.sa_family == AF_INET) {
-		e->family = 4;
-		e->port = ntohs(a->in.sin_port);
-		memcpy(e->addr, &a->in.sin_addr, 4);
-	} else if (a->sa.sa_family == AF_INET6) {
-		e->family = 6;
-		e->port = ntohs(a->in6.sin6_port);
-		memcpy(e->addr, &a->in6.sin6_addr, 16);
-	}
-}
-
 /* --- the socket */
 
 static int set_int(int fd, int level, int name, int value)
@@ -100,7 +86,7 @@ int udp_sock_open(struct udp_sock *s, const struct ip_endpoint *listen,
 	grow(fd, SO_SNDBUFFORCE, SO_SNDBUF);
 	set_options(s);
 	if (ret_bound)
-		from_sockaddr(ret_bound, &a);
+		*ret_bound = endpoint_of(&a);
 	return 0;
 }
 
@@ -119,7 +105,7 @@ int udp_sock_adopt(struct udp_sock *s, int fd, struct ip_endpoint *ret_bound)
 		close(fd);
 		return status;
 	}
-	from_sockaddr(ret_bound, &a);
+	*ret_bound = endpoint_of(&a);
 	s->family = ret_bound->family;
 	s->fd = fd;
 	set_options(s);
@@ -283,7 +269,7 @@ static unsigned int take(struct udp_sock *s, struct udp_rx *rx, unsigned int n, 
 	struct ip_endpoint from;
 
 	s->stats.recv_cut += len > seg * UDP_SOCK_RX_SEGS;
-	from_sockaddr(&from, m->msg_hdr.msg_name);
+	from = endpoint_of(m->msg_hdr.msg_name);
 	if (len && len < KEEP_OCTETS) {
 		uint8_t *at = pack(rx, len);
 

@@ -2,7 +2,7 @@
 #ifndef OS_SOCKADDR_H
 #define OS_SOCKADDR_H
 
-/* Conversion of struct ip_endpoint to a socket address */
+/* Conversion between struct ip_endpoint and a socket address */
 
 #include <netinet/in.h>
 #include <string.h>
@@ -30,6 +30,23 @@ static inline socklen_t sockaddr_of(union sockaddr_ip *a, const struct ip_endpoi
 	a->in6.sin6_port = htons(e->port);
 	memcpy(&a->in6.sin6_addr, e->addr, 16);
 	return sizeof(a->in6);
+}
+
+/* The endpoint of an address; all zeros, if it is none of IP */
+static inline struct ip_endpoint endpoint_of(const union sockaddr_ip *a)
+{
+	struct ip_endpoint e = { 0 };
+
+	if (a->sa.sa_family == AF_INET) {
+		e.family = 4;
+		e.port = ntohs(a->in.sin_port);
+		memcpy(e.addr, &a->in.sin_addr, 4);
+	} else if (a->sa.sa_family == AF_INET6) {
+		e.family = 6;
+		e.port = ntohs(a->in6.sin6_port);
+		memcpy(e.addr, &a->in6.sin6_addr, 16);
+	}
+	return e;
 }
 
 #endif

@@ -151,12 +151,9 @@ static void add_payload(struct text *t, const struct ib_ud_hdr *h, const uint8_t
 
 static void add_crcs(struct text *t, const uint8_t *p, size_t icrc_off)
 {
-	uint32_t icrc = crc_icrc(p, icrc_off);
-	uint16_t vcrc = crc_vcrc(p, icrc_off + IB_ICRC_LEN);
 	const uint8_t *c = p + icrc_off;
-	bool icrc_ok = c[0] == (icrc & 0xff) && c[1] == ((icrc >> 8) & 0xff) &&
-		       c[2] == ((icrc >> 16) & 0xff) && c[3] == icrc >> 24;
-	bool vcrc_ok = c[4] == (vcrc & 0xff) && c[5] == vcrc >> 8;
+	bool icrc_ok = crc_icrc_follows(p, icrc_off);
+	bool vcrc_ok = crc_vcrc_follows(p, icrc_off + IB_ICRC_LEN);
 
 	text_add(t, "ICRC %02x%02x%02x%02x %s VCRC %02x%02x %s\n", c[0], c[1], c[2], c[3],
 		 icrc_ok ? "ok" : "wrong", c[4], c[5], vcrc_ok ? "ok" : "wrong");

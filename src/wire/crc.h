@@ -44,6 +44,9 @@ uint32_t crc_icrc_hdr(const uint8_t *hdr, size_t len);
 /* crc_icrc(), crc_vcrc() - The CRCs of a contiguous packet; @len counts LRH to pad, or LRH to ICRC */
 uint32_t crc_icrc(const uint8_t *pkt, size_t len);
 uint16_t crc_vcrc(const uint8_t *pkt, size_t len);
+/* Whether the CRC of the first @len octets of @pkt stands behind them, least significant octet first (IBTA 7.8) */
+bool crc_icrc_follows(const uint8_t *pkt, size_t len);
+bool crc_vcrc_follows(const uint8_t *pkt, size_t len);
 
 /* crc_put() - Append ICRC and VCRC to a contiguous packet, which has @len octets from LRH to pad */
 void crc_put(uint8_t *pkt, size_t len);

@@ -30,6 +30,16 @@ static uint32_t le32_at(const uint8_t *p)
 	return le16_at(p) | (uint32_t)le16_at(p + 2) << 16;
 }
 
+bool crc_icrc_follows(const uint8_t *pkt, size_t len)
+{
+	return le32_at(pkt + len) == crc_icrc(pkt, len);
+}
+
+bool crc_vcrc_follows(const uint8_t *pkt, size_t len)
+{
+	return le16_at(pkt + len) == crc_vcrc(pkt, len);
+}
+
 void crc_put(uint8_t *pkt, size_t len)
 {
 	le32_put(pkt + len, crc_icrc(pkt, len));

@@ -450,6 +450,10 @@ probe_lost_nothing() {
 		sed -n 's/^\([0-9]*\) packets transmitted, \([0-9]*\) received.*/\1 \2/p' "$work/probe.$1" | awk '{ exit !($2 >= $1 - 2) }'
 }
 
+# asks HOST ADDRESS: HOST asks for the address by ARP: only who does not know an address asks for it, and the others learn the
+# address of who asks
+asks() { x "$1" ip neigh flush dev uib0 && x "$1" ping -n -q -c 3 -i 0.1 -W 5 "$2"; }
+
 # --- router advertisements
 
 # advertise HOST mtu N | prefix P...: the host sends one
