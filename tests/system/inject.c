@@ -68,20 +68,41 @@ static void die(const char *what)
 
 #ifdef __x86_64__
 
+#define SYSCALL_INSN 0x050full /* 0f 05, as the two octets of lowest address of a word */
+
 /*
- * The process sleeps in a system call, so its program counter is just behind a SYSCALL instruction,
- * which is executed again.
+ * Stops the process where its program counter is just behind a SYSCALL instruction, which inject() executes again. A
+ * process that sleeps is there. One that runs may be anywhere: it goes on, and is stopped again.
  */
+static void attach(pid_t pid, struct user_regs_struct *regs)
+{
+	for (int tries = 0; tries < 5000; tries++) {
+		int status;
+		long word;
+
+		if (ptrace(PTRACE_ATTACH, pid, 0, 0) || waitpid(pid, &status, __WALL) != pid)
+			die("attach");
+		if (ptrace(PTRACE_GETREGS, pid, 0, regs))
+			die("registers");
+		errno = 0;
+		word = ptrace(PTRACE_PEEKTEXT, pid, regs->rip - 2, 0);
+		if (!errno && ((unsigned long)word & 0xffff) == SYSCALL_INSN)
+			return;
+		if (ptrace(PTRACE_DETACH, pid, 0, 0))
+			die("detach");
+		usleep(1000);
+	}
+	errno = EBUSY;
+	die("no system call of the process to execute again");
+}
+
 static long long inject(pid_t pid, long nr, char **argv, int argc)
 {
 	struct user_regs_struct saved, r;
 	unsigned long long arg[6] = { 0 }, at;
 	int status;
 
-	if (ptrace(PTRACE_ATTACH, pid, 0, 0) || waitpid(pid, &status, __WALL) != pid)
-		die("attach");
-	if (ptrace(PTRACE_GETREGS, pid, 0, &saved))
-		die("registers");
+	attach(pid, &saved);
 	at = saved.rsp - 4096;
 	for (int i = 0; i < argc && i < 6; i++) {
 		char *end;
