@@ -4,7 +4,7 @@
 # The tests, as `make check`, `make check-all` and CI run them. Ends with "N passed, N failed, N skipped".
 #
 #	check.sh [STEP ...]	check: build lint unit system		(the default: no VM, some minutes)
-#				check-all: build-all slow linux fuzz	(what check leaves out; slow is lint-all and system-all)
+#				check-all: build-all system-all guests fuzz	(what check leaves out; guests is linux and lint-all)
 #				check-night: bits mutants seeds kasan hostile debian load	(hours)
 #
 # Every step prints TAP lines, which are counted here; whatever a failing test printed is shown. What each program printed is
@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 steps=" ${*:-check} "
 steps=${steps/ check / build lint unit system }
 steps=${steps/ check-night / bits mutants seeds kasan hostile debian load }
-steps=${steps/ check-all / build-all slow linux fuzz }
+steps=${steps/ check-all / build-all system-all guests fuzz }
 jobs=$(nproc)
 system_jobs=${SYSTEM_JOBS:-$((jobs * 3))}
 script_timeout=${SCRIPT_TIMEOUT:-900}
@@ -166,8 +166,8 @@ step_lint-all() {
 }
 lints_all() {
 	local l
-	for l in headers tidy; do
-		pool one_log "lint-$l-all" bash "tests/lint/$l.sh" all
+	for l in tidy headers; do
+		pool one_log "lint-$l-all" nice -n 19 bash "tests/lint/$l.sh" all
 	done
 }
 
@@ -199,12 +199,11 @@ scripts() {
 	done
 }
 
-# run_scripts check|all [FUNCTION]: run the scripts of a command, and beside them what the function puts into the pool
+# run_scripts check|all: run the scripts of a command
 run_scripts() {
 	local t
 	one build-system make -s -j"$jobs" all system-tools || return
 	pool_size=$system_jobs
-	${2:-:}
 	for t in $(scripts "$1" long) $(scripts "$1" rest); do
 		TEST_TIMEOUT=$script_timeout pool tap_log "${t#tests/}" bash "$t"
 	done
@@ -224,17 +223,27 @@ step_system-all() {
 	run_scripts all
 }
 
-# Most scripts wait for something most of the time, and clang-tidy never does.
-step_slow() {
-	say "system and interop tests that take long or need the machine, and beside them clang-tidy of all files"
-	run_scripts all lints_all
-}
-
 step_linux() {
 	say "interop with Linux's own IPoIB (virtual machines)"
+	run_guests
+}
+
+# A machine waits for its timers half of the time, and clang-tidy waits for nothing.
+step_guests() {
+	say "interop with Linux's own IPoIB (virtual machines), and beside them clang-tidy of all files"
+	run_guests lints_all
+}
+
+# run_guests [FUNCTION]: run the scripts with virtual machines, and beside them what the function puts into the pool
+run_guests() {
+	local t
 	one build-linux make -s -j"$jobs" all system-tools build/unit/test_netdev_ibtap || return
 	one build-kmod make -s kmod || return
-	pool_size=$((jobs + 1)) # a machine waits for its timers half of the time
+	pool_size=$((jobs + 1))
+	if [ $# != 0 ]; then
+		pool_size=$((pool_size + 1))
+		"$1"
+	fi
 	for t in $(guests long) $(guests rest); do
 		TEST_TIMEOUT=900 pool tap_log "${t#tests/}" bash "$t"
 	done
@@ -314,7 +323,7 @@ cpu_used() {
 	cpu=$(awk -F'[ms ]+' 'END { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' "$work/times")
 }
 
-printf '%s\n' ${steps/ slow / lint-all system-all } >"$logs/steps"
+printf '%s\n' ${steps/ guests / lint-all linux } >"$logs/steps"
 for s in $steps; do
 	start=$SECONDS
 	cpu_used && before=$cpu

@@ -65,8 +65,8 @@ mutant() {
 	want=${want% }
 	[ -z "$want" ] || [ -s "$work/pcap.$n/${want//\//-}.pcap" ] || { ls "$work/pcap.$n"; return 1; }
 }
-mutants() { # lines NAME CASE: run four at a time, then judge each
-	local n=10 name want k
+mutants() { # lines NAME CASE: run six at a time
+	local n=10 name want
 	while read -r name want; do
 		(
 			unset dut_pid relay_pid
@@ -76,13 +76,9 @@ mutants() { # lines NAME CASE: run four at a time, then judge each
 		) &
 		names[$n]="$name $want"
 		n=$((n + 1))
-		[ $((n % 4)) != 2 ] || wait_mutants $n
+		while [ "$(jobs -rp | wc -l)" -ge 6 ]; do wait -n; done
 	done
-	wait_mutants $n
-}
-wait_mutants() { # all before number $1 have a status
-	local k
-	for ((k = 10; k < $1; k++)); do eventually 120 test -s "$work/status.$k" || return 1; done
+	wait
 }
 judged() { cat "$work/mutant.$1"; [ "$(cat "$work/status.$1")" = 0 ]; }
 declare -a names
