@@ -98,7 +98,14 @@ struct eth_ops {
 	void (*station_close)(void *ctx, void *qp);
 };
 
+/* What the kernel's network device looks like */
+enum eth_shape {
+	ETH_SHAPE_ETHERNET, /* a TAP: MACs that are tokens */
+	ETH_SHAPE_INFINIBAND, /* a device of type 32 (kmod/ibtap.h): link-layer addresses of 20 octets */
+};
+
 struct eth_if_cfg {
+	enum eth_shape shape;
 	struct ipoib_link
 		*link; /* borrowed, as are all pointers below; must outlive the interface */
 	struct pkt_pool *pool;

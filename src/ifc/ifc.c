@@ -34,17 +34,37 @@ static const struct eth_ops eth_ops = {
 
 /* --- actions of the link */
 
-static void set_own_addr(struct ifc *i, uint32_t qpn)
+static void tell_mac(struct ifc *i, const struct ipoib_link_info *info)
 {
-	struct ipoib_link_info info;
 	uint8_t mac[6];
 
+	eth_own_mac(mac, i->port->guid, i->pkey, info->qpn);
+	if (!memcmp(mac, i->mac, sizeof(mac)))
+		return;
+	memcpy(i->mac, mac, sizeof(mac));
+	i->ops->set_mac(i->ctx, mac);
+}
+
+static void tell_lladdr(struct ifc *i, const struct ipoib_link_info *info)
+{
+	if (i->own.qpn == info->lladdr.qpn && ib_gid_equal(&i->own.gid, &info->lladdr.gid) &&
+	    ib_gid_equal(&i->broadcast, &info->mgid))
+		return;
+	i->own = info->lladdr;
+	i->broadcast = info->mgid;
+	i->ops->set_lladdr(i->ctx, &i->own, ib_gid_is_zero(&i->broadcast) ? NULL : &i->broadcast);
+}
+
+static void set_own_addr(struct ifc *i)
+{
+	static void (*const tell[])(struct ifc * i, const struct ipoib_link_info *info) = {
+		[ETH_SHAPE_ETHERNET] = tell_mac,
+		[ETH_SHAPE_INFINIBAND] = tell_lladdr,
+	};
+	struct ipoib_link_info info;
+
 	ipoib_link_info(i->ipoib, &info);
-	eth_own_mac(mac, i->port->guid, i->pkey, qpn);
-	if (memcmp(mac, i->mac, sizeof(mac)) != 0) {
-		memcpy(i->mac, mac, sizeof(mac));
-		i->ops->set_mac(i->ctx, mac);
-	}
+	tell[i->shape](i, &info);
 	eth_if_set_addr(i->eth, i->mac, &info.lladdr);
 }
 
@@ -54,7 +74,7 @@ static void qp_create(struct ifc *i, const struct ipoib_action *a, ns_t now)
 
 	ipoib_qp_ready(i->ipoib, err ? 0 : ca_qp_num(i->qp.ca), err, now);
 	if (!err)
-		set_own_addr(i, ca_qp_num(i->qp.ca));
+		set_own_addr(i);
 }
 
 static void ah_create(struct ifc *i, const struct ipoib_action *a, ns_t now)
@@ -79,13 +99,12 @@ static void ah_create(struct ifc *i, const struct ipoib_action *a, ns_t now)
 
 static void set_carrier(struct ifc *i, bool up)
 {
-	struct ipoib_link_info info;
-
-	/* The subnet prefix may have changed while the link was down, and our link-layer address with it. */
-	if (up) {
-		ipoib_link_info(i->ipoib, &info);
-		eth_if_set_addr(i->eth, i->mac, &info.lladdr);
-	}
+	/*
+	 * While the link was down, the subnet prefix may have changed, and our link-layer address with it, and SIDR may have
+	 * told of another broadcast group.
+	 */
+	if (up)
+		set_own_addr(i);
 	i->ops->set_carrier(i->ctx, up);
 }
 
@@ -189,6 +208,7 @@ void ifc_init(struct ifc *i, struct ifc_port *port, const struct ifc_cfg *cfg,
 		.ops = ops,
 		.ctx = ctx,
 		.pkey = cfg->pkey,
+		.shape = cfg->shape,
 		.qpn = cfg->qpn,
 		.sq_depth = cfg->sq_depth ? cfg->sq_depth : IFC_ROOM,
 		.rq_depth = cfg->rq_depth ? cfg->rq_depth : IFC_RQ_DEPTH,
@@ -231,6 +251,7 @@ int ifc_start(struct ifc *i, const struct ifc_cfg *cfg)
 		.router = cfg->router,
 	};
 	struct eth_if_cfg ec = {
+		.shape = cfg->shape,
 		.pool = i->set->pool,
 		.timers = i->set->timers,
 		.log = i->log,

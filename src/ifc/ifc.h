@@ -5,7 +5,7 @@
 /*
  * DOC: Interfaces, without the kernel's side of them
  *
- * An interface is an IPoIB link (ipoib/), the Ethernet shape before it (eth/) and queue pairs of a CA port (ca/). This
+ * An interface is an IPoIB link (ipoib/), the shape before it (eth/) and queue pairs of a CA port (ca/). This
  * module joins the three: it carries out the actions of the link, passes on what happens at the port, polls the
  * queue pairs, and decides which TAP is read next and how far. It does no I/O and reads no clock, so the daemon
  * and the simulations on virtual time run the same code. Everything that needs a kernel is a function in struct ifc_ops.
@@ -137,7 +137,13 @@ struct ifc_ops {
 	unsigned int (*send_flush)(void *ctx, ns_t now);
 	/* A token is not valid any more: delete the kernel's neighbour entries that name it. */
 	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
+	/* Ethernet shape: the MAC of the network interface */
 	void (*set_mac)(void *ctx, const uint8_t mac[6]);
+	/*
+	 * InfiniBand shape: the addresses of the network interface and of its broadcast group. @broadcast: MGID; NULL: not
+	 * known yet. Called when either has changed, and with both known before the carrier goes on
+	 */
+	void (*set_lladdr)(void *ctx, const struct ipoib_lladdr *own, const ib_gid *broadcast);
 	void (*set_mtu)(void *ctx, unsigned int mtu);
 	/* Set the carrier of the network interface to the state of the link. */
 	void (*set_carrier)(void *ctx, bool up);
@@ -182,7 +188,11 @@ struct ifc {
 	unsigned int sq_depth; /* most packets in the send queue for which the TAP is read */
 	struct ifc_watchdog watchdog;
 	uint32_t qpn; /* number that the own queue pair should have; 0: ifc_qpn_hint() chooses */
-	uint8_t mac[6];
+	enum eth_shape shape;
+	uint8_t mac[6]; /* Ethernet shape: MAC of the network interface */
+	/* InfiniBand shape: what .set_lladdr was called with last; zero: nothing yet, or not known then */
+	struct ipoib_lladdr own;
+	ib_gid broadcast;
 	struct ipoib_link *ipoib;
 	struct eth_if *eth;
 	struct ifc_qp qp; /* queue pair of the interface itself */
@@ -218,6 +228,7 @@ struct ifc_cfg {
 	ns_t tx_timeout; /* of the transmit watchdog; 0: IFC_TX_TIMEOUT */
 	struct sac_tries join_tries, path_tries; /* as in struct ipoib_link_cfg */
 	bool router; /* as in struct ipoib_link_cfg */
+	enum eth_shape shape; /* as in struct eth_if_cfg */
 	bool gro_tcp, gro_udp, dhcp_raw; /* as in struct eth_if_cfg */
 	unsigned int stations; /* as in struct eth_if_cfg */
 	bool sidr_server; /* give out the broadcast group of the partition by SIDR (sidr/offer.h) */
@@ -231,7 +242,7 @@ struct ifc_cfg {
  */
 void ifc_init(struct ifc *i, struct ifc_port *port, const struct ifc_cfg *cfg,
 	      const struct ifc_ops *ops, void *ctx);
-/* ifc_start() - Make link and Ethernet shape. 0 or -errno, after which only ifc_destroy() is allowed */
+/* ifc_start() - Make link and shape. 0 or -errno, after which only ifc_destroy() is allowed */
 int ifc_start(struct ifc *i, const struct ifc_cfg *cfg);
 /* ifc_destroy() - Free the interface, at any time after ifc_init(); the ops are not called any more */
 void ifc_destroy(struct ifc *i);

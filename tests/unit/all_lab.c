@@ -64,6 +64,17 @@ static void on_mac(void *ctx, const uint8_t mac[6])
 {
 }
 
+static void on_lladdr(void *ctx, const struct ipoib_lladdr *own, const ib_gid *broadcast)
+{
+	struct lab_host *h = ctx;
+
+	assert_int_equal(h->shape, ETH_SHAPE_INFINIBAND);
+	h->told_own = *own;
+	h->told_broadcast = broadcast ? *broadcast : (ib_gid){ 0 };
+	h->told++;
+	h->told_unknown += !broadcast;
+}
+
 static void on_mtu(void *ctx, unsigned int mtu)
 {
 }
@@ -76,6 +87,11 @@ static void on_carrier(void *ctx, bool up)
 	h->carrier = up;
 	ipoib_link_info(h->link, &info);
 	h->addr = info.lladdr;
+	if (h->shape != ETH_SHAPE_INFINIBAND || !up)
+		return;
+	assert_int_equal(h->told_own.qpn, info.lladdr.qpn);
+	assert_true(ib_gid_equal(&h->told_own.gid, &info.lladdr.gid));
+	assert_true(ib_gid_equal(&h->told_broadcast, &info.mgid));
 }
 
 static const struct ifc_ops ops = {
@@ -84,6 +100,7 @@ static const struct ifc_ops ops = {
 	.deliver = on_deliver,
 	.neigh_gone = on_neigh_gone,
 	.set_mac = on_mac,
+	.set_lladdr = on_lladdr,
 	.set_mtu = on_mtu,
 	.set_carrier = on_carrier,
 };
@@ -119,6 +136,7 @@ void lab_host_open(struct lab_host *h)
 		.link_name = link_name,
 		.pkey = h->pkey,
 		.profile = h->profile,
+		.shape = h->shape,
 		.scope = h->scope,
 		.router = h->router,
 		.stations = h->stations,

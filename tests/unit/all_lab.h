@@ -32,6 +32,12 @@ struct lab_host {
 	struct ipoib_link *link; /* borrowed from .ifc */
 	struct pkt_queue tap; /* frames that the host sends */
 	struct ipoib_lladdr addr; /* valid from the first time the interface had carrier */
+	enum eth_shape shape;
+	/* InfiniBand shape: what the interface has told of its addresses; zero: nothing yet, or not known */
+	struct ipoib_lladdr told_own;
+	ib_gid told_broadcast;
+	unsigned int told,
+		told_unknown; /* number of such calls, and of those without a broadcast group */
 	bool carrier;
 	uint16_t pkey;
 	bool router;
@@ -77,7 +83,7 @@ struct lab_cfg {
 		*profile[2]; /* profiles of hosts with even and with odd index; NULL: the default */
 	bool sidr; /* the SM's node gives out groups by SIDR */
 	unsigned int sidr_servers; /* number of hosts, from the first on, that do */
-	/* Called for each host before it is opened, may change its .pkey, .profile, .scope and .router; NULL: nothing is changed */
+	/* Called for each host before it is opened, may change its .pkey, .profile, .shape, .scope and .router; NULL: nothing is changed */
 	void (*setup)(struct lab_host *h, void *ctx);
 	void *setup_ctx;
 	const char *partitions; /* text; NULL: the default partition */
