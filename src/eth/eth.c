@@ -19,6 +19,7 @@ static const char *const drop_names[ETH_DROP_MAX] = {
 	[ETH_DROP_STATION_LIMIT] = "tap-station-limit",
 	[ETH_DROP_STATION_QP] = "tap-station-qp",
 	[ETH_DROP_TOKEN] = "tap-unknown-token",
+	[ETH_DROP_NO_NEIGH] = "tap-no-neighbour",
 	[ETH_DROP_LOCAL] = "tap-local-mac",
 	[ETH_DROP_MAC_MISMATCH] = "tap-unicast-in-group-mac",
 	[ETH_DROP_ARP] = "tap-arp-nd",
@@ -63,15 +64,19 @@ int eth_if_create(struct eth_if **ret, const struct eth_if_cfg *cfg, const struc
 	e->profile = ipoib_link_profile(cfg->link);
 	e->ops = ops;
 	e->ctx = ctx;
-	if (!ops->station_open)
+	e->shape = eth_shape_ops(cfg->shape);
+	if (!e->shape->dhcp)
+		e->cfg.dhcp_raw = true;
+	if (!e->shape->stations || !ops->station_open)
 		e->cfg.stations = 0;
 	else if (e->cfg.stations > ETH_STATIONS_MAX)
 		e->cfg.stations = ETH_STATIONS_MAX;
+	list_init(&e->peers);
 	eth_groups_init(e);
 	eth_held_init(e);
 	eth_stations_init(e);
 	eth_out_init(e);
-	eth_gro_init(&e->gro, cfg->gro_tcp, cfg->gro_udp, on_frame, e);
+	eth_gro_init(&e->gro, &e->shape->head, cfg->gro_tcp, cfg->gro_udp, on_frame, e);
 	*ret = e;
 	return 0;
 }
@@ -85,7 +90,8 @@ void eth_if_destroy(struct eth_if *e)
 	eth_out_fini(e);
 	eth_stations_fini(e);
 	eth_dhcp_fini(e);
-	eth_tokens_fini(e);
+	eth_peers_fini(e);
+	htab_fini(&e->tokens.peers);
 	free(e);
 }
 

@@ -3,21 +3,25 @@
 #define ETH_ETH_H
 
 /*
- * DOC: The Ethernet shape
+ * DOC: The shape in which the kernel sees the link
  *
- * A TAP cannot have a 20-octet address, so an IPoIB link is shown to the kernel as an Ethernet
- * interface (option 2 of the HLD): a MAC is a token for a link-layer address. A peer's token is 06
- * and 40 bits of a keyed hash of (QPN, GID, P_Key). The key is fixed, so the token is the same in
- * every daemon and after every restart. Our own MAC is 02 and 40 bits of such a hash of (port GUID,
- * P_Key, QPN). ARP, RARP and ND are rewritten both ways, with lengths and checksums; IGMP and MLD
- * are read on their way out, so that groups are joined before the report leaves; DHCP takes the
- * form of RFC 4390 on the link.
+ * The kernel sees an IPoIB link as a network device of Ethernet or of InfiniBand (enum eth_shape). This layer turns the frames
+ * of the device into packets of the link and back. What the shapes have in common: super-frames are cut and coalesced, IGMP
+ * and MLD are read on their way out, so that groups are joined before the report leaves, and ARP, RARP and ND are rewritten
+ * between the hardware addresses of the kernel and what the link's profile has, with lengths and checksums. What
+ * differs is in struct eth_shape_ops (shape.h).
  *
- *	TAP -> eth_tx()   -> ops->post()	packets to send, segmented, checksums complete
- *	QP  -> eth_rx()   -> ops->deliver()	frames to write, coalesced
+ *	device -> eth_tx() -> ops->post()	packets to send, segmented, checksums complete
+ *	QP -> eth_rx() -> ops->deliver()	frames to write, coalesced
  *	ipoib_next_action() -> eth_action()	the actions that concern this layer
  *
- * Several stations may be behind the TAP: the other ports of a bridge, a macvlan, virtual machines.
+ * The Ethernet shape (option 2 of the HLD) is for a TAP, which cannot have a 20-octet address: a MAC is a token for a
+ * link-layer address. A peer's token is 06 and 40 bits of a keyed hash of (QPN, GID, P_Key). The key is fixed, so the token
+ * is the same in every daemon and after every restart. Our own MAC is 02 and 40 bits of such a hash of (port GUID, P_Key,
+ * QPN). DHCP takes the form of RFC 4390 on the link. The InfiniBand shape (option 1) is for a device of type 32: hardware
+ * addresses are link-layer addresses, and with RFC 4391's profile ARP and ND are the same on both sides.
+ *
+ * Several stations may be behind a TAP: the other ports of a bridge, a macvlan, virtual machines.
  * Each source MAC other than the interface's is a station. A station has its own queue pair, and so
  * its own link-layer address, until no packet went either way for ETH_STATION_AGE. Neighbours, paths
  * and groups belong to the link; only the main queue pair is attached to groups.
@@ -38,19 +42,22 @@ struct eth_station;
 enum eth_drop {
 	ETH_DROP_NONE,
 	/* from the TAP */
-	ETH_DROP_SHORT, /* shorter than an Ethernet header, or than the headers of its ethertype */
+	ETH_DROP_SHORT, /* shorter than the link header, or than the headers of its ethertype */
 	ETH_DROP_TYPE, /* ethertype that IPoIB does not carry */
 	ETH_DROP_VLAN, /* VLAN tags: a P_Key is the VLAN of InfiniBand */
 	ETH_DROP_BPDU, /* an IEEE 802.3 length instead of an ethertype, as in spanning tree frames */
 	ETH_DROP_LLDP,
-	ETH_DROP_SOURCE, /* source MAC that is zero or a group's */
+	/* source MAC that is zero or a group's; InfiniBand shape: source that is not the interface's own address */
+	ETH_DROP_SOURCE,
 	ETH_DROP_SOURCE_TOKEN, /* source MAC that is a peer's token: a loop, or a forged frame */
 	ETH_DROP_STATION_LIMIT, /* unknown source MAC, and there are as many stations as allowed */
 	ETH_DROP_STATION_QP, /* no queue pair for the source MAC: the link is down, or the CA refused */
 	ETH_DROP_TOKEN, /* unicast to a MAC that is no known token */
-	/* unicast to a MAC that is itself behind the TAP, as when a bridge floods */
+	/* unicast to a link-layer address that no port can have, or no room for one more neighbour */
+	ETH_DROP_NO_NEIGH,
+	/* unicast to an address that is itself behind the device, as when a bridge floods */
 	ETH_DROP_LOCAL,
-	ETH_DROP_MAC_MISMATCH, /* unicast IP destination in a frame to a group MAC */
+	ETH_DROP_MAC_MISMATCH, /* unicast IP destination in a frame to a group's address */
 	ETH_DROP_ARP, /* ARP, RARP or ND that cannot be rewritten */
 	ETH_DROP_DHCP, /* DHCP that cannot be rewritten, or that would exceed the IP MTU */
 	ETH_DROP_TOO_BIG, /* super-frame whose datagrams exceed the link's IP MTU */
@@ -96,6 +103,12 @@ struct eth_ops {
 	int (*station_open)(void *ctx, struct eth_station *st, const uint8_t mac[6], void **ret_qp,
 			    uint32_t *ret_qpn);
 	void (*station_close)(void *ctx, void *qp);
+	/*
+	 * InfiniBand shape, instead of .neigh_gone: what the messages of the peer @a said besides its address is forgotten.
+	 * Delete the kernel's neighbour entries with this address, so that the kernel asks again. NULL: the first packets to
+	 * such a peer may be lost
+	 */
+	void (*lladdr_gone)(void *ctx, const struct ipoib_lladdr *a);
 };
 
 /* What the kernel's network device looks like */
@@ -135,7 +148,7 @@ void eth_own_mac(uint8_t ret[6], uint64_t port_guid, uint16_t pkey, uint32_t qpn
  */
 void eth_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey);
 
-/* eth_if_set_addr() - Set the MAC of the TAP, and the QP's address that stands for it in ARP and ND */
+/* eth_if_set_addr() - Set the QP's address, and (Ethernet shape) the MAC of the TAP, which stands for it in the kernel */
 void eth_if_set_addr(struct eth_if *e, const uint8_t mac[6], const struct ipoib_lladdr *own);
 
 /*

@@ -7,7 +7,6 @@
 #include "wire/inet.h"
 #include "wire/ipoib_hdr.h"
 
-#define ETH_LEN 14
 #define IPV4_LEN 20
 #define IPV6_LEN 40
 #define PROTO_TCP 6
@@ -20,35 +19,36 @@
 
 /* A candidate for coalescing, as parsed by parse(). */
 struct cand {
-	const uint8_t *h; /* the headers from Ethernet's on: .hlen octets in pkt.hdr[] */
-	uint16_t hlen, l4;
+	const uint8_t *h; /* the headers from the link's on: .hlen octets in pkt.hdr[] */
+	uint16_t l3, l4; /* offsets of the IP and the L4 header */
+	uint16_t hlen;
 	uint32_t payload;
 	bool ipv6, udp;
 };
 
-void eth_gro_init(struct eth_gro *g, bool tcp, bool udp, eth_emit_fn *emit, void *ctx)
+void eth_gro_init(struct eth_gro *g, const struct eth_head *head, bool tcp, bool udp,
+		  eth_emit_fn *emit, void *ctx)
 {
-	*g = (struct eth_gro){ .tcp = tcp, .udp = udp, .emit = emit, .ctx = ctx };
+	*g = (struct eth_gro){ .head = *head, .tcp = tcp, .udp = udp, .emit = emit, .ctx = ctx };
 }
 
-static bool parse_ip(struct cand *c, const struct pkt *p, uint8_t *ret_proto)
+static bool parse_ip(struct cand *c, const struct pkt *p, uint16_t type, uint8_t *ret_proto)
 {
-	const uint8_t *ip = c->h + ETH_LEN;
-	uint16_t type = be16_at(c->h + 12);
+	const uint8_t *ip = c->h + c->l3;
 
 	c->ipv6 = type == ETH_P_IPV6_;
 	if (c->ipv6) {
-		if (ip[0] >> 4 != 6 || p->len != be16_at(ip + 4) + (uint32_t)(ETH_LEN + IPV6_LEN))
+		if (ip[0] >> 4 != 6 || p->len != be16_at(ip + 4) + (uint32_t)(c->l3 + IPV6_LEN))
 			return false;
 		*ret_proto = ip[6];
-		c->l4 = ETH_LEN + IPV6_LEN;
+		c->l4 = c->l3 + IPV6_LEN;
 		return true;
 	}
-	if (type != ETH_P_IPV4 || ip[0] != 0x45 || p->len != be16_at(ip + 2) + (uint32_t)ETH_LEN ||
+	if (type != ETH_P_IPV4 || ip[0] != 0x45 || p->len != be16_at(ip + 2) + (uint32_t)c->l3 ||
 	    (be16_at(ip + 6) & IP_FRAG) || inet_fold(inet_sum(0, ip, IPV4_LEN)))
 		return false;
 	*ret_proto = ip[9];
-	c->l4 = ETH_LEN + IPV4_LEN;
+	c->l4 = c->l3 + IPV4_LEN;
 	return true;
 }
 
@@ -75,22 +75,22 @@ static bool parse_l4(struct cand *c, struct pkt *p, uint8_t proto)
 	return true;
 }
 
-static bool parse(struct cand *c, struct pkt *p)
+static bool parse(const struct eth_gro *g, struct cand *c, struct pkt *p)
 {
+	uint16_t type;
 	uint8_t proto;
 
-	*c = (struct cand){ 0 };
-	if (pkt_hdr_len(p) < ETH_LEN)
+	*c = (struct cand){ .l3 = g->head.len };
+	if (pkt_hdr_len(p) < g->head.len)
 		return false;
-	c->h = pkt_pull(p, ETH_LEN + IPV4_LEN);
-	if (c->h && be16_at(c->h + 12) == ETH_P_IPV6_)
-		c->h = pkt_pull(p, ETH_LEN + IPV6_LEN);
-	return c->h && parse_ip(c, p, &proto) && parse_l4(c, p, proto);
+	type = be16_at(pkt_hdr(p) + g->head.type_at);
+	c->h = pkt_pull(p, g->head.len + (type == ETH_P_IPV6_ ? IPV6_LEN : IPV4_LEN));
+	return c->h && parse_ip(c, p, type, &proto) && parse_l4(c, p, proto);
 }
 
 static bool l4_csum_ok(const struct cand *c, const struct pkt *p)
 {
-	const uint8_t *ip = c->h + ETH_LEN;
+	const uint8_t *ip = c->h + c->l3;
 	uint32_t l4_len = p->len - c->l4;
 	uint8_t proto = c->udp ? PROTO_UDP : PROTO_TCP;
 	uint32_t sum;
@@ -121,21 +121,20 @@ static bool mergeable(const struct eth_gro *g, const struct cand *c, const struc
 static bool same_flow(const struct eth_gro_flow *f, const struct cand *c)
 {
 	const uint8_t *a = pkt_hdr(f->frame.first), *b = c->h;
+	unsigned int addr = c->l3 + (c->ipv6 ? 8u : 12u);
 
 	return f->ipv6 == c->ipv6 && f->udp == c->udp && f->l4 == c->l4 &&
-	       !memcmp(a + f->l4, b + f->l4, 4) &&
-	       !memcmp(a + (f->ipv6 ? ETH_LEN + 8 : ETH_LEN + 12),
-		       b + (f->ipv6 ? ETH_LEN + 8 : ETH_LEN + 12), f->ipv6 ? 32 : 8);
+	       !memcmp(a + f->l4, b + f->l4, 4) && !memcmp(a + addr, b + addr, c->ipv6 ? 32 : 8);
 }
 
-/* Compares all else that must be equal: MACs, TOS, TTL, flags; TCP acknowledgement, window, options. */
+/* Compares all else that must be equal: link header, TOS, TTL, flags; TCP acknowledgement, window, options. */
 static bool same_headers(const struct eth_gro_flow *f, const struct cand *c)
 {
 	const uint8_t *a = pkt_hdr(f->frame.first), *b = c->h;
-	const uint8_t *ia = a + ETH_LEN, *ib = b + ETH_LEN;
+	const uint8_t *ia = a + c->l3, *ib = b + c->l3;
 	const uint8_t *ta = a + f->l4, *tb = b + f->l4;
 
-	if (f->hlen != c->hlen || memcmp(a, b, ETH_LEN))
+	if (f->hlen != c->hlen || memcmp(a, b, c->l3))
 		return false;
 	if (f->ipv6 ? memcmp(ia, ib, 4) || ia[7] != ib[7]
 		    : ia[1] != ib[1] || memcmp(ia + 6, ib + 6, 3))
@@ -151,16 +150,16 @@ static bool same_headers(const struct eth_gro_flow *f, const struct cand *c)
 static bool fits(const struct eth_gro_flow *f, const struct cand *c)
 {
 	return f->frame.n < ETH_GRO_SEGS && c->payload <= f->mss &&
-	       f->frame.len + c->payload <= LEN_MAX + ETH_LEN - 20 &&
+	       f->frame.len + c->payload <= LEN_MAX + c->l3 - 20u &&
 	       (f->udp || be32_at(c->h + c->l4 + 4) == f->next_seq);
 }
 
 /* Completes the headers of a super-frame: lengths, IP checksum, and a partial L4 checksum. */
-static void finish(struct eth_gro_flow *f)
+static void finish(struct eth_gro_flow *f, unsigned int l3)
 {
 	struct pkt *p = f->frame.first;
 	struct frame_info *info = frame_info(p);
-	uint8_t *ip = pkt_hdr(p) + ETH_LEN, *l4 = pkt_hdr(p) + f->l4;
+	uint8_t *ip = pkt_hdr(p) + l3, *l4 = pkt_hdr(p) + f->l4;
 	uint32_t l4_len = f->frame.len - f->l4;
 	uint8_t proto = f->udp ? PROTO_UDP : PROTO_TCP;
 	uint32_t pseudo;
@@ -169,7 +168,7 @@ static void finish(struct eth_gro_flow *f)
 		be16_put(ip + 4, (uint16_t)l4_len);
 		pseudo = inet_pseudo6(ip + 8, ip + 24, proto, l4_len);
 	} else {
-		be16_put(ip + 2, (uint16_t)(f->frame.len - ETH_LEN));
+		be16_put(ip + 2, (uint16_t)(f->frame.len - l3));
 		be16_put(ip + 10, 0);
 		be16_put(ip + 10, inet_fold(inet_sum(0, ip, IPV4_LEN)));
 		pseudo = inet_pseudo4(ip + 12, ip + 16, proto, l4_len);
@@ -179,7 +178,7 @@ static void finish(struct eth_gro_flow *f)
 	be16_put(l4 + (f->udp ? 6 : 16), (uint16_t)~inet_fold(pseudo));
 	info->gso = f->udp ? FRAME_GSO_UDP : f->ipv6 ? FRAME_GSO_TCP6 : FRAME_GSO_TCP4;
 	info->gso_size = f->mss;
-	info->csum_start = (uint16_t)(f->l4 - ETH_LEN);
+	info->csum_start = (uint16_t)(f->l4 - l3);
 	info->csum_offset = f->udp ? 6 : 16;
 	info->csum = FRAME_CSUM_PARTIAL;
 }
@@ -190,7 +189,7 @@ static void emit_flow(struct eth_gro *g, unsigned int i)
 	struct eth_frame frame;
 
 	if (f->frame.n > 1)
-		finish(f);
+		finish(f, g->head.len);
 	frame = f->frame;
 	*f = g->flow[--g->n];
 	g->emit(g->ctx, &frame);
@@ -239,7 +238,7 @@ static void start(struct eth_gro *g, const struct cand *c, struct pkt *p)
 		.l4 = (uint8_t)c->l4,
 		.ipv6 = c->ipv6,
 		.udp = c->udp,
-		.ip_id = c->ipv6 ? 0 : (uint16_t)(be16_at(c->h + ETH_LEN + 4) + 1),
+		.ip_id = c->ipv6 ? 0 : (uint16_t)(be16_at(c->h + c->l3 + 4) + 1),
 	};
 	p->next = NULL;
 	if (!f->udp)
@@ -253,7 +252,7 @@ void eth_gro_add(struct eth_gro *g, struct pkt *p)
 	struct cand c;
 	bool ok;
 
-	if (!parse(&c, p)) {
+	if (!parse(g, &c, p)) {
 		/* ARP and fragments are rare, and emitting all flows is the simplest way to keep the order. */
 		eth_gro_flush(g);
 		emit_one(g, p);

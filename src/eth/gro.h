@@ -23,15 +23,21 @@
 #define ETH_GRO_SEGS PKT_BATCH /* packets of one super-frame */
 #define ETH_FRAME_PARTS (3 * PKT_BATCH)
 
+/* Form of the link header with which frames begin */
+struct eth_head {
+	uint8_t len; /* octets before the IP header */
+	uint8_t type_at; /* offset of the ethertype */
+};
+
 /*
- * A frame for the TAP: a chain of packets by pkt->next. The first packet has the Ethernet, IP and
+ * A frame for the TAP: a chain of packets by pkt->next. The first packet has the link, IP and
  * L4 headers, and its struct frame_info has the values for the virtio-net header (csum_start counts
  * from the IP header). The others have payload only.
  */
 struct eth_frame {
 	struct pkt *first;
 	unsigned int n; /* number of packets in the chain */
-	uint32_t len; /* octets of the frame, Ethernet header included */
+	uint32_t len; /* octets of the frame, link header included */
 };
 
 /* Takes the chain of @f: the function frees it by eth_frame_free(). */
@@ -42,7 +48,7 @@ struct eth_gro_flow {
 	struct pkt *last;
 	uint32_t next_seq; /* TCP sequence number that the next packet must have */
 	/*
-	 * octets of payload in the first packet; octets of headers, Ethernet's included; IPv4
+	 * octets of payload in the first packet; octets of headers, the link's included; IPv4
 	 * identification that the next packet must have
 	 */
 	uint16_t mss, hlen, ip_id;
@@ -53,14 +59,16 @@ struct eth_gro_flow {
 struct eth_gro {
 	struct eth_gro_flow flow[ETH_GRO_FLOWS];
 	unsigned int n;
+	struct eth_head head; /* link header of all packets */
 	bool tcp, udp; /* kinds of super-frames that the TAP accepts */
 	eth_emit_fn *emit;
 	void *ctx;
 };
 
-void eth_gro_init(struct eth_gro *g, bool tcp, bool udp, eth_emit_fn *emit, void *ctx);
+void eth_gro_init(struct eth_gro *g, const struct eth_head *head, bool tcp, bool udp,
+		  eth_emit_fn *emit, void *ctx);
 
-/* eth_gro_add() - Take a packet that starts with its Ethernet header (contiguous in hdr[]) */
+/* eth_gro_add() - Take a packet that starts with its link header (contiguous in hdr[]) */
 void eth_gro_add(struct eth_gro *g, struct pkt *p);
 
 /* eth_gro_flush() - Emit all super-frames, as at the end of each batch */

@@ -36,10 +36,10 @@ void eth_held_add(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now)
 
 static void release(struct eth_if *e, ns_t now)
 {
-	static const uint8_t group_mac[6] = { 1 };
+	static const struct eth_dst group = { .to = ETH_TO_GROUP };
 	struct eth_held h = held_take(e);
 	struct ipoib_tx t = { .pkt = h.pkt, .ethertype = h.ethertype };
-	enum eth_drop why = eth_ip_dst(e, &t, group_mac);
+	enum eth_drop why = eth_ip_dst(e, &t, &group, now);
 
 	if (why)
 		eth_drop(e, why, t.pkt);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <string.h>
 
 #include "eth/priv.h"
@@ -16,22 +17,22 @@
  * permits, becomes a request for the sender's own address, which is the other form of an announcement.
  */
 
-static const uint8_t unset[2][6] = { { 0 }, { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff } };
-
-static bool is_unset(const uint8_t mac[6])
-{
-	return eth_mac_equal(mac, unset[0]) || eth_mac_equal(mac, unset[1]);
-}
-
-/* The values of the port that @mac stands for: our own, or those that the peer advertised. 0 or -ENOENT */
-static int port_of_mac(const struct eth_if *e, const uint8_t mac[6], struct nd_port *ret)
+/* The values of the port that @hw stands for: our own, or those that the peer advertised. 0 or -ENOENT */
+static int port_of(const struct eth_if *e, const uint8_t *hw, struct nd_port *ret)
 {
 	struct ipoib_lladdr a;
-	int status = eth_mac_to_lladdr(e, mac, &a);
+	int status = e->shape->lladdr(e, hw, &a);
 
 	if (!status)
 		*ret = ipoib_nd_port(e->cfg.link, &a);
 	return status;
+}
+
+static bool is_ours(const struct eth_if *e, const uint8_t *hw)
+{
+	struct ipoib_lladdr a;
+
+	return !e->shape->lladdr(e, hw, &a) && eth_lladdr_is_local(e, &a);
 }
 
 /* Keeps what a request says of its sender, because the reply repeats it, whether or not packets to that port use it. */
@@ -48,7 +49,7 @@ static void copy_asker(const struct ipoib_neigh *n, struct nd_port *ret)
 {
 	const struct eth_peer *p = n->user;
 
-	if (!p->asked)
+	if (!p || !p->asked)
 		return;
 	ret->qkey = p->asked_qkey;
 	ret->eui64 = p->asked_eui64;
@@ -56,15 +57,14 @@ static void copy_asker(const struct ipoib_neigh *n, struct nd_port *ret)
 
 /* The kernel answers: the sender of its ARP reply becomes the target in IBARP. */
 static bool reply_to_link(struct eth_if *e, struct ipoib_tx *t, const struct arp_pkt *a,
-			  struct ibarp_pkt *ret)
+			  struct ibarp_pkt *ret, ns_t now)
 {
 	t->dst = IPOIB_DST_NEIGH;
-	t->neigh = eth_peer_by_mac(e, a->tha);
+	t->neigh = e->shape->neigh(e, a->tha, now);
 	ret->op = ARP_OP_REPLY;
 	memcpy(ret->spa, a->tpa, sizeof(ret->spa));
 	memcpy(ret->tpa, a->spa, sizeof(ret->tpa));
-	if (!t->neigh || port_of_mac(e, a->tha, &ret->sender) ||
-	    port_of_mac(e, a->sha, &ret->target))
+	if (!t->neigh || port_of(e, a->tha, &ret->sender) || port_of(e, a->sha, &ret->target))
 		return false;
 	copy_asker(t->neigh, &ret->sender);
 	return true;
@@ -78,31 +78,31 @@ static bool request_to_link(struct eth_if *e, struct ipoib_tx *t, const struct a
 	ret->op = ARP_OP_REQUEST;
 	memcpy(ret->spa, a->spa, sizeof(ret->spa));
 	memcpy(ret->tpa, a->op == ARP_OP_REPLY ? a->spa : a->tpa, sizeof(ret->tpa));
-	return !port_of_mac(e, a->sha, &ret->sender);
+	return !port_of(e, a->sha, &ret->sender);
 }
 
 static bool to_link(struct eth_if *e, struct ipoib_tx *t, const struct arp_pkt *a,
-		    struct ibarp_pkt *ret)
+		    struct ibarp_pkt *ret, ns_t now)
 {
 	if (a->op == ARP_OP_REQUEST)
 		return request_to_link(e, t, a, ret);
 	if (a->op != ARP_OP_REPLY)
 		return false;
-	if (is_unset(a->tha) || eth_mac_is_local(e, a->tha))
+	if (eth_hw_is_unset(e, a->tha) || is_ours(e, a->tha))
 		return request_to_link(e, t, a, ret);
-	return reply_to_link(e, t, a, ret);
+	return reply_to_link(e, t, a, ret, now);
 }
 
-struct pkt *eth_ibarp_to_link(struct eth_if *e, struct ipoib_tx *t, enum eth_drop *why)
+struct pkt *eth_ibarp_to_link(struct eth_if *e, struct ipoib_tx *t, ns_t now, enum eth_drop *why)
 {
-	uint8_t in[ARP_ETHER_LEN], out[IBARP_LEN];
+	uint8_t in[ARP_IPOIB_LEN], out[IBARP_LEN];
 	struct ibarp_pkt ib = { 0 };
 	struct arp_pkt a;
 	struct pkt *p;
 
 	*why = ETH_DROP_ARP;
-	if (arp_decode(&a, in, pkt_copy_out(t->pkt, 0, in, sizeof(in))) || a.hrd != ARP_HRD_ETHER ||
-	    !to_link(e, t, &a, &ib))
+	if (arp_decode(&a, in, pkt_copy_out(t->pkt, 0, in, sizeof(in))) ||
+	    a.hrd != e->shape->arp_hrd || !to_link(e, t, &a, &ib, now))
 		return NULL;
 	ibarp_encode(out, &ib);
 	*why = ETH_DROP_NO_MEM;
@@ -111,48 +111,52 @@ struct pkt *eth_ibarp_to_link(struct eth_if *e, struct ipoib_tx *t, enum eth_dro
 	return p;
 }
 
-/* The asking port's MAC in an answer to it: ours, or that of a peer that we know; else zero, which the kernel ignores. */
-static void asker_mac(struct eth_if *e, const struct nd_port *port, uint8_t ret[6])
-{
-	const uint8_t *mac = eth_local_mac(e, &port->lladdr);
-	struct ipoib_neigh *n;
-
-	if (!mac) {
-		n = ipoib_neigh_find(e->cfg.link, &port->lladdr);
-		mac = n ? eth_peer_mac(e, n) : NULL;
-	}
-	memcpy(ret, mac ? mac : unset[0], 6);
-}
-
 /*
  * Learns the address of a port: of the sender from every request, whoever is asked (§6.1), and of the target from every
- * reply. The MAC that stands for this port becomes the sender's in ARP.
+ * reply. The hardware address that stands for this port becomes the sender's in ARP. *ret_n: NULL if the port is ours
  */
 static enum eth_drop learn(struct eth_if *e, const struct ipoib_rx *r, const struct nd_port *port,
-			   bool probe, uint8_t ret[6], ns_t now)
+			   uint8_t *ret, struct ipoib_neigh **ret_n, ns_t now)
 {
-	struct ipoib_neigh *n;
+	int err = e->shape->hw(e, &port->lladdr, ret, ret_n, now);
 
-	if (eth_lladdr_to_mac(e, &port->lladdr, ret, now, false))
-		return ETH_DROP_RX_ARP;
-	n = eth_peer_by_mac(e, ret);
-	if (!n)
-		return ETH_DROP_NONE;
-	if (ipoib_neigh_said(n, r->src, port))
-		return ETH_DROP_RX_QKEY;
-	if (probe)
-		ipoib_neigh_probe(n, now);
+	if (!err && *ret_n)
+		err = eth_peer_said(e, *ret_n, r->src, port);
+	if (err)
+		return err == -EKEYREJECTED ? ETH_DROP_RX_QKEY : ETH_DROP_RX_ARP;
 	return ETH_DROP_NONE;
 }
 
-static enum eth_drop learn_asker(struct eth_if *e, const struct ipoib_rx *r,
-				 const struct nd_port *port, uint8_t ret[6], ns_t now)
+static enum eth_drop request_from_link(struct eth_if *e, const struct ipoib_rx *r,
+				       const struct ibarp_pkt *ib, struct arp_pkt *ret, ns_t now)
 {
-	enum eth_drop why = learn(e, r, port, false, ret, now);
-	struct ipoib_neigh *n = why ? NULL : eth_peer_by_mac(e, ret);
+	struct ipoib_neigh *n;
+	enum eth_drop why = learn(e, r, &ib->sender, ret->sha, &n, now);
 
-	if (n)
-		note_asker(n, port);
+	memcpy(ret->spa, ib->spa, sizeof(ret->spa));
+	memcpy(ret->tpa, ib->tpa, sizeof(ret->tpa));
+	if (!why && n)
+		note_asker(n, &ib->sender);
+	return why;
+}
+
+/*
+ * The asking port's address in an answer to it is that of us or of a peer that we know. For any other port it is zero, or its
+ * link-layer address, which the kernel ignores.
+ */
+static enum eth_drop reply_from_link(struct eth_if *e, const struct ipoib_rx *r,
+				     const struct ibarp_pkt *ib, struct arp_pkt *ret, ns_t now)
+{
+	struct ipoib_neigh *n;
+	enum eth_drop why;
+
+	memcpy(ret->spa, ib->tpa, sizeof(ret->spa));
+	memcpy(ret->tpa, ib->spa, sizeof(ret->tpa));
+	e->shape->target(e, &ib->sender.lladdr, false, ret->tha, now);
+	why = learn(e, r, &ib->target, ret->sha, &n, now);
+	/* Traffic follows a reply to us, so the path to the target is resolved now. */
+	if (!why && n && eth_lladdr_is_local(e, &ib->sender.lladdr))
+		ipoib_neigh_probe(n, now);
 	return why;
 }
 
@@ -160,25 +164,20 @@ static enum eth_drop from_link(struct eth_if *e, const struct ipoib_rx *r,
 			       const struct ibarp_pkt *ib, struct arp_pkt *ret, ns_t now)
 {
 	ret->op = ib->op;
-	if (ib->op == ARP_OP_REQUEST) {
-		memcpy(ret->spa, ib->spa, sizeof(ret->spa));
-		memcpy(ret->tpa, ib->tpa, sizeof(ret->tpa));
-		return learn_asker(e, r, &ib->sender, ret->sha, now);
-	}
-	memcpy(ret->spa, ib->tpa, sizeof(ret->spa));
-	memcpy(ret->tpa, ib->spa, sizeof(ret->tpa));
-	asker_mac(e, &ib->sender, ret->tha);
-	/* Traffic follows a reply to us, so the path to the target is resolved now. */
-	return learn(e, r, &ib->target, eth_mac_is_local(e, ret->tha), ret->sha, now);
+	return ib->op == ARP_OP_REQUEST ? request_from_link(e, r, ib, ret, now)
+					: reply_from_link(e, r, ib, ret, now);
 }
 
 struct pkt *eth_ibarp_from_link(struct eth_if *e, const struct ipoib_rx *r, ns_t now,
 				enum eth_drop *why)
 {
-	uint8_t in[IBARP_LEN], out[ARP_ETHER_LEN];
-	struct arp_pkt a = { .hrd = ARP_HRD_ETHER, .pro = ETH_P_IPV4, .hln = 6, .pln = 4 };
+	uint8_t in[IBARP_LEN], out[ARP_IPOIB_LEN];
+	struct arp_pkt a = {
+		.hrd = e->shape->arp_hrd, .pro = ETH_P_IPV4, .hln = e->shape->alen, .pln = 4
+	};
 	struct ibarp_pkt ib;
 	struct pkt *p;
+	size_t len;
 
 	*why = ETH_DROP_RX_ARP;
 	if (ibarp_decode(&ib, in, pkt_copy_out(r->pkt, 0, in, sizeof(in))))
@@ -186,9 +185,9 @@ struct pkt *eth_ibarp_from_link(struct eth_if *e, const struct ipoib_rx *r, ns_t
 	*why = from_link(e, r, &ib, &a, now);
 	if (*why)
 		return NULL;
-	arp_encode(out, &a);
+	len = arp_encode(out, &a);
 	*why = ETH_DROP_NO_MEM;
-	p = pkt_from_data(e->cfg.pool, out, sizeof(out));
+	p = pkt_from_data(e->cfg.pool, out, len);
 	e->stats.arp_rx += p != NULL;
 	return p;
 }

@@ -9,9 +9,9 @@
 #include "wire/nd.h"
 
 /*
- * Neighbour Discovery: options with a source or target link-layer address are rewritten between 8
- * octets (a MAC) and the form of the link's profile (RFC 4391 §9.3: 24 octets, two of them zero and
- * 20 of address). Payload length and checksum are adjusted. A message with a wrong checksum is
+ * Neighbour Discovery: options with a source or target link-layer address are rewritten between the
+ * kernel's form (8 octets with a MAC; 24 octets, two of them zero and 20 of address) and that of the link's profile
+ * (RFC 4391 §9.3: the same 24 octets). Payload length and checksum are adjusted. A message with a wrong checksum is
  * dropped, since rewriting would give it a right one.
  */
 
@@ -67,14 +67,30 @@ static bool leaves_out(const struct rewrite *w, const struct nd_port *port)
 	return w->out[IPV6_LEN] == ICMP6_REDIRECT && w->e->profile->nd.has_lid && !port->lid;
 }
 
+/*
+ * Some senders (dnsmasq, in router advertisements) put the two zero octets of RFC 4391's option behind
+ * the address. Decoded by the RFC, this would be the address of no port. The place of the link's subnet prefix shows where
+ * the address begins.
+ */
+static bool is_early(const struct eth_if *e, const struct nd_opt *o)
+{
+	uint64_t prefix = ib_gid_prefix(&e->own.gid);
+	const uint8_t *gid = o->data + 8;
+
+	return o->len == ND_OPT_LLADDR_IPOIB && e->has_own && be64_at(gid) != prefix &&
+	       be64_at(gid - 2) == prefix && !be16_at(o->data + 2 + IPOIB_ALEN);
+}
+
 static int lladdr_to_link(struct rewrite *w, const struct nd_opt *o)
 {
 	const struct ipoib_nd_form *nd = &w->e->profile->nd;
+	const struct eth_shape_ops *s = w->e->shape;
 	uint8_t opt[IPOIB_ND_OPT_MAX];
+	const uint8_t *hw = o->data + 2 + (is_early(w->e, o) ? 0 : s->nd_pad);
 	struct ipoib_lladdr a;
 	struct nd_port port;
 
-	if (o->len != ND_OPT_LLADDR_ETHER || eth_mac_to_lladdr(w->e, o->data + 2, &a))
+	if (o->len != eth_nd_opt_len(s) || s->lladdr(w->e, hw, &a))
 		return -EINVAL;
 	port = ipoib_nd_port(w->e->cfg.link, &a);
 	if (leaves_out(w, &port))
@@ -83,50 +99,42 @@ static int lladdr_to_link(struct rewrite *w, const struct nd_opt *o)
 	return put(w, opt, nd->len);
 }
 
-/*
- * Some senders (dnsmasq, in router advertisements) put the two zero octets of RFC 4391's option behind
- * the address. Decoded by the RFC, this would be the address of no port. The place of the link's subnet prefix shows where
- * the address begins.
- */
 static int lladdr_decode(const struct eth_if *e, struct nd_port *ret, const struct nd_opt *o)
 {
-	uint64_t prefix = ib_gid_prefix(&e->own.gid);
-	struct ipoib_lladdr early;
 	int err = e->profile->nd.decode(ret, o);
 
-	if (err || !e->has_own || o->len != ND_OPT_LLADDR_IPOIB ||
-	    ib_gid_prefix(&ret->lladdr.gid) == prefix || be16_at(o->data + 2 + IPOIB_ALEN) ||
-	    ipoib_lladdr_decode(&early, o->data + 2, IPOIB_ALEN))
-		return err;
-	if (ib_gid_prefix(&early.gid) == prefix)
-		ret->lladdr = early;
-	return 0;
+	if (!err && is_early(e, o))
+		ipoib_lladdr_decode(&ret->lladdr, o->data + 2, IPOIB_ALEN);
+	return err;
 }
 
-/* Finds the MAC of the port, and keeps what the option says of it, before a packet is sent to it. */
-static int peer_mac(struct rewrite *w, const struct nd_port *port, uint8_t ret[6])
+/* Finds the kernel's address of the port, and keeps what the option says of it, before a packet is sent to it. */
+static int peer_hw(struct rewrite *w, const struct nd_port *port, uint8_t *ret)
 {
 	struct ipoib_neigh *n;
+	int err = w->e->shape->hw(w->e, &port->lladdr, ret, &n, w->now);
 
-	if (eth_lladdr_to_mac(w->e, &port->lladdr, ret, w->now, false))
-		return -EINVAL;
-	n = eth_peer_by_mac(w->e, ret);
-	if (n && port->has_qkey && ipoib_neigh_said(n, w->src, port))
-		return -EKEYREJECTED;
-	if (n && w->probe)
+	if (!err && n)
+		err = eth_peer_said(w->e, n, w->src, port);
+	if (!err && n && w->probe)
 		ipoib_neigh_probe(n, w->now);
-	return 0;
+	return err;
 }
 
 static int lladdr_from_link(struct rewrite *w, const struct nd_opt *o)
 {
-	uint8_t opt[ND_OPT_LLADDR_ETHER] = { o->type, 1 };
+	const struct eth_shape_ops *s = w->e->shape;
+	unsigned int len = eth_nd_opt_len(s);
+	uint8_t opt[ETH_ND_OPT_MAX] = { o->type, (uint8_t)(len / 8) };
 	struct nd_port port;
 	int err = lladdr_decode(w->e, &port, o);
 
+	/* In options of other forms this octet has another meaning. */
+	if (o->len != ND_OPT_LLADDR_IPOIB)
+		port.lladdr.flags = 0;
 	if (!err)
-		err = peer_mac(w, &port, opt + 2);
-	return err ? err : put(w, opt, sizeof(opt));
+		err = peer_hw(w, &port, opt + 2 + s->nd_pad);
+	return err ? err : put(w, opt, len);
 }
 
 /*

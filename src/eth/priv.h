@@ -8,24 +8,27 @@
 #include "eth/eth.h"
 #include "eth/group.h"
 #include "eth/held.h"
+#include "eth/peer.h"
 #include "eth/send.h"
+#include "eth/shape.h"
 #include "eth/station.h"
 #include "eth/token.h"
 #include "util/pace.h"
 
-#define ETH_HLEN_ 14
 #define ETH_MTU_LINES_EVERY NS_SEC(60)
 
 struct eth_if {
 	struct eth_if_cfg cfg;
+	const struct eth_shape_ops *shape;
 	const struct ipoib_profile *profile; /* that of the link */
 	const struct eth_ops *ops;
 	void *ctx;
 	uint8_t mac[6];
 	struct ipoib_lladdr own;
 	bool has_own; /* .mac and .own are valid */
-	bool up; /* the TAP is up */
+	bool up; /* the network device is up */
 	ns_t now; /* time of the last call */
+	struct list peers; /* struct eth_peer.link */
 	struct eth_tokens tokens;
 	struct eth_stations stations;
 	struct eth_groups groups;
@@ -59,7 +62,7 @@ void eth_drop(struct eth_if *e, enum eth_drop why, struct pkt *p);
 struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why);
 struct pkt *eth_arp_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth_drop *why);
 /* eth_ibarp_to_link() - The kernel's ARP message t->pkt becomes one of IBARP; also sets the destination in @t */
-struct pkt *eth_ibarp_to_link(struct eth_if *e, struct ipoib_tx *t, enum eth_drop *why);
+struct pkt *eth_ibarp_to_link(struct eth_if *e, struct ipoib_tx *t, ns_t now, enum eth_drop *why);
 struct pkt *eth_ibarp_from_link(struct eth_if *e, const struct ipoib_rx *r, ns_t now,
 				enum eth_drop *why);
 /* eth_nd_type() - ICMPv6 type if the IPv6 packet is an ND message (RFC 4861: hop limit 255), else 0 */
@@ -70,7 +73,7 @@ struct pkt *eth_nd_from_link(struct eth_if *e, struct pkt *p, const struct ipoib
 
 /* --- tx.c */
 
-/* eth_ip_dst() - Fill in the destination of an IP packet in a frame to @mac. ETH_DROP_NONE or a reason */
-enum eth_drop eth_ip_dst(struct eth_if *e, struct ipoib_tx *t, const uint8_t mac[6]);
+/* eth_ip_dst() - Fill in the destination of an IP packet in a frame to @dst. ETH_DROP_NONE or a reason */
+enum eth_drop eth_ip_dst(struct eth_if *e, struct ipoib_tx *t, const struct eth_dst *dst, ns_t now);
 
 #endif

@@ -17,10 +17,11 @@
  */
 
 #define MAX_RESP 10 /* tenths of a second */
+#define ETHER_HLEN 14
 #define QRV 2 /* robustness, RFC 3376 §4.1.6 */
 #define QQIC 125 /* s */
 
-static const uint8_t nobody[6] = { 0x06 }; /* MAC of an unknown sender, as in rx.c */
+static const uint8_t nobody[6] = { 0x06 }; /* MAC of an unknown sender, as in ether.c */
 
 /* query4() fills in the checksum, octets 10 and 11. */
 static const uint8_t ip4_header[24] = {
@@ -66,13 +67,13 @@ static size_t query6(uint8_t *b)
 
 static void ask(struct eth_if *e, const uint8_t mac[6], uint16_t type, size_t (*make)(uint8_t *b))
 {
-	uint8_t b[ETH_HLEN_ + sizeof(ip6_header) + sizeof(mld)];
+	uint8_t b[ETHER_HLEN + sizeof(ip6_header) + sizeof(mld)];
 	struct eth_frame f = { .n = 1 };
 
 	memcpy(b, mac, 6);
 	memcpy(b + 6, nobody, 6);
 	be16_put(b + 12, type);
-	f.len = (uint32_t)(ETH_HLEN_ + make(b + ETH_HLEN_));
+	f.len = (uint32_t)(ETHER_HLEN + make(b + ETHER_HLEN));
 	f.first = pkt_from_data(e->cfg.pool, b, f.len);
 	if (!f.first)
 		return; /* the next query follows within ETH_QUERY_PERIOD */

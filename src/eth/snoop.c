@@ -34,7 +34,7 @@ bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now)
 		return false;
 	if (!eth_report_parse(ip, pkt_copy_out(p, 0, ip, sizeof(ip)), on_report, &s))
 		return false;
-	if (!frame_info(p)->station && eth_groups_of(e, 0)) {
+	if (e->shape->stations && !frame_info(p)->station && eth_groups_of(e, 0)) {
 		/*
 		 * The report may come from a bridge with the interface's MAC. If the group is not in the
 		 * kernel's list by the next query to this MAC, the query is sent (station.c).

@@ -25,7 +25,7 @@
  */
 
 static const uint8_t zero[6], broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
-static const uint8_t unknown_sender[6] = { 0x06 }; /* MAC for unknown senders, see rx.c */
+static const uint8_t unknown_sender[6] = { 0x06 }; /* MAC for unknown senders, see ether.c */
 
 struct eth_station *eth_station_by_mac(const struct eth_if *e, const uint8_t mac[6])
 {
@@ -64,6 +64,11 @@ const uint8_t *eth_local_mac(const struct eth_if *e, const struct ipoib_lladdr *
 		if (e->stations.slot[i] && e->stations.slot[i]->qpn == a->qpn)
 			return e->stations.slot[i]->mac;
 	return NULL;
+}
+
+bool eth_lladdr_is_local(const struct eth_if *e, const struct ipoib_lladdr *a)
+{
+	return eth_local_mac(e, a) != NULL;
 }
 
 /* --- opening, ageing and closing stations */

@@ -2,7 +2,7 @@
 #ifndef ETH_STATION_H
 #define ETH_STATION_H
 
-/* Stations: other MACs behind the TAP, each with a queue pair of its own. */
+/* Ethernet shape. Stations: other MACs behind the TAP, each with a queue pair of its own. */
 
 #include "eth/eth.h"
 
@@ -56,6 +56,8 @@ struct eth_station *eth_station_by_mac(const struct eth_if *e, const uint8_t mac
 bool eth_mac_is_local(const struct eth_if *e, const uint8_t mac[6]);
 /* eth_local_mac() - MAC of a link-layer address of ours (own or station's); NULL: it is not ours */
 const uint8_t *eth_local_mac(const struct eth_if *e, const struct ipoib_lladdr *a);
+/* eth_lladdr_is_local() - Is @a, whatever its flags are, the interface's own address, or a station's? */
+bool eth_lladdr_is_local(const struct eth_if *e, const struct ipoib_lladdr *a);
 
 /* --- query.c */
 

@@ -2,7 +2,6 @@
 #include "eth/token.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "eth/priv.h"
@@ -78,55 +77,31 @@ static bool choose_token(struct eth_if *e, struct eth_peer *p)
 	return false;
 }
 
-const uint8_t *eth_peer_mac(struct eth_if *e, struct ipoib_neigh *n)
+bool eth_token_init(struct eth_if *e, struct eth_peer *p)
 {
-	struct eth_peer *p = n->user;
-
-	if (p)
-		return p->mac;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return NULL;
-	p->neigh = n;
-	if (!choose_token(e, p) || htab_add(&e->tokens.peers, &p->by_mac, eth_mac_hash(p->mac))) {
-		free(p);
-		return NULL;
-	}
-	ipoib_neigh_hold(n);
-	n->user = p;
-	memcpy(n->token, p->mac, sizeof(n->token));
-	n->has_token = true;
-	return p->mac;
+	if (!choose_token(e, p) || htab_add(&e->tokens.peers, &p->by_mac, eth_mac_hash(p->mac)))
+		return false;
+	memcpy(p->neigh->token, p->mac, sizeof(p->neigh->token));
+	p->neigh->has_token = true;
+	return true;
 }
 
-static void peer_free(struct eth_if *e, struct eth_peer *p)
+void eth_token_fini(struct eth_if *e, struct eth_peer *p)
 {
 	htab_del(&e->tokens.peers, &p->by_mac);
-	p->neigh->user = NULL;
 	p->neigh->has_token = false;
-	ipoib_neigh_put(p->neigh);
-	free(p);
 }
 
-void eth_peer_gone(struct eth_if *e, struct ipoib_neigh *n)
+void eth_token_gone(struct eth_if *e, const struct eth_peer *p)
 {
-	struct eth_peer *p = n->user;
-
-	if (!p)
-		return;
 	e->ops->neigh_gone(e->ctx, p->mac);
-	peer_free(e, p);
 }
 
-void eth_tokens_fini(struct eth_if *e)
+const uint8_t *eth_peer_mac(struct eth_if *e, struct ipoib_neigh *n)
 {
-	struct hlink *n = htab_each(&e->tokens.peers, NULL), *next;
+	const struct eth_peer *p = eth_peer_get(e, n);
 
-	for (; n; n = next) {
-		next = htab_each(&e->tokens.peers, n);
-		peer_free(e, container_of(n, struct eth_peer, by_mac));
-	}
-	htab_fini(&e->tokens.peers);
+	return p ? p->mac : NULL;
 }
 
 void eth_token_unknown(struct eth_if *e, const uint8_t mac[6], ns_t now)
@@ -149,10 +124,10 @@ void eth_token_unknown(struct eth_if *e, const uint8_t mac[6], ns_t now)
 	e->ops->neigh_gone(e->ctx, mac);
 }
 
-int eth_mac_to_lladdr(const struct eth_if *e, const uint8_t mac[6], struct ipoib_lladdr *ret)
+int eth_mac_to_lladdr(const struct eth_if *e, const uint8_t *mac, struct ipoib_lladdr *ret)
 {
 	struct eth_station *st;
-	struct ipoib_neigh *n;
+	struct eth_peer *p;
 
 	if (e->has_own && eth_mac_equal(mac, e->mac)) {
 		*ret = e->own;
@@ -163,29 +138,25 @@ int eth_mac_to_lladdr(const struct eth_if *e, const uint8_t mac[6], struct ipoib
 		*ret = (struct ipoib_lladdr){ .qpn = st->qpn, .gid = e->own.gid };
 		return 0;
 	}
-	n = eth_peer_by_mac(e, mac);
-	if (!n)
+	*ret = (struct ipoib_lladdr){ 0 };
+	p = peer_find(e, mac);
+	if (!p)
 		return -ENOENT;
-	*ret = n->lladdr;
+	*ret = p->neigh->lladdr;
+	ret->flags = p->flags;
 	return 0;
 }
 
-int eth_lladdr_to_mac(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t ret[6], ns_t now,
-		      bool probe)
+int eth_lladdr_to_mac(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t *ret,
+		      struct ipoib_neigh **ret_n, ns_t now)
 {
 	const uint8_t *mac = eth_local_mac(e, a);
-	struct ipoib_neigh *n;
 
-	if (mac) {
-		memcpy(ret, mac, 6);
-		return 0;
-	}
-	n = ipoib_neigh_get(e->cfg.link, a, now);
-	mac = n ? eth_peer_mac(e, n) : NULL;
+	*ret_n = mac ? NULL : ipoib_neigh_get(e->cfg.link, a, now);
+	if (*ret_n)
+		mac = eth_peer_mac(e, *ret_n);
 	if (!mac)
 		return -ENOBUFS;
 	memcpy(ret, mac, 6);
-	if (probe)
-		ipoib_neigh_probe(n, now);
 	return 0;
 }

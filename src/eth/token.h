@@ -2,24 +2,12 @@
 #ifndef ETH_TOKEN_H
 #define ETH_TOKEN_H
 
-/* Tokens: the MACs that stand for link-layer addresses of peers in the kernel. */
+/* Ethernet shape. Tokens: the MACs that stand for link-layer addresses of peers in the kernel. */
 
-#include "eth/eth.h"
+#include "eth/peer.h"
 
 #define ETH_UNKNOWN_SLOTS 16 /* unknown tokens remembered, so that each is reported once a second */
 #define ETH_UNKNOWN_RATE 64 /* unknown tokens reported per second, all together */
-
-/* The token of one peer. It is the .user of its neighbour, on which it holds a reference. */
-struct eth_peer {
-	struct hlink by_mac; /* in eth_tokens.peers */
-	struct ipoib_neigh *neigh;
-	uint8_t mac[6]; /* the token */
-	uint8_t flags; /* reserved octet of the peer's address, as its last ARP message had it */
-	/* true if the peer has asked by IBARP; the next two are from its last request */
-	bool asked;
-	uint32_t asked_qkey;
-	uint64_t asked_eui64;
-};
 
 /*
  * MACs to which a frame was sent although they are no token. Each is reported to the owner, who deletes the
@@ -45,22 +33,17 @@ struct eth_tokens {
 struct ipoib_neigh *eth_peer_by_mac(const struct eth_if *e, const uint8_t mac[6]);
 /* eth_peer_mac() - Token of a neighbour, made on first use; NULL: out of memory */
 const uint8_t *eth_peer_mac(struct eth_if *e, struct ipoib_neigh *n);
-/* eth_peer_gone() - The link gives the neighbour up: report its token and forget it */
-void eth_peer_gone(struct eth_if *e, struct ipoib_neigh *n);
-/* eth_tokens_fini() - Forget all tokens, without a report */
-void eth_tokens_fini(struct eth_if *e);
+/* eth_token_init(), eth_token_fini() - Give a peer a token, and take it back. Return: false: out of memory */
+bool eth_token_init(struct eth_if *e, struct eth_peer *p);
+void eth_token_fini(struct eth_if *e, struct eth_peer *p);
+/* eth_token_gone() - Report that the peer's token stands for nobody from now on */
+void eth_token_gone(struct eth_if *e, const struct eth_peer *p);
 /* eth_token_unknown() - A frame was sent to @mac, which is no token: report it, within the limits above */
 void eth_token_unknown(struct eth_if *e, const uint8_t mac[6], ns_t now);
 
-/* eth_mac_to_lladdr() - Link-layer address for our own MAC, a station's MAC or a token. 0; -ENOENT */
-int eth_mac_to_lladdr(const struct eth_if *e, const uint8_t mac[6], struct ipoib_lladdr *ret);
-/*
- * eth_lladdr_to_mac() - MAC of a link-layer address; a peer that was not known becomes a neighbour
- * @probe:	resolve the path to the peer now, since traffic to it will follow
- *
- * Return: 0; -ENOBUFS: @a is no unicast address, or there is no room for one more neighbour
- */
-int eth_lladdr_to_mac(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t ret[6], ns_t now,
-		      bool probe);
+/* eth_mac_to_lladdr(), eth_lladdr_to_mac() - eth_shape_ops.lladdr and .hw: our own MAC, a station's MAC, or a token */
+int eth_mac_to_lladdr(const struct eth_if *e, const uint8_t *mac, struct ipoib_lladdr *ret);
+int eth_lladdr_to_mac(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t *ret,
+		      struct ipoib_neigh **ret_n, ns_t now);
 
 #endif

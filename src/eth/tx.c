@@ -8,8 +8,6 @@
 #define ETH_TYPE_QINQ 0x88a8
 #define ETH_TYPE_LLDP 0x88cc
 
-static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
-
 static enum eth_drop check_type(const struct eth_if *e, uint16_t type)
 {
 	if (type < ETH_TYPE_MIN)
@@ -21,13 +19,11 @@ static enum eth_drop check_type(const struct eth_if *e, uint16_t type)
 	return e->profile->encap.carries(type) ? ETH_DROP_NONE : ETH_DROP_TYPE;
 }
 
-static enum eth_drop unicast_dst(struct eth_if *e, struct ipoib_tx *t, const uint8_t mac[6])
+static enum eth_drop unicast_dst(struct eth_if *e, struct ipoib_tx *t, const uint8_t *hw, ns_t now)
 {
 	t->dst = IPOIB_DST_NEIGH;
-	t->neigh = eth_peer_by_mac(e, mac);
-	if (t->neigh)
-		return ETH_DROP_NONE;
-	return eth_mac_is_local(e, mac) ? ETH_DROP_LOCAL : ETH_DROP_TOKEN;
+	t->neigh = e->shape->neigh(e, hw, now);
+	return t->neigh ? ETH_DROP_NONE : e->shape->no_neigh(e, hw, now);
 }
 
 static bool is_ones4(const uint8_t a[4])
@@ -36,34 +32,34 @@ static bool is_ones4(const uint8_t a[4])
 }
 
 /*
- * The group is taken from the IP destination, because the MAC has only 23 or 32 bits of it. An IPv4
- * packet to an address that is no group goes to the broadcast group if the MAC is all ones (directed
- * broadcast, RFC 4391 §5) or the address is 255.255.255.255. A unicast MAC means one receiver,
- * whatever the IP destination is (RFC 6085; a bridge that turns multicast into unicast).
+ * The group is taken from the IP destination, because a MAC has only 23 or 32 bits of it, and the kernel knows no other map from
+ * groups to MGIDs than that of RFC 4391. An IPv4 packet to an address that is no group goes to the broadcast group if the
+ * hardware address is that of all (directed broadcast, RFC 4391 §5) or the IP address is 255.255.255.255. A unicast hardware
+ * address means one receiver, whatever the IP destination is (RFC 6085; a bridge that turns multicast into unicast).
  */
-enum eth_drop eth_ip_dst(struct eth_if *e, struct ipoib_tx *t, const uint8_t mac[6])
+enum eth_drop eth_ip_dst(struct eth_if *e, struct ipoib_tx *t, const struct eth_dst *dst, ns_t now)
 {
 	bool v6 = t->ethertype == ETH_P_IPV6_;
 	unsigned int hlen = v6 ? 40 : 20;
-	const uint8_t *ip = pkt_pull(t->pkt, hlen), *dst;
+	const uint8_t *ip = pkt_pull(t->pkt, hlen), *to;
 
 	if (!ip || ip[0] >> 4 != (v6 ? 6 : 4))
 		return ETH_DROP_SHORT;
-	if (!(mac[0] & 1))
-		return unicast_dst(e, t, mac);
-	dst = ip + (v6 ? 24 : 16);
-	if (v6 ? dst[0] == 0xff : dst[0] >> 4 == 0xe) {
+	if (dst->to == ETH_TO_ONE)
+		return unicast_dst(e, t, dst->hw, now);
+	to = ip + (v6 ? 24 : 16);
+	if (v6 ? to[0] == 0xff : to[0] >> 4 == 0xe) {
 		t->dst = v6 ? IPOIB_DST_MCAST6 : IPOIB_DST_MCAST4;
-		memcpy(t->group, dst, v6 ? 16 : 4);
+		memcpy(t->group, to, v6 ? 16 : 4);
 		return ETH_DROP_NONE;
 	}
-	if (v6 || (!eth_mac_equal(mac, broadcast) && !is_ones4(dst)))
+	if (v6 || (dst->to != ETH_TO_ALL && !is_ones4(to)))
 		return ETH_DROP_MAC_MISMATCH;
 	t->dst = IPOIB_DST_BROADCAST;
 	return ETH_DROP_NONE;
 }
 
-/* Removes the padding of small Ethernet frames, which IPoIB does not carry. */
+/* Removes what follows the IP packet, such as the padding of small Ethernet frames, which IPoIB does not carry. */
 static enum eth_drop trim_padding(struct pkt *p, bool v6)
 {
 	const uint8_t *ip = pkt_pull(p, v6 ? 40 : 20);
@@ -93,32 +89,34 @@ static enum eth_drop replace(struct ipoib_tx *t, struct pkt *p, enum eth_drop wh
 	return ETH_DROP_NONE;
 }
 
-static enum eth_drop arp_out(struct eth_if *e, struct ipoib_tx *t, const uint8_t mac[6])
+static enum eth_drop arp_out(struct eth_if *e, struct ipoib_tx *t, const struct eth_dst *dst,
+			     ns_t now)
 {
 	enum eth_drop why = ETH_DROP_NONE;
 	struct pkt *p;
 
 	if (e->profile->resolve == IPOIB_RESOLVE_IBARP) {
-		p = eth_ibarp_to_link(e, t, &why);
+		p = eth_ibarp_to_link(e, t, now, &why);
 		return replace(t, p, why);
 	}
-	if (mac[0] & 1)
-		t->dst = IPOIB_DST_BROADCAST;
+	if (dst->to == ETH_TO_ONE)
+		why = unicast_dst(e, t, dst->hw, now);
 	else
-		why = unicast_dst(e, t, mac);
+		t->dst = IPOIB_DST_BROADCAST;
 	if (why)
 		return why;
 	p = eth_arp_to_link(e, t->pkt, &why);
 	return replace(t, p, why);
 }
 
-static enum eth_drop ip_out(struct eth_if *e, struct ipoib_tx *t, const uint8_t mac[6], ns_t now)
+static enum eth_drop ip_out(struct eth_if *e, struct ipoib_tx *t, const struct eth_dst *dst,
+			    ns_t now)
 {
 	bool v6 = t->ethertype == ETH_P_IPV6_;
 	enum eth_drop why = trim_padding(t->pkt, v6);
 
 	if (!why)
-		why = eth_ip_dst(e, t, mac);
+		why = eth_ip_dst(e, t, dst, now);
 	if (!why && v6 && eth_nd_type(t->pkt)) {
 		struct pkt *p = eth_nd_to_link(e, t->pkt, &why);
 
@@ -134,24 +132,27 @@ static enum eth_drop ip_out(struct eth_if *e, struct ipoib_tx *t, const uint8_t 
 	return why;
 }
 
-static enum eth_drop classify(struct eth_if *e, struct ipoib_tx *t, uint8_t mac[6], ns_t now)
+static enum eth_drop classify(struct eth_if *e, struct ipoib_tx *t, ns_t now)
 {
-	const uint8_t *h = pkt_pull(t->pkt, ETH_HLEN_);
+	const struct eth_shape_ops *s = e->shape;
+	const uint8_t *h = pkt_pull(t->pkt, s->head.len);
+	struct eth_dst dst;
 	enum eth_drop why;
 
 	if (!h)
 		return ETH_DROP_SHORT;
-	memcpy(mac, h, 6);
-	t->ethertype = be16_at(h + 12);
+	memcpy(dst.hw, h + s->dst_at, s->alen);
+	dst.to = s->to(e, dst.hw);
+	t->ethertype = be16_at(h + s->head.type_at);
 	why = check_type(e, t->ethertype);
-	if (!why && !eth_mac_equal(h + 6, e->mac))
-		why = eth_station_from(e, h + 6, t->pkt, now);
+	if (!why)
+		why = s->from(e, h + s->src_at, t->pkt, now);
 	if (why)
 		return why;
-	pkt_trim_head(t->pkt, ETH_HLEN_);
+	pkt_trim_head(t->pkt, s->head.len);
 	if (t->ethertype == ETH_P_IPV4 || t->ethertype == ETH_P_IPV6_)
-		return ip_out(e, t, mac, now);
-	return arp_out(e, t, mac);
+		return ip_out(e, t, &dst, now);
+	return arp_out(e, t, &dst, now);
 }
 
 void eth_tx(struct eth_if *e, struct pkt **v, unsigned int n, ns_t now)
@@ -161,14 +162,11 @@ void eth_tx(struct eth_if *e, struct pkt **v, unsigned int n, ns_t now)
 
 	e->now = now;
 	for (unsigned int i = 0; i < n; i++) {
-		uint8_t mac[6] = { 0 };
 		enum eth_drop why;
 
 		t[k] = (struct ipoib_tx){ .pkt = v[i] };
 		e->stats.tx_frames++;
-		why = classify(e, &t[k], mac, now);
-		if (why == ETH_DROP_TOKEN)
-			eth_token_unknown(e, mac, now);
+		why = classify(e, &t[k], now);
 		if (why)
 			eth_drop(e, why, t[k].pkt);
 		else if (t[k].pkt)

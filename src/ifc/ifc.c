@@ -24,10 +24,19 @@ static void on_neigh_gone(void *ctx, const uint8_t mac[6])
 	i->ops->neigh_gone(i->ctx, mac);
 }
 
+static void on_lladdr_gone(void *ctx, const struct ipoib_lladdr *a)
+{
+	struct ifc *i = ctx;
+
+	if (i->ops->lladdr_gone)
+		i->ops->lladdr_gone(i->ctx, a);
+}
+
 static const struct eth_ops eth_ops = {
 	.post = ifc_post,
 	.deliver = on_deliver,
 	.neigh_gone = on_neigh_gone,
+	.lladdr_gone = on_lladdr_gone,
 	.station_open = ifc_station_open,
 	.station_close = ifc_station_close,
 };

@@ -135,8 +135,10 @@ struct ifc_ops {
 	struct ifc_send_queue (*send_queue)(void *ctx);
 	/* Discard what waits in the send queue; returns how many packets. Needed with .send_queue */
 	unsigned int (*send_flush)(void *ctx, ns_t now);
-	/* A token is not valid any more: delete the kernel's neighbour entries that name it. */
+	/* Ethernet shape: a token is not valid any more: delete the kernel's neighbour entries that name it. */
 	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
+	/* InfiniBand shape: as in struct eth_ops, or NULL */
+	void (*lladdr_gone)(void *ctx, const struct ipoib_lladdr *a);
 	/* Ethernet shape: the MAC of the network interface */
 	void (*set_mac)(void *ctx, const uint8_t mac[6]);
 	/*

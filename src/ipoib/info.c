@@ -38,6 +38,11 @@ const struct ipoib_profile *ipoib_link_profile(const struct ipoib_link *l)
 	return l->profile;
 }
 
+const ib_gid *ipoib_link_broadcast(const struct ipoib_link *l)
+{
+	return &l->mgid;
+}
+
 unsigned int ipoib_link_ip_mtu(const struct ipoib_link *l)
 {
 	return l->ip_mtu;

@@ -208,6 +208,8 @@ void ipoib_link_info(const struct ipoib_link *l, struct ipoib_link_info *ret);
 /* Single values for the data path. The MTU is 0 before the first join. */
 const struct ipoib_profile *ipoib_link_profile(const struct ipoib_link *l); /* never changes */
 unsigned int ipoib_link_ip_mtu(const struct ipoib_link *l);
+/* MGID of the broadcast group, valid until the next call into the link; zero before it is known */
+const ib_gid *ipoib_link_broadcast(const struct ipoib_link *l);
 bool ipoib_link_is_up(const struct ipoib_link *l); /* UP or REJOINING */
 
 /* --- Actions --- */
@@ -333,6 +335,8 @@ struct ipoib_neigh {
 		rev[2]; /* entries for the DLID of the path, and the SLID last received */
 };
 
+/* ipoib_lladdr_is_unicast() - Whether a port can have the address: neither a group's nor zero, and the QPN of a UD queue pair */
+bool ipoib_lladdr_is_unicast(const struct ipoib_lladdr *a);
 /* ipoib_neigh_get() - Find or make a neighbour; NULL: table full, or @a is no unicast address */
 struct ipoib_neigh *ipoib_neigh_get(struct ipoib_link *l, const struct ipoib_lladdr *a, ns_t now);
 struct ipoib_neigh *ipoib_neigh_find(const struct ipoib_link *l, const struct ipoib_lladdr *a);

@@ -177,13 +177,18 @@ static struct ipoib_neigh *neigh_new(struct ipoib_link *l, const struct ipoib_ll
 	return n;
 }
 
+/* QPNs 0 and 1 are for management, and 0xffffff stands for multicast. */
+bool ipoib_lladdr_is_unicast(const struct ipoib_lladdr *a)
+{
+	return !ib_gid_is_mcast(&a->gid) && !ib_gid_is_zero(&a->gid) && a->qpn > IB_QP1 &&
+	       a->qpn < IB_QPN_MCAST;
+}
+
 struct ipoib_neigh *ipoib_neigh_get(struct ipoib_link *l, const struct ipoib_lladdr *a, ns_t now)
 {
 	struct ipoib_neigh *n = ipoib_neigh_find(l, a);
 
-	/* QPNs 0 and 1 are for management, and 0xffffff stands for multicast. */
-	if (!n && !ib_gid_is_mcast(&a->gid) && !ib_gid_is_zero(&a->gid) && a->qpn > IB_QP1 &&
-	    a->qpn < IB_QPN_MCAST)
+	if (!n && ipoib_lladdr_is_unicast(a))
 		n = neigh_new(l, a, now);
 	if (n)
 		n->used = true;

@@ -6,6 +6,7 @@ const uint8_t er_ip_own[4] = { 10, 4, 0, RIG_LID }, er_ip_peer[4] = { 10, 4, 0, 
 const uint8_t er_ll_own[16] = { 0xfe, 0x80, [8] = 2, 2, 0xc9, 3, [15] = RIG_LID };
 uint8_t er_peer_mac[6];
 struct eth_rig er;
+enum eth_shape er_shape;
 unsigned int er_max_stations;
 bool er_dhcp_raw;
 const struct ipoib_profile *er_profile;
@@ -63,6 +64,12 @@ static void on_gone(void *ctx, const uint8_t mac[6])
 	memcpy(er.gone[er.ngone++], mac, 6);
 }
 
+static void on_lladdr_gone(void *ctx, const struct ipoib_lladdr *a)
+{
+	er.lladdr_gone = *a;
+	er.nlladdr_gone++;
+}
+
 struct er_station *er_station(const uint8_t mac[6])
 {
 	for (unsigned int i = 0; i < er.nstation; i++)
@@ -96,7 +103,9 @@ static void on_close(void *ctx, void *qp)
 	s->st = NULL;
 }
 
-static const struct eth_ops ops = { on_post, on_deliver, on_gone, on_open, on_close };
+static const struct eth_ops ops = {
+	on_post, on_deliver, on_gone, on_open, on_close, on_lladdr_gone
+};
 
 void er_drain(void)
 {
@@ -151,6 +160,7 @@ void er_init_down(void)
 
 	memset(&er, 0, sizeof(er));
 	rig_init_cfg(&er.r, &link, 1);
+	cfg.shape = er_shape;
 	cfg.stations = er_max_stations;
 	cfg.dhcp_raw = er_dhcp_raw;
 	cfg.log = er_log;

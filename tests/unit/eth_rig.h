@@ -54,6 +54,8 @@ struct eth_rig {
 	unsigned int ngot;
 	uint8_t gone[ER_KEPT][6];
 	unsigned int ngone;
+	struct ipoib_lladdr lladdr_gone; /* the last address whose peer was reported as forgotten */
+	unsigned int nlladdr_gone;
 	struct er_station station[ER_KEPT]; /* stations in the order in which they were opened */
 	unsigned int nstation;
 	int station_err; /* error with which opening a station's QP fails; 0: none */
@@ -66,9 +68,10 @@ extern uint8_t er_peer_mac[6];
 extern struct eth_rig er; /* too large for a stack */
 
 /*
- * Settings of interfaces that are made from now on: the most stations, whether DHCP passes
+ * Settings of interfaces that are made from now on: the shape, the most stations, whether DHCP passes
  * unchanged, and the link's profile (NULL: the default)
  */
+extern enum eth_shape er_shape;
 extern unsigned int er_max_stations;
 extern bool er_dhcp_raw;
 extern const struct ipoib_profile *er_profile;

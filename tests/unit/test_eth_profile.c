@@ -276,12 +276,13 @@ static size_t redirect(const uint8_t mac[6], uint8_t option[ND_OPT_LINK_INFO])
 static void test_V11_redirect_to_a_node_whose_lid_is_not_known_has_no_option(void **state)
 {
 	struct ipoib_lladdr a = er_peer_addr(9, 0x99);
+	struct ipoib_neigh *n;
 	uint8_t mac[6], opt[ND_OPT_LINK_INFO];
 
 	begin_v6ib();
 	peer_answers(4, ER_PEER, 0);
 	rig_peer(&er.r, 9);
-	assert_int_equal(eth_lladdr_to_mac(er.e, &a, mac, er.r.s.now, false), 0);
+	assert_int_equal(eth_lladdr_to_mac(er.e, &a, mac, &n, er.r.s.now), 0);
 	assert_int_equal(redirect(mac, opt), 0);
 	ipoib_neigh_probe(ipoib_neigh_find(er.r.link, &a), er.r.s.now);
 	er_run(NS_MSEC(10));

@@ -10,8 +10,9 @@
 #include "util/list.h"
 #include "util/prng.h"
 
-#define ETH 14
-
+static const struct eth_head ether = { .len = 14, .type_at = 12 };
+static const struct eth_head infiniband = { .len = 44, .type_at = 40 };
+static struct eth_head head = { .len = 14, .type_at = 12 }; /* link header of packets to coalesce */
 static unsigned int encap = 4; /* octets of encapsulation before the IP header, 4 or 0 */
 
 /* RFC 1071 checksum one octet pair at a time, independent of wire/inet */
@@ -294,13 +295,21 @@ static void sink_emit(void *ctx, struct eth_frame *f)
 
 static struct sink sink;
 
-/* Give a packet from segmentation the Ethernet header that eth/ would. */
-static struct pkt *to_eth(struct pkt *p, bool v6)
+/* Give a packet the link header that eth/ would. */
+static struct pkt *put_head(struct pkt *p, bool v6)
+{
+	uint8_t *h = pkt_push(p, head.len);
+
+	assert_non_null(h);
+	memset(h, 0x5a, head.len);
+	be16_put(h + head.type_at, v6 ? 0x86dd : 0x0800);
+	return p;
+}
+
+static struct pkt *to_frame(struct pkt *p, bool v6)
 {
 	pkt_trim_head(p, 4);
-	memcpy(pkt_push(p, ETH),
-	       v6 ? "\2\0\0\0\0\1\6\0\0\0\0\2\x86\xdd" : "\2\0\0\0\0\1\6\0\0\0\0\2\x08\0", ETH);
-	return p;
+	return put_head(p, v6);
 }
 
 /* Coalescing the segments of a super-frame gives one frame with the super-frame's octets. */
@@ -316,10 +325,10 @@ static void test_gro_is_the_inverse_of_seg(void **state)
 		size_t len = pkt_copy_out(super, encap, whole, sizeof(whole));
 
 		memset(&sink, 0, sizeof(sink));
-		eth_gro_init(&g, true, true, sink_emit, &sink);
+		eth_gro_init(&g, &head, true, true, sink_emit, &sink);
 		assert_int_equal(eth_seg_start(&s, super, 4, 2044), 0);
 		while ((p = eth_seg_next(&s)))
-			eth_gro_add(&g, to_eth(p, v6));
+			eth_gro_add(&g, to_frame(p, v6));
 		eth_gro_flush(&g);
 		pkt_free(super);
 		assert_int_equal(sink.frames, 1);
@@ -328,7 +337,7 @@ static void test_gro_is_the_inverse_of_seg(void **state)
 		assert_int_equal(sink.gso[0], udp  ? FRAME_GSO_UDP
 					      : v6 ? FRAME_GSO_TCP6
 						   : FRAME_GSO_TCP4);
-		assert_memory_equal(sink.data[0] + ETH, whole, len);
+		assert_memory_equal(sink.data[0] + head.len, whole, len);
 		assert_int_equal(pkt_pool_pkts_used(pool), 0);
 		assert_int_equal(pkt_pool_bufs_used(pool), 0);
 		pkt_pool_destroy(pool);
@@ -344,8 +353,7 @@ static struct pkt *tcp(struct pkt_pool *pool, uint32_t seq, uint8_t flags, size_
 	be16_put(b + 20 + 16,
 		 (uint16_t)~plain_sum(b + 20, len - 20, plain_pseudo(b, 6, (uint32_t)len - 20)));
 	p = pkt_from_data(pool, b, len);
-	memcpy(pkt_push(p, ETH), "\2\0\0\0\0\1\6\0\0\0\0\2\x08\0", ETH);
-	return p;
+	return put_head(p, false);
 }
 
 static void gro_sequence(const uint32_t *seq, const uint8_t *flags, const size_t *len,
@@ -355,7 +363,7 @@ static void gro_sequence(const uint32_t *seq, const uint8_t *flags, const size_t
 	struct eth_gro g;
 
 	memset(&sink, 0, sizeof(sink));
-	eth_gro_init(&g, true, true, sink_emit, &sink);
+	eth_gro_init(&g, &head, true, true, sink_emit, &sink);
 	for (unsigned int i = 0; i < n; i++)
 		eth_gro_add(&g, tcp(pool, seq[i], flags[i], len[i]));
 	eth_gro_flush(&g);
@@ -371,7 +379,7 @@ static void test_gro_verifies_foreign_checksums(void **state)
 	uint8_t b[64];
 
 	memset(&sink, 0, sizeof(sink));
-	eth_gro_init(&g, true, true, sink_emit, &sink);
+	eth_gro_init(&g, &head, true, true, sink_emit, &sink);
 	eth_gro_add(&g, tcp(pool, 0, 0x10, 1000));
 	bad = tcp(pool, 1000, 0x10, 20);
 	pkt_copy_out(bad, 0, b, sizeof(b));
@@ -382,7 +390,7 @@ static void test_gro_verifies_foreign_checksums(void **state)
 	/* the segment with a bad checksum stays alone, so that the kernel counts it */
 	assert_int_equal(sink.frames, 3);
 	assert_int_equal(sink.n[1], 1);
-	assert_int_equal(sink.len[1], ETH + 52 + 20);
+	assert_int_equal(sink.len[1], head.len + 52 + 20);
 	pkt_pool_destroy(pool);
 }
 
@@ -397,7 +405,7 @@ static void test_gro_gap_flags_and_short_packets_close_the_flow(void **state)
 	gro_sequence((uint32_t[]){ 0, 100, 200 }, (uint8_t[]){ 0x10, 0x18, 0x10 },
 		     (size_t[]){ 100, 100, 100 }, 3);
 	assert_int_equal(sink.frames, 2);
-	assert_int_equal(sink.data[0][ETH + 20 + 13], 0x18);
+	assert_int_equal(sink.data[0][head.len + 20 + 13], 0x18);
 	/* a short segment is the last of a frame */
 	gro_sequence((uint32_t[]){ 0, 100, 150 }, (uint8_t[]){ 0x10, 0x10, 0x10 },
 		     (size_t[]){ 100, 50, 100 }, 3);
@@ -421,7 +429,7 @@ static void test_gro_off_passes_packets_as_they_are(void **state)
 	struct eth_gro g;
 
 	memset(&sink, 0, sizeof(sink));
-	eth_gro_init(&g, false, false, sink_emit, &sink);
+	eth_gro_init(&g, &head, false, false, sink_emit, &sink);
 	eth_gro_add(&g, tcp(pool, 0, 0x10, 1000));
 	eth_gro_add(&g, tcp(pool, 1000, 0x10, 1000));
 	assert_int_equal(sink.frames, 2);
@@ -438,7 +446,7 @@ static void test_gro_survives_garbage(void **state)
 	prng_seed(&r, 42);
 	for (int round = 0; round < 2000; round++) {
 		memset(&sink.frames, 0, sizeof(sink.frames));
-		eth_gro_init(&g, true, true, sink_emit, &sink);
+		eth_gro_init(&g, &head, true, true, sink_emit, &sink);
 		for (int i = 0; i < 8; i++) {
 			struct pkt *p = tcp(pool, prng_below(&r, 3) * 100, 0x10, 100);
 			unsigned int bits = prng_below(&r, 4);
@@ -447,13 +455,25 @@ static void test_gro_survives_garbage(void **state)
 				p->hdr[p->head + prng_below(&r, pkt_hdr_len(p))] ^=
 					(uint8_t)(1u << prng_below(&r, 8));
 			if (prng_chance(&r, 200000))
-				pkt_trim(p, 14 + prng_below(&r, p->len - 14));
+				pkt_trim(p, head.len + prng_below(&r, p->len - head.len));
 			eth_gro_add(&g, p);
 		}
 		eth_gro_flush(&g);
 		assert_int_equal(pkt_pool_pkts_used(pool), 0);
 	}
 	pkt_pool_destroy(pool);
+}
+
+/* A device of type 32 has a link header of 44 octets. */
+static void test_gro_behind_a_header_of_44_octets(void **state)
+{
+	head = infiniband;
+	test_gro_is_the_inverse_of_seg(state);
+	test_gro_verifies_foreign_checksums(state);
+	test_gro_gap_flags_and_short_packets_close_the_flow(state);
+	test_gro_off_passes_packets_as_they_are(state);
+	test_gro_survives_garbage(state);
+	head = ether;
 }
 
 int main(void)
@@ -471,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_gro_gap_flags_and_short_packets_close_the_flow),
 		cmocka_unit_test(test_gro_off_passes_packets_as_they_are),
 		cmocka_unit_test(test_gro_survives_garbage),
+		cmocka_unit_test(test_gro_behind_a_header_of_44_octets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

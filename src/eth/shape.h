@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ETH_SHAPE_H
+#define ETH_SHAPE_H
+
+/*
+ * DOC: Shapes
+ *
+ * What depends on how the kernel sees the link (enum eth_shape): the link header of frames, and the hardware addresses in it
+ * and in ARP and ND. A hardware address is the kernel's name of a port, a MAC or the link-layer address itself, and stands
+ * in uint8_t *hw as .alen octets. All other files of eth/ serve every shape.
+ */
+
+#include "eth/eth.h"
+
+struct eth_peer;
+
+#define ETH_HW_MAX IPOIB_ALEN
+#define ETH_HEAD_MAX 44 /* octets of the longest link header */
+#define ETH_ND_OPT_MAX \
+	ND_OPT_LLADDR_IPOIB /* octets of the longest option with a hardware address */
+
+/* Whom a frame from the kernel is for, by its destination address */
+enum eth_to {
+	ETH_TO_ONE,
+	ETH_TO_GROUP,
+	ETH_TO_ALL, /* the broadcast address */
+};
+
+struct eth_dst {
+	enum eth_to to;
+	uint8_t hw[ETH_HW_MAX];
+};
+
+struct eth_shape_ops {
+	struct eth_head head; /* link header of frames */
+	uint8_t dst_at, src_at; /* offsets of its addresses */
+	uint8_t alen; /* octets of a hardware address */
+	uint8_t nd_pad; /* octets of zero before the address in options of Neighbour Discovery */
+	uint16_t arp_hrd; /* hardware type in ARP and RARP */
+	bool stations; /* others may be behind the device, and they are sent queries for their groups */
+	bool dhcp; /* DHCP has its Ethernet form */
+
+	/* --- frames from the kernel */
+
+	enum eth_to (*to)(const struct eth_if *e, const uint8_t *hw);
+	/* May a frame have this source address? ETH_DROP_NONE, or why it is dropped; notes the sender in @p */
+	enum eth_drop (*from)(struct eth_if *e, const uint8_t *hw, struct pkt *p, ns_t now);
+	/*
+	 * The neighbour that a unicast address stands for. NULL: it is no neighbour's, and .no_neigh says why a frame to
+	 * it is dropped
+	 */
+	struct ipoib_neigh *(*neigh)(struct eth_if *e, const uint8_t *hw, ns_t now);
+	enum eth_drop (*no_neigh)(struct eth_if *e, const uint8_t *hw, ns_t now);
+
+	/* --- frames to the kernel */
+
+	/* Write both addresses of the link header @h, which is zero. @st: station at whose queue pair the packet arrived, or NULL */
+	void (*header)(struct eth_if *e, uint8_t *h, const struct eth_station *st,
+		       const struct ipoib_rx *r);
+
+	/* --- addresses in ARP and ND */
+
+	/*
+	 * The link-layer address that @hw stands for. .flags are those with which a peer gave its address, and 0 in ours.
+	 * 0; -ENOENT: @hw is the address of no port, and *ret is what a message on the link has in its place where the
+	 * address has no meaning
+	 */
+	int (*lladdr)(const struct eth_if *e, const uint8_t *hw, struct ipoib_lladdr *ret);
+	/*
+	 * The hardware address of the port @a. A peer that was not known becomes a neighbour. *ret_n: the neighbour; NULL:
+	 * the address is ours. 0; -ENOBUFS: @a is no unicast address, or there is no room for one more neighbour
+	 */
+	int (*hw)(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t *ret,
+		  struct ipoib_neigh **ret_n, ns_t now);
+	/*
+	 * As .hw, for the target's address of a message from the link. With @needed false it may have no meaning: it never
+	 * fails, makes no neighbour, and writes zero where the shape has no address for @a
+	 */
+	int (*target)(struct eth_if *e, const struct ipoib_lladdr *a, bool needed, uint8_t *ret,
+		      ns_t now);
+
+	/* --- what is kept of a neighbour, peer.h */
+
+	bool (*peer_init)(struct eth_if *e, struct eth_peer *p); /* false: out of memory */
+	void (*peer_fini)(struct eth_if *e, struct eth_peer *p);
+	/* Tell the owner that what the kernel knows of the neighbour is void */
+	void (*peer_gone)(struct eth_if *e, const struct eth_peer *p);
+};
+
+extern const struct eth_shape_ops eth_shape_ether, eth_shape_ib;
+
+const struct eth_shape_ops *eth_shape_ops(enum eth_shape shape);
+
+/* eth_hw_is_unset() - Whether @hw names nobody: it is zero, or the broadcast address */
+bool eth_hw_is_unset(const struct eth_if *e, const uint8_t *hw);
+
+static inline unsigned int eth_nd_opt_len(const struct eth_shape_ops *s)
+{
+	return 2u + s->nd_pad + s->alen;
+}
+
+#endif

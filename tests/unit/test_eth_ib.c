@@ -1,0 +1,691 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "unit/eth_ib.h"
+
+#include "ipoib/link.h"
+#include "unit/eth_report.h"
+#include "wire/dhcp.h"
+#include "wire/inet.h"
+
+/* The InfiniBand shape: frames of a device of type 32, both ways. ARP and ND are in test_eth_ib_addr.c. */
+
+static const uint8_t v6_own[16] = { 0xfd, [15] = 5 }, v6_peer[16] = { 0xfd, [15] = 7 };
+static const uint8_t all_ones[20] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+				      0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+
+static void begin(void)
+{
+	ib_begin("rfc4391");
+}
+
+static void tx4(const char *dst, const uint8_t ip[4])
+{
+	uint8_t b[100];
+
+	ib_tx(hw(dst), ETH_P_IPV4, b, er_udp4(b, er_ip_own, ip, 10));
+}
+
+static void tx6(const char *dst, const uint8_t ip[16])
+{
+	uint8_t b[100];
+
+	ib_tx(hw(dst), ETH_P_IPV6_, b, er_ip6(b, v6_own, ip, 59, 64, "data", 4));
+}
+
+/* --- from the kernel */
+
+/* H21, R29: source and destination are removed, the encapsulation comes in their place, and the address chooses the path. */
+static void test_H21_unicast_goes_to_the_port_of_the_address(void **state)
+{
+	uint8_t b[100];
+	size_t n = er_udp4(b, er_ip_own, er_ip_peer, 10);
+
+	begin();
+	ib_tx(hw(PEER_HW), ETH_P_IPV4, b, n);
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].len, 4 + n);
+	assert_int_equal(be32_at(er.sent[0].data), 0x08000000);
+	assert_memory_equal(er.sent[0].data + 4, b, n);
+	assert_int_equal(er.sent[0].dest_qpn, ER_PEER_QPN);
+	assert_int_equal(er.sent[0].ah.dlid, ER_PEER);
+	assert_int_equal(er.sent[0].qkey, er.r.link->qkey);
+	assert_int_equal(er_drops_sum(), 0);
+	ib_end();
+}
+
+/* RFC 4391 §9.1.1: the first octet of an address is reserved, and ignored on receipt. */
+static void test_R46_reserved_octets_from_the_kernel_are_ignored(void **state)
+{
+	uint8_t b[100], src[20], dst[20];
+	size_t n = er_udp4(b, er_ip_own, er_ip_peer, 10);
+	struct pkt *p;
+
+	begin();
+	memcpy(src, OWN_HW, 20);
+	memcpy(dst, PEER_HW, 20);
+	src[0] = 0x80;
+	dst[0] = 0xc0;
+	p = ib_frame(src, dst, ETH_P_IPV4, b, n);
+	pkt_hdr(p)[42] = 0x12; /* reserved octets of the link header */
+	er_tx_pkt(p);
+	er_run(NS_MSEC(10));
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(be32_at(er.sent[0].data), 0x08000000);
+	assert_int_equal(er.sent[0].dest_qpn, ER_PEER_QPN);
+	ib_end();
+}
+
+static void check_dropped(enum eth_drop why)
+{
+	er_check_dropped(why);
+	ib_end();
+	begin();
+}
+
+static void test_short_frames(void **state)
+{
+	uint8_t b[100];
+	size_t n = er_udp4(b, er_ip_own, er_ip_peer, 10);
+
+	begin();
+	for (uint32_t len = 0; len < HLEN; len += 43) {
+		struct pkt *p = ib_frame(hw(OWN_HW), hw(PEER_HW), ETH_P_IPV4, b, n);
+
+		pkt_trim(p, len);
+		er_tx_pkt(p);
+		check_dropped(ETH_DROP_SHORT);
+	}
+	ib_tx(hw(PEER_HW), ETH_P_IPV4, b, 0);
+	check_dropped(ETH_DROP_SHORT);
+	ib_tx(hw(PEER_HW), ETH_P_IPV4, b, 19);
+	check_dropped(ETH_DROP_SHORT);
+	ib_tx(hw(PEER_HW), ETH_P_IPV4, b, n - 1); /* the IP packet says that it is longer */
+	check_dropped(ETH_DROP_SHORT);
+	ib_tx(hw(PEER_HW), ETH_P_IPV6_, b, 40); /* an IPv4 header behind the ethertype of IPv6 */
+	check_dropped(ETH_DROP_SHORT);
+	ib_end();
+}
+
+static void test_R30_other_ethertypes(void **state)
+{
+	static const struct {
+		uint16_t type;
+		enum eth_drop why;
+	} types[] = { { 0x88cc, ETH_DROP_LLDP }, { 0x8100, ETH_DROP_VLAN },
+		      { 0x88a8, ETH_DROP_VLAN }, { 0x0026, ETH_DROP_BPDU },
+		      { 0x8847, ETH_DROP_TYPE }, { 0xffff, ETH_DROP_TYPE } };
+	uint8_t b[100] = { 0 };
+
+	begin();
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		ib_tx(hw(PEER_HW), types[i].type, b, sizeof(b));
+		check_dropped(types[i].why);
+	}
+	ib_end();
+}
+
+static void test_source_that_is_not_our_own_address(void **state)
+{
+	static const struct {
+		unsigned int at; /* octet that differs */
+		uint8_t x;
+	} wrong[] = { { 1, 1 }, { 3, 1 }, { 4, 1 }, { 11, 0x80 }, { 19, 4 } };
+	uint8_t b[100], src[20];
+	size_t n = er_udp4(b, er_ip_own, er_ip_peer, 10);
+
+	begin();
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		memcpy(src, OWN_HW, 20);
+		src[wrong[i].at] ^= wrong[i].x;
+		er_tx_pkt(ib_frame(src, hw(PEER_HW), ETH_P_IPV4, b, n));
+		check_dropped(ETH_DROP_SOURCE);
+	}
+	er_tx_pkt(ib_frame(hw(NO_HW), hw(PEER_HW), ETH_P_IPV4, b, n));
+	check_dropped(ETH_DROP_SOURCE);
+	ib_end();
+}
+
+/* Before the queue pair is made, no address is ours. */
+static void test_source_before_there_is_an_address(void **state)
+{
+	struct eth_if_cfg cfg = { .shape = ETH_SHAPE_INFINIBAND };
+	static const struct eth_ops none;
+	struct eth_if *e;
+	uint8_t b[100];
+	struct pkt *p;
+
+	begin();
+	cfg.link = er.r.link;
+	cfg.pool = er.r.pool;
+	cfg.timers = &er.r.s.timers;
+	assert_int_equal(eth_if_create(&e, &cfg, &none, NULL), 0);
+	p = ib_frame(hw(NO_HW), hw(PEER_HW), ETH_P_IPV4, b, er_udp4(b, er_ip_own, er_ip_peer, 1));
+	eth_tx(e, &p, 1, er.r.s.now);
+	assert_int_equal(eth_if_stats(e)->drops[ETH_DROP_SOURCE], 1);
+	eth_if_destroy(e);
+	ib_end();
+}
+
+static void test_destinations_that_no_port_can_have(void **state)
+{
+	static const char *const bad[] = {
+		NO_HW,
+		"\0\0\0\0\xfe\x80\0\0\0\0\0\0\0\x02\xc9\x03\0\0\0\x07", /* QP0 */
+		"\0\0\0\1\xfe\x80\0\0\0\0\0\0\0\x02\xc9\x03\0\0\0\x07", /* QP1 */
+		"\0\xff\xff\xff\xfe\x80\0\0\0\0\0\0\0\x02\xc9\x03\0\0\0\x07",
+		"\0\0\0\x77\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", /* no GID */
+	};
+
+	begin();
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		tx4(bad[i], er_ip_peer);
+		check_dropped(ETH_DROP_NO_NEIGH);
+	}
+	ib_end();
+}
+
+static void test_no_room_for_one_more_neighbour(void **state)
+{
+	struct ipoib_lladdr a = er_peer_addr(ER_PEER, 2);
+
+	begin();
+	while (ipoib_neigh_get(er.r.link, &a, er.r.s.now))
+		a.qpn++;
+	tx4(PEER_HW, er_ip_peer); /* QPN 0x77 is among them */
+	assert_int_equal(er.nsent, 1);
+	er_clear();
+	ib_tx(hw("\0\xf0\0\0\xfe\x80\0\0\0\0\0\0\0\x02\xc9\x03\0\0\0\x07"), ETH_P_IPV4,
+	      (uint8_t[20]){ 0x45, [3] = 20 }, 20);
+	er_check_dropped(ETH_DROP_NO_NEIGH);
+	ib_end();
+}
+
+static void test_own_address_as_the_destination(void **state)
+{
+	uint8_t dst[20];
+
+	begin();
+	tx4(OWN_HW, er_ip_own);
+	check_dropped(ETH_DROP_LOCAL);
+	memcpy(dst, OWN_HW, 20);
+	dst[0] = 0x80;
+	tx4((const char *)dst, er_ip_own);
+	check_dropped(ETH_DROP_LOCAL);
+	ib_end();
+}
+
+/* Another queue pair of our own port is another interface. */
+static void test_another_interface_of_the_port_is_a_neighbour(void **state)
+{
+	begin();
+	rig_peer(&er.r, RIG_LID);
+	tx4("\0\0\0\x49\xfe\x80\0\0\0\0\0\0\0\x02\xc9\x03\0\0\0\x05", er_ip_peer);
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].dest_qpn, 0x49);
+	assert_int_equal(er.sent[0].ah.dlid, RIG_LID);
+	ib_end();
+}
+
+static void check_sent_to(ib_gid mgid)
+{
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].dest_qpn, 0xffffff);
+	assert_true(er.sent[0].ah.has_grh);
+	assert_memory_equal(&er.sent[0].ah.dgid, &mgid, 16);
+	er_clear();
+}
+
+#define GROUP4_HW \
+	"\0\xff\xff\xff\xff\x12\x40\x1b\x80\x01\0\0\0\0\0\0\x0f\x01\x02\x03" /* 239.1.2.3 */
+#define GROUP6_HW "\0\xff\xff\xff\xff\x12\x60\x1b\x80\x01\0\0\0\0\0\0\0\0\0\x09" /* ff0e::9 */
+
+static const uint8_t group4[4] = { 239, 1, 2, 3 };
+static const uint8_t group6[16] = { 0xff, 0x0e, [15] = 9 };
+
+static void test_R25_groups(void **state)
+{
+	static const uint8_t directed[4] = { 10, 4, 0, 255 }, ones[4] = { 255, 255, 255, 255 };
+	ib_gid m4 = rig_mgid4(0xef010203), m6;
+
+	begin();
+	rig_sa_make(&er.r, 0xef010203);
+	assert_int_equal(mgid_from_ipv6(&m6, group6, RIG_PKEY, 2), 0);
+	sa_group_make(&er.r.s.sa, &m6, RIG_PKEY, IB_MTU_2048);
+	tx4(GROUP4_HW, group4);
+	check_sent_to(m4);
+	tx6(GROUP6_HW, group6);
+	check_sent_to(m6);
+	tx4(BCAST_HW, directed);
+	check_sent_to(rig_bcast());
+	tx4(BCAST_HW, ones);
+	check_sent_to(rig_bcast());
+	assert_int_equal(er_drops_sum(), 0);
+	ib_end();
+}
+
+/* The group is that of the IP destination, because the kernel maps groups as RFC 4391 does on every link. */
+static void test_group_is_taken_from_the_ip_destination(void **state)
+{
+	static const uint8_t ones[4] = { 255, 255, 255, 255 };
+
+	begin();
+	rig_sa_make(&er.r, 0xef010203);
+	tx4(BCAST_HW, group4);
+	check_sent_to(rig_mgid4(0xef010203));
+	tx4(GROUP6_HW, group4);
+	check_sent_to(rig_mgid4(0xef010203));
+	tx4(GROUP4_HW, ones);
+	check_sent_to(rig_bcast());
+	ib_end();
+	ib_begin("v6ib00");
+	{
+		ib_gid mgid = { { 0xff, 0x1e, 0x33, 0x33, [15] = 9 } };
+
+		sa_group_make(&er.r.s.sa, &mgid, RIG_PKEY, IB_MTU_2048);
+		tx6(GROUP6_HW, group6);
+		check_sent_to(mgid);
+	}
+	ib_end();
+}
+
+/* HLD §2.1.1: the broadcast address of all ones is mapped to the group. */
+static void test_H16_all_ones_are_the_broadcast_group(void **state)
+{
+	static const uint8_t directed[4] = { 10, 4, 0, 255 };
+
+	begin();
+	tx4((const char *)all_ones, directed);
+	check_sent_to(rig_bcast());
+	ib_end();
+}
+
+static void test_unicast_ip_to_a_group(void **state)
+{
+	/* the broadcast group of another partition */
+	static const char other[] =
+		"\0\xff\xff\xff\xff\x12\x40\x1b\x80\x02\0\0\0\0\0\0\xff\xff\xff\xff";
+
+	begin();
+	tx4(GROUP4_HW, er_ip_peer);
+	check_dropped(ETH_DROP_MAC_MISMATCH);
+	tx4(other, er_ip_peer);
+	check_dropped(ETH_DROP_MAC_MISMATCH);
+	tx6(BCAST_HW, v6_peer);
+	check_dropped(ETH_DROP_MAC_MISMATCH);
+	ib_end();
+}
+
+/* RFC 6085: a unicast hardware address means one receiver. */
+static void test_multicast_ip_to_one_receiver(void **state)
+{
+	begin();
+	tx4(PEER_HW, group4);
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].dest_qpn, ER_PEER_QPN);
+	ib_end();
+}
+
+static void test_what_follows_the_ip_packet_is_removed(void **state)
+{
+	uint8_t b[100] = { 0 };
+	size_t n = er_udp4(b, er_ip_own, er_ip_peer, 10);
+
+	begin();
+	ib_tx(hw(PEER_HW), ETH_P_IPV4, b, n + 7);
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].len, 4 + n);
+	ib_end();
+}
+
+/* --- to the kernel */
+
+static void test_H20_H21_unicast_to_the_kernel(void **state)
+{
+	uint8_t b[100];
+	size_t n = er_udp4(b, er_ip_peer, er_ip_own, 10);
+
+	begin();
+	ib_rx(ETH_P_IPV4, b, n, NULL);
+	assert_memory_equal(ib_got(hw(PEER_HW), hw(OWN_HW), ETH_P_IPV4), b, n);
+	assert_int_equal(er.got[0].len, HLEN + n);
+	ib_end();
+}
+
+static void test_H21_multicast_to_the_kernel_has_the_address_of_the_group(void **state)
+{
+	static const uint8_t all4[4] = { 224, 0, 0, 1 }, directed[4] = { 10, 4, 0, 255 };
+	static const char all4_hw[] =
+		"\0\xff\xff\xff\xff\x12\x40\x1b\x80\x01\0\0\0\0\0\0\x00\x00\x00\x01";
+	ib_gid bcast = rig_bcast(), m4 = rig_mgid4(0xe0000001);
+	uint8_t b[100];
+	size_t n;
+
+	begin();
+	n = er_udp4(b, er_ip_peer, all4, 10);
+	ib_rx(ETH_P_IPV4, b, n, &m4);
+	ib_got(hw(PEER_HW), hw(all4_hw), ETH_P_IPV4);
+	er_clear();
+	n = er_ip6(b, v6_peer, group6, 59, 64, "data", 4);
+	ib_rx(ETH_P_IPV6_, b, n, &bcast);
+	ib_got(hw(PEER_HW), hw(GROUP6_HW), ETH_P_IPV6_);
+	er_clear();
+	n = er_udp4(b, er_ip_peer, directed, 10);
+	ib_rx(ETH_P_IPV4, b, n, &bcast);
+	ib_got(hw(PEER_HW), hw(BCAST_HW), ETH_P_IPV4);
+	ib_end();
+}
+
+/* The groups of another profile have its MGIDs. */
+static void test_multicast_of_another_map(void **state)
+{
+	static const char mine[] = "\0\xff\xff\xff\xff\x1e\x33\x33\0\0\0\0\0\0\0\0\0\0\0\x09";
+	static const char hosts[] = "\0\xff\xff\xff\xff\x12\x33\x33\0\0\0\0\0\0\0\0\0\0\0\x01";
+	ib_gid mgid = { { 0xff, 0x1e, 0x33, 0x33, [15] = 9 } };
+	uint8_t b[100];
+
+	ib_begin("v6ib00");
+	ib_rx(ETH_P_IPV6_, b, er_ip6(b, v6_peer, group6, 59, 64, "data", 4), &mgid);
+	ib_got(hw(PEER_HW), hw(mine), ETH_P_IPV6_);
+	er_clear();
+	/* A unicast IP packet to the link's own group */
+	ib_rx(ETH_P_IPV6_, b, er_ip6(b, v6_peer, v6_own, 59, 64, "data", 4), &mgid);
+	ib_got(hw(PEER_HW), hw(hosts), ETH_P_IPV6_);
+	ib_end();
+}
+
+/* Without a GRH the sender is known by its LID, if a path leads there. */
+static void test_unknown_sender_is_zero(void **state)
+{
+	uint8_t b[100];
+	size_t n = er_udp4(b, er_ip_peer, er_ip_own, 10);
+
+	begin();
+	er_rx_pkt(er_packet(ETH_P_IPV4, b, n), ER_PEER, ER_PEER_QPN, false, NULL);
+	ib_got(hw(NO_HW), hw(OWN_HW), ETH_P_IPV4);
+	tx4(PEER_HW, er_ip_peer);
+	er_clear();
+	er_rx_pkt(er_packet(ETH_P_IPV4, b, n), ER_PEER, ER_PEER_QPN, false, NULL);
+	ib_got(hw(PEER_HW), hw(OWN_HW), ETH_P_IPV4);
+	ib_end();
+}
+
+/* --- offloads */
+
+static struct pkt *super(bool udp, size_t payload, uint16_t size)
+{
+	static uint8_t b[65000], t[65000];
+	size_t l4 = udp ? 8 : 20, n;
+	uint8_t proto = udp ? 17 : 6;
+	struct pkt *p;
+
+	memset(t, 0, l4);
+	if (udp) {
+		be16_put(t + 4, (uint16_t)(8 + payload));
+	} else {
+		be32_put(t + 4, 1000);
+		t[12] = 0x50;
+		t[13] = 0x10;
+	}
+	for (size_t i = 0; i < payload; i++)
+		t[l4 + i] = (uint8_t)(i / 7 + i);
+	n = er_ip4(b, er_ip_own, er_ip_peer, proto, t, l4 + payload);
+	b[6] = 0x40; /* DF, as Linux sends it */
+	be16_put(b + 10, 0);
+	be16_put(b + 10, (uint16_t)~er_sum(b, 20, 0));
+	be16_put(b + 20 + (udp ? 6 : 16), er_sum(b + 12, 8, (uint32_t)(proto + l4 + payload)));
+	p = ib_frame(hw(OWN_HW), hw(PEER_HW), ETH_P_IPV4, b, n);
+	frame_info(p)->csum = FRAME_CSUM_PARTIAL;
+	frame_info(p)->csum_start = 20;
+	frame_info(p)->csum_offset = udp ? 6 : 16;
+	frame_info(p)->gso = udp ? FRAME_GSO_UDP : FRAME_GSO_TCP4;
+	frame_info(p)->gso_size = size;
+	return p;
+}
+
+static void check_segments(bool udp, size_t payload)
+{
+	size_t l4 = udp ? 8 : 20, done = 0;
+
+	for (unsigned int i = 0; i < er.nsent; i++) {
+		const uint8_t *ip = er.sent[i].data + 4;
+		size_t n = er.sent[i].len - 4 - 20 - l4;
+
+		assert_int_equal(be32_at(er.sent[i].data), 0x08000000);
+		er_check_ip(ip, er.sent[i].len - 4);
+		for (size_t k = 0; k < n; k++)
+			assert_int_equal(ip[20 + l4 + k], (uint8_t)((done + k) / 7 + done + k));
+		done += n;
+	}
+	assert_int_equal(done, payload);
+}
+
+static void test_super_frames_are_segmented(void **state)
+{
+	begin();
+	tx4(PEER_HW, er_ip_peer);
+	for (int udp = 0; udp < 2; udp++) {
+		er_clear();
+		er_tx_pkt(super(udp, 60000, 2004));
+		assert_int_equal(er.nsent, 30);
+		check_segments(udp, 60000);
+	}
+	assert_int_equal(er_drops_sum(), 0);
+	assert_int_equal(pkt_pool_pkts_used(er.r.pool), 0);
+	ib_end();
+}
+
+/* A super-frame whose peer's path is not known yet waits as one packet. */
+static void test_super_frame_waits_for_the_path(void **state)
+{
+	begin();
+	er_tx_pkt(super(false, 3000, 1000));
+	er_run(NS_MSEC(10));
+	assert_int_equal(er.nsent, 3);
+	check_segments(false, 3000);
+	ib_end();
+}
+
+/* Segments that arrive in one batch become the super-frame again, behind the link header of 44 octets. */
+static void test_packets_are_coalesced(void **state)
+{
+	struct ipoib_rx v[3] = { 0 };
+	const uint8_t *ip;
+
+	begin();
+	tx4(PEER_HW, er_ip_peer);
+	er_clear();
+	er_tx_pkt(super(false, 3000, 1000));
+	assert_int_equal(er.nsent, 3);
+	for (int i = 0; i < 3; i++)
+		v[i] = (struct ipoib_rx){ .pkt = pkt_from_data(er.r.pool, er.sent[i].data,
+							       er.sent[i].len),
+					  .src_qp = ER_PEER_QPN,
+					  .slid = ER_PEER };
+	eth_rx(er.e, NULL, v, 3, er.r.s.now);
+	ip = ib_got(hw(PEER_HW), hw(OWN_HW), ETH_P_IPV4);
+	assert_int_equal(er.got[0].n, 3);
+	assert_int_equal(er.got[0].gso, FRAME_GSO_TCP4);
+	assert_int_equal(er.got[0].len, HLEN + 40 + 3000);
+	assert_int_equal(be16_at(ip + 2), 3040);
+	for (size_t k = 0; k < 3000; k++)
+		assert_int_equal(ip[40 + k], (uint8_t)(k / 7 + k));
+	ib_end();
+}
+
+/* The longest headers that are coalesced: IPv6, and TCP with 40 octets of options */
+static void test_packets_with_long_headers_are_coalesced(void **state)
+{
+	struct ipoib_rx v[2] = { 0 };
+	uint8_t t[60 + 100], b[IPOIB_HDR_LEN + 40 + sizeof(t)] = { 0x86, 0xdd };
+	uint32_t sum;
+
+	begin();
+	for (unsigned int i = 0; i < 2; i++) {
+		memset(t, 0, sizeof(t));
+		be32_put(t + 4, i * 100);
+		t[12] = 0xf0;
+		t[13] = 0x10;
+		memset(t + 20, 1, 40);
+		er_ip6(b + 4, v6_peer, v6_own, 6, 64, t, sizeof(t));
+		sum = er_sum(b + 4 + 8, 32, (uint32_t)(6 + sizeof(t)));
+		be16_put(b + 4 + 40 + 16, (uint16_t)~er_sum(b + 4 + 40, sizeof(t), sum));
+		v[i] = (struct ipoib_rx){ .pkt = pkt_from_data(er.r.pool, b, sizeof(b)),
+					  .src_qp = ER_PEER_QPN,
+					  .slid = ER_PEER };
+	}
+	eth_rx(er.e, NULL, v, 2, er.r.s.now);
+	assert_int_equal(er.ngot, 1);
+	assert_int_equal(er.got[0].n, 2);
+	assert_int_equal(er.got[0].len, HLEN + 100 + 200);
+	ib_end();
+}
+
+/* --- groups of the kernel, DHCP, neighbours */
+
+static bool joined(void)
+{
+	struct sa_group *g = rig_sa_group(&er.r, 0xef010203);
+
+	return g && (g->have & MCM_JOIN_FULL);
+}
+
+static void test_M19_report_waits_for_the_join(void **state)
+{
+	uint8_t b[64];
+	size_t n = report_igmp(b, V2_REPORT, group4);
+
+	begin();
+	er_tx_pkt(ib_frame(hw(OWN_HW), hw(GROUP4_HW), ETH_P_IPV4, b, n));
+	assert_int_equal(er.nsent, 0);
+	er_run(NS_MSEC(10));
+	assert_true(joined());
+	assert_int_equal(er.nsent, 1);
+	assert_memory_equal(er.sent[0].data + 4, b, n);
+	ib_end();
+}
+
+/* The kernel's lists say what it receives. No station is asked, and the device shows no queries of ours. */
+static void test_no_queries_are_sent(void **state)
+{
+	uint8_t b[64];
+
+	begin();
+	ib_tx(hw(GROUP4_HW), ETH_P_IPV4, b, report_igmp(b, V2_REPORT, group4));
+	er_groups_sync(&group4, 1, NULL, 0);
+	for (int i = 0; i < 10; i++) {
+		er_run(NS_SEC(60));
+		er_groups_sync(&group4, 1, NULL, 0);
+	}
+	assert_true(joined());
+	er_groups_sync(NULL, 0, NULL, 0);
+	er_run(NS_SEC(1));
+	assert_false(joined());
+	assert_int_equal(er.ngot, 0);
+	assert_int_equal(eth_if_stats(er.e)->queries, 0);
+	ib_end();
+}
+
+/* Clients and servers on a device of type 32 have the form of RFC 4390 themselves. */
+static void test_dhcp_passes_unchanged(void **state)
+{
+	static const uint8_t zero[4], ones[4] = { 255, 255, 255, 255 };
+	uint8_t u[8 + 300] = { 0, 68, 0, 67, [8] = DHCP_OP_REQUEST, DHCP_HTYPE_ETHER, 6 }, b[400];
+	ib_gid bcast = rig_bcast();
+	size_t n;
+
+	begin();
+	be16_put(u + 4, sizeof(u));
+	memcpy(u + 8 + 236, "\x63\x82\x53\x63\x35\x01\x01\xff", 8);
+	for (uint8_t htype = DHCP_HTYPE_ETHER; htype <= DHCP_HTYPE_INFINIBAND; htype += 31) {
+		u[9] = htype;
+		n = er_ip4(b, zero, ones, 17, u, sizeof(u));
+		ib_tx(hw(BCAST_HW), ETH_P_IPV4, b, n);
+		assert_int_equal(er.nsent, 1);
+		assert_memory_equal(er.sent[0].data + 4, b, n);
+		ib_rx(ETH_P_IPV4, b, n, &bcast);
+		assert_memory_equal(ib_got(hw(PEER_HW), hw(BCAST_HW), ETH_P_IPV4), b, n);
+		er_clear();
+	}
+	ib_end();
+}
+
+static void test_there_are_no_stations(void **state)
+{
+	uint8_t b[100], src[20];
+
+	er_max_stations = 4;
+	begin();
+	memcpy(src, OWN_HW, 20);
+	src[3]++;
+	er_tx_pkt(ib_frame(src, hw(PEER_HW), ETH_P_IPV4, b, er_udp4(b, er_ip_own, er_ip_peer, 1)));
+	er_check_dropped(ETH_DROP_SOURCE);
+	assert_int_equal(er.nstation, 0);
+	er_max_stations = 0;
+	ib_end();
+}
+
+/* The address in the kernel's entry stays right when the link forgets the neighbour, so nothing is reported. */
+static void test_idle_neighbour_is_forgotten_and_found_again(void **state)
+{
+	struct ipoib_lladdr a = er_peer_addr(ER_PEER, ER_PEER_QPN);
+
+	begin();
+	tx4(PEER_HW, er_ip_peer);
+	assert_non_null(ipoib_neigh_find(er.r.link, &a));
+	er_run(NS_SEC(700));
+	assert_null(ipoib_neigh_find(er.r.link, &a));
+	assert_int_equal(er.ngone + er.nlladdr_gone, 0);
+	er_clear();
+	tx4(PEER_HW, er_ip_peer);
+	assert_int_equal(er.nsent, 1);
+	ib_end();
+}
+
+static void test_nothing_is_delivered_while_the_device_is_down(void **state)
+{
+	uint8_t b[100];
+
+	begin();
+	eth_if_set_up(er.e, false, er.r.s.now);
+	ib_rx(ETH_P_IPV4, b, er_udp4(b, er_ip_peer, er_ip_own, 10), NULL);
+	assert_int_equal(er.ngot, 0);
+	assert_int_equal(er_drops(ETH_DROP_RX_DOWN), 1);
+	ib_end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_H21_unicast_goes_to_the_port_of_the_address),
+		cmocka_unit_test(test_R46_reserved_octets_from_the_kernel_are_ignored),
+		cmocka_unit_test(test_short_frames),
+		cmocka_unit_test(test_R30_other_ethertypes),
+		cmocka_unit_test(test_source_that_is_not_our_own_address),
+		cmocka_unit_test(test_source_before_there_is_an_address),
+		cmocka_unit_test(test_destinations_that_no_port_can_have),
+		cmocka_unit_test(test_no_room_for_one_more_neighbour),
+		cmocka_unit_test(test_own_address_as_the_destination),
+		cmocka_unit_test(test_another_interface_of_the_port_is_a_neighbour),
+		cmocka_unit_test(test_R25_groups),
+		cmocka_unit_test(test_group_is_taken_from_the_ip_destination),
+		cmocka_unit_test(test_H16_all_ones_are_the_broadcast_group),
+		cmocka_unit_test(test_unicast_ip_to_a_group),
+		cmocka_unit_test(test_multicast_ip_to_one_receiver),
+		cmocka_unit_test(test_what_follows_the_ip_packet_is_removed),
+		cmocka_unit_test(test_H20_H21_unicast_to_the_kernel),
+		cmocka_unit_test(test_H21_multicast_to_the_kernel_has_the_address_of_the_group),
+		cmocka_unit_test(test_multicast_of_another_map),
+		cmocka_unit_test(test_unknown_sender_is_zero),
+		cmocka_unit_test(test_super_frames_are_segmented),
+		cmocka_unit_test(test_super_frame_waits_for_the_path),
+		cmocka_unit_test(test_packets_are_coalesced),
+		cmocka_unit_test(test_packets_with_long_headers_are_coalesced),
+		cmocka_unit_test(test_M19_report_waits_for_the_join),
+		cmocka_unit_test(test_no_queries_are_sent),
+		cmocka_unit_test(test_dhcp_passes_unchanged),
+		cmocka_unit_test(test_there_are_no_stations),
+		cmocka_unit_test(test_idle_neighbour_is_forgotten_and_found_again),
+		cmocka_unit_test(test_nothing_is_delivered_while_the_device_is_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
