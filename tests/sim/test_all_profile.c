@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Every row of the table of link profiles, on the whole stack: hosts of the profile are up, reach each other with the
+ * Every row of the table of link profiles, on the whole stack, with hosts of both shapes: hosts of the profile are up, reach each other with the
  * largest packet of every MTU, receive groups, and the SA has exactly the memberships that the hosts have. Where a profile has
  * no links of an MTU, they are not up and say so. Hosts of different profiles hear each other exactly if the profiles have
  * one form on the wire. The SM's node answers SIDR.
@@ -22,6 +22,13 @@ static struct lab lab;
 static struct lab_count count;
 static const bool all[HOSTS] = { true, true, true, true };
 
+/* Hosts of both shapes, among those with an even index as among the others. */
+static void mix_shapes(struct lab_host *h, void *ctx)
+{
+	h->shape =
+		h->index % 4 == 1 || h->index % 4 == 2 ? ETH_SHAPE_INFINIBAND : ETH_SHAPE_ETHERNET;
+}
+
 static void make(const struct ipoib_profile *even, const struct ipoib_profile *odd,
 		 enum ib_mtu_code mtu)
 {
@@ -38,6 +45,7 @@ static void make(const struct ipoib_profile *even, const struct ipoib_profile *o
 					    .crc = HCA_CRC_FULL,
 					    .partitions = partitions,
 					    .sidr = true,
+					    .setup = mix_shapes,
 					    .profile = { even, odd } });
 	topo_free(t);
 	lab_count_init(&count, &lab);
@@ -75,11 +83,13 @@ static void check_mtu(unsigned int mtu)
 	lab.rx = on_whole;
 	whole = 0;
 	whole_len = mtu - lab_ip_len(&lab.host[0]);
-	lab_send(&lab.host[0], &lab.host[1], data, whole_len);
-	lab_send(&lab.host[0], &lab.host[1], data, whole_len + 1);
-	lab_run(&lab, NS_SEC(1));
-	assert_int_equal(whole, 1);
-	assert_int_equal(ipoib_link_stats(lab.host[0].link)->drops[IPOIB_DROP_TOO_BIG], 1);
+	for (unsigned int i = 0; i < 2; i++) {
+		lab_send(&lab.host[i], &lab.host[!i], data, whole_len);
+		lab_send(&lab.host[i], &lab.host[!i], data, whole_len + 1);
+		lab_run(&lab, NS_SEC(1));
+		assert_int_equal(whole, i + 1);
+		assert_int_equal(ipoib_link_stats(lab.host[i].link)->drops[IPOIB_DROP_TOO_BIG], 1);
+	}
 }
 
 /* The profile has no links of such a group. */

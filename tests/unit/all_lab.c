@@ -12,8 +12,52 @@
 
 #define PROTO_TEST 253 /* IP protocol for experiments (RFC 3692) */
 #define ETH_LEN 14
+#define IB_LEN 44 /* link header of a device of type 32 */
 #define IP_LEN 20
 #define IP6_LEN 40
+
+/* --- link headers */
+
+size_t lab_head_len(const struct lab_host *h)
+{
+	return h->shape == ETH_SHAPE_INFINIBAND ? IB_LEN : ETH_LEN;
+}
+
+uint16_t lab_head_type(const struct lab_host *h, const uint8_t *b)
+{
+	return be16_at(b + (h->shape == ETH_SHAPE_INFINIBAND ? 40 : 12));
+}
+
+static void put_lladdr(uint8_t *b, uint32_t qpn, const ib_gid *gid)
+{
+	ipoib_lladdr_encode(b, &(struct ipoib_lladdr){ .qpn = qpn, .gid = *gid });
+}
+
+void lab_own_hw(const struct lab_host *h, uint8_t *ret)
+{
+	if (h->shape == ETH_SHAPE_INFINIBAND)
+		put_lladdr(ret, h->addr.qpn, &h->addr.gid);
+	else
+		memcpy(ret, h->ifc.mac, 6);
+}
+
+void lab_broadcast_hw(const struct lab_host *h, uint8_t *ret)
+{
+	if (h->shape == ETH_SHAPE_INFINIBAND)
+		put_lladdr(ret, IB_QPN_MCAST, &h->told_broadcast);
+	else
+		memset(ret, 0xff, 6);
+}
+
+void lab_put_head(const struct lab_host *h, uint8_t *b, const uint8_t *dst, uint16_t type)
+{
+	bool ib = h->shape == ETH_SHAPE_INFINIBAND;
+
+	memset(b, 0, lab_head_len(h));
+	memcpy(b + (ib ? 20 : 0), dst, ib ? 20 : 6);
+	lab_own_hw(h, b + (ib ? 0 : 6));
+	be16_put(b + (ib ? 40 : 12), type);
+}
 
 /* --- the kernel's side of an interface */
 
@@ -32,16 +76,35 @@ static unsigned int on_queued(void *ctx)
 	return fabric_queued(h->lab->f);
 }
 
+/* The sender of a frame. False: it is not known */
+static bool sender_of(struct lab_host *h, const uint8_t *b, struct ipoib_lladdr *ret)
+{
+	const struct ipoib_neigh *n;
+
+	if (h->shape == ETH_SHAPE_INFINIBAND) {
+		assert_int_equal(ipoib_lladdr_decode(ret, b, IPOIB_ALEN), 0);
+		return !ib_gid_is_zero(&ret->gid);
+	}
+	n = eth_peer_by_mac(h->ifc.eth, b + 6);
+	if (n)
+		*ret = n->lladdr;
+	return n != NULL;
+}
+
 static void deliver_data(struct lab_host *h, const uint8_t *b, size_t len)
 {
-	const struct ipoib_neigh *n = eth_peer_by_mac(h->ifc.eth, b + 6);
-	uint16_t type = be16_at(b + 12);
-	bool v6 = type == ETH_P_IPV6_;
-	size_t hlen = ETH_LEN + (v6 ? IP6_LEN : IP_LEN);
+	size_t head = lab_head_len(h), hlen;
+	struct ipoib_lladdr src;
+	uint16_t type;
+	bool v6;
 
-	if (len < hlen || (!v6 && type != ETH_P_IPV4) || b[ETH_LEN + (v6 ? 6 : 9)] != PROTO_TEST)
+	assert_true(len >= head);
+	type = lab_head_type(h, b);
+	v6 = type == ETH_P_IPV6_;
+	hlen = head + (v6 ? IP6_LEN : IP_LEN);
+	if (len < hlen || (!v6 && type != ETH_P_IPV4) || b[head + (v6 ? 6 : 9)] != PROTO_TEST)
 		return;
-	h->lab->rx(h->lab, h, n ? &n->lladdr : NULL, b + hlen, len - hlen);
+	h->lab->rx(h->lab, h, sender_of(h, b, &src) ? &src : NULL, b + hlen, len - hlen);
 }
 
 static void on_deliver(void *ctx, struct eth_frame *f)
@@ -412,23 +475,21 @@ static void put_ipv6(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], si
 	to_ipv6(ip + 24, dst);
 }
 
-static void send_ip(struct lab_host *from, const uint8_t mac[6], const uint8_t dst[4],
+static void send_ip(struct lab_host *from, const uint8_t *hw, const uint8_t dst[4],
 		    const void *data, size_t len)
 {
-	uint8_t b[ETH_LEN + 4096 + 1] = { 0 }, src[4];
-	size_t hlen = ETH_LEN + lab_ip_len(from);
+	uint8_t b[IB_LEN + 4096 + 1] = { 0 }, src[4];
+	size_t head = lab_head_len(from), hlen = head + lab_ip_len(from);
 	bool v4 = has_ipv4(from);
 	struct pkt *p;
 
 	assert_true(hlen + len <= sizeof(b));
-	memcpy(b, mac, 6);
-	memcpy(b + 6, from->ifc.mac, 6);
-	be16_put(b + 12, v4 ? ETH_P_IPV4 : ETH_P_IPV6_);
+	lab_put_head(from, b, hw, v4 ? ETH_P_IPV4 : ETH_P_IPV6_);
 	be32_put(src, 0x0a000001 + from->index);
 	if (v4)
-		put_ipv4(b + ETH_LEN, src, dst, len);
+		put_ipv4(b + head, src, dst, len);
 	else
-		put_ipv6(b + ETH_LEN, src, dst, len);
+		put_ipv6(b + head, src, dst, len);
 	memcpy(b + hlen, data, len);
 	p = pkt_from_data(from->lab->pool, b, hlen + len);
 	assert_non_null(p);
@@ -437,15 +498,20 @@ static void send_ip(struct lab_host *from, const uint8_t mac[6], const uint8_t d
 
 void lab_send(struct lab_host *from, const struct lab_host *to, const void *data, size_t len)
 {
-	uint8_t dst[4];
+	uint8_t dst[4], hw[IPOIB_ALEN];
 
 	be32_put(dst, 0x0a000001 + to->index);
-	send_ip(from, lab_mac(from, to), dst, data, len);
+	if (from->shape == ETH_SHAPE_INFINIBAND)
+		put_lladdr(hw, to->addr.qpn, &to->addr.gid);
+	else
+		memcpy(hw, lab_mac(from, to), 6);
+	send_ip(from, hw, dst, data, len);
 }
 
 void lab_send_group(struct lab_host *from, const uint8_t group[4], const void *data, size_t len)
 {
-	static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+	uint8_t hw[IPOIB_ALEN];
 
-	send_ip(from, broadcast, group, data, len);
+	lab_broadcast_hw(from, hw);
+	send_ip(from, hw, group, data, len);
 }

@@ -136,10 +136,17 @@ void lab_receive_not(struct lab_host *h, const uint8_t group[4]);
 size_t lab_ip_len(const struct lab_host *h);
 
 /*
- * lab_frame() - Put a frame, which begins with the Ethernet header, into the host's TAP; takes @p
+ * lab_frame() - Put a frame, which begins with the link header of the host's shape, into the host's TAP; takes @p
  */
 void lab_frame(struct lab_host *from, struct pkt *p);
-/* lab_mac() - Return the MAC that stands for @to in the neighbour entries of @from */
+/* The link header of the host's shape: its length, its ethertype, and a header to @dst with the host's own address as the source */
+size_t lab_head_len(const struct lab_host *h);
+uint16_t lab_head_type(const struct lab_host *h, const uint8_t *b);
+void lab_put_head(const struct lab_host *h, uint8_t *b, const uint8_t *dst, uint16_t type);
+/* lab_own_hw(), lab_broadcast_hw() - The host's hardware address and that of all, 6 or 20 octets by its shape */
+void lab_own_hw(const struct lab_host *h, uint8_t *ret);
+void lab_broadcast_hw(const struct lab_host *h, uint8_t *ret);
+/* lab_mac() - Ethernet shape: return the MAC that stands for @to in the neighbour entries of @from */
 const uint8_t *lab_mac(struct lab_host *from, const struct lab_host *to);
 
 #endif
