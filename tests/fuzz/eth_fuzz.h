@@ -3,7 +3,7 @@
 #define TESTS_ETH_FUZZ_H
 
 /*
- * An Ethernet interface over a link that is up, with a fake SA, on virtual time, for fuzzers.
+ * An interface of either shape over a link that is up, with a fake SA, on virtual time, for fuzzers.
  * Packets that it posts and delivers are checked and freed. The fuzzer aborts at the end if a
  * packet leaked or was not counted.
  */
@@ -30,6 +30,7 @@ struct eth_fuzz {
 	struct cm *cm;
 	struct ipoib_link *link;
 	struct eth_if *e;
+	enum eth_shape shape;
 	struct pkt_pool *pool;
 	uint8_t mac[6];
 	struct ipoib_lladdr own;
@@ -43,6 +44,12 @@ static inline void ef_check(bool ok)
 {
 	if (!ok)
 		abort();
+}
+
+/* Octets of the link header */
+static inline size_t ef_head(void)
+{
+	return ef.shape == ETH_SHAPE_INFINIBAND ? 44 : 14;
 }
 
 static inline ib_gid ef_gid(unsigned int lid)
@@ -76,7 +83,7 @@ static inline void ef_deliver(void *ctx, struct eth_frame *f)
 
 	for (unsigned int i = 0; i < n; i++)
 		len += iov[i].iov_len;
-	ef_check(len == f->len && len >= 14 && len <= 65535 + 14);
+	ef_check(len == f->len && len >= ef_head() && len <= 65535 + ef_head());
 	ef_check((f->n > 1) == (frame_info(f->first)->gso != FRAME_GSO_NONE));
 	ef.delivered += f->n;
 	eth_frame_free(f);
@@ -84,6 +91,12 @@ static inline void ef_deliver(void *ctx, struct eth_frame *f)
 
 static inline void ef_gone(void *ctx, const uint8_t mac[6])
 {
+	ef_check(ef.shape == ETH_SHAPE_ETHERNET);
+}
+
+static inline void ef_lladdr_gone(void *ctx, const struct ipoib_lladdr *a)
+{
+	ef_check(ef.shape == ETH_SHAPE_INFINIBAND && ipoib_lladdr_is_unicast(a));
 }
 
 /* A CA that refuses some queue pairs. */
@@ -100,7 +113,8 @@ static inline void ef_close(void *ctx, void *qp)
 	ef_check(qp == &ef.ah);
 }
 
-static const struct eth_ops ef_ops = { ef_post, ef_deliver, ef_gone, ef_open, ef_close };
+static const struct eth_ops ef_ops = { ef_post, ef_deliver, ef_gone,
+				       ef_open, ef_close,   ef_lladdr_gone };
 
 static inline void ef_act(const struct ipoib_action *a)
 {
@@ -177,15 +191,22 @@ static inline const struct ipoib_profile *ef_profile(uint8_t first)
 	return first & 0x40 ? ipoib_profile_find("v4mc01") : ipoib_profile_at(0);
 }
 
-/* @down: leave the TAP down */
-static inline void ef_begin(const struct ipoib_profile *profile, bool down)
+/* Bit 5 chooses the shape. */
+static inline enum eth_shape ef_shape(uint8_t first)
+{
+	return first & 0x20 ? ETH_SHAPE_INFINIBAND : ETH_SHAPE_ETHERNET;
+}
+
+/* @down: leave the device down */
+static inline void ef_begin(const struct ipoib_profile *profile, enum eth_shape shape, bool down)
 {
 	struct eth_if_cfg cfg = {
-		.pkey = EF_PKEY, .gro_tcp = true, .gro_udp = true, .stations = 3
+		.shape = shape, .pkey = EF_PKEY, .gro_tcp = true, .gro_udp = true, .stations = 3
 	};
 
 	memset(&ef, 0, sizeof(ef));
 	ef.now = NS_SEC(1);
+	ef.shape = shape;
 	timers_init(&ef.timers);
 	ef.pool = pkt_pool_create(1024, 64);
 	ef_check(ef.pool);

@@ -182,7 +182,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct eth_if_cfg cfg = { .pkey = EF_PKEY, .stations = 2 };
 
-	ef_begin(ipoib_profile_at(0), false);
+	ef_begin(ipoib_profile_at(0), ETH_SHAPE_ETHERNET, false);
 	eth_if_destroy(ef.e);
 	cfg.link = ef.link;
 	cfg.pool = ef.pool;

@@ -151,7 +151,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	ef_begin(ef_profile(data[0]), (data[0] & 15) == 15);
+	ef_begin(ef_profile(data[0]), ef_shape(data[0]), (data[0] & 15) == 15);
 	for (data++, size--; size >= CONTROL + 2 && n < PKT_BATCH - 1; n++) {
 		size_t len = be16_at(data + CONTROL) % 2048;
 		const uint8_t *ctl = data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Frames from the TAP: any octets and any virtio-net header. The input is a sequence of records,
+ * Frames from the kernel, of either shape: any octets and any virtio-net header. The input is a sequence of records,
  * each with a control of 8 octets. The control decides which fields are corrected, so that the
  * fuzzer gets past the first checks.
  *
@@ -60,9 +60,36 @@ static void mend_ip(uint8_t *ip, size_t n, bool icmp)
 	be16_put(ip + l4 + 2, (uint16_t)~sum16(ip + l4, n - l4, sum));
 }
 
-static struct pkt *make(const uint8_t *ctl, const uint8_t *data, size_t n)
+static void mend_ether(const uint8_t *ctl)
 {
 	struct ipoib_lladdr peer = ef_peer(ctl[1]);
+
+	if (ctl[0] & OWN_SOURCE)
+		memcpy(frame + 6, ef.mac, 6);
+	if (ctl[0] & DST_TOKEN)
+		eth_token(frame, &peer, EF_PKEY);
+	if (ctl[0] & DST_GROUP)
+		frame[0] |= 1;
+}
+
+/* Of two groups of DST_GROUP, one is the broadcast group. */
+static void mend_ib(const uint8_t *ctl)
+{
+	struct ipoib_lladdr peer = ef_peer(ctl[1]);
+
+	if (ctl[0] & OWN_SOURCE)
+		ipoib_lladdr_encode(frame, &ef.own);
+	if (ctl[0] & DST_TOKEN)
+		ipoib_lladdr_encode(frame + 20, &peer);
+	if (ctl[0] & DST_GROUP)
+		frame[24] = 0xff;
+	if (ctl[0] & DST_GROUP && ctl[1] & 0x80)
+		memcpy(frame + 24, ipoib_link_broadcast(ef.link)->raw, 16);
+}
+
+static struct pkt *make(const uint8_t *ctl, const uint8_t *data, size_t n)
+{
+	size_t head = ef_head();
 	unsigned int mend = ctl[0];
 	struct pkt *p;
 
@@ -70,14 +97,12 @@ static struct pkt *make(const uint8_t *ctl, const uint8_t *data, size_t n)
 	if (n && mend & LARGE)
 		for (size_t have = n, to = 1 + ctl[2] * 256u; n < to; n++)
 			frame[n] = data[n % have];
-	if (n >= 14 && mend & OWN_SOURCE)
-		memcpy(frame + 6, ef.mac, 6);
-	if (n >= 14 && mend & DST_TOKEN)
-		eth_token(frame, &peer, EF_PKEY);
-	if (n >= 14 && mend & DST_GROUP)
-		frame[0] |= 1;
-	if (n >= 14 && mend & MEND_IP_LEN)
-		mend_ip(frame + 14, n - 14, mend & MEND_ICMP);
+	if (n >= head && ef.shape == ETH_SHAPE_INFINIBAND)
+		mend_ib(ctl);
+	else if (n >= head)
+		mend_ether(ctl);
+	if (n >= head && mend & MEND_IP_LEN)
+		mend_ip(frame + head, n - head, mend & MEND_ICMP);
 	p = pkt_from_data(ef.pool, frame, n);
 	if (!p)
 		return NULL;
@@ -181,7 +206,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (!size)
 		return 0;
-	ef_begin(ef_profile(data[0]), false);
+	ef_begin(ef_profile(data[0]), ef_shape(data[0]), false);
 	if (data[0] & 1)
 		learn();
 	for (data++, size--; size >= CONTROL + 2;) {
