@@ -268,7 +268,7 @@ struct sink {
 	unsigned int n[256];
 	uint32_t len[256];
 	uint8_t gso[256];
-	uint16_t gso_size[256];
+	uint16_t gso_size[256], csum_start[256];
 	uint8_t data[4][70000];
 };
 
@@ -284,6 +284,7 @@ static void sink_emit(void *ctx, struct eth_frame *f)
 	k->len[i] = f->len;
 	k->gso[i] = frame_info(f->first)->gso;
 	k->gso_size[i] = frame_info(f->first)->gso_size;
+	k->csum_start[i] = frame_info(f->first)->csum_start;
 	for (unsigned int j = 0; j < parts; j++) {
 		if (i < 4)
 			memcpy(k->data[i] + len, iov[j].iov_base, iov[j].iov_len);
@@ -334,6 +335,7 @@ static void test_gro_is_the_inverse_of_seg(void **state)
 		assert_int_equal(sink.frames, 1);
 		assert_int_equal(sink.n[0], 32);
 		assert_int_equal(sink.gso_size[0], 1900);
+		assert_int_equal(sink.csum_start[0], v6 ? 40 : 20);
 		assert_int_equal(sink.gso[0], udp  ? FRAME_GSO_UDP
 					      : v6 ? FRAME_GSO_TCP6
 						   : FRAME_GSO_TCP4);
@@ -423,6 +425,25 @@ static void test_gro_gap_flags_and_short_packets_close_the_flow(void **state)
 	assert_int_equal(sink.frames, 3);
 }
 
+/* A packet to a group and one to us, or packets from two senders, may look like one flow. */
+static void test_gro_joins_no_packets_with_different_link_headers(void **state)
+{
+	for (unsigned int at = 0; at < head.len; at++) {
+		struct pkt_pool *pool = pkt_pool_create(16, 8);
+		struct pkt *other = tcp(pool, 1000, 0x10, 1000);
+		struct eth_gro g;
+
+		memset(&sink, 0, sizeof(sink));
+		eth_gro_init(&g, &head, true, true, sink_emit, &sink);
+		eth_gro_add(&g, tcp(pool, 0, 0x10, 1000));
+		pkt_hdr(other)[at] ^= 1;
+		eth_gro_add(&g, other);
+		eth_gro_flush(&g);
+		assert_int_equal(sink.frames, 2);
+		pkt_pool_destroy(pool);
+	}
+}
+
 static void test_gro_off_passes_packets_as_they_are(void **state)
 {
 	struct pkt_pool *pool = pkt_pool_create(16, 8);
@@ -471,6 +492,7 @@ static void test_gro_behind_a_header_of_44_octets(void **state)
 	test_gro_is_the_inverse_of_seg(state);
 	test_gro_verifies_foreign_checksums(state);
 	test_gro_gap_flags_and_short_packets_close_the_flow(state);
+	test_gro_joins_no_packets_with_different_link_headers(state);
 	test_gro_off_passes_packets_as_they_are(state);
 	test_gro_survives_garbage(state);
 	head = ether;
@@ -489,6 +511,7 @@ int main(void)
 		cmocka_unit_test(test_gro_is_the_inverse_of_seg),
 		cmocka_unit_test(test_gro_verifies_foreign_checksums),
 		cmocka_unit_test(test_gro_gap_flags_and_short_packets_close_the_flow),
+		cmocka_unit_test(test_gro_joins_no_packets_with_different_link_headers),
 		cmocka_unit_test(test_gro_off_passes_packets_as_they_are),
 		cmocka_unit_test(test_gro_survives_garbage),
 		cmocka_unit_test(test_gro_behind_a_header_of_44_octets),
