@@ -313,6 +313,16 @@ static void check_pings(const char *profile, unsigned int n)
 	}
 }
 
+/* What must be told to a kernel is that a peer's Q_Key was forgotten. With RFC 4391's messages there is nothing to forget. */
+static void check_forgotten(const struct ipoib_profile *p)
+{
+	bool tells_qkey = p->resolve == IPOIB_RESOLVE_IBARP || p->nd.has_lid;
+
+	for (unsigned int i = 0; i < HOSTS; i++)
+		if (lab.host[i].shape == ETH_SHAPE_INFINIBAND)
+			assert_int_equal(lab.host[i].forgotten, tells_qkey ? HOSTS - 1 : 0);
+}
+
 static void test_hosts_of_both_shapes_resolve_and_ping_on_every_profile(void **state)
 {
 	const struct ipoib_profile *p;
@@ -327,6 +337,7 @@ static void test_hosts_of_both_shapes_resolve_and_ping_on_every_profile(void **s
 		check_pings(p->name, 1);
 		/* After a quarter of an hour all neighbours are forgotten, and all paths. */
 		lab_run(&lab, NS_SEC(900));
+		check_forgotten(p);
 		ping_all();
 		check_pings(p->name, 2);
 		lab_destroy(&lab);

@@ -123,6 +123,14 @@ static void on_neigh_gone(void *ctx, const uint8_t mac[6])
 {
 }
 
+static void on_lladdr_gone(void *ctx, const struct ipoib_lladdr *a)
+{
+	struct lab_host *h = ctx;
+
+	assert_int_equal(h->shape, ETH_SHAPE_INFINIBAND);
+	h->forgotten++;
+}
+
 static void on_mac(void *ctx, const uint8_t mac[6])
 {
 }
@@ -162,6 +170,7 @@ static const struct ifc_ops ops = {
 	.queued = on_queued,
 	.deliver = on_deliver,
 	.neigh_gone = on_neigh_gone,
+	.lladdr_gone = on_lladdr_gone,
 	.set_mac = on_mac,
 	.set_lladdr = on_lladdr,
 	.set_mtu = on_mtu,

@@ -38,6 +38,7 @@ struct lab_host {
 	ib_gid told_broadcast;
 	unsigned int told,
 		told_unknown; /* number of such calls, and of those without a broadcast group */
+	unsigned int forgotten; /* number of calls of ifc_ops.lladdr_gone */
 	bool carrier;
 	uint16_t pkey;
 	bool router;
