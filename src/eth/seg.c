@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "eth/shape.h"
 #include "util/be.h"
 #include "wire/ib_hdr.h"
 #include "wire/inet.h"
@@ -19,6 +20,8 @@
 
 /* Octets of pkt.hdr[] that are left for our headers, because the HCA adds LRH to DETH before them. */
 #define HDR_ROOM (PKT_HDR_MAX - IB_LRH_LEN - IB_GRH_LEN - IB_BTH_LEN - IB_DETH_LEN)
+static_assert(HDR_ROOM + ETH_HEAD_MAX <= PKT_HDR_MAX,
+	      "another interface of ours puts its link header before our headers");
 
 static int check_l3(struct eth_seg *s, const struct pkt *p, const uint8_t *ip)
 {

@@ -25,6 +25,11 @@ static struct topo *random_topo(struct prng *r, uint64_t seed)
 	return topo_gen_random(&g);
 }
 
+static void draw_shape(struct lab_host *h, void *ctx)
+{
+	h->shape = prng_below(ctx, 2) ? ETH_SHAPE_ETHERNET : ETH_SHAPE_INFINIBAND;
+}
+
 static void flap_links(struct lab *l, struct prng *r)
 {
 	for (int k = 0; k < 6; k++) {
@@ -51,18 +56,21 @@ static void join_some(struct lab *l, struct prng *r, bool *member)
 
 static void one_seed(uint64_t seed)
 {
-	struct prng r;
+	struct prng r, shapes;
 	struct topo *t;
 	struct lab l;
 	struct lab_count c;
 	bool *want, *member;
 
 	prng_seed(&r, seed);
+	prng_seed(&shapes, ~seed);
 	t = random_topo(&r, seed);
 	assert_non_null(t);
 	lab_create(&l, &(struct lab_cfg){ .topo = t,
 					  .seed = seed,
 					  .crc = seed % 3 ? HCA_CRC_OFF : HCA_CRC_FULL,
+					  .setup = draw_shape,
+					  .setup_ctx = &shapes,
 					  .verbose = getenv("LAB_VERBOSE") != NULL });
 	topo_free(t);
 	lab_count_init(&c, &l);

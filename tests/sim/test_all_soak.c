@@ -90,6 +90,7 @@ static void draw_link(struct lab_host *h, void *ctx)
 	unsigned int rows = 0;
 
 	h->pkey = pkeys[0];
+	h->shape = (h->index + s->seed) % 2 ? ETH_SHAPE_ETHERNET : ETH_SHAPE_INFINIBAND;
 	if (!s->mixed)
 		return;
 	while (ipoib_profile_at(rows))
