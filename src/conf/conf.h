@@ -100,6 +100,12 @@ enum conf_router {
 	CONF_ROUTER_YES,
 };
 
+/* Kind of the network device */
+enum conf_netdev {
+	CONF_NETDEV_TAP, /* an Ethernet device of /dev/net/tun */
+	CONF_NETDEV_IBTAP, /* a device of type 32, with addresses of 20 octets, of /dev/ibtap */
+};
+
 /* What the interface identifiers of IPv6 addresses are made of */
 enum conf_iid {
 	CONF_IID_EUI64, /* the port GUID, in the way of the profile */
@@ -130,6 +136,7 @@ struct conf_iface {
 	 * that of the caller for the others
 	 */
 	char *netns;
+	enum conf_netdev netdev;
 	struct conf_addr addr[CONF_ADDRS_MAX];
 	unsigned int naddrs;
 	bool dhcp_raw;

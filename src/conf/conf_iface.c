@@ -184,6 +184,8 @@ static const struct conf_key keys[] = {
 	{ "subnet-number", CONF_NUMBER, MEMBER(subnet), .min = 1, .max = 65535 },
 	{ "sl", .set = set_sl },
 	{ "netns", .set = set_netns },
+	{ "netdev", CONF_WORD, MEMBER(netdev), KEY_WORDS("tap", "ibtap"),
+	  .expected = "tap or ibtap" },
 	{ "address", .set = set_address, .repeatable = true },
 	{ "dhcp", CONF_WORD, MEMBER(dhcp_raw), KEY_WORDS("rewrite", "raw"),
 	  .expected = "rewrite or raw" },

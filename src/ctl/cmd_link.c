@@ -135,7 +135,8 @@ static void link_row(struct ctl_req *r, struct inst_iface *i)
 	cmd_set(row, "gid", cmd_gid(&info.port.gid));
 	cmd_set(row, "qpn", info.has_qp ? cmd_hex(info.qpn, 6) : json_null());
 	cmd_set(row, "lladdr", info.has_qp ? cmd_lladdr(&info.lladdr) : json_null());
-	cmd_set(row, "mac", cmd_mac(i->ifc.mac));
+	cmd_set_str(row, "netdev", i->kind == TAP_INFINIBAND ? "ibtap" : "tap");
+	cmd_set(row, "mac", i->kind == TAP_INFINIBAND ? json_null() : cmd_mac(i->ifc.mac));
 	cmd_set_int(row, "ifindex", i->ifindex);
 	cmd_set(row, "addresses", addresses(i));
 	cmd_set(row, "broadcast", info.joined ? cmd_gid(&info.mgid) : json_null());

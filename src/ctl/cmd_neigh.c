@@ -9,8 +9,8 @@
 #include "inst/iface.h"
 
 /*
- * Neighbours: IP address -> token by the kernel's table, token -> GID and QPN by the link. The kernel's table is read in
- * pieces (inst/neigh_dump.h), interface by interface, so the answer comes later.
+ * Neighbours: IP address -> token, or address of 20 octets, by the kernel's table; this -> GID and QPN by the link. The
+ * kernel's table is read in pieces (inst/neigh_dump.h), interface by interface, so the answer comes later.
  */
 
 struct shower {
@@ -19,25 +19,29 @@ struct shower {
 	struct inst_watch watch; /* tells when .i is removed */
 	struct inst_iface *i; /* interface whose table is read */
 	bool all; /* the tables of the interfaces after .i are read, too */
-	json_t *kernel; /* token -> array of its IP addresses */
+	json_t *kernel; /* link-layer address -> array of its IP addresses */
 };
 
-/* Entries with another MAC than a peer's token are left out, because no row shows them. */
+/* Entries whose hardware address stands for no neighbour of the link are left out, because no row shows them. */
 static void on_kernel_neigh(struct neigh_dump *d, const struct rtnl_neigh *n)
 {
 	struct shower *s = container_of(d, struct shower, dump);
-	json_t *mac, *list;
+	const struct ipoib_neigh *peer;
+	json_t *lladdr, *list;
 
-	if (!rtnl_neigh_resolved(n) || !eth_peer_by_mac(s->i->ifc.eth, n->mac))
+	if (!rtnl_neigh_resolved(n))
 		return;
-	mac = cmd_mac(n->mac);
-	list = json_object_get(s->kernel, json_string_value(mac));
+	peer = eth_peer_by_hw(s->i->ifc.eth, n->hw, n->hw_len);
+	if (!peer)
+		return;
+	lladdr = cmd_lladdr(&peer->lladdr);
+	list = json_object_get(s->kernel, json_string_value(lladdr));
 	if (!list) {
 		list = json_array();
-		json_object_set_new(s->kernel, json_string_value(mac), list);
+		json_object_set_new(s->kernel, json_string_value(lladdr), list);
 	}
 	json_array_append_new(list, cmd_ip(n->ip.addr, n->ip.family == RTNL_V6 ? 6 : 4));
-	json_decref(mac);
+	json_decref(lladdr);
 }
 
 static void set_path(json_t *row, const struct ipoib_neigh_info *n)
@@ -54,18 +58,15 @@ static void set_path(json_t *row, const struct ipoib_neigh_info *n)
 static void neigh_row(void *ctx, const struct ipoib_neigh_info *n)
 {
 	struct shower *s = ctx;
-	json_t *row = cmd_iface_row(s->i), *token = NULL, *ips = NULL;
 	const struct ipoib_neigh *e = n->neigh;
+	json_t *row = cmd_iface_row(s->i), *lladdr = cmd_lladdr(&e->lladdr);
+	json_t *ips = json_object_get(s->kernel, json_string_value(lladdr));
 
-	if (e->has_token) {
-		token = cmd_mac(e->token);
-		ips = json_object_get(s->kernel, json_string_value(token));
-	}
 	cmd_set(row, "ip", ips ? json_incref(ips) : json_array());
-	cmd_set(row, "token", token ? token : json_null());
+	cmd_set(row, "token", e->has_token ? cmd_mac(e->token) : json_null());
 	cmd_set(row, "gid", cmd_gid(&e->lladdr.gid));
 	cmd_set(row, "qpn", cmd_hex(e->lladdr.qpn, 6));
-	cmd_set(row, "lladdr", cmd_lladdr(&e->lladdr));
+	cmd_set(row, "lladdr", lladdr);
 	cmd_set_str(row, "state", ipoib_path_state_name(n->state));
 	cmd_set(row, "status", cmd_sac_status(n->status));
 	set_path(row, n);

@@ -71,7 +71,7 @@ static void path_show(struct ctl_req *r)
 
 /* --- an address as a GID */
 
-/* Finds the GID by the kernel's neighbour entry (IP -> token) and the link's (token -> GID). */
+/* Finds the GID by the kernel's neighbour entry (IP -> token or address) and the link's (this -> GID). */
 static bool gid_by_neighbour(const struct inst_iface *i, const uint8_t *addr, unsigned int family,
 			     ib_gid *ret)
 {
@@ -82,7 +82,7 @@ static bool gid_by_neighbour(const struct inst_iface *i, const uint8_t *addr, un
 	memcpy(ip.addr, addr, family == 6 ? 16 : 4);
 	if (rtnl_neigh_get(&i->host->rtnl, i->ifindex, &ip, &n) || !rtnl_neigh_resolved(&n))
 		return false;
-	peer = eth_peer_by_mac(i->ifc.eth, n.mac);
+	peer = eth_peer_by_hw(i->ifc.eth, n.hw, n.hw_len);
 	if (peer)
 		*ret = peer->lladdr.gid;
 	return peer;

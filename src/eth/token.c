@@ -65,6 +65,15 @@ struct ipoib_neigh *eth_peer_by_mac(const struct eth_if *e, const uint8_t mac[6]
 	return p ? p->neigh : NULL;
 }
 
+struct ipoib_neigh *eth_peer_by_hw(const struct eth_if *e, const uint8_t *hw, size_t len)
+{
+	struct ipoib_lladdr a;
+
+	if (len == 6)
+		return eth_peer_by_mac(e, hw);
+	return ipoib_lladdr_decode(&a, hw, len) ? NULL : ipoib_neigh_find(e->cfg.link, &a);
+}
+
 /* After a collision, which is counted, the later peer's address is hashed again with a salt. */
 static bool choose_token(struct eth_if *e, struct eth_peer *p)
 {

@@ -31,6 +31,11 @@ struct eth_tokens {
 
 /* eth_peer_by_mac() - The neighbour that has the token @mac, or NULL */
 struct ipoib_neigh *eth_peer_by_mac(const struct eth_if *e, const uint8_t mac[6]);
+/*
+ * eth_peer_by_hw() - The neighbour that has the hardware address @hw in the kernel's tables: a token of 6 octets, or a
+ * link-layer address of 20. NULL: none
+ */
+struct ipoib_neigh *eth_peer_by_hw(const struct eth_if *e, const uint8_t *hw, size_t len);
 /* eth_peer_mac() - Token of a neighbour, made on first use; NULL: out of memory */
 const uint8_t *eth_peer_mac(struct eth_if *e, struct ipoib_neigh *n);
 /* eth_token_init(), eth_token_fini() - Give a peer a token, and take it back. Return: false: out of memory */

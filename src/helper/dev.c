@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "netdev/tap.h"
+#include "netdev/ibtap.h"
 
 #define TXQLEN 1000
 #define MTU_MIN 68 /* smallest MTU of IPv4 (RFC 791) */
-#define MTU_MAX 65521 /* most that a TAP accepts: 65535 less an Ethernet header */
+#define MTU_MAX 65520 /* most that both kinds accept; a TAP's is 65535 less an Ethernet header */
 
 /* ----- the TAPs that we made; the helper changes no other interface */
 
@@ -59,12 +59,17 @@ void srv_tap_drop(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 
 bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l)
 {
-	if (strcmp(l->kind, "tun") != 0)
-		return false;
-	return !memcmp(l->mac, t->mac, sizeof(t->mac)) || (*t->mark && !strcmp(l->alias, t->mark));
+	bool marked = *t->mark && !strcmp(l->alias, t->mark);
+
+	if (t->kind == TAP_INFINIBAND)
+		return marked && !strcmp(l->kind, "ibtap");
+	return !strcmp(l->kind, "tun") && (marked || !memcmp(l->mac, t->mac, sizeof(t->mac)));
 }
 
-/* A TAP without a mark is known by its MAC only, so a kernel that refuses the mark is no failure. */
+/*
+ * A TAP without a mark is known by its MAC only, so a kernel that refuses the mark is no failure. A device of kind
+ * TAP_INFINIBAND without a mark is not recognized again, so no request about it is served.
+ */
 void srv_tap_number(struct srv *s, struct rtnl *nl, int ifindex, struct srv_tap *t)
 {
 	t->number = ++s->numbers;
@@ -114,6 +119,7 @@ int srv_tap_enter(struct srv_ns *ns, int32_t ifindex, struct srv_reply *r)
 /* ----- making a TAP */
 
 struct make_tap {
+	enum tap_kind kind;
 	const char *ifname;
 	int *ret_fd;
 	const char **ret_what;
@@ -123,12 +129,22 @@ static int make_tap(void *arg)
 {
 	struct make_tap *m = arg;
 
+	if (m->kind == TAP_INFINIBAND)
+		return ibtap_open(m->ifname, m->ret_fd, m->ret_what);
 	return tap_open(m->ifname, m->ret_fd, m->ret_what);
 }
 
-int srv_tap_open(int ns_fd, const char *ifname, int *ret_fd, const char **ret_what)
+int srv_tap_open(const struct srv_tap *t, int ns_fd, const char *ifname, int *ret_fd,
+		 const char **ret_what)
 {
-	return netns_call(ns_fd, make_tap, &(struct make_tap){ ifname, ret_fd, ret_what });
+	return netns_call(ns_fd, make_tap, &(struct make_tap){ t->kind, ifname, ret_fd, ret_what });
+}
+
+static bool is_zero_mac(const uint8_t mac[6])
+{
+	static const uint8_t zero[6];
+
+	return !memcmp(mac, zero, sizeof(zero));
 }
 
 bool srv_tap_conf_ok(const struct netdev_tap_conf *c)
@@ -139,7 +155,9 @@ bool srv_tap_conf_ok(const struct netdev_tap_conf *c)
 		if (!isgraph((unsigned char)*p) || strchr("/:%", *p))
 			return false;
 	}
-	if (c->mac[0] & 1)
+	if (c->kind != TAP_ETHERNET && c->kind != TAP_INFINIBAND)
+		return false;
+	if (c->kind == TAP_INFINIBAND ? !is_zero_mac(c->mac) : c->mac[0] & 1)
 		return false;
 	return !c->mtu || (c->mtu >= MTU_MIN && c->mtu <= MTU_MAX);
 }
@@ -148,8 +166,15 @@ int srv_tap_refuse(struct srv_reply *r, int err, const char *what)
 {
 	enum netdev_refusal refused = NETDEV_REFUSED_NETNS;
 
-	if (what)
-		refused = strstr(what, "/dev/net/tun") ? NETDEV_REFUSED_TUN : NETDEV_REFUSED_TAP;
+	if (what && strstr(what, "/dev/net/tun"))
+		refused = NETDEV_REFUSED_TUN;
+	else if (what && strstr(what, "/dev/ibtap"))
+		refused = NETDEV_REFUSED_IBTAP;
+	else if (what)
+		refused = NETDEV_REFUSED_TAP;
+	if (refused == NETDEV_REFUSED_IBTAP && err == -ENOENT)
+		what = "opening /dev/ibtap (load the kernel module: modprobe ibtap; "
+		       "kmod/README.md)";
 	return srv_refuse(r, refused, err, what ? what : "entering the namespace");
 }
 
@@ -169,7 +194,6 @@ static void note_mac(struct srv_ns *ns, struct srv_tap *t)
 int srv_tap_set_up(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		   const struct netdev_tap_conf *c)
 {
-	static const uint8_t no_mac[6];
 	struct rtnl_link_conf lc = {
 		.set = RTNL_SET_TXQLEN,
 		.txqlen = c->txqlen ? c->txqlen : TXQLEN,
@@ -180,7 +204,7 @@ int srv_tap_set_up(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 	memcpy(lc.mac, c->mac, sizeof(lc.mac));
 	if (c->mtu)
 		lc.set |= RTNL_SET_MTU;
-	if (memcmp(c->mac, no_mac, sizeof(no_mac)) != 0)
+	if (!is_zero_mac(c->mac))
 		lc.set |= RTNL_SET_MAC;
 	err = rtnl_link_set(&ns->nl, t->ifindex, &lc);
 	if (lc.set & RTNL_SET_MAC)
@@ -198,7 +222,7 @@ static int make_here(struct srv *s, struct srv_ns *ns, struct srv_tap *t, int *r
 		     const char **ret_what)
 {
 	struct rtnl_link l;
-	int err = srv_tap_open(ns->fd, t->name, ret_fd, ret_what);
+	int err = srv_tap_open(t, ns->fd, t->name, ret_fd, ret_what);
 
 	if (err)
 		return err;
@@ -216,7 +240,7 @@ static int make_here(struct srv *s, struct srv_ns *ns, struct srv_tap *t, int *r
 int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		   struct srv_reply *r)
 {
-	struct srv_tap t = { .stable = req->tap.stable };
+	struct srv_tap t = { .kind = req->tap.kind, .stable = req->tap.stable };
 	const char *what = NULL;
 	int fd, err;
 

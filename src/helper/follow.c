@@ -81,7 +81,7 @@ int srv_park_spare(struct srv *s, struct srv_tap *t, int *ret_fd, const char **r
 	if (err)
 		return err;
 	park_name(&s->park, t->parked);
-	err = srv_tap_open(s->park.fd, t->parked, &fd, ret_what);
+	err = srv_tap_open(t, s->park.fd, t->parked, &fd, ret_what);
 	if (err)
 		return err;
 	*ret_what = "making the TAP";

@@ -382,10 +382,14 @@ int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_
 	return 0;
 }
 
-int netdev_tap_spare(struct netdev_helper *h, uint32_t ns, const char *prefix, bool stable,
-		     int *ret_fd, uint32_t *ret_number)
+int netdev_tap_spare(struct netdev_helper *h, uint32_t ns, enum tap_kind kind, const char *prefix,
+		     bool stable, int *ret_fd, uint32_t *ret_number)
 {
-	struct helper_req req = { .op = HELPER_TAP_SPARE, .ns = ns, .tap.stable = stable };
+	struct helper_req req = {
+		.op = HELPER_TAP_SPARE,
+		.ns = ns,
+		.tap = { .kind = kind, .stable = stable },
+	};
 	int fds[HELPER_FDS_MAX], err;
 	struct helper_rsp rsp;
 

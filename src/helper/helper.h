@@ -23,7 +23,7 @@
  * 	err = netdev_tap_create(h, ns, &conf, &fd, &ifindex);
  * 	if (err)
  * 		log("%s: %s", conf.ifname, netdev_helper_error(h));
- * 	err = tap_attach(&tap, fd, TAP_OFFLOAD_DEFAULT);	now poll tap.fd, files.events
+ * 	err = tap_attach(&tap, conf.kind, fd, TAP_OFFLOAD_DEFAULT);	now poll tap.fd, files.events
  * 	err = netdev_link_up(h, ns, ifindex, true);
  * 	err = netdev_addr_add(h, ns, ifindex, &ip, 24);
  * 	netdev_helper_seal(h); privs_isolate(...); privs_seccomp(...);
@@ -46,10 +46,11 @@
 #include <stdint.h>
 
 #include "netdev/rtnl.h"
+#include "netdev/tap.h"
 
 #define NETDEV_NS_MAX 4096 /* largest number of namespaces at a time */
 #define NETDEV_TAP_MAX 16384 /* largest number of TAPs at a time */
-#define NETDEV_MACS_MAX 256 /* MACs whose neighbours one job deletes */
+#define NETDEV_HWS_MAX 256 /* hardware addresses whose neighbours one job deletes */
 #define NETDEV_JOBS_MAX 32768 /* largest number of jobs that wait or are under way */
 #define NETDEV_ERR_MAX 160
 
@@ -75,6 +76,7 @@ enum netdev_refusal {
 	NETDEV_REFUSED_NETNS, /* opening, making or entering the namespace */
 	NETDEV_REFUSED_NAME, /* giving the namespace its name in /run/netns */
 	NETDEV_REFUSED_TUN, /* opening /dev/net/tun, because TAPs are not permitted here */
+	NETDEV_REFUSED_IBTAP, /* opening /dev/ibtap, because the kernel module is not loaded */
 	/* Making the TAP, because the name is taken or CAP_NET_ADMIN is missing */
 	NETDEV_REFUSED_TAP,
 	NETDEV_REFUSED_LINK,
@@ -236,7 +238,12 @@ int netdev_ns_socket(struct netdev_helper *h, uint32_t ns, int type, int *ret_fd
 
 struct netdev_tap_conf {
 	char ifname[IFNAMSIZ];
-	uint8_t mac[6]; /* MAC; all zero for one of the kernel's choice */
+	enum tap_kind kind;
+	/*
+	 * MAC; all zero for one of the kernel's choice. Always zero for TAP_INFINIBAND, whose address the owner of the
+	 * descriptor sets by ibtap_set_addr()
+	 */
+	uint8_t mac[6];
 	uint32_t mtu; /* MTU; 0 for the kernel's default, 1500 */
 	uint32_t txqlen; /* frames that the kernel may queue for us to read; 0 for 1000 */
 	bool addrgen; /* true to let the kernel make an fe80:: address from the MAC */
@@ -261,6 +268,7 @@ int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_
 /**
  * netdev_tap_spare() - Make a TAP that belongs to @ns, but stays in a namespace of the helper's own until it is
  * placed
+ * @kind:	kind of the TAP
  * @prefix:	beginning of the names that the TAP may be given; the rest is a hexadecimal number of at most four
  *		digits
  * @stable:	true if the interface may be placed with a secret (struct netdev_tap_conf.stable)
@@ -268,8 +276,8 @@ int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_
  *
  * Return: as netdev_tap_create()
  */
-int netdev_tap_spare(struct netdev_helper *h, uint32_t ns, const char *prefix, bool stable,
-		     int *ret_fd, uint32_t *ret_number);
+int netdev_tap_spare(struct netdev_helper *h, uint32_t ns, enum tap_kind kind, const char *prefix,
+		     bool stable, int *ret_fd, uint32_t *ret_number);
 
 /*
  * netdev_tap_forget() - Have the helper stop managing a TAP
@@ -331,9 +339,13 @@ int netdev_post_addr_del(struct netdev_helper *h, uint32_t ns, int ifindex,
 /* Has the kernel resolve an address by ARP or Neighbour Discovery; the answer comes before the address is resolved. */
 int netdev_post_neigh_use(struct netdev_helper *h, uint32_t ns, int ifindex,
 			  const struct rtnl_ip *ip, netdev_done done, void *ctx);
-/* Deletes all neighbour entries that the kernel learnt and that have one of @n MACs (@n is at most NETDEV_MACS_MAX). */
+/*
+ * Deletes all neighbour entries that the kernel learnt and that have one of @n hardware addresses (@n is at most
+ * NETDEV_HWS_MAX). Shorter addresses are followed by zeros.
+ */
 int netdev_post_neigh_del(struct netdev_helper *h, uint32_t ns, int ifindex,
-			  const uint8_t (*mac)[6], unsigned int n, netdev_done done, void *ctx);
+			  const uint8_t (*hw)[RTNL_HW_MAX], unsigned int n, netdev_done done,
+			  void *ctx);
 /* Opens a socket, as netdev_ns_socket() does. */
 int netdev_post_socket(struct netdev_helper *h, uint32_t ns, int type, netdev_done done, void *ctx);
 

@@ -277,15 +277,16 @@ int netdev_post_neigh_use(struct netdev_helper *h, uint32_t ns, int ifindex,
 }
 
 int netdev_post_neigh_del(struct netdev_helper *h, uint32_t ns, int ifindex,
-			  const uint8_t (*mac)[6], unsigned int n, netdev_done done, void *ctx)
+			  const uint8_t (*hw)[RTNL_HW_MAX], unsigned int n, netdev_done done,
+			  void *ctx)
 {
 	struct helper_req req = { .op = HELPER_NEIGH_DEL, .ns = ns, .ifindex = ifindex };
 
-	if (!n || n > NETDEV_MACS_MAX)
+	if (!n || n > NETDEV_HWS_MAX)
 		return -EINVAL;
-	req.macs.n = n;
-	memcpy(req.macs.mac, mac, n * sizeof(*mac));
-	return post(h, &req, offsetof(struct helper_req, macs.mac) + n * sizeof(*mac), done, ctx);
+	req.hws.n = n;
+	memcpy(req.hws.hw, hw, n * sizeof(*hw));
+	return post(h, &req, offsetof(struct helper_req, hws.hw) + n * sizeof(*hw), done, ctx);
 }
 
 int netdev_post_socket(struct netdev_helper *h, uint32_t ns, int type, netdev_done done, void *ctx)

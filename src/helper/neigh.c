@@ -6,10 +6,10 @@
 #include <string.h>
 
 /*
- * DOC: Deletion of neighbours by MAC
+ * DOC: Deletion of neighbours by hardware address
  *
  * The kernel finds neighbours by address only, so the whole table is dumped and searched. One dump
- * serves up to NETDEV_MACS_MAX MACs. Each call of step() reads one piece of the dump or deletes a few
+ * serves up to NETDEV_HWS_MAX hardware addresses. Each call of step() reads one piece of the dump or deletes a few
  * entries, so requests for other namespaces wait for one piece at most. Entries are deleted after the
  * dump has ended, because a deletion shifts later entries, and the dump would then skip some.
  */
@@ -22,8 +22,8 @@
 struct srv_neigh {
 	uint32_t seq; /* tag of the request */
 	int ifindex;
-	unsigned int nmacs;
-	uint8_t mac[NETDEV_MACS_MAX][6]; /* sorted */
+	unsigned int nhws;
+	uint8_t hw[NETDEV_HWS_MAX][RTNL_HW_MAX]; /* sorted */
 	bool dumping; /* a dump is under way */
 	enum rtnl_family family; /* family whose table is searched now */
 	unsigned int nfound; /* number of entries in .found */
@@ -34,9 +34,9 @@ struct srv_neigh {
 	struct rtnl_ip found[FOUND_MAX];
 };
 
-static int by_mac(const void *a, const void *b)
+static int by_octets(const void *a, const void *b)
 {
-	return memcmp(a, b, 6);
+	return memcmp(a, b, RTNL_HW_MAX);
 }
 
 void srv_neigh_free(struct srv *s, struct srv_ns *ns)
@@ -54,8 +54,9 @@ int srv_neigh_del(struct srv *s, struct srv_ns *ns, const struct helper_req *req
 	struct srv_neigh *n;
 	int err;
 
-	if (!req->macs.n || req->macs.n > NETDEV_MACS_MAX)
-		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL, "number of MACs");
+	if (!req->hws.n || req->hws.n > NETDEV_HWS_MAX)
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL,
+				  "number of hardware addresses");
 	err = srv_tap_enter(ns, req->ifindex, r);
 	if (err)
 		return err;
@@ -65,9 +66,9 @@ int srv_neigh_del(struct srv *s, struct srv_ns *ns, const struct helper_req *req
 	memset(n, 0, offsetof(struct srv_neigh, found));
 	n->seq = req->seq;
 	n->ifindex = req->ifindex;
-	n->nmacs = req->macs.n;
-	memcpy(n->mac, req->macs.mac, n->nmacs * sizeof(n->mac[0]));
-	qsort(n->mac, n->nmacs, sizeof(n->mac[0]), by_mac);
+	n->nhws = req->hws.n;
+	memcpy(n->hw, req->hws.hw, n->nhws * sizeof(n->hw[0]));
+	qsort(n->hw, n->nhws, sizeof(n->hw[0]), by_octets);
 	n->family = RTNL_V4;
 	ns->neigh = n;
 	s->nneigh++;
@@ -77,9 +78,13 @@ int srv_neigh_del(struct srv *s, struct srv_ns *ns, const struct helper_req *req
 static int on_neigh(const struct rtnl_neigh *e, void *arg)
 {
 	struct srv_neigh *n = arg;
+	uint8_t hw[RTNL_HW_MAX];
 
-	if (!e->has_mac || !rtnl_neigh_learnt(e) ||
-	    !bsearch(e->mac, n->mac, n->nmacs, sizeof(n->mac[0]), by_mac))
+	memcpy(hw, e->hw, sizeof(hw));
+	if (e->hw_len == RTNL_HW_MAX)
+		hw[0] = 0; /* flags of an InfiniBand address, which are not part of it (RFC 4391 §9.1.1) */
+	if (!e->hw_len || !rtnl_neigh_learnt(e) ||
+	    !bsearch(hw, n->hw, n->nhws, sizeof(n->hw[0]), by_octets))
 		return 0;
 	if (n->nfound == FOUND_MAX)
 		n->full = true;

@@ -56,9 +56,9 @@ struct helper_addr_req {
 	uint8_t plen;
 };
 
-struct helper_macs_req {
-	uint32_t n; /* number of MACs in .mac */
-	uint8_t mac[NETDEV_MACS_MAX][6];
+struct helper_hws_req {
+	uint32_t n; /* number of addresses in .hw */
+	uint8_t hw[NETDEV_HWS_MAX][RTNL_HW_MAX];
 };
 
 struct helper_req {
@@ -76,7 +76,7 @@ struct helper_req {
 		struct netdev_tap_conf tap;
 		struct rtnl_link_conf link; /* LINK_SET */
 		struct helper_addr_req addr; /* ADDR_ADD, ADDR_DEL and NEIGH_USE */
-		struct helper_macs_req macs; /* NEIGH_DEL */
+		struct helper_hws_req hws; /* NEIGH_DEL */
 	};
 };
 
@@ -99,7 +99,7 @@ struct helper_rsp {
 	struct netdev_ns_info info;
 };
 
-static_assert(sizeof(struct helper_req) <= 2048, "fits the stack and one message");
+static_assert(sizeof(struct helper_req) <= 8192, "fits the stack and one message");
 static_assert(sizeof(struct helper_rsp) <= 512, "fits the stack and one message");
 
 #endif

@@ -49,7 +49,7 @@ static bool name_allowed(const struct srv_tap *t, const char *name)
 int srv_tap_spare(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		  struct srv_reply *r)
 {
-	struct srv_tap t = { .stable = req->tap.stable };
+	struct srv_tap t = { .kind = req->tap.kind, .stable = req->tap.stable };
 	const char *what = NULL;
 	int fd, err;
 

@@ -15,6 +15,7 @@
 
 /* A TAP that the helper made */
 struct srv_tap {
+	enum tap_kind kind;
 	uint32_t number; /* by which the main process names a spare TAP */
 	/*
 	 * 0 while the TAP is parked, or if the TAP was found to be gone when its namespace was
@@ -27,7 +28,8 @@ struct srv_tap {
 		[IFNAMSIZ]; /* beginning of the names that a spare TAP may have; "" for all other TAPs */
 	/* true if the kernel may be given a secret for the TAP's interface identifiers: stable.c */
 	bool stable;
-	uint8_t mac[6]; /* MAC that the helper set last, or that the kernel chose */
+	uint8_t mac
+		[6]; /* MAC that the helper set last, or that the kernel chose; zero for TAP_INFINIBAND */
 	/*
 	 * alias that the helper gave the TAP's link, to recognize the link by it; "" if the kernel
 	 * refused the alias
@@ -153,14 +155,16 @@ int srv_ns_open_files(struct srv_ns *ns, uint32_t files, unsigned int bit, struc
 
 /* srv_tap_named() - Find a TAP that the helper made for @ns, which may be parked; NULL if there is none */
 struct srv_tap *srv_tap_named(const struct srv_ns *ns, const char *name);
+/* srv_tap_conf_ok() - Are the settings ones that a TAP of their kind can have? */
 bool srv_tap_conf_ok(const struct netdev_tap_conf *c);
 /**
- * srv_tap_open() - Make a TAP in a namespace
+ * srv_tap_open() - Make a TAP of kind t->kind in a namespace
  * @ret_what:	step that failed; unchanged if the namespace could not be entered
  *
  * Return: 0 or -errno
  */
-int srv_tap_open(int ns_fd, const char *ifname, int *ret_fd, const char **ret_what);
+int srv_tap_open(const struct srv_tap *t, int ns_fd, const char *ifname, int *ret_fd,
+		 const char **ret_what);
 /*
  * srv_tap_number() - Number a TAP, and make t->mark the alias of its link, by which the helper recognizes the link later
  *

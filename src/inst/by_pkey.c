@@ -207,10 +207,10 @@ static int make_tap(struct by_pkey *b, struct by_pkey_tap *t, char err[INST_ERR_
 
 	t->of = b;
 	b->conf.profile->ifname(prefix, b->ca, b->port->num, 0);
-	status = netdev_tap_spare(b->inst->helper, b->host->ns, prefix,
+	status = netdev_tap_spare(b->inst->helper, b->host->ns, iface_kind(&b->conf), prefix,
 				  b->conf.iid == CONF_IID_STABLE, &fd, &t->number);
 	if (!status)
-		status = tap_attach(&t->tap, fd, TAP_OFFLOAD_DEFAULT);
+		status = tap_attach(&t->tap, iface_kind(&b->conf), fd, TAP_OFFLOAD_DEFAULT);
 	if (!status) {
 		t->state = BY_PKEY_TAP_FREE;
 		return 0;

@@ -15,6 +15,7 @@
 #include "inst/iface_net.h"
 #include "inst/port.h"
 #include "inst/udplink.h"
+#include "netdev/ibtap.h"
 
 static void iface_log(const struct inst_iface *i, enum log_level lvl, const char *what, int err)
 {
@@ -40,7 +41,7 @@ static int read_tap(void *ctx, struct pkt **ret)
 	struct tap_frame f;
 	int err = tap_read(&i->tap, &i->inst->tap_rx, &f);
 
-	if (err == -EBADFD) {
+	if (err && tap_deleted(&i->tap, err)) {
 		iface_log(i, LOG_LVL_ERR, "the TAP was deleted", err);
 		loop_unwatch(&i->inst->loop, &i->tap_fd);
 		iface_link_event(i, false, i->inst->loop.now);
@@ -101,7 +102,15 @@ static unsigned int on_send_flush(void *ctx, ns_t now)
 
 static void on_neigh_gone(void *ctx, const uint8_t mac[6])
 {
-	iface_net_neigh_gone(ctx, mac);
+	iface_net_neigh_gone(ctx, mac, 6);
+}
+
+static void on_lladdr_gone(void *ctx, const struct ipoib_lladdr *a)
+{
+	uint8_t hw[IPOIB_ALEN];
+
+	ipoib_lladdr_encode(hw, a);
+	iface_net_neigh_gone(ctx, hw, sizeof(hw));
 }
 
 static void set_mac(void *ctx, const uint8_t mac[6])
@@ -126,9 +135,45 @@ static void set_carrier(void *ctx, bool up)
 		iface_net_came(i);
 }
 
+/*
+ * The kernel has to know the address of the broadcast group because it copies scope and P_Key from it into the
+ * addresses of the IP groups (ip_ib_mc_map(), ipv6_ib_mc_map()).
+ */
+static void put_lladdrs(struct inst_iface *i)
+{
+	struct ipoib_lladdr group = { .qpn = IB_QPN_MCAST, .gid = i->ifc.broadcast };
+	uint8_t own[IPOIB_ALEN], broadcast[IPOIB_ALEN];
+	int err = 0;
+
+	if (i->tap.fd < 0)
+		return;
+	ipoib_lladdr_encode(own, &i->ifc.own);
+	ipoib_lladdr_encode(broadcast, &group);
+	if (!ib_gid_is_zero(&group.gid))
+		err = ibtap_set_broadcast(&i->tap, broadcast);
+	if (!err && i->ifc.own.qpn)
+		err = ibtap_set_addr(&i->tap, own);
+	if (err)
+		iface_log(i, LOG_LVL_WARN, "setting the link-layer addresses", err);
+}
+
+static void set_lladdr(void *ctx, const struct ipoib_lladdr *own, const ib_gid *broadcast)
+{
+	(void)own, (void)broadcast; /* i->ifc has the same addresses */
+	put_lladdrs(ctx);
+}
+
 static void set_mtu(void *ctx, unsigned int mtu)
 {
-	iface_net_set_mtu(ctx, mtu);
+	struct inst_iface *i = ctx;
+	int err = 0;
+
+	/* The administrator of a TAP may set a larger MTU, with which packets are dropped. */
+	if (i->kind == TAP_INFINIBAND && i->tap.fd >= 0)
+		err = ibtap_set_max_mtu(&i->tap, mtu);
+	if (err)
+		iface_log(i, LOG_LVL_WARN, "setting the largest MTU", err);
+	iface_net_set_mtu(i, mtu);
 }
 
 static void port_changed(void *ctx)
@@ -143,7 +188,9 @@ static const struct ifc_ops ifc_ops = {
 	.send_queue = on_send_queue,
 	.send_flush = on_send_flush,
 	.neigh_gone = on_neigh_gone,
+	.lladdr_gone = on_lladdr_gone,
 	.set_mac = set_mac,
+	.set_lladdr = set_lladdr,
 	.set_mtu = set_mtu,
 	.set_carrier = set_carrier,
 	.port_changed = port_changed,
@@ -229,6 +276,7 @@ static struct ifc_cfg ifc_cfg(const struct inst_iface *i, const struct conf_ifac
 	return (struct ifc_cfg){
 		.name = i->name,
 		.link_name = link_name,
+		.shape = i->kind == TAP_INFINIBAND ? ETH_SHAPE_INFINIBAND : ETH_SHAPE_ETHERNET,
 		.profile = c->profile,
 		.pkey = c->pkey,
 		.max_ip_mtu = c->mtu,
@@ -247,10 +295,15 @@ static struct ifc_cfg ifc_cfg(const struct inst_iface *i, const struct conf_ifac
 		.gro_tcp = i->tap.offload & TAP_OFFLOAD_TSO,
 		.gro_udp = i->tap.offload & TAP_OFFLOAD_USO,
 		.dhcp_raw = c->dhcp_raw,
-		.stations = c->stations,
+		.stations = i->kind == TAP_ETHERNET ? c->stations : 0,
 		.sidr_server = c->sidr_server,
 		.sidr_service = c->sidr_service,
 	};
+}
+
+enum tap_kind iface_kind(const struct conf_iface *c)
+{
+	return c->netdev == CONF_NETDEV_IBTAP ? TAP_INFINIBAND : TAP_ETHERNET;
 }
 
 static int make_link(struct inst_iface *i, const struct conf_iface *c)
@@ -272,6 +325,7 @@ static int refused(struct inst_iface *i, int status, char err[INST_ERR_MAX])
 struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i)
 {
 	struct netdev_tap_conf tc = {
+		.kind = i->kind,
 		.mtu = i->mtu ? i->mtu : 2044,
 		.txqlen = i->params.tx_queue_len,
 	};
@@ -279,7 +333,8 @@ struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i)
 	/* The MTU that the link had when its namespace went away */
 	if (i->net.mtu)
 		tc.mtu = i->net.mtu;
-	memcpy(tc.mac, i->ifc.mac, sizeof(tc.mac));
+	if (i->kind == TAP_ETHERNET)
+		memcpy(tc.mac, i->ifc.mac, sizeof(tc.mac));
 	memcpy(tc.ifname, i->name, sizeof(tc.ifname));
 	tc.stable = i->iid.from == CONF_IID_STABLE;
 	memcpy(tc.stable_secret, i->iid.secret, sizeof(tc.stable_secret));
@@ -293,7 +348,7 @@ static int make_tap(struct inst_iface *i, char err[INST_ERR_MAX])
 
 	status = netdev_tap_create(i->inst->helper, i->host->ns, &tc, &fd, &i->ifindex);
 	if (!status)
-		status = tap_attach(&i->tap, fd, TAP_OFFLOAD_DEFAULT);
+		status = tap_attach(&i->tap, i->kind, fd, TAP_OFFLOAD_DEFAULT);
 	return status ? refused(i, status, err) : 0;
 }
 
@@ -390,6 +445,7 @@ static struct inst_iface *iface_alloc(struct inst *in, struct inst_port *port,
 	iface_net_init(i);
 	i->port = port;
 	i->host = host;
+	i->kind = iface_kind(c);
 	i->tap.fd = -1;
 	i->mtu = c->mtu;
 	i->router = c->router;
@@ -470,6 +526,8 @@ void iface_use_tap(struct inst_iface *i, struct by_pkey_tap *t)
 	err = loop_watch(&in->loop, &i->tap_fd, i->tap.fd, EPOLLIN | EPOLLET, tap_readable);
 	if (err)
 		iface_log(i, LOG_LVL_ERR, "watching the TAP", err);
+	if (i->kind == TAP_INFINIBAND)
+		put_lladdrs(i);
 	/*
 	 * The link joins its broadcast group now, without waiting for IFF_UP: the device appears in the host
 	 * only after the join.

@@ -43,6 +43,7 @@ struct inst_iface {
 	 * its broadcast group
 	 */
 	bool device;
+	enum tap_kind kind; /* kind of .tap, also while there is none */
 	struct tap tap;
 	struct loop_fd tap_fd;
 	int ifindex;
@@ -97,6 +98,9 @@ void iface_ns_lost(struct inst_iface *i, ns_t now);
 
 /* iface_tap_conf() - The settings of the interface's TAP, before it has addresses and is set up */
 struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i);
+
+/* iface_kind() - The kind of network device that a section of the configuration asks for */
+enum tap_kind iface_kind(const struct conf_iface *c);
 
 /* iface_addr() - Address number @k of .addr in the form that netdev/ uses */
 struct rtnl_ip iface_addr(const struct inst_iface *i, unsigned int k);

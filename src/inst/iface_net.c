@@ -178,10 +178,11 @@ static int post_token(struct inst_iface *i)
 
 static int post_gone(struct inst_iface *i)
 {
-	unsigned int n = i->net.ngone < NETDEV_MACS_MAX ? i->net.ngone : NETDEV_MACS_MAX;
+	unsigned int n = i->net.ngone < NETDEV_HWS_MAX ? i->net.ngone : NETDEV_HWS_MAX;
 	unsigned int left = i->net.ngone - n;
 	int err = netdev_post_neigh_del(i->inst->helper, i->host->ns, i->ifindex,
-					(const uint8_t(*)[6]) & i->net.gone[left], n, on_done, i);
+					(const uint8_t(*)[RTNL_HW_MAX]) & i->net.gone[left], n,
+					on_done, i);
 
 	if (!err)
 		i->net.ngone = left;
@@ -399,19 +400,21 @@ void iface_net_port(struct inst_iface *i)
 		set_identifier(i);
 }
 
-void iface_net_neigh_gone(struct inst_iface *i, const uint8_t mac[6])
+void iface_net_neigh_gone(struct inst_iface *i, const uint8_t *hw, size_t len)
 {
 	struct iface_net *n = &i->net;
+	uint8_t whole[RTNL_HW_MAX] = { 0 };
 
+	memcpy(whole, hw, len);
 	for (unsigned int k = 0; k < n->ngone; k++)
-		if (!memcmp(n->gone[k], mac, 6))
+		if (!memcmp(n->gone[k], whole, sizeof(whole)))
 			return;
 	if (n->ngone == IFACE_GONE_MAX) {
-		/* The entry stays, until a frame to that address brings the MAC here again */
+		/* The entry stays, until a frame to that address brings it here again */
 		n->gone_dropped++;
 		return;
 	}
-	memcpy(n->gone[n->ngone++], mac, 6);
+	memcpy(n->gone[n->ngone++], whole, sizeof(whole));
 	next(i);
 }
 

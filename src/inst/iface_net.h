@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "netdev/rtnl.h"
 #include "util/timer.h"
 
 enum iface_net_set {
@@ -58,9 +59,10 @@ struct iface_net {
 	struct timer pace; /* earliest time of the next deletion of neighbours */
 	/* Next try after the TAP's return or IFF_UP was refused, or after the helper's queue was full */
 	struct timer again;
-	unsigned int ngone; /* number of MACs in .gone */
-	uint64_t gone_dropped; /* MACs for which .gone had no room */
-	uint8_t gone[IFACE_GONE_MAX][6]; /* MACs whose neighbour entries are to be deleted */
+	unsigned int ngone; /* number of hardware addresses in .gone */
+	uint64_t gone_dropped; /* addresses for which .gone had no room */
+	/* hardware addresses whose neighbour entries are to be deleted */
+	uint8_t gone[IFACE_GONE_MAX][RTNL_HW_MAX];
 };
 
 void iface_net_init(struct inst_iface *i);
@@ -84,11 +86,11 @@ void iface_net_set_carrier(struct inst_iface *i, bool up);
 void iface_net_port(struct inst_iface *i);
 
 /*
- * iface_net_neigh_gone() - Have the kernel delete the neighbour entries of @mac
+ * iface_net_neigh_gone() - Have the kernel delete the neighbour entries with a hardware address of @len octets
  *
- * When IFACE_GONE_MAX addresses wait, @mac is only counted.
+ * When IFACE_GONE_MAX addresses wait, @hw is only counted.
  */
-void iface_net_neigh_gone(struct inst_iface *i, const uint8_t mac[6]);
+void iface_net_neigh_gone(struct inst_iface *i, const uint8_t *hw, size_t len);
 
 /* iface_net_lost() - The namespace is gone, or the instance leaves: forget what was to be sent, and send nothing */
 void iface_net_lost(struct inst_iface *i);

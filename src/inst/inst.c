@@ -163,6 +163,7 @@ static bool is_environment(enum netdev_refusal refused, int err)
 		return false;
 	case NETDEV_REFUSED_HELPER:
 	case NETDEV_REFUSED_TUN:
+	case NETDEV_REFUSED_IBTAP:
 		return true;
 	default:
 		/*

@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "netdev/ibtap_kmod.h"
+#include "os/ibtap_kmod.h"
 
 #define IBTAP_PATH "/dev/ibtap"
 
@@ -45,19 +45,11 @@ int ibtap_open(const char *ifname, int *ret_fd, const char **ret_what)
 	return 0;
 }
 
-int ibtap_attach(struct tap *t, int fd, uint32_t offload)
+int ibtap_check(int fd)
 {
-	struct tap new = { .fd = fd, .kind = TAP_INFINIBAND };
 	struct ibtap_info info;
-	int err;
 
-	if (ioctl(fd, IBTAP_GET_INFO, &info))
-		return -errno;
-	err = tap_set_offload(&new, offload);
-	if (err)
-		return err;
-	*t = new;
-	return 0;
+	return ioctl(fd, IBTAP_GET_INFO, &info) ? -errno : 0;
 }
 
 static int set_addr(const struct tap *t, unsigned long cmd, const uint8_t addr[IBTAP_ADDR_LEN])

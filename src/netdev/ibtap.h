@@ -5,7 +5,7 @@
 /*
  * Devices of type 32 (InfiniBand), which the kernel module ibtap.ko makes (kmod/ibtap.h). Frames are read and written
  * by tap_read() and tap_write(), offloads and carrier are set by tap_set_offload() and tap_set_carrier(): all of
- * netdev/tap.h but tap_open() and tap_attach() serves both kinds of struct tap.
+ * netdev/tap.h but tap_open() serves both kinds of struct tap.
  *
  * A frame begins with a header of 44 octets: source and destination address of 20 octets each, EtherType, two octets of zero.
  * Unlike a TAP, a device of this kind does not keep its namespace alive, and goes with it. Reads and writes then return
@@ -25,8 +25,8 @@
  */
 int ibtap_open(const char *ifname, int *ret_fd, const char **ret_what);
 
-/* ibtap_attach() - As tap_attach(), for a descriptor made by ibtap_open() */
-int ibtap_attach(struct tap *t, int fd, uint32_t offload);
+/* ibtap_check() - Is @fd of ibtap_open(), and is its device still there? 0; -errno */
+int ibtap_check(int fd);
 
 /* ibtap_set_addr() - Set the device's own address. 0; -EADDRNOTAVAIL it has the GID of a group; -errno */
 int ibtap_set_addr(const struct tap *t, const uint8_t addr[IBTAP_ADDR_LEN]);

@@ -142,11 +142,13 @@ struct rtnl_route {
 /* rtnl_route_get() - Ask the kernel for the route to an address. 0; -ENETUNREACH, -EHOSTUNREACH there is none; -errno */
 int rtnl_route_get(struct rtnl *nl, const struct rtnl_ip *ip, struct rtnl_route *ret);
 
+#define RTNL_HW_MAX 20 /* octets of the longest hardware address, that of InfiniBand */
+
 struct rtnl_neigh {
 	int ifindex;
 	struct rtnl_ip ip;
-	bool has_mac;
-	uint8_t mac[6];
+	uint8_t hw_len; /* octets of .hw: 6 for a MAC, 20 for InfiniBand, 0 if the entry has no address that fits here */
+	uint8_t hw[RTNL_HW_MAX];
 	uint16_t state; /* NUD_* */
 };
 
@@ -157,7 +159,7 @@ struct rtnl_neigh {
  */
 int rtnl_neigh_get(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, struct rtnl_neigh *ret);
 
-/* rtnl_neigh_resolved() - True if the entry has the MAC of a peer, as the kernel learnt it or the administrator gave it */
+/* rtnl_neigh_resolved() - True if the entry has the hardware address of a peer, as the kernel learnt it or the administrator gave it */
 bool rtnl_neigh_resolved(const struct rtnl_neigh *n);
 
 /* rtnl_neigh_failed() - True if the kernel has given up resolving the entry */

@@ -35,9 +35,9 @@ static int decode(struct rtnl_neigh *ret, const struct nlmsghdr *nlh)
 		if (mnl_attr_get_type(a) == NDA_DST && len == rtnl_ip_len(n.ip.family)) {
 			memcpy(n.ip.addr, mnl_attr_get_payload(a), len);
 			dst = true;
-		} else if (mnl_attr_get_type(a) == NDA_LLADDR && len == sizeof(n.mac)) {
-			memcpy(n.mac, mnl_attr_get_payload(a), len);
-			n.has_mac = true;
+		} else if (mnl_attr_get_type(a) == NDA_LLADDR && len <= sizeof(n.hw)) {
+			memcpy(n.hw, mnl_attr_get_payload(a), len);
+			n.hw_len = (uint8_t)len;
 		}
 	}
 	if (!dst)
@@ -122,7 +122,7 @@ int rtnl_neigh_get(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, struc
 
 bool rtnl_neigh_resolved(const struct rtnl_neigh *n)
 {
-	return n->has_mac && !(n->state & (NUD_NOARP | NUD_FAILED | NUD_INCOMPLETE));
+	return n->hw_len && !(n->state & (NUD_NOARP | NUD_FAILED | NUD_INCOMPLETE));
 }
 
 bool rtnl_neigh_failed(const struct rtnl_neigh *n)

@@ -71,11 +71,10 @@ int tap_open(const char *ifname, int *ret_fd, const char **ret_what)
 	return 0;
 }
 
-int tap_attach(struct tap *t, int fd, uint32_t offload)
+static int check_is_tap(int fd)
 {
-	struct tap new = { .fd = fd };
 	struct ifreq ifr = { 0 };
-	int hdr_len, err;
+	int hdr_len;
 
 	if (ioctl(fd, TUNGETIFF, &ifr) || ioctl(fd, TUNGETVNETHDRSZ, &hdr_len))
 		return -errno;
@@ -83,11 +82,19 @@ int tap_attach(struct tap *t, int fd, uint32_t offload)
 		    (IFF_TAP | IFF_NO_PI | IFF_VNET_HDR) ||
 	    hdr_len != (int)sizeof(struct virtio_net_hdr))
 		return -EINVAL;
-	err = tap_set_offload(&new, offload);
-	if (err)
-		return err;
-	*t = new;
 	return 0;
+}
+
+int tap_attach(struct tap *t, enum tap_kind kind, int fd, uint32_t offload)
+{
+	struct tap new = { .fd = fd, .kind = kind };
+	int err = kind == TAP_INFINIBAND ? ibtap_check(fd) : check_is_tap(fd);
+
+	if (!err)
+		err = tap_set_offload(&new, offload);
+	if (!err)
+		*t = new;
+	return err;
 }
 
 void tap_close(struct tap *t)

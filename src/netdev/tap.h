@@ -21,9 +21,10 @@
  * A TAP is made in the network namespace in which /dev/net/tun was opened, and its descriptor keeps
  * this namespace alive, also when rtnl_link_move() has moved the TAP to another one. After `ip netns del` of its
  * namespace, writes still succeed but reach nobody. No call on the TAP shows this; netns_check() does.
- * A deleted device is different: reads and writes return -EBADFD.
+ * A deleted device is different: reads and writes return -EBADFD (-EBUSY for TAP_INFINIBAND, see tap_deleted()).
  */
 
+#include <errno.h>
 #include <linux/virtio_net.h>
 #include <net/if.h>
 #include <stdbool.h>
@@ -134,13 +135,14 @@ struct tap_rx {
 int tap_open(const char *ifname, int *ret_fd, const char **ret_what);
 
 /**
- * tap_attach() - Take a descriptor made by tap_open(), perhaps in another process
+ * tap_attach() - Take a descriptor made by tap_open(), or by ibtap_open() if @kind is TAP_INFINIBAND, perhaps in another
+ * process
  * @fd:		taken on success
  * @offload:	mask of enum tap_offload; t->offload tells which of them the kernel has granted
  *
- * Return: 0; -errno if @fd is no TAP with virtio-net headers
+ * Return: 0; -errno if @fd is no device of this kind with virtio-net headers
  */
-int tap_attach(struct tap *t, int fd, uint32_t offload);
+int tap_attach(struct tap *t, enum tap_kind kind, int fd, uint32_t offload);
 
 /*
  * tap_close() - Close the descriptor, which deletes the device if it is the last one; may be called
@@ -160,6 +162,12 @@ int tap_set_offload(struct tap *t, uint32_t offload);
  */
 int tap_set_carrier(const struct tap *t, bool on);
 
+/* tap_deleted() - Is @err of tap_read() or tap_write() the one that says that the device was deleted? */
+static inline bool tap_deleted(const struct tap *t, int err)
+{
+	return err == (t->kind == TAP_INFINIBAND ? -EBUSY : -EBADFD);
+}
+
 void tap_rx_init(struct tap_rx *rx, struct pkt_pool *pool);
 
 /* tap_rx_fini() - Return the buffers to the pool */
@@ -170,7 +178,7 @@ void tap_rx_fini(struct tap_rx *rx);
  * @ret:	the caller frees ret->pkt
  *
  * Counts and skips a bad frame. Reads nothing while the pool is exhausted.
- * Return: 0; -EAGAIN no frame waits; -ENOBUFS the pool is exhausted; -EBADFD the device was deleted; -errno
+ * Return: 0; -EAGAIN no frame waits; -ENOBUFS the pool is exhausted; see tap_deleted(); -errno
  */
 int tap_read(struct tap *t, struct tap_rx *rx, struct tap_frame *ret);
 
@@ -196,7 +204,7 @@ void tap_vnet_from_pkt(struct tap_vnet *ret, const struct pkt *p, enum tap_kind 
  * @iov:	the parts of the frame are iov[1] to iov[@n]; iov[0] is overwritten with the virtio-net header
  *
  * Return: 0; -EIO the interface is down; -EAGAIN, -ENOBUFS, -ENOMEM there is no room now;
- * -EINVAL the kernel found the frame or its header wrong; -EBADFD the device was deleted
+ * -EINVAL the kernel found the frame or its header wrong; see tap_deleted()
  */
 int tap_write(struct tap *t, const struct tap_vnet *vnet, struct iovec *iov, unsigned int n);
 

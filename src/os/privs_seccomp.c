@@ -14,6 +14,8 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
+#include "os/ibtap_kmod.h"
+
 /*
  * System calls that the filters allow, by purpose. libseccomp skips a call that an architecture
  * lacks. Functions further below allow calls that depend on their arguments.
@@ -212,12 +214,15 @@ static int allow_sockets(scmp_filter_ctx ctx, uint32_t flags)
 	return err;
 }
 
-/* Allow the ioctls of TAPs, sockets and terminals. */
+/* Allow the ioctls of TAPs of both kinds, sockets and terminals. */
 static int allow_ioctls(scmp_filter_ctx ctx)
 {
 	static const unsigned int requests[] = {
-		TUNSETOFFLOAD, TUNSETCARRIER, TUNGETIFF, TUNGETVNETHDRSZ, SIOCSIFHWADDR,
-		FIONREAD,      FIONBIO,	      TCGETS,	 TIOCGWINSZ,
+		TUNSETOFFLOAD,	   TUNSETCARRIER,  TUNGETIFF,
+		TUNGETVNETHDRSZ,   IBTAP_GET_INFO, IBTAP_SET_OFFLOADS,
+		IBTAP_SET_CARRIER, IBTAP_SET_ADDR, IBTAP_SET_BROADCAST,
+		IBTAP_SET_MAX_MTU, SIOCSIFHWADDR,  FIONREAD,
+		FIONBIO,	   TCGETS,	   TIOCGWINSZ,
 	};
 	int err = 0;
 

@@ -61,6 +61,7 @@ static void test_conf_whole_contract(void **state)
 				   "netns = h1\n"
 				   "address = 10.4.0.1/24\n"
 				   "address = fd00:4::1/64\n"
+				   "netdev = ibtap\n"
 				   "dhcp = raw\n"
 				   "stations = 7\n"
 				   "router = yes\n"
@@ -95,6 +96,7 @@ static void test_conf_whole_contract(void **state)
 	assert_int_equal(c.iface[0].addr[0].prefix_len, 24);
 	assert_memory_equal(c.iface[0].addr[0].octets, "\x0a\x04\x00\x01", 4);
 	assert_int_equal(c.iface[0].addr[1].family, 6);
+	assert_int_equal(c.iface[0].netdev, CONF_NETDEV_IBTAP);
 	assert_true(c.iface[0].dhcp_raw);
 	assert_int_equal(c.iface[0].stations, 7);
 	assert_int_equal(c.iface[0].qpn, 0xabcdef);
@@ -120,6 +122,7 @@ static void test_conf_defaults(void **state)
 	assert_null(c.iface[0].netns);
 	assert_int_equal(c.iface[0].sl_from, IPOIB_SL_DEFAULT);
 	assert_int_equal(c.iface[0].mtu, 0);
+	assert_int_equal(c.iface[0].netdev, CONF_NETDEV_TAP);
 	assert_false(c.iface[0].dhcp_raw);
 	assert_int_equal(c.iface[0].router, CONF_ROUTER_AUTO);
 	assert_int_equal(c.iface[0].stations, CONF_STATIONS_DEFAULT);
@@ -551,6 +554,7 @@ static void test_conf_refuses_bad_values(void **state)
 	refuses(IFACE "address = 10.4.0.1\n", "/etc/lab/lab.conf:5:", "10.4.0.1", "PREFIX");
 	refuses(IFACE "address = 10.4.0.1/33\n", "/etc/lab/lab.conf:5:", "/33", "PREFIX");
 	refuses(IFACE "address = fd00::g/64\n", "/etc/lab/lab.conf:5:", "fd00::g", "PREFIX");
+	refuses(IFACE "netdev = tun\n", "/etc/lab/lab.conf:5:", "'tun'", "tap or ibtap");
 	refuses(IFACE "dhcp = on\n", "/etc/lab/lab.conf:5:", "'on'", "rewrite or raw");
 	refuses(IFACE "stations = 65\n", "/etc/lab/lab.conf:5:", "65", "0-64");
 	refuses(IFACE "qpn = 0xff\n", "/etc/lab/lab.conf:5:", "0xff", "0x100-0xfffffe");

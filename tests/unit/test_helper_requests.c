@@ -25,7 +25,7 @@
 #include "kernel_tables.h"
 #include "netdev_env.h"
 
-static const uint8_t peer_mac[6] = { 6, 1, 2, 3, 4, 5 };
+static const uint8_t peer_mac[RTNL_HW_MAX] = { 6, 1, 2, 3, 4, 5 };
 
 static struct rtnl_ip v4(const char *text)
 {
@@ -74,7 +74,7 @@ static void host_make(struct host *t)
 	rtnl_attach(&t->nl, t->files.rtnl);
 	t->events = (struct rtnl_events){ .fd = t->files.events };
 	assert_int_equal(netdev_tap_create(t->h, t->ns, &conf, &fd, &t->ifindex), 0);
-	assert_int_equal(tap_attach(&t->tap, fd, TAP_OFFLOAD_DEFAULT), 0);
+	assert_int_equal(tap_attach(&t->tap, TAP_ETHERNET, fd, TAP_OFFLOAD_DEFAULT), 0);
 }
 
 static void host_free(struct host *t)
@@ -124,7 +124,7 @@ static int set_link(struct host *t, const struct rtnl_link_conf *c)
 	return d.err;
 }
 
-static int neigh_del(struct host *t, const uint8_t (*mac)[6], unsigned int n)
+static int neigh_del(struct host *t, const uint8_t (*mac)[RTNL_HW_MAX], unsigned int n)
 {
 	struct done d = { 0 };
 
@@ -314,8 +314,8 @@ static void up_with_address(struct host *t)
 
 static void test_helper_neighbours_of_many_macs_by_one_job(void **state)
 {
-	static const uint8_t mac[2][6] = { { 6, 9, 9, 9, 9, 9 }, { 6, 1, 2, 3, 4, 5 } };
-	static const uint8_t stays[6] = { 6, 7, 7, 7, 7, 7 };
+	static const uint8_t mac[2][RTNL_HW_MAX] = { { 6, 9, 9, 9, 9, 9 }, { 6, 1, 2, 3, 4, 5 } };
+	static const uint8_t stays[RTNL_HW_MAX] = { 6, 7, 7, 7, 7, 7 };
 	struct rtnl_ip a = v4("10.4.0.2"), b = v4("10.4.0.3"), c = v4("10.4.0.4"),
 		       d = v6("fe80::2");
 	struct host t;
@@ -332,9 +332,9 @@ static void test_helper_neighbours_of_many_macs_by_one_job(void **state)
 	assert_int_equal(neigh_del(&t, &stays, 1), 1);
 	assert_int_equal(netdev_post_neigh_del(t.h, t.ns, t.ifindex, mac, 0, on_done, NULL),
 			 -EINVAL);
-	assert_int_equal(netdev_post_neigh_del(t.h, t.ns, t.ifindex, mac, NETDEV_MACS_MAX + 1,
-					       on_done, NULL),
-			 -EINVAL);
+	assert_int_equal(
+		netdev_post_neigh_del(t.h, t.ns, t.ifindex, mac, NETDEV_HWS_MAX + 1, on_done, NULL),
+		-EINVAL);
 	host_free(&t);
 }
 
@@ -537,6 +537,8 @@ static void test_helper_tap_configurations_refused(void **state)
 		{ .ifname = "uib1", .mac = { 1 } },
 		{ .ifname = "uib1", .mtu = 67 },
 		{ .ifname = "uib1", .mtu = 65522 },
+		{ .ifname = "uib1", .kind = (enum tap_kind)2 },
+		{ .ifname = "uib1", .kind = TAP_INFINIBAND, .mac = { 2 } },
 	};
 	struct host t;
 	int fd, ifindex;
@@ -561,7 +563,8 @@ static void test_helper_survives_malformed_requests(void **state)
 	(void)state;
 	host_make(&t);
 	sock = netdev_helper_fd(t.h);
-	for (size_t len = 1; len < sizeof(req); len += 37)
+	for (size_t len = 1; len < sizeof(req);
+	     len += sizeof(req) / 40) /* the socket takes no more */
 		assert_int_equal(send(sock, &req, len, 0), len);
 	assert_int_equal(fdpass_send(sock, &req, sizeof(req), &null, 1), 0);
 	env_wait(sock, POLLIN);
@@ -696,7 +699,7 @@ static void follow_make(struct follow *t)
 	assert_int_equal(netdev_ns_open(t->h, t->name, &t->ns, &info), 0);
 	assert_true(info.created && info.named && info.follows);
 	assert_int_equal(netdev_tap_create(t->h, t->ns, &follow_conf, &fd, &t->ifindex), 0);
-	assert_int_equal(tap_attach(&t->tap, fd, TAP_OFFLOAD_DEFAULT), 0);
+	assert_int_equal(tap_attach(&t->tap, TAP_ETHERNET, fd, TAP_OFFLOAD_DEFAULT), 0);
 	t->gen = 1;
 }
 
@@ -1244,7 +1247,7 @@ static void test_helper_many_namespaces(void **state)
 
 		assert_int_equal(netdev_ns_create(h, &ns), 0);
 		assert_int_equal(netdev_tap_create(h, ns, &conf, &fd, &ifindex), 0);
-		assert_int_equal(tap_attach(&tap[made], fd, TAP_OFFLOAD_DEFAULT), 0);
+		assert_int_equal(tap_attach(&tap[made], TAP_ETHERNET, fd, TAP_OFFLOAD_DEFAULT), 0);
 		assert_int_equal(netdev_addr_add(h, ns, ifindex, &ip, 24), 0);
 		assert_int_equal(netdev_link_up(h, ns, ifindex, true), 0);
 	}

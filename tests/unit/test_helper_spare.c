@@ -45,9 +45,10 @@ static void make_spares(struct rig *r)
 	for (unsigned int k = 0; k < SPARES; k++) {
 		int fd;
 
-		assert_int_equal(netdev_tap_spare(r->h, r->ns, "ib0_1_", false, &fd, &r->number[k]),
+		assert_int_equal(netdev_tap_spare(r->h, r->ns, TAP_ETHERNET, "ib0_1_", false, &fd,
+						  &r->number[k]),
 				 0);
-		assert_int_equal(tap_attach(&r->tap[k], fd, TAP_OFFLOAD_DEFAULT), 0);
+		assert_int_equal(tap_attach(&r->tap[k], TAP_ETHERNET, fd, TAP_OFFLOAD_DEFAULT), 0);
 	}
 }
 
@@ -140,7 +141,8 @@ static void test_spare_tap_of_nobody_is_refused(void **state)
 	assert_int_equal(place(r, r->number[0], "a/b"), -EINVAL);
 	assert_int_equal(place(r, r->number[0], ""), -EINVAL);
 	/* A sealed helper makes none. */
-	assert_int_equal(netdev_tap_spare(r->h, r->ns, "ib0_1_", false, &fd, &number), -EPERM);
+	assert_int_equal(netdev_tap_spare(r->h, r->ns, TAP_ETHERNET, "ib0_1_", false, &fd, &number),
+			 -EPERM);
 	rig_free(r);
 }
 

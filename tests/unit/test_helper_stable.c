@@ -65,7 +65,8 @@ static int spare(struct rig *r, bool stable, uint32_t *ret_number)
 {
 	int fd;
 
-	assert_int_equal(netdev_tap_spare(r->h, r->ns, "ib0_1_", stable, &fd, ret_number), 0);
+	assert_int_equal(
+		netdev_tap_spare(r->h, r->ns, TAP_ETHERNET, "ib0_1_", stable, &fd, ret_number), 0);
 	return fd;
 }
 

@@ -93,12 +93,12 @@ static void later(struct rig *r)
 
 static void test_iface_net_neighbours_that_the_helper_does_not_take_are_deleted_later(void **state)
 {
-	static const uint8_t mac[2][6] = { { 6, 1 }, { 6, 2 } };
+	static const uint8_t mac[2][RTNL_HW_MAX] = { { 6, 1 }, { 6, 2 } };
 	struct rig *r = *state;
 
 	queue_full(r, true);
-	iface_net_neigh_gone(&r->iface, mac[0]);
-	iface_net_neigh_gone(&r->iface, mac[1]);
+	iface_net_neigh_gone(&r->iface, mac[0], 6);
+	iface_net_neigh_gone(&r->iface, mac[1], 6);
 	assert_false(next_request(r));
 	later(r);
 	assert_false(next_request(r));
@@ -106,8 +106,8 @@ static void test_iface_net_neighbours_that_the_helper_does_not_take_are_deleted_
 	later(r);
 	assert_true(next_request(r));
 	assert_int_equal(r->req.op, HELPER_NEIGH_DEL);
-	assert_int_equal(r->req.macs.n, 2);
-	assert_memory_equal(r->req.macs.mac, mac, sizeof(mac));
+	assert_int_equal(r->req.hws.n, 2);
+	assert_memory_equal(r->req.hws.hw, mac, sizeof(mac));
 	assert_int_equal(r->iface.net.ngone, 0);
 }
 

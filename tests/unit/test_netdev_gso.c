@@ -51,7 +51,7 @@ static int side_setup(void *arg)
 	err = tap_open("t0", &fd, NULL);
 	if (err)
 		return err;
-	err = tap_attach(&s->tap, fd, TAP_OFFLOAD_DEFAULT);
+	err = tap_attach(&s->tap, TAP_ETHERNET, fd, TAP_OFFLOAD_DEFAULT);
 	if (!err)
 		err = tap_set_carrier(&s->tap, true);
 	if (!err)

@@ -68,7 +68,8 @@ static void bench_make(struct bench *b)
 	b->pool = pkt_pool_create(64, 4);
 	tap_rx_init(&b->rx, b->pool);
 	assert_int_equal(ibtap_open("t0", &fd, NULL), 0);
-	assert_int_equal(ibtap_attach(&b->tap, fd, TAP_OFFLOAD_DEFAULT | TAP_OFFLOAD_ECN), 0);
+	assert_int_equal(
+		tap_attach(&b->tap, TAP_INFINIBAND, fd, TAP_OFFLOAD_DEFAULT | TAP_OFFLOAD_ECN), 0);
 	assert_int_equal(b->tap.offload, TAP_OFFLOAD_DEFAULT | TAP_OFFLOAD_ECN);
 	assert_int_equal(ibtap_set_addr(&b->tap, own), 0);
 	assert_int_equal(ibtap_set_broadcast(&b->tap, bcast), 0);
@@ -124,7 +125,7 @@ static void test_ibtap_attach_refuses_other_descriptors(void **state)
 	struct tap t = { .fd = -1 };
 
 	(void)state;
-	assert_int_equal(ibtap_attach(&t, fd, 0), -ENOTTY);
+	assert_int_equal(tap_attach(&t, TAP_INFINIBAND, fd, 0), -ENOTTY);
 	assert_int_equal(t.fd, -1);
 	close(fd);
 }

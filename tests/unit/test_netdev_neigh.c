@@ -94,8 +94,8 @@ static void test_neigh_dump_tells_both_families_of_one_link(void **state)
 	assert_memory_equal(s.v[1].ip.addr, b.addr, 16);
 	for (unsigned int i = 0; i < 2; i++) {
 		assert_int_equal(s.v[i].ifindex, t0);
-		assert_true(s.v[i].has_mac && s.v[i].state);
-		assert_memory_equal(s.v[i].mac, mac, 6);
+		assert_true(s.v[i].hw_len == 6 && s.v[i].state);
+		assert_memory_equal(s.v[i].hw, mac, 6);
 	}
 	dump(&nl, t1, &s);
 	assert_int_equal(s.n, 1);
@@ -103,7 +103,7 @@ static void test_neigh_dump_tells_both_families_of_one_link(void **state)
 	/* The entry of one address is found without a dump, and only at its own link. */
 	assert_int_equal(rtnl_neigh_get(&nl, t0, &b, &n), 0);
 	assert_memory_equal(n.ip.addr, b.addr, 16);
-	assert_memory_equal(n.mac, mac, 6);
+	assert_memory_equal(n.hw, mac, 6);
 	assert_int_equal(n.ifindex, t0);
 	assert_true(rtnl_neigh_resolved(&n));
 	assert_int_equal(rtnl_neigh_get(&nl, t1, &b, &n), -ENOENT);

@@ -61,7 +61,7 @@ static void bench_make(struct bench *b, unsigned int npkts, unsigned int nbufs)
 	b->pool = pkt_pool_create(npkts, nbufs);
 	tap_rx_init(&b->rx, b->pool);
 	assert_int_equal(tap_open("t0", &fd, NULL), 0);
-	assert_int_equal(tap_attach(&b->tap, fd, TAP_OFFLOAD_DEFAULT), 0);
+	assert_int_equal(tap_attach(&b->tap, TAP_ETHERNET, fd, TAP_OFFLOAD_DEFAULT), 0);
 	assert_int_equal(rtnl_open(&b->nl), 0);
 	assert_int_equal(rtnl_link_get(&b->nl, 0, "t0", &l), 0);
 	b->ifindex = l.ifindex;
@@ -148,7 +148,7 @@ static void test_tap_attach_refuses_other_descriptors(void **state)
 	struct tap t = { .fd = -1 };
 
 	(void)state;
-	assert_true(tap_attach(&t, fd, 0) < 0);
+	assert_true(tap_attach(&t, TAP_ETHERNET, fd, 0) < 0);
 	assert_int_equal(t.fd, -1);
 	close(fd);
 }
