@@ -49,7 +49,7 @@ vm_pkgs=("${build_pkgs[@]}" binutils qemu-system-x86 linux-image-amd64 linux-hea
 check_pkgs=("${build_pkgs[@]}" libcmocka-dev clang-format clang-tidy
 	universal-ctags git python3 tshark iperf3 ndisc6 iputils-arping avahi-daemon avahi-utils dbus
 	jq ethtool procps util-linux isc-dhcp-client isc-dhcp-server dnsmasq-base radvd opensm infiniband-diags libumad2sim0 ibsim-utils)
-check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" clang "${clang_rt:-libclang-rt-dev}" systemd smcroute)
+check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" clang "${clang_rt:-libclang-rt-dev}" systemd smcroute keepalived network-manager tcpdump)
 # The cross compilers and qemu-user are for tests/night/bits.sh; linux-source and what builds it for tests/interop/linux/debug.
 night_pkgs=("${check_all_pkgs[@]}" debootstrap linux-source flex bison bc libelf-dev libssl-dev cpio busybox-static
 	gcc-i686-linux-gnu libc6-dev-i386-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user)
@@ -96,6 +96,11 @@ if [ "$(id -u)" != 0 ]; then
 	echo "Missing packages. As root:  apt-get update && apt-get install -y --no-install-recommends ${missing[*]}" >&2
 	exit 3
 fi
+# NetworkManager is for virtual machines only. Here it would take interfaces over that others administer, so it is masked before it
+# is installed.
+case " ${missing[*]} " in
+*" network-manager "*) [ ! -d /run/systemd/system ] || systemctl mask NetworkManager.service ;;
+esac
 export DEBIAN_FRONTEND=noninteractive
 echo "installing: ${missing[*]}"
 log=$(mktemp)

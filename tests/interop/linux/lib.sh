@@ -15,7 +15,7 @@
 #	finish
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 need qemu-system-x86_64
-declare -A vm_pid vm_in
+declare -A vm_pid vm_in vm_daemon
 vm_patience=${vm_patience:-120} # seconds for a boot, and for one command, on an emulated processor of a busy machine
 
 patience=$vm_patience
@@ -70,6 +70,22 @@ vm_wait() {
 			lab_procs+=" $p:$(identity "$p")"
 		done
 	done
+}
+
+# vm_ibtap NAME LINE...: has uipoib in the VM, with a device of ibtap.ko, take the place of uib.ko and the kernel's IPoIB: ib0 becomes
+# an interface of uipoib's at the same cable, with these lines in its section besides. vm_port NAME prints its key `port`, for
+# other sections. The VM needs `--share "$work"`.
+vm_port() { printf 'port = udp:192.0.2.1:5001,guid=0x0002c9030000%s,listen=192.0.2.2:5001' "$(printf %04x "'$1")"; }
+vm_ibtap() {
+	local name=$1
+	shift
+	{
+		printf '%s\n' '[interface ib0]' "$(vm_port "$name")" 'netdev = ibtap' "$@"
+	} >"$work/$name.conf"
+	g "$name" "echo uib0 >/sys/module/uib/parameters/remove; insmod ${UIPOIB%/*}/kmod/\$(uname -r)/ibtap.ko" || return 1
+	start_at "$name" "$work/$name.uipoib" "$UIPOIB" run -c "$work/$name.conf" -n "$name"
+	vm_daemon[$name]=$started
+	eventually 30 g "$name" "$UIPOIB" -n "$name" wait --timeout 20 || { cat "$work/$name.uipoib"; return 1; }
 }
 
 # g NAME CMD...: runs CMD in the VM; prints its output and its errors, and returns its status. A single argument is a script for

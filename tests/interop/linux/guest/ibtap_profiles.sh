@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Runs in a VM: `netdev = ibtap` on each link profile, with a fabric of the VM's own. Prints TAP.
+#
+#	ibtap_profiles.sh IBTAP.KO
+#
+#	h1 (ibtap) --- Switch1 --- Switch2 --- h2 (tap)
+#	h3 (ibtap) --- Switch1     Switch2 --- h4 (tap)
+modprobe tun || exit 1
+[ -e /dev/ibtap ] || insmod "$1" || exit 1
+. "$(dirname "$0")/../../../system/lib.sh"
+topo_ring 4 2 >"$work/lab.topo"
+# The administrator makes the groups of the profiles whose links have a group without a P_Key.
+cat >"$work/partitions.conf" <<-'EOF'
+	Default=0x7fff, ipoib : mgid=ff12:3333::1
+		mgid=ff12::255.255.255.255, Q_Key=0x80000b1b
+		ALL=full;
+EOF
+kind() { case $1 in 1 | 3) echo ibtap ;; *) echo tap ;; esac; }
+conf_of() { # PROFILE
+	local of='' h
+	dev=uib0
+	[ "$1" != hld2002 ] || { dev=ib0_1_7fff of=',pkey=0x7fff'; }
+	printf '[fabric lab]\ntopology = lab.topo\npartitions = partitions.conf\nsidr-server = yes\n'
+	for h in 1 2 3 4; do
+		conf_iface "${dev%_1_7fff}" $h "profile = $1" "netdev = $(kind $h)" "address = fd04::$h/64$of"
+		[ "$1" = v6ib00 ] || printf 'address = 10.4.0.%d/16%s\n' $h "$of"
+	done
+}
+reach() { eventually 60 x "h$1" ping -n -q -c 2 -i 0.05 -W 5 "$2"; } # FROM ADDRESS
+everybody() { # ADDRESS-PREFIX: each host reaches each other one
+	local from to
+	for from in 1 2 3 4; do
+		for to in 1 2 3 4; do
+			[ $from = $to ] || reach $from "$1$to" || { echo "h$from to h$to"; return 1; }
+		done
+	done
+}
+right_neighbours() { # PROFILE: the kernels of h1 and h3 have the address of 20 octets that uipoib gives each host
+	local h lladdr
+	for h in 2 3; do
+		lladdr=$(u -j link show dev "$dev@h$h" | jq -r '.link[0].lladdr')
+		equal "$lladdr" "$(x h1 ip neigh show "fd04::$h" dev $dev | grep -oE '([0-9a-f]{2}:){19}[0-9a-f]{2}')" || return 1
+		[ "$1" = v6ib00 ] ||
+			equal "$lladdr" "$(x h1 ip neigh show "10.4.0.$h" dev $dev | grep -oE '([0-9a-f]{2}:){19}[0-9a-f]{2}')" || return 1
+	done
+}
+transmit() { x "h$1" "$TOOLS/mcast" send $dev "$2" 7400 "$3" "$4"; } # FROM GROUP N TEXT
+reached() { transmit "$1" "$2" 1 first && grep -q first "$work/member"; }
+all_arrived() { equal 20 "$(grep -c all "$work/member")"; }
+multicast() { # FROM TO GROUP: when one datagram has reached the member, which joins meanwhile, all of 20 do
+	local pid status
+	bx "h$2" "$TOOLS/mcast" recv $dev "$3" 7400 >"$work/member" 2>&1
+	pid=$!
+	eventually 20 grep -q ready "$work/member" && eventually 20 reached "$1" "$3" && transmit "$1" "$3" 20 all &&
+		eventually 10 all_arrived
+	status=$?
+	kill $pid
+	wait $pid 2>/dev/null
+	return $status
+}
+tcp() { # FROM TO MEGABYTES: prints bits per second
+	local pid
+	bx "h$2" iperf3 -s -1 --forceflush >"$work/iperf" 2>&1
+	pid=$!
+	eventually 20 grep -q listening "$work/iperf" && x "h$1" iperf3 -J -C cubic -c "fd04::$2" -n "$3M" | jq '.end.sum_received.bits_per_second | floor' &&
+		wait $pid
+}
+moves() { [ "$(tcp "$@")" -gt 1000 ]; }
+
+for profile in rfc4391 linux encaparp00 v4mc01 v6ib00 hld2002; do
+	conf_of $profile >"$work/lab.conf"
+	lab_up
+	check "$profile: h1 has addresses of 20 octets" equal 32 "$(x h1 cat /sys/class/net/$dev/type)"
+	[ $profile = v6ib00 ] || check "$profile: each host reaches each other one, IPv4" everybody 10.4.0.
+	check "$profile: each host reaches each other one, IPv6" everybody fd04::
+	check "$profile: the kernel has the right 20 octets" right_neighbours $profile
+	for pair in "1 2" "2 1" "1 3"; do
+		read -r from to <<<"$pair"
+		[ $profile = v6ib00 ] || check "$profile: multicast from h$from to h$to, IPv4" multicast $from $to 239.1.2.3
+		check "$profile: multicast from h$from to h$to, IPv6" multicast $from $to ff15::1:2:3
+	done
+	check "$profile: TCP from h1 to h2" moves 1 2 4
+	check "$profile: TCP from h2 to h1" moves 2 1 4
+	check "$profile: the lab ends" lab_down
+done
+
+# --- throughput beside TAP, interleaved
+
+conf_of rfc4391 >"$work/lab.conf"
+lab_up
+rates() {
+	local k
+	for k in 1 2 3 4 5; do
+		tcp 1 3 "${MEGABYTES:-40}" >>"$work/ibtap" && tcp 2 4 "${MEGABYTES:-40}" >>"$work/tap" || return 1
+	done
+}
+median() { sort -n "$1" | sed -n 3p; }
+near() { # ibtap is not far behind TAP
+	awk -v i="$(median "$work/ibtap")" -v t="$(median "$work/tap")" 'BEGIN { printf "ibtap %d, tap %d bit/s: %.2f\n", i, t, i / t; exit !(i > 0.8 * t) }'
+}
+check "TCP between two ibtap hosts and between two TAP hosts" rates
+check "ibtap is about as fast as TAP" near
+near | sed 's/^/# /'
+check "the lab ends" lab_down
+check "ibtap.ko can be removed" eventually 20 rmmod ibtap
+finish
