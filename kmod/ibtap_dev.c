@@ -351,6 +351,31 @@ static const struct net_device_ops netdev_ops = {
 	.ndo_get_stats64 = get_stats64,
 };
 
+/* --- files in /sys/class/net/NAME that ib_ipoib's devices have, and that programs such as NetworkManager read and write */
+
+static ssize_t mode_show(struct device *d, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "datagram\n");
+}
+
+static ssize_t mode_store(struct device *d, struct device_attribute *attr, const char *buf,
+			  size_t n)
+{
+	return sysfs_streq(buf, "datagram") ? (ssize_t)n : -EINVAL;
+}
+static DEVICE_ATTR_RW(mode);
+
+static ssize_t pkey_show(struct device *d, struct device_attribute *attr, char *buf)
+{
+	const u8 *gid = to_net_dev(d)->broadcast + 4;
+
+	return sysfs_emit(buf, "0x%04x\n", gid[4] << 8 | gid[5]);
+}
+static DEVICE_ATTR_RO(pkey);
+
+static struct attribute *files[] = { &dev_attr_mode.attr, &dev_attr_pkey.attr, NULL };
+static const struct attribute_group file_group = { .attrs = files };
+
 bool ibtap_is_ours(const struct net_device *dev)
 {
 	return dev->netdev_ops == &netdev_ops;
@@ -361,6 +386,7 @@ void ibtap_setup(struct net_device *dev)
 	dev->netdev_ops = &netdev_ops;
 	dev->header_ops = &header_ops;
 	dev->ethtool_ops = &ethtool_ops;
+	dev->sysfs_groups[0] = &file_group;
 	dev->type = ARPHRD_INFINIBAND;
 	dev->addr_len = IBTAP_ALEN;
 	dev->hard_header_len = IBTAP_HLEN;

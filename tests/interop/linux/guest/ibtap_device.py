@@ -70,6 +70,15 @@ def shown():
     assert "link/infiniband " + text(A) in out and "ibtap" in out, out
     sysfs = {f: open("/sys/class/net/t0/" + f).read().strip() for f in ("type", "addr_len")}
     assert sysfs == {"type": "32", "addr_len": "20"}, sysfs
+    assert open("/sys/class/net/t0/pkey").read() == "0x%04x\n" % PKEY
+    mode = "/sys/class/net/t0/mode"
+    open(mode, "w").write("datagram\n")
+    assert open(mode).read() == "datagram\n"
+    try:
+        open(mode, "w").write("connected\n")
+        raise AssertionError("connected mode was accepted")
+    except OSError as e:
+        assert e.errno == errno.EINVAL, e
     assert "driver: ibtap" in run("ethtool", "-i", "t0")
     i = t.info()
     assert (i.name, i.ifindex, i.queues, i.carrier, i.mtu, i.max_mtu) == ("t0", t.ifindex, 1, 1, 2044, 4092), i
