@@ -14,13 +14,14 @@
 #include "ibtap_priv.h"
 
 #define DEFAULT_MTU 2044 /* of IPoIB on an InfiniBand MTU of 2048 */
-#define DEFAULT_MAX_MTU 4092 /* on the largest one, 4096 */
+#define DEFAULT_MAX_MTU \
+	4096 /* the largest one of InfiniBand, for a link without an encapsulation */
 #define DEFAULT_TX_QUEUE_LEN 500
 
-static unsigned int timeout = 5000;
+static unsigned int timeout = 60000;
 module_param(timeout, uint, 0644);
 MODULE_PARM_DESC(timeout, "milliseconds after which frames in a full queue that nobody reads are "
-			  "discarded (5000); for new devices");
+			  "discarded (60000); for new devices");
 
 /* Until the owner says which it is: scope 2, P_Key 0xffff */
 static const u8 default_broadcast[IBTAP_ALEN] = {

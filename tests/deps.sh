@@ -99,7 +99,12 @@ fi
 # NetworkManager is for virtual machines only. Here it would take interfaces over that others administer, so it is masked before it
 # is installed.
 case " ${missing[*]} " in
-*" network-manager "*) [ ! -d /run/systemd/system ] || systemctl mask NetworkManager.service ;;
+*" network-manager "*)
+	if [ -d /run/systemd/system ]; then
+		systemctl mask NetworkManager.service
+		echo "NetworkManager is installed for virtual machines only; to use it here: systemctl unmask NetworkManager.service"
+	fi
+	;;
 esac
 export DEBIAN_FRONTEND=noninteractive
 echo "installing: ${missing[*]}"

@@ -61,14 +61,19 @@ bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l)
 {
 	bool marked = *t->mark && !strcmp(l->alias, t->mark);
 
+	/*
+	 * rtnetlink gives no MAC of such a device. Index and name will do for one whose alias somebody has changed, because
+	 * only programs with /dev/ibtap make links of this kind.
+	 */
 	if (t->kind == TAP_INFINIBAND)
-		return marked && !strcmp(l->kind, "ibtap");
+		return !strcmp(l->kind, "ibtap") &&
+		       (marked || (l->ifindex == t->ifindex && !strcmp(l->name, t->name)));
 	return !strcmp(l->kind, "tun") && (marked || !memcmp(l->mac, t->mac, sizeof(t->mac)));
 }
 
 /*
- * A TAP without a mark is known by its MAC only, so a kernel that refuses the mark is no failure. A device of kind
- * TAP_INFINIBAND without a mark is not recognized again, so no request about it is served.
+ * A TAP without a mark is known by its MAC only, and a device of type 32 by its index and name, so a kernel that refuses
+ * the mark is no failure.
  */
 void srv_tap_number(struct srv *s, struct rtnl *nl, int ifindex, struct srv_tap *t)
 {

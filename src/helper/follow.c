@@ -58,6 +58,9 @@ int srv_park_leave(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 	err = rtnl_link_get(&p->nl, 0, t->parked, &l);
 	if (err)
 		return err;
+	/* By the mark the link is recognized after the move. Somebody may have given it another alias. */
+	if (t->kind == TAP_INFINIBAND)
+		rtnl_link_alias(&p->nl, l.ifindex, t->mark);
 	err = rtnl_link_move(&p->nl, l.ifindex, ns->fd, t->name);
 	if (err)
 		return err;

@@ -42,7 +42,7 @@ static int read_tap(void *ctx, struct pkt **ret)
 	int err = tap_read(&i->tap, &i->inst->tap_rx, &f);
 
 	if (err && tap_deleted(&i->tap, err)) {
-		iface_log(i, LOG_LVL_ERR, "the TAP was deleted", err);
+		iface_log(i, LOG_LVL_ERR, "the network device was deleted", -ENODEV);
 		loop_unwatch(&i->inst->loop, &i->tap_fd);
 		iface_link_event(i, false, i->inst->loop.now);
 	}
@@ -139,11 +139,11 @@ static void set_carrier(void *ctx, bool up)
  * The kernel has to know the address of the broadcast group because it copies scope and P_Key from it into the
  * addresses of the IP groups (ip_ib_mc_map(), ipv6_ib_mc_map()).
  */
-static void put_lladdrs(struct inst_iface *i)
+void iface_put_lladdrs(struct inst_iface *i)
 {
 	struct ipoib_lladdr group = { .qpn = IB_QPN_MCAST, .gid = i->ifc.broadcast };
 	uint8_t own[IPOIB_ALEN], broadcast[IPOIB_ALEN];
-	int err = 0;
+	int err = 0, own_err = 0;
 
 	if (i->tap.fd < 0)
 		return;
@@ -151,16 +151,19 @@ static void put_lladdrs(struct inst_iface *i)
 	ipoib_lladdr_encode(broadcast, &group);
 	if (!ib_gid_is_zero(&group.gid))
 		err = ibtap_set_broadcast(&i->tap, broadcast);
-	if (!err && i->ifc.own.qpn)
-		err = ibtap_set_addr(&i->tap, own);
-	if (err)
+	if (i->ifc.own.qpn)
+		own_err = ibtap_set_addr(&i->tap, own);
+	if (!err)
+		err = own_err;
+	if (err && !i->net.lladdr_refused)
 		iface_log(i, LOG_LVL_WARN, "setting the link-layer addresses", err);
+	i->net.lladdr_refused = err;
 }
 
 static void set_lladdr(void *ctx, const struct ipoib_lladdr *own, const ib_gid *broadcast)
 {
 	(void)own, (void)broadcast; /* i->ifc has the same addresses */
-	put_lladdrs(ctx);
+	iface_put_lladdrs(ctx);
 }
 
 static void set_mtu(void *ctx, unsigned int mtu)
@@ -341,6 +344,22 @@ struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i)
 	return tc;
 }
 
+/*
+ * Until the port is active, a device of type 32 has the address that it will have if neither subnet prefix nor queue pair
+ * number are others than expected, because programs may look for a device by its address.
+ */
+static void put_first_lladdr(struct inst_iface *i)
+{
+	struct ipoib_lladdr a = {
+		.qpn = ifc_qpn_hint(&i->ifc, NULL),
+		.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, i->port->ifc.guid),
+	};
+	uint8_t own[IPOIB_ALEN];
+
+	ipoib_lladdr_encode(own, &a);
+	ibtap_set_addr(&i->tap, own);
+}
+
 static int make_tap(struct inst_iface *i, char err[INST_ERR_MAX])
 {
 	struct netdev_tap_conf tc = iface_tap_conf(i);
@@ -349,7 +368,11 @@ static int make_tap(struct inst_iface *i, char err[INST_ERR_MAX])
 	status = netdev_tap_create(i->inst->helper, i->host->ns, &tc, &fd, &i->ifindex);
 	if (!status)
 		status = tap_attach(&i->tap, i->kind, fd, TAP_OFFLOAD_DEFAULT);
-	return status ? refused(i, status, err) : 0;
+	if (status)
+		return refused(i, status, err);
+	if (i->kind == TAP_INFINIBAND)
+		put_first_lladdr(i);
+	return 0;
 }
 
 struct rtnl_ip iface_addr(const struct inst_iface *i, unsigned int k)
@@ -527,7 +550,7 @@ void iface_use_tap(struct inst_iface *i, struct by_pkey_tap *t)
 	if (err)
 		iface_log(i, LOG_LVL_ERR, "watching the TAP", err);
 	if (i->kind == TAP_INFINIBAND)
-		put_lladdrs(i);
+		iface_put_lladdrs(i);
 	/*
 	 * The link joins its broadcast group now, without waiting for IFF_UP: the device appears in the host
 	 * only after the join.

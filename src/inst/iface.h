@@ -99,6 +99,9 @@ void iface_ns_lost(struct inst_iface *i, ns_t now);
 /* iface_tap_conf() - The settings of the interface's TAP, before it has addresses and is set up */
 struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i);
 
+/* iface_put_lladdrs() - Set address and broadcast address of a device of type 32, as far as they are known */
+void iface_put_lladdrs(struct inst_iface *i);
+
 /* iface_kind() - The kind of network device that a section of the configuration asks for */
 enum tap_kind iface_kind(const struct conf_iface *c);
 

@@ -286,7 +286,8 @@ static void next(struct inst_iface *i)
 
 	if (n->busy || n->away)
 		return;
-	if (n->carrier_wanted && !i->carrier && !n->wanted && !(n->refused & BEFORE_CARRIER))
+	if (n->carrier_wanted && !i->carrier && !n->wanted && !n->lladdr_refused &&
+	    !(n->refused & BEFORE_CARRIER))
 		put_carrier(i, true);
 	what = choose(n);
 	if (!what)
@@ -449,6 +450,10 @@ void iface_net_retry(struct inst_iface *i)
 {
 	unsigned int what = i->net.refused & ~RETURN;
 
+	if (i->net.lladdr_refused) {
+		iface_put_lladdrs(i);
+		next(i);
+	}
 	if (!i->net.carrier_wanted)
 		what &= BEFORE_CARRIER;
 	if (what)

@@ -10,6 +10,9 @@
  * wants next. The carrier is raised only after the kernel has acknowledged MAC and MTU, because the
  * kernel sends as soon as there is a carrier.
  *
+ * Carrier, and the addresses and the largest MTU of a device of type 32, are set by the descriptor of the device. These
+ * calls wait while the kernel changes other links.
+ *
  * MACs whose neighbour entries are to be deleted are collected and go to the helper in one job, because it has
  * to search the whole table. After a search the interface waits ten times as long as the search took.
  */
@@ -59,6 +62,7 @@ struct iface_net {
 	struct timer pace; /* earliest time of the next deletion of neighbours */
 	/* Next try after the TAP's return or IFF_UP was refused, or after the helper's queue was full */
 	struct timer again;
+	bool lladdr_refused; /* the kernel has refused an address of 20 octets, so there is no carrier */
 	unsigned int ngone; /* number of hardware addresses in .gone */
 	uint64_t gone_dropped; /* addresses for which .gone had no room */
 	/* hardware addresses whose neighbour entries are to be deleted */

@@ -47,7 +47,7 @@ check "/dev/net/tun is a file: status 3 names it" refuse 3 'using /dev/net/tun a
 	file_as_tun "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- true
 sed '/^port/a netdev = ibtap' "$work/lab.conf" >"$work/ibtap.conf"
 ibtap() { # as root and without the module
-	unshare --mount --propagation private bash -c '[ ! -e /dev/ibtap ] || mount -t tmpfs none /dev
+	unshare --mount --propagation private bash -c '[ ! -e /dev/ibtap ] || { mount -t tmpfs none /mnt && cp -a /dev/net /dev/null /mnt && mount --move /mnt /dev; }
 		exec "$@"' - "$UIPOIB" run -n "$inst" -c "$work/ibtap.conf" -- true
 }
 check "ibtap.ko is not loaded: status 3 says what to load" refuse 3 'opening /dev/ibtap \(load the kernel module: modprobe ibtap.*No such file' ibtap

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "os/ibtap_kmod.h"
 
 #define NO_SECCOMP 77
 
@@ -165,6 +167,12 @@ static void forbidden(void)
 	MUST(execl("/bin/true", "true", NULL) < 0 && errno == EPERM);
 	MUST(unshare(CLONE_NEWUSER) < 0 && errno == EPERM);
 	MUST(setns(0, 0) < 0 && errno == EPERM);
+	MUST(ioctl(0, IBTAP_GET_INFO, NULL) < 0 &&
+	     errno != EPERM); /* allowed, but not to this file */
+	MUST(ioctl(0, IBTAP_ATTACH, NULL) < 0 && errno == EPERM);
+	MUST(ioctl(0, IBTAP_SET_PERSIST, NULL) < 0 && errno == EPERM);
+	MUST(ioctl(0, IBTAP_SET_OWNER, NULL) < 0 && errno == EPERM);
+	MUST(ioctl(0, IBTAP_SET_GROUP, NULL) < 0 && errno == EPERM);
 }
 
 static void permitted_by_flags(void)
