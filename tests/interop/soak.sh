@@ -43,13 +43,20 @@ flap() { # SECONDS
 }
 
 reach_all() { pairs $hosts 30; }
+# all_up: all interfaces are up. If not: which ports OpenSM has not brought to Active, and what it said at last
+all_up() {
+	u wait --timeout $patience && return
+	u fabric port show | grep -v -e ' Active ' -e ' Down '
+	tail -60 "$osm_dir/log"
+	return 1
+}
 
 check "cables flap for a while" flap $((seconds / 6 + 1))
-check "all interfaces come back" u wait --timeout $patience
+check "all interfaces come back" all_up
 check "all pairs of hosts ping" reach_all
 before=$(rss) fds_before=$(fds)
 check "they flap for the rest of $seconds s" flap $((seconds - seconds / 6))
-check "all interfaces come back again" u wait --timeout $patience
+check "all interfaces come back again" all_up
 check "all pairs of hosts ping again" reach_all
 check "OpenSM is alive" osm_alive
 after=$(rss)
