@@ -5,7 +5,7 @@
     conform_hook.py DEV STEP GROUP
 
 DEV is the IPoIB interface. Steps: "join GROUP" and "leave GROUP" begin and end a membership, which ends after 50 s by itself;
-"send GROUP" sends three datagrams to a group, a second apart. A status other than 0 says that the step was not done.
+"send GROUP" sends three datagrams to a group, or a broadcast address, a second apart. A status other than 0 says that the step was not done.
 
     --hook 'uipoib exec HOST examples/conform_hook.py uib0'         a host of uipoib
     --hook 'ssh dut /root/conform_hook.py ib0'                      another machine
@@ -44,6 +44,7 @@ def send(dev, group):
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     s.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, dev.encode())
     s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 4)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
     for _ in range(3):
         s.sendto(b"conform", (group, 9))
         time.sleep(1)

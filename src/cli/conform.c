@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ struct conform_opts {
 	const char *clause[CLAUSES_MAX + 1];
 	unsigned int nclauses;
 	const char *hook, *junit, *json, *pcap_dir;
-	bool strict;
+	bool strict, list;
 };
 
 static int usage(int status)
@@ -28,8 +29,7 @@ static int usage(int status)
 	      "        at the other end, the DUT, clause by clause\n"
 	      "  --dut udp:ADDR:PORT    the DUT's end of the link\n"
 	      "  --listen ADDR:PORT     this end (a port that the kernel chooses)\n"
-	      "  --profile P            rfc4391, linux or hld2002, whose packets are the same "
-	      "(rfc4391)\n"
+	      "  --profile P            rfc4391, linux, hld2002 or v4mc01 (rfc4391)\n"
 	      "  --clause ID            judge this clause or case only, and those that it needs; "
 	      "repeatable\n"
 	      "  --address A            an IP address of the DUT, one of each version (10.9.0.1, "
@@ -37,10 +37,14 @@ static int usage(int status)
 	      "                         the peers are in the same /24 and /64\n"
 	      "  --hook CMD             makes the DUT act; gets a step, as \"send 239.7.0.1\", as "
 	      "arguments\n"
+	      "  --scope N              scope of the DUT's groups, 1 to 14 (2; with a subnet "
+	      "number 14)\n"
+	      "  --subnet-number N      number of the DUT's IP subnet (v4mc01), 1 to 65535\n"
+	      "  --slow                 judge clauses, too, that take minutes\n"
 	      "  --strict               INCONCLUSIVE counts as a failure\n"
 	      "  --json F, --junit F    the report as a file; - is standard output\n"
 	      "  --pcap-dir D           a capture of each FAIL\n"
-	      "  --list                 the clauses, and why some have no case\n"
+	      "  --list                 the clauses of the profile, and why some have no case\n"
 	      "exit status: 0 no FAIL, 1 a FAIL, or interrupted, 2 usage, 3 it cannot be run\n",
 	      status ? stderr : stdout);
 	return status;
@@ -48,7 +52,7 @@ static int usage(int status)
 
 static int set_dut(struct conform_opts *o, const char *text)
 {
-	if (strncmp(text, "udp:", 4) || conf_parse_endpoint(&o->cfg.dut, text + 4))
+	if (strncmp(text, "udp:", 4) || conf_parse_endpoint(&o->cfg.world.dut, text + 4))
 		return cli_error(PROTO_EXIT_USAGE,
 				 "conform: --dut '%s': expected udp:ADDR:PORT, as "
 				 "udp:127.0.0.1:6001 or udp:[::1]:6001",
@@ -66,7 +70,8 @@ static int set_listen(struct conform_opts *o, const char *text)
 
 static int set_address(struct conform_opts *o, const char *text)
 {
-	if (inet_pton(AF_INET, text, o->cfg.ip4) != 1 && inet_pton(AF_INET6, text, o->cfg.ip6) != 1)
+	if (inet_pton(AF_INET, text, o->cfg.world.ip4) != 1 &&
+	    inet_pton(AF_INET6, text, o->cfg.world.ip6) != 1)
 		return cli_error(PROTO_EXIT_USAGE,
 				 "conform: --address '%s': expected an IPv4 or IPv6 address", text);
 	return 0;
@@ -74,22 +79,57 @@ static int set_address(struct conform_opts *o, const char *text)
 
 static int set_profile(struct conform_opts *o, const char *name)
 {
-	static const char *const same_wire[] = { "rfc4391", "linux", "hld2002" };
-	static const char *const others[] = { "encaparp00", "v4mc01", "v6ib00" };
+	static const char *const others[] = { "encaparp00", "v6ib00" };
 
-	for (unsigned int i = 0; i < 3; i++)
-		if (!strcmp(name, same_wire[i])) {
-			o->cfg.linux_profile = i == 1;
-			return 0;
-		}
-	for (unsigned int i = 0; i < 3; i++)
+	o->cfg.profile = conform_profile_find(name);
+	if (o->cfg.profile)
+		return 0;
+	for (unsigned int i = 0; i < 2; i++)
 		if (!strcmp(name, others[i]))
 			return cli_error(PROTO_EXIT_USAGE,
 					 "conform: --profile '%s': there are no cases for this "
-					 "profile yet; rfc4391, linux and hld2002 have cases",
+					 "profile yet; rfc4391, linux, hld2002 and v4mc01 have "
+					 "cases",
 					 name);
 	return cli_error(PROTO_EXIT_USAGE,
-			 "conform: --profile '%s': expected rfc4391, linux or hld2002", name);
+			 "conform: --profile '%s': expected rfc4391, linux, hld2002 or v4mc01",
+			 name);
+}
+
+/* A number from @min to @max */
+static int set_number(unsigned long *ret, const char *option, const char *text, unsigned long min,
+		      unsigned long max)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoul(text, &end, 0);
+	if (errno || end == text || *end || !isdigit((unsigned char)*text) || *ret < min ||
+	    *ret > max)
+		return cli_error(PROTO_EXIT_USAGE,
+				 "conform: %s '%s': expected a number from %lu to %lu", option,
+				 text, min, max);
+	return 0;
+}
+
+static int set_scope(struct conform_opts *o, const char *text)
+{
+	unsigned long n;
+	int status = set_number(&n, "--scope", text, 1, 14);
+
+	if (!status)
+		o->cfg.world.scope = (uint8_t)n;
+	return status;
+}
+
+static int set_subnet(struct conform_opts *o, const char *text)
+{
+	unsigned long n;
+	int status = set_number(&n, "--subnet-number", text, 1, 0xffff);
+
+	if (!status)
+		o->cfg.world.subnet = (uint16_t)n;
+	return status;
 }
 
 static int set_clause(struct conform_opts *o, const char *id)
@@ -107,6 +147,9 @@ enum {
 	OPT_CLAUSE,
 	OPT_ADDRESS,
 	OPT_HOOK,
+	OPT_SCOPE,
+	OPT_SUBNET,
+	OPT_SLOW,
 	OPT_STRICT,
 	OPT_JSON,
 	OPT_JUNIT,
@@ -121,6 +164,9 @@ static const struct option long_options[] = {
 	{ "clause", required_argument, NULL, OPT_CLAUSE },
 	{ "address", required_argument, NULL, OPT_ADDRESS },
 	{ "hook", required_argument, NULL, OPT_HOOK },
+	{ "scope", required_argument, NULL, OPT_SCOPE },
+	{ "subnet-number", required_argument, NULL, OPT_SUBNET },
+	{ "slow", no_argument, NULL, OPT_SLOW },
 	{ "strict", no_argument, NULL, OPT_STRICT },
 	{ "json", required_argument, NULL, OPT_JSON },
 	{ "junit", required_argument, NULL, OPT_JUNIT },
@@ -147,6 +193,13 @@ static int one_option(struct conform_opts *o, int opt)
 	case OPT_HOOK:
 		o->hook = optarg;
 		return 0;
+	case OPT_SCOPE:
+		return set_scope(o, optarg);
+	case OPT_SUBNET:
+		return set_subnet(o, optarg);
+	case OPT_SLOW:
+		o->cfg.slow = true;
+		return 0;
 	case OPT_STRICT:
 		o->strict = true;
 		return 0;
@@ -160,8 +213,8 @@ static int one_option(struct conform_opts *o, int opt)
 		o->pcap_dir = optarg;
 		return 0;
 	case OPT_LIST:
-		conform_print_list(stdout);
-		return -1;
+		o->list = true;
+		return 0;
 	case 'h':
 		usage(PROTO_EXIT_OK);
 		return -1;
@@ -174,6 +227,7 @@ static int parse(struct conform_opts *o, int argc, char **argv)
 {
 	int opt, status;
 
+	o->cfg.profile = conform_profile_find("rfc4391");
 	optind = 0;
 	while ((opt = getopt_long(argc, argv, "h", long_options, NULL)) >= 0) {
 		status = one_option(o, opt);
@@ -182,15 +236,19 @@ static int parse(struct conform_opts *o, int argc, char **argv)
 	}
 	if (optind < argc)
 		return cli_error(PROTO_EXIT_USAGE, "conform: '%s': unexpected", argv[optind]);
-	if (!o->cfg.dut.family)
+	if (o->list) {
+		conform_print_list(stdout, o->cfg.profile);
+		return -1;
+	}
+	if (!o->cfg.world.dut.family)
 		return cli_error(PROTO_EXIT_USAGE,
 				 "conform: --dut is missing: expected --dut udp:ADDR:PORT");
 	if (!o->listen.family) {
-		o->listen = (struct ip_endpoint){ .family = o->cfg.dut.family };
-		if (ip_endpoint_is_loopback(&o->cfg.dut))
-			memcpy(o->listen.addr, o->cfg.dut.addr, sizeof(o->listen.addr));
+		o->listen = (struct ip_endpoint){ .family = o->cfg.world.dut.family };
+		if (ip_endpoint_is_loopback(&o->cfg.world.dut))
+			memcpy(o->listen.addr, o->cfg.world.dut.addr, sizeof(o->listen.addr));
 	}
-	if (o->listen.family != o->cfg.dut.family)
+	if (o->listen.family != o->cfg.world.dut.family)
 		return cli_error(PROTO_EXIT_USAGE,
 				 "conform: --listen and --dut are of different IP versions");
 	o->cfg.clauses = o->clause;
@@ -275,7 +333,7 @@ int cli_conform(int argc, char **argv)
 		return close_file(json, o.json, status);
 	if (!ip_endpoint_is_loopback(&o.listen))
 		cli_error(0, "conform: warning: a UDP link is not authenticated");
-	out.dut = o.cfg.dut;
+	out.dut = o.cfg.world.dut;
 	out.hook = o.hook;
 	out.pcap_dir = o.pcap_dir;
 	err = conform_outside_open(&out, &o.listen);

@@ -220,7 +220,7 @@ int conform_outside_open(struct conform_outside *o, const struct ip_endpoint *li
 		setsockopt(o->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 	set_signals(o);
 	o->epoch = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
-	o->io = (struct conform_io){
+	o->io = (struct world_io){
 		.ctx = o,
 		.now = now,
 		.send = send_datagram,

@@ -18,7 +18,7 @@ struct conform_step {
 };
 
 struct conform_outside {
-	struct conform_io io;
+	struct world_io io;
 	int fd;
 	struct ip_endpoint dut;
 	const char *hook, *pcap_dir;

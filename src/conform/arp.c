@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "conform/chapters.h"
-#include "conform/peer.h"
-#include "conform/sa.h"
+#include "world/peer.h"
+#include "world/sa.h"
 
 /* ARP and link-layer addresses. RFC 4391 sections 9.1.1 and 9.2. */
 
@@ -86,7 +86,7 @@ static void request_is_broadcast(struct run *r)
 	struct world_peer *p = world_peer(r->w);
 	const struct seen *s = asked_for(r, p);
 	struct echo_want want = { .dst = p->ip4, .seq = -1 };
-	ib_gid bcast = sa_mgid_broadcast();
+	ib_gid bcast = sa_mgid_broadcast(r->w);
 
 	if (!s)
 		return;

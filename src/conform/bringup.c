@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "conform/chapters.h"
-#include "conform/sa.h"
-#include "conform/sm.h"
+#include "world/sa.h"
+#include "world/sm.h"
 
 /* The link, the SMA, and the port's way to Active. IBTA volume 1, chapter 14. */
 
@@ -262,7 +262,7 @@ static void unknown_attribute(struct run *r)
 
 bool bringup_restore(struct world *w)
 {
-	ib_gid bcast = sa_mgid_broadcast();
+	ib_gid bcast = sa_mgid_broadcast(w);
 	struct world_group *g = world_group(w, &bcast);
 	const struct seen *s;
 

@@ -3,17 +3,18 @@
 #define CONFORM_CASE_H
 
 /*
- * A case judges one clause, or one side of it. There are two kinds:
+ * A case judges one clause, or one side of it. There are three kinds:
  *
  *	run()	makes something happen, waits for what the DUT does about it, and judges that
  *	watch()	sees every packet of the DUT in the whole run, and judges those to which its clause applies
+ *	neither	the clause says what other cases judge already, those in .after: it passes if they pass
  *
  * A case judges by check() and its relatives. The first check that fails decides: FAIL. If none failed and there was
  * one at least, the case passes. A case without any check is INCONCLUSIVE, so no case can pass by doing nothing.
  */
 
 #include "conform/conform.h"
-#include "conform/world.h"
+#include "world/world.h"
 
 struct run;
 
@@ -29,6 +30,7 @@ struct conform_case {
 	const char *after;
 	void (*run)(struct run *r);
 	void (*watch)(struct run *r, const struct seen *s);
+	bool slow; /* takes minutes: NA unless the user wants such cases */
 };
 
 struct conform_chapter {
@@ -37,17 +39,13 @@ struct conform_chapter {
 	size_t n;
 };
 
-/* A clause that cannot be seen from outside, or that no case judges yet */
-struct conform_unseen {
-	const char *id, *why;
-};
-
 /* The context of a case */
 struct run {
 	struct world *w;
 	struct conform_result *res;
 	uint64_t since; /* first packet that expect() considers */
 	bool hooked; /* a step of the hook was begun */
+	ns_t hooked_at; /* when */
 	bool decided;
 };
 

@@ -4,17 +4,24 @@
 
 #include "conform/case.h"
 
-/* In the order in which they run */
-extern const struct conform_chapter chapter_bringup, chapter_join, chapter_encap, chapter_arp,
-	chapter_nd, chapter_path, chapter_keys, chapter_mgid, chapter_mcast, chapter_rereg;
-extern const struct conform_chapter *const conform_chapters[];
-extern const size_t conform_nchapters;
+extern const struct conform_chapter chapter_bringup, chapter_join, chapter_link, chapter_encap,
+	chapter_arp, chapter_nd, chapter_path, chapter_keys, chapter_mgid, chapter_mcast,
+	chapter_mcast_later, chapter_rereg;
+/* draft-kashyap-ipoib-ipv4-multicast-01 */
+extern const struct conform_chapter chapter_v4mc_map, chapter_v4mc;
 
-extern const struct conform_unseen conform_unseen[];
-extern const size_t conform_nunseen;
-/* Clauses that do not apply with cfg->linux_profile */
-extern const struct conform_unseen conform_not_linux[];
-extern const size_t conform_nnot_linux;
+/* --- judgements that several chapters make */
+
+/* join_mgid_octets() - Octets of the MGID in the first join of the run, those bits that @mask has */
+void join_mgid_octets(struct run *r, unsigned int off, unsigned int n, uint8_t mask,
+		      const char *what);
+/*
+ * join_of_another_pkey() - Before the right broadcast group is there: a group of another P_Key. The DUT must send nothing, which is
+ * decided when it tries to join again.
+ */
+void join_of_another_pkey(struct run *r);
+/* join_never_creates() - For watch(): the DUT does not try to create the broadcast group */
+void join_never_creates(struct run *r, const struct seen *s);
 
 /* bringup_restore() - After the link was down: make the port Active again, and wait for the join. False: in vain */
 bool bringup_restore(struct world *w);

@@ -9,13 +9,13 @@
  * DUT: any implementation that has one CA port. The suite plays the rest of the InfiniBand subnet: a switch, the SM, the
  * SA and peers with IPoIB interfaces. It looks at what the DUT sends, and judges it clause by clause.
  *
- * The room uses the codecs of wire/, the texts of text/ and the states of udp/. It uses nothing of ipoib/, eth/, sac/,
- * sm/ and sa/: a fault there would be the same at both ends, and nobody would see it.
+ * The rooms world/ and conform/ use the codecs of wire/, the texts of text/ and the states of udp/. They use nothing of
+ * ipoib/, eth/, sac/, sidr/, sm/ and sa/: a fault there would be the same at both ends, and nobody would see it.
  *
- *	world.h		the subnet: link, log of packets, waiting
- *	sm.h, sa.h, peer.h	its SM, its SA, its peers
+ *	world/world.h	the subnet: link, log of packets, waiting; sm.h, sa.h, peer.h: its SM, its SA, its peers
  *	case.h		what a case is, and the functions with which cases judge
- *	chapters.h	the chapters, a file each, and the clauses that cannot be seen from outside
+ *	chapters.h	the chapters, a file each
+ *	profile.h	for each link profile its chapters, and the clauses that cannot be seen from outside
  */
 
 #include <stdbool.h>
@@ -23,39 +23,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "util/endpoint.h"
-#include "util/ns.h"
+#include "world/world.h"
 
-/* The outside: datagrams, time, and the hook. The program has a socket behind it, tests a DUT on virtual time. */
-struct conform_io {
-	void *ctx;
-	ns_t (*now)(void *ctx);
-	/* Send a datagram to the DUT. It may be lost. */
-	void (*send)(void *ctx, const void *data, size_t len);
-	/*
-	 * Wait for a datagram until @deadline. Return: its octets, which may be more than @size, and 0 for an empty
-	 * one; -EAGAIN: the deadline has come; -EINTR: the user wants the run to end
-	 */
-	int (*recv)(void *ctx, void *buf, size_t size, struct ip_endpoint *ret_from, ns_t deadline);
-	/*
-	 * Begin to carry out a step of the hook, such as "ping 10.9.0.16", in the background. NULL if there is no hook.
-	 * Return: 0 or -errno
-	 */
-	int (*hook)(void *ctx, const char *step);
-	/* Exit status of the step begun last, not 0 if it was not done; -EAGAIN while it runs */
-	int (*hook_status)(void *ctx);
-	/*
-	 * A file into which the packets of a failed case are written, closed by the caller of this function. NULL if
-	 * captures are not wanted; the function may return NULL after it has said why.
-	 */
-	FILE *(*capture)(void *ctx, const char *case_id);
-};
+struct conform_profile; /* profile.h */
 
 struct conform_cfg {
-	struct ip_endpoint dut; /* the DUT's end of the link */
+	struct world_cfg world; /* .wire is that of the profile, whatever is here */
 	const char *const *clauses; /* ids of clauses or cases, ends with NULL; NULL: all */
-	bool linux_profile; /* the DUT may do otherwise where Linux's driver does on purpose */
-	uint8_t ip4[4], ip6[16]; /* the DUT's addresses; 10.9.0.1 and fd09::1 where they are 0 */
+	const struct conform_profile *profile; /* NULL: rfc4391 */
+	bool slow; /* run cases that take minutes, too */
 };
 
 enum conform_verdict {
@@ -68,7 +44,6 @@ enum conform_verdict {
 const char *conform_verdict_name(enum conform_verdict v);
 
 struct conform_case;
-struct conform_log;
 
 /* A packet in octets, LRH to VCRC, for reports */
 struct conform_octets {
@@ -84,6 +59,7 @@ struct conform_result {
 	const struct conform_result
 		*because; /* the result that explains this one; NULL: none does */
 	struct conform_octets seen, expected; /* of a FAIL that is about a packet */
+	bool exempt; /* NA because the profile has something else in place of the clause */
 	uint64_t first, last; /* numbers of the packets of this case in the log */
 };
 
@@ -96,6 +72,9 @@ struct conform_report {
 		overwritten; /* packets of the DUT; those that were no longer in the log at the end */
 };
 
+/* conform_profile_find() - NULL: there is none of this name */
+const struct conform_profile *conform_profile_find(const char *name);
+
 /*
  * conform_run() - Run the cases that @cfg selects, and those on which they depend
  * @progress:	called with each result as soon as it is there; may be NULL
@@ -104,7 +83,7 @@ struct conform_report {
  * @cfg->clauses that names no case; -ENOMEM
  */
 int conform_run(struct conform_report *ret, const struct conform_cfg *cfg,
-		const struct conform_io *io,
+		const struct world_io *io,
 		void (*progress)(void *ctx, const struct conform_result *r), void *ctx,
 		const char **ret_unknown);
 void conform_report_fini(struct conform_report *r);
@@ -119,7 +98,7 @@ void conform_print_result(FILE *f, const struct conform_result *r);
 void conform_print_summary(FILE *f, const struct conform_report *r);
 void conform_print_json(FILE *f, const struct conform_report *r);
 void conform_print_junit(FILE *f, const struct conform_report *r);
-/* All cases, and the clauses that have none with the reason */
-void conform_print_list(FILE *f);
+/* All cases of a profile, and the clauses that have none with the reason */
+void conform_print_list(FILE *f, const struct conform_profile *p);
 
 #endif

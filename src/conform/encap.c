@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "conform/chapters.h"
-#include "conform/peer.h"
-#include "conform/sa.h"
+#include "world/peer.h"
+#include "world/sa.h"
 
 /* What is before the IP packet: encapsulation, GRH, keys. RFC 4391 sections 6, 7 and 9.1. */
 
@@ -76,16 +76,46 @@ static void mcast_grh(struct run *r, const struct seen *s)
 		      "a packet to a multicast LID whose DGID or DestQP is not multicast");
 }
 
+/* Whether a sender may use @gid for a group that maps to @mgid: the group's own, or that of a fallback (R61) */
+static bool fits_group(struct run *r, const ib_gid *gid, const ib_gid *mgid, const ib_gid *routers)
+{
+	ib_gid bcast = sa_mgid_broadcast(r->w);
+
+	return ib_gid_equal(gid, mgid) || ib_gid_equal(gid, routers) || ib_gid_equal(gid, &bcast);
+}
+
+static void mcast_dgid(struct run *r, const struct seen *s)
+{
+	static const uint8_t routers4[4] = { 224, 0, 0, 2 }, routers6[16] = { 0xff, 2, [15] = 2 };
+	ib_gid mgid = sa_mgid_broadcast(r->w), routers = mgid;
+	const uint8_t *ip = s->payload + 4;
+
+	if (s->kind != SEEN_DATA || !data_is_mcast(s) || !s->h.has_grh)
+		return;
+	if (data_type(s) == 0x0800 && s->payload_len >= 24 && ip[16] >> 4 == 14) {
+		mgid = sa_mgid_ip4(r->w, ip + 16);
+		routers = sa_mgid_ip4(r->w, routers4);
+	} else if (data_type(s) == 0x86dd && s->payload_len >= 44 && ip[24] == 0xff) {
+		mgid = sa_mgid_ip6(r->w, ip + 24);
+		routers = sa_mgid_ip6(r->w, routers6);
+	}
+	if (!fits_group(r, &s->h.grh.dgid, &mgid, &routers))
+		check_octets(r, s, s->raw + IB_LRH_LEN + 24, mgid.raw, 16,
+			     "the DGID of a multicast");
+	else
+		check(r, true, s, "right");
+}
+
 static const struct world_group *broadcast(struct run *r)
 {
-	ib_gid bcast = sa_mgid_broadcast();
+	ib_gid bcast = sa_mgid_broadcast(r->w);
 
 	return world_group(r->w, &bcast);
 }
 
-static bool to_broadcast(const struct seen *s)
+static bool to_broadcast(struct run *r, const struct seen *s)
 {
-	ib_gid bcast = sa_mgid_broadcast();
+	ib_gid bcast = sa_mgid_broadcast(r->w);
 
 	return s->kind == SEEN_DATA && s->h.has_grh && ib_gid_equal(&s->h.grh.dgid, &bcast);
 }
@@ -105,7 +135,7 @@ static void group_parameters(struct run *r, const struct seen *s)
 {
 	const struct world_group *g = broadcast(r);
 
-	if (!g || !to_broadcast(s))
+	if (!g || !to_broadcast(r, s))
 		return;
 	check_be16(r, s, s->raw + IB_LRH_OFF_DLID, g->rec.mlid,
 		   "the DLID of a packet to the broadcast group");
@@ -118,7 +148,7 @@ static void group_parameters(struct run *r, const struct seen *s)
 
 static void group_sl(struct run *r, const struct seen *s)
 {
-	if (broadcast(r) && to_broadcast(s))
+	if (broadcast(r) && to_broadcast(r, s))
 		check(r, s->h.lrh.sl == WORLD_GROUP_SL, s,
 		      "SL is %u, expected %u as in the group's record", s->h.lrh.sl,
 		      WORLD_GROUP_SL);
@@ -127,9 +157,9 @@ static void group_sl(struct run *r, const struct seen *s)
 static void scope(struct run *r, const struct seen *s)
 {
 	if (s->kind == SEEN_DATA && s->h.has_grh && ib_gid_is_mcast(&s->h.grh.dgid))
-		check(r, (s->h.grh.dgid.raw[1] & 15) == 2, s,
-		      "the MGID has scope %u, the broadcast group has scope 2",
-		      s->h.grh.dgid.raw[1] & 15);
+		check(r, (s->h.grh.dgid.raw[1] & 15) == r->w->map.scope, s,
+		      "the MGID has scope %u, the broadcast group has scope %u",
+		      s->h.grh.dgid.raw[1] & 15, r->w->map.scope);
 }
 
 static void pkey(struct run *r, const struct seen *s)
@@ -224,6 +254,9 @@ static const struct conform_case cases[] = {
 	  "The type SHALL be 0x0800, 0x0806, 0x8035 or 0x86DD.", "R29", NULL, types },
 	{ "R33", "multicast packets have a GRH", "RFC 4391 §6",
 	  "A GRH is needed for multicast packets.", "U2", NULL, mcast_grh },
+	{ "R33/dgid", "the GRH of a multicast names its group", "RFC 4391 §4, §6, §10",
+	  "An IP multicast address maps to one MGID; ARP is sent to the broadcast-GID.",
+	  "U2 R29 R31", NULL, mcast_dgid },
 	{ "R52", "all packets have the broadcast group's Q_Key", "RFC 4391 §9.1.2",
 	  "The Q_Key of the broadcast group MUST be used for all traffic of the link.", "U2", NULL,
 	  qkey },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "conform/chapters.h"
-#include "conform/peer.h"
-#include "conform/sa.h"
+#include "world/peer.h"
+#include "world/sa.h"
 
 /* The broadcast group. RFC 4391 sections 4, 4.1 and 5. */
 
@@ -28,7 +28,7 @@ static uint64_t mask_of(const struct seen *s)
 /* The first join of the run; the SA has refused it, because there is no broadcast group yet */
 static const struct seen *first_join(struct run *r)
 {
-	return conform_log_keep(&r->w->kept, conform_log_find(&r->w->log, 1, sa_is, &any_join));
+	return world_log_keep(&r->w->kept, world_log_find(&r->w->log, 1, sa_is, &any_join));
 }
 
 static void full_member(struct run *r)
@@ -77,11 +77,11 @@ static void port_gid(struct run *r)
 		check_octets(r, s, mcm(s) + MCM_PORT_GID, r->w->dut.gid.raw, 16, "PortGID");
 }
 
-static void mgid_octets(struct run *r, unsigned int off, unsigned int n, uint8_t mask,
-			const char *what)
+void join_mgid_octets(struct run *r, unsigned int off, unsigned int n, uint8_t mask,
+		      const char *what)
 {
 	const struct seen *s = first_join(r);
-	ib_gid want = sa_mgid_broadcast();
+	ib_gid want = sa_mgid_broadcast(r->w);
 	uint8_t octets[16];
 
 	if (!s)
@@ -94,42 +94,42 @@ static void mgid_octets(struct run *r, unsigned int off, unsigned int n, uint8_t
 
 static void prefix(struct run *r)
 {
-	mgid_octets(r, 0, 1, 0xff, "octet 0 of the MGID");
+	join_mgid_octets(r, 0, 1, 0xff, "octet 0 of the MGID");
 }
 
 static void t_flag(struct run *r)
 {
-	mgid_octets(r, 1, 1, 0xf0, "octet 1 of the MGID (flags 1)");
+	join_mgid_octets(r, 1, 1, 0xf0, "octet 1 of the MGID (flags 1)");
 }
 
 static void scope(struct run *r)
 {
-	mgid_octets(r, 1, 1, 0x0f, "octet 1 of the MGID (scope 2)");
+	join_mgid_octets(r, 1, 1, 0x0f, "octet 1 of the MGID (scope 2)");
 }
 
 static void signature(struct run *r)
 {
-	mgid_octets(r, 2, 2, 0xff, "the signature in the MGID");
+	join_mgid_octets(r, 2, 2, 0xff, "the signature in the MGID");
 }
 
 static void pkey_in_mgid(struct run *r)
 {
-	mgid_octets(r, 4, 2, 0x7f, "the P_Key in the MGID");
+	join_mgid_octets(r, 4, 2, 0x7f, "the P_Key in the MGID");
 }
 
 static void pkey_is_full(struct run *r)
 {
-	mgid_octets(r, 4, 1, 0x80, "the P_Key in the MGID (bit of full membership)");
+	join_mgid_octets(r, 4, 1, 0x80, "the P_Key in the MGID (bit of full membership)");
 }
 
 static void group_id(struct run *r)
 {
-	mgid_octets(r, 6, 10, 0xff, "the group ID in the MGID");
+	join_mgid_octets(r, 6, 10, 0xff, "the group ID in the MGID");
 }
 
 static void after_refusal(struct run *r)
 {
-	ib_gid bcast = sa_mgid_broadcast();
+	ib_gid bcast = sa_mgid_broadcast(r->w);
 	struct world_group *g = world_group_make(r->w, &bcast);
 
 	if (!g)
@@ -144,7 +144,7 @@ static void after_refusal(struct run *r)
 
 static void nothing_before_join(struct run *r, const struct seen *s)
 {
-	ib_gid bcast = sa_mgid_broadcast();
+	ib_gid bcast = sa_mgid_broadcast(r->w);
 	const struct world_group *g = world_group(r->w, &bcast);
 
 	if (s->kind == SEEN_DATA)
@@ -167,6 +167,45 @@ static void subscribes(struct run *r)
 	      "the subscription names a GID that is no multicast GID");
 }
 
+static bool is_data(const struct seen *s, const void *arg)
+{
+	return s->kind == SEEN_DATA;
+}
+
+void join_of_another_pkey(struct run *r)
+{
+	ib_gid bcast = sa_mgid_broadcast(r->w);
+	struct world_group *g = world_group_make(r->w, &bcast);
+	const struct seen *s;
+
+	if (!g)
+		return;
+	g->rec.pkey = 0x8123;
+	if (!world_wait(r->w, sa_is_full_member, g, WORLD_LONGEST)) {
+		missing(r, "the DUT did not join the group within 18 s after it was made");
+	} else {
+		mark(r);
+		expect(r, sa_is, &any_join, WORLD_LONGEST);
+		s = seen_since(r, is_data, NULL);
+		check(r, !s, s,
+		      "the DUT sent a packet, though the P_Key 0x8123 of the group is not its own");
+	}
+	g->exists = false;
+	g->dut_state = 0;
+}
+
+void join_never_creates(struct run *r, const struct seen *s)
+{
+	ib_gid bcast = sa_mgid_broadcast(r->w);
+	struct sa_want want = any_join;
+
+	want.gid = &bcast;
+	if (sa_is(s, &want))
+		check(r, !(mask_of(s) & (MCM_COMP_QKEY | MCM_COMP_TCLASS | MCM_COMP_FLOW_LABEL)), s,
+		      "the component mask 0x%llx names what makes a new group",
+		      (unsigned long long)mask_of(s));
+}
+
 static bool is_report_answer(const struct seen *s, const void *tid)
 {
 	return s->kind == SEEN_GMP && s->payload_len == MAD_LEN &&
@@ -178,7 +217,7 @@ static bool is_report_answer(const struct seen *s, const void *tid)
 static void report_is_answered(struct run *r)
 {
 	static const uint8_t group[4] = { 239, 255, 255, 1 };
-	ib_gid mgid = sa_mgid_ip4(group);
+	ib_gid mgid = sa_mgid_ip4(r->w, group);
 	const struct seen *s;
 	uint64_t tid;
 
@@ -221,9 +260,14 @@ static const struct conform_case cases[] = {
 	  pkey_is_full, NULL },
 	{ "R20", "the scope is link-local", "RFC 4391 §4.1",
 	  "The default is RECOMMENDED to be link-local.", "R23", scope, NULL },
+};
+
+const struct conform_chapter chapter_join = { "join", cases, sizeof(cases) / sizeof(cases[0]) };
+
+static const struct conform_case link_cases[] = {
 	{ "R28", "a refused join is tried again", "RFC 4391 §5",
 	  "The group may be created by the administrator, later than the first interface starts.",
-	  "R23 R49 R5 R6 R7 R9 R13 R15 R20", after_refusal, NULL },
+	  "R23 R49 R5 R6 R7 R9 R13 R15 R20 M7 M8 M10 M13/pkey", after_refusal, NULL },
 	{ "R22", "without a broadcast group nothing is sent", "RFC 4391 §5",
 	  "The broadcast group MUST be set up for the IPoIB subnet to be formed.", "I4", NULL,
 	  nothing_before_join },
@@ -234,4 +278,5 @@ static const struct conform_case cases[] = {
 	  "A subscriber answers each Report by a ReportResp.", "R65", report_is_answered, NULL },
 };
 
-const struct conform_chapter chapter_join = { "join", cases, sizeof(cases) / sizeof(cases[0]) };
+const struct conform_chapter chapter_link = { "link", link_cases,
+					      sizeof(link_cases) / sizeof(link_cases[0]) };

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "conform/peer.h"
+#include "world/peer.h"
 #include "text/print.h"
 #include "wire/crc.h"
 
@@ -111,7 +111,7 @@ bool check_own_address(struct run *r, const struct seen *s, const uint8_t *at, c
 /* Why nothing can be expected of the DUT; NULL: it can */
 static const char *excuse(struct run *r)
 {
-	const struct conform_io *io = r->w->io;
+	const struct world_io *io = r->w->io;
 	int status;
 
 	if (r->w->interrupted)
@@ -121,6 +121,8 @@ static const char *excuse(struct run *r)
 	if (!r->hooked)
 		return NULL;
 	status = io->hook_status(io->ctx);
+	if (status == -EAGAIN && r->w->now - r->hooked_at >= HOOK_TIME)
+		return "the hook's step did not end within 60 s";
 	return status > 0 ? "the hook did not do the step: its status is not 0" : NULL;
 }
 
@@ -161,7 +163,7 @@ void inconclusive(struct run *r, const char *fmt, ...)
 
 bool hook(struct run *r, const char *fmt, ...)
 {
-	const struct conform_io *io = r->w->io;
+	const struct world_io *io = r->w->io;
 	char step[200];
 	va_list ap;
 	int err;
@@ -174,6 +176,7 @@ bool hook(struct run *r, const char *fmt, ...)
 	vsnprintf(step, sizeof(step), fmt, ap);
 	va_end(ap);
 	r->hooked = true;
+	r->hooked_at = r->w->now;
 	err = io->hook(io->ctx, step);
 	if (err)
 		inconclusive(r, "the hook cannot be run: %s", strerror(-err));
@@ -214,7 +217,7 @@ void mark(struct run *r)
 
 const struct seen *seen_since(struct run *r, seen_match *match, const void *arg)
 {
-	return conform_log_keep(&r->w->kept, conform_log_find(&r->w->log, r->since, match, arg));
+	return world_log_keep(&r->w->kept, world_log_find(&r->w->log, r->since, match, arg));
 }
 
 bool settle(struct run *r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "conform/chapters.h"
-#include "conform/peer.h"
-#include "conform/sm.h"
+#include "world/peer.h"
+#include "world/sm.h"
 
 /* Keys: what an HCA drops, and what it tells the SM about it. IBTA 10.9, 13.4.9, 14.2.4. */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "conform/chapters.h"
-#include "conform/peer.h"
-#include "conform/sa.h"
+#include "world/peer.h"
+#include "world/sa.h"
 
 /* Senders: the four branches of RFC 4391 section 10, with groups that exist, do not, and come later. */
 
@@ -14,7 +14,7 @@ static const struct seen *sent(struct run *r, const uint8_t group[4], ns_t timeo
 static void existing(struct run *r)
 {
 	static const uint8_t group[4] = { 239, 7, 0, 1 };
-	ib_gid mgid = sa_mgid_ip4(group);
+	ib_gid mgid = sa_mgid_ip4(r->w, group);
 	const struct world_group *g = world_group_make(r->w, &mgid);
 	struct sa_want join = { .method = MAD_METHOD_SET,
 				.attr = SA_ATTR_MCMEMBER_RECORD,
@@ -39,7 +39,7 @@ static void existing(struct run *r)
 static void send_only_non_member(struct run *r)
 {
 	static const uint8_t group[4] = { 239, 7, 0, 2 };
-	ib_gid mgid = sa_mgid_ip4(group);
+	ib_gid mgid = sa_mgid_ip4(r->w, group);
 	struct sa_want join = { .method = MAD_METHOD_SET,
 				.attr = SA_ATTR_MCMEMBER_RECORD,
 				.gid = &mgid };
@@ -60,7 +60,7 @@ static void send_only_non_member(struct run *r)
 static void absent_link_local(struct run *r)
 {
 	static const uint8_t group[4] = { 224, 0, 0, 77 }, sentinel[4] = { 239, 7, 0, 3 };
-	ib_gid mgid = sa_mgid_ip4(sentinel);
+	ib_gid mgid = sa_mgid_ip4(r->w, sentinel);
 	const struct seen *s;
 
 	if (!world_group_make(r->w, &mgid) || !hook(r, "send 224.0.0.77"))
@@ -80,7 +80,7 @@ static const uint8_t all_routers[4] = { 224, 0, 0, 2 };
 static void absent_beyond(struct run *r)
 {
 	static const uint8_t group[4] = { 239, 7, 0, 4 };
-	ib_gid routers = sa_mgid_ip4(all_routers), bcast = sa_mgid_broadcast();
+	ib_gid routers = sa_mgid_ip4(r->w, all_routers), bcast = sa_mgid_broadcast(r->w);
 	const struct world_group *g = world_group_make(r->w, &routers),
 				 *b = world_group(r->w, &bcast);
 	const struct seen *s;
@@ -105,7 +105,7 @@ static void absent_beyond(struct run *r)
 static void moves(struct run *r)
 {
 	static const uint8_t group[4] = { 239, 7, 0, 4 }; /* that of the case before */
-	ib_gid mgid = sa_mgid_ip4(group);
+	ib_gid mgid = sa_mgid_ip4(r->w, group);
 	const struct world_group *g = world_group_make(r->w, &mgid);
 	ns_t deadline = r->w->now + WORLD_LONGEST;
 	const struct seen *s = NULL;
@@ -130,10 +130,33 @@ static void moves(struct run *r)
 			   "the DLID 18 s after the group was created");
 }
 
+/* A broadcast of the IP subnet, 255.255.255.0 */
+static void directed_broadcast(struct run *r)
+{
+	ib_gid bcast = sa_mgid_broadcast(r->w);
+	uint8_t dst[4];
+	const struct seen *s;
+
+	memcpy(dst, r->w->dut.ip4, 3);
+	dst[3] = 0xff;
+	if (!hook(r, "send %u.%u.%u.%u", dst[0], dst[1], dst[2], dst[3]))
+		return;
+	s = sent(r, dst, HOOK_TIME);
+	if (!s)
+		missing(r, "no packet to %u.%u.%u.%u within 60 s after the hook's send", dst[0],
+			dst[1], dst[2], dst[3]);
+	else if (check(r, s->h.has_grh, s, "a broadcast without a GRH"))
+		check_octets(r, s, s->raw + IB_LRH_LEN + 24, bcast.raw, 16,
+			     "the DGID of a directed broadcast");
+}
+
 static const struct conform_case cases[] = {
+	{ "R25/directed", "broadcasts of the IP subnet go to the broadcast group", "RFC 4391 §5",
+	  "The broadcast group carries net-, subnet- and all-subnets-directed broadcasts.",
+	  "R28 U2 R29 R33/dgid", directed_broadcast, NULL },
 	{ "R60", "packets to an existing group go to its MLID, after a join", "RFC 4391 §10",
 	  "If the group exists, its MLID is used as the DLID; a sender must join before.",
-	  "R28 U2 R29", existing, NULL },
+	  "R28 U2 R29 R33/dgid M9 M17", existing, NULL },
 	{ "R62", "a sender joins as SendOnlyNonMember", "RFC 4391 §10",
 	  "else if the group exists: do SendOnlyNonMember join.", "R60", send_only_non_member,
 	  NULL },
@@ -143,10 +166,17 @@ static const struct conform_case cases[] = {
 	  "Beyond link-local scope the packet must be sent to the all-router or the broadcast "
 	  "group.",
 	  "R60", absent_beyond, NULL },
-	{ "R66", "traffic moves to the group once it is created", "RFC 4391 §10",
-	  "Packets directed to the all-router group must be forwarded to the right group if it is "
-	  "created later.",
-	  "R61", moves, NULL },
 };
 
 const struct conform_chapter chapter_mcast = { "senders", cases, sizeof(cases) / sizeof(cases[0]) };
+
+static const struct conform_case later_cases[] = {
+	{ "R66", "traffic moves to the group once it is created", "RFC 4391 §10",
+	  "Packets directed to the all-router group must be forwarded to the right group if it is "
+	  "created later.",
+	  "R61 M22/all-systems", moves, NULL },
+};
+
+const struct conform_chapter chapter_mcast_later = { "senders, and groups that come later",
+						     later_cases,
+						     sizeof(later_cases) / sizeof(later_cases[0]) };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "conform/chapters.h"
-#include "conform/peer.h"
-#include "conform/sa.h"
+#include "text/print.h"
+#include "world/peer.h"
+#include "world/sa.h"
 
 /* Receivers: the MGID of a group, joining, creating, leaving. RFC 4391 sections 4 and 10. */
 
@@ -17,7 +18,7 @@ static bool decode(const struct seen *s, struct sa_mad *q, struct ib_mcmember_re
 static void ip4_28_bits(struct run *r, const struct seen *s)
 {
 	static const uint8_t zeros[6];
-	ib_gid bcast = sa_mgid_broadcast();
+	ib_gid bcast = sa_mgid_broadcast(r->w);
 	struct ib_mcmember_rec m;
 	struct sa_mad q;
 
@@ -33,7 +34,7 @@ static void ip4_28_bits(struct run *r, const struct seen *s)
 
 static void created_alike(struct run *r, const struct seen *s)
 {
-	ib_gid bcast = sa_mgid_broadcast();
+	ib_gid bcast = sa_mgid_broadcast(r->w);
 	const struct world_group *g = world_group(r->w, &bcast);
 	struct ib_mcmember_rec m;
 	struct sa_mad q;
@@ -59,28 +60,29 @@ static const uint8_t fresh[4] = { 239, 129, 2, 3 };
 
 static void receiver(struct run *r)
 {
-	ib_gid mgid = sa_mgid_ip4(fresh);
+	ib_gid mgid = sa_mgid_ip4(r->w, fresh);
 	struct sa_want want = { .method = MAD_METHOD_SET,
 				.attr = SA_ATTR_MCMEMBER_RECORD,
 				.gid = &mgid,
 				.join_state = MCM_JOIN_FULL };
-	const struct world_group *g;
+	char text[PRINT_GID_LEN];
 
 	if (!hook(r, "join 239.129.2.3"))
 		return;
 	if (!expect(r, sa_is, &want, HOOK_TIME)) {
-		missing(r, "no FullMember join of ff12:401b:ffff::f81:203 within 60 s after the "
-			   "hook's join of 239.129.2.3");
+		missing(r,
+			"no FullMember join of %s within 60 s after the hook's join of "
+			"239.129.2.3",
+			print_gid(text, sizeof(text), &mgid));
 		return;
 	}
-	g = world_group(r->w, &mgid);
-	check(r, g && g->exists && (g->dut_state & MCM_JOIN_FULL), NULL,
+	check(r, world_wait(r->w, sa_is_full_member_of, &mgid, NS_SEC(5)), NULL,
 	      "the DUT asked to join an absent group, but not so that the group would be created");
 }
 
 static void leaves(struct run *r)
 {
-	ib_gid mgid = sa_mgid_ip4(fresh);
+	ib_gid mgid = sa_mgid_ip4(r->w, fresh);
 	struct sa_want want = { .method = MAD_METHOD_DELETE,
 				.attr = SA_ATTR_MCMEMBER_RECORD,
 				.gid = &mgid,
@@ -105,7 +107,7 @@ static const struct conform_case cases[] = {
 	{ "R67", "a receiver joins its group as FullMember and creates it", "RFC 4391 §10",
 	  "A node that joins an IP multicast group attempts a FullMember join; an absent group "
 	  "must be created.",
-	  "R28 R68", receiver, NULL },
+	  "R28 R68 M9", receiver, NULL },
 	{ "R69", "a receiver that goes leaves as FullMember", "RFC 4391 §10",
 	  "When a node leaves an IP multicast group, it SHOULD make a FullMember leave request.",
 	  "R67", leaves, NULL },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "conform/chapters.h"
-#include "conform/peer.h"
-#include "conform/sa.h"
+#include "world/peer.h"
+#include "world/sa.h"
 
 /* IPv6: groups, Neighbour Discovery, link-local addresses. RFC 4391 sections 4, 8 and 9.3. */
 
@@ -46,9 +46,9 @@ static void joins_solicited(struct run *r)
 	ib_gid mgid;
 
 	solicited_node(group, r->w->dut.ip6);
-	mgid = sa_mgid_ip6(group);
+	mgid = sa_mgid_ip6(r->w, group);
 	s = world_expect(r->w, 1, joins_group_id, group, WORLD_LONGEST);
-	if (!s && !conform_log_find(&r->w->log, 1, joins_ip6, NULL)) {
+	if (!s && !world_log_find(&r->w->log, 1, joins_ip6, NULL)) {
 		not_applicable(
 			r,
 			"the DUT has joined no group with the signature 0x601B, so it has no IPv6");
@@ -70,7 +70,7 @@ static void low_80_bits(struct run *r)
 	ib_gid mgid;
 
 	solicited_node(group, r->w->dut.ip6);
-	mgid = sa_mgid_ip6(group);
+	mgid = sa_mgid_ip6(r->w, group);
 	s = world_expect(r->w, 1, joins_group_id, group, NS_SEC(1));
 	if (s)
 		check_octets(r, s, s->payload + SA_DATA_OFF + 6, mgid.raw + 6, 10,
@@ -157,7 +157,7 @@ static void solicits(struct run *r)
 	ib_gid mgid;
 
 	solicited_node(group, p->ip6);
-	mgid = sa_mgid_ip6(group);
+	mgid = sa_mgid_ip6(r->w, group);
 	if (!world_group_make(r->w, &mgid))
 		return;
 	for (unsigned int i = 0; i < 3 && !s; i++) {
@@ -194,7 +194,7 @@ static bool has_linklocal(struct run *r, uint64_t iid)
 
 	linklocal(ip, iid);
 	solicited_node(group, ip);
-	mgid = sa_mgid_ip6(group);
+	mgid = sa_mgid_ip6(r->w, group);
 	g = world_group(r->w, &mgid);
 	return g && (g->dut_state & MCM_JOIN_FULL) && solicit(r, &r->w->peer[0], ip);
 }

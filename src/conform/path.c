@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "conform/chapters.h"
-#include "conform/peer.h"
-#include "conform/sa.h"
+#include "world/peer.h"
+#include "world/sa.h"
 
 /* The path to a peer: asked of the SA before the first packet. RFC 4391 section 9.1.2. */
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "conform/chapters.h"
+#include "conform/profile.h"
 #include "text/print.h"
 
 /* The report as text for a terminal */
@@ -127,17 +127,23 @@ void conform_print_summary(FILE *f, const struct conform_report *r)
 	fprintf(f, "%s\n", r->interrupted ? "; interrupted" : "");
 }
 
-void conform_print_list(FILE *f)
+static void print_reasons(FILE *f, const char *title, const struct conform_reason *v)
 {
-	for (size_t i = 0; i < conform_nchapters; i++) {
-		const struct conform_chapter *ch = conform_chapters[i];
+	if (v)
+		fprintf(f, "%s\n", title);
+	for (; v && v->id; v++)
+		fprintf(f, "  %-14s  %s\n", v->id, v->why);
+}
 
-		fprintf(f, "%s\n", ch->name);
-		for (size_t k = 0; k < ch->n; k++)
-			fprintf(f, "  %-14s  %s (%s)\n", ch->v[k].id, ch->v[k].title,
-				ch->v[k].section);
+void conform_print_list(FILE *f, const struct conform_profile *p)
+{
+	for (const struct conform_chapter *const *c = p->chapters; *c; c++) {
+		fprintf(f, "%s\n", (*c)->name);
+		for (size_t k = 0; k < (*c)->n; k++)
+			fprintf(f, "  %-14s  %s (%s)\n", (*c)->v[k].id, (*c)->v[k].title,
+				(*c)->v[k].section);
 	}
-	fprintf(f, "no case\n");
-	for (size_t i = 0; i < conform_nunseen; i++)
-		fprintf(f, "  %-14s  %s\n", conform_unseen[i].id, conform_unseen[i].why);
+	print_reasons(f, "does not apply to this profile", p->exempt);
+	print_reasons(f, "no case, of the profile's own document", p->unseen);
+	print_reasons(f, "no case", conform_unseen);
 }

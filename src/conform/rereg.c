@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "conform/chapters.h"
-#include "conform/peer.h"
-#include "conform/sa.h"
-#include "conform/sm.h"
+#include "world/peer.h"
+#include "world/sa.h"
+#include "world/sm.h"
 
 /* What changes while the link is up: ClientReregister, other parameters of the group, another LID. */
 
@@ -47,7 +47,7 @@ static void echoed(struct run *r)
 
 static void joins_again(struct run *r)
 {
-	ib_gid bcast = sa_mgid_broadcast();
+	ib_gid bcast = sa_mgid_broadcast(r->w);
 	struct sa_want want = { .method = MAD_METHOD_SET,
 				.attr = SA_ATTR_MCMEMBER_RECORD,
 				.gid = &bcast,
@@ -101,7 +101,7 @@ static bool has_new_qkey(const struct run *r, const struct seen *s)
 
 static void new_qkey(struct run *r)
 {
-	ib_gid bcast = sa_mgid_broadcast();
+	ib_gid bcast = sa_mgid_broadcast(r->w);
 	struct world_group *g = world_group(r->w, &bcast);
 	const struct seen *s;
 
@@ -187,7 +187,7 @@ static void pkey_removed(struct run *r)
 		   NS_SEC(3)); /* no SM takes a P_Key for an instant; the DUT may notice late */
 	if (!set_pkey(r, WORLD_PKEY) || !ping_until(r, any))
 		return;
-	s = conform_log_keep(&r->w->kept, conform_log_find(&r->w->log, since, echo_is, &echo));
+	s = world_log_keep(&r->w->kept, world_log_find(&r->w->log, since, echo_is, &echo));
 	check(r, !s, s, "a ping was answered, though the port did not have the link's P_Key");
 }
 

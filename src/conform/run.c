@@ -6,12 +6,7 @@
 #include <string.h>
 
 #include "conform/chapters.h"
-
-const struct conform_chapter *const conform_chapters[] = {
-	&chapter_bringup, &chapter_join, &chapter_arp,	&chapter_encap, &chapter_nd,
-	&chapter_path,	  &chapter_keys, &chapter_mgid, &chapter_mcast, &chapter_rereg,
-};
-const size_t conform_nchapters = sizeof(conform_chapters) / sizeof(conform_chapters[0]);
+#include "conform/profile.h"
 
 const char *conform_verdict_name(enum conform_verdict v)
 {
@@ -25,6 +20,7 @@ struct suite {
 	struct run *run; /* as many as results */
 	struct world *w;
 	const struct conform_cfg *cfg;
+	const struct conform_profile *profile;
 	bool dead; /* the link went down and did not come back */
 	void (*progress)(void *ctx, const struct conform_result *r);
 	void *ctx;
@@ -107,6 +103,8 @@ static const char *select_cases(struct conform_report *rep, const char *const *w
 
 static bool blocks(struct conform_result *r)
 {
+	if (r->exempt)
+		return false;
 	if (r->c->watch)
 		return r->verdict == CONFORM_FAIL;
 	return r->verdict != CONFORM_PASS;
@@ -119,7 +117,22 @@ static bool failed(struct conform_result *r)
 
 static bool inapplicable(struct conform_result *r)
 {
-	return r->verdict == CONFORM_NA;
+	return r->verdict == CONFORM_NA && !r->exempt;
+}
+
+static bool inconclusive_one(struct conform_result *r)
+{
+	return r->verdict == CONFORM_INCONCLUSIVE || r->verdict == CONFORM_NOT_RUN;
+}
+
+static bool passed(struct conform_result *r)
+{
+	return r->verdict == CONFORM_PASS;
+}
+
+static bool is_sum(const struct conform_case *c)
+{
+	return !c->run && !c->watch;
 }
 
 /* The verdict of a case that has judged nothing */
@@ -133,12 +146,31 @@ static void nothing_judged(struct suite *s, struct conform_result *r)
 		snprintf(r->why, sizeof(r->why), "the DUT sent nothing that could be judged");
 }
 
+/* The verdict of a case that is the sum of others */
+static void sum_up(struct suite *s, struct conform_result *r)
+{
+	if ((r->because = each_after(s->rep, r->c, failed)))
+		r->verdict = CONFORM_FAIL;
+	else if ((r->because = each_after(s->rep, r->c, inconclusive_one)))
+		r->verdict = CONFORM_INCONCLUSIVE;
+	else if (each_after(s->rep, r->c, passed))
+		r->verdict = CONFORM_PASS;
+	else if ((r->because = each_after(s->rep, r->c, inapplicable)))
+		r->verdict = CONFORM_NA;
+	if (r->because)
+		snprintf(r->why, sizeof(r->why), "the result of %s is %s", r->because->c->id,
+			 conform_verdict_name(r->because->verdict));
+	r->checked = r->verdict == CONFORM_PASS;
+}
+
 static void finish(struct suite *s, size_t i)
 {
 	struct conform_result *r = &s->rep->v[i];
 	FILE *f;
 
-	if (!s->run[i].decided) {
+	if (!s->run[i].decided && is_sum(r->c)) {
+		sum_up(s, r);
+	} else if (!s->run[i].decided) {
 		r->verdict = CONFORM_PASS;
 		if (!r->checked)
 			nothing_judged(s, r);
@@ -148,7 +180,7 @@ static void finish(struct suite *s, size_t i)
 	if (r->verdict == CONFORM_FAIL && s->w->io->capture) {
 		f = s->w->io->capture(s->w->io->ctx, r->c->id);
 		if (f) {
-			conform_log_pcap(&s->w->log, r->first, r->last, f);
+			world_log_pcap(&s->w->log, r->first, r->last, f);
 			fclose(f);
 		}
 	}
@@ -169,11 +201,11 @@ static const char *hindrance(struct suite *s, struct conform_result *r)
 }
 
 /* Why a case is not for the DUT's profile; NULL: it is */
-static const char *exempt(const struct conform_cfg *cfg, const struct conform_case *c)
+static const char *exempt(const struct conform_profile *p, const struct conform_case *c)
 {
-	for (size_t i = 0; cfg->linux_profile && i < conform_nnot_linux; i++)
-		if (names(conform_not_linux[i].id, c->id))
-			return conform_not_linux[i].why;
+	for (const struct conform_reason *e = p->exempt; e && e->id; e++)
+		if (names(e->id, c->id))
+			return e->why;
 	return NULL;
 }
 
@@ -190,8 +222,10 @@ static void run_one(struct suite *s, size_t i)
 	}
 	r->first = r->last = s->w->log.last + 1;
 	run->since = r->first;
-	if (exempt(s->cfg, r->c))
-		not_applicable(run, "%s", exempt(s->cfg, r->c));
+	if (run->decided)
+		r->because = NULL;
+	else if (r->c->slow && !s->cfg->slow)
+		not_applicable(run, "it takes minutes; --slow judges it");
 	else if (why && r->because && r->because->verdict == CONFORM_NA)
 		not_applicable(run, "%s does not apply", why);
 	else if (why && r->because)
@@ -207,7 +241,7 @@ static void run_one(struct suite *s, size_t i)
 	if (s->w->log.last > r->last)
 		r->last = s->w->log.last;
 	finish(s, i);
-	conform_log_release(&s->w->kept);
+	world_log_release(&s->w->kept);
 }
 
 static void watch_all(void *ctx, const struct seen *p)
@@ -230,25 +264,35 @@ static void watch_all(void *ctx, const struct seen *p)
 
 /* --- all */
 
+static void add_result(struct suite *s, const struct conform_case *c)
+{
+	struct conform_result *r = &s->rep->v[s->rep->n];
+	struct run *run = &s->run[s->rep->n++];
+	const char *why = exempt(s->profile, c);
+
+	r->c = c;
+	r->first = !s->cfg->clauses || !*s->cfg->clauses;
+	*run = (struct run){ .w = s->w, .res = r };
+	r->exempt = why;
+	if (why)
+		not_applicable(run, "%s", why);
+}
+
 static int make_results(struct suite *s)
 {
 	struct conform_report *rep = s->rep;
 	size_t n = 0;
 
-	for (size_t i = 0; i < conform_nchapters; i++)
-		n += conform_chapters[i]->n;
+	for (const struct conform_chapter *const *c = s->profile->chapters; *c; c++)
+		n += (*c)->n;
 	rep->v = calloc(n, sizeof(*rep->v));
 	s->run = calloc(n, sizeof(*s->run));
 	s->w = calloc(1, sizeof(*s->w));
 	if (!rep->v || !s->run || !s->w)
 		return -ENOMEM;
-	for (size_t i = 0; i < conform_nchapters; i++)
-		for (size_t k = 0; k < conform_chapters[i]->n; k++) {
-			rep->v[rep->n].c = &conform_chapters[i]->v[k];
-			rep->v[rep->n].first = !s->cfg->clauses || !*s->cfg->clauses;
-			s->run[rep->n] = (struct run){ .w = s->w, .res = &rep->v[rep->n] };
-			rep->n++;
-		}
+	for (const struct conform_chapter *const *c = s->profile->chapters; *c; c++)
+		for (size_t k = 0; k < (*c)->n; k++)
+			add_result(s, &(*c)->v[k]);
 	return 0;
 }
 
@@ -264,6 +308,9 @@ static void run_all(struct suite *s)
 	for (size_t i = 0; i < s->rep->n; i++)
 		if (s->rep->v[i].first && s->rep->v[i].c->watch)
 			finish(s, i);
+	for (size_t i = 0; i < s->rep->n; i++)
+		if (s->rep->v[i].first && is_sum(s->rep->v[i].c))
+			finish(s, i);
 	s->rep->interrupted = s->w->interrupted;
 	s->rep->took = s->w->now - began;
 	s->rep->packets = s->w->log.from_dut;
@@ -271,20 +318,26 @@ static void run_all(struct suite *s)
 }
 
 int conform_run(struct conform_report *ret, const struct conform_cfg *cfg,
-		const struct conform_io *io,
+		const struct world_io *io,
 		void (*progress)(void *ctx, const struct conform_result *r), void *ctx,
 		const char **ret_unknown)
 {
 	struct suite s = { .rep = ret, .cfg = cfg, .progress = progress, .ctx = ctx };
+	struct world_cfg world = cfg->world;
 	int err;
+
+	s.profile = cfg->profile ? cfg->profile : conform_profile_at(0);
+	world.wire = s.profile->wire;
 
 	*ret = (struct conform_report){ 0 };
 	err = make_results(&s);
 	if (!err && (*ret_unknown = select_cases(ret, cfg->clauses)))
 		err = -ENOENT;
 	if (!err)
-		err = world_init(s.w, io, cfg);
+		err = world_init(s.w, io, &world);
 	if (!err) {
+		if (s.profile->prepare)
+			s.profile->prepare(s.w);
 		run_all(&s);
 		world_fini(s.w);
 	}

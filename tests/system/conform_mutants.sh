@@ -8,7 +8,7 @@
 . tests/system/conform_rig.bash
 need python3 jq
 
-mutants <<-'LIST'
+mutants rfc4391 <<-'LIST'
 	reserved R30/sent
 	exchanged R29
 	ethertype R31
@@ -59,6 +59,20 @@ mutants <<-'LIST'
 	description
 	twice
 	keepalives
+LIST
+mutants v4mc01 <<-'LIST'
+	none
+	t-flag M7
+	scope M3
+	group-id M8
+	mgid-word M10
+	28-bits M9
+	fallback-mgid M17
+	creates-at-once M19/first
+	sender-creates M20
+	other-lender M22/all-systems
+	leave-bits M27
+	leaves-broadcast M24
 LIST
 judge_mutants
 finish

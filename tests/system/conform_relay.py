@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from peer import wire                       # noqa: E402
 
 BROADCAST = bytes.fromhex("ff12401bffff000000000000ffffffff")
+BROADCASTS = (BROADCAST, bytes.fromhex("ff12000000000000") + bytes(4) + b"\xff" * 4)     # of rfc4391 and v4mc01
 
 
 class Packet:
@@ -43,10 +44,15 @@ class Packet:
         return self.is_mad(3, 2, 0x38)
 
     def joins_broadcast(self):
-        return self.is_join() and self.data[self.payload + 56:self.payload + 72] == BROADCAST
+        return self.is_join() and self.data[self.payload + 56:self.payload + 72] in BROADCASTS
+
+    def joins_group(self, state):
+        """Sets MGID alone: a join of another group with the JoinState, which does not create the group."""
+        p = self.data[self.payload:]
+        return self.is_join() and not self.joins_broadcast() and p[104] & 15 == state and not p[55] & 4
 
     def is_to_broadcast(self):
-        return self.is_data() and self.grh and self.data[32:48] == BROADCAST
+        return self.is_data() and self.grh and self.data[32:48] in BROADCASTS
 
     def set(self, at, octets):
         self.data[at:at + len(octets)] = octets
@@ -116,6 +122,31 @@ def path_lid(p):
     p.set(2, (lid & ~1).to_bytes(2, "big"))
 
 
+def creates(p):
+    """Parameters of the broadcast group, by which a join creates its group."""
+    p.put(54, bytes([p.data[p.payload + 54] | 0x70, p.data[p.payload + 55] | 0xF4]))
+    p.put(88, b"\x80\xc0\xf0\xa1" + bytes(2) + b"\x84\x24\xff\xff")
+    p.put(100, b"\x25\xa5\xa1\0")
+
+
+def leaves_too(p, _):
+    """Beside each leave another one, of the broadcast group."""
+    if not p.is_mad(3, 0x15, 0x38):
+        return [bytes(p.data)]
+    first = bytes(p.data)
+    p.put(56, BROADCASTS[1])
+    return [first, p.sealed()]
+
+
+def sender_creates(p):
+    creates(p)
+    p.put(104, b"\x29")
+
+
+def to_group(*octets):
+    return lambda p: p.is_data(0x0800) and p.data[p.payload + 20:p.payload + 24] == bytes(octets)
+
+
 # MUTANT: what it does to packets of the DUT
 MUTANTS = {
     # one clause is broken
@@ -156,6 +187,17 @@ MUTANTS = {
     "create-sl": edit(lambda p: p.is_join() and not p.joins_broadcast(), lambda p: p.put(100, b"\x15")),
     "full-member-sender": edit(send_only, lambda p: p.put(104, b"\x21")),
     "no-leave": drop(lambda p: p.is_mad(3, 0x15, 0x38)),
+    "mgid-word": edit(Packet.joins_broadcast, lambda p: p.put(62, b"\1")),
+    "28-bits": edit(lambda p: p.is_join() and p.data[p.payload + 68] >> 4 == 14,
+                    lambda p: p.put(68, bytes([p.data[p.payload + 68] & 15]))),
+    "fallback-mgid": edit(lambda p: to_group(239, 7, 0, 4)(p) and p.data[44:48] == bytes([239, 7, 0, 4]),
+                          lambda p: p.set(44, b"\xff" * 4)),
+    "creates-at-once": edit(lambda p: p.joins_group(1), creates),
+    "sender-creates": edit(lambda p: p.joins_group(4) and p.data[p.payload + 68:p.payload + 72] == bytes([239, 7, 0, 6]),
+                           sender_creates),
+    "other-lender": edit(to_group(239, 7, 0, 4), lambda p: p.set(2, b"\xc0\2")),
+    "leave-bits": edit(lambda p: p.is_mad(3, 0x15, 0x38), lambda p: p.put(104, b"\x2b")),
+    "leaves-broadcast": leaves_too,
     # nothing visible is broken
     "none": edit(always, lambda p: None),
     "psn": edit(lambda p: p.qp > 1, lambda p: p.set(p.bth + 9, b"\x12\x34\x56")),

@@ -3,14 +3,19 @@
 #
 # What conform.sh, conform_duts.sh and conform_mutants.sh share: DUTs, runs of the suite, and the relay between them (conform_relay.py)
 
-# dut N [PEER]: start a DUT with its end at port 6000+N, whose other end is port PEER, or 5000+N
+# dut N [PEER [PROFILE]]: start a DUT with its end at port 6000+N, whose other end is port PEER, or 5000+N if that is empty
 dut() {
 	dut_conf "$@"
 	dut_start "$1"
 }
 dut_conf() {
-	printf '[interface ib0@dut]\nport = udp:127.0.0.1:%s,guid=0x0002c90300000031,listen=127.0.0.1:%s\n%s\n' \
-		"${2:-$((5000 + $1))}" $((6000 + $1)) $'address = 10.9.0.1/24\naddress = fd09::1/64' >"$work/dut.$1.conf"
+	{
+		printf '[interface ib0@dut]\nport = udp:127.0.0.1:%s,guid=0x0002c90300000031,listen=127.0.0.1:%s\n' \
+			"${2:-$((5000 + $1))}" $((6000 + $1))
+		echo "profile = ${3:-rfc4391}"
+		[ "${3:-}" = v6ib00 ] || echo 'address = 10.9.0.1/24'
+		echo 'address = fd09::1/64'
+	} >"$work/dut.$1.conf"
 }
 dut_start() {
 	"$UIPOIB" run -c "$work/dut.$1.conf" -n "$inst-$1" >"$work/dut.$1.log" 2>&1 &
@@ -45,47 +50,59 @@ results() { # N FILTER: of the report
 	jq -r ".conform[] | select($2) | .case" "$work/report.$1" | tr '\n' ' '
 }
 hook="$UIPOIB exec dut $PWD/examples/conform_hook.py ib0"
+# passes N PROFILE: a uipoib host of the profile passes what applies to it
+passes() {
+	dut "$1" '' "$2"
+	suite "$1" --profile "$2" --hook "$hook" --strict || { tail -40 "$work/out.$1"; return 1; }
+	end "${dut_pid[$1]}"
+	tail -1 "$work/out.$1"
+	equal "" "$(results "$1" '.result != "PASS" and .result != "NA"')" && jq -e '.seconds < 120' "$work/report.$1" &&
+		jq -e '.conform | all(.checks > 0 or .result == "NA")' "$work/report.$1"
+}
 
 # --- mutants
 
-# mutant N NAME CASE: the relay NAME breaks CASE (or nothing, if CASE is empty): only CASE fails for no other reason
+# mutant N NAME PROFILE CASE: the relay NAME breaks CASE (or nothing, if CASE is empty): only CASE fails for no other reason
 mutant() {
-	local n=$1 name=$2 want=$3
+	local n=$1 name=$2 profile=$3 want=$4
 	mkdir "$work/pcap.$n"
-	dut "$n" $((7000 + n))
+	dut "$n" $((7000 + n)) "$profile"
 	python3 "$PWD/tests/system/conform_relay.py" "$name" $((7000 + n)) $((6000 + n)) $((8000 + n)) $((5000 + n)) \
 		>"$work/relay.$n" 2>&1 &
 	relay_pid[$n]=$!
 	eventually 10 grep -q ready "$work/relay.$n" || { cat "$work/relay.$n"; return 1; }
 	UIPOIB_NAME=$inst-$n UIPOIB=$UIPOIB "$UIPOIB" conform --dut "udp:127.0.0.1:$((8000 + n))" --listen "127.0.0.1:$((5000 + n))" \
-		--json "$work/report.$n" --pcap-dir "$work/pcap.$n" --hook "$hook" >"$work/out.$n" 2>&1
+		--profile "$profile" --json "$work/report.$n" --pcap-dir "$work/pcap.$n" --hook "$hook" >"$work/out.$n" 2>&1
 	end "${relay_pid[$n]}"
 	end "${dut_pid[$n]}"
 	equal "$want" "$(results $n '.result == "FAIL" and (.because | not)')" || { tail -60 "$work/out.$n"; return 1; }
 	want=${want% }
 	[ -z "$want" ] || [ -s "$work/pcap.$n/${want//\//-}.pcap" ] || { ls "$work/pcap.$n"; return 1; }
 }
-mutants() { # lines NAME CASE: run six at a time
-	local n=10 name want
+mutants() { # PROFILE, lines NAME CASE: run six at a time
+	local n=$next_mutant name want pids=()
 	while read -r name want; do
 		(
 			unset dut_pid relay_pid
 			declare -A dut_pid relay_pid
-			mutant $n "$name" "${want:+$want }" >"$work/mutant.$n" 2>&1
+			mutant $n "$name" "$1" "${want:+$want }" >"$work/mutant.$n" 2>&1
 			echo $? >"$work/status.$n"
 		) &
-		names[$n]="$name $want"
+		pids+=($!)
+		names[$n]="$1 $name $want"
 		n=$((n + 1))
-		while [ "$(jobs -rp | wc -l)" -ge 6 ]; do wait -n; done
+		while [ $((n - 10 - $(find "$work" -maxdepth 1 -name 'status.*' | wc -l))) -ge 6 ]; do sleep 0.1; done
 	done
-	wait
+	wait "${pids[@]}"
+	next_mutant=$n
 }
+next_mutant=10
 judged() { cat "$work/mutant.$1"; [ "$(cat "$work/status.$1")" = 0 ]; }
 declare -a names
 judge_mutants() {
-	local n name want
+	local n profile name want
 	for n in "${!names[@]}"; do
-		read -r name want <<<"${names[$n]}"
-		check "${want:-nothing} fails for the mutant $name" judged "$n"
+		read -r profile name want <<<"${names[$n]}"
+		check "$profile: ${want:-nothing} fails for the mutant $name" judged "$n"
 	done
 }

@@ -334,13 +334,16 @@ int dut_run(struct dut *d, struct conform_report *ret, const char *const *clause
 				    .neighbor_mtu = IB_MTU_4096,
 				    .vl_cap = 1,
 				    .cap_mask = SMP_CAP_IS_CLIENT_REREG };
-	struct conform_io io = { .ctx = d,
-				 .now = now,
-				 .send = from_suite,
-				 .recv = to_suite,
-				 .hook = with_hook ? begin_hook : NULL,
-				 .hook_status = hook_status };
-	struct conform_cfg cfg = { .dut = address, .clauses = clauses };
+	struct world_io io = { .ctx = d,
+			       .now = now,
+			       .send = from_suite,
+			       .recv = to_suite,
+			       .hook = with_hook ? begin_hook : NULL,
+			       .hook_status = hook_status };
+	struct conform_cfg cfg = { .world.dut = address,
+				   .clauses = clauses,
+				   .profile = conform_profile_find(d->profile ? d->profile
+									      : "rfc4391") };
 	const char *unknown;
 
 	d->now = NS_SEC(1000);

@@ -32,6 +32,7 @@ struct dut {
 	ns_t now, keepalive_at, join_at;
 	ns_t interrupt_at; /* the user interrupts; 0: never */
 	int hook_status;
+	const char *profile; /* NULL: rfc4391 */
 	unsigned int hooks;
 	bool dead, active, joined;
 	uint8_t port[64]; /* PortInfo */

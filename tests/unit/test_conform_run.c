@@ -200,6 +200,66 @@ static void test_a_hook_that_fails_makes_no_failure(void **state)
 	is("R67", CONFORM_INCONCLUSIVE);
 }
 
+static void test_a_hook_that_does_not_end_makes_no_failure(void **state)
+{
+	static const char *const words[] = { "R67", NULL };
+
+	d.hook_status = -EAGAIN;
+	assert_int_equal(dut_run(&d, &rep, words, true), 0);
+	is("R67", CONFORM_INCONCLUSIVE);
+}
+
+static void test_M10_a_dut_with_another_map_is_seen(void **state)
+{
+	static const char *const words[] = { "M10", "R7", "M14", "R56/reply", NULL };
+
+	d.profile = "v4mc01";
+	assert_int_equal(dut_run(&d, &rep, words, true), 0);
+	is("M7", CONFORM_PASS);
+	is("M10", CONFORM_FAIL);
+	is("R28", CONFORM_INCONCLUSIVE);
+	assert_string_equal(dut_result(&rep, "R28")->because->c->id, "M10");
+	is("R7", CONFORM_NA);
+}
+
+static void test_an_exempt_case_stops_no_other_one(void **state)
+{
+	static const char *const words[] = { "R56/reply", NULL };
+
+	d.profile = "linux";
+	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
+	is("R65", CONFORM_NA);
+	is("R65/again", CONFORM_NA);
+	conform_report_fini(&rep);
+	memset(&d, 0, sizeof(d));
+	d.profile = "v4mc01";
+	assert_int_equal(dut_run(&d, &rep, words, false), 0);
+	is("R28", CONFORM_INCONCLUSIVE); /* which names R7 and M10; R7 does not apply, M10 fails */
+	assert_string_equal(dut_result(&rep, "R28")->because->c->id, "M10");
+}
+
+static void test_a_sum_has_the_result_of_its_parts(void **state)
+{
+	static const char *const words[] = { "M14", "M1", NULL };
+
+	d.profile = "v4mc01";
+	assert_int_equal(dut_run(&d, &rep, words, true), 0);
+	is("R23", CONFORM_PASS);
+	is("R24", CONFORM_INCONCLUSIVE); /* there was no link */
+	is("M14", CONFORM_INCONCLUSIVE);
+	assert_string_equal(dut_result(&rep, "M14")->because->c->id, "R24");
+}
+
+static void test_a_slow_case_runs_only_if_it_is_wanted(void **state)
+{
+	static const char *const words[] = { "M23", NULL };
+
+	d.profile = "v4mc01";
+	assert_int_equal(dut_run(&d, &rep, words, true), 0);
+	is("M23", CONFORM_NA);
+	assert_non_null(strstr(dut_result(&rep, "M23")->why, "--slow"));
+}
+
 static void test_no_case_passes_without_a_check(void **state)
 {
 	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
@@ -220,7 +280,7 @@ static void test_reports_name_every_result(void **state)
 	conform_print_summary(f, &rep);
 	conform_print_json(f, &rep);
 	conform_print_junit(f, &rep);
-	conform_print_list(f);
+	conform_print_list(f, conform_profile_find("rfc4391"));
 	fclose(f);
 	assert_non_null(strstr(text, "FAIL  R30/sent"));
 	assert_non_null(strstr(text, "expected IPoIB") ? strstr(text, "expected IPoIB")
@@ -253,6 +313,11 @@ int main(void)
 					  clean),
 		cmocka_unit_test_teardown(test_R67_a_receiver_that_does_not_join_fails, clean),
 		cmocka_unit_test_teardown(test_a_hook_that_fails_makes_no_failure, clean),
+		cmocka_unit_test_teardown(test_a_hook_that_does_not_end_makes_no_failure, clean),
+		cmocka_unit_test_teardown(test_M10_a_dut_with_another_map_is_seen, clean),
+		cmocka_unit_test_teardown(test_an_exempt_case_stops_no_other_one, clean),
+		cmocka_unit_test_teardown(test_a_sum_has_the_result_of_its_parts, clean),
+		cmocka_unit_test_teardown(test_a_slow_case_runs_only_if_it_is_wanted, clean),
 		cmocka_unit_test_teardown(test_no_case_passes_without_a_check, clean),
 		cmocka_unit_test_teardown(test_reports_name_every_result, clean),
 	};

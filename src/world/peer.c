@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/peer.h"
+#include "world/peer.h"
 
-#include "conform/sa.h"
+#include "world/sa.h"
 #include "wire/inet.h"
 
 #define TYPE_IP4 0x0800
@@ -53,7 +53,7 @@ static void put_lladdr(uint8_t *p, const struct world_peer *peer)
 struct ib_ud_hdr peer_headers(const struct world *w, const struct world_peer *p)
 {
 	struct world *m = (struct world *)w;
-	ib_gid bcast = sa_mgid_broadcast();
+	ib_gid bcast = sa_mgid_broadcast(w);
 	const struct world_group *g = world_group(m, &bcast);
 
 	return (struct ib_ud_hdr){
@@ -105,7 +105,7 @@ void peer_broadcast(struct world *w, const struct world_peer *p, uint16_t type, 
 		    size_t len)
 {
 	uint8_t buf[4 + 256] = { 0 };
-	ib_gid bcast = sa_mgid_broadcast();
+	ib_gid bcast = sa_mgid_broadcast(w);
 
 	if (len > sizeof(buf) - 4)
 		return;
@@ -245,7 +245,7 @@ void peer_solicit(struct world *w, const struct world_peer *p, const uint8_t tar
 	ib_gid mgid;
 
 	memcpy(group + 13, target + 13, 3);
-	mgid = sa_mgid_ip6(group);
+	mgid = sa_mgid_ip6(w, group);
 	put_encap(buf, p, TYPE_IP6);
 	to_group(w, p, &mgid, buf, 4 + put_nd(buf + 4, p, 135, group, target));
 }

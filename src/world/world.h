@@ -14,8 +14,9 @@
  *	0xc001..	groups
  */
 
-#include "conform/conform.h"
-#include "conform/log.h"
+#include "world/io.h"
+#include "world/log.h"
+#include "world/wire.h"
 #include "udp/link.h"
 #include "wire/records.h"
 #include "wire/smp.h"
@@ -40,6 +41,8 @@
 #define WORLD_TCLASS 0x24
 #define WORLD_FLOW 0x5a5a1
 #define WORLD_IP_MTU 2044
+#define WORLD_SCOPE_LINK 2
+#define WORLD_SCOPE_GLOBAL 14
 
 #define WORLD_GROUPS 64
 #define WORLD_PEERS 64
@@ -54,6 +57,9 @@ struct world_group {
 	bool admin; /* exists without members, too */
 	uint16_t refuse; /* status with which joins are refused; 0: granted */
 	uint8_t dut_state; /* the DUT's JoinState bits */
+	uint8_t ever; /* all bits that it ever had */
+	unsigned int left; /* how often it has left */
+	uint64_t granted; /* packet of the first answer that granted a join; 0: none */
 	struct ib_mcmember_rec rec;
 };
 
@@ -92,15 +98,25 @@ struct world_dut {
 	uint8_t ip4[4], ip6[16];
 };
 
+struct world_cfg {
+	struct ip_endpoint dut; /* the DUT's end of the link */
+	const struct world_wire *wire;
+	uint8_t scope; /* of the link's groups; 0: link-local, or global with a subnet number */
+	uint16_t subnet; /* number of the IP subnet in the groups; 0: none */
+	uint8_t ip4[4], ip6[16]; /* the DUT's addresses; 10.9.0.1 and fd09::1 where they are 0 */
+};
+
 struct world {
-	const struct conform_io *io;
+	const struct world_io *io;
+	const struct world_wire *wire;
+	struct world_map map;
 	struct timers timers;
 	struct udp_link link;
 	bool up;
 	bool interrupted;
 	unsigned int downs; /* how often the link went down */
 	ns_t now;
-	struct conform_log log;
+	struct world_log log;
 	struct seen *
 		kept; /* copies of the packets that the functions below returned, until the case ends */
 	void (*watch)(void *ctx, const struct seen *s); /* gets each packet of the DUT */
@@ -130,7 +146,7 @@ struct world {
 	uint16_t ip_id;
 };
 
-int world_init(struct world *w, const struct conform_io *io, const struct conform_cfg *cfg);
+int world_init(struct world *w, const struct world_io *io, const struct world_cfg *cfg);
 void world_fini(struct world *w);
 
 /* world_send() - Send a packet to the DUT and log it. It is lost if the link is down. Lengths and CRCs are computed. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/sm.h"
+#include "world/sm.h"
 
 #include <errno.h>
 
@@ -40,7 +40,7 @@ void world_sm_rx(struct world *w, const struct seen *s)
 			repress(w, s);
 	} else if (mad_method_is_response(mad_method(s->payload)) && w->answer_tid &&
 		   mad_tid(s->payload) == w->answer_tid) {
-		w->answer = conform_log_keep(&w->kept, s);
+		w->answer = world_log_keep(&w->kept, s);
 		w->answer_tid = 0;
 	}
 }

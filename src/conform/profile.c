@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "conform/profile.h"
+
 #include "conform/chapters.h"
 
-/* Clauses of CONFORMANCE.md for the wire of RFC 4391 that have no case. "not yet" are those that could have one. */
+/* Clauses of CONFORMANCE.md that have no case. "not yet" are those that could have one. */
 
-const struct conform_unseen conform_unseen[] = {
+const struct conform_reason conform_unseen[] = {
 	{ "R2", "it is about the fabric, which the suite plays" },
 	{ "R4", "seen by every case: a field in the wrong order is a wrong field" },
 	{ "R12", "its P_Key 0x8000 is not valid on a fabric" },
@@ -59,19 +61,85 @@ const struct conform_unseen conform_unseen[] = {
 	{ "H1 to H35",
 	  "the packets are those of RFC 4391; the rest is about a driver and its host" },
 	{ "L4 to L6", "what profile linux does otherwise on purpose" },
-	{ "P1 to P27", "profile encaparp00; not yet" },
-	{ "M1 to M28", "profile v4mc01; not yet" },
-	{ "V1 to V24", "profile v6ib00; not yet" },
+	{ NULL, NULL },
 };
-const size_t conform_nunseen = sizeof(conform_unseen) / sizeof(conform_unseen[0]);
+
+/* --- RFC 4391, and what has its packets */
+
+static const struct conform_chapter *const rfc4391_chapters[] = {
+	&chapter_bringup,     &chapter_join,  &chapter_link, &chapter_arp,  &chapter_encap,
+	&chapter_nd,	      &chapter_path,  &chapter_keys, &chapter_mgid, &chapter_mcast,
+	&chapter_mcast_later, &chapter_rereg, NULL,
+};
 
 /* Linux's driver does otherwise, and so does the profile that is made after it (doc/fidelity.md, L4 to L6). */
-const struct conform_unseen conform_not_linux[] = {
+static const struct conform_reason not_linux[] = {
 	{ "R61", "a sender of profile linux makes an absent group" },
 	{ "R62", "a sender of profile linux joins as SendOnlyFullMember" },
 	{ "R63", "a sender of profile linux makes an absent group" },
 	{ "R65", "profile linux subscribes to nothing" },
 	{ "R66", "a sender of profile linux makes an absent group" },
 	{ "I25", "profile linux subscribes to nothing" },
+	{ NULL, NULL },
 };
-const size_t conform_nnot_linux = sizeof(conform_not_linux) / sizeof(conform_not_linux[0]);
+
+/* --- draft-kashyap-ipoib-ipv4-multicast-01 */
+
+static const struct conform_chapter *const v4mc01_chapters[] = {
+	&chapter_bringup, &chapter_join, &chapter_v4mc_map,    &chapter_link,  &chapter_arp,
+	&chapter_encap,	  &chapter_nd,	 &chapter_path,	       &chapter_keys,  &chapter_mgid,
+	&chapter_mcast,	  &chapter_v4mc, &chapter_mcast_later, &chapter_rereg, NULL,
+};
+
+static const struct conform_reason not_v4mc01[] = {
+	{ "R5", "the draft has a map of its own: M7 to M11" },
+	{ "R6", "the draft has a map of its own: M7" },
+	{ "R7", "the draft has a map of its own: M8, M9" },
+	{ "R9", "the draft has a map of its own, without the P_Key: M8, M9" },
+	{ "R11", "the draft has a map of its own, of 32 bits: M9" },
+	{ "R13", "the draft has a map of its own: M8" },
+	{ "R15", "the draft has a map of its own, without the P_Key: M8, M9" },
+	{ "R20", "the draft has a clause of its own: M3" },
+	{ "R61", "the draft has another fallback: M22" },
+	{ "R62", "the draft names no kind of membership: M21" },
+	{ "R63", "the draft has another fallback: M22" },
+	{ NULL, NULL },
+};
+
+static const struct conform_reason v4mc01_unseen[] = {
+	{ "M2", "documented: it is about the fabric" },
+	{ "M4", "documented: it is about the administrator" },
+	{ "M16", "documented: it is about the administrator" },
+	{ "M26", "it needs a multicast router in the DUT; RECOMMENDED only" },
+	{ NULL, NULL },
+};
+
+static const struct conform_profile profiles[] = {
+	{ .name = "rfc4391", .wire = &world_wire_rfc4391, .chapters = rfc4391_chapters },
+	{ .name = "linux",
+	  .wire = &world_wire_rfc4391,
+	  .chapters = rfc4391_chapters,
+	  .exempt = not_linux },
+	{ .name = "hld2002", .wire = &world_wire_rfc4391, .chapters = rfc4391_chapters },
+	{ .name = "v4mc01",
+	  .wire = &world_wire_v4mc01,
+	  .chapters = v4mc01_chapters,
+	  .exempt = not_v4mc01,
+	  .unseen = v4mc01_unseen,
+	  .prepare = v4mc_prepare },
+};
+
+const struct conform_profile *conform_profile_at(unsigned int i)
+{
+	return i < sizeof(profiles) / sizeof(profiles[0]) ? &profiles[i] : NULL;
+}
+
+const struct conform_profile *conform_profile_find(const char *name)
+{
+	const struct conform_profile *p;
+
+	for (unsigned int i = 0; (p = conform_profile_at(i)); i++)
+		if (!strcmp(p->name, name))
+			return p;
+	return NULL;
+}

@@ -4,7 +4,7 @@
 
 /* The suite's subnet manager */
 
-#include "conform/world.h"
+#include "world/world.h"
 
 /* world_sm_rx() - The DUT sent an SMP: the answer that a case waits for, or a trap, which is repressed */
 void world_sm_rx(struct world *w, const struct seen *s);

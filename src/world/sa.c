@@ -1,47 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/sa.h"
+#include "world/sa.h"
 
 #include <errno.h>
 
-#include "conform/peer.h"
+#include "world/peer.h"
 #include "util/list.h"
 
 #define SA_CLASS_VERSION 2
 
-/* --- MGIDs, RFC 4391 section 4 */
-
-static ib_gid mgid(uint16_t signature)
+ib_gid sa_mgid_broadcast(const struct world *w)
 {
-	ib_gid g = { { 0xff, 0x12 } };
-
-	be16_put(g.raw + 2, signature);
-	be16_put(g.raw + 4, WORLD_PKEY);
-	return g;
+	return w->wire->mgid_broadcast(&w->map);
 }
 
-ib_gid sa_mgid_broadcast(void)
+ib_gid sa_mgid_ip4(const struct world *w, const uint8_t group[4])
 {
-	ib_gid g = mgid(0x401b);
-
-	memset(g.raw + 12, 0xff, 4);
-	return g;
+	return w->wire->mgid_ip4(&w->map, group);
 }
 
-ib_gid sa_mgid_ip4(const uint8_t group[4])
+ib_gid sa_mgid_ip6(const struct world *w, const uint8_t group[16])
 {
-	ib_gid g = mgid(0x401b);
-
-	memcpy(g.raw + 12, group, 4);
-	g.raw[12] &= 0x0f;
-	return g;
-}
-
-ib_gid sa_mgid_ip6(const uint8_t group[16])
-{
-	ib_gid g = mgid(0x601b);
-
-	memcpy(g.raw + 6, group + 6, 10);
-	return g;
+	return w->wire->mgid_ip6(&w->map, group);
 }
 
 /* --- groups */
@@ -66,7 +45,8 @@ static struct world_group *group_place(struct world *w, const ib_gid *g)
 		if (!w->group[i].exists && !w->group[i].refuse)
 			p = &w->group[i];
 	if (p) {
-		*p = (struct world_group){ .rec.mlid = (uint16_t)(WORLD_MLID + (p - w->group)) };
+		*p = (struct world_group){ .rec.mlid = (uint16_t)(WORLD_MLID + (p - w->group)),
+					   .ever = world_group(w, g) ? p->ever : 0 };
 		p->rec.mgid = *g;
 	}
 	return p;
@@ -74,12 +54,14 @@ static struct world_group *group_place(struct world *w, const ib_gid *g)
 
 struct world_group *world_group_make(struct world *w, const ib_gid *g)
 {
+	const ib_gid bcast = sa_mgid_broadcast(w);
+	const struct world_group *b = world_group(w, &bcast);
 	struct world_group *p = group_place(w, g);
 
 	if (!p)
 		return NULL;
 	p->exists = p->admin = true;
-	p->rec.qkey = WORLD_QKEY;
+	p->rec.qkey = b && b != p && b->exists ? b->rec.qkey : WORLD_QKEY;
 	p->rec.mtu_sel = p->rec.rate_sel = p->rec.life_sel = SA_SEL_EXACT;
 	p->rec.mtu_code = WORLD_MTU;
 	p->rec.rate_code = WORLD_RATE;
@@ -88,13 +70,20 @@ struct world_group *world_group_make(struct world *w, const ib_gid *g)
 	p->rec.flow_label = WORLD_FLOW;
 	p->rec.sl = WORLD_GROUP_SL;
 	p->rec.pkey = WORLD_PKEY;
-	p->rec.scope = 2;
+	p->rec.scope = g->raw[1] & 15;
 	return p;
 }
 
 bool sa_is_full_member(const struct world *w, const void *group)
 {
 	return ((const struct world_group *)group)->dut_state & MCM_JOIN_FULL;
+}
+
+bool sa_is_full_member_of(const struct world *w, const void *gid)
+{
+	const struct world_group *g = world_group((struct world *)w, gid);
+
+	return g && g->exists && sa_is_full_member(w, g);
 }
 
 /* --- answers */
@@ -155,7 +144,7 @@ static void answer_member(struct world *w, const struct seen *s, const struct sa
 /* Whether a new group would have the parameters of the broadcast group, as an SA demands that knows IPoIB */
 static bool is_alike(struct world *w, const struct sa_mad *q, const struct ib_mcmember_rec *r)
 {
-	ib_gid bcast = sa_mgid_broadcast();
+	ib_gid bcast = sa_mgid_broadcast(w);
 	const struct world_group *g = world_group(w, &bcast);
 
 	return g && g->exists && r->pkey == g->rec.pkey && r->qkey == g->rec.qkey &&
@@ -167,7 +156,7 @@ static bool is_alike(struct world *w, const struct sa_mad *q, const struct ib_mc
 static uint16_t create(struct world *w, const struct sa_mad *q, const struct ib_mcmember_rec *r,
 		       struct world_group **ret)
 {
-	ib_gid bcast = sa_mgid_broadcast();
+	ib_gid bcast = sa_mgid_broadcast(w);
 	struct world_group *g;
 
 	if (!(r->join_state & (MCM_JOIN_FULL | MCM_JOIN_SEND_ONLY_FULL)))
@@ -191,7 +180,7 @@ static uint16_t create(struct world *w, const struct sa_mad *q, const struct ib_
 	g->rec.mtu_code = q->sa.comp_mask & MCM_COMP_MTU ? r->mtu_code : WORLD_MTU;
 	g->rec.rate_code = q->sa.comp_mask & MCM_COMP_RATE ? r->rate_code : WORLD_RATE;
 	g->rec.life = 16;
-	g->rec.scope = 2;
+	g->rec.scope = r->mgid.raw[1] & 15;
 	return 0;
 }
 
@@ -212,11 +201,14 @@ static void join(struct world *w, const struct seen *s, const struct sa_mad *q,
 		status = create(w, q, r, &g);
 	if (!status) {
 		g->dut_state |= r->join_state;
+		g->ever |= r->join_state;
 		rec = g->rec;
 		rec.port_gid = r->port_gid;
 		rec.join_state = g->dut_state;
 	}
 	answer_member(w, s, q, status, &rec);
+	if (!status && !g->granted)
+		g->granted = w->log.last;
 }
 
 static void leave(struct world *w, const struct seen *s, const struct sa_mad *q,
@@ -226,6 +218,7 @@ static void leave(struct world *w, const struct seen *s, const struct sa_mad *q,
 	bool member = g && g->exists && (g->dut_state & r->join_state);
 
 	if (member) {
+		g->left++;
 		g->dut_state &= (uint8_t)~r->join_state;
 		g->exists = g->admin || (g->dut_state & (MCM_JOIN_FULL | MCM_JOIN_SEND_ONLY_FULL));
 	}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/world.h"
+#include "world/world.h"
 
 #include <errno.h>
 
-#include "conform/peer.h"
-#include "conform/sa.h"
-#include "conform/sm.h"
+#include "world/peer.h"
+#include "world/sa.h"
+#include "world/sm.h"
 #include "wire/crc.h"
 
 static void on_keepalive(void *ctx, const struct ip_endpoint *peer, ns_t now)
@@ -28,14 +28,21 @@ static void on_carrier(void *ctx, bool up, ns_t now)
 
 static const struct udp_link_ops ops = { .keepalive = on_keepalive, .carrier = on_carrier };
 
-int world_init(struct world *w, const struct conform_io *io, const struct conform_cfg *cfg)
+int world_init(struct world *w, const struct world_io *io, const struct world_cfg *cfg)
 {
 	static const uint8_t ip4[4] = { 10, 9, 0, 1 }, ip6[16] = { 0xfd, 9, [15] = 1 };
 	static const uint8_t none[16];
 
 	*w = (struct world){
-		.io = io, .now = io->now(io->ctx), .dut.lid = WORLD_DUT_LID, .old_qkey = WORLD_QKEY
+		.io = io,
+		.wire = cfg->wire,
+		.map = { WORLD_PKEY, cfg->scope, cfg->subnet },
+		.now = io->now(io->ctx),
+		.dut.lid = WORLD_DUT_LID,
+		.old_qkey = WORLD_QKEY,
 	};
+	if (!w->map.scope)
+		w->map.scope = cfg->subnet ? WORLD_SCOPE_GLOBAL : WORLD_SCOPE_LINK;
 	timers_init(&w->timers);
 	memcpy(w->dut.ip4, memcmp(cfg->ip4, none, 4) ? cfg->ip4 : ip4, 4);
 	memcpy(w->dut.ip6, memcmp(cfg->ip6, none, 16) ? cfg->ip6 : ip6, 16);
@@ -48,13 +55,13 @@ void world_fini(struct world *w)
 	world_sa_fini(w);
 	udp_link_fini(&w->link);
 	timers_fini(&w->timers);
-	conform_log_release(&w->kept);
-	conform_log_fini(&w->log);
+	world_log_release(&w->kept);
+	world_log_fini(&w->log);
 }
 
 void world_send_raw(struct world *w, const uint8_t *raw, size_t len)
 {
-	conform_log_add(&w->log, raw, len, true, w->now);
+	world_log_add(&w->log, raw, len, true, w->now);
 	if (w->up)
 		w->io->send(w->io->ctx, raw, len);
 }
@@ -76,7 +83,7 @@ void world_send(struct world *w, const struct ib_ud_hdr *h, const void *payload,
 
 static void received(struct world *w, const uint8_t *raw, size_t len)
 {
-	const struct seen *s = conform_log_add(&w->log, raw, len, false, w->now);
+	const struct seen *s = world_log_add(&w->log, raw, len, false, w->now);
 
 	if (!s)
 		return;
@@ -146,9 +153,9 @@ const struct seen *world_expect(struct world *w, uint64_t from, seen_match *matc
 		/* Packets that were searched without success are not searched again */
 		uint64_t next = w->log.last + 1;
 
-		s = conform_log_find(&w->log, from, match, arg);
+		s = world_log_find(&w->log, from, match, arg);
 		if (s || !more)
-			return conform_log_keep(&w->kept, s);
+			return world_log_keep(&w->kept, s);
 		from = next;
 		more = world_turn(w, deadline);
 	}

@@ -4,7 +4,7 @@
 
 /* Peers: other IPoIB interfaces of the link. They answer ARP, Neighbour Solicitations and pings by themselves. */
 
-#include "conform/world.h"
+#include "world/world.h"
 
 /* world_peer_rx() - The DUT sent a packet of IPoIB */
 void world_peer_rx(struct world *w, const struct seen *s);

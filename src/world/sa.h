@@ -4,7 +4,7 @@
 
 /* The suite's subnet administrator */
 
-#include "conform/world.h"
+#include "world/world.h"
 
 /* world_sa_rx() - The DUT sent a GMP: a request to the SA, which is answered, or the answer to a Report */
 void world_sa_rx(struct world *w, const struct seen *s);
@@ -19,14 +19,15 @@ void world_group_tell(struct world *w, const ib_gid *mgid, enum mad_trap trap);
 /* world_subscribed() - The subscription to a trap; NULL: none */
 const struct world_subscription *world_subscribed(const struct world *w, enum mad_trap trap);
 
-/* For world_wait(): the DUT is a FullMember of a group, @arg; it has subscribed to traps 66 and 67 */
+/* For world_wait(): the DUT is a FullMember of a group, or of that with an MGID; it has subscribed to traps 66 and 67 */
 bool sa_is_full_member(const struct world *w, const void *group);
+bool sa_is_full_member_of(const struct world *w, const void *mgid);
 bool sa_has_subscribed(const struct world *w, const void *arg);
 
-/* The MGIDs of the link that the suite expects; computed from RFC 4391 §4 here, not by code that the product uses */
-ib_gid sa_mgid_broadcast(void);
-ib_gid sa_mgid_ip4(const uint8_t group[4]);
-ib_gid sa_mgid_ip6(const uint8_t group[16]);
+/* The MGIDs of the link that the suite expects, see wire.h */
+ib_gid sa_mgid_broadcast(const struct world *w);
+ib_gid sa_mgid_ip4(const struct world *w, const uint8_t group[4]);
+ib_gid sa_mgid_ip6(const struct world *w, const uint8_t group[16]);
 
 /* An SA request of the DUT, for matchers */
 struct sa_want {

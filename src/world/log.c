@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/log.h"
+#include "world/log.h"
 
 #include <stdlib.h>
 
@@ -27,8 +27,8 @@ static void decode(struct seen *s)
 					       : SEEN_DATA;
 }
 
-const struct seen *conform_log_add(struct conform_log *l, const uint8_t *raw, size_t len, bool ours,
-				   ns_t now)
+const struct seen *world_log_add(struct world_log *l, const uint8_t *raw, size_t len, bool ours,
+				 ns_t now)
 {
 	struct seen *s = calloc(1, sizeof(*s) + len), **place;
 
@@ -38,7 +38,7 @@ const struct seen *conform_log_add(struct conform_log *l, const uint8_t *raw, si
 	memcpy(s->raw, raw, len);
 	decode(s);
 	l->from_dut += !ours;
-	place = &l->v[s->n % CONFORM_LOG_MAX];
+	place = &l->v[s->n % WORLD_LOG_MAX];
 	if (*place && !(*place)->ours)
 		l->overwritten++;
 	free(*place);
@@ -46,30 +46,30 @@ const struct seen *conform_log_add(struct conform_log *l, const uint8_t *raw, si
 	return s;
 }
 
-const struct seen *conform_log_at(const struct conform_log *l, uint64_t n)
+const struct seen *world_log_at(const struct world_log *l, uint64_t n)
 {
-	const struct seen *s = l->v[n % CONFORM_LOG_MAX];
+	const struct seen *s = l->v[n % WORLD_LOG_MAX];
 
 	return s && s->n == n ? s : NULL;
 }
 
-void conform_log_fini(struct conform_log *l)
+void world_log_fini(struct world_log *l)
 {
-	for (size_t i = 0; i < CONFORM_LOG_MAX; i++)
+	for (size_t i = 0; i < WORLD_LOG_MAX; i++)
 		free(l->v[i]);
-	*l = (struct conform_log){ 0 };
+	*l = (struct world_log){ 0 };
 }
 
-static uint64_t oldest(const struct conform_log *l)
+static uint64_t oldest(const struct world_log *l)
 {
-	return l->last > CONFORM_LOG_MAX ? l->last - CONFORM_LOG_MAX + 1 : 1;
+	return l->last > WORLD_LOG_MAX ? l->last - WORLD_LOG_MAX + 1 : 1;
 }
 
-const struct seen *conform_log_find(const struct conform_log *l, uint64_t from, seen_match *match,
-				    const void *arg)
+const struct seen *world_log_find(const struct world_log *l, uint64_t from, seen_match *match,
+				  const void *arg)
 {
 	for (uint64_t n = from > oldest(l) ? from : oldest(l); n <= l->last; n++) {
-		const struct seen *s = conform_log_at(l, n);
+		const struct seen *s = world_log_at(l, n);
 
 		if (s && !s->ours && match(s, arg))
 			return s;
@@ -77,7 +77,7 @@ const struct seen *conform_log_find(const struct conform_log *l, uint64_t from, 
 	return NULL;
 }
 
-const struct seen *conform_log_keep(struct seen **list, const struct seen *s)
+const struct seen *world_log_keep(struct seen **list, const struct seen *s)
 {
 	struct seen *copy = s ? malloc(sizeof(*s) + s->len) : NULL;
 
@@ -92,7 +92,7 @@ const struct seen *conform_log_keep(struct seen **list, const struct seen *s)
 	return copy;
 }
 
-void conform_log_release(struct seen **list)
+void world_log_release(struct seen **list)
 {
 	struct seen *s;
 
@@ -114,12 +114,12 @@ static void put_packet(const struct seen *s, FILE *f)
 	fwrite(s->raw, s->len, 1, f);
 }
 
-void conform_log_pcap(const struct conform_log *l, uint64_t first, uint64_t last, FILE *f)
+void world_log_pcap(const struct world_log *l, uint64_t first, uint64_t last, FILE *f)
 {
 	uint8_t hdr[PCAP_HDR_LEN];
 
 	fwrite(hdr, pcap_header(hdr), 1, f);
 	for (uint64_t n = first > oldest(l) ? first : oldest(l); n <= last; n++)
-		if (conform_log_at(l, n))
-			put_packet(conform_log_at(l, n), f);
+		if (world_log_at(l, n))
+			put_packet(world_log_at(l, n), f);
 }

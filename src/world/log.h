@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONFORM_LOG_H
+#define CONFORM_LOG_H
+
+/*
+ * The log of packets of both directions. It keeps the last WORLD_LOG_MAX of them, so that a DUT that floods cannot
+ * take more memory than that.
+ */
+
+#include <stdio.h>
+
+#include "util/ns.h"
+#include "wire/ib_hdr.h"
+
+#define WORLD_LOG_MAX 4096
+
+enum seen_kind {
+	SEEN_MALFORMED, /* no UD packet, or one with a wrong ICRC */
+	SEEN_SMP,
+	SEEN_GMP,
+	SEEN_DATA, /* of another queue pair than QP0 and QP1 */
+};
+
+struct seen {
+	struct seen *next; /* of packets that a case keeps */
+	uint64_t n; /* number in the log, from 1 */
+	ns_t at;
+	bool ours; /* the suite sent it, not the DUT */
+	enum seen_kind kind;
+	struct ib_ud_hdr h; /* not valid if malformed */
+	const uint8_t *payload; /* in .raw, without padding */
+	size_t payload_len;
+	size_t len;
+	uint8_t raw[]; /* LRH to VCRC */
+};
+
+struct world_log {
+	struct seen *v[WORLD_LOG_MAX]; /* packet n is at n % WORLD_LOG_MAX */
+	uint64_t last; /* number of the last packet; 0: none yet */
+	uint64_t from_dut, overwritten;
+};
+
+/* log_add() - Decode a packet and append it. Return: the packet, valid until it is overwritten; NULL if out of memory */
+const struct seen *world_log_add(struct world_log *l, const uint8_t *raw, size_t len, bool ours,
+				 ns_t now);
+/* world_log_at() - Packet @n; NULL if it is not there, or no longer */
+const struct seen *world_log_at(const struct world_log *l, uint64_t n);
+void world_log_fini(struct world_log *l);
+
+typedef bool seen_match(const struct seen *s, const void *arg);
+/* world_log_find() - The first packet of the DUT from number @from on for which @match is true */
+const struct seen *world_log_find(const struct world_log *l, uint64_t from, seen_match *match,
+				  const void *arg);
+
+/* world_log_keep() - A copy at the head of @list, which stays when the packet is overwritten; NULL if @s is NULL or without memory */
+const struct seen *world_log_keep(struct seen **list, const struct seen *s);
+void world_log_release(struct seen **list);
+
+/* world_log_pcap() - Write the packets @first to @last, of both directions, as a pcap file of ERF records */
+void world_log_pcap(const struct world_log *l, uint64_t first, uint64_t last, FILE *f);
+
+#endif
