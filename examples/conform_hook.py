@@ -26,9 +26,13 @@ def note(dev, group):
 
 def join(dev, group):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     index = socket.if_nametoindex(dev).to_bytes(4, sys.byteorder)
-    s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group) + bytes(4) + index)
+    if ":" in group:
+        s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+        s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, socket.inet_pton(socket.AF_INET6, group) + index)
+    else:
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group) + bytes(4) + index)
     with open(note(dev, group), "w") as f:
         f.write(str(os.getpid()))
     time.sleep(50)
@@ -41,10 +45,15 @@ def leave(dev, group):
 
 
 def send(dev, group):
-    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    if ":" in group:
+        s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+        s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 4)
+        s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, socket.if_nametoindex(dev))
+    else:
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 4)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
     s.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, dev.encode())
-    s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 4)
-    s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
     for _ in range(3):
         s.sendto(b"conform", (group, 9))
         time.sleep(1)

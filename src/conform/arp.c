@@ -7,7 +7,7 @@
 
 static bool is_arp(const struct seen *s)
 {
-	return data_type(s) == 0x0806 && s->payload_len >= 4 + ARP_LEN;
+	return data_type(s) == 0x0806 && s->net_len >= ARP_LEN;
 }
 
 static void answers(struct run *r)
@@ -26,9 +26,9 @@ static void answers(struct run *r)
 			r->w->dut.ip4[0], r->w->dut.ip4[1], r->w->dut.ip4[2], r->w->dut.ip4[3]);
 		return;
 	}
-	check_octets(r, s, s->payload + 4, head, sizeof(head),
+	check_octets(r, s, s->net, head, sizeof(head),
 		     "hardware type, protocol, lengths and operation");
-	check_octets(r, s, s->payload + 4 + ARP_SPA, r->w->dut.ip4, 4, "the sender's IP address");
+	check_octets(r, s, s->net + ARP_SPA, r->w->dut.ip4, 4, "the sender's IP address");
 }
 
 static void reply_is_for_the_asker(struct run *r)
@@ -46,7 +46,7 @@ static void reply_is_for_the_asker(struct run *r)
 	}
 	be32_put(addr, p->qpn);
 	memcpy(addr + 4, p->gid.raw, 16);
-	check_octets(r, s, s->payload + 4 + ARP_THA, addr, 20, "the target's link-layer address");
+	check_octets(r, s, s->net + ARP_THA, addr, 20, "the target's link-layer address");
 	check(r, !data_is_mcast(s), s, "the reply is a multicast");
 	check(r, s->h.bth.dest_qp == p->qpn, s,
 	      "the reply goes to QP 0x%06x, expected 0x%06x of the asker's address",
@@ -57,12 +57,8 @@ static void reply_is_for_the_asker(struct run *r)
 static const struct seen *asked_for(struct run *r, struct world_peer *p)
 {
 	struct arp_want want = { .op = 1, .tpa = p->ip4 };
-	const struct seen *s = NULL;
+	const struct seen *s = ping_for(r, p, 84, 1, arp_is, &want);
 
-	for (unsigned int i = 0; i < 3 && !s; i++) {
-		peer_ping(r->w, p, 84, (uint16_t)i);
-		s = expect(r, arp_is, &want, NS_SEC(3));
-	}
 	if (!s)
 		missing(r, "no ARP request for %u.%u.%u.%u, which had sent pings", p->ip4[0],
 			p->ip4[1], p->ip4[2], p->ip4[3]);
@@ -76,16 +72,16 @@ static void request(struct run *r)
 
 	if (!s)
 		return;
-	check_octets(r, s, s->payload + 4, head, sizeof(head),
+	check_octets(r, s, s->net, head, sizeof(head),
 		     "hardware type, protocol, lengths and operation");
-	check_octets(r, s, s->payload + 4 + ARP_SPA, r->w->dut.ip4, 4, "the sender's IP address");
+	check_octets(r, s, s->net + ARP_SPA, r->w->dut.ip4, 4, "the sender's IP address");
 }
 
 static void request_is_broadcast(struct run *r)
 {
 	struct world_peer *p = world_peer(r->w);
 	const struct seen *s = asked_for(r, p);
-	struct echo_want want = { .dst = p->ip4, .seq = -1 };
+	struct echo_want want = echo_reply_to(r->w, p, -1);
 	ib_gid bcast = sa_mgid_broadcast(r->w);
 
 	if (!s)
@@ -102,14 +98,14 @@ static void request_is_broadcast(struct run *r)
 static void address(struct run *r, const struct seen *s)
 {
 	if (is_arp(s))
-		check_own_address(r, s, s->payload + 4 + ARP_SHA,
+		check_own_address(r, s, s->net + ARP_SHA,
 				  "QPN and GID of the sender's link-layer address");
 }
 
 static void address_reserved(struct run *r, const struct seen *s)
 {
 	if (is_arp(s))
-		check_octets(r, s, s->payload + 4 + ARP_SHA, "", 1,
+		check_octets(r, s, s->net + ARP_SHA, "", 1,
 			     "the reserved octet of the sender's link-layer address");
 }
 
@@ -148,7 +144,7 @@ static void other_hardware(struct run *r)
 	struct arp_want want = { .op = 2, .tpa = p->ip4 };
 	uint8_t arp[ARP_LEN];
 
-	peer_arp_message(arp, r->w, p, 1);
+	peer_arp_message(arp, r->w, p);
 	be16_put(arp, 1); /* Ethernet, though the addresses have 20 octets */
 	peer_broadcast(r->w, p, 0x0806, arp, sizeof(arp));
 	if (settle(r))

@@ -98,8 +98,9 @@ static void port_info(struct run *r)
 	      "PortState is %u, expected Init (2) on a link that has just come up", pi->port_state);
 	check(r, pi->phys_state == IB_PHYS_LINK_UP, s,
 	      "PortPhysicalState is %u, expected LinkUp (5)", pi->phys_state);
-	check(r, pi->mtu_cap >= WORLD_MTU, s, "MTUCap is %u: IP over InfiniBand needs 2048 (4)",
-	      pi->mtu_cap);
+	check(r, pi->mtu_cap >= r->w->wire->mtu, s,
+	      "MTUCap is %u: the group will have the MTU %u (code %u)", pi->mtu_cap, r->w->mtu,
+	      r->w->wire->mtu);
 }
 
 static void set_state(struct smp_port_info *pi, unsigned int state)

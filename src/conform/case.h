@@ -93,10 +93,28 @@ const struct seen *expect(struct run *r, seen_match *match, const void *arg, ns_
 void mark(struct run *r);
 /* seen_since() - Whether the DUT has sent such a packet since mark() */
 const struct seen *seen_since(struct run *r, seen_match *match, const void *arg);
+/* ping_for() - Ping the DUT from a peer, at most three times, until it sends a certain packet; NULL: in vain within 9 s */
+const struct seen *ping_for(struct run *r, const struct world_peer *p, size_t ip_len, uint16_t seq,
+			    seen_match *match, const void *arg);
+/* answer_of() - The answer to a ping of a peer, or its first fragment, waited for in the same way */
+const struct seen *answer_of(struct run *r, const struct world_peer *p, size_t ip_len);
 /*
  * settle() - Ping the DUT from a peer that it knows, and wait for the answer. What the DUT has not sent by then in answer
  * to an earlier packet it will not send: packets and answers keep their order. False: no answer; the case has a verdict
  */
 bool settle(struct run *r);
+
+/* An IP multicast group for steps of the hook, and its MGID */
+struct ip_group {
+	const char *text;
+	uint8_t ip[16]; /* IPv4 has 4 octets */
+	bool v6;
+	ib_gid mgid;
+};
+
+/* group_of() - The group of the version of IP that the hook has to use: IPv4 where the link carries it */
+struct ip_group group_of(const struct run *r, const char *ip4, const char *ip6);
+/* Matches packets of IP to a group, @group */
+bool to_group_of(const struct seen *s, const void *group);
 
 #endif

@@ -9,6 +9,11 @@ extern const struct conform_chapter chapter_bringup, chapter_join, chapter_link,
 	chapter_mcast_later, chapter_rereg;
 /* draft-kashyap-ipoib-ipv4-multicast-01 */
 extern const struct conform_chapter chapter_v4mc_map, chapter_v4mc;
+/* draft-kashyap-ipoib-ipv6-over-ib-00 */
+extern const struct conform_chapter chapter_v6ib_map, chapter_v6ib_nd, chapter_v6ib;
+
+/* Cases after which pings of peers are answered, in the profiles that have them */
+#define REACHED "R25 V10/ns"
 
 /* --- judgements that several chapters make */
 
@@ -20,6 +25,23 @@ void join_mgid_octets(struct run *r, unsigned int off, unsigned int n, uint8_t m
  * decided when it tries to join again.
  */
 void join_of_another_pkey(struct run *r);
+/* For watch(): the Q_Key is the one by which the link goes, see struct world_wire */
+void encap_qkey(struct run *r, const struct seen *s);
+/* Packets of the whole IP MTU pass; longer ones are cut there */
+void encap_full_mtu(struct run *r);
+void encap_fragments(struct run *r);
+/* Neighbour Discovery. Offset of the option behind the encapsulation: IPv6, and the fixed part */
+#define ND_OPTION (40 + 24)
+/* nd_solicit() - Ask for an address of the DUT; its group exists, because the DUT has joined it. NULL: no advertisement */
+const struct seen *nd_solicit(struct run *r, const struct world_peer *p, const uint8_t target[16]);
+/* nd_advertisement() - An advertisement of the DUT's address with an option. NULL: none came, and the case has a verdict */
+const struct seen *nd_advertisement(struct run *r);
+/* nd_solicitation() - The DUT's solicitation for a peer whose packets it has to answer. NULL: none came, and the case has a verdict */
+const struct seen *nd_solicitation(struct run *r, struct world_peer *p);
+/* nd_has_address() - Whether the DUT has this address: it has joined its group, and answers for it */
+bool nd_has_address(struct run *r, const uint8_t prefix[8], uint64_t iid);
+/* The link-local address, and the u bit in it */
+void nd_interface_id(struct run *r);
 /* join_never_creates() - For watch(): the DUT does not try to create the broadcast group */
 void join_never_creates(struct run *r, const struct seen *s);
 

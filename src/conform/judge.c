@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "world/peer.h"
+#include "world/sa.h"
 #include "text/print.h"
 #include "wire/crc.h"
 
@@ -220,12 +221,31 @@ const struct seen *seen_since(struct run *r, seen_match *match, const void *arg)
 	return world_log_keep(&r->w->kept, world_log_find(&r->w->log, r->since, match, arg));
 }
 
+const struct seen *ping_for(struct run *r, const struct world_peer *p, size_t ip_len, uint16_t seq,
+			    seen_match *match, const void *arg)
+{
+	const struct seen *s = NULL;
+
+	for (unsigned int i = 0; i < 3 && !s; i++) {
+		peer_ping(r->w, p, ip_len, seq);
+		s = expect(r, match, arg, NS_SEC(3));
+	}
+	return s;
+}
+
+const struct seen *answer_of(struct run *r, const struct world_peer *p, size_t ip_len)
+{
+	struct echo_want want = echo_reply_to(r->w, p, 7);
+
+	return ping_for(r, p, ip_len, 7, echo_is, &want);
+}
+
 bool settle(struct run *r)
 {
 	const uint64_t since = r->w->log.last + 1;
 	uint16_t seq = (uint16_t)(0x8000 | (since & 0x7fff));
 	const struct world_peer *p = &r->w->peer[0];
-	struct echo_want want = { .dst = p->ip4, .seq = seq };
+	struct echo_want want = echo_reply_to(r->w, p, seq);
 
 	for (unsigned int i = 0; i < 3; i++) {
 		peer_ping(r->w, p, 84, seq);
@@ -235,4 +255,35 @@ bool settle(struct run *r)
 	inconclusive(r, "the DUT no longer answers pings of a peer that it knows, so its silence "
 			"says nothing");
 	return false;
+}
+
+/* --- groups of IP */
+
+static void parse_ip4(uint8_t ret[4], const char *text)
+{
+	for (unsigned int i = 0; i < 4; i++, text++)
+		ret[i] = (uint8_t)strtoul(text, (char **)&text, 10);
+}
+
+struct ip_group group_of(const struct run *r, const char *ip4, const char *ip6)
+{
+	struct ip_group g = { .text = r->w->wire->arp ? ip4 : ip6, .v6 = !r->w->wire->arp };
+	ib_gid gid = { 0 };
+
+	if (g.v6) {
+		print_gid_parse(&gid, ip6);
+		memcpy(g.ip, gid.raw, 16);
+		g.mgid = sa_mgid_ip6(r->w, g.ip);
+	} else {
+		parse_ip4(g.ip, ip4);
+		g.mgid = sa_mgid_ip4(r->w, g.ip);
+	}
+	return g;
+}
+
+bool to_group_of(const struct seen *s, const void *arg)
+{
+	const struct ip_group *g = arg;
+
+	return g->v6 ? ip6_to(s, g->ip) : ip4_to(s, g->ip);
 }

@@ -9,12 +9,11 @@
 static void not_answered(struct run *r, const struct ib_ud_hdr *h, const char *what)
 {
 	const struct world_peer *p = &r->w->peer[0];
-	struct echo_want want = { .dst = p->ip4, .seq = 0x0bad };
+	struct echo_want want = echo_reply_to(r->w, p, 0x0bad);
 	uint8_t buf[4 + 84];
 	const struct seen *s;
 
-	peer_echo(buf, r->w, p, 84, 0x0bad);
-	peer_unicast(r->w, p, h, buf, sizeof(buf));
+	peer_unicast(r->w, p, h, buf, peer_echo(buf, r->w, p, 84, 0x0bad));
 	if (!settle(r))
 		return;
 	s = seen_since(r, echo_is, &want);
@@ -50,14 +49,13 @@ static void limited_pkey(struct run *r)
 {
 	const struct world_peer *p = &r->w->peer[0];
 	struct ib_ud_hdr h = peer_headers(r->w, p);
-	struct echo_want want = { .dst = p->ip4, .seq = 0x0600 };
+	struct echo_want want = echo_reply_to(r->w, p, 0x0600);
 	const struct seen *s = NULL;
 	uint8_t buf[4 + 84];
 
 	h.bth.pkey = 0x7fff;
 	for (unsigned int i = 0; i < 3 && !s; i++) {
-		peer_echo(buf, r->w, p, 84, 0x0600);
-		peer_unicast(r->w, p, &h, buf, sizeof(buf));
+		peer_unicast(r->w, p, &h, buf, peer_echo(buf, r->w, p, 84, 0x0600));
 		s = expect(r, echo_is, &want, NS_SEC(2));
 	}
 	if (!s)
@@ -97,8 +95,8 @@ static void trap_after(struct run *r, const struct ib_ud_hdr *h, uint16_t trap)
 		return;
 	}
 	r->w->trap_silent = true;
-	peer_echo(buf, r->w, &r->w->peer[0], 84, 0x0bad);
-	peer_unicast(r->w, &r->w->peer[0], h, buf, sizeof(buf));
+	peer_unicast(r->w, &r->w->peer[0], h, buf,
+		     peer_echo(buf, r->w, &r->w->peer[0], 84, 0x0bad));
 	s = expect(r, is_trap, &trap, NS_SEC(3));
 	if (!s) {
 		not_applicable(r, "no trap %u came; IBTA makes it optional", trap);
@@ -188,14 +186,14 @@ static void mkey(struct run *r)
 
 static const struct conform_case cases[] = {
 	{ "R43", "packets with another Q_Key are dropped", "RFC 4391 §9.1",
-	  "The Q_Key must match that of the queue pair.", "R25", wrong_qkey, NULL },
+	  "The Q_Key must match that of the queue pair.", REACHED, wrong_qkey, NULL },
 	{ "R44/other", "packets with another P_Key are dropped", "RFC 4391 §9.1; IBTA 10.9.3",
-	  "Compatible P_Keys are required between endpoints.", "R25", wrong_pkey, NULL },
+	  "Compatible P_Keys are required between endpoints.", REACHED, wrong_pkey, NULL },
 	{ "R44/limited", "packets of a limited member are received", "IBTA 10.9.3",
-	  "P_Keys match if 15 bits are equal and one is a full member's.", "R25", limited_pkey,
+	  "P_Keys match if 15 bits are equal and one is a full member's.", REACHED, limited_pkey,
 	  NULL },
 	{ "I8", "packets with a GRH for another GID are dropped", "IBTA 9.6.1.2.3",
-	  "The DGID must be one of the port's.", "R25", wrong_gid, NULL },
+	  "The DGID must be one of the port's.", REACHED, wrong_gid, NULL },
 	{ "I14/qkey", "a wrong Q_Key makes trap 258, repeated until repressed",
 	  "IBTA 14.2.5.1, 13.4.9",
 	  "Traps go to MasterSMLID, repeated with the same TID until TrapRepress.", "R43",

@@ -5,25 +5,23 @@
 
 /* Senders: the four branches of RFC 4391 section 10, with groups that exist, do not, and come later. */
 
-/* A packet of IPv4 to the group, by the MLID of the one in @g or any */
-static const struct seen *sent(struct run *r, const uint8_t group[4], ns_t timeout)
+static const struct seen *sent(struct run *r, const struct ip_group *g, ns_t timeout)
 {
-	return expect(r, ip4_to, group, timeout);
+	return expect(r, to_group_of, g, timeout);
 }
 
 static void existing(struct run *r)
 {
-	static const uint8_t group[4] = { 239, 7, 0, 1 };
-	ib_gid mgid = sa_mgid_ip4(r->w, group);
-	const struct world_group *g = world_group_make(r->w, &mgid);
+	struct ip_group g = group_of(r, "239.7.0.1", "ff15::7:1");
+	const struct world_group *there = world_group_make(r->w, &g.mgid);
 	struct sa_want join = { .method = MAD_METHOD_SET,
 				.attr = SA_ATTR_MCMEMBER_RECORD,
-				.gid = &mgid };
+				.gid = &g.mgid };
 	const struct seen *s, *j;
 
-	if (!g || !hook(r, "send 239.7.0.1"))
+	if (!there || !hook(r, "send %s", g.text))
 		return;
-	s = sent(r, group, HOOK_TIME);
+	s = sent(r, &g, HOOK_TIME);
 	if (!s) {
 		missing(r, "the group exists, but no packet to it came within 60 s after the "
 			   "hook's send");
@@ -31,21 +29,20 @@ static void existing(struct run *r)
 	}
 	j = seen_since(r, sa_is, &join);
 	check(r, j && j->n < s->n, s, "a packet to the group came before any join");
-	check_be16(r, s, s->raw + IB_LRH_OFF_DLID, g->rec.mlid, "the DLID (the group's MLID)");
+	check_be16(r, s, s->raw + IB_LRH_OFF_DLID, there->rec.mlid, "the DLID (the group's MLID)");
 	if (check(r, s->h.has_grh, s, "a multicast packet without a GRH"))
-		check_octets(r, s, s->raw + IB_LRH_LEN + 24, mgid.raw, 16, "the DGID");
+		check_octets(r, s, s->raw + IB_LRH_LEN + 24, g.mgid.raw, 16, "the DGID");
 }
 
 static void send_only_non_member(struct run *r)
 {
-	static const uint8_t group[4] = { 239, 7, 0, 2 };
-	ib_gid mgid = sa_mgid_ip4(r->w, group);
+	struct ip_group g = group_of(r, "239.7.0.2", "ff15::7:2");
 	struct sa_want join = { .method = MAD_METHOD_SET,
 				.attr = SA_ATTR_MCMEMBER_RECORD,
-				.gid = &mgid };
+				.gid = &g.mgid };
 	const struct seen *s;
 
-	if (!world_group_make(r->w, &mgid) || !hook(r, "send 239.7.0.2"))
+	if (!world_group_make(r->w, &g.mgid) || !hook(r, "send %s", g.text))
 		return;
 	s = expect(r, sa_is, &join, HOOK_TIME);
 	if (!s)
@@ -59,38 +56,42 @@ static void send_only_non_member(struct run *r)
 /* The link-local group does not exist: drop. The sentinel is a packet to a group that exists, sent after it. */
 static void absent_link_local(struct run *r)
 {
-	static const uint8_t group[4] = { 224, 0, 0, 77 }, sentinel[4] = { 239, 7, 0, 3 };
-	ib_gid mgid = sa_mgid_ip4(r->w, sentinel);
+	struct ip_group g = group_of(r, "224.0.0.77", "ff02::77"),
+			sentinel = group_of(r, "239.7.0.3", "ff15::7:3");
 	const struct seen *s;
 
-	if (!world_group_make(r->w, &mgid) || !hook(r, "send 224.0.0.77"))
+	if (!world_group_make(r->w, &sentinel.mgid) || !hook(r, "send %s", g.text))
 		return;
-	if (!hook_ended(r, HOOK_TIME) || !hook(r, "send 239.7.0.3"))
+	if (!hook_ended(r, HOOK_TIME) || !hook(r, "send %s", sentinel.text))
 		return;
-	if (!sent(r, sentinel, HOOK_TIME)) {
-		missing(r, "no packet to 239.7.0.3, whose group exists, within 60 s");
+	if (!sent(r, &sentinel, HOOK_TIME)) {
+		missing(r, "no packet to %s, whose group exists, within 60 s", sentinel.text);
 		return;
 	}
-	s = seen_since(r, ip4_to, group);
+	s = seen_since(r, to_group_of, &g);
 	check(r, !s, s, "a packet to an absent link-local group was sent; it has to be dropped");
 }
 
-static const uint8_t all_routers[4] = { 224, 0, 0, 2 };
+/* The group of R61 and R66 */
+static struct ip_group late_group(const struct run *r)
+{
+	return group_of(r, "239.7.0.4", "ff15::7:4");
+}
 
 static void absent_beyond(struct run *r)
 {
-	static const uint8_t group[4] = { 239, 7, 0, 4 };
-	ib_gid routers = sa_mgid_ip4(r->w, all_routers), bcast = sa_mgid_broadcast(r->w);
-	const struct world_group *g = world_group_make(r->w, &routers),
+	struct ip_group group = late_group(r), routers = group_of(r, "224.0.0.2", "ff02::2");
+	ib_gid bcast = sa_mgid_broadcast(r->w);
+	const struct world_group *g = world_group_make(r->w, &routers.mgid),
 				 *b = world_group(r->w, &bcast);
 	const struct seen *s;
 
 	if (!g || !b)
 		return;
-	world_group_tell(r->w, &routers, MAD_TRAP_MC_CREATED);
-	if (!hook(r, "send 239.7.0.4"))
+	world_group_tell(r->w, &routers.mgid, MAD_TRAP_MC_CREATED);
+	if (!hook(r, "send %s", group.text))
 		return;
-	s = sent(r, group, HOOK_TIME);
+	s = sent(r, &group, HOOK_TIME);
 	if (!s) {
 		missing(r, "the group is absent, the all-routers group exists, but no packet came "
 			   "within 60 s");
@@ -104,20 +105,19 @@ static void absent_beyond(struct run *r)
 
 static void moves(struct run *r)
 {
-	static const uint8_t group[4] = { 239, 7, 0, 4 }; /* that of the case before */
-	ib_gid mgid = sa_mgid_ip4(r->w, group);
-	const struct world_group *g = world_group_make(r->w, &mgid);
+	struct ip_group group = late_group(r);
+	const struct world_group *g = world_group_make(r->w, &group.mgid);
 	ns_t deadline = r->w->now + WORLD_LONGEST;
 	const struct seen *s = NULL;
 
 	if (!g)
 		return;
-	world_group_tell(r->w, &mgid, MAD_TRAP_MC_CREATED);
+	world_group_tell(r->w, &group.mgid, MAD_TRAP_MC_CREATED);
 	while (r->w->now < deadline && r->w->up && !r->w->interrupted) {
 		mark(r);
-		if (!hook(r, "send 239.7.0.4"))
+		if (!hook(r, "send %s", group.text))
 			return;
-		s = sent(r, group, HOOK_TIME);
+		s = sent(r, &group, HOOK_TIME);
 		if (s && s->h.lrh.dlid == g->rec.mlid)
 			break;
 		world_pass(r->w, NS_SEC(3));
@@ -141,7 +141,7 @@ static void directed_broadcast(struct run *r)
 	dst[3] = 0xff;
 	if (!hook(r, "send %u.%u.%u.%u", dst[0], dst[1], dst[2], dst[3]))
 		return;
-	s = sent(r, dst, HOOK_TIME);
+	s = expect(r, ip4_to, dst, HOOK_TIME);
 	if (!s)
 		missing(r, "no packet to %u.%u.%u.%u within 60 s after the hook's send", dst[0],
 			dst[1], dst[2], dst[3]);
@@ -156,7 +156,7 @@ static const struct conform_case cases[] = {
 	  "R28 U2 R29 R33/dgid", directed_broadcast, NULL },
 	{ "R60", "packets to an existing group go to its MLID, after a join", "RFC 4391 §10",
 	  "If the group exists, its MLID is used as the DLID; a sender must join before.",
-	  "R28 U2 R29 R33/dgid M9 M17", existing, NULL },
+	  "R28 U2 R29 R33/dgid M9 M17 V4 V5 V6", existing, NULL },
 	{ "R62", "a sender joins as SendOnlyNonMember", "RFC 4391 §10",
 	  "else if the group exists: do SendOnlyNonMember join.", "R60", send_only_non_member,
 	  NULL },

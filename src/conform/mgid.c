@@ -56,39 +56,40 @@ static void created_alike(struct run *r, const struct seen *s)
 	      (unsigned long long)q.sa.comp_mask, g->rec.mtu_code);
 }
 
-static const uint8_t fresh[4] = { 239, 129, 2, 3 };
+static struct ip_group fresh(const struct run *r)
+{
+	return group_of(r, "239.129.2.3", "ff15::8102:3");
+}
 
 static void receiver(struct run *r)
 {
-	ib_gid mgid = sa_mgid_ip4(r->w, fresh);
+	struct ip_group g = fresh(r);
 	struct sa_want want = { .method = MAD_METHOD_SET,
 				.attr = SA_ATTR_MCMEMBER_RECORD,
-				.gid = &mgid,
+				.gid = &g.mgid,
 				.join_state = MCM_JOIN_FULL };
 	char text[PRINT_GID_LEN];
 
-	if (!hook(r, "join 239.129.2.3"))
+	if (!hook(r, "join %s", g.text))
 		return;
 	if (!expect(r, sa_is, &want, HOOK_TIME)) {
-		missing(r,
-			"no FullMember join of %s within 60 s after the hook's join of "
-			"239.129.2.3",
-			print_gid(text, sizeof(text), &mgid));
+		missing(r, "no FullMember join of %s within 60 s after the hook's join of %s",
+			print_gid(text, sizeof(text), &g.mgid), g.text);
 		return;
 	}
-	check(r, world_wait(r->w, sa_is_full_member_of, &mgid, NS_SEC(5)), NULL,
+	check(r, world_wait(r->w, sa_is_full_member_of, &g.mgid, NS_SEC(5)), NULL,
 	      "the DUT asked to join an absent group, but not so that the group would be created");
 }
 
 static void leaves(struct run *r)
 {
-	ib_gid mgid = sa_mgid_ip4(r->w, fresh);
+	struct ip_group g = fresh(r);
 	struct sa_want want = { .method = MAD_METHOD_DELETE,
 				.attr = SA_ATTR_MCMEMBER_RECORD,
-				.gid = &mgid,
+				.gid = &g.mgid,
 				.join_state = MCM_JOIN_FULL };
 
-	if (!hook(r, "leave 239.129.2.3"))
+	if (!hook(r, "leave %s", g.text))
 		return;
 	if (!expect(r, sa_is, &want, HOOK_TIME))
 		missing(r, "no Delete(MCMemberRecord) with JoinState FullMember within 60 s after "
@@ -107,7 +108,7 @@ static const struct conform_case cases[] = {
 	{ "R67", "a receiver joins its group as FullMember and creates it", "RFC 4391 §10",
 	  "A node that joins an IP multicast group attempts a FullMember join; an absent group "
 	  "must be created.",
-	  "R28 R68 M9", receiver, NULL },
+	  "R28 R68 M9 V4 V5 V6", receiver, NULL },
 	{ "R69", "a receiver that goes leaves as FullMember", "RFC 4391 §10",
 	  "When a node leaves an IP multicast group, it SHOULD make a FullMember leave request.",
 	  "R67", leaves, NULL },

@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "conform/chapters.h"
+#include "world/ip.h"
 #include "world/peer.h"
 #include "world/sa.h"
 
 /* IPv6: groups, Neighbour Discovery, link-local addresses. RFC 4391 sections 4, 8 and 9.3. */
-
-#define NS 135
-#define NA 136
-#define OPTION    \
-	(4 + 40 + \
-	 24) /* offset of the option in a payload: behind header, IPv6 and the fixed part */
-
-static void solicited_node(uint8_t ret[16], const uint8_t ip[16])
-{
-	static const uint8_t group[13] = { 0xff, 2, [11] = 1, [12] = 0xff };
-
-	memcpy(ret, group, 13);
-	memcpy(ret + 13, ip + 13, 3);
-}
 
 /* A FullMember join whose MGID has this group ID, whatever is before it */
 static bool joins_group_id(const struct seen *s, const void *group_id)
@@ -45,7 +32,7 @@ static void joins_solicited(struct run *r)
 	const struct seen *s;
 	ib_gid mgid;
 
-	solicited_node(group, r->w->dut.ip6);
+	ip6_solicited_node(group, r->w->dut.ip6);
 	mgid = sa_mgid_ip6(r->w, group);
 	s = world_expect(r->w, 1, joins_group_id, group, WORLD_LONGEST);
 	if (!s && !world_log_find(&r->w->log, 1, joins_ip6, NULL)) {
@@ -69,7 +56,7 @@ static void low_80_bits(struct run *r)
 	uint8_t group[16];
 	ib_gid mgid;
 
-	solicited_node(group, r->w->dut.ip6);
+	ip6_solicited_node(group, r->w->dut.ip6);
 	mgid = sa_mgid_ip6(r->w, group);
 	s = world_expect(r->w, 1, joins_group_id, group, NS_SEC(1));
 	if (s)
@@ -78,10 +65,9 @@ static void low_80_bits(struct run *r)
 }
 
 /* Asks for an address of the DUT; its group exists, because the DUT has joined it */
-static const struct seen *solicit(struct run *r, const struct world_peer *p,
-				  const uint8_t target[16])
+const struct seen *nd_solicit(struct run *r, const struct world_peer *p, const uint8_t target[16])
 {
-	struct nd_want want = { .type = NA, .target = target };
+	struct nd_want want = { .type = ND_NA, .target = target };
 	const struct seen *s = NULL;
 
 	for (unsigned int i = 0; i < 3 && !s; i++) {
@@ -91,13 +77,13 @@ static const struct seen *solicit(struct run *r, const struct world_peer *p,
 	return s;
 }
 
-static const struct seen *advertisement(struct run *r)
+const struct seen *nd_advertisement(struct run *r)
 {
-	const struct seen *s = solicit(r, world_peer(r->w), r->w->dut.ip6);
+	const struct seen *s = nd_solicit(r, world_peer(r->w), r->w->dut.ip6);
 
 	if (!s)
 		missing(r, "no Neighbour Advertisement for its IPv6 address, asked three times");
-	else if (!check(r, s->payload_len >= OPTION + 24, s,
+	else if (!check(r, s->net_len >= ND_OPTION + 24, s,
 			"the Neighbour Advertisement has no room for an option"))
 		s = NULL;
 	return s;
@@ -106,100 +92,94 @@ static const struct seen *advertisement(struct run *r)
 static void na_option(struct run *r)
 {
 	static const uint8_t head[2] = { 2, 3 };
-	const struct seen *s = advertisement(r);
+	const struct seen *s = nd_advertisement(r);
 
 	if (s)
-		check_octets(r, s, s->payload + OPTION, head, 2,
+		check_octets(r, s, s->net + ND_OPTION, head, 2,
 			     "type and Length of the target's option");
 }
 
 static void na_zeros(struct run *r)
 {
 	static const uint8_t zeros[2];
-	const struct seen *s = advertisement(r);
+	const struct seen *s = nd_advertisement(r);
 
 	if (s)
-		check_octets(r, s, s->payload + OPTION + 2, zeros, 2,
+		check_octets(r, s, s->net + ND_OPTION + 2, zeros, 2,
 			     "the octets before the address");
 }
 
 static void check_address(struct run *r, const struct seen *s)
 {
-	check_own_address(r, s, s->payload + OPTION + 4,
+	check_own_address(r, s, s->net + ND_OPTION + 4,
 			  "QPN and GID of the link-layer address in the option");
 }
 
 static void na_address(struct run *r)
 {
-	const struct seen *s = advertisement(r);
+	const struct seen *s = nd_advertisement(r);
 
 	if (s)
 		check_address(r, s);
 }
 
-/* A ping of a peer that the DUT does not know, by IPv6; to answer it has to solicit */
-static void ping6(struct world *w, const struct world_peer *p)
+const struct seen *nd_solicitation(struct run *r, struct world_peer *p)
 {
-	uint8_t buf[4 + 40 + 8 + 32];
-	struct ib_ud_hdr h = peer_headers(w, p);
+	struct nd_want want = { .type = ND_NS, .target = p->ip6 };
+	const struct seen *s = NULL;
 
-	peer_echo6(buf, w, p, sizeof(buf) - 4);
-	peer_unicast(w, p, &h, buf, sizeof(buf));
+	for (unsigned int i = 0; i < 3 && !s; i++) {
+		peer_ping6(r->w, p, 84, (uint16_t)i);
+		s = expect(r, nd_is, &want, NS_SEC(3));
+	}
+	if (!s)
+		missing(r, "no Neighbour Solicitation for a peer that had sent pings");
+	return s;
 }
 
 static void solicits(struct run *r)
 {
 	static const uint8_t head[2] = { 1, 3 };
 	struct world_peer *p = world_peer(r->w);
-	struct nd_want want = { .type = NS, .target = p->ip6 };
-	const struct seen *s = NULL;
+	const struct seen *s = nd_solicitation(r, p);
 	uint8_t group[16];
 	ib_gid mgid;
 
-	solicited_node(group, p->ip6);
+	if (!s)
+		return;
+	ip6_solicited_node(group, p->ip6);
 	mgid = sa_mgid_ip6(r->w, group);
-	if (!world_group_make(r->w, &mgid))
+	if (!check(r, s->net_len >= ND_OPTION + 24, s, "the Neighbour Solicitation has no option"))
 		return;
-	for (unsigned int i = 0; i < 3 && !s; i++) {
-		ping6(r->w, p);
-		s = expect(r, nd_is, &want, NS_SEC(3));
-	}
-	if (!s) {
-		missing(r, "no Neighbour Solicitation for a peer that had sent pings");
-		return;
-	}
-	if (!check(r, s->payload_len >= OPTION + 24, s, "the Neighbour Solicitation has no option"))
-		return;
-	check_octets(r, s, s->payload + OPTION, head, 2, "type and Length of the source's option");
+	check_octets(r, s, s->net + ND_OPTION, head, 2, "type and Length of the source's option");
 	check_address(r, s);
 	if (check(r, s->h.has_grh, s, "the Neighbour Solicitation has no GRH"))
 		check_octets(r, s, s->raw + IB_LRH_LEN + 24, mgid.raw, 16,
 			     "the DGID of the Neighbour Solicitation");
 }
 
-static void linklocal(uint8_t ret[16], uint64_t iid)
-{
-	be64_put(ret, IB_SUBNET_PREFIX_DEFAULT);
-	be64_put(ret + 8, iid);
-}
-
 #define U_BIT (1ull << 57)
 
-/* Whether the DUT has this link-local address: it has joined its group, and answers for it */
-static bool has_linklocal(struct run *r, uint64_t iid)
+bool nd_has_address(struct run *r, const uint8_t prefix[8], uint64_t iid)
 {
 	uint8_t ip[16], group[16];
 	ib_gid mgid;
-	const struct world_group *g;
 
-	linklocal(ip, iid);
-	solicited_node(group, ip);
+	memcpy(ip, prefix, 8);
+	be64_put(ip + 8, iid);
+	ip6_solicited_node(group, ip);
 	mgid = sa_mgid_ip6(r->w, group);
-	g = world_group(r->w, &mgid);
-	return g && (g->dut_state & MCM_JOIN_FULL) && solicit(r, &r->w->peer[0], ip);
+	return sa_is_full_member_of(r->w, &mgid) && nd_solicit(r, &r->w->peer[0], ip);
 }
 
-static void interface_id(struct run *r)
+static bool has_linklocal(struct run *r, uint64_t iid)
+{
+	static const uint8_t prefix[8] = { 0xfe, 0x80 };
+
+	return nd_has_address(r, prefix, iid);
+}
+
+void nd_interface_id(struct run *r)
 {
 	uint64_t guid = r->w->dut.node.port_guid;
 
@@ -221,11 +201,11 @@ static void interface_id(struct run *r)
 /* Any message with a link-layer address option at its usual place */
 static void option_reserved(struct run *r, const struct seen *s)
 {
-	static const struct nd_want ns = { .type = NS }, na = { .type = NA };
+	static const struct nd_want ns = { .type = ND_NS }, na = { .type = ND_NA };
 
-	if ((nd_is(s, &ns) || nd_is(s, &na)) && s->payload_len >= OPTION + 24 &&
-	    s->payload[OPTION + 1] == 3)
-		check_octets(r, s, s->payload + OPTION + 4, "", 1,
+	if ((nd_is(s, &ns) || nd_is(s, &na)) && s->net_len >= ND_OPTION + 24 &&
+	    s->net[ND_OPTION + 1] == 3)
+		check_octets(r, s, s->net + ND_OPTION + 4, "", 1,
 			     "the reserved octet of the link-layer address in the option");
 }
 
@@ -250,7 +230,7 @@ static const struct conform_case cases[] = {
 	  "Source Link-layer Address: Length is 3.", "R10 R56/reply R31 R68", solicits, NULL },
 	{ "R40", "the u bit of the interface identifier is 1", "RFC 4391 §8",
 	  "A modified EUI-64 MUST NOT be toggled, an unmodified one MUST be.",
-	  "R10 R56/reply R31 R68", interface_id, NULL },
+	  "R10 R56/reply R31 R68", nd_interface_id, NULL },
 };
 
 const struct conform_chapter chapter_nd = { "Neighbour Discovery", cases,

@@ -114,6 +114,40 @@ static const struct conform_reason v4mc01_unseen[] = {
 	{ NULL, NULL },
 };
 
+/* --- draft-kashyap-ipoib-ipv6-over-ib-00 */
+
+static const struct conform_chapter *const v6ib00_chapters[] = {
+	&chapter_bringup, &chapter_join,	&chapter_v6ib_map, &chapter_link, &chapter_v6ib_nd,
+	&chapter_encap,	  &chapter_path,	&chapter_keys,	   &chapter_mgid, &chapter_mcast,
+	&chapter_v6ib,	  &chapter_mcast_later, &chapter_rereg,	   NULL,
+};
+
+static const struct conform_reason not_v6ib00[] = {
+	{ "R5", "the draft has a map of its own: V5" },
+	{ "R6", "the draft has a map of its own: V5" },
+	{ "R7", "the draft has a map of its own: V6" },
+	{ "R9", "the draft has a map of its own, without the P_Key: V6" },
+	{ "R11", "the link carries no IPv4" },
+	{ "R13", "the link's group is that of all hosts: V24" },
+	{ "R14", "the scope is that of the IPv6 address: V4" },
+	{ "R15", "the draft has a map of its own, without the P_Key: V6" },
+	{ "R20", "the link's group is that of all hosts: V24" },
+	{ "R25", "the link carries no IPv4" },
+	{ "R29", "there is no encapsulation header: V20" },
+	{ "R30", "there is no encapsulation header: V20" },
+	{ "R31", "there is no encapsulation header: V20" },
+	{ "R35", "the IP MTU is that of the group: V16" },
+	{ "R52", "unicasts have the peer's Q_Key: V14" },
+	{ "R54", "unicasts have the SL of the group: V15" },
+	{ NULL, NULL },
+};
+
+static const struct conform_reason v6ib00_unseen[] = {
+	{ "V7", "documented: it is about the administrator" },
+	{ "V23", "documented: it is about the SM" },
+	{ NULL, NULL },
+};
+
 static const struct conform_profile profiles[] = {
 	{ .name = "rfc4391", .wire = &world_wire_rfc4391, .chapters = rfc4391_chapters },
 	{ .name = "linux",
@@ -127,6 +161,12 @@ static const struct conform_profile profiles[] = {
 	  .exempt = not_v4mc01,
 	  .unseen = v4mc01_unseen,
 	  .prepare = v4mc_prepare },
+	{ .name = "v6ib00",
+	  .wire = &world_wire_v6ib00,
+	  .chapters = v6ib00_chapters,
+	  .exempt = not_v6ib00,
+	  .unseen = v6ib00_unseen,
+	  .prepare = v6ib_prepare },
 };
 
 const struct conform_profile *conform_profile_at(unsigned int i)

@@ -31,5 +31,7 @@ extern const struct conform_reason conform_unseen[];
 
 /* v4mc01: the SA refuses the group of 224.0.0.1 for a while */
 void v4mc_prepare(struct world *w);
+/* v6ib00: the group of reports of MLD exists */
+void v6ib_prepare(struct world *w);
 
 #endif

@@ -139,10 +139,10 @@ static void all_32_bits(struct run *r, const struct seen *s)
 
 static void grh_has_mgid(struct run *r, const struct seen *s)
 {
-	const uint8_t *dst = s->payload + 20;
+	const uint8_t *dst = s->net + 16;
 	ib_gid mgid = sa_mgid_broadcast(r->w);
 
-	if (data_type(s) != 0x0800 || s->payload_len < 24 || !data_is_mcast(s))
+	if (data_type(s) != TYPE_IP4 || s->net_len < 20 || !data_is_mcast(s))
 		return;
 	if (dst[0] >> 4 == 14)
 		mgid = sa_mgid_ip4(r->w, dst);
@@ -184,14 +184,12 @@ static void joins_before_it_creates(struct run *r)
 /* An IGMP message that has the address of the group in it */
 static bool is_report(const struct seen *s, const void *group)
 {
-	const uint8_t *ip = s->payload + 4;
-	size_t hdr;
+	const uint8_t *ip = s->net;
 
-	if (data_type(s) != 0x0800 || s->payload_len < 4 + 28 || ip[9] != 2)
+	if (data_type(s) != TYPE_IP4 || s->net_len < 28 || ip[9] != 2)
 		return false;
-	hdr = (ip[0] & 15u) * 4;
-	for (size_t at = 4 + hdr + 4; at + 4 <= s->payload_len; at += 4)
-		if (!memcmp(s->payload + at, group, 4))
+	for (size_t at = (ip[0] & 15u) * 4 + 4; at + 4 <= s->net_len; at += 4)
+		if (!memcmp(ip + at, group, 4))
 			return true;
 	return false;
 }

@@ -25,6 +25,12 @@ static void decode(struct seen *s)
 	s->kind = s->h.bth.dest_qp == IB_QP0   ? SEEN_SMP
 		  : s->h.bth.dest_qp == IB_QP1 ? SEEN_GMP
 					       : SEEN_DATA;
+	if (s->kind == SEEN_DATA && s->payload_len >= s->wire->hdr_len)
+		s->type = s->wire->type(s->payload, s->payload_len);
+	if (s->type >= 0) {
+		s->net = s->payload + s->wire->hdr_len;
+		s->net_len = s->payload_len - s->wire->hdr_len;
+	}
 }
 
 const struct seen *world_log_add(struct world_log *l, const uint8_t *raw, size_t len, bool ours,
@@ -34,7 +40,9 @@ const struct seen *world_log_add(struct world_log *l, const uint8_t *raw, size_t
 
 	if (!s)
 		return NULL;
-	*s = (struct seen){ .n = ++l->last, .at = now, .ours = ours, .len = len };
+	*s = (struct seen){
+		.n = ++l->last, .at = now, .ours = ours, .len = len, .type = -1, .wire = l->wire
+	};
 	memcpy(s->raw, raw, len);
 	decode(s);
 	l->from_dut += !ours;
@@ -87,6 +95,8 @@ const struct seen *world_log_keep(struct seen **list, const struct seen *s)
 	memcpy(copy->raw, s->raw, s->len);
 	if (s->payload)
 		copy->payload = copy->raw + (s->payload - s->raw);
+	if (s->net)
+		copy->net = copy->raw + (s->net - s->raw);
 	copy->next = *list;
 	*list = copy;
 	return copy;

@@ -11,6 +11,7 @@
 
 #include "util/ns.h"
 #include "wire/ib_hdr.h"
+#include "world/wire.h"
 
 #define WORLD_LOG_MAX 4096
 
@@ -30,11 +31,17 @@ struct seen {
 	struct ib_ud_hdr h; /* not valid if malformed */
 	const uint8_t *payload; /* in .raw, without padding */
 	size_t payload_len;
+	/* Of data: what is behind the encapsulation, and its ethertype; -1: too short */
+	int type;
+	const uint8_t *net;
+	size_t net_len;
+	const struct world_wire *wire;
 	size_t len;
 	uint8_t raw[]; /* LRH to VCRC */
 };
 
 struct world_log {
+	const struct world_wire *wire; /* how data is to be read */
 	struct seen *v[WORLD_LOG_MAX]; /* packet n is at n % WORLD_LOG_MAX */
 	uint64_t last; /* number of the last packet; 0: none yet */
 	uint64_t from_dut, overwritten;

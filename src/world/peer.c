@@ -1,28 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "world/peer.h"
 
+#include "world/ip.h"
 #include "world/sa.h"
-#include "wire/inet.h"
 
-#define TYPE_IP4 0x0800
-#define TYPE_ARP 0x0806
-#define TYPE_IP6 0x86dd
-#define IP4_HDR 20
-#define IP6_HDR 40
-#define PROTO_ICMP 1
-#define PROTO_ICMP6 58
-#define ECHO6_REQUEST 128
-#define ECHO6_REPLY 129
-#define NS_LEN 48 /* 24 and an option of 24 */
+#define PACKET_MAX 4096 /* octets of a payload */
 
 struct world_peer *world_peer(struct world *w)
 {
 	unsigned int i = w->npeers++ % WORLD_PEERS;
 	struct world_peer *p = &w->peer[i];
+	uint8_t group[16];
+	ib_gid mgid;
 
 	*p = (struct world_peer){
 		.lid = (uint16_t)(WORLD_PEER_LID + 2 * i),
 		.path_lid = (uint16_t)(WORLD_PEER_LID + 2 * i),
+		.path_mtu = w->wire->mtu,
 		.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x0002c9c0f0000100ull + i),
 		.qpn = 0x0a5000 + i,
 	};
@@ -30,6 +24,10 @@ struct world_peer *world_peer(struct world *w)
 	memcpy(p->ip6, w->dut.ip6, 16);
 	p->ip4[3] = (uint8_t)(16 + i);
 	p->ip6[15] = (uint8_t)(16 + i);
+	/* As every interface with IPv6, it is in the group in which others ask for its address */
+	ip6_solicited_node(group, p->ip6);
+	mgid = sa_mgid_ip6(w, group);
+	world_group_make(w, &mgid);
 	return p;
 }
 
@@ -41,23 +39,46 @@ struct world_peer *world_peer_by_gid(struct world *w, const ib_gid *gid)
 	return NULL;
 }
 
-static void put_lladdr(uint8_t *p, const struct world_peer *peer)
+const struct world_peer *world_peer_by_lid(const struct world *w, uint16_t lid)
 {
-	be32_put(p, peer->qpn);
-	p[0] = peer->addr_flags;
-	memcpy(p + 4, peer->gid.raw, 16);
+	for (unsigned int i = 0; i < w->npeers && i < WORLD_PEERS; i++)
+		if (w->peer[i].lid == (lid & ~1u))
+			return &w->peer[i];
+	return NULL;
+}
+
+static uint32_t group_qkey(const struct world *w)
+{
+	ib_gid bcast = sa_mgid_broadcast(w);
+	const struct world_group *g = world_group((struct world *)w, &bcast);
+
+	return g ? g->rec.qkey : WORLD_QKEY;
+}
+
+uint32_t peer_qkey(const struct world *w, const struct world_peer *p)
+{
+	return w->wire->peer_qkey && p->qkey ? p->qkey : group_qkey(w);
+}
+
+struct world_lladdr peer_lladdr(const struct world *w, const struct world_peer *p)
+{
+	return (struct world_lladdr){
+		.gid = p->gid,
+		.qpn = p->qpn,
+		.qkey = peer_qkey(w, p),
+		.lid = p->lid,
+		.flags = p->addr_flags,
+	};
 }
 
 /* --- sending */
 
 struct ib_ud_hdr peer_headers(const struct world *w, const struct world_peer *p)
 {
-	struct world *m = (struct world *)w;
-	ib_gid bcast = sa_mgid_broadcast(w);
-	const struct world_group *g = world_group(m, &bcast);
-
 	return (struct ib_ud_hdr){
-		.lrh = { .sl = WORLD_PATH_SL, .dlid = w->dut.lid, .slid = p->lid },
+		.lrh = { .sl = w->wire->group_sl ? WORLD_GROUP_SL : WORLD_PATH_SL,
+			 .dlid = w->dut.lid,
+			 .slid = p->lid },
 		.has_grh = !p->no_grh,
 		.grh = { .ip_ver = 6,
 			 .nxt_hdr = IB_GRH_NXTHDR,
@@ -65,7 +86,7 @@ struct ib_ud_hdr peer_headers(const struct world *w, const struct world_peer *p)
 			 .sgid = p->gid,
 			 .dgid = w->dut.gid },
 		.bth = { .opcode = IB_OP_UD_SEND_ONLY, .pkey = WORLD_PKEY, .dest_qp = w->dut.qpn },
-		.deth = { .qkey = g ? g->rec.qkey : WORLD_QKEY, .src_qp = p->qpn },
+		.deth = { .qkey = group_qkey(w), .src_qp = p->qpn },
 	};
 }
 
@@ -76,10 +97,12 @@ void peer_unicast(struct world *w, const struct world_peer *p, const struct ib_u
 		world_send(w, h, data, len);
 }
 
-static void put_encap(uint8_t *buf, const struct world_peer *p, uint16_t type)
+/* Writes the encapsulation. Return: what is behind it */
+static uint8_t *encap(uint8_t *buf, const struct world *w, const struct world_peer *p,
+		      uint16_t type)
 {
-	be16_put(buf, type);
-	be16_put(buf + 2, p->reserved);
+	w->wire->put_hdr(buf, type, p->reserved);
+	return buf + w->wire->hdr_len;
 }
 
 static void to_group(struct world *w, const struct world_peer *p, const ib_gid *mgid,
@@ -109,158 +132,206 @@ void peer_broadcast(struct world *w, const struct world_peer *p, uint16_t type, 
 
 	if (len > sizeof(buf) - 4)
 		return;
-	put_encap(buf, p, type);
-	memcpy(buf + 4, data, len);
-	to_group(w, p, &bcast, buf, len + 4);
+	memcpy(encap(buf, w, p, type), data, len);
+	to_group(w, p, &bcast, buf, w->wire->hdr_len + len);
 }
 
-void peer_arp_message(uint8_t *buf, const struct world *w, const struct world_peer *p, uint16_t op)
+void peer_arp_message(uint8_t *buf, const struct world *w, const struct world_peer *p)
 {
-	memset(buf, 0, ARP_LEN);
-	be16_put(buf, 32);
-	be16_put(buf + 2, TYPE_IP4);
-	buf[4] = 20;
-	buf[5] = 4;
-	be16_put(buf + 6, op);
-	put_lladdr(buf + ARP_SHA, p);
-	memcpy(buf + ARP_SPA, p->ip4, 4);
-	memcpy(buf + ARP_TPA, w->dut.ip4, 4);
+	struct world_lladdr a = peer_lladdr(w, p);
+
+	w->wire->arp->request(buf, &a, p->ip4, w->dut.ip4);
 }
 
 void peer_arp_request(struct world *w, const struct world_peer *p)
 {
-	uint8_t arp[ARP_LEN];
+	uint8_t arp[256];
 
-	peer_arp_message(arp, w, p, 1);
-	peer_broadcast(w, p, TYPE_ARP, arp, sizeof(arp));
+	peer_arp_message(arp, w, p);
+	peer_broadcast(w, p, TYPE_ARP, arp, w->wire->arp->len);
 }
 
-/* --- IPv4 */
+/* --- pings */
 
-/* Writes a header; @frag is the word of flags and fragment offset */
-static void put_ip4(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], uint16_t id,
-		    uint16_t frag, size_t len)
+/* Writes the encapsulation and one packet that carries @n octets of the message, which has @len, from @off on. Return: octets */
+static size_t put_part4(uint8_t *buf, struct world *w, const struct world_peer *p,
+			const uint8_t *icmp, size_t len, size_t off, size_t n)
 {
-	memset(ip, 0, IP4_HDR);
-	ip[0] = 0x45;
-	be16_put(ip + 2, (uint16_t)len);
-	be16_put(ip + 4, id);
-	be16_put(ip + 6, frag);
-	ip[8] = 64;
-	ip[9] = PROTO_ICMP;
-	memcpy(ip + 12, src, 4);
-	memcpy(ip + 16, dst, 4);
-	be16_put(ip + 10, inet_fold(inet_sum(0, ip, IP4_HDR)));
+	uint8_t *ip = encap(buf, w, p, TYPE_IP4);
+	uint16_t more = off + n < len ? 0x2000 : 0;
+
+	ip4_put(ip, p->ip4, w->dut.ip4, w->ip_id, (uint16_t)(more | off / 8), n + IP4_HDR);
+	memcpy(ip + IP4_HDR, icmp + off, n);
+	return w->wire->hdr_len + IP4_HDR + n;
 }
 
-/* Writes an echo message of @len octets */
-static void put_icmp(uint8_t *icmp, uint8_t type, uint16_t seq, size_t len)
+static size_t put_part6(uint8_t *buf, struct world *w, const struct world_peer *p,
+			const uint8_t *icmp, size_t len, size_t off, size_t n)
 {
-	memset(icmp, 0, 8);
-	icmp[0] = type;
-	be16_put(icmp + 4, 0xc0f0);
-	be16_put(icmp + 6, seq);
-	for (size_t i = 8; i < len; i++)
-		icmp[i] = (uint8_t)i;
-	be16_put(icmp + 2, inet_fold(inet_sum(0, icmp, len)));
+	uint8_t *ip = encap(buf, w, p, TYPE_IP6), *frag = ip + IP6_HDR;
+
+	if (n == len) {
+		ip6_put(ip, p->ip6, w->dut.ip6, PROTO_ICMP6, n);
+		memcpy(ip + IP6_HDR, icmp, n);
+		return w->wire->hdr_len + IP6_HDR + n;
+	}
+	ip6_put(ip, p->ip6, w->dut.ip6, PROTO_FRAGMENT, IP6_FRAGMENT_HDR + n);
+	frag[0] = PROTO_ICMP6;
+	frag[1] = 0;
+	be16_put(frag + 2, (uint16_t)(off | (off + n < len)));
+	be32_put(frag + 4, w->ip_id);
+	memcpy(frag + IP6_FRAGMENT_HDR, icmp + off, n);
+	return w->wire->hdr_len + IP6_HDR + IP6_FRAGMENT_HDR + n;
+}
+
+/* Writes the message of an echo request; by IPv4 where the link carries it. Return: octets of a part of it that fits into a packet */
+static size_t put_echo(uint8_t *icmp, const struct world *w, const struct world_peer *p, bool v6,
+		       size_t len, uint16_t seq)
+{
+	icmp_echo(icmp, v6 ? ECHO6_REQUEST : ECHO_REQUEST, seq, len);
+	if (v6)
+		ip6_sum(icmp, p->ip6, w->dut.ip6, len);
+	else
+		icmp_sum(icmp, len);
+	if (len + (v6 ? IP6_HDR : IP4_HDR) <= w->ip_mtu)
+		return len;
+	return (w->ip_mtu - (v6 ? IP6_HDR + IP6_FRAGMENT_HDR : IP4_HDR)) & ~(size_t)7;
+}
+
+static size_t echo(uint8_t *buf, struct world *w, const struct world_peer *p, bool v6,
+		   size_t ip_len, uint16_t seq)
+{
+	size_t len = ip_len - (v6 ? IP6_HDR : IP4_HDR);
+	uint8_t icmp[PACKET_MAX];
+
+	w->ip_id++;
+	put_echo(icmp, w, p, v6, len, seq);
+	return v6 ? put_part6(buf, w, p, icmp, len, 0, len)
+		  : put_part4(buf, w, p, icmp, len, 0, len);
 }
 
 size_t peer_echo(uint8_t *buf, struct world *w, const struct world_peer *p, size_t ip_len,
 		 uint16_t seq)
 {
-	put_encap(buf, p, TYPE_IP4);
-	put_ip4(buf + 4, p->ip4, w->dut.ip4, ++w->ip_id, 0, ip_len);
-	put_icmp(buf + 4 + IP4_HDR, 8, seq, ip_len - IP4_HDR);
-	return ip_len + 4;
+	return echo(buf, w, p, !w->wire->arp, ip_len, seq);
+}
+
+size_t peer_echo6(uint8_t *buf, struct world *w, const struct world_peer *p, size_t ip_len,
+		  uint16_t seq)
+{
+	return echo(buf, w, p, true, ip_len, seq);
+}
+
+static void ping(struct world *w, const struct world_peer *p, bool v6, size_t ip_len, uint16_t seq)
+{
+	size_t len = ip_len - (v6 ? IP6_HDR : IP4_HDR), part;
+	uint8_t icmp[8192], buf[PACKET_MAX];
+	struct ib_ud_hdr h = peer_headers(w, p);
+
+	if (len < 8 || len > sizeof(icmp))
+		return;
+	w->ip_id++;
+	part = put_echo(icmp, w, p, v6, len, seq);
+	for (size_t off = 0; off < len; off += part) {
+		size_t n = len - off < part ? len - off : part;
+
+		n = v6 ? put_part6(buf, w, p, icmp, len, off, n)
+		       : put_part4(buf, w, p, icmp, len, off, n);
+		peer_unicast(w, p, &h, buf, n);
+	}
 }
 
 void peer_ping(struct world *w, const struct world_peer *p, size_t ip_len, uint16_t seq)
 {
-	uint8_t icmp[8192], buf[4 + WORLD_IP_MTU];
-	size_t len = ip_len - IP4_HDR, part = (WORLD_IP_MTU - IP4_HDR) & ~7u;
-	struct ib_ud_hdr h = peer_headers(w, p);
-
-	if (ip_len < IP4_HDR + 8 || len > sizeof(icmp))
-		return;
-	put_icmp(icmp, 8, seq, len);
-	w->ip_id++;
-	for (size_t off = 0; off < len; off += part) {
-		size_t n = len - off < part ? len - off : part;
-		uint16_t more = off + n < len ? 0x2000 : 0;
-
-		put_encap(buf, p, TYPE_IP4);
-		put_ip4(buf + 4, p->ip4, w->dut.ip4, w->ip_id, (uint16_t)(more | off / 8),
-			n + IP4_HDR);
-		memcpy(buf + 4 + IP4_HDR, icmp + off, n);
-		peer_unicast(w, p, &h, buf, n + IP4_HDR + 4);
-	}
+	ping(w, p, !w->wire->arp, ip_len, seq);
 }
 
-/* --- IPv6 */
-
-static void put_ip6(uint8_t *ip, const uint8_t src[16], const uint8_t dst[16], size_t len)
+void peer_ping6(struct world *w, const struct world_peer *p, size_t ip_len, uint16_t seq)
 {
-	memset(ip, 0, IP6_HDR);
-	ip[0] = 0x60;
-	be16_put(ip + 4, (uint16_t)len);
-	ip[6] = PROTO_ICMP6;
-	ip[7] = 255;
-	memcpy(ip + 8, src, 16);
-	memcpy(ip + 24, dst, 16);
+	ping(w, p, true, ip_len, seq);
 }
 
-/* Fills in the checksum of the ICMPv6 message behind the header */
-static void sum_icmp6(uint8_t *ip, size_t len)
-{
-	uint8_t *icmp = ip + IP6_HDR;
-
-	be16_put(icmp + 2, 0);
-	be16_put(icmp + 2,
-		 inet_fold(inet_sum(inet_pseudo6(ip + 8, ip + 24, PROTO_ICMP6, (uint32_t)len), icmp,
-				    len)));
-}
+/* --- Neighbour Discovery */
 
 /* Writes an NS or NA with its link-layer address option. Return: octets */
-static size_t put_nd(uint8_t *ip, const struct world_peer *p, uint8_t type, const uint8_t dst[16],
-		     const uint8_t target[16])
+static size_t put_nd(uint8_t *ip, const struct world *w, const struct world_peer *p, uint8_t type,
+		     const uint8_t dst[16], const uint8_t target[16])
 {
 	uint8_t *icmp = ip + IP6_HDR;
+	size_t len = ND_FIXED + w->wire->opt_len;
+	struct world_lladdr a = peer_lladdr(w, p);
 
-	put_ip6(ip, p->ip6, dst, NS_LEN);
-	memset(icmp, 0, NS_LEN);
+	ip6_put(ip, p->ip6, dst, PROTO_ICMP6, len);
+	memset(icmp, 0, ND_FIXED);
 	icmp[0] = type;
-	icmp[4] = type == 136 ? 0x60 : 0; /* solicited, override */
+	icmp[4] = type == ND_NA ? 0x60 : 0; /* solicited, override */
 	memcpy(icmp + 8, target, 16);
-	icmp[24] = type == 136 ? 2 : 1;
-	icmp[25] = 3;
-	put_lladdr(icmp + 28, p);
-	sum_icmp6(ip, NS_LEN);
-	return IP6_HDR + NS_LEN;
+	(p->put_opt ? p->put_opt : w->wire->put_opt)(icmp + ND_FIXED, type == ND_NA ? 2 : 1, &a);
+	len = ND_FIXED + icmp[ND_FIXED + 1] * 8u;
+	be16_put(ip + 4, (uint16_t)len);
+	ip6_sum(icmp, p->ip6, dst, len);
+	return IP6_HDR + len;
 }
 
 void peer_solicit(struct world *w, const struct world_peer *p, const uint8_t target[16])
 {
-	uint8_t group[16] = { 0xff, 2, [11] = 1, [12] = 0xff };
-	uint8_t buf[4 + IP6_HDR + NS_LEN];
+	uint8_t group[16], buf[256];
+	size_t len;
 	ib_gid mgid;
 
-	memcpy(group + 13, target + 13, 3);
+	ip6_solicited_node(group, target);
 	mgid = sa_mgid_ip6(w, group);
-	put_encap(buf, p, TYPE_IP6);
-	to_group(w, p, &mgid, buf, 4 + put_nd(buf + 4, p, 135, group, target));
+	len = put_nd(encap(buf, w, p, TYPE_IP6), w, p, ND_NS, group, target);
+	to_group(w, p, &mgid, buf, w->wire->hdr_len + len);
 }
 
-size_t peer_echo6(uint8_t *buf, const struct world *w, const struct world_peer *p, size_t ip_len)
+void peer_probe(struct world *w, const struct world_peer *p, const uint8_t target[16])
 {
-	uint8_t *icmp = buf + 4 + IP6_HDR;
+	static const uint8_t unspecified[16];
+	uint8_t group[16], buf[256] = { 0 };
+	uint8_t *ip = encap(buf, w, p, TYPE_IP6), *icmp = ip + IP6_HDR;
+	ib_gid mgid;
 
-	put_encap(buf, p, TYPE_IP6);
-	put_ip6(buf + 4, p->ip6, w->dut.ip6, ip_len - IP6_HDR);
-	memset(icmp, 0, ip_len - IP6_HDR);
-	icmp[0] = ECHO6_REQUEST;
-	icmp[7] = 1;
-	sum_icmp6(buf + 4, ip_len - IP6_HDR);
-	return ip_len + 4;
+	ip6_solicited_node(group, target);
+	mgid = sa_mgid_ip6(w, group);
+	ip6_put(ip, unspecified, group, PROTO_ICMP6, ND_FIXED);
+	icmp[0] = ND_NS;
+	memcpy(icmp + 8, target, 16);
+	ip6_sum(icmp, unspecified, group, ND_FIXED);
+	to_group(w, p, &mgid, buf, w->wire->hdr_len + IP6_HDR + ND_FIXED);
+}
+
+void peer_advertise(struct world *w, const struct world_peer *p, uint32_t mtu,
+		    const uint8_t prefix[8])
+{
+	static const uint8_t all_nodes[16] = { 0xff, 2, [15] = 1 };
+	uint8_t buf[256] = { 0 }, src[16] = { 0xfe, 0x80, [15] = p->ip6[15] };
+	uint8_t *ip = encap(buf, w, p, TYPE_IP6), *icmp = ip + IP6_HDR, *opt = icmp + 16;
+	ib_gid mgid = sa_mgid_ip6(w, all_nodes);
+	size_t len;
+
+	icmp[0] = ND_RA;
+	icmp[4] = 64; /* hop limit; the lifetime is 0, so it is no default router */
+	if (mtu) {
+		opt[0] = 5;
+		opt[1] = 1;
+		be32_put(opt + 4, mtu);
+		opt += 8;
+	}
+	if (prefix) {
+		opt[0] = 3;
+		opt[1] = 4;
+		opt[2] = 64;
+		opt[3] = 0xc0; /* on the link, for addresses */
+		be32_put(opt + 4, 3600);
+		be32_put(opt + 8, 3600);
+		memcpy(opt + 16, prefix, 8);
+		opt += 32;
+	}
+	len = (size_t)(opt - icmp);
+	ip6_put(ip, src, all_nodes, PROTO_ICMP6, len);
+	ip6_sum(icmp, src, all_nodes, len);
+	to_group(w, p, &mgid, buf, w->wire->hdr_len + IP6_HDR + len);
 }
 
 /* --- answers */
@@ -281,150 +352,105 @@ static const struct world_peer *peer_by_ip6(const struct world *w, const uint8_t
 	return NULL;
 }
 
-static void answer_arp(struct world *w, const uint8_t *arp)
+static void answer_arp(struct world *w, const uint8_t *arp, size_t len)
 {
-	const struct world_peer *p = peer_by_ip4(w, arp + ARP_TPA);
-	uint8_t buf[4 + ARP_LEN];
+	const struct wire_arp *form = w->wire->arp;
+	const struct world_peer *p = len >= form->len ? peer_by_ip4(w, arp + form->tpa) : NULL;
+	struct world_lladdr a;
+	uint8_t buf[256];
 	struct ib_ud_hdr h;
 
 	if (!p || be16_at(arp + 6) != 1)
 		return;
 	h = peer_headers(w, p);
-	put_encap(buf, p, TYPE_ARP);
-	peer_arp_message(buf + 4, w, p, 2);
-	memcpy(buf + 4 + ARP_THA, arp + ARP_SHA, 24);
-	peer_unicast(w, p, &h, buf, sizeof(buf));
+	a = peer_lladdr(w, p);
+	form->reply(encap(buf, w, p, TYPE_ARP), arp, &a, p->ip4);
+	peer_unicast(w, p, &h, buf, w->wire->hdr_len + form->len);
 }
 
 static void answer_ip4(struct world *w, const uint8_t *ip, size_t len)
 {
 	const struct world_peer *p = peer_by_ip4(w, ip + 16);
-	uint8_t buf[4 + WORLD_IP_MTU];
+	uint8_t buf[PACKET_MAX], *to;
 	size_t hdr = (ip[0] & 15u) * 4;
 	struct ib_ud_hdr h;
 
-	if (!p || len > WORLD_IP_MTU || len < hdr + 8 || hdr < IP4_HDR || ip[9] != PROTO_ICMP ||
-	    ip[hdr] != 8 || (be16_at(ip + 6) & 0x3fff))
+	if (!p || len > w->ip_mtu || len < hdr + 8 || hdr < IP4_HDR || ip[9] != PROTO_ICMP ||
+	    ip[hdr] != ECHO_REQUEST || (be16_at(ip + 6) & 0x3fff))
 		return;
 	h = peer_headers(w, p);
-	put_encap(buf, p, TYPE_IP4);
-	put_ip4(buf + 4, p->ip4, ip + 12, ++w->ip_id, 0, len - hdr + IP4_HDR);
-	memcpy(buf + 4 + IP4_HDR, ip + hdr, len - hdr);
-	buf[4 + IP4_HDR] = 0;
-	be16_put(buf + 6 + IP4_HDR, 0);
-	be16_put(buf + 6 + IP4_HDR, inet_fold(inet_sum(0, buf + 4 + IP4_HDR, len - hdr)));
-	peer_unicast(w, p, &h, buf, len - hdr + IP4_HDR + 4);
+	to = encap(buf, w, p, TYPE_IP4);
+	ip4_put(to, p->ip4, ip + 12, ++w->ip_id, 0, len - hdr + IP4_HDR);
+	memcpy(to + IP4_HDR, ip + hdr, len - hdr);
+	to[IP4_HDR] = ECHO_REPLY;
+	icmp_sum(to + IP4_HDR, len - hdr);
+	peer_unicast(w, p, &h, buf, w->wire->hdr_len + len - hdr + IP4_HDR);
+}
+
+static void answer_ns(struct world *w, const uint8_t *ip, size_t len)
+{
+	static const uint8_t unspecified[16], all_nodes[16] = { 0xff, 2, [15] = 1 };
+	const uint8_t *icmp = ip + IP6_HDR;
+	const struct world_peer *p = len >= IP6_HDR + ND_FIXED ? peer_by_ip6(w, icmp + 8) : NULL;
+	struct ib_ud_hdr h;
+	uint8_t buf[256];
+	size_t n;
+
+	if (!p)
+		return;
+	h = peer_headers(w, p);
+	/* A solicitation without a source looks for a duplicate of the peer's address; there is none */
+	n = put_nd(encap(buf, w, p, TYPE_IP6), w, p, ND_NA,
+		   memcmp(ip + 8, unspecified, 16) ? ip + 8 : all_nodes, p->ip6);
+	peer_unicast(w, p, &h, buf, w->wire->hdr_len + n);
+}
+
+static void answer_echo6(struct world *w, const uint8_t *ip, size_t len)
+{
+	const struct world_peer *p = peer_by_ip6(w, ip + 24);
+	uint8_t buf[PACKET_MAX], *to;
+	struct ib_ud_hdr h;
+
+	if (!p)
+		return;
+	h = peer_headers(w, p);
+	to = encap(buf, w, p, TYPE_IP6);
+	ip6_put(to, p->ip6, ip + 8, PROTO_ICMP6, len - IP6_HDR);
+	memcpy(to + IP6_HDR, ip + IP6_HDR, len - IP6_HDR);
+	to[IP6_HDR] = ECHO6_REPLY;
+	ip6_sum(to + IP6_HDR, p->ip6, ip + 8, len - IP6_HDR);
+	peer_unicast(w, p, &h, buf, w->wire->hdr_len + len);
 }
 
 static void answer_ip6(struct world *w, const uint8_t *ip, size_t len)
 {
-	const uint8_t *icmp = ip + IP6_HDR;
-	uint8_t buf[4 + WORLD_IP_MTU];
-	const struct world_peer *p;
-	struct ib_ud_hdr h;
-	size_t n;
-
-	if (len < IP6_HDR + 8 || len > WORLD_IP_MTU || ip[6] != PROTO_ICMP6)
+	if (len < IP6_HDR + 8 || len > w->ip_mtu || ip[6] != PROTO_ICMP6)
 		return;
-	p = peer_by_ip6(w, icmp[0] == 135 && len >= IP6_HDR + 24 ? icmp + 8 : ip + 24);
-	if (!p || (icmp[0] != 135 && icmp[0] != ECHO6_REQUEST))
-		return;
-	h = peer_headers(w, p);
-	put_encap(buf, p, TYPE_IP6);
-	if (icmp[0] == 135) {
-		static const uint8_t unspecified[16], all_nodes[16] = { 0xff, 2, [15] = 1 };
-
-		/* A solicitation without a source looks for a duplicate of the peer's address; there is none */
-		n = put_nd(buf + 4, p, 136, memcmp(ip + 8, unspecified, 16) ? ip + 8 : all_nodes,
-			   p->ip6);
-	} else {
-		n = len;
-		put_ip6(buf + 4, p->ip6, ip + 8, len - IP6_HDR);
-		memcpy(buf + 4 + IP6_HDR, icmp, len - IP6_HDR);
-		buf[4 + IP6_HDR] = ECHO6_REPLY;
-		sum_icmp6(buf + 4, len - IP6_HDR);
-	}
-	peer_unicast(w, p, &h, buf, n + 4);
+	if (ip[IP6_HDR] == ND_NS)
+		answer_ns(w, ip, len);
+	else if (ip[IP6_HDR] == ECHO6_REQUEST)
+		answer_echo6(w, ip, len);
 }
 
 void world_peer_rx(struct world *w, const struct seen *s)
 {
-	const uint8_t *data = s->payload + 4;
-	size_t len = s->payload_len - 4;
+	const uint8_t *data = s->net;
 
-	if (data_type(s) < 0)
+	if (s->type < 0)
 		return;
 	w->dut.qpn = s->h.deth.src_qp;
-	switch (data_type(s)) {
+	switch (s->type) {
 	case TYPE_ARP:
-		if (len >= ARP_LEN && be16_at(data) == 32 && data[4] == 20)
-			answer_arp(w, data);
+		if (w->wire->arp)
+			answer_arp(w, data, s->net_len);
 		break;
 	case TYPE_IP4:
-		if (len >= IP4_HDR && be16_at(data + 2) <= len)
+		if (w->wire->arp && s->net_len >= IP4_HDR && be16_at(data + 2) <= s->net_len)
 			answer_ip4(w, data, be16_at(data + 2));
 		break;
 	case TYPE_IP6:
-		if (len >= IP6_HDR && be16_at(data + 4) + (size_t)IP6_HDR <= len)
+		if (s->net_len >= IP6_HDR && be16_at(data + 4) + (size_t)IP6_HDR <= s->net_len)
 			answer_ip6(w, data, be16_at(data + 4) + (size_t)IP6_HDR);
 		break;
 	}
-}
-
-/* --- matchers */
-
-bool arp_is(const struct seen *s, const void *arg)
-{
-	const struct arp_want *want = arg;
-	const uint8_t *arp = s->payload + 4;
-
-	/* The target's address stands at the end, whatever lengths the message claims */
-	return data_type(s) == TYPE_ARP && s->payload_len >= 4 + ARP_LEN &&
-	       be16_at(arp + 6) == want->op && (!want->tpa || !memcmp(arp + ARP_TPA, want->tpa, 4));
-}
-
-bool echo_is(const struct seen *s, const void *arg)
-{
-	const struct echo_want *want = arg;
-	const uint8_t *ip = s->payload + 4;
-	size_t hdr = want->v6 ? IP6_HDR : IP4_HDR;
-	unsigned int type;
-
-	if (data_type(s) != (want->v6 ? TYPE_IP6 : TYPE_IP4) || s->payload_len < 4 + hdr + 8 ||
-	    (!want->v6 && (be16_at(ip + 6) & 0x1fff)))
-		return false;
-	type = want->v6 ? (want->request ? ECHO6_REQUEST : ECHO6_REPLY) : (want->request ? 8 : 0);
-	return ip[want->v6 ? 6 : 9] == (want->v6 ? PROTO_ICMP6 : PROTO_ICMP) && ip[hdr] == type &&
-	       (!want->dst || !memcmp(ip + (want->v6 ? 24 : 16), want->dst, want->v6 ? 16 : 4)) &&
-	       (want->seq < 0 || be16_at(ip + hdr + 6) == want->seq);
-}
-
-bool nd_is(const struct seen *s, const void *arg)
-{
-	const struct nd_want *want = arg;
-	const uint8_t *ip = s->payload + 4;
-
-	return data_type(s) == TYPE_IP6 && s->payload_len >= 4 + IP6_HDR + 24 &&
-	       ip[6] == PROTO_ICMP6 && ip[IP6_HDR] == want->type &&
-	       (!want->target || !memcmp(ip + IP6_HDR + 8, want->target, 16));
-}
-
-bool ip4_to(const struct seen *s, const void *dst)
-{
-	return data_type(s) == TYPE_IP4 && s->payload_len >= 4 + IP4_HDR &&
-	       !memcmp(s->payload + 20, dst, 4);
-}
-
-bool ip6_to(const struct seen *s, const void *dst)
-{
-	return data_type(s) == TYPE_IP6 && s->payload_len >= 4 + IP6_HDR &&
-	       !memcmp(s->payload + 28, dst, 16);
-}
-
-bool unicast_to(const struct seen *s, const void *arg)
-{
-	const struct world_peer *p = arg;
-
-	return s->kind == SEEN_DATA && !data_is_mcast(s) &&
-	       (s->h.lrh.dlid == p->lid || s->h.lrh.dlid == p->lid + 1);
 }

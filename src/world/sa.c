@@ -63,7 +63,7 @@ struct world_group *world_group_make(struct world *w, const ib_gid *g)
 	p->exists = p->admin = true;
 	p->rec.qkey = b && b != p && b->exists ? b->rec.qkey : WORLD_QKEY;
 	p->rec.mtu_sel = p->rec.rate_sel = p->rec.life_sel = SA_SEL_EXACT;
-	p->rec.mtu_code = WORLD_MTU;
+	p->rec.mtu_code = w->wire->mtu;
 	p->rec.rate_code = WORLD_RATE;
 	p->rec.life = 16;
 	p->rec.tclass = WORLD_TCLASS;
@@ -177,7 +177,7 @@ static uint16_t create(struct world *w, const struct sa_mad *q, const struct ib_
 	g->rec.sl = r->sl;
 	g->rec.hop_limit = r->hop_limit;
 	g->rec.mtu_sel = g->rec.rate_sel = g->rec.life_sel = SA_SEL_EXACT;
-	g->rec.mtu_code = q->sa.comp_mask & MCM_COMP_MTU ? r->mtu_code : WORLD_MTU;
+	g->rec.mtu_code = q->sa.comp_mask & MCM_COMP_MTU ? r->mtu_code : w->wire->mtu;
 	g->rec.rate_code = q->sa.comp_mask & MCM_COMP_RATE ? r->rate_code : WORLD_RATE;
 	g->rec.life = 16;
 	g->rec.scope = r->mgid.raw[1] & 15;
@@ -276,7 +276,7 @@ static void path(struct world *w, const struct seen *s, const struct sa_mad *q)
 		.pkey = WORLD_PKEY,
 		.sl = WORLD_PATH_SL,
 		.mtu_sel = SA_SEL_EXACT,
-		.mtu_code = WORLD_MTU,
+		.mtu_code = p->path_mtu,
 		.rate_sel = SA_SEL_EXACT,
 		.rate_code = WORLD_RATE,
 		.life_sel = SA_SEL_EXACT,

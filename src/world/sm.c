@@ -99,7 +99,7 @@ int world_sm_port(struct world *w, void (*change)(struct smp_port_info *pi, unsi
 	pi.sm_lid = WORLD_SM_LID;
 	pi.sm_sl = 0;
 	pi.lmc = 0;
-	pi.neighbor_mtu = pi.mtu_cap < WORLD_MTU ? pi.mtu_cap : WORLD_MTU;
+	pi.neighbor_mtu = pi.mtu_cap < w->wire->mtu ? pi.mtu_cap : w->wire->mtu;
 	pi.oper_vls = 1;
 	pi.subnet_timeout = 14; /* 67 ms */
 	pi.client_reregister = false;

@@ -37,6 +37,74 @@ static ib_gid rfc4391_ip6(const struct world_map *map, const uint8_t group[16])
 	return g;
 }
 
+/* Sections 6 and 7 */
+static void type_reserved(uint8_t *p, uint16_t type, uint16_t reserved)
+{
+	be16_put(p, type);
+	be16_put(p + 2, reserved);
+}
+
+static int type_first(const uint8_t *p, size_t len)
+{
+	return len >= 4 ? be16_at(p) : -1;
+}
+
+static unsigned int less_4(unsigned int mtu)
+{
+	return mtu - 4;
+}
+
+/* Section 9.1.1 */
+static void put_20_octets(uint8_t *p, const struct world_lladdr *a)
+{
+	be32_put(p, a->qpn);
+	p[0] = a->flags;
+	memcpy(p + 4, a->gid.raw, 16);
+}
+
+/* Section 9.2 */
+static void arp_head(uint8_t *p, uint16_t op)
+{
+	static const uint8_t head[6] = { 0, 32, 8, 0, 20, 4 };
+
+	memset(p, 0, ARP_LEN);
+	memcpy(p, head, sizeof(head));
+	be16_put(p + 6, op);
+}
+
+static void arp_request(uint8_t *p, const struct world_lladdr *from, const uint8_t spa[4],
+			const uint8_t tpa[4])
+{
+	arp_head(p, 1);
+	put_20_octets(p + ARP_SHA, from);
+	memcpy(p + ARP_SPA, spa, 4);
+	memcpy(p + ARP_TPA, tpa, 4);
+}
+
+static void arp_reply(uint8_t *p, const uint8_t *req, const struct world_lladdr *from,
+		      const uint8_t spa[4])
+{
+	arp_head(p, 2);
+	put_20_octets(p + ARP_SHA, from);
+	memcpy(p + ARP_SPA, spa, 4);
+	memcpy(p + ARP_THA, req + ARP_SHA, 24);
+}
+
+static const struct wire_arp arp = { ARP_LEN, ARP_TPA, arp_request, arp_reply };
+
+/* Section 9.3 */
+static void opt_20_octets(uint8_t *p, uint8_t type, const struct world_lladdr *a)
+{
+	memset(p, 0, 24);
+	p[0] = type;
+	p[1] = 3;
+	put_20_octets(p + 4, a);
+}
+
+#define PACKETS_RFC4391                                                                         \
+	.hdr_len = 4, .put_hdr = type_reserved, .type = type_first, .arp = &arp, .opt_len = 24, \
+	.put_opt = opt_20_octets, .mtu = IB_MTU_2048, .ip_mtu = less_4
+
 /* --- draft-kashyap-ipoib-ipv4-multicast-01 section 3.3 */
 
 static ib_gid v4mc01_ip4(const struct world_map *map, const uint8_t group[4])
@@ -55,14 +123,78 @@ static ib_gid v4mc01_broadcast(const struct world_map *map)
 	return v4mc01_ip4(map, ones);
 }
 
+/* --- draft-kashyap-ipoib-ipv6-over-ib-00 */
+
+/* Section 7: no header; the first nibble of the packet says what it is. */
+static void nothing(uint8_t *p, uint16_t type, uint16_t reserved)
+{
+}
+
+static int first_nibble(const uint8_t *p, size_t len)
+{
+	if (!len)
+		return -1;
+	return p[0] >> 4 == 6 ? TYPE_IP6 : p[0] >> 4 == 4 ? TYPE_IP4 : 0;
+}
+
+/* Section 5.1, with as much padding as makes 32 octets */
+static void opt_link_information(uint8_t *p, uint8_t type, const struct world_lladdr *a)
+{
+	memset(p, 0, 32);
+	p[0] = type;
+	p[1] = 4;
+	be16_put(p + 2, a->lid);
+	be32_put(p + 4, a->qpn);
+	p[4] = a->flags;
+	be32_put(p + 8, a->qkey);
+	memcpy(p + 12, a->gid.raw, 16);
+}
+
+static unsigned int whole(unsigned int mtu)
+{
+	return mtu;
+}
+
+/* Section 4.1 */
+static ib_gid v6ib00_ip6(const struct world_map *map, const uint8_t group[16])
+{
+	ib_gid g = { { 0xff, (uint8_t)(0x10 | (group[1] & 15)), 0x33, 0x33 } };
+
+	memcpy(g.raw + 4, group + 4, 12);
+	return g;
+}
+
+static ib_gid v6ib00_broadcast(const struct world_map *map)
+{
+	static const uint8_t all_hosts[16] = { 0xff, 2, [15] = 1 };
+
+	return v6ib00_ip6(map, all_hosts);
+}
+
 const struct world_wire world_wire_rfc4391 = {
+	PACKETS_RFC4391,
 	.mgid_broadcast = rfc4391_broadcast,
 	.mgid_ip4 = rfc4391_ip4,
 	.mgid_ip6 = rfc4391_ip6,
 };
 
 const struct world_wire world_wire_v4mc01 = {
+	PACKETS_RFC4391,
 	.mgid_broadcast = v4mc01_broadcast,
 	.mgid_ip4 = v4mc01_ip4,
 	.mgid_ip6 = rfc4391_ip6,
+};
+
+const struct world_wire world_wire_v6ib00 = {
+	.hdr_len = 0,
+	.put_hdr = nothing,
+	.type = first_nibble,
+	.opt_len = 32,
+	.put_opt = opt_link_information,
+	.mtu = IB_MTU_2048,
+	.ip_mtu = whole,
+	.peer_qkey = true,
+	.group_sl = true,
+	.mgid_broadcast = v6ib00_broadcast,
+	.mgid_ip6 = v6ib00_ip6,
 };

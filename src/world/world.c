@@ -36,6 +36,9 @@ int world_init(struct world *w, const struct world_io *io, const struct world_cf
 	*w = (struct world){
 		.io = io,
 		.wire = cfg->wire,
+		.log.wire = cfg->wire,
+		.mtu = 128u << cfg->wire->mtu,
+		.ip_mtu = cfg->wire->ip_mtu(128u << cfg->wire->mtu),
 		.map = { WORLD_PKEY, cfg->scope, cfg->subnet },
 		.now = io->now(io->ctx),
 		.dut.lid = WORLD_DUT_LID,

@@ -34,17 +34,15 @@
  */
 #define WORLD_QKEY 0x80c0f0a1u
 #define WORLD_QKEY_LATER 0x80c0f0a2u /* after the case that changes it */
-#define WORLD_MTU IB_MTU_2048
 #define WORLD_RATE 3 /* 10 Gb/s */
 #define WORLD_GROUP_SL 2
 #define WORLD_PATH_SL 1
 #define WORLD_TCLASS 0x24
 #define WORLD_FLOW 0x5a5a1
-#define WORLD_IP_MTU 2044
 #define WORLD_SCOPE_LINK 2
 #define WORLD_SCOPE_GLOBAL 14
 
-#define WORLD_GROUPS 64
+#define WORLD_GROUPS 160 /* those of peers, and of the DUT */
 #define WORLD_PEERS 64
 #define WORLD_SUBSCRIPTIONS 16
 #define WORLD_REPORTS 8
@@ -66,10 +64,15 @@ struct world_group {
 struct world_peer {
 	uint16_t lid; /* and lid + 1 */
 	uint16_t path_lid; /* DLID of PathRecords */
+	uint8_t path_mtu; /* code of their MTU */
 	ib_gid gid;
 	uint32_t qpn;
+	uint32_t qkey; /* in its link-layer address, where that has one; 0: the group's */
 	uint8_t ip4[4], ip6[16];
-	uint8_t addr_flags; /* reserved octet of its link-layer address */
+	uint8_t addr_flags; /* reserved octet, or capabilities, of its link-layer address */
+	void (*put_opt)(uint8_t *p, uint8_t type,
+			const struct world_lladdr
+				*a); /* another form of its option; NULL: that of the wire */
 	uint16_t reserved; /* Reserved of the encapsulation header of what it sends */
 	bool no_grh; /* it sends unicasts without a GRH; else with one */
 	bool path_silent; /* the SA does not answer queries for its path */
@@ -110,6 +113,7 @@ struct world {
 	const struct world_io *io;
 	const struct world_wire *wire;
 	struct world_map map;
+	unsigned int mtu, ip_mtu; /* of the link, in octets */
 	struct timers timers;
 	struct udp_link link;
 	bool up;

@@ -74,5 +74,21 @@ mutants v4mc01 <<-'LIST'
 	leave-bits M27
 	leaves-broadcast M24
 LIST
+mutants v6ib00 <<-'LIST'
+	none
+	group-word V24
+	signature-3333 V6
+	t-flag-3333 V5
+	scope-3333 V4
+	v6-option-length V10/na
+	v6-option-lid V11
+	v6-option-flags V12
+	v6-option-qkey V14/own
+	v6-qkey V14/peer
+	v6-sl V15
+	v6-header V20
+	v6-short V10/received
+	v6-needs-no-flags V13
+LIST
 judge_mutants
 finish

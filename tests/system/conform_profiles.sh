@@ -8,6 +8,7 @@
 need python3 jq
 
 check "v4mc01" passes 1 v4mc01
+check "v6ib00" passes 4 v6ib00
 number() {
 	dut_conf 2 '' v4mc01
 	echo 'subnet-number = 77' >>"$work/dut.2.conf"

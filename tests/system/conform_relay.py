@@ -17,7 +17,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from peer import wire                       # noqa: E402
 
 BROADCAST = bytes.fromhex("ff12401bffff000000000000ffffffff")
-BROADCASTS = (BROADCAST, bytes.fromhex("ff12000000000000") + bytes(4) + b"\xff" * 4)     # of rfc4391 and v4mc01
+# Of rfc4391, v4mc01 and v6ib00
+BROADCASTS = (BROADCAST, bytes.fromhex("ff12") + bytes(10) + b"\xff" * 4, bytes.fromhex("ff123333") + bytes(11) + b"\1")
 
 
 class Packet:
@@ -143,6 +144,35 @@ def sender_creates(p):
     p.put(104, b"\x29")
 
 
+def is_ip6(p):
+    """IPv6 without an encapsulation header."""
+    return p.ok and p.qp > 1 and p.data[p.payload] >> 4 == 6
+
+
+def option(icmp_type):
+    return lambda p: is_ip6(p) and p.data[p.payload + 6] == 58 and p.data[p.payload + 40] == icmp_type and \
+        len(p.data) >= p.payload + 64 + 32 + 6
+
+
+def unicast6(p):
+    return is_ip6(p) and int.from_bytes(p.data[2:4], "big") < 0xC000
+
+
+def joins_3333(p):
+    return p.is_join() and not p.joins_broadcast() and p.data[p.payload + 58:p.payload + 60] == b"\x33\x33"
+
+
+def with_header(p, _):
+    """A header as that of RFC 4391 before each IPv6 packet."""
+    if not is_ip6(p):
+        return [bytes(p.data)]
+    p.data[p.payload:p.payload] = b"\x86\xdd\0\0"
+    p.set(4, (int.from_bytes(p.data[4:6], "big") + 1).to_bytes(2, "big"))
+    if p.grh:
+        p.set(12, (int.from_bytes(p.data[12:14], "big") + 4).to_bytes(2, "big"))
+    return [p.sealed()]
+
+
 def to_group(*octets):
     return lambda p: p.is_data(0x0800) and p.data[p.payload + 20:p.payload + 24] == bytes(octets)
 
@@ -198,6 +228,18 @@ MUTANTS = {
     "other-lender": edit(to_group(239, 7, 0, 4), lambda p: p.set(2, b"\xc0\2")),
     "leave-bits": edit(lambda p: p.is_mad(3, 0x15, 0x38), lambda p: p.put(104, b"\x2b")),
     "leaves-broadcast": leaves_too,
+    "group-word": edit(Packet.joins_broadcast, lambda p: p.put(70, b"\1")),
+    "signature-3333": edit(joins_3333, lambda p: p.put(59, b"\x34")),
+    "t-flag-3333": edit(joins_3333, lambda p: p.put(57, bytes([p.data[p.payload + 57] & 15]))),
+    "scope-3333": edit(joins_3333, lambda p: p.put(57, b"\x12")),
+    "v6-option-length": edit(option(136), lambda p: p.put(65, b"\3")),
+    "v6-option-lid": edit(option(136), lambda p: p.put(66, b"\0\7")),
+    "v6-option-flags": edit(option(136), lambda p: p.put(68, b"\4")),
+    "v6-option-qkey": edit(option(136), lambda p: p.put(72, b"\0\0\0\1")),
+    "v6-qkey": edit(lambda p: p.data[p.bth + 12:p.bth + 16] == b"\x14\0\xc0\xf0",
+                    lambda p: p.set(p.bth + 12, b"\x80\xc0\xf0\xa1")),
+    "v6-sl": edit(unicast6, lambda p: p.set(1, bytes([p.data[1] & 15 | 0x10]))),
+    "v6-header": with_header,
     # nothing visible is broken
     "none": edit(always, lambda p: None),
     "psn": edit(lambda p: p.qp > 1, lambda p: p.set(p.bth + 9, b"\x12\x34\x56")),
@@ -230,6 +272,8 @@ MUTANTS_IN = {
     "minds-flags": drop(lambda p: arp(p) and p.data[p.payload + 12] != 0),
     "small-mtu": drop(lambda p: p.is_data() and len(p.data) > 1600),
     "any-hardware": edit(lambda p: arp(p), lambda p: p.put(4, b"\0\x20")),
+    "v6-short": drop(lambda p: option(136)(p) and p.data[p.payload + 65] == 5),
+    "v6-needs-no-flags": drop(lambda p: option(136)(p) and p.data[p.payload + 68] != 0),
     "keeps-pkey": edit(lambda p: p.is_mad(0x81, 2, 0x16), lambda p: p.put(64, b"\xff\xff")),
     "any-mkey": edit(lambda p: p.qp == 0 and p.is_mad(0x81, 2, 0x15) and p.data[p.payload + 31] == 1,
                      lambda p: p.put(31, b"\0")),

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WORLD_IP_H
+#define WORLD_IP_H
+
+/* IP and ICMP packets in octets */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define IP4_HDR 20
+#define IP6_HDR 40
+#define IP6_FRAGMENT_HDR 8
+#define PROTO_ICMP 1
+#define PROTO_FRAGMENT 44
+#define PROTO_ICMP6 58
+#define ECHO_REQUEST 8
+#define ECHO_REPLY 0
+#define ECHO6_REQUEST 128
+#define ECHO6_REPLY 129
+#define ND_RA 134
+#define ND_NS 135
+#define ND_NA 136
+#define ND_FIXED 24 /* octets of NS and NA before their options */
+
+/* ip4_put() - Write a header with ICMP behind it; @frag is the word of flags and fragment offset, @len counts the header */
+void ip4_put(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], uint16_t id, uint16_t frag,
+	     size_t len);
+/* ip6_put() - Write a header with @len octets of @proto behind it */
+void ip6_put(uint8_t *ip, const uint8_t src[16], const uint8_t dst[16], uint8_t proto, size_t len);
+/* ip6_sum() - Fill in the checksum of @len octets of ICMPv6 at @icmp, whose packet has these addresses */
+void ip6_sum(uint8_t *icmp, const uint8_t src[16], const uint8_t dst[16], size_t len);
+/* icmp_echo() - Write an echo message of @len octets without a checksum */
+void icmp_echo(uint8_t *icmp, uint8_t type, uint16_t seq, size_t len);
+/* icmp_sum() - Fill in the checksum of ICMP */
+void icmp_sum(uint8_t *icmp, size_t len);
+/* ip6_solicited_node() - The group in which the owner of an address is asked for */
+void ip6_solicited_node(uint8_t ret[16], const uint8_t ip[16]);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "world/match.h"
+
+#include "world/ip.h"
+
+bool arp_is(const struct seen *s, const void *arg)
+{
+	const struct arp_want *want = arg;
+	const struct wire_arp *form = s->wire->arp;
+
+	/* The target's address stands at its place, whatever lengths the message claims */
+	return form && data_type(s) == TYPE_ARP && s->net_len >= form->len &&
+	       be16_at(s->net + 6) == want->op &&
+	       (!want->tpa || !memcmp(s->net + form->tpa, want->tpa, 4));
+}
+
+/* Offset of the ICMP message in a packet of IPv4, or in its first fragment; 0: there is none */
+static size_t icmp_at(const struct seen *s)
+{
+	const uint8_t *ip = s->net;
+
+	if (data_type(s) != TYPE_IP4 || s->net_len < IP4_HDR + 8 || ip[9] != PROTO_ICMP ||
+	    (be16_at(ip + 6) & 0x1fff))
+		return 0;
+	return IP4_HDR;
+}
+
+static size_t icmp6_at(const struct seen *s)
+{
+	const uint8_t *ip = s->net;
+
+	if (data_type(s) != TYPE_IP6 || s->net_len < IP6_HDR + 8)
+		return 0;
+	if (ip[6] == PROTO_ICMP6)
+		return IP6_HDR;
+	if (ip[6] == PROTO_FRAGMENT && s->net_len >= IP6_HDR + IP6_FRAGMENT_HDR + 8 &&
+	    ip[IP6_HDR] == PROTO_ICMP6 && !(be16_at(ip + IP6_HDR + 2) & 0xfff8))
+		return IP6_HDR + IP6_FRAGMENT_HDR;
+	return 0;
+}
+
+bool echo_is(const struct seen *s, const void *arg)
+{
+	const struct echo_want *want = arg;
+	const uint8_t *ip = s->net;
+	size_t at = want->v6 ? icmp6_at(s) : icmp_at(s);
+	unsigned int type = want->v6 ? (want->request ? ECHO6_REQUEST : ECHO6_REPLY)
+				     : (want->request ? ECHO_REQUEST : ECHO_REPLY);
+
+	return at && ip[at] == type &&
+	       (!want->dst || !memcmp(ip + (want->v6 ? 24 : 16), want->dst, want->v6 ? 16 : 4)) &&
+	       (want->seq < 0 || be16_at(ip + at + 6) == want->seq);
+}
+
+struct echo_want echo_reply_to(const struct world *w, const struct world_peer *p, int seq)
+{
+	return w->wire->arp ? (struct echo_want){ .dst = p->ip4, .seq = seq }
+			    : (struct echo_want){ .dst = p->ip6, .seq = seq, .v6 = true };
+}
+
+bool nd_is(const struct seen *s, const void *arg)
+{
+	const struct nd_want *want = arg;
+	const uint8_t *ip = s->net;
+
+	return data_type(s) == TYPE_IP6 && s->net_len >= IP6_HDR + ND_FIXED &&
+	       ip[6] == PROTO_ICMP6 && ip[IP6_HDR] == want->type &&
+	       (!want->target || !memcmp(ip + IP6_HDR + 8, want->target, 16));
+}
+
+bool ip4_to(const struct seen *s, const void *dst)
+{
+	return data_type(s) == TYPE_IP4 && s->net_len >= IP4_HDR && !memcmp(s->net + 16, dst, 4);
+}
+
+bool ip6_to(const struct seen *s, const void *dst)
+{
+	return data_type(s) == TYPE_IP6 && s->net_len >= IP6_HDR && !memcmp(s->net + 24, dst, 16);
+}
+
+bool unicast_to(const struct seen *s, const void *arg)
+{
+	const struct world_peer *p = arg;
+
+	return s->kind == SEEN_DATA && !data_is_mcast(s) &&
+	       (s->h.lrh.dlid == p->lid || s->h.lrh.dlid == p->lid + 1);
+}
