@@ -29,7 +29,8 @@ static int usage(int status)
 	      "        at the other end, the DUT, clause by clause\n"
 	      "  --dut udp:ADDR:PORT    the DUT's end of the link\n"
 	      "  --listen ADDR:PORT     this end (a port that the kernel chooses)\n"
-	      "  --profile P            rfc4391, linux, hld2002, v4mc01 or v6ib00 (rfc4391)\n"
+	      "  --profile P            rfc4391, linux, hld2002, v4mc01, v6ib00 or "
+	      "encaparp00 (rfc4391)\n"
 	      "  --clause ID            judge this clause or case only, and those that it needs; "
 	      "repeatable\n"
 	      "  --address A            an IP address of the DUT, one of each version (10.9.0.1, "
@@ -82,15 +83,9 @@ static int set_profile(struct conform_opts *o, const char *name)
 	o->cfg.profile = conform_profile_find(name);
 	if (o->cfg.profile)
 		return 0;
-	if (!strcmp(name, "encaparp00"))
-		return cli_error(
-			PROTO_EXIT_USAGE,
-			"conform: --profile '%s': there are no cases for this profile yet; "
-			"rfc4391, linux, hld2002, v4mc01 and v6ib00 have cases",
-			name);
 	return cli_error(PROTO_EXIT_USAGE,
-			 "conform: --profile '%s': expected rfc4391, linux, hld2002, v4mc01 or "
-			 "v6ib00",
+			 "conform: --profile '%s': expected rfc4391, linux, hld2002, v4mc01, "
+			 "v6ib00 or encaparp00",
 			 name);
 }
 

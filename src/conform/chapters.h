@@ -11,9 +11,12 @@ extern const struct conform_chapter chapter_bringup, chapter_join, chapter_link,
 extern const struct conform_chapter chapter_v4mc_map, chapter_v4mc;
 /* draft-kashyap-ipoib-ipv6-over-ib-00 */
 extern const struct conform_chapter chapter_v6ib_map, chapter_v6ib_nd, chapter_v6ib;
+/* draft-pelissier-ipoib-encaparp-00 */
+extern const struct conform_chapter chapter_sidr, chapter_sidr_group, chapter_ibarp,
+	chapter_encaparp, chapter_sidr_server;
 
 /* Cases after which pings of peers are answered, in the profiles that have them */
-#define REACHED "R25 V10/ns"
+#define REACHED "R25 V10/ns P16/request"
 
 /* --- judgements that several chapters make */
 
@@ -21,12 +24,16 @@ extern const struct conform_chapter chapter_v6ib_map, chapter_v6ib_nd, chapter_v
 void join_mgid_octets(struct run *r, unsigned int off, unsigned int n, uint8_t mask,
 		      const char *what);
 /*
- * join_of_another_pkey() - Before the right broadcast group is there: a group of another P_Key. The DUT must send nothing, which is
+ * join_of_unfit() - Before the right broadcast group is there: one that the DUT cannot use. The DUT must send nothing, which is
  * decided when it tries to join again.
+ * @why:	"the ... of the group ..."
  */
+void join_of_unfit(struct run *r, void (*spoil)(struct world_group *g), const char *why);
 void join_of_another_pkey(struct run *r);
 /* For watch(): the Q_Key is the one by which the link goes, see struct world_wire */
 void encap_qkey(struct run *r, const struct seen *s);
+/* Reserved of the encapsulation is ignored on receive */
+void encap_reserved_received(struct run *r);
 /* Packets of the whole IP MTU pass; longer ones are cut there */
 void encap_full_mtu(struct run *r);
 void encap_fragments(struct run *r);

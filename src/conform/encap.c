@@ -141,16 +141,19 @@ void encap_qkey(struct run *r, const struct seen *s)
 static void group_parameters(struct run *r, const struct seen *s)
 {
 	const struct world_group *g = broadcast(r);
+	struct sidr_group v;
 
 	if (!g || !to_broadcast(r, s))
 		return;
+	v = sidr_group_of(&g->rec);
 	check_be16(r, s, s->raw + IB_LRH_OFF_DLID, g->rec.mlid,
 		   "the DLID of a packet to the broadcast group");
-	check_be32(r, s, s->raw + 8, 6u << 28 | (uint32_t)g->rec.tclass << 20 | g->rec.flow_label,
+	if (r->w->wire->sidr)
+		v = world_sidr_group(r->w);
+	check_be32(r, s, s->raw + 8, 6u << 28 | (uint32_t)v.tclass << 20 | v.flow_label,
 		   "IPVer, TClass and FlowLabel of the GRH");
-	check(r, s->h.grh.hop_limit == g->rec.hop_limit, s,
-	      "HopLmt is %u, expected %u as in the group's record", s->h.grh.hop_limit,
-	      g->rec.hop_limit);
+	check(r, s->h.grh.hop_limit == v.hop_limit, s, "HopLmt is %u, expected %u of the group",
+	      s->h.grh.hop_limit, v.hop_limit);
 }
 
 static void group_sl(struct run *r, const struct seen *s)
@@ -183,7 +186,7 @@ static void mtu(struct run *r, const struct seen *s)
 		      "a payload of %zu octets, the group's MTU is %u", s->payload_len, r->w->mtu);
 }
 
-static void reserved_received(struct run *r)
+void encap_reserved_received(struct run *r)
 {
 	struct world_peer *p = world_peer(r->w);
 
@@ -252,7 +255,7 @@ static const struct conform_case cases[] = {
 	  "A GRH is needed for multicast packets.", "U2", NULL, mcast_grh },
 	{ "R33/dgid", "the GRH of a multicast names its group", "RFC 4391 §4, §6, §10",
 	  "An IP multicast address maps to one MGID; ARP is sent to the broadcast-GID.",
-	  "U2 R29 R31 V20", NULL, mcast_dgid },
+	  "U2 R29 R31 V20 P2 P4", NULL, mcast_dgid },
 	{ "R52", "all packets have the broadcast group's Q_Key", "RFC 4391 §9.1.2",
 	  "The Q_Key of the broadcast group MUST be used for all traffic of the link.", "U2", NULL,
 	  encap_qkey },
@@ -273,7 +276,8 @@ static const struct conform_case cases[] = {
 	{ "R34/no-grh", "packets without a GRH are received", "RFC 4391 §6",
 	  "Implementations MUST handle packets with and without GRH.", REACHED, without_grh, NULL },
 	{ "R30/received", "Reserved is ignored on receive", "RFC 4391 §6",
-	  "The Reserved field MUST be ignored on receive.", REACHED, reserved_received, NULL },
+	  "The Reserved field MUST be ignored on receive.", REACHED, encap_reserved_received,
+	  NULL },
 	{ "R35", "2044 octets are received and sent", "RFC 4391 §7",
 	  "An IP MTU of 2044 MUST be supported.", "R34/grh", encap_full_mtu, NULL },
 	{ "R37/fragment", "longer packets are cut at the IP MTU", "RFC 4391 §7",

@@ -153,10 +153,10 @@ static void directed_broadcast(struct run *r)
 static const struct conform_case cases[] = {
 	{ "R25/directed", "broadcasts of the IP subnet go to the broadcast group", "RFC 4391 §5",
 	  "The broadcast group carries net-, subnet- and all-subnets-directed broadcasts.",
-	  "R28 U2 R29 R33/dgid", directed_broadcast, NULL },
+	  "R28 U2 R29 R33/dgid P2", directed_broadcast, NULL },
 	{ "R60", "packets to an existing group go to its MLID, after a join", "RFC 4391 §10",
 	  "If the group exists, its MLID is used as the DLID; a sender must join before.",
-	  "R28 U2 R29 R33/dgid M9 M17 V4 V5 V6", existing, NULL },
+	  "R28 U2 R29 R33/dgid M9 M17 V4 V5 V6 P2", existing, NULL },
 	{ "R62", "a sender joins as SendOnlyNonMember", "RFC 4391 §10",
 	  "else if the group exists: do SendOnlyNonMember join.", "R60", send_only_non_member,
 	  NULL },

@@ -37,20 +37,22 @@ static void created_alike(struct run *r, const struct seen *s)
 	ib_gid bcast = sa_mgid_broadcast(r->w);
 	const struct world_group *g = world_group(r->w, &bcast);
 	struct ib_mcmember_rec m;
+	unsigned int hop_limit;
 	struct sa_mad q;
 
 	/* A Set that names a Q_Key can create the group; one that does not only joins */
 	if (!g || !decode(s, &q, &m) || ib_gid_equal(&m.mgid, &bcast) || !NAMES(MCM_COMP_QKEY))
 		return;
+	hop_limit = r->w->wire->sidr ? WORLD_SIDR_HOP_LIMIT : g->rec.hop_limit;
 	check(r, NAMES(MCM_COMP_PKEY) && m.pkey == g->rec.pkey, s,
 	      "P_Key 0x%04x, the broadcast group has 0x%04x", m.pkey, g->rec.pkey);
 	check(r, m.qkey == g->rec.qkey || m.qkey == r->w->old_qkey, s,
 	      "Q_Key 0x%08x, the broadcast group has 0x%08x", m.qkey, g->rec.qkey);
 	check(r, NAMES(MCM_COMP_SL) && m.sl == g->rec.sl, s, "SL %u, the broadcast group has %u",
 	      m.sl, g->rec.sl);
-	check(r, NAMES(MCM_COMP_HOP_LIMIT) && m.hop_limit == g->rec.hop_limit, s,
+	check(r, NAMES(MCM_COMP_HOP_LIMIT) && m.hop_limit == hop_limit, s,
 	      "HopLimit %u (component mask 0x%llx), the broadcast group has %u", m.hop_limit,
-	      (unsigned long long)q.sa.comp_mask, g->rec.hop_limit);
+	      (unsigned long long)q.sa.comp_mask, hop_limit);
 	check(r, NAMES(MCM_COMP_MTU) && m.mtu_code == g->rec.mtu_code, s,
 	      "MTU code %u (component mask 0x%llx), the broadcast group has %u", m.mtu_code,
 	      (unsigned long long)q.sa.comp_mask, g->rec.mtu_code);

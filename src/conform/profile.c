@@ -148,6 +148,58 @@ static const struct conform_reason v6ib00_unseen[] = {
 	{ NULL, NULL },
 };
 
+/* --- draft-pelissier-ipoib-encaparp-00 */
+
+static const struct conform_chapter *const encaparp00_chapters[] = {
+	&chapter_bringup,
+	&chapter_sidr,
+	&chapter_join,
+	&chapter_sidr_group,
+	&chapter_link,
+	&chapter_ibarp,
+	&chapter_encap,
+	&chapter_nd,
+	&chapter_encaparp,
+	&chapter_path,
+	&chapter_keys,
+	&chapter_mgid,
+	&chapter_mcast,
+	&chapter_mcast_later,
+	&chapter_sidr_server,
+	&chapter_rereg,
+	NULL,
+};
+
+static const struct conform_reason not_encaparp00[] = {
+	{ "R5", "SIDR gives the group: P18" },
+	{ "R6", "SIDR gives the group: P18" },
+	{ "R7", "SIDR gives the group: P18" },
+	{ "R9", "SIDR gives the group: P18" },
+	{ "R13", "SIDR gives the group: P18" },
+	{ "R15", "SIDR gives the group: P18" },
+	{ "R20", "SIDR gives the group: P18" },
+	{ "R29", "the draft has another header: P2" },
+	{ "R30", "the draft has another header: P3" },
+	{ "R31", "the draft has other ethertypes: P4" },
+	{ "R35", "the draft has another default MTU: P8" },
+	{ "R37/fragment", "the draft has another default MTU: P8" },
+	{ "R40", "the draft complements the u bit always: P12" },
+	{ "R46", "the draft has other link-layer addresses: P14, P26" },
+	{ "R47", "the draft has other link-layer addresses: P14" },
+	{ "R52", "unicasts have the peer's Q_Key: P15" },
+	{ "R57", "the draft has another option: P14" },
+	{ "R58", "the draft has another option: P14" },
+	{ NULL, NULL },
+};
+
+static const struct conform_reason encaparp00_unseen[] = {
+	{ "P6", "seen by every case: a field in the wrong order is a wrong field" },
+	{ "P11", "it is about the DHCP client of the host" },
+	{ "P17", "a cache is not on the wire; MAY only" },
+	{ "P21", "documented: it is about lengths of headers, which are IBA's" },
+	{ NULL, NULL },
+};
+
 static const struct conform_profile profiles[] = {
 	{ .name = "rfc4391", .wire = &world_wire_rfc4391, .chapters = rfc4391_chapters },
 	{ .name = "linux",
@@ -167,6 +219,12 @@ static const struct conform_profile profiles[] = {
 	  .exempt = not_v6ib00,
 	  .unseen = v6ib00_unseen,
 	  .prepare = v6ib_prepare },
+	{ .name = "encaparp00",
+	  .wire = &world_wire_encaparp00,
+	  .chapters = encaparp00_chapters,
+	  .exempt = not_encaparp00,
+	  .unseen = encaparp00_unseen,
+	  .prepare = encaparp_prepare },
 };
 
 const struct conform_profile *conform_profile_at(unsigned int i)

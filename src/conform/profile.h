@@ -33,5 +33,7 @@ extern const struct conform_reason conform_unseen[];
 void v4mc_prepare(struct world *w);
 /* v6ib00: the group of reports of MLD exists */
 void v6ib_prepare(struct world *w);
+/* encaparp00: the group has an MLID, and the server of SIDR is silent for a while */
+void encaparp_prepare(struct world *w);
 
 #endif

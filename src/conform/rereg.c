@@ -6,25 +6,12 @@
 
 /* What changes while the link is up: ClientReregister, other parameters of the group, another LID. */
 
-static void set_reregister(struct smp_port_info *pi, unsigned int arg)
-{
-	pi->client_reregister = true;
-}
-
-/* The SA forgets what the DUT has registered, and asks for it */
 static const struct seen *reregister(struct run *r)
 {
 	const struct seen *s = NULL;
 
-	for (unsigned int i = 0; i < WORLD_GROUPS; i++) {
-		struct world_group *g = &r->w->group[i];
-
-		g->dut_state = 0;
-		g->exists = g->exists && g->admin;
-	}
-	r->w->nsubs = 0;
 	mark(r);
-	if (world_sm_port(r->w, set_reregister, 0, &s) < 0)
+	if (world_sm_reregister(r->w, &s) < 0)
 		missing(r, "no answer to Set(PortInfo) with ClientReregister");
 	return s;
 }

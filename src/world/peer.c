@@ -136,6 +136,19 @@ void peer_broadcast(struct world *w, const struct world_peer *p, uint16_t type, 
 	to_group(w, p, &bcast, buf, w->wire->hdr_len + len);
 }
 
+void peer_broadcast_as(struct world *w, const struct world_peer *p, uint16_t type, const void *data,
+		       size_t len)
+{
+	uint8_t buf[4 + 256] = { 0 };
+	ib_gid bcast = sa_mgid_broadcast(w);
+
+	if (len > sizeof(buf) - 4 || w->wire->hdr_len != 4)
+		return;
+	be16_put(buf + 2, type);
+	memcpy(buf + 4, data, len);
+	to_group(w, p, &bcast, buf, len + 4);
+}
+
 void peer_arp_message(uint8_t *buf, const struct world *w, const struct world_peer *p)
 {
 	struct world_lladdr a = peer_lladdr(w, p);

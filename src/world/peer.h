@@ -24,6 +24,9 @@ void peer_arp_request(struct world *w, const struct world_peer *p);
 /* The same for another form: the caller fills in an ARP message of @len octets */
 void peer_broadcast(struct world *w, const struct world_peer *p, uint16_t type, const void *data,
 		    size_t len);
+/* The same with this very ethertype behind two reserved octets, as draft-pelissier-ipoib-encaparp-00 has it */
+void peer_broadcast_as(struct world *w, const struct world_peer *p, uint16_t type, const void *data,
+		       size_t len);
 /* Ask for @target by Neighbour Solicitation, to its solicited-node group */
 void peer_solicit(struct world *w, const struct world_peer *p, const uint8_t target[16]);
 /* An echo request whose IP packet has @ip_len octets; cut into fragments of at most w->ip_mtu. By IPv4 where the link carries it */

@@ -253,6 +253,7 @@ static void mcmember(struct world *w, const struct seen *s, const struct sa_mad 
 
 static void path(struct world *w, const struct seen *s, const struct sa_mad *q)
 {
+	const ib_gid sm = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, WORLD_SWITCH_GUID);
 	uint8_t data[PATH_REC_LEN];
 	struct world_peer *p;
 	struct ib_path_rec r;
@@ -262,21 +263,21 @@ static void path(struct world *w, const struct seen *s, const struct sa_mad *q)
 	p = world_peer_by_gid(w, &r.dgid);
 	if (p && p->path_silent)
 		return;
-	if (!p) {
+	if (!p && !ib_gid_equal(&r.dgid, &sm)) {
 		answer(w, s, q, q->mad.method == MAD_METHOD_GET ? SA_STATUS_NO_RECORDS : 0, NULL,
 		       0);
 		return;
 	}
 	r = (struct ib_path_rec){
-		.dgid = p->gid,
+		.dgid = r.dgid,
 		.sgid = w->dut.gid,
-		.dlid = p->path_lid,
+		.dlid = p ? p->path_lid : WORLD_SM_LID,
 		.slid = w->dut.lid,
 		.reversible = true,
 		.pkey = WORLD_PKEY,
 		.sl = WORLD_PATH_SL,
 		.mtu_sel = SA_SEL_EXACT,
-		.mtu_code = p->path_mtu,
+		.mtu_code = p ? p->path_mtu : w->wire->mtu,
 		.rate_sel = SA_SEL_EXACT,
 		.rate_code = WORLD_RATE,
 		.life_sel = SA_SEL_EXACT,
@@ -390,6 +391,38 @@ void world_sa_fini(struct world *w)
 		timer_cancel(&w->timers, &w->report[i].timer);
 }
 
+/* --- ServiceRecord: who gives out the group of the link (SIDR) */
+
+static void service(struct world *w, const struct seen *s, const struct sa_mad *q)
+{
+	uint8_t data[SERVICE_REC_LEN];
+	struct ib_service_rec r;
+
+	if (ib_service_rec_decode(&r, q->data, q->data_len)) {
+		answer(w, s, q, MAD_STATUS_BAD_ATTR, NULL, 0);
+		return;
+	}
+	if (q->mad.method == MAD_METHOD_SET || q->mad.method == MAD_METHOD_DELETE) {
+		w->sidr.registered = q->mad.method == MAD_METHOD_SET;
+		w->sidr.service = r;
+	} else if (w->wire->sidr) {
+		/* Whatever the ServiceID is that the DUT asks for */
+		r = (struct ib_service_rec){
+			.id = r.id,
+			.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, WORLD_SWITCH_GUID),
+			.pkey = WORLD_PKEY,
+			.lease = 0xffffffff,
+			.name = SIDR_SERVICE_NAME,
+		};
+	} else {
+		answer(w, s, q, q->mad.method == MAD_METHOD_GET ? SA_STATUS_NO_RECORDS : 0, NULL,
+		       0);
+		return;
+	}
+	ib_service_rec_encode(data, &r);
+	answer(w, s, q, 0, data, sizeof(data));
+}
+
 /* --- requests */
 
 static void class_port_info(struct world *w, const struct seen *s, const struct sa_mad *q)
@@ -432,7 +465,7 @@ void world_sa_rx(struct world *w, const struct seen *s)
 		mcmember(w, s, &q);
 		break;
 	case SA_ATTR_SERVICE_RECORD:
-		answer(w, s, &q, SA_STATUS_NO_RECORDS, NULL, 0);
+		service(w, s, &q);
 		break;
 	default:
 		answer(w, s, &q, MAD_STATUS_BAD_ATTR, NULL, 0);

@@ -114,3 +114,19 @@ int world_sm_port(struct world *w, void (*change)(struct smp_port_info *pi, unsi
 		smp_port_info_decode(&w->dut.port, sm_attr_data(*ret), SMP_DATA_LEN);
 	return status;
 }
+
+static void set_reregister(struct smp_port_info *pi, unsigned int arg)
+{
+	pi->client_reregister = true;
+}
+
+int world_sm_reregister(struct world *w, const struct seen **ret)
+{
+	for (unsigned int i = 0; i < WORLD_GROUPS; i++) {
+		w->group[i].dut_state = 0;
+		w->group[i].exists = w->group[i].exists && w->group[i].admin;
+	}
+	w->nsubs = 0;
+	w->sidr.registered = false;
+	return world_sm_port(w, set_reregister, 0, ret);
+}

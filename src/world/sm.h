@@ -31,6 +31,9 @@ int world_sm_ask(struct world *w, const struct sm_request *q, const struct seen 
 int world_sm_port(struct world *w, void (*change)(struct smp_port_info *pi, unsigned int arg),
 		  unsigned int arg, const struct seen **ret);
 
+/* world_sm_reregister() - The SA forgets what the DUT has registered, and asks for it. Return as world_sm_ask() */
+int world_sm_reregister(struct world *w, const struct seen **ret);
+
 /* The octets of an SMP's attribute in its packet */
 static inline const uint8_t *sm_attr_data(const struct seen *s)
 {

@@ -198,3 +198,85 @@ const struct world_wire world_wire_v6ib00 = {
 	.mgid_broadcast = v6ib00_broadcast,
 	.mgid_ip6 = v6ib00_ip6,
 };
+
+/* --- draft-pelissier-ipoib-encaparp-00 */
+
+/* Sections 3 and 6.4: IBARP has the ethertype of IPv4. */
+static void reserved_type(uint8_t *p, uint16_t type, uint16_t reserved)
+{
+	be16_put(p, reserved);
+	be16_put(p + 2, type == TYPE_ARP ? TYPE_IP4 : type);
+}
+
+/* IBARP is told from IPv4 by its first octets: hardware type 32, not version 4 */
+static int type_second(const uint8_t *p, size_t len)
+{
+	if (len < 4)
+		return -1;
+	if (be16_at(p + 2) == TYPE_IP4 && len >= 12 && p[4] >> 4 != 4 && be16_at(p + 4) == 32)
+		return TYPE_ARP;
+	return be16_at(p + 2);
+}
+
+/* Sections 5 and 6.3: EUI-64, QPN, Q_Key, and the GID, whose first word the draft draws twice */
+static void put_36_octets(uint8_t *p, const struct world_lladdr *a)
+{
+	memcpy(p, a->gid.raw + 8, 8);
+	be32_put(p + 8, a->qpn);
+	p[8] = a->flags;
+	be32_put(p + 12, a->qkey);
+	memcpy(p + 16, a->gid.raw, 4);
+	memcpy(p + 20, a->gid.raw, 16);
+}
+
+static void ibarp_request(uint8_t *p, const struct world_lladdr *from, const uint8_t spa[4],
+			  const uint8_t tpa[4])
+{
+	static const uint8_t head[8] = { 0, 32, 8, 0, 32, 4, 0, 1 };
+
+	memset(p, 0, IBARP_OCTETS);
+	memcpy(p, head, sizeof(head));
+	put_36_octets(p + IBARP_SENDER, from);
+	memcpy(p + IBARP_SPA, spa, 4);
+	memcpy(p + IBARP_TPA, tpa, 4);
+}
+
+static void ibarp_reply(uint8_t *p, const uint8_t *req, const struct world_lladdr *from,
+			const uint8_t spa[4])
+{
+	memcpy(p, req, IBARP_OCTETS);
+	p[7] = 2;
+	put_36_octets(p + IBARP_TARGET, from);
+}
+
+static const struct wire_arp ibarp = { IBARP_OCTETS, IBARP_TPA, ibarp_request, ibarp_reply };
+
+static void opt_36_octets(uint8_t *p, uint8_t type, const struct world_lladdr *a)
+{
+	p[0] = type;
+	p[1] = 5;
+	p[2] = p[3] = 0;
+	put_36_octets(p + 4, a);
+}
+
+/* Section 3.2 */
+static unsigned int at_most_2048(unsigned int mtu)
+{
+	return mtu > 2048 ? 2048 : mtu - 4;
+}
+
+const struct world_wire world_wire_encaparp00 = {
+	.hdr_len = 4,
+	.put_hdr = reserved_type,
+	.type = type_second,
+	.arp = &ibarp,
+	.opt_len = 40,
+	.put_opt = opt_36_octets,
+	.mtu = IB_MTU_4096,
+	.ip_mtu = at_most_2048,
+	.peer_qkey = true,
+	.sidr = true,
+	.mgid_broadcast = rfc4391_broadcast,
+	.mgid_ip4 = rfc4391_ip4,
+	.mgid_ip6 = rfc4391_ip6,
+};

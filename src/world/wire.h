@@ -53,6 +53,7 @@ struct world_wire {
 	uint8_t mtu; /* code of the group's MTU */
 	unsigned int (*ip_mtu)(unsigned int mtu); /* of a group with an MTU of so many octets */
 	bool peer_qkey; /* unicasts have the Q_Key that the peer's link-layer address names; else that of the link's group */
+	bool sidr; /* the link's group is asked by SIDR; else its MGID comes from the map */
 	bool group_sl; /* unicasts have the SL of the link's group; else that of the PathRecord */
 	/* The link's own group, and the groups of IP multicast addresses */
 	ib_gid (*mgid_broadcast)(const struct world_map *map);
@@ -67,6 +68,21 @@ extern const struct world_wire world_wire_rfc4391;
 extern const struct world_wire world_wire_v4mc01;
 /* draft-kashyap-ipoib-ipv6-over-ib-00: IPv6 without a header */
 extern const struct world_wire world_wire_v6ib00;
+
+/* draft-pelissier-ipoib-encaparp-00: IBARP, and the group by SIDR */
+extern const struct world_wire world_wire_encaparp00;
+
+/* IBARP: octets behind the encapsulation, and offsets in them */
+#define IBARP_OCTETS 88
+#define IBARP_SENDER 8
+#define IBARP_SPA 44
+#define IBARP_TARGET 48
+#define IBARP_TPA 84
+/* Octets of the link-layer address in it, and offsets in that */
+#define IBARP_ADDR 36
+#define IBARP_QPN 8
+#define IBARP_QKEY 12
+#define IBARP_GID 20
 
 /* ARP of RFC 4391 */
 #define ARP_LEN 56

@@ -5,6 +5,7 @@
 
 #include "world/peer.h"
 #include "world/sa.h"
+#include "world/sidr.h"
 #include "world/sm.h"
 #include "wire/crc.h"
 
@@ -98,6 +99,7 @@ static void received(struct world *w, const uint8_t *raw, size_t len)
 		break;
 	case SEEN_GMP:
 		world_sa_rx(w, s);
+		world_sidr_rx(w, s);
 		break;
 	case SEEN_DATA:
 		world_peer_rx(w, s);

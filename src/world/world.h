@@ -18,6 +18,7 @@
 #include "world/log.h"
 #include "world/wire.h"
 #include "udp/link.h"
+#include "wire/cm_sidr.h"
 #include "wire/records.h"
 #include "wire/smp.h"
 
@@ -40,6 +41,10 @@
 #define WORLD_TCLASS 0x24
 #define WORLD_FLOW 0x5a5a1
 #define WORLD_SCOPE_LINK 2
+/* Values that SIDR gives, which count where they differ from those of the SA */
+#define WORLD_SIDR_TCLASS 0x42
+#define WORLD_SIDR_FLOW 0x2b2b2
+#define WORLD_SIDR_HOP_LIMIT 3
 #define WORLD_SCOPE_GLOBAL 14
 
 #define WORLD_GROUPS 160 /* those of peers, and of the DUT */
@@ -88,6 +93,15 @@ struct world_report {
 	struct timer timer;
 	unsigned int left; /* times that it may still be sent */
 	uint8_t mad[MAD_LEN];
+};
+
+/* The server of SIDR, and what the DUT has registered as one */
+struct world_sidr {
+	bool silent; /* it does not answer */
+	uint8_t status; /* of its answers */
+	uint8_t ver; /* of their private data; 0: 1 */
+	bool registered;
+	struct ib_service_rec service;
 };
 
 /* What the SMA said, and what the SM set */
@@ -145,6 +159,8 @@ struct world {
 	unsigned int nsubs;
 	struct world_report report[WORLD_REPORTS];
 
+	struct world_sidr sidr;
+
 	struct world_peer peer[WORLD_PEERS];
 	unsigned int npeers;
 	uint16_t ip_id;
@@ -158,6 +174,8 @@ void world_send(struct world *w, const struct ib_ud_hdr *h, const void *payload,
 /* world_send_raw() - Send these octets */
 void world_send_raw(struct world *w, const uint8_t *raw, size_t len);
 
+/* world_sidr_group() - What SIDR says about the link's group */
+struct sidr_group world_sidr_group(const struct world *w);
 /* world_turn() - Wait for one datagram or timer, at most until @deadline, and act on it. False: @deadline has come, or the user interrupted */
 bool world_turn(struct world *w, ns_t deadline);
 /* world_pass() - Let @time pass */

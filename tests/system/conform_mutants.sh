@@ -90,5 +90,22 @@ mutants v6ib00 <<-'LIST'
 	v6-short V10/received
 	v6-needs-no-flags V13
 LIST
+mutants encaparp00 <<-'LIST'
+	none
+	ea-exchanged P2
+	ea-reserved P3
+	ea-ethertype P4
+	ea-ibarp-type P22
+	ea-hlen P23
+	ea-target P27
+	ea-sender P26
+	ea-reply-qkey P25
+	ea-peer-qkey P15/peer
+	ea-option P14/na
+	ea-sidr P18/request
+	ea-tclass R24
+	ea-needs-copy P20/received
+	small-mtu P8
+LIST
 judge_mutants
 finish

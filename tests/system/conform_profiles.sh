@@ -9,6 +9,15 @@ need python3 jq
 
 check "v4mc01" passes 1 v4mc01
 check "v6ib00" passes 4 v6ib00
+check "encaparp00" passes 5 encaparp00
+server() {
+	dut_conf 6 '' encaparp00
+	echo 'sidr-server = yes' >>"$work/dut.6.conf"
+	dut_start 6
+	suite 6 --profile encaparp00 --clause P18 --clause P19 --strict || { tail -40 "$work/out.6"; return 1; }
+	equal "" "$(results 6 '.result == "NA" and (.case | test("^P"))')"
+}
+check "P18 P19: and one that is a server of SIDR" server
 number() {
 	dut_conf 2 '' v4mc01
 	echo 'subnet-number = 77' >>"$work/dut.2.conf"

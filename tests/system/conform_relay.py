@@ -173,6 +173,28 @@ def with_header(p, _):
     return [p.sealed()]
 
 
+def ibarp(operation):
+    """IBARP behind the header of encaparp00."""
+    return lambda p: p.ok and p.qp > 1 and p.data[p.payload + 2:p.payload + 6] == b"\x08\0\0\x20" and \
+        p.data[p.payload + 11] == operation
+
+
+def any_ibarp(p):
+    return ibarp(1)(p) or ibarp(2)(p)
+
+
+def ea_ip6(p):
+    return p.ok and p.qp > 1 and p.data[p.payload + 2:p.payload + 4] == b"\x86\xdd"
+
+
+def has_qkey(*octets):
+    return lambda p: p.ok and p.qp > 1 and p.data[p.bth + 12:p.bth + 16] == bytes(octets)
+
+
+def group_qkey(p):
+    p.set(p.bth + 12, b"\x80\xc0\xf0\xa1")
+
+
 def to_group(*octets):
     return lambda p: p.is_data(0x0800) and p.data[p.payload + 20:p.payload + 24] == bytes(octets)
 
@@ -240,6 +262,19 @@ MUTANTS = {
                     lambda p: p.set(p.bth + 12, b"\x80\xc0\xf0\xa1")),
     "v6-sl": edit(unicast6, lambda p: p.set(1, bytes([p.data[1] & 15 | 0x10]))),
     "v6-header": with_header,
+    "ea-exchanged": edit(lambda p: p.is_data(), lambda p: p.put(0, bytes(p.data[p.payload + 2:p.payload + 4]) + bytes(2))),
+    "ea-reserved": edit(lambda p: p.is_data(), lambda p: p.put(0, b"\0\1")),
+    "ea-ethertype": edit(ea_ip6, lambda p: p.put(2, b"\x86\xde")),
+    "ea-ibarp-type": edit(any_ibarp, lambda p: p.put(2, b"\x08\6")),
+    "ea-hlen": edit(any_ibarp, lambda p: p.put(8, b"\x24")),
+    "ea-target": edit(ibarp(2), lambda p: p.put(61, b"\x77")),
+    "ea-sender": edit(ibarp(1), lambda p: p.put(12, b"\x77")),
+    "ea-reply-qkey": edit(has_qkey(0x15, 0, 0xC0, 0xF0), group_qkey),
+    "ea-peer-qkey": edit(has_qkey(0x16, 0, 0xC0, 0xF0), group_qkey),
+    "ea-option": edit(lambda p: ea_ip6(p) and p.data[p.payload + 44] == 136 and p.data[p.payload + 69] == 5,
+                      lambda p: p.put(69, b"\3")),
+    "ea-sidr": edit(lambda p: p.is_mad(7, 3, 0x17), lambda p: p.put(39, b"\x77")),
+    "ea-tclass": edit(Packet.is_to_broadcast, lambda p: p.set(8, b"\x60")),
     # nothing visible is broken
     "none": edit(always, lambda p: None),
     "psn": edit(lambda p: p.qp > 1, lambda p: p.set(p.bth + 9, b"\x12\x34\x56")),
@@ -274,6 +309,7 @@ MUTANTS_IN = {
     "any-hardware": edit(lambda p: arp(p), lambda p: p.put(4, b"\0\x20")),
     "v6-short": drop(lambda p: option(136)(p) and p.data[p.payload + 65] == 5),
     "v6-needs-no-flags": drop(lambda p: option(136)(p) and p.data[p.payload + 68] != 0),
+    "ea-needs-copy": drop(lambda p: ibarp(1)(p) and len(p.data) == p.payload + 84 + 6),
     "keeps-pkey": edit(lambda p: p.is_mad(0x81, 2, 0x16), lambda p: p.put(64, b"\xff\xff")),
     "any-mkey": edit(lambda p: p.qp == 0 and p.is_mad(0x81, 2, 0x15) and p.data[p.payload + 31] == 1,
                      lambda p: p.put(31, b"\0")),

@@ -108,13 +108,30 @@ static void test_a_flood_ends_and_the_log_keeps_its_bound(void **state)
 	assert_true(rep.overwritten > 0);
 }
 
+static void test_a_flood_ends_with_every_profile(void **state)
+{
+	static const char *const profiles[] = { "v4mc01", "v6ib00", "encaparp00" };
+
+	for (unsigned int i = 0; i < 3; i++) {
+		memset(&d, 0, sizeof(d));
+		d.flaw = FLAW_FLOOD;
+		d.profile = profiles[i];
+		assert_int_equal(dut_run(&d, &rep, NULL, true), 0);
+		is("U1", CONFORM_PASS);
+		conform_report_fini(&rep);
+	}
+}
+
 static void test_garbled_packets_end_with_results(void **state)
 {
 	unsigned int failed = 0;
 
+	static const char *const profiles[] = { "rfc4391", "v4mc01", "v6ib00", "encaparp00" };
+
 	for (uint64_t seed = 1; seed <= 150; seed++) {
 		memset(&d, 0, sizeof(d));
 		d.flaw = FLAW_GARBLED;
+		d.profile = profiles[seed % 4];
 		prng_seed(&d.rng, seed);
 		assert_int_equal(dut_run(&d, &rep, NULL, true), 0);
 		failed += conform_count(&rep, CONFORM_FAIL) > 0;
@@ -302,6 +319,7 @@ int main(void)
 			test_R30_the_expected_packet_differs_in_the_field_and_has_right_crcs,
 			clean),
 		cmocka_unit_test_teardown(test_a_flood_ends_and_the_log_keeps_its_bound, clean),
+		cmocka_unit_test_teardown(test_a_flood_ends_with_every_profile, clean),
 		cmocka_unit_test_teardown(test_garbled_packets_end_with_results, clean),
 		cmocka_unit_test_teardown(test_a_dut_that_dies_ends_with_results, clean),
 		cmocka_unit_test_teardown(test_an_interrupt_keeps_the_results_so_far, clean),
