@@ -279,7 +279,7 @@ const struct conform_chapter chapter_join = { "join", cases, sizeof(cases) / siz
 static const struct conform_case link_cases[] = {
 	{ "R28", "a refused join is tried again", "RFC 4391 §5",
 	  "The group may be created by the administrator, later than the first interface starts.",
-	  "R23 R49 R5 R6 R7 R9 R13 R15 R20 M7 M8 M10 M13/pkey V24 V5 V6 V17/other "
+	  "R23 R49 R5 R6 R7 R9 R13 R15 R20 M3 M7 M8 M10 M13/pkey V24 V5 V6 V17/other "
 	  "P18/join P18/pkey P7/group",
 	  after_refusal, NULL },
 	{ "R22", "without a broadcast group nothing is sent", "RFC 4391 §5",

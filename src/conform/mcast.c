@@ -113,14 +113,15 @@ static void moves(struct run *r)
 	if (!g)
 		return;
 	world_group_tell(r->w, &group.mgid, MAD_TRAP_MC_CREATED);
-	while (r->w->now < deadline && r->w->up && !r->w->interrupted) {
+	for (bool last = false; r->w->up && !r->w->interrupted; world_pass(r->w, NS_SEC(3))) {
 		mark(r);
 		if (!hook(r, "send %s", group.text))
 			return;
 		s = sent(r, &group, HOOK_TIME);
-		if (s && s->h.lrh.dlid == g->rec.mlid)
+		if (last || (s && s->h.lrh.dlid == g->rec.mlid))
 			break;
-		world_pass(r->w, NS_SEC(3));
+		last = r->w->now >=
+		       deadline; /* so that one packet is sent after the longest back-off */
 	}
 	if (!s)
 		missing(r,

@@ -180,7 +180,7 @@ static const struct conform_case cases[] = {
 	  "The implementation must know the following information.",
 	  "R50/query R45 R50/lid V14/peer", NULL, NULL },
 	{ "V6/collision", "groups that share an MGID share a membership", DRAFT "4.1",
-	  "FFxy::<112 bits> is mapped to FF1y:3333::<96 bits>.", "V4 R67", collision, NULL },
+	  "FFxy::<112 bits> is mapped to FF1y:3333::<96 bits>.", "V4 V20 R67", collision, NULL },
 	{ "V9", "an advertised prefix is completed by the EUI-64", DRAFT "4.3",
 	  "The IPv6 prefix is prepended to the interface identifier derived from the EUI-64.", "V8",
 	  advertised_prefix, NULL },

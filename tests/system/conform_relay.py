@@ -131,8 +131,8 @@ def creates(p):
 
 
 def leaves_too(p, _):
-    """Beside each leave another one, of the broadcast group."""
-    if not p.is_mad(3, 0x15, 0x38):
+    """Beside each leave of a FullMember another one, of the broadcast group."""
+    if not p.is_mad(3, 0x15, 0x38) or p.data[p.payload + 104] & 15 != 1:
         return [bytes(p.data)]
     first = bytes(p.data)
     p.put(56, BROADCASTS[1])
@@ -244,7 +244,8 @@ MUTANTS = {
                     lambda p: p.put(68, bytes([p.data[p.payload + 68] & 15]))),
     "fallback-mgid": edit(lambda p: to_group(239, 7, 0, 4)(p) and p.data[44:48] == bytes([239, 7, 0, 4]),
                           lambda p: p.set(44, b"\xff" * 4)),
-    "creates-at-once": edit(lambda p: p.joins_group(1), creates),
+    "creates-at-once": edit(lambda p: p.joins_group(1) and p.data[p.payload + 68:p.payload + 72] == bytes([239, 129, 2, 4]),
+                            creates),
     "sender-creates": edit(lambda p: p.joins_group(4) and p.data[p.payload + 68:p.payload + 72] == bytes([239, 7, 0, 6]),
                            sender_creates),
     "other-lender": edit(to_group(239, 7, 0, 4), lambda p: p.set(2, b"\xc0\2")),
