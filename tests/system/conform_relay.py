@@ -130,6 +130,15 @@ def creates(p):
     p.put(100, b"\x25\xa5\xa1\0")
 
 
+def creates_at_once(p, state):
+    """The first join of 239.129.2.4, which is that of the case."""
+    if p.ok and not state and p.joins_group(1) and p.data[p.payload + 68:p.payload + 72] == bytes([239, 129, 2, 4]):
+        state.append(True)
+        creates(p)
+        return [p.sealed()]
+    return [bytes(p.data)]
+
+
 def leaves_too(p, _):
     """Beside each leave of a FullMember another one, of the broadcast group."""
     if not p.is_mad(3, 0x15, 0x38) or p.data[p.payload + 104] & 15 != 1:
@@ -244,8 +253,7 @@ MUTANTS = {
                     lambda p: p.put(68, bytes([p.data[p.payload + 68] & 15]))),
     "fallback-mgid": edit(lambda p: to_group(239, 7, 0, 4)(p) and p.data[44:48] == bytes([239, 7, 0, 4]),
                           lambda p: p.set(44, b"\xff" * 4)),
-    "creates-at-once": edit(lambda p: p.joins_group(1) and p.data[p.payload + 68:p.payload + 72] == bytes([239, 129, 2, 4]),
-                            creates),
+    "creates-at-once": creates_at_once,
     "sender-creates": edit(lambda p: p.joins_group(4) and p.data[p.payload + 68:p.payload + 72] == bytes([239, 7, 0, 6]),
                            sender_creates),
     "other-lender": edit(to_group(239, 7, 0, 4), lambda p: p.set(2, b"\xc0\2")),
