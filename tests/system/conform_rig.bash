@@ -3,6 +3,8 @@
 #
 # What conform.sh, conform_duts.sh and conform_mutants.sh share: DUTs, runs of the suite, and the relay between them (conform_relay.py)
 
+# dut_netdev is the kind of the DUT's network device (tap), dut_seconds how long a run of the suite may take (120).
+#
 # dut N [PEER [PROFILE]]: start a DUT with its end at port 6000+N, whose other end is port PEER, or 5000+N if that is empty
 dut() {
 	dut_conf "$@"
@@ -12,7 +14,7 @@ dut_conf() {
 	{
 		printf '[interface ib0@dut]\nport = udp:127.0.0.1:%s,guid=0x0002c90300000031,listen=127.0.0.1:%s\n' \
 			"${2:-$((5000 + $1))}" $((6000 + $1))
-		echo "profile = ${3:-rfc4391}"
+		printf 'profile = %s\nnetdev = %s\n' "${3:-rfc4391}" "${dut_netdev:-tap}"
 		[ "${3:-}" = v6ib00 ] || echo 'address = 10.9.0.1/24'
 		echo 'address = fd09::1/64'
 	} >"$work/dut.$1.conf"
@@ -56,7 +58,7 @@ passes() {
 	suite "$1" --profile "$2" --hook "$hook" --strict || { tail -40 "$work/out.$1"; return 1; }
 	end "${dut_pid[$1]}"
 	tail -1 "$work/out.$1"
-	equal "" "$(results "$1" '.result != "PASS" and .result != "NA"')" && jq -e '.seconds < 120' "$work/report.$1" &&
+	equal "" "$(results "$1" '.result != "PASS" and .result != "NA"')" && jq -e --argjson most "${dut_seconds:-120}" '.seconds < $most' "$work/report.$1" &&
 		jq -e '.conform | all(.checks > 0 or .result == "NA")' "$work/report.$1"
 }
 

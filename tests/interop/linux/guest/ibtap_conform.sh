@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Runs in a VM: `uipoib conform` with a uipoib host whose interface is a device of type 32. Prints TAP.
+#
+#	ibtap_conform.sh IBTAP.KO PROFILE...
+[ -e /dev/ibtap ] || insmod "$1" || exit 1
+shift
+. "$(dirname "$0")/../../../system/lib.sh"
+. tests/system/conform_rig.bash
+dut_netdev=ibtap dut_seconds=600 # on an emulated processor
+n=1
+for profile; do
+	check "$profile: what applies passes" passes $n "$profile"
+	tail -1 "$work/out.$n" | sed 's/^/# /'
+	n=$((n + 1))
+done
+end_all
+finish
