@@ -159,7 +159,10 @@ free_udp_ports() {
 	s = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(int(sys.argv[1]))]
 	for x in s:
 	    x.bind(("127.0.0.1", 0))
-	print(*[x.getsockname()[1] for x in s])
+	ports = [x.getsockname()[1] for x in s]
+	for x in s:
+	    x.close()  # before the reader of the line goes on, which may be before this program has ended
+	print(*ports)
 	E
 }
 
