@@ -18,9 +18,7 @@ check "without a hook the cases that need one are INCONCLUSIVE, and the status i
 end "${dut_pid[0]}"
 
 linux() {
-	dut_conf 5
-	sed -i 's/^address = 10/profile = linux\n&/' "$work/dut.5.conf"
-	dut_start 5
+	dut 5 '' linux
 	suite 5 --profile linux --hook "$hook" --strict || { tail -40 "$work/out.5"; return 1; }
 	equal "" "$(results 5 '.result != "PASS" and .result != "NA"')" && [ "$(results 5 '.result == "NA"' | wc -w)" -le 8 ]
 }
