@@ -91,6 +91,22 @@ static const struct header_ops header_ops = {
 
 /* --- transmit */
 
+/*
+ * A raw socket of a program that knows ib_ipoib, such as keepalived, begins a frame with the destination, since ib_ipoib's header has
+ * no source. A frame that does not begin with the device's own address is taken for such a one.
+ */
+static int add_source(struct sk_buff *skb, const struct net_device *dev)
+{
+	if (!memcmp(skb->data + 1, dev->dev_addr + 1, IBTAP_ALEN - 1))
+		return 0;
+	if (skb_cow_head(skb, IBTAP_ALEN))
+		return -ENOMEM;
+	memcpy(skb_push(skb, IBTAP_ALEN), dev->dev_addr, IBTAP_ALEN);
+	skb_reset_mac_header(skb);
+	skb_set_network_header(skb, IBTAP_HLEN);
+	return 0;
+}
+
 static netdev_tx_t start_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct ibtap *tap = netdev_priv(dev);
@@ -107,7 +123,7 @@ static netdev_tx_t start_xmit(struct sk_buff *skb, struct net_device *dev)
 		goto drop;
 	/* The frame may wait for long, so it must not hold pages of a sender that sends without copying. */
 	reason = IBTAP_TX_NO_MEMORY;
-	if (skb_orphan_frags_rx(skb, GFP_ATOMIC))
+	if (add_source(skb, dev) || skb_orphan_frags_rx(skb, GFP_ATOMIC))
 		goto drop;
 	skb_tx_timestamp(skb);
 	/* Nor may it hold the sender's socket, which holds the namespace, whose end would have to remove this device first. */

@@ -348,10 +348,13 @@ def packet_sockets():
         seen, a = got(dgram, 0x88B5, kind)
         assert seen == payload and a == B, (seen, a)
     drain(t)
+    data = frame(A, STRANGER, 0x88B5, payload)
     raw.send(data[12:])
     assert parse(t.read()) == parse(data)
     seen, a = got(other, 0x88B5, socket.PACKET_OUTGOING)
-    assert seen == data[12:] and a == B
+    assert seen == data[12:] and a == A
+    raw.send(data[12 + 20:])                                # as to ib_ipoib, whose header has no source
+    assert parse(t.read()) == parse(data)
     fails(errno.EINVAL, raw.send, data[12:12 + 43])         # no whole header
     for dest, want in ((STRANGER, STRANGER), (b"\xff" * 20, ibtap.broadcast(PKEY))):
         sll = struct.pack("=HHiHBB20s", socket.AF_PACKET, socket.htons(0x88B5), t.ifindex, 0, 0, 20, dest)
