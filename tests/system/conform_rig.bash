@@ -81,7 +81,7 @@ mutant() {
 	want=${want% }
 	[ -z "$want" ] || [ -s "$work/pcap.$n/${want//\//-}.pcap" ] || { ls "$work/pcap.$n"; return 1; }
 }
-mutants() { # PROFILE, lines NAME CASE: run six at a time
+mutants() { # PROFILE, lines NAME CASE: run twelve at a time, because they wait most of the time
 	local n=$next_mutant name want pids=()
 	while read -r name want; do
 		(
@@ -93,7 +93,7 @@ mutants() { # PROFILE, lines NAME CASE: run six at a time
 		pids+=($!)
 		names[$n]="$1 $name $want"
 		n=$((n + 1))
-		while [ $((n - 10 - $(find "$work" -maxdepth 1 -name 'status.*' | wc -l))) -ge 6 ]; do sleep 0.1; done
+		while [ $((n - 10 - $(find "$work" -maxdepth 1 -name 'status.*' | wc -l))) -ge 12 ]; do sleep 0.1; done
 	done
 	wait "${pids[@]}"
 	next_mutant=$n
