@@ -290,6 +290,7 @@ static int make_results(struct suite *s)
 	s->w = calloc(1, sizeof(*s->w));
 	if (!rep->v || !s->run || !s->w)
 		return -ENOMEM;
+	rep->n = 0;
 	for (const struct conform_chapter *const *c = s->profile->chapters; *c; c++)
 		for (size_t k = 0; k < (*c)->n; k++)
 			add_result(s, &(*c)->v[k]);
