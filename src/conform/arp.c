@@ -53,22 +53,10 @@ static void reply_is_for_the_asker(struct run *r)
 	      s->h.bth.dest_qp, p->qpn);
 }
 
-/* Pings the DUT from a peer of which it knows nothing. To answer it has to ask for the peer's address. */
-static const struct seen *asked_for(struct run *r, struct world_peer *p)
-{
-	struct arp_want want = { .op = 1, .tpa = p->ip4 };
-	const struct seen *s = ping_for(r, p, 84, 1, arp_is, &want);
-
-	if (!s)
-		missing(r, "no ARP request for %u.%u.%u.%u, which had sent pings", p->ip4[0],
-			p->ip4[1], p->ip4[2], p->ip4[3]);
-	return s;
-}
-
 static void request(struct run *r)
 {
 	static const uint8_t head[8] = { 0, 32, 8, 0, 20, 4, 0, 1 };
-	const struct seen *s = asked_for(r, world_peer(r->w));
+	const struct seen *s = arp_request_for(r, world_peer(r->w), "ARP");
 
 	if (!s)
 		return;
@@ -80,7 +68,7 @@ static void request(struct run *r)
 static void request_is_broadcast(struct run *r)
 {
 	struct world_peer *p = world_peer(r->w);
-	const struct seen *s = asked_for(r, p);
+	const struct seen *s = arp_request_for(r, p, "ARP");
 	struct echo_want want = echo_reply_to(r->w, p, -1);
 	ib_gid bcast = sa_mgid_broadcast(r->w);
 

@@ -96,6 +96,11 @@ const struct seen *seen_since(struct run *r, seen_match *match, const void *arg)
 /* ping_for() - Ping the DUT from a peer, at most three times, until it sends a certain packet; NULL: in vain within 9 s */
 const struct seen *ping_for(struct run *r, const struct world_peer *p, size_t ip_len, uint16_t seq,
 			    seen_match *match, const void *arg);
+/*
+ * arp_request_for() - Ping the DUT from a peer of which it knows nothing; to answer it has to ask for the peer's address
+ * @name:	name of the profile's ARP, for the message if it does not ask
+ */
+const struct seen *arp_request_for(struct run *r, const struct world_peer *p, const char *name);
 /* answer_of() - The answer to a ping of a peer, or its first fragment, waited for in the same way */
 const struct seen *answer_of(struct run *r, const struct world_peer *p, size_t ip_len);
 /*

@@ -153,21 +153,10 @@ static void reply_by_the_senders_values(struct run *r)
 	      s->h.bth.pkey);
 }
 
-static const struct seen *asked_for(struct run *r, const struct world_peer *p)
-{
-	struct arp_want want = { .op = 1, .tpa = p->ip4 };
-	const struct seen *s = ping_for(r, p, 84, 1, arp_is, &want);
-
-	if (!s)
-		missing(r, "no IBARP request for %u.%u.%u.%u, which had sent pings", p->ip4[0],
-			p->ip4[1], p->ip4[2], p->ip4[3]);
-	return s;
-}
-
 static void request_is_multicast(struct run *r)
 {
 	struct world_peer *p = world_peer(r->w);
-	const struct seen *s = asked_for(r, p);
+	const struct seen *s = arp_request_for(r, p, "IBARP");
 	struct echo_want want = echo_reply_to(r->w, p, -1);
 	ib_gid bcast = sa_mgid_broadcast(r->w);
 
@@ -184,7 +173,7 @@ static void request_is_multicast(struct run *r)
 
 static void request_has_own_values(struct run *r)
 {
-	const struct seen *s = asked_for(r, world_peer(r->w));
+	const struct seen *s = arp_request_for(r, world_peer(r->w), "IBARP");
 
 	if (!s)
 		return;

@@ -233,6 +233,17 @@ const struct seen *ping_for(struct run *r, const struct world_peer *p, size_t ip
 	return s;
 }
 
+const struct seen *arp_request_for(struct run *r, const struct world_peer *p, const char *name)
+{
+	struct arp_want want = { .op = 1, .tpa = p->ip4 };
+	const struct seen *s = ping_for(r, p, 84, 1, arp_is, &want);
+
+	if (!s)
+		missing(r, "no %s request for %u.%u.%u.%u, which had sent pings", name, p->ip4[0],
+			p->ip4[1], p->ip4[2], p->ip4[3]);
+	return s;
+}
+
 const struct seen *answer_of(struct run *r, const struct world_peer *p, size_t ip_len)
 {
 	struct echo_want want = echo_reply_to(r->w, p, 7);
