@@ -265,12 +265,12 @@ int main(int argc, char **argv)
 
 	if (argc < 4) {
 		fprintf(stderr, "usage: bench_path encode|hop|decode|line1|line17 SIZE "
-				"full|icrc|off PACKETS\n");
+				"full|icrc|lazy PACKETS\n");
 		return 2;
 	}
 	crc = !strcmp(argv[3], "full")	 ? HCA_CRC_FULL
 	      : !strcmp(argv[3], "icrc") ? HCA_CRC_ICRC
-					 : HCA_CRC_OFF;
+					 : HCA_CRC_LAZY;
 	timers_init(&timers);
 	pool = pkt_pool_create(8192, 64);
 	t = run(argv[1], size, n);

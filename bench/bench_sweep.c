@@ -133,7 +133,7 @@ static struct topo *load(const char *file)
 
 static void build(struct bench *b, const struct topo *t)
 {
-	struct fabric_cfg fc = { .timers = &b->timers, .crc = HCA_CRC_FULL };
+	struct fabric_cfg fc = { .timers = &b->timers, .crc = HCA_CRC_LAZY };
 	struct sm_cfg sc = sm_cfg_default();
 	struct mad_ep *ep = NULL;
 

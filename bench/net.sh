@@ -3,7 +3,7 @@
 #
 # TCP, UDP and round trips between two hosts, as ratios to a veth pair of the same MTU, interleaved:
 #
-#	h1 -- Hca1 == Switch1 == Hca2 -- h2	uipoib, crc = full, and crc = off
+#	h1 -- Hca1 == Switch1 == Hca2 -- h2	uipoib, crc = full, and crc = lazy
 #	h1 -- Hca1 == Switch1 == UDP == h2	two processes, a link over UDP on lo
 #	v1 ------------- veth ------------- v2	MTU 2044, offloads on
 #
@@ -37,7 +37,7 @@ conf() { # crc net
 }
 topo >"$work/lab.topo"
 conf full >"$work/full.conf"
-conf off >"$work/off.conf"
+conf lazy >"$work/lazy.conf"
 
 {
 	conf full | sed '/uib0@h2/,$d'
@@ -94,14 +94,14 @@ printf '\n== between two hosts (%s rounds of %s s, interleaved; iperf3, cubic)\n
 for r in $(seq "$rounds"); do
 	measure "ip netns exec uib-bench-v1" "ip netns exec uib-bench-v2" 10.98.0.2 >>"$work/veth"
 	one_uipoib full >>"$work/full"
-	one_uipoib off >>"$work/off"
+	one_uipoib lazy >>"$work/lazy"
 	one_udp >>"$work/udp"
 done
 
 median() { awk -v c="$2" '{print $c}' "$1" | sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN {if (b > 0) printf "%.2f", a / b; else print "-"}'; }
 printf '%-18s %12s %22s %18s\n' "" "TCP Gb/s" "UDP 64 B kpps received" "UDP round trip us"
-for w in veth full off udp; do
+for w in veth full lazy udp; do
 	case $w in
 	veth) name=$w ;;
 	udp) name="uipoib over UDP" ;;

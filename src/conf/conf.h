@@ -31,7 +31,7 @@
 /* seconds; the SM needs some seconds to notice that a lease runs out and to renew it */
 #define CONF_MKEY_LEASE_MIN 10
 
-enum conf_crc { CONF_CRC_FULL, CONF_CRC_ICRC, CONF_CRC_OFF };
+enum conf_crc { CONF_CRC_LAZY, CONF_CRC_FULL, CONF_CRC_ICRC, CONF_CRC_OFF /* as LAZY */ };
 
 struct conf_mkey {
 	uint64_t key; /* M_Key; 0: none */

@@ -65,9 +65,10 @@ static struct totals count(const struct inst_fabric *f)
 }
 
 static const char *const crc_names[] = {
+	[CONF_CRC_LAZY] = "lazy",
 	[CONF_CRC_FULL] = "full",
 	[CONF_CRC_ICRC] = "icrc",
-	[CONF_CRC_OFF] = "off",
+	[CONF_CRC_OFF] = "lazy",
 };
 
 static void fabric_row(struct ctl_req *r, struct inst_fabric *f)

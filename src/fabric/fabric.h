@@ -233,7 +233,8 @@ void fabric_ext_carrier(struct fabric_port *end, bool on, ns_t now);
 
 /*
  * fabric_ext_rx() - Let packets in from the outside; takes ownership of them. The caller makes them with
- * fabric_pkt_from_buf(), because head must be at the LRH, and the tail as crc_pkt_seal() leaves it.
+ * fabric_pkt_from_buf(), because head must be at the LRH, and the tail as crc_pkt_seal() leaves it. If the caller has
+ * checked the VCRC, it sets PKT_VCRC_OK, and a fabric with lazy CRCs checks it no more.
  */
 void fabric_ext_rx(struct fabric_port *end, struct pkt **v, unsigned int n, ns_t now);
 

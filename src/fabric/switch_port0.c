@@ -118,7 +118,7 @@ static int switch_xmit(void *ctx, uint8_t egress, const struct mad_addr *to, con
 	if (!out->up)
 		return -ENETDOWN;
 	p = mad_pkt_build(sw->f->cfg.pool, &sw->node->port[0], to, mad,
-			  to->qp == IB_QP0 ? IB_VL15 : 0);
+			  to->qp == IB_QP0 ? IB_VL15 : 0, sw->f->cfg.crc != HCA_CRC_LAZY);
 	if (!p) {
 		sw->drops[FABRIC_DROP_NO_MEM]++;
 		sw->f->stats.drops[FABRIC_DROP_NO_MEM]++;

@@ -48,7 +48,7 @@ int hca_create(struct hca **ret, const struct hca_cfg *cfg, const struct hca_ops
 	struct hca *h;
 	int err;
 
-	if (cfg->node.type != IB_NODE_CA || (unsigned int)cfg->crc > HCA_CRC_OFF)
+	if (cfg->node.type != IB_NODE_CA || (unsigned int)cfg->crc > HCA_CRC_LAZY)
 		return -EINVAL;
 	h = calloc(1, sizeof(*h));
 	if (!h)

@@ -54,8 +54,11 @@ struct hca_ops {
 
 struct hca_cfg {
 	struct node_cfg node;
-	/* CRCs of the packets that QPs send: both, the ICRC, or none. MADs always carry both. */
-	enum hca_crc { HCA_CRC_FULL, HCA_CRC_ICRC, HCA_CRC_OFF } crc;
+	/*
+	 * CRCs of the packets that QPs send: both, the ICRC, or none as long as nobody can see or damage the packet
+	 * (lazy). MADs carry both with HCA_CRC_ICRC, too.
+	 */
+	enum hca_crc { HCA_CRC_FULL, HCA_CRC_ICRC, HCA_CRC_LAZY } crc;
 	unsigned int max_qps; /* largest number of QPs; 0 for HCA_MAX_QPS */
 };
 

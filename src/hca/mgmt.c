@@ -100,7 +100,8 @@ int hca_mgmt_xmit(void *ctx, uint8_t egress, const struct mad_addr *to, const vo
 		return err;
 	}
 	p = mad_pkt_build(h->pool, np, to, mad,
-			  to->qp == IB_QP0 ? IB_VL15 : hca_sl_to_vl(np, to->sl & 15));
+			  to->qp == IB_QP0 ? IB_VL15 : hca_sl_to_vl(np, to->sl & 15),
+			  h->crc != HCA_CRC_LAZY);
 	if (!p) {
 		h->drops[HCA_DROP_NO_MEM]++;
 		return -ENOMEM;

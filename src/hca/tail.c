@@ -17,7 +17,7 @@ void hca_tail_seal(struct pkt *p, enum hca_crc crc)
 	case HCA_CRC_ICRC:
 		crc_pkt_seal_icrc(p);
 		break;
-	case HCA_CRC_OFF:
+	case HCA_CRC_LAZY:
 		crc_pkt_pad(p);
 		break;
 	}

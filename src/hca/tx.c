@@ -88,7 +88,7 @@ static void tx_mcast_copy(const struct tx *t, const struct hca_send *s)
 		t->hca->drops[HCA_DROP_NO_MEM]++;
 		return;
 	}
-	hca_tail_seal(copy, HCA_CRC_OFF);
+	hca_tail_seal(copy, HCA_CRC_LAZY);
 	hca_rx_local(t->hca, t->qp->port, copy, t->now);
 }
 
@@ -109,7 +109,7 @@ static void tx_one(const struct tx *t, const struct hca_send *s)
 		tx_mcast_copy(t, s);
 	} else if (node_own_lid(t->np, s->ah->attr.dlid)) {
 		/* The packet does not leave the HCA, so it needs no CRCs and the counters of the link do not change. */
-		hca_tail_seal(p, HCA_CRC_OFF);
+		hca_tail_seal(p, HCA_CRC_LAZY);
 		hca_rx_local(t->hca, t->qp->port, p, t->now);
 		return;
 	}

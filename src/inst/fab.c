@@ -78,9 +78,10 @@ static int start_sm(struct inst_fabric *f, const struct conf_fabric *cfg, char e
 }
 
 static const enum hca_crc crc_of[] = {
+	[CONF_CRC_LAZY] = HCA_CRC_LAZY,
 	[CONF_CRC_FULL] = HCA_CRC_FULL,
 	[CONF_CRC_ICRC] = HCA_CRC_ICRC,
-	[CONF_CRC_OFF] = HCA_CRC_OFF,
+	[CONF_CRC_OFF] = HCA_CRC_LAZY,
 };
 
 /* Set MTUCap of every port, as if the hardware supported no larger MTU than @mtu octets. */

@@ -186,6 +186,7 @@ static int receive(struct inst_udp *u, ns_t now)
 			udp_link_drop(&u->machine, UDP_DROP_NO_MEM);
 			continue;
 		}
+		v[n]->flags |= PKT_VCRC_OK; /* udp_link_rx() has checked the VCRC */
 		if (++n < PKT_BATCH)
 			continue;
 		fabric_ext_rx(u->end, v, n, now);
@@ -426,7 +427,7 @@ static struct topo *one_ca(const struct conf_port *where, const char *host)
 int udplink_hca(struct inst *in, const struct conf_port *where, const char *host,
 		char err[INST_ERR_MAX])
 {
-	struct conf_fabric fc = { .crc = CONF_CRC_FULL };
+	struct conf_fabric fc = { .crc = CONF_CRC_LAZY };
 	struct ip_endpoint any = { .family = where->peer.family };
 	struct ends e = { .fd = -1,
 			  .listen = where->listen.family ? &where->listen : &any,

@@ -29,7 +29,7 @@ static uint16_t table_pkey(const struct node_port *port, uint16_t pkey)
 }
 
 struct pkt *mad_pkt_build(struct pkt_pool *pool, const struct node_port *port,
-			  const struct mad_addr *to, const void *mad, uint8_t vl)
+			  const struct mad_addr *to, const void *mad, uint8_t vl, bool seal)
 {
 	bool smp = to->qp == IB_QP0, grh = to->has_grh && !smp;
 	struct ib_ud_hdr h = {
@@ -64,7 +64,10 @@ struct pkt *mad_pkt_build(struct pkt_pool *pool, const struct node_port *port,
 		};
 	ib_ud_hdr_encode(pkt_push(p, ib_ud_hdr_len(grh)), &h, MAD_LEN);
 	p->vl = h.lrh.vl;
-	crc_pkt_seal(p);
+	if (seal)
+		crc_pkt_seal(p);
+	else
+		crc_pkt_pad(p);
 	return p;
 }
 

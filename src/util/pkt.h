@@ -53,6 +53,8 @@ enum pkt_flags {
 	PKT_CRC = 1 << 0, /* the tail holds both CRCs, which the receiver verifies */
 	PKT_ICRC = 1 << 1, /* the tail holds an ICRC, but no VCRC; not together with PKT_CRC */
 	PKT_OUTSIDE = 1 << 2, /* the packet came from another process and has a new hop budget */
+	/* With PKT_CRC: the VCRC was found right, and needs no check before octets change */
+	PKT_VCRC_OK = 1 << 3,
 };
 
 struct pkt {

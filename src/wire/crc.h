@@ -53,7 +53,7 @@ void crc_put(uint8_t *pkt, size_t len);
 
 /*
  * The tail of a packet: BTH.PadCnt pad octets, ICRC, VCRC. hdr[] of @p must hold all headers, with the LRH at
- * hdr[head]. Each function sets tail_len, and sets or clears the flags PKT_CRC and PKT_ICRC.
+ * hdr[head]. Each function sets tail_len, and sets or clears the flags PKT_CRC, PKT_ICRC and PKT_VCRC_OK.
  *
  * crc_pkt_seal() - Pad octets and both CRCs (PKT_CRC)
  * crc_pkt_seal_icrc() - Pad octets, ICRC, and a VCRC of zero (PKT_ICRC)
@@ -70,7 +70,7 @@ enum crc_verdict {
 	CRC_BAD_LEN, /* the packet is too short for its headers, or has no room for CRCs in its tail */
 };
 
-/* crc_pkt_check() - Verify a packet with the flag PKT_CRC; returns CRC_OK at once for others */
+/* crc_pkt_check() - Verify a packet with the flag PKT_CRC, of one with PKT_VCRC_OK only the ICRC; returns CRC_OK at once for others */
 enum crc_verdict crc_pkt_check(const struct pkt *p);
 
 /* crc_pkt_check_icrc() - Verify a packet with the flag PKT_ICRC; returns CRC_OK at once for others */
@@ -78,7 +78,7 @@ enum crc_verdict crc_pkt_check_icrc(const struct pkt *p);
 
 /*
  * crc_pkt_check_vcrc() - Verify only the VCRC, as a switch does; works for raw packets, too. Returns CRC_OK at once for
- * packets without the flag PKT_CRC
+ * packets without the flag PKT_CRC, or with PKT_VCRC_OK
  */
 enum crc_verdict crc_pkt_check_vcrc(const struct pkt *p);
 

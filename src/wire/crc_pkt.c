@@ -96,7 +96,7 @@ void crc_pkt_pad(struct pkt *p)
 
 	memset(p->tail, 0, sizeof(p->tail));
 	p->tail_len = (uint8_t)(ib_bth_pad(lrh + ib_bth_off(lrh)) + TAIL_CRCS);
-	p->flags &= ~(uint32_t)(PKT_CRC | PKT_ICRC);
+	p->flags &= ~(uint32_t)(PKT_CRC | PKT_ICRC | PKT_VCRC_OK);
 }
 
 void crc_pkt_seal_icrc(struct pkt *p)
@@ -141,7 +141,7 @@ enum crc_verdict crc_pkt_check(const struct pkt *p)
 		done = ud_hdr_len(hdr);
 
 	crcs = p->tail + p->tail_len - TAIL_CRCS;
-	if (le16_at(crcs + IB_ICRC_LEN) != pkt_vcrc(p))
+	if (!(p->flags & PKT_VCRC_OK) && le16_at(crcs + IB_ICRC_LEN) != pkt_vcrc(p))
 		return CRC_BAD_VCRC;
 	if (le32_at(crcs) != icrc_go_on(p, crc_icrc_hdr(hdr, done), done))
 		return CRC_BAD_ICRC;
@@ -159,7 +159,7 @@ enum crc_verdict crc_pkt_check_icrc(const struct pkt *p)
 
 enum crc_verdict crc_pkt_check_vcrc(const struct pkt *p)
 {
-	if (!(p->flags & PKT_CRC))
+	if (!(p->flags & PKT_CRC) || p->flags & PKT_VCRC_OK)
 		return CRC_OK;
 	if (p->tail_len < IB_VCRC_LEN || p->tail_len > PKT_TAIL_MAX || pkt_hdr_len(p) < IB_LRH_LEN)
 		return CRC_BAD_LEN;

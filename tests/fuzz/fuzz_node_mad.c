@@ -25,7 +25,7 @@ static int xmit(void *ctx, uint8_t egress, const struct mad_addr *to, const void
 	(void)now;
 	if (egress > o->n.info.nports || (!is_switch && egress == 0))
 		abort();
-	p = mad_pkt_build(o->pool, node_end_port(&o->n, egress), to, mad, 0);
+	p = mad_pkt_build(o->pool, node_end_port(&o->n, egress), to, mad, 0, true);
 	if (!p || p->len != ib_ud_hdr_len(to->has_grh && to->qp) + MAD_LEN)
 		abort();
 	pkt_free(p);

@@ -143,7 +143,7 @@ static void soak_init(struct soak *s, uint64_t seed, bool mixed)
 					     .setup_ctx = s,
 					     .sidr = true,
 					     .sm = &s->sm,
-					     .crc = seed % 3 ? HCA_CRC_OFF : HCA_CRC_FULL,
+					     .crc = seed % 3 ? HCA_CRC_LAZY : HCA_CRC_FULL,
 					     .verbose = getenv("LAB_VERBOSE") != NULL });
 	topo_free(t);
 	lab_count_init(&s->c, &s->l);

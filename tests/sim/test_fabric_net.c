@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../unit/fabric_rig.h"
+#include "fabric/capture.h"
 #include "fabric/fault.h"
 #include "util/prng.h"
 
@@ -138,7 +139,7 @@ static void everybody_to_everybody(enum hca_crc crc)
 
 static void test_everybody_reaches_everybody(void **state)
 {
-	everybody_to_everybody(HCA_CRC_OFF);
+	everybody_to_everybody(HCA_CRC_LAZY);
 }
 
 static void test_everybody_reaches_everybody_with_crcs(void **state)
@@ -176,7 +177,7 @@ static void check_counters(unsigned int seed)
 static void test_counters_agree_on_both_ends(void **state)
 {
 	for (unsigned int seed = 100; seed < 110; seed++) {
-		net_init(seed, HCA_CRC_OFF);
+		net_init(seed, HCA_CRC_LAZY);
 		for (unsigned int i = 0; i < 500; i++)
 			send_one(&net.host[prng_below(&net.prng, net.nhosts)],
 				 &net.host[prng_below(&net.prng, net.nhosts)],
@@ -219,7 +220,7 @@ static void test_multicast_reaches_each_member_once(void **state)
 	ib_gid g = { { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [15] = 1 } };
 
 	for (unsigned int seed = 0; seed < SEEDS; seed++) {
-		net_init(seed, HCA_CRC_OFF);
+		net_init(seed, HCA_CRC_LAZY);
 		make_tree(0xc007, &g);
 		for (unsigned int i = 0; i < net.nhosts; i++) {
 			struct host *from = &net.host[i];
@@ -263,10 +264,9 @@ static struct fabric_port *any_cable(void)
 
 static void any_fault(void)
 {
-	static const char *const texts[] = {
-		"loss 20%",	   "corrupt 20%",   "duplicate 20%", "truncate 20%",
-		"reorder 20% 3ms", "delay 2ms 2ms", "cut",	     "stall"
-	};
+	static const char *const texts[] = { "loss 20%",      "corrupt 20%",  "damage 20%",
+					     "duplicate 20%", "truncate 20%", "reorder 20% 3ms",
+					     "delay 2ms 2ms", "cut",	      "stall" };
 	struct fault_spec s;
 	struct fault_info i;
 	char err[64];
@@ -287,7 +287,7 @@ static void test_chaos(void **state)
 	for (unsigned int seed = 0; seed < SEEDS; seed++) {
 		struct fault_info i;
 
-		net_init(seed, seed % 2 ? HCA_CRC_FULL : HCA_CRC_OFF);
+		net_init(seed, seed % 2 ? HCA_CRC_FULL : HCA_CRC_LAZY);
 		for (unsigned int step = 0; step < 200; step++) {
 			for (unsigned int k = 0; k < 10; k++)
 				send_one(&net.host[prng_below(&net.prng, net.nhosts)],
@@ -329,6 +329,165 @@ static void test_chaos(void **state)
 	}
 }
 
+/* --- lazy CRCs: nobody can tell them from full ones */
+
+/* What somebody can see of a run: captures of all links, counters of all ports, drops, and what arrived */
+struct view {
+	uint8_t *capture;
+	size_t len, size;
+	struct node_counters *port;
+	size_t nports;
+	uint64_t drops[FABRIC_DROP_MAX], hca_drops[HCA_DROP_MAX];
+	uint64_t got[MAX_HOSTS];
+};
+
+static int view_write(void *ctx, const void *data, size_t len)
+{
+	struct view *v = ctx;
+
+	if (v->len + len > v->size) {
+		v->size = (v->len + len) * 2;
+		v->capture = realloc(v->capture, v->size);
+		assert_non_null(v->capture);
+	}
+	memcpy(v->capture + v->len, data, len);
+	v->len += len;
+	return 0;
+}
+
+static bool is_first_end(const struct fabric_port *p)
+{
+	char a[FABRIC_NAME_MAX], b[FABRIC_NAME_MAX];
+	const struct fabric_port *peer = fabric_port_peer(p);
+
+	return peer &&
+	       strcmp(fabric_port_name(p, a, sizeof(a)), fabric_port_name(peer, b, sizeof(b))) < 0;
+}
+
+/* Record both directions of each cable */
+static void capture_all(struct capture *c)
+{
+	for (unsigned int i = 0; i < fabric_nnodes(net.r.f); i++) {
+		struct fabric_node *fn = fabric_node_at(net.r.f, i);
+
+		for (unsigned int k = 1; k <= fabric_node_node(fn)->info.nports; k++) {
+			struct fabric_port *p = fabric_node_port(fn, k);
+
+			if (is_first_end(p))
+				assert_int_equal(capture_add_link(c, p), 0);
+		}
+	}
+}
+
+static void view_node(struct view *v, struct fabric_node *fn)
+{
+	const struct node *n = fabric_node_node(fn);
+
+	v->port = realloc(v->port, (v->nports + n->info.nports + 1) * sizeof(*v->port));
+	assert_non_null(v->port);
+	for (unsigned int k = n->sw ? 0 : 1; k <= n->info.nports; k++)
+		v->port[v->nports++] = n->port[k].cnt;
+	for (int d = 0; d < HCA_DROP_MAX && fabric_node_hca(fn); d++)
+		v->hca_drops[d] += hca_drops(fabric_node_hca(fn), d);
+}
+
+static void view_take(struct view *v)
+{
+	for (unsigned int n = 0; n < fabric_nnodes(net.r.f); n++)
+		view_node(v, fabric_node_at(net.r.f, n));
+	memcpy(v->drops, fabric_stats(net.r.f)->drops, sizeof(v->drops));
+	for (unsigned int k = 0; k < net.nhosts; k++)
+		v->got[k] = net.host[k].got;
+}
+
+static void view_free(struct view *v)
+{
+	free(v->capture);
+	free(v->port);
+}
+
+/* A Get of a performance counter, to a random port */
+static void send_mad(void)
+{
+	struct mad_hdr h = { .base_version = 1,
+			     .mgmt_class = MAD_CLASS_PERF,
+			     .class_version = 1,
+			     .method = MAD_METHOD_GET,
+			     .attr_id = MAD_ATTR_CLASS_PORT_INFO };
+	const struct host *from = &net.host[prng_below(&net.prng, net.nhosts)];
+	struct mad_addr to = mad_addr_gmp(net.host[prng_below(&net.prng, net.nhosts)].lid, 0);
+	struct node *n = fabric_node_node(from->node);
+	uint8_t mad[MAD_LEN] = { 0 };
+
+	mad_hdr_encode(mad, &h);
+	(void)n->ops->xmit(n->ctx, from->port, &to, mad, net.r.now);
+}
+
+/* Packets that one cable damages and another one corrupts have a right VCRC between them. */
+static void bad_cables(void)
+{
+	struct fault_spec s;
+	char err[64];
+
+	for (unsigned int i = 0; i < 16; i++) {
+		assert_int_equal(
+			fault_parse(&s, i % 2 ? "corrupt 20%" : "damage 20%", err, sizeof(err)), 0);
+		assert_int_equal(fabric_fault_add(any_cable(), &s, NULL), 0);
+	}
+}
+
+static void view_run(struct view *v, unsigned int seed, enum hca_crc crc)
+{
+	struct capture_cfg cfg = { .format = CAPTURE_PCAPNG, .write = view_write, .ctx = v };
+	struct capture *c;
+
+	memset(v, 0, sizeof(*v));
+	net_init(seed, crc);
+	assert_int_equal(capture_create(&c, net.r.f, &cfg), 0);
+	capture_all(c);
+	bad_cables();
+	for (unsigned int step = 0; step < 100; step++) {
+		for (unsigned int k = 0; k < 10; k++)
+			send_one(&net.host[prng_below(&net.prng, net.nhosts)],
+				 &net.host[prng_below(&net.prng, net.nhosts)],
+				 prng_below(&net.prng, 2000));
+		send_mad();
+		if (prng_below(&net.prng, 8) == 0)
+			any_fault();
+		rig_pass(&net.r, prng_below(&net.prng, 4000000));
+		drain_all();
+	}
+	view_take(v);
+	capture_destroy(c);
+	net_fini();
+}
+
+static void test_lazy_crcs_look_like_full_ones(void **state)
+{
+	struct view full, lazy;
+	uint64_t vcrc = 0, icrc = 0;
+
+	for (unsigned int seed = 0; seed < SEEDS; seed++) {
+		view_run(&full, seed, HCA_CRC_FULL);
+		view_run(&lazy, seed, HCA_CRC_LAZY);
+		if (full.len != lazy.len || memcmp(full.capture, lazy.capture, full.len) != 0)
+			print_message("seed %u\n", seed);
+		assert_int_equal(full.len, lazy.len);
+		assert_memory_equal(full.capture, lazy.capture, full.len);
+		assert_int_equal(full.nports, lazy.nports);
+		assert_memory_equal(full.port, lazy.port, full.nports * sizeof(*full.port));
+		assert_memory_equal(full.drops, lazy.drops, sizeof(full.drops));
+		assert_memory_equal(full.hca_drops, lazy.hca_drops, sizeof(full.hca_drops));
+		assert_memory_equal(full.got, lazy.got, sizeof(full.got));
+		vcrc += lazy.drops[FABRIC_DROP_VCRC] + lazy.hca_drops[HCA_DROP_VCRC];
+		icrc += lazy.hca_drops[HCA_DROP_ICRC];
+		view_free(&full);
+		view_free(&lazy);
+	}
+	assert_in_range(vcrc, 100, UINT64_MAX);
+	assert_in_range(icrc, 100, UINT64_MAX);
+}
+
 /* --- lengths in words, LRH .. ICRC: an IPoIB ping of 1000 octets, and a MAD */
 
 #define PING_WORDS 266 /* (8 + 12 + 8 + 4 + 20 + 8 + 1000 + 4) / 4 */
@@ -362,7 +521,7 @@ static void words_are(const char *port, unsigned int xmit, unsigned int rcv)
 /* The request and the answer through two switches, with and without CRCs on links */
 static void test_a_ping_is_266_words_at_every_port(void **state)
 {
-	static const enum hca_crc crcs[] = { HCA_CRC_FULL, HCA_CRC_OFF };
+	static const enum hca_crc crcs[] = { HCA_CRC_FULL, HCA_CRC_LAZY };
 	static const char *const ports[] = { "h1/1", "s1/1", "s1/3", "s2/3", "s2/1", "h2/1" };
 
 	for (unsigned int k = 0; k < ARRAY_SIZE(crcs); k++) {
@@ -421,6 +580,7 @@ int main(void)
 		cmocka_unit_test(test_a_mad_is_72_words_at_every_port),
 		cmocka_unit_test(test_multicast_reaches_each_member_once),
 		cmocka_unit_test(test_chaos),
+		cmocka_unit_test(test_lazy_crcs_look_like_full_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

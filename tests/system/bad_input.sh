@@ -27,7 +27,7 @@ conf 'port = x\n' 'x\.conf:1: port: a key before the first' "a key before any se
 conf '[fabrik lab]\n' 'x\.conf:1: \[fabrik lab\]: unknown section, expected' "an unknown section"
 conf '[fabric lab]\n' 'x\.conf:1: \[fabric lab\] topology: missing' "a key that must be there"
 conf "${fabric}color = red\n" 'x\.conf:3: .* color: unknown key, expected one of topology, sm' "an unknown key"
-conf "${fabric}crc = some\n" "x\.conf:3: .* crc: 'some', expected full, icrc or off" "a value that is none"
+conf "${fabric}crc = some\n" "x\.conf:3: .* crc: 'some', expected lazy, full, icrc or off" "a value that is none"
 conf "${fabric}crc = off\ncrc = full\n" 'x\.conf:4: .* crc: given twice' "a key given twice"
 conf "$fabric$fabric" 'x\.conf:3: .*given twice, first in line 1' "a section given twice"
 conf "${fabric}nonsense\n" 'x\.conf:3: .*expected key = value' "a line that is no key"

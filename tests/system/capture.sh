@@ -40,7 +40,7 @@ right() { # FILE
 		"$work/seen"
 }
 
-for crc in full icrc off; do
+for crc in lazy full icrc; do
 	conf_hosts 4 "crc = $crc" "capture = $crc.pcap" >"$work/lab.conf"
 	lab_up
 	check "crc = $crc: traffic of all kinds" traffic

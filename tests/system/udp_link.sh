@@ -5,7 +5,7 @@
 # Links over UDP: hosts of different processes communicate like hosts of one process. Datagrams that are not from the
 # peer are ignored. Whichever end is killed, the other recovers.
 #
-#	h1 --- Switch1 --------- Switch2 --- h2		one process, with the SM; crc = off
+#	h1 --- Switch1 --------- Switch2 --- h2		one process, with the SM; crc = lazy
 #	       7 |  | 8             | 7
 #	=========|==|===============|============ UDP, IPv4 and IPv6
 #	        h3  h5             h4			h3 and h4: a process; h5: another
@@ -37,7 +37,7 @@ cat >"$work/lab.topo" <<-'EOF'
 EOF
 printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' 'Lab=0x8001, ipoib : ALL=full;' >"$work/partitions.conf"
 {
-	conf_hosts 2 "crc = off" "partitions = partitions.conf"
+	conf_hosts 2 "crc = lazy" "partitions = partitions.conf"
 	conf_iface uib1 1 "pkey = 0x8001" "address = 10.5.0.1/24"
 	printf '[udp-link %s]\nport = fabric:lab/%s\nlisten = %s\n' \
 		v4 Switch1/7 127.0.0.1:5001 v6 Switch2/7 '[::1]:5002'

@@ -111,7 +111,7 @@ int rig_setup_icrc(void **state)
 
 int rig_setup_off(void **state)
 {
-	return setup(state, HCA_CRC_OFF);
+	return setup(state, HCA_CRC_LAZY);
 }
 
 int rig_teardown(void **state)

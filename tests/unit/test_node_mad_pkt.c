@@ -33,7 +33,7 @@ static int teardown(void **state)
 
 static struct pkt *build(const struct mad_addr *to, uint8_t vl)
 {
-	return mad_pkt_build(pool, &ca.n.port[1], to, mad, vl);
+	return mad_pkt_build(pool, &ca.n.port[1], to, mad, vl, true);
 }
 
 /* Decode @p, check its length, payload and CRCs, and return it to the pool. */
