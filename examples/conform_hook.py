@@ -2,30 +2,75 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The hook of `uipoib conform`: carries out a step on the machine, or in the namespace, in which it runs.
 
-    conform_hook.py DEV STEP GROUP
+    conform_hook.py DEV STEP [GROUP]
 
-DEV is the IPoIB interface. Steps: "join GROUP" and "leave GROUP" begin and end a membership, which ends after 50 s by itself;
-"send GROUP" sends three datagrams to a group, or a broadcast address, a second apart. A status other than 0 says that the step was not done.
+DEV is the IPoIB interface. Steps, of which join and router end after 50 s by themselves, dhcp after 75 s:
+
+    join GROUP, leave GROUP     begin and end a membership
+    send GROUP                  send three datagrams to a group, or a broadcast address, a second apart
+    rarp                        send a RARP request
+    dhcp, no-dhcp               start and end a DHCP client of this system, which sets no address: dhclient or udhcpc, and on a
+                                device of type 32, which these do not know, systemd-networkd
+    router, no-router           route multicasts from and to the interface, as a multicast router does, and end it
+
+A status other than 0 says that the step was not done, 77 that it cannot be done on this system.
 
     --hook 'uipoib exec HOST examples/conform_hook.py uib0'         a host of uipoib
     --hook 'ssh dut /root/conform_hook.py ib0'                      another machine
 """
+import ctypes
+import errno
+import json
 import os
+import shutil
 import signal
 import socket
+import struct
+import subprocess
 import sys
 import tempfile
 import time
 
+HOLD = 50
+HOLD_DHCP = 75                              # a client starts slowly on an emulated processor
 
-def note(dev, group):
-    """The file that has the process id of a membership; each network namespace has its own."""
+
+class Unable(Exception):
+    """This system has nothing that could do the step."""
+
+
+def note(dev, what):
+    """The file that has the process id of a step; each network namespace has its own."""
     space = os.stat("/proc/self/ns/net").st_ino
-    return os.path.join(tempfile.gettempdir(), f"conform-hook-{os.getuid()}-{space}-{dev}-{group}")
+    return os.path.join(tempfile.gettempdir(), f"conform-hook-{os.getuid()}-{space}-{dev}-{what}")
 
+
+def hold(dev, what, seconds=HOLD):
+    """Wait until release() ends the step, or its time is over."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with open(note(dev, what), "w") as f:
+        f.write(str(os.getpid()))
+    time.sleep(seconds)
+
+
+def release(dev, what):
+    """End a step that is held; returns its process id."""
+    with open(note(dev, what)) as f:
+        pid = int(f.read())
+    os.kill(pid, signal.SIGTERM)
+    os.unlink(note(dev, what))
+    return pid
+
+
+def link(dev):
+    """Link type, address and broadcast address of the interface, as "infiniband" and octets."""
+    d = json.loads(subprocess.run(["ip", "-j", "link", "show", "dev", dev], check=True, stdout=subprocess.PIPE).stdout)[0]
+    return d["link_type"], *(bytes.fromhex(d[k].replace(":", "")) for k in ("address", "broadcast"))
+
+
+# --- multicast
 
 def join(dev, group):
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     index = socket.if_nametoindex(dev).to_bytes(4, sys.byteorder)
     if ":" in group:
         s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
@@ -33,15 +78,7 @@ def join(dev, group):
     else:
         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group) + bytes(4) + index)
-    with open(note(dev, group), "w") as f:
-        f.write(str(os.getpid()))
-    time.sleep(50)
-
-
-def leave(dev, group):
-    with open(note(dev, group)) as f:
-        os.kill(int(f.read()), signal.SIGTERM)
-    os.unlink(note(dev, group))
+    hold(dev, group)
 
 
 def send(dev, group):
@@ -59,11 +96,116 @@ def send(dev, group):
         time.sleep(1)
 
 
-STEPS = {"join": join, "leave": leave, "send": send}
+def router(dev):
+    """The kernel routes multicasts of a socket's virtual interfaces as long as the socket is there (linux/mroute.h)."""
+    init, add = 200, 202                    # MRT_INIT, MRT_ADD_VIF, and their like of IPv6
+    index = socket.if_nametoindex(dev)
+    try:
+        s4 = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_IGMP)
+        s4.setsockopt(socket.IPPROTO_IP, init, 1)
+        s4.setsockopt(socket.IPPROTO_IP, add, struct.pack("=HBBIiI", 0, 8, 1, 0, index, 0))     # VIFF_USE_IFINDEX
+        s6 = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+        s6.setsockopt(socket.IPPROTO_IPV6, init, 1)
+        s6.setsockopt(socket.IPPROTO_IPV6, add, struct.pack("=HBBHxxI", 0, 0, 1, index, 0))
+    except OSError as error:
+        if error.errno in (errno.ENOPROTOOPT, errno.EAFNOSUPPORT):
+            raise Unable("this kernel routes no multicasts") from error
+        raise
+    hold(dev, "router")
 
-if len(sys.argv) != 4 or sys.argv[2] not in STEPS:
-    sys.exit("usage: conform_hook.py DEV join|leave|send GROUP")
+
+# --- RARP
+
+def rarp(dev):
+    """A request for the interface's own IP address, by the interface's own hardware type (RFC 903)."""
+    kind, own, everybody = link(dev)
+    size, index = len(own), socket.if_nametoindex(dev)
+    head = struct.pack("!HHBBH", 32 if kind == "infiniband" else 1, 0x0800, size, 4, 3)
+    data = head + own + bytes(4) + own + bytes(4)
+    # A struct sockaddr_ll; Python's own sendto() takes no addresses of more than 8 octets
+    to = struct.pack("=H2siHBB", socket.AF_PACKET, b"\x80\x35", index, 0, 0, size) + everybody.ljust(8, b"\0")
+    with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM) as s:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.sendto(s.fileno(), data, len(data), 0, to, len(to)) < 0:
+            raise OSError(ctypes.get_errno(), "sendto")
+
+
+# --- DHCP
+
+def dhclient(dev, program, folder):
+    # A copy, because AppArmor knows the original by its path, and forbids it to use other files
+    copy = shutil.copy(program, folder)
+    with open(f"{folder}/conf", "w") as f:
+        f.write("timeout 40; retry 2; initial-interval 1; initial-delay 0;\n")
+    command = [copy, "-4", "-cf", f"{folder}/conf", "-lf", f"{folder}/leases", "-pf", f"{folder}/pid", "-sf", "/bin/true"]
+    return command + ["-d", dev], command + ["-r", dev]
+
+
+def udhcpc(dev, program, _):
+    name = [program] if program.endswith("udhcpc") else [program, "udhcpc"]
+    return name + ["-f", "-R", "-s", "/bin/true", "-i", dev], None
+
+
+def networkd(dev, program, folder):
+    """Without udevd, networkd waits for nothing if /sys is read-only."""
+    if os.path.isdir("/run/systemd/system"):
+        raise Unable("systemd-networkd is this machine's own; let another hook set DHCP=ipv4")
+    os.makedirs("/run/systemd/network", exist_ok=True)
+    for part in ("leases", "links", "lldp"):
+        os.makedirs(f"/run/systemd/netif/{part}", exist_ok=True)
+    subprocess.run(["chown", "-R", "systemd-network:", "/run/systemd/netif"], check=True)
+    if not os.path.exists("/etc/machine-id") or not os.path.getsize("/etc/machine-id"):
+        with open("/etc/machine-id", "w") as f:
+            f.write(f"{0x7569706f6962:032x}\n")
+    with open("/run/systemd/network/conform.network", "w") as f:
+        f.write(f"[Match]\nName={dev}\n[Network]\nDHCP=ipv4\nIPv6AcceptRA=no\nKeepConfiguration=static\n"
+                "[DHCPv4]\nSendRelease=yes\nUseRoutes=no\nUseDNS=no\n")
+    return ["unshare", "-m", "sh", "-c", "mount --bind /sys /sys && mount -o remount,bind,ro /sys && exec " + program], None
+
+
+def dhcp_client(dev, folder):
+    """The commands that start and end a client; None: a signal ends it."""
+    if link(dev)[0] == "infiniband":
+        clients = ((networkd, "/lib/systemd/systemd-networkd"),)
+    else:
+        clients = ((dhclient, "dhclient"), (udhcpc, "udhcpc"), (udhcpc, "busybox"))
+    for client, name in clients:
+        program = shutil.which(name, path=os.environ.get("PATH", "") + ":/sbin:/usr/sbin")
+        if program:
+            return client(dev, program, folder)
+    raise Unable("no DHCP client")
+
+
+def dhcp(dev):
+    with tempfile.TemporaryDirectory(prefix="conform-hook-") as folder:
+        start, stop = dhcp_client(dev, folder)
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        client = subprocess.Popen(start, **quiet)
+        try:
+            hold(dev, "dhcp", HOLD_DHCP)
+        finally:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            if stop:
+                subprocess.run(stop, check=False, **quiet)
+            client.terminate()
+            client.wait()
+
+
+def no_dhcp(dev):
+    pid = release(dev, "dhcp")
+    while os.path.exists(f"/proc/{pid}"):
+        time.sleep(0.1)
+
+
+STEPS = {"rarp": rarp, "dhcp": dhcp, "no-dhcp": no_dhcp, "router": router, "no-router": lambda dev: release(dev, "router")}
+GROUP_STEPS = {"join": join, "leave": release, "send": send}
+
+if (len(sys.argv) != 3 or sys.argv[2] not in STEPS) and (len(sys.argv) != 4 or sys.argv[2] not in GROUP_STEPS):
+    sys.exit("usage: conform_hook.py DEV " + "|".join(STEPS) + ", or DEV " + "|".join(GROUP_STEPS) + " GROUP")
 try:
-    STEPS[sys.argv[2]](sys.argv[1], sys.argv[3])
-except (OSError, ValueError) as error:
+    (STEPS | GROUP_STEPS)[sys.argv[2]](*sys.argv[1:2], *sys.argv[3:])
+except Unable as error:
+    print(f"conform_hook.py: {' '.join(sys.argv[1:])}: {error}", file=sys.stderr)
+    sys.exit(77)
+except (OSError, ValueError, subprocess.CalledProcessError) as error:
     sys.exit(f"conform_hook.py: {' '.join(sys.argv[1:])}: {error}")

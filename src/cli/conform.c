@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "clauses/profile.h"
 #include "cli/conform_io.h"
 #include "conf/conf.h"
 

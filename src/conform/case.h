@@ -14,7 +14,7 @@
  */
 
 #include "conform/conform.h"
-#include "world/world.h"
+#include "world/group.h"
 
 struct run;
 
@@ -39,6 +39,26 @@ struct conform_chapter {
 	size_t n;
 };
 
+/* A clause or case, and a reason. Tables end with an entry whose .id is NULL. */
+struct conform_reason {
+	const char *id, *why;
+};
+
+/* What a link profile is judged by. A row of data: no code asks which profile a DUT has. */
+struct conform_profile {
+	const char *name;
+	const struct world_wire *wire;
+	const struct conform_chapter *const
+		*chapters; /* in the order in which they run, ends with NULL */
+	const struct conform_reason *
+		exempt; /* cases of these chapters that do not apply, because the profile does otherwise; may be NULL */
+	const struct conform_reason
+		*unseen; /* clauses of its own document without a case; may be NULL */
+	void (*prepare)(
+		struct world
+			*w); /* makes what is in the subnet before the DUT comes; may be NULL */
+};
+
 /* The context of a case */
 struct run {
 	struct world *w;
@@ -46,6 +66,7 @@ struct run {
 	uint64_t since; /* first packet that expect() considers */
 	bool hooked; /* a step of the hook was begun */
 	ns_t hooked_at; /* when */
+	ns_t hook_time; /* how long the step may take, HOOK_TIME if the case says nothing */
 	bool decided;
 };
 
@@ -73,6 +94,8 @@ bool check_be32(struct run *r, const struct seen *s, const uint8_t *at, uint32_t
  * QP. Its first octet is not looked at.
  */
 bool check_own_address(struct run *r, const struct seen *s, const uint8_t *at, const char *what);
+/* check_dgid() - The packet must have a GRH with this DGID */
+bool check_dgid(struct run *r, const struct seen *s, const ib_gid *want, const char *what);
 /* Something that did not come: FAIL, or INCONCLUSIVE if the hook could not do its step or the link is down */
 void missing(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void not_applicable(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -96,6 +119,9 @@ const struct seen *seen_since(struct run *r, seen_match *match, const void *arg)
 /* ping_for() - Ping the DUT from a peer, at most three times, until it sends a certain packet; NULL: in vain within 9 s */
 const struct seen *ping_for(struct run *r, const struct world_peer *p, size_t ip_len, uint16_t seq,
 			    seen_match *match, const void *arg);
+/* ping6_for() - The same by IPv6, whatever the link carries */
+const struct seen *ping6_for(struct run *r, const struct world_peer *p, size_t ip_len, uint16_t seq,
+			     seen_match *match, const void *arg);
 /*
  * arp_request_for() - Ping the DUT from a peer of which it knows nothing; to answer it has to ask for the peer's address
  * @name:	name of the profile's ARP, for the message if it does not ask
@@ -108,18 +134,5 @@ const struct seen *answer_of(struct run *r, const struct world_peer *p, size_t i
  * to an earlier packet it will not send: packets and answers keep their order. False: no answer; the case has a verdict
  */
 bool settle(struct run *r);
-
-/* An IP multicast group for steps of the hook, and its MGID */
-struct ip_group {
-	const char *text;
-	uint8_t ip[16]; /* IPv4 has 4 octets */
-	bool v6;
-	ib_gid mgid;
-};
-
-/* group_of() - The group of the version of IP that the hook has to use: IPv4 where the link carries it */
-struct ip_group group_of(const struct run *r, const char *ip4, const char *ip6);
-/* Matches packets of IP to a group, @group */
-bool to_group_of(const struct seen *s, const void *group);
 
 #endif

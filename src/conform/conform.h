@@ -9,13 +9,13 @@
  * DUT: any implementation that has one CA port. The suite plays the rest of the InfiniBand subnet: a switch, the SM, the
  * SA and peers with IPoIB interfaces. It looks at what the DUT sends, and judges it clause by clause.
  *
- * The rooms world/ and conform/ use the codecs of wire/, the texts of text/ and the states of udp/. They use nothing of
+ * The rooms world/, conform/ and clauses/ use the codecs of wire/, the texts of text/ and the states of udp/. They use nothing of
  * ipoib/, eth/, sac/, sidr/, sm/ and sa/: a fault there would be the same at both ends, and nobody would see it.
  *
  *	world/world.h	the subnet: link, log of packets, waiting; sm.h, sa.h, peer.h: its SM, its SA, its peers
- *	case.h		what a case is, and the functions with which cases judge
- *	chapters.h	the chapters, a file each
- *	profile.h	for each link profile its chapters, and the clauses that cannot be seen from outside
+ *	conform/case.h	what a case and a profile are, and the functions with which cases judge
+ *	clauses/	the chapters, a file each; profile.h: for each link profile its chapters, and the clauses that cannot
+ *			be seen from outside
  */
 
 #include <stdbool.h>
@@ -25,12 +25,12 @@
 
 #include "world/world.h"
 
-struct conform_profile; /* profile.h */
+struct conform_profile; /* case.h */
 
 struct conform_cfg {
 	struct world_cfg world; /* .wire is that of the profile, whatever is here */
 	const char *const *clauses; /* ids of clauses or cases, ends with NULL; NULL: all */
-	const struct conform_profile *profile; /* NULL: rfc4391 */
+	const struct conform_profile *profile; /* clauses/profile.h has them */
 	bool slow; /* run cases that take minutes, too */
 };
 
@@ -72,9 +72,6 @@ struct conform_report {
 		overwritten; /* packets of the DUT; those that were no longer in the log at the end */
 };
 
-/* conform_profile_find() - NULL: there is none of this name */
-const struct conform_profile *conform_profile_find(const char *name);
-
 /*
  * conform_run() - Run the cases that @cfg selects, and those on which they depend
  * @progress:	called with each result as soon as it is there; may be NULL
@@ -98,7 +95,5 @@ void conform_print_result(FILE *f, const struct conform_result *r);
 void conform_print_summary(FILE *f, const struct conform_report *r);
 void conform_print_json(FILE *f, const struct conform_report *r);
 void conform_print_junit(FILE *f, const struct conform_report *r);
-/* All cases of a profile, and the clauses that have none with the reason */
-void conform_print_list(FILE *f, const struct conform_profile *p);
 
 #endif

@@ -10,6 +10,10 @@
 #include "text/print.h"
 #include "wire/crc.h"
 
+#define HOOK_UNABLE \
+	77 /* a status of the hook: the DUT's system has nothing that could do the step */
+#define GRH_DGID 24 /* its offset in the GRH */
+
 static void decide(struct run *r, enum conform_verdict v, const char *fmt, va_list ap)
 {
 	if (r->decided)
@@ -109,6 +113,12 @@ bool check_own_address(struct run *r, const struct seen *s, const uint8_t *at, c
 	return check_octets(r, s, at + 1, addr + 1, 19, what);
 }
 
+bool check_dgid(struct run *r, const struct seen *s, const ib_gid *want, const char *what)
+{
+	return check(r, s->h.has_grh, s, "%s: the packet has no GRH", what) &&
+	       check_octets(r, s, s->raw + IB_LRH_LEN + GRH_DGID, want->raw, 16, what);
+}
+
 /* Why nothing can be expected of the DUT; NULL: it can */
 static const char *excuse(struct run *r)
 {
@@ -122,8 +132,8 @@ static const char *excuse(struct run *r)
 	if (!r->hooked)
 		return NULL;
 	status = io->hook_status(io->ctx);
-	if (status == -EAGAIN && r->w->now - r->hooked_at >= HOOK_TIME)
-		return "the hook's step did not end within 60 s";
+	if (status == -EAGAIN && r->w->now - r->hooked_at >= r->hook_time)
+		return "the hook's step did not end in time";
 	return status > 0 ? "the hook did not do the step: its status is not 0" : NULL;
 }
 
@@ -132,6 +142,10 @@ void missing(struct run *r, const char *fmt, ...)
 	const char *why = excuse(r);
 	va_list ap;
 
+	if (r->hooked && r->w->io->hook_status(r->w->io->ctx) == HOOK_UNABLE) {
+		not_applicable(r, "the hook says that the DUT cannot do this (status 77)");
+		return;
+	}
 	if (why) {
 		inconclusive(r, "%s", why);
 		return;
@@ -178,6 +192,7 @@ bool hook(struct run *r, const char *fmt, ...)
 	va_end(ap);
 	r->hooked = true;
 	r->hooked_at = r->w->now;
+	r->hook_time = HOOK_TIME;
 	err = io->hook(io->ctx, step);
 	if (err)
 		inconclusive(r, "the hook cannot be run: %s", strerror(-err));
@@ -221,16 +236,31 @@ const struct seen *seen_since(struct run *r, seen_match *match, const void *arg)
 	return world_log_keep(&r->w->kept, world_log_find(&r->w->log, r->since, match, arg));
 }
 
-const struct seen *ping_for(struct run *r, const struct world_peer *p, size_t ip_len, uint16_t seq,
-			    seen_match *match, const void *arg)
+typedef void send_ping(struct world *w, const struct world_peer *p, size_t ip_len, uint16_t seq);
+
+static const struct seen *three_pings(struct run *r, send_ping *ping, const struct world_peer *p,
+				      size_t ip_len, uint16_t seq, seen_match *match,
+				      const void *arg)
 {
 	const struct seen *s = NULL;
 
 	for (unsigned int i = 0; i < 3 && !s; i++) {
-		peer_ping(r->w, p, ip_len, seq);
+		ping(r->w, p, ip_len, seq);
 		s = expect(r, match, arg, NS_SEC(3));
 	}
 	return s;
+}
+
+const struct seen *ping_for(struct run *r, const struct world_peer *p, size_t ip_len, uint16_t seq,
+			    seen_match *match, const void *arg)
+{
+	return three_pings(r, peer_ping, p, ip_len, seq, match, arg);
+}
+
+const struct seen *ping6_for(struct run *r, const struct world_peer *p, size_t ip_len, uint16_t seq,
+			     seen_match *match, const void *arg)
+{
+	return three_pings(r, peer_ping6, p, ip_len, seq, match, arg);
 }
 
 const struct seen *arp_request_for(struct run *r, const struct world_peer *p, const char *name)
@@ -266,35 +296,4 @@ bool settle(struct run *r)
 	inconclusive(r, "the DUT no longer answers pings of a peer that it knows, so its silence "
 			"says nothing");
 	return false;
-}
-
-/* --- groups of IP */
-
-static void parse_ip4(uint8_t ret[4], const char *text)
-{
-	for (unsigned int i = 0; i < 4; i++, text++)
-		ret[i] = (uint8_t)strtoul(text, (char **)&text, 10);
-}
-
-struct ip_group group_of(const struct run *r, const char *ip4, const char *ip6)
-{
-	struct ip_group g = { .text = r->w->wire->arp ? ip4 : ip6, .v6 = !r->w->wire->arp };
-	ib_gid gid = { 0 };
-
-	if (g.v6) {
-		print_gid_parse(&gid, ip6);
-		memcpy(g.ip, gid.raw, 16);
-		g.mgid = sa_mgid_ip6(r->w, g.ip);
-	} else {
-		parse_ip4(g.ip, ip4);
-		g.mgid = sa_mgid_ip4(r->w, g.ip);
-	}
-	return g;
-}
-
-bool to_group_of(const struct seen *s, const void *arg)
-{
-	const struct ip_group *g = arg;
-
-	return g->v6 ? ip6_to(s, g->ip) : ip4_to(s, g->ip);
 }

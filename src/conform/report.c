@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "conform/profile.h"
+#include "conform/case.h"
 #include "text/print.h"
 
 /* The report as text for a terminal */
@@ -125,25 +125,4 @@ void conform_print_summary(FILE *f, const struct conform_report *r)
 		fprintf(f, ", %llu of them no longer in the log at the end",
 			(unsigned long long)r->overwritten);
 	fprintf(f, "%s\n", r->interrupted ? "; interrupted" : "");
-}
-
-static void print_reasons(FILE *f, const char *title, const struct conform_reason *v)
-{
-	if (v)
-		fprintf(f, "%s\n", title);
-	for (; v && v->id; v++)
-		fprintf(f, "  %-14s  %s\n", v->id, v->why);
-}
-
-void conform_print_list(FILE *f, const struct conform_profile *p)
-{
-	for (const struct conform_chapter *const *c = p->chapters; *c; c++) {
-		fprintf(f, "%s\n", (*c)->name);
-		for (size_t k = 0; k < (*c)->n; k++)
-			fprintf(f, "  %-14s  %s (%s)\n", (*c)->v[k].id, (*c)->v[k].title,
-				(*c)->v[k].section);
-	}
-	print_reasons(f, "does not apply to this profile", p->exempt);
-	print_reasons(f, "no case, of the profile's own document", p->unseen);
-	print_reasons(f, "no case", conform_unseen);
 }

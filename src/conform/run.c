@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conform/chapters.h"
-#include "conform/profile.h"
+#include "conform/case.h"
+#include "world/sm.h"
 
 const char *conform_verdict_name(enum conform_verdict v)
 {
@@ -22,6 +22,7 @@ struct suite {
 	const struct conform_cfg *cfg;
 	const struct conform_profile *profile;
 	bool dead; /* the link went down and did not come back */
+	bool port_fell; /* the DUT's port is no longer Active, and has to be set up again */
 	void (*progress)(void *ctx, const struct conform_result *r);
 	void *ctx;
 };
@@ -209,17 +210,82 @@ static const char *exempt(const struct conform_profile *p, const struct conform_
 	return NULL;
 }
 
+/* A case that has found nothing wrong in a packet may only have seen that the DUT's port is down */
+static bool may_be_the_link(const struct conform_result *r)
+{
+	return r->verdict == CONFORM_INCONCLUSIVE || (r->verdict == CONFORM_FAIL && !r->seen.len);
+}
+
+/*
+ * Each end of the link decides by itself when the other one has been silent for too long. On a busy machine the DUT's
+ * end may have been down although this one heard it all the time. Then the DUT's port has left Active.
+ */
+static bool port_left_active(struct world *w)
+{
+	struct sm_request q = { .method = MAD_METHOD_GET, .attr = SMP_ATTR_PORT_INFO, .mod = 1 };
+	const struct seen *s;
+	struct smp_port_info pi;
+
+	if (!w->dut.active || !w->up || w->interrupted || world_sm_ask(w, &q, &s))
+		return false;
+	smp_port_info_decode(&pi, sm_attr_data(s), SMP_DATA_LEN);
+	if (pi.port_state == IB_PORT_ACTIVE)
+		return false;
+	w->dut.active = false;
+	return true;
+}
+
+/* Run a case. True: the link was down meanwhile, and the case has not judged what it was to judge */
+static bool link_spoiled(struct suite *s, size_t i)
+{
+	struct run *run = &s->run[i];
+	unsigned int downs = s->w->downs;
+	bool judged;
+
+	run->res->c->run(run);
+	run->res->last = s->w->log.last;
+	judged = run->decided ? !may_be_the_link(run->res) : run->res->checked > 0;
+	if (run->decided && judged)
+		return false;
+	if (!judged)
+		s->port_fell = port_left_active(s->w);
+	return s->port_fell || s->w->downs != downs;
+}
+
+static bool set_up(struct suite *s)
+{
+	if (s->w->up && !s->port_fell)
+		return true;
+	s->dead = !world_sm_restore(s->w);
+	s->port_fell = false;
+	return !s->dead;
+}
+
+/* A case whose link was down is run once more, because it can say nothing about the DUT */
+static void run_with_link(struct suite *s, size_t i)
+{
+	struct conform_result *r = &s->rep->v[i];
+
+	if (!link_spoiled(s, i))
+		return;
+	if (r->c->after && !s->w->interrupted && set_up(s)) {
+		*r = (struct conform_result){ .c = r->c, .first = s->w->log.last + 1 };
+		s->run[i] = (struct run){ .w = s->w, .res = r, .since = r->first };
+		if (!link_spoiled(s, i))
+			return;
+	}
+	s->run[i].decided = false; /* its verdict was about the link */
+	inconclusive(&s->run[i], "the link went down");
+}
+
 static void run_one(struct suite *s, size_t i)
 {
 	struct conform_result *r = &s->rep->v[i];
 	struct run *run = &s->run[i];
 	const char *why = hindrance(s, r);
-	unsigned int downs = s->w->downs;
 
-	if (!why && r->c->after && !s->w->up && !bringup_restore(s->w)) {
-		s->dead = true;
+	if (!why && r->c->after && !set_up(s))
 		why = hindrance(s, r);
-	}
 	r->first = r->last = s->w->log.last + 1;
 	run->since = r->first;
 	if (run->decided)
@@ -233,13 +299,9 @@ static void run_one(struct suite *s, size_t i)
 	else if (why)
 		inconclusive(run, "%s", why);
 	else
-		r->c->run(run);
+		run_with_link(s, i);
 	if (s->w->interrupted && !r->checked)
 		inconclusive(run, "interrupted");
-	if (!run->decided && s->w->downs != downs)
-		inconclusive(run, "the link went down");
-	if (s->w->log.last > r->last)
-		r->last = s->w->log.last;
 	finish(s, i);
 	world_log_release(&s->w->kept);
 }
@@ -327,7 +389,7 @@ int conform_run(struct conform_report *ret, const struct conform_cfg *cfg,
 	struct world_cfg world = cfg->world;
 	int err;
 
-	s.profile = cfg->profile ? cfg->profile : conform_profile_at(0);
+	s.profile = cfg->profile;
 	world.wire = s.profile->wire;
 
 	*ret = (struct conform_report){ 0 };

@@ -6,8 +6,8 @@
 #include "util/be.h"
 #include "wire/inet.h"
 
-void ip4_put(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], uint16_t id, uint16_t frag,
-	     size_t len)
+static void put_ip4(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], uint16_t id,
+		    uint16_t frag, uint8_t proto, size_t len)
 {
 	memset(ip, 0, IP4_HDR);
 	ip[0] = 0x45;
@@ -15,10 +15,32 @@ void ip4_put(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], uint16_t i
 	be16_put(ip + 4, id);
 	be16_put(ip + 6, frag);
 	ip[8] = 64;
-	ip[9] = PROTO_ICMP;
+	ip[9] = proto;
 	memcpy(ip + 12, src, 4);
 	memcpy(ip + 16, dst, 4);
 	be16_put(ip + 10, inet_fold(inet_sum(0, ip, IP4_HDR)));
+}
+
+void ip4_put(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], uint16_t id, uint16_t frag,
+	     size_t len)
+{
+	put_ip4(ip, src, dst, id, frag, PROTO_ICMP, len);
+}
+
+void udp4_put(uint8_t *ip, const uint8_t src[4], uint16_t sport, const uint8_t dst[4],
+	      uint16_t dport, size_t len)
+{
+	uint8_t *udp = ip + IP4_HDR;
+	uint16_t sum;
+
+	len += UDP_HDR;
+	put_ip4(ip, src, dst, 0, 0, PROTO_UDP, IP4_HDR + len);
+	be16_put(udp, sport);
+	be16_put(udp + 2, dport);
+	be16_put(udp + 4, (uint16_t)len);
+	be16_put(udp + 6, 0);
+	sum = inet_fold(inet_sum(inet_pseudo4(src, dst, PROTO_UDP, (uint32_t)len), udp, len));
+	be16_put(udp + 6, sum ? sum : 0xffff);
 }
 
 void ip6_put(uint8_t *ip, const uint8_t src[16], const uint8_t dst[16], uint8_t proto, size_t len)

@@ -10,7 +10,9 @@
 #define IP4_HDR 20
 #define IP6_HDR 40
 #define IP6_FRAGMENT_HDR 8
+#define UDP_HDR 8
 #define PROTO_ICMP 1
+#define PROTO_UDP 17
 #define PROTO_FRAGMENT 44
 #define PROTO_ICMP6 58
 #define ECHO_REQUEST 8
@@ -25,6 +27,9 @@
 /* ip4_put() - Write a header with ICMP behind it; @frag is the word of flags and fragment offset, @len counts the header */
 void ip4_put(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], uint16_t id, uint16_t frag,
 	     size_t len);
+/* udp4_put() - Write the headers of IPv4 and UDP before @len octets of data, which are there already */
+void udp4_put(uint8_t *ip, const uint8_t src[4], uint16_t sport, const uint8_t dst[4],
+	      uint16_t dport, size_t len);
 /* ip6_put() - Write a header with @len octets of @proto behind it */
 void ip6_put(uint8_t *ip, const uint8_t src[16], const uint8_t dst[16], uint8_t proto, size_t len);
 /* ip6_sum() - Fill in the checksum of @len octets of ICMPv6 at @icmp, whose packet has these addresses */

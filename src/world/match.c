@@ -85,3 +85,27 @@ bool unicast_to(const struct seen *s, const void *arg)
 	return s->kind == SEEN_DATA && !data_is_mcast(s) &&
 	       (s->h.lrh.dlid == p->lid || s->h.lrh.dlid == p->lid + 1);
 }
+
+bool data_fits_type(const struct seen *s)
+{
+	const uint8_t *p = s->payload;
+
+	switch (data_type(s)) {
+	case 0x0800:
+		return s->payload_len >= 24 && p[4] >> 4 == 4;
+	case 0x86dd:
+		return s->payload_len >= 44 && p[4] >> 4 == 6;
+	case 0x0806:
+	case 0x8035:
+		return s->payload_len >= 12 && be16_at(p + 6) == 0x0800;
+	default:
+		return false;
+	}
+}
+
+bool data_has_known_type(const struct seen *s)
+{
+	int t = data_type(s);
+
+	return t == 0x0800 || t == 0x86dd || t == 0x0806 || t == 0x8035;
+}

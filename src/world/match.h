@@ -17,6 +17,10 @@ static inline bool data_is_mcast(const struct seen *s)
 	return s->h.bth.dest_qp == IB_QPN_MCAST;
 }
 
+/* Whether the type is one of RFC 4391's four, and the payload looks like what the type says */
+bool data_has_known_type(const struct seen *s);
+bool data_fits_type(const struct seen *s);
+
 struct arp_want {
 	uint16_t op;
 	const uint8_t *tpa; /* target protocol address; NULL: any */

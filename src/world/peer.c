@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "world/peer.h"
 
+#include "world/dhcp.h"
 #include "world/ip.h"
 #include "world/sa.h"
 
@@ -16,7 +17,7 @@ struct world_peer *world_peer(struct world *w)
 	*p = (struct world_peer){
 		.lid = (uint16_t)(WORLD_PEER_LID + 2 * i),
 		.path_lid = (uint16_t)(WORLD_PEER_LID + 2 * i),
-		.path_mtu = w->wire->mtu,
+		.path_mtu = w->mtu_code,
 		.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x0002c9c0f0000100ull + i),
 		.qpn = 0x0a5000 + i,
 	};
@@ -127,7 +128,7 @@ static void to_group(struct world *w, const struct world_peer *p, const ib_gid *
 void peer_broadcast(struct world *w, const struct world_peer *p, uint16_t type, const void *data,
 		    size_t len)
 {
-	uint8_t buf[4 + 256] = { 0 };
+	uint8_t buf[4 + 1024] = { 0 };
 	ib_gid bcast = sa_mgid_broadcast(w);
 
 	if (len > sizeof(buf) - 4)
@@ -460,6 +461,7 @@ void world_peer_rx(struct world *w, const struct seen *s)
 	case TYPE_IP4:
 		if (w->wire->arp && s->net_len >= IP4_HDR && be16_at(data + 2) <= s->net_len)
 			answer_ip4(w, data, be16_at(data + 2));
+		world_dhcp_rx(w, s);
 		break;
 	case TYPE_IP6:
 		if (s->net_len >= IP6_HDR && be16_at(data + 4) + (size_t)IP6_HDR <= s->net_len)

@@ -46,7 +46,7 @@ static struct world_group *group_place(struct world *w, const ib_gid *g)
 			p = &w->group[i];
 	if (p) {
 		*p = (struct world_group){ .rec.mlid = (uint16_t)(WORLD_MLID + (p - w->group)),
-					   .ever = world_group(w, g) ? p->ever : 0 };
+					   .asked = world_group(w, g) ? p->asked : 0 };
 		p->rec.mgid = *g;
 	}
 	return p;
@@ -63,7 +63,7 @@ struct world_group *world_group_make(struct world *w, const ib_gid *g)
 	p->exists = p->admin = true;
 	p->rec.qkey = b && b != p && b->exists ? b->rec.qkey : WORLD_QKEY;
 	p->rec.mtu_sel = p->rec.rate_sel = p->rec.life_sel = SA_SEL_EXACT;
-	p->rec.mtu_code = w->wire->mtu;
+	p->rec.mtu_code = w->mtu_code;
 	p->rec.rate_code = WORLD_RATE;
 	p->rec.life = 16;
 	p->rec.tclass = WORLD_TCLASS;
@@ -93,12 +93,69 @@ static void send_gmp(struct world *w, const struct ib_ud_hdr *to, const uint8_t 
 	struct ib_ud_hdr h = {
 		.lrh = { .sl = to->lrh.sl, .dlid = to->lrh.slid, .slid = WORLD_SM_LID },
 		.bth = { .opcode = IB_OP_UD_SEND_ONLY,
-			 .pkey = to->bth.pkey,
+			 .pkey = to->bth.pkey | IB_PKEY_FULL, /* the SA is a full member */
 			 .dest_qp = to->deth.src_qp },
 		.deth = { .qkey = IB_QP1_QKEY, .src_qp = IB_QP1 },
 	};
 
 	world_send(w, &h, mad, MAD_LEN);
+}
+
+/* --- tables, in segments (RMPP). Nothing is sent twice: a DUT that has lost a segment asks once more. */
+
+/* The segments up to @last, of which the DUT has said that it has room */
+static void table_send(struct world *w, uint32_t last)
+{
+	struct world_table *t = &w->table;
+	const uint32_t segments = t->len ? (uint32_t)((t->len - 1) / SA_DATA_LEN + 1) : 1;
+	struct rmpp_hdr rmpp = { .version = RMPP_VERSION, .type = RMPP_TYPE_DATA };
+	uint8_t mad[MAD_LEN];
+
+	while (t->sent < segments && t->sent < last) {
+		size_t at = t->sent * (size_t)SA_DATA_LEN;
+		size_t n = t->len - at < SA_DATA_LEN ? t->len - at : SA_DATA_LEN;
+
+		rmpp.data1 = ++t->sent;
+		rmpp.flags = RMPP_FLAG_ACTIVE | (t->sent == 1 ? RMPP_FLAG_FIRST : 0) |
+			     (t->sent == segments ? RMPP_FLAG_LAST : 0);
+		/* The first segment has the length of all, with the SA's header in each; the last one its own */
+		rmpp.data2 = t->sent == segments ? (uint32_t)(SA_HDR_LEN + n) : 0;
+		if (t->sent == 1)
+			rmpp.data2 = (uint32_t)(segments * SA_HDR_LEN + t->len);
+		sa_mad_encode(mad, &t->mad, &t->sa);
+		rmpp_hdr_encode(mad + SA_RMPP_OFF, &rmpp);
+		memcpy(mad + SA_DATA_OFF, t->data + at, n);
+		send_gmp(w, &t->to, mad);
+	}
+}
+
+static void table_acknowledged(struct world *w, const struct sa_mad *q)
+{
+	if (q->mad.tid == w->table.mad.tid && q->rmpp.type == RMPP_TYPE_ACK)
+		table_send(w, q->rmpp.data2);
+}
+
+/* Answers with a table of @len octets, which are in w->table.data; @size is that of a record */
+static void table_answer(struct world *w, const struct seen *s, const struct sa_mad *q, size_t len,
+			 size_t size)
+{
+	struct world_table *t = &w->table;
+
+	t->mad = q->mad;
+	t->mad.method = MAD_METHOD_GET_TABLE_RESP;
+	t->mad.status = 0;
+	t->sa = (struct sa_hdr){ .comp_mask = q->sa.comp_mask,
+				 .attr_offset = (uint16_t)(size / 8) };
+	t->to = s->h;
+	t->len = len;
+	t->sent = 0;
+	table_send(w, 1);
+}
+
+/* Octets of a record in a table */
+static size_t table_step(size_t len)
+{
+	return (len + 7) & ~(size_t)7;
 }
 
 /* Answers the request in @s with @len octets of @data and @status; the component mask is echoed */
@@ -107,20 +164,18 @@ static void answer(struct world *w, const struct seen *s, const struct sa_mad *q
 {
 	struct mad_hdr h = q->mad;
 	struct sa_hdr sa = { .comp_mask = q->sa.comp_mask };
-	struct rmpp_hdr rmpp = {
-		.version = RMPP_VERSION, .type = RMPP_TYPE_DATA, .flags = 7, .data1 = 1
-	};
-	bool table = h.method == MAD_METHOD_GET_TABLE;
 	uint8_t mad[MAD_LEN];
 
+	if (h.method == MAD_METHOD_GET_TABLE && !status) {
+		memset(w->table.data, 0, table_step(len));
+		if (len)
+			memcpy(w->table.data, data, len);
+		table_answer(w, s, q, table_step(len), table_step(len));
+		return;
+	}
 	h.method = h.method == MAD_METHOD_SET ? MAD_METHOD_GET_RESP : h.method | MAD_METHOD_RESP;
 	h.status = status;
-	sa.attr_offset = table && !status ? (uint16_t)((len + 7) / 8) : 0;
 	sa_mad_encode(mad, &h, &sa);
-	if (table && !status) {
-		rmpp.data2 = (uint32_t)(SA_HDR_LEN + (len + 7) / 8 * 8);
-		rmpp_hdr_encode(mad + SA_RMPP_OFF, &rmpp);
-	}
 	if (len)
 		memcpy(mad + SA_DATA_OFF, data, len);
 	send_gmp(w, &s->h, mad);
@@ -177,7 +232,7 @@ static uint16_t create(struct world *w, const struct sa_mad *q, const struct ib_
 	g->rec.sl = r->sl;
 	g->rec.hop_limit = r->hop_limit;
 	g->rec.mtu_sel = g->rec.rate_sel = g->rec.life_sel = SA_SEL_EXACT;
-	g->rec.mtu_code = q->sa.comp_mask & MCM_COMP_MTU ? r->mtu_code : w->wire->mtu;
+	g->rec.mtu_code = q->sa.comp_mask & MCM_COMP_MTU ? r->mtu_code : w->mtu_code;
 	g->rec.rate_code = q->sa.comp_mask & MCM_COMP_RATE ? r->rate_code : WORLD_RATE;
 	g->rec.life = 16;
 	g->rec.scope = r->mgid.raw[1] & 15;
@@ -201,11 +256,12 @@ static void join(struct world *w, const struct seen *s, const struct sa_mad *q,
 		status = create(w, q, r, &g);
 	if (!status) {
 		g->dut_state |= r->join_state;
-		g->ever |= r->join_state;
 		rec = g->rec;
 		rec.port_gid = r->port_gid;
 		rec.join_state = g->dut_state;
 	}
+	if (g)
+		g->asked |= r->join_state;
 	answer_member(w, s, q, status, &rec);
 	if (!status && !g->granted)
 		g->granted = w->log.last;
@@ -225,6 +281,31 @@ static void leave(struct world *w, const struct seen *s, const struct sa_mad *q,
 	answer_member(w, s, q, member ? 0 : SA_STATUS_REQ_INVALID, r);
 }
 
+static bool is_asked_for(const struct ib_mcmember_rec *rec, const struct sa_mad *q,
+			 const struct ib_mcmember_rec *r)
+{
+	if ((q->sa.comp_mask & MCM_COMP_MGID) && !ib_gid_equal(&rec->mgid, &r->mgid))
+		return false;
+	return !(q->sa.comp_mask & MCM_COMP_PKEY) || ib_pkey_match(rec->pkey, r->pkey);
+}
+
+/* All groups that are asked for. Who belongs to them the SA tells nobody (IBTA 15.2.5.17). */
+static void list_groups(struct world *w, const struct seen *s, const struct sa_mad *q,
+			const struct ib_mcmember_rec *r)
+{
+	const size_t step = table_step(MCMEMBER_REC_LEN);
+	size_t len = 0;
+
+	memset(w->table.data, 0, sizeof(w->table.data));
+	for (unsigned int i = 0; i < WORLD_GROUPS; i++) {
+		if (!w->group[i].exists || !is_asked_for(&w->group[i].rec, q, r))
+			continue;
+		ib_mcmember_rec_encode(w->table.data + len, &w->group[i].rec);
+		len += step;
+	}
+	table_answer(w, s, q, len, step);
+}
+
 static void mcmember(struct world *w, const struct seen *s, const struct sa_mad *q)
 {
 	const struct world_group *g;
@@ -239,13 +320,15 @@ static void mcmember(struct world *w, const struct seen *s, const struct sa_mad 
 	case MAD_METHOD_DELETE:
 		leave(w, s, q, &r);
 		break;
+	case MAD_METHOD_GET_TABLE:
+		list_groups(w, s, q, &r);
+		break;
 	default:
 		g = world_group(w, &r.mgid);
 		if (g && g->exists)
 			answer_member(w, s, q, 0, &g->rec);
 		else
-			answer(w, s, q, q->mad.method == MAD_METHOD_GET ? SA_STATUS_NO_RECORDS : 0,
-			       NULL, 0);
+			answer(w, s, q, SA_STATUS_NO_RECORDS, NULL, 0);
 	}
 }
 
@@ -277,7 +360,7 @@ static void path(struct world *w, const struct seen *s, const struct sa_mad *q)
 		.pkey = WORLD_PKEY,
 		.sl = WORLD_PATH_SL,
 		.mtu_sel = SA_SEL_EXACT,
-		.mtu_code = p ? p->path_mtu : w->wire->mtu,
+		.mtu_code = p ? p->path_mtu : w->mtu_code,
 		.rate_sel = SA_SEL_EXACT,
 		.rate_code = WORLD_RATE,
 		.life_sel = SA_SEL_EXACT,
@@ -447,10 +530,14 @@ void world_sa_rx(struct world *w, const struct seen *s)
 		return;
 	if (q.mad.method == MAD_METHOD_REPORT_RESP)
 		report_done(w, q.mad.tid);
-	if (mad_method_is_response(q.mad.method) || s->h.lrh.dlid != WORLD_SM_LID)
+	if (s->h.lrh.dlid != WORLD_SM_LID)
 		return;
-	if (q.rmpp.type != RMPP_TYPE_NONE && q.rmpp.type != RMPP_TYPE_DATA)
-		return; /* the acknowledgement of a table */
+	if (q.rmpp.type != RMPP_TYPE_NONE && q.rmpp.type != RMPP_TYPE_DATA) {
+		table_acknowledged(w, &q);
+		return;
+	}
+	if (mad_method_is_response(q.mad.method))
+		return;
 	switch (q.mad.attr_id) {
 	case SA_ATTR_CLASS_PORT_INFO:
 		class_port_info(w, s, &q);
@@ -490,4 +577,13 @@ bool sa_is(const struct seen *s, const void *arg)
 	if (want->attr == SA_ATTR_PATH_RECORD && !ib_path_rec_decode(&p, q.data, q.data_len))
 		return !want->gid || ib_gid_equal(want->gid, &p.dgid);
 	return true;
+}
+
+bool sa_join_decode(const struct seen *s, struct sa_mad *q, struct ib_mcmember_rec *m)
+{
+	static const struct sa_want want = { .method = MAD_METHOD_SET,
+					     .attr = SA_ATTR_MCMEMBER_RECORD };
+
+	return sa_is(s, &want) && !sa_mad_decode(q, s->payload, s->payload_len) &&
+	       !ib_mcmember_rec_decode(m, q->data, q->data_len);
 }

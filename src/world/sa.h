@@ -38,4 +38,7 @@ struct sa_want {
 };
 bool sa_is(const struct seen *s, const void *want);
 
+/* sa_join_decode() - Whether the packet is a join, or makes a group */
+bool sa_join_decode(const struct seen *s, struct sa_mad *q, struct ib_mcmember_rec *m);
+
 #endif

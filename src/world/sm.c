@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "world/group.h"
+#include "world/sa.h"
 #include "wire/smp.h"
 
 #define SMP_CLASS_VERSION 1
@@ -99,7 +101,7 @@ int world_sm_port(struct world *w, void (*change)(struct smp_port_info *pi, unsi
 	pi.sm_lid = WORLD_SM_LID;
 	pi.sm_sl = 0;
 	pi.lmc = 0;
-	pi.neighbor_mtu = pi.mtu_cap < w->wire->mtu ? pi.mtu_cap : w->wire->mtu;
+	pi.neighbor_mtu = pi.mtu_cap < w->mtu_code ? pi.mtu_cap : w->mtu_code;
 	pi.oper_vls = 1;
 	pi.subnet_timeout = 14; /* 67 ms */
 	pi.client_reregister = false;
@@ -129,4 +131,69 @@ int world_sm_reregister(struct world *w, const struct seen **ret)
 	w->nsubs = 0;
 	w->sidr.registered = false;
 	return world_sm_port(w, set_reregister, 0, ret);
+}
+
+static void set_state(struct smp_port_info *pi, unsigned int state)
+{
+	pi->port_state = (uint8_t)state;
+}
+
+int world_sm_activate(struct world *w, const struct seen **ret)
+{
+	uint8_t pkeys[SMP_DATA_LEN] = { 0xff, 0xff }, vl[SMP_DATA_LEN] = { 0 };
+	struct sm_request tables[] = {
+		{ .method = MAD_METHOD_SET, .attr = SMP_ATTR_PKEY_TABLE, .data = pkeys },
+		{ .method = MAD_METHOD_SET, .attr = SMP_ATTR_SLTOVL, .data = vl },
+	};
+	int status;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		if (i == 1 && !(w->dut.port.cap_mask & SMP_CAP_IS_SL_MAP))
+			continue;
+		status = world_sm_ask(w, &tables[i], ret);
+		if (status)
+			return status;
+	}
+	status = world_sm_port(w, NULL, 0, ret);
+	if (!status)
+		status = world_sm_port(w, set_state, IB_PORT_ARMED, ret);
+	if (status)
+		return status;
+	w->dut.active =
+		true; /* it may send as soon as it has the next request, before it answers */
+	status = world_sm_port(w, set_state, IB_PORT_ACTIVE, ret);
+	return status;
+}
+
+bool world_sm_restore(struct world *w)
+{
+	ib_gid bcast = sa_mgid_broadcast(w);
+	struct world_group *g = world_group(w, &bcast);
+	const struct seen *s;
+
+	if (!world_link_up(w))
+		return false;
+	if (g)
+		g->dut_state = 0;
+	w->nsubs = 0;
+	if (world_sm_activate(w, &s))
+		return false;
+	return !g || world_wait(w, sa_is_full_member, g, WORLD_LONGEST);
+}
+
+bool sm_is_trap(const struct seen *s, const void *arg)
+{
+	struct mad_notice n;
+
+	return s->kind == SEEN_SMP && s->payload_len == MAD_LEN &&
+	       mad_method(s->payload) == MAD_METHOD_TRAP &&
+	       !mad_notice_decode(&n, s->payload + SMP_DATA_OFF, MAD_NOTICE_LEN) && n.generic &&
+	       n.trap == *(const uint16_t *)arg;
+}
+
+bool sm_is_trap_again(const struct seen *s, const void *arg)
+{
+	return s->kind == SEEN_SMP && s->payload_len == MAD_LEN &&
+	       mad_method(s->payload) == MAD_METHOD_TRAP &&
+	       mad_tid(s->payload) == *(const uint64_t *)arg;
 }

@@ -34,6 +34,18 @@ int world_sm_port(struct world *w, void (*change)(struct smp_port_info *pi, unsi
 /* world_sm_reregister() - The SA forgets what the DUT has registered, and asks for it. Return as world_sm_ask() */
 int world_sm_reregister(struct world *w, const struct seen **ret);
 
+/*
+ * world_sm_activate() - Set the port's tables and take it to Active. Return: the status of the first request that was not
+ * granted, else 0; -ETIMEDOUT
+ */
+int world_sm_activate(struct world *w, const struct seen **ret);
+/* world_sm_restore() - After the link was down: make the port Active again, and wait for the join. False: in vain */
+bool world_sm_restore(struct world *w);
+
+/* Matches a trap of this number, a uint16_t; a trap with this TID, a uint64_t */
+bool sm_is_trap(const struct seen *s, const void *trap);
+bool sm_is_trap_again(const struct seen *s, const void *tid);
+
 /* The octets of an SMP's attribute in its packet */
 static inline const uint8_t *sm_attr_data(const struct seen *s)
 {

@@ -38,20 +38,32 @@ int world_init(struct world *w, const struct world_io *io, const struct world_cf
 		.io = io,
 		.wire = cfg->wire,
 		.log.wire = cfg->wire,
-		.mtu = 128u << cfg->wire->mtu,
-		.ip_mtu = cfg->wire->ip_mtu(128u << cfg->wire->mtu),
 		.map = { WORLD_PKEY, cfg->scope, cfg->subnet },
 		.now = io->now(io->ctx),
 		.dut.lid = WORLD_DUT_LID,
+		.dut.pkey = WORLD_PKEY,
 		.old_qkey = WORLD_QKEY,
 	};
 	if (!w->map.scope)
 		w->map.scope = cfg->subnet ? WORLD_SCOPE_GLOBAL : WORLD_SCOPE_LINK;
+	world_set_mtu(w, w->wire->mtu);
 	timers_init(&w->timers);
 	memcpy(w->dut.ip4, memcmp(cfg->ip4, none, 4) ? cfg->ip4 : ip4, 4);
 	memcpy(w->dut.ip6, memcmp(cfg->ip6, none, 16) ? cfg->ip6 : ip6, 16);
 	udp_link_init(&w->link, &w->timers, &cfg->dut, &ops, w, w->now);
 	return 0;
+}
+
+void world_set_mtu(struct world *w, uint8_t code)
+{
+	w->old_mtu_code = w->mtu_code;
+	w->mtu_code = code;
+	w->mtu = 128u << code;
+	w->ip_mtu = w->wire->ip_mtu(w->mtu);
+	for (unsigned int i = 0; i < WORLD_GROUPS; i++)
+		w->group[i].rec.mtu_code = code;
+	for (unsigned int i = 0; i < WORLD_PEERS; i++)
+		w->peer[i].path_mtu = code;
 }
 
 void world_fini(struct world *w)
@@ -145,6 +157,19 @@ bool world_wait(struct world *w, bool (*done)(const struct world *w, const void 
 		if (!world_turn(w, deadline))
 			return done(w, arg);
 	return true;
+}
+
+static bool is_up(const struct world *w, const void *arg)
+{
+	return w->up;
+}
+
+/* Silence of this end, then at most the silence and the time-out of the other, and a keepalive of each */
+#define LINK_TIME NS_SEC(13)
+
+bool world_link_up(struct world *w)
+{
+	return world_wait(w, is_up, NULL, LINK_TIME);
 }
 
 const struct seen *world_expect(struct world *w, uint64_t from, seen_match *match, const void *arg,

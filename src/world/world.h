@@ -60,7 +60,7 @@ struct world_group {
 	bool admin; /* exists without members, too */
 	uint16_t refuse; /* status with which joins are refused; 0: granted */
 	uint8_t dut_state; /* the DUT's JoinState bits */
-	uint8_t ever; /* all bits that it ever had */
+	uint8_t asked; /* all bits that it ever asked for: it may not have seen that they were refused */
 	unsigned int left; /* how often it has left */
 	uint64_t granted; /* packet of the first answer that granted a join; 0: none */
 	struct ib_mcmember_rec rec;
@@ -95,6 +95,16 @@ struct world_report {
 	uint8_t mad[MAD_LEN];
 };
 
+/* The answer to a SubnAdmGetTable that is under way */
+struct world_table {
+	struct ib_ud_hdr to; /* headers of the request */
+	struct mad_hdr mad;
+	struct sa_hdr sa;
+	uint32_t sent; /* segments */
+	size_t len;
+	uint8_t data[WORLD_GROUPS * 56];
+};
+
 /* The server of SIDR, and what the DUT has registered as one */
 struct world_sidr {
 	bool silent; /* it does not answer */
@@ -110,6 +120,7 @@ struct world_dut {
 	struct smp_port_info port;
 	ib_gid gid;
 	uint16_t lid;
+	uint16_t pkey; /* entry 0 of its P_Key table, which the link uses */
 	bool active; /* the port was set Active since the link came up */
 	uint32_t qpn; /* of its IPoIB interface; 0: unknown */
 	uint8_t ip4[4], ip6[16];
@@ -127,6 +138,7 @@ struct world {
 	const struct world_io *io;
 	const struct world_wire *wire;
 	struct world_map map;
+	uint8_t mtu_code, old_mtu_code; /* of the link's group, and before it was changed */
 	unsigned int mtu, ip_mtu; /* of the link, in octets */
 	struct timers timers;
 	struct udp_link link;
@@ -158,8 +170,11 @@ struct world {
 	struct world_subscription sub[WORLD_SUBSCRIPTIONS];
 	unsigned int nsubs;
 	struct world_report report[WORLD_REPORTS];
+	struct world_table table;
 
 	struct world_sidr sidr;
+
+	const struct world_peer *dhcp; /* the peer that is a DHCP server; NULL: none */
 
 	struct world_peer peer[WORLD_PEERS];
 	unsigned int npeers;
@@ -174,6 +189,8 @@ void world_send(struct world *w, const struct ib_ud_hdr *h, const void *payload,
 /* world_send_raw() - Send these octets */
 void world_send_raw(struct world *w, const uint8_t *raw, size_t len);
 
+/* world_set_mtu() - All groups, and the paths to all peers, have the MTU of this code; the DUT learns it when it joins again */
+void world_set_mtu(struct world *w, uint8_t code);
 /* world_sidr_group() - What SIDR says about the link's group */
 struct sidr_group world_sidr_group(const struct world *w);
 /* world_turn() - Wait for one datagram or timer, at most until @deadline, and act on it. False: @deadline has come, or the user interrupted */
@@ -183,6 +200,8 @@ void world_pass(struct world *w, ns_t time);
 /* world_wait() - Let time pass until @done is true, at most @timeout. Return: @done(@arg) */
 bool world_wait(struct world *w, bool (*done)(const struct world *w, const void *arg),
 		const void *arg, ns_t timeout);
+/* world_link_up() - Wait until the link is up. False: in vain */
+bool world_link_up(struct world *w);
 /* world_expect() - Wait for a packet of the DUT, of number @from or later. NULL: none came */
 const struct seen *world_expect(struct world *w, uint64_t from, seen_match *match, const void *arg,
 				ns_t timeout);

@@ -5,7 +5,7 @@
 # uipoib conform: a uipoib host passes, and wrong arguments are refused. conform_duts.sh and conform_mutants.sh have DUTs that fail.
 . "$(dirname "$0")/lib.sh"
 . tests/system/conform_rig.bash
-need python3 jq
+need python3 jq dhclient
 
 # --- a uipoib host
 
@@ -17,6 +17,11 @@ whole() {
 		jq -e '.seconds < 120' "$work/report.0" && jq -e '.conform | all(.checks > 0)' "$work/report.0"
 }
 check "a uipoib host passes all cases" whole
+unable() {
+	suite 0 --hook 'sh -c "exit 77"' --clause D2 --clause I29 --clause R70 || return 1
+	equal "I29 R67 D1/lease D2 R70/list R70/created " "$(results 0 '.result == "NA" and (.why | test("status 77|D1/lease|R67|R70/list"))')"
+}
+check "a step that the hook cannot do (status 77) makes its cases NA" unable
 check "with --strict the status is 1" refuse 1 'no --hook' suite_out 0 --strict --clause R67
 chosen() {
 	suite 0 --clause R7 --junit "$work/junit" || return 1

@@ -6,7 +6,7 @@
 # another one FAILs beside it, the report says that it is a consequence. Mutants that break nothing make nothing fail.
 . "$(dirname "$0")/lib.sh"
 . tests/system/conform_rig.bash
-need python3 jq
+need python3 jq dhclient
 
 mutants rfc4391 <<-'LIST'
 	reserved R30/sent
@@ -52,6 +52,24 @@ mutants rfc4391 <<-'LIST'
 	any-hardware R56/ignored
 	any-mkey I6
 	keeps-pkey R27
+	rarp-type I29
+	pma-sl PMA/class
+	pma-dgid PMA/grh
+	pma-attribute PMA/attribute
+	pma-frozen PMA/counters
+	pma-clears-all PMA/clear
+	dhcp-no-offer D1/lease
+	dhcp-htype D1
+	dhcp-release D1/release
+	dhcp-id D2
+	dhcp-no-flag D3/set
+	dhcp-flag D3/clear
+	router-full R70/list
+	router-deaf R70/created
+	limited-mgid R15/limited
+	limited-pkey I7/limited
+	any-limited R44/both
+	keeps-mtu R36
 	none
 	psn
 	solicited

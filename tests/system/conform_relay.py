@@ -208,6 +208,28 @@ def to_group(*octets):
     return lambda p: p.is_data(0x0800) and p.data[p.payload + 20:p.payload + 24] == bytes(octets)
 
 
+def dhcp(*types):
+    """DHCP of a client; the type is its first option."""
+    def condition(p):
+        d = p.data[p.payload:]
+        return p.is_data(0x0800) and len(d) > 275 and d[13] == 17 and d[26:28] == b"\0\x43" and d[272:274] == b"\x35\1" and d[274] in types
+    return condition
+
+
+def has_ciaddr(p):
+    return any(p.data[p.payload + 44:p.payload + 48])
+
+
+def other_client_id(p):
+    at = p.data.find(b"\x3d\x0f\xff", p.payload + 272)
+    if at > 0:
+        p.set(at + 2, b"\1")
+
+
+def has_pkey(octets):
+    return lambda p: p.data[p.bth + 2:p.bth + 4] == octets
+
+
 # MUTANT: what it does to packets of the DUT
 MUTANTS = {
     # one clause is broken
@@ -284,6 +306,20 @@ MUTANTS = {
                       lambda p: p.put(69, b"\3")),
     "ea-sidr": edit(lambda p: p.is_mad(7, 3, 0x17), lambda p: p.put(39, b"\x77")),
     "ea-tclass": edit(Packet.is_to_broadcast, lambda p: p.set(8, b"\x60")),
+    "rarp-type": edit(lambda p: p.is_data(0x8035), lambda p: p.put(4, b"\0\1")),
+    "pma-sl": edit(lambda p: p.is_mad(4, 0x81, 1), lambda p: p.set(1, bytes([p.data[1] & 15 | 0x40]))),
+    "pma-dgid": edit(lambda p: p.grh and p.is_mad(4, 0x81, 1), lambda p: p.set(47, b"\x77")),
+    "pma-attribute": edit(lambda p: p.is_mad(4, 0x81, 0x7F7F), lambda p: p.put(4, b"\0\0")),
+    "pma-frozen": edit(lambda p: p.is_mad(4, 0x81, 0x12), lambda p: p.put(96, bytes(4))),
+    "dhcp-htype": edit(dhcp(1, 3), lambda p: p.put(33, b"\1")),
+    "dhcp-release": edit(dhcp(7), lambda p: p.put(60, b"\x80")),
+    "dhcp-id": edit(dhcp(1, 3), other_client_id),
+    "dhcp-no-flag": edit(lambda p: dhcp(1, 3)(p) and not has_ciaddr(p), lambda p: p.put(42, b"\0")),
+    "dhcp-flag": edit(lambda p: dhcp(3)(p) and has_ciaddr(p), lambda p: p.put(42, b"\x80")),
+    "router-full": edit(lambda p: p.joins_group(2), lambda p: p.put(104, b"\x21")),
+    "limited-mgid": edit(lambda p: p.joins_broadcast() and has_pkey(b"\x7f\xff")(p), lambda p: p.put(60, b"\x7f")),
+    "limited-pkey": edit(lambda p: p.is_data() and has_pkey(b"\x7f\xff")(p), lambda p: p.set(p.bth + 2, b"\xff")),
+    "keeps-mtu": drop(lambda p: p.is_data() and len(p.data) > 2200),
     # nothing visible is broken
     "none": edit(always, lambda p: None),
     "psn": edit(lambda p: p.qp > 1, lambda p: p.set(p.bth + 9, b"\x12\x34\x56")),
@@ -320,6 +356,10 @@ MUTANTS_IN = {
     "v6-needs-no-flags": drop(lambda p: option(136)(p) and p.data[p.payload + 68] != 0),
     "ea-needs-copy": drop(lambda p: ibarp(1)(p) and len(p.data) == p.payload + 84 + 6),
     "keeps-pkey": edit(lambda p: p.is_mad(0x81, 2, 0x16), lambda p: p.put(64, b"\xff\xff")),
+    "pma-clears-all": edit(lambda p: p.is_mad(4, 2, 0x12), lambda p: p.put(66, b"\xff\xff")),
+    "dhcp-no-offer": drop(lambda p: p.is_data(0x0800) and p.data[p.payload + 24:p.payload + 28] == b"\0\x43\0\x44"),
+    "router-deaf": drop(lambda p: p.is_mad(3, 6, 2) and bytes([15, 70, 0, 2]) in p.data),
+    "any-limited": edit(lambda p: p.is_data() and has_pkey(b"\x7f\xff")(p), fix_pkey),
     "any-mkey": edit(lambda p: p.qp == 0 and p.is_mad(0x81, 2, 0x15) and p.data[p.payload + 31] == 1,
                      lambda p: p.put(31, b"\0")),
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/chapters.h"
+#include "clauses/chapters.h"
 #include "world/peer.h"
 #include "world/sa.h"
 
@@ -74,9 +74,7 @@ static void request_is_broadcast(struct run *r)
 
 	if (!s)
 		return;
-	if (check(r, s->h.has_grh, s, "an ARP request without a GRH"))
-		check_octets(r, s, s->raw + IB_LRH_LEN + 24, bcast.raw, 16,
-			     "the DGID of the ARP request");
+	check_dgid(r, s, &bcast, "the DGID of the ARP request");
 	check(r, s->h.bth.dest_qp == IB_QPN_MCAST, s,
 	      "DestQP of the ARP request is 0x%06x, expected 0xffffff", s->h.bth.dest_qp);
 	if (!expect(r, echo_is, &want, NS_SEC(5)))
@@ -140,6 +138,31 @@ static void other_hardware(struct run *r)
 		      "an ARP request of hardware type 1 was answered");
 }
 
+static bool is_rarp(const struct seen *s, const void *arg)
+{
+	return data_type(s) == 0x8035;
+}
+
+static void rarp(struct run *r)
+{
+	static const uint8_t head[8] = { 0, 32, 8, 0, 20, 4, 0, 3 };
+	ib_gid bcast = sa_mgid_broadcast(r->w);
+	const struct seen *s;
+
+	if (!hook(r, "rarp"))
+		return;
+	s = expect(r, is_rarp, NULL, HOOK_TIME);
+	if (!s) {
+		missing(r, "no packet of RARP within 60 s after the hook's rarp");
+		return;
+	}
+	check_octets(r, s, s->net, head, sizeof(head),
+		     "hardware type, protocol, lengths and operation");
+	check_own_address(r, s, s->net + ARP_SHA, "QPN and GID of the sender");
+	check_own_address(r, s, s->net + ARP_THA, "QPN and GID of the target");
+	check_dgid(r, s, &bcast, "the DGID of a RARP request");
+}
+
 static const struct conform_case cases[] = {
 	{ "R56/reply", "ARP requests for the DUT's address are answered", "RFC 4391 §9.2; RFC 826",
 	  "Hardware type 32, hardware address length 20; the rest as in RFC 826.", "R28 U2 R29",
@@ -164,6 +187,8 @@ static const struct conform_case cases[] = {
 	  "All IP traffic MUST go to the QPN of the link-layer address.", "U2", NULL, unicast_qpn },
 	{ "R56/ignored", "ARP of another hardware type is not answered", "RFC 826",
 	  "Hardware type 32.", "R25", other_hardware, NULL },
+	{ "I29", "RARP has the form of ARP, and goes to the broadcast group",
+	  "RFC 4391 §6, §9.2; RFC 903", "The type 0x8035; the rest as in ARP.", "R25", rarp, NULL },
 };
 
 const struct conform_chapter chapter_arp = { "ARP", cases, sizeof(cases) / sizeof(cases[0]) };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform_dut.h"
+#include "clauses_dut.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conform/case.h"
+#include "clauses/profile.h"
 #include "wire/crc.h"
 
 /* The suite against a small DUT on virtual time: verdicts, what explains what, and that every run ends */
@@ -152,6 +153,23 @@ static void test_a_dut_that_dies_ends_with_results(void **state)
 	assert_true(rep.took < NS_SEC(60));
 }
 
+static void test_a_case_whose_link_was_down_at_the_dut_is_run_again(void **state)
+{
+	d.flaps = 1;
+	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
+	is("R56/reply", CONFORM_PASS);
+	is("R48/reply", CONFORM_PASS);
+}
+
+static void test_a_case_whose_link_was_down_twice_is_no_failure(void **state)
+{
+	d.flaps = 2;
+	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
+	is("R56/reply", CONFORM_INCONCLUSIVE);
+	assert_string_equal(dut_result(&rep, "R56/reply")->why, "the link went down");
+	is("I6", CONFORM_FAIL); /* later cases are judged: this DUT knows no M_Key */
+}
+
 static void test_an_interrupt_keeps_the_results_so_far(void **state)
 {
 	d.interrupt_at = NS_SEC(1000) + NS_MSEC(4900);
@@ -217,6 +235,16 @@ static void test_a_hook_that_fails_makes_no_failure(void **state)
 	is("R67", CONFORM_INCONCLUSIVE);
 }
 
+static void test_a_step_that_the_hook_cannot_do_does_not_apply(void **state)
+{
+	static const char *const words[] = { "R67", NULL };
+
+	d.hook_status = 77;
+	assert_int_equal(dut_run(&d, &rep, words, true), 0);
+	is("R67", CONFORM_NA);
+	assert_non_null(strstr(dut_result(&rep, "R67")->why, "status 77"));
+}
+
 static void test_a_hook_that_does_not_end_makes_no_failure(void **state)
 {
 	static const char *const words[] = { "R67", NULL };
@@ -265,6 +293,33 @@ static void test_a_sum_has_the_result_of_its_parts(void **state)
 	is("R24", CONFORM_INCONCLUSIVE); /* there was no link */
 	is("M14", CONFORM_INCONCLUSIVE);
 	assert_string_equal(dut_result(&rep, "M14")->because->c->id, "R24");
+}
+
+/* Sums are judged last, so a case that waited for one would never run */
+static void runs_after_no_sum(const struct conform_chapter *const *chapters,
+			      const struct conform_case *c)
+{
+	for (const struct conform_chapter *const *k = chapters; *k; k++)
+		for (size_t i = 0; i < (*k)->n; i++) {
+			const struct conform_case *sum = &(*k)->v[i];
+			const char *at = c->after ? strstr(c->after, sum->id) : NULL;
+			size_t len = strlen(sum->id);
+
+			if (sum->run || sum->watch || !c->run || !at)
+				continue;
+			if ((at == c->after || at[-1] == ' ') && (!at[len] || at[len] == ' '))
+				fail_msg("%s waits for the sum %s", c->id, sum->id);
+		}
+}
+
+static void test_no_case_waits_for_a_sum(void **state)
+{
+	const struct conform_profile *p;
+
+	for (unsigned int i = 0; (p = conform_profile_at(i)); i++)
+		for (const struct conform_chapter *const *k = p->chapters; *k; k++)
+			for (size_t n = 0; n < (*k)->n; n++)
+				runs_after_no_sum(p->chapters, &(*k)->v[n]);
 }
 
 static void test_a_slow_case_runs_only_if_it_is_wanted(void **state)
@@ -322,6 +377,10 @@ int main(void)
 		cmocka_unit_test_teardown(test_a_flood_ends_with_every_profile, clean),
 		cmocka_unit_test_teardown(test_garbled_packets_end_with_results, clean),
 		cmocka_unit_test_teardown(test_a_dut_that_dies_ends_with_results, clean),
+		cmocka_unit_test_teardown(test_a_case_whose_link_was_down_at_the_dut_is_run_again,
+					  clean),
+		cmocka_unit_test_teardown(test_a_case_whose_link_was_down_twice_is_no_failure,
+					  clean),
 		cmocka_unit_test_teardown(test_an_interrupt_keeps_the_results_so_far, clean),
 		cmocka_unit_test_teardown(test_an_interrupt_before_the_link_is_up_is_no_failure,
 					  clean),
@@ -331,10 +390,13 @@ int main(void)
 					  clean),
 		cmocka_unit_test_teardown(test_R67_a_receiver_that_does_not_join_fails, clean),
 		cmocka_unit_test_teardown(test_a_hook_that_fails_makes_no_failure, clean),
+		cmocka_unit_test_teardown(test_a_step_that_the_hook_cannot_do_does_not_apply,
+					  clean),
 		cmocka_unit_test_teardown(test_a_hook_that_does_not_end_makes_no_failure, clean),
 		cmocka_unit_test_teardown(test_M10_a_dut_with_another_map_is_seen, clean),
 		cmocka_unit_test_teardown(test_an_exempt_case_stops_no_other_one, clean),
 		cmocka_unit_test_teardown(test_a_sum_has_the_result_of_its_parts, clean),
+		cmocka_unit_test(test_no_case_waits_for_a_sum),
 		cmocka_unit_test_teardown(test_a_slow_case_runs_only_if_it_is_wanted, clean),
 		cmocka_unit_test_teardown(test_no_case_passes_without_a_check, clean),
 		cmocka_unit_test_teardown(test_reports_name_every_result, clean),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/chapters.h"
+#include "clauses/chapters.h"
 #include "world/peer.h"
 #include "world/sa.h"
 
@@ -12,7 +12,7 @@ static const struct seen *sent(struct run *r, const struct ip_group *g, ns_t tim
 
 static void existing(struct run *r)
 {
-	struct ip_group g = group_of(r, "239.7.0.1", "ff15::7:1");
+	struct ip_group g = group_of(r->w, "239.7.0.1", "ff15::7:1");
 	const struct world_group *there = world_group_make(r->w, &g.mgid);
 	struct sa_want join = { .method = MAD_METHOD_SET,
 				.attr = SA_ATTR_MCMEMBER_RECORD,
@@ -30,13 +30,12 @@ static void existing(struct run *r)
 	j = seen_since(r, sa_is, &join);
 	check(r, j && j->n < s->n, s, "a packet to the group came before any join");
 	check_be16(r, s, s->raw + IB_LRH_OFF_DLID, there->rec.mlid, "the DLID (the group's MLID)");
-	if (check(r, s->h.has_grh, s, "a multicast packet without a GRH"))
-		check_octets(r, s, s->raw + IB_LRH_LEN + 24, g.mgid.raw, 16, "the DGID");
+	check_dgid(r, s, &g.mgid, "the DGID of a multicast");
 }
 
 static void send_only_non_member(struct run *r)
 {
-	struct ip_group g = group_of(r, "239.7.0.2", "ff15::7:2");
+	struct ip_group g = group_of(r->w, "239.7.0.2", "ff15::7:2");
 	struct sa_want join = { .method = MAD_METHOD_SET,
 				.attr = SA_ATTR_MCMEMBER_RECORD,
 				.gid = &g.mgid };
@@ -56,8 +55,8 @@ static void send_only_non_member(struct run *r)
 /* The link-local group does not exist: drop. The sentinel is a packet to a group that exists, sent after it. */
 static void absent_link_local(struct run *r)
 {
-	struct ip_group g = group_of(r, "224.0.0.77", "ff02::77"),
-			sentinel = group_of(r, "239.7.0.3", "ff15::7:3");
+	struct ip_group g = group_of(r->w, "224.0.0.77", "ff02::77"),
+			sentinel = group_of(r->w, "239.7.0.3", "ff15::7:3");
 	const struct seen *s;
 
 	if (!world_group_make(r->w, &sentinel.mgid) || !hook(r, "send %s", g.text))
@@ -75,12 +74,12 @@ static void absent_link_local(struct run *r)
 /* The group of R61 and R66 */
 static struct ip_group late_group(const struct run *r)
 {
-	return group_of(r, "239.7.0.4", "ff15::7:4");
+	return group_of(r->w, "239.7.0.4", "ff15::7:4");
 }
 
 static void absent_beyond(struct run *r)
 {
-	struct ip_group group = late_group(r), routers = group_of(r, "224.0.0.2", "ff02::2");
+	struct ip_group group = late_group(r), routers = group_of(r->w, "224.0.0.2", "ff02::2");
 	ib_gid bcast = sa_mgid_broadcast(r->w);
 	const struct world_group *g = world_group_make(r->w, &routers.mgid),
 				 *b = world_group(r->w, &bcast);
@@ -146,9 +145,8 @@ static void directed_broadcast(struct run *r)
 	if (!s)
 		missing(r, "no packet to %u.%u.%u.%u within 60 s after the hook's send", dst[0],
 			dst[1], dst[2], dst[3]);
-	else if (check(r, s->h.has_grh, s, "a broadcast without a GRH"))
-		check_octets(r, s, s->raw + IB_LRH_LEN + 24, bcast.raw, 16,
-			     "the DGID of a directed broadcast");
+	else
+		check_dgid(r, s, &bcast, "the DGID of a directed broadcast");
 }
 
 static const struct conform_case cases[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/profile.h"
+#include "clauses/profile.h"
 
-#include "conform/chapters.h"
+#include "clauses/chapters.h"
 
 /* Clauses of CONFORMANCE.md that have no case. "not yet" are those that could have one. */
 
@@ -15,7 +15,6 @@ const struct conform_reason conform_unseen[] = {
 	{ "R21", "it needs a configuration of the DUT; not yet" },
 	{ "R26", "the SA refuses; that the interface stays down is seen by R22" },
 	{ "R32", "a drop without an answer; only a counter of the DUT shows it" },
-	{ "R36", "other MTUs of the group; not yet" },
 	{ "R38", "seen by R40" },
 	{ "R39", "seen by R40; RECOMMENDED only" },
 	{ "R41", "it needs a configuration of the DUT" },
@@ -25,7 +24,6 @@ const struct conform_reason conform_unseen[] = {
 	{ "R55", "a static rate is not in the packets; R45 sees that the SA is asked first" },
 	{ "R59", "how long an entry of ARP is valid is not on the wire" },
 	{ "R64", "a cache is not on the wire" },
-	{ "R70", "routers; not yet" },
 	{ "R71", "a log is not on the wire" },
 	{ "R72", "it is about the operating system" },
 	{ "R73", "the SM chooses the Q_Key" },
@@ -46,15 +44,11 @@ const struct conform_reason conform_unseen[] = {
 	{ "I26", "it is about the SM" },
 	{ "I27", "a drop without an answer; the switch of the suite sends no multicast back" },
 	{ "I28", "it is about uipoib's TAP" },
-	{ "I29", "RARP; not yet" },
 	{ "I30", "it is about uipoib's TAP" },
 	{ "I31", "it is about uipoib's TAP" },
 	{ "I32", "R45 sees that held packets leave; their order, not yet" },
 	{ "I33", "it is about uipoib's captures" },
 	{ "I34", "ibping; not yet" },
-	{ "D1", "DHCP; not yet" },
-	{ "D2", "DHCP; not yet" },
-	{ "D3", "DHCP; not yet" },
 	{ "D4", "it is about uipoib's TAP" },
 	{ "C1", "seen by R47/received" },
 	{ "S1", "it needs a configuration of the DUT" },
@@ -67,9 +61,12 @@ const struct conform_reason conform_unseen[] = {
 /* --- RFC 4391, and what has its packets */
 
 static const struct conform_chapter *const rfc4391_chapters[] = {
-	&chapter_bringup,     &chapter_join,  &chapter_link, &chapter_arp,  &chapter_encap,
-	&chapter_nd,	      &chapter_path,  &chapter_keys, &chapter_mgid, &chapter_mcast,
-	&chapter_mcast_later, &chapter_rereg, NULL,
+	&chapter_bringup,     &chapter_join,   &chapter_link,
+	&chapter_arp,	      &chapter_encap,  &chapter_nd,
+	&chapter_path,	      &chapter_keys,   &chapter_pma,
+	&chapter_mgid,	      &chapter_mcast,  &chapter_dhcp,
+	&chapter_mcast_later, &chapter_router, &chapter_rereg,
+	&chapter_limited,     &chapter_mtu,    NULL,
 };
 
 /* Linux's driver does otherwise, and so does the profile that is made after it (doc/fidelity.md, L4 to L6). */
@@ -78,6 +75,7 @@ static const struct conform_reason not_linux[] = {
 	{ "R62", "a sender of profile linux joins as SendOnlyFullMember" },
 	{ "R63", "a sender of profile linux makes an absent group" },
 	{ "R65", "profile linux subscribes to nothing" },
+	{ "R70", "profile linux subscribes to nothing, so it is no router's" },
 	{ "R66", "a sender of profile linux makes an absent group" },
 	{ "I25", "profile linux subscribes to nothing" },
 	{ NULL, NULL },
@@ -86,9 +84,10 @@ static const struct conform_reason not_linux[] = {
 /* --- draft-kashyap-ipoib-ipv4-multicast-01 */
 
 static const struct conform_chapter *const v4mc01_chapters[] = {
-	&chapter_bringup, &chapter_join, &chapter_v4mc_map,    &chapter_link,  &chapter_arp,
-	&chapter_encap,	  &chapter_nd,	 &chapter_path,	       &chapter_keys,  &chapter_mgid,
-	&chapter_mcast,	  &chapter_v4mc, &chapter_mcast_later, &chapter_rereg, NULL,
+	&chapter_bringup, &chapter_join,  &chapter_v4mc_map, &chapter_link, &chapter_arp,
+	&chapter_encap,	  &chapter_nd,	  &chapter_path,     &chapter_keys, &chapter_pma,
+	&chapter_mgid,	  &chapter_mcast, &chapter_dhcp,     &chapter_v4mc, &chapter_mcast_later,
+	&chapter_router,  &chapter_rereg, &chapter_limited,  &chapter_mtu,  NULL,
 };
 
 static const struct conform_reason not_v4mc01[] = {
@@ -117,9 +116,12 @@ static const struct conform_reason v4mc01_unseen[] = {
 /* --- draft-kashyap-ipoib-ipv6-over-ib-00 */
 
 static const struct conform_chapter *const v6ib00_chapters[] = {
-	&chapter_bringup, &chapter_join,	&chapter_v6ib_map, &chapter_link, &chapter_v6ib_nd,
-	&chapter_encap,	  &chapter_path,	&chapter_keys,	   &chapter_mgid, &chapter_mcast,
-	&chapter_v6ib,	  &chapter_mcast_later, &chapter_rereg,	   NULL,
+	&chapter_bringup,     &chapter_join,	&chapter_v6ib_map,
+	&chapter_link,	      &chapter_v6ib_nd, &chapter_encap,
+	&chapter_path,	      &chapter_keys,	&chapter_pma,
+	&chapter_mgid,	      &chapter_mcast,	&chapter_v6ib,
+	&chapter_mcast_later, &chapter_router,	&chapter_rereg,
+	&chapter_limited,     &chapter_mtu,	NULL,
 };
 
 static const struct conform_reason not_v6ib00[] = {
@@ -145,29 +147,20 @@ static const struct conform_reason not_v6ib00[] = {
 static const struct conform_reason v6ib00_unseen[] = {
 	{ "V7", "documented: it is about the administrator" },
 	{ "V23", "documented: it is about the SM" },
+	{ "D1 to D3, I29", "the link carries no IPv4" },
 	{ NULL, NULL },
 };
 
 /* --- draft-pelissier-ipoib-encaparp-00 */
 
 static const struct conform_chapter *const encaparp00_chapters[] = {
-	&chapter_bringup,
-	&chapter_sidr,
-	&chapter_join,
-	&chapter_sidr_group,
-	&chapter_link,
-	&chapter_ibarp,
-	&chapter_encap,
-	&chapter_nd,
-	&chapter_encaparp,
-	&chapter_path,
-	&chapter_keys,
-	&chapter_mgid,
-	&chapter_mcast,
-	&chapter_mcast_later,
-	&chapter_sidr_server,
-	&chapter_rereg,
-	NULL,
+	&chapter_bringup,     &chapter_sidr,	&chapter_join,
+	&chapter_sidr_group,  &chapter_link,	&chapter_ibarp,
+	&chapter_encap,	      &chapter_nd,	&chapter_encaparp,
+	&chapter_path,	      &chapter_keys,	&chapter_pma,
+	&chapter_mgid,	      &chapter_mcast,	&chapter_dhcp,
+	&chapter_mcast_later, &chapter_router,	&chapter_sidr_server,
+	&chapter_rereg,	      &chapter_limited, NULL,
 };
 
 static const struct conform_reason not_encaparp00[] = {
@@ -197,6 +190,8 @@ static const struct conform_reason encaparp00_unseen[] = {
 	{ "P11", "it is about the DHCP client of the host" },
 	{ "P17", "a cache is not on the wire; MAY only" },
 	{ "P21", "documented: it is about lengths of headers, which are IBA's" },
+	{ "I29", "the draft has no RARP" },
+	{ "R36", "the draft has MTUs of its own: P7 to P10" },
 	{ NULL, NULL },
 };
 
@@ -240,4 +235,27 @@ const struct conform_profile *conform_profile_find(const char *name)
 		if (!strcmp(p->name, name))
 			return p;
 	return NULL;
+}
+
+/* --- what there is, for people */
+
+static void print_reasons(FILE *f, const char *title, const struct conform_reason *v)
+{
+	if (v)
+		fprintf(f, "%s\n", title);
+	for (; v && v->id; v++)
+		fprintf(f, "  %-14s  %s\n", v->id, v->why);
+}
+
+void conform_print_list(FILE *f, const struct conform_profile *p)
+{
+	for (const struct conform_chapter *const *c = p->chapters; *c; c++) {
+		fprintf(f, "%s\n", (*c)->name);
+		for (size_t k = 0; k < (*c)->n; k++)
+			fprintf(f, "  %-14s  %s (%s)\n", (*c)->v[k].id, (*c)->v[k].title,
+				(*c)->v[k].section);
+	}
+	print_reasons(f, "does not apply to this profile", p->exempt);
+	print_reasons(f, "no case, of the profile's own document", p->unseen);
+	print_reasons(f, "no case", conform_unseen);
 }

@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/chapters.h"
+#include "clauses/chapters.h"
 #include "world/sa.h"
 #include "world/sm.h"
 
 /* The link, the SMA, and the port's way to Active. IBTA volume 1, chapter 14. */
 
-static bool is_up(const struct world *w, const void *arg)
-{
-	return w->up;
-}
-
-/* Silence of this end, then at most the silence and the time-out of the other, and a keepalive of each */
-#define LINK_TIME NS_SEC(13)
-
 static void link_up(struct run *r)
 {
 	struct world *w = r->w;
 
-	if (!world_wait(w, is_up, NULL, LINK_TIME) && w->interrupted)
+	if (!world_link_up(w) && w->interrupted)
 		return;
 	check(r, w->up, NULL, "no valid datagram came from the DUT's address within 13 s");
 }
@@ -182,38 +174,10 @@ static void pkey_table(struct run *r)
 	check_be16(r, s, sm_attr_data(s), IB_PKEY_DEFAULT, "entry 0 of the P_Key table");
 }
 
-/* Sets tables and takes the port to Active. Return: the status of the first request that was not granted, or 0 */
-static int activate(struct world *w, const struct seen **ret)
-{
-	uint8_t pkeys[SMP_DATA_LEN] = { 0xff, 0xff }, vl[SMP_DATA_LEN] = { 0 };
-	struct sm_request tables[] = {
-		{ .method = MAD_METHOD_SET, .attr = SMP_ATTR_PKEY_TABLE, .data = pkeys },
-		{ .method = MAD_METHOD_SET, .attr = SMP_ATTR_SLTOVL, .data = vl },
-	};
-	int status;
-
-	for (unsigned int i = 0; i < 2; i++) {
-		if (i == 1 && !(w->dut.port.cap_mask & SMP_CAP_IS_SL_MAP))
-			continue;
-		status = world_sm_ask(w, &tables[i], ret);
-		if (status)
-			return status;
-	}
-	status = world_sm_port(w, NULL, 0, ret);
-	if (!status)
-		status = world_sm_port(w, set_state, IB_PORT_ARMED, ret);
-	if (status)
-		return status;
-	w->dut.active =
-		true; /* it may send as soon as it has the next request, before it answers */
-	status = world_sm_port(w, set_state, IB_PORT_ACTIVE, ret);
-	return status;
-}
-
 static void active(struct run *r)
 {
 	const struct seen *s;
-	int status = activate(r->w, &s);
+	int status = world_sm_activate(r->w, &s);
 
 	if (status < 0) {
 		missing(r, "no answer to a Set on the way to Active");
@@ -259,22 +223,6 @@ static void unknown_attribute(struct run *r)
 	else
 		check(r, status == MAD_STATUS_BAD_ATTR, s, "status 0x%04x, expected 0x000c",
 		      status);
-}
-
-bool bringup_restore(struct world *w)
-{
-	ib_gid bcast = sa_mgid_broadcast(w);
-	struct world_group *g = world_group(w, &bcast);
-	const struct seen *s;
-
-	if (!world_wait(w, is_up, NULL, LINK_TIME))
-		return false;
-	if (g)
-		g->dut_state = 0;
-	w->nsubs = 0;
-	if (activate(w, &s))
-		return false;
-	return !g || world_wait(w, sa_is_full_member, g, WORLD_LONGEST);
 }
 
 static const struct conform_case cases[] = {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/chapters.h"
+#include "clauses/chapters.h"
 #include "world/peer.h"
 #include "world/sa.h"
 #include "world/sm.h"
 
 /* What changes while the link is up: ClientReregister, other parameters of the group, another LID. */
 
-static const struct seen *reregister(struct run *r)
+const struct seen *rereg_now(struct run *r)
 {
 	const struct seen *s = NULL;
 
@@ -26,7 +26,7 @@ static bool can_reregister(struct run *r)
 
 static void echoed(struct run *r)
 {
-	const struct seen *s = can_reregister(r) ? reregister(r) : NULL;
+	const struct seen *s = can_reregister(r) ? rereg_now(r) : NULL;
 
 	if (s)
 		check(r, sm_attr_data(s)[51] & 0x80, s, "ClientReregister is 0 in the answer");
@@ -40,7 +40,7 @@ static void joins_again(struct run *r)
 				.gid = &bcast,
 				.join_state = MCM_JOIN_FULL };
 
-	if (!reregister(r))
+	if (!rereg_now(r))
 		return;
 	if (!expect(r, sa_is, &want, WORLD_LONGEST))
 		missing(r, "no join of the broadcast group within 18 s after ClientReregister");
@@ -50,7 +50,7 @@ static void joins_again(struct run *r)
 
 static void subscribes_again(struct run *r)
 {
-	if (!reregister(r))
+	if (!rereg_now(r))
 		return;
 	if (!world_wait(r->w, sa_has_subscribed, NULL, WORLD_LONGEST))
 		missing(r, "no subscription to traps 66 and 67 within 18 s after ClientReregister");
@@ -58,9 +58,8 @@ static void subscribes_again(struct run *r)
 		check(r, true, NULL, "subscribed");
 }
 
-/* The first answer to a ping after a change, which the DUT has had time to notice */
-static const struct seen *ping_until(struct run *r,
-				     bool (*good)(const struct run *r, const struct seen *s))
+const struct seen *rereg_ping_until(struct run *r,
+				    bool (*good)(const struct run *r, const struct seen *s))
 {
 	const struct world_peer *p = &r->w->peer[0];
 	struct echo_want want = echo_reply_to(r->w, p, -1);
@@ -95,9 +94,9 @@ static void new_qkey(struct run *r)
 	r->w->old_qkey = WORLD_QKEY;
 	for (unsigned int i = 0; i < WORLD_GROUPS; i++)
 		r->w->group[i].rec.qkey = WORLD_QKEY_LATER;
-	if (!g || !reregister(r))
+	if (!g || !rereg_now(r))
 		return;
-	s = ping_until(r, has_new_qkey);
+	s = rereg_ping_until(r, has_new_qkey);
 	if (s)
 		check_be32(r, s, s->payload - 8, WORLD_QKEY_LATER,
 			   "the Q_Key after the group got another one");
@@ -126,14 +125,13 @@ static void new_lid(struct run *r)
 		missing(r, "no answer to Set(PortInfo) with another LID");
 		return;
 	}
-	s = ping_until(r, has_new_lid);
+	s = rereg_ping_until(r, has_new_lid);
 	if (s)
 		check_be16(r, s, s->raw + IB_LRH_OFF_SLID, r->w->dut.lid,
 			   "the SLID after the LID was changed");
 }
 
-/* Sets entry 0 of the P_Key table; the others become 0 */
-static bool set_pkey(struct run *r, uint16_t pkey)
+bool rereg_set_pkey(struct run *r, uint16_t pkey)
 {
 	uint8_t table[SMP_DATA_LEN] = { 0 };
 	struct sm_request q = { .method = MAD_METHOD_SET,
@@ -148,15 +146,15 @@ static bool set_pkey(struct run *r, uint16_t pkey)
 	return false;
 }
 
-/*
- * Without its P_Key the interface must not answer. Whether it did is decided when it answers a ping that was sent after the
- * P_Key had come back.
- */
-static bool any(const struct run *r, const struct seen *s)
+bool rereg_any_answer(const struct run *r, const struct seen *s)
 {
 	return true;
 }
 
+/*
+ * Without its P_Key the interface must not answer. Whether it did is decided when it answers a ping that was sent after the
+ * P_Key had come back.
+ */
 static void pkey_removed(struct run *r)
 {
 	const struct world_peer *p = &r->w->peer[0];
@@ -165,14 +163,14 @@ static void pkey_removed(struct run *r)
 	const uint64_t since = r->w->log.last + 1;
 	const struct seen *s;
 
-	if (!set_pkey(r, 0x8001))
+	if (!rereg_set_pkey(r, 0x8001))
 		return;
 	for (unsigned int i = 0; i < 3; i++)
 		peer_ping(r->w, p, 84, 0x0270);
 	world_sm_ask(r->w, &q, &s);
 	world_pass(r->w,
 		   NS_SEC(3)); /* no SM takes a P_Key for an instant; the DUT may notice late */
-	if (!set_pkey(r, WORLD_PKEY) || !ping_until(r, any))
+	if (!rereg_set_pkey(r, WORLD_PKEY) || !rereg_ping_until(r, rereg_any_answer))
 		return;
 	s = world_log_keep(&r->w->kept, world_log_find(&r->w->log, since, echo_is, &echo));
 	check(r, !s, s, "a ping was answered, though the port did not have the link's P_Key");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CONFORM_CHAPTERS_H
-#define CONFORM_CHAPTERS_H
+#ifndef CLAUSES_CHAPTERS_H
+#define CLAUSES_CHAPTERS_H
 
 #include "conform/case.h"
 
 extern const struct conform_chapter chapter_bringup, chapter_join, chapter_link, chapter_encap,
 	chapter_arp, chapter_nd, chapter_path, chapter_keys, chapter_mgid, chapter_mcast,
-	chapter_mcast_later, chapter_rereg;
+	chapter_mcast_later, chapter_rereg, chapter_pma, chapter_dhcp, chapter_router,
+	chapter_limited, chapter_mtu;
 /* draft-kashyap-ipoib-ipv4-multicast-01 */
 extern const struct conform_chapter chapter_v4mc_map, chapter_v4mc;
 /* draft-kashyap-ipoib-ipv6-over-ib-00 */
@@ -43,8 +44,12 @@ void encap_fragments(struct run *r);
 const struct seen *nd_solicit(struct run *r, const struct world_peer *p, const uint8_t target[16]);
 /* nd_advertisement() - An advertisement of the DUT's address with an option. NULL: none came, and the case has a verdict */
 const struct seen *nd_advertisement(struct run *r);
-/* nd_solicitation() - The DUT's solicitation for a peer whose packets it has to answer. NULL: none came, and the case has a verdict */
-const struct seen *nd_solicitation(struct run *r, struct world_peer *p);
+/*
+ * nd_solicits() - The DUT has to solicit a peer whose packets it has to answer, in the group of the peer's address
+ * @judge:	judges the option, which has to be of @type
+ */
+typedef void nd_judge_option(struct run *r, const struct seen *s, uint8_t type);
+void nd_solicits(struct run *r, nd_judge_option *judge);
 /* nd_has_address() - Whether the DUT has this address: it has joined its group, and answers for it */
 bool nd_has_address(struct run *r, const uint8_t prefix[8], uint64_t iid);
 /* The link-local address, and the u bit in it */
@@ -52,7 +57,15 @@ void nd_interface_id(struct run *r);
 /* join_never_creates() - For watch(): the DUT does not try to create the broadcast group */
 void join_never_creates(struct run *r, const struct seen *s);
 
-/* bringup_restore() - After the link was down: make the port Active again, and wait for the join. False: in vain */
-bool bringup_restore(struct world *w);
+/* keys_not_answered() - Send an echo request whose headers were changed. It must not be answered; a later right one is. */
+void keys_not_answered(struct run *r, const struct ib_ud_hdr *h, const char *what);
+/* rereg_now() - The SA forgets what the DUT has registered, and asks for it; see mark(). NULL: no answer, and the case has a verdict */
+const struct seen *rereg_now(struct run *r);
+/* rereg_set_pkey() - Set entry 0 of the P_Key table; the others become 0. False: in vain, and the case has a verdict */
+bool rereg_set_pkey(struct run *r, uint16_t pkey);
+/* rereg_ping_until() - The first answer to a ping after a change that is @good, waited for as long as the DUT may need to notice it */
+const struct seen *rereg_ping_until(struct run *r,
+				    bool (*good)(const struct run *r, const struct seen *s));
+bool rereg_any_answer(const struct run *r, const struct seen *s);
 
 #endif

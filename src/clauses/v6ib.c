@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/chapters.h"
-#include "conform/profile.h"
+#include "clauses/chapters.h"
+#include "clauses/profile.h"
 #include "world/ip.h"
 #include "world/peer.h"
 #include "world/sa.h"
@@ -118,25 +118,12 @@ static void advertised_prefix(struct run *r)
 
 /* --- with the hook */
 
-/* A report of MLD with this group in it */
-static bool is_report(const struct seen *s, const void *group)
-{
-	static const uint8_t mld[16] = { 0xff, 2, [15] = 0x16 };
-
-	if (!ip6_to(s, mld))
-		return false;
-	for (size_t at = IP6_HDR; at + 16 <= s->net_len; at += 4)
-		if (!memcmp(s->net + at, group, 16))
-			return true;
-	return false;
-}
-
 static bool step_seen(struct run *r, const char *step, const struct ip_group *g)
 {
 	mark(r);
 	if (!hook(r, "%s %s", step, g->text))
 		return false;
-	if (expect(r, is_report, g->ip, HOOK_TIME))
+	if (expect(r, mld_reports, g->ip, HOOK_TIME))
 		return true;
 	missing(r, "no report of MLD within 60 s after the hook's %s of %s", step, g->text);
 	return false;
@@ -145,7 +132,8 @@ static bool step_seen(struct run *r, const char *step, const struct ip_group *g)
 /* Two groups that differ only in the 16 bits that the MGID does not have */
 static void collision(struct run *r)
 {
-	struct ip_group a = group_of(r, NULL, "ff15:1::6:6"), b = group_of(r, NULL, "ff15:2::6:6");
+	struct ip_group a = group_of(r->w, NULL, "ff15:1::6:6"),
+			b = group_of(r->w, NULL, "ff15:2::6:6");
 	struct sa_want leave = { .method = MAD_METHOD_DELETE,
 				 .attr = SA_ATTR_MCMEMBER_RECORD,
 				 .gid = &a.mgid };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/chapters.h"
+#include "clauses/chapters.h"
 #include "world/peer.h"
 #include "world/sa.h"
 #include "world/sm.h"
@@ -229,7 +229,7 @@ static bool is_report_answer(const struct seen *s, const void *tid)
 
 static void report_is_answered(struct run *r)
 {
-	struct ip_group g = group_of(r, "239.255.255.1", "ff15::255:1");
+	struct ip_group g = group_of(r->w, "239.255.255.1", "ff15::255:1");
 	const struct seen *s;
 	uint64_t tid;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TESTS_UNIT_CONFORM_DUT_H
-#define TESTS_UNIT_CONFORM_DUT_H
+#ifndef TESTS_UNIT_CLAUSES_DUT_H
+#define TESTS_UNIT_CLAUSES_DUT_H
 
 /*
  * A DUT in a few lines, on virtual time: it keeps the link up, answers SMPs, joins the broadcast group after each refusal
@@ -34,6 +34,7 @@ struct dut {
 	int hook_status;
 	const char *profile; /* NULL: rfc4391 */
 	unsigned int hooks;
+	unsigned int flaps; /* how often an ARP request finds that its end of the link was down */
 	bool dead, active, joined;
 	uint8_t port[64]; /* PortInfo */
 	uint16_t lid;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/chapters.h"
-#include "conform/profile.h"
+#include "clauses/chapters.h"
+#include "clauses/profile.h"
 #include "world/ip.h"
 #include "world/peer.h"
 #include "world/sa.h"
@@ -56,13 +56,10 @@ static void after_advertisement(struct run *r, uint32_t mtu, unsigned int most)
 {
 	struct world_peer *p = world_peer(r->w);
 	struct echo_want want = { .dst = p->ip6, .seq = 9, .v6 = true };
-	const struct seen *s = NULL;
+	const struct seen *s;
 
 	peer_advertise(r->w, p, mtu, NULL);
-	for (unsigned int i = 0; i < 3 && !s; i++) {
-		peer_ping6(r->w, p, 3000, 9);
-		s = expect(r, echo_is, &want, NS_SEC(3));
-	}
+	s = ping6_for(r, p, 3000, want.seq, echo_is, &want);
 	if (!s)
 		missing(r,
 			"no answer to pings of 3000 octets by IPv6 after a router advertisement "
@@ -132,10 +129,7 @@ static void na_option(struct run *r)
 
 static void ns_option(struct run *r)
 {
-	const struct seen *s = nd_solicitation(r, world_peer(r->w));
-
-	if (s)
-		check_option(r, s, 1);
+	nd_solicits(r, check_option);
 }
 
 static void single_copy(uint8_t *p, uint8_t type, const struct world_lladdr *a)
@@ -149,13 +143,10 @@ static void option_without_copy(struct run *r)
 {
 	struct world_peer *p = world_peer(r->w);
 	struct echo_want want = { .dst = p->ip6, .seq = 3, .v6 = true };
-	const struct seen *s = NULL;
+	const struct seen *s;
 
 	p->put_opt = single_copy;
-	for (unsigned int i = 0; i < 3 && !s; i++) {
-		peer_ping6(r->w, p, 84, 3);
-		s = expect(r, echo_is, &want, NS_SEC(3));
-	}
+	s = ping6_for(r, p, 84, want.seq, echo_is, &want);
 	if (s)
 		check(r, s->h.bth.dest_qp == p->qpn, s,
 		      "the answer goes to QP 0x%06x, expected 0x%06x", s->h.bth.dest_qp, p->qpn);

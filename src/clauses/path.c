@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/chapters.h"
+#include "clauses/chapters.h"
 #include "world/peer.h"
 #include "world/sa.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/chapters.h"
-#include "conform/profile.h"
+#include "clauses/chapters.h"
+#include "clauses/profile.h"
 #include "world/peer.h"
 #include "world/sa.h"
 #include "world/sidr.h"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/chapters.h"
+#include "clauses/chapters.h"
 #include "world/peer.h"
 #include "world/sm.h"
 
 /* Keys: what an HCA drops, and what it tells the SM about it. IBTA 10.9, 13.4.9, 14.2.4. */
 
-/* Sends an echo request whose headers were changed. It must not be answered; a later right one is. */
-static void not_answered(struct run *r, const struct ib_ud_hdr *h, const char *what)
+void keys_not_answered(struct run *r, const struct ib_ud_hdr *h, const char *what)
 {
 	const struct world_peer *p = &r->w->peer[0];
 	struct echo_want want = echo_reply_to(r->w, p, 0x0bad);
@@ -25,7 +24,7 @@ static void wrong_qkey(struct run *r)
 	struct ib_ud_hdr h = peer_headers(r->w, &r->w->peer[0]);
 
 	h.deth.qkey ^= 0x10;
-	not_answered(r, &h, "another Q_Key");
+	keys_not_answered(r, &h, "another Q_Key");
 }
 
 static void wrong_pkey(struct run *r)
@@ -33,7 +32,7 @@ static void wrong_pkey(struct run *r)
 	struct ib_ud_hdr h = peer_headers(r->w, &r->w->peer[0]);
 
 	h.bth.pkey = 0x8123;
-	not_answered(r, &h, "another P_Key");
+	keys_not_answered(r, &h, "another P_Key");
 }
 
 static void wrong_gid(struct run *r)
@@ -42,7 +41,7 @@ static void wrong_gid(struct run *r)
 
 	h.has_grh = true;
 	h.grh.dgid.raw[15] ^= 0x40;
-	not_answered(r, &h, "a GRH for another GID");
+	keys_not_answered(r, &h, "a GRH for another GID");
 }
 
 static void limited_pkey(struct run *r)
@@ -66,23 +65,6 @@ static void limited_pkey(struct run *r)
 
 /* --- traps */
 
-static bool is_trap(const struct seen *s, const void *arg)
-{
-	struct mad_notice n;
-
-	return s->kind == SEEN_SMP && s->payload_len == MAD_LEN &&
-	       mad_method(s->payload) == MAD_METHOD_TRAP &&
-	       !mad_notice_decode(&n, s->payload + SMP_DATA_OFF, MAD_NOTICE_LEN) && n.generic &&
-	       n.trap == *(const uint16_t *)arg;
-}
-
-static bool same_tid(const struct seen *s, const void *arg)
-{
-	return s->kind == SEEN_SMP && s->payload_len == MAD_LEN &&
-	       mad_method(s->payload) == MAD_METHOD_TRAP &&
-	       mad_tid(s->payload) == *(const uint64_t *)arg;
-}
-
 /* The trap after a packet with a wrong key; the SM represses nothing until it has been repeated */
 static void trap_after(struct run *r, const struct ib_ud_hdr *h, uint16_t trap)
 {
@@ -97,7 +79,7 @@ static void trap_after(struct run *r, const struct ib_ud_hdr *h, uint16_t trap)
 	r->w->trap_silent = true;
 	peer_unicast(r->w, &r->w->peer[0], h, buf,
 		     peer_echo(buf, r->w, &r->w->peer[0], 84, 0x0bad));
-	s = expect(r, is_trap, &trap, NS_SEC(3));
+	s = expect(r, sm_is_trap, &trap, NS_SEC(3));
 	if (!s) {
 		not_applicable(r, "no trap %u came; IBTA makes it optional", trap);
 		r->w->trap_silent = false;
@@ -108,7 +90,7 @@ static void trap_after(struct run *r, const struct ib_ud_hdr *h, uint16_t trap)
 		     "the class of the trap (LID-routed)");
 	tid = mad_tid(s->payload);
 	mark(r);
-	s = expect(r, same_tid, &tid, NS_SEC(5));
+	s = expect(r, sm_is_trap_again, &tid, NS_SEC(5));
 	r->w->trap_silent = false;
 	if (!s) {
 		missing(r,
@@ -117,7 +99,8 @@ static void trap_after(struct run *r, const struct ib_ud_hdr *h, uint16_t trap)
 			trap);
 		return;
 	}
-	expect(r, same_tid, &tid, NS_MSEC(1)); /* a later repetition is repressed by the world */
+	expect(r, sm_is_trap_again, &tid,
+	       NS_MSEC(1)); /* a later repetition is repressed by the world */
 	check(r, true, NULL, "repeated");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/chapters.h"
+#include "clauses/chapters.h"
 #include "world/ip.h"
 #include "world/peer.h"
 #include "world/sa.h"
@@ -54,19 +54,7 @@ static void na_option(struct run *r)
 
 static void ns_option(struct run *r)
 {
-	struct world_peer *p = world_peer(r->w);
-	const struct seen *s = nd_solicitation(r, p);
-	uint8_t group[16];
-	ib_gid mgid;
-
-	if (!s)
-		return;
-	ip6_solicited_node(group, p->ip6);
-	mgid = sa_mgid_ip6(r->w, group);
-	check_option(r, s, 1);
-	if (check(r, s->h.has_grh, s, "the Neighbour Solicitation has no GRH"))
-		check_octets(r, s, s->raw + IB_LRH_LEN + 24, mgid.raw, 16,
-			     "the DGID of the Neighbour Solicitation");
+	nd_solicits(r, check_option);
 }
 
 static void longer_option(uint8_t *p, uint8_t type, const struct world_lladdr *a)
@@ -210,8 +198,7 @@ static void to_all_hosts(struct run *r)
 		return;
 	}
 	check_be16(r, s, s->raw + IB_LRH_OFF_DLID, g ? g->rec.mlid : 0, "the DLID");
-	if (check(r, s->h.has_grh, s, "a multicast without a GRH"))
-		check_octets(r, s, s->raw + IB_LRH_LEN + 24, bcast.raw, 16, "the DGID");
+	check_dgid(r, s, &bcast, "the DGID of a multicast");
 }
 
 static void no_header(struct run *r, const struct seen *s)
@@ -250,7 +237,7 @@ static bool joins_low_bits(const struct seen *s, const void *group)
 
 static void scope_of_the_address(struct run *r)
 {
-	struct ip_group g = group_of(r, NULL, "ff18::4:4");
+	struct ip_group g = group_of(r->w, NULL, "ff18::4:4");
 	const struct seen *s;
 
 	if (!hook(r, "join %s", g.text))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "conform/chapters.h"
+#include "clauses/chapters.h"
 #include "world/ip.h"
 #include "world/peer.h"
 #include "world/sa.h"
@@ -123,39 +123,37 @@ static void na_address(struct run *r)
 		check_address(r, s);
 }
 
-const struct seen *nd_solicitation(struct run *r, struct world_peer *p)
+void nd_solicits(struct run *r, nd_judge_option *judge)
 {
-	struct nd_want want = { .type = ND_NS, .target = p->ip6 };
-	const struct seen *s = NULL;
-
-	for (unsigned int i = 0; i < 3 && !s; i++) {
-		peer_ping6(r->w, p, 84, (uint16_t)i);
-		s = expect(r, nd_is, &want, NS_SEC(3));
-	}
-	if (!s)
-		missing(r, "no Neighbour Solicitation for a peer that had sent pings");
-	return s;
-}
-
-static void solicits(struct run *r)
-{
-	static const uint8_t head[2] = { 1, 3 };
 	struct world_peer *p = world_peer(r->w);
-	const struct seen *s = nd_solicitation(r, p);
+	struct nd_want want = { .type = ND_NS, .target = p->ip6 };
+	const struct seen *s = ping6_for(r, p, 84, 1, nd_is, &want);
 	uint8_t group[16];
 	ib_gid mgid;
 
-	if (!s)
+	if (!s) {
+		missing(r, "no Neighbour Solicitation for a peer that had sent pings");
 		return;
+	}
 	ip6_solicited_node(group, p->ip6);
 	mgid = sa_mgid_ip6(r->w, group);
+	judge(r, s, 1);
+	check_dgid(r, s, &mgid, "the DGID of the Neighbour Solicitation");
+}
+
+static void source_option(struct run *r, const struct seen *s, uint8_t type)
+{
+	const uint8_t head[2] = { type, 3 };
+
 	if (!check(r, s->net_len >= ND_OPTION + 24, s, "the Neighbour Solicitation has no option"))
 		return;
 	check_octets(r, s, s->net + ND_OPTION, head, 2, "type and Length of the source's option");
 	check_address(r, s);
-	if (check(r, s->h.has_grh, s, "the Neighbour Solicitation has no GRH"))
-		check_octets(r, s, s->raw + IB_LRH_LEN + 24, mgid.raw, 16,
-			     "the DGID of the Neighbour Solicitation");
+}
+
+static void solicits(struct run *r)
+{
+	nd_solicits(r, source_option);
 }
 
 #define U_BIT (1ull << 57)

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "clauses/chapters.h"
+#include "world/peer.h"
+#include "world/sa.h"
+
+/* A DUT that the SM has made a limited member of the partition. IBTA 10.9; RFC 4391 section 4. */
+
+#define LIMITED 0x7fff
+
+/* A join of the broadcast group, whatever the P_Key in the MGID is */
+static bool joins_broadcast(const struct seen *s, const void *bcast)
+{
+	static const struct sa_want want = { .method = MAD_METHOD_SET,
+					     .attr = SA_ATTR_MCMEMBER_RECORD,
+					     .join_state = MCM_JOIN_FULL };
+
+	return sa_is(s, &want) &&
+	       !memcmp(s->payload + SA_DATA_OFF + 6, (const uint8_t *)bcast + 6, 10);
+}
+
+static bool set(struct run *r, uint16_t pkey)
+{
+	if (!rereg_set_pkey(r, pkey))
+		return false;
+	r->w->dut.pkey = pkey;
+	return rereg_now(r);
+}
+
+/* Makes the DUT a limited member. Return: its join of the broadcast group; NULL: it makes none, and the case has a verdict */
+static const struct seen *begin(struct run *r)
+{
+	ib_gid bcast = sa_mgid_broadcast(r->w);
+	const struct seen *s;
+
+	if (!set(r, LIMITED))
+		return NULL;
+	s = expect(r, joins_broadcast, &bcast, WORLD_LONGEST);
+	if (!s)
+		not_applicable(r, "with the P_Key 0x7fff the DUT has not joined within 18 s; no "
+				  "document says that a limited member has to");
+	return s;
+}
+
+static void end(struct run *r)
+{
+	if (set(r, WORLD_PKEY))
+		rereg_ping_until(r, rereg_any_answer);
+}
+
+static void full_pkey_in_mgid(struct run *r)
+{
+	const struct seen *s = begin(r);
+
+	if (s)
+		check_be16(r, s, s->payload + SA_DATA_OFF + 4, WORLD_PKEY,
+			   "the P_Key in the MGID that a limited member joins");
+	end(r);
+}
+
+static bool is_from_limited(const struct run *r, const struct seen *s)
+{
+	return s->h.bth.pkey == LIMITED;
+}
+
+static void own_pkey_in_packets(struct run *r)
+{
+	const struct seen *s = begin(r) ? rereg_ping_until(r, is_from_limited) : NULL;
+
+	if (s)
+		check_be16(r, s, s->raw + IB_LRH_LEN + (s->h.has_grh ? IB_GRH_LEN : 0) + 2, LIMITED,
+			   "the P_Key of a packet of a limited member");
+	end(r);
+}
+
+static void not_from_limited(struct run *r)
+{
+	struct ib_ud_hdr h = peer_headers(r->w, &r->w->peer[0]);
+
+	h.bth.pkey = LIMITED;
+	if (begin(r) && rereg_ping_until(r, is_from_limited)) {
+		mark(r);
+		keys_not_answered(r, &h, "the P_Key of another limited member");
+	}
+	end(r);
+}
+
+static const struct conform_case cases[] = {
+	{ "R15/limited", "a limited member joins the MGID with the full member's P_Key",
+	  "RFC 4391 §4.1", "A \"Full Membership\" P_Key (high-order bit is set to 1) MUST be used.",
+	  "R15 R27", full_pkey_in_mgid, NULL },
+	{ "I7/limited", "packets of a limited member have its P_Key, 0x7FFF", "IBTA 10.9.2",
+	  "The P_Key of a packet is the entry of the port's table.", "R27 R15/limited",
+	  own_pkey_in_packets, NULL },
+	{ "R44/both", "limited members do not hear each other", "IBTA 10.9.3",
+	  "P_Keys match if 15 bits are equal and one is a full member's.", "I7/limited R44/other",
+	  not_from_limited, NULL },
+};
+
+const struct conform_chapter chapter_limited = { "limited membership", cases,
+						 sizeof(cases) / sizeof(cases[0]) };

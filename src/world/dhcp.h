@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WORLD_DHCP_H
+#define WORLD_DHCP_H
+
+/* A DHCP server for IPv4 on a peer, w->dhcp. Its leases are to be renewed after 3 s. */
+
+#include "wire/dhcp.h"
+#include "world/world.h"
+
+/* Offsets in a message, RFC 2131 section 2 */
+#define DHCP_OFF_HTYPE 1
+#define DHCP_OFF_HLEN 2
+#define DHCP_OFF_FLAGS 10
+#define DHCP_OFF_CIADDR 12
+#define DHCP_OFF_CHADDR 28
+
+/* world_dhcp_rx() - The DUT sent a packet of IPv4 */
+void world_dhcp_rx(struct world *w, const struct seen *s);
+
+/* dhcp_message() - The message of a DHCP client in a packet, @ret_len octets; NULL: the packet is something else */
+const uint8_t *dhcp_message(const struct seen *s, size_t *ret_len);
+/* dhcp_type_of() - Its type; 0: a message of BOOTP, without a type */
+uint8_t dhcp_type_of(const uint8_t *msg, size_t len);
+
+struct dhcp_want {
+	uint8_t type;
+	bool has_address; /* ciaddr is not 0; else it is 0 */
+	bool any_address; /* whatever ciaddr is */
+};
+bool dhcp_is(const struct seen *s, const void *want);
+
+#endif
