@@ -4,8 +4,8 @@
 # The tests, as `make check`, `make check-all` and CI run them. Ends with "N passed, N failed, N skipped".
 #
 #	check.sh [STEP ...]	check: build lint unit system		(the default: no VM, some minutes)
-#				check-all: build-all system-all guests fuzz	(what check leaves out; guests is linux and lint-all)
-#				check-night: bits mutants seeds kasan hostile debian load	(hours)
+#				check-all: build-all slow fuzz	(what check leaves out; slow is system-all, linux and lint-all in one)
+#				check-night: bits lint-deep mutants seeds kasan hostile debian load	(hours)
 #
 # Every step prints TAP lines, which are counted here; whatever a failing test printed is shown. What each program printed is
 # kept in build/check (LOGS), and at the end tests/lint/conformance.sh looks there for the tests that CONFORMANCE.md names.
@@ -14,11 +14,11 @@ set -u
 cd "$(dirname "$0")/.."
 steps=" ${*:-check} "
 steps=${steps/ check / build lint unit system }
-steps=${steps/ check-night / bits mutants seeds kasan hostile debian load }
-steps=${steps/ check-all / build-all system-all guests fuzz }
+steps=${steps/ check-night / bits lint-deep mutants seeds kasan hostile debian load }
+steps=${steps/ check-all / build-all slow fuzz }
 jobs=$(nproc)
 system_jobs=${SYSTEM_JOBS:-$((jobs * 3))}
-script_timeout=${SCRIPT_TIMEOUT:-900}
+script_timeout=${SCRIPT_TIMEOUT:-1500}
 logs=${LOGS:-build/check}
 work=$(mktemp -d)
 rm -rf "$logs" && mkdir -p "$logs" || exit 1
@@ -171,6 +171,11 @@ lints_all() {
 	done
 }
 
+step_lint-deep() {
+	say "lint: all files with clang-tidy, as deep as its analyzer goes by default"
+	one lint-tidy-deep bash tests/lint/tidy.sh deep
+}
+
 step_unit() {
 	say "unit and simulation tests (ASan, UBSan)"
 	one build-san make -s -j"$jobs" SAN=1 all tests || return
@@ -205,9 +210,16 @@ run_scripts() {
 	one build-system make -s -j"$jobs" all system-tools || return
 	pool_size=$system_jobs
 	for t in $(scripts "$1" long) $(scripts "$1" rest); do
-		TEST_TIMEOUT=$script_timeout pool tap_log "${t#tests/}" bash "$t"
+		pool_script "$t"
 	done
 	pool_end
+	run_alone "$1"
+}
+pool_script() { # SCRIPT [NICE]
+	TEST_TIMEOUT=$script_timeout pool tap_log "${1#tests/}" nice -n "${2:-0}" bash "$1"
+}
+run_alone() {
+	local t
 	for t in $(scripts "$1" alone); do
 		TEST_TIMEOUT=$script_timeout tap "${t#tests/}" bash "$t"
 	done
@@ -224,30 +236,35 @@ step_system-all() {
 }
 
 step_linux() {
-	say "interop with Linux's own IPoIB (virtual machines)"
-	run_guests
-}
-
-# A machine waits for its timers half of the time, and clang-tidy waits for nothing.
-step_guests() {
-	say "interop with Linux's own IPoIB (virtual machines), and beside them clang-tidy of all files"
-	run_guests lints_all
-}
-
-# run_guests [FUNCTION]: run the scripts with virtual machines, and beside them what the function puts into the pool
-run_guests() {
 	local t
-	one build-linux make -s -j"$jobs" all system-tools build/unit/test_netdev_ibtap || return
-	one build-kmod make -s kmod || return
+	say "interop with Linux's own IPoIB (virtual machines)"
+	build_linux || return
 	pool_size=$((jobs + 1))
-	if [ $# != 0 ]; then
-		pool_size=$((pool_size + 1))
-		"$1"
-	fi
 	for t in $(guests long) $(guests rest); do
-		TEST_TIMEOUT=900 pool tap_log "${t#tests/}" bash "$t"
+		pool_script "$t"
 	done
 	pool_end
+}
+build_linux() {
+	one build-linux make -s -j"$jobs" all system-tools build/unit/test_netdev_ibtap && one build-kmod make -s kmod
+}
+
+# The scripts of system-all wait for the times of the documents most of the time, and get the processors when they need them. Virtual machines
+# take most of what is left, and clang-tidy the rest.
+step_slow() {
+	local t
+	say "interop with Linux's own IPoIB (virtual machines), and beside it system tests that take long and clang-tidy of all files"
+	build_linux || return
+	pool_size=$((jobs + 3))
+	lints_all
+	for t in $(scripts all long) $(guests long) $(scripts all rest) $(guests rest); do
+		case $t in
+		*/linux/*) pool_script "$t" 5 ;;
+		*) pool_script "$t" ;;
+		esac
+	done
+	pool_end
+	run_alone all
 }
 
 # guests long|rest: print the scripts with virtual machines that start in this phase
@@ -323,7 +340,7 @@ cpu_used() {
 	cpu=$(awk -F'[ms ]+' 'END { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' "$work/times")
 }
 
-printf '%s\n' ${steps/ guests / lint-all linux } >"$logs/steps"
+printf '%s\n' ${steps/ slow / lint-all system-all linux } >"$logs/steps"
 for s in $steps; do
 	start=$SECONDS
 	cpu_used && before=$cpu

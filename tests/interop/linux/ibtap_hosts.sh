@@ -83,10 +83,13 @@ check "R57: the option of a neighbour solicitation has 24 octets" nd_on_wire
 # --- what programs see on the device
 
 traffic() { reach a "${ip4[h1]}" >/dev/null; }
-sniffer() { # PROGRAM...: prints a line for each ICMP packet
+traffic_seen() {
+	grep -qiE 'listening|capturing' "$work/sniffer" && traffic && seen_there "${ip4[a]}" "${ip4[h1]}" && seen_there "${ip4[h1]}" "${ip4[a]}"
+}
+seen_there() { grep -qE "${1//./\\.}.* ${2//./\\.}.*(ICMP|echo)" "$work/sniffer"; } # FROM TO
+sniffer() { # PROGRAM...: prints a line for each ICMP packet; tshark says that it captures before it does, so there is traffic until it is seen
 	start_at a "$work/sniffer" "$@"
-	eventually 30 grep -qiE 'listening|capturing' "$work/sniffer" && traffic && eventually 20 grep -qE "${ip4[a]//./\\.}.* ${ip4[h1]//./\\.}.*(ICMP|echo)" "$work/sniffer" &&
-		eventually 20 grep -qE "${ip4[h1]//./\\.}.* ${ip4[a]//./\\.}.*(ICMP|echo)" "$work/sniffer"
+	eventually 60 traffic_seen
 	local status=$?
 	end_at a "$started"
 	[ $status = 0 ] || cat "$work/sniffer"
