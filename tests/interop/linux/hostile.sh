@@ -30,16 +30,20 @@ wire=$(u -j fabric udp show | jq -r '.udp[] | select(.port == "Switch1/2") | .li
 g a sysctl -qw net.core.rmem_max=16777216 # room for a burst in a receiver's socket
 vm_lid=$(($(g a cat /sys/class/infiniband/uib0/ports/1/lid)))
 
-# ping_both COUNT [ANY]: from each end to the other by IPv4 and IPv6 no ping is lost, or with ANY not all of COUNT are
+# ping_both COUNT [ANY]: from each end to the other by IPv4 and IPv6 no ping is lost, or with ANY one of COUNT is answered
 ping_both() {
 	pings x h2 "$@" 10.4.9.1 && pings g a "$@" 10.4.0.2 && pings x h2 "$@" fd04::901 && pings g a "$@" fd04::1 &&
 		pings x h1 "$@" 10.4.9.1
 }
 pings() { # x|g WHERE COUNT [ANY] ADDRESS
-	local out count=$3
-	out=$("$1" "$2" ping -n -q -c "$count" -i 0.02 -W 2 "${@: -1}")
+	local try out
+	if [ $# = 5 ]; then
+		for try in $(seq "$3"); do "$1" "$2" ping -n -q -c 1 -W 3 "$5" && return; done
+		return 1
+	fi
+	out=$("$1" "$2" ping -n -q -c "$3" -i 0.02 -W 2 "$4")
 	printf '%s\n' "$out"
-	if [ $# = 5 ]; then grep -Eq ', [1-9][0-9]* received' <<<"$out"; else grep -q ", $count received" <<<"$out"; fi
+	grep -q ", $3 received" <<<"$out"
 }
 check "pings pass both ways, IPv4 and IPv6" eventually $back_in ping_both 2
 u capture stop 1 >/dev/null
@@ -199,9 +203,10 @@ iperf_servers() { # both listen when it returns
 	eventually 20 g a 'ss -Hltn "sport = :5201" | grep -q .' && eventually 20 x h2 sh -c 'ss -Hltn "sport = :5201" | grep -q .'
 }
 iperf_servers
-iperfs() { # TCP and UDP, each to the VM and from it, until they are killed
-	gb a /tmp/iperf1 iperf3 -c 10.4.0.2 -b 10M -t 300 --bidir --connect-timeout 5000 >/dev/null
-	bx h2 iperf3 -u -b 5M -c 10.4.9.1 -t 300 >"$work/iperf2" 2>&1
+# TCP and UDP, each to the VM and from it, until they are killed. That is a fifth of what an emulated processor can do with a machine to itself.
+iperfs() {
+	gb a /tmp/iperf1 iperf3 -c 10.4.0.2 -b 2M -t 300 --bidir --connect-timeout 5000 >/dev/null
+	bx h2 iperf3 -u -b 1M -l 200 -c 10.4.9.1 -t 300 >"$work/iperf2" 2>&1
 	iperf_pid=$!
 }
 flowing() { # packets go out and come in at the VM
