@@ -167,7 +167,7 @@ fuzz-bins: $(fuzz_bins)
 
 # --- programs that system tests and the bench use
 tool_srcs := $(sort $(wildcard tests/system/*.c))
-system-tools: $(patsubst tests/system/%.c,$(O)/system/%,$(tool_srcs))
+system-tools: $(patsubst tests/system/%.c,$(O)/system/%,$(tool_srcs)) $(O)/bench/relay
 # A program that uses a library as others do
 $(O)/system/path_client: tests/system/path_client.c $(O)/libuipoib-path.a include/uipoib/path.h
 	@mkdir -p $(@D)
@@ -180,10 +180,12 @@ $(O)/system/%: tests/system/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< -lpcap
 
 bench_bins := $(patsubst bench/%.c,$(O)/bench/%,$(sort $(wildcard bench/*.c)))
-$(O)/bench/%: bench/%.c $(call libs_of,all)
+# bench/NAME.c is a program, and the files of bench/NAME/ belong to it.
+.SECONDEXPANSION:
+$(O)/bench/%: bench/%.c $$(wildcard bench/%/*.c bench/%/*.h) $(call libs_of,all)
 	@mkdir -p $(@D)
 	$(say) "  BENCH   $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -MT $@ -o $@ $< -Wl,--start-group $(call libs_of,all) -Wl,--end-group $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Ibench -o $@ $(filter bench/%.c,$^) -Wl,--start-group $(call libs_of,all) -Wl,--end-group $(LIBS)
 
 # --- targets for users
 deps:

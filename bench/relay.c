@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/*
+ * A bare relay between two TAPs: the least that a data path in user space costs.
+ *
+ *	relay [-m MTU] MODE [NETNS:]TAP [NETNS:]TAP
+ *
+ *	whole	frames are passed on as they were read, super-frames whole with their virtio-net header
+ *	segment	super-frames are cut into packets of at most MTU octets with complete checksums, and adjacent packets of a flow
+ *		are coalesced again before they are written, as an interface of uipoib does it
+ *	crc	as segment, and each packet gets the headers LRH, BTH and DETH (no GRH, as between ports of a subnet) and
+ *		IPoIB's header of 4 octets in place of the Ethernet header, with ICRC and VCRC over them; at the other end both
+ *		CRCs are verified and the Ethernet header is put back
+ *
+ * NETNS is the name of a namespace of `ip netns`, a path, or pid:N. The relay makes the TAPs, which disappear when it ends, and
+ * sets their MTU (2044 unless given); the user gives them addresses and sets them up. It prints "ready" on stdout when the TAPs are
+ * there, ends at SIGTERM or SIGINT, and then prints its counters as JSON on stderr. Status 2: wrong arguments; 1: a TAP could
+ * not be made, or the relay could not run.
+ *
+ * There is one thread. It knows neither addresses nor neighbours: each frame goes to the other TAP.
+ */
+
+#include <errno.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "netdev/netns.h"
+#include "netdev/tap.h"
+#include "relay/way.h"
+
+#define MTU_MIN 576
+#define MTU_MAX 4092
+
+struct relay {
+	const struct way_mode *mode;
+	unsigned int mtu;
+	const char *names[2]; /* the TAPs, as in the arguments */
+	struct tap tap[2];
+	struct way way[2]; /* way[i] begins at tap[i] */
+	int epfd, sigfd;
+};
+
+/* --- the TAPs */
+
+struct make_tap {
+	const char *ifname;
+	unsigned int mtu;
+	int fd; /* -1 until the TAP is there */
+	const char *what; /* step that failed */
+};
+
+static int set_mtu(const char *ifname, unsigned int mtu)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), err = 0;
+	struct ifreq ifr = { .ifr_mtu = (int)mtu };
+
+	if (fd < 0)
+		return -errno;
+	memcpy(ifr.ifr_name, ifname, strlen(ifname));
+	if (ioctl(fd, SIOCSIFMTU, &ifr))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/* Runs in the namespace of the TAP. */
+static int make_tap(void *arg)
+{
+	struct make_tap *m = arg;
+	int err = tap_open(m->ifname, &m->fd, &m->what);
+
+	if (err)
+		return err;
+	m->what = "setting the MTU";
+	return set_mtu(m->ifname, m->mtu);
+}
+
+/* Makes the TAP [NETNS:]NAME in its namespace. */
+static int make_tap_in(struct make_tap *m, const char *name)
+{
+	const char *colon = strrchr(name, ':');
+	char space[NETNS_SPEC_MAX + 1];
+	struct netns_spec spec;
+	int ns, err;
+
+	m->ifname = colon ? colon + 1 : name;
+	if (!colon)
+		return make_tap(m);
+	m->what = "opening the network namespace";
+	if ((size_t)(colon - name) >= sizeof(space))
+		return -EINVAL;
+	memcpy(space, name, (size_t)(colon - name));
+	space[colon - name] = '\0';
+	err = netns_spec_parse(&spec, space);
+	if (!err)
+		err = netns_open(&spec, &ns);
+	if (err)
+		return err;
+	m->what = "entering the network namespace";
+	err = netns_call(ns, make_tap, m);
+	close(ns);
+	return err;
+}
+
+static int open_tap(struct relay *r, unsigned int i)
+{
+	struct make_tap m = { .mtu = r->mtu, .fd = -1 };
+	int err = make_tap_in(&m, r->names[i]);
+
+	if (!err) {
+		m.what = "setting the offloads";
+		err = tap_attach(&r->tap[i], TAP_ETHERNET, m.fd, TAP_OFFLOAD_DEFAULT);
+	}
+	if (!err) {
+		m.what = "setting the carrier";
+		err = tap_set_carrier(&r->tap[i], true);
+	}
+	if (err)
+		fprintf(stderr, "relay: %s: %s: %s\n", r->names[i], m.what, strerror(-err));
+	return err;
+}
+
+/* --- the loop */
+
+static int watch(struct relay *r, int fd, uint32_t which)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = which };
+
+	return epoll_ctl(r->epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+#define SIGNALS 2 /* in place of the number of a TAP */
+
+static int loop_open(struct relay *r)
+{
+	sigset_t set;
+	int err = 0;
+
+	/* A shell starts programs in the background with SIGINT ignored, and a signalfd does not report ignored signals. */
+	signal(SIGINT, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	r->sigfd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	r->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (r->sigfd < 0 || r->epfd < 0)
+		return -errno;
+	for (unsigned int i = 0; i < 2 && !err; i++)
+		err = watch(r, r->tap[i].fd, i);
+	return err ? err : watch(r, r->sigfd, SIGNALS);
+}
+
+/* Returns 0 when a signal has come, or -errno. */
+static int run(struct relay *r)
+{
+	for (;;) {
+		struct epoll_event ev[SIGNALS + 1];
+		int n = epoll_wait(r->epfd, ev, SIGNALS + 1, -1);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		for (int i = 0; i < n; i++) {
+			struct way *w;
+			int err;
+
+			if (ev[i].data.u32 == SIGNALS)
+				return 0;
+			w = &r->way[ev[i].data.u32];
+			err = r->mode->forward(w);
+			if (err && err != -EAGAIN && err != -ENOBUFS) {
+				fprintf(stderr, "relay: %s: %s\n", r->names[w - r->way],
+					strerror(-err));
+				return err;
+			}
+		}
+	}
+}
+
+static void print_counters(const struct relay *r)
+{
+	json_t *o = json_object(), *ways = json_array();
+
+	json_object_set_new(o, "mode", json_string(r->mode->name));
+	json_object_set_new(o, "mtu", json_integer(r->mtu));
+	for (unsigned int i = 0; i < 2; i++) {
+		json_t *way = count_json(&r->way[i].count);
+
+		json_object_set_new(way, "from", json_string(r->names[i]));
+		json_object_set_new(way, "to", json_string(r->names[!i]));
+		json_array_append_new(ways, way);
+	}
+	json_object_set_new(o, "ways", ways);
+	json_dumpf(o, stderr, JSON_INDENT(2));
+	fputc('\n', stderr);
+	json_decref(o);
+}
+
+static int relay(struct relay *r)
+{
+	struct pkt_pool *pool = pkt_pool_create(WAY_PKTS, WAY_BUFS);
+	int err = 0;
+
+	if (!pool) {
+		fprintf(stderr, "relay: out of memory\n");
+		return -ENOMEM;
+	}
+	for (unsigned int i = 0; i < 2 && !err; i++)
+		err = open_tap(r, i);
+	if (err)
+		return err;
+	for (unsigned int i = 0; i < 2; i++)
+		way_init(&r->way[i], r->mode, r->mtu, pool, &r->tap[i], &r->tap[!i]);
+	err = loop_open(r);
+	if (err) {
+		fprintf(stderr, "relay: waiting for the TAPs: %s\n", strerror(-err));
+		return err;
+	}
+	puts("ready");
+	fflush(stdout);
+	err = run(r);
+	print_counters(r);
+	return err;
+}
+
+/* --- arguments */
+
+static int usage(const char *format, const char *what)
+{
+	fprintf(stderr, "relay: ");
+	fprintf(stderr, format, what);
+	fprintf(stderr, "\nusage: relay [-m MTU] whole|segment|crc [NETNS:]TAP [NETNS:]TAP\n");
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	static struct relay r = { .mtu = 2044, .tap = { { .fd = -1 }, { .fd = -1 } } };
+	char *end;
+	int c;
+
+	opterr = 0;
+	while ((c = getopt(argc, argv, "+m:")) != -1) {
+		unsigned long mtu;
+
+		if (c != 'm')
+			return usage("'%s' is no option with its value", argv[optind - 1]);
+		mtu = strtoul(optarg, &end, 10);
+		if (end == optarg || *end || mtu < MTU_MIN || mtu > MTU_MAX)
+			return usage("MTU '%s' is not a number from 576 to 4092", optarg);
+		r.mtu = (unsigned int)mtu;
+	}
+	if (argc - optind != 3)
+		return usage("a mode and two TAPs are expected%s", "");
+	r.mode = way_mode_find(argv[optind]);
+	if (!r.mode)
+		return usage("mode '%s' is not whole, segment or crc", argv[optind]);
+	if (!strcmp(argv[optind + 1], argv[optind + 2]))
+		return usage("both TAPs are '%s'", argv[optind + 1]);
+	r.names[0] = argv[optind + 1];
+	r.names[1] = argv[optind + 2];
+	return relay(&r) ? 1 : 0;
+}

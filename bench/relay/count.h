@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RELAY_COUNT_H
+#define RELAY_COUNT_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+enum count_drop {
+	DROP_NONE,
+	DROP_HEADER, /* the virtio-net header contradicts the frame, which counts as one packet */
+	DROP_TOO_LONG, /* the packet is longer than the MTU */
+	DROP_MEMORY, /* the pool is exhausted */
+	DROP_VCRC,
+	DROP_ICRC,
+	DROP_DOWN, /* the TAP that is written to is down */
+	DROP_NO_ROOM, /* the kernel has no memory for the frame */
+	DROP_REFUSED, /* the kernel found the frame or its header wrong */
+	N_DROPS,
+};
+
+/* Counters of one direction */
+struct count {
+	uint64_t frames_read, octets_read;
+	uint64_t super_frames; /* frames read that stood for several packets */
+	uint64_t packets; /* packets that the frames stood for */
+	uint64_t cut; /* packets that were cut from super-frames */
+	uint64_t checksums; /* checksums completed in frames of one packet */
+	uint64_t sealed, verified; /* packets whose CRCs were made; whose CRCs were found right */
+	uint64_t coalesced; /* packets that were joined to super-frames */
+	uint64_t frames_written, octets_written;
+	uint64_t drops[N_DROPS]; /* packets dropped, by reason */
+};
+
+/* count_json() - The counters by name. NULL: no memory */
+json_t *count_json(const struct count *c);
+
+#endif

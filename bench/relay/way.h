@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RELAY_WAY_H
+#define RELAY_WAY_H
+
+/*
+ * One direction of the relay: what is read from a TAP goes to the other one. The comment in bench/relay.c says what each mode does.
+ */
+
+#include <net/ethernet.h>
+
+#include "eth/gro.h"
+#include "netdev/tap.h"
+#include "relay/count.h"
+
+/*
+ * Bounds for the pool of both directions: the packets of a batch and those that wait to be coalesced; the buffers in which these and
+ * the frames being read lie.
+ */
+#define WAY_PKTS (4 * PKT_BATCH * (ETH_GRO_FLOWS + 2))
+#define WAY_BUFS 160
+
+struct way;
+
+struct way_mode {
+	const char *name;
+	/* Function that reads the TAP until it is empty or a bound is reached. 0 or -errno; -EAGAIN: it is empty */
+	int (*forward)(struct way *w);
+	bool crc; /* packets get the headers and CRCs of a link between the TAPs */
+};
+
+/* A packet on its way to the other end */
+struct flight {
+	struct pkt *pkt;
+	uint8_t eth[ETH_HLEN]; /* Ethernet header, which the link of mode crc does not carry */
+};
+
+struct way {
+	const struct way_mode *mode;
+	unsigned int mtu; /* octets of the largest IP packet */
+	struct tap *from, *to;
+	struct tap_rx rx;
+	struct eth_gro gro;
+	struct flight batch[PKT_BATCH];
+	unsigned int n; /* number of packets in .batch */
+	uint32_t psn; /* PSN of the next packet in mode crc */
+	struct count count;
+};
+
+/* way_mode_find() - The mode of this name, or NULL */
+const struct way_mode *way_mode_find(const char *name);
+
+void way_init(struct way *w, const struct way_mode *mode, unsigned int mtu, struct pkt_pool *pool,
+	      struct tap *from, struct tap *to);
+
+#endif
