@@ -1,117 +1,265 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# TCP, UDP and round trips between two hosts, as ratios to a veth pair of the same MTU, interleaved:
+# TCP, UDP and round trips between two hosts, interleaved. Rows:
 #
-#	h1 -- Hca1 == Switch1 == Hca2 -- h2	uipoib, crc = full, and crc = lazy
-#	h1 -- Hca1 == Switch1 == UDP == h2	two processes, a link over UDP on lo
-#	v1 ------------- veth ------------- v2	MTU 2044, offloads on
+#	veth			a --------- veth --------- b, offloads on
+#	whole, segment, crc	a -- TAP == relay == TAP -- b: the modes of bench/relay.c
+#	lazy, full		a -- Hca1 == Switch1 == Switch2 == Switch3 == Hca2 -- b: uipoib, crc = lazy, and crc = full
+#	lazy1, full1		the same with one switch
+#	udp			as lazy, but Hca2 is in a second process, and its link to Switch3 runs over UDP on lo
 #
-#	ROUNDS=5 SECONDS_EACH=3 net.sh
+# Figures:
+#
+#	tcp tcp_r		Gb/s received of one flow, a to b and b to a (cubic)
+#	tcp4 tcp4_r		of four flows together
+#	tcp6			of one flow over IPv6
+#	udp64 udp64_rate	thousand datagrams of 64 octets received a second: sent as fast as iperf3 can, and at RATE_KPPS
+#	udp1400			datagrams of 1400 octets, as fast as iperf3 can
+#	rtt1 rtt2		round trip in us, median and 99th percentile (rtt1_p50, ...): client and server on one CPU, on two
+#	FIGURE_lost		datagrams of UDP lost, per cent
+#	FIGURE_cpu		CPU (user and system) of the processes that relay: ms per Gb of TCP, us per datagram of UDP
+#
+# All rows are set up at the start and are idle while others are measured. Each round measures each row once, and begins with another
+# row. The figures are printed as a table and written to build/bench/net.json by bench/net_report.py.
+#
+#	ROUNDS=5 SECONDS_EACH=1 ROWS="veth lazy full" FIGURES="tcp rtt" MTUS="2044 4092" RATE_KPPS=50 JSON=FILE net.sh
 set -u
-cd "$(dirname "$0")/.."
-U=$PWD/${O:-build}/uipoib
-rounds=${ROUNDS:-5} secs=${SECONDS_EACH:-3}
+cd "$(dirname "$0")/.." || exit 1
+[ "$(id -u)" = 0 ] || { echo "net: needs root (network namespaces)" >&2; exit 3; }
+[ -n "${TEST_ISOLATED:-}" ] || exec bash tests/isolate.sh bash "$PWD/bench/net.sh" "$@"
+O=${O:-build}
+U=$PWD/$O/uipoib
+rounds=${ROUNDS:-5} secs=${SECONDS_EACH:-1} mtus=${MTUS:-2044} rate=${RATE_KPPS:-50}
+rows=${ROWS:-veth whole segment crc lazy full udp}
+figures=${FIGURES:-tcp tcp_r tcp4 tcp4_r tcp6 udp64 udp64_rate udp1400 rtt1 rtt2}
+json=${JSON:-$O/bench/net.json}
 work=$(mktemp -d)
-[ "$(id -u)" = 0 ] || { echo "net: needs root (network namespaces for the veth pair)" >&2; exit 3; }
+declare -A relays # PIDs of the processes that relay, by row
+all=() started=()
 
 cleanup() {
-	ip netns del uib-bench-v1 2>/dev/null
-	ip netns del uib-bench-v2 2>/dev/null
+	local p
+	for p in "${started[@]}"; do
+		kill "$p" 2>/dev/null
+	done
+	wait
 	rm -rf "$work"
 }
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
-ip netns add uib-bench-v1 && ip netns add uib-bench-v2 || exit 3
-ip link add uibv1 mtu 2044 netns uib-bench-v1 type veth peer name uibv2 mtu 2044 netns uib-bench-v2
-ip -n uib-bench-v1 addr add 10.98.0.1/24 dev uibv1 && ip -n uib-bench-v1 link set uibv1 up
-ip -n uib-bench-v2 addr add 10.98.0.2/24 dev uibv2 && ip -n uib-bench-v2 link set uibv2 up
+usage() { echo "net: $*" >&2; exit 2; }
+die() { echo "net: $*" >&2; exit 1; }
 
-topo() {
-	printf 'Switch 8 "Switch1"\n[1] "Hca1"[1]\n[2] "Hca2"[1]\n\nHca 1 "Hca1"\n[1] "Switch1"[1]\n\nHca 1 "Hca2"\n[1] "Switch1"[2]\n'
-}
-conf() { # crc net
-	printf '[fabric lab]\ntopology = lab.topo\ncrc = %s\n' "$1"
-	for i in 1 2; do printf '[interface uib0@h%d]\nport = fabric:lab/Hca%d/1\naddress = 10.99.0.%d/24\n' $i $i $i; done
-}
-topo >"$work/lab.topo"
-conf full >"$work/full.conf"
-conf lazy >"$work/lazy.conf"
-
-{
-	conf full | sed '/uib0@h2/,$d'
-	printf '[udp-link far]\nport = fabric:lab/Switch1/7\nlisten = 127.0.0.1:5171\n'
-} >"$work/udp.conf"
-printf '[interface uib0@h2]\nport = udp:127.0.0.1:5171,guid=0x0002c90300000021\naddress = 10.99.0.2/24\n' >"$work/far.conf"
-
-cat >"$work/rtt.py" <<'PY'
-import socket, sys, time
-if sys.argv[1] == "echo":
-    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("0.0.0.0", 7777))
-    while True:
-        d, a = s.recvfrom(2048); s.sendto(d, a)
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect((sys.argv[2], 7777)); s.settimeout(1)
-v = []
-for i in range(4000):
-    t = time.perf_counter_ns(); s.send(b"x" * 64)
-    try: s.recv(2048)
-    except OSError: continue
-    v.append(time.perf_counter_ns() - t)
-v.sort(); print("%.1f" % (v[len(v) // 2] / 1000))
-PY
-
-# measure IN1 IN2 ADDR: print "Gb/s kpps us"; IN1 and IN2 are the words that run a command in a host
-measure() {
-	local in1=$1 in2=$2 addr=$3 tcp udp rtt pid
-	$in2 iperf3 -s -1 >/dev/null 2>&1 & sleep 0.3
-	tcp=$($in1 iperf3 -c "$addr" -t "$secs" -O 1 -C cubic -J | jq '.end.sum_received.bits_per_second / 1e9 * 100 | round / 100')
-	wait $!
-	$in2 iperf3 -s -1 >/dev/null 2>&1 & sleep 0.3
-	udp=$($in1 iperf3 -c "$addr" -u -b 0 -l 64 -t "$secs" -J | jq '(.end.sum.packets - .end.sum.lost_packets) / .end.sum.seconds / 1000 | round')
-	wait $!
-	$in2 python3 "$work/rtt.py" echo & pid=$!
-	sleep 0.3
-	rtt=$($in1 python3 "$work/rtt.py" ping "$addr")
-	kill $pid 2>/dev/null
-	wait $pid 2>/dev/null
-	echo "$tcp $udp $rtt"
+in_list() { # WORD LIST...
+	local w
+	for w in "${@:2}"; do [ "$w" != "$1" ] || return 0; done
+	return 1
 }
 
-export work secs U
-export -f measure
-one_uipoib() { # crc
-	"$U" run -n "bench-$$" -c "$work/$1.conf" -- bash -c \
-		'measure "$U exec h1" "$U exec h2" 10.99.0.2'
-}
-
-one_udp() {
-	"$U" run -n "bench-$$" -c "$work/udp.conf" -- "$U" run -n "bench-$$-far" -c "$work/far.conf" -- bash -c \
-		'measure "$U -n $1 exec h1" "$U -n $1-far exec h2" 10.99.0.2' - "bench-$$"
-}
-
-printf '\n== between two hosts (%s rounds of %s s, interleaved; iperf3, cubic)\n' "$rounds" "$secs"
-for r in $(seq "$rounds"); do
-	measure "ip netns exec uib-bench-v1" "ip netns exec uib-bench-v2" 10.98.0.2 >>"$work/veth"
-	one_uipoib full >>"$work/full"
-	one_uipoib lazy >>"$work/lazy"
-	one_udp >>"$work/udp"
+# All words are checked before anything is measured.
+for w in $rows; do
+	in_list "$w" veth whole segment crc lazy full lazy1 full1 udp || usage "there is no row '$w' in ROWS"
+done
+for w in $figures; do
+	in_list "$w" tcp tcp_r tcp4 tcp4_r tcp6 udp64 udp64_rate udp1400 rtt1 rtt2 || usage "there is no figure '$w' in FIGURES"
+done
+for w in $mtus; do
+	in_list "$w" 2044 4092 || usage "MTU '$w' in MTUS is not 2044 or 4092"
+done
+for w in "ROUNDS $rounds" "SECONDS_EACH $secs" "RATE_KPPS $rate"; do
+	[[ $w =~ \ [1-9][0-9]{0,4}$ ]] || usage "${w%% *} '${w#* }' is not a number from 1 to 99999"
 done
 
-median() { awk -v c="$2" '{print $c}' "$1" | sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
-ratio() { awk -v a="$1" -v b="$2" 'BEGIN {if (b > 0) printf "%.2f", a / b; else print "-"}'; }
-printf '%-18s %12s %22s %18s\n' "" "TCP Gb/s" "UDP 64 B kpps received" "UDP round trip us"
-for w in veth full lazy udp; do
-	case $w in
-	veth) name=$w ;;
-	udp) name="uipoib over UDP" ;;
-	*) name="uipoib crc=$w" ;;
-	esac
-	printf '%-18s' "$name"
-	for c in 1 2 3; do
-		m=$(median "$work/$w" $c)
-		printf ' %10s (%s)' "$m" "$(ratio "$m" "$(median "$work/veth" $c)")"
+# --- rows: each function is called with the row's name, MTU and the namespaces of its two hosts
+
+background() { # the PID is $!, and the process ends with the script
+	"$@" &
+	started+=($!)
+}
+
+host_up() { # NETNS DEVICE I
+	ip -n "$1" addr add "10.98.0.$3/24" dev "$2" && ip -n "$1" addr add "fd98::$3/64" dev "$2" nodad && ip -n "$1" link set "$2" up
+}
+
+row_veth() {
+	ip link add v1 mtu "$2" netns "$3" type veth peer name v2 mtu "$2" netns "$4" && host_up "$3" v1 1 && host_up "$4" v2 2
+}
+
+row_relay() {
+	background "$O/bench/relay" -m "$2" "${1%@*}" "$3:t1" "$4:t2" >"$work/$1.ready" 2>"$work/$1.log"
+	relays[$1]=$!
+	for _ in {1..100}; do
+		grep -qx ready "$work/$1.ready" && break
+		sleep 0.05
 	done
-	echo
+	host_up "$3" t1 1 && host_up "$4" t2 2
+}
+
+topo() { # SWITCHES: print a line of switches between Hca1 and Hca2
+	local i n=$1
+	for ((i = 1; i <= n; i++)); do
+		printf 'Switch 8 "Switch%d"\n' "$i"
+		if [ "$i" = 1 ]; then printf '[1] "Hca1"[1]\n'; else printf '[1] "Switch%d"[2]\n' $((i - 1)); fi
+		if [ "$i" = "$n" ]; then printf '[2] "Hca2"[1]\n\n'; else printf '[2] "Switch%d"[1]\n\n' $((i + 1)); fi
+	done
+	printf 'Hca 1 "Hca1"\n[1] "Switch1"[1]\n\nHca 1 "Hca2"\n[1] "Switch%d"[2]\n' "$n"
+}
+conf_fabric() { # TOPOLOGY CRC MTU: the MTU of the links is 4096, and the partition's groups decide the interfaces'
+	printf 'Default=0x7fff, ipoib, mtu=%d : ALL=full;\n' $(($3 / 2044 + 3)) >"$work/$3.partitions" # 4 means 2048 octets, 5 means 4096
+	printf '[fabric lab]\ntopology = %s\ncrc = %s\npartitions = %s\n' "$1" "$2" "$3.partitions"
+}
+conf_iface() { # I NETNS PORT
+	printf '[interface uib0@h%d]\nnetns = %s\nport = %s\naddress = 10.98.0.%d/24\naddress = fd98::%d/64\n' "$1" "$2" "$3" "$1" "$1"
+}
+instance() { # NAME CONFIGURATION
+	background "$U" run -n "$1" -c "$2" >"$work/$1.log" 2>&1
+}
+
+row_uipoib() {
+	local crc=${1%@*} switches=3
+	[ "$crc" = "${crc%1}" ] || switches=1
+	topo $switches >"$work/$switches.topo"
+	{
+		conf_fabric "$switches.topo" "${crc%1}" "$2"
+		conf_iface 1 "$3" fabric:lab/Hca1/1
+		conf_iface 2 "$4" fabric:lab/Hca2/1
+	} >"$work/$1.conf"
+	instance "${1/@/-}" "$work/$1.conf"
+	relays[$1]=$!
+}
+
+row_udp() {
+	local port=$((5000 + $2))
+	topo 3 >"$work/3.topo"
+	{
+		conf_fabric 3.topo lazy "$2"
+		conf_iface 1 "$3" fabric:lab/Hca1/1
+		printf '[udp-link far]\nport = fabric:lab/Switch3/7\nlisten = 127.0.0.1:%d\n' $port
+	} >"$work/$1.conf"
+	conf_iface 2 "$4" "udp:127.0.0.1:$port,guid=0x0002c90300000021" >"$work/$1-far.conf"
+	instance "${1/@/-}" "$work/$1.conf"
+	relays[$1]=$!
+	instance "${1/@/-}-far" "$work/$1-far.conf"
+	relays[$1]+=" $!"
+}
+
+reaches() { # NETNS ADDRESS
+	local end=$((SECONDS + 30))
+	until ip netns exec "$1" ping -n -q -c 1 -W 1 "$2" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.1
+	done
+}
+
+descendants() { # PID...
+	local p
+	for p; do
+		echo "$p"
+		# shellcheck disable=SC2046
+		descendants $(cat "/proc/$p/task/"*/children 2>/dev/null)
+	done
+}
+
+# set_up ROW MTU: make the row, and start the servers that measurements need
+set_up() {
+	local row=$1 key=$1@$2 a="$1-$2-a" b="$1-$2-b"
+	ip netns add "$a" && ip netns add "$b" && ip -n "$a" link set lo up && ip -n "$b" link set lo up || return 1
+	case $row in
+	veth) row_veth "$key" "$2" "$a" "$b" ;;
+	whole | segment | crc) row_relay "$key" "$2" "$a" "$b" ;;
+	udp) row_udp "$key" "$2" "$a" "$b" ;;
+	*) row_uipoib "$key" "$2" "$a" "$b" ;;
+	esac || return 1
+	reaches "$a" 10.98.0.2 && reaches "$a" fd98::2 || { tail -20 "$work"/*"$row"*.log >&2; return 1; }
+	equal_mtu "$a" "$2" && equal_mtu "$b" "$2" || return 1
+	# shellcheck disable=SC2086
+	relays[$key]=$(descendants ${relays[$key]-})
+	background ip netns exec "$b" iperf3 -s >/dev/null 2>&1
+	background ip netns exec "$b" python3 bench/rtt.py echo 0 7771
+	[ "$(nproc)" = 1 ] || background ip netns exec "$b" python3 bench/rtt.py echo 1 7772
+	all+=("$key")
+}
+equal_mtu() { # NETNS MTU: its device has this MTU
+	[ "$(ip -n "$1" -j link show | jq 'map(select(.ifname != "lo"))[0].mtu')" = "$2" ] || { echo "net: $1 has another MTU than $2" >&2; return 1; }
+}
+
+# --- figures
+
+record() { # KEY ROUND FIGURE VALUE
+	printf '{"row": "%s", "mtu": %s, "round": %d, "figure": "%s", "value": %s}\n' "${1%@*}" "${1#*@}" "$2" "$3" "${4:-null}" >>"$work/values"
+}
+
+ticks() { # PID...: clock ticks of CPU time used by the processes
+	local p
+	for p; do sed 's/.*) //' "/proc/$p/stat" 2>/dev/null; done | awk '{ n += $12 + $13 } END { print n + 0 }'
+}
+
+# iperf KEY ROUND FIGURE ADDRESS AMOUNT VALUE WORD...: AMOUNT and VALUE are jq expressions on what iperf3 prints; CPU time is
+# counted in ms and divided by AMOUNT
+iperf() {
+	local key=$1 round=$2 figure=$3 addr=$4 amount=$5 value=$6 before after
+	shift 6
+	# shellcheck disable=SC2086
+	before=$(ticks ${relays[$key]})
+	ip netns exec "${key/@/-}-a" timeout $((secs + 20)) iperf3 -c "$addr" -t "$secs" -J "$@" >"$work/iperf" 2>/dev/null ||
+		echo "net: $key, round $round: $figure failed: $(jq -r .error "$work/iperf" 2>/dev/null)" >&2
+	# shellcheck disable=SC2086
+	after=$(ticks ${relays[$key]})
+	record "$key" "$round" "$figure" "$(jq "try ($value) catch null" "$work/iperf" 2>/dev/null)"
+	[ -z "${relays[$key]}" ] ||
+		record "$key" "$round" "${figure}_cpu" "$(jq --argjson ms "$(((after - before) * 1000 / hz))" "try (\$ms / ($amount)) catch null" "$work/iperf" 2>/dev/null)"
+}
+hz=$(getconf CLK_TCK)
+tcp() { # KEY ROUND FIGURE ADDRESS WORD...
+	iperf "$1" "$2" "$3" "$4" '.end.sum_received.bytes * 8 / 1e9' '.end.sum_received.bits_per_second / 1e9' -C cubic "${@:5}"
+}
+udp() { # KEY ROUND FIGURE OCTETS RATE
+	local got='(.end.sum.packets - .end.sum.lost_packets)'
+	iperf "$1" "$2" "$3" 10.98.0.2 "$got / 1000" "$got / .end.sum.seconds / 1000" -u -l "$4" -b "$5"
+	record "$1" "$2" "$3_lost" "$(jq 'try (100 * .end.sum.lost_packets / .end.sum.packets) catch null' "$work/iperf" 2>/dev/null)"
+}
+rtt() { # KEY ROUND FIGURE PORT
+	local p50 p99
+	read -r p50 p99 < <(ip netns exec "${1/@/-}-a" python3 bench/rtt.py ping 0 "$4" 10.98.0.2)
+	record "$1" "$2" "$3_p50" "${p50-}"
+	record "$1" "$2" "$3_p99" "${p99-}"
+}
+
+measure() { # KEY ROUND
+	local f
+	for f in $figures; do
+		case $f in
+		tcp) tcp "$1" "$2" $f 10.98.0.2 ;;
+		tcp_r) tcp "$1" "$2" $f 10.98.0.2 -R ;;
+		tcp4) tcp "$1" "$2" $f 10.98.0.2 -P 4 ;;
+		tcp4_r) tcp "$1" "$2" $f 10.98.0.2 -P 4 -R ;;
+		tcp6) tcp "$1" "$2" $f fd98::2 ;;
+		udp64) udp "$1" "$2" $f 64 0 ;;
+		udp64_rate) udp "$1" "$2" $f 64 $((rate * 1000 * 64 * 8)) ;;
+		udp1400) udp "$1" "$2" $f 1400 0 ;;
+		rtt1) rtt "$1" "$2" $f 7771 ;;
+		rtt2) [ "$(nproc)" = 1 ] || rtt "$1" "$2" $f 7772 ;;
+		esac
+	done
+}
+
+load() { cut -d' ' -f1-3 /proc/loadavg; }
+
+load_at_start=$(load)
+for mtu in $mtus; do
+	for row in $rows; do
+		set_up "$row" "$mtu" || die "row $row, MTU $mtu: the hosts do not reach each other"
+	done
 done
-echo "load $(cut -d' ' -f1-3 /proc/loadavg)"
+for ((r = 0; r < rounds; r++)); do
+	for ((k = 0; k < ${#all[@]}; k++)); do
+		measure "${all[(r + k) % ${#all[@]}]}" "$r"
+	done
+done
+
+mkdir -p "$(dirname "$json")"
+printf '\n== between two hosts (%s rounds of %s s, interleaved; iperf3, cubic)\n' "$rounds" "$secs"
+python3 bench/net_report.py "$work/values" "$json" rounds="$rounds" seconds_each="$secs" rate_kpps="$rate" \
+	load_at_start="$load_at_start" load_at_end="$(load)"

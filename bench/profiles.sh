@@ -9,11 +9,11 @@
 #
 # v6ib00 carries IPv6 only, so its ratios are to IPv6 on rfc4391.
 #
-#	ROUNDS=5 SECONDS_EACH=3 profiles.sh
+#	ROUNDS=3 SECONDS_EACH=2 profiles.sh
 set -u
 cd "$(dirname "$0")/.."
 U=$PWD/${O:-build}/uipoib
-rounds=${ROUNDS:-5} secs=${SECONDS_EACH:-3}
+rounds=${ROUNDS:-3} secs=${SECONDS_EACH:-2}
 profiles=(rfc4391 linux hld2002 encaparp00 v4mc01 v6ib00)
 work=$(mktemp -d)
 [ "$(id -u)" = 0 ] || { echo "profiles: needs root" >&2; exit 3; }

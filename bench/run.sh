@@ -6,10 +6,10 @@
 #	path	ns and instructions per packet of encode, switch hop, decode
 #	sweep	sweep time and memory, PathRecords a second
 #	scale	1,000 switches and 10,000 HCAs, beside OpenSM on our fabric and on ibsim
-#	net	TCP, 64-byte UDP, UDP round trip, beside a veth pair measured in the same minutes
+#	net	TCP, UDP, round trips and CPU, beside a veth pair and bare relays measured in the same minutes
 #	profiles	TCP and 64-byte UDP of each link profile, beside rfc4391 in the same minutes
 #
-#	run.sh [path] [sweep] [scale] [net] [profiles]	default: all
+#	run.sh [path] [sweep] [scale] [net] [profiles]	default: all, in less than 15 minutes
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}

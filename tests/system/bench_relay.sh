@@ -37,8 +37,8 @@ at_mtu() { # MTU: both TAPs have it, and a packet of that length passes
 	for host in a b; do
 		equal "$1" "$(ip -n $host -j link show t0 | jq '.[0].mtu')" || return 1
 	done
-	eventually 10 ip netns exec a ping -n -q -c 1 -W 5 -M do -s $(($1 - 28)) 10.7.0.2 &&
-		eventually 10 ip netns exec b ping -n -q -c 1 -W 5 -M do -s $(($1 - 48)) fd07::1
+	eventually 10 ip netns exec a ping -n -q -c 1 -W 5 -M "do" -s $(($1 - 28)) 10.7.0.2 &&
+		eventually 10 ip netns exec b ping -n -q -c 1 -W 5 -M "do" -s $(($1 - 48)) fd07::1
 }
 
 cat >"$work/traffic.py" <<'PY'
