@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "clauses/profile.h"
+#include "cli/conform_fixtures.h"
 #include "cli/conform_io.h"
 #include "conf/conf.h"
 
@@ -18,7 +19,7 @@ struct conform_opts {
 	struct ip_endpoint listen;
 	const char *clause[CLAUSES_MAX + 1];
 	unsigned int nclauses;
-	const char *hook, *junit, *json, *pcap_dir;
+	const char *hook, *junit, *json, *pcap_dir, *fixtures;
 	bool strict, list;
 };
 
@@ -46,6 +47,9 @@ static int usage(int status)
 	      "  --strict               INCONCLUSIVE counts as a failure\n"
 	      "  --json F, --junit F    the report as a file; - is standard output\n"
 	      "  --pcap-dir D           a capture of each FAIL\n"
+	      "  --fixtures DIR         a packet of each kind of message, as pcap and as JSON; DIR "
+	      "must be "
+	      "new or empty\n"
 	      "  --list                 the clauses of the profile, and why some have no case\n"
 	      "exit status: 0 no FAIL, 1 a FAIL, or interrupted, 2 usage, 3 it cannot be run\n",
 	      status ? stderr : stdout);
@@ -148,6 +152,7 @@ enum {
 	OPT_JSON,
 	OPT_JUNIT,
 	OPT_PCAP,
+	OPT_FIXTURES,
 	OPT_LIST
 };
 
@@ -165,6 +170,7 @@ static const struct option long_options[] = {
 	{ "json", required_argument, NULL, OPT_JSON },
 	{ "junit", required_argument, NULL, OPT_JUNIT },
 	{ "pcap-dir", required_argument, NULL, OPT_PCAP },
+	{ "fixtures", required_argument, NULL, OPT_FIXTURES },
 	{ "list", no_argument, NULL, OPT_LIST },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL },
@@ -205,6 +211,9 @@ static int one_option(struct conform_opts *o, int opt)
 		return 0;
 	case OPT_PCAP:
 		o->pcap_dir = optarg;
+		return 0;
+	case OPT_FIXTURES:
+		o->fixtures = optarg;
 		return 0;
 	case OPT_LIST:
 		o->list = true;
@@ -310,10 +319,19 @@ static int run(struct conform_opts *o, struct conform_outside *out, FILE *json, 
 	return status;
 }
 
+/* Return: @status of the run, or that of an error of writing */
+static int write_fixtures(const struct fixtures *f, const struct conform_opts *o, int status)
+{
+	int lost = conform_fixtures_write(f, o->fixtures, o->cfg.profile->name);
+
+	return lost ? lost : status;
+}
+
 int cli_conform(int argc, char **argv)
 {
 	struct conform_opts o = { 0 };
 	struct conform_outside out = { 0 };
+	struct fixtures fixtures = { 0 };
 	char text[CONF_ENDPOINT_MAX];
 	FILE *json = NULL, *junit = NULL;
 	int status = parse(&o, argc, argv), err;
@@ -323,13 +341,16 @@ int cli_conform(int argc, char **argv)
 	status = open_file(&json, o.json);
 	if (!status)
 		status = open_file(&junit, o.junit);
+	if (!status && o.fixtures)
+		status = conform_fixtures_dir(o.fixtures);
 	if (status)
-		return close_file(json, o.json, status);
+		return close_file(junit, o.junit, close_file(json, o.json, status));
 	if (!ip_endpoint_is_loopback(&o.listen))
 		cli_error(0, "conform: warning: a UDP link is not authenticated");
 	out.dut = o.cfg.world.dut;
 	out.hook = o.hook;
 	out.pcap_dir = o.pcap_dir;
+	out.fixtures = o.fixtures ? &fixtures : NULL;
 	err = conform_outside_open(&out, &o.listen);
 	if (err) {
 		status = cli_error(PROTO_EXIT_ENV, "conform: --listen %s: %s",
@@ -337,6 +358,9 @@ int cli_conform(int argc, char **argv)
 	} else {
 		status = run(&o, &out, json, junit);
 		conform_outside_close(&out);
+		if (o.fixtures && status != PROTO_EXIT_USAGE && status != PROTO_EXIT_ENV)
+			status = write_fixtures(&fixtures, &o, status);
+		fixtures_fini(&fixtures);
 	}
 	status = close_file(json, o.json, status);
 	return close_file(junit, o.junit, status);

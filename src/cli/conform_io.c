@@ -184,6 +184,13 @@ static FILE *capture(void *ctx, const char *case_id)
 	return f;
 }
 
+static void packet_seen(void *ctx, const struct seen *s)
+{
+	const struct conform_outside *o = ctx;
+
+	fixtures_add(o->fixtures, s);
+}
+
 /* --- open and close */
 
 static void set_signals(struct conform_outside *o)
@@ -228,6 +235,7 @@ int conform_outside_open(struct conform_outside *o, const struct ip_endpoint *li
 		.hook = o->hook ? hook : NULL,
 		.hook_status = hook_status,
 		.capture = o->pcap_dir ? capture : NULL,
+		.seen = o->fixtures ? packet_seen : NULL,
 	};
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "conform/conform.h"
+#include "fixture/fixture.h"
 
 #define CONFORM_HOOKS 8 /* steps that run at a time; a further one ends the oldest */
 #define CONFORM_HOOK_TIME NS_SEC(90) /* after that a step is killed */
@@ -22,6 +23,7 @@ struct conform_outside {
 	int fd;
 	struct ip_endpoint dut;
 	const char *hook, *pcap_dir;
+	struct fixtures *fixtures; /* NULL: not wanted */
 	sigset_t wait_mask; /* while it waits: SIGINT and SIGTERM may arrive */
 	ns_t epoch; /* what to add to the monotonic time, so that captures have the time of day */
 	struct conform_step step[CONFORM_HOOKS];

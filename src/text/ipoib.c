@@ -29,7 +29,7 @@ static void add_ipv6(struct text *t, const uint8_t a[16])
 	text_add(t, "%s", print_gid(s, sizeof(s), &g));
 }
 
-static const char *icmp_name(uint8_t type)
+const char *print_icmp(uint8_t type)
 {
 	switch (type) {
 	case 0:
@@ -47,7 +47,7 @@ static const char *icmp_name(uint8_t type)
 	}
 }
 
-static const char *icmp6_name(uint8_t type)
+const char *print_icmp6(uint8_t type)
 {
 	switch (type) {
 	case 1:
@@ -83,7 +83,7 @@ static const char *icmp6_name(uint8_t type)
 	}
 }
 
-static const char *igmp_name(uint8_t type)
+const char *print_igmp(uint8_t type)
 {
 	switch (type) {
 	case 0x11:
@@ -186,12 +186,12 @@ static void add_tcp(struct text *t, const uint8_t *p, size_t len)
 static void add_l4(struct text *t, uint8_t proto, const uint8_t *p, size_t len, enum nd_form form)
 {
 	if (proto == PROTO_ICMP && len >= 1) {
-		add_type(t, "ICMP", icmp_name(p[0]), p[0]);
+		add_type(t, "ICMP", print_icmp(p[0]), p[0]);
 	} else if (proto == PROTO_ICMPV6 && len >= 1) {
-		add_type(t, "ICMPv6", icmp6_name(p[0]), p[0]);
+		add_type(t, "ICMPv6", print_icmp6(p[0]), p[0]);
 		add_nd(t, p, len, form);
 	} else if (proto == PROTO_IGMP && len >= 1) {
-		add_type(t, "IGMP", igmp_name(p[0]), p[0]);
+		add_type(t, "IGMP", print_igmp(p[0]), p[0]);
 	} else if (proto == PROTO_UDP && len >= 8) {
 		text_add(t, " UDP %u > %u length %u", be16_at(p), be16_at(p + 2), be16_at(p + 4));
 	} else if (proto == PROTO_TCP && len >= 20) {

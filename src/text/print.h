@@ -50,4 +50,9 @@ const char *print_sa_status(unsigned int status);
 const char *print_sidr_status(unsigned int status);
 const char *print_node_type(unsigned int type);
 
+/* Names of the types of messages; NULL for a type without a name */
+const char *print_icmp(uint8_t type);
+const char *print_icmp6(uint8_t type);
+const char *print_igmp(uint8_t type);
+
 #endif

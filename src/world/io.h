@@ -10,6 +10,8 @@
 #include "util/endpoint.h"
 #include "util/ns.h"
 
+struct seen;
+
 /* Datagrams, time, and the hook. The program has a socket behind it, tests a DUT on virtual time. */
 struct world_io {
 	void *ctx;
@@ -33,6 +35,8 @@ struct world_io {
 	 * captures are not wanted; the function may return NULL after it has said why.
 	 */
 	FILE *(*capture)(void *ctx, const char *case_id);
+	/* Told of every packet of both directions when it is logged, because the log forgets; NULL: nobody wants to know */
+	void (*seen)(void *ctx, const struct seen *s);
 };
 
 #endif

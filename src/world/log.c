@@ -133,3 +133,11 @@ void world_log_pcap(const struct world_log *l, uint64_t first, uint64_t last, FI
 		if (world_log_at(l, n))
 			put_packet(world_log_at(l, n), f);
 }
+
+void world_log_pcap_one(const struct seen *s, FILE *f)
+{
+	uint8_t hdr[PCAP_HDR_LEN];
+
+	fwrite(hdr, pcap_header(hdr), 1, f);
+	put_packet(s, f);
+}

@@ -65,5 +65,7 @@ void world_log_release(struct seen **list);
 
 /* world_log_pcap() - Write the packets @first to @last, of both directions, as a pcap file of ERF records */
 void world_log_pcap(const struct world_log *l, uint64_t first, uint64_t last, FILE *f);
+/* world_log_pcap_one() - Write a file with this packet only */
+void world_log_pcap_one(const struct seen *s, FILE *f);
 
 #endif

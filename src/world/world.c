@@ -75,9 +75,18 @@ void world_fini(struct world *w)
 	world_log_fini(&w->log);
 }
 
+static const struct seen *log_packet(struct world *w, const uint8_t *raw, size_t len, bool ours)
+{
+	const struct seen *s = world_log_add(&w->log, raw, len, ours, w->now);
+
+	if (s && w->io->seen)
+		w->io->seen(w->io->ctx, s);
+	return s;
+}
+
 void world_send_raw(struct world *w, const uint8_t *raw, size_t len)
 {
-	world_log_add(&w->log, raw, len, true, w->now);
+	log_packet(w, raw, len, true);
 	if (w->up)
 		w->io->send(w->io->ctx, raw, len);
 }
@@ -99,7 +108,7 @@ void world_send(struct world *w, const struct ib_ud_hdr *h, const void *payload,
 
 static void received(struct world *w, const uint8_t *raw, size_t len)
 {
-	const struct seen *s = world_log_add(&w->log, raw, len, false, w->now);
+	const struct seen *s = log_packet(w, raw, len, false);
 
 	if (!s)
 		return;

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/conform_fixtures.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static int fail(const char *path, int err)
+{
+	return cli_error(PROTO_EXIT_ENV, "conform: --fixtures %s: %s", path, strerror(err));
+}
+
+int conform_fixtures_dir(const char *dir)
+{
+	struct dirent *e;
+	int n = 0;
+	DIR *d;
+
+	if (mkdir(dir, 0777) && errno != EEXIST)
+		return fail(dir, errno);
+	d = opendir(dir);
+	if (!d)
+		return fail(dir, errno);
+	while ((e = readdir(d)))
+		n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
+	closedir(d);
+	if (n)
+		return cli_error(PROTO_EXIT_USAGE,
+				 "conform: --fixtures %s: expected a new or an empty directory",
+				 dir);
+	return access(dir, W_OK | X_OK) ? fail(dir, errno) : 0;
+}
+
+struct target {
+	const struct seen *const *all;
+	const struct seen *s;
+	const char *profile;
+};
+
+static int put_json(const struct target *t, FILE *f)
+{
+	return fixture_json(t->s, f);
+}
+
+static int put_pcap(const struct target *t, FILE *f)
+{
+	fixture_pcap(t->s, f);
+	return 0;
+}
+
+static int put_index(const struct target *t, FILE *f)
+{
+	return fixture_index(t->all, t->profile, f);
+}
+
+static int write_file(const char *dir, const char *name, const char *suffix,
+		      int (*put)(const struct target *, FILE *), const struct target *t)
+{
+	char path[PATH_MAX];
+	bool lost;
+	FILE *f;
+	int err;
+
+	if (snprintf(path, sizeof(path), "%s/%s%s", dir, name, suffix) >= (int)sizeof(path))
+		return fail(dir, ENAMETOOLONG);
+	f = fopen(path, "wxe");
+	if (!f)
+		return fail(path, errno);
+	err = put(t, f);
+	lost = ferror(f);
+	lost |= fclose(f) != 0;
+	if (err)
+		return fail(path, -err);
+	return lost ? cli_error(PROTO_EXIT_ENV, "conform: %s: not written completely", path) : 0;
+}
+
+int conform_fixtures_write(const struct fixtures *f, const char *dir, const char *profile)
+{
+	const struct seen **v = fixtures_sort(f);
+	struct target t = { .all = v, .profile = profile };
+	int status = 0;
+
+	if (!v || f->no_memory) {
+		free(v);
+		return fail(dir, ENOMEM);
+	}
+	for (size_t i = 0; v[i] && !status; i++) {
+		char name[FIXTURE_NAME];
+
+		t.s = v[i];
+		fixture_name(name, v[i]);
+		status = write_file(dir, name, ".json", put_json, &t);
+		if (!status)
+			status = write_file(dir, name, ".pcap", put_pcap, &t);
+	}
+	if (!status)
+		status = write_file(dir, "index", ".json", put_index, &t);
+	free(v);
+	return status;
+}
