@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all long
+#
+# uipoib conform --fixtures with a uipoib host of each wire: the fields of each fixture tile its packet, and wrong directories are refused.
+#
+#	FIXTURES_KEEP=DIR conform_fixtures.sh	also keep the output of each profile in DIR, which must exist
+. "$(dirname "$0")/lib.sh"
+. tests/system/conform_rig.bash
+need python3 jq dhclient
+
+# make N PROFILE: the fixtures of a run, in $work/fixtures.PROFILE
+make_fixtures() {
+	dut "$1" '' "$2"
+	suite "$1" --profile "$2" --hook "$hook" --fixtures "$work/fixtures.$2" || { tail -40 "$work/out.$1"; return 1; }
+	end "${dut_pid[$1]}"
+	[ -z "${FIXTURES_KEEP-}" ] || cp -r "$work/fixtures.$2" "$FIXTURES_KEEP/$2"
+}
+described() {
+	cat "$work/made.$1"
+	equal 0 "$(cat "$work/status.$1")" && python3 tests/system/conform_fixtures.py "$work/fixtures.$1"
+}
+n=0
+pids=()
+for p in rfc4391 v4mc01 v6ib00 encaparp00; do
+	n=$((n + 1))
+	(
+		make_fixtures $n $p >"$work/made.$p" 2>&1
+		echo $? >"$work/status.$p"
+	) &
+	pids+=($!)
+done
+wait "${pids[@]}"
+for p in rfc4391 v4mc01 v6ib00 encaparp00; do check "$p: every field of each fixture has its place and its value" described $p; done
+
+refused() { # STATUS DIR TEXT
+	local out status
+	out=$("$UIPOIB" conform --dut udp:127.0.0.1:6009 --fixtures "$2" 2>&1)
+	status=$?
+	equal "$1" "$status" && grep -qF "$3" <<<"$out"
+}
+check "a directory with files is refused" refused 2 "$work/fixtures.rfc4391" "expected a new or an empty directory"
+check "a file in place of the directory is refused" refused 3 "$PWD/README.md" "Not a directory"
+check "a directory that cannot be made is refused" refused 3 /proc/fixtures "/proc/fixtures"
+end_all
+finish
