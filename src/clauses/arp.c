@@ -140,7 +140,7 @@ static void other_hardware(struct run *r)
 
 static bool is_rarp(const struct seen *s, const void *arg)
 {
-	return data_type(s) == 0x8035;
+	return data_type(s) == TYPE_RARP;
 }
 
 static void rarp(struct run *r)

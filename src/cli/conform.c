@@ -320,7 +320,7 @@ static int run(struct conform_opts *o, struct conform_outside *out, FILE *json, 
 }
 
 /* Return: @status of the run, or that of an error of writing */
-static int write_fixtures(const struct fixtures *f, const struct conform_opts *o, int status)
+static int write_fixtures(struct fixtures *f, const struct conform_opts *o, int status)
 {
 	int lost = conform_fixtures_write(f, o->fixtures, o->cfg.profile->name);
 

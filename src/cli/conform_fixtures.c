@@ -38,25 +38,25 @@ int conform_fixtures_dir(const char *dir)
 }
 
 struct target {
-	const struct seen *const *all;
-	const struct seen *s;
+	const struct fixtures *all;
+	const struct fixture *x;
 	const char *profile;
 };
 
 static int put_json(const struct target *t, FILE *f)
 {
-	return fixture_json(t->s, f);
+	return fixture_json(t->x, f);
 }
 
 static int put_pcap(const struct target *t, FILE *f)
 {
-	fixture_pcap(t->s, f);
+	world_log_pcap_one(t->x->s, f);
 	return 0;
 }
 
 static int put_index(const struct target *t, FILE *f)
 {
-	return fixture_index(t->all, t->profile, f);
+	return fixtures_index(t->all, t->profile, f);
 }
 
 static int write_file(const char *dir, const char *name, const char *suffix,
@@ -80,27 +80,21 @@ static int write_file(const char *dir, const char *name, const char *suffix,
 	return lost ? cli_error(PROTO_EXIT_ENV, "conform: %s: not written completely", path) : 0;
 }
 
-int conform_fixtures_write(const struct fixtures *f, const char *dir, const char *profile)
+int conform_fixtures_write(struct fixtures *f, const char *dir, const char *profile)
 {
-	const struct seen **v = fixtures_sort(f);
-	struct target t = { .all = v, .profile = profile };
+	struct target t = { .all = f, .profile = profile };
 	int status = 0;
 
-	if (!v || f->no_memory) {
-		free(v);
+	if (f->no_memory)
 		return fail(dir, ENOMEM);
-	}
-	for (size_t i = 0; v[i] && !status; i++) {
-		char name[FIXTURE_NAME];
-
-		t.s = v[i];
-		fixture_name(name, v[i]);
-		status = write_file(dir, name, ".json", put_json, &t);
+	fixtures_sort(f);
+	for (size_t i = 0; i < f->n && !status; i++) {
+		t.x = &f->v[i];
+		status = write_file(dir, t.x->name, ".json", put_json, &t);
 		if (!status)
-			status = write_file(dir, name, ".pcap", put_pcap, &t);
+			status = write_file(dir, t.x->name, ".pcap", put_pcap, &t);
 	}
 	if (!status)
 		status = write_file(dir, "index", ".json", put_index, &t);
-	free(v);
 	return status;
 }

@@ -8,6 +8,6 @@
 
 /* conform_fixtures_dir() - Make the directory, or see that it is empty and can be written to */
 int conform_fixtures_dir(const char *dir);
-int conform_fixtures_write(const struct fixtures *f, const char *dir, const char *profile);
+int conform_fixtures_write(struct fixtures *f, const char *dir, const char *profile);
 
 #endif

@@ -11,7 +11,9 @@
 #define IP6_HDR 40
 #define IP6_FRAGMENT_HDR 8
 #define UDP_HDR 8
+#define PROTO_HOPOPT 0
 #define PROTO_ICMP 1
+#define PROTO_IGMP 2
 #define PROTO_UDP 17
 #define PROTO_FRAGMENT 44
 #define PROTO_ICMP6 58

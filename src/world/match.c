@@ -91,12 +91,12 @@ bool data_fits_type(const struct seen *s)
 	const uint8_t *p = s->payload;
 
 	switch (data_type(s)) {
-	case 0x0800:
+	case TYPE_IP4:
 		return s->payload_len >= 24 && p[4] >> 4 == 4;
-	case 0x86dd:
+	case TYPE_IP6:
 		return s->payload_len >= 44 && p[4] >> 4 == 6;
-	case 0x0806:
-	case 0x8035:
+	case TYPE_ARP:
+	case TYPE_RARP:
 		return s->payload_len >= 12 && be16_at(p + 6) == 0x0800;
 	default:
 		return false;
@@ -107,5 +107,5 @@ bool data_has_known_type(const struct seen *s)
 {
 	int t = data_type(s);
 
-	return t == 0x0800 || t == 0x86dd || t == 0x0806 || t == 0x8035;
+	return t == TYPE_IP4 || t == TYPE_IP6 || t == TYPE_ARP || t == TYPE_RARP;
 }

@@ -161,8 +161,7 @@ int world_sm_activate(struct world *w, const struct seen **ret)
 		return status;
 	w->dut.active =
 		true; /* it may send as soon as it has the next request, before it answers */
-	status = world_sm_port(w, set_state, IB_PORT_ACTIVE, ret);
-	return status;
+	return world_sm_port(w, set_state, IB_PORT_ACTIVE, ret);
 }
 
 bool world_sm_restore(struct world *w)

@@ -13,6 +13,7 @@
 
 #define TYPE_IP4 0x0800
 #define TYPE_ARP 0x0806
+#define TYPE_RARP 0x8035
 #define TYPE_IP6 0x86dd
 
 /* What MGIDs depend on besides the IP group */
