@@ -1,41 +1,92 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""conform_fixtures.py DIR: prove that each fixture's fields tile its packet and have its values, and that its pcap file has it"""
+"""conform_fixtures.py DIR: prove that each fixture's fields tile its packet and have its values, that its pcap file has it, and its CRCs
+
+conform_fixtures.py DIR OTHER: prove that two runs made the same fixtures. Kinds that a timer of the DUT sends may be in one of
+them only. The fields must have the same places; options of DHCP are the client's choice.
+"""
 
 import json
 import os
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../examples"))
+from peer import wire                       # noqa: E402 (CRCs that share nothing with the program)
+
 PCAP_BEFORE_PACKET = 24 + 16 + 16  # headers of the file, of the record, and of ERF
 
 
+def load(directory, name):
+    with open(os.path.join(directory, name), encoding="utf-8") as f:
+        return json.load(f)
+
+
+def fields(description):
+    """(part, name, bit from the first octet of the packet, bits, value)"""
+    for part in description["parts"]:
+        for name, bit, bits, value in part["fields"]:
+            yield part["in"], name, 8 * part["offset"] + bit, bits, value if isinstance(value, int) else int(value, 16)
+
+
+def wrong_fields(description, packet):
+    number, total, pos = int.from_bytes(packet, "big"), 8 * len(packet), 0
+    for part, name, bit, bits, value in fields(description):
+        if bit != pos:
+            return f"{name} of {part} is at bit {bit}, expected {pos}"
+        pos += bits
+        if value != number >> (total - pos) & ((1 << bits) - 1):
+            return f"{name} of {part} has another value than the packet"
+    return None if pos == total else f"the fields end at bit {pos} of {total}"
+
+
 def wrong(directory, entry):
-    with open(os.path.join(directory, entry["json"]), encoding="utf-8") as f:
-        d = json.load(f)
+    d = load(directory, entry["json"])
     with open(os.path.join(directory, entry["pcap"]), "rb") as f:
         packet = f.read()[PCAP_BEFORE_PACKET:]
     if packet.hex() != d["octets"]:
         return "the pcap file has another packet"
-    number, total, pos = int.from_bytes(packet, "big"), 8 * len(packet), 0
-    for f in d["fields"]:
-        at = 8 * f["offset"] + f.get("bit", 0)
-        if at != pos:
-            return f"{f['field']} is at bit {at}, expected {pos}"
-        pos += f["bits"]
-        value = f["value"] if isinstance(f["value"], int) else int(f["value"], 16)
-        if value != number >> (total - pos) & ((1 << f["bits"]) - 1):
-            return f"{f['field']} has another value than the packet"
-    return None if pos == total else f"the fields end at bit {pos} of {total}"
+    for crc, end in (wire.icrc, -6), (wire.vcrc, -2):
+        if packet[end:][:len(crc(packet[:end]))] != crc(packet[:end]):
+            return f"{crc.__name__} is wrong"
+    return wrong_fields(d, packet)
 
 
-with open(os.path.join(sys.argv[1], "index.json"), encoding="utf-8") as index:
-    fixtures = json.load(index)["fixtures"]
-faults = [(e["name"], wrong(sys.argv[1], e)) for e in fixtures]
-for name, fault in faults:
-    if fault:
-        print(f"{name}: {fault}")
-names = {n for e in fixtures for n in (e["json"], e["pcap"])} | {"index.json"}
-other = names ^ set(os.listdir(sys.argv[1]))
-if other:
-    print("in the index or in the directory only:", *sorted(other))
-sys.exit(not fixtures or bool(other) or any(fault for _, fault in faults))
+def check(directory):
+    fixtures = load(directory, "index.json")["fixtures"]
+    for entry in fixtures:
+        fault = wrong(directory, entry)
+        if fault:
+            yield f"{entry['name']}: {fault}"
+    files = {n for e in fixtures for n in (e["json"], e["pcap"])} | {"index.json"}
+    other = files ^ set(os.listdir(directory))
+    if other:
+        yield "in the index or in the directory only: " + " ".join(sorted(other))
+    if not fixtures:
+        yield "no fixtures"
+
+
+def places(directory, entry):
+    """All that a parser's test would rely on but the values."""
+    d = load(directory, entry["json"])
+    free = ("DHCP option", "DHCP Pad option", "DHCP End option", "ICRC", "VCRC") if "DHCP" in entry["name"] else ()
+    return ([(p["in"], p["document"], p["section"]) for p in d["parts"] if p["in"] not in free],
+            [f[:4] for f in fields(d) if f[0] not in free and f[1] != "Pad"])
+
+
+def compare(a, b):
+    first, second = ({e["name"]: e for e in load(d, "index.json")["fixtures"]} for d in (a, b))
+    for name in sorted(first.keys() ^ second.keys()):
+        if not (first.get(name) or second.get(name))["timed"]:
+            yield f"{name} is in {a if name in first else b} only"
+    for name in sorted(first.keys() & second.keys()):
+        x, y = first[name], second[name]
+        if x != y:
+            yield f"{name} has another entry in the index"
+        elif not x["timed"] and places(a, x) != places(b, y):
+            yield f"{name}: the fields have other names or places"
+
+
+faults = list(check(sys.argv[1]) if len(sys.argv) == 2 else compare(*sys.argv[1:]))
+print("\n".join(faults), end="\n" if faults else "")
+sys.exit(bool(faults))

@@ -2,36 +2,43 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# uipoib conform --fixtures with a uipoib host of each wire: the fields of each fixture tile its packet, and wrong directories are refused.
+# uipoib conform --fixtures with a uipoib host of each wire: the fields of each fixture tile its packet, another run makes the same ones,
+# and wrong directories are refused.
 #
 #	FIXTURES_KEEP=DIR conform_fixtures.sh	also keep the output of each profile in DIR, which must exist
 . "$(dirname "$0")/lib.sh"
 . tests/system/conform_rig.bash
 need python3 jq dhclient
 
-# make N PROFILE: the fixtures of a run, in $work/fixtures.PROFILE
+# make_fixtures N PROFILE: the fixtures of a run, in $work/fixtures.N
 make_fixtures() {
 	dut "$1" '' "$2"
-	suite "$1" --profile "$2" --hook "$hook" --fixtures "$work/fixtures.$2" || { tail -40 "$work/out.$1"; return 1; }
+	suite "$1" --profile "$2" --hook "$hook" --fixtures "$work/fixtures.$1" || { tail -40 "$work/out.$1"; return 1; }
 	end "${dut_pid[$1]}"
-	[ -z "${FIXTURES_KEEP-}" ] || cp -r "$work/fixtures.$2" "$FIXTURES_KEEP/$2"
 }
-described() {
+described() { # N
 	cat "$work/made.$1"
 	equal 0 "$(cat "$work/status.$1")" && python3 tests/system/conform_fixtures.py "$work/fixtures.$1"
 }
-n=0
+same() { # N DIR
+	python3 tests/system/conform_fixtures.py "$work/fixtures.$1" "$2"
+}
+# The last is a second run of the profile before it
+profiles=(encaparp00 v6ib00 rfc4391 v4mc01 v4mc01)
 pids=()
-for p in rfc4391 v4mc01 v6ib00 encaparp00; do
-	n=$((n + 1))
+for n in "${!profiles[@]}"; do
 	(
-		make_fixtures $n $p >"$work/made.$p" 2>&1
-		echo $? >"$work/status.$p"
+		make_fixtures "$n" "${profiles[$n]}" >"$work/made.$n" 2>&1
+		echo $? >"$work/status.$n"
 	) &
 	pids+=($!)
 done
 wait "${pids[@]}"
-for p in rfc4391 v4mc01 v6ib00 encaparp00; do check "$p: every field of each fixture has its place and its value" described $p; done
+for n in 0 1 2 3; do
+	check "${profiles[$n]}: every field of each fixture has its place and its value, and the CRCs are right" described "$n"
+	[ -z "${FIXTURES_KEEP-}" ] || cp -r "$work/fixtures.$n" "$FIXTURES_KEEP/${profiles[$n]}"
+done
+check "v4mc01: another run makes the same kinds with the same fields" same 4 "$work/fixtures.3"
 
 refused() { # STATUS DIR TEXT
 	local out status
@@ -39,7 +46,7 @@ refused() { # STATUS DIR TEXT
 	status=$?
 	equal "$1" "$status" && grep -qF "$3" <<<"$out"
 }
-check "a directory with files is refused" refused 2 "$work/fixtures.rfc4391" "expected a new or an empty directory"
+check "a directory with files is refused" refused 2 "$work/fixtures.0" "expected a new or an empty directory"
 check "a file in place of the directory is refused" refused 3 "$PWD/README.md" "Not a directory"
 check "a directory that cannot be made is refused" refused 3 /proc/fixtures "/proc/fixtures"
 end_all
