@@ -204,6 +204,11 @@ lint unit system fuzz-short:
 
 test: unit
 
+# examples/fixtures/ again, by runs of `uipoib conform`
+fixtures: all system-tools
+	@bash tests/deps.sh check-all
+	FIXTURES_KEEP=$(CURDIR)/examples/fixtures UIPOIB=$(O)/uipoib bash tests/system/conform_fixtures.sh
+
 # Changes of one line in the code, most of which the unit tests and simulations must notice
 mutants:
 	@bash tests/deps.sh check
@@ -274,6 +279,6 @@ doc/overview.svg: doc/overview.dot
 clean:
 	rm -rf $(O)
 
-.PHONY: all tests fuzz-bins system-tools deps demo check check-all check-night mutants bits lint unit system fuzz-short test fuzz soak bench kmod check-linux deps-vm vm install clean
+.PHONY: all tests fuzz-bins system-tools deps demo check check-all check-night mutants bits lint unit system fuzz-short test fixtures fuzz soak bench kmod check-linux deps-vm vm install clean
 .DELETE_ON_ERROR:
 -include $(shell [ -d $(O) ] && find $(O) -name '*.d')

@@ -12,36 +12,29 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../examples"))
+from fixtures.fields import fields, load    # noqa: E402
 from peer import wire                       # noqa: E402 (CRCs that share nothing with the program)
 
 PCAP_BEFORE_PACKET = 24 + 16 + 16  # headers of the file, of the record, and of ERF
 
 
-def load(directory, name):
-    with open(os.path.join(directory, name), encoding="utf-8") as f:
-        return json.load(f)
-
-
-def fields(description):
-    """(part, name, bit from the first octet of the packet, bits, value)"""
-    for part in description["parts"]:
-        for name, bit, bits, value in part["fields"]:
-            yield part["in"], name, 8 * part["offset"] + bit, bits, value if isinstance(value, int) else int(value, 16)
+def index(directory):
+    return load(os.path.join(directory, "index.json"))["fixtures"]
 
 
 def wrong_fields(description, packet):
     number, total, pos = int.from_bytes(packet, "big"), 8 * len(packet), 0
     for part, name, bit, bits, value in fields(description):
         if bit != pos:
-            return f"{name} of {part} is at bit {bit}, expected {pos}"
+            return f"{name} of {part['in']} is at bit {bit}, expected {pos}"
         pos += bits
         if value != number >> (total - pos) & ((1 << bits) - 1):
-            return f"{name} of {part} has another value than the packet"
+            return f"{name} of {part['in']} has another value than the packet"
     return None if pos == total else f"the fields end at bit {pos} of {total}"
 
 
 def wrong(directory, entry):
-    d = load(directory, entry["json"])
+    d = load(os.path.join(directory, entry["json"]))
     with open(os.path.join(directory, entry["pcap"]), "rb") as f:
         packet = f.read()[PCAP_BEFORE_PACKET:]
     if packet.hex() != d["octets"]:
@@ -53,7 +46,7 @@ def wrong(directory, entry):
 
 
 def check(directory):
-    fixtures = load(directory, "index.json")["fixtures"]
+    fixtures = index(directory)
     for entry in fixtures:
         fault = wrong(directory, entry)
         if fault:
@@ -68,14 +61,14 @@ def check(directory):
 
 def places(directory, entry):
     """All that a parser's test would rely on but the values."""
-    d = load(directory, entry["json"])
+    d = load(os.path.join(directory, entry["json"]))
     free = ("DHCP option", "DHCP Pad option", "DHCP End option", "ICRC", "VCRC") if "DHCP" in entry["name"] else ()
     return ([(p["in"], p["document"], p["section"]) for p in d["parts"] if p["in"] not in free],
-            [f[:4] for f in fields(d) if f[0] not in free and f[1] != "Pad"])
+            [(p["in"], *f) for p, *f, _ in fields(d) if p["in"] not in free and f[0] != "Pad"])
 
 
 def compare(a, b):
-    first, second = ({e["name"]: e for e in load(d, "index.json")["fixtures"]} for d in (a, b))
+    first, second = ({e["name"]: e for e in index(d)} for d in (a, b))
     for name in sorted(first.keys() ^ second.keys()):
         if not (first.get(name) or second.get(name))["timed"]:
             yield f"{name} is in {a if name in first else b} only"

@@ -3,9 +3,9 @@
 # check.sh: all long
 #
 # uipoib conform --fixtures with a uipoib host of each wire: the fields of each fixture tile its packet, another run makes the same ones,
-# and wrong directories are refused.
+# examples/fixtures has what the program writes, and wrong directories are refused.
 #
-#	FIXTURES_KEEP=DIR conform_fixtures.sh	also keep the output of each profile in DIR, which must exist
+#	FIXTURES_KEEP=DIR conform_fixtures.sh	also keep the output of each profile in DIR; `make fixtures` does this with examples/fixtures
 . "$(dirname "$0")/lib.sh"
 . tests/system/conform_rig.bash
 need python3 jq dhclient
@@ -23,6 +23,11 @@ described() { # N
 same() { # N DIR
 	python3 tests/system/conform_fixtures.py "$work/fixtures.$1" "$2"
 }
+keep() { # N
+	[ -n "${FIXTURES_KEEP-}" ] || return 0
+	rm -rf "${FIXTURES_KEEP:?}/${profiles[$1]}"
+	cp -r "$work/fixtures.$1" "$FIXTURES_KEEP/${profiles[$1]}"
+}
 # The last is a second run of the profile before it
 profiles=(encaparp00 v6ib00 rfc4391 v4mc01 v4mc01)
 pids=()
@@ -36,7 +41,8 @@ done
 wait "${pids[@]}"
 for n in 0 1 2 3; do
 	check "${profiles[$n]}: every field of each fixture has its place and its value, and the CRCs are right" described "$n"
-	[ -z "${FIXTURES_KEEP-}" ] || cp -r "$work/fixtures.$n" "$FIXTURES_KEEP/${profiles[$n]}"
+	keep "$n"
+	check "${profiles[$n]}: examples/fixtures has the same kinds with the same fields" same "$n" "examples/fixtures/${profiles[$n]}"
 done
 check "v4mc01: another run makes the same kinds with the same fields" same 4 "$work/fixtures.3"
 
