@@ -341,6 +341,8 @@ int cli_conform(int argc, char **argv)
 	status = open_file(&json, o.json);
 	if (!status)
 		status = open_file(&junit, o.junit);
+	if (!status && o.pcap_dir)
+		status = conform_dir("--pcap-dir", o.pcap_dir);
 	if (!status && o.fixtures)
 		status = conform_fixtures_dir(o.fixtures);
 	if (status)

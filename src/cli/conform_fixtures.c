@@ -16,25 +16,38 @@ static int fail(const char *path, int err)
 	return cli_error(PROTO_EXIT_ENV, "conform: --fixtures %s: %s", path, strerror(err));
 }
 
+int conform_dir(const char *option, const char *dir)
+{
+	struct stat st;
+	int err = 0;
+
+	if ((mkdir(dir, 0777) && errno != EEXIST) || stat(dir, &st))
+		err = errno;
+	else if (!S_ISDIR(st.st_mode))
+		err = ENOTDIR;
+	else if (access(dir, W_OK | X_OK))
+		err = errno;
+	return err ? cli_error(PROTO_EXIT_ENV, "conform: %s %s: %s", option, dir, strerror(err))
+		   : 0;
+}
+
 int conform_fixtures_dir(const char *dir)
 {
+	int n = 0, status = conform_dir("--fixtures", dir);
 	struct dirent *e;
-	int n = 0;
 	DIR *d;
 
-	if (mkdir(dir, 0777) && errno != EEXIST)
-		return fail(dir, errno);
+	if (status)
+		return status;
 	d = opendir(dir);
 	if (!d)
 		return fail(dir, errno);
 	while ((e = readdir(d)))
 		n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
 	closedir(d);
-	if (n)
-		return cli_error(PROTO_EXIT_USAGE,
-				 "conform: --fixtures %s: expected a new or an empty directory",
-				 dir);
-	return access(dir, W_OK | X_OK) ? fail(dir, errno) : 0;
+	return n ? cli_error(PROTO_EXIT_USAGE,
+			     "conform: --fixtures %s: expected a new or an empty directory", dir)
+		 : 0;
 }
 
 struct target {

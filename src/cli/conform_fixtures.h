@@ -2,11 +2,13 @@
 #ifndef CLI_CONFORM_FIXTURES_H
 #define CLI_CONFORM_FIXTURES_H
 
-/* The directory of `uipoib conform --fixtures`. Both functions return 0, or an exit status after a message. */
+/* Directories of `uipoib conform`, above all that of --fixtures. Functions return 0, or an exit status after a message. */
 
 #include "fixture/fixture.h"
 
-/* conform_fixtures_dir() - Make the directory, or see that it is empty and can be written to */
+/* conform_dir() - Make the directory that @option names if it is not there, and see that it can be written to */
+int conform_dir(const char *option, const char *dir);
+/* conform_fixtures_dir() - The same, and see that it is empty */
 int conform_fixtures_dir(const char *dir);
 int conform_fixtures_write(struct fixtures *f, const char *dir, const char *profile);
 

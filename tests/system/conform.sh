@@ -47,6 +47,8 @@ s.bind(("127.0.0.1", 5999))
 sys.exit(subprocess.call(sys.argv[1:]))' "$@"
 }
 check "a port that is in use" refuse 3 'Address already in use' in_use "$UIPOIB" conform --dut udp:127.0.0.1:1 --listen 127.0.0.1:5999
+check "a --pcap-dir that cannot be made" refuse 3 'pcap-dir /proc/x: ' c --dut udp:127.0.0.1:1 --pcap-dir /proc/x
+check "a --pcap-dir that is a file" refuse 3 'Not a directory' c --dut udp:127.0.0.1:1 --pcap-dir "$PWD/README.md"
 check "a folder that is not there" refuse 3 'No such file' c --dut udp:127.0.0.1:1 --json /nonexistent/x
 listed() { # every clause of CONFORMANCE.md has a case or a reason
 	local id p
