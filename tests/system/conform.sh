@@ -17,6 +17,7 @@ whole() {
 		jq -e '.seconds < 120' "$work/report.0" && jq -e '.conform | all(.checks > 0)' "$work/report.0"
 }
 check "a uipoib host passes all cases" whole
+check "doc/conform.md has these results" documented 0 rfc4391 uipoib
 unable() {
 	suite 0 --hook 'sh -c "exit 77"' --clause D2 --clause I29 --clause R70 || return 1
 	equal "I29 R67 D1/lease D2 R70/list R70/created " "$(results 0 '.result == "NA" and (.why | test("status 77|D1/lease|R67|R70/list"))')"

@@ -2,11 +2,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# uipoib conform with other DUTs than conform.sh has: one without a hook, one of profile linux, and some that are silent, die, or send
+# uipoib conform with other DUTs than conform.sh has: one without a hook, one of profile linux, examples/udp_peer.py, and some that are silent, die, or send
 # random octets. Every run ends with results.
 . "$(dirname "$0")/lib.sh"
 . tests/system/conform_rig.bash
 need python3 jq dhclient
+
+# examples/udp_peer.py, beside the others
+python3 examples/udp_peer.py --listen 127.0.0.1:6007 --peer 127.0.0.1:5007 --guid 0x0002c90300000031 --address 10.9.0.1/24 >"$work/peer.log" 2>&1 &
+peer=$!
+suite 7 &
+peer_run=$!
 
 dut 0
 no_hook() {
@@ -84,6 +90,15 @@ bad_hook() {
 	equal "R67 " "$(results 4 '.result == "INCONCLUSIVE"')"
 }
 check "a hook that is not there makes its cases INCONCLUSIVE" bad_hook
+
+udp_peer() {
+	wait $peer_run
+	equal 1 $? || { tail -40 "$work/out.7"; return 1; }
+	end $peer
+	equal "R65 " "$(results 7 '.result == "FAIL"')" && grep -q "explains: I25 INCONCLUSIVE" "$work/out.7"
+}
+check "examples/udp_peer.py fails R65, which explains what it cannot be judged by" udp_peer
+check "doc/conform.md has these results" documented 7 rfc4391 udp_peer.py
 
 end_all
 rm -f "/run/uipoib/$inst-3".* # the sockets of the DUT that was killed

@@ -44,5 +44,9 @@ slow_passes() {
 	equal "PASS" "$(jq -r '.conform[] | select(.case == "M23") | .result' "$work/report.7")"
 }
 check "M23: with --slow" slow_passes
+check "v4mc01: doc/conform.md has these results" documented 1 v4mc01 uipoib
+check "v6ib00: doc/conform.md has these results" documented 4 v6ib00 uipoib
+check "encaparp00: doc/conform.md has these results" documented 5 encaparp00 uipoib
+check "P18 P19: and those of the server" documented 6 encaparp00 'uipoib, server'
 end_all
 finish

@@ -55,6 +55,9 @@ results() { # N FILTER: of the report
 not_passed() { # N: each result of the report that is neither PASS nor NA, with its reason
 	jq -r '.conform[] | select(.result != "PASS" and .result != "NA") | "\(.case) \(.result): \(.why)"' "$work/report.$1"
 }
+documented() { # N TABLE COLUMN: doc/conform.md has the results of report N; with CONFORM_TABLES=make they are written there
+	python3 doc/conform-table.py "$2" "$3=$work/report.$1"
+}
 hook="$UIPOIB exec dut $PWD/examples/conform_hook.py ib0"
 # passes N PROFILE [MAY_FAIL]: a uipoib host of the profile passes what applies to it; only the cases MAY_FAIL may fail
 passes() {
