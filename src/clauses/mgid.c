@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "clauses/chapters.h"
+
+#include <string.h>
+
 #include "text/print.h"
 #include "world/peer.h"
 #include "world/sa.h"
@@ -13,8 +16,11 @@ static void ip4_28_bits(struct run *r, const struct seen *s)
 	struct ib_mcmember_rec m;
 	struct sa_mad q;
 
-	if (!sa_join_decode(s, &q, &m) || be16_at(m.mgid.raw + 2) != 0x401b ||
-	    ib_gid_equal(&m.mgid, &bcast))
+	if (!sa_join_decode(s, &q, &m) || be16_at(m.mgid.raw + 2) != 0x401b)
+		return;
+	/* The broadcast group of any P_Key, which a DUT may have in between or besides: R13 */
+	memcpy(bcast.raw + 4, m.mgid.raw + 4, 2);
+	if (ib_gid_equal(&m.mgid, &bcast))
 		return;
 	check_octets(r, s, s->payload + SA_DATA_OFF + 6, zeros, 6,
 		     "the upper bits of the group ID of IPv4");

@@ -176,21 +176,29 @@ static void gmp(struct dut *d, uint8_t method, uint16_t attr, uint64_t mask, con
 	put_packet(d, &h, mad, sizeof(mad));
 }
 
-static void join(struct dut *d)
+static void join_pkey(struct dut *d, uint16_t pkey)
 {
-	struct ib_mcmember_rec rec = { .mgid = { { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [12] = 0xff,
-						   0xff, 0xff, 0xff } },
+	struct ib_mcmember_rec rec = { .mgid = { { 0xff, 0x12, 0x40, 0x1b, [12] = 0xff, 0xff, 0xff,
+						   0xff } },
 				       .port_gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, GUID),
-				       .pkey = 0xffff,
+				       .pkey = pkey,
 				       .scope = 2,
 				       .join_state = MCM_JOIN_FULL };
 	uint64_t mask = MCM_COMP_MGID | MCM_COMP_PORT_GID | MCM_COMP_PKEY | MCM_COMP_JOIN_STATE;
 	uint8_t data[MCMEMBER_REC_LEN];
 
+	be16_put(rec.mgid.raw + 4, pkey);
 	if (d->flaw == FLAW_NO_PORT_GID)
 		mask &= ~MCM_COMP_PORT_GID;
 	ib_mcmember_rec_encode(data, &rec);
 	gmp(d, MAD_METHOD_SET, SA_ATTR_MCMEMBER_RECORD, mask, data, sizeof(data));
+}
+
+static void join(struct dut *d)
+{
+	join_pkey(d, 0xffff);
+	if (d->flaw == FLAW_OTHER_PARTITION)
+		join_pkey(d, 0x8001);
 	d->join_at = d->now + NS_SEC(1);
 }
 

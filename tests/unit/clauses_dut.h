@@ -20,6 +20,7 @@ enum dut_flaw {
 	FLAW_NO_D_BIT, /* answers of directed routes lack it */
 	FLAW_NO_PORT_GID, /* the join's component mask does not name PortGID */
 	FLAW_RESERVED, /* Reserved of the encapsulation header is 1 */
+	FLAW_OTHER_PARTITION, /* none: it joins the broadcast group of a second P_Key, too, as a child interface does */
 	FLAW_FLOOD, /* 16 random packets for each that it gets, which the suite has to parse to their end */
 	FLAW_GARBLED, /* random octets of its packets are others, with right CRCs; some packets are shorter */
 	FLAW_DIES, /* silent for ever after its join */

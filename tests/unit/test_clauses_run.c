@@ -47,6 +47,15 @@ static void test_a_right_dut_passes_bring_up_join_and_arp(void **state)
 	assert_false(rep.interrupted);
 }
 
+/* The group ID of the broadcast group has 32 bits (R13), whatever the P_Key; R11 is about groups of IPv4 multicast */
+static void test_R11_does_not_judge_broadcast_groups(void **state)
+{
+	d.flaw = FLAW_OTHER_PARTITION;
+	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
+	is("R23", CONFORM_PASS);
+	is("R11", CONFORM_INCONCLUSIVE);
+}
+
 static void test_a_silent_dut_fails_the_link_and_nothing_else(void **state)
 {
 	d.flaw = FLAW_SILENT;
@@ -367,6 +376,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_a_right_dut_passes_bring_up_join_and_arp, clean),
+		cmocka_unit_test_teardown(test_R11_does_not_judge_broadcast_groups, clean),
 		cmocka_unit_test_teardown(test_a_silent_dut_fails_the_link_and_nothing_else, clean),
 		cmocka_unit_test_teardown(test_a_failure_explains_what_could_not_be_judged, clean),
 		cmocka_unit_test_teardown(test_R23_a_join_without_PortGID_is_seen, clean),
