@@ -41,7 +41,7 @@ const char *eth_drop_name(enum eth_drop d)
 
 void eth_drop(struct eth_if *e, enum eth_drop why, struct pkt *p)
 {
-	e->stats.drops[why]++;
+	e->stats.drops[why] += p ? pkt_count(p) : 1;
 	pkt_free(p);
 }
 

@@ -57,14 +57,15 @@ void eth_rx(struct eth_if *e, struct eth_station *st, struct ipoib_rx *v, unsign
 {
 	e->now = now;
 	if (st) {
-		st->rx_packets += n;
+		for (unsigned int i = 0; i < n; i++)
+			st->rx_packets += pkt_count(v[i].pkt);
 		st->last_used = now;
 	}
 	ipoib_rx(e->cfg.link, v, n, now);
 	for (unsigned int i = 0; i < n; i++) {
 		if (v[i].verdict != IPOIB_DELIVER)
 			continue;
-		e->stats.rx_packets++;
+		e->stats.rx_packets += pkt_count(v[i].pkt);
 		if (e->up)
 			deliver(e, st, &v[i], now);
 		else

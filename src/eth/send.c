@@ -14,8 +14,8 @@ static void pkt_to_batch(struct eth_if *e, struct pkt *p, const struct eth_send 
 
 	o->batch[o->n] = *to;
 	o->batch[o->n].pkt = p;
-	if (o->room && o->room != NO_LIMIT)
-		o->room--;
+	if (o->room != NO_LIMIT)
+		o->room -= pkt_count(p) < o->room ? pkt_count(p) : o->room;
 	if (++o->n == PKT_BATCH)
 		eth_send_flush(e, now);
 }

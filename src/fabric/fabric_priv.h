@@ -213,7 +213,7 @@ static inline unsigned int pkt_words(const struct pkt *p)
  */
 struct fabric_sum {
 	uint64_t words;
-	unsigned int mcast;
+	unsigned int packets, mcast;
 };
 struct fabric_sum fabric_sum(struct pkt **v, unsigned int n, uint64_t by_sl[PMA_SLS]);
 

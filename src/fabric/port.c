@@ -52,9 +52,9 @@ void fabric_port_drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop w
 {
 	struct fabric *f = p->f;
 
-	f->stats.drops[why]++;
+	f->stats.drops[why] += pkt_count(pkt);
 	if (p->node)
-		p->node->drops[why]++;
+		p->node->drops[why] += pkt_count(pkt);
 	if (f->tracing && fabric_trace_wants(f, pkt)) {
 		struct fabric_trace_event ev = {
 			.kind = FABRIC_TRACE_DISCARDED,
@@ -81,7 +81,7 @@ static void drop_xmit(struct fabric_port *p, struct pkt *pkt, enum fabric_drop w
 	};
 
 	if (p->np)
-		node_count_discard(p->np, reasons[why]);
+		node_count_discard_n(p->np, reasons[why], pkt_count(pkt));
 	fabric_port_drop(p, pkt, why, now);
 }
 
@@ -95,7 +95,7 @@ static void drop_full(struct fabric_port *p, struct pkt *pkt)
 		drop_xmit(p, pkt, FABRIC_DROP_QUEUE, p->f->now);
 		return;
 	}
-	p->peer->np->cnt.vl15_dropped++;
+	p->peer->np->cnt.vl15_dropped += pkt_count(pkt);
 	fabric_port_drop(p, pkt, FABRIC_DROP_QUEUE, p->f->now);
 }
 
@@ -120,7 +120,7 @@ enum fabric_drop fabric_port_send(struct fabric_port *p, struct pkt *pkt)
 	pkt_queue_add(q, pkt);
 	if (is_held(p, class))
 		return FABRIC_SENT;
-	p->f->queued++;
+	p->f->queued += pkt_count(pkt);
 	mark_ready(p);
 	return FABRIC_SENT;
 }
@@ -152,12 +152,12 @@ struct fabric_send_queue fabric_send_queue(const struct fabric_port *p)
 static unsigned int discard(struct fabric_port *p, unsigned int class, enum fabric_drop why,
 			    ns_t now)
 {
-	unsigned int n = 0;
+	unsigned int n = p->q[class].n;
 	struct pkt *pkt;
 
-	for (; (pkt = pkt_queue_pop(&p->q[class])); n++) {
+	while ((pkt = pkt_queue_pop(&p->q[class]))) {
 		if (!is_held(p, class))
-			p->f->queued--;
+			p->f->queued -= pkt_count(pkt);
 		drop_xmit(p, pkt, why, now);
 	}
 	return n;
@@ -268,6 +268,7 @@ struct fabric_sum fabric_sum(struct pkt **v, unsigned int n, uint64_t by_sl[PMA_
 		unsigned int w = pkt_words(v[i]);
 
 		s.words += w;
+		s.packets += pkt_count(v[i]);
 		if (pkt_hdr_len(v[i]) < IB_LRH_LEN)
 			continue;
 		if (pkt_sl(v[i]) != sl) {
@@ -276,7 +277,7 @@ struct fabric_sum fabric_sum(struct pkt **v, unsigned int n, uint64_t by_sl[PMA_
 			sl = pkt_sl(v[i]);
 		}
 		words += w;
-		s.mcast += ib_lid_is_mcast(pkt_dlid(v[i]));
+		s.mcast += ib_lid_is_mcast(pkt_dlid(v[i])) ? pkt_count(v[i]) : 0;
 	}
 	by_sl[sl] += words;
 	return s;
@@ -288,22 +289,24 @@ static void count_xmit(struct fabric_port *p, struct pkt **v, unsigned int n)
 	struct node_counters *c = &p->np->cnt;
 	struct fabric_sum s = fabric_sum(v, n, c->xmit_sl);
 
-	c->xmit_pkts += n;
+	c->xmit_pkts += s.packets;
 	c->xmit_data += s.words;
 	c->mcast_xmit += s.mcast;
-	c->ucast_xmit += n - s.mcast;
+	c->ucast_xmit += s.packets - s.mcast;
 }
 
-static unsigned int take_batch(struct fabric_port *p, struct pkt **v, ns_t now)
+/* Take a batch of packets out of the queues of a port. Returns descriptors, and in *ret_packets how many packets they are */
+static unsigned int take_batch(struct fabric_port *p, struct pkt **v, unsigned int *ret_packets,
+			       ns_t now)
 {
-	unsigned int n = 0;
+	unsigned int n = 0, packets = 0;
 
 	for (unsigned int i = 0; i < FABRIC_NQUEUES && !is_held(p, i); i++) {
 		struct pkt *pkt;
 
-		while (n < PKT_BATCH && (pkt = pkt_queue_pop(&p->q[i]))) {
-			p->f->queued--;
-			p->sent += i == FABRIC_Q_DATA;
+		while (packets < PKT_BATCH && (pkt = pkt_queue_pop(&p->q[i]))) {
+			p->f->queued -= pkt_count(pkt);
+			p->sent += i == FABRIC_Q_DATA ? pkt_count(pkt) : 0;
 			if (p->kind != PORT_ZERO && !pkt->hops) {
 				drop_xmit(p, pkt, FABRIC_DROP_HOPS, now);
 				continue;
@@ -315,16 +318,18 @@ static unsigned int take_batch(struct fabric_port *p, struct pkt **v, ns_t now)
 			if (p->q[i].head)
 				__builtin_prefetch(p->q[i].head);
 			pkt->hops -= p->kind != PORT_ZERO;
+			packets += pkt_count(pkt);
 			v[n++] = pkt;
 		}
 	}
+	*ret_packets = packets;
 	return n;
 }
 
 static unsigned int drain(struct fabric_port *p, ns_t now)
 {
 	struct pkt *v[PKT_BATCH];
-	unsigned int n = take_batch(p, v, now);
+	unsigned int packets, n = take_batch(p, v, &packets, now);
 
 	if (p->q[FABRIC_Q_VL15].n || (p->q[FABRIC_Q_DATA].n && !is_held(p, FABRIC_Q_DATA)))
 		mark_ready(p);
@@ -333,7 +338,7 @@ static unsigned int drain(struct fabric_port *p, ns_t now)
 	if (p->kind != PORT_CA && p->kind != PORT_EXT)
 		count_xmit(p, v, n);
 	if (p->kind != PORT_ZERO)
-		p->f->stats.hops += n;
+		p->f->stats.hops += packets;
 	if (p->f->tracing)
 		for (unsigned int i = 0; i < n; i++)
 			fabric_trace_sent(p, v[i], now);
@@ -347,7 +352,7 @@ static unsigned int drain(struct fabric_port *p, ns_t now)
 			pkt_queue_add(&q, v[i]);
 		pass_devs(p, p->devs.next, &q, now);
 	}
-	return n;
+	return packets;
 }
 
 bool fabric_run(struct fabric *f, ns_t now)

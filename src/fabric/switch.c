@@ -47,7 +47,7 @@ static void trace_decision(const struct hop *h, const struct pkt *p, enum fabric
 	fabric_trace_emit(h->sw->f, &ev);
 }
 
-/* Report a P_Key violation at a switch port. Trap 259 needs the addresses of the packet. */
+/* Report P_Key violations at a switch port, one for each packet. Trap 259 needs the addresses of the packet. */
 static void report_pkey(const struct hop *h, const struct fabric_port *at, struct pkt *p)
 {
 	const uint8_t *bth = h->lrh + ib_bth_off(h->lrh);
@@ -63,7 +63,8 @@ static void report_pkey(const struct hop *h, const struct fabric_port *at, struc
 			.bth = { .dest_qp = ib_bth_dest_qp(bth) },
 		};
 	v = node_violation_of(&u, ib_bth_pkey(bth));
-	node_pkey_violation(h->sw->node, at->num, &v, h->now);
+	for (unsigned int i = 0; i < pkt_count(p); i++)
+		node_pkey_violation(h->sw->node, at->num, &v, h->now);
 }
 
 static uint16_t pkey_of(const struct hop *h)
@@ -113,15 +114,18 @@ static uint32_t payload_len(const struct hop *h, const struct pkt *p)
  * Count a packet that its egress port discards. If SLtoVL maps its SL to VL15, it is counted at
  * the ingress port instead, as a failure of the relay (IBTA 16.1.3.5).
  */
-static enum fabric_drop drop_out(const struct hop *h, struct fabric_port *out, enum fabric_drop why)
+static enum fabric_drop drop_out(const struct hop *h, struct fabric_port *out, const struct pkt *p,
+				 enum fabric_drop why)
 {
+	unsigned int n = pkt_count(p);
+
 	if (why == FABRIC_DROP_PKEY_OUT || why == FABRIC_DROP_RAW_OUT)
-		out->np->cnt.xmit_constraint_errors++;
+		out->np->cnt.xmit_constraint_errors += n;
 	else if (why == FABRIC_DROP_VL)
-		node_count_rcv(h->in->np, NODE_RCV_VL_MAPPING);
+		node_count_rcv_n(h->in->np, NODE_RCV_VL_MAPPING, n);
 	else
-		node_count_discard(out->np,
-				   why == FABRIC_DROP_MTU ? NODE_XMIT_MTU : NODE_XMIT_INACTIVE);
+		node_count_discard_n(
+			out->np, why == FABRIC_DROP_MTU ? NODE_XMIT_MTU : NODE_XMIT_INACTIVE, n);
 	return why;
 }
 
@@ -138,18 +142,18 @@ static enum fabric_drop egress(const struct hop *h, struct fabric_port *out, str
 	if (h->is_smp)
 		return FABRIC_SENT;
 	if (unlikely(!out->up || pi->port_state != IB_PORT_ACTIVE))
-		return drop_out(h, out, FABRIC_DROP_STATE_OUT);
+		return drop_out(h, out, p, FABRIC_DROP_STATE_OUT);
 	vl = n->sw->sltovl[h->in->num * (n->info.nports + 1u) + out->num][h->sl];
 	if (unlikely(vl == IB_VL15))
-		return drop_out(h, out, FABRIC_DROP_VL);
+		return drop_out(h, out, p, FABRIC_DROP_VL);
 	vl = node_oper_vl(out->np, vl);
 	if (unlikely(payload_len(h, p) > ib_mtu_octets(pi->neighbor_mtu)))
-		return drop_out(h, out, FABRIC_DROP_MTU);
+		return drop_out(h, out, p, FABRIC_DROP_MTU);
 	if (unlikely(pi->filter_raw_out) && !ib_lrh_has_bth(h->lrh))
-		return drop_out(h, out, FABRIC_DROP_RAW_OUT);
+		return drop_out(h, out, p, FABRIC_DROP_RAW_OUT);
 	if (unlikely(pi->part_enforce_out) && !pkey_ok_out(h, out)) {
 		report_pkey(h, out, p);
-		return drop_out(h, out, FABRIC_DROP_PKEY_OUT);
+		return drop_out(h, out, p, FABRIC_DROP_PKEY_OUT);
 	}
 	if (vl != p->vl)
 		crc_pkt_set_vl(p, vl);
@@ -167,8 +171,9 @@ static void drop_in(const struct hop *h, struct pkt *p, enum fabric_drop why)
  */
 static void drop_relay(const struct hop *h, struct pkt *p, enum fabric_drop why)
 {
-	node_count_rcv(h->in->np,
-		       why == FABRIC_DROP_LOOP ? NODE_RCV_LOOPING : NODE_RCV_DLID_MAPPING);
+	node_count_rcv_n(h->in->np,
+			 why == FABRIC_DROP_LOOP ? NODE_RCV_LOOPING : NODE_RCV_DLID_MAPPING,
+			 pkt_count(p));
 	drop_in(h, p, why);
 }
 
@@ -192,8 +197,8 @@ static void send_copy(const struct hop *h, struct fabric_port *out, const struct
 		send_out(h, out, copy);
 		return;
 	}
-	h->sw->drops[FABRIC_DROP_NO_MEM]++;
-	h->sw->f->stats.drops[FABRIC_DROP_NO_MEM]++;
+	h->sw->drops[FABRIC_DROP_NO_MEM] += pkt_count(p);
+	h->sw->f->stats.drops[FABRIC_DROP_NO_MEM] += pkt_count(p);
 }
 
 /*
@@ -216,8 +221,8 @@ static void forward_mcast(const struct hop *h, struct pkt *p)
 	if (!(mask[0] | mask[1] | mask[2] | mask[3]))
 		return drop_relay(h, p, FABRIC_DROP_MLID);
 	if ((mask[0] & 1) && h->in->num) {
-		ports[0].np->cnt.rcv_pkts++;
-		ports[0].np->cnt.mcast_rcv++;
+		ports[0].np->cnt.rcv_pkts += pkt_count(p);
+		ports[0].np->cnt.mcast_rcv += pkt_count(p);
 		ports[0].np->cnt.rcv_data += pkt_words(p);
 		ports[0].np->cnt.rcv_sl[h->sl] += pkt_words(p);
 	}
@@ -249,8 +254,8 @@ static void to_port0(const struct hop *h, struct pkt *p)
 
 	if (unlikely(h->sw->f->tracing))
 		trace_decision(h, p, FABRIC_TRACE_SMI, 0, NULL);
-	c->rcv_pkts++;
-	c->ucast_rcv++;
+	c->rcv_pkts += pkt_count(p);
+	c->ucast_rcv += pkt_count(p);
 	c->rcv_data += pkt_words(p);
 	c->rcv_sl[h->sl] += pkt_words(p);
 	fabric_switch_rx_port0(h->in, p, h->now);
@@ -322,11 +327,11 @@ static enum fabric_drop check_data(const struct hop *h, struct pkt *p)
 	if (unlikely(np->pi.port_state != IB_PORT_ACTIVE))
 		return FABRIC_DROP_STATE_IN;
 	if (unlikely(np->pi.filter_raw_in) && !ib_lrh_has_bth(h->lrh)) {
-		np->cnt.rcv_constraint_errors++;
+		np->cnt.rcv_constraint_errors += pkt_count(p);
 		return FABRIC_DROP_RAW_IN;
 	}
 	if (unlikely(np->pi.part_enforce_in) && !pkey_ok_in(h)) {
-		np->cnt.rcv_constraint_errors++;
+		np->cnt.rcv_constraint_errors += pkt_count(p);
 		report_pkey(h, h->in, p);
 		return FABRIC_DROP_PKEY_IN;
 	}
@@ -339,8 +344,10 @@ static void rx_one(struct fabric_port *in, struct pkt *p, ns_t now)
 	struct hop h = { .in = in, .sw = in->node, .lrh = pkt_hdr(p), .now = now };
 
 	if (unlikely(why != FABRIC_SENT)) {
-		node_count_rcv(in->np, why == FABRIC_DROP_VCRC ? NODE_RCV_LOCAL_PHYSICAL
-							       : NODE_RCV_MALFORMED);
+		node_count_rcv_n(in->np,
+				 why == FABRIC_DROP_VCRC ? NODE_RCV_LOCAL_PHYSICAL
+							 : NODE_RCV_MALFORMED,
+				 pkt_count(p));
 		return drop_in(&h, p, why);
 	}
 	h.dlid = be16_at(h.lrh + 2);
@@ -368,10 +375,10 @@ static void count_rcv(struct fabric_port *in, struct pkt **v, unsigned int n)
 	struct node_counters *c = &in->np->cnt;
 	struct fabric_sum s = fabric_sum(v, n, c->rcv_sl);
 
-	c->rcv_pkts += n;
+	c->rcv_pkts += s.packets;
 	c->rcv_data += s.words;
 	c->mcast_rcv += s.mcast;
-	c->ucast_rcv += n - s.mcast;
+	c->ucast_rcv += s.packets - s.mcast;
 }
 
 void fabric_switch_rx(struct fabric_port *in, struct pkt **v, unsigned int n, ns_t now)

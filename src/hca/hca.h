@@ -145,7 +145,7 @@ struct hca_wc {
 	uint8_t sl, dlid_path_bits;
 };
 
-/* hca_poll() - Hand over up to @n received packets, which the caller then owns; returns how many */
+/* hca_poll() - Hand over descriptors of up to @n received packets, which the caller then owns; returns how many descriptors */
 unsigned int hca_poll(struct hca_qp *qp, struct hca_wc *v, unsigned int n);
 /* hca_arm() - Ask for one call of ops->ready(); false if packets wait already, so that the caller must poll */
 bool hca_arm(struct hca_qp *qp);

@@ -108,7 +108,7 @@ int hca_mgmt_xmit(void *ctx, uint8_t egress, const struct mad_addr *to, const vo
 	}
 	if (node_own_lid(np, to->lid))
 		return mgmt_queue(h, egress, p, now);
-	hca_count_xmit(np, to->qp == IB_QP0 ? 0 : to->sl & 15,
+	hca_count_xmit(np, to->qp == IB_QP0 ? 0 : to->sl & 15, 1,
 		       (uint16_t)((p->len + p->tail_len - IB_VCRC_LEN) / 4), false);
 	h->ops->xmit(h->ctx, egress, p, now);
 	return 0;

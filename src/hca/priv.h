@@ -60,8 +60,8 @@ struct hca_qp {
 	uint16_t pkey_index;
 	uint8_t port;
 	bool armed;
-	/* The ring has mask + 1 places, of which tail - head are in use, at most depth. */
-	uint32_t head, tail, mask, depth;
+	/* The ring has mask + 1 places, of which tail - head are in use, by .waiting packets, at most .depth. */
+	uint32_t head, tail, mask, depth, waiting;
 	struct hca_wc *ring;
 	struct list ready; /* link in hca->ready */
 };
@@ -112,23 +112,45 @@ static inline struct node_port *hca_port(struct hca *h, uint8_t port)
 	return &h->node.port[port];
 }
 
-static inline void hca_count_xmit(struct node_port *np, uint8_t sl, uint16_t words, bool mcast)
+/* hca_count_xmit() - Count @n packets that leave, with @words words together */
+static inline void hca_count_xmit(struct node_port *np, uint8_t sl, unsigned int n, uint32_t words,
+				  bool mcast)
 {
-	np->cnt.xmit_pkts++;
+	np->cnt.xmit_pkts += n;
 	np->cnt.xmit_data += words;
 	np->cnt.xmit_sl[sl] += words;
 	if (mcast)
-		np->cnt.mcast_xmit++;
+		np->cnt.mcast_xmit += n;
 	else
-		np->cnt.ucast_xmit++;
+		np->cnt.ucast_xmit += n;
 }
 
 /* qp.c */
 struct hca_qp *hca_qp_find(struct hca *h, uint32_t qpn);
 
-static inline bool hca_qp_full(const struct hca_qp *qp)
+/* hca_qp_room() - Packets for which the receive ring has room */
+static inline unsigned int hca_qp_room(const struct hca_qp *qp)
 {
-	return qp->tail - qp->head >= qp->depth;
+	return qp->depth - qp->waiting;
+}
+
+/* hca_qp_add() - Append to the ring, which must have room; the caller fills in what is returned */
+static inline struct hca_wc *hca_qp_add(struct hca_qp *qp, struct pkt *p)
+{
+	struct hca_wc *wc = &qp->ring[qp->tail++ & qp->mask];
+
+	wc->pkt = p;
+	qp->waiting += pkt_count(p);
+	return wc;
+}
+
+/* hca_qp_take() - Take the first out of the ring, which must not be empty */
+static inline struct hca_wc hca_qp_take(struct hca_qp *qp)
+{
+	struct hca_wc wc = qp->ring[qp->head++ & qp->mask];
+
+	qp->waiting -= pkt_count(wc.pkt);
+	return wc;
 }
 
 /* ah.c */

@@ -92,8 +92,10 @@ int hca_qp_create(struct hca *h, const struct hca_qp_attr *attr, void *ctx, stru
 static void qp_flush(struct hca_qp *qp)
 {
 	while (qp->head != qp->tail) {
-		pkt_free(qp->ring[qp->head++ & qp->mask].pkt);
-		qp->hca->drops[HCA_DROP_QP_STATE]++;
+		struct pkt *p = hca_qp_take(qp).pkt;
+
+		qp->hca->drops[HCA_DROP_QP_STATE] += pkt_count(p);
+		pkt_free(p);
 	}
 }
 
@@ -133,13 +135,13 @@ void *hca_qp_ctx(const struct hca_qp *qp)
 
 unsigned int hca_poll(struct hca_qp *qp, struct hca_wc *v, unsigned int n)
 {
-	unsigned int have = qp->tail - qp->head;
+	unsigned int got = 0;
 
-	if (n > have)
-		n = have;
-	for (unsigned int i = 0; i < n; i++)
-		v[i] = qp->ring[qp->head++ & qp->mask];
-	return n;
+	for (unsigned int packets = 0; packets < n && qp->head != qp->tail; got++) {
+		v[got] = hca_qp_take(qp);
+		packets += pkt_count(v[got].pkt);
+	}
+	return got;
 }
 
 bool hca_arm(struct hca_qp *qp)

@@ -136,15 +136,14 @@ static enum hca_drop qp_check(const struct hca_qp *qp, const struct hca_rx_ctx *
 		return HCA_DROP_PKEY;
 	if (r->hdr.deth.qkey != qp->qkey)
 		return HCA_DROP_QKEY;
-	return hca_qp_full(qp) ? HCA_DROP_NO_RX : HCA_OK;
+	return hca_qp_room(qp) ? HCA_OK : HCA_DROP_NO_RX;
 }
 
 /* Puts @p, which is r->pkt or its clone, into the ring, which must have room; takes ownership of @p. */
 static void qp_deliver(struct hca_qp *qp, const struct hca_rx_ctx *r, struct pkt *p)
 {
-	struct hca_wc *wc = &qp->ring[qp->tail++ & qp->mask];
+	struct hca_wc *wc = hca_qp_add(qp, p);
 
-	wc->pkt = p;
 	wc->grh = r->hdr.has_grh ? pkt_hdr(p) + IB_LRH_LEN : NULL;
 	wc->src_qp = r->hdr.deth.src_qp;
 	wc->slid = r->hdr.lrh.slid;
@@ -200,7 +199,7 @@ static enum hca_drop rx_mcast(struct hca_rx_ctx *r)
 		if (clone)
 			qp_deliver(last, r, clone);
 		else if (last)
-			r->hca->drops[HCA_DROP_NO_MEM]++;
+			r->hca->drops[HCA_DROP_NO_MEM] += pkt_count(r->pkt);
 		last = qp;
 	}
 	if (!last)
@@ -242,24 +241,27 @@ static void rx_violation(const struct hca_rx_ctx *r, enum hca_drop why)
 		node_qkey_violation(&r->hca->node, r->np->num, &v, r->now);
 }
 
-static void rx_count_error(struct node_port *np, enum hca_drop why)
+static void rx_count_error(struct node_port *np, enum hca_drop why, unsigned int n)
 {
 	if (why == HCA_DROP_LEN || why == HCA_DROP_VERSION)
-		node_count_rcv(np, NODE_RCV_MALFORMED);
+		node_count_rcv_n(np, NODE_RCV_MALFORMED, n);
 	else if (why == HCA_DROP_ICRC || why == HCA_DROP_VCRC)
-		node_count_rcv(np, NODE_RCV_LOCAL_PHYSICAL);
+		node_count_rcv_n(np, NODE_RCV_LOCAL_PHYSICAL, n);
 }
 
 static void rx_drop(const struct hca_rx_ctx *r, enum hca_drop why, bool from_link)
 {
-	r->hca->drops[why]++;
+	unsigned int n = pkt_count(r->pkt);
+
+	r->hca->drops[why] += n;
 	pkt_free(r->pkt);
 	if (!from_link)
 		return;
-	rx_count_error(r->np, why);
+	rx_count_error(r->np, why, n);
 	/* The packet was freed first, because the trap may need its descriptor. */
 	if (why == HCA_DROP_PKEY || why == HCA_DROP_QKEY)
-		rx_violation(r, why);
+		while (n--)
+			rx_violation(r, why);
 }
 
 /* The data counters include packets with errors, in words from LRH to ICRC (16.1.3.5). */
@@ -271,14 +273,14 @@ static void rx_count(const struct hca_rx_ctx *r)
 	unsigned int words = octets > IB_VCRC_LEN ? (octets - IB_VCRC_LEN) / 4 : 0;
 	const uint8_t *lrh = p->hdr + p->head;
 
-	c->rcv_pkts++;
+	c->rcv_pkts += pkt_count(p);
 	c->rcv_data += words;
 	if (r->hdr_len)
 		c->rcv_sl[ib_lrh_sl(lrh)] += words;
 	if (r->hdr_len && ib_lid_is_mcast(be16_at(lrh + IB_LRH_OFF_DLID)))
-		c->mcast_rcv++;
+		c->mcast_rcv += pkt_count(p);
 	else
-		c->ucast_rcv++;
+		c->ucast_rcv += pkt_count(p);
 }
 
 static void rx_one(struct hca *h, struct node_port *np, struct pkt *p, ns_t now, bool from_link)

@@ -85,7 +85,7 @@ static void tx_mcast_copy(const struct tx *t, const struct hca_send *s)
 		return;
 	copy = pkt_clone(s->pkt);
 	if (!copy) {
-		t->hca->drops[HCA_DROP_NO_MEM]++;
+		t->hca->drops[HCA_DROP_NO_MEM] += pkt_count(s->pkt);
 		return;
 	}
 	hca_tail_seal(copy, HCA_CRC_LAZY);
@@ -100,7 +100,7 @@ static void tx_one(const struct tx *t, const struct hca_send *s)
 
 	assert(s->ah->np == t->np);
 	if (why != HCA_OK) {
-		t->hca->drops[why]++;
+		t->hca->drops[why] += pkt_count(p);
 		pkt_free(p);
 		return;
 	}
@@ -114,7 +114,7 @@ static void tx_one(const struct tx *t, const struct hca_send *s)
 		return;
 	}
 	hca_tail_seal(p, t->hca->crc);
-	hca_count_xmit(t->np, s->ah->attr.sl, words, s->ah->mcast);
+	hca_count_xmit(t->np, s->ah->attr.sl, pkt_count(p), words, s->ah->mcast);
 	t->hca->ops->xmit(t->hca->ctx, t->qp->port, p, t->now);
 }
 

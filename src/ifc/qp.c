@@ -153,8 +153,8 @@ void ifc_post(void *ctx, const struct eth_send *v, unsigned int n, ns_t now)
 	struct ca_send s[PKT_BATCH];
 	unsigned int first = 0;
 
-	i->posted += n;
 	for (unsigned int k = 0; k < n; k++) {
+		i->posted += pkt_count(v[k].pkt);
 		s[k] = (struct ca_send){
 			.pkt = v[k].pkt,
 			.ah = v[k].ah,
@@ -179,9 +179,10 @@ unsigned int ifc_qp_poll(struct ifc_qp *q, bool *ret_more, ns_t now)
 {
 	struct ca_wc wc[PKT_BATCH];
 	struct ipoib_rx rx[PKT_BATCH];
-	unsigned int n = ca_poll(q->ca, wc, PKT_BATCH);
+	unsigned int n = ca_poll(q->ca, wc, PKT_BATCH), packets = 0;
 
-	for (unsigned int k = 0; k < n; k++)
+	for (unsigned int k = 0; k < n; k++) {
+		packets += pkt_count(wc[k].pkt);
 		rx[k] = (struct ipoib_rx){
 			.pkt = wc[k].pkt,
 			.grh = wc[k].grh,
@@ -190,8 +191,9 @@ unsigned int ifc_qp_poll(struct ifc_qp *q, bool *ret_more, ns_t now)
 			.sl = wc[k].sl,
 			.dlid_path_bits = wc[k].dlid_path_bits,
 		};
+	}
 	if (n)
 		eth_rx(q->ifc->eth, q->station, rx, n, now);
-	*ret_more = n == PKT_BATCH || !ca_arm(q->ca);
-	return n;
+	*ret_more = packets == PKT_BATCH || !ca_arm(q->ca);
+	return packets;
 }

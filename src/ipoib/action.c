@@ -174,7 +174,7 @@ void ipoib_ah_ready(struct ipoib_link *l, uint64_t cookie, void *ah, int err, ns
 
 enum ipoib_drop ipoib_drop_pkt(struct ipoib_link *l, struct pkt *pkt, enum ipoib_drop reason)
 {
-	l->stats.drops[reason]++;
+	l->stats.drops[reason] += pkt_count(pkt);
 	pkt_free(pkt);
 	return reason;
 }

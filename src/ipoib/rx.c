@@ -105,9 +105,9 @@ void ipoib_rx(struct ipoib_link *l, struct ipoib_rx *v, unsigned int n, ns_t now
 			continue;
 		}
 		v[i].verdict = IPOIB_DELIVER;
-		l->stats.rx_packets++;
-		l->stats.rx_octets += v[i].pkt->len;
-		l->stats.rx_mcast += v[i].mcast;
-		l->stats.rx_no_source += v[i].src == NULL;
+		l->stats.rx_packets += pkt_count(v[i].pkt);
+		l->stats.rx_octets += pkt_octets(v[i].pkt);
+		l->stats.rx_mcast += v[i].mcast ? pkt_count(v[i].pkt) : 0;
+		l->stats.rx_no_source += v[i].src ? 0 : pkt_count(v[i].pkt);
 	}
 }

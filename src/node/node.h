@@ -276,19 +276,30 @@ static inline uint8_t node_oper_vl(const struct node_port *p, uint8_t vl)
 	return __builtin_expect(vl < n || vl == IB_VL15, 1) ? vl : (uint8_t)(vl % n);
 }
 
+static inline void node_count_rcv_n(struct node_port *p, enum node_rcv_reason why, unsigned int n)
+{
+	p->cnt.rcv_by_reason[why] += n;
+	if (why >= NODE_RCV_DLID_MAPPING)
+		p->cnt.rcv_switch_relay_errors += n;
+	else
+		p->cnt.rcv_errors += n;
+}
+
 static inline void node_count_rcv(struct node_port *p, enum node_rcv_reason why)
 {
-	p->cnt.rcv_by_reason[why]++;
-	if (why >= NODE_RCV_DLID_MAPPING)
-		p->cnt.rcv_switch_relay_errors++;
-	else
-		p->cnt.rcv_errors++;
+	node_count_rcv_n(p, why, 1);
+}
+
+static inline void node_count_discard_n(struct node_port *p, enum node_xmit_reason why,
+					unsigned int n)
+{
+	p->cnt.xmit_by_reason[why] += n;
+	p->cnt.xmit_discards += n;
 }
 
 static inline void node_count_discard(struct node_port *p, enum node_xmit_reason why)
 {
-	p->cnt.xmit_by_reason[why]++;
-	p->cnt.xmit_discards++;
+	node_count_discard_n(p, why, 1);
 }
 
 #define NODE_PMA_DATA_LEN 192

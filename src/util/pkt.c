@@ -136,6 +136,8 @@ struct pkt *pkt_alloc(struct pkt_pool *pool)
 	p->nslices = 0;
 	p->tail_len = 0;
 	p->vl = 0;
+	p->count = 1;
+	p->seg = 0;
 	memset(p->priv, 0, sizeof(p->priv));
 	return p;
 }

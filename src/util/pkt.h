@@ -16,6 +16,9 @@
  * an InfiniBand link: pad octets, ICRC and VCRC. Small packets live in hdr[]
  * alone. Segmentation makes slices of one buffer, multicast clones descriptors.
  *
+ * A descriptor may stand for several packets of one flow, a train (train/train.h). What is limited
+ * or counted in packets (queues, rings, batches, budgets, counters) counts pkt_count() of each.
+ *
  * A pool belongs to one thread. Descriptors and buffers come from a few large
  * arenas made at start; when they run out pkt_alloc() fails and the caller drops.
  */
@@ -67,6 +70,8 @@ struct pkt {
 	uint8_t nslices;
 	uint8_t tail_len;
 	uint8_t vl; /* virtual lane of the packet; 15 for SMPs */
+	uint16_t count; /* packets that the descriptor stands for: 1, or more in a train */
+	uint16_t seg; /* in a train: octets of payload in each packet but the last */
 	uint8_t tail[PKT_TAIL_MAX];
 	/*
 	 * Notes of the layers that make and take packets (util/frame.h), which this file does not
@@ -80,7 +85,7 @@ struct pkt {
 /* A first-in-first-out queue. A zeroed one is valid and empty. */
 struct pkt_queue {
 	struct pkt *head, *tail;
-	uint32_t n;
+	uint32_t n; /* packets, of which a descriptor may stand for several */
 };
 
 /**
@@ -144,6 +149,33 @@ int pkt_add_slice(struct pkt *p, struct pkt_buf *b, const uint8_t *data, uint32_
 static inline uint32_t pkt_hdr_len(const struct pkt *p)
 {
 	return PKT_HDR_MAX - p->head;
+}
+
+/* pkt_count() - Packets that the descriptor stands for */
+static inline unsigned int pkt_count(const struct pkt *p)
+{
+	return p->count;
+}
+
+static inline bool pkt_is_train(const struct pkt *p)
+{
+	return p->count > 1;
+}
+
+/* pkt_octets() - Octets of all the packets together, without tails: the packets of a train repeat what is in hdr[] */
+static inline uint32_t pkt_octets(const struct pkt *p)
+{
+	return p->len + (p->count - 1u) * pkt_hdr_len(p);
+}
+
+/* pkt_count_batch() - Packets that the @n descriptors at @v stand for */
+static inline unsigned int pkt_count_batch(struct pkt *const *v, unsigned int n)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		count += pkt_count(v[i]);
+	return count;
 }
 
 static inline uint8_t *pkt_hdr(struct pkt *p)
@@ -224,7 +256,7 @@ static inline void pkt_queue_add(struct pkt_queue *q, struct pkt *p)
 	else
 		q->head = p;
 	q->tail = p;
-	q->n++;
+	q->n += pkt_count(p);
 }
 
 static inline struct pkt *pkt_queue_pop(struct pkt_queue *q)
@@ -236,7 +268,7 @@ static inline struct pkt *pkt_queue_pop(struct pkt_queue *q)
 	q->head = p->next;
 	if (!q->head)
 		q->tail = NULL;
-	q->n--;
+	q->n -= pkt_count(p);
 	p->next = NULL;
 	return p;
 }
@@ -248,7 +280,7 @@ static inline void pkt_queue_push(struct pkt_queue *q, struct pkt *p)
 	q->head = p;
 	if (!q->tail)
 		q->tail = p;
-	q->n++;
+	q->n += pkt_count(p);
 }
 
 void pkt_queue_purge(struct pkt_queue *q);

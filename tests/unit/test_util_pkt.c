@@ -320,6 +320,37 @@ static void test_pkt_unshare_makes_the_payload_private(void **state)
 	pkt_pool_destroy(pool);
 }
 
+static void test_pkt_queue_counts_the_packets_of_trains(void **state)
+{
+	struct pkt_pool *pool = pkt_pool_create(4, 1);
+	struct pkt *one = pkt_alloc(pool), *train = pkt_alloc(pool), *v[] = { one, train };
+	struct pkt_queue q = { 0 };
+
+	assert_int_equal(pkt_count(one), 1);
+	assert_false(pkt_is_train(one));
+	memset(pkt_push(train, 40), 0, 40);
+	train->len = 40 + 2 * 1000 + 1;
+	train->count = 3;
+	train->seg = 1000;
+	assert_true(pkt_is_train(train));
+	assert_int_equal(pkt_octets(train), 2 * 1040 + 41);
+	assert_int_equal(pkt_count_batch(v, 2), 4);
+
+	pkt_queue_add(&q, one);
+	pkt_queue_add(&q, train);
+	assert_int_equal(q.n, 4);
+	assert_ptr_equal(pkt_queue_pop(&q), one);
+	assert_int_equal(q.n, 3);
+	assert_ptr_equal(pkt_queue_pop(&q), train);
+	assert_int_equal(q.n, 0);
+	pkt_queue_push(&q, train);
+	assert_int_equal(q.n, 3);
+	pkt_queue_purge(&q);
+	assert_int_equal(q.n, 0);
+	pkt_free(one);
+	pkt_pool_destroy(pool);
+}
+
 static void test_pkt_queue_is_first_in_first_out(void **state)
 {
 	struct pkt_pool *pool = pkt_pool_create(4, 0);
@@ -407,6 +438,7 @@ int main(void)
 		cmocka_unit_test(test_pkt_copy_out_ranges),
 		cmocka_unit_test(test_pkt_unshare_makes_the_payload_private),
 		cmocka_unit_test(test_pkt_queue_is_first_in_first_out),
+		cmocka_unit_test(test_pkt_queue_counts_the_packets_of_trains),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
