@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "eth/seg.h"
+#include "eth/csum.h"
+#include "train/train.h"
 #include "wire/crc.h"
 #include "wire/ib_hdr.h"
 
@@ -190,24 +191,25 @@ static void send_one(struct way *w, struct pkt *p)
 /* Cuts a super-frame. This is the only function that segments. */
 static enum count_drop send_super(struct way *w, struct pkt *super)
 {
-	struct eth_seg s;
-	int err = eth_seg_start(&s, super, ETH_HLEN, w->mtu);
+	int err = train_make(super, ETH_HLEN, w->mtu);
 
 	if (err)
 		return err == -EMSGSIZE ? DROP_TOO_LONG : DROP_HEADER;
 	w->count.super_frames++;
-	w->count.packets += (s.left + s.mss - 1) / s.mss;
-	while (!eth_seg_done(&s)) {
-		struct pkt *p = eth_seg_next(&s);
+	w->count.packets += pkt_count(super);
+	while (pkt_is_train(super)) {
+		struct pkt *p = train_split(super, 1);
 
 		if (!p) {
-			w->count.drops[DROP_MEMORY] += (s.left + s.mss - 1) / s.mss;
-			break;
+			w->count.drops[DROP_MEMORY] += pkt_count(super);
+			pkt_free(super);
+			return DROP_NONE;
 		}
 		w->count.cut++;
 		send_one(w, p);
 	}
-	pkt_free(super);
+	w->count.cut++;
+	send_one(w, super);
 	return DROP_NONE;
 }
 

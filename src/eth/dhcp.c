@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eth/csum.h"
 #include "eth/priv.h"
-#include "eth/seg.h"
 #include "wire/dhcp.h"
 #include "wire/inet.h"
 

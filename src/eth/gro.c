@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "train/train.h"
 #include "util/be.h"
 #include "wire/inet.h"
 #include "wire/ipoib_hdr.h"
@@ -154,33 +155,14 @@ static bool fits(const struct eth_gro_flow *f, const struct cand *c)
 	       (f->udp || be32_at(c->h + c->l4 + 4) == f->next_seq);
 }
 
-/* Completes the headers of a super-frame: lengths, IP checksum, and a partial L4 checksum. */
 static void finish(struct eth_gro_flow *f, unsigned int l3)
 {
-	struct pkt *p = f->frame.first;
-	struct frame_info *info = frame_info(p);
-	uint8_t *ip = pkt_hdr(p) + l3, *l4 = pkt_hdr(p) + f->l4;
-	uint32_t l4_len = f->frame.len - f->l4;
-	uint8_t proto = f->udp ? PROTO_UDP : PROTO_TCP;
-	uint32_t pseudo;
+	struct frame_info *info = frame_info(f->frame.first);
 
-	if (f->ipv6) {
-		be16_put(ip + 4, (uint16_t)l4_len);
-		pseudo = inet_pseudo6(ip + 8, ip + 24, proto, l4_len);
-	} else {
-		be16_put(ip + 2, (uint16_t)(f->frame.len - l3));
-		be16_put(ip + 10, 0);
-		be16_put(ip + 10, inet_fold(inet_sum(0, ip, IPV4_LEN)));
-		pseudo = inet_pseudo4(ip + 12, ip + 16, proto, l4_len);
-	}
-	if (f->udp)
-		be16_put(l4 + 4, (uint16_t)l4_len);
-	be16_put(l4 + (f->udp ? 6 : 16), (uint16_t)~inet_fold(pseudo));
 	info->gso = f->udp ? FRAME_GSO_UDP : f->ipv6 ? FRAME_GSO_TCP6 : FRAME_GSO_TCP4;
 	info->gso_size = f->mss;
 	info->csum_start = (uint16_t)(f->l4 - l3);
-	info->csum_offset = f->udp ? 6 : 16;
-	info->csum = FRAME_CSUM_PARTIAL;
+	train_frame_headers(pkt_hdr(f->frame.first) + l3, info, f->frame.len - l3);
 }
 
 static void emit_flow(struct eth_gro *g, unsigned int i)

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "eth/csum.h"
 #include "eth/priv.h"
-#include "eth/seg.h"
 #include "wire/inet.h"
 #include "wire/nd.h"
 

@@ -3,7 +3,13 @@
 
 #include <errno.h>
 
+#include "eth/csum.h"
 #include "eth/priv.h"
+#include "eth/shape.h"
+#include "train/train.h"
+
+static_assert(TRAIN_HDR_MAX + ETH_HEAD_MAX <= PKT_HDR_MAX,
+	      "another interface of ours puts its link header before the headers of a packet");
 
 #define NO_LIMIT UINT32_MAX /* eth_out.room before the first eth_set_room() */
 #define HDR_GUESS 100 /* octets of IP and TCP headers, options included, for eth_tx_cost() */
@@ -36,7 +42,7 @@ static struct eth_send *first_waiting(struct eth_out *o)
 	return &o->waiting[o->head];
 }
 
-static void drop_first(struct eth_if *e)
+static void take_first(struct eth_if *e)
 {
 	struct eth_out *o = &e->out;
 
@@ -46,6 +52,18 @@ static void drop_first(struct eth_if *e)
 	o->begun = false;
 }
 
+static enum eth_drop why_not(int status)
+{
+	switch (status) {
+	case -EMSGSIZE:
+		return ETH_DROP_TOO_BIG;
+	case -ENOMEM:
+		return ETH_DROP_NO_MEM;
+	default:
+		return ETH_DROP_OFFLOAD;
+	}
+}
+
 static bool begin_first(struct eth_if *e)
 {
 	struct eth_out *o = &e->out;
@@ -53,13 +71,13 @@ static bool begin_first(struct eth_if *e)
 
 	if (o->begun)
 		return true;
-	status = eth_seg_start(&o->seg, first_waiting(o)->pkt, e->profile->encap.len,
-			       ipoib_link_ip_mtu(e->cfg.link));
+	status = train_make(first_waiting(o)->pkt, e->profile->encap.len,
+			    ipoib_link_ip_mtu(e->cfg.link));
 	if (!status) {
 		o->begun = true;
 		return true;
 	}
-	e->stats.drops[status == -EMSGSIZE ? ETH_DROP_TOO_BIG : ETH_DROP_OFFLOAD]++;
+	e->stats.drops[why_not(status)]++;
 	return false;
 }
 
@@ -77,30 +95,41 @@ static bool find_qp(struct eth_if *e, struct eth_send *to)
 	return st != NULL;
 }
 
+/* Takes the next packet of a train; the last one takes *@t with it. NULL: no descriptor is left */
+static struct pkt *next_packet(struct pkt **t)
+{
+	struct pkt *p = *t;
+
+	if (pkt_is_train(p))
+		return train_split(p, 1);
+	*t = NULL;
+	return p;
+}
+
 /* True: the whole frame was cut or dropped. False: there was not enough room for it. */
 static bool cut_first(struct eth_if *e, ns_t now)
 {
-	struct eth_out *o = &e->out;
-	struct pkt *seg;
+	struct eth_send *first = first_waiting(&e->out);
+	struct pkt *p;
 
-	if (!find_qp(e, first_waiting(o)) || !begin_first(e))
+	if (!find_qp(e, first) || !begin_first(e))
 		return true;
-	while (o->room && (seg = eth_seg_next(&o->seg))) {
+	while (e->out.room && first->pkt && (p = next_packet(&first->pkt))) {
 		e->stats.tx_segments++;
-		pkt_to_batch(e, seg, first_waiting(o), now);
+		pkt_to_batch(e, p, first, now);
 	}
-	if (eth_seg_done(&o->seg))
+	if (!first->pkt)
 		return true;
-	if (!o->room)
+	if (!e->out.room)
 		return false;
-	e->stats.drops[ETH_DROP_NO_MEM]++;
+	e->stats.drops[ETH_DROP_NO_MEM] += pkt_count(first->pkt);
 	return true;
 }
 
 static void cut_waiting(struct eth_if *e, ns_t now)
 {
 	while (e->out.nwaiting && cut_first(e, now))
-		drop_first(e);
+		take_first(e);
 }
 
 static void send_super(struct eth_if *e, const struct eth_send *to, ns_t now)
@@ -155,7 +184,7 @@ void eth_out_ah_gone(struct eth_if *e, const void *ah, ns_t now)
 	while (last--) {
 		o->room = NO_LIMIT;
 		cut_first(e, now);
-		drop_first(e);
+		take_first(e);
 	}
 	eth_send_flush(e, now);
 }
@@ -168,7 +197,7 @@ void eth_out_init(struct eth_if *e)
 void eth_out_fini(struct eth_if *e)
 {
 	while (e->out.nwaiting)
-		drop_first(e);
+		take_first(e);
 }
 
 /* --- all packets */

@@ -3,12 +3,11 @@
 #define ETH_SEND_H
 
 /*
- * The last step before the queue pair, for packets whose destination is known: segmentation,
+ * The last step before the queue pair, for packets whose destination is known: super-frames are cut,
  * completion of checksums, gathering into batches.
  */
 
 #include "eth/eth.h"
-#include "eth/seg.h"
 
 #define ETH_WAITING_MAX \
 	64 /* super-frames that wait for room; more than a link holds for one neighbour */
@@ -19,8 +18,7 @@ struct eth_out {
 	unsigned int room; /* packets that super-frames may still become, see eth_set_room() */
 	struct eth_send waiting[ETH_WAITING_MAX]; /* super-frames, first in, first out */
 	unsigned int head, nwaiting;
-	struct eth_seg seg; /* how far the first of .waiting is cut */
-	bool begun; /* .seg is valid */
+	bool begun; /* the first of .waiting is a train, or the last packet of one */
 };
 
 void eth_out_init(struct eth_if *e);

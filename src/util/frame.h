@@ -31,6 +31,7 @@ struct frame_info {
 	uint16_t
 		csum_start; /* FRAME_CSUM_PARTIAL: octets from the IP header to the TCP or UDP header */
 	uint16_t csum_offset; /* FRAME_CSUM_PARTIAL: octets from there to the checksum field */
+	uint16_t hlen; /* in a train: octets from the IP header to the payload */
 	uint16_t gso_size; /* payload octets per segment of a super-frame */
 	uint8_t gso; /* enum frame_gso: which segments a super-frame is to be cut into */
 	uint8_t csum; /* enum frame_csum */

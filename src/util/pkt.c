@@ -230,6 +230,22 @@ static void drop_first_slice(struct pkt *p)
 	p->nslices--;
 }
 
+void pkt_move_slices(struct pkt *dst, struct pkt *src, uint32_t n)
+{
+	while (n) {
+		struct pkt_slice *s = &src->slice[0];
+		uint32_t take = n < s->len ? n : s->len;
+
+		pkt_add_slice(dst, s->buf, s->data, take);
+		s->data += take;
+		s->len -= take;
+		src->len -= take;
+		n -= take;
+		if (!s->len)
+			drop_first_slice(src);
+	}
+}
+
 const uint8_t *pkt_gather(struct pkt *p, unsigned int n)
 {
 	unsigned int have = pkt_hdr_len(p), miss = n - have;

@@ -146,6 +146,12 @@ struct pkt *pkt_from_data(struct pkt_pool *pool, const void *data, size_t len);
 /* pkt_add_slice() - Append a slice and take a reference; at most two. 0 or -ENOSPC */
 int pkt_add_slice(struct pkt *p, struct pkt_buf *b, const uint8_t *data, uint32_t len);
 
+/*
+ * pkt_move_slices() - Move the first @n octets of the slices of @src to the end of @dst, which has no slice; at most all
+ * of them
+ */
+void pkt_move_slices(struct pkt *dst, struct pkt *src, uint32_t n);
+
 static inline uint32_t pkt_hdr_len(const struct pkt *p)
 {
 	return PKT_HDR_MAX - p->head;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "eth/seg.h"
+#include "eth/csum.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "check.h"
 #include "eth/gro.h"
+#include "train/train.h"
 #include "util/be.h"
 #include "util/list.h"
 #include "util/prng.h"
@@ -97,6 +98,17 @@ static struct pkt *make_super(struct pkt_pool *pool, bool v6, bool udp, size_t n
 	return p;
 }
 
+/* Takes the next packet of a train; the last one takes *@t with it. */
+static struct pkt *next_packet(struct pkt **t)
+{
+	struct pkt *p = *t;
+
+	if (p && pkt_is_train(p))
+		return train_split(p, 1);
+	*t = NULL;
+	return p;
+}
+
 static void check_sums(const uint8_t *ip, size_t len)
 {
 	bool v6 = ip[0] >> 4 == 6;
@@ -117,11 +129,10 @@ static void seg_case(bool v6, bool udp, size_t n, uint16_t mss, unsigned int mtu
 	struct pkt *super = make_super(pool, v6, udp, n, mss, flags), *p;
 	size_t l3 = v6 ? 40 : 20, l4 = udp ? 8 : 32, done = 0, k = 0;
 	uint8_t whole[70000], got[5000];
-	struct eth_seg s;
 
 	pkt_copy_out(super, encap, whole, sizeof(whole));
-	assert_int_equal(eth_seg_start(&s, super, encap, mtu), 0);
-	while ((p = eth_seg_next(&s))) {
+	assert_int_equal(train_make(super, encap, mtu), 0);
+	while ((p = next_packet(&super))) {
 		size_t len = pkt_copy_out(p, 0, got, sizeof(got)), pay = len - encap - l3 - l4;
 		uint8_t *ip = got + encap;
 
@@ -144,9 +155,7 @@ static void seg_case(bool v6, bool udp, size_t n, uint16_t mss, unsigned int mtu
 		k++;
 		pkt_free(p);
 	}
-	assert_true(eth_seg_done(&s));
 	assert_int_equal(done, n);
-	pkt_free(super);
 	assert_int_equal(pkt_pool_pkts_used(pool), 0);
 	assert_int_equal(pkt_pool_bufs_used(pool), 0);
 	pkt_pool_destroy(pool);
@@ -173,17 +182,16 @@ static void test_seg_refuses_what_does_not_fit(void **state)
 {
 	struct pkt_pool *pool = pkt_pool_create(8, 2);
 	struct pkt *p = make_super(pool, false, true, 4000, 2016, 0);
-	struct eth_seg s;
 
-	assert_int_equal(eth_seg_start(&s, p, 4, 2043), -EMSGSIZE);
-	assert_int_equal(eth_seg_start(&s, p, 4, 28), -EMSGSIZE);
+	assert_int_equal(train_make(p, 4, 2043), -EMSGSIZE);
+	assert_int_equal(train_make(p, 4, 28), -EMSGSIZE);
 	frame_info(p)->csum_start = 24;
-	assert_int_equal(eth_seg_start(&s, p, 4, 2044), -EBADMSG);
+	assert_int_equal(train_make(p, 4, 2044), -EBADMSG);
 	frame_info(p)->csum_start = 60000;
-	assert_int_equal(eth_seg_start(&s, p, 4, 2044), -EBADMSG);
+	assert_int_equal(train_make(p, 4, 2044), -EBADMSG);
 	frame_info(p)->csum_start = 20;
 	frame_info(p)->gso_size = 0;
-	assert_int_equal(eth_seg_start(&s, p, 4, 2044), -EBADMSG);
+	assert_int_equal(train_make(p, 4, 2044), -EBADMSG);
 	pkt_free(p);
 	pkt_pool_destroy(pool);
 }
@@ -209,9 +217,8 @@ static void test_seg_makes_no_more_segments_than_linux_does(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
 		struct pkt *p = make_super(pool, false, c[i].udp, c[i].n, c[i].size, 0x10);
-		struct eth_seg s;
 
-		assert_int_equal(eth_seg_start(&s, p, 4, 2044), c[i].err);
+		assert_int_equal(train_make(p, 4, 2044), c[i].err);
 		pkt_free(p);
 	}
 	pkt_pool_destroy(pool);
@@ -322,16 +329,14 @@ static void test_gro_is_the_inverse_of_seg(void **state)
 		struct pkt *super = make_super(pool, v6, udp, 60001, 1900, 0x18), *p;
 		uint8_t whole[70000];
 		struct eth_gro g;
-		struct eth_seg s;
 		size_t len = pkt_copy_out(super, encap, whole, sizeof(whole));
 
 		memset(&sink, 0, sizeof(sink));
 		eth_gro_init(&g, &head, true, true, sink_emit, &sink);
-		assert_int_equal(eth_seg_start(&s, super, 4, 2044), 0);
-		while ((p = eth_seg_next(&s)))
+		assert_int_equal(train_make(super, 4, 2044), 0);
+		while ((p = next_packet(&super)))
 			eth_gro_add(&g, to_frame(p, v6));
 		eth_gro_flush(&g);
-		pkt_free(super);
 		assert_int_equal(sink.frames, 1);
 		assert_int_equal(sink.n[0], 32);
 		assert_int_equal(sink.gso_size[0], 1900);

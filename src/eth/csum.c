@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "eth/csum.h"
+
+#include <errno.h>
+
+#include "train/train.h"
+#include "util/be.h"
+#include "wire/inet.h"
+
+/* RFC 768: a UDP checksum of zero is sent as all ones, since zero stands for no checksum. */
+static uint16_t l4_csum(const struct pkt *p, uint32_t sum)
+{
+	uint16_t csum = inet_fold(sum);
+
+	return frame_info_const(p)->csum_offset == 6 && !csum ? 0xffff : csum;
+}
+
+static void csum_is_whole(struct pkt *p)
+{
+	frame_info(p)->csum = FRAME_CSUM_OK;
+}
+
+/*
+ * Behind long IPv6 extension headers the checksum field is not within hdr[]. It is set in a copy of the
+ * payload, because other packets may share the buffer.
+ */
+static int csum_deep(struct pkt *p, unsigned int l4, unsigned int at)
+{
+	unsigned int hlen = pkt_hdr_len(p);
+	struct pkt_buf *b;
+	uint32_t n = p->len - hlen;
+
+	if (at + 2 > p->len || l4 < hlen || n > PKT_BUF_SIZE)
+		return -EBADMSG;
+	b = pkt_buf_alloc(p->pool);
+	if (!b)
+		return -ENOMEM;
+	pkt_copy_out(p, hlen, b->data, n);
+	be16_put(b->data + at - hlen,
+		 l4_csum(p, inet_sum(0, b->data + l4 - hlen, n - (l4 - hlen))));
+	pkt_trim(p, hlen);
+	pkt_add_slice(p, b, b->data, n);
+	pkt_buf_put(b);
+	csum_is_whole(p);
+	return 0;
+}
+
+int eth_csum_complete(struct pkt *p, unsigned int l3)
+{
+	unsigned int l4 = l3 + frame_info(p)->csum_start, at = l4 + frame_info(p)->csum_offset;
+	uint8_t *h;
+
+	if (frame_info(p)->csum != FRAME_CSUM_PARTIAL)
+		return 0;
+	if (at + 2 > TRAIN_HDR_MAX)
+		return csum_deep(p, l4, at);
+	h = pkt_pull_hdr(p, at + 2);
+	if (!h)
+		return -EBADMSG;
+	/* The field contains the sum of the pseudo-header, so the sum over the packet includes it. */
+	be16_put(h + at, l4_csum(p, inet_sum_pkt(0, p, l4)));
+	csum_is_whole(p);
+	return 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ETH_CSUM_H
+#define ETH_CSUM_H
+
+#include "util/frame.h"
+
+/**
+ * eth_csum_complete() - Replace a partial checksum by the whole one
+ * @l3:		octets before the IP header
+ *
+ * No effect without FRAME_CSUM_PARTIAL.
+ * Return: 0; -EBADMSG csum_start and csum_offset lie outside the packet; -ENOMEM
+ */
+int eth_csum_complete(struct pkt *p, unsigned int l3);
+
+#endif

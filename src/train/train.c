@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "train/train.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "wire/crc.h"
+#include "wire/inet.h"
+
+#define IPV4_MIN 20
+#define IPV6_LEN 40
+#define TCP_MIN 20
+#define UDP_LEN 8
+#define IPPROTO_TCP_ 6
+#define IPPROTO_UDP_ 17
+#define TCP_FIN 0x01
+#define TCP_PSH 0x08
+#define TCP_ACK 0x10
+#define TCP_ECE 0x40
+#define TCP_CWR 0x80
+#define IPV4_FRAGMENT 0x3fff /* MF and the offset */
+
+/* --- where the headers of a train are, which end where hdr[] ends */
+
+static uint8_t *ip_of(struct pkt *p)
+{
+	return p->hdr + PKT_HDR_MAX - frame_info(p)->hlen;
+}
+
+static const uint8_t *ip_of_const(const struct pkt *p)
+{
+	return p->hdr + PKT_HDR_MAX - frame_info_const(p)->hlen;
+}
+
+static uint8_t *l4_of(struct pkt *p)
+{
+	return ip_of(p) + frame_info(p)->csum_start;
+}
+
+static bool is_udp(const struct frame_info *f)
+{
+	return f->gso == FRAME_GSO_UDP;
+}
+
+static bool is_ipv6(const uint8_t *ip)
+{
+	return ip[0] >> 4 == 6;
+}
+
+/* --- making one */
+
+static int check_l3(const struct pkt *p, const uint8_t *ip)
+{
+	unsigned int l4 = frame_info_const(p)->csum_start;
+
+	if (is_ipv6(ip))
+		return l4 >= IPV6_LEN ? 0 : -EBADMSG;
+	return ip[0] >> 4 == 4 && l4 == (ip[0] & 0x0f) * 4u && l4 >= IPV4_MIN ? 0 : -EBADMSG;
+}
+
+/* Octets of the L4 header; 0: it contradicts gso, or is too long. Moves the headers into hdr[]. */
+static unsigned int pull_headers(struct pkt *p, unsigned int l3, unsigned int l4)
+{
+	unsigned int len = is_udp(frame_info(p)) ? UDP_LEN : TCP_MIN;
+	const uint8_t *h;
+
+	if (l4 + len > TRAIN_HDR_MAX)
+		return 0;
+	h = pkt_pull_hdr(p, l4 + len);
+	if (!h || check_l3(p, h + l3))
+		return 0;
+	if (is_udp(frame_info(p)))
+		return len;
+	len = (unsigned int)(h[l4 + 12] >> 4) * 4;
+	if (len < TCP_MIN || l4 + len > TRAIN_HDR_MAX || !pkt_pull_hdr(p, l4 + len))
+		return 0;
+	return len;
+}
+
+/* Moves payload that lies in hdr[] into a buffer; such a super-frame is small. */
+static int payload_to_slice(struct pkt *p, unsigned int hlen)
+{
+	uint32_t n = p->len - hlen;
+	uint8_t h[TRAIN_HDR_MAX];
+	struct pkt_buf *b;
+
+	if (pkt_hdr_len(p) == hlen)
+		return 0;
+	b = n <= PKT_BUF_SIZE ? pkt_buf_alloc(p->pool) : NULL;
+	if (!b)
+		return -ENOMEM;
+	memcpy(h, pkt_hdr(p), hlen);
+	pkt_copy_out(p, hlen, b->data, n);
+	pkt_trim_head(p, p->len);
+	memcpy(pkt_push(p, hlen), h, hlen);
+	pkt_add_slice(p, b, b->data, n);
+	pkt_buf_put(b);
+	return 0;
+}
+
+static bool size_allowed(const struct frame_info *f, uint32_t payload)
+{
+	return is_udp(f) ? payload <= (uint32_t)f->gso_size * TRAIN_UDP_MAX
+			 : f->gso_size >= TRAIN_TCP_MIN;
+}
+
+/* Payload octets of each packet, or -EMSGSIZE */
+static int seg_size(const struct frame_info *f, unsigned int hlen, unsigned int ip_mtu)
+{
+	if (hlen >= ip_mtu)
+		return -EMSGSIZE;
+	if (hlen + f->gso_size <= ip_mtu)
+		return f->gso_size;
+	if (is_udp(f))
+		return -EMSGSIZE; /* the application chose the size of the datagrams */
+	return (int)(ip_mtu - hlen);
+}
+
+static void become_packet(struct pkt *p);
+
+int train_make(struct pkt *p, unsigned int l3, unsigned int ip_mtu)
+{
+	struct frame_info *f = frame_info(p);
+	unsigned int l4 = l3 + f->csum_start, l4_len, hlen;
+	uint32_t payload;
+	int seg, err;
+
+	l4_len = f->gso_size ? pull_headers(p, l3, l4) : 0;
+	if (!l4_len)
+		return -EBADMSG;
+	hlen = l4 + l4_len;
+	payload = p->len - hlen;
+	if (!payload || !size_allowed(f, payload))
+		return -EBADMSG;
+	seg = seg_size(f, hlen - l3, ip_mtu);
+	if (seg < 0)
+		return seg;
+	err = payload_to_slice(p, hlen);
+	if (err)
+		return err;
+	f->hlen = (uint16_t)(hlen - l3);
+	p->seg = f->gso_size = (uint16_t)seg;
+	p->count = (uint16_t)((payload + (uint32_t)seg - 1) / (uint32_t)seg);
+	if (!pkt_is_train(p))
+		become_packet(p);
+	return 0;
+}
+
+/* --- what may be delivered whole */
+
+static bool plain_ip(const uint8_t *ip, const struct frame_info *f, uint32_t len, uint8_t proto)
+{
+	if (is_ipv6(ip))
+		return f->gso != FRAME_GSO_TCP4 && f->csum_start == IPV6_LEN && ip[6] == proto &&
+		       be16_at(ip + 4) + (uint32_t)IPV6_LEN == len;
+	return f->gso != FRAME_GSO_TCP6 && f->csum_start == IPV4_MIN && ip[9] == proto &&
+	       !(be16_at(ip + 6) & IPV4_FRAGMENT) && be16_at(ip + 2) == len;
+}
+
+static bool plain_l4(const uint8_t *l4, const struct frame_info *f, uint32_t len)
+{
+	static const uint8_t flags = TCP_ACK | TCP_PSH | TCP_FIN | TCP_ECE | TCP_CWR;
+
+	if (is_udp(f))
+		return f->csum_offset == 6 && be16_at(l4 + 4) == len;
+	return f->csum_offset == 16 && !(l4[13] & ~flags);
+}
+
+bool train_may_travel(const struct pkt *t)
+{
+	const struct frame_info *f = frame_info_const(t);
+	const uint8_t *ip = ip_of_const(t);
+	uint32_t len = t->len - pkt_hdr_len(t) + f->hlen;
+
+	return plain_ip(ip, f, len, is_udp(f) ? IPPROTO_UDP_ : IPPROTO_TCP_) &&
+	       plain_l4(ip + f->csum_start, f, len - f->csum_start);
+}
+
+/* --- lengths and checksums */
+
+static void mend_ip(uint8_t *ip, unsigned int ip_hlen, uint32_t ip_len)
+{
+	if (is_ipv6(ip)) {
+		be16_put(ip + 4, (uint16_t)(ip_len - IPV6_LEN));
+		return;
+	}
+	be16_put(ip + 2, (uint16_t)ip_len);
+	be16_put(ip + 10, 0);
+	be16_put(ip + 10, inet_fold(inet_sum(0, ip, ip_hlen)));
+}
+
+static uint32_t pseudo_sum(const uint8_t *ip, bool udp, uint32_t l4_len)
+{
+	uint8_t proto = udp ? IPPROTO_UDP_ : IPPROTO_TCP_;
+
+	return is_ipv6(ip) ? inet_pseudo6(ip + 8, ip + 24, proto, l4_len)
+			   : inet_pseudo4(ip + 12, ip + 16, proto, l4_len);
+}
+
+static uint32_t add_sums(uint32_t a, uint32_t b)
+{
+	uint64_t sum = (uint64_t)a + b;
+
+	return (uint32_t)(sum & 0xffffffff) + (uint32_t)(sum >> 32);
+}
+
+/* Gives the only packet of a train its lengths and checksums; from here on it is a packet like any other. */
+static void become_packet(struct pkt *p)
+{
+	const struct frame_info f = *frame_info(p);
+	uint32_t skip = pkt_hdr_len(p) - f.hlen, l4_len = p->len - skip - f.csum_start;
+	uint8_t *ip = ip_of(p), *l4 = l4_of(p), *field = l4 + (is_udp(&f) ? 6 : 16);
+	uint16_t csum;
+
+	mend_ip(ip, f.csum_start, p->len - skip);
+	if (is_udp(&f))
+		be16_put(l4 + 4, (uint16_t)l4_len);
+	be16_put(field, 0);
+	csum = inet_fold(add_sums(inet_sum_pkt(0, p, skip + f.csum_start),
+				  pseudo_sum(ip, is_udp(&f), l4_len)));
+	be16_put(field, is_udp(&f) && !csum ? 0xffff : csum);
+	*frame_info(p) = (struct frame_info){ .station = f.station, .csum = FRAME_CSUM_OK };
+	p->count = 1;
+	p->seg = 0;
+}
+
+/* PktLen, PayLen and PadCnt of a packet that has become one, and a tail without CRCs */
+static void mend_link(struct pkt *p)
+{
+	unsigned int pad = -p->len & 3, bth;
+	uint16_t octets = (uint16_t)(p->len + pad + IB_ICRC_LEN);
+	uint8_t *lrh = pkt_hdr(p);
+
+	bth = ib_bth_off(lrh);
+	be16_put(lrh + IB_LRH_OFF_PKT_LEN, octets / 4);
+	if (ib_lrh_has_grh(lrh))
+		be16_put(lrh + IB_LRH_LEN + IB_GRH_OFF_PAY_LEN, (uint16_t)(octets - bth));
+	ib_bth_set_pad(lrh + bth, pad);
+	crc_pkt_pad(p);
+}
+
+void train_frame_headers(uint8_t *ip, struct frame_info *info, uint32_t ip_len)
+{
+	uint32_t l4_len = ip_len - info->csum_start;
+	uint8_t *l4 = ip + info->csum_start;
+
+	mend_ip(ip, info->csum_start, ip_len);
+	if (is_udp(info))
+		be16_put(l4 + 4, (uint16_t)l4_len);
+	info->csum_offset = is_udp(info) ? 6 : 16;
+	info->csum = FRAME_CSUM_PARTIAL;
+	be16_put(l4 + info->csum_offset,
+		 (uint16_t)~inet_fold(pseudo_sum(ip, is_udp(info), l4_len)));
+}
+
+void train_to_frame(struct pkt *t)
+{
+	struct frame_info *f = frame_info(t);
+
+	f->gso_size = t->seg;
+
+	train_frame_headers(ip_of(t), f, t->len - pkt_hdr_len(t) + f->hlen);
+	t->count = 1;
+	t->seg = 0;
+}
+
+/* --- splitting one */
+
+/* The part of @t before @k is another train; makes the headers of @t those of packet @k. */
+static void advance(struct pkt *t, unsigned int k)
+{
+	uint8_t *ip = ip_of(t), *l4 = l4_of(t);
+
+	if (!is_ipv6(ip))
+		be16_put(ip + 4, (uint16_t)(be16_at(ip + 4) + k));
+	if (!is_udp(frame_info(t))) {
+		be32_put(l4 + 4, be32_at(l4 + 4) + k * t->seg);
+		l4[13] &= (uint8_t)~TCP_CWR;
+	}
+	t->count = (uint16_t)(t->count - k);
+}
+
+static void advance_psn(struct pkt *t, unsigned int k)
+{
+	uint8_t *psn = pkt_hdr(t) + ib_bth_off(pkt_hdr(t)) + IB_BTH_OFF_PSN;
+
+	be32_put(psn, (be32_at(psn) + k) & IB_QPN_MASK);
+}
+
+/* A descriptor for the first @k packets, with the headers of @t and without payload; NULL: none is left */
+static struct pkt *first_part(const struct pkt *t, unsigned int k)
+{
+	struct pkt *f = pkt_alloc(t->pool);
+
+	if (!f)
+		return NULL;
+	f->flags = t->flags;
+	f->hops = t->hops;
+	f->vl = t->vl;
+	f->count = (uint16_t)k;
+	f->seg = t->seg;
+	memcpy(f->priv, t->priv, sizeof(f->priv));
+	memcpy(pkt_push(f, pkt_hdr_len(t)), t->hdr + t->head, pkt_hdr_len(t));
+	if (!is_udp(frame_info(f)))
+		l4_of(f)[13] &= (uint8_t) ~(TCP_FIN | TCP_PSH);
+	return f;
+}
+
+struct pkt *train_split(struct pkt *t, unsigned int k)
+{
+	struct pkt *f = first_part(t, k);
+
+	if (!f)
+		return NULL;
+	pkt_move_slices(f, t, k * t->seg);
+	advance(t, k);
+	if (!pkt_is_train(f))
+		become_packet(f);
+	if (!pkt_is_train(t))
+		become_packet(t);
+	return f;
+}
+
+struct pkt *train_split_link(struct pkt *t, unsigned int k)
+{
+	struct pkt *f = train_split(t, k);
+
+	if (!f)
+		return NULL;
+	advance_psn(t, k);
+	if (!pkt_is_train(f))
+		mend_link(f);
+	if (!pkt_is_train(t))
+		mend_link(t);
+	return f;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TRAIN_TRAIN_H
+#define TRAIN_TRAIN_H
+
+/*
+ * DOC: Trains
+ *
+ * A train is one descriptor that stands for the packets of one TCP or UDP super-frame (pkt_count() of them, more than
+ * one). hdr[] has the headers that each packet repeats and nothing else, the slices have the payload of all packets:
+ * p->seg octets in each but the last. The headers are those of the first packet, except FIN and PSH, which only the
+ * last packet has. What differs from packet to packet follows from the place of the packet in the train:
+ *
+ *	IP length, UDP length, PktLen, PayLen, PadCnt	from the length of the packet
+ *	IPv4 identification, TCP sequence number, PSN	those of the first packet, and onwards
+ *	CWR						in the first packet only (RFC 3168 §6.1.2)
+ *	FIN, PSH					in the last packet only
+ *	checksums					of the packet
+ *
+ * So each end of a train is a train again, or a packet if it is one packet. In a train struct frame_info (util/frame.h) says
+ * where the headers are, and lengths and checksums in the headers mean nothing.
+ *
+ * Segmentation follows RFC 9293 §3.7.1 and RFC 768. Packets are slices of the super-frame's buffer: no payload is copied.
+ */
+
+#include "util/frame.h"
+#include "wire/ib_hdr.h"
+
+/* Octets of hdr[] that are left for the headers of a train, because the HCA puts LRH to DETH before them */
+#define TRAIN_HDR_MAX (PKT_HDR_MAX - IB_UD_HDR_MAX)
+
+/*
+ * Bounds on the packets of a super-frame, as in Linux. UDP_SEGMENT makes at most 128 datagrams
+ * (UDP_MAX_SEGMENTS; 64 before Linux 6.10). TCP has gso_size 8 or more (TCP_MIN_GSO_SIZE): the smallest MSS is 48
+ * (net.ipv4.tcp_min_snd_mss), of which options take up to 40.
+ */
+#define TRAIN_UDP_MAX 128
+#define TRAIN_TCP_MIN 8
+
+/**
+ * train_make() - Make a train of a super-frame, in the same descriptor
+ * @p:		a packet with gso, gso_size and csum_start set, whose IP header begins after @l3 octets
+ * @l3:		octets before the IP header (the encapsulation, which may have none), repeated in each packet
+ * @ip_mtu:	octets that an IP packet may have; TCP gets shorter segments if gso_size is too much for it
+ *
+ * A super-frame of one packet becomes that packet.
+ * Return: 0; -EBADMSG: the headers contradict gso, or the packets exceed the bounds above; -EMSGSIZE: a UDP datagram, or
+ * the headers alone, exceed @ip_mtu; -ENOMEM. After an error @p is good for nothing but pkt_free()
+ */
+int train_make(struct pkt *p, unsigned int l3, unsigned int ip_mtu);
+
+/*
+ * train_may_travel() - Whether nobody can tell the train from its packets even if it is delivered whole. There must be
+ * TCP or UDP directly behind an IP header without options or extension headers, no fragment, and only flags and lengths
+ * that super-frames have; all others must be cut where they were made
+ */
+bool train_may_travel(const struct pkt *t);
+
+/**
+ * train_split() - Take the first packets off a train
+ * @k:	how many, fewer than the train has
+ *
+ * Either part that is a single packet gets its lengths and checksums (FRAME_CSUM_OK) and is a train no more; so
+ * train_split(t, 1) again and again takes packet after packet, and @t becomes the last one.
+ * Return: the first @k packets; NULL: no descriptor is left, and @t is unchanged
+ */
+struct pkt *train_split(struct pkt *t, unsigned int k);
+
+/* train_split_link() - The same for a train with the headers LRH to DETH; the packets have no CRCs */
+struct pkt *train_split_link(struct pkt *t, unsigned int k);
+
+/*
+ * train_to_frame() - Make a super-frame of a train: lengths over all, a partial checksum, and the values for the
+ * virtio-net header. Octets before the IP header stay as they are
+ */
+void train_to_frame(struct pkt *t);
+
+/*
+ * train_frame_headers() - Write lengths, IP checksum and partial L4 checksum into the headers of a super-frame
+ * @ip:		the IP header
+ * @info:	with .gso and .csum_start set; the other values for the virtio-net header, except .gso_size, are written
+ * @ip_len:	octets of the whole IP packet
+ */
+void train_frame_headers(uint8_t *ip, struct frame_info *info, uint32_t ip_len);
+
+/* train_first_len() - Octets of the first packet, which no other of the train exceeds; of a single packet p->len */
+static inline uint32_t train_first_len(const struct pkt *p)
+{
+	return pkt_is_train(p) ? pkt_hdr_len(p) + p->seg : p->len;
+}
+
+/* train_words() - Words (4 octets) from LRH to ICRC of all packets of a train with the headers LRH to DETH */
+static inline uint32_t train_words(const struct pkt *t)
+{
+	uint32_t last = t->len - (t->count - 1u) * t->seg;
+
+	return (t->count - 1u) * ((train_first_len(t) + IB_ICRC_LEN + 3) / 4) +
+	       (last + IB_ICRC_LEN + 3) / 4;
+}
+
+#endif

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "train/train.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "check.h"
+#include "util/list.h"
+#include "util/prng.h"
+
+/*
+ * The packets of random super-frames, made by the code under test and by a model in this file, which builds each packet
+ * anew from a description of the flow and shares no code with it.
+ */
+
+#define LEN_MAX 70000
+#define PSN_MASK 0xffffffu
+
+/* What a super-frame is made of */
+struct flow {
+	bool v6, udp, grh;
+	uint32_t l3, l4; /* octets of the IP and L4 headers */
+	uint32_t encap;
+	uint32_t payload, mss; /* octets of payload; as the virtio-net header says */
+	uint32_t mtu;
+	uint32_t seq, psn;
+	uint16_t id;
+	uint8_t flags, tos;
+	uint8_t filler; /* first octet of the payload */
+};
+
+/* Sum of octet pairs (RFC 1071), one pair at a time */
+static uint16_t sum16(const uint8_t *p, size_t len, uint32_t sum)
+{
+	for (size_t i = 0; i < len; i++)
+		sum += (i & 1) ? p[i] : (uint32_t)p[i] << 8;
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)sum;
+}
+
+static void put16(uint8_t *p, uint32_t v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+
+static void put32(uint8_t *p, uint32_t v)
+{
+	put16(p, v >> 16);
+	put16(p + 2, v);
+}
+
+static uint16_t pseudo(const struct flow *f, const uint8_t *ip, uint32_t len)
+{
+	return sum16(ip + (f->v6 ? 8 : 12), f->v6 ? 32 : 8,
+		     (f->udp ? 17 : 6) + (len >> 16) + (len & 0xffff));
+}
+
+static uint8_t octet(const struct flow *f, uint32_t at)
+{
+	return (uint8_t)(f->filler + at * 7 + (at >> 8));
+}
+
+/* IP and L4 headers of @n octets of payload from octet @at on, without checksums */
+static uint32_t model_headers(const struct flow *f, uint8_t *b, uint32_t k, uint32_t at, uint32_t n,
+			      uint8_t flags)
+{
+	uint8_t *l4 = b + f->l3;
+
+	memset(b, 0, f->l3 + f->l4);
+	if (f->v6) {
+		b[0] = (uint8_t)(0x60 | f->tos >> 4);
+		b[1] = (uint8_t)(f->tos << 4);
+		put16(b + 4, f->l3 - 40 + f->l4 + n);
+		b[6] = f->l3 > 40 ? 60 : f->udp ? 17 : 6; /* 60: destination options */
+		b[7] = 63;
+		memcpy(b + 8,
+		       "\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\2", 32);
+		if (f->l3 > 40)
+			memcpy(b + 40, f->udp ? "\x11\0\1\4\0\0\0\0" : "\x06\0\1\4\0\0\0\0", 8);
+	} else {
+		b[0] = (uint8_t)(0x40 | f->l3 / 4);
+		b[1] = f->tos;
+		put16(b + 2, f->l3 + f->l4 + n);
+		put16(b + 4, f->id + k);
+		b[6] = 0x40;
+		b[8] = 63;
+		b[9] = f->udp ? 17 : 6;
+		memcpy(b + 12, "\x0a\x04\x00\x01\x0a\x04\x00\x02", 8);
+		memset(b + 20, 1, f->l3 - 20); /* options: no operation */
+	}
+	put16(l4, 5001);
+	put16(l4 + 2, 5002);
+	if (f->udp) {
+		put16(l4 + 4, 8 + n);
+		return f->l3 + f->l4;
+	}
+	put32(l4 + 4, f->seq + at);
+	put32(l4 + 8, 0x01020304);
+	l4[12] = (uint8_t)(f->l4 / 4 << 4);
+	l4[13] = flags;
+	put16(l4 + 14, 512);
+	memset(l4 + 20, 1, f->l4 - 20);
+	return f->l3 + f->l4;
+}
+
+static uint32_t model_size(const struct flow *f)
+{
+	uint32_t room = f->mtu - f->l3 - f->l4;
+
+	return f->mss < room ? f->mss : room;
+}
+
+static uint32_t model_count(const struct flow *f)
+{
+	return (f->payload + model_size(f) - 1) / model_size(f);
+}
+
+static uint32_t link_len(const struct flow *f)
+{
+	return f->grh ? 68 : 28;
+}
+
+static void model_link(const struct flow *f, uint8_t *b, uint32_t k, uint32_t len)
+{
+	uint8_t *bth = b + (f->grh ? 48 : 8);
+	uint32_t pad = (4 - len % 4) % 4, octets = link_len(f) + len + pad + 4;
+
+	memset(b, 0, link_len(f));
+	memcpy(b, f->grh ? "\x20\x33\0\x07\0\0\0\x05" : "\x20\x32\0\x07\0\0\0\x05", 8);
+	put16(b + 4, octets / 4);
+	if (f->grh) {
+		b[8] = 0x60;
+		put16(b + 12, octets - 48);
+		b[14] = 0x1b;
+		b[15] = 64;
+	}
+	bth[0] = 0x64;
+	bth[1] = (uint8_t)(pad << 4);
+	put16(bth + 2, 0x8001);
+	put32(bth + 4, 0x48);
+	put32(bth + 8, (f->psn + k) & PSN_MASK);
+	put32(bth + 12, 0x0b1b);
+	put32(bth + 16, 0x77);
+}
+
+/* Packet @k of the flow, from the encapsulation on. Returns its octets. */
+static uint32_t model_packet(const struct flow *f, uint8_t *b, uint32_t k)
+{
+	uint32_t size = model_size(f), at = k * size, n = f->payload - at, len;
+	uint8_t *ip = b + f->encap, *l4 = ip + f->l3, flags = f->flags;
+	uint16_t csum;
+
+	if (n > size)
+		n = size;
+	if (k)
+		flags &= 0x7f; /* CWR */
+	if (at + n < f->payload)
+		flags &= 0xf6; /* PSH, FIN */
+	memset(b, 0, f->encap);
+	if (f->encap)
+		put16(b, f->v6 ? 0x86dd : 0x0800);
+	len = model_headers(f, ip, k, at, n, flags);
+	for (uint32_t i = 0; i < n; i++)
+		ip[len + i] = octet(f, at + i);
+	len += n;
+	if (!f->v6)
+		put16(ip + 10, (uint16_t)~sum16(ip, f->l3, 0));
+	csum = (uint16_t)~sum16(l4, len - f->l3, pseudo(f, ip, len - f->l3));
+	put16(l4 + (f->udp ? 6 : 16), f->udp && !csum ? 0xffff : csum);
+	return f->encap + len;
+}
+
+/* The super-frame as one IP packet, with a partial checksum */
+static uint32_t model_super(const struct flow *f, uint8_t *b, bool ip_csum)
+{
+	uint32_t hlen = model_headers(f, b, 0, 0, f->payload, f->flags);
+	uint32_t l4_len = f->l4 + f->payload;
+
+	for (uint32_t i = 0; i < f->payload; i++)
+		b[hlen + i] = octet(f, i);
+	if (!f->v6 && ip_csum)
+		put16(b + 10, (uint16_t)~sum16(b, f->l3, 0));
+	put16(b + f->l3 + (f->udp ? 6 : 16), pseudo(f, b, l4_len));
+	return hlen + f->payload;
+}
+
+static struct flow random_flow(struct prng *r)
+{
+	struct flow f = {
+		.v6 = prng_below(r, 2),
+		.udp = prng_below(r, 2),
+		.grh = prng_below(r, 2),
+		.encap = prng_below(r, 4) ? 4 : 0,
+		.seq = (uint32_t)prng_u64(r),
+		.psn = prng_below(r, 3) ? (uint32_t)prng_u64(r) & PSN_MASK : PSN_MASK - 1,
+		.id = prng_below(r, 3) ? (uint16_t)prng_u64(r) : 0xfffe,
+		.flags = (uint8_t)(0x10 | (prng_below(r, 256) & 0xc9)),
+		.tos = (uint8_t)prng_below(r, 256),
+		.filler = (uint8_t)prng_below(r, 256),
+		.mtu = prng_below(r, 3) ? 2044 : 600 + prng_below(r, 3500),
+	};
+
+	f.l3 = f.v6 ? 40 : 20;
+	if (!prng_below(r, 6))
+		f.l3 += 8;
+	f.l4 = f.udp ? 8 : 20 + 4 * prng_below(r, 6);
+	f.mss = 8 + prng_below(r, f.mtu - f.l3 - f.l4 - 7);
+	if (!f.udp && !prng_below(r, 4))
+		f.mss += 500; /* the MTU has become smaller since the kernel chose the size */
+	if (!prng_below(r, 4))
+		f.mss &= ~1u;
+	f.payload = 1 + prng_below(r, prng_below(r, 3) ? 60000 : 3 * f.mss);
+	if (f.udp && f.payload > f.mss * 128)
+		f.payload = f.mss * 128;
+	if (!prng_below(r, 3) && f.payload > f.mss)
+		f.payload -= f.payload % model_size(&f);
+	return f;
+}
+
+/* A super-frame as the TAP gives it: in one slice, in two, or, if it is small, also in hdr[] */
+static struct pkt *make_super(struct pkt_pool *pool, struct prng *r, const struct flow *f)
+{
+	static uint8_t b[LEN_MAX];
+	uint32_t len = model_super(f, b, true), first = len;
+	struct pkt *p = pkt_alloc(pool);
+	struct pkt_buf *buf;
+
+	assert_non_null(p);
+	if (len < 60 && prng_below(r, 2)) {
+		memcpy(pkt_push(p, len), b, len);
+		len = 0;
+	}
+	if (len > 200 && prng_below(r, 2))
+		first = 120 + prng_below(r, len - 120);
+	for (uint32_t at = 0; at < len; at += first, first = len - first) {
+		uint32_t n = first < len - at ? first : len - at;
+
+		buf = pkt_buf_alloc(pool);
+		assert_non_null(buf);
+		memcpy(buf->data, b + at, n);
+		assert_int_equal(pkt_add_slice(p, buf, buf->data, n), 0);
+		pkt_buf_put(buf);
+	}
+	if (f->encap) {
+		uint8_t *h = pkt_push(p, f->encap);
+
+		memset(h, 0, f->encap);
+		put16(h, f->v6 ? 0x86dd : 0x0800);
+	}
+	*frame_info(p) = (struct frame_info){
+		.gso = f->udp  ? FRAME_GSO_UDP
+		       : f->v6 ? FRAME_GSO_TCP6
+			       : FRAME_GSO_TCP4,
+		.gso_size = (uint16_t)f->mss,
+		.csum_start = (uint16_t)f->l3,
+		.csum_offset = f->udp ? 6 : 16,
+		.csum = FRAME_CSUM_PARTIAL,
+	};
+	return p;
+}
+
+/* Checks packet @k of the flow, with or without the headers of the link, and frees it. */
+static void check_packet(const struct flow *f, struct pkt *p, uint32_t k, bool link)
+{
+	static uint8_t want[9000], got[9000];
+	uint32_t skip = link ? link_len(f) : 0, len;
+
+	assert_false(pkt_is_train(p));
+	assert_int_equal(pkt_count(p), 1);
+	len = model_packet(f, want + skip, k);
+	if (link)
+		model_link(f, want, k, len);
+	assert_int_equal(p->len, skip + len);
+	assert_int_equal(pkt_copy_out(p, 0, got, sizeof(got)), skip + len);
+	assert_memory_equal(got, want, skip + len);
+	assert_int_equal(frame_info(p)->gso, FRAME_GSO_NONE);
+	assert_int_equal(frame_info(p)->csum, FRAME_CSUM_OK);
+	if (link) {
+		assert_int_equal(p->tail_len, (4 - len % 4) % 4 + 6);
+		assert_int_equal(p->hops, 9);
+		assert_int_equal(p->vl, 2);
+	}
+	pkt_free(p);
+}
+
+/* Checks that @t stands for @n packets from the @k-th on, cutting it at random places. */
+static void check_parts(struct prng *r, const struct flow *f, struct pkt *t, uint32_t k, uint32_t n,
+			bool link)
+{
+	while (pkt_is_train(t)) {
+		uint32_t take = prng_below(r, 2) ? 1 : 1 + prng_below(r, n - 1);
+		struct pkt *p;
+
+		assert_int_equal(pkt_count(t), n);
+		p = link ? train_split_link(t, take) : train_split(t, take);
+		assert_non_null(p);
+		assert_int_equal(pkt_count(p), take);
+		check_parts(r, f, p, k, take, link);
+		k += take;
+		n -= take;
+	}
+	assert_int_equal(n, 1);
+	check_packet(f, t, k, link);
+}
+
+static void push_link(const struct flow *f, struct pkt *t)
+{
+	uint8_t *h = pkt_push(t, link_len(f));
+
+	assert_non_null(h);
+	model_link(f, h, 0, 0);
+	t->hops = 9;
+	t->vl = 2;
+}
+
+static uint32_t model_words(const struct flow *f)
+{
+	static uint8_t b[9000];
+	uint32_t words = 0;
+
+	for (uint32_t k = 0; k < model_count(f); k++)
+		words += (link_len(f) + model_packet(f, b, k) + 3 + 4) / 4;
+	return words;
+}
+
+static void cut_one(struct pkt_pool *pool, struct prng *r)
+{
+	struct flow f = random_flow(r);
+	struct pkt *t = make_super(pool, r, &f);
+	bool link = prng_below(r, 2);
+	uint32_t n = model_count(&f);
+
+	assert_int_equal(train_make(t, f.encap, f.mtu), 0);
+	assert_int_equal(pkt_count(t), n);
+	if (n > 1) {
+		assert_int_equal(train_first_len(t), f.encap + f.l3 + f.l4 + model_size(&f));
+		assert_int_equal(pkt_octets(t), f.payload + n * (f.encap + f.l3 + f.l4));
+		assert_int_equal(train_may_travel(t), f.l3 == (f.v6 ? 40 : 20));
+	} else {
+		link = false;
+	}
+	if (link) {
+		push_link(&f, t);
+		assert_int_equal(train_words(t), model_words(&f));
+	}
+	check_parts(r, &f, t, 0, n, link);
+	assert_int_equal(pkt_pool_pkts_used(pool), 0);
+	assert_int_equal(pkt_pool_bufs_used(pool), 0);
+}
+
+static void test_packets_of_random_trains(void **state)
+{
+	struct pkt_pool *pool = pkt_pool_create(8192, 8);
+	struct prng r;
+
+	prng_seed(&r, 11);
+	for (int i = 0; i < 1500; i++)
+		cut_one(pool, &r);
+	pkt_pool_destroy(pool);
+}
+
+/* A part of a train, delivered as one frame, is the super-frame of the packets that it stands for. */
+static void frame_one(struct pkt_pool *pool, struct prng *r)
+{
+	static uint8_t want[LEN_MAX], got[LEN_MAX];
+	struct flow f = random_flow(r), part;
+	struct pkt *t = make_super(pool, r, &f), *front = NULL;
+	uint32_t n = model_count(&f), k = 0;
+
+	assert_int_equal(train_make(t, f.encap, f.mtu), 0);
+	part = f;
+	if (n > 3 && prng_below(r, 2)) {
+		k = 1 + prng_below(r, n - 2);
+		front = train_split(t, k);
+		assert_non_null(front);
+		part.payload -= k * model_size(&f);
+		part.filler = octet(&f, k * model_size(&f));
+		part.seq += k * model_size(&f);
+		part.id = (uint16_t)(part.id + k);
+		part.flags &= 0x7f;
+	}
+	if (pkt_is_train(t)) {
+		uint32_t len, at = k * model_size(&f);
+
+		train_to_frame(t);
+		len = model_super(&part, want, true);
+		for (uint32_t i = 0; i < part.payload; i++)
+			want[f.l3 + f.l4 + i] = octet(&f, at + i);
+		assert_int_equal(pkt_copy_out(t, f.encap, got, sizeof(got)), len);
+		assert_memory_equal(got, want, len);
+		assert_int_equal(pkt_count(t), 1);
+		assert_int_equal(frame_info(t)->gso, f.udp  ? FRAME_GSO_UDP
+						     : f.v6 ? FRAME_GSO_TCP6
+							    : FRAME_GSO_TCP4);
+		assert_int_equal(frame_info(t)->gso_size, model_size(&f));
+		assert_int_equal(frame_info(t)->csum, FRAME_CSUM_PARTIAL);
+		assert_int_equal(frame_info(t)->csum_start, f.l3);
+		assert_int_equal(frame_info(t)->csum_offset, f.udp ? 6 : 16);
+	}
+	pkt_free(t);
+	pkt_free(front);
+	assert_int_equal(pkt_pool_pkts_used(pool), 0);
+}
+
+static void test_frames_of_random_trains(void **state)
+{
+	struct pkt_pool *pool = pkt_pool_create(64, 8);
+	struct prng r;
+
+	prng_seed(&r, 12);
+	for (int i = 0; i < 1500; i++)
+		frame_one(pool, &r);
+	pkt_pool_destroy(pool);
+}
+
+/* What train_may_travel() refuses, as changes of one octet of the IP packet */
+static void test_trains_that_must_be_cut_where_they_were_made(void **state)
+{
+	static const struct {
+		bool v6, udp;
+		uint16_t at;
+		uint8_t value;
+		bool ok;
+	} c[] = {
+		{ false, false, 1, 3, true }, /* ECN: congestion */
+		{ false, false, 6, 0x20, false }, /* MF */
+		{ false, false, 7, 1, false }, /* fragment offset */
+		{ false, false, 9, 17, false }, /* protocol is not that of gso_type */
+		{ false, true, 9, 6, false },
+		{ false, false, 3, 1, false }, /* IP length */
+		{ true, false, 6, 0, false }, /* an extension header */
+		{ true, false, 5, 1, false },
+		{ true, true, 6, 44, false }, /* fragment header */
+		{ false, true, 25, 1, false }, /* UDP length */
+		{ true, true, 45, 1, false },
+		{ false, false, 33, 0x10, true },
+		{ false, false, 33, 0xd9, true }, /* CWR, ECE, ACK, PSH, FIN */
+		{ false, false, 33, 0x12, false }, /* SYN */
+		{ false, false, 33, 0x14, false }, /* RST */
+		{ false, false, 33, 0x30, false }, /* URG */
+	};
+	struct pkt_pool *pool = pkt_pool_create(8, 8);
+	struct prng r;
+
+	prng_seed(&r, 13);
+	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
+		struct flow f = { .v6 = c[i].v6,
+				  .udp = c[i].udp,
+				  .l3 = c[i].v6 ? 40 : 20,
+				  .l4 = c[i].udp ? 8 : 20,
+				  .payload = 5000,
+				  .mss = 1000,
+				  .mtu = 2044,
+				  .flags = 0x10 };
+		struct pkt *t = make_super(pool, &r, &f);
+
+		assert_int_equal(train_make(t, 0, f.mtu), 0);
+		assert_true(train_may_travel(t));
+		pkt_hdr(t)[c[i].at] = c[i].value;
+		assert_int_equal(train_may_travel(t), c[i].ok);
+		frame_info(t)->csum_offset++;
+		assert_false(train_may_travel(t));
+		pkt_free(t);
+	}
+	pkt_pool_destroy(pool);
+}
+
+static void test_no_descriptor_for_a_part(void **state)
+{
+	struct flow f = { .l3 = 20, .l4 = 20, .payload = 3000, .mss = 1000, .mtu = 2044 };
+	struct pkt_pool *pool = pkt_pool_create(2, 4);
+	struct prng r;
+	struct pkt *t, *other;
+
+	prng_seed(&r, 14);
+	t = make_super(pool, &r, &f);
+	assert_int_equal(train_make(t, 0, f.mtu), 0);
+	other = pkt_alloc(pool);
+	assert_null(train_split(t, 1));
+	assert_int_equal(pkt_count(t), 3);
+	pkt_free(other);
+	check_parts(&r, &f, t, 0, 3, false);
+	assert_int_equal(pkt_pool_pkts_used(pool), 0);
+	pkt_pool_destroy(pool);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_packets_of_random_trains),
+		cmocka_unit_test(test_frames_of_random_trains),
+		cmocka_unit_test(test_trains_that_must_be_cut_where_they_were_made),
+		cmocka_unit_test(test_no_descriptor_for_a_part),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
