@@ -107,6 +107,7 @@ struct ca {
 	const struct ca_ops *ops;
 	const struct ca_notify *notify;
 	void *ctx; /* argument of the functions of notify */
+	bool trains; /* ca_post_send() takes trains (train/train.h), and ca_poll() may return some */
 	int fd; /* descriptor to poll; -1 if events come only by .notify, as with the soft HCA */
 };
 
@@ -192,6 +193,7 @@ static inline unsigned int ca_post_send(struct ca_qp *qp, const struct ca_send *
 	return qp->ca->ops->post_send(qp, v, n, now);
 }
 
+/* ca_poll() - Hand over up to @n packets; returns how many descriptors, of which each may stand for several packets */
 static inline unsigned int ca_poll(struct ca_qp *qp, struct ca_wc *v, unsigned int n)
 {
 	return qp->ca->ops->poll(qp, v, n);

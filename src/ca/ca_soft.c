@@ -279,7 +279,13 @@ int ca_soft_open(struct ca_soft_hca *s, uint8_t port, const struct ca_notify *no
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
-	c->ca = (struct ca){ .ops = &soft_ops, .notify = notify, .ctx = ctx, .fd = -1 };
+	c->ca = (struct ca){
+		.ops = &soft_ops,
+		.notify = notify,
+		.ctx = ctx,
+		.trains = hca_trains(s->hca),
+		.fd = -1,
+	};
 	c->s = s;
 	c->np = &n->port[port];
 	list_init(&c->qps);

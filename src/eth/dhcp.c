@@ -80,7 +80,8 @@ static bool dhcp_ports(struct pkt *p)
 
 bool eth_is_dhcp(const struct eth_if *e, struct pkt *p, const uint8_t *ip)
 {
-	if (ip[9] != PROTO_UDP || e->cfg.dhcp_raw || frame_info(p)->gso)
+	/* Super-frames of the host pass unchanged, but a train stands for packets. */
+	if (ip[9] != PROTO_UDP || e->cfg.dhcp_raw || (frame_info(p)->gso && !pkt_is_train(p)))
 		return false;
 	if (ip[0] == 0x45) { /* no IP options; for most packets this look at the port is enough */
 		const uint8_t *udp = pkt_pull(p, IPV4_LEN + 4);

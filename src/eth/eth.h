@@ -11,7 +11,7 @@
  * between the hardware addresses of the kernel and what the link's profile has, with lengths and checksums. What
  * differs is in struct eth_shape_ops (shape.h).
  *
- *	device -> eth_tx() -> ops->post()	packets to send, segmented, checksums complete
+ *	device -> eth_tx() -> ops->post()	packets to send, checksums complete; or trains (train/train.h)
  *	QP -> eth_rx() -> ops->deliver()	frames to write, coalesced
  *	ipoib_next_action() -> eth_action()	the actions that concern this layer
  *
@@ -86,7 +86,7 @@ struct eth_send {
 };
 
 struct eth_ops {
-	/* Takes all @n (at most PKT_BATCH) packets. */
+	/* Takes all @n (at most PKT_BATCH) descriptors, of which each is a packet, or a train if struct eth_if_cfg.trains. */
 	void (*post)(void *ctx, const struct eth_send *v, unsigned int n, ns_t now);
 	/* Takes the frame: write it to the TAP, then eth_frame_free(). */
 	void (*deliver)(void *ctx, struct eth_frame *f);
@@ -126,6 +126,7 @@ struct eth_if_cfg {
 	const struct log_sink *log;
 	uint16_t pkey; /* P_Key with bit 15 set */
 	bool gro_tcp, gro_udp; /* kinds of super-frames that the TAP accepts */
+	bool trains; /* eth_ops.post() takes trains */
 	bool dhcp_raw; /* DHCP passes unchanged */
 	unsigned int stations; /* limit of stations besides the interface itself */
 };
@@ -161,7 +162,7 @@ void eth_tx(struct eth_if *e, struct pkt **v, unsigned int n, ns_t now);
 /*
  * eth_set_room() - How many packets the queues behind eth_ops.post() have room for
  *
- * A super-frame is cut into no more packets than that. The rest of it, and later super-frames, wait
+ * A super-frame becomes no more packets than that. The rest of it, and later super-frames, wait
  * until eth_tx_more(). Other packets are posted in any case. Without this call there is no limit.
  */
 void eth_set_room(struct eth_if *e, unsigned int packets);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "eth/priv.h"
+#include "train/train.h"
 
 static bool is_dhcp(const struct eth_if *e, struct pkt *p)
 {
@@ -29,7 +30,8 @@ static struct pkt *rewrite(struct eth_if *e, struct ipoib_rx *r, ns_t now, enum 
 	return p;
 }
 
-static void deliver(struct eth_if *e, const struct eth_station *st, struct ipoib_rx *r, ns_t now)
+static void deliver_one(struct eth_if *e, const struct eth_station *st, struct ipoib_rx *r,
+			ns_t now)
 {
 	const struct eth_head *head = &e->shape->head;
 	uint8_t header[ETH_HEAD_MAX] = { 0 };
@@ -51,6 +53,31 @@ static void deliver(struct eth_if *e, const struct eth_station *st, struct ipoib
 	}
 	memcpy(h, header, head->len);
 	eth_gro_add(&e->gro, p);
+}
+
+/* May the train be written as one frame? Not if the TAP takes none of its kind, or its packets may be rewritten. */
+static bool takes_whole(const struct eth_if *e, const struct ipoib_rx *r)
+{
+	if (frame_info(r->pkt)->gso != FRAME_GSO_UDP)
+		return e->gro.tcp;
+	return e->gro.udp && !(r->ethertype == ETH_P_IPV4 && is_dhcp(e, r->pkt));
+}
+
+static void deliver(struct eth_if *e, const struct eth_station *st, struct ipoib_rx *r, ns_t now)
+{
+	if (pkt_is_train(r->pkt) && takes_whole(e, r))
+		train_to_frame(r->pkt);
+	while (pkt_is_train(r->pkt)) {
+		struct ipoib_rx one = *r;
+
+		one.pkt = train_split(r->pkt, 1);
+		if (!one.pkt) {
+			eth_drop(e, ETH_DROP_NO_MEM, r->pkt);
+			return;
+		}
+		deliver_one(e, st, &one, now);
+	}
+	deliver_one(e, st, r, now);
 }
 
 void eth_rx(struct eth_if *e, struct eth_station *st, struct ipoib_rx *v, unsigned int n, ns_t now)

@@ -35,7 +35,7 @@ void eth_send_flush(struct eth_if *e, ns_t now)
 		e->ops->post(e->ctx, e->out.batch, n, now);
 }
 
-/* --- super-frames, of which as many packets are cut as there is room for */
+/* --- super-frames, of which as many packets are posted as there is room for */
 
 static struct eth_send *first_waiting(struct eth_out *o)
 {
@@ -75,6 +75,9 @@ static bool begin_first(struct eth_if *e)
 			    ipoib_link_ip_mtu(e->cfg.link));
 	if (!status) {
 		o->begun = true;
+		o->whole = e->cfg.trains && first_waiting(o)->dest_qpn != IB_QPN_MCAST &&
+			   pkt_is_train(first_waiting(o)->pkt) &&
+			   train_may_travel(first_waiting(o)->pkt);
 		return true;
 	}
 	e->stats.drops[why_not(status)]++;
@@ -95,27 +98,31 @@ static bool find_qp(struct eth_if *e, struct eth_send *to)
 	return st != NULL;
 }
 
-/* Takes the next packet of a train; the last one takes *@t with it. NULL: no descriptor is left */
-static struct pkt *next_packet(struct pkt **t)
+/*
+ * Takes the next packets of a train, as many as there is room for, or one packet if trains are not posted. *@t becomes
+ * NULL when nothing is left of it. NULL: no descriptor is left
+ */
+static struct pkt *next_part(const struct eth_out *o, struct pkt **t)
 {
+	unsigned int n = o->whole ? o->room : 1;
 	struct pkt *p = *t;
 
-	if (pkt_is_train(p))
-		return train_split(p, 1);
+	if (pkt_count(p) > n)
+		return train_split(p, n);
 	*t = NULL;
 	return p;
 }
 
-/* True: the whole frame was cut or dropped. False: there was not enough room for it. */
-static bool cut_first(struct eth_if *e, ns_t now)
+/* True: the whole frame was posted or dropped. False: there was not enough room for it. */
+static bool send_first(struct eth_if *e, ns_t now)
 {
 	struct eth_send *first = first_waiting(&e->out);
 	struct pkt *p;
 
 	if (!find_qp(e, first) || !begin_first(e))
 		return true;
-	while (e->out.room && first->pkt && (p = next_packet(&first->pkt))) {
-		e->stats.tx_segments++;
+	while (e->out.room && first->pkt && (p = next_part(&e->out, &first->pkt))) {
+		e->stats.tx_segments += pkt_count(p);
 		pkt_to_batch(e, p, first, now);
 	}
 	if (!first->pkt)
@@ -126,9 +133,9 @@ static bool cut_first(struct eth_if *e, ns_t now)
 	return true;
 }
 
-static void cut_waiting(struct eth_if *e, ns_t now)
+static void send_waiting(struct eth_if *e, ns_t now)
 {
-	while (e->out.nwaiting && cut_first(e, now))
+	while (e->out.nwaiting && send_first(e, now))
 		take_first(e);
 }
 
@@ -141,7 +148,7 @@ static void send_super(struct eth_if *e, const struct eth_send *to, ns_t now)
 		return;
 	}
 	o->waiting[(o->head + o->nwaiting++) % ETH_WAITING_MAX] = *to;
-	cut_waiting(e, now);
+	send_waiting(e, now);
 }
 
 void eth_set_room(struct eth_if *e, unsigned int packets)
@@ -151,7 +158,7 @@ void eth_set_room(struct eth_if *e, unsigned int packets)
 
 unsigned int eth_tx_more(struct eth_if *e, ns_t now)
 {
-	cut_waiting(e, now);
+	send_waiting(e, now);
 	eth_send_flush(e, now);
 	return e->out.nwaiting;
 }
@@ -183,7 +190,7 @@ void eth_out_ah_gone(struct eth_if *e, const void *ah, ns_t now)
 	/* Super-frames that wait before the last one that uses @ah are posted too, so that the order is kept. */
 	while (last--) {
 		o->room = NO_LIMIT;
-		cut_first(e, now);
+		send_first(e, now);
 		take_first(e);
 	}
 	eth_send_flush(e, now);

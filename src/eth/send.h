@@ -3,7 +3,7 @@
 #define ETH_SEND_H
 
 /*
- * The last step before the queue pair, for packets whose destination is known: super-frames are cut,
+ * The last step before the queue pair, for packets whose destination is known: super-frames are cut or made trains,
  * completion of checksums, gathering into batches.
  */
 
@@ -19,6 +19,7 @@ struct eth_out {
 	struct eth_send waiting[ETH_WAITING_MAX]; /* super-frames, first in, first out */
 	unsigned int head, nwaiting;
 	bool begun; /* the first of .waiting is a train, or the last packet of one */
+	bool whole; /* it is posted as a train */
 };
 
 void eth_out_init(struct eth_if *e);

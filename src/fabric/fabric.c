@@ -108,6 +108,7 @@ static int node_start(struct fabric_node *n, const struct topo_node *tn)
 			.enhanced_port0 = tn->enhanced_port0,
 		},
 		.crc = f->cfg.crc,
+		.trains = f->cfg.trains,
 		.max_qps = f->cfg.max_qps,
 	};
 	int err;

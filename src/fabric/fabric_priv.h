@@ -6,6 +6,7 @@
 
 #include "fabric/fabric.h"
 #include "fabric/trace.h"
+#include "train/train.h"
 #include "util/hash.h"
 #include "util/list.h"
 
@@ -201,10 +202,10 @@ static inline uint8_t pkt_sl(const struct pkt *p)
 	return p->hdr[p->head + 1] >> 4;
 }
 
-/* Return PktLen: 4-octet words from LRH to ICRC, as PortXmitData counts them (IBTA 16.1.3.5). */
+/* Return PktLen: 4-octet words from LRH to ICRC, as PortXmitData counts them (IBTA 16.1.3.5); of a train those of all packets. */
 static inline unsigned int pkt_words(const struct pkt *p)
 {
-	return (p->len + p->tail_len - 2u) / 4;
+	return pkt_is_train(p) ? train_words(p) : (p->len + p->tail_len - 2u) / 4;
 }
 
 /*

@@ -48,7 +48,7 @@ void fabric_unready(struct fabric *f, struct fabric_port *p)
 	p->is_ready = false;
 }
 
-void fabric_port_drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop why, ns_t now)
+static void drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop why, ns_t now)
 {
 	struct fabric *f = p->f;
 
@@ -69,6 +69,16 @@ void fabric_port_drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop w
 		fabric_trace_emit(f, &ev);
 	}
 	pkt_free(pkt);
+}
+
+/* A trace sees the packets of a train one by one. */
+void fabric_port_drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop why, ns_t now)
+{
+	struct pkt *one;
+
+	while (p->f->tracing && pkt_is_train(pkt) && (one = train_split_link(pkt, 1)))
+		drop(p, one, why, now);
+	drop(p, pkt, why, now);
 }
 
 /* Discard a packet at an egress port, and count it in PortXmitDiscards (IBTA 16.1.3.5). */
@@ -104,25 +114,36 @@ static bool is_held(const struct fabric_port *p, unsigned int class)
 	return class == FABRIC_Q_DATA && p->stalls;
 }
 
+static void enqueue(struct fabric_port *p, unsigned int class, struct pkt *pkt)
+{
+	pkt_queue_add(&p->q[class], pkt);
+	if (is_held(p, class))
+		return;
+	p->f->queued += pkt_count(pkt);
+	mark_ready(p);
+}
+
 enum fabric_drop fabric_port_send(struct fabric_port *p, struct pkt *pkt)
 {
 	unsigned int class = pkt->vl == IB_VL15 ? FABRIC_Q_VL15 : FABRIC_Q_DATA;
 	struct pkt_queue *q = &p->q[class];
+	struct pkt *first;
+	unsigned int room;
 
 	if (!p->up) {
 		drop_xmit(p, pkt, FABRIC_DROP_LINK_DOWN, p->f->now);
 		return FABRIC_DROP_LINK_DOWN;
 	}
-	if (q->n >= p->f->depth[class]) {
-		drop_full(p, pkt);
-		return FABRIC_DROP_QUEUE;
-	}
-	pkt_queue_add(q, pkt);
-	if (is_held(p, class))
+	room = q->n < p->f->depth[class] ? p->f->depth[class] - q->n : 0;
+	if (pkt_count(pkt) <= room) {
+		enqueue(p, class, pkt);
 		return FABRIC_SENT;
-	p->f->queued += pkt_count(pkt);
-	mark_ready(p);
-	return FABRIC_SENT;
+	}
+	first = room ? train_split_link(pkt, room) : NULL;
+	if (first)
+		enqueue(p, class, first);
+	drop_full(p, pkt);
+	return FABRIC_DROP_QUEUE;
 }
 
 void fabric_port_stall(struct fabric_port *p, bool on)
@@ -295,6 +316,35 @@ static void count_xmit(struct fabric_port *p, struct pkt **v, unsigned int n)
 	c->ucast_xmit += s.packets - s.mcast;
 }
 
+/* Whether each packet that leaves by @p is looked at alone: by a device, by a trace, or by another process */
+static bool cuts_trains(const struct fabric_port *p)
+{
+	return !list_empty(&p->devs) || p->f->tracing || p->peer->kind == PORT_EXT;
+}
+
+/*
+ * Take the first packets out of a queue as one descriptor, at most @max, or one if trains are cut here. NULL: the queue is
+ * empty
+ */
+static struct pkt *take(struct fabric_port *p, unsigned int class, unsigned int max, ns_t now)
+{
+	struct pkt *pkt, *first;
+
+	while ((pkt = pkt_queue_pop(&p->q[class]))) {
+		if (pkt_is_train(pkt) && cuts_trains(p))
+			max = 1;
+		first = pkt_count(pkt) > max ? train_split_link(pkt, max) : pkt;
+		if (first && first != pkt)
+			pkt_queue_push(&p->q[class], pkt);
+		p->f->queued -= pkt_count(first ? first : pkt);
+		p->sent += class == FABRIC_Q_DATA ? pkt_count(first ? first : pkt) : 0;
+		if (first)
+			return first;
+		fabric_port_drop(p, pkt, FABRIC_DROP_NO_MEM, now);
+	}
+	return NULL;
+}
+
 /* Take a batch of packets out of the queues of a port. Returns descriptors, and in *ret_packets how many packets they are */
 static unsigned int take_batch(struct fabric_port *p, struct pkt **v, unsigned int *ret_packets,
 			       ns_t now)
@@ -304,9 +354,7 @@ static unsigned int take_batch(struct fabric_port *p, struct pkt **v, unsigned i
 	for (unsigned int i = 0; i < FABRIC_NQUEUES && !is_held(p, i); i++) {
 		struct pkt *pkt;
 
-		while (packets < PKT_BATCH && (pkt = pkt_queue_pop(&p->q[i]))) {
-			p->f->queued -= pkt_count(pkt);
-			p->sent += i == FABRIC_Q_DATA ? pkt_count(pkt) : 0;
+		while (packets < PKT_BATCH && (pkt = take(p, i, PKT_BATCH - packets, now))) {
 			if (p->kind != PORT_ZERO && !pkt->hops) {
 				drop_xmit(p, pkt, FABRIC_DROP_HOPS, now);
 				continue;

@@ -107,7 +107,7 @@ static uint32_t payload_len(const struct hop *h, const struct pkt *p)
 		else
 			hdr += 28; /* octets of the longest extended headers: DETH, RETH, ImmDt */
 	}
-	return p->len > hdr ? p->len - hdr : 0;
+	return train_first_len(p) > hdr ? train_first_len(p) - hdr : 0;
 }
 
 /*
@@ -177,7 +177,31 @@ static void drop_relay(const struct hop *h, struct pkt *p, enum fabric_drop why)
 	drop_in(h, p, why);
 }
 
-static void send_out(const struct hop *h, struct fabric_port *out, struct pkt *p)
+/* Count packets for which no descriptor is left. */
+static void drop_no_mem(const struct hop *h, const struct pkt *p)
+{
+	h->sw->drops[FABRIC_DROP_NO_MEM] += pkt_count(p);
+	h->sw->f->stats.drops[FABRIC_DROP_NO_MEM] += pkt_count(p);
+}
+
+/* Do @fn with each packet of a train. */
+static void cut(const struct hop *h, struct fabric_port *out, struct pkt *p,
+		void (*fn)(const struct hop *h, struct fabric_port *out, struct pkt *p))
+{
+	while (pkt_is_train(p)) {
+		struct pkt *one = train_split_link(p, 1);
+
+		if (!one) {
+			drop_no_mem(h, p);
+			pkt_free(p);
+			return;
+		}
+		fn(h, out, one);
+	}
+	fn(h, out, p);
+}
+
+static void send_packets(const struct hop *h, struct fabric_port *out, struct pkt *p)
 {
 	enum fabric_drop why = egress(h, out, p);
 
@@ -185,6 +209,16 @@ static void send_out(const struct hop *h, struct fabric_port *out, struct pkt *p
 		fabric_port_drop(out, p, why, h->now);
 	else
 		fabric_port_send(out, p);
+}
+
+static void send_out(const struct hop *h, struct fabric_port *out, struct pkt *p)
+{
+	/* Of a train whose full packets exceed the MTU, a shorter last one may pass. */
+	if (unlikely(pkt_is_train(p)) &&
+	    payload_len(h, p) > ib_mtu_octets(out->np->pi.neighbor_mtu))
+		cut(h, out, p, send_packets);
+	else
+		send_packets(h, out, p);
 }
 
 /* --- multicast */
@@ -197,8 +231,7 @@ static void send_copy(const struct hop *h, struct fabric_port *out, const struct
 		send_out(h, out, copy);
 		return;
 	}
-	h->sw->drops[FABRIC_DROP_NO_MEM] += pkt_count(p);
-	h->sw->f->stats.drops[FABRIC_DROP_NO_MEM] += pkt_count(p);
+	drop_no_mem(h, p);
 }
 
 /*
@@ -248,9 +281,9 @@ static void forward_mcast(const struct hop *h, struct pkt *p)
 
 /* --- unicast */
 
-static void to_port0(const struct hop *h, struct pkt *p)
+static void packet_to_port0(const struct hop *h, struct fabric_port *port0, struct pkt *p)
 {
-	struct node_counters *c = &h->sw->node->port[0].cnt;
+	struct node_counters *c = &port0->np->cnt;
 
 	if (unlikely(h->sw->f->tracing))
 		trace_decision(h, p, FABRIC_TRACE_SMI, 0, NULL);
@@ -259,6 +292,11 @@ static void to_port0(const struct hop *h, struct pkt *p)
 	c->rcv_data += pkt_words(p);
 	c->rcv_sl[h->sl] += pkt_words(p);
 	fabric_switch_rx_port0(h->in, p, h->now);
+}
+
+static void to_port0(const struct hop *h, struct pkt *p)
+{
+	cut(h, &h->sw->port[0], p, packet_to_port0);
 }
 
 static void forward_ucast(const struct hop *h, struct pkt *p)
@@ -299,6 +337,8 @@ static enum fabric_drop check_form(const struct fabric_port *in, struct pkt *p)
 	const uint8_t *lrh = pkt_hdr(p);
 	unsigned int have = pkt_hdr_len(p);
 
+	if (pkt_is_train(p)) /* made by an HCA of this fabric, and never changed */
+		return FABRIC_SENT;
 	if (have < IB_LRH_LEN || p->tail_len < IB_VCRC_LEN ||
 	    (be16_at(lrh + IB_LRH_OFF_PKT_LEN) & IB_LRH_PKT_LEN_MASK) * 4 !=
 		    p->len + p->tail_len - IB_VCRC_LEN)

@@ -59,6 +59,8 @@ struct hca_cfg {
 	 * (lazy). MADs carry both with HCA_CRC_ICRC, too.
 	 */
 	enum hca_crc { HCA_CRC_FULL, HCA_CRC_ICRC, HCA_CRC_LAZY } crc;
+	/* Trains (train/train.h) pass whole where nobody can tell; only with lazy CRCs. Otherwise the HCA cuts them. */
+	bool trains;
 	unsigned int max_qps; /* largest number of QPs; 0 for HCA_MAX_QPS */
 };
 
@@ -72,6 +74,8 @@ void hca_destroy(struct hca *h);
 
 struct node *hca_node(struct hca *h);
 uint64_t hca_drops(const struct hca *h, enum hca_drop d);
+/* hca_trains() - Whether it is worth posting trains */
+bool hca_trains(const struct hca *h);
 
 /* hca_rx() - Packets arrived from the link at @port; takes ownership of them */
 void hca_rx(struct hca *h, uint8_t port, struct pkt **v, unsigned int n, ns_t now);
@@ -119,7 +123,7 @@ struct hca_ah_attr {
 int hca_ah_create(struct hca *h, const struct hca_ah_attr *attr, struct hca_ah **ret);
 void hca_ah_destroy(struct hca_ah *ah);
 
-/* One send. The payload of @pkt begins at its head. */
+/* One send. The payload of @pkt, which may be a train, begins at its head. */
 struct hca_send {
 	struct pkt *pkt;
 	struct hca_ah *ah;

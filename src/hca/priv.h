@@ -19,6 +19,7 @@
  */
 
 #include "hca/hca.h"
+#include "train/train.h"
 #include "util/hash.h"
 #include "util/list.h"
 
@@ -39,6 +40,7 @@ struct hca {
 	struct pkt_pool *pool;
 	const struct log_sink *log;
 	enum hca_crc crc;
+	bool trains;
 	unsigned int max_qps;
 	uint32_t next_qpn;
 	struct htab qps; /* struct hca_qp; the hash is the QPN */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct hca_qp *hca_qp_find(struct hca *h, uint32_t qpn)
 {
@@ -133,12 +134,39 @@ void *hca_qp_ctx(const struct hca_qp *qp)
 	return qp->ctx;
 }
 
+/*
+ * Takes the first @n packets of the train that is the first in the ring, if it has more. False: it has not, or there is no
+ * descriptor for a part of it, so that it has to be taken whole
+ */
+static bool take_part(struct hca_qp *qp, unsigned int n, struct hca_wc *ret)
+{
+	struct hca_wc *wc = &qp->ring[qp->head & qp->mask];
+	struct pkt *p = wc->pkt, *first;
+
+	if (pkt_count(p) <= n)
+		return false;
+	first = train_split(p, n);
+	if (!first)
+		return false;
+	qp->waiting -= n;
+	*ret = *wc;
+	ret->pkt = first;
+	if (wc->grh) { /* the GRH is before the head of the packet */
+		uint8_t *grh = first->hdr + (wc->grh - p->hdr);
+
+		memcpy(grh, wc->grh, IB_GRH_LEN);
+		ret->grh = grh;
+	}
+	return true;
+}
+
 unsigned int hca_poll(struct hca_qp *qp, struct hca_wc *v, unsigned int n)
 {
 	unsigned int got = 0;
 
 	for (unsigned int packets = 0; packets < n && qp->head != qp->tail; got++) {
-		v[got] = hca_qp_take(qp);
+		if (!take_part(qp, n - packets, &v[got]))
+			v[got] = hca_qp_take(qp);
 		packets += pkt_count(v[got].pkt);
 	}
 	return got;

@@ -39,6 +39,8 @@ static bool rx_lengths(const struct hca_rx_ctx *r)
 	unsigned int pad = ib_bth_pad(bth);
 	unsigned int octets = (be16_at(h + IB_LRH_OFF_PKT_LEN) & IB_LRH_PKT_LEN_MASK) * 4;
 
+	if (pkt_is_train(p)) /* its packets get these fields when they are cut */
+		return true;
 	if (p->tail_len != pad + IB_ICRC_LEN + IB_VCRC_LEN || octets != p->len + pad + IB_ICRC_LEN)
 		return false;
 	return r->hdr_len != IB_UD_HDR_MAX ||
@@ -89,7 +91,7 @@ static enum hca_drop rx_state(const struct hca_rx_ctx *r)
 	if (!node_port_active(r->np))
 		return HCA_DROP_PORT_STATE;
 	/* MTUCap limits received packets; NeighborMTU limits only those that the port sends (14.2.5.6). */
-	if (r->pkt->len - r->hdr_len > ib_mtu_octets(r->np->pi.mtu_cap))
+	if (train_first_len(r->pkt) - r->hdr_len > ib_mtu_octets(r->np->pi.mtu_cap))
 		return HCA_DROP_MTU;
 	return HCA_OK;
 }
@@ -162,6 +164,17 @@ static void qp_deliver(struct hca_qp *qp, const struct hca_rx_ctx *r, struct pkt
 	list_add_tail(&qp->hca->ready, &qp->ready);
 }
 
+/* The ring has room for some packets of a train: delivers these, and leaves the others in r->pkt. */
+static enum hca_drop rx_part(struct hca_qp *qp, struct hca_rx_ctx *r)
+{
+	struct pkt *first = train_split_link(r->pkt, hca_qp_room(qp));
+
+	if (!first)
+		return HCA_DROP_NO_MEM;
+	qp_deliver(qp, r, first);
+	return HCA_DROP_NO_RX;
+}
+
 static enum hca_drop rx_ucast(struct hca_rx_ctx *r)
 {
 	struct hca_qp *qp = hca_qp_find(r->hca, r->hdr.bth.dest_qp);
@@ -172,6 +185,8 @@ static enum hca_drop rx_ucast(struct hca_rx_ctx *r)
 	why = qp_check(qp, r);
 	if (why != HCA_OK)
 		return why;
+	if (pkt_count(r->pkt) > hca_qp_room(qp))
+		return rx_part(qp, r);
 	qp_deliver(qp, r, r->pkt);
 	return HCA_OK;
 }
@@ -273,6 +288,8 @@ static void rx_count(const struct hca_rx_ctx *r)
 	unsigned int words = octets > IB_VCRC_LEN ? (octets - IB_VCRC_LEN) / 4 : 0;
 	const uint8_t *lrh = p->hdr + p->head;
 
+	if (pkt_is_train(p))
+		words = train_words(p);
 	c->rcv_pkts += pkt_count(p);
 	c->rcv_data += words;
 	if (r->hdr_len)
@@ -283,7 +300,7 @@ static void rx_count(const struct hca_rx_ctx *r)
 		c->ucast_rcv += pkt_count(p);
 }
 
-static void rx_one(struct hca *h, struct node_port *np, struct pkt *p, ns_t now, bool from_link)
+static void rx_packets(struct hca *h, struct node_port *np, struct pkt *p, ns_t now, bool from_link)
 {
 	struct hca_rx_ctx r;
 	enum hca_drop why;
@@ -298,6 +315,25 @@ static void rx_one(struct hca *h, struct node_port *np, struct pkt *p, ns_t now,
 	why = r.hdr_len ? rx_run(&r) : HCA_DROP_LEN;
 	if (why != HCA_OK)
 		rx_drop(&r, why, from_link);
+}
+
+/* A train whose full packets exceed the MTU is cut, because a shorter last one may pass. */
+static void rx_one(struct hca *h, struct node_port *np, struct pkt *p, ns_t now, bool from_link)
+{
+	uint32_t mtu = ib_mtu_octets(np->pi.mtu_cap);
+
+	if (pkt_is_train(p) && train_first_len(p) - rx_headers(p) > mtu) {
+		struct pkt *one;
+
+		while (pkt_is_train(p) && (one = train_split_link(p, 1)))
+			rx_packets(h, np, one, now, from_link);
+		if (pkt_is_train(p)) {
+			h->drops[HCA_DROP_NO_MEM] += pkt_count(p);
+			pkt_free(p);
+			return;
+		}
+	}
+	rx_packets(h, np, p, now, from_link);
 }
 
 void hca_rx_local(struct hca *h, uint8_t port, struct pkt *p, ns_t now)

@@ -33,7 +33,7 @@ static enum hca_drop tx_check(const struct tx *t, const struct hca_send *s)
 {
 	if (!t->active)
 		return HCA_DROP_TX_STATE;
-	if (s->pkt->len > t->mtu)
+	if (train_first_len(s->pkt) > t->mtu)
 		return HCA_DROP_MTU;
 	if (!(t->pkey & ~IB_PKEY_FULL))
 		return HCA_DROP_PKEY;
@@ -46,13 +46,17 @@ static enum hca_drop tx_check(const struct tx *t, const struct hca_send *s)
 	return HCA_OK;
 }
 
-/* Puts LRH to DETH before the payload; returns PktLen. */
-static uint16_t tx_headers(const struct tx *t, const struct hca_send *s)
+/*
+ * Puts LRH to DETH before the payload; those of a train are of its first packet. Returns the words of all packets, from
+ * LRH to ICRC
+ */
+static uint32_t tx_headers(const struct tx *t, const struct hca_send *s)
 {
 	struct hca_ah *ah = s->ah;
 	struct pkt *p = s->pkt;
-	unsigned int pad = -p->len & 3;
-	uint16_t words = (uint16_t)((ah->hdr_len + p->len + pad + IB_ICRC_LEN) / 4);
+	uint32_t len = train_first_len(p);
+	unsigned int pad = -len & 3;
+	uint16_t words = (uint16_t)((ah->hdr_len + len + pad + IB_ICRC_LEN) / 4);
 	uint8_t *h = pkt_push(p, ah->hdr_len);
 	uint8_t *deth = h + ah->hdr_len - IB_DETH_LEN, *bth = deth - IB_BTH_LEN;
 
@@ -67,13 +71,14 @@ static uint16_t tx_headers(const struct tx *t, const struct hca_send *s)
 	ib_bth_set_pad(bth, pad);
 	be16_put(bth + IB_BTH_OFF_PKEY, t->pkey);
 	be32_put(bth + IB_BTH_OFF_DEST_QP, s->dest_qp & IB_QPN_MASK);
-	be32_put(bth + IB_BTH_OFF_PSN, t->qp->psn++ & IB_QPN_MASK);
+	be32_put(bth + IB_BTH_OFF_PSN, t->qp->psn & IB_QPN_MASK);
+	t->qp->psn += pkt_count(p);
 	/* A Q_Key with its high bit set in a work request stands for the Q_Key of the QP (10.2.5). */
 	be32_put(deth + IB_DETH_OFF_QKEY, s->qkey & IB_QKEY_CONTROLLED ? t->qp->qkey : s->qkey);
 	be32_put(deth + IB_DETH_OFF_SRC_QP, t->qp->qpn);
 	p->vl = ah->vl;
 	p->hops = PKT_HOPS;
-	return words;
+	return pkt_is_train(p) ? train_words(p) : words;
 }
 
 /* Gives a copy to the QPs of this HCA that are attached to the group, the sender included. */
@@ -92,11 +97,11 @@ static void tx_mcast_copy(const struct tx *t, const struct hca_send *s)
 	hca_rx_local(t->hca, t->qp->port, copy, t->now);
 }
 
-static void tx_one(const struct tx *t, const struct hca_send *s)
+static void tx_packets(const struct tx *t, const struct hca_send *s)
 {
 	enum hca_drop why = tx_check(t, s);
 	struct pkt *p = s->pkt;
-	uint16_t words;
+	uint32_t words;
 
 	assert(s->ah->np == t->np);
 	if (why != HCA_OK) {
@@ -116,6 +121,32 @@ static void tx_one(const struct tx *t, const struct hca_send *s)
 	hca_tail_seal(p, t->hca->crc);
 	hca_count_xmit(t->np, s->ah->attr.sl, pkt_count(p), words, s->ah->mcast);
 	t->hca->ops->xmit(t->hca->ctx, t->qp->port, p, t->now);
+}
+
+/*
+ * A train stays whole if nobody can tell: groups have several receivers, QP0 and QP1 take single packets, and if full packets
+ * exceed the MTU, a shorter last one may pass.
+ */
+static bool tx_must_cut(const struct tx *t, const struct hca_send *s)
+{
+	return !t->hca->trains || s->ah->mcast || (s->dest_qp & IB_QPN_MASK) <= IB_QP1 ||
+	       train_first_len(s->pkt) > t->mtu || s->pkt->head < s->ah->hdr_len;
+}
+
+static void tx_one(const struct tx *t, const struct hca_send *s)
+{
+	struct hca_send one = *s;
+
+	if (pkt_is_train(s->pkt) && tx_must_cut(t, s)) {
+		while (pkt_is_train(s->pkt) && (one.pkt = train_split(s->pkt, 1)))
+			tx_packets(t, &one);
+		if (pkt_is_train(s->pkt)) {
+			t->hca->drops[HCA_DROP_NO_MEM] += pkt_count(s->pkt);
+			pkt_free(s->pkt);
+			return;
+		}
+	}
+	tx_packets(t, s);
 }
 
 unsigned int hca_post_send(struct hca_qp *qp, const struct hca_send *v, unsigned int n, ns_t now)

@@ -267,6 +267,7 @@ int ifc_start(struct ifc *i, const struct ifc_cfg *cfg)
 		.pkey = cfg->pkey | IB_PKEY_FULL,
 		.gro_tcp = cfg->gro_tcp,
 		.gro_udp = cfg->gro_udp,
+		.trains = i->port->ca->trains,
 		.dhcp_raw = cfg->dhcp_raw,
 		.stations = cfg->stations,
 	};

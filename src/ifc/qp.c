@@ -194,6 +194,6 @@ unsigned int ifc_qp_poll(struct ifc_qp *q, bool *ret_more, ns_t now)
 	}
 	if (n)
 		eth_rx(q->ifc->eth, q->station, rx, n, now);
-	*ret_more = packets == PKT_BATCH || !ca_arm(q->ca);
+	*ret_more = packets >= PKT_BATCH || !ca_arm(q->ca);
 	return packets;
 }

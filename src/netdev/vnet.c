@@ -13,6 +13,7 @@
 #define IB_LINK_LEN \
 	44 /* struct ibtap_header of kmod/ibtap.h: two addresses of 20 octets, encapsulation */
 #define IB_TYPE_OFF 40
+#define TCP_CWR 0x80
 #define VLAN_TAG_LEN 4
 #define VLAN_TAGS 2
 
@@ -178,6 +179,15 @@ static uint16_t hdr_len(const struct pkt *p, uint32_t l4)
 	return (uint16_t)(l4 + (unsigned int)(p->hdr[p->head + l4 + 12] >> 4) * 4);
 }
 
+/* The bit GSO_ECN says that only the first segment of a TCP super-frame is to have CWR. */
+static bool has_cwr(const struct pkt *p, uint32_t l4)
+{
+	uint8_t gso = frame_info_const(p)->gso;
+
+	return (gso == FRAME_GSO_TCP4 || gso == FRAME_GSO_TCP6) && l4 + 14 <= pkt_hdr_len(p) &&
+	       (p->hdr[p->head + l4 + 13] & TCP_CWR);
+}
+
 void tap_vnet_from_pkt(struct tap_vnet *ret, const struct pkt *p, enum tap_kind kind)
 {
 	static const enum tap_gso gso[] = {
@@ -203,4 +213,5 @@ void tap_vnet_from_pkt(struct tap_vnet *ret, const struct pkt *p, enum tap_kind 
 	ret->csum_offset = f->csum_offset;
 	if (f->gso != FRAME_GSO_NONE)
 		ret->hdr_len = hdr_len(p, l4);
+	ret->ecn = has_cwr(p, l4);
 }

@@ -212,9 +212,10 @@ void lab_host_open(struct lab_host *h)
 		.scope = h->scope,
 		.router = h->router,
 		.stations = h->stations,
+		.rq_depth = l->rq_depth,
 		.sidr_server = h->sidr_server,
-		.gro_tcp = true,
-		.gro_udp = true,
+		.gro_tcp = !h->no_tso,
+		.gro_udp = !h->no_uso,
 	};
 
 	/*
@@ -332,12 +333,16 @@ void lab_sm_stop(struct lab *l)
 
 void lab_create(struct lab *l, const struct lab_cfg *cfg)
 {
-	struct fabric_cfg fc = {
-		.timers = &l->timers, .crc = cfg->crc, .seed = cfg->seed, .log = &l->log
-	};
+	struct fabric_cfg fc = { .timers = &l->timers,
+				 .crc = cfg->crc,
+				 .trains = cfg->trains,
+				 .data_depth = cfg->data_depth,
+				 .seed = cfg->seed,
+				 .log = &l->log };
 
 	memset(l, 0, sizeof(*l));
 	l->seed = cfg->seed;
+	l->rq_depth = cfg->rq_depth;
 	l->now = NS_SEC(1);
 	timers_init(&l->timers);
 	if (cfg->verbose)

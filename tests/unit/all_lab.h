@@ -43,6 +43,7 @@ struct lab_host {
 	uint16_t pkey;
 	bool router;
 	unsigned int stations; /* largest number of stations behind the TAP */
+	bool no_tso, no_uso; /* the TAP takes no super-frames of TCP or of UDP */
 	uint8_t scope; /* of the link's broadcast group; 0: as the profile has it */
 	bool sidr_server; /* gives out the group of its partition by SIDR */
 	const struct ipoib_profile *profile; /* NULL: the default */
@@ -53,6 +54,7 @@ struct lab {
 	struct ifc_set set;
 	struct pkt_pool *pool;
 	uint64_t seed;
+	unsigned int rq_depth;
 	struct fabric *f;
 	struct sm *sm;
 	struct sa *sa;
@@ -76,6 +78,9 @@ struct lab {
 struct lab_cfg {
 	const struct topo *topo;
 	enum hca_crc crc;
+	bool trains; /* as in struct fabric_cfg */
+	unsigned int data_depth; /* as in struct fabric_cfg */
+	unsigned int rq_depth; /* as in struct ifc_cfg */
 	uint64_t seed;
 	uint16_t pkey; /* 0: 0xffff */
 	unsigned int stations; /* largest number of stations behind each TAP */
@@ -84,7 +89,7 @@ struct lab_cfg {
 		*profile[2]; /* profiles of hosts with even and with odd index; NULL: the default */
 	bool sidr; /* the SM's node gives out groups by SIDR */
 	unsigned int sidr_servers; /* number of hosts, from the first on, that do */
-	/* Called for each host before it is opened, may change its .pkey, .profile, .shape, .scope and .router; NULL: nothing is changed */
+	/* Called for each host before it is opened, may change its .pkey, .profile, .shape, .scope, .router, .no_tso and .no_uso; NULL: nothing is changed */
 	void (*setup)(struct lab_host *h, void *ctx);
 	void *setup_ctx;
 	const char *partitions; /* text; NULL: the default partition */

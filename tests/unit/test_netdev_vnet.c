@@ -171,6 +171,15 @@ static void test_vnet_packet_descriptor_round_trip(void **state)
 	assert_int_equal(back.csum_start, v.csum_start);
 	assert_int_equal(back.csum_offset, v.csum_offset);
 
+	/* Only the first segment is to have CWR. */
+	assert_false(back.ecn);
+	h[47] = 0x90;
+	tap_vnet_from_pkt(&back, p, TAP_ETHERNET);
+	assert_true(back.ecn);
+	frame_info(p)->gso = FRAME_GSO_UDP;
+	tap_vnet_from_pkt(&back, p, TAP_ETHERNET);
+	assert_false(back.ecn);
+
 	/* EtherType of a VLAN tag, so the IP header is at another place than stated */
 	h[12] = 0x81;
 	h[13] = 0x00;
