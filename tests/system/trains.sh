@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# With crc = lazy a super-frame crosses the fabric as one descriptor. Nobody can tell: octets and datagrams arrive as they were sent,
+# also while captures, faults and traces come and go in the middle of a flow, and the counters of all ports are those of packets.
+#
+#	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)
+#	                  \        /
+#	                   Switch3
+. "$(dirname "$0")/lib.sh"
+need python3
+here=$PWD/tests/system/trains.py
+checker=$TOOLS/pcap_check
+topo_ring 2 3 >"$work/lab.topo"
+
+# flow KIND TO PORT ARG...: both ends of a flow from h1; fails unless the receiver got all of it. Meanwhile $meddle is running.
+flow() {
+	local kind=$1 to=$2 port=$3 receiver meddler status
+	bx h2 python3 "$here" "$kind-recv" "$to" "$port" "${@:4}" >"$work/receiver" 2>&1
+	receiver=$!
+	within 20 grep -qx ready "$work/receiver" || { cat "$work/receiver"; return 1; }
+	"$meddle" >"$work/meddle" 2>&1 &
+	meddler=$!
+	x h1 python3 "$here" "$kind-send" "$to" "$port" "${@:4}" || return 1
+	wait "$receiver"
+	status=$?
+	wait "$meddler" || { cat "$work/meddle"; status=1; }
+	cat "$work/receiver"
+	return $status
+}
+
+nothing() { :; }
+
+# Captures, a fault that loses packets, and traces begin and end.
+everything() {
+	local i
+	for i in 1 2 3; do
+		u capture start "$work/$i.pcap" && sleep 0.1 && u capture stop "$(u -j capture show | jq '.capture[0].id')" || return 1
+		u fabric fault add Hca1/1 loss 0.1% data && sleep 0.1 && u fabric fault clear || return 1
+		u trace h1 h2 || return 1
+	done
+}
+
+# grown FILE PORT COUNTER: by how much a counter of a port has grown since FILE was written
+counters() { u -j fabric port show >"$1"; }
+grown() {
+	jq -n --slurpfile a "$work/before" --slurpfile b "$work/after" --arg p "$1" --arg c "$2" \
+		'[$b, $a] | map(.[0].port[] | select(.port == $p) | .counters[$c]) | .[0] - .[1]'
+}
+
+between() { # WHAT VALUE LEAST MOST
+	[ "$2" -ge "$3" ] && [ "$2" -le "$4" ] || { echo "$1: $2, expected $3 to $4"; return 1; }
+}
+
+# 200 super-frames of 40 datagrams: 39 of 1400 octets and one of 77. The IP packets have 28 octets more; LRH, BTH and DETH, the
+# encapsulation and the ICRC have 36 octets, and the packets are padded to words of 4. Some MADs and neighbour messages may come in between.
+packets() {
+	local n=$((200 * 40)) words=$((200 * (39 * (1400 + 28 + 36) / 4 + (77 + 28 + 36 + 3) / 4))) p
+	counters "$work/before"
+	flow udp 10.4.0.2 5400 200 40 1400 || return 1
+	counters "$work/after"
+	between "Hca1/1 sent" "$(grown Hca1/1 xmit_pkts)" $n $((n + 200)) &&
+		between "Hca2/1 received" "$(grown Hca2/1 rcv_pkts)" $n $((n + 200)) &&
+		between "words of Hca1/1" "$(grown Hca1/1 xmit_data)" $words $((words + 15000)) &&
+		between "words of Hca2/1" "$(grown Hca2/1 rcv_data)" $words $((words + 15000)) || return 1
+	for p in Switch1/1 Switch2/1; do
+		between "$p" $(($(grown $p xmit_pkts) + $(grown $p rcv_pkts))) $n $((n + 400)) || return 1
+	done
+}
+
+right() { # FILE
+	"$checker" "$1" >"$work/seen" || { tail -20 "$work/seen"; return 1; }
+	jq -es '.[-1] | .bad == 0 and .packets > 100' "$work/seen" >/dev/null || { tail -1 "$work/seen"; return 1; }
+}
+
+conf_hosts 2 >"$work/lab.conf"
+lab_up
+check "hosts reach each other" eventually 15 no_tentative 2
+meddle=nothing
+check "TCP over IPv4" flow tcp 10.4.0.2 5401 60000000
+check "TCP over IPv6" flow tcp fd04::2 5402 60000000
+check "datagrams over IPv4, and the counters of each port" packets
+check "datagrams over IPv6" flow udp fd04::2 5403 200 30 1000
+x h1 sysctl -qw net.ipv4.tcp_ecn=1
+x h2 sysctl -qw net.ipv4.tcp_ecn=1
+meddle=everything
+check "TCP with ECN, while captures, faults and traces come and go" flow tcp 10.4.0.2 5404 400000000
+meddle=nothing
+check "a capture in the middle of a flow has packets, and their CRCs" right "$work/2.pcap"
+lab_down
+finish
