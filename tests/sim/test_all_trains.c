@@ -26,7 +26,6 @@
 #define FLOWS 12 /* flows that each host sends */
 #define FAULTS 4
 #define POKES 6
-#define ETH 14
 #define DHCP_PORT 67
 #define LEN_MAX 70000
 
@@ -212,18 +211,18 @@ static void on_frame(struct lab *l, struct lab_host *to, const struct eth_frame 
 	const struct frame_info *info = frame_info_const(f->first);
 	struct iovec iov[ETH_FRAME_PARTS];
 	unsigned int n = eth_frame_iov(f, iov);
+	uint32_t len = 0, head = (uint32_t)lab_head_len(to);
 	static uint8_t b[LEN_MAX];
-	uint32_t len = 0;
 
 	for (unsigned int i = 0; i < n; len += (uint32_t)iov[i++].iov_len)
 		memcpy(b + len, iov[i].iov_base, iov[i].iov_len);
 	assert_int_equal(len, f->len);
-	assert_true(len >= ETH + 20);
+	assert_true(len >= head + 20);
 	assert_false(info->gso == FRAME_GSO_UDP ? to->no_uso : info->gso && to->no_tso);
 	if (info->gso)
-		got_super(x, to, info, b + ETH, len - ETH);
+		got_super(x, to, info, b + head, len - head);
 	else
-		got_ip(x, to, b + ETH, len - ETH);
+		got_ip(x, to, b + head, len - head);
 }
 
 /* --- what hosts send */
@@ -329,15 +328,19 @@ static void send_frame(struct run *x)
 	struct lab_host *h = &x->l.host[from];
 	struct flow *w = &x->flow[from][f];
 	struct draw d = draw_frame(&x->r, f);
-	uint32_t hlen;
-	uint8_t all[6];
+	uint32_t head = (uint32_t)lab_head_len(h), hlen;
+	uint8_t hw[IPOIB_ALEN];
 	struct pkt *p;
 
 	memset(b, 0, sizeof(b));
-	memset(all, 0xff, sizeof(all));
-	lab_put_head(h, b, d.all ? all : lab_mac(h, &x->l.host[to]),
-		     d.v6 ? ETH_P_IPV6_ : ETH_P_IPV4);
-	hlen = ETH + put_headers(&d, b + ETH, from, to, f, w);
+	if (d.all)
+		lab_broadcast_hw(h, hw);
+	else if (h->shape == ETH_SHAPE_INFINIBAND)
+		ipoib_lladdr_encode(hw, &x->l.host[to].addr);
+	else
+		memcpy(hw, lab_mac(h, &x->l.host[to]), 6);
+	lab_put_head(h, b, hw, d.v6 ? ETH_P_IPV6_ : ETH_P_IPV4);
+	hlen = head + put_headers(&d, b + head, from, to, f, w);
 	for (uint32_t i = 0; i < d.payload; i += 8)
 		be32_put(b + hlen + i, w->seq + i);
 	w->seq += d.payload;
@@ -622,10 +625,11 @@ static void find_ports(struct run *x)
 	}
 }
 
-static void draw_offloads(struct lab_host *h, void *ctx)
+static void draw_tap(struct lab_host *h, void *ctx)
 {
 	h->no_tso = !prng_below(ctx, 4);
 	h->no_uso = !prng_below(ctx, 3);
+	h->shape = prng_below(ctx, 3) ? ETH_SHAPE_ETHERNET : ETH_SHAPE_INFINIBAND;
 }
 
 static void begin(struct run *x, uint64_t seed, bool trains)
@@ -647,7 +651,7 @@ static void begin(struct run *x, uint64_t seed, bool trains)
 			   .topo = t,
 			   .seed = seed,
 			   .crc = HCA_CRC_LAZY,
-			   .setup = draw_offloads,
+			   .setup = draw_tap,
 			   .setup_ctx = &setup,
 			   .trains = trains,
 			   .data_depth = prng_below(&x->r, 2) ? 0 : 100 + prng_below(&x->r, 200),
