@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* Trains at a soft HCA: what passes whole, what is cut, and that all of it counts as packets. */
+
+#include "train/train.h"
+
+#include <string.h>
+
+#include "unit/hca_rig.h"
+
+#define QPN 0x48
+#define IP_UDP 28 /* octets of the IP and UDP headers */
+#define ENCAP 4
+#define LAST 100 /* octets of payload in the last packet */
+
+/* A train of @n datagrams: @size octets of payload in each but the last, which has LAST */
+static struct pkt *train(struct rig *r, unsigned int n, unsigned int size)
+{
+	uint32_t len = (n - 1) * size + LAST;
+	struct pkt_buf *b = pkt_buf_alloc(r->pool);
+	struct pkt *p = pkt_alloc(r->pool);
+	uint8_t h[ENCAP + IP_UDP] = { 8 };
+
+	assert_non_null(b);
+	memset(b->data, 0x5a, len);
+	pkt_add_slice(p, b, b->data, len);
+	pkt_buf_put(b);
+	h[ENCAP] = 0x45;
+	be16_put(h + ENCAP + 2, (uint16_t)(IP_UDP + len));
+	h[ENCAP + 9] = 17;
+	be16_put(h + ENCAP + 24, (uint16_t)(8 + len));
+	memcpy(pkt_push(p, sizeof(h)), h, sizeof(h));
+	*frame_info(p) = (struct frame_info){
+		.gso = FRAME_GSO_UDP,
+		.gso_size = (uint16_t)size,
+		.csum_start = 20,
+		.csum_offset = 6,
+		.csum = FRAME_CSUM_PARTIAL,
+	};
+	assert_int_equal(train_make(p, ENCAP, 2044), 0);
+	assert_int_equal(pkt_count(p), n);
+	return p;
+}
+
+/* Words from LRH to ICRC of a packet without GRH */
+static unsigned int words(unsigned int payload)
+{
+	return (28 + ENCAP + IP_UDP + payload + 3 + 4) / 4;
+}
+
+static unsigned int psn_of(struct pkt *p)
+{
+	return be32_at(pkt_hdr(p) + ib_bth_off(pkt_hdr(p)) + IB_BTH_OFF_PSN) & IB_QPN_MASK;
+}
+
+static void test_a_train_leaves_whole_and_counts_as_packets(void **state)
+{
+	struct rig *r = *state;
+	struct hca_qp *qp = rig_qp(r, 1, QPN, 0);
+	struct hca_ah *ah = rig_ucast_ah(r, RIG_FAR_LID);
+	struct node_counters *c = &rig_port(r, 1)->cnt;
+
+	rig_send(r, qp, ah, train(r, 5, 1001), RIG_FAR_QPN);
+	assert_int_equal(r->nout, 1);
+	assert_int_equal(pkt_count(r->out[0]), 5);
+	assert_int_equal(psn_of(r->out[0]), 0);
+	assert_int_equal(c->xmit_pkts, 5);
+	assert_int_equal(c->ucast_xmit, 5);
+	assert_int_equal(c->xmit_data, 4 * words(1001) + words(LAST));
+	assert_int_equal(psn_of(rig_sent(r, qp, ah, 4)), 5);
+}
+
+/* The packets of what went out: @n of them, each alone, with rising PSNs */
+static void check_cut(struct rig *r, unsigned int n, unsigned int first_psn)
+{
+	assert_int_equal(r->nout, n);
+	for (unsigned int i = 0; i < n; i++) {
+		assert_int_equal(pkt_count(r->out[i]), 1);
+		assert_int_equal(psn_of(r->out[i]), first_psn + i);
+	}
+}
+
+static void test_a_train_to_a_group_or_to_qp1_is_cut(void **state)
+{
+	struct rig *r = *state;
+	struct hca_qp *qp = rig_qp(r, 1, QPN, 0);
+	ib_gid mgid = rig_mgid(7);
+
+	rig_send(r, qp, rig_mcast_ah(r, &mgid), train(r, 3, 1000), IB_QPN_MCAST);
+	check_cut(r, 3, 0);
+	rig_forget(r);
+	rig_send(r, qp, rig_ucast_ah(r, RIG_FAR_LID), train(r, 3, 1000), IB_QP1);
+	check_cut(r, 3, 3);
+}
+
+static void test_with_crcs_a_train_is_cut(void **state)
+{
+	struct rig *r = *state;
+	struct hca_qp *qp = rig_qp(r, 1, QPN, 0);
+
+	rig_send(r, qp, rig_ucast_ah(r, RIG_FAR_LID), train(r, 3, 1000), RIG_FAR_QPN);
+	check_cut(r, 3, 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_true(r->out[i]->flags & PKT_CRC);
+		assert_int_equal(crc_pkt_check(r->out[i]), CRC_OK);
+	}
+}
+
+/* The full packets exceed the MTU; the last one does not. */
+static void test_mtu_of_the_port(void **state)
+{
+	struct rig *r = *state;
+	struct hca_qp *qp = rig_qp(r, 1, QPN, 0);
+
+	rig_port(r, 1)->pi.neighbor_mtu = IB_MTU_256;
+	rig_send(r, qp, rig_ucast_ah(r, RIG_FAR_LID), train(r, 5, 1000), RIG_FAR_QPN);
+	check_cut(r, 1, 0);
+	assert_int_equal(r->out[0]->len, 28 + ENCAP + IP_UDP + LAST);
+	assert_int_equal(hca_drops(r->h, HCA_DROP_MTU), 4);
+
+	rig_port(r, 1)->pi.neighbor_mtu = IB_MTU_2048;
+	rig_port(r, 2)->pi.mtu_cap = IB_MTU_256;
+	rig_qp(r, 2, QPN + 1, 0);
+	rig_forget(r);
+	rig_send(r, qp, rig_ucast_ah(r, RIG_LID2), train(r, 5, 1000), QPN + 1);
+	r->nout = 0;
+	hca_rx(r->h, 2, &r->out[0], 1, r->now);
+	assert_int_equal(hca_drops(r->h, HCA_DROP_MTU), 8);
+	assert_int_equal(rig_port(r, 2)->cnt.rcv_pkts, 5);
+}
+
+static void test_a_port_that_is_not_active_drops_packets(void **state)
+{
+	struct rig *r = *state;
+	struct hca_qp *qp = rig_qp(r, 1, QPN, 0);
+	struct hca_ah *ah = rig_ucast_ah(r, RIG_FAR_LID);
+
+	rig_port(r, 1)->pi.port_state = IB_PORT_INIT;
+	rig_send(r, qp, ah, train(r, 6, 1000), RIG_FAR_QPN);
+	assert_int_equal(r->nout, 0);
+	assert_int_equal(hca_drops(r->h, HCA_DROP_TX_STATE), 6);
+}
+
+/* A ring of 8 packets gets two trains of 5; it is emptied by two packets at a time. */
+static void test_receive_ring_holds_packets(void **state)
+{
+	struct rig *r = *state;
+	struct hca_qp *qp = rig_qp(r, 1, QPN, 0), *peer = rig_qp(r, 2, QPN + 1, 8);
+	struct hca_ah_attr a = { .port = 1,
+				 .dlid = RIG_LID2,
+				 .has_grh = true,
+				 .dgid = ib_gid_of(RIG_PREFIX, RIG_GUID2) };
+	struct hca_ah *ah = rig_ah(r, &a);
+	struct hca_wc wc[8];
+	unsigned int got = 0;
+
+	for (int i = 0; i < 2; i++) {
+		rig_send(r, qp, ah, train(r, 5, 1000), QPN + 1);
+		assert_int_equal(r->nout, 1);
+		r->nout = 0;
+		hca_rx(r->h, 2, &r->out[0], 1, r->now);
+	}
+	assert_int_equal(rig_port(r, 2)->cnt.rcv_pkts, 10);
+	assert_int_equal(hca_drops(r->h, HCA_DROP_NO_RX), 2);
+	while (got < 8) {
+		unsigned int n = hca_poll(peer, wc, 2), packets = 0;
+
+		for (unsigned int i = 0; i < n; i++) {
+			packets += pkt_count(wc[i].pkt);
+			assert_non_null(wc[i].grh);
+			assert_int_equal(be64_at(wc[i].grh + 32), RIG_GUID2);
+			assert_int_equal(wc[i].src_qp, QPN);
+			pkt_free(wc[i].pkt);
+		}
+		assert_int_equal(packets, 2);
+		got += packets;
+	}
+	assert_int_equal(hca_poll(peer, wc, 8), 0);
+}
+
+/* Without descriptors for the packets of a train, those that are left are lost. */
+static void test_no_descriptors(void **state)
+{
+	struct rig *r = *state;
+	struct hca_qp *qp = rig_qp(r, 1, QPN, 0);
+	struct hca_ah *ah = rig_ucast_ah(r, RIG_FAR_LID);
+	struct pkt *t = train(r, 6, 1000), *p;
+	struct pkt_queue all = { 0 };
+
+	while ((p = pkt_alloc(r->pool)))
+		pkt_queue_add(&all, p);
+	pkt_free(pkt_queue_pop(&all));
+	pkt_free(pkt_queue_pop(&all));
+	rig_send(r, qp, ah, t, IB_QP1);
+	check_cut(r, 2, 0);
+	assert_int_equal(hca_drops(r->h, HCA_DROP_NO_MEM), 4);
+	pkt_queue_purge(&all);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_train_leaves_whole_and_counts_as_packets,
+						rig_setup_off, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_a_train_to_a_group_or_to_qp1_is_cut,
+						rig_setup_off, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_with_crcs_a_train_is_cut, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(test_mtu_of_the_port, rig_setup_off, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_a_port_that_is_not_active_drops_packets,
+						rig_setup_off, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_receive_ring_holds_packets, rig_setup_off,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(test_no_descriptors, rig_setup_off, rig_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
