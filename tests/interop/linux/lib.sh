@@ -86,7 +86,12 @@ vm_ibtap() {
 	start_at "$name" "$work/$name.uipoib" "$UIPOIB" run -c "$work/$name.conf" -n "$name"
 	vm_daemon[$name]=$started
 	eventually 30 g "$name" "$UIPOIB" -n "$name" wait --timeout 20 || { cat "$work/$name.uipoib"; return 1; }
+	eventually 20 not_tentative "$name"
 }
+
+# not_tentative NAME: no IPv6 address of the VM is tentative. Before duplicate address detection has ended, which takes a second
+# or two, Linux sends from ::1 for want of another address, and such packets are dropped where they arrive.
+not_tentative() { [ -z "$(g "$1" ip -6 -o addr show tentative)" ]; }
 
 # g NAME CMD...: runs CMD in the VM; prints its output and its errors, and returns its status. A single argument is a script for
 # bash. Any number of commands may run at a time.

@@ -39,7 +39,6 @@ learn() { # NAME: finds out LID and link-local address of a VM, which the checks
 }
 
 is_up() { equal 1 "$(g "$1" cat "/sys/class/net/${2:-ib0}/carrier")"; }
-not_tentative() { [ -z "$(g "$1" ip -6 -o addr show tentative)" ]; }
 
 # both FUNCTION: runs it from a to b and from b to a
 both() { "$1" a b && "$1" b a; }
