@@ -156,7 +156,7 @@ static enum fabric_drop egress(const struct hop *h, struct fabric_port *out, str
 		return drop_out(h, out, p, FABRIC_DROP_PKEY_OUT);
 	}
 	if (vl != p->vl)
-		crc_pkt_set_vl(p, vl);
+		train_set_vl(p, vl);
 	return FABRIC_SENT;
 }
 
@@ -337,8 +337,8 @@ static enum fabric_drop check_form(const struct fabric_port *in, struct pkt *p)
 	const uint8_t *lrh = pkt_hdr(p);
 	unsigned int have = pkt_hdr_len(p);
 
-	if (pkt_is_train(p)) /* made by an HCA of this fabric, and never changed */
-		return FABRIC_SENT;
+	if (pkt_is_train(p)) /* its packets get lengths when they are cut */
+		return train_check_vcrc(p) == CRC_OK ? FABRIC_SENT : FABRIC_DROP_VCRC;
 	if (have < IB_LRH_LEN || p->tail_len < IB_VCRC_LEN ||
 	    (be16_at(lrh + IB_LRH_OFF_PKT_LEN) & IB_LRH_PKT_LEN_MASK) * 4 !=
 		    p->len + p->tail_len - IB_VCRC_LEN)
@@ -378,11 +378,21 @@ static enum fabric_drop check_data(const struct hop *h, struct pkt *p)
 	return FABRIC_SENT;
 }
 
+static void rx_one(struct fabric_port *in, struct pkt *p, ns_t now);
+
+static void rx_again(const struct hop *h, struct fabric_port *out, struct pkt *p)
+{
+	(void)out;
+	rx_one(h->in, p, h->now);
+}
+
 static void rx_one(struct fabric_port *in, struct pkt *p, ns_t now)
 {
 	enum fabric_drop why = check_form(in, p);
 	struct hop h = { .in = in, .sw = in->node, .lrh = pkt_hdr(p), .now = now };
 
+	if (unlikely(why != FABRIC_SENT && pkt_is_train(p)))
+		return cut(&h, NULL, p, rx_again); /* some of its packets may be good */
 	if (unlikely(why != FABRIC_SENT)) {
 		node_count_rcv_n(in->np,
 				 why == FABRIC_DROP_VCRC ? NODE_RCV_LOCAL_PHYSICAL

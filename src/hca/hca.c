@@ -59,7 +59,7 @@ int hca_create(struct hca **ret, const struct hca_cfg *cfg, const struct hca_ops
 	h->pool = pool;
 	h->log = log;
 	h->crc = cfg->crc;
-	h->trains = cfg->trains && cfg->crc == HCA_CRC_LAZY;
+	h->trains = cfg->trains;
 	h->max_qps = cfg->max_qps ? cfg->max_qps : HCA_MAX_QPS;
 	h->next_qpn = HCA_FIRST_QPN;
 	list_init(&h->ahs);

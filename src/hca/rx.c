@@ -57,7 +57,7 @@ static enum hca_drop rx_form(struct hca_rx_ctx *r)
 		return HCA_DROP_VERSION; /* a raw packet */
 	if (!rx_lengths(r))
 		return HCA_DROP_LEN;
-	why = hca_tail_check(r->pkt);
+	why = pkt_is_train(r->pkt) ? HCA_OK : hca_tail_check(r->pkt); /* see rx_one() */
 	if (why != HCA_OK)
 		return why;
 	if (ib_ud_hdr_decode(&r->hdr, h, r->hdr_len) != (int)r->hdr_len ||
@@ -158,6 +158,7 @@ static void qp_deliver(struct hca_qp *qp, const struct hca_rx_ctx *r, struct pkt
 	p->len -= r->hdr_len;
 	p->tail_len = 0;
 	p->flags &= ~(uint32_t)(PKT_CRC | PKT_ICRC | PKT_VCRC_OK);
+	train_unseal(p);
 	if (!qp->armed)
 		return;
 	qp->armed = false;
@@ -317,12 +318,19 @@ static void rx_packets(struct hca *h, struct node_port *np, struct pkt *p, ns_t 
 		rx_drop(&r, why, from_link);
 }
 
-/* A train whose full packets exceed the MTU is cut, because a shorter last one may pass. */
+/*
+ * A train is cut if its full packets exceed the MTU, because a shorter last one may pass, and if a packet is damaged, because the
+ * others may be good.
+ */
+static bool rx_must_cut(const struct node_port *np, struct pkt *p)
+{
+	return train_first_len(p) - rx_headers(p) > ib_mtu_octets(np->pi.mtu_cap) ||
+	       hca_tail_check(p) != HCA_OK;
+}
+
 static void rx_one(struct hca *h, struct node_port *np, struct pkt *p, ns_t now, bool from_link)
 {
-	uint32_t mtu = ib_mtu_octets(np->pi.mtu_cap);
-
-	if (pkt_is_train(p) && train_first_len(p) - rx_headers(p) > mtu) {
+	if (pkt_is_train(p) && rx_must_cut(np, p)) {
 		struct pkt *one;
 
 		while (pkt_is_train(p) && (one = train_split_link(p, 1)))

@@ -10,6 +10,10 @@
  */
 void hca_tail_seal(struct pkt *p, enum hca_crc crc)
 {
+	if (pkt_is_train(p) && crc != HCA_CRC_LAZY) {
+		train_seal(p, crc == HCA_CRC_FULL);
+		return;
+	}
 	switch (crc) {
 	case HCA_CRC_FULL:
 		crc_pkt_seal(p);
@@ -23,9 +27,16 @@ void hca_tail_seal(struct pkt *p, enum hca_crc crc)
 	}
 }
 
+static enum crc_verdict verdict(const struct pkt *p)
+{
+	if (pkt_is_train(p))
+		return train_check(p);
+	return p->flags & PKT_CRC ? crc_pkt_check(p) : crc_pkt_check_icrc(p);
+}
+
 enum hca_drop hca_tail_check(const struct pkt *p)
 {
-	switch (p->flags & PKT_CRC ? crc_pkt_check(p) : crc_pkt_check_icrc(p)) {
+	switch (verdict(p)) {
 	case CRC_OK:
 		return HCA_OK;
 	case CRC_BAD_VCRC:

@@ -127,10 +127,16 @@ static void tx_packets(const struct tx *t, const struct hca_send *s)
  * A train stays whole if nobody can tell: groups have several receivers, QP0 and QP1 take single packets, and if full packets
  * exceed the MTU, a shorter last one may pass.
  */
-static bool tx_must_cut(const struct tx *t, const struct hca_send *s)
+static bool tx_one_by_one(const struct tx *t, const struct hca_send *s)
 {
 	return !t->hca->trains || s->ah->mcast || (s->dest_qp & IB_QPN_MASK) <= IB_QP1 ||
 	       train_first_len(s->pkt) > t->mtu || s->pkt->head < s->ah->hdr_len;
+}
+
+/* Without memory for its seals a train is cut, too. */
+static bool tx_must_cut(const struct tx *t, const struct hca_send *s)
+{
+	return tx_one_by_one(t, s) || (t->hca->crc != HCA_CRC_LAZY && train_take_seals(s->pkt));
 }
 
 static void tx_one(const struct tx *t, const struct hca_send *s)

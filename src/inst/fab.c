@@ -113,7 +113,7 @@ static int build(struct inst_fabric *f, const struct conf_fabric *cfg, const str
 		.pool = in->pool,
 		.log = &in->cfg.log,
 		.crc = crc_of[cfg->crc],
-		.trains = crc_of[cfg->crc] == HCA_CRC_LAZY,
+		.trains = true,
 		.seed = 1,
 	};
 	int status = fabric_create(&f->fabric, topo, &fc, in->loop.now);

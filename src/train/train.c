@@ -2,9 +2,8 @@
 #include "train/train.h"
 
 #include <errno.h>
-#include <string.h>
 
-#include "wire/crc.h"
+#include "train/priv.h"
 #include "wire/inet.h"
 
 #define IPV4_MIN 20
@@ -13,39 +12,10 @@
 #define UDP_LEN 8
 #define IPPROTO_TCP_ 6
 #define IPPROTO_UDP_ 17
-#define TCP_FIN 0x01
-#define TCP_PSH 0x08
 #define TCP_ACK 0x10
 #define TCP_ECE 0x40
 #define TCP_CWR 0x80
 #define IPV4_FRAGMENT 0x3fff /* MF and the offset */
-
-/* --- where the headers of a train are, which end where hdr[] ends */
-
-static uint8_t *ip_of(struct pkt *p)
-{
-	return p->hdr + PKT_HDR_MAX - frame_info(p)->hlen;
-}
-
-static const uint8_t *ip_of_const(const struct pkt *p)
-{
-	return p->hdr + PKT_HDR_MAX - frame_info_const(p)->hlen;
-}
-
-static uint8_t *l4_of(struct pkt *p)
-{
-	return ip_of(p) + frame_info(p)->csum_start;
-}
-
-static bool is_udp(const struct frame_info *f)
-{
-	return f->gso == FRAME_GSO_UDP;
-}
-
-static bool is_ipv6(const uint8_t *ip)
-{
-	return ip[0] >> 4 == 6;
-}
 
 /* --- making one */
 
@@ -53,7 +23,7 @@ static int check_l3(const struct pkt *p, const uint8_t *ip)
 {
 	unsigned int l4 = frame_info_const(p)->csum_start;
 
-	if (is_ipv6(ip))
+	if (train_is_ipv6(ip))
 		return l4 >= IPV6_LEN ? 0 : -EBADMSG;
 	return ip[0] >> 4 == 4 && l4 == (ip[0] & 0x0f) * 4u && l4 >= IPV4_MIN ? 0 : -EBADMSG;
 }
@@ -61,7 +31,7 @@ static int check_l3(const struct pkt *p, const uint8_t *ip)
 /* Octets of the L4 header; 0: it contradicts gso, or is too long. Moves the headers into hdr[]. */
 static unsigned int pull_headers(struct pkt *p, unsigned int l3, unsigned int l4)
 {
-	unsigned int len = is_udp(frame_info(p)) ? UDP_LEN : TCP_MIN;
+	unsigned int len = train_is_udp(frame_info(p)) ? UDP_LEN : TCP_MIN;
 	const uint8_t *h;
 
 	if (l4 + len > TRAIN_HDR_MAX)
@@ -69,7 +39,7 @@ static unsigned int pull_headers(struct pkt *p, unsigned int l3, unsigned int l4
 	h = pkt_pull_hdr(p, l4 + len);
 	if (!h || check_l3(p, h + l3))
 		return 0;
-	if (is_udp(frame_info(p)))
+	if (train_is_udp(frame_info(p)))
 		return len;
 	len = (unsigned int)(h[l4 + 12] >> 4) * 4;
 	if (len < TCP_MIN || l4 + len > TRAIN_HDR_MAX || !pkt_pull_hdr(p, l4 + len))
@@ -100,8 +70,8 @@ static int payload_to_slice(struct pkt *p, unsigned int hlen)
 
 static bool size_allowed(const struct frame_info *f, uint32_t payload)
 {
-	return is_udp(f) ? payload <= (uint32_t)f->gso_size * TRAIN_UDP_MAX
-			 : f->gso_size >= TRAIN_TCP_MIN;
+	return train_is_udp(f) ? payload <= (uint32_t)f->gso_size * TRAIN_UDP_MAX
+			       : f->gso_size >= TRAIN_TCP_MIN;
 }
 
 /* Payload octets of each packet, or -EMSGSIZE */
@@ -111,7 +81,7 @@ static int seg_size(const struct frame_info *f, unsigned int hlen, unsigned int 
 		return -EMSGSIZE;
 	if (hlen + f->gso_size <= ip_mtu)
 		return f->gso_size;
-	if (is_udp(f))
+	if (train_is_udp(f))
 		return -EMSGSIZE; /* the application chose the size of the datagrams */
 	return (int)(ip_mtu - hlen);
 }
@@ -150,7 +120,7 @@ int train_make(struct pkt *p, unsigned int l3, unsigned int ip_mtu)
 
 static bool plain_ip(const uint8_t *ip, const struct frame_info *f, uint32_t len, uint8_t proto)
 {
-	if (is_ipv6(ip))
+	if (train_is_ipv6(ip))
 		return f->gso != FRAME_GSO_TCP4 && f->csum_start == IPV6_LEN && ip[6] == proto &&
 		       be16_at(ip + 4) + (uint32_t)IPV6_LEN == len;
 	return f->gso != FRAME_GSO_TCP6 && f->csum_start == IPV4_MIN && ip[9] == proto &&
@@ -161,7 +131,7 @@ static bool plain_l4(const uint8_t *l4, const struct frame_info *f, uint32_t len
 {
 	static const uint8_t flags = TCP_ACK | TCP_PSH | TCP_FIN | TCP_ECE | TCP_CWR;
 
-	if (is_udp(f))
+	if (train_is_udp(f))
 		return f->csum_offset == 6 && be16_at(l4 + 4) == len;
 	return f->csum_offset == 16 && !(l4[13] & ~flags);
 }
@@ -169,10 +139,10 @@ static bool plain_l4(const uint8_t *l4, const struct frame_info *f, uint32_t len
 bool train_may_travel(const struct pkt *t)
 {
 	const struct frame_info *f = frame_info_const(t);
-	const uint8_t *ip = ip_of_const(t);
+	const uint8_t *ip = train_ip_const(t);
 	uint32_t len = t->len - pkt_hdr_len(t) + f->hlen;
 
-	return plain_ip(ip, f, len, is_udp(f) ? IPPROTO_UDP_ : IPPROTO_TCP_) &&
+	return plain_ip(ip, f, len, train_is_udp(f) ? IPPROTO_UDP_ : IPPROTO_TCP_) &&
 	       plain_l4(ip + f->csum_start, f, len - f->csum_start);
 }
 
@@ -180,7 +150,7 @@ bool train_may_travel(const struct pkt *t)
 
 static void mend_ip(uint8_t *ip, unsigned int ip_hlen, uint32_t ip_len)
 {
-	if (is_ipv6(ip)) {
+	if (train_is_ipv6(ip)) {
 		be16_put(ip + 4, (uint16_t)(ip_len - IPV6_LEN));
 		return;
 	}
@@ -193,8 +163,8 @@ static uint32_t pseudo_sum(const uint8_t *ip, bool udp, uint32_t l4_len)
 {
 	uint8_t proto = udp ? IPPROTO_UDP_ : IPPROTO_TCP_;
 
-	return is_ipv6(ip) ? inet_pseudo6(ip + 8, ip + 24, proto, l4_len)
-			   : inet_pseudo4(ip + 12, ip + 16, proto, l4_len);
+	return train_is_ipv6(ip) ? inet_pseudo6(ip + 8, ip + 24, proto, l4_len)
+				 : inet_pseudo4(ip + 12, ip + 16, proto, l4_len);
 }
 
 static uint32_t add_sums(uint32_t a, uint32_t b)
@@ -204,28 +174,18 @@ static uint32_t add_sums(uint32_t a, uint32_t b)
 	return (uint32_t)(sum & 0xffffffff) + (uint32_t)(sum >> 32);
 }
 
-/* Gives the only packet of a train its lengths and checksums; from here on it is a packet like any other. */
-static void become_packet(struct pkt *p)
+void train_mend_lengths(struct pkt *p)
 {
-	const struct frame_info f = *frame_info(p);
-	uint32_t skip = pkt_hdr_len(p) - f.hlen, l4_len = p->len - skip - f.csum_start;
-	uint8_t *ip = ip_of(p), *l4 = l4_of(p), *field = l4 + (is_udp(&f) ? 6 : 16);
-	uint16_t csum;
+	const struct frame_info *f = frame_info_const(p);
+	uint8_t *ip = train_ip(p);
+	uint32_t ip_len = p->len - (uint32_t)(ip - pkt_hdr(p));
 
-	mend_ip(ip, f.csum_start, p->len - skip);
-	if (is_udp(&f))
-		be16_put(l4 + 4, (uint16_t)l4_len);
-	be16_put(field, 0);
-	csum = inet_fold(add_sums(inet_sum_pkt(0, p, skip + f.csum_start),
-				  pseudo_sum(ip, is_udp(&f), l4_len)));
-	be16_put(field, is_udp(&f) && !csum ? 0xffff : csum);
-	*frame_info(p) = (struct frame_info){ .station = f.station, .csum = FRAME_CSUM_OK };
-	p->count = 1;
-	p->seg = 0;
+	mend_ip(ip, f->csum_start, ip_len);
+	if (train_is_udp(f))
+		be16_put(ip + f->csum_start + 4, (uint16_t)(ip_len - f->csum_start));
 }
 
-/* PktLen, PayLen and PadCnt of a packet that has become one, and a tail without CRCs */
-static void mend_link(struct pkt *p)
+void train_mend_link(struct pkt *p)
 {
 	unsigned int pad = -p->len & 3, bth;
 	uint16_t octets = (uint16_t)(p->len + pad + IB_ICRC_LEN);
@@ -239,18 +199,45 @@ static void mend_link(struct pkt *p)
 	crc_pkt_pad(p);
 }
 
+void train_make_csum(struct pkt *p)
+{
+	const struct frame_info *f = frame_info_const(p);
+	uint8_t *ip = train_ip(p), *field = train_csum_field(p);
+	uint32_t before = (uint32_t)(ip - pkt_hdr(p)) + f->csum_start;
+	uint16_t csum;
+
+	be16_put(field, 0);
+	csum = inet_fold(add_sums(inet_sum_pkt(0, p, before),
+				  pseudo_sum(ip, train_is_udp(f), p->len - before)));
+	be16_put(field, train_is_udp(f) && !csum ? 0xffff : csum);
+}
+
+/* Gives the only packet of a train its lengths and checksums; from here on it is a packet like any other. */
+static void become_packet(struct pkt *p)
+{
+	train_mend_lengths(p);
+	if (train_is_sealed(p))
+		train_seal_csum(p);
+	else
+		train_make_csum(p);
+	*frame_info(p) =
+		(struct frame_info){ .station = frame_info(p)->station, .csum = FRAME_CSUM_OK };
+	p->count = 1;
+	p->seg = 0;
+}
+
 void train_frame_headers(uint8_t *ip, struct frame_info *info, uint32_t ip_len)
 {
 	uint32_t l4_len = ip_len - info->csum_start;
 	uint8_t *l4 = ip + info->csum_start;
 
 	mend_ip(ip, info->csum_start, ip_len);
-	if (is_udp(info))
+	if (train_is_udp(info))
 		be16_put(l4 + 4, (uint16_t)l4_len);
-	info->csum_offset = is_udp(info) ? 6 : 16;
+	info->csum_offset = train_is_udp(info) ? 6 : 16;
 	info->csum = FRAME_CSUM_PARTIAL;
 	be16_put(l4 + info->csum_offset,
-		 (uint16_t)~inet_fold(pseudo_sum(ip, is_udp(info), l4_len)));
+		 (uint16_t)~inet_fold(pseudo_sum(ip, train_is_udp(info), l4_len)));
 }
 
 void train_to_frame(struct pkt *t)
@@ -259,28 +246,27 @@ void train_to_frame(struct pkt *t)
 
 	f->gso_size = t->seg;
 
-	train_frame_headers(ip_of(t), f, t->len - pkt_hdr_len(t) + f->hlen);
+	train_frame_headers(train_ip(t), f, t->len - pkt_hdr_len(t) + f->hlen);
 	t->count = 1;
 	t->seg = 0;
 }
 
 /* --- splitting one */
 
-/* The part of @t before @k is another train; makes the headers of @t those of packet @k. */
-static void advance(struct pkt *t, unsigned int k)
+void train_advance(struct pkt *t, unsigned int k)
 {
-	uint8_t *ip = ip_of(t), *l4 = l4_of(t);
+	uint8_t *ip = train_ip(t), *l4 = train_l4(t);
 
-	if (!is_ipv6(ip))
+	if (!train_is_ipv6(ip))
 		be16_put(ip + 4, (uint16_t)(be16_at(ip + 4) + k));
-	if (!is_udp(frame_info(t))) {
+	if (!train_is_udp(frame_info(t))) {
 		be32_put(l4 + 4, be32_at(l4 + 4) + k * t->seg);
 		l4[13] &= (uint8_t)~TCP_CWR;
 	}
 	t->count = (uint16_t)(t->count - k);
 }
 
-static void advance_psn(struct pkt *t, unsigned int k)
+void train_advance_psn(struct pkt *t, unsigned int k)
 {
 	uint8_t *psn = pkt_hdr(t) + ib_bth_off(pkt_hdr(t)) + IB_BTH_OFF_PSN;
 
@@ -301,8 +287,9 @@ static struct pkt *first_part(const struct pkt *t, unsigned int k)
 	f->seg = t->seg;
 	memcpy(f->priv, t->priv, sizeof(f->priv));
 	memcpy(pkt_push(f, pkt_hdr_len(t)), t->hdr + t->head, pkt_hdr_len(t));
-	if (!is_udp(frame_info(f)))
-		l4_of(f)[13] &= (uint8_t) ~(TCP_FIN | TCP_PSH);
+	if (!train_is_udp(frame_info(f)))
+		train_l4(f)[13] &= (uint8_t) ~(TCP_FIN | TCP_PSH);
+	train_share_seals(f, t);
 	return f;
 }
 
@@ -313,12 +300,27 @@ struct pkt *train_split(struct pkt *t, unsigned int k)
 	if (!f)
 		return NULL;
 	pkt_move_slices(f, t, k * t->seg);
-	advance(t, k);
+	train_advance(t, k);
+	t->seals_at = (uint16_t)(t->seals_at + k);
 	if (!pkt_is_train(f))
 		become_packet(f);
 	if (!pkt_is_train(t))
 		become_packet(t);
 	return f;
+}
+
+/* A packet that was cut off a train gets its tail: the CRCs of its seal, or none. */
+static void finish_link(struct pkt *p)
+{
+	bool sealed = train_is_sealed(p);
+	uint32_t flags = p->flags;
+
+	train_mend_link(p);
+	if (!sealed)
+		return;
+	train_seal_tail(p);
+	p->flags = flags;
+	train_unseal(p);
 }
 
 struct pkt *train_split_link(struct pkt *t, unsigned int k)
@@ -327,10 +329,10 @@ struct pkt *train_split_link(struct pkt *t, unsigned int k)
 
 	if (!f)
 		return NULL;
-	advance_psn(t, k);
+	train_advance_psn(t, k);
 	if (!pkt_is_train(f))
-		mend_link(f);
+		finish_link(f);
 	if (!pkt_is_train(t))
-		mend_link(t);
+		finish_link(t);
 	return f;
 }

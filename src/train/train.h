@@ -23,6 +23,7 @@
  */
 
 #include "util/frame.h"
+#include "wire/crc.h"
 #include "wire/ib_hdr.h"
 
 /* Octets of hdr[] that are left for the headers of a train, because the HCA puts LRH to DETH before them */
@@ -81,6 +82,24 @@ void train_to_frame(struct pkt *t);
  * @ip_len:	octets of the whole IP packet
  */
 void train_frame_headers(uint8_t *ip, struct frame_info *info, uint32_t ip_len);
+
+/*
+ * Trains with CRCs (seal.c). PKT_CRC or PKT_ICRC of a train says that it has seals with both CRCs, or with the ICRC, of each
+ * packet. train_split_link() gives them to packets that it takes off the train.
+ *
+ * train_take_seals() - Get memory for seals. Return: 0; -ENOMEM; -EMSGSIZE: the train has too many packets
+ * train_seal() - Make the CRCs, and set PKT_CRC or PKT_ICRC (@vcrc); after train_take_seals(), with headers LRH to DETH
+ * train_check(), train_check_vcrc() - Verify what crc_pkt_check() or crc_pkt_check_icrc(), and what crc_pkt_check_vcrc(), would
+ *	verify of each packet. Anything but CRC_OK is the verdict on one of them; the others may be good
+ * train_set_vl() - As crc_pkt_set_vl(), of a train or a packet
+ * train_unseal() - Give the memory for seals back, if there is any; the flags are the caller's
+ */
+int train_take_seals(struct pkt *t);
+void train_seal(struct pkt *t, bool vcrc);
+enum crc_verdict train_check(const struct pkt *t);
+enum crc_verdict train_check_vcrc(const struct pkt *t);
+void train_set_vl(struct pkt *p, uint8_t vl);
+void train_unseal(struct pkt *p);
 
 /* train_first_len() - Octets of the first packet, which no other of the train exceeds; of a single packet p->len */
 static inline uint32_t train_first_len(const struct pkt *p)

@@ -138,6 +138,7 @@ struct pkt *pkt_alloc(struct pkt_pool *pool)
 	p->vl = 0;
 	p->count = 1;
 	p->seg = 0;
+	p->seals = NULL;
 	memset(p->priv, 0, sizeof(p->priv));
 	return p;
 }
@@ -148,6 +149,8 @@ void pkt_free(struct pkt *p)
 		return;
 	for (unsigned int i = 0; i < p->nslices; i++)
 		pkt_buf_put(p->slice[i].buf);
+	if (p->seals)
+		pkt_buf_put(p->seals);
 	p->next = p->pool->free_pkts;
 	p->pool->free_pkts = p;
 	p->pool->pkts_used--;
@@ -162,6 +165,11 @@ void pkt_free_batch(struct pkt **v, unsigned int n)
 struct pkt_buf *pkt_buf_alloc(struct pkt_pool *pool)
 {
 	return bufs_take(&pool->large);
+}
+
+struct pkt_buf *pkt_buf_alloc_small(struct pkt_pool *pool)
+{
+	return bufs_take(&pool->small);
 }
 
 void pkt_buf_put(struct pkt_buf *b)
@@ -186,6 +194,8 @@ struct pkt *pkt_clone(const struct pkt *p)
 	memcpy(c->hdr + c->head, p->hdr + p->head, PKT_HDR_MAX - p->head);
 	for (unsigned int i = 0; i < c->nslices; i++)
 		pkt_buf_get(c->slice[i].buf);
+	if (c->seals)
+		pkt_buf_get(c->seals);
 	return c;
 }
 
@@ -378,7 +388,7 @@ int pkt_shrink(struct pkt *p)
 		return 0;
 	if (p->len - pkt_hdr_len(p) > PKT_SMALL_SIZE)
 		return -EMSGSIZE;
-	b = bufs_take(&p->pool->small);
+	b = pkt_buf_alloc_small(p->pool);
 	if (!b)
 		return -ENOMEM;
 	move_payload(p, b);

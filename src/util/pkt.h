@@ -72,7 +72,9 @@ struct pkt {
 	uint8_t vl; /* virtual lane of the packet; 15 for SMPs */
 	uint16_t count; /* packets that the descriptor stands for: 1, or more in a train */
 	uint16_t seg; /* in a train: octets of payload in each packet but the last */
+	uint16_t seals_at; /* in a train with .seals: place there of the first packet's */
 	uint8_t tail[PKT_TAIL_MAX];
+	struct pkt_buf *seals; /* of a train: the CRCs of its packets (train/seal.c); or NULL */
 	/*
 	 * Notes of the layers that make and take packets (util/frame.h), which this file does not
 	 * interpret
@@ -121,8 +123,9 @@ struct pkt *pkt_alloc(struct pkt_pool *pool);
 void pkt_free(struct pkt *p);
 void pkt_free_batch(struct pkt **v, unsigned int n);
 
-/* pkt_buf_alloc() - Get a buffer with one reference, or NULL */
+/* pkt_buf_alloc(), pkt_buf_alloc_small() - Get a large or a small buffer with one reference, or NULL */
 struct pkt_buf *pkt_buf_alloc(struct pkt_pool *pool);
+struct pkt_buf *pkt_buf_alloc_small(struct pkt_pool *pool);
 void pkt_buf_put(struct pkt_buf *b);
 
 static inline struct pkt_buf *pkt_buf_get(struct pkt_buf *b)

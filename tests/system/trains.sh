@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# With crc = lazy a super-frame crosses the fabric as one descriptor. Nobody can tell: octets and datagrams arrive as they were sent,
+# A super-frame crosses the fabric as one descriptor. Nobody can tell: octets and datagrams arrive as they were sent,
 # also while captures, faults and traces come and go in the middle of a flow, and the counters of all ports are those of packets.
 #
 #	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)
@@ -73,19 +73,22 @@ right() { # FILE
 	jq -es '.[-1] | .bad == 0 and .packets > 100' "$work/seen" >/dev/null || { tail -1 "$work/seen"; return 1; }
 }
 
-conf_hosts 2 >"$work/lab.conf"
-lab_up
-check "hosts reach each other" eventually 15 no_tentative 2
-meddle=nothing
-check "TCP over IPv4" flow tcp 10.4.0.2 5401 60000000
-check "TCP over IPv6" flow tcp fd04::2 5402 60000000
-check "datagrams over IPv4, and the counters of each port" packets
-check "datagrams over IPv6" flow udp fd04::2 5403 200 30 1000
-x h1 sysctl -qw net.ipv4.tcp_ecn=1
-x h2 sysctl -qw net.ipv4.tcp_ecn=1
-meddle=everything
-check "TCP with ECN, while captures, faults and traces come and go" flow tcp 10.4.0.2 5404 400000000
-meddle=nothing
-check "a capture in the middle of a flow has packets, and their CRCs" right "$work/2.pcap"
-lab_down
+all() { # CRC
+	conf_hosts 2 "crc = $1" >"$work/lab.conf"
+	lab_up
+	check "crc = $1: hosts reach each other" eventually 15 no_tentative 2
+	meddle=nothing
+	check "crc = $1: TCP over IPv4" flow tcp 10.4.0.2 5401 60000000
+	check "crc = $1: TCP over IPv6" flow tcp fd04::2 5402 60000000
+	check "crc = $1: datagrams over IPv4, and the counters of each port" packets
+	check "crc = $1: datagrams over IPv6" flow udp fd04::2 5403 200 30 1000
+	x h1 sysctl -qw net.ipv4.tcp_ecn=1
+	x h2 sysctl -qw net.ipv4.tcp_ecn=1
+	meddle=everything
+	check "crc = $1: TCP with ECN, while captures, faults and traces come and go" flow tcp 10.4.0.2 5404 400000000
+	meddle=nothing
+	check "crc = $1: a capture in the middle of a flow has packets, and their CRCs" right "$work/2.pcap"
+	lab_down
+}
+for crc in lazy full; do all $crc; done
 finish

@@ -60,7 +60,7 @@ void rig_up(struct rig *r, enum hca_crc crc)
 			.desc = "rig",
 		},
 		.crc = crc,
-		.trains = true, /* without effect unless CRCs are lazy */
+		.trains = true,
 		.max_qps = 8,
 	};
 

@@ -9,6 +9,7 @@
 
 #include "fabric_rig.h"
 #include "fabric_wire.h"
+#include "udp_train.h"
 #include "util/list.h"
 #include "wire/crc.h"
 #include "wire/pma.h"
@@ -119,6 +120,57 @@ static void test_I10_not_back_to_the_ingress_port(void **state)
 	assert_int_equal(drops(FABRIC_DROP_LOOP), 1);
 	assert_int_equal(cnt(1)->rcv_switch_relay_errors, 1);
 	assert_int_equal(cnt(1)->rcv_by_reason[NODE_RCV_LOOPING], 1);
+}
+
+/* --- trains */
+
+/* A train of 5 datagrams with both CRCs, from LID 0x101 to @to */
+static struct pkt *sealed_train(unsigned int to)
+{
+	const struct ib_ud_hdr h = {
+		.lrh = { .lnh = IB_LNH_LOCAL, .dlid = LID(to), .slid = LID(1) },
+		.bth = { .opcode = IB_OP_UD_SEND_ONLY, .pkey = IB_PKEY_DEFAULT, .dest_qp = 0x48 },
+		.deth = { .qkey = 0x0b1b, .src_qp = 0x49 },
+	};
+	struct pkt *t = udp_train(r.pool, 5, 1000, 100);
+
+	ib_ud_hdr_encode(pkt_push(t, ib_ud_hdr_len(false)), &h, train_first_len(t));
+	assert_int_equal(train_take_seals(t), 0);
+	train_seal(t, true);
+	return t;
+}
+
+/* The switch verifies the VCRC of each packet. The port behind it is external, where trains are cut. */
+static void test_I10_packets_of_a_train_with_CRCs(void **state)
+{
+	rig_sw(&r, "s")->sw->sltovl[1 * 71 + 2][0] = 1;
+	rig_sw(&r, "s")->port[2].pi.oper_vls = 2; /* VL0 and VL1 */
+	rig_send_pkt(e1, sealed_train(2));
+	assert_int_equal(e2->n, 5);
+	for (unsigned int i = 0; i < 5; i++) {
+		assert_int_equal(pkt_count(e2->got[i]), 1);
+		assert_int_equal(ib_lrh_vl(pkt_hdr(e2->got[i])), 1);
+		assert_true(e2->got[i]->flags & PKT_CRC);
+		assert_int_equal(crc_pkt_check(e2->got[i]), CRC_OK);
+	}
+	assert_int_equal(cnt(1)->rcv_pkts, 5);
+	assert_int_equal(cnt(2)->xmit_pkts, 5);
+	assert_int_equal(cnt(1)->rcv_errors, 0);
+}
+
+static void test_I10_a_damaged_packet_of_a_train_with_CRCs(void **state)
+{
+	struct pkt *t = sealed_train(2);
+
+	t->slice[0].buf->data[2500] ^= 1;
+	rig_send_pkt(e1, t);
+	assert_int_equal(e2->n, 4);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(crc_pkt_check(e2->got[i]), CRC_OK);
+	assert_int_equal(drops(FABRIC_DROP_VCRC), 1);
+	assert_int_equal(cnt(1)->rcv_errors, 1);
+	assert_int_equal(cnt(1)->rcv_by_reason[NODE_RCV_LOCAL_PHYSICAL], 1);
+	assert_int_equal(cnt(1)->rcv_pkts, 5);
 }
 
 /* --- multicast */
@@ -691,6 +743,8 @@ int main(void)
 		CASE(test_I10_unicast_follows_the_LFT),
 		CASE(test_I10_no_route_discards),
 		CASE(test_I10_not_back_to_the_ingress_port),
+		CASE(test_I10_packets_of_a_train_with_CRCs),
+		CASE(test_I10_a_damaged_packet_of_a_train_with_CRCs),
 		CASE(test_I10_multicast_not_back_and_not_to_inactive_ports),
 		CASE(test_I10_multicast_to_the_sender_alone_vanishes),
 		CASE(test_I10_mlid_never_uses_the_LFT),

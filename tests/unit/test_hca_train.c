@@ -7,39 +7,16 @@
 #include <string.h>
 
 #include "unit/hca_rig.h"
+#include "unit/udp_train.h"
 
 #define QPN 0x48
 #define IP_UDP 28 /* octets of the IP and UDP headers */
-#define ENCAP 4
+#define ENCAP UDP_TRAIN_ENCAP
 #define LAST 100 /* octets of payload in the last packet */
 
-/* A train of @n datagrams: @size octets of payload in each but the last, which has LAST */
 static struct pkt *train(struct rig *r, unsigned int n, unsigned int size)
 {
-	uint32_t len = (n - 1) * size + LAST;
-	struct pkt_buf *b = pkt_buf_alloc(r->pool);
-	struct pkt *p = pkt_alloc(r->pool);
-	uint8_t h[ENCAP + IP_UDP] = { 8 };
-
-	assert_non_null(b);
-	memset(b->data, 0x5a, len);
-	pkt_add_slice(p, b, b->data, len);
-	pkt_buf_put(b);
-	h[ENCAP] = 0x45;
-	be16_put(h + ENCAP + 2, (uint16_t)(IP_UDP + len));
-	h[ENCAP + 9] = 17;
-	be16_put(h + ENCAP + 24, (uint16_t)(8 + len));
-	memcpy(pkt_push(p, sizeof(h)), h, sizeof(h));
-	*frame_info(p) = (struct frame_info){
-		.gso = FRAME_GSO_UDP,
-		.gso_size = (uint16_t)size,
-		.csum_start = 20,
-		.csum_offset = 6,
-		.csum = FRAME_CSUM_PARTIAL,
-	};
-	assert_int_equal(train_make(p, ENCAP, 2044), 0);
-	assert_int_equal(pkt_count(p), n);
-	return p;
+	return udp_train(r->pool, n, size, LAST);
 }
 
 /* Words from LRH to ICRC of a packet without GRH */
@@ -93,17 +70,102 @@ static void test_a_train_to_a_group_or_to_qp1_is_cut(void **state)
 	check_cut(r, 3, 3);
 }
 
-static void test_with_crcs_a_train_is_cut(void **state)
+/* Takes packet after packet off what was sent, and checks their CRCs. */
+static void check_crcs(struct rig *r, struct pkt *t, unsigned int n, uint32_t flag)
+{
+	static uint8_t b[4096];
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct pkt *p = i + 1 < n ? train_split_link(t, 1) : t;
+
+		assert_non_null(p);
+		assert_int_equal(pkt_count(p), 1);
+		assert_int_equal(p->flags & (PKT_CRC | PKT_ICRC), flag);
+		assert_int_equal(psn_of(p), i);
+		if (flag == PKT_CRC)
+			rig_check_crcs(b, rig_flatten(p, b, sizeof(b)));
+		else
+			assert_int_equal(crc_pkt_check_icrc(p), CRC_OK);
+		if (p != t)
+			pkt_free(p);
+	}
+}
+
+static void whole_with_crcs(struct rig *r, uint32_t flag)
+{
+	struct hca_qp *qp = rig_qp(r, 1, QPN, 0);
+
+	rig_send(r, qp, rig_ucast_ah(r, RIG_FAR_LID), train(r, 3, 1001), RIG_FAR_QPN);
+	assert_int_equal(r->nout, 1);
+	assert_int_equal(pkt_count(r->out[0]), 3);
+	assert_int_equal(r->out[0]->flags & (PKT_CRC | PKT_ICRC), flag);
+	check_crcs(r, r->out[0], 3, flag);
+}
+
+static void test_both_crcs_of_a_train(void **state)
+{
+	whole_with_crcs(*state, PKT_CRC);
+}
+
+static void test_icrcs_of_a_train(void **state)
+{
+	whole_with_crcs(*state, PKT_ICRC);
+}
+
+/* A pool has one small buffer for four descriptors. */
+static void test_without_memory_for_crcs_a_train_is_cut(void **state)
 {
 	struct rig *r = *state;
 	struct hca_qp *qp = rig_qp(r, 1, QPN, 0);
+	struct pkt_buf *b[RIG_PKTS / 4];
 
+	for (unsigned int i = 0; i < RIG_PKTS / 4; i++)
+		assert_non_null(b[i] = pkt_buf_alloc_small(r->pool));
 	rig_send(r, qp, rig_ucast_ah(r, RIG_FAR_LID), train(r, 3, 1000), RIG_FAR_QPN);
 	check_cut(r, 3, 0);
-	for (unsigned int i = 0; i < 3; i++) {
-		assert_true(r->out[i]->flags & PKT_CRC);
+	for (unsigned int i = 0; i < 3; i++)
 		assert_int_equal(crc_pkt_check(r->out[i]), CRC_OK);
-	}
+	for (unsigned int i = 0; i < RIG_PKTS / 4; i++)
+		pkt_buf_put(b[i]);
+}
+
+/* The third of five packets is damaged; the others arrive. */
+static void test_a_damaged_packet_of_a_train(void **state)
+{
+	struct rig *r = *state;
+	struct hca_qp *qp = rig_qp(r, 1, QPN, 0), *peer = rig_qp(r, 2, QPN + 1, 0);
+	struct hca_wc wc[8];
+	struct pkt *t;
+
+	rig_send(r, qp, rig_ucast_ah(r, RIG_LID2), train(r, 5, 1000), QPN + 1);
+	assert_int_equal(r->nout, 1);
+	t = r->out[0];
+	t->slice[0].buf->data[2500] ^= 1;
+	r->nout = 0;
+	hca_rx(r->h, 2, &t, 1, r->now);
+	assert_int_equal(hca_drops(r->h, HCA_DROP_VCRC), 1);
+	assert_int_equal(rig_port(r, 2)->cnt.rcv_errors, 1);
+	assert_int_equal(rig_port(r, 2)->cnt.rcv_pkts, 5);
+	assert_int_equal(hca_poll(peer, wc, 8), 4);
+	for (unsigned int i = 0; i < 4; i++)
+		pkt_free(wc[i].pkt);
+}
+
+/* Undamaged, it arrives whole; its CRCs have been verified and are gone. */
+static void test_a_sealed_train_arrives_whole(void **state)
+{
+	struct rig *r = *state;
+	struct hca_qp *qp = rig_qp(r, 1, QPN, 0), *peer = rig_qp(r, 2, QPN + 1, 0);
+	struct hca_wc wc[8];
+
+	rig_send(r, qp, rig_ucast_ah(r, RIG_LID2), train(r, 5, 1000), QPN + 1);
+	r->nout = 0;
+	hca_rx(r->h, 2, &r->out[0], 1, r->now);
+	assert_int_equal(hca_poll(peer, wc, 8), 1);
+	assert_int_equal(pkt_count(wc[0].pkt), 5);
+	assert_null(wc[0].pkt->seals);
+	assert_int_equal(wc[0].pkt->flags & (PKT_CRC | PKT_ICRC), 0);
+	pkt_free(wc[0].pkt);
 }
 
 /* The full packets exceed the MTU; the last one does not. */
@@ -204,7 +266,14 @@ int main(void)
 						rig_setup_off, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_a_train_to_a_group_or_to_qp1_is_cut,
 						rig_setup_off, rig_teardown),
-		cmocka_unit_test_setup_teardown(test_with_crcs_a_train_is_cut, rig_setup,
+		cmocka_unit_test_setup_teardown(test_both_crcs_of_a_train, rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_icrcs_of_a_train, rig_setup_icrc,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(test_without_memory_for_crcs_a_train_is_cut,
+						rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_a_damaged_packet_of_a_train, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(test_a_sealed_train_arrives_whole, rig_setup,
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(test_mtu_of_the_port, rig_setup_off, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_a_port_that_is_not_active_drops_packets,

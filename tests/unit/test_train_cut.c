@@ -27,6 +27,8 @@ struct flow {
 	uint16_t id;
 	uint8_t flags, tos;
 	uint8_t filler; /* first octet of the payload */
+	uint32_t crcs; /* PKT_CRC, PKT_ICRC or 0: what the train is sealed with */
+	uint8_t vl;
 };
 
 /* Sum of octet pairs (RFC 1071), one pair at a time */
@@ -129,6 +131,7 @@ static void model_link(const struct flow *f, uint8_t *b, uint32_t k, uint32_t le
 
 	memset(b, 0, link_len(f));
 	memcpy(b, f->grh ? "\x20\x33\0\x07\0\0\0\x05" : "\x20\x32\0\x07\0\0\0\x05", 8);
+	b[0] = (uint8_t)(f->vl << 4);
 	put16(b + 4, octets / 4);
 	if (f->grh) {
 		b[8] = 0x60;
@@ -200,6 +203,7 @@ static struct flow random_flow(struct prng *r)
 		.tos = (uint8_t)prng_below(r, 256),
 		.filler = (uint8_t)prng_below(r, 256),
 		.mtu = prng_below(r, 3) ? 2044 : 600 + prng_below(r, 3500),
+		.vl = 2,
 	};
 
 	f.l3 = f.v6 ? 40 : 20;
@@ -261,6 +265,22 @@ static struct pkt *make_super(struct pkt_pool *pool, struct prng *r, const struc
 	return p;
 }
 
+/* Checks the tail of @p, whose octets from LRH to the end of the IP packet are at @b, where there is room for pad and CRCs. */
+static void check_tail(const struct flow *f, const struct pkt *p, uint8_t *b, uint32_t len)
+{
+	uint32_t pad = (4 - len % 4) % 4;
+
+	memset(b + len, 0, pad + 6);
+	if (f->crcs)
+		crc_put(b, len + pad);
+	if (f->crcs == PKT_ICRC)
+		memset(b + len + pad + 4, 0, 2);
+	assert_int_equal(p->tail_len, pad + 6);
+	assert_memory_equal(p->tail, b + len, pad + 6);
+	assert_int_equal(p->flags & (PKT_CRC | PKT_ICRC), f->crcs);
+	assert_null(p->seals);
+}
+
 /* Checks packet @k of the flow, with or without the headers of the link, and frees it. */
 static void check_packet(const struct flow *f, struct pkt *p, uint32_t k, bool link)
 {
@@ -278,9 +298,9 @@ static void check_packet(const struct flow *f, struct pkt *p, uint32_t k, bool l
 	assert_int_equal(frame_info(p)->gso, FRAME_GSO_NONE);
 	assert_int_equal(frame_info(p)->csum, FRAME_CSUM_OK);
 	if (link) {
-		assert_int_equal(p->tail_len, (4 - len % 4) % 4 + 6);
+		check_tail(f, p, want, skip + len);
 		assert_int_equal(p->hops, 9);
-		assert_int_equal(p->vl, 2);
+		assert_int_equal(p->vl, f->vl);
 	}
 	pkt_free(p);
 }
@@ -294,6 +314,8 @@ static void check_parts(struct prng *r, const struct flow *f, struct pkt *t, uin
 		struct pkt *p;
 
 		assert_int_equal(pkt_count(t), n);
+		assert_int_equal(train_check(t), CRC_OK);
+		assert_int_equal(train_check_vcrc(t), CRC_OK);
 		p = link ? train_split_link(t, take) : train_split(t, take);
 		assert_non_null(p);
 		assert_int_equal(pkt_count(p), take);
@@ -312,7 +334,25 @@ static void push_link(const struct flow *f, struct pkt *t)
 	assert_non_null(h);
 	model_link(f, h, 0, 0);
 	t->hops = 9;
-	t->vl = 2;
+	t->vl = f->vl;
+}
+
+/* Seals the train, if it is not too long, and sends it over a link with another VL. */
+static void seal(struct prng *r, struct flow *f, struct pkt *t)
+{
+	static const uint32_t crcs[] = { 0, PKT_ICRC, PKT_CRC };
+
+	f->crcs = crcs[prng_below(r, 3)];
+	if (f->crcs && train_take_seals(t)) {
+		assert_true(pkt_count(t) > PKT_SMALL_SIZE / 8);
+		f->crcs = 0;
+	}
+	if (f->crcs)
+		train_seal(t, f->crcs == PKT_CRC);
+	else
+		crc_pkt_pad(t);
+	if (prng_below(r, 2))
+		train_set_vl(t, f->vl = 9);
 }
 
 static uint32_t model_words(const struct flow *f)
@@ -343,11 +383,22 @@ static void cut_one(struct pkt_pool *pool, struct prng *r)
 	}
 	if (link) {
 		push_link(&f, t);
+		seal(r, &f, t);
 		assert_int_equal(train_words(t), model_words(&f));
 	}
 	check_parts(r, &f, t, 0, n, link);
 	assert_int_equal(pkt_pool_pkts_used(pool), 0);
 	assert_int_equal(pkt_pool_bufs_used(pool), 0);
+}
+
+/* All small buffers are back in a pool that had @n. */
+static void check_small(struct pkt_pool *pool, unsigned int n)
+{
+	unsigned int free = 0;
+
+	while (pkt_buf_alloc_small(pool))
+		free++;
+	assert_int_equal(free, n);
 }
 
 static void test_packets_of_random_trains(void **state)
@@ -358,6 +409,111 @@ static void test_packets_of_random_trains(void **state)
 	prng_seed(&r, 11);
 	for (int i = 0; i < 1500; i++)
 		cut_one(pool, &r);
+	check_small(pool, 8192 / 4);
+	pkt_pool_destroy(pool);
+}
+
+/* A sealed train of 5 packets of a random flow, with VL 2 */
+static struct pkt *sealed(struct pkt_pool *pool, struct prng *r, bool vcrc)
+{
+	struct flow f = random_flow(r);
+	struct pkt *t;
+
+	f.mss = 100 + prng_below(r, 400);
+	f.payload = 5 * f.mss - prng_below(r, f.mss);
+	t = make_super(pool, r, &f);
+	assert_int_equal(train_make(t, f.encap, f.mtu), 0);
+	assert_int_equal(pkt_count(t), 5);
+	push_link(&f, t);
+	assert_int_equal(train_take_seals(t), 0);
+	train_seal(t, vcrc);
+	return t;
+}
+
+/* Flips a bit of octet @at of the train, which has payload in one or two slices. */
+static void damage(struct pkt *t, uint32_t at)
+{
+	if (at < pkt_hdr_len(t)) {
+		pkt_hdr(t)[at] ^= 0x10;
+		return;
+	}
+	at -= pkt_hdr_len(t);
+	for (unsigned int i = 0; i < t->nslices; i++) {
+		const struct pkt_slice *s = &t->slice[i];
+
+		if (at < s->len) {
+			s->buf->data[s->data + at - s->buf->data] ^= 0x10;
+			return;
+		}
+		at -= s->len;
+	}
+	fail_msg("the train has no such octet");
+}
+
+/* Damage to the payload spoils one packet, damage to the headers of the train spoils all. */
+static void damage_one(struct pkt_pool *pool, struct prng *r)
+{
+	bool vcrc = prng_below(r, 2), header = !prng_below(r, 3);
+	struct pkt *t = sealed(pool, r, vcrc), *p;
+	uint32_t hlen = pkt_hdr_len(t), at = header ? 2u : hlen + prng_below(r, t->len - hlen);
+	unsigned int at_packet = (at - hlen) / t->seg;
+
+	/* SLID, which is in the ICRC of packets without GRH only */
+	if (header && !vcrc)
+		at = 8 + 4 + 40 * ib_lrh_has_grh(pkt_hdr(t)) + 7; /* destination QP */
+	damage(t, at);
+	assert_int_not_equal(train_check(t), CRC_OK);
+	assert_int_equal(train_check_vcrc(t), vcrc ? CRC_BAD_VCRC : CRC_OK);
+	for (unsigned int k = 0; k < 5; k++) {
+		bool bad = header || k == at_packet;
+
+		p = k < 4 ? train_split_link(t, 1) : t;
+		assert_non_null(p);
+		assert_int_equal((vcrc ? crc_pkt_check(p) : crc_pkt_check_icrc(p)) != CRC_OK, bad);
+		pkt_free(p);
+	}
+}
+
+static void test_damage_to_a_sealed_train(void **state)
+{
+	struct pkt_pool *pool = pkt_pool_create(64, 8);
+	struct prng r;
+
+	prng_seed(&r, 15);
+	for (int i = 0; i < 1000; i++)
+		damage_one(pool, &r);
+	assert_int_equal(pkt_pool_pkts_used(pool), 0);
+	assert_int_equal(pkt_pool_bufs_used(pool), 0);
+	check_small(pool, 16);
+	pkt_pool_destroy(pool);
+}
+
+static void test_no_memory_for_seals(void **state)
+{
+	struct flow f = { .l3 = 20, .l4 = 20, .payload = 5440, .mss = 10, .mtu = 2044 };
+	struct pkt_pool *pool = pkt_pool_create(4, 4);
+	struct prng r;
+	struct pkt *t, *u;
+
+	prng_seed(&r, 16);
+	t = make_super(pool, &r, &f);
+	assert_int_equal(train_make(t, 0, f.mtu), 0);
+	assert_int_equal(pkt_count(t), 544);
+	assert_int_equal(train_take_seals(t), 0);
+	f.payload++;
+	u = make_super(pool, &r, &f);
+	assert_int_equal(train_make(u, 0, f.mtu), 0);
+	assert_int_equal(train_take_seals(u), -EMSGSIZE);
+	pkt_free(u);
+	f.payload = 100;
+	u = make_super(pool, &r, &f);
+	assert_int_equal(train_make(u, 0, f.mtu), 0);
+	assert_int_equal(train_take_seals(u), -ENOMEM); /* the pool has one small buffer */
+	pkt_free(t);
+	assert_int_equal(train_take_seals(u), 0);
+	train_unseal(u);
+	check_parts(&r, &f, u, 0, 10, false);
+	check_small(pool, 1);
 	pkt_pool_destroy(pool);
 }
 
@@ -490,6 +646,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_packets_of_random_trains),
+		cmocka_unit_test(test_damage_to_a_sealed_train),
+		cmocka_unit_test(test_no_memory_for_seals),
 		cmocka_unit_test(test_frames_of_random_trains),
 		cmocka_unit_test(test_trains_that_must_be_cut_where_they_were_made),
 		cmocka_unit_test(test_no_descriptor_for_a_part),

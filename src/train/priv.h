@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TRAIN_PRIV_H
+#define TRAIN_PRIV_H
+
+/* What train.c and seal.c share: the headers of a train, and how those of one packet are made of them */
+
+#include <string.h>
+
+#include "train/train.h"
+#include "wire/crc.h"
+
+#define TCP_FIN 0x01
+#define TCP_PSH 0x08
+
+/* --- where the headers of a train are, which end where hdr[] ends */
+
+static inline uint8_t *train_ip(struct pkt *p)
+{
+	return p->hdr + PKT_HDR_MAX - frame_info(p)->hlen;
+}
+
+static inline const uint8_t *train_ip_const(const struct pkt *p)
+{
+	return p->hdr + PKT_HDR_MAX - frame_info_const(p)->hlen;
+}
+
+static inline uint8_t *train_l4(struct pkt *p)
+{
+	return train_ip(p) + frame_info(p)->csum_start;
+}
+
+static inline bool train_is_udp(const struct frame_info *f)
+{
+	return f->gso == FRAME_GSO_UDP;
+}
+
+static inline bool train_is_ipv6(const uint8_t *ip)
+{
+	return ip[0] >> 4 == 6;
+}
+
+static inline uint8_t *train_csum_field(struct pkt *p)
+{
+	return train_l4(p) + (train_is_udp(frame_info(p)) ? 6 : 16);
+}
+
+/* --- from the headers of a train to those of one packet */
+
+/* train_advance() - The first @k packets were taken off: makes the headers those of the next one, and counts */
+void train_advance(struct pkt *t, unsigned int k);
+void train_advance_psn(struct pkt *t, unsigned int k);
+
+/* train_mend_lengths() - Write the lengths of IP and UDP, and the IPv4 header checksum, of the single packet @p */
+void train_mend_lengths(struct pkt *p);
+/* train_mend_link() - Write PktLen, PayLen and PadCnt of the single packet @p, and a tail without CRCs */
+void train_mend_link(struct pkt *p);
+/* train_make_csum() - Compute the TCP or UDP checksum of the single packet @p */
+void train_make_csum(struct pkt *p);
+
+/* --- the seals of a train (seal.c) */
+
+static inline bool train_is_sealed(const struct pkt *p)
+{
+	return p->seals && (p->flags & (PKT_CRC | PKT_ICRC));
+}
+
+/* train_share_seals() - The first packets of @t have become the descriptor @f */
+void train_share_seals(struct pkt *f, const struct pkt *t);
+/* train_seal_csum(), train_seal_tail() - Write TCP or UDP checksum, or CRCs, of the seal into the single packet @p */
+void train_seal_csum(struct pkt *p);
+void train_seal_tail(struct pkt *p);
+
+#endif

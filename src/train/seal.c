@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stddef.h>
+
+#include "train/priv.h"
+
+#define TAIL_CRCS (IB_ICRC_LEN + IB_VCRC_LEN)
+
+/*
+ * DOC: Seals
+ *
+ * With crc = full or icrc a train carries what is different in the tail of each packet, and the TCP or UDP checksum, over which the
+ * CRCs run: the seal of the packet. The seals of a train lie one behind the other in a small buffer. When a train is split, both parts
+ * refer to the buffer, each from its first packet on.
+ *
+ * The CRCs are those of the packets that the train stands for. They are made and verified over headers that are made of the train's,
+ * packet after packet, and over the payload where it lies. So damage to the headers of the train, to its payload or to a
+ * seal is found as it is in a packet that has a descriptor.
+ */
+struct train_seal {
+	uint8_t csum[2]; /* TCP or UDP checksum, as in the header */
+	uint8_t crcs[TAIL_CRCS]; /* as in the tail */
+};
+
+#define SEALS_MAX (PKT_SMALL_SIZE / sizeof(struct train_seal))
+
+static struct train_seal *seal_of(const struct pkt *t, unsigned int k)
+{
+	return (struct train_seal *)t->seals->data + t->seals_at + k;
+}
+
+static uint8_t *crcs_of(struct pkt *p)
+{
+	return p->tail + p->tail_len - TAIL_CRCS;
+}
+
+/* --- the packets of a train, one after the other */
+
+struct walk {
+	struct pkt pkt; /* the packet, which refers to the payload of the train and owns nothing */
+	const struct pkt *train;
+	unsigned int k; /* packets before this one */
+	unsigned int slice; /* the slice of the train where the next packet begins, */
+	uint32_t used; /* and the octets before it there */
+	uint8_t last_flags; /* TCP flags of the last packet */
+};
+
+static void walk_begin(struct walk *w, const struct pkt *t)
+{
+	memcpy(&w->pkt, t, offsetof(struct pkt, hdr));
+	memcpy(pkt_hdr(&w->pkt), t->hdr + t->head, pkt_hdr_len(t));
+	w->pkt.seals = NULL;
+	w->train = t;
+	w->k = w->slice = 0;
+	w->used = 0;
+	if (!train_is_udp(frame_info_const(t))) {
+		uint8_t *flags = train_l4(&w->pkt) + 13;
+
+		w->last_flags = *flags;
+		*flags &= (uint8_t) ~(TCP_FIN | TCP_PSH);
+	}
+}
+
+/* The next @n octets of payload; a packet lies in two slices of the train at most, as the train does. */
+static void walk_payload(struct walk *w, uint32_t n)
+{
+	struct pkt *p = &w->pkt;
+
+	p->nslices = 0;
+	p->len = pkt_hdr_len(p) + n;
+	while (n) {
+		const struct pkt_slice *s = &w->train->slice[w->slice];
+		uint32_t take = s->len - w->used < n ? s->len - w->used : n;
+
+		if (take)
+			p->slice[p->nslices++] =
+				(struct pkt_slice){ s->buf, s->data + w->used, take };
+		n -= take;
+		w->used += take;
+		if (w->used == s->len) {
+			w->slice++;
+			w->used = 0;
+		}
+	}
+}
+
+/* Goes on to the next packet, or to the first one: all but checksum and CRCs. False: there is none */
+static bool walk_next(struct walk *w)
+{
+	const struct pkt *t = w->train;
+	struct pkt *p = &w->pkt;
+	bool last = w->k + 1u == t->count;
+
+	if (w->k == t->count)
+		return false;
+	if (w->k) {
+		train_advance(p, 1);
+		train_advance_psn(p, 1);
+	}
+	walk_payload(w, last ? t->len - pkt_hdr_len(t) - w->k * t->seg : t->seg);
+	if (last && !train_is_udp(frame_info(p)))
+		train_l4(p)[13] |= w->last_flags & (TCP_FIN | TCP_PSH);
+	train_mend_lengths(p);
+	if (!w->k || last) /* all but the last have one length */
+		train_mend_link(p);
+	w->k++;
+	return true;
+}
+
+static void load_seal(struct pkt *p, const struct train_seal *s)
+{
+	memcpy(train_csum_field(p), s->csum, sizeof(s->csum));
+	memcpy(crcs_of(p), s->crcs, sizeof(s->crcs));
+}
+
+/* --- all seals */
+
+int train_take_seals(struct pkt *t)
+{
+	if (t->count > SEALS_MAX)
+		return -EMSGSIZE;
+	t->seals = pkt_buf_alloc_small(t->pool);
+	t->seals_at = 0;
+	return t->seals ? 0 : -ENOMEM;
+}
+
+void train_seal(struct pkt *t, bool vcrc)
+{
+	struct walk w;
+
+	crc_pkt_pad(t);
+	walk_begin(&w, t);
+	for (struct train_seal *s = seal_of(t, 0); walk_next(&w); s++) {
+		train_make_csum(&w.pkt);
+		if (vcrc)
+			crc_pkt_seal(&w.pkt);
+		else
+			crc_pkt_seal_icrc(&w.pkt);
+		memcpy(s->csum, train_csum_field(&w.pkt), sizeof(s->csum));
+		memcpy(s->crcs, crcs_of(&w.pkt), sizeof(s->crcs));
+	}
+	t->flags |= vcrc ? PKT_CRC : PKT_ICRC;
+}
+
+static enum crc_verdict check(const struct pkt *t, enum crc_verdict (*fn)(const struct pkt *p))
+{
+	enum crc_verdict v = CRC_OK;
+	struct walk w;
+
+	walk_begin(&w, t);
+	for (const struct train_seal *s = seal_of(t, 0); v == CRC_OK && walk_next(&w); s++) {
+		w.pkt.flags = t->flags;
+		load_seal(&w.pkt, s);
+		v = fn(&w.pkt);
+	}
+	return v;
+}
+
+enum crc_verdict train_check(const struct pkt *t)
+{
+	if (!train_is_sealed(t))
+		return CRC_OK;
+	return check(t, t->flags & PKT_CRC ? crc_pkt_check : crc_pkt_check_icrc);
+}
+
+enum crc_verdict train_check_vcrc(const struct pkt *t)
+{
+	return train_is_sealed(t) && (t->flags & PKT_CRC) ? check(t, crc_pkt_check_vcrc) : CRC_OK;
+}
+
+static void seals_set_vl(const struct pkt *t, uint8_t vl)
+{
+	struct walk w;
+
+	walk_begin(&w, t);
+	for (struct train_seal *s = seal_of(t, 0); walk_next(&w); s++) {
+		uint8_t first = *pkt_hdr(&w.pkt); /* the next packet begins with the old VL, too */
+
+		w.pkt.flags = t->flags;
+		load_seal(&w.pkt, s);
+		crc_pkt_set_vl(&w.pkt, vl);
+		memcpy(s->crcs, crcs_of(&w.pkt), sizeof(s->crcs));
+		*pkt_hdr(&w.pkt) = first;
+	}
+}
+
+void train_set_vl(struct pkt *p, uint8_t vl)
+{
+	uint32_t flags = p->flags;
+
+	if (pkt_is_train(p) && train_is_sealed(p)) {
+		seals_set_vl(p, vl);
+		p->flags &= ~(uint32_t)PKT_CRC; /* it has no tail to correct */
+	}
+	crc_pkt_set_vl(p, vl);
+	p->flags = flags;
+}
+
+void train_unseal(struct pkt *p)
+{
+	if (p->seals)
+		pkt_buf_put(p->seals);
+	p->seals = NULL;
+}
+
+/* --- parts of a train */
+
+void train_share_seals(struct pkt *f, const struct pkt *t)
+{
+	if (!t->seals)
+		return;
+	f->seals = pkt_buf_get(t->seals);
+	f->seals_at = t->seals_at;
+}
+
+void train_seal_csum(struct pkt *p)
+{
+	memcpy(train_csum_field(p), seal_of(p, 0)->csum, sizeof(seal_of(p, 0)->csum));
+}
+
+void train_seal_tail(struct pkt *p)
+{
+	memcpy(crcs_of(p), seal_of(p, 0)->crcs, sizeof(seal_of(p, 0)->crcs));
+}
