@@ -20,8 +20,8 @@
 #include "util/frame.h"
 
 #define ETH_GRO_FLOWS 8
-#define ETH_GRO_SEGS PKT_BATCH /* packets of one super-frame */
-#define ETH_FRAME_PARTS (3 * PKT_BATCH)
+#define ETH_GRO_SEGS 64 /* packets of one super-frame; UDP_MAX_SEGMENTS of Linux before 6.10 */
+#define ETH_FRAME_PARTS (3 * ETH_GRO_SEGS)
 
 /* Form of the link header with which frames begin */
 struct eth_head {

@@ -15,7 +15,7 @@
 
 #define ER_PEER 7 /* LID of the peer in most tests; peer_gid() gives its GID */
 #define ER_PEER_QPN 0x77
-#define ER_KEPT 256
+#define ER_KEPT 512
 #define ER_OCTETS 4200
 
 struct er_sent {

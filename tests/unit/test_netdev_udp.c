@@ -160,7 +160,7 @@ static void test_udp_runs_of_equal_size_are_few_messages(void **state)
 	round_trip(&r, len, PKT_BATCH);
 	if (r.a.gso)
 		/* 30 datagrams of 2120 octets fit into one message */
-		assert_true(r.a.stats.send_msgs <= 3);
+		assert_true(r.a.stats.send_msgs <= (PKT_BATCH + 29) / 30);
 	assert_int_equal(r.a.stats.send_calls, 1);
 	close_rig(&r);
 }
