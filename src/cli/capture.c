@@ -280,7 +280,7 @@ static int stop(int argc, char **argv)
 	return cli_show(&stopped, argc, argv);
 }
 
-static const struct cli_cmd verbs[] = {
+const struct cli_cmd cli_capture_verbs[] = {
 	{ "show", show, "[fabric F]", "captures that run" },
 	{ "start", start, "FILE [link NODE/PORT] [fabric F]",
 	  "capture each packet once, or all on both directions of a link (pcapng); "
@@ -288,8 +288,3 @@ static const struct cli_cmd verbs[] = {
 	{ "stop", stop, "ID", "end a capture" },
 	{ NULL },
 };
-
-int cli_capture(int argc, char **argv)
-{
-	return cli_dispatch("capture", verbs, argc, argv);
-}

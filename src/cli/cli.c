@@ -141,22 +141,40 @@ const struct cli_cmd *cli_find(const struct cli_cmd *table, const char *what, co
 	return NULL;
 }
 
-int cli_usage(const char *object, const struct cli_cmd *verbs)
+static void usage_of(const char *path, const struct cli_cmd *v)
 {
-	for (const struct cli_cmd *v = verbs; v->name; v++)
-		printf("uipoib %s %s%s%s\n        %s\n", object, v->name, *v->usage ? " " : "",
-		       v->usage, v->help);
-	return PROTO_EXIT_OK;
+	printf("uipoib %s %s%s%s\n        %s\n", path, v->name, *v->usage ? " " : "", v->usage,
+	       v->help);
 }
 
-int cli_dispatch(const char *object, const struct cli_cmd *verbs, int argc, char **argv)
+/* `help` in place of a verb is the same as -h. */
+static bool asks_for_help(int argc, char **argv)
+{
+	return argc > 1 ? !strcmp(argv[1], "help") : cli_opts.help;
+}
+
+static int dispatch_verb(const char *path, const struct cli_cmd *verbs, int argc, char **argv)
 {
 	const struct cli_cmd *v;
+	char sub[CLI_PATH_MAX];
 
-	if (cli_opts.help || (argc > 1 && !strcmp(argv[1], "help")))
-		return cli_usage(object, verbs);
-	v = cli_find(verbs, object, argc > 1 ? argv[1] : "show");
+	if (asks_for_help(argc, argv)) {
+		for (v = verbs; v->name; v++)
+			usage_of(path, v);
+		return PROTO_EXIT_OK;
+	}
+	v = cli_find(verbs, path, argc > 1 ? argv[1] : "show");
 	if (!v)
 		return PROTO_EXIT_USAGE;
-	return argc > 1 ? v->run(argc - 1, argv + 1) : v->run(1, argv);
+	if (cli_opts.help && !v->verbs && !v->own_help) {
+		usage_of(path, v);
+		return PROTO_EXIT_OK;
+	}
+	snprintf(sub, sizeof(sub), "%s %s", path, v->name);
+	return argc > 1 ? cli_dispatch(sub, v, argc - 1, argv + 1) : cli_dispatch(sub, v, 1, argv);
+}
+
+int cli_dispatch(const char *path, const struct cli_cmd *c, int argc, char **argv)
+{
+	return c->verbs ? dispatch_verb(path, c->verbs, argc, argv) : c->run(argc, argv);
 }

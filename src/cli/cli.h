@@ -13,6 +13,7 @@
  * -d as blocks of all members, and with -j as {"schema":1,"OBJECT":[...]}.
  */
 
+#include <getopt.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,14 +32,31 @@ struct cli_opts {
 };
 extern struct cli_opts cli_opts;
 
-/* An object, or one of its verbs. run() gets its name, which may be abbreviated, as argv[0]. */
+/*
+ * A row of a table of commands: an object, or a verb. It has either a function or a table of verbs. The function gets
+ * the row's name, which may be abbreviated, as argv[0].
+ */
 struct cli_cmd {
-	const char *name;
+	const char *name; /* NULL ends the table */
 	int (*run)(int argc, char **argv);
-	const char *usage; /* words that may follow the name, for the help text */
+	const char *
+		usage; /* words that may follow the name: the help text, and what a shell completes */
 	const char *help; /* one line */
-	bool own_options; /* run() parses the options, because some may be those of another program */
+	const struct cli_cmd *verbs; /* NULL if there is .run */
+	const struct option *
+		options; /* long options of .run besides those that all commands have; may be NULL */
+	bool own_options; /* run() parses all options, because some may be those of another program */
+	bool own_help; /* run() prints the help about the command */
 };
+
+/* Longest names of an object and its verbs, as "fabric node show" */
+#define CLI_PATH_MAX 64
+
+/* All objects (cli/objects.c) */
+extern const struct cli_cmd cli_objects[];
+extern const struct cli_cmd cli_instance_verbs[], cli_host_verbs[], cli_link_verbs[],
+	cli_neigh_verbs[], cli_path_verbs[], cli_maddr_verbs[], cli_stats_verbs[],
+	cli_fabric_verbs[], cli_fault_verbs[], cli_capture_verbs[];
 
 /*
  * cli_error() - Print "uipoib: ..." on standard error, on one line and escaped (util/escape.h); returns
@@ -61,10 +79,16 @@ int cli_options(int *argc, char **argv, bool first_only);
 /* cli_find() - Find a row by its name or an abbreviation; NULL after a message that lists @table */
 const struct cli_cmd *cli_find(const struct cli_cmd *table, const char *what, const char *word);
 
-/* cli_dispatch() - Run the verb argv[1] of the object argv[0], or "show" if there is no argv[1] */
-int cli_dispatch(const char *object, const struct cli_cmd *verbs, int argc, char **argv);
-/* cli_usage() - Print the help for an object */
-int cli_usage(const char *object, const struct cli_cmd *verbs);
+/**
+ * cli_dispatch() - Carry out a command
+ * @path:	names of the object and verbs that led to @c, as "fabric node"
+ * @argv:	name of the command and the words behind it. Where @c has verbs, argv[1] is one of them, or "help"; without it the
+ *		verb is "show"
+ *
+ * With -h, prints the help about @c, or about the verb that is named.
+ * Return: the exit status
+ */
+int cli_dispatch(const char *path, const struct cli_cmd *c, int argc, char **argv);
 
 /* --- words of a command: KEY VALUE pairs */
 
@@ -139,21 +163,11 @@ void cli_print_block(json_t *row, int indent);
 /* cli_text() - Value of a member as text, to be free()d; never NULL */
 char *cli_text(const json_t *row, const char *key);
 
-/* --- objects */
+/* --- functions of objects and verbs in other files */
 
-int cli_link(int argc, char **argv);
-int cli_neigh(int argc, char **argv);
-int cli_path(int argc, char **argv);
-int cli_maddr(int argc, char **argv);
-int cli_stats(int argc, char **argv);
-int cli_fabric(int argc, char **argv);
-int cli_fault(int argc, char **argv);
 int cli_import(int argc, char **argv);
-int cli_capture(int argc, char **argv);
 int cli_trace(int argc, char **argv);
 int cli_monitor(int argc, char **argv);
-int cli_instance_cmd(int argc, char **argv);
-int cli_host(int argc, char **argv);
 int cli_run(int argc, char **argv);
 int cli_vm(int argc, char **argv);
 int cli_wait(int argc, char **argv);

@@ -77,11 +77,6 @@ static const struct cli_cmd node_verbs[] = {
 	{ NULL },
 };
 
-static int node(int argc, char **argv)
-{
-	return cli_dispatch("fabric node", node_verbs, argc, argv);
-}
-
 static const struct cli_show port_shown = {
 	.object = "port",
 	.cmd = "fabric port show",
@@ -125,11 +120,6 @@ static const struct cli_cmd port_verbs[] = {
 	{ NULL },
 };
 
-static int port(int argc, char **argv)
-{
-	return cli_dispatch("fabric port", port_verbs, argc, argv);
-}
-
 static int link_set(int argc, char **argv)
 {
 	static const struct cli_key keys[] = {
@@ -160,11 +150,6 @@ static const struct cli_cmd link_verbs[] = {
 	{ "show", port_show, "[NODE | NODE/PORT] [fabric F]", "the same as port show" },
 	{ NULL },
 };
-
-static int fabric_link(int argc, char **argv)
-{
-	return cli_dispatch("fabric link", link_verbs, argc, argv);
-}
 
 /* --- links over UDP */
 
@@ -199,11 +184,6 @@ static const struct cli_cmd udp_verbs[] = {
 	{ NULL },
 };
 
-static int udp(int argc, char **argv)
-{
-	return cli_dispatch("fabric udp", udp_verbs, argc, argv);
-}
-
 /* --- forwarding */
 
 static const struct cli_key node_keys[] = {
@@ -237,11 +217,6 @@ static const struct cli_cmd lft_verbs[] = {
 	{ NULL },
 };
 
-static int lft(int argc, char **argv)
-{
-	return cli_dispatch("fabric lft", lft_verbs, argc, argv);
-}
-
 static const struct cli_show mft_shown = {
 	.object = "mft",
 	.cmd = "fabric mft show",
@@ -266,11 +241,6 @@ static const struct cli_cmd mft_verbs[] = {
 	{ "show", mft_show, "NODE [fabric F]", "where a switch sends multicast LIDs" },
 	{ NULL },
 };
-
-static int mft(int argc, char **argv)
-{
-	return cli_dispatch("fabric mft", mft_verbs, argc, argv);
-}
 
 /* --- the subnet manager */
 
@@ -335,11 +305,6 @@ static const struct cli_cmd sm_verbs[] = {
 	{ NULL },
 };
 
-static int sm(int argc, char **argv)
-{
-	return cli_dispatch("fabric sm", sm_verbs, argc, argv);
-}
-
 static int sweep(int argc, char **argv)
 {
 	return call("fabric sweep", fabric_key, argc, argv);
@@ -363,11 +328,6 @@ static const struct cli_cmd lid_verbs[] = {
 	{ "show", port_show, "[NODE | NODE/PORT] [fabric F]", "the same as port show" },
 	{ NULL },
 };
-
-static int lid(int argc, char **argv)
-{
-	return cli_dispatch("fabric lid", lid_verbs, argc, argv);
-}
 
 static const struct cli_show group_shown = {
 	.object = "group",
@@ -396,11 +356,6 @@ static const struct cli_cmd group_verbs[] = {
 	{ "show", group_show, "[fabric F]", "the SM's multicast groups; with -d their members" },
 	{ NULL },
 };
-
-static int group(int argc, char **argv)
-{
-	return cli_dispatch("fabric group", group_verbs, argc, argv);
-}
 
 /* --- partitions */
 
@@ -451,14 +406,6 @@ static int partitions(int argc, char **argv)
 	json_t *args;
 	int status;
 
-	if (cli_opts.help) {
-		static const struct cli_cmd help[] = {
-			{ "partitions", NULL, "[show | FILE] [fabric F]",
-			  "show partitions, or load them from a file (OpenSM's partitions.conf)" },
-			{ NULL },
-		};
-		return cli_usage("fabric", help);
-	}
 	if (argc < 2 || !strcmp(argv[1], "fabric"))
 		return cli_show(&partition_shown, argc, argv);
 	if (!strcmp(argv[1], "show"))
@@ -500,40 +447,28 @@ static int inject(int argc, char **argv)
 	return cli_show(&injected, argc, argv);
 }
 
-static const struct cli_cmd verbs[] = {
+const struct cli_cmd cli_fabric_verbs[] = {
 	{ "show", show, "[FABRIC]", "fabrics: nodes, links, the SM" },
-	{ "node", node, "show [NODE]", "CAs and switches" },
-	{ "port", port, "show [NODE | NODE/PORT]", "ports, links, counters" },
-	{ "link", fabric_link, "set NODE/PORT up|down", "plug or pull a cable" },
-	{ "udp", udp, "show", "links over UDP" },
-	{ "fault", cli_fault, "add | del | clear | show",
-	  "faults on links: `uipoib fabric fault -h`" },
-	{ "lft", lft, "show NODE", "unicast forwarding of a switch" },
-	{ "mft", mft, "show NODE", "multicast forwarding of a switch" },
-	{ "sm", sm, "show | start | stop | restart", "subnet managers of this instance" },
-	{ "lid", lid, "set NODE/PORT|GUID LID", "LIDs that the subnet manager gives" },
+	{ "node", NULL, "show [NODE]", "CAs and switches", .verbs = node_verbs },
+	{ "port", NULL, "show [NODE | NODE/PORT]", "ports, links, counters", .verbs = port_verbs },
+	{ "link", NULL, "set NODE/PORT up|down", "plug or pull a cable", .verbs = link_verbs },
+	{ "udp", NULL, "show", "links over UDP", .verbs = udp_verbs },
+	{ "fault", NULL, "add | del | clear | show", "faults on links: `uipoib fabric fault -h`",
+	  .verbs = cli_fault_verbs },
+	{ "lft", NULL, "show NODE", "unicast forwarding of a switch", .verbs = lft_verbs },
+	{ "mft", NULL, "show NODE", "multicast forwarding of a switch", .verbs = mft_verbs },
+	{ "sm", NULL, "show | start | stop | restart", "subnet managers of this instance",
+	  .verbs = sm_verbs },
+	{ "lid", NULL, "set NODE/PORT|GUID LID", "LIDs that the subnet manager gives",
+	  .verbs = lid_verbs },
 	{ "sweep", sweep, "", "have the SM sweep now" },
-	{ "group", group, "show", "multicast groups and their members" },
+	{ "group", NULL, "show", "multicast groups and their members", .verbs = group_verbs },
 	{ "inject", inject, "IF@HOST IF@HOST nothing|qkey|pkey|icrc|vcrc|qpn [count N]",
 	  "send packets that are wrong in one thing, tell what became of them" },
-	{ "partitions", partitions, "[FILE]", "show partitions, or load them from a file" },
+	{ "partitions", partitions, "[show | FILE] [fabric F]",
+	  "show partitions, or load them from a file (OpenSM's partitions.conf)" },
 	{ "import", cli_import, "FILE [-o TOPOLOGY [--config CONF]] ...",
-	  "what ibnetdiscover printed, made ready to run: `uipoib fabric import -h`" },
+	  "what ibnetdiscover printed, made ready to run: `uipoib fabric import -h`",
+	  .own_help = true },
 	{ NULL },
 };
-
-int cli_fabric(int argc, char **argv)
-{
-	/* `fabric WORD -h` is help about WORD. */
-	if (cli_opts.help && argc > 1) {
-		const struct cli_cmd *v = cli_find(verbs, "fabric", argv[1]);
-
-		if (!v)
-			return PROTO_EXIT_USAGE;
-		if (v->run == node || v->run == port || v->run == fabric_link || v->run == udp ||
-		    v->run == cli_fault || v->run == cli_import || v->run == lft || v->run == mft ||
-		    v->run == sm || v->run == lid || v->run == group || v->run == partitions)
-			return v->run(argc - 1, argv + 1);
-	}
-	return cli_dispatch("fabric", verbs, argc, argv);
-}

@@ -87,7 +87,7 @@ static int clear(int argc, char **argv)
 	return status ? status : cli_call("fault clear", args, NULL, NULL);
 }
 
-static const struct cli_cmd verbs[] = {
+const struct cli_cmd cli_fault_verbs[] = {
 	{ "show", show, "[fabric F]", "faults on links and what they did" },
 	{ "add", add, "NODE/PORT|udp:LINK FAULT [fabric F]",
 	  "loss P% | corrupt P% | damage P% | truncate P% | duplicate P% | reorder P% TIME | "
@@ -98,8 +98,3 @@ static const struct cli_cmd verbs[] = {
 	{ "clear", clear, "[fabric F]", "take all faults of a fabric away" },
 	{ NULL },
 };
-
-int cli_fault(int argc, char **argv)
-{
-	return cli_dispatch("fabric fault", verbs, argc, argv);
-}

@@ -63,15 +63,10 @@ static int show(int argc, char **argv)
 	return PROTO_EXIT_OK;
 }
 
-static const struct cli_cmd instance_verbs[] = {
+const struct cli_cmd cli_instance_verbs[] = {
 	{ "show", show, "", "instances that run" },
 	{ NULL },
 };
-
-int cli_instance_cmd(int argc, char **argv)
-{
-	return cli_dispatch("instance", instance_verbs, argc, argv);
-}
 
 static const struct cli_col host_cols[] = {
 	{ "HOST", "host" },
@@ -93,15 +88,10 @@ static int host_show(int argc, char **argv)
 	return cli_show(&host_shown, argc, argv);
 }
 
-static const struct cli_cmd host_verbs[] = {
+const struct cli_cmd cli_host_verbs[] = {
 	{ "show", host_show, "", "hosts: their namespaces and interfaces" },
 	{ NULL },
 };
-
-int cli_host(int argc, char **argv)
-{
-	return cli_dispatch("host", host_verbs, argc, argv);
-}
 
 int cli_wait(int argc, char **argv)
 {

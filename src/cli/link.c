@@ -23,12 +23,7 @@ static int show(int argc, char **argv)
 	return cli_show(&shown, argc, argv);
 }
 
-static const struct cli_cmd verbs[] = {
+const struct cli_cmd cli_link_verbs[] = {
 	{ "show", show, "[dev IF[@HOST]]", "interfaces: state, P_Key, addresses, broadcast group" },
 	{ NULL },
 };
-
-int cli_link(int argc, char **argv)
-{
-	return cli_dispatch("link", verbs, argc, argv);
-}

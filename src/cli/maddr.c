@@ -24,12 +24,7 @@ static int show(int argc, char **argv)
 	return cli_show(&shown, argc, argv);
 }
 
-static const struct cli_cmd verbs[] = {
+const struct cli_cmd cli_maddr_verbs[] = {
 	{ "show", show, "[dev IF[@HOST]]", "multicast groups that interfaces receive or send to" },
 	{ NULL },
 };
-
-int cli_maddr(int argc, char **argv)
-{
-	return cli_dispatch("maddr", verbs, argc, argv);
-}

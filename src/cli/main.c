@@ -6,31 +6,6 @@
 
 #include "cli/cli.h"
 
-static const struct cli_cmd objects[] = {
-	{ "demo", cli_demo, "[--hosts N] [--keep] ...", "a fabric at work, in 40 lines",
-	  .own_options = true },
-	{ "run", cli_run, "-c FILE [-- CMD]", "run what a file describes", .own_options = true },
-	{ "vm", cli_vm, "[-c FILE] -- CMD", "run a command in a VM with Linux's own ib0",
-	  .own_options = true },
-	{ "wait", cli_wait, "[--timeout S]", "until all interfaces are up" },
-	{ "exec", cli_exec, "HOST [CMD]", "run a command in a host", .own_options = true },
-	{ "stop", cli_stop, "", "end an instance" },
-	{ "instance", cli_instance_cmd, "show", "instances that run" },
-	{ "host", cli_host, "show", "hosts and their namespaces" },
-	{ "link", cli_link, "show", "interfaces" },
-	{ "neigh", cli_neigh, "show", "peers on a link" },
-	{ "path", cli_path, "show | get ADDRESS", "paths, as the SA says them" },
-	{ "maddr", cli_maddr, "show", "multicast groups of interfaces" },
-	{ "stats", cli_stats, "show", "counters of every layer" },
-	{ "fabric", cli_fabric, "show | ...", "switches, links, SM: uipoib fabric -h" },
-	{ "capture", cli_capture, "start | stop | show", "packets to a file, for tshark" },
-	{ "trace", cli_trace, "A B", "one ping, as the fabric saw it" },
-	{ "monitor", cli_monitor, "", "what happens, as it happens" },
-	{ "conform", cli_conform, "--dut udp:ADDR:PORT", "judge another IPoIB, clause by clause",
-	  .own_options = true },
-	{ NULL },
-};
-
 static int usage(int status)
 {
 	FILE *f = status ? stderr : stdout;
@@ -46,7 +21,7 @@ static int usage(int status)
 	      "  -V, --version\n"
 	      "\n",
 	      f);
-	for (const struct cli_cmd *c = objects; c->name; c++)
+	for (const struct cli_cmd *c = cli_objects; c->name; c++)
 		fprintf(f, "  %-10s%-26s%s\n", c->name, c->usage, c->help);
 	return status;
 }
@@ -78,13 +53,13 @@ static int run(int argc, char **argv)
 		return usage(cli_opts.help ? PROTO_EXIT_OK : PROTO_EXIT_USAGE);
 	if (!strcmp(argv[1], "help"))
 		return usage(PROTO_EXIT_OK);
-	c = cli_find(objects, "object", argv[1]);
+	c = cli_find(cli_objects, "object", argv[1]);
 	if (!c)
 		return PROTO_EXIT_USAGE;
 	argc--;
 	argv++;
 	status = c->own_options ? 0 : cli_options(&argc, argv, false);
-	return status ? status : c->run(argc, argv);
+	return status ? status : cli_dispatch(c->name, c, argc, argv);
 }
 
 int main(int argc, char **argv)

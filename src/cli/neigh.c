@@ -22,13 +22,8 @@ static int show(int argc, char **argv)
 	return cli_show(&shown, argc, argv);
 }
 
-static const struct cli_cmd verbs[] = {
+const struct cli_cmd cli_neigh_verbs[] = {
 	{ "show", show, "[dev IF[@HOST]]",
 	  "peers: link-layer address, the token MAC that stands for it, the path to it" },
 	{ NULL },
 };
-
-int cli_neigh(int argc, char **argv)
-{
-	return cli_dispatch("neigh", verbs, argc, argv);
-}

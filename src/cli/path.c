@@ -120,14 +120,9 @@ static int get(int argc, char **argv)
 	return status;
 }
 
-static const struct cli_cmd verbs[] = {
+const struct cli_cmd cli_path_verbs[] = {
 	{ "show", show, "[dev IF[@HOST]]", "paths that the SA clients of the ports know" },
 	{ "get", get, "ADDRESS [dev IF[@HOST]]",
 	  "ask the SA for the path to a GID or an IP address, which is resolved if need be" },
 	{ NULL },
 };
-
-int cli_path(int argc, char **argv)
-{
-	return cli_dispatch("path", verbs, argc, argv);
-}

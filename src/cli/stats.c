@@ -38,12 +38,7 @@ static int show(int argc, char **argv)
 	return cli_show(&shown, n, words);
 }
 
-static const struct cli_cmd verbs[] = {
+const struct cli_cmd cli_stats_verbs[] = {
 	{ "show", show, "[dev IF[@HOST]]", "counters that are not 0; with -d all" },
 	{ NULL },
 };
-
-int cli_stats(int argc, char **argv)
-{
-	return cli_dispatch("stats", verbs, argc, argv);
-}

@@ -136,6 +136,20 @@ static const struct cli_cmd table[] = {
 	{ NULL },
 };
 
+static int run_import(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	return cli_opts.help ? 43 : 42;
+}
+
+static const struct cli_cmd nested[] = {
+	{ "node", NULL, "", "", .verbs = table },
+	{ "import", run_import, "", "", .own_help = true },
+	{ NULL },
+};
+static const struct cli_cmd object = { "fabric", NULL, "", "", .verbs = nested };
+
 static void test_words_may_be_cut_while_they_are_unique(void **state)
 {
 	(void)state;
@@ -150,18 +164,49 @@ static void test_words_may_be_cut_while_they_are_unique(void **state)
 	assert_null(cli_find(table, "verb", "shows"));
 }
 
+/* Carry out the words, as of `uipoib fabric ...` */
+static int dispatch(const struct cli_cmd *c, const char *text)
+{
+	struct words *w = words(text);
+
+	ran = 0;
+	return cli_dispatch(c->name, c, w->argc, w->argv);
+}
+
 static void test_verb_is_show_where_none_is_given(void **state)
 {
-	struct words *w = words("link");
+	const struct cli_cmd link = { "link", NULL, "", "", .verbs = table };
 
 	(void)state;
-	assert_int_equal(cli_dispatch("link", table, w->argc, w->argv), 40);
+	assert_int_equal(dispatch(&link, "link"), 40);
 	assert_int_equal(ran, 1);
-	w = words("link stop a b");
-	assert_int_equal(cli_dispatch("link", table, w->argc, w->argv), 41);
+	assert_int_equal(dispatch(&link, "link stop a b"), 41);
 	assert_int_equal(ran, -3);
-	w = words("link nonsense");
-	assert_int_equal(cli_dispatch("link", table, w->argc, w->argv), PROTO_EXIT_USAGE);
+	assert_int_equal(dispatch(&link, "link nonsense"), PROTO_EXIT_USAGE);
+}
+
+static void test_verbs_have_verbs(void **state)
+{
+	(void)state;
+	assert_int_equal(dispatch(&object, "fabric node"), 40);
+	assert_int_equal(dispatch(&object, "fabric no stop a"), 41);
+	assert_int_equal(ran, -2);
+	assert_int_equal(dispatch(&object, "fabric node nonsense"), PROTO_EXIT_USAGE);
+	assert_int_equal(dispatch(&object, "fabric"), PROTO_EXIT_USAGE); /* it has no `show` */
+	assert_int_equal(dispatch(&object, "fabric import"), 42);
+}
+
+static void test_help_runs_no_verb_but_one_that_prints_its_own(void **state)
+{
+	(void)state;
+	assert_int_equal(dispatch(&object, "fabric node help"), PROTO_EXIT_OK);
+	cli_opts.help = true;
+	assert_int_equal(dispatch(&object, "fabric"), PROTO_EXIT_OK);
+	assert_int_equal(dispatch(&object, "fabric node"), PROTO_EXIT_OK);
+	assert_int_equal(dispatch(&object, "fabric node stop"), PROTO_EXIT_OK);
+	assert_int_equal(dispatch(&object, "fabric nonsense"), PROTO_EXIT_USAGE);
+	assert_int_equal(ran, 0);
+	assert_int_equal(dispatch(&object, "fabric import"), 43);
 }
 
 /* --- keys and values */
@@ -378,6 +423,8 @@ int main(void)
 		CASE(test_options_that_are_wrong),
 		CASE(test_words_may_be_cut_while_they_are_unique),
 		CASE(test_verb_is_show_where_none_is_given),
+		CASE(test_verbs_have_verbs),
+		CASE(test_help_runs_no_verb_but_one_that_prints_its_own),
 		CASE(test_args_by_key_or_by_place),
 		CASE(test_args_that_are_wrong),
 		CASE(test_seconds),

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/cli.h"
+
+const struct cli_cmd cli_objects[] = {
+	{ "demo", cli_demo, "[--hosts N] [--keep] ...", "a fabric at work, in 40 lines",
+	  .own_options = true },
+	{ "run", cli_run, "-c FILE [-- CMD]", "run what a file describes", .own_options = true },
+	{ "vm", cli_vm, "[-c FILE] -- CMD", "run a command in a VM with Linux's own ib0",
+	  .own_options = true },
+	{ "wait", cli_wait, "[--timeout S]", "until all interfaces are up" },
+	{ "exec", cli_exec, "HOST [CMD]", "run a command in a host", .own_options = true },
+	{ "stop", cli_stop, "", "end an instance" },
+	{ "instance", NULL, "show", "instances that run", .verbs = cli_instance_verbs },
+	{ "host", NULL, "show", "hosts and their namespaces", .verbs = cli_host_verbs },
+	{ "link", NULL, "show", "interfaces", .verbs = cli_link_verbs },
+	{ "neigh", NULL, "show", "peers on a link", .verbs = cli_neigh_verbs },
+	{ "path", NULL, "show | get ADDRESS", "paths, as the SA says them",
+	  .verbs = cli_path_verbs },
+	{ "maddr", NULL, "show", "multicast groups of interfaces", .verbs = cli_maddr_verbs },
+	{ "stats", NULL, "show", "counters of every layer", .verbs = cli_stats_verbs },
+	{ "fabric", NULL, "show | ...", "switches, links, SM: uipoib fabric -h",
+	  .verbs = cli_fabric_verbs },
+	{ "capture", NULL, "start | stop | show", "packets to a file, for tshark",
+	  .verbs = cli_capture_verbs },
+	{ "trace", cli_trace, "A B", "one ping, as the fabric saw it" },
+	{ "monitor", cli_monitor, "", "what happens, as it happens" },
+	{ "conform", cli_conform, "--dut udp:ADDR:PORT", "judge another IPoIB, clause by clause",
+	  .own_options = true },
+	{ NULL },
+};
