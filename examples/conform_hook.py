@@ -39,26 +39,45 @@ class Unable(Exception):
     """This system has nothing that could do the step."""
 
 
+class NotUnderWay(Exception):
+    """No process holds the step that is to end."""
+
+
 def note(dev, what):
-    """The file that has the process id of a step; each network namespace has its own."""
+    """The file that names the process of a step; each network namespace has its own."""
     space = os.stat("/proc/self/ns/net").st_ino
     return os.path.join(tempfile.gettempdir(), f"conform-hook-{os.getuid()}-{space}-{dev}-{what}")
+
+
+def began(pid):
+    """When a process began, in clock ticks since the machine started (proc(5), field 22 of stat); None: there is none."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return int(f.read().rpartition(")")[2].split()[19])     # the name, field 2, may have blanks and parentheses
+    except (FileNotFoundError, ProcessLookupError):
+        return None
 
 
 def hold(dev, what, seconds=HOLD):
     """Wait until release() ends the step, or its time is over."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with open(note(dev, what), "w") as f:
-        f.write(str(os.getpid()))
+        f.write(f"{os.getpid()} {began(os.getpid())}")
     time.sleep(seconds)
 
 
 def release(dev, what):
-    """End a step that is held; returns its process id."""
-    with open(note(dev, what)) as f:
-        pid = int(f.read())
+    """End a step that is held; returns its process id. A note may be older than a process that has its process id now."""
+    try:
+        with open(note(dev, what)) as f:
+            text = f.read()
+        os.unlink(note(dev, what))
+        pid, when = (int(word) for word in text.split())
+    except (FileNotFoundError, ValueError):
+        raise NotUnderWay(f"{what} is not under way on {dev}") from None
+    if pid <= 0 or began(pid) != when:
+        raise NotUnderWay(f"{what} is not under way on {dev}")
     os.kill(pid, signal.SIGTERM)
-    os.unlink(note(dev, what))
     return pid
 
 
@@ -207,5 +226,7 @@ try:
 except Unable as error:
     print(f"conform_hook.py: {' '.join(sys.argv[1:])}: {error}", file=sys.stderr)
     sys.exit(77)
+except NotUnderWay as error:
+    sys.exit(f"conform_hook.py: {error}")
 except (OSError, ValueError, subprocess.CalledProcessError) as error:
     sys.exit(f"conform_hook.py: {' '.join(sys.argv[1:])}: {error}")

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# examples/conform_hook.py: steps that are held end by the step that belongs to them, and a stale note ends no other process.
+. "$(dirname "$0")/lib.sh"
+need python3 ip
+
+export TMPDIR=$work # the notes are there
+hook=(python3 examples/conform_hook.py v0)
+hook() { "${hook[@]}" "$@"; }
+on_cleanup=end_all
+end_all() { # shellcheck disable=SC2046
+	kill $(jobs -p) 2>/dev/null
+}
+ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up && ip addr add 10.8.0.1/24 dev v0
+
+is_note() { [ -s "$(note "$1")" ]; }
+note() { echo "$work"/conform-hook-*-v0-"$1"; }
+member() { ip maddr show dev v0 | grep -qw 239.1.2.3; }
+# held STEP WHAT [GROUP]: begin a step that is held, and wait for its note
+held() {
+	"${hook[@]}" "$1" ${3:+"$3"} &
+	held_pid=$!
+	eventually 10 is_note "$2"
+}
+joined() {
+	held join 239.1.2.3 239.1.2.3 && eventually 10 member && equal "$held_pid $(identity $held_pid)" "$(cat "$(note 239.1.2.3)")"
+}
+check "the note of a join has its process and when this began" joined
+left() { hook leave 239.1.2.3 && wait $held_pid && not member && not is_note 239.1.2.3; }
+check "leave ends it and removes the note" left
+check "a second leave has nothing to end" refuse 1 '239.1.2.3 is not under way on v0$' hook leave 239.1.2.3
+
+# stranger STEP WHAT TEXT [GROUP]: with the note TEXT, of which PID is a process that the hook did not start, STEP is refused
+stranger() {
+	local pid text
+	sleep 300 &
+	pid=$!
+	text=${3/PID/$pid}
+	text=${text/START/$(identity $pid)}
+	echo "$text" >"${note_of[$2]}"
+	refuse 1 "$2 is not under way on v0$" hook "$1" ${4:+"$4"} || return 1
+	kill -0 $pid || { echo "the stranger is dead"; return 1; }
+	kill $pid
+	[ ! -e "${note_of[$2]}" ] || { echo "the note is still there"; return 1; }
+}
+declare -A note_of
+names() { # the name of each note, of steps that were really held
+	held join 239.1.2.3 239.1.2.3 && note_of[239.1.2.3]=$(note 239.1.2.3) && hook leave 239.1.2.3 && wait $held_pid || return 1
+	note_of[router]=${note_of[239.1.2.3]%239.1.2.3}router
+	note_of[dhcp]=${note_of[239.1.2.3]%239.1.2.3}dhcp
+}
+check "a group is joined again" names
+check "leave: the process of the note began at another time" stranger leave 239.1.2.3 'PID 1' 239.1.2.3
+check "leave: the note has no time" stranger leave 239.1.2.3 'PID' 239.1.2.3
+check "leave: the note has another form" stranger leave 239.1.2.3 'PID START 1' 239.1.2.3
+check "leave: the note names a group of processes" stranger leave 239.1.2.3 '-PID START' 239.1.2.3
+check "leave: the note is empty" stranger leave 239.1.2.3 '' 239.1.2.3
+check "no-router: the process of the note began at another time" stranger no-router router 'PID 1'
+check "no-dhcp: the process of the note began at another time" stranger no-dhcp dhcp 'PID 1'
+edited() { # the note of a join that goes on, edited to the id of a sleep
+	local pid
+	held join 239.1.2.3 239.1.2.3 || return 1
+	sleep 300 &
+	pid=$!
+	sed -i "s/^[0-9]*/$pid/" "$(note 239.1.2.3)"
+	refuse 1 '239.1.2.3 is not under way on v0$' hook leave 239.1.2.3 && kill -0 $pid && kill $pid && kill $held_pid
+}
+check "a note that is edited to the id of a sleep is refused, and the sleep lives" edited
+gone() {
+	echo "$held_pid 1" >"${note_of[239.1.2.3]}"
+	wait $held_pid
+	refuse 1 'not under way on v0$' hook leave 239.1.2.3
+}
+check "nor is a process that is gone under way" gone
+router() {
+	held router router || { wait $held_pid; [ $? = 77 ]; return; }
+	hook no-router && wait $held_pid
+}
+check "router and no-router" router
+finish
