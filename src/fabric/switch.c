@@ -143,7 +143,7 @@ static enum fabric_drop egress(const struct hop *h, struct fabric_port *out, str
 		return FABRIC_SENT;
 	if (unlikely(!out->up || pi->port_state != IB_PORT_ACTIVE))
 		return drop_out(h, out, p, FABRIC_DROP_STATE_OUT);
-	vl = n->sw->sltovl[h->in->num * (n->info.nports + 1u) + out->num][h->sl];
+	vl = node_switch_vl(n, h->in->num, out->num)[h->sl];
 	if (unlikely(vl == IB_VL15))
 		return drop_out(h, out, p, FABRIC_DROP_VL);
 	vl = node_oper_vl(out->np, vl);

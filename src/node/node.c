@@ -261,15 +261,13 @@ void node_raise(struct node *n, uint8_t port, uint32_t events, ns_t now)
 
 static int switch_init(struct node *n, const struct node_cfg *cfg)
 {
-	unsigned int ports = cfg->nports + 1u;
 	struct node_switch *sw = calloc(1, sizeof(*sw));
 
 	if (!sw)
 		return -ENOMEM;
 	n->sw = sw;
 	sw->mft = calloc(NODE_MCAST_LIDS, sizeof(*sw->mft));
-	sw->sltovl = calloc((size_t)ports * ports, sizeof(*sw->sltovl));
-	if (!sw->mft || !sw->sltovl)
+	if (!sw->mft)
 		return -ENOMEM;
 	sw->si = (struct smp_switch_info){
 		.lft_cap = sizeof(sw->lft),
@@ -284,9 +282,20 @@ static int switch_init(struct node *n, const struct node_cfg *cfg)
 		.enhanced_port0 = cfg->enhanced_port0,
 	};
 	memset(sw->lft, SMP_LFT_NONE, sizeof(sw->lft));
-	for (unsigned int i = 0; i < ports * ports; i++)
-		memcpy(sw->sltovl[i], n->port[0].sltovl, sizeof(sw->sltovl[i]));
 	return 0;
+}
+
+uint8_t (*node_sltovl_own(struct node *n))[16]
+{
+	size_t pairs = (n->info.nports + 1ul) * (n->info.nports + 1ul);
+	struct node_switch *sw = n->sw;
+
+	if (sw->sltovl)
+		return sw->sltovl;
+	sw->sltovl = calloc(pairs, sizeof(*sw->sltovl));
+	for (size_t i = 0; sw->sltovl && i < pairs; i++)
+		memcpy(sw->sltovl[i], n->port[0].sltovl, sizeof(sw->sltovl[i]));
+	return sw->sltovl;
 }
 
 static int end_port_init(struct node_port *p, uint64_t guid)
@@ -295,9 +304,7 @@ static int end_port_init(struct node_port *p, uint64_t guid)
 	p->pi.gid_prefix = IB_SUBNET_PREFIX_DEFAULT;
 	p->pi.guid_cap = node_is_switch(p->node) ? 1 : NODE_GUIDS;
 	p->ep = mad_ep_create(&ep_ops, p, p->node->timers, p->node->log);
-	if (!p->ep || node_traps_init(p))
-		return -ENOMEM;
-	return pma_samples_init(p);
+	return p->ep ? 0 : -ENOMEM;
 }
 
 static int ports_init(struct node *n, const struct node_cfg *cfg)
@@ -367,6 +374,8 @@ static void port_fini(struct node_port *p)
 	p->ep = NULL;
 	node_traps_fini(p);
 	pma_samples_fini(p);
+	free(p->rare);
+	p->rare = NULL;
 	timer_cancel(p->node->timers, &p->mkey_lease);
 }
 

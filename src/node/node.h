@@ -76,6 +76,17 @@ struct node_counters {
 
 struct node;
 
+/* What few ports ever change, and a fabric of 200,000 ports cannot hold for each of them. */
+struct node_rare {
+	struct smp_vlarb_entry vlarb[4][32];
+	/*
+	 * values of node_port.cnt when the PMA last cleared them, which the PMA subtracts from
+	 * .cnt. PortCountersExtended uses .ext_base instead of .cnt_base.
+	 */
+	struct node_counters cnt_base;
+	uint64_t ext_base[NODE_EXT_COUNTERS];
+};
+
 /*
  * Masks of PortInfo's codes. Width: 1 is 1x, 2 is 4x, 4 is 8x, 8 is 12x, 16 is 2x. Speed: 1 is SDR,
  * 2 is DDR, 4 is QDR. Extended speed: 1 is FDR, 2 is EDR, 4 is HDR, 8 is NDR.
@@ -92,19 +103,16 @@ struct node_port {
 	uint16_t pkeys[NODE_PKEYS]; /* P_Key table; [0] is 0xffff at power-up */
 	uint64_t guids
 		[NODE_GUIDS]; /* GUIDInfo of an end port; [0] is the port GUID; a switch has no others */
-	struct smp_vlarb_entry vlarb[4][32];
 	uint8_t sltovl[16]; /* SLtoVL of a CA port; a switch has sw->sltovl */
-	/*
-	 * .cnt has the counters. .cnt_base has their values when the PMA last cleared them; the PMA
-	 * subtracts these from .cnt. PortCountersExtended uses .ext_base instead of .cnt_base.
-	 */
-	struct node_counters cnt, cnt_base;
-	uint64_t ext_base[NODE_EXT_COUNTERS];
+	struct node_counters cnt;
+	struct node_rare *rare; /* NULL while all members have the values of power-up */
 	struct mad_ep *ep; /* MAD endpoint of an end port; NULL at other ports of a switch */
-	struct node_sampler *sampler; /* PortSamples of an end port, node/pma_samples.c */
+	struct node_sampler
+		*sampler; /* PortSamples of an end port, node/pma_samples.c; NULL: never used */
 	bool link_up; /* state of the physical link, by the last node_link() */
 	struct node_rate peer_rate; /* widths and speeds that the other end enables */
-	struct node_trap *traps; /* trap slots of an end port, node/trap.c */
+	struct node_trap
+		*traps; /* trap slots of an end port, node/trap.c; NULL: no trap was ever raised */
 	struct timer mkey_lease;
 };
 
@@ -114,7 +122,11 @@ struct node_switch {
 	uint8_t lft[0xc000]; /* linear forwarding table: egress port of each LID; 255: none */
 	uint64_t (*mft)
 		[4]; /* multicast table: [i] is the port mask of MLID 0xc000 + i; port p is bit p % 64 of word p / 64 */
-	uint8_t (*sltovl)[16]; /* SLtoVL: [ingress * (nports + 1) + egress][SL] */
+	/*
+	 * SLtoVL: [ingress * (nports + 1) + egress][SL]; NULL while every pair has the table that
+	 * port 0 has in its .sltovl. See node_switch_vl()
+	 */
+	uint8_t (*sltovl)[16];
 };
 
 struct node_ops {
@@ -176,6 +188,25 @@ static inline bool node_is_switch(const struct node *n)
 static inline struct node_port *node_end_port(struct node *n, uint8_t num)
 {
 	return &n->port[node_is_switch(n) ? 0 : num];
+}
+
+/* node_rare_get() - Return the members to read; they belong to all ports that have the same values */
+const struct node_rare *node_rare_get(const struct node_port *p);
+/* node_rare_own() - Return the members to write. Return: NULL if memory ran out */
+struct node_rare *node_rare_own(struct node_port *p);
+
+/*
+ * node_sltovl_own() - Return the SLtoVL table of a switch to write, as node_switch.sltovl. Return: NULL if
+ * memory ran out
+ */
+uint8_t (*node_sltovl_own(struct node *n))[16];
+
+/* node_switch_vl() - Return the SLtoVL table of a switch for packets from port @in to port @out */
+static inline const uint8_t *node_switch_vl(const struct node *n, uint8_t in, uint8_t out)
+{
+	const struct node_switch *sw = n->sw;
+
+	return sw->sltovl ? sw->sltovl[in * (n->info.nports + 1u) + out] : n->port[0].sltovl;
 }
 
 /*

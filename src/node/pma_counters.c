@@ -189,14 +189,27 @@ static bool port_range(struct node *n, uint8_t select, struct port_range *ret)
 	return select >= lowest && select <= n->info.nports;
 }
 
-static uint64_t *counter_at(struct node_counters *c, const struct counter *k)
+static uint64_t counter_at(const struct node_counters *c, const struct counter *k)
 {
-	return (uint64_t *)(void *)((char *)c + k->src);
+	uint64_t v;
+
+	memcpy(&v, (const char *)c + k->src, sizeof(v));
+	return v;
 }
 
-static uint64_t *base_at(struct node_port *p, const struct attr *a, unsigned int i)
+static uint64_t base_at(const struct node_port *p, const struct attr *a, unsigned int i)
 {
-	return a->ext ? &p->ext_base[i] : counter_at(&p->cnt_base, &a->table[i]);
+	const struct node_rare *r = node_rare_get(p);
+
+	return a->ext ? r->ext_base[i] : counter_at(&r->cnt_base, &a->table[i]);
+}
+
+static void base_set(struct node_rare *r, const struct attr *a, unsigned int i, uint64_t v)
+{
+	if (a->ext)
+		r->ext_base[i] = v;
+	else
+		memcpy((char *)&r->cnt_base + a->table[i].src, &v, sizeof(v));
 }
 
 /* The sum over the ports, at most the largest value of the field */
@@ -206,9 +219,9 @@ static uint64_t counter_read(const struct port_range *r, const struct attr *a, u
 	uint64_t sum = 0, max = k->width < 64 ? (1ull << k->width) - 1 : UINT64_MAX;
 
 	for (unsigned int num = r->first; num <= r->last; num++) {
-		struct node_port *p = &r->n->port[num];
+		const struct node_port *p = &r->n->port[num];
 
-		sum += *counter_at(&p->cnt, k) - *base_at(p, a, i);
+		sum += counter_at(&p->cnt, k) - base_at(p, a, i);
 	}
 	return sum < max ? sum : max;
 }
@@ -220,8 +233,18 @@ static void counter_write(const struct port_range *r, const struct attr *a, unsi
 	for (unsigned int num = r->first; num <= r->last; num++) {
 		struct node_port *p = &r->n->port[num];
 
-		*base_at(p, a, i) = *counter_at(&p->cnt, &a->table[i]) - v;
+		base_set(p->rare, a, i, counter_at(&p->cnt, &a->table[i]) - v);
 	}
+}
+
+/* Make room for the bases that a Set writes. Return: false if memory ran out */
+static bool bases_own(const struct port_range *r)
+{
+	for (unsigned int num = r->first; num <= r->last; num++) {
+		if (!node_rare_own(&r->n->port[num]))
+			return false;
+	}
+	return true;
 }
 
 static uint32_t selected(const struct attr *a, const union host *h)
@@ -254,6 +277,8 @@ uint16_t pma_counters(struct node *n, bool set, uint16_t attr, uint8_t *data)
 	if (!port_range(n, h.port_select, &r))
 		return MAD_STATUS_BAD_VALUE;
 	select = set ? selected(a, &h) : 0;
+	if (select && !bases_own(&r))
+		return MAD_STATUS_BUSY;
 	for (unsigned int i = 0; i < a->n; i++) {
 		char *at = (char *)&h + a->table[i].dst;
 

@@ -125,16 +125,8 @@ static uint16_t result(const struct node_sampler *s, uint8_t *data)
 	return 0;
 }
 
-uint16_t pma_samples(struct node_port *port, bool set, uint16_t attr, uint8_t *data, ns_t now)
-{
-	if (attr == PMA_ATTR_PORT_SAMPLES_CONTROL)
-		return control(port->sampler, set, data, now);
-	if (attr == PMA_ATTR_PORT_SAMPLES_RESULT && !set)
-		return result(port->sampler, data);
-	return MAD_STATUS_BAD_ATTR;
-}
-
-int pma_samples_init(struct node_port *port)
+/* Few ports are ever asked, so a port gets its sampler with the first request. */
+static int sampler_create(struct node_port *port)
 {
 	struct node_sampler *s = calloc(1, sizeof(*s));
 
@@ -149,6 +141,16 @@ int pma_samples_init(struct node_port *port)
 	return 0;
 }
 
+uint16_t pma_samples(struct node_port *port, bool set, uint16_t attr, uint8_t *data, ns_t now)
+{
+	if (attr != PMA_ATTR_PORT_SAMPLES_CONTROL && attr != PMA_ATTR_PORT_SAMPLES_RESULT)
+		return MAD_STATUS_BAD_ATTR;
+	if (!port->sampler && sampler_create(port))
+		return MAD_STATUS_BUSY;
+	if (attr == PMA_ATTR_PORT_SAMPLES_CONTROL)
+		return control(port->sampler, set, data, now);
+	return set ? MAD_STATUS_BAD_ATTR : result(port->sampler, data);
+}
 void pma_samples_fini(struct node_port *port)
 {
 	if (!port->sampler)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "node/priv.h"
 
 #define VL_CAP_0_7 4 /* VLCap code of VL0 to VL7; OpenSM's routing engine lash needs VL0 to VL3 */
-#define VLARB_CAP 8
+#define VLARB_CAP 8 /* as many as EACH_VL() has */
 #define VLARB_LOW 0 /* index of the first low-priority block; high-priority blocks follow */
 #define VLARB_HIGH 2
 #define VLARB_WEIGHT 4
@@ -39,19 +40,45 @@ static uint32_t cap_default(const struct node_port *p)
 }
 
 /*
- * The tables before an SM writes them: SL n maps to VL n, except SL 15, because VL15 in SLtoVL means
- * discard (node_oper_vl() folds VLs above OperationalVLs); VL0 has high priority, the others low priority.
+ * The table before an SM writes it: SL n maps to VL n, except SL 15, because VL15 in SLtoVL means
+ * discard. node_oper_vl() folds VLs above OperationalVLs.
  */
 static void init_vls(struct node_port *p)
 {
 	for (unsigned int sl = 0; sl < 16; sl++)
 		p->sltovl[sl] = (uint8_t)(sl < IB_VL15 ? sl : 7);
-	for (unsigned int i = 0; i < VLARB_CAP; i++) {
-		p->vlarb[VLARB_LOW][i] =
-			(struct smp_vlarb_entry){ (uint8_t)i, i ? VLARB_WEIGHT : 0 };
-		p->vlarb[VLARB_HIGH][i] =
-			(struct smp_vlarb_entry){ (uint8_t)i, i ? 0 : VLARB_WEIGHT };
+}
+
+/* Before an SM writes the tables of VL arbitration, VL0 has high priority, the others low priority. */
+#define LOW(vl)                             \
+	{                                   \
+		vl, (vl) ? VLARB_WEIGHT : 0 \
 	}
+#define HIGH(vl)                            \
+	{                                   \
+		vl, (vl) ? 0 : VLARB_WEIGHT \
+	}
+#define EACH_VL(what) what(0), what(1), what(2), what(3), what(4), what(5), what(6), what(7)
+static const struct node_rare rare_default = {
+	.vlarb = {
+		[VLARB_LOW] = { EACH_VL(LOW) },
+		[VLARB_HIGH] = { EACH_VL(HIGH) },
+	},
+};
+
+const struct node_rare *node_rare_get(const struct node_port *p)
+{
+	return p->rare ? p->rare : &rare_default;
+}
+
+struct node_rare *node_rare_own(struct node_port *p)
+{
+	if (!p->rare) {
+		p->rare = malloc(sizeof(*p->rare));
+		if (p->rare)
+			*p->rare = rare_default;
+	}
+	return p->rare;
 }
 
 void node_port_init(struct node_port *p)

@@ -85,7 +85,6 @@ int node_smp_send(struct node_port *end, const struct mad_addr *to, const void *
  */
 uint16_t pma_counters(struct node *n, bool set, uint16_t attr, uint8_t *data);
 uint16_t pma_samples(struct node_port *end, bool set, uint16_t attr, uint8_t *data, ns_t now);
-int pma_samples_init(struct node_port *end);
 void pma_samples_fini(struct node_port *end);
 
 /* node_pma(), node_ping() - Answer a GMP request; false: the MAD is of another class */
@@ -96,7 +95,6 @@ bool node_ping(struct node_port *end, const struct mad_addr *from, void *mad, ns
 void node_gmp_answer(struct node_port *end, const struct mad_addr *from, void *mad, uint16_t status,
 		     ns_t now);
 
-int node_traps_init(struct node_port *end);
 void node_traps_fini(struct node_port *end);
 void node_trap_link_state(struct node *n, ns_t now);
 void node_trap_cap_change(struct node_port *end, ns_t now);

@@ -95,16 +95,27 @@ uint16_t sma_set_guids(struct sma_req *r)
  * SLtoVL: the modifier is ingress port << 8 | egress port on a switch. A CA port has one table, for
  * the packets that it sends.
  */
-static uint8_t *sltovl_of(const struct sma_req *r)
+static const uint8_t *sltovl_of(const struct sma_req *r)
 {
 	unsigned int in = r->mod >> 8 & 0xff, out = r->mod & 0xff;
-	struct node_port *p = sma_port(r, out);
+	const struct node_port *p = sma_port(r, out);
 
 	if (!p || in > r->n->info.nports)
 		return NULL;
 	if (!node_is_switch(r->n))
 		return p->sltovl;
-	return r->n->sw->sltovl[in * (r->n->info.nports + 1u) + out];
+	return node_switch_vl(r->n, (uint8_t)in, (uint8_t)out);
+}
+
+static uint8_t *sltovl_own(const struct sma_req *r)
+{
+	unsigned int in = r->mod >> 8 & 0xff, out = r->mod & 0xff;
+	uint8_t(*table)[16];
+
+	if (!node_is_switch(r->n))
+		return sma_port(r, out)->sltovl;
+	table = node_sltovl_own(r->n);
+	return table ? table[in * (r->n->info.nports + 1u) + out] : NULL;
 }
 
 uint16_t sma_get_sltovl(struct sma_req *r)
@@ -119,11 +130,18 @@ uint16_t sma_get_sltovl(struct sma_req *r)
 
 uint16_t sma_set_sltovl(struct sma_req *r)
 {
-	uint8_t *map = sltovl_of(r);
+	const uint8_t *map = sltovl_of(r);
+	uint8_t v[16], *own;
 
 	if (!map)
 		return MAD_STATUS_BAD_VALUE;
-	smp_sltovl_decode(map, r->data, SMP_DATA_LEN);
+	smp_sltovl_decode(v, r->data, SMP_DATA_LEN);
+	if (memcmp(map, v, sizeof(v)) == 0)
+		return 0;
+	own = sltovl_own(r);
+	if (!own)
+		return MAD_STATUS_BUSY;
+	memcpy(own, v, sizeof(v));
 	return 0;
 }
 
@@ -131,7 +149,7 @@ uint16_t sma_set_sltovl(struct sma_req *r)
  * VLArbitrationTable: the modifier is block << 16 | port. Blocks 1 and 2 are of low priority, 3 and
  * 4 of high; each has 32 entries.
  */
-static struct smp_vlarb_entry *vlarb_of(const struct sma_req *r)
+static struct node_port *vlarb_port(const struct sma_req *r, unsigned int *ret_block)
 {
 	struct node_port *p = sma_port(r, r->mod & 0xffff);
 	unsigned int block = r->mod >> 16, cap;
@@ -141,25 +159,32 @@ static struct smp_vlarb_entry *vlarb_of(const struct sma_req *r)
 	cap = block <= 2 ? p->pi.vlarb_low_cap : p->pi.vlarb_high_cap;
 	if (block % 2 == 0 && cap <= VLARB_PER_BLOCK)
 		return NULL;
-	return p->vlarb[block - 1];
+	*ret_block = block - 1;
+	return p;
 }
 
 uint16_t sma_get_vlarb(struct sma_req *r)
 {
-	const struct smp_vlarb_entry *e = vlarb_of(r);
+	unsigned int block;
+	const struct node_port *p = vlarb_port(r, &block);
 
-	if (!e)
+	if (!p)
 		return MAD_STATUS_BAD_VALUE;
-	smp_vlarb_encode(r->data, e);
+	smp_vlarb_encode(r->data, node_rare_get(p)->vlarb[block]);
 	return 0;
 }
 
 uint16_t sma_set_vlarb(struct sma_req *r)
 {
-	struct smp_vlarb_entry *e = vlarb_of(r);
+	unsigned int block;
+	struct node_port *p = vlarb_port(r, &block);
+	struct node_rare *own;
 
-	if (!e)
+	if (!p)
 		return MAD_STATUS_BAD_VALUE;
-	smp_vlarb_decode(e, r->data, SMP_DATA_LEN);
+	own = node_rare_own(p);
+	if (!own)
+		return MAD_STATUS_BUSY;
+	smp_vlarb_decode(own->vlarb[block], r->data, SMP_DATA_LEN);
 	return 0;
 }

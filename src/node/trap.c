@@ -98,8 +98,24 @@ static void trap_timer(struct timer *tm, ns_t now)
 	trap_send(t, now);
 }
 
+/* Most end ports never raise a trap, so a port gets its slots with the first one. */
+static int slots_create(struct node_port *end)
+{
+	end->traps = calloc(SLOTS, sizeof(*end->traps));
+	if (!end->traps)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < SLOTS; i++) {
+		end->traps[i].p = end;
+		timer_init(&end->traps[i].timer, trap_timer);
+	}
+	return 0;
+}
+
+/* Return: NULL if memory ran out, so that the trap is lost */
 static struct node_trap *slot_of(struct node_port *end, uint16_t trap)
 {
+	if (!end->traps && slots_create(end))
+		return NULL;
 	for (unsigned int i = 0; i < SLOTS; i++)
 		if (slot_traps[i] == trap)
 			return &end->traps[i];
@@ -115,10 +131,13 @@ static void trap_queue(struct node_trap *t, const struct mad_notice *n, ns_t now
 
 static void trap_raise(struct node_port *end, const struct mad_notice *n, ns_t now)
 {
-	struct node_trap *t = slot_of(end, n->trap);
+	struct node_trap *t;
 
 	if (!end->pi.sm_lid)
 		return; /* no SM has set its LID yet, so there is no destination */
+	t = slot_of(end, n->trap);
+	if (!t)
+		return;
 	switch (t->state) {
 	case TRAP_IDLE:
 		trap_queue(t, n, now);
@@ -163,7 +182,7 @@ bool node_trap_repress(struct node_port *end, const void *smp, ns_t now)
 {
 	if (mad_attr(smp) != MAD_ATTR_NOTICE)
 		return false;
-	for (unsigned int i = 0; i < SLOTS; i++) {
+	for (unsigned int i = 0; end->traps && i < SLOTS; i++) {
 		struct node_trap *t = &end->traps[i];
 
 		if (t->state < TRAP_SENT || t->tid != mad_tid(smp))
@@ -179,7 +198,7 @@ static struct node_trap *oldest(struct node_port *end)
 {
 	struct node_trap *found = NULL;
 
-	for (unsigned int i = 0; i < SLOTS; i++) {
+	for (unsigned int i = 0; end->traps && i < SLOTS; i++) {
 		struct node_trap *t = &end->traps[i];
 
 		if (t->state != TRAP_IDLE && (!found || t->tid < found->tid))
@@ -360,18 +379,6 @@ void node_qkey_violation(struct node *n, uint8_t port, const struct node_violati
 
 	count16(&end->pi.qkey_violations);
 	trap_bad_key(end, MAD_TRAP_BAD_QKEY, v, now);
-}
-
-int node_traps_init(struct node_port *end)
-{
-	end->traps = calloc(SLOTS, sizeof(*end->traps));
-	if (!end->traps)
-		return -ENOMEM;
-	for (unsigned int i = 0; i < SLOTS; i++) {
-		end->traps[i].p = end;
-		timer_init(&end->traps[i].timer, trap_timer);
-	}
-	return 0;
 }
 
 void node_traps_fini(struct node_port *end)

@@ -61,7 +61,8 @@ static void turn_vls(struct lab *l)
 			continue;
 		for (unsigned int in = 0; in < ports; in++)
 			for (unsigned int out = 0; out < ports; out++)
-				n->sw->sltovl[in * ports + out][SL] = (uint8_t)((in + out + i) % 4);
+				node_sltovl_own(n)[in * ports + out][SL] =
+					(uint8_t)((in + out + i) % 4);
 	}
 }
 

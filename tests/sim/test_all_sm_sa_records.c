@@ -301,7 +301,7 @@ static void test_tables_are_read_once_for_a_database(void **state)
 	assert_int_equal(ib_sltovl_rec_decode(&rec, f.c.resp.data, f.c.resp.data_len), 0);
 	assert_int_equal(rec.in_port, 1);
 	assert_int_equal(rec.out_port, 2);
-	smp_sltovl_encode(want, p->node->sw->sltovl[1 * (p->node->info.nports + 1) + 2]);
+	smp_sltovl_encode(want, node_switch_vl(p->node, 1, 2));
 	assert_memory_equal(rec.data, want, 8);
 	assert_int_equal(ask(&f, MAD_METHOD_GET_TABLE, SA_ATTR_SLTOVL_RECORD, SLTOVL_COMP_LID, wire,
 			     sizeof(wire)),
@@ -345,7 +345,7 @@ static void test_vlarb_blocks_count_from_one(void **state)
 
 	fix_init(&f, 2, 1);
 	p = sa_rig_port(&f.r, "Hca2/1");
-	p->vlarb[2][1] = (struct smp_vlarb_entry){ .vl = 3, .weight = 77 };
+	node_rare_own(p)->vlarb[2][1] = (struct smp_vlarb_entry){ .vl = 3, .weight = 77 };
 	rec.lid = p->pi.lid;
 	rec.block = 3;
 	ib_vlarb_rec_encode(wire, &rec);

@@ -498,8 +498,8 @@ static void poke_any(struct run *x)
 	case 5:
 		if (n->sw)
 			poke(x,
-			     &n->sw->sltovl[any % ((n->info.nports + 1u) * (n->info.nports + 1u))]
-					   [0],
+			     &node_sltovl_own(
+				     n)[any % ((n->info.nports + 1u) * (n->info.nports + 1u))][0],
 			     1, any % 2 ? IB_VL15 : 1);
 		return;
 	default:

@@ -135,7 +135,7 @@ static void configure_sltovl(struct node *n)
 
 	for (size_t i = 0; i < rows; i++)
 		for (uint8_t sl = 0; sl < 16; sl++)
-			n->sw->sltovl[i][sl] = sl % 8;
+			node_sltovl_own(n)[i][sl] = sl % 8;
 }
 
 /*

@@ -143,7 +143,7 @@ static struct pkt *sealed_train(unsigned int to)
 /* The switch verifies the VCRC of each packet. The port behind it is external, where trains are cut. */
 static void test_I10_packets_of_a_train_with_CRCs(void **state)
 {
-	rig_sw(&r, "s")->sw->sltovl[1 * 71 + 2][0] = 1;
+	node_sltovl_own(rig_sw(&r, "s"))[1 * 71 + 2][0] = 1;
 	rig_sw(&r, "s")->port[2].pi.oper_vls = 2; /* VL0 and VL1 */
 	rig_send_pkt(e1, sealed_train(2));
 	assert_int_equal(e2->n, 5);
@@ -366,7 +366,7 @@ static void test_I3_vl15_is_for_qp0_alone(void **state)
 
 static void test_I12_sltovl_by_ingress_and_egress(void **state)
 {
-	uint8_t(*map)[16] = rig_sw(&r, "s")->sw->sltovl;
+	uint8_t(*map)[16] = node_sltovl_own(rig_sw(&r, "s"));
 	struct rig_pkt p = to_port(2);
 
 	map[1 * 71 + 2][5] = 3;
@@ -395,7 +395,7 @@ static void test_I12_sltovl_by_ingress_and_egress(void **state)
 static void test_I12_no_vl_above_those_in_operation(void **state)
 {
 	static const uint8_t count[] = { 0, 1, 2, 4, 8, 15 };
-	uint8_t(*map)[16] = rig_sw(&r, "s")->sw->sltovl;
+	uint8_t(*map)[16] = node_sltovl_own(rig_sw(&r, "s"));
 
 	for (uint8_t code = 1; code < sizeof(count); code++) {
 		rig_np(&r, "s/2")->pi.oper_vls = code;

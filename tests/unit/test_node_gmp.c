@@ -151,7 +151,7 @@ static void test_pma_set_clears_what_is_selected(void **state)
 	(void)state;
 	ca.n.port[1].cnt = numbered(100);
 	for (unsigned int bit = 0; bit < 17; bit++) {
-		memset(&ca.n.port[1].cnt_base, 0, sizeof(ca.n.port[1].cnt_base));
+		memset(&node_rare_own(&ca.n.port[1])->cnt_base, 0, sizeof(struct node_counters));
 		c = (struct pma_port_counters){ .port_select = 1 };
 		if (bit < 16)
 			c.counter_select = (uint16_t)(1u << bit);

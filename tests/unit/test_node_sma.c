@@ -497,9 +497,9 @@ static void test_I12_sltovl_by_in_and_out(void **state)
 	(void)state;
 	smp_sltovl_encode(data, map);
 	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_SLTOVL, 3u << 8 | 7, data), 0);
-	assert_memory_equal(sw.n.sw->sltovl[3 * 21 + 7], map, 16);
-	assert_int_equal(sw.n.sw->sltovl[7 * 21 + 3][0], 0);
-	assert_int_equal(sw.n.sw->sltovl[7 * 21 + 3][1], 1);
+	assert_memory_equal(node_switch_vl(&sw.n, 3, 7), map, 16);
+	assert_int_equal(node_switch_vl(&sw.n, 7, 3)[0], 0);
+	assert_int_equal(node_switch_vl(&sw.n, 7, 3)[1], 1);
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_SLTOVL, 20u << 8 | 0), 0);
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_SLTOVL, 21u << 8), MAD_STATUS_BAD_VALUE);
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_SLTOVL, 21), MAD_STATUS_BAD_VALUE);
@@ -574,6 +574,29 @@ static void test_I19_other_attributes_are_refused(void **state)
 	}
 }
 
+/* A fabric of 200,000 ports has no room for tables that nobody changes. */
+static void test_tables_take_memory_when_they_are_changed(void **state)
+{
+	uint8_t data[64] = { 0 }, map[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 7 };
+	struct node_rig n;
+
+	(void)state;
+	node_rig_init(&n, IB_NODE_SWITCH, 20);
+	smp_sltovl_encode(data, map);
+	assert_int_equal(node_rig_set(&n, 1, SMP_ATTR_SLTOVL, 3u << 8 | 7, data), 0);
+	assert_int_equal(node_rig_get(&n, 1, SMP_ATTR_VLARB, 3u << 16 | 7), 0);
+	assert_null(n.n.sw->sltovl);
+	assert_null(n.n.port[7].rare);
+	assert_null(n.n.port[0].traps);
+	map[0] = 1;
+	smp_sltovl_encode(data, map);
+	assert_int_equal(node_rig_set(&n, 1, SMP_ATTR_SLTOVL, 3u << 8 | 7, data), 0);
+	assert_non_null(n.n.sw->sltovl);
+	assert_int_equal(node_switch_vl(&n.n, 3, 7)[0], 1);
+	assert_int_equal(node_switch_vl(&n.n, 7, 3)[0], 0);
+	node_rig_fini(&n);
+}
+
 static void test_vl_arbitration(void **state)
 {
 	struct smp_vlarb_entry e[32] = { { 1, 10 }, { 2, 20 } };
@@ -582,9 +605,9 @@ static void test_vl_arbitration(void **state)
 	(void)state;
 	smp_vlarb_encode(data, e);
 	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_VLARB, 3u << 16 | 7, data), 0);
-	assert_int_equal(sw.n.port[7].vlarb[2][1].weight, 20);
+	assert_int_equal(node_rare_get(&sw.n.port[7])->vlarb[2][1].weight, 20);
 	/* the low-priority table is unchanged */
-	assert_int_equal(sw.n.port[7].vlarb[0][1].weight, 4);
+	assert_int_equal(node_rare_get(&sw.n.port[7])->vlarb[0][1].weight, 4);
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_VLARB, 7), MAD_STATUS_BAD_VALUE);
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_VLARB, 5u << 16 | 7), MAD_STATUS_BAD_VALUE);
 	/* Each table has eight entries, so there is no second block. */
@@ -757,6 +780,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_sltovl_of_a_ca, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_I12_sltovl_by_in_and_out, setup, teardown),
+		cmocka_unit_test(test_tables_take_memory_when_they_are_changed),
 		cmocka_unit_test_setup_teardown(test_vl_arbitration, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_switch_info, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lft, setup, teardown),
