@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CHECK_CHECK_H
+#define CHECK_CHECK_H
+
+/*
+ * DOC: Findings
+ *
+ * chk_run() looks for faults in a fabric (check/model.h) and returns a list of findings. Each says what was found and
+ * where. Why it matters and what to do about it is the same for all findings of a kind, and is in a table by kind. A
+ * finding is a fault, or a note about something that may be intended. Only faults make `uipoib fabric check` fail.
+ */
+
+#include "check/model.h"
+#include "partition/partition.h"
+
+enum chk_kind {
+	/* reading */
+	CHK_NO_ANSWER,
+	CHK_REFUSED,
+	CHK_CUT,
+	/* identity */
+	CHK_SAME_NODE_GUID,
+	CHK_SAME_PORT_GUID,
+	CHK_SAME_LID,
+	CHK_NO_LID,
+	/* links */
+	CHK_NOT_ACTIVE,
+	CHK_SLOW,
+	CHK_NARROW,
+	CHK_LIMITED,
+	CHK_MTU_DIFFERS,
+	CHK_OTHER_SM,
+	/* unicast */
+	CHK_LFT_LOOP,
+	CHK_LFT_HOLE,
+	CHK_LFT_DEAD_END,
+	CHK_CREDIT_LOOP,
+	CHK_CREDIT_LOOP_BY_VL,
+	/* multicast */
+	CHK_MFT_LOOP,
+	CHK_MFT_SPLIT,
+	CHK_MFT_DEAD_END,
+	CHK_MFT_MISSES,
+	/* partitions */
+	CHK_PKEY_MISSING,
+	CHK_PKEY_EXTRA,
+	CHK_PKEY_ENFORCED,
+	/* counters */
+	CHK_COUNTER_GROWS,
+	CHK_KINDS,
+};
+
+struct chk_kind_info {
+	const char *name; /* a word, as in JSON: "lft-loop" */
+	bool note; /* may be intended, and is no fault */
+	const char *why; /* why it matters: a sentence */
+	const char *todo; /* what to do about it: a sentence */
+};
+const struct chk_kind_info *chk_kind_info(enum chk_kind kind);
+
+#define CHK_WHERE_MAX 256
+#define CHK_WHAT_MAX 480
+struct chk_finding {
+	enum chk_kind kind;
+	uint64_t guid; /* GUID of the node that .where names; 0: several */
+	char where
+		[CHK_WHERE_MAX]; /* a node, a port as NODE/PORT, or a link; names are not escaped */
+	char what[CHK_WHAT_MAX]; /* a sentence without a full stop; names are not escaped */
+};
+
+#define CHK_FINDINGS_MAX 10000
+struct chk_report {
+	struct chk_finding *finding;
+	uint32_t n;
+	uint32_t left_out; /* findings for which there was no room or no memory */
+	uint32_t faults, notes; /* numbers of findings, those left out included */
+};
+
+struct chk_opts {
+	const struct sm_partitions *partitions; /* P_Keys that ports should have; NULL: unknown */
+};
+
+/*
+ * chk_run() - Check everything that is known about @f. Return: 0; -ENOMEM. The report is valid in either case, to be
+ * released with chk_report_fini()
+ */
+int chk_run(const struct chk_fabric *f, const struct chk_opts *o, struct chk_report *ret);
+void chk_report_fini(struct chk_report *r);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "check/priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- names */
+
+void chk_name(struct text *t, const struct chk_node *n)
+{
+	if (n->desc[0])
+		text_add(t, "%s", n->desc);
+	else
+		text_add(t, "0x%016" PRIx64, n->guid);
+}
+
+void chk_name_port(struct text *t, const struct chk_node *n, unsigned int port)
+{
+	chk_name(t, n);
+	if (port || !n->sw)
+		text_add(t, "/%u", port);
+}
+
+void chk_name_link(struct text *t, const struct chk_fabric *f, const struct chk_node *n,
+		   unsigned int port)
+{
+	const struct chk_node *peer = chk_peer(f, &n->port[port]);
+
+	chk_name_port(t, n, port);
+	if (!peer)
+		return;
+	text_add(t, " to ");
+	chk_name_port(t, peer, n->port[port].peer_port);
+}
+
+/* --- the report */
+
+/* Return: the next entry; NULL if there is none */
+static struct chk_finding *next_entry(struct chk *c)
+{
+	struct chk_report *r = c->r;
+	struct chk_finding *v;
+
+	if (r->n >= CHK_FINDINGS_MAX)
+		return NULL;
+	if (!(r->n & (r->n - 1))) {
+		v = realloc(r->finding, (r->n ? 2 * (size_t)r->n : 1) * sizeof(*v));
+		if (!v) {
+			c->no_memory = true;
+			return NULL;
+		}
+		r->finding = v;
+	}
+	return &r->finding[r->n++];
+}
+
+static void add(struct chk *c, enum chk_kind kind, uint64_t guid, const char *where,
+		const char *fmt, va_list ap)
+{
+	struct chk_finding *e = next_entry(c);
+
+	if (chk_kind_info(kind)->note)
+		c->r->notes++;
+	else
+		c->r->faults++;
+	if (!e) {
+		c->r->left_out++;
+		return;
+	}
+	e->kind = kind;
+	e->guid = guid;
+	snprintf(e->where, sizeof(e->where), "%s", where);
+	vsnprintf(e->what, sizeof(e->what), fmt, ap);
+}
+
+void chk_add(struct chk *c, enum chk_kind kind, const struct chk_node *n, int port, const char *fmt,
+	     ...)
+{
+	char where[CHK_WHERE_MAX] = "";
+	struct text t = TEXT_IN(where);
+	va_list ap;
+
+	if (port < 0)
+		chk_name(&t, n);
+	else
+		chk_name_port(&t, n, (unsigned int)port);
+	va_start(ap, fmt);
+	add(c, kind, n->guid, where, fmt, ap);
+	va_end(ap);
+}
+
+void chk_add_where(struct chk *c, enum chk_kind kind, const char *where, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add(c, kind, 0, where, fmt, ap);
+	va_end(ap);
+}
+
+void chk_report_fini(struct chk_report *r)
+{
+	free(r->finding);
+	*r = (struct chk_report){ 0 };
+}
+
+/* --- what did not answer */
+
+static void silence(struct chk *c, const struct chk_silence *s)
+{
+	const struct chk_node *n = c->f->node[s->node];
+	const char *class = s->pma ? "performance management" : "subnet management";
+
+	if (s->behind)
+		chk_add(c, CHK_NO_ANSWER, n, s->port,
+			"the link is up, but what is behind it does not answer subnet management");
+	else if (s->status)
+		chk_add(c, CHK_REFUSED, n, s->port,
+			"refuses %u requests for attribute 0x%04x of %s with status 0x%04x",
+			s->count, s->attr, class, s->status);
+	else
+		chk_add(c, CHK_NO_ANSWER, n, s->port,
+			"does not answer %u requests for attribute 0x%04x of %s", s->count, s->attr,
+			class);
+}
+
+void chk_silences(struct chk *c)
+{
+	for (uint32_t i = 0; i < c->f->nsilences; i++)
+		silence(c, &c->f->silence[i]);
+	if (c->f->cut)
+		chk_add_where(c, CHK_CUT, "the fabric",
+			      "is larger than this program reads: %u nodes were read", c->f->n);
+}
+
+/* --- all checks */
+
+int chk_run(const struct chk_fabric *f, const struct chk_opts *o, struct chk_report *ret)
+{
+	struct chk c = { .f = f, .r = ret };
+	int err;
+
+	*ret = (struct chk_report){ 0 };
+	err = chk_index(&c);
+	if (err)
+		return err;
+	chk_silences(&c);
+	chk_guids(&c);
+	chk_lids(&c);
+	chk_links(&c);
+	chk_managers(&c);
+	chk_lft(&c);
+	chk_credits(&c);
+	chk_index_fini(&c);
+	return c.no_memory ? -ENOMEM : 0;
+}

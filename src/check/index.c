@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "check/priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void own(struct chk *c, const struct chk_node *n, const struct chk_port *p)
+{
+	if (!ib_lid_is_unicast(p->lid))
+		return;
+	for (unsigned int lid = p->lid; lid < p->lid + (1u << p->lmc); lid++)
+		if (lid < IB_LID_MCAST_MIN && !c->by_lid[lid].node)
+			c->by_lid[lid] = (struct chk_owner){ n, p };
+}
+
+static uint32_t root(uint32_t *part, uint32_t i)
+{
+	while (part[i] != i) {
+		part[i] = part[part[i]];
+		i = part[i];
+	}
+	return i;
+}
+
+/* Join the parts at both ends of each link that carries data. */
+static void connect(struct chk *c)
+{
+	const struct chk_fabric *f = c->f;
+
+	for (uint32_t i = 0; i < f->n; i++)
+		c->part[i] = i;
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct chk_node *n = f->node[i];
+
+		for (unsigned int p = 1; p <= n->nports; p++) {
+			const struct chk_node *peer = chk_peer(f, &n->port[p]);
+
+			/* A CA does not forward, so it does not connect what its ports lead to. */
+			if (peer && n->sw && peer->sw && chk_carries(f, &n->port[p]))
+				c->part[root(c->part, i)] = root(c->part, peer->index);
+		}
+	}
+	for (uint32_t i = 0; i < f->n; i++)
+		c->part[i] = root(c->part, i);
+}
+
+int chk_index(struct chk *c)
+{
+	c->by_lid = calloc(IB_LID_MCAST_MIN, sizeof(*c->by_lid));
+	c->part = calloc(c->f->n + 1, sizeof(*c->part));
+	c->sw = calloc(c->f->n + 1, sizeof(*c->sw));
+	if (!c->by_lid || !c->part || !c->sw) {
+		chk_index_fini(c);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < c->f->n; i++) {
+		const struct chk_node *n = c->f->node[i];
+
+		if (n->sw)
+			c->sw[c->nsw++] = n;
+		for (unsigned int p = 0; p <= n->nports; p++)
+			if (chk_is_end(n, &n->port[p]))
+				own(c, n, &n->port[p]);
+	}
+	connect(c);
+	return 0;
+}
+
+void chk_index_fini(struct chk *c)
+{
+	free(c->by_lid);
+	free(c->part);
+	free(c->sw);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "check/priv.h"
+
+#include <stdlib.h>
+
+/*
+ * Unicast routes: for each LID that an end port has, every switch in the same part of the fabric must lead to it. One LID
+ * at a time, each switch is looked at once: a switch whose next one is known to lead there leads there, too.
+ */
+
+#define EXAMPLES 3 /* LIDs that a finding names */
+#define LOOPS_MAX 64 /* different loops that are named */
+
+enum verdict { UNSEEN, ON_WAY, OVER }; /* OVER: whatever is wrong from there on was found */
+
+/* Entries of one switch that are wrong in the same way */
+struct wrong {
+	uint32_t count;
+	uint16_t lid[EXAMPLES];
+	uint8_t port; /* of the first entry; of dead ends only */
+	const char *why;
+};
+
+struct loop {
+	uint64_t hash;
+	uint32_t count;
+	uint16_t lid; /* first LID with this loop */
+	uint32_t sw; /* index of a switch on it */
+};
+
+struct walk {
+	struct chk *c;
+	uint8_t *verdict; /* [f->n] for the present LID */
+	struct wrong *hole, *dead; /* [f->n] */
+	struct loop loop[LOOPS_MAX];
+	unsigned int nloops;
+	uint32_t more_loops;
+	unsigned int lid;
+	struct chk_owner to;
+	const struct chk_node *last; /* switch that delivers to the owner */
+	uint8_t exit; /* its port */
+};
+
+static void note_wrong(const struct walk *w, struct wrong *x, uint8_t port, const char *why)
+{
+	if (!x->count) {
+		x->port = port;
+		x->why = why;
+	}
+	if (x->count < EXAMPLES)
+		x->lid[x->count] = (uint16_t)w->lid;
+	x->count++;
+}
+
+static void note_dead(struct walk *w, const struct chk_node *n, uint8_t port, const char *why)
+{
+	note_wrong(w, &w->dead[n->index], port, why);
+}
+
+static uint8_t entry(const struct chk_node *n, unsigned int lid)
+{
+	return lid < n->sw->lft_len ? n->sw->lft[lid] : SMP_LFT_NONE;
+}
+
+/*
+ * The switch to which @n sends packets to the LID. NULL: they have arrived, they are lost there, which is noted, or the
+ * table was not read
+ */
+static const struct chk_node *step(struct walk *w, const struct chk_node *n)
+{
+	const struct chk_port *p;
+	const struct chk_node *next;
+	uint8_t out;
+
+	if (!n->sw->lft)
+		return NULL;
+	out = entry(n, w->lid);
+	if (n == w->last && out == w->exit)
+		return NULL;
+	if (out == SMP_LFT_NONE) {
+		note_wrong(w, &w->hole[n->index], 0, NULL);
+		return NULL;
+	}
+	p = &n->port[out <= n->nports ? out : 0];
+	next = out ? chk_peer(w->c->f, p) : NULL;
+	if (out > n->nports)
+		note_dead(w, n, out, "which the switch does not have");
+	else if (!out)
+		note_dead(w, n, out, "the switch itself, which has another LID");
+	else if (!next && !p->mute)
+		note_dead(w, n, out, "which has no link");
+	else if (!chk_carries(w->c->f, p) && !p->mute)
+		note_dead(w, n, out, "which is not Active");
+	else if (next && !next->sw)
+		note_dead(w, n, out, "where a CA is that has another LID");
+	else
+		return next;
+	return NULL;
+}
+
+/* --- loops */
+
+static void note_loop(struct walk *w, const struct chk_node *at)
+{
+	static const struct hash_key key = { 0x6c6f6f70, 0x6c6674 };
+	const struct chk_node *n = at;
+	uint64_t hash = 0;
+
+	/* A sum of hashes does not depend on the switch at which the loop was entered. */
+	do {
+		uint32_t id = n->index << 8 | entry(n, w->lid);
+
+		hash += hash_siphash(&key, &id, sizeof(id));
+		n = chk_peer(w->c->f, &n->port[entry(n, w->lid)]);
+	} while (n != at);
+	for (unsigned int i = 0; i < w->nloops; i++)
+		if (w->loop[i].hash == hash) {
+			w->loop[i].count++;
+			return;
+		}
+	if (w->nloops == LOOPS_MAX)
+		w->more_loops++;
+	else
+		w->loop[w->nloops++] = (struct loop){ hash, 1, (uint16_t)w->lid, at->index };
+}
+
+static void name_owner(const struct chk *c, struct text *t, unsigned int lid)
+{
+	text_add(t, "%u (", lid);
+	chk_name_port(t, c->by_lid[lid].node, c->by_lid[lid].port->num);
+	text_add(t, ")");
+}
+
+static void report_loop(const struct walk *w, const struct loop *l)
+{
+	const struct chk_node *at = w->c->f->node[l->sw], *n = at;
+	char where[CHK_WHERE_MAX] = "", lid[CHK_WHERE_MAX] = "";
+	struct text t = TEXT_IN(where), u = TEXT_IN(lid);
+
+	do {
+		uint8_t out = entry(n, l->lid);
+
+		text_add(&t, "%s", t.len ? " > " : "");
+		chk_name_port(&t, n, out);
+		n = chk_peer(w->c->f, &n->port[out]);
+	} while (n != at);
+	name_owner(w->c, &u, l->lid);
+	chk_add_where(w->c, CHK_LFT_LOOP, where, "packets to %u LIDs go round in a circle: %s%s",
+		      l->count, lid, l->count > 1 ? ", ..." : "");
+}
+
+/* --- one LID */
+
+static void follow(struct walk *w, const struct chk_node *from)
+{
+	const struct chk_node *n;
+
+	for (n = from; n && w->verdict[n->index] == UNSEEN; n = step(w, n))
+		w->verdict[n->index] = ON_WAY;
+	if (n && w->verdict[n->index] == ON_WAY)
+		note_loop(w, n);
+	/* Look at the same switches again; step() would note their faults twice, so the table alone is followed. */
+	for (n = from; n && w->verdict[n->index] == ON_WAY;) {
+		uint8_t out = n->sw->lft ? entry(n, w->lid) : 0;
+
+		w->verdict[n->index] = OVER;
+		n = out && out <= n->nports ? chk_peer(w->c->f, &n->port[out]) : NULL;
+	}
+}
+
+/* Find the switch that delivers to the owner of the LID. Return: false if there is none */
+static bool find_last(struct walk *w)
+{
+	const struct chk_node *n = w->to.node;
+	const struct chk_port *p = w->to.port;
+
+	if (n->sw) {
+		w->last = n;
+		w->exit = 0;
+		return true;
+	}
+	if (!chk_carries(w->c->f, p))
+		return false;
+	w->last = chk_peer(w->c->f, p);
+	w->exit = p->peer_port;
+	return w->last->sw;
+}
+
+static void one_lid(struct walk *w)
+{
+	const struct chk *c = w->c;
+
+	if (!find_last(w))
+		return;
+	for (uint32_t i = 0; i < c->nsw; i++)
+		w->verdict[c->sw[i]->index] = UNSEEN;
+	for (uint32_t i = 0; i < c->nsw; i++)
+		if (c->part[c->sw[i]->index] == c->part[w->last->index])
+			follow(w, c->sw[i]);
+}
+
+/* --- the report */
+
+static void lids_text(const struct walk *w, const struct wrong *x, struct text *t)
+{
+	for (unsigned int i = 0; i < EXAMPLES && i < x->count; i++) {
+		text_add(t, "%s", i ? ", " : "");
+		name_owner(w->c, t, x->lid[i]);
+	}
+	if (x->count > EXAMPLES)
+		text_add(t, ", ...");
+}
+
+static void report(struct walk *w)
+{
+	const struct chk_fabric *f = w->c->f;
+
+	for (unsigned int i = 0; i < w->nloops; i++)
+		report_loop(w, &w->loop[i]);
+	if (w->more_loops)
+		chk_add_where(w->c, CHK_LFT_LOOP, "the fabric", "%u more loops", w->more_loops);
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct wrong *hole = &w->hole[i], *dead = &w->dead[i];
+		char lids[256] = "";
+		struct text t = TEXT_IN(lids);
+
+		if (hole->count) {
+			lids_text(w, hole, &t);
+			chk_add(w->c, CHK_LFT_HOLE, f->node[i], -1, "has no route to %u LIDs: %s",
+				hole->count, lids);
+		}
+		if (dead->count) {
+			t.len = 0;
+			lids_text(w, dead, &t);
+			chk_add(w->c, CHK_LFT_DEAD_END, f->node[i], -1,
+				"sends packets to %u LIDs to a wrong place, the first of them to "
+				"port %u, %s: %s",
+				dead->count, dead->port, dead->why, lids);
+		}
+	}
+}
+
+void chk_lft(struct chk *c)
+{
+	struct walk w = { .c = c };
+
+	w.verdict = calloc(c->f->n + 1, 1);
+	w.hole = calloc(c->f->n + 1, sizeof(*w.hole));
+	w.dead = calloc(c->f->n + 1, sizeof(*w.dead));
+	if (!w.verdict || !w.hole || !w.dead) {
+		c->no_memory = true;
+	} else {
+		for (w.lid = 1; w.lid < IB_LID_MCAST_MIN; w.lid++) {
+			w.to = c->by_lid[w.lid];
+			if (w.to.node)
+				one_lid(&w);
+		}
+		report(&w);
+	}
+	free(w.verdict);
+	free(w.hole);
+	free(w.dead);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "check/priv.h"
+
+/* Links: states, widths, speeds, MTUs. Each link is looked at from the end that comes first in the fabric. */
+
+#define ALL_WIDTHS 0xff /* "all supported" as LinkWidthEnabled */
+#define ALL_SPEEDS 15
+
+/* Lanes of a width bit, in the order of the bits 1x, 4x, 8x, 12x, 2x */
+static const uint8_t lanes[] = { 1, 4, 8, 12, 2 };
+
+static unsigned int most_lanes(unsigned int widths)
+{
+	unsigned int most = 0;
+
+	for (unsigned int i = 0; i < 5; i++)
+		if (widths >> i & 1 && lanes[i] > most)
+			most = lanes[i];
+	return most;
+}
+
+/* Speeds as one mask in the order of their rates: SDR, DDR, QDR, FDR, EDR, HDR, NDR, XDR */
+static const char *const speed_names[] = { "none", "SDR", "DDR", "QDR", "FDR",
+					   "EDR",  "HDR", "NDR", "XDR" };
+
+static unsigned int speeds(unsigned int speed, unsigned int ext)
+{
+	return (speed & 7) | (ext & 31) << 3;
+}
+
+/* Number of the highest bit, from 1; 0: none */
+static unsigned int highest(unsigned int mask)
+{
+	return mask ? 32 - (unsigned int)__builtin_clz(mask) : 0;
+}
+
+static bool has_ext(const struct smp_port_info *end)
+{
+	return end->cap_mask & SMP_CAP_IS_EXT_SPEEDS;
+}
+
+struct side {
+	const struct smp_port_info *pi;
+	bool ext; /* the extended speeds are valid */
+};
+
+static unsigned int speeds_supported(const struct side *s)
+{
+	return speeds(s->pi->speed_supported, s->ext ? s->pi->speed_ext_supported : 0);
+}
+
+static unsigned int speeds_enabled(const struct side *s)
+{
+	unsigned int v =
+		s->pi->speed_enabled == ALL_SPEEDS ? s->pi->speed_supported : s->pi->speed_enabled;
+
+	return speeds(v, s->ext ? s->pi->speed_ext_enabled : 0) & speeds_supported(s);
+}
+
+static unsigned int speed_active(const struct side *s)
+{
+	return highest(speeds(s->pi->speed_active, s->ext ? s->pi->speed_ext_active : 0));
+}
+
+static unsigned int widths_enabled(const struct side *s)
+{
+	unsigned int v = s->pi->width_enabled;
+
+	return (v == ALL_WIDTHS ? 31 : v) & s->pi->width_supported;
+}
+
+static void speed(struct chk *c, const char *where, const struct side *a, const struct side *b)
+{
+	unsigned int now = speed_active(a);
+	unsigned int can = highest(speeds_supported(a) & speeds_supported(b));
+	unsigned int may = highest(speeds_enabled(a) & speeds_enabled(b));
+
+	if (now && now < may)
+		chk_add_where(c, CHK_SLOW, where, "runs at %s, but both ends support and enable %s",
+			      speed_names[now], speed_names[may]);
+	else if (now && now < can)
+		chk_add_where(c, CHK_LIMITED, where,
+			      "runs at %s; both ends support %s, but an end does not enable it",
+			      speed_names[now], speed_names[can]);
+}
+
+static void width(struct chk *c, const char *where, const struct side *a, const struct side *b)
+{
+	unsigned int now = most_lanes(a->pi->width_active);
+	unsigned int can = most_lanes(a->pi->width_supported & b->pi->width_supported);
+	unsigned int may = most_lanes(widths_enabled(a) & widths_enabled(b));
+
+	if (now && now < may)
+		chk_add_where(c, CHK_NARROW, where,
+			      "is %ux wide, but both ends support and enable %ux", now, may);
+	else if (now && now < can)
+		chk_add_where(c, CHK_LIMITED, where,
+			      "is %ux wide; both ends support %ux, but an end does not enable it",
+			      now, can);
+}
+
+static bool is_up(const struct chk_port *p)
+{
+	return p->known && p->pi.port_state >= IB_PORT_INIT;
+}
+
+static void state(struct chk *c, const struct chk_node *n, const struct chk_port *p)
+{
+	static const char *const words[] = { "?", "Down", "Initialize", "Armed" };
+
+	if (p->num && is_up(p) && p->pi.port_state < IB_PORT_ACTIVE)
+		chk_add(c, CHK_NOT_ACTIVE, n, p->num, "has a link, but its state is %s",
+			words[p->pi.port_state]);
+}
+
+/* Both ends of a link that is up, seen from @p */
+static void both(struct chk *c, const struct chk_node *n, const struct chk_port *p)
+{
+	const struct chk_node *m = chk_peer(c->f, p);
+	const struct chk_port *q = &m->port[p->peer_port];
+	const struct side a = { &p->pi, has_ext(&chk_end(n, p)->pi) };
+	const struct side b = { &q->pi, has_ext(&chk_end(m, q)->pi) };
+	char where[CHK_WHERE_MAX] = "";
+	struct text t = TEXT_IN(where);
+
+	chk_name_link(&t, c->f, n, p->num);
+	speed(c, where, &a, &b);
+	width(c, where, &a, &b);
+	if (p->pi.port_state == IB_PORT_ACTIVE && q->pi.port_state == IB_PORT_ACTIVE &&
+	    p->pi.neighbor_mtu != q->pi.neighbor_mtu)
+		chk_add_where(c, CHK_MTU_DIFFERS, where,
+			      "NeighborMTU is %u octets at the first end and %u at the second",
+			      ib_mtu_octets(p->pi.neighbor_mtu), ib_mtu_octets(q->pi.neighbor_mtu));
+}
+
+/* Both ends name each other, and this one comes first. */
+static bool is_first_end(const struct chk *c, const struct chk_node *n, const struct chk_port *p)
+{
+	const struct chk_node *m = chk_peer(c->f, p);
+	const struct chk_port *q;
+
+	if (!m || p->peer_port > m->nports)
+		return false;
+	q = &m->port[p->peer_port];
+	if (q->peer != n->index || q->peer_port != p->num)
+		return false;
+	return n->index < m->index || (n == m && p->num < p->peer_port);
+}
+
+void chk_links(struct chk *c)
+{
+	for (uint32_t i = 0; i < c->f->n; i++) {
+		const struct chk_node *n = c->f->node[i];
+
+		for (unsigned int k = 1; k <= n->nports; k++) {
+			const struct chk_port *p = &n->port[k];
+
+			state(c, n, p);
+			if (is_first_end(c, n, p) && is_up(p) &&
+			    is_up(&chk_peer(c->f, p)->port[p->peer_port]))
+				both(c, n, p);
+		}
+	}
+}

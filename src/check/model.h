@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CHECK_MODEL_H
+#define CHECK_MODEL_H
+
+/*
+ * DOC: The fabric that is checked
+ *
+ * A fabric has what was read of nodes, ports, links and tables, and nothing that anybody computed: a file, or the answers
+ * of the agents in a live fabric. What was not read is marked so, and no check concludes anything from it.
+ *
+ * This model and the checks over it share no code with the subnet manager (src/subnet, src/sm), because a fault there
+ * would then be in both and nobody would see it.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/hash.h"
+#include "wire/pma.h"
+#include "wire/smp.h"
+
+#define CHK_NO_NODE UINT32_MAX
+#define CHK_NODES_MAX 65536
+/* Most octets of a fabric unless the caller chooses another bound; 46,000 HCAs on 2,000 switches take less than a third */
+#define CHK_OCTETS_MAX ((size_t)1 << 30)
+#define CHK_MLIDS (IB_LID_MCAST_MAX - IB_LID_MCAST_MIN + 1)
+
+struct topo;
+
+/* Two readings of the counters of a port */
+struct chk_counters {
+	struct pma_port_counters first, last;
+	uint8_t nread; /* number of readings that were answered: 0 to 2 */
+};
+
+/* A port of a node, 0 .. nports (0 of a CA is unused). */
+struct chk_port {
+	/*
+	 * index of the node at the other end of the link as this port's side found it, or CHK_NO_NODE. The other end may
+	 * say otherwise, which is a finding
+	 */
+	uint32_t peer;
+	uint8_t peer_port;
+	uint8_t num;
+	uint8_t lmc;
+	bool known; /* .pi was read */
+	bool mute; /* the link is up, but what is behind it did not answer */
+	uint16_t lid; /* base LID of an end port; 0: none */
+	uint64_t guid; /* port GUID of an end port; 0: not known, or no end port */
+	struct smp_port_info pi;
+	uint16_t *pkeys; /* P_Key table, [npkeys]; 0 is an empty entry. NULL: not read */
+	uint16_t npkeys;
+	uint8_t (*sltovl)
+		[16]; /* VL of each SL by ingress port, [nports + 1] of a switch, [1] of a CA. NULL: not read */
+	struct chk_counters *counters; /* NULL: not read */
+};
+
+struct chk_switch {
+	bool known; /* .si was read */
+	struct smp_switch_info si;
+	uint8_t *lft; /* egress port of each LID, [lft_len]; SMP_LFT_NONE above. NULL: not read */
+	uint32_t lft_len;
+	uint64_t (*mft)[4]; /* egress ports of each MLID from 0xc000 on, [mft_len]; none above */
+	uint32_t mft_len;
+	bool mft_known; /* the MFT was read */
+};
+
+struct chk_node {
+	struct hlink by_guid;
+	uint32_t index;
+	enum ib_node_type type;
+	uint8_t nports;
+	uint64_t guid, sys_guid;
+	uint16_t pkey_cap; /* NodeInfo:PartitionCap */
+	char desc[65]; /* NodeDescription, or the name in a file; may be "" */
+	struct chk_port *port; /* [0] to [nports] */
+	struct chk_switch *sw; /* NULL: a CA or a router */
+	uint8_t nhops; /* directed route from the port that reads, path[1 .. nhops] */
+	uint8_t path[IB_MAX_HOPS + 1];
+	uint8_t arrived; /* port by which that route arrives */
+};
+
+/* A member of a multicast group, as the SA says */
+struct chk_member {
+	uint16_t mlid;
+	uint64_t port_guid;
+	uint8_t join_state; /* bit 0 full, 1 non, 2 send-only non, 3 send-only full */
+	ib_gid mgid;
+};
+
+/* Another node was found where a node with the same GUID was known already. */
+struct chk_twin {
+	uint32_t node; /* node that was found first */
+	uint32_t behind; /* node and port whose link leads to the other one */
+	uint8_t behind_port;
+};
+
+/* A request that had no answer, or that was refused */
+struct chk_silence {
+	uint32_t node; /* node that was asked, or behind whose port is what did not answer */
+	uint8_t port;
+	bool behind; /* true if what is behind the port did not answer */
+	uint16_t attr; /* attribute of the request */
+	bool pma; /* the attribute is one of performance management */
+	uint16_t status; /* MAD status of the refusal; 0: no answer */
+	uint32_t count; /* number of such requests */
+};
+
+struct chk_fabric {
+	struct chk_node **node;
+	uint32_t n, cap;
+	struct htab guids;
+	struct chk_member *member;
+	uint32_t nmembers;
+	bool members_known; /* the SA named the members */
+	struct chk_twin *twin;
+	uint32_t ntwins;
+	struct chk_silence *silence;
+	uint32_t nsilences;
+	uint64_t counter_ms; /* time between the two readings of counters */
+	size_t octets, octets_max; /* memory in use, and its bound */
+	bool cut; /* something was left out because a bound was reached */
+};
+
+/* chk_fabric_create() - Make an empty fabric of at most @octets_max octets. NULL: out of memory */
+struct chk_fabric *chk_fabric_create(size_t octets_max);
+/* NULL is accepted. */
+void chk_fabric_free(struct chk_fabric *f);
+
+/*
+ * chk_alloc(), chk_grow() - As calloc() and as realloc() with zeros in what is new, within the fabric's bound. NULL: out of
+ * memory, or the bound is reached, which marks the fabric as cut. All that the fabric refers to comes from here
+ */
+void *chk_alloc(struct chk_fabric *f, size_t n, size_t size);
+void *chk_grow(struct chk_fabric *f, void *p, size_t old_n, size_t new_n, size_t size);
+
+/*
+ * chk_add_node() - Add a node without links. Return: 0; -EEXIST: a node has this GUID; -ENOSPC: a bound is reached;
+ * -EINVAL: no port; -ENOMEM
+ */
+int chk_add_node(struct chk_fabric *f, const struct smp_node_info *i, const char *desc,
+		 struct chk_node **ret);
+/* chk_find() - Node with this node GUID, or NULL */
+struct chk_node *chk_find(const struct chk_fabric *f, uint64_t guid);
+
+/* The functions below return 0, -ENOMEM or -ENOSPC. */
+int chk_add_twin(struct chk_fabric *f, uint32_t node, uint32_t behind, uint8_t behind_port);
+int chk_add_silence(struct chk_fabric *f, const struct chk_silence *s);
+int chk_add_member(struct chk_fabric *f, const struct chk_member *m);
+/* chk_set_lft() - Set the port for a LID; the table grows as needed */
+int chk_set_lft(struct chk_fabric *f, struct chk_switch *sw, unsigned int lid, uint8_t port);
+/* chk_set_mft() - Add ports to those of an MLID: bits of @mask for the ports from 16 * @position on */
+int chk_set_mft(struct chk_fabric *f, struct chk_switch *sw, unsigned int mlid,
+		unsigned int position, uint16_t mask);
+
+/* chk_link() - Both ends of a link know each other */
+void chk_link(struct chk_node *a, uint8_t a_port, struct chk_node *b, uint8_t b_port);
+
+/**
+ * chk_from_topo() - Make the fabric that a topology file describes: nodes, links and LIDs, no states and no tables
+ *
+ * Return: 0, -ENOMEM, -ENOSPC
+ */
+int chk_from_topo(struct chk_fabric **ret, const struct topo *t, size_t octets_max);
+
+/* Error of a file of tables: "FILE:LINE: expected ..., found ..." */
+struct chk_err {
+	char text[320];
+};
+
+/**
+ * chk_read_tables() - Add the forwarding tables that a program printed
+ * @name:	name of the file, for messages
+ * @err:	the error and its place, written on failure
+ *
+ * Understood are the output of ibroute, dump_lfts.sh, dump_mfts.sh and dump_fts (unicast and multicast), and OpenSM's
+ * dumps opensm.fdbs, opensm.mcfdbs and opensm-lfts.dump. Tables of switches that the fabric does not have are counted in *@ret_unknown.
+ *
+ * Return: 0; -EINVAL: the text is none of these, or wrong; -ENOMEM; -ENOSPC
+ */
+int chk_read_tables(struct chk_fabric *f, const char *name, const char *text, size_t len,
+		    unsigned int *ret_unknown, struct chk_err *err);
+
+/* --- questions about a fabric */
+
+static inline bool chk_is_end(const struct chk_node *n, const struct chk_port *p)
+{
+	return n->sw ? p->num == 0 : p->num > 0;
+}
+
+/* chk_end() - End port that manages a port: the port itself, or port 0 of a switch */
+static inline const struct chk_port *chk_end(const struct chk_node *n, const struct chk_port *p)
+{
+	return n->sw ? &n->port[0] : p;
+}
+
+/* chk_peer() - Node at the other end of a port's link, or NULL */
+static inline struct chk_node *chk_peer(const struct chk_fabric *f, const struct chk_port *p)
+{
+	return p->peer < f->n ? f->node[p->peer] : NULL;
+}
+
+/* chk_carries() - False if it is known that no data can cross the port: nothing is connected, or the port is not Active */
+bool chk_carries(const struct chk_fabric *f, const struct chk_port *p);
+
+#endif

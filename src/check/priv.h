@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CHECK_PRIV_H
+#define CHECK_PRIV_H
+
+#include "check/check.h"
+#include "util/text.h"
+
+/* The owner of a LID: an end port */
+struct chk_owner {
+	const struct chk_node *node; /* NULL: nobody has the LID */
+	const struct chk_port *port;
+};
+
+/* What several checks need; index.c makes it. */
+struct chk {
+	const struct chk_fabric *f;
+	struct chk_report *r;
+	struct chk_owner *by_lid; /* first owner of each LID, [IB_LID_MCAST_MIN] */
+	const struct chk_node **sw; /* switches, [nsw] */
+	uint32_t nsw;
+	uint32_t *
+		part; /* connected part of the fabric that each node is in, by links that carry data, [f->n] */
+	bool no_memory;
+};
+
+/* chk_index(), chk_index_fini() - Fill in by_lid, sw and part. Return: 0, -ENOMEM */
+int chk_index(struct chk *c);
+void chk_index_fini(struct chk *c);
+
+/* chk_add() - Add a finding; @port -1 means the whole node */
+void chk_add(struct chk *c, enum chk_kind kind, const struct chk_node *n, int port, const char *fmt,
+	     ...) __attribute__((format(printf, 5, 6)));
+/* chk_add_where() - Add a finding whose place is a text of the caller */
+void chk_add_where(struct chk *c, enum chk_kind kind, const char *where, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* chk_name() - Append the name of a node: its description, or its GUID */
+void chk_name(struct text *t, const struct chk_node *n);
+/* chk_name_port() - Append NODE/PORT; only NODE for port 0 of a switch */
+void chk_name_port(struct text *t, const struct chk_node *n, unsigned int port);
+/* chk_name_link() - Append "NODE/PORT to NODE/PORT" */
+void chk_name_link(struct text *t, const struct chk_fabric *f, const struct chk_node *n,
+		   unsigned int port);
+
+/* The checks. Each looks at one thing and adds its findings. */
+void chk_silences(struct chk *c);
+void chk_guids(struct chk *c);
+void chk_lids(struct chk *c);
+void chk_links(struct chk *c);
+void chk_managers(struct chk *c);
+void chk_lft(struct chk *c);
+void chk_credits(struct chk *c);
+void chk_mft(struct chk *c);
+void chk_partitions(struct chk *c, const struct sm_partitions *ps);
+void chk_enforcement(struct chk *c);
+void chk_growth(struct chk *c);
+
+#endif

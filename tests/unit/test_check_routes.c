@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Unicast routes: loops, holes, dead ends and credit loops, each made by changed entries of an LFT. */
+#include "check_rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void test_two_switches_send_to_each_other(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+
+	(void)state;
+	rig_route(f, "s1", "h3", 1);
+	rig_route(f, "s2", "h3", 2);
+	rig_finds(f, CHK_LFT_LOOP, "s1/1 > s2/2: packets to 1 LIDs go round in a circle: 6 (h3/1)");
+}
+
+static void test_loop_of_three_for_several_lids_is_one_finding(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+
+	(void)state;
+	for (int i = 1; i <= 3; i++) {
+		char sw[] = { 's', (char)('0' + i), 0 };
+
+		rig_route(f, sw, "h3", 1);
+		rig_route(f, sw, "s3", 1);
+	}
+	rig_finds(f, CHK_LFT_LOOP, "packets to 2 LIDs go round in a circle: 3 (s3), ...");
+}
+
+static void test_loop_with_a_tail_is_found_once(void **state)
+{
+	struct chk_fabric *f = rig_fabric(
+		"Switch 3 \"a\"\n[1] \"b\"[1]\n\nSwitch 3 \"b\"\n[2] \"c\"[1]\n\n"
+		"Switch 3 \"c\"\n[2] \"d\"[1]\n\nSwitch 3 \"d\"\n[2] \"h\"[1]\n\nHca 1 \"h\"\n");
+
+	(void)state;
+	/* a leads into the loop of b and c; d delivers */
+	rig_route(f, "c", "h", 1);
+	rig_finds(f, CHK_LFT_LOOP, "b/2 > c/1: packets to 1 LIDs");
+}
+
+static void test_no_entry(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+
+	(void)state;
+	rig_route(f, "s1", "h3", SMP_LFT_NONE);
+	rig_finds(f, CHK_LFT_HOLE, "s1: has no route to 1 LIDs: 6 (h3/1)");
+
+	f = rig_ring(3);
+	rig_node(f, "s2")->sw->lft_len = 4; /* of LIDs 1 to 6 */
+	rig_finds(f, CHK_LFT_HOLE, "s2: has no route to 3 LIDs: 4 (h1/1), 5 (h2/1), 6 (h3/1)");
+}
+
+static void test_other_part_of_the_fabric_needs_no_route(void **state)
+{
+	struct chk_fabric *f = rig_ring(2);
+
+	(void)state;
+	rig_node(f, "s1")->port[1].peer = rig_node(f, "s1")->port[2].peer = CHK_NO_NODE;
+	rig_node(f, "s2")->port[1].peer = rig_node(f, "s2")->port[2].peer = CHK_NO_NODE;
+	for (unsigned int i = 1; i <= 2; i++) {
+		rig_route(f, "s1", i == 1 ? "s2" : "h2", SMP_LFT_NONE);
+		rig_route(f, "s2", i == 1 ? "s1" : "h1", SMP_LFT_NONE);
+	}
+	rig_healthy(f);
+}
+
+static void test_table_that_was_not_read_says_nothing(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+	struct chk_switch *sw = rig_node(f, "s2")->sw;
+
+	(void)state;
+	f->octets -= sw->lft_len;
+	free(sw->lft);
+	sw->lft = NULL;
+	sw->lft_len = 0;
+	rig_healthy(f);
+}
+
+static void dead_end(uint8_t port, const char *words)
+{
+	struct chk_fabric *f = rig_ring(3);
+
+	rig_route(f, "s1", "h3", port);
+	rig_finds(f, CHK_LFT_DEAD_END, words);
+}
+
+static void test_dead_ends(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+
+	(void)state;
+	dead_end(4, "s1: sends packets to 1 LIDs to a wrong place, the first of them to port 4, "
+		    "which has no link: 6 (h3/1)");
+	dead_end(99, "port 99, which the switch does not have");
+	dead_end(0, "port 0, the switch itself, which has another LID");
+	dead_end(3, "port 3, where a CA is that has another LID");
+
+	/* The last switch does not deliver. */
+	rig_route(f, "s3", "h3", 4);
+	rig_finds(f, CHK_LFT_DEAD_END, "s3: sends packets to 1 LIDs");
+}
+
+static void test_route_over_a_port_that_is_not_active(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+
+	(void)state;
+	rig_node(f, "s1")->port[1].pi.port_state = IB_PORT_DOWN;
+	rig_node(f, "s2")->port[2].pi.port_state = IB_PORT_DOWN;
+	rig_route(f, "s2", "s1", 1);
+	rig_route(f, "s2", "h1", 1);
+	rig_route(f, "s1", "s2", 2);
+	/* only the route from s1 to h2 was forgotten */
+	rig_finds(f, CHK_LFT_DEAD_END,
+		  "s1: sends packets to 1 LIDs to a wrong place, the first of "
+		  "them to port 1, which is not Active: 5 (h2/1)");
+}
+
+static void test_mute_port_is_no_dead_end(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+
+	(void)state;
+	rig_node(f, "s1")->port[4].mute = true;
+	rig_route(f, "s1", "h3", 4);
+	rig_healthy(f);
+}
+
+/* --- credit loops */
+
+/* Every switch of the ring sends clockwise (port 1): each of these links waits for the next. */
+static struct chk_fabric *clockwise(unsigned int switches)
+{
+	struct chk_fabric *f = rig_ring(switches);
+
+	for (unsigned int i = 1; i <= switches; i++)
+		for (unsigned int k = 1; k <= switches; k++) {
+			char sw[8], to[8];
+
+			snprintf(sw, sizeof(sw), "s%u", i);
+			snprintf(to, sizeof(to), "h%u", k);
+			if (i != k)
+				rig_route(f, sw, to, 1);
+		}
+	return f;
+}
+
+static void test_credit_loop(void **state)
+{
+	(void)state;
+	rig_finds(clockwise(3), CHK_CREDIT_LOOP,
+		  "routes between CAs make 3 links wait for each other in a circle; 3 links");
+	rig_finds(clockwise(4), CHK_CREDIT_LOOP, "make 4 links wait");
+}
+
+static void test_line_has_no_credit_loop(void **state)
+{
+	struct chk_fabric *f = clockwise(3);
+
+	(void)state;
+	/* No packet goes from s3 to s1, so the circle is open. */
+	rig_route(f, "s3", "h1", 2);
+	rig_route(f, "s3", "h2", 2);
+	rig_route(f, "s2", "h1", 2);
+	rig_healthy(f);
+}
+
+static void test_lanes_may_open_the_circle(void **state)
+{
+	struct chk_fabric *f = clockwise(3);
+
+	(void)state;
+	for (uint32_t i = 0; i < f->n; i++)
+		for (unsigned int p = 0; p <= f->node[i]->nports; p++)
+			f->node[i]->port[p].pi.oper_vls = 2;
+	rig_finds(f, CHK_CREDIT_LOOP_BY_VL, "make 3 links wait");
+}
+
+static void test_lanes_are_of_no_use_if_all_sls_have_the_same(void **state)
+{
+	struct chk_fabric *f = clockwise(3);
+
+	(void)state;
+	for (uint32_t i = 0; i < f->n; i++)
+		for (unsigned int p = 0; p <= f->node[i]->nports; p++) {
+			struct chk_port *q = &f->node[i]->port[p];
+
+			q->pi.oper_vls = 2;
+			q->sltovl = chk_alloc(f, f->node[i]->nports + 1u, sizeof(*q->sltovl));
+		}
+	rig_finds(f, CHK_CREDIT_LOOP, "make 3 links wait");
+}
+
+static void test_switches_alone_make_no_credit_loop(void **state)
+{
+	struct chk_fabric *f = clockwise(3);
+
+	(void)state;
+	for (unsigned int i = 1; i <= 3; i++) {
+		char h[] = { 'h', (char)('0' + i), 0 };
+		char s[] = { 's', (char)('0' + i), 0 };
+
+		rig_node(f, h)->port[1].peer = rig_node(f, s)->port[3].peer = CHK_NO_NODE;
+		rig_node(f, h)->port[1].pi.port_state = IB_PORT_DOWN;
+		rig_node(f, s)->port[3].pi.port_state = IB_PORT_DOWN;
+	}
+	rig_healthy(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_two_switches_send_to_each_other),
+		cmocka_unit_test(test_loop_of_three_for_several_lids_is_one_finding),
+		cmocka_unit_test(test_loop_with_a_tail_is_found_once),
+		cmocka_unit_test(test_no_entry),
+		cmocka_unit_test(test_other_part_of_the_fabric_needs_no_route),
+		cmocka_unit_test(test_table_that_was_not_read_says_nothing),
+		cmocka_unit_test(test_dead_ends),
+		cmocka_unit_test(test_route_over_a_port_that_is_not_active),
+		cmocka_unit_test(test_mute_port_is_no_dead_end),
+		cmocka_unit_test(test_credit_loop),
+		cmocka_unit_test(test_line_has_no_credit_loop),
+		cmocka_unit_test(test_lanes_may_open_the_circle),
+		cmocka_unit_test(test_lanes_are_of_no_use_if_all_sls_have_the_same),
+		cmocka_unit_test(test_switches_alone_make_no_credit_loop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
