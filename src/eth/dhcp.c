@@ -15,16 +15,21 @@
  *
  * On InfiniBand a DHCP message has hardware type 32, and a client identifier instead of a hardware
  * address. A server could not send a unicast without that address, so the client asks for a
- * broadcast (RFC 4390 §2). Hosts behind the TAP use the Ethernet form:
+ * broadcast (RFC 4390 §2). Hosts behind the device have the form of the device's type:
  *
- *	client behind the TAP	Its MAC is removed from requests and put back into the replies, which
+ *	client behind a TAP	Its MAC is removed from requests and put back into the replies, which
  *				are recognized by their xid.
- *	server behind the TAP	The token of the sender is put into requests as their MAC, so that
+ *	server behind a TAP	The token of the sender is put into requests as their MAC, so that
  *				the server can reply there, and the broadcast flag is cleared if the
  *				client has an IP address (RFC 4390 §2.2). The MAC is removed from replies.
  *
- * A client identifier that is missing or that is an Ethernet address (type 1) is replaced by one of
- * RFC 4361 that contains the MAC, and restored in the reply. Any other identifier was chosen by the
+ * On a device of type 32 their messages should be as RFC 4390 has them, but not all are: systemd-networkd sets the broadcast flag
+ * in all of them, and has a part of the hardware address in a DHCPRELEASE. So the same is done to them, except that a server is
+ * given no address, and a message that is right already passes unchanged.
+ *
+ * A client identifier that is missing or that is the hardware type and the hardware address is replaced by one of
+ * RFC 4361, and restored in the reply. It contains the MAC, or on a device of type 32 the port's GUID, because the address has the
+ * queue pair number, which changes. Any other identifier was chosen by the
  * client and stays. Messages of relay agents (giaddr) are about another link and stay unchanged.
  */
 
@@ -34,14 +39,15 @@
 #define IP_FRAG 0x3fff /* MF and the offset */
 #define MSG_MAX 4096
 #define CLIENTS 64 /* clients whose replies are expected */
-#define ETHER_ID_LEN 7 /* type 1, then a MAC */
+#define HW_ID_MAX (1 + ETH_HW_MAX) /* hardware type, then a hardware address */
+#define MADE_ID_MAX DHCP_CLIENT_ID_LEN(8)
 
 struct client {
 	uint32_t xid;
 	bool used;
 	bool made; /* the client identifier in the request was made by us */
-	uint8_t mac[6];
-	uint8_t id[ETHER_ID_LEN],
+	uint8_t htype, hlen, chaddr[16]; /* as the client sent them */
+	uint8_t id[HW_ID_MAX],
 		id_len; /* the client's identifier that ours replaced; length 0: none */
 	ns_t at; /* time of the client's last request */
 };
@@ -120,7 +126,7 @@ static int msg_parse(struct msg *m, const struct pkt *p)
 	return 0;
 }
 
-/* Makes the packet: the @n octets of BOOTP are in m->out already, except for the BOOTP header. */
+/* Makes the packet; the @n octets of BOOTP are in m->out already. */
 static struct pkt *msg_pkt(struct eth_if *e, struct msg *m, size_t n)
 {
 	size_t udp_len = UDP_LEN + n, len = m->ihl + udp_len;
@@ -128,7 +134,6 @@ static struct pkt *msg_pkt(struct eth_if *e, struct msg *m, size_t n)
 	bool summed = be16_at(m->in + m->ihl + 6) != 0;
 	uint32_t sum;
 
-	dhcp_hdr_encode(udp + UDP_LEN, &m->h);
 	memcpy(ip, m->in, m->ihl + UDP_LEN);
 	be16_put(ip + 2, (uint16_t)len);
 	be16_put(ip + 10, 0);
@@ -143,6 +148,26 @@ static struct pkt *msg_pkt(struct eth_if *e, struct msg *m, size_t n)
 		be16_put(udp + 6, csum ? csum : 0xffff); /* RFC 768: 0 means no checksum */
 	}
 	return pkt_from_data(e->cfg.pool, m->out, len);
+}
+
+/*
+ * The message in place of @p: @n are the octets of BOOTP, of which the BOOTP header is still to be written, or -errno. It is @p itself
+ * if nothing has changed
+ */
+static struct pkt *msg_finish(struct eth_if *e, struct pkt *p, struct msg *m, int n,
+			      uint64_t *rewritten, enum eth_drop *why)
+{
+	uint8_t *out = m->out + m->ihl + UDP_LEN;
+
+	if (n < 0)
+		return NULL;
+	dhcp_hdr_encode(out, &m->h);
+	if ((size_t)n == m->len && !memcmp(out, m->bootp, m->len))
+		return p;
+	*why = ETH_DROP_NO_MEM;
+	p = msg_pkt(e, m, (size_t)n);
+	*rewritten += p != NULL;
+	return p;
 }
 
 /* Copies the options, with another client identifier if @change. Octets of BOOTP, or -errno */
@@ -185,15 +210,18 @@ static struct client *client_get(struct eth_if *e, const struct dhcp_hdr *h, ns_
 		return NULL;
 	best = e->dhcp->client;
 	for (c = best; c < e->dhcp->client + CLIENTS; c++) {
-		if (c->used && c->xid == h->xid && eth_mac_equal(c->mac, h->chaddr)) {
+		if (c->used && c->xid == h->xid &&
+		    !memcmp(c->chaddr, h->chaddr, sizeof(c->chaddr))) {
 			best = c;
 			break;
 		}
 		if (best->used && (!c->used || c->at < best->at))
 			best = c;
 	}
-	*best = (struct client){ .xid = h->xid, .used = true, .at = now };
-	memcpy(best->mac, h->chaddr, sizeof(best->mac));
+	*best = (struct client){
+		.xid = h->xid, .used = true, .htype = h->htype, .hlen = h->hlen, .at = now
+	};
+	memcpy(best->chaddr, h->chaddr, sizeof(best->chaddr));
 	return best;
 }
 
@@ -211,12 +239,10 @@ static void hide_address(struct dhcp_hdr *h)
 	memset(h->chaddr, 0, sizeof(h->chaddr));
 }
 
-static void show_address(struct dhcp_hdr *h, const uint8_t mac[6])
+/* Is the message as hosts behind the device have it? */
+static bool is_device_form(const struct eth_if *e, const struct dhcp_hdr *h)
 {
-	h->htype = DHCP_HTYPE_ETHER;
-	h->hlen = 6;
-	memset(h->chaddr, 0, sizeof(h->chaddr));
-	memcpy(h->chaddr, mac, 6);
+	return h->htype == e->shape->arp_hrd && (h->htype != DHCP_HTYPE_ETHER || h->hlen == 6);
 }
 
 static bool is_unset(const uint8_t a[4])
@@ -240,8 +266,19 @@ static void set_broadcast(struct msg *m)
 		m->h.flags &= (uint16_t)~DHCP_FLAG_BROADCAST;
 }
 
+/* An identifier of RFC 4361 for a client that has none; its length */
+static size_t make_id(const struct eth_if *e, const struct client *c, uint8_t ret[MADE_ID_MAX])
+{
+	bool ether = c->htype == DHCP_HTYPE_ETHER;
+	size_t len = ether ? 6 : 8;
+
+	dhcp_client_id_make(ret, ether ? DHCP_HTYPE_ETHER : DHCP_HTYPE_EUI64,
+			    ether ? c->chaddr : e->own.gid.raw + 8, len);
+	return DHCP_CLIENT_ID_LEN(len);
+}
+
 /* Notes in @c whether the client identifier must be replaced, and what it is. */
-static int note_id(struct client *c, const struct msg *m)
+static int note_id(const struct eth_if *e, struct client *c, const struct msg *m)
 {
 	uint8_t id[255];
 	int n;
@@ -251,27 +288,26 @@ static int note_id(struct client *c, const struct msg *m)
 	n = dhcp_opt_get(m->bootp, m->len, DHCP_OPT_CLIENT_ID, id, sizeof(id));
 	if (n < 0 && n != -ENOENT)
 		return n;
-	c->made = n < 0 || (n == ETHER_ID_LEN && id[0] == DHCP_HTYPE_ETHER);
+	c->made = n < 0 || (n == 1 + e->shape->alen && id[0] == e->shape->arp_hrd);
 	if (c->made && n > 0) {
 		c->id_len = (uint8_t)n;
-		memcpy(c->id, id, sizeof(c->id));
+		memcpy(c->id, id, c->id_len);
 	}
 	return 0;
 }
 
-/* Rewrites a request of a client behind the TAP. Octets of BOOTP, or -errno */
+/* Rewrites a request of a client behind the device. Octets of BOOTP, or -errno */
 static int request_to_link(struct eth_if *e, struct msg *m, size_t room, ns_t now)
 {
 	struct client *c = client_get(e, &m->h, now);
-	uint8_t id[DHCP_CLIENT_ID_LEN];
-	int err = c ? note_id(c, m) : -ENOMEM;
+	uint8_t id[MADE_ID_MAX];
+	int err = c ? note_id(e, c, m) : -ENOMEM;
 
 	if (err)
 		return err;
 	set_broadcast(m);
-	dhcp_client_id_make(id, c->mac);
 	hide_address(&m->h);
-	return msg_options(m, room, id, sizeof(id), c->made);
+	return msg_options(m, room, id, make_id(e, c, id), c->made);
 }
 
 struct pkt *eth_dhcp_to_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth_drop *why)
@@ -284,7 +320,7 @@ struct pkt *eth_dhcp_to_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth
 	if (eth_csum_complete(p, 0))
 		return NULL;
 	n = msg_parse(&m, p);
-	if (n == -EPROTO || m.h.htype != DHCP_HTYPE_ETHER || m.h.hlen != 6)
+	if (n == -EPROTO || !is_device_form(e, &m.h))
 		return p;
 	if (n)
 		return NULL;
@@ -297,43 +333,40 @@ struct pkt *eth_dhcp_to_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth
 	} else {
 		return p;
 	}
-	if (n < 0)
-		return NULL;
-	*why = ETH_DROP_NO_MEM;
-	p = msg_pkt(e, &m, (size_t)n);
-	e->stats.dhcp_tx += p != NULL;
-	return p;
+	return msg_finish(e, p, &m, n, &e->stats.dhcp_tx, why);
 }
 
 /* --- from the link */
 
-/* Rewrites a reply to a client behind the TAP. Octets of BOOTP; -ENOENT: no such client; other -errno */
+/* Rewrites a reply to a client behind the device. Octets of BOOTP; -ENOENT: no such client; other -errno */
 static int reply_from_link(const struct eth_if *e, struct msg *m, size_t room)
 {
 	const struct client *c = client_find(e, m->h.xid);
-	uint8_t made[DHCP_CLIENT_ID_LEN], id[255];
+	uint8_t made[MADE_ID_MAX], id[255];
 	bool back = false;
 
 	if (!c)
-		return -ENOENT; /* a broadcast to a client that is not behind this TAP */
-	show_address(&m->h, c->mac);
+		return -ENOENT; /* a broadcast to a client that is not behind this device */
+	m->h.htype = c->htype;
+	m->h.hlen = c->hlen;
+	memcpy(m->h.chaddr, c->chaddr, sizeof(m->h.chaddr));
 	if (m->options && c->made) {
 		int n = dhcp_opt_get(m->bootp, m->len, DHCP_OPT_CLIENT_ID, id, sizeof(id));
 
 		if (n < 0 && n != -ENOENT)
 			return -EBADMSG;
 		/* RFC 6842: a client drops a reply whose identifier is not its own. */
-		dhcp_client_id_make(made, c->mac);
-		back = n == (int)sizeof(made) && !memcmp(id, made, sizeof(made));
+		back = n == (int)make_id(e, c, made) && !memcmp(id, made, (size_t)n);
 	}
 	return msg_options(m, room, c->id_len ? c->id : NULL, c->id_len, back);
 }
 
 static int request_from_link(struct eth_if *e, struct msg *m, size_t room, struct ipoib_neigh *src)
 {
-	const uint8_t *mac = src ? eth_peer_mac(e, src) : NULL;
+	bool ether = e->shape->arp_hrd == DHCP_HTYPE_ETHER;
+	const uint8_t *mac = ether && src ? eth_peer_mac(e, src) : NULL;
 
-	if (!mac)
+	if (ether && !mac)
 		return -ENOENT; /* without a MAC the server replies by broadcast, as the request asks */
 	/*
 	 * Some clients set the broadcast flag in every message, but do not receive broadcasts once
@@ -341,7 +374,12 @@ static int request_from_link(struct eth_if *e, struct msg *m, size_t room, struc
 	 */
 	if (!is_unset(m->h.ciaddr))
 		m->h.flags &= (uint16_t)~DHCP_FLAG_BROADCAST;
-	show_address(&m->h, mac);
+	if (mac) {
+		m->h.htype = DHCP_HTYPE_ETHER;
+		m->h.hlen = 6;
+		memset(m->h.chaddr, 0, sizeof(m->h.chaddr));
+		memcpy(m->h.chaddr, mac, 6);
+	}
 	return msg_options(m, room, NULL, 0, false);
 }
 
@@ -365,10 +403,5 @@ struct pkt *eth_dhcp_from_link(struct eth_if *e, struct pkt *p, struct ipoib_nei
 		n = request_from_link(e, &m, room, src);
 	if (n == -ENOENT)
 		return p;
-	if (n < 0)
-		return NULL;
-	*why = ETH_DROP_NO_MEM;
-	p = msg_pkt(e, &m, (size_t)n);
-	e->stats.dhcp_rx += p != NULL;
-	return p;
+	return msg_finish(e, p, &m, n, &e->stats.dhcp_rx, why);
 }

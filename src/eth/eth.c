@@ -65,8 +65,6 @@ int eth_if_create(struct eth_if **ret, const struct eth_if_cfg *cfg, const struc
 	e->ops = ops;
 	e->ctx = ctx;
 	e->shape = eth_shape_ops(cfg->shape);
-	if (!e->shape->dhcp)
-		e->cfg.dhcp_raw = true;
 	if (!e->shape->stations || !ops->station_open)
 		e->cfg.stations = 0;
 	else if (e->cfg.stations > ETH_STATIONS_MAX)

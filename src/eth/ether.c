@@ -101,7 +101,6 @@ const struct eth_shape_ops eth_shape_ether = {
 	.alen = 6,
 	.arp_hrd = ARP_HRD_ETHER,
 	.stations = true,
-	.dhcp = true,
 	.to = ether_to,
 	.from = ether_from,
 	.neigh = ether_neigh,

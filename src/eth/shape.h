@@ -36,9 +36,8 @@ struct eth_shape_ops {
 	uint8_t dst_at, src_at; /* offsets of its addresses */
 	uint8_t alen; /* octets of a hardware address */
 	uint8_t nd_pad; /* octets of zero before the address in options of Neighbour Discovery */
-	uint16_t arp_hrd; /* hardware type in ARP and RARP */
+	uint16_t arp_hrd; /* hardware type in ARP, RARP and DHCP */
 	bool stations; /* others may be behind the device, and they are sent queries for their groups */
-	bool dhcp; /* DHCP has its Ethernet form */
 
 	/* --- frames from the kernel */
 

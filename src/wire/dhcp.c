@@ -242,11 +242,11 @@ int dhcp_opt_set(uint8_t *out, size_t max, const void *p, size_t len, uint8_t co
 	return edit_fields(&e, &w);
 }
 
-void dhcp_client_id_make(uint8_t *ret, const uint8_t mac[6])
+void dhcp_client_id_make(uint8_t *ret, uint8_t htype, const uint8_t *addr, size_t n)
 {
 	ret[0] = 255;
-	memcpy(ret + 1, mac + 2, 4);
-	be16_put(ret + 5, 3); /* DUID-LL, RFC 8415 §11.4 */
-	be16_put(ret + 7, DHCP_HTYPE_ETHER);
-	memcpy(ret + 9, mac, 6);
+	memcpy(ret + 1, addr + n - 4, 4);
+	be16_put(ret + 5, 3); /* DUID-LL */
+	be16_put(ret + 7, htype);
+	memcpy(ret + 9, addr, n);
 }

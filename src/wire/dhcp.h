@@ -20,6 +20,7 @@
 #define DHCP_BOOTP_LEN 300 /* shortest message that old servers accept (RFC 1542 §2.1) */
 #define DHCP_HDR_LEN 44 /* octets of struct dhcp_hdr on the wire: up to sname */
 #define DHCP_HTYPE_ETHER 1
+#define DHCP_HTYPE_EUI64 27
 #define DHCP_HTYPE_INFINIBAND 32
 #define DHCP_FLAG_BROADCAST 0x8000
 
@@ -96,8 +97,12 @@ int dhcp_opt_get(const void *p, size_t len, uint8_t code, uint8_t *ret, size_t m
 int dhcp_opt_set(uint8_t *out, size_t max, const void *p, size_t len, uint8_t code,
 		 const uint8_t *data, uint8_t n);
 
-/* dhcp_client_id_make() - RFC 4361 §6.1: type 255, IAID, DUID-LL of a MAC. Writes DHCP_CLIENT_ID_LEN octets */
-#define DHCP_CLIENT_ID_LEN 15
-void dhcp_client_id_make(uint8_t *ret, const uint8_t mac[6]);
+/*
+ * dhcp_client_id_make() - RFC 4361 §6.1: type 255, IAID, DUID-LL (RFC 8415 §11.4) of an address, @n octets, of hardware type @htype
+ *
+ * Writes DHCP_CLIENT_ID_LEN(n) octets; the IAID has the last four octets of the address.
+ */
+#define DHCP_CLIENT_ID_LEN(n) (9u + (n))
+void dhcp_client_id_make(uint8_t *ret, uint8_t htype, const uint8_t *addr, size_t n);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * DHCP in both directions, from the TAP and from the link, of the interface and of stations. The
+ * DHCP in both directions, from the device and from the link, of the interface and of stations. The
  * input is a sequence of records, each with a control of 8 octets and options. Everything before
- * the options is generated, so that the fuzzer gets past the first checks.
+ * the options is generated, so that the fuzzer gets past the first checks. The first record chooses the shape.
  *
  * What must hold: no crash, no leak. A message is passed on or counted as dropped. A client's
- * message has the form of RFC 4390 on the link, and a reply has Ethernet's form or is unchanged.
+ * message has the form of RFC 4390 on the link, and a reply has the form of the device or is unchanged.
  * Checksums stay right.
  */
 
@@ -73,16 +73,18 @@ static size_t make(uint8_t *b, const uint8_t *ctl, const uint8_t *mac, const uin
 		0x45, [8] = 64, 17, [12] = 10, 0, 0, 1, 255, 255, 255, 255
 	};
 	unsigned int how = ctl[0];
-	bool ib = how & FROM_LINK;
+	bool ib = how & FROM_LINK || ef.shape == ETH_SHAPE_INFINIBAND;
 	struct dhcp_hdr h = { .op = how & REPLY ? 2 : 1,
 			      .htype = ib ? 32 : 1,
-			      .hlen = ib ? 0 : 6,
+			      .hlen = ib ? ctl[5] % 17 : 6,
 			      .xid = ctl[1] % 4,
 			      .flags = (uint16_t)(ctl[2] << 8) };
 	size_t len, udp_len;
 
 	if (!ib)
 		memcpy(h.chaddr, mac, 6);
+	else
+		memset(h.chaddr, ctl[6], ctl[5] % 17);
 	h.giaddr[0] = how & RELAYED ? 10 : 0;
 	h.ciaddr[0] = how & CIADDR ? 10 : 0;
 	memcpy(b, ip, sizeof(ip));
@@ -112,7 +114,7 @@ static void keep_sent(void *ctx, const struct eth_send *v, unsigned int n, ns_t 
 
 static void keep_got(void *ctx, struct eth_frame *f)
 {
-	last_len = pkt_copy_out(f->first, 14, last, sizeof(last));
+	last_len = pkt_copy_out(f->first, ef_head(), last, sizeof(last));
 	ef_deliver(ctx, f);
 }
 
@@ -134,17 +136,24 @@ static void check_sent(const uint8_t *was, unsigned int how)
 
 static void tx(const uint8_t *ctl, const uint8_t *opts, size_t n)
 {
-	uint8_t b[14 + 4200], mac[6] = { 0x52, 0x54, 0, 0, 0, ctl[3] % 4 };
+	uint8_t b[44 + 4200] = { 0 }, mac[6] = { 0x52, 0x54, 0, 0, 0, ctl[3] % 4 };
 	bool station = ctl[0] & STATION;
 	uint64_t posted = ef.posted, drops = ef_drops();
+	size_t head = ef_head();
 	struct pkt *p;
 	size_t len;
 
-	memset(b, 0xff, 6);
-	memcpy(b + 6, station ? mac : ef.mac, 6);
-	be16_put(b + 12, ETH_P_IPV4);
-	len = make(b + 14, ctl, station ? mac : ef.mac, opts, n);
-	p = pkt_from_data(ef.pool, b, 14 + len);
+	if (ef.shape == ETH_SHAPE_INFINIBAND) {
+		ipoib_lladdr_encode(b, &ef.own);
+		memset(b + 20, 0xff, 20);
+		be16_put(b + 40, ETH_P_IPV4);
+	} else {
+		memset(b, 0xff, 6);
+		memcpy(b + 6, station ? mac : ef.mac, 6);
+		be16_put(b + 12, ETH_P_IPV4);
+	}
+	len = make(b + head, ctl, station ? mac : ef.mac, opts, n);
+	p = pkt_from_data(ef.pool, b, head + len);
 	ef_check(p != NULL);
 	eth_tx(ef.e, &p, 1, ef.now);
 	ef_check(ef.posted - posted + ef_drops() - drops == 1);
@@ -152,7 +161,7 @@ static void tx(const uint8_t *ctl, const uint8_t *opts, size_t n)
 		return;
 	if (!(ctl[0] & BAD_SUM))
 		check_ip(last, last_len);
-	check_sent(b + 14, ctl[0]);
+	check_sent(b + head, ctl[0]);
 }
 
 static void rx(const uint8_t *ctl, const uint8_t *opts, size_t n)
@@ -175,14 +184,16 @@ static void rx(const uint8_t *ctl, const uint8_t *opts, size_t n)
 		return;
 	if (!(ctl[0] & BAD_SUM))
 		check_ip(last, last_len);
-	ef_check((m[1] == 1 && m[2] == 6) || (last_len == len && !memcmp(last, b + 4, len)));
+	ef_check((ef.shape == ETH_SHAPE_INFINIBAND ? m[1] == 32 : m[1] == 1 && m[2] == 6) ||
+		 (last_len == len && !memcmp(last, b + 4, len)));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct eth_if_cfg cfg = { .pkey = EF_PKEY, .stations = 2 };
 
-	ef_begin(ipoib_profile_at(0), ETH_SHAPE_ETHERNET, false);
+	cfg.shape = size > 4 ? ef_shape(data[4]) : ETH_SHAPE_ETHERNET;
+	ef_begin(ipoib_profile_at(0), cfg.shape, false);
 	eth_if_destroy(ef.e);
 	cfg.link = ef.link;
 	cfg.pool = ef.pool;

@@ -586,30 +586,6 @@ static void test_no_queries_are_sent(void **state)
 	ib_end();
 }
 
-/* Clients and servers on a device of type 32 have the form of RFC 4390 themselves. */
-static void test_dhcp_passes_unchanged(void **state)
-{
-	static const uint8_t zero[4], ones[4] = { 255, 255, 255, 255 };
-	uint8_t u[8 + 300] = { 0, 68, 0, 67, [8] = DHCP_OP_REQUEST, DHCP_HTYPE_ETHER, 6 }, b[400];
-	ib_gid bcast = rig_bcast();
-	size_t n;
-
-	begin();
-	be16_put(u + 4, sizeof(u));
-	memcpy(u + 8 + 236, "\x63\x82\x53\x63\x35\x01\x01\xff", 8);
-	for (uint8_t htype = DHCP_HTYPE_ETHER; htype <= DHCP_HTYPE_INFINIBAND; htype += 31) {
-		u[9] = htype;
-		n = er_ip4(b, zero, ones, 17, u, sizeof(u));
-		ib_tx(hw(BCAST_HW), ETH_P_IPV4, b, n);
-		assert_int_equal(er.nsent, 1);
-		assert_memory_equal(er.sent[0].data + 4, b, n);
-		ib_rx(ETH_P_IPV4, b, n, &bcast);
-		assert_memory_equal(ib_got(hw(PEER_HW), hw(BCAST_HW), ETH_P_IPV4), b, n);
-		er_clear();
-	}
-	ib_end();
-}
-
 static void test_there_are_no_stations(void **state)
 {
 	uint8_t b[100], src[20];
@@ -683,7 +659,6 @@ int main(void)
 		cmocka_unit_test(test_packets_with_long_headers_are_coalesced),
 		cmocka_unit_test(test_M19_report_waits_for_the_join),
 		cmocka_unit_test(test_no_queries_are_sent),
-		cmocka_unit_test(test_dhcp_passes_unchanged),
 		cmocka_unit_test(test_there_are_no_stations),
 		cmocka_unit_test(test_idle_neighbour_is_forgotten_and_found_again),
 		cmocka_unit_test(test_nothing_is_delivered_while_the_device_is_down),

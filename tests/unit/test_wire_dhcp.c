@@ -216,10 +216,10 @@ static void test_D2_client_identifier_of_rfc_4361(void **state)
 	/* type 255, IAID, DUID type 3, hardware type 1, address */
 	static const uint8_t want[] = { 255, 0,	   0x12, 0x34, 0x56, 0,	   3,	0,
 					1,   0x52, 0x54, 0,    0x12, 0x34, 0x56 };
-	uint8_t id[DHCP_CLIENT_ID_LEN];
+	uint8_t id[DHCP_CLIENT_ID_LEN(6)];
 
-	assert_int_equal(sizeof(want), DHCP_CLIENT_ID_LEN);
-	dhcp_client_id_make(id, mac);
+	assert_int_equal(sizeof(want), DHCP_CLIENT_ID_LEN(6));
+	dhcp_client_id_make(id, DHCP_HTYPE_ETHER, mac, 6);
 	assert_memory_equal(id, want, sizeof(want));
 }
 
