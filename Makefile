@@ -110,8 +110,9 @@ $(foreach f,$(folders) preload,$(eval $(call folder_rule,$(f))))
 # The CRC code is chosen at run time, so these files may use instructions that others may not. Without these options, as on
 # a machine other than x86-64, the files are empty.
 ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
-$(O)/obj/wire/crc_clmul.o: ALL_CFLAGS += -msse4.1 -mpclmul
-$(O)/obj/wire/crc_vclmul.o: ALL_CFLAGS += -msse4.1 -mpclmul -mavx512f -mavx512vl -mavx512bw -mvpclmulqdq
+$(O)/obj/crc/clmul.o: ALL_CFLAGS += -msse4.1 -mpclmul
+$(O)/obj/crc/vclmul256.o: ALL_CFLAGS += -mavx2 -mpclmul -mvpclmulqdq
+$(O)/obj/crc/vclmul512.o: ALL_CFLAGS += -mavx2 -mpclmul -mavx512f -mavx512vl -mavx512bw -mvpclmulqdq
 endif
 
 $(O)/obj/%.o: src/%.c

@@ -20,7 +20,7 @@
 #include <time.h>
 
 #include "fabric/fabric.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 
 #define QKEY 0x80000b1bu
 

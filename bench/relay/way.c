@@ -8,7 +8,7 @@
 
 #include "eth/csum.h"
 #include "train/train.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 #include "wire/ib_hdr.h"
 
 #define IPOIB_LEN 4 /* the encapsulation header of RFC 4391: EtherType and 2 reserved octets */

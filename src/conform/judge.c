@@ -8,7 +8,7 @@
 #include "world/peer.h"
 #include "world/sa.h"
 #include "text/print.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 
 #define HOOK_UNABLE \
 	77 /* a status of the hook: the DUT's system has nothing that could do the step */

@@ -6,7 +6,7 @@
 #include "inst/fab.h"
 #include "inst/iface.h"
 #include "inst/port.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 #include "wire/ib_hdr.h"
 
 /*

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "wire/crc.h"
+#include "crc/crc.h"
 #include "wire/ib_hdr.h"
 
 /* The file is a pcap with link type ERF, in host byte order and with nanoseconds, as captures are written. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/crc.h"
+#include "crc/crc.h"
 #include "wire/ipoib_hdr.h"
 
 /* External ends of links, and conversion between packets and octets on the wire. */

@@ -7,7 +7,7 @@
 #include "fabric/fabric_priv.h"
 #include "fabric/fault_priv.h"
 #include "util/prng.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 
 /*
  * Most packets that a fault holds. A delay on a busy link is a buffer, and buffers are bounded.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fabric/fabric_priv.h"
 
-#include "wire/crc.h"
+#include "crc/crc.h"
 
 /*
  * DOC: Forwarding

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "node/mad_pkt.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 
 /* The management port of a switch, which has QP0 and QP1 and no other queue pairs. */
 

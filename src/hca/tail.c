@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "hca/priv.h"
 
-#include "wire/crc.h"
+#include "crc/crc.h"
 
 /*
  * HCA_CRC_ICRC leaves out the VCRC, because a link inside this process corrupts nothing that the

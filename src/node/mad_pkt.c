@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "wire/crc.h"
+#include "crc/crc.h"
 
 #define PATH_BITS 0x7f
 #define REPLY_HOP_LIMIT 0xff /* we do not know how many routers a reply passes (13.5.4.4) */

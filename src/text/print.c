@@ -4,7 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
-#include "wire/crc.h"
+#include "crc/crc.h"
 #include "util/text.h"
 
 /*

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "train/train.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 
 #define TCP_FIN 0x01
 #define TCP_PSH 0x08

@@ -23,7 +23,7 @@
  */
 
 #include "util/frame.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 #include "wire/ib_hdr.h"
 
 /* Octets of hdr[] that are left for the headers of a train, because the HCA puts LRH to DETH before them */

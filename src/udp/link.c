@@ -2,7 +2,7 @@
 #include "udp/link.h"
 
 #include "util/list.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 #include "wire/ib_hdr.h"
 
 #define CRCS (IB_ICRC_LEN + IB_VCRC_LEN)

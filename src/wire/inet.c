@@ -46,21 +46,26 @@ INLINE uint64_t sum_short(const uint8_t *p, size_t len)
 	return x;
 }
 
+/*
+ * @all is the sum of the 64-bit lanes modulo 2^64, and @high that of their high words. So the sum of their low words is
+ * @all less @high times 2^32.
+ */
 INLINE uint64_t sum_body(const uint8_t *p, size_t len)
 {
-	const vec low = { 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff };
-	vec a = { 0 }, b = { 0 }, v, w;
-	uint64_t sum = 0;
+	vec all = { 0 }, high = { 0 }, all2 = { 0 }, high2 = { 0 }, low, v, w;
+	uint64_t sum;
 
 	for (; len >= 2 * sizeof(v); len -= 2 * sizeof(v), p += 2 * sizeof(v)) {
 		memcpy(&v, p, sizeof(v));
 		memcpy(&w, p + sizeof(v), sizeof(w));
-		a += (v & low) + (v >> 32);
-		b += (w & low) + (w >> 32);
+		all += v;
+		high += v >> 32;
+		all2 += w;
+		high2 += w >> 32;
 	}
-	a += b;
-	sum = (a[0] & 0xffffffff) + (a[0] >> 32) + (a[1] & 0xffffffff) + (a[1] >> 32) +
-	      (a[2] & 0xffffffff) + (a[2] >> 32) + (a[3] & 0xffffffff) + (a[3] >> 32);
+	high += high2;
+	low = all + all2 - (high << 32);
+	sum = low[0] + low[1] + low[2] + low[3] + high[0] + high[1] + high[2] + high[3];
 
 	for (; len >= 8; len -= 8, p += 8) {
 		uint64_t x;

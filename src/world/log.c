@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "util/pcap.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 
 /* Fills in what the octets say. The ICRC is the end-to-end check that an HCA makes first. */
 static void decode(struct seen *s)

@@ -7,7 +7,7 @@
 #include "world/sa.h"
 #include "world/sidr.h"
 #include "world/sm.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 
 static void on_keepalive(void *ctx, const struct ip_endpoint *peer, ns_t now)
 {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "hca/hca.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

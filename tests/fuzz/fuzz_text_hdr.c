@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "wire/crc.h"
+#include "crc/crc.h"
 #include "wire/ib_hdr.h"
 #include "text/print.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "udp/link.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 #include "wire/ib_hdr.h"
 
 /*

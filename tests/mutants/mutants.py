@@ -149,7 +149,7 @@ class Worker:
 
     def object_code(self, path, out):
         flags = '-std=gnu11 -O2 -fno-strict-aliasing -D_GNU_SOURCE -Isrc -w -g0'.split()
-        if path.startswith('src/wire/crc_'):
+        if path.startswith('src/crc/'):
             flags += '-msse4.1 -mpclmul -mavx512f -mavx512vl -mavx512bw -mvpclmulqdq'.split()
         r = sh(self.tree, ['gcc', *flags, '-c', '-o', out, path])
         if r.returncode:

@@ -21,7 +21,7 @@ others=$(awk '!/^#/ && NF && $2 == "io" && $1 != "util" { printf "%s%s", sep, $1
 # ibsim's protocol is C structures in the byte order of the host, and these tests have octets that were recorded on x86-64.
 recorded="unit/test_ibsim_proto unit/test_ibsim_ctl"
 
-# tests_of ROOM...: their test programs, such as unit/test_wire_crc, except for those that include a header of another room
+# tests_of ROOM...: their test programs, such as unit/test_wire_ib_hdr, except for those that include a header of another room
 tests_of() {
 	local r f
 	for r; do

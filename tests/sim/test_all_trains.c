@@ -17,7 +17,7 @@
 #include "fabric/trace.h"
 #include "unit/all_lab_check.h"
 #include "util/prng.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 #include "wire/inet.h"
 
 #define SEEDS 50

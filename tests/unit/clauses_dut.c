@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "clauses/profile.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 #include "wire/records.h"
 #include "wire/smp.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 #include "wire/smp.h"
 
 void rig_init_topo(struct rig *r, struct topo *t)

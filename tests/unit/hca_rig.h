@@ -9,7 +9,7 @@
 
 #include "check.h"
 #include "hca/hca.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 
 #define RIG_LID1 0x0020 /* port 1, LMC 0 */
 #define RIG_LID2 0x0030
@@ -90,7 +90,7 @@ struct pkt *rig_sent(struct rig *r, struct hca_qp *qp, struct hca_ah *ah, unsign
 /* Copy all octets of a packet, CRCs included; returns their number. */
 unsigned int rig_flatten(const struct pkt *p, uint8_t *buf, size_t size);
 struct ib_ud_hdr rig_header_of(const struct pkt *p);
-/* ICRC computed without wire/crc; @len excludes the CRCs */
+/* ICRC computed without src/crc; @len excludes the CRCs */
 uint32_t rig_slow_icrc(const uint8_t *pkt, size_t len);
 /* Check that the @len octets end with a right ICRC and VCRC. */
 void rig_check_crcs(const uint8_t *b, unsigned int len);

@@ -7,7 +7,7 @@
 
 #include "conform/case.h"
 #include "clauses/profile.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 
 /* The suite against a small DUT on virtual time: verdicts, what explains what, and that every run ends */
 

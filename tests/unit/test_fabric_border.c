@@ -9,7 +9,7 @@
 
 #include "fabric_rig.h"
 #include "fabric_wire.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 
 static struct rig r;
 

@@ -15,7 +15,7 @@
 #include "fabric_rig.h"
 #include "fabric_wire.h"
 #include "util/list.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 #include "wire/inet.h"
 
 static struct rig r;

@@ -9,7 +9,7 @@
 
 #include "fabric/capture.h"
 #include "fabric_rig.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 
 static struct rig r;
 

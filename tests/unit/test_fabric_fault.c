@@ -11,7 +11,7 @@
 #include "fabric/fault.h"
 #include "fabric_rig.h"
 #include "util/list.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 
 /* --- text */
 

@@ -11,7 +11,7 @@
 #include "fabric_wire.h"
 #include "udp_train.h"
 #include "util/list.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 #include "wire/pma.h"
 
 static struct rig r;

@@ -9,7 +9,7 @@
 #include "fixture/describe.h"
 #include "fixture/fixture.h"
 #include "wire/arp.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 #include "wire/dhcp.h"
 #include "wire/ibarp.h"
 #include "wire/records.h"

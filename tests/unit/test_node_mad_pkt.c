@@ -2,7 +2,7 @@
 #include "node_rig.h"
 
 #include "node/mad_pkt.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 
 static struct node_rig ca;
 static struct pkt_pool *pool;

@@ -8,7 +8,7 @@
 #include "util/list.h"
 #include "util/prng.h"
 #include "wire/arp.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 #include "wire/ibarp.h"
 
 static void assert_gid_text(const uint16_t w[8], const char *want)

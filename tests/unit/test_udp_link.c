@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "udp/link.h"
-#include "wire/crc.h"
+#include "crc/crc.h"
 #include "wire/ib_hdr.h"
 
 /* The state machine of a link over UDP, on virtual time (doc/udp-link.md). */

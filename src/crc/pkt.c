@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "wire/crc.h"
-
 #include <string.h>
 
-#include "wire/crc_kern.h"
+#include "crc/crc.h"
+#include "crc/kern.h"
 #include "wire/ib_hdr.h"
 
 #define TAIL_CRCS (IB_ICRC_LEN + IB_VCRC_LEN)
@@ -52,7 +51,9 @@ static unsigned int ud_hdr_len(const uint8_t *lrh)
 	return ib_lrh_has_bth(lrh) ? ib_ud_hdr_len(ib_lrh_has_grh(lrh)) : 0;
 }
 
-static inline uint16_t pkt_vcrc(const struct pkt *p)
+/* --- part by part: if the headers are not in one piece, and on CPUs whose kernel does not take packets as a whole */
+
+static uint16_t vcrc_by_parts(const struct pkt *p)
 {
 	uint16_t reg = crc16_update(CRC16_INIT, p->hdr + p->head, pkt_hdr_len(p));
 
@@ -65,7 +66,7 @@ static inline uint16_t pkt_vcrc(const struct pkt *p)
  * Finish the ICRC of @p, whose register is @reg after the first @done octets. These are the octets
  * in hdr[] and, in a packet from a datagram, the headers in its first slice.
  */
-static inline uint32_t icrc_go_on(const struct pkt *p, uint32_t reg, uint32_t done)
+static uint32_t icrc_go_on(const struct pkt *p, uint32_t reg, uint32_t done)
 {
 	uint32_t skip = done - pkt_hdr_len(p);
 
@@ -85,9 +86,77 @@ static inline uint32_t icrc_go_on(const struct pkt *p, uint32_t reg, uint32_t do
 }
 
 /* Return the ICRC of a packet whose headers are in hdr[], including the pad octets in its tail. */
-static uint32_t pkt_icrc(const struct pkt *p)
+static uint32_t icrc_by_parts(const struct pkt *p)
 {
 	return icrc_go_on(p, crc_icrc_hdr(p->hdr + p->head, pkt_hdr_len(p)), pkt_hdr_len(p));
+}
+
+static enum crc_verdict check_by_parts(const struct pkt *p)
+{
+	const uint8_t *hdr = p->hdr + p->head, *crcs = p->tail + p->tail_len - TAIL_CRCS;
+	uint32_t done = pkt_hdr_len(p);
+	uint8_t copy[IB_UD_HDR_MAX];
+	size_t have = done;
+
+	if (p->nslices && (have < IB_LRH_LEN || have < ud_hdr_len(hdr))) {
+		/* Headers that extend into the slices are copied into one piece. */
+		have = pkt_copy_out(p, 0, copy, sizeof(copy));
+		hdr = copy;
+	}
+	if (have < IB_LRH_LEN || !ud_hdr_len(hdr) || have < ud_hdr_len(hdr))
+		return CRC_BAD_LEN;
+	if (done < ud_hdr_len(hdr))
+		done = ud_hdr_len(hdr);
+
+	if (!(p->flags & PKT_VCRC_OK) && le16_at(crcs + IB_ICRC_LEN) != vcrc_by_parts(p))
+		return CRC_BAD_VCRC;
+	if (le32_at(crcs) != icrc_go_on(p, crc_icrc_hdr(hdr, done), done))
+		return CRC_BAD_ICRC;
+	return CRC_OK;
+}
+
+/* --- both CRCs in one pass */
+
+/* Computes the registers of both CRCs after the pad; false: only part by part */
+static inline bool regs_of(const struct pkt *p, struct crc_regs *ret)
+{
+	struct crc_msg m = { .part[0] = { p->hdr + p->head, pkt_hdr_len(p) }, .nparts = 1 };
+	unsigned int i = 0, hdr_len;
+
+	if (!crc_best->msg || p->tail_len < TAIL_CRCS)
+		return false;
+	if (!m.part[0].len && p->nslices) /* a packet from a datagram */
+		m.part[0] = (struct crc_part){ p->slice[0].data, p->slice[i++].len };
+	hdr_len = m.part[0].len < IB_LRH_LEN ? 0 : ud_hdr_len(m.part[0].p);
+	if (!hdr_len || m.part[0].len < hdr_len)
+		return false;
+	m.grh = hdr_len == CRC_GLOBAL_HDR;
+	for (; i < p->nslices; i++)
+		m.part[m.nparts++] = (struct crc_part){ p->slice[i].data, p->slice[i].len };
+	if (p->tail_len > TAIL_CRCS)
+		m.part[m.nparts++] = (struct crc_part){ p->tail, p->tail_len - TAIL_CRCS };
+	*ret = crc_best->msg(&m);
+	return true;
+}
+
+/* The VCRC after the ICRC that is in the tail */
+static inline uint16_t vcrc_of(const struct pkt *p, const struct crc_regs *r)
+{
+	return (uint16_t)~crc16_short(r->vcrc, p->tail + p->tail_len - TAIL_CRCS, IB_ICRC_LEN);
+}
+
+static uint16_t pkt_vcrc(const struct pkt *p)
+{
+	struct crc_regs r;
+
+	return regs_of(p, &r) ? vcrc_of(p, &r) : vcrc_by_parts(p);
+}
+
+static uint32_t pkt_icrc(const struct pkt *p)
+{
+	struct crc_regs r;
+
+	return regs_of(p, &r) ? ~r.icrc : icrc_by_parts(p);
 }
 
 void crc_pkt_pad(struct pkt *p)
@@ -108,9 +177,19 @@ void crc_pkt_seal_icrc(struct pkt *p)
 
 void crc_pkt_seal(struct pkt *p)
 {
+	uint8_t *icrc, *vcrc;
+	struct crc_regs r;
+
 	crc_pkt_pad(p);
-	le32_put(p->tail + p->tail_len - TAIL_CRCS, pkt_icrc(p));
-	le16_put(p->tail + p->tail_len - IB_VCRC_LEN, pkt_vcrc(p));
+	icrc = p->tail + p->tail_len - TAIL_CRCS;
+	vcrc = icrc + IB_ICRC_LEN;
+	if (regs_of(p, &r)) {
+		le32_put(icrc, ~r.icrc);
+		le16_put(vcrc, vcrc_of(p, &r));
+	} else {
+		le32_put(icrc, icrc_by_parts(p));
+		le16_put(vcrc, vcrc_by_parts(p));
+	}
 	p->flags |= PKT_CRC;
 }
 
@@ -121,31 +200,19 @@ void crc_pkt_mend_vcrc(struct pkt *p)
 
 enum crc_verdict crc_pkt_check(const struct pkt *p)
 {
-	const uint8_t *hdr = p->hdr + p->head, *crcs;
-	uint32_t done = pkt_hdr_len(p);
-	uint8_t copy[IB_UD_HDR_MAX];
-	size_t have = done;
+	const uint8_t *crcs;
+	struct crc_regs r;
 
 	if (!(p->flags & PKT_CRC))
 		return CRC_OK;
 	if (p->tail_len < TAIL_CRCS || p->tail_len > PKT_TAIL_MAX)
 		return CRC_BAD_LEN;
-	if (p->nslices && (have < IB_LRH_LEN || have < ud_hdr_len(hdr))) {
-		/* Headers that extend into the slices are copied into one piece. */
-		have = pkt_copy_out(p, 0, copy, sizeof(copy));
-		hdr = copy;
-	}
-	if (have < IB_LRH_LEN || !ud_hdr_len(hdr) || have < ud_hdr_len(hdr))
-		return CRC_BAD_LEN;
-	if (done < ud_hdr_len(hdr))
-		done = ud_hdr_len(hdr);
-
+	if (!regs_of(p, &r))
+		return check_by_parts(p);
 	crcs = p->tail + p->tail_len - TAIL_CRCS;
-	if (!(p->flags & PKT_VCRC_OK) && le16_at(crcs + IB_ICRC_LEN) != pkt_vcrc(p))
+	if (!(p->flags & PKT_VCRC_OK) && le16_at(crcs + IB_ICRC_LEN) != vcrc_of(p, &r))
 		return CRC_BAD_VCRC;
-	if (le32_at(crcs) != icrc_go_on(p, crc_icrc_hdr(hdr, done), done))
-		return CRC_BAD_ICRC;
-	return CRC_OK;
+	return le32_at(crcs) == ~r.icrc ? CRC_OK : CRC_BAD_ICRC;
 }
 
 enum crc_verdict crc_pkt_check_icrc(const struct pkt *p)

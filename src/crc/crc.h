@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WIRE_CRC_H
-#define WIRE_CRC_H
+#ifndef CRC_CRC_H
+#define CRC_CRC_H
 
 /*
  * ICRC and VCRC of InfiniBand packets (IBTA volume 1, 7.8). On the wire the ICRC has 32 bits and the VCRC 16, both
@@ -18,18 +18,14 @@
 #define CRC32_INIT 0xffffffffu
 #define CRC16_INIT 0xffffu
 
-/* crc32_update() - The reflected CRC-32 of Ethernet, computed by the library ISA-L */
+/*
+ * crc32_update() - The reflected CRC-32 of Ethernet
+ * crc16_update() - The CRC-16 with polynomial 0x100B, reflected (0xD008)
+ *
+ * By the fastest code for this CPU. Those who need both CRCs of a packet get them in one pass, by the functions for packets below.
+ */
 uint32_t crc32_update(uint32_t reg, const void *p, size_t len);
-
-/* crc16_update() - The CRC-16 with polynomial 0x100B, reflected (0xD008), by the fastest kernel that the CPU supports */
 uint16_t crc16_update(uint16_t reg, const void *p, size_t len);
-
-/* crc16_kernels() - All kernels of crc16_update() that this CPU supports, for tests and benchmarks */
-struct crc16_kernel {
-	const char *name; /* "vpclmulqdq", "pclmulqdq", "slice16" */
-	uint16_t (*update)(uint16_t reg, const void *p, size_t len);
-};
-const struct crc16_kernel *crc16_kernels(size_t *ret_n);
 
 /**
  * crc_icrc_hdr() - The ICRC register after the headers, whose variant fields count as ones

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CRC_KERN_H
+#define CRC_KERN_H
+
+/*
+ * DOC: Both CRCs by one carry-less fold
+ *
+ * This header has what the kernels share. Only crc/ includes it.
+ *
+ * Octets are read as polynomials over GF(2) in *reflected* order: in a register of N bits loaded little-endian, bit i is the
+ * coefficient of x^(N-1-i). P16 is the generator of the VCRC, x^16 + x^12 + x^3 + x + 1 (0x100B), P32 that of the ICRC
+ * (0x04C11DB7). The CRC of a message M is M * x^16 mod P16, or M * x^32 mod P32, after the register was XORed into the first
+ * octets of M.
+ *
+ * A carry-less product of two reflected 64-bit registers a and b is, read as a reflected 128-bit register, a * b * x. So a
+ * constant that has to multiply by x^n holds x^(n-1).
+ *
+ * Folding. The message is folded modulo Q = P16 * P32, which has degree 48, so one fold serves both CRCs. A 128-bit register
+ * A = lo * x^64 + hi (lo: the low quadword, which holds the earlier octets) that stands n bits before another register is moved
+ * onto that register by
+ *
+ *	A * x^n  =  lo * x^(n+64) + hi * x^n  ==  clmul(lo, k[0]) ^ clmul(hi, k[1])
+ *	k[0] = x^(n+63) mod Q,  k[1] = x^(n-1) mod Q
+ *
+ * Two messages in one. The ICRC begins with another register than the VCRC, and runs over ones in place of the header fields
+ * that switches may change. So its message is the VCRC's plus a difference D in the first octets. By the Chinese remainder
+ * theorem there is a polynomial e with e = 1 mod P32 and e = 0 mod P16. The message plus D * e mod Q is the one message modulo
+ * P16, and the other one modulo P32. The product D * e of a register D is computed as a fold with
+ *
+ *	k[0] = x^63 * e mod Q,  k[1] = x^-1 * e mod Q
+ *
+ * Finishing. Let P be P16 and d = 16, or P32 and d = 32. Let R = P * x^(64-d), of degree 64. Then A * x^64 mod R is the CRC
+ * A * x^d mod P times x^(64-d), so the usual reduction of a 64-bit CRC serves:
+ *
+ *	B = A * x^64  ==  clmul(lo, x^127 mod R) ^ (hi moved to the low quadword)
+ *	q = B.lo * x^64 div R  =  low quadword of clmul(B.lo, x^127 div R)	(Barrett)
+ *	CRC = x^(64-d)..x^63 of (B ^ q * R); only P - x^d of R reaches these bits, so clmul(q, (P - x^d) * x^(63-d)) puts them
+ *	      at bits 64 to 63 + d
+ *
+ * x^127 mod R = x^(64-d) * (x^(63+d) mod P), and x^127 div R = x^(63+d) div P.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/ib_hdr.h"
+
+struct crc_fold {
+	uint64_t k[2];
+};
+
+/* Constants of the reduction to the CRC by one polynomial */
+struct crc_finish {
+	uint64_t first; /* x^127 mod R */
+	uint64_t mu; /* x^127 div R */
+	uint64_t poly; /* (P - x^d) * x^(63-d) */
+};
+
+struct crc_consts {
+	struct crc_fold by16, by32, by48, by64; /* constants to fold over 16, 32, ... octets */
+	struct crc_fold by96, by128, by192, by256;
+	struct crc_fold only_icrc; /* multiplies by e */
+	struct crc_finish vcrc, icrc;
+	/*
+	 * Control masks for pshufb. The 16 octets from [n] on move the first n octets of a register to its
+	 * end; those from [16 + n] on move the other 16 - n octets to its start. Other octets become zero.
+	 */
+	uint8_t shift[48];
+} __attribute__((aligned(64)));
+
+extern struct crc_consts crc_k;
+
+/* crc_consts_init() - Compute crc_k */
+void crc_consts_init(void);
+
+/*
+ * The fields that the ICRC takes as ones, as masks of 16 octets: of the octets from 0 on, and with a GRH also of those from
+ * CRC_GLOBAL_ROW on (IBTA 7.8.1)
+ */
+extern const uint8_t crc_local_ones[16], crc_global_ones[16], crc_global_bth_ones[16];
+#define CRC_GLOBAL_ROW 48
+
+/* Lengths of the headers from LRH to DETH, without and with a GRH */
+#define CRC_LOCAL_HDR (IB_LRH_LEN + IB_BTH_LEN + IB_DETH_LEN)
+#define CRC_GLOBAL_HDR IB_UD_HDR_MAX
+
+/* A packet from LRH to pad, in parts. The first one has all headers from LRH to DETH. */
+struct crc_msg {
+	bool grh;
+	unsigned int nparts;
+	struct crc_part {
+		const uint8_t *p;
+		size_t len;
+	} part[4];
+};
+
+/* Raw registers after a message, not complemented */
+struct crc_regs {
+	uint32_t icrc;
+	uint16_t vcrc;
+};
+
+/* Code for one kind of CPU. crc16() and crc32() get at least 16 octets. */
+struct crc_kernel {
+	const char *name;
+	struct crc_regs (*msg)(
+		const struct crc_msg *m); /* NULL: there is no faster way than both updates */
+	uint16_t (*crc16)(uint16_t reg, const void *p, size_t len);
+	uint32_t (*crc32)(uint32_t reg, const void *p, size_t len);
+};
+
+/* crc_kernels() - All kernels that this CPU supports, the fastest one first, and the portable one last */
+const struct crc_kernel *const *crc_kernels(size_t *ret_n);
+
+extern const struct crc_kernel *crc_best;
+extern const struct crc_kernel crc_portable;
+
+/* crc16_short() - For any number of octets */
+uint16_t crc16_short(uint16_t reg, const uint8_t *p, size_t len);
+
+/* crc_tables_init() - Compute the tables of crc_portable, crc16_short() and crc16_vl_delta() */
+void crc_tables_init(void);
+
+/*
+ * crc16_vl_delta() - The value by which the VCRC of a packet changes (XOR) when the bits @diff of LRH.VL
+ * change. @octets counts LRH to ICRC; it is a multiple of 4 and at most CRC16_VL_MAX
+ */
+#define CRC16_VL_MAX (4 * 2047) /* LRH.PktLen has 11 bits and counts words */
+uint16_t crc16_vl_delta(unsigned int diff, size_t octets);
+
+#if defined(__x86_64__)
+extern const struct crc_kernel crc_clmul, crc_vclmul256, crc_vclmul512;
+#endif
+
+#endif
