@@ -29,6 +29,7 @@ linux() {
 	equal "" "$(results 5 '.result != "PASS" and .result != "NA"')" && [ "$(results 5 '.result == "NA"' | wc -w)" -le 10 ]
 }
 check "a host of profile linux passes what applies to it" linux
+check "linux: doc/conform.md has these results" documented 5 linux uipoib
 
 # --- a DUT that does not behave
 

@@ -1,22 +1,39 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs in a VM: `uipoib conform` with a uipoib host whose interface is a device of type 32. Prints TAP.
+# Runs in a VM: `uipoib conform` with a uipoib host whose interface is a device of type 32. Prints TAP. Several profiles are judged at the same
+# time, each in namespaces of its own, because a run waits most of the time.
 #
-#	ibtap_conform.sh IBTAP.KO PROFILE...
-[ -e /dev/ibtap ] || insmod "$1" || exit 1
-shift
+#	ibtap_conform.sh REPORTS IBTAP.KO PROFILE...		REPORTS/PROFILE.json are the reports
+reports=$1 module=$2
+shift 2
+[ -e /dev/ibtap ] || insmod "$module" || exit 1
+if [ $# -gt 1 ]; then
+	pids=() status=0
+	for profile; do
+		bash "$(dirname "$0")/../../../isolate.sh" bash "$0" "$reports" "$module" "$profile" >"/tmp/out.$profile" 2>&1 &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do wait "$pid" || status=1; done
+	for profile; do cat "/tmp/out.$profile"; done
+	exit $status
+fi
+set -- "$reports" "$module" "$@"
 . "$(dirname "$0")/../../../system/lib.sh"
 . tests/system/conform_rig.bash
-dut_netdev=ibtap dut_seconds=600 # on an emulated processor
-n=1
-# systemd-networkd is the only DHCP client that knows devices of type 32. Where it differs from RFC 4390 is in doc/fidelity.md. If it is too
-# slow to release its lease before it ends, D1/release is NA.
-networkd="D3/clear D1/release "
-for profile; do
-	check "$profile: what applies passes" passes $n "$profile" "$([ "$profile" = v6ib00 ] || echo "$networkd")"
-	tail -1 "$work/out.$n" | sed 's/^/# /'
-	n=$((n + 1))
-done
+dut_netdev=ibtap dut_seconds=1200 # on an emulated processor
+mkfifo "$work/steps"
+hook="sh $PWD/tests/interop/linux/guest/hook_step.sh $work/steps"
+serve() {
+	export UIPOIB_NAME=$inst-1
+	until "$UIPOIB" exec dut true; do sleep 0.2; done 2>/dev/null
+	exec "$UIPOIB" exec dut python3 tests/interop/linux/guest/hook_server.py ib0 "$work/steps" >"$work/hook.log" 2>&1
+}
+serve &
+# systemd-networkd is the only DHCP client that knows devices of type 32. It differs from RFC 4390 (doc/fidelity.md), which uipoib mends. If it is too slow to
+# release its lease before it ends, D1/release is NA.
+check "$3: what applies passes" passes 1 "$3"
+tail -1 "$work/out.1" | sed 's/^/# /'
+cp "$work/report.1" "$1/$3.json"
 end_all
 finish
