@@ -127,6 +127,8 @@ unit_srcs := $(sort $(wildcard tests/unit/test_*.c) $(wildcard tests/sim/test_*.
 unit_bins := $(patsubst tests/%.c,$(O)/%,$(unit_srcs))
 
 test_shared = $(patsubst tests/%.c,$(O)/testobj/%.o,$(wildcard tests/unit/$(test_folder)_*.c))
+unit_objs := $(patsubst tests/%.c,$(O)/testobj/%.o,$(unit_srcs))
+$(unit_objs): ALL_CFLAGS += $(TEST_OPT)
 $(O)/testobj/%.o: tests/%.c
 	@mkdir -p $(@D)
 	$(say) "  CC      $<"
@@ -141,14 +143,14 @@ $(kmod_objs): $(O)/testobj/kmod/%.o: kmod/%.c
 	@mkdir -p $(@D)
 	$(say) "  CC      $<"
 	$(Q)$(CC) $(ALL_CFLAGS) $(KMOD_CFLAGS) -MMD -MP -c -o $@ $<
-$(O)/testobj/unit/kmod_%.o $(O)/unit/test_kmod_%: ALL_CFLAGS += $(KMOD_CFLAGS)
+$(O)/testobj/unit/kmod_%.o $(O)/testobj/unit/test_kmod_%.o: ALL_CFLAGS += $(KMOD_CFLAGS)
 test_shared += $(if $(filter kmod,$(test_folder)),$(kmod_objs))
 
 define test_rule
-$(O)/$(basename $(patsubst tests/%,%,$(1))): $(1) $(call test_shared,$(1)) $(call libs_of,$(call test_folder,$(1)))
+$(O)/$(basename $(patsubst tests/%,%,$(1))): $(patsubst tests/%.c,$(O)/testobj/%.o,$(1)) $(call test_shared,$(1)) $(call libs_of,$(call test_folder,$(1)))
 	@mkdir -p $$(@D)
-	$$(say) "  TEST    $$<"
-	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(TEST_OPT) -MMD -MP -MF $$@.d -MT $$@ -o $$@ $$< $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(TEST_LIBS)
+	$$(say) "  TEST    $$(@F)"
+	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(TEST_LIBS)
 endef
 $(foreach t,$(unit_srcs),$(eval $(call test_rule,$(t))))
 
