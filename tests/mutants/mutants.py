@@ -5,15 +5,20 @@
     mutants.py [--count 60] [--seed SEED] [--least 90] [--jobs N] [--rooms wire,mad,...] [--list]
 
 Changes one line of src/ROOM/*.c at a time (another comparison, another constant, a statement that is gone, ...), builds what
-links it with ASan and UBSan, and runs the tests until one fails: those of the room first, then all others. The lines are
-drawn with SEED, the hash of the last commit unless given, so that a run can be repeated. A change that does not compile is
-drawn again. A change counts as equivalent only if the object code (gcc -O2) is the same, and is drawn again too.
+links it with ASan and UBSan, and runs tests until one fails. The lines are drawn with SEED, the hash of the last commit unless
+given, so that a run can be repeated. A change that does not compile is drawn again. A change counts as equivalent only if the
+object code (gcc -O2) is the same, and is drawn again too.
+
+Three passes: the mutants are drawn and compiled; all tests run once on the unchanged code, with coverage counters in the files
+that have a mutant; then each mutant is linked with the tests that run its line, and with no others, because no other test
+can notice it. The tests of the room come first.
 
 Prints one TAP line, and before it each mutant: killed by which test, or survived. Exit status 1 if less than LEAST percent are
 killed. The work is done in copies of the last commit, below TMPDIR.
 """
 import argparse
 import concurrent.futures
+import json
 import os
 import queue
 import random
@@ -24,7 +29,7 @@ import sys
 import tempfile
 import time
 
-ROOMS = 'wire,text,mad,node,hca,topo,fabric,udp,partition,subnet,sm,sa,sac,ipoib,eth,ifc'
+ROOMS = 'wire,crc,train,text,mad,cm,node,hca,topo,fabric,udp,partition,subnet,sm,sa,sac,sidr,ipoib,eth,ifc'
 ASAN = 'hard_rss_limit_mb=3000:detect_leaks=1'
 
 # Each operator: a pattern for a line whose comments and strings are blanked, and the replacement of its match.
@@ -94,45 +99,23 @@ def sh(tree, cmd, timeout=1200, **kw):
                           errors='replace', timeout=timeout, **kw)
 
 
-class Tests:
-    """The test programs, with the time that each takes on the unchanged code."""
-
-    def __init__(self, tree):
-        self.tree = tree
-        r = sh(tree, ['make', '-s', '-j%d' % (os.cpu_count() or 1), 'SAN=1', 'tests'], timeout=7200)
-        if r.returncode:
-            sys.exit(r.stdout[-3000:] + '\nmutants: the tests do not build')
-        self.seconds = {}
-        for kind in 'unit', 'sim':
-            for name in sorted(os.listdir(os.path.join(tree, 'tests', kind))):
-                if name.startswith('test_') and name.endswith('.c'):
-                    t = 'build/san/%s/%s' % (kind, name[:-2])
-                    start = time.monotonic()
-                    if run_test(tree, t, 600):
-                        sys.exit('mutants: %s fails without a change' % t)
-                    self.seconds[t] = time.monotonic() - start
-        self.uses = {}
-        with open(os.path.join(tree, 'build/san/layers.mk')) as f:
-            for line in f:
-                m = re.match(r'uses_(\w+)\s*:=\s*(.*)', line)
-                if m:
-                    self.uses[m[1]] = m[2].split()
-
-    def turns(self, path):
-        """The test programs that link PATH, in three groups that run one after another: named after its room and its file, after one of them, after neither. Within a group the quickest come first."""
-        _, room, name = path.split('/')
-        words, turns = set(name[:-2].split('_')), ([], [], [])
-        for t in sorted(self.seconds, key=self.seconds.get):
-            about = os.path.basename(t)[len('test_'):].split('_')
-            if room in self.uses.get(about[0], [room]):
-                of_file, of_room = bool(words & set(about[1:])), room in about
-                turns[0 if of_file and of_room else 1 if of_file or of_room else 2].append(t)
-        return [x for x in turns if x]
+def make(tree, *args, timeout=1200):
+    """Run make for the build with ASan. Return what it printed if it failed, else None."""
+    r = sh(tree, ['make', '-s', 'SAN=1', *args], timeout=timeout)
+    return r.stdout if r.returncode else None
 
 
-def run_test(tree, test, timeout):
+def object_of(path):
+    return 'build/san/obj/' + path[len('src/'):-2] + '.o'
+
+
+def test_name(test):
+    return test[len('build/san/'):]
+
+
+def run_test(tree, test, timeout, **more_env):
     """Run a test program. Return None if it passed, else the reason of its failure."""
-    env = dict(os.environ, ASAN_OPTIONS=ASAN, CMOCKA_MESSAGE_OUTPUT='TAP')
+    env = dict(os.environ, ASAN_OPTIONS=ASAN, CMOCKA_MESSAGE_OUTPUT='TAP', **more_env)
     try:
         r = sh(tree, [test], timeout=timeout, env=env)
     except subprocess.TimeoutExpired:
@@ -143,55 +126,159 @@ def run_test(tree, test, timeout):
     return bad[1] if bad else 'status %d' % r.returncode
 
 
-class Worker:
-    def __init__(self, tree, tests):
-        self.tree, self.tests = tree, tests
+class Mutant:
+    def __init__(self, number, drawn):
+        self.number = number
+        self.path, self.line, self.old, self.new = drawn
+        self.object = 'mutants/%d.o' % number  # in the tree of the worker that compiled it, later in every tree
 
-    def object_code(self, path, out):
-        flags = '-std=gnu11 -O2 -fno-strict-aliasing -D_GNU_SOURCE -Isrc -w -g0'.split()
-        if path.startswith('src/crc/'):
-            flags += '-msse4.1 -mpclmul -mavx512f -mavx512vl -mavx512bw -mvpclmulqdq'.split()
-        r = sh(self.tree, ['gcc', *flags, '-c', '-o', out, path])
-        if r.returncode:
-            return None
-        with open(os.path.join(self.tree, out), 'rb') as f:
-            return f.read()
+    def __str__(self):
+        return '%s:%d: %s  ->  %s' % (self.path, self.line + 1, self.old.strip(), self.new.strip())
 
-    def kill(self, mutant):
-        """Apply the mutant and run the tests. Return 'stillborn', 'equivalent', 'survived', or the test that noticed it."""
-        path, n, old, new = mutant
-        full = os.path.join(self.tree, path)
+    def compile(self, tree):
+        """Compile the mutant, and leave the tree as it was. Return 'stillborn', 'equivalent' or None."""
+        full = os.path.join(tree, self.path)
         with open(full) as f:
             text = f.read()
-        before = self.object_code(path, 'mutant.o')
+        before = plain_object(tree, self.path)
         lines = text.split('\n')
-        lines[n] = new
+        lines[self.line] = self.new
         try:
             with open(full, 'w') as f:
                 f.write('\n'.join(lines))
-            after = self.object_code(path, 'mutant.o')
+            after = plain_object(tree, self.path)
             if after is None:
                 return 'stillborn'
             if after == before:
                 return 'equivalent'
-            obj = 'build/san/obj/' + path[len('src/'):-2] + '.o'
-            if sh(self.tree, ['make', '-s', 'SAN=1', obj]).returncode:
+            if make(tree, 'O=mutant', object_of(self.path).replace('build/san', 'mutant')):
                 return 'stillborn'
-            for turn in self.tests.turns(path):
-                # A few at a time, because most mutants die early, and a program takes longer to link than to
-                # run.
-                for i in range(0, len(turn), 4):
-                    r = sh(self.tree, ['make', '-s', 'SAN=1', *turn[i:i + 4]])
-                    if r.returncode:
-                        return 'stillborn'
-                    for t in turn[i:i + 4]:
-                        why = run_test(self.tree, t, 30 + 20 * self.tests.seconds[t])
-                        if why:
-                            return '%s: %s' % (t[len('build/san/'):], why)
-            return 'survived'
+            os.makedirs(os.path.join(tree, 'mutants'), exist_ok=True)
+            shutil.copy(os.path.join(tree, object_of(self.path).replace('build/san', 'mutant')), os.path.join(tree, self.object))
+            return None
         finally:
             with open(full, 'w') as f:
                 f.write(text)
+
+
+def plain_object(tree, path):
+    """The object code of a file without sanitizers, or None if it does not compile."""
+    flags = '-std=gnu11 -O2 -fno-strict-aliasing -D_GNU_SOURCE -Isrc -w -g0'.split()
+    if path.startswith('src/crc/'):
+        flags += '-msse4.1 -mpclmul -mavx512f -mavx512vl -mavx512bw -mvpclmulqdq'.split()
+    r = sh(tree, ['gcc', *flags, '-c', '-o', 'mutant.o', path])
+    if r.returncode:
+        return None
+    with open(os.path.join(tree, 'mutant.o'), 'rb') as f:
+        return f.read()
+
+
+class Tests:
+    """The test programs: the time that each takes on the unchanged code, and which lines of the mutants' files it runs."""
+
+    def __init__(self, tree, paths, pool):
+        self.tree, self.paths = tree, sorted(paths)
+        bad = make(tree, 'build/san/layers.mk')
+        if bad:
+            sys.exit(bad)
+        with open(os.path.join(tree, 'build/san/layers.mk')) as f:
+            self.uses = {m[1]: m[2].split() for m in re.finditer(r'^uses_(\w+)\s*:=\s*(.*)$', f.read(), re.M)}
+        self.names = ['build/san/%s/%s' % (kind, name[:-2]) for kind in ('unit', 'sim')
+                      for name in sorted(os.listdir(os.path.join(tree, 'tests', kind)))
+                      if name.startswith('test_') and name.endswith('.c')]
+        self.names = [n for n in self.names if any(self.links(n, p) for p in self.paths)]
+        self.build()
+        self.seconds, self.files = {}, {}
+        for t, seconds, files in pool.map(self.measure, self.names):
+            self.seconds[t], self.files[t] = seconds, files
+
+    def links(self, test, path):
+        """Whether the test program links the room of PATH."""
+        of, room = os.path.basename(test).split('_')[1], path.split('/')[1]
+        return room in self.uses.get(of, [room])
+
+    def build(self):
+        """Build all test programs, with coverage counters in the files that have a mutant."""
+        jobs = '-j%d' % (os.cpu_count() or 1)
+        objects = [object_of(p) for p in self.paths]
+        bad = (make(self.tree, jobs, *[n.replace('build/san/', 'build/san/testobj/') + '.o' for n in self.names], timeout=7200) or
+               make(self.tree, jobs, 'CFLAGS=-g --coverage', *objects, timeout=7200) or
+               make(self.tree, jobs, 'LDFLAGS=--coverage', *self.names, timeout=7200))
+        if bad:
+            sys.exit(bad[-3000:] + '\nmutants: the tests do not build')
+
+    def measure(self, test):
+        """Run a test on the unchanged code. Return its name, its seconds, and {path: what gcov says of it}."""
+        folder = os.path.join(self.tree, 'coverage', os.path.basename(test))
+        for p in self.paths:
+            notes = object_of(p)[:-2] + '.gcno'
+            os.makedirs(os.path.dirname(os.path.join(folder, notes)), exist_ok=True)
+            os.symlink(os.path.join(self.tree, notes), os.path.join(folder, notes))
+        strip = len([x for x in self.tree.split('/') if x])
+        start = time.monotonic()
+        why = run_test(self.tree, test, 1200, GCOV_PREFIX=folder, GCOV_PREFIX_STRIP=str(strip))
+        seconds = time.monotonic() - start
+        if why:
+            sys.exit('mutants: %s fails without a change: %s' % (test, why))
+        counts = [os.path.join(folder, object_of(p)[:-2] + '.gcda') for p in self.paths]
+        counts = [c for c in counts if os.path.exists(c)]
+        files = {}
+        if counts:
+            r = subprocess.run(['gcov', '-j', '-t', *counts], cwd=self.tree, stdout=subprocess.PIPE, check=True, text=True)
+            for text in filter(str.strip, r.stdout.split('\n')):
+                files.update((f['file'], f) for f in json.loads(text)['files'])
+        shutil.rmtree(folder)
+        return test, seconds, files
+
+    def runs(self, test, path, n):
+        """Whether TEST runs line N of PATH. Where the compiler counts no such line, as within a statement of several lines, whether it runs the function; in a table outside functions, whether it runs anything of a room that may use PATH."""
+        if test not in self.files or path not in self.files[test]:
+            # An archive's member that the test does not need is not linked, and has no counts. A table without code has none either.
+            return not any(path in f and f[path]['functions'] for f in self.files.values())
+        f = self.files[test][path]
+        counts = [x['count'] for x in f['lines'] if x['line_number'] == n + 1]
+        if counts:
+            return any(counts)
+        inside = [x['execution_count'] for x in f['functions'] if x['start_line'] <= n + 1 <= x['end_line']]
+        return any(inside) if inside else True
+
+    def turns(self, path, n):
+        """The test programs that run line N of PATH, in groups that run one after another: those named after its room and its
+        file, after one of them, after neither. Within a group the quickest come first."""
+        _, room, name = path.split('/')
+        words, turns = set(name[:-2].split('_')), ([], [], [])
+        for t in sorted(self.seconds, key=self.seconds.get):
+            about = os.path.basename(t)[len('test_'):].split('_')
+            if self.links(t, path) and self.runs(t, path, n):
+                of_file, of_room = bool(words & set(about[1:])), room in about
+                turns[0 if of_file and of_room else 1 if of_file or of_room else 2].append(t)
+        return [x for x in turns if x]
+
+
+def kill(tree, mutant, tests):
+    """Link the mutant and run the tests. Return 'survived', or the test that noticed it."""
+    real = os.path.join(tree, object_of(mutant.path))
+    kept = real + '.kept'
+    os.rename(real, kept)
+    try:
+        shutil.copyfile(os.path.join(tree, mutant.object), real)
+        n = 0
+        for turn in tests.turns(mutant.path, mutant.line):
+            # A few at a time, because most mutants die early, and a program may take longer to link than to run.
+            for i in range(0, len(turn), 4):
+                bad = make(tree, 'LDFLAGS=--coverage', *turn[i:i + 4])
+                if bad:
+                    sys.exit(bad + '\nmutants: %s does not link' % mutant)
+                for t in turn[i:i + 4]:
+                    n += 1
+                    # The counters of the other files are of no use here.
+                    why = run_test(tree, t, 30 + 20 * tests.seconds[t], GCOV_PREFIX='/dev/null')
+                    if why:
+                        return '%s: %s' % (test_name(t), why)
+        return 'survived %d programs' % n if n else 'survived, because no test runs this line'
+    finally:
+        os.rename(kept, real)
+        os.utime(real)
 
 
 def main():
@@ -207,8 +294,8 @@ def main():
     seed = a.seed or sh(root, ['git', 'rev-parse', 'HEAD']).stdout.strip()
     mutants = draw(root, a.rooms.split(','), random.Random(seed))
     if a.list:
-        for _, m in zip(range(a.count), mutants):
-            print('%s:%d: %s  ->  %s' % (m[0], m[1] + 1, m[2].strip(), m[3].strip()))
+        for i, m in zip(range(a.count), mutants):
+            print(Mutant(i, m))
         return 0
 
     work = tempfile.mkdtemp(prefix='uipoib-mutants.')
@@ -217,57 +304,81 @@ def main():
         os.mkdir(first)
         subprocess.run(['bash', '-c', 'git archive HEAD | tar -xC "$1"', '-', first], check=True, cwd=root)
         print('# seed %s, %s' % (seed, a.rooms), flush=True)
-        mutants = draw(first, a.rooms.split(','), random.Random(seed))
-        tests = Tests(first)
-        print('# %d programs, %.0f s without a change' % (len(tests.seconds), sum(tests.seconds.values())), flush=True)
-        free = queue.Queue()
-        for j in range(a.jobs):
-            tree = os.path.join(work, str(j))
-            if j:
-                subprocess.run(['cp', '-a', first, tree], check=True)
-            free.put(Worker(tree, tests))
-        return judge(mutants, free, a)
+        with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
+            return judge(draw(first, a.rooms.split(','), random.Random(seed)), first, pool, a)
     finally:
         shutil.rmtree(work)
 
 
-def judge(mutants, free, a):
-    def one(m):
-        w = free.get()
-        try:
-            return m, w.kill(m)
-        finally:
-            free.put(w)
+def each_in_a_tree(pool, trees, fn, items):
+    """fn(tree, item) for all items, in order, each with a tree for itself."""
+    free = queue.Queue()
+    for t in trees:
+        free.put(t)
 
-    killed, survived, equivalent, stillborn = 0, [], 0, 0
-    with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
-        waiting = set()
-        while True:
-            # Mutants that do not count are replaced by new ones, so the same mutants count whatever the number
-            # of parallel runs.
-            while killed + len(survived) + len(waiting) < a.count:
-                m = next(mutants, None)
-                if m is None:
-                    break
-                waiting.add(pool.submit(one, m))
-            if not waiting:
-                break
-            done, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
-            for m, how in (f.result() for f in done):
-                where = '%s:%d: %s  ->  %s' % (m[0], m[1] + 1, m[2].strip(), m[3].strip())
-                print('# %s  [%s]' % (where, how), flush=True)
-                stillborn += how == 'stillborn'
-                equivalent += how == 'equivalent'
-                if how == 'survived':
-                    survived.append(where)
-                elif how not in ('stillborn', 'equivalent'):
-                    killed += 1
+    def one(item):
+        tree = free.get()
+        try:
+            return fn(tree, item)
+        finally:
+            free.put(tree)
+    return pool.map(one, items)
+
+
+def copies(first, jobs):
+    """JOBS trees, the first of which is there; what was built in it is copied with its times."""
+    trees = [first] + [os.path.join(os.path.dirname(first), str(j)) for j in range(1, jobs)]
+    for t in trees[1:]:
+        shutil.rmtree(t, ignore_errors=True)
+        subprocess.run(['cp', '-a', first, t], check=True)
+    return trees
+
+
+def pick(drawn, first, pool, a):
+    """Compile mutants until COUNT of them count. Mutants that do not are replaced by the next ones, whatever JOBS is."""
+    trees, mutants, again = copies(first, a.jobs), [], {'equivalent': 0, 'stillborn': 0}
+    number = 0
+    while len(mutants) < a.count:
+        some = [Mutant(number + i, d) for i, d in zip(range(a.count - len(mutants)), drawn)]
+        if not some:
+            break
+        number += len(some)
+        for m, how in zip(some, each_in_a_tree(pool, trees, lambda tree, m: m.compile(tree), some)):
+            if how:
+                again[how] += 1
+                print('# %s  [%s]' % (m, how), flush=True)
+            else:
+                mutants.append(m)
+    kept = os.path.join(first, 'mutants')
+    os.makedirs(kept, exist_ok=True)
+    for t in trees[1:]:
+        subprocess.run(['bash', '-c', 'cp -n "$1"/mutants/*.o "$2" 2>/dev/null', '-', t, kept], check=False)
+    return mutants, again
+
+
+def judge(drawn, first, pool, a):
+    start = time.monotonic()
+    mutants, again = pick(drawn, first, pool, a)
+    print('# %d mutants are compiled after %.0f s' % (len(mutants), time.monotonic() - start), flush=True)
+    tests = Tests(first, {m.path for m in mutants}, pool)
+    print('# %d programs, %.0f s without a change; %.0f s so far'
+          % (len(tests.seconds), sum(tests.seconds.values()), time.monotonic() - start), flush=True)
+
+    def one(tree, m):
+        began = time.monotonic()
+        how = kill(tree, m, tests)
+        print('# %s  [%s, %.0f s]' % (m, how, time.monotonic() - began), flush=True)
+        return how
+
+    hows = list(each_in_a_tree(pool, copies(first, a.jobs), one, mutants))
+    survived = [m for m, how in zip(mutants, hows) if how.startswith('survived')]
+    killed = len(mutants) - len(survived)
     for s in survived:
-        print('# survived: ' + s)
-    print('# %d killed, %d survived; drawn again: %d of the same object code, %d that do not compile'
-          % (killed, len(survived), equivalent, stillborn))
-    good = killed * 100 >= a.least * (killed + len(survived)) and killed
-    print('%s - at least %d %% of %d mutants are killed' % ('ok' if good else 'not ok', a.least, killed + len(survived)))
+        print('# survived: %s' % s)
+    print('# %d killed, %d survived in %.0f s; drawn again: %d of the same object code, %d that do not compile'
+          % (killed, len(survived), time.monotonic() - start, again['equivalent'], again['stillborn']))
+    good = killed * 100 >= a.least * len(mutants) and killed
+    print('%s - at least %d %% of %d mutants are killed' % ('ok' if good else 'not ok', a.least, len(mutants)))
     return 0 if good else 1
 
 
