@@ -105,8 +105,6 @@ static void child(const struct serve_cfg *cfg, int ready_fd, pid_t parent, const
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ,
-	       SIG_IGN); /* a capture that reaches RLIMIT_FSIZE ends with EFBIG, not the instance */
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGCHLD, SIG_DFL);
 	sigaddset(&set, SIGTERM);

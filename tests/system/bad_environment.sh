@@ -86,6 +86,14 @@ few_files() { # N: limit on the descriptors of a process
 	bash -c 'ulimit -n "$1" && shift && exec "$@"' - "$1" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- true
 }
 check "few descriptors: status 3 names the limit" refuse 3 'Too many open files \(RLIMIT_NOFILE is 17, see ulimit -n\)' few_files 17
+# The helper cannot note there which namespaces it has made, and the log is a file, too.
+no_files() {
+	sed "s/@h1\]/&\nnetns = be1-$$/" "$work/lab.conf" >"$work/named.conf"
+	bash -c 'ulimit -f 0; exec "$@" >/dev/null 2>"$0"' "$work/no_files" "$UIPOIB" run -v -v -n "$inst" -c "$work/named.conf" -- \
+		"$UIPOIB" exec h1 ping -n -c 1 -W 5 10.4.0.2
+}
+check "under an RLIMIT_FSIZE of 0 it runs" no_files
+check "and removes the namespace that it made" test ! -e "/run/netns/be1-$$"
 # System calls that an old kernel or a sandbox does not have
 without() { "$TOOLS/deny" "$1" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- "$UIPOIB" exec h1 ping -n -c 1 -W 5 10.4.0.2; }
 check "without epoll_pwait2 it runs" without epoll_pwait2

@@ -111,6 +111,37 @@ static void test_iface_net_neighbours_that_the_helper_does_not_take_are_deleted_
 	assert_int_equal(r->iface.net.ngone, 0);
 }
 
+/*
+ * The helper searches the whole table of neighbours for each job, so a table of 150,000 entries would keep it
+ * busy. After a search the next one waits ten times as long as that search took; other settings do not wait.
+ */
+static void test_iface_net_searches_of_a_large_table_have_pauses(void **state)
+{
+	static const uint8_t mac[RTNL_HW_MAX] = { 6, 1 };
+	struct rig *r = *state;
+	ns_t began;
+
+	iface_net_neigh_gone(&r->iface, mac, 6);
+	assert_true(next_request(r));
+	assert_int_equal(r->req.op, HELPER_NEIGH_DEL);
+	began = r->iface.net.asked_at -= NS_MSEC(500);
+	iface_net_neigh_gone(&r->iface, mac, 6);
+	answer(r);
+	assert_false(next_request(r));
+	assert_true(timers_next(&r->in.loop.timers) >= began + NS_MSEC(5500));
+	iface_net_set_mtu(&r->iface, 1500);
+	assert_true(next_request(r));
+	assert_int_equal(r->req.op, HELPER_LINK_SET);
+	answer(r);
+	assert_false(next_request(r));
+	later(r);
+	assert_true(next_request(r));
+	assert_int_equal(r->req.op, HELPER_NEIGH_DEL);
+	r->iface.net.asked_at -= NS_SEC(3600);
+	answer(r);
+	assert_true(timers_next(&r->in.loop.timers) <= loop_clock() + NS_SEC(10));
+}
+
 /* The namespace came back: each address is sent, in its order, whenever the helper takes it. */
 static void test_iface_net_addresses_that_the_helper_does_not_take_are_added_later(void **state)
 {
@@ -214,6 +245,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_iface_net_neighbours_that_the_helper_does_not_take_are_deleted_later,
 			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_iface_net_searches_of_a_large_table_have_pauses, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_iface_net_addresses_that_the_helper_does_not_take_are_added_later,
 			setup, teardown),
