@@ -125,13 +125,13 @@ static void unicast_qpn(struct run *r, const struct seen *s)
 
 static void other_hardware(struct run *r)
 {
-	/* A peer to which the DUT has a path, so that a wrong answer would come at once */
+	/* The DUT has a path to this peer already, so a wrong answer would come at once. */
 	const struct world_peer *p = &r->w->peer[0];
 	struct arp_want want = { .op = 2, .tpa = p->ip4 };
 	uint8_t arp[ARP_LEN];
 
 	peer_arp_message(arp, r->w, p);
-	be16_put(arp, 1); /* Ethernet, though the addresses have 20 octets */
+	be16_put(arp, 1); /* The hardware type is Ethernet, though the addresses have 20 octets. */
 	peer_broadcast(r->w, p, 0x0806, arp, sizeof(arp));
 	if (settle(r))
 		check(r, !seen_since(r, arp_is, &want), seen_since(r, arp_is, &want),

@@ -16,54 +16,79 @@ extern const struct conform_chapter chapter_v6ib_map, chapter_v6ib_nd, chapter_v
 extern const struct conform_chapter chapter_sidr, chapter_sidr_group, chapter_ibarp,
 	chapter_encaparp, chapter_sidr_server;
 
-/* Cases after which pings of peers are answered, in the profiles that have them */
+/*
+ * Ids of the cases that prove that the DUT answers pings of peers, in whatever profile. A case that pings names them in
+ * .after.
+ */
 #define REACHED "R25 V10/ns P16/request"
 
 /* --- judgements that several chapters make */
 
-/* join_mgid_octets() - Octets of the MGID in the first join of the run, those bits that @mask has */
+/*
+ * join_mgid_octets() - Judge @n octets of the MGID in the first join of the run, from octet @off on; only the bits in @mask
+ * count
+ */
 void join_mgid_octets(struct run *r, unsigned int off, unsigned int n, uint8_t mask,
 		      const char *what);
 /*
- * join_of_unfit() - Before the right broadcast group is there: one that the DUT cannot use. The DUT must send nothing, which is
- * decided when it tries to join again.
+ * join_of_unfit() - Offer a broadcast group that the DUT cannot use, before the right one exists. The DUT must not send any
+ * data. The verdict falls when the DUT tries to join again.
  * @why:	"the ... of the group ..."
  */
 void join_of_unfit(struct run *r, void (*spoil)(struct world_group *g), const char *why);
 void join_of_another_pkey(struct run *r);
-/* For watch(): the Q_Key is the one by which the link goes, see struct world_wire */
+/* The judges below are for watch(). This one expects the Q_Key that the profile's links have, see struct world_wire. */
 void encap_qkey(struct run *r, const struct seen *s);
-/* Reserved of the encapsulation is ignored on receive */
+/* The DUT ignores the reserved field of the encapsulation on receive */
 void encap_reserved_received(struct run *r);
-/* Packets of the whole IP MTU pass; longer ones are cut there */
+/* Packets as long as the IP MTU pass whole, and the DUT fragments longer ones at the IP MTU */
 void encap_full_mtu(struct run *r);
 void encap_fragments(struct run *r);
-/* Neighbour Discovery. Offset of the option behind the encapsulation: IPv6, and the fixed part */
+/* Neighbour Discovery. Offset of the option behind the encapsulation: the IPv6 header and the fixed part of the message */
 #define ND_OPTION (40 + 24)
-/* nd_solicit() - Ask for an address of the DUT; its group exists, because the DUT has joined it. NULL: no advertisement */
+/*
+ * nd_solicit() - Ask for an address of the DUT, in the address's group, which exists because the DUT has joined it. NULL:
+ * no advertisement came
+ */
 const struct seen *nd_solicit(struct run *r, const struct world_peer *p, const uint8_t target[16]);
-/* nd_advertisement() - An advertisement of the DUT's address with an option. NULL: none came, and the case has a verdict */
+/*
+ * nd_advertisement() - Wait for an advertisement of the DUT's address that has an option. NULL: none came, and the case has
+ * a verdict
+ */
 const struct seen *nd_advertisement(struct run *r);
 /*
- * nd_solicits() - The DUT has to solicit a peer whose packets it has to answer, in the group of the peer's address
- * @judge:	judges the option, which has to be of @type
+ * nd_solicits() - Ping the DUT from a peer that it does not know. The DUT has to solicit the peer's address in the
+ * solicited-node group of this address.
+ * @judge: judges the option of the solicitation, which must be of @type
  */
 typedef void nd_judge_option(struct run *r, const struct seen *s, uint8_t type);
 void nd_solicits(struct run *r, nd_judge_option *judge);
-/* nd_has_address() - Whether the DUT has this address: it has joined its group, and answers for it */
+/*
+ * nd_has_address() - Tell whether the DUT has this address, which means that it has joined the address's group and answers
+ * for it
+ */
 bool nd_has_address(struct run *r, const uint8_t prefix[8], uint64_t iid);
 /* The link-local address, and the u bit in it */
 void nd_interface_id(struct run *r);
-/* join_never_creates() - For watch(): the DUT does not try to create the broadcast group */
+/* join_never_creates() - For watch(): the DUT must not try to create the broadcast group */
 void join_never_creates(struct run *r, const struct seen *s);
 
 /* keys_not_answered() - Send an echo request whose headers were changed. It must not be answered; a later right one is. */
 void keys_not_answered(struct run *r, const struct ib_ud_hdr *h, const char *what);
-/* rereg_now() - The SA forgets what the DUT has registered, and asks for it; see mark(). NULL: no answer, and the case has a verdict */
+/*
+ * rereg_now() - Let the SA forget what the DUT has registered, and ask the DUT to register again; see mark(). NULL: the DUT
+ * did not answer, and the case has a verdict
+ */
 const struct seen *rereg_now(struct run *r);
-/* rereg_set_pkey() - Set entry 0 of the P_Key table; the others become 0. False: in vain, and the case has a verdict */
+/*
+ * rereg_set_pkey() - Set entry 0 of the DUT's P_Key table, and all other entries to 0. False: the DUT refused, and the case
+ * has a verdict
+ */
 bool rereg_set_pkey(struct run *r, uint16_t pkey);
-/* rereg_ping_until() - The first answer to a ping after a change that is @good, waited for as long as the DUT may need to notice it */
+/*
+ * rereg_ping_until() - Ping the DUT after a change until it sends an answer that @good accepts, for as long as the DUT may
+ * need to notice the change
+ */
 const struct seen *rereg_ping_until(struct run *r,
 				    bool (*good)(const struct run *r, const struct seen *s));
 bool rereg_any_answer(const struct run *r, const struct seen *s);

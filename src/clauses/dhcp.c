@@ -9,7 +9,8 @@
 #define HTYPE 32
 #define LEASE_TIME \
 	NS_SEC(80) /* a client may start slowly, and wait 16 s before it repeats a DHCPDISCOVER */
-#define ID_LEAST 9 /* type, IAID, and a DUID with its type and 2 octets */
+/* an Identifier has at least its type, the IAID, and a DUID of a 2-octet type and 2 octets */
+#define ID_LEAST 9
 
 /* --- the client's steps */
 

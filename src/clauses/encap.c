@@ -51,7 +51,10 @@ static void mcast_grh(struct run *r, const struct seen *s)
 		      "a packet to a multicast LID whose DGID or DestQP is not multicast");
 }
 
-/* Whether a sender may use @gid for a group that maps to @mgid: the group's own, or that of a fallback (R61) */
+/*
+ * Tell whether a sender may use @gid for a group that maps to @mgid. Besides @mgid, clause R61 allows the groups to which a
+ * sender falls back: the all-routers group @routers and the broadcast group.
+ */
 static bool fits_group(struct run *r, const ib_gid *gid, const ib_gid *mgid, const ib_gid *routers)
 {
 	ib_gid bcast = sa_mgid_broadcast(r->w);
@@ -111,7 +114,7 @@ void encap_qkey(struct run *r, const struct seen *s)
 	check_be32(r, s, s->payload - 8, want, "the Q_Key");
 }
 
-/* The group's parameters are unlike any default, so they come from the answer to the join */
+/* The group's parameters differ from every default, so a DUT that uses them has them from the answer to its join */
 static void group_parameters(struct run *r, const struct seen *s)
 {
 	const struct world_group *g = broadcast(r);
@@ -153,7 +156,7 @@ static void pkey(struct run *r, const struct seen *s)
 		      "the P_Key is 0x%04x, expected 0x%04x", s->h.bth.pkey, WORLD_PKEY);
 }
 
-/* A packet may be under way while the group gets another MTU */
+/* A packet with the old MTU may still be under way when the group gets another MTU, so payloads of either MTU pass. */
 static void mtu(struct run *r, const struct seen *s)
 {
 	const size_t old = 128u << r->w->old_mtu_code;
@@ -175,7 +178,7 @@ void encap_reserved_received(struct run *r)
 	p->reserved = 0;
 }
 
-/* An echo of the DUT to a peer that it has not seen, of @ip_len octets, with or without a GRH */
+/* Make the DUT send an echo of @ip_len octets to a peer that it has not seen, with or without a GRH */
 static void ping(struct run *r, bool grh, size_t ip_len, const char *what)
 {
 	struct world_peer *p = world_peer(r->w);
@@ -193,7 +196,7 @@ static void ping(struct run *r, bool grh, size_t ip_len, const char *what)
 	else if (ip_len <= mtu)
 		check(r, s->net_len >= ip_len, s, "the answer has %zu octets of IP, expected %zu",
 		      s->net_len, ip_len);
-	else /* fragments: the first has all that fits in units of 8 octets */
+	else /* the first fragment is as long as fits, in units of 8 octets */
 		check(r, s->net_len <= mtu && s->net_len > mtu - 8, s,
 		      "the first fragment has %zu octets, expected %u", s->net_len, mtu);
 	p->no_grh = false;

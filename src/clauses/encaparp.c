@@ -5,7 +5,7 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* MTU and IPv6 of draft-pelissier-ipoib-encaparp-00, and the clauses that are sums of others */
+/* MTU and IPv6 of draft-pelissier-ipoib-encaparp-00, and the clauses whose verdict is the sum of other cases */
 
 #define DRAFT "draft-pelissier-ipoib-encaparp-00 "
 #define OPT_LEN 40
@@ -51,7 +51,7 @@ static void path_of_small_mtu(struct run *r)
 	check(r, !s, s, "a packet went to a peer whose path has an MTU of 1024");
 }
 
-/* The answer by IPv6 to a ping of 3000 octets after an advertisement of this MTU */
+/* Return: the answer by IPv6 to a ping of 3000 octets, sent after an advertisement of this MTU */
 static void after_advertisement(struct run *r, uint32_t mtu, unsigned int most)
 {
 	struct world_peer *p = world_peer(r->w);

@@ -5,7 +5,7 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* IBARP, and what is before the IP packet, of draft-pelissier-ipoib-encaparp-00 */
+/* IBARP, and the headers before the IP packet, of draft-pelissier-ipoib-encaparp-00 */
 
 #define DRAFT "draft-pelissier-ipoib-encaparp-00 "
 
@@ -82,7 +82,10 @@ static void check_address(struct run *r, const struct seen *s, const uint8_t *at
 	check_octets(r, s, at, opt + 4, IBARP_ADDR, who);
 }
 
-/* Replies have the asker as their sender */
+/*
+ * Tell whether a packet is an IBARP reply to a peer. The sender fields of such a reply hold the addresses of the peer that
+ * asked.
+ */
 static bool reply_to(const struct seen *s, const void *peer)
 {
 	static const struct arp_want want = { .op = 2 };
@@ -216,7 +219,7 @@ static void own_qkey(struct run *r)
 
 /* --- other forms on receive */
 
-/* A request without the second copies of the GIDs' first words */
+/* Shorten a request to the form without the second copies of the GIDs' first words */
 static size_t single(uint8_t *p, const struct world *w, const struct world_peer *peer)
 {
 	uint8_t both[IBARP_OCTETS];

@@ -26,7 +26,7 @@ static uint64_t mask_of(const struct seen *s)
 	return sa_mad_decode(&q, s->payload, s->payload_len) ? 0 : q.sa.comp_mask;
 }
 
-/* The first join of the run; the SA has refused it, because there is no broadcast group yet */
+/* The first join of the run, which the SA has refused because there was no broadcast group yet */
 static const struct seen *first_join(struct run *r)
 {
 	return world_log_keep(&r->w->kept, world_log_find(&r->w->log, 1, sa_is, &any_join));
@@ -135,7 +135,10 @@ static void after_refusal(struct run *r)
 
 	if (!g)
 		return;
-	/* From now on the group is there; the DUT has to find out by itself, at the latest after its back-off */
+	/*
+	 * The group exists from now on. Nobody tells the DUT, so it finds the group when its back-off has passed, at the
+	 * latest.
+	 */
 	if (!world_wait(r->w, sa_is_full_member, g, WORLD_LONGEST))
 		missing(r, "the join was refused, then the group was made; the DUT did not join it "
 			   "within 18 s");
@@ -190,7 +193,7 @@ void join_of_unfit(struct run *r, void (*spoil)(struct world_group *g), const ch
 		s = seen_since(r, is_data, NULL);
 		check(r, !s, s, "the DUT sent a packet, though %s", why);
 	}
-	/* As when the SM makes a group anew: all have to join once more */
+	/* The group ceases to exist, as when an SM makes it anew: every member has to join once more. */
 	g->exists = false;
 	g->dut_state = 0;
 	if (r->w->dut.port.cap_mask & SMP_CAP_IS_CLIENT_REREG)

@@ -3,7 +3,7 @@
 #include "world/peer.h"
 #include "world/sm.h"
 
-/* Keys: what an HCA drops, and what it tells the SM about it. IBTA 10.9, 13.4.9, 14.2.4. */
+/* Keys: which packets an HCA drops, and how it reports the violation to the SM. IBTA 10.9, 13.4.9, 14.2.4. */
 
 void keys_not_answered(struct run *r, const struct ib_ud_hdr *h, const char *what)
 {
@@ -65,7 +65,7 @@ static void limited_pkey(struct run *r)
 
 /* --- traps */
 
-/* The trap after a packet with a wrong key; the SM represses nothing until it has been repeated */
+/* Wait for the trap after a packet with a wrong key. The SM does not repress the trap until it has been repeated. */
 static void trap_after(struct run *r, const struct ib_ud_hdr *h, uint16_t trap)
 {
 	const struct seen *s;
@@ -99,8 +99,8 @@ static void trap_after(struct run *r, const struct ib_ud_hdr *h, uint16_t trap)
 			trap);
 		return;
 	}
-	expect(r, sm_is_trap_again, &tid,
-	       NS_MSEC(1)); /* a later repetition is repressed by the world */
+	/* From now on the SM represses the trap. */
+	expect(r, sm_is_trap_again, &tid, NS_MSEC(1));
 	check(r, true, NULL, "repeated");
 }
 
@@ -128,7 +128,8 @@ static void set_mkey(struct smp_port_info *pi, unsigned int on)
 {
 	pi->mkey = on ? MKEY : 0;
 	pi->mkey_protect = 1;
-	pi->mkey_lease = 10; /* so that the key does not outlive a run that was killed */
+	/* If the run is killed, the lease frees the DUT of the key after 10 s. */
+	pi->mkey_lease = 10;
 }
 
 static void mkey(struct run *r)
@@ -150,8 +151,8 @@ static void mkey(struct run *r)
 	}
 	r->w->mkey = MKEY;
 	smp_port_info_encode(data, &r->w->dut.port);
-	if (world_sm_ask(r->w, &q, &s) >=
-	    0) /* nothing may come; the next answer shows that the DUT is there */
+	/* The DUT must not answer. Its answer to the next request shows that it is still there. */
+	if (world_sm_ask(r->w, &q, &s) >= 0)
 		check(r, false, s, "a Set with a wrong M_Key was answered");
 	q = (struct sm_request){ .method = MAD_METHOD_GET, .attr = SMP_ATTR_PORT_INFO, .mod = 1 };
 	if (world_sm_ask(r->w, &q, &s) < 0) {

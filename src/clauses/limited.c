@@ -7,7 +7,7 @@
 
 #define LIMITED 0x7fff
 
-/* A join of the broadcast group, whatever the P_Key in the MGID is */
+/* Tell whether the DUT joins the broadcast group, with any P_Key in the MGID */
 static bool joins_broadcast(const struct seen *s, const void *bcast)
 {
 	static const struct sa_want want = { .method = MAD_METHOD_SET,
@@ -26,7 +26,10 @@ static bool set(struct run *r, uint16_t pkey)
 	return rereg_now(r);
 }
 
-/* Makes the DUT a limited member. Return: its join of the broadcast group; NULL: it makes none, and the case has a verdict */
+/*
+ * Make the DUT a limited member. Return: the DUT's join of the broadcast group; NULL: the DUT did not join, and the case
+ * has a verdict
+ */
 static const struct seen *begin(struct run *r)
 {
 	ib_gid bcast = sa_mgid_broadcast(r->w);

@@ -52,7 +52,10 @@ static void send_only_non_member(struct run *r)
 		      s->payload[SA_DATA_OFF + 48] & 15);
 }
 
-/* The link-local group does not exist: drop. The sentinel is a packet to a group that exists, sent after it. */
+/*
+ * The link-local group does not exist, so the DUT must drop. A packet to a group that exists, sent after it, shows that the
+ * DUT has handled the first one.
+ */
 static void absent_link_local(struct run *r)
 {
 	struct ip_group g = group_of(r->w, "224.0.0.77", "ff02::77"),
@@ -71,7 +74,7 @@ static void absent_link_local(struct run *r)
 	check(r, !s, s, "a packet to an absent link-local group was sent; it has to be dropped");
 }
 
-/* The group of R61 and R66 */
+/* The group of the cases R61 (a group that does not exist) and R66 (the same group, once it exists) */
 static struct ip_group late_group(const struct run *r)
 {
 	return group_of(r->w, "239.7.0.4", "ff15::7:4");
@@ -119,8 +122,8 @@ static void moves(struct run *r)
 		s = sent(r, &group, HOOK_TIME);
 		if (last || (s && s->h.lrh.dlid == g->rec.mlid))
 			break;
-		last = r->w->now >=
-		       deadline; /* so that one packet is sent after the longest back-off */
+		/* One packet is sent after the longest back-off. */
+		last = r->w->now >= deadline;
 	}
 	if (!s)
 		missing(r,
@@ -130,7 +133,7 @@ static void moves(struct run *r)
 			   "the DLID 18 s after the group was created");
 }
 
-/* A broadcast of the IP subnet, 255.255.255.0 */
+/* The destination is the broadcast address of the DUT's IP subnet, which has a mask of 24 bits, and not 255.255.255.255. */
 static void directed_broadcast(struct run *r)
 {
 	ib_gid bcast = sa_mgid_broadcast(r->w);

@@ -18,7 +18,9 @@ static void ip4_28_bits(struct run *r, const struct seen *s)
 
 	if (!sa_join_decode(s, &q, &m) || be16_at(m.mgid.raw + 2) != 0x401b)
 		return;
-	/* The broadcast group of any P_Key, which a DUT may have in between or besides: R13 */
+	/*
+	 * A DUT may join the broadcast group of another P_Key before or beside its own (R13), so the P_Key is not compared.
+	 */
 	memcpy(bcast.raw + 4, m.mgid.raw + 4, 2);
 	if (ib_gid_equal(&m.mgid, &bcast))
 		return;
@@ -37,7 +39,7 @@ static void created_alike(struct run *r, const struct seen *s)
 	unsigned int hop_limit;
 	struct sa_mad q;
 
-	/* A Set that names a Q_Key can create the group; one that does not only joins */
+	/* A Set that names a Q_Key can create the group; a Set without a Q_Key can only join it. */
 	if (!g || !sa_join_decode(s, &q, &m) || ib_gid_equal(&m.mgid, &bcast) ||
 	    !NAMES(MCM_COMP_QKEY))
 		return;
@@ -51,7 +53,7 @@ static void created_alike(struct run *r, const struct seen *s)
 	check(r, NAMES(MCM_COMP_HOP_LIMIT) && m.hop_limit == hop_limit, s,
 	      "HopLimit %u (component mask 0x%llx), the broadcast group has %u", m.hop_limit,
 	      (unsigned long long)q.sa.comp_mask, hop_limit);
-	/* The DUT knows of another MTU when it has joined again */
+	/* The DUT learns of a new MTU of the group when it joins again, so the old MTU passes too. */
 	check(r,
 	      NAMES(MCM_COMP_MTU) &&
 		      (m.mtu_code == g->rec.mtu_code || m.mtu_code == r->w->old_mtu_code),

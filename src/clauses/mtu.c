@@ -5,13 +5,13 @@
 #include "world/sm.h"
 
 /*
- * Another MTU of the group. RFC 4391 section 7. It is 4096, because a smaller one than 2048 would take the addresses of IPv6
- * from a DUT, and nothing gives those back that were configured by hand.
+ * The group gets another MTU. RFC 4391 section 7. The new MTU is 4096: under an MTU below 2048 a DUT could lose its IPv6
+ * addresses, and nothing would restore those that were configured by hand.
  */
 
 #define MTU IB_MTU_4096
 
-/* The DUT learns the MTU of the group from its next join. Return: whether it works with it */
+/* Give the group another MTU, which the DUT learns from its next join. Return: whether the DUT joined */
 static bool works_with(struct run *r, uint8_t code)
 {
 	ib_gid bcast = sa_mgid_broadcast(r->w);
@@ -23,7 +23,10 @@ static bool works_with(struct run *r, uint8_t code)
 	return world_wait(r->w, sa_is_full_member_of, &bcast, WORLD_LONGEST);
 }
 
-/* An answer of the whole IP MTU, which the DUT has had time to notice; else the last answer */
+/*
+ * Wait for an answer that fills the IP MTU, as the DUT may take time to notice the new MTU. Return: this answer, or else
+ * the last one
+ */
 static const struct seen *whole_answer(struct run *r, const struct world_peer *p)
 {
 	const ns_t deadline = r->w->now + WORLD_LONGEST;

@@ -6,7 +6,7 @@
 
 /* IPv6: groups, Neighbour Discovery, link-local addresses. RFC 4391 sections 4, 8 and 9.3. */
 
-/* A FullMember join whose MGID has this group ID, whatever is before it */
+/* Tell whether the DUT joins, as FullMember, a group with this group ID, whatever the other bits of the MGID are */
 static bool joins_group_id(const struct seen *s, const void *group_id)
 {
 	static const struct sa_want want = { .method = MAD_METHOD_SET,
@@ -64,7 +64,7 @@ static void low_80_bits(struct run *r)
 			     "the group ID in the MGID");
 }
 
-/* Asks for an address of the DUT; its group exists, because the DUT has joined it */
+/* Ask for an address of the DUT, in the address's group, which exists because the DUT has joined it */
 const struct seen *nd_solicit(struct run *r, const struct world_peer *p, const uint8_t target[16])
 {
 	struct nd_want want = { .type = ND_NA, .target = target };
@@ -196,7 +196,7 @@ void nd_interface_id(struct run *r)
 				  "only RECOMMENDED");
 }
 
-/* Any message with a link-layer address option at its usual place */
+/* Judges every solicitation and advertisement that has a link-layer address option at its usual place */
 static void option_reserved(struct run *r, const struct seen *s)
 {
 	static const struct nd_want ns = { .type = ND_NS }, na = { .type = ND_NA };

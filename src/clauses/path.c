@@ -3,7 +3,7 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* The path to a peer: asked of the SA before the first packet. RFC 4391 section 9.1.2. */
+/* The DUT asks the SA for the path to a peer before it sends the first packet. RFC 4391 section 9.1.2. */
 
 static void asks_first(struct run *r)
 {
@@ -62,7 +62,7 @@ static void waits(struct run *r)
 			"the SA answers again, but the DUT has not sent to the peer within 18 s");
 }
 
-/* The echo reply to a peer whose path has another LID than its packets come from */
+/* The echo reply to a peer whose path record has another LID than the peer's own packets */
 static const struct seen *by_path(struct run *r, struct world_peer *p)
 {
 	const struct seen *s;

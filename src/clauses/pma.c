@@ -76,7 +76,10 @@ static bool counters(struct run *r, struct pma_port_counters *ret)
 
 #define PINGS 4
 
-/* What a counter was, what it is, and how much more it has to be; one that has reached its largest value stays there */
+/*
+ * Judge how much a counter grew, from its earlier value, its value now and the growth that is due. A counter at its largest
+ * value stays there.
+ */
 static void check_grown(struct run *r, uint32_t before, uint32_t after, size_t least,
 			const char *what)
 {
@@ -100,7 +103,8 @@ static void count(struct run *r)
 			missing(r, "no answer to a ping");
 			return;
 		}
-		words += (s->len - IB_VCRC_LEN) / 4; /* from LRH to ICRC */
+		/* the octets from the LRH to the ICRC, in words of 4 octets */
+		words += (s->len - IB_VCRC_LEN) / 4;
 	}
 	if (!counters(r, &after))
 		return;
@@ -112,7 +116,7 @@ static void count(struct run *r)
 
 static void clear(struct run *r)
 {
-	/* PortXmitPkts alone */
+	/* select PortXmitPkts alone */
 	struct pma_port_counters c = { .port_select = r->w->dut.node.local_port,
 				       .counter_select = 0x4000 },
 				 before, after;

@@ -3,7 +3,10 @@
 
 #include "clauses/chapters.h"
 
-/* Clauses of CONFORMANCE.md that have no case. "not yet" are those that could have one. */
+/*
+ * Clauses of CONFORMANCE.md that have no case. A reason that begins with "not yet" marks a clause for which a case could be
+ * written.
+ */
 
 const struct conform_reason conform_unseen[] = {
 	{ "R2", "it is about the fabric, which the suite plays" },
@@ -58,7 +61,7 @@ const struct conform_reason conform_unseen[] = {
 	{ NULL, NULL },
 };
 
-/* --- RFC 4391, and what has its packets */
+/* --- RFC 4391, and profile linux, whose packets have the form of the RFC */
 
 static const struct conform_chapter *const rfc4391_chapters[] = {
 	&chapter_bringup,     &chapter_join,   &chapter_link,
@@ -69,7 +72,7 @@ static const struct conform_chapter *const rfc4391_chapters[] = {
 	&chapter_limited,     &chapter_mtu,    NULL,
 };
 
-/* Linux's driver does otherwise, and so does the profile that is made after it (doc/fidelity.md, L4 to L6). */
+/* Linux's driver differs from the RFC here, and so does the profile that imitates it (doc/fidelity.md, L4 to L6). */
 static const struct conform_reason not_linux[] = {
 	{ "R61", "a sender of profile linux makes an absent group" },
 	{ "R62", "a sender of profile linux joins as SendOnlyFullMember" },
@@ -237,7 +240,7 @@ const struct conform_profile *conform_profile_find(const char *name)
 	return NULL;
 }
 
-/* --- what there is, for people */
+/* --- lists for people */
 
 static void print_reasons(FILE *f, const char *title, const struct conform_reason *v)
 {

@@ -4,21 +4,24 @@
 
 #include "conform/case.h"
 
-/* Row @i; NULL past the end. Row 0 is the default */
+/* conform_profile_at() - Return: row @i of the table of profiles; NULL past the end. Row 0 is the default */
 const struct conform_profile *conform_profile_at(unsigned int i);
-/* conform_profile_find() - NULL: there is none of this name */
+/* conform_profile_find() - Return: the profile of this name; NULL if there is none */
 const struct conform_profile *conform_profile_find(const char *name);
-/* All cases of a profile, and the clauses that have none with the reason */
+/* conform_print_list() - Print all cases of a profile, then the clauses without a case and the reason of each */
 void conform_print_list(FILE *f, const struct conform_profile *p);
 
-/* Clauses of RFC 4391 and the documents beside it without a case, for all profiles */
+/* Clauses of RFC 4391 and its companion documents that have no case in any profile */
 extern const struct conform_reason conform_unseen[];
 
-/* v4mc01: the SA refuses the group of 224.0.0.1 for a while */
+/*
+ * Each of these functions prepares the subnet for one profile. v4mc01: the SA refuses the group of 224.0.0.1 until a case
+ * makes it
+ */
 void v4mc_prepare(struct world *w);
-/* v6ib00: the group of reports of MLD exists */
+/* v6ib00: the group to which MLD reports go exists */
 void v6ib_prepare(struct world *w);
-/* encaparp00: the group has an MLID, and the server of SIDR is silent for a while */
+/* encaparp00: the broadcast group has an MLID, and the SIDR server is silent until its case has run */
 void encaparp_prepare(struct world *w);
 
 #endif

@@ -4,7 +4,7 @@
 #include "world/sa.h"
 #include "world/sm.h"
 
-/* What changes while the link is up: ClientReregister, other parameters of the group, another LID. */
+/* Changes while the link is up: ClientReregister, new parameters of the group, a new LID. */
 
 const struct seen *rereg_now(struct run *r)
 {
@@ -100,7 +100,10 @@ static void new_qkey(struct run *r)
 	if (s)
 		check_be32(r, s, s->payload - 8, WORLD_QKEY_LATER,
 			   "the Q_Key after the group got another one");
-	/* Its other groups have the old one until they are made anew; the next case must not come meanwhile */
+	/*
+	 * The DUT's other groups keep the old Q_Key until they are made anew. The wait keeps the next case from running
+	 * meanwhile.
+	 */
 	world_pass(r->w, NS_SEC(3));
 	r->w->old_qkey = WORLD_QKEY_LATER;
 }
@@ -168,8 +171,8 @@ static void pkey_removed(struct run *r)
 	for (unsigned int i = 0; i < 3; i++)
 		peer_ping(r->w, p, 84, 0x0270);
 	world_sm_ask(r->w, &q, &s);
-	world_pass(r->w,
-		   NS_SEC(3)); /* no SM takes a P_Key for an instant; the DUT may notice late */
+	/* A real SM never takes a P_Key away for an instant only, so the DUT gets time to notice. */
+	world_pass(r->w, NS_SEC(3));
 	if (!rereg_set_pkey(r, WORLD_PKEY) || !rereg_ping_until(r, rereg_any_answer))
 		return;
 	s = world_log_keep(&r->w->kept, world_log_find(&r->w->log, since, echo_is, &echo));

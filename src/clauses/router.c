@@ -23,7 +23,7 @@ static void joins_as_non_member(struct run *r, const struct ip_group *g, ns_t ti
 		      s->payload[SA_DATA_OFF + 48] & 15);
 }
 
-/* A group that was there before the DUT became a router, so that only the SA's list tells of it */
+/* The group existed before the DUT became a router, so only the SA's list tells of it */
 static void groups_there(struct run *r)
 {
 	struct ip_group g = group_of(r->w, "239.70.0.1", "ff15::70:1");
@@ -40,7 +40,7 @@ static void groups_created(struct run *r)
 		return;
 	world_group_tell(r->w, &g.mgid, MAD_TRAP_MC_CREATED);
 	joins_as_non_member(r, &g, WORLD_LONGEST);
-	/* It is none any more; what it does about that is no matter of the RFC */
+	/* The DUT stops being a router. The RFC does not say what it has to do then, so the step is not judged. */
 	if (!r->decided && hook(r, "no-router"))
 		hook_ended(r, HOOK_TIME);
 }

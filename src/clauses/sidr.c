@@ -16,10 +16,11 @@
 void encaparp_prepare(struct world *w)
 {
 	ib_gid bcast = sa_mgid_broadcast(w);
-	struct world_group *g = world_group_make(w, &bcast); /* it gets its MLID */
+	struct world_group *g = world_group_make(w, &bcast); /* the call gives the group an MLID */
 
 	g->exists = g->admin = false;
-	w->sidr.silent = true; /* until P18/retry has seen a request that is not answered */
+	/* The server stays silent until the case P18/retry has seen a request go unanswered. */
+	w->sidr.silent = true;
 }
 
 /* --- the DUT as a client */
@@ -106,7 +107,7 @@ static void request(struct run *r)
 	      "the P_Key of the SIDR_REQ is 0x%04x, expected 0x%04x", req.pkey, WORLD_PKEY);
 }
 
-/* A SIDR_REQ with a RequestID, @id, or with another one */
+/* Tell whether a packet is a SIDR_REQ with the RequestID @id; has_other_id() is the opposite */
 static bool has_id(const struct seen *s, const void *id)
 {
 	struct sidr_req q;
@@ -143,7 +144,7 @@ static void repeats(struct run *r)
 			      "the TID of the repeated SIDR_REQ is another one");
 	}
 	r->w->sidr.silent = false;
-	r->w->sidr.status = SIDR_STATUS_NO_SERVICE; /* for the next case */
+	r->w->sidr.status = SIDR_STATUS_NO_SERVICE; /* the state that the next case expects */
 }
 
 static bool is_data(const struct seen *s, const void *arg)
@@ -151,7 +152,7 @@ static bool is_data(const struct seen *s, const void *arg)
 	return s->kind == SEEN_DATA;
 }
 
-/* The server's answers are useless: the DUT has to ask once more, and there is no link meanwhile */
+/* The server's answers are useless, so the DUT has to ask once more, and must not send data before a useful answer */
 static bool asks_again(struct run *r, const char *what)
 {
 	const struct seen *s = expect(r, sidr_is_request, NULL, 2 * WORLD_LONGEST), *data;
@@ -171,7 +172,7 @@ static void after_refusal(struct run *r)
 {
 	asks_again(r, "Status 1");
 	r->w->sidr.status = SIDR_STATUS_OK;
-	r->w->sidr.ver = 2; /* for the next case */
+	r->w->sidr.ver = 2; /* the state that the next case expects */
 }
 
 static void another_version(struct run *r)
@@ -255,7 +256,10 @@ static void registered(struct run *r)
 {
 	const struct ib_service_rec *rec = &r->w->sidr.service;
 
-	/* A server registers when it has joined the group, which was long ago; most DUTs are none */
+	/*
+	 * A server registers when it has joined the group, which was long ago. The wait is short because most DUTs are not
+	 * servers.
+	 */
 	world_wait(r->w, has_registered, NULL, NS_SEC(3));
 	if (!serves(r))
 		return;
@@ -282,7 +286,7 @@ static void communication_management(struct run *r)
 	      "IsCommunicationManagementSupported is 0 in the CapabilityMask 0x%08x", pi.cap_mask);
 }
 
-/* The answer to a SIDR_REQ; NULL: none, and the case has a verdict */
+/* Send a SIDR_REQ. Return: the answer; NULL: none came, and the case has a verdict */
 static const struct seen *answer(struct run *r, uint64_t service_id, uint32_t id)
 {
 	const struct seen *s = serves(r) ? world_sidr_ask(r->w, service_id, id) : NULL;
@@ -319,7 +323,10 @@ static void private_data(struct run *r)
 
 	if (!s || !g)
 		return;
-	/* As the draft draws it: Ver SL TClass DLID, HopLmt Resv FlowLabel, Resv PKey, QKey, DGID, Reserved */
+	/*
+	 * The order of the fields in the draft's drawing: Ver SL TClass DLID, HopLmt Resv FlowLabel, Resv PKey, QKey, DGID,
+	 * Reserved
+	 */
 	want[1] = g->rec.tclass;
 	be16_put(want + 2, g->rec.mlid);
 	be32_put(want + 4, (uint32_t)g->rec.hop_limit << 24 | g->rec.flow_label);

@@ -4,13 +4,16 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* IPv4 multicast of draft-kashyap-ipoib-ipv4-multicast-01: the map, and who joins and creates which group. */
+/* IPv4 multicast of draft-kashyap-ipoib-ipv4-multicast-01: how groups map to MGIDs, and who joins and creates a group. */
 
 #define DRAFT "draft-kashyap-ipoib-ipv4-multicast-01 "
 
 static const uint8_t all_systems[4] = { 224, 0, 0, 1 };
 
-/* Without the group of 224.0.0.1, a sender's last resort is the LID of the broadcast group (M22). Its case gives the group back. */
+/*
+ * At first the SA refuses the group of 224.0.0.1, so that a sender has to fall back to the LID of the broadcast group
+ * (M22/broadcast). The case M22/all-systems makes the group.
+ */
 void v4mc_prepare(struct world *w)
 {
 	ib_gid mgid = sa_mgid_ip4(w, all_systems);
@@ -43,7 +46,7 @@ static void other_scope(struct run *r)
 
 static void prefix(struct run *r)
 {
-	/* Flags and scope are those of M7, M3 and M5 */
+	/* The clauses M3, M5 and M7 judge octet 1, which has the flags and the scope. */
 	join_mgid_octets(r, 0, 1, 0xff, "octet 0 of the MGID");
 	join_mgid_octets(r, 2, 8, 0xff, "octets 2 to 9 of the MGID");
 }
@@ -189,7 +192,7 @@ static void report_after_join(struct run *r)
 
 /* --- senders */
 
-/* A group that is nowhere; the case after R66, in which the group of the first sender is made, has the same */
+/* A group that does not exist. The chapter mcast_later, which runs after this one, makes the same group (R66). */
 static const uint8_t absent[4] = { 239, 7, 0, 4 };
 
 static bool sent_by(struct run *r, uint16_t mlid, const struct seen **ret)
@@ -205,8 +208,8 @@ static bool sent_by(struct run *r, uint16_t mlid, const struct seen **ret)
 		*ret = expect(r, ip4_to, absent, HOOK_TIME);
 		if (!*ret || (*ret)->h.lrh.dlid == mlid || last)
 			break;
-		last = r->w->now >=
-		       deadline; /* so that one packet is sent after the longest back-off */
+		/* One packet is sent after the longest back-off. */
+		last = r->w->now >= deadline;
 	}
 	if (!*ret) {
 		missing(r, "the group is absent; no packet to it came within 60 s after the hook's "
@@ -262,7 +265,7 @@ static void senders_do_not_create(struct run *r)
 	      "a sender has created the group 239.7.0.6");
 }
 
-/* A group to which the hook sends, and then nobody */
+/* The hook sends to a group once; then nobody does */
 static void idle_sender_leaves(struct run *r)
 {
 	static const uint8_t group[4] = { 239, 7, 0, 8 };

@@ -5,11 +5,14 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* IPv6 of draft-kashyap-ipoib-ipv6-over-ib-00: the map from groups to MGIDs, and what routers advertise. */
+/* IPv6 of draft-kashyap-ipoib-ipv6-over-ib-00: how groups map to MGIDs, and how the DUT takes advertisements of routers. */
 
 #define DRAFT "draft-kashyap-ipoib-ipv6-over-ib-00 "
 
-/* Reports of MLD tell when the DUT has joined and left an IP group; their group has to be there for that */
+/*
+ * MLD reports show when the DUT has joined or left an IP group. The group to which reports go must exist, or the DUT cannot
+ * send them.
+ */
 void v6ib_prepare(struct world *w)
 {
 	static const uint8_t mld[16] = { 0xff, 2, [15] = 0x16 };
@@ -103,7 +106,7 @@ static void advertised_prefix(struct run *r)
 	bool has = false;
 
 	peer_advertise(r->w, &r->w->peer[0], 0, prefix);
-	/* It may look for a duplicate of the address first */
+	/* Two rounds, because the DUT may send a probe for duplicates of the address before it uses the address. */
 	for (unsigned int i = 0; i < 2 && !has; i++)
 		has = nd_has_address(r, prefix, guid | U_BIT);
 	if (has)
@@ -129,7 +132,7 @@ static bool step_seen(struct run *r, const char *step, const struct ip_group *g)
 	return false;
 }
 
-/* Two groups that differ only in the 16 bits that the MGID does not have */
+/* Two groups that map to the same MGID, because they differ only in the 16 bits that the MGID leaves out */
 static void collision(struct run *r)
 {
 	struct ip_group a = group_of(r->w, NULL, "ff15:1::6:6"),

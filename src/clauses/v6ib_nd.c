@@ -76,7 +76,7 @@ static void option_of_40_octets(struct run *r)
 	p->put_opt = NULL;
 }
 
-/* The octets of the option in an advertisement; NULL: none, or no such option */
+/* The octets of the option in an advertisement; NULL: no advertisement came, or it has no such option */
 static const uint8_t *option(struct run *r, const struct seen **ret)
 {
 	*ret = nd_advertisement(r);
@@ -180,7 +180,7 @@ static bool is_na_to_all(const struct seen *s, const void *target)
 	return nd_is(s, &want) && ip6_to(s, all_nodes);
 }
 
-/* An answer to all hosts, so that R19 and R24 have something to judge */
+/* Make the DUT send an answer to all hosts, which the watching cases R19 and R24 judge */
 static void to_all_hosts(struct run *r)
 {
 	const struct world_peer *p = &r->w->peer[0];
@@ -224,7 +224,7 @@ static void header_is_not_taken_off(struct run *r)
 	check(r, !s, s, "a ping behind the header of RFC 4391 was answered");
 }
 
-/* A FullMember join whose MGID ends with the 12 octets of a group, whatever is before them */
+/* Tell whether the DUT joins, as FullMember, an MGID that ends with the last 12 octets of a group */
 static bool joins_low_bits(const struct seen *s, const void *group)
 {
 	static const struct sa_want want = { .method = MAD_METHOD_SET,

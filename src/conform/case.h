@@ -21,16 +21,17 @@ struct run;
 struct conform_case {
 	const char *id; /* the clause of CONFORMANCE.md, and "/WORD" if it has several cases */
 	const char *title; /* what is judged, in one line */
-	const char *section; /* of the document */
-	const char *text; /* what the document demands */
+	const char *section; /* section of the document */
+	const char *text; /* the demand, in the words of the document */
 	/*
-	 * Ids of the cases that have to pass before this one can be judged, separated by blanks. If a watch() is among
-	 * them it must not have failed, and then its failure explains this one's.
+	 * Ids of the cases that must have passed before this case can be judged, separated by blanks. A watch() in the list
+	 * must not have failed; if it has, the report names its failure as the cause of this case's.
 	 */
 	const char *after;
 	void (*run)(struct run *r);
 	void (*watch)(struct run *r, const struct seen *s);
-	bool slow; /* takes minutes: NA unless the user wants such cases */
+	/* the case takes minutes; its verdict is NA unless the user asked for such cases */
+	bool slow;
 };
 
 struct conform_chapter {
@@ -44,43 +45,46 @@ struct conform_reason {
 	const char *id, *why;
 };
 
-/* What a link profile is judged by. A row of data: no code asks which profile a DUT has. */
+/*
+ * The chapters and exceptions with which a link profile is judged. A profile is a row of data; no code asks which profile a
+ * DUT has.
+ */
 struct conform_profile {
 	const char *name;
 	const struct world_wire *wire;
-	const struct conform_chapter *const
-		*chapters; /* in the order in which they run, ends with NULL */
+	/* the chapters in the order in which they run; ends with NULL */
+	const struct conform_chapter *const *chapters;
 	const struct conform_reason *
 		exempt; /* cases of these chapters that do not apply, because the profile does otherwise; may be NULL */
 	const struct conform_reason
 		*unseen; /* clauses of its own document without a case; may be NULL */
-	void (*prepare)(
-		struct world
-			*w); /* makes what is in the subnet before the DUT comes; may be NULL */
+	/* fills the subnet before the DUT is attached; may be NULL */
+	void (*prepare)(struct world *w);
 };
 
 /* The context of a case */
 struct run {
 	struct world *w;
 	struct conform_result *res;
-	uint64_t since; /* first packet that expect() considers */
-	bool hooked; /* a step of the hook was begun */
+	uint64_t since; /* number of the first packet that expect() considers */
+	bool hooked; /* true once a step of the hook was begun */
 	ns_t hooked_at; /* when */
-	ns_t hook_time; /* how long the step may take, HOOK_TIME if the case says nothing */
+	ns_t hook_time; /* longest time that the step may take; HOOK_TIME unless the case sets it */
 	bool decided;
 };
 
-/* --- verdicts; only the first one counts */
+/* --- verdicts; only the first verdict of a case counts */
 
 /*
- * check() - Judge something; returns @ok
- * @s:	the packet that it is about, or NULL
+ * check() - Judge one condition. Return: @ok
+ * @s:	the packet that the condition is about, or NULL
  */
 bool check(struct run *r, bool ok, const struct seen *s, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /*
- * check_octets() - The @n octets of @s from @at on must be @want; the report shows the packet that was expected
- * @at:		in s->raw, or in s->payload
+ * check_octets() - Judge whether @n octets of @s, from @at on, are @want. If not, the report shows the packet that was
+ * expected.
+ * @at:	address in s->raw, or in s->payload
  * @what:	name of the field
  */
 bool check_octets(struct run *r, const struct seen *s, const uint8_t *at, const void *want,
@@ -90,48 +94,61 @@ bool check_be16(struct run *r, const struct seen *s, const uint8_t *at, uint16_t
 bool check_be32(struct run *r, const struct seen *s, const uint8_t *at, uint32_t want,
 		const char *what);
 /*
- * check_own_address() - The link-layer address at @at must be that of the interface that sent @s, whose QPN is the source
- * QP. Its first octet is not looked at.
+ * check_own_address() - Judge whether the link-layer address at @at is that of the interface that sent @s, whose QPN is the
+ * source QP. The first octet of the address is ignored.
  */
 bool check_own_address(struct run *r, const struct seen *s, const uint8_t *at, const char *what);
-/* check_dgid() - The packet must have a GRH with this DGID */
+/* check_dgid() - Judge whether the packet has a GRH with this DGID */
 bool check_dgid(struct run *r, const struct seen *s, const ib_gid *want, const char *what);
-/* Something that did not come: FAIL, or INCONCLUSIVE if the hook could not do its step or the link is down */
+/*
+ * missing() - Report that an expected packet did not come: FAIL, or INCONCLUSIVE if the hook could not do its step or the
+ * link is down
+ */
 void missing(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void not_applicable(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void inconclusive(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* --- acting and waiting */
 
-/* How long a case waits for what a step makes the DUT do: the hook may have to start a program in a slow machine */
+/*
+ * Longest time that a case waits for the effect of a step. It is long because the hook may have to start a program on a
+ * slow machine
+ */
 #define HOOK_TIME NS_SEC(60)
 
-/* hook() - Make the DUT do something. False: it cannot; the case is INCONCLUSIVE and returns */
+/* hook() - Make the DUT do something. False: the hook cannot do it, the case is INCONCLUSIVE and must return */
 bool hook(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* hook_ended() - Wait for the end of the step begun last. False: it does not end; the case is INCONCLUSIVE */
+/*
+ * hook_ended() - Wait for the end of the step begun last. False: the step did not end in time, and the case is INCONCLUSIVE
+ */
 bool hook_ended(struct run *r, ns_t timeout);
 /* expect() - Wait for a packet of the DUT that it has sent since mark(), or since the case began. NULL: none */
 const struct seen *expect(struct run *r, seen_match *match, const void *arg, ns_t timeout);
 /* mark() - From now on, expect() considers only packets that are still to come */
 void mark(struct run *r);
-/* seen_since() - Whether the DUT has sent such a packet since mark() */
+/* seen_since() - Find a packet that the DUT has sent since mark() and that @match accepts; NULL: none */
 const struct seen *seen_since(struct run *r, seen_match *match, const void *arg);
-/* ping_for() - Ping the DUT from a peer, at most three times, until it sends a certain packet; NULL: in vain within 9 s */
+/*
+ * ping_for() - Ping the DUT from a peer, at most three times, until the DUT sends a packet that @match accepts. NULL: it
+ * did not within 9 s
+ */
 const struct seen *ping_for(struct run *r, const struct world_peer *p, size_t ip_len, uint16_t seq,
 			    seen_match *match, const void *arg);
-/* ping6_for() - The same by IPv6, whatever the link carries */
+/* ping6_for() - As ping_for(), but always by IPv6, whatever the link carries */
 const struct seen *ping6_for(struct run *r, const struct world_peer *p, size_t ip_len, uint16_t seq,
 			     seen_match *match, const void *arg);
 /*
- * arp_request_for() - Ping the DUT from a peer of which it knows nothing; to answer it has to ask for the peer's address
- * @name:	name of the profile's ARP, for the message if it does not ask
+ * arp_request_for() - Ping the DUT from a peer that it does not know, so the DUT has to ask for the peer's address before
+ * it can answer
+ * @name:	name of the profile's ARP, for the message if the DUT does not ask
  */
 const struct seen *arp_request_for(struct run *r, const struct world_peer *p, const char *name);
-/* answer_of() - The answer to a ping of a peer, or its first fragment, waited for in the same way */
+/* answer_of() - Ping the DUT from a peer, as ping_for() does. Return: the answer, or its first fragment */
 const struct seen *answer_of(struct run *r, const struct world_peer *p, size_t ip_len);
 /*
- * settle() - Ping the DUT from a peer that it knows, and wait for the answer. What the DUT has not sent by then in answer
- * to an earlier packet it will not send: packets and answers keep their order. False: no answer; the case has a verdict
+ * settle() - Ping the DUT from a peer that it knows, and wait for the answer. Packets and answers keep their order, so
+ * afterwards the DUT will send nothing more in answer to an earlier packet. False: no answer came, and the case has a
+ * verdict
  */
 bool settle(struct run *r);
 

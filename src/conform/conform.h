@@ -28,26 +28,28 @@
 struct conform_profile; /* case.h */
 
 struct conform_cfg {
-	struct world_cfg world; /* .wire is that of the profile, whatever is here */
-	const char *const *clauses; /* ids of clauses or cases, ends with NULL; NULL: all */
-	const struct conform_profile *profile; /* clauses/profile.h has them */
-	bool slow; /* run cases that take minutes, too */
+	/* the subnet that the suite plays; .wire is ignored, because the profile sets it */
+	struct world_cfg world;
+	/* ids of clauses or cases, ending with NULL; a NULL pointer selects all */
+	const char *const *clauses;
+	const struct conform_profile *profile; /* a row of the table in clauses/profile.h */
+	bool slow; /* also run the cases that take minutes */
 };
 
 enum conform_verdict {
 	CONFORM_NOT_RUN,
 	CONFORM_PASS,
 	CONFORM_FAIL,
-	CONFORM_INCONCLUSIVE, /* something that the case needs was not there */
+	CONFORM_INCONCLUSIVE, /* the case could not judge, for want of something it needs */
 	CONFORM_NA, /* the clause does not apply to this DUT */
 };
 const char *conform_verdict_name(enum conform_verdict v);
 
 struct conform_case;
 
-/* A packet in octets, LRH to VCRC, for reports */
+/* A whole packet, from LRH to VCRC, for reports */
 struct conform_octets {
-	uint8_t *data; /* NULL: none */
+	uint8_t *data; /* allocated; NULL if there is no packet */
 	size_t len;
 };
 
@@ -55,11 +57,12 @@ struct conform_result {
 	const struct conform_case *c;
 	enum conform_verdict verdict;
 	unsigned int checked; /* packets, or other events, that were judged */
-	char why[400]; /* FAIL: what is wrong; INCONCLUSIVE and NA: the reason */
-	const struct conform_result
-		*because; /* the result that explains this one; NULL: none does */
-	struct conform_octets seen, expected; /* of a FAIL that is about a packet */
-	bool exempt; /* NA because the profile has something else in place of the clause */
+	char why[400]; /* with FAIL the fault, with INCONCLUSIVE and NA the reason */
+	/* result of the case whose failure explains this failure; NULL if there is none */
+	const struct conform_result *because;
+	/* the packet that a FAIL is about, and the packet that would have been right */
+	struct conform_octets seen, expected;
+	bool exempt; /* the verdict is NA because the profile replaces the clause by another */
 	uint64_t first, last; /* numbers of the packets of this case in the log */
 };
 
@@ -68,8 +71,8 @@ struct conform_report {
 	size_t n;
 	bool interrupted;
 	ns_t took;
-	uint64_t packets,
-		overwritten; /* packets of the DUT; those that were no longer in the log at the end */
+	/* packets of the DUT, and how many of them the log had dropped by the end */
+	uint64_t packets, overwritten;
 };
 
 /*
@@ -85,13 +88,13 @@ int conform_run(struct conform_report *ret, const struct conform_cfg *cfg,
 		const char **ret_unknown);
 void conform_report_fini(struct conform_report *r);
 
-/* The number of results with this verdict */
+/* conform_count() - Return: the number of results with this verdict */
 size_t conform_count(const struct conform_report *r, enum conform_verdict v);
 
 /* --- output */
 
 void conform_print_result(FILE *f, const struct conform_result *r);
-/* What failed in detail, octets side by side, and what explains what */
+/* conform_print_summary() - Print each failure in detail, with the octets side by side, and which failure explains which */
 void conform_print_summary(FILE *f, const struct conform_report *r);
 void conform_print_json(FILE *f, const struct conform_report *r);
 void conform_print_junit(FILE *f, const struct conform_report *r);

@@ -12,7 +12,7 @@
 
 #define HOOK_UNABLE \
 	77 /* a status of the hook: the DUT's system has nothing that could do the step */
-#define GRH_DGID 24 /* its offset in the GRH */
+#define GRH_DGID 24 /* offset of the DGID in the GRH */
 
 static void decide(struct run *r, enum conform_verdict v, const char *fmt, va_list ap)
 {
@@ -57,7 +57,7 @@ static void hex(char *buf, size_t size, const uint8_t *p, size_t n)
 		snprintf(buf + 2 * i, size - 2 * i, "%02x", p[i]);
 }
 
-/* The packet as it should have been: the field changed, CRCs right */
+/* Keep the packet that was expected: @s with the right field and matching CRCs */
 static void set_expected(struct run *r, const struct seen *s, size_t off, const void *want,
 			 size_t n)
 {
@@ -119,7 +119,7 @@ bool check_dgid(struct run *r, const struct seen *s, const ib_gid *want, const c
 	       check_octets(r, s, s->raw + IB_LRH_LEN + GRH_DGID, want->raw, 16, what);
 }
 
-/* Why nothing can be expected of the DUT; NULL: it can */
+/* Return: the reason why nothing can be expected of the DUT; NULL: there is none */
 static const char *excuse(struct run *r)
 {
 	const struct world_io *io = r->w->io;
@@ -219,7 +219,7 @@ const struct seen *expect(struct run *r, seen_match *match, const void *arg, ns_
 
 	if (!r->hooked)
 		return world_expect(r->w, r->since, match, arg, timeout);
-	do { /* a step that was not done need not be waited for */
+	do { /* If the hook could not do its step, there is nothing to wait for. */
 		s = world_expect(r->w, r->since, match, arg,
 				 ns_min(NS_SEC(1), deadline - r->w->now));
 	} while (!s && r->w->now < deadline && !excuse(r));

@@ -8,7 +8,7 @@
 
 /* The report as text for a terminal */
 
-/* The end of the chain of explanations: the result without which this one might be another */
+/* Follow .because to the end of the chain. Return: the result without whose failure this case might have passed */
 static const struct conform_result *root(const struct conform_result *r)
 {
 	while (r->because)
@@ -25,7 +25,7 @@ void conform_print_result(FILE *f, const struct conform_result *r)
 
 /* --- side by side */
 
-/* Splits a text of print_packet() into lines. Return: how many */
+/* Split a text of print_packet() into lines. Return: the number of lines */
 static size_t split(char *text, char **line, size_t max)
 {
 	size_t n = 0;
@@ -68,8 +68,9 @@ static void octets(FILE *f, const struct conform_result *r)
 		size_t n = s->len - at < 16 ? s->len - at : 16;
 		bool differs = e->data && memcmp(s->data + at, e->data + at, n);
 
+		/* of a long packet, print only the lines that differ */
 		if (e->data && !differs && s->len > 96)
-			continue; /* of a long packet only the lines that differ */
+			continue;
 		fprintf(f, "    %04zx  ", at);
 		for (size_t i = 0; i < 16; i++)
 			i < n ? fprintf(f, "%02x", s->data[at + i]) : fprintf(f, "  ");

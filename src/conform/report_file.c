@@ -5,7 +5,10 @@
 
 #include "conform/case.h"
 
-/* The report for other programs: JSON and JUnit's XML. All texts are ASCII of this program, except §, which is UTF-8. */
+/*
+ * The report for other programs, as JSON and as JUnit's XML. All texts come from this program and are ASCII, except §,
+ * which is UTF-8.
+ */
 
 static void json_string(FILE *f, const char *s)
 {

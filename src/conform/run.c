@@ -17,7 +17,7 @@ const char *conform_verdict_name(enum conform_verdict v)
 
 struct suite {
 	struct conform_report *rep;
-	struct run *run; /* as many as results */
+	struct run *run; /* array with one element for each result */
 	struct world *w;
 	const struct conform_cfg *cfg;
 	const struct conform_profile *profile;
@@ -60,7 +60,10 @@ static bool names(const char *word, const char *id)
 	return !strcmp(word, id) || (strlen(word) == clause && !strncmp(word, id, clause));
 }
 
-/* A case that will run has .first set to 1 here; the run sets it again. */
+/*
+ * Select a case: a case that will run has .first set to 1 here, and the run overwrites .first. False lets each_after() go
+ * on.
+ */
 static bool select_one(struct conform_result *r)
 {
 	r->first = 1;
@@ -91,7 +94,7 @@ static const char *select_cases(struct conform_report *rep, const char *const *w
 		if (!known)
 			return *words;
 	}
-	do { /* and those on which they depend */
+	do { /* Select the cases on which selected cases depend, until no new one is found. */
 		before = selected(rep);
 		for (size_t i = 0; i < rep->n; i++)
 			if (rep->v[i].first)
@@ -136,7 +139,7 @@ static bool is_sum(const struct conform_case *c)
 	return !c->run && !c->watch;
 }
 
-/* The verdict of a case that has judged nothing */
+/* Give a verdict to a case that has judged nothing */
 static void nothing_judged(struct suite *s, struct conform_result *r)
 {
 	r->because = each_after(s->rep, r->c, inapplicable);
@@ -147,7 +150,7 @@ static void nothing_judged(struct suite *s, struct conform_result *r)
 		snprintf(r->why, sizeof(r->why), "the DUT sent nothing that could be judged");
 }
 
-/* The verdict of a case that is the sum of others */
+/* Give a verdict to a case that is the sum of others */
 static void sum_up(struct suite *s, struct conform_result *r)
 {
 	if ((r->because = each_after(s->rep, r->c, failed)))
@@ -201,7 +204,7 @@ static const char *hindrance(struct suite *s, struct conform_result *r)
 	return NULL;
 }
 
-/* Why a case is not for the DUT's profile; NULL: it is */
+/* Return: the reason why a case does not apply to the DUT's profile; NULL: it applies */
 static const char *exempt(const struct conform_profile *p, const struct conform_case *c)
 {
 	for (const struct conform_reason *e = p->exempt; e && e->id; e++)
@@ -210,7 +213,10 @@ static const char *exempt(const struct conform_profile *p, const struct conform_
 	return NULL;
 }
 
-/* A case that has found nothing wrong in a packet may only have seen that the DUT's port is down */
+/*
+ * Tell whether a case's verdict may have no other cause than that the DUT's port is down, because the case found nothing
+ * wrong in a packet
+ */
 static bool may_be_the_link(const struct conform_result *r)
 {
 	return r->verdict == CONFORM_INCONCLUSIVE || (r->verdict == CONFORM_FAIL && !r->seen.len);
@@ -235,7 +241,7 @@ static bool port_left_active(struct world *w)
 	return true;
 }
 
-/* Run a case. True: the link was down meanwhile, and the case has not judged what it was to judge */
+/* Run a case. Return: true if the link was down meanwhile and the case could not judge what it was meant to judge */
 static bool link_spoiled(struct suite *s, size_t i)
 {
 	struct run *run = &s->run[i];
@@ -261,7 +267,7 @@ static bool set_up(struct suite *s)
 	return !s->dead;
 }
 
-/* A case whose link was down is run once more, because it can say nothing about the DUT */
+/* Run a case, and once more if its link was down, because then its verdict says nothing about the DUT */
 static void run_with_link(struct suite *s, size_t i)
 {
 	struct conform_result *r = &s->rep->v[i];
@@ -274,7 +280,7 @@ static void run_with_link(struct suite *s, size_t i)
 		if (!link_spoiled(s, i))
 			return;
 	}
-	s->run[i].decided = false; /* its verdict was about the link */
+	s->run[i].decided = false; /* the verdict was about the link, not about the DUT */
 	inconclusive(&s->run[i], "the link went down");
 }
 
@@ -317,7 +323,7 @@ static void watch_all(void *ctx, const struct seen *p)
 			continue;
 		run->res->c->watch(run, p);
 		if (run->decided) {
-			/* The capture of a failure has what led to it */
+			/* The capture of a failure also has the 50 packets before it. */
 			run->res->first = p->n > 50 ? p->n - 50 : 1;
 			run->res->last = p->n;
 		}
@@ -343,7 +349,8 @@ static void add_result(struct suite *s, const struct conform_case *c)
 static int make_results(struct suite *s)
 {
 	struct conform_report *rep = s->rep;
-	size_t n = 1; /* there is a place too many, and so never none */
+	/* one element more than results, so that calloc() is never asked for zero elements */
+	size_t n = 1;
 
 	for (const struct conform_chapter *const *c = s->profile->chapters; *c; c++)
 		n += (*c)->n;
