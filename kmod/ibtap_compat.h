@@ -16,17 +16,4 @@
 #define VIRTIO_NET_HDR_GSO_UDP_L4 5
 #endif
 
-/* The type of header_ops.parse: newer kernels, and 6.12 in later releases, have the device as second parameter. */
-typedef int ibtap_parse(const struct sk_buff *skb, unsigned char *haddr);
-typedef int ibtap_parse_dev(const struct sk_buff *skb, const struct net_device *dev,
-			    unsigned char *haddr);
-
-/* IBTAP_PARSE() - Choose the one of two functions that the kernel takes */
-/* clang-format off */
-#define IBTAP_PARSE(with_skb, with_dev)                    \
-	_Generic(((struct header_ops *)NULL)->parse,       \
-		 ibtap_parse *: (with_skb),                \
-		 ibtap_parse_dev *: (with_dev))
-/* clang-format on */
-
 #endif

@@ -51,41 +51,21 @@ static int header_create(struct sk_buff *skb, struct net_device *dev, unsigned s
 	return sizeof(*h);
 }
 
-/* The header of a packet, sent or received. NULL: a raw socket or a filter has made it too short */
-static const struct ibtap_header *header_of(const struct sk_buff *skb)
+/* Of a packet that is sent or received. 0: a raw socket or a filter has made it too short */
+static __be16 header_parse_protocol(const struct sk_buff *skb)
 {
 	if (!skb_mac_header_was_set(skb) ||
 	    skb_mac_header(skb) + IBTAP_HLEN > skb_tail_pointer(skb))
-		return NULL;
-	return (const struct ibtap_header *)skb_mac_header(skb);
-}
-
-static int header_parse(const struct sk_buff *skb, unsigned char *haddr)
-{
-	const struct ibtap_header *h = header_of(skb);
-
-	if (!h)
 		return 0;
-	memcpy(haddr, h->source, IBTAP_ALEN);
-	return IBTAP_ALEN;
+	return ((const struct ibtap_header *)skb_mac_header(skb))->proto;
 }
 
-static int __maybe_unused header_parse_dev(const struct sk_buff *skb, const struct net_device *dev,
-					   unsigned char *haddr)
-{
-	return header_parse(skb, haddr);
-}
-
-static __be16 header_parse_protocol(const struct sk_buff *skb)
-{
-	const struct ibtap_header *h = header_of(skb);
-
-	return h ? h->proto : 0;
-}
-
+/*
+ * There is no .parse, as ib_ipoib has none. It would write 20 octets where its callers have room for 8: in the structs of nfnetlink_queue
+ * and nfnetlink_log, which are on the stack, and in the rings of AF_PACKET, where the frame comes next.
+ */
 static const struct header_ops header_ops = {
 	.create = header_create,
-	.parse = IBTAP_PARSE(header_parse, header_parse_dev),
 	.parse_protocol = header_parse_protocol,
 };
 

@@ -102,13 +102,16 @@ void ibtap_queue_detach(struct ibtap *tap, struct ibtap_queue *q)
 	spin_unlock_bh(&q->lock);
 	if (last != q) {
 		spin_lock_bh(&last->lock);
-		last->index = i;
+		WRITE_ONCE(last->index, i); /* receive() reads it without the lock */
 		spin_unlock_bh(&last->lock);
 		rcu_assign_pointer(tap->queue[i], last);
 		/* purge() has woken this transmit queue, but a sender may have stopped it since. */
 		netif_tx_wake_queue(txq_of(tap, last));
 	}
 	RCU_INIT_POINTER(tap->queue[end], NULL);
+	/* A frame that was written a moment ago may still name the last queue, and RPS would warn of a queue that there is not. */
+	if (end && tap->dev->reg_state == NETREG_REGISTERED)
+		synchronize_net();
 	set_real_queues(tap, end);
 	wake_up_interruptible_poll(&q->wait, EPOLLERR | EPOLLHUP);
 }

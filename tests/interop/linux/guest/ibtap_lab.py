@@ -53,10 +53,16 @@ def neighbours_on_wire(lab):
     lab.wire.seen.clear()
     run("ping", "-c", "1", "-W", "20", "10.7.0.2", ns="a")
     run("ping", "-c", "1", "-W", "20", "fd07::2", ns="a")
-    eventually(lambda: [f for end, f, n in lab.wire.seen if end == "a" and f.proto == IP6 and f.payload[40] == 135])
-    request = [f for end, f, n in lab.wire.seen if end == "a" and f.proto == ARP][0]
+
+    # Neither replies, when b asks whether its neighbour is still there, nor duplicate address detection, whose source is ::
+    def arp():
+        return [f for end, f, n in lab.wire.seen if end == "a" and f.proto == ARP and f.payload[6:8] == b"\0\1"]
+
+    def solicitations():
+        return [f for end, f, n in lab.wire.seen if end == "a" and f.proto == IP6 and f.payload[40] == 135 and f.payload[8:24] != bytes(16)]
+    request = eventually(arp)[0]
     assert request.payload[:8] == bytes.fromhex("0020080014040001") and request.payload[8:28] == A
-    solicit = [f for end, f, n in lab.wire.seen if end == "a" and f.proto == IP6 and f.payload[40] == 135][0]
+    solicit = eventually(solicitations)[0]
     # RFC 4391 §9.3: type 1, length 3 (times 8 octets), two octets of zero, the address
     assert solicit.payload[64:] == b"\1\3\0\0" + A and solicit.dest[6:8] == b"\x60\x1b", solicit
 
