@@ -21,9 +21,8 @@
 
 #include "proto/proto.h"
 
-#ifndef UIPOIB_VERSION
-#define UIPOIB_VERSION "0.1"
-#endif
+/* tests/lint/version.sh compares it with the other places that name the version. */
+#define UIPOIB_VERSION "0.2.0"
 
 /* Options that all commands have */
 struct cli_opts {
@@ -164,6 +163,10 @@ void cli_print_block(json_t *row, int indent);
 char *cli_text(const json_t *row, const char *key);
 
 /* --- functions of objects and verbs in other files */
+
+/* Long options of those that parse their own */
+extern const struct option cli_run_options[], cli_vm_options[], cli_demo_options[],
+	cli_conform_options[], cli_import_options[], cli_wait_options[];
 
 int cli_import(int argc, char **argv);
 int cli_trace(int argc, char **argv);

@@ -156,7 +156,7 @@ enum {
 	OPT_LIST
 };
 
-static const struct option long_options[] = {
+const struct option cli_conform_options[] = {
 	{ "dut", required_argument, NULL, OPT_DUT },
 	{ "listen", required_argument, NULL, OPT_LISTEN },
 	{ "profile", required_argument, NULL, OPT_PROFILE },
@@ -232,7 +232,7 @@ static int parse(struct conform_opts *o, int argc, char **argv)
 
 	o->cfg.profile = conform_profile_find("rfc4391");
 	optind = 0;
-	while ((opt = getopt_long(argc, argv, "h", long_options, NULL)) >= 0) {
+	while ((opt = getopt_long(argc, argv, "h", cli_conform_options, NULL)) >= 0) {
 		status = one_option(o, opt);
 		if (status)
 			return status;

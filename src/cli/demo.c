@@ -26,22 +26,19 @@ static int usage(int status)
 	return status;
 }
 
+const struct option cli_demo_options[] = {
+	{ "hosts", required_argument, NULL, 'H' },   { "topology", required_argument, NULL, 't' },
+	{ "capture", required_argument, NULL, 'C' }, { "name", required_argument, NULL, 'n' },
+	{ "keep", no_argument, NULL, 'k' },	     { "print-config", no_argument, NULL, 'p' },
+	{ "help", no_argument, NULL, 'h' },	     { NULL },
+};
+
 static int parse(struct demo_opts *o, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{ "hosts", required_argument, NULL, 'H' },
-		{ "topology", required_argument, NULL, 't' },
-		{ "capture", required_argument, NULL, 'C' },
-		{ "name", required_argument, NULL, 'n' },
-		{ "keep", no_argument, NULL, 'k' },
-		{ "print-config", no_argument, NULL, 'p' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL },
-	};
 	int c, status = 0;
 
 	optind = 1;
-	while (!status && (c = getopt_long(argc, argv, "n:h", longs, NULL)) != -1) {
+	while (!status && (c = getopt_long(argc, argv, "n:h", cli_demo_options, NULL)) != -1) {
 		switch (c) {
 		case 'H':
 			status = cli_count(&o->hosts, "demo: --hosts", optarg, 2, 200);

@@ -469,6 +469,6 @@ const struct cli_cmd cli_fabric_verbs[] = {
 	  "show partitions, or load them from a file (OpenSM's partitions.conf)" },
 	{ "import", cli_import, "FILE [-o TOPOLOGY [--config CONF]] ...",
 	  "what ibnetdiscover printed, made ready to run: `uipoib fabric import -h`",
-	  .own_help = true },
+	  .options = cli_import_options, .own_help = true },
 	{ NULL },
 };

@@ -55,21 +55,22 @@ static int set_option(struct import_opts *o, int c)
 	return usage(PROTO_EXIT_USAGE);
 }
 
+const struct option cli_import_options[] = {
+	{ "output", required_argument, NULL, 'o' },
+	{ "config", required_argument, NULL, 'c' },
+	{ "hosts", required_argument, NULL, 'N' },
+	{ "host", required_argument, NULL, 'H' },
+	{ "strict", no_argument, NULL, 's' },
+	{ "force", no_argument, NULL, 'f' },
+	{ NULL },
+};
+
 static int parse(struct import_opts *o, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{ "output", required_argument, NULL, 'o' },
-		{ "config", required_argument, NULL, 'c' },
-		{ "hosts", required_argument, NULL, 'N' },
-		{ "host", required_argument, NULL, 'H' },
-		{ "strict", no_argument, NULL, 's' },
-		{ "force", no_argument, NULL, 'f' },
-		{ NULL },
-	};
 	int c, status = 0;
 
 	optind = 1;
-	while (!status && (c = getopt_long(argc, argv, "o:", longs, NULL)) != -1)
+	while (!status && (c = getopt_long(argc, argv, "o:", cli_import_options, NULL)) != -1)
 		status = set_option(o, c);
 	if (status)
 		return status;

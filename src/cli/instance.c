@@ -93,6 +93,11 @@ const struct cli_cmd cli_host_verbs[] = {
 	{ NULL },
 };
 
+const struct option cli_wait_options[] = {
+	{ "timeout", required_argument, NULL, 't' },
+	{ NULL },
+};
+
 int cli_wait(int argc, char **argv)
 {
 	json_t *args = json_object();

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/cli.h"
+#include "cli/complete.h"
 
 const struct cli_cmd cli_objects[] = {
 	{ "demo", cli_demo, "[--hosts N] [--keep] ...", "a fabric at work, in 40 lines",
-	  .own_options = true },
-	{ "run", cli_run, "-c FILE [-- CMD]", "run what a file describes", .own_options = true },
+	  .own_options = true, .options = cli_demo_options },
+	{ "run", cli_run, "-c FILE [-- CMD]", "run what a file describes", .own_options = true,
+	  .options = cli_run_options },
 	{ "vm", cli_vm, "[-c FILE] -- CMD", "run a command in a VM with Linux's own ib0",
-	  .own_options = true },
-	{ "wait", cli_wait, "[--timeout S]", "until all interfaces are up" },
+	  .own_options = true, .options = cli_vm_options },
+	{ "wait", cli_wait, "[--timeout S]", "until all interfaces are up",
+	  .options = cli_wait_options },
 	{ "exec", cli_exec, "HOST [CMD]", "run a command in a host", .own_options = true },
 	{ "stop", cli_stop, "", "end an instance" },
 	{ "instance", NULL, "show", "instances that run", .verbs = cli_instance_verbs },
@@ -22,9 +25,11 @@ const struct cli_cmd cli_objects[] = {
 	  .verbs = cli_fabric_verbs },
 	{ "capture", NULL, "start | stop | show", "packets to a file, for tshark",
 	  .verbs = cli_capture_verbs },
-	{ "trace", cli_trace, "A B", "one ping, as the fabric saw it" },
+	{ "trace", cli_trace, "HOST HOST", "one ping, as the fabric saw it" },
 	{ "monitor", cli_monitor, "", "what happens, as it happens" },
 	{ "conform", cli_conform, "--dut udp:ADDR:PORT", "judge another IPoIB, clause by clause",
-	  .own_options = true },
+	  .own_options = true, .options = cli_conform_options },
+	{ "completion", NULL, "bash", "for a shell: source <(uipoib completion bash)",
+	  .verbs = cli_completion_verbs },
 	{ NULL },
 };

@@ -81,21 +81,22 @@ int run_name(const char **name, const char *file, char buf[PROTO_NAME_MAX])
 	return 0;
 }
 
+const struct option cli_run_options[] = {
+	{ "config", required_argument, NULL, 'c' },
+	{ "name", required_argument, NULL, 'n' },
+	{ "option", required_argument, NULL, 'o' },
+	{ "timeout", required_argument, NULL, 't' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL },
+};
+
 static int parse(struct run *r, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "name", required_argument, NULL, 'n' },
-		{ "option", required_argument, NULL, 'o' },
-		{ "timeout", required_argument, NULL, 't' },
-		{ "verbose", no_argument, NULL, 'v' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL },
-	};
 	int c;
 
 	optind = 1;
-	while ((c = getopt_long(argc, argv, "+c:n:o:t:vh", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+c:n:o:t:vh", cli_run_options, NULL)) != -1) {
 		switch (c) {
 		case 'c':
 			r->file = optarg;

@@ -230,31 +230,32 @@ static int option(struct vm_opts *o, int c)
 	}
 }
 
+const struct option cli_vm_options[] = {
+	{ "config", required_argument, NULL, 'c' },
+	{ "name", required_argument, NULL, 'n' },
+	{ "timeout", required_argument, NULL, 't' },
+	{ "details", no_argument, NULL, 'd' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "kernel", required_argument, NULL, KERNEL },
+	{ "module", required_argument, NULL, MODULE },
+	{ "cpus", required_argument, NULL, CPUS },
+	{ "mem", required_argument, NULL, MEM },
+	{ "share", required_argument, NULL, SHARE },
+	{ "port", required_argument, NULL, PORT },
+	{ "guid", required_argument, NULL, GUID },
+	{ "address", required_argument, NULL, ADDRESS },
+	{ "accel", required_argument, NULL, ACCEL },
+	{ "no-wait", no_argument, NULL, NO_WAIT },
+	{ NULL },
+};
+
 static int parse(struct vm_opts *o, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "name", required_argument, NULL, 'n' },
-		{ "timeout", required_argument, NULL, 't' },
-		{ "details", no_argument, NULL, 'd' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "kernel", required_argument, NULL, KERNEL },
-		{ "module", required_argument, NULL, MODULE },
-		{ "cpus", required_argument, NULL, CPUS },
-		{ "mem", required_argument, NULL, MEM },
-		{ "share", required_argument, NULL, SHARE },
-		{ "port", required_argument, NULL, PORT },
-		{ "guid", required_argument, NULL, GUID },
-		{ "address", required_argument, NULL, ADDRESS },
-		{ "accel", required_argument, NULL, ACCEL },
-		{ "no-wait", no_argument, NULL, NO_WAIT },
-		{ NULL },
-	};
 	static char sh[] = "/bin/sh", *shell[] = { NULL, NULL };
 	int c, status = 0;
 
 	optind = 1;
-	while (!status && (c = getopt_long(argc, argv, "+c:n:dh", longs, NULL)) != -1)
+	while (!status && (c = getopt_long(argc, argv, "+c:n:dh", cli_vm_options, NULL)) != -1)
 		status = option(o, c);
 	o->cmd = argv + optind;
 	if (!o->cmd[0]) {

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CLI_COMPLETE_H
+#define CLI_COMPLETE_H
+
+#include "cli/cli.h"
+
+/*
+ * DOC: Completion of a command line by a shell
+ *
+ * `uipoib completion bash` prints a function for bash, which asks `uipoib completion words -- WORD...` at each
+ * completion. So what is offered comes from the tables of commands (struct cli_cmd): names, the lower-case words of
+ * .usage, .options; and where .usage has IF, HOST, NODE or NODE/PORT, from the instance, if one runs.
+ */
+
+/* Candidates that tell the shell to complete by itself */
+#define COMPLETE_FILES ":files"
+#define COMPLETE_COMMANDS ":commands"
+
+/**
+ * complete() - Find candidates for the last of @words
+ * @table:	commands, of which words[0] is one, unless it is an option
+ * @words:	words of the command line behind the program's name; the last one may be empty or incomplete
+ * @n:		number of words, at least 1
+ * @add:	gets each candidate that begins with the last word
+ */
+void complete(const struct cli_cmd *table, int n, char *const *words,
+	      void (*add)(void *ctx, const char *candidate), void *ctx);
+
+extern const struct cli_cmd cli_completion_verbs[];
+
+#endif
