@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,7 +40,8 @@ struct run {
 
 static int usage(int status)
 {
-	fputs("uipoib run -c FILE [-n NAME] [-o SETTING] [--timeout S] [-v] [-- CMD [ARG ...]]\n"
+	fputs("uipoib run -c FILE [-n NAME] [-o SETTING] [--timeout S] [--ready-fd N] [-v] [-- CMD "
+	      "[ARG ...]]\n"
 	      "        bring up what FILE describes, in the foreground; with CMD: wait until all "
 	      "links\n"
 	      "        are up (at most S seconds, 30), run it, tear down, end with its exit "
@@ -82,17 +84,15 @@ int run_name(const char **name, const char *file, char buf[PROTO_NAME_MAX])
 }
 
 const struct option cli_run_options[] = {
-	{ "config", required_argument, NULL, 'c' },
-	{ "name", required_argument, NULL, 'n' },
-	{ "option", required_argument, NULL, 'o' },
-	{ "timeout", required_argument, NULL, 't' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL },
+	{ "config", required_argument, NULL, 'c' }, { "name", required_argument, NULL, 'n' },
+	{ "option", required_argument, NULL, 'o' }, { "timeout", required_argument, NULL, 't' },
+	{ "verbose", no_argument, NULL, 'v' },	    { "ready-fd", required_argument, NULL, 'r' },
+	{ "help", no_argument, NULL, 'h' },	    { NULL },
 };
 
-static int parse(struct run *r, int argc, char **argv)
+static int parse(struct run *r, int *ready_fd, int argc, char **argv)
 {
+	unsigned int fd;
 	int c;
 
 	optind = 1;
@@ -117,6 +117,11 @@ static int parse(struct run *r, int argc, char **argv)
 			break;
 		case 'v':
 			r->job.verbose++;
+			break;
+		case 'r':
+			if (cli_count(&fd, "run: --ready-fd", optarg, 3, INT_MAX))
+				return PROTO_EXIT_USAGE;
+			*ready_fd = (int)fd;
 			break;
 		case 'h':
 			cli_opts.help = true;
@@ -163,17 +168,20 @@ static int next_signal(const struct run *r, struct signalfd_siginfo *si)
 	return read(r->sigfd, si, sizeof(*si)) == sizeof(*si) ? (int)si->ssi_signo : 0;
 }
 
-/* Waits until @fd is readable or the daemon has ended, and returns 0; or returns a signal that asks to end. */
-static int await(struct run *r, int fd)
+/*
+ * Waits until @fd is readable, the daemon has ended or @ms have passed (-1: without limit), and returns 0; or returns a
+ * signal that asks to end.
+ */
+static int await_for(struct run *r, int fd, int ms)
 {
 	struct pollfd p[2] = { { .fd = r->sigfd, .events = POLLIN },
 			       { .fd = fd, .events = POLLIN } };
 	struct signalfd_siginfo si;
 
 	for (;;) {
-		int sig;
+		int sig, n = poll(p, 2, ms);
 
-		if (poll(p, 2, -1) < 0 && errno != EINTR)
+		if (!n || (n < 0 && errno != EINTR))
 			return 0;
 		while ((sig = next_signal(r, &si)))
 			if (sig != SIGCHLD)
@@ -181,6 +189,11 @@ static int await(struct run *r, int fd)
 		if (p[1].revents || daemon_ended(r))
 			return 0;
 	}
+}
+
+static int await(struct run *r, int fd)
+{
+	return await_for(r, fd, -1);
 }
 
 static volatile sig_atomic_t kill_pid;
@@ -204,21 +217,7 @@ static int stop(struct run *r)
 	return serve_stop(&r->serve);
 }
 
-/* --- without CMD */
-
-static int in_foreground(struct run *r)
-{
-	int sig = await(r, -1), status;
-
-	if (sig)
-		fputs("uipoib: stopping\n", stderr);
-	status = stop(r);
-	if (status)
-		return cli_error(PROTO_EXIT_FAILED, "the instance ended with status %d", status);
-	return PROTO_EXIT_OK;
-}
-
-/* --- with CMD */
+/* --- until all links are up */
 
 /* Exit status that follows from the answer to `wait`, after a message if it is not 0 */
 static int wait_answer(const struct run *r, const json_t *answer)
@@ -229,6 +228,8 @@ static int wait_answer(const struct run *r, const json_t *answer)
 
 	if (!status)
 		return 0;
+	if (r->job.ready && error)
+		ready_waits(r->job.ready, error);
 	return cli_error(status, "after %g s: %s", (double)r->job.timeout_ms / 1000,
 			 error ? error : "");
 }
@@ -258,6 +259,77 @@ static int wait_up(struct run *r)
 	json_decref(answer);
 	return status;
 }
+
+/* Tells those who wait that all links are up, once they are. Returns a signal that asks to end; else 0 */
+static int announce(struct run *r)
+{
+	int status;
+
+	if (!r->job.ready || !ready_wanted(r->job.ready))
+		return 0;
+	do
+		status = wait_up(r);
+	while (status == PROTO_EXIT_TIMEOUT);
+	if (!status)
+		ready_up(r->job.ready);
+	return status < 0 ? -1 - status : 0;
+}
+
+/* --- without CMD */
+
+/* Reads the answer to a request until its end. False: there is none */
+static bool answered(struct proto_client *c)
+{
+	json_t *msg;
+	bool end = false;
+
+	while (!end && !proto_recv(c, 1000, &msg)) {
+		end = json_object_get(msg, "end");
+		json_decref(msg);
+	}
+	return end;
+}
+
+/*
+ * The daemon answers a request at most every half of the watchdog's time. If it does not, the service manager hears nothing and
+ * ends this process.
+ */
+static int watched(struct run *r)
+{
+	struct proto_client c;
+	int sig = 0;
+
+	if (proto_connect(&c, r->job.name))
+		return await(r, -1);
+	while (!sig && !daemon_ended(r) && !proto_send(&c, "instance show", NULL)) {
+		sig = await(r, c.fd);
+		if (sig || daemon_ended(r) || !answered(&c))
+			break;
+		ready_alive(r->job.ready);
+		sig = await_for(r, -1, (int)(r->job.ready->watchdog_ms / 2));
+	}
+	proto_close(&c);
+	return sig || daemon_ended(r) ? sig : await(r, -1);
+}
+
+static int in_foreground(struct run *r)
+{
+	struct ready *ready = r->job.ready;
+	int sig = announce(r), status;
+
+	if (!sig)
+		sig = ready && ready->watchdog_ms ? watched(r) : await(r, -1);
+	if (sig)
+		fputs("uipoib: stopping\n", stderr);
+	if (ready)
+		ready_stops(ready);
+	status = stop(r);
+	if (status)
+		return cli_error(PROTO_EXIT_FAILED, "the instance ended with status %d", status);
+	return PROTO_EXIT_OK;
+}
+
+/* --- with CMD */
 
 static pid_t spawn(struct run *r)
 {
@@ -329,6 +401,8 @@ static int with_cmd(struct run *r)
 		return 128 + (-1 - status);
 	}
 	if (!status) {
+		if (r->job.ready)
+			ready_up(r->job.ready);
 		pid = spawn(r);
 		status = pid < 0 ? cli_error(PROTO_EXIT_FAILED, "fork: %s", strerror(errno))
 				 : supervise(r, pid);
@@ -339,10 +413,20 @@ static int with_cmd(struct run *r)
 
 /* --- the whole run */
 
+static struct ready *not_for_the_daemon;
+
+/* Runs in the daemon's process. A reader of --ready-fd sees the end of the file when the supervisor closes it. */
+static int run_daemon(const struct serve_cfg *cfg, int ready_fd)
+{
+	if (not_for_the_daemon)
+		ready_close(not_for_the_daemon);
+	return daemon_main(cfg, ready_fd);
+}
+
 static int start(struct run *r)
 {
 	struct serve_cfg sc = {
-		.run = daemon_main,
+		.run = run_daemon,
 		.clean = daemon_clean,
 		.name = r->job.name,
 		.conf = r->job.conf,
@@ -351,7 +435,10 @@ static int start(struct run *r)
 			(r->job.cmd || r->job.fn ? LOG_LVL_WARN : LOG_LVL_INFO) + r->job.verbose,
 		.log_fd = STDERR_FILENO,
 	};
-	int status = serve_start(&r->serve, &sc);
+	int status;
+
+	not_for_the_daemon = r->job.ready;
+	status = serve_start(&r->serve, &sc);
 
 	if (status)
 		return cli_error(PROTO_EXIT_FAILED, "starting: %s", strerror(-status));
@@ -384,17 +471,24 @@ int cli_run(int argc, char **argv)
 {
 	struct run r = { .job.timeout_ms = RUN_TIMEOUT_MS };
 	char err[CONF_ERR_MAX];
+	struct ready ready;
 	struct conf conf;
-	int status = parse(&r, argc, argv);
+	int ready_fd = -1, status = parse(&r, &ready_fd, argc, argv);
 
 	if (cli_opts.help)
 		return usage(PROTO_EXIT_OK);
+	if (!status)
+		status = ready_init(&ready, ready_fd);
 	if (status)
 		return status;
-	if (conf_load_with(&conf, r.file, &r.over, err))
+	if (conf_load_with(&conf, r.file, &r.over, err)) {
+		ready_close(&ready);
 		return cli_error(PROTO_EXIT_USAGE, "%s", err);
+	}
 	r.job.conf = &conf;
+	r.job.ready = &ready;
 	status = run_job(&r.job);
+	ready_close(&ready);
 	conf_free(&conf);
 	return status;
 }

@@ -4,6 +4,7 @@
 
 /* Starts an instance, runs a command or function, and stops the instance, for `run` and `vm`. */
 
+#include "cli/ready.h"
 #include "proto/proto.h"
 #include "proto/serve.h"
 
@@ -15,6 +16,7 @@ struct run_job {
 	const struct topo *topo; /* as serve_cfg.topo */
 	long long timeout_ms; /* time within which all links must be up */
 	unsigned int verbose;
+	struct ready *ready; /* who waits until all links are up; NULL: nobody */
 	/* .cmd or .fn runs as a child once the links are up. If both are NULL, the instance runs until a signal. */
 	char **cmd;
 	int (*fn)(void *arg); /* returns the exit status of the child */

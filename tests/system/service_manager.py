@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A service manager for one service: gives it $NOTIFY_SOCKET and $WATCHDOG_USEC, and writes what it says, a line each.
+
+    service_manager.py ADDRESS LOG WATCHDOG_MS CMD [ARG ...]
+
+ADDRESS is a path, or '@' and an abstract name. Each line of LOG is an assignment as the service sent it, with blanks for line ends. SIGTERM is
+passed on; the exit status is that of CMD.
+"""
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+address, log, watchdog = sys.argv[1], sys.argv[2], int(sys.argv[3])
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind("\0" + address[1:] if address[0] == "@" else address)
+env = dict(os.environ, NOTIFY_SOCKET=address)
+if watchdog:
+    env["WATCHDOG_USEC"] = str(watchdog * 1000)
+service = subprocess.Popen(sys.argv[4:], env=env, close_fds=False)
+signal.signal(signal.SIGTERM, lambda *_: service.terminate())
+
+
+def listen():
+    with open(log, "w", buffering=1) as out:
+        while True:
+            print(s.recv(4096).decode().replace("\n", " "), file=out)
+
+
+threading.Thread(target=listen, daemon=True).start()
+sys.exit(service.wait())
