@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/cli.h"
-#include "cli/complete.h"
 
 const struct cli_cmd cli_objects[] = {
 	{ "demo", cli_demo, "[--hosts N] [--keep] ...", "a fabric at work, in 40 lines",

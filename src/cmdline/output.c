@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cmdline/cmdline.h"
 #include "util/escape.h"
 
 #define COLS_MAX 24

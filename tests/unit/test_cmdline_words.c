@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/cli.h"
+#include "cmdline/cmdline.h"
 
 #include <errno.h>
 #include <stdio.h>

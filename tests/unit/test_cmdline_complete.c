@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/complete.h"
+#include "cmdline/complete.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cmdline/cmdline.h"
 #include "util/text.h"
 
 #define NAMES_MAX 64

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CLI_COMPLETE_H
-#define CLI_COMPLETE_H
+#ifndef CMDLINE_COMPLETE_H
+#define CMDLINE_COMPLETE_H
 
-#include "cli/cli.h"
+#include "cmdline/cmdline.h"
 
 /*
  * DOC: Completion of a command line by a shell
@@ -25,7 +25,5 @@
  */
 void complete(const struct cli_cmd *table, int n, char *const *words,
 	      void (*add)(void *ctx, const char *candidate), void *ctx);
-
-extern const struct cli_cmd cli_completion_verbs[];
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cmdline/cmdline.h"
 #include "util/text.h"
 
 int cli_count(unsigned int *ret, const char *option, const char *text, unsigned long min,

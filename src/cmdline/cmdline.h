@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CMDLINE_CMDLINE_H
+#define CMDLINE_CMDLINE_H
+
+/*
+ * DOC: The command line
+ *
+ *	uipoib [OPTIONS] OBJECT VERB [KEY VALUE ...]
+ *
+ * The grammar is iproute2's. Objects and verbs may be abbreviated as long as they are unambiguous, the
+ * default verb is `show`, and options may stand anywhere. The tables of commands are in cli/, in a file for each object. All information
+ * about an instance comes through its control socket (proto/proto.h). Rows are printed as a table, with
+ * -d as blocks of all members, and with -j as {"schema":1,"OBJECT":[...]}.
+ */
+
+#include <getopt.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "proto/proto.h"
+
+/* Options that all commands have */
+struct cli_opts {
+	bool json, details, help;
+	const char *instance; /* -n; NULL: see cli_connect() */
+};
+extern struct cli_opts cli_opts;
+
+/*
+ * A row of a table of commands: an object, or a verb. It has either a function or a table of verbs. The function gets
+ * the row's name, which may be abbreviated, as argv[0].
+ */
+struct cli_cmd {
+	const char *name; /* NULL ends the table */
+	int (*run)(int argc, char **argv);
+	const char *
+		usage; /* words that may follow the name: the help text, and what a shell completes */
+	const char *help; /* one line */
+	const struct cli_cmd *verbs; /* NULL if there is .run */
+	const struct option *
+		options; /* long options of .run besides those that all commands have; may be NULL */
+	bool own_options; /* run() parses all options, because some may be those of another program */
+	bool own_help; /* run() prints the help about the command */
+};
+
+/* Longest names of an object and its verbs, as "fabric node show" */
+#define CLI_PATH_MAX 64
+
+/*
+ * cli_error() - Print "uipoib: ..." on standard error, on one line and escaped (util/escape.h); returns
+ * @status
+ */
+int cli_error(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* cli_count() - Parse a decimal number of @min to @max. Messages begin with @option, as "demo: --hosts" */
+int cli_count(unsigned int *ret, const char *option, const char *text, unsigned long min,
+	      unsigned long max);
+
+/**
+ * cli_options() - Take options out of @argv, which keeps the other words
+ * @first_only:	stop at the first word that is no option
+ *
+ * Return: 0, or the exit status after a message
+ */
+int cli_options(int *argc, char **argv, bool first_only);
+
+/* cli_find() - Find a row by its name or an abbreviation; NULL after a message that lists @table */
+const struct cli_cmd *cli_find(const struct cli_cmd *table, const char *what, const char *word);
+
+/**
+ * cli_dispatch() - Carry out a command
+ * @path:	names of the object and verbs that led to @c, as "fabric node"
+ * @argv:	name of the command and the words behind it. Where @c has verbs, argv[1] is one of them, or "help"; without it the
+ *		verb is "show"
+ *
+ * With -h, prints the help about @c, or about the verb that is named.
+ * Return: the exit status
+ */
+int cli_dispatch(const char *path, const struct cli_cmd *c, int argc, char **argv);
+
+/* --- words of a command: KEY VALUE pairs */
+
+enum cli_key_type {
+	CLI_STR,
+	CLI_INT,
+	CLI_FLAG, /* no value */
+};
+
+struct cli_key {
+	const char *name; /* name on the command line; NULL ends the table */
+	const char *arg; /* name of the argument in the protocol; NULL: as .name */
+	enum cli_key_type type;
+	bool bare; /* the value may be given once without the key, as in `path get ADDR` */
+	bool required;
+};
+
+/* cli_args() - Make the "args" of a request from the words argv[1..]. 0, or the exit status after a message */
+int cli_args(json_t **ret, const struct cli_key *keys, int argc, char **argv);
+
+/* cli_seconds() - Convert seconds, as in "1.5", to milliseconds. 0 or -EINVAL */
+int cli_seconds(long long *ret_ms, const char *s);
+
+/* --- talking to an instance */
+
+/* cli_instance() - Name of the instance: from -n, from $UIPOIB_NAME, or that of the only one that runs. 0, or the exit status after a message */
+int cli_instance(char ret[PROTO_NAME_MAX]);
+/* cli_connect() - Connect to the instance of cli_instance(). 0, or the exit status after a message */
+int cli_connect(struct proto_client *c);
+/*
+ * cli_call() - Connect, send a request, and call @row for each row of the answer; takes @args
+ *
+ * Return: the exit status, after a message if it is not 0; -1, which counts as FAILED, if out of memory
+ */
+int cli_call(const char *cmd, json_t *args, void (*row)(void *ctx, json_t *row), void *ctx);
+/* cli_call_fd() - As cli_call(), with the descriptor @fd in the request; @fd is borrowed; -1: none */
+int cli_call_fd(const char *cmd, json_t *args, int fd, void (*row)(void *ctx, json_t *row),
+		void *ctx);
+
+/* --- output */
+
+/* cli_print() - As fprintf(), but escapes control characters except line ends (util/escape.h), which names of nodes may contain */
+void cli_print(FILE *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* cli_flush() - Flush standard output. Return: @status; if output was lost, not 0, after a message */
+int cli_flush(int status);
+/* cli_print_json() - Print a document as one line; takes @doc */
+void cli_print_json(json_t *doc);
+
+struct cli_col {
+	const char *head;
+	/* member of the row; "a.b" is member b of object a, "@dev" is ifname@host; NULL ends the table */
+	const char *key;
+	bool right; /* align to the right, as numbers */
+};
+
+struct cli_show {
+	const char *object; /* name of the array in JSON */
+	const char *cmd; /* command of the protocol */
+	const struct cli_key *keys;
+	const struct cli_col *cols;
+	const char *const *title; /* keys in the first line of a block of -d, NULL-terminated */
+	const char *none; /* message if the answer is empty; NULL: none */
+};
+
+/* cli_show() - Carry out a `show` verb: parse the words, send the request, print the rows */
+int cli_show(const struct cli_show *s, int argc, char **argv);
+
+/* cli_print_rows() - Print a JSON array of rows in the form that the options choose */
+void cli_print_rows(const struct cli_show *s, json_t *rows);
+/* cli_print_block() - Print all members of a row, each on a line, indented by @indent */
+void cli_print_block(json_t *row, int indent);
+/* cli_text() - Value of a member as text, to be free()d; never NULL */
+char *cli_text(const json_t *row, const char *key);
+
+#endif
