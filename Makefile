@@ -4,6 +4,7 @@
 #   make check     the tests, in some minutes; make check-all has those that take longer or need virtual machines
 #   make vm        install what is missing (as root), build the program and the kernel module for `uipoib vm`
 #   make           build/uipoib and nothing else
+#   make install   packaging/install.mk; make deb makes Debian packages
 #
 # Variants build side by side:  SAN=1 (ASan+UBSan)  CC=clang  VERBS=0  V=1 (show commands)
 # O=DIR overrides the output folder.
@@ -11,8 +12,7 @@
 CC	:= $(if $(filter default,$(origin CC)),gcc,$(CC))
 SAN	?= 0
 VERBS	?= 0
-PREFIX	?= /usr/local
-DESTDIR	?=
+VERSION	:= $(shell sed -n 's/^\#define UIPOIB_VERSION "\(.*\)"$$/\1/p' src/cli/cli.h)
 
 .DEFAULT_GOAL := all
 
@@ -28,7 +28,9 @@ $(O)/layers.mk: src/layers tests/lint/layers.sh
 	@bash tests/lint/layers.sh closure >$@.new && mv $@.new $@
 include $(O)/layers.mk
 
-WARN	:= -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
+# WERROR=0 is for those who build with a compiler that we have not seen.
+WERROR	?= 1
+WARN	:= -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	   -Wvla -Wundef -Wwrite-strings -Wno-unused-parameter -Wno-missing-field-initializers
 ifeq ($(SAN),1)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -260,20 +262,7 @@ vm: deps-vm
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all
 	@$(MAKE) --no-print-directory -s kmod
 
-install: all
-	install -D -m 755 $(O)/uipoib $(DESTDIR)$(PREFIX)/bin/uipoib
-	install -D -m 644 $(O)/libuipoib-umad.so $(DESTDIR)$(PREFIX)/lib/uipoib/libuipoib-umad.so
-	install -D -m 644 $(O)/$(PATH_SO) $(DESTDIR)$(PREFIX)/lib/$(PATH_SO)
-	ln -sf $(PATH_SO) $(DESTDIR)$(PREFIX)/lib/libuipoib-path.so
-	install -D -m 644 $(O)/libuipoib-path.a $(DESTDIR)$(PREFIX)/lib/libuipoib-path.a
-	install -D -m 644 include/uipoib/path.h $(DESTDIR)$(PREFIX)/include/uipoib/path.h
-	mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	sed 's|@PREFIX@|$(PREFIX)|' src/path/libuipoib-path.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/libuipoib-path.pc
-	install -D -m 755 $(O)/uipoib-vm-init $(DESTDIR)$(PREFIX)/lib/uipoib/uipoib-vm-init
-	for m in $(O)/kmod/*/uib.ko $(O)/kmod/*/ibtap.ko; do [ -f "$$m" ] || continue; k=$${m%/*}; \
-		install -D -m 644 "$$m" "$(DESTDIR)$(PREFIX)/lib/uipoib/$${k##*/}/$${m##*/}"; done
-	for m in man/*.[1-9]; do [ -f "$$m" ] || continue; \
-		install -D -m 644 "$$m" "$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$${m##*/}"; done
+include packaging/install.mk
 
 # The picture of README.md; needs the package graphviz.
 doc/overview.svg: doc/overview.dot
@@ -282,6 +271,6 @@ doc/overview.svg: doc/overview.dot
 clean:
 	rm -rf $(O)
 
-.PHONY: all tests fuzz-bins system-tools deps demo check check-all check-night mutants bits lint unit system fuzz-short test fixtures fuzz soak bench kmod check-linux deps-vm vm install clean
+.PHONY: all tests fuzz-bins system-tools deps demo check check-all check-night mutants bits lint unit system fuzz-short test fixtures fuzz soak bench kmod check-linux deps-vm vm clean
 .DELETE_ON_ERROR:
 -include $(shell [ -d $(O) ] && find $(O) -name '*.d')

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# See that the Debian packages for a purpose are there:  deps.sh build|check|check-all|check-night|bench|vm
+# See that the Debian packages for a purpose are there:  deps.sh build|check|check-all|check-night|bench|vm|deb
 #
 #	build	make		check		make check, lint, system, soak
 #	vm	make vm		check-all	make check-all, check-linux, fuzz
 #	bench	make bench	check-night	make check-night
+#	deb	make deb
 #
 # As root, installs what is missing. Otherwise prints the one line that would, exit status 3. Names of packages are those of
 # Debian 12 and 13; on any other distribution they are only printed, exit status 3. OS_RELEASE is the file that names the
@@ -49,7 +50,8 @@ vm_pkgs=("${build_pkgs[@]}" binutils qemu-system-x86 linux-image-amd64 linux-hea
 check_pkgs=("${build_pkgs[@]}" libcmocka-dev clang-format clang-tidy
 	universal-ctags git python3 tshark iperf3 ndisc6 iputils-arping avahi-daemon avahi-utils dbus
 	jq ethtool procps util-linux isc-dhcp-client isc-dhcp-server dnsmasq-base radvd opensm infiniband-diags libumad2sim0 ibsim-utils)
-check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" clang "${clang_rt:-libclang-rt-dev}" systemd smcroute keepalived network-manager tcpdump)
+deb_pkgs=("${build_pkgs[@]}" git debhelper dh-dkms dpkg-dev)
+check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" "${deb_pkgs[@]}" lintian bash-completion clang "${clang_rt:-libclang-rt-dev}" systemd smcroute keepalived network-manager tcpdump)
 # The cross compilers and qemu-user are for tests/night/bits.sh; linux-source and what builds it for tests/interop/linux/debug.
 night_pkgs=("${check_all_pkgs[@]}" debootstrap linux-source flex bison bc libelf-dev libssl-dev cpio busybox-static
 	gcc-i686-linux-gnu libc6-dev-i386-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user)
@@ -62,8 +64,9 @@ check-all) pkgs=("${check_all_pkgs[@]}") ;;
 check-night) pkgs=("${night_pkgs[@]}") ;;
 vm) pkgs=("${vm_pkgs[@]}") ;;
 bench) pkgs=("${bench_pkgs[@]}") ;;
+deb) pkgs=("${deb_pkgs[@]}") ;;
 *)
-	echo "usage: deps.sh build|check|check-all|check-night|bench|vm" >&2
+	echo "usage: deps.sh build|check|check-all|check-night|bench|vm|deb" >&2
 	exit 2
 	;;
 esac

@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # debian.sh [CODENAME...]: Debian 12 (bookworm) and 13 (trixie), as root, in a clone of the last commit. Each of  make demo,
-# make check and make vm  is the first command that is typed in a system with nothing but make and git beside what debootstrap
+# make check, make vm and make deb  is the first command that is typed in a system with nothing but make and git beside what debootstrap
 # brings; after make vm, the command of README that follows there. One TAP line each.
 #
 # Needs some 8 GB in /var/tmp (TMPDIR) and Debian's archive (MIRROR, http://deb.debian.org/debian). What it installs
 # is below a folder that is removed at the end, unless KEEP is set; with KEEP=DIR the systems are in DIR and are used again.
-# COMMANDS are the targets of make, "demo check vm".
+# COMMANDS are the targets of make, "demo check vm deb"; after make deb, packages.sh installs and removes the packages there.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 tree=$PWD
 mirror=${MIRROR:-http://deb.debian.org/debian}
-commands=${COMMANDS:-demo check vm}
+commands=${COMMANDS:-demo check vm deb}
 [ "$(id -u)" = 0 ] || { echo "ok - debian.sh # SKIP it needs root"; exit 0; }
 
 base=${KEEP:-}
@@ -70,6 +70,7 @@ exit \$?"' - "$root" "$1" </dev/null &
 typed() {
 	case $1 in
 	vm) inside 'make vm && build/uipoib vm -- ip -d link show ib0' ;;
+	deb) inside 'make deb && THROWN_AWAY=yes bash tests/night/packages.sh' ;;
 	*) inside "make $1" ;;
 	esac
 }

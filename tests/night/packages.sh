@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# packages.sh: the packages of `make deb` (build/deb) are installed, used, upgraded, removed and purged, and the kernel modules are built by
+# DKMS for two kernels. It runs as root in a Debian system that is thrown away afterwards, which tests/night/debian.sh makes:
+#
+#	COMMANDS=deb bash tests/night/debian.sh bookworm
+set -u
+export LC_ALL=C DEBIAN_FRONTEND=noninteractive
+cd "$(dirname "$0")/../.." || exit 1
+debs=$PWD/build/deb
+version=$(sed -n 's/^#define UIPOIB_VERSION "\(.*\)"$/\1/p' src/cli/cli.h)
+log=$(mktemp)
+failed=0
+[ -n "${THROWN_AWAY:-}" ] || { echo "packages.sh: this would change the system; tests/night/debian.sh runs it in one of its own" >&2; exit 2; }
+
+check() {
+	local what=$1
+	shift
+	if "$@" >"$log" 2>&1; then
+		echo "ok - $what"
+	else
+		echo "not ok - $what"
+		tail -20 "$log" | sed 's/^/#   /'
+		failed=1
+	fi
+}
+equal() { [ "$1" = "$2" ] || { printf 'expected: %s\ngot: %s\n' "$1" "$2"; return 1; }; }
+install_() { apt-get install -y --no-install-recommends "$@"; }
+# What packages may leave: logs and lists of dpkg, apt, and what others make anew
+files() { find / -xdev \( -path /proc -o -path /sys -o -path /tmp -o -path /root -o -path /var/log -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/cache \) -prune -o -print | sort; }
+newer() { # FILE: the package again, as version + 1
+	local dir
+	dir=$(mktemp -d)
+	dpkg-deb -R "$1" "$dir/p" && sed -i "s/^Version: .*/Version: $version+1/; s/(= $version)/(= $version+1)/" "$dir/p/DEBIAN/control" &&
+		dpkg-deb -b "$dir/p" "$dir" >/dev/null && ls "$dir"/*.deb
+}
+
+check "apt-get update" apt-get update
+# What the packages depend on is there before, so that the lists of files differ by the packages alone.
+check "their dependencies" install_ bash-completion man-db procps iputils-ping $(dpkg-deb -f "$debs/uipoib_${version}_amd64.deb" Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/,/ /g')
+files >/tmp/before
+
+# --- program and library
+check "installed" install_ "$debs/uipoib_${version}_amd64.deb" "$debs/libuipoib-path0_${version}_amd64.deb" "$debs/uipoib-doc_${version}_all.deb"
+check "the program has the packages' version" equal "uipoib $version" "$(uipoib -V)"
+check "uipoib demo" uipoib demo
+check "manual pages" man -w 8 uipoib 5 uipoib.conf 7 libuipoib-umad
+completed() { bash -c '. /usr/share/bash-completion/completions/uipoib; COMP_LINE="uipoib fab" COMP_POINT=10; _uipoib; echo "${COMPREPLY[*]}"'; }
+check "completion" equal fabric "$(completed)"
+check "the unit is not enabled" test -z "$(find /etc/systemd -name 'uipoib@*' 2>/dev/null)" -a -f /lib/systemd/system/uipoib@.service
+printf '[fabric lab]\ntopology = /usr/share/doc/uipoib-doc/examples/lab.topo\n[interface uib0@h1]\nport = fabric:lab/Hca1/1\naddress = 10.4.0.1/24\n' >/etc/uipoib/lab.conf
+check "a configuration in /etc/uipoib" uipoib run -c /etc/uipoib/lab.conf -- uipoib exec h1 ping -c 1 10.4.0.1
+check "upgraded" install_ "$(newer "$debs/uipoib_${version}_amd64.deb")"
+check "the configuration stays" test -f /etc/uipoib/lab.conf
+check "uipoib demo after the upgrade" uipoib demo
+check "removed" apt-get remove -y uipoib libuipoib-path0 uipoib-doc
+check "the program is gone, the configuration stays" test ! -e /usr/bin/uipoib -a -f /etc/uipoib/lab.conf
+check "purged" apt-get purge -y uipoib libuipoib-path0 uipoib-doc
+rm -f /etc/uipoib/lab.conf
+rmdir /etc/uipoib 2>/dev/null
+check "nothing of them stays" equal "" "$(files | diff /tmp/before - | grep '^[<>]')"
+
+# --- modules
+check "headers of two kernels, and DKMS" install_ dkms linux-headers-amd64 linux-headers-rt-amd64
+check "uipoib-dkms is installed" install_ "$debs/uipoib-dkms_${version}_all.deb"
+kernels=$(ls /lib/modules)
+check "there are two kernels" equal 2 "$(echo "$kernels" | wc -l)"
+for k in $kernels; do
+	check "the modules for $k" dkms install "uipoib/$version" -k "$k" --force
+	for m in uib ibtap; do
+		check "$m.ko for $k" sh -c "/sbin/modinfo -k $k $m | grep -q '^vermagic: *$k '"
+	done
+done
+check "uipoib-dkms is purged" apt-get purge -y uipoib-dkms
+check "no module stays" equal "" "$(find /lib/modules /var/lib/dkms /usr/src -name '*uib.ko*' -o -name '*ibtap*' -o -name 'uipoib-*')"
+exit $failed
