@@ -226,12 +226,60 @@ attach_py() { equal "10 Switch1/4" "$(python3 "$work/attach.py" "$(lab_socket)")
 check "wrong requests for a link are refused, right ones get all free ports" attach_py
 check "which are free again" eventually 5 eval 'equal 0 "$(u -j fabric udp show | jq ".udp | length")"'
 
-# A VM with a fabric of its own is killed while it boots: three processes of uipoib, QEMU and a helper
+# --- privileges: with a fabric of its own, `uipoib vm` is the supervisor of an instance. Root starts one VM, and a user without
+# rights another one.
+
 unset UIPOIB_NAME
+status() { awk -v key="$2:" '$1 == key { $1 = ""; print substr($0, 2) }' "/proc/$1/status"; }
+daemon_of() { # PID: the parent of the helper among the descendants of this process
+	local p
+	for p in $(descendants "$1"); do
+		[ "$(cat "/proc/$p/comm" 2>/dev/null)" != uipoib-helper ] || status "$p" PPid
+	done
+}
+has_daemon() { [ -n "$(daemon_of "$1")" ] && [ -n "$(qemus "$1")" ]; }
+unprivileged() { # WHO PID: the daemon below this process
+	local daemon caps
+	check "$1: the VM boots beside its instance" eventually 60 has_daemon "$2"
+	daemon=$(daemon_of "$2")
+	for caps in CapInh CapPrm CapEff CapAmb; do
+		check "$1: $caps of the daemon is empty" equal 0000000000000000 "$(status "$daemon" $caps)"
+	done
+	check "$1: it gains no privileges" equal 1 "$(status "$daemon" NoNewPrivs)"
+	check "$1: its system calls are filtered" equal 2 "$(status "$daemon" Seccomp)"
+	check "$1: its root directory is empty" equal "" "$(ls -A "/proc/$daemon/root/")"
+	check "$1: ps shows that it is not root" not equal root "$(ps -o user= -p "$daemon")"
+	check "$1: QEMU has given up system calls" equal 2 "$(status "$(qemus "$2")" Seccomp)"
+}
 "$UIPOIB" vm -- sleep 1000 2>/dev/null &
 own=$!
-has_qemu() { [ -n "$(qemus "$own")" ]; }
-check "one with its own fabric boots" eventually 30 has_qemu
+as_user=(env "XDG_RUNTIME_DIR=$work/run" HOME=/ setpriv --reuid 1001 --regid 1001 --clear-groups)
+user=''
+if "${as_user[@]}" unshare --user --net true 2>/dev/null; then
+	chmod 755 "$work"
+	mkdir -p "$work/program/kmod"
+	cp "$UIPOIB" "${UIPOIB%/*}/uipoib-vm-init" "$work/program/"
+	cp -r "${UIPOIB%/*}/kmod/." "$work/program/kmod/"
+	mkdir -m 700 "$work/run" && chown 1001:1001 "$work/run"
+	(cd / && exec "${as_user[@]}" timeout $patience "$work/program/uipoib" vm -- ping -q -c 2 -W 10 10.4.0.1) \
+		>"$work/user.out" 2>&1 </dev/null &
+	user=$!
+fi
+unprivileged "vm as root" "$own"
+check "vm as root: the daemon is nobody" equal "65534 65534 65534 65534" "$(status "$(daemon_of "$own")" Uid | tr '\t' ' ')"
+if [ -n "$user" ]; then
+	unprivileged "vm as a user" "$user"
+	check "vm as a user: the daemon is in a user namespace of its own" not equal "$(readlink /proc/self/ns/user)" \
+		"$(readlink "/proc/$(daemon_of "$user")/ns/user")"
+	check "vm as a user: its uids outside are the user's" equal "1001 1001 1001 1001" "$(status "$(daemon_of "$user")" Uid | tr '\t' ' ')"
+	pinged() { wait "$user" && grep -q ' 2 received' "$work/user.out"; }
+	check "vm as a user: ib0 works" pinged || sed 's/^/# /' "$work/user.out"
+	check "vm as a user: the sockets are removed" equal "" "$(find "$work/run" -type s)"
+else
+	skip "vm as a user" "unprivileged user namespaces are not permitted"
+fi
+
+# That of root is killed while it boots or runs: three processes of uipoib, QEMU and a helper
 for p in $(descendants "$own"); do lab_procs+=" $p:$(identity "$p")"; done
 { kill -KILL "$own" && wait "$own"; } 2>/dev/null
 own_gone() {
