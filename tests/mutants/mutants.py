@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Do the unit tests and simulations notice when a line of the code is wrong?
 
-    mutants.py [--count 60] [--seed SEED] [--least 90] [--jobs N] [--rooms wire,mad,...] [--list]
+    mutants.py [--count 60] [--seed SEED] [--least 90] [--jobs N] [--rooms wire,mad,...] [--one-seed] [--list]
 
 Changes one line of src/ROOM/*.c at a time (another comparison, another constant, a statement that is gone, ...), builds what
 links it with ASan and UBSan, and runs tests until one fails. The lines are drawn with SEED, the hash of the last commit unless
@@ -31,6 +31,8 @@ import time
 
 ROOMS = 'wire,crc,train,text,mad,cm,node,hca,topo,fabric,udp,partition,subnet,sm,sa,sac,sidr,ipoib,eth,ifc'
 ASAN = 'hard_rss_limit_mb=3000:detect_leaks=1'
+# Simulations that take as long as all other tests together run with one seed first.
+ONE_SEED = {'test_all_lab': {'LAB_SEED': '1'}, 'test_all_soak': {'SOAK_SEED': '1'}}
 
 # Each operator: a pattern for a line whose comments and strings are blanked, and the replacement of its match.
 OPERATORS = [
@@ -113,9 +115,11 @@ def test_name(test):
     return test[len('build/san/'):]
 
 
-def run_test(tree, test, timeout, **more_env):
+def run_test(tree, test, timeout, all_seeds=False, **more_env):
     """Run a test program. Return None if it passed, else the reason of its failure."""
     env = dict(os.environ, ASAN_OPTIONS=ASAN, CMOCKA_MESSAGE_OUTPUT='TAP', **more_env)
+    if not all_seeds:
+        env.update(ONE_SEED.get(os.path.basename(test), {}))
     try:
         r = sh(tree, [test], timeout=timeout, env=env)
     except subprocess.TimeoutExpired:
@@ -255,14 +259,14 @@ class Tests:
         return [x for x in turns if x]
 
 
-def kill(tree, mutant, tests):
+def kill(tree, mutant, tests, all_seeds):
     """Link the mutant and run the tests. Return 'survived', or the test that noticed it."""
     real = os.path.join(tree, object_of(mutant.path))
     kept = real + '.kept'
     os.rename(real, kept)
     try:
         shutil.copyfile(os.path.join(tree, mutant.object), real)
-        n = 0
+        ran = []
         for turn in tests.turns(mutant.path, mutant.line):
             # A few at a time, because most mutants die early, and a program may take longer to link than to run.
             for i in range(0, len(turn), 4):
@@ -270,12 +274,16 @@ def kill(tree, mutant, tests):
                 if bad:
                     sys.exit(bad + '\nmutants: %s does not link' % mutant)
                 for t in turn[i:i + 4]:
-                    n += 1
                     # The counters of the other files are of no use here.
                     why = run_test(tree, t, 30 + 20 * tests.seconds[t], GCOV_PREFIX='/dev/null')
                     if why:
                         return '%s: %s' % (test_name(t), why)
-        return 'survived %d programs' % n if n else 'survived, because no test runs this line'
+                    ran.append(t)
+        for t in [t for t in ran if all_seeds and os.path.basename(t) in ONE_SEED]:
+            why = run_test(tree, t, 1200, all_seeds=True, GCOV_PREFIX='/dev/null')
+            if why:
+                return '%s: %s' % (test_name(t), why)
+        return 'survived %d programs' % len(ran) if ran else 'survived, because no test runs this line'
     finally:
         os.rename(kept, real)
         os.utime(real)
@@ -288,6 +296,7 @@ def main():
     p.add_argument('--least', type=int, default=90, help='percent')
     p.add_argument('--jobs', type=int, default=max(1, os.cpu_count() or 1))
     p.add_argument('--rooms', default=ROOMS)
+    p.add_argument('--one-seed', action='store_true', help='survivors do not meet the other seeds of the long simulations')
     p.add_argument('--list', action='store_true', help='only print what would be drawn')
     a = p.parse_args()
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
@@ -366,7 +375,7 @@ def judge(drawn, first, pool, a):
 
     def one(tree, m):
         began = time.monotonic()
-        how = kill(tree, m, tests)
+        how = kill(tree, m, tests, not a.one_seed)
         print('# %s  [%s, %.0f s]' % (m, how, time.monotonic() - began), flush=True)
         return how
 
