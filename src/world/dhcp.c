@@ -96,7 +96,10 @@ static size_t put_reply(uint8_t *out, const struct world *w, const uint8_t *msg,
 	return (size_t)(p - out);
 }
 
-/* The client has no address that can be asked for by ARP, or asks for a broadcast; else the reply is a unicast */
+/*
+ * Send a broadcast if the client has no address that can be asked for by ARP, or asks for a broadcast; otherwise send a
+ * unicast
+ */
 static void send_reply(struct world *w, const uint8_t *msg, size_t len, uint8_t type)
 {
 	static const uint8_t all[4] = { 0xff, 0xff, 0xff, 0xff };

@@ -14,18 +14,21 @@
 #define DHCP_OFF_CIADDR 12
 #define DHCP_OFF_CHADDR 28
 
-/* world_dhcp_rx() - The DUT sent a packet of IPv4 */
+/* world_dhcp_rx() - Handle an IPv4 packet of the DUT */
 void world_dhcp_rx(struct world *w, const struct seen *s);
 
-/* dhcp_message() - The message of a DHCP client in a packet, @ret_len octets; NULL: the packet is something else */
+/*
+ * dhcp_message() - Find the message of a DHCP client in a packet. Return: the message, of @ret_len octets; NULL if the
+ * packet has none
+ */
 const uint8_t *dhcp_message(const struct seen *s, size_t *ret_len);
-/* dhcp_type_of() - Its type; 0: a message of BOOTP, without a type */
+/* dhcp_type_of() - Return: the type of a DHCP message; 0 for a BOOTP message, which has no type */
 uint8_t dhcp_type_of(const uint8_t *msg, size_t len);
 
 struct dhcp_want {
 	uint8_t type;
-	bool has_address; /* ciaddr is not 0; else it is 0 */
-	bool any_address; /* whatever ciaddr is */
+	bool has_address; /* true: ciaddr is not 0; false: ciaddr is 0 */
+	bool any_address; /* ciaddr does not count */
 };
 bool dhcp_is(const struct seen *s, const void *want);
 

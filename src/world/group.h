@@ -2,7 +2,7 @@
 #ifndef WORLD_GROUP_H
 #define WORLD_GROUP_H
 
-/* Groups of IP */
+/* IP multicast groups */
 
 #include "world/world.h"
 
@@ -14,7 +14,7 @@ struct ip_group {
 	ib_gid mgid;
 };
 
-/* group_of() - The group of the version of IP that the hook has to use: IPv4 where the link carries it */
+/* group_of() - Return: the group of one of two texts: the IPv4 one if the link carries IPv4, otherwise the IPv6 one */
 struct ip_group group_of(const struct world *w, const char *ip4, const char *ip6);
 /* Matches packets of IP to a group, @group */
 bool to_group_of(const struct seen *s, const void *group);

@@ -2,7 +2,7 @@
 #ifndef WORLD_IO_H
 #define WORLD_IO_H
 
-/* What the conformance suite has outside */
+/* What the embedder gives the conformance suite: datagrams, time and the hook */
 
 #include <stddef.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 struct seen;
 
-/* Datagrams, time, and the hook. The program has a socket behind it, tests a DUT on virtual time. */
+/* The program's implementation uses a socket; the tests' implementation has a DUT on virtual time. */
 struct world_io {
 	void *ctx;
 	ns_t (*now)(void *ctx);
@@ -28,14 +28,18 @@ struct world_io {
 	 * Return: 0 or -errno
 	 */
 	int (*hook)(void *ctx, const char *step);
-	/* Exit status of the step begun last, not 0 if it was not done; -EAGAIN while it runs */
+	/*
+	 * Return: the exit status of the step begun last, which is 0 only if the step was done; -EAGAIN while the step runs
+	 */
 	int (*hook_status)(void *ctx);
 	/*
 	 * A file into which the packets of a failed case are written, closed by the caller of this function. NULL if
 	 * captures are not wanted; the function may return NULL after it has said why.
 	 */
 	FILE *(*capture)(void *ctx, const char *case_id);
-	/* Told of every packet of both directions when it is logged, because the log forgets; NULL: nobody wants to know */
+	/*
+	 * Called with every packet of either direction when it is logged, because the log forgets old packets; may be NULL
+	 */
 	void (*seen)(void *ctx, const struct seen *s);
 };
 

@@ -2,7 +2,7 @@
 #ifndef WORLD_IP_H
 #define WORLD_IP_H
 
-/* IP and ICMP packets in octets */
+/* Writers of IP and ICMP packets */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,15 +24,18 @@
 #define ND_RA 134
 #define ND_NS 135
 #define ND_NA 136
-#define ND_FIXED 24 /* octets of NS and NA before their options */
+#define ND_FIXED 24 /* octets of a solicitation or advertisement before the options */
 
-/* ip4_put() - Write a header with ICMP behind it; @frag is the word of flags and fragment offset, @len counts the header */
+/*
+ * ip4_put() - Write an IPv4 header with ICMP as its protocol; @frag is the word of flags and fragment offset, @len counts
+ * the header
+ */
 void ip4_put(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], uint16_t id, uint16_t frag,
 	     size_t len);
-/* udp4_put() - Write the headers of IPv4 and UDP before @len octets of data, which are there already */
+/* udp4_put() - Write the headers of IPv4 and UDP before @len octets of data, which the buffer already holds */
 void udp4_put(uint8_t *ip, const uint8_t src[4], uint16_t sport, const uint8_t dst[4],
 	      uint16_t dport, size_t len);
-/* ip6_put() - Write a header with @len octets of @proto behind it */
+/* ip6_put() - Write an IPv6 header; @len octets of protocol @proto follow it */
 void ip6_put(uint8_t *ip, const uint8_t src[16], const uint8_t dst[16], uint8_t proto, size_t len);
 /* ip6_sum() - Fill in the checksum of @len octets of ICMPv6 at @icmp, whose packet has these addresses */
 void ip6_sum(uint8_t *icmp, const uint8_t src[16], const uint8_t dst[16], size_t len);
@@ -40,7 +43,7 @@ void ip6_sum(uint8_t *icmp, const uint8_t src[16], const uint8_t dst[16], size_t
 void icmp_echo(uint8_t *icmp, uint8_t type, uint16_t seq, size_t len);
 /* icmp_sum() - Fill in the checksum of ICMP */
 void icmp_sum(uint8_t *icmp, size_t len);
-/* ip6_solicited_node() - The group in which the owner of an address is asked for */
+/* ip6_solicited_node() - Write the solicited-node group of an address */
 void ip6_solicited_node(uint8_t ret[16], const uint8_t ip[16]);
 
 #endif

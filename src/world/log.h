@@ -16,32 +16,32 @@
 #define WORLD_LOG_MAX 4096
 
 enum seen_kind {
-	SEEN_MALFORMED, /* no UD packet, or one with a wrong ICRC */
+	SEEN_MALFORMED, /* not a UD packet, or its ICRC is wrong */
 	SEEN_SMP,
 	SEEN_GMP,
-	SEEN_DATA, /* of another queue pair than QP0 and QP1 */
+	SEEN_DATA, /* a packet of a queue pair other than QP0 and QP1 */
 };
 
 struct seen {
-	struct seen *next; /* of packets that a case keeps */
+	struct seen *next; /* next packet in the list that a case keeps */
 	uint64_t n; /* number in the log, from 1 */
 	ns_t at;
-	bool ours; /* the suite sent it, not the DUT */
+	bool ours; /* true if the suite sent the packet, false if the DUT did */
 	enum seen_kind kind;
-	struct ib_ud_hdr h; /* not valid if malformed */
-	const uint8_t *payload; /* in .raw, without padding */
+	struct ib_ud_hdr h; /* headers; not valid with SEEN_MALFORMED */
+	const uint8_t *payload; /* payload without padding, inside .raw */
 	size_t payload_len;
-	/* Of data: what is behind the encapsulation, and its ethertype; -1: too short */
+	/* With SEEN_DATA: the ethertype, or -1 if the packet is too short, and the octets behind the encapsulation */
 	int type;
 	const uint8_t *net;
 	size_t net_len;
 	const struct world_wire *wire;
 	size_t len;
-	uint8_t raw[]; /* LRH to VCRC */
+	uint8_t raw[]; /* the packet from LRH to VCRC */
 };
 
 struct world_log {
-	const struct world_wire *wire; /* how data is to be read */
+	const struct world_wire *wire; /* the encapsulation by which data is decoded */
 	struct seen *v[WORLD_LOG_MAX]; /* packet n is at n % WORLD_LOG_MAX */
 	uint64_t last; /* number of the last packet; 0: none yet */
 	uint64_t from_dut, overwritten;
@@ -50,16 +50,19 @@ struct world_log {
 /* log_add() - Decode a packet and append it. Return: the packet, valid until it is overwritten; NULL if out of memory */
 const struct seen *world_log_add(struct world_log *l, const uint8_t *raw, size_t len, bool ours,
 				 ns_t now);
-/* world_log_at() - Packet @n; NULL if it is not there, or no longer */
+/* world_log_at() - Return: packet @n; NULL if the log never had or no longer has it */
 const struct seen *world_log_at(const struct world_log *l, uint64_t n);
 void world_log_fini(struct world_log *l);
 
 typedef bool seen_match(const struct seen *s, const void *arg);
-/* world_log_find() - The first packet of the DUT from number @from on for which @match is true */
+/* world_log_find() - Return: the first packet of the DUT, from number @from on, that @match accepts */
 const struct seen *world_log_find(const struct world_log *l, uint64_t from, seen_match *match,
 				  const void *arg);
 
-/* world_log_keep() - A copy at the head of @list, which stays when the packet is overwritten; NULL if @s is NULL or without memory */
+/*
+ * world_log_keep() - Put a copy at the head of @list; the copy stays when the log overwrites the packet. NULL if @s is NULL
+ * or memory is short
+ */
 const struct seen *world_log_keep(struct seen **list, const struct seen *s);
 void world_log_release(struct seen **list);
 

@@ -8,13 +8,13 @@ bool arp_is(const struct seen *s, const void *arg)
 	const struct arp_want *want = arg;
 	const struct wire_arp *form = s->wire->arp;
 
-	/* The target's address stands at its place, whatever lengths the message claims */
+	/* Both forms have the target's address at a fixed offset, so the lengths that the message claims do not matter. */
 	return form && data_type(s) == TYPE_ARP && s->net_len >= form->len &&
 	       be16_at(s->net + 6) == want->op &&
 	       (!want->tpa || !memcmp(s->net + form->tpa, want->tpa, 4));
 }
 
-/* Offset of the ICMP message in a packet of IPv4, or in its first fragment; 0: there is none */
+/* Return: the offset of the ICMP message in an IPv4 packet, or in its first fragment; 0 if there is none */
 static size_t icmp_at(const struct seen *s)
 {
 	const uint8_t *ip = s->net;

@@ -2,11 +2,11 @@
 #ifndef WORLD_MATCH_H
 #define WORLD_MATCH_H
 
-/* Matchers: whether a packet of the DUT is one that a case waits for */
+/* Matchers: functions that tell whether a packet of the DUT is the one for which a case waits */
 
 #include "world/world.h"
 
-/* Data of IPoIB, with its ethertype; -1: no data, or too short */
+/* data_type() - Return: the ethertype of a packet with data; -1 for other packets and for those that are too short */
 static inline int data_type(const struct seen *s)
 {
 	return s->type;
@@ -17,7 +17,7 @@ static inline bool data_is_mcast(const struct seen *s)
 	return s->h.bth.dest_qp == IB_QPN_MCAST;
 }
 
-/* Whether the type is one of RFC 4391's four, and the payload looks like what the type says */
+/* Tell whether the ethertype is one of RFC 4391's four, and the payload begins as that type demands */
 bool data_has_known_type(const struct seen *s);
 bool data_fits_type(const struct seen *s);
 
@@ -28,13 +28,15 @@ struct arp_want {
 bool arp_is(const struct seen *s, const void *want);
 
 struct echo_want {
-	const uint8_t *dst; /* 4 octets, or 16 with .v6 */
+	const uint8_t *dst; /* destination: 4 octets, or 16 with .v6 */
 	int seq; /* -1: any */
 	bool v6;
-	bool request; /* else a reply */
+	bool request; /* true for a request, false for a reply */
 };
 bool echo_is(const struct seen *s, const void *want);
-/* The answer to a ping of a peer, by the version of IP that peer_ping() uses; @seq -1: any */
+/*
+ * echo_reply_to() - The wanted answer to a ping of a peer, in the version of IP that peer_ping() uses; @seq -1 accepts any
+ */
 struct echo_want echo_reply_to(const struct world *w, const struct world_peer *p, int seq);
 
 struct nd_want {
@@ -43,10 +45,10 @@ struct nd_want {
 };
 bool nd_is(const struct seen *s, const void *want);
 
-/* A packet of IP to this destination, @arg has 4 or 16 octets, with or without GRH */
+/* Match an IP packet by its destination of 4 or of 16 octets, with or without a GRH */
 bool ip4_to(const struct seen *s, const void *dst);
 bool ip6_to(const struct seen *s, const void *dst);
-/* A unicast packet of any type to a peer, @arg */
+/* Match a unicast packet of any ethertype to the peer @peer */
 bool unicast_to(const struct seen *s, const void *peer);
 
 #endif

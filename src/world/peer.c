@@ -5,7 +5,7 @@
 #include "world/ip.h"
 #include "world/sa.h"
 
-#define PACKET_MAX 4096 /* octets of a payload */
+#define PACKET_MAX 4096 /* largest payload in octets */
 
 struct world_peer *world_peer(struct world *w)
 {
@@ -25,7 +25,7 @@ struct world_peer *world_peer(struct world *w)
 	memcpy(p->ip6, w->dut.ip6, 16);
 	p->ip4[3] = (uint8_t)(16 + i);
 	p->ip6[15] = (uint8_t)(16 + i);
-	/* As every interface with IPv6, it is in the group in which others ask for its address */
+	/* A peer, like every interface with IPv6, is in the solicited-node group of its address. */
 	ip6_solicited_node(group, p->ip6);
 	mgid = sa_mgid_ip6(w, group);
 	world_group_make(w, &mgid);
@@ -98,7 +98,7 @@ void peer_unicast(struct world *w, const struct world_peer *p, const struct ib_u
 		world_send(w, h, data, len);
 }
 
-/* Writes the encapsulation. Return: what is behind it */
+/* Write the encapsulation. Return: the address behind it */
 static uint8_t *encap(uint8_t *buf, const struct world *w, const struct world_peer *p,
 		      uint16_t type)
 {
@@ -167,7 +167,7 @@ void peer_arp_request(struct world *w, const struct world_peer *p)
 
 /* --- pings */
 
-/* Writes the encapsulation and one packet that carries @n octets of the message, which has @len, from @off on. Return: octets */
+/* Write the encapsulation and one packet with @n octets of the message @msg, from offset @off on. Return: octets */
 static size_t put_part4(uint8_t *buf, struct world *w, const struct world_peer *p,
 			const uint8_t *icmp, size_t len, size_t off, size_t n)
 {
@@ -198,7 +198,10 @@ static size_t put_part6(uint8_t *buf, struct world *w, const struct world_peer *
 	return w->wire->hdr_len + IP6_HDR + IP6_FRAGMENT_HDR + n;
 }
 
-/* Writes the message of an echo request; by IPv4 where the link carries it. Return: octets of a part of it that fits into a packet */
+/*
+ * Write an echo request, an ICMPv4 one if the link carries IPv4. Return: the largest part of the message that fits into a
+ * packet
+ */
 static size_t put_echo(uint8_t *icmp, const struct world *w, const struct world_peer *p, bool v6,
 		       size_t len, uint16_t seq)
 {
@@ -278,7 +281,7 @@ static size_t put_nd(uint8_t *ip, const struct world *w, const struct world_peer
 	ip6_put(ip, p->ip6, dst, PROTO_ICMP6, len);
 	memset(icmp, 0, ND_FIXED);
 	icmp[0] = type;
-	icmp[4] = type == ND_NA ? 0x60 : 0; /* solicited, override */
+	icmp[4] = type == ND_NA ? 0x60 : 0; /* flags: solicited, override */
 	memcpy(icmp + 8, target, 16);
 	(p->put_opt ? p->put_opt : w->wire->put_opt)(icmp + ND_FIXED, type == ND_NA ? 2 : 1, &a);
 	len = ND_FIXED + icmp[ND_FIXED + 1] * 8u;
@@ -325,7 +328,8 @@ void peer_advertise(struct world *w, const struct world_peer *p, uint32_t mtu,
 	size_t len;
 
 	icmp[0] = ND_RA;
-	icmp[4] = 64; /* hop limit; the lifetime is 0, so it is no default router */
+	/* the first octet is the hop limit; the lifetime stays 0, so the peer is no default router */
+	icmp[4] = 64;
 	if (mtu) {
 		opt[0] = 5;
 		opt[1] = 1;
@@ -336,7 +340,7 @@ void peer_advertise(struct world *w, const struct world_peer *p, uint32_t mtu,
 		opt[0] = 3;
 		opt[1] = 4;
 		opt[2] = 64;
-		opt[3] = 0xc0; /* on the link, for addresses */
+		opt[3] = 0xc0; /* flags of the prefix: on-link, autonomous */
 		be32_put(opt + 4, 3600);
 		be32_put(opt + 8, 3600);
 		memcpy(opt + 16, prefix, 8);
@@ -413,7 +417,7 @@ static void answer_ns(struct world *w, const uint8_t *ip, size_t len)
 	if (!p)
 		return;
 	h = peer_headers(w, p);
-	/* A solicitation without a source looks for a duplicate of the peer's address; there is none */
+	/* A solicitation without a source address is a probe for duplicates of the peer's address. The peer defends it. */
 	n = put_nd(encap(buf, w, p, TYPE_IP6), w, p, ND_NA,
 		   memcmp(ip + 8, unspecified, 16) ? ip + 8 : all_nodes, p->ip6);
 	peer_unicast(w, p, &h, buf, w->wire->hdr_len + n);

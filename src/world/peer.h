@@ -7,40 +7,54 @@
 #include "world/match.h"
 #include "world/world.h"
 
-/* world_peer_rx() - The DUT sent a packet of IPoIB */
+/* world_peer_rx() - Handle an IPoIB packet of the DUT */
 void world_peer_rx(struct world *w, const struct seen *s);
 
-/* world_peer() - A peer that the DUT does not know yet. When all were used, the first is used again. */
+/* world_peer() - Return: a peer that the DUT does not know yet. After the last peer the first one is used again */
 struct world_peer *world_peer(struct world *w);
 struct world_peer *world_peer_by_gid(struct world *w, const ib_gid *gid);
-/* The peer that has this LID; NULL: none */
+/* world_peer_by_lid() - Return: the peer that has this LID; NULL if there is none */
 const struct world_peer *world_peer_by_lid(const struct world *w, uint16_t lid);
-/* What a peer says of itself, and the Q_Key that packets to it have to have */
+/* peer_lladdr() - Return: the peer's link-layer address, with the Q_Key that packets to the peer must have */
 struct world_lladdr peer_lladdr(const struct world *w, const struct world_peer *p);
 uint32_t peer_qkey(const struct world *w, const struct world_peer *p);
 
-/* What a peer sends of its own accord */
+/* The functions below send packets that answer nothing. peer_arp_request() asks for the DUT's address */
 void peer_arp_request(struct world *w, const struct world_peer *p);
-/* The same for another form: the caller fills in an ARP message of @len octets */
+/* peer_broadcast() - Broadcast a message of another form, which the caller has filled in; @len octets */
 void peer_broadcast(struct world *w, const struct world_peer *p, uint16_t type, const void *data,
 		    size_t len);
-/* The same with this very ethertype behind two reserved octets, as draft-pelissier-ipoib-encaparp-00 has it */
+/*
+ * peer_broadcast_as() - As peer_broadcast(), with exactly this ethertype after two reserved octets, which is the header of
+ * draft-pelissier-ipoib-encaparp-00
+ */
 void peer_broadcast_as(struct world *w, const struct world_peer *p, uint16_t type, const void *data,
 		       size_t len);
-/* Ask for @target by Neighbour Solicitation, to its solicited-node group */
+/* peer_solicit() - Send a Neighbour Solicitation for @target to its solicited-node group */
 void peer_solicit(struct world *w, const struct world_peer *p, const uint8_t target[16]);
-/* An echo request whose IP packet has @ip_len octets; cut into fragments of at most w->ip_mtu. By IPv4 where the link carries it */
+/*
+ * peer_ping() - Send an echo request whose IP packet has @ip_len octets, in fragments of at most w->ip_mtu octets; by IPv4
+ * if the link carries IPv4
+ */
 void peer_ping(struct world *w, const struct world_peer *p, size_t ip_len, uint16_t seq);
 void peer_ping6(struct world *w, const struct world_peer *p, size_t ip_len, uint16_t seq);
-/* Look for a duplicate of @target, as before the peer took this address; its owner answers to all nodes */
+/*
+ * peer_probe() - Probe for duplicates of @target, as a node does before it takes an address. The owner of the address
+ * answers to all nodes
+ */
 void peer_probe(struct world *w, const struct world_peer *p, const uint8_t target[16]);
-/* A router advertisement with an MTU, if it is not 0, and a prefix of 64 bits for addresses; NULL: none */
+/*
+ * peer_advertise() - Send a router advertisement with an MTU, unless @mtu is 0, and with a prefix of 64 bits for addresses,
+ * unless @prefix is NULL
+ */
 void peer_advertise(struct world *w, const struct world_peer *p, uint32_t mtu,
 		    const uint8_t prefix[8]);
-/* A unicast packet to the DUT, beginning with the encapsulation; @h has P_Key and Q_Key filled in */
+/*
+ * peer_unicast() - Send a unicast packet, which begins with the encapsulation, to the DUT; @h already holds P_Key and Q_Key
+ */
 void peer_unicast(struct world *w, const struct world_peer *p, const struct ib_ud_hdr *h,
 		  const void *data, size_t len);
-/* Headers of a unicast of the peer to the DUT */
+/* peer_headers() - Return: the headers of a unicast packet of the peer to the DUT */
 struct ib_ud_hdr peer_headers(const struct world *w, const struct world_peer *p);
 /* peer_arp_message() - Write the request of a peer for the DUT's address, w->wire->arp->len octets */
 void peer_arp_message(uint8_t *buf, const struct world *w, const struct world_peer *p);

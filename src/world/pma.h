@@ -7,12 +7,12 @@
 #include "wire/pma.h"
 #include "world/world.h"
 
-#define WORLD_PMA_SL 3 /* of its requests */
+#define WORLD_PMA_SL 3 /* SL of the manager's requests */
 
 struct pma_request {
 	uint8_t method;
 	uint16_t attr;
-	const void *data; /* @len octets; NULL: zeros */
+	const void *data; /* data of the request, @len octets; NULL means zeros */
 	size_t len;
 	bool grh; /* the request has a GRH */
 };
@@ -28,7 +28,7 @@ int world_pma_ask(struct world *w, const struct pma_request *q, const struct see
 /* world_pma_counters() - Get(PortCounters) of the DUT's port. Return as world_pma_ask() */
 int world_pma_counters(struct world *w, struct pma_port_counters *ret, const struct seen **ret_s);
 
-/* The octets of the attribute in an answer */
+/* pma_attr_data() - Return: the octets of the attribute in an answer */
 static inline const uint8_t *pma_attr_data(const struct seen *s)
 {
 	return s->payload + PMA_DATA_OFF;

@@ -33,7 +33,7 @@ struct world_group *world_group(struct world *w, const ib_gid *g)
 	return NULL;
 }
 
-/* A place for a group. Groups that no longer exist keep their MLIDs until the place is needed. */
+/* Find a place for a group. A group that no longer exists keeps its MLID until its place is needed. */
 static struct world_group *group_place(struct world *w, const ib_gid *g)
 {
 	struct world_group *p = world_group(w, g);
@@ -93,7 +93,8 @@ static void send_gmp(struct world *w, const struct ib_ud_hdr *to, const uint8_t 
 	struct ib_ud_hdr h = {
 		.lrh = { .sl = to->lrh.sl, .dlid = to->lrh.slid, .slid = WORLD_SM_LID },
 		.bth = { .opcode = IB_OP_UD_SEND_ONLY,
-			 .pkey = to->bth.pkey | IB_PKEY_FULL, /* the SA is a full member */
+			 /* The SA is a full member of the partition. */
+			 .pkey = to->bth.pkey | IB_PKEY_FULL,
 			 .dest_qp = to->deth.src_qp },
 		.deth = { .qkey = IB_QP1_QKEY, .src_qp = IB_QP1 },
 	};
@@ -103,7 +104,7 @@ static void send_gmp(struct world *w, const struct ib_ud_hdr *to, const uint8_t 
 
 /* --- tables, in segments (RMPP). Nothing is sent twice: a DUT that has lost a segment asks once more. */
 
-/* The segments up to @last, of which the DUT has said that it has room */
+/* Send the segments up to @last, for which the DUT has announced room */
 static void table_send(struct world *w, uint32_t last)
 {
 	struct world_table *t = &w->table;
@@ -118,7 +119,10 @@ static void table_send(struct world *w, uint32_t last)
 		rmpp.data1 = ++t->sent;
 		rmpp.flags = RMPP_FLAG_ACTIVE | (t->sent == 1 ? RMPP_FLAG_FIRST : 0) |
 			     (t->sent == segments ? RMPP_FLAG_LAST : 0);
-		/* The first segment has the length of all, with the SA's header in each; the last one its own */
+		/*
+		 * PayloadLength of the first segment is the length of all segments, each with the SA's header; that of the
+		 * last segment is its own length.
+		 */
 		rmpp.data2 = t->sent == segments ? (uint32_t)(SA_HDR_LEN + n) : 0;
 		if (t->sent == 1)
 			rmpp.data2 = (uint32_t)(segments * SA_HDR_LEN + t->len);
@@ -152,7 +156,7 @@ static void table_answer(struct world *w, const struct seen *s, const struct sa_
 	table_send(w, 1);
 }
 
-/* Octets of a record in a table */
+/* Return: the octets that a record takes in a table */
 static size_t table_step(size_t len)
 {
 	return (len + 7) & ~(size_t)7;
@@ -196,7 +200,7 @@ static void answer_member(struct world *w, const struct seen *s, const struct sa
 #define CREATE_COMPS \
 	(MCM_COMP_QKEY | MCM_COMP_TCLASS | MCM_COMP_PKEY | MCM_COMP_FLOW_LABEL | MCM_COMP_SL)
 
-/* Whether a new group would have the parameters of the broadcast group, as an SA demands that knows IPoIB */
+/* Tell whether a new group would have the parameters of the broadcast group. An SA that knows IPoIB demands this */
 static bool is_alike(struct world *w, const struct sa_mad *q, const struct ib_mcmember_rec *r)
 {
 	ib_gid bcast = sa_mgid_broadcast(w);
@@ -207,7 +211,7 @@ static bool is_alike(struct world *w, const struct sa_mad *q, const struct ib_mc
 	       (!(q->sa.comp_mask & MCM_COMP_MTU) || r->mtu_code == g->rec.mtu_code);
 }
 
-/* Creates a group as a Set asks, for groups of the link and no others. Return: a MAD status */
+/* Create the group that a Set asks for, if it is a group of the link. Return: a MAD status */
 static uint16_t create(struct world *w, const struct sa_mad *q, const struct ib_mcmember_rec *r,
 		       struct world_group **ret)
 {
@@ -289,7 +293,7 @@ static bool is_asked_for(const struct ib_mcmember_rec *rec, const struct sa_mad 
 	return !(q->sa.comp_mask & MCM_COMP_PKEY) || ib_pkey_match(rec->pkey, r->pkey);
 }
 
-/* All groups that are asked for. Who belongs to them the SA tells nobody (IBTA 15.2.5.17). */
+/* Answer with all groups that match. The SA tells nobody who their members are (IBTA 15.2.5.17). */
 static void list_groups(struct world *w, const struct seen *s, const struct sa_mad *q,
 			const struct ib_mcmember_rec *r)
 {
@@ -489,7 +493,7 @@ static void service(struct world *w, const struct seen *s, const struct sa_mad *
 		w->sidr.registered = q->mad.method == MAD_METHOD_SET;
 		w->sidr.service = r;
 	} else if (w->wire->sidr) {
-		/* Whatever the ServiceID is that the DUT asks for */
+		/* The record repeats the ServiceID of the query, whatever that is. */
 		r = (struct ib_service_rec){
 			.id = r.id,
 			.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, WORLD_SWITCH_GUID),

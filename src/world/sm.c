@@ -59,7 +59,8 @@ int world_sm_ask(struct world *w, const struct sm_request *q, const struct seen 
 		.mgmt_class = q->by_lid ? MAD_CLASS_SM_LID : MAD_CLASS_SM_DR,
 		.class_version = SMP_CLASS_VERSION,
 		.method = q->method,
-		.class_specific = q->by_lid ? 0 : 0x0101, /* one hop, which the switch has made */
+		/* HopPointer 1 of HopCount 1: the suite's switch has made the hop */
+		.class_specific = q->by_lid ? 0 : 0x0101,
 		.tid = ++w->tid,
 		.attr_id = q->attr,
 		.attr_mod = q->mod,
@@ -159,8 +160,8 @@ int world_sm_activate(struct world *w, const struct seen **ret)
 		status = world_sm_port(w, set_state, IB_PORT_ARMED, ret);
 	if (status)
 		return status;
-	w->dut.active =
-		true; /* it may send as soon as it has the next request, before it answers */
+	/* The DUT may send as soon as it has the next request, even before it answers that request. */
+	w->dut.active = true;
 	return world_sm_port(w, set_state, IB_PORT_ACTIVE, ret);
 }
 

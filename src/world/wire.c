@@ -37,7 +37,7 @@ static ib_gid rfc4391_ip6(const struct world_map *map, const uint8_t group[16])
 	return g;
 }
 
-/* Sections 6 and 7 */
+/* Sections 6 and 7 of RFC 4391 */
 static void type_reserved(uint8_t *p, uint16_t type, uint16_t reserved)
 {
 	be16_put(p, type);
@@ -54,7 +54,7 @@ static unsigned int less_4(unsigned int mtu)
 	return mtu - 4;
 }
 
-/* Section 9.1.1 */
+/* Section 9.1.1 of RFC 4391 */
 static void put_20_octets(uint8_t *p, const struct world_lladdr *a)
 {
 	be32_put(p, a->qpn);
@@ -62,7 +62,7 @@ static void put_20_octets(uint8_t *p, const struct world_lladdr *a)
 	memcpy(p + 4, a->gid.raw, 16);
 }
 
-/* Section 9.2 */
+/* Section 9.2 of RFC 4391 */
 static void arp_head(uint8_t *p, uint16_t op)
 {
 	static const uint8_t head[6] = { 0, 32, 8, 0, 20, 4 };
@@ -92,7 +92,7 @@ static void arp_reply(uint8_t *p, const uint8_t *req, const struct world_lladdr 
 
 static const struct wire_arp arp = { ARP_LEN, ARP_TPA, arp_request, arp_reply };
 
-/* Section 9.3 */
+/* Section 9.3 of RFC 4391 */
 static void opt_20_octets(uint8_t *p, uint8_t type, const struct world_lladdr *a)
 {
 	memset(p, 0, 24);
@@ -125,7 +125,7 @@ static ib_gid v4mc01_broadcast(const struct world_map *map)
 
 /* --- draft-kashyap-ipoib-ipv6-over-ib-00 */
 
-/* Section 7: no header; the first nibble of the packet says what it is. */
+/* Section 7 of the draft: there is no header, because the first nibble of an IP packet has the version. */
 static void nothing(uint8_t *p, uint16_t type, uint16_t reserved)
 {
 }
@@ -137,7 +137,7 @@ static int first_nibble(const uint8_t *p, size_t len)
 	return p[0] >> 4 == 6 ? TYPE_IP6 : p[0] >> 4 == 4 ? TYPE_IP4 : 0;
 }
 
-/* Section 5.1, with as much padding as makes 32 octets */
+/* Section 5.1 of the draft: the option is padded to 32 octets */
 static void opt_link_information(uint8_t *p, uint8_t type, const struct world_lladdr *a)
 {
 	memset(p, 0, 32);
@@ -155,7 +155,7 @@ static unsigned int whole(unsigned int mtu)
 	return mtu;
 }
 
-/* Section 4.1 */
+/* Section 4.1 of the draft */
 static ib_gid v6ib00_ip6(const struct world_map *map, const uint8_t group[16])
 {
 	ib_gid g = { { 0xff, (uint8_t)(0x10 | (group[1] & 15)), 0x33, 0x33 } };
@@ -201,14 +201,17 @@ const struct world_wire world_wire_v6ib00 = {
 
 /* --- draft-pelissier-ipoib-encaparp-00 */
 
-/* Sections 3 and 6.4: IBARP has the ethertype of IPv4. */
+/* Sections 3 and 6.4 of the draft: IBARP has the ethertype of IPv4. */
 static void reserved_type(uint8_t *p, uint16_t type, uint16_t reserved)
 {
 	be16_put(p, reserved);
 	be16_put(p + 2, type == TYPE_ARP ? TYPE_IP4 : type);
 }
 
-/* IBARP is told from IPv4 by its first octets: hardware type 32, not version 4 */
+/*
+ * IBARP and IPv4 share an ethertype and differ in their first octet: IBARP begins with hardware type 32, IPv4 with version
+ * 4
+ */
 static int type_second(const uint8_t *p, size_t len)
 {
 	if (len < 4)
@@ -218,7 +221,7 @@ static int type_second(const uint8_t *p, size_t len)
 	return be16_at(p + 2);
 }
 
-/* Sections 5 and 6.3: EUI-64, QPN, Q_Key, and the GID, whose first word the draft draws twice */
+/* Sections 5 and 6.3 of the draft: EUI-64, QPN, Q_Key and the GID, whose first word the draft draws twice */
 static void put_36_octets(uint8_t *p, const struct world_lladdr *a)
 {
 	memcpy(p, a->gid.raw + 8, 8);
@@ -259,7 +262,7 @@ static void opt_36_octets(uint8_t *p, uint8_t type, const struct world_lladdr *a
 	put_36_octets(p + 4, a);
 }
 
-/* Section 3.2 */
+/* Section 3.2 of the draft */
 static unsigned int at_most_2048(unsigned int mtu)
 {
 	return mtu > 2048 ? 2048 : mtu - 4;

@@ -173,7 +173,10 @@ static bool is_up(const struct world *w, const void *arg)
 	return w->up;
 }
 
-/* Silence of this end, then at most the silence and the time-out of the other, and a keepalive of each */
+/*
+ * Longest time until both ends are up again: this end's silence, then the other end's silence and time-out, and a keepalive
+ * of each
+ */
 #define LINK_TIME NS_SEC(13)
 
 bool world_link_up(struct world *w)
@@ -189,7 +192,7 @@ const struct seen *world_expect(struct world *w, uint64_t from, seen_match *matc
 	bool more = true;
 
 	for (;;) {
-		/* Packets that were searched without success are not searched again */
+		/* Number of the first packet that was not searched yet */
 		uint64_t next = w->log.last + 1;
 
 		s = world_log_find(&w->log, from, match, arg);

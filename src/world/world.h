@@ -30,24 +30,25 @@
 #define WORLD_PKEY IB_PKEY_DEFAULT
 
 /*
- * Values of the broadcast group and of paths. They are unlike any default, so that a DUT that does not take them from
- * the SA's answers is seen.
+ * Values of the broadcast group and of paths. They differ from every default, so that a DUT that does not take them from
+ * the SA's answers is found out.
  */
 #define WORLD_QKEY 0x80c0f0a1u
-#define WORLD_QKEY_LATER 0x80c0f0a2u /* after the case that changes it */
+/* Q_Key of the broadcast group after the case that changes it */
+#define WORLD_QKEY_LATER 0x80c0f0a2u
 #define WORLD_RATE 3 /* 10 Gb/s */
 #define WORLD_GROUP_SL 2
 #define WORLD_PATH_SL 1
 #define WORLD_TCLASS 0x24
 #define WORLD_FLOW 0x5a5a1
 #define WORLD_SCOPE_LINK 2
-/* Values that SIDR gives, which count where they differ from those of the SA */
+/* Values of the group in SIDR's answers. They count in place of the SA's values. */
 #define WORLD_SIDR_TCLASS 0x42
 #define WORLD_SIDR_FLOW 0x2b2b2
 #define WORLD_SIDR_HOP_LIMIT 3
 #define WORLD_SCOPE_GLOBAL 14
 
-#define WORLD_GROUPS 160 /* those of peers, and of the DUT */
+#define WORLD_GROUPS 160 /* multicast groups, those of peers and of the DUT */
 #define WORLD_PEERS 64
 #define WORLD_SUBSCRIPTIONS 16
 #define WORLD_REPORTS 8
@@ -57,114 +58,119 @@
 
 struct world_group {
 	bool exists;
-	bool admin; /* exists without members, too */
-	uint16_t refuse; /* status with which joins are refused; 0: granted */
+	bool admin; /* the group exists even without members */
+	uint16_t refuse; /* status with which the SA refuses joins; 0 if it grants them */
 	uint8_t dut_state; /* the DUT's JoinState bits */
-	uint8_t asked; /* all bits that it ever asked for: it may not have seen that they were refused */
-	unsigned int left; /* how often it has left */
-	uint64_t granted; /* packet of the first answer that granted a join; 0: none */
+	/* all JoinState bits that the DUT ever asked for, because it may have missed a refusal */
+	uint8_t asked;
+	unsigned int left; /* number of times that the DUT has left */
+	uint64_t granted; /* number of the packet that first granted a join; 0: none */
 	struct ib_mcmember_rec rec;
 };
 
 struct world_peer {
-	uint16_t lid; /* and lid + 1 */
-	uint16_t path_lid; /* DLID of PathRecords */
-	uint8_t path_mtu; /* code of their MTU */
+	uint16_t lid; /* base LID; the peer also has lid + 1 */
+	uint16_t path_lid; /* DLID of the SA's paths to the peer */
+	uint8_t path_mtu; /* MTU code of the SA's paths to the peer */
 	ib_gid gid;
 	uint32_t qpn;
-	uint32_t qkey; /* in its link-layer address, where that has one; 0: the group's */
+	/* Q_Key in the peer's link-layer address, if the address has one; 0: the group's Q_Key */
+	uint32_t qkey;
 	uint8_t ip4[4], ip6[16];
-	uint8_t addr_flags; /* reserved octet, or capabilities, of its link-layer address */
-	void (*put_opt)(uint8_t *p, uint8_t type,
-			const struct world_lladdr
-				*a); /* another form of its option; NULL: that of the wire */
-	uint16_t reserved; /* Reserved of the encapsulation header of what it sends */
-	bool no_grh; /* it sends unicasts without a GRH; else with one */
-	bool path_silent; /* the SA does not answer queries for its path */
+	uint8_t addr_flags; /* reserved octet, or capabilities, of the peer's link-layer address */
+	void (*put_opt)(
+		uint8_t *p, uint8_t type,
+		/* writes the peer's option in another form; NULL: in the form of the wire */
+		const struct world_lladdr *a);
+	uint16_t reserved; /* reserved field in the encapsulation of the peer's packets */
+	bool no_grh; /* true: the peer sends unicasts without a GRH; false: with one */
+	bool path_silent; /* the SA does not answer queries for the path to the peer */
 };
 
 struct world_subscription {
 	struct mad_inform_info info;
-	uint64_t n; /* packet of the request */
+	uint64_t n; /* number of the request's packet */
 };
 
 struct world_report {
 	struct world *w;
 	struct timer timer;
-	unsigned int left; /* times that it may still be sent */
+	unsigned int left; /* number of times that the Report may still be sent */
 	uint8_t mad[MAD_LEN];
 };
 
-/* The answer to a SubnAdmGetTable that is under way */
+/* The answer to a SubnAdmGetTable, while it is being sent */
 struct world_table {
 	struct ib_ud_hdr to; /* headers of the request */
 	struct mad_hdr mad;
 	struct sa_hdr sa;
-	uint32_t sent; /* segments */
+	uint32_t sent; /* number of segments sent */
 	size_t len;
 	uint8_t data[WORLD_GROUPS * 56];
 };
 
-/* The server of SIDR, and what the DUT has registered as one */
+/* The suite's SIDR server, and the DUT's registration as a server */
 struct world_sidr {
-	bool silent; /* it does not answer */
-	uint8_t status; /* of its answers */
-	uint8_t ver; /* of their private data; 0: 1 */
+	bool silent; /* the server does not answer */
+	uint8_t status; /* Status in the server's answers */
+	uint8_t ver; /* version in the private data of the answers; 0 stands for 1 */
 	bool registered;
 	struct ib_service_rec service;
 };
 
-/* What the SMA said, and what the SM set */
+/* What the DUT's SMA reported, and what the SM has set */
 struct world_dut {
 	struct smp_node_info node;
 	struct smp_port_info port;
 	ib_gid gid;
 	uint16_t lid;
-	uint16_t pkey; /* entry 0 of its P_Key table, which the link uses */
-	bool active; /* the port was set Active since the link came up */
-	uint32_t qpn; /* of its IPoIB interface; 0: unknown */
+	uint16_t pkey; /* entry 0 of the DUT's P_Key table; the link uses this key */
+	bool active; /* the SM has set the port Active since the link came up */
+	uint32_t qpn; /* QPN of the DUT's IPoIB interface; 0: unknown */
 	uint8_t ip4[4], ip6[16];
 };
 
 struct world_cfg {
-	struct ip_endpoint dut; /* the DUT's end of the link */
+	struct ip_endpoint dut; /* address of the DUT's end of the UDP link */
 	const struct world_wire *wire;
-	uint8_t scope; /* of the link's groups; 0: link-local, or global with a subnet number */
+	/* scope of the link's groups; 0: link-local, or global with a subnet number */
+	uint8_t scope;
 	uint16_t subnet; /* number of the IP subnet in the groups; 0: none */
-	uint8_t ip4[4], ip6[16]; /* the DUT's addresses; 10.9.0.1 and fd09::1 where they are 0 */
+	uint8_t ip4[4], ip6[16]; /* the DUT's addresses; zeros stand for 10.9.0.1 and fd09::1 */
 };
 
 struct world {
 	const struct world_io *io;
 	const struct world_wire *wire;
 	struct world_map map;
-	uint8_t mtu_code, old_mtu_code; /* of the link's group, and before it was changed */
-	unsigned int mtu, ip_mtu; /* of the link, in octets */
+	/* MTU code of the link's group, now and before the last change */
+	uint8_t mtu_code, old_mtu_code;
+	unsigned int mtu, ip_mtu; /* MTU of the link and its IP MTU, in octets */
 	struct timers timers;
 	struct udp_link link;
 	bool up;
 	bool interrupted;
-	unsigned int downs; /* how often the link went down */
+	unsigned int downs; /* number of times that the link went down */
 	ns_t now;
 	struct world_log log;
 	struct seen *
 		kept; /* copies of the packets that the functions below returned, until the case ends */
-	void (*watch)(void *ctx, const struct seen *s); /* gets each packet of the DUT */
+	void (*watch)(void *ctx, const struct seen *s); /* called with each packet of the DUT */
 	void *watch_ctx;
 	struct world_dut dut;
 	uint64_t tid;
 
 	/* SM */
 	uint64_t mkey;
-	bool trap_silent; /* the SM does not repress traps */
-	uint64_t answer_tid; /* transaction that waits for an answer; 0: none */
+	bool trap_silent; /* true: the SM does not repress traps */
+	uint64_t answer_tid; /* TID of the transaction that waits for an answer; 0: none */
 	const struct seen *answer;
 
 	/* SA */
 	struct world_group group[WORLD_GROUPS];
 	/*
-	 * The broadcast group's Q_Key before a change, which packets may have until the DUT has joined again; otherwise the
-	 * same as the group's
+	 * Q_Key of the broadcast group before the last change. Packets may have it until the DUT has joined again. Without
+	 * a change it is the group's Q_Key
 	 */
 	uint32_t old_qkey;
 	struct world_subscription sub[WORLD_SUBSCRIPTIONS];
@@ -186,21 +192,27 @@ void world_fini(struct world *w);
 
 /* world_send() - Send a packet to the DUT and log it. It is lost if the link is down. Lengths and CRCs are computed. */
 void world_send(struct world *w, const struct ib_ud_hdr *h, const void *payload, size_t len);
-/* world_send_raw() - Send these octets */
+/* world_send_raw() - Send these octets unchanged */
 void world_send_raw(struct world *w, const uint8_t *raw, size_t len);
 
-/* world_set_mtu() - All groups, and the paths to all peers, have the MTU of this code; the DUT learns it when it joins again */
+/*
+ * world_set_mtu() - Give all groups, and the paths to all peers, the MTU of this code. The DUT learns the MTU when it joins
+ * again
+ */
 void world_set_mtu(struct world *w, uint8_t code);
-/* world_sidr_group() - What SIDR says about the link's group */
+/* world_sidr_group() - Return: the link's group as SIDR describes it */
 struct sidr_group world_sidr_group(const struct world *w);
-/* world_turn() - Wait for one datagram or timer, at most until @deadline, and act on it. False: @deadline has come, or the user interrupted */
+/*
+ * world_turn() - Wait for one datagram or timer, at most until @deadline, and handle it. False: @deadline has come, or the
+ * user interrupted
+ */
 bool world_turn(struct world *w, ns_t deadline);
 /* world_pass() - Let @time pass */
 void world_pass(struct world *w, ns_t time);
 /* world_wait() - Let time pass until @done is true, at most @timeout. Return: @done(@arg) */
 bool world_wait(struct world *w, bool (*done)(const struct world *w, const void *arg),
 		const void *arg, ns_t timeout);
-/* world_link_up() - Wait until the link is up. False: in vain */
+/* world_link_up() - Wait until the link is up. False: it did not come up in time */
 bool world_link_up(struct world *w);
 /* world_expect() - Wait for a packet of the DUT, of number @from or later. NULL: none came */
 const struct seen *world_expect(struct world *w, uint64_t from, seen_match *match, const void *arg,
