@@ -64,7 +64,7 @@ static void link_row(struct ctl_req *r, const struct inst_udp *u)
 	cmd_set_int(row, "dropped", (long long)sum);
 	cmd_set(row, "drops", drops);
 	cmd_set_int(row, "icmp_errors", (long long)u->sock.stats.icmp_errors);
-	cmd_set_int(row, "queued", u->mgmt.n + u->data.n);
+	cmd_set_int(row, "queued", udp_queue_len(&u->queue));
 	cmd_set_bool(row, "gso", u->sock.gso);
 	cmd_set_bool(row, "gro", u->sock.gro);
 	cmd_set_int(row, "rcvbuf", u->sock.rcvbuf);

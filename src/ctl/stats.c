@@ -260,6 +260,7 @@ static const struct field udp_sock_fields[] = {
 	F(udp_sock_stats, recv_calls),	F(udp_sock_stats, recv_msgs),
 	F(udp_sock_stats, send_calls),	F(udp_sock_stats, send_msgs),
 	F(udp_sock_stats, icmp_errors), F(udp_sock_stats, recv_cut),
+	F(udp_sock_stats, gso_refused),
 };
 
 static void udp_stats(struct out *o, const struct inst_udp *u)

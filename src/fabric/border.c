@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fabric/fabric_priv.h"
 
+#include <assert.h>
+
 #include "crc/crc.h"
 
 /*
@@ -76,6 +78,7 @@ bool fabric_border_transit(struct pkt *p)
 
 	if (!(p->flags & PKT_OUTSIDE))
 		return true;
+	assert(!pkt_is_train(p)); /* only interfaces of this process make trains */
 	if (!ib_lrh_has_bth(lrh) || pkt_hdr_len(p) < ib_bth_off(lrh) + IB_BTH_LEN)
 		return false;
 	count = pkt_hdr(p) + ib_bth_off(lrh) + BTH_TRANSITS;

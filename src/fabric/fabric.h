@@ -195,7 +195,7 @@ void fabric_inject(struct fabric_port *port, struct pkt *p, ns_t now);
 struct fabric_ext_ops {
 	/*
 	 * Send packets to the outside; takes ownership of them. The headers from LRH to DETH are in hdr[]. The
-	 * CRCs are valid if PKT_CRC is set.
+	 * CRCs are valid if PKT_CRC is set. Trains come only with .trains, and are cut otherwise.
 	 */
 	void (*tx)(void *ctx, struct pkt **v, unsigned int n, ns_t now);
 	/* The link changed its state; may be NULL. */
@@ -211,6 +211,7 @@ struct fabric_ext_ops {
 	 * ends have an unknown sender and hop budget, so their SLIDs and transits are checked (fabric/border.c).
 	 */
 	bool inside;
+	bool trains; /* tx() takes trains */
 };
 
 /* A packet that came in by an external end may leave by external ends this many times. */

@@ -316,10 +316,11 @@ static void count_xmit(struct fabric_port *p, struct pkt **v, unsigned int n)
 	c->ucast_xmit += s.packets - s.mcast;
 }
 
-/* Whether each packet that leaves by @p is looked at alone: by a device, by a trace, or by another process */
+/* Whether each packet that leaves by @p is looked at alone: by a device, by a trace, or by an external end */
 static bool cuts_trains(const struct fabric_port *p)
 {
-	return !list_empty(&p->devs) || p->f->tracing || p->peer->kind == PORT_EXT;
+	return !list_empty(&p->devs) || p->f->tracing ||
+	       (p->peer->kind == PORT_EXT && !p->peer->ext->trains);
 }
 
 /*

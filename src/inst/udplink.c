@@ -9,39 +9,19 @@
 #include <unistd.h>
 
 #include "inst/fab.h"
+#include "train/train.h"
 
-#define QUEUE_DEPTH 4096 /* packets of each class (management, data) that may wait for the socket */
 #define STARVED_FOR NS_MSEC(1)
 
 /* --- sending */
-
-static bool is_mgmt(struct pkt *p)
-{
-	const uint8_t *lrh = pkt_hdr(p);
-	size_t bth = ib_bth_off(lrh);
-
-	if (p->vl == IB_VL15)
-		return true;
-	return ib_lrh_has_bth(lrh) && pkt_hdr_len(p) >= bth + IB_BTH_LEN &&
-	       ib_bth_dest_qp(lrh + bth) == IB_QP1;
-}
 
 static void on_tx(void *ctx, struct pkt **v, unsigned int n, ns_t now)
 {
 	struct inst_udp *u = ctx;
 
 	(void)now;
-	for (unsigned int i = 0; i < n; i++) {
-		struct pkt_queue *q = is_mgmt(v[i]) ? &u->mgmt : &u->data;
-
-		if (q->n >= QUEUE_DEPTH) {
-			udp_link_drop(&u->machine, UDP_DROP_TX_QUEUE);
-			pkt_free(v[i]);
-			continue;
-		}
-		fabric_pkt_seal(v[i]);
-		pkt_queue_add(q, v[i]);
-	}
+	for (unsigned int i = 0; i < n; i++)
+		udp_link_drop(&u->machine, UDP_DROP_TX_QUEUE, udp_queue_add(&u->queue, v[i]));
 }
 
 static void watch(struct inst_udp *u)
@@ -76,63 +56,80 @@ static void feed(struct timer *t, ns_t now)
 	watch(u);
 }
 
-/*
- * Take the result @sent of udp_sock_send() for v[0 .. n): free the packets that were sent, or only the first
- * one if it was lost by an error. The others return to the head of the queue.
- */
-static void finish(struct inst_udp *u, struct pkt_queue *q, struct pkt **v, unsigned int n,
+/* Puts packets into the batch until it is full. CRCs that they do not have are made here. */
+static void fill(struct udp_batch *b, struct pkt *const *v, unsigned int n)
+{
+	struct train_out out;
+	const struct pkt *p;
+
+	for (unsigned int i = 0; i < n && b->npackets < PKT_BATCH; i++) {
+		if (!pkt_is_train(v[i])) {
+			fabric_pkt_seal(v[i]);
+			udp_batch_add(b, v[i]);
+			continue;
+		}
+		train_out_begin(&out, v[i]);
+		while (b->npackets < PKT_BATCH && (p = train_out_next(&out)))
+			udp_batch_add(b, p);
+	}
+}
+
+/* Sends v[0 .. n), without UDP_SEGMENT if it turns out that this is refused. Returns what udp_sock_send() does */
+static int send_batch(struct inst_udp *u, const struct ip_endpoint *peer, struct udp_batch *b,
+		      struct pkt *const *v, unsigned int n)
+{
+	int sent;
+
+	for (;;) {
+		udp_batch_begin(b, u->sock.gso);
+		fill(b, v, n);
+		sent = udp_sock_send(&u->sock, peer, b);
+		if (sent != -EOPNOTSUPP)
+			return sent;
+		log_to(&u->inst->cfg.log, LOG_LVL_INFO,
+		       "udp link %s: the route or its device does not take UDP_SEGMENT: each "
+		       "packet is a message of its own",
+		       u->name);
+	}
+}
+
+/* Takes the result of send_batch(). By an error only the first packet is lost. */
+static void finish(struct inst_udp *u, const struct udp_batch *b, struct pkt **v, unsigned int n,
 		   int sent)
 {
 	unsigned int done = sent > 0 ? (unsigned int)sent : sent == -EAGAIN ? 0 : 1;
 	uint64_t octets = 0;
 
-	for (unsigned int i = n; i > done; i--)
-		pkt_queue_push(q, v[i - 1]);
 	for (unsigned int i = 0; i < done; i++)
-		octets += v[i]->len + v[i]->tail_len;
+		octets += b->len[i];
 	if (sent > 0)
 		udp_link_sent(&u->machine, done, octets);
-	else if (done)
-		udp_link_drop(&u->machine, UDP_DROP_TX_ERROR);
-	pkt_free_batch(v, done);
+	else
+		udp_link_drop(&u->machine, UDP_DROP_TX_ERROR, done);
+	udp_queue_return(&u->queue, v, n, done);
 }
 
-static void purge(struct inst_udp *u, struct pkt_queue *q)
+static void purge(struct inst_udp *u)
 {
-	struct pkt *p;
-
-	while ((p = pkt_queue_pop(q))) {
-		udp_link_drop(&u->machine, UDP_DROP_TX_DOWN);
-		pkt_free(p);
-	}
-}
-
-static void flush_queue(struct inst_udp *u, struct pkt_queue *q)
-{
-	const struct ip_endpoint *peer = udp_link_peer(&u->machine);
-	struct pkt *v[PKT_BATCH];
-
-	if (!peer) {
-		purge(u, q);
-		return;
-	}
-	while (q->n && !u->blocked) {
-		unsigned int n = 0;
-		int sent;
-
-		while (n < PKT_BATCH && q->n)
-			v[n++] = pkt_queue_pop(q);
-		sent = udp_sock_send(&u->sock, peer, v, n);
-		finish(u, q, v, n, sent);
-		if (sent == -EAGAIN)
-			writable(u, true);
-	}
+	udp_link_drop(&u->machine, UDP_DROP_TX_DOWN, udp_queue_purge(&u->queue));
 }
 
 static void flush(struct inst_udp *u)
 {
-	flush_queue(u, &u->mgmt);
-	flush_queue(u, &u->data);
+	const struct ip_endpoint *peer = udp_link_peer(&u->machine);
+	struct pkt *v[PKT_BATCH];
+	struct udp_batch b;
+	unsigned int n;
+
+	if (!peer)
+		purge(u);
+	while (!u->blocked && (n = udp_queue_take(&u->queue, v, PKT_BATCH))) {
+		int sent = send_batch(u, peer, &b, v, n);
+
+		finish(u, &b, v, n, sent);
+		if (sent == -EAGAIN)
+			writable(u, true);
+	}
 }
 
 void udplink_flush_all(struct udp_links *l)
@@ -140,7 +137,7 @@ void udplink_flush_all(struct udp_links *l)
 	struct inst_udp *u;
 
 	list_for_each (u, &l->links, link)
-		if (u->mgmt.n || u->data.n)
+		if (udp_queue_len(&u->queue))
 			flush(u);
 }
 
@@ -183,7 +180,7 @@ static int receive(struct inst_udp *u, ns_t now)
 		if (why || !d[i].len)
 			continue;
 		if (fabric_pkt_from_buf(&v[n], u->inst->pool, d[i].buf, d[i].data, d[i].len)) {
-			udp_link_drop(&u->machine, UDP_DROP_NO_MEM);
+			udp_link_drop(&u->machine, UDP_DROP_NO_MEM, 1);
 			continue;
 		}
 		v[n]->flags |= PKT_VCRC_OK; /* udp_link_rx() has checked the VCRC */
@@ -219,7 +216,7 @@ static void on_keepalive(void *ctx, const struct ip_endpoint *peer, ns_t now)
 
 	(void)now;
 	if (udp_sock_send_empty(&u->sock, peer))
-		udp_link_drop(&u->machine, UDP_DROP_TX_ERROR);
+		udp_link_drop(&u->machine, UDP_DROP_TX_ERROR, 1);
 }
 
 static void on_carrier(void *ctx, bool up, ns_t now)
@@ -227,10 +224,8 @@ static void on_carrier(void *ctx, bool up, ns_t now)
 	struct inst_udp *u = ctx;
 	char peer[CONF_ENDPOINT_MAX], port[FABRIC_NAME_MAX];
 
-	if (!up) {
-		purge(u, &u->mgmt);
-		purge(u, &u->data);
-	}
+	if (!up)
+		purge(u);
 	log_to(&u->inst->cfg.log, LOG_LVL_INFO, "udp link %s at %s: %s%s%s", u->name,
 	       fabric_port_name(u->port, port, sizeof(port)), up ? "up" : "down",
 	       up ? ", peer " : "", up ? conf_print_endpoint(&u->machine.peer, peer) : "");
@@ -245,7 +240,7 @@ static void on_want(void *ctx, bool on, ns_t now)
 }
 
 static const struct udp_link_ops link_ops = { .keepalive = on_keepalive, .carrier = on_carrier };
-static const struct fabric_ext_ops ext_ops = { .tx = on_tx, .want = on_want };
+static const struct fabric_ext_ops ext_ops = { .tx = on_tx, .want = on_want, .trains = true };
 
 /* --- opening and closing */
 
@@ -260,8 +255,7 @@ void udplink_close(struct inst_udp *u)
 	udp_sock_close(&u->sock);
 	if (u->end)
 		fabric_ext_detach(u->end, now);
-	pkt_queue_purge(&u->mgmt);
-	pkt_queue_purge(&u->data);
+	udp_queue_purge(&u->queue);
 	free(u);
 }
 

@@ -7,14 +7,14 @@
  *
  * A link over UDP is a port of a fabric whose cable leads to a UDP socket. It consists of an external end of
  * fabric/, the state machine of udp/link.h and a socket of netdev/. The machine checks each packet that comes
- * in before fabric/ gets it. Packets that go out wait in two queues, management first, until inst_work()
- * flushes them in batches.
+ * in before fabric/ gets it. Packets that go out wait in a queue (udp/queue.h) until inst_work() flushes them in batches.
  */
 
 #include "fabric/fabric.h"
 #include "inst/inst.h"
 #include "netdev/udp_sock.h"
 #include "udp/link.h"
+#include "udp/queue.h"
 
 struct inst_udp {
 	struct list link; /* link in udp_links.links */
@@ -27,8 +27,7 @@ struct inst_udp {
 	struct udp_sock sock;
 	struct loop_fd fd;
 	struct ip_endpoint bound;
-	struct pkt_queue mgmt; /* packets to send on VL15 or to QP1 */
-	struct pkt_queue data;
+	struct udp_queue queue; /* packets to send */
 	bool blocked; /* true from the time a send finds the socket full until EPOLLOUT */
 	/*
 	 * True while there is no buffer to receive into; the socket is not read until the timer .feed expires

@@ -17,8 +17,6 @@
 #define UDP_GRO 104
 #endif
 
-#define PARTS 4 /* parts of a packet: headers, two slices, tail */
-#define GSO_OCTETS 65000 /* octets of one message, which leave room for the headers of IP and UDP */
 /* A message of this length or more stays in the buffer where it was received */
 #define KEEP_OCTETS (16 * 1024)
 static_assert((PKT_BUF_SIZE - KEEP_OCTETS) * UDP_RX_RETIRED > UDP_SOCK_MSGS * KEEP_OCTETS,
@@ -134,7 +132,7 @@ void udp_sock_errors(struct udp_sock *s)
 	char control[512];
 	struct msghdr m;
 
-	for (unsigned int i = 0; i < UDP_SOCK_SEGS; i++) {
+	for (unsigned int i = 0; i < UDP_BATCH_SEGS; i++) {
 		m = (struct msghdr){ .msg_control = control, .msg_controllen = sizeof(control) };
 		if (recvmsg(s->fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
 			return;
@@ -220,8 +218,8 @@ static uint8_t *pack(struct udp_rx *rx, size_t len)
 	return at;
 }
 
-/* The segment size of UDP_GRO, which is the length of each datagram of the message but the last */
-static size_t segment_of(struct msghdr *m, size_t len)
+/* The size that UDP_GRO gives; 0: none, the message is one datagram */
+static int segment_of(struct msghdr *m)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		int size;
@@ -229,33 +227,22 @@ static size_t segment_of(struct msghdr *m, size_t len)
 		if (c->cmsg_level != IPPROTO_UDP || c->cmsg_type != UDP_GRO)
 			continue;
 		memcpy(&size, CMSG_DATA(c), sizeof(size));
-		return size > 0 ? (size_t)size : len;
+		return size;
 	}
-	return len;
+	return 0;
 }
 
-/*
- * A message that a virtual machine hands over may consist of datagrams of one octet each. Each
- * message is limited to UDP_SOCK_RX_SEGS datagrams, so that rx->v has room for those of all
- * messages.
- */
-static unsigned int split(struct udp_rx *rx, unsigned int n, const struct ip_endpoint *from,
-			  struct pkt_buf *b, const uint8_t *data, size_t len, size_t seg)
+unsigned int udp_cut(struct udp_dgram *v, const struct udp_dgram *msg, int size)
 {
-	unsigned int end = n + UDP_SOCK_RX_SEGS;
-	size_t off = 0;
+	uint32_t seg = size > 0 ? (uint32_t)size : msg->len, off = 0;
+	unsigned int n = 0;
 
 	do {
-		size_t part = len - off < seg ? len - off : seg;
-
-		rx->v[n++] = (struct udp_dgram){
-			.from = *from,
-			.buf = b,
-			.data = data + off,
-			.len = (uint32_t)part,
-		};
-		off += part;
-	} while (off < len && n < end);
+		v[n] = *msg;
+		v[n].data = msg->data + off;
+		v[n].len = msg->len - off < seg ? msg->len - off : seg;
+		off += v[n++].len;
+	} while (off < msg->len && n < UDP_SOCK_RX_SEGS);
 	return n;
 }
 
@@ -263,23 +250,27 @@ static unsigned int split(struct udp_rx *rx, unsigned int n, const struct ip_end
 static unsigned int take(struct udp_sock *s, struct udp_rx *rx, unsigned int n, struct mmsghdr *m,
 			 unsigned int slot)
 {
-	const uint8_t *data = rx->slot[slot]->data;
-	struct pkt_buf *b = rx->slot[slot];
-	size_t len = m->msg_len, seg = segment_of(&m->msg_hdr, len);
-	struct ip_endpoint from;
+	struct udp_dgram msg = {
+		.from = endpoint_of(m->msg_hdr.msg_name),
+		.buf = rx->slot[slot],
+		.data = rx->slot[slot]->data,
+		.len = m->msg_len,
+	};
+	unsigned int cut;
 
-	s->stats.recv_cut += len > seg * UDP_SOCK_RX_SEGS;
-	from = endpoint_of(m->msg_hdr.msg_name);
-	if (len && len < KEEP_OCTETS) {
-		uint8_t *at = pack(rx, len);
+	if (msg.len && msg.len < KEEP_OCTETS) {
+		uint8_t *at = pack(rx, msg.len);
 
 		if (at) {
-			memcpy(at, data, len);
-			data = at;
-			b = rx->packed;
+			memcpy(at, msg.data, msg.len);
+			msg.data = at;
+			msg.buf = rx->packed;
 		}
 	}
-	return split(rx, n, &from, b, data, len, seg);
+	cut = udp_cut(&rx->v[n], &msg, segment_of(&m->msg_hdr));
+	n += cut;
+	s->stats.recv_cut += rx->v[n - 1].data + rx->v[n - 1].len < msg.data + msg.len;
+	return n;
 }
 
 static int read_msgs(struct udp_sock *s, struct mmsghdr *m, unsigned int n)
@@ -338,97 +329,22 @@ int udp_sock_recv(struct udp_sock *s, struct udp_rx *rx, const struct udp_dgram 
 
 /* --- sending */
 
-struct out {
-	struct mmsghdr m[PKT_BATCH];
-	struct iovec iov[PKT_BATCH * PARTS];
-	unsigned int pkts[PKT_BATCH]; /* number of packets of each message */
-	union {
-		char octets[CMSG_SPACE(sizeof(uint16_t))];
-		struct cmsghdr align;
-	} control[PKT_BATCH];
+union segment {
+	char octets[CMSG_SPACE(sizeof(uint16_t))];
+	struct cmsghdr align;
 };
 
-static size_t wire_len(const struct pkt *p)
+static void set_segment(struct msghdr *h, union segment *control, uint16_t size)
 {
-	return (size_t)p->len + p->tail_len;
-}
-
-static struct iovec part(const void *data, size_t len)
-{
-	union {
-		const void *in;
-		void *out;
-	} octets = { .in = data }; /* struct iovec has no const form */
-
-	return (struct iovec){ octets.out, len };
-}
-
-static unsigned int add_parts(struct iovec *iov, const struct pkt *p)
-{
-	unsigned int n = 0;
-
-	iov[n++] = part(p->hdr + p->head, pkt_hdr_len(p));
-	for (unsigned int i = 0; i < p->nslices; i++)
-		iov[n++] = part(p->slice[i].data, p->slice[i].len);
-	iov[n++] = part(p->tail, p->tail_len);
-	return n;
-}
-
-/* Number of packets, from v[0] on, that one message with UDP_SEGMENT can carry. */
-static unsigned int run_of(const struct udp_sock *s, struct pkt *const *v, unsigned int n)
-{
-	size_t seg = wire_len(v[0]), sum = seg, len;
-	unsigned int k = 1;
-
-	for (; s->gso && k < n && k < UDP_SOCK_SEGS; k++) {
-		len = wire_len(v[k]);
-		if (len > seg || sum + len > GSO_OCTETS)
-			break;
-		sum += len;
-		if (len < seg)
-			return k + 1; /* only the last packet may be shorter */
-	}
-	return k;
-}
-
-static void set_segment(struct out *o, unsigned int i, size_t seg)
-{
-	struct msghdr *h = &o->m[i].msg_hdr;
-	uint16_t size = (uint16_t)seg;
 	struct cmsghdr *c;
 
-	h->msg_control = o->control[i].octets;
-	h->msg_controllen = sizeof(o->control[i].octets);
+	h->msg_control = control->octets;
+	h->msg_controllen = sizeof(control->octets);
 	c = CMSG_FIRSTHDR(h);
 	c->cmsg_level = IPPROTO_UDP;
 	c->cmsg_type = UDP_SEGMENT;
 	c->cmsg_len = CMSG_LEN(sizeof(size));
 	memcpy(CMSG_DATA(c), &size, sizeof(size));
-}
-
-static unsigned int build(const struct udp_sock *s, struct out *o, union sockaddr_ip *to,
-			  socklen_t to_len, struct pkt *const *v, unsigned int n)
-{
-	unsigned int msgs = 0, parts = 0;
-
-	for (unsigned int k = 0; k < n; msgs++) {
-		unsigned int run = run_of(s, v + k, n - k);
-		struct msghdr *h = &o->m[msgs].msg_hdr;
-
-		*h = (struct msghdr){
-			.msg_name = to,
-			.msg_namelen = to_len,
-			.msg_iov = &o->iov[parts],
-		};
-		for (unsigned int i = 0; i < run; i++)
-			parts += add_parts(&o->iov[parts], v[k + i]);
-		h->msg_iovlen = (size_t)(&o->iov[parts] - h->msg_iov);
-		if (run > 1)
-			set_segment(o, msgs, wire_len(v[k]));
-		o->pkts[msgs] = run;
-		k += run;
-	}
-	return msgs;
 }
 
 static int send_msgs(struct udp_sock *s, struct mmsghdr *m, unsigned int n)
@@ -444,35 +360,46 @@ static int send_msgs(struct udp_sock *s, struct mmsghdr *m, unsigned int n)
 	return sent < 0 ? -errno : sent;
 }
 
-int udp_sock_send(struct udp_sock *s, const struct ip_endpoint *to, struct pkt *const *v,
-		  unsigned int n)
+/*
+ * Whether the first message was refused because of UDP_SEGMENT: the datagrams are longer than the device's MTU (EINVAL, EMSGSIZE),
+ * or the route's device has no checksum offload (EIO)
+ */
+static bool gso_refused(const struct udp_batch *b, int err)
 {
+	return b->msg[0].packets > 1 && (err == -EINVAL || err == -EIO || err == -EMSGSIZE);
+}
+
+int udp_sock_send(struct udp_sock *s, const struct ip_endpoint *to, struct udp_batch *b)
+{
+	struct mmsghdr m[PKT_BATCH];
+	union segment control[PKT_BATCH];
 	union sockaddr_ip a;
 	socklen_t len = sockaddr_of(&a, to);
-	unsigned int msgs, pkts = 0;
-	struct out o;
+	unsigned int packets = 0;
 	int sent;
 
-	for (;;) {
-		msgs = build(s, &o, &a, len, v, n);
-		sent = send_msgs(s, o.m, msgs);
-		/*
-		 * The kernel refuses UDP_SEGMENT if a segment is longer than the device's MTU or
-		 * the device has no checksum offload. Then send packets one by one.
-		 */
-		if (sent < 0 && o.pkts[0] > 1 &&
-		    (sent == -EINVAL || sent == -EIO || sent == -EMSGSIZE)) {
-			s->gso = false;
-			continue;
-		}
-		break;
+	for (unsigned int i = 0; i < b->nmsgs; i++) {
+		m[i].msg_hdr = (struct msghdr){
+			.msg_name = &a,
+			.msg_namelen = len,
+			.msg_iov = &b->part[b->msg[i].first_part],
+			.msg_iovlen = b->msg[i].nparts,
+		};
+		if (b->msg[i].packets > 1)
+			set_segment(&m[i].msg_hdr, &control[i], b->msg[i].seg);
+	}
+	sent = send_msgs(s, m, b->nmsgs);
+	if (sent < 0 && gso_refused(b, sent)) {
+		s->gso = false;
+		s->stats.gso_refused++;
+		return -EOPNOTSUPP;
 	}
 	if (sent < 0)
 		return sent;
 	s->stats.send_msgs += (unsigned int)sent;
 	for (int i = 0; i < sent; i++)
-		pkts += o.pkts[i];
-	return (int)pkts;
+		packets += b->msg[i].packets;
+	return (int)packets;
 }
 
 int udp_sock_send_empty(struct udp_sock *s, const struct ip_endpoint *to)

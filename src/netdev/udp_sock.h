@@ -5,9 +5,8 @@
 /*
  * DOC: UDP sockets for packets in batches
  *
- * Out: the headers, slices and tail of a packet are sent as parts of one message. A run of
- * packets to the same peer that have the same length (the last may be shorter) is one message
- * with UDP_SEGMENT (GSO). One sendmmsg() sends several messages.
+ * Out: one sendmmsg() sends a batch (netdev/udp_batch.h), in which a run of packets of the same
+ * length is one message with UDP_SEGMENT (GSO).
  *
  * In: one recvmmsg() reads several messages, each of which UDP_GRO may have made of many datagrams.
  * A message that fills a good part of its buffer stays there. Shorter ones are copied behind each
@@ -20,12 +19,12 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "netdev/udp_batch.h"
 #include "util/endpoint.h"
 #include "util/pkt.h"
 
 #define UDP_SOCK_BUF (8 * 1024 * 1024) /* SO_RCVBUF, SO_SNDBUF */
 #define UDP_SOCK_MSGS 16 /* messages of one recvmmsg() */
-#define UDP_SOCK_SEGS 64 /* datagrams of one message to send, a number that every kernel accepts */
 /* Datagrams in one received message: UDP_MAX_SEGMENTS of Linux 6.9 and later */
 #define UDP_SOCK_RX_SEGS 128
 #define UDP_SOCK_MAX (UDP_SOCK_MSGS * UDP_SOCK_RX_SEGS) /* datagrams of one udp_sock_recv() */
@@ -37,6 +36,8 @@ struct udp_sock_stats {
 	uint64_t icmp_errors; /* ICMP errors, which come for a peer that is not there */
 	/* Messages of more than UDP_SOCK_RX_SEGS datagrams; the datagrams beyond this number are lost */
 	uint64_t recv_cut;
+	/* 1 if UDP_SEGMENT was refused, since when each packet is a message */
+	uint64_t gso_refused;
 };
 
 struct udp_sock {
@@ -100,14 +101,24 @@ void udp_sock_close(struct udp_sock *s);
 int udp_sock_recv(struct udp_sock *s, struct udp_rx *rx, const struct udp_dgram **ret);
 
 /**
- * udp_sock_send() - Send packets
- * @v:		packets, at most PKT_BATCH of them, which stay the caller's
+ * udp_cut() - The datagrams of a message that UDP_GRO has made of them
+ * @v:		room for UDP_SOCK_RX_SEGS
+ * @size:	length of each datagram but the last, which may be shorter; 0 or less: the message is one datagram
  *
- * Return: number of packets sent, at least 1; -EAGAIN no room now, wait for EPOLLOUT; another negative
- * errno if the first packet cannot be sent
+ * A message that a virtual machine hands over may consist of datagrams of one octet each, so there is a bound: what is
+ * beyond UDP_SOCK_RX_SEGS datagrams is left out.
+ * Return: number of datagrams, at least 1
  */
-int udp_sock_send(struct udp_sock *s, const struct ip_endpoint *to, struct pkt *const *v,
-		  unsigned int n);
+unsigned int udp_cut(struct udp_dgram *v, const struct udp_dgram *msg, int size);
+
+/**
+ * udp_sock_send() - Send the packets of a batch, in order
+ *
+ * Return: number of packets sent, at least 1; -EAGAIN no room now, wait for EPOLLOUT; -EOPNOTSUPP the kernel, the route or its
+ * device refuses UDP_SEGMENT, so s->gso is false from now on: make the batch again without; another negative errno if the
+ * first packet cannot be sent
+ */
+int udp_sock_send(struct udp_sock *s, const struct ip_endpoint *to, struct udp_batch *b);
 
 /* udp_sock_send_empty() - Send a datagram without content. 0 or -errno */
 int udp_sock_send_empty(struct udp_sock *s, const struct ip_endpoint *to);

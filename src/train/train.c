@@ -336,3 +336,19 @@ struct pkt *train_split_link(struct pkt *t, unsigned int k)
 		finish_link(t);
 	return f;
 }
+
+void train_skip_link(struct pkt *t, unsigned int k)
+{
+	struct pkt gone = { .head = PKT_HDR_MAX };
+
+	pkt_move_slices(&gone, t, k * t->seg);
+	for (unsigned int i = 0; i < gone.nslices; i++)
+		pkt_buf_put(gone.slice[i].buf);
+	train_advance(t, k);
+	train_advance_psn(t, k);
+	t->seals_at = (uint16_t)(t->seals_at + k);
+	if (pkt_is_train(t))
+		return;
+	become_packet(t);
+	finish_link(t);
+}

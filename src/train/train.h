@@ -69,6 +69,9 @@ struct pkt *train_split(struct pkt *t, unsigned int k);
 /* train_split_link() - The same for a train with the headers LRH to DETH; the packets have no CRCs */
 struct pkt *train_split_link(struct pkt *t, unsigned int k);
 
+/* train_skip_link() - Take the first @k packets off such a train, fewer than it has, and forget them; needs no descriptor */
+void train_skip_link(struct pkt *t, unsigned int k);
+
 /*
  * train_to_frame() - Make a super-frame of a train: lengths over all, a partial checksum, and the values for the
  * virtio-net header. Octets before the IP header stay as they are
@@ -100,6 +103,25 @@ enum crc_verdict train_check(const struct pkt *t);
 enum crc_verdict train_check_vcrc(const struct pkt *t);
 void train_set_vl(struct pkt *p, uint8_t vl);
 void train_unseal(struct pkt *p);
+
+/*
+ * The packets of a train as they leave the process (out.c), with checksums, ICRC and VCRC. CRCs that the train has (PKT_CRC) are
+ * used; others are made. The train stays as it is.
+ */
+struct train_out {
+	struct pkt
+		pkt; /* the packet: hdr[] and tail are its own, the payload is the train's, and it owns nothing */
+	const struct pkt *train;
+	unsigned int k; /* packets before the next one */
+	unsigned int slice; /* slice of the train where the payload of the next one begins, */
+	uint32_t used; /* and the octets before it there */
+	uint8_t last_flags; /* TCP flags that only the last packet has */
+};
+
+/* train_out_begin() - Begin with the first packet of @t, which has the headers LRH to DETH and stays unchanged until the end */
+void train_out_begin(struct train_out *o, const struct pkt *t);
+/* train_out_next() - The next packet, valid until the next call; NULL: there is none */
+const struct pkt *train_out_next(struct train_out *o);
 
 /* train_first_len() - Octets of the first packet, which no other of the train exceeds; of a single packet p->len */
 static inline uint32_t train_first_len(const struct pkt *p)

@@ -149,12 +149,12 @@ static inline void udp_link_sent(struct udp_link *l, uint64_t packets, uint64_t 
 }
 
 /*
- * udp_link_drop() - Count a packet that the owner discarded, for UDP_DROP_NO_MEM or a reason for
+ * udp_link_drop() - Count @n packets that the owner discarded, for UDP_DROP_NO_MEM or a reason for
  * sending
  */
-static inline void udp_link_drop(struct udp_link *l, enum udp_drop why)
+static inline void udp_link_drop(struct udp_link *l, enum udp_drop why, unsigned int n)
 {
-	l->stats.drops[why]++;
+	l->stats.drops[why] += n;
 }
 
 #endif

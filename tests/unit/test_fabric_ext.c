@@ -10,6 +10,7 @@
 #include "fabric/capture.h"
 #include "fabric_rig.h"
 #include "crc/crc.h"
+#include "udp_train.h"
 
 static struct rig r;
 
@@ -286,6 +287,75 @@ static void test_a_capture_of_end_ports_sees_what_enters(void **state)
 	capture_destroy(c);
 }
 
+/* --- trains */
+
+static struct {
+	struct pkt *v[8];
+	unsigned int n;
+} taken;
+
+static void take(void *ctx, struct pkt **v, unsigned int n, ns_t now)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		assert_true(taken.n < 8);
+		taken.v[taken.n++] = v[i];
+	}
+}
+
+static void send_train(struct rig_end *from, unsigned int to)
+{
+	const struct ib_ud_hdr h = {
+		.lrh = { .lnh = IB_LNH_LOCAL, .dlid = 2, .slid = 1 },
+		.bth = { .opcode = IB_OP_UD_SEND_ONLY, .pkey = IB_PKEY_DEFAULT, .dest_qp = 0x48 },
+		.deth = { .qkey = 0x0b1b, .src_qp = 0x49 },
+	};
+	struct pkt *t = udp_train(r.pool, 5, 1000, 100);
+
+	ib_ud_hdr_encode(pkt_push(t, ib_ud_hdr_len(false)), &h, train_first_len(t));
+	crc_pkt_pad(t);
+	rig_sw(&r, "s1")->sw->lft[2] = (uint8_t)to;
+	rig_settle(&r);
+	rig_send_pkt(from, t);
+}
+
+static void expect_taken(unsigned int n, unsigned int packets)
+{
+	assert_int_equal(taken.n, n);
+	for (unsigned int i = 0; i < n; i++)
+		assert_int_equal(pkt_count(taken.v[i]), packets);
+	pkt_free_batch(taken.v, n);
+	taken.n = 0;
+}
+
+/* An end says whether it takes trains. Where a device looks at each packet, they are cut in any case. */
+static void test_an_end_gets_trains_if_it_takes_them(void **state)
+{
+	static const struct fabric_ext_ops single = { .tx = take },
+					   whole = { .tx = take, .trains = true };
+	struct rig_end *in = rig_attach(&r, "s1/5");
+	const struct capture_cfg cfg = { .format = CAPTURE_PCAP,
+					 .write = count,
+					 .ctx = &(unsigned int){ 0 } };
+	struct fabric_port *a, *b;
+	struct capture *c;
+
+	assert_int_equal(fabric_ext_attach(rig_port(&r, "s1/6"), "a", &single, NULL, &a), 0);
+	assert_int_equal(fabric_ext_attach(rig_port(&r, "s1/7"), "b", &whole, NULL, &b), 0);
+	fabric_ext_carrier(a, true, r.now);
+	fabric_ext_carrier(b, true, r.now);
+	rig_configure(&r);
+	send_train(in, 6);
+	expect_taken(5, 1);
+	send_train(in, 7);
+	expect_taken(1, 5);
+	assert_int_equal(rig_np(&r, "s1/7")->cnt.xmit_pkts, 5);
+	assert_int_equal(capture_create(&c, r.f, &cfg), 0);
+	assert_int_equal(capture_add_link(c, rig_port(&r, "s1/7")), 0);
+	send_train(in, 7);
+	expect_taken(5, 1);
+	capture_destroy(c);
+}
+
 /*
  * 16.1.3.5: bad datagrams of the link are counted in the errors of its port, each under its reason.
  */
@@ -318,6 +388,7 @@ int main(void)
 		CASE(test_small_packets_hold_no_buffer),
 		CASE(test_a_seal_is_made_once),
 		CASE(test_a_capture_of_end_ports_sees_what_enters),
+		CASE(test_an_end_gets_trains_if_it_takes_them),
 		CASE(test_a_bad_datagram_is_an_error_of_the_port),
 	};
 

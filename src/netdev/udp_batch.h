@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETDEV_UDP_BATCH_H
+#define NETDEV_UDP_BATCH_H
+
+/*
+ * DOC: Packets to send, as the messages of one sendmmsg()
+ *
+ * Each packet is one datagram. Consecutive packets of equal length are one message with UDP_SEGMENT, which the kernel cuts
+ * into these datagrams; the last of them may be shorter. Headers and tail of a packet are copied behind each other into the
+ * batch, and the payload stays where it is. So a packet in a run has two parts: its payload, and what is between this
+ * payload and the next one.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "util/pkt.h"
+
+#define UDP_BATCH_SEGS \
+	64 /* packets of a message, a number that every kernel with UDP_SEGMENT accepts (UDP_MAX_SEGMENTS) */
+#define UDP_BATCH_OCTETS \
+	65507 /* of a message, which is one IP packet until it is cut: 65535 without headers of IPv4 and UDP */
+#define UDP_BATCH_PARTS 4 /* parts of a packet: headers, two slices, tail */
+
+struct udp_msg {
+	unsigned int first_part, nparts; /* udp_batch.part[first_part ...) */
+	unsigned int packets;
+	uint32_t octets;
+	uint16_t seg; /* length of each packet but the last */
+	bool closed; /* a shorter packet is its last one */
+};
+
+struct udp_batch {
+	bool gso; /* false: each packet is a message */
+	unsigned int nmsgs, npackets, nparts;
+	uint32_t used; /* octets of room[] */
+	struct udp_msg msg[PKT_BATCH];
+	uint32_t len[PKT_BATCH]; /* octets of each packet */
+	struct iovec part[PKT_BATCH * UDP_BATCH_PARTS];
+	uint8_t room[PKT_BATCH * (PKT_HDR_MAX + PKT_TAIL_MAX)];
+};
+
+/* udp_batch_begin() - Empty a batch */
+void udp_batch_begin(struct udp_batch *b, bool gso);
+
+/*
+ * udp_batch_add() - Add a packet, whose payload must not change until the batch is sent; the descriptor may
+ *
+ * Return: false: the batch is full
+ */
+bool udp_batch_add(struct udp_batch *b, const struct pkt *p);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef UDP_QUEUE_H
+#define UDP_QUEUE_H
+
+/*
+ * DOC: Packets that wait to be sent
+ *
+ * Management packets (on VL15, or to QP1) precede all others; each of the two classes is first in, first out, and has
+ * its own bound. All packets have CRCs, except those of trains, which get them when they are sent (train/train.h).
+ */
+
+#include "util/pkt.h"
+
+#define UDP_QUEUE_DEPTH 4096 /* packets of each class */
+
+/* A zeroed one is valid and empty. */
+struct udp_queue {
+	struct pkt_queue mgmt, data;
+};
+
+/* udp_queue_add() - Add a packet or a train, which is taken. Return: number of packets discarded, because the queue is full */
+unsigned int udp_queue_add(struct udp_queue *q, struct pkt *p);
+
+/*
+ * udp_queue_take() - Take descriptors from the head until they make @max packets or more
+ * @v:		room for @max descriptors
+ *
+ * Return: number of descriptors
+ */
+unsigned int udp_queue_take(struct udp_queue *q, struct pkt **v, unsigned int max);
+
+/*
+ * udp_queue_return() - The first @done packets of what was taken are done: free them, and put the others back to the head of
+ * the queue
+ */
+void udp_queue_return(struct udp_queue *q, struct pkt **v, unsigned int n, unsigned int done);
+
+/* udp_queue_purge() - Free all packets. Return: their number */
+unsigned int udp_queue_purge(struct udp_queue *q);
+
+static inline unsigned int udp_queue_len(const struct udp_queue *q)
+{
+	return q->mgmt.n + q->data.n;
+}
+
+#endif
