@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# A link over UDP sends runs of packets by UDP_SEGMENT. The peer cannot tell: every datagram on the wire is one packet with right CRCs,
+# and the same packets come where UDP_SEGMENT is refused, here because the device's MTU is smaller than the datagrams.
+#
+#	h1 --- Switch1 7|==== UDP, w1 === w2 ====| h2		two processes in two network namespaces
+. "$(dirname "$0")/lib.sh"
+need ethtool python3 jq
+here=$PWD/tests/system
+
+cat >"$work/lab.topo" <<-'TOPO'
+	Switch 8 "Switch1"
+	[1] "Hca1"[1]
+
+	Hca 1 "Hca1"
+	[1] "Switch1"[1]
+TOPO
+{
+	conf_hosts 1 "crc = ${CRC:-lazy}"
+	printf '\n[udp-link far]\nport = fabric:lab/Switch1/7\nlisten = 10.77.0.1:5001\npeer = 10.77.0.2:5002\n'
+} >"$work/lab.conf"
+printf '[interface uib0@h2]\nport = udp:10.77.0.1:5001,guid=0x0002c90300000021,listen=10.77.0.2:5002\naddress = 10.4.0.2/16\naddress = fd04::2/64\n' \
+	>"$work/far.conf"
+
+far=$inst-far
+ip netns add far && ip link add w1 mtu 9000 type veth peer name w2 mtu 9000 netns far &&
+	ip addr add 10.77.0.1/24 dev w1 && ip link set w1 up &&
+	ip -n far addr add 10.77.0.2/24 dev w2 && ip -n far link set w2 up || exit 1
+on_cleanup=stop_far
+stop_far() {
+	kill "$far_pid" && wait "$far_pid"
+	ip netns del far
+} 2>/dev/null
+lab_up
+ip netns exec far "$UIPOIB" run -c "$work/far.conf" -n "$far" >>"$work/far.log" 2>&1 &
+far_pid=$!
+
+sock() { # NAME: a counter of the sending end
+	u -j stats show | jq "[.stats[] | select(.layer == \"udp\" and .counter == \"$1\") | .value] | add // 0"
+}
+field() { u -j fabric udp show | jq -r ".udp[0].$1"; }
+
+# flow KIND ARG...: from h1 to h2, with the receiver's judgement
+flow() {
+	local receiver status
+	background "$UIPOIB" -n "$far" exec h2 python3 "$here/trains.py" "$1-recv" 10.4.0.2 "${@:2}" >"$work/receiver" 2>&1
+	receiver=$!
+	within 20 grep -qx ready "$work/receiver" || { cat "$work/receiver"; return 1; }
+	x h1 python3 "$here/trains.py" "$1-send" 10.4.0.2 "${@:2}"
+	wait "$receiver"
+	status=$?
+	cat "$work/receiver"
+	return $status
+}
+udp_flow() { flow udp 5400 20 40 1400; } # 20 super-frames of 39 datagrams of 1400 octets and one of 77
+
+# captured NAME: the flow, and what is on the wire meanwhile, into $work/NAME.json
+captured() {
+	local capture
+	python3 -B "$here/udp_gso.py" w1 5002 5400 >"$work/$1.json" 2>"$work/$1.err" &
+	capture=$!
+	within 20 grep -qx ready "$work/$1.json" || { cat "$work/$1.err"; return 1; }
+	udp_flow || return 1
+	kill "$capture"
+	wait "$capture" || { cat "$work/$1.err"; return 1; }
+	sed -i 1d "$work/$1.json"
+	cat "$work/$1.json"
+	equal "800 0" "$(jq -r '"\(.flow) \(.psn_gaps)"' "$work/$1.json")"
+}
+few_messages() { # the packets of a flow are less than a tenth as many messages
+	local packets msgs
+	packets=$(field tx_packets) msgs=$(sock send_msgs)
+	udp_flow || return 1
+	packets=$(($(field tx_packets) - packets)) msgs=$(($(sock send_msgs) - msgs))
+	echo "$packets packets, $msgs messages"
+	[ "$packets" -ge 800 ] && [ $((msgs * 10)) -lt "$packets" ]
+}
+as_many_messages() {
+	local packets msgs
+	packets=$(field tx_packets) msgs=$(sock send_msgs)
+	udp_flow || return 1
+	packets=$(($(field tx_packets) - packets)) msgs=$(($(sock send_msgs) - msgs))
+	equal "$packets" "$msgs"
+}
+said() { grep -c 'udp link far: .*UDP_SEGMENT' "$work/lab.log"; }
+
+check "the other process answers" eventually 20 u -n "$far" instance show
+check "its HCA is up" u -n "$far" wait --timeout "$patience"
+check "the hosts reach each other" eventually "$patience" x h1 ping -n -q -c 1 -W 1 10.4.0.2
+check "UDP_SEGMENT: few messages" few_messages
+check "the link shows it" equal "true true" "$(field gso) $(field gro)"
+check "TCP comes whole" flow tcp 5401 20000000
+# The kernel cuts before the device, so that the capture sees what is on the wire.
+check "the device does not cut by itself" ethtool -K w1 tx-udp-segmentation off
+check "every datagram is one packet with right CRCs" captured with
+check "nothing was refused" equal "true 0 0" "$(field gso) $(sock gso_refused) $(said)"
+check "the device's MTU becomes smaller" ip link set w1 mtu 1300
+check "the same flow, one datagram a message" captured without
+check "UDP_SEGMENT was refused, which is counted and logged once" equal "false 1 1" "$(field gso) $(sock gso_refused) $(said)"
+check "the packets are the same" equal "$(jq -c '[.flow, .digest]' "$work/with.json")" "$(jq -c '[.flow, .digest]' "$work/without.json")"
+check "each packet is a message" as_many_messages
+check "TCP comes whole without it" flow tcp 5402 5000000
+check "it stays so when the MTU is large again" eval 'ip link set w1 mtu 9000 && as_many_messages'
+check "no datagram was dropped at the far end" equal 0 \
+	"$(u -n "$far" -j fabric udp show | jq '.udp[0].drops | del(.silent) | add')"
+finish
