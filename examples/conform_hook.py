@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The hook of `uipoib conform`: carries out a step on the machine, or in the namespace, in which it runs.
 
-    conform_hook.py DEV STEP [GROUP]
+    conform_hook.py DEV STEP [GROUP [NAME]]
 
-DEV is the IPoIB interface. Steps, of which join and router end after 50 s by themselves, dhcp after 75 s:
+DEV is the IPoIB interface; with NAME the step is for the interface of this name instead. Steps, of which join and router end after 50 s by themselves, dhcp after 75 s:
 
     join GROUP, leave GROUP     begin and end a membership
     send GROUP                  send three datagrams to a group, or a broadcast address, a second apart
     rarp                        send a RARP request
     dhcp, no-dhcp               start and end a DHCP client of this system, which sets no address: dhclient or udhcpc, and on a
                                 device of type 32, which these do not know, systemd-networkd
+    unload                      remove ib_ipoib, the kernel's driver
     router, no-router           route multicasts from and to the interface, as a multicast router does, and end it
 
-A status other than 0 says that the step was not done, 77 that it cannot be done on this system.
+A status other than 0 says that the step was not done, 77 that it cannot be done on this system, 78 that it has no interface NAME.
 
     --hook 'uipoib exec HOST examples/conform_hook.py uib0'         a host of uipoib
     --hook 'ssh dut /root/conform_hook.py ib0'                      another machine
@@ -37,6 +38,10 @@ HOLD_DHCP = 75                              # a client starts slowly on an emula
 
 class Unable(Exception):
     """This system has nothing that could do the step."""
+
+
+class NoInterface(Exception):
+    """The suite names an interface that is not there."""
 
 
 class NotUnderWay(Exception):
@@ -216,16 +221,34 @@ def no_dhcp(dev):
         time.sleep(0.1)
 
 
-STEPS = {"rarp": rarp, "dhcp": dhcp, "no-dhcp": no_dhcp, "router": router, "no-router": lambda dev: release(dev, "router")}
+def unload(_):
+    if not os.path.isdir("/sys/module/ib_ipoib"):
+        raise Unable("no kernel driver makes the interface; let another hook end what does")
+    subprocess.run(["modprobe", "-r", "ib_ipoib"], check=True)
+
+
+STEPS = {"unload": unload, "rarp": rarp, "dhcp": dhcp, "no-dhcp": no_dhcp, "router": router, "no-router": lambda dev: release(dev, "router")}
 GROUP_STEPS = {"join": join, "leave": release, "send": send}
 
-if (len(sys.argv) != 3 or sys.argv[2] not in STEPS) and (len(sys.argv) != 4 or sys.argv[2] not in GROUP_STEPS):
-    sys.exit("usage: conform_hook.py DEV " + "|".join(STEPS) + ", or DEV " + "|".join(GROUP_STEPS) + " GROUP")
+def main(dev, step, group=None, name=None):
+    if name and not os.path.isdir(f"/sys/class/net/{name}"):
+        raise NoInterface(f"no interface {name}")
+    if group:
+        GROUP_STEPS[step](name or dev, group)
+    else:
+        STEPS[step](dev)
+
+
+if (len(sys.argv) != 3 or sys.argv[2] not in STEPS) and (len(sys.argv) not in (4, 5) or sys.argv[2] not in GROUP_STEPS):
+    sys.exit("usage: conform_hook.py DEV " + "|".join(STEPS) + ", or DEV " + "|".join(GROUP_STEPS) + " GROUP [NAME]")
 try:
-    (STEPS | GROUP_STEPS)[sys.argv[2]](*sys.argv[1:2], *sys.argv[3:])
+    main(*sys.argv[1:])
 except Unable as error:
     print(f"conform_hook.py: {' '.join(sys.argv[1:])}: {error}", file=sys.stderr)
     sys.exit(77)
+except NoInterface as error:
+    print(f"conform_hook.py: {' '.join(sys.argv[1:])}: {error}", file=sys.stderr)
+    sys.exit(78)
 except NotUnderWay as error:
     sys.exit(f"conform_hook.py: {error}")
 except (OSError, ValueError, subprocess.CalledProcessError) as error:

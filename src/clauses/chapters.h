@@ -16,6 +16,9 @@ extern const struct conform_chapter chapter_v6ib_map, chapter_v6ib_nd, chapter_v
 extern const struct conform_chapter chapter_sidr, chapter_sidr_group, chapter_ibarp,
 	chapter_encaparp, chapter_sidr_server;
 
+/* intel-ipoib-linux-hld-2002 */
+extern const struct conform_chapter chapter_hld, chapter_hld_pkeys, chapter_hld_end;
+
 /*
  * Ids of the cases that prove that the DUT answers pings of peers, in whatever profile. A case that pings names them in
  * .after.

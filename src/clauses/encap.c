@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "clauses/chapters.h"
+#include "world/part.h"
 #include "world/peer.h"
 #include "world/sa.h"
 
@@ -53,32 +54,33 @@ static void mcast_grh(struct run *r, const struct seen *s)
 
 /*
  * Tell whether a sender may use @gid for a group that maps to @mgid. Besides @mgid, clause R61 allows the groups to which a
- * sender falls back: the all-routers group @routers and the broadcast group.
+ * sender falls back: the all-routers group @routers and the broadcast group @bcast.
  */
-static bool fits_group(struct run *r, const ib_gid *gid, const ib_gid *mgid, const ib_gid *routers)
+static bool fits_group(const ib_gid *gid, const ib_gid *mgid, const ib_gid *routers,
+		       const ib_gid *bcast)
 {
-	ib_gid bcast = sa_mgid_broadcast(r->w);
-
-	return ib_gid_equal(gid, mgid) || ib_gid_equal(gid, routers) || ib_gid_equal(gid, &bcast);
+	return ib_gid_equal(gid, mgid) || ib_gid_equal(gid, routers) || ib_gid_equal(gid, bcast);
 }
 
 static void mcast_dgid(struct run *r, const struct seen *s)
 {
 	static const uint8_t routers4[4] = { 224, 0, 0, 2 }, routers6[16] = { 0xff, 2, [15] = 2 };
-	ib_gid mgid = sa_mgid_broadcast(r->w), routers = mgid;
+	const uint16_t pkey = part_of_packet(r->w, s);
+	const ib_gid bcast = sa_mgid_broadcast_in(r->w, pkey);
+	ib_gid mgid = bcast, routers = bcast;
 	const uint8_t *ip = s->net;
 
 	if (data_type(s) < 0 || !data_is_mcast(s) || !s->h.has_grh)
 		return;
 	if (data_type(s) == TYPE_IP4 && s->net_len >= 20 && ip[16] >> 4 == 14 &&
 	    r->w->wire->mgid_ip4) {
-		mgid = sa_mgid_ip4(r->w, ip + 16);
-		routers = sa_mgid_ip4(r->w, routers4);
+		mgid = sa_mgid_ip4_in(r->w, pkey, ip + 16);
+		routers = sa_mgid_ip4_in(r->w, pkey, routers4);
 	} else if (data_type(s) == TYPE_IP6 && s->net_len >= 40 && ip[24] == 0xff) {
-		mgid = sa_mgid_ip6(r->w, ip + 24);
-		routers = sa_mgid_ip6(r->w, routers6);
+		mgid = sa_mgid_ip6_in(r->w, pkey, ip + 24);
+		routers = sa_mgid_ip6_in(r->w, pkey, routers6);
 	}
-	if (!fits_group(r, &s->h.grh.dgid, &mgid, &routers))
+	if (!fits_group(&s->h.grh.dgid, &mgid, &routers, &bcast))
 		check_dgid(r, s, &mgid, "the DGID of a multicast");
 	else
 		check(r, true, s, "right");
@@ -100,7 +102,9 @@ static bool to_broadcast(struct run *r, const struct seen *s)
 
 void encap_qkey(struct run *r, const struct seen *s)
 {
-	const struct world_group *g = broadcast(r);
+	const ib_gid bcast = sa_mgid_broadcast_in(
+		r->w, s->kind == SEEN_DATA ? part_of_packet(r->w, s) : WORLD_PKEY);
+	const struct world_group *g = world_group(r->w, &bcast);
 	const struct world_peer *p = s->kind == SEEN_DATA && !data_is_mcast(s)
 					     ? world_peer_by_lid(r->w, s->h.lrh.dlid)
 					     : NULL;
@@ -109,7 +113,7 @@ void encap_qkey(struct run *r, const struct seen *s)
 	if (s->kind != SEEN_DATA || !g)
 		return;
 	want = p ? peer_qkey(r->w, p) : g->rec.qkey;
-	if (s->h.deth.qkey == r->w->old_qkey)
+	if (s->h.deth.qkey == r->w->old_qkey && part_of_packet(r->w, s) == WORLD_PKEY)
 		want = r->w->old_qkey;
 	check_be32(r, s, s->payload - 8, want, "the Q_Key");
 }
@@ -152,8 +156,10 @@ static void scope(struct run *r, const struct seen *s)
 static void pkey(struct run *r, const struct seen *s)
 {
 	if (s->kind == SEEN_DATA)
-		check(r, s->h.bth.pkey == WORLD_PKEY || s->h.bth.pkey == r->w->dut.pkey, s,
-		      "the P_Key is 0x%04x, expected 0x%04x", s->h.bth.pkey, WORLD_PKEY);
+		check(r,
+		      s->h.bth.pkey == WORLD_PKEY || s->h.bth.pkey == r->w->dut.pkey ||
+			      s->h.bth.pkey == part_of_packet(r->w, s),
+		      s, "the P_Key is 0x%04x, expected 0x%04x", s->h.bth.pkey, WORLD_PKEY);
 }
 
 /* A packet with the old MTU may still be under way when the group gets another MTU, so payloads of either MTU pass. */

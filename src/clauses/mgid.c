@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "text/print.h"
+#include "world/part.h"
 #include "world/peer.h"
 #include "world/sa.h"
 
@@ -33,15 +34,18 @@ static void ip4_28_bits(struct run *r, const struct seen *s)
 
 static void created_alike(struct run *r, const struct seen *s)
 {
-	ib_gid bcast = sa_mgid_broadcast(r->w);
-	const struct world_group *g = world_group(r->w, &bcast);
+	const struct world_group *g;
 	struct ib_mcmember_rec m;
 	unsigned int hop_limit;
 	struct sa_mad q;
+	ib_gid bcast;
 
 	/* A Set that names a Q_Key can create the group; a Set without a Q_Key can only join it. */
-	if (!g || !sa_join_decode(s, &q, &m) || ib_gid_equal(&m.mgid, &bcast) ||
-	    !NAMES(MCM_COMP_QKEY))
+	if (!sa_join_decode(s, &q, &m) || !NAMES(MCM_COMP_QKEY))
+		return;
+	bcast = sa_mgid_broadcast_in(r->w, part_of_mgid(r->w, &m.mgid));
+	g = world_group(r->w, &bcast);
+	if (!g || ib_gid_equal(&m.mgid, &bcast))
 		return;
 	hop_limit = r->w->wire->sidr ? WORLD_SIDR_HOP_LIMIT : g->rec.hop_limit;
 	check(r, NAMES(MCM_COMP_PKEY) && m.pkey == g->rec.pkey, s,

@@ -55,8 +55,6 @@ const struct conform_reason conform_unseen[] = {
 	{ "D4", "it is about uipoib's TAP" },
 	{ "C1", "seen by R47/received" },
 	{ "S1", "it needs a configuration of the DUT" },
-	{ "H1 to H35",
-	  "the packets are those of RFC 4391; the rest is about a driver and its host" },
 	{ "L4 to L6", "what profile linux does otherwise on purpose" },
 	{ NULL, NULL },
 };
@@ -81,6 +79,31 @@ static const struct conform_reason not_linux[] = {
 	{ "R70", "profile linux subscribes to nothing, so it is no router's" },
 	{ "R66", "a sender of profile linux makes an absent group" },
 	{ "I25", "profile linux subscribes to nothing" },
+	{ NULL, NULL },
+};
+
+/* --- intel-ipoib-linux-hld-2002: the packets of RFC 4391, and a driver with a link for each P_Key */
+
+static const struct conform_chapter *const hld2002_chapters[] = {
+	&chapter_bringup,     &chapter_join,	&chapter_link,
+	&chapter_arp,	      &chapter_encap,	&chapter_nd,
+	&chapter_path,	      &chapter_keys,	&chapter_pma,
+	&chapter_mgid,	      &chapter_mcast,	&chapter_dhcp,
+	&chapter_mcast_later, &chapter_router,	&chapter_hld,
+	&chapter_rereg,	      &chapter_limited, &chapter_mtu,
+	&chapter_hld_pkeys,   &chapter_hld_end, NULL,
+};
+
+static const struct conform_reason hld2002_unseen[] = {
+	{ "H13", "the room before a packet is in the driver's memory" },
+	{ "H15", "how long a packet may wait in the port is not on the wire" },
+	{ "H17", "the length of the kernel's queue is not on the wire" },
+	{ "H18", "it is about functions of a driver; H19 sees what set_multicast_list does" },
+	{ "H21", "the pseudo header is between the kernel and its driver" },
+	{ "H24", "the document leaves open how an entry is refreshed, and names no time" },
+	{ "H27", "a pool of buffers is in the driver's memory" },
+	{ "H32", "a structure between programs of the DUT" },
+	{ "H33", "a function for programs of the DUT; R50/query sees the query behind it" },
 	{ NULL, NULL },
 };
 
@@ -204,7 +227,10 @@ static const struct conform_profile profiles[] = {
 	  .wire = &world_wire_rfc4391,
 	  .chapters = rfc4391_chapters,
 	  .exempt = not_linux },
-	{ .name = "hld2002", .wire = &world_wire_rfc4391, .chapters = rfc4391_chapters },
+	{ .name = "hld2002",
+	  .wire = &world_wire_rfc4391,
+	  .chapters = hld2002_chapters,
+	  .unseen = hld2002_unseen },
 	{ .name = "v4mc01",
 	  .wire = &world_wire_v4mc01,
 	  .chapters = v4mc01_chapters,

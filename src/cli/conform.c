@@ -43,6 +43,10 @@ static int usage(int status)
 	      "  --scope N              scope of the DUT's groups, 1 to 14 (2; with a subnet "
 	      "number 14)\n"
 	      "  --subnet-number N      number of the DUT's IP subnet (v4mc01), 1 to 65535\n"
+	      "  --pkey-list            the DUT has the P_Keys 0x7fff and 0x0014 in a list, and no "
+	      "others (hld2002)\n"
+	      "  --mcast-timeout MS, --mcast-retry-cnt N\n"
+	      "                         these parameters of the DUT (hld2002)\n"
 	      "  --slow                 judge clauses, too, that take minutes\n"
 	      "  --strict               INCONCLUSIVE counts as a failure\n"
 	      "  --json F, --junit F    the report as a file; - is standard output\n"
@@ -120,6 +124,16 @@ static int set_scope(struct conform_opts *o, const char *text)
 	return status;
 }
 
+static int set_mcast(unsigned int *ret, const char *option, const char *text, unsigned long min,
+		     unsigned long max)
+{
+	unsigned long n = *ret;
+	int status = set_number(&n, option, text, min, max);
+
+	*ret = (unsigned int)n;
+	return status;
+}
+
 static int set_subnet(struct conform_opts *o, const char *text)
 {
 	unsigned long n;
@@ -153,6 +167,9 @@ enum {
 	OPT_JUNIT,
 	OPT_PCAP,
 	OPT_FIXTURES,
+	OPT_PKEY_LIST,
+	OPT_MCAST_TIMEOUT,
+	OPT_MCAST_RETRY,
 	OPT_LIST
 };
 
@@ -165,6 +182,9 @@ const struct option cli_conform_options[] = {
 	{ "hook", required_argument, NULL, OPT_HOOK },
 	{ "scope", required_argument, NULL, OPT_SCOPE },
 	{ "subnet-number", required_argument, NULL, OPT_SUBNET },
+	{ "pkey-list", no_argument, NULL, OPT_PKEY_LIST },
+	{ "mcast-timeout", required_argument, NULL, OPT_MCAST_TIMEOUT },
+	{ "mcast-retry-cnt", required_argument, NULL, OPT_MCAST_RETRY },
 	{ "slow", no_argument, NULL, OPT_SLOW },
 	{ "strict", no_argument, NULL, OPT_STRICT },
 	{ "json", required_argument, NULL, OPT_JSON },
@@ -197,6 +217,15 @@ static int one_option(struct conform_opts *o, int opt)
 		return set_scope(o, optarg);
 	case OPT_SUBNET:
 		return set_subnet(o, optarg);
+	case OPT_PKEY_LIST:
+		o->cfg.world.conf.pkey_list = true;
+		return 0;
+	case OPT_MCAST_TIMEOUT:
+		return set_mcast(&o->cfg.world.conf.mcast_timeout, "--mcast-timeout", optarg, 1,
+				 10000);
+	case OPT_MCAST_RETRY:
+		return set_mcast(&o->cfg.world.conf.mcast_retry_cnt, "--mcast-retry-cnt", optarg, 0,
+				 15);
 	case OPT_SLOW:
 		o->cfg.slow = true;
 		return 0;

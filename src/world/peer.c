@@ -3,11 +3,12 @@
 
 #include "world/dhcp.h"
 #include "world/ip.h"
+#include "world/part.h"
 #include "world/sa.h"
 
 #define PACKET_MAX 4096 /* largest payload in octets */
 
-struct world_peer *world_peer(struct world *w)
+struct world_peer *world_peer_in(struct world *w, uint16_t pkey)
 {
 	unsigned int i = w->npeers++ % WORLD_PEERS;
 	struct world_peer *p = &w->peer[i];
@@ -17,19 +18,25 @@ struct world_peer *world_peer(struct world *w)
 	*p = (struct world_peer){
 		.lid = (uint16_t)(WORLD_PEER_LID + 2 * i),
 		.path_lid = (uint16_t)(WORLD_PEER_LID + 2 * i),
-		.path_mtu = w->mtu_code,
+		.path_mtu = pkey == WORLD_PKEY2 ? WORLD_MTU2 : w->mtu_code,
+		.pkey = pkey,
 		.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x0002c9c0f0000100ull + i),
 		.qpn = 0x0a5000 + i,
 	};
-	memcpy(p->ip4, w->dut.ip4, 4);
+	memcpy(p->ip4, part_dut_ip4(w, pkey), 4);
 	memcpy(p->ip6, w->dut.ip6, 16);
 	p->ip4[3] = (uint8_t)(16 + i);
 	p->ip6[15] = (uint8_t)(16 + i);
 	/* A peer, like every interface with IPv6, is in the solicited-node group of its address. */
 	ip6_solicited_node(group, p->ip6);
-	mgid = sa_mgid_ip6(w, group);
+	mgid = sa_mgid_ip6_in(w, pkey, group);
 	world_group_make(w, &mgid);
 	return p;
+}
+
+struct world_peer *world_peer(struct world *w)
+{
+	return world_peer_in(w, WORLD_PKEY);
 }
 
 struct world_peer *world_peer_by_gid(struct world *w, const ib_gid *gid)
@@ -48,9 +55,9 @@ const struct world_peer *world_peer_by_lid(const struct world *w, uint16_t lid)
 	return NULL;
 }
 
-static uint32_t group_qkey(const struct world *w)
+static uint32_t group_qkey(const struct world *w, uint16_t pkey)
 {
-	ib_gid bcast = sa_mgid_broadcast(w);
+	ib_gid bcast = sa_mgid_broadcast_in(w, pkey);
 	const struct world_group *g = world_group((struct world *)w, &bcast);
 
 	return g ? g->rec.qkey : WORLD_QKEY;
@@ -58,7 +65,7 @@ static uint32_t group_qkey(const struct world *w)
 
 uint32_t peer_qkey(const struct world *w, const struct world_peer *p)
 {
-	return w->wire->peer_qkey && p->qkey ? p->qkey : group_qkey(w);
+	return w->wire->peer_qkey && p->qkey ? p->qkey : group_qkey(w, p->pkey);
 }
 
 struct world_lladdr peer_lladdr(const struct world *w, const struct world_peer *p)
@@ -86,15 +93,17 @@ struct ib_ud_hdr peer_headers(const struct world *w, const struct world_peer *p)
 			 .hop_limit = 1,
 			 .sgid = p->gid,
 			 .dgid = w->dut.gid },
-		.bth = { .opcode = IB_OP_UD_SEND_ONLY, .pkey = WORLD_PKEY, .dest_qp = w->dut.qpn },
-		.deth = { .qkey = group_qkey(w), .src_qp = p->qpn },
+		.bth = { .opcode = IB_OP_UD_SEND_ONLY,
+			 .pkey = p->pkey,
+			 .dest_qp = *part_dut_qpn((struct world *)w, p->pkey) },
+		.deth = { .qkey = group_qkey(w, p->pkey), .src_qp = p->qpn },
 	};
 }
 
 void peer_unicast(struct world *w, const struct world_peer *p, const struct ib_ud_hdr *h,
 		  const void *data, size_t len)
 {
-	if (w->dut.qpn)
+	if (*part_dut_qpn(w, p->pkey))
 		world_send(w, h, data, len);
 }
 
@@ -129,7 +138,7 @@ void peer_broadcast(struct world *w, const struct world_peer *p, uint16_t type, 
 		    size_t len)
 {
 	uint8_t buf[4 + 1024] = { 0 };
-	ib_gid bcast = sa_mgid_broadcast(w);
+	ib_gid bcast = sa_mgid_broadcast_in(w, p->pkey);
 
 	if (len > sizeof(buf) - 4)
 		return;
@@ -154,7 +163,7 @@ void peer_arp_message(uint8_t *buf, const struct world *w, const struct world_pe
 {
 	struct world_lladdr a = peer_lladdr(w, p);
 
-	w->wire->arp->request(buf, &a, p->ip4, w->dut.ip4);
+	w->wire->arp->request(buf, &a, p->ip4, part_dut_ip4(w, p->pkey));
 }
 
 void peer_arp_request(struct world *w, const struct world_peer *p)
@@ -174,7 +183,8 @@ static size_t put_part4(uint8_t *buf, struct world *w, const struct world_peer *
 	uint8_t *ip = encap(buf, w, p, TYPE_IP4);
 	uint16_t more = off + n < len ? 0x2000 : 0;
 
-	ip4_put(ip, p->ip4, w->dut.ip4, w->ip_id, (uint16_t)(more | off / 8), n + IP4_HDR);
+	ip4_put(ip, p->ip4, part_dut_ip4(w, p->pkey), w->ip_id, (uint16_t)(more | off / 8),
+		n + IP4_HDR);
 	memcpy(ip + IP4_HDR, icmp + off, n);
 	return w->wire->hdr_len + IP4_HDR + n;
 }
@@ -205,14 +215,16 @@ static size_t put_part6(uint8_t *buf, struct world *w, const struct world_peer *
 static size_t put_echo(uint8_t *icmp, const struct world *w, const struct world_peer *p, bool v6,
 		       size_t len, uint16_t seq)
 {
+	const unsigned int mtu = part_ip_mtu(w, p->pkey);
+
 	icmp_echo(icmp, v6 ? ECHO6_REQUEST : ECHO_REQUEST, seq, len);
 	if (v6)
 		ip6_sum(icmp, p->ip6, w->dut.ip6, len);
 	else
 		icmp_sum(icmp, len);
-	if (len + (v6 ? IP6_HDR : IP4_HDR) <= w->ip_mtu)
+	if (len + (v6 ? IP6_HDR : IP4_HDR) <= mtu)
 		return len;
-	return (w->ip_mtu - (v6 ? IP6_HDR + IP6_FRAGMENT_HDR : IP4_HDR)) & ~(size_t)7;
+	return (mtu - (v6 ? IP6_HDR + IP6_FRAGMENT_HDR : IP4_HDR)) & ~(size_t)7;
 }
 
 static size_t echo(uint8_t *buf, struct world *w, const struct world_peer *p, bool v6,
@@ -456,7 +468,7 @@ void world_peer_rx(struct world *w, const struct seen *s)
 
 	if (s->type < 0)
 		return;
-	w->dut.qpn = s->h.deth.src_qp;
+	*part_dut_qpn(w, part_of_packet(w, s)) = s->h.deth.src_qp;
 	switch (s->type) {
 	case TYPE_ARP:
 		if (w->wire->arp)

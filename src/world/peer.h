@@ -12,6 +12,8 @@ void world_peer_rx(struct world *w, const struct seen *s);
 
 /* world_peer() - Return: a peer that the DUT does not know yet. After the last peer the first one is used again */
 struct world_peer *world_peer(struct world *w);
+/* world_peer_in() - The same on the link of a P_Key */
+struct world_peer *world_peer_in(struct world *w, uint16_t pkey);
 struct world_peer *world_peer_by_gid(struct world *w, const ib_gid *gid);
 /* world_peer_by_lid() - Return: the peer that has this LID; NULL if there is none */
 const struct world_peer *world_peer_by_lid(const struct world *w, uint16_t lid);

@@ -3,24 +3,51 @@
 
 #include <errno.h>
 
+#include "world/part.h"
 #include "world/peer.h"
 #include "util/list.h"
 
 #define SA_CLASS_VERSION 2
 
+static struct world_map map_of(const struct world *w, uint16_t pkey)
+{
+	return (struct world_map){ pkey, w->map.scope, w->map.subnet };
+}
+
+ib_gid sa_mgid_broadcast_in(const struct world *w, uint16_t pkey)
+{
+	struct world_map map = map_of(w, pkey);
+
+	return w->wire->mgid_broadcast(&map);
+}
+
+ib_gid sa_mgid_ip4_in(const struct world *w, uint16_t pkey, const uint8_t group[4])
+{
+	struct world_map map = map_of(w, pkey);
+
+	return w->wire->mgid_ip4(&map, group);
+}
+
+ib_gid sa_mgid_ip6_in(const struct world *w, uint16_t pkey, const uint8_t group[16])
+{
+	struct world_map map = map_of(w, pkey);
+
+	return w->wire->mgid_ip6(&map, group);
+}
+
 ib_gid sa_mgid_broadcast(const struct world *w)
 {
-	return w->wire->mgid_broadcast(&w->map);
+	return sa_mgid_broadcast_in(w, w->map.pkey);
 }
 
 ib_gid sa_mgid_ip4(const struct world *w, const uint8_t group[4])
 {
-	return w->wire->mgid_ip4(&w->map, group);
+	return sa_mgid_ip4_in(w, w->map.pkey, group);
 }
 
 ib_gid sa_mgid_ip6(const struct world *w, const uint8_t group[16])
 {
-	return w->wire->mgid_ip6(&w->map, group);
+	return sa_mgid_ip6_in(w, w->map.pkey, group);
 }
 
 /* --- groups */
@@ -54,7 +81,8 @@ static struct world_group *group_place(struct world *w, const ib_gid *g)
 
 struct world_group *world_group_make(struct world *w, const ib_gid *g)
 {
-	const ib_gid bcast = sa_mgid_broadcast(w);
+	const uint16_t pkey = part_of_mgid(w, g);
+	const ib_gid bcast = sa_mgid_broadcast_in(w, pkey);
 	const struct world_group *b = world_group(w, &bcast);
 	struct world_group *p = group_place(w, g);
 
@@ -63,13 +91,13 @@ struct world_group *world_group_make(struct world *w, const ib_gid *g)
 	p->exists = p->admin = true;
 	p->rec.qkey = b && b != p && b->exists ? b->rec.qkey : WORLD_QKEY;
 	p->rec.mtu_sel = p->rec.rate_sel = p->rec.life_sel = SA_SEL_EXACT;
-	p->rec.mtu_code = w->mtu_code;
+	p->rec.mtu_code = pkey == WORLD_PKEY2 ? WORLD_MTU2 : w->mtu_code;
 	p->rec.rate_code = WORLD_RATE;
 	p->rec.life = 16;
 	p->rec.tclass = WORLD_TCLASS;
 	p->rec.flow_label = WORLD_FLOW;
 	p->rec.sl = WORLD_GROUP_SL;
-	p->rec.pkey = WORLD_PKEY;
+	p->rec.pkey = pkey;
 	p->rec.scope = g->raw[1] & 15;
 	return p;
 }
@@ -203,7 +231,7 @@ static void answer_member(struct world *w, const struct seen *s, const struct sa
 /* Tell whether a new group would have the parameters of the broadcast group. An SA that knows IPoIB demands this */
 static bool is_alike(struct world *w, const struct sa_mad *q, const struct ib_mcmember_rec *r)
 {
-	ib_gid bcast = sa_mgid_broadcast(w);
+	ib_gid bcast = sa_mgid_broadcast_in(w, part_of_mgid(w, &r->mgid));
 	const struct world_group *g = world_group(w, &bcast);
 
 	return g && g->exists && r->pkey == g->rec.pkey && r->qkey == g->rec.qkey &&
@@ -215,7 +243,7 @@ static bool is_alike(struct world *w, const struct sa_mad *q, const struct ib_mc
 static uint16_t create(struct world *w, const struct sa_mad *q, const struct ib_mcmember_rec *r,
 		       struct world_group **ret)
 {
-	ib_gid bcast = sa_mgid_broadcast(w);
+	ib_gid bcast = sa_mgid_broadcast_in(w, part_of_mgid(w, &r->mgid));
 	struct world_group *g;
 
 	if (!(r->join_state & (MCM_JOIN_FULL | MCM_JOIN_SEND_ONLY_FULL)))
@@ -250,6 +278,8 @@ static void join(struct world *w, const struct seen *s, const struct sa_mad *q,
 	struct ib_mcmember_rec rec = *r;
 	uint16_t status = 0;
 
+	if (g && g->silent)
+		return;
 	if ((q->sa.comp_mask & JOIN_COMPS) != JOIN_COMPS)
 		status = SA_STATUS_INSUF_COMPONENTS;
 	else if (!ib_gid_equal(&r->port_gid, &w->dut.gid) || !r->join_state)
@@ -350,7 +380,7 @@ static void path(struct world *w, const struct seen *s, const struct sa_mad *q)
 	p = world_peer_by_gid(w, &r.dgid);
 	if (p && p->path_silent)
 		return;
-	if (!p && !ib_gid_equal(&r.dgid, &sm)) {
+	if (p ? p->path_refused : !ib_gid_equal(&r.dgid, &sm)) {
 		answer(w, s, q, q->mad.method == MAD_METHOD_GET ? SA_STATUS_NO_RECORDS : 0, NULL,
 		       0);
 		return;
@@ -361,7 +391,7 @@ static void path(struct world *w, const struct seen *s, const struct sa_mad *q)
 		.dlid = p ? p->path_lid : WORLD_SM_LID,
 		.slid = w->dut.lid,
 		.reversible = true,
-		.pkey = WORLD_PKEY,
+		.pkey = p ? p->pkey : WORLD_PKEY,
 		.sl = WORLD_PATH_SL,
 		.mtu_sel = SA_SEL_EXACT,
 		.mtu_code = p ? p->path_mtu : w->mtu_code,

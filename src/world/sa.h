@@ -34,6 +34,10 @@ bool sa_has_subscribed(const struct world *w, const void *arg);
 ib_gid sa_mgid_broadcast(const struct world *w);
 ib_gid sa_mgid_ip4(const struct world *w, const uint8_t group[4]);
 ib_gid sa_mgid_ip6(const struct world *w, const uint8_t group[16]);
+/* The same of the link of a P_Key */
+ib_gid sa_mgid_broadcast_in(const struct world *w, uint16_t pkey);
+ib_gid sa_mgid_ip4_in(const struct world *w, uint16_t pkey, const uint8_t group[4]);
+ib_gid sa_mgid_ip6_in(const struct world *w, uint16_t pkey, const uint8_t group[16]);
 
 /* An SA request of the DUT that a matcher looks for */
 struct sa_want {

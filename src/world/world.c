@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "world/part.h"
 #include "world/peer.h"
 #include "world/sa.h"
 #include "world/sidr.h"
@@ -50,6 +51,9 @@ int world_init(struct world *w, const struct world_io *io, const struct world_cf
 	timers_init(&w->timers);
 	memcpy(w->dut.ip4, memcmp(cfg->ip4, none, 4) ? cfg->ip4 : ip4, 4);
 	memcpy(w->dut.ip6, memcmp(cfg->ip6, none, 16) ? cfg->ip6 : ip6, 16);
+	memcpy(w->part.ip4, w->dut.ip4, 4);
+	w->part.ip4[2] = WORLD_PKEY2 & 0xff;
+	w->conf = cfg->conf;
 	udp_link_init(&w->link, &w->timers, &cfg->dut, &ops, w, w->now);
 	return 0;
 }

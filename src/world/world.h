@@ -12,6 +12,8 @@
  *	16	the DUT, unless a case changes it
  *	32..	peers, two LIDs each
  *	0xc001..	groups
+ *
+ * The DUT's link has the P_Key 0xffff; part.h has that of a second one.
  */
 
 #include "world/io.h"
@@ -60,6 +62,7 @@ struct world_group {
 	bool exists;
 	bool admin; /* the group exists even without members */
 	uint16_t refuse; /* status with which the SA refuses joins; 0 if it grants them */
+	bool silent; /* the SA does not answer joins */
 	uint8_t dut_state; /* the DUT's JoinState bits */
 	/* all JoinState bits that the DUT ever asked for, because it may have missed a refusal */
 	uint8_t asked;
@@ -85,6 +88,8 @@ struct world_peer {
 	uint16_t reserved; /* reserved field in the encapsulation of the peer's packets */
 	bool no_grh; /* true: the peer sends unicasts without a GRH; false: with one */
 	bool path_silent; /* the SA does not answer queries for the path to the peer */
+	bool path_refused; /* the SA answers that it knows no path to the peer */
+	uint16_t pkey; /* full P_Key of the peer's link */
 };
 
 struct world_subscription {
@@ -130,6 +135,20 @@ struct world_dut {
 	uint8_t ip4[4], ip6[16];
 };
 
+/* The DUT on the link of its port's second partition, see part.h */
+struct world_part {
+	bool known; /* the P_Key is, or was, in the port's table */
+	uint32_t qpn; /* QPN of the DUT's interface; 0: unknown */
+	uint8_t ip4[4];
+};
+
+/* Settings of the DUT that show on the wire */
+struct world_dut_conf {
+	bool pkey_list; /* the DUT has a list of P_Keys: 0x7fff and 0x0014 */
+	unsigned int mcast_timeout; /* time for an answer to a join, in ms; 0: not known */
+	unsigned int mcast_retry_cnt; /* how often a join without an answer is repeated */
+};
+
 struct world_cfg {
 	struct ip_endpoint dut; /* address of the DUT's end of the UDP link */
 	const struct world_wire *wire;
@@ -137,6 +156,7 @@ struct world_cfg {
 	uint8_t scope;
 	uint16_t subnet; /* number of the IP subnet in the groups; 0: none */
 	uint8_t ip4[4], ip6[16]; /* the DUT's addresses; zeros stand for 10.9.0.1 and fd09::1 */
+	struct world_dut_conf conf;
 };
 
 struct world {
@@ -158,6 +178,8 @@ struct world {
 	void (*watch)(void *ctx, const struct seen *s); /* called with each packet of the DUT */
 	void *watch_ctx;
 	struct world_dut dut;
+	struct world_part part;
+	struct world_dut_conf conf;
 	uint64_t tid;
 
 	/* SM */

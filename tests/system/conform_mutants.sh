@@ -125,5 +125,24 @@ mutants encaparp00 <<-'LIST'
 	ea-needs-copy P20/received
 	small-mtu P8
 LIST
+mutants hld2002 <<-'LIST'
+	none
+	any-type H4
+	held-order H22
+	held-kept H25
+	part-join-state H30/join
+	part-creates H30/only-joins
+	part-early H30/before
+	part-gives-up H30/created
+	part-one-link H9
+	part-one-qp H10
+	any-part H6
+	part-mtu H14
+	part-name H11
+	part-stays H30/gone
+	part-outside H31
+	fewer-tries H34
+	no-release H35
+LIST
 judge_mutants
 finish

@@ -14,6 +14,9 @@ slow=$!
 check "v4mc01" passes 1 v4mc01
 check "v6ib00" passes 4 v6ib00
 check "encaparp00" passes 5 encaparp00
+check "hld2002" passes 8 hld2002
+all_judged() { equal "" "$(results 8 '.result == "NA"')"; }
+check "hld2002: nothing is NA, because the DUT has a list of P_Keys and its parameters are known" all_judged
 server() {
 	dut_conf 6 '' encaparp00
 	echo 'sidr-server = yes' >>"$work/dut.6.conf"
@@ -47,6 +50,7 @@ check "M23: with --slow" slow_passes
 check "v4mc01: doc/conform.md has these results" documented 1 v4mc01 uipoib
 check "v6ib00: doc/conform.md has these results" documented 4 v6ib00 uipoib
 check "encaparp00: doc/conform.md has these results" documented 5 encaparp00 uipoib
+check "hld2002: doc/conform.md has these results" documented 8 hld2002 uipoib
 check "P18 P19: and those of the server" documented 6 encaparp00 'uipoib, server'
 end_all
 finish

@@ -230,6 +230,147 @@ def has_pkey(octets):
     return lambda p: p.data[p.bth + 2:p.bth + 4] == octets
 
 
+# --- the second partition of a DUT of hld2002, P_Key 0x8014
+
+PART, PART_QKEY, FIRST_QKEY = b"\x80\x14", bytes.fromhex("80c0f0b2"), bytes.fromhex("80c0f0a2")
+SEEN = {}                                   # what the two directions of a mutant tell each other
+
+
+def of_part(p):
+    return p.is_data() and has_pkey(PART)(p)
+
+
+def joins_part(p):
+    return p.is_join() and p.data[p.payload + 56:p.payload + 72] == BROADCAST[:4] + PART + BROADCAST[6:]
+
+
+def sets_pkeys(p):
+    """The entries of the P_Key table, if the packet sets them."""
+    return bytes(p.data[p.payload + 64:p.payload + 70]) if p.is_mad(0x81, 2, 0x16) else None
+
+
+def echo_reply(seq):
+    return lambda p: p.is_data(0x0800) and p.data[p.payload + 13] == 1 and p.data[p.payload + 24] == 0 and \
+        p.data[p.payload + 30:p.payload + 32] == seq.to_bytes(2, "big")
+
+
+def held_order(p, state):
+    """The second answer that was held goes before the first."""
+    if echo_reply(0x2200)(p):
+        state.append(bytes(p.data))
+        return []
+    return [bytes(p.data)] + ([state.pop()] if state and echo_reply(0x2201)(p) else [])
+
+
+def held_kept(p, state):
+    """With the first answer after the failure comes one that was held before."""
+    datagrams = [bytes(p.data)]
+    if p.is_data(0x0800) and p.data[p.payload + 24] == 0 and p.data[p.payload + 30] == 0x25 and not state:
+        state.append(True)
+        p.put(30, b"\x25\1")
+        datagrams.append(p.sealed())
+    return datagrams
+
+
+def part_early(p, state):
+    if not joins_part(p) or state:
+        return [bytes(p.data)]
+    state.append(True)
+    group = BROADCAST[:4] + PART + BROADCAST[6:]
+    packet = wire.Packet(0, 0, 0xC001, 0x10, wire.Grh(0, 0, 0, bytes(16), group), 0x8014, 0xFFFFFF, 0xB1B, 5,
+                         bytes.fromhex("08000000" + "45" + 19 * "00"))
+    return [wire.encode(packet), bytes(p.data)]
+
+
+def part_gives_up(p, state):
+    """A refused join is not tried again."""
+    if not joins_part(p):
+        return [bytes(p.data)]
+    state.append(True)
+    return [bytes(p.data)] if len(state) == 1 else []
+
+
+def part_one_link(p, state):
+    """The first link no longer works as soon as the second one does."""
+    state += [True] if of_part(p) and not state else []
+    return [] if state and p.is_data(0x0800) and has_pkey(b"\xff\xff")(p) else [bytes(p.data)]
+
+
+def part_one_qp(p, _):
+    """What the second link sends comes from the queue pair of the first."""
+    if p.is_data() and has_pkey(b"\xff\xff")(p):
+        SEEN["qp"] = bytes(p.data[p.bth + 17:p.bth + 20])
+    if not of_part(p):
+        return [bytes(p.data)]
+    SEEN["part"] = bytes(p.data[p.bth + 17:p.bth + 20])
+    p.set(p.bth + 17, SEEN["qp"])
+    if arp(p):
+        p.put(13, SEEN["qp"])
+    return [p.sealed()]
+
+
+def to_part_qp(p, _):
+    if not of_part(p) or p.data[p.bth + 5:p.bth + 8] != SEEN.get("qp"):
+        return [bytes(p.data)]
+    p.set(p.bth + 5, SEEN["part"])
+    return [p.sealed()]
+
+
+def any_part(p):
+    """A packet whose P_Key is that of the other link than its queue pair's, which the Q_Key tells."""
+    return p.is_data() and (has_qkey(*PART_QKEY)(p) and not of_part(p) or has_qkey(*FIRST_QKEY)(p) and of_part(p))
+
+
+def fix_part(p):
+    p.set(p.bth + 2, PART if has_qkey(*PART_QKEY)(p) else b"\xff\xff")
+
+
+def by_first_link(p):
+    p.set(p.bth + 2, b"\xff\xff")
+    p.set(p.bth + 12, FIRST_QKEY)
+    p.set(36, b"\xff\xff")                  # in the DGID
+
+
+def part_stays(p, state):
+    """The second P_Key stays in the table once it has been there."""
+    pkeys = sets_pkeys(p)
+    if pkeys and PART in (pkeys[2:4], pkeys[4:6]):
+        state.append(True)
+    elif pkeys and state:
+        p.put(66, PART)
+        return [p.sealed()]
+    return [bytes(p.data)]
+
+
+def sees_third(p, _):
+    SEEN["third"] = SEEN.get("third") or (sets_pkeys(p) or b"")[2:4] == b"\x80\x15"
+    return [bytes(p.data)]
+
+
+def part_outside(p, _):
+    """The third P_Key is joined, too."""
+    datagrams = [bytes(p.data)]
+    if joins_part(p) and SEEN.pop("third", False):
+        p.put(8, b"\x77")                   # another transaction, of which the DUT knows nothing
+        p.put(60, b"\x80\x15")
+        p.put(94, b"\x80\x15")
+        datagrams.append(p.sealed())
+    return datagrams
+
+
+def fewer_tries(p, state):
+    """The second try of each join is left out."""
+    if joins_part(p):
+        state.append(bytes(p.data[p.payload + 8:p.payload + 16]))
+        if state.count(state[-1]) == 2:
+            return []
+    return [bytes(p.data)]
+
+
+def leaves_all_systems(p):
+    return p.is_mad(3, 0x15, 0x38) and p.data[p.payload + 56:p.payload + 72] == BROADCAST[:12] + b"\0\0\0\1"
+
+
 # MUTANT: what it does to packets of the DUT
 MUTANTS = {
     # one clause is broken
@@ -320,6 +461,19 @@ MUTANTS = {
     "limited-mgid": edit(lambda p: p.joins_broadcast() and has_pkey(b"\x7f\xff")(p), lambda p: p.put(60, b"\x7f")),
     "limited-pkey": edit(lambda p: p.is_data() and has_pkey(b"\x7f\xff")(p), lambda p: p.set(p.bth + 2, b"\xff")),
     "keeps-mtu": drop(lambda p: p.is_data() and len(p.data) > 2200),
+    "held-order": held_order,
+    "held-kept": held_kept,
+    "part-join-state": edit(joins_part, lambda p: p.put(104, b"\x22")),
+    "part-creates": edit(joins_part, creates),
+    "part-early": part_early,
+    "part-gives-up": part_gives_up,
+    "part-one-link": part_one_link,
+    "part-one-qp": part_one_qp,
+    "part-mtu": drop(lambda p: of_part(p) and len(p.data) > 700),
+    "part-name": edit(to_group(239, 20, 0, 1), by_first_link),
+    "part-outside": part_outside,
+    "fewer-tries": fewer_tries,
+    "no-release": drop(leaves_all_systems),
     # nothing visible is broken
     "none": edit(always, lambda p: None),
     "psn": edit(lambda p: p.qp > 1, lambda p: p.set(p.bth + 9, b"\x12\x34\x56")),
@@ -360,6 +514,11 @@ MUTANTS_IN = {
     "dhcp-no-offer": drop(lambda p: p.is_data(0x0800) and p.data[p.payload + 24:p.payload + 28] == b"\0\x43\0\x44"),
     "router-deaf": drop(lambda p: p.is_mad(3, 6, 2) and bytes([15, 70, 0, 2]) in p.data),
     "any-limited": edit(lambda p: p.is_data() and has_pkey(b"\x7f\xff")(p), fix_pkey),
+    "any-type": edit(lambda p: p.is_data() and p.data[p.payload + 4] == 0x45, lambda p: p.put(0, b"\x08\0")),
+    "part-one-qp": to_part_qp,
+    "any-part": edit(any_part, fix_part),
+    "part-stays": part_stays,
+    "part-outside": sees_third,
     "any-mkey": edit(lambda p: p.qp == 0 and p.is_mad(0x81, 2, 0x15) and p.data[p.payload + 31] == 1,
                      lambda p: p.put(31, b"\0")),
 }

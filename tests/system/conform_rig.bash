@@ -4,7 +4,7 @@
 # What conform.sh, conform_duts.sh and conform_mutants.sh share: DUTs, runs of the suite, and the relay between them (conform_relay.py)
 
 # dut_netdev is the kind of the DUT's network device (tap), dut_seconds how long a run of the suite may take (120 with
-# rfc4391, which takes 50 on an idle machine, 300 with others, which take up to 85).
+# rfc4391 and hld2002, which take 50 and 70 on an idle machine, 300 with others, which take up to 85).
 #
 # dut N [PEER [PROFILE]]: start a DUT with its end at port 6000+N, whose other end is port PEER, or 5000+N if that is empty
 dut() {
@@ -16,10 +16,19 @@ dut_conf() {
 		printf '[interface ib0@dut]\nport = udp:127.0.0.1:%s,guid=0x0002c90300000031,listen=127.0.0.1:%s\n' \
 			"${2:-$((5000 + $1))}" $((6000 + $1))
 		printf 'profile = %s\nnetdev = %s\n' "${3:-rfc4391}" "${dut_netdev:-tap}"
-		[ "${3:-}" = v6ib00 ] || echo 'address = 10.9.0.1/24'
-		echo 'address = fd09::1/64'
+		case ${3:-} in
+		hld2002)
+			printf 'pkeys = 0x7fff,0x0014\naddress = 10.9.20.1/24,pkey=0x0014\n'
+			printf 'mcast-timeout = 300\nmcast-retry-cnt = 4\n'
+			;;
+		esac
+		[ "${3:-}" = v6ib00 ] || echo "address = 10.9.0.1/24$(of_pkey "${3:-}")"
+		echo "address = fd09::1/64$(of_pkey "${3:-}")"
 	} >"$work/dut.$1.conf"
 }
+of_pkey() { [ "$1" != hld2002 ] || echo ,pkey=0x7fff; }
+# dut_options PROFILE: what the suite has to know of such a DUT
+dut_options() { [ "$1" != hld2002 ] || echo --pkey-list --mcast-timeout 300 --mcast-retry-cnt 4; }
 dut_start() {
 	"$UIPOIB" run -c "$work/dut.$1.conf" -n "$inst-$1" >"$work/dut.$1.log" 2>&1 &
 	dut_pid[$1]=$!
@@ -59,11 +68,21 @@ documented() { # N TABLE COLUMN: doc/conform.md has the results of report N; wit
 	python3 doc/conform-table.py "$2" "$3=$work/report.$1"
 }
 hook="$UIPOIB exec dut $PWD/examples/conform_hook.py ib0"
+# hook_of PROFILE: with hld2002 the device of the first link has the name of its P_Key, and the DUT is told to unload
+hook_of() {
+	if [ "$1" = hld2002 ]; then
+		# shellcheck disable=SC2016
+		printf 'step() { if [ $1 = unload ]; then %s stop; else %s_1_7fff "$@"; fi; }; step' "$UIPOIB" "$hook"
+	else
+		echo "$hook"
+	fi
+}
 # passes N PROFILE [MAY_FAIL]: a uipoib host of the profile passes what applies to it; only the cases MAY_FAIL may fail
 passes() {
 	local status c
 	dut "$1" '' "$2"
-	suite "$1" --profile "$2" --hook "$hook" --strict
+	# shellcheck disable=SC2046
+	suite "$1" --profile "$2" $(dut_options "$2") --hook "$(hook_of "$2")" --strict
 	status=$?
 	end "${dut_pid[$1]}"
 	[ $status = 0 ] || [ "$status${3:+may}" = 1may ] || { tail -40 "$work/out.$1"; return 1; }
@@ -71,7 +90,7 @@ passes() {
 	for c in $(results "$1" '.result != "PASS" and .result != "NA"'); do
 		[[ " ${3:-} " = *" $c "* ]] || { not_passed "$1"; return 1; }
 	done
-	jq -e --argjson most "${dut_seconds:-$([ "$2" = rfc4391 ] && echo 120 || echo 300)}" '.seconds < $most' "$work/report.$1" &&
+	jq -e --argjson most "${dut_seconds:-$([[ $2 = rfc4391 || $2 = hld2002 ]] && echo 120 || echo 300)}" '.seconds < $most' "$work/report.$1" &&
 		jq -e '.conform | all(.checks > 0 or .result == "NA")' "$work/report.$1"
 }
 
@@ -86,8 +105,9 @@ mutant() {
 		>"$work/relay.$n" 2>&1 &
 	relay_pid[$n]=$!
 	eventually 10 grep -q ready "$work/relay.$n" || { cat "$work/relay.$n"; return 1; }
+	# shellcheck disable=SC2046
 	UIPOIB_NAME=$inst-$n UIPOIB=$UIPOIB "$UIPOIB" conform --dut "udp:127.0.0.1:$((8000 + n))" --listen "127.0.0.1:$((5000 + n))" \
-		--profile "$profile" --json "$work/report.$n" --pcap-dir "$work/pcap.$n" --hook "$hook" >"$work/out.$n" 2>&1
+		--profile "$profile" $(dut_options "$profile") --json "$work/report.$n" --pcap-dir "$work/pcap.$n" --hook "$(hook_of "$profile")" >"$work/out.$n" 2>&1
 	end "${relay_pid[$n]}"
 	end "${dut_pid[$n]}"
 	equal "$want" "$(results $n '.result == "FAIL" and (.because | not)')" || { tail -60 "$work/out.$n"; return 1; }

@@ -120,9 +120,9 @@ static void test_a_flood_ends_and_the_log_keeps_its_bound(void **state)
 
 static void test_a_flood_ends_with_every_profile(void **state)
 {
-	static const char *const profiles[] = { "v4mc01", "v6ib00", "encaparp00" };
+	static const char *const profiles[] = { "v4mc01", "v6ib00", "encaparp00", "hld2002" };
 
-	for (unsigned int i = 0; i < 3; i++) {
+	for (unsigned int i = 0; i < 4; i++) {
 		memset(&d, 0, sizeof(d));
 		d.flaw = FLAW_FLOOD;
 		d.profile = profiles[i];
@@ -136,12 +136,13 @@ static void test_garbled_packets_end_with_results(void **state)
 {
 	unsigned int failed = 0;
 
-	static const char *const profiles[] = { "rfc4391", "v4mc01", "v6ib00", "encaparp00" };
+	static const char *const profiles[] = { "rfc4391", "v4mc01", "v6ib00", "encaparp00",
+						"hld2002" };
 
 	for (uint64_t seed = 1; seed <= 150; seed++) {
 		memset(&d, 0, sizeof(d));
 		d.flaw = FLAW_GARBLED;
-		d.profile = profiles[seed % 4];
+		d.profile = profiles[seed % 5];
 		prng_seed(&d.rng, seed);
 		assert_int_equal(dut_run(&d, &rep, NULL, true), 0);
 		failed += conform_count(&rep, CONFORM_FAIL) > 0;
@@ -331,6 +332,65 @@ static void test_no_case_waits_for_a_sum(void **state)
 				runs_after_no_sum(p->chapters, &(*k)->v[n]);
 }
 
+static unsigned int reasons_for(const struct conform_reason *v, const char *clause)
+{
+	unsigned int n = 0;
+
+	for (; v && v->id; v++)
+		n += !strcmp(v->id, clause);
+	return n;
+}
+
+/* Whether the clause has cases, which may be several */
+static unsigned int has_case(const struct conform_profile *p, const char *clause)
+{
+	size_t len = strlen(clause);
+
+	for (const struct conform_chapter *const *k = p->chapters; *k; k++)
+		for (size_t i = 0; i < (*k)->n; i++) {
+			const char *id = (*k)->v[i].id;
+
+			if (!strncmp(id, clause, len) && (!id[len] || id[len] == '/'))
+				return 1;
+		}
+	return 0;
+}
+
+static void test_H1_to_H35_each_have_a_case_or_one_reason(void **state)
+{
+	const struct conform_profile *p = conform_profile_find("hld2002");
+	char clause[8];
+
+	for (int i = 1; i <= 35; i++) {
+		unsigned int n;
+
+		snprintf(clause, sizeof(clause), "H%d", i);
+		n = has_case(p, clause) + reasons_for(p->exempt, clause) +
+		    reasons_for(p->unseen, clause) + reasons_for(conform_unseen, clause);
+		if (n != 1)
+			fail_msg("%s has %u of: cases, a reason", clause, n);
+	}
+}
+
+/* What a sum names has to be a case of the profile, or the sum would say nothing */
+static void test_sums_of_hld2002_name_cases_that_there_are(void **state)
+{
+	const struct conform_profile *p = conform_profile_find("hld2002");
+
+	for (const struct conform_chapter *const *k = p->chapters; *k; k++)
+		for (size_t i = 0; i < (*k)->n; i++) {
+			const struct conform_case *c = &(*k)->v[i];
+			char names[256], *at = names, *name;
+
+			if (c->run || c->watch)
+				continue;
+			snprintf(names, sizeof(names), "%s", c->after);
+			while ((name = strsep(&at, " ")))
+				if (!has_case(p, name))
+					fail_msg("%s names %s", c->id, name);
+		}
+}
+
 static void test_a_slow_case_runs_only_if_it_is_wanted(void **state)
 {
 	static const char *const words[] = { "M23", NULL };
@@ -407,6 +467,8 @@ int main(void)
 		cmocka_unit_test_teardown(test_an_exempt_case_stops_no_other_one, clean),
 		cmocka_unit_test_teardown(test_a_sum_has_the_result_of_its_parts, clean),
 		cmocka_unit_test(test_no_case_waits_for_a_sum),
+		cmocka_unit_test(test_H1_to_H35_each_have_a_case_or_one_reason),
+		cmocka_unit_test(test_sums_of_hld2002_name_cases_that_there_are),
 		cmocka_unit_test_teardown(test_a_slow_case_runs_only_if_it_is_wanted, clean),
 		cmocka_unit_test_teardown(test_no_case_passes_without_a_check, clean),
 		cmocka_unit_test_teardown(test_reports_name_every_result, clean),
