@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "train/priv.h"
+#include "wire/inet.h"
 
 #define TAIL_CRCS (IB_ICRC_LEN + IB_VCRC_LEN)
 
@@ -84,6 +85,17 @@ static void walk_payload(struct walk *w, uint32_t n)
 	}
 }
 
+/*
+ * Corrects the checksum of an IPv4 header whose identification has grown by 1: HC' = ~(~HC + ~m + m'), where the field had the value
+ * m and has m' now (RFC 1624, section 3). The result is that of a new sum, because the sum of a header is never 0.
+ */
+static void mend_ip_csum(uint8_t *ip)
+{
+	uint16_t id = be16_at(ip + 4), sum = (uint16_t)~be16_at(ip + 10);
+
+	be16_put(ip + 10, inet_fold((uint32_t)sum + (uint16_t) ~(id - 1u) + id));
+}
+
 /* Goes on to the next packet, or to the first one: all but checksum and CRCs. False: there is none */
 static bool walk_next(struct walk *w)
 {
@@ -100,9 +112,12 @@ static bool walk_next(struct walk *w)
 	walk_payload(w, last ? t->len - pkt_hdr_len(t) - w->k * t->seg : t->seg);
 	if (last && !train_is_udp(frame_info(p)))
 		train_l4(p)[13] |= w->last_flags & (TCP_FIN | TCP_PSH);
-	train_mend_lengths(p);
-	if (!w->k || last) /* all but the last have one length */
+	if (!w->k || last) {
+		train_mend_lengths(p);
 		train_mend_link(p);
+	} else if (!train_is_ipv6(train_ip(p))) { /* all but the last have one length */
+		mend_ip_csum(train_ip(p));
+	}
 	w->k++;
 	return true;
 }
