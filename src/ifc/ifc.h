@@ -76,8 +76,9 @@ bool ifc_work_left(const struct ifc_set *s);
 /*
  * ifc_transmit() - Read frames from TAPs and post their packets, as far as there is room
  *
- * TAPs have turns (deficit round robin). The turn of a TAP ends when it has posted IFC_QUANTUM packets, and
- * packets that it posted above that are charged to its next turns. One call takes at most IFC_ROOM packets of one TAP.
+ * Each TAP that may have frames has one turn in a call (deficit round robin), in which it sends IFC_QUANTUM packets. What it sends more or less is
+ * charged or added to its next turn. So few packets are under way at once that super-frames fit into a batch (PKT_BATCH) as they are, and their octets
+ * are still in the CPU's cache when they are delivered.
  */
 void ifc_transmit(struct ifc_set *s, ns_t now);
 /* ifc_transmit_left() - Is a TAP waiting for its turn, or for room that packets under way will give back? */
@@ -207,7 +208,6 @@ struct ifc {
 	uint32_t qp_qkey; /* Q_Key of all queue pairs, as in the link's last action */
 	/* packets that the TAP may still send in its turn; negative: packets charged to its next turns */
 	int deficit;
-	unsigned int taken; /* packets taken in this ifc_transmit() */
 	unsigned int posted; /* packets posted to queue pairs since the start; wraps */
 };
 

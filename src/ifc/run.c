@@ -63,15 +63,11 @@ enum turn {
 	TURN_STALLED, /* there is no room until the send queue moves, which the watchdog sees */
 };
 
-/*
- * Number of packets that the TAP may send now: the room in the queues, or what is left of IFC_ROOM after the packets
- * that this call has taken from the TAP, whichever is less.
- */
+/* Number of packets that the TAP may send now: the room in the queues */
 static unsigned int room_behind(const struct ifc *i)
 {
 	unsigned int queued = i->ops->queued ? i->ops->queued(i->ctx) : 0;
-	unsigned int used = queued > i->taken ? queued : i->taken;
-	unsigned int room = used < IFC_ROOM ? IFC_ROOM - used : 0;
+	unsigned int room = queued < IFC_ROOM ? IFC_ROOM - queued : 0;
 	unsigned int waiting = ifc_send_queue(i).waiting;
 	unsigned int own = waiting < i->sq_depth ? i->sq_depth - waiting : 0;
 
@@ -85,24 +81,23 @@ static void charge(struct ifc *i, unsigned int frames, unsigned int posted_befor
 	unsigned int cost = posted > frames ? posted : frames;
 
 	i->deficit -= (int)cost;
-	i->taken += cost;
 }
 
 /*
- * Reads frames for at most @limit packets. The last frame may exceed the limit. *ret_err is the error of
- * the read that ended this, or 0.
+ * Reads frames for about @limit packets: as long as one more frame like the last one stays below the limit, and at least one. *ret_err is the error
+ * of the read that ended this, or 0.
  */
 static unsigned int read_frames(struct ifc *i, struct pkt **v, unsigned int limit, int *ret_err)
 {
-	unsigned int n = 0, cost = 0;
+	unsigned int n = 0, cost = 0, last;
 
-	*ret_err = 0;
-	while (n < PKT_BATCH && cost < limit) {
+	do {
 		*ret_err = i->ops->read(i->ctx, &v[n]);
 		if (*ret_err)
 			break;
-		cost += eth_tx_cost(i->eth, v[n++]);
-	}
+		last = eth_tx_cost(i->eth, v[n++]);
+		cost += last;
+	} while (n < PKT_BATCH && cost + last <= limit);
 	return n;
 }
 
@@ -148,7 +143,7 @@ static enum turn take_turn(struct ifc *i, ns_t now)
 		return TURN_STALLED;
 	if (!room_behind(i))
 		return TURN_BLOCKED; /* without a new quantum, since other TAPs cannot send now either */
-	if (i->deficit <= 0)
+	if (i->deficit < IFC_QUANTUM)
 		i->deficit += IFC_QUANTUM;
 	if (i->deficit <= 0)
 		return TURN_OVER;
@@ -169,11 +164,12 @@ static enum turn take_turn(struct ifc *i, ns_t now)
 void ifc_transmit(struct ifc_set *s, ns_t now)
 {
 	struct list blocked = LIST_INIT(blocked);
+	unsigned int turns = 0;
 	struct ifc *i;
 
 	list_for_each (i, &s->tx_ready, tx_link)
-		i->taken = 0;
-	while (!list_empty(&s->tx_ready) && list_empty(&s->rx_ready) && !s->starved) {
+		turns++;
+	while (turns-- && list_empty(&s->rx_ready) && !s->starved) {
 		enum turn t;
 
 		i = list_first(&s->tx_ready, struct ifc, tx_link);

@@ -21,6 +21,8 @@
 #include "inst/udplink.h"
 #include "util/text.h"
 
+/* Rounds in which TAPs are read. Then the loop finds out which other TAPs have become readable, and these get their turns. */
+#define TRANSMIT_ROUNDS (IFC_ROOM / IFC_QUANTUM)
 #define WORK_ROUNDS 64 /* rounds of packets and actions before the loop polls its files again */
 /* Time after which no new round begins, because one round may be a slice of a sweep's work */
 #define WORK_TIME NS_MSEC(10)
@@ -126,15 +128,12 @@ bool inst_work(void *ctx, ns_t now)
 			now = in->loop.now = loop_clock();
 		timers_run(&in->loop.timers, now);
 		ifc_work(&in->ifcs, now);
-		/*
-		 * Read frames from TAPs in the first round only, because other TAPs may have become readable,
-		 * which the loop has to find out first.
-		 */
-		if (!round)
+		if (round < TRANSMIT_ROUNDS)
 			ifc_transmit(&in->ifcs, now);
 		more = run_fabrics(in, now);
 		udplink_flush_all(&in->udps);
 		more |= ifc_work_left(&in->ifcs) || timers_next(&in->loop.timers) <= now;
+		more |= round + 1 < TRANSMIT_ROUNDS && ifc_transmit_left(&in->ifcs);
 	}
 	capfile_flush_all(in);
 	tell_watches(in, now);

@@ -12,6 +12,7 @@
 
 #include "check.h"
 #include "unit/all_lab.h"
+#include "util/list.h"
 
 #define ETH_LEN 14
 #define TCP_LEN 20
@@ -20,6 +21,7 @@
 static struct lab lab;
 static struct {
 	uint64_t octets[MAX_FLOWS]; /* octets of TCP payload that arrived, by source port */
+	unsigned int frames; /* frames of TCP that arrived */
 	unsigned int packets; /* packets of other protocols */
 	uint64_t before[MAX_FLOWS]; /* .octets at the arrival of the first of those packets */
 } got;
@@ -37,17 +39,18 @@ static void on_frame(struct lab *l, struct lab_host *to, const struct eth_frame 
 		unsigned int flow = be16_at(h + ETH_LEN + ip_len);
 
 		assert_true(flow < MAX_FLOWS);
+		got.frames++;
 		got.octets[flow] += f->len - ETH_LEN - ip_len - TCP_LEN;
 	} else if (h[ETH_LEN + (v6 ? 6 : 9)] == 253 && !got.packets++) {
 		memcpy(got.before, got.octets, sizeof(got.before));
 	}
 }
 
-static void begin(unsigned int hosts)
+static void begin_with(unsigned int hosts, bool trains)
 {
 	struct topo *t = topo_gen_demo(hosts, 3);
 
-	lab_create(&lab, &(struct lab_cfg){ .topo = t, .seed = 1 });
+	lab_create(&lab, &(struct lab_cfg){ .topo = t, .seed = 1, .trains = trains });
 	topo_free(t);
 	lab.frame = on_frame;
 	memset(&got, 0, sizeof(got));
@@ -61,6 +64,11 @@ static void begin(unsigned int hosts)
 	lab_run(&lab, NS_SEC(1));
 	assert_int_equal(got.packets, hosts * (hosts - 1));
 	memset(&got, 0, sizeof(got));
+}
+
+static void begin(unsigned int hosts)
+{
+	begin_with(hosts, false);
 }
 
 /* Send a TCP super-frame as the kernel makes it. */
@@ -138,6 +146,22 @@ static void test_super_frames_at_a_small_mtu_lose_nothing(void **state)
 {
 	one_flow(false, 980);
 	one_flow(true, 960);
+}
+
+/* A frame that is read is written as one frame, however many frames wait in the TAP. */
+static void test_super_frames_are_delivered_whole(void **state)
+{
+	static const size_t sizes[] = { 65000, 62000, 65000, 30000, 65000, 64000, 3000 };
+	unsigned int sent = 0;
+
+	begin_with(2, true);
+	for (unsigned int i = 0; i < 10; i++)
+		for (unsigned int k = 0; k < ARRAY_SIZE(sizes); k++, sent++)
+			send_super(&lab.host[0], &lab.host[1], false, 1, sizes[k], 1988);
+	lab_run(&lab, NS_SEC(1));
+	assert_int_equal(got.frames, sent);
+	check_no_drops();
+	lab_destroy(&lab);
 }
 
 /* Linux makes no segments below 8 octets, so one frame may be four times what a queue holds. */
@@ -302,6 +326,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_super_frames_of_ipv6_lose_nothing),
 		cmocka_unit_test(test_super_frames_at_a_small_mtu_lose_nothing),
+		cmocka_unit_test(test_super_frames_are_delivered_whole),
 		cmocka_unit_test(test_frame_of_eight_thousand_segments_loses_nothing),
 		cmocka_unit_test(test_eight_flows_to_one_host_lose_nothing),
 		cmocka_unit_test(test_eight_flows_of_one_host_lose_nothing),
