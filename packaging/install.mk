@@ -33,7 +33,7 @@ installed_data = \
 	$(libdir):$(O)/$(PATH_SO) $(libdir):$(O)/libuipoib-path.a $(includedir)/uipoib:include/uipoib/path.h \
 	$(pkgconfigdir):$(O)/libuipoib-path.pc \
 	$(completionsdir):$(O)/completion/uipoib \
-	$(systemdsystemunitdir):$(O)/uipoib@.service \
+	$(foreach u,$(installed_units),$(systemdsystemunitdir):$(u)) \
 	$(foreach m,$(sort $(wildcard man/*.[1-9])),$(mandir)/man$(subst .,,$(suffix $(m))):$(m)) \
 	$(foreach m,$(sort $(wildcard $(O)/kmod/*/uib.ko $(O)/kmod/*/ibtap.ko)),$(pkglibdir)/$(notdir $(patsubst %/,%,$(dir $(m)))):$(m))
 
@@ -45,7 +45,8 @@ in_place = $(DESTDIR)$(call in_folder,$(1))/$(notdir $(call in_source,$(1)))
 $(O)/libuipoib-path.pc: src/path/libuipoib-path.pc.in
 	@mkdir -p $(@D)
 	$(Q)sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|; s|@includedir@|$(includedir)|; s|@version@|$(VERSION)|' $< >$@
-$(O)/uipoib@.service: packaging/uipoib@.service.in
+installed_units = $(O)/uipoib@.service $(O)/uipoib-netns@.service
+$(installed_units): $(O)/%.service: packaging/%.service.in
 	@mkdir -p $(@D)
 	$(Q)sed -e 's|@bindir@|$(bindir)|; s|@sysconfdir@|$(sysconfdir)|' $< >$@
 $(O)/completion/uipoib: $(O)/uipoib
@@ -53,7 +54,7 @@ $(O)/completion/uipoib: $(O)/uipoib
 	$(Q)$< completion bash >$@
 
 # Folders may differ from those of the last call, so files that name them are made anew.
-installed_made = $(O)/libuipoib-path.pc $(O)/uipoib@.service
+installed_made = $(O)/libuipoib-path.pc $(installed_units)
 ifneq ($(filter install install-strip,$(MAKECMDGOALS)),)
 .PHONY: $(installed_made)
 endif

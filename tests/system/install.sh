@@ -16,7 +16,7 @@ check "make install" make_it install
 wanted() {
 	local m
 	printf '%s\n' /opt/bash/uipoib /opt/inc/uipoib/path.h /opt/u/bin/uipoib /opt/u/lib/uipoib/{libuipoib-umad.so,uipoib-vm-init} \
-		/opt/u/lib64/libuipoib-path.{a,so,so.0} /opt/u/lib64/pkgconfig/libuipoib-path.pc /opt/units/uipoib@.service
+		/opt/u/lib64/libuipoib-path.{a,so,so.0} /opt/u/lib64/pkgconfig/libuipoib-path.pc /opt/units/uipoib{,-netns}@.service
 	for m in man/*.[1-9]; do echo "/opt/man/man${m##*.}/${m##*/}"; done
 	for m in "$build"/kmod/*/{ibtap,uib}.ko; do [ ! -f "$m" ] || echo "/opt/u/lib/uipoib/${m#"$build"/kmod/}"; done
 }
@@ -24,6 +24,13 @@ check "every file is where the variables say" equal "$(wanted | sort)" "$(instal
 check "pkg-config's file names the folders" grep -qx 'libdir=/opt/u/lib64' "$root/opt/u/lib64/pkgconfig/libuipoib-path.pc"
 check "the unit names the program and the configuration" grep -qx 'ExecStart=/opt/u/bin/uipoib run -c /etc/uipoib/%i.conf -n %i' \
 	"$root/opt/units/uipoib@.service"
+# systemd itself is tested by nothing here, because it would change the machine; its tool judges the units.
+if command -v systemd-analyze >/dev/null; then
+	level=$(cd "$root/opt/units" && systemd-analyze security --offline=yes --no-pager ./uipoib@.service | sed -n 's/.*level for.*: \([0-9.]*\) .*/\1/p')
+	check "systemd-analyze security of the service: $level is below 3.0" awk -v l="$level" 'BEGIN { exit !(l > 0 && l < 3.0) }'
+	unknown() { equal "" "$(cd "$root/opt/units" && systemd-analyze verify --man=no ./uipoib@x.service ./uipoib-netns@x.service 2>&1 | grep -E 'uipoib.*(Unknown|Invalid|Failed to parse|ignoring)')"; }
+	check "it knows every setting of the units" unknown
+fi
 check "the version" equal "uipoib $(sed -n 's/^#define UIPOIB_VERSION "\(.*\)"/\1/p' src/cli/cli.h)" "$("$root/opt/u/bin/uipoib" -V)"
 
 # --- the installed program, whose parts are in ../lib/uipoib
