@@ -52,7 +52,7 @@ enum chk_kind {
 
 struct chk_kind_info {
 	const char *name; /* a word, as in JSON: "lft-loop" */
-	bool note; /* may be intended, and is no fault */
+	bool note; /* true for a note about something that may be intended */
 	const char *why; /* why it matters: a sentence */
 	const char *todo; /* what to do about it: a sentence */
 };
@@ -62,10 +62,11 @@ const struct chk_kind_info *chk_kind_info(enum chk_kind kind);
 #define CHK_WHAT_MAX 480
 struct chk_finding {
 	enum chk_kind kind;
-	uint64_t guid; /* GUID of the node that .where names; 0: several */
-	char where
-		[CHK_WHERE_MAX]; /* a node, a port as NODE/PORT, or a link; names are not escaped */
-	char what[CHK_WHAT_MAX]; /* a sentence without a full stop; names are not escaped */
+	uint64_t guid; /* GUID of the node that .where names; 0 if several nodes are concerned */
+	/* place of the finding: a node, a port as NODE/PORT, or a link; names are not escaped */
+	char where[CHK_WHERE_MAX];
+	/* the finding as a sentence without a full stop; names are not escaped */
+	char what[CHK_WHAT_MAX];
 };
 
 #define CHK_FINDINGS_MAX 10000
@@ -73,7 +74,7 @@ struct chk_report {
 	struct chk_finding *finding;
 	uint32_t n;
 	uint32_t left_out; /* findings for which there was no room or no memory */
-	uint32_t faults, notes; /* numbers of findings, those left out included */
+	uint32_t faults, notes; /* numbers of findings, including those left out */
 };
 
 struct chk_opts {

@@ -108,7 +108,10 @@ static void fill(struct graph *g)
 
 /* --- cycles */
 
-/* The channel after @prev (UINT32_MAX: the first) on which @ch depends and that may be in a cycle; UINT32_MAX: none */
+/*
+ * Find the channel after @prev (UINT32_MAX: the first channel) on which @ch depends and that may be in a cycle. Return:
+ * UINT32_MAX if there is none
+ */
 static uint32_t next_of(const struct graph *g, uint32_t ch, unsigned int *at)
 {
 	const struct chk_node *n = g->from[ch], *to;
@@ -120,7 +123,10 @@ static uint32_t next_of(const struct graph *g, uint32_t ch, unsigned int *at)
 	return UINT32_MAX;
 }
 
-/* Take out the channels on which none depends, until none is left of these. */
+/*
+ * Take out the channels on which no channel depends, again and again, until each channel that is left has one that depends
+ * on it.
+ */
 static bool peel(struct graph *g)
 {
 	uint32_t *todo = calloc(g->n + 1, sizeof(*todo)), k = 0, ch;
@@ -166,7 +172,7 @@ static uint32_t on_cycle(const struct graph *g, uint32_t start, uint32_t *before
 
 /* --- the report */
 
-/* True if a port sends all SLs on one lane, as far as is known */
+/* Tell whether a port sends all SLs on one lane, as far as the tables are known */
 static bool one_lane(const struct chk_node *n, uint8_t in, uint8_t out)
 {
 	const struct chk_port *p = &n->port[out];
@@ -186,7 +192,7 @@ static bool one_lane(const struct chk_node *n, uint8_t in, uint8_t out)
 /* @before leads backwards along the cycle, so the channels are listed in that order and printed in the other. */
 static void report(struct graph *g, uint32_t start, const uint32_t *before, uint32_t left)
 {
-	uint32_t *list = g->waits; /* not needed any more */
+	uint32_t *list = g->waits; /* this array is not needed any more */
 	char where[CHK_WHERE_MAX] = "";
 	struct text t = TEXT_IN(where);
 	uint32_t ch = start, links = 0;

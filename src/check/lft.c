@@ -4,20 +4,22 @@
 #include <stdlib.h>
 
 /*
- * Unicast routes: for each LID that an end port has, every switch in the same part of the fabric must lead to it. One LID
- * at a time, each switch is looked at once: a switch whose next one is known to lead there leads there, too.
+ * Unicast routes. For each LID of an end port, every switch in the same part of the fabric must lead to it. The check takes
+ * one LID at a time and looks at each switch once: a switch whose next switch is known to lead to the LID leads to the LID,
+ * too.
  */
 
 #define EXAMPLES 3 /* LIDs that a finding names */
 #define LOOPS_MAX 64 /* different loops that are named */
 
-enum verdict { UNSEEN, ON_WAY, OVER }; /* OVER: whatever is wrong from there on was found */
+/* OVER: every fault on the way from this switch on was found */
+enum verdict { UNSEEN, ON_WAY, OVER };
 
 /* Entries of one switch that are wrong in the same way */
 struct wrong {
 	uint32_t count;
 	uint16_t lid[EXAMPLES];
-	uint8_t port; /* of the first entry; of dead ends only */
+	uint8_t port; /* port of the first such entry; only for dead ends */
 	const char *why;
 };
 
@@ -63,8 +65,8 @@ static uint8_t entry(const struct chk_node *n, unsigned int lid)
 }
 
 /*
- * The switch to which @n sends packets to the LID. NULL: they have arrived, they are lost there, which is noted, or the
- * table was not read
+ * Find the switch to which @n sends packets to the LID. Return: NULL if the packets have arrived, if they are lost at @n
+ * (which is noted), or if the table was not read
  */
 static const struct chk_node *step(struct walk *w, const struct chk_node *n)
 {
@@ -159,7 +161,9 @@ static void follow(struct walk *w, const struct chk_node *from)
 		w->verdict[n->index] = ON_WAY;
 	if (n && w->verdict[n->index] == ON_WAY)
 		note_loop(w, n);
-	/* Look at the same switches again; step() would note their faults twice, so the table alone is followed. */
+	/*
+	 * Follow the table over the same switches once more. step() is not used, because it would note their faults twice.
+	 */
 	for (n = from; n && w->verdict[n->index] == ON_WAY;) {
 		uint8_t out = n->sw->lft ? entry(n, w->lid) : 0;
 

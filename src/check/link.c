@@ -6,7 +6,7 @@
 #define ALL_WIDTHS 0xff /* "all supported" as LinkWidthEnabled */
 #define ALL_SPEEDS 15
 
-/* Lanes of a width bit, in the order of the bits 1x, 4x, 8x, 12x, 2x */
+/* Number of lanes for each width bit, in the order of the bits 1x, 4x, 8x, 12x, 2x */
 static const uint8_t lanes[] = { 1, 4, 8, 12, 2 };
 
 static unsigned int most_lanes(unsigned int widths)
@@ -28,7 +28,7 @@ static unsigned int speeds(unsigned int speed, unsigned int ext)
 	return (speed & 7) | (ext & 31) << 3;
 }
 
-/* Number of the highest bit, from 1; 0: none */
+/* Return: the number of the highest bit that is set, counted from 1; 0 if none is set */
 static unsigned int highest(unsigned int mask)
 {
 	return mask ? 32 - (unsigned int)__builtin_clz(mask) : 0;
@@ -41,7 +41,7 @@ static bool has_ext(const struct smp_port_info *end)
 
 struct side {
 	const struct smp_port_info *pi;
-	bool ext; /* the extended speeds are valid */
+	bool ext; /* true if the extended speeds are valid */
 };
 
 static unsigned int speeds_supported(const struct side *s)
@@ -113,7 +113,7 @@ static void state(struct chk *c, const struct chk_node *n, const struct chk_port
 			words[p->pi.port_state]);
 }
 
-/* Both ends of a link that is up, seen from @p */
+/* Judge a link that is up, from both of its ends; @p is the first */
 static void both(struct chk *c, const struct chk_node *n, const struct chk_port *p)
 {
 	const struct chk_node *m = chk_peer(c->f, p);
@@ -133,7 +133,7 @@ static void both(struct chk *c, const struct chk_node *n, const struct chk_port 
 			      ib_mtu_octets(p->pi.neighbor_mtu), ib_mtu_octets(q->pi.neighbor_mtu));
 }
 
-/* Both ends name each other, and this one comes first. */
+/* Tell whether both ends of a link name each other and this end comes first */
 static bool is_first_end(const struct chk *c, const struct chk_node *n, const struct chk_port *p)
 {
 	const struct chk_node *m = chk_peer(c->f, p);

@@ -5,11 +5,11 @@
 /*
  * DOC: The fabric that is checked
  *
- * A fabric has what was read of nodes, ports, links and tables, and nothing that anybody computed: a file, or the answers
- * of the agents in a live fabric. What was not read is marked so, and no check concludes anything from it.
+ * A fabric holds what a file or the agents of a live fabric say about nodes, ports, links and tables, and nothing that was
+ * computed. Data that was not read is marked as unknown, and no check concludes anything from it.
  *
- * This model and the checks over it share no code with the subnet manager (src/subnet, src/sm), because a fault there
- * would then be in both and nobody would see it.
+ * This model and the checks over it share no code with the subnet manager (src/subnet, src/sm), because a fault there would
+ * then be in both and nobody would see it.
  */
 
 #include <stdbool.h>
@@ -31,7 +31,7 @@ struct topo;
 /* Two readings of the counters of a port */
 struct chk_counters {
 	struct pma_port_counters first, last;
-	uint8_t nread; /* number of readings that were answered: 0 to 2 */
+	uint8_t nread; /* number of readings that the agent answered: 0 to 2 */
 };
 
 /* A port of a node, 0 .. nports (0 of a CA is unused). */
@@ -45,15 +45,16 @@ struct chk_port {
 	uint8_t num;
 	uint8_t lmc;
 	bool known; /* .pi was read */
-	bool mute; /* the link is up, but what is behind it did not answer */
+	bool mute; /* the link is up, but the node behind it did not answer */
 	uint16_t lid; /* base LID of an end port; 0: none */
 	uint64_t guid; /* port GUID of an end port; 0: not known, or no end port */
 	struct smp_port_info pi;
-	uint16_t *pkeys; /* P_Key table, [npkeys]; 0 is an empty entry. NULL: not read */
+	/* P_Key table with npkeys entries, of which 0 is an empty one. NULL: not read */
+	uint16_t *pkeys;
 	uint16_t npkeys;
 	uint8_t (*sltovl)
 		[16]; /* VL of each SL by ingress port, [nports + 1] of a switch, [1] of a CA. NULL: not read */
-	struct chk_counters *counters; /* NULL: not read */
+	struct chk_counters *counters; /* counters; NULL: not read */
 };
 
 struct chk_switch {
@@ -75,13 +76,13 @@ struct chk_node {
 	uint16_t pkey_cap; /* NodeInfo:PartitionCap */
 	char desc[65]; /* NodeDescription, or the name in a file; may be "" */
 	struct chk_port *port; /* [0] to [nports] */
-	struct chk_switch *sw; /* NULL: a CA or a router */
+	struct chk_switch *sw; /* data of a switch; NULL for a CA or a router */
 	uint8_t nhops; /* directed route from the port that reads, path[1 .. nhops] */
 	uint8_t path[IB_MAX_HOPS + 1];
-	uint8_t arrived; /* port by which that route arrives */
+	uint8_t arrived; /* port of this node by which that route arrives */
 };
 
-/* A member of a multicast group, as the SA says */
+/* A member of a multicast group, as the SA reports it */
 struct chk_member {
 	uint16_t mlid;
 	uint64_t port_guid;
@@ -91,20 +92,20 @@ struct chk_member {
 
 /* Another node was found where a node with the same GUID was known already. */
 struct chk_twin {
-	uint32_t node; /* node that was found first */
-	uint32_t behind; /* node and port whose link leads to the other one */
+	uint32_t node; /* index of the node that was found first */
+	uint32_t behind; /* node and port whose link leads to the second node */
 	uint8_t behind_port;
 };
 
-/* A request that had no answer, or that was refused */
+/* A request that was not answered, or that was refused */
 struct chk_silence {
-	uint32_t node; /* node that was asked, or behind whose port is what did not answer */
+	uint32_t node; /* node to which the request went, or behind whose port the silent node is */
 	uint8_t port;
-	bool behind; /* true if what is behind the port did not answer */
+	bool behind; /* true if the node behind the port did not answer */
 	uint16_t attr; /* attribute of the request */
-	bool pma; /* the attribute is one of performance management */
+	bool pma; /* true if the attribute is one of performance management */
 	uint16_t status; /* MAD status of the refusal; 0: no answer */
-	uint32_t count; /* number of such requests */
+	uint32_t count; /* number of requests of this kind */
 };
 
 struct chk_fabric {
@@ -113,14 +114,14 @@ struct chk_fabric {
 	struct htab guids;
 	struct chk_member *member;
 	uint32_t nmembers;
-	bool members_known; /* the SA named the members */
+	bool members_known; /* true if the SA named the members */
 	struct chk_twin *twin;
 	uint32_t ntwins;
 	struct chk_silence *silence;
 	uint32_t nsilences;
 	uint64_t counter_ms; /* time between the two readings of counters */
 	size_t octets, octets_max; /* memory in use, and its bound */
-	bool cut; /* something was left out because a bound was reached */
+	bool cut; /* true if something was left out because a bound was reached */
 };
 
 /* chk_fabric_create() - Make an empty fabric of at most @octets_max octets. NULL: out of memory */
@@ -129,8 +130,9 @@ struct chk_fabric *chk_fabric_create(size_t octets_max);
 void chk_fabric_free(struct chk_fabric *f);
 
 /*
- * chk_alloc(), chk_grow() - As calloc() and as realloc() with zeros in what is new, within the fabric's bound. NULL: out of
- * memory, or the bound is reached, which marks the fabric as cut. All that the fabric refers to comes from here
+ * chk_alloc(), chk_grow() - Allocate as calloc() and realloc() do, within the fabric's bound. New octets are zeros. NULL:
+ * out of memory, or the bound is reached, which marks the fabric as cut. All memory to which the fabric refers comes from
+ * these functions
  */
 void *chk_alloc(struct chk_fabric *f, size_t n, size_t size);
 void *chk_grow(struct chk_fabric *f, void *p, size_t old_n, size_t new_n, size_t size);

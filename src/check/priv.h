@@ -7,11 +7,11 @@
 
 /* The owner of a LID: an end port */
 struct chk_owner {
-	const struct chk_node *node; /* NULL: nobody has the LID */
+	const struct chk_node *node; /* the node that has the LID; NULL: no node has it */
 	const struct chk_port *port;
 };
 
-/* What several checks need; index.c makes it. */
+/* Data that several checks need; index.c makes it. */
 struct chk {
 	const struct chk_fabric *f;
 	struct chk_report *r;

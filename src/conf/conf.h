@@ -162,7 +162,7 @@ struct conf_iface {
 	uint8_t secret[CONF_SECRET_LEN]; /* secret of stable interface identifiers */
 	uint8_t scope; /* scope of the link's groups; 0: the one that the profile gives */
 	uint16_t subnet; /* number of the IP subnet, in the MGIDs; 0: none */
-	enum ipoib_sl_from sl_from; /* where the SL of unicast packets comes from */
+	enum ipoib_sl_from sl_from; /* source of the SL of unicast packets */
 	uint8_t sl; /* the SL, if it is fixed */
 	bool sidr_server; /* the interface gives out the group of its partition by SIDR */
 	uint64_t sidr_service; /* ServiceID of SIDR */

@@ -20,7 +20,7 @@
 struct eth_if {
 	struct eth_if_cfg cfg;
 	const struct eth_shape_ops *shape;
-	const struct ipoib_profile *profile; /* that of the link */
+	const struct ipoib_profile *profile; /* link profile of the interface's link */
 	const struct eth_ops *ops;
 	void *ctx;
 	uint8_t mac[6];

@@ -16,7 +16,7 @@
 /* A TAP that the helper made */
 struct srv_tap {
 	enum tap_kind kind;
-	uint32_t number; /* by which the main process names a spare TAP */
+	uint32_t number; /* number by which the main process names a spare TAP */
 	/*
 	 * 0 while the TAP is parked, or if the TAP was found to be gone when its namespace was
 	 * deleted

@@ -59,7 +59,7 @@ struct ifc_set {
 	struct list
 		tx_ready; /* struct ifc.tx_link: interfaces whose TAP may have frames, in the order of their turns */
 	bool ports_dirty; /* a port in .ports has .dirty set */
-	bool starved; /* a read found no free buffer; .retry is armed */
+	bool starved; /* a read found no free buffer, and .retry is armed */
 	struct timer retry;
 };
 
@@ -217,9 +217,10 @@ struct ifc_cfg {
 	const struct ipoib_profile *profile; /* NULL: the default profile */
 	uint16_t pkey;
 	unsigned int max_ip_mtu; /* upper limit of the IP MTU; 0: as the link has it */
-	uint8_t scope; /* as in struct ipoib_link_cfg */
+	uint8_t scope; /* scope of the broadcast group, as in struct ipoib_link_cfg */
 	uint16_t subnet;
-	enum ipoib_sl_from sl_from; /* as in struct ipoib_link_cfg */
+	/* source of the SL of unicast packets, as in struct ipoib_link_cfg */
+	enum ipoib_sl_from sl_from;
 	uint8_t sl;
 	uint32_t qpn; /* QPN of the interface; 0: ifc_qpn_hint() chooses */
 	const struct log_sink *log; /* log of the interface; NULL: that of the set */
@@ -227,12 +228,13 @@ struct ifc_cfg {
 		rq_depth; /* packets in the receive ring of the own queue pair; 0: IFC_RQ_DEPTH */
 	unsigned int
 		sq_depth; /* most packets in the send queue for which the TAP is read, 0: IFC_ROOM */
-	ns_t tx_timeout; /* of the transmit watchdog; 0: IFC_TX_TIMEOUT */
-	struct sac_tries join_tries, path_tries; /* as in struct ipoib_link_cfg */
-	bool router; /* as in struct ipoib_link_cfg */
-	enum eth_shape shape; /* as in struct eth_if_cfg */
-	bool gro_tcp, gro_udp, dhcp_raw; /* as in struct eth_if_cfg */
-	unsigned int stations; /* as in struct eth_if_cfg */
+	ns_t tx_timeout; /* time-out of the transmit watchdog; 0: IFC_TX_TIMEOUT */
+	/* tries of joins and of path queries, as in struct ipoib_link_cfg */
+	struct sac_tries join_tries, path_tries;
+	bool router; /* router key, as in struct ipoib_link_cfg */
+	enum eth_shape shape; /* shape of the kernel's device, as in struct eth_if_cfg */
+	bool gro_tcp, gro_udp, dhcp_raw; /* options of the device, as in struct eth_if_cfg */
+	unsigned int stations; /* largest number of stations, as in struct eth_if_cfg */
 	bool sidr_server; /* give out the broadcast group of the partition by SIDR (sidr/offer.h) */
 	uint64_t sidr_service; /* ServiceID; 0: SIDR_SERVICE_ID_DEFAULT */
 };

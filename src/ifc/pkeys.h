@@ -43,7 +43,7 @@ struct ifc_pkeys {
 	unsigned int failures; /* retries in a row after which a P_Key still had no success */
 	ns_t retry_at;
 	uint16_t last; /* the P_Key for which came() was called last */
-	struct pace pace; /* of calls of came() */
+	struct pace pace; /* allowance for calls of came() */
 	struct timer timer; /* time of the next update if the table stays as it is */
 };
 

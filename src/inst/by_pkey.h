@@ -29,7 +29,7 @@ enum by_pkey_tap_state {
 struct by_pkey_tap {
 	struct by_pkey *of;
 	struct tap tap; /* also used by the interface, which has a copy */
-	uint32_t number; /* by which the helper knows the TAP */
+	uint32_t number; /* number by which the helper knows the TAP */
 	enum by_pkey_tap_state state;
 	bool asked; /* the helper was asked to park it */
 };

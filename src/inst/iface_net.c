@@ -22,7 +22,7 @@
 #define PACE_MAX NS_SEC(10)
 /* Pause before a request is sent again that was refused, or for which the helper's queue was full */
 #define AGAIN NS_SEC(2)
-#define AGAIN_MAX NS_SEC(64) /* the same, after several refusals in a row */
+#define AGAIN_MAX NS_SEC(64) /* time until the next try after several refusals in a row */
 
 static void next(struct inst_iface *i);
 
@@ -223,8 +223,9 @@ static unsigned int choose(const struct iface_net *n)
 {
 	if (n->wanted & IFACE_NET_TAP)
 		return IFACE_NET_TAP;
+	/* Without an interface there is nothing to set. */
 	if (n->refused & IFACE_NET_TAP)
-		return 0; /* there is no interface to set anything of */
+		return 0;
 	if (n->wanted & IFACE_NET_ADDR)
 		return IFACE_NET_ADDR;
 	if (n->wanted & IFACE_NET_UP)

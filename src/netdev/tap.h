@@ -39,8 +39,9 @@
 
 /* Kinds of network devices, which differ in link header and virtio-net header */
 enum tap_kind {
-	TAP_ETHERNET, /* of /dev/net/tun: a header of 14 octets, VLAN tags behind it */
-	TAP_INFINIBAND, /* of /dev/ibtap (kmod/ibtap.h): a header of 44 octets */
+	/* device of /dev/net/tun, whose frames begin with 14 octets, then VLAN tags */
+	TAP_ETHERNET,
+	TAP_INFINIBAND, /* device of /dev/ibtap (kmod/ibtap.h), whose frames begin with 44 octets */
 };
 
 /* Mask of offloads: checksums and segmentation that the kernel may leave to us, and we to the kernel. */

@@ -19,10 +19,11 @@ enum {
 	REC_SGID = 24,
 	REC_DLID = 40,
 	REC_SLID = 42,
-	REC_FLOW_HOP = 44, /* 1 bit RawTraffic, 3 reserved, 20 bits FlowLabel, 8 bits HopLimit */
+	/* RawTraffic has 1 bit, 3 bits are reserved, FlowLabel has 20 bits and HopLimit 8 */
+	REC_FLOW_HOP = 44,
 	REC_TCLASS = 48,
 	REC_PKEY = 50,
-	REC_QOS_SL = 52, /* 12 bits QoSClass, 4 bits SL */
+	REC_QOS_SL = 52, /* QoSClass has 12 bits and SL 4 */
 	REC_MTU = 54,
 	REC_RATE = 55,
 	REC_LIFE = 56,
@@ -95,7 +96,7 @@ bool path_info_same(const struct ipoib_path_info *a, const struct ipoib_path_inf
 
 /* --- answers */
 
-/* The errors that an instance may give, by their names in errno(3), whose numbers differ between machines */
+/* The errors that an instance may report, by their names in errno(3), because the numbers differ between machines */
 static const struct {
 	const char *name;
 	int err;

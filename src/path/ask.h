@@ -17,10 +17,10 @@
 
 #define PATH_DEV_MAX 128 /* octets of IF@HOST with the NUL, more than any such name has */
 
-/* Who is asked, and about which interface */
+/* The instance that is asked, and the interface that the question is about */
 struct path_peer {
 	struct sockaddr_un to;
-	char dev[PATH_DEV_MAX], host[PATH_DEV_MAX]; /* "": not given */
+	char dev[PATH_DEV_MAX], host[PATH_DEV_MAX]; /* "" if not given */
 };
 
 /* An answer that is coming */
@@ -44,7 +44,10 @@ json_t *path_question(const struct ipoib_path_info *info);
  */
 int path_ask(const struct path_peer *peer, json_t *args, int type);
 
-/* path_take() - Receive. 1 more has to come; 0 something has come; -EPIPE the instance has ended; -EPROTO; -errno */
+/*
+ * path_take() - Receive some octets of an answer. Return: 0; 1 if there are none yet; -EPIPE: the instance has ended;
+ * -EPROTO: the answer is too long; -errno
+ */
 int path_take(int fd, struct path_text *t);
 
 /*

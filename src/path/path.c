@@ -38,7 +38,8 @@
 #define QUESTIONS 16 /* largest number of questions that wait at a time */
 #define KEPT 32 /* number of answers that are remembered */
 #define KEEP_MS 1000 /* time for which an answer is remembered */
-#define UNREAD_MS 30000 /* the same, for an answer that the program has not fetched yet */
+/* time for which an answer is remembered that the program has not fetched yet */
+#define UNREAD_MS 30000
 
 struct question {
 	int fd; /* connection; -1: the place is free */

@@ -54,7 +54,7 @@ struct serve {
 	int ready_fd; /* descriptor that becomes readable when the daemon is ready or has failed */
 	struct serve_log *log; /* thread that copies the log; NULL if there is no log */
 	char name[32];
-	void (*clean)(const char *name); /* as in struct serve_cfg */
+	void (*clean)(const char *name); /* function that cleans up, as in struct serve_cfg */
 };
 
 /* serve_start() - Fork the daemon. 0 or -errno */

@@ -39,7 +39,7 @@ static void put_off(struct sidr_offer *o, const char *what, ns_t now)
 		  now + ns_backoff(++o->failures, SIDR_OFFER_RETRY_MIN, SIDR_OFFER_RETRY_MAX));
 }
 
-/* Takes those steps to serve that have not been taken yet. */
+/* Take those steps towards serving that have not been taken yet. */
 static void serve(struct sidr_offer *o, ns_t now)
 {
 	if (!o->service.cm) {
@@ -74,7 +74,7 @@ static void unserve(struct sidr_offer *o, ns_t now)
 	tell(o);
 }
 
-/* While no SA answers, the values of the last join are the best that there are. After a refusal they are not valid. */
+/* While no SA answers, the values of the last join are the best known ones. After a refusal they are not valid. */
 static void joined(struct sac_group_ref *ref, int status, const struct ib_mcmember_rec *rec,
 		   ns_t now)
 {

@@ -34,7 +34,7 @@ struct sidr_offer {
 	struct ib_mcmember_rec rec; /* the group, while the port serves */
 	struct timer retry; /* armed: the port is to serve, but cannot yet */
 	unsigned int failures; /* tries in a row that failed */
-	int said; /* status of the last failure in the log */
+	int said; /* status of the failure that was logged last */
 };
 
 /**

@@ -22,25 +22,29 @@ struct sidr_order {
 	struct hash_key key;
 	bool made; /* sidr_order_init() was called */
 	bool begun; /* .turn is valid */
-	bool failed; /* the server that has the turn failed, so the next one is due */
-	bool again; /* the server that is chosen next begins a round */
+	bool failed; /* the server at .turn failed, so the next server is due */
+	bool again; /* the next server that is chosen begins a round */
 	uint64_t turn; /* place of the server that has the turn */
 	uint64_t first; /* place of the first server of the round */
 	uint64_t answered; /* place of the server that answered last */
 	/* The choice that is being made: the nearest and the second nearest server on the ring */
 	unsigned int offers;
-	uint64_t near, second; /* their distances */
-	ib_gid gid; /* of the nearest one */
+	uint64_t near, second; /* distances of the two servers */
+	ib_gid gid; /* GID of the nearest server */
 };
 
 /* sidr_order_init() - Initialize: no server has been asked. The two random numbers make the key */
 void sidr_order_init(struct sidr_order *o, uint64_t random0, uint64_t random1);
 
-/* sidr_order_offer() - There is a server at @gid. Called for each one, in the order of the SA, before sidr_order_choose() */
+/*
+ * sidr_order_offer() - Tell of a server at @gid. Called for each server, in the order of the SA's answer, before
+ * sidr_order_choose()
+ */
 void sidr_order_offer(struct sidr_order *o, const ib_gid *gid);
 /*
  * sidr_order_choose() - Give the turn to one of the servers that were offered since the last call
- * Return: whether the round ends with it
+ *
+ * Return: true if this server ends the round
  */
 bool sidr_order_choose(struct sidr_order *o, ib_gid *ret);
 
@@ -50,7 +54,7 @@ void sidr_order_failed(struct sidr_order *o);
 void sidr_order_answered(struct sidr_order *o);
 /* sidr_order_good() - The values of the last answer are right: its server has the turn in the next round */
 void sidr_order_good(struct sidr_order *o);
-/* sidr_order_restart() - A round begins. The server that has the turn is asked first, unless it failed */
+/* sidr_order_restart() - Begin a round. The server at .turn is asked first, unless it failed */
 void sidr_order_restart(struct sidr_order *o);
 
 #endif

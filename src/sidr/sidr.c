@@ -19,7 +19,7 @@ const char *sidr_state_name(enum sidr_state st)
 	return names[st];
 }
 
-/* Ends what is under way, in whichever step. */
+/* End the step that is under way, whichever it is. */
 static void cancel(struct sidr_ask *a)
 {
 	timer_cancel(cm_timers(a->cm), &a->timer);
@@ -35,7 +35,8 @@ static void back_off(struct sidr_ask *a, ns_t now)
 
 	if (a->last)
 		base = ns_backoff(++a->rounds, SIDR_BACKOFF_MIN, SIDR_BACKOFF_MAX);
-	if (a->state != SIDR_STATE_SERVICE) /* in which no server was chosen yet */
+	/* In SIDR_STATE_SERVICE no server was chosen yet, so none failed. */
+	if (a->state != SIDR_STATE_SERVICE)
 		sidr_order_failed(&a->order);
 	set_state(a, SIDR_STATE_BACKOFF);
 	timer_arm(cm_timers(a->cm), &a->timer, now + base + cm_random(a->cm) % (base / 4));
@@ -190,7 +191,7 @@ static void ask_service(struct sidr_ask *a, ns_t now)
 	int err;
 
 	a->server = 0;
-	a->last = true; /* without a ServiceRecord there is no other server to ask */
+	a->last = true; /* Without a ServiceRecord there is no second server to ask. */
 	a->query = (struct sac_service_query){
 		.id = a->service_id,
 		.pkey = a->pkey,
@@ -245,7 +246,7 @@ void sidr_start(struct cm *cm, struct sac *sac, struct sidr_ask *a, uint64_t ser
 	a->sac = sac;
 	a->service_id = service_id;
 	a->pkey = pkey;
-	if (!a->order.made) /* a link that comes back remembers which server was right */
+	if (!a->order.made) /* A link that comes back remembers which server was right. */
 		sidr_order_init(&a->order, sac_secret(sac, 0), sac_secret(sac, 1));
 	timer_init(&a->timer, timer_due);
 	a->user = (struct sac_user){ .no_reports = true, .event = on_event };

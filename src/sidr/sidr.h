@@ -30,7 +30,7 @@
 
 enum sidr_why {
 	SIDR_OK,
-	SIDR_NO_SERVICE, /* the SA has no ServiceRecord of the ServiceID and P_Key */
+	SIDR_NO_SERVICE, /* the SA has no ServiceRecord for this ServiceID and P_Key */
 	SIDR_SA, /* the question for the ServiceRecord failed; status as in sac.h */
 	SIDR_PATH, /* the question for the PathRecord failed; status as in sac.h */
 	SIDR_BUSY, /* the request could not be made; status is a negative errno */
@@ -38,14 +38,15 @@ enum sidr_why {
 	SIDR_REFUSED, /* status is the Status of the SIDR_REP */
 	SIDR_VERSION, /* status is the Ver of the private data */
 	SIDR_BAD_GROUP, /* DGID and DLID are no group, or the P_Key is another one */
-	SIDR_DIFFERS, /* the values are not those with which the group was joined, see sidr_again() */
+	/* the values differ from those with which the group was joined, see sidr_again() */
+	SIDR_DIFFERS,
 };
 
 struct sidr_result {
 	enum sidr_why why;
 	int status;
 	uint16_t server; /* LID of the server; 0: none was chosen yet */
-	/* The values of the answer, with SIDR_OK, SIDR_VERSION and SIDR_BAD_GROUP. */
+	/* The values in the answer; valid with SIDR_OK, SIDR_VERSION and SIDR_BAD_GROUP. */
 	struct sidr_group group;
 };
 
@@ -90,7 +91,7 @@ struct sidr_ask {
  */
 void sidr_start(struct cm *cm, struct sac *sac, struct sidr_ask *a, uint64_t service_id,
 		uint16_t pkey, ns_t now);
-/* sidr_stop() - Forget the question; no effect if it is not asked */
+/* sidr_stop() - Forget the question; no effect if there is none */
 void sidr_stop(struct sidr_ask *a);
 /*
  * sidr_again() - The values of the last answer turned out to be wrong, such as a DLID that is not the group's MLID: ask the next
@@ -98,8 +99,8 @@ void sidr_stop(struct sidr_ask *a);
  */
 void sidr_again(struct sidr_ask *a, ns_t now);
 /*
- * sidr_refresh() - The values of the last answer were right, and are not any more: ask at once, the same server first. Only in
- * SIDR_STATE_DONE; else without effect
+ * sidr_refresh() - The values of the last answer were right, but no longer are. Ask at once, and the same server first. No
+ * effect in any state but SIDR_STATE_DONE
  */
 void sidr_refresh(struct sidr_ask *a, ns_t now);
 /*

@@ -14,7 +14,7 @@
 #include "util/ns.h"
 
 #define PCAP_LINKTYPE_ERF 197
-#define PCAP_HDR_LEN 24 /* of the file */
+#define PCAP_HDR_LEN 24 /* octets of the file header */
 #define PCAP_REC_LEN 16 /* header of a record; an ERF record follows */
 #define ERF_HDR_LEN 16 /* a packet from LRH to VCRC follows */
 

@@ -19,7 +19,7 @@ struct qemu_cfg {
 	bool verbose; /* the kernel prints all of its log */
 	/* Inherited descriptors: the initramfs, two stream sockets and a datagram socket */
 	int initrd_fd, serial_fd, channel_fd, eth_fd;
-	const char *const *share; /* the same as guest_cfg.share */
+	const char *const *share; /* folders that the guest may write, as guest_cfg.share */
 };
 
 struct qemu_args {

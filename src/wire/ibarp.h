@@ -14,7 +14,7 @@
 
 #define IBARP_HW_LEN 36 /* EUI-64, reserved octet, QPN, Q_Key, first word of the GID, GID */
 #define IBARP_LEN 88 /* without the encapsulation of 4 octets: 8 + 2 * (36 + 4) */
-#define IBARP_LEN_SINGLE 80 /* the same without the second copies */
+#define IBARP_LEN_SINGLE 80 /* length of a message without the second copies */
 #define IBARP_LOOK 8 /* octets that ibarp_is() needs */
 
 struct ibarp_pkt {
