@@ -22,7 +22,7 @@ static int usage(int status)
 	      "\n",
 	      f);
 	for (const struct cli_cmd *c = cli_objects; c->name; c++)
-		fprintf(f, "  %-10s%-26s%s\n", c->name, c->usage, c->help);
+		fprintf(f, "  %-11s%-25s%s\n", c->name, c->usage, c->help);
 	return status;
 }
 

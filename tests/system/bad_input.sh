@@ -87,6 +87,14 @@ check "nothing of these ran" test ! -e "$work/ran"
 
 check "no command: usage" refuse 2 'usage: uipoib' u
 check "an unknown object" refuse 2 "object 'foo': unknown, expected one of .*run, vm, wait" u foo
+help_names() {
+	local object objects
+	objects=$(u foo 2>&1 | sed 's/.*expected one of //; s/,//g')
+	for object in ${objects:?}; do
+		u -h | grep -q "^  $object " || { echo "no line for $object, with a blank after the name"; return 1; }
+	done
+}
+check "the help has a line for each of these objects" help_names
 check "an unknown verb" refuse 2 "link 'foo': unknown, expected one of show" u link foo
 check "an unknown option" refuse 2 "option '-x': unknown" u -x
 check "run without a file" refuse 2 '-c FILE: missing' u run
