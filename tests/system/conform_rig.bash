@@ -68,11 +68,13 @@ documented() { # N TABLE COLUMN: doc/conform.md has the results of report N; wit
 	python3 doc/conform-table.py "$2" "$3=$work/report.$1"
 }
 hook="$UIPOIB exec dut $PWD/examples/conform_hook.py ib0"
-# hook_of PROFILE: with hld2002 the device of the first link has the name of its P_Key, and the DUT is told to unload
+# device_of PROFILE: the device of the first link; with hld2002 it has the name of its P_Key
+device_of() { [ "$1" = hld2002 ] && echo ib0_1_7fff || echo ib0; }
+# hook_of PROFILE: the hook for this device; with hld2002 it can end the DUT, too
 hook_of() {
 	if [ "$1" = hld2002 ]; then
 		# shellcheck disable=SC2016
-		printf 'step() { if [ $1 = unload ]; then %s stop; else %s_1_7fff "$@"; fi; }; step' "$UIPOIB" "$hook"
+		printf 'step() { if [ $1 = unload ]; then %s stop; else %s "$@"; fi; }; step' "$UIPOIB" "${hook/% ib0/ $(device_of "$1")}"
 	else
 		echo "$hook"
 	fi

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 python3 jq
 unset UIPOIB_NAME
-profiles=${PROFILES:-rfc4391 linux v4mc01 v6ib00 encaparp00}
+profiles=${PROFILES:-rfc4391 linux hld2002 v4mc01 v6ib00 encaparp00}
 mkdir "$work/reports"
 # shellcheck disable=SC2016,SC2086
 "$UIPOIB" vm --timeout 1500 --mem 1500 --share "$work/reports" -- bash -c 'dir=$0 && export UIPOIB=$1 && shift && bash tests/interop/linux/guest/ibtap_conform.sh \

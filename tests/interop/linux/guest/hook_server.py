@@ -3,7 +3,7 @@
 
     hook_server.py DEV FIFO
 
-FIFO brings lines "REPLY STEP [GROUP]"; hook_step.sh writes them. REPLY is another FIFO, into which the status of the step goes.
+FIFO brings lines "REPLY STEP [GROUP [NAME]]"; hook_step.sh writes them. REPLY is another FIFO, into which the status of the step goes.
 """
 import ctypes  # noqa: F401
 import errno

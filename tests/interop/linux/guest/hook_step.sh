@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# hook_step.sh FIFO STEP [GROUP]: has hook_server.py carry out a step; ends with the step's status
+# hook_step.sh FIFO STEP [GROUP [NAME]]: has hook_server.py carry out a step; ends with the step's status
 fifo=$1
 shift
 reply=$fifo.$$
