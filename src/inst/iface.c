@@ -53,6 +53,7 @@ static int read_tap(void *ctx, struct pkt **ret)
 	 * checksum would begin in the Ethernet header, which go out with the checksum that they have.
 	 */
 	tap_vnet_to_pkt(f.pkt, &f.vnet, i->tap.kind);
+	busy_poll_frame(&i->inst->loop.poll, i->written + 1 >= i->inst->loop.turns);
 	*ret = f.pkt;
 	return 0;
 }
@@ -69,6 +70,7 @@ static void on_deliver(void *ctx, struct eth_frame *f)
 		return;
 	}
 	tap_vnet_from_pkt(&vnet, f->first, i->tap.kind);
+	i->written = i->inst->loop.turns;
 	if (tap_write(&i->tap, &vnet, iov, eth_frame_iov(f, iov + 1)))
 		i->tap_write_errors++;
 	eth_frame_free(f);

@@ -56,6 +56,7 @@ struct inst_iface {
 	struct iface_net net;
 	struct iface_iid iid;
 	uint64_t tap_write_errors;
+	uint64_t written; /* inst->loop.turns when a frame was written to the TAP last */
 	struct iface_groups groups; /* comparison with the kernel's lists */
 };
 

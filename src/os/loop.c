@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
@@ -92,6 +93,36 @@ static int loop_wait(struct loop *l, struct epoll_event *ev, bool busy, ns_t unt
 	return wait_events(l->epfd, ev, timeout);
 }
 
+/* Polls while an answer can be expected. Returns as epoll_wait(); 0: nothing became ready, or this is no time for polling */
+static int poll_events(struct loop *l, struct epoll_event *ev, ns_t began, ns_t until)
+{
+	ns_t next = timers_next(&l->timers), end = began + busy_poll_time(&l->poll, began);
+	static const struct timespec at_once;
+	ns_t now = began;
+	int n;
+
+	end = end < next ? end : next;
+	end = end < until ? end : until;
+	if (end <= began)
+		return 0;
+	n = wait_events(l->epfd, ev, &at_once);
+	while (!n && now < end) {
+		ns_t before = loop_clock();
+
+		sched_yield();
+		n = wait_events(l->epfd, ev, &at_once);
+		now = loop_clock();
+		busy_poll_yielded(&l->poll, now - before, n > 0, now);
+		if (!n && !busy_poll_time(&l->poll, now))
+			return 0;
+	}
+	if (n > 0)
+		busy_poll_hit(&l->poll);
+	else if (!n)
+		busy_poll_missed(&l->poll);
+	return n;
+}
+
 /*
  * An owner that one callback of a wake-up frees must not be called by a later event of the same
  * wake-up. loop_unwatch() clears .fn, but the memory of a freed owner is gone. So owners are freed
@@ -100,11 +131,15 @@ static int loop_wait(struct loop *l, struct epoll_event *ev, bool busy, ns_t unt
 int loop_turn(struct loop *l, bool *busy, ns_t until)
 {
 	struct epoll_event ev[LOOP_EVENTS];
-	int n = loop_wait(l, ev, *busy, until);
+	ns_t began = l->now = loop_clock(), waited;
+	int n = *busy ? 0 : poll_events(l, ev, began, until);
 
+	if (!n)
+		n = loop_wait(l, ev, *busy, until);
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	l->now = loop_clock();
+	waited = l->now - began;
 	l->turns++;
 	for (int i = 0; i < n; i++) {
 		struct loop_fd *f = ev[i].data.ptr;
@@ -113,6 +148,7 @@ int loop_turn(struct loop *l, bool *busy, ns_t until)
 			f->fn(f, ev[i].events, l->now);
 	}
 	*busy = l->work && l->work(l->ctx, l->now);
+	busy_poll_waited(&l->poll, waited);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "os/busy_poll.h"
 #include "util/timer.h"
 
 struct loop;
@@ -32,6 +33,7 @@ struct loop {
 	bool stop;
 	ns_t now;
 	uint64_t turns; /* counter: wake-ups that were handled */
+	struct busy_poll poll; /* the owner calls busy_poll_frame() */
 	struct timers timers;
 	/*
 	 * Runs after the events of each wake-up. Returns true if there is more to do, so that the

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "os/busy_poll.h"
+
+#define MISSES_MAX 2
+
+ns_t busy_poll_time(const struct busy_poll *b, ns_t now)
+{
+	if (b->quick < BUSY_POLL_QUICK || now < b->off_until)
+		return 0;
+	return BUSY_POLL_TIME >> b->misses;
+}
+
+void busy_poll_yielded(struct busy_poll *b, ns_t took, bool ready, ns_t now)
+{
+	if (took <= BUSY_POLL_YIELD) {
+		if (ready)
+			b->late = 0;
+		return;
+	}
+	/* Of two programs that answer each other on two CPUs, one may run on this CPU. */
+	if (ready && took <= BUSY_POLL_TIME && ++b->late < BUSY_POLL_LATE)
+		return;
+	b->late = 0;
+	b->off = b->off ? 2 * b->off : BUSY_POLL_OFF_MIN;
+	if (b->off > BUSY_POLL_OFF_MAX)
+		b->off = BUSY_POLL_OFF_MAX;
+	b->off_until = now + b->off;
+	b->hits = 0;
+}
+
+void busy_poll_hit(struct busy_poll *b)
+{
+	if (++b->hits < BUSY_POLL_QUICK)
+		return;
+	b->hits = 0;
+	b->off = 0;
+}
+
+void busy_poll_missed(struct busy_poll *b)
+{
+	if (++b->misses < MISSES_MAX)
+		return;
+	b->misses = 0;
+	b->quick = 0;
+}
+
+void busy_poll_waited(struct busy_poll *b, ns_t waited)
+{
+	bool quick =
+		waited < BUSY_POLL_TIME && b->frames <= BUSY_POLL_FRAMES && b->frames == b->answers;
+
+	if (!b->frames)
+		return; /* a timer, or a message of another kind */
+	b->frames = b->answers = 0;
+	if (!quick) {
+		b->quick = 0;
+		return;
+	}
+	b->misses = 0;
+	if (b->quick < BUSY_POLL_QUICK)
+		b->quick++;
+}
