@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
+#
+# Two VMs, each with a uipoib whose interface is a device of type 32, on one fabric. On the links of drafts whose neighbours tell their Q_Keys, what a kernel knows
+# of a neighbour goes when uipoib forgets it. PROFILES are the profiles (rfc4391 encaparp00 v6ib00).
+#
+#	h1 --- Switch1 --- Switch2
+#	        |   |
+#	        |   b (VM: uipoib, ibtap)
+#	        a (VM: uipoib, ibtap)
+. "$(dirname "$0")/lib.sh"
+need iperf3
+linux_topo 1 >"$work/lab.topo"
+conf_hosts 1 'partitions = partitions.conf' 'sidr-server = yes' >"$work/lab.conf"
+# The administrator makes the groups of the profiles whose links have a group without a P_Key.
+cat >"$work/partitions.conf" <<-'EOF'
+	Default=0x7fff, ipoib : mgid=ff12:3333::1
+		mgid=ff12::255.255.255.255, Q_Key=0x80000b1b
+		ALL=full;
+EOF
+lab_up
+vm_start a --share "$work"
+vm_start b --share "$work"
+vm_wait a b
+declare -A ip4=([a]=10.4.9.1 [b]=10.4.9.2) ip6=([a]=fd04::901 [b]=fd04::902)
+
+# at_profile PROFILE: both VMs have an ibtap device of this profile
+at_profile() {
+	local p v4
+	for p in a b; do
+		v4="address = ${ip4[$p]}/16"
+		[ "$1" != v6ib00 ] || v4='; no IPv4'
+		vm_ibtap $p "profile = $1" "address = ${ip6[$p]}/64" "$v4" || return 1
+	done
+}
+end_profile() { # both uipoibs end, and their devices with them
+	local p
+	for p in a b; do
+		g $p "kill ${vm_daemon[$p]}; while [ -d /sys/class/net/ib0 ]; do sleep 0.1; done; rmmod ibtap" || return 1
+	done
+}
+octets20='([0-9a-f]{2}:){19}[0-9a-f]{2}'
+lladdr() { g "$1" "$UIPOIB" -j -n "$1" link show | jq -r '.link[0].lladdr'; }
+entry() { g "$1" ip neigh show "$2" dev ib0 | grep -oE "$octets20"; } # PLACE IP: the address that the kernel has
+knows() { equal "$(lladdr "$2")" "$(entry "$1" "$3")"; }             # PLACE PEER IP
+reach_all() {
+	reach a "$1" && reach b "$2" && reach a -s 8000 "$1" && reach b -s 8000 "$2"
+}
+
+# --- a neighbour is forgotten
+
+# spray: a sends a frame to each of 12000 queue pairs of b's port, which are not there. uipoib takes each for a neighbour, and has room for 8192, so those that
+# are idle give way. (The other reason for which it forgets one is that it was idle for 600 s: tests/sim/test_all_shape.c.)
+spray() { g a "python3 -IS $PWD/tests/interop/linux/guest/ibtap_spray.py ib0 $(lladdr b) 12000"; }
+idle() { sleep 12; } # until the kernels have ended to ask whether their neighbours are there, and uipoib has looked at its neighbours twice
+gone() { equal "" "$(g a ip neigh show "$1" dev ib0)"; }
+forgotten() { # IP...: a's kernel has no entry of b any more
+	local ip
+	idle
+	for ip; do entry a "$ip" >/dev/null || { echo "it has no entry of $ip before"; return 1; }; done
+	spray || return 1
+	for ip; do eventually 30 gone "$ip" || return 1; done
+}
+kept() { # IP...: it has
+	local ip
+	idle
+	spray || return 1
+	eventually 30 evicted || return 1
+	for ip; do knows a b "$ip" || return 1; done
+}
+evicted() { g a "$UIPOIB" -j -n a stats show | jq -e '[.. | objects | select(.counter == "neigh_expired").value] | add > 1000'; }
+
+for profile in ${PROFILES:-rfc4391 encaparp00 v6ib00}; do
+	check "$profile: uipoib takes the place of ib_ipoib in both VMs" at_profile $profile
+	ips="${ip4[b]} ${ip6[b]}"
+	[ $profile != v6ib00 ] || ips=${ip6[b]}
+	for b in $ips; do
+		[ "$b" = "${ip6[b]}" ] && a=${ip6[a]} || a=${ip4[a]}
+		check "$profile: a and b reach each other, also by fragments: $b" reach_all "$b" "$a"
+		check "$profile: the kernels have the 20 octets of each other's address: $b" eval 'knows a b $b && knows b a $a'
+	done
+	if [ $profile = rfc4391 ]; then
+		check "TCP in both directions at once brings the data undamaged" both_ways right_tcp a b
+		check "so do datagrams of 2044 octets" both_ways right_udp a b
+		check "$profile: a neighbour that gives way stays in the kernel: its address says all" kept $ips
+	else
+		check "V14 P14: $profile: a neighbour that gives way is deleted in the kernel, since its Q_Key is lost" forgotten $ips
+	fi
+	for b in $ips; do check "$profile: it is found again: $b" reach a "$b"; done
+	check "$profile: the kernels' logs" eval 'vm_log_clean a && vm_log_clean b'
+	check "$profile: both end" end_profile
+done
+check "VM a ends" vm_stop a
+check "VM b ends" vm_stop b
+finish
