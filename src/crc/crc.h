@@ -44,12 +44,18 @@ uint16_t crc_vcrc(const uint8_t *pkt, size_t len);
 bool crc_icrc_follows(const uint8_t *pkt, size_t len);
 bool crc_vcrc_follows(const uint8_t *pkt, size_t len);
 
+/* crc_right() - Which CRCs are right in a contiguous packet of @len octets from LRH to VCRC, 14 or more. A raw packet has no ICRC */
+struct crc_right {
+	bool icrc, vcrc;
+};
+struct crc_right crc_right(const uint8_t *pkt, size_t len);
+
 /* crc_put() - Append ICRC and VCRC to a contiguous packet, which has @len octets from LRH to pad */
 void crc_put(uint8_t *pkt, size_t len);
 
 /*
  * The tail of a packet: BTH.PadCnt pad octets, ICRC, VCRC. hdr[] of @p must hold all headers, with the LRH at
- * hdr[head]. Each function sets tail_len, and sets or clears the flags PKT_CRC, PKT_ICRC and PKT_VCRC_OK.
+ * hdr[head]. Each function sets tail_len, and sets or clears the flags PKT_CRC, PKT_ICRC, PKT_VCRC_OK and PKT_ICRC_OK.
  *
  * crc_pkt_seal() - Pad octets and both CRCs (PKT_CRC)
  * crc_pkt_seal_icrc() - Pad octets, ICRC, and a VCRC of zero (PKT_ICRC)
@@ -66,7 +72,7 @@ enum crc_verdict {
 	CRC_BAD_LEN, /* the packet is too short for its headers, or has no room for CRCs in its tail */
 };
 
-/* crc_pkt_check() - Verify a packet with the flag PKT_CRC, of one with PKT_VCRC_OK only the ICRC; returns CRC_OK at once for others */
+/* crc_pkt_check() - Verify a packet with the flag PKT_CRC, but not what PKT_VCRC_OK or PKT_ICRC_OK says; returns CRC_OK at once for others */
 enum crc_verdict crc_pkt_check(const struct pkt *p);
 
 /* crc_pkt_check_icrc() - Verify a packet with the flag PKT_ICRC; returns CRC_OK at once for others */

@@ -39,16 +39,38 @@ bool crc_vcrc_follows(const uint8_t *pkt, size_t len)
 	return le16_at(pkt + len) == crc_vcrc(pkt, len);
 }
 
-void crc_put(uint8_t *pkt, size_t len)
-{
-	le32_put(pkt + len, crc_icrc(pkt, len));
-	le16_put(pkt + len + IB_ICRC_LEN, crc_vcrc(pkt, len + IB_ICRC_LEN));
-}
-
 /* Return the octets of the headers from LRH to DETH; 0 for a raw packet, which has no ICRC. */
 static unsigned int ud_hdr_len(const uint8_t *lrh)
 {
 	return ib_lrh_has_bth(lrh) ? ib_ud_hdr_len(ib_lrh_has_grh(lrh)) : 0;
+}
+
+struct crc_right crc_right(const uint8_t *pkt, size_t len)
+{
+	const uint8_t *icrc = pkt + len - TAIL_CRCS, *vcrc = icrc + IB_ICRC_LEN;
+	unsigned int hdr_len = ud_hdr_len(pkt);
+	struct crc_msg m = {
+		.grh = hdr_len == CRC_GLOBAL_HDR,
+		.nparts = 1,
+		.part[0] = { pkt, len - TAIL_CRCS },
+	};
+	struct crc_regs r;
+	uint16_t want;
+
+	if (!hdr_len || m.part[0].len < hdr_len)
+		return (struct crc_right){ .vcrc = crc_vcrc_follows(pkt, len - IB_VCRC_LEN) };
+	if (!crc_best->msg)
+		return (struct crc_right){ crc_icrc_follows(pkt, len - TAIL_CRCS),
+					   crc_vcrc_follows(pkt, len - IB_VCRC_LEN) };
+	r = crc_best->msg(&m);
+	want = (uint16_t)~crc16_short(r.vcrc, icrc, IB_ICRC_LEN);
+	return (struct crc_right){ le32_at(icrc) == ~r.icrc, le16_at(vcrc) == want };
+}
+
+void crc_put(uint8_t *pkt, size_t len)
+{
+	le32_put(pkt + len, crc_icrc(pkt, len));
+	le16_put(pkt + len + IB_ICRC_LEN, crc_vcrc(pkt, len + IB_ICRC_LEN));
 }
 
 /* --- part by part: if the headers are not in one piece, and on CPUs whose kernel does not take packets as a whole */
@@ -165,7 +187,7 @@ void crc_pkt_pad(struct pkt *p)
 
 	memset(p->tail, 0, sizeof(p->tail));
 	p->tail_len = (uint8_t)(ib_bth_pad(lrh + ib_bth_off(lrh)) + TAIL_CRCS);
-	p->flags &= ~(uint32_t)(PKT_CRC | PKT_ICRC | PKT_VCRC_OK);
+	p->flags &= ~(uint32_t)(PKT_CRC | PKT_ICRC | PKT_VCRC_OK | PKT_ICRC_OK);
 }
 
 void crc_pkt_seal_icrc(struct pkt *p)
@@ -200,6 +222,7 @@ void crc_pkt_mend_vcrc(struct pkt *p)
 
 enum crc_verdict crc_pkt_check(const struct pkt *p)
 {
+	const uint32_t both = PKT_VCRC_OK | PKT_ICRC_OK;
 	const uint8_t *crcs;
 	struct crc_regs r;
 
@@ -207,6 +230,8 @@ enum crc_verdict crc_pkt_check(const struct pkt *p)
 		return CRC_OK;
 	if (p->tail_len < TAIL_CRCS || p->tail_len > PKT_TAIL_MAX)
 		return CRC_BAD_LEN;
+	if ((p->flags & both) == both)
+		return CRC_OK;
 	if (!regs_of(p, &r))
 		return check_by_parts(p);
 	crcs = p->tail + p->tail_len - TAIL_CRCS;

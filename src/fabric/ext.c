@@ -73,7 +73,7 @@ void fabric_ext_rx(struct fabric_port *end, struct pkt **v, unsigned int n, ns_t
 		if (!end->ext->inside)
 			v[i]->flags |= PKT_OUTSIDE;
 		if (end->f->cfg.crc != HCA_CRC_LAZY)
-			v[i]->flags &= ~(uint32_t)PKT_VCRC_OK;
+			v[i]->flags &= ~(uint32_t)(PKT_VCRC_OK | PKT_ICRC_OK);
 		fabric_port_send(end, v[i]);
 	}
 }

@@ -137,7 +137,7 @@ static bool flip(struct fault *x, struct pkt *p, uint32_t from, uint32_t to)
 
 	if (!(p->flags & PKT_CRC))
 		fabric_pkt_seal(p);
-	p->flags &= ~(uint32_t)PKT_VCRC_OK;
+	p->flags &= ~(uint32_t)(PKT_VCRC_OK | PKT_ICRC_OK);
 	bit = prng_below(&x->prng, (to - from) * 8);
 	o = octet_at(p, from + bit / 8);
 	if (!o)
@@ -186,7 +186,7 @@ static bool truncate_pkt(struct fault *x, struct pkt *p)
 	if (p->len < IB_LRH_LEN || p->len + p->tail_len <= IB_LRH_LEN)
 		return false;
 	fabric_pkt_seal(p);
-	p->flags &= ~(uint32_t)PKT_VCRC_OK;
+	p->flags &= ~(uint32_t)(PKT_VCRC_OK | PKT_ICRC_OK);
 	keep = IB_LRH_LEN + (uint32_t)prng_below(&x->prng, p->len + p->tail_len - IB_LRH_LEN);
 	if (keep < p->len)
 		pkt_trim(p, keep);

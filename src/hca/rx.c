@@ -157,7 +157,7 @@ static void qp_deliver(struct hca_qp *qp, const struct hca_rx_ctx *r, struct pkt
 	p->head = (uint16_t)(p->head + r->hdr_len);
 	p->len -= r->hdr_len;
 	p->tail_len = 0;
-	p->flags &= ~(uint32_t)(PKT_CRC | PKT_ICRC | PKT_VCRC_OK);
+	p->flags &= ~(uint32_t)(PKT_CRC | PKT_ICRC | PKT_VCRC_OK | PKT_ICRC_OK);
 	train_unseal(p);
 	if (!qp->armed)
 		return;

@@ -183,7 +183,7 @@ static int receive(struct inst_udp *u, ns_t now)
 			udp_link_drop(&u->machine, UDP_DROP_NO_MEM, 1);
 			continue;
 		}
-		v[n]->flags |= PKT_VCRC_OK; /* udp_link_rx() has checked the VCRC */
+		v[n]->flags |= PKT_VCRC_OK | (u->machine.icrc_right ? PKT_ICRC_OK : 0);
 		if (++n < PKT_BATCH)
 			continue;
 		fabric_ext_rx(u->end, v, n, now);

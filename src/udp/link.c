@@ -168,8 +168,9 @@ void udp_link_want(struct udp_link *l, bool on, ns_t now)
 /* --- datagrams */
 
 /* Check the form of a packet. PktLen counts 4-octet words from the LRH to the ICRC (IBTA 7.7). */
-static enum udp_drop check_packet(const uint8_t *p, size_t len)
+static enum udp_drop check_packet(const uint8_t *p, size_t len, bool *ret_icrc)
 {
+	struct crc_right right;
 	size_t said;
 
 	if (len < IB_LRH_LEN + CRCS)
@@ -183,13 +184,13 @@ static enum udp_drop check_packet(const uint8_t *p, size_t len)
 		return UDP_DROP_TRUNCATED;
 	if (said < len)
 		return UDP_DROP_LEN;
-	if (crc_vcrc(p, len - IB_VCRC_LEN) != (p[len - 2] | p[len - 1] << 8))
-		return UDP_DROP_VCRC;
-	return UDP_DROP_NONE;
+	right = crc_right(p, len);
+	*ret_icrc = right.icrc;
+	return right.vcrc ? UDP_DROP_NONE : UDP_DROP_VCRC;
 }
 
-static enum udp_drop check(const struct udp_link *l, const struct ip_endpoint *from,
-			   const uint8_t *data, size_t len)
+static enum udp_drop check(struct udp_link *l, const struct ip_endpoint *from, const uint8_t *data,
+			   size_t len)
 {
 	if (l->state != UDP_LINK_POLLING && l->state != UDP_LINK_UP)
 		return UDP_DROP_SILENT;
@@ -197,7 +198,7 @@ static enum udp_drop check(const struct udp_link *l, const struct ip_endpoint *f
 		return UDP_DROP_STRAY_ADDR;
 	if (l->has_peer && from->port != l->peer.port)
 		return UDP_DROP_STRAY_PORT;
-	return len ? check_packet(data, len) : UDP_DROP_NONE;
+	return len ? check_packet(data, len, &l->icrc_right) : UDP_DROP_NONE;
 }
 
 static void came_up(struct udp_link *l, const struct ip_endpoint *from, ns_t now)

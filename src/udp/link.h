@@ -95,6 +95,8 @@ struct udp_link {
 	ns_t silent_since, heard, changed;
 	struct timer state_timer; /* end of SILENT, and of UP when nothing is received */
 	struct timer keepalive_timer;
+	/* The ICRC of the packet that udp_link_rx() saw last was found right. The link does not ask for it, but one pass computes both */
+	bool icrc_right;
 	struct udp_link_stats stats;
 };
 

@@ -58,6 +58,8 @@ enum pkt_flags {
 	PKT_OUTSIDE = 1 << 2, /* the packet came from another process and has a new hop budget */
 	/* With PKT_CRC: the VCRC was found right, and needs no check before octets change */
 	PKT_VCRC_OK = 1 << 3,
+	PKT_ICRC_OK =
+		1 << 4, /* the same for the ICRC, which covers no octets that switches change */
 };
 
 struct pkt {

@@ -319,6 +319,85 @@ static void test_pkt_check_bad_icrc_under_a_right_vcrc(void **state)
 	pkt_pool_destroy(pool);
 }
 
+/* Of a packet in one piece both CRCs are judged, each by its own octets. */
+static void test_crc_right_judges_each(void **state)
+{
+	static uint8_t buf[BUF_LEN];
+	struct crc_right right;
+	struct prng r;
+
+	prng_seed(&r, 21);
+	for (int round = 0; round < 500; round++) {
+		bool grh = prng_below(&r, 2), raw = !prng_below(&r, 8);
+		size_t len = ib_ud_hdr_len(grh) + prng_below(&r, 4100);
+
+		fill(&r, buf, len);
+		buf[1] = (uint8_t)((buf[1] & ~3) | (raw ? 1 : grh ? 3 : 2));
+		crc_put(buf, len);
+		right = crc_right(buf, len + 6);
+		assert_true(right.vcrc);
+		assert_int_equal(right.icrc, !raw);
+		buf[len + 4 + prng_below(&r, 2)] ^= 0x20; /* the VCRC */
+		right = crc_right(buf, len + 6);
+		assert_false(right.vcrc);
+		assert_int_equal(right.icrc, !raw);
+		buf[8 + prng_below(&r, 4)] ^=
+			1; /* in the ICRC, with or without GRH: BTH octets 0 to 3, or GRH octet 0 to 3 */
+		buf[len + prng_below(&r, 4)] ^= 1; /* the ICRC itself */
+		right = crc_right(buf, len + 6);
+		assert_false(right.icrc);
+	}
+}
+
+/* The shortest raw packet, and a packet that is shorter than its headers */
+static void test_crc_right_of_short_packets(void **state)
+{
+	uint8_t buf[40] = { 0, 0, 0, 1, 0, 3, 0, 2 };
+
+	for (size_t len = 8; len < 28; len++) {
+		struct crc_right right;
+
+		for (uint8_t lnh = 0; lnh < 4; lnh++) {
+			uint16_t vcrc;
+
+			buf[1] = lnh;
+			vcrc = ref_vcrc(buf, len + 4);
+			buf[len + 4] = (uint8_t)vcrc;
+			buf[len + 5] = (uint8_t)(vcrc >> 8);
+			right = crc_right(buf, len + 6);
+			assert_true(right.vcrc);
+			assert_false(right.icrc);
+			buf[len + 5] ^= 1;
+			assert_false(crc_right(buf, len + 6).vcrc);
+			memset(buf + len, 0, sizeof(buf) - len);
+		}
+	}
+}
+
+/* What was found right before is not computed again; with damage, which clears the flags, it is. */
+static void test_pkt_check_trusts_flags(void **state)
+{
+	const struct shape s = { .payload = 100, .in_hdr = 20, .in_first = 50 };
+	struct pkt_pool *pool = pkt_pool_create(1, 1);
+	struct prng r;
+	struct pkt *p;
+
+	prng_seed(&r, 22);
+	p = make(pool, &r, &s);
+	crc_pkt_seal(p);
+	assert_int_equal(p->flags & (PKT_VCRC_OK | PKT_ICRC_OK), 0);
+	p->slice[0].buf->data[60] ^= 1;
+	assert_int_equal(crc_pkt_check(p), CRC_BAD_VCRC);
+	p->flags |= PKT_VCRC_OK;
+	assert_int_equal(crc_pkt_check(p), CRC_BAD_ICRC);
+	p->flags |= PKT_ICRC_OK;
+	assert_int_equal(crc_pkt_check(p), CRC_OK);
+	crc_pkt_seal(p);
+	assert_int_equal(p->flags & (PKT_VCRC_OK | PKT_ICRC_OK), 0);
+	pkt_free(p);
+	pkt_pool_destroy(pool);
+}
+
 /*
  * A packet as received from a socket: all octets, headers too, lie in slices that may be split
  * anywhere.
@@ -450,6 +529,9 @@ int main(void)
 		cmocka_unit_test(test_pkt_pad_has_no_crcs),
 		cmocka_unit_test(test_pkt_check_finds_every_changed_octet),
 		cmocka_unit_test(test_pkt_check_bad_icrc_under_a_right_vcrc),
+		cmocka_unit_test(test_crc_right_judges_each),
+		cmocka_unit_test(test_crc_right_of_short_packets),
+		cmocka_unit_test(test_pkt_check_trusts_flags),
 		cmocka_unit_test(test_pkt_check_headers_in_slices),
 		cmocka_unit_test(test_pkt_check_bad_len),
 		cmocka_unit_test(test_pkt_set_vl_mends_the_vcrc),

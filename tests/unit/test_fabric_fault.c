@@ -220,6 +220,28 @@ static void test_corrupt_flips_one_bit_that_crcs_find(void **state)
 	assert_in_range(bad_n, 250, 350);
 }
 
+/* A packet from a link over UDP, whose CRCs were found right when it came: a fault spoils them, and they are verified again. */
+static void test_damage_is_found_though_the_crcs_were_right_before(void **state)
+{
+	static const char *const kinds[] = { "corrupt 100%", "damage 100%" };
+	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 900 };
+
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+		fault(kinds[k]);
+
+		for (unsigned int i = 0; i < 20; i++) {
+			struct pkt *p = rig_make(&r, &s);
+
+			p->flags |= PKT_VCRC_OK | PKT_ICRC_OK;
+			rig_send_pkt(in, p);
+			assert_int_equal(out->n, 1);
+			assert_int_not_equal(crc_pkt_check(out->got[0]), CRC_OK);
+			rig_end_clear(out);
+		}
+		assert_int_equal(fabric_fault_del(r.f, id, r.now), 0);
+	}
+}
+
 /* A fault "corrupt" flips exactly one bit, and over time it hits every part of the packet. */
 static void test_corrupt_hits_headers_payload_and_tail(void **state)
 {
@@ -617,6 +639,7 @@ int main(void)
 		CASE(test_same_seed_same_fate),
 		CASE(test_cut_is_silent),
 		CASE(test_corrupt_flips_one_bit_that_crcs_find),
+		CASE(test_damage_is_found_though_the_crcs_were_right_before),
 		CASE(test_corrupt_hits_headers_payload_and_tail),
 		CASE(test_corrupt_does_not_touch_shared_payload),
 		CASE(test_corrupt_seals_packets_without_crcs),

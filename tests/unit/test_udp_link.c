@@ -431,6 +431,28 @@ static void test_the_longest_packet_passes(void **state)
 	finish(&r);
 }
 
+/* The link passes a packet whose ICRC is wrong, and says what it saw (doc/udp-link.md, "Datagrams"). */
+static void test_the_ICRC_is_judged_by_others(void **state)
+{
+	uint8_t b[IB_PKT_MAX];
+	size_t len = packet(b, 12), body = len - IB_ICRC_LEN - IB_VCRC_LEN;
+	struct rig r;
+
+	memset(b + IB_LRH_LEN, 0, 32);
+	b[4] = 0;
+	b[5] = (uint8_t)((len - IB_VCRC_LEN) / 4);
+	crc_put(b, body);
+	start_up(&r);
+	assert_int_equal(udp_link_rx(&r.l, &peer, b, len, r.now), UDP_DROP_NONE);
+	assert_true(r.l.icrc_right);
+	b[body] ^= 1;
+	b[len - 2] = (uint8_t)crc_vcrc(b, len - IB_VCRC_LEN);
+	b[len - 1] = (uint8_t)(crc_vcrc(b, len - IB_VCRC_LEN) >> 8);
+	assert_int_equal(udp_link_rx(&r.l, &peer, b, len, r.now), UDP_DROP_NONE);
+	assert_false(r.l.icrc_right);
+	finish(&r);
+}
+
 static void test_every_bit_matters(void **state)
 {
 	uint8_t b[IB_PKT_MAX];
@@ -504,6 +526,7 @@ int main(void)
 		cmocka_unit_test(test_an_owner_may_end_the_link_while_it_comes_up),
 		cmocka_unit_test(test_every_wrong_length_has_its_reason),
 		cmocka_unit_test(test_the_longest_packet_passes),
+		cmocka_unit_test(test_the_ICRC_is_judged_by_others),
 		cmocka_unit_test(test_every_bit_matters),
 		cmocka_unit_test(test_names_are_there_and_differ),
 		cmocka_unit_test(test_late_clocks_do_not_wrap),
