@@ -6,7 +6,7 @@
 
 Looked at are the datagrams that are sent out by DEVICE to PORT; each has to be one packet of doc/udp-link.md or empty. "flow" is a digest
 of the packets of IPoIB whose UDP datagrams go to IP_PORT, in order, without what differs from run to run: PSN, identification, source
-port, and checksums and CRCs over them.
+port, and checksums and CRCs over them. "not_behind" counts packets whose PSN does not follow that of an earlier one.
 """
 import hashlib
 import json
@@ -83,7 +83,7 @@ def without_variables(p, at):
 
 
 def main(device, port, ip_port):
-    seen = {"packets": 0, "keepalives": 0, "flow": 0, "psn_gaps": 0}
+    seen = {"packets": 0, "keepalives": 0, "flow": 0, "not_behind": 0}
     digest, psns = hashlib.sha256(), {}
     for p in datagrams(device, int(port)):
         if not p:
@@ -93,7 +93,8 @@ def main(device, port, ip_port):
         judge(p)
         at = IPOIB + (GRH if p[1] & 3 == 3 else 0)
         qp, psn = p[at - 3:at], int.from_bytes(p[at - 11:at - 8], "big")
-        seen["psn_gaps"] += psns.get(qp, psn - 1 & 0xFFFFFF) != psn - 1 & 0xFFFFFF
+        # Other packets of the queue pair, to groups without members there, do not come by this way.
+        seen["not_behind"] += not 0 < (psn - psns.get(qp, psn - 1) & 0xFFFFFF) < 1 << 23
         psns[qp] = psn
         if p[at:at + 2] == b"\x08\x00" and p[at + 4] == 0x45 and p[at + 13] == 17 and \
                 int.from_bytes(p[at + 26:at + 28], "big") == int(ip_port):
