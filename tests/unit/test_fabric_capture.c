@@ -196,7 +196,12 @@ static void test_pcapng_names_the_ports(void **state)
 	send_sample(2);
 	rig_send_smp(out, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, NULL);
 	assert_int_equal(host32(p), 0x0a0d0d0a);
+	assert_int_equal(host32(p + 4), 28); /* a header without options */
 	assert_int_equal(host32(p + 8), 0x1a2b3c4d);
+	assert_int_equal(host16(p + 12), 1); /* version 1.0 */
+	assert_int_equal(host16(p + 14), 0);
+	assert_int_equal(host32(p + 16), UINT32_MAX); /* unknown length of the section */
+	assert_int_equal(host32(p + 20), UINT32_MAX);
 	while (p < file.data + file.len) {
 		uint32_t len = host32(p + 4);
 

@@ -3,6 +3,8 @@
 
 #include "sac_rig.h"
 
+#include "sac/client.h"
+
 static struct {
 	int n;
 	enum sac_event ev[32];
@@ -89,7 +91,10 @@ static void test_I25_report_is_answered_and_told(void **state)
 {
 	static const enum sac_event want[] = { SAC_EV_GID_IN, SAC_EV_GID_OUT, SAC_EV_GROUP_CREATED,
 					       SAC_EV_GROUP_DELETED };
+	struct mad_addr sa = mad_addr_gmp(SA_LID, 0);
+	uint8_t short_mad[MAD_LEN - 1] = { 0 };
 	ib_gid gid = peer_gid(77);
+	struct sac_stats st;
 	struct sac_user u;
 	struct sac_rig r;
 
@@ -107,6 +112,15 @@ static void test_I25_report_is_answered_and_told(void **state)
 	sa_report(&r.sa, MAD_TRAP_LINK_STATE, &gid, r.now);
 	assert_int_equal(r.sa.report_resps, 5);
 	assert_int_equal(heard.n, 4);
+	sac_stats(r.sac, &st);
+	assert_int_equal(st.reports, 4);
+	assert_int_equal(st.reports_ignored, 1);
+	/* One that is no whole MAD is only counted. */
+	sac_report_recv(r.sac, &sa, short_mad, sizeof(short_mad), r.now);
+	assert_int_equal(r.sa.report_resps, 5);
+	sac_stats(r.sac, &st);
+	assert_int_equal(st.reports, 4);
+	assert_int_equal(st.reports_ignored, 2);
 	sac_rig_fini(&r);
 }
 

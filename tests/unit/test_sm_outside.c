@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "sm/priv.h"
 
 #define HOSTS 4
 #define OUT_PORT 20
@@ -212,9 +213,41 @@ static void test_nodes_that_are_not_outside_are_not_bounded(void **state)
 	rig_down(&r);
 }
 
+/*
+ * A CA has a second port, whose own route is one hop behind the switch there. A directed route has at most 63
+ * hops, so from a switch at 63 hops on the SMP takes the route to the CA's first port.
+ */
+static void test_the_route_to_a_second_port_has_no_more_hops_than_a_route_may_have(void **state)
+{
+	for (uint8_t hops = IB_MAX_HOPS - 1; hops <= IB_MAX_HOPS; hops++) {
+		struct sm_switch fwd = { 0 };
+		struct sm_node sw = { .sw = &fwd, .nhops = hops };
+		struct sm_node ca = { .info = { .local_port = 1 },
+				      .nhops = 2,
+				      .path = { 0, 1, 5 } };
+		struct sm_port at = { .node = &sw, .num = 9 };
+		struct sm_port second = { .node = &ca, .num = 2, .peer = &at };
+		struct smp_cmd c;
+
+		(void)state;
+		c = sm_cmd_port(&second, MAD_METHOD_GET, SMP_ATTR_PORT_INFO, 2, NULL);
+		assert_ptr_equal(c.port, &second);
+		assert_ptr_equal(c.node, &ca);
+		if (hops < IB_MAX_HOPS) {
+			assert_int_equal(c.nhops, IB_MAX_HOPS);
+			assert_int_equal(c.path[IB_MAX_HOPS], 9);
+		} else {
+			assert_int_equal(c.nhops, 2);
+			assert_int_equal(c.path[2], 5);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_the_route_to_a_second_port_has_no_more_hops_than_a_route_may_have),
 		cmocka_unit_test(test_nodes_behind_an_external_port_are_bounded),
 		cmocka_unit_test(test_other_guids_each_sweep_do_not_use_up_lids),
 		cmocka_unit_test(test_what_is_mute_behind_an_external_port_is_not_waited_for),
