@@ -3,10 +3,13 @@
 # check.sh: all long
 #
 # uipoib conform with other DUTs than conform.sh has: one without a hook, one of profile linux, examples/udp_peer.py, and some that are silent, die, or send
-# random octets. Every run ends with results.
+# random octets. Every run ends with results. The suite is that of the ASan build, if there is one (`make SAN=1 all`), as in CI.
 . "$(dirname "$0")/lib.sh"
 . tests/system/conform_rig.bash
 need python3 jq dhclient
+conform=$(dirname "$UIPOIB")/san/uipoib
+[ -x "$conform" ] || conform=$UIPOIB
+export ASAN_OPTIONS=exitcode=99:log_path=$work/asan UBSAN_OPTIONS=exitcode=99:log_path=$work/asan
 
 # examples/udp_peer.py, beside the others
 python3 examples/udp_peer.py --listen 127.0.0.1:6007 --peer 127.0.0.1:5007 --guid 0x0002c90300000031 --address 10.9.0.1/24 >"$work/peer.log" 2>&1 &
@@ -59,7 +62,7 @@ random_octets() {
 	status=$?
 	end $flood
 	tail -1 "$work/out.$1"
-	equal 1 $status && jq -e '.packets > 100' "$work/report.$1" && [ -n "$(results "$1" '.case == "U2" and .result == "FAIL"')" ]
+	equal 1 $status && jq -e '.packets > 100' "$work/report.$1" >/dev/null && [ -n "$(results "$1" '.case == "U2" and .result == "FAIL"')" ]
 }
 check "a DUT that floods with random packets: it ends with results" random_octets 2
 dies() {
@@ -101,6 +104,8 @@ udp_peer() {
 check "examples/udp_peer.py fails R65, which explains what it cannot be judged by" udp_peer
 check "doc/conform.md has these results" documented 7 rfc4391 udp_peer.py
 
+sanitizers() { not grep -HEm 40 . "$work"/asan.* 2>/dev/null; }
+check "ASan and UBSan found nothing in the suite (${conform#"$PWD"/})" sanitizers
 end_all
 rm -f "/run/uipoib/$inst-3".* # the sockets of the DUT that was killed
 finish

@@ -34,11 +34,11 @@ dut_start() {
 	dut_pid[$1]=$!
 }
 declare -A dut_pid relay_pid
-# suite N OPTION...: run the suite against DUT N
+# suite N OPTION...: run the suite against DUT N; $conform is the program whose suite it is ($UIPOIB)
 suite() {
 	local n=$1
 	shift
-	UIPOIB_NAME=$inst-$n UIPOIB=$UIPOIB "$UIPOIB" conform --dut "udp:127.0.0.1:$((6000 + n))" \
+	UIPOIB_NAME=$inst-$n UIPOIB=$UIPOIB "${conform:-$UIPOIB}" conform --dut "udp:127.0.0.1:$((6000 + n))" \
 		--listen "127.0.0.1:$((5000 + n))" --json "$work/report.$n" "$@" >"$work/out.$n" 2>&1
 }
 suite_out() { # N OPTION...: the same, with its output
