@@ -71,7 +71,8 @@ static void reap(struct conform_outside *o)
 		if (waitpid(s->pid, &status, WNOHANG) == s->pid) {
 			if (s->pid == o->last)
 				o->last_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-			kill(-s->pid, SIGKILL); /* what it has left in its group */
+			/* processes that the step has left in its process group */
+			kill(-s->pid, SIGKILL);
 			s->pid = 0;
 		} else if (clock_ns(CLOCK_MONOTONIC) - s->began > CONFORM_HOOK_TIME) {
 			end_step(s);

@@ -11,7 +11,7 @@
 #include "fixture/fixture.h"
 
 #define CONFORM_HOOKS 8 /* steps that run at a time; a further one ends the oldest */
-#define CONFORM_HOOK_TIME NS_SEC(90) /* after that a step is killed */
+#define CONFORM_HOOK_TIME NS_SEC(90) /* time after which a step that still runs is killed */
 
 struct conform_step {
 	pid_t pid; /* its process group, too; 0: none */

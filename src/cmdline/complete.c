@@ -129,7 +129,8 @@ static void offer_place(const struct completion *c, const char *word)
 /* A word of a usage text, as in "NODE/PORT up|down [fabric F]" */
 struct usage_word {
 	char text[32];
-	bool literal; /* in small letters, to be typed as it is; otherwise something stands for it */
+	/* true for a word in small letters, which is typed as it is; false for a word that stands for others */
+	bool literal;
 	int group; /* number of the pair of brackets around the word; 0: none, so the word is not optional */
 	bool other; /* in place of the word before it, from which '|' separates it */
 };

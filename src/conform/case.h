@@ -20,7 +20,7 @@ struct run;
 
 struct conform_case {
 	const char *id; /* the clause of CONFORMANCE.md, and "/WORD" if it has several cases */
-	const char *title; /* what is judged, in one line */
+	const char *title; /* the point that is judged, in one line */
 	const char *section; /* section of the document */
 	const char *text; /* the demand, in the words of the document */
 	/*

@@ -96,7 +96,8 @@ static uint32_t icrc_go_on(const struct pkt *p, uint32_t reg, uint32_t done)
 		const struct pkt_slice *s = &p->slice[i];
 		uint32_t n = 0;
 
-		if (skip) { /* only in packets from datagrams */
+		/* Some of the headers are in the first slice of a packet that came in a datagram. */
+		if (skip) {
 			n = skip < s->len ? skip : s->len;
 			skip -= n;
 		}
@@ -147,7 +148,8 @@ static inline bool regs_of(const struct pkt *p, struct crc_regs *ret)
 
 	if (!crc_best->msg || p->tail_len < TAIL_CRCS)
 		return false;
-	if (!m.part[0].len && p->nslices) /* a packet from a datagram */
+	/* A packet that came in a datagram has its headers in the first slice. */
+	if (!m.part[0].len && p->nslices)
 		m.part[0] = (struct crc_part){ p->slice[0].data, p->slice[i++].len };
 	hdr_len = m.part[0].len < IB_LRH_LEN ? 0 : ud_hdr_len(m.part[0].p);
 	if (!hdr_len || m.part[0].len < hdr_len)

@@ -116,7 +116,8 @@ static void shoot(struct ctl_req *r, struct shot *s, long long n)
 	json_t *row = json_object();
 	long long sent = 0;
 
-	drain(s, r->now); /* so that packets of other senders are not counted below */
+	/* Packets of other senders, which are in the queues now, must not be counted below. */
+	drain(s, r->now);
 	count(&before, s);
 	for (; sent < n; sent++) {
 		struct pkt *p = make_packet(r->in, s);

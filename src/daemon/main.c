@@ -170,7 +170,7 @@ static int build(struct daemon *d, const struct serve_cfg *cfg, const struct log
 		end.record = record;
 	if (!status)
 		status = inst_create(&d->in, &ic, err);
-	if (status) /* a failure here has other causes than the user's configuration */
+	if (status) /* The configuration was accepted, so a failure here has another cause. */
 		return status == -ENOMEM ? PROTO_EXIT_FAILED : PROTO_EXIT_ENV;
 	status = watch_signals(d);
 	if (status) {

@@ -257,7 +257,7 @@ static int start(struct demo *d)
 	if (status)
 		return fail(PROTO_EXIT_FAILED, "starting", strerror(-status));
 	daemon_pid = d->serve.pid;
-	if (interrupted) /* the signal came before daemon_pid was set */
+	if (interrupted) /* The signal may have come before daemon_pid was set. */
 		kill(daemon_pid, SIGTERM);
 	status = serve_ready(&d->serve, err, sizeof(err));
 	if (status)

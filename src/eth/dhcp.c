@@ -86,10 +86,14 @@ static bool dhcp_ports(struct pkt *p)
 
 bool eth_is_dhcp(const struct eth_if *e, struct pkt *p, const uint8_t *ip)
 {
-	/* Super-frames of the host pass unchanged, but a train stands for packets. */
+	/*
+	 * A super-frame of the host passes unchanged. A train is looked at, because each packet of the link that it stands for would
+	 * be looked at, too.
+	 */
 	if (ip[9] != PROTO_UDP || e->cfg.dhcp_raw || (frame_info(p)->gso && !pkt_is_train(p)))
 		return false;
-	if (ip[0] == 0x45) { /* no IP options; for most packets this look at the port is enough */
+	/* For most packets, which have no IP options, this look at the ports is enough. */
+	if (ip[0] == 0x45) {
 		const uint8_t *udp = pkt_pull(p, IPV4_LEN + 4);
 
 		if (!udp || (be16_at(udp + IPV4_LEN + 2) != DHCP_PORT_SERVER &&

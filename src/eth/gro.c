@@ -98,8 +98,12 @@ static bool l4_csum_ok(const struct cand *c, const struct pkt *p)
 
 	if (frame_info_const(p)->csum == FRAME_CSUM_OK)
 		return true;
+	/*
+	 * A UDP packet without a checksum stays alone, because the kernel would add checksums to the segments of a
+	 * super-frame.
+	 */
 	if (c->udp && !be16_at(c->h + c->l4 + 6))
-		return false; /* without a checksum; the kernel would add one to segments of a super-frame */
+		return false;
 	sum = c->ipv6 ? inet_pseudo6(ip + 8, ip + 24, proto, l4_len)
 		      : inet_pseudo4(ip + 12, ip + 16, proto, l4_len);
 	return inet_fold(inet_sum_pkt(sum, p, c->l4)) == 0;
@@ -140,8 +144,9 @@ static bool same_headers(const struct eth_gro_flow *f, const struct cand *c)
 	if (f->ipv6 ? memcmp(ia, ib, 4) || ia[7] != ib[7]
 		    : ia[1] != ib[1] || memcmp(ia + 6, ib + 6, 3))
 		return false;
+	/* The kernel will number the segments' identifications consecutively, and these are not. */
 	if (!f->ipv6 && !(be16_at(ib + 6) & IP_DF) && be16_at(ib + 4) != f->ip_id)
-		return false; /* the kernel will give segments consecutive identifications */
+		return false;
 	if (f->udp)
 		return true;
 	return !memcmp(ta + 8, tb + 8, 5) && !memcmp(ta + 14, tb + 14, 2) &&

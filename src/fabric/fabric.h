@@ -69,7 +69,8 @@ struct fabric_cfg {
 	struct pkt_pool *pool;
 	const struct log_sink *log; /* may be NULL */
 	enum hca_crc crc; /* CRCs of packets on the links between our nodes */
-	bool trains; /* trains pass whole where nobody can tell (train/train.h) */
+	/* trains pass whole where they have the same effects as their packets (train/train.h) */
+	bool trains;
 	unsigned int data_depth; /* most packets in an egress queue for data; 0: 2048 */
 	unsigned int vl15_depth; /* most packets in an egress queue for VL15; 0: 1024 */
 	unsigned int max_qps; /* most queue pairs of an HCA; 0: default of hca */

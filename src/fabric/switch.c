@@ -337,7 +337,7 @@ static enum fabric_drop check_form(const struct fabric_port *in, struct pkt *p)
 	const uint8_t *lrh = pkt_hdr(p);
 	unsigned int have = pkt_hdr_len(p);
 
-	if (pkt_is_train(p)) /* its packets get lengths when they are cut */
+	if (pkt_is_train(p)) /* The packets of a train get their lengths when it is cut. */
 		return train_check_vcrc(p) == CRC_OK ? FABRIC_SENT : FABRIC_DROP_VCRC;
 	if (have < IB_LRH_LEN || p->tail_len < IB_VCRC_LEN ||
 	    (be16_at(lrh + IB_LRH_OFF_PKT_LEN) & IB_LRH_PKT_LEN_MASK) * 4 !=
@@ -391,8 +391,9 @@ static void rx_one(struct fabric_port *in, struct pkt *p, ns_t now)
 	enum fabric_drop why = check_form(in, p);
 	struct hop h = { .in = in, .sw = in->node, .lrh = pkt_hdr(p), .now = now };
 
+	/* Some packets of the train may be good. */
 	if (unlikely(why != FABRIC_SENT && pkt_is_train(p)))
-		return cut(&h, NULL, p, rx_again); /* some of its packets may be good */
+		return cut(&h, NULL, p, rx_again);
 	if (unlikely(why != FABRIC_SENT)) {
 		node_count_rcv_n(in->np,
 				 why == FABRIC_DROP_VCRC ? NODE_RCV_LOCAL_PHYSICAL

@@ -59,7 +59,10 @@ struct hca_cfg {
 	 * (lazy). MADs carry both with HCA_CRC_ICRC, too.
 	 */
 	enum hca_crc { HCA_CRC_FULL, HCA_CRC_ICRC, HCA_CRC_LAZY } crc;
-	/* Trains (train/train.h) pass whole where nobody can tell. Otherwise the HCA cuts them. */
+	/*
+	 * Trains (train/train.h) pass whole where they have the same effects as their packets one by one. Elsewhere the HCA
+	 * cuts them.
+	 */
 	bool trains;
 	unsigned int max_qps; /* largest number of QPs; 0 for HCA_MAX_QPS */
 };

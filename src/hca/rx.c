@@ -39,7 +39,7 @@ static bool rx_lengths(const struct hca_rx_ctx *r)
 	unsigned int pad = ib_bth_pad(bth);
 	unsigned int octets = (be16_at(h + IB_LRH_OFF_PKT_LEN) & IB_LRH_PKT_LEN_MASK) * 4;
 
-	if (pkt_is_train(p)) /* its packets get these fields when they are cut */
+	if (pkt_is_train(p)) /* The packets of a train get these fields when it is cut. */
 		return true;
 	if (p->tail_len != pad + IB_ICRC_LEN + IB_VCRC_LEN || octets != p->len + pad + IB_ICRC_LEN)
 		return false;

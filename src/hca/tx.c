@@ -124,8 +124,8 @@ static void tx_packets(const struct tx *t, const struct hca_send *s)
 }
 
 /*
- * A train stays whole if nobody can tell: groups have several receivers, QP0 and QP1 take single packets, and if full packets
- * exceed the MTU, a shorter last one may pass.
+ * A train is cut if its packets must be treated one by one: a group has several receivers, QP0 and QP1 take single packets,
+ * and if full packets exceed the MTU, a shorter last packet may still pass.
  */
 static bool tx_one_by_one(const struct tx *t, const struct hca_send *s)
 {

@@ -253,7 +253,8 @@ int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL, "name, MAC or MTU of a TAP");
 	if (s->ntaps >= NETDEV_TAP_MAX)
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -ENOSPC, "too many TAPs");
-	memcpy(t.name, req->tap.ifname, sizeof(t.name)); /* srv_tap_conf_ok() has found its end */
+	/* srv_tap_conf_ok() has found the NUL in the name. */
+	memcpy(t.name, req->tap.ifname, sizeof(t.name));
 	err = srv_ns_rtnl(ns);
 	if (!err && ns->follow)
 		err = srv_park_make(s, ns, &t, &fd, &what);

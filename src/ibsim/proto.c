@@ -47,7 +47,8 @@ int ibsim_pkt_decode(struct ibsim_pkt *ret, const void *p, size_t n)
 		.status = be32_get(w.status),
 		.len = (uint16_t)len,
 	};
-	memcpy(ret->mad, w.mad, len); /* the rest is whatever was on the client's stack */
+	/* The octets behind them are whatever was on the client's stack. */
+	memcpy(ret->mad, w.mad, len);
 	return 0;
 }
 

@@ -316,7 +316,7 @@ struct ipoib_neigh {
 	struct ipoib_lladdr lladdr; /* address, with flags 0 */
 	void *user; /* for the user, NULL at first; keep a reference while it is set */
 	uint8_t token[6]; /* for the user, zero at first */
-	bool has_token; /* for the user: .token is valid */
+	bool has_token; /* for the user, who sets it once .token is valid */
 
 	bool has_qkey; /* the neighbour advertised its Q_Key; otherwise that of the link is used */
 	uint32_t qkey;

@@ -261,8 +261,9 @@ static void bcast_adopt(struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 		ipoib_mcasts_renew(l, now);
 	if (former_qkey != rec->qkey)
 		ipoib_neighs_forget_qkey(l, former_qkey);
+	/* The address handles of the paths have the former SL. */
 	if (other_sl && l->sl_from == IPOIB_SL_GROUP)
-		ipoib_paths_stale(l); /* their address handles have the former SL */
+		ipoib_paths_stale(l);
 	ipoib_link_advance(l, now);
 }
 
@@ -340,8 +341,9 @@ void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, 
 		ipoib_router_created(l, gid, now);
 		if (bcast)
 			l->no_group = false;
+		/* Join at once, without waiting for the back-off. */
 		if (bcast && l->state == IPOIB_LINK_JOINING && !l->joined)
-			ipoib_link_join(l, now); /* without waiting for the back-off */
+			ipoib_link_join(l, now);
 		return;
 	case SAC_EV_GROUP_DELETED:
 		ipoib_router_deleted(l, gid, now);

@@ -155,7 +155,7 @@ int ipoib_mcast_add(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 		return err;
 	if (proto == IPOIB_IPV4 && group[0] >> 4 != 0xe)
 		return -EINVAL; /* 255.255.255.255, which is no group although it has an MGID */
-	/* MCAST_READY will name this group */
+	/* The action MCAST_READY names the group by this address. */
 	memcpy(m->group, group, proto == IPOIB_IPV4 ? 4 : 16);
 	/* link_join.c joins and leaves the link's own group, whether it has receivers or not. */
 	if (!m->receivers++ && l->up && !m->broadcast) {

@@ -44,7 +44,8 @@ int proto_dir(char *buf, size_t size, int make)
 		n = snprintf(buf, size, "%s", given);
 	else if (geteuid() == 0)
 		n = snprintf(buf, size, "%s", PROTO_DIR);
-	else if (run && *run == '/' && is_ours(run)) /* su keeps the variable of the other user */
+	/* su(1) keeps XDG_RUNTIME_DIR of the user who called it, so the owner is checked. */
+	else if (run && *run == '/' && is_ours(run))
 		n = snprintf(buf, size, "%s/uipoib", run);
 	else
 		n = snprintf(buf, size, "/tmp/uipoib-%u", (unsigned int)geteuid());
@@ -143,8 +144,9 @@ void proto_unlink(const char *name)
 		if (!proto_lib_path(path, sizeof(path), name))
 			unlink(path);
 	}
+	/* rmdir() fails while other instances use the folder. */
 	if (!proto_dir(path, sizeof(path), 0))
-		rmdir(path); /* fails while other instances use the folder */
+		rmdir(path);
 	if (lock >= 0)
 		close(lock);
 }

@@ -281,8 +281,9 @@ static void join_granted(struct sac_group *g, const struct ib_mcmember_rec *rec)
 	g->have |= g->asked;
 	g->blind = !sac_subscribed(g->sac);
 	g->status = 0;
+	/* The back-off of the bits that the SA refused goes on. */
 	if (g->refused)
-		return; /* their back-off goes on */
+		return;
 	g->failures = 0;
 	g->retry_at = 0;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# examples/conform_hook.py: steps that are held end by the step that belongs to them, and a stale note ends no other process.
+# examples/conform_hook.py: a step that lasts (join, dhcp, router) ends with its opposite (leave, no-dhcp, no-router), and a note
+# that a killed hook left in /tmp does not make a later hook end a process of somebody else.
 . "$(dirname "$0")/lib.sh"
 need python3 ip
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A super-frame crosses the fabric as one descriptor. Nobody can tell: octets and datagrams arrive as they were sent,
+# A super-frame crosses the fabric as one descriptor, and neither hosts nor counters show it: octets and datagrams arrive as they were sent,
 # also while captures, faults and traces come and go in the middle of a flow, and the counters of all ports are those of packets.
 #
 #	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)
