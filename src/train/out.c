@@ -3,7 +3,7 @@
 
 #include "train/priv.h"
 
-/* The headers of the first packet, in memory of the walk; FIN and PSH wait for the last one. */
+/* Copy the headers of the first packet into the memory of the walk. FIN and PSH are only for the last packet. */
 void train_out_begin(struct train_out *o, const struct pkt *t)
 {
 	struct pkt *p = &o->pkt;
@@ -22,7 +22,7 @@ void train_out_begin(struct train_out *o, const struct pkt *t)
 	}
 }
 
-/* Refers to the next @n octets of payload, which lie in two slices at most, as those of the train do. */
+/* Refer to the next @n octets of payload. They lie in two slices at most, because the train's payload does. */
 static void take_payload(struct train_out *o, uint32_t n)
 {
 	struct pkt *p = &o->pkt;
@@ -56,7 +56,9 @@ static void mend_ip_csum(uint8_t *ip)
 	be16_put(ip + 10, (uint16_t) ~(sum + (sum >> 16)));
 }
 
-/* Headers and payload of packet o->k, from those of the one before. Packets but the last have one length. */
+/*
+ * Make headers and payload of packet o->k from those of the packet before. All packets but the last have the same length.
+ */
 static void step(struct train_out *o)
 {
 	const struct pkt *t = o->train;
@@ -74,7 +76,8 @@ static void step(struct train_out *o)
 		uint32_t flags = p->flags;
 
 		train_mend_lengths(p);
-		train_mend_link(p); /* which forgets the seal */
+		/* train_mend_link() clears the flags that say that there are CRCs, so they are restored below. */
+		train_mend_link(p);
 		p->flags = flags;
 	} else if (!train_is_ipv6(train_ip(p))) {
 		mend_ip_csum(train_ip(p));

@@ -2,7 +2,7 @@
 #ifndef TRAIN_PRIV_H
 #define TRAIN_PRIV_H
 
-/* What train.c and seal.c share: the headers of a train, and how those of one packet are made of them */
+/* Declarations that train.c and seal.c share: the headers of a train, and how the headers of one packet follow from them */
 
 #include <string.h>
 
@@ -46,7 +46,10 @@ static inline uint8_t *train_csum_field(struct pkt *p)
 
 /* --- from the headers of a train to those of one packet */
 
-/* train_advance() - The first @k packets were taken off: makes the headers those of the next one, and counts */
+/*
+ * train_advance() - Take the first @k packets off: the headers become those of the next packet, and the count of packets is
+ * lowered
+ */
 void train_advance(struct pkt *t, unsigned int k);
 void train_advance_psn(struct pkt *t, unsigned int k);
 
@@ -64,7 +67,7 @@ static inline bool train_is_sealed(const struct pkt *p)
 	return p->seals && (p->flags & (PKT_CRC | PKT_ICRC));
 }
 
-/* train_share_seals() - The first packets of @t have become the descriptor @f */
+/* train_share_seals() - Let @f, which has become the first packets of @t, refer to the seals of @t */
 void train_share_seals(struct pkt *f, const struct pkt *t);
 /* train_seal_csum(), train_seal_tail() - Write TCP or UDP checksum, or CRCs, of the seal into the single packet @p */
 void train_seal_csum(struct pkt *p);

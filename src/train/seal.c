@@ -10,17 +10,17 @@
 /*
  * DOC: Seals
  *
- * With crc = full or icrc a train carries what is different in the tail of each packet, and the TCP or UDP checksum, over which the
- * CRCs run: the seal of the packet. The seals of a train lie one behind the other in a small buffer. When a train is split, both parts
- * refer to the buffer, each from its first packet on.
+ * With crc = full or icrc a train carries a seal for each of its packets. The seal has the octets in which the tails of the
+ * packets differ (the CRCs), and the TCP or UDP checksum, which the CRCs cover. The seals of a train lie one behind the
+ * other in a small buffer. When a train is split, both parts refer to this buffer, each from its first packet on.
  *
- * The CRCs are those of the packets that the train stands for. They are made and verified over headers that are made of the train's,
- * packet after packet, and over the payload where it lies. So damage to the headers of the train, to its payload or to a
- * seal is found as it is in a packet that has a descriptor.
+ * The CRCs are those of the packets that the train stands for. To make or verify a CRC, the headers of the packet are
+ * derived from the headers of the train anew, and the payload is read from where it has always been. So damage to the
+ * headers of the train, to its payload or to a seal is found as it is in a packet that has a descriptor.
  */
 struct train_seal {
 	uint8_t csum[2]; /* TCP or UDP checksum, as in the header */
-	uint8_t crcs[TAIL_CRCS]; /* as in the tail */
+	uint8_t crcs[TAIL_CRCS]; /* CRCs, as in the tail */
 };
 
 #define SEALS_MAX (PKT_SMALL_SIZE / sizeof(struct train_seal))
@@ -40,9 +40,9 @@ static uint8_t *crcs_of(struct pkt *p)
 struct walk {
 	struct pkt pkt; /* the packet, which refers to the payload of the train and owns nothing */
 	const struct pkt *train;
-	unsigned int k; /* packets before this one */
-	unsigned int slice; /* the slice of the train where the next packet begins, */
-	uint32_t used; /* and the octets before it there */
+	unsigned int k; /* number of packets before this one */
+	unsigned int slice; /* slice of the train in which the payload of the next packet begins */
+	uint32_t used; /* octets of this slice before that payload */
 	uint8_t last_flags; /* TCP flags of the last packet */
 };
 
@@ -62,7 +62,7 @@ static void walk_begin(struct walk *w, const struct pkt *t)
 	}
 }
 
-/* The next @n octets of payload; a packet lies in two slices of the train at most, as the train does. */
+/* Refer to the next @n octets of payload. A packet lies in two slices at most, because the train does. */
 static void walk_payload(struct walk *w, uint32_t n)
 {
 	struct pkt *p = &w->pkt;
@@ -96,7 +96,10 @@ static void mend_ip_csum(uint8_t *ip)
 	be16_put(ip + 10, inet_fold((uint32_t)sum + (uint16_t) ~(id - 1u) + id));
 }
 
-/* Goes on to the next packet, or to the first one: all but checksum and CRCs. False: there is none */
+/*
+ * Go on to the next packet, or to the first one: make its headers and payload, but neither checksum nor CRCs. False: there
+ * is no further packet
+ */
 static bool walk_next(struct walk *w)
 {
 	const struct pkt *t = w->train;
@@ -115,7 +118,8 @@ static bool walk_next(struct walk *w)
 	if (!w->k || last) {
 		train_mend_lengths(p);
 		train_mend_link(p);
-	} else if (!train_is_ipv6(train_ip(p))) { /* all but the last have one length */
+	} else if (!train_is_ipv6(
+			   train_ip(p))) { /* All packets but the last have the same length. */
 		mend_ip_csum(train_ip(p));
 	}
 	w->k++;
@@ -189,7 +193,8 @@ static void seals_set_vl(const struct pkt *t, uint8_t vl)
 
 	walk_begin(&w, t);
 	for (struct train_seal *s = seal_of(t, 0); walk_next(&w); s++) {
-		uint8_t first = *pkt_hdr(&w.pkt); /* the next packet begins with the old VL, too */
+		/* the old VL, with which the next packet has to begin */
+		uint8_t first = *pkt_hdr(&w.pkt);
 
 		w.pkt.flags = t->flags;
 		load_seal(&w.pkt, s);
@@ -205,7 +210,8 @@ void train_set_vl(struct pkt *p, uint8_t vl)
 
 	if (pkt_is_train(p) && train_is_sealed(p)) {
 		seals_set_vl(p, vl);
-		p->flags &= ~(uint32_t)PKT_CRC; /* it has no tail to correct */
+		/* A train has no tail, so the call below must not correct a VCRC there. */
+		p->flags &= ~(uint32_t)PKT_CRC;
 	}
 	crc_pkt_set_vl(p, vl);
 	p->flags = flags;

@@ -28,7 +28,7 @@ static int check_l3(const struct pkt *p, const uint8_t *ip)
 	return ip[0] >> 4 == 4 && l4 == (ip[0] & 0x0f) * 4u && l4 >= IPV4_MIN ? 0 : -EBADMSG;
 }
 
-/* Octets of the L4 header; 0: it contradicts gso, or is too long. Moves the headers into hdr[]. */
+/* Move the headers into hdr[]. Return: octets of the L4 header; 0: the header contradicts gso, or is too long */
 static unsigned int pull_headers(struct pkt *p, unsigned int l3, unsigned int l4)
 {
 	unsigned int len = train_is_udp(frame_info(p)) ? UDP_LEN : TCP_MIN;
@@ -74,15 +74,16 @@ static bool size_allowed(const struct frame_info *f, uint32_t payload)
 			       : f->gso_size >= TRAIN_TCP_MIN;
 }
 
-/* Payload octets of each packet, or -EMSGSIZE */
+/* Return: the payload octets of each packet, or -EMSGSIZE */
 static int seg_size(const struct frame_info *f, unsigned int hlen, unsigned int ip_mtu)
 {
 	if (hlen >= ip_mtu)
 		return -EMSGSIZE;
 	if (hlen + f->gso_size <= ip_mtu)
 		return f->gso_size;
+	/* The application chose the size of the datagrams, so it may not be lowered. */
 	if (train_is_udp(f))
-		return -EMSGSIZE; /* the application chose the size of the datagrams */
+		return -EMSGSIZE;
 	return (int)(ip_mtu - hlen);
 }
 
@@ -212,7 +213,7 @@ void train_make_csum(struct pkt *p)
 	be16_put(field, train_is_udp(f) && !csum ? 0xffff : csum);
 }
 
-/* Gives the only packet of a train its lengths and checksums; from here on it is a packet like any other. */
+/* Give the only packet of a train its lengths and checksums. Then it is a packet like any other, and not a train. */
 static void become_packet(struct pkt *p)
 {
 	train_mend_lengths(p);
@@ -273,7 +274,7 @@ void train_advance_psn(struct pkt *t, unsigned int k)
 	be32_put(psn, (be32_at(psn) + k) & IB_QPN_MASK);
 }
 
-/* A descriptor for the first @k packets, with the headers of @t and without payload; NULL: none is left */
+/* Make a descriptor for the first @k packets, with the headers of @t and without payload. NULL: no descriptor is left */
 static struct pkt *first_part(const struct pkt *t, unsigned int k)
 {
 	struct pkt *f = pkt_alloc(t->pool);
@@ -309,7 +310,7 @@ struct pkt *train_split(struct pkt *t, unsigned int k)
 	return f;
 }
 
-/* A packet that was cut off a train gets its tail: the CRCs of its seal, or none. */
+/* Give a packet that was cut off a train its tail, with the CRCs of its seal or without CRCs. */
 static void finish_link(struct pkt *p)
 {
 	bool sealed = train_is_sealed(p);

@@ -50,26 +50,32 @@
 int train_make(struct pkt *p, unsigned int l3, unsigned int ip_mtu);
 
 /*
- * train_may_travel() - Whether nobody can tell the train from its packets even if it is delivered whole. There must be
- * TCP or UDP directly behind an IP header without options or extension headers, no fragment, and only flags and lengths
- * that super-frames have; all others must be cut where they were made
+ * train_may_travel() - Tell whether hosts get the same from the train, even if it is delivered whole, as from its packets.
+ * There must be TCP or UDP directly behind an IP header without options or extension headers, no fragment, and only flags
+ * and lengths that super-frames have. Any other train must be cut where it was made
  */
 bool train_may_travel(const struct pkt *t);
 
 /**
  * train_split() - Take the first packets off a train
- * @k:	how many, fewer than the train has
+ * @k:	number of packets to take, fewer than the train has
  *
- * Either part that is a single packet gets its lengths and checksums (FRAME_CSUM_OK) and is a train no more; so
- * train_split(t, 1) again and again takes packet after packet, and @t becomes the last one.
+ * A part that is a single packet gets its lengths and checksums (FRAME_CSUM_OK) and is no longer a train. So repeated calls
+ * of train_split(t, 1) take packet after packet, and @t becomes the last one.
  * Return: the first @k packets; NULL: no descriptor is left, and @t is unchanged
  */
 struct pkt *train_split(struct pkt *t, unsigned int k);
 
-/* train_split_link() - The same for a train with the headers LRH to DETH; the packets have no CRCs */
+/*
+ * train_split_link() - As train_split(), for a train with the headers LRH to DETH. The packets have no CRCs unless the
+ * train has seals
+ */
 struct pkt *train_split_link(struct pkt *t, unsigned int k);
 
-/* train_skip_link() - Take the first @k packets off such a train, fewer than it has, and forget them; needs no descriptor */
+/*
+ * train_skip_link() - Drop the first @k packets of a train with the headers LRH to DETH, which has more. This needs no
+ * descriptor
+ */
 void train_skip_link(struct pkt *t, unsigned int k);
 
 /*
@@ -105,31 +111,38 @@ void train_set_vl(struct pkt *p, uint8_t vl);
 void train_unseal(struct pkt *p);
 
 /*
- * The packets of a train as they leave the process (out.c), with checksums, ICRC and VCRC. CRCs that the train has (PKT_CRC) are
- * used; others are made. The train stays as it is.
+ * A walk over the packets of a train as they leave the process (out.c), with checksums, ICRC and VCRC. The walk uses the
+ * CRCs that the train has (PKT_CRC), and computes all others. The train does not change.
  */
 struct train_out {
-	struct pkt
-		pkt; /* the packet: hdr[] and tail are its own, the payload is the train's, and it owns nothing */
+	/*
+	 * the packet of the walk: it has hdr[] and tail of its own, refers to the payload of the train, and owns no buffer
+	 */
+	struct pkt pkt;
 	const struct pkt *train;
-	unsigned int k; /* packets before the next one */
-	unsigned int slice; /* slice of the train where the payload of the next one begins, */
-	uint32_t used; /* and the octets before it there */
+	unsigned int k; /* number of packets before the next packet */
+	unsigned int slice; /* slice of the train in which the payload of the next packet begins */
+	uint32_t used; /* octets of this slice before that payload */
 	uint8_t last_flags; /* TCP flags that only the last packet has */
 };
 
-/* train_out_begin() - Begin with the first packet of @t, which has the headers LRH to DETH and stays unchanged until the end */
+/*
+ * train_out_begin() - Begin a walk with the first packet of @t, which has the headers LRH to DETH and must not change
+ * before the walk ends
+ */
 void train_out_begin(struct train_out *o, const struct pkt *t);
-/* train_out_next() - The next packet, valid until the next call; NULL: there is none */
+/* train_out_next() - Return: the next packet, valid until the next call; NULL after the last one */
 const struct pkt *train_out_next(struct train_out *o);
 
-/* train_first_len() - Octets of the first packet, which no other of the train exceeds; of a single packet p->len */
+/* train_first_len() - Return: the length of the first packet of a train, which is the largest; of a single packet p->len */
 static inline uint32_t train_first_len(const struct pkt *p)
 {
 	return pkt_is_train(p) ? pkt_hdr_len(p) + p->seg : p->len;
 }
 
-/* train_words() - Words (4 octets) from LRH to ICRC of all packets of a train with the headers LRH to DETH */
+/*
+ * train_words() - Return: the words (of 4 octets) from LRH to ICRC of all packets of a train with the headers LRH to DETH
+ */
 static inline uint32_t train_words(const struct pkt *t)
 {
 	uint32_t last = t->len - (t->count - 1u) * t->seg;
