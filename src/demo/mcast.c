@@ -27,7 +27,7 @@
 struct seen {
 	bool ready; /* the receiver listens */
 	bool probed; /* a probe has arrived: the SM has programmed the switches on the way */
-	unsigned int got; /* datagrams that it received; for a member, without the probes */
+	unsigned int got; /* number of datagrams received, not counting probes at members */
 };
 
 struct job {

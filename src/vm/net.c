@@ -35,13 +35,13 @@ static const uint8_t to_guest[VM_NET_HDR_LEN] = {
 	0,
 	0,
 	0,
-	0, /* length, 14 + 2 */
+	0, /* total length, which vm_net_wrap() writes; identification */
 	0x40,
 	0x00,
 	64,
 	17,
 	0,
-	0, /* DF, TTL, UDP, checksum, 14 + 10 */
+	0, /* DF, TTL, protocol UDP, checksum, which vm_net_wrap() writes */
 	192,
 	0,
 	2,
@@ -57,7 +57,7 @@ static const uint8_t to_guest[VM_NET_HDR_LEN] = {
 	0,
 	0,
 	0,
-	0, /* length, 34 + 4; checksum */
+	0, /* UDP length, which vm_net_wrap() writes; no checksum */
 };
 #define AT_IP 14
 #define AT_UDP 34
