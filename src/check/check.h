@@ -33,6 +33,7 @@ enum chk_kind {
 	/* unicast */
 	CHK_LFT_LOOP,
 	CHK_LFT_HOLE,
+	CHK_LFT_HOLE_APART,
 	CHK_LFT_DEAD_END,
 	CHK_CREDIT_LOOP,
 	CHK_CREDIT_LOOP_BY_VL,
@@ -87,5 +88,12 @@ struct chk_opts {
  */
 int chk_run(const struct chk_fabric *f, const struct chk_opts *o, struct chk_report *ret);
 void chk_report_fini(struct chk_report *r);
+
+/*
+ * chk_report_confirm() - Take out of @r what @again, the report of a later reading of the same fabric, does not have: it was
+ * on the way to something else when it was read. Growth of counters needs no second reading, because it was seen in two. If
+ * one of the reports is not complete, nothing is taken out
+ */
+void chk_report_confirm(struct chk_report *r, const struct chk_report *again);
 
 #endif

@@ -45,17 +45,6 @@ static const struct chk_node *next_switch(const struct chk *c, const struct chk_
 	return next && next->sw ? next : NULL;
 }
 
-static bool has_cas(const struct chk *c, const struct chk_node *n)
-{
-	for (unsigned int p = 1; p <= n->nports; p++) {
-		const struct chk_node *peer = chk_peer(c->f, &n->port[p]);
-
-		if (peer && !peer->sw && chk_carries(c->f, &n->port[p]))
-			return true;
-	}
-	return false;
-}
-
 /* True if the route ends; one that goes round in a circle is a finding of lft.c, and is not counted here. */
 static bool ends(const struct chk *c, const struct chk_node *n, unsigned int lid)
 {
@@ -93,7 +82,7 @@ static void fill(struct graph *g)
 		return;
 	}
 	for (uint32_t i = 0; i < c->nsw; i++)
-		leaf[i] = has_cas(c, c->sw[i]);
+		leaf[i] = chk_has_cas(c, c->sw[i]);
 	for (unsigned int lid = 1; lid < IB_LID_MCAST_MIN; lid++) {
 		if (!c->by_lid[lid].node || c->by_lid[lid].node->sw)
 			continue;
@@ -178,7 +167,7 @@ static bool one_lane(const struct chk_node *n, uint8_t in, uint8_t out)
 	const struct chk_port *p = &n->port[out];
 	const uint8_t *vl;
 
-	if (!p->known || p->pi.oper_vls <= 1)
+	if (p->known && p->pi.oper_vls <= 1)
 		return true;
 	if (!p->sltovl)
 		return false;

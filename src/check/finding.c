@@ -108,6 +108,38 @@ void chk_report_fini(struct chk_report *r)
 	*r = (struct chk_report){ 0 };
 }
 
+static bool has(const struct chk_report *r, const struct chk_finding *x)
+{
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct chk_finding *y = &r->finding[i];
+
+		if (x->kind == y->kind && x->guid == y->guid && !strcmp(x->where, y->where))
+			return true;
+	}
+	return false;
+}
+
+void chk_report_confirm(struct chk_report *r, const struct chk_report *again)
+{
+	uint32_t n = 0;
+
+	if (r->left_out || again->left_out)
+		return;
+	r->faults = r->notes = 0;
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct chk_finding *x = &r->finding[i];
+
+		if (x->kind != CHK_COUNTER_GROWS && !has(again, x))
+			continue;
+		if (chk_kind_info(x->kind)->note)
+			r->notes++;
+		else
+			r->faults++;
+		r->finding[n++] = *x;
+	}
+	r->n = n;
+}
+
 /* --- what did not answer */
 
 static void silence(struct chk *c, const struct chk_silence *s)
@@ -155,6 +187,11 @@ int chk_run(const struct chk_fabric *f, const struct chk_opts *o, struct chk_rep
 	chk_managers(&c);
 	chk_lft(&c);
 	chk_credits(&c);
+	chk_mft(&c);
+	if (o->partitions)
+		chk_partitions(&c, o->partitions);
+	chk_enforcement(&c);
+	chk_growth(&c);
 	chk_index_fini(&c);
 	return c.no_memory ? -ENOMEM : 0;
 }

@@ -66,6 +66,17 @@ int chk_index(struct chk *c)
 	return 0;
 }
 
+bool chk_has_cas(const struct chk *c, const struct chk_node *n)
+{
+	for (unsigned int p = 1; p <= n->nports; p++) {
+		const struct chk_node *peer = chk_peer(c->f, &n->port[p]);
+
+		if (peer && !peer->sw && chk_carries(c->f, &n->port[p]))
+			return true;
+	}
+	return false;
+}
+
 void chk_index_fini(struct chk *c)
 {
 	free(c->by_lid);

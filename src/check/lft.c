@@ -33,7 +33,9 @@ struct loop {
 struct walk {
 	struct chk *c;
 	uint8_t *verdict; /* [f->n] for the present LID */
-	struct wrong *hole, *dead; /* [f->n] */
+	struct wrong *hole, *apart, *dead; /* [f->n] */
+	bool *has_cas; /* CAs are connected to the switch, [nsw] */
+	bool from_ca; /* packets of CAs take the present route */
 	struct loop loop[LOOPS_MAX];
 	unsigned int nloops;
 	uint32_t more_loops;
@@ -80,7 +82,12 @@ static const struct chk_node *step(struct walk *w, const struct chk_node *n)
 	if (n == w->last && out == w->exit)
 		return NULL;
 	if (out == SMP_LFT_NONE) {
-		note_wrong(w, &w->hole[n->index], 0, NULL);
+		if (n->sw->lft_gaps)
+			return NULL;
+		if (w->from_ca || !w->to.node->sw)
+			note_wrong(w, &w->hole[n->index], 0, NULL);
+		else
+			note_wrong(w, &w->apart[n->index], 0, NULL);
 		return NULL;
 	}
 	p = &n->port[out <= n->nports ? out : 0];
@@ -198,9 +205,14 @@ static void one_lid(struct walk *w)
 		return;
 	for (uint32_t i = 0; i < c->nsw; i++)
 		w->verdict[c->sw[i]->index] = UNSEEN;
-	for (uint32_t i = 0; i < c->nsw; i++)
-		if (c->part[c->sw[i]->index] == c->part[w->last->index])
-			follow(w, c->sw[i]);
+	/* The routes that packets of CAs take come first, because a hole there is worse. */
+	for (int ca = 1; ca >= 0; ca--) {
+		w->from_ca = ca;
+		for (uint32_t i = 0; i < c->nsw; i++)
+			if (w->has_cas[i] == w->from_ca &&
+			    c->part[c->sw[i]->index] == c->part[w->last->index])
+				follow(w, c->sw[i]);
+	}
 }
 
 /* --- the report */
@@ -215,6 +227,31 @@ static void lids_text(const struct walk *w, const struct wrong *x, struct text *
 		text_add(t, ", ...");
 }
 
+static void report_holes(const struct walk *w, const struct chk_node *n, enum chk_kind kind,
+			 const struct wrong *x)
+{
+	char lids[256] = "";
+	struct text t = TEXT_IN(lids);
+
+	if (!x->count)
+		return;
+	lids_text(w, x, &t);
+	chk_add(w->c, kind, n, -1, "has no route to %u LIDs: %s", x->count, lids);
+}
+
+static void report_dead(const struct walk *w, const struct chk_node *n, const struct wrong *x)
+{
+	char lids[256] = "";
+	struct text t = TEXT_IN(lids);
+
+	if (!x->count)
+		return;
+	lids_text(w, x, &t);
+	chk_add(w->c, CHK_LFT_DEAD_END, n, -1,
+		"sends packets to %u LIDs to a wrong place, the first of them to port %u, %s: %s",
+		x->count, x->port, x->why, lids);
+}
+
 static void report(struct walk *w)
 {
 	const struct chk_fabric *f = w->c->f;
@@ -224,44 +261,45 @@ static void report(struct walk *w)
 	if (w->more_loops)
 		chk_add_where(w->c, CHK_LFT_LOOP, "the fabric", "%u more loops", w->more_loops);
 	for (uint32_t i = 0; i < f->n; i++) {
-		const struct wrong *hole = &w->hole[i], *dead = &w->dead[i];
-		char lids[256] = "";
-		struct text t = TEXT_IN(lids);
-
-		if (hole->count) {
-			lids_text(w, hole, &t);
-			chk_add(w->c, CHK_LFT_HOLE, f->node[i], -1, "has no route to %u LIDs: %s",
-				hole->count, lids);
-		}
-		if (dead->count) {
-			t.len = 0;
-			lids_text(w, dead, &t);
-			chk_add(w->c, CHK_LFT_DEAD_END, f->node[i], -1,
-				"sends packets to %u LIDs to a wrong place, the first of them to "
-				"port %u, %s: %s",
-				dead->count, dead->port, dead->why, lids);
-		}
+		report_holes(w, f->node[i], CHK_LFT_HOLE, &w->hole[i]);
+		report_holes(w, f->node[i], CHK_LFT_HOLE_APART, &w->apart[i]);
+		report_dead(w, f->node[i], &w->dead[i]);
 	}
+}
+
+static bool prepare(struct walk *w)
+{
+	const struct chk *c = w->c;
+
+	w->verdict = calloc(c->f->n + 1, 1);
+	w->hole = calloc(c->f->n + 1, sizeof(*w->hole));
+	w->apart = calloc(c->f->n + 1, sizeof(*w->apart));
+	w->dead = calloc(c->f->n + 1, sizeof(*w->dead));
+	w->has_cas = calloc(c->nsw + 1, sizeof(*w->has_cas));
+	if (!w->verdict || !w->hole || !w->apart || !w->dead || !w->has_cas)
+		return false;
+	for (uint32_t i = 0; i < c->nsw; i++)
+		w->has_cas[i] = chk_has_cas(c, c->sw[i]);
+	return true;
 }
 
 void chk_lft(struct chk *c)
 {
 	struct walk w = { .c = c };
 
-	w.verdict = calloc(c->f->n + 1, 1);
-	w.hole = calloc(c->f->n + 1, sizeof(*w.hole));
-	w.dead = calloc(c->f->n + 1, sizeof(*w.dead));
-	if (!w.verdict || !w.hole || !w.dead) {
-		c->no_memory = true;
-	} else {
+	if (prepare(&w)) {
 		for (w.lid = 1; w.lid < IB_LID_MCAST_MIN; w.lid++) {
 			w.to = c->by_lid[w.lid];
 			if (w.to.node)
 				one_lid(&w);
 		}
 		report(&w);
+	} else {
+		c->no_memory = true;
 	}
 	free(w.verdict);
 	free(w.hole);
+	free(w.apart);
 	free(w.dead);
+	free(w.has_cas);
 }

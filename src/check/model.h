@@ -62,9 +62,11 @@ struct chk_switch {
 	struct smp_switch_info si;
 	uint8_t *lft; /* egress port of each LID, [lft_len]; SMP_LFT_NONE above. NULL: not read */
 	uint32_t lft_len;
+	bool lft_gaps; /* a part of the table was not read */
 	uint64_t (*mft)[4]; /* egress ports of each MLID from 0xc000 on, [mft_len]; none above */
 	uint32_t mft_len;
 	bool mft_known; /* the MFT was read */
+	bool mft_gaps; /* a part of it was not read */
 };
 
 struct chk_node {

@@ -27,6 +27,9 @@ struct chk {
 int chk_index(struct chk *c);
 void chk_index_fini(struct chk *c);
 
+/* chk_has_cas() - True if data can reach a CA from a port of the switch */
+bool chk_has_cas(const struct chk *c, const struct chk_node *n);
+
 /* chk_add() - Add a finding; @port -1 means the whole node */
 void chk_add(struct chk *c, enum chk_kind kind, const struct chk_node *n, int port, const char *fmt,
 	     ...) __attribute__((format(printf, 5, 6)));

@@ -206,6 +206,41 @@ static void test_findings_have_a_bound(void **state)
 	chk_fabric_free(f);
 }
 
+static void test_second_reading_confirms(void **state)
+{
+	struct chk_fabric *f = rig_ring(3), *g = rig_ring(3);
+	struct chk_report r, again;
+	const struct chk_opts o = { 0 };
+
+	(void)state;
+	rig_node(f, "s3")->port[3].pi.neighbor_mtu = IB_MTU_2048;
+	rig_node(f, "s2")->port[3].pi.neighbor_mtu = IB_MTU_2048;
+	rig_node(f, "h1")->port[1].pi.width_enabled = rig_node(f, "h1")->port[1].pi.width_active =
+		1;
+	rig_node(f, "s1")->port[3].pi.width_active = 1;
+	rig_node(f, "s1")->port[1].counters = chk_alloc(f, 1, sizeof(struct chk_counters));
+	rig_node(f, "s1")->port[1].counters->nread = 2;
+	rig_node(f, "s1")->port[1].counters->last.rcv_errors = 1;
+	rig_node(g, "s3")->port[3].pi.neighbor_mtu = IB_MTU_1024;
+	assert_int_equal(chk_run(f, &o, &r), 0);
+	assert_int_equal(chk_run(g, &o, &again), 0);
+	assert_int_equal(r.n, 4);
+	chk_report_confirm(&r, &again);
+	assert_int_equal(r.n, 2);
+	assert_int_equal(r.faults, 2);
+	assert_int_equal(r.notes, 0);
+	assert_string_equal(r.finding[0].where, "s3/3 to h3/1");
+	assert_int_equal(r.finding[1].kind, CHK_COUNTER_GROWS);
+	again.left_out = 1; /* the second report is not complete */
+	again.n = 0;
+	chk_report_confirm(&r, &again);
+	assert_int_equal(r.n, 2);
+	chk_report_fini(&r);
+	chk_report_fini(&again);
+	chk_fabric_free(f);
+	chk_fabric_free(g);
+}
+
 static void test_every_kind_is_explained(void **state)
 {
 	(void)state;
@@ -239,6 +274,7 @@ int main(void)
 		cmocka_unit_test(test_silence_is_named),
 		cmocka_unit_test(test_memory_has_a_bound),
 		cmocka_unit_test(test_findings_have_a_bound),
+		cmocka_unit_test(test_second_reading_confirms),
 		cmocka_unit_test(test_every_kind_is_explained),
 	};
 

@@ -2,9 +2,6 @@
 /* Unicast routes: loops, holes, dead ends and credit loops, each made by changed entries of an LFT. */
 #include "check_rig.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 static void test_two_switches_send_to_each_other(void **state)
 {
 	struct chk_fabric *f = rig_ring(3);
@@ -52,6 +49,28 @@ static void test_no_entry(void **state)
 	f = rig_ring(3);
 	rig_node(f, "s2")->sw->lft_len = 4; /* of LIDs 1 to 6 */
 	rig_finds(f, CHK_LFT_HOLE, "s2: has no route to 3 LIDs: 4 (h1/1), 5 (h2/1), 6 (h3/1)");
+}
+
+/* x has no CA, and no packet of a CA passes it. */
+static const char star[] = "Switch 4 \"a\"\n[1] \"b\"[1]\n[2] \"x\"[1]\n[3] \"h1\"[1]\n\n"
+			   "Switch 4 \"b\"\n[3] \"h2\"[1]\n\nSwitch 4 \"x\"\n\n"
+			   "Hca 1 \"h1\"\n\nHca 1 \"h2\"\n";
+
+static void test_hole_between_switches_is_a_note(void **state)
+{
+	struct chk_fabric *f = rig_fabric(star);
+
+	(void)state;
+	rig_route(f, "x", "b", SMP_LFT_NONE);
+	rig_finds(f, CHK_LFT_HOLE_APART, "x: has no route to 1 LIDs: 2 (b)");
+
+	f = rig_fabric(star);
+	rig_route(f, "x", "h2", SMP_LFT_NONE); /* x could not answer h2 */
+	rig_finds(f, CHK_LFT_HOLE, "x: has no route to 1 LIDs: 5 (h2/1)");
+
+	f = rig_fabric(star);
+	rig_route(f, "a", "x", SMP_LFT_NONE); /* CAs could not reach x */
+	rig_finds(f, CHK_LFT_HOLE, "a: has no route to 1 LIDs: 3 (x)");
 }
 
 static void test_other_part_of_the_fabric_needs_no_route(void **state)
@@ -181,6 +200,18 @@ static void test_lanes_may_open_the_circle(void **state)
 	rig_finds(f, CHK_CREDIT_LOOP_BY_VL, "make 3 links wait");
 }
 
+static void test_lanes_that_are_not_known(void **state)
+{
+	struct chk_fabric *f = clockwise(3);
+
+	(void)state;
+	/* as in a file, which has no PortInfo */
+	for (uint32_t i = 0; i < f->n; i++)
+		for (unsigned int p = 0; p <= f->node[i]->nports; p++)
+			f->node[i]->port[p].known = false;
+	rig_finds(f, CHK_CREDIT_LOOP_BY_VL, "make 3 links wait");
+}
+
 static void test_lanes_are_of_no_use_if_all_sls_have_the_same(void **state)
 {
 	struct chk_fabric *f = clockwise(3);
@@ -219,6 +250,7 @@ int main(void)
 		cmocka_unit_test(test_loop_of_three_for_several_lids_is_one_finding),
 		cmocka_unit_test(test_loop_with_a_tail_is_found_once),
 		cmocka_unit_test(test_no_entry),
+		cmocka_unit_test(test_hole_between_switches_is_a_note),
 		cmocka_unit_test(test_other_part_of_the_fabric_needs_no_route),
 		cmocka_unit_test(test_table_that_was_not_read_says_nothing),
 		cmocka_unit_test(test_dead_ends),
@@ -227,6 +259,7 @@ int main(void)
 		cmocka_unit_test(test_credit_loop),
 		cmocka_unit_test(test_line_has_no_credit_loop),
 		cmocka_unit_test(test_lanes_may_open_the_circle),
+		cmocka_unit_test(test_lanes_that_are_not_known),
 		cmocka_unit_test(test_lanes_are_of_no_use_if_all_sls_have_the_same),
 		cmocka_unit_test(test_switches_alone_make_no_credit_loop),
 	};

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "check_rig.h"
+#ifndef TESTS_CHECK_RIG_H
+#define TESTS_CHECK_RIG_H
+
+/*
+ * Fabrics for the tests of src/check and src/survey: links from a topology file, all ports Active, LIDs in the order of
+ * the file, LFTs by a breadth-first search of the rig's own. rig_finds() expects one finding.
+ */
+
+#include "check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/check.h"
 #include "topo/topo.h"
+#include "util/text.h"
 
-struct chk_node *rig_node(const struct chk_fabric *f, const char *name)
+static inline struct chk_node *rig_node(const struct chk_fabric *f, const char *name)
 {
 	for (uint32_t i = 0; i < f->n; i++)
 		if (!strcmp(f->node[i]->desc, name))
@@ -16,21 +26,24 @@ struct chk_node *rig_node(const struct chk_fabric *f, const char *name)
 	return NULL;
 }
 
-unsigned int rig_lid(const struct chk_fabric *f, const char *name)
+/* rig_lid() - LID of a CA's port 1 or of a switch */
+static inline unsigned int rig_lid(const struct chk_fabric *f, const char *name)
 {
 	const struct chk_node *n = rig_node(f, name);
 
 	return n->port[n->sw ? 0 : 1].lid;
 }
 
-void rig_route(struct chk_fabric *f, const char *sw, const char *to, uint8_t port)
+/* rig_route() - Change one entry of a switch's LFT */
+static inline void rig_route(struct chk_fabric *f, const char *sw, const char *to, uint8_t port)
 {
 	assert_int_equal(chk_set_lft(f, rig_node(f, sw)->sw, rig_lid(f, to), port), 0);
 }
 
 /* --- a healthy fabric */
 
-static void set_port(const struct chk_fabric *f, const struct chk_node *n, struct chk_port *p)
+static inline void rig_set_port(const struct chk_fabric *f, const struct chk_node *n,
+				struct chk_port *p)
 {
 	bool end = chk_is_end(n, p), up = p->peer < f->n || (n->sw && !p->num);
 
@@ -56,18 +69,16 @@ static void set_port(const struct chk_fabric *f, const struct chk_node *n, struc
 	};
 }
 
-static void route_to(struct chk_fabric *f, const struct chk_node *dest, struct chk_port *end)
+static inline void rig_route_to(struct chk_fabric *f, const struct chk_node *dest,
+				struct chk_port *end)
 {
 	uint32_t *queue = calloc(f->n, sizeof(*queue)), head = 0, tail = 0;
 	bool *seen = calloc(f->n, sizeof(*seen));
-	struct chk_node *first = f->node[dest->index];
+	struct chk_node *first = dest->sw ? f->node[dest->index] : chk_peer(f, end);
 
-	if (dest->sw) {
-		assert_int_equal(chk_set_lft(f, first->sw, end->lid, 0), 0);
-	} else {
-		first = chk_peer(f, end);
-		assert_int_equal(chk_set_lft(f, first->sw, end->lid, end->peer_port), 0);
-	}
+	if (!first->sw) /* two CAs back to back */
+		goto out;
+	assert_int_equal(chk_set_lft(f, first->sw, end->lid, dest->sw ? 0 : end->peer_port), 0);
 	seen[first->index] = true;
 	queue[tail++] = first->index;
 	while (head < tail) {
@@ -83,11 +94,12 @@ static void route_to(struct chk_fabric *f, const struct chk_node *dest, struct c
 			assert_int_equal(chk_set_lft(f, m->sw, end->lid, n->port[p].peer_port), 0);
 		}
 	}
+out:
 	free(queue);
 	free(seen);
 }
 
-static void bring_up(struct chk_fabric *f)
+static inline void rig_bring_up(struct chk_fabric *f)
 {
 	uint16_t lid = 0;
 
@@ -97,15 +109,16 @@ static void bring_up(struct chk_fabric *f)
 
 			if (chk_is_end(f->node[i], port) && (f->node[i]->sw || port->peer < f->n))
 				port->lid = ++lid;
-			set_port(f, f->node[i], port);
+			rig_set_port(f, f->node[i], port);
 		}
 	for (uint32_t i = 0; i < f->n; i++)
 		for (unsigned int p = 0; p <= f->node[i]->nports; p++)
 			if (f->node[i]->port[p].lid)
-				route_to(f, f->node[i], &f->node[i]->port[p]);
+				rig_route_to(f, f->node[i], &f->node[i]->port[p]);
 }
 
-struct chk_fabric *rig_fabric(const char *text)
+/* rig_fabric() - A healthy fabric as @text describes it */
+static inline struct chk_fabric *rig_fabric(const char *text)
 {
 	struct chk_fabric *f;
 	struct topo_err err = { "" };
@@ -115,11 +128,12 @@ struct chk_fabric *rig_fabric(const char *text)
 		fail_msg("%s", err.text);
 	assert_int_equal(chk_from_topo(&f, t, CHK_OCTETS_MAX), 0);
 	topo_free(t);
-	bring_up(f);
+	rig_bring_up(f);
 	return f;
 }
 
-struct chk_fabric *rig_ring(unsigned int switches)
+/* rig_ring() - @switches in a ring (ports 1 and 2), one CA h1 ... at port 3 of each */
+static inline struct chk_fabric *rig_ring(unsigned int switches)
 {
 	char text[8192] = "";
 	struct text t = TEXT_IN(text);
@@ -134,35 +148,37 @@ struct chk_fabric *rig_ring(unsigned int switches)
 
 /* --- what is found */
 
-static void print(const struct chk_report *r)
+static inline void rig_print(const struct chk_report *r)
 {
 	for (uint32_t i = 0; i < r->n; i++)
 		print_message("%s %s: %s\n", chk_kind_info(r->finding[i].kind)->name,
 			      r->finding[i].where, r->finding[i].what);
 }
 
-void rig_healthy(struct chk_fabric *f)
+/* rig_healthy() - Expect no finding; frees @f */
+static inline void rig_healthy(struct chk_fabric *f)
 {
 	const struct chk_opts o = { 0 };
 	struct chk_report r;
 
 	assert_int_equal(chk_run(f, &o, &r), 0);
-	print(&r);
+	rig_print(&r);
 	assert_int_equal(r.n + r.left_out, 0);
 	assert_int_equal(r.faults + r.notes, 0);
 	chk_report_fini(&r);
 	chk_fabric_free(f);
 }
 
-void rig_finds_with(struct chk_fabric *f, const struct chk_opts *o, enum chk_kind kind,
-		    const char *words)
+/* rig_finds_with() - Expect one finding of this kind, whose text "WHERE: WHAT" has @words; frees @f */
+static inline void rig_finds_with(struct chk_fabric *f, const struct chk_opts *o,
+				  enum chk_kind kind, const char *words)
 {
 	char text[CHK_WHERE_MAX + CHK_WHAT_MAX + 2];
 	struct chk_report r;
 
 	assert_int_equal(chk_run(f, o, &r), 0);
 	if (r.n != 1)
-		print(&r);
+		rig_print(&r);
 	assert_int_equal(r.n, 1);
 	assert_int_equal(chk_kind_info(kind)->note ? r.notes : r.faults, 1);
 	assert_string_equal(chk_kind_info(r.finding[0].kind)->name, chk_kind_info(kind)->name);
@@ -173,9 +189,11 @@ void rig_finds_with(struct chk_fabric *f, const struct chk_opts *o, enum chk_kin
 	chk_fabric_free(f);
 }
 
-void rig_finds(struct chk_fabric *f, enum chk_kind kind, const char *words)
+static inline void rig_finds(struct chk_fabric *f, enum chk_kind kind, const char *words)
 {
 	const struct chk_opts o = { 0 };
 
 	rig_finds_with(f, &o, kind, words);
 }
+
+#endif

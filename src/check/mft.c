@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "check/priv.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/*
+ * Multicast: for each MLID, the ports in the switches' masks make a directed graph. A link is in it if the switch at one
+ * end sends to it. If both ends do, packets go both ways, and the switches that such links connect are an island. The
+ * islands must be trees, or packets circle. A link of which one end alone sends leads from one island to another: so a
+ * switch whose only members are senders is attached. All receivers must be in islands that every other island leads to.
+ */
+
+struct island {
+	uint32_t first; /* a switch in it */
+	uint32_t receivers; /* ports of CAs, and port 0 of switches, in the masks */
+	uint32_t leads_to; /* another island, or NOWHERE */
+	const struct chk_node *sw; /* a switch with a receiver */
+	uint8_t port; /* the receiver */
+	const struct chk_node *out; /* the switch and the port that lead to another island */
+	uint8_t out_port;
+};
+#define NOWHERE UINT32_MAX
+
+struct tree {
+	struct chk *c;
+	unsigned int at; /* MLID - 0xc000 */
+	uint32_t *up; /* union-find over nodes, [f->n] */
+	struct island *island; /* by the root's index, [f->n] */
+	bool looped; /* one loop is named for each MLID */
+};
+
+static bool sends(const struct tree *t, const struct chk_node *n, unsigned int port)
+{
+	return n->sw && t->at < n->sw->mft_len && n->sw->mft[t->at][port / 64] >> (port % 64) & 1;
+}
+
+static bool any(const struct tree *t, const struct chk_node *n)
+{
+	const uint64_t *m = t->at < n->sw->mft_len ? n->sw->mft[t->at] : NULL;
+
+	return m && (m[0] | m[1] | m[2] | m[3]);
+}
+
+static uint32_t root(const struct tree *t, uint32_t i)
+{
+	while (t->up[i] != i) {
+		t->up[i] = t->up[t->up[i]];
+		i = t->up[i];
+	}
+	return i;
+}
+
+static unsigned int mlid(const struct tree *t)
+{
+	return IB_LID_MCAST_MIN + t->at;
+}
+
+static void loop(struct tree *t, const struct chk_node *n, unsigned int port)
+{
+	char where[CHK_WHERE_MAX] = "";
+	struct text w = TEXT_IN(where);
+
+	if (t->looped)
+		return;
+	t->looped = true;
+	chk_name_link(&w, t->c->f, n, port);
+	chk_add_where(t->c, CHK_MFT_LOOP, where,
+		      "the links for MLID 0x%04x are no tree: this link closes a circle", mlid(t));
+}
+
+/* --- one port in a mask */
+
+static void dead(struct tree *t, const struct chk_node *n, unsigned int port, const char *why)
+{
+	chk_add(t->c, CHK_MFT_DEAD_END, n, -1, "sends MLID 0x%04x to port %u, %s", mlid(t), port,
+		why);
+}
+
+/* Return: false if packets that are sent to the port arrive nowhere, which is noted, or at a CA */
+static bool to_switch(struct tree *t, const struct chk_node *n, unsigned int port)
+{
+	const struct chk_port *p = &n->port[port <= n->nports ? port : 0];
+	const struct chk_node *m = chk_peer(t->c->f, p);
+
+	if (port > n->nports)
+		dead(t, n, port, "which the switch does not have");
+	else if (!m && !p->mute)
+		dead(t, n, port, "which has no link");
+	else if (m && !chk_carries(t->c->f, p))
+		dead(t, n, port, "which is not Active");
+	else if (m && m->sw && m->sw->mft_known && !m->sw->mft_gaps && !any(t, m))
+		dead(t, n, port, "where a switch is that does not forward it");
+	else
+		return m && m->sw && any(t, m);
+	return false;
+}
+
+static bool receives(const struct tree *t, const struct chk_node *n, unsigned int port)
+{
+	const struct chk_node *m;
+
+	if (!port)
+		return true;
+	m = port <= n->nports ? chk_peer(t->c->f, &n->port[port]) : NULL;
+	return m && !m->sw && chk_carries(t->c->f, &n->port[port]);
+}
+
+/* Ports of a switch in its mask; the first is returned for @prev 0 with @began false. Return: 256: none */
+static unsigned int next_port(const struct tree *t, const struct chk_node *n, unsigned int from)
+{
+	while (from < 256 && !sends(t, n, from))
+		from++;
+	return from;
+}
+#define each_port(p, t, n) \
+	for (unsigned int p = next_port(t, n, 0); p < 256; p = next_port(t, n, p + 1))
+
+static bool both_ways(const struct tree *t, const struct chk_node *n, unsigned int port)
+{
+	return sends(t, chk_peer(t->c->f, &n->port[port]), n->port[port].peer_port);
+}
+
+/* --- islands */
+
+/* Join the ends of the links that both ends send to. */
+static void join(struct tree *t, const struct chk_node *n)
+{
+	each_port(p, t, n)
+	{
+		const struct chk_node *m;
+		uint32_t a, b;
+
+		if (!p || !to_switch(t, n, p) || !both_ways(t, n, p))
+			continue;
+		m = chk_peer(t->c->f, &n->port[p]);
+		/* Each link is looked at from one end. */
+		if (n->index > m->index || (n == m && p > n->port[p].peer_port))
+			continue;
+		a = root(t, n->index);
+		b = root(t, m->index);
+		if (a == b)
+			loop(t, n, p);
+		t->up[a] = b;
+	}
+}
+
+static void count(struct tree *t, const struct chk_node *n)
+{
+	struct island *i = &t->island[root(t, n->index)];
+
+	each_port(p, t, n)
+	{
+		const struct chk_node *m =
+			p && p <= n->nports ? chk_peer(t->c->f, &n->port[p]) : NULL;
+
+		if (receives(t, n, p)) {
+			if (!i->receivers++) {
+				i->sw = n;
+				i->port = (uint8_t)p;
+			}
+		} else if (m && m->sw && any(t, m) && chk_carries(t->c->f, &n->port[p]) &&
+			   !both_ways(t, n, p)) {
+			/* A second way out of an island, or one back into it, brings packets twice. */
+			if (root(t, m->index) == root(t, n->index) || i->leads_to != NOWHERE)
+				loop(t, n, p);
+			else
+				*i = (struct island){ i->first,	 i->receivers, root(t, m->index),
+						      i->sw,	 i->port,      n,
+						      (uint8_t)p };
+		}
+	}
+}
+
+/* Island in which packets of @i end; NOWHERE: they circle */
+static uint32_t end_of(const struct tree *t, uint32_t i)
+{
+	for (uint32_t k = 0; k <= t->c->nsw; k++) {
+		if (t->island[i].leads_to == NOWHERE)
+			return i;
+		i = t->island[i].leads_to;
+	}
+	return NOWHERE;
+}
+
+static void split(struct tree *t, const struct island *a, const struct island *b)
+{
+	char other[CHK_WHERE_MAX] = "";
+	struct text w = TEXT_IN(other);
+
+	chk_name_port(&w, b->sw, b->port);
+	chk_add(t->c, CHK_MFT_SPLIT, a->sw, a->port,
+		"gets packets with MLID 0x%04x, but none of those that come in at %s", mlid(t),
+		other);
+}
+
+/* Every island with receivers must be the one in which all others end. */
+static void islands(struct tree *t)
+{
+	const struct island *seen = NULL;
+
+	for (uint32_t k = 0; k < t->c->nsw; k++) {
+		const struct chk_node *n = t->c->sw[k];
+		struct island *i = &t->island[n->index];
+
+		if (!any(t, n) || root(t, n->index) != n->index)
+			continue;
+		if (end_of(t, n->index) == NOWHERE)
+			loop(t, i->out, i->out_port);
+		if (t->looped)
+			return;
+		if (!i->receivers)
+			continue;
+		if (seen && end_of(t, n->index) != end_of(t, seen->first))
+			split(t, i, seen);
+		else if (seen)
+			split(t, seen->leads_to == NOWHERE ? i : seen,
+			      seen->leads_to == NOWHERE ? seen : i);
+		seen = seen ? seen : i;
+	}
+}
+
+static bool complete(const struct tree *t)
+{
+	for (uint32_t k = 0; k < t->c->nsw; k++)
+		if (!t->c->sw[k]->sw->mft_known || t->c->sw[k]->sw->mft_gaps)
+			return false;
+	return true;
+}
+
+static void one_mlid(struct tree *t)
+{
+	struct chk *c = t->c;
+	bool used = false;
+
+	t->looped = false;
+	for (uint32_t k = 0; k < c->nsw; k++) {
+		uint32_t i = c->sw[k]->index;
+
+		t->up[i] = i;
+		t->island[i] = (struct island){ .first = i, .leads_to = NOWHERE };
+		used = used || any(t, c->sw[k]);
+	}
+	if (!used)
+		return;
+	for (uint32_t k = 0; k < c->nsw; k++)
+		join(t, c->sw[k]);
+	for (uint32_t k = 0; k < c->nsw; k++)
+		count(t, c->sw[k]);
+	if (!t->looped && complete(t))
+		islands(t);
+}
+
+/* --- members */
+
+static const struct chk_port *find_port(const struct chk *c, uint64_t guid,
+					const struct chk_node **ret)
+{
+	for (uint32_t i = 0; i < c->f->n; i++)
+		for (unsigned int p = 0; p <= c->f->node[i]->nports; p++)
+			if (c->f->node[i]->port[p].guid == guid) {
+				*ret = c->f->node[i];
+				return &c->f->node[i]->port[p];
+			}
+	return NULL;
+}
+
+/* OpenSM makes no tree for a group with one port, which has nobody to hear. */
+static bool is_alone(const struct chk *c, const struct chk_member *m)
+{
+	for (uint32_t i = 0; i < c->f->nmembers; i++)
+		if (c->f->member[i].mlid == m->mlid && c->f->member[i].port_guid != m->port_guid)
+			return false;
+	return true;
+}
+
+/* A full or a plain non-member gets packets; a send-only one does not. */
+static void member(struct tree *t, const struct chk_member *m)
+{
+	const struct chk_node *n, *sw;
+	const struct chk_port *p = find_port(t->c, m->port_guid, &n);
+	uint8_t port;
+
+	if (!p || !(m->join_state & 3) || !ib_lid_is_mcast(m->mlid) ||
+	    (!n->sw && !chk_carries(t->c->f, p)))
+		return;
+	sw = n->sw ? n : chk_peer(t->c->f, p);
+	port = n->sw ? 0 : p->peer_port;
+	t->at = m->mlid - IB_LID_MCAST_MIN;
+	if (!sw->sw || !sw->sw->mft_known || sw->sw->mft_gaps || sends(t, sw, port) ||
+	    is_alone(t->c, m))
+		return;
+	chk_add(t->c, CHK_MFT_MISSES, n, p->num,
+		"is a member of ff%02x::/MGID ...%08" PRIx32
+		" with MLID 0x%04x, but its switch does not send to it",
+		m->mgid.raw[1], be32_at(m->mgid.raw + 12), m->mlid);
+}
+
+void chk_mft(struct chk *c)
+{
+	struct tree t = { .c = c };
+	uint32_t most = 0;
+
+	t.up = calloc(c->f->n + 1, sizeof(*t.up));
+	t.island = calloc(c->f->n + 1, sizeof(*t.island));
+	if (!t.up || !t.island) {
+		c->no_memory = true;
+	} else {
+		for (uint32_t k = 0; k < c->nsw; k++)
+			most = c->sw[k]->sw->mft_len > most ? c->sw[k]->sw->mft_len : most;
+		for (t.at = 0; t.at < most; t.at++)
+			one_mlid(&t);
+		for (uint32_t i = 0; i < c->f->nmembers; i++)
+			member(&t, &c->f->member[i]);
+	}
+	free(t.up);
+	free(t.island);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* P_Keys of ports against a partitions.conf, switches that enforce P_Keys, and counters that grow. */
+#include "check_rig.h"
+
+static const char conf[] = "Default=0x7fff, ipoib : ALL=full;\n"
+			   "Blue=0x8001 : \"h1\"=full, \"h2\"=limited, \"h3\"=both;\n";
+
+static void table(struct chk_fabric *f, const char *name, const uint16_t *pkeys, unsigned int n)
+{
+	struct chk_node *node = rig_node(f, name);
+	struct chk_port *p = &node->port[node->sw ? 0 : 1];
+
+	if (strchr(name, '/'))
+		fail();
+	p->pkeys = chk_alloc(f, 32, sizeof(*p->pkeys));
+	p->npkeys = 32;
+	memcpy(p->pkeys, pkeys, n * sizeof(*pkeys));
+}
+#define TABLE(f, name, ...)                                  \
+	do {                                                 \
+		static const uint16_t v[] = { __VA_ARGS__ }; \
+		table(f, name, v, sizeof(v) / 2);            \
+	} while (0)
+
+static struct sm_partitions *parse(const char *text)
+{
+	struct sm_partitions *ps;
+	char err[512] = "";
+
+	if (sm_partitions_parse(&ps, "test.conf", text, strlen(text), err, sizeof(err)) < 0)
+		fail_msg("%s", err);
+	return ps;
+}
+
+static void finds(struct chk_fabric *f, const char *text, enum chk_kind kind, const char *words)
+{
+	struct sm_partitions *ps = parse(text);
+	const struct chk_opts o = { .partitions = ps };
+	struct chk_report r;
+
+	if (words) {
+		rig_finds_with(f, &o, kind, words);
+	} else {
+		assert_int_equal(chk_run(f, &o, &r), 0);
+		rig_print(&r);
+		assert_int_equal(r.n, 0);
+		chk_report_fini(&r);
+		chk_fabric_free(f);
+	}
+	sm_partitions_free(ps);
+}
+
+static struct chk_fabric *right(void)
+{
+	struct chk_fabric *f = rig_ring(3);
+
+	TABLE(f, "h1", 0xffff, 0x8001);
+	TABLE(f, "h2", 0xffff, 0, 0x0001);
+	TABLE(f, "h3", 0xffff, 0x8001, 0x0001);
+	TABLE(f, "s1", 0xffff);
+	return f;
+}
+
+static void test_right_tables(void **state)
+{
+	(void)state;
+	finds(right(), conf, 0, NULL);
+}
+
+static void test_missing_pkeys(void **state)
+{
+	struct chk_fabric *f = right();
+
+	(void)state;
+	rig_node(f, "h2")->port[1].pkeys[2] = 0;
+	finds(f, conf, CHK_PKEY_MISSING,
+	      "h2/1: should be a limited member of partition Blue, but its table lacks P_Key "
+	      "0x0001");
+
+	f = right();
+	rig_node(f, "h3")->port[1].pkeys[1] = 0;
+	finds(f, conf, CHK_PKEY_MISSING, "h3/1: should be a full member of partition Blue");
+}
+
+static void test_extra_pkeys(void **state)
+{
+	struct chk_fabric *f = right();
+
+	(void)state;
+	rig_node(f, "h2")->port[1].pkeys[1] = 0x8001;
+	finds(f, conf, CHK_PKEY_EXTRA,
+	      "h2/1: has P_Key 0x8001, but should not be a full member of partition Blue");
+
+	f = right();
+	rig_node(f, "s1")->port[0].pkeys[5] = 0x8002;
+	finds(f, conf, CHK_PKEY_EXTRA, "s1: has P_Key 0x8002, of which there is no partition");
+}
+
+static void test_rules_of_a_name_win_and_the_manager_is_full(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+
+	(void)state;
+	/* LID 1 is that of s1, which is the SM's port here; other ports are limited members of 0x7fff without a rule. */
+	TABLE(f, "s1", 0xffff);
+	TABLE(f, "h1", 0x7fff, 0x8005);
+	TABLE(f, "h2", 0x7fff, 0x0005);
+	finds(f, "A=0x8005 : \"h2\"=limited, ALL_CAS=full;\n", 0, NULL);
+}
+
+static void test_ports_whose_table_was_not_read(void **state)
+{
+	(void)state;
+	finds(rig_ring(3), conf, 0, NULL);
+}
+
+/* --- enforcement */
+
+static struct chk_fabric *enforcing(uint16_t second)
+{
+	struct chk_fabric *f = right();
+	struct chk_port *p = &rig_node(f, "s2")->port[3];
+
+	p->pi.part_enforce_in = p->pi.part_enforce_out = true;
+	p->pkeys = chk_alloc(f, 32, sizeof(*p->pkeys));
+	p->npkeys = 32;
+	p->pkeys[0] = 0xffff;
+	p->pkeys[1] = second;
+	return f;
+}
+
+static void test_enforcement(void **state)
+{
+	(void)state;
+	rig_healthy(enforcing(0x0001));
+	rig_healthy(enforcing(0x8001));
+	rig_finds(enforcing(0x8002), CHK_PKEY_ENFORCED,
+		  "s2/3: enforces P_Keys both ways without 0x0001, which the port behind it has");
+}
+
+/* --- counters */
+
+static struct chk_counters *counted(struct chk_fabric *f, const char *node, unsigned int port)
+{
+	struct chk_port *p = &rig_node(f, node)->port[port];
+
+	f->counter_ms = 3210;
+	p->counters = chk_alloc(f, 1, sizeof(*p->counters));
+	p->counters->nread = 2;
+	return p->counters;
+}
+
+static void test_counters_that_grow(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+	struct chk_counters *k = counted(f, "s1", 2);
+
+	(void)state;
+	k->first.symbol_errors = 10;
+	k->last.symbol_errors = 300;
+	k->last.link_downed = 2;
+	rig_finds(f, CHK_COUNTER_GROWS,
+		  "s1/2: within 3.2 s: SymbolErrorCounter by 290 to 300, LinkDownedCounter by 2 to "
+		  "2");
+}
+
+static void test_counters_that_do_not_grow(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+	struct chk_counters *k = counted(f, "h1", 1);
+
+	(void)state;
+	k->first.rcv_errors = k->last.rcv_errors = 77; /* old errors */
+	k->first.xmit_discards = 5; /* cleared meanwhile */
+	k->last.xmit_pkts = 1000000;
+	k->last.xmit_wait = 1000;
+	k->last.rcv_switch_relay_errors = 9; /* multicast */
+	rig_healthy(f);
+
+	f = rig_ring(3);
+	k = counted(f, "h1", 1);
+	k->nread = 1; /* the second reading was lost */
+	k->last.rcv_errors = 1;
+	rig_healthy(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_right_tables),
+		cmocka_unit_test(test_missing_pkeys),
+		cmocka_unit_test(test_extra_pkeys),
+		cmocka_unit_test(test_rules_of_a_name_win_and_the_manager_is_full),
+		cmocka_unit_test(test_ports_whose_table_was_not_read),
+		cmocka_unit_test(test_enforcement),
+		cmocka_unit_test(test_counters_that_grow),
+		cmocka_unit_test(test_counters_that_do_not_grow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
