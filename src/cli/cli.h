@@ -19,9 +19,10 @@ extern const struct cli_cmd cli_completion_verbs[], cli_instance_verbs[], cli_ho
 
 /* Long options of those that parse their own */
 extern const struct option cli_run_options[], cli_vm_options[], cli_demo_options[],
-	cli_conform_options[], cli_import_options[], cli_wait_options[];
+	cli_conform_options[], cli_import_options[], cli_fabric_check_options[], cli_wait_options[];
 
 int cli_import(int argc, char **argv);
+int cli_fabric_check(int argc, char **argv);
 int cli_trace(int argc, char **argv);
 int cli_monitor(int argc, char **argv);
 int cli_run(int argc, char **argv);

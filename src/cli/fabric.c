@@ -470,5 +470,8 @@ const struct cli_cmd cli_fabric_verbs[] = {
 	{ "import", cli_import, "FILE [-o TOPOLOGY [--config CONF]] ...",
 	  "what ibnetdiscover printed, made ready to run: `uipoib fabric import -h`",
 	  .options = cli_import_options, .own_help = true },
+	{ "check", cli_fabric_check, "[FILE | --live PORT | --at NODE] ...",
+	  "faults of a fabric: `uipoib fabric check -h`", .options = cli_fabric_check_options,
+	  .own_help = true },
 	{ NULL },
 };

@@ -37,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	unsigned int unknown;
 	int status = chk_read_tables(f, "f", (const char *)data, size, &unknown, &err);
 
-	assert(status == 0 || status == -ENOSPC || (status == -EINVAL && !strncmp(err.text, "f:", 2)));
+	assert(status == 0 || status == -ENOSPC ||
+	       (status == -EINVAL && !strncmp(err.text, "f:", 2)));
 	assert(f->octets <= f->octets_max);
 	assert(chk_run(f, &o, &r) == 0);
 	assert(r.n <= CHK_FINDINGS_MAX && r.faults + r.notes == r.n + r.left_out);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SURVEY_PRIV_H
+#define SURVEY_PRIV_H
+
+#include "survey/survey.h"
+
+enum ask {
+	ASK_NODE_INFO, /* of what is behind .port of .node; of the own node if .node is CHK_NO_NODE */
+	ASK_NODE_DESC,
+	ASK_SWITCH_INFO,
+	ASK_PORT_INFO, /* .port is the first port */
+	ASK_LFT,
+	ASK_MFT, /* .step counts the blocks of position 0, then those of position 1, ... */
+	ASK_PKEYS,
+	ASK_COUNTERS, /* .port is the first port */
+};
+
+/* Requests of one kind to one node: a whole table, or a row of ports. .step is the number of the next one, from 0. */
+struct task {
+	struct task *next;
+	uint32_t node;
+	uint8_t port;
+	enum ask ask;
+	uint32_t step, count;
+	uint32_t blocks; /* of a position of an MFT */
+};
+
+/* A request that was sent; of its task only what the answer needs. */
+struct open {
+	bool used;
+	uint32_t tid;
+	uint32_t node, step, blocks;
+	uint8_t port;
+	enum ask ask;
+	uint16_t attr;
+	uint32_t mod;
+	uint8_t qpn;
+	ns_t until;
+};
+
+enum phase { DISCOVER, COUNT, TABLES, WAIT, COUNT_AGAIN, GROUPS, DONE };
+
+struct survey {
+	struct survey_cfg cfg;
+	struct chk_fabric *f;
+	enum phase phase;
+	struct task *first, *last; /* tasks that wait */
+	uint32_t ntasks;
+	struct open open[SURVEY_WINDOW_MAX];
+	unsigned int nopen;
+	uint32_t seq;
+	ns_t not_before; /* time at which the rate allows the next request */
+	ns_t counted; /* end of the first reading of counters */
+	struct survey_stats st;
+};
+
+/* --- requests: ask.c */
+
+/*
+ * ask_fill() - Write the request of @o, whose .ask, .node, .port, .step and .blocks are set; sets .attr, .mod and .qpn. Return:
+ * false: there is no way to ask, and nothing is lost by that
+ */
+bool ask_fill(const struct survey *s, struct open *o, struct survey_mad *ret);
+/* ask_add() - Queue a task. A task for which there is no memory marks the fabric as cut */
+void ask_add(struct survey *s, enum ask ask, uint32_t node, uint8_t port, uint32_t count,
+	     uint32_t blocks);
+
+/* --- answers: answer.c. @data has the 64 octets of an SMP's attribute, or all that follows in a MAD of another class */
+
+void answer(struct survey *s, const struct open *o, const uint8_t *data);
+/* answer_none() - There was no answer, or one with this status */
+void answer_none(struct survey *s, const struct open *o, uint16_t status);
+/* answer_twins() - Find the links whose ends contradict each other, after all were followed */
+void answer_twins(struct survey *s);
+
+#endif

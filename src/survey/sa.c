@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "survey/sa.h"
+
+#include <errno.h>
+
+#include "wire/records.h"
+#include "wire/sa.h"
+
+uint16_t survey_sa_lid(const struct chk_fabric *f)
+{
+	const struct chk_node *n = f->n ? f->node[0] : NULL;
+
+	if (!n)
+		return 0;
+	return n->port[n->sw ? 0 : n->arrived].pi.sm_lid;
+}
+
+void survey_ask_members(uint8_t mad[MAD_LEN], uint64_t sm_key, uint32_t tid)
+{
+	const struct mad_hdr h = {
+		.base_version = MAD_BASE_VERSION,
+		.mgmt_class = MAD_CLASS_SA,
+		.class_version = 2,
+		.method = MAD_METHOD_GET_TABLE,
+		.tid = tid,
+		.attr_id = SA_ATTR_MCMEMBER_RECORD,
+	};
+	const struct sa_hdr sa = { .sm_key = sm_key };
+
+	sa_mad_encode(mad, &h, &sa);
+}
+
+static int take_record(struct chk_fabric *f, const uint8_t *p, size_t len, bool *ret_named)
+{
+	struct ib_mcmember_rec rec;
+	struct chk_member m;
+	int err = ib_mcmember_rec_decode(&rec, p, len);
+
+	if (err)
+		return err;
+	m = (struct chk_member){
+		.mlid = rec.mlid,
+		.port_guid = ib_gid_guid(&rec.port_gid),
+		.join_state = rec.join_state,
+		.mgid = rec.mgid,
+	};
+	/* A group without members, and a group whose members the SA does not name, have no PortGID. */
+	if (!m.port_guid)
+		return 0;
+	*ret_named = true;
+	return chk_add_member(f, &m);
+}
+
+int survey_take_members(struct chk_fabric *f, const void *mad, size_t len)
+{
+	bool named = false;
+	struct sa_mad m;
+	size_t step;
+	int err = sa_mad_decode(&m, mad, len);
+
+	if (err || m.mad.method != MAD_METHOD_GET_TABLE_RESP ||
+	    m.mad.attr_id != SA_ATTR_MCMEMBER_RECORD)
+		return -EBADMSG;
+	if (m.mad.status == SA_STATUS_NO_RECORDS)
+		return 0;
+	if (m.mad.status)
+		return -EPROTO;
+	step = m.sa.attr_offset * 8u;
+	if (!step) /* no record */
+		return 0;
+	if (step < MCMEMBER_REC_LEN)
+		return -EBADMSG;
+	for (size_t at = 0; !err && at + MCMEMBER_REC_LEN <= m.data_len; at += step)
+		err = take_record(f, m.data + at, m.data_len - at, &named);
+	if (!err)
+		f->members_known = named;
+	return err || named ? err : -EACCES;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SURVEY_SA_H
+#define SURVEY_SA_H
+
+/* Questions to the subnet administrator, and what its answers say about the fabric. */
+
+#include "check/model.h"
+
+/* survey_sa_lid() - LID of the SA as the port that reads knows it; 0: it knows none */
+uint16_t survey_sa_lid(const struct chk_fabric *f);
+
+/*
+ * survey_ask_members() - Write a GetTable(MCMemberRecord) for all members of all groups. An SA names members only to those who know its SM_Key
+ */
+void survey_ask_members(uint8_t mad[MAD_LEN], uint64_t sm_key, uint32_t tid);
+
+/**
+ * survey_take_members() - Add the members in an answer to the fabric
+ * @mad:	the message with the segments of RMPP put together: 56 octets of headers, then records
+ *
+ * Return: 0, also if there is no group; -EBADMSG: it is no answer to that; -EACCES: it names groups but no members;
+ * -EPROTO: the SA refuses; -ENOMEM, -ENOSPC
+ */
+int survey_take_members(struct chk_fabric *f, const void *mad, size_t len);
+
+#endif

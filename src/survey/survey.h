@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SURVEY_SURVEY_H
+#define SURVEY_SURVEY_H
+
+/*
+ * DOC: Reading a fabric by Gets
+ *
+ * A survey reads a live fabric into the model of check/model.h, by Get requests of subnet management (directed routes) and of
+ * performance management (by LID). It changes nothing. It sends nothing itself: survey_next() gives out requests, at most
+ * a window of them at once and at most so many a second, and survey_recv() takes what came back, over whatever
+ * transport. The transport repeats requests; it reports a request as lost when it has given up.
+ *
+ *	discover	NodeInfo and PortInfo, breadth first; a port whose link is up is followed
+ *	first count	PortCounters of all ports that are up
+ *	tables		LFTs, P_Key tables
+ *	second count	PortCounters again, not sooner than .counter_ms after the first
+ *	groups		MFTs: at the end, so that the SA can be asked for the members at nearly the same time (survey/sa.h)
+ *
+ * Requests that were lost or refused end up in the fabric's list of silences. Memory is bounded by the fabric's bound.
+ */
+
+#include "check/model.h"
+#include "util/timer.h"
+
+#define SURVEY_WINDOW_MAX 128
+
+struct survey_cfg {
+	unsigned int window; /* requests open at once, 1 to SURVEY_WINDOW_MAX */
+	unsigned int per_second; /* most requests a second, from 1 on */
+	/* a request without answer for so long is lost, even if the transport does not say so */
+	ns_t patience;
+	uint64_t mkey; /* M_Key of the requests */
+	bool counters; /* read counters twice */
+	unsigned int counter_ms; /* least time between both readings */
+	size_t octets_max; /* bound of the fabric */
+};
+struct survey_cfg survey_cfg_default(void);
+
+/* A request to be sent */
+struct survey_mad {
+	uint8_t mad[MAD_LEN];
+	uint8_t qpn; /* 0 or 1: of both ends */
+	uint16_t dlid; /* IB_LID_PERMISSIVE with a directed route */
+};
+
+struct survey_stats {
+	uint64_t sent, answered, refused, lost;
+	uint64_t
+		unexpected; /* MADs that answer no open request, or have another length or attribute */
+};
+
+struct survey;
+
+/* survey_create() - Begin to read a fabric. NULL: out of memory */
+struct survey *survey_create(const struct survey_cfg *cfg);
+/* survey_free() - NULL is accepted */
+void survey_free(struct survey *s);
+
+/* survey_next() - Return: true, *@ret is to be sent now; false: nothing, until a MAD arrives or survey_deadline() */
+bool survey_next(struct survey *s, struct survey_mad *ret, ns_t now);
+/* survey_recv() - A MAD arrived; what is no answer to an open request is counted and ignored */
+void survey_recv(struct survey *s, const void *mad, size_t len, ns_t now);
+/* survey_lost() - The transport has given up a request, of which @mad has at least the 24 octets of the header */
+void survey_lost(struct survey *s, const void *mad, size_t len, ns_t now);
+/* survey_deadline() - Time at which survey_next() must be called even if nothing arrives; NS_NEVER: none */
+ns_t survey_deadline(const struct survey *s);
+
+bool survey_done(const struct survey *s);
+const struct survey_stats *survey_stats(const struct survey *s);
+/* survey_take() - The fabric as far as it was read; the caller frees it with chk_fabric_free() */
+struct chk_fabric *survey_take(struct survey *s);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A fabric that answers anything. The answer to each request is the next piece of the input, with the request's TID, class
+ * and attribute, so that it is taken. The survey ends, keeps its bounds, and the checks over what it read end, too.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "check/check.h"
+#include "survey/survey.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define OPEN_MAX 4
+#define REQUESTS_MAX 20000
+
+struct input {
+	const uint8_t *p;
+	size_t left;
+};
+
+static size_t take(struct input *in, uint8_t *dst, size_t n)
+{
+	if (n > in->left)
+		n = in->left;
+	memcpy(dst, in->p, n);
+	in->p += n;
+	in->left -= n;
+	return n;
+}
+
+static void answer(struct input *in, struct survey *s, struct survey_mad *m, ns_t now)
+{
+	uint8_t how = 1;
+
+	take(in, &how, 1);
+	m->mad[3] = MAD_METHOD_GET_RESP;
+	memset(m->mad + SMP_DATA_OFF, 0, MAD_LEN - SMP_DATA_OFF);
+	if (how & 1) {
+		survey_lost(s, m->mad, MAD_HDR_LEN, now);
+		return;
+	}
+	if (how & 2) /* a MAD that is wrong in its header, too, may reach another request */
+		take(in, m->mad, MAD_HDR_LEN);
+	take(in, m->mad + SMP_DATA_OFF, SMP_DATA_LEN);
+	survey_recv(s, m->mad, how & 4 ? MAD_LEN - 1 : MAD_LEN, now);
+}
+
+static void judge(struct chk_fabric *f)
+{
+	const struct chk_opts o = { 0 };
+	struct chk_report r;
+
+	assert(f->octets <= f->octets_max);
+	assert(chk_run(f, &o, &r) == 0);
+	assert(r.n <= CHK_FINDINGS_MAX && r.faults + r.notes == r.n + r.left_out);
+	chk_report_fini(&r);
+	chk_fabric_free(f);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = { data, size };
+	struct survey_cfg cfg = survey_cfg_default();
+	struct survey_mad open[OPEN_MAX];
+	unsigned int n = 0, sent = 0;
+	struct survey *s;
+	ns_t now = 0;
+
+	cfg.window = OPEN_MAX;
+	cfg.octets_max = 1 << 20;
+	s = survey_create(&cfg);
+	assert(s);
+	while (!survey_done(s) && sent < REQUESTS_MAX) {
+		while (n < OPEN_MAX && survey_next(s, &open[n], now)) {
+			n++;
+			sent++;
+		}
+		if (n)
+			answer(&in, s, &open[--n], now);
+		else if (!survey_done(s) && survey_deadline(s) > now)
+			now = survey_deadline(s);
+		assert(now != NS_NEVER);
+	}
+	judge(survey_take(s));
+	survey_free(s);
+	return 0;
+}

@@ -1,0 +1,185 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
+# check.sh: long
+#
+# `uipoib fabric check` finds no fault in healthy fabrics of our SM and of OpenSM with each of its routing engines: fat
+# trees, tori, meshes, rings. What ibnetdiscover, dump_fts and OpenSM write about them is healthy, too. Faults that are made in a
+# running fabric are found.
+#
+#	FABRICS='opensm-lash ours-updn-ring' tests/interop/fabric_check.sh
+. "$(dirname "$0")/lib.sh"
+need opensm ibnetdiscover dump_fts jq python3
+export OSM_UMAD_MAX_PENDING=100000
+hosts=3
+
+# topo_mesh X Y: switches in a grid, with a CA each; ports 1-4 are +x -x +y -y
+topo_mesh() {
+	awk -v X="$1" -v Y="$2" 'BEGIN {
+		for (y = 0; y < Y; y++) for (x = 0; x < X; x++) {
+			s = y * X + x + 1
+			printf "Switch 5 \"Switch%d\"\n", s
+			if (x + 1 < X) printf "[1] \"Switch%d\"[2]\n", s + 1
+			if (y + 1 < Y) printf "[3] \"Switch%d\"[4]\n", s + X
+			printf "[5] \"Hca%d\"[1]\n\n", s
+		}
+		for (s = 1; s <= X * Y; s++) printf "Hca 1 \"Hca%d\"\n\n", s
+	}'
+}
+
+# conf MANAGER [LINE...]: a configuration with uib0 on the first HCAs
+conf() {
+	local i
+	printf '[fabric lab]\ntopology = %s\n' "$work/lab.topo"
+	[ "$1" != opensm ] || echo 'sm = external'
+	shift
+	[ $# = 0 ] || printf '%s\n' "$@"
+	for ((i = 1; i <= hosts; i++)); do
+		conf_iface uib0 $i "address = 10.4.0.$i/24"
+	done
+}
+
+# fabrics: NAME, then what makes the topology, the manager, and its options
+fabrics="
+ours-minhop-fat-tree|topo_fat_tree 4|ours|
+ours-updn-fat-tree|topo_fat_tree 4|ours|routing = updn
+ours-updn-ring|topo_ring 8 7|ours|routing = updn
+ours-updn-torus|topo_torus 4 4 1|ours|routing = updn
+ours-updn-mesh|topo_mesh 4 3|ours|routing = updn
+opensm-minhop|topo_fat_tree 4|opensm|-R minhop
+opensm-updn|topo_torus 4 4 1|opensm|-R updn -a $work/roots
+opensm-dnup|topo_fat_tree 4|opensm|-R dnup
+opensm-ftree|topo_fat_tree 4|opensm|-R ftree
+opensm-lash|topo_torus 4 4 1|opensm|-R lash
+opensm-dor|topo_mesh 4 3|opensm|-R dor
+opensm-dfsssp|topo_ring 8 7|opensm|-R dfsssp
+opensm-sssp|topo_fat_tree 4|opensm|-R sssp
+opensm-torus-2QoS|topo_torus 4 4 1|opensm|-R torus-2QoS --torus_config $work/torus.conf -Q
+"
+printf 'torus 4 4\nxp_link 0x200000 0x200001\nyp_link 0x200000 0x200004\n' >"$work/torus.conf"
+
+echo 0x200000 >"$work/roots" # updn finds no root of a torus itself, and OpenSM would take minhop
+
+first_switch() { sed -n 's/^Switch[^"]*"\([^"]*\)".*/\1/p' "$work/lab.topo" | head -1; }
+
+# bring_up NAME: start the lab of this row
+bring_up() {
+	local row make manager options
+	row=$(grep "^$1|" <<<"$fabrics")
+	IFS='|' read -r _ make manager options <<<"$row"
+	$make >"$work/lab.topo"
+	if [ "$manager" = ours ]; then
+		conf ours ${options:+"$options"} >"$work/lab.conf"
+		lab_start || return 1
+	else
+		conf opensm >"$work/lab.conf"
+		lab_start || return 1
+		# shellcheck disable=SC2086
+		osm_start exec h1 $options
+		osm_wait_up || { cat "$osm_dir/out"; return 1; }
+	fi
+	u wait --timeout $patience
+}
+
+# healthy CMD...: the check ends with 0, knows the tables and prints no fault; its notes are shown
+healthy() {
+	local status
+	"$@" >"$work/report"
+	status=$?
+	jq -r '.check | "\(.switches) switches, \(.cas) CAs, \(.links) links", (.findings[] | "\(.severity) \(.kind) \(.where): \(.what)")' "$work/report"
+	[ $status = 0 ] && jq -e '.check | .faults == 0 and .tables' "$work/report" >/dev/null
+}
+
+# no_note KIND: the last report has no such note either
+no_note() { jq -e --arg k "$1" '.check.findings | all(.kind != $k)' "$work/report" >/dev/null || { cat "$work/report"; return 1; }; }
+
+whole() { equal "$(grep -Ec '^(Switch|Hca) ' "$work/lab.topo")" "$(jq '.check | .switches + .cas' "$work/report")"; }
+
+# by_files: what the tools print
+by_files() {
+	x h2 ibnetdiscover >"$work/net" && x h2 dump_fts >"$work/lfts" && x h2 dump_fts -M >"$work/mfts" || return 1
+	healthy u -j fabric check "$work/net" --tables "$work/lfts" --tables "$work/mfts"
+}
+by_dumps() {
+	healthy u -j fabric check "$work/net" --tables "$osm_dir/opensm.fdbs" || return 1
+	healthy u -j fabric check "$work/net" --tables "$osm_dir/opensm-lfts.dump" --tables "$osm_dir/opensm.mcfdbs"
+}
+
+for name in ${FABRICS-$(cut -s -d'|' -f1 <<<"$fabrics")}; do
+	check "$name: the fabric comes up" bring_up "$name" || { osm_stop; lab_down; continue; }
+	check "$name: no fault" healthy u -j fabric check --seconds 1
+	check "$name: all nodes were read" whole
+	case $name in *updn* | *ftree* | *dor) check "$name: not even a note about credit loops" no_note credit-loop-unless-lanes ;; esac
+	check "$name: no fault seen from a switch" healthy u -j fabric check --at "$(first_switch)" --seconds 0
+	check "$name: no fault in what the tools print" by_files
+	case $name in opensm*) check "$name: no fault in what OpenSM dumps" by_dumps ;; esac
+	osm_stop
+	lab_down
+done
+# --- faults that are made in a running fabric: a ring of four switches, HcaI at port 1 of SwitchI, port 3 of each leads to
+# port 2 of the next; OpenSM has programmed it and is gone, so nobody repairs what is changed
+
+[ -z "${FABRICS-}" ] || finish
+
+topo_ring 4 4 >"$work/lab.topo"
+patch() { x h1 python3 tests/interop/smp_patch.py "$@"; }
+switch1=0,1 switch2=0,1,3 hca2=0,1,3,1
+lid_of() { u -j fabric port show "$1/1" | jq '.port[0].lid'; }
+
+# finds KIND REGEX [OPTION...]: the check ends with 1 and has such a fault
+finds() {
+	local kind=$1 regex=$2 status
+	shift 2
+	u -j fabric check --at h1 "$@" >"$work/report"
+	status=$?
+	jq -r '.check.findings[] | "\(.severity) \(.kind) \(.where): \(.what)"' "$work/report"
+	[ $status = 1 ] && jq -e --arg k "$kind" --arg r "$regex" '.check.findings | any(.kind == $k and .severity == "fault" and ("\(.where): \(.what)" | test($r)))' "$work/report" >/dev/null
+}
+# fresh: the fabric as OpenSM leaves it
+fresh() { managed && osm_stop; }
+managed() {
+	osm_start exec h1 -R updn -a "$work/roots" -s 0
+	osm_wait_up && u wait --timeout $patience && eventually 20 healthy u -j fabric check --at h1 --seconds 0
+}
+conf opensm >"$work/lab.conf"
+check "the ring comes up" eval 'lab_start && fresh'
+lid2=$(lid_of Hca2) lid4=$(lid_of Hca4)
+
+check "an entry of an LFT is taken out" patch $switch1 0x19 0 "$lid2=255"
+check "it is a hole" finds lft-hole "^Switch1: has no route to 1 LIDs: $lid2 \(Hca2/1\)" --seconds 0
+check "it leads to a port without link" patch $switch1 0x19 0 "$lid2=0"
+check "it is a dead end" finds lft-dead-end "^Switch1: .*port 0, the switch itself.*$lid2 \(Hca2/1\)" --seconds 0
+check "two switches send to each other" eval "patch $switch1 0x19 0 $lid4=3 && patch $switch2 0x19 0 $lid4=2"
+check "it is a loop" finds lft-loop "^Switch[12]/[23] > Switch[12]/[23]: .*$lid4 \(Hca4/1\)" --seconds 0
+check "OpenSM repairs it" fresh
+
+check "a switch forgets the groups" patch $switch2 0x1b 0 $(seq -f '%.0f=0' 0 63)
+check "the tree has dead ends" finds mft-dead-end "^Switch1: sends MLID 0xc000 to port 3" --seconds 0
+check "and falls into parts" finds mft-split "MLID 0xc000, but none of those" --seconds 0
+check "OpenSM repairs that, and goes on" managed
+check "the members of groups are known" eval "u -j fabric check --at h1 --seconds 0 | jq -e .check.members"
+check "a switch forgets the groups again" patch $switch2 0x1b 0 $(seq -f '%.0f=0' 0 63)
+check "a member misses packets" finds mft-misses-member "^Hca2/1: is a member" --seconds 0
+osm_stop
+check "OpenSM repairs that" fresh
+
+check "two ports have a LID" patch $hca2 0x15 1 "16=$((lid4 >> 8))" "17=$((lid4 & 255))" 32=0 33=0
+check "it is found" finds same-lid "has LID $lid4" --seconds 0
+check "OpenSM repairs the LID" fresh
+
+printf 'Default=0x7fff : ALL=full;\nBlue=0x8001 : "Hca2"=full;\n' >"$work/partitions.conf"
+check "a P_Key is missing" finds pkey-missing '^Hca2/1: should be a full member of partition Blue' --seconds 0 --partitions "$work/partitions.conf"
+
+check "a cable is plugged again, and there is no subnet manager" eval 'u fabric link set Switch3/1 down && u fabric link set Switch3/1 up'
+check "the link is not Active" finds not-active '^Hca3/1: has a link, but its state is Initialize' --seconds 0
+check "OpenSM brings it up, and goes on" managed
+
+check "a cable damages packets" u fabric fault add Switch1/1 corrupt 30% data
+ping_along() { x h1 ping -q -i 0.01 -c 2000 10.4.0.2 >/dev/null 2>&1 & }
+ping_along
+check "a counter grows" finds counter-grows '^(Hca1/1|Switch1/1): within .* by [0-9]+' --seconds 3
+kill $! 2>/dev/null
+u fabric fault clear
+osm_stop
+lab_down
+finish

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_SURVEY_RIG_H
+#define TESTS_SURVEY_RIG_H
+
+/*
+ * A fabric that answers Gets: every node of a model (tests/check_rig.h) has the agents that the model describes, and a
+ * directed route is followed port by port. A survey at the CA h1 reads it on virtual time.
+ */
+
+#include "check_rig.h"
+#include "survey/survey.h"
+
+struct rig {
+	struct chk_fabric *real;
+	uint32_t own; /* node at whose port the survey is */
+	struct survey_cfg cfg;
+	/* requests about this node (by name; NULL: none) and attribute (0: all) are lost, or refused with .status */
+	const char *silent;
+	uint16_t silent_attr, status;
+	/* called when the counters are read the second time */
+	void (*between)(struct rig *r);
+	/* may change an answer before it is delivered */
+	void (*twist)(uint8_t *mad);
+	/* results */
+	ns_t now;
+	unsigned int open, most_open;
+	uint64_t most_in_100ms;
+	struct survey_stats st;
+};
+
+void rig_init(struct rig *r, struct chk_fabric *real);
+/* rig_read() - Read the fabric; frees the real one */
+struct chk_fabric *rig_read(struct rig *r);
+
+#endif

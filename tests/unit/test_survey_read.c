@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is read of a fabric that answers is what the fabric is; faults that only reading can see; bounds. */
+#include "survey_rig.h"
+
+static struct chk_fabric *read_all(struct chk_fabric *real)
+{
+	struct rig r;
+	struct chk_fabric *f;
+
+	rig_init(&r, real);
+	f = rig_read(&r);
+	assert_int_equal(r.st.lost + r.st.refused + r.st.unexpected, 0);
+	assert_int_equal(r.st.sent, r.st.answered);
+	return f;
+}
+
+static void test_healthy_fabrics_are_healthy_when_read(void **state)
+{
+	struct chk_fabric *f;
+
+	(void)state;
+	rig_healthy(read_all(rig_ring(1)));
+	rig_healthy(read_all(rig_ring(2)));
+	f = read_all(rig_ring(3));
+	assert_int_equal(f->n, 6);
+	for (unsigned int i = 0; i < f->n; i++) {
+		struct chk_node *n = f->node[i];
+
+		assert_true(!n->sw || (n->sw->known && n->sw->mft_known && n->sw->lft_len == 64));
+		assert_non_null(n->port[n->sw ? 0 : 1].pkeys);
+		assert_int_equal(n->port[n->sw ? 0 : 1].lid, rig_lid(f, n->desc));
+	}
+	rig_healthy(f);
+}
+
+static void test_ports_of_a_ca_are_each_asked_by_their_own(void **state)
+{
+	struct chk_fabric *f = read_all(rig_fabric(
+		"Switch 4 \"a\"\n[1] \"b\"[1]\n[2] \"h1\"[1]\n[3] \"h2\"[1]\n\nSwitch 4 \"b\"\n"
+		"[2] \"h2\"[2]\n[3] \"h1\"[2]\n\nHca 2 \"h1\"\n\nHca 2 \"h2\"\n"));
+
+	(void)state;
+	assert_int_equal(f->n, 4);
+	for (unsigned int p = 1; p <= 2; p++) {
+		assert_true(rig_node(f, "h1")->port[p].known && rig_node(f, "h2")->port[p].known);
+		assert_true(rig_node(f, "h1")->port[p].lid && rig_node(f, "h2")->port[p].lid);
+		assert_non_null(rig_node(f, "h2")->port[p].counters);
+	}
+	rig_healthy(f);
+}
+
+static void test_two_cas_back_to_back(void **state)
+{
+	struct chk_fabric *f = rig_fabric("Hca 1 \"h1\"\n[1] \"h2\"[1]\n\nHca 1 \"h2\"\n\n"
+					  "Switch 1 \"alone\"\n");
+
+	(void)state;
+	f = read_all(f);
+	assert_int_equal(f->n, 2);
+	rig_healthy(f);
+}
+
+static void test_faults_of_tables_are_seen(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+
+	(void)state;
+	rig_route(f, "s1", "h3", 1);
+	rig_route(f, "s2", "h3", 2);
+	rig_finds(read_all(f), CHK_LFT_LOOP, "s1/1 > s2/2");
+
+	f = rig_ring(3);
+	assert_int_equal(chk_set_mft(f, rig_node(f, "s3")->sw, 0xc02a, 0, 1 << 1), 0);
+	rig_finds(read_all(f), CHK_MFT_DEAD_END, "s3: sends MLID 0xc02a to port 1");
+}
+
+static void test_lft_above_the_top_is_not_there(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+
+	(void)state;
+	rig_node(f, "s2")->sw->si.lft_top = 5;
+	rig_finds(read_all(f), CHK_LFT_HOLE, "s2: has no route to 1 LIDs: 6 (h3/1)");
+}
+
+static void test_two_switches_with_one_guid(void **state)
+{
+	struct chk_fabric *f = rig_ring(4);
+	struct chk_report r;
+	const struct chk_opts o = { 0 };
+
+	(void)state;
+	rig_node(f, "s3")->guid = rig_node(f, "s1")->guid;
+	rig_node(f, "s3")->sys_guid = rig_node(f, "s1")->sys_guid;
+	f = read_all(f);
+	assert_int_equal(chk_run(f, &o, &r), 0);
+	assert_true(r.n >= 1);
+	assert_int_equal(r.finding[0].kind, CHK_SAME_NODE_GUID);
+	assert_string_equal(r.finding[0].where, "s1");
+	chk_report_fini(&r);
+	chk_fabric_free(f);
+}
+
+static void test_two_cas_with_one_guid(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+
+	(void)state;
+	rig_node(f, "h3")->guid = rig_node(f, "h2")->guid;
+	rig_node(f, "h3")->sys_guid = rig_node(f, "h2")->sys_guid;
+	f = read_all(f);
+	assert_int_equal(f->n, 5);
+	assert_int_equal(f->ntwins, 1);
+	chk_fabric_free(f);
+}
+
+/* --- silence */
+
+static struct chk_fabric *silent(const char *node, uint16_t attr, uint16_t status)
+{
+	struct rig r;
+	struct chk_fabric *f;
+
+	rig_init(&r, rig_ring(3));
+	r.silent = node;
+	r.silent_attr = attr;
+	r.status = status;
+	f = rig_read(&r);
+	assert_true(status ? r.st.refused : r.st.lost);
+	return f;
+}
+
+static void test_what_does_not_answer_is_named(void **state)
+{
+	(void)state;
+	rig_finds(silent("h2", 0, 0), CHK_NO_ANSWER,
+		  "s2/3: the link is up, but what is behind it does not answer");
+	rig_finds(silent("s2", SMP_ATTR_LFT, 0), CHK_NO_ANSWER,
+		  "s2: does not answer 1 requests for attribute 0x0019 of subnet management");
+	rig_finds(silent("s2", SMP_ATTR_MFT, 0x000c), CHK_REFUSED,
+		  "s2: refuses 2 requests for attribute 0x001b of subnet management with status "
+		  "0x000c");
+	rig_finds(
+		silent("h3", PMA_ATTR_PORT_COUNTERS, 0), CHK_NO_ANSWER,
+		"h3/1: does not answer 2 requests for attribute 0x0012 of performance management");
+}
+
+static void test_own_port_that_is_mute_gives_an_empty_fabric(void **state)
+{
+	struct chk_fabric *f = silent("h1", 0, 0);
+
+	(void)state;
+	assert_int_equal(f->n, 0);
+	chk_fabric_free(f);
+}
+
+static void test_lost_without_a_word_of_the_transport(void **state)
+{
+	struct survey_cfg cfg = survey_cfg_default();
+	struct survey *s = survey_create(&cfg);
+	struct survey_mad m;
+
+	(void)state;
+	assert_true(survey_next(s, &m, 0));
+	assert_false(survey_next(s, &m, 0));
+	assert_int_equal(survey_deadline(s), cfg.patience);
+	assert_false(survey_next(s, &m, cfg.patience));
+	assert_true(survey_done(s) || survey_stats(s)->lost == 1);
+	survey_free(s);
+}
+
+/* --- counters */
+
+static void errors(struct rig *r)
+{
+	rig_node(r->real, "s2")->port[1].counters->first.symbol_errors = 9;
+}
+
+static void test_counters_that_grow(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+	struct rig r;
+
+	(void)state;
+	rig_node(f, "s2")->port[1].counters = chk_alloc(f, 1, sizeof(struct chk_counters));
+	rig_node(f, "s2")->port[1].counters->first.symbol_errors = 4;
+	rig_init(&r, f);
+	r.between = errors;
+	rig_finds(rig_read(&r), CHK_COUNTER_GROWS,
+		  "s2/1: within 1.0 s: SymbolErrorCounter by 5 to 9");
+}
+
+/* --- bounds */
+
+static void test_window_and_rate_are_kept(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_init(&r, rig_ring(30));
+	r.cfg.window = 4;
+	r.cfg.per_second = 500;
+	chk_fabric_free(rig_read(&r));
+	assert_int_equal(r.most_open, 4);
+	assert_in_range(r.most_in_100ms, 40, 50 + 4);
+
+	/* Without the bound of the rate the window is what limits: 16 in 200 us. */
+	rig_init(&r, rig_ring(30));
+	r.cfg.per_second = 1000000;
+	chk_fabric_free(rig_read(&r));
+	assert_int_equal(r.most_open, 16);
+	assert_true(r.most_in_100ms > 500);
+}
+
+static void test_memory_is_bounded(void **state)
+{
+	struct chk_fabric *f;
+	struct rig r;
+
+	(void)state;
+	rig_init(&r, rig_ring(30));
+	r.cfg.octets_max = 20000;
+	f = rig_read(&r);
+	assert_true(f->cut);
+	assert_true(f->octets <= 20000);
+	chk_fabric_free(f);
+}
+
+/* --- answers that lie */
+
+static unsigned int turn;
+
+static void wrong_type(uint8_t *mad)
+{
+	if (mad_attr(mad) == SMP_ATTR_NODE_INFO && ++turn > 1)
+		mad[SMP_DATA_OFF + 2] = 9;
+}
+
+static void other_attribute(uint8_t *mad)
+{
+	if (mad_attr(mad) == SMP_ATTR_PORT_INFO)
+		mad[17] = SMP_ATTR_SM_INFO;
+}
+
+static void test_answers_that_lie(void **state)
+{
+	struct chk_fabric *f;
+	struct rig r;
+
+	(void)state;
+	rig_init(&r, rig_ring(3));
+	turn = 0;
+	r.twist = wrong_type;
+	f = rig_read(&r);
+	assert_int_equal(f->n, 1);
+	assert_int_equal(f->nsilences, 1);
+	chk_fabric_free(f);
+
+	rig_init(&r, rig_ring(3));
+	r.twist = other_attribute;
+	f = rig_read(&r);
+	assert_int_equal(f->n, 1);
+	assert_int_equal(r.st.unexpected, 1);
+	assert_int_equal(r.st.lost, 1); /* by the survey's own patience */
+	chk_fabric_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_healthy_fabrics_are_healthy_when_read),
+		cmocka_unit_test(test_ports_of_a_ca_are_each_asked_by_their_own),
+		cmocka_unit_test(test_two_cas_back_to_back),
+		cmocka_unit_test(test_faults_of_tables_are_seen),
+		cmocka_unit_test(test_lft_above_the_top_is_not_there),
+		cmocka_unit_test(test_two_switches_with_one_guid),
+		cmocka_unit_test(test_two_cas_with_one_guid),
+		cmocka_unit_test(test_what_does_not_answer_is_named),
+		cmocka_unit_test(test_own_port_that_is_mute_gives_an_empty_fabric),
+		cmocka_unit_test(test_lost_without_a_word_of_the_transport),
+		cmocka_unit_test(test_counters_that_grow),
+		cmocka_unit_test(test_window_and_rate_are_kept),
+		cmocka_unit_test(test_memory_is_bounded),
+		cmocka_unit_test(test_answers_that_lie),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
