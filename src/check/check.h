@@ -70,6 +70,26 @@ struct chk_finding {
 	char what[CHK_WHAT_MAX];
 };
 
+/* Packets come in at a port of a switch and leave by another one. */
+struct chk_turn {
+	uint32_t node;
+	uint8_t in, out;
+};
+
+/* In a credit loop, packets on the link behind .hold wait for the link behind .want; a path on which this is so */
+struct chk_wait {
+	struct chk_turn hold, want;
+	uint16_t slid, dlid;
+};
+#define CHK_WAITS_MAX 64
+
+/*
+ * chk_credit_waits() - Find out what has to be known of a credit loop to say on which lanes it is: SLtoVL of both turns,
+ * and the SL of the path (chk_add_path()). Return: number of waits in @ret; 0: there is no such loop, or lanes do not
+ * matter, or the loop is longer than @ret, or memory ran out
+ */
+uint32_t chk_credit_waits(const struct chk_fabric *f, struct chk_wait ret[CHK_WAITS_MAX]);
+
 #define CHK_FINDINGS_MAX 10000
 struct chk_report {
 	struct chk_finding *finding;

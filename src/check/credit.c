@@ -32,8 +32,8 @@ static uint8_t port_of(const struct graph *g, uint32_t ch)
 	return (uint8_t)(ch - g->first[g->from[ch]->index] + 1);
 }
 
-static const struct chk_node *next_switch(const struct chk *c, const struct chk_node *n,
-					  unsigned int lid, uint8_t *ret_out)
+const struct chk_node *chk_next_switch(const struct chk *c, const struct chk_node *n,
+				       unsigned int lid, uint8_t *ret_out)
 {
 	uint8_t out = lid < n->sw->lft_len ? n->sw->lft[lid] : SMP_LFT_NONE;
 	const struct chk_node *next;
@@ -46,12 +46,12 @@ static const struct chk_node *next_switch(const struct chk *c, const struct chk_
 }
 
 /* True if the route ends; one that goes round in a circle is a finding of lft.c, and is not counted here. */
-static bool ends(const struct chk *c, const struct chk_node *n, unsigned int lid)
+bool chk_route_ends(const struct chk *c, const struct chk_node *n, unsigned int lid)
 {
 	uint8_t out;
 
 	for (uint32_t k = 0; n && k <= c->nsw; k++)
-		n = next_switch(c, n, lid, &out);
+		n = chk_next_switch(c, n, lid, &out);
 	return !n;
 }
 
@@ -59,11 +59,11 @@ static bool ends(const struct chk *c, const struct chk_node *n, unsigned int lid
 static void follow(struct graph *g, const struct chk_node *n, unsigned int lid)
 {
 	uint8_t out = 0, then = 0;
-	const struct chk_node *next = next_switch(g->c, n, lid, &out), *after;
+	const struct chk_node *next = chk_next_switch(g->c, n, lid, &out), *after;
 
 	while (next && !g->seen[n->index]) {
 		g->seen[n->index] = 1;
-		after = next_switch(g->c, next, lid, &then);
+		after = chk_next_switch(g->c, next, lid, &then);
 		if (after)
 			g->next[channel(g, n, out)][then / 64] |= 1ull << (then % 64);
 		n = next;
@@ -72,15 +72,13 @@ static void follow(struct graph *g, const struct chk_node *n, unsigned int lid)
 	}
 }
 
-static void fill(struct graph *g)
+static bool fill(struct graph *g)
 {
 	struct chk *c = g->c;
 	uint8_t *leaf = calloc(c->nsw + 1, 1);
 
-	if (!leaf) {
-		c->no_memory = true;
-		return;
-	}
+	if (!leaf)
+		return false;
 	for (uint32_t i = 0; i < c->nsw; i++)
 		leaf[i] = chk_has_cas(c, c->sw[i]);
 	for (unsigned int lid = 1; lid < IB_LID_MCAST_MIN; lid++) {
@@ -89,10 +87,11 @@ static void fill(struct graph *g)
 		for (uint32_t i = 0; i < c->nsw; i++)
 			g->seen[c->sw[i]->index] = 0;
 		for (uint32_t i = 0; i < c->nsw; i++)
-			if (leaf[i] && ends(c, c->sw[i], lid))
+			if (leaf[i] && chk_route_ends(c, c->sw[i], lid))
 				follow(g, c->sw[i], lid);
 	}
 	free(leaf);
+	return true;
 }
 
 /* --- cycles */
@@ -159,71 +158,47 @@ static uint32_t on_cycle(const struct graph *g, uint32_t start, uint32_t *before
 	return start;
 }
 
-/* --- the report */
-
-/* Tell whether a port sends all SLs on one lane, as far as the tables are known */
-static bool one_lane(const struct chk_node *n, uint8_t in, uint8_t out)
+/* @before leads backwards along the cycle, so the turns are written from the end. */
+static bool write_loop(const struct graph *g, uint32_t start, const uint32_t *before,
+		       struct chk_loop *ret)
 {
-	const struct chk_port *p = &n->port[out];
-	const uint8_t *vl;
+	uint32_t ch = start, n = 0;
 
-	if (p->known && p->pi.oper_vls <= 1)
-		return true;
-	if (!p->sltovl)
+	do {
+		ch = before[ch];
+		n++;
+	} while (ch != start);
+	ret->turn = calloc(n, sizeof(*ret->turn));
+	if (!ret->turn)
 		return false;
-	vl = p->sltovl[in];
-	for (unsigned int sl = 1; sl < 16; sl++)
-		if (vl[sl] != vl[0])
-			return false;
+	ret->n = n;
+	while (n--) {
+		const struct chk_node *p = g->from[before[ch]];
+
+		ret->turn[n] = (struct chk_turn){
+			.node = g->from[ch]->index,
+			.in = p->port[port_of(g, before[ch])].peer_port,
+			.out = port_of(g, ch),
+		};
+		ch = before[ch];
+	}
 	return true;
 }
 
-/* @before leads backwards along the cycle, so the channels are listed in that order and printed in the other. */
-static void report(struct graph *g, uint32_t start, const uint32_t *before, uint32_t left)
+static bool find(struct graph *g, struct chk_loop *ret)
 {
-	uint32_t *list = g->waits; /* this array is not needed any more */
-	char where[CHK_WHERE_MAX] = "";
-	struct text t = TEXT_IN(where);
-	uint32_t ch = start, links = 0;
-	bool sure = true;
+	uint32_t *before = calloc(g->n + 1, sizeof(*before)), start = 0;
+	bool ok = before && peel(g);
 
-	do {
-		const struct chk_node *p = g->from[before[ch]];
-		uint8_t in = p->port[port_of(g, before[ch])].peer_port;
-
-		sure = sure && one_lane(g->from[ch], in, port_of(g, ch));
-		list[links++] = ch;
-		ch = before[ch];
-	} while (ch != start);
-	for (uint32_t i = links; i-- > 0;) {
-		text_add(&t, "%s", t.len ? " > " : "");
-		chk_name_port(&t, g->from[list[i]], port_of(g, list[i]));
-	}
-	chk_add_where(g->c, sure ? CHK_CREDIT_LOOP : CHK_CREDIT_LOOP_BY_VL, where,
-		      "routes between CAs make %u links wait for each other in a circle; %u links "
-		      "are in such circles or between them",
-		      links, left);
-}
-
-static void find(struct graph *g)
-{
-	uint32_t *before = calloc(g->n + 1, sizeof(*before)), left = 0, start = 0;
-
-	if (!before || !peel(g)) {
-		g->c->no_memory = true;
-		free(before);
-		return;
-	}
-	for (uint32_t i = 0; i < g->n; i++)
+	for (uint32_t i = 0; ok && i < g->n; i++)
 		if (g->from[i] && !g->gone[i]) {
 			start = i;
-			left++;
+			ret->links++;
 		}
-	if (left) {
-		start = on_cycle(g, start, before);
-		report(g, start, before, left);
-	}
+	if (ok && ret->links)
+		ok = write_loop(g, on_cycle(g, start, before), before, ret);
 	free(before);
+	return ok;
 }
 
 static bool number(struct graph *g)
@@ -254,20 +229,18 @@ static bool number(struct graph *g)
 	return true;
 }
 
-void chk_credits(struct chk *c)
+bool chk_find_loop(struct chk *c, struct chk_loop *ret)
 {
 	struct graph g = { .c = c };
+	bool ok = number(&g) && fill(&g);
 
-	if (number(&g)) {
-		fill(&g);
-		find(&g);
-	} else {
-		c->no_memory = true;
-	}
+	*ret = (struct chk_loop){ 0 };
+	ok = ok && find(&g, ret);
 	free(g.first);
 	free(g.next);
 	free(g.from);
 	free(g.gone);
 	free(g.waits);
 	free(g.seen);
+	return ok;
 }

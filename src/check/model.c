@@ -95,6 +95,7 @@ void chk_fabric_free(struct chk_fabric *f)
 	free(f->node);
 	free(f->member);
 	free(f->twin);
+	free(f->path);
 	free(f->silence);
 	free(f);
 }
@@ -213,6 +214,17 @@ int chk_add_silence(struct chk_fabric *f, const struct chk_silence *s)
 	f->silence = v;
 	v[f->nsilences] = *s;
 	v[f->nsilences++].count = 1;
+	return 0;
+}
+
+int chk_add_path(struct chk_fabric *f, const struct chk_path *p)
+{
+	struct chk_path *v = room(f, f->path, f->npaths, LIST_MAX, sizeof(*v));
+
+	if (!v)
+		return f->cut ? -ENOSPC : -ENOMEM;
+	f->path = v;
+	v[f->npaths++] = *p;
 	return 0;
 }
 

@@ -24,6 +24,7 @@
 #define CHK_NODES_MAX 65536
 /* Most octets of a fabric unless the caller chooses another bound; 46,000 HCAs on 2,000 switches take less than a third */
 #define CHK_OCTETS_MAX ((size_t)1 << 30)
+#define CHK_NO_VL 255
 #define CHK_MLIDS (IB_LID_MCAST_MAX - IB_LID_MCAST_MIN + 1)
 
 struct topo;
@@ -52,9 +53,9 @@ struct chk_port {
 	/* P_Key table with npkeys entries, of which 0 is an empty one. NULL: not read */
 	uint16_t *pkeys;
 	uint16_t npkeys;
-	uint8_t (*sltovl)
-		[16]; /* VL of each SL by ingress port, [nports + 1] of a switch, [1] of a CA. NULL: not read */
-	struct chk_counters *counters; /* counters; NULL: not read */
+	/* VL of each SL by ingress port, [nports + 1] of a switch, [1] of a CA; CHK_NO_VL or NULL: not read */
+	uint8_t (*sltovl)[16];
+	struct chk_counters *counters; /* NULL: not read */
 };
 
 struct chk_switch {
@@ -92,6 +93,12 @@ struct chk_member {
 	ib_gid mgid;
 };
 
+/* SL of the path between two LIDs, as the SA says */
+struct chk_path {
+	uint16_t slid, dlid;
+	uint8_t sl;
+};
+
 /* Another node was found where a node with the same GUID was known already. */
 struct chk_twin {
 	uint32_t node; /* index of the node that was found first */
@@ -116,7 +123,9 @@ struct chk_fabric {
 	struct htab guids;
 	struct chk_member *member;
 	uint32_t nmembers;
-	bool members_known; /* true if the SA named the members */
+	bool members_known; /* the SA named the members */
+	struct chk_path *path;
+	uint32_t npaths;
 	struct chk_twin *twin;
 	uint32_t ntwins;
 	struct chk_silence *silence;
@@ -151,6 +160,7 @@ struct chk_node *chk_find(const struct chk_fabric *f, uint64_t guid);
 /* The functions below return 0, -ENOMEM or -ENOSPC. */
 int chk_add_twin(struct chk_fabric *f, uint32_t node, uint32_t behind, uint8_t behind_port);
 int chk_add_silence(struct chk_fabric *f, const struct chk_silence *s);
+int chk_add_path(struct chk_fabric *f, const struct chk_path *p);
 int chk_add_member(struct chk_fabric *f, const struct chk_member *m);
 /* chk_set_lft() - Set the port for a LID; the table grows as needed */
 int chk_set_lft(struct chk_fabric *f, struct chk_switch *sw, unsigned int lid, uint8_t port);

@@ -45,6 +45,21 @@ void chk_name_port(struct text *t, const struct chk_node *n, unsigned int port);
 void chk_name_link(struct text *t, const struct chk_fabric *f, const struct chk_node *n,
 		   unsigned int port);
 
+/* A credit loop: packets on the link of turn i wait for the link of turn i + 1. */
+struct chk_loop {
+	struct chk_turn *turn; /* to be free()d */
+	uint32_t n; /* 0: there is no loop */
+	uint32_t links; /* number of links that are in such loops or between them */
+};
+
+/* chk_find_loop() - Find a credit loop. Return: false: out of memory */
+bool chk_find_loop(struct chk *c, struct chk_loop *ret);
+/* chk_next_switch() - Switch to which @n sends packets for a LID, by *@ret_out; NULL: to none */
+const struct chk_node *chk_next_switch(const struct chk *c, const struct chk_node *n,
+				       unsigned int lid, uint8_t *ret_out);
+/* chk_route_ends() - False if the route from a switch to a LID goes round in a circle */
+bool chk_route_ends(const struct chk *c, const struct chk_node *n, unsigned int lid);
+
 /* The checks. Each looks at one thing and adds its findings. */
 void chk_silences(struct chk *c);
 void chk_guids(struct chk *c);

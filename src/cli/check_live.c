@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "check/check.h"
 #include "cli/cli.h"
 #include "os/umad_dev.h"
 #include "survey/sa.h"
@@ -84,7 +85,7 @@ static int read_fabric(struct live *l)
 	return err;
 }
 
-/* --- members of groups */
+/* --- the SA: members of groups, and SLs of paths */
 
 #define SA_PATIENCE_MS 4000 /* the SA may collect many records; repeated once */
 #define SA_ANSWER_MAX ((size_t)32 << 20)
@@ -112,26 +113,65 @@ static long sa_answer(struct live *l, uint8_t *buf, const uint8_t **ret_mad)
 	return -ETIMEDOUT;
 }
 
-/* Ask the SA. Without an answer the members are not known, and no check concludes anything from them. */
-static void read_members(struct live *l, struct chk_fabric *f, uint64_t sm_key)
+struct sa {
+	struct live *l;
+	struct chk_fabric *f;
+	int agent;
+	uint8_t *buf; /* of SA_ANSWER_MAX octets */
+};
+
+/* Ask the SA. Return: octets of the answer, -errno */
+static long sa_ask(struct sa *a, const uint8_t mad[MAD_LEN], const uint8_t **ret)
 {
-	int agent = umad_dev_register(&l->dev, 1, MAD_CLASS_SA, 2, true);
-	uint8_t *buf = agent < 0 ? NULL : malloc(SA_ANSWER_MAX), mad[MAD_LEN];
+	int err = umad_dev_send(&a->l->dev, a->agent, 1, survey_sa_lid(a->f), mad, MAD_LEN);
+
+	return err ? err : sa_answer(a->l, a->buf, ret);
+}
+
+static void read_members(struct sa *a, uint64_t sm_key)
+{
 	const uint8_t *answer = NULL;
+	uint8_t mad[MAD_LEN];
 	long n;
 
-	if (!buf || !survey_sa_lid(f)) {
-		free(buf);
-		return;
-	}
 	survey_ask_members(mad, sm_key, 1);
+	n = sa_ask(a, mad, &answer);
+	if (n > 0 && answer)
+		survey_take_members(a->f, answer, (size_t)n);
+}
+
+/* The SLs of the paths that a credit loop depends on */
+static void read_paths(struct sa *a)
+{
+	struct chk_wait w[CHK_WAITS_MAX];
+	uint32_t n = chk_credit_waits(a->f, w);
+	long len = 1;
+
+	for (uint32_t i = 0; len > 0 && i < n; i++) {
+		const uint8_t *answer = NULL;
+		uint8_t mad[MAD_LEN];
+
+		survey_ask_path(mad, w[i].slid, w[i].dlid, 2 + i);
+		len = sa_ask(a, mad, &answer);
+		if (len > 0 && answer)
+			survey_take_path(a->f, answer, (size_t)len);
+	}
+}
+
+/* What the SA does not say is not known, and no check concludes anything from it. */
+static void ask_sa(struct live *l, struct chk_fabric *f, uint64_t sm_key)
+{
+	struct sa a = { .l = l, .f = f };
+
+	a.agent = umad_dev_register(&l->dev, 1, MAD_CLASS_SA, 2, true);
+	a.buf = malloc(SA_ANSWER_MAX);
 	l->dev.timeout_ms = SA_PATIENCE_MS;
 	l->dev.retries = 1;
-	n = umad_dev_send(&l->dev, agent, 1, survey_sa_lid(f), mad, sizeof(mad));
-	n = n ? n : sa_answer(l, buf, &answer);
-	if (n > 0 && answer)
-		survey_take_members(f, answer, (size_t)n);
-	free(buf);
+	if (a.agent >= 0 && a.buf && survey_sa_lid(f)) {
+		read_members(&a, sm_key);
+		read_paths(&a);
+	}
+	free(a.buf);
 }
 
 /* The device is open; register both classes. */
@@ -187,7 +227,7 @@ int check_live(struct chk_fabric **ret, struct survey_stats *ret_stats, const ch
 	if (!err) {
 		*ret_stats = *survey_stats(l.s);
 		*ret = survey_take(l.s);
-		read_members(&l, *ret, sm_key);
+		ask_sa(&l, *ret, sm_key);
 	}
 	umad_dev_close(&l.dev);
 	survey_free(l.s);

@@ -213,6 +213,20 @@ static void mft(struct survey *s, const struct open *o, const uint8_t *data)
 			sw->mft_gaps = true;
 }
 
+static void sltovl(struct survey *s, const struct open *o, const uint8_t *data)
+{
+	struct chk_node *n = s->f->node[o->node];
+	struct chk_port *p = &n->port[o->port];
+
+	if (!p->sltovl) {
+		p->sltovl = chk_alloc(s->f, n->nports + 1u, sizeof(*p->sltovl));
+		if (!p->sltovl)
+			return;
+		memset(p->sltovl, CHK_NO_VL, (n->nports + 1u) * sizeof(*p->sltovl));
+	}
+	smp_sltovl_decode(p->sltovl[o->blocks], data, SMP_DATA_LEN);
+}
+
 /* --- all answers */
 
 void answer(struct survey *s, const struct open *o, const uint8_t *data)
@@ -225,6 +239,7 @@ void answer(struct survey *s, const struct open *o, const uint8_t *data)
 		[ASK_LFT] = lft,
 		[ASK_MFT] = mft,
 		[ASK_PKEYS] = pkeys,
+		[ASK_SLTOVL] = sltovl,
 		[ASK_COUNTERS] = count,
 	};
 

@@ -138,6 +138,8 @@ bool ask_fill(const struct survey *s, struct open *o, struct survey_mad *ret)
 	case ASK_PKEYS:
 		return smp(s, o, ret, SMP_ATTR_PKEY_TABLE,
 			   (by_port ? (uint32_t)o->port << 16 : 0) | o->step);
+	case ASK_SLTOVL:
+		return smp(s, o, ret, SMP_ATTR_SLTOVL, o->blocks << 8 | o->port);
 	case ASK_COUNTERS:
 		return counters(s, o, ret);
 	}

@@ -12,6 +12,7 @@ enum ask {
 	ASK_LFT,
 	ASK_MFT, /* .step counts the blocks of position 0, then those of position 1, ... */
 	ASK_PKEYS,
+	ASK_SLTOVL, /* .port is the egress port, and .blocks the ingress port */
 	ASK_COUNTERS, /* .port is the first port */
 };
 
@@ -38,7 +39,7 @@ struct open {
 	ns_t until;
 };
 
-enum phase { DISCOVER, COUNT, TABLES, WAIT, COUNT_AGAIN, GROUPS, DONE };
+enum phase { DISCOVER, COUNT, TABLES, WAIT, COUNT_AGAIN, GROUPS, LANES, DONE };
 
 struct survey {
 	struct survey_cfg cfg;

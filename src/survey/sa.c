@@ -15,16 +15,23 @@ uint16_t survey_sa_lid(const struct chk_fabric *f)
 	return n->port[n->sw ? 0 : n->arrived].pi.sm_lid;
 }
 
-void survey_ask_members(uint8_t mad[MAD_LEN], uint64_t sm_key, uint32_t tid)
+static struct mad_hdr header(uint8_t method, uint16_t attr, uint32_t tid)
 {
-	const struct mad_hdr h = {
+	return (struct mad_hdr){
 		.base_version = MAD_BASE_VERSION,
 		.mgmt_class = MAD_CLASS_SA,
 		.class_version = 2,
-		.method = MAD_METHOD_GET_TABLE,
+		.method = method,
 		.tid = tid,
-		.attr_id = SA_ATTR_MCMEMBER_RECORD,
+		.attr_id = attr,
 	};
+}
+
+/* --- members */
+
+void survey_ask_members(uint8_t mad[MAD_LEN], uint64_t sm_key, uint32_t tid)
+{
+	const struct mad_hdr h = header(MAD_METHOD_GET_TABLE, SA_ATTR_MCMEMBER_RECORD, tid);
 	const struct sa_hdr sa = { .sm_key = sm_key };
 
 	sa_mad_encode(mad, &h, &sa);
@@ -75,4 +82,33 @@ int survey_take_members(struct chk_fabric *f, const void *mad, size_t len)
 	if (!err)
 		f->members_known = named;
 	return err || named ? err : -EACCES;
+}
+
+/* --- paths */
+
+void survey_ask_path(uint8_t mad[MAD_LEN], uint16_t slid, uint16_t dlid, uint32_t tid)
+{
+	const struct mad_hdr h = header(MAD_METHOD_GET, SA_ATTR_PATH_RECORD, tid);
+	const struct sa_hdr sa = { .comp_mask =
+					   PATH_COMP_SLID | PATH_COMP_DLID | PATH_COMP_NUMB_PATH };
+	const struct ib_path_rec rec = { .slid = slid, .dlid = dlid, .numb_path = 1 };
+
+	sa_mad_encode(mad, &h, &sa);
+	ib_path_rec_encode(mad + SA_DATA_OFF, &rec);
+}
+
+int survey_take_path(struct chk_fabric *f, const void *mad, size_t len)
+{
+	struct ib_path_rec rec;
+	struct sa_mad m;
+	int err = sa_mad_decode(&m, mad, len);
+
+	if (err || m.mad.method != MAD_METHOD_GET_RESP || m.mad.attr_id != SA_ATTR_PATH_RECORD)
+		return -EBADMSG;
+	if (m.mad.status)
+		return -EPROTO;
+	err = ib_path_rec_decode(&rec, m.data, m.data_len);
+	if (err)
+		return err;
+	return chk_add_path(f, &(struct chk_path){ rec.slid, rec.dlid, rec.sl });
 }

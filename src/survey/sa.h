@@ -23,4 +23,10 @@ void survey_ask_members(uint8_t mad[MAD_LEN], uint64_t sm_key, uint32_t tid);
  */
 int survey_take_members(struct chk_fabric *f, const void *mad, size_t len);
 
+/* survey_ask_path() - Write a Get(PathRecord) for the path between two LIDs */
+void survey_ask_path(uint8_t mad[MAD_LEN], uint16_t slid, uint16_t dlid, uint32_t tid);
+
+/* survey_take_path() - Add the path in an answer. Return: as survey_take_members(), but never -EACCES */
+int survey_take_path(struct chk_fabric *f, const void *mad, size_t len);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "check/check.h"
 #include "survey/priv.h"
 
 struct survey_cfg survey_cfg_default(void)
@@ -105,6 +106,20 @@ static void add_counters(struct survey *s, const struct chk_node *n)
 			ask_add(s, ASK_COUNTERS, n->index, (uint8_t)p, 1, 0);
 }
 
+/*
+ * The SLtoVL tables of a large switch have a thousand parts, so only those are read that a credit loop depends on.
+ */
+static void add_lanes(struct survey *s)
+{
+	struct chk_wait w[CHK_WAITS_MAX];
+	uint32_t n = chk_credit_waits(s->f, w);
+
+	for (uint32_t i = 0; i < n; i++) {
+		ask_add(s, ASK_SLTOVL, w[i].hold.node, w[i].hold.out, 1, w[i].hold.in);
+		ask_add(s, ASK_SLTOVL, w[i].want.node, w[i].want.out, 1, w[i].want.in);
+	}
+}
+
 /* Begin the next phase. */
 static void advance(struct survey *s, ns_t now)
 {
@@ -131,6 +146,9 @@ static void advance(struct survey *s, ns_t now)
 	case COUNT_AGAIN:
 		for (uint32_t i = 0; i < s->f->n; i++)
 			add_mft(s, s->f->node[i]);
+		return;
+	case GROUPS:
+		add_lanes(s);
 		return;
 	default:
 		s->phase = DONE;

@@ -15,6 +15,7 @@
  *	tables		LFTs, P_Key tables
  *	second count	PortCounters again, not sooner than .counter_ms after the first
  *	groups		MFTs: at the end, so that the SA can be asked for the members at nearly the same time (survey/sa.h)
+ *	lanes		if there is a credit loop, the SLtoVL tables that it depends on
  *
  * Requests that were lost or refused end up in the fabric's list of silences. Memory is bounded by the fabric's bound.
  */

@@ -56,7 +56,7 @@ opensm-dfsssp|topo_ring 8 7|opensm|-R dfsssp
 opensm-sssp|topo_fat_tree 4|opensm|-R sssp
 opensm-torus-2QoS|topo_torus 4 4 1|opensm|-R torus-2QoS --torus_config $work/torus.conf -Q
 "
-printf 'torus 4 4\nxp_link 0x200000 0x200001\nyp_link 0x200000 0x200004\n' >"$work/torus.conf"
+printf '%s\n' 'torus 4 4 1' 'xp_link 0x200000 0x200001' 'xm_link 0x200000 0x200003' 'yp_link 0x200000 0x200004' 'ym_link 0x200000 0x20000c' >"$work/torus.conf"
 
 echo 0x200000 >"$work/roots" # updn finds no root of a torus itself, and OpenSM would take minhop
 
@@ -77,8 +77,17 @@ bring_up() {
 		# shellcheck disable=SC2086
 		osm_start exec h1 $options
 		osm_wait_up || { cat "$osm_dir/out"; return 1; }
+		used_engine "$options" || return 1
 	fi
 	u wait --timeout $patience
+}
+
+# used_engine OPTIONS: OpenSM takes minhop where an engine does not fit
+used_engine() {
+	local engine
+	engine=$(sed 's/^-R \([^ ]*\).*/\1/' <<<"$1")
+	grep "tables configured on all switches" "$osm_dir/log"
+	grep -q "$engine tables configured" "$osm_dir/log"
 }
 
 # healthy CMD...: the check ends with 0, knows the tables and prints no fault; its notes are shown
@@ -141,6 +150,23 @@ managed() {
 	osm_start exec h1 -R updn -a "$work/roots" -s 0
 	osm_wait_up && u wait --timeout $patience && eventually 20 healthy u -j fabric check --at h1 --seconds 0
 }
+# Routes by the least number of hops on a torus make a credit loop on one lane, under both managers: SLs and SLtoVL are asked for.
+cp "$work/lab.topo" "$work/ring.topo"
+topo_torus 4 4 1 >"$work/lab.topo"
+for manager in ours opensm; do
+	conf $manager >"$work/lab.conf"
+	check "$manager, a torus comes up" lab_start
+	if [ $manager = opensm ]; then
+		osm_start exec h1 -R minhop
+		check "OpenSM comes up" osm_wait_up
+	fi
+	u wait --timeout $patience
+	check "$manager, minhop on a torus is a credit loop" finds credit-loop 'make [0-9]+ links wait for each other' --seconds 0
+	osm_stop
+	lab_down
+done
+
+mv "$work/ring.topo" "$work/lab.topo"
 conf opensm >"$work/lab.conf"
 check "the ring comes up" eval 'lab_start && fresh'
 lid2=$(lid_of Hca2) lid4=$(lid_of Hca4)

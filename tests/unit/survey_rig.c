@@ -84,6 +84,18 @@ static void pkeys(const struct ask *a)
 	smp_pkey_block_encode(a->data, v);
 }
 
+/* SL n is on VL n mod 4 */
+static void sltovl(const struct ask *a)
+{
+	uint8_t vl[16];
+
+	assert_in_range(a->mod & 0xff, 1, a->n->nports);
+	assert_in_range(a->mod >> 8, 1, a->n->nports);
+	for (unsigned int sl = 0; sl < 16; sl++)
+		vl[sl] = sl % 4;
+	smp_sltovl_encode(a->data, vl);
+}
+
 static bool answer_smp(const struct ask *a, uint16_t attr)
 {
 	switch (attr) {
@@ -107,6 +119,9 @@ static bool answer_smp(const struct ask *a, uint16_t attr)
 		return true;
 	case SMP_ATTR_MFT:
 		mft(a);
+		return true;
+	case SMP_ATTR_SLTOVL:
+		sltovl(a);
 		return true;
 	case SMP_ATTR_PKEY_TABLE:
 		pkeys(a);

@@ -227,6 +227,60 @@ static void test_lanes_are_of_no_use_if_all_sls_have_the_same(void **state)
 	rig_finds(f, CHK_CREDIT_LOOP, "make 3 links wait");
 }
 
+/* Lanes: SL n is on VL n, and the SA gives the SL of each path that makes the circle. */
+static struct chk_fabric *with_lanes(uint8_t sl_of_last)
+{
+	struct chk_fabric *f = clockwise(3);
+	struct chk_wait w[CHK_WAITS_MAX];
+	uint32_t n;
+
+	for (uint32_t i = 0; i < f->n; i++)
+		for (unsigned int p = 0; p <= f->node[i]->nports; p++) {
+			struct chk_port *q = &f->node[i]->port[p];
+
+			q->pi.oper_vls = 2;
+			q->sltovl = chk_alloc(f, f->node[i]->nports + 1u, sizeof(*q->sltovl));
+			for (unsigned int in = 0; in <= f->node[i]->nports; in++)
+				for (uint8_t sl = 0; sl < 16; sl++)
+					q->sltovl[in][sl] = sl;
+		}
+	n = chk_credit_waits(f, w);
+	assert_int_equal(n, 3);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct chk_path path = { w[i].slid, w[i].dlid, i + 1 < n ? 1 : sl_of_last };
+
+		assert_int_equal(w[i].hold.out, 1);
+		assert_int_equal(w[i].want.in, 2);
+		assert_int_equal(chk_add_path(f, &path), 0);
+	}
+	return f;
+}
+
+static void test_lanes_of_the_paths_decide(void **state)
+{
+	struct chk_fabric *f;
+	struct chk_wait w[CHK_WAITS_MAX];
+
+	(void)state;
+	rig_finds(with_lanes(1), CHK_CREDIT_LOOP, "make 3 links wait");
+	rig_finds(with_lanes(2), CHK_CREDIT_LOOP_BY_VL, "make 3 links wait");
+
+	f = with_lanes(1);
+	memset(rig_node(f, "s1")->port[1].sltovl, CHK_NO_VL, 5 * 16); /* one was not read */
+	rig_finds(f, CHK_CREDIT_LOOP_BY_VL, "make 3 links wait");
+
+	f = with_lanes(1);
+	f->npaths = 2; /* the SA did not answer */
+	rig_finds(f, CHK_CREDIT_LOOP_BY_VL, "make 3 links wait");
+
+	f = clockwise(3); /* one lane: nothing has to be asked */
+	assert_int_equal(chk_credit_waits(f, w), 0);
+	chk_fabric_free(f);
+	f = rig_ring(3);
+	assert_int_equal(chk_credit_waits(f, w), 0);
+	chk_fabric_free(f);
+}
+
 static void test_switches_alone_make_no_credit_loop(void **state)
 {
 	struct chk_fabric *f = clockwise(3);
@@ -261,6 +315,7 @@ int main(void)
 		cmocka_unit_test(test_lanes_may_open_the_circle),
 		cmocka_unit_test(test_lanes_that_are_not_known),
 		cmocka_unit_test(test_lanes_are_of_no_use_if_all_sls_have_the_same),
+		cmocka_unit_test(test_lanes_of_the_paths_decide),
 		cmocka_unit_test(test_switches_alone_make_no_credit_loop),
 	};
 

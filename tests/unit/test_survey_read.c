@@ -74,6 +74,36 @@ static void test_faults_of_tables_are_seen(void **state)
 	rig_finds(read_all(f), CHK_MFT_DEAD_END, "s3: sends MLID 0xc02a to port 1");
 }
 
+static void test_lanes_of_a_credit_loop_are_read(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+	struct chk_wait w[CHK_WAITS_MAX];
+	uint32_t n;
+
+	(void)state;
+	for (unsigned int i = 0; i < 9; i++) {
+		char sw[] = { 's', (char)('1' + i / 3), 0 }, to[] = { 'h', (char)('1' + i % 3), 0 };
+
+		if (i / 3 != i % 3)
+			rig_route(f, sw, to, 1); /* clockwise */
+	}
+	for (uint32_t i = 0; i < f->n; i++)
+		for (unsigned int p = 0; p <= f->node[i]->nports; p++)
+			f->node[i]->port[p].pi.oper_vls = 3;
+	f = read_all(f);
+	n = chk_credit_waits(f, w);
+	assert_int_equal(n, 3);
+	for (uint32_t i = 0; i < n; i++) {
+		/* all on VL 0 */
+		const struct chk_path path = { w[i].slid, w[i].dlid, (uint8_t)(4 * i) };
+		const struct chk_turn *t = &w[i].want;
+
+		assert_int_equal(f->node[t->node]->port[t->out].sltovl[t->in][7], 3);
+		assert_int_equal(chk_add_path(f, &path), 0);
+	}
+	rig_finds(f, CHK_CREDIT_LOOP, "make 3 links wait");
+}
+
 static void test_lft_above_the_top_is_not_there(void **state)
 {
 	struct chk_fabric *f = rig_ring(3);
@@ -272,6 +302,7 @@ int main(void)
 		cmocka_unit_test(test_ports_of_a_ca_are_each_asked_by_their_own),
 		cmocka_unit_test(test_two_cas_back_to_back),
 		cmocka_unit_test(test_faults_of_tables_are_seen),
+		cmocka_unit_test(test_lanes_of_a_credit_loop_are_read),
 		cmocka_unit_test(test_lft_above_the_top_is_not_there),
 		cmocka_unit_test(test_two_switches_with_one_guid),
 		cmocka_unit_test(test_two_cas_with_one_guid),

@@ -106,6 +106,34 @@ static void test_answers_without_members(void **state)
 	rig_healthy(f);
 }
 
+static void test_paths(void **state)
+{
+	const struct ib_path_rec rec = { .slid = 4, .dlid = 9, .sl = 5 };
+	struct chk_fabric *f = rig_ring(1);
+	uint8_t mad[MAD_LEN];
+	struct sa_mad m;
+	struct ib_path_rec asked;
+
+	(void)state;
+	survey_ask_path(mad, 4, 9, 7);
+	assert_int_equal(sa_mad_decode(&m, mad, sizeof(mad)), 0);
+	assert_int_equal(m.mad.method, MAD_METHOD_GET);
+	assert_int_equal(m.sa.comp_mask, PATH_COMP_SLID | PATH_COMP_DLID | PATH_COMP_NUMB_PATH);
+	assert_int_equal(ib_path_rec_decode(&asked, m.data, m.data_len), 0);
+	assert_true(asked.slid == 4 && asked.dlid == 9 && asked.numb_path == 1);
+
+	assert_int_equal(survey_take_path(f, mad, sizeof(mad)), -EBADMSG); /* the question itself */
+	mad[3] = MAD_METHOD_GET_RESP;
+	ib_path_rec_encode(mad + SA_DATA_OFF, &rec);
+	assert_int_equal(survey_take_path(f, mad, SA_DATA_OFF + 8), -EBADMSG);
+	assert_int_equal(survey_take_path(f, mad, sizeof(mad)), 0);
+	assert_int_equal(f->npaths, 1);
+	assert_true(f->path[0].slid == 4 && f->path[0].dlid == 9 && f->path[0].sl == 5);
+	be16_put(mad + MAD_OFF_STATUS, SA_STATUS_NO_RECORDS);
+	assert_int_equal(survey_take_path(f, mad, sizeof(mad)), -EPROTO);
+	chk_fabric_free(f);
+}
+
 static void test_lid_of_the_sa(void **state)
 {
 	struct chk_fabric *f = rig_ring(1), *none = chk_fabric_create(1000);
@@ -123,6 +151,7 @@ int main(void)
 		cmocka_unit_test(test_question),
 		cmocka_unit_test(test_members_are_taken_and_judged),
 		cmocka_unit_test(test_answers_without_members),
+		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_lid_of_the_sa),
 	};
 
