@@ -5,6 +5,8 @@
  * PathRecords a second with 16 queries open. Everything is in this process: fabric, SM, SA, client;
  * times are CPU time of all.
  *
+ * For files also: what one cable between switches costs that goes out, and comes back in.
+ *
  *	bench_sweep [HCAS | FILE] ...
  */
 
@@ -20,12 +22,14 @@
 
 #include "fabric/fabric.h"
 #include "sm/group.h"
+#include "util/prng.h"
 #include "sa/sa.h"
 #include "sm/sm.h"
 #include "wire/records.h"
 
 #define OPEN 16
 #define JOINS 10000
+#define CABLES 20
 
 struct bench {
 	struct timers timers;
@@ -290,8 +294,69 @@ static void again(struct bench *b)
 
 	sm_kick(b->sm, "bench", b->now);
 	took = until_up(b);
-	printf("    again %.1f ms CPU, %u SMPs\n", took * 1e3, b->sweep.smps);
+	printf("    again %.1f ms CPU, %u SMPs, %u LFT blocks\n", took * 1e3, b->sweep.smps,
+	       b->sweep.lft_blocks);
 	print_stages(b);
+}
+
+static struct fabric_port *some_cable(struct bench *b, struct prng *rnd)
+{
+	for (;;) {
+		struct fabric_node *n = fabric_node_at(b->f, prng_below(rnd, fabric_nnodes(b->f)));
+		struct fabric_port *p, *q;
+
+		if (fabric_node_hca(n))
+			continue;
+		p = fabric_node_port(n, 1 + prng_below(rnd, fabric_node_node(n)->info.nports));
+		q = p ? fabric_port_peer(p) : NULL;
+		if (q && !fabric_node_hca(fabric_port_node(q)))
+			return p;
+	}
+}
+
+/* CPU seconds from the change of a cable until the sweep for it is over, and what the sweep sent. */
+static double one_cable(struct bench *b, struct fabric_port *p, bool up, struct sm_sweep *ret)
+{
+	double start = cpu_seconds();
+
+	fabric_link_set(p, up, b->now);
+	b->up = false;
+	while (!b->up)
+		step(b);
+	*ret = b->sweep;
+	return cpu_seconds() - start;
+}
+
+static void cables(struct bench *b)
+{
+	struct prng rnd;
+
+	prng_seed(&rnd, 11);
+	for (int dir = 0; dir < 2; dir++) {
+		double sum = 0, worst = 0;
+		uint32_t most_smps = 0, most_lft = 0, partial = 0;
+
+		prng_seed(&rnd, 11);
+		for (int i = 0; i < CABLES; i++) {
+			struct sm_sweep sw;
+			double took = one_cable(b, some_cable(b, &rnd), dir, &sw);
+			ns_t until = b->now + NS_SEC(3);
+
+			sum += took;
+			worst = took > worst ? took : worst;
+			most_smps = sw.smps > most_smps ? sw.smps : most_smps;
+			most_lft = sw.lft_blocks > most_lft ? sw.lft_blocks : most_lft;
+			partial += sw.partial;
+			/* the trap of the other end, if it was lost, is repeated within SubnetTimeOut */
+			while (timers_next(&b->timers) < until)
+				step(b);
+		}
+		printf("    a cable %s: %.1f ms CPU, worst of %d %.1f; most SMPs %u, LFT blocks "
+		       "%u; "
+		       "%u sweeps were partial\n",
+		       dir ? "in" : "out", sum / CABLES * 1e3, CABLES, worst * 1e3, most_smps,
+		       most_lft, partial);
+	}
 }
 
 static void quiet(struct bench *b)
@@ -335,6 +400,8 @@ static void one(const char *what)
 		printf("    read %.0f ms, made %.0f ms; by stage:\n", loaded * 1e3, built * 1e3);
 		print_stages(&b);
 		joins(&b);
+		again(&b);
+		cables(&b);
 		again(&b);
 		quiet(&b);
 	}

@@ -37,6 +37,7 @@ static json_t *sweep_object(const struct sm_sweep *s, ns_t now)
 	cmd_set(o, "duration_us",
 		s->ended ? json_integer((json_int_t)((s->ended - s->started) / 1000))
 			 : json_null());
+	cmd_set(o, "partial", json_boolean(s->partial));
 	cmd_set_int(o, "nodes", s->nodes);
 	cmd_set_int(o, "switches", s->switches);
 	cmd_set_int(o, "end_ports", s->end_ports);
@@ -110,6 +111,7 @@ static json_t *sm_object(const struct inst_sm *m, ns_t now)
 	cmd_set(o, "master_guid", st.master_guid ? cmd_guid(st.master_guid) : json_null());
 	cmd_set_int(o, "generation", (long long)st.generation);
 	cmd_set_int(o, "heavy_sweeps", (long long)st.heavy_sweeps);
+	cmd_set_int(o, "partial_sweeps", (long long)st.partial_sweeps);
 	cmd_set_int(o, "light_sweeps", (long long)st.light_sweeps);
 	cmd_set_int(o, "traps", (long long)st.traps);
 	cmd_set_int(o, "traps_many", (long long)st.traps_many);

@@ -202,8 +202,9 @@ static const struct field sa_fields[] = {
 };
 
 static const struct field sm_fields[] = {
-	F(sm_status, heavy_sweeps), F(sm_status, light_sweeps), F(sm_status, traps),
-	D(sm_status, traps_many),   F(sm_status, smps),		F(sm_status, timeouts),
+	F(sm_status, heavy_sweeps), F(sm_status, partial_sweeps), F(sm_status, light_sweeps),
+	F(sm_status, traps),	    D(sm_status, traps_many),	  F(sm_status, smps),
+	F(sm_status, timeouts),
 };
 
 static void sm_stats(struct out *o, const struct inst_sm *m)

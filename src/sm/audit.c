@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "subnet/item.h"
+
 /*
  * DOC: The audit
  *
@@ -30,88 +32,6 @@
 /* most log lines about repairs in a burst; after that, one every AUDIT_LINES_EVERY */
 #define AUDIT_LINES_BURST 8
 #define AUDIT_LINES_EVERY NS_SEC(10)
-
-enum audit_table { AUDIT_PKEYS, AUDIT_SLTOVL, AUDIT_LFT, AUDIT_MFT };
-
-/* Part of a table that one SMP reads. */
-struct audit_item {
-	enum audit_table what;
-	/* number of the block; for the SLtoVL tables of a switch, the ingress port */
-	unsigned int block;
-	unsigned int position; /* position of the MFT block: ports 16 * position and up */
-};
-
-static unsigned int pkey_blocks(const struct sm_port *p)
-{
-	return p->pkeys ? (p->npkeys + SMP_PKEYS_PER_BLOCK - 1u) / SMP_PKEYS_PER_BLOCK : 0;
-}
-
-static unsigned int sltovl_tables(const struct sm_port *p)
-{
-	if (!p->num || !sm_port_carries(p))
-		return 0;
-	return p->node->sw ? p->node->info.nports + 1u : 1;
-}
-
-static unsigned int lft_blocks(const struct sm_port *p)
-{
-	return p->num == 0 && p->node->sw ? p->node->sw->fdb->lft_blocks : 0;
-}
-
-/*
- * A block that no group has ever used is not read, because all of it is written for its first
- * group.
- */
-static unsigned int mft_items(const struct sm_port *p)
-{
-	const struct sm_fdb *f = p->num == 0 && p->node->sw ? p->node->sw->fdb : NULL;
-	unsigned int n = 0;
-
-	for (unsigned int b = 0; f && b < SM_MFT_BLOCKS; b++)
-		n += f->mft[b] ? sm_fdb_positions(f) : 0;
-	return n;
-}
-
-static struct audit_item mft_item(const struct sm_fdb *f, unsigned int i)
-{
-	unsigned int b = 0, skip = i / sm_fdb_positions(f);
-
-	while (!f->mft[b] || skip--)
-		b++;
-	return (struct audit_item){ AUDIT_MFT, b, i % sm_fdb_positions(f) };
-}
-
-static unsigned int item_count(const struct sm_port *p)
-{
-	if (!p->known || p->node->lost)
-		return 0;
-	return pkey_blocks(p) + sltovl_tables(p) + lft_blocks(p) + mft_items(p);
-}
-
-/* Return the item of @p with number @i, which is below item_count(). */
-static struct audit_item item_at(const struct sm_port *p, unsigned int i)
-{
-	if (i < pkey_blocks(p))
-		return (struct audit_item){ AUDIT_PKEYS, i, 0 };
-	i -= pkey_blocks(p);
-	if (i < sltovl_tables(p))
-		return (struct audit_item){ AUDIT_SLTOVL, i, 0 };
-	i -= sltovl_tables(p);
-	if (i < lft_blocks(p))
-		return (struct audit_item){ AUDIT_LFT, i, 0 };
-	return mft_item(p->node->sw->fdb, i - lft_blocks(p));
-}
-
-static uint64_t count_all(const struct sm_db *db)
-{
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < db->nnodes; i++) {
-		for (unsigned int num = 0; num <= db->node[i]->info.nports; num++)
-			n += item_count(&db->node[i]->port[num]);
-	}
-	return n;
-}
 
 /* --- repairs */
 
@@ -191,8 +111,11 @@ static void check_sltovl(struct sm *sm, const struct smp_cmd *cmd, const uint8_t
 static void check_lft(struct sm *sm, const struct smp_cmd *cmd, const uint8_t *data, ns_t now)
 {
 	const struct sm_fdb *f = cmd->node->sw->fdb;
-	const uint8_t *want = f->lft + cmd->mod * SMP_LFT_PER_BLOCK;
+	const uint8_t *want;
 
+	if (cmd->mod >= sm_fdb_lft_blocks(f))
+		return;
+	want = f->lft->port + cmd->mod * SMP_LFT_PER_BLOCK;
 	if (f->lft_known[cmd->mod] && memcmp(want, data, SMP_LFT_PER_BLOCK) != 0)
 		repair(sm, cmd, want, SMP_LFT_PER_BLOCK, "LFT", now);
 }
@@ -238,23 +161,23 @@ static void on_read(void *ctx, const struct smp_cmd *cmd, int status, const uint
 		check_mft(sm, cmd, data, now);
 }
 
-static void read_item(struct sm *sm, struct sm_port *p, struct audit_item it, ns_t now)
+static void read_item(struct sm *sm, struct sm_port *p, struct sm_item it, ns_t now)
 {
 	bool sw = p->node->sw;
 	struct smp_cmd c;
 
 	switch (it.what) {
-	case AUDIT_PKEYS:
+	case SM_ITEM_PKEYS:
 		c = sm_cmd_port(p, MAD_METHOD_GET, SMP_ATTR_PKEY_TABLE,
 				(sw ? (uint32_t)p->num << 16 : 0) | it.block, on_read);
 		break;
-	case AUDIT_SLTOVL:
+	case SM_ITEM_SLTOVL:
 		if (sw && !sm_port_carries(&p->node->port[it.block]))
 			return;
 		c = sm_cmd_port(p, MAD_METHOD_GET, SMP_ATTR_SLTOVL, sw ? it.block << 8 | p->num : 0,
 				on_read);
 		break;
-	case AUDIT_MFT:
+	case SM_ITEM_MFT:
 		c = sm_cmd_port(p, MAD_METHOD_GET, SMP_ATTR_MFT,
 				(uint32_t)it.position << 28 | it.block, on_read);
 		break;
@@ -267,7 +190,7 @@ static void read_item(struct sm *sm, struct sm_port *p, struct audit_item it, ns
 }
 
 /* Get the next item and advance the cursor. Return: false at the end of the round */
-static bool next_item(struct sm *sm, struct sm_port **ret, struct audit_item *ret_item)
+static bool next_item(struct sm *sm, struct sm_port **ret, struct sm_item *ret_item)
 {
 	while (sm->audit_node < sm->db->nnodes) {
 		struct sm_node *n = sm->db->node[sm->audit_node];
@@ -275,16 +198,16 @@ static bool next_item(struct sm *sm, struct sm_port **ret, struct audit_item *re
 		for (; sm->audit_port <= n->info.nports; sm->audit_port++, sm->audit_item = 0) {
 			struct sm_port *p = &n->port[sm->audit_port];
 
-			if (sm->audit_item >= item_count(p))
+			if (sm->audit_item >= sm_port_items(p))
 				continue;
 			*ret = p;
-			*ret_item = item_at(p, sm->audit_item++);
+			*ret_item = sm_port_item(p, sm->audit_item++);
 			return true;
 		}
 		next_node(sm);
 	}
 	sm->audit_node = sm->audit_port = sm->audit_item = 0;
-	sm->audit_items = count_all(sm->db); /* joins have added MFT blocks meanwhile */
+	sm->audit_items = sm_db_items(sm->db); /* joins have added MFT blocks meanwhile */
 	return false;
 }
 
@@ -295,7 +218,7 @@ static bool may_read(const struct sm *sm)
 
 static void read_more(struct sm *sm, ns_t now)
 {
-	struct audit_item it;
+	struct sm_item it;
 	struct sm_port *p;
 
 	while (may_read(sm) && sm->audit_left && smpq_idle(&sm->auditq)) {
@@ -348,7 +271,7 @@ void sm_audit_published(struct sm *sm, ns_t now)
 	sm_audit_pause(sm);
 	if (!sm->cfg.audit_rate)
 		return;
-	sm->audit_items = count_all(sm->db);
+	sm->audit_items = sm_db_items(sm->db);
 	if (!timer_armed(&sm->audit))
 		arm(sm, now);
 }

@@ -250,7 +250,7 @@ static struct sm_node *node_found(struct sm *sm, const struct smp_node_info *inf
 	return n;
 }
 
-static bool same_node(const struct smp_node_info *a, const struct smp_node_info *b)
+bool sm_same_node(const struct smp_node_info *a, const struct smp_node_info *b)
 {
 	return a->node_type == b->node_type && a->nports == b->nports &&
 	       a->sys_guid == b->sys_guid && a->device_id == b->device_id &&
@@ -311,7 +311,7 @@ static void on_node_info(void *ctx, const struct smp_cmd *cmd, int status, const
 		n = node_found(sm, &info, cmd, now);
 	if (!n)
 		return;
-	if (!same_node(&n->info, &info) || (!n->sw && !ca_port_found(sm, n, &info)) ||
+	if (!sm_same_node(&n->info, &info) || (!n->sw && !ca_port_found(sm, n, &info)) ||
 	    (from && !link_ends(from, &n->port[info.local_port]))) {
 		n->lost |= is_new;
 		report_dup(sm, n, cmd, now);
@@ -362,7 +362,7 @@ static uint8_t port_rate(const struct smp_port_info *pi)
 	return (uint8_t)(rate ? rate : 2);
 }
 
-static void port_measure(struct sm *sm, struct sm_port *p)
+void sm_port_measure(struct sm *sm, struct sm_port *p)
 {
 	uint8_t mtu = p->pi.mtu_cap;
 
@@ -386,7 +386,7 @@ static void db_measure(struct sm *sm, struct sm_db *db)
 
 			if (!p->known)
 				continue;
-			port_measure(sm, p);
+			sm_port_measure(sm, p);
 			ends += p->peer && p->peer != p && p->num;
 		}
 	}

@@ -23,25 +23,20 @@ static void on_lft(void *ctx, const struct smp_cmd *cmd, int status, const uint8
 
 	if (sm_failed(sm, cmd, status, "LinearForwardingTable", now))
 		return;
-	memcpy(f->lft + cmd->mod * SMP_LFT_PER_BLOCK, cmd->data, SMP_LFT_PER_BLOCK);
 	f->lft_known[cmd->mod] = true;
 }
 
-static void lft_write(struct sm *sm, struct sm_node *n, ns_t now)
+void sm_lft_write(struct sm *sm, struct sm_node *n, ns_t now)
 {
-	struct sm_switch *sw = n->sw;
-	struct sm_fdb *f = sw->fdb;
+	const struct sm_fdb *f = n->sw->fdb;
 
-	for (uint32_t b = 0; b <= sw->lft_top / SMP_LFT_PER_BLOCK; b++) {
-		const uint8_t *want = sw->lft + b * SMP_LFT_PER_BLOCK;
+	for (uint32_t b = 0; b < sm_fdb_lft_blocks(f); b++) {
 		struct smp_cmd c;
 
-		if (f->lft_known[b] &&
-		    memcmp(f->lft + b * SMP_LFT_PER_BLOCK, want, SMP_LFT_PER_BLOCK) == 0)
+		if (f->lft_known[b])
 			continue;
-		f->lft_known[b] = false;
 		c = sm_cmd_node(n, MAD_METHOD_SET, SMP_ATTR_LFT, b, on_lft);
-		memcpy(c.data, want, SMP_LFT_PER_BLOCK);
+		memcpy(c.data, f->lft->port + b * SMP_LFT_PER_BLOCK, SMP_LFT_PER_BLOCK);
 		sm->sweep.lft_blocks++;
 		smpq_add(&sm->sweepq, &c, now);
 	}
@@ -91,10 +86,10 @@ static int switch_write(struct sm *sm, struct sm_node *n, ns_t now)
 		sm_fault(sm, n->outside, now, "\"%s\" has room for %u LIDs, the subnet needs %u",
 			 n->desc, n->sw->si.lft_cap, db->top_lid + 1u);
 	}
-	err = sm_fdb_lft_room(n->sw->fdb, db->top_lid);
+	err = sm_fdb_lft_set(n->sw->fdb, &n->sw->lft);
 	if (err)
 		return err;
-	lft_write(sm, n, now);
+	sm_lft_write(sm, n, now);
 	switch_info_write(sm, n, now);
 	return 0;
 }
@@ -118,7 +113,11 @@ int sm_route_more(struct sm *sm, ns_t now)
 
 int sm_route_start(struct sm *sm, ns_t now)
 {
-	int err = sm_router_create(&sm->router, sm->next, sm->cfg.routing);
+	int err;
+
+	if (sm->part.on)
+		return sm_part_route(sm, now);
+	err = sm_router_create(&sm->router, sm->next, sm->cfg.routing);
 
 	return err ? err : sm_route_more(sm, now);
 }

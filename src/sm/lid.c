@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "subnet/lids.h"
+
 /*
  * A port keeps its LID as long as the SM remembers its GUID, even while the port is absent. After a
  * restart of the SM, or after another SM was master, the LIDs found on the ports are kept. Only a
@@ -118,41 +120,6 @@ void sm_lid_fini(struct sm *sm)
 	htab_fini(&sm->lids);
 }
 
-static bool range_free(const struct sm_db *db, const uint8_t *reserved, unsigned int lid,
-		       unsigned int n)
-{
-	if (lid == 0 || lid % n || lid + n - 1 > SM_LID_TOP_MAX)
-		return false;
-	for (unsigned int i = lid; i < lid + n; i++) {
-		if (db->by_lid[i] || (reserved && reserved[i]))
-			return false;
-	}
-	return true;
-}
-
-static void claim(struct sm_db *db, struct sm_port *p, unsigned int lid)
-{
-	unsigned int n = 1u << p->lmc;
-
-	p->lid = (uint16_t)lid;
-	for (unsigned int i = lid; i < lid + n; i++)
-		db->by_lid[i] = p;
-	if (lid + n - 1 > db->top_lid)
-		db->top_lid = (uint16_t)(lid + n - 1);
-}
-
-static unsigned int find_free(const struct sm_db *db, const uint8_t *reserved, unsigned int n,
-			      unsigned int *hint)
-{
-	for (unsigned int lid = *hint / n * n; lid + n - 1 <= SM_LID_TOP_MAX; lid += n) {
-		if (range_free(db, reserved, lid, n)) {
-			*hint = lid + n;
-			return lid;
-		}
-	}
-	return 0;
-}
-
 /* Reserve the LIDs of all remembered ports, present or absent. */
 static void reserve_known(const struct sm *sm, uint8_t *reserved)
 {
@@ -172,16 +139,16 @@ static void claim_remembered(struct sm *sm, struct sm_db *db)
 		const struct sm_lid_slot *s = slot_find(sm, p->guid);
 
 		p->lmc = p->node->sw ? 0 : sm->cfg.lmc;
-		if (s && range_free(db, NULL, s->lid, 1u << p->lmc))
-			claim(db, p, s->lid);
+		if (s && sm_lids_free(db, NULL, s->lid, 1u << p->lmc))
+			sm_lids_claim(db, p, s->lid);
 	}
 }
 
 static void claim_found(struct sm_db *db, const uint8_t *reserved)
 {
 	for (struct sm_port *p = sm_db_end_port(db, NULL); p; p = sm_db_end_port(db, p)) {
-		if (!p->lid && range_free(db, reserved, p->pi.lid, 1u << p->lmc))
-			claim(db, p, p->pi.lid);
+		if (!p->lid && sm_lids_free(db, reserved, p->pi.lid, 1u << p->lmc))
+			sm_lids_claim(db, p, p->pi.lid);
 	}
 }
 
@@ -197,18 +164,18 @@ static int claim_new(struct sm *sm, struct sm_db *db, const uint8_t *reserved)
 		unsigned int n = 1u << p->lmc;
 
 		if (!p->lid) {
-			unsigned int lid = find_free(db, reserved, n, n > 1 ? &hintn : &hint1);
+			unsigned int lid = sm_lids_find(db, reserved, n, n > 1 ? &hintn : &hint1);
 
 			/* every free LID belongs to an absent port, so take one of those */
 			if (!lid)
-				lid = find_free(db, NULL, n, &(unsigned int){ 1 });
+				lid = sm_lids_find(db, NULL, n, &(unsigned int){ 1 });
 			if (!lid) {
 				sm->sweep.errors++;
 				sm_err(sm, "no LID is left for \"%s\" port %u", p->node->desc,
 				       p->num);
 				continue;
 			}
-			claim(db, p, lid);
+			sm_lids_claim(db, p, lid);
 		}
 		if (p->pi.lid != p->lid)
 			sm->sweep.lids_assigned++;

@@ -337,7 +337,7 @@ static void requeue_dirty(struct sm *sm)
 	for (uint32_t s = 0; s < sm->routed->nswitches; s++) {
 		struct sm_fdb *f = sm->routed->sw[s]->sw->fdb;
 
-		for (unsigned int b = 0; b < SM_MFT_BLOCKS; b++) {
+		for (unsigned int b = 0; b < f->mft_end; b++) {
 			for (unsigned int pos = 0; f->mft[b] && pos < sm_fdb_positions(f); pos++) {
 				if (sm_mft_dirty(f->mft[b], pos))
 					job_add(sm, f, b, pos, false);

@@ -113,44 +113,6 @@ void sm_pkeys_read(struct sm *sm, ns_t now)
 	each_table(sm, table_read, now);
 }
 
-static bool contains(const uint16_t *v, size_t n, uint16_t pkey)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (v[i] == pkey)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Put @want into a table of @n entries, keeping wanted entries at their index. Return: false if
- * they do not fit
- */
-static bool table_arrange(uint16_t *table, const uint16_t *old, size_t n, const uint16_t *want,
-			  size_t nwant, uint16_t index0)
-{
-	size_t slot = 0;
-
-	memset(table, 0, n * sizeof(*table));
-	if (index0)
-		table[0] = index0;
-	for (size_t i = 0; i < n; i++) {
-		if (old[i] && !table[i] && contains(want, nwant, old[i]) &&
-		    !contains(table, n, old[i]))
-			table[i] = old[i];
-	}
-	for (size_t i = 0; i < nwant; i++) {
-		if (contains(table, n, want[i]))
-			continue;
-		while (slot < n && table[slot])
-			slot++;
-		if (slot == n)
-			return false;
-		table[slot] = want[i];
-	}
-	return true;
-}
-
 /* Collect the P_Keys of the CA behind @p in their full form, each once. */
 static size_t enforced_pkeys(const struct sm *sm, const struct sm_port *p, uint16_t *ret,
 			     size_t max)
@@ -161,7 +123,7 @@ static size_t enforced_pkeys(const struct sm *sm, const struct sm_port *p, uint1
 	for (size_t i = 0; i < n && i < SM_PKEYS_MAX; i++) {
 		uint16_t full = peer[i] | IB_PKEY_FULL;
 
-		if (!contains(ret, out, full) && out < max)
+		if (!sm_pkeys_contain(ret, out, full) && out < max)
 			ret[out++] = full;
 	}
 	return out;
@@ -243,7 +205,7 @@ static void table_configure(struct sm *sm, struct sm_port *p, ns_t now)
 		n = enforced_pkeys(sm, p, want, SM_PKEYS_MAX);
 	else
 		n = sm_partition_pkeys(sm, p, want, SM_PKEYS_MAX, &index0);
-	fits = n <= SM_PKEYS_MAX && table_arrange(table, p->pkeys, p->npkeys, want, n, index0);
+	fits = n <= SM_PKEYS_MAX && sm_pkeys_arrange(table, p->pkeys, p->npkeys, want, n, index0);
 	if (!fits) {
 		sm_fault(sm, p->node->outside, now,
 			 "\"%s\" port %u has room for %u P_Keys and should have %zu%s",

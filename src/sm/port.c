@@ -131,6 +131,10 @@ static void each_port(struct sm *sm, void (*fn)(struct sm *, struct sm_port *, n
 {
 	struct sm_db *db = sm->next;
 
+	if (sm->part.on) {
+		sm_part_each_port(sm, fn, now);
+		return;
+	}
 	for (uint32_t i = 0; i < db->nnodes; i++) {
 		struct sm_node *n = db->node[i];
 
@@ -145,7 +149,7 @@ void sm_ports_start(struct sm *sm, ns_t now)
 {
 	struct sm_db *db = sm->next;
 
-	for (uint32_t s = 0; s < db->nswitches; s++) {
+	for (uint32_t s = 0; s < db->nswitches && !sm->part.on; s++) {
 		const struct sm_port *p0 = &db->sw[s]->port[0];
 
 		/* The switch lost its LID, so it was reset and has lost its tables too. */

@@ -6,8 +6,9 @@
  * Declarations for the files of the SM only.
  *
  *	sm.c       creation, listeners, incoming SMPs and traps
- *	sweep.c    heavy sweeps, stage by stage; light sweeps
+ *	sweep.c    heavy sweeps, stage by stage    light.c light sweeps
  *	elect.c    SMInfo: election of the master
+ *	partial.c  sweeps that look at changed links only
  *	discover.c nodes, ports, links            -> struct sm_db *next
  *	outside.c  limits of the nodes behind external ports
  *	lid.c      LIDs
@@ -99,6 +100,30 @@ struct sm_lid_slot {
 	struct sm_source source;
 };
 
+#define SM_PART_MAX 64 /* most switches that a partial sweep looks at */
+#define SM_PART_PORTS 256 /* most ports whose links may have come in a partial sweep */
+
+/* A switch that a partial sweep looks at. */
+struct sm_part_switch {
+	struct sm_node *n;
+	bool forced; /* its ports are read even if PortStateChange is not set */
+	bool asked;
+	bool moved; /* a link to another switch came or went */
+};
+
+/* State of partial sweeps, sm/partial.c */
+struct sm_part {
+	bool on; /* the running sweep is a partial one: .next is .db, which it changes in place */
+	bool failed; /* something does not fit, so a sweep of everything has to follow */
+	bool cut; /* a link went, so directed routes may lead over it */
+	/* node GUIDs of the switches that the next sweep has to look at, [nsuspects] */
+	uint64_t suspect[SM_PART_MAX];
+	unsigned int nsuspects;
+	struct sm_part_switch sw[SM_PART_MAX]; /* switches of the running sweep, [nsw] */
+	struct sm_port *port[SM_PART_PORTS]; /* ports whose links came, [nports] */
+	unsigned int nsw, nports;
+};
+
 struct sm {
 	struct mad_ep *ep;
 	struct mad_agent *agent;
@@ -113,9 +138,12 @@ struct sm {
 	struct smpq learnq; /* SMPs that read tables for clients of the SA */
 	enum sm_stage stage; /* stage of the heavy sweep; SM_STAGE_IDLE: none runs */
 	struct sm_sweep sweep, last;
+	uint64_t sweeps; /* number of the last sweep, partial ones included */
 	struct sm_router *router; /* computes the LFTs in stage ROUTE; NULL: all are computed */
 	/* start of the next slice of .router, armed while no SMP is in flight */
 	struct timer slice;
+	bool whole; /* the next sweep has to look at everything */
+	struct sm_part part;
 	bool advancing; /* true inside sm_sweep_advance(), which must not run recursively */
 	bool again; /* something changed during the running sweep, so another one has to follow */
 	ns_t again_at; /* time of the sweep that will handle the change noted in .again */
@@ -127,7 +155,7 @@ struct sm {
 	ns_t retry_delay;
 	struct timer timer; /* timer of the next sweep */
 	bool timer_heavy;
-	uint64_t heavy_sweeps, light_sweeps, traps, traps_many;
+	uint64_t heavy_sweeps, partial_sweeps, light_sweeps, traps, traps_many;
 	struct sm_source strangers; /* shared allowance of traps from LIDs that no port has */
 	uint64_t smps_total, timeouts_total; /* SMPs and time-outs of the sweeps before this one */
 
@@ -222,6 +250,10 @@ bool sm_failed(struct sm *sm, const struct smp_cmd *cmd, int status, const char 
  * Stages of a sweep. Each queues SMPs on sm->sweepq; the next stage starts when the queue is idle.
  */
 int sm_discover_start(struct sm *sm, ns_t now);
+/* sm_same_node() - Tell whether two NodeInfos can be those of one node, seen from different ports */
+bool sm_same_node(const struct smp_node_info *a, const struct smp_node_info *b);
+/* sm_port_measure() - Find MTU and rate of a port's link */
+void sm_port_measure(struct sm *sm, struct sm_port *p);
 int sm_discover_finish(struct sm *sm);
 void sm_elect_start(struct sm *sm, ns_t now);
 int sm_lid_assign(struct sm *sm);
@@ -231,16 +263,41 @@ void sm_pkeys_start(struct sm *sm, ns_t now);
 void sm_qos_start(struct sm *sm, ns_t now);
 /* sm_vl_count() - Return the number of data VLs that a code of PortInfo:OperationalVLs means */
 unsigned int sm_vl_count(uint8_t code);
-/* sm_port_carries() - Tell whether @p has a link for data packets; port 0 of a switch always has */
-bool sm_port_carries(const struct sm_port *p);
 /*
  * sm_route_start() - Compute and write LFTs, in slices. While sm->router exists, sm_route_more()
  * must be called again, preferably when the pipeline is idle
  */
 int sm_route_start(struct sm *sm, ns_t now);
 int sm_route_more(struct sm *sm, ns_t now);
+/* sm_lft_write() - Write those blocks of a switch's LFT that it has not acknowledged */
+void sm_lft_write(struct sm *sm, struct sm_node *n, ns_t now);
 void sm_arm_start(struct sm *sm, ns_t now);
 void sm_activate_start(struct sm *sm, ns_t now);
+
+/* partial.c */
+/* sm_part_suspect() - Have the next sweep look at a switch of which a port changed */
+void sm_part_suspect(struct sm *sm, uint64_t node_guid);
+/* sm_part_possible() - Tell whether the next sweep may be a partial one */
+bool sm_part_possible(const struct sm *sm);
+void sm_part_start(struct sm *sm);
+/*
+ * sm_part_more() - Ask the next switch, when the answers of the one before have arrived. Return: false if
+ * all are asked
+ */
+bool sm_part_more(struct sm *sm, ns_t now);
+/* sm_part_gave_up() - Tell whether the running sweep is a partial one that has to give way to one of everything */
+bool sm_part_gave_up(const struct sm *sm);
+/* sm_part_end() - End a partial sweep, if one is running; the database stays */
+void sm_part_end(struct sm *sm);
+/* sm_part_discovered() - All links are known */
+void sm_part_discovered(struct sm *sm);
+/* sm_part_each_port() - Call @fn for the ports whose links came */
+void sm_part_each_port(struct sm *sm, void (*fn)(struct sm *, struct sm_port *, ns_t), ns_t now);
+/* sm_part_each_switch() - Call @fn for the switches that the sweep looked at */
+void sm_part_each_switch(struct sm *sm, void (*fn)(struct sm *, struct sm_node *, ns_t), ns_t now);
+int sm_part_route(struct sm *sm, ns_t now);
+/* sm_part_publish() - Forget what clients of the SA had read from switches that the sweep looked at */
+void sm_part_publish(struct sm *sm, ns_t now);
 
 /* outside.c */
 /* sm_outside_begin() - Reset the counts at the beginning of a sweep */
@@ -278,13 +335,21 @@ bool sm_outside_useless(void *ctx, const struct smp_cmd *cmd, ns_t now);
 struct smpq_cfg sm_smpq_cfg(struct sm *sm, void (*idle)(void *ctx, ns_t now));
 void sm_sweep_init(struct sm *sm);
 void sm_sweep_fini(struct sm *sm);
+/* sm_sweep_request() - Start a sweep of everything at @at */
 void sm_sweep_request(struct sm *sm, ns_t at);
 /*
- * sm_sweep_again() - Start a sweep at @at; if one is running, start another after it, but not
- * before @at
+ * sm_sweep_again() - Start a sweep of everything at @at; if one is running, start another after it, but
+ * not before @at
  */
 void sm_sweep_again(struct sm *sm, ns_t at);
+/* sm_sweep_suspect() - As sm_sweep_again(), but the sweep need only look at the switch @node_guid */
+void sm_sweep_suspect(struct sm *sm, uint64_t node_guid, ns_t at);
 void sm_sweep_advance(struct sm *sm, ns_t now);
+/* sm_light_over() - A light sweep has all its answers; start the sweep that it calls for, if any */
+void sm_light_over(struct sm *sm, ns_t now);
+/* light.c */
+void sm_light_start(struct sm *sm, ns_t now);
+/* sweep.c */
 /* sm_sweep_abort() - Drop the running sweep, and schedule no other */
 void sm_sweep_abort(struct sm *sm);
 

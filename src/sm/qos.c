@@ -36,11 +36,6 @@ unsigned int sm_vl_count(uint8_t code)
 	return code < ARRAY_SIZE(count) ? count[code] : 1;
 }
 
-bool sm_port_carries(const struct sm_port *p)
-{
-	return p->known && (p->num == 0 || (p->peer && p->peer != p && p->peer->known));
-}
-
 static void on_written(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 		       ns_t now)
 {
@@ -105,7 +100,9 @@ static void map_node(struct sm *sm, struct sm_node *n, ns_t now)
 
 void sm_qos_start(struct sm *sm, ns_t now)
 {
-	for (uint32_t i = 0; i < sm->next->nnodes && sls_used(sm); i++) {
+	if (sm->part.on && sls_used(sm))
+		sm_part_each_switch(sm, map_node, now);
+	for (uint32_t i = 0; i < sm->next->nnodes && !sm->part.on && sls_used(sm); i++) {
 		if (!sm->next->node[i]->lost)
 			map_node(sm, sm->next->node[i], now);
 	}

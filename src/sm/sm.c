@@ -71,13 +71,19 @@ static ns_t trap_interval(const struct sm *sm)
 	return ns_max(TRAP_INTERVAL_MIN, ns_min(ns, TRAP_INTERVAL_MAX));
 }
 
-static void kick_by_trap(struct sm *sm, struct sm_source *src, ns_t now)
+/* A trap 128 says that a port of the switch with @lid changed; other traps may mean anything. */
+static void kick_by_trap(struct sm *sm, struct sm_source *src, uint16_t trap, uint16_t lid,
+			 ns_t now)
 {
 	ns_t at = pace_promise(&src->sweeps, SM_SWEEPS_BURST, trap_interval(sm), now);
+	const struct sm_port *p = sm->db ? sm_db_port_by_lid(sm->db, lid) : NULL;
 
 	sm_dbg(sm, "another sweep: trap");
-	at = ns_max(at, sm->rest_until);
-	sm_sweep_again(sm, ns_max(at, now + SM_KICK_DELAY));
+	at = ns_max(ns_max(at, sm->rest_until), now + SM_KICK_DELAY);
+	if (trap == MAD_TRAP_LINK_STATE && p && p->node->sw)
+		sm_sweep_suspect(sm, p->node->info.node_guid, at);
+	else
+		sm_sweep_again(sm, at);
 }
 
 static void on_trap(struct sm *sm, const struct mad_addr *from, const void *mad, ns_t now)
@@ -96,7 +102,7 @@ static void on_trap(struct sm *sm, const struct mad_addr *from, const void *mad,
 	src = sm_source_of(sm, from->lid);
 	if (n.trap == MAD_TRAP_LINK_STATE || n.trap == MAD_TRAP_CAP_CHANGE ||
 	    n.trap == MAD_TRAP_SYSGUID_CHANGE)
-		kick_by_trap(sm, src, now);
+		kick_by_trap(sm, src, n.trap, from->lid, now);
 	if (!pace_take(&src->reports, SM_REPORTS_BURST, trap_interval(sm) / 8, now)) {
 		sm->traps_many++;
 		return;
@@ -332,6 +338,7 @@ void sm_status(const struct sm *sm, struct sm_status *ret)
 		.generation = sm->generation,
 		.last = sm->last,
 		.heavy_sweeps = sm->heavy_sweeps,
+		.partial_sweeps = sm->partial_sweeps,
 		.light_sweeps = sm->light_sweeps,
 		.traps = sm->traps,
 		.traps_many = sm->traps_many,

@@ -100,6 +100,7 @@ const char *sm_state_name(enum smp_sm_state st);
 /* Progress and counts of one heavy sweep. */
 struct sm_sweep {
 	uint64_t number; /* number of the sweep, from 1 */
+	bool partial; /* it looked at changed links only */
 	enum sm_stage stage; /* stage that was completed last */
 	/*
 	 * times of the start and end of the sweep and of the start of the stage; .ended is 0 while
@@ -209,7 +210,7 @@ struct sm_status {
 	uint64_t master_guid; /* port GUID of the master as far as known, or 0 */
 	uint64_t generation;
 	struct sm_sweep last; /* last complete heavy sweep */
-	uint64_t heavy_sweeps, light_sweeps, traps, smps, timeouts;
+	uint64_t heavy_sweeps, partial_sweeps, light_sweeps, traps, smps, timeouts;
 	/* blocks of tables that others had changed, and that the audit wrote again */
 	uint64_t repairs;
 	/* traps beyond the limit of their source, which were repressed but not passed on */

@@ -17,7 +17,8 @@
  * so the sweep begins its discovery anew.
  *
  * A light sweep reads PortStateChange of every switch and the state of our own port. In a quiet
- * subnet there are only light sweeps.
+ * subnet there are only light sweeps. Where no more is known to have changed than ports of some switches,
+ * the sweep that follows is a partial one (sm/partial.c).
  */
 
 static const char *const stage_name[] = {
@@ -34,7 +35,7 @@ const char *sm_stage_name(enum sm_stage st)
 	return (unsigned int)st < ARRAY_SIZE(stage_name) ? stage_name[st] : "?";
 }
 
-void sm_sweep_request(struct sm *sm, ns_t at)
+static void request(struct sm *sm, ns_t at)
 {
 	if (timer_armed(&sm->timer) && sm->timer_heavy && sm->timer.deadline <= at)
 		return;
@@ -42,14 +43,32 @@ void sm_sweep_request(struct sm *sm, ns_t at)
 	timer_arm(sm->timers, &sm->timer, at);
 }
 
-void sm_sweep_again(struct sm *sm, ns_t at)
+void sm_sweep_request(struct sm *sm, ns_t at)
+{
+	sm->whole = true;
+	request(sm, at);
+}
+
+static void request_again(struct sm *sm, ns_t at)
 {
 	if (sm->stage == SM_STAGE_IDLE) {
-		sm_sweep_request(sm, at);
+		request(sm, at);
 		return;
 	}
 	sm->again_at = sm->again ? ns_min(sm->again_at, at) : at;
 	sm->again = true;
+}
+
+void sm_sweep_again(struct sm *sm, ns_t at)
+{
+	sm->whole = true;
+	request_again(sm, at);
+}
+
+void sm_sweep_suspect(struct sm *sm, uint64_t node_guid, ns_t at)
+{
+	sm_part_suspect(sm, node_guid);
+	request_again(sm, at);
 }
 
 /*
@@ -88,6 +107,8 @@ void sm_sweep_abort(struct sm *sm)
 	sm_router_destroy(sm->router);
 	sm->router = NULL;
 	timer_cancel(sm->timers, &sm->slice);
+	sm_part_end(sm);
+	sm->whole = true;
 	if (sm->routed == sm->next)
 		sm->routed = sm->db;
 	sm_db_destroy(sm->next);
@@ -161,13 +182,16 @@ static bool changes_unread(const struct sm_db *db)
 
 static void publish(struct sm *sm, ns_t now)
 {
-	struct sm_db *old = sm->db;
+	struct sm_db *old = sm->db == sm->next ? NULL : sm->db;
+	bool recheck, partial = sm->part.on;
 	const struct sm_sweep *sw = &sm->sweep;
-	bool recheck;
 
 	revise_memberships(sm, now);
+	if (partial)
+		sm_part_publish(sm, now);
 	sm->db = sm->routed = sm->next;
 	sm->next = NULL;
+	sm->part.on = false;
 	sm->db->generation = ++sm->generation;
 	sm->stage = SM_STAGE_IDLE;
 	sm->sweep.ended = now;
@@ -178,14 +202,14 @@ static void publish(struct sm *sm, ns_t now)
 	 */
 	recheck = sm->incomplete || sm->better_to_come || changes_unread(sm->db);
 	sm_info(sm,
-		"SUBNET UP: sweep %" PRIu64 ", %u nodes (%u switches), %u links, %u SMPs, %" PRIu64
+		"SUBNET UP: %s %" PRIu64 ", %u nodes (%u switches), %u links, %u SMPs, %" PRIu64
 		" us",
-		sw->number, sw->nodes, sw->switches, sw->links, sw->smps,
-		(sw->ended - sw->started) / 1000);
+		partial ? "partial sweep" : "sweep", sw->number, sw->nodes, sw->switches, sw->links,
+		sw->smps, (sw->ended - sw->started) / 1000);
 
 	sm->rest_until = now + rest(sw->ended - sw->started);
 	if (sm->again)
-		sm_sweep_request(sm, ns_max(now + SM_KICK_DELAY, sm->again_at));
+		request(sm, ns_max(now + SM_KICK_DELAY, sm->again_at));
 	else if (recheck)
 		schedule_retry(sm, now);
 	else
@@ -193,6 +217,8 @@ static void publish(struct sm *sm, ns_t now)
 	if (!recheck)
 		sm->retry_delay = SM_RETRY_MIN;
 	sm_emit_stage(sm, now);
+	if (partial)
+		return;
 	tell_ports(sm, old, now);
 	sm_lid_tell(sm, old, now);
 	sm_lid_purge(sm);
@@ -234,14 +260,16 @@ static int stage_start(struct sm *sm, ns_t now)
 		sm_elect_start(sm, now);
 		return 0;
 	case SM_STAGE_LIDS:
-		err = sm_lid_assign(sm);
+		err = sm->part.on ? 0 : sm_lid_assign(sm);
 		if (err)
 			return err;
-		sm_pkeys_read(sm, now);
+		if (!sm->part.on)
+			sm_pkeys_read(sm, now);
 		sm_ports_start(sm, now);
 		return 0;
 	case SM_STAGE_PKEYS:
-		sm_pkeys_start(sm, now);
+		if (!sm->part.on)
+			sm_pkeys_start(sm, now);
 		sm_qos_start(sm, now);
 		return 0;
 	case SM_STAGE_ROUTE:
@@ -251,7 +279,8 @@ static int stage_start(struct sm *sm, ns_t now)
 	case SM_STAGE_MCAST:
 		/* From here on joins use the topology of the new LFTs. */
 		sm->routed = sm->next;
-		sm_partition_groups(sm, now);
+		if (!sm->part.on)
+			sm_partition_groups(sm, now);
 		sm_mcast_start(sm, now);
 		return 0;
 	case SM_STAGE_ARM:
@@ -270,7 +299,9 @@ static bool stage_finish(struct sm *sm, ns_t now)
 {
 	int err = sm->sweepq.failed ? -ENOMEM : 0;
 
-	if (!err && sm->stage == SM_STAGE_DISCOVER)
+	if (!err && sm->stage == SM_STAGE_DISCOVER && sm->part.on)
+		sm_part_discovered(sm);
+	else if (!err && sm->stage == SM_STAGE_DISCOVER)
 		err = sm_discover_finish(sm);
 	if (err) {
 		sweep_fail(sm, err, now);
@@ -299,7 +330,11 @@ static void discover(struct sm *sm, ns_t now)
 {
 	int err;
 
-	sm->incomplete = sm->again = sm->sweepq.failed = false;
+	sm->incomplete = sm->again = sm->sweepq.failed = sm->whole = false;
+	sm_part_end(sm);
+	sm->part.nsuspects = 0;
+	sm->heavy_sweeps++;
+	sm->sweep.partial = false;
 	sm_db_destroy(sm->next);
 	enter(sm, SM_STAGE_DISCOVER, now);
 	err = sm_discover_start(sm, now);
@@ -307,6 +342,21 @@ static void discover(struct sm *sm, ns_t now)
 		sweep_fail(sm, err, now);
 	else
 		sm_sweep_advance(sm, now);
+}
+
+/* A partial sweep finds no end ports, so it has no SMs to ask. */
+static enum sm_stage next_stage(const struct sm *sm)
+{
+	return sm->part.on && sm->stage == SM_STAGE_DISCOVER ? SM_STAGE_LIDS : sm->stage + 1;
+}
+
+static void discover_links(struct sm *sm, ns_t now)
+{
+	sm->again = sm->sweepq.failed = false;
+	sm->partial_sweeps++;
+	sm_part_start(sm);
+	enter(sm, SM_STAGE_DISCOVER, now);
+	sm_sweep_advance(sm, now);
 }
 
 void sm_sweep_advance(struct sm *sm, ns_t now)
@@ -317,11 +367,18 @@ void sm_sweep_advance(struct sm *sm, ns_t now)
 	while (stage_done(sm)) {
 		int err;
 
-		if (must_rediscover(sm)) {
-			sm->rediscoveries++;
+		if (sm_part_gave_up(sm)) {
 			discover(sm, now);
 			continue;
 		}
+		if (must_rediscover(sm)) {
+			sm->rediscoveries++;
+			sm->heavy_sweeps--;
+			discover(sm, now);
+			continue;
+		}
+		if (sm->part.on && sm->stage == SM_STAGE_DISCOVER && sm_part_more(sm, now))
+			continue;
 		if (!stage_finish(sm, now))
 			break;
 		if (sm->stage == SM_STAGE_ACTIVATE) {
@@ -330,7 +387,7 @@ void sm_sweep_advance(struct sm *sm, ns_t now)
 			publish(sm, now);
 			break;
 		}
-		enter(sm, sm->stage + 1, now);
+		enter(sm, next_stage(sm), now);
 		err = stage_start(sm, now);
 		if (err) {
 			sweep_fail(sm, err, now);
@@ -346,77 +403,25 @@ static void sweep_start(struct sm *sm, ns_t now)
 	    (sm->state != SMP_SM_MASTER && sm->state != SMP_SM_DISCOVERING))
 		return;
 	sm_audit_pause(sm);
-	sm->sweep = (struct sm_sweep){ .number = ++sm->heavy_sweeps, .started = now };
+	sm->sweep = (struct sm_sweep){ .number = ++sm->sweeps, .started = now };
 	sm->rediscoveries = 0;
 	sm->smps_total += sm->sweepq.sent;
 	sm->timeouts_total += sm->sweepq.timeouts;
 	sm->sweepq.sent = sm->sweepq.timeouts = 0;
-	discover(sm, now);
+	if (sm_part_possible(sm))
+		discover_links(sm, now);
+	else
+		discover(sm, now);
 }
 
-static void light_done(struct sm *sm, ns_t now)
+void sm_light_over(struct sm *sm, ns_t now)
 {
-	if (--sm->light_open || sm->stage != SM_STAGE_IDLE || sm->state != SMP_SM_MASTER)
-		return;
 	if (sm->light_changed)
 		sm_sweep_request(sm, now);
+	else if (sm->part.nsuspects)
+		request(sm, now);
 	else if (!timer_armed(&sm->timer))
 		schedule_light(sm, now);
-}
-
-static void on_light_switch(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
-			    ns_t now)
-{
-	struct smp_switch_info si;
-	struct sm *sm = ctx;
-
-	if (status || smp_switch_info_decode(&si, data, SMP_DATA_LEN) || si.port_state_change)
-		sm->light_changed = true;
-	light_done(sm, now);
-}
-
-static void on_light_self(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
-			  ns_t now)
-{
-	struct smp_port_info pi;
-	struct sm *sm = ctx;
-
-	if (status || smp_port_info_decode(&pi, data, SMP_DATA_LEN) || !sm->db ||
-	    pi.port_state != sm->db->self->pi.port_state || pi.lid != sm->db->self->lid)
-		sm->light_changed = true;
-	light_done(sm, now);
-}
-
-static void light_ask(struct sm *sm, struct sm_node *n, uint16_t attr, uint32_t mod,
-		      smp_done_fn *done, ns_t now)
-{
-	struct smp_cmd c = sm_cmd_node(n, MAD_METHOD_GET, attr, mod, done);
-
-	if (smpq_add(&sm->bgq, &c, now))
-		sm->light_open++;
-	/* the request cannot be sent: have a heavy sweep look at everything instead */
-	else
-		sm->light_changed = true;
-}
-
-static void light_start(struct sm *sm, ns_t now)
-{
-	struct sm_port *self;
-
-	if (!sm->db || sm->stage != SM_STAGE_IDLE || sm->light_open)
-		return;
-	sm->light_sweeps++;
-	sm->light_changed = false;
-	/*
-	 * this function counts as one open request, so that no answer completes the light sweep
-	 * before all requests are sent
-	 */
-	sm->light_open = 1;
-	self = sm->db->self;
-	for (uint32_t s = 0; s < sm->db->nswitches; s++)
-		light_ask(sm, sm->db->sw[s], SMP_ATTR_SWITCH_INFO, 0, on_light_switch, now);
-	light_ask(sm, self->node, SMP_ATTR_PORT_INFO, self->num, on_light_self, now);
-	light_done(sm, now);
 }
 
 static void sweep_timer(struct timer *t, ns_t now)
@@ -426,7 +431,7 @@ static void sweep_timer(struct timer *t, ns_t now)
 	if (sm->timer_heavy)
 		sweep_start(sm, now);
 	else
-		light_start(sm, now);
+		sm_light_start(sm, now);
 }
 
 static void on_sweepq_idle(void *ctx, ns_t now)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "subnet/fdb.h"
+#include "subnet/engine.h"
 #include "util/list.h"
 
 /*
@@ -45,6 +45,14 @@ static void tables_free(struct sm_tables *t)
 	free(t);
 }
 
+void sm_node_forget_tables(struct sm_node *n)
+{
+	for (unsigned int i = 0; i <= n->info.nports; i++) {
+		tables_free(n->port[i].tables);
+		n->port[i].tables = NULL;
+	}
+}
+
 static void node_free(struct sm_node *n)
 {
 	if (n->port) {
@@ -55,7 +63,7 @@ static void node_free(struct sm_node *n)
 	}
 	if (n->sw) {
 		sm_fdb_put(n->sw->fdb);
-		free(n->sw->lft);
+		sm_lft_put(n->sw->lft);
 	}
 	free(n->sw);
 	free(n->port);
@@ -74,6 +82,7 @@ void sm_db_destroy(struct sm_db *db)
 	free(db->sw);
 	free(db->by_lid);
 	free(db->hops);
+	sm_routes_free(db->routes);
 	free(db);
 }
 

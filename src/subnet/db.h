@@ -13,6 +13,7 @@
  * Multicast groups outlive sweeps, so the SM keeps them elsewhere (sm/group.h).
  */
 
+#include "subnet/fdb.h"
 #include "util/hash.h"
 #include "wire/smp.h"
 
@@ -23,7 +24,7 @@
 #define SM_VLARB_BLOCKS 4
 
 struct sm_node;
-struct sm_fdb;
+struct sm_routes;
 
 /*
  * Tables of a port that sm/learn.c read, in wire form; all zero where the port refused or did not
@@ -65,10 +66,8 @@ struct sm_port {
 struct sm_switch {
 	struct smp_switch_info si;
 	uint32_t index; /* index in sm_db.sw[], and row of sm_db.hops */
-	/*
-	 * linear forwarding table, [lft_top + 1] rounded up to blocks of 64; SMP_LFT_NONE: no route
-	 */
-	uint8_t *lft;
+	struct sm_lft
+		*lft; /* linear forwarding table for LIDs 0 .. lft_top; NULL: not computed yet */
 	uint16_t lft_top;
 	struct sm_fdb *fdb; /* forwarding entries that the switch has acknowledged, subnet/fdb.h */
 };
@@ -110,6 +109,8 @@ struct sm_db {
 	uint16_t top_lid; /* highest LID in use */
 	/* hops between switches, [nswitches][nswitches]; SM_HOPS_NONE: unreachable */
 	uint8_t *hops;
+	/* what the routes were computed from, subnet/engine.h; NULL: they were not computed */
+	struct sm_routes *routes;
 	uint8_t life; /* PacketLifeTime code of all paths */
 	uint32_t nlinks;
 	uint32_t nends; /* number of end ports that were reached, set before publication */
@@ -211,13 +212,19 @@ int sm_db_path(const struct sm_db *db, const struct sm_port *src, const struct s
  */
 static inline uint8_t sm_switch_lft(const struct sm_switch *s, unsigned int lid)
 {
-	return s->lft && lid <= s->lft_top ? s->lft[lid] : SMP_LFT_NONE;
+	return s->lft && lid <= s->lft_top ? s->lft->port[lid] : SMP_LFT_NONE;
 }
 
 /* sm_tables_of() - Return the tables of @p that were read; NULL: none */
 static inline const struct sm_tables *sm_tables_of(const struct sm_port *p)
 {
 	return p->tables;
+}
+
+/* sm_port_carries() - Tell whether @p has a link for data packets; port 0 of a switch always has */
+static inline bool sm_port_carries(const struct sm_port *p)
+{
+	return p->known && (p->num == 0 || (p->peer && p->peer != p && p->peer->known));
 }
 
 /*
@@ -235,7 +242,13 @@ struct sm_node *sm_port_switch_behind(const struct sm_port *p);
  */
 struct sm_node *sm_port_attachment(const struct sm_port *p, uint8_t *ret_port);
 
-/* --- functions for the sweep that fills the database */
+/* --- functions for the sweep that fills or changes the database */
+
+/*
+ * sm_db_droutes() - Give every node another directed route over the links that there are, breadth first.
+ * Return: false if a switch has none, or if memory ran out
+ */
+bool sm_db_droutes(struct sm_db *db);
 
 /* sm_db_create() - Make an empty database. Return: NULL if memory ran out */
 struct sm_db *sm_db_create(uint64_t prefix);
@@ -252,6 +265,8 @@ int sm_db_add_port_guid(struct sm_db *db, struct sm_port *p, uint64_t guid);
  * ports becomes lost
  */
 void sm_db_drop_port(struct sm_db *db, struct sm_port *p);
+/* sm_node_forget_tables() - Free the tables of all ports that clients of the SA asked for */
+void sm_node_forget_tables(struct sm_node *n);
 /* sm_db_drop_lost() - Unlink and free lost nodes, but never the SM's own */
 void sm_db_drop_lost(struct sm_db *db);
 /*

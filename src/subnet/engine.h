@@ -30,18 +30,28 @@ struct route_target {
 	uint8_t port;
 };
 
+/* What routes are computed from: the links between switches, and where the LIDs are. */
+struct sm_routes {
+	struct route_graph g;
+	struct route_target *target; /* LIDs of all switches, grouped by switch */
+	uint32_t *first_target; /* index in .target of each switch's first LID, [nswitches + 1] */
+};
+
+/* sm_routes_create() - Gather them from a database. Return: NULL if memory ran out */
+struct sm_routes *sm_routes_create(const struct sm_db *db);
+/* sm_routes_relink() - Follow changed links of the switches @at. Return: 0 or -ENOMEM */
+int sm_routes_relink(struct sm_routes *rt, const struct sm_db *db, struct sm_node *const *at,
+		     uint32_t n);
+void sm_routes_free(struct sm_routes *rt); /* NULL is accepted */
+
 struct sm_router {
 	struct sm_db *db;
 	const struct sm_engine *engine;
 	void *engine_state; /* state of the engine, made by .begin and freed by .end */
-	struct route_graph g;
-	struct route_target *target; /* LIDs of all switches, grouped by switch */
-	uint32_t *first_target; /* index in .target of each switch's first LID, [nswitches + 1] */
+	const struct sm_routes *rt; /* those of .db */
 	uint32_t *queue; /* [nswitches + 1], memory for breadth-first searches */
 	uint32_t next_row, next_switch; /* next row of hops, and next switch, to compute */
 	size_t done; /* steps done in this slice */
-	/* number of destinations routed through each port of the present switch */
-	uint32_t load[256];
 };
 
 struct sm_engine {
@@ -61,7 +71,25 @@ struct sm_engine {
 	unsigned int (*ports)(const struct sm_router *r, uint32_t s, uint32_t d, uint8_t ret[256]);
 	/* Frees the state. NULL: nothing to free */
 	void (*end)(struct sm_router *r);
+	/*
+	 * true if .ports depends on the links of @s and on the rows of db->hops of @s and of its
+	 * neighbours only, so that sm_reroute() can follow changes of links
+	 */
+	bool local;
 };
+
+/* Parts of a route computation that route.c and reroute.c share */
+/* sm_router_open() - Make a router for a database that has .routes; .hops of @db stay. Return: NULL if memory ran out */
+struct sm_router *sm_router_open(struct sm_db *db, const struct sm_engine *e);
+/* sm_router_row() - Compute a row of db->hops */
+void sm_router_row(struct sm_router *r, uint32_t from);
+/*
+ * sm_router_pair() - Set the egress ports of switch @s for all targets on switch @d in @lft
+ * @known:	set to false for the blocks of @lft in which an entry changes; NULL: nobody wants to know
+ *
+ * Return: true if an entry changed
+ */
+bool sm_router_pair(struct sm_router *r, uint32_t s, uint32_t d, uint8_t *lft, bool *known);
 
 extern const struct sm_engine sm_engine_minhop, sm_engine_updn;
 

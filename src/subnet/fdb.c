@@ -3,6 +3,37 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+static size_t lft_size(uint32_t blocks)
+{
+	return (size_t)blocks * SMP_LFT_PER_BLOCK;
+}
+
+struct sm_lft *sm_lft_create(uint16_t top)
+{
+	uint32_t blocks = top / SMP_LFT_PER_BLOCK + 1u;
+	struct sm_lft *t = malloc(sizeof(*t) + lft_size(blocks));
+
+	if (!t)
+		return NULL;
+	t->refs = 1;
+	t->blocks = blocks;
+	memset(t->port, SMP_LFT_NONE, lft_size(blocks));
+	return t;
+}
+
+struct sm_lft *sm_lft_get(struct sm_lft *t)
+{
+	t->refs++;
+	return t;
+}
+
+void sm_lft_put(struct sm_lft *t)
+{
+	if (t && !--t->refs)
+		free(t);
+}
 
 struct sm_fdb *sm_fdb_create(uint64_t guid, uint8_t nports)
 {
@@ -26,41 +57,64 @@ void sm_fdb_put(struct sm_fdb *f)
 {
 	if (!f || --f->refs)
 		return;
-	for (unsigned int b = 0; b < SM_MFT_BLOCKS; b++)
+	for (unsigned int b = 0; b < f->mft_end; b++)
 		free(f->mft[b]);
-	free(f->lft);
+	sm_lft_put(f->lft);
 	free(f->lft_known);
 	free(f);
 }
 
 void sm_fdb_forget(struct sm_fdb *f)
 {
-	for (uint32_t b = 0; b < f->lft_blocks; b++)
+	for (uint32_t b = 0; b < f->lft_room; b++)
 		f->lft_known[b] = false;
-	for (unsigned int b = 0; b < SM_MFT_BLOCKS; b++) {
+	for (unsigned int b = 0; b < f->mft_end; b++) {
 		if (f->mft[b])
 			f->mft[b]->known = 0;
 	}
 }
 
-int sm_fdb_lft_room(struct sm_fdb *f, uint16_t top)
+static int known_room(struct sm_fdb *f, uint32_t blocks)
 {
-	uint32_t n = top / SMP_LFT_PER_BLOCK + 1;
-	uint8_t *lft;
 	bool *known;
 
-	if (n <= f->lft_blocks)
+	if (blocks <= f->lft_room)
 		return 0;
-	lft = realloc(f->lft, n * SMP_LFT_PER_BLOCK);
-	if (!lft)
-		return -ENOMEM;
-	f->lft = lft;
-	known = realloc(f->lft_known, n * sizeof(*known));
+	known = realloc(f->lft_known, blocks * sizeof(*known));
 	if (!known)
 		return -ENOMEM;
 	f->lft_known = known;
-	for (; f->lft_blocks < n; f->lft_blocks++)
-		known[f->lft_blocks] = false;
+	memset(known + f->lft_room, 0, blocks - f->lft_room);
+	f->lft_room = blocks;
+	return 0;
+}
+
+static bool block_equal(const struct sm_lft *a, const struct sm_lft *b, uint32_t i)
+{
+	return i < a->blocks && i < b->blocks &&
+	       memcmp(a->port + lft_size(i), b->port + lft_size(i), SMP_LFT_PER_BLOCK) == 0;
+}
+
+int sm_fdb_lft_set(struct sm_fdb *f, struct sm_lft **t)
+{
+	struct sm_lft *old = f->lft;
+	bool same = old && old->blocks == (*t)->blocks;
+
+	if (known_room(f, (*t)->blocks))
+		return -ENOMEM;
+	for (uint32_t b = 0; b < f->lft_room; b++) {
+		if (old && block_equal(old, *t, b))
+			continue;
+		f->lft_known[b] = false;
+		same &= b >= (*t)->blocks;
+	}
+	if (same) {
+		sm_lft_put(*t);
+		*t = sm_lft_get(old);
+		return 0;
+	}
+	sm_lft_put(old);
+	f->lft = sm_lft_get(*t);
 	return 0;
 }
 
@@ -70,6 +124,8 @@ struct sm_mft_block *sm_fdb_block(struct sm_fdb *f, unsigned int b)
 		return NULL;
 	if (!f->mft[b])
 		f->mft[b] = calloc(1, sizeof(*f->mft[b]));
+	if (b >= f->mft_end)
+		f->mft_end = b + 1;
 	return f->mft[b];
 }
 

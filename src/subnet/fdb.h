@@ -4,8 +4,8 @@
 
 /*
  * Entries of a switch's forwarding tables that the switch has acknowledged, and the entries that
- * its MFT should have. The databases of successive sweeps share them, so that only differences are
- * written.
+ * its tables should have. The databases of successive sweeps share them, so that only differences
+ * are written, and a table that did not change is held once.
  */
 
 #include <stdbool.h>
@@ -16,6 +16,20 @@
 /* number of MFT blocks, limited by the 9 bits in the attribute modifier */
 #define SM_MFT_BLOCKS 512
 #define SM_MFT_POSITIONS 16
+
+/*
+ * A linear forwarding table. The database and the record of what the switch should have share it.
+ */
+struct sm_lft {
+	unsigned int refs;
+	uint32_t blocks;
+	uint8_t port[]; /* egress port of each LID, [blocks * 64]; SMP_LFT_NONE: none */
+};
+
+/* sm_lft_create() - Make a table without routes for LIDs 0 .. @top. Return: NULL if memory ran out */
+struct sm_lft *sm_lft_create(uint16_t top);
+struct sm_lft *sm_lft_get(struct sm_lft *t);
+void sm_lft_put(struct sm_lft *t); /* NULL is accepted */
 
 /* One MFT block: 32 MLIDs with a port mask each. */
 struct sm_mft_block {
@@ -29,10 +43,12 @@ struct sm_fdb {
 	uint64_t guid; /* node GUID of the switch */
 	uint8_t nports;
 	uint16_t mft_cap; /* number of MLIDs that the MFT holds */
-	uint8_t *lft; /* acknowledged LFT, [lft_blocks * 64] */
-	bool *lft_known; /* true for blocks of .lft that are acknowledged, [lft_blocks] */
-	uint32_t lft_blocks;
+	struct sm_lft *lft; /* LFT that the switch should have; NULL: none was computed yet */
+	/* true for blocks of .lft that the switch has acknowledged, [lft_room], at least .lft->blocks */
+	bool *lft_known;
+	uint32_t lft_room;
 	struct sm_mft_block *mft[SM_MFT_BLOCKS]; /* MFT blocks; NULL: the block was never used */
+	unsigned int mft_end; /* no block from this one on was ever used */
 };
 
 struct sm_fdb *sm_fdb_create(uint64_t guid, uint8_t nports);
@@ -42,8 +58,20 @@ void sm_fdb_put(struct sm_fdb *f);
 /* sm_fdb_forget() - Mark all tables as unknown, because the switch was reset */
 void sm_fdb_forget(struct sm_fdb *f);
 
-/* sm_fdb_lft_room() - Make room for LIDs 0 .. @top. Return: 0 or -ENOMEM */
-int sm_fdb_lft_room(struct sm_fdb *f, uint16_t top);
+/*
+ * sm_fdb_lft_set() - Let @t be the LFT that the switch should have. Blocks that differ from the table
+ * before are not acknowledged any more
+ * @t:	if the table before is equal, @t is freed and that one is returned in its place
+ *
+ * Return: 0, and the fdb has a reference of its own; -ENOMEM
+ */
+int sm_fdb_lft_set(struct sm_fdb *f, struct sm_lft **t);
+
+/* sm_fdb_lft_blocks() - Return the number of blocks of the LFT that the switch should have */
+static inline uint32_t sm_fdb_lft_blocks(const struct sm_fdb *f)
+{
+	return f->lft ? f->lft->blocks : 0;
+}
 
 static inline unsigned int sm_fdb_positions(const struct sm_fdb *f)
 {

@@ -55,3 +55,37 @@ enum sm_membership sm_partition_membership(const struct sm_partition *part, cons
 	}
 	return m;
 }
+
+bool sm_pkeys_contain(const uint16_t *v, size_t n, uint16_t pkey)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (v[i] == pkey)
+			return true;
+	}
+	return false;
+}
+
+bool sm_pkeys_arrange(uint16_t *table, const uint16_t *old, size_t n, const uint16_t *want,
+		      size_t nwant, uint16_t index0)
+{
+	size_t slot = 0;
+
+	memset(table, 0, n * sizeof(*table));
+	if (index0)
+		table[0] = index0;
+	for (size_t i = 0; i < n; i++) {
+		if (old[i] && !table[i] && sm_pkeys_contain(want, nwant, old[i]) &&
+		    !sm_pkeys_contain(table, n, old[i]))
+			table[i] = old[i];
+	}
+	for (size_t i = 0; i < nwant; i++) {
+		if (sm_pkeys_contain(table, n, want[i]))
+			continue;
+		while (slot < n && table[slot])
+			slot++;
+		if (slot == n)
+			return false;
+		table[slot] = want[i];
+	}
+	return true;
+}

@@ -2,7 +2,10 @@
 #ifndef SUBNET_MEMBERSHIP_H
 #define SUBNET_MEMBERSHIP_H
 
-/* Decides which ports are members of a partition, by the rules of partitions.conf. */
+/*
+ * Decides which ports are members of a partition, by the rules of partitions.conf, and where their
+ * P_Keys are in a table.
+ */
 
 #include "partition/partition.h"
 #include "subnet/db.h"
@@ -13,5 +16,15 @@
  */
 enum sm_membership sm_partition_membership(const struct sm_partition *part, const struct sm_port *p,
 					   bool is_self);
+
+bool sm_pkeys_contain(const uint16_t *v, size_t n, uint16_t pkey);
+/*
+ * sm_pkeys_arrange() - Put @want into a table of @n entries, keeping those that @old has at their index
+ * @index0:	P_Key of index 0; 0: any
+ *
+ * Return: false if they do not fit
+ */
+bool sm_pkeys_arrange(uint16_t *table, const uint16_t *old, size_t n, const uint16_t *want,
+		      size_t nwant, uint16_t index0);
 
 #endif

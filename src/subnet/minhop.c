@@ -12,11 +12,11 @@ static unsigned int ports(const struct sm_router *r, uint32_t s, uint32_t d, uin
 
 	if (here == SM_HOPS_NONE)
 		return 0;
-	for (uint32_t e = r->g.first[s]; e < r->g.first[s + 1]; e++) {
-		if (hops[r->g.edge[e].to * n + d] + 1 == here)
-			ret[count++] = r->g.edge[e].port;
+	for (uint32_t e = r->rt->g.first[s]; e < r->rt->g.first[s + 1]; e++) {
+		if (hops[r->rt->g.edge[e].to * n + d] + 1 == here)
+			ret[count++] = r->rt->g.edge[e].port;
 	}
 	return count;
 }
 
-const struct sm_engine sm_engine_minhop = { .name = "minhop", .ports = ports };
+const struct sm_engine sm_engine_minhop = { .name = "minhop", .ports = ports, .local = true };

@@ -12,15 +12,20 @@
  * DOC: Unicast routing
  *
  * A breadth-first search from every switch gives the matrix of hops. Then, for each switch, a
- * routing engine names the ports that lead to each other switch. Each destination on that switch
- * gets the one of these ports that has the fewest destinations so far. Parallel links are ports
- * like any others. Destinations are taken in the order in which their switches were discovered,
- * LIDs and ports in ascending order. So the same subnet with the same LIDs gets the same tables.
+ * routing engine names the ports that lead to each other switch. The destinations on that switch
+ * take these ports in turn. Parallel links are ports like any others. Which port is the first
+ * depends on the LID of the destinations' switch alone. So the same subnet with the same LIDs gets
+ * the same tables, in whatever order it was discovered, and a change of the topology changes the
+ * entries for those destinations only to which other ports lead now. A rule that compares the loads
+ * of ports would distribute more evenly, but would write nearly every table of the neighbourhood
+ * anew for each cable.
  *
  * A thousand switches need tens of millions of decisions. They are made switch by switch, so that
  * the data for them (port loads, hops of the neighbours) stays in the cache, and in slices, so that
  * the event loop is not held up.
  */
+
+#define GOLDEN_32 2654435769u /* 2^32 divided by the golden ratio */
 
 static const struct sm_engine *const engines[] = {
 	&sm_engine_minhop,
@@ -41,48 +46,20 @@ const char *sm_engine_name(const struct sm_engine *e)
 	return e ? e->name : sm_engine_minhop.name;
 }
 
-static int graph_build(struct sm_router *r)
-{
-	struct sm_db *db = r->db;
-	uint32_t n = 0;
-
-	for (uint32_t s = 0; s < db->nswitches; s++)
-		n += db->sw[s]->info.nports;
-	r->g.edge = calloc(n + 1, sizeof(*r->g.edge));
-	r->g.first = calloc(db->nswitches + 1u, sizeof(*r->g.first));
-	if (!r->g.edge || !r->g.first)
-		return -ENOMEM;
-
-	n = 0;
-	for (uint32_t s = 0; s < db->nswitches; s++) {
-		struct sm_node *sw = db->sw[s];
-
-		r->g.first[s] = n;
-		for (unsigned int p = 1; p <= sw->info.nports; p++) {
-			struct sm_node *to = sm_port_switch_behind(&sw->port[p]);
-
-			if (to)
-				r->g.edge[n++] = (struct route_edge){ (uint8_t)p, to->sw->index };
-		}
-	}
-	r->g.first[db->nswitches] = n;
-	return 0;
-}
-
-static void hops_from(struct sm_router *r, uint32_t from)
+void sm_router_row(struct sm_router *r, uint32_t from)
 {
 	uint32_t n = r->db->nswitches, head = 0, tail = 0;
 	uint8_t *row = r->db->hops + (size_t)from * n;
 
 	memset(row, SM_HOPS_NONE, n);
 	row[from] = 0;
-	r->done += r->g.first[n];
+	r->done += r->rt->g.first[n];
 	r->queue[tail++] = from;
 	while (head < tail) {
 		uint32_t s = r->queue[head++];
 
-		for (uint32_t e = r->g.first[s]; e < r->g.first[s + 1]; e++) {
-			uint32_t to = r->g.edge[e].to;
+		for (uint32_t e = r->rt->g.first[s]; e < r->rt->g.first[s + 1]; e++) {
+			uint32_t to = r->rt->g.edge[e].to;
 
 			if (row[to] != SM_HOPS_NONE || row[s] >= IB_MAX_HOPS)
 				continue;
@@ -92,123 +69,105 @@ static void hops_from(struct sm_router *r, uint32_t from)
 	}
 }
 
-static int targets_build(struct sm_router *r)
+static bool entry_set(uint8_t *lft, bool *known, uint16_t lid, uint8_t port)
 {
-	struct sm_db *db = r->db;
-	uint32_t *fill;
-	uint8_t port;
-
-	r->target = calloc(db->top_lid + 1u, sizeof(*r->target));
-	r->first_target = calloc(db->nswitches + 2u, sizeof(*r->first_target));
-	if (!r->target || !r->first_target)
-		return -ENOMEM;
-
-	/*
-	 * The LIDs of each switch are counted in first_target[index + 2], and the counts are added
-	 * up. Then first_target[index + 1] is where the LIDs of the switch begin. It advances with
-	 * each LID that is entered, so at the end it is where the next switch begins.
-	 */
-	for (unsigned int lid = 1; lid <= db->top_lid; lid++) {
-		struct sm_node *at = sm_port_attachment(db->by_lid[lid], &port);
-
-		if (at)
-			r->first_target[at->sw->index + 2]++;
-	}
-	for (uint32_t s = 2; s <= db->nswitches; s++)
-		r->first_target[s] += r->first_target[s - 1];
-	fill = r->first_target + 1;
-	for (unsigned int lid = 1; lid <= db->top_lid; lid++) {
-		struct sm_node *at = sm_port_attachment(db->by_lid[lid], &port);
-
-		if (at)
-			r->target[fill[at->sw->index]++] =
-				(struct route_target){ (uint16_t)lid, port };
-	}
-	return 0;
+	if (lft[lid] == port)
+		return false;
+	lft[lid] = port;
+	if (known)
+		known[lid / SMP_LFT_PER_BLOCK] = false;
+	return true;
 }
 
 /*
- * Distribute targets [@t .. @end) over the ports @cand. Each target gets the port with the lowest
- * load, and of several the first. Every port whose load equals @level gets one target before the
- * level rises.
+ * Distribute targets [@t .. @end) of one switch over the ports @cand, in turn. The first port follows
+ * from the switch's LID: multiples of the golden ratio modulo 1 are spread evenly, whichever LIDs
+ * in a regular sequence have the same candidates. Nothing else goes into the choice, so a change of
+ * the candidates for one switch moves no packets to other switches.
  */
-static void spread(struct sm_router *r, uint8_t *lft, const uint8_t *cand, unsigned int n,
+static bool spread(uint8_t *lft, bool *known, const uint8_t *cand, unsigned int n, uint16_t lid,
 		   const struct route_target *t, const struct route_target *end)
 {
-	uint32_t level = 0;
-	unsigned int i = n;
+	unsigned int i = (unsigned int)((uint64_t)(lid * GOLDEN_32) * n >> 32);
+	bool changed = false;
 
-	while (t < end) {
-		while (i < n && r->load[cand[i]] != level)
-			i++;
-		if (i == n) {
-			level = r->load[cand[0]];
-			for (i = 1; i < n; i++)
-				if (r->load[cand[i]] < level)
-					level = r->load[cand[i]];
-			i = 0;
-			continue;
-		}
-		lft[t->lid] = cand[i];
+	for (; t < end; t++) {
+		changed |= entry_set(lft, known, t->lid, cand[i]);
 		/*
-		 * Targets with port 0 are the switches themselves. They do not count, because they
+		 * Targets with port 0 are the switches themselves. They take no turn, because they
 		 * get little traffic.
 		 */
-		if (t->port)
-			r->load[cand[i++]]++;
-		t++;
+		if (t->port && ++i == n)
+			i = 0;
 	}
+	return changed;
 }
 
-/* Set the egress ports of switch @s for all targets on switch @d. */
-static void route_pair(struct sm_router *r, uint32_t s, uint32_t d, uint8_t *lft)
+bool sm_router_pair(struct sm_router *r, uint32_t s, uint32_t d, uint8_t *lft, bool *known)
 {
-	const struct route_target *t = r->target + r->first_target[d];
-	const struct route_target *end = r->target + r->first_target[d + 1];
+	const struct route_target *t = r->rt->target + r->rt->first_target[d];
+	const struct route_target *end = r->rt->target + r->rt->first_target[d + 1];
+	bool changed = false;
 	unsigned int ncand;
 	uint8_t cand[256];
 
 	if (s == d) {
 		for (; t < end; t++)
-			lft[t->lid] = t->port;
-		return;
+			changed |= entry_set(lft, known, t->lid, t->port);
+		return changed;
 	}
 	ncand = r->engine->ports(r, s, d, cand);
 	if (ncand)
-		spread(r, lft, cand, ncand, t, end);
+		return spread(lft, known, cand, ncand, r->db->sw[d]->port[0].lid, t, end);
+	for (; t < end; t++)
+		changed |= entry_set(lft, known, t->lid, SMP_LFT_NONE);
+	return changed;
 }
 
 static int route_switch(struct sm_router *r, uint32_t s)
 {
 	struct sm_db *db = r->db;
 	struct sm_switch *sw = db->sw[s]->sw;
-	size_t len = (db->top_lid / SMP_LFT_PER_BLOCK + 1u) * SMP_LFT_PER_BLOCK;
 
-	sw->lft = malloc(len);
+	sw->lft = sm_lft_create(db->top_lid);
 	if (!sw->lft)
 		return -ENOMEM;
-	memset(sw->lft, SMP_LFT_NONE, len);
 	sw->lft_top = db->top_lid;
-	memset(r->load, 0, sizeof(r->load));
 	for (uint32_t d = 0; d < db->nswitches; d++)
-		route_pair(r, s, d, sw->lft);
-	r->done += (size_t)(r->g.first[s + 1] - r->g.first[s] + 1) * db->nswitches + db->top_lid;
+		sm_router_pair(r, s, d, sw->lft->port, NULL);
+	r->done += (size_t)(r->rt->g.first[s + 1] - r->rt->g.first[s] + 1) * db->nswitches +
+		   db->top_lid;
 	return 0;
+}
+
+struct sm_router *sm_router_open(struct sm_db *db, const struct sm_engine *e)
+{
+	struct sm_router *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->db = db;
+	r->engine = e ? e : &sm_engine_minhop;
+	r->rt = db->routes;
+	r->queue = calloc(db->nswitches + 1u, sizeof(*r->queue));
+	if (r->queue)
+		return r;
+	sm_router_destroy(r);
+	return NULL;
 }
 
 int sm_router_create(struct sm_router **ret, struct sm_db *db, const struct sm_engine *e)
 {
-	struct sm_router *r = calloc(1, sizeof(*r));
 	size_t n = db->nswitches;
+	struct sm_router *r;
 
+	sm_routes_free(db->routes);
+	db->routes = sm_routes_create(db);
+	r = db->routes ? sm_router_open(db, e) : NULL;
 	if (!r)
 		return -ENOMEM;
-	r->db = db;
-	r->engine = e ? e : &sm_engine_minhop;
 	db->hops = malloc(n * n + 1);
-	r->queue = calloc(n + 1, sizeof(*r->queue));
-	if (!db->hops || !r->queue || graph_build(r) || targets_build(r) ||
-	    (r->engine->begin && r->engine->begin(r))) {
+	if (!db->hops || (r->engine->begin && r->engine->begin(r))) {
 		sm_router_destroy(r);
 		return -ENOMEM;
 	}
@@ -222,10 +181,6 @@ void sm_router_destroy(struct sm_router *r)
 		return;
 	if (r->engine->end)
 		r->engine->end(r);
-	free(r->g.edge);
-	free(r->g.first);
-	free(r->target);
-	free(r->first_target);
 	free(r->queue);
 	free(r);
 }
@@ -239,7 +194,7 @@ int sm_router_run(struct sm_router *r, size_t steps, struct sm_node **ret)
 	for (; r->next_row < n; r->next_row++) {
 		if (r->done >= steps)
 			goto pause;
-		hops_from(r, r->next_row);
+		sm_router_row(r, r->next_row);
 		if (r->engine->row)
 			r->engine->row(r, r->next_row);
 	}

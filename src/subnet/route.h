@@ -31,4 +31,19 @@ void sm_router_destroy(struct sm_router *r);
  */
 int sm_router_run(struct sm_router *r, size_t steps, struct sm_node **ret);
 
+/* sm_engine_is_local() - Tell whether sm_reroute() can be used with an engine; NULL stands for the default */
+bool sm_engine_is_local(const struct sm_engine *e);
+
+/**
+ * sm_reroute() - Follow changes of links between switches
+ * @db:		database whose .hops and LFTs were right before the links changed
+ * @at:		the switches at the ends of the links that came or went, [@n]
+ * @changed:	called for each switch of whose LFT entries changed; the blocks are not acknowledged any more
+ *
+ * Changes db->hops and the LFTs in place, so that they are what sm_router_run() would compute. Return: 0; -ENOMEM, in
+ * which case everything has to be computed anew
+ */
+int sm_reroute(struct sm_db *db, const struct sm_engine *e, struct sm_node *const *at, uint32_t n,
+	       void (*changed)(void *ctx, struct sm_node *s), void *ctx);
+
 #endif

@@ -8,7 +8,8 @@
 /*
  * DOC: Multicast trees
  *
- * The root of a group's tree is the switch with the least sum of hops to the members' switches. The
+ * The root of a group's tree is the switch with the least sum of hops to the members' switches, and of
+ * several the one with the lowest GUID. The
  * tree consists of the paths from each member's switch to the root, always by the lowest port that
  * leads one hop nearer, so that all paths through a switch continue in the same way. A link of the
  * tree carries packets downwards if receivers are below it, and upwards if receivers are elsewhere.
@@ -138,13 +139,20 @@ static void members_count(const struct sm_db *db, const struct sm_group *g, uint
 }
 
 /*
- * Return the switch with the least sum of hops to all members, except switches that @part excludes
- * (NULL: none). @members has the number of members at each switch.
+ * Return the switch with the least sum of hops to all members, and of several the one with the lowest
+ * GUID, except switches that @part excludes (NULL: none). @members has the number of members at each switch, @with is memory for the switches
+ * that have some.
  */
-static uint32_t root_central(const struct sm_db *db, const uint32_t *members, const uint32_t *part)
+static uint32_t root_central(const struct sm_db *db, const uint32_t *members, const uint32_t *part,
+			     uint32_t *with)
 {
 	uint64_t best_sum = UINT64_MAX;
-	uint32_t best = 0;
+	uint32_t best = 0, nwith = 0;
+
+	for (uint32_t s = 0; s < db->nswitches; s++) {
+		if (members[s])
+			with[nwith++] = s;
+	}
 
 	for (uint32_t s = 0; s < db->nswitches; s++) {
 		const uint8_t *hops = db->hops + (size_t)s * db->nswitches;
@@ -152,9 +160,10 @@ static uint32_t root_central(const struct sm_db *db, const uint32_t *members, co
 
 		if (part && part[s] == NOWHERE)
 			continue;
-		for (uint32_t at = 0; at < db->nswitches; at++)
-			sum += (uint64_t)members[at] * hops[at];
-		if (sum < best_sum) {
+		for (uint32_t i = 0; i < nwith; i++)
+			sum += (uint64_t)members[with[i]] * hops[with[i]];
+		if (sum < best_sum ||
+		    (sum == best_sum && db->sw[s]->info.node_guid < db->sw[best]->info.node_guid)) {
 			best_sum = sum;
 			best = s;
 		}
@@ -180,7 +189,7 @@ static uint32_t root_choose(const struct sm_db *db, const struct sm_group *g, bo
 
 		parts_keep_biggest(db, v, v + n, v + 2 * n, nparts);
 	}
-	root = root_central(db, v, all ? NULL : v + n);
+	root = root_central(db, v, all ? NULL : v + n, v + 2 * n);
 	free(v);
 	return root;
 }

@@ -34,7 +34,7 @@ struct updn {
 
 static uint32_t links(const struct sm_router *r, uint32_t s)
 {
-	return r->g.first[s + 1] - r->g.first[s];
+	return r->rt->g.first[s + 1] - r->rt->g.first[s];
 }
 
 static uint64_t guid(const struct sm_router *r, uint32_t s)
@@ -81,8 +81,8 @@ static void rank_from(struct sm_router *r, uint32_t root, struct place *v)
 	while (head < tail) {
 		uint32_t s = r->queue[head++];
 
-		for (uint32_t e = r->g.first[s]; e < r->g.first[s + 1]; e++) {
-			uint32_t to = r->g.edge[e].to;
+		for (uint32_t e = r->rt->g.first[s]; e < r->rt->g.first[s + 1]; e++) {
+			uint32_t to = r->rt->g.edge[e].to;
 
 			if (v[to].rank != UINT32_MAX)
 				continue;
@@ -145,8 +145,8 @@ static void ways_down(struct sm_router *r, uint32_t d, uint8_t *way)
 	while (head < tail) {
 		uint32_t s = r->queue[head++];
 
-		for (uint32_t e = r->g.first[s]; e < r->g.first[s + 1]; e++) {
-			uint32_t to = r->g.edge[e].to;
+		for (uint32_t e = r->rt->g.first[s]; e < r->rt->g.first[s + 1]; e++) {
+			uint32_t to = r->rt->g.edge[e].to;
 
 			if (u->order[to] > u->order[s] || way[to] != NO_WAY ||
 			    way[s] == (DOWN | WAY_MAX))
@@ -170,8 +170,8 @@ static void ways_up(struct sm_router *r, uint8_t *way)
 
 		if (way[s] != NO_WAY)
 			continue;
-		for (uint32_t e = r->g.first[s]; e < r->g.first[s + 1]; e++) {
-			uint32_t to = r->g.edge[e].to;
+		for (uint32_t e = r->rt->g.first[s]; e < r->rt->g.first[s + 1]; e++) {
+			uint32_t to = r->rt->g.edge[e].to;
 			uint8_t via = way[to] & (uint8_t)~DOWN;
 
 			if (u->order[to] < i && way[to] != NO_WAY && via < WAY_MAX &&
@@ -188,7 +188,7 @@ static void row(struct sm_router *r, uint32_t d)
 
 	ways_down(r, d, way);
 	ways_up(r, way);
-	r->done += 2ul * r->g.first[r->db->nswitches];
+	r->done += 2ul * r->rt->g.first[r->db->nswitches];
 }
 
 static unsigned int ports(const struct sm_router *r, uint32_t s, uint32_t d, uint8_t ret[256])
@@ -200,13 +200,13 @@ static unsigned int ports(const struct sm_router *r, uint32_t s, uint32_t d, uin
 
 	if (way[s] == NO_WAY)
 		return 0;
-	for (uint32_t e = r->g.first[s]; e < r->g.first[s + 1]; e++) {
-		uint32_t to = r->g.edge[e].to;
+	for (uint32_t e = r->rt->g.first[s]; e < r->rt->g.first[s + 1]; e++) {
+		uint32_t to = r->rt->g.edge[e].to;
 
 		if (way[to] == NO_WAY || (u->order[to] > u->order[s]) != down)
 			continue;
 		if (down ? way[to] + 1 == way[s] : (way[to] & ~DOWN) + 1 == way[s])
-			ret[count++] = r->g.edge[e].port;
+			ret[count++] = r->rt->g.edge[e].port;
 	}
 	return count;
 }

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/priv.h"
+
+#include "subnet/route.h"
+
+/*
+ * DOC: Partial sweeps
+ *
+ * A trap 128, or PortStateChange in a light sweep, names a switch of which a port changed. Where no
+ * more has changed than links between switches that are known, a sweep looks at these switches
+ * only. It changes the published database in place: the links, and in one step the routes that follow
+ * from them. All else it does like any sweep, stage by stage, but for the ports whose links came.
+ *
+ * The switches are asked one after the other, the nearest first. From the near end of a cable that
+ * was pulled the sweep learns that the link is gone, so it gives the nodes behind it other directed
+ * routes before it asks the far end.
+ *
+ * Whatever does not fit (a node that is new, gone, silent or was reset, a CA's link, an external
+ * port, a refusal) makes the sweep give up, and a sweep of everything follows at once. So nothing
+ * has to be handled here that a sweep of everything handles.
+ */
+
+void sm_part_suspect(struct sm *sm, uint64_t node_guid)
+{
+	struct sm_part *t = &sm->part;
+
+	for (unsigned int i = 0; i < t->nsuspects; i++) {
+		if (t->suspect[i] == node_guid)
+			return;
+	}
+	if (t->nsuspects == SM_PART_MAX)
+		sm->whole = true;
+	else
+		t->suspect[t->nsuspects++] = node_guid;
+}
+
+bool sm_part_possible(const struct sm *sm)
+{
+	return !sm->whole && sm->part.nsuspects && sm->db && sm->routed == sm->db &&
+	       sm->state == SMP_SM_MASTER && !sm->incomplete && !sm->parts_new &&
+	       sm_engine_is_local(sm->cfg.routing);
+}
+
+/* Give up: as soon as no SMP is open, a sweep of everything begins. */
+static void give_up(struct sm *sm, const struct sm_node *n, const char *why)
+{
+	if (!sm->part.failed)
+		sm_dbg(sm, "\"%s\": %s, so a sweep of everything follows", n->desc, why);
+	sm->part.failed = true;
+}
+
+/* @forced: read the ports even if PortStateChange is not set, because we know that one changed */
+static void look_at(struct sm *sm, struct sm_node *n, bool forced)
+{
+	struct sm_part *t = &sm->part;
+
+	for (unsigned int i = 0; i < t->nsw; i++) {
+		if (t->sw[i].n == n) {
+			t->sw[i].forced |= forced;
+			return;
+		}
+	}
+	if (t->nsw == SM_PART_MAX)
+		give_up(sm, n, "too many switches have changes");
+	else
+		t->sw[t->nsw++] = (struct sm_part_switch){ .n = n, .forced = forced };
+}
+
+static struct sm_part_switch *part_switch(struct sm *sm, const struct sm_node *n)
+{
+	unsigned int i = 0;
+
+	while (sm->part.sw[i].n != n)
+		i++;
+	return &sm->part.sw[i];
+}
+
+/* Tell whether the directed route to the node of @q ends with the link from @p to @q. */
+static bool leads_over(const struct sm_port *p, const struct sm_port *q)
+{
+	const struct sm_node *n = q->node;
+
+	return n->nhops == p->node->nhops + 1 && n->path[n->nhops] == p->num &&
+	       memcmp(n->path + 1, p->node->path + 1, p->node->nhops) == 0;
+}
+
+static void link_down(struct sm *sm, struct sm_port *p)
+{
+	struct sm_port *q = p->peer;
+
+	p->peer = q->peer = NULL;
+	p->vls_mapped = q->vls_mapped = 0;
+	sm->db->nlinks--;
+	sm->part.cut |= leads_over(p, q) || leads_over(q, p);
+	look_at(sm, q->node, true);
+	part_switch(sm, p->node)->moved = part_switch(sm, q->node)->moved = true;
+}
+
+/* Note a port whose link trained, so that it has to be configured, armed and activated. */
+static void trained(struct sm *sm, struct sm_port *p)
+{
+	struct sm_part *t = &sm->part;
+
+	for (unsigned int i = 0; i < t->nports; i++) {
+		if (t->port[i] == p)
+			return;
+	}
+	if (t->nports == SM_PART_PORTS)
+		give_up(sm, p->node, "too many links came");
+	else
+		t->port[t->nports++] = p;
+}
+
+static void link_up(struct sm *sm, struct sm_port *p, struct sm_port *q)
+{
+	if (p->peer != q) {
+		if (p->peer)
+			link_down(sm, p);
+		if (q->peer)
+			link_down(sm, q);
+		p->peer = q;
+		q->peer = p;
+		sm->db->nlinks++;
+		part_switch(sm, p->node)->moved = true;
+	}
+	look_at(sm, q->node, true);
+	part_switch(sm, q->node)->moved |= part_switch(sm, p->node)->moved;
+	trained(sm, p);
+	trained(sm, q);
+}
+
+static void on_neighbour(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+			 ns_t now)
+{
+	struct sm_port *p = cmd->port, *q;
+	struct smp_node_info info;
+	struct sm_node *n;
+	struct sm *sm = ctx;
+
+	if (sm->part.failed)
+		return;
+	if (status || smp_node_info_decode(&info, data, SMP_DATA_LEN)) {
+		give_up(sm, p->node, "what is behind one of its ports does not answer");
+		return;
+	}
+	n = sm_db_node(sm->db, info.node_guid);
+	if (!n || !n->sw || n->lost || n->outside || !sm_same_node(&n->info, &info) ||
+	    info.local_port < 1 || info.local_port > n->info.nports) {
+		give_up(sm, p->node, "a node that is not known as a switch is behind it");
+		return;
+	}
+	q = &n->port[info.local_port];
+	if (q == p || (q->peer && !q->peer->node->sw))
+		give_up(sm, p->node, "a port is connected in another way");
+	else
+		link_up(sm, p, q);
+}
+
+static void ask_neighbour(struct sm *sm, struct sm_port *p, ns_t now)
+{
+	struct smp_cmd c =
+		sm_cmd_node(p->node, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, on_neighbour);
+
+	if (c.nhops >= IB_MAX_HOPS) {
+		give_up(sm, p->node, "too many hops");
+		return;
+	}
+	c.path[++c.nhops] = p->num;
+	c.port = p;
+	smpq_add(&sm->sweepq, &c, now);
+}
+
+/* The port's PortInfo is @is now. Find out what happened to its link. */
+static void port_judge(struct sm *sm, struct sm_port *p, const struct smp_port_info *is, ns_t now)
+{
+	bool had = p->peer != NULL, has;
+
+	if (!p->num) {
+		p->pi = *is;
+		if (is->lid != p->lid)
+			give_up(sm, p->node, "it was reset");
+		return;
+	}
+	has = is->phys_state == IB_PHYS_LINK_UP && is->port_state >= IB_PORT_INIT;
+	if (had && has && is->port_state == IB_PORT_ACTIVE && p->pi.port_state == IB_PORT_ACTIVE) {
+		p->pi = *is;
+		return;
+	}
+	if ((had || has) && (sm_outside_of(sm, p) || (had && !p->peer->node->sw) || p->peer == p)) {
+		give_up(sm, p->node, "a port changed that does not lead to a switch");
+		return;
+	}
+	p->pi = *is;
+	if (has)
+		ask_neighbour(sm, p, now);
+	else if (had)
+		link_down(sm, p);
+}
+
+static void on_port(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data, ns_t now)
+{
+	struct smp_port_info pi;
+	struct sm *sm = ctx;
+
+	if (sm->part.failed)
+		return;
+	if (status || !cmd->port->known || smp_port_info_decode(&pi, data, SMP_DATA_LEN))
+		give_up(sm, cmd->node, "a port does not answer");
+	else
+		port_judge(sm, cmd->port, &pi, now);
+}
+
+static void read_ports(struct sm *sm, struct sm_node *n, ns_t now)
+{
+	for (unsigned int i = 0; i <= n->info.nports; i++) {
+		struct smp_cmd c = sm_cmd_node(n, MAD_METHOD_GET, SMP_ATTR_PORT_INFO, i, on_port);
+
+		c.port = &n->port[i];
+		smpq_add(&sm->sweepq, &c, now);
+	}
+}
+
+static void on_cleared(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+		       ns_t now)
+{
+	struct sm *sm = ctx;
+
+	if (status)
+		give_up(sm, cmd->node, "it does not take SwitchInfo");
+	else
+		read_ports(sm, cmd->node, now);
+}
+
+/* As in a sweep of everything, PortStateChange is cleared before the ports are read. */
+static void on_switch_info(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+			   ns_t now)
+{
+	struct smp_switch_info si;
+	struct sm *sm = ctx;
+	struct smp_cmd set;
+
+	if (status || smp_switch_info_decode(&si, data, SMP_DATA_LEN)) {
+		give_up(sm, cmd->node, "it does not answer");
+		return;
+	}
+	if (!si.port_state_change) {
+		if (part_switch(sm, cmd->node)->forced)
+			read_ports(sm, cmd->node, now);
+		return;
+	}
+	set = sm_cmd_node(cmd->node, MAD_METHOD_SET, SMP_ATTR_SWITCH_INFO, 0, on_cleared);
+	smp_switch_info_encode(set.data, &si);
+	smpq_add(&sm->sweepq, &set, now);
+}
+
+static struct sm_part_switch *nearest(struct sm_part *t)
+{
+	struct sm_part_switch *best = NULL;
+
+	for (unsigned int i = 0; i < t->nsw; i++) {
+		if (!t->sw[i].asked && (!best || t->sw[i].n->nhops < best->n->nhops))
+			best = &t->sw[i];
+	}
+	return best;
+}
+
+bool sm_part_more(struct sm *sm, ns_t now)
+{
+	struct sm_part *t = &sm->part;
+	struct sm_part_switch *s;
+	struct smp_cmd c;
+
+	if (t->failed)
+		return false;
+	if (t->cut && !sm_db_droutes(sm->db)) {
+		give_up(sm, sm->db->self->node, "not every switch is reached");
+		return false;
+	}
+	t->cut = false;
+	s = nearest(t);
+	if (!s)
+		return false;
+	s->asked = true;
+	c = sm_cmd_node(s->n, MAD_METHOD_GET, SMP_ATTR_SWITCH_INFO, 0, on_switch_info);
+	return smpq_add(&sm->sweepq, &c, now);
+}
+
+void sm_part_start(struct sm *sm)
+{
+	struct sm_part *t = &sm->part;
+
+	t->on = true;
+	t->failed = t->cut = false;
+	t->nsw = t->nports = 0;
+	for (unsigned int i = 0; i < t->nsuspects; i++) {
+		struct sm_node *n = sm_db_node(sm->db, t->suspect[i]);
+
+		if (!n || !n->sw || n->lost || n->outside)
+			give_up(sm, sm->db->self->node, "a switch is not known");
+		else
+			look_at(sm, n, false);
+	}
+	t->nsuspects = 0;
+	sm->next = sm->db;
+}
+
+bool sm_part_gave_up(const struct sm *sm)
+{
+	return sm->part.on && (sm->part.failed || sm->incomplete || sm->sweep.errors);
+}
+
+void sm_part_end(struct sm *sm)
+{
+	if (sm->part.on)
+		sm->next = NULL;
+	sm->part.on = false;
+}
+
+void sm_part_discovered(struct sm *sm)
+{
+	const struct sm_sweep *last = &sm->last;
+
+	for (unsigned int i = 0; i < sm->part.nports; i++)
+		sm_port_measure(sm, sm->part.port[i]);
+	sm->db->sweep = sm->sweep.number;
+	sm->sweep.partial = true;
+	sm->sweep.nodes = last->nodes;
+	sm->sweep.switches = last->switches;
+	sm->sweep.end_ports = last->end_ports;
+	sm->sweep.sms = last->sms;
+	sm->sweep.links = sm->db->nlinks;
+}
+
+void sm_part_each_port(struct sm *sm, void (*fn)(struct sm *, struct sm_port *, ns_t), ns_t now)
+{
+	for (unsigned int i = 0; i < sm->part.nports; i++) {
+		if (sm->part.port[i]->peer)
+			fn(sm, sm->part.port[i], now);
+	}
+}
+
+void sm_part_each_switch(struct sm *sm, void (*fn)(struct sm *, struct sm_node *, ns_t), ns_t now)
+{
+	for (unsigned int i = 0; i < sm->part.nsw; i++)
+		fn(sm, sm->part.sw[i].n, now);
+}
+
+struct rerouted {
+	struct sm *sm;
+	ns_t now;
+};
+
+static void on_rerouted(void *ctx, struct sm_node *n)
+{
+	struct rerouted *r = ctx;
+
+	sm_lft_write(r->sm, n, r->now);
+}
+
+int sm_part_route(struct sm *sm, ns_t now)
+{
+	struct rerouted r = { .sm = sm, .now = now };
+	struct sm_node *at[SM_PART_MAX];
+	uint32_t n = 0;
+
+	for (unsigned int i = 0; i < sm->part.nsw; i++) {
+		if (sm->part.sw[i].moved)
+			at[n++] = sm->part.sw[i].n;
+	}
+	return n ? sm_reroute(sm->db, sm->cfg.routing, at, n, on_rerouted, &r) : 0;
+}
+
+void sm_part_publish(struct sm *sm, ns_t now)
+{
+	sm_learn_reset(sm, now);
+	for (unsigned int i = 0; i < sm->part.nsw; i++)
+		sm_node_forget_tables(sm->part.sw[i].n);
+}
