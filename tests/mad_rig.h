@@ -167,6 +167,7 @@ struct rig_got {
 static inline void rig_keep(struct rig_got *g, int status, const struct mad_addr *from,
 			    const void *msg, size_t len, ns_t now)
 {
+	assert_true(msg || !len);
 	g->calls++;
 	g->status = status;
 	g->len = len;
