@@ -405,9 +405,65 @@ static void test_tables_equal_those_of_a_sweep_of_everything(void **state)
 	assert_true(partial > seeds * STEPS / 2);
 }
 
+/*
+ * More switches than a partial sweep looks at: S1, S2 and as many leaves with a cable to each. All cables from S1 to leaves go at
+ * once. They were the ways of the leaves to the SM, so only S1 sends a trap that arrives, and finds a leaf behind each cable.
+ */
+#define LEAVES 70
+
+static char *leaves(void)
+{
+	char *t = malloc(65536);
+	size_t n =
+		(size_t)sprintf(t, "Switch %d \"S1\"\n[1] \"H1\"[1]\n[2] \"S2\"[1]\n", LEAVES + 2);
+
+	for (int i = 1; i <= LEAVES; i++)
+		n += (size_t)sprintf(t + n, "[%d] \"L%d\"[1]\n", i + 2, i);
+	n += (size_t)sprintf(t + n, "\nSwitch %d \"S2\"\n", LEAVES + 1);
+	for (int i = 1; i <= LEAVES; i++)
+		n += (size_t)sprintf(t + n, "[%d] \"L%d\"[2]\n", i + 1, i);
+	for (int i = 1; i <= LEAVES; i++)
+		n += (size_t)sprintf(t + n, "\nSwitch 2 \"L%d\"\n", i);
+	sprintf(t + n, "\nHca 1 \"H1\"\n[1] \"S1\"[1]\n");
+	return t;
+}
+
+static void set_leaves(struct fix *f, bool up)
+{
+	struct fabric_node *s = fabric_node_find(f->r.f, "S1");
+
+	for (unsigned int i = 1; i <= LEAVES; i++)
+		fabric_link_set(fabric_node_port(s, i + 2), up, f->r.now);
+}
+
+static void test_more_switches_changed_than_a_partial_sweep_looks_at(void **state)
+{
+	struct fix f = { .nsw = 1, .nhosts = 1 };
+	char *text = leaves();
+
+	(void)state;
+	sa_rig_init(&f.r, &(struct sa_rig_cfg){ .topology = text, .sm = "S1/0", .sm_key = 1 });
+	free(text);
+	sa_client_init(&f.c, &f.r, "H1/1");
+	f.c.sm_key = 1;
+	sm_kick(f.r.sm, "test", f.r.now);
+	sa_rig_pass(&f.r, NS_MSEC(500));
+	set_leaves(&f, false);
+	sa_rig_pass(&f.r, NS_SEC(5));
+	assert_int_equal(status(&f).last.switches, 2 + LEAVES);
+	compare(&f, 0, 1);
+	set_leaves(&f, true);
+	sa_rig_pass(&f.r, NS_SEC(5));
+	assert_int_equal(status(&f).last.switches, 2 + LEAVES);
+	compare(&f, 0, 2);
+	sa_client_fini(&f.c);
+	sa_rig_fini(&f.r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_more_switches_changed_than_a_partial_sweep_looks_at),
 		cmocka_unit_test(test_tables_equal_those_of_a_sweep_of_everything),
 	};
 
