@@ -368,6 +368,11 @@ void sm_sweep_advance(struct sm *sm, ns_t now)
 		int err;
 
 		if (sm_part_gave_up(sm)) {
+			/*
+			 * The partial sweep may have given its number to the published database, and members
+			 * and trees keep indices of switches by this number. The next database has others.
+			 */
+			sm->sweep.number = ++sm->sweeps;
 			discover(sm, now);
 			continue;
 		}
