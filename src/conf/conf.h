@@ -52,6 +52,7 @@ struct conf_fabric {
 	bool sm_key_given;
 	uint64_t sm_key; /* SM_Key of trusted requests; 0: the SA trusts no request */
 	const struct sm_engine *routing; /* engine of the SM, subnet/route.h; NULL: the default */
+	bool partial_sweeps; /* sm_cfg.partial_sweeps */
 	uint32_t outside_nodes; /* largest number of nodes behind one UDP link; 0: the default */
 	struct conf_mkey mkey;
 	bool mkey_detail; /* m-key-protect or m-key-lease was given, which needs an m-key */

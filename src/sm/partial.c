@@ -15,6 +15,9 @@
  * was pulled the sweep learns that the link is gone, so it gives the nodes behind it other directed
  * routes before it asks the far end.
  *
+ * From the time when a link is gone from the database until the routes are computed, the SA finds no
+ * path where one led over this link, so partial sweeps are off unless sm_cfg.partial_sweeps asks for them.
+ *
  * Whatever does not fit (a node that is new, gone, silent or was reset, a CA's link, an external
  * port, a refusal) makes the sweep give up, and a sweep of everything follows at once. So nothing
  * has to be handled here that a sweep of everything handles.
@@ -36,9 +39,9 @@ void sm_part_suspect(struct sm *sm, uint64_t node_guid)
 
 bool sm_part_possible(const struct sm *sm)
 {
-	return !sm->whole && sm->part.nsuspects && sm->db && sm->routed == sm->db &&
-	       sm->state == SMP_SM_MASTER && !sm->incomplete && !sm->parts_new &&
-	       sm_engine_is_local(sm->cfg.routing);
+	return sm->cfg.partial_sweeps && !sm->whole && sm->part.nsuspects && sm->db &&
+	       sm->routed == sm->db && sm->state == SMP_SM_MASTER && !sm->incomplete &&
+	       !sm->parts_new && sm_engine_is_local(sm->cfg.routing);
 }
 
 /* Give up: as soon as no SMP is open, a sweep of everything begins. */
