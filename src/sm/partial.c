@@ -69,37 +69,14 @@ static void look_at(struct sm *sm, struct sm_node *n, bool forced)
 		t->sw[t->nsw++] = (struct sm_part_switch){ .n = n, .forced = forced };
 }
 
-/* What the sweep knows of @n; NULL if look_at() had no room for it, and gave up */
+/* What the sweep knows of @n; the entry behind all others if look_at() had no room for it, and gave up */
 static struct sm_part_switch *part_switch(struct sm *sm, const struct sm_node *n)
 {
-	for (unsigned int i = 0; i < sm->part.nsw; i++) {
-		if (sm->part.sw[i].n == n)
-			return &sm->part.sw[i];
-	}
-	return NULL;
-}
+	unsigned int i = 0;
 
-/* The links of @n are others now, so its routes are computed again. */
-static void set_moved(struct sm *sm, const struct sm_node *n)
-{
-	struct sm_part_switch *s = part_switch(sm, n);
-
-	if (s)
-		s->moved = true;
-}
-
-static bool was_forced(struct sm *sm, const struct sm_node *n)
-{
-	const struct sm_part_switch *s = part_switch(sm, n);
-
-	return s && s->forced;
-}
-
-static bool has_moved(struct sm *sm, const struct sm_node *n)
-{
-	const struct sm_part_switch *s = part_switch(sm, n);
-
-	return s && s->moved;
+	while (i < sm->part.nsw && sm->part.sw[i].n != n)
+		i++;
+	return &sm->part.sw[i];
 }
 
 /* Tell whether the directed route to the node of @q ends with the link from @p to @q. */
@@ -120,8 +97,7 @@ static void link_down(struct sm *sm, struct sm_port *p)
 	sm->db->nlinks--;
 	sm->part.cut |= leads_over(p, q) || leads_over(q, p);
 	look_at(sm, q->node, true);
-	set_moved(sm, p->node);
-	set_moved(sm, q->node);
+	part_switch(sm, p->node)->moved = part_switch(sm, q->node)->moved = true;
 }
 
 /* Note a port whose link trained, so that it has to be configured, armed and activated. */
@@ -149,11 +125,10 @@ static void link_up(struct sm *sm, struct sm_port *p, struct sm_port *q)
 		p->peer = q;
 		q->peer = p;
 		sm->db->nlinks++;
-		set_moved(sm, p->node);
+		part_switch(sm, p->node)->moved = true;
 	}
 	look_at(sm, q->node, true);
-	if (has_moved(sm, p->node))
-		set_moved(sm, q->node);
+	part_switch(sm, q->node)->moved |= part_switch(sm, p->node)->moved;
 	trained(sm, p);
 	trained(sm, q);
 }
@@ -273,7 +248,7 @@ static void on_switch_info(void *ctx, const struct smp_cmd *cmd, int status, con
 		return;
 	}
 	if (!si.port_state_change) {
-		if (was_forced(sm, cmd->node))
+		if (part_switch(sm, cmd->node)->forced)
 			read_ports(sm, cmd->node, now);
 		return;
 	}

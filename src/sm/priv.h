@@ -119,7 +119,8 @@ struct sm_part {
 	/* node GUIDs of the switches that the next sweep has to look at, [nsuspects] */
 	uint64_t suspect[SM_PART_MAX];
 	unsigned int nsuspects;
-	struct sm_part_switch sw[SM_PART_MAX]; /* switches of the running sweep, [nsw] */
+	/* switches of the running sweep, [nsw], and one entry for all without room */
+	struct sm_part_switch sw[SM_PART_MAX + 1];
 	struct sm_port *port[SM_PART_PORTS]; /* ports whose links came, [nports] */
 	unsigned int nsw, nports;
 };
