@@ -85,7 +85,7 @@ tap() { now tap_log "$@"; }
 
 # pool one_log|tap_log|unit_log NAME CMD...: run programs that need no machine to themselves, $pool_size at a time, and
 # record each when it has ended. pool_end waits for all.
-pooled=() recorded=() pool_size=$jobs
+pooled=() pool_size=$jobs
 pool() {
 	local how=$1 name=$2 log="$work/pool.${#pooled[@]}"
 	shift 2
@@ -107,22 +107,12 @@ pool_next() { # wait until a program has ended
 	wait -n
 	pool_record
 }
-# pool_count PATTERN: print how many programs of the pool whose names match have not ended
-pool_count() {
-	local i n=0
-	for i in "${!pooled[@]}"; do
-		# shellcheck disable=SC2053
-		[[ -v recorded[i] || ${pooled[i]} != $1 ]] || n=$((n + 1))
-	done
-	echo $n
-}
 pool_record() {
 	local i status seconds
 	for i in "${!pooled[@]}"; do
 		[ -f "$work/pool.$i.status" ] || continue
 		read -r status seconds <"$work/pool.$i.status"
 		rm "$work/pool.$i.status"
-		recorded[i]=1
 		record "${pooled[i]}" "$work/pool.$i" "$status" "$seconds"
 	done
 }
@@ -150,7 +140,7 @@ pool_end() {
 	pool_wait 1
 	pool_record
 	rm -f "$work"/pool.*
-	pooled=() recorded=() pool_size=$jobs
+	pooled=() pool_size=$jobs
 }
 
 step_build() {
@@ -228,8 +218,8 @@ run_scripts() {
 	pool_end
 	run_alone "$1"
 }
-pool_script() { # SCRIPT [NICE]
-	TEST_TIMEOUT=$script_timeout pool tap_log "${1#tests/}" nice -n "${2:-0}" bash "$1"
+pool_script() { # SCRIPT
+	TEST_TIMEOUT=$script_timeout pool tap_log "${1#tests/}" bash "$1"
 }
 run_alone() {
 	local t
@@ -249,42 +239,38 @@ step_system-all() {
 }
 
 step_linux() {
-	local t
 	say "interop with Linux's own IPoIB (virtual machines)"
 	build_linux || return
-	pool_size=$((jobs + 1))
-	for t in $(guests long) $(guests rest); do
-		pool_script "$t"
-	done
-	pool_end
+	run_guests
 }
 build_linux() {
 	one build-linux make -s -j"$jobs" all system-tools build/unit/test_netdev_ibtap && one build-kmod make -s kmod
 }
 
-# The scripts of system-all wait for the times of the documents most of the time, and get the processors when they need them. Virtual machines
-# take most of what is left, and clang-tidy the rest. One script with machines more than there are processors runs at a time: the kernel of a
-# machine that gets a fifth of a processor loses the packets of a test to its own time-outs.
+# First what needs no virtual machine, with clang-tidy beside it; then virtual machines, and nothing beside them: the kernel of a machine that
+# gets a fifth of a processor loses the packets of a test to its own time-outs, and the hooks of the conformance suite theirs.
 step_slow() {
-	local machines others
-	say "interop with Linux's own IPoIB (virtual machines), and beside it system tests that take long and clang-tidy of all files"
+	local t
+	say "system tests that take long, clang-tidy of all files beside them, and then Linux's own IPoIB (virtual machines)"
 	build_linux || return
+	pool_size=$((jobs + 2))
 	lints_all
-	machines=($(guests long) $(guests rest)) others=($(scripts all long) $(scripts all rest))
-	pool_size=$(((${#machines[@]} + ${#others[@]}) + jobs)) # the bounds are those below
-	while [ $((${#machines[@]} + ${#others[@]})) != 0 ]; do
-		if [ ${#machines[@]} != 0 ] && [ "$(pool_count 'interop/linux/*')" -le "$jobs" ]; then
-			pool_script "${machines[0]}" 5
-			machines=("${machines[@]:1}")
-		elif [ ${#others[@]} != 0 ] && [ "$(($(pool_count '*.sh') - $(pool_count 'interop/linux/*')))" -lt "$jobs" ]; then
-			pool_script "${others[0]}"
-			others=("${others[@]:1}")
-		else
-			pool_next
-		fi
+	for t in $(scripts all long) $(scripts all rest); do
+		pool_script "$t"
 	done
 	pool_end
+	run_guests
 	run_alone all
+}
+
+# run_guests: as many scripts with virtual machines at a time as there are processors
+run_guests() {
+	local t
+	pool_size=$jobs
+	for t in $(guests long) $(guests rest); do
+		pool_script "$t"
+	done
+	pool_end
 }
 
 # guests long|rest: print the scripts with virtual machines that start in this phase
