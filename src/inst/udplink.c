@@ -59,7 +59,7 @@ static void feed(struct timer *t, ns_t now)
 /* Puts packets into the batch until it is full. CRCs that they do not have are made here. */
 static void fill(struct udp_batch *b, struct pkt *const *v, unsigned int n)
 {
-	struct train_out out;
+	struct train_walk out;
 	const struct pkt *p;
 
 	for (unsigned int i = 0; i < n && b->npackets < PKT_BATCH; i++) {
@@ -68,7 +68,7 @@ static void fill(struct udp_batch *b, struct pkt *const *v, unsigned int n)
 			udp_batch_add(b, v[i]);
 			continue;
 		}
-		train_out_begin(&out, v[i]);
+		train_walk_begin(&out, v[i]);
 		while (b->npackets < PKT_BATCH && (p = train_out_next(&out)))
 			udp_batch_add(b, p);
 	}

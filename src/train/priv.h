@@ -2,7 +2,7 @@
 #ifndef TRAIN_PRIV_H
 #define TRAIN_PRIV_H
 
-/* Declarations that train.c and seal.c share: the headers of a train, and how the headers of one packet follow from them */
+/* Declarations that the files of train/ share: the headers of a train, and how the headers of one packet follow from them */
 
 #include <string.h>
 
@@ -60,6 +60,14 @@ void train_mend_link(struct pkt *p);
 /* train_make_csum() - Compute the TCP or UDP checksum of the single packet @p */
 void train_make_csum(struct pkt *p);
 
+/* --- the packets of a train, one after the other (walk.c) */
+
+/*
+ * train_walk_next() - Go on to the next packet, or to the first one: make its headers and payload, but neither checksum nor CRCs.
+ * False: there is no further packet
+ */
+bool train_walk_next(struct train_walk *w);
+
 /* --- the seals of a train (seal.c) */
 
 static inline bool train_is_sealed(const struct pkt *p)
@@ -69,6 +77,8 @@ static inline bool train_is_sealed(const struct pkt *p)
 
 /* train_share_seals() - Let @f, which has become the first packets of @t, refer to the seals of @t */
 void train_share_seals(struct pkt *f, const struct pkt *t);
+/* train_load_seal() - Write TCP or UDP checksum and CRCs of packet @k of @t into the single packet @p */
+void train_load_seal(struct pkt *p, const struct pkt *t, unsigned int k);
 /* train_seal_csum(), train_seal_tail() - Write TCP or UDP checksum, or CRCs, of the seal into the single packet @p */
 void train_seal_csum(struct pkt *p);
 void train_seal_tail(struct pkt *p);

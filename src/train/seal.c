@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
-#include <stddef.h>
 
 #include "train/priv.h"
-#include "wire/inet.h"
 
 #define TAIL_CRCS (IB_ICRC_LEN + IB_VCRC_LEN)
 
@@ -35,99 +33,10 @@ static uint8_t *crcs_of(struct pkt *p)
 	return p->tail + p->tail_len - TAIL_CRCS;
 }
 
-/* --- the packets of a train, one after the other */
-
-struct walk {
-	struct pkt pkt; /* the packet, which refers to the payload of the train and owns nothing */
-	const struct pkt *train;
-	unsigned int k; /* number of packets before this one */
-	unsigned int slice; /* slice of the train in which the payload of the next packet begins */
-	uint32_t used; /* octets of this slice before that payload */
-	uint8_t last_flags; /* TCP flags of the last packet */
-};
-
-static void walk_begin(struct walk *w, const struct pkt *t)
+void train_load_seal(struct pkt *p, const struct pkt *t, unsigned int k)
 {
-	memcpy(&w->pkt, t, offsetof(struct pkt, hdr));
-	memcpy(pkt_hdr(&w->pkt), t->hdr + t->head, pkt_hdr_len(t));
-	w->pkt.seals = NULL;
-	w->train = t;
-	w->k = w->slice = 0;
-	w->used = 0;
-	if (!train_is_udp(frame_info_const(t))) {
-		uint8_t *flags = train_l4(&w->pkt) + 13;
+	const struct train_seal *s = seal_of(t, k);
 
-		w->last_flags = *flags;
-		*flags &= (uint8_t) ~(TCP_FIN | TCP_PSH);
-	}
-}
-
-/* Refer to the next @n octets of payload. A packet lies in two slices at most, because the train does. */
-static void walk_payload(struct walk *w, uint32_t n)
-{
-	struct pkt *p = &w->pkt;
-
-	p->nslices = 0;
-	p->len = pkt_hdr_len(p) + n;
-	while (n) {
-		const struct pkt_slice *s = &w->train->slice[w->slice];
-		uint32_t take = s->len - w->used < n ? s->len - w->used : n;
-
-		if (take)
-			p->slice[p->nslices++] =
-				(struct pkt_slice){ s->buf, s->data + w->used, take };
-		n -= take;
-		w->used += take;
-		if (w->used == s->len) {
-			w->slice++;
-			w->used = 0;
-		}
-	}
-}
-
-/*
- * Corrects the checksum of an IPv4 header whose identification has grown by 1: HC' = ~(~HC + ~m + m'), where the field had the value
- * m and has m' now (RFC 1624, section 3). The result is that of a new sum, because the sum of a header is never 0.
- */
-static void mend_ip_csum(uint8_t *ip)
-{
-	uint16_t id = be16_at(ip + 4), sum = (uint16_t)~be16_at(ip + 10);
-
-	be16_put(ip + 10, inet_fold((uint32_t)sum + (uint16_t) ~(id - 1u) + id));
-}
-
-/*
- * Go on to the next packet, or to the first one: make its headers and payload, but neither checksum nor CRCs. False: there
- * is no further packet
- */
-static bool walk_next(struct walk *w)
-{
-	const struct pkt *t = w->train;
-	struct pkt *p = &w->pkt;
-	bool last = w->k + 1u == t->count;
-
-	if (w->k == t->count)
-		return false;
-	if (w->k) {
-		train_advance(p, 1);
-		train_advance_psn(p, 1);
-	}
-	walk_payload(w, last ? t->len - pkt_hdr_len(t) - w->k * t->seg : t->seg);
-	if (last && !train_is_udp(frame_info(p)))
-		train_l4(p)[13] |= w->last_flags & (TCP_FIN | TCP_PSH);
-	if (!w->k || last) {
-		train_mend_lengths(p);
-		train_mend_link(p);
-	} else if (!train_is_ipv6(
-			   train_ip(p))) { /* All packets but the last have the same length. */
-		mend_ip_csum(train_ip(p));
-	}
-	w->k++;
-	return true;
-}
-
-static void load_seal(struct pkt *p, const struct train_seal *s)
-{
 	memcpy(train_csum_field(p), s->csum, sizeof(s->csum));
 	memcpy(crcs_of(p), s->crcs, sizeof(s->crcs));
 }
@@ -145,11 +54,11 @@ int train_take_seals(struct pkt *t)
 
 void train_seal(struct pkt *t, bool vcrc)
 {
-	struct walk w;
+	struct train_walk w;
 
 	crc_pkt_pad(t);
-	walk_begin(&w, t);
-	for (struct train_seal *s = seal_of(t, 0); walk_next(&w); s++) {
+	train_walk_begin(&w, t);
+	for (struct train_seal *s = seal_of(t, 0); train_walk_next(&w); s++) {
 		train_make_csum(&w.pkt);
 		if (vcrc)
 			crc_pkt_seal(&w.pkt);
@@ -164,12 +73,12 @@ void train_seal(struct pkt *t, bool vcrc)
 static enum crc_verdict check(const struct pkt *t, enum crc_verdict (*fn)(const struct pkt *p))
 {
 	enum crc_verdict v = CRC_OK;
-	struct walk w;
+	struct train_walk w;
 
-	walk_begin(&w, t);
-	for (const struct train_seal *s = seal_of(t, 0); v == CRC_OK && walk_next(&w); s++) {
+	train_walk_begin(&w, t);
+	while (v == CRC_OK && train_walk_next(&w)) {
 		w.pkt.flags = t->flags;
-		load_seal(&w.pkt, s);
+		train_load_seal(&w.pkt, t, w.k - 1);
 		v = fn(&w.pkt);
 	}
 	return v;
@@ -189,15 +98,15 @@ enum crc_verdict train_check_vcrc(const struct pkt *t)
 
 static void seals_set_vl(const struct pkt *t, uint8_t vl)
 {
-	struct walk w;
+	struct train_walk w;
 
-	walk_begin(&w, t);
-	for (struct train_seal *s = seal_of(t, 0); walk_next(&w); s++) {
+	train_walk_begin(&w, t);
+	for (struct train_seal *s = seal_of(t, 0); train_walk_next(&w); s++) {
 		/* the old VL, with which the next packet has to begin */
 		uint8_t first = *pkt_hdr(&w.pkt);
 
 		w.pkt.flags = t->flags;
-		load_seal(&w.pkt, s);
+		train_load_seal(&w.pkt, t, w.k - 1);
 		crc_pkt_set_vl(&w.pkt, vl);
 		memcpy(s->crcs, crcs_of(&w.pkt), sizeof(s->crcs));
 		*pkt_hdr(&w.pkt) = first;

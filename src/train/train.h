@@ -110,29 +110,29 @@ enum crc_verdict train_check_vcrc(const struct pkt *t);
 void train_set_vl(struct pkt *p, uint8_t vl);
 void train_unseal(struct pkt *p);
 
-/*
- * A walk over the packets of a train as they leave the process (out.c), with checksums, ICRC and VCRC. The walk uses the
- * CRCs that the train has (PKT_CRC), and computes all others. The train does not change.
- */
-struct train_out {
+/* A walk over the packets of a train, which does not change the train */
+struct train_walk {
 	/*
 	 * the packet of the walk: it has hdr[] and tail of its own, refers to the payload of the train, and owns no buffer
 	 */
 	struct pkt pkt;
 	const struct pkt *train;
-	unsigned int k; /* number of packets before the next packet */
+	unsigned int k; /* number of packets up to this one */
 	unsigned int slice; /* slice of the train in which the payload of the next packet begins */
 	uint32_t used; /* octets of this slice before that payload */
-	uint8_t last_flags; /* TCP flags that only the last packet has */
+	uint8_t last_flags; /* TCP flags of the last packet */
 };
 
+/* train_walk_begin() - Begin a walk over @t, which has the headers LRH to DETH and must not change before the walk ends */
+void train_walk_begin(struct train_walk *w, const struct pkt *t);
+
 /*
- * train_out_begin() - Begin a walk with the first packet of @t, which has the headers LRH to DETH and must not change
- * before the walk ends
+ * train_out_next() - Go on to the next packet as it leaves the process, with checksums, ICRC and VCRC: those that the train has
+ * (PKT_CRC), or computed here
+ *
+ * Return: the packet, valid until the next call; NULL after the last one
  */
-void train_out_begin(struct train_out *o, const struct pkt *t);
-/* train_out_next() - Return: the next packet, valid until the next call; NULL after the last one */
-const struct pkt *train_out_next(struct train_out *o);
+const struct pkt *train_out_next(struct train_walk *w);
 
 /* train_first_len() - Return: the length of the first packet of a train, which is the largest; of a single packet p->len */
 static inline uint32_t train_first_len(const struct pkt *p)

@@ -343,9 +343,9 @@ static void check_out(const struct flow *f, const struct pkt *t, uint32_t k)
 	static uint8_t want[9000], got[9000];
 	unsigned int n = 0;
 	const struct pkt *p;
-	struct train_out o;
+	struct train_walk o;
 
-	train_out_begin(&o, t);
+	train_walk_begin(&o, t);
 	while ((p = train_out_next(&o))) {
 		uint32_t skip = link_len(f), len = skip + model_packet(f, want + skip, k), pad;
 

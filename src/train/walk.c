@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stddef.h>
+
+#include "train/priv.h"
+#include "wire/inet.h"
+
+/* The packets of a train, one after the other, without a descriptor for each */
+
+void train_walk_begin(struct train_walk *w, const struct pkt *t)
+{
+	memcpy(&w->pkt, t, offsetof(struct pkt, hdr));
+	memcpy(pkt_hdr(&w->pkt), t->hdr + t->head, pkt_hdr_len(t));
+	w->pkt.seals = NULL;
+	w->train = t;
+	w->k = w->slice = 0;
+	w->used = 0;
+	if (!train_is_udp(frame_info_const(t))) {
+		uint8_t *flags = train_l4(&w->pkt) + 13;
+
+		w->last_flags = *flags;
+		*flags &= (uint8_t) ~(TCP_FIN | TCP_PSH);
+	}
+}
+
+/* Refer to the next @n octets of payload. A packet lies in two slices at most, because the train does. */
+static void walk_payload(struct train_walk *w, uint32_t n)
+{
+	struct pkt *p = &w->pkt;
+
+	p->nslices = 0;
+	p->len = pkt_hdr_len(p) + n;
+	while (n) {
+		const struct pkt_slice *s = &w->train->slice[w->slice];
+		uint32_t take = s->len - w->used < n ? s->len - w->used : n;
+
+		if (take)
+			p->slice[p->nslices++] =
+				(struct pkt_slice){ s->buf, s->data + w->used, take };
+		n -= take;
+		w->used += take;
+		if (w->used == s->len) {
+			w->slice++;
+			w->used = 0;
+		}
+	}
+}
+
+/*
+ * Corrects the checksum of an IPv4 header whose identification has grown by 1: HC' = ~(~HC + ~m + m'), where the field had the value
+ * m and has m' now (RFC 1624, section 3). The result is that of a new sum, because the sum of a header is never 0.
+ */
+static void mend_ip_csum(uint8_t *ip)
+{
+	uint16_t id = be16_at(ip + 4), sum = (uint16_t)~be16_at(ip + 10);
+
+	be16_put(ip + 10, inet_fold((uint32_t)sum + (uint16_t) ~(id - 1u) + id));
+}
+
+bool train_walk_next(struct train_walk *w)
+{
+	const struct pkt *t = w->train;
+	struct pkt *p = &w->pkt;
+	bool last = w->k + 1u == t->count;
+
+	if (w->k == t->count)
+		return false;
+	if (w->k) {
+		train_advance(p, 1);
+		train_advance_psn(p, 1);
+	}
+	walk_payload(w, last ? t->len - pkt_hdr_len(t) - w->k * t->seg : t->seg);
+	if (last && !train_is_udp(frame_info(p)))
+		train_l4(p)[13] |= w->last_flags & (TCP_FIN | TCP_PSH);
+	if (!w->k || last) {
+		train_mend_lengths(p);
+		train_mend_link(p);
+	} else if (!train_is_ipv6(
+			   train_ip(p))) { /* All packets but the last have the same length. */
+		mend_ip_csum(train_ip(p));
+	}
+	w->k++;
+	return true;
+}
+
+const struct pkt *train_out_next(struct train_walk *w)
+{
+	const struct pkt *t = w->train;
+	struct pkt *p = &w->pkt;
+
+	if (!train_walk_next(w))
+		return NULL;
+	if (t->flags & PKT_CRC) {
+		train_load_seal(p, t, w->k - 1);
+		p->flags = t->flags;
+	} else {
+		train_make_csum(p);
+		crc_pkt_seal(p);
+	}
+	return p;
+}
