@@ -188,6 +188,7 @@ int chk_run(const struct chk_fabric *f, const struct chk_opts *o, struct chk_rep
 	chk_lft(&c);
 	chk_credits(&c);
 	chk_mft(&c);
+	chk_members(&c);
 	if (o->partitions)
 		chk_partitions(&c, o->partitions);
 	chk_enforcement(&c);

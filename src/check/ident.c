@@ -23,64 +23,20 @@ static void twins(struct chk *c)
 	}
 }
 
-struct port_guid {
-	uint64_t guid;
-	const struct chk_node *node;
-	uint8_t port;
-};
-
-static int by_guid(const void *a, const void *b)
-{
-	const struct port_guid *x = a, *y = b;
-
-	if (x->guid != y->guid)
-		return x->guid < y->guid ? -1 : 1;
-	if (x->node != y->node)
-		return x->node->index < y->node->index ? -1 : 1;
-	return x->port - y->port;
-}
-
-static size_t collect(const struct chk_fabric *f, struct port_guid *ret)
-{
-	size_t k = 0;
-
-	for (uint32_t i = 0; i < f->n; i++) {
-		const struct chk_node *n = f->node[i];
-
-		for (unsigned int p = 0; p <= n->nports; p++)
-			if (chk_is_end(n, &n->port[p]) && n->port[p].guid) {
-				if (ret)
-					ret[k] = (struct port_guid){ n->port[p].guid, n,
-								     (uint8_t)p };
-				k++;
-			}
-	}
-	return k;
-}
-
 void chk_guids(struct chk *c)
 {
-	size_t k = collect(c->f, NULL);
-	struct port_guid *v = calloc(k + 1, sizeof(*v));
-
 	twins(c);
-	if (!v) {
-		c->no_memory = true;
-		return;
-	}
-	collect(c->f, v);
-	qsort(v, k, sizeof(*v), by_guid);
-	for (size_t i = 1; i < k; i++) {
+	for (uint32_t i = 1; i < c->nby_guid; i++) {
+		const struct chk_port_guid *before = &c->by_guid[i - 1], *x = &c->by_guid[i];
 		char first[CHK_WHERE_MAX] = "";
 		struct text t = TEXT_IN(first);
 
-		if (v[i].guid != v[i - 1].guid)
+		if (x->guid != before->guid)
 			continue;
-		chk_name_port(&t, v[i - 1].node, v[i - 1].port);
-		chk_add(c, CHK_SAME_PORT_GUID, v[i].node, v[i].port,
-			"has the port GUID 0x%016" PRIx64 ", which %s has, too", v[i].guid, first);
+		chk_name_port(&t, before->node, before->port->num);
+		chk_add(c, CHK_SAME_PORT_GUID, x->node, x->port->num,
+			"has the port GUID 0x%016" PRIx64 ", which %s has, too", x->guid, first);
 	}
-	free(v);
 }
 
 /* --- LIDs */

@@ -13,6 +13,54 @@ static void own(struct chk *c, const struct chk_node *n, const struct chk_port *
 			c->by_lid[lid] = (struct chk_owner){ n, p };
 }
 
+/* --- port GUIDs */
+
+static int by_guid(const void *a, const void *b)
+{
+	const struct chk_port_guid *x = a, *y = b;
+
+	if (x->guid != y->guid)
+		return x->guid < y->guid ? -1 : 1;
+	if (x->node != y->node)
+		return x->node->index < y->node->index ? -1 : 1;
+	return x->port->num - y->port->num;
+}
+
+static uint32_t collect(const struct chk_fabric *f, struct chk_port_guid *ret)
+{
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct chk_node *n = f->node[i];
+
+		for (unsigned int p = 0; p <= n->nports; p++) {
+			if (!chk_is_end(n, &n->port[p]) || !n->port[p].guid)
+				continue;
+			if (ret)
+				ret[k] = (struct chk_port_guid){ n->port[p].guid, n, &n->port[p] };
+			k++;
+		}
+	}
+	return k;
+}
+
+const struct chk_port_guid *chk_find_port(const struct chk *c, uint64_t guid)
+{
+	uint32_t lo = 0, hi = c->nby_guid;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (c->by_guid[mid].guid < guid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < c->nby_guid && c->by_guid[lo].guid == guid ? &c->by_guid[lo] : NULL;
+}
+
+/* --- parts of the fabric */
+
 static uint32_t root(uint32_t *part, uint32_t i)
 {
 	while (part[i] != i) {
@@ -49,7 +97,9 @@ int chk_index(struct chk *c)
 	c->by_lid = calloc(IB_LID_MCAST_MIN, sizeof(*c->by_lid));
 	c->part = calloc(c->f->n + 1, sizeof(*c->part));
 	c->sw = calloc(c->f->n + 1, sizeof(*c->sw));
-	if (!c->by_lid || !c->part || !c->sw) {
+	c->nby_guid = collect(c->f, NULL);
+	c->by_guid = calloc(c->nby_guid + 1, sizeof(*c->by_guid));
+	if (!c->by_lid || !c->part || !c->sw || !c->by_guid) {
 		chk_index_fini(c);
 		return -ENOMEM;
 	}
@@ -62,6 +112,8 @@ int chk_index(struct chk *c)
 			if (chk_is_end(n, &n->port[p]))
 				own(c, n, &n->port[p]);
 	}
+	collect(c->f, c->by_guid);
+	qsort(c->by_guid, c->nby_guid, sizeof(*c->by_guid), by_guid);
 	connect(c);
 	return 0;
 }
@@ -82,4 +134,5 @@ void chk_index_fini(struct chk *c)
 	free(c->by_lid);
 	free(c->part);
 	free(c->sw);
+	free(c->by_guid);
 }

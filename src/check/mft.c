@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check/priv.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 /*
@@ -32,7 +31,7 @@ struct tree {
 
 static bool sends(const struct tree *t, const struct chk_node *n, unsigned int port)
 {
-	return n->sw && t->at < n->sw->mft_len && n->sw->mft[t->at][port / 64] >> (port % 64) & 1;
+	return chk_sends(n, t->at, port);
 }
 
 static bool any(const struct tree *t, const struct chk_node *n)
@@ -251,51 +250,6 @@ static void one_mlid(struct tree *t)
 		islands(t);
 }
 
-/* --- members */
-
-static const struct chk_port *find_port(const struct chk *c, uint64_t guid,
-					const struct chk_node **ret)
-{
-	for (uint32_t i = 0; i < c->f->n; i++)
-		for (unsigned int p = 0; p <= c->f->node[i]->nports; p++)
-			if (c->f->node[i]->port[p].guid == guid) {
-				*ret = c->f->node[i];
-				return &c->f->node[i]->port[p];
-			}
-	return NULL;
-}
-
-/* OpenSM makes no tree for a group with one port, which has nobody to hear. */
-static bool is_alone(const struct chk *c, const struct chk_member *m)
-{
-	for (uint32_t i = 0; i < c->f->nmembers; i++)
-		if (c->f->member[i].mlid == m->mlid && c->f->member[i].port_guid != m->port_guid)
-			return false;
-	return true;
-}
-
-/* A full or a plain non-member gets packets; a send-only one does not. */
-static void member(struct tree *t, const struct chk_member *m)
-{
-	const struct chk_node *n, *sw;
-	const struct chk_port *p = find_port(t->c, m->port_guid, &n);
-	uint8_t port;
-
-	if (!p || !(m->join_state & 3) || !ib_lid_is_mcast(m->mlid) ||
-	    (!n->sw && !chk_carries(t->c->f, p)))
-		return;
-	sw = n->sw ? n : chk_peer(t->c->f, p);
-	port = n->sw ? 0 : p->peer_port;
-	t->at = m->mlid - IB_LID_MCAST_MIN;
-	if (!sw->sw || !sw->sw->mft_known || sw->sw->mft_gaps || sends(t, sw, port) ||
-	    is_alone(t->c, m))
-		return;
-	chk_add(t->c, CHK_MFT_MISSES, n, p->num,
-		"is a member of ff%02x::/MGID ...%08" PRIx32
-		" with MLID 0x%04x, but its switch does not send to it",
-		m->mgid.raw[1], be32_at(m->mgid.raw + 12), m->mlid);
-}
-
 void chk_mft(struct chk *c)
 {
 	struct tree t = { .c = c };
@@ -310,8 +264,6 @@ void chk_mft(struct chk *c)
 			most = c->sw[k]->sw->mft_len > most ? c->sw[k]->sw->mft_len : most;
 		for (t.at = 0; t.at < most; t.at++)
 			one_mlid(&t);
-		for (uint32_t i = 0; i < c->f->nmembers; i++)
-			member(&t, &c->f->member[i]);
 	}
 	free(t.up);
 	free(t.island);

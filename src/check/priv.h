@@ -11,6 +11,13 @@ struct chk_owner {
 	const struct chk_port *port;
 };
 
+/* An end port and its port GUID */
+struct chk_port_guid {
+	uint64_t guid;
+	const struct chk_node *node;
+	const struct chk_port *port;
+};
+
 /* Data that several checks need; index.c makes it. */
 struct chk {
 	const struct chk_fabric *f;
@@ -18,14 +25,20 @@ struct chk {
 	struct chk_owner *by_lid; /* first owner of each LID, [IB_LID_MCAST_MIN] */
 	const struct chk_node **sw; /* switches, [nsw] */
 	uint32_t nsw;
+	/* end ports that have a port GUID, by GUID; among equal ones in the order of the fabric, [nby_guid] */
+	struct chk_port_guid *by_guid;
+	uint32_t nby_guid;
 	uint32_t *
 		part; /* connected part of the fabric that each node is in, by links that carry data, [f->n] */
 	bool no_memory;
 };
 
-/* chk_index(), chk_index_fini() - Fill in by_lid, sw and part. Return: 0, -ENOMEM */
+/* chk_index(), chk_index_fini() - Fill in by_lid, sw, by_guid and part. Return: 0, -ENOMEM */
 int chk_index(struct chk *c);
 void chk_index_fini(struct chk *c);
+
+/* chk_find_port() - First end port with a port GUID; NULL: there is none */
+const struct chk_port_guid *chk_find_port(const struct chk *c, uint64_t guid);
 
 /* chk_has_cas() - True if data can reach a CA from a port of the switch */
 bool chk_has_cas(const struct chk *c, const struct chk_node *n);
@@ -44,6 +57,12 @@ void chk_name_port(struct text *t, const struct chk_node *n, unsigned int port);
 /* chk_name_link() - Append "NODE/PORT to NODE/PORT" */
 void chk_name_link(struct text *t, const struct chk_fabric *f, const struct chk_node *n,
 		   unsigned int port);
+
+/* chk_sends() - Whether the MFT of a switch sends an MLID, counted from 0xc000, to a port */
+static inline bool chk_sends(const struct chk_node *n, unsigned int at, unsigned int port)
+{
+	return n->sw && at < n->sw->mft_len && n->sw->mft[at][port / 64] >> (port % 64) & 1;
+}
 
 /* A credit loop: packets on the link of turn i wait for the link of turn i + 1. */
 struct chk_loop {
@@ -69,6 +88,7 @@ void chk_managers(struct chk *c);
 void chk_lft(struct chk *c);
 void chk_credits(struct chk *c);
 void chk_mft(struct chk *c);
+void chk_members(struct chk *c);
 void chk_partitions(struct chk *c, const struct sm_partitions *ps);
 void chk_enforcement(struct chk *c);
 void chk_growth(struct chk *c);

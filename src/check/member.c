@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "check/priv.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Members of multicast groups, as the SA names them: does the switch of each send to it? */
+
+/* Ports with members of an MLID */
+struct ports {
+	uint64_t first; /* GUID of a port; 0: none was seen */
+	bool several; /* members are at more than one port */
+};
+
+static void count(struct ports *v, const struct chk_member *m)
+{
+	struct ports *x = &v[m->mlid - IB_LID_MCAST_MIN];
+
+	x->several = x->several || (x->first && x->first != m->port_guid);
+	x->first = m->port_guid;
+}
+
+/* A full or a plain non-member gets packets; a send-only one does not. */
+static void member(struct chk *c, const struct chk_member *m)
+{
+	const struct chk_port_guid *at = chk_find_port(c, m->port_guid);
+	const struct chk_node *n, *sw;
+	const struct chk_port *p;
+
+	if (!at || !(m->join_state & 3))
+		return;
+	n = at->node;
+	p = at->port;
+	if (!n->sw && !chk_carries(c->f, p))
+		return;
+	sw = n->sw ? n : chk_peer(c->f, p);
+	if (!sw->sw || !sw->sw->mft_known || sw->sw->mft_gaps ||
+	    chk_sends(sw, m->mlid - IB_LID_MCAST_MIN, n->sw ? 0 : p->peer_port))
+		return;
+	chk_add(c, CHK_MFT_MISSES, n, p->num,
+		"is a member of ff%02x::/MGID ...%08" PRIx32
+		" with MLID 0x%04x, but its switch does not send to it",
+		m->mgid.raw[1], be32_at(m->mgid.raw + 12), m->mlid);
+}
+
+void chk_members(struct chk *c)
+{
+	struct ports *v = calloc(CHK_MLIDS, sizeof(*v));
+
+	if (!v) {
+		c->no_memory = true;
+		return;
+	}
+	for (uint32_t i = 0; i < c->f->nmembers; i++)
+		if (ib_lid_is_mcast(c->f->member[i].mlid))
+			count(v, &c->f->member[i]);
+	/* OpenSM makes no tree for a group with one port, which has nobody to hear. */
+	for (uint32_t i = 0; i < c->f->nmembers; i++)
+		if (ib_lid_is_mcast(c->f->member[i].mlid) &&
+		    v[c->f->member[i].mlid - IB_LID_MCAST_MIN].several)
+			member(c, &c->f->member[i]);
+	free(v);
+}
