@@ -30,14 +30,15 @@ static int teardown(void **state)
 
 static void put_link(struct pkt *p, uint8_t vl, uint32_t dest_qp, uint32_t psn)
 {
-	uint8_t *lrh = pkt_push(p, IB_UD_HDR_MAX - IB_GRH_LEN), *bth = lrh + IB_LRH_LEN;
+	uint8_t h[IB_UD_HDR_MAX - IB_GRH_LEN] = { (uint8_t)(vl << 4), IB_LNH_LOCAL };
+	uint8_t *room = pkt_push(p, sizeof(h));
 
-	memset(lrh, 0, IB_UD_HDR_MAX - IB_GRH_LEN);
-	lrh[0] = (uint8_t)(vl << 4);
-	lrh[1] = IB_LNH_LOCAL;
-	be32_put(bth + 4, dest_qp);
-	be32_put(bth + IB_BTH_OFF_PSN, psn);
+	be32_put(h + IB_LRH_LEN + 4, dest_qp);
+	be32_put(h + IB_LRH_LEN + IB_BTH_OFF_PSN, psn);
 	p->vl = vl;
+	assert_non_null(room);
+	if (room) /* gcc does not know that the assertion does not return */
+		memcpy(room, h, sizeof(h));
 }
 
 static uint32_t psn_of(struct pkt *p)
