@@ -10,9 +10,9 @@
 
 #include "netdev/rtnl_msg.h"
 
-/* kernel_neigh_add() - Add a reachable entry, or replace the one that exists. 0 or -errno */
-static inline int kernel_neigh_add(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip,
-				   const uint8_t mac[6])
+/* kernel_neigh_put() - Add an entry of this state (NUD_...), or replace the one that exists. 0 or -errno */
+static inline int kernel_neigh_put(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip,
+				   const uint8_t mac[6], uint16_t state)
 {
 	char buf[256] __attribute__((aligned(NLMSG_ALIGNTO)));
 	void *body;
@@ -22,10 +22,16 @@ static inline int kernel_neigh_add(struct rtnl *nl, int ifindex, const struct rt
 
 	ndm->ndm_family = rtnl_ip_af(ip->family);
 	ndm->ndm_ifindex = ifindex;
-	ndm->ndm_state = NUD_REACHABLE;
+	ndm->ndm_state = state;
 	mnl_attr_put(nlh, NDA_DST, rtnl_ip_len(ip->family), ip->addr);
 	mnl_attr_put(nlh, NDA_LLADDR, 6, mac);
 	return rtnl_talk(nl, nlh, NULL, NULL);
+}
+
+static inline int kernel_neigh_add(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip,
+				   const uint8_t mac[6])
+{
+	return kernel_neigh_put(nl, ifindex, ip, mac, NUD_REACHABLE);
 }
 
 struct kernel_addr_cb {

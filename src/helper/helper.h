@@ -346,6 +346,9 @@ int netdev_post_neigh_use(struct netdev_helper *h, uint32_t ns, int ifindex,
 int netdev_post_neigh_del(struct netdev_helper *h, uint32_t ns, int ifindex,
 			  const uint8_t (*hw)[RTNL_HW_MAX], unsigned int n, netdev_done done,
 			  void *ctx);
+/* Deletes all neighbour entries that the kernel learnt on this interface. */
+int netdev_post_neigh_del_all(struct netdev_helper *h, uint32_t ns, int ifindex, netdev_done done,
+			      void *ctx);
 /* Opens a socket, as netdev_ns_socket() does. */
 int netdev_post_socket(struct netdev_helper *h, uint32_t ns, int type, netdev_done done, void *ctx);
 

@@ -289,6 +289,14 @@ int netdev_post_neigh_del(struct netdev_helper *h, uint32_t ns, int ifindex,
 	return post(h, &req, offsetof(struct helper_req, hws.hw) + n * sizeof(*hw), done, ctx);
 }
 
+int netdev_post_neigh_del_all(struct netdev_helper *h, uint32_t ns, int ifindex, netdev_done done,
+			      void *ctx)
+{
+	struct helper_req req = { .op = HELPER_NEIGH_DEL, .ns = ns, .ifindex = ifindex };
+
+	return post(h, &req, offsetof(struct helper_req, hws.hw), done, ctx);
+}
+
 int netdev_post_socket(struct netdev_helper *h, uint32_t ns, int type, netdev_done done, void *ctx)
 {
 	struct helper_req req = { .op = HELPER_NS_SOCKET, .ns = ns, .socket_type = type };

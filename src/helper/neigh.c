@@ -6,7 +6,7 @@
 #include <string.h>
 
 /*
- * DOC: Deletion of neighbours by hardware address
+ * DOC: Deletion of neighbours by hardware address, or of all
  *
  * The kernel finds neighbours by address only, so the whole table is dumped and searched. One dump
  * serves up to NETDEV_HWS_MAX hardware addresses. Each call of step() reads one piece of the dump or deletes a few
@@ -22,7 +22,7 @@
 struct srv_neigh {
 	uint32_t seq; /* tag of the request */
 	int ifindex;
-	unsigned int nhws;
+	unsigned int nhws; /* 0: all entries that were learnt */
 	uint8_t hw[NETDEV_HWS_MAX][RTNL_HW_MAX]; /* sorted */
 	bool dumping; /* a dump is under way */
 	enum rtnl_family family; /* family whose table is searched now */
@@ -54,7 +54,7 @@ int srv_neigh_del(struct srv *s, struct srv_ns *ns, const struct helper_req *req
 	struct srv_neigh *n;
 	int err;
 
-	if (!req->hws.n || req->hws.n > NETDEV_HWS_MAX)
+	if (req->hws.n > NETDEV_HWS_MAX)
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL,
 				  "number of hardware addresses");
 	err = srv_tap_enter(ns, req->ifindex, r);
@@ -84,7 +84,7 @@ static int on_neigh(const struct rtnl_neigh *e, void *arg)
 	if (e->hw_len == RTNL_HW_MAX)
 		hw[0] = 0; /* flags of an InfiniBand address, which are not part of it (RFC 4391 §9.1.1) */
 	if (!e->hw_len || !rtnl_neigh_learnt(e) ||
-	    !bsearch(hw, n->hw, n->nhws, sizeof(n->hw[0]), by_octets))
+	    (n->nhws && !bsearch(hw, n->hw, n->nhws, sizeof(n->hw[0]), by_octets)))
 		return 0;
 	if (n->nfound == FOUND_MAX)
 		n->full = true;

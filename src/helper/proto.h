@@ -57,7 +57,7 @@ struct helper_addr_req {
 };
 
 struct helper_hws_req {
-	uint32_t n; /* number of addresses in .hw */
+	uint32_t n; /* number of addresses in .hw; 0: delete all entries that were learnt */
 	uint8_t hw[NETDEV_HWS_MAX][RTNL_HW_MAX];
 };
 

@@ -180,12 +180,19 @@ static int post_gone(struct inst_iface *i)
 {
 	unsigned int n = i->net.ngone < NETDEV_HWS_MAX ? i->net.ngone : NETDEV_HWS_MAX;
 	unsigned int left = i->net.ngone - n;
-	int err = netdev_post_neigh_del(i->inst->helper, i->host->ns, i->ifindex,
-					(const uint8_t(*)[RTNL_HW_MAX]) & i->net.gone[left], n,
-					on_done, i);
+	int err;
 
-	if (!err)
+	if (i->net.gone_all)
+		err = netdev_post_neigh_del_all(i->inst->helper, i->host->ns, i->ifindex, on_done,
+						i);
+	else
+		err = netdev_post_neigh_del(i->inst->helper, i->host->ns, i->ifindex,
+					    (const uint8_t(*)[RTNL_HW_MAX]) & i->net.gone[left], n,
+					    on_done, i);
+	if (!err) {
 		i->net.ngone = left;
+		i->net.gone_all = false;
+	}
 	return err;
 }
 
@@ -238,7 +245,7 @@ static unsigned int choose(const struct iface_net *n)
 		return IFACE_NET_LINKLOCAL;
 	if (n->wanted & IFACE_NET_TOKEN)
 		return IFACE_NET_TOKEN;
-	return n->ngone && !timer_armed(&n->pace) ? IFACE_NET_GONE : 0;
+	return (n->ngone || n->gone_all) && !timer_armed(&n->pace) ? IFACE_NET_GONE : 0;
 }
 
 static int post(struct inst_iface *i, unsigned int what)
@@ -407,16 +414,18 @@ void iface_net_neigh_gone(struct inst_iface *i, const uint8_t *hw, size_t len)
 	struct iface_net *n = &i->net;
 	uint8_t whole[RTNL_HW_MAX] = { 0 };
 
+	if (n->gone_all)
+		return;
 	memcpy(whole, hw, len);
 	for (unsigned int k = 0; k < n->ngone; k++)
 		if (!memcmp(n->gone[k], whole, sizeof(whole)))
 			return;
 	if (n->ngone == IFACE_GONE_MAX) {
-		/* The entry stays, until a frame to that address brings it here again */
-		n->gone_dropped++;
-		return;
+		n->gone_all = true;
+		n->ngone = 0;
+	} else {
+		memcpy(n->gone[n->ngone++], whole, sizeof(whole));
 	}
-	memcpy(n->gone[n->ngone++], whole, sizeof(whole));
 	next(i);
 }
 
@@ -428,6 +437,7 @@ void iface_net_lost(struct inst_iface *i)
 	n->away = true;
 	n->busy = false;
 	n->wanted = n->asked = n->refused = n->ngone = 0;
+	n->gone_all = false;
 	memset(n->linklocal, 0, sizeof(n->linklocal)); /* the kernel has forgotten the addresses */
 }
 

@@ -38,7 +38,8 @@ enum iface_net_set {
 	IFACE_NET_LL_OLD = 1 << 8,
 };
 
-#define IFACE_GONE_MAX 1024
+#define IFACE_GONE_MAX \
+	1024 /* hardware addresses whose deletion can wait for one search of the table */
 
 struct inst_iface;
 
@@ -64,7 +65,7 @@ struct iface_net {
 	struct timer again;
 	bool lladdr_refused; /* the kernel has refused an address of 20 octets, so there is no carrier */
 	unsigned int ngone; /* number of hardware addresses in .gone */
-	uint64_t gone_dropped; /* addresses for which .gone had no room */
+	bool gone_all; /* there were more than .gone has room for: all learnt neighbour entries are to be deleted */
 	/* hardware addresses whose neighbour entries are to be deleted */
 	uint8_t gone[IFACE_GONE_MAX][RTNL_HW_MAX];
 };
@@ -92,7 +93,8 @@ void iface_net_port(struct inst_iface *i);
 /*
  * iface_net_neigh_gone() - Have the kernel delete the neighbour entries with a hardware address of @len octets
  *
- * When IFACE_GONE_MAX addresses wait, @hw is only counted.
+ * When IFACE_GONE_MAX addresses wait and @hw is one more, all entries that the kernel learnt are deleted. The kernel then asks
+ * again for the neighbours that are still there.
  */
 void iface_net_neigh_gone(struct inst_iface *i, const uint8_t *hw, size_t len);
 

@@ -338,6 +338,28 @@ static void test_helper_neighbours_of_many_macs_by_one_job(void **state)
 	host_free(&t);
 }
 
+/* What the administrator made permanent is not learnt, and stays. */
+static void test_helper_all_neighbours_that_the_kernel_learnt(void **state)
+{
+	struct rtnl_ip a = v4("10.4.0.2"), b = v4("10.4.0.3"), c = v6("fd00::3");
+	struct done d = { 0 };
+	struct host t;
+
+	(void)state;
+	host_make(&t);
+	up_with_address(&t);
+	assert_int_equal(kernel_neigh_add(&t.nl, t.ifindex, &a, peer_mac), 0);
+	assert_int_equal(kernel_neigh_add(&t.nl, t.ifindex, &c, peer_mac), 0);
+	assert_int_equal(kernel_neigh_put(&t.nl, t.ifindex, &b, peer_mac, NUD_PERMANENT), 0);
+	assert_int_equal(netdev_post_neigh_del_all(t.h, t.ns, t.ifindex, on_done, &d), 0);
+	await_answers(t.h, &d, 1);
+	assert_int_equal(d.err, 0);
+	assert_int_equal(d.value, 2);
+	assert_int_equal(neigh_del(&t, &peer_mac, 1), 0);
+	assert_int_equal(rtnl_neigh_del(&t.nl, t.ifindex, &b), 0);
+	host_free(&t);
+}
+
 static void test_helper_neighbours_of_a_mac_however_many(void **state)
 {
 	struct rtnl_ip a = v4("10.4.0.1");
@@ -1410,6 +1432,7 @@ int main(void)
 		cmocka_unit_test(test_helper_addresses),
 		cmocka_unit_test(test_helper_token_waits_for_router_advertisements),
 		cmocka_unit_test(test_helper_neighbours_of_many_macs_by_one_job),
+		cmocka_unit_test(test_helper_all_neighbours_that_the_kernel_learnt),
 		cmocka_unit_test(test_helper_neighbours_of_a_mac_however_many),
 		cmocka_unit_test(test_helper_jobs_are_done_in_order_within_a_namespace),
 		cmocka_unit_test(test_helper_that_does_not_answer_holds_up_nobody),

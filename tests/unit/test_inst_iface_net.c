@@ -11,6 +11,7 @@
 #include "helper/priv.h"
 #include "inst/host.h"
 #include "inst/iface.h"
+#include "util/be.h"
 
 /* The helper is played by the test, at the other end of a socket pair. */
 
@@ -109,6 +110,44 @@ static void test_iface_net_neighbours_that_the_helper_does_not_take_are_deleted_
 	assert_int_equal(r->req.hws.n, 2);
 	assert_memory_equal(r->req.hws.hw, mac, sizeof(mac));
 	assert_int_equal(r->iface.net.ngone, 0);
+}
+
+/*
+ * More addresses go while a search is under way than can be remembered: the kernel forgets all neighbours that it learnt, once,
+ * and not only those for which there was room. Addresses that go afterwards are deleted singly again.
+ */
+static void test_iface_net_all_neighbours_are_deleted_if_too_many_are_gone(void **state)
+{
+	uint8_t hw[RTNL_HW_MAX] = { 0 };
+	struct rig *r = *state;
+
+	iface_net_neigh_gone(&r->iface, hw, sizeof(hw));
+	assert_true(next_request(r));
+	for (unsigned int k = 1; k <= IFACE_GONE_MAX + 2; k++) {
+		be32_put(hw, k);
+		iface_net_neigh_gone(&r->iface, hw, sizeof(hw));
+	}
+	answer(r);
+	queue_full(r, true);
+	later(r);
+	assert_false(next_request(r));
+	queue_full(r, false);
+	later(r);
+	assert_true(next_request(r));
+	assert_int_equal(r->req.op, HELPER_NEIGH_DEL);
+	assert_int_equal(r->req.hws.n, 0);
+	be32_put(hw, 0xabcd);
+	iface_net_neigh_gone(&r->iface, hw, sizeof(hw));
+	answer(r);
+	later(r);
+	assert_true(next_request(r));
+	assert_int_equal(r->req.op, HELPER_NEIGH_DEL);
+	assert_int_equal(r->req.hws.n, 1);
+	assert_memory_equal(r->req.hws.hw[0], hw, sizeof(hw));
+	answer(r);
+	assert_false(next_request(r));
+	later(r);
+	assert_false(next_request(r));
 }
 
 /*
@@ -245,6 +284,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_iface_net_neighbours_that_the_helper_does_not_take_are_deleted_later,
 			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_iface_net_all_neighbours_are_deleted_if_too_many_are_gone, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			test_iface_net_searches_of_a_large_table_have_pauses, setup, teardown),
 		cmocka_unit_test_setup_teardown(
