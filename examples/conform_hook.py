@@ -34,6 +34,7 @@ import time
 
 HOLD = 50
 HOLD_DHCP = 75                              # a client starts slowly on an emulated processor
+STALE = 300                                 # a note of this age is not of a step that is under way
 
 
 class Unable(Exception):
@@ -54,6 +55,18 @@ def note(dev, what):
     return os.path.join(tempfile.gettempdir(), f"conform-hook-{os.getuid()}-{space}-{dev}-{what}")
 
 
+def remove_stale_notes():
+    """Hooks that were killed have left their notes, in network namespaces that may be gone."""
+    for entry in os.scandir(tempfile.gettempdir()):
+        if not entry.name.startswith(f"conform-hook-{os.getuid()}-") or not entry.is_file(follow_symlinks=False):
+            continue
+        try:
+            if entry.stat(follow_symlinks=False).st_mtime < time.time() - STALE:
+                os.unlink(entry)
+        except FileNotFoundError:
+            pass                            # another hook was faster
+
+
 def began(pid):
     """When a process began, in clock ticks since the machine started (proc(5), field 22 of stat); None: there is none."""
     try:
@@ -66,9 +79,20 @@ def began(pid):
 def hold(dev, what, seconds=HOLD):
     """Wait until release() ends the step, or its time is over."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with open(note(dev, what), "w") as f:
-        f.write(f"{os.getpid()} {began(os.getpid())}")
-    time.sleep(seconds)
+    remove_stale_notes()
+    name, text = note(dev, what), f"{os.getpid()} {began(os.getpid())}"
+    try:
+        with open(name, "w") as f:
+            f.write(text)
+        time.sleep(seconds)
+    finally:
+        try:
+            with open(name) as f:
+                own = f.read() == text      # not that of a later hook
+            if own:
+                os.unlink(name)
+        except FileNotFoundError:
+            pass                            # release() has removed it
 
 
 def release(dev, what):

@@ -74,6 +74,25 @@ gone() {
 	refuse 1 'not under way on v0$' hook leave 239.1.2.3
 }
 check "nor is a process that is gone under way" gone
+over() { # SIGTERM stands for the end of its time
+	held join 239.1.2.3 239.1.2.3 || return 1
+	kill $held_pid
+	wait $held_pid
+	[ ! -e "${note_of[239.1.2.3]}" ]
+}
+check "a hook that ends removes its note" over
+stale() { # what killed hooks left: of this and of another namespace, with and without content
+	local old=("${note_of[239.1.2.3]}-old" "$work/conform-hook-$(id -u)-1-v0-router")
+	local others=("$work/conform-hook-99999-1-v0-router" "$work/conform-hook-$(id -u)-2-v0-router")
+	mkdir "$work/conform-hook-$(id -u)-folder"
+	echo 1 1 | tee "${old[0]}" "${others[@]}" >/dev/null
+	: >"${old[1]}"
+	touch -d '10 minutes ago' "${old[@]}" "${others[0]}" "$work/conform-hook-$(id -u)-folder"
+	held join 239.1.2.3 239.1.2.3 && ls "$work" && equal "" "$(ls -d "${old[@]}" 2>/dev/null)" && ls -d "${others[@]}" "$work/conform-hook-$(id -u)-folder" || return 1
+	rm "${others[@]}"
+	hook leave 239.1.2.3 && wait $held_pid
+}
+check "a hook removes its user's notes that are older than any step" stale
 router() {
 	held router router || { wait $held_pid; [ $? = 77 ]; return; }
 	hook no-router && wait $held_pid
