@@ -175,6 +175,7 @@ static void test_I20_large_tables_arrive_whole(void **state)
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET_TABLE, SA_ATTR_NODE_RECORD, 0, NULL, 0),
 			 0);
 	assert_int_equal(sa_client_count(&c), 63);
+	assert_int_equal(sa_stats(r.sa)->tables, 1);
 	for (unsigned int i = 0; i < 63; i++) {
 		assert_int_equal(ib_node_rec_decode(&rec, sa_client_rec(&c, i), NODE_REC_LEN), 0);
 		assert_true(rec.lid > 0 && rec.lid < 64);

@@ -365,6 +365,7 @@ static void sma_switch_info(struct net_node *n, bool set, uint8_t *data)
 	if (set) {
 		smp_switch_info_decode(&s, data, SMP_DATA_LEN);
 		n->si.lft_top = s.lft_top;
+		n->si.mft_top = s.mft_top;
 		n->si.life_time = s.life_time;
 		if (s.port_state_change)
 			n->si.port_state_change = false;

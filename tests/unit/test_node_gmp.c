@@ -128,20 +128,46 @@ static void test_pma_port_counters(void **state)
 	assert_int_equal(c.xmit_wait, v.xmit_wait);
 }
 
-static void test_pma_port_counters_saturate(void **state)
+/* Every counter of the port is at least 2 to the power of BITS: those with no more bits are full. */
+static void assert_full(unsigned int bits)
 {
 	struct pma_port_counters c = { .port_select = 1 };
 
-	(void)state;
-	ca.n.port[1].cnt = numbered(1ull << 40);
+	ca.n.port[1].cnt = numbered(1ull << bits);
 	assert_int_equal(counters(&ca, 1, MAD_METHOD_GET, &c), 0);
-	assert_int_equal(c.symbol_errors, 0xffff);
-	assert_int_equal(c.link_downed, 0xff);
 	assert_int_equal(c.local_link_integrity_errors, 0xf);
 	assert_int_equal(c.excessive_overruns, 0xf);
-	assert_int_equal(c.xmit_data, 0xffffffff);
-	assert_int_equal(c.rcv_pkts, 0xffffffff);
-	assert_int_equal(c.xmit_wait, 0xffffffff);
+	if (bits >= 8) {
+		assert_int_equal(c.link_recovers, 0xff);
+		assert_int_equal(c.link_downed, 0xff);
+		assert_int_equal(c.xmit_constraint_errors, 0xff);
+		assert_int_equal(c.rcv_constraint_errors, 0xff);
+	}
+	if (bits >= 16) {
+		assert_int_equal(c.symbol_errors, 0xffff);
+		assert_int_equal(c.rcv_errors, 0xffff);
+		assert_int_equal(c.rcv_remphys_errors, 0xffff);
+		assert_int_equal(c.rcv_switch_relay_errors, 0xffff);
+		assert_int_equal(c.xmit_discards, 0xffff);
+		assert_int_equal(c.vl15_dropped, 0xffff);
+	}
+	if (bits >= 32) {
+		assert_int_equal(c.xmit_data, 0xffffffff);
+		assert_int_equal(c.rcv_data, 0xffffffff);
+		assert_int_equal(c.xmit_pkts, 0xffffffff);
+		assert_int_equal(c.rcv_pkts, 0xffffffff);
+		assert_int_equal(c.xmit_wait, 0xffffffff);
+	}
+}
+
+static void test_pma_port_counters_saturate(void **state)
+{
+	(void)state;
+	assert_full(4);
+	assert_full(8);
+	assert_full(16);
+	assert_full(32);
+	assert_full(40);
 }
 
 static void test_pma_set_clears_what_is_selected(void **state)

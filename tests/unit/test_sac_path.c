@@ -336,6 +336,28 @@ static void test_paths_are_listed(void **state)
 	sac_rig_fini(&r);
 }
 
+/* An entry goes after its lifetime and the longest back-off, however often other paths are asked for meanwhile. */
+static void test_path_that_nobody_asks_for_is_freed(void **state)
+{
+	ib_gid peers[] = { peer_gid(9), peer_gid(10) };
+	unsigned int waiters = 0;
+	struct waiter w[2];
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	sa_path_add(&r.sa, &peers[0], 9);
+	sa_path_add(&r.sa, &peers[1], 10);
+	get(&r, &w[0], 9);
+	for (ns_t end = r.now + SAC_PATH_TTL + SAC_BACKOFF_MAX + NS_SEC(31); r.now < end;) {
+		get(&r, &w[1], 10);
+		sac_rig_run(&r, NS_SEC(10));
+	}
+	seen = 0;
+	sac_path_each(r.sac, look, &waiters);
+	assert_int_equal(seen, 1);
+	sac_rig_fini(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +374,7 @@ int main(void)
 		cmocka_unit_test(test_cancelled_wait_is_not_called_but_its_answer_is_cached),
 		cmocka_unit_test(test_answers_that_are_none_are_refused),
 		cmocka_unit_test(test_paths_are_listed),
+		cmocka_unit_test(test_path_that_nobody_asks_for_is_freed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -330,6 +330,24 @@ static void test_I16_configured_lids(void **state)
 	net_fini(&net);
 }
 
+/* IBA 1.4 §14.2.5.4: a switch drops packets to MLIDs above MulticastFDBTop, which an earlier SM may have lowered. */
+static void test_mft_top_covers_the_table(void **state)
+{
+	struct net net;
+	struct sm *sm;
+
+	net_init(&net);
+	two_switches(&net, 1);
+	net.node[0]->si.mft_top = 0xc001;
+	net.node[1]->si.mft_top = 0; /* the switch has no such component */
+	sm = net_sm(net.node[0], NULL);
+	assert_true(net_until_up(&net, sm, 1));
+	assert_int_equal(net.node[0]->si.mft_top, 0xbfff + net.node[0]->si.mft_cap);
+	assert_int_equal(net.node[1]->si.mft_top, 0);
+	sm_destroy(sm);
+	net_fini(&net);
+}
+
 static void test_I16_set_lid(void **state)
 {
 	struct net_port *h1, *h2;
@@ -1050,6 +1068,7 @@ int main(void)
 		cmocka_unit_test(test_I16_lids_stay_over_resweep_and_restart),
 		cmocka_unit_test(test_I16_lid_waits_for_its_port),
 		cmocka_unit_test(test_I16_configured_lids),
+		cmocka_unit_test(test_mft_top_covers_the_table),
 		cmocka_unit_test(test_I16_set_lid),
 		cmocka_unit_test(test_I16_all_register_again_after_a_lid_changed),
 		cmocka_unit_test(test_I16_two_ports_with_one_lid),
