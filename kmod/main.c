@@ -196,13 +196,15 @@ static void init_dev(struct uib_dev *dev, struct net *net, const struct spec *s)
 	uib_samples_init(dev);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
 	dev->next_qpn = UIB_FIRST_QPN;
+	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
+	dev->next_mr = 1;
 	spin_lock_init(&dev->mcast_lock);
 	INIT_LIST_HEAD(&dev->node);
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = num_possible_cpus();
 	ibdev->node_guid = cpu_to_be64(s->guid);
-	ibdev->local_dma_lkey = 0;
+	ibdev->local_dma_lkey = UIB_LOCAL_DMA_LKEY;
 	snprintf(ibdev->node_desc, sizeof(ibdev->node_desc), "%.31s %.31s",
 		 init_utsname()->nodename, s->name);
 	ib_set_device_ops(ibdev, &uib_ops);
@@ -220,6 +222,8 @@ void uib_dealloc(struct ib_device *ibdev)
 	uib_link_close(&dev->link);
 	WARN_ON(!xa_empty(&dev->qps));
 	xa_destroy(&dev->qps);
+	WARN_ON(!xa_empty(&dev->mrs));
+	xa_destroy(&dev->mrs);
 	free_percpu(dev->counters);
 	platform_device_unregister(dev->parent);
 	spin_lock(&devs_lock);

@@ -11,7 +11,7 @@ static struct uib_swqe *sqe(struct uib_qp *qp, u32 i)
 	return &qp->sq[(qp->sq_head + i) % qp->cap.max_send_wr];
 }
 
-static struct ib_sge *sqe_sge(struct uib_qp *qp, const struct uib_swqe *w)
+static struct uib_sge *sqe_sge(struct uib_qp *qp, const struct uib_swqe *w)
 {
 	return &qp->sq_sge[(w - qp->sq) * qp->cap.max_send_sge];
 }
@@ -34,6 +34,23 @@ static bool complete_send(struct uib_qp *qp, const struct uib_swqe *w, enum ib_w
 	return uib_cq_push(to_ucq(qp->ibqp.send_cq), &wc, false);
 }
 
+/* Takes the oldest work request out of its queue. */
+static void pop_send(struct uib_qp *qp)
+{
+	struct uib_swqe *w = sqe(qp, 0);
+
+	uib_sge_put(sqe_sge(qp, w), w->num_sge);
+	qp->sq_head = (qp->sq_head + 1) % qp->cap.max_send_wr;
+	qp->sq_count--;
+}
+
+static void pop_recv(struct uib_qp *qp)
+{
+	uib_sge_put(&qp->rq_sge[qp->rq_head * qp->cap.max_recv_sge], qp->rq[qp->rq_head].num_sge);
+	qp->rq_head = (qp->rq_head + 1) % qp->cap.max_recv_wr;
+	qp->rq_count--;
+}
+
 static bool flush_recv(struct uib_qp *qp)
 {
 	struct ib_wc wc = {
@@ -47,8 +64,7 @@ static bool flush_recv(struct uib_qp *qp)
 	while (qp->rq_count) {
 		wc.wr_id = qp->rq[qp->rq_head].wr_id;
 		fire |= uib_cq_push(to_ucq(qp->ibqp.recv_cq), &wc, false);
-		qp->rq_head = (qp->rq_head + 1) % qp->cap.max_recv_wr;
-		qp->rq_count--;
+		pop_recv(qp);
 	}
 	return fire;
 }
@@ -59,8 +75,7 @@ static bool flush_send(struct uib_qp *qp)
 
 	while (qp->sq_count) {
 		fire |= complete_send(qp, sqe(qp, 0), IB_WC_WR_FLUSH_ERR);
-		qp->sq_head = (qp->sq_head + 1) % qp->cap.max_send_wr;
-		qp->sq_count--;
+		pop_send(qp);
 	}
 	return fire;
 }
@@ -72,13 +87,16 @@ static void fire(struct ib_cq *cq)
 	local_bh_enable();
 }
 
+/* In SQE only the send queue is flushed. */
 static void flush(struct uib_qp *qp)
 {
-	bool send, recv;
+	bool send = false, recv = false;
 
 	spin_lock_irq(&qp->lock);
-	send = flush_send(qp);
-	recv = flush_recv(qp);
+	if (qp->state == IB_QPS_SQE || qp->state == IB_QPS_ERR)
+		send = flush_send(qp);
+	if (qp->state == IB_QPS_ERR)
+		recv = flush_recv(qp);
 	spin_unlock_irq(&qp->lock);
 	if (send)
 		fire(qp->ibqp.send_cq);
@@ -86,10 +104,14 @@ static void flush(struct uib_qp *qp)
 		fire(qp->ibqp.recv_cq);
 }
 
-/* Only this work item takes from the send queue while the QP is in RTS. */
+/*
+ * Only this work item takes from the send queue while the QP is in RTS. A send that fails takes the QP to SQE (IBTA 10.3.1):
+ * the later ones are flushed, until the consumer asks for RTS again.
+ */
 static bool send_one(struct uib_qp *qp)
 {
 	struct uib_swqe *w = NULL;
+	enum ib_wc_status status;
 	bool due;
 
 	spin_lock_irq(&qp->lock);
@@ -98,11 +120,12 @@ static bool send_one(struct uib_qp *qp)
 	spin_unlock_irq(&qp->lock);
 	if (!w)
 		return false;
-	uib_send(qp, w, sqe_sge(qp, w));
+	status = uib_send(qp, w, sqe_sge(qp, w));
 	spin_lock_irq(&qp->lock);
-	due = complete_send(qp, w, IB_WC_SUCCESS);
-	qp->sq_head = (qp->sq_head + 1) % qp->cap.max_send_wr;
-	qp->sq_count--;
+	due = complete_send(qp, w, status);
+	pop_send(qp);
+	if (status != IB_WC_SUCCESS && qp->state == IB_QPS_RTS)
+		qp->state = IB_QPS_SQE;
 	spin_unlock_irq(&qp->lock);
 	if (due)
 		fire(qp->ibqp.send_cq);
@@ -116,8 +139,7 @@ static void qp_work(struct work_struct *work)
 
 	for (i = 0; i < SEND_BATCH; i++) {
 		if (!send_one(qp)) {
-			if (READ_ONCE(qp->state) == IB_QPS_ERR)
-				flush(qp);
+			flush(qp);
 			return;
 		}
 	}
@@ -149,6 +171,7 @@ static void free_rings(struct uib_qp *qp)
 	kvfree(qp->sq_sge);
 	kvfree(qp->rq);
 	kvfree(qp->rq_sge);
+	kfree(qp->gather);
 }
 
 static int alloc_rings(struct uib_qp *qp)
@@ -165,7 +188,8 @@ static int alloc_rings(struct uib_qp *qp)
 		kvcalloc((size_t)c->max_send_wr * c->max_send_sge, sizeof(*qp->sq_sge), GFP_KERNEL);
 	qp->rq_sge =
 		kvcalloc((size_t)c->max_recv_wr * c->max_recv_sge, sizeof(*qp->rq_sge), GFP_KERNEL);
-	if (qp->sq && qp->rq && qp->sq_sge && qp->rq_sge)
+	qp->gather = kmalloc(uib_mtu_octets(IB_MTU_4096), GFP_KERNEL);
+	if (qp->sq && qp->rq && qp->sq_sge && qp->rq_sge && qp->gather)
 		return 0;
 	free_rings(qp);
 	return -ENOMEM;
@@ -225,7 +249,11 @@ static void reset(struct uib_qp *qp)
 	spin_unlock_irq(&qp->lock);
 	cancel_work_sync(&qp->work);
 	spin_lock_irq(&qp->lock);
-	qp->sq_head = qp->sq_count = qp->rq_head = qp->rq_count = 0;
+	while (qp->sq_count)
+		pop_send(qp);
+	while (qp->rq_count)
+		pop_recv(qp);
+	qp->sq_head = qp->rq_head = 0;
 	spin_unlock_irq(&qp->lock);
 	uib_cq_purge(to_ucq(qp->ibqp.send_cq), &qp->ibqp);
 	uib_cq_purge(to_ucq(qp->ibqp.recv_cq), &qp->ibqp);
@@ -257,10 +285,7 @@ int uib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct 
 	spin_lock_irq(&qp->lock);
 	cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
 	new = mask &IB_QP_STATE ? attr->qp_state : cur;
-	/*
-	 * A send on a UD QP never fails here, so no QP enters SQE. If a consumer gives SQE as the current state, RTS
-	 * passes for SQE.
-	 */
+	/* If a consumer gives SQE as the current state, RTS passes for SQE. */
 	if (cur != qp->state && !(cur == IB_QPS_SQE && qp->state == IB_QPS_RTS))
 		goto out;
 	if (!ib_modify_qp_is_ok(cur, new, ibqp->qp_type, mask))
@@ -317,31 +342,50 @@ int uib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 /* --- post */
 
+/* Fills @ret, and @ret_len with the sum of their lengths, unless one of them may not be used, or the sum is above @max_len. */
+static int take_sges(const struct uib_qp *qp, const struct ib_sge *sge, int n, u32 max, u32 max_len,
+		     int access, struct uib_sge *ret, u32 *ret_len)
+{
+	u32 len = 0;
+	int i;
+
+	if (n < 0 || n > max)
+		return -EINVAL;
+	for (i = 0; i < n; i++) {
+		if (check_add_overflow(len, sge[i].length, &len) || len > max_len)
+			goto out;
+		if (uib_sge_get(qp, &sge[i], access, &ret[i]))
+			goto out;
+	}
+	*ret_len = len;
+	return 0;
+
+out:
+	uib_sge_put(ret, i);
+	return -EINVAL;
+}
+
 static int post_one_send(struct uib_qp *qp, const struct ib_send_wr *wr)
 {
 	const struct ib_ud_wr *ud = ud_wr(wr);
 	struct uib_swqe *w;
-	int i;
+	int err;
 
-	if (qp->state != IB_QPS_RTS && qp->state != IB_QPS_SQD && qp->state != IB_QPS_ERR)
+	if (qp->state < IB_QPS_RTS)
 		return -EINVAL;
 	if (wr->opcode != IB_WR_SEND && wr->opcode != IB_WR_SEND_WITH_IMM)
 		return -EINVAL;
 	if (wr->send_flags & ~(IB_SEND_SIGNALED | IB_SEND_SOLICITED | IB_SEND_FENCE))
 		return -EINVAL;
-	if (!ud->ah || wr->num_sge < 0 || wr->num_sge > qp->cap.max_send_sge)
+	if (!ud->ah || ud->ah->pd != qp->ibqp.pd)
 		return -EINVAL;
 	if (qp->sq_count == qp->cap.max_send_wr)
 		return -ENOMEM;
 	w = sqe(qp, qp->sq_count);
-	w->len = 0;
-	for (i = 0; i < wr->num_sge; i++) {
-		if (check_add_overflow(w->len, wr->sg_list[i].length, &w->len))
-			return -EINVAL;
-		sqe_sge(qp, w)[i] = wr->sg_list[i];
-	}
-	if (w->len > uib_mtu_octets(IB_MTU_4096))
-		return -EINVAL;
+	err = take_sges(qp, wr->sg_list, wr->num_sge, qp->cap.max_send_sge,
+			uib_mtu_octets(IB_MTU_4096), 0, sqe_sge(qp, w), &w->len);
+	if (err)
+		return err;
 	w->wr_id = wr->wr_id;
 	w->av = container_of(ud->ah, struct uib_ah, ibah)->av;
 	w->dest_qpn = ud->remote_qpn;
@@ -379,22 +423,20 @@ int uib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const struct 
 static int post_one_recv(struct uib_qp *qp, const struct ib_recv_wr *wr)
 {
 	struct uib_rwqe *w;
-	u32 at, len = 0;
-	int i;
+	u32 at;
+	int err;
 
-	if (qp->state == IB_QPS_RESET || wr->num_sge < 0 || wr->num_sge > qp->cap.max_recv_sge)
+	if (qp->state == IB_QPS_RESET)
 		return -EINVAL;
 	if (qp->rq_count == qp->cap.max_recv_wr)
 		return -ENOMEM;
 	at = (qp->rq_head + qp->rq_count) % qp->cap.max_recv_wr;
-	for (i = 0; i < wr->num_sge; i++) {
-		if (check_add_overflow(len, wr->sg_list[i].length, &len))
-			return -EINVAL;
-		qp->rq_sge[at * qp->cap.max_recv_sge + i] = wr->sg_list[i];
-	}
 	w = &qp->rq[at];
+	err = take_sges(qp, wr->sg_list, wr->num_sge, qp->cap.max_recv_sge, U32_MAX,
+			IB_ACCESS_LOCAL_WRITE, &qp->rq_sge[at * qp->cap.max_recv_sge], &w->len);
+	if (err)
+		return err;
 	w->wr_id = wr->wr_id;
-	w->len = len;
 	w->num_sge = wr->num_sge;
 	qp->rq_count++;
 	return 0;

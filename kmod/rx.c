@@ -160,7 +160,8 @@ static enum uib_counter check_keys(const struct rx *r, const struct uib_qp *qp, 
 	return UIB_C_NONE;
 }
 
-static void scatter(const struct ib_sge *sge, unsigned int n, u32 skip, const u8 *data, u32 len)
+/* False: a region of the receive has been deregistered. */
+static bool scatter(const struct uib_sge *sge, unsigned int n, u32 skip, const u8 *data, u32 len)
 {
 	for (; n && len; sge++, n--) {
 		u32 part;
@@ -170,11 +171,13 @@ static void scatter(const struct ib_sge *sge, unsigned int n, u32 skip, const u8
 			continue;
 		}
 		part = min(sge->length - skip, len);
-		memcpy((u8 *)(uintptr_t)sge->addr + skip, data, part);
+		if (!uib_sge_write(sge, skip, data, part))
+			return false;
 		data += part;
 		len -= part;
 		skip = 0;
 	}
+	return true;
 }
 
 static void fill_wc(const struct rx *r, struct uib_qp *qp, u16 pkey_index, struct ib_wc *wc)
@@ -204,18 +207,22 @@ static void fill_wc(const struct rx *r, struct uib_qp *qp, u16 pkey_index, struc
 static enum uib_counter receive(const struct rx *r, struct uib_qp *qp, u16 pkey_index, bool *fire)
 {
 	struct uib_rwqe *w = &qp->rq[qp->rq_head];
-	const struct ib_sge *sge = &qp->rq_sge[qp->rq_head * qp->cap.max_recv_sge];
+	struct uib_sge *sge = &qp->rq_sge[qp->rq_head * qp->cap.max_recv_sge];
 	struct ib_wc wc;
 
-	if (qp->state != IB_QPS_RTR && qp->state != IB_QPS_RTS && qp->state != IB_QPS_SQD)
+	if (qp->state < IB_QPS_RTR || qp->state > IB_QPS_SQE)
 		return UIB_DROP_QP_STATE;
 	if (!qp->rq_count || w->len < UIB_GRH_LEN + r->payload_len)
 		return UIB_DROP_NO_RX;
 	fill_wc(r, qp, pkey_index, &wc);
 	wc.wr_id = w->wr_id;
-	if (r->grh)
-		scatter(sge, w->num_sge, 0, r->grh, UIB_GRH_LEN);
-	scatter(sge, w->num_sge, UIB_GRH_LEN, r->payload, r->payload_len);
+	if ((r->grh && !scatter(sge, w->num_sge, 0, r->grh, UIB_GRH_LEN)) ||
+	    !scatter(sge, w->num_sge, UIB_GRH_LEN, r->payload, r->payload_len)) {
+		wc.status = IB_WC_LOC_PROT_ERR;
+		qp->state = IB_QPS_ERR;
+		queue_work(uib_wq, &qp->work);
+	}
+	uib_sge_put(sge, w->num_sge);
 	qp->rq_head = (qp->rq_head + 1) % qp->cap.max_recv_wr;
 	qp->rq_count--;
 	*fire = uib_cq_push(to_ucq(qp->ibqp.recv_cq), &wc, r->bth[1] & 0x80);

@@ -77,7 +77,7 @@ static void send_trap(struct uib_dev *dev, const struct uib_trap *slot, u16 sm_l
 		.tid = cpu_to_be64(slot->tid),
 		.attr_id = IB_SMP_ATTR_NOTICE,
 	};
-	struct ib_sge sge = { .addr = (uintptr_t)&smp, .length = sizeof(smp) };
+	struct uib_sge sge = { .addr = (uintptr_t)&smp, .length = sizeof(smp) };
 	struct uib_swqe w = { .av.dlid = sm_lid, .len = sizeof(smp), .num_sge = 1 };
 
 	memcpy(smp.data, slot->notice, sizeof(slot->notice));

@@ -83,17 +83,32 @@ static void put_headers(struct tx *t, const struct uib_swqe *w, u16 pkey)
 	put_bth(t, h, w, pkey);
 }
 
-static void put_parts(struct tx *t, const struct uib_swqe *w, const struct ib_sge *sge)
+/*
+ * A kernel address is read in place. What is in a region is copied first, because a program may change its memory between the
+ * computation of the CRCs and the transmission, and may deregister it. False: it has done that already.
+ */
+static bool put_parts(struct tx *t, const struct uib_swqe *w, const struct uib_sge *sge)
 {
+	u8 *copy = t->qp->gather;
 	unsigned int i;
 
 	t->v[t->n++] = (struct kvec){ t->hdr, t->hdr_len };
-	for (i = 0; i < w->num_sge; i++) /* a device without DMA gets kernel addresses */
-		if (sge[i].length)
-			t->v[t->n++] =
-				(struct kvec){ (void *)(uintptr_t)sge[i].addr, sge[i].length };
+	for (i = 0; i < w->num_sge; i++) {
+		void *at = (void *)(uintptr_t)sge[i].addr;
+
+		if (!sge[i].length)
+			continue;
+		if (sge[i].mr) {
+			if (!uib_sge_read(&sge[i], copy, sge[i].length))
+				return false;
+			at = copy;
+			copy += sge[i].length;
+		}
+		t->v[t->n++] = (struct kvec){ at, sge[i].length };
+	}
 	memset(t->tail, 0, sizeof(t->tail));
 	t->v[t->n++] = (struct kvec){ t->tail, t->pad + UIB_ICRC_LEN + UIB_VCRC_LEN };
+	return true;
 }
 
 static void put_crcs(struct tx *t)
@@ -192,15 +207,15 @@ static void count(struct uib_dev *dev, const struct tx *t, const struct uib_swqe
 	uib_count(dev, uib_lid_is_mcast(w->av.dlid) ? UIB_C_MCAST_XMIT : UIB_C_UCAST_XMIT);
 }
 
-static bool is_port_info_answer(const struct uib_swqe *w, const struct ib_sge *sge)
+static bool is_port_info_answer(const struct uib_swqe *w, const struct uib_sge *sge)
 {
 	const struct ib_smp *smp = (const void *)(uintptr_t)sge->addr;
 
-	return w->num_sge && sge->length >= offsetof(struct ib_smp, mkey) &&
+	return w->num_sge && !sge->mr && sge->length >= offsetof(struct ib_smp, mkey) &&
 	       smp->method == IB_MGMT_METHOD_GET_RESP && smp->attr_id == IB_SMP_ATTR_PORT_INFO;
 }
 
-static void transmit(struct tx *t, const struct uib_swqe *w, const struct ib_sge *sge)
+static void transmit(struct tx *t, const struct uib_swqe *w, const struct uib_sge *sge)
 {
 	struct uib_dev *dev = t->qp->dev;
 	int err;
@@ -215,7 +230,7 @@ static void transmit(struct tx *t, const struct uib_swqe *w, const struct ib_sge
 		uib_link_retrain_now(&dev->link);
 }
 
-void uib_send(struct uib_qp *qp, const struct uib_swqe *w, const struct ib_sge *sge)
+enum ib_wc_status uib_send(struct uib_qp *qp, const struct uib_swqe *w, const struct uib_sge *sge)
 {
 	struct tx t = { .qp = qp };
 	enum uib_counter why;
@@ -225,10 +240,11 @@ void uib_send(struct uib_qp *qp, const struct uib_swqe *w, const struct ib_sge *
 	why = check(&t, w, &pkey);
 	if (why != UIB_C_NONE) {
 		drop(qp->dev, why);
-		return;
+		return IB_WC_SUCCESS;
 	}
 	put_headers(&t, w, pkey);
-	put_parts(&t, w, sge);
+	if (!put_parts(&t, w, sge))
+		return IB_WC_LOC_PROT_ERR;
 	if (uib_lid_is_mcast(w->av.dlid)) {
 		rcu_read_lock();
 		own = attached(qp, &w->av.dgid);
@@ -237,7 +253,8 @@ void uib_send(struct uib_qp *qp, const struct uib_swqe *w, const struct ib_sge *
 			loop_back(&t);
 	} else if (uib_own_lid(&qp->dev->port, w->av.dlid)) {
 		loop_back(&t);
-		return;
+		return IB_WC_SUCCESS;
 	}
 	transmit(&t, w, sge);
+	return IB_WC_SUCCESS;
 }

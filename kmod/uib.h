@@ -8,6 +8,7 @@
  * One device has one port. Instead of a cable the port has a UDP socket, see doc/udp-link.md.
  *
  *	verbs.c cq.c qp.c mcast.c	the functions that ib_core calls
+ *	mr.c			memory regions, and all copies from and to what a work request names
  *	tx.c				the work item of a QP: from a work request to a packet to link.c
  *	rx.c				from a packet to QPs, in the softirq that received the packet
  *	mad.c sma.c pma.c samples.c	process_mad(): requests of subnet and performance management
@@ -41,7 +42,10 @@
 #define UIB_MAX_WR 16384
 #define UIB_MAX_CQE (1 << 18)
 #define UIB_MAX_QP (1 << 16)
+#define UIB_MAX_MR (1 << 20)
 #define UIB_FIRST_QPN 0x40
+/* The key with which a consumer in the kernel names any kernel address. Index 0 of the table of regions is never used. */
+#define UIB_LOCAL_DMA_LKEY 1
 #define UIB_PORT 1
 
 /* The rate in PortInfo. UDP has no rate of its own, so this is the lowest one that IPoIB's groups (10 Gb/s) accept. */
@@ -278,6 +282,28 @@ struct uib_cq {
 	bool overflowed; /* the CQ is broken, and CQ_ERR, which tells the consumer, was not raised yet */
 };
 
+struct uib_mr {
+	struct ib_mr ibmr;
+	struct kref ref; /* the consumer's, and one for each SGE that is posted */
+	refcount_t users; /* one while the region is registered, and one for each copy that runs */
+	struct completion unused; /* no copy runs, and none can begin any more */
+	struct ib_pd *pd; /* only to be compared */
+	int access; /* enum ib_access_flags */
+	u64 iova, length;
+	struct ib_umem
+		*umem; /* NULL: a consumer in the kernel has registered all kernel addresses */
+	struct page **pages;
+	u32 offset; /* of the first octet in the first page */
+	struct rcu_head rcu;
+};
+
+/* A part of a posted buffer. What mr.c has checked when it was posted is checked again when it is used. */
+struct uib_sge {
+	u64 addr;
+	u32 length;
+	struct uib_mr *mr; /* NULL: .addr is a kernel address, or .length is 0 */
+};
+
 struct uib_swqe {
 	u64 wr_id;
 	struct uib_av av;
@@ -304,13 +330,15 @@ struct uib_qp {
 	u32 qkey;
 	u32 psn;
 	bool signal_all, block_loopback;
+	bool is_user; /* the consumer is a program */
 	struct ib_qp_cap cap;
 	struct uib_swqe *sq;
-	struct ib_sge *sq_sge;
+	struct uib_sge *sq_sge;
 	u32 sq_head, sq_count;
 	struct uib_rwqe *rq;
-	struct ib_sge *rq_sge;
+	struct uib_sge *rq_sge;
 	u32 rq_head, rq_count;
+	u8 *gather; /* .work's: what the packet takes from regions, one MTU */
 	struct work_struct work;
 };
 
@@ -325,6 +353,8 @@ struct uib_dev {
 	u64 __percpu *counters;
 	struct xarray qps; /* QPN -> struct uib_qp */
 	u32 next_qpn;
+	struct xarray mrs; /* index of the key -> struct uib_mr */
+	u32 next_mr;
 	struct uib_traps traps;
 	struct uib_sampler sampler;
 	struct uib_qp sma_qp; /* not a QP of a consumer: the SMA sends traps with it */
@@ -474,6 +504,25 @@ int uib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 int uib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
 int uib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
 
+/* --- mr.c */
+
+struct ib_mr *uib_get_dma_mr(struct ib_pd *pd, int access);
+struct ib_mr *uib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr, int access,
+			      uib_dmah_param struct ib_udata *udata);
+int uib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+/*
+ * uib_sge_get() - Check key, PD, bounds and access of @sge for @qp, and fill @ret with a reference to its region. -EINVAL:
+ * the QP may not use this memory so. May be called in any context
+ */
+int uib_sge_get(const struct uib_qp *qp, const struct ib_sge *sge, int access, struct uib_sge *ret);
+void uib_sge_put(struct uib_sge *sge, unsigned int n);
+/*
+ * uib_sge_read(), uib_sge_write() - Copy from the begin of the buffer, or to the place after @skip octets of it. False: its
+ * region has been deregistered. May be called in any context but a hard interrupt
+ */
+bool uib_sge_read(const struct uib_sge *sge, u8 *to, u32 len);
+bool uib_sge_write(const struct uib_sge *sge, u32 skip, const u8 *from, u32 len);
+
 /* --- mcast.c */
 
 struct uib_mcast {
@@ -491,7 +540,8 @@ void uib_mcast_forget(struct uib_qp *qp);
 
 /* --- tx.c rx.c */
 
-void uib_send(struct uib_qp *qp, const struct uib_swqe *w, const struct ib_sge *sge);
+/* uib_send() - Send what @w and @sge say, or discard it. The status with which the work request completes */
+enum ib_wc_status uib_send(struct uib_qp *qp, const struct uib_swqe *w, const struct uib_sge *sge);
 /*
  * uib_rx() - Deliver a packet, from LRH to VCRC, to the QPs that it is for; called with bottom halves disabled
  * @wire:	the packet came over the link, which has checked its VCRC. False: it was sent by this port itself

@@ -46,6 +46,7 @@ struct rig {
 	struct cq send, recv;
 	struct ib_qp *from, *to;
 	struct ib_ah *ah;
+	u32 lkey; /* of what is posted */
 	u8 *out, *in;
 	unsigned int failed;
 };
@@ -162,6 +163,7 @@ static bool open(struct rig *r, unsigned int cqe)
 	if (!EXPECT(r, r->out && r->in && !IS_ERR(r->pd)) ||
 	    !EXPECT(r, !ib_query_port(r->dev, PORT, &r->port)))
 		return false;
+	r->lkey = r->pd->local_dma_lkey;
 	r->send.ib = create_cq(r, &r->send, 16);
 	r->recv.ib = create_cq(r, &r->recv, cqe);
 	if (!EXPECT(r, !IS_ERR(r->send.ib) && !IS_ERR(r->recv.ib)))
@@ -177,12 +179,8 @@ static int post_recv(struct rig *r, u64 id, u32 len)
 {
 	/* The receive buffer is in two parts, and the border is inside the headers. */
 	struct ib_sge sge[2] = {
-		{ .addr = (uintptr_t)r->in,
-		  .length = min(len, 50u),
-		  .lkey = r->pd->local_dma_lkey },
-		{ .addr = (uintptr_t)r->in + 50,
-		  .length = len - min(len, 50u),
-		  .lkey = r->pd->local_dma_lkey },
+		{ .addr = (uintptr_t)r->in, .length = min(len, 50u), .lkey = r->lkey },
+		{ .addr = (uintptr_t)r->in + 50, .length = len - min(len, 50u), .lkey = r->lkey },
 	};
 	struct ib_recv_wr wr = { .wr_id = id, .sg_list = sge, .num_sge = 2 };
 	const struct ib_recv_wr *bad;
@@ -193,12 +191,8 @@ static int post_recv(struct rig *r, u64 id, u32 len)
 static int post_send(struct rig *r, struct ib_ah *ah, u32 len, int flags)
 {
 	struct ib_sge sge[2] = {
-		{ .addr = (uintptr_t)r->out,
-		  .length = min(len, 7u),
-		  .lkey = r->pd->local_dma_lkey },
-		{ .addr = (uintptr_t)r->out + 7,
-		  .length = len - min(len, 7u),
-		  .lkey = r->pd->local_dma_lkey },
+		{ .addr = (uintptr_t)r->out, .length = min(len, 7u), .lkey = r->lkey },
+		{ .addr = (uintptr_t)r->out + 7, .length = len - min(len, 7u), .lkey = r->lkey },
 	};
 	struct ib_ud_wr wr = {
 		.wr = {
@@ -386,6 +380,60 @@ static void queues(struct rig *r)
 	EXPECT(r, modify(r->from, IB_QPS_RTS, 0) == -EINVAL);
 }
 
+/*
+ * What no key names can be neither sent nor overwritten: there is no such key, it is of another PD, or it does not allow
+ * writing. ib_core gives the second PD a region of all kernel addresses, which may not be written locally.
+ */
+static void keys(struct rig *r)
+{
+	struct ib_pd *own = r->pd, *other = ib_alloc_pd(r->dev, IB_PD_UNSAFE_GLOBAL_RKEY);
+	struct ib_wc wc = {};
+	struct ib_ah *ah;
+	u32 good[2], bad[5];
+	unsigned int i;
+
+	if (!EXPECT(r, !IS_ERR(other)))
+		return;
+	good[0] = own->local_dma_lkey;
+	good[1] = other->unsafe_global_rkey;
+	bad[0] = 0;
+	bad[1] = good[0] + 1;
+	bad[2] = good[1];
+	bad[3] = good[1] ^ 1;
+	bad[4] = U32_MAX;
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		r->lkey = bad[i];
+		EXPECT(r, post_recv(r, 1, GRH + 100) == -EINVAL);
+		EXPECT(r, post_send(r, r->ah, 100, 0) == -EINVAL);
+		EXPECT(r, !post_send(r, r->ah, 0, 0)); /* the key of no octets is not looked at */
+		EXPECT(r, poll(&r->send, &wc) && wc.status == IB_WC_SUCCESS);
+	}
+	r->lkey = good[0];
+	r->pd = other;
+	ah = create_ah(r, r->port.lid, 0, PORT);
+	EXPECT(r, !IS_ERR(ah) && post_send(r, ah, 100, 0) == -EINVAL); /* of another PD */
+	EXPECT(r, !ib_destroy_qp(r->from));
+	r->from = create_qp(r, (struct ib_qp_cap){ 4, 4, 2, 2, 0 }, IB_QPT_UD);
+	if (EXPECT(r, !IS_ERR(r->from) && !to_rts(r->from, 0)) && EXPECT(r, !IS_ERR(ah))) {
+		EXPECT(r, !post_recv(r, 1, GRH + 100));
+		r->lkey = good[1];
+		memset(r->out, 0x5a, 100);
+		send(r, ah, 100, 0);
+		EXPECT(r, poll(&r->recv, &wc) && wc.byte_len == GRH + 100 &&
+				  !memcmp(r->in + GRH, r->out, 100));
+		swap(r->from, r->to);
+		EXPECT(r, post_recv(r, 1, GRH + 100) == -EINVAL);
+		swap(r->from, r->to);
+	}
+	if (!IS_ERR(ah))
+		rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
+	if (!IS_ERR_OR_NULL(r->from))
+		ib_destroy_qp(r->from);
+	r->from = NULL;
+	ib_dealloc_pd(other);
+	r->pd = own;
+}
+
 /* In the error state all posted work requests come back with a flush error. */
 static void flush(struct rig *r)
 {
@@ -447,6 +495,7 @@ static const struct {
 	{ "tx_state", tx_state, 16 },
 	{ "limits", limits, 16 },
 	{ "queues", queues, 16 },
+	{ "keys", keys, 16 },
 	{ "flush", flush, 16 },
 	{ "notify", notify, 16 },
 };

@@ -19,7 +19,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *a, struc
 	a->max_recv_sge = UIB_MAX_SGE;
 	a->max_cq = INT_MAX;
 	a->max_cqe = UIB_MAX_CQE;
-	a->max_mr = INT_MAX;
+	a->max_mr = UIB_MAX_MR;
 	a->max_pd = INT_MAX;
 	a->max_ah = INT_MAX;
 	a->max_pkeys = UIB_PKEYS;
@@ -64,7 +64,7 @@ static enum rdma_link_layer get_link_layer(struct ib_device *ibdev, u32 port)
 	return IB_LINK_LAYER_INFINIBAND;
 }
 
-/* --- protection domains and memory: consumers in the kernel may use all memory, by kernel addresses */
+/* --- protection domains */
 
 static int alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
@@ -73,26 +73,6 @@ static int alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 
 static int dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	return 0;
-}
-
-static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
-{
-	struct ib_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-
-	return mr ?: ERR_PTR(-ENOMEM);
-}
-
-/* User memory cannot be registered, but ib_core accepts a device for kernel consumers only if it has this function. */
-static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr, int access,
-				 uib_dmah_param struct ib_udata *udata)
-{
-	return ERR_PTR(-EOPNOTSUPP);
-}
-
-static int dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
-{
-	kfree(mr);
 	return 0;
 }
 
@@ -194,14 +174,14 @@ const struct ib_device_ops uib_ops = {
 	.create_qp = uib_create_qp,
 	.dealloc_driver = uib_dealloc,
 	.dealloc_pd = dealloc_pd,
-	.dereg_mr = dereg_mr,
+	.dereg_mr = uib_dereg_mr,
 	.destroy_ah = destroy_ah,
 	.destroy_cq = uib_destroy_cq,
 	.destroy_qp = uib_destroy_qp,
 	.detach_mcast = uib_detach_mcast,
 	.enable_driver = uib_enable,
 	.get_dev_fw_str = get_fw_str,
-	.get_dma_mr = get_dma_mr,
+	.get_dma_mr = uib_get_dma_mr,
 	.get_link_layer = get_link_layer,
 	.get_port_immutable = get_port_immutable,
 	.modify_device = modify_device,
@@ -217,7 +197,7 @@ const struct ib_device_ops uib_ops = {
 	.query_pkey = uib_query_pkey,
 	.query_port = uib_query_port,
 	.query_qp = uib_query_qp,
-	.reg_user_mr = reg_user_mr,
+	.reg_user_mr = uib_reg_user_mr,
 	.req_notify_cq = uib_req_notify_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, uib_ah, ibah),

@@ -359,8 +359,31 @@ struct ib_sge {
 	u32 length, lkey;
 };
 
+enum ib_wc_status {
+	IB_WC_SUCCESS,
+};
+
+struct kref {
+	int refcount;
+};
+
+typedef struct {
+	int refs;
+} refcount_t;
+
+struct completion {
+	int done;
+};
+
+struct ib_mr {
+	u32 lkey, rkey;
+};
+
 struct ib_wc;
 struct ib_grh;
+struct ib_pd;
+struct ib_umem;
+struct page;
 struct ib_udata;
 struct uverbs_attr_bundle;
 struct ib_cq_init_attr;

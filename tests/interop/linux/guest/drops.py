@@ -72,8 +72,8 @@ def cases(far):
 
 
 # Cases of uib_test.ko, and how many packets uib.ko discards in each, by reason
-VERBS = (("loopback", {}), ("limits", {}), ("queues", {}), ("flush", {}), ("notify", {}), ("no_receive", {"no_receive": 1}),
-         ("small_receive", {"no_receive": 1}), ("qp_state", {"qp_state": 1}), ("cq_full", {"cq_full": 2}),
+VERBS = (("loopback", {}), ("limits", {}), ("queues", {}), ("keys", {"no_receive": 5}), ("flush", {}), ("notify", {}),
+         ("no_receive", {"no_receive": 1}), ("small_receive", {"no_receive": 1}), ("qp_state", {"qp_state": 1}), ("cq_full", {"cq_full": 2}),
          ("tx_mtu", {"tx_mtu": 1}), ("tx_pkey", {"tx_pkey": 1}), ("tx_vl15", {"tx_vl15": 1}))
 
 
