@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: all
-# check.sh: long
+# check.sh: all long
 #
 # `uipoib fabric check` finds no fault in healthy fabrics of our SM and of OpenSM with each of its routing engines: fat
 # trees, tori, meshes, rings. What ibnetdiscover, dump_fts and OpenSM write about them is healthy, too. Faults that are made in a

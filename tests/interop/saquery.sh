@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
 #
 # saquery, unmodified on our umad preload: every query that it has, against our SA and against OpenSM on the same
 # fabric. The outputs are the same apart from LIDs, GUIDs and the fields in doc/osmtest.md.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
 #
 # The far end of a UDP link answers directed-route SMPs as if a subnet without end were behind it: always new switches
 # of 254 ports. The hosts of the fabric come up nevertheless and stay up, and memory does not grow.

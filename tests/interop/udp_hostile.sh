@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
 #
 # A UDP link in use, and a third party that sends datagrams to both of its ends. None of them is delivered, the flow
 # continues without loss, and each datagram is counted by its reason. The forged packets are right except for their

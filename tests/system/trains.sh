@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
 #
 # A super-frame crosses the fabric as one descriptor, and neither hosts nor counters show it: octets and datagrams arrive as they were sent,
 # also while captures, faults and traces come and go in the middle of a flow, and the counters of all ports are those of packets.
