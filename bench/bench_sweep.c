@@ -141,7 +141,6 @@ static void build(struct bench *b, const struct topo *t)
 	struct sm_cfg sc = sm_cfg_default();
 	struct mad_ep *ep = NULL;
 
-	sc.partial_sweeps = true;
 	timers_init(&b->timers);
 	b->now = NS_SEC(1);
 	b->pool = pkt_pool_create(65536, 16);

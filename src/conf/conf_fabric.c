@@ -107,7 +107,7 @@ static const struct conf_key keys[] = {
 	  .allowed = is_lease, .expected = "0 (for ever) or 10 to 65535 seconds" },
 	{ "partitions", CONF_PATH, MEMBER(partitions) },
 	{ "routing", .set = set_routing },
-	{ "partial-sweeps", CONF_WORD, MEMBER(partial_sweeps), KEY_WORDS("no", "yes"),
+	{ "partial-sweeps", CONF_WORD, MEMBER(partial_sweeps), .def = true, KEY_WORDS("no", "yes"),
 	  .expected = "yes or no" },
 	{ "sidr-server", CONF_WORD, MEMBER(sidr_server), KEY_WORDS("no", "yes"),
 	  .expected = "yes or no" },

@@ -35,8 +35,8 @@ static bool links_of(const struct sa_req *r, struct sa_table *t, const struct ib
 		struct ib_link_rec rec;
 		uint8_t *slot;
 
-		if (!p->known || !p->peer || !p->peer->known || !link_matches(r, want, p) ||
-		    !link_visible(r, p))
+		if (!p->known || !sm_port_peer_routed(p) || !p->peer->known ||
+		    !link_matches(r, want, p) || !link_visible(r, p))
 			continue;
 		rec = (struct ib_link_rec){
 			.from_lid = sm_port_lid(p),

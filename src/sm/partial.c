@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sm/priv.h"
 
+#include "subnet/link.h"
 #include "subnet/route.h"
 
 /*
@@ -8,19 +9,23 @@
  *
  * A trap 128, or PortStateChange in a light sweep, names a switch of which a port changed. Where no
  * more has changed than links between switches that are known, a sweep looks at these switches
- * only. It changes the published database in place: the links, and in one step the routes that follow
- * from them. All else it does like any sweep, stage by stage, but for the ports whose links came.
+ * only. All else it does like any sweep, stage by stage, but for the ports whose links came, and in
+ * another order: the links that came are made Active before routes lead over them.
+ *
+ * It changes the published database in place, but the SA sees the change as a whole. The sweep notes what it
+ * found at the links (enum sm_link_change), and the SA and the multicast trees go on using the links that the routes
+ * were computed with. When all links are Active, links and routes change in one step (sm_part_route()). From then on the
+ * SA answers by the new routes, some milliseconds before the last switch has acknowledged its LFT: to keep
+ * the old tables until then would mean to copy those of half the switches.
  *
  * The switches are asked one after the other, the nearest first. From the near end of a cable that
  * was pulled the sweep learns that the link is gone, so it gives the nodes behind it other directed
  * routes before it asks the far end.
  *
- * From the time when a link is gone from the database until the routes are computed, the SA finds no
- * path where one led over this link, so partial sweeps are off unless sm_cfg.partial_sweeps asks for them.
- *
  * Whatever does not fit (a node that is new, gone, silent or was reset, a CA's link, an external
- * port, a refusal) makes the sweep give up, and a sweep of everything follows at once. So nothing
- * has to be handled here that a sweep of everything handles.
+ * port, a cable that leads to another port than before, a refusal) makes the sweep give up, and a sweep of
+ * everything follows at once. So nothing has to be handled here that a sweep of everything handles. Until that
+ * sweep replaces the published database, the links in it keep their notes, and the SA its answers.
  */
 
 void sm_part_suspect(struct sm *sm, uint64_t node_guid)
@@ -79,23 +84,12 @@ static struct sm_part_switch *part_switch(struct sm *sm, const struct sm_node *n
 	return &sm->part.sw[i];
 }
 
-/* Tell whether the directed route to the node of @q ends with the link from @p to @q. */
-static bool leads_over(const struct sm_port *p, const struct sm_port *q)
-{
-	const struct sm_node *n = q->node;
-
-	return n->nhops == p->node->nhops + 1 && n->path[n->nhops] == p->num &&
-	       memcmp(n->path + 1, p->node->path + 1, p->node->nhops) == 0;
-}
-
 static void link_down(struct sm *sm, struct sm_port *p)
 {
 	struct sm_port *q = p->peer;
 
-	p->peer = q->peer = NULL;
-	p->vls_mapped = q->vls_mapped = 0;
-	sm->db->nlinks--;
-	sm->part.cut |= leads_over(p, q) || leads_over(q, p);
+	sm_link_gone(p);
+	sm->part.cut |= sm_droute_over(p, q) || sm_droute_over(q, p);
 	look_at(sm, q->node, true);
 	part_switch(sm, p->node)->moved = part_switch(sm, q->node)->moved = true;
 }
@@ -117,18 +111,9 @@ static void trained(struct sm *sm, struct sm_port *p)
 
 static void link_up(struct sm *sm, struct sm_port *p, struct sm_port *q)
 {
-	if (p->peer != q) {
-		if (p->peer)
-			link_down(sm, p);
-		if (q->peer)
-			link_down(sm, q);
-		p->peer = q;
-		q->peer = p;
-		sm->db->nlinks++;
-		part_switch(sm, p->node)->moved = true;
-	}
 	look_at(sm, q->node, true);
-	part_switch(sm, q->node)->moved |= part_switch(sm, p->node)->moved;
+	if (sm_link_came(p, q))
+		part_switch(sm, p->node)->moved = part_switch(sm, q->node)->moved = true;
 	trained(sm, p);
 	trained(sm, q);
 }
@@ -154,7 +139,7 @@ static void on_neighbour(void *ctx, const struct smp_cmd *cmd, int status, const
 		return;
 	}
 	q = &n->port[info.local_port];
-	if (q == p || (q->peer && !q->peer->node->sw))
+	if (q == p || (p->peer && p->peer != q) || (q->peer && q->peer != p))
 		give_up(sm, p->node, "a port is connected in another way");
 	else
 		link_up(sm, p, q);
@@ -177,7 +162,7 @@ static void ask_neighbour(struct sm *sm, struct sm_port *p, ns_t now)
 /* The port's PortInfo is @is now. Find out what happened to its link. */
 static void port_judge(struct sm *sm, struct sm_port *p, const struct smp_port_info *is, ns_t now)
 {
-	bool had = p->peer != NULL, has;
+	bool had = sm_port_peer_now(p) != NULL, has;
 
 	if (!p->num) {
 		p->pi = *is;
@@ -194,6 +179,8 @@ static void port_judge(struct sm *sm, struct sm_port *p, const struct smp_port_i
 		give_up(sm, p->node, "a port changed that does not lead to a switch");
 		return;
 	}
+	if (had && has)
+		sm_link_came(p, p->peer);
 	p->pi = *is;
 	if (has)
 		ask_neighbour(sm, p, now);
@@ -326,19 +313,17 @@ void sm_part_discovered(struct sm *sm)
 
 	for (unsigned int i = 0; i < sm->part.nports; i++)
 		sm_port_measure(sm, sm->part.port[i]);
-	sm->db->sweep = sm->sweep.number;
 	sm->sweep.partial = true;
 	sm->sweep.nodes = last->nodes;
 	sm->sweep.switches = last->switches;
 	sm->sweep.end_ports = last->end_ports;
 	sm->sweep.sms = last->sms;
-	sm->sweep.links = sm->db->nlinks;
 }
 
 void sm_part_each_port(struct sm *sm, void (*fn)(struct sm *, struct sm_port *, ns_t), ns_t now)
 {
 	for (unsigned int i = 0; i < sm->part.nports; i++) {
-		if (sm->part.port[i]->peer)
+		if (sm_port_peer_now(sm->part.port[i]))
 			fn(sm, sm->part.port[i], now);
 	}
 }
@@ -368,9 +353,12 @@ int sm_part_route(struct sm *sm, ns_t now)
 	uint32_t n = 0;
 
 	for (unsigned int i = 0; i < sm->part.nsw; i++) {
+		sm_links_apply(sm->db, sm->part.sw[i].n);
 		if (sm->part.sw[i].moved)
 			at[n++] = sm->part.sw[i].n;
 	}
+	sm->db->sweep = sm->sweep.number;
+	sm->sweep.links = sm->db->nlinks;
 	return n ? sm_reroute(sm->db, sm->cfg.routing, at, n, on_rerouted, &r) : 0;
 }
 

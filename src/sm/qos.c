@@ -54,13 +54,18 @@ static void map_write(struct sm *sm, struct sm_port *out, uint32_t mod, unsigned
 	smpq_add(&sm->sweepq, &c, now);
 }
 
+static bool linked(const struct sm_port *p)
+{
+	return sm_port_carries(p) && p->change != SM_LINK_GONE;
+}
+
 static void map_switch(struct sm *sm, struct sm_node *n, ns_t now)
 {
 	for (unsigned int o = 1; o <= n->info.nports; o++) {
 		struct sm_port *out = &n->port[o];
 
 		for (unsigned int i = 0; i <= n->info.nports && out->vls_mapped; i++) {
-			if (sm_port_carries(&n->port[i]))
+			if (linked(&n->port[i]))
 				map_write(sm, out, i << 8 | o, out->vls_mapped, now);
 		}
 	}
@@ -84,7 +89,7 @@ static void map_node(struct sm *sm, struct sm_node *n, ns_t now)
 		struct sm_port *p = &n->port[i];
 		uint8_t before;
 
-		if (!sm_port_carries(p))
+		if (!linked(p))
 			continue;
 		before = mapped_before(sm, p);
 		p->vls_mapped = (uint8_t)sm_vl_count(p->pi.oper_vls);

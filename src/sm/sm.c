@@ -33,6 +33,7 @@ struct sm_cfg sm_cfg_default(void)
 		.audit_rate = 2000,
 		.max_mlids = 1024,
 		.outside_nodes = 2048,
+		.partial_sweeps = true,
 	};
 }
 

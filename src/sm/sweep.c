@@ -344,10 +344,20 @@ static void discover(struct sm *sm, ns_t now)
 		sm_sweep_advance(sm, now);
 }
 
-/* A partial sweep finds no end ports, so it has no SMs to ask. */
+/*
+ * A partial sweep finds no end ports, so it has no SMs to ask. It makes links Active before routes lead over them:
+ * the switches are in use, and packets that they send to a link that is not Active are lost.
+ */
 static enum sm_stage next_stage(const struct sm *sm)
 {
-	return sm->part.on && sm->stage == SM_STAGE_DISCOVER ? SM_STAGE_LIDS : sm->stage + 1;
+	static const enum sm_stage partial[] = {
+		[SM_STAGE_DISCOVER] = SM_STAGE_LIDS,  [SM_STAGE_LIDS] = SM_STAGE_PKEYS,
+		[SM_STAGE_PKEYS] = SM_STAGE_ARM,      [SM_STAGE_ARM] = SM_STAGE_ACTIVATE,
+		[SM_STAGE_ACTIVATE] = SM_STAGE_ROUTE, [SM_STAGE_ROUTE] = SM_STAGE_MCAST,
+		[SM_STAGE_MCAST] = SM_STAGE_UP,
+	};
+
+	return sm->part.on ? partial[sm->stage] : sm->stage + 1;
 }
 
 static void discover_links(struct sm *sm, ns_t now)
@@ -386,13 +396,12 @@ void sm_sweep_advance(struct sm *sm, ns_t now)
 			continue;
 		if (!stage_finish(sm, now))
 			break;
-		if (sm->stage == SM_STAGE_ACTIVATE) {
-			enter(sm, SM_STAGE_UP, now);
+		enter(sm, next_stage(sm), now);
+		if (sm->stage == SM_STAGE_UP) {
 			sm->sweep.stage = SM_STAGE_UP;
 			publish(sm, now);
 			break;
 		}
-		enter(sm, next_stage(sm), now);
 		err = stage_start(sm, now);
 		if (err) {
 			sweep_fail(sm, err, now);

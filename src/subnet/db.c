@@ -305,10 +305,14 @@ uint16_t sm_ports_share_pkey(const struct sm_port *a, const struct sm_port *b)
 	return 0;
 }
 
-/* Cross the link at @p. Return: the port at the other end; NULL if no data packet gets through */
+/*
+ * Cross the link at @p. Return: the port at the other end; NULL if no data packet gets through. What a partial sweep has
+ * found out about the link counts when the routes follow from it.
+ */
 static struct sm_port *path_cross(const struct sm_port *p, struct sm_path *path)
 {
-	if (!p->known || !p->peer || p->pi.port_state != IB_PORT_ACTIVE)
+	if (!p->known || !p->peer ||
+	    (p->change == SM_LINK_KEPT && p->pi.port_state != IB_PORT_ACTIVE))
 		return NULL;
 	if (p->mtu_code < path->mtu_code)
 		path->mtu_code = p->mtu_code;
@@ -361,9 +365,11 @@ int sm_db_path(const struct sm_db *db, const struct sm_port *src, const struct s
 
 struct sm_node *sm_port_switch_behind(const struct sm_port *p)
 {
-	if (!p->known || !p->peer || p->peer->node == p->node)
+	const struct sm_port *peer = sm_port_peer_routed(p);
+
+	if (!p->known || !peer || peer->node == p->node)
 		return NULL;
-	return p->peer->node->sw ? p->peer->node : NULL;
+	return peer->node->sw ? peer->node : NULL;
 }
 
 struct sm_node *sm_port_attachment(const struct sm_port *p, uint8_t *ret_port)

@@ -39,10 +39,24 @@ struct sm_tables {
 	uint16_t npkey, nsltovl, nguid;
 };
 
+/*
+ * What the running partial sweep found out about a link. The routes of the published database do not follow from it yet.
+ * In a database that a sweep of everything fills, every link is SM_LINK_KEPT
+ */
+enum sm_link_change {
+	SM_LINK_KEPT,
+	SM_LINK_CAME, /* it is new, and no route leads over it */
+	SM_LINK_BACK, /* it was down for a while; routes lead over it */
+	SM_LINK_GONE, /* it is gone; routes lead over it */
+};
+
 /* A port of a node, 0 .. nports (0 of a CA is unused). */
 struct sm_port {
 	struct sm_node *node;
-	/* other end of the link; NULL: none; the port itself with a loopback plug */
+	/*
+	 * other end of the link; NULL: none; the port itself with a loopback plug. While .change is not
+	 * SM_LINK_KEPT, see sm_port_peer_routed() and sm_port_peer_now()
+	 */
 	struct sm_port *peer;
 	uint64_t guid; /* port GUID of an end port, 0 for other ports */
 	uint16_t lid; /* base LID that the SM assigned to an end port, 0: none; see sm_port_lid() */
@@ -51,6 +65,7 @@ struct sm_port {
 	uint8_t mtu_code; /* MTU code of the link: the lower MTUCap of both ends */
 	uint8_t rate_code; /* rate code of the link */
 	bool known; /* true if PortInfo was read, so the port was reached */
+	uint8_t change; /* enum sm_link_change, the same at both ends of a link */
 	/* PortInfo in the last answer of the port, answers to Set included */
 	struct smp_port_info pi;
 	/* P_Key table as written, of end ports and enforcing switch ports; 0: empty entry */
@@ -228,8 +243,22 @@ static inline bool sm_port_carries(const struct sm_port *p)
 }
 
 /*
+ * sm_port_peer_routed() - Return the other end of the link at @p, if there is one that the routes count on.
+ * sm_port_peer_now() - Return it if there is one by what the running sweep found
+ */
+static inline struct sm_port *sm_port_peer_routed(const struct sm_port *p)
+{
+	return p->change == SM_LINK_CAME ? NULL : p->peer;
+}
+
+static inline struct sm_port *sm_port_peer_now(const struct sm_port *p)
+{
+	return p->change == SM_LINK_GONE ? NULL : p->peer;
+}
+
+/*
  * sm_port_switch_behind() - Return the switch at the other end of a switch port's link; NULL if there
- * is none, or if the cable leads back to the same switch
+ * is none that the routes count on, or if the cable leads back to the same switch
  */
 struct sm_node *sm_port_switch_behind(const struct sm_port *p);
 /*
@@ -249,6 +278,8 @@ struct sm_node *sm_port_attachment(const struct sm_port *p, uint8_t *ret_port);
  * Return: false if a switch has none, or if memory ran out
  */
 bool sm_db_droutes(struct sm_db *db);
+/* sm_droute_over() - Tell whether the directed route to the node of @q ends with the link from @p to @q */
+bool sm_droute_over(const struct sm_port *p, const struct sm_port *q);
 
 /* sm_db_create() - Make an empty database. Return: NULL if memory ran out */
 struct sm_db *sm_db_create(uint64_t prefix);

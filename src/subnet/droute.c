@@ -4,7 +4,15 @@
 
 #include "subnet/db.h"
 
-/* Directed routes from the SM to all nodes. */
+/* Directed routes from the SM to all nodes, over the links that are there by what the running sweep found. */
+
+bool sm_droute_over(const struct sm_port *p, const struct sm_port *q)
+{
+	const struct sm_node *n = q->node;
+
+	return n->nhops == p->node->nhops + 1 && n->path[n->nhops] == p->num &&
+	       memcmp(n->path + 1, p->node->path + 1, p->node->nhops) == 0;
+}
 
 static void route_to(struct sm_node *n, const struct sm_node *from, uint8_t port)
 {
@@ -32,7 +40,7 @@ bool sm_db_droutes(struct sm_db *db)
 		struct sm_node *s = queue[head++];
 
 		for (unsigned int i = 1; i <= s->info.nports; i++) {
-			const struct sm_port *peer = s->port[i].peer;
+			const struct sm_port *peer = sm_port_peer_now(&s->port[i]);
 			struct sm_node *n = peer ? peer->node : NULL;
 
 			if (!n || n == db->self->node || s->nhops >= IB_MAX_HOPS)

@@ -373,7 +373,6 @@ static void run(uint64_t seed, uint64_t *partial)
 			    .sm = "S1/0",
 			    .sm_key = 1,
 			    .lmc = (uint8_t)(seed % 5 == 0 ? 2 : 0),
-			    .partial_sweeps = true,
 			    .partitions =
 				    seed % 2 ? NULL : "Default=0x7fff, ipoib, sl=3: ALL=full;\n" });
 	free(text);
@@ -443,9 +442,7 @@ static void test_more_switches_changed_than_a_partial_sweep_looks_at(void **stat
 	char *text = leaves();
 
 	(void)state;
-	sa_rig_init(&f.r,
-		    &(struct sa_rig_cfg){
-			    .topology = text, .sm = "S1/0", .sm_key = 1, .partial_sweeps = true });
+	sa_rig_init(&f.r, &(struct sa_rig_cfg){ .topology = text, .sm = "S1/0", .sm_key = 1 });
 	free(text);
 	sa_client_init(&f.c, &f.r, "H1/1");
 	f.c.sm_key = 1;

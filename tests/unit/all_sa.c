@@ -112,7 +112,6 @@ void sa_rig_init(struct sa_rig *r, const struct sa_rig_cfg *cfg)
 	sc.sm_key = cfg->sm_key;
 	sc.mkey = cfg->mkey;
 	sc.lmc = cfg->lmc;
-	sc.partial_sweeps = cfg->partial_sweeps;
 	assert_int_equal(sm_create(&r->sm, at->ep, &sc, &r->ts, &log_sink), 0);
 	if (cfg->partitions)
 		sm_set_partitions(r->sm, partitions(cfg->partitions), r->now);

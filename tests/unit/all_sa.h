@@ -56,7 +56,6 @@ struct sa_rig_cfg {
 	const char *partitions; /* text of a partitions.conf; NULL: the default */
 	uint64_t sm_key, mkey;
 	uint8_t lmc;
-	bool partial_sweeps;
 };
 
 /* Build the subnet and run it until the SM reports SUBNET UP, and one second more */

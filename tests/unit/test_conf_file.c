@@ -114,6 +114,7 @@ static void test_conf_defaults(void **state)
 
 	assert_int_equal(parse(&c, IFACE, err), 0);
 	assert_true(c.fabric[0].sm_embedded);
+	assert_true(c.fabric[0].partial_sweeps);
 	assert_int_equal(c.fabric[0].crc, CONF_CRC_LAZY);
 	assert_null(c.fabric[0].capture);
 	assert_string_equal(c.fabric[0].ibsim, "");
