@@ -32,5 +32,6 @@ int cli_exec(int argc, char **argv);
 int cli_stop(int argc, char **argv);
 int cli_demo(int argc, char **argv);
 int cli_conform(int argc, char **argv);
+int cli_check(int argc, char **argv);
 
 #endif

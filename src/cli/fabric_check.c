@@ -9,10 +9,10 @@
 #include "check/check.h"
 #include "cli/check_live.h"
 #include "cli/cli.h"
+#include "cli/finding.h"
 #include "cli/host.h"
 #include "os/file.h"
 #include "topo/topo.h"
-#include "util/escape.h"
 
 /*
  * `uipoib fabric check`. A file is read here. A live fabric is read through umad. The fabric of an instance is read
@@ -69,19 +69,6 @@ static int set_seconds(struct opts *o, const char *text)
 	return 0;
 }
 
-static int set_key(uint64_t *ret, const char *option, const char *text)
-{
-	char *end;
-
-	errno = 0;
-	*ret = strtoull(text, &end, 0);
-	if (errno || !*text || *text == '-' || *end)
-		return cli_error(PROTO_EXIT_USAGE,
-				 "fabric check: %s '%s': expected a number of 64 bits", option,
-				 text);
-	return 0;
-}
-
 static int set_option(struct opts *o, int c)
 {
 	switch (c) {
@@ -110,9 +97,9 @@ static int set_option(struct opts *o, int c)
 	case 'T':
 		return cli_count(&o->timeout_ms, "fabric check: --timeout", optarg, 1, 60000);
 	case 'm':
-		return set_key(&o->survey.mkey, "--mkey", optarg);
+		return cli_u64(&o->survey.mkey, "fabric check: --mkey", optarg);
 	case 'k':
-		return set_key(&o->sm_key, "--smkey", optarg);
+		return cli_u64(&o->sm_key, "fabric check: --smkey", optarg);
 	}
 	return usage(PROTO_EXIT_USAGE);
 }
@@ -269,26 +256,15 @@ static struct size size_of(const struct chk_fabric *f)
 	return z;
 }
 
-static json_t *utf8(const char *s)
+static json_t *one_json(const struct chk_finding *x)
 {
-	char *text = text_utf8(s);
-	json_t *v = json_string(text ? text : "");
-
-	free(text);
-	return v;
-}
-
-static json_t *finding_json(const struct chk_finding *x)
-{
-	const struct chk_kind_info *i = chk_kind_info(x->kind);
+	json_t *v = finding_json(chk_kind_info(x->kind), x->what);
 	char guid[20] = "";
 
-	if (x->guid)
-		snprintf(guid, sizeof(guid), "0x%016" PRIx64, x->guid);
-	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:s}", "kind", i->name, "severity",
-			 i->note ? "note" : "fault", "where", utf8(x->where), "guid",
-			 x->guid ? json_string(guid) : json_null(), "what", utf8(x->what), "why",
-			 i->why, "todo", i->todo);
+	snprintf(guid, sizeof(guid), "0x%016" PRIx64, x->guid);
+	json_object_set_new(v, "where", finding_utf8(x->where));
+	json_object_set_new(v, "guid", x->guid ? json_string(guid) : json_null());
+	return v;
 }
 
 static void print_json(const char *source, const struct chk_fabric *f, const struct chk_report *r,
@@ -298,10 +274,10 @@ static void print_json(const char *source, const struct chk_fabric *f, const str
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < r->n; i++)
-		json_array_append_new(list, finding_json(&r->finding[i]));
+		json_array_append_new(list, one_json(&r->finding[i]));
 	cli_print_json(json_pack(
 		"{s:i, s:{s:o, s:I, s:I, s:I, s:b, s:b, s:I, s:I, s:I, s:o, s:{s:I, s:I, s:I}}}",
-		"schema", PROTO_SCHEMA, "check", "source", utf8(source), "switches",
+		"schema", PROTO_SCHEMA, "check", "source", finding_utf8(source), "switches",
 		(json_int_t)z.switches, "cas", (json_int_t)z.cas, "links", (json_int_t)z.links,
 		"tables", z.tables, "members", f->members_known, "faults", (json_int_t)r->faults,
 		"notes", (json_int_t)r->notes, "left_out", (json_int_t)r->left_out, "findings",
@@ -313,17 +289,18 @@ static void print_json(const char *source, const struct chk_fabric *f, const str
 static void print_kind(const struct chk_report *r, enum chk_kind kind)
 {
 	const struct chk_kind_info *info = chk_kind_info(kind);
+	char text[CHK_WHERE_MAX + CHK_WHAT_MAX + 2];
 	bool any = false;
 
 	for (uint32_t i = 0; i < r->n; i++) {
 		if (r->finding[i].kind != kind)
 			continue;
 		any = true;
-		cli_print(stdout, "%s %s: %s: %s\n", info->note ? "note" : "fault", info->name,
-			  r->finding[i].where, r->finding[i].what);
+		snprintf(text, sizeof(text), "%s: %s", r->finding[i].where, r->finding[i].what);
+		finding_print(info, text);
 	}
 	if (any)
-		cli_print(stdout, "    %s\n    %s\n", info->why, info->todo);
+		finding_advice(info);
 }
 
 static void print_text(const char *source, const struct chk_fabric *f, const struct chk_report *r,

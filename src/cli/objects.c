@@ -26,6 +26,8 @@ const struct cli_cmd cli_objects[] = {
 	  .verbs = cli_capture_verbs },
 	{ "trace", cli_trace, "HOST HOST", "one ping, as the fabric saw it" },
 	{ "monitor", cli_monitor, "", "what happens, as it happens" },
+	{ "check", cli_check, "PORT [pkey P] [peer ADDRESS|GID] [dev NAME] [timeout MS] [mkey KEY]",
+	  "what stands between a port and IP" },
 	{ "conform", cli_conform, "--dut udp:ADDR:PORT", "judge another IPoIB, clause by clause",
 	  .own_options = true, .options = cli_conform_options },
 	{ "completion", NULL, "bash", "for a shell: source <(uipoib completion bash)",

@@ -23,6 +23,18 @@ int cli_count(unsigned int *ret, const char *option, const char *text, unsigned 
 	return 0;
 }
 
+int cli_u64(uint64_t *ret, const char *option, const char *text)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(text, &end, 0);
+	if (errno || !*text || *text == '-' || *end)
+		return cli_error(PROTO_EXIT_USAGE, "%s '%s': expected a number of 64 bits", option,
+				 text);
+	return 0;
+}
+
 static const char *arg_name(const struct cli_key *k)
 {
 	return k->arg ? k->arg : k->name;

@@ -17,6 +17,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "proto/proto.h"
@@ -57,6 +58,9 @@ int cli_error(int status, const char *fmt, ...) __attribute__((format(printf, 2,
 /* cli_count() - Parse a decimal number of @min to @max. Messages begin with @option, as "demo: --hosts" */
 int cli_count(unsigned int *ret, const char *option, const char *text, unsigned long min,
 	      unsigned long max);
+
+/* cli_u64() - Parse a number of 64 bits, decimal or with 0x. Messages begin with @option */
+int cli_u64(uint64_t *ret, const char *option, const char *text);
 
 /**
  * cli_options() - Take options out of @argv, which keeps the other words

@@ -15,7 +15,7 @@ uint16_t survey_sa_lid(const struct chk_fabric *f)
 	return n->port[n->sw ? 0 : n->arrived].pi.sm_lid;
 }
 
-static struct mad_hdr header(uint8_t method, uint16_t attr, uint32_t tid)
+struct mad_hdr survey_sa_header(uint8_t method, uint16_t attr, uint32_t tid)
 {
 	return (struct mad_hdr){
 		.base_version = MAD_BASE_VERSION,
@@ -31,7 +31,8 @@ static struct mad_hdr header(uint8_t method, uint16_t attr, uint32_t tid)
 
 void survey_ask_members(uint8_t mad[MAD_LEN], uint64_t sm_key, uint32_t tid)
 {
-	const struct mad_hdr h = header(MAD_METHOD_GET_TABLE, SA_ATTR_MCMEMBER_RECORD, tid);
+	const struct mad_hdr h =
+		survey_sa_header(MAD_METHOD_GET_TABLE, SA_ATTR_MCMEMBER_RECORD, tid);
 	const struct sa_hdr sa = { .sm_key = sm_key };
 
 	sa_mad_encode(mad, &h, &sa);
@@ -88,7 +89,7 @@ int survey_take_members(struct chk_fabric *f, const void *mad, size_t len)
 
 void survey_ask_path(uint8_t mad[MAD_LEN], uint16_t slid, uint16_t dlid, uint32_t tid)
 {
-	const struct mad_hdr h = header(MAD_METHOD_GET, SA_ATTR_PATH_RECORD, tid);
+	const struct mad_hdr h = survey_sa_header(MAD_METHOD_GET, SA_ATTR_PATH_RECORD, tid);
 	const struct sa_hdr sa = { .comp_mask =
 					   PATH_COMP_SLID | PATH_COMP_DLID | PATH_COMP_NUMB_PATH };
 	const struct ib_path_rec rec = { .slid = slid, .dlid = dlid, .numb_path = 1 };

@@ -5,6 +5,10 @@
 /* Questions to the subnet administrator, and what its answers say about the fabric. */
 
 #include "check/model.h"
+#include "wire/mad.h"
+
+/* survey_sa_header() - Header of a request to the SA */
+struct mad_hdr survey_sa_header(uint8_t method, uint16_t attr, uint32_t tid);
 
 /* survey_sa_lid() - LID of the SA as the port that reads knows it; 0: it knows none */
 uint16_t survey_sa_lid(const struct chk_fabric *f);

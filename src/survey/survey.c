@@ -257,16 +257,16 @@ ns_t survey_deadline(const struct survey *s)
 
 /* --- answers */
 
-/* The open request to which a MAD belongs; the transport may have changed the upper half of the TID. */
+/* The open request to which a MAD belongs */
 static struct open *find_open(struct survey *s, const uint8_t *mad)
 {
 	uint32_t tid = (uint32_t)mad_tid(mad);
 	struct open *o = &s->open[(tid & 0xff) < s->cfg.window ? tid & 0xff : 0];
 
-	if (!o->used || o->tid != tid || mad_attr(mad) != o->attr || mad_attr_mod(mad) != o->mod ||
-	    mad_class(mad) != (o->qpn ? MAD_CLASS_PERF : MAD_CLASS_SM_DR))
-		return NULL;
-	return o;
+	return o->used && survey_fits(mad, o->qpn ? MAD_CLASS_PERF : MAD_CLASS_SM_DR, o->tid,
+				      o->attr, o->mod)
+		       ? o
+		       : NULL;
 }
 
 static void close_open(struct survey *s, struct open *o)

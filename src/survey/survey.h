@@ -22,6 +22,7 @@
 
 #include "check/model.h"
 #include "util/timer.h"
+#include "wire/mad.h"
 
 #define SURVEY_WINDOW_MAX 128
 
@@ -43,6 +44,17 @@ struct survey_mad {
 	uint8_t qpn; /* 0 or 1: of both ends */
 	uint16_t dlid; /* IB_LID_PERMISSIVE with a directed route */
 };
+
+/*
+ * survey_fits() - Whether @mad, of which there are at least the 24 octets of the header, is the answer to a request, or the
+ * request itself. The transport may have changed the upper half of the TID
+ */
+static inline bool survey_fits(const void *mad, uint8_t mgmt_class, uint32_t tid, uint16_t attr,
+			       uint32_t mod)
+{
+	return mad_class(mad) == mgmt_class && (uint32_t)mad_tid(mad) == tid &&
+	       mad_attr(mad) == attr && mad_attr_mod(mad) == mod;
+}
 
 struct survey_stats {
 	uint64_t sent, answered, refused, lost;

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CLI_FINDING_H
+#define CLI_FINDING_H
+
+#include <jansson.h>
+
+#include "check/check.h"
+
+/* How `check` and `fabric check` print a finding. */
+
+/* finding_print() - "fault KIND: WHAT"; finding_advice() - why it matters and what to do, in two lines behind it */
+void finding_print(const struct chk_kind_info *i, const char *what);
+void finding_advice(const struct chk_kind_info *i);
+/* finding_json() - An object with kind, severity, what, why and todo */
+json_t *finding_json(const struct chk_kind_info *i, const char *what);
+/* finding_utf8() - A JSON string of any text */
+json_t *finding_utf8(const char *s);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef LIVE_LIVE_H
+#define LIVE_LIVE_H
+
+#include "check/model.h"
+#include "os/umad_dev.h"
+#include "probe/probe.h"
+#include "survey/survey.h"
+
+/* The transport of what asks management agents and the SA: the umad device of a port. */
+
+#define LIVE_ANSWER_MAX ((size_t)32 << 20) /* octets of the longest answer of an SA */
+
+struct live {
+	struct umad_dev dev;
+	int agent[4]; /* ids for umad_dev_send(), by the rows of a table in live.c */
+	uint8_t *buf;
+};
+
+#define LIVE_ERR_MAX 160
+/*
+ * live_open() - Open the device of a port ("mlx5_0/1", "umad0"). Return: 0; -errno, and what failed is in @err, without the
+ * port's name
+ */
+int live_open(struct live *l, const char *port, char err[LIVE_ERR_MAX]);
+void live_close(struct live *l);
+
+/**
+ * live_read_fabric() - Read the fabric at the port
+ * @sm_key:	SM_Key for the question who is a member of which group; without an answer the fabric has no members
+ *
+ * Return: 0, -errno
+ */
+int live_read_fabric(struct live *l, const struct survey_cfg *cfg, uint64_t sm_key,
+		     struct chk_fabric **ret, struct survey_stats *ret_stats);
+/* live_probe() - Let a probe ask all its questions. Return: 0, -errno */
+int live_probe(struct live *l, struct probe *p);
+
+#endif

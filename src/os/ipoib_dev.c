@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "os/ipoib_dev.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ARPHRD_INFINIBAND_ 32
+
+static bool read_line(char *ret, size_t size, const char *name, const char *file)
+{
+	char path[128];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", name, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	len = read(fd, ret, size - 1);
+	close(fd);
+	if (len <= 0)
+		return false;
+	ret[len] = 0;
+	ret[strcspn(ret, "\n")] = 0;
+	return true;
+}
+
+/* Number in a file, decimal or with 0x; 0 if it cannot be read, as carrier of an interface that is down */
+static unsigned long number(const char *name, const char *file)
+{
+	char line[32];
+
+	return read_line(line, sizeof(line), name, file) ? strtoul(line, NULL, 0) : 0;
+}
+
+/* Both links lead to the HCA's own device, as that on the PCI bus. */
+static bool same_device(const char *name, const char *hca)
+{
+	char a[128], b[128], real_a[PATH_MAX], real_b[PATH_MAX];
+
+	snprintf(a, sizeof(a), "/sys/class/net/%s/device", name);
+	snprintf(b, sizeof(b), "/sys/class/infiniband/%s/device", hca);
+	return realpath(a, real_a) && realpath(b, real_b) && !strcmp(real_a, real_b);
+}
+
+static bool is_at(const char *name, const char *hca, unsigned long port)
+{
+	return number(name, "type") == ARPHRD_INFINIBAND_ && number(name, "dev_port") + 1 == port &&
+	       same_device(name, hca);
+}
+
+static void read_broadcast(struct ipoib_dev *d)
+{
+	char line[3 * IPOIB_DEV_HW + 4];
+	const char *p = line;
+
+	if (!read_line(line, sizeof(line), d->name, "broadcast") ||
+	    strlen(line) != 3 * IPOIB_DEV_HW - 1)
+		return;
+	for (unsigned int i = 0; i < IPOIB_DEV_HW; i++, p += 3)
+		d->broadcast[i] = (uint8_t)strtoul(p, NULL, 16);
+}
+
+static void read_all(struct ipoib_dev *ret, const char *name)
+{
+	char mode[32] = "";
+
+	*ret = (struct ipoib_dev){
+		.ifindex = (int)number(name, "ifindex"),
+		.up = number(name, "flags") & IFF_UP,
+		.carrier = number(name, "carrier") != 0,
+		.mtu = (unsigned int)number(name, "mtu"),
+		.pkey = (uint16_t)number(name, "pkey"),
+	};
+	snprintf(ret->name, sizeof(ret->name), "%s", name);
+	ret->connected = read_line(mode, sizeof(mode), name, "mode") && !strcmp(mode, "connected");
+	read_broadcast(ret);
+}
+
+/* Whether @name is a better choice than @best, which may be "" */
+static bool better(const char *name, const char *best)
+{
+	if (!*best || strlen(name) != strlen(best))
+		return !*best || strlen(name) < strlen(best);
+	return strcmp(name, best) < 0;
+}
+
+int ipoib_dev_find(const char *port, const char *name, uint16_t pkey, struct ipoib_dev *ret)
+{
+	char hca[64], best[sizeof(ret->name)] = "";
+	const char *slash = strrchr(port, '/');
+	unsigned long num = slash ? strtoul(slash + 1, NULL, 10) : 0;
+	struct dirent *e;
+	DIR *d = opendir("/sys/class/net");
+
+	snprintf(hca, sizeof(hca), "%.*s", (int)(slash ? slash - port : 0), port);
+	while (d && (e = readdir(d))) {
+		const char *n = e->d_name;
+
+		if (n[0] == '.' || strlen(n) >= sizeof(best) || (name && strcmp(n, name)) ||
+		    !is_at(n, hca, num))
+			continue;
+		if (pkey && !name && (number(n, "pkey") & 0x7fff) != (pkey & 0x7fffu))
+			continue;
+		if (better(n, best))
+			memcpy(best, n, strlen(n) + 1);
+	}
+	if (d)
+		closedir(d);
+	if (!*best)
+		return -ENOENT;
+	read_all(ret, best);
+	return 0;
+}

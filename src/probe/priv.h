@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROBE_PRIV_H
+#define PROBE_PRIV_H
+
+#include "probe/probe.h"
+#include "util/text.h"
+#include "wire/records.h"
+#include "wire/records_sm.h"
+
+#define PROBE_PKEYS_MAX 512 /* P_Keys that are read of a table; HCAs have 128 at most */
+#define PROBE_GROUPS_MAX 64 /* groups of the partition that are looked at */
+
+/* The questions, in the order in which they are asked */
+enum probe_ask {
+	ASK_NODE, /* NodeInfo of the own node */
+	ASK_PORT, /* PortInfo of the port */
+	ASK_PKEYS, /* its P_Key table, block by block */
+	ASK_SLTOVL, /* its SLtoVL table */
+	ASK_LINK_NODE, /* NodeInfo of what is behind the link */
+	ASK_LINK_PORT, /* PortInfo of that end of the link */
+	ASK_SM, /* SMInfo */
+	ASK_SA, /* ClassPortInfo of the SA */
+	ASK_SELF, /* the SA's path from the port to itself, which shows the LID that the SA has for it */
+	ASK_GROUP, /* the broadcast group */
+	ASK_GROUPS, /* all groups of the partition */
+	ASK_MEMBER, /* is the port a member of the broadcast group? */
+	ASK_PATH, /* path to the peer in the partition */
+	ASK_PATH_ANY, /* path to the peer, whatever its P_Key */
+	ASK_PEER_MEMBER, /* is the peer a member of the broadcast group? */
+	ASK_PEER_NODE, /* NodeInfo by LID: who is it? */
+	ASK_PEER_PORT,
+	ASK_PEER_PKEYS,
+	ASK_KINDS,
+};
+
+enum probe_outcome {
+	NOT_ASKED,
+	LOST, /* no answer */
+	REFUSED, /* an answer with a status */
+	MALFORMED, /* an answer that does not fit the question */
+	ANSWERED,
+};
+
+struct probe_reply {
+	enum probe_outcome how;
+	uint16_t status; /* with REFUSED */
+	ns_t took;
+};
+
+struct probe_pkeys {
+	uint16_t pkey[PROBE_PKEYS_MAX]; /* 0: an empty entry */
+	unsigned int n; /* entries that were read */
+};
+
+struct probe {
+	struct probe_cfg cfg;
+	enum probe_ask ask;
+	unsigned int block; /* of a P_Key table */
+	/* the open request */
+	bool open;
+	struct survey_mad sent;
+	ns_t sent_at;
+	uint32_t seq;
+	unsigned int nsent, nlost;
+	/* the answers */
+	struct probe_reply reply[ASK_KINDS];
+	struct smp_node_info node, link_node, peer_node;
+	struct smp_port_info port, link_port, peer_port;
+	struct probe_pkeys pkeys, peer_pkeys;
+	uint8_t vl[16];
+	struct smp_sm_info sm;
+	struct ib_path_rec self, path, path_any;
+	struct ib_mcmember_rec group, groups[PROBE_GROUPS_MAX];
+	unsigned int ngroups;
+};
+
+static inline bool probe_has(const struct probe *p, enum probe_ask ask)
+{
+	return p->reply[ask].how == ANSWERED;
+}
+
+/* probe_fill() - Write the request of p->ask into p->sent. Return: false: there is no reason to ask, or no way */
+bool probe_fill(struct probe *p);
+/* probe_take() - Take the answer to p->ask. Return: false: it is malformed */
+bool probe_take(struct probe *p, const uint8_t *mad, size_t len);
+
+/* probe_pkey() - P_Key of the link with bit 15; 0: not known */
+uint16_t probe_pkey(const struct probe *p);
+/* probe_mgid() - MGID of the link's broadcast group */
+ib_gid probe_mgid(const struct probe *p);
+/* probe_gid() - GID of the port, of index 0 */
+ib_gid probe_gid(const struct probe *p);
+/* probe_own_pkey() - The entry of the port's table with this P_Key, the full one if there are two; 0: none */
+uint16_t probe_own_pkey(const struct probe_pkeys *t, uint16_t pkey);
+/* probe_is_broadcast() - Whether @mgid is the broadcast group of the P_Key, in any scope */
+bool probe_is_broadcast(const ib_gid *mgid, uint16_t pkey);
+
+/* --- judging. Each part returns false if nothing behind it can be judged */
+
+struct probe_case {
+	const struct probe *p;
+	struct probe_report *r;
+};
+void probe_found(struct probe_case *c, enum probe_kind kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void probe_tell(struct probe_case *c, const char *name, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* probe_status() - Words for a reply that is no answer: "no answer", "status 0x0700 (ERR_REQ_DENIED)" */
+const char *probe_status(char ret[80], const struct probe_reply *r);
+
+bool probe_judge_port(struct probe_case *c);
+void probe_judge_managers(struct probe_case *c);
+bool probe_judge_pkey(struct probe_case *c);
+void probe_judge_group(struct probe_case *c);
+void probe_judge_if(struct probe_case *c);
+void probe_judge_peer(struct probe_case *c);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROBE_PROBE_H
+#define PROBE_PROBE_H
+
+/*
+ * DOC: What stands between a port and IP
+ *
+ * A probe asks about one port, one question after the other: the port itself, what is behind its link, the subnet manager, the
+ * subnet administrator, the broadcast group of a link, and perhaps a peer. All questions are Gets, so nothing is
+ * changed. Which of them are asked depends on the answers before. Then the answers are judged together, and what the
+ * kernel says about its IPoIB interface with them.
+ *
+ * The probe sends nothing itself: probe_next() gives out a request, and probe_recv() or probe_lost() takes what became of it, over
+ * whatever transport. The transport repeats requests.
+ */
+
+#include "check/check.h"
+#include "survey/survey.h"
+
+enum probe_kind {
+	/* the port */
+	PROBE_NO_ANSWER, /* the port itself does not answer */
+	PROBE_DISABLED,
+	PROBE_NO_LINK,
+	PROBE_SILENT_LINK,
+	PROBE_NOT_ACTIVE,
+	PROBE_NO_LID,
+	PROBE_NO_SM,
+	PROBE_LINK_MTU,
+	/* the managers */
+	PROBE_SM_SILENT,
+	PROBE_SM_NOT_MASTER,
+	PROBE_SM_SLOW,
+	PROBE_SA_SILENT,
+	PROBE_SA_REFUSES,
+	PROBE_SA_SLOW,
+	PROBE_SA_OTHER_LID,
+	/* the partition */
+	PROBE_PKEY_UNKNOWN,
+	PROBE_PKEY_MISSING,
+	PROBE_PKEY_LIMITED,
+	/* the broadcast group */
+	PROBE_GROUP_ABSENT,
+	PROBE_GROUP_SCOPE,
+	PROBE_GROUP_MTU,
+	PROBE_GROUP_RATE,
+	PROBE_GROUP_SL,
+	PROBE_GROUP_QKEY,
+	PROBE_GROUP_FIELD,
+	/* the interface of the kernel */
+	PROBE_IF_DOWN,
+	PROBE_IF_NOT_MEMBER,
+	PROBE_IF_NO_CARRIER,
+	PROBE_IF_CONNECTED,
+	PROBE_IF_MTU,
+	/* the peer */
+	PROBE_NEIGH_NONE,
+	PROBE_NEIGH_FAILED,
+	PROBE_NEIGH_STALE,
+	PROBE_PEER_UNKNOWN,
+	PROBE_PATH_REFUSED,
+	PROBE_PATH_MTU,
+	PROBE_PEER_SILENT,
+	PROBE_PEER_OTHER,
+	PROBE_PEER_PKEY,
+	PROBE_PEER_MTU,
+	PROBE_PEER_NOT_MEMBER,
+	PROBE_KINDS,
+};
+const struct chk_kind_info *probe_kind_info(enum probe_kind kind);
+
+/* What the kernel says about an IPoIB interface at the port */
+struct probe_if {
+	char name[16]; /* "": there is none */
+	bool up; /* set up by an administrator */
+	bool carrier;
+	bool connected; /* connected mode; false: datagram mode */
+	unsigned int mtu;
+	uint16_t pkey; /* P_Key with bit 15; 0: unknown */
+	ib_gid broadcast; /* MGID of the broadcast group; zero: unknown */
+};
+
+/* What the kernel says about the neighbour with the peer's IP address */
+enum probe_neigh_state {
+	PROBE_NEIGH_UNASKED, /* the peer was not given by an IP address */
+	PROBE_NEIGH_ABSENT,
+	PROBE_NEIGH_UNRESOLVED, /* the kernel asks, and has no answer yet, or has given up */
+	PROBE_NEIGH_KNOWN, /* probe_cfg.peer is from the neighbour's address */
+};
+
+struct probe_cfg {
+	uint16_t
+		pkey; /* P_Key of the link, with or without bit 15; 0: that of the interface, or else the first of the port */
+	bool has_peer;
+	ib_gid peer;
+	char address[48]; /* the peer as the user gave it */
+	enum probe_neigh_state neigh;
+	struct probe_if ifc;
+	uint64_t mkey; /* M_Key of the requests to subnet management agents */
+	ns_t patience; /* a request without answer for so long is lost, even if the transport does not say so */
+};
+
+#define PROBE_FINDINGS_MAX 64
+#define PROBE_FACTS_MAX 32
+struct probe_finding {
+	enum probe_kind kind;
+	char what[CHK_WHAT_MAX]; /* a sentence without a full stop; names are not escaped */
+};
+
+/* What was learnt, whether or not it is a fault */
+struct probe_fact {
+	const char *name; /* a word, as in JSON: "port" */
+	char text[240];
+};
+
+struct probe_report {
+	struct probe_finding finding[PROBE_FINDINGS_MAX];
+	struct probe_fact fact[PROBE_FACTS_MAX];
+	unsigned int n, nfacts;
+	unsigned int faults, notes; /* of finding[] */
+	unsigned int sent, lost; /* requests */
+};
+
+struct probe;
+
+/* probe_create() - NULL: out of memory */
+struct probe *probe_create(const struct probe_cfg *cfg);
+void probe_free(struct probe *p);
+
+/* probe_next() - Return: true, *@ret is to be sent now; false: nothing, until a MAD arrives or probe_deadline() */
+bool probe_next(struct probe *p, struct survey_mad *ret, ns_t now);
+/* probe_recv() - A MAD arrived, of the SA perhaps a long one; what is no answer to the open request is ignored */
+void probe_recv(struct probe *p, const void *mad, size_t len, ns_t now);
+/* probe_lost() - The transport has given up a request, of which @mad has at least the 24 octets of the header */
+void probe_lost(struct probe *p, const void *mad, size_t len, ns_t now);
+/* probe_deadline() - Time at which probe_next() must be called even if nothing arrives; NS_NEVER: none */
+ns_t probe_deadline(const struct probe *p);
+bool probe_done(const struct probe *p);
+/* probe_judge() - Judge the answers, after probe_done() */
+void probe_judge(const struct probe *p, struct probe_report *ret);
+
+#endif

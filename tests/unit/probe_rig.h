@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_PROBE_RIG_H
+#define TESTS_PROBE_RIG_H
+
+/*
+ * A port, what is behind its link, an SM with its SA, and a peer, as far as a probe asks about them. rig_init() makes all of
+ * this healthy; a test breaks one thing, and rig_finds() expects one finding.
+ */
+
+#include "check.h"
+
+#include "probe/probe.h"
+#include "wire/records.h"
+
+#define RIG_LID 5
+#define RIG_SM_LID 1
+#define RIG_PEER_LID 9
+#define RIG_PKEY 0x8001
+#define RIG_GUID 0x10005
+#define RIG_PEER_GUID 0x10009
+
+struct rig_agent {
+	struct smp_node_info node;
+	struct smp_port_info port;
+	uint16_t pkey[32];
+};
+
+/* Requests of one kind that fail */
+struct rig_fault {
+	uint8_t mgmt_class; /* 0: none */
+	uint16_t attr, dlid;
+	uint16_t status; /* 0: no answer */
+	bool with_port; /* of MCMemberRecords those that name a port */
+};
+
+struct rig {
+	struct rig_agent own, link, peer;
+	struct smp_sm_info sm;
+	uint8_t vl[16];
+	struct ib_mcmember_rec group[4]; /* the first is the broadcast group */
+	unsigned int ngroups;
+	bool member, peer_member; /* members of the broadcast group */
+	uint16_t own_lid; /* LID that the SA has for the port */
+	bool peer_known; /* the SA has the peer */
+	struct ib_path_rec path; /* the path to the peer */
+	uint16_t
+		path_pkey; /* the P_Key, without bit 15, in which there is that path; 0: every one */
+	struct rig_fault fault;
+	void (*twist)(struct rig *r, uint8_t *mad); /* may change an answer */
+	ns_t rtt;
+	struct probe_cfg cfg;
+	/* results */
+	struct probe_report report;
+	unsigned int requests;
+};
+
+void rig_init(struct rig *r);
+/* rig_peer() - Have the probe look at the peer, too */
+void rig_peer(struct rig *r);
+/* rig_interface() - The kernel has an interface that is up */
+void rig_interface(struct rig *r);
+/* rig_run() - Probe, and judge into r->report */
+void rig_run(struct rig *r);
+/* rig_healthy() - Run, and expect no finding */
+void rig_healthy(struct rig *r);
+/* rig_finds() - Run, and expect this finding alone, with @words in its text */
+void rig_finds(struct rig *r, enum probe_kind kind, const char *words);
+/* rig_finds_both() - Run, and expect two findings */
+void rig_finds_both(struct rig *r, enum probe_kind a, enum probe_kind b);
+/* rig_fact() - Text of a fact; NULL: there is none */
+const char *rig_fact(const struct rig *r, const char *name);
+
+#endif
