@@ -28,6 +28,19 @@
 #define uib_cq_udata ib_udata
 #endif
 
+#if UIB_KERNEL_FROM(6, 11)
+#define uib_cq_driver_udata(attrs) ((attrs) ? &(attrs)->driver_udata : NULL)
+#else
+#define uib_cq_driver_udata(udata) (udata)
+#endif
+
+/* Without CONFIG_TASKS_RCU call_rcu_tasks() is call_rcu(). */
+#ifdef CONFIG_TASKS_RCU
+#define uib_rcu_barrier_tasks() rcu_barrier_tasks()
+#else
+#define uib_rcu_barrier_tasks() rcu_barrier()
+#endif
+
 /* A parameter that reg_user_mr() has since 6.17 */
 #if UIB_KERNEL_FROM(6, 17)
 #define uib_dmah_param struct ib_dmah *dmah,

@@ -1,31 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 #include <linux/mm.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "uib.h"
+
+static u64 ring_octets(const struct uib_cq *cq)
+{
+	return (u64)cq->size * sizeof(*cq->ring);
+}
 
 int uib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct uib_cq_udata *udata)
 {
 	struct uib_cq *cq = to_ucq(ibcq);
+	int err;
 
-	if (udata || attr->flags)
+	if (attr->flags)
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > UIB_MAX_CQE)
 		return -EINVAL;
+	cq->quota = uib_quota_of(uib_cq_driver_udata(udata));
 	spin_lock_init(&cq->lock);
 	cq->size = attr->cqe;
-	cq->ring = kvcalloc(cq->size, sizeof(*cq->ring), GFP_KERNEL);
-	if (!cq->ring)
-		return -ENOMEM;
+	err = uib_quota_take(cq->quota, UIB_Q_CQ);
+	if (err)
+		return err;
+	err = uib_quota_take_octets(cq->quota, ring_octets(cq));
+	if (err)
+		goto err_count;
+	cq->ring = kvcalloc(cq->size, sizeof(*cq->ring), GFP_KERNEL_ACCOUNT);
+	if (!cq->ring) {
+		err = -ENOMEM;
+		goto err_octets;
+	}
 	ibcq->cqe = attr->cqe;
 	return 0;
+
+err_octets:
+	uib_quota_give_octets(cq->quota, ring_octets(cq));
+err_count:
+	uib_quota_give(cq->quota, UIB_Q_CQ);
+	return err;
 }
 
 /* ib_core destroys a CQ only when no QP uses it, so nothing refers to the ring any more. */
 int uib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
-	kvfree(to_ucq(ibcq)->ring);
+	struct uib_cq *cq = to_ucq(ibcq);
+
+	kvfree(cq->ring);
+	uib_quota_give_octets(cq->quota, ring_octets(cq));
+	uib_quota_give(cq->quota, UIB_Q_CQ);
 	return 0;
 }
 
@@ -110,14 +136,14 @@ void uib_cq_fire(struct uib_cq *cq)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }
 
-void uib_cq_purge(struct uib_cq *cq, const struct ib_qp *qp)
+void uib_cq_purge(struct uib_cq *cq, const struct ib_qp *wc_qp)
 {
 	unsigned long flags;
 	u32 i, kept = 0;
 
 	spin_lock_irqsave(&cq->lock, flags);
 	for (i = 0; i < cq->count; i++)
-		if (entry(cq, i)->qp != qp)
+		if (entry(cq, i)->qp != wc_qp)
 			*entry(cq, kept++) = *entry(cq, i);
 	cq->count = kept;
 	spin_unlock_irqrestore(&cq->lock, flags);

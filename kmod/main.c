@@ -198,6 +198,9 @@ static void init_dev(struct uib_dev *dev, struct net *net, const struct spec *s)
 	dev->next_qpn = UIB_FIRST_QPN;
 	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
 	dev->next_mr = 1;
+	mutex_init(&dev->quota_lock);
+	INIT_LIST_HEAD(&dev->quotas);
+	dev->mcast_seed = get_random_u32();
 	spin_lock_init(&dev->mcast_lock);
 	INIT_LIST_HEAD(&dev->node);
 	ibdev->node_type = RDMA_NODE_IB_CA;
@@ -207,6 +210,10 @@ static void init_dev(struct uib_dev *dev, struct net *net, const struct spec *s)
 	ibdev->local_dma_lkey = UIB_LOCAL_DMA_LKEY;
 	snprintf(ibdev->node_desc, sizeof(ibdev->node_desc), "%.31s %.31s",
 		 init_utsname()->nodename, s->name);
+	/* the commands of ib_uverbs with which ABI 1 of ipathverbs posts and polls */
+	ibdev->uverbs_cmd_mask |=
+		BIT_ULL(IB_USER_VERBS_CMD_POLL_CQ) | BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
+		BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) | BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	ib_set_device_ops(ibdev, &uib_ops);
 }
 
@@ -420,6 +427,7 @@ static void __exit uib_exit(void)
 	remove_all(NULL);
 	unregister_pernet_subsys(&net_ops);
 	uib_stats_exit();
+	uib_stub_exit();
 	destroy_workqueue(uib_wq);
 }
 

@@ -6,13 +6,13 @@
 
 #include "uib.h"
 
-/* Only consumers in the kernel attach groups, so nobody can attack the hash by chosen keys, and it needs no secret. */
+/* A program chooses the groups that it attaches, so the hash has a secret. */
 struct hlist_head *uib_mcast_bucket(struct uib_dev *dev, const union ib_gid *mgid)
 {
 	u32 w[4];
 
 	memcpy(w, mgid->raw, sizeof(w));
-	return &dev->mcast[jhash2(w, ARRAY_SIZE(w), 0) % ARRAY_SIZE(dev->mcast)];
+	return &dev->mcast[jhash2(w, ARRAY_SIZE(w), dev->mcast_seed) % ARRAY_SIZE(dev->mcast)];
 }
 
 static struct uib_mcast *find(struct uib_qp *qp, const union ib_gid *mgid)
@@ -30,12 +30,18 @@ int uib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	struct uib_qp *qp = to_uqp(ibqp);
 	struct uib_dev *dev = qp->dev;
 	struct uib_mcast *m, *old;
+	int err;
 
 	if (ibqp->qp_type != IB_QPT_UD || gid->raw[0] != 0xff || !uib_lid_is_mcast(lid))
 		return -EINVAL;
-	m = kzalloc(sizeof(*m), GFP_KERNEL);
-	if (!m)
+	err = uib_quota_take(qp->quota, UIB_Q_MCAST);
+	if (err)
+		return err;
+	m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+	if (!m) {
+		uib_quota_give(qp->quota, UIB_Q_MCAST);
 		return -ENOMEM;
+	}
 	m->mgid = *gid;
 	m->qp = qp;
 	m->attached = 1;
@@ -51,6 +57,18 @@ int uib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	return 0;
 }
 
+/* with dev->mcast_lock */
+static void detach(struct uib_mcast *m, unsigned int n)
+{
+	m->attached -= n;
+	for (; n; n--)
+		uib_quota_give(m->qp->quota, UIB_Q_MCAST);
+	if (m->attached)
+		return;
+	hlist_del_rcu(&m->node);
+	kfree_rcu(m, rcu);
+}
+
 int uib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct uib_qp *qp = to_uqp(ibqp);
@@ -60,12 +78,10 @@ int uib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 
 	spin_lock_bh(&dev->mcast_lock);
 	m = find(qp, gid);
-	if (!m) {
+	if (!m)
 		err = -EINVAL;
-	} else if (!--m->attached) {
-		hlist_del_rcu(&m->node);
-		kfree_rcu(m, rcu);
-	}
+	else
+		detach(m, 1);
 	spin_unlock_bh(&dev->mcast_lock);
 	return err;
 }
@@ -80,9 +96,7 @@ void uib_mcast_forget(struct uib_qp *qp)
 	spin_lock_bh(&dev->mcast_lock);
 	for (i = 0; i < ARRAY_SIZE(dev->mcast); i++)
 		hlist_for_each_entry_safe(m, next, &dev->mcast[i], node)
-			if (m->qp == qp) {
-				hlist_del_rcu(&m->node);
-				kfree_rcu(m, rcu);
-			}
+			if (m->qp == qp)
+				detach(m, m->attached);
 	spin_unlock_bh(&dev->mcast_lock);
 }

@@ -212,19 +212,25 @@ static void release(struct uib_mr *mr)
 struct ib_mr *uib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr, int access,
 			      uib_dmah_param struct ib_udata *udata)
 {
+	struct uib_quota *quota = uib_quota_of(udata);
 	struct uib_mr *mr;
 	int err;
 
 	if ((access & ~ACCESS_SUPPORTED) || check_add_overflow(virt_addr, length, &(u64){ 0 }))
 		return ERR_PTR(-EINVAL);
+	err = uib_quota_take(quota, UIB_Q_MR);
+	if (err)
+		return ERR_PTR(err);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
+	if (!mr) {
+		err = -ENOMEM;
+		goto err_quota;
+	}
+	mr->quota = quota;
 	mr->umem = ib_umem_get(pd->device, start, length, access);
 	if (IS_ERR(mr->umem)) {
 		err = PTR_ERR(mr->umem);
-		kfree(mr);
-		return ERR_PTR(err);
+		goto err_mr;
 	}
 	mr->pd = pd;
 	mr->access = access;
@@ -235,7 +241,10 @@ struct ib_mr *uib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_
 	if (!err)
 		return &mr->ibmr;
 	release(mr);
+err_mr:
 	kfree(mr);
+err_quota:
+	uib_quota_give(quota, UIB_Q_MR);
 	return ERR_PTR(err);
 }
 
@@ -248,6 +257,7 @@ int uib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 		wait_for_completion(&mr->unused);
 	if (mr->umem)
 		release(mr);
+	uib_quota_give(mr->quota, UIB_Q_MR);
 	kref_put(&mr->ref, mr_free);
 	return 0;
 }

@@ -6,16 +6,6 @@
 
 #define SEND_BATCH 64 /* work requests that one run of a QP's work item sends before it yields */
 
-static struct uib_swqe *sqe(struct uib_qp *qp, u32 i)
-{
-	return &qp->sq[(qp->sq_head + i) % qp->cap.max_send_wr];
-}
-
-static struct uib_sge *sqe_sge(struct uib_qp *qp, const struct uib_swqe *w)
-{
-	return &qp->sq_sge[(w - qp->sq) * qp->cap.max_send_sge];
-}
-
 /* --- completions; the consumer's handler is called when the QP's lock has been released */
 
 static bool complete_send(struct uib_qp *qp, const struct uib_swqe *w, enum ib_wc_status status)
@@ -25,7 +15,7 @@ static bool complete_send(struct uib_qp *qp, const struct uib_swqe *w, enum ib_w
 		.status = status,
 		.opcode = IB_WC_SEND,
 		.byte_len = w->len,
-		.qp = &qp->ibqp,
+		.qp = qp->wc_qp,
 		.port_num = UIB_PORT,
 	};
 
@@ -37,9 +27,9 @@ static bool complete_send(struct uib_qp *qp, const struct uib_swqe *w, enum ib_w
 /* Takes the oldest work request out of its queue. */
 static void pop_send(struct uib_qp *qp)
 {
-	struct uib_swqe *w = sqe(qp, 0);
+	struct uib_swqe *w = uib_sqe(qp, 0);
 
-	uib_sge_put(sqe_sge(qp, w), w->num_sge);
+	uib_sge_put(uib_sqe_sge(qp, w), w->num_sge);
 	qp->sq_head = (qp->sq_head + 1) % qp->cap.max_send_wr;
 	qp->sq_count--;
 }
@@ -56,7 +46,7 @@ static bool flush_recv(struct uib_qp *qp)
 	struct ib_wc wc = {
 		.status = IB_WC_WR_FLUSH_ERR,
 		.opcode = IB_WC_RECV,
-		.qp = &qp->ibqp,
+		.qp = qp->wc_qp,
 		.port_num = UIB_PORT,
 	};
 	bool fire = false;
@@ -74,7 +64,7 @@ static bool flush_send(struct uib_qp *qp)
 	bool fire = false;
 
 	while (qp->sq_count) {
-		fire |= complete_send(qp, sqe(qp, 0), IB_WC_WR_FLUSH_ERR);
+		fire |= complete_send(qp, uib_sqe(qp, 0), IB_WC_WR_FLUSH_ERR);
 		pop_send(qp);
 	}
 	return fire;
@@ -116,12 +106,14 @@ static bool send_one(struct uib_qp *qp)
 
 	spin_lock_irq(&qp->lock);
 	if (qp->state == IB_QPS_RTS && qp->sq_count)
-		w = sqe(qp, 0);
+		w = uib_sqe(qp, 0);
+	qp->sending = w;
 	spin_unlock_irq(&qp->lock);
 	if (!w)
 		return false;
-	status = uib_send(qp, w, sqe_sge(qp, w));
+	status = uib_send(qp, w, uib_sqe_sge(qp, w));
 	spin_lock_irq(&qp->lock);
+	qp->sending = false;
 	due = complete_send(qp, w, status);
 	pop_send(qp);
 	if (status != IB_WC_SUCCESS && qp->state == IB_QPS_RTS)
@@ -132,6 +124,24 @@ static bool send_one(struct uib_qp *qp)
 	return true;
 }
 
+/* No send runs any more, so a QP in SQD is drained. */
+static void drained(struct uib_qp *qp)
+{
+	struct ib_event ev = {
+		.device = &qp->dev->ibdev,
+		.element.qp = &qp->ibqp,
+		.event = IB_EVENT_SQ_DRAINED,
+	};
+	bool due;
+
+	spin_lock_irq(&qp->lock);
+	due = qp->drain_event && qp->state == IB_QPS_SQD;
+	qp->drain_event = false;
+	spin_unlock_irq(&qp->lock);
+	if (due && qp->ibqp.event_handler)
+		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
+}
+
 static void qp_work(struct work_struct *work)
 {
 	struct uib_qp *qp = container_of(work, struct uib_qp, work);
@@ -140,6 +150,7 @@ static void qp_work(struct work_struct *work)
 	for (i = 0; i < SEND_BATCH; i++) {
 		if (!send_one(qp)) {
 			flush(qp);
+			drained(qp);
 			return;
 		}
 	}
@@ -148,12 +159,14 @@ static void qp_work(struct work_struct *work)
 
 /* --- create and destroy */
 
-static int check_init(const struct ib_qp_init_attr *a)
+static int check_init(const struct ib_qp_init_attr *a, bool is_user)
 {
 	const struct ib_qp_cap *c = &a->cap;
 
 	if (a->qp_type != IB_QPT_UD && a->qp_type != IB_QPT_GSI && a->qp_type != IB_QPT_SMI)
 		return -EOPNOTSUPP;
+	if (is_user && a->qp_type != IB_QPT_UD)
+		return -EPERM;
 	if (a->srq || (a->create_flags & ~IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK))
 		return -EOPNOTSUPP;
 	if (a->qp_type != IB_QPT_UD && a->port_num != UIB_PORT)
@@ -165,31 +178,60 @@ static int check_init(const struct ib_qp_init_attr *a)
 	return 0;
 }
 
+static u64 ring_octets(const struct ib_qp_cap *c)
+{
+	return c->max_send_wr *
+		       (sizeof(struct uib_swqe) + c->max_send_sge * sizeof(struct uib_sge)) +
+	       c->max_recv_wr *
+		       (sizeof(struct uib_rwqe) + c->max_recv_sge * sizeof(struct uib_sge));
+}
+
 static void free_rings(struct uib_qp *qp)
 {
+	if (qp->is_user)
+		uib_stub_free(qp->wc_qp);
 	kvfree(qp->sq);
 	kvfree(qp->sq_sge);
 	kvfree(qp->rq);
 	kvfree(qp->rq_sge);
 	kfree(qp->gather);
+	uib_quota_give_octets(qp->quota, ring_octets(&qp->cap));
+	uib_quota_give(qp->quota, UIB_Q_QP);
+}
+
+static int take_quota(struct uib_qp *qp)
+{
+	int err = uib_quota_take(qp->quota, UIB_Q_QP);
+
+	if (err)
+		return err;
+	err = uib_quota_take_octets(qp->quota, ring_octets(&qp->cap));
+	if (err)
+		uib_quota_give(qp->quota, UIB_Q_QP);
+	return err;
 }
 
 static int alloc_rings(struct uib_qp *qp)
 {
 	struct ib_qp_cap *c = &qp->cap;
+	int err;
 
 	c->max_send_wr = max(c->max_send_wr, 1u);
 	c->max_recv_wr = max(c->max_recv_wr, 1u);
 	c->max_send_sge = max(c->max_send_sge, 1u);
 	c->max_recv_sge = max(c->max_recv_sge, 1u);
-	qp->sq = kvcalloc(c->max_send_wr, sizeof(*qp->sq), GFP_KERNEL);
-	qp->rq = kvcalloc(c->max_recv_wr, sizeof(*qp->rq), GFP_KERNEL);
-	qp->sq_sge =
-		kvcalloc((size_t)c->max_send_wr * c->max_send_sge, sizeof(*qp->sq_sge), GFP_KERNEL);
-	qp->rq_sge =
-		kvcalloc((size_t)c->max_recv_wr * c->max_recv_sge, sizeof(*qp->rq_sge), GFP_KERNEL);
-	qp->gather = kmalloc(uib_mtu_octets(IB_MTU_4096), GFP_KERNEL);
-	if (qp->sq && qp->rq && qp->sq_sge && qp->rq_sge && qp->gather)
+	err = take_quota(qp);
+	if (err)
+		return err;
+	qp->sq = kvcalloc(c->max_send_wr, sizeof(*qp->sq), GFP_KERNEL_ACCOUNT);
+	qp->rq = kvcalloc(c->max_recv_wr, sizeof(*qp->rq), GFP_KERNEL_ACCOUNT);
+	qp->sq_sge = kvcalloc((size_t)c->max_send_wr * c->max_send_sge, sizeof(*qp->sq_sge),
+			      GFP_KERNEL_ACCOUNT);
+	qp->rq_sge = kvcalloc((size_t)c->max_recv_wr * c->max_recv_sge, sizeof(*qp->rq_sge),
+			      GFP_KERNEL_ACCOUNT);
+	qp->gather = kmalloc(uib_mtu_octets(IB_MTU_4096), GFP_KERNEL_ACCOUNT);
+	qp->wc_qp = qp->is_user ? uib_stub_new() : &qp->ibqp;
+	if (qp->sq && qp->rq && qp->sq_sge && qp->rq_sge && qp->gather && qp->wc_qp)
 		return 0;
 	free_rings(qp);
 	return -ENOMEM;
@@ -211,6 +253,7 @@ static int take_number(struct uib_qp *qp, enum ib_qp_type type)
 	if (err < 0)
 		return err;
 	qp->ibqp.qp_num = qpn;
+	qp->wc_qp->qp_num = qpn;
 	return 0;
 }
 
@@ -219,12 +262,13 @@ int uib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_ud
 	struct uib_qp *qp = to_uqp(ibqp);
 	int err;
 
-	if (udata)
-		return -EOPNOTSUPP;
-	err = check_init(attr);
+	err = check_init(attr, udata);
 	if (err)
 		return err;
 	qp->dev = to_uib(ibqp->device);
+	qp->is_user = udata;
+	qp->quota = uib_quota_of(udata);
+	mutex_init(&qp->modify_lock);
 	spin_lock_init(&qp->lock);
 	INIT_WORK(&qp->work, qp_work);
 	qp->state = IB_QPS_RESET;
@@ -241,7 +285,7 @@ int uib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_ud
 	return err;
 }
 
-/* Stop sending, empty both queues, and remove the QP's completions. */
+/* Stop sending, empty both queues, and remove the QP's completions. With modify_lock, so the QP remains in RESET. */
 static void reset(struct uib_qp *qp)
 {
 	spin_lock_irq(&qp->lock);
@@ -255,8 +299,8 @@ static void reset(struct uib_qp *qp)
 		pop_recv(qp);
 	qp->sq_head = qp->rq_head = 0;
 	spin_unlock_irq(&qp->lock);
-	uib_cq_purge(to_ucq(qp->ibqp.send_cq), &qp->ibqp);
-	uib_cq_purge(to_ucq(qp->ibqp.recv_cq), &qp->ibqp);
+	uib_cq_purge(to_ucq(qp->ibqp.send_cq), qp->wc_qp);
+	uib_cq_purge(to_ucq(qp->ibqp.recv_cq), qp->wc_qp);
 }
 
 int uib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
@@ -265,7 +309,9 @@ int uib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	xa_erase_irq(&qp->dev->qps, ibqp->qp_num);
 	uib_mcast_forget(qp);
+	mutex_lock(&qp->modify_lock);
 	reset(qp);
+	mutex_unlock(&qp->modify_lock);
 	/* Wait for receivers that found the QP before it was erased, and for the completion handlers that they call. */
 	synchronize_rcu();
 	free_rings(qp);
@@ -274,21 +320,18 @@ int uib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 /* --- modify and query */
 
-int uib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
+static int modify(struct uib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	struct uib_qp *qp = to_uqp(ibqp);
 	enum ib_qp_state cur, new;
 	int err = -EINVAL;
 
-	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
-		return -EOPNOTSUPP;
 	spin_lock_irq(&qp->lock);
 	cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
 	new = mask &IB_QP_STATE ? attr->qp_state : cur;
 	/* If a consumer gives SQE as the current state, RTS passes for SQE. */
 	if (cur != qp->state && !(cur == IB_QPS_SQE && qp->state == IB_QPS_RTS))
 		goto out;
-	if (!ib_modify_qp_is_ok(cur, new, ibqp->qp_type, mask))
+	if (!ib_modify_qp_is_ok(cur, new, qp->ibqp.qp_type, mask))
 		goto out;
 	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= UIB_PKEYS)
 		goto out;
@@ -303,6 +346,8 @@ int uib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct 
 		qp->psn = attr->sq_psn & UIB_QPN_MASK;
 	if (new != IB_QPS_RESET)
 		qp->state = new;
+	if (new == IB_QPS_SQD && cur != new)
+		qp->drain_event = (mask & IB_QP_EN_SQD_ASYNC_NOTIFY) && attr->en_sqd_async_notify;
 out:
 	spin_unlock_irq(&qp->lock);
 	if (err)
@@ -312,6 +357,23 @@ out:
 	else if (new != cur)
 		queue_work(uib_wq, &qp->work);
 	return 0;
+}
+
+int uib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
+{
+	struct uib_qp *qp = to_uqp(ibqp);
+	int err;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	/* ib_uverbs itself checks this only since 6.1.35. */
+	if (udata && (mask & IB_QP_QKEY) && (attr->qkey & UIB_QKEY_CONTROLLED) &&
+	    !capable(CAP_NET_RAW))
+		return -EPERM;
+	mutex_lock(&qp->modify_lock);
+	err = modify(qp, attr, mask);
+	mutex_unlock(&qp->modify_lock);
+	return err;
 }
 
 int uib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -326,6 +388,8 @@ int uib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->pkey_index = qp->pkey_index;
 	attr->sq_psn = qp->psn;
 	attr->port_num = UIB_PORT;
+	attr->sq_draining = attr->qp_state == IB_QPS_SQD && READ_ONCE(qp->sending);
+	attr->path_mtu = READ_ONCE(qp->dev->port.neighbor_mtu);
 	attr->cap = qp->cap;
 	init->event_handler = ibqp->event_handler;
 	init->qp_context = ibqp->qp_context;
@@ -338,126 +402,4 @@ int uib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (qp->block_loopback)
 		init->create_flags = IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
 	return 0;
-}
-
-/* --- post */
-
-/* Fills @ret, and @ret_len with the sum of their lengths, unless one of them may not be used, or the sum is above @max_len. */
-static int take_sges(const struct uib_qp *qp, const struct ib_sge *sge, int n, u32 max, u32 max_len,
-		     int access, struct uib_sge *ret, u32 *ret_len)
-{
-	u32 len = 0;
-	int i;
-
-	if (n < 0 || n > max)
-		return -EINVAL;
-	for (i = 0; i < n; i++) {
-		if (check_add_overflow(len, sge[i].length, &len) || len > max_len)
-			goto out;
-		if (uib_sge_get(qp, &sge[i], access, &ret[i]))
-			goto out;
-	}
-	*ret_len = len;
-	return 0;
-
-out:
-	uib_sge_put(ret, i);
-	return -EINVAL;
-}
-
-static int post_one_send(struct uib_qp *qp, const struct ib_send_wr *wr)
-{
-	const struct ib_ud_wr *ud = ud_wr(wr);
-	struct uib_swqe *w;
-	int err;
-
-	if (qp->state < IB_QPS_RTS)
-		return -EINVAL;
-	if (wr->opcode != IB_WR_SEND && wr->opcode != IB_WR_SEND_WITH_IMM)
-		return -EINVAL;
-	if (wr->send_flags & ~(IB_SEND_SIGNALED | IB_SEND_SOLICITED | IB_SEND_FENCE))
-		return -EINVAL;
-	if (!ud->ah || ud->ah->pd != qp->ibqp.pd)
-		return -EINVAL;
-	if (qp->sq_count == qp->cap.max_send_wr)
-		return -ENOMEM;
-	w = sqe(qp, qp->sq_count);
-	err = take_sges(qp, wr->sg_list, wr->num_sge, qp->cap.max_send_sge,
-			uib_mtu_octets(IB_MTU_4096), 0, sqe_sge(qp, w), &w->len);
-	if (err)
-		return err;
-	w->wr_id = wr->wr_id;
-	w->av = container_of(ud->ah, struct uib_ah, ibah)->av;
-	w->dest_qpn = ud->remote_qpn;
-	w->qkey = ud->remote_qkey;
-	w->pkey_index = ud->pkey_index;
-	w->num_sge = wr->num_sge;
-	w->imm = wr->ex.imm_data;
-	w->has_imm = wr->opcode == IB_WR_SEND_WITH_IMM;
-	w->signaled = qp->signal_all || (wr->send_flags & IB_SEND_SIGNALED);
-	w->solicited = wr->send_flags & IB_SEND_SOLICITED;
-	qp->sq_count++;
-	return 0;
-}
-
-int uib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
-{
-	struct uib_qp *qp = to_uqp(ibqp);
-	unsigned long flags;
-	int err = 0;
-
-	spin_lock_irqsave(&qp->lock, flags);
-	for (; wr; wr = wr->next) {
-		err = post_one_send(qp, wr);
-		if (err) {
-			*bad = wr;
-			break;
-		}
-	}
-	if (qp->sq_count)
-		queue_work(uib_wq, &qp->work);
-	spin_unlock_irqrestore(&qp->lock, flags);
-	return err;
-}
-
-static int post_one_recv(struct uib_qp *qp, const struct ib_recv_wr *wr)
-{
-	struct uib_rwqe *w;
-	u32 at;
-	int err;
-
-	if (qp->state == IB_QPS_RESET)
-		return -EINVAL;
-	if (qp->rq_count == qp->cap.max_recv_wr)
-		return -ENOMEM;
-	at = (qp->rq_head + qp->rq_count) % qp->cap.max_recv_wr;
-	w = &qp->rq[at];
-	err = take_sges(qp, wr->sg_list, wr->num_sge, qp->cap.max_recv_sge, U32_MAX,
-			IB_ACCESS_LOCAL_WRITE, &qp->rq_sge[at * qp->cap.max_recv_sge], &w->len);
-	if (err)
-		return err;
-	w->wr_id = wr->wr_id;
-	w->num_sge = wr->num_sge;
-	qp->rq_count++;
-	return 0;
-}
-
-int uib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad)
-{
-	struct uib_qp *qp = to_uqp(ibqp);
-	unsigned long flags;
-	int err = 0;
-
-	spin_lock_irqsave(&qp->lock, flags);
-	for (; wr; wr = wr->next) {
-		err = post_one_recv(qp, wr);
-		if (err) {
-			*bad = wr;
-			break;
-		}
-	}
-	if (qp->state == IB_QPS_ERR)
-		queue_work(uib_wq, &qp->work);
-	spin_unlock_irqrestore(&qp->lock, flags);
-	return err;
 }

@@ -186,7 +186,7 @@ static void fill_wc(const struct rx *r, struct uib_qp *qp, u16 pkey_index, struc
 		.status = IB_WC_SUCCESS,
 		.opcode = IB_WC_RECV,
 		.byte_len = UIB_GRH_LEN + r->payload_len,
-		.qp = &qp->ibqp,
+		.qp = qp->wc_qp,
 		.src_qp = r->src_qpn,
 		.slid = r->slid,
 		.pkey_index = pkey_index,

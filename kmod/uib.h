@@ -7,7 +7,8 @@
  *
  * One device has one port. Instead of a cable the port has a UDP socket, see doc/udp-link.md.
  *
- *	verbs.c cq.c qp.c mcast.c	the functions that ib_core calls
+ *	verbs.c cq.c qp.c post.c mcast.c	the functions that ib_core calls
+ *	user.c			contexts and quotas of programs
  *	mr.c			memory regions, and all copies from and to what a work request names
  *	tx.c				the work item of a QP: from a work request to a packet to link.c
  *	rx.c				from a packet to QPs, in the softirq that received the packet
@@ -34,18 +35,11 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat.h"
+#include "verbs.h"
 #include "wire.h"
 
 #define UIB_PKEYS 64
 #define UIB_GUIDS 32
-#define UIB_MAX_SGE 32
-#define UIB_MAX_WR 16384
-#define UIB_MAX_CQE (1 << 18)
-#define UIB_MAX_QP (1 << 16)
-#define UIB_MAX_MR (1 << 20)
-#define UIB_FIRST_QPN 0x40
-/* The key with which a consumer in the kernel names any kernel address. Index 0 of the table of regions is never used. */
-#define UIB_LOCAL_DMA_LKEY 1
 #define UIB_PORT 1
 
 /* The rate in PortInfo. UDP has no rate of its own, so this is the lowest one that IPoIB's groups (10 Gb/s) accept. */
@@ -255,93 +249,6 @@ struct uib_violation {
 	const u8 *gids; /* source and destination GID of the GRH; NULL if the packet has none */
 };
 
-/* --- verbs' objects */
-
-struct uib_av {
-	u16 dlid;
-	u8 sl, path_bits;
-	bool has_grh;
-	u8 sgid_index, tclass, hop_limit;
-	u32 flow_label;
-	union ib_gid dgid;
-};
-
-struct uib_ah {
-	struct ib_ah ibah;
-	struct uib_av av;
-	u8 static_rate;
-};
-
-struct uib_cq {
-	struct ib_cq ibcq;
-	spinlock_t lock;
-	struct ib_wc *ring;
-	u32 size, head, count;
-	enum ib_cq_notify_flags armed; /* which completions call the handler; 0: none */
-	bool broken; /* a completion was lost because the CQ was full: the CQ takes no more, for ever */
-	bool overflowed; /* the CQ is broken, and CQ_ERR, which tells the consumer, was not raised yet */
-};
-
-struct uib_mr {
-	struct ib_mr ibmr;
-	struct kref ref; /* the consumer's, and one for each SGE that is posted */
-	refcount_t users; /* one while the region is registered, and one for each copy that runs */
-	struct completion unused; /* no copy runs, and none can begin any more */
-	struct ib_pd *pd; /* only to be compared */
-	int access; /* enum ib_access_flags */
-	u64 iova, length;
-	struct ib_umem
-		*umem; /* NULL: a consumer in the kernel has registered all kernel addresses */
-	struct page **pages;
-	u32 offset; /* of the first octet in the first page */
-	struct rcu_head rcu;
-};
-
-/* A part of a posted buffer. What mr.c has checked when it was posted is checked again when it is used. */
-struct uib_sge {
-	u64 addr;
-	u32 length;
-	struct uib_mr *mr; /* NULL: .addr is a kernel address, or .length is 0 */
-};
-
-struct uib_swqe {
-	u64 wr_id;
-	struct uib_av av;
-	u32 dest_qpn, qkey;
-	__be32 imm;
-	u32 len;
-	u16 pkey_index; /* used only if the QP is a GSI QP */
-	u8 num_sge;
-	bool signaled, solicited, has_imm;
-};
-
-struct uib_rwqe {
-	u64 wr_id;
-	u32 len;
-	u8 num_sge;
-};
-
-struct uib_qp {
-	struct ib_qp ibqp;
-	struct uib_dev *dev;
-	spinlock_t lock; /* protects all members below but .work */
-	enum ib_qp_state state;
-	u16 pkey_index;
-	u32 qkey;
-	u32 psn;
-	bool signal_all, block_loopback;
-	bool is_user; /* the consumer is a program */
-	struct ib_qp_cap cap;
-	struct uib_swqe *sq;
-	struct uib_sge *sq_sge;
-	u32 sq_head, sq_count;
-	struct uib_rwqe *rq;
-	struct uib_sge *rq_sge;
-	u32 rq_head, rq_count;
-	u8 *gather; /* .work's: what the packet takes from regions, one MTU */
-	struct work_struct work;
-};
-
 /* --- the device */
 
 struct uib_dev {
@@ -355,10 +262,13 @@ struct uib_dev {
 	u32 next_qpn;
 	struct xarray mrs; /* index of the key -> struct uib_mr */
 	u32 next_mr;
+	struct mutex quota_lock; /* protects .quotas */
+	struct list_head quotas;
 	struct uib_traps traps;
 	struct uib_sampler sampler;
 	struct uib_qp sma_qp; /* not a QP of a consumer: the SMA sends traps with it */
 	spinlock_t mcast_lock;
+	u32 mcast_seed;
 	struct hlist_head mcast[64];
 	struct dentry *debugfs;
 };
@@ -379,16 +289,6 @@ static inline void uib_count_add(struct uib_dev *dev, enum uib_counter c, u64 n)
 }
 
 extern struct workqueue_struct *uib_wq;
-
-static inline struct uib_qp *to_uqp(struct ib_qp *ibqp)
-{
-	return container_of(ibqp, struct uib_qp, ibqp);
-}
-
-static inline struct uib_cq *to_ucq(struct ib_cq *ibcq)
-{
-	return container_of(ibcq, struct uib_cq, ibcq);
-}
 
 /* --- link.c */
 
@@ -479,64 +379,6 @@ void uib_trap_get_notice(struct uib_dev *dev, u8 *data);
  * its trap number (IBTA 13.4.8.2)
  */
 void uib_trap_set_notice(struct uib_dev *dev, const u8 *data);
-
-/* --- cq.c */
-
-int uib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		  struct uib_cq_udata *udata);
-int uib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
-int uib_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc);
-int uib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
-/* uib_cq_push() - Add a completion. True: the caller must call uib_cq_fire() when it has released its locks */
-bool uib_cq_push(struct uib_cq *cq, const struct ib_wc *wc, bool solicited);
-/* uib_cq_fire() - Call the consumer's handlers; with no lock held and bottom halves disabled */
-void uib_cq_fire(struct uib_cq *cq);
-/* uib_cq_purge() - Remove the completions of a QP that is reset or destroyed */
-void uib_cq_purge(struct uib_cq *cq, const struct ib_qp *qp);
-
-/* --- qp.c */
-
-int uib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_udata *udata);
-int uib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
-int uib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		 struct ib_qp_init_attr *init);
-int uib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
-int uib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
-int uib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
-
-/* --- mr.c */
-
-struct ib_mr *uib_get_dma_mr(struct ib_pd *pd, int access);
-struct ib_mr *uib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr, int access,
-			      uib_dmah_param struct ib_udata *udata);
-int uib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
-/*
- * uib_sge_get() - Check key, PD, bounds and access of @sge for @qp, and fill @ret with a reference to its region. -EINVAL:
- * the QP may not use this memory so. May be called in any context
- */
-int uib_sge_get(const struct uib_qp *qp, const struct ib_sge *sge, int access, struct uib_sge *ret);
-void uib_sge_put(struct uib_sge *sge, unsigned int n);
-/*
- * uib_sge_read(), uib_sge_write() - Copy from the begin of the buffer, or to the place after @skip octets of it. False: its
- * region has been deregistered. May be called in any context but a hard interrupt
- */
-bool uib_sge_read(const struct uib_sge *sge, u8 *to, u32 len);
-bool uib_sge_write(const struct uib_sge *sge, u32 skip, const u8 *from, u32 len);
-
-/* --- mcast.c */
-
-struct uib_mcast {
-	struct hlist_node node;
-	union ib_gid mgid;
-	struct uib_qp *qp;
-	unsigned int attached;
-	struct rcu_head rcu;
-};
-
-struct hlist_head *uib_mcast_bucket(struct uib_dev *dev, const union ib_gid *mgid);
-int uib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
-int uib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
-void uib_mcast_forget(struct uib_qp *qp);
 
 /* --- tx.c rx.c */
 

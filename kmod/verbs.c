@@ -13,21 +13,24 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *a, struc
 	a->page_size_cap = PAGE_SIZE;
 	a->max_mr_size = ~0ull;
 	a->hw_ver = 1;
-	a->max_qp = UIB_MAX_QP;
+	a->fw_ver = 1ull << 32;
+	a->max_qp = UIB_USER_QPS;
 	a->max_qp_wr = UIB_MAX_WR;
 	a->max_send_sge = UIB_MAX_SGE;
 	a->max_recv_sge = UIB_MAX_SGE;
-	a->max_cq = INT_MAX;
+	a->max_cq = UIB_USER_CQS;
 	a->max_cqe = UIB_MAX_CQE;
-	a->max_mr = UIB_MAX_MR;
-	a->max_pd = INT_MAX;
-	a->max_ah = INT_MAX;
+	a->max_mr = UIB_USER_MRS;
+	a->max_pd = UIB_USER_PDS;
+	a->max_ah = UIB_USER_AHS;
 	a->max_pkeys = UIB_PKEYS;
-	a->max_mcast_grp = INT_MAX;
-	a->max_mcast_qp_attach = INT_MAX;
-	a->max_total_mcast_qp_attach = INT_MAX;
+	a->max_mcast_grp = UIB_USER_MCASTS;
+	a->max_mcast_qp_attach = UIB_USER_MCASTS;
+	a->max_total_mcast_qp_attach = UIB_USER_MCASTS;
 	a->device_cap_flags = IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR |
-			      IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_SHUTDOWN_PORT;
+			      IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_SHUTDOWN_PORT |
+			      IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_UD_AV_PORT_ENFORCE |
+			      IB_DEVICE_PORT_ACTIVE_EVENT | IB_DEVICE_SYS_IMAGE_GUID;
 	uib_set_kernel_caps(a);
 	return 0;
 }
@@ -68,11 +71,15 @@ static enum rdma_link_layer get_link_layer(struct ib_device *ibdev, u32 port)
 
 static int alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	return udata ? -EOPNOTSUPP : 0;
+	struct uib_quota *quota = uib_quota_of(udata);
+
+	container_of(pd, struct uib_pd, ibpd)->quota = quota;
+	return uib_quota_take(quota, UIB_Q_PD);
 }
 
 static int dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
+	uib_quota_give(container_of(pd, struct uib_pd, ibpd)->quota, UIB_Q_PD);
 	return 0;
 }
 
@@ -84,8 +91,6 @@ static int create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct 
 	const struct rdma_ah_attr *attr = init->ah_attr;
 	struct uib_av *av = &ah->av;
 
-	if (udata)
-		return -EOPNOTSUPP;
 	if (attr->type != RDMA_AH_ATTR_TYPE_IB || rdma_ah_get_port_num(attr) != UIB_PORT)
 		return -EINVAL;
 	av->dlid = rdma_ah_get_dlid(attr);
@@ -104,7 +109,10 @@ static int create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct 
 		av->flow_label = grh->flow_label;
 		av->dgid = grh->dgid;
 	}
-	return uib_lid_is_mcast(av->dlid) && !av->has_grh ? -EINVAL : 0;
+	if (uib_lid_is_mcast(av->dlid) && !av->has_grh)
+		return -EINVAL;
+	ah->quota = uib_quota_of(udata);
+	return uib_quota_take(ah->quota, UIB_Q_AH);
 }
 
 static int query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
@@ -127,9 +135,10 @@ static int query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 	return 0;
 }
 
-/* Nothing to do, because each posted work request has a copy of the address. */
+/* May be called at any time, because each posted work request has a copy of the address. */
 static int destroy_ah(struct ib_ah *ibah, u32 flags)
 {
+	uib_quota_give(container_of(ibah, struct uib_ah, ibah)->quota, UIB_Q_AH);
 	return 0;
 }
 
@@ -164,21 +173,27 @@ static const struct attribute_group dev_group = { .attrs = dev_attrs };
 
 const struct ib_device_ops uib_ops = {
 	.owner = THIS_MODULE,
-	.driver_id = RDMA_DRIVER_UNKNOWN,
+	/* rdma-core chooses its provider by these two: ipathverbs, whose ABI 1 maps no memory of the device. */
+	.driver_id = RDMA_DRIVER_QIB,
+	.uverbs_abi_ver = 1,
 	.device_group = &dev_group,
 
 	.alloc_pd = alloc_pd,
+	.alloc_ucontext = uib_alloc_ucontext,
 	.attach_mcast = uib_attach_mcast,
 	.create_ah = create_ah,
 	.create_cq = uib_create_cq,
 	.create_qp = uib_create_qp,
+	.create_user_ah = create_ah,
 	.dealloc_driver = uib_dealloc,
 	.dealloc_pd = dealloc_pd,
+	.dealloc_ucontext = uib_dealloc_ucontext,
 	.dereg_mr = uib_dereg_mr,
 	.destroy_ah = destroy_ah,
 	.destroy_cq = uib_destroy_cq,
 	.destroy_qp = uib_destroy_qp,
 	.detach_mcast = uib_detach_mcast,
+	.disassociate_ucontext = uib_disassociate_ucontext,
 	.enable_driver = uib_enable,
 	.get_dev_fw_str = get_fw_str,
 	.get_dma_mr = uib_get_dma_mr,
@@ -203,5 +218,6 @@ const struct ib_device_ops uib_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ah, uib_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, uib_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_qp, uib_qp, ibqp),
-	.size_ib_pd = sizeof(struct ib_pd),
+	INIT_RDMA_OBJ_SIZE(ib_pd, uib_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, uib_ucontext, ibuc),
 };

@@ -375,13 +375,24 @@ struct completion {
 	int done;
 };
 
+struct mutex {
+	int locked;
+};
+
+struct ib_pd {
+	int unused;
+};
+
+struct ib_ucontext {
+	int unused;
+};
+
 struct ib_mr {
 	u32 lkey, rkey;
 };
 
 struct ib_wc;
 struct ib_grh;
-struct ib_pd;
 struct ib_umem;
 struct page;
 struct ib_udata;

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef UIB_VERBS_H
+#define UIB_VERBS_H
+
+/* The objects of the verbs: CQs, QPs, memory regions and what belongs to them. uib.h says who calls what. */
+
+#include <rdma/ib_verbs.h>
+
+#include "compat.h"
+
+struct uib_dev;
+
+#define UIB_MAX_SGE 32
+#define UIB_MAX_WR 16384
+#define UIB_MAX_CQE (1 << 18)
+#define UIB_MAX_MR (1 << 20)
+#define UIB_FIRST_QPN 0x40
+/* The key with which a consumer in the kernel names any kernel address. Index 0 of the table of regions is never used. */
+#define UIB_LOCAL_DMA_LKEY 1
+
+/* What one process may have of a device, in all its contexts. UIB_USER_OCTETS is the sum of its queues. */
+#define UIB_USER_CONTEXTS 64
+#define UIB_USER_PDS 256
+#define UIB_USER_AHS 4096
+#define UIB_USER_MRS 4096
+#define UIB_USER_CQS 1024
+#define UIB_USER_QPS 256
+#define UIB_USER_MCASTS 1024
+#define UIB_USER_OCTETS (128 << 20)
+
+struct uib_av {
+	u16 dlid;
+	u8 sl, path_bits;
+	bool has_grh;
+	u8 sgid_index, tclass, hop_limit;
+	u32 flow_label;
+	union ib_gid dgid;
+};
+
+struct uib_quota;
+
+struct uib_ucontext {
+	struct ib_ucontext ibuc;
+	struct uib_quota *quota;
+};
+
+/* .quota of an object is its process's, and NULL if a consumer in the kernel has made the object. */
+struct uib_pd {
+	struct ib_pd ibpd;
+	struct uib_quota *quota;
+};
+
+struct uib_ah {
+	struct ib_ah ibah;
+	struct uib_quota *quota;
+	struct uib_av av;
+	u8 static_rate;
+};
+
+struct uib_cq {
+	struct ib_cq ibcq;
+	struct uib_quota *quota;
+	spinlock_t lock;
+	struct ib_wc *ring;
+	u32 size, head, count;
+	enum ib_cq_notify_flags armed; /* which completions call the handler; 0: none */
+	bool broken; /* a completion was lost because the CQ was full: the CQ takes no more, for ever */
+	bool overflowed; /* the CQ is broken, and CQ_ERR, which tells the consumer, was not raised yet */
+};
+
+struct uib_mr {
+	struct ib_mr ibmr;
+	struct kref ref; /* the consumer's, and one for each SGE that is posted */
+	refcount_t users; /* one while the region is registered, and one for each copy that runs */
+	struct completion unused; /* no copy runs, and none can begin any more */
+	struct uib_quota *quota;
+	struct ib_pd *pd; /* only to be compared */
+	int access; /* enum ib_access_flags */
+	u64 iova, length;
+	struct ib_umem
+		*umem; /* NULL: a consumer in the kernel has registered all kernel addresses */
+	struct page **pages;
+	u32 offset; /* of the first octet in the first page */
+	struct rcu_head rcu;
+};
+
+/* A part of a posted buffer. What mr.c has checked when it was posted is checked again when it is used. */
+struct uib_sge {
+	u64 addr;
+	u32 length;
+	struct uib_mr *mr; /* NULL: .addr is a kernel address, or .length is 0 */
+};
+
+struct uib_swqe {
+	u64 wr_id;
+	struct uib_av av;
+	u32 dest_qpn, qkey;
+	__be32 imm;
+	u32 len;
+	u16 pkey_index; /* used only if the QP is a GSI QP */
+	u8 num_sge;
+	bool signaled, solicited, has_imm;
+};
+
+struct uib_rwqe {
+	u64 wr_id;
+	u32 len;
+	u8 num_sge;
+};
+
+struct uib_qp {
+	struct ib_qp ibqp;
+	struct uib_dev *dev;
+	struct uib_quota *quota;
+	struct ib_qp *wc_qp; /* the QP in its completions: .ibqp, or the stub of user.c */
+	struct mutex modify_lock; /* one modify_qp() at a time; taken before .lock */
+	spinlock_t lock; /* protects all members below but .work */
+	enum ib_qp_state state;
+	u16 pkey_index;
+	u32 qkey;
+	u32 psn;
+	bool signal_all, block_loopback;
+	bool is_user; /* the consumer is a program */
+	bool sending; /* .work sends the oldest work request */
+	bool drain_event; /* SQ_DRAINED is to be raised when the send that runs has ended */
+	struct ib_qp_cap cap;
+	struct uib_swqe *sq;
+	struct uib_sge *sq_sge;
+	u32 sq_head, sq_count;
+	struct uib_rwqe *rq;
+	struct uib_sge *rq_sge;
+	u32 rq_head, rq_count;
+	u8 *gather; /* .work's: what the packet takes from regions, one MTU */
+	struct work_struct work;
+};
+
+static inline struct uib_qp *to_uqp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct uib_qp, ibqp);
+}
+
+static inline struct uib_cq *to_ucq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct uib_cq, ibcq);
+}
+
+static inline struct uib_swqe *uib_sqe(struct uib_qp *qp, u32 i)
+{
+	return &qp->sq[(qp->sq_head + i) % qp->cap.max_send_wr];
+}
+
+static inline struct uib_sge *uib_sqe_sge(struct uib_qp *qp, const struct uib_swqe *w)
+{
+	return &qp->sq_sge[(w - qp->sq) * qp->cap.max_send_sge];
+}
+
+/* --- cq.c */
+
+int uib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct uib_cq_udata *udata);
+int uib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int uib_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc);
+int uib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+/* uib_cq_push() - Add a completion. True: the caller must call uib_cq_fire() when it has released its locks */
+bool uib_cq_push(struct uib_cq *cq, const struct ib_wc *wc, bool solicited);
+/* uib_cq_fire() - Call the consumer's handlers; with no lock held and bottom halves disabled */
+void uib_cq_fire(struct uib_cq *cq);
+/* uib_cq_purge() - Remove the completions of a QP that is reset or destroyed; @wc_qp is the QP in them */
+void uib_cq_purge(struct uib_cq *cq, const struct ib_qp *wc_qp);
+
+/* --- qp.c */
+
+int uib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_udata *udata);
+int uib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
+int uib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init);
+int uib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+/* --- post.c */
+
+int uib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
+int uib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
+
+/* --- user.c */
+
+enum uib_quota_kind {
+	UIB_Q_CONTEXT,
+	UIB_Q_PD,
+	UIB_Q_AH,
+	UIB_Q_MR,
+	UIB_Q_CQ,
+	UIB_Q_QP,
+	UIB_Q_MCAST,
+	UIB_Q_COUNT,
+};
+
+int uib_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
+void uib_dealloc_ucontext(struct ib_ucontext *ibuc);
+void uib_disassociate_ucontext(struct ib_ucontext *ibuc);
+/* uib_quota_of() - The quota of the process that makes an object; NULL, of which one can take without end: the kernel */
+struct uib_quota *uib_quota_of(struct ib_udata *udata);
+/* uib_quota_take() - 0; -ENOMEM: the process has the most that it may have */
+int uib_quota_take(struct uib_quota *q, enum uib_quota_kind kind);
+void uib_quota_give(struct uib_quota *q, enum uib_quota_kind kind);
+int uib_quota_take_octets(struct uib_quota *q, u64 n);
+void uib_quota_give_octets(struct uib_quota *q, u64 n);
+struct ib_qp *uib_stub_new(void);
+/* uib_stub_free() - Free a stub, or NULL, when nobody can look at it any more */
+void uib_stub_free(struct ib_qp *stub);
+void uib_stub_exit(void);
+
+/* --- mr.c */
+
+struct ib_mr *uib_get_dma_mr(struct ib_pd *pd, int access);
+struct ib_mr *uib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr, int access,
+			      uib_dmah_param struct ib_udata *udata);
+int uib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+/*
+ * uib_sge_get() - Check key, PD, bounds and access of @sge for @qp, and fill @ret with a reference to its region. -EINVAL:
+ * the QP may not use this memory so. May be called in any context
+ */
+int uib_sge_get(const struct uib_qp *qp, const struct ib_sge *sge, int access, struct uib_sge *ret);
+void uib_sge_put(struct uib_sge *sge, unsigned int n);
+/*
+ * uib_sge_read(), uib_sge_write() - Copy from the begin of the buffer, or to the place after @skip octets of it. False: its
+ * region has been deregistered. May be called in any context but a hard interrupt
+ */
+bool uib_sge_read(const struct uib_sge *sge, u8 *to, u32 len);
+bool uib_sge_write(const struct uib_sge *sge, u32 skip, const u8 *from, u32 len);
+
+/* --- mcast.c */
+
+struct uib_mcast {
+	struct hlist_node node;
+	union ib_gid mgid;
+	struct uib_qp *qp;
+	unsigned int attached; /* how often; each counts in the quota */
+	struct rcu_head rcu;
+};
+
+struct hlist_head *uib_mcast_bucket(struct uib_dev *dev, const union ib_gid *mgid);
+int uib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+int uib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+void uib_mcast_forget(struct uib_qp *qp);
+
+#endif
