@@ -212,8 +212,23 @@ static int lft_show(int argc, char **argv)
 	return cli_show(&lft_shown, argc, argv);
 }
 
+static int lft_set(int argc, char **argv)
+{
+	static const struct cli_key keys[] = {
+		{ "node", .bare = true, .required = true },
+		{ "lid", .type = CLI_INT, .bare = true, .required = true },
+		{ "port", .type = CLI_INT, .bare = true, .required = true },
+		{ "fabric" },
+		{ NULL },
+	};
+
+	return call("fabric lft set", keys, argc, argv);
+}
+
 static const struct cli_cmd lft_verbs[] = {
 	{ "show", lft_show, "NODE [fabric F]", "where a switch sends unicast LIDs" },
+	{ "set", lft_set, "NODE LID PORT [fabric F]",
+	  "change an entry behind the subnet manager's back; PORT 255: no port" },
 	{ NULL },
 };
 

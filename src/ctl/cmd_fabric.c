@@ -166,6 +166,8 @@ const struct ctl_cmd cmd_fabric[] = {
 	{ "fabric link set", cmd_fabric_link_set,
 	  (const char *const[]){ "port", "up", "fabric", NULL } },
 	{ "fabric lft show", cmd_fabric_lft_show, NODE_ARGS },
+	{ "fabric lft set", cmd_fabric_lft_set,
+	  (const char *const[]){ "node", "lid", "port", "fabric", NULL } },
 	{ "fabric mft show", cmd_fabric_mft_show, NODE_ARGS },
 	{ "fabric sm show", cmd_fabric_sm_show, FABRIC_ARG },
 	{ "fabric sm start", cmd_fabric_sm_start,

@@ -11,7 +11,7 @@ ctl_fn cmd_fabric_port_show, cmd_fabric_link_set;
 /* cmd_udp.c */
 ctl_fn cmd_fabric_udp_show, cmd_fabric_udp_attach;
 /* cmd_fabric_fwd.c */
-ctl_fn cmd_fabric_lft_show, cmd_fabric_mft_show;
+ctl_fn cmd_fabric_lft_show, cmd_fabric_lft_set, cmd_fabric_mft_show;
 /* cmd_fabric_sm.c */
 ctl_fn cmd_fabric_sm_show, cmd_fabric_sm_start, cmd_fabric_sm_stop, cmd_fabric_sm_restart,
 	cmd_fabric_sweep, cmd_fabric_lid_set, cmd_fabric_partition_show, cmd_fabric_partition_load,

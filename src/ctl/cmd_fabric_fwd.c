@@ -74,6 +74,35 @@ void cmd_fabric_lft_show(struct ctl_req *r)
 	ctl_end(r, PROTO_EXIT_OK, NULL);
 }
 
+/* Changes one entry in the switch alone, so no manager knows of it. Port 255 stands for no port. */
+void cmd_fabric_lft_set(struct ctl_req *r)
+{
+	struct inst_fabric *f = ctl_arg_fabric(r);
+	struct fabric_node *n = f ? switch_arg(r, f) : NULL;
+	struct node *node = n ? fabric_node_node(n) : NULL;
+	long long lid, port;
+	bool bad;
+
+	if (!node)
+		return;
+	lid = ctl_arg_int(r, "lid", 1, node->sw->si.lft_top, 0, &bad);
+	if (bad)
+		return;
+	port = ctl_arg_int(r, "port", 0, SMP_LFT_NONE, -1, &bad);
+	if (bad)
+		return;
+	if (!lid || port < 0) {
+		ctl_end(r, PROTO_EXIT_USAGE, "expected a LID and a port");
+	} else if (port > node->info.nports && port != SMP_LFT_NONE) {
+		ctl_end(r, PROTO_EXIT_USAGE,
+			"port: expected a number from 0 to %u, or %u for no port",
+			node->info.nports, SMP_LFT_NONE);
+	} else {
+		node->sw->lft[lid] = (uint8_t)port;
+		ctl_end(r, PROTO_EXIT_OK, NULL);
+	}
+}
+
 /* --- MFT */
 
 static json_t *ports_of(const uint64_t mask[4])

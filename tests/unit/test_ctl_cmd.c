@@ -331,6 +331,53 @@ static void test_fabric_lft_leads_to_every_lid(void **state)
 	refused(r, "fabric mft show", json_pack("{s:s}", "node", "Hca1"), "expected a switch");
 }
 
+static long long lft_port(struct rig *r, long long lid)
+{
+	json_t *rows = rows_of(r, "fabric lft show", json_pack("{s:s}", "node", "Switch1"));
+	long long port = -1;
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+	{
+		if (num(row, "lid") == lid)
+			port = num(row, "port");
+	}
+	json_decref(rows);
+	return port;
+}
+
+static void lft_set_refused(struct rig *r, int lid, int port, const char *why)
+{
+	refused(r, "fabric lft set",
+		json_pack("{s:s, s:i, s:i}", "node", "Switch1", "lid", lid, "port", port), why);
+}
+
+/* The SM does not know that an entry was changed; its audit finds it within a minute, and writes it again. */
+static void test_fabric_lft_entry_is_set(void **state)
+{
+	struct rig *r = *state;
+	long long was = lft_port(r, 1);
+
+	ok(r, "fabric lft set",
+	   json_pack("{s:s, s:i, s:i}", "node", "Switch1", "lid", 1, "port", 255));
+	assert_int_equal(lft_port(r, 1), -1);
+	ok(r, "fabric lft set",
+	   json_pack("{s:s, s:i, s:i}", "node", "Switch1", "lid", 1, "port", was != 1 ? 1 : 2));
+	assert_int_equal(lft_port(r, 1), was != 1 ? 1 : 2);
+	run_for(r, NS_SEC(70));
+	assert_int_equal(lft_port(r, 1), was);
+	lft_set_refused(r, 1, 254, "port: expected a number from 0 to ");
+	lft_set_refused(r, 1, 256, "port: expected a number from 0 to 255");
+	lft_set_refused(r, 0, 1, "lid: expected a number from 1 to ");
+	lft_set_refused(r, 0xbfff, 1, "lid: expected a number from 1 to ");
+	refused(r, "fabric lft set", json_pack("{s:s, s:i}", "node", "Switch1", "lid", 1),
+		"expected a LID and a port");
+	refused(r, "fabric lft set",
+		json_pack("{s:s, s:i, s:i}", "node", "Hca1", "lid", 1, "port", 1),
+		"expected a switch");
+}
+
 static void test_fabric_group_is_the_broadcast_group(void **state)
 {
 	struct rig *r = *state;
@@ -1149,6 +1196,7 @@ int main(void)
 		CASE(test_fabric_show_counts_what_the_topology_has),
 		CASE(test_fabric_nodes_and_ports),
 		CASE(test_fabric_lft_leads_to_every_lid),
+		CASE(test_fabric_lft_entry_is_set),
 		CASE(test_fabric_group_is_the_broadcast_group),
 		CASE(test_fabric_link_set_takes_the_port_down_and_up),
 		CASE(test_fabric_sweep_is_heavy),
