@@ -114,10 +114,26 @@ static void print_mft(const json_t *row)
 	free(ports);
 }
 
+/* A switch discards a packet at a port, which may be that of entry or that of departure; an HCA at its port of entry. */
+static void print_discarded(const json_t *row)
+{
+	long long in = json_integer_value(json_object_get(row, "in_port"));
+	long long out = json_integer_value(json_object_get(row, "out_port"));
+	char *reason = cli_text(row, "reason");
+
+	if (in)
+		printf("in by port %lld, DISCARDED: %s", in, reason);
+	else if (out)
+		printf("DISCARDED at port %lld: %s", out, reason);
+	else
+		printf("DISCARDED: %s", reason);
+	free(reason);
+}
+
 static void print_hop(const json_t *row, const char *event)
 {
 	char *node = cli_text(row, "node"), *in = cli_text(row, "in_port"),
-	     *out = cli_text(row, "out_port"), *reason = cli_text(row, "reason");
+	     *out = cli_text(row, "out_port");
 
 	printf("  #%-3lld ", (long long)json_integer_value(json_object_get(row, "packet")));
 	if (!strcmp(event, "sent")) {
@@ -135,13 +151,12 @@ static void print_hop(const json_t *row, const char *event)
 		else if (!strcmp(event, "mad"))
 			printf("delivered to its management port");
 		else
-			printf("in by port %s, DISCARDED: %s", in, reason);
+			print_discarded(row);
 	}
 	putchar('\n');
 	free(node);
 	free(in);
 	free(out);
-	free(reason);
 }
 
 static void print_start(const json_t *row)
