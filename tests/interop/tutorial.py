@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Types the commands of the lessons in doc/tutorial as a reader would, and compares what they print with the text.
+#
+#	tutorial.py LESSON.md...		prints TAP, one line for each command
+#	tutorial.py --write LESSON.md...	puts what the commands print into the lessons, where it is not what they say
+#	tutorial.py --self-test
+#
+# A lesson has console blocks. In these a line that begins with "$ " is a command, and the lines after it are what the command prints:
+#
+#	```console			the reader's terminal: one shell for the whole lesson; all of the output is compared
+#	```console again		the same, but its commands only look, and are repeated until they print what the text says, because
+#					something happens meanwhile
+#	```console terminal-2		another terminal, whose command goes on. The text is what it prints next; a block without a command
+#					continues, and a line "^C" interrupts the command and waits for its end
+#
+# What differs from run to run: "…" stands for one or more characters that are not blank, and a line "..." for any number of lines that
+# the text leaves out. Any number of blanks equals any other, as columns are as wide as what is in them. Nothing else differs.
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PATIENCE = int(os.environ.get("PATIENCE", 90))  # seconds until a command must have printed what the text says; only failures wait so long
+ANY_WORD, ANY_LINES = "…", "..."
+
+
+# --- the text
+
+class Step:
+    """A command, or with command None the continuation of what another terminal prints; lines[first:last] is its text."""
+
+    def __init__(self, command, words, first):
+        self.command = command
+        self.again = "again" in words
+        self.terminal = next((w for w in words if w.startswith("terminal-")), None)
+        self.first = self.last = first
+
+
+def steps_of(lines):
+    steps, words = [], None
+    for i, line in enumerate(lines):
+        if words is None:
+            if line.startswith("```console"):
+                words = line.split()[1:]
+                unknown = [w for w in words if w != "again" and not w.startswith("terminal-")]
+                if unknown:
+                    raise SystemExit(f"line {i + 1}: console {unknown[0]}: expected again or terminal-N")
+                begun = False
+        elif line == "```":
+            words = None
+        elif line.startswith("$ "):
+            steps.append(Step(line[2:], words, i + 1))
+            begun = True
+        else:
+            if not begun:
+                steps.append(Step(None, words, i))
+                begun = True
+            steps[-1].last = i + 1
+    return steps
+
+
+def pattern(text):
+    """The expression that lines of output must match, each of them with single blanks and a newline"""
+    out = ""
+    for line in text:
+        if line.strip() == ANY_LINES:
+            out += r"(?:.*\n)*?"
+        else:
+            out += r"\S+".join(re.escape(part) for part in plain(line).split(ANY_WORD)) + r"\n"
+    return re.compile(out)
+
+
+def plain(line):
+    return " ".join(line.split())
+
+
+def joined(lines):
+    return "".join(plain(line) + "\n" for line in lines)
+
+
+def same(text, output):
+    return pattern(text).fullmatch(joined(output)) is not None
+
+
+def begins(text, output):
+    """The number of lines of the output that are those of the text, or None"""
+    m = pattern(text).match(joined(output))
+    return m and m.group().count("\n")
+
+
+def changed(text):
+    """The texts that differ from this one in one figure"""
+    for i, line in enumerate(text):
+        for m in re.finditer(r"[0-9]", line):
+            other = str((int(m.group()) + 1) % 10)
+            yield text[:i] + [line[:m.start()] + other + line[m.end():]] + text[i + 1:]
+
+
+# --- terminals
+
+class Shell:
+    """The reader's terminal: commands are run by one bash, which keeps its variables and its folder."""
+
+    def __init__(self):
+        self.file = tempfile.NamedTemporaryFile("w", prefix="tutorial-")
+        self.bash = subprocess.Popen(["bash", "--norc", "--noprofile"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                     stderr=subprocess.STDOUT, text=True, errors="replace")
+
+    def run(self, command):
+        mark = f"end-of-output-{os.getpid()}"
+        self.file.seek(0)
+        self.file.truncate()
+        self.file.write(command + "\n")
+        self.file.flush()
+        self.bash.stdin.write(f". {self.file.name} </dev/null\necho\necho {mark}\n")
+        self.bash.stdin.flush()
+        lines = []
+        for line in self.bash.stdout:
+            if line.rstrip("\n") == mark:
+                break
+            lines.append(line.rstrip("\n"))
+        # The echo ends a last line without a newline, or makes an empty one.
+        return lines[:-1] if lines[-1:] == [""] else lines
+
+    def path(self):
+        return self.run("echo $PATH")[0]
+
+    def close(self):
+        self.bash.stdin.close()
+        self.bash.wait()
+
+
+class Terminal:
+    """Another terminal, in which one command goes on; .read is the number of lines that the lesson has already shown"""
+
+    def __init__(self, command, path):
+        self.file = tempfile.NamedTemporaryFile("r", prefix="tutorial-", errors="replace")
+        # A session of its own, as a terminal has, so that Ctrl-C reaches all of it. A shell ignores SIGINT in what it starts in the
+        # background, perhaps in this program.
+        with open(self.file.name, "w", encoding="utf-8") as out:
+            self.child = subprocess.Popen(["bash", "-c", command], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                                          env={**os.environ, "PATH": path}, start_new_session=True,
+                                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        self.read = 0
+
+    def lines(self):
+        self.file.seek(0)
+        text = self.file.read()
+        return text[:text.rfind("\n") + 1].splitlines()[self.read:]
+
+    def interrupt(self):
+        self.signal(signal.SIGINT)
+        self.end()
+
+    def signal(self, number):
+        try:
+            os.killpg(self.child.pid, number)
+        except ProcessLookupError:
+            pass
+
+    def end(self):
+        try:
+            self.child.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.signal(signal.SIGKILL)
+            self.child.wait()
+
+    def close(self):
+        if self.child.poll() is None:
+            self.signal(signal.SIGTERM)
+            self.end()
+
+
+def until(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+# --- a lesson
+
+class Lesson:
+    def __init__(self, path):
+        self.path = path
+        self.name = os.path.splitext(os.path.basename(path))[0]
+        with open(path, encoding="utf-8") as f:
+            self.lines = f.read().splitlines()
+        self.steps = steps_of(self.lines)
+        self.shell = Shell()
+        self.terminals = {}
+        self.failed = False
+
+    def check(self, what, good, *shown):
+        print(f"{'ok' if good else 'not ok'} - {self.name}: {what}")
+        if not good:
+            self.failed = True
+            for title, lines in shown:
+                print(f"#   {title}:")
+                for line in lines[:60]:
+                    print(f"#     {line}")
+        sys.stdout.flush()
+
+    def text(self, step):
+        return self.lines[step.first:step.last]
+
+    def in_shell(self, step):
+        text = self.text(step)
+        out = self.shell.run(step.command)
+        deadline = time.monotonic() + PATIENCE
+        while step.again and not same(text, out) and time.monotonic() < deadline:
+            time.sleep(0.1)
+            out = self.shell.run(step.command)
+        return same(text, out), out
+
+    def in_terminal(self, step):
+        text, interrupt = self.text(step), False
+        if "^C" in text:
+            text, interrupt = text[:text.index("^C")], True
+        if step.command:
+            old = self.terminals.pop(step.terminal, None)
+            if old:
+                old.close()
+            self.terminals[step.terminal] = Terminal(step.command, self.shell.path())
+        t = self.terminals[step.terminal]
+        good = until(lambda: begins(text, t.lines()) is not None)
+        out = t.lines()
+        t.read += begins(text, out) or 0
+        out = out[:begins(text, out)]
+        if interrupt:
+            after = self.text(step)[len(text) + 1:]
+            t.interrupt()
+            good = good and begins(after, t.lines()) is not None
+            out += ["^C"] + t.lines()
+        return good, out
+
+    def run(self, write):
+        wrong = 0
+        for step in self.steps:
+            good, out = (self.in_terminal if step.terminal else self.in_shell)(step)
+            text = self.text(step)
+            self.check(f"$ {step.command}" if step.command else f"{step.terminal} goes on", good,
+                       ("the text", text), ("what was printed", out))
+            step.out = None if good else out
+            if good and not step.terminal:
+                wrong += sum(same(t, out) for t in changed(text))
+        self.check("a figure that is changed in the text is noticed, whichever it is", wrong == 0,
+                   (f"changes that nobody would notice: {wrong}", []))
+        self.close()
+        if write:
+            self.write()
+
+    def write(self):
+        for step in reversed(self.steps):
+            if step.out is not None:
+                self.lines[step.first:step.last] = step.out
+        with open(self.path, "w", encoding="utf-8") as f:
+            f.write("\n".join(self.lines) + "\n")
+
+    def close(self):
+        for t in self.terminals.values():
+            t.close()
+        self.shell.close()
+        left = os.listdir("/run/uipoib") if os.path.isdir("/run/uipoib") else []
+        self.check("no instance is left", not left, ("still there", left))
+
+
+# --- the comparison itself
+
+def self_test():
+    out = ["LID  PORT", "  3     7  Hca4/1", "time=0.2 ms", "done"]
+    cases = [
+        ("the same", out, True),
+        ("other blanks", ["LID PORT", "3 7 Hca4/1", "time=0.2 ms", "done"], True),
+        ("a word that differs", ["LID PORT", "3 7 Hca4/1", "time=… ms", "done"], True),
+        ("lines that are left out", ["LID PORT", "...", "done"], True),
+        ("another figure", ["LID PORT", "3 8 Hca4/1", "time=… ms", "done"], False),
+        ("a word that is missing", ["LID PORT", "3 Hca4/1", "time=… ms", "done"], False),
+        ("one word is not two", ["LID PORT", "…", "time=… ms", "done"], False),
+        ("a word that is empty", ["LID PORT", "3 7 Hca4/1…", "time=… ms", "done"], False),
+        ("a line too many", out + ["more"], False),
+        ("a line too few", out[:-1], False),
+        ("nothing", [], False),
+        ("an expression is text", [".*", "3 7 Hca4/1", "time=… ms", "done"], False),
+        ("three points within a line", ["LID ...", "3 7 Hca4/1", "time=… ms", "done"], False),
+    ]
+    for what, text, want in cases:
+        print(f"{'ok' if same(text, out) == want else 'not ok'} - the comparison: {what}")
+    return all(same(text, out) == want for _, text, want in cases)
+
+
+def main():
+    args = sys.argv[1:]
+    if args == ["--self-test"]:
+        return 0 if self_test() else 1
+    write = args[:1] == ["--write"]
+    failed = False
+    for path in args[write:]:
+        lesson = Lesson(path)
+        lesson.run(write)
+        failed |= lesson.failed
+    return 1 if failed else 0
+
+
+sys.exit(main())
