@@ -98,6 +98,15 @@ healthy() {
 	[ $status = 0 ] && jq -e '.check | .faults == 0 and .tables' "$work/report" >/dev/null
 }
 
+# healthy_ports: `uipoib check` finds nothing at the ports of hosts, nor on the way to the next one
+healthy_ports() {
+	local i gid
+	for ((i = 1; i <= hosts; i++)); do
+		gid=$(x h$((i % hosts + 1)) cat /sys/class/infiniband/uipoib0/ports/1/gids/0)
+		x h$i "$UIPOIB" -j check umad0 peer "$gid" >"$work/report" && jq -e '.check | .faults == 0 and .facts.peer' "$work/report" >/dev/null || { cat "$work/report"; return 1; }
+	done
+}
+
 # no_note KIND: the last report has no such note either
 no_note() { jq -e --arg k "$1" '.check.findings | all(.kind != $k)' "$work/report" >/dev/null || { cat "$work/report"; return 1; }; }
 
@@ -119,6 +128,7 @@ for name in ${FABRICS-$(cut -s -d'|' -f1 <<<"$fabrics")}; do
 	check "$name: all nodes were read" whole
 	case $name in *updn* | *ftree* | *dor) check "$name: not even a note about credit loops" no_note credit-loop-unless-lanes ;; esac
 	check "$name: no fault seen from a switch" healthy u -j fabric check --at "$(first_switch)" --seconds 0
+	check "$name: no fault at the ports of hosts" healthy_ports
 	check "$name: no fault in what the tools print" by_files
 	case $name in opensm*) check "$name: no fault in what OpenSM dumps" by_dumps ;; esac
 	osm_stop

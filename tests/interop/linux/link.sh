@@ -37,6 +37,30 @@ check "saquery: the same nodes" equal "$(printf '%s\n' Hca1 Hca2 Switch1 Switch2
 check "saquery -p: our path to it" says "dlid\.*$(g a cat /sys/class/infiniband/uib0/ports/1/lid | xargs printf '%d')$" \
 	x h1 saquery -p --src-to-dst "1:$(g a cat /sys/class/infiniband/uib0/ports/1/lid | xargs printf '%d')"
 
+# --- `uipoib check` in the guest, beside the kernel's ib0
+
+# checked STATUS KIND WORD...: the check ends with STATUS; it has no finding if KIND is none, and otherwise this one
+checked() {
+	local want=$1 kind=$2 status
+	shift 2
+	g a "$UIPOIB" -j check uib0/1 "$@" >"$work/report"
+	status=$?
+	jq -r '.check | .facts.interface, (.findings[] | "\(.severity) \(.kind): \(.what)")' "$work/report"
+	equal "$want" $status && jq -e --arg k "$kind" '.check.findings | if $k == "none" then length == 0 else any(.kind == $k) end' "$work/report" >/dev/null
+}
+check "uipoib check finds nothing at the port of ib0" checked 0 none
+check "it sees what the kernel says" eval "jq -e '.check.facts.interface | test(\"^ib0: up, carrier, datagram mode, MTU 2044, P_Key 0xffff\")' '$work/report'"
+check "ib0 knows the neighbour h1" reach a 10.4.0.1
+check "nothing is found on the way to it" checked 0 none peer 10.4.0.1
+check "its path is told" eval "jq -e '.check.facts | .path and .peer' '$work/report'"
+check "nothing is found on the way to a GID" checked 0 none peer "$(x h2 cat /sys/class/infiniband/uipoib0/ports/1/gids/0)"
+check "a neighbour that does not answer" eval '! reach a -W 1 10.4.7.7 && checked 1 neighbour-unresolved peer 10.4.7.7'
+g a ip neigh replace 10.4.7.8 lladdr 00:00:00:48:fe:80:00:00:00:00:00:00:00:00:00:00:de:ad:be:ef dev ib0 nud reachable
+check "a neighbour whose port is gone" checked 1 neighbour-stale peer 10.4.7.8
+g a 'ip neigh del 10.4.7.8 dev ib0; ip link set ib0 mtu 1500'
+check "a smaller MTU is no fault" checked 0 none
+g a ip link set ib0 mtu 2044
+
 # --- unicast
 
 # reach_all IPV4 IPV6: ping both addresses with packets of all sizes; runs at the sender
@@ -109,6 +133,13 @@ check "8000 octets, both ways" eval 'reach a -s 8000 10.5.0.1 && reach h1 -s 800
 g a 'ip link add link ib0 name ib0.8007 type ipoib pkey 0x8007; ip link set ib0.8007 up; ip addr add 10.7.0.9/16 dev ib0.8007'
 check "a partition that is not there: the child has no carrier" says "NO-CARRIER" g a ip link show ib0.8007
 check "and the kernel says why" eventually 10 grep -q 'ib0.8007: P_Key 0x8007 is not found' "$work/a.err"
+check "uipoib check says why: the P_Key" checked 1 pkey-missing dev ib0.8007
+check "a P_Key that this interface does not have" refuse 2 "has P_Key 0x8007" g a "$UIPOIB" check uib0/1 pkey 0x8001 dev ib0.8007
+check "uipoib check finds nothing at the child of 0x8001" checked 0 none pkey 0x8001
+g a ip link set ib0.8001 down
+check "that the child is down" checked 1 if-down pkey 0x8001
+g a ip link set ib0.8001 up
+check "that it is up again" eventually 20 checked 0 none pkey 0x8001
 { cat "$work/partitions.conf"; echo 'Late=0x8007, ipoib : ALL=full;'; } >"$work/more.conf"
 u fabric partitions "$work/more.conf" >/dev/null
 check "when it is made, the child comes up" eventually 30 says "state UP" g a ip link show ib0.8007
