@@ -23,6 +23,7 @@ static const struct cli_key keys[] = {
 	{ "dev" },
 	{ "timeout", .type = CLI_INT },
 	{ "mkey" },
+	{ "smkey" },
 	{ NULL },
 };
 
@@ -48,6 +49,11 @@ static long long number(const struct task *t, const char *key, long long otherwi
 
 /* --- words of the command */
 
+static int set_key(const struct task *t, const char *key, uint64_t *ret)
+{
+	return word(t, key) ? cli_u64(ret, key, word(t, key)) : 0;
+}
+
 static int set_numbers(struct task *t)
 {
 	long long pkey = number(t, "pkey", 0), ms = number(t, "timeout", 500);
@@ -61,7 +67,10 @@ static int set_numbers(struct task *t)
 	t->timeout_ms = (unsigned int)ms;
 	/* The kernel repeats a request three times; after that its end is only a matter of scheduling. */
 	t->cfg.patience = NS_MSEC(ms) * 5 + NS_SEC(10);
-	return word(t, "mkey") ? cli_u64(&t->cfg.mkey, "check: mkey", word(t, "mkey")) : 0;
+	t->cfg.sm_key = 1; /* as OpenSM and the embedded manager have it by default */
+	return set_key(t, "mkey", &t->cfg.mkey) || set_key(t, "smkey", &t->cfg.sm_key)
+		       ? PROTO_EXIT_USAGE
+		       : 0;
 }
 
 /* --- the kernel's interface */
@@ -76,6 +85,9 @@ static int find_interface(struct task *t, const char *port)
 				 word(t, "dev"), port);
 	if (err)
 		return 0;
+	if (t->cfg.pkey && t->dev.pkey && (t->cfg.pkey ^ t->dev.pkey) & 0x7fff)
+		return cli_error(PROTO_EXIT_USAGE, "check: dev '%s' has P_Key 0x%04x", t->dev.name,
+				 t->dev.pkey);
 	snprintf(i->name, sizeof(i->name), "%s", t->dev.name);
 	i->up = t->dev.up;
 	i->carrier = t->dev.carrier;
@@ -220,11 +232,35 @@ static int run(struct task *t)
 	return status;
 }
 
+static int usage(void)
+{
+	fputs("uipoib check PORT\n"
+	      "        what stands between a port and IP, and what to do about it; PORT is one "
+	      "that "
+	      "umad sees:\n"
+	      "        mlx5_0/1, mlx5_0, umad0. Nothing is changed\n"
+	      "  pkey P             P_Key of the link (that of the kernel's interface, or else the "
+	      "port's first one)\n"
+	      "  peer ADDRESS|GID   look at a peer, too: a neighbour of the kernel's interface, or "
+	      "a "
+	      "GID\n"
+	      "  dev NAME           the kernel's interface\n"
+	      "  timeout MS         until a request is repeated, three times at most (500)\n"
+	      "  mkey KEY           M_Key of requests to subnet management agents (0)\n"
+	      "  smkey KEY          SM_Key, to ask who is a member of the group (1, as OpenSM has "
+	      "it)\n",
+	      stdout);
+	return PROTO_EXIT_OK;
+}
+
 int cli_check(int argc, char **argv)
 {
 	struct task t = { 0 };
-	int status = cli_args(&t.args, keys, argc, argv);
+	int status;
 
+	if (cli_opts.help)
+		return usage();
+	status = cli_args(&t.args, keys, argc, argv);
 	if (status)
 		return status;
 	t.port = word(&t, "port");

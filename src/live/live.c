@@ -58,7 +58,9 @@ int live_open(struct live *l, const char *port, char err[LIVE_ERR_MAX])
 		if (!status)
 			return 0;
 		live_close(l);
-		snprintf(err, LIVE_ERR_MAX, "registering with umad: %s", strerror(-status));
+		snprintf(err, LIVE_ERR_MAX,
+			 "registering with umad: %s; is it a port of InfiniBand?",
+			 strerror(-status));
 	}
 	return status;
 }

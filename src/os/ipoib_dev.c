@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define ARPHRD_INFINIBAND_ 32
+#define DATAGRAM_MTU_MAX 4092 /* 4096 less 4 octets of encapsulation */
 
 static bool read_line(char *ret, size_t size, const char *name, const char *file)
 {
@@ -50,38 +51,72 @@ static bool same_device(const char *name, const char *hca)
 	return realpath(a, real_a) && realpath(b, real_b) && !strcmp(real_a, real_b);
 }
 
-static bool is_at(const char *name, const char *hca, unsigned long port)
+static bool is_parent_at(const char *name, const char *hca, unsigned long port)
 {
 	return number(name, "type") == ARPHRD_INFINIBAND_ && number(name, "dev_port") + 1 == port &&
 	       same_device(name, hca);
 }
 
-static void read_broadcast(struct ipoib_dev *d)
+/* A child interface is a virtual device of its own, which names its parent. */
+static bool is_at(const char *name, const char *hca, unsigned long port)
+{
+	unsigned long parent = number(name, "iflink");
+	char parent_name[IF_NAMESIZE];
+
+	if (is_parent_at(name, hca, port))
+		return true;
+	return parent != number(name, "ifindex") && number(name, "type") == ARPHRD_INFINIBAND_ &&
+	       if_indextoname((unsigned int)parent, parent_name) &&
+	       is_parent_at(parent_name, hca, port);
+}
+
+static void read_broadcast(uint8_t ret[IPOIB_DEV_HW], const char *name)
 {
 	char line[3 * IPOIB_DEV_HW + 4];
 	const char *p = line;
 
-	if (!read_line(line, sizeof(line), d->name, "broadcast") ||
+	memset(ret, 0, IPOIB_DEV_HW);
+	if (!read_line(line, sizeof(line), name, "broadcast") ||
 	    strlen(line) != 3 * IPOIB_DEV_HW - 1)
 		return;
 	for (unsigned int i = 0; i < IPOIB_DEV_HW; i++, p += 3)
-		d->broadcast[i] = (uint8_t)strtoul(p, NULL, 16);
+		ret[i] = (uint8_t)strtoul(p, NULL, 16);
+}
+
+/* A child that was made by netlink has no file of its P_Key, but the MGID of its broadcast group contains it (RFC 4391 §4). */
+static uint16_t pkey_of(const char *name)
+{
+	uint8_t hw[IPOIB_DEV_HW];
+	uint16_t pkey = (uint16_t)number(name, "pkey");
+
+	if (pkey)
+		return pkey;
+	read_broadcast(hw, name);
+	return (uint16_t)(hw[8] << 8 | hw[9]);
+}
+
+/* The same child has no file of its mode, but in datagram mode no MTU is larger than that of a packet. */
+static bool is_connected(const char *name)
+{
+	char mode[32];
+
+	if (read_line(mode, sizeof(mode), name, "mode"))
+		return !strcmp(mode, "connected");
+	return number(name, "mtu") > DATAGRAM_MTU_MAX;
 }
 
 static void read_all(struct ipoib_dev *ret, const char *name)
 {
-	char mode[32] = "";
-
 	*ret = (struct ipoib_dev){
 		.ifindex = (int)number(name, "ifindex"),
 		.up = number(name, "flags") & IFF_UP,
 		.carrier = number(name, "carrier") != 0,
+		.connected = is_connected(name),
 		.mtu = (unsigned int)number(name, "mtu"),
-		.pkey = (uint16_t)number(name, "pkey"),
+		.pkey = pkey_of(name),
 	};
 	snprintf(ret->name, sizeof(ret->name), "%s", name);
-	ret->connected = read_line(mode, sizeof(mode), name, "mode") && !strcmp(mode, "connected");
-	read_broadcast(ret);
+	read_broadcast(ret->broadcast, name);
 }
 
 /* Whether @name is a better choice than @best, which may be "" */
@@ -107,7 +142,7 @@ int ipoib_dev_find(const char *port, const char *name, uint16_t pkey, struct ipo
 		if (n[0] == '.' || strlen(n) >= sizeof(best) || (name && strcmp(n, name)) ||
 		    !is_at(n, hca, num))
 			continue;
-		if (pkey && !name && (number(n, "pkey") & 0x7fff) != (pkey & 0x7fffu))
+		if (pkey && !name && (pkey_of(n) & 0x7fff) != (pkey & 0x7fff))
 			continue;
 		if (better(n, best))
 			memcpy(best, n, strlen(n) + 1);

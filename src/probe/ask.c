@@ -130,10 +130,10 @@ static bool pkey_block(struct probe *p, const struct smp_node_info *i)
 
 /* --- requests to the SA */
 
-static bool sa(struct probe *p, uint8_t method, uint16_t attr, uint64_t comp_mask)
+static bool sa(struct probe *p, uint8_t method, uint16_t attr, uint64_t comp_mask, uint64_t sm_key)
 {
 	const struct mad_hdr h = survey_sa_header(method, attr, p->seq);
-	const struct sa_hdr s = { .comp_mask = comp_mask };
+	const struct sa_hdr s = { .sm_key = sm_key, .comp_mask = comp_mask };
 
 	sa_mad_encode(p->sent.mad, &h, &s);
 	p->sent.qpn = 1;
@@ -153,22 +153,32 @@ static bool path_to(struct probe *p, const ib_gid *dgid, uint16_t pkey)
 		return false;
 	sa(p, MAD_METHOD_GET, SA_ATTR_PATH_RECORD,
 	   PATH_COMP_SGID | PATH_COMP_DGID | PATH_COMP_NUMB_PATH | PATH_COMP_REVERSIBLE |
-		   (pkey ? PATH_COMP_PKEY : 0));
+		   (pkey ? PATH_COMP_PKEY : 0),
+	   0);
 	ib_path_rec_encode(p->sent.mad + SA_DATA_OFF, &rec);
 	return true;
 }
 
-/* Ask for the broadcast group, or whether @port_gid is a member of it. */
-static bool group(struct probe *p, const ib_gid *port_gid)
+static bool group(struct probe *p)
 {
-	struct ib_mcmember_rec rec = { .mgid = probe_mgid(p) };
+	const struct ib_mcmember_rec rec = { .mgid = probe_mgid(p) };
 
 	if (!sa_works(p) || !probe_pkey(p))
 		return false;
-	if (port_gid)
-		rec.port_gid = *port_gid;
-	sa(p, MAD_METHOD_GET, SA_ATTR_MCMEMBER_RECORD,
-	   MCM_COMP_MGID | (port_gid ? MCM_COMP_PORT_GID : 0));
+	sa(p, MAD_METHOD_GET, SA_ATTR_MCMEMBER_RECORD, MCM_COMP_MGID, 0);
+	ib_mcmember_rec_encode(p->sent.mad + SA_DATA_OFF, &rec);
+	return true;
+}
+
+/* Ask whether a port is a member of the broadcast group, which exists. */
+static bool member(struct probe *p, const ib_gid *port_gid)
+{
+	const struct ib_mcmember_rec rec = { .mgid = probe_mgid(p), .port_gid = *port_gid };
+
+	if (!probe_has(p, ASK_GROUP) || !p->cfg.sm_key)
+		return false;
+	sa(p, MAD_METHOD_GET, SA_ATTR_MCMEMBER_RECORD, MCM_COMP_MGID | MCM_COMP_PORT_GID,
+	   p->cfg.sm_key);
 	ib_mcmember_rec_encode(p->sent.mad + SA_DATA_OFF, &rec);
 	return true;
 }
@@ -179,7 +189,7 @@ static bool groups(struct probe *p)
 
 	if (!sa_works(p) || !rec.pkey)
 		return false;
-	sa(p, MAD_METHOD_GET_TABLE, SA_ATTR_MCMEMBER_RECORD, MCM_COMP_PKEY);
+	sa(p, MAD_METHOD_GET_TABLE, SA_ATTR_MCMEMBER_RECORD, MCM_COMP_PKEY, 0);
 	ib_mcmember_rec_encode(p->sent.mad + SA_DATA_OFF, &rec);
 	return true;
 }
@@ -190,10 +200,9 @@ static bool fill_member(struct probe *p)
 
 	switch (p->ask) {
 	case ASK_MEMBER:
-		return p->cfg.ifc.name[0] && p->cfg.ifc.up && probe_has(p, ASK_GROUP) &&
-		       group(p, &own);
+		return p->cfg.ifc.name[0] && p->cfg.ifc.up && member(p, &own);
 	case ASK_PEER_MEMBER:
-		return probe_has(p, ASK_PATH) && probe_has(p, ASK_GROUP) && group(p, &p->cfg.peer);
+		return probe_has(p, ASK_PATH) && member(p, &p->cfg.peer);
 	default:
 		return false;
 	}
@@ -205,11 +214,11 @@ static bool fill_sa(struct probe *p)
 
 	switch (p->ask) {
 	case ASK_SA:
-		return usable(p) && sa(p, MAD_METHOD_GET, SA_ATTR_CLASS_PORT_INFO, 0);
+		return usable(p) && sa(p, MAD_METHOD_GET, SA_ATTR_CLASS_PORT_INFO, 0, 0);
 	case ASK_SELF:
 		return path_to(p, &own, 0);
 	case ASK_GROUP:
-		return group(p, NULL);
+		return group(p);
 	case ASK_GROUPS:
 		return groups(p);
 	case ASK_PATH:

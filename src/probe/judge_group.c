@@ -184,6 +184,9 @@ void probe_judge_if(struct probe_case *c)
 		probe_found(c, PROBE_IF_DOWN, "%s is down", i->name);
 		return;
 	}
+	/* The faults that were found before are the reason, if there are any. */
+	if (!i->carrier && c->r->faults)
+		return;
 	if (!i->carrier)
 		probe_found(c, PROBE_IF_NO_CARRIER, "%s is up, but has no carrier", i->name);
 	else if (p->reply[ASK_MEMBER].how == REFUSED &&

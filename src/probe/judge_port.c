@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "probe/priv.h"
 #include "text/print.h"
@@ -27,7 +28,7 @@ static void tell_port(struct probe_case *c)
 {
 	const struct probe *p = c->p;
 	const struct smp_port_info *pi = &p->port;
-	char gid[PRINT_GID_LEN];
+	char gid[PRINT_GID_LEN], rate[32] = "unknown rate";
 	ib_gid g = probe_gid(p);
 
 	probe_tell(c, "port", "%s %u, %s, %s",
@@ -36,9 +37,12 @@ static void tell_port(struct probe_case *c)
 		   print_port_state(pi->port_state), phys_name(pi->phys_state));
 	probe_tell(c, "lid", "%u, SM LID %u", pi->lid, pi->sm_lid);
 	probe_tell(c, "gid", "%s", print_gid(gid, sizeof(gid), &g));
-	if (pi->port_state >= IB_PORT_INIT)
-		probe_tell(c, "link", "%u Mb/s, MTU %u of %u", rate_mbps(pi),
-			   ib_mtu_octets(pi->neighbor_mtu), ib_mtu_octets(pi->mtu_cap));
+	if (pi->port_state < IB_PORT_INIT)
+		return;
+	if (rate_mbps(pi))
+		snprintf(rate, sizeof(rate), "%u Mb/s", rate_mbps(pi));
+	probe_tell(c, "link", "%s, MTU %u of %u", rate, ib_mtu_octets(pi->neighbor_mtu),
+		   ib_mtu_octets(pi->mtu_cap));
 }
 
 static bool no_link(struct probe_case *c)
@@ -112,6 +116,13 @@ bool probe_judge_port(struct probe_case *c)
 
 /* --- managers */
 
+/* What answers there knows neither class nor attribute. */
+static bool is_none(const struct probe_reply *r)
+{
+	return r->how == REFUSED &&
+	       (r->status == MAD_STATUS_BAD_VERSION || r->status == MAD_STATUS_BAD_ATTR);
+}
+
 static void judge_sm(struct probe_case *c)
 {
 	static const char *const states[] = { "not active", "discovering", "standby", "master" };
@@ -120,8 +131,9 @@ static void judge_sm(struct probe_case *c)
 	char text[80];
 
 	if (r->how != ANSWERED) {
-		probe_found(c, PROBE_SM_SILENT, "the subnet manager at LID %u: %s to Get(SMInfo)",
-			    p->port.sm_lid, probe_status(text, r));
+		probe_found(c, PROBE_SM_SILENT, "the subnet manager at LID %u: %s to Get(SMInfo)%s",
+			    p->port.sm_lid, probe_status(text, r),
+			    is_none(r) ? ", so no subnet manager is there any more" : "");
 		return;
 	}
 	probe_tell(c, "sm", "GUID 0x%016" PRIx64 " at LID %u, priority %u, %s, answers in %.1f ms",
@@ -168,9 +180,7 @@ void probe_judge_managers(struct probe_case *c)
 		probe_found(c, PROBE_SA_REFUSES,
 			    "the subnet administrator at LID %u: %s to Get(ClassPortInfo)%s",
 			    p->port.sm_lid, probe_status(text, r),
-			    r->status == MAD_STATUS_BAD_VERSION || r->status == MAD_STATUS_BAD_ATTR
-				    ? ", so no subnet administrator is there"
-				    : "");
+			    is_none(r) ? ", so no subnet administrator is there" : "");
 		return;
 	}
 	if (r->how != ANSWERED) {

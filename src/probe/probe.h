@@ -97,6 +97,8 @@ struct probe_cfg {
 	enum probe_neigh_state neigh;
 	struct probe_if ifc;
 	uint64_t mkey; /* M_Key of the requests to subnet management agents */
+	uint64_t
+		sm_key; /* SM_Key of the questions who is a member; an SA tells this to those who know it. 0: do not ask */
 	ns_t patience; /* a request without answer for so long is lost, even if the transport does not say so */
 };
 

@@ -67,7 +67,7 @@ void rig_init(struct rig *r)
 			  .rate_code = 3,
 			  .pkey = RIG_PKEY },
 		.rtt = NS_MSEC(1),
-		.cfg = { .pkey = RIG_PKEY, .patience = NS_SEC(10) },
+		.cfg = { .pkey = RIG_PKEY, .patience = NS_SEC(10), .sm_key = 1 },
 	};
 }
 
@@ -149,6 +149,7 @@ static uint16_t answer_group(struct rig *r, const struct sa_mad *m, uint8_t *dat
 	struct ib_mcmember_rec want;
 
 	assert_int_equal(ib_mcmember_rec_decode(&want, m->data, m->data_len), 0);
+	assert_int_equal(m->sa.sm_key, m->sa.comp_mask & MCM_COMP_PORT_GID ? r->cfg.sm_key : 0);
 	if (m->sa.comp_mask & MCM_COMP_PORT_GID &&
 	    !(ib_gid_guid(&want.port_gid) == RIG_GUID ? r->member : r->peer_member))
 		return SA_STATUS_NO_RECORDS;

@@ -123,6 +123,9 @@ static void test_interface(void **state)
 	rig_interface(&r);
 	r.cfg.ifc.carrier = false;
 	rig_finds(&r, PROBE_IF_NO_CARRIER, "ib0 is up, but has no carrier");
+	r.own.pkey[1] = 0;
+	rig_finds(&r, PROBE_PKEY_MISSING, "0x8001"); /* which is the reason */
+	r.own.pkey[1] = RIG_PKEY;
 	r.cfg.ifc.up = false;
 	rig_finds(&r, PROBE_IF_DOWN, "ib0 is down");
 	rig_interface(&r);
@@ -146,6 +149,13 @@ static void test_interface_is_no_member(void **state)
 	rig_healthy(&r); /* without an interface there is no reason to be one */
 	rig_interface(&r);
 	rig_finds(&r, PROBE_IF_NOT_MEMBER, "does not have the port as a member");
+	r.cfg.sm_key = 0; /* then the SA is not asked */
+	rig_healthy(&r);
+	r.cfg.sm_key = 7; /* a wrong one, which OpenSM does not answer */
+	r.fault = (struct rig_fault){ .mgmt_class = MAD_CLASS_SA,
+				      .attr = SA_ATTR_MCMEMBER_RECORD,
+				      .with_port = true };
+	rig_healthy(&r);
 }
 
 /* --- the peer */

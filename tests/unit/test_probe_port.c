@@ -169,6 +169,8 @@ static void test_subnet_manager(void **state)
 	rig_init(&r);
 	r.fault = (struct rig_fault){ .mgmt_class = MAD_CLASS_SM_LID, .attr = SMP_ATTR_SM_INFO };
 	rig_finds(&r, PROBE_SM_SILENT, "LID 1: no answer to Get(SMInfo)");
+	r.fault.status = MAD_STATUS_BAD_ATTR;
+	rig_finds(&r, PROBE_SM_SILENT, "to Get(SMInfo), so no subnet manager is there any more");
 	rig_init(&r);
 	r.sm.state = SMP_SM_STANDBY;
 	rig_finds(&r, PROBE_SM_NOT_MASTER, "LID 1 is standby");
