@@ -18,7 +18,7 @@
 
 /* Octets of payload; the kernel sends none that are smaller (TCP_MIN_GSO_SIZE) */
 #define MIN_TCP_SEGMENT 8
-/* What a socket accepts of its user: UDP_MAX_SEGMENTS of newer kernels */
+/* The most segments into which the kernel cuts one send of a UDP socket: UDP_MAX_SEGMENTS since Linux 6.11 */
 #define MAX_UDP_SEGMENTS 128
 
 /* A super-frame's transport header */

@@ -34,7 +34,7 @@ static int manager_address(struct ready *r, const char *where)
 	return 0;
 }
 
-/* $WATCHDOG_PID says for which process $WATCHDOG_USEC is; without it, it is for the first that reads it. */
+/* $WATCHDOG_USEC is for the process that $WATCHDOG_PID names, or for any process if $WATCHDOG_PID is not set. */
 static int watchdog_time(struct ready *r, const char *usec)
 {
 	const char *pid = getenv("WATCHDOG_PID");

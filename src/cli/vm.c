@@ -25,7 +25,7 @@
  * DOC: `vm`
  *
  * If an instance is named, the VM is attached to it. With a file, or with neither a name nor a file, an
- * instance is started as by `run`, and the job of this instance attaches the VM to it by its name.
+ * instance is started as by `run -- CMD`, and attaching the VM takes the place of CMD.
  */
 
 #define INIT "uipoib-vm-init"

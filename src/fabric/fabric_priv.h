@@ -49,7 +49,8 @@ struct fabric_port {
 	uint64_t sent; /* data packets that have left the queue */
 	struct fabric_port *peer; /* port to which packets go; for PORT_ZERO the port itself */
 	struct fabric_port *next_ready;
-	struct node_port *np; /* port of the node; NULL for an external end */
+	struct node_port *
+		np; /* port of the node; NULL for the end of a link that leads out of this fabric, to .ext */
 	struct fabric_node *node;
 	struct fabric *f;
 	struct pkt_queue q[FABRIC_NQUEUES];

@@ -103,7 +103,7 @@ void ipoib_mcast_set_absent(struct ipoib_mcast *m, ns_t now)
 			      now + (traps ? IPOIB_ABSENT_TTL : IPOIB_ABSENT_TTL_BLIND));
 }
 
-/* Packets to the group continue under another membership that the SA has granted. */
+/* The SA refused one kind of membership and has granted another: packets to the group are sent under that one. */
 static void go_on_as_member(struct ipoib_mcast *m, ns_t now)
 {
 	const struct ib_mcmember_rec rec = m->rec;

@@ -81,9 +81,9 @@ static bool entry_set(uint8_t *lft, bool *known, uint16_t lid, uint8_t port)
 
 /*
  * Distribute targets [@t .. @end) of one switch over the ports @cand, in turn. The first port follows
- * from the switch's LID: multiples of the golden ratio modulo 1 are spread evenly, whichever LIDs
- * in a regular sequence have the same candidates. Nothing else goes into the choice, so a change of
- * the candidates for one switch moves no packets to other switches.
+ * from the switch's LID: it is multiplied by the golden ratio, and the fraction says where in @cand to
+ * begin. So switches that have the same candidates begin at different ports, even if their LIDs are at equal distances.
+ * The choice depends on nothing else, so a change of the candidates for one switch moves no packets to other switches.
  */
 static bool spread(uint8_t *lft, bool *known, const uint8_t *cand, unsigned int n, uint16_t lid,
 		   const struct route_target *t, const struct route_target *end)

@@ -21,7 +21,7 @@ int mgid_from_ipv6(ib_gid *ret, const uint8_t group[16], uint16_t pkey, uint8_t 
  */
 #define MGID_SIG_3333 0x3333
 int mgid_3333_from_ipv6(ib_gid *ret, const uint8_t group[16]);
-/* mgid_3333_to_ipv6() - The group, without flags, that maps to @mgid. Return: 0; -EINVAL: the map yields no such MGID */
+/* mgid_3333_to_ipv6() - The IPv6 group, with flags 0, of which mgid_3333_from_ipv6() makes @mgid. Return: 0; -EINVAL: there is none */
 int mgid_3333_to_ipv6(uint8_t ret[16], const ib_gid *mgid);
 
 /*
@@ -30,7 +30,7 @@ int mgid_3333_to_ipv6(uint8_t ret[16], const ib_gid *mgid);
  * @subnet is not 0 and the scope is not global (§3.1.1).
  */
 int mgid_v4mc_from_ipv4(ib_gid *ret, const uint8_t group[4], uint16_t subnet, uint8_t scope);
-/* mgid_v4mc_to_ipv4() - The group that maps to @mgid. Return: 0; -EINVAL: the map yields no such MGID, or it is the broadcast group */
+/* mgid_v4mc_to_ipv4() - The IPv4 group of which mgid_v4mc_from_ipv4() makes @mgid. Return: 0; -EINVAL: there is none, or @mgid is the broadcast group */
 int mgid_v4mc_to_ipv4(uint8_t ret[4], const ib_gid *mgid, uint16_t subnet, uint8_t scope);
 #define MGID_SCOPE_GLOBAL 14
 

@@ -9,7 +9,7 @@
  *	mcast sniff IF GROUP PORT	the same lines, of every such datagram that the interface
  *					brings in, whoever joined or not
  *
- * A datagram is a line with its '\n': several that the kernel's offloads merged are still so many lines.
+ * The payload of each datagram ends with '\n'. So if the kernel merges several datagrams, each is still printed on a line of its own.
  */
 
 #include <arpa/inet.h>

@@ -18,7 +18,7 @@ struct message {
 	const uint8_t *id;
 	uint8_t id_len;
 	uint16_t dport;
-	size_t pad; /* length of the whole message, padded to this */
+	size_t pad; /* the message is padded with zeros to this length, in octets */
 	bool no_sum;
 };
 

@@ -374,7 +374,7 @@ static void test_crc_right_of_short_packets(void **state)
 	}
 }
 
-/* What was found right before is not computed again; with damage, which clears the flags, it is. */
+/* A CRC whose flag says that it was found right is not computed again, even if the packet has been damaged since. */
 static void test_pkt_check_trusts_flags(void **state)
 {
 	const struct shape s = { .payload = 100, .in_hdr = 20, .in_first = 50 };
