@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,6 +61,22 @@ int file_read(const char *path, char **ret, size_t *ret_len)
 }
 
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+bool file_read_line(char *ret, size_t size, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len;
+
+	if (fd < 0)
+		return false;
+	len = read(fd, ret, size - 1);
+	close(fd);
+	if (len <= 0)
+		return false;
+	ret[len] = 0;
+	ret[strcspn(ret, "\n")] = 0;
+	return true;
+}
 
 int file_seal(const char *text, size_t len)
 {

@@ -7,6 +7,7 @@
  * disk or a pipe.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define FILE_MAX_OCTETS (64u * 1024 * 1024)
@@ -16,6 +17,9 @@
  * Return: 0; -EFBIG above FILE_MAX_OCTETS; -ENOMEM; -errno of open or read
  */
 int file_read(const char *path, char **ret, size_t *ret_len);
+
+/* file_read_line() - Read the first line of a small file, as those of sysfs, without its end. Return: false: there is none */
+bool file_read_line(char *ret, size_t size, const char *path);
 
 /*
  * file_seal() - Copy @text to a memory file whose content and size can no longer change

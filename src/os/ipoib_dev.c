@@ -3,13 +3,13 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "os/file.h"
 
 #define ARPHRD_INFINIBAND_ 32
 #define DATAGRAM_MTU_MAX 4092 /* 4096 less 4 octets of encapsulation */
@@ -17,20 +17,9 @@
 static bool read_line(char *ret, size_t size, const char *name, const char *file)
 {
 	char path[128];
-	ssize_t len;
-	int fd;
 
 	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", name, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	len = read(fd, ret, size - 1);
-	close(fd);
-	if (len <= 0)
-		return false;
-	ret[len] = 0;
-	ret[strcspn(ret, "\n")] = 0;
-	return true;
+	return file_read_line(ret, size, path);
 }
 
 /* Number in a file, decimal or with 0x; 0 if it cannot be read, as carrier of an interface that is down */

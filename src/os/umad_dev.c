@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "os/file.h"
 #include "util/be.h"
 
 #define DEVICES_MAX 1024 /* RDMA_MAX_PORTS, the most umad devices that the kernel makes */
@@ -23,20 +24,9 @@
 static bool read_line(char *ret, size_t size, unsigned int n, const char *file)
 {
 	char path[96];
-	ssize_t len;
-	int fd;
 
 	snprintf(path, sizeof(path), "/sys/class/infiniband_mad/umad%u/%s", n, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	len = read(fd, ret, size - 1);
-	close(fd);
-	if (len <= 0)
-		return false;
-	ret[len] = 0;
-	ret[strcspn(ret, "\n")] = 0;
-	return true;
+	return file_read_line(ret, size, path);
 }
 
 int umad_dev_find(const char *port, unsigned int *ret_n, char ret_name[UMAD_DEV_NAME])

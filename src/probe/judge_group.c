@@ -197,5 +197,7 @@ void probe_judge_if(struct probe_case *c)
 			    i->name);
 	if (i->connected)
 		probe_found(c, PROBE_IF_CONNECTED, "%s is in connected mode", i->name);
-	judge_if_mtu(c);
+	/* Before it has joined, an interface has the MTU of its port. */
+	if (i->carrier)
+		judge_if_mtu(c);
 }

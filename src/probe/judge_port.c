@@ -71,7 +71,8 @@ static void judge_link(struct probe_case *c)
 	const struct probe *p = c->p;
 	bool ca_port = p->node.node_type != IB_NODE_SWITCH;
 
-	if (ca_port && p->reply[ASK_LINK_NODE].how == LOST)
+	/* An agent may be silent to those who do not know its M_Key. If the SA answers, the link works. */
+	if (ca_port && p->reply[ASK_LINK_NODE].how == LOST && !probe_has(p, ASK_SA))
 		probe_found(c, PROBE_SILENT_LINK,
 			    "the link is up, but what is behind it does not answer");
 	if (p->port.port_state < IB_PORT_ACTIVE)
@@ -131,8 +132,9 @@ static void judge_sm(struct probe_case *c)
 	char text[80];
 
 	if (r->how != ANSWERED) {
-		probe_found(c, PROBE_SM_SILENT, "the subnet manager at LID %u: %s to Get(SMInfo)%s",
-			    p->port.sm_lid, probe_status(text, r),
+		probe_found(c, probe_has(p, ASK_SA) ? PROBE_SM_HIDDEN : PROBE_SM_SILENT,
+			    "the subnet manager at LID %u: %s to Get(SMInfo)%s", p->port.sm_lid,
+			    probe_status(text, r),
 			    is_none(r) ? ", so no subnet manager is there any more" : "");
 		return;
 	}
@@ -176,6 +178,9 @@ void probe_judge_managers(struct probe_case *c)
 	char text[80];
 
 	judge_sm(c);
+	/* Where there is no manager, there is no SA either. */
+	if (p->reply[ASK_SM].how != ANSWERED && (r->how == LOST || is_none(r)))
+		return;
 	if (r->how == REFUSED) {
 		probe_found(c, PROBE_SA_REFUSES,
 			    "the subnet administrator at LID %u: %s to Get(ClassPortInfo)%s",

@@ -29,6 +29,7 @@ enum probe_kind {
 	PROBE_LINK_MTU,
 	/* the managers */
 	PROBE_SM_SILENT,
+	PROBE_SM_HIDDEN,
 	PROBE_SM_NOT_MASTER,
 	PROBE_SM_SLOW,
 	PROBE_SA_SILENT,

@@ -109,8 +109,8 @@ static bool answer_smp(struct rig *r, uint8_t *mad, uint16_t dlid)
 		smp_port_info_encode(data, &a->port);
 		return true;
 	case SMP_ATTR_PKEY_TABLE:
-		assert_int_equal(mod, 0);
-		smp_pkey_block_encode(data, a->pkey);
+		assert_in_range(mod, 0, a->node.pkey_cap / SMP_PKEYS_PER_BLOCK - 1);
+		smp_pkey_block_encode(data, a->pkey + mod * SMP_PKEYS_PER_BLOCK);
 		return true;
 	case SMP_ATTR_SLTOVL:
 		smp_sltovl_encode(data, r->vl);
@@ -206,7 +206,8 @@ static bool hit(const struct rig *r, const uint8_t *mad, uint16_t dlid)
 {
 	const struct rig_fault *f = &r->fault;
 
-	if (!f->mgmt_class || f->mgmt_class != mad_class(mad) ||
+	if ((!f->mgmt_class && !f->attr && !f->dlid) ||
+	    (f->mgmt_class && f->mgmt_class != mad_class(mad)) ||
 	    (f->attr && f->attr != mad_attr(mad)) || (f->dlid && f->dlid != dlid))
 		return false;
 	return !f->with_port || be64_at(mad + SA_HDR_OFF + 12) & MCM_COMP_PORT_GID;

@@ -22,13 +22,14 @@
 struct rig_agent {
 	struct smp_node_info node;
 	struct smp_port_info port;
-	uint16_t pkey[32];
+	uint16_t pkey[64]; /* two blocks, of which .node.pkey_cap says how many there are */
 };
 
 /* Requests of one kind that fail */
 struct rig_fault {
-	uint8_t mgmt_class; /* 0: none */
-	uint16_t attr, dlid;
+	uint8_t mgmt_class; /* 0: any */
+	uint16_t attr; /* 0: any */
+	uint16_t dlid; /* 0: any. All 0: no request fails */
 	uint16_t status; /* 0: no answer */
 	bool with_port; /* of MCMemberRecords those that name a port */
 };

@@ -131,6 +131,9 @@ static void test_interface(void **state)
 	rig_interface(&r);
 	r.cfg.ifc.mtu = 4092;
 	rig_finds(&r, PROBE_IF_MTU, "MTU 4092, and the broadcast group allows 2044");
+	r.cfg.ifc.carrier = false;
+	rig_finds(&r, PROBE_IF_NO_CARRIER, "no carrier"); /* its MTU is not that of the group yet */
+	r.cfg.ifc.carrier = true;
 	r.cfg.ifc.mtu = 1500; /* as the administrator wants it */
 	rig_healthy(&r);
 	r.cfg.ifc.connected = true;

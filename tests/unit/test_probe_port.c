@@ -135,12 +135,24 @@ static void test_port_that_is_silent(void **state)
 	rig_finds(&r, PROBE_NO_ANSWER, "no answer to Get(P_KeyTable)");
 }
 
+static bool is_behind(const uint8_t *mad)
+{
+	return mad_class(mad) == MAD_CLASS_SM_DR && mad[SMP_OFF_HOP_CNT];
+}
+
+/* No answer: the request runs into its patience. */
 static void silence_link(struct rig *r, uint8_t *mad)
 {
 	(void)r;
-	if (mad_class(mad) == MAD_CLASS_SM_DR && mad[SMP_OFF_HOP_CNT])
-		mad[MAD_OFF_METHOD] =
-			MAD_METHOD_TRAP; /* no answer: the request runs into its patience */
+	if (is_behind(mad))
+		mad[MAD_OFF_METHOD] = MAD_METHOD_TRAP;
+}
+
+static void silence_all(struct rig *r, uint8_t *mad)
+{
+	(void)r;
+	if (is_behind(mad) || mad_class(mad) != MAD_CLASS_SM_DR)
+		mad[MAD_OFF_METHOD] = MAD_METHOD_TRAP;
 }
 
 static void test_link(void **state)
@@ -152,10 +164,13 @@ static void test_link(void **state)
 	r.link.port.neighbor_mtu = IB_MTU_2048;
 	rig_finds(&r, PROBE_LINK_MTU, "4096 at this end and 2048");
 	rig_init(&r);
-	r.twist = silence_link;
+	r.twist = silence_all;
 	r.rtt = NS_MSEC(200);
 	r.cfg.patience = NS_MSEC(200);
-	rig_finds(&r, PROBE_SILENT_LINK, "what is behind it does not answer");
+	rig_finds_both(&r, PROBE_SILENT_LINK, PROBE_SM_SILENT);
+	assert_int_equal(r.report.lost, 3);
+	r.twist = silence_link; /* an agent with an M_Key: the SA behind it answers */
+	rig_healthy(&r);
 	assert_int_equal(r.report.lost, 1);
 }
 
@@ -167,10 +182,13 @@ static void test_subnet_manager(void **state)
 
 	(void)state;
 	rig_init(&r);
-	r.fault = (struct rig_fault){ .mgmt_class = MAD_CLASS_SM_LID, .attr = SMP_ATTR_SM_INFO };
+	r.fault = (struct rig_fault){ .dlid = RIG_SM_LID };
 	rig_finds(&r, PROBE_SM_SILENT, "LID 1: no answer to Get(SMInfo)");
 	r.fault.status = MAD_STATUS_BAD_ATTR;
 	rig_finds(&r, PROBE_SM_SILENT, "to Get(SMInfo), so no subnet manager is there any more");
+	r.fault = (struct rig_fault){ .mgmt_class = MAD_CLASS_SM_LID, .attr = SMP_ATTR_SM_INFO };
+	rig_finds(&r, PROBE_SM_HIDDEN, "no answer to Get(SMInfo)");
+	assert_int_equal(r.report.faults, 0);
 	rig_init(&r);
 	r.sm.state = SMP_SM_STANDBY;
 	rig_finds(&r, PROBE_SM_NOT_MASTER, "LID 1 is standby");
@@ -219,6 +237,32 @@ static void test_partition(void **state)
 	assert_int_equal(r.report.faults, 0);
 	r.own.pkey[7] = 0x8001; /* both: a full one counts */
 	rig_healthy(&r);
+	r.own.pkey[1] = 0x8001;
+	r.own.pkey[7] = 0x0001;
+	rig_healthy(&r);
+}
+
+static void refuse_second_block(struct rig *r, uint8_t *mad)
+{
+	(void)r;
+	if (mad_attr(mad) == SMP_ATTR_PKEY_TABLE && mad_attr_mod(mad) == 1)
+		be16_put(mad + MAD_OFF_STATUS, MAD_STATUS_BAD_VALUE);
+}
+
+static void test_table_of_two_blocks(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_init(&r);
+	r.own.node.pkey_cap = 64;
+	r.own.pkey[1] = 0;
+	r.own.pkey[63] = 0x8001;
+	rig_healthy(&r);
+	/* A part of a table is no table: the P_Key is perhaps in the other part. */
+	r.twist = refuse_second_block;
+	rig_finds(&r, PROBE_NO_ANSWER,
+		  "status 0x001c (invalid attribute or modifier) to Get(P_KeyTable)");
 }
 
 int main(void)
@@ -235,6 +279,7 @@ int main(void)
 		cmocka_unit_test(test_subnet_manager),
 		cmocka_unit_test(test_subnet_administrator),
 		cmocka_unit_test(test_partition),
+		cmocka_unit_test(test_table_of_two_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
