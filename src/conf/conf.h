@@ -53,6 +53,7 @@ struct conf_fabric {
 	uint64_t sm_key; /* SM_Key of trusted requests; 0: the SA trusts no request */
 	const struct sm_engine *routing; /* engine of the SM, subnet/route.h; NULL: the default */
 	bool partial_sweeps; /* sm_cfg.partial_sweeps */
+	uint8_t lmc; /* LMC that the embedded SM gives to ports of CAs, 0-7 */
 	uint32_t outside_nodes; /* largest number of nodes behind one UDP link; 0: the default */
 	struct conf_mkey mkey;
 	bool mkey_detail; /* m-key-protect or m-key-lease was given, which needs an m-key */

@@ -109,6 +109,7 @@ static const struct conf_key keys[] = {
 	{ "routing", .set = set_routing },
 	{ "partial-sweeps", CONF_WORD, MEMBER(partial_sweeps), .def = true, KEY_WORDS("no", "yes"),
 	  .expected = "yes or no" },
+	{ "lmc", CONF_NUMBER, MEMBER(lmc), .max = 7 },
 	{ "sidr-server", CONF_WORD, MEMBER(sidr_server), KEY_WORDS("no", "yes"),
 	  .expected = "yes or no" },
 	{ "sidr-service", .set = set_sidr_service },
@@ -170,6 +171,17 @@ static int check_mkey(struct conf_parser *p, const struct conf_fabric *f)
 	return 0;
 }
 
+static int check_lmc(struct conf_parser *p, const struct conf_fabric *f)
+{
+	p->line = f->line;
+	if (f->lmc && !f->sm_embedded)
+		return conf_fail(p,
+				 "[fabric %s] lmc: with sm = external its subnet manager sets it, "
+				 "expected none",
+				 f->name);
+	return 0;
+}
+
 static int check_sidr(struct conf_parser *p, const struct conf_fabric *f)
 {
 	p->line = f->line;
@@ -186,6 +198,8 @@ static int check(struct conf_parser *p)
 	for (size_t i = 0; i < p->c.nfabrics; i++) {
 		int status = check_mkey(p, &p->c.fabric[i]);
 
+		if (!status)
+			status = check_lmc(p, &p->c.fabric[i]);
 		if (!status)
 			status = check_sidr(p, &p->c.fabric[i]);
 		if (status)

@@ -69,11 +69,39 @@ static int place_sm(struct fabric_port **ret, struct inst_fabric *f, const struc
 	return -EINVAL;
 }
 
+/*
+ * Refuse an LMC with which the LIDs do not suffice. A CA port takes an aligned range of LIDs, a switch one LID. The range
+ * that contains LID 0, which is no LID, is for switches only.
+ */
+static int check_lids(const struct inst_fabric *f, uint8_t lmc, char err[INST_ERR_MAX])
+{
+	uint32_t ends = 0, switches = 0, lids = SM_LID_TOP_MAX + 1u;
+
+	for (unsigned int i = 0; i < fabric_nnodes(f->fabric); i++) {
+		const struct node *n = fabric_node_node(fabric_node_at(f->fabric, i));
+
+		if (n->sw)
+			switches++;
+		else
+			ends += n->info.nports;
+	}
+	if (!lmc || (ends < lids >> lmc && (ends << lmc) + switches < lids))
+		return 0;
+	snprintf(err, INST_ERR_MAX,
+		 "fabric %s: lmc %u: %u LIDs for each of %u ports of HCAs, and %u switches, are "
+		 "more "
+		 "than a subnet has (%u)",
+		 f->name, lmc, 1u << lmc, ends, switches, lids - 1);
+	return -EINVAL;
+}
+
 static int start_sm(struct inst_fabric *f, const struct conf_fabric *cfg, char err[INST_ERR_MAX])
 {
 	struct fabric_port *at;
-	int status = place_sm(&at, f, cfg, err);
+	int status = check_lids(f, cfg->lmc, err);
 
+	if (!status)
+		status = place_sm(&at, f, cfg, err);
 	return status ? status : fab_sm_start(f, at, cfg->sm_priority, f->inst->loop.now, err);
 }
 

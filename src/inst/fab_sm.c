@@ -202,6 +202,7 @@ static int create(struct inst_sm *m, uint8_t priority)
 	sc.sm_key = f->conf.sm_key_given ? f->conf.sm_key : SM_KEY_DEFAULT;
 	sc.routing = f->conf.routing;
 	sc.partial_sweeps = f->conf.partial_sweeps;
+	sc.lmc = f->conf.lmc;
 	sc.is_external = is_external;
 	sc.is_external_ctx = f;
 	if (f->conf.outside_nodes)
