@@ -50,7 +50,8 @@ vm_pkgs=("${build_pkgs[@]}" binutils qemu-system-x86 linux-image-amd64 linux-hea
 check_pkgs=("${build_pkgs[@]}" libcmocka-dev clang-format clang-tidy
 	universal-ctags git python3 tshark iperf3 ndisc6 iputils-arping avahi-daemon avahi-utils dbus
 	jq ethtool procps util-linux isc-dhcp-client isc-dhcp-server dnsmasq-base radvd opensm infiniband-diags libumad2sim0 ibsim-utils)
-deb_pkgs=("${build_pkgs[@]}" git debhelper dh-dkms dpkg-dev)
+# dpkg-buildpackage asks for build-essential, although it needs no C++.
+deb_pkgs=("${build_pkgs[@]}" git build-essential debhelper dh-dkms dpkg-dev)
 check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" "${deb_pkgs[@]}" lintian bash-completion clang "${clang_rt:-libclang-rt-dev}" systemd smcroute keepalived network-manager tcpdump)
 # The cross compilers and qemu-user are for tests/night/bits.sh; linux-source and what builds it for tests/interop/linux/debug.
 night_pkgs=("${check_all_pkgs[@]}" debootstrap linux-source flex bison bc libelf-dev libssl-dev cpio busybox-static
