@@ -83,44 +83,37 @@ static int create(const char *name, struct ibtap_queue *q, u32 flags, struct net
 	return 0;
 }
 
-static int attach(struct ibtap_queue *q, struct ibtap_attach __user *arg)
+static int attach(struct ibtap_queue *q, struct ibtap_attach *a)
 {
 	struct net_device *dev;
-	struct ibtap_attach a;
 	int err;
 
-	if (copy_from_user(&a, arg, sizeof(a)))
-		return -EFAULT;
-	if (a.flags & ~(IBTAP_MULTI_QUEUE | IBTAP_EXCLUSIVE))
+	if (a->flags & ~(IBTAP_MULTI_QUEUE | IBTAP_EXCLUSIVE))
 		return -EINVAL;
-	a.name[IBTAP_NAMSIZ - 1] = '\0';
+	a->name[IBTAP_NAMSIZ - 1] = '\0';
 	if (q->was_attached)
 		return -EBUSY;
-	dev = __dev_get_by_name(q->net, a.name);
+	dev = __dev_get_by_name(q->net, a->name);
 	if (dev)
-		err = attach_to(dev, q, a.flags);
+		err = attach_to(dev, q, a->flags);
 	else
-		err = create(*a.name ? a.name : "ibtap%d", q, a.flags, &dev);
+		err = create(*a->name ? a->name : "ibtap%d", q, a->flags, &dev);
 	if (err)
 		return err;
-	strscpy_pad(a.name, dev->name, sizeof(a.name));
-	a.ifindex = dev->ifindex;
-	return copy_to_user(arg, &a, sizeof(a)) ? -EFAULT : 0;
+	strscpy_pad(a->name, dev->name, sizeof(a->name));
+	a->ifindex = dev->ifindex;
+	return 0;
 }
 
 /* --- addresses and groups */
 
-static int set_addr(struct net_device *dev, const struct ibtap_addr __user *arg)
+static int set_addr(struct net_device *dev, const struct ibtap_addr *a)
 {
-	struct ibtap_addr a;
-
-	if (copy_from_user(&a, arg, sizeof(a)))
-		return -EFAULT;
-	if (a.addr[4] == 0xff)
+	if (a->addr[4] == 0xff)
 		return -EADDRNOTAVAIL;
-	if (!memcmp(dev->dev_addr, a.addr, IBTAP_ALEN))
+	if (!memcmp(dev->dev_addr, a->addr, IBTAP_ALEN))
 		return 0;
-	dev_addr_set(dev, a.addr);
+	dev_addr_set(dev, a->addr);
 	dev->addr_assign_type = NET_ADDR_SET;
 	call_netdevice_notifiers(NETDEV_CHANGEADDR, dev);
 	netdev_state_change(dev);
@@ -131,20 +124,17 @@ static int set_addr(struct net_device *dev, const struct ibtap_addr __user *arg)
  * The addresses of all groups contain parts of the broadcast address. IPv4 and IPv6 make them anew when a device changes its
  * type, so they are told that it does. CHANGEADDR lets them forget neighbours, of which some are groups.
  */
-static int set_broadcast(struct net_device *dev, const struct ibtap_addr __user *arg)
+static int set_broadcast(struct net_device *dev, const struct ibtap_addr *a)
 {
-	struct ibtap_addr a;
 	int err;
 
-	if (copy_from_user(&a, arg, sizeof(a)))
-		return -EFAULT;
-	if (memchr_inv(a.addr + 1, 0xff, 4))
+	if (memchr_inv(a->addr + 1, 0xff, 4))
 		return -EADDRNOTAVAIL;
-	if (!memcmp(dev->broadcast, a.addr, IBTAP_ALEN))
+	if (!memcmp(dev->broadcast, a->addr, IBTAP_ALEN))
 		return 0;
 	err = notifier_to_errno(call_netdevice_notifiers(NETDEV_PRE_TYPE_CHANGE, dev));
 	if (!err)
-		memcpy(dev->broadcast, a.addr, IBTAP_ALEN);
+		memcpy(dev->broadcast, a->addr, IBTAP_ALEN);
 	call_netdevice_notifiers(NETDEV_POST_TYPE_CHANGE, dev);
 	if (err)
 		return err;
@@ -170,33 +160,25 @@ static u32 list_groups(struct net_device *dev, struct ibtap_addr *ret, u32 room)
 	return n;
 }
 
-static int get_groups(struct ibtap_queue *q, struct net_device *dev,
-		      struct ibtap_groups __user *arg)
+/* @ret_addrs gets the first *@ret_n addresses, for which the caller has room; to be freed by kvfree(). */
+static int get_groups(struct ibtap_queue *q, struct net_device *dev, struct ibtap_groups *g,
+		      struct ibtap_addr **ret_addrs, u32 *ret_n)
 {
+	u32 room = min_t(u32, g->count, netdev_mc_count(dev));
 	struct ibtap_addr *addrs = NULL;
-	struct ibtap_groups g;
-	u32 room, n;
-	int err = 0;
 
-	if (copy_from_user(&g, arg, sizeof(g)))
-		return -EFAULT;
 	WRITE_ONCE(q->groups_changed, false);
-	room = min_t(u32, g.count, netdev_mc_count(dev));
 	if (room) {
 		addrs = kvcalloc(room, sizeof(*addrs), GFP_KERNEL);
 		if (!addrs)
 			return -ENOMEM;
 	}
-	n = list_groups(dev, addrs, room);
-	g.count = n;
-	g.flags = (dev->flags & IFF_ALLMULTI ? IBTAP_ALLMULTI : 0) |
-		  (dev->flags & IFF_PROMISC ? IBTAP_PROMISC : 0);
-	n = min(n, room);
-	if (copy_to_user(arg, &g, sizeof(g)) ||
-	    (n && copy_to_user(u64_to_user_ptr(g.addrs), addrs, n * sizeof(*addrs))))
-		err = -EFAULT;
-	kvfree(addrs);
-	return err;
+	g->count = list_groups(dev, addrs, room);
+	g->flags = (dev->flags & IFF_ALLMULTI ? IBTAP_ALLMULTI : 0) |
+		   (dev->flags & IFF_PROMISC ? IBTAP_PROMISC : 0);
+	*ret_addrs = addrs;
+	*ret_n = min(g->count, room);
+	return 0;
 }
 
 /* --- numbers */
@@ -238,12 +220,8 @@ static int set_group(struct ibtap *tap, u32 id)
 	return 0;
 }
 
-static int set_number(struct ibtap *tap, unsigned int cmd, const u32 __user *arg)
+static int set_number(struct ibtap *tap, unsigned int cmd, u32 n)
 {
-	u32 n;
-
-	if (get_user(n, arg))
-		return -EFAULT;
 	switch (cmd) {
 	case IBTAP_SET_CARRIER:
 		return n > 1 ? -EINVAL : set_carrier(tap->dev, n);
@@ -265,10 +243,11 @@ static int set_number(struct ibtap *tap, unsigned int cmd, const u32 __user *arg
 	}
 }
 
-static int get_info(const struct ibtap *tap, struct ibtap_info __user *arg)
+static int get_info(const struct ibtap *tap, struct ibtap_info *ret)
 {
 	const struct net_device *dev = tap->dev;
-	struct ibtap_info i = {
+
+	*ret = (struct ibtap_info){
 		.ifindex = dev->ifindex,
 		.queues = tap->n_queues,
 		.flags = tap->multi_queue ? IBTAP_MULTI_QUEUE : 0,
@@ -281,43 +260,79 @@ static int get_info(const struct ibtap *tap, struct ibtap_info __user *arg)
 		.max_mtu = dev->max_mtu,
 	};
 
-	strscpy_pad(i.name, dev->name, sizeof(i.name));
-	memcpy(i.addr, dev->dev_addr, IBTAP_ALEN);
-	memcpy(i.broadcast, dev->broadcast, IBTAP_ALEN);
-	return copy_to_user(arg, &i, sizeof(i)) ? -EFAULT : 0;
+	strscpy_pad(ret->name, dev->name, sizeof(ret->name));
+	memcpy(ret->addr, dev->dev_addr, IBTAP_ALEN);
+	memcpy(ret->broadcast, dev->broadcast, IBTAP_ALEN);
+	return 0;
 }
 
 /* --- the file */
 
-static int command(struct ibtap_queue *q, unsigned int cmd, void __user *arg)
+/*
+ * An ioctl and its argument, which is read before RTNL is taken and written after it is released: access to the caller's memory
+ * lasts as long as whoever serves the page likes (userfaultfd, FUSE), and everybody may open /dev/ibtap.
+ */
+struct command {
+	unsigned int cmd;
+	union {
+		struct ibtap_attach attach;
+		struct ibtap_addr addr;
+		struct ibtap_groups groups;
+		struct ibtap_info info;
+		u32 number;
+	} arg;
+	struct ibtap_addr *group; /* for arg.groups.addrs */
+	u32 n_groups; /* length of .group */
+};
+
+static int carry_out(struct ibtap_queue *q, struct command *c)
 {
 	struct ibtap *tap = rtnl_dereference(q->tap);
 
-	if (cmd == IBTAP_ATTACH)
-		return attach(q, arg);
+	if (c->cmd == IBTAP_ATTACH)
+		return attach(q, &c->arg.attach);
 	if (!tap)
 		return q->was_attached ? -EBUSY : -EBADFD;
-	switch (cmd) {
+	switch (c->cmd) {
 	case IBTAP_SET_ADDR:
-		return set_addr(tap->dev, arg);
+		return set_addr(tap->dev, &c->arg.addr);
 	case IBTAP_SET_BROADCAST:
-		return set_broadcast(tap->dev, arg);
+		return set_broadcast(tap->dev, &c->arg.addr);
 	case IBTAP_GET_GROUPS:
-		return get_groups(q, tap->dev, arg);
+		return get_groups(q, tap->dev, &c->arg.groups, &c->group, &c->n_groups);
 	case IBTAP_GET_INFO:
-		return get_info(tap, arg);
+		return get_info(tap, &c->arg.info);
 	default:
-		return set_number(tap, cmd, arg);
+		return set_number(tap, c->cmd, c->arg.number);
 	}
+}
+
+static int copy_result(const struct command *c, void __user *arg)
+{
+	if (_IOC_DIR(c->cmd) & _IOC_READ && copy_to_user(arg, &c->arg, _IOC_SIZE(c->cmd)))
+		return -EFAULT;
+	if (c->n_groups && copy_to_user(u64_to_user_ptr(c->arg.groups.addrs), c->group,
+					c->n_groups * sizeof(*c->group)))
+		return -EFAULT;
+	return 0;
 }
 
 long ibtap_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
+	struct command c = { .cmd = cmd };
 	int err;
 
+	if (_IOC_TYPE(cmd) != _IOC_TYPE(IBTAP_ATTACH) || _IOC_SIZE(cmd) > sizeof(c.arg))
+		return -ENOTTY;
+	if (_IOC_DIR(cmd) & _IOC_WRITE &&
+	    copy_from_user(&c.arg, (const void __user *)arg, _IOC_SIZE(cmd)))
+		return -EFAULT;
 	rtnl_lock();
-	err = command(file->private_data, cmd, (void __user *)arg);
+	err = carry_out(file->private_data, &c);
 	rtnl_unlock();
+	if (!err)
+		err = copy_result(&c, (void __user *)arg);
+	kvfree(c.group);
 	return err;
 }
 

@@ -82,6 +82,12 @@ class Tap:
     def write(self, data):
         return os.write(self.fd, data)
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
     def close(self):
         self.all.discard(self)
         os.close(self.fd)

@@ -32,6 +32,7 @@ from ibtap_check import A, B, LIBC, PATIENCE, PKEY, STRANGER, Checks, counters, 
 from ibtap_check import ipv6, link, run  # noqa: E402
 from ibtap_headers import RIGHT, wrong  # noqa: E402
 from ibtap_lab import lab_checks  # noqa: E402
+from ibtap_races import absent_argument, used_by_many  # noqa: E402
 
 MODULE = sys.argv[1]
 SECONDS = int(sys.argv[2]) if len(sys.argv) > 2 else 10
@@ -700,6 +701,8 @@ def main():
     check("ibtap: removed with a blocked reader", removed_while_read)
     check("ibtap: removed under load", removed_under_load)
     check("ibtap: queues closed under load", closed_under_load)
+    check("ibtap: an ioctl whose argument is not there yet holds up nobody", absent_argument)
+    check("ibtap: used by four processes while it is deleted, moved, shut and made again", used_by_many, max(6, SECONDS // 2))
     check("ibtap: a device is made where its descriptor was opened", opened_in_a_namespace)
     check("ibtap: a namespace takes its device along", namespace_ends)
     lab_checks(check)
