@@ -5,6 +5,8 @@
 # Debian's sources first, once, which takes 6 minutes. A step of `make check-night`.
 #
 #	run.sh [FOLDER]		FOLDER keeps the kernel (build/kernel-debug)
+#
+# PARTS is "kmod ibtap", or one of them. FUZZ_SECONDS (60) is how long each is fuzzed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../../system/lib.sh"
@@ -51,26 +53,33 @@ trap 'kill $lab; rm -rf "$work"' EXIT
 mkdir "$work/vm"
 make -s build/unit/test_netdev_ibtap
 cp "$folder"/uib/{uib,uib_test,ibtap}.ko build/unit/test_netdev_ibtap "$work/vm/"
-cat >"$work/vm/guest" <<GUEST
+parts=${PARTS:-kmod ibtap}
+part() { [[ " $parts " == *" $1 "* ]]; }
+{
+	echo status=0
+	! part kmod || cat <<GUEST
 insmod /run/work/uib.ko 'add="uib0 listen=0.0.0.0:6001 peer=10.0.2.2:5001"'
 ip link set ib0 up
 ip address add 10.4.0.100/16 dev ib0
 until ping -c 1 -W 1 10.4.0.1 >/dev/null; do sleep 0.2; done
-bash $PWD/tests/interop/linux/guest/kmod.sh /run/work/uib.ko ${FUZZ_SECONDS:-60}
-status=\$?
+bash $PWD/tests/interop/linux/guest/kmod.sh /run/work/uib.ko ${FUZZ_SECONDS:-60} || status=1
 rmmod uib
-bash $PWD/tests/interop/linux/guest/ibtap.sh /run/work/ibtap.ko /run/work/test_netdev_ibtap ${FUZZ_SECONDS:-60} || status=1
-dmesg >/run/work/dmesg
+GUEST
+	! part ibtap || echo "bash $PWD/tests/interop/linux/guest/ibtap.sh /run/work/ibtap.ko /run/work/test_netdev_ibtap ${FUZZ_SECONDS:-60} || status=1"
+	cat <<GUEST
+# An object that was freed a moment ago by RCU may look like a leak in one scan.
 for i in 1 2; do echo scan >/sys/kernel/debug/kmemleak; sleep 6; done
 cat /sys/kernel/debug/kmemleak >/run/work/leaks
+dmesg >/run/work/dmesg
 grep 'debug_locks: *1' /proc/lockdep_stats || status=1
 exit \$status
 GUEST
+} >"$work/vm/guest"
 "$here/boot.sh" -i "$image" -m 1500 -t $((1500 + 2 * ${FUZZ_SECONDS:-60})) "$work/vm" bash /run/work/guest || true
 cat "$work/vm/out" "$work/vm/err"
 check "the guest ended well" equal 0 "$(cat "$work/vm/status")"
 check "kmemleak found nothing" equal "" "$(cat "$work/vm/leaks")"
 check "KASAN and lockdep found nothing" equal "" \
-	"$(grep -E 'BUG:|WARNING:|possible (recursive|circular)|inconsistent lock|ODEBUG:|suspicious RCU' "$work/vm/dmesg")"
+	"$(grep -E 'BUG:|WARNING:|possible (recursive|circular)|inconsistent lock|ODEBUG:|suspicious RCU|UBSAN:|unregister_netdevice: waiting' "$work/vm/dmesg")"
 [ $failed = 0 ] || tail -60 "$work/vm/dmesg" "$work/vm/console"
 exit $failed
