@@ -255,6 +255,7 @@ step_slow() {
 	build_linux || return
 	pool_size=$((jobs + 2))
 	lints_all
+	JOBS=1 TEST_TIMEOUT=1800 pool tap_log kernels nice -n 19 bash tests/kernels.sh 6.12
 	for t in $(scripts all long) $(scripts all rest); do
 		pool_script "$t"
 	done

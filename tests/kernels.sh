@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# kernels.sh [SERIES...]: the kernel modules compile and link without a warning (W=1, and sparse where it is installed) for Debian's kernels of
+# each SERIES, 6.1 and 6.12 by default. Headers that are not installed are fetched with `apt-get download` into build/kernels, and are not
+# installed there, because a second installed kernel would be the one that `uipoib vm` boots. One TAP line for each series.
+#
+# KERNELS is the folder in place of build/kernels. make's jobs: JOBS, by default one for each processor.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+folder=$(realpath -m "${KERNELS:-build/kernels}")
+failed=0
+sparse=0
+command -v sparse >/dev/null && sparse=2
+
+# newest SERIES: the newest release of that series for which there are headers, here or in Debian's archive
+newest() {
+	local series=${1//./\\.}
+	{
+		ls /usr/src
+		apt-cache pkgnames "linux-headers-$1."
+	} 2>/dev/null | sed -n "s/^linux-headers-\($series[.-][0-9.-]*\(+deb[0-9]*\)\?-amd64\)\$/\1/p" | sort -Vu | tail -n 1
+}
+
+# fetch RELEASE: its headers, and what builds modules with them, in $folder/RELEASE. Their makefile names a place in /usr/src.
+fetch() {
+	local dir=$folder/$1 new=$folder/$1.new deb
+	[ ! -d "$dir" ] || return 0
+	rm -rf "$new"
+	mkdir -p "$new/debs"
+	download "$1" "$new/debs" || { apt-get update && download "$1" "$new/debs"; } || return
+	for deb in "$new"/debs/*.deb; do
+		dpkg-deb -x "$deb" "$new" || return
+	done
+	rm -r "$new/debs"
+	sed -i "s|/usr/src/|$dir/usr/src/|" "$new/usr/src/linux-headers-$1/Makefile" && mv "$new" "$dir"
+}
+download() { # RELEASE FOLDER
+	local kbuild
+	kbuild=$(apt-cache depends "linux-headers-$1" | sed -n 's/^ *Depends: \(linux-kbuild-.*\)/\1/p')
+	(cd "$2" && apt-get download -q "linux-headers-$1" "linux-headers-${1%-amd64}-common" "$kbuild")
+}
+
+# modules RELEASE: a warning is an error
+modules() {
+	local kdir=/usr/src/linux-headers-$1 out=$folder/modules-$1
+	if [ ! -e "$kdir/Makefile" ]; then
+		fetch "$1" || return
+		kdir=$folder/$1$kdir
+	fi
+	rm -rf "$out"
+	env -u MAKEFLAGS -u MFLAGS make -s -j"${JOBS:-$(nproc)}" -C kmod "KDIR=$kdir" "BUILD=$out" W=1 C=$sparse >"$folder/log" 2>&1 || return
+	ls -l "$out"/{uib,uib_test,ibtap}.ko >>"$folder/log" || return
+	! grep -i 'warning' "$folder/log"
+}
+
+mkdir -p "$folder"
+for series in ${*:-6.1 6.12}; do
+	release=$(newest "$series")
+	if [ -z "$release" ]; then
+		echo "ok - kernels.sh: modules for $series # SKIP neither here nor in the lists of apt are headers"
+	elif modules "$release" >"$folder/out" 2>&1; then
+		echo "ok - kernels.sh: modules for $release without a warning (W=1$([ $sparse = 0 ] || echo ', sparse'))"
+	else
+		failed=1
+		echo "not ok - kernels.sh: modules for $release"
+		tail -n 20 "$folder/out" "$folder/log" | sed 's/^/# /'
+	fi
+done
+exit $failed
