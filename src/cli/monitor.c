@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 
 static const char *const kinds[] = {
-	"link", "port", "sm", "sweep", "end_port", "group", "trap", "drop", NULL,
+	"link", "interface", "port", "sm", "sweep", "end_port", "group", "trap", "drop", NULL,
 };
 
 struct filter {
@@ -23,6 +23,24 @@ static bool wanted(const struct filter *f, const char *event)
 		if (!strcmp(*w, event))
 			return true;
 	return false;
+}
+
+/*
+ * Drops that happen in any healthy network: an interface hears its own multicasts, and the kernel sends to IPv6 groups, such as that of
+ * the routers, in which nobody is. In text they are shown with -d only.
+ */
+static bool routine(const json_t *row, const char *event)
+{
+	const char *counter = json_string_value(json_object_get(row, "counter"));
+
+	return !strcmp(event, "drop") && counter &&
+	       (!strcmp(counter, "drop_own_echo") || !strcmp(counter, "drop_no_group"));
+}
+
+/* A LID says nothing to a reader who is told the name of its port, too. */
+static bool needless(const json_t *row, const char *key)
+{
+	return !strcmp(key, "issuer_lid") && json_is_string(json_object_get(row, "issuer"));
 }
 
 static void print_time(long long unix_ms)
@@ -54,10 +72,11 @@ static void print_text(json_t *row, const char *event)
 		char *text;
 
 		if (!strcmp(key, "unix_ms") || !strcmp(key, "event") || !strcmp(key, "ifname") ||
-		    !strcmp(key, "host"))
+		    !strcmp(key, "host") || json_is_null(v) ||
+		    (!cli_opts.details && needless(row, key)))
 			continue;
 		text = cli_text(row, key);
-		cli_print(stdout, " %s %s", key, text);
+		cli_print(stdout, strchr(text, ' ') ? " %s \"%s\"" : " %s %s", key, text);
 		free(text);
 	}
 	putchar('\n');
@@ -72,7 +91,7 @@ static void print_event(void *ctx, json_t *row)
 		return;
 	if (cli_opts.json) {
 		cli_print_json(json_pack("{s:i, s:O}", "schema", PROTO_SCHEMA, "event", row));
-	} else {
+	} else if (cli_opts.details || !routine(row, event)) {
 		print_text(row, event);
 	}
 	/* Later events could not be written either. */
@@ -85,7 +104,8 @@ int cli_monitor(int argc, char **argv)
 	struct filter f = { .words = argv + 1 };
 
 	if (cli_opts.help) {
-		puts("uipoib monitor [link | port | sm | sweep | end_port | group | trap | drop] "
+		puts("uipoib monitor [link | interface | port | sm | sweep | end_port | group | "
+		     "trap | drop] "
 		     "...\n"
 		     "        what happens, as it happens, until Ctrl-C");
 		return PROTO_EXIT_OK;
@@ -96,10 +116,11 @@ int cli_monitor(int argc, char **argv)
 		while (*k && strcmp(*k, argv[i]))
 			k++;
 		if (!*k)
-			return cli_error(PROTO_EXIT_USAGE,
-					 "monitor '%s': unknown, expected link, port, sm, sweep, "
-					 "end_port, group, trap or drop",
-					 argv[i]);
+			return cli_error(
+				PROTO_EXIT_USAGE,
+				"monitor '%s': unknown, expected link, interface, port, sm, sweep, "
+				"end_port, group, trap or drop",
+				argv[i]);
 	}
 	return cli_call("monitor", json_object(), print_event, &f);
 }

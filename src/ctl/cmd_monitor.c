@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "ctl/cmd.h"
-#include "inst/fab_sm.h"
+#include "ctl/mon_trap.h"
 #include "ctl/stats.h"
+#include "inst/fab_sm.h"
 #include "inst/host.h"
 #include "inst/iface.h"
 #include "inst/port.h"
@@ -202,11 +203,19 @@ static void sm_group(void *ctx, const struct sm_group *g, bool created, ns_t now
 static void sm_notice(void *ctx, const struct mad_notice *n, ns_t now)
 {
 	struct mon_sm *f = ctx;
-	json_t *row = sm_row(f, "trap", now);
+	json_t *all = mon_trap(f->sm, n), *members;
+	size_t i;
 
-	cmd_set_int(row, "trap", n->trap);
-	cmd_set_int(row, "issuer_lid", n->issuer_lid);
-	ctl_row(&f->mon->hold.req, row);
+	json_array_foreach(all, i, members)
+	{
+		json_t *row = sm_row(f, "trap", now);
+
+		cmd_set_int(row, "trap", n->trap);
+		cmd_set_int(row, "issuer_lid", n->issuer_lid);
+		json_object_update(row, members);
+		ctl_row(&f->mon->hold.req, row);
+	}
+	json_decref(all);
 }
 
 static const struct sm_events sm_events = {

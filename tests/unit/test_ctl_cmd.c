@@ -1021,7 +1021,7 @@ static void test_stats_are_those_that_moved_unless_all_are_wanted(void **state)
 static void test_monitor_tells_sweeps_traps_and_ports(void **state)
 {
 	struct rig *r = *state;
-	json_t *rows = json_array();
+	json_t *rows = json_array(), *trap;
 
 	request(r, "monitor", NULL);
 	assert_null(collect(r, rows));
@@ -1030,7 +1030,13 @@ static void test_monitor_tells_sweeps_traps_and_ports(void **state)
 			r->now);
 	run_for(r, NS_SEC(1));
 	assert_null(collect(r, rows));
-	assert_true(num(row_with(rows, "event", "trap"), "trap") == 128);
+	trap = row_with(rows, "event", "trap");
+	assert_true(num(trap, "trap") == 128);
+	assert_string_equal(str(trap, "issuer"), "Switch2/0");
+	assert_string_equal(str(trap, "peer"), "Hca4/1");
+	assert_memory_equal(str(trap, "port"), "Switch2/", strlen("Switch2/"));
+	assert_string_equal(str(trap, "link"), "down");
+	assert_int_equal(count(rows, "event", "trap"), 1);
 	assert_true(num(row_with(rows, "event", "sweep"), "links") == 5);
 	assert_string_equal(str(row_with(rows, "event", "end_port"), "what"), "out of service");
 	json_decref(rows);

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ctl/mon_trap.h"
+
+#include "ctl/cmd.h"
+#include "inst/fab.h"
+#include "sm/sm.h"
+#include "subnet/db.h"
+
+/* Traps 128 to 131 and 144 ff. are those of IBA 14.2.5.1, table "Traps"; 64 to 67 those of IBA 15.2.4. */
+static const char *trap_what(const struct mad_notice *n)
+{
+	switch (n->trap) {
+	case MAD_TRAP_GID_IN_SERVICE:
+		return "GID in service";
+	case MAD_TRAP_GID_OUT_OF_SERVICE:
+		return "GID out of service";
+	case MAD_TRAP_MC_CREATED:
+		return "multicast group created";
+	case MAD_TRAP_MC_DELETED:
+		return "multicast group deleted";
+	case MAD_TRAP_LINK_STATE:
+		return "link state of a switch changed";
+	case MAD_TRAP_CAP_CHANGE:
+		return "capabilities changed";
+	case MAD_TRAP_SYSGUID_CHANGE:
+		return "SystemImageGUID changed";
+	case MAD_TRAP_BAD_MKEY:
+		return "bad M_Key";
+	case MAD_TRAP_BAD_PKEY:
+		return "bad P_Key at an HCA";
+	case MAD_TRAP_BAD_QKEY:
+		return "bad Q_Key";
+	case MAD_TRAP_SWITCH_BAD_PKEY:
+		return "bad P_Key at a switch";
+	default:
+		return "other";
+	}
+}
+
+static json_t *name_of(const struct sm_port *p)
+{
+	return p ? cmd_strf("%s/%u", p->node->desc, p->num) : json_null();
+}
+
+/* The node of the fabric that the SM knows as @n; NULL if it is beyond a link over UDP */
+static struct fabric_node *fabric_has(const struct inst_fabric *f, const struct sm_node *n)
+{
+	struct fabric_node *node = fabric_node_find(f->fabric, n->desc);
+
+	return node && fabric_node_node(node)->info.node_guid == n->info.node_guid ? node : NULL;
+}
+
+static void add_port(json_t *all, const json_t *common, struct fabric_port *p, bool up)
+{
+	json_t *row = json_copy((json_t *)common);
+	const struct fabric_port *peer = fabric_port_peer(p);
+	char name[FABRIC_NAME_MAX];
+
+	cmd_set_str(row, "port", fabric_port_name(p, name, sizeof(name)));
+	cmd_set(row, "peer",
+		peer ? cmd_str(fabric_port_name(peer, name, sizeof(name))) : json_null());
+	cmd_set_str(row, "link", up ? "up" : "down");
+	json_array_append_new(all, row);
+}
+
+/* A row for each port whose link is not as the last sweep found it */
+static void add_changed(json_t *all, const json_t *common, const struct inst_fabric *f,
+			const struct sm_node *n)
+{
+	struct fabric_node *node = fabric_has(f, n);
+
+	for (unsigned int k = 1; node && k <= n->info.nports; k++) {
+		struct fabric_port *p = fabric_node_port(node, k);
+		bool up = p && fabric_link_state(p) == FABRIC_LINK_UP;
+
+		if (p && n->port[k].known && up != (n->port[k].pi.port_state != IB_PORT_DOWN))
+			add_port(all, common, p, up);
+	}
+}
+
+static void set_about(json_t *row, const struct sm_db *db, const struct mad_notice *n)
+{
+	uint16_t lid = mad_notice_get_lid(n);
+	ib_gid gid;
+
+	if (n->trap >= MAD_TRAP_GID_IN_SERVICE && n->trap <= MAD_TRAP_MC_DELETED) {
+		gid = mad_notice_get_gid(n);
+		cmd_set(row, "gid", cmd_gid(&gid));
+	} else if (lid != n->issuer_lid) {
+		cmd_set(row, "about", name_of(sm_db_port_by_lid(db, lid)));
+	}
+}
+
+json_t *mon_trap(const struct inst_sm *m, const struct mad_notice *n)
+{
+	const struct sm_db *db = sm_db(m->sm);
+	const struct sm_port *issuer = db ? sm_db_port_by_lid(db, n->issuer_lid) : NULL;
+	json_t *all = json_array(), *row = json_object();
+
+	cmd_set_str(row, "what", n->generic ? trap_what(n) : "vendor");
+	cmd_set(row, "issuer", name_of(issuer));
+	if (db && n->generic && n->trap == MAD_TRAP_LINK_STATE && issuer)
+		add_changed(all, row, m->fab, issuer->node);
+	else if (db && n->generic)
+		set_about(row, db, n);
+	if (!json_array_size(all))
+		json_array_append(all, row);
+	json_decref(row);
+	return all;
+}
