@@ -190,6 +190,16 @@ static int errno_of(int status)
 	}
 }
 
+/* What a reader who does not know the statuses of the SA should look at */
+static const char *hint(int status)
+{
+	return status == SA_STATUS_NO_RECORDS
+		       ? "; no such port is up, or the two ports share no partition in which one "
+			 "of "
+			 "them is a full member: see `uipoib fabric partitions`"
+		       : "";
+}
+
 static void answer(struct ctl_req *r, struct inst_iface *i, const ib_gid *dgid, int status,
 		   const struct ib_path_rec *rec)
 {
@@ -198,9 +208,9 @@ static void answer(struct ctl_req *r, struct inst_iface *i, const ib_gid *dgid, 
 
 	if (status) {
 		ctl_end_errno(r, status == -ETIMEDOUT ? PROTO_EXIT_TIMEOUT : PROTO_EXIT_FAILED,
-			      errno_of(status), "%s@%s: path to %s: %s", i->name, i->host->name,
+			      errno_of(status), "%s@%s: path to %s: %s%s", i->name, i->host->name,
 			      print_gid(gid, sizeof(gid), dgid),
-			      sac_status_print(buf, sizeof(buf), status));
+			      sac_status_print(buf, sizeof(buf), status), hint(status));
 		return;
 	}
 	row = cmd_iface_row(i);
