@@ -107,17 +107,12 @@ class Shell:
     """The reader's terminal: commands are run by one bash, which keeps its variables and its folder."""
 
     def __init__(self):
-        self.file = tempfile.NamedTemporaryFile("w", prefix="tutorial-")
         self.bash = subprocess.Popen(["bash", "--norc", "--noprofile"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                      stderr=subprocess.STDOUT, text=True, errors="replace")
 
     def run(self, command):
         mark = f"end-of-output-{os.getpid()}"
-        self.file.seek(0)
-        self.file.truncate()
-        self.file.write(command + "\n")
-        self.file.flush()
-        self.bash.stdin.write(f". {self.file.name} </dev/null\necho\necho {mark}\n")
+        self.bash.stdin.write(f"{{ {command}\n}} </dev/null\necho\necho {mark}\n")
         self.bash.stdin.flush()
         lines = []
         for line in self.bash.stdout:
@@ -147,6 +142,18 @@ class Terminal:
                                           env={**os.environ, "PATH": path}, start_new_session=True,
                                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         self.read = 0
+        until(self.waits)
+
+    def waits(self):
+        """The command has ended, or is blocked, so it has begun what it is to do. A reader is slower than that anyway."""
+        if self.child.poll() is not None:
+            return True
+        try:
+            with open(f"/proc/{self.child.pid}/comm", encoding="utf-8") as comm, \
+                    open(f"/proc/{self.child.pid}/wchan", encoding="utf-8") as wchan:
+                return comm.read() != "bash\n" and re.search("poll|recv|unix|skb", wchan.read()) is not None
+        except OSError:
+            return False
 
     def lines(self):
         self.file.seek(0)
