@@ -154,7 +154,6 @@ static int find_peer(struct task *t)
 		return 0;
 	/* Text that can be an IPv6 address or a GID, and no neighbour has the address */
 	memcpy(gid.raw, ip.addr, sizeof(gid.raw));
-	t->cfg.neigh = PROBE_NEIGH_UNASKED;
 	t->cfg.has_peer = true;
 	t->cfg.peer = gid;
 	return 0;

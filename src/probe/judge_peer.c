@@ -12,6 +12,8 @@ static bool judge_neigh(struct probe_case *c)
 
 	switch (cfg->neigh) {
 	case PROBE_NEIGH_ABSENT:
+		if (cfg->has_peer) /* the text can be a GID, too */
+			return true;
 		probe_found(c, PROBE_NEIGH_NONE, "%s has no neighbour %s", cfg->ifc.name,
 			    cfg->address);
 		return false;
@@ -41,6 +43,10 @@ static void no_path(struct probe_case *c)
 			    "no path to %s: %s to Get(PathRecord), field P_Key 0x%04x; with P_Key "
 			    "0x%04x there is one",
 			    gid, probe_status(text, r), probe_pkey(p), p->path_any.pkey);
+	else if (p->cfg.neigh == PROBE_NEIGH_ABSENT)
+		probe_found(c, PROBE_NEIGH_NONE,
+			    "%s has no neighbour %s, and as a GID there is no path to it: %s",
+			    p->cfg.ifc.name, p->cfg.address, probe_status(text, r));
 	else if (p->cfg.neigh == PROBE_NEIGH_KNOWN)
 		probe_found(c, PROBE_NEIGH_STALE,
 			    "the neighbour %s of %s has GID %s, to which there is no path: %s",

@@ -84,7 +84,7 @@ struct probe_if {
 /* What the kernel says about the neighbour with the peer's IP address */
 enum probe_neigh_state {
 	PROBE_NEIGH_UNASKED, /* the peer was not given by an IP address */
-	PROBE_NEIGH_ABSENT,
+	PROBE_NEIGH_ABSENT, /* with .has_peer: the text of the address was taken as a GID */
 	PROBE_NEIGH_UNRESOLVED, /* the kernel asks, and has no answer yet, or has given up */
 	PROBE_NEIGH_KNOWN, /* probe_cfg.peer is from the neighbour's address */
 };

@@ -173,6 +173,13 @@ static void test_neighbour(void **state)
 	strcpy(r.cfg.address, "10.4.0.9");
 	r.cfg.neigh = PROBE_NEIGH_ABSENT;
 	rig_finds(&r, PROBE_NEIGH_NONE, "ib0 has no neighbour 10.4.0.9");
+	/* an IPv6 address that is no neighbour's: it may be a GID */
+	rig_peer(&r);
+	rig_healthy(&r);
+	r.peer_known = false;
+	rig_finds(&r, PROBE_NEIGH_NONE, "ib0 has no neighbour 10.4.0.9, and as a GID");
+	r.peer_known = true;
+	r.cfg.has_peer = false;
 	r.cfg.neigh = PROBE_NEIGH_UNRESOLVED;
 	rig_finds(&r, PROBE_NEIGH_FAILED, "no link-layer address for its neighbour 10.4.0.9");
 	r.cfg.neigh = PROBE_NEIGH_KNOWN;

@@ -54,6 +54,7 @@ check "ib0 knows the neighbour h1" reach a 10.4.0.1
 check "nothing is found on the way to it" checked 0 none peer 10.4.0.1
 check "its path is told" eval "jq -e '.check.facts | .path and .peer' '$work/report'"
 check "nothing is found on the way to a GID" checked 0 none peer "$(x h2 cat /sys/class/infiniband/uipoib0/ports/1/gids/0)"
+check "an IPv6 address of which the kernel has not heard" checked 0 neighbour-absent peer fd04::7777
 check "a neighbour that does not answer" eval '! reach a -W 1 10.4.7.7 && checked 1 neighbour-unresolved peer 10.4.7.7'
 g a ip neigh replace 10.4.7.8 lladdr 00:00:00:48:fe:80:00:00:00:00:00:00:00:00:00:00:de:ad:be:ef dev ib0 nud reachable
 check "a neighbour whose port is gone" checked 1 neighbour-stale peer 10.4.7.8
