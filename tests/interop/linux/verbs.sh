@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
+#
+# Programs that use verbs, as Debian has them, on /dev/infiniband/uverbs0 of uib.ko in two VMs; and programs that mean harm.
+# RANDOM_SECONDS (10) is how long random commands are given.
+#
+#	a: ib0 10.4.9.1 --- Switch1 --- b: ib0 10.4.9.2
+. "$(dirname "$0")/lib.sh"
+need ibv_devinfo ibv_ud_pingpong ib_send_bw udaddy
+hostile=$TOOLS/verbs_hostile random=$TOOLS/verbs_random
+uib=$(ls "$(dirname "$UIPOIB")"/kmod/*/uib.ko 2>/dev/null | sort -V | tail -1)
+linux_lab 1
+vm_start a --address 10.4.9.1/16
+vm_start b --address 10.4.9.2/16
+vm_wait a b
+for n in a b; do check "$n: modprobe rdma_ucm" g $n modprobe rdma_ucm; done
+
+# left NAME: the objects of programs, which are none when no program runs, and the pinned pages, of which each was unpinned
+left() {
+	g "$1" 'rdma resource show | tr -s " "
+		awk "/nr_foll_pin_acquired/ { a = \$2 } /nr_foll_pin_released/ { r = \$2 } END { print a - r, \"pages\" }" /proc/vmstat'
+}
+nothing_left() { [ "$(left "$1")" = "$2" ]; }
+before=$(left b)
+
+# pair NAME SERVER CLIENT: SERVER runs at a, CLIENT at b until it succeeds, as it fails before SERVER listens. Their output is in
+# $work/NAME.a and .b
+pair() {
+	local name=$1 pid
+	pid=$(gb a "/tmp/$name" "$2; echo status \$?")
+	client() { g b "$1" >"$work/$name.b" 2>&1; }
+	eventually 30 client "timeout $((vm_patience / 2)) $3"
+	server_ended() { g a cat "/tmp/$name" >"$work/$name.a" && grep -q '^status' "$work/$name.a"; }
+	eventually 30 server_ended || g a kill "$pid"
+	grep -qx 'status 0' "$work/$name.a" || { cat "$work/$name".[ab]; return 1; }
+}
+both_say() { says "$2" cat "$work/$1.a" && says "$2" cat "$work/$1.b"; }
+
+# --- Debian's programs
+
+g a ibv_devinfo -v >"$work/devinfo"
+devinfo() {
+	local want
+	for want in 'hca_id:	uib0' 'transport:.*InfiniBand' 'max_qp:.*	256$' 'max_srq:.*	0$' 'max_mw:.*	0$' 'atomic_cap:.*NONE' \
+		'state:.*PORT_ACTIVE' 'active_mtu:.*4096' 'link_layer:.*InfiniBand' 'pkey_tbl_len:.*	64$' 'gid_tbl_len:.*	32$' \
+		"port_lid:.*	$(g a 'echo $(($(cat /sys/class/infiniband/uib0/ports/1/lid)))')$" 'fw_ver:.*1\.0\.0'; do
+		grep -q "$want" "$work/devinfo" || { echo "not there: $want"; return 1; }
+	done
+	gid=$(g a cat /sys/class/infiniband/uib0/ports/1/gids/0)
+	grep -q "GID\[  0\]:.*$gid" "$work/devinfo"
+}
+check "ibv_devinfo -v" devinfo
+check "ibv_ud_pingpong" pair pingpong "ibv_ud_pingpong -n 200" "ibv_ud_pingpong -n 200 10.4.9.1"
+check "its 200 rounds" both_say pingpong "^200 iters in"
+check "ibv_ud_pingpong, with completion events" pair events "ibv_ud_pingpong -e -n 100" "ibv_ud_pingpong -e -n 100 10.4.9.1"
+check "its 100 rounds" both_say events "^100 iters in"
+check "ib_send_bw -c UD" pair bw "ib_send_bw -c UD -n 100 -s 2048" "ib_send_bw -c UD -n 100 -s 2048 10.4.9.1"
+check "its 100 messages" both_say bw "^ *2048 +100 "
+check "ib_send_lat -c UD" pair lat "ib_send_lat -c UD -n 100" "ib_send_lat -c UD -n 100 10.4.9.1"
+check "its 100 round trips" both_say lat "^ *2 +100 "
+check "udaddy" pair udaddy "udaddy -b 10.4.9.1" "udaddy -s 10.4.9.1"
+check "its transfers" both_say udaddy "data transfers complete"
+joins() { # the sender sends when the receiver is a member; both do without the other's group
+	local mckey=$work/mckey pid
+	pid=$(gb a /tmp/mckey "stdbuf -oL mckey -m 239.1.2.3 -b 10.4.9.1; echo status \$?")
+	eventually 30 g a grep -q 'receiving data' /tmp/mckey || return 1
+	g b "timeout $vm_patience mckey -m 239.1.2.3 -b 10.4.9.2 -s" >"$mckey.b"
+	received() { g a cat /tmp/mckey >"$mckey.a" && grep -qx 'status 0' "$mckey.a"; }
+	eventually 30 received || { g a kill "$pid"; cat "$mckey".[ab]; return 1; }
+}
+check "mckey" joins
+check "its group is the one of 239.1.2.3" both_say mckey "joined dgid: ff12:4001:ffff::f01:203 mlid 0xc0"
+check "its messages" both_say mckey "data transfers complete"
+pid=$(gb a /tmp/watch "stdbuf -oL ibv_asyncwatch -d uib0")
+eventually 30 g a grep -q 'async event FD' /tmp/watch
+u fabric link set Switch1/2 down
+check "ibv_asyncwatch: the port's end" eventually 30 g a grep -q 'IBV_EVENT_PORT_ERR' /tmp/watch
+u fabric link set Switch1/2 up
+check "and its return" eventually 30 g a grep -q 'IBV_EVENT_PORT_ACTIVE' /tmp/watch
+g a kill "$pid"
+
+# --- pyverbs' tests, as rdma-core has them. Three fail: they want a vendor's ID, and this HCA has no OUI; and messages above 4096
+# octets of each port, and UD has none.
+
+modules='test_device test_pd test_cq test_cq_events test_addr test_qp test_parent_domain test_shared_pd test_fork'
+g b "mkdir /tmp/py && cp -r /usr/share/doc/rdma-core/tests /tmp/py/ && cd /tmp/py && gunzip -f tests/*.gz
+	/usr/bin/python3 tests/run_tests.py --dev uib0 -v $(printf 'tests.%s ' $modules)" >"$work/pyverbs" 2>&1
+failed_tests() { sed -n 's/^\(FAIL\|ERROR\): \([^ ]*\).*/\2/p' "$work/pyverbs"; }
+check "pyverbs: these fail" equal "$(printf '%s\n' test_query_device test_query_device_ex test_query_port)" "$(failed_tests)"
+check "pyverbs: 27 tests pass at least" test "$(grep -c '\.\.\. ok$' "$work/pyverbs")" -ge 27
+sed -n 's/.*skipped ./# skipped: /p' "$work/pyverbs" | sort | uniq -c
+
+# --- programs that mean harm; nothing of them remains
+
+check "nothing is left of those" eventually 10 nothing_left b "$before"
+for what in keys quotas; do
+	g b "$hostile $what" >"$work/hostile" || failed=1
+	cat "$work/hostile"
+	check "verbs_hostile $what ends" grep -q '^ok' "$work/hostile"
+done
+check "random commands" g b "$random ${RANDOM_SECONDS:-10} 1"
+check "nothing is left of those" eventually 10 nothing_left b "$before"
+killed() {
+	g b "for i in \$(seq 20); do
+			$hostile hold >/tmp/hold & pid=\$!
+			[ \$((i % 2)) = 0 ] || until grep -q ready /tmp/hold; do sleep 0.01; done
+			sleep 0.0\$((RANDOM % 90 + 10)); kill -9 \$pid; wait \$pid
+		done"
+	eventually 20 nothing_left b "$before" || left b
+}
+check "killed at any moment, a program leaves nothing" killed
+
+# --- the device and the module go while a program uses them
+
+gone() {
+	g b "$hostile hold >/tmp/hold & pid=\$!
+		until grep -q ready /tmp/hold; do sleep 0.1; done
+		$1
+		wait \$pid; s=\$?; cat /tmp/hold; exit \$s"
+}
+check "rmmod under a program: its calls fail, and it ends" gone "rmmod uib"
+check "no page is left pinned" eventually 10 equal "0 pages" "$(left b | tail -1)"
+check "insmod again" g b "insmod $uib"
+for n in a b; do check "$n: nothing in the kernel's log" vm_log_clean $n; done
+finish
