@@ -46,7 +46,7 @@ struct chk_port {
 	uint8_t num;
 	uint8_t lmc;
 	bool known; /* .pi was read */
-	bool mute; /* the link is up, but the node behind it did not answer */
+	bool mute; /* the link is up, but what is behind it is not known: it did not answer, or is a twin */
 	uint16_t lid; /* base LID of an end port; 0: none */
 	uint64_t guid; /* port GUID of an end port; 0: not known, or no end port */
 	struct smp_port_info pi;

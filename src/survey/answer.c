@@ -21,24 +21,35 @@ static bool same_device(const struct chk_node *n, const struct smp_node_info *i)
 	return n->type == i->node_type && n->nports == i->nports && n->sys_guid == i->sys_guid;
 }
 
+/*
+ * Another node with the GUID of a node that is known. The link is not noted: the number of the port by which the other node
+ * answered says nothing about the first node, and may be higher than the first node has ports.
+ */
+static void twin(struct survey *s, const struct chk_node *first, struct chk_node *from, uint8_t by)
+{
+	from->port[by].mute = true;
+	chk_add_twin(s->f, first->index, from->index, by);
+}
+
 /* What is behind a port is a node that is known. Only switches are asked for what is behind their own ports, so the end of a CA is set here. */
 static void known_node(struct survey *s, struct chk_node *n, const struct smp_node_info *i,
 		       struct chk_node *from, uint8_t by)
 {
-	struct chk_port *p = &n->port[i->local_port];
+	struct chk_port *p;
 
+	if (!same_device(n, i)) {
+		twin(s, n, from, by);
+		return;
+	}
+	p = &n->port[i->local_port]; /* both have the same number of ports */
+	if (!n->sw && p->peer != CHK_NO_NODE && (p->peer != from->index || p->peer_port != by)) {
+		twin(s, n, from, by);
+		return;
+	}
 	from->port[by].peer = n->index;
 	from->port[by].peer_port = i->local_port;
-	if (!same_device(n, i)) {
-		chk_add_twin(s->f, n->index, from->index, by);
+	if (n->sw || p->peer != CHK_NO_NODE)
 		return;
-	}
-	if (n->sw || p->peer == from->index)
-		return;
-	if (p->peer != CHK_NO_NODE) {
-		chk_add_twin(s->f, n->index, from->index, by);
-		return;
-	}
 	p->peer = from->index;
 	p->peer_port = by;
 	p->guid = i->port_guid;

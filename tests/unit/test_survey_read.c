@@ -144,6 +144,63 @@ static void test_two_cas_with_one_guid(void **state)
 	chk_fabric_free(f);
 }
 
+static void test_two_cas_with_one_guid_at_one_switch(void **state)
+{
+	struct chk_fabric *f = rig_fabric("Switch 4 \"a\"\n[1] \"h1\"[1]\n[2] \"h2\"[1]\n"
+					  "[3] \"h3\"[1]\n\nHca 1 \"h1\"\n\nHca 1 \"h2\"\n\n"
+					  "Hca 1 \"h3\"\n");
+
+	(void)state;
+	rig_node(f, "h3")->guid = rig_node(f, "h2")->guid;
+	rig_node(f, "h3")->sys_guid = rig_node(f, "h2")->sys_guid;
+	f = read_all(f);
+	assert_int_equal(f->n, 3);
+	assert_int_equal(f->ntwins, 1);
+	assert_int_equal(f->twin[0].behind, rig_node(f, "a")->index);
+	assert_int_equal(f->twin[0].behind_port, 3);
+	chk_fabric_free(f);
+}
+
+static uint8_t guid_of_s1[8], guid_of_s3[8];
+
+/* The switch s3 says that it is s1, but with more ports, and that the request came in by one that s1 does not have. */
+static void larger_twin(uint8_t *mad)
+{
+	uint8_t *info = mad + SMP_DATA_OFF;
+
+	if (mad_attr(mad) != SMP_ATTR_NODE_INFO || memcmp(info + 12, guid_of_s3, 8) != 0)
+		return;
+	memcpy(info + 12, guid_of_s1, 8);
+	info[3] = 254;
+	info[36] = 150;
+}
+
+static void test_twin_with_a_port_that_the_first_lacks(void **state)
+{
+	const struct chk_opts o = { 0 };
+	struct chk_report rep;
+	struct chk_fabric *f;
+	struct rig r;
+
+	(void)state;
+	rig_init(&r, rig_ring(4));
+	be64_put(guid_of_s1, rig_node(r.real, "s1")->guid);
+	be64_put(guid_of_s3, rig_node(r.real, "s3")->guid);
+	r.twist = larger_twin;
+	f = rig_read(&r);
+	assert_int_equal(f->ntwins, 2); /* behind s2 and behind s4 */
+	for (uint32_t i = 0; i < f->n; i++)
+		for (unsigned int k = 1; k <= f->node[i]->nports; k++) {
+			const struct chk_port *p = &f->node[i]->port[k];
+
+			assert_true(!chk_peer(f, p) || p->peer_port <= chk_peer(f, p)->nports);
+		}
+	assert_int_equal(chk_run(f, &o, &rep), 0);
+	assert_int_equal(rep.finding[0].kind, CHK_SAME_NODE_GUID);
+	chk_report_fini(&rep);
+	chk_fabric_free(f);
+}
+
 /* --- silence */
 
 static struct chk_fabric *silent(const char *node, uint16_t attr, uint16_t status)
@@ -306,6 +363,8 @@ int main(void)
 		cmocka_unit_test(test_lft_above_the_top_is_not_there),
 		cmocka_unit_test(test_two_switches_with_one_guid),
 		cmocka_unit_test(test_two_cas_with_one_guid),
+		cmocka_unit_test(test_two_cas_with_one_guid_at_one_switch),
+		cmocka_unit_test(test_twin_with_a_port_that_the_first_lacks),
 		cmocka_unit_test(test_what_does_not_answer_is_named),
 		cmocka_unit_test(test_own_port_that_is_mute_gives_an_empty_fabric),
 		cmocka_unit_test(test_lost_without_a_word_of_the_transport),
