@@ -14,6 +14,7 @@
 #					something happens meanwhile
 #	```console terminal-2		another terminal, whose command goes on. The text is what it prints next; a block without a command
 #					continues, and a line "^C" interrupts the command and waits for its end
+#	```console vm			the shell in a virtual machine, which the first command, `uipoib vm ... -- bash`, starts
 #
 # What differs from run to run: "…" stands for one or more characters that are not blank, and a line "..." for any number of lines that
 # the text leaves out. Any number of blanks equals any other, as columns are as wide as what is in them. Nothing else differs.
@@ -37,6 +38,7 @@ class Step:
     def __init__(self, command, words, first):
         self.command = command
         self.again = "again" in words
+        self.vm = "vm" in words
         self.terminal = next((w for w in words if w.startswith("terminal-")), None)
         self.first = self.last = first
 
@@ -47,9 +49,9 @@ def steps_of(lines):
         if words is None:
             if line.startswith("```console"):
                 words = line.split()[1:]
-                unknown = [w for w in words if w != "again" and not w.startswith("terminal-")]
+                unknown = [w for w in words if w not in ("again", "vm") and not w.startswith("terminal-")]
                 if unknown:
-                    raise SystemExit(f"line {i + 1}: console {unknown[0]}: expected again or terminal-N")
+                    raise SystemExit(f"line {i + 1}: console {unknown[0]}: expected again, vm or terminal-N")
                 begun = False
         elif line == "```":
             words = None
@@ -106,8 +108,8 @@ def changed(text):
 class Shell:
     """The reader's terminal: commands are run by one bash, which keeps its variables and its folder."""
 
-    def __init__(self):
-        self.bash = subprocess.Popen(["bash", "--norc", "--noprofile"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    def __init__(self, program="exec bash --norc --noprofile", path=os.environ["PATH"]):
+        self.bash = subprocess.Popen(["bash", "-c", program], env={**os.environ, "PATH": path}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                      stderr=subprocess.STDOUT, text=True, errors="replace")
 
     def run(self, command):
@@ -202,6 +204,7 @@ class Lesson:
             self.lines = f.read().splitlines()
         self.steps = steps_of(self.lines)
         self.shell = Shell()
+        self.vm = None
         self.terminals = {}
         self.failed = False
 
@@ -220,11 +223,17 @@ class Lesson:
 
     def in_shell(self, step):
         text = self.text(step)
-        out = self.shell.run(step.command)
+        shell = self.shell
+        if step.vm:
+            if not self.vm:
+                self.vm = Shell(step.command, self.shell.path())
+                return not text, self.vm.run("true")
+            shell = self.vm
+        out = shell.run(step.command)
         deadline = time.monotonic() + PATIENCE
         while step.again and not same(text, out) and time.monotonic() < deadline:
             time.sleep(0.1)
-            out = self.shell.run(step.command)
+            out = shell.run(step.command)
         return same(text, out), out
 
     def in_terminal(self, step):
@@ -274,6 +283,8 @@ class Lesson:
     def close(self):
         for t in self.terminals.values():
             t.close()
+        if self.vm:
+            self.vm.close()
         self.shell.close()
         left = os.listdir("/run/uipoib") if os.path.isdir("/run/uipoib") else []
         self.check("no instance is left", not left, ("still there", left))

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Lesson 8 of doc/tutorial, typed as a reader would, with a kernel's ib0 (tests/interop/tutorial.py says how). It runs the example in examples/vm, too.
+. "$(dirname "$0")/../../system/lib.sh"
+need qemu-system-x86_64 smpquery python3
+unset UIPOIB_NAME
+lesson=$PWD/doc/tutorial/8-kernel.md
+tutorial=$PWD/tests/interop/tutorial.py
+mkdir "$work/source"
+ln -s "$PWD/examples" "$work/source/"
+ln -s "$(dirname "$UIPOIB")" "$work/source/build"
+cd "$work/source" || exit 1
+
+PATIENCE=120 timeout 300 python3 -B "$tutorial" "$lesson" || failed=1
+finish
