@@ -41,6 +41,12 @@ static bool any(const struct tree *t, const struct chk_node *n)
 	return m && (m[0] | m[1] | m[2] | m[3]);
 }
 
+/* True if all of the table was read. Of a part only those ports are known that are in it. */
+static bool whole(const struct chk_node *n)
+{
+	return n->sw->mft_known && !n->sw->mft_gaps;
+}
+
 static uint32_t root(const struct tree *t, uint32_t i)
 {
 	while (t->up[i] != i) {
@@ -88,7 +94,7 @@ static bool to_switch(struct tree *t, const struct chk_node *n, unsigned int por
 		dead(t, n, port, "which has no link");
 	else if (m && !chk_carries(t->c->f, p))
 		dead(t, n, port, "which is not Active");
-	else if (m && m->sw && m->sw->mft_known && !m->sw->mft_gaps && !any(t, m))
+	else if (m && m->sw && whole(m) && !any(t, m))
 		dead(t, n, port, "where a switch is that does not forward it");
 	else
 		return m && m->sw && any(t, m);
@@ -160,10 +166,12 @@ static void count(struct tree *t, const struct chk_node *n)
 			}
 		} else if (m && m->sw && any(t, m) && chk_carries(t->c->f, &n->port[p]) &&
 			   !both_ways(t, n, p)) {
-			/* A second way out of an island, or one back into it, brings packets twice. */
-			if (root(t, m->index) == root(t, n->index) || i->leads_to != NOWHERE)
+			/* A second way out of an island, or one back into it, brings packets twice. If the mask at the other
+			 * end was not read, the link may go both ways. */
+			if (root(t, m->index) == root(t, n->index) ||
+			    (i->leads_to != NOWHERE && whole(m)))
 				loop(t, n, p);
-			else
+			else if (whole(m))
 				*i = (struct island){ i->first,	 i->receivers, root(t, m->index),
 						      i->sw,	 i->port,      n,
 						      (uint8_t)p };
@@ -222,7 +230,7 @@ static void islands(struct tree *t)
 static bool complete(const struct tree *t)
 {
 	for (uint32_t k = 0; k < t->c->nsw; k++)
-		if (!t->c->sw[k]->sw->mft_known || t->c->sw[k]->sw->mft_gaps)
+		if (!whole(t->c->sw[k]))
 			return false;
 	return true;
 }

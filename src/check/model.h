@@ -46,13 +46,14 @@ struct chk_port {
 	uint8_t num;
 	uint8_t lmc;
 	bool known; /* .pi was read */
-	bool mute; /* the link is up, but what is behind it is not known: it did not answer, or is a twin */
+	bool mute; /* nothing was read of what is behind the port: no answer, a bound, or a twin */
 	uint16_t lid; /* base LID of an end port; 0: none */
 	uint64_t guid; /* port GUID of an end port; 0: not known, or no end port */
 	struct smp_port_info pi;
 	/* P_Key table with npkeys entries, of which 0 is an empty one. NULL: not read */
 	uint16_t *pkeys;
 	uint16_t npkeys;
+	bool pkeys_gaps; /* a part of the table was not read */
 	/* VL of each SL by ingress port, [nports + 1] of a switch, [1] of a CA; CHK_NO_VL or NULL: not read */
 	uint8_t (*sltovl)[16];
 	struct chk_counters *counters; /* NULL: not read */

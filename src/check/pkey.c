@@ -75,7 +75,7 @@ static void want(const struct place *x, const struct sm_partition *part, uint16_
 {
 	const char *kind = pkey & IB_PKEY_FULL ? "full" : "limited";
 
-	if (has(x->p, pkey) == wanted)
+	if (has(x->p, pkey) == wanted || (wanted && x->p->pkeys_gaps))
 		return;
 	if (wanted)
 		chk_add(x->c, CHK_PKEY_MISSING, x->n, x->p->num,
@@ -171,7 +171,8 @@ void chk_enforcement(struct chk *c)
 			const struct chk_port *p = &n->port[k];
 			const struct chk_node *m = chk_peer(c->f, p);
 
-			if (m && !m->sw && p->pkeys && m->port[p->peer_port].pkeys &&
+			if (m && !m->sw && p->pkeys && !p->pkeys_gaps &&
+			    m->port[p->peer_port].pkeys &&
 			    (p->pi.part_enforce_in || p->pi.part_enforce_out) &&
 			    chk_carries(c->f, p))
 				enforced(c, n, p, &m->port[p->peer_port]);

@@ -326,13 +326,12 @@ static void print_text(const char *source, const struct chk_fabric *f, const str
  */
 static int confirm(struct chk_report *r, const struct opts *o, const struct chk_opts *what)
 {
-	struct survey_cfg cfg = o->survey;
+	struct survey_cfg cfg = survey_cfg_again(&o->survey);
 	struct survey_stats st;
 	struct chk_report again;
 	struct chk_fabric *f;
 	int status, err;
 
-	cfg.counters = false;
 	status = check_live(&f, &st, o->live, &cfg, o->timeout_ms, o->sm_key);
 	if (status)
 		return status;

@@ -63,8 +63,11 @@ static void new_node(struct survey *s, const struct smp_node_info *i, struct chk
 	struct chk_node *n;
 	struct chk_port *p;
 
-	if (chk_add_node(s->f, i, "", &n) < 0)
+	if (chk_add_node(s->f, i, "", &n) < 0) {
+		if (from)
+			from->port[by].mute = true;
 		return;
+	}
 	set_route(n, from, by, i->local_port);
 	p = &n->port[n->sw ? 0 : i->local_port];
 	p->guid = i->port_guid;
@@ -163,8 +166,10 @@ static void pkeys(struct survey *s, const struct open *o, const uint8_t *data)
 	if (want > p->npkeys) {
 		uint16_t *v = chk_grow(s->f, p->pkeys, p->npkeys, want, sizeof(*v));
 
-		if (!v)
+		if (!v) {
+			p->pkeys_gaps = true;
 			return;
+		}
 		p->pkeys = v;
 		p->npkeys = (uint16_t)want;
 	}
@@ -257,6 +262,21 @@ void answer(struct survey *s, const struct open *o, const uint8_t *data)
 	fn[o->ask](s, o, data);
 }
 
+void answer_unknown(struct survey *s, enum ask ask, uint32_t node, uint8_t port)
+{
+	struct chk_node *n = s->f->node[node];
+
+	/* Without the PortInfo of a switch's port nobody looks for what is behind the port. */
+	if (ask == ASK_NODE_INFO || (ask == ASK_PORT_INFO && n->sw))
+		n->port[port].mute = true;
+	if (ask == ASK_LFT)
+		n->sw->lft_gaps = true;
+	if (ask == ASK_MFT)
+		n->sw->mft_gaps = true;
+	if (ask == ASK_PKEYS)
+		n->port[port].pkeys_gaps = true;
+}
+
 void answer_none(struct survey *s, const struct open *o, uint16_t status)
 {
 	struct chk_silence x = {
@@ -270,11 +290,6 @@ void answer_none(struct survey *s, const struct open *o, uint16_t status)
 
 	if (o->node == CHK_NO_NODE) /* the own port: the fabric stays empty */
 		return;
-	if (x.behind)
-		s->f->node[o->node]->port[o->port].mute = true;
-	if (o->ask == ASK_LFT)
-		s->f->node[o->node]->sw->lft_gaps = true;
-	if (o->ask == ASK_MFT)
-		s->f->node[o->node]->sw->mft_gaps = true;
+	answer_unknown(s, o->ask, o->node, o->port);
 	chk_add_silence(s->f, &x);
 }

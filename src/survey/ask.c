@@ -14,6 +14,9 @@ void ask_add(struct survey *s, enum ask ask, uint32_t node, uint8_t port, uint32
 
 	if (!t) {
 		s->f->cut = true;
+		for (uint32_t i = 0; node != CHK_NO_NODE && i < (ask == ASK_PORT_INFO ? count : 1);
+		     i++)
+			answer_unknown(s, ask, node, (uint8_t)(port + i));
 		return;
 	}
 	*t = (struct task){

@@ -71,6 +71,8 @@ void ask_add(struct survey *s, enum ask ask, uint32_t node, uint8_t port, uint32
 void answer(struct survey *s, const struct open *o, const uint8_t *data);
 /* answer_none() - There was no answer, or one with this status */
 void answer_none(struct survey *s, const struct open *o, uint16_t status);
+/* answer_unknown() - Mark what the fabric lacks because a request of this kind has no answer, or was not sent */
+void answer_unknown(struct survey *s, enum ask ask, uint32_t node, uint8_t port);
 /* answer_twins() - Find the links whose ends contradict each other, after all were followed */
 void answer_twins(struct survey *s);
 

@@ -18,6 +18,14 @@ struct survey_cfg survey_cfg_default(void)
 	};
 }
 
+struct survey_cfg survey_cfg_again(const struct survey_cfg *cfg)
+{
+	struct survey_cfg again = *cfg;
+
+	again.counter_ms = 0;
+	return again;
+}
+
 struct survey *survey_create(const struct survey_cfg *cfg)
 {
 	struct survey *s = calloc(1, sizeof(*s));
@@ -195,8 +203,13 @@ static bool make(struct survey *s, struct survey_mad *ret, ns_t now)
 	asked = ask_fill(s, o, ret);
 	if (++t->step == t->count)
 		drop_first(s);
-	if (!asked)
+	if (!asked) {
+		if (o->ask == ASK_NODE_INFO) { /* farther away than a directed route can be long */
+			answer_unknown(s, o->ask, o->node, o->port);
+			s->f->cut = true;
+		}
 		return false;
+	}
 	o->used = true;
 	s->nopen++;
 	s->seq++;

@@ -37,6 +37,11 @@ struct survey_cfg {
 	size_t octets_max; /* bound of the fabric */
 };
 struct survey_cfg survey_cfg_default(void);
+/*
+ * survey_cfg_again() - How to read a second time to confirm what the first reading found: counters are read without a wait
+ * between, because not their growth but the silence of their agents is to be confirmed
+ */
+struct survey_cfg survey_cfg_again(const struct survey_cfg *cfg);
 
 /* A request to be sent */
 struct survey_mad {

@@ -82,6 +82,27 @@ static void test_missing_pkeys(void **state)
 	finds(f, conf, CHK_PKEY_MISSING, "h3/1: should be a full member of partition Blue");
 }
 
+/* A block that was not read holds zeros, which say nothing. */
+static void test_gaps_of_tables_prove_nothing(void **state)
+{
+	struct chk_fabric *f = right();
+	struct chk_port *p;
+
+	(void)state;
+	p = &rig_node(f, "h2")->port[1];
+	p->pkeys[0] = p->pkeys[2] = 0;
+	p->pkeys_gaps = true;
+	finds(f, conf, 0, NULL);
+
+	f = right();
+	p = &rig_node(f, "s2")->port[3];
+	p->pi.part_enforce_in = true;
+	p->pkeys = chk_alloc(f, 32, sizeof(*p->pkeys));
+	p->npkeys = 32;
+	p->pkeys_gaps = true;
+	finds(f, conf, 0, NULL);
+}
+
 static void test_extra_pkeys(void **state)
 {
 	struct chk_fabric *f = right();
@@ -189,6 +210,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_right_tables),
 		cmocka_unit_test(test_missing_pkeys),
+		cmocka_unit_test(test_gaps_of_tables_prove_nothing),
 		cmocka_unit_test(test_extra_pkeys),
 		cmocka_unit_test(test_rules_of_a_name_win_and_the_manager_is_full),
 		cmocka_unit_test(test_ports_whose_table_was_not_read),

@@ -177,6 +177,24 @@ static void test_table_with_gaps_says_nothing(void **state)
 	rig_healthy(f);
 }
 
+/* The masks of both ends of the line were read in part, so the links of s2 may well go both ways. */
+static void test_gaps_behind_two_links_are_no_loop(void **state)
+{
+	struct chk_fabric *f = line();
+
+	(void)state;
+	mask(f, "s1", 1 << 3);
+	mask(f, "s3", 1 << 3);
+	rig_node(f, "s1")->sw->mft_gaps = true;
+	rig_node(f, "s3")->sw->mft_gaps = true;
+	rig_healthy(f);
+
+	f = line();
+	mask(f, "s1", 1 << 3);
+	mask(f, "s3", 1 << 3);
+	rig_finds(f, CHK_MFT_LOOP, "closes a circle");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +208,7 @@ int main(void)
 		cmocka_unit_test(test_dead_ends),
 		cmocka_unit_test(test_members_that_get_nothing),
 		cmocka_unit_test(test_table_with_gaps_says_nothing),
+		cmocka_unit_test(test_gaps_behind_two_links_are_no_loop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

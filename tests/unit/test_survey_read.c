@@ -232,6 +232,55 @@ static void test_what_does_not_answer_is_named(void **state)
 		"h3/1: does not answer 2 requests for attribute 0x0012 of performance management");
 }
 
+/* The second reading of `uipoib fabric check` reads counters, too, or it would confirm no silence of their agents. */
+static void test_a_mute_performance_agent_is_confirmed(void **state)
+{
+	const struct chk_opts o = { 0 };
+	struct chk_report first, again;
+	struct chk_fabric *f;
+	struct rig r;
+
+	(void)state;
+	f = silent("h3", PMA_ATTR_PORT_COUNTERS, 0);
+	assert_int_equal(chk_run(f, &o, &first), 0);
+	chk_fabric_free(f);
+	rig_init(&r, rig_ring(3));
+	r.silent = "h3";
+	r.silent_attr = PMA_ATTR_PORT_COUNTERS;
+	r.cfg = survey_cfg_again(&r.cfg);
+	f = rig_read(&r);
+	assert_int_equal(chk_run(f, &o, &again), 0);
+	chk_report_confirm(&first, &again);
+	assert_int_equal(first.n, 1);
+	assert_int_equal(first.finding[0].kind, CHK_NO_ANSWER);
+	chk_report_fini(&first);
+	chk_report_fini(&again);
+	chk_fabric_free(f);
+}
+
+/* Only silence is found. */
+static void only_silence(struct chk_fabric *f, const struct chk_opts *o, enum chk_kind kind)
+{
+	struct chk_report r;
+
+	assert_int_equal(chk_run(f, o, &r), 0);
+	rig_print(&r);
+	assert_true(r.n > 0);
+	for (uint32_t i = 0; i < r.n; i++)
+		assert_int_equal(r.finding[i].kind, kind);
+	chk_report_fini(&r);
+	chk_fabric_free(f);
+}
+
+static void test_ports_that_were_not_read_are_no_dead_ends(void **state)
+{
+	const struct chk_opts o = { 0 };
+
+	(void)state;
+	only_silence(silent("s2", SMP_ATTR_PORT_INFO, 0), &o, CHK_NO_ANSWER);
+	only_silence(silent("s2", SMP_ATTR_PORT_INFO, 0x000c), &o, CHK_REFUSED);
+}
+
 static void test_own_port_that_is_mute_gives_an_empty_fabric(void **state)
 {
 	struct chk_fabric *f = silent("h1", 0, 0);
@@ -366,6 +415,8 @@ int main(void)
 		cmocka_unit_test(test_two_cas_with_one_guid_at_one_switch),
 		cmocka_unit_test(test_twin_with_a_port_that_the_first_lacks),
 		cmocka_unit_test(test_what_does_not_answer_is_named),
+		cmocka_unit_test(test_a_mute_performance_agent_is_confirmed),
+		cmocka_unit_test(test_ports_that_were_not_read_are_no_dead_ends),
 		cmocka_unit_test(test_own_port_that_is_mute_gives_an_empty_fabric),
 		cmocka_unit_test(test_lost_without_a_word_of_the_transport),
 		cmocka_unit_test(test_counters_that_grow),
