@@ -6,7 +6,7 @@
 #
 #	run.sh [FOLDER]		FOLDER keeps the kernel (build/kernel-debug)
 #
-# PARTS is "kmod ibtap", or one of them. FUZZ_SECONDS (60) is how long each is fuzzed.
+# PARTS is "kmod ibtap", or one of them. FUZZ_SECONDS (60) is how long each is fuzzed. ONLY is a regular expression: the checks of ibtap that are run.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../../system/lib.sh"
@@ -65,7 +65,7 @@ until ping -c 1 -W 1 10.4.0.1 >/dev/null; do sleep 0.2; done
 bash $PWD/tests/interop/linux/guest/kmod.sh /run/work/uib.ko ${FUZZ_SECONDS:-60} || status=1
 rmmod uib
 GUEST
-	! part ibtap || echo "bash $PWD/tests/interop/linux/guest/ibtap.sh /run/work/ibtap.ko /run/work/test_netdev_ibtap ${FUZZ_SECONDS:-60} || status=1"
+	! part ibtap || echo "bash $PWD/tests/interop/linux/guest/ibtap.sh /run/work/ibtap.ko /run/work/test_netdev_ibtap ${FUZZ_SECONDS:-60} '${ONLY:-}' || status=1"
 	cat <<GUEST
 # An object that was freed a moment ago by RCU may look like a leak in one scan.
 for i in 1 2; do echo scan >/sys/kernel/debug/kmemleak; sleep 6; done

@@ -3,7 +3,7 @@
 #
 # Tests of ibtap.ko in a VM; prints TAP. First the functions of src/netdev that use it, then the module itself.
 #
-#	ibtap.sh IBTAP.KO TEST_NETDEV_IBTAP [SECONDS]
+#	ibtap.sh IBTAP.KO TEST_NETDEV_IBTAP [SECONDS [REGEX]]	of the module's checks only those that REGEX matches
 set -u
 module=$1 unit=$2
 failed=0
@@ -18,5 +18,5 @@ else
 	tail -30 <<<"$out" | sed 's/^/#   /'
 fi
 rmmod ibtap
-/usr/bin/python3 -IS "$(dirname "$0")/ibtap_device.py" "$module" "${3:-10}" || failed=1
+/usr/bin/python3 -IS "$(dirname "$0")/ibtap_device.py" "$module" "${3:-10}" "${4:-}" || failed=1
 exit $failed
