@@ -84,13 +84,16 @@ static bool has_manager(const struct chk_node *n, const struct chk_port *p)
 }
 
 /* The LID that most ports have as that of their SM; 0: no port has one. */
-static uint16_t usual_manager(const struct chk_fabric *f)
+static uint16_t usual_manager(struct chk *c)
 {
+	const struct chk_fabric *f = c->f;
 	uint32_t *votes = calloc(65536, sizeof(*votes));
 	uint16_t best = 0;
 
-	if (!votes)
+	if (!votes) {
+		c->no_memory = true;
 		return 0;
+	}
 	for (uint32_t i = 0; i < f->n; i++) {
 		const struct chk_node *n = f->node[i];
 
@@ -107,7 +110,7 @@ static uint16_t usual_manager(const struct chk_fabric *f)
 
 void chk_managers(struct chk *c)
 {
-	uint16_t usual = usual_manager(c->f);
+	uint16_t usual = usual_manager(c);
 
 	for (uint32_t i = 0; usual && i < c->f->n; i++) {
 		const struct chk_node *n = c->f->node[i];

@@ -5,6 +5,7 @@
 
 #define ALL_WIDTHS 0xff /* "all supported" as LinkWidthEnabled */
 #define ALL_SPEEDS 15
+#define EXT_SPEEDS_DISABLED 30 /* of LinkSpeedExtEnabled; not a mask */
 
 /* Number of lanes for each width bit, in the order of the bits 1x, 4x, 8x, 12x, 2x */
 static const uint8_t lanes[] = { 1, 4, 8, 12, 2 };
@@ -53,8 +54,9 @@ static unsigned int speeds_enabled(const struct side *s)
 {
 	unsigned int v =
 		s->pi->speed_enabled == ALL_SPEEDS ? s->pi->speed_supported : s->pi->speed_enabled;
+	bool ext = s->ext && s->pi->speed_ext_enabled != EXT_SPEEDS_DISABLED;
 
-	return speeds(v, s->ext ? s->pi->speed_ext_enabled : 0) & speeds_supported(s);
+	return speeds(v, ext ? s->pi->speed_ext_enabled : 0) & speeds_supported(s);
 }
 
 static unsigned int speed_active(const struct side *s)

@@ -234,6 +234,7 @@ static int read_partitions(struct sm_partitions **ret, const char *file)
 struct size {
 	uint32_t switches, cas, links;
 	bool tables; /* of at least one switch */
+	uint32_t untabled; /* switches whose LFT is not known */
 };
 
 static struct size size_of(const struct chk_fabric *f)
@@ -248,6 +249,7 @@ static struct size size_of(const struct chk_fabric *f)
 			z.switches++;
 		else
 			z.cas++;
+		z.untabled += n->sw && !n->sw->lft;
 		z.tables = z.tables || (n->sw && n->sw->lft);
 		for (unsigned int p = 1; p <= n->nports; p++)
 			ends += chk_peer(f, &n->port[p]) != NULL;
@@ -304,7 +306,7 @@ static void print_kind(const struct chk_report *r, enum chk_kind kind)
 }
 
 static void print_text(const char *source, const struct chk_fabric *f, const struct chk_report *r,
-		       const struct survey_stats *st)
+		       bool live)
 {
 	struct size z = size_of(f);
 
@@ -317,6 +319,16 @@ static void print_text(const char *source, const struct chk_fabric *f, const str
 	if (!z.tables && z.switches)
 		cli_print(stdout,
 			  "%s: no forwarding tables are known, so routes were not checked\n",
+			  source);
+	else if (z.untabled)
+		cli_print(stdout,
+			  "%s: the forwarding tables of %u switches are not known, so routes "
+			  "were not checked beyond them\n",
+			  source, z.untabled);
+	if (live && z.switches && !f->members_known)
+		cli_print(stdout,
+			  "%s: no members of groups are known, because the subnet administrator "
+			  "named none (--sm-key), so members were not checked\n",
 			  source);
 }
 
@@ -356,7 +368,7 @@ static int judge(const struct opts *o, const struct chk_fabric *f, const struct 
 	if (!status && cli_opts.json)
 		print_json(source, f, &r, st);
 	else if (!status)
-		print_text(source, f, &r, st);
+		print_text(source, f, &r, o->live != NULL);
 	if (!status && r.faults)
 		status = PROTO_EXIT_FAILED;
 	chk_report_fini(&r);

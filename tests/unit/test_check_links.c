@@ -112,6 +112,23 @@ static void test_older_end_decides_the_speed(void **state)
 	rig_healthy(f);
 }
 
+/* LinkSpeedExtEnabled 30 says that the extended speeds are disabled; it is no mask of speeds. */
+static void test_extended_speeds_that_are_disabled(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+	struct smp_port_info *h = &rig_node(f, "h1")->port[1].pi;
+	struct smp_port_info *s = &rig_node(f, "s1")->port[3].pi;
+
+	(void)state;
+	h->speed_ext_supported = s->speed_ext_supported = 15;
+	h->speed_ext_enabled = 30;
+	s->speed_ext_enabled = 31;
+	h->speed_supported = s->speed_supported = h->speed_enabled = s->speed_enabled = 7;
+	h->speed_active = s->speed_active = 4;
+	h->speed_ext_active = s->speed_ext_active = 0;
+	rig_finds(f, CHK_LIMITED, "s1/3 to h1/1: runs at QDR; both ends support");
+}
+
 static void test_limited_link_is_a_note(void **state)
 {
 	struct chk_fabric *f = rig_ring(3);
@@ -268,6 +285,7 @@ int main(void)
 		cmocka_unit_test(test_link_that_no_manager_made_active),
 		cmocka_unit_test(test_slow_and_narrow_links),
 		cmocka_unit_test(test_older_end_decides_the_speed),
+		cmocka_unit_test(test_extended_speeds_that_are_disabled),
 		cmocka_unit_test(test_limited_link_is_a_note),
 		cmocka_unit_test(test_mtus_of_a_link_differ),
 		cmocka_unit_test(test_port_of_another_manager),
