@@ -97,8 +97,8 @@ static bool fill(struct graph *g)
 /* --- cycles */
 
 /*
- * Find the channel after @prev (UINT32_MAX: the first channel) on which @ch depends and that may be in a cycle. Return:
- * UINT32_MAX if there is none
+ * Find the next channel on which @ch depends and that may be in a cycle, by an egress port from *@at on; *@at becomes the port
+ * after it. Return: UINT32_MAX if there is none
  */
 static uint32_t next_of(const struct graph *g, uint32_t ch, unsigned int *at)
 {

@@ -147,7 +147,11 @@ static void silence(struct chk *c, const struct chk_silence *s)
 	const struct chk_node *n = c->f->node[s->node];
 	const char *class = s->pma ? "performance management" : "subnet management";
 
-	if (s->behind)
+	if (s->behind && s->status)
+		chk_add(c, CHK_REFUSED, n, s->port,
+			"what is behind it answers NodeInfo with status 0x%04x or wrong values",
+			s->status);
+	else if (s->behind)
 		chk_add(c, CHK_NO_ANSWER, n, s->port,
 			"the link is up, but what is behind it does not answer subnet management");
 	else if (s->status)

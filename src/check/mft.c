@@ -111,7 +111,7 @@ static bool receives(const struct tree *t, const struct chk_node *n, unsigned in
 	return m && !m->sw && chk_carries(t->c->f, &n->port[port]);
 }
 
-/* Ports of a switch in its mask; the first is returned for @prev 0 with @began false. Return: 256: none */
+/* The first port from @from on in the mask of a switch. Return: 256: none */
 static unsigned int next_port(const struct tree *t, const struct chk_node *n, unsigned int from)
 {
 	while (from < 256 && !sends(t, n, from))
