@@ -55,7 +55,7 @@ deb_pkgs=("${build_pkgs[@]}" git build-essential debhelper dh-dkms dpkg-dev)
 check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" "${deb_pkgs[@]}" lintian bash-completion clang "${clang_rt:-libclang-rt-dev}" sparse systemd smcroute keepalived network-manager tcpdump
 	ibverbs-providers ibverbs-utils perftest rdmacm-utils python3-pyverbs)
 # The cross compilers and qemu-user are for tests/night/bits.sh; linux-source and what builds it for tests/interop/linux/debug.
-night_pkgs=("${check_all_pkgs[@]}" debootstrap linux-source flex bison bc libelf-dev libssl-dev cpio busybox-static
+night_pkgs=("${check_all_pkgs[@]}" debootstrap podman crun python3-yaml linux-source flex bison bc libelf-dev libssl-dev cpio busybox-static
 	gcc-i686-linux-gnu libc6-dev-i386-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user)
 bench_pkgs=("${build_pkgs[@]}" iperf3 valgrind jq python3 opensm libumad2sim0 ibsim-utils procps time)
 

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# kernels.sh DIR NAME...: put the kernel of each metapackage linux-image-NAME of apt, and its modules, into the tree DIR, and install its headers,
+# with which `make kmod` builds. Drivers of hardware that no virtual machine of `uipoib vm` has are left out. Run as root in a system that is
+# thrown away, as the build stage of Containerfile is.
+set -eu
+tree=$1
+shift
+[ $# -gt 0 ] || { echo "kernels.sh: no kernel is named" >&2; exit 2; }
+unneeded="drivers/gpu drivers/media drivers/net/wireless drivers/staging drivers/iio drivers/infiniband/hw drivers/net/ethernet sound"
+
+apt-get install -y --no-install-recommends kmod binutils xz-utils
+for name; do
+	release=$(apt-cache depends "linux-image-$name" | sed -n 's/^ *Depends: linux-image-//p' | head -n 1)
+	[ -n "$release" ] || { echo "kernels.sh: apt has no linux-image-$name" >&2; exit 2; }
+	apt-get install -y --no-install-recommends "linux-headers-$release"
+	got=$(mktemp -d)
+	(cd "$got" && apt-get download "linux-image-$release" && dpkg-deb -x ./*.deb tree)
+	modules=$got/tree/lib/modules/$release # since Debian 13 below /usr
+	[ -d "$modules" ] || modules=$got/tree/usr/lib/modules/$release
+	for d in $unneeded; do
+		rm -rf "$modules/kernel/$d"
+	done
+	mkdir -p "$tree/boot" "$tree/usr/lib/modules"
+	mv "$got/tree/boot/vmlinuz-$release" "$tree/boot/"
+	mv "$modules" "$tree/usr/lib/modules/"
+	depmod -b "$tree/usr" "$release"
+	rm -rf "$got"
+done

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# image.sh: action.yml's steps, with podman as the engine and Debian 12 from debootstrap as the base: they build the image of packaging/image, and run
+# commands in virtual machines from a container that has no more privileges than podman gives by default. As root.
+#
+# With KEEP=DIR the base and podman's storage are in DIR (3 GB) and are used again.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+tree=$PWD
+mirror=${MIRROR:-http://deb.debian.org/debian}
+[ "$(id -u)" = 0 ] || { echo "ok - image.sh # SKIP it needs root"; exit 0; }
+# crun wants cgroups of one version. Where both are mounted, the container gets a tree of version 2 without controllers.
+if [ -z "${IMAGE_SH_INSIDE:-}" ]; then
+	exec env IMAGE_SH_INSIDE=1 unshare --mount --propagation private bash -c '
+		[ -e /sys/fs/cgroup/cgroup.controllers ] || { umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup; } || exit 1
+		exec bash "$0"' "$tree/tests/night/image.sh"
+fi
+base=${KEEP:-}
+[ -n "$base" ] || base=$(mktemp -d "${TMPDIR:-/var/tmp}/uipoib-image.XXXXXX")
+mkdir -p "$base"
+work=$(mktemp -d)
+export CONTAINERS_CONF=$work/containers.conf ENGINE=$work/engine BASE=localhost/debian:12
+cleanup() {
+	rm -rf "$work"
+	[ -n "${KEEP:-}" ] || { "${podman[@]}" rmi -a -f; rm -rf --one-file-system "$base"; }
+} >/dev/null 2>&1
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+
+podman=(podman --storage-driver=vfs --root "$base/store" --runroot "$base/run")
+printf '[containers]\ndefault_ulimits = []\ncgroups = "disabled"\npids_limit = 0\n[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n' >"$CONTAINERS_CONF"
+# What the action calls in place of docker. The container that builds may use the network of this machine; the one that runs keeps what the action says.
+cat >"$ENGINE" <<END
+#!/bin/sh
+verb=\$1
+shift
+case \$verb in
+build) exec ${podman[@]} build --isolation chroot --network host "\$@" ;;
+run) exec ${podman[@]} run --ulimit host "\$@" ;;
+esac
+END
+chmod +x "$ENGINE"
+
+failed=0
+check() {
+	local what=$1
+	shift
+	if "$@" >"$work/log" 2>&1; then
+		echo "ok - $what"
+	else
+		echo "not ok - $what"
+		tail -20 "$work/log" | sed 's/^/#   /'
+		failed=1
+	fi
+}
+equal() { [ "$1" = "$2" ] || { printf 'expected: %s\ngot: %s\n' "$1" "$2"; return 1; }; }
+
+make_base() {
+	"${podman[@]}" image exists "$BASE" && return
+	debootstrap --variant=minbase --include=ca-certificates bookworm "$base/root" "$mirror" &&
+		echo "deb $mirror-security bookworm-security main" >>"$base/root/etc/apt/sources.list" &&
+		tar -C "$base/root" --numeric-owner -cf "$base/debian.tar" . && "${podman[@]}" import "$base/debian.tar" "$BASE" &&
+		rm -rf --one-file-system "$base/root" "$base/debian.tar"
+}
+# step NAME [INPUT=VALUE ...]: run a step of action.yml as the runner would, with the defaults of its inputs
+step() { python3 - "$tree" "$@" <<'END'; }
+import os, re, subprocess, sys, yaml
+tree, name, given = sys.argv[1], sys.argv[2], dict(a.split('=', 1) for a in sys.argv[3:])
+action = yaml.safe_load(open(tree + '/action.yml'))
+values = {'inputs.' + k: str(given.pop(k, v.get('default', ''))) for k, v in action['inputs'].items()}
+values['github.action_path'] = tree
+assert not given, given
+step, = (s for s in action['runs']['steps'] if s['name'] == name)
+env = {k: re.sub(r'\$\{\{ *(.*?) *\}\}', lambda m: values[m[1]], v) for k, v in step['env'].items()}
+# BASE is the test's: the registry of the default is out of reach.
+env['BASE'] = os.environ['BASE']
+sys.exit(subprocess.run(['bash', '-e', '-c', step['run']], env={**os.environ, **env}).returncode)
+END
+
+check "the base, Debian 12" make_base
+check "the action builds the image" step "Build the image" 
+[ $failed = 0 ] || exit 1
+mkdir "$work/job" && cd "$work/job" || exit 1
+check "the action runs a command" step "Run the command" "run=ip -d link show ib0 >ib0.txt"
+check "ib0 is of type InfiniBand" grep -q 'link/infiniband' ib0.txt
+step "Run the command" "run=exit 7" >"$work/out" 2>&1
+check "its exit status is the command's" equal 7 $?
+check "the container may administer neither system nor network" "$ENGINE" run --rm localhost/uipoib sh -c '
+	caps=0x$(sed -n "s/^CapBnd:[[:space:]]*//p" /proc/self/status); [ $((caps >> 21 & 1)) = 0 ] && [ $((caps >> 12 & 1)) = 0 ]'
+kernels=$("$ENGINE" run --rm localhost/uipoib sh -c 'cd /boot && echo vmlinuz-*')
+check "the image has two kernels" equal 2 "$(echo $kernels | wc -w)"
+for k in $kernels; do
+	step "Run the command" "kernel=${k#vmlinuz-}" "run=uname -r >kernel.txt" >"$work/out" 2>&1
+	check "${k#vmlinuz-} boots" equal "${k#vmlinuz-}" "$(cat kernel.txt)"
+done
+check "a user who is not root" "$ENGINE" run --rm --user 1000 --network none localhost/uipoib uipoib vm -c /usr/share/uipoib/ib0.conf -- ip link show ib0
+exit $failed
