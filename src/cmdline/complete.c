@@ -88,7 +88,7 @@ static void offer_instances(const struct completion *c)
 
 /* --- words of a usage text */
 
-/* What a word in capitals stands for; a word stands before those that it begins with */
+/* What a word in capitals stands for */
 static const struct place {
 	const char *word;
 	const char *cmd, *key; /* command of the protocol, and member of its rows */
@@ -132,7 +132,7 @@ struct usage_word {
 	/* true for a word in small letters, which is typed as it is; false for a word that stands for others */
 	bool literal;
 	int group; /* number of the pair of brackets around the word; 0: none, so the word is not optional */
-	bool other; /* in place of the word before it, from which '|' separates it */
+	bool other; /* true if a '|' stands before the word: it can be typed in place of the word before */
 };
 
 static bool is_literal(const char *text)

@@ -3,13 +3,13 @@
 #define ETH_PEER_H
 
 /*
- * What this layer keeps of a neighbour for as long as the kernel may use its address: the token that stands for it, and what
- * the neighbour's messages said of it besides its address.
+ * For as long as the kernel may use a neighbour's address, this layer keeps the token that stands for the neighbour, and what
+ * the neighbour's messages contain besides the address.
  */
 
 #include "eth/eth.h"
 
-/* It is the .user of its neighbour, on which it holds a reference. */
+/* The neighbour points back by its .user. This struct holds a reference to the neighbour. */
 struct eth_peer {
 	struct list link; /* in eth_if.peers */
 	struct ipoib_neigh *neigh;

@@ -95,7 +95,7 @@ static void release(struct timer *t, ns_t now)
 	while (timers_next(&x->due) <= now)
 		pkt_queue_add(&q, take_held(x));
 	timer_arm(x->f->cfg.timers, &x->timer, timers_next(&x->due));
-	/* Must be last: packets that reach an HCA may make it call its owner, which may remove this fault. */
+	/* This must be the last statement: a packet that reaches an HCA may end in a call of its owner, and the owner may remove this fault. */
 	fabric_dev_emit(&x->dev, &q, now);
 }
 

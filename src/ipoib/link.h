@@ -70,7 +70,7 @@ struct ipoib_mcast {
 	struct ipoib_ah lent;
 	ns_t lent_until; /* the CA refused .lent, and is not asked again before this time */
 	struct pkt_queue held;
-	/* groups that do not exist, whose packets wait until it is known whether this one can be joined */
+	/* groups that do not exist: when this group is joined their packets are sent to it, and when it is refused they are dropped */
 	struct list waiting;
 	struct list wait_node; /* in .waiting of the all-routers or the all-systems group */
 };

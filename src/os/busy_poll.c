@@ -17,7 +17,7 @@ void busy_poll_yielded(struct busy_poll *b, ns_t took, bool ready, ns_t now)
 			b->late = 0;
 		return;
 	}
-	/* Of two programs that answer each other on two CPUs, one may run on this CPU. */
+	/* Two programs may answer each other, one on another CPU and one on this CPU, where it can run only while this process does not poll. */
 	if (ready && took <= BUSY_POLL_TIME && ++b->late < BUSY_POLL_LATE)
 		return;
 	b->late = 0;

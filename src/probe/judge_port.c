@@ -117,7 +117,7 @@ bool probe_judge_port(struct probe_case *c)
 
 /* --- managers */
 
-/* What answers there knows neither class nor attribute. */
+/* Something answers at the SM LID, but says that it knows neither the class nor the attribute, so it is no manager. */
 static bool is_none(const struct probe_reply *r)
 {
 	return r->how == REFUSED &&

@@ -99,7 +99,7 @@ struct probe_cfg {
 	struct probe_if ifc;
 	uint64_t mkey; /* M_Key of the requests to subnet management agents */
 	uint64_t
-		sm_key; /* SM_Key of the questions who is a member; an SA tells this to those who know it. 0: do not ask */
+		sm_key; /* SM_Key of queries for members of groups, which an SA answers only with the right key; 0: do not ask */
 	ns_t patience; /* a request without answer for so long is lost, even if the transport does not say so */
 };
 

@@ -45,8 +45,9 @@ struct sac_inform {
 /* A time without an SA, see outage.c */
 struct sac_outage {
 	unsigned int failed; /* requests that failed in the outage; 0: there is no outage */
-	bool silent, busy; /* it has been logged that the SA is silent; that it answers Busy */
-	bool absent; /* it has been logged that no SA runs at the SM LID */
+	bool silent,
+		busy; /* the log has a line that the SA is silent, and one that it answers Busy */
+	bool absent; /* the log has a line that no SA runs at the SM LID */
 	ns_t since;
 };
 

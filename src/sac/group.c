@@ -266,7 +266,7 @@ static void join_failed(struct sac_group *g, int status, ns_t now)
 	g->status = status;
 	if (status > 0)
 		g->may &= (uint8_t)~g->asked;
-	/* Bits that are refused one after the other have one back-off, which begins with the first. */
+	/* If the bits of JoinState are refused in several joins, the back-off begins with the first refusal, and the later ones do not lengthen it. */
 	if (!g->refused) {
 		g->failures++;
 		g->retry_at = now + sac_backoff(g->sac, g->failures, status);
@@ -302,7 +302,7 @@ static bool join_splits(struct sac_group *g, int status)
 	return true;
 }
 
-/* A join that was to find the group, if there is one, was refused: the next one creates it. */
+/* A join without parameters was refused because there is no group. Tell whether to join again with the parameters, which creates it. */
 static bool join_goes_on(struct sac_group *g, int status)
 {
 	const struct sac_join *j = group_template(g, g->asked);
@@ -563,7 +563,7 @@ void sac_groups_deleted(struct sac *s, const ib_gid *mgid)
 		group_doubt(g);
 }
 
-/* A group ends with its last FullMember, so who is one knows that there is still the same group. */
+/* A group ends when its last FullMember leaves. So while this port is a FullMember, the group cannot have been replaced, and needs no question. */
 void sac_groups_verify(struct sac *s, ns_t now)
 {
 	struct sac_group *g, *tmp;

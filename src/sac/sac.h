@@ -139,7 +139,8 @@ struct sac_path_key {
 struct sac_path_wait {
 	struct list link;
 	bool waiting;
-	struct sac_tries tries; /* of the query, if this caller is the one who causes it */
+	struct sac_tries
+		tries; /* how often the query is tried, if this caller is the first that waits for the path */
 	/* @rec is borrowed, and NULL unless @status is 0 */
 	void (*done)(struct sac_path_wait *w, int status, const struct ib_path_rec *rec, ns_t now);
 };

@@ -35,7 +35,8 @@ void sm_lft_put(struct sm_lft *t); /* NULL is accepted */
 struct sm_mft_block {
 	uint64_t want[SMP_MFT_PER_BLOCK][4];
 	uint64_t have[SMP_MFT_PER_BLOCK][4];
-	uint16_t known; /* positions for which have[] is what the switch holds, a bit each */
+	uint16_t
+		known; /* a bit for each position of the mask (16 ports each): 1 if have[] is what the switch holds there */
 };
 
 struct sm_fdb {

@@ -26,7 +26,7 @@ struct task {
 	uint32_t blocks; /* of a position of an MFT */
 };
 
-/* A request that was sent; of its task only what the answer needs. */
+/* A request that was sent, with what its answer will need of the task */
 struct open {
 	bool used;
 	uint32_t tid;

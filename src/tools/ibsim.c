@@ -160,7 +160,7 @@ static bool ctl_one(struct ibsim_place *p, ns_t now)
 	memcpy(peer.addr, &from.un, peer.len);
 	peer.pid = pid_of(&m);
 	n = (ssize_t)ibsim_srv_ctl(p->net->srv, &peer, buf, (size_t)n, answer, now);
-	/* A client that does not read its one answer, or whose socket has no name, gets none. */
+	/* Sending fails if the client does not read, or if its socket has no name. The answer is lost then. */
 	if (n && sendto(p->ctl.fd, answer, (size_t)n, MSG_NOSIGNAL, (struct sockaddr *)&from.un,
 			m.msg_namelen) < 0)
 		log_to(&p->net->f->inst->cfg.log, LOG_LVL_DEBUG, "ibsim: pid %u: answer: %s",
@@ -227,7 +227,7 @@ static int place_listen(struct ibsim_place *p)
 	return err ? err : ctl_listen(p, fd);
 }
 
-/* Hosts that share a namespace lose it one after the other, but it is one place. */
+/* If several hosts share a namespace, this is called for each of them, but the namespace is one place. */
 static void host_changed(struct inst_watch *w, struct inst_host *h, bool comes)
 {
 	struct ibsim_net *n = container_of(w, struct ibsim_net, watch);
