@@ -48,6 +48,8 @@ enum chk_kind {
 	CHK_PKEY_ENFORCED,
 	/* counters */
 	CHK_COUNTER_GROWS,
+	CHK_COUNTER_MOVES,
+	CHK_COUNTER_FULL,
 	CHK_KINDS,
 };
 

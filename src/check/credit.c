@@ -18,7 +18,8 @@ struct graph {
 	uint64_t (*next)[4]; /* ports of the next switch on which a channel depends, [n] */
 	const struct chk_node **from; /* switch at which a channel begins, [n] */
 	uint8_t *gone; /* channels that are in no cycle, [n] */
-	uint32_t *waits; /* number of channels that depend on a channel, [n] */
+	uint32_t *
+		waits; /* number of channels that depend on a channel; in peel_back(), on which it depends, [n] */
 	uint8_t *seen; /* switches that were followed for the present LID, [f->n] */
 };
 
@@ -111,16 +112,11 @@ static uint32_t next_of(const struct graph *g, uint32_t ch, unsigned int *at)
 	return UINT32_MAX;
 }
 
-/*
- * Take out the channels on which no channel depends, again and again, until each channel that is left has one that depends
- * on it.
- */
-static bool peel(struct graph *g)
+/* Take out the channels on which no channel depends, again and again, until each that is left has one that depends on it. */
+static void peel_front(struct graph *g, uint32_t *todo)
 {
-	uint32_t *todo = calloc(g->n + 1, sizeof(*todo)), k = 0, ch;
+	uint32_t k = 0, ch;
 
-	if (!todo)
-		return false;
 	for (uint32_t i = 0; i < g->n; i++)
 		for (unsigned int at = 1; g->from[i] && (ch = next_of(g, i, &at)) != UINT32_MAX;)
 			g->waits[ch]++;
@@ -135,6 +131,61 @@ static bool peel(struct graph *g)
 				todo[k++] = ch;
 		g->gone[i] = 1;
 	}
+}
+
+/* Find a channel that is left and depends on @ch, which begins at the switch @n, by a port of @n from *@at on. UINT32_MAX: none */
+static uint32_t prev_of(const struct graph *g, uint32_t ch, unsigned int *at)
+{
+	const struct chk_node *n = g->from[ch];
+	unsigned int out = port_of(g, ch);
+
+	for (; *at <= n->nports; ++*at) {
+		const struct chk_node *m = chk_peer(g->c->f, &n->port[*at]);
+		uint32_t p;
+
+		if (!m || !m->sw || chk_peer(g->c->f, &m->port[n->port[*at].peer_port]) != n)
+			continue;
+		p = channel(g, m, n->port[*at].peer_port);
+		if (g->from[p] && !g->gone[p] && g->next[p][out / 64] >> (out % 64) & 1) {
+			++*at;
+			return p;
+		}
+	}
+	return UINT32_MAX;
+}
+
+/* Take out the channels that depend on none that is left, such as those which only wait for a cycle's end. */
+static void peel_back(struct graph *g, uint32_t *todo)
+{
+	uint32_t k = 0, ch;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		g->waits[i] = 0;
+		for (unsigned int at = 1;
+		     g->from[i] && !g->gone[i] && next_of(g, i, &at) != UINT32_MAX;)
+			g->waits[i]++;
+		if (g->from[i] && !g->gone[i] && !g->waits[i])
+			todo[k++] = i;
+	}
+	while (k) {
+		uint32_t i = todo[--k];
+
+		g->gone[i] = 1;
+		for (unsigned int at = 1; (ch = prev_of(g, i, &at)) != UINT32_MAX;)
+			if (!--g->waits[ch])
+				todo[k++] = ch;
+	}
+}
+
+/* Leave the channels that are in a cycle, or between two. */
+static bool peel(struct graph *g)
+{
+	uint32_t *todo = calloc(g->n + 1, sizeof(*todo));
+
+	if (!todo)
+		return false;
+	peel_front(g, todo);
+	peel_back(g, todo);
 	free(todo);
 	return true;
 }

@@ -119,6 +119,12 @@ static bool has(const struct chk_report *r, const struct chk_finding *x)
 	return false;
 }
 
+/* Growth was seen in two readings. */
+static bool is_seen_twice(enum chk_kind kind)
+{
+	return kind == CHK_COUNTER_GROWS || kind == CHK_COUNTER_MOVES;
+}
+
 void chk_report_confirm(struct chk_report *r, const struct chk_report *again)
 {
 	uint32_t n = 0;
@@ -129,7 +135,7 @@ void chk_report_confirm(struct chk_report *r, const struct chk_report *again)
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct chk_finding *x = &r->finding[i];
 
-		if (x->kind != CHK_COUNTER_GROWS && !has(again, x))
+		if (!is_seen_twice(x->kind) && !has(again, x))
 			continue;
 		if (chk_kind_info(x->kind)->note)
 			r->notes++;

@@ -9,29 +9,39 @@
  * DLID mapping).
  */
 
+/* What growth of a counter means */
+enum meaning {
+	DAMAGE, /* a fault */
+	BITS, /* a fault, if there are more than a link may have */
+	DROPS, /* congestion, or the trace of a fault that another port counts */
+};
+
 static const struct {
 	const char *name;
 	size_t offset;
 	unsigned int size; /* octets in the struct */
+	unsigned int bits; /* on the wire */
+	enum meaning meaning;
 } counters[] = {
-#define C(field, text)                                                 \
-	{                                                              \
-		text, offsetof(struct pma_port_counters, field),       \
-			sizeof(((struct pma_port_counters *)0)->field) \
+#define C(field, bits, meaning, text)                                                 \
+	{                                                                             \
+		text, offsetof(struct pma_port_counters, field),                      \
+			sizeof(((struct pma_port_counters *)0)->field), bits, meaning \
 	}
-	C(symbol_errors, "SymbolErrorCounter"),
-	C(link_recovers, "LinkErrorRecoveryCounter"),
-	C(link_downed, "LinkDownedCounter"),
-	C(rcv_errors, "PortRcvErrors"),
-	C(rcv_remphys_errors, "PortRcvRemotePhysicalErrors"),
-	C(xmit_discards, "PortXmitDiscards"),
-	C(xmit_constraint_errors, "PortXmitConstraintErrors"),
-	C(rcv_constraint_errors, "PortRcvConstraintErrors"),
-	C(local_link_integrity_errors, "LocalLinkIntegrityErrors"),
-	C(excessive_overruns, "ExcessiveBufferOverrunErrors"),
-	C(vl15_dropped, "VL15Dropped"),
+	C(symbol_errors, 16, BITS, "SymbolErrorCounter"),
+	C(link_recovers, 8, DAMAGE, "LinkErrorRecoveryCounter"),
+	C(link_downed, 8, DAMAGE, "LinkDownedCounter"),
+	C(rcv_errors, 16, DAMAGE, "PortRcvErrors"),
+	C(rcv_remphys_errors, 16, DROPS, "PortRcvRemotePhysicalErrors"),
+	C(xmit_discards, 16, DROPS, "PortXmitDiscards"),
+	C(xmit_constraint_errors, 8, DAMAGE, "PortXmitConstraintErrors"),
+	C(rcv_constraint_errors, 8, DAMAGE, "PortRcvConstraintErrors"),
+	C(local_link_integrity_errors, 4, DAMAGE, "LocalLinkIntegrityErrors"),
+	C(excessive_overruns, 4, DAMAGE, "ExcessiveBufferOverrunErrors"),
+	C(vl15_dropped, 16, DROPS, "VL15Dropped"),
 #undef C
 };
+#define NCOUNTERS (sizeof(counters) / sizeof(counters[0]))
 
 static unsigned int value(const struct pma_port_counters *c, unsigned int i)
 {
@@ -44,21 +54,52 @@ static unsigned int value(const struct pma_port_counters *c, unsigned int i)
 	return v;
 }
 
+/*
+ * Most symbol errors in @ms that are no fault: one, and one more for each 10 s, which is what a link of 100 Gb/s has at the bit
+ * error rate of 1e-12 that IBTA's volume 2 admits
+ */
+static unsigned int symbol_errors_admitted(uint64_t ms)
+{
+	return 1 + (unsigned int)(ms / 10000);
+}
+
+static bool is_fault(unsigned int i, unsigned int by, uint64_t ms)
+{
+	if (counters[i].meaning == BITS)
+		return by > symbol_errors_admitted(ms);
+	return counters[i].meaning == DAMAGE;
+}
+
+static bool is_full(const struct pma_port_counters *c, unsigned int i)
+{
+	return value(c, i) == (1u << counters[i].bits) - 1;
+}
+
 static void port(struct chk *c, const struct chk_node *n, const struct chk_port *p)
 {
-	char text[CHK_WHAT_MAX] = "";
-	struct text t = TEXT_IN(text);
+	const struct chk_counters *k = p->counters;
+	uint64_t ms = k->at_ms[1] - k->at_ms[0];
+	char text[3][CHK_WHAT_MAX] = { "", "", "" };
+	struct text grows = TEXT_IN(text[0]), moves = TEXT_IN(text[1]), full = TEXT_IN(text[2]);
 
-	for (unsigned int i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
-		unsigned int a = value(&p->counters->first, i), b = value(&p->counters->last, i);
+	for (unsigned int i = 0; i < NCOUNTERS; i++) {
+		unsigned int a = value(&k->first, i), b = value(&k->last, i);
+		struct text *t = b > a && is_fault(i, b - a, ms) ? &grows : &moves;
 
 		if (b > a)
-			text_add(&t, "%s%s by %u to %u", t.len ? ", " : "", counters[i].name, b - a,
+			text_add(t, "%s%s by %u to %u", t->len ? ", " : "", counters[i].name, b - a,
 				 b);
+		else if (is_full(&k->last, i))
+			text_add(&full, "%s%s is %u", full.len ? ", " : "", counters[i].name, b);
 	}
-	if (t.len)
+	if (grows.len)
 		chk_add(c, CHK_COUNTER_GROWS, n, p->num, "within %" PRIu64 ".%" PRIu64 " s: %s",
-			c->f->counter_ms / 1000, c->f->counter_ms % 1000 / 100, text);
+			ms / 1000, ms % 1000 / 100, text[0]);
+	if (moves.len)
+		chk_add(c, CHK_COUNTER_MOVES, n, p->num, "within %" PRIu64 ".%" PRIu64 " s: %s",
+			ms / 1000, ms % 1000 / 100, text[1]);
+	if (full.len)
+		chk_add(c, CHK_COUNTER_FULL, n, p->num, "%s, which is the most", text[2]);
 }
 
 void chk_growth(struct chk *c)

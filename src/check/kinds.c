@@ -82,8 +82,14 @@ static const struct chk_kind_info kinds[CHK_KINDS] = {
 		"The switch drops packets with this P_Key, although the port at the other end of the link is a member.",
 		"Have the subnet manager sweep again; see its log for a refused Set(P_KeyTable) of the switch." },
 	[CHK_COUNTER_GROWS] = { "counter-grows", false,
-		"Packets are damaged or dropped now, not only in the past.",
-		"Symbol errors and link recoveries: the cable. Discards: congestion, or a peer that is down. Constraint errors: P_Keys." },
+		"Packets are damaged or refused now, not only in the past.",
+		"Symbol errors and link recoveries: the cable. Constraint errors: P_Keys." },
+	[CHK_COUNTER_MOVES] = { "counter-moves", true,
+		"Packets are dropped, as congestion makes a healthy fabric do, or bits are damaged as seldom as the specification admits.",
+		"If a counter moves in each reading, look for congestion, for a peer that takes no packets, or for the link where the errors begin." },
+	[CHK_COUNTER_FULL] = { "counter-full", true,
+		"A counter stays at its largest value, so nobody can see whether it grows.",
+		"Clear the counters of the port (perfquery -R), and check again." },
 };
 /* clang-format on */
 

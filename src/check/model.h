@@ -32,6 +32,7 @@ struct topo;
 /* Two readings of the counters of a port */
 struct chk_counters {
 	struct pma_port_counters first, last;
+	uint64_t at_ms[2]; /* when the agent answered, in milliseconds of any clock */
 	uint8_t nread; /* number of readings that the agent answered: 0 to 2 */
 };
 
@@ -131,7 +132,6 @@ struct chk_fabric {
 	uint32_t ntwins;
 	struct chk_silence *silence;
 	uint32_t nsilences;
-	uint64_t counter_ms; /* time between the two readings of counters */
 	size_t octets, octets_max; /* memory in use, and its bound */
 	bool cut; /* true if something was left out because a bound was reached */
 };

@@ -188,9 +188,11 @@ static void count(struct survey *s, const struct open *o, const uint8_t *data)
 		return;
 	if (s->phase == COUNT) {
 		p->counters->first = c;
+		p->counters->at_ms[0] = s->now / NS_MSEC(1);
 		p->counters->nread = 1;
 	} else if (p->counters->nread == 1) {
 		p->counters->last = c;
+		p->counters->at_ms[1] = s->now / NS_MSEC(1);
 		p->counters->nread = 2;
 	}
 }

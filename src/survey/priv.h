@@ -52,6 +52,7 @@ struct survey {
 	uint32_t seq;
 	ns_t not_before; /* time at which the rate allows the next request */
 	ns_t counted; /* end of the first reading of counters */
+	ns_t now; /* time of the answer that is being read */
 	struct survey_stats st;
 };
 

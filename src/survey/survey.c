@@ -147,7 +147,6 @@ static void advance(struct survey *s, ns_t now)
 	case TABLES:
 		return;
 	case WAIT:
-		s->f->counter_ms = (now - s->counted) / NS_MSEC(1);
 		for (uint32_t i = 0; s->cfg.counters && i < s->f->n; i++)
 			add_counters(s, s->f->node[i]);
 		return;
@@ -293,7 +292,7 @@ void survey_recv(struct survey *s, const void *mad, size_t len, ns_t now)
 	struct open *o = len == MAD_LEN ? find_open(s, mad) : NULL;
 	uint16_t status;
 
-	(void)now;
+	s->now = now;
 	if (!o || mad_method(mad) != MAD_METHOD_GET_RESP) {
 		s->st.unexpected++;
 		return;

@@ -165,8 +165,9 @@ static struct chk_counters *counted(struct chk_fabric *f, const char *node, unsi
 {
 	struct chk_port *p = &rig_node(f, node)->port[port];
 
-	f->counter_ms = 3210;
 	p->counters = chk_alloc(f, 1, sizeof(*p->counters));
+	p->counters->at_ms[0] = 1000;
+	p->counters->at_ms[1] = 4210;
 	p->counters->nread = 2;
 	return p->counters;
 }
@@ -183,6 +184,44 @@ static void test_counters_that_grow(void **state)
 	rig_finds(f, CHK_COUNTER_GROWS,
 		  "s1/2: within 3.2 s: SymbolErrorCounter by 290 to 300, LinkDownedCounter by 2 to "
 		  "2");
+}
+
+static void test_growth_that_a_healthy_fabric_has(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+	struct chk_counters *k = counted(f, "s1", 2);
+
+	(void)state;
+	k->last.symbol_errors = 1;
+	k->last.xmit_discards = 300;
+	rig_finds(
+		f, CHK_COUNTER_MOVES,
+		"s1/2: within 3.2 s: SymbolErrorCounter by 1 to 1, PortXmitDiscards by 300 to 300");
+
+	f = rig_ring(3);
+	k = counted(f, "s1", 2);
+	k->at_ms[1] = 31000; /* 30 s */
+	k->last.symbol_errors = 4;
+	rig_finds(f, CHK_COUNTER_MOVES, "s1/2: within 30.0 s: SymbolErrorCounter by 4 to 4");
+
+	f = rig_ring(3);
+	k = counted(f, "s1", 2);
+	k->last.symbol_errors = 2;
+	rig_finds(f, CHK_COUNTER_GROWS, "s1/2: within 3.2 s: SymbolErrorCounter by 2 to 2");
+}
+
+static void test_counter_that_cannot_grow(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+	struct chk_counters *k = counted(f, "s1", 2);
+
+	(void)state;
+	k->first.rcv_errors = k->last.rcv_errors = 0xffff;
+	k->first.excessive_overruns = k->last.excessive_overruns = 15;
+	k->first.link_downed = k->last.link_downed = 254;
+	rig_finds(f, CHK_COUNTER_FULL,
+		  "s1/2: PortRcvErrors is 65535, ExcessiveBufferOverrunErrors is 15, which is the "
+		  "most");
 }
 
 static void test_counters_that_do_not_grow(void **state)
@@ -216,6 +255,8 @@ int main(void)
 		cmocka_unit_test(test_ports_whose_table_was_not_read),
 		cmocka_unit_test(test_enforcement),
 		cmocka_unit_test(test_counters_that_grow),
+		cmocka_unit_test(test_growth_that_a_healthy_fabric_has),
+		cmocka_unit_test(test_counter_that_cannot_grow),
 		cmocka_unit_test(test_counters_that_do_not_grow),
 	};
 

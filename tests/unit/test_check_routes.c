@@ -153,10 +153,8 @@ static void test_mute_port_is_no_dead_end(void **state)
 /* --- credit loops */
 
 /* Every switch of the ring sends clockwise (port 1): each of these links waits for the next. */
-static struct chk_fabric *clockwise(unsigned int switches)
+static struct chk_fabric *send_clockwise(struct chk_fabric *f, unsigned int switches)
 {
-	struct chk_fabric *f = rig_ring(switches);
-
 	for (unsigned int i = 1; i <= switches; i++)
 		for (unsigned int k = 1; k <= switches; k++) {
 			char sw[8], to[8];
@@ -167,6 +165,27 @@ static struct chk_fabric *clockwise(unsigned int switches)
 				rig_route(f, sw, to, 1);
 		}
 	return f;
+}
+
+static struct chk_fabric *clockwise(unsigned int switches)
+{
+	return send_clockwise(rig_ring(switches), switches);
+}
+
+/* The links of the ring wait for the link to t, too, but that link waits for none. */
+static void test_link_behind_a_credit_loop_is_not_in_it(void **state)
+{
+	static const char text[] = "Switch 4 \"s1\"\n[1] \"s2\"[2]\n[3] \"h1\"[1]\n[4] \"t\"[1]\n\n"
+				   "Switch 4 \"s2\"\n[1] \"s3\"[2]\n[3] \"h2\"[1]\n\n"
+				   "Switch 4 \"s3\"\n[1] \"s4\"[2]\n[3] \"h3\"[1]\n\n"
+				   "Switch 4 \"s4\"\n[1] \"s1\"[2]\n[3] \"h4\"[1]\n\n"
+				   "Switch 2 \"t\"\n[2] \"h5\"[1]\n\n"
+				   "Hca 1 \"h1\"\n\nHca 1 \"h2\"\n\nHca 1 \"h3\"\n\n"
+				   "Hca 1 \"h4\"\n\nHca 1 \"h5\"\n\n";
+
+	(void)state;
+	rig_finds(send_clockwise(rig_fabric(text), 4), CHK_CREDIT_LOOP,
+		  "routes between CAs make 4 links wait for each other in a circle; 4 links");
 }
 
 static void test_credit_loop(void **state)
@@ -311,6 +330,7 @@ int main(void)
 		cmocka_unit_test(test_route_over_a_port_that_is_not_active),
 		cmocka_unit_test(test_mute_port_is_no_dead_end),
 		cmocka_unit_test(test_credit_loop),
+		cmocka_unit_test(test_link_behind_a_credit_loop_is_not_in_it),
 		cmocka_unit_test(test_line_has_no_credit_loop),
 		cmocka_unit_test(test_lanes_may_open_the_circle),
 		cmocka_unit_test(test_lanes_that_are_not_known),
