@@ -328,7 +328,7 @@ static void print_text(const char *source, const struct chk_fabric *f, const str
 	if (live && z.switches && !f->members_known)
 		cli_print(stdout,
 			  "%s: no members of groups are known, because the subnet administrator "
-			  "named none (--sm-key), so members were not checked\n",
+			  "named none (--smkey), so members were not checked\n",
 			  source);
 }
 

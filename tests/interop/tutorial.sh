@@ -8,7 +8,7 @@ unset UIPOIB_NAME
 lessons=$PWD/doc/tutorial
 tutorial=$PWD/tests/interop/tutorial.py
 mkdir "$work/source"
-ln -s "$PWD/examples" "$lessons/.." "$work/source/"
+ln -s "$PWD/examples" "$PWD/doc" "$work/source/"
 ln -s "$(dirname "$UIPOIB")" "$work/source/build"
 cd "$work/source" || exit 1
 
