@@ -155,9 +155,11 @@ finds() {
 }
 # fresh: the fabric as OpenSM leaves it
 fresh() { managed && osm_stop; }
+# The hosts have joined again what a new OpenSM does not know; until then it has no trees.
+joined() { u -j link show | jq -e 'all(.link[]; .state == "UP")'; }
 managed() {
 	osm_start exec h1 -R updn -a "$work/roots" -s 0
-	osm_wait_up && u wait --timeout $patience && eventually 20 healthy u -j fabric check --at h1 --seconds 0
+	osm_wait_up && u wait --timeout $patience && eventually $patience joined && eventually $patience healthy u -j fabric check --at h1 --seconds 0
 }
 # Routes by the least number of hops on a torus make a credit loop on one lane, under both managers: SLs and SLtoVL are asked for.
 cp "$work/lab.topo" "$work/ring.topo"

@@ -86,9 +86,9 @@ check "the action runs a command" step "Run the command" "run=ip -d link show ib
 check "ib0 is of type InfiniBand" grep -q 'link/infiniband' ib0.txt
 step "Run the command" "run=exit 7" >"$work/out" 2>&1
 check "its exit status is the command's" equal 7 $?
-check "the container may administer neither system nor network" "$ENGINE" run --rm localhost/uipoib sh -c '
+check "the container may administer neither system nor network" "$ENGINE" run --rm --network none localhost/uipoib sh -c '
 	caps=0x$(sed -n "s/^CapBnd:[[:space:]]*//p" /proc/self/status); [ $((caps >> 21 & 1)) = 0 ] && [ $((caps >> 12 & 1)) = 0 ]'
-kernels=$("$ENGINE" run --rm localhost/uipoib sh -c 'cd /boot && echo vmlinuz-*')
+kernels=$("$ENGINE" run --rm --network none localhost/uipoib sh -c 'cd /boot && echo vmlinuz-*')
 check "the image has two kernels" equal 2 "$(echo $kernels | wc -w)"
 for k in $kernels; do
 	step "Run the command" "kernel=${k#vmlinuz-}" "run=uname -r >kernel.txt" >"$work/out" 2>&1
