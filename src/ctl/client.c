@@ -39,7 +39,7 @@ void ctl_client_free(struct ctl_client *c)
 	if (c->in_fd >= 0)
 		close(c->in_fd);
 	list_del(&c->link);
-	c->ctl->nclients--;
+	c->door->nclients--;
 	close(c->sock);
 	while (c->nfds)
 		close(c->fds[--c->nfds]);
@@ -356,39 +356,42 @@ static void client_io(struct loop_fd *fd, uint32_t events, ns_t now)
 }
 
 /* Tells a client that is not served why. A line of this size always has room in a new connection. */
-static void turn_away(int sock)
+static void turn_away(int sock, unsigned int max)
 {
 	char full[128];
 	int len = snprintf(
 		full, sizeof(full),
-		"{\"end\":{\"status\":%d,\"error\":\"the instance serves %d clients already\","
+		"{\"end\":{\"status\":%d,\"error\":\"the instance serves %u clients already\","
 		"\"errno\":\"EBUSY\"}}\n",
-		PROTO_EXIT_FAILED, CTL_CLIENTS_MAX);
+		PROTO_EXIT_FAILED, max);
 
 	send(sock, full, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	close(sock);
 }
 
-int ctl_client_add(struct ctl *ctl, int sock)
+int ctl_client_add(struct ctl_door *door, int sock)
 {
-	struct ctl_client *c = ctl->nclients < CTL_CLIENTS_MAX ? malloc(sizeof(*c)) : NULL;
+	bool room = door->nclients < door->clients_max;
+	struct ctl_client *c = room ? malloc(sizeof(*c)) : NULL;
+	struct ctl *ctl = door->ctl;
 	int status;
 
 	if (!c) {
 		ctl->stats.clients_refused++;
-		if (ctl->nclients < CTL_CLIENTS_MAX)
+		if (room)
 			close(sock);
 		else
-			turn_away(sock);
-		return ctl->nclients < CTL_CLIENTS_MAX ? -ENOMEM : -ENOSPC;
+			turn_away(sock, door->clients_max);
+		return room ? -ENOMEM : -ENOSPC;
 	}
 	memset(c, 0, offsetof(struct ctl_client, in));
 	c->ctl = ctl;
+	c->door = door;
 	c->sock = sock;
 	c->in_fd = -1;
 	timer_init(&c->stuck, client_on_stuck);
 	list_add_tail(&ctl->clients, &c->link);
-	ctl->nclients++;
+	door->nclients++;
 	ctl->stats.clients++;
 	status = loop_watch(&ctl->in->loop, &c->fd, sock, EPOLLIN, client_io);
 	if (status)

@@ -201,8 +201,9 @@ static void capture_stop(struct ctl_req *r)
 }
 
 const struct ctl_cmd cmd_capture[] = {
-	{ "capture show", capture_show, (const char *const[]){ "fabric", NULL } },
-	{ "capture start", capture_start, (const char *const[]){ "file", "link", "fabric", NULL } },
-	{ "capture stop", capture_stop, (const char *const[]){ "id", NULL } },
+	{ "capture show", CTL_READS, capture_show, (const char *const[]){ "fabric", NULL } },
+	{ "capture start", CTL_CHANGES, capture_start,
+	  (const char *const[]){ "file", "link", "fabric", NULL } },
+	{ "capture stop", CTL_CHANGES, capture_stop, (const char *const[]){ "id", NULL } },
 	{ NULL },
 };

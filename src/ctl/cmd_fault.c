@@ -119,9 +119,10 @@ static void fault_clear(struct ctl_req *r)
 }
 
 const struct ctl_cmd cmd_fault[] = {
-	{ "fault show", fault_show, (const char *const[]){ "fabric", NULL } },
-	{ "fault add", fault_add, (const char *const[]){ "port", "fault", "fabric", NULL } },
-	{ "fault del", fault_del, (const char *const[]){ "id", "fabric", NULL } },
-	{ "fault clear", fault_clear, (const char *const[]){ "fabric", NULL } },
+	{ "fault show", CTL_READS, fault_show, (const char *const[]){ "fabric", NULL } },
+	{ "fault add", CTL_CHANGES, fault_add,
+	  (const char *const[]){ "port", "fault", "fabric", NULL } },
+	{ "fault del", CTL_CHANGES, fault_del, (const char *const[]){ "id", "fabric", NULL } },
+	{ "fault clear", CTL_CHANGES, fault_clear, (const char *const[]){ "fabric", NULL } },
 	{ NULL },
 };

@@ -193,6 +193,7 @@ static void inject(struct ctl_req *r)
 }
 
 const struct ctl_cmd cmd_inject[] = {
-	{ "fabric inject", inject, (const char *const[]){ "from", "to", "wrong", "count", NULL } },
+	{ "fabric inject", CTL_CHANGES, inject,
+	  (const char *const[]){ "from", "to", "wrong", "count", NULL } },
 	{ NULL },
 };

@@ -256,10 +256,10 @@ static void stop(struct ctl_req *r)
 }
 
 const struct ctl_cmd cmd_instance[] = {
-	{ "instance show", instance_show, NULL },
-	{ "host show", host_show, NULL },
-	{ "wait", wait_up, (const char *const[]){ "timeout_ms", NULL } },
-	{ "exec", exec_host, (const char *const[]){ "host", NULL } },
-	{ "stop", stop, NULL },
+	{ "instance show", CTL_READS, instance_show, NULL },
+	{ "host show", CTL_READS, host_show, NULL },
+	{ "wait", CTL_READS, wait_up, (const char *const[]){ "timeout_ms", NULL } },
+	{ "exec", CTL_CHANGES, exec_host, (const char *const[]){ "host", NULL } },
+	{ "stop", CTL_CHANGES, stop, NULL },
 	{ NULL },
 };

@@ -156,6 +156,6 @@ static void link_show(struct ctl_req *r)
 }
 
 const struct ctl_cmd cmd_link[] = {
-	{ "link show", link_show, (const char *const[]){ "dev", NULL } },
+	{ "link show", CTL_READS, link_show, (const char *const[]){ "dev", NULL } },
 	{ NULL },
 };

@@ -44,6 +44,6 @@ static void maddr_show(struct ctl_req *r)
 }
 
 const struct ctl_cmd cmd_maddr[] = {
-	{ "maddr show", maddr_show, (const char *const[]){ "dev", NULL } },
+	{ "maddr show", CTL_READS, maddr_show, (const char *const[]){ "dev", NULL } },
 	{ NULL },
 };

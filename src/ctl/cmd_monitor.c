@@ -394,6 +394,6 @@ static void monitor(struct ctl_req *r)
 }
 
 const struct ctl_cmd cmd_monitor[] = {
-	{ "monitor", monitor, NULL },
+	{ "monitor", CTL_READS, monitor, NULL },
 	{ NULL },
 };

@@ -202,6 +202,6 @@ static void neigh_show(struct ctl_req *r)
 }
 
 const struct ctl_cmd cmd_neigh[] = {
-	{ "neigh show", neigh_show, (const char *const[]){ "dev", NULL } },
+	{ "neigh show", CTL_READS, neigh_show, (const char *const[]){ "dev", NULL } },
 	{ NULL },
 };

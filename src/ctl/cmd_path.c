@@ -500,8 +500,8 @@ static void path_get(struct ctl_req *r)
 }
 
 const struct ctl_cmd cmd_path[] = {
-	{ "path show", path_show, (const char *const[]){ "dev", NULL } },
-	{ "path get", path_get, (const char *const[]){ "address", "dev", "host", "ip", NULL },
-	  .at_most = PATH_GETS_MAX },
+	{ "path show", CTL_READS, path_show, (const char *const[]){ "dev", NULL } },
+	{ "path get", CTL_CHANGES, path_get,
+	  (const char *const[]){ "address", "dev", "host", "ip", NULL }, .at_most = PATH_GETS_MAX },
 	{ NULL },
 };

@@ -40,6 +40,6 @@ static void stats_show(struct ctl_req *r)
 }
 
 const struct ctl_cmd cmd_stats[] = {
-	{ "stats show", stats_show, (const char *const[]){ "dev", "details", NULL } },
+	{ "stats show", CTL_READS, stats_show, (const char *const[]){ "dev", "details", NULL } },
 	{ NULL },
 };

@@ -348,6 +348,7 @@ static void trace(struct ctl_req *r)
 }
 
 const struct ctl_cmd cmd_trace[] = {
-	{ "trace", trace, (const char *const[]){ "from", "to", "family", "details", NULL } },
+	{ "trace", CTL_CHANGES, trace,
+	  (const char *const[]){ "from", "to", "family", "details", NULL } },
 	{ NULL },
 };

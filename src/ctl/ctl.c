@@ -17,13 +17,18 @@ static const struct ctl_cmd *const tables[] = {
 
 /* --- requests */
 
-static const struct ctl_cmd *find_cmd(const char *name)
+const struct ctl_cmd *ctl_cmd_find(bool (*is)(void *ctx, const struct ctl_cmd *c), void *ctx)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		for (const struct ctl_cmd *c = tables[i]; c->name; c++)
-			if (!strcmp(c->name, name))
+			if (is(ctx, c))
 				return c;
 	return NULL;
+}
+
+static bool has_name(void *ctx, const struct ctl_cmd *c)
+{
+	return !strcmp(c->name, *(const char **)ctx);
 }
 
 static const char *unknown_arg(const struct ctl_cmd *cmd, json_t *args)
@@ -65,10 +70,18 @@ static void serve(struct ctl_req *r, const struct ctl_cmd *cmd)
 	cmd->fn(r);
 }
 
+static void refuse_change(struct ctl_req *r, const char *name)
+{
+	r->client->ctl->stats.changes_refused++;
+	ctl_end_errno(r, PROTO_EXIT_FAILED, EACCES,
+		      "%s: not answered on the read-only socket; the control socket answers it",
+		      name);
+}
+
 static void dispatch(struct ctl_req *r, json_t *req, json_t *args)
 {
 	const char *name = json_string_value(json_object_get(req, "cmd"));
-	const struct ctl_cmd *cmd = name ? find_cmd(name) : NULL;
+	const struct ctl_cmd *cmd = name ? ctl_cmd_find(has_name, &name) : NULL;
 	const char *bad;
 
 	if (json_integer_value(json_object_get(req, "v")) != PROTO_VERSION)
@@ -77,6 +90,8 @@ static void dispatch(struct ctl_req *r, json_t *req, json_t *args)
 		ctl_end(r, PROTO_EXIT_USAGE, "cmd: missing, expected a string");
 	else if (!cmd)
 		ctl_end(r, PROTO_EXIT_USAGE, "cmd '%.64s': unknown", name);
+	else if (r->client->door->reads_only && cmd->effect != CTL_READS)
+		refuse_change(r, name);
 	else if (!json_is_object(args))
 		ctl_end(r, PROTO_EXIT_USAGE, "args: expected an object");
 	else if ((bad = unknown_arg(cmd, args)))
@@ -125,11 +140,22 @@ static void reap(struct timer *t, ns_t now)
 			ctl_client_free(c);
 }
 
+static void door_init(struct ctl *ctl, struct ctl_door *door)
+{
+	door->ctl = ctl;
+	listener_init(&door->listen);
+	door->listen.refused = &ctl->stats.clients_refused;
+}
+
 void ctl_init(struct ctl *ctl, struct inst *in)
 {
-	*ctl = (struct ctl){ .in = in };
-	listener_init(&ctl->listen);
-	ctl->listen.refused = &ctl->stats.clients_refused;
+	*ctl = (struct ctl){
+		.in = in,
+		.control.clients_max = CTL_CLIENTS_MAX,
+		.reader = { .clients_max = CTL_READERS_MAX, .reads_only = true },
+	};
+	door_init(ctl, &ctl->control);
+	door_init(ctl, &ctl->reader);
 	list_init(&ctl->clients);
 	timer_init(&ctl->reaper, reap);
 }
@@ -140,10 +166,26 @@ static void on_client(struct listener *l, int sock, int pid, ns_t now)
 {
 	(void)pid;
 	(void)now;
-	ctl_client_add(container_of(l, struct ctl, listen), sock);
+	ctl_client_add(container_of(l, struct ctl_door, listen), sock);
 }
 
-static int listen_at(struct ctl *ctl, int *ret, char err[INST_ERR_MAX])
+/* As many clients as are served may come at once: a non-blocking connect() fails when the queue is full. */
+static int door_open(struct ctl_door *door, char err[INST_ERR_MAX])
+{
+	int sock = -1;
+	int status = listener_socket(&sock, door->path, SOCK_STREAM, (int)door->clients_max);
+
+	if (!status)
+		status = listener_start(&door->listen, &door->ctl->in->loop, sock, on_client);
+	if (status) {
+		snprintf(err, INST_ERR_MAX, "%s: %s", door->path, strerror(-status));
+		if (sock >= 0)
+			close(sock);
+	}
+	return status;
+}
+
+static int listen_at(struct ctl *ctl, char err[INST_ERR_MAX])
 {
 	const char *name = ctl->in->cfg.name;
 	struct proto_client probe;
@@ -153,56 +195,57 @@ static int listen_at(struct ctl *ctl, int *ret, char err[INST_ERR_MAX])
 		proto_close(&probe);
 		snprintf(err, INST_ERR_MAX,
 			 "an instance called '%s' is running (%s); choose another name with -n",
-			 name, ctl->path);
+			 name, ctl->control.path);
 		return -EADDRINUSE;
 	}
-	/* As many clients as are served may come at once: a non-blocking connect() fails when the queue is full. */
-	status = listener_socket(ret, ctl->path, SOCK_STREAM, CTL_CLIENTS_MAX);
-	if (status)
-		snprintf(err, INST_ERR_MAX, "%s: %s", ctl->path, strerror(-status));
-	return status;
+	status = door_open(&ctl->reader, err);
+	return status ? status : door_open(&ctl->control, err);
 }
 
 /* The lock keeps other instances from claiming the same name at the same time. */
-static int make_socket(struct ctl *ctl, int *ret, char err[INST_ERR_MAX])
+static int make_sockets(struct ctl *ctl, char err[INST_ERR_MAX])
 {
+	const char *name = ctl->in->cfg.name;
 	int lock = proto_lock(), status;
 	char dir[108] = "";
 
-	status = lock < 0 ? lock : proto_path(ctl->path, sizeof(ctl->path), ctl->in->cfg.name);
+	status = lock < 0 ? lock : proto_path(ctl->control.path, sizeof(ctl->control.path), name);
+	if (!status)
+		status = proto_ro_path(ctl->reader.path, sizeof(ctl->reader.path), name);
 	if (status) {
 		proto_dir(dir, sizeof(dir), 0);
 		snprintf(err, INST_ERR_MAX, "control socket in %s: %s", dir,
 			 status == -EPERM ? "somebody else's, or others may write to it"
 					  : strerror(-status));
 	} else {
-		status = listen_at(ctl, ret, err);
+		status = listen_at(ctl, err);
 	}
 	if (lock >= 0)
 		close(lock);
 	return status;
 }
 
+static void stop_listening(struct ctl *ctl)
+{
+	listener_stop(&ctl->control.listen);
+	listener_stop(&ctl->reader.listen);
+}
+
 int ctl_open(struct ctl **ret, struct inst *in, char err[INST_ERR_MAX])
 {
 	struct ctl *ctl = calloc(1, sizeof(*ctl));
-	int s, status;
+	int status;
 
 	if (!ctl) {
 		snprintf(err, INST_ERR_MAX, "out of memory");
 		return -ENOMEM;
 	}
 	ctl_init(ctl, in);
-	status = make_socket(ctl, &s, err);
+	status = make_sockets(ctl, err);
 	if (status) {
-		free(ctl);
-		return status;
-	}
-	status = listener_start(&ctl->listen, &in->loop, s, on_client);
-	if (status) {
-		snprintf(err, INST_ERR_MAX, "%s: %s", ctl->path, strerror(-status));
-		close(s);
-		proto_unlink(in->cfg.name);
+		stop_listening(ctl);
+		if (status != -EADDRINUSE)
+			proto_unlink(in->cfg.name);
 		free(ctl);
 		return status;
 	}
@@ -231,7 +274,7 @@ void ctl_close(struct ctl *ctl)
 		ctl_client_free(c);
 	}
 	timer_cancel(&ctl->in->loop.timers, &ctl->reaper);
-	listener_stop(&ctl->listen);
+	stop_listening(ctl);
 	proto_unlink(ctl->in->cfg.name);
 	free(ctl);
 }

@@ -3,7 +3,7 @@
 #define CTL_CTL_H
 
 /*
- * The server side of an instance's control socket; proto/proto.h describes the protocol. Clients are served from
+ * The server side of an instance's control socket and of its read-only socket; proto/proto.h describes the protocol. Clients are served from
  * the instance's loop. A client that sends text that is no request gets an error and is dropped. A client that does not
  * read its answers for a second is dropped. So no client delays packets.
  */
@@ -16,7 +16,7 @@ struct tools;
 /**
  * ctl_open() - Listen under the instance's name
  *
- * A socket that a dead instance left behind is replaced.
+ * Sockets that a dead instance left behind are replaced.
  * The server borrows @in, which must outlive the server.
  * Return: 0; -EADDRINUSE an instance of that name is running; -errno; with @err
  */
@@ -28,7 +28,7 @@ int ctl_open(struct ctl **ret, struct inst *in, char err[INST_ERR_MAX]);
  */
 void ctl_set_tools(struct ctl *ctl, const struct tools *tools);
 
-/* ctl_close() - Drop all clients, remove the socket; NULL is accepted */
+/* ctl_close() - Drop all clients, remove the sockets; NULL is accepted */
 void ctl_close(struct ctl *ctl);
 
 #endif

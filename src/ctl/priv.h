@@ -2,7 +2,7 @@
 #ifndef CTL_PRIV_H
 #define CTL_PRIV_H
 
-/* Structures and functions that ctl.c (the socket, the commands) and client.c (one connection) share. */
+/* Structures and functions that ctl.c (the sockets, the commands) and client.c (one connection) share. */
 
 #include "ctl/req.h"
 #include "os/listener.h"
@@ -15,25 +15,35 @@ struct ctl_stats {
 	uint64_t clients; /* connections served */
 	uint64_t requests; /* lines answered */
 	uint64_t clients_stuck; /* connections dropped because they did not read for CTL_STUCK */
-	/* connections closed at once, because CTL_CLIENTS_MAX were open or the client was another user's */
+	/* connections closed at once, because the socket had its limit of clients or the client was another user's */
 	uint64_t clients_refused;
+	uint64_t
+		changes_refused; /* requests on the read-only socket for commands that it does not answer */
+};
+
+/* One of the server's two sockets, with a limit of its own, so that readers do not keep out those who control */
+struct ctl_door {
+	struct ctl *ctl;
+	struct listener listen;
+	bool reads_only; /* only commands with CTL_READS are answered */
+	unsigned int nclients, clients_max;
+	char path[108];
 };
 
 struct ctl {
 	struct inst *in;
 	const struct tools *tools; /* NULL if there are none, as in tests */
-	struct listener listen;
-	struct list clients;
-	unsigned int nclients;
+	struct ctl_door control, reader;
+	struct list clients; /* those of both sockets */
 	struct ctl_stats stats;
 	/* frees dropped clients outside the callbacks of the loop, which may still use them */
 	struct timer reaper;
-	char path[108];
 };
 
 struct ctl_client {
 	struct list link;
 	struct ctl *ctl;
+	struct ctl_door *door; /* socket by which the client came */
 	int sock;
 	struct loop_fd fd;
 	struct timer stuck;
@@ -52,11 +62,14 @@ struct ctl_client {
 	char in[PROTO_LINE_MAX];
 };
 
-/* ctl_init() - Initialize a server that has no socket yet */
+/* ctl_init() - Initialize a server that has no sockets yet */
 void ctl_init(struct ctl *ctl, struct inst *in);
 
-/* ctl_client_add() - Serve a connection; takes @sock. 0; -ENOSPC too many; -errno */
-int ctl_client_add(struct ctl *ctl, int sock);
+/* ctl_cmd_find() - The first command of all tables for which @is returns true; NULL if there is none */
+const struct ctl_cmd *ctl_cmd_find(bool (*is)(void *ctx, const struct ctl_cmd *c), void *ctx);
+
+/* ctl_client_add() - Serve a connection that came by @door; takes @sock. 0; -ENOSPC too many; -errno */
+int ctl_client_add(struct ctl_door *door, int sock);
 
 /* ctl_client_drop() - Close a client's connection. The reaper frees the client later, so a command that is answering may go on; its rows are discarded */
 void ctl_client_drop(struct ctl_client *c);

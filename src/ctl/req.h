@@ -9,7 +9,8 @@
 #include "inst/inst.h"
 #include "proto/proto.h"
 
-#define CTL_CLIENTS_MAX 64 /* connections that are served at a time */
+#define CTL_CLIENTS_MAX 64 /* connections of the control socket that are served at a time */
+#define CTL_READERS_MAX 16 /* the same for the read-only socket */
 
 struct ctl;
 struct tools;
@@ -27,8 +28,17 @@ struct ctl_req {
 /* A command answers with ctl_row() and ctl_end(), at once or later (then it sets ctl_hold()). */
 typedef void ctl_fn(struct ctl_req *r);
 
+/* Whether a command is answered on the read-only socket */
+enum ctl_effect {
+	CTL_UNDECIDED, /* a row that does not say it; refused there, as CTL_CHANGES */
+	/* The command changes nothing in the instance, sends nothing, and gives out neither packets nor descriptors. */
+	CTL_READS,
+	CTL_CHANGES,
+};
+
 struct ctl_cmd {
 	const char *name; /* "link show" */
+	enum ctl_effect effect;
 	ctl_fn *fn;
 	/*
 	 * names of the arguments that the command takes, NULL-terminated; a request with any other argument is

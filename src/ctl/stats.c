@@ -348,10 +348,8 @@ static void fabric_stats_all(struct out *o, const struct inst_fabric *f,
 /* --- clients of the control socket */
 
 static const struct field ctl_fields[] = {
-	F(ctl_stats, clients),
-	F(ctl_stats, requests),
-	F(ctl_stats, clients_stuck),
-	F(ctl_stats, clients_refused),
+	F(ctl_stats, clients),	       F(ctl_stats, requests),	      F(ctl_stats, clients_stuck),
+	F(ctl_stats, clients_refused), F(ctl_stats, changes_refused),
 };
 
 static void control_stats(struct out *o, const struct ctl *ctl)

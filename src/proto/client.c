@@ -17,13 +17,14 @@
 /* Rows may be long, and a client trusts an instance more than an instance trusts a client. */
 #define CLIENT_LINE_MAX (16u * 1024 * 1024)
 
-int proto_connect(struct proto_client *c, const char *name)
+static int connect_to(struct proto_client *c, const char *name,
+		      int (*path)(char *buf, size_t size, const char *name))
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	int status;
 
 	*c = (struct proto_client){ .fd = -1, .fds = { -1, -1 } };
-	status = proto_path(sa.sun_path, sizeof(sa.sun_path), name);
+	status = path(sa.sun_path, sizeof(sa.sun_path), name);
 	if (status)
 		return status;
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -34,6 +35,16 @@ int proto_connect(struct proto_client *c, const char *name)
 		proto_close(c);
 	}
 	return status;
+}
+
+int proto_connect(struct proto_client *c, const char *name)
+{
+	return connect_to(c, name, proto_path);
+}
+
+int proto_connect_ro(struct proto_client *c, const char *name)
+{
+	return connect_to(c, name, proto_ro_path);
 }
 
 void proto_close(struct proto_client *c)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define SUFFIX ".sock"
+#define RO_SUFFIX ".ro"
 #define UMAD_SUFFIX ".umad"
 #define LIB_SUFFIX ".so"
 #define NETNS_SUFFIX ".netns"
@@ -72,6 +73,11 @@ static int path_of(char *buf, size_t size, const char *name, const char *suffix)
 int proto_path(char *buf, size_t size, const char *name)
 {
 	return path_of(buf, size, name, SUFFIX);
+}
+
+int proto_ro_path(char *buf, size_t size, const char *name)
+{
+	return path_of(buf, size, name, RO_SUFFIX);
 }
 
 int proto_umad_path(char *buf, size_t size, const char *name)
@@ -138,6 +144,8 @@ void proto_unlink(const char *name)
 	/* Another instance may have taken the name meanwhile. */
 	if (!proto_alive(name)) {
 		if (!proto_path(path, sizeof(path), name))
+			unlink(path);
+		if (!proto_ro_path(path, sizeof(path), name))
 			unlink(path);
 		if (!proto_umad_path(path, sizeof(path), name))
 			unlink(path);

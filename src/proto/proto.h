@@ -35,7 +35,10 @@
  * "monitor" sends rows until the client closes the connection. "wait" answers when its condition holds or
  * its time is over.
  *
- * The socket is DIR/NAME.sock, mode 0600, and serves only root and the owner's user (SO_PEERCRED).
+ * The read-only socket, DIR/NAME.ro, speaks the same protocol and has the same mode. It answers the commands that change nothing, send nothing
+ * and give out neither packets nor descriptors (enum ctl_effect in ctl/req.h). The end of any other command has "errno" EACCES.
+ *
+ * The control socket is DIR/NAME.sock, mode 0600, and serves only root and the owner's user (SO_PEERCRED).
  * DIR is the first of these: $UIPOIB_RUNTIME_DIR; PROTO_DIR for root; $XDG_RUNTIME_DIR/uipoib if the user
  * owns $XDG_RUNTIME_DIR; /tmp/uipoib-UID.
  */
@@ -70,6 +73,9 @@ int proto_dir(char *buf, size_t size, int make);
 
 /* proto_path() - Path of the control socket of an instance. 0 or -errno */
 int proto_path(char *buf, size_t size, const char *name);
+
+/* proto_ro_path() - Path of the read-only socket of an instance. 0 or -errno */
+int proto_ro_path(char *buf, size_t size, const char *name);
 
 /*
  * proto_umad_path() - Path of an instance's socket for libuipoib-umad.so (umad/proto.h),
@@ -125,6 +131,8 @@ struct proto_client {
  * -errno
  */
 int proto_connect(struct proto_client *c, const char *name);
+/* proto_connect_ro() - Connect to the read-only socket of an instance. As proto_connect() */
+int proto_connect_ro(struct proto_client *c, const char *name);
 void proto_close(struct proto_client *c);
 
 /* proto_send() - Send one request; @args is borrowed and may be NULL. 0 or -errno */

@@ -94,7 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (writes_files(data, len))
 		return -1;
 	start();
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s) || ctl_client_add(&ctl, s[0]))
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s) ||
+	    ctl_client_add(&ctl.control, s[0]))
 		abort();
 	for (size_t at = 1; at < len; at += piece) {
 		size_t n = len - at < piece ? len - at : piece;
@@ -111,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	close(s[1]);
 	spin();
 	clear_faults();
-	if (ctl.nclients || !list_empty(&in.watches) || in.fab[0]->traced)
+	if (ctl.control.nclients || !list_empty(&in.watches) || in.fab[0]->traced)
 		abort();
 	return 0;
 }

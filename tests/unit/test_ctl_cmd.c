@@ -102,7 +102,7 @@ static int setup(void **state)
 	r->fd = -1;
 	ctl_init(&r->ctl, &r->in);
 	*state = r;
-	if (!r->in.pool || add_fabric(r) || ctl_client_add(&r->ctl, s[0]))
+	if (!r->in.pool || add_fabric(r) || ctl_client_add(&r->ctl.control, s[0]))
 		return -1;
 	run_for(r, NS_SEC(1));
 	return 0;

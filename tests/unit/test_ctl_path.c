@@ -84,7 +84,8 @@ static int add_client(struct rig *r)
 {
 	int s[2];
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s) || ctl_client_add(&r->ctl, s[0]))
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s) ||
+	    ctl_client_add(&r->ctl.control, s[0]))
 		return -1;
 	return s[1];
 }
@@ -376,16 +377,16 @@ static void test_path_get_leaves_half_of_the_clients_to_commands(void **state)
 static void test_path_get_an_answered_question_takes_no_place(void **state)
 {
 	struct rig *r = *state;
-	unsigned int before = r->ctl.nclients;
+	unsigned int before = r->ctl.control.nclients;
 	int fd = add_client(r);
 
 	send_to(fd, ADDRESS);
 	shutdown(fd, SHUT_WR);
 	serve(r);
-	assert_int_equal(r->ctl.nclients, before + 1);
+	assert_int_equal(r->ctl.control.nclients, before + 1);
 	give_address(r);
 	run_for(r, NS_SEC(1));
-	assert_int_equal(r->ctl.nclients, before);
+	assert_int_equal(r->ctl.control.nclients, before);
 	ends(r, fd, "\"record\":");
 	close(fd);
 }

@@ -96,7 +96,7 @@ static int add_client(struct rig *r)
 	int s[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s), 0);
-	assert_int_equal(ctl_client_add(&r->ctl, s[0]), 0);
+	assert_int_equal(ctl_client_add(&r->ctl.control, s[0]), 0);
 	return s[1];
 }
 
@@ -202,7 +202,7 @@ static void test_garbage_ends_the_connection(void **state)
 	assert_non_null(strstr(buf, "not a JSON object a line"));
 	assert_null(strstr(buf, "\"row\""));
 	assert_true(eof);
-	assert_int_equal(r->ctl.nclients, 0);
+	assert_int_equal(r->ctl.control.nclients, 0);
 }
 
 static void test_values_that_are_no_objects_end_the_connection(void **state)
@@ -217,7 +217,7 @@ static void test_values_that_are_no_objects_end_the_connection(void **state)
 		answers(r, "\"status\":2", true);
 		close(r->peer);
 		r->peer = -1;
-		assert_int_equal(r->ctl.nclients, 0);
+		assert_int_equal(r->ctl.control.nclients, 0);
 	}
 }
 
@@ -303,7 +303,7 @@ static void test_line_above_the_limit_ends_the_connection(void **state)
 
 	fill_line(r, PROTO_LINE_MAX + 1);
 	answers(r, "a line of more than 65536 octets", true);
-	assert_int_equal(r->ctl.nclients, 0);
+	assert_int_equal(r->ctl.control.nclients, 0);
 }
 
 static void test_line_of_the_limit_is_read(void **state)
@@ -338,7 +338,7 @@ static void test_half_closed_client_gets_its_answers(void **state)
 	hear(r->peer, buf, sizeof(buf), &eof);
 	assert_int_equal(count(buf, "{\"end\":{\"status\":0}}\n"), 2);
 	assert_true(eof);
-	assert_int_equal(r->ctl.nclients, 0);
+	assert_int_equal(r->ctl.control.nclients, 0);
 }
 
 static void test_half_closed_client_keeps_an_open_request(void **state)
@@ -349,12 +349,12 @@ static void test_half_closed_client_keeps_an_open_request(void **state)
 	assert_false(list_empty(&r->in.watches));
 	shutdown(r->peer, SHUT_WR);
 	spin(r);
-	assert_int_equal(r->ctl.nclients, 1);
+	assert_int_equal(r->ctl.control.nclients, 1);
 	assert_false(list_empty(&r->in.watches));
 	close(r->peer);
 	r->peer = -1;
 	spin(r);
-	assert_int_equal(r->ctl.nclients, 0);
+	assert_int_equal(r->ctl.control.nclients, 0);
 	assert_true(list_empty(&r->in.watches));
 }
 
@@ -368,7 +368,7 @@ static void test_client_that_goes_ends_what_it_asked_for(void **state)
 	r->peer = -1;
 	spin(r);
 	assert_true(list_empty(&r->in.watches));
-	assert_int_equal(r->ctl.nclients, 0);
+	assert_int_equal(r->ctl.control.nclients, 0);
 }
 
 static void test_client_that_goes_without_reading_is_still_obeyed(void **state)
@@ -381,7 +381,7 @@ static void test_client_that_goes_without_reading_is_still_obeyed(void **state)
 	r->peer = -1;
 	spin(r);
 	assert_true(r->in.loop.stop);
-	assert_int_equal(r->ctl.nclients, 0);
+	assert_int_equal(r->ctl.control.nclients, 0);
 }
 
 /*
@@ -399,11 +399,11 @@ static void test_requests_behind_an_open_one_wait(void **state)
 		n = send(r->peer, text, sizeof(text) - 1, MSG_NOSIGNAL);
 		spin(r);
 	} while (n > 0);
-	assert_int_equal(r->ctl.nclients, 1);
+	assert_int_equal(r->ctl.control.nclients, 1);
 	close(r->peer);
 	r->peer = -1;
 	spin(r);
-	assert_int_equal(r->ctl.nclients, 0);
+	assert_int_equal(r->ctl.control.nclients, 0);
 }
 
 static void test_control_counts_clients_and_requests(void **state)
@@ -444,10 +444,10 @@ static void test_client_that_stops_reading_is_dropped_after_a_second(void **stat
 	clog_up(r);
 	r->now += NS_MSEC(999);
 	spin(r);
-	assert_int_equal(r->ctl.nclients, 1);
+	assert_int_equal(r->ctl.control.nclients, 1);
 	r->now += NS_MSEC(1);
 	spin(r);
-	assert_int_equal(r->ctl.nclients, 0);
+	assert_int_equal(r->ctl.control.nclients, 0);
 	assert_int_equal(r->ctl.stats.clients_stuck, 1);
 }
 
@@ -464,7 +464,7 @@ static void test_client_that_reads_again_in_time_stays(void **state)
 	spin(r);
 	r->now += NS_SEC(5);
 	spin(r);
-	assert_int_equal(r->ctl.nclients, 1);
+	assert_int_equal(r->ctl.control.nclients, 1);
 	hear(r->peer, buf, sizeof(buf), &eof);
 	say(r, "{\"v\":1,\"cmd\":\"wait\"}\n");
 	answers(r, "{\"end\":{\"status\":0}}\n", false);
@@ -531,7 +531,7 @@ static void test_clients_beyond_64_are_turned_away(void **state)
 	for (int i = 0; i < CTL_CLIENTS_MAX; i++)
 		fd[i] = add_client(r);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s), 0);
-	assert_int_equal(ctl_client_add(&r->ctl, s[0]), -ENOSPC);
+	assert_int_equal(ctl_client_add(&r->ctl.control, s[0]), -ENOSPC);
 	/* It is told why, without a request. */
 	assert_true(recv(s[1], buf, sizeof(buf) - 1, 0) > 0);
 	assert_string_equal(buf, "{\"end\":{\"status\":1,\"error\":\"the instance serves 64 "
@@ -544,7 +544,7 @@ static void test_clients_beyond_64_are_turned_away(void **state)
 	for (int i = 0; i < CTL_CLIENTS_MAX; i++)
 		close(fd[i]);
 	spin(r);
-	assert_int_equal(r->ctl.nclients, 0);
+	assert_int_equal(r->ctl.control.nclients, 0);
 }
 
 static unsigned int open_files(void)
@@ -581,6 +581,123 @@ static void test_more_descriptors_than_one_are_closed(void **state)
 	}
 }
 
+/* --- the read-only socket */
+
+/* Commands that the read-only socket answers. A new one enters this list after somebody has made sure that it changes nothing. */
+static const char *const reading[] = {
+	"capture show",	    "fabric group show",
+	"fabric lft show",  "fabric mft show",
+	"fabric node show", "fabric partition show",
+	"fabric port show", "fabric show",
+	"fabric sm show",   "fabric udp show",
+	"fault show",	    "host show",
+	"instance show",    "link show",
+	"maddr show",	    "monitor",
+	"neigh show",	    "path show",
+	"stats show",	    "wait",
+};
+
+static bool is_reading(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(reading); i++)
+		if (!strcmp(reading[i], name))
+			return true;
+	return false;
+}
+
+struct visit {
+	struct rig *r;
+	unsigned int reads, changes;
+};
+
+/* Asks by the read-only socket for a command, with a descriptor, which some commands take. */
+static bool ask_reader(void *ctx, const struct ctl_cmd *c)
+{
+	struct visit *v = ctx;
+	struct rig *r = v->r;
+	char req[256], answer[16384];
+	bool eof;
+	int s[2];
+
+	if (c->effect != CTL_READS && c->effect != CTL_CHANGES)
+		fail_msg("%s: its row does not say whether it changes something", c->name);
+	if ((c->effect == CTL_READS) != is_reading(c->name))
+		fail_msg("%s: expected otherwise by this test", c->name);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s), 0);
+	assert_int_equal(ctl_client_add(&r->ctl.reader, s[0]), 0);
+	snprintf(req, sizeof(req), "{\"v\":1,\"cmd\":\"%s\"}\n", c->name);
+	assert_int_equal(send(s[1], req, strlen(req), MSG_NOSIGNAL), strlen(req));
+	spin(r);
+	hear(s[1], answer, sizeof(answer), &eof);
+	if (c->effect == CTL_CHANGES) {
+		v->changes++;
+		if (!strstr(answer, "{\"end\":{\"status\":1,") || !strstr(answer, "EACCES") ||
+		    !strstr(answer, "read-only socket") || strstr(answer, "\"row\""))
+			fail_msg("%s: not refused: %s", c->name, answer);
+	} else {
+		v->reads++;
+		if (strstr(answer, "EACCES"))
+			fail_msg("%s: refused: %s", c->name, answer);
+	}
+	close(s[1]);
+	spin(r);
+	return false;
+}
+
+static void test_read_only_socket_refuses_each_command_that_changes(void **state)
+{
+	struct visit v = { .r = *state };
+
+	assert_null(ctl_cmd_find(ask_reader, &v));
+	assert_int_equal(v.reads, ARRAY_SIZE(reading));
+	assert_true(v.changes >= 19);
+	assert_int_equal(v.r->ctl.stats.changes_refused, v.changes);
+	assert_int_equal(v.r->ctl.reader.nclients, 0);
+}
+
+/* The same request by the control socket does what it says: "stop" ends the loop. */
+static void test_read_only_socket_does_not_stop_the_instance(void **state)
+{
+	static const char stop[] = "{\"v\":1,\"cmd\":\"stop\"}\n";
+	struct rig *r = *state;
+	int s[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s), 0);
+	assert_int_equal(ctl_client_add(&r->ctl.reader, s[0]), 0);
+	r->in.loop.stop = false;
+	r->peer = s[1];
+	say(r, stop);
+	answers(r, "EACCES", false);
+	assert_false(r->in.loop.stop);
+	close(r->peer);
+	r->peer = -1;
+	say(r, stop);
+	answers(r, "{\"end\":{\"status\":0}}", false);
+	assert_true(r->in.loop.stop);
+}
+
+/* Readers have a limit of their own, so that they keep nobody out who controls the instance. */
+static void test_readers_do_not_take_the_places_of_others(void **state)
+{
+	struct rig *r = *state;
+	int fd[CTL_READERS_MAX], s[2];
+
+	for (int i = 0; i < CTL_READERS_MAX; i++) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s), 0);
+		assert_int_equal(ctl_client_add(&r->ctl.reader, s[0]), 0);
+		fd[i] = s[1];
+	}
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s), 0);
+	assert_int_equal(ctl_client_add(&r->ctl.reader, s[0]), -ENOSPC);
+	close(s[1]);
+	say(r, "{\"v\":1,\"cmd\":\"instance show\"}\n");
+	answers(r, "{\"end\":{\"status\":0}}", false);
+	for (int i = 0; i < CTL_READERS_MAX; i++)
+		close(fd[i]);
+	spin(r);
+	assert_int_equal(r->ctl.reader.nclients, 0);
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -605,6 +722,9 @@ int main(void)
 		CASE(test_descriptors_that_nobody_takes_are_closed),
 		CASE(test_more_descriptors_than_one_are_closed),
 		CASE(test_clients_beyond_64_are_turned_away),
+		CASE(test_read_only_socket_refuses_each_command_that_changes),
+		CASE(test_read_only_socket_does_not_stop_the_instance),
+		CASE(test_readers_do_not_take_the_places_of_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
