@@ -38,6 +38,7 @@ filled() { [ "$(stat -c %s "$1")" -gt 300000 ]; }
 # Captures, a fault that loses packets, and traces begin and end. The first capture waits for the flow.
 everything() {
 	local i
+	rm -f "$work"/[123].pcap
 	for i in 1 2 3; do
 		u capture start "$work/$i.pcap" || return 1
 		if [ $i = 1 ]; then within 60 filled "$work/1.pcap" || return 1; else sleep 0.1; fi

@@ -50,9 +50,13 @@ reach_all() {
 
 # --- a neighbour is forgotten
 
-# spray: a sends a frame to each of 12000 queue pairs of b's port, which are not there. uipoib takes each for a neighbour, and has room for 8192, so those that
-# are idle give way. The queue of the device is a plain one, because the kernel's fq_codel drops frames of a sender that a slow machine delays. (The other reason for which it forgets one is that it was idle for 600 s: tests/sim/test_all_shape.c.)
-spray() { g a "tc qdisc replace dev ib0 root pfifo limit 1000 && python3 -IS $PWD/tests/interop/linux/guest/ibtap_spray.py ib0 $(lladdr b) 12000"; }
+# spray: a sends a frame to each of 12000 queue pairs of b's port, which are not there. uipoib takes each for a neighbour, and has room for 8192. Only a neighbour
+# that was idle between two of uipoib's looks at its neighbours, one each 5 s, gives way; so the frames are sent in two parts. The queue of the device is a plain
+# one, because the kernel's fq_codel drops frames of a sender that a slow machine delays. (The other reason for which it forgets one is that it was idle for 600 s: tests/sim/test_all_shape.c.)
+spray() {
+	g a tc qdisc replace dev ib0 root pfifo limit 1000 && spray_from 0 8000 && idle && spray_from 8000 4000
+}
+spray_from() { g a python3 -IS "$PWD/tests/interop/linux/guest/ibtap_spray.py" ib0 "$(lladdr b)" "$1" "$2"; } # FIRST NUMBER
 idle() { sleep 12; } # until the kernels have ended to ask whether their neighbours are there, and uipoib has looked at its neighbours twice
 gone() { equal "" "$(g a ip neigh show "$1" dev ib0)"; }
 forgotten() { # IP...: a's kernel has no entry of b any more
