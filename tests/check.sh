@@ -29,7 +29,14 @@ failures=()
 
 say() { printf '== %s\n' "$*"; }
 
-# record NAME LOGFILE STATUS SECONDS: count the TAP lines of one program. It is a failure if there is no line at
+# cpu_used: set $cpu to the seconds of CPU that the ended children of this shell have used
+cpu_used() {
+	local file=$work/times.$BASHPID
+	times >"$file" # not in $(...), because times would then show the CPU time of that subshell
+	cpu=$(awk -F'[ms ]+' 'END { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' "$file")
+}
+
+# record NAME LOGFILE STATUS SECONDS CPU: count the TAP lines of one program. It is a failure if there is no line at
 # all, or if the exit status does not fit the lines.
 record() {
 	local name=$1 log=$2 status=$3 p f s
@@ -49,7 +56,7 @@ record() {
 		tail -150 "$log" | sed "s|^|$name: |"
 		awk '/^(not )?ok / { said = 0; bad = /^not ok / } bad && said++ < 20' "$log" | sed "s|^|$name: |" >>"$work/failed"
 	fi
-	printf '%-50s %4d passed %d failed %d skipped, %d s\n' "$name" "$p" "$f" "$s" "$4"
+	printf '%-50s %4d passed %d failed %d skipped, %d s, %d s of CPU\n' "$name" "$p" "$f" "$s" "$4" "$5"
 }
 
 # one_log NAME LOGFILE CMD...: a step that is a single check
@@ -72,12 +79,14 @@ unit_log() { (ulimit -S -t 300 && TEST_TIMEOUT=1800 tap_log "$@"); }
 
 # one, tap NAME CMD...: run a step (now) and record it; returns the status of CMD
 now() {
-	local how=$1 name=$2 start=$SECONDS status
+	local how=$1 name=$2 start=$SECONDS status before
 	shift 2
+	cpu_used && before=$cpu
 	"$how" "$name" "$work/log" "$@" & # in the background, because a signal's trap would wait for a process in the foreground
 	wait $!
 	status=$?
-	record "$name" "$work/log" $status $((SECONDS - start))
+	cpu_used
+	record "$name" "$work/log" $status $((SECONDS - start)) $((cpu - before))
 	return $status
 }
 one() { now one_log "$@"; }
@@ -94,7 +103,9 @@ pool() {
 	{
 		start=$SECONDS
 		"$how" "$name" "$log" "$@"
-		echo "$? $((SECONDS - start))" >"$log.new" && mv "$log.new" "$log.status"
+		status=$?
+		cpu_used
+		echo "$status $((SECONDS - start)) $cpu" >"$log.new" && mv "$log.new" "$log.status"
 	} &
 }
 # pool_wait N: wait until fewer than N programs are running
@@ -108,12 +119,12 @@ pool_next() { # wait until a program has ended
 	pool_record
 }
 pool_record() {
-	local i status seconds
+	local i status seconds used
 	for i in "${!pooled[@]}"; do
 		[ -f "$work/pool.$i.status" ] || continue
-		read -r status seconds <"$work/pool.$i.status"
+		read -r status seconds used <"$work/pool.$i.status"
 		rm "$work/pool.$i.status"
-		record "${pooled[i]}" "$work/pool.$i" "$status" "$seconds"
+		record "${pooled[i]}" "$work/pool.$i" "$status" "$seconds" "$used"
 	done
 }
 # Ctrl-C does not reach processes in the background. The programs get SIGTERM, and the shells that wait for them are waited for,
@@ -344,12 +355,6 @@ step_fuzz() {
 			-artifact_prefix="$work/" "$work/corpus/$n" $(ls -d "tests/fuzz/corpus/$n" 2>/dev/null)
 	done
 	pool_end
-}
-
-# cpu_used: set $cpu to the seconds of CPU that the ended children of this shell have used
-cpu_used() {
-	times >"$work/times" # not in $(...), because times would then show the CPU time of that subshell
-	cpu=$(awk -F'[ms ]+' 'END { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' "$work/times")
 }
 
 printf '%s\n' ${steps/ slow / lint-all system-all linux } >"$logs/steps"
