@@ -166,6 +166,20 @@ static int loopback_up(void)
 	return err;
 }
 
+/*
+ * A new namespace has the IPv4 settings of the first one, also where a container engine has made that one a router. Hosts do not
+ * forward by default (RFC 1122 section 3.1). A container whose /proc/sys cannot be written keeps the setting.
+ */
+static void no_forwarding(void)
+{
+	int fd = open("/proc/sys/net/ipv4/ip_forward", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)!write(fd, "0", 1);
+	close(fd);
+}
+
 int netns_create(int *ret_fd)
 {
 	int home = open_self(), fd, err;
@@ -182,6 +196,7 @@ int netns_create(int *ret_fd)
 		return err;
 	}
 	err = loopback_up();
+	no_forwarding();
 	fd = err ? err : open_self();
 	come_back(home);
 	if (fd < 0)

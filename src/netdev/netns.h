@@ -53,7 +53,7 @@ int netns_spec_parse(struct netns_spec *ret, const char *spec);
 int netns_open(const struct netns_spec *spec, int *ret_fd);
 
 /**
- * netns_create() - Make an anonymous namespace and set its loopback interface up
+ * netns_create() - Make an anonymous namespace, set its loopback interface up and its IPv4 forwarding off
  * @ret_fd:	descriptor, the only reference to the namespace
  *
  * Return: 0 or -errno; -EPERM without CAP_SYS_ADMIN (see netns_enter_userns())

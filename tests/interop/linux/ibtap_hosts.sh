@@ -156,6 +156,16 @@ check "a ends: k has it again" eventually 30 vip_at k
 check "and h1 is told" eventually 20 follows k
 end_at k "${keepalived[k]}"
 
+# --- a kernel that is a router. Only a VM has a first network namespace whose settings a test may change.
+
+{
+	printf '[fabric pair]\ntopology = %s\n' "$work/lab.topo"
+	conf_iface uib0 1 | sed s/fabric:lab/fabric:pair/
+} >"$work/pair.conf"
+forwarding() { g a "$UIPOIB run -c $work/pair.conf -n pair -- $UIPOIB -n pair exec h1 sysctl -n net.ipv4.ip_forward 2>$work/pair.err"; }
+check "VM a forwards packets" says "ip_forward = 1" g a sysctl -w net.ipv4.ip_forward=1
+check "the host of a uipoib there does not" equal 0 "$(forwarding)"
+
 check "the kernel's log of VM a" vm_log_clean a
 check "VM a ends" vm_stop a
 check "VM k ends" vm_stop k
