@@ -6,6 +6,9 @@
 
 #include "cli/cli.h"
 
+#define HELP_COLUMN \
+	"                                      " /* where the help of a command begins */
+
 static int usage(int status)
 {
 	FILE *f = status ? stderr : stdout;
@@ -22,7 +25,8 @@ static int usage(int status)
 	      "\n",
 	      f);
 	for (const struct cli_cmd *c = cli_objects; c->name; c++)
-		fprintf(f, "  %-11s%-25s%s\n", c->name, c->usage, c->help);
+		fprintf(f, "  %-11s%-24s%s%s\n", c->name, c->usage,
+			strlen(c->usage) < 25 ? " " : "\n" HELP_COLUMN, c->help);
 	return status;
 }
 

@@ -86,6 +86,7 @@ check "nothing of these ran" test ! -e "$work/ran"
 # --- the command line
 
 check "no command: usage" refuse 2 'usage: uipoib' u
+check "a command with a long usage has its help below it" refuse 0 '^ {38}what stands between a port and IP$' u -h
 check "an unknown object" refuse 2 "object 'foo': unknown, expected one of .*run, vm, wait" u foo
 help_names() {
 	local object objects
