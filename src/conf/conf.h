@@ -51,7 +51,7 @@ struct conf_fabric {
 	uint8_t sm_priority; /* priority of the embedded SM in the election of a master, 0-15 */
 	bool sm_key_given;
 	uint64_t sm_key; /* SM_Key of trusted requests; 0: the SA trusts no request */
-	const struct sm_engine *routing; /* engine of the SM, subnet/route.h; NULL: the default */
+	const struct sm_engine *routing; /* engine of the SM, route/route.h; NULL: the default */
 	bool partial_sweeps; /* sm_cfg.partial_sweeps */
 	uint8_t lmc; /* LMC that the embedded SM gives to ports of CAs, 0-7 */
 	uint32_t outside_nodes; /* largest number of nodes behind one UDP link; 0: the default */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "subnet/route.h"
+#include "route/route.h"
 #include "wire/cm_sidr.h"
 
 /* [fabric NAME] */

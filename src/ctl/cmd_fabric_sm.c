@@ -8,7 +8,7 @@
 #include "inst/fab_sm.h"
 #include "sm/group.h"
 #include "subnet/membership.h"
-#include "subnet/route.h"
+#include "route/route.h"
 #include "partition/partition.h"
 
 /* The subnet manager: its state and sweeps, partitions, multicast groups. */

@@ -87,7 +87,11 @@ void sm_set_state(struct sm *sm, enum smp_sm_state st, ns_t now)
 		smpq_cancel(&sm->bgq);
 		sm->light_open = 0;
 		db_drop(sm, now);
-		sm_lid_forget(sm);
+		/*
+		 * The new master may assign other LIDs. The next sweep as master keeps those that it finds
+		 * on the ports.
+		 */
+		sm_lid_book_forget(&sm->lids);
 	}
 	if (st == SMP_SM_STANDBY) {
 		sm_sweep_abort(sm);

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "subnet/route.h"
+#include "route/route.h"
 
 /*
  * Writes the LFT and SwitchInfo of each switch as soon as the LFT is computed. Blocks that the

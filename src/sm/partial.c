@@ -2,7 +2,7 @@
 #include "sm/priv.h"
 
 #include "subnet/link.h"
-#include "subnet/route.h"
+#include "route/route.h"
 
 /*
  * DOC: Partial sweeps

@@ -41,10 +41,12 @@ static bool port_linked(const struct sm_port *p)
  */
 static bool port_needs_reregister(struct sm *sm, const struct sm_port *p)
 {
+	const struct sm_lid_slot *s = sm_lid_slot(&sm->lids, p->guid);
+
 	/* In the first sweep of a master there is no database, so every port is new. */
 	if (p->pi.lid != p->lid || !sm->db || !sm_db_port_by_guid(sm->db, p->guid))
 		sm_rereg_owe(sm, p->guid);
-	return sm_rereg_owed(sm, p->guid) && (p->pi.cap_mask & SMP_CAP_IS_CLIENT_REREG);
+	return s && s->owed && (p->pi.cap_mask & SMP_CAP_IS_CLIENT_REREG);
 }
 
 static void want_address(const struct sm *sm, const struct sm_port *p, struct smp_port_info *w)
@@ -95,12 +97,17 @@ static void on_set(void *ctx, const struct smp_cmd *cmd, int status, const uint8
 static void on_configured(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			  ns_t now)
 {
+	const struct sm *sm = ctx;
 	struct smp_port_info asked;
+	struct sm_lid_slot *s;
 
 	on_set(ctx, cmd, status, data, now);
-	if (status == 0 && smp_port_info_decode(&asked, cmd->data, SMP_DATA_LEN) == 0 &&
-	    asked.client_reregister)
-		sm_rereg_paid(ctx, cmd->port->guid);
+	if (status || smp_port_info_decode(&asked, cmd->data, SMP_DATA_LEN) ||
+	    !asked.client_reregister)
+		return;
+	s = sm_lid_slot(&sm->lids, cmd->port->guid);
+	if (s)
+		s->owed = false;
 }
 
 static void port_set(struct sm *sm, struct sm_port *p, const struct smp_port_info *w,

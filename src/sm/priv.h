@@ -11,7 +11,7 @@
  *	partial.c  sweeps that look at changed links only
  *	discover.c nodes, ports, links            -> struct sm_db *next
  *	outside.c  limits of the nodes behind external ports
- *	lid.c      LIDs
+ *	lid.c      LIDs, of the book in subnet/lid_book.h
  *	port.c     PortInfo: addresses, MTU, arm, activate
  *	pkey.c     P_Key tables                   qos.c  SLtoVL tables
  *	lft.c      LFT writes
@@ -25,7 +25,7 @@
 
 #include "sm/group.h"
 #include "subnet/membership.h"
-#include "subnet/source.h"
+#include "subnet/lid_book.h"
 #include "partition/partition.h"
 #include "sm/sm.h"
 #include "mad/smpq.h"
@@ -87,17 +87,6 @@ struct sm_outside {
 	 */
 	bool said;
 	struct pace_lines faults; /* lines in the log about faults behind the port */
-};
-
-struct sm_lid_slot {
-	struct hlink by_guid;
-	uint64_t guid;
-	uint16_t lid;
-	bool configured; /* true if sm_cfg.lids gives the LID */
-	bool outside; /* the port is, or was, behind an external port */
-	bool owed; /* true until the port has acknowledged a ClientReregister that it has to get */
-	bool mkey_said; /* true if the log already has a line about another M_Key of the port */
-	struct sm_source source;
 };
 
 #define SM_PART_MAX 64 /* most switches that a partial sweep looks at */
@@ -195,7 +184,7 @@ struct sm {
 	/* .db or .next: the one that the LFTs and MFTs of the switches follow */
 	struct sm_db *routed;
 	uint64_t generation;
-	struct htab lids; /* struct sm_lid_slot by port GUID */
+	struct sm_lid_book lids;
 
 	/* partition_apply.c, group.c, mcast.c */
 	struct sm_partitions *parts;
@@ -404,26 +393,11 @@ void sm_mkey_renew(struct sm *sm, uint16_t lid, ns_t now);
 
 /* lid.c */
 int sm_lid_seed(struct sm *sm, const struct sm_lid_entry *e, size_t n);
-void sm_lid_fini(struct sm *sm);
-/*
- * sm_lid_purge() - Forget the LIDs of absent ports that were behind external ports, if there are
- * more than sm_cfg.outside_nodes of them, because a peer that invents GUIDs would fill memory and
- * use up the LIDs
- */
-void sm_lid_purge(struct sm *sm);
-/*
- * sm_lid_forget() - Forget all LIDs but configured ones, when another SM becomes master, since it
- * may assign others. The next sweep as master keeps the LIDs that it finds on the ports
- */
-void sm_lid_forget(struct sm *sm);
 /*
  * sm_rereg_owe() - Request ClientReregister from a port whose memberships ended without its
- * knowledge. The next sweeps set the bit until the port has acknowledged it, which sm_rereg_paid()
- * notes
+ * knowledge. The next sweeps set the bit until the port has acknowledged it
  */
 void sm_rereg_owe(struct sm *sm, uint64_t port_guid);
-void sm_rereg_paid(struct sm *sm, uint64_t port_guid);
-bool sm_rereg_owed(const struct sm *sm, uint64_t port_guid);
 /*
  * sm_mkey_said() - Note whether the log has a line about a port whose M_Key is not the subnet's.
  * Return: the previous note

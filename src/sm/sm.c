@@ -230,7 +230,7 @@ void sm_destroy(struct sm *sm)
 	sm_elect_fini(sm);
 	sm_mcast_cancel(sm, -ECANCELED, 0);
 	sm_groups_fini(sm);
-	sm_lid_fini(sm);
+	sm_lid_book_fini(&sm->lids);
 	sm_outside_fini(sm);
 	sm_partitions_free(sm->parts);
 	sm_db_destroy(sm->db);

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "subnet/route.h"
+#include "route/route.h"
 
 /*
  * DOC: Sweeps
@@ -221,7 +221,8 @@ static void publish(struct sm *sm, ns_t now)
 		return;
 	tell_ports(sm, old, now);
 	sm_lid_tell(sm, old, now);
-	sm_lid_purge(sm);
+	/* A peer that invents GUIDs would fill memory and use up the LIDs. */
+	sm_lid_book_purge(&sm->lids, sm->db, sm->cfg.outside_nodes);
 	sm_learn_reset(sm, now);
 	sm_audit_published(sm, now);
 	sm_db_destroy(old);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "subnet/engine.h"
+#include "subnet/routes.h"
 #include "util/list.h"
 
 /*

@@ -124,7 +124,7 @@ struct sm_db {
 	uint16_t top_lid; /* highest LID in use */
 	/* hops between switches, [nswitches][nswitches]; SM_HOPS_NONE: unreachable */
 	uint8_t *hops;
-	/* what the routes were computed from, subnet/engine.h; NULL: they were not computed */
+	/* what the routes were computed from, subnet/routes.h; NULL: they were not computed */
 	struct sm_routes *routes;
 	uint8_t life; /* PacketLifeTime code of all paths */
 	uint32_t nlinks;

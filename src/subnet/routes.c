@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "subnet/routes.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "subnet/engine.h"
-
-/* What routes are computed from: the links between switches, and where the LIDs are. */
 
 static uint32_t edges_of(const struct sm_node *sw, struct route_edge *ret)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "subnet/route.h"
+#include "route/route.h"
 
 static const struct {
 	const char *name;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "subnet/engine.h"
+#include "route/engine.h"
 #include "sm_net.h"
 #include "util/list.h"
 

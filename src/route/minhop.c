@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "subnet/engine.h"
+#include "route/engine.h"
 
 /* Minimum hops: every port that leads one hop nearer to the destination is used. */
 

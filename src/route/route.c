@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "subnet/route.h"
+#include "route/route.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "subnet/engine.h"
+#include "route/engine.h"
 #include "util/list.h"
 
 /*

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "subnet/engine.h"
+#include "route/engine.h"
 
 /*
  * DOC: Following changes of links

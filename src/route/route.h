@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SUBNET_ROUTE_H
-#define SUBNET_ROUTE_H
+#ifndef ROUTE_ROUTE_H
+#define ROUTE_ROUTE_H
 
 /* Unicast routes: hop matrix and LFTs of a database. See the DOC comment in route.c. */
 
 #include "subnet/db.h"
 
 struct sm_router;
-struct sm_engine; /* routing engine, subnet/engine.h */
+struct sm_engine; /* routing engine, route/engine.h */
 
 /* sm_engine_find() - Find the routing engine with a name. Return: NULL if there is none */
 const struct sm_engine *sm_engine_find(const char *name);

@@ -1,48 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SUBNET_ENGINE_H
-#define SUBNET_ENGINE_H
+#ifndef ROUTE_ENGINE_H
+#define ROUTE_ENGINE_H
 
 /*
  * State of a route computation, as routing engines see it. A routing engine is a file of its own with one
  * struct sm_engine, and a row in the table of route.c.
  */
 
-#include "subnet/route.h"
-
-/* A link between two switches, as seen from one of them. */
-struct route_edge {
-	uint8_t port;
-	uint32_t to; /* index of the switch at the other end */
-};
-
-/* The links of switch s are edge[first[s]] to edge[first[s + 1] - 1]. */
-struct route_graph {
-	struct route_edge *edge;
-	uint32_t *first; /* index in .edge of each switch's first link, [nswitches + 1] */
-};
-
-/*
- * A LID of a switch's own port 0 or of a CA on the switch, and the port by which it leaves the
- * switch.
- */
-struct route_target {
-	uint16_t lid;
-	uint8_t port;
-};
-
-/* What routes are computed from: the links between switches, and where the LIDs are. */
-struct sm_routes {
-	struct route_graph g;
-	struct route_target *target; /* LIDs of all switches, grouped by switch */
-	uint32_t *first_target; /* index in .target of each switch's first LID, [nswitches + 1] */
-};
-
-/* sm_routes_create() - Gather them from a database. Return: NULL if memory ran out */
-struct sm_routes *sm_routes_create(const struct sm_db *db);
-/* sm_routes_relink() - Follow changed links of the switches @at. Return: 0 or -ENOMEM */
-int sm_routes_relink(struct sm_routes *rt, const struct sm_db *db, struct sm_node *const *at,
-		     uint32_t n);
-void sm_routes_free(struct sm_routes *rt); /* NULL is accepted */
+#include "route/route.h"
+#include "subnet/routes.h"
 
 struct sm_router {
 	struct sm_db *db;
