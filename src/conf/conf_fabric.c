@@ -63,7 +63,8 @@ static int set_routing(struct conf_parser *p, const char *v)
 {
 	cur_fabric(p)->routing = sm_engine_find(v);
 	if (!cur_fabric(p)->routing)
-		return conf_fail(p, "[%s] routing: '%s', expected minhop or updn", p->section, v);
+		return conf_fail(p, "[%s] routing: '%s', expected minhop, updn or ftree",
+				 p->section, v);
 	return 0;
 }
 

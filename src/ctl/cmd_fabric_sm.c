@@ -107,7 +107,7 @@ static json_t *sm_object(const struct inst_sm *m, ns_t now)
 	cmd_set_str(o, "state", sm_state_name((enum smp_sm_state)st.self.state));
 	cmd_set_int(o, "priority", st.self.priority);
 	cmd_set_str(o, "stage", sm_stage_name(st.stage));
-	cmd_set_str(o, "routing", sm_engine_name(sm_config(m->sm)->routing));
+	cmd_set_str(o, "routing", st.routing);
 	cmd_set(o, "master_guid", st.master_guid ? cmd_guid(st.master_guid) : json_null());
 	cmd_set_int(o, "generation", (long long)st.generation);
 	cmd_set_int(o, "heavy_sweeps", (long long)st.heavy_sweeps);

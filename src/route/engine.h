@@ -18,11 +18,16 @@ struct sm_router {
 	uint32_t *queue; /* [nswitches + 1], memory for breadth-first searches */
 	uint32_t next_row, next_switch; /* next row of hops, and next switch, to compute */
 	size_t done; /* steps done in this slice */
+	/* why .begin chose another engine than the one that was asked for; empty: it did not */
+	char why[256];
 };
 
 struct sm_engine {
 	const char *name; /* name for `[fabric] routing =` */
-	/* Called first. Return: 0 or -ENOMEM. NULL: the engine has no state */
+	/*
+	 * Called first. An engine that does not suit the topology writes the reason to r->why, and makes
+	 * another one r->engine. Return: 0 or -ENOMEM. NULL: the engine has no state
+	 */
 	int (*begin)(struct sm_router *r);
 	/*
 	 * Called for each switch @d after its row of db->hops was computed, and before the first
@@ -32,9 +37,14 @@ struct sm_engine {
 	/*
 	 * Write the ports of switch @s that lead to another switch @d into @ret, in ascending
 	 * order. Destinations on @d are distributed over these ports. Return: number of ports; 0:
-	 * no route
+	 * no route. NULL: the engine has .pair
 	 */
 	unsigned int (*ports)(const struct sm_router *r, uint32_t s, uint32_t d, uint8_t ret[256]);
+	/*
+	 * Set the ports of switch @s for the LIDs on another switch @d, by route_set(). Return: true if an entry
+	 * changed. NULL: the LIDs are distributed over .ports
+	 */
+	bool (*pair)(struct sm_router *r, uint32_t s, uint32_t d, uint8_t *lft, bool *known);
 	/* Frees the state. NULL: nothing to free */
 	void (*end)(struct sm_router *r);
 	/*
@@ -57,6 +67,17 @@ void sm_router_row(struct sm_router *r, uint32_t from);
  */
 bool sm_router_pair(struct sm_router *r, uint32_t s, uint32_t d, uint8_t *lft, bool *known);
 
-extern const struct sm_engine sm_engine_minhop, sm_engine_updn;
+/* route_set() - Set an entry of an LFT; @known as above. Return: true if it changed */
+static inline bool route_set(uint8_t *lft, bool *known, uint16_t lid, uint8_t port)
+{
+	if (lft[lid] == port)
+		return false;
+	lft[lid] = port;
+	if (known)
+		known[lid / SMP_LFT_PER_BLOCK] = false;
+	return true;
+}
+
+extern const struct sm_engine sm_engine_minhop, sm_engine_updn, sm_engine_ftree;
 
 #endif

@@ -30,6 +30,7 @@
 static const struct sm_engine *const engines[] = {
 	&sm_engine_minhop,
 	&sm_engine_updn,
+	&sm_engine_ftree,
 };
 
 const struct sm_engine *sm_engine_find(const char *name)
@@ -69,16 +70,6 @@ void sm_router_row(struct sm_router *r, uint32_t from)
 	}
 }
 
-static bool entry_set(uint8_t *lft, bool *known, uint16_t lid, uint8_t port)
-{
-	if (lft[lid] == port)
-		return false;
-	lft[lid] = port;
-	if (known)
-		known[lid / SMP_LFT_PER_BLOCK] = false;
-	return true;
-}
-
 /*
  * Distribute targets [@t .. @end) of one switch over the ports @cand, in turn. The first port follows
  * from the switch's LID: it is multiplied by the golden ratio, and the fraction says where in @cand to
@@ -92,7 +83,7 @@ static bool spread(uint8_t *lft, bool *known, const uint8_t *cand, unsigned int 
 	bool changed = false;
 
 	for (; t < end; t++) {
-		changed |= entry_set(lft, known, t->lid, cand[i]);
+		changed |= route_set(lft, known, t->lid, cand[i]);
 		/*
 		 * Targets with port 0 are the switches themselves. They take no turn, because they
 		 * get little traffic.
@@ -113,14 +104,16 @@ bool sm_router_pair(struct sm_router *r, uint32_t s, uint32_t d, uint8_t *lft, b
 
 	if (s == d) {
 		for (; t < end; t++)
-			changed |= entry_set(lft, known, t->lid, t->port);
+			changed |= route_set(lft, known, t->lid, t->port);
 		return changed;
 	}
+	if (r->engine->pair)
+		return r->engine->pair(r, s, d, lft, known);
 	ncand = r->engine->ports(r, s, d, cand);
 	if (ncand)
 		return spread(lft, known, cand, ncand, r->db->sw[d]->port[0].lid, t, end);
 	for (; t < end; t++)
-		changed |= entry_set(lft, known, t->lid, SMP_LFT_NONE);
+		changed |= route_set(lft, known, t->lid, SMP_LFT_NONE);
 	return changed;
 }
 
@@ -173,6 +166,16 @@ int sm_router_create(struct sm_router **ret, struct sm_db *db, const struct sm_e
 	}
 	*ret = r;
 	return 0;
+}
+
+const char *sm_router_why(const struct sm_router *r)
+{
+	return r->why;
+}
+
+const struct sm_engine *sm_router_engine(const struct sm_router *r)
+{
+	return r->engine;
 }
 
 void sm_router_destroy(struct sm_router *r)

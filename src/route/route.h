@@ -19,6 +19,13 @@ const char *sm_engine_name(const struct sm_engine *e);
  * final. @e: routing engine, NULL: minhop. Return: 0 or -ENOMEM
  */
 int sm_router_create(struct sm_router **ret, struct sm_db *db, const struct sm_engine *e);
+/*
+ * sm_router_why() - Return why another engine computes the routes than the one that was asked for: a clause
+ * about the topology; "": it does not
+ */
+const char *sm_router_why(const struct sm_router *r);
+/* sm_router_engine() - Return the engine that computes the routes */
+const struct sm_engine *sm_router_engine(const struct sm_router *r);
 /* sm_router_destroy() - Free a router, but not its database; NULL is accepted */
 void sm_router_destroy(struct sm_router *r);
 

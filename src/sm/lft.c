@@ -2,6 +2,7 @@
 #include "sm/priv.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "route/route.h"
 
@@ -111,6 +112,22 @@ int sm_route_more(struct sm *sm, ns_t now)
 	return err;
 }
 
+/* Note which engine computes the routes, and log it when it becomes or ceases to be another one than configured. */
+static void engine_note(struct sm *sm)
+{
+	const char *why = sm_router_why(sm->router), *name = sm_engine_name(sm->cfg.routing);
+
+	sm->routed_by = sm_router_engine(sm->router);
+	if (strcmp(why, sm->not_routed) == 0)
+		return;
+	snprintf(sm->not_routed, sizeof(sm->not_routed), "%s", why);
+	if (*why)
+		sm_warn(sm, "routing %s does not suit the topology, %s is used: %s", name,
+			sm_engine_name(sm->routed_by), why);
+	else
+		sm_info(sm, "routing %s is used again", name);
+}
+
 int sm_route_start(struct sm *sm, ns_t now)
 {
 	int err;
@@ -118,6 +135,8 @@ int sm_route_start(struct sm *sm, ns_t now)
 	if (sm->part.on)
 		return sm_part_route(sm, now);
 	err = sm_router_create(&sm->router, sm->next, sm->cfg.routing);
-
-	return err ? err : sm_route_more(sm, now);
+	if (err)
+		return err;
+	engine_note(sm);
+	return sm_route_more(sm, now);
 }

@@ -184,6 +184,8 @@ struct sm {
 	/* .db or .next: the one that the LFTs and MFTs of the switches follow */
 	struct sm_db *routed;
 	uint64_t generation;
+	const struct sm_engine *routed_by; /* engine of the last routes; NULL: none were computed */
+	char not_routed[256]; /* why that is not sm_cfg.routing; "": it is */
 	struct sm_lid_book lids;
 
 	/* partition_apply.c, group.c, mcast.c */

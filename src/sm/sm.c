@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "route/route.h"
 #include "sm/priv.h"
 
 #define SUBNET_TIMEOUT_UNIT 4096ull /* duration of SubnetTimeOut 0 in ns */
@@ -337,6 +338,7 @@ void sm_status(const struct sm *sm, struct sm_status *ret)
 		.stage = sm->stage,
 		.master_guid = sm->master_guid,
 		.generation = sm->generation,
+		.routing = sm_engine_name(sm->routed_by ? sm->routed_by : sm->cfg.routing),
 		.last = sm->last,
 		.heavy_sweeps = sm->heavy_sweeps,
 		.partial_sweeps = sm->partial_sweeps,

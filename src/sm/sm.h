@@ -210,6 +210,8 @@ struct sm_status {
 	enum sm_stage stage; /* stage of the running sweep, or SM_STAGE_IDLE */
 	uint64_t master_guid; /* port GUID of the master as far as known, or 0 */
 	uint64_t generation;
+	/* engine of the last routes, which is another than sm_cfg.routing if that does not suit the topology */
+	const char *routing;
 	struct sm_sweep last; /* last complete heavy sweep */
 	uint64_t heavy_sweeps, partial_sweeps, light_sweeps, traps, smps, timeouts;
 	/* blocks of tables that others had changed, and that the audit wrote again */

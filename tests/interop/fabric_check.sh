@@ -42,6 +42,7 @@ conf() {
 fabrics="
 ours-minhop-fat-tree|topo_fat_tree 4|ours|
 ours-updn-fat-tree|topo_fat_tree 4|ours|routing = updn
+ours-ftree|topo_fat_tree 4|ours|routing = ftree
 ours-updn-ring|topo_ring 8 7|ours|routing = updn
 ours-updn-torus|topo_torus 4 4 1|ours|routing = updn
 ours-updn-mesh|topo_mesh 4 3|ours|routing = updn

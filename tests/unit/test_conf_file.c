@@ -478,7 +478,8 @@ static void test_conf_refuses_bad_values(void **state)
 	refuses(LAB "lmc = 8\n", "/etc/lab/lab.conf:3:", "'8'", "0-7");
 	refuses(LAB "lmc = -1\n", "/etc/lab/lab.conf:3:", "'-1'", "0-7");
 	refuses(LAB "sm = external\nlmc = 1\n", "/etc/lab/lab.conf:1:", "lmc", "expected none");
-	refuses(LAB "routing = ftree\n", "/etc/lab/lab.conf:3:", "'ftree'", "minhop or updn");
+	refuses(LAB "routing = torus\n", "/etc/lab/lab.conf:3:", "'torus'",
+		"minhop, updn or ftree");
 	refuses(LAB "m-key = 1\nm-key-protect = 4\n", "/etc/lab/lab.conf:4:", "'4'", "0-3");
 	refuses(LAB "m-key = 1\nm-key-lease = 9\n", "/etc/lab/lab.conf:4:", "'9'", "10 to 65535");
 	refuses(LAB "m-key = 1\nm-key-lease = 65536\n", "/etc/lab/lab.conf:4:", "'65536'",

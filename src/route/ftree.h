@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ROUTE_FTREE_H
+#define ROUTE_FTREE_H
+
+/* State of the routing engine ftree. See the DOC comments in ftree.c and ftree_slot.c. */
+
+#include "route/ways.h"
+
+#define FTREE_LEVELS 8 /* most levels of switches, as with OpenSM */
+
+struct ftree {
+	struct ways w;
+	uint32_t hub; /* switch through which packets turn that have no way up and down */
+	uint8_t *level; /* level of each switch, from 0 for leaf switches, [nswitches] */
+	unsigned int nlevels;
+	/* slot of each link, as the lower of its two switches counts its links upwards, [edges] */
+	uint32_t *slot;
+	uint32_t *nslots; /* number of slots of each switch for links upwards, [nswitches] */
+	/* for each level, the slot that each target prefers, before the remainder is taken; [.nlevels][targets] */
+	uint32_t *turn;
+	uint8_t *by_switch; /* memory for a mark at each switch, [nswitches] */
+	uint8_t *
+		by_slot; /* ports by slot while a pair is computed, otherwise all 0, [highest number of slots] */
+};
+
+/* ftree_most_adapters() - Return the highest number of channel adapters at one switch */
+uint32_t ftree_most_adapters(const struct sm_router *r);
+/*
+ * ftree_levels() - Find the level of each switch
+ * @fewest:	number of channel adapters that make a switch a leaf switch
+ *
+ * Return: 0; -EINVAL no fat tree, and r->why says why
+ */
+int ftree_levels(struct ftree *t, struct sm_router *r, uint32_t fewest);
+/* ftree_slots() - Number the links upwards, and the destinations. Return: 0 or -ENOMEM */
+int ftree_slots(struct ftree *t, const struct sm_router *r);
+
+#endif
