@@ -98,6 +98,8 @@ struct chk_report {
 	uint32_t n;
 	uint32_t left_out; /* findings for which there was no room or no memory */
 	uint32_t faults, notes; /* numbers of findings, including those left out */
+	/* switches that were looked at while routes were followed to find credit loops: a measure of the work */
+	uint64_t steps;
 };
 
 struct chk_opts {

@@ -20,7 +20,6 @@ struct graph {
 	uint8_t *gone; /* channels that are in no cycle, [n] */
 	uint32_t *
 		waits; /* number of channels that depend on a channel; in peel_back(), on which it depends, [n] */
-	uint8_t *seen; /* switches that were followed for the present LID, [f->n] */
 };
 
 static uint32_t channel(const struct graph *g, const struct chk_node *n, unsigned int port)
@@ -33,66 +32,36 @@ static uint8_t port_of(const struct graph *g, uint32_t ch)
 	return (uint8_t)(ch - g->first[g->from[ch]->index] + 1);
 }
 
-const struct chk_node *chk_next_switch(const struct chk *c, const struct chk_node *n,
-				       unsigned int lid, uint8_t *ret_out)
+/* Note the dependencies on the routes to a LID. A route that goes round in a circle is not counted. */
+static void depend(struct graph *g, const struct chk_routes *r)
 {
-	uint8_t out = lid < n->sw->lft_len ? n->sw->lft[lid] : SMP_LFT_NONE;
-	const struct chk_node *next;
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct chk_way *w = &r->way[r->sw[i]->index], *then;
 
-	if (!out || out > n->nports || !chk_carries(c->f, &n->port[out]))
-		return NULL;
-	next = chk_peer(c->f, &n->port[out]);
-	*ret_out = out;
-	return next && next->sw ? next : NULL;
-}
-
-/* True if the route ends; one that goes round in a circle is a finding of lft.c, and is not counted here. */
-bool chk_route_ends(const struct chk *c, const struct chk_node *n, unsigned int lid)
-{
-	uint8_t out;
-
-	for (uint32_t k = 0; n && k <= c->nsw; k++)
-		n = chk_next_switch(c, n, lid, &out);
-	return !n;
-}
-
-/* Note the dependencies on the route from a switch to the LID. */
-static void follow(struct graph *g, const struct chk_node *n, unsigned int lid)
-{
-	uint8_t out = 0, then = 0;
-	const struct chk_node *next = chk_next_switch(g->c, n, lid, &out), *after;
-
-	while (next && !g->seen[n->index]) {
-		g->seen[n->index] = 1;
-		after = chk_next_switch(g->c, next, lid, &then);
-		if (after)
-			g->next[channel(g, n, out)][then / 64] |= 1ull << (then % 64);
-		n = next;
-		next = after;
-		out = then;
+		if (w->end != CHK_WAY_ENDS || !w->next)
+			continue;
+		then = &r->way[w->next->index];
+		if (then->next)
+			g->next[channel(g, r->sw[i], w->out)][then->out / 64] |=
+				1ull << (then->out % 64);
 	}
 }
 
 static bool fill(struct graph *g)
 {
 	struct chk *c = g->c;
-	uint8_t *leaf = calloc(c->nsw + 1, 1);
+	struct chk_routes r;
+	bool ok = chk_routes_init(&r, c);
 
-	if (!leaf)
-		return false;
-	for (uint32_t i = 0; i < c->nsw; i++)
-		leaf[i] = chk_has_cas(c, c->sw[i]);
-	for (unsigned int lid = 1; lid < IB_LID_MCAST_MIN; lid++) {
-		if (!c->by_lid[lid].node || c->by_lid[lid].node->sw)
+	for (unsigned int lid = 1; ok && lid < IB_LID_MCAST_MIN; lid++) {
+		if (!chk_is_ca_lid(c, lid))
 			continue;
-		for (uint32_t i = 0; i < c->nsw; i++)
-			g->seen[c->sw[i]->index] = 0;
-		for (uint32_t i = 0; i < c->nsw; i++)
-			if (leaf[i] && chk_route_ends(c, c->sw[i], lid))
-				follow(g, c->sw[i], lid);
+		chk_routes_to(&r, lid);
+		depend(g, &r);
 	}
-	free(leaf);
-	return true;
+	c->steps += r.steps;
+	chk_routes_fini(&r);
+	return ok;
 }
 
 /* --- cycles */
@@ -267,8 +236,7 @@ static bool number(struct graph *g)
 	g->from = calloc(g->n + 1, sizeof(*g->from));
 	g->gone = calloc(g->n + 1, 1);
 	g->waits = calloc(g->n + 1, sizeof(*g->waits));
-	g->seen = calloc(c->f->n + 1, 1);
-	if (!g->next || !g->from || !g->gone || !g->waits || !g->seen)
+	if (!g->next || !g->from || !g->gone || !g->waits)
 		return false;
 	for (uint32_t i = 0; i < c->nsw; i++)
 		for (unsigned int p = 1; p <= c->sw[i]->nports; p++) {
@@ -292,6 +260,5 @@ bool chk_find_loop(struct chk *c, struct chk_loop *ret)
 	free(g.from);
 	free(g.gone);
 	free(g.waits);
-	free(g.seen);
 	return ok;
 }

@@ -10,88 +10,49 @@
 
 /* --- paths that make a dependency */
 
-struct edge {
-	const struct chk_node *a; /* switch at which the first link begins */
-	uint8_t out;
-	const struct chk_node *b; /* switch at its other end, where the second link begins */
-	uint8_t then;
-};
-
-/*
- * Follow the route from a switch to a LID. Return: true if it takes both links of @e; *@ret_in is the port by which it
- * came to the first of them, 0 if it begins there
- */
-static bool takes(const struct chk *c, const struct chk_node *n, unsigned int lid,
-		  const struct edge *e, uint8_t *ret_in)
+/* If a route to the LID takes both the link of @t and that of @u, write the wait that it makes. */
+static bool find_wait(const struct chk_routes *r, unsigned int lid, const struct chk_turn *t,
+		      const struct chk_turn *u, struct chk_wait *ret)
 {
-	uint8_t out = 0, then = 0, in = 0;
+	const struct chk_way *hold = &r->way[t->node], *want = &r->way[u->node];
+	uint8_t port = 0;
+	uint16_t slid = 0;
 
-	for (const struct chk_node *next; (next = chk_next_switch(c, n, lid, &out)); n = next) {
-		if (n == e->a && out == e->out) {
-			*ret_in = in;
-			return chk_next_switch(c, next, lid, &then) && then == e->then;
-		}
-		in = n->port[out].peer_port;
-	}
-	return false;
+	if (hold->end != CHK_WAY_ENDS || !hold->next || hold->next->index != u->node ||
+	    hold->out != t->out || !want->next || want->out != u->out ||
+	    !chk_find_ca(r->c, hold->leaf, &slid, &port))
+		return false;
+	*ret = (struct chk_wait){
+		.hold = { t->node, hold->in ? hold->in : port, t->out },
+		.want = { u->node, u->in, u->out },
+		.slid = slid,
+		.dlid = (uint16_t)lid,
+	};
+	return true;
 }
 
-/* Find a CA at a switch: its LID, and the switch's port. */
-static bool find_ca(const struct chk *c, const struct chk_node *n, uint16_t *ret_lid,
-		    uint8_t *ret_port)
-{
-	for (unsigned int p = 1; p <= n->nports; p++) {
-		const struct chk_node *ca = chk_peer(c->f, &n->port[p]);
-
-		if (!ca || ca->sw || !chk_carries(c->f, &n->port[p]) ||
-		    !ca->port[n->port[p].peer_port].lid)
-			continue;
-		*ret_lid = ca->port[n->port[p].peer_port].lid;
-		*ret_port = (uint8_t)p;
-		return true;
-	}
-	return false;
-}
-
-static bool find_path_to(const struct chk *c, unsigned int lid, const struct edge *e,
-			 struct chk_wait *ret)
-{
-	for (uint32_t i = 0; i < c->nsw; i++) {
-		uint8_t port = 0, in = 0;
-		uint16_t slid = 0;
-
-		if (!find_ca(c, c->sw[i], &slid, &port) || !chk_route_ends(c, c->sw[i], lid) ||
-		    !takes(c, c->sw[i], lid, e, &in))
-			continue;
-		*ret = (struct chk_wait){
-			.hold = { e->a->index, in ? in : port, e->out },
-			.want = { e->b->index, e->a->port[e->out].peer_port, e->then },
-			.slid = slid,
-			.dlid = (uint16_t)lid,
-		};
-		return true;
-	}
-	return false;
-}
-
-static bool find_path(const struct chk *c, const struct edge *e, struct chk_wait *ret)
-{
-	for (unsigned int lid = 1; lid < IB_LID_MCAST_MIN; lid++)
-		if (c->by_lid[lid].node && !c->by_lid[lid].node->sw && find_path_to(c, lid, e, ret))
-			return true;
-	return false;
-}
-
+/* Find a path for each dependency of the loop: one whose destination has the lowest LID. Return: false if one has none, or memory ran out */
 static bool find_waits(const struct chk *c, const struct chk_loop *l, struct chk_wait *ret)
 {
-	for (uint32_t i = 0; i < l->n; i++) {
-		const struct chk_turn *t = &l->turn[i], *u = &l->turn[(i + 1) % l->n];
-		const struct edge e = { c->f->node[t->node], t->out, c->f->node[u->node], u->out };
+	bool found[CHK_WAITS_MAX] = { false };
+	struct chk_routes r;
+	bool ok = chk_routes_init(&r, c);
+	uint32_t left = l->n;
 
-		if (!find_path(c, &e, &ret[i]))
-			return false;
+	for (unsigned int lid = 1; ok && left && lid < IB_LID_MCAST_MIN; lid++) {
+		if (!chk_is_ca_lid(c, lid))
+			continue;
+		chk_routes_to(&r, lid);
+		for (uint32_t i = 0; i < l->n; i++) {
+			if (found[i] ||
+			    !find_wait(&r, lid, &l->turn[i], &l->turn[(i + 1) % l->n], &ret[i]))
+				continue;
+			found[i] = true;
+			left--;
+		}
 	}
-	return true;
+	chk_routes_fini(&r);
+	return ok && !left;
 }
 
 /* --- lanes */

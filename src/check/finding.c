@@ -204,5 +204,6 @@ int chk_run(const struct chk_fabric *f, const struct chk_opts *o, struct chk_rep
 	chk_enforcement(&c);
 	chk_growth(&c);
 	chk_index_fini(&c);
+	ret->steps = c.steps;
 	return c.no_memory ? -ENOMEM : 0;
 }

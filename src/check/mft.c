@@ -18,15 +18,20 @@ struct island {
 	uint8_t port; /* the receiver */
 	const struct chk_node *out; /* the switch and the port that lead to another island */
 	uint8_t out_port;
+	uint32_t end; /* island in which packets end; UNKNOWN, or NOWHERE: they circle */
 };
 #define NOWHERE UINT32_MAX
+#define UNKNOWN (UINT32_MAX - 1)
 
 struct tree {
 	struct chk *c;
 	unsigned int at; /* MLID - 0xc000 */
 	uint32_t *up; /* union-find over nodes, [f->n] */
 	struct island *island; /* by the root's index, [f->n] */
+	const struct chk_node **sw; /* switches that forward the MLID, [n] */
+	uint32_t n;
 	bool looped; /* one loop is named for each MLID */
+	bool complete; /* all MFTs were read */
 };
 
 static bool sends(const struct tree *t, const struct chk_node *n, unsigned int port)
@@ -114,9 +119,15 @@ static bool receives(const struct tree *t, const struct chk_node *n, unsigned in
 /* The first port from @from on in the mask of a switch. Return: 256: none */
 static unsigned int next_port(const struct tree *t, const struct chk_node *n, unsigned int from)
 {
-	while (from < 256 && !sends(t, n, from))
-		from++;
-	return from;
+	const uint64_t *mask = t->at < n->sw->mft_len ? n->sw->mft[t->at] : NULL;
+
+	for (; mask && from < 256; from = (from / 64 + 1) * 64) {
+		uint64_t left = mask[from / 64] >> (from % 64);
+
+		if (left)
+			return from + (unsigned int)__builtin_ctzll(left);
+	}
+	return 256;
 }
 #define each_port(p, t, n) \
 	for (unsigned int p = next_port(t, n, 0); p < 256; p = next_port(t, n, p + 1))
@@ -171,23 +182,32 @@ static void count(struct tree *t, const struct chk_node *n)
 			if (root(t, m->index) == root(t, n->index) ||
 			    (i->leads_to != NOWHERE && whole(m)))
 				loop(t, n, p);
-			else if (whole(m))
-				*i = (struct island){ i->first,	 i->receivers, root(t, m->index),
-						      i->sw,	 i->port,      n,
-						      (uint8_t)p };
+			else if (whole(m)) {
+				i->leads_to = root(t, m->index);
+				i->out = n;
+				i->out_port = (uint8_t)p;
+			}
 		}
 	}
 }
 
-/* Island in which packets of @i end; NOWHERE: they circle */
-static uint32_t end_of(const struct tree *t, uint32_t i)
+/* Island in which packets of @i end; NOWHERE: they circle. Each island is looked at once, because what is found is kept. */
+static uint32_t end_of(struct tree *t, uint32_t i)
 {
-	for (uint32_t k = 0; k <= t->c->nsw; k++) {
-		if (t->island[i].leads_to == NOWHERE)
-			return i;
-		i = t->island[i].leads_to;
+	uint32_t at = i, end;
+
+	/* An island on the present way is taken to circle, which it does if the way comes back to it. */
+	while (t->island[at].end == UNKNOWN) {
+		t->island[at].end = NOWHERE;
+		if (t->island[at].leads_to == NOWHERE)
+			t->island[at].end = at;
+		else
+			at = t->island[at].leads_to;
 	}
-	return NOWHERE;
+	end = t->island[at].end;
+	for (; i != at; i = t->island[i].leads_to)
+		t->island[i].end = end;
+	return end;
 }
 
 static void split(struct tree *t, const struct island *a, const struct island *b)
@@ -206,11 +226,11 @@ static void islands(struct tree *t)
 {
 	const struct island *seen = NULL;
 
-	for (uint32_t k = 0; k < t->c->nsw; k++) {
-		const struct chk_node *n = t->c->sw[k];
+	for (uint32_t k = 0; k < t->n; k++) {
+		const struct chk_node *n = t->sw[k];
 		struct island *i = &t->island[n->index];
 
-		if (!any(t, n) || root(t, n->index) != n->index)
+		if (root(t, n->index) != n->index)
 			continue;
 		if (end_of(t, n->index) == NOWHERE)
 			loop(t, i->out, i->out_port);
@@ -227,45 +247,52 @@ static void islands(struct tree *t)
 	}
 }
 
-static bool complete(const struct tree *t)
+/* Find the switches that forward the MLID, and make an island of each. */
+static void begin(struct tree *t)
 {
-	for (uint32_t k = 0; k < t->c->nsw; k++)
-		if (!whole(t->c->sw[k]))
-			return false;
-	return true;
+	t->looped = false;
+	t->n = 0;
+	for (uint32_t k = 0; k < t->c->nsw; k++) {
+		const struct chk_node *n = t->c->sw[k];
+
+		if (!any(t, n))
+			continue;
+		t->sw[t->n++] = n;
+		t->up[n->index] = n->index;
+		t->island[n->index] =
+			(struct island){ .first = n->index, .leads_to = NOWHERE, .end = UNKNOWN };
+	}
 }
 
 static void one_mlid(struct tree *t)
 {
-	struct chk *c = t->c;
-	bool used = false;
-
-	t->looped = false;
-	for (uint32_t k = 0; k < c->nsw; k++) {
-		uint32_t i = c->sw[k]->index;
-
-		t->up[i] = i;
-		t->island[i] = (struct island){ .first = i, .leads_to = NOWHERE };
-		used = used || any(t, c->sw[k]);
-	}
-	if (!used)
-		return;
-	for (uint32_t k = 0; k < c->nsw; k++)
-		join(t, c->sw[k]);
-	for (uint32_t k = 0; k < c->nsw; k++)
-		count(t, c->sw[k]);
-	if (!t->looped && complete(t))
+	begin(t);
+	for (uint32_t k = 0; k < t->n; k++)
+		join(t, t->sw[k]);
+	for (uint32_t k = 0; k < t->n; k++)
+		count(t, t->sw[k]);
+	if (!t->looped && t->complete)
 		islands(t);
+}
+
+/* True if all MFTs were read */
+static bool complete(const struct chk *c)
+{
+	for (uint32_t k = 0; k < c->nsw; k++)
+		if (!whole(c->sw[k]))
+			return false;
+	return true;
 }
 
 void chk_mft(struct chk *c)
 {
-	struct tree t = { .c = c };
+	struct tree t = { .c = c, .complete = complete(c) };
 	uint32_t most = 0;
 
 	t.up = calloc(c->f->n + 1, sizeof(*t.up));
 	t.island = calloc(c->f->n + 1, sizeof(*t.island));
-	if (!t.up || !t.island) {
+	t.sw = calloc(c->nsw + 1, sizeof(*t.sw));
+	if (!t.up || !t.island || !t.sw) {
 		c->no_memory = true;
 	} else {
 		for (uint32_t k = 0; k < c->nsw; k++)
@@ -275,4 +302,5 @@ void chk_mft(struct chk *c)
 	}
 	free(t.up);
 	free(t.island);
+	free(t.sw);
 }

@@ -31,6 +31,7 @@ struct chk {
 	uint32_t *
 		part; /* connected part of the fabric that each node is in, by links that carry data, [f->n] */
 	bool no_memory;
+	uint64_t steps; /* as chk_report.steps */
 };
 
 /* chk_index(), chk_index_fini() - Fill in by_lid, sw, by_guid and part. Return: 0, -ENOMEM */
@@ -71,13 +72,49 @@ struct chk_loop {
 	uint32_t links; /* number of links that are in such loops or between them */
 };
 
-/* chk_find_loop() - Find a credit loop. Return: false: out of memory */
+/* chk_find_loop() - Find a credit loop. Adds to c->steps. Return: false: out of memory */
 bool chk_find_loop(struct chk *c, struct chk_loop *ret);
+
+/* CHK_WAY_CIRCLES: the route goes round in a circle, which is a finding of lft.c */
+enum chk_way_end { CHK_WAY_UNSEEN, CHK_WAY_CIRCLES, CHK_WAY_ENDS };
+
+/* How packets of CAs to the present LID come to a switch, and where they go on */
+struct chk_way {
+	enum chk_way_end end; /* CHK_WAY_UNSEEN: no packet of a CA comes here */
+	const struct chk_node *leaf; /* first switch with a CA whose packets come here */
+	const struct chk_node *next; /* NULL: to no switch */
+	uint8_t in; /* port by which the packets of .leaf come in; 0: they begin here */
+	uint8_t out; /* port that leads to .next */
+};
+
+/* Routes to one LID from all switches that have a CA with a LID */
+struct chk_routes {
+	const struct chk *c;
+	const struct chk_node **leaf; /* switches that have such a CA, [nleaves] */
+	uint32_t nleaves;
+	struct chk_way *way; /* [f->n] */
+	const struct chk_node **sw; /* switches on the routes, [n] */
+	uint32_t n;
+	uint64_t steps; /* sum of .n over all LIDs that were asked for */
+};
+
+/* chk_routes_init() - Return: false: out of memory; chk_routes_fini() is to be called in either case */
+bool chk_routes_init(struct chk_routes *r, const struct chk *c);
+void chk_routes_fini(struct chk_routes *r);
+/* chk_routes_to() - Fill in .way, .sw and .n for a LID */
+void chk_routes_to(struct chk_routes *r, unsigned int lid);
+
 /* chk_next_switch() - Switch to which @n sends packets for a LID, by *@ret_out; NULL: to none */
 const struct chk_node *chk_next_switch(const struct chk *c, const struct chk_node *n,
 				       unsigned int lid, uint8_t *ret_out);
-/* chk_route_ends() - False if the route from a switch to a LID goes round in a circle */
-bool chk_route_ends(const struct chk *c, const struct chk_node *n, unsigned int lid);
+/* chk_find_ca() - Find a CA at a switch: its LID, and the switch's port. Return: false: there is none that has a LID */
+bool chk_find_ca(const struct chk *c, const struct chk_node *n, uint16_t *ret_lid,
+		 uint8_t *ret_port);
+/* chk_is_ca_lid() - True if the LID is that of a CA or a router */
+static inline bool chk_is_ca_lid(const struct chk *c, unsigned int lid)
+{
+	return c->by_lid[lid].node && !c->by_lid[lid].node->sw;
+}
 
 /* The checks. Each looks at one thing and adds its findings. */
 void chk_silences(struct chk *c);

@@ -196,6 +196,22 @@ static void test_credit_loop(void **state)
 	rig_finds(clockwise(4), CHK_CREDIT_LOOP, "make 4 links wait");
 }
 
+/* Routes of 39 links: each switch is looked at once for each LID, and not once for each route that passes it. */
+static void test_work_does_not_grow_with_the_length_of_routes(void **state)
+{
+	const unsigned int switches = 40;
+	const struct chk_opts o = { 0 };
+	struct chk_fabric *f = clockwise(switches);
+	struct chk_report r;
+
+	(void)state;
+	assert_int_equal(chk_run(f, &o, &r), 0);
+	assert_int_equal(r.faults, 1);
+	assert_int_equal(r.steps, switches * switches);
+	chk_report_fini(&r);
+	chk_fabric_free(f);
+}
+
 static void test_line_has_no_credit_loop(void **state)
 {
 	struct chk_fabric *f = clockwise(3);
@@ -330,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_route_over_a_port_that_is_not_active),
 		cmocka_unit_test(test_mute_port_is_no_dead_end),
 		cmocka_unit_test(test_credit_loop),
+		cmocka_unit_test(test_work_does_not_grow_with_the_length_of_routes),
 		cmocka_unit_test(test_link_behind_a_credit_loop_is_not_in_it),
 		cmocka_unit_test(test_line_has_no_credit_loop),
 		cmocka_unit_test(test_lanes_may_open_the_circle),
