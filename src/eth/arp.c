@@ -23,7 +23,10 @@ static bool is_rarp(const struct arp_pkt *a)
 	return a->op == ARP_OP_RREQUEST || a->op == ARP_OP_RREPLY;
 }
 
-/* Replaces the kernel's address in @ha by that of the link. 0; -ENOENT: it stands for no port, and one is @required */
+/*
+ * Replaces the kernel's hardware address in @ha by the link-layer address of that port. Return: 0; -ENOENT: the
+ * kernel's address names no port, although the message must name one (@required)
+ */
 static int hw_to_link(const struct eth_if *e, uint8_t ha[20], bool required, uint8_t *ret_flags)
 {
 	struct ipoib_lladdr a;

@@ -48,7 +48,8 @@ struct client {
 	bool made; /* the client identifier in the request was made by us */
 	uint8_t htype, hlen, chaddr[16]; /* as the client sent them */
 	uint8_t id[HW_ID_MAX],
-		id_len; /* the client's identifier that ours replaced; length 0: none */
+		/* client identifier that was replaced by ours; length 0: none was replaced */
+		id_len;
 	ns_t at; /* time of the client's last request */
 };
 
@@ -87,8 +88,8 @@ static bool dhcp_ports(struct pkt *p)
 bool eth_is_dhcp(const struct eth_if *e, struct pkt *p, const uint8_t *ip)
 {
 	/*
-	 * A super-frame of the host passes unchanged. A train is looked at, because each packet of the link that it stands for would
-	 * be looked at, too.
+	 * A super-frame of the host passes unchanged. A train from the link is examined, because every packet of the
+	 * train would be examined if it came alone.
 	 */
 	if (ip[9] != PROTO_UDP || e->cfg.dhcp_raw || (frame_info(p)->gso && !pkt_is_train(p)))
 		return false;
@@ -103,7 +104,7 @@ bool eth_is_dhcp(const struct eth_if *e, struct pkt *p, const uint8_t *ip)
 	return dhcp_ports(p);
 }
 
-/* 0; -EPROTO: not DHCP, although the ports are those of DHCP; -EBADMSG: wrong checksum */
+/* Return: 0; -EPROTO: not DHCP, although the ports are those of DHCP; -EBADMSG: wrong checksum */
 static int msg_parse(struct msg *m, const struct pkt *p)
 {
 	size_t len = pkt_copy_out(p, 0, m->in, sizeof(m->in)), udp_len;
@@ -155,8 +156,8 @@ static struct pkt *msg_pkt(struct eth_if *e, struct msg *m, size_t n)
 }
 
 /*
- * The message in place of @p: @n are the octets of BOOTP, of which the BOOTP header is still to be written, or -errno. It is @p itself
- * if nothing has changed
+ * Make the new message that replaces @p. @n: octets of BOOTP in it, whose BOOTP header this function writes, or
+ * -errno. Return: @p itself if nothing has changed
  */
 static struct pkt *msg_finish(struct eth_if *e, struct pkt *p, struct msg *m, int n,
 			      uint64_t *rewritten, enum eth_drop *why)
@@ -203,7 +204,10 @@ static struct client *client_find(const struct eth_if *e, uint32_t xid)
 	return found;
 }
 
-/* The client's own entry, else a free one, else the one whose last request is the oldest. NULL: no memory */
+/*
+ * Return: the client's own entry; or else a free entry; or else the entry whose last request is the oldest; NULL: no
+ * memory
+ */
 static struct client *client_get(struct eth_if *e, const struct dhcp_hdr *h, ns_t now)
 {
 	struct client *c, *best;
@@ -281,7 +285,7 @@ static size_t make_id(const struct eth_if *e, const struct client *c, uint8_t re
 	return DHCP_CLIENT_ID_LEN(len);
 }
 
-/* Notes in @c whether the client identifier must be replaced, and what it is. */
+/* Notes in @c the client identifier, and whether it must be replaced. */
 static int note_id(const struct eth_if *e, struct client *c, const struct msg *m)
 {
 	uint8_t id[255];
@@ -342,7 +346,7 @@ struct pkt *eth_dhcp_to_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth
 
 /* --- from the link */
 
-/* Rewrites a reply to a client behind the device. Octets of BOOTP; -ENOENT: no such client; other -errno */
+/* Rewrites a reply to a client behind the device. Return: octets of BOOTP; -ENOENT: no such client; other -errno */
 static int reply_from_link(const struct eth_if *e, struct msg *m, size_t room)
 {
 	const struct client *c = client_find(e, m->h.xid);
@@ -359,7 +363,7 @@ static int reply_from_link(const struct eth_if *e, struct msg *m, size_t room)
 
 		if (n < 0 && n != -ENOENT)
 			return -EBADMSG;
-		/* RFC 6842: a client drops a reply whose identifier is not its own. */
+		/* RFC 6842: a client drops a reply that has another identifier than its request. */
 		back = n == (int)make_id(e, c, made) && !memcmp(id, made, (size_t)n);
 	}
 	return msg_options(m, room, c->id_len ? c->id : NULL, c->id_len, back);

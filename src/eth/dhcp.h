@@ -3,14 +3,15 @@
 #define ETH_DHCP_H
 
 /*
- * DHCP between its Ethernet form and that of RFC 4390. The functions that rewrite borrow @p. They
- * return a new packet, or @p itself if nothing in it must be rewritten, or NULL if the message is
- * refused, with the reason in *why.
+ * Translation of DHCP messages between the Ethernet form and the form of RFC 4390. The functions
+ * that rewrite a message borrow @p. They return a new packet, or @p itself if nothing in it must be
+ * rewritten, or NULL if the message is refused, with the reason in *why.
  */
 
 #include "eth/eth.h"
 
-struct eth_dhcp; /* clients whose replies are expected; allocated for the first of them */
+/* table of clients whose replies are expected; allocated when the first client appears */
+struct eth_dhcp;
 
 /* eth_is_dhcp() - May the IPv4 packet be a DHCP message to rewrite? @ip: its first 20 octets */
 bool eth_is_dhcp(const struct eth_if *e, struct pkt *p, const uint8_t *ip);

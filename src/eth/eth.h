@@ -44,14 +44,16 @@ enum eth_drop {
 	/* from the TAP */
 	ETH_DROP_SHORT, /* shorter than the link header, or than the headers of its ethertype */
 	ETH_DROP_TYPE, /* ethertype that IPoIB does not carry */
-	ETH_DROP_VLAN, /* VLAN tags: a P_Key is the VLAN of InfiniBand */
+	ETH_DROP_VLAN, /* VLAN tag in a frame; on InfiniBand a P_Key has the role of a VLAN */
 	ETH_DROP_BPDU, /* an IEEE 802.3 length instead of an ethertype, as in spanning tree frames */
 	ETH_DROP_LLDP,
-	/* source MAC that is zero or a group's; InfiniBand shape: source that is not the interface's own address */
+	/* the source MAC is zero or a group's; InfiniBand shape: the source is not the interface's own address */
 	ETH_DROP_SOURCE,
-	ETH_DROP_SOURCE_TOKEN, /* source MAC that is a peer's token: a loop, or a forged frame */
+	/* the source MAC is a peer's token, so the frame went in a loop or is forged */
+	ETH_DROP_SOURCE_TOKEN,
 	ETH_DROP_STATION_LIMIT, /* unknown source MAC, and there are as many stations as allowed */
-	ETH_DROP_STATION_QP, /* no queue pair for the source MAC: the link is down, or the CA refused */
+	/* the source MAC has no queue pair, because the link is down or the CA refused to make one */
+	ETH_DROP_STATION_QP,
 	ETH_DROP_TOKEN, /* unicast to a MAC that is no known token */
 	/* unicast to a link-layer address that no port can have, or no room for one more neighbour */
 	ETH_DROP_NO_NEIGH,
@@ -66,11 +68,12 @@ enum eth_drop {
 	 * with more or smaller segments than Linux makes
 	 */
 	ETH_DROP_OFFLOAD,
-	ETH_DROP_NO_MEM, /* no free packet, or no room to wait */
-	ETH_DROP_HELD, /* IGMP/MLD report that had to wait: no room for it, or the TAP went down */
+	ETH_DROP_NO_MEM, /* no free packet buffer, or the queue of waiting frames is full */
+	/* an IGMP or MLD report had to wait, but the queue of waiting reports was full or the TAP went down */
+	ETH_DROP_HELD,
 	/* from the link */
 	ETH_DROP_RX_ARP, /* malformed ARP, RARP or ND, or no room for an address in it */
-	ETH_DROP_RX_QKEY, /* IBARP or ND with a Q_Key that no packet of ours can have */
+	ETH_DROP_RX_QKEY, /* IBARP or ND message with a Q_Key that none of our packets can have */
 	ETH_DROP_RX_DHCP, /* DHCP that cannot be rewritten */
 	ETH_DROP_RX_DOWN, /* the TAP is down */
 	ETH_DROP_MAX,
@@ -88,30 +91,30 @@ struct eth_send {
 struct eth_ops {
 	/* Takes all @n (at most PKT_BATCH) descriptors, of which each is a packet, or a train if struct eth_if_cfg.trains. */
 	void (*post)(void *ctx, const struct eth_send *v, unsigned int n, ns_t now);
-	/* Takes the frame: write it to the TAP, then eth_frame_free(). */
+	/* Writes the frame to the TAP and then calls eth_frame_free(); the callback owns the frame. */
 	void (*deliver)(void *ctx, struct eth_frame *f);
 	/*
-	 * A MAC stands for no neighbour, or no longer: delete the kernel's neighbour entries that
-	 * contain it. Calls because of frames to unknown MACs are limited in rate.
+	 * No neighbour has this MAC as its token, or the neighbour is gone: delete the kernel's neighbour entries
+	 * that contain the MAC. Calls because of frames to unknown MACs are limited in rate.
 	 */
 	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
 	/*
-	 * Make a UD queue pair like the main one, if possible with the same QPN each time for the same
-	 * MAC; pass what it receives to eth_rx(). Return 0 or -errno. If the function is NULL,
-	 * the interface itself is the only station.
+	 * Make a UD queue pair with the attributes of the main queue pair, if possible with the same QPN each time
+	 * for the same MAC. The owner passes the packets that it receives to eth_rx(). Return 0 or -errno. If the
+	 * function is NULL, the interface itself is the only station.
 	 */
 	int (*station_open)(void *ctx, struct eth_station *st, const uint8_t mac[6], void **ret_qp,
 			    uint32_t *ret_qpn);
 	void (*station_close)(void *ctx, void *qp);
 	/*
-	 * InfiniBand shape, instead of .neigh_gone: what the messages of the peer @a said besides its address is forgotten.
-	 * Delete the kernel's neighbour entries with this address, so that the kernel asks again. NULL: the first packets to
-	 * such a peer may be lost
+	 * InfiniBand shape, instead of .neigh_gone: this layer has forgotten what it learnt from messages of the peer
+	 * @a besides the address. Delete the kernel's neighbour entries with this address, so that the kernel asks
+	 * the peer again. If the function is NULL, the first packets to such a peer may be lost
 	 */
 	void (*lladdr_gone)(void *ctx, const struct ipoib_lladdr *a);
 };
 
-/* What the kernel's network device looks like */
+/* How the kernel's network device presents the link */
 enum eth_shape {
 	ETH_SHAPE_ETHERNET, /* a TAP: MACs that are tokens */
 	ETH_SHAPE_INFINIBAND, /* a device of type 32 (kmod/ibtap.h): link-layer addresses of 20 octets */
@@ -149,11 +152,14 @@ void eth_own_mac(uint8_t ret[6], uint64_t port_guid, uint16_t pkey, uint32_t qpn
  */
 void eth_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey);
 
-/* eth_if_set_addr() - Set the QP's address, and (Ethernet shape) the MAC of the TAP, which stands for it in the kernel */
+/*
+ * eth_if_set_addr() - Set the link-layer address of the QP, and (Ethernet shape) the MAC by which the kernel knows
+ * this address
+ */
 void eth_if_set_addr(struct eth_if *e, const uint8_t mac[6], const struct ipoib_lladdr *own);
 
 /*
- * eth_tx() - Send frames that were read from the TAP; takes them. @n at most PKT_BATCH
+ * eth_tx() - Send @n frames (at most PKT_BATCH) that were read from the TAP; takes ownership of them
  *
  * The struct frame_info of a packet shows whether it is a super-frame.
  */
@@ -173,7 +179,7 @@ unsigned int eth_tx_waiting(const struct eth_if *e);
 unsigned int eth_tx_cost(const struct eth_if *e, const struct pkt *p);
 
 /*
- * eth_rx() - Packets polled from a QP (inputs of ipoib_rx() filled in); takes them
+ * eth_rx() - Handle packets polled from a QP, with the inputs of ipoib_rx() filled in; takes ownership of them
  * @st:	station whose QP it is; NULL for the main QP
  */
 void eth_rx(struct eth_if *e, struct eth_station *st, struct ipoib_rx *v, unsigned int n, ns_t now);
@@ -192,8 +198,8 @@ void eth_station_each(const struct eth_if *e,
  * eth_action() - Carry out an action of the link that concerns this layer
  *
  * Pass every action to this function first.
- * Return: true for NEIGH_GONE, MCAST_READY and SEND, which are done then; false: the owner carries
- * the action out
+ * Return: true for NEIGH_GONE, MCAST_READY and SEND, which this function carries out; false: the owner carries the
+ * action out
  */
 bool eth_action(struct eth_if *e, const struct ipoib_action *act, ns_t now);
 
@@ -201,11 +207,12 @@ bool eth_action(struct eth_if *e, const struct ipoib_action *act, ns_t now);
 void eth_if_set_up(struct eth_if *e, bool up, ns_t now);
 
 /*
- * Comparison with the list of groups that the kernel has joined (/proc/net/igmp, igmp6), which may be read in pieces:
+ * Compare the groups of this layer with the list of groups that the kernel has joined (/proc/net/igmp, igmp6). The
+ * list may be read in pieces:
  *
- *	eth_groups_sync_begin()
- *	eth_groups_sync_seen()	for each group of the list; one that snooping missed is joined at once
- *	eth_groups_sync_end()	groups that were in an earlier list and are not in this one are left
+ * 	eth_groups_sync_begin()
+ * 	eth_groups_sync_seen()	for each group of the list; one that snooping missed is joined at once
+ * 	eth_groups_sync_end()	groups that were in an earlier list and are not in this one are left
  *
  * A group that was only reported (by a station, or before it was in the list) is left when each reporter has left it or
  * has not reported it for 260 s; reporters are queried every 125 s. 224.0.0.1 and ff02::1 stay joined, because every host
@@ -215,8 +222,8 @@ void eth_groups_sync_begin(struct eth_if *e);
 /* @addr: 4 or 16 octets */
 void eth_groups_sync_seen(struct eth_if *e, enum ipoib_proto proto, const uint8_t *addr, ns_t now);
 /*
- * @exact: the list was read in one piece. Otherwise the reader may have missed a group, so a group
- * is left only if two lists in a row lack it
+ * @exact: the list was read in one piece. If it was not, the reader may have missed a group, so a group is left only
+ * 	if it is missing in two lists in a row
  */
 void eth_groups_sync_end(struct eth_if *e, bool exact, ns_t now);
 

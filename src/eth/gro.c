@@ -21,7 +21,7 @@
 /* A candidate for coalescing, as parsed by parse(). */
 struct cand {
 	const uint8_t *h; /* the headers from the link's on: .hlen octets in pkt.hdr[] */
-	uint16_t l3, l4; /* offsets of the IP and the L4 header */
+	uint16_t l3, l4; /* offsets of the IP header and of the L4 header */
 	uint16_t hlen;
 	uint32_t payload;
 	bool ipv6, udp;
@@ -99,8 +99,8 @@ static bool l4_csum_ok(const struct cand *c, const struct pkt *p)
 	if (frame_info_const(p)->csum == FRAME_CSUM_OK)
 		return true;
 	/*
-	 * A UDP packet without a checksum stays alone, because the kernel would add checksums to the segments of a
-	 * super-frame.
+	 * A UDP packet without a checksum is not coalesced, because the kernel would add checksums to the segments of
+	 * a super-frame.
 	 */
 	if (c->udp && !be16_at(c->h + c->l4 + 6))
 		return false;
@@ -132,7 +132,10 @@ static bool same_flow(const struct eth_gro_flow *f, const struct cand *c)
 	       !memcmp(a + f->l4, b + f->l4, 4) && !memcmp(a + addr, b + addr, c->ipv6 ? 32 : 8);
 }
 
-/* Compares all else that must be equal: link header, TOS, TTL, flags; TCP acknowledgement, window, options. */
+/*
+ * Compares the remaining fields that must be equal: link header, TOS, TTL, flags; TCP acknowledgement, window,
+ * options.
+ */
 static bool same_headers(const struct eth_gro_flow *f, const struct cand *c)
 {
 	const uint8_t *a = pkt_hdr(f->frame.first), *b = c->h;

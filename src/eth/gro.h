@@ -10,8 +10,8 @@
  * No packet waits for a later batch. Packets of a flow keep their order, because the super-frame is
  * written before a packet that cannot join it.
  *
- * Only packets whose checksum is known to be right are coalesced: this process made it
- * (FRAME_CSUM_OK), or it is verified here. The super-frame's checksum is partial, as the
+ * Only packets whose checksum is known to be right are coalesced, because this process computed the
+ * checksum (FRAME_CSUM_OK) or verifies it here. The super-frame's checksum is partial, as the
  * kernel's own stack makes it.
  */
 
@@ -30,9 +30,9 @@ struct eth_head {
 };
 
 /*
- * A frame for the TAP: a chain of packets by pkt->next. The first packet has the link, IP and
- * L4 headers, and its struct frame_info has the values for the virtio-net header (csum_start counts
- * from the IP header). The others have payload only.
+ * A frame for the TAP: a chain of packets by pkt->next. The first packet has the link, IP and L4
+ * headers, and its struct frame_info has the values for the virtio-net header (csum_start counts
+ * from the IP header). The other packets have payload only.
  */
 struct eth_frame {
 	struct pkt *first;
@@ -40,7 +40,7 @@ struct eth_frame {
 	uint32_t len; /* octets of the frame, link header included */
 };
 
-/* Takes the chain of @f: the function frees it by eth_frame_free(). */
+/* Takes ownership of the chain of packets in @f and frees it by eth_frame_free(). */
 typedef void eth_emit_fn(void *ctx, struct eth_frame *f);
 
 struct eth_gro_flow {
@@ -74,7 +74,10 @@ void eth_gro_add(struct eth_gro *g, struct pkt *p);
 /* eth_gro_flush() - Emit all super-frames, as at the end of each batch */
 void eth_gro_flush(struct eth_gro *g);
 
-/* eth_frame_iov() - The parts of a frame, adjacent ones merged; returns how many, at most ETH_FRAME_PARTS */
+/*
+ * eth_frame_iov() - Describe a frame as an iovec, with adjacent parts merged. Return: number of
+ * entries, at most ETH_FRAME_PARTS
+ */
 unsigned int eth_frame_iov(const struct eth_frame *f, struct iovec iov[ETH_FRAME_PARTS]);
 void eth_frame_free(struct eth_frame *f);
 

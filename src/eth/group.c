@@ -9,11 +9,11 @@
 /*
  * DOC: Groups of the kernel
  *
- * What the kernel and the stations behind the TAP want to receive is learnt from the IGMP and MLD reports they
- * send. For the kernel itself the result is compared with the kernel's own lists from time to time, because
- * the kernel reports nothing of 224.0.0.1 and ff02::1, and nothing at all with IGMP turned off. Stations have
- * no lists that we could read, so they are sent queries (query.c). Each station is remembered with the groups
- * it reported, and a group is left when it has no member left.
+ * This layer learns from IGMP and MLD reports which groups the kernel and the stations behind the TAP want to
+ * receive. For the kernel the result is also compared with the kernel's own lists from time to time, because the
+ * kernel reports nothing of 224.0.0.1 and ff02::1, and nothing at all with IGMP turned off. Stations have no lists
+ * that we could read, so they are sent queries (query.c). This layer remembers which groups each station reported,
+ * and leaves a group when the group has no member behind the TAP any more.
  */
 
 static const uint8_t all_systems4[16] = { 224, 0, 0, 1 };
@@ -291,8 +291,8 @@ static void on_leave(struct eth_if *e, uint32_t station, const struct eth_report
 		return;
 	member_free(e, member_find(g, station));
 	/*
-	 * A group in the kernel's list stays: a leave with our own MAC may come from a bridge. The next
-	 * comparison with the list decides.
+	 * A group in the kernel's list is not left now, because a leave message with our own MAC may come from a
+	 * bridge. The next comparison with the list decides.
 	 */
 	group_leave_empty(e, g, now);
 }
@@ -317,9 +317,9 @@ static bool has_mgid(const struct eth_if *e, const struct eth_group *g, const ib
 }
 
 /*
- * Several groups can share an MGID (RFC 4391 §4: IPv6 groups with equal low 80 bits), and the link
- * reports the join of an MGID under only one of these groups. The MGIDs are not kept, because they change with
- * the scope of the link's own group.
+ * Several groups can share an MGID (RFC 4391 §4: IPv6 groups with equal low 80 bits), and the link reports the join
+ * of an MGID under only one of these groups. The MGIDs are not stored, because they change with the scope of the
+ * link's own group.
  */
 void eth_groups_join_done(struct eth_if *e, enum ipoib_proto proto, const uint8_t *group)
 {

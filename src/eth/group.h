@@ -45,16 +45,19 @@ void eth_groups_fini(struct eth_if *e);
 
 struct eth_group *eth_group_find(const struct eth_if *e, enum ipoib_proto proto,
 				 const uint8_t *addr);
-/* eth_group_report() - Note what @station (0: the interface itself) reported: a join or a leave */
+/*
+ * eth_group_report() - Note that @station (0: the interface itself) reported that it joins or
+ * leaves a group
+ */
 void eth_group_report(struct eth_if *e, uint32_t station, const struct eth_report *r, ns_t now);
-/* eth_groups_station_gone() - A station is closed: it leaves all groups that it reported */
+/* eth_groups_station_gone() - A station was closed, so it is no member of any group any more */
 void eth_groups_station_gone(struct eth_if *e, uint32_t station, ns_t now);
 /* eth_groups_of() - How many groups a station reported. For 0, groups in the kernel's list do not count */
 unsigned int eth_groups_of(const struct eth_if *e, uint32_t station);
 
-/* eth_groups_always() - The TAP came up: join the groups that every host receives */
+/* eth_groups_always() - Join the groups that every host receives, after the TAP came up */
 void eth_groups_always(struct eth_if *e, ns_t now);
-/* eth_groups_leave() - The TAP went down: leave all groups */
+/* eth_groups_leave() - Leave all groups, after the TAP went down */
 void eth_groups_leave(struct eth_if *e, ns_t now);
 /* eth_groups_join_done() - The SA has answered the join of the MGID to which @group is mapped */
 void eth_groups_join_done(struct eth_if *e, enum ipoib_proto proto, const uint8_t *group);

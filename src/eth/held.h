@@ -3,10 +3,10 @@
 #define ETH_HELD_H
 
 /*
- * IGMP and MLD reports on their way out, held until the groups they name are joined.
+ * Outgoing IGMP and MLD reports, which are held until the groups that they name are joined.
  *
- * Reports leave in the order in which they came, because a leave must not overtake the join before it. So a
- * report that waits keeps those behind it waiting too, for ETH_HELD_TIME at the most.
+ * Reports leave in the order in which they came, because a leave must not overtake an earlier join. So a report that
+ * waits also holds up the reports behind it, for at most ETH_HELD_TIME.
  */
 
 #include "eth/eth.h"
@@ -28,7 +28,7 @@ struct eth_held_reports {
 };
 
 void eth_held_init(struct eth_if *e);
-/* eth_held_drop() - The TAP goes down: drop all held reports */
+/* eth_held_drop() - Drop all held reports, because the TAP goes down */
 void eth_held_drop(struct eth_if *e);
 /* eth_held_release() - Send the reports at the front that need not wait any more */
 void eth_held_release(struct eth_if *e, ns_t now);

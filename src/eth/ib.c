@@ -9,13 +9,14 @@
  * The InfiniBand shape: a device of type 32, whose hardware addresses are the link-layer addresses of ports and groups. The
  * link header has the source, the destination, the ethertype, and two octets of zero (kmod/ibtap.h).
  *
- * The first octet of an address is ignored in destinations and sources of frames. In ARP and ND messages to the kernel it is as
- * the peer sent it. Messages to the link have it as zero (RFC 4391 §9.1.1), as ipoib_lladdr_encode() writes it, except that
- * of the target of an ARP reply, see arp.c.
+ * The first octet of an address is ignored in destinations and sources of frames. ARP and ND messages to the kernel
+ * keep this octet as the peer sent it. In messages to the link the octet is zero (RFC 4391 §9.1.1), as
+ * ipoib_lladdr_encode() writes it. The exception is the target address of an ARP reply, see arp.c.
  *
- * A neighbour of the link is made when a frame is sent to its address, and it may go while the kernel has the address, which
- * stays valid. Only where a peer's messages say more than its address (its Q_Key) that must not be forgotten before the
- * kernel asks again; then the neighbour is held (peer.h), and the kernel's entry goes with it.
+ * A neighbour of the link is made when a frame is sent to its address. The neighbour may be removed while the kernel
+ * still has the address, because the address stays valid. But a peer's messages may contain more than its address
+ * (its Q_Key), which must not be forgotten before the kernel asks the peer again. Such a neighbour is held (peer.h),
+ * and the kernel's entry is deleted together with the neighbour.
  *
  * Neighbours that are looked up within one call are not freed before the call ends, because ipoib_neigh_get() marks them as
  * used.
@@ -41,7 +42,7 @@ static const uint8_t all_ones[IPOIB_ALEN] = {
 	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 };
 
-/* By the HLD of 2002 (§2.1.1), all ones is a broadcast address too. */
+/* The HLD of 2002 (§2.1.1) treats an address of all ones as a broadcast address, too. */
 static enum eth_to ib_to(const struct eth_if *e, const uint8_t *hw)
 {
 	const ib_gid *all = ipoib_link_broadcast(e->cfg.link);
@@ -139,7 +140,7 @@ static int ib_hw(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t *ret,
 	return local || *ret_n ? 0 : -ENOBUFS;
 }
 
-/* --- what is kept of a neighbour */
+/* --- values that this layer keeps for a neighbour */
 
 static bool ib_peer_init(struct eth_if *e, struct eth_peer *p)
 {

@@ -8,16 +8,20 @@
 
 /*
  * Translation between the kernel's ARP and IBARP (draft-pelissier-ipoib-encaparp-00 §6). "Sender" and "target" have
- * different meanings in the two. In ARP the sender is the host that sends the message, so a reply swaps the addresses (RFC
- * 826). In IBARP the sender is the port that asks and the target is the port that is asked, also in the reply, which
- * repeats the sender of the request (§6.4).
+ * different meanings in these protocols. In ARP the sender is the host that sends the message, so a reply swaps the
+ * addresses (RFC 826). In IBARP the sender is the port that asks and the target is the port that is asked, also in
+ * the reply, which repeats the sender of the request (§6.4).
  *
- * Requests are always multicast (§6.1), so a request that the kernel sends to one neighbour, to see whether it is still
- * there, goes to all. Replies are always unicast, so an announcement in the form of a reply, which RFC 5227 §3
- * permits, becomes a request for the sender's own address, which is the other form of an announcement.
+ * Requests are always multicast (§6.1), so a request that the kernel sends to one neighbour, to see whether the
+ * neighbour is still there, reaches all hosts. Replies are always unicast, so an announcement in the form of a reply,
+ * which RFC 5227 §3 permits, becomes a request for the sender's own address, because this is the other form of an
+ * announcement.
  */
 
-/* The values of the port that @hw stands for: our own, or those that the peer advertised. 0 or -ENOENT */
+/*
+ * Writes the values of the port whose hardware address is @hw: our own values, or those that the peer advertised.
+ * Return: 0 or -ENOENT
+ */
 static int port_of(const struct eth_if *e, const uint8_t *hw, struct nd_port *ret)
 {
 	struct ipoib_lladdr a;
@@ -35,7 +39,10 @@ static bool is_ours(const struct eth_if *e, const uint8_t *hw)
 	return !e->shape->lladdr(e, hw, &a) && eth_lladdr_is_local(e, &a);
 }
 
-/* Keeps what a request says of its sender, because the reply repeats it, whether or not packets to that port use it. */
+/*
+ * Stores the values that a request contains about its sender. The reply repeats them, even if packets to that port do
+ * not use them.
+ */
 static void note_asker(struct ipoib_neigh *n, const struct nd_port *port)
 {
 	struct eth_peer *p = n->user;
@@ -55,7 +62,7 @@ static void copy_asker(const struct ipoib_neigh *n, struct nd_port *ret)
 	ret->eui64 = p->asked_eui64;
 }
 
-/* The kernel answers: the sender of its ARP reply becomes the target in IBARP. */
+/* Translates the kernel's answer: the sender of its ARP reply becomes the target in IBARP. */
 static bool reply_to_link(struct eth_if *e, struct ipoib_tx *t, const struct arp_pkt *a,
 			  struct ibarp_pkt *ret, ns_t now)
 {
@@ -112,8 +119,9 @@ struct pkt *eth_ibarp_to_link(struct eth_if *e, struct ipoib_tx *t, ns_t now, en
 }
 
 /*
- * Learns the address of a port: of the sender from every request, whoever is asked (§6.1), and of the target from every
- * reply. The hardware address that stands for this port becomes the sender's in ARP. *ret_n: NULL if the port is ours
+ * Learns the address of a port: of the sender from every request, even if the request asks for another port (§6.1),
+ * and of the target from every reply. The hardware address of this port becomes the sender's address in ARP. *ret_n:
+ * NULL if the port is ours
  */
 static enum eth_drop learn(struct eth_if *e, const struct ipoib_rx *r, const struct nd_port *port,
 			   uint8_t *ret, struct ipoib_neigh **ret_n, ns_t now)
@@ -141,8 +149,8 @@ static enum eth_drop request_from_link(struct eth_if *e, const struct ipoib_rx *
 }
 
 /*
- * The asking port's address in an answer to it is that of us or of a peer that we know. For any other port it is zero, or its
- * link-layer address, which the kernel ignores.
+ * In an answer, the address of the asking port is our own or that of a known peer. For any other port, zero or the
+ * port's link-layer address is written instead, which the kernel ignores.
  */
 static enum eth_drop reply_from_link(struct eth_if *e, const struct ipoib_rx *r,
 				     const struct ibarp_pkt *ib, struct arp_pkt *ret, ns_t now)

@@ -59,8 +59,8 @@ static int put(struct rewrite *w, const void *p, size_t n)
 }
 
 /*
- * True if the option must be left out: a Redirect has it only "if known" (RFC 4861 §4.5), and the LID in it is known only
- * when the path to the port is known. Other messages are about their sender, whose LID is known.
+ * True if the option must be left out. A Redirect has the option only "if known" (RFC 4861 §4.5), and the LID in the
+ * option is known only when the path to the port is known. Other messages are about their sender, whose LID is known.
  */
 static bool leaves_out(const struct rewrite *w, const struct nd_port *port)
 {
@@ -108,7 +108,10 @@ static int lladdr_decode(const struct eth_if *e, struct nd_port *ret, const stru
 	return err;
 }
 
-/* Finds the kernel's address of the port, and keeps what the option says of it, before a packet is sent to it. */
+/*
+ * Finds the hardware address that the kernel has for the port, and stores the other values of the option before a
+ * packet is sent to the port.
+ */
 static int peer_hw(struct rewrite *w, const struct nd_port *port, uint8_t *ret)
 {
 	struct ipoib_neigh *n;

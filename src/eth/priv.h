@@ -46,8 +46,8 @@ static inline bool eth_mac_equal(const uint8_t *a, const uint8_t *b)
 }
 
 /*
- * Multiplicative hash, of which the upper half depends on all bits of the MAC. Tokens are hashes
- * already, but other MACs are looked up too.
+ * Multiplicative hash, of which the upper half depends on all bits of the MAC. Tokens are hash values already, but
+ * the tables also contain MACs of other kinds.
  */
 static inline uint64_t eth_mac_hash(const uint8_t mac[6])
 {
@@ -57,11 +57,14 @@ static inline uint64_t eth_mac_hash(const uint8_t mac[6])
 /* eth_drop() - Free @p and count it under @why */
 void eth_drop(struct eth_if *e, enum eth_drop why, struct pkt *p);
 
-/* --- arp.c, ibarp.c, nd.c: make a new packet with the addresses of the other side. NULL: refused for *why. @p is borrowed */
+/*
+ * --- arp.c, ibarp.c, nd.c: make a new packet with the addresses of the other side. Return NULL if the message is
+ * refused, with the reason in *why. @p is borrowed
+ */
 
 struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why);
 struct pkt *eth_arp_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth_drop *why);
-/* eth_ibarp_to_link() - The kernel's ARP message t->pkt becomes one of IBARP; also sets the destination in @t */
+/* eth_ibarp_to_link() - Translate the kernel's ARP message t->pkt to IBARP, and set the destination in @t */
 struct pkt *eth_ibarp_to_link(struct eth_if *e, struct ipoib_tx *t, ns_t now, enum eth_drop *why);
 struct pkt *eth_ibarp_from_link(struct eth_if *e, const struct ipoib_rx *r, ns_t now,
 				enum eth_drop *why);

@@ -9,10 +9,13 @@
 struct eth_report {
 	enum ipoib_proto proto;
 	uint8_t group[16]; /* IPv4: the first 4 octets */
-	bool join; /* false: the sender leaves the group */
+	bool join; /* true: the sender joins the group; false: it leaves the group */
 };
 
-/* eth_report_maybe() - From the fixed IP header (20 or 40 octets) alone: may this be an IGMP or MLD report? */
+/*
+ * eth_report_maybe() - Tell from the fixed IP header (20 or 40 octets) whether this may be an IGMP
+ * or MLD report
+ */
 bool eth_report_maybe(const uint8_t *ip);
 
 /*
@@ -20,7 +23,7 @@ bool eth_report_maybe(const uint8_t *ip);
  * @len:	octets of the IP packet, without Ethernet's padding
  *
  * A truncated record ends the list.
- * Return: true if this was such a message and its checksum is right
+ * Return: true if the packet was a report, leave or done message with the right checksum
  */
 bool eth_report_parse(const uint8_t *ip, size_t len,
 		      void (*fn)(void *ctx, const struct eth_report *r), void *ctx);

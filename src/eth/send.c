@@ -113,7 +113,7 @@ static struct pkt *next_part(const struct eth_out *o, struct pkt **t)
 	return p;
 }
 
-/* True: the whole frame was posted or dropped. False: there was not enough room for it. */
+/* Return: true if the whole frame was posted or dropped; false if there was not enough room for it */
 static bool send_first(struct eth_if *e, ns_t now)
 {
 	struct eth_send *first = first_waiting(&e->out);
@@ -187,7 +187,7 @@ void eth_out_ah_gone(struct eth_if *e, const void *ah, ns_t now)
 	for (unsigned int i = 0; i < o->nwaiting; i++)
 		if (o->waiting[(o->head + i) % ETH_WAITING_MAX].ah == ah)
 			last = i + 1;
-	/* Super-frames that wait before the last one that uses @ah are posted too, so that the order is kept. */
+	/* Super-frames that wait before the last user of @ah are posted too, so that the order is kept. */
 	while (last--) {
 		o->room = NO_LIMIT;
 		send_first(e, now);

@@ -3,8 +3,8 @@
 #define ETH_SEND_H
 
 /*
- * The last step before the queue pair, for packets whose destination is known: super-frames are cut or made trains,
- * completion of checksums, gathering into batches.
+ * The last step before the queue pair, for packets whose destination is known: cut super-frames or make trains of
+ * them, complete checksums, and gather packets into batches.
  */
 
 #include "eth/eth.h"
@@ -19,7 +19,7 @@ struct eth_out {
 	struct eth_send waiting[ETH_WAITING_MAX]; /* super-frames, first in, first out */
 	unsigned int head, nwaiting;
 	bool begun; /* the first of .waiting is a train, or the last packet of one */
-	bool whole; /* it is posted as a train */
+	bool whole; /* true if the super-frame is posted as one train */
 };
 
 void eth_out_init(struct eth_if *e);
@@ -28,12 +28,12 @@ void eth_out_fini(struct eth_if *e);
 /*
  * eth_out_ah_gone() - An address handle is about to be destroyed: post the super-frames that use it
  *
- * They are posted whether there is room or not. Otherwise packets would be lost whenever the SA is
- * asked again for a path and its handle is replaced.
+ * The super-frames are posted even if the send queue has no room for them. If they were dropped, packets would be
+ * lost whenever the SA client asks for a path again and the path's handle is replaced.
  */
 void eth_out_ah_gone(struct eth_if *e, const void *ah, ns_t now);
 
-/* eth_tx_link() - Pass packets to the link, and send those with the verdict IPOIB_SEND */
+/* eth_tx_link() - Pass packets to the link, and send the packets with the verdict IPOIB_SEND */
 void eth_tx_link(struct eth_if *e, struct ipoib_tx *v, unsigned int n, ns_t now);
 /* eth_send_pkt() - Segment @p or complete its checksum; eth_send_flush() passes the result to post() */
 void eth_send_pkt(struct eth_if *e, struct pkt *p, void *ah, uint32_t dest_qpn, uint32_t qkey,

@@ -5,9 +5,10 @@
 /*
  * DOC: Shapes
  *
- * What depends on how the kernel sees the link (enum eth_shape): the link header of frames, and the hardware addresses in it
- * and in ARP and ND. A hardware address is the kernel's name of a port, a MAC or the link-layer address itself, and stands
- * in uint8_t *hw as .alen octets. All other files of eth/ serve every shape.
+ * A shape (enum eth_shape) is the way in which the kernel sees the link. It determines the link header of frames, and
+ * the hardware addresses in this header and in ARP and ND. A hardware address is the kernel's name of a port: a MAC,
+ * or the link-layer address itself. Functions have it as uint8_t *hw, .alen octets. All other files of eth/ serve
+ * every shape.
  */
 
 #include "eth/eth.h"
@@ -37,7 +38,7 @@ struct eth_shape_ops {
 	uint8_t alen; /* octets of a hardware address */
 	uint8_t nd_pad; /* octets of zero before the address in options of Neighbour Discovery */
 	uint16_t arp_hrd; /* hardware type in ARP, RARP and DHCP */
-	bool stations; /* others may be behind the device, and they are sent queries for their groups */
+	bool stations; /* true if other stations may be behind the device; they are sent queries for their groups */
 
 	/* --- frames from the kernel */
 
@@ -45,44 +46,49 @@ struct eth_shape_ops {
 	/* May a frame have this source address? ETH_DROP_NONE, or why it is dropped; notes the sender in @p */
 	enum eth_drop (*from)(struct eth_if *e, const uint8_t *hw, struct pkt *p, ns_t now);
 	/*
-	 * The neighbour that a unicast address stands for. NULL: it is no neighbour's, and .no_neigh says why a frame to
-	 * it is dropped
+	 * Return the neighbour that has the unicast address @hw. NULL: no neighbour has it, and .no_neigh returns the
+	 * reason why a frame to @hw is dropped
 	 */
 	struct ipoib_neigh *(*neigh)(struct eth_if *e, const uint8_t *hw, ns_t now);
 	enum eth_drop (*no_neigh)(struct eth_if *e, const uint8_t *hw, ns_t now);
 
 	/* --- frames to the kernel */
 
-	/* Write both addresses of the link header @h, which is zero. @st: station at whose queue pair the packet arrived, or NULL */
+	/*
+	 * Write both addresses of the link header @h, which was zeroed before. @st: station at whose queue pair the
+	 * packet arrived, or NULL
+	 */
 	void (*header)(struct eth_if *e, uint8_t *h, const struct eth_station *st,
 		       const struct ipoib_rx *r);
 
 	/* --- addresses in ARP and ND */
 
 	/*
-	 * The link-layer address that @hw stands for. .flags are those with which a peer gave its address, and 0 in ours.
-	 * 0; -ENOENT: @hw is the address of no port, and *ret is what a message on the link has in its place where the
-	 * address has no meaning
+	 * Write the link-layer address of the port that the kernel knows as @hw. .flags are the flags that a peer
+	 * gave with its address, and 0 in our own address. Return: 0; -ENOENT: no port has the address @hw, and *ret
+	 * is the value for messages on the link in which the address has no meaning
 	 */
 	int (*lladdr)(const struct eth_if *e, const uint8_t *hw, struct ipoib_lladdr *ret);
 	/*
-	 * The hardware address of the port @a. A peer that was not known becomes a neighbour. *ret_n: the neighbour; NULL:
-	 * the address is ours. 0; -ENOBUFS: @a is no unicast address, or there is no room for one more neighbour
+	 * Write the hardware address of the port @a. If the peer was unknown, a neighbour is made. *ret_n: the
+	 * neighbour; NULL: the address is ours. Return: 0; -ENOBUFS: @a is no unicast address, or there is no room
+	 * for one more neighbour
 	 */
 	int (*hw)(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t *ret,
 		  struct ipoib_neigh **ret_n, ns_t now);
 	/*
-	 * As .hw, for the target's address of a message from the link. With @needed false it may have no meaning: it never
-	 * fails, makes no neighbour, and writes zero where the shape has no address for @a
+	 * Like .hw, but for the target's address in a message from the link. If @needed is false, the address may be
+	 * without meaning: the function then never fails, makes no neighbour, and writes zero if the shape has no
+	 * hardware address for @a
 	 */
 	int (*target)(struct eth_if *e, const struct ipoib_lladdr *a, bool needed, uint8_t *ret,
 		      ns_t now);
 
-	/* --- what is kept of a neighbour, peer.h */
+	/* --- functions for the state of a neighbour, peer.h */
 
 	bool (*peer_init)(struct eth_if *e, struct eth_peer *p); /* false: out of memory */
 	void (*peer_fini)(struct eth_if *e, struct eth_peer *p);
-	/* Tell the owner that what the kernel knows of the neighbour is void */
+	/* Tell the owner that the kernel's neighbour entry is no longer valid */
 	void (*peer_gone)(struct eth_if *e, const struct eth_peer *p);
 };
 
@@ -90,7 +96,7 @@ extern const struct eth_shape_ops eth_shape_ether, eth_shape_ib;
 
 const struct eth_shape_ops *eth_shape_ops(enum eth_shape shape);
 
-/* eth_hw_is_unset() - Whether @hw names nobody: it is zero, or the broadcast address */
+/* eth_hw_is_unset() - Tell whether @hw is zero or the broadcast address, so that it names no port */
 bool eth_hw_is_unset(const struct eth_if *e, const uint8_t *hw);
 
 static inline unsigned int eth_nd_opt_len(const struct eth_shape_ops *s)

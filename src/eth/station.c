@@ -19,9 +19,9 @@
  * came from the link and loops, or is forged. Other MACs that begin with 06 are allowed, because
  * Linux chooses such a MAC for one random interface in 64.
  *
- * There are at most cfg.stations. The station that was idle longest, for at least ETH_STATION_SPARE,
- * gives way to a new one, so that a flood of invented MACs does not keep others out for the whole
- * ageing time.
+ * There are at most cfg.stations. When all are in use, a new station replaces the station that was
+ * idle longest, if that was at least ETH_STATION_SPARE. So a flood of invented MACs does not keep
+ * real stations out for the whole ageing time.
  */
 
 static const uint8_t zero[6], broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
@@ -154,7 +154,9 @@ static struct eth_station *station_new(struct eth_if *e, const uint8_t mac[6], n
 	e->stations.slot[st->id % ETH_STATIONS_MAX] = st;
 	e->stations.n++;
 	e->stats.stations_added++;
-	/* Behind a bridge there may be other stations, which are silent. Query all of them. */
+	/*
+	 * A new station may be behind a bridge with other, silent stations, so query all of them.
+	 */
 	if (!e->stations.query_all_at)
 		e->stations.query_all_at = now + ETH_QUERY_SOON;
 	eth_station_wake(e, e->stations.query_all_at);

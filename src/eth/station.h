@@ -7,17 +7,22 @@
 #include "eth/eth.h"
 
 #define ETH_QUERY_PERIOD NS_SEC(125) /* between two group queries: RFC 3376 §8.2, RFC 3810 §9.2 */
-#define ETH_QUERY_SOON NS_SEC(1) /* from a new station to the group query that goes to all */
-#define ETH_STATION_SPARE NS_SEC(10) /* a station idle for so long gives way to a new one */
+/* delay from the appearance of a station to the query that all stations receive */
+#define ETH_QUERY_SOON NS_SEC(1)
+#define ETH_STATION_SPARE NS_SEC(10) /* idle time after which a new station may replace a station */
 
 /*
- * A packet names its station by .id (struct frame_info.station). Ids are not used again, so a packet
- * of a station that was closed meanwhile cannot leave by the queue pair of another one.
+ * A packet names its station by .id (struct frame_info.station). Ids are not used again, so a packet of a station
+ * that was closed meanwhile cannot leave by the queue pair of another station.
  */
 struct eth_station {
 	struct hlink by_mac; /* in eth_stations.by_mac */
 	uint32_t
-		id; /* slot number in the low bits, .seq of struct eth_stations in the others; never 0 */
+		/*
+		 * id of the station: slot number in the low bits, .seq of struct eth_stations in the high bits; never
+		 * 0
+		 */
+		id;
 	uint8_t mac[6];
 	uint32_t qpn;
 	void *qp; /* queue pair, as returned by eth_ops.station_open() */
@@ -44,7 +49,7 @@ void eth_stations_fini(struct eth_if *e);
  * eth_station_from() - Find or make the station that sent a frame with a source MAC that is not ours
  * @p:		the frame, whose struct frame_info.station becomes the station's id
  *
- * Return: ETH_DROP_NONE, or why the frame is dropped
+ * Return: ETH_DROP_NONE, or the reason for which the frame is dropped
  */
 enum eth_drop eth_station_from(struct eth_if *e, const uint8_t mac[6], struct pkt *p, ns_t now);
 /* eth_station_wake() - Run the stations' timer at @at or earlier */
@@ -54,9 +59,15 @@ struct eth_station *eth_station_by_id(const struct eth_if *e, uint32_t id);
 struct eth_station *eth_station_by_mac(const struct eth_if *e, const uint8_t mac[6]);
 /* eth_mac_is_local() - Is @mac the interface's own, or a station's? */
 bool eth_mac_is_local(const struct eth_if *e, const uint8_t mac[6]);
-/* eth_local_mac() - MAC of a link-layer address of ours (own or station's); NULL: it is not ours */
+/*
+ * eth_local_mac() - Return the MAC of a link-layer address of the interface or of a station; NULL: the address is
+ * neither
+ */
 const uint8_t *eth_local_mac(const struct eth_if *e, const struct ipoib_lladdr *a);
-/* eth_lladdr_is_local() - Is @a, whatever its flags are, the interface's own address, or a station's? */
+/*
+ * eth_lladdr_is_local() - Tell whether @a is the address of the interface or of a station, without regard to its
+ * flags
+ */
 bool eth_lladdr_is_local(const struct eth_if *e, const struct ipoib_lladdr *a);
 
 /* --- query.c */

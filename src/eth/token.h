@@ -2,7 +2,7 @@
 #ifndef ETH_TOKEN_H
 #define ETH_TOKEN_H
 
-/* Ethernet shape. Tokens: the MACs that stand for link-layer addresses of peers in the kernel. */
+/* Ethernet shape. A token is the MAC by which the kernel knows the link-layer address of a peer. */
 
 #include "eth/peer.h"
 
@@ -10,7 +10,7 @@
 #define ETH_UNKNOWN_RATE 64 /* unknown tokens reported per second, all together */
 
 /*
- * MACs to which a frame was sent although they are no token. Each is reported to the owner, who deletes the
+ * MACs to which a frame was sent although they are no token. Each such MAC is reported to the owner, who deletes the
  * kernel's neighbour entry. That costs a system call, so a stream of frames to one such MAC is reported once a
  * second, and streams to many such MACs ETH_UNKNOWN_RATE times a second in all.
  */
@@ -32,21 +32,24 @@ struct eth_tokens {
 /* eth_peer_by_mac() - The neighbour that has the token @mac, or NULL */
 struct ipoib_neigh *eth_peer_by_mac(const struct eth_if *e, const uint8_t mac[6]);
 /*
- * eth_peer_by_hw() - The neighbour that has the hardware address @hw in the kernel's tables: a token of 6 octets, or a
- * link-layer address of 20. NULL: none
+ * eth_peer_by_hw() - Return the neighbour whose hardware address in the kernel's tables is @hw: a token of 6 octets,
+ * or a link-layer address of 20. NULL: none
  */
 struct ipoib_neigh *eth_peer_by_hw(const struct eth_if *e, const uint8_t *hw, size_t len);
 /* eth_peer_mac() - Token of a neighbour, made on first use; NULL: out of memory */
 const uint8_t *eth_peer_mac(struct eth_if *e, struct ipoib_neigh *n);
-/* eth_token_init(), eth_token_fini() - Give a peer a token, and take it back. Return: false: out of memory */
+/* eth_token_init(), eth_token_fini() - Give a peer a token, and take the token back. Return: false: out of memory */
 bool eth_token_init(struct eth_if *e, struct eth_peer *p);
 void eth_token_fini(struct eth_if *e, struct eth_peer *p);
-/* eth_token_gone() - Report that the peer's token stands for nobody from now on */
+/* eth_token_gone() - Tell the owner that no peer has this peer's token any more */
 void eth_token_gone(struct eth_if *e, const struct eth_peer *p);
-/* eth_token_unknown() - A frame was sent to @mac, which is no token: report it, within the limits above */
+/* eth_token_unknown() - Tell the owner, within the limits above, that a frame was sent to @mac, which is no token */
 void eth_token_unknown(struct eth_if *e, const uint8_t mac[6], ns_t now);
 
-/* eth_mac_to_lladdr(), eth_lladdr_to_mac() - eth_shape_ops.lladdr and .hw: our own MAC, a station's MAC, or a token */
+/*
+ * eth_mac_to_lladdr(), eth_lladdr_to_mac() - Functions for eth_shape_ops.lladdr and .hw; the MAC is our own, a
+ * station's, or a token
+ */
 int eth_mac_to_lladdr(const struct eth_if *e, const uint8_t *mac, struct ipoib_lladdr *ret);
 int eth_lladdr_to_mac(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t *ret,
 		      struct ipoib_neigh **ret_n, ns_t now);

@@ -65,7 +65,7 @@ size_t capture_pcapng_header(uint8_t *buf)
 	n += put32(buf + n, 0x1a2b3c4d); /* byte-order magic */
 	n += put16(buf + n, 1); /* version 1.0 */
 	n += put16(buf + n, 0);
-	n += put32(buf + n, UINT32_MAX); /* unknown length of the section, 64 bits of ones */
+	n += put32(buf + n, UINT32_MAX); /* length of the section: unknown, 64 bits of ones */
 	n += put32(buf + n, UINT32_MAX);
 	return block(buf, PCAPNG_SHB, n - 8);
 }
@@ -76,7 +76,7 @@ size_t capture_pcapng_interface(uint8_t *buf, const char *name)
 
 	n += put16(buf + n, PCAP_LINKTYPE_ERF);
 	n += put16(buf + n, 0);
-	n += put32(buf + n, 0); /* no limit of the length of packets */
+	n += put32(buf + n, 0); /* limit of the length of packets: none */
 	n += put16(buf + n, PCAPNG_OPT_IF_NAME);
 	n += put16(buf + n, (uint16_t)len);
 	for (size_t i = 0; i < len + pad; i++)

@@ -2,7 +2,10 @@
 #ifndef FABRIC_CAPTURE_FORMAT_H
 #define FABRIC_CAPTURE_FORMAT_H
 
-/* Functions that write the parts of capture files, beside those of util/pcap.h. Each returns the number of octets written. */
+/*
+ * Functions that write the parts of capture files that util/pcap.h does not have. Each returns the
+ * number of octets written.
+ */
 
 #include "fabric/fabric.h"
 

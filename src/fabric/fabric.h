@@ -36,13 +36,14 @@ struct fabric_port; /* one end of a link, and the direction that leaves it */
 
 /* Why a link or a switch discarded a packet. HCAs have their own reasons (enum hca_drop). */
 enum fabric_drop {
-	FABRIC_DROP_LINK_DOWN, /* no link, or it went down with the packet on it */
+	/* the port has no link, or the link went down with the packet on it */
+	FABRIC_DROP_LINK_DOWN,
 	FABRIC_DROP_QUEUE, /* egress queue full */
 	FABRIC_DROP_HOPS, /* crossed too many links, or left the fabric by external ends too often */
 	FABRIC_DROP_LEN, /* shorter than its headers, or PktLen is wrong */
 	FABRIC_DROP_VERSION, /* LVer is not 0 */
 	FABRIC_DROP_VCRC,
-	FABRIC_DROP_STATE_IN, /* a data packet came to a port that is neither Armed nor Active */
+	FABRIC_DROP_STATE_IN, /* a data packet arrived at a port that is neither Armed nor Active */
 	FABRIC_DROP_STATE_OUT, /* a data packet is for a port that is not Active */
 	FABRIC_DROP_VL15, /* VL15 not for QP0, with GRH or multicast; or QP0 without VL15 */
 	FABRIC_DROP_DLID, /* DLID 0, permissive, above LinearFDBTop, or without port in the LFT */
@@ -57,8 +58,9 @@ enum fabric_drop {
 	FABRIC_DROP_PORT0, /* a packet for switch port 0 is not a MAD for QP0 or QP1 */
 	FABRIC_DROP_PORT0_KEY, /* a MAD for switch port 0 has a wrong P_Key or Q_Key */
 	FABRIC_DROP_ICRC, /* at switch port 0 */
-	FABRIC_DROP_NO_MEM, /* no packet left for a copy */
-	FABRIC_DROP_SLID, /* came in by an external end that does not lead to its SLID */
+	FABRIC_DROP_NO_MEM, /* no packet buffer left for a copy */
+	/* the packet came in by an external end that does not lead to the packet's SLID */
+	FABRIC_DROP_SLID,
 	FABRIC_DROP_MAX,
 };
 /* Return the name of a reason, such as "hop-limit"; never NULL. */
@@ -69,7 +71,7 @@ struct fabric_cfg {
 	struct pkt_pool *pool;
 	const struct log_sink *log; /* may be NULL */
 	enum hca_crc crc; /* CRCs of packets on the links between our nodes */
-	/* trains pass whole where they have the same effects as their packets (train/train.h) */
+	/* trains are not cut where they have the same effects as their packets (train/train.h) */
 	bool trains;
 	unsigned int data_depth; /* most packets in an egress queue for data; 0: 2048 */
 	unsigned int vl15_depth; /* most packets in an egress queue for VL15; 0: 1024 */
@@ -80,7 +82,7 @@ struct fabric_cfg {
 /**
  * fabric_create() - Build the fabric of a topology; all its links come up at once
  *
- * All pointers of @cfg are borrowed; @t is not kept.
+ * All pointers of @cfg are borrowed; @t is not needed after the call.
  * Return: 0; -EINVAL: the topology has no node; -ENOMEM; the error of hca_create()
  */
 int fabric_create(struct fabric **ret, const struct topo *t, const struct fabric_cfg *cfg,
@@ -169,7 +171,8 @@ char *fabric_port_name(const struct fabric_port *p, char *buf, size_t size);
 enum fabric_link_state {
 	FABRIC_LINK_NONE, /* there is no cable */
 	FABRIC_LINK_DISABLED, /* disabled by fabric_link_set() */
-	FABRIC_LINK_DOWN, /* an end does not take part, or the rates do not match */
+	/* an end is disabled, asleep or has no carrier, or the rates do not match */
+	FABRIC_LINK_DOWN,
 	FABRIC_LINK_TRAINING, /* the link comes up after FABRIC_RETRAIN in this state */
 	FABRIC_LINK_UP,
 };
@@ -191,31 +194,32 @@ int fabric_link_set(struct fabric_port *p, bool up, ns_t now);
  */
 void fabric_inject(struct fabric_port *port, struct pkt *p, ns_t now);
 
-/* --- external ends: a link whose other end is not a node here (a UDP link, a test) */
+/* --- external ends: the other end of such a link is not a node of this fabric, but a UDP link or a test */
 
 struct fabric_ext_ops {
 	/*
-	 * Send packets to the outside; takes ownership of them. The headers from LRH to DETH are in hdr[]. The
-	 * CRCs are valid if PKT_CRC is set. Trains come only with .trains, and are cut otherwise.
+	 * Send packets to the outside; takes ownership of them. The headers from LRH to DETH are in hdr[]. The CRCs
+	 * are valid if PKT_CRC is set. Trains are passed only if .trains is set, and are cut otherwise.
 	 */
 	void (*tx)(void *ctx, struct pkt **v, unsigned int n, ns_t now);
 	/* The link changed its state; may be NULL. */
 	void (*state)(void *ctx, enum fabric_link_state state, ns_t now);
 	/*
-	 * The node's side of the link takes part in it from now on (@on), or no longer. It takes part from the start,
-	 * except while fabric_link_set() or a Set(PortInfo) at the node's port disables it. A retrain calls the
-	 * function with false, then with true. May be NULL.
+	 * Tells the external end that the node's side of the link is ready (@on) or not ready. The node's side is
+	 * ready from the start, except while fabric_link_set() or a Set(PortInfo) at the node's port disables it. A
+	 * retrain calls the function with false, then with true. May be NULL.
 	 */
 	void (*want)(void *ctx, bool on, ns_t now);
 	/*
-	 * True if the end belongs to this fabric, such as an end of a test that acts for several nodes. Packets from all other
-	 * ends have an unknown sender and hop budget, so their SLIDs and transits are checked (fabric/border.c).
+	 * True if the end belongs to this fabric, such as the end of a test that plays several nodes. Packets from
+	 * all other ends have an unknown sender and hop budget, so their SLIDs and their number of passages through
+	 * external ends are checked (fabric/border.c).
 	 */
 	bool inside;
 	bool trains; /* tx() takes trains */
 };
 
-/* A packet that came in by an external end may leave by external ends this many times. */
+/* Number of times that a packet which came in by an external end may leave by external ends. */
 #define FABRIC_TRANSITS_MAX 63
 
 /**
@@ -235,15 +239,15 @@ void fabric_ext_detach(struct fabric_port *end, ns_t now);
 void fabric_ext_carrier(struct fabric_port *end, bool on, ns_t now);
 
 /*
- * fabric_ext_rx() - Let packets in from the outside; takes ownership of them. The caller makes them with
- * fabric_pkt_from_buf(), because head must be at the LRH, and the tail as crc_pkt_seal() leaves it. If the caller has
- * checked the VCRC, it sets PKT_VCRC_OK, and a fabric with lazy CRCs checks it no more.
+ * fabric_ext_rx() - Let packets in from the outside; takes ownership of them. The caller makes the packets with
+ * fabric_pkt_from_buf(), because head must be at the LRH, and the tail must be as crc_pkt_seal() writes it. If the
+ * caller has checked the VCRC, it sets PKT_VCRC_OK, and a fabric with lazy CRCs does not check it again.
  */
 void fabric_ext_rx(struct fabric_port *end, struct pkt **v, unsigned int n, ns_t now);
 
 /*
- * fabric_ext_rx_error() - Count an error at the node's port for data from the outside that were
- * dropped before they became a packet. @physical is true for a wrong VCRC, false for a wrong form
+ * fabric_ext_rx_error() - Count at the node's port an error of data from the outside, which were dropped before they
+ * became a packet. @physical: true for a wrong VCRC, false for a wrong form
  */
 void fabric_ext_rx_error(struct fabric_port *end, bool physical);
 
@@ -263,8 +267,8 @@ int fabric_pkt_from_buf(struct pkt **ret, struct pkt_pool *pool, struct pkt_buf 
 void fabric_pkt_seal(struct pkt *p);
 
 /*
- * fabric_pkt_to_wire() - Write the octets of @p, with CRCs also if @p has none. Return: octets; 0
- * if they are more than @size, or too few for a packet
+ * fabric_pkt_to_wire() - Write the octets of @p, with CRCs even if @p has none. Return: number of octets; 0 if they
+ * are more than @size, or too few for a packet
  */
 size_t fabric_pkt_to_wire(const struct pkt *p, uint8_t *buf, size_t size);
 

@@ -13,7 +13,9 @@
 #define FABRIC_DATA_DEPTH 2048
 #define FABRIC_VL15_DEPTH 1024
 #define FABRIC_BUDGET 4096 /* number of packets after which fabric_run() returns */
-/* Delay after which a link goes down by Set(PortInfo), so that the answer can still cross it. */
+/*
+ * Delay between a Set(PortInfo) and the end of the link that it causes, so that the answer can still cross the link.
+ */
 #define FABRIC_ACT_DELAY NS_MSEC(1)
 
 /* Egress queues of a port, in the order in which they are served. */
@@ -47,7 +49,8 @@ struct fabric_port {
 	bool is_ready;
 	unsigned int stalls; /* number of faults that hold the data queue */
 	uint64_t sent; /* data packets that have left the queue */
-	struct fabric_port *peer; /* port to which packets go; for PORT_ZERO the port itself */
+	/* port that receives the packets; for PORT_ZERO the port itself */
+	struct fabric_port *peer;
 	struct fabric_port *next_ready;
 	struct node_port *
 		np; /* port of the node; NULL for the end of a link that leads out of this fabric, to .ext */
@@ -70,7 +73,7 @@ struct fabric_node {
 	struct fabric *f;
 	struct node *node;
 	struct hca *hca; /* HCA of a CA, NULL for a switch */
-	struct node sw; /* node of a switch; that of a CA is in its HCA */
+	struct node sw; /* node of a switch; the node of a CA is in its HCA */
 	struct fabric_port *port; /* ports [0] to [nports] */
 	struct fabric_notify notify;
 	void *notify_ctx;
@@ -145,11 +148,11 @@ void fabric_unready(struct fabric *f, struct fabric_port *p);
 /* --- link.c */
 int fabric_link_new(struct fabric *f, struct fabric_port *a, struct fabric_port *b);
 void fabric_link_free(struct fabric_link *l);
-/* Bring the link up if its ends allow it, else down. With @at_once it comes up without training. */
+/* Bring the link up if its ends allow that, and down if not. With @at_once the link comes up without training. */
 void fabric_link_update(struct fabric_link *l, bool at_once, ns_t now);
 /*
- * Schedule the effect of a Set(PortInfo): retrain the link (PortState Down), or follow a new
- * physical state or new enabled rates.
+ * Schedule the effect of a Set(PortInfo): retrain the link (PortState Down), or adopt a new physical state or new
+ * enabled rates.
  */
 void fabric_link_event(struct fabric_port *p, enum node_event ev, ns_t now);
 
@@ -166,7 +169,7 @@ void fabric_node_event(struct fabric_node *n, uint8_t port, enum node_event ev, 
 /* --- trace.c; called only while f->tracing */
 void fabric_trace_emit(struct fabric *f, struct fabric_trace_event *ev);
 bool fabric_trace_wants(const struct fabric *f, const struct pkt *p);
-/* Call hca_rx(), and trace what it does with each packet that the trace matches. */
+/* Call hca_rx(), and trace the fate of each packet that the trace matches. */
 void fabric_trace_hca_rx(struct fabric_port *to, struct pkt **v, unsigned int n, ns_t now);
 void fabric_trace_sent(struct fabric_port *from, const struct pkt *p, ns_t now);
 
@@ -203,15 +206,18 @@ static inline uint8_t pkt_sl(const struct pkt *p)
 	return p->hdr[p->head + 1] >> 4;
 }
 
-/* Return PktLen: 4-octet words from LRH to ICRC, as PortXmitData counts them (IBTA 16.1.3.5); of a train those of all packets. */
+/*
+ * Return PktLen, the number of 4-octet words from LRH to ICRC, as PortXmitData counts them (IBTA 16.1.3.5). For a
+ * train, return the sum of its packets.
+ */
 static inline unsigned int pkt_words(const struct pkt *p)
 {
 	return pkt_is_train(p) ? train_words(p) : (p->len + p->tail_len - 2u) / 4;
 }
 
 /*
- * fabric_sum() - Sum up what a batch of packets adds to the counters of a port. Packets that are
- * too short for an LRH are not counted by SL
+ * fabric_sum() - Sum up the amounts by which a batch of packets raises the counters of a port. Packets that are too
+ * short for an LRH are not counted by SL
  */
 struct fabric_sum {
 	uint64_t words;

@@ -95,7 +95,10 @@ static void release(struct timer *t, ns_t now)
 	while (timers_next(&x->due) <= now)
 		pkt_queue_add(&q, take_held(x));
 	timer_arm(x->f->cfg.timers, &x->timer, timers_next(&x->due));
-	/* This must be the last statement: a packet that reaches an HCA may end in a call of its owner, and the owner may remove this fault. */
+	/*
+	 * This must be the last statement, because a packet that reaches an HCA may call its owner,
+	 * and the owner may remove this fault.
+	 */
 	fabric_dev_emit(&x->dev, &q, now);
 }
 
@@ -112,8 +115,8 @@ static void hold(struct fault *x, struct pkt *p, ns_t at, ns_t now)
 /* --- corruption */
 
 /*
- * Return an octet of a packet, in memory of this packet alone; NULL if there is no buffer for a
- * copy.
+ * Return a pointer to an octet of a packet, in memory that no other packet shares; NULL if there is
+ * no buffer for a copy.
  */
 static uint8_t *octet_at(struct pkt *p, uint32_t off)
 {

@@ -83,8 +83,7 @@ int fabric_fault_add(struct fabric_port *port, const struct fault_spec *spec, un
 int fabric_fault_del(struct fabric *f, unsigned int id, ns_t now);
 
 /*
- * fabric_fault_next() - Return the fault with the lowest id above @after, which is 0 for the first
- * one.
+ * fabric_fault_next() - Return the fault with the lowest id above @after. @after is 0 for the first fault.
  * Return: false if there is none
  */
 bool fabric_fault_next(const struct fabric *f, unsigned int after, struct fault_info *ret);

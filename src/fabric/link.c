@@ -89,7 +89,7 @@ static void set_state(struct fabric_link *l, enum fabric_link_state state, ns_t 
 	tell_ends(l, changed_up, now);
 }
 
-/* Tell whether an end takes part in training. */
+/* Tell whether an end is ready for training. */
 static bool end_allows(const struct fabric_port *p)
 {
 	if (!p->np)
@@ -107,7 +107,7 @@ static void tell_want(struct fabric_port *end, bool on, ns_t now)
 }
 
 /*
- * Tell external ends whether this side takes part in the link. The owner of such an end may then
+ * Tell external ends whether this side of the link is ready. The owner of such an end may then
  * clear the carrier, or set it later.
  */
 static void tell_ext(struct fabric_link *l, bool on, ns_t now)

@@ -223,9 +223,9 @@ static void deliver(struct fabric_port *from, struct pkt **v, unsigned int n, ns
 }
 
 /*
- * Pass packets through the devices from @at on, and then over the link. @at is the head of the list
- * if no device is left. The devices may have made more packets than fit in one batch. The link may
- * go down between two batches, because deliver() calls owners of HCAs.
+ * Pass packets through the devices from @at to the last one, and then over the link. @at is the head of the list if
+ * no device is left. The devices may have made more packets than fit in one batch. The link may go down between two
+ * batches, because deliver() calls owners of HCAs.
  */
 static void pass_devs(struct fabric_port *p, struct list *at, struct pkt_queue *q, ns_t now)
 {
@@ -316,7 +316,7 @@ static void count_xmit(struct fabric_port *p, struct pkt **v, unsigned int n)
 	c->ucast_xmit += s.packets - s.mcast;
 }
 
-/* Whether each packet that leaves by @p is looked at alone: by a device, by a trace, or by an external end */
+/* Tell whether a device, a trace or an external end must see each packet that leaves by @p, so that trains are cut */
 static bool cuts_trains(const struct fabric_port *p)
 {
 	return !list_empty(&p->devs) || p->f->tracing ||
@@ -346,7 +346,10 @@ static struct pkt *take(struct fabric_port *p, unsigned int class, unsigned int 
 	return NULL;
 }
 
-/* Take a batch of packets out of the queues of a port. Returns descriptors, and in *ret_packets how many packets they are */
+/*
+ * Take a batch of packets out of the queues of a port. Returns the number of descriptors, and in *ret_packets the
+ * number of packets
+ */
 static unsigned int take_batch(struct fabric_port *p, struct pkt **v, unsigned int *ret_packets,
 			       ns_t now)
 {

@@ -213,7 +213,7 @@ static void send_packets(const struct hop *h, struct fabric_port *out, struct pk
 
 static void send_out(const struct hop *h, struct fabric_port *out, struct pkt *p)
 {
-	/* Of a train whose full packets exceed the MTU, a shorter last one may pass. */
+	/* If the full packets of a train exceed the MTU, its last packet may be shorter and pass. */
 	if (unlikely(pkt_is_train(p)) &&
 	    payload_len(h, p) > ib_mtu_octets(out->np->pi.neighbor_mtu))
 		cut(h, out, p, send_packets);
@@ -276,7 +276,8 @@ static void forward_mcast(const struct hop *h, struct pkt *p)
 	if (last)
 		send_out(h, last, p);
 	else
-		pkt_free(p); /* no drop is counted, as no other port is an Active member */
+		/* this is not counted as a drop, since no other port is an Active member */
+		pkt_free(p);
 }
 
 /* --- unicast */

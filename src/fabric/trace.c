@@ -42,8 +42,8 @@ static void all_drops(const struct hca *h, uint64_t ret[HCA_DROP_MAX])
 }
 
 /*
- * Give the HCA one packet alone, and trace whether it was delivered or dropped. A drop counter of the
- * HCA that has grown meanwhile gives the reason.
+ * Give the HCA one packet, and trace whether the packet was delivered or dropped. If a drop counter
+ * of the HCA has grown meanwhile, it gives the reason.
  */
 static void rx_watched(struct fabric_port *to, struct pkt *p, ns_t now)
 {

@@ -6,7 +6,7 @@
 
 #define ACTS_MIN 64
 
-/* Doubles the ring. The actions begin at index 0 of the new one. */
+/* Doubles the ring. The actions begin at index 0 of the new ring. */
 static void acts_grow(struct ipoib_link *l)
 {
 	uint32_t cap = l->act_cap ? l->act_cap * 2 : ACTS_MIN;

@@ -20,7 +20,10 @@ enum ipoib_ah_kind {
 	IPOIB_AH_LENT, /* ipoib_mcast.lent */
 };
 
-/* ipoib_ah_request() - Request an address handle from the owner; it replaces that of @a when it is ready */
+/*
+ * ipoib_ah_request() - Request an address handle from the owner; when the new handle is ready, it replaces the handle
+ * of @a
+ */
 void ipoib_ah_request(struct ipoib_link *l, struct ipoib_ah *a, enum ipoib_ah_kind kind,
 		      uint32_t slot, const struct ipoib_ah_attr *attr);
 

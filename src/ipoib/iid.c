@@ -33,7 +33,10 @@ void ipoib_linklocal(uint8_t ret[16], const uint8_t iid[8])
 	memcpy(ret + 8, iid, 8);
 }
 
-/* A keyed hash of 128 bits consists of two of 64 bits, which differ because in[0] is 0 for one and 1 for the other. */
+/*
+ * A keyed hash of 128 bits consists of two hashes of 64 bits, which differ because in[0] is 0 for
+ * one and 1 for the other.
+ */
 static void hash_128(uint8_t ret[16], const uint8_t key[16], uint8_t *in, size_t len)
 {
 	struct hash_key k = { be64_at(key), be64_at(key + 8) };

@@ -16,7 +16,7 @@
 void ipoib_iid_from_guid(uint8_t ret[8], uint64_t guid);
 
 /*
- * ipoib_iid_complement() - Interface identifier of a port GUID with its u bit complemented, whatever it was:
+ * ipoib_iid_complement() - Interface identifier of a port GUID, with the GUID's u bit complemented:
  * draft-pelissier-ipoib-encaparp-00 §4
  */
 void ipoib_iid_complement(uint8_t ret[8], uint64_t guid);
@@ -25,9 +25,10 @@ void ipoib_iid_complement(uint8_t ret[8], uint64_t guid);
 void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid);
 
 /*
- * Stable opaque identifiers, RFC 7217, which RFC 8064 recommends. The kernel computes a different one for each prefix, from a
- * secret, the prefix and the number of collisions that duplicate address detection found. So the secret that the kernel gets
- * has to depend on all else: on the interface, its link, and the secret that the administrator or the machine has.
+ * Stable opaque identifiers, RFC 7217, which RFC 8064 recommends. The kernel computes a different one for each
+ * prefix, from a secret, the prefix and the number of collisions that duplicate address detection found. So the
+ * secret that the kernel gets has to depend on everything else: on the interface, on its link, and on the secret of
+ * the administrator or of the machine.
  */
 #define IPOIB_STABLE_SECRET 16 /* octets, as RFC 7217 section 5 recommends at least */
 
@@ -43,8 +44,8 @@ void ipoib_stable_secret(uint8_t ret[IPOIB_STABLE_SECRET],
 			 const char *name);
 
 /*
- * ipoib_machine_secret() - Make the secret of a machine from the @len octets of its identifier.
- * Nobody can compute the identifier from the secret
+ * ipoib_machine_secret() - Make the secret of a machine from the @len octets of its identifier. The identifier cannot
+ * be computed from the secret
  */
 void ipoib_machine_secret(uint8_t ret[IPOIB_STABLE_SECRET], const void *machine, size_t len);
 

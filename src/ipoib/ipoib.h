@@ -20,14 +20,12 @@
  *
  * States of a link, and the function that ends each:
  *
- *	DOWN		administratively down; ends with ipoib_link_set_admin()
- *	WAIT_PORT	the port is not Active or has no LID; ends with ipoib_link_port_update()
- *	WAIT_PKEY	the P_Key is not in the port's table; ends with ipoib_link_port_update()
- *	WAIT_QP		the owner makes the QP; ends with ipoib_qp_ready()
- *	JOINING		the SA client joins the broadcast group, 1 to 16 s between attempts; before that SIDR is
- *			asked for the group, if the profile takes the group from SIDR
- *	UP		joined and attached, with an address handle; packets pass
- *	REJOINING	joined, but the SA lost its state and is asked again; packets pass
+ * 	DOWN		administratively down; ends with ipoib_link_set_admin() WAIT_PORT	the port is not Active
+ * 	or has no LID; ends with ipoib_link_port_update() WAIT_PKEY	the P_Key is not in the port's table; ends
+ * 	with ipoib_link_port_update() WAIT_QP		the owner makes the QP; ends with ipoib_qp_ready()
+ * 	JOINING		the SA client joins the broadcast group, 1 to 16 s between attempts; before that SIDR is asked
+ * 	for the group, if the profile takes the group from SIDR UP		joined and attached, with an address
+ * 	handle; packets pass REJOINING	joined, but the SA lost its state and is asked again; packets pass
  */
 
 #include "ipoib/limits.h"
@@ -55,7 +53,8 @@ enum ipoib_drop {
 	IPOIB_DROP_NO_PATH, /* the SA has no path or did not answer, and the back-off is not over */
 	IPOIB_DROP_NO_AH, /* the CA refused the address handle */
 	IPOIB_DROP_NOT_GROUP, /* destination is not a multicast address */
-	IPOIB_DROP_NO_GROUP, /* neither the group nor a substitute for it exists (RFC 4391 §10) */
+	/* neither the group nor a substitute for the group exists (RFC 4391 §10) */
+	IPOIB_DROP_NO_GROUP,
 	IPOIB_DROP_GROUP_REFUSED, /* the SA refused the group or did not answer, or the CA refused the AH */
 	IPOIB_DROP_GROUPS_FULL, /* no room for another group */
 	IPOIB_DROP_NEIGH_GONE, /* held for a neighbour that was removed */
@@ -72,8 +71,8 @@ const char *ipoib_drop_name(enum ipoib_drop reason);
 
 struct ipoib_stats {
 	/*
-	 * Packets are descriptors, so a super-frame counts once (eth/ counts its segments). Octets are
-	 * those of the packets without the encapsulation.
+	 * A descriptor counts as one packet, so a super-frame counts once (eth/ counts its segments). Octets are
+	 * counted without the encapsulation.
 	 */
 	uint64_t tx_packets, tx_octets, tx_mcast, tx_held;
 	uint64_t rx_packets, rx_octets, rx_mcast, rx_no_source;
@@ -119,14 +118,16 @@ struct ipoib_link_cfg {
 	 */
 	bool absent_to_broadcast;
 	struct sac_tries join_tries,
-		path_tries; /* of joins and of path queries; zero: as the SA client has it */
+		/* number of attempts of joins and of path queries; zero: the default of the SA client */
+		path_tries;
 	bool router; /* true for a multicast router's link, as set by ipoib_link_set_router() */
 	/*
 	 * Create the broadcast group if the SA has none (RFC 4391 §5), unless the profile has .joins_only. Where
 	 * the link does not create it, the administrator must.
 	 */
 	bool create_broadcast;
-	uint8_t create_mtu_code; /* MTU code of a group that we create; 0: that of the port */
+	/* MTU code of a group that we create; 0: the code of the port's MTU */
+	uint8_t create_mtu_code;
 	uint32_t
 		create_qkey; /* Q_Key of a group that we create; 0: CREATE_QKEY, a controlled one */
 };
@@ -177,8 +178,8 @@ struct ipoib_port {
 void ipoib_link_port_update(struct ipoib_link *l, const struct ipoib_port *port, ns_t now);
 
 /*
- * Add and remove a UD QP of ours besides the main one (a station's), so that echoes of its
- * multicasts are recognized. Return: 0; -ENOSPC; -EEXIST
+ * Add and remove a UD QP of ours besides the main QP (that of a station), so that echoes of its multicasts are
+ * recognized. Return: 0; -ENOSPC; -EEXIST
  */
 int ipoib_link_own_qp_add(struct ipoib_link *l, uint32_t qpn);
 void ipoib_link_own_qp_del(struct ipoib_link *l, uint32_t qpn);
@@ -196,7 +197,8 @@ struct ipoib_link_info {
 	uint32_t qpn;
 	struct ipoib_lladdr lladdr; /* valid with has_qp */
 	bool router; /* the link is a multicast router's */
-	bool no_group; /* by the SA's last answer the broadcast group does not exist */
+	/* true if the broadcast group does not exist according to the SA's last answer */
+	bool no_group;
 	bool joined; /* the broadcast group is joined; .group, .group_mtu and .ip_mtu are valid */
 	ib_gid mgid; /* MGID of the broadcast group; zero: not known yet */
 	struct ib_mcmember_rec group; /* record with which the SA granted the broadcast group */
@@ -234,8 +236,10 @@ enum ipoib_action_type {
 	IPOIB_ACT_DETACH, /* detach the QP from the group .mcast */
 	IPOIB_ACT_CARRIER, /* set the carrier to .carrier; ipoib_link_info() has the reason */
 	IPOIB_ACT_MTU, /* set the MTU of the interface to .ip_mtu */
-	IPOIB_ACT_NEIGH_GONE, /* .neigh is idle: give up all references to it (ipoib_neigh_put()) */
-	IPOIB_ACT_MCAST_READY, /* .mcast_ready: the SA granted or refused a join of ipoib_mcast_add() */
+	/* .neigh is idle: give up all references to this neighbour (ipoib_neigh_put()) */
+	IPOIB_ACT_NEIGH_GONE,
+	/* .mcast_ready: the SA has granted or refused the join that ipoib_mcast_add() asked for */
+	IPOIB_ACT_MCAST_READY,
 	/* post .send.pkt, a held packet with its encapsulation, and take it; segment it if it has gso */
 	IPOIB_ACT_SEND,
 };
@@ -245,7 +249,8 @@ struct ipoib_action {
 	union {
 		struct {
 			uint16_t pkey_index;
-			uint32_t qkey; /* 0 in QP_CREATE, because only the join tells the Q_Key */
+			/* Q_Key of the QP; 0 in QP_CREATE, because the Q_Key is known only after the join */
+			uint32_t qkey;
 		} qp;
 		struct {
 			uint64_t cookie;
@@ -306,19 +311,20 @@ struct ipoib_neigh_rev {
 };
 
 /*
- * A neighbour: one link-layer address (GID, QPN). Users of the link may read the first part, and
- * write the members marked so. The members below the empty line are private to the link. A pointer
- * to a neighbour is valid until the next call into the link, unless ipoib_neigh_hold() took a
- * reference. An idle neighbour is removed; one with references is removed after NEIGH_GONE, when
- * the last reference is given up.
+ * A neighbour: one link-layer address (GID, QPN). Users of the link may read the members above the empty line, and
+ * may write those marked "for the user". The members below the empty line are private to the link. A pointer to a
+ * neighbour is valid until the next call into the link, unless ipoib_neigh_hold() took a reference. An idle neighbour
+ * is removed; one with references is removed after NEIGH_GONE, when the last reference is given up.
  */
 struct ipoib_neigh {
 	struct ipoib_lladdr lladdr; /* address, with flags 0 */
-	void *user; /* for the user, NULL at first; keep a reference while it is set */
+	/* for the user, NULL at first; hold a reference to the neighbour while this is set */
+	void *user;
 	uint8_t token[6]; /* for the user, zero at first */
-	bool has_token; /* for the user, who sets it once .token is valid */
+	bool has_token; /* for the user, who sets this flag once .token is valid */
 
-	bool has_qkey; /* the neighbour advertised its Q_Key; otherwise that of the link is used */
+	/* true if the neighbour advertised its Q_Key; if not, the Q_Key of the link is used */
+	bool has_qkey;
 	uint32_t qkey;
 	uint64_t eui64; /* EUI-64 that the neighbour advertised; 0: none */
 	bool dying; /* NEIGH_GONE is queued or was returned */
@@ -335,7 +341,10 @@ struct ipoib_neigh {
 		rev[2]; /* entries for the DLID of the path, and the SLID last received */
 };
 
-/* ipoib_lladdr_is_unicast() - Whether a port can have the address: neither a group's nor zero, and the QPN of a UD queue pair */
+/*
+ * ipoib_lladdr_is_unicast() - Tell whether @a can be the address of a port: the GID is neither a group's nor zero,
+ * and the QPN is that of a UD queue pair
+ */
 bool ipoib_lladdr_is_unicast(const struct ipoib_lladdr *a);
 /* ipoib_neigh_get() - Find or make a neighbour; NULL: table full, or @a is no unicast address */
 struct ipoib_neigh *ipoib_neigh_get(struct ipoib_link *l, const struct ipoib_lladdr *a, ns_t now);
@@ -344,9 +353,9 @@ struct ipoib_neigh *ipoib_neigh_find(const struct ipoib_link *l, const struct ip
  * ipoib_neigh_said() - Store the Q_Key and the EUI-64 of a neighbour that a message from @src (NULL: unknown)
  * contains
  *
- * Once the path to the neighbour is known, its own packets are recognized, and what other ports say of it has no effect.
- * Return: 0; -EKEYREJECTED: a Q_Key that no packet of ours can have: if bit 31 is set, a packet gets the Q_Key of our own
- * queue pair (IBTA 10.2.5), which is the link's
+ * Once the path to the neighbour is known, the neighbour's own packets are recognized, and messages of other ports
+ * about it have no effect. Return: 0; -EKEYREJECTED: none of our packets can have this Q_Key. If bit 31 is set, a
+ * packet gets the Q_Key of our own queue pair (IBTA 10.2.5), which is the Q_Key of the link
  */
 int ipoib_neigh_said(struct ipoib_neigh *n, const struct ipoib_neigh *src,
 		     const struct nd_port *port);
@@ -363,11 +372,11 @@ void ipoib_neigh_probe(struct ipoib_neigh *n, ns_t now);
 
 enum ipoib_path_state {
 	IPOIB_PATH_NONE, /* not asked yet */
-	IPOIB_PATH_QUERY, /* the SA is asked; packets are held */
+	IPOIB_PATH_QUERY, /* the SA client has asked the SA; packets are held */
 	IPOIB_PATH_AH_WAIT, /* the CA makes the address handle; packets are held */
 	IPOIB_PATH_READY,
 	IPOIB_PATH_STALE, /* usable; the next packet causes a new query to the SA */
-	IPOIB_PATH_REFRESH, /* usable; the SA is asked again */
+	IPOIB_PATH_REFRESH, /* usable; the SA client asks the SA again */
 	IPOIB_PATH_FAILED, /* packets are dropped until the back-off is over */
 };
 const char *ipoib_path_state_name(enum ipoib_path_state state);
@@ -394,10 +403,10 @@ int ipoib_mcast_mgid(const struct ipoib_link *l, enum ipoib_proto proto, const u
  * ipoib_mcast_add() - Receive a group: join it as FullMember, which creates it, and attach
  * @group:	4 or 16 octets by @proto, network order
  *
- * Calls are counted, and the group is joined again whenever the link comes up, until
- * ipoib_mcast_del() was called as often. MCAST_READY reports the result of each join. Where the
- * group is joined already, MCAST_READY reports that again. An IP group that the profile maps to the
- * link's own group, of which every interface is a FullMember anyway, may be added too.
+ * Calls are counted, and the group is joined again whenever the link comes up, until ipoib_mcast_del() was called as
+ * often. MCAST_READY reports the result of each join. If the group is joined already, MCAST_READY reports this once
+ * more. An IP group that the profile maps to the link's own group, of which every interface is a FullMember anyway,
+ * may be added too.
  * Return: 0; -EINVAL: not a multicast address; -ENOBUFS: too many groups
  */
 int ipoib_mcast_add(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group, ns_t now);
@@ -406,10 +415,11 @@ int ipoib_mcast_add(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 int ipoib_mcast_del(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group, ns_t now);
 
 enum ipoib_mcast_state {
-	IPOIB_MCAST_IDLE, /* not known whether the group exists */
-	IPOIB_MCAST_QUERY, /* the SA is asked whether the group exists; packets are held */
+	IPOIB_MCAST_IDLE, /* it is not known whether the group exists */
+	/* waits for the SA's answer whether the group exists; packets are held */
+	IPOIB_MCAST_QUERY,
 	IPOIB_MCAST_ABSENT, /* the group does not exist, or the SA refuses to let senders join */
-	IPOIB_MCAST_JOINING, /* the SA is asked for the membership; packets are held */
+	IPOIB_MCAST_JOINING, /* waits for the SA's answer to the join; packets are held */
 	IPOIB_MCAST_AH_WAIT, /* the CA makes the address handle; packets are held */
 	IPOIB_MCAST_READY,
 	IPOIB_MCAST_FAILED, /* packets are dropped until the back-off is over */
@@ -427,9 +437,14 @@ struct ipoib_mcast_info {
 	bool attached;
 	enum ipoib_mcast_state state;
 	int status; /* status of the last query or join */
-	ns_t until; /* ABSENT, FAILED: the SA is not asked before this time */
+	/* in the states ABSENT and FAILED: the time before which the SA is not asked again */
+	ns_t until;
 	uint16_t
-		mlid; /* MLID by which packets reach the group: its own, or one that is lent; 0: none */
+		/*
+		 * MLID by which packets reach the group: the group's own MLID, or the MLID of a lender
+		 * (mcast_lent.c); 0: none
+		 */
+		mlid;
 	unsigned int held; /* number of packets that wait for the group */
 };
 void ipoib_mcast_each(const struct ipoib_link *l,
@@ -438,9 +453,9 @@ void ipoib_mcast_each(const struct ipoib_link *l,
 /* --- Data path --- */
 
 enum ipoib_verdict {
-	IPOIB_SEND, /* tx: the packet has its encapsulation; the owner posts it with ah, dest_qpn, qkey */
+	IPOIB_SEND, /* tx: the packet has its encapsulation; the owner posts the packet with ah, dest_qpn, qkey */
 	IPOIB_HELD, /* tx: the link keeps the packet until an answer arrives */
-	IPOIB_DELIVER, /* rx: the encapsulation was removed; the packet is the owner's */
+	IPOIB_DELIVER, /* rx: the encapsulation was removed; the owner takes the packet */
 	IPOIB_DROP, /* the packet was freed and counted */
 };
 
@@ -467,9 +482,9 @@ struct ipoib_tx {
 };
 
 /*
- * ipoib_tx() - Give each packet its verdict. @n at most PKT_BATCH.
+ * ipoib_tx() - Give each packet its verdict. @n is at most PKT_BATCH.
  *
- * A super-frame gets its encapsulation once. Whoever segments it repeats these octets in each
+ * A super-frame gets its encapsulation once. The code that segments the super-frame repeats these octets in each
  * segment.
  */
 void ipoib_tx(struct ipoib_link *l, struct ipoib_tx *v, unsigned int n, ns_t now);

@@ -32,7 +32,10 @@ struct text ipoib_link_reason(struct ipoib_link *l)
 	return (struct text){ .buf = l->reason, .size = sizeof(l->reason) };
 }
 
-/* Sets the reason that follows from the state. A failed join replaces the reason of JOINING by its own. */
+/*
+ * Sets the default reason for the state. After a failed join, the state JOINING has the reason of the failure
+ * instead.
+ */
 static void reason_default(struct ipoib_link *l, enum ipoib_link_state state)
 {
 	struct text t = ipoib_link_reason(l);
@@ -105,7 +108,7 @@ static void ask_qp(struct ipoib_link *l)
 	a->qp.pkey_index = l->qp_pkey_index;
 }
 
-/* The owner is told the MTU before the carrier, so that an interface never runs with an old MTU. */
+/* The owner learns the MTU before the carrier, so that an interface never runs with an old MTU. */
 static void sync_carrier(struct ipoib_link *l, ns_t now)
 {
 	if (l->up && l->said_mtu != l->ip_mtu) {
@@ -171,7 +174,10 @@ void ipoib_link_port_update(struct ipoib_link *l, const struct ipoib_port *port,
 	bool moved = !ib_gid_equal(&l->port.gid, &port->gid);
 	bool renumbered = l->port.lid && port->lid != l->port.lid;
 
-	/* A new GID is a new link-layer address, and the SA's memberships name the old GID: start anew. */
+	/*
+	 * A new GID is a new link-layer address, and the SA's memberships contain the old GID, so the link starts
+	 * again from the beginning.
+	 */
 	if (moved && l->state >= IPOIB_LINK_JOINING) {
 		l->port.state = IB_PORT_DOWN;
 		ipoib_link_advance(l, now);

@@ -10,8 +10,8 @@
 #include "util/text.h"
 
 /*
- * An address handle, and the request for its successor. The old handle stays in use until the new
- * one is ready. A handle that answers a request which is no longer the newest is destroyed at once.
+ * An address handle, and the request for its successor. The old handle stays in use until the new handle is ready.
+ * When a handle arrives for a request that is not the newest, the handle is destroyed at once.
  */
 struct ipoib_ah {
 	void *ah; /* handle in use; NULL: none */
@@ -58,7 +58,8 @@ struct ipoib_mcast {
 		receivers; /* number of ipoib_mcast_add() calls not undone by ipoib_mcast_del() */
 	unsigned int failures; /* failures in a row, for the back-off */
 	int status; /* status of the last query or join, as in sac.h */
-	ns_t until; /* ABSENT, FAILED: the SA is not asked before this time */
+	/* in the states ABSENT and FAILED: the time before which the SA is not asked again */
+	ns_t until;
 	ns_t last_used; /* time of the last sweep that found .used set */
 	ib_gid mgid;
 	struct ib_mcmember_rec rec; /* record of the last join that was granted */
@@ -66,13 +67,17 @@ struct ipoib_mcast {
 	struct sac_group_ref full, so, non;
 	struct sac_group_query query;
 	struct ipoib_ah ah;
-	/* handle for packets to a group that cannot be joined: to .mgid, by the MLID of a lender */
+	/* handle for packets to a group that cannot be joined; they go to .mgid by the MLID of a lender */
 	struct ipoib_ah lent;
-	ns_t lent_until; /* the CA refused .lent, and is not asked again before this time */
+	/* time before which the CA is not asked for .lent again, because it refused */
+	ns_t lent_until;
 	struct pkt_queue held;
-	/* groups that do not exist: when this group is joined their packets are sent to it, and when it is refused they are dropped */
+	/*
+	 * groups that do not exist and wait for this group: if this group is joined, their packets are sent to it; if
+	 * the join is refused, their packets are dropped
+	 */
 	struct list waiting;
-	struct list wait_node; /* in .waiting of the all-routers or the all-systems group */
+	struct list wait_node; /* entry in .waiting of the all-routers or the all-systems group */
 };
 
 struct ipoib_link {
@@ -96,9 +101,9 @@ struct ipoib_link {
 	struct sac *sac;
 	struct sac_user user;
 	uint16_t pkey; /* P_Key with bit 15 set */
-	struct ipoib_map map; /* what the MGIDs of the link's groups depend on */
+	struct ipoib_map map; /* values from which the MGIDs of the link's groups are computed */
 	ib_gid mgid; /* MGID of the broadcast group */
-	/* Where the SL of unicast packets comes from: as configured, or else as the profile has it */
+	/* Where the SL of unicast packets comes from: the configuration, or else the profile */
 	enum ipoib_sl_from sl_from;
 
 	/* State; only set_state() in link.c writes .state and .since. */
@@ -112,7 +117,7 @@ struct ipoib_link {
 	bool joined; /* the SA granted the broadcast group, and its record fits this port */
 	bool renewing; /* .joined, and the SA client is joining the group again */
 	bool qkey_said; /* warnings about the group's Q_Key and MTU were given */
-	bool no_group; /* the SA refused to join the broadcast group, and says that it does not exist */
+	bool no_group; /* true if the SA refused to join the broadcast group because the group does not exist */
 	bool refusal_said; /* the present refusal of the broadcast group was logged */
 	bool qp_stale; /* QP_MODIFY failed and is to be queued again */
 	uint32_t qpn;
@@ -124,11 +129,15 @@ struct ipoib_link {
 	struct sidr_ask sidr;
 	struct sidr_group sidr_group; /* the last answer */
 	enum sidr_why sidr_why; /* how the last question ended */
-	/* sidr_start() was called; .sidr_group came since the SA client last started over */
+	/*
+	 * .group_asked: sidr_start() was called; .group_known: .sidr_group arrived after the SA client last started
+	 * over
+	 */
 	bool group_asked, group_known;
 	/* the group was joined with .sidr_group, and SIDR has given no answer since */
 	bool group_proved;
-	bool group_doubted; /* SIDR was asked once more, because the SA has another SL or other fields of the GRH */
+	/* true if SIDR was asked once more, because the SA's answer has another SL or other fields of the GRH */
+	bool group_doubted;
 	/* .granted_rec is the answer to a join since the SA client last started over */
 	bool granted;
 	struct ib_mcmember_rec granted_rec;
@@ -144,8 +153,8 @@ struct ipoib_link {
 	/* Tables. */
 	struct ipoib_neigh *neighs;
 	struct ipoib_slots neigh_slots;
-	struct htab neigh_tab, rev_tab; /* by (GID, QPN); by (SLID, QPN) */
-	uint32_t neigh_hand; /* slot where the search for a neighbour to evict goes on */
+	struct htab neigh_tab, rev_tab; /* neighbours by (GID, QPN), and by (SLID, QPN) */
+	uint32_t neigh_hand; /* slot at which the next search for a neighbour to evict begins */
 	struct ipoib_path *paths;
 	struct ipoib_slots path_slots;
 	struct htab path_tab;
@@ -153,7 +162,7 @@ struct ipoib_link {
 	struct ipoib_mcast *mcasts;
 	struct ipoib_slots mcast_slots;
 	struct htab mcast_tab;
-	uint32_t mcast_hand; /* slot where the search for a group to evict goes on */
+	uint32_t mcast_hand; /* slot at which the next search for a group to evict begins */
 	struct ipoib_mcast *bcast; /* entry of the broadcast group, which always exists */
 
 	/* Multicast router */
@@ -163,7 +172,7 @@ struct ipoib_link {
 	unsigned int router_failures; /* failed questions in a row, for the back-off */
 	/* the subscription to trap 66 was there before the last question, so no group was missed */
 	bool router_sure;
-	bool router_full_logged; /* it was logged that there are more groups than fit in the table */
+	bool router_full_logged; /* true if the log already says that there are more groups than fit in the table */
 
 	/* Queue of actions */
 	struct ipoib_action *acts; /* ring of .act_cap elements */
@@ -187,26 +196,26 @@ void ipoib_link_group_forget(struct ipoib_link *l); /* the link goes down */
 void ipoib_link_group_restart(
 	struct ipoib_link *l); /* the SA client starts over, and so does the question */
 /*
- * ipoib_link_group_again() - The group cannot be used: ask the next server after a back-off. If the group can be joined
- * before that, ipoib_link_group_good() cancels this
+ * ipoib_link_group_again() - Ask the next server after a back-off, because the group cannot be used. If the group can
+ * be joined before that, ipoib_link_group_good() cancels this
  */
 void ipoib_link_group_again(struct ipoib_link *l, ns_t now);
 void ipoib_link_group_wrong(struct ipoib_link *l,
-			    ns_t now); /* the values are not those of the group */
+			    ns_t now); /* reports that the values differ from those of the group */
 void ipoib_link_group_good(struct ipoib_link *l); /* the group was joined and fits */
 /*
- * ipoib_link_group_renew() - The answer to a new join contradicts the values of SIDR, because the group was made anew: ask
- * SIDR for new values at once, and keep the join's answer to compare it with them. False: the last join contradicted the
- * values, too
+ * ipoib_link_group_renew() - Called if the answer to a new join contradicts the values of SIDR, because the group was
+ * deleted and created again: ask SIDR for new values at once, and keep the join's answer to compare it with them.
+ * False: the last join contradicted the values, too
  */
 bool ipoib_link_group_renew(struct ipoib_link *l, ns_t now);
 /*
- * ipoib_link_group_doubt() - The SL or fields of the GRH that SIDR gave may be older than those with which the SA granted
- * @rec: ask SIDR once more, and keep the answer to the join to compare it with the new values. False: the values agree, or
- * SIDR has already repeated them
+ * ipoib_link_group_doubt() - Called if the SL or fields of the GRH that SIDR gave may be older than the values with
+ * which the SA granted @rec: ask SIDR once more, and keep the answer to the join to compare it with the new values.
+ * False: the values agree, or SIDR has already repeated its values
  */
 bool ipoib_link_group_doubt(struct ipoib_link *l, const struct ib_mcmember_rec *rec, ns_t now);
-/* ipoib_link_group_differs() - Write to @t which value of a granted record differs from that of SIDR */
+/* ipoib_link_group_differs() - Write to @t the value of a granted record that differs from the value of SIDR */
 bool ipoib_link_group_differs(const struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 			      struct text *t);
 /* ipoib_link_group_values() - Put the values that SIDR gave into a granted record */

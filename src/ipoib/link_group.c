@@ -6,9 +6,9 @@
 
 /*
  * Which broadcast group the link has. With IPOIB_GROUP_MAP this is always known. With IPOIB_GROUP_SIDR
- * (draft-pelissier-ipoib-encaparp-00 §6.2) SIDR has to be asked, before the first join and after each restart of the SA
- * client. Until SIDR's new answer is there, its old one stays in use, and the SA's answer to a new join is kept, because it
- * can only be compared with SIDR's new values.
+ * (draft-pelissier-ipoib-encaparp-00 §6.2) SIDR has to be asked, before the first join and after each restart of the
+ * SA client. Until SIDR's new answer arrives, the old answer stays in use, and the SA's answer to a new join is kept,
+ * because it can only be compared with SIDR's new values.
  */
 
 static bool by_sidr(const struct ipoib_link *l)
@@ -41,8 +41,8 @@ void ipoib_link_group_restart(struct ipoib_link *l)
 }
 
 /*
- * No answer, or one that cannot be used: the SIDR client repeats the question without being told. A
- * link that is up stays up meanwhile.
+ * SIDR gave no answer, or an answer that cannot be used. The SIDR client repeats the question by itself, and a link
+ * that is up stays up meanwhile.
  */
 static void sidr_failed(struct ipoib_link *l, const struct sidr_result *r)
 {
@@ -56,7 +56,7 @@ static void sidr_failed(struct ipoib_link *l, const struct sidr_result *r)
 	ipoib_log(l, again ? LOG_LVL_DEBUG : LOG_LVL_WARN, "%s", l->reason);
 }
 
-/* The answer names another group than the one before. */
+/* The answer names another group than the previous answer. */
 static void group_changed(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 {
 	char gid[PRINT_GID_LEN];

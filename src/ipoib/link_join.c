@@ -74,9 +74,9 @@ void ipoib_link_unjoin(struct ipoib_link *l, ns_t now)
 }
 
 /*
- * Writes to @t which field of @rec does not fit this port or link; false: all fields fit.
- * diagnosed() uses it, too: the SA refuses a join with nothing but a status, and the record of the
- * existing group then shows the probable cause.
+ * Writes to @t which field of @rec does not fit this port or link; false: all fields fit. diagnosed() uses this
+ * function, too, because the SA's refusal of a join contains only a status, and the record of the existing group then
+ * shows the probable cause.
  */
 static bool rec_unfit(const struct ipoib_link *l, const struct ib_mcmember_rec *rec, struct text *t)
 {
@@ -125,7 +125,7 @@ static void log_refused(struct ipoib_link *l)
 	l->refusal_said = true;
 }
 
-/* The SA did not refuse the join but could not be reached: the reason has the SA client's status. */
+/* The SA could not be reached, so it did not refuse the join. The reason contains the SA client's status. */
 static void say_outage(struct ipoib_link *l, int status)
 {
 	char gid[PRINT_GID_LEN], text[SAC_STATUS_LEN];
@@ -135,7 +135,10 @@ static void say_outage(struct ipoib_link *l, int status)
 		 l->joined ? " again" : "", sac_status_print(text, sizeof(text), status));
 }
 
-/* After a refused join the SA was asked for the record of the group: adds to the reason which field does not fit. */
+/*
+ * Adds to the reason of a refused join the field that does not fit, from the record of the group for which the SA was
+ * asked after the refusal.
+ */
 static void diagnosed(struct sac_group_query *q, int status, const struct ib_mcmember_rec *rec,
 		      ns_t now)
 {
@@ -155,8 +158,8 @@ static void diagnosed(struct sac_group_query *q, int status, const struct ib_mcm
 }
 
 /*
- * Leaves all groups, because the membership of the broadcast group was lost. The SA client keeps
- * the reference to the broadcast group, and so goes on asking for it.
+ * Leaves all groups, because the membership of the broadcast group was lost. The SA client keeps the reference to the
+ * broadcast group, so it continues to ask for the membership.
  */
 static void bcast_lost(struct ipoib_link *l, ns_t now)
 {
@@ -186,7 +189,7 @@ static void bcast_refused(struct ipoib_link *l, int status, ns_t now)
 	if (m->status != status)
 		l->refusal_said = false;
 	m->status = status;
-	/* An SA that is gone or silent may be restarting, so an existing membership stays in use. */
+	/* An SA that left or does not answer may be restarting, so an existing membership stays in use. */
 	if (status < 0) {
 		l->no_group = false;
 		say_outage(l, status);
@@ -203,7 +206,7 @@ static void bcast_refused(struct ipoib_link *l, int status, ns_t now)
 		log_refused(l);
 }
 
-/* The SA granted a group that does not fit this port: leave it, and join again later. */
+/* The SA granted a group that does not fit this port, so leave the group, and join again later. */
 static void bcast_unfit(struct ipoib_link *l, const char *why, ns_t now)
 {
 	l->granted = false;

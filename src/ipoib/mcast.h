@@ -11,8 +11,8 @@ int ipoib_mcasts_init(struct ipoib_link *l); /* makes l->bcast for l->mgid */
 void ipoib_mcasts_fini(struct ipoib_link *l);
 void ipoib_mcasts_sweep(struct ipoib_link *l, ns_t now);
 /*
- * ipoib_mcasts_regroup() - The link's broadcast group is @mgid from now on, perhaps with another scope. All groups are left;
- * those with receivers get the MGIDs of the new scope, and the others are forgotten
+ * ipoib_mcasts_regroup() - Adopt @mgid as the link's broadcast group, perhaps with another scope. All groups are
+ * left; groups with receivers get the MGIDs of the new scope, and the other groups are forgotten
  */
 void ipoib_mcasts_regroup(struct ipoib_link *l, const ib_gid *mgid);
 struct ipoib_mcast *ipoib_mcast_find(const struct ipoib_link *l, const ib_gid *mgid);
@@ -43,11 +43,11 @@ void ipoib_mcast_join_sender(struct ipoib_mcast *m, ns_t now);
 void ipoib_mcast_leave_sender(struct ipoib_mcast *m, ns_t now);
 void ipoib_mcast_leave_full(struct ipoib_mcast *m, ns_t now);
 void ipoib_mcast_leave_all(struct ipoib_mcast *m, ns_t now); /* also drops the held packets */
-/* ipoib_mcast_granted() - The SA granted a membership: attach, and ask for an address handle */
+/* ipoib_mcast_granted() - Attach the QP and ask for an address handle, after the SA granted a membership */
 void ipoib_mcast_granted(struct ipoib_mcast *m, const struct ib_mcmember_rec *rec, ns_t now);
 /*
- * ipoib_mcast_set_absent() - The group does not exist; the SA is asked again after a while, or when
- * trap 66 reports its creation
+ * ipoib_mcast_set_absent() - Note that the group does not exist; the SA is asked again after a while, or when trap 66
+ * reports its creation
  */
 void ipoib_mcast_set_absent(struct ipoib_mcast *m, ns_t now);
 /*
@@ -57,7 +57,10 @@ void ipoib_mcast_set_absent(struct ipoib_mcast *m, ns_t now);
 struct ipoib_ah_attr ipoib_mcast_ah_attr(const struct ipoib_mcast *m,
 					 const struct ib_mcmember_rec *rec);
 void ipoib_mcasts_join(struct ipoib_link *l, ns_t now); /* joins all groups that have receivers */
-/* ipoib_mcasts_renew() - The broadcast group's parameters have changed, so join again with the new ones whatever may be created */
+/*
+ * ipoib_mcasts_renew() - Join again every group that the link may create, because the broadcast group's parameters
+ * have changed and the groups copy them
+ */
 void ipoib_mcasts_renew(struct ipoib_link *l, ns_t now);
 void ipoib_mcast_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
 void ipoib_mcast_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
@@ -67,7 +70,7 @@ void ipoib_mcasts_restart(struct ipoib_link *l); /* the SA lost its state */
 void ipoib_mcast_join_non(struct ipoib_mcast *m, ns_t now);
 void ipoib_mcast_leave_non(struct ipoib_mcast *m, ns_t now);
 
-/* router.c: all without effect if the link is no multicast router's */
+/* router.c: the functions have no effect unless the link is that of a multicast router */
 void ipoib_router_init(struct ipoib_link *l);
 void ipoib_router_ask(struct ipoib_link *l, ns_t now); /* asks the SA for all groups */
 void ipoib_router_stop(struct ipoib_link *l); /* the link is not up any more */
@@ -75,12 +78,16 @@ void ipoib_router_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
 void ipoib_router_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
 
 /* mcast_attach.c */
-/* ipoib_mcast_attach() - Attach the QP to what it should receive of the group, and detach it from the rest */
+/*
+ * ipoib_mcast_attach() - Attach the QP to those MLIDs of the group on which it should receive, and detach it from the
+ * other MLIDs
+ */
 void ipoib_mcast_attach(struct ipoib_mcast *m);
 void ipoib_mcast_detach(struct ipoib_mcast *m);
 void ipoib_mcast_attach_failed(struct ipoib_mcast *m, uint16_t mlid);
 void ipoib_mcasts_attach(
-	struct ipoib_link *l); /* of all groups, after an MLID that is lent has changed */
+	/* attaches the QP to all groups again, after an MLID that is lent has changed */
+	struct ipoib_link *l);
 
 /* mcast_lent.c */
 /* ipoib_mcast_is_lent() - Whether packets to @m may have the MLID of another group */
@@ -96,17 +103,20 @@ enum ipoib_verdict ipoib_mcast_lent_route(struct ipoib_mcast *m, void **ret_ah,
 /* mcast_send.c */
 /* IP groups of all routers by enum ipoib_proto, to which senders fall back (RFC 4391 §10) */
 extern const uint8_t ipoib_all_routers[][16];
-/* ipoib_mcast_route() - Decide about a packet to @m: send it with *@ret_ah, hold it, or drop it for *@ret_why */
+/*
+ * ipoib_mcast_route() - Decide about a packet to @m: send it with *@ret_ah, hold it, or drop it for the reason
+ * *@ret_why
+ */
 enum ipoib_verdict ipoib_mcast_route(struct ipoib_mcast *m, void **ret_ah, enum ipoib_drop *ret_why,
 				     ns_t now);
 /*
- * ipoib_mcast_refresh() - A packet is being sent to the group: query the SA if there is no answer
- * yet, or only one that is too old
+ * ipoib_mcast_refresh() - Query the SA because a packet is being sent to the group, if there is no answer yet or the
+ * answer is too old
  */
 void ipoib_mcast_refresh(struct ipoib_mcast *m, ns_t now);
 /*
- * ipoib_mcast_release_held() - The state of @m changed: route again the packets held for it and for
- * groups that wait for it
+ * ipoib_mcast_release_held() - Route again the packets that are held for @m and for groups that wait for it, because
+ * the state of @m changed
  */
 void ipoib_mcast_release_held(struct ipoib_mcast *m, ns_t now);
 void ipoib_mcast_query_done(struct sac_group_query *q, int status,

@@ -5,8 +5,8 @@
 
 /*
  * Attaching the QP to groups. A group that the link receives is attached with its own MLID. Where senders may use the
- * MLID of another group (mcast_lent.c), it is attached with those of all lenders, too, whether it could be joined or not:
- * an HCA may compare the LID of a packet as well as its MGID.
+ * MLID of another group (mcast_lent.c), the QP is also attached with the MLIDs of all lenders, even if the group was
+ * joined, because an HCA may compare the LID of a packet as well as its MGID.
  */
 
 struct mlids {

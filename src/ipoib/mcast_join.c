@@ -12,8 +12,8 @@ static void so_done(struct sac_group_ref *r, int status, const struct ib_mcmembe
 		    ns_t now);
 
 /*
- * RFC 4391 §10: P_Key, Q_Key, SL, MTU and HopLimit of a group are those of the broadcast group. The
- * other parameters are copied too.
+ * RFC 4391 §10: a group has the P_Key, Q_Key, SL, MTU and HopLimit of the broadcast group. The other parameters are
+ * copied too.
  */
 static struct sac_join join_like_broadcast(const struct ipoib_mcast *m, uint8_t join_state,
 					   bool create)
@@ -103,7 +103,7 @@ void ipoib_mcast_set_absent(struct ipoib_mcast *m, ns_t now)
 			      now + (traps ? IPOIB_ABSENT_TTL : IPOIB_ABSENT_TTL_BLIND));
 }
 
-/* The SA refused one kind of membership and has granted another: packets to the group are sent under that one. */
+/* The SA refused one kind of membership but has granted another kind, under which packets to the group are sent. */
 static void go_on_as_member(struct ipoib_mcast *m, ns_t now)
 {
 	const struct ib_mcmember_rec rec = m->rec;
@@ -316,7 +316,7 @@ static void non_done(struct sac_group_ref *r, int status, const struct ib_mcmemb
 	if (differs)
 		mcast_log(m, "join of a router, other than the broadcast group's", differs);
 	else if (status !=
-		 SA_STATUS_REQ_INVALID) /* which means that the group was deleted meanwhile */
+		 SA_STATUS_REQ_INVALID) /* this status means that the group was deleted meanwhile */
 		join_failed(m, "join of a router", status);
 	ipoib_mcast_leave_non(m, now);
 }
@@ -394,7 +394,7 @@ void ipoib_mcast_ah_ready(struct ipoib_mcast *m, int err, ns_t now)
 {
 	if (err) {
 		mcast_log(m, "address handle", "refused by the CA");
-		/* Receiving needs no address handle. The next packet or the sweep asks for another one. */
+		/* Receiving needs no address handle. The next packet or the sweep asks for a new handle. */
 		mcast_fail(m, now + mcast_backoff(m), now);
 	} else {
 		mcast_ready(m, now);

@@ -4,10 +4,10 @@
 
 /*
  * Sending to a group that cannot be joined, by draft-kashyap-ipoib-ipv4-multicast-01 §6.3: to the MGID of the group,
- * but by the LID of the all-systems group (224.0.0.1), or of the broadcast group if that one cannot be joined either.
- * All hosts are in these two, the lenders, and receivers of the group recognize its MGID (mcast_attach.c). Such a
- * packet has the SL, rate and the like of the lender, because it takes the lender's multicast tree. For IPv6, of which
- * the draft says nothing, the all-nodes group (ff02::1) stands in for all-systems.
+ * but by the LID of the all-systems group (224.0.0.1), or of the broadcast group if the all-systems group cannot be
+ * joined either. These two groups, which we call lenders, contain all hosts, and receivers of the group recognize its
+ * MGID (mcast_attach.c). Such a packet has the SL, rate and the like of the lender, because it takes the lender's
+ * multicast tree. For IPv6, of which the draft says nothing, the all-nodes group (ff02::1) stands in for all-systems.
  */
 
 static const uint8_t all_systems[][16] = {
@@ -59,7 +59,7 @@ static const struct ib_mcmember_rec *lender(struct ipoib_mcast *m, struct ipoib_
 	return NULL;
 }
 
-/* The handle for packets to @m by the LID in @rec. If there is none, the CA is asked for one. */
+/* Finds the handle for packets to @m by the LID in @rec. If there is none, asks the CA for a handle. */
 static enum ipoib_verdict lent_ah(struct ipoib_mcast *m, const struct ib_mcmember_rec *rec,
 				  void **ret_ah, enum ipoib_drop *ret_why, ns_t now)
 {

@@ -74,7 +74,7 @@ void ipoib_neigh_learn(struct ipoib_neigh *n, unsigned int which, uint16_t lid)
 	if (r->lid == lid || n->rev[!which].lid == lid || !ib_lid_is_unicast(lid))
 		return;
 	rev_del(l, r);
-	/* A LID belongs to one port at a time, so the newest information replaces the older. */
+	/* A LID belongs to one port at a time, so the newest information replaces older information. */
 	old = rev_find(l, lid, n->lladdr.qpn);
 	if (old)
 		rev_del(l, old);
@@ -177,7 +177,7 @@ static struct ipoib_neigh *neigh_new(struct ipoib_link *l, const struct ipoib_ll
 	return n;
 }
 
-/* QPNs 0 and 1 are for management, and 0xffffff stands for multicast. */
+/* QPNs 0 and 1 are for management, and 0xffffff means multicast. */
 bool ipoib_lladdr_is_unicast(const struct ipoib_lladdr *a)
 {
 	return !ib_gid_is_mcast(&a->gid) && !ib_gid_is_zero(&a->gid) && a->qpn > IB_QP1 &&
@@ -200,7 +200,10 @@ int ipoib_neigh_said(struct ipoib_neigh *n, const struct ipoib_neigh *src,
 {
 	if ((port->qkey & IB_QKEY_CONTROLLED) && port->qkey != n->link->qkey)
 		return -EKEYREJECTED;
-	/* A port may send from another queue pair than the one on which it receives. */
+	/*
+	 * Compare the paths and not the queue pairs, because a port may send from another queue pair than the one on
+	 * which it receives.
+	 */
 	if (!(src && src->path == n->path) && ipoib_path_usable(n->path))
 		return 0;
 	n->has_qkey = true;
@@ -210,9 +213,9 @@ int ipoib_neigh_said(struct ipoib_neigh *n, const struct ipoib_neigh *src,
 }
 
 /*
- * A neighbour that advertised the link's old Q_Key changes to the new one, too, and will advertise that, so the old one is
- * forgotten. All controlled Q_Keys are of this kind (ipoib_neigh_said()). A Q_Key without bit 31 that differs from the
- * link's is the neighbour's own, and stays.
+ * A neighbour that advertised the link's old Q_Key changes to the new Q_Key, too, and will advertise the new one, so
+ * its old Q_Key is forgotten. All controlled Q_Keys are of this kind (ipoib_neigh_said()). A Q_Key without bit 31
+ * that differs from the link's is the neighbour's own, and stays.
  */
 void ipoib_neighs_forget_qkey(struct ipoib_link *l, uint32_t qkey)
 {

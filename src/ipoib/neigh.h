@@ -14,12 +14,13 @@ void ipoib_path_put(struct ipoib_path *p); /* frees @p if no neighbour uses it *
 void ipoib_path_resolve(struct ipoib_path *p, ns_t now);
 /* ipoib_path_verify() - If the path is STALE, ask the SA for it again; packets pass meanwhile */
 void ipoib_path_verify(struct ipoib_path *p, ns_t now);
-/* ipoib_path_stale() - The path may have changed: the next packet causes a new query to the SA */
+/* ipoib_path_stale() - Let the next packet query the SA again, because the path may have changed */
 void ipoib_path_stale(struct ipoib_path *p);
 void ipoib_paths_stale(struct ipoib_link *l);
 void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid);
 /*
- * ipoib_paths_forget() - The subnet was renumbered: hold packets until the SA tells the new LIDs
+ * ipoib_paths_forget() - Hold packets until the SA has answered with the new LIDs, because the
+ * subnet was renumbered
  *
  * Until then a packet could reach a node that has been given the old LID of its destination.
  */

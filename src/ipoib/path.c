@@ -102,8 +102,8 @@ static struct sac_path_key path_sac_key(const struct ipoib_path *p)
 }
 
 /*
- * Time at which the path becomes stale. Its answer may have been in the SA client's cache for a
- * while, so the cache says when it expires. A new answer lives for SAC_PATH_TTL.
+ * Time at which the path becomes stale. The SA client's cache may have had the answer for a while,
+ * so the cache determines when the path expires. A new answer lives for SAC_PATH_TTL.
  */
 static ns_t path_until(const struct ipoib_path *p, ns_t now)
 {
@@ -182,14 +182,17 @@ static void path_refused(struct ipoib_path *p, int status, ns_t now)
 	log_refusal(p, status, now);
 	p->status = status;
 	p->ah_refused = false;
-	/* A silent SA does not mean that the path is gone, so it stays in use. A refusal ends its use. */
+	/*
+	 * A silent SA does not mean that the path is invalid, so the path stays in use. A refusal
+	 * ends its use.
+	 */
 	if (status < 0 && ipoib_path_usable(p))
 		path_set_state(p, IPOIB_PATH_STALE, now + IPOIB_BACKOFF_MIN);
 	else
 		path_fail(p, now + IPOIB_BACKOFF_MIN);
 }
 
-/* The SA knows a path, but one whose MTU the link's profile does not allow. */
+/* The SA returned a path, but the link's profile does not allow its MTU. */
 static void path_unfit(struct ipoib_path *p, const struct ib_path_rec *rec, ns_t now)
 {
 	struct ipoib_link *l = p->link;

@@ -78,7 +78,7 @@ static int rfc4391_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib
 	.mgid_broadcast = rfc4391_broadcast, .mgid_ipv4 = rfc4391_ipv4, .mgid_ipv6 = rfc4391_ipv6, \
 	.mgid_group = rfc4391_group, .scope = 2, PACKETS_RFC4391
 
-/* RFC 4391 §10: a sender joins groups that exist, and uses the all-routers group instead of others. */
+/* RFC 4391 §10: a sender joins groups that exist, and sends to the all-routers group if the group does not exist. */
 #define SENDER_RFC4391                                                                      \
 	.asks = true, .join_state = MCM_JOIN_SEND_ONLY_NON, .absent = IPOIB_ABSENT_ROUTERS, \
 	.idle = NS_SEC(120)
@@ -89,7 +89,7 @@ static int rfc4391_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib
  */
 #define LINUX_SENDER_IDLE NS_SEC(60)
 
-/* draft-kashyap-ipoib-ipv6-over-ib-00 §7: no header. The first nibble of the packet says what it is. */
+/* draft-kashyap-ipoib-ipv6-over-ib-00 §7: no header. The first nibble of the packet is the IP version. */
 static void write_nothing(uint8_t *p, uint16_t ethertype)
 {
 }
@@ -203,7 +203,7 @@ static int v4mc_ipv4(ib_gid *ret, const uint8_t group[4], const struct ipoib_map
 	return mgid_v4mc_from_ipv4(ret, group, map->subnet, map->scope);
 }
 
-/* The draft says nothing of IPv6, whose groups are those of RFC 4391. */
+/* The draft does not mention IPv6, so IPv6 groups are those of RFC 4391. */
 static int v4mc_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib_map *map)
 {
 	if (!mgid_v4mc_to_ipv4(ret, mgid, map->subnet, map->scope))

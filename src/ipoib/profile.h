@@ -24,16 +24,16 @@ enum ipoib_absent {
 	IPOIB_ABSENT_ROUTERS, /* beyond link-local scope send to the all-routers group, else drop */
 	IPOIB_ABSENT_DROP, /* drop */
 	/*
-	 * Send to the group's own MGID, but by the LID of the all-systems group, or by that of the broadcast group if that
-	 * fails. Receivers of a group listen to its MGID on these LIDs, too. This applies to all groups that cannot be
-	 * joined, for whatever reason.
+	 * Send to the group's own MGID, but by the LID of the all-systems group, or by that of the broadcast group if
+	 * that fails. Receivers of a group listen to its MGID on these LIDs, too. This applies to every group that
+	 * cannot be joined, whatever the reason is.
 	 */
 	IPOIB_ABSENT_LENT,
 };
 
-/* Where the SL of unicast packets comes from. Multicast packets have that of their group. */
+/* Where the SL of unicast packets comes from. Multicast packets have the SL of their group. */
 enum ipoib_sl_from {
-	IPOIB_SL_DEFAULT, /* in a configuration: as the profile has it */
+	IPOIB_SL_DEFAULT, /* in a configuration: the profile decides */
 	IPOIB_SL_PATH, /* the PathRecord */
 	IPOIB_SL_GROUP, /* the link's own group */
 	IPOIB_SL_FIXED, /* the configuration */
@@ -52,7 +52,7 @@ enum ipoib_group_from {
 enum ipoib_resolve {
 	IPOIB_RESOLVE_ARP, /* ARP with addresses of 20 octets (RFC 4391 §9.2) */
 	IPOIB_RESOLVE_IBARP, /* IBARP, see wire/ibarp.h */
-	IPOIB_RESOLVE_ND, /* not at all, since the link carries no IPv4 */
+	IPOIB_RESOLVE_ND, /* no ARP, since the link carries no IPv4 */
 };
 
 /* How an interface that only sends to a group becomes a member. */
@@ -64,7 +64,7 @@ struct ipoib_sender {
 	ns_t idle; /* time without a packet to the group after which the membership ends */
 };
 
-/* How a UD packet carries a payload and says what it is. */
+/* Encapsulation of a payload in a UD packet, and how it tells the ethertype. */
 struct ipoib_encap {
 	uint8_t len; /* octets before the payload; 0: the packet begins with the payload */
 	uint8_t look; /* octets from the start of the packet that .read needs, at least .len */
@@ -87,7 +87,7 @@ struct ipoib_nd_form {
 #define IPOIB_ND_OPT_MAX 40
 
 #define IPOIB_IFNAME_LEN 16 /* IFNAMSIZ */
-/* What MGIDs depend on besides the IP group. All members are the same on a whole link. */
+/* The values besides the IP group from which MGIDs are computed. All interfaces of a link have the same values. */
 struct ipoib_map {
 	uint16_t pkey; /* with bit 15 set */
 	uint8_t scope; /* scope of the broadcast group, 1 to 15 */
@@ -102,7 +102,10 @@ struct ipoib_profile {
 	/* Interface identifier of IPv6 addresses, made of the port GUID, see ipoib/iid.h */
 	void (*iid)(uint8_t ret[8], uint64_t guid);
 	enum ipoib_group_from group_from;
-	/* Maps from groups to MGIDs, see wire/mgid.h. They return 0, or -EINVAL for what the profile has no MGID for. */
+	/*
+	 * Maps from groups to MGIDs, see wire/mgid.h. They return 0, or -EINVAL if the profile has no MGID for the
+	 * group.
+	 */
 	int (*mgid_broadcast)(ib_gid *ret, const struct ipoib_map *map);
 	int (*mgid_ipv4)(ib_gid *ret, const uint8_t group[4], const struct ipoib_map *map);
 	int (*mgid_ipv6)(ib_gid *ret, const uint8_t group[16], const struct ipoib_map *map);
@@ -138,8 +141,8 @@ struct ipoib_profile {
 bool ipoib_profile_has(const struct ipoib_profile *p, enum ipoib_proto proto);
 
 /*
- * ipoib_profile_map() - What the MGIDs of a link depend on. @pkey may lack bit 15; @scope 0: global with a subnet
- * number, else as the profile has it
+ * ipoib_profile_map() - Return the values from which the MGIDs of a link are computed. @pkey may lack bit 15; @scope
+ * 0 means global if there is a subnet number, and otherwise the profile's scope
  */
 struct ipoib_map ipoib_profile_map(const struct ipoib_profile *p, uint16_t pkey, uint8_t scope,
 				   uint16_t subnet);

@@ -7,9 +7,8 @@
  * promiscuous; RFC 4391 §11 emulates that: list the groups of the link (A), join each as NonMember,
  * which does not keep a group alive (B), and follow the creation of groups (C).
  *
- * The subscription to traps 66 and 67 must be there before the list, or a group that is created
- * between the two is missed. So a list that was requested before the subscription was there is
- * requested again soon.
+ * The subscription to traps 66 and 67 must be complete before the list is requested. Otherwise a group that is
+ * created between the two steps is missed. So a list that was requested too early is requested again soon.
  */
 
 static void group_found(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
@@ -19,7 +18,7 @@ static void group_found(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 	int version = l->profile->mgid_group(group, mgid, &l->map);
 
 	if (version < 0 || !l->up)
-		return; /* no IP group of this link, or an answer that came after the link went down */
+		return; /* the MGID is no IP group of this link, or the answer came after the link went down */
 	if (!ipoib_mcast_get(l, version == 4 ? IPOIB_IPV4 : IPOIB_IPV6, group, &m)) {
 		if (!m->routed && !m->broadcast)
 			ipoib_mcast_join_non(m, now);
@@ -139,7 +138,7 @@ void ipoib_router_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 		group_found(l, mgid, now);
 }
 
-/* Arranges that the list is requested again soon: by the timer, or after the answer that is under way. */
+/* Arranges that the list is requested again soon, by the timer or when the open request is answered. */
 static void doubt_list(struct ipoib_link *l, ns_t now)
 {
 	ns_t soon = now + IPOIB_ABSENT_TTL_BLIND;

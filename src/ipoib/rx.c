@@ -5,7 +5,10 @@
 
 /* The receive path. The HCA has checked CRCs, P_Key, Q_Key and MGID. */
 
-/* The needed part of the GRH, copied before the packet is changed, because they may share memory. */
+/*
+ * The needed fields of the GRH, copied before the packet is changed, because the GRH and the packet
+ * may share memory.
+ */
 struct rx_grh {
 	bool present, mcast;
 	ib_gid sgid;

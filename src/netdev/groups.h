@@ -3,10 +3,9 @@
 #define NETDEV_GROUPS_H
 
 /*
- * The kernel's multicast memberships of an interface, from the text of /proc/net/igmp and
- * /proc/net/igmp6. Such a file shows the namespace in which it was opened, whoever reads it later;
- * netdev_ns_files() opens both. The kernel also lists interface-local groups (ff01::), which never
- * appear on a link.
+ * The kernel's multicast memberships of an interface, from the text of /proc/net/igmp and /proc/net/igmp6. Such a
+ * file shows the namespace in which it was opened, even if a process in another namespace reads it; netdev_ns_files()
+ * opens both files. The kernel also lists interface-local groups (ff01::), which never appear on a link.
  */
 
 #include <stdbool.h>
@@ -22,7 +21,7 @@ struct netdev_group {
 /**
  * struct groups_parser - Parser of a list that comes in pieces of any length
  *
- * groups_parser_init() sets it up; after groups_parser_end(), @n and @err are the result.
+ * groups_parser_init() initializes the parser; after groups_parser_end(), @n and @err are the result.
  */
 struct groups_parser {
 	int family;
@@ -62,8 +61,8 @@ void groups_reader_init(struct groups_reader *r, int family, int ifindex);
  * @fd:		file of the list; -1 where the kernel lacks the family, whose list is then empty
  * @ret_n:	number of groups that were written
  *
- * Entries that are added or removed between two reads may shift others, so a list of more than one
- * piece may lack some.
+ * If entries are added or removed between two reads, other entries may shift, so a list of more than one piece may
+ * lack some groups.
  * Return: 1 there may be more; 0 the list has ended; -EBADMSG the text is not such a list; -errno of the read
  */
 int groups_reader_next(struct groups_reader *r, int fd, struct netdev_group ret[GROUPS_PIECE],

@@ -4,12 +4,12 @@
 
 /*
  * Devices of type 32 (InfiniBand), which the kernel module ibtap.ko makes (kmod/ibtap.h). Frames are read and written
- * by tap_read() and tap_write(), offloads and carrier are set by tap_set_offload() and tap_set_carrier(): all of
- * netdev/tap.h but tap_open() serves both kinds of struct tap.
+ * by tap_read() and tap_write(), offloads and carrier are set by tap_set_offload() and tap_set_carrier(): all
+ * functions of netdev/tap.h but tap_open() serve both kinds of struct tap.
  *
- * A frame begins with a header of 44 octets: source and destination address of 20 octets each, EtherType, two octets of zero.
- * Unlike a TAP, a device of this kind does not keep its namespace alive, and goes with it. Reads and writes then return
- * -EBUSY, as they do when the device was deleted.
+ * A frame begins with a header of 44 octets: source and destination address of 20 octets each, EtherType, two octets
+ * of zero. Unlike a TAP, a device of this kind does not keep its namespace alive, and disappears together with the
+ * namespace. Reads and writes then return -EBUSY, just as after the device was deleted.
  */
 
 #include "netdev/tap.h"
@@ -19,7 +19,7 @@
 /**
  * ibtap_open() - Create a device in the caller's network namespace
  *
- * As tap_open(); the device has neither carrier nor address.
+ * Works like tap_open(); the new device has neither carrier nor address.
  * Return: 0; -EINVAL bad name; -EEXIST the name is taken; -EPERM; -ENOENT there is no /dev/ibtap, because
  * the module is not loaded
  */
@@ -42,7 +42,10 @@ int ibtap_set_broadcast(const struct tap *t, const uint8_t addr[IBTAP_ADDR_LEN])
 /* ibtap_set_max_mtu() - Bound the MTU, and lower it if it is larger. 0; -EINVAL not 68 to 65520; -errno */
 int ibtap_set_max_mtu(const struct tap *t, unsigned int mtu);
 
-/* ibtap_set_offload() - The part of tap_set_offload() for a device of this kind; no bit lacks the one that it needs */
+/*
+ * ibtap_set_offload() - The part of tap_set_offload() for a device of this kind. If a bit of @offload needs another
+ * bit, the other bit is set, too
+ */
 int ibtap_set_offload(struct tap *t, uint32_t offload);
 /* ibtap_set_carrier() - tap_set_carrier() for a device of this kind */
 int ibtap_set_carrier(const struct tap *t, bool on);

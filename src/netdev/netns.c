@@ -187,8 +187,8 @@ int netns_create(int *ret_fd)
 	if (home < 0)
 		return home;
 	/*
-	 * Where a sandbox refuses setns(), the thread could not come back. So setns() is tried
-	 * before the thread leaves its namespace.
+	 * If a sandbox refuses setns(), the thread could not return. So setns() is tried before the
+	 * thread leaves its namespace.
 	 */
 	if (setns(home, CLONE_NEWNET) || unshare(CLONE_NEWNET)) {
 		err = -errno;

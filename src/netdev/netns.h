@@ -10,8 +10,8 @@
  * /run/netns/NAME, as `ip netns` makes it. An anonymous namespace has descriptors only, so
  * it disappears when the process that holds them dies.
  *
- * All calls that visit a namespace do so with the calling thread, which then returns to its own
- * namespace. If it cannot return, they abort(), because the thread would go on in the wrong one.
+ * All calls that visit a namespace do so with the calling thread, which then returns to its own namespace. If the
+ * thread cannot return, they abort(), because it would continue in the wrong namespace.
  */
 
 #include <stdbool.h>
@@ -75,10 +75,10 @@ int netns_create_named(const struct netns_spec *spec, int *ret_fd);
 int netns_remove_named(const struct netns_spec *spec, int fd);
 
 /**
- * netns_check() - Tell whether the file that names a namespace still means it
+ * netns_check() - Tell whether the file that names a namespace still names the same namespace
  *
- * The owner of a TAP in the namespace has no other sign of `ip netns del`: see netdev/tap.h.
- * Return: 0; -ESTALE if the name is gone or means another namespace; another -errno if stat(2) cannot tell
+ * The owner of a TAP in the namespace cannot notice `ip netns del` in any other way, see netdev/tap.h. Return: 0;
+ * -ESTALE if the name is gone or names another namespace; another -errno if stat(2) cannot tell
  */
 int netns_check(const struct netns_spec *spec, int fd);
 
@@ -89,7 +89,7 @@ bool netns_same(int a, int b);
  * netns_call() - Run a function with the calling thread inside a namespace
  * @fn:		function to run, whose return value is returned
  *
- * Return: what @fn returned, or -errno if the namespace could not be entered
+ * Return: the return value of @fn, or -errno if the namespace could not be entered
  */
 int netns_call(int fd, int (*fn)(void *arg), void *arg);
 
@@ -98,12 +98,12 @@ int netns_call(int fd, int (*fn)(void *arg), void *arg);
 /**
  * netns_run() - Run a function inside a namespace in a child process
  * @fn:		returns 0 or -errno, and puts up to NETNS_RUN_FDS descriptors
- *		into @fds and their number into @n
+ * 		into @fds and their number into @n
  * @ret_fds:	the descriptors of @fds, as this process received them
  * @ret_n:	number of descriptors
  *
  * For a process with several threads, and for a function that must not harm the caller.
- * Return: 0, what @fn returned, or -errno; -ECHILD if the child died
+ * Return: the return value of @fn, or -errno of this function; -ECHILD if the child died
  */
 int netns_run(int fd, int (*fn)(void *arg, int fds[NETNS_RUN_FDS], unsigned int *n), void *arg,
 	      int ret_fds[NETNS_RUN_FDS], unsigned int *ret_n);
@@ -130,9 +130,10 @@ int netns_enter(int user_fd, int net_fd);
 /*
  * netns_spec_lasts() - True if namespace @fd is mounted on the very file that names it, outside of /proc
  *
- * Such a file may go away and name another namespace later. A process number is given to another process when the process
- * has ended, so a namespace that was given by a process number is not looked for again. A symbolic link is refused because
- * it may lead to a process, whose namespace can only be looked at with the privilege to trace the process.
+ * Such a file may disappear, and a file of the same name may appear later with another namespace. A process number is
+ * given to another process when the process has ended, so a namespace that was given by a process number is not
+ * looked for again. A symbolic link is refused because it may lead to a process, whose namespace can only be looked
+ * at with the privilege to trace the process.
  */
 bool netns_spec_lasts(const struct netns_spec *spec, int fd);
 

@@ -155,8 +155,8 @@ int netns_watch_add(int fd, const struct netns_spec *spec)
 }
 
 /*
- * Pieces of the queue that one call reads. The folder may be one that everybody writes to, so events may come as
- * fast as they are read.
+ * Number of pieces of the queue that one call reads. Everybody may be allowed to write to the
+ * folder, so events may come as fast as they are read.
  */
 #define DRAIN_PIECES 8
 

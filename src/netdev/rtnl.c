@@ -117,7 +117,7 @@ static int take_msg(struct rtnl *nl, const struct nlmsghdr *nlh, rtnl_msg_cb cb,
 		    int *stop)
 {
 	if (nlh->nlmsg_seq != nl->seq)
-		return 1; /* belongs to an earlier request, which timed out */
+		return 1; /* the message answers an earlier request, which timed out */
 	if (nlh->nlmsg_flags & NLM_F_DUMP_INTR) {
 		nl->changed = true;
 		*stop = -EAGAIN;

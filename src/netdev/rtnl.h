@@ -5,10 +5,9 @@
 /*
  * DOC: rtnetlink
  *
- * A netlink socket belongs to the namespace in which it was opened, whoever uses it
- * later. A request that changes something needs CAP_NET_ADMIN both of the opener and of the
- * caller. So the main process, which has dropped this capability, can dump and listen on sockets that
- * the helper made, but asks the helper for changes.
+ * A netlink socket belongs to the namespace in which it was opened, even if a process in another namespace uses it. A
+ * request that changes something needs CAP_NET_ADMIN both of the opener and of the caller. So the main process, which
+ * has dropped this capability, can dump and listen on sockets that the helper made, but asks the helper for changes.
  *
  * A socket has one request at a time. The kernel answers it before sendto() returns.
  */
@@ -67,13 +66,14 @@ enum rtnl_link_set {
 	RTNL_SET_MTU = 1 << 2,
 	RTNL_SET_MAC = 1 << 3,
 	RTNL_SET_TXQLEN = 1 << 4,
-	/* Do not make an fe80:: address from the MAC; set it before the link goes up */
+	/* Do not make an fe80:: address from the MAC; to be set before the link goes up */
 	RTNL_SET_ADDRGEN_NONE = 1 << 5,
 	RTNL_SET_TOKEN = 1 << 6, /* interface identifier for autoconfigured IPv6 addresses */
 };
 
 struct rtnl_link_conf {
-	uint32_t set; /* mask of enum rtnl_link_set, which says which other members count */
+	/* mask of enum rtnl_link_set: the attributes to change, whose values are in the other members */
+	uint32_t set;
 	uint32_t mtu;
 	uint32_t txqlen;
 	uint8_t mac[6];
@@ -81,7 +81,7 @@ struct rtnl_link_conf {
 };
 
 /**
- * rtnl_link_set() - Change several things of a link by one request
+ * rtnl_link_set() - Change several attributes of a link by one request
  *
  * Return: 0 or -errno. The kernel refuses a token with -EINVAL while forwarding is on or
  * accept_ra is off for the interface; nl->err says which.
@@ -182,8 +182,8 @@ int rtnl_neigh_dump_start(struct rtnl *nl, int ifindex, enum rtnl_family family)
  *
  * The socket may not be used for anything else until the dump has ended. If the kernel says that the table changed
  * meanwhile, nl->changed is set.
- * Return: 1 the dump goes on; 0 the dump has ended; -ETIMEDOUT nothing came, which a non-blocking socket tells at once;
- * another -errno, and the dump has ended
+ * Return: 1 the dump goes on; 0 the dump has ended; -ETIMEDOUT no message came (a non-blocking socket returns this at
+ * once); another -errno: the dump failed and has ended
  */
 int rtnl_neigh_dump_piece(struct rtnl *nl, int ifindex,
 			  int (*cb)(const struct rtnl_neigh *n, void *arg), void *arg);

@@ -256,15 +256,15 @@ void rtnl_events_lost(struct rtnl_events *e)
 }
 
 /*
- * Ask for the next dump. The kernel answers through this socket, so answers and events come in the
- * order in which they arose.
+ * Ask for the next dump. The kernel answers through this socket, so answers and events arrive in the order in which
+ * the kernel made them.
  */
 static int start_dump(struct rtnl_events *e)
 {
 	char buf[128] __attribute__((aligned(NLMSG_ALIGNTO)));
 	unsigned int k = (unsigned int)__builtin_ctz(e->stale);
 	void *body;
-	/* A request for netconf has a shorter header than this one; the kernel ignores the rest. */
+	/* A request for netconf has a shorter header than this struct; the kernel ignores the rest. */
 	struct nlmsghdr *nlh =
 		rtnl_begin(buf, dumps[k].type, NLM_F_DUMP, sizeof(struct ifinfomsg), &body);
 
@@ -277,8 +277,8 @@ static int start_dump(struct rtnl_events *e)
 }
 
 /*
- * Take one message that may belong to a dump. Returns 0, or -errno if the kernel refused the dump of links. It may refuse
- * the other dumps: a kernel without IPv6, or without multicast routing, does.
+ * Take one message that may belong to a dump. Returns 0, or -errno if the kernel refused the dump of links. The
+ * kernel may refuse the other dumps, for example if it was built without IPv6 or multicast routing.
  */
 static int take_dump(struct rtnl_events *e, const struct nlmsghdr *nlh)
 {
@@ -329,8 +329,8 @@ int rtnl_events_read(struct rtnl_events *e, void (*cb)(const struct rtnl_event *
 		int res = rtnl_recv(e->fd, buf, sizeof(buf), &got);
 
 		/*
-		 * After a loss the kernel drops all events until the queue is empty, so the dumps
-		 * are asked for only then.
+		 * After a loss the kernel drops all events until the queue is empty, so the dumps are requested only
+		 * when the queue is empty.
 		 */
 		if (res == -EAGAIN) {
 			res = e->stale && !e->dumping ? start_dump(e) : 0;
@@ -345,8 +345,8 @@ int rtnl_events_read(struct rtnl_events *e, void (*cb)(const struct rtnl_event *
 		if (res < 0)
 			return res;
 		/*
-		 * One piece of a dump is enough for one call. After the last piece the next dump is asked
-		 * for, or nothing would make the socket readable.
+		 * One piece of a dump is enough for one call. After the last piece the next dump is requested here,
+		 * because otherwise nothing would make the socket readable.
 		 */
 		if (res && (e->dumping || !e->stale))
 			break;

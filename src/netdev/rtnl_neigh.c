@@ -13,7 +13,7 @@ struct neigh_cb {
 	void *arg;
 };
 
-/* 0; -EOPNOTSUPP the entry is neither IPv4 nor IPv6; -EBADMSG */
+/* Return: 0; -EOPNOTSUPP the entry is neither IPv4 nor IPv6; -EBADMSG */
 static int decode(struct rtnl_neigh *ret, const struct nlmsghdr *nlh)
 {
 	const struct ndmsg *ndm = mnl_nlmsg_get_payload(nlh);

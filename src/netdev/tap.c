@@ -130,7 +130,7 @@ int tap_set_offload(struct tap *t, uint32_t offload)
 	if (t->kind == TAP_INFINIBAND)
 		return ibtap_set_offload(t, offload);
 	if (ioctl(t->fd, TUNSETOFFLOAD, offload_to_tun(offload))) {
-		/* A kernel that does not know one of the flags refuses all. */
+		/* If a kernel does not know one of the flags, it refuses all of them. */
 		if (errno != EINVAL || !(offload & TAP_OFFLOAD_USO))
 			return -errno;
 		offload &= ~(uint32_t)TAP_OFFLOAD_USO;

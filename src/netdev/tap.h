@@ -18,10 +18,10 @@
  * is one slice of a buffer that the tap_rx packs full, so that a frame of 2 KiB does not
  * keep a buffer of 68 KiB in use.
  *
- * A TAP is made in the network namespace in which /dev/net/tun was opened, and its descriptor keeps
- * this namespace alive, also when rtnl_link_move() has moved the TAP to another one. After `ip netns del` of its
- * namespace, writes still succeed but reach nobody. No call on the TAP shows this; netns_check() does.
- * A deleted device is different: reads and writes return -EBADFD (-EBUSY for TAP_INFINIBAND, see tap_deleted()).
+ * A TAP is made in the network namespace in which /dev/net/tun was opened, and its descriptor keeps this namespace
+ * alive, also when rtnl_link_move() has moved the TAP to another one. After `ip netns del` of its namespace, writes
+ * still succeed, but nobody receives the frames. No call on the TAP shows this; only netns_check() does. A deleted
+ * device is different: reads and writes return -EBADFD (-EBUSY for TAP_INFINIBAND, see tap_deleted()).
  */
 
 #include <errno.h>
@@ -44,7 +44,9 @@ enum tap_kind {
 	TAP_INFINIBAND, /* device of /dev/ibtap (kmod/ibtap.h), whose frames begin with 44 octets */
 };
 
-/* Mask of offloads: checksums and segmentation that the kernel may leave to us, and we to the kernel. */
+/*
+ * Mask of offloads: checksums and segmentation that the kernel may leave to us, and that we may leave to the kernel.
+ */
 enum tap_offload {
 	TAP_OFFLOAD_CSUM = 1 << 0, /* partial TCP and UDP checksums */
 	TAP_OFFLOAD_TSO = 1 << 1, /* TCP super-frames; needs CSUM */
@@ -139,7 +141,7 @@ int tap_open(const char *ifname, int *ret_fd, const char **ret_what);
  * tap_attach() - Take a descriptor made by tap_open(), or by ibtap_open() if @kind is TAP_INFINIBAND, perhaps in another
  * process
  * @fd:		taken on success
- * @offload:	mask of enum tap_offload; t->offload tells which of them the kernel has granted
+ * @offload:	mask of enum tap_offload; t->offload has those that the kernel has granted
  *
  * Return: 0; -errno if @fd is no device of this kind with virtio-net headers
  */
@@ -163,7 +165,7 @@ int tap_set_offload(struct tap *t, uint32_t offload);
  */
 int tap_set_carrier(const struct tap *t, bool on);
 
-/* tap_deleted() - Is @err of tap_read() or tap_write() the one that says that the device was deleted? */
+/* tap_deleted() - Tell whether @err of tap_read() or tap_write() means that the device was deleted */
 static inline bool tap_deleted(const struct tap *t, int err)
 {
 	return err == (t->kind == TAP_INFINIBAND ? -EBUSY : -EBADFD);

@@ -5,10 +5,10 @@
 /*
  * DOC: Packets to send, as the messages of one sendmmsg()
  *
- * Each packet is one datagram. Consecutive packets of equal length are one message with UDP_SEGMENT, which the kernel cuts
- * into these datagrams; the last of them may be shorter. Headers and tail of a packet are copied behind each other into the
- * batch, and the payload stays where it is. So a packet in a run has two parts: its payload, and what is between this
- * payload and the next one.
+ * Each packet is one datagram. Consecutive packets of equal length are one message with UDP_SEGMENT, which the kernel
+ * cuts into these datagrams; the last of them may be shorter. Headers and tail of a packet are copied behind each
+ * other into the batch, and the payload stays where it is. So a packet in a run has two parts: its payload, and the
+ * octets between this payload and the payload of the next packet.
  */
 
 #include <stdbool.h>
@@ -28,11 +28,12 @@ struct udp_msg {
 	unsigned int packets;
 	uint32_t octets;
 	uint16_t seg; /* length of each packet but the last */
-	bool closed; /* a shorter packet is its last one */
+	bool closed; /* true after a shorter packet, which is the last one of the message */
 };
 
 struct udp_batch {
-	bool gso; /* false: each packet is a message */
+	/* true if one message may consist of several packets; false: each packet is a message */
+	bool gso;
 	unsigned int nmsgs, npackets, nparts;
 	uint32_t used; /* octets of room[] */
 	struct udp_msg msg[PKT_BATCH];
@@ -45,7 +46,7 @@ struct udp_batch {
 void udp_batch_begin(struct udp_batch *b, bool gso);
 
 /*
- * udp_batch_add() - Add a packet, whose payload must not change until the batch is sent; the descriptor may
+ * udp_batch_add() - Add a packet. Its payload must not change until the batch is sent, but its descriptor may
  *
  * Return: false: the batch is full
  */

@@ -118,7 +118,7 @@ void udp_sock_close(struct udp_sock *s)
 }
 
 /*
- * True for an error that ICMP reported for an earlier datagram, and that says nothing about this
+ * True for an error that ICMP reported for an earlier datagram, so that it does not concern this
  * call.
  */
 static bool is_icmp(int err)

@@ -33,7 +33,8 @@
 
 struct udp_sock_stats {
 	uint64_t recv_calls, recv_msgs, send_calls, send_msgs;
-	uint64_t icmp_errors; /* ICMP errors, which come for a peer that is not there */
+	/* number of ICMP errors, which come if there is no peer at the address */
+	uint64_t icmp_errors;
 	/* Messages of more than UDP_SOCK_RX_SEGS datagrams; the datagrams beyond this number are lost */
 	uint64_t recv_cut;
 	/* 1 if UDP_SEGMENT was refused, since when each packet is a message */
@@ -68,7 +69,7 @@ struct udp_rx {
 	struct udp_dgram v[UDP_SOCK_MAX];
 };
 
-/* udp_rx_create() - NULL if out of memory; takes buffers from @pool when they are needed */
+/* udp_rx_create() - Return NULL if out of memory. The object takes buffers from @pool when they are needed */
 struct udp_rx *udp_rx_create(struct pkt_pool *pool);
 void udp_rx_destroy(struct udp_rx *rx);
 
@@ -77,7 +78,7 @@ void udp_rx_destroy(struct udp_rx *rx);
  * @listen:	address to bind to; port 0 lets the kernel choose
  * @ret_bound:	address that the socket is bound to; may be NULL
  *
- * Buffers larger than net.core.rmem_max need CAP_NET_ADMIN; s->rcvbuf tells what was granted.
+ * Buffers larger than net.core.rmem_max need CAP_NET_ADMIN; s->rcvbuf has the granted size.
  * Return: 0; -EADDRINUSE, -EADDRNOTAVAIL and other negative errnos
  */
 int udp_sock_open(struct udp_sock *s, const struct ip_endpoint *listen,
@@ -101,12 +102,12 @@ void udp_sock_close(struct udp_sock *s);
 int udp_sock_recv(struct udp_sock *s, struct udp_rx *rx, const struct udp_dgram **ret);
 
 /**
- * udp_cut() - The datagrams of a message that UDP_GRO has made of them
+ * udp_cut() - Cut a message of UDP_GRO into the datagrams of which it consists
  * @v:		room for UDP_SOCK_RX_SEGS
  * @size:	length of each datagram but the last, which may be shorter; 0 or less: the message is one datagram
  *
- * A message that a virtual machine hands over may consist of datagrams of one octet each, so there is a bound: what is
- * beyond UDP_SOCK_RX_SEGS datagrams is left out.
+ * A message from a virtual machine may consist of datagrams of one octet each. So datagrams beyond UDP_SOCK_RX_SEGS
+ * are left out.
  * Return: number of datagrams, at least 1
  */
 unsigned int udp_cut(struct udp_dgram *v, const struct udp_dgram *msg, int size);
@@ -114,9 +115,9 @@ unsigned int udp_cut(struct udp_dgram *v, const struct udp_dgram *msg, int size)
 /**
  * udp_sock_send() - Send the packets of a batch, in order
  *
- * Return: number of packets sent, at least 1; -EAGAIN no room now, wait for EPOLLOUT; -EOPNOTSUPP the kernel, the route or its
- * device refuses UDP_SEGMENT, so s->gso is false from now on: make the batch again without; another negative errno if the
- * first packet cannot be sent
+ * Return: number of packets sent, at least 1; -EAGAIN no room now, wait for EPOLLOUT; -EOPNOTSUPP the kernel, the
+ * route or its device refuses UDP_SEGMENT, so s->gso is now false, and the caller makes the batch again without
+ * UDP_SEGMENT; another negative errno if the first packet cannot be sent
  */
 int udp_sock_send(struct udp_sock *s, const struct ip_endpoint *to, struct udp_batch *b);
 

@@ -179,7 +179,7 @@ static uint16_t hdr_len(const struct pkt *p, uint32_t l4)
 	return (uint16_t)(l4 + (unsigned int)(p->hdr[p->head + l4 + 12] >> 4) * 4);
 }
 
-/* The bit GSO_ECN says that only the first segment of a TCP super-frame is to have CWR. */
+/* The flag GSO_ECN means that only the first segment of a TCP super-frame has CWR. */
 static bool has_cwr(const struct pkt *p, uint32_t l4)
 {
 	uint8_t gso = frame_info_const(p)->gso;

@@ -3,8 +3,9 @@
 #define NETDEV_VNET_H
 
 /*
- * The virtio-net header of a frame and its host form. That of a TAP has 10 octets (the legacy form), that of a device of
- * /dev/ibtap the same 10 and two more, which mean nothing here; both are in host byte order.
+ * Translation between the virtio-net header of a frame and its host form. The header of a TAP has 10 octets (the
+ * legacy form). The header of a device of /dev/ibtap has these 10 octets and two more, which are ignored. Both are in
+ * host byte order.
  */
 
 #include "netdev/tap.h"
@@ -21,8 +22,8 @@ unsigned int vnet_link_len(enum tap_kind kind);
  * @frame:	the first octets of the frame, at least min(@len, 44) of them
  * @len:	length of the frame
  *
- * Return: 0; -EBADMSG if the frame is too short for its link header, or the header names a GSO type that
- * was not asked for, a segment size of 0 or octets outside of the frame
+ * Return: 0; -EBADMSG if the frame is too short for its link header, or the header has a GSO type that was not
+ * requested, a segment size of 0, or offsets outside of the frame
  */
 int vnet_decode(struct tap_vnet *ret, const struct virtio_net_hdr *h, const uint8_t *frame,
 		size_t len, enum tap_kind kind);

@@ -6,11 +6,12 @@
 /*
  * DOC: Subscriptions
  *
- * A subscription (InformInfo, IBTA 13.4.8.3, 13.4.11, 15.4.4) says which notices a port wants.
- * Reports are sent to the address from which the subscription came, and the QPN of a subscription
- * is always the QPN that it came from. An unsubscribing request names the QPN (0: the QPN that the
- * request comes from). Repeating a subscription does not make a second one. Subscriptions end with
- * InformInfo:Subscribe = 0, when their port leaves the subnet, and when the SM is no longer master.
+ * A subscription (InformInfo, IBTA 13.4.8.3, 13.4.11, 15.4.4) selects the notices that a port
+ * wants. Reports are sent to the address from which the subscription came, and the QPN of a
+ * subscription is always the QPN that it came from. An unsubscribing request names the QPN (0: the
+ * QPN that the request comes from). Repeating a subscription does not make a second one.
+ * Subscriptions end with InformInfo:Subscribe = 0, when their port leaves the subnet, and when the
+ * SM is no longer master.
  *
  * Ports named by GID or LIDs must share a P_Key with the subscriber (o13-14.1.1). Only trusted
  * subscribers get the traps about key violations, 256 to 259.
@@ -290,7 +291,10 @@ static bool wanted(const struct mad_inform_info *i, const struct mad_notice *n)
 	       (i->producer == ANY24 || i->producer == n->producer) && source_wanted(i, n);
 }
 
-/* Restriction on who may receive a notice. Without .port and .pkey every subscriber may. */
+/*
+ * Restriction on the subscribers that may receive a notice. If neither .port nor .pkey is set,
+ * every subscriber may receive it.
+ */
 struct audience {
 	/* subscribers must be this port or share a P_Key with it; NULL: no condition */
 	const struct sm_port *port;

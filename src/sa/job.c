@@ -123,8 +123,8 @@ uint16_t sa_job_learn(struct sa_req *r, enum sm_table what, const struct sm_port
 }
 
 /*
- * The pair of ports and the records of an older database are invalid in a new one, so the job
- * starts anew.
+ * The pair of ports and the records belong to an older database and are invalid in the new one, so
+ * the job starts from the beginning.
  */
 static bool job_begin(struct sa_job *j, const struct sm_db *db)
 {

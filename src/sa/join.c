@@ -9,8 +9,8 @@
 
 /*
  * MCMemberRecord: Set joins, Delete leaves (IBTA 15.2.5.17). A join is answered after the switches
- * have acknowledged their MFTs, so that the first packet to the group is not lost, or after 200 ms if
- * a switch does not answer (I17).
+ * have acknowledged their MFTs, so that the first packet to the group is not lost, or after 200 ms
+ * if a switch does not answer (clause I17 of CONFORMANCE.md).
  */
 
 #define COMPS_JOIN (MCM_COMP_MGID | MCM_COMP_PORT_GID | MCM_COMP_JOIN_STATE)
@@ -35,8 +35,8 @@ static void join_free(struct join *j)
 
 /*
  * Tell whether the member is still in the group. It may have left, or lost its P_Key, while the
- * MFTs were written. Then the join is not answered, and the client finds out when it repeats its
- * request.
+ * MFTs were written. In this case the join is not answered, and the client learns the result when
+ * it repeats its request.
  */
 static bool join_stands(const struct join *j)
 {
@@ -82,9 +82,9 @@ static bool join_repeated(const struct sa_req *r)
 }
 
 /*
- * Tell whether the requester may change the membership of @port. It may if it is @port itself or
- * trusted. Another port of the partition may if the membership was made by another port
- * (ProxyJoin), or does not exist yet.
+ * Tell whether the requester may change the membership of @port. The port itself and a trusted
+ * requester may. Another port of the partition may change it only if the membership was made by
+ * another port (ProxyJoin) or does not exist yet.
  */
 static bool may_change(const struct sa_req *r, const struct sm_port *port, uint16_t pkey,
 		       const struct sm_mcmember *m)

@@ -4,7 +4,8 @@
 /*
  * LinkRecord (IBTA 15.2.5.13): a record for each direction of each link. A LID in the request may be
  * any LID of the port. LIDs in the records are base LIDs; every port of a switch has the LID of port
- * 0. SMInfoRecord (15.2.5.10): a record for this SM and for each other that the last sweep found.
+ * 0. SMInfoRecord (15.2.5.10): a record for this SM and for each other SM that the last sweep
+ * found.
  */
 
 static bool link_matches(const struct sa_req *r, const struct ib_link_rec *want,

@@ -17,13 +17,13 @@
  * lowering the values in the record. The life time cannot be chosen, nor can the SL, which is the
  * partition's, as in OpenSM.
  *
- * ServiceID, QoSClass, TClass and FlowLabel select nothing, because there is only one path, which
- * serves all of them.
+ * ServiceID, QoSClass, TClass and FlowLabel have no effect, because one path serves all their
+ * values.
  *
- * Where an end is not named, the pairs are judged in slices (job.c).
+ * If the request does not name an end, the pairs are examined in slices (job.c).
  */
 
-/* pairs of ports that are judged in one turn, which takes a millisecond or two */
+/* number of pairs of ports that one slice examines, which takes a millisecond or two */
 #define SLICE 2048
 
 static bool has(const struct sa_path_query *q, uint64_t comp)
@@ -56,8 +56,8 @@ static uint16_t end_find(const struct sm_db *db, const ib_gid *gid, const uint16
 }
 
 /*
- * P_Key of a path: the requested one, if both ends may use it between them, or one that they share;
- * 0: none
+ * Return the P_Key of a path: the requested P_Key, if both ends may use it with each other, or one
+ * that they share; 0: none
  */
 static uint16_t pair_pkey(const struct sa_path_query *q, const struct sm_port *src,
 			  const struct sm_port *dst)
@@ -98,8 +98,8 @@ static bool plain_fits(const struct sa_path_query *q, const struct ib_path_rec *
 }
 
 /*
- * Lower the MTU and rate of @rec to what the request allows. Return: false if @rec does not fit the
- * request
+ * Lower the MTU and rate of @rec to the values that the request allows. Return: false if @rec does
+ * not fit the request
  */
 static bool rec_fit(const struct sa_path_query *q, struct ib_path_rec *rec)
 {
@@ -243,8 +243,8 @@ static uint16_t to_group(const struct sa_path_query *q)
 }
 
 /*
- * Step to the next pair of ports. @src and @dst are fixed ends; where one is NULL, all end ports
- * take its place in turn.
+ * Step to the next pair of ports. @src and @dst are fixed ends; if @src or @dst is NULL, all end
+ * ports take its place one after another.
  * Return: false if there are no more pairs
  */
 static bool pair_next(const struct sm_db *db, const struct sm_port *src, const struct sm_port *dst,

@@ -6,15 +6,12 @@
 #define PI(bit) (32 + (bit)) /* PortInfo begins after LID, port number and options of the record */
 #define COMP_CAP_MASK 7
 #define COMP_CAP_MASK2 53
-/*
- * attribute modifier: the capability masks of a request match if their bits are all set in the
- * port's
- */
+/* attribute modifier: a port matches if it has all bits of the request's capability mask */
 #define CAP_MASK_SUBSET 0x80000000u
 
 /*
- * Fields by component number. Numbers without a field are reserved, or stand for actions and not
- * for the state of the port, and match every value.
+ * Fields by component number. Numbers without a field are reserved, or request actions instead of
+ * describing the state of the port, and match every value.
  */
 static const struct sa_field fields[] = {
 	[1] = { 16, 8 }, /* port number; component 0, the LID, is matched in node_add() */

@@ -90,12 +90,18 @@ struct sa {
 	struct list subs;
 	unsigned int nsubs;
 	struct list reports, open, held;
-	/* number of all Reports; number of those that were sent and wait for their ReportResp */
+	/*
+	 * .nreports: number of all Reports; .nopen: number of Reports that were sent and wait for
+	 * their ReportResp
+	 */
 	unsigned int nreports, nopen;
 	struct timer report_timer;
 	/* service.c */
 	struct list services;
-	/* number of all services; number of those of the SM itself, which no limit counts */
+	/*
+	 * .nservices: number of all services; .nown: number of services of the SM itself, which do
+	 * not count against limits
+	 */
 	unsigned int nservices, nown;
 	/* sidr.c */
 	struct cm *cm; /* NULL: the node serves no SIDR */
@@ -146,8 +152,8 @@ struct sa_req {
 
 /*
  * A handler fills @t and returns a MAD status. Get and GetTable share a handler, which stops when
- * sa_table_add() returns NULL. Its caller judges afterwards whether the number of records suits the
- * method (I19: statuses of Get and GetTable).
+ * sa_table_add() returns NULL. The caller of the handler decides afterwards whether the number of
+ * records suits the method (statuses of Get and GetTable, clause I19 of CONFORMANCE.md).
  */
 typedef uint16_t sa_handler(struct sa_req *r, struct sa_table *t);
 
@@ -175,7 +181,7 @@ const struct sa_attr_ops *sa_attr_find(uint16_t attr);
 
 /*
  * sa_req_accept() - Check the SM_Key and the requester, and set .db, .port and .trusted. Return:
- * false if no answer is due
+ * false if the request must not be answered
  */
 bool sa_req_accept(struct sa_req *r);
 /*
@@ -198,15 +204,15 @@ bool sa_quota_group(const struct sa_req *r);
 void sa_quota_fini(struct sa *sa);
 
 /*
- * sa_job_slice() - Run the handler again in a later turn, with r->job set. The handler returns the
- * value of this call
+ * sa_job_slice() - Run the handler again in a later iteration of the event loop, with r->job set.
+ * The handler returns the value of this call
  */
 uint16_t sa_job_slice(struct sa_req *r);
 /*
  * sa_job_learn() - Have the tables of all ports of @p's node read (NULL: of all nodes), because a
  * handler needs them.
- * Return: 0 if they are there; otherwise the handler returns this value and is called again once
- * they are
+ * Return: 0 if the tables are known; otherwise the handler returns this value and is called again
+ * when the tables were read
  */
 uint16_t sa_job_learn(struct sa_req *r, enum sm_table what, const struct sm_port *p);
 /* sa_job_repeated() - Tell whether a request is the repetition of one that has a job */
@@ -286,8 +292,8 @@ uint16_t sa_group_make(struct sa_req *r, const struct ib_mcmember_rec *want,
 void sa_joins_fini(struct sa *sa);
 
 /*
- * sa_inform_refresh() - After a new database: renew the LIDs of subscribers, and end the
- * subscriptions of ports that are gone
+ * sa_inform_refresh() - Renew the LIDs of subscribers after a new database, and end the
+ * subscriptions of ports that left the subnet
  */
 void sa_inform_refresh(struct sa *sa, ns_t now);
 void sa_inform_clear(struct sa *sa);
@@ -298,20 +304,23 @@ void sa_reports_init(struct sa *sa);
 /* sa_reports_forget() - Cancel the Reports to @s */
 void sa_reports_forget(struct sa *sa, const struct sa_subscription *s);
 
-/* Reports about ports and groups, and forwarded traps, to the subscribers that may receive them. */
+/*
+ * Send Reports about ports and groups, and forwarded traps, to the subscribers that may receive
+ * them.
+ */
 void sa_notice_port(struct sa *sa, const ib_gid *gid, bool in_service, ns_t now);
 void sa_notice_group(struct sa *sa, const struct sm_group *g, bool created, ns_t now);
 void sa_notice_trap(struct sa *sa, const struct mad_notice *n, ns_t now);
 
 void sa_services_clear(struct sa *sa);
 /*
- * sa_service_add_own() - Add a ServiceRecord of the SM itself, without a lease, before those of
- * ports
+ * sa_service_add_own() - Add a ServiceRecord of the SM itself, without a lease, before the records
+ * of ports
  */
 void sa_service_add_own(struct sa *sa, const struct ib_service_rec *rec, uint64_t port_guid);
 void sa_services_clear_own(struct sa *sa);
 
-/* sa_sidr_refresh() - After a new database: make the ServiceRecords of the groups that are there now */
+/* sa_sidr_refresh() - Make the ServiceRecords of the groups that exist now, after a new database */
 void sa_sidr_refresh(struct sa *sa);
 void sa_sidr_fini(struct sa *sa);
 

@@ -7,7 +7,7 @@
  * DOC: How much work a port may cause
  *
  * A request that looks up single objects is always served. A request that goes over the whole
- * database (a table, or a Get by another component) is charged for the records that it judges: a
+ * database (a table, or a Get by another component) is charged for the records that it examines: a
  * unit is one record, which takes a fraction of a microsecond, or one pair of ports, which takes a
  * microsecond. Each port has one account for paths between all ports and one for everything else,
  * because such paths are as many as the square of the number of ports and would delay the rest. All
@@ -25,7 +25,7 @@ static const struct {
 	[SA_WORK_SCAN] = { 250000, 500000 },
 	[SA_WORK_PATHS] = { 125000, 500000 },
 };
-#define ALL_PORTS 4 /* limits of all ports together, as a multiple of those of one port */
+#define ALL_PORTS 4 /* limits of all ports together, as a multiple of the limits of one port */
 #define UNITS_MAX 4000000 /* most units that one request is charged for */
 
 static void account_fill(struct sa_account *a, int64_t rate, int64_t burst, ns_t now)

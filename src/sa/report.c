@@ -8,11 +8,12 @@
  * DOC: Reports
  *
  * IBTA 13.4.9: a Report is repeated until its ReportResp comes, and dropped after 4 repetitions. At
- * most 256 Reports are open at a time. Subscribers that never answer must not take the places of
- * those that do, however many subscriptions they have. So a subscription is "proven" while its last
- * Report was answered. All subscriptions of a port that are not proven share 4 places, and Reports
- * that find no free place are held until there is one. While a subscription has left its last
- * Report unanswered, it gets one Report at a time, and others that arise meanwhile are lost.
+ * most 256 Reports are open at a time. Subscribers that never answer must not take places from
+ * subscribers that answer, however many subscriptions they have. So a subscription is called
+ * "proven" while its last Report was answered. All subscriptions of a port that are not proven
+ * share 4 places, and Reports that find no free place are held until there is one. While the last
+ * Report of a subscription was not answered, the subscription gets one Report at a time, and
+ * Reports that arise meanwhile are lost.
  */
 
 #define WINDOW 256
@@ -39,7 +40,7 @@ static void to_send(struct sa *sa, struct report *p)
 	list_add_tail(&sa->reports, &p->link);
 }
 
-/* Queue the oldest Report that was held for @source, because one of its places is free. */
+/* Queue the oldest held Report for @source, because one of the places of @source is free. */
 static void release(struct sa *sa, const struct sm_source *source)
 {
 	struct report *p;
@@ -101,7 +102,7 @@ static void prove(struct sa *sa, struct sa_subscription *s)
 	}
 }
 
-/* Note that a subscriber has not answered, and drop its other Reports that are not sent. */
+/* Note that a subscriber has not answered, and drop its other Reports that were not sent yet. */
 static void disprove(struct sa *sa, struct sa_subscription *s)
 {
 	unsigned int before = s->nreports;
@@ -241,8 +242,8 @@ void sa_report(struct sa *sa, struct sa_subscription *s, const struct mad_notice
 void sa_reports_forget(struct sa *sa, const struct sa_subscription *s)
 {
 	/*
-	 * The order matters: each Report freed here may release one that is held, which must not be
-	 * one of @s.
+	 * The order matters, because each Report freed here may release a held Report, which must
+	 * not belong to @s.
 	 */
 	forget(&sa->held, s);
 	forget(&sa->reports, s);

@@ -96,7 +96,10 @@ static void answer_table(struct sa_req *r, struct sa_table *t)
 	sa_send(r->sa, r->from, t->buf, sa_table_len(t), r->now);
 }
 
-/* I19: whether the number of records suits the method. Return: 0 or a MAD status */
+/*
+ * Tell whether the number of records suits the method (clause I19 of CONFORMANCE.md). Return: 0 or
+ * a MAD status
+ */
 static uint16_t count_status(const struct sa_req *r, const struct sa_attr_ops *ops,
 			     const struct sa_table *t)
 {
@@ -147,11 +150,11 @@ static uint32_t table_limit(const struct sa_attr_ops *ops, uint8_t method)
 {
 	if (table_method(method))
 		return SA_MAX_TABLE / ((ops->rec_len + 7u) & ~7u);
-	/* Get has to know only whether there is more than one record. */
+	/* For Get it is enough to know whether there is more than one record. */
 	return method == MAD_METHOD_GET && !ops->first ? 2 : 1;
 }
 
-/* Start the answer, unless a job has records from earlier turns. */
+/* Start the answer, unless a job has records from its earlier slices. */
 static int table_begin(struct sa_req *r, struct sa_table *t, const struct sa_attr_ops *ops)
 {
 	if (r->job && r->job->started)
@@ -187,7 +190,7 @@ static uint16_t handle(struct sa_req *r)
 	return 0;
 }
 
-/* Tell whether a request is answered at all: see DOC: Subnet administration. */
+/* Tell whether a request is answered at all, see "Silence" in sa.h. */
 bool sa_req_accept(struct sa_req *r)
 {
 	uint64_t key = sm_config(r->sa->sm)->sm_key;

@@ -34,7 +34,7 @@ struct sa;
 #define SA_MAX_JOINS 4096 /* joins that wait until their MFTs are written */
 #define SA_MAX_SUBSCRIPTIONS 16384
 #define SA_MAX_SUBSCRIPTIONS_PORT 64
-/* the groups that one port has made are at most 1/4 of all groups that are possible */
+/* the groups that one port has made are at most 1/4 of the groups that the SA allows */
 #define SA_GROUPS_SHARE 4
 /* most groups that a port may make in a burst; after that, SA_GROUPS_RATE a second */
 #define SA_GROUPS_BURST 2048
@@ -43,11 +43,11 @@ struct sa;
 #define SA_REFUSALS_BURST 32
 #define SA_MAX_SERVICES 4096
 #define SA_MAX_SERVICES_PORT 512 /* ServiceRecords that one port may register */
-#define SA_MAX_REPORTS 32768 /* Reports that wait until they are sent or answered */
+#define SA_MAX_REPORTS 32768 /* Reports that wait to be sent or to be answered */
 #define SA_MAX_TABLE (80u << 20) /* octets of one answer; more is refused with 0x0100 */
 /* octets of unfinished RMPP answers to one port, unless a single answer is larger */
 #define SA_MAX_TABLES_PORT (8u << 20)
-#define SA_MAX_JOBS 64 /* requests that take several turns of the event loop */
+#define SA_MAX_JOBS 64 /* number of requests that take several iterations of the event loop */
 #define SA_MAX_JOBS_PORT 4
 
 /**
@@ -84,7 +84,7 @@ struct sa_stats {
 	uint64_t paths, joins, leaves, tables;
 	uint64_t dup_joins; /* joins repeated before the first one was answered */
 	uint64_t repeated; /* repetitions of requests that have a job (job.c) */
-	/* requests that came while this SM was not master or had no database yet */
+	/* requests that arrived while this SM was not master or had no database yet */
 	uint64_t drop_not_master;
 	uint64_t drop_requester; /* requests from a LID that no port of the database has */
 	uint64_t drop_sm_key;
@@ -126,8 +126,8 @@ struct sa_service {
 };
 
 /*
- * Iterate over all: start with NULL; returns NULL at the end. Pointers are valid until the next
- * event is handled.
+ * Iterate over all entries: start with NULL; returns NULL at the end. Pointers are valid until the next event is
+ * handled.
  */
 const struct sa_subscription *sa_subscription_next(const struct sa *sa,
 						   const struct sa_subscription *prev);
