@@ -6,12 +6,13 @@
 #   make           build/uipoib and nothing else
 #   make install   packaging/install.mk; make deb makes Debian packages
 #
-# Variants build side by side:  SAN=1 (ASan+UBSan)  CC=clang  VERBS=0  V=1 (show commands)
+# Variants build side by side:  SAN=1 (ASan+UBSan)  CC=clang  VERBS=0  WEB=0  V=1 (show commands)
 # O=DIR overrides the output folder.
 
 CC	:= $(if $(filter default,$(origin CC)),gcc,$(CC))
 SAN	?= 0
 VERBS	?= 0
+WEB	?= $(if $(wildcard /usr/include/microhttpd.h /usr/include/*/microhttpd.h),1,0)
 VERSION	:= $(shell sed -n 's/^\#define UIPOIB_VERSION "\(.*\)"$$/\1/p' src/cli/cli.h)
 
 .DEFAULT_GOAL := all
@@ -108,6 +109,9 @@ $(O)/lib$(1).a: $$(call objs,$(1))
 	$$(Q)rm -f $$@ && ar rcs $$@ $$^
 endef
 $(foreach f,$(folders) preload,$(eval $(call folder_rule,$(f))))
+
+# `uipoib web` loads libmicrohttpd itself, so a build needs only its header, and without it everything else works.
+$(O)/obj/web/http.o: ALL_CFLAGS += -DUIPOIB_WEB=$(WEB)
 
 # The CRC code is chosen at run time, so these files may use instructions that others may not. Without these options, as on
 # a machine other than x86-64, the files are empty.

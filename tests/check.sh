@@ -5,7 +5,7 @@
 #
 #	check.sh [STEP ...]	check: build lint unit system		(the default: no VM, some minutes)
 #				check-all: build-all slow fuzz	(what check leaves out; slow is system-all, linux and lint-all in one)
-#				check-night: bits lint-deep mutants seeds kasan hostile debian image load	(hours)
+#				check-night: bits lint-deep mutants seeds kasan hostile debian image prometheus load	(hours)
 #
 # Every step prints TAP lines, which are counted here; whatever a failing test printed is shown. What each program printed is
 # kept in build/check (LOGS), and at the end tests/lint/conformance.sh looks there for the tests that CONFORMANCE.md names.
@@ -14,7 +14,7 @@ set -u
 cd "$(dirname "$0")/.."
 steps=" ${*:-check} "
 steps=${steps/ check / build lint unit system }
-steps=${steps/ check-night / bits lint-deep mutants seeds kasan hostile debian image load }
+steps=${steps/ check-night / bits lint-deep mutants seeds kasan hostile debian image prometheus load }
 steps=${steps/ check-all / build-all slow fuzz }
 jobs=$(nproc)
 system_jobs=${SYSTEM_JOBS:-$((jobs * 3))}
@@ -337,6 +337,11 @@ step_debian() {
 step_image() {
 	say "the action and the image of packaging/image"
 	TEST_TIMEOUT=2h tap image bash tests/night/image.sh
+}
+
+step_prometheus() {
+	say "a Prometheus that scrapes uipoib web"
+	TEST_TIMEOUT=1h tap prometheus bash tests/night/prometheus.sh
 }
 
 step_load() {

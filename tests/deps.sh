@@ -43,19 +43,19 @@ case $(distribution) in
 esac
 
 build_pkgs=(gcc make libc6-dev libisal-dev libmnl-dev libpcap-dev libinih-dev libjansson-dev
-	libseccomp-dev libcap-ng-dev iproute2 iputils-ping)
+	libseccomp-dev libcap-ng-dev libmicrohttpd-dev iproute2 iputils-ping)
 # xz, because Debian packs its kernels with it; infiniband-diags, for tools that look at ib0
 vm_pkgs=("${build_pkgs[@]}" binutils qemu-system-x86 linux-image-amd64 linux-headers-amd64 kmod xz-utils
 	infiniband-diags)
 check_pkgs=("${build_pkgs[@]}" libcmocka-dev clang-format clang-tidy
-	universal-ctags git python3 tshark iperf3 ndisc6 iputils-arping avahi-daemon avahi-utils dbus
+	universal-ctags git python3 tshark iperf3 curl ndisc6 iputils-arping avahi-daemon avahi-utils dbus
 	jq ethtool procps util-linux isc-dhcp-client isc-dhcp-server dnsmasq-base radvd opensm infiniband-diags libumad2sim0 ibsim-utils)
 # dpkg-buildpackage asks for build-essential, although it needs no C++.
 deb_pkgs=("${build_pkgs[@]}" git build-essential debhelper dh-dkms dpkg-dev)
 check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" "${deb_pkgs[@]}" lintian bash-completion clang "${clang_rt:-libclang-rt-dev}" sparse systemd smcroute keepalived network-manager tcpdump
 	ibverbs-providers ibverbs-utils perftest rdmacm-utils python3-pyverbs)
 # The cross compilers and qemu-user are for tests/night/bits.sh; linux-source and what builds it for tests/interop/linux/debug.
-night_pkgs=("${check_all_pkgs[@]}" debootstrap podman crun python3-yaml linux-source flex bison bc libelf-dev libssl-dev cpio busybox-static
+night_pkgs=("${check_all_pkgs[@]}" debootstrap podman crun prometheus python3-yaml linux-source flex bison bc libelf-dev libssl-dev cpio busybox-static
 	gcc-i686-linux-gnu libc6-dev-i386-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user)
 bench_pkgs=("${build_pkgs[@]}" iperf3 valgrind jq python3 opensm libumad2sim0 ibsim-utils procps time)
 

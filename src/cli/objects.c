@@ -26,6 +26,8 @@ const struct cli_cmd cli_objects[] = {
 	  .verbs = cli_capture_verbs },
 	{ "trace", cli_trace, "HOST HOST", "one ping, as the fabric saw it" },
 	{ "monitor", cli_monitor, "", "what happens, as it happens" },
+	{ "web", cli_web, "[--listen ADDR:PORT] [--host NAME]",
+	  "an instance over HTTP, for Prometheus", .options = cli_web_options },
 	{ "check", cli_check,
 	  "PORT [pkey P] [peer ADDRESS|GID] [dev NAME] [timeout MS] [mkey KEY] [smkey KEY]",
 	  "what stands between a port and IP" },

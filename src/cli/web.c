@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "web/web.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "conf/conf.h"
+#include "os/sockaddr.h"
+
+/* `uipoib web`: the options and the listening socket; web/web.h does the rest. */
+
+#define HOSTS_MAX 16
+#define BACKLOG 64
+#define LISTEN_DEFAULT "127.0.0.1:8480"
+
+struct web_opts {
+	struct ip_endpoint listen;
+	const char *host[HOSTS_MAX + 1];
+	unsigned int nhosts;
+};
+
+const struct option cli_web_options[] = {
+	{ "listen", required_argument, NULL, 'l' },
+	{ "host", required_argument, NULL, 'H' },
+	{ NULL },
+};
+
+static int help(void)
+{
+	puts("uipoib web [-n NAME] [--listen ADDR:PORT] [--host NAME] ...\n"
+	     "        show an instance over HTTP, read-only, until Ctrl-C; /metrics is for "
+	     "Prometheus\n"
+	     "\n"
+	     "  --listen ADDR:PORT     address to listen on (" LISTEN_DEFAULT ")\n"
+	     "  --host NAME            answer requests to this name, too, besides localhost and "
+	     "addresses;\n"
+	     "                         may be given up to 16 times");
+	return PROTO_EXIT_OK;
+}
+
+static int parse(struct web_opts *o, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i += 2) {
+		const char *value = i + 1 < argc ? argv[i + 1] : "";
+
+		if (!strcmp(argv[i], "--listen")) {
+			if (conf_parse_endpoint(&o->listen, value))
+				return cli_error(PROTO_EXIT_USAGE,
+						 "web: --listen '%s': expected ADDR:PORT", value);
+		} else if (!strcmp(argv[i], "--host")) {
+			if (!*value || o->nhosts == HOSTS_MAX)
+				return cli_error(PROTO_EXIT_USAGE,
+						 "web: --host: expected a name, up to %d times",
+						 HOSTS_MAX);
+			o->host[o->nhosts++] = value;
+		} else {
+			return cli_error(PROTO_EXIT_USAGE,
+					 "web: '%s': unexpected, expected [--listen ADDR:PORT] "
+					 "[--host NAME]",
+					 argv[i]);
+		}
+	}
+	return 0;
+}
+
+/* Returns a listening socket, or -errno. */
+static int listen_at(const struct ip_endpoint *e)
+{
+	union sockaddr_ip a;
+	socklen_t len = sockaddr_of(&a, e);
+	int on = 1, err, s = socket(a.sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (s < 0)
+		return -errno;
+	if (!setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
+	    (e->family == 4 || !setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on))) &&
+	    !bind(s, &a.sa, len) && !listen(s, BACKLOG))
+		return s;
+	err = -errno;
+	close(s);
+	return err;
+}
+
+int cli_web(int argc, char **argv)
+{
+	char name[PROTO_NAME_MAX], at[CONF_ENDPOINT_MAX], err[WEB_ERR_MAX] = "";
+	struct web_opts o = { 0 };
+	int status, sock;
+
+	if (cli_opts.help)
+		return help();
+	conf_parse_endpoint(&o.listen, LISTEN_DEFAULT);
+	status = parse(&o, argc, argv);
+	if (!status)
+		status = cli_instance(name);
+	if (status)
+		return status;
+	conf_print_endpoint(&o.listen, at);
+	sock = listen_at(&o.listen);
+	if (sock < 0)
+		return cli_error(PROTO_EXIT_ENV, "web: --listen %s: %s", at, strerror(-sock));
+	if (!ip_endpoint_is_loopback(&o.listen))
+		cli_error(0, "warning: web: whoever can reach %s sees the state of the instance",
+			  at);
+	printf("http://%s/\n", at);
+	fflush(stdout);
+	status = web_run(&(struct web_cfg){ .instance = name, .hosts = o.host, .sock = sock }, err);
+	return status ? cli_error(status, "web: %s", err) : PROTO_EXIT_OK;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WEB_HOST_H
+#define WEB_HOST_H
+
+#include <stdbool.h>
+
+/**
+ * web_host_ok() - True if a request with this Host header may be answered
+ * @host:	value of the header, with or without ":PORT"; NULL: the request has none
+ * @names:	names that are allowed besides addresses and "localhost", NULL-terminated
+ *
+ * A page of another site can have its name resolve to 127.0.0.1 and then read from here with the user's browser (DNS
+ * rebinding). The Host header then has that site's name. An address in the header cannot come from such a page.
+ */
+bool web_host_ok(const char *host, const char *const *names);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WEB_METRICS_H
+#define WEB_METRICS_H
+
+/*
+ * DOC: Metrics
+ *
+ * The state of an instance in Prometheus' text format 0.0.4. Ports of switches have the names that infiniband_exporter
+ * gives them, and ports of CAs those of node_exporter's collector infiniband, so that dashboards and alerts made for a
+ * cluster work here. A label `fabric` is added to both. What only this program has begins with uipoib_.
+ */
+
+#include <jansson.h>
+#include <stddef.h>
+
+/* Rows of the control protocol */
+struct web_rows {
+	json_t *nodes; /* of "fabric node show"; each has "ports", the rows of "fabric port show" for this node */
+	json_t *links; /* of "link show" */
+	json_t *stats; /* of "stats show" */
+};
+
+/**
+ * web_metrics() - Make the answer to /metrics
+ * @ret:	the text, UTF-8, to be freed
+ *
+ * A row without a member that a sample needs gives no sample.
+ * Return: 0; -ENOMEM
+ */
+int web_metrics(char **ret, size_t *ret_len, const struct web_rows *rows);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WEB_WEB_H
+#define WEB_WEB_H
+
+/*
+ * DOC: uipoib web
+ *
+ * A process of its own that shows an instance over HTTP. Before it answers anybody it connects to the read-only socket of
+ * the instance and gives up its rights as the daemon does (os/privs.h), so it can open no file, and can change nothing
+ * in the instance. It ends when the instance ends.
+ */
+
+#include <stddef.h>
+
+#define WEB_ERR_MAX 256
+
+struct web_cfg {
+	const char *instance;
+	const char *const *
+		hosts; /* names in the Host header that are answered, NULL-terminated (web/host.h) */
+	int sock; /* a listening TCP socket, non-blocking; taken */
+};
+
+/* web_run() - Serve until a signal comes (SIGINT, SIGTERM) or the instance ends. Return: PROTO_EXIT_*, with @err if it is not 0 */
+int web_run(const struct web_cfg *cfg, char err[WEB_ERR_MAX]);
+
+#endif

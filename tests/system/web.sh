@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# `uipoib web` shows an instance over HTTP: a process without rights, which asks by the read-only socket and has a bound for everything
+# that strangers may do. The names of the metrics, and hostile names in them, are for tests/unit/test_web_metrics.c.
+#
+#	curl, clients that are slow, silent or rude --- 127.0.0.1:8480 uipoib web --- /run/uipoib/NAME.ro --- h1 --- Switch1 --- Switch2 --- h2
+#	                                                                                                                 \        /
+#	                                                                                                                  Switch3
+. "$(dirname "$0")/lib.sh"
+need ping python3 curl
+port=8480
+topo_ring 2 3 >"$work/lab.topo"
+conf_hosts 2 >"$work/lab.conf"
+
+# A library that cannot be loaded is named, and nothing else of the program needs it.
+lib=$(ldconfig -p | sed -n 's/.*libmicrohttpd\.so\.12 .*=> //p' | head -1)
+[ -n "$lib" ] || { skip "web" "libmicrohttpd is not installed"; exit 0; }
+check "no other command is linked with libmicrohttpd" not grep -q microhttpd <<<"$(ldd "$UIPOIB")"
+check "a build with WEB=0 needs no header of it" "${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -Isrc -DUIPOIB_WEB=0 -Wall -Wextra -Werror -fsyntax-only src/web/http.c
+
+check "without an instance it says so" refuse 3 "no instance" u -n "$inst" web
+lab_up
+: >"$work/empty"
+mount --bind "$work/empty" "$(realpath "$lib")"
+check "without the library it says which package has it" refuse 3 "libmicrohttpd12" u web
+umount "$(realpath "$lib")"
+
+python() { /usr/bin/python3 -B tests/system/web_client.py 127.0.0.1 $port "$@"; }
+raw() { equal "$1" "$(python raw "$2")"; }
+get() { curl -sS --max-time 60 "http://127.0.0.1:$port$1" "${@:2}"; }
+web_answers() { get / -o /dev/null 2>/dev/null || ! kill -0 "$web" 2>/dev/null; }
+web_start() {
+	"$UIPOIB" web --host lab.example >"$work/web.out" 2>&1 &
+	web=$!
+	eventually 10 web_answers
+}
+# counter FILE: PortXmitPkts of the port of h1's HCA
+counter() { sed -n 's/^node_infiniband_port_packets_transmitted_total{device="Hca1",port="1",.*} //p' "$1"; }
+sent() { u -j fabric port show Hca1/1 | jq '.port[0].xmit_pkts'; }
+
+check "it starts" web_start
+check "it prints its address" equal "http://127.0.0.1:$port/" "$(head -1 "$work/web.out")"
+check "a second one on the same port is refused" refuse 3 "in use" u web
+check "its user has no rights" equal "65534 65534 0000000000000000 2" \
+	"$(awk '/^Uid/ { u = $2 " " $3 } /^CapEff/ { c = $2 } /^Seccomp:/ { s = $2 } END { print u, c, s }' "/proc/$web/status")"
+check "it sees no files" equal "" "$(ls -A "/proc/$web/root/")"
+
+check "h1 reaches h2" x h1 ping -n -q -c 3 -i 0.1 -W 5 10.4.0.2
+sleep 1.1 # what was read for an earlier request is too old now
+before=$(sent)
+check "/metrics is answered" get /metrics -o "$work/metrics"
+after=$(sent)
+check "what it says is Prometheus' text format" python format "$work/metrics"
+check "a counter is between what the command line said before ($before) and after ($after)" \
+	test "$before" -gt 0 -a "$before" -le "$(counter "$work/metrics")" -a "$(counter "$work/metrics")" -le "$after"
+check "its type is that of the format" grep -qi '^content-type: text/plain; version=0.0.4' <<<"$(get /metrics -D - -o /dev/null)"
+if command -v promtool >/dev/null; then
+	check "promtool finds nothing wrong" promtool check metrics <"$work/metrics"
+fi
+u fabric link set Hca1/1 down
+port_down() { get /metrics | grep -q '^uipoib_port_up{node="Hca1",port="1",.*} 0$'; }
+check "a pulled cable is seen" eventually 10 port_down
+u fabric link set Hca1/1 up
+
+# What strangers may send
+python slow >"$work/slow" & slow=$!
+check "HEAD is answered" equal 200 "$(get /metrics -I -o /dev/null -w '%{http_code}')"
+check "POST is refused" raw 405 'POST /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 3\r\n\r\nabc'
+check "another name in Host is refused (DNS rebinding)" raw 403 'GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n'
+check "a request without Host is refused" raw 403 'GET /metrics HTTP/1.0\r\n\r\n'
+check "a name given by --host is answered" raw 200 'GET /metrics HTTP/1.1\r\nHost: lab.example:8480\r\n\r\n'
+check "other paths are not found" raw 404 'GET /../../etc/passwd HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'
+not_served() { not equal 200 "$(python raw "$1")"; }
+check "a path of 100,000 octets is refused" not_served "GET /$(printf '%0100000d' 0) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+check "headers of 100,000 octets are refused" not_served "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: $(printf '%0100000d' 0)\r\n\r\n"
+check "octets that are no HTTP are refused" not_served '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'
+python unread 20 >"$work/unread" & unread=$!
+port_up() { get /metrics | grep -q '^uipoib_port_up{node="Hca1",port="1",.*} 1$'; }
+check "others are served beside clients that read nothing" eventually 20 port_up
+wait $slow
+check "a request that never ends is dropped ($(cat "$work/slow") s)" test "$(cat "$work/slow")" -ge 4 -a "$(cat "$work/slow")" -lt 60
+kill $unread 2>/dev/null
+check "64 silent connections keep nobody out for long" grep -q '^served' <<<"$(python crowd 64)"
+check "it runs on" kill -0 "$web"
+
+# The end
+kill -TERM "$web"
+wait "$web"
+check "it ends by a signal with status 0" equal 0 $?
+check "it starts again at once" web_start
+lab_down
+wait "$web"
+check "it ends with the instance, with status 1" equal 1 $?
+check "and says so" grep -q 'the instance has ended' "$work/web.out"
+finish
