@@ -75,6 +75,13 @@ struct ca_wc {
 	uint8_t sl, dlid_path_bits;
 };
 
+/* What the QPs of a port have posted and the port has not sent yet; all QPs of a port share this queue */
+struct ca_send_queue {
+	unsigned int waiting; /* packets in the queue */
+	uint64_t sent; /* packets that have left it */
+	bool stalled; /* the port cannot send now */
+};
+
 struct ca_notify {
 	void (*event)(void *ctx, enum ca_event ev, ns_t now);
 	/* The receive queue of an armed QP is no longer empty. */
@@ -98,6 +105,9 @@ struct ca_ops {
 				  ns_t now);
 	unsigned int (*poll)(struct ca_qp *qp, struct ca_wc *v, unsigned int n);
 	bool (*arm)(struct ca_qp *qp);
+	unsigned int (*queued)(struct ca *ca);
+	struct ca_send_queue (*send_queue)(struct ca *ca);
+	unsigned int (*send_flush)(struct ca *ca, ns_t now);
 	struct mad_ep *(*mad_ep)(struct ca *ca);
 	void (*cm_supported)(struct ca *ca, bool on, ns_t now);
 };
@@ -203,6 +213,26 @@ static inline unsigned int ca_poll(struct ca_qp *qp, struct ca_wc *v, unsigned i
 static inline bool ca_arm(struct ca_qp *qp)
 {
 	return qp->ca->ops->arm(qp);
+}
+
+/*
+ * ca_queued() - Packets that wait behind the port, its send queue among them. A source that can wait should send nothing
+ * while this number is high, because the queues there lose packets when they are full
+ */
+static inline unsigned int ca_queued(struct ca *ca)
+{
+	return ca->ops->queued(ca);
+}
+
+static inline struct ca_send_queue ca_send_queue(struct ca *ca)
+{
+	return ca->ops->send_queue(ca);
+}
+
+/* ca_send_flush() - Discard what waits in the send queue; returns how many packets */
+static inline unsigned int ca_send_flush(struct ca *ca, ns_t now)
+{
+	return ca->ops->send_flush(ca, now);
 }
 
 static inline struct mad_ep *ca_mad_ep(struct ca *ca)

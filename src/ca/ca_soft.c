@@ -8,6 +8,8 @@
 
 struct ca_soft_hca {
 	struct hca *hca;
+	const struct ca_soft_queues *queues;
+	void *queues_ctx;
 	struct list open; /* struct soft_ca of all open ports */
 	unsigned int telling; /* nesting depth of ca_soft_event() */
 };
@@ -219,6 +221,31 @@ static bool soft_arm(struct ca_qp *qp)
 	return hca_arm(to_qp(qp)->hq);
 }
 
+static unsigned int soft_queued(struct ca *ca)
+{
+	const struct soft_ca *c = to_ca(ca);
+	const struct ca_soft_queues *q = c->s->queues;
+
+	return q->queued ? q->queued(c->s->queues_ctx, c->np->num) : 0;
+}
+
+static struct ca_send_queue soft_send_queue(struct ca *ca)
+{
+	const struct soft_ca *c = to_ca(ca);
+	const struct ca_soft_queues *q = c->s->queues;
+
+	return q->send_queue ? q->send_queue(c->s->queues_ctx, c->np->num)
+			     : (struct ca_send_queue){ 0 };
+}
+
+static unsigned int soft_send_flush(struct ca *ca, ns_t now)
+{
+	const struct soft_ca *c = to_ca(ca);
+	const struct ca_soft_queues *q = c->s->queues;
+
+	return q->send_flush ? q->send_flush(c->s->queues_ctx, c->np->num, now) : 0;
+}
+
 static struct mad_ep *soft_mad_ep(struct ca *ca)
 {
 	return to_ca(ca)->np->ep;
@@ -264,6 +291,9 @@ static const struct ca_ops soft_ops = {
 	.post_send = soft_post_send,
 	.poll = soft_poll,
 	.arm = soft_arm,
+	.queued = soft_queued,
+	.send_queue = soft_send_queue,
+	.send_flush = soft_send_flush,
 	.mad_ep = soft_mad_ep,
 	.cm_supported = soft_cm_supported,
 };
@@ -304,9 +334,12 @@ struct ca_soft_hca *ca_soft_hca_create(void)
 	return s;
 }
 
-void ca_soft_hca_bind(struct ca_soft_hca *s, struct hca *h)
+void ca_soft_hca_bind(struct ca_soft_hca *s, struct hca *h, const struct ca_soft_queues *q,
+		      void *ctx)
 {
 	s->hca = h;
+	s->queues = q;
+	s->queues_ctx = ctx;
 }
 
 void ca_soft_hca_destroy(struct ca_soft_hca *s)

@@ -17,11 +17,22 @@
 struct ca_soft_hca;
 
 /*
+ * The queues into which the HCA sends belong to its owner. @ctx is the argument of ca_soft_hca_bind(). A function that is NULL stands for queues that
+ * are always empty.
+ */
+struct ca_soft_queues {
+	unsigned int (*queued)(void *ctx, uint8_t port);
+	struct ca_send_queue (*send_queue)(void *ctx, uint8_t port);
+	unsigned int (*send_flush)(void *ctx, uint8_t port, ns_t now);
+};
+
+/*
  * ca_soft_hca_create() - NULL if out of memory
- * ca_soft_hca_bind() - Set the HCA, which is created after the ca_soft_hca because its hca_ops call the latter
+ * ca_soft_hca_bind() - Set the HCA, which is created after the ca_soft_hca because its hca_ops call the latter; and its queues
  */
 struct ca_soft_hca *ca_soft_hca_create(void);
-void ca_soft_hca_bind(struct ca_soft_hca *s, struct hca *h);
+void ca_soft_hca_bind(struct ca_soft_hca *s, struct hca *h, const struct ca_soft_queues *q,
+		      void *ctx);
 /* ca_soft_hca_destroy() - Close all open ports; to be called before hca_destroy(). NULL is accepted */
 void ca_soft_hca_destroy(struct ca_soft_hca *s);
 

@@ -94,7 +94,7 @@ static void set_counts(json_t *row, const struct inst_iface *i, const struct ipo
 	cmd_set_int(row, "paths", info->paths);
 	cmd_set_int(row, "groups", info->groups);
 	cmd_set_int(row, "held_packets", info->held);
-	cmd_set_int(row, "send_queue", ifc_send_queue(&i->ifc).waiting);
+	cmd_set_int(row, "send_queue", ca_send_queue(i->ifc.port->ca).waiting);
 }
 
 /* The parameters that the high-level design of 2002 gives the driver (CONFORMANCE.md: H15, H17, H34) */

@@ -343,6 +343,11 @@ const char *fabric_node_name(const struct fabric_node *n)
 	return n->name;
 }
 
+struct fabric *fabric_node_fabric(const struct fabric_node *n)
+{
+	return n->f;
+}
+
 struct node *fabric_node_node(struct fabric_node *n)
 {
 	return n->node;

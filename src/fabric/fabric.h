@@ -132,6 +132,7 @@ struct fabric_node *fabric_node_at(struct fabric *f, unsigned int index);
  */
 struct fabric_node *fabric_node_find(struct fabric *f, const char *name);
 const char *fabric_node_name(const struct fabric_node *n);
+struct fabric *fabric_node_fabric(const struct fabric_node *n);
 /* Return the SMA, PMA, tables and MAD endpoints of a node (of a switch: node->port[0].ep). */
 struct node *fabric_node_node(struct fabric_node *n);
 /* Return the HCA of a node, NULL for a switch. */

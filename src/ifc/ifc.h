@@ -93,7 +93,7 @@ struct ifc_port {
 	struct sac *sac;
 	struct cm *cm; /* CM agent of the port, for SIDR */
 	bool cm_supported; /* the port's bit IsCommunicationManagementSupported was set */
-	uint64_t guid;
+	uint64_t guid; /* port GUID */
 	struct list ifs; /* struct ifc.on_port */
 	/* struct ifc_pkeys.link: followers of the P_Key table, see ifc/pkeys.h */
 	struct list pkeys;
@@ -107,20 +107,13 @@ struct ifc_port {
 extern const struct ca_notify ifc_port_notify;
 
 /* ifc_port_init() - Initialize @p; then open the CA with ifc_port_notify and store it in p->ca */
-void ifc_port_init(struct ifc_port *p, struct ifc_set *s, uint64_t guid);
-/* ifc_port_start() - Make the SA client and the CM agent. 0 or -errno */
+void ifc_port_init(struct ifc_port *p, struct ifc_set *s);
+/* ifc_port_start() - Ask the CA for the port's GUID, and make SA client and CM agent. 0 or -errno */
 int ifc_port_start(struct ifc_port *p);
 /* ifc_port_close() - Free SA client and CA, when all interfaces on @p are destroyed or ifc_port_start() failed */
 void ifc_port_close(struct ifc_port *p);
 
 /* --- an interface */
-
-/* State of the send queue behind an interface's queue pairs; all queue pairs of a port share this queue */
-struct ifc_send_queue {
-	unsigned int waiting; /* packets that were posted and are not under way yet */
-	uint64_t sent; /* packets that have left the queue */
-	bool stalled; /* the port cannot send now */
-};
 
 struct ifc_ops {
 	/*
@@ -130,12 +123,6 @@ struct ifc_ops {
 	int (*read)(void *ctx, struct pkt **ret);
 	/* Takes the frame: write it to the TAP, then eth_frame_free(). */
 	void (*deliver)(void *ctx, struct eth_frame *f);
-	/* Packets in the queues behind the port; NULL: they are never full */
-	unsigned int (*queued)(void *ctx);
-	/* State of the send queue; NULL: it is always empty */
-	struct ifc_send_queue (*send_queue)(void *ctx);
-	/* Discard what waits in the send queue; returns how many packets. Needed with .send_queue */
-	unsigned int (*send_flush)(void *ctx, ns_t now);
 	/* Ethernet shape: a token is not valid any more: delete the kernel's neighbour entries that name it. */
 	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
 	/* InfiniBand shape: as in struct eth_ops, or NULL */
@@ -257,8 +244,6 @@ void ifc_set_up(struct ifc *i, bool up, ns_t now);
 int ifc_set_router(struct ifc *i, bool router, ns_t now);
 /* ifc_readable() - The TAP may have frames to read */
 void ifc_readable(struct ifc *i);
-/* ifc_send_queue() - State of the send queue of an interface */
-struct ifc_send_queue ifc_send_queue(const struct ifc *i);
 /* ifc_actions() - Carry out the actions of the link; ifc_work() does that for all interfaces */
 void ifc_actions(struct ifc *i, ns_t now);
 

@@ -25,9 +25,9 @@ static void on_ready(void *ctx, struct ca_qp *qp)
 
 const struct ca_notify ifc_port_notify = { .event = on_event, .ready = on_ready };
 
-void ifc_port_init(struct ifc_port *p, struct ifc_set *s, uint64_t guid)
+void ifc_port_init(struct ifc_port *p, struct ifc_set *s)
 {
-	*p = (struct ifc_port){ .set = s, .guid = guid };
+	*p = (struct ifc_port){ .set = s };
 	list_init(&p->link);
 	list_init(&p->ifs);
 	list_init(&p->pkeys);
@@ -41,7 +41,7 @@ static uint64_t port_secret(const struct ifc_port *p, uint64_t purpose)
 	return hash_siphash(&p->set->secret, in, sizeof(in));
 }
 
-int ifc_port_start(struct ifc_port *p)
+static int make_agents(struct ifc_port *p)
 {
 	struct sac_cfg sc = {
 		.ep = ca_mad_ep(p->ca),
@@ -58,8 +58,18 @@ int ifc_port_start(struct ifc_port *p)
 	};
 	int status = sac_create(&p->sac, &sc);
 
-	if (!status)
-		status = cm_create(&p->cm, &cc);
+	return status ? status : cm_create(&p->cm, &cc);
+}
+
+int ifc_port_start(struct ifc_port *p)
+{
+	struct ca_port_attr a;
+	int status = ca_port_query(p->ca, &a);
+
+	if (status)
+		return status;
+	p->guid = ib_gid_guid(&a.gid);
+	status = make_agents(p);
 	if (status)
 		return status;
 	list_add_tail(&p->set->ports, &p->link);

@@ -66,9 +66,9 @@ enum turn {
 /* Number of packets that the TAP may send now: the room in the queues */
 static unsigned int room_behind(const struct ifc *i)
 {
-	unsigned int queued = i->ops->queued ? i->ops->queued(i->ctx) : 0;
+	unsigned int queued = ca_queued(i->port->ca);
 	unsigned int room = queued < IFC_ROOM ? IFC_ROOM - queued : 0;
-	unsigned int waiting = ifc_send_queue(i).waiting;
+	unsigned int waiting = ca_send_queue(i->port->ca).waiting;
 	unsigned int own = waiting < i->sq_depth ? i->sq_depth - waiting : 0;
 
 	return own < room ? own : room;

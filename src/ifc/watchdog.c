@@ -3,12 +3,6 @@
 
 #include "util/log.h"
 
-struct ifc_send_queue ifc_send_queue(const struct ifc *i)
-{
-	return i->ops && i->ops->send_queue ? i->ops->send_queue(i->ctx)
-					    : (struct ifc_send_queue){ 0 };
-}
-
 /* The send queue is empty, or a packet has left it: read the TAP again. */
 static void unblock(struct ifc *i)
 {
@@ -17,7 +11,7 @@ static void unblock(struct ifc *i)
 	i->watchdog.blocked = false;
 }
 
-static void note(struct ifc_watchdog *w, const struct ifc_send_queue *q, ns_t now)
+static void note(struct ifc_watchdog *w, const struct ca_send_queue *q, ns_t now)
 {
 	if (q->sent != w->sent)
 		w->logged = false;
@@ -28,7 +22,7 @@ static void note(struct ifc_watchdog *w, const struct ifc_send_queue *q, ns_t no
 static void tx_timeout(struct ifc *i, ns_t now)
 {
 	struct ifc_watchdog *w = &i->watchdog;
-	unsigned int n = i->ops->send_flush(i->ctx, now);
+	unsigned int n = ca_send_flush(i->port->ca, now);
 
 	w->timeouts++;
 	w->discarded += n;
@@ -41,7 +35,7 @@ static void tx_timeout(struct ifc *i, ns_t now)
 	       i->link_name, (unsigned long long)(w->timeout / NS_MSEC(1)), n);
 }
 
-static void arm(struct ifc *i, const struct ifc_send_queue *q, ns_t now)
+static void arm(struct ifc *i, const struct ca_send_queue *q, ns_t now)
 {
 	struct ifc_watchdog *w = &i->watchdog;
 	ns_t at = w->since + w->timeout;
@@ -55,12 +49,12 @@ static void arm(struct ifc *i, const struct ifc_send_queue *q, ns_t now)
 static void look(struct timer *t, ns_t now)
 {
 	struct ifc *i = container_of(t, struct ifc, watchdog.timer);
-	struct ifc_send_queue q = ifc_send_queue(i);
+	struct ca_send_queue q = ca_send_queue(i->port->ca);
 	struct ifc_watchdog *w = &i->watchdog;
 
 	if (q.waiting && q.sent == w->sent && now >= w->since + w->timeout) {
 		tx_timeout(i, now);
-		q = ifc_send_queue(i);
+		q = ca_send_queue(i->port->ca);
 		note(w, &q, now);
 		unblock(i);
 	} else if (q.sent != w->sent) {
@@ -80,11 +74,11 @@ void ifc_watchdog_init(struct ifc *i, const struct ifc_cfg *cfg)
 
 void ifc_watchdog_posted(struct ifc *i, ns_t now)
 {
-	struct ifc_send_queue q;
+	struct ca_send_queue q;
 
-	if (timer_armed(&i->watchdog.timer) || !i->ops || !i->ops->send_queue)
+	if (timer_armed(&i->watchdog.timer))
 		return;
-	q = ifc_send_queue(i);
+	q = ca_send_queue(i->port->ca);
 	note(&i->watchdog, &q, now);
 	if (q.waiting)
 		arm(i, &q, now);
@@ -92,7 +86,7 @@ void ifc_watchdog_posted(struct ifc *i, ns_t now)
 
 bool ifc_watchdog_block(struct ifc *i, ns_t now)
 {
-	struct ifc_send_queue q = ifc_send_queue(i);
+	struct ca_send_queue q = ca_send_queue(i->port->ca);
 
 	if (!q.stalled || q.waiting < i->sq_depth)
 		return false;

@@ -21,6 +21,28 @@ static void hca_ready(void *ctx, struct hca_qp *qp)
 	ca_soft_ready(ctx, qp);
 }
 
+/* --- the egress queues of a CA's port */
+
+static unsigned int hca_queued(void *ctx, uint8_t port)
+{
+	(void)port;
+	return fabric_queued(fabric_node_fabric(ctx));
+}
+
+static struct ca_send_queue hca_send_queue(void *ctx, uint8_t port)
+{
+	struct fabric_send_queue q = fabric_send_queue(fabric_node_port(ctx, port));
+
+	return (struct ca_send_queue){ q.waiting, q.sent, q.stalled };
+}
+
+static unsigned int hca_send_flush(void *ctx, uint8_t port, ns_t now)
+{
+	return fabric_send_flush(fabric_node_port(ctx, port), now);
+}
+
+static const struct ca_soft_queues queues = { hca_queued, hca_send_queue, hca_send_flush };
+
 static int bind_hcas(struct inst_fabric *f)
 {
 	const struct fabric_notify notify = { .event = hca_event, .ready = hca_ready };
@@ -37,7 +59,7 @@ static int bind_hcas(struct inst_fabric *f)
 		f->soft[i] = ca_soft_hca_create();
 		if (!f->soft[i])
 			return -ENOMEM;
-		ca_soft_hca_bind(f->soft[i], fabric_node_hca(node));
+		ca_soft_hca_bind(f->soft[i], fabric_node_hca(node), &queues, node);
 		fabric_set_hca_notify(f->fabric, node, &notify, f->soft[i]);
 	}
 	return 0;

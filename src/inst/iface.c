@@ -76,30 +76,6 @@ static void on_deliver(void *ctx, struct eth_frame *f)
 	eth_frame_free(f);
 }
 
-static unsigned int on_queued(void *ctx)
-{
-	struct inst_iface *i = ctx;
-
-	return fabric_queued(i->port->fab->fabric);
-}
-
-static struct fabric_port *own_port(const struct inst_iface *i)
-{
-	return fabric_node_port(i->port->node, i->port->num);
-}
-
-static struct ifc_send_queue on_send_queue(void *ctx)
-{
-	struct fabric_send_queue q = fabric_send_queue(own_port(ctx));
-
-	return (struct ifc_send_queue){ q.waiting, q.sent, q.stalled };
-}
-
-static unsigned int on_send_flush(void *ctx, ns_t now)
-{
-	return fabric_send_flush(own_port(ctx), now);
-}
-
 /* --- settings of the network interface that follow the link */
 
 static void on_neigh_gone(void *ctx, const uint8_t mac[6])
@@ -189,9 +165,6 @@ static void port_changed(void *ctx)
 static const struct ifc_ops ifc_ops = {
 	.read = read_tap,
 	.deliver = on_deliver,
-	.queued = on_queued,
-	.send_queue = on_send_queue,
-	.send_flush = on_send_flush,
 	.neigh_gone = on_neigh_gone,
 	.lladdr_gone = on_lladdr_gone,
 	.set_mac = set_mac,

@@ -32,7 +32,7 @@ static int port_open(struct inst_port *p, struct ca_soft_hca *soft)
 {
 	int status;
 
-	ifc_port_init(&p->ifc, &p->inst->ifcs, fabric_node_node(p->node)->port[p->num].guids[0]);
+	ifc_port_init(&p->ifc, &p->inst->ifcs);
 	p->ifc.on_event = on_event;
 	status = ca_soft_open(soft, p->num, &ifc_port_notify, &p->ifc, &p->ifc.ca);
 	return status ? status : ifc_port_start(&p->ifc);

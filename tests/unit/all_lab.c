@@ -69,13 +69,6 @@ static int on_read(void *ctx, struct pkt **ret)
 	return *ret ? 0 : -EAGAIN;
 }
 
-static unsigned int on_queued(void *ctx)
-{
-	struct lab_host *h = ctx;
-
-	return fabric_queued(h->lab->f);
-}
-
 /* The sender of a frame. False: it is not known */
 static bool sender_of(struct lab_host *h, const uint8_t *b, struct ipoib_lladdr *ret)
 {
@@ -167,7 +160,6 @@ static void on_carrier(void *ctx, bool up)
 
 static const struct ifc_ops ops = {
 	.read = on_read,
-	.queued = on_queued,
 	.deliver = on_deliver,
 	.neigh_gone = on_neigh_gone,
 	.lladdr_gone = on_lladdr_gone,
@@ -186,6 +178,15 @@ static void hca_ready(void *ctx, struct hca_qp *qp)
 {
 	ca_soft_ready(ctx, qp);
 }
+
+static unsigned int hca_queued(void *ctx, uint8_t port)
+{
+	const struct lab *l = ctx;
+
+	return fabric_queued(l->f);
+}
+
+static const struct ca_soft_queues queues = { .queued = hca_queued };
 
 static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
@@ -224,7 +225,7 @@ void lab_host_open(struct lab_host *h)
 	 */
 	snprintf(name, sizeof(name), "uib%u", h->restarts);
 	snprintf(link_name, sizeof(link_name), "host%u", h->index);
-	ifc_port_init(&h->ca_port, &l->set, fabric_node_node(h->node)->port[h->port].guids[0]);
+	ifc_port_init(&h->ca_port, &l->set);
 	assert_int_equal(
 		ca_soft_open(h->soft, h->port, &ifc_port_notify, &h->ca_port, &h->ca_port.ca), 0);
 	assert_int_equal(ifc_port_start(&h->ca_port), 0);
@@ -263,7 +264,7 @@ static void bind_hcas(struct lab *l, const struct lab_cfg *cfg)
 		if (!fabric_node_hca(node))
 			continue;
 		l->soft[i] = ca_soft_hca_create();
-		ca_soft_hca_bind(l->soft[i], fabric_node_hca(node));
+		ca_soft_hca_bind(l->soft[i], fabric_node_hca(node), &queues, l);
 		fabric_set_hca_notify(l->f, node, &fn, l->soft[i]);
 		for (uint8_t p = 1; p <= fabric_node_node(node)->info.nports && p <= 4; p++) {
 			struct lab_host *h = &l->host[l->nhosts];

@@ -176,6 +176,8 @@ int ca_suite_run(const struct ca_suite_backend *b)
 		T(test_ca_I9_multicast_reaches_the_attached),
 		T(test_ca_I9_an_attached_sender_hears_itself_once),
 		T(test_ca_ready_comes_once_per_arming),
+		T(test_ca_send_queue_empties),
+		T(test_ca_flushed_sends_do_not_arrive),
 		T(test_ca_modify_resets_and_keeps_attachments),
 		T(test_ca_two_qps_are_told_apart),
 		T(test_ca_mads_are_answered),

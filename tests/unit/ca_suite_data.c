@@ -279,6 +279,49 @@ void test_ca_ready_comes_once_per_arming(void **state)
 	assert_int_equal(s->side[0].ready, 0);
 }
 
+/* How soon packets leave is the CA's affair, but the queue tells all of them, and is empty in the end. */
+void test_ca_send_queue_empties(void **state)
+{
+	struct suite *s = *state;
+	struct ca_qp *a = suite_qp(s, 0, 0, QKEY), *b = suite_qp(s, 1, 0, QKEY);
+	struct ca_ah *ah = suite_peer_ah(s, 0, false);
+	struct ca_send_queue before = ca_send_queue(s->e.ca[0]), q;
+
+	assert_int_equal(before.waiting, 0);
+	for (unsigned int i = 1; i <= 5; i++) {
+		suite_send(s, a, ah, suite_payload(s, 32, 1), ca_qp_num(b), QKEY);
+		q = ca_send_queue(s->e.ca[0]);
+		assert_int_equal(q.waiting + (q.sent - before.sent), i);
+		assert_true(ca_queued(s->e.ca[0]) >= q.waiting);
+	}
+	assert_false(q.stalled);
+	suite_backend->run(&s->e);
+	q = ca_send_queue(s->e.ca[0]);
+	assert_int_equal(q.waiting, 0);
+	assert_int_equal(q.sent - before.sent, 5);
+	assert_int_equal(ca_queued(s->e.ca[0]), 0);
+	assert_int_equal(suite_drain(b), 5);
+}
+
+void test_ca_flushed_sends_do_not_arrive(void **state)
+{
+	struct suite *s = *state;
+	struct ca_qp *a = suite_qp(s, 0, 0, QKEY), *b = suite_qp(s, 1, 0, QKEY);
+	struct ca_ah *ah = suite_peer_ah(s, 0, false);
+	unsigned int n, waiting;
+
+	for (unsigned int i = 0; i < 5; i++)
+		suite_send(s, a, ah, suite_payload(s, 32, 1), ca_qp_num(b), QKEY);
+	waiting = ca_send_queue(s->e.ca[0]).waiting;
+	n = ca_send_flush(s->e.ca[0], s->e.now);
+	assert_true(n <= waiting);
+	assert_int_equal(ca_send_queue(s->e.ca[0]).waiting, 0);
+	suite_backend->run(&s->e);
+	assert_int_equal(suite_drain(b), 5 - n);
+	/* The queue pair goes on. */
+	assert_true(suite_reaches(s, a, ah, ca_qp_num(b), QKEY, b));
+}
+
 void test_ca_modify_resets_and_keeps_attachments(void **state)
 {
 	struct suite *s = *state;

@@ -59,6 +59,8 @@ void test_ca_unknown_qp_gets_nothing(void **state);
 void test_ca_I9_multicast_reaches_the_attached(void **state);
 void test_ca_I9_an_attached_sender_hears_itself_once(void **state);
 void test_ca_ready_comes_once_per_arming(void **state);
+void test_ca_send_queue_empties(void **state);
+void test_ca_flushed_sends_do_not_arrive(void **state);
 void test_ca_modify_resets_and_keeps_attachments(void **state);
 void test_ca_two_qps_are_told_apart(void **state);
 void test_ca_mads_are_answered(void **state);

@@ -19,6 +19,7 @@ struct end {
 	struct hca *hca;
 	struct ca_soft_hca *soft;
 	struct pkt_queue out;
+	uint64_t sent; /* packets that have left .out */
 	struct end *peer;
 };
 
@@ -51,6 +52,33 @@ static void wire_ready(void *ctx, struct hca_qp *qp)
 }
 
 static const struct hca_ops wire_ops = { wire_xmit, wire_event, wire_ready };
+
+static unsigned int wire_queued(void *ctx, uint8_t port)
+{
+	const struct end *e = ctx;
+
+	return e->out.n;
+}
+
+static struct ca_send_queue wire_send_queue(void *ctx, uint8_t port)
+{
+	const struct end *e = ctx;
+
+	assert_int_equal(port, 1);
+	return (struct ca_send_queue){ .waiting = e->out.n, .sent = e->sent };
+}
+
+static unsigned int wire_send_flush(void *ctx, uint8_t port, ns_t now)
+{
+	struct end *e = ctx;
+	unsigned int n = e->out.n;
+
+	assert_int_equal(port, 1);
+	pkt_queue_purge(&e->out);
+	return n;
+}
+
+static const struct ca_soft_queues wire_queues = { wire_queued, wire_send_queue, wire_send_flush };
 
 /* Bring the port into the state in which an SM leaves it. */
 static void activate(struct end *e, uint16_t lid, ns_t now)
@@ -85,7 +113,7 @@ static void end_up(struct wire *w, unsigned int i, struct ca_suite_env *env)
 	assert_non_null(e->soft);
 	assert_int_equal(hca_create(&e->hca, &cfg, &wire_ops, e, &w->timers, env->pool, &w->log),
 			 0);
-	ca_soft_hca_bind(e->soft, e->hca);
+	ca_soft_hca_bind(e->soft, e->hca, &wire_queues, e);
 	activate(e, (uint16_t)(0x10 + i), env->now);
 }
 
@@ -131,6 +159,7 @@ static bool carry(struct end *e, ns_t now)
 
 	while (n < PKT_BATCH && e->out.n)
 		v[n++] = pkt_queue_pop(&e->out);
+	e->sent += n;
 	if (n)
 		hca_rx(e->peer->hca, 1, v, n, now);
 	return n > 0;

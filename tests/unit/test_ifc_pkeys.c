@@ -63,7 +63,7 @@ static void start(struct ifc_pkeys *k, const uint16_t *only, unsigned int nonly)
 	timers_init(&timers);
 	set.timers = &timers;
 	refused = 0;
-	ifc_port_init(&port, &set, 1);
+	ifc_port_init(&port, &set);
 	port.ca = &ca;
 	memset(table, 0, sizeof(table));
 	nlog = 0;

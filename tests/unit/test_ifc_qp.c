@@ -72,7 +72,13 @@ static unsigned int fake_post(struct ca_qp *qp, const struct ca_send *v, unsigne
 	return n;
 }
 
+static struct ca_send_queue fake_queue(struct ca *ca)
+{
+	return (struct ca_send_queue){ 0 };
+}
+
 static const struct ca_ops ops = {
+	.send_queue = fake_queue,
 	.qp_create = fake_create,
 	.qp_destroy = fake_destroy,
 	.qp_modify = fake_modify,
@@ -101,7 +107,8 @@ static void begin(void)
 	create_err = 0;
 	armed_has_work = false;
 	ifc_set_init(&set, &timers, pool, NULL);
-	ifc_port_init(&port, &set, 0x100);
+	ifc_port_init(&port, &set);
+	port.guid = 0x100;
 	port.ca = &ca;
 	ifc_init(&iface, &port, &cfg, NULL, NULL);
 }

@@ -7,16 +7,16 @@
 
 /* The transmit watchdog, on a send queue that the test sets and on virtual time. */
 
-static struct ifc_send_queue queue;
+static struct ca_send_queue queue;
 static unsigned int flushes;
 static char last_line[256];
 
-static struct ifc_send_queue fake_queue(void *ctx)
+static struct ca_send_queue fake_queue(struct ca *ca)
 {
 	return queue;
 }
 
-static unsigned int fake_flush(void *ctx, ns_t now)
+static unsigned int fake_flush(struct ca *ca, ns_t now)
 {
 	unsigned int n = queue.waiting;
 
@@ -34,7 +34,8 @@ static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
 	vsnprintf(last_line, sizeof(last_line), fmt, ap);
 }
 
-static const struct ifc_ops ops = { .send_queue = fake_queue, .send_flush = fake_flush };
+static const struct ca_ops ops = { .send_queue = fake_queue, .send_flush = fake_flush };
+static struct ca ca = { .ops = &ops };
 static const struct log_sink sink = { .emit = emit, .max = LOG_LVL_WARN };
 static struct timers timers;
 static struct ifc_set set;
@@ -54,13 +55,14 @@ static int setup(void **state)
 	};
 
 	timers_init(&timers);
-	queue = (struct ifc_send_queue){ 0 };
+	queue = (struct ca_send_queue){ 0 };
 	flushes = 0;
 	last_line[0] = '\0';
 	now = NS_SEC(1);
 	ifc_set_init(&set, &timers, NULL, NULL);
-	ifc_port_init(&port, &set, 0x100);
-	ifc_init(&iface, &port, &cfg, &ops, NULL);
+	ifc_port_init(&port, &set);
+	port.ca = &ca;
+	ifc_init(&iface, &port, &cfg, NULL, NULL);
 	return 0;
 }
 
@@ -105,7 +107,7 @@ static void test_H15_packets_that_do_not_leave_in_time_are_a_timeout(void **stat
 	pass(NS_MSEC(2));
 	assert_int_equal(iface.watchdog.timeouts, 2);
 	assert_string_equal(last_line, "");
-	queue = (struct ifc_send_queue){ .waiting = 1, .sent = 1 };
+	queue = (struct ca_send_queue){ .waiting = 1, .sent = 1 };
 	ifc_watchdog_posted(&iface, now);
 	pass(NS_MSEC(101));
 	assert_int_equal(iface.watchdog.timeouts, 3);
@@ -133,14 +135,14 @@ static void test_H15_a_slow_queue_is_no_timeout(void **state)
 
 static void test_H34_sq_depth_stops_a_tap_whose_port_is_stalled(void **state)
 {
-	queue = (struct ifc_send_queue){ .waiting = 7, .stalled = true };
+	queue = (struct ca_send_queue){ .waiting = 7, .stalled = true };
 	assert_false(ifc_watchdog_block(&iface, now));
 	queue.waiting = 8;
 	assert_true(ifc_watchdog_block(&iface, now));
 	pass(NS_MSEC(50));
 	assert_true(list_empty(&iface.tx_link));
 	/* The port moves again. */
-	queue = (struct ifc_send_queue){ .waiting = 0, .sent = 8 };
+	queue = (struct ca_send_queue){ .waiting = 0, .sent = 8 };
 	pass(IFC_STALL_POLL);
 	assert_false(list_empty(&iface.tx_link));
 	assert_int_equal(iface.watchdog.timeouts, 0);
@@ -151,7 +153,7 @@ static void test_H34_sq_depth_stops_a_tap_whose_port_is_stalled(void **state)
 
 static void test_H15_a_timeout_lets_the_tap_go_on(void **state)
 {
-	queue = (struct ifc_send_queue){ .waiting = 8, .stalled = true };
+	queue = (struct ca_send_queue){ .waiting = 8, .stalled = true };
 	assert_true(ifc_watchdog_block(&iface, now));
 	pass(NS_MSEC(101));
 	assert_int_equal(iface.watchdog.timeouts, 1);
