@@ -126,7 +126,7 @@ static void link_row(struct ctl_req *r, struct inst_iface *i)
 	cmd_set_bool(row, "admin_up", i->kernel_up);
 	cmd_set_bool(row, "carrier", i->carrier);
 	cmd_set_str(row, "fabric", i->port->fab->name);
-	cmd_set(row, "port", cmd_strf("%s/%u", fabric_node_name(i->port->node), i->port->num));
+	cmd_set_str(row, "port", i->port->name);
 	cmd_set(row, "pkey", cmd_hex(i->ifc.pkey, 4));
 	cmd_set_str(row, "profile", info.profile->name);
 	cmd_set_bool(row, "router", info.router);

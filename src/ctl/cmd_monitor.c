@@ -137,7 +137,7 @@ static void port_event(struct inst_watch *w, struct inst_port *p, enum ca_event 
 	json_t *row = event_row(m, "port", now);
 
 	cmd_set_str(row, "fabric", p->fab->name);
-	cmd_set(row, "port", cmd_strf("%s/%u", fabric_node_name(p->node), p->num));
+	cmd_set_str(row, "port", p->name);
 	cmd_set_str(row, "what", ca_event_name(ev));
 	ctl_row(&m->hold.req, row);
 }

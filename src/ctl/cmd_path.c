@@ -31,7 +31,7 @@ static json_t *port_row(const struct inst_port *p)
 {
 	json_t *row = cmd_fabric_row(p->fab);
 
-	cmd_set(row, "port", cmd_strf("%s/%u", fabric_node_name(p->node), p->num));
+	cmd_set_str(row, "port", p->name);
 	return row;
 }
 

@@ -241,7 +241,7 @@ static json_t *end_object(const struct inst_iface *i, json_t *address)
 {
 	json_t *o = cmd_iface_row(i);
 
-	cmd_set(o, "port", cmd_strf("%s/%u", fabric_node_name(i->port->node), i->port->num));
+	cmd_set_str(o, "port", i->port->name);
 	cmd_set_int(o, "lid", sac_port(i->port->ifc.sac)->lid);
 	cmd_set(o, "address", address ? address : json_null());
 	return o;

@@ -164,11 +164,9 @@ static void put_cm(struct out *o, const struct cm *c)
 
 static void port_stats(struct out *o, struct inst_port *p)
 {
-	char name[FABRIC_NAME_MAX];
 	struct sac_stats s;
 
-	snprintf(name, sizeof(name), "%s/%u", fabric_node_name(p->node), p->num);
-	o->it.object = name;
+	o->it.object = p->name;
 	o->it.layer = "sac";
 	sac_stats(p->ifc.sac, &s);
 	put_fields(o, &s, sac_fields, ARRAY_SIZE(sac_fields));

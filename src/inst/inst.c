@@ -416,10 +416,12 @@ int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
 static const char *sm_hint(const struct inst_iface *i, enum ipoib_link_state state)
 {
 	const struct inst_port *p = i->port;
+	struct ca_port_attr a;
 
-	if (state != IPOIB_LINK_WAIT_PORT || !list_empty(&p->fab->sms))
+	if (state != IPOIB_LINK_WAIT_PORT || !list_empty(&p->fab->sms) ||
+	    ca_port_query(p->ifc.ca, &a))
 		return "";
-	switch (fabric_node_node(p->node)->port[p->num].pi.port_state) {
+	switch (a.state) {
 	case IB_PORT_INIT:
 		return ", waiting for a subnet manager (sm = external)";
 	case IB_PORT_ARMED:

@@ -13,8 +13,7 @@ static void on_event(struct ifc_port *ip, enum ca_event ev, ns_t now)
 {
 	struct inst_port *p = container_of(ip, struct inst_port, ifc);
 
-	log_to(&p->inst->cfg.log, LOG_LVL_DEBUG, "port %s/%u: %s", fabric_node_name(p->node),
-	       p->num, ca_event_name(ev));
+	log_to(&p->inst->cfg.log, LOG_LVL_DEBUG, "port %s: %s", p->name, ca_event_name(ev));
 	inst_port_event(p, ev, now);
 }
 
@@ -78,6 +77,7 @@ int port_get(struct inst *in, const struct conf_port *where, struct inst_port **
 	p->fab = f;
 	p->node = n;
 	p->num = where->port;
+	snprintf(p->name, sizeof(p->name), "%s/%u", fabric_node_name(n), p->num);
 	status = port_open(p, f->soft[node_index(f, n)]);
 	if (status) {
 		snprintf(err, INST_ERR_MAX, "port %s/%u: %s", where->node, where->port,

@@ -13,6 +13,7 @@ struct inst_port {
 	struct inst_fabric *fab;
 	struct fabric_node *node;
 	uint8_t num;
+	char name[FABRIC_NAME_MAX]; /* in messages and in answers: NODE/PORT */
 	struct ifc_port ifc; /* access layer, SA client, and the interfaces of this port */
 };
 
