@@ -307,9 +307,10 @@ step_seeds() {
 }
 
 step_kasan() {
-	say "uib.ko and ibtap.ko on a kernel with KASAN, lockdep and kmemleak"
+	say "uib.ko and ibtap.ko: compiled by clang, and on a kernel with KASAN, lockdep and kmemleak"
 	one build-system make -s -j"$jobs" all system-tools || return
-	TEST_TIMEOUT=4h tap kasan bash tests/interop/linux/debug/run.sh
+	TEST_TIMEOUT=1h tap kmod-clang bash tests/interop/linux/debug/clang.sh
+	TEST_TIMEOUT=6h tap kasan bash tests/interop/linux/debug/run.sh
 }
 
 # Three attacks of ten minutes each, one after another, because the longest round trips are compared with those of a quiet machine.

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Programs that use verbs, as Debian has them, on /dev/infiniband/uverbs0 of uib.ko in two VMs; and programs that mean harm.
-# RANDOM_SECONDS (10) is how long random commands are given.
+# Programs that use verbs, as Debian has them, on /dev/infiniband/uverbs0 of uib.ko in two VMs; and programs that mean harm (guest/verbs.sh).
+# RANDOM_SECONDS (10) is how long random commands are given, and KILLS (20) how many programs are killed.
 #
 #	a: ib0 10.4.9.1 --- Switch1 --- b: ib0 10.4.9.2
 . "$(dirname "$0")/lib.sh"
 need ibv_devinfo ibv_ud_pingpong ib_send_bw udaddy
-hostile=$TOOLS/verbs_hostile random=$TOOLS/verbs_random
 uib=$(ls "$(dirname "$UIPOIB")"/kmod/*/uib.ko 2>/dev/null | sort -V | tail -1)
 linux_lab 1
 vm_start a --address 10.4.9.1/16 --port Switch1/2
@@ -16,11 +15,7 @@ vm_start b --address 10.4.9.2/16
 vm_wait a b
 for n in a b; do check "$n: modprobe rdma_ucm" g $n modprobe rdma_ucm; done
 
-# left NAME: the objects of programs, which are none when no program runs, and the pinned pages, of which each was unpinned
-left() {
-	g "$1" 'rdma resource show | tr -s " "
-		awk "/nr_foll_pin_acquired/ { a = \$2 } /nr_foll_pin_released/ { r = \$2 } END { print a - r, \"pages\" }" /proc/vmstat'
-}
+left() { g "$1" bash "$PWD/tests/interop/linux/guest/verbs_left.sh"; }
 nothing_left() { [ "$(left "$1")" = "$2" ]; }
 before=$(left b)
 
@@ -93,36 +88,43 @@ check "pyverbs: these fail" equal "$(printf '%s\n' test_query_device test_query_
 check "pyverbs: 27 tests pass at least" test "$(grep -c '\.\.\. ok$' "$work/pyverbs")" -ge 27
 sed -n 's/.*skipped ./# skipped: /p' "$work/pyverbs" | sort | uniq -c
 
-# --- programs that mean harm; nothing of them remains
-
 check "nothing is left of those" eventually 10 nothing_left b "$before"
-for what in keys quotas; do
-	g b "$hostile $what" >"$work/hostile" || failed=1
-	cat "$work/hostile"
-	check "verbs_hostile $what ends" grep -q '^ok' "$work/hostile"
-done
-check "random commands" g b "$random ${RANDOM_SECONDS:-10} 1"
-check "nothing is left of those" eventually 10 nothing_left b "$before"
-killed() {
-	g b "for i in \$(seq 20); do
-			$hostile hold >/tmp/hold & pid=\$!
-			[ \$((i % 2)) = 0 ] || until grep -q ready /tmp/hold; do sleep 0.01; done
-			sleep 0.0\$((RANDOM % 90 + 10)); kill -9 \$pid; wait \$pid
-		done"
-	eventually 20 nothing_left b "$before" || left b
-}
-check "killed at any moment, a program leaves nothing" killed
 
-# --- the device and the module go while a program uses them
+# --- `echo connected` into the mode of ib0, which a driver cannot refuse: what is lost between two Linux ends of which one has done it
 
-gone() {
-	g b "$hostile hold >/tmp/hold & pid=\$!
-		until grep -q ready /tmp/hold; do sleep 0.1; done
-		$1
-		wait \$pid; s=\$?; cat /tmp/hold; exit \$s"
+mode() { g a "echo $1 >/sys/class/net/ib0/mode && grep -qx $1 /sys/class/net/ib0/mode"; }
+a_to_b() { g a ping -n -q -c 2 -i 0.3 -W 2 10.4.9.2; }
+b_to_a() { g b ping -n -q -c 2 -i 0.3 -W 2 10.4.9.1; }
+heard() { g "$1" "nstat -asz $2 | awk 'END { print \$2 }'"; }
+# arrives WHO COUNTER CMD...: CMD, whatever its status, makes the kernel's counter of WHO rise by 2 at least
+arrives() {
+	local before
+	before=$(heard "$1" "$2")
+	"${@:3}"
+	test "$(heard "$1" "$2")" -ge $((before + 2))
 }
-check "rmmod under a program: its calls fail, and it ends" gone "rmmod uib"
-check "no page is left pinned" eventually 10 equal "0 pages" "$(left b | tail -1)"
+check "before: a reaches b" eventually 20 a_to_b
+check "before: b reaches a" b_to_a
+# b need not ask for the address of a, because a's answer would be one of the packets that are lost.
+g b "ip neigh replace 10.4.9.1 dev ib0 nud permanent lladdr $(g a cat /sys/class/net/ib0/address)"
+check "a: echo connected" mode connected
+check "connected: no unicast from a to b arrives" not a_to_b
+check "connected: b's pings arrive at a" arrives a IcmpInEchos b_to_a
+check "connected: a's answers do not" not b_to_a
+check "connected: broadcasts of a arrive" arrives b IpExtInBcastPkts g a ping -n -b -q -c 2 -i 0.3 -W 1 10.4.255.255
+check "connected: a reaches h1, whose address does not announce it" g a ping -n -q -c 2 -W 10 10.4.0.1
+check "a: echo datagram" mode datagram
+g b ip neigh del 10.4.9.1 dev ib0
+check "datagram: a reaches b again" eventually 20 a_to_b
+
+# --- programs that mean harm
+
+hostile_ended() { g b grep -q '^status' /tmp/hostile; }
+gb b /tmp/hostile "bash $PWD/tests/interop/linux/guest/verbs.sh $uib ${RANDOM_SECONDS:-10} ${KILLS:-20}; echo status \$?" >/dev/null
+eventually $((300 + 2 * ${RANDOM_SECONDS:-10} + 5 * ${KILLS:-20})) hostile_ended
+g b cat /tmp/hostile >"$work/hostile"
+grep -v '^status' "$work/hostile"
+check "programs that mean harm: all of guest/verbs.sh" grep -qx 'status 0' "$work/hostile"
 check "insmod again" g b "insmod $uib"
 for n in a b; do check "$n: nothing in the kernel's log" vm_log_clean $n; done
 finish

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs guest/kmod.sh and guest/ibtap.sh on a kernel with KASAN, lockdep and kmemleak (kernel.config). The kernel is built from
+# Runs guest/kmod.sh, guest/verbs.sh and guest/ibtap.sh on a kernel with KASAN, lockdep and kmemleak (kernel.config). The kernel is built from
 # Debian's sources first, once, which takes 6 minutes. A step of `make check-night`.
 #
 #	run.sh [FOLDER]		FOLDER keeps the kernel (build/kernel-debug)
 #
-# PARTS is "kmod ibtap", or one of them. FUZZ_SECONDS (60) is how long each is fuzzed. ONLY is a regular expression: the checks of ibtap that are run.
+# PARTS is "kmod verbs ibtap", or some of them. FUZZ_SECONDS (60) is how long kmod and ibtap are fuzzed. RANDOM_SECONDS (600) is how long verbs gets
+# random commands, and KILLS (200) how many programs are killed. ONLY is a regular expression: the checks of ibtap that are run. UIB is the
+# folder for the modules, if more than one runs at a time on one kernel (FOLDER/uib).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../../system/lib.sh"
@@ -23,7 +25,8 @@ if [ ! -e "$image" ]; then
 	"${build[@]}" KCONFIG_ALLCONFIG="$here/kernel.config" allnoconfig
 	"${build[@]}" -j"$(nproc)" bzImage modules
 fi
-make -s -C kmod KDIR="$folder/obj" BUILD="$folder/uib" >/dev/null
+modules=$(realpath -m "${UIB:-$folder/uib}")
+make -s -C kmod KDIR="$folder/obj" BUILD="$modules" >/dev/null
 
 cat >"$work/lab.topo" <<'TOPO'
 switchguid=0x200000(200000)
@@ -52,18 +55,24 @@ trap 'kill $lab; rm -rf "$work"' EXIT
 
 mkdir "$work/vm"
 make -s build/unit/test_netdev_ibtap
-cp "$folder"/uib/{uib,uib_test,ibtap}.ko build/unit/test_netdev_ibtap "$work/vm/"
-parts=${PARTS:-kmod ibtap}
+cp "$modules"/{uib,uib_test,ibtap}.ko build/unit/test_netdev_ibtap "$work/vm/"
+parts=${PARTS:-kmod verbs ibtap}
 part() { [[ " $parts " == *" $1 "* ]]; }
+# the device of the parts kmod and verbs, with an address that h1 answers
+insert="insmod /run/work/uib.ko 'add=\"uib0 listen=0.0.0.0:6001 peer=10.0.2.2:5001\"'
+ip link set ib0 up
+ip address add 10.4.0.100/16 dev ib0
+until ping -c 1 -W 1 10.4.0.1 >/dev/null; do sleep 0.2; done"
 {
 	echo status=0
 	! part kmod || cat <<GUEST
-insmod /run/work/uib.ko 'add="uib0 listen=0.0.0.0:6001 peer=10.0.2.2:5001"'
-ip link set ib0 up
-ip address add 10.4.0.100/16 dev ib0
-until ping -c 1 -W 1 10.4.0.1 >/dev/null; do sleep 0.2; done
+$insert
 bash $PWD/tests/interop/linux/guest/kmod.sh /run/work/uib.ko ${FUZZ_SECONDS:-60} || status=1
 rmmod uib
+GUEST
+	! part verbs || cat <<GUEST
+$insert
+bash $PWD/tests/interop/linux/guest/verbs.sh /run/work/uib.ko ${RANDOM_SECONDS:-600} ${KILLS:-200} || status=1
 GUEST
 	! part ibtap || echo "bash $PWD/tests/interop/linux/guest/ibtap.sh /run/work/ibtap.ko /run/work/test_netdev_ibtap ${FUZZ_SECONDS:-60} '${ONLY:-}' || status=1"
 	cat <<GUEST
@@ -75,7 +84,9 @@ grep 'debug_locks: *1' /proc/lockdep_stats || status=1
 exit \$status
 GUEST
 } >"$work/vm/guest"
-"$here/boot.sh" -i "$image" -m 1500 -t $((1500 + 2 * ${FUZZ_SECONDS:-60})) "$work/vm" bash /run/work/guest || true
+limit=$((4000 + 2 * ${FUZZ_SECONDS:-60}))
+! part verbs || limit=$((limit + 2 * ${RANDOM_SECONDS:-600} + 20 * ${KILLS:-200}))
+"$here/boot.sh" -i "$image" -m 1500 -t $limit "$work/vm" bash /run/work/guest || true
 cat "$work/vm/out" "$work/vm/err"
 check "the guest ended well" equal 0 "$(cat "$work/vm/status")"
 check "kmemleak found nothing" equal "" "$(cat "$work/vm/leaks")"

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The kernel modules compile with clang without a warning (W=1), against Debian's kernel sources, which are configured for clang with
+# kernel.config: Debian's own headers are configured for gcc, and clang refuses their options. Nothing is linked with a kernel here;
+# tests/kernels.sh does this. A step of `make check-night`.
+#
+#	clang.sh [FOLDER]		FOLDER keeps the sources (build/kernel-debug)
+set -u
+cd "$(dirname "$0")/../../../.." || exit 1
+what="clang.sh: modules by clang without a warning (W=1)"
+source=$(ls /usr/src/linux-source-*.tar.xz 2>/dev/null | sort -V | tail -1)
+[ -n "$source" ] || { echo "ok - $what # SKIP there is no /usr/src/linux-source-*.tar.xz (package linux-source)"; exit 0; }
+command -v clang >/dev/null || { echo "ok - $what # SKIP clang is not installed"; exit 0; }
+folder=$(realpath -m "${1:-build/kernel-debug}")
+tree=$folder/$(basename "$source" .tar.xz) obj=$folder/obj-clang out=$folder/uib-clang
+
+prepare() {
+	mkdir -p "$obj" || return
+	[ -d "$tree" ] || tar -C "$folder" -xf "$source" || return
+	make -s -C "$tree" "O=$obj" CC=clang "KCONFIG_ALLCONFIG=$PWD/tests/interop/linux/debug/kernel.config" allnoconfig &&
+		make -s -C "$tree" "O=$obj" CC=clang -j"${JOBS:-$(nproc)}" modules_prepare
+}
+
+# Without a kernel no symbol has an address, so modpost may name those that it misses, and nothing else.
+modules() {
+	rm -rf "$out"
+	make -s -C kmod "KDIR=$obj" "BUILD=$out" CC=clang W=1 KBUILD_MODPOST_WARN=1 || return
+	[ -e "$out/uib.ko" ] && [ -e "$out/ibtap.ko" ] && readelf -p .comment "$out/uib.o" | grep -q clang
+}
+complaints() { grep -Ei 'warning|error' "$folder/clang.log" | grep -Ev 'modpost: |Module\.symvers|unresolved symbol warnings'; }
+unset MAKEFLAGS MFLAGS
+mkdir -p "$folder"
+if ! prepare >"$folder/clang.log" 2>&1; then
+	echo "not ok - clang.sh: the kernel's sources are prepared for clang"
+elif modules >"$folder/clang.log" 2>&1 && ! complaints; then
+	echo "ok - $what"
+	exit 0
+else
+	echo "not ok - $what"
+fi
+tail -n 30 "$folder/clang.log" | sed 's/^/# /'
+exit 1

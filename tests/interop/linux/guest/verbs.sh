@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Runs in a VM: programs that mean harm use /dev/infiniband/uverbs0 of uib0. They are killed, and device and module go while they run.
+# Prints TAP. The module is not there at the end.
+#
+#	verbs.sh UIB.KO [SECONDS [KILLS]]	random commands are given for SECONDS (10), and KILLS (20) programs are killed
+module=$1 seconds=${2:-10} kills=${3:-20}
+TEST_ISOLATED=1 # a device belongs to the namespace of the VM
+. "$(dirname "$0")/../../../system/lib.sh"
+
+left() { bash tests/interop/linux/guest/verbs_left.sh; }
+nothing_left() { equal "$before" "$(left)"; }
+link=/sys/kernel/debug/uib/uib0/link
+add="uib0 listen=$(sed -n 's/^listen //p' $link) peer=$(sed -n 's/^peer //p' $link) guid=0x$(tr -d : </sys/class/infiniband/uib0/node_guid)"
+active() { grep -q ACTIVE /sys/class/infiniband/uib0/ports/1/state; }
+insert() { insmod "$module" "add=\"$add\"" && eventually 30 active; }
+
+check "the port is active" eventually 30 active
+before=$(left)
+
+# --- what they ask for
+
+for what in keys limits; do
+	"$TOOLS/verbs_$what" || failed=1
+	check "nothing is left of verbs_$what" eventually 10 nothing_left
+done
+"$TOOLS/verbs_random" "$seconds" 1 || failed=1
+check "nothing is left of random commands" eventually 10 nothing_left
+
+# --- killed
+
+# kill_one I: at a random moment: while it begins, while it uses one object of each kind, or while it gives random commands
+kill_one() {
+	local pid what=verbs_hold
+	[ $(($1 % 3)) != 2 ] || what="verbs_random 100 $1"
+	# shellcheck disable=SC2086
+	"$TOOLS"/$what >"$work/killed" 2>&1 &
+	pid=$!
+	[ $(($1 % 3)) != 1 ] || eventually 10 grep -q ready "$work/killed"
+	sleep "0.$((RANDOM % 9))$((RANDOM % 10))"
+	[[ $(readlink /proc/$pid/fd/*) != *uverbs* ]] || had=$((had + 1))
+	kill -9 $pid
+	wait $pid
+	[ $? = 137 ] || { echo "$what had ended"; return 1; }
+} 2>/dev/null
+kill_all() {
+	local i
+	for ((i = 0; i < kills; i++)); do
+		kill_one $i || return 1
+	done
+}
+had=0
+check "$kills programs are killed" kill_all
+check "most of them had the device open then" test "$had" -gt $((kills / 2))
+check "nothing is left of them" eventually 20 nothing_left
+
+# --- device and module go while a program uses them
+
+no_pages() { equal "0 pages" "$(left 2>/dev/null | grep pages)"; }
+gone() { # CMD: removes it
+	local pid status
+	"$TOOLS/verbs_hold" >"$work/hold" &
+	pid=$!
+	eventually 10 grep -q ready "$work/hold" || return 1
+	$1 || return 1
+	wait $pid
+	status=$?
+	cat "$work/hold"
+	return $status
+}
+gone_random() {
+	local pid
+	"$TOOLS/verbs_random" 6 2 >"$work/random" &
+	pid=$!
+	sleep 2
+	rmmod uib || return 1
+	wait $pid
+	[ $? -lt 128 ]
+}
+remove_device() { echo uib0 >/sys/module/uib/parameters/remove; }
+check "the device is removed under a program: its calls fail with EIO" gone remove_device
+check "rmmod" rmmod uib
+check "no page is left pinned" eventually 10 no_pages
+check "insmod" insert
+check "rmmod under a program: its calls fail with EIO" gone "rmmod uib"
+check "no page is left pinned after that" eventually 10 no_pages
+check "insmod again" insert
+check "rmmod under random commands" gone_random
+check "no page is left pinned after those" eventually 10 no_pages
+exit $failed
