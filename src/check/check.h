@@ -30,6 +30,7 @@ enum chk_kind {
 	CHK_LIMITED,
 	CHK_MTU_DIFFERS,
 	CHK_OTHER_SM,
+	CHK_TWO_MASTERS,
 	/* unicast */
 	CHK_LFT_LOOP,
 	CHK_LFT_HOLE,

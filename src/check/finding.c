@@ -177,6 +177,11 @@ void chk_silences(struct chk *c)
 	if (c->f->cut)
 		chk_add_where(c, CHK_CUT, "the fabric",
 			      "is larger than this program reads: %u nodes were read", c->f->n);
+	if (c->f->late)
+		chk_add_where(
+			c, CHK_CUT, "the fabric",
+			"was not read to its end in the time that there was: %u nodes were read",
+			c->f->n);
 }
 
 /* --- all checks */

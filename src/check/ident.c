@@ -108,21 +108,62 @@ static uint16_t usual_manager(struct chk *c)
 	return best;
 }
 
+/* --- what the managers say themselves */
+
+static bool is_master(const struct chk_manager *m)
+{
+	return m->info.state == SMP_SM_MASTER;
+}
+
+/* The first master that answered; NULL: none did */
+static const struct chk_manager *first_master(const struct chk_fabric *f)
+{
+	for (uint32_t i = 0; i < f->nmanagers; i++)
+		if (is_master(&f->manager[i]))
+			return &f->manager[i];
+	return NULL;
+}
+
+static void masters(struct chk *c, const struct chk_manager *first)
+{
+	const struct chk_fabric *f = c->f;
+	char name[CHK_WHERE_MAX] = "";
+	struct text t = TEXT_IN(name);
+
+	chk_name_port(&t, f->node[first->node], first->port);
+	for (const struct chk_manager *m = first + 1; m < f->manager + f->nmanagers; m++)
+		if (is_master(m))
+			chk_add(c, CHK_TWO_MASTERS, f->node[m->node], m->port,
+				"is a master subnet manager (priority %u), and so is %s (priority "
+				"%u)",
+				m->info.priority, name, first->info.priority);
+}
+
+static void other(struct chk *c, const struct chk_node *n, const struct chk_port *p, uint16_t usual,
+		  const char *whose)
+{
+	if (has_manager(n, p) && p->pi.sm_lid != usual)
+		chk_add(c, CHK_OTHER_SM, n, p->num,
+			"has LID %u as that of its subnet manager, but %s LID %u", p->pi.sm_lid,
+			whose, usual);
+}
+
+/* If a master answered, it is the one that ports should have; otherwise most ports are right. */
 void chk_managers(struct chk *c)
 {
-	uint16_t usual = usual_manager(c);
+	const struct chk_manager *m = first_master(c->f);
+	const struct chk_node *at = m ? c->f->node[m->node] : NULL;
+	uint16_t usual = at ? at->port[m->port].lid : 0;
+	const char *whose = usual ? "the master has" : "most ports have";
 
+	if (m)
+		masters(c, m);
+	if (!usual)
+		usual = usual_manager(c);
 	for (uint32_t i = 0; usual && i < c->f->n; i++) {
 		const struct chk_node *n = c->f->node[i];
 
-		for (unsigned int p = 0; p <= n->nports; p++) {
-			uint16_t lid = n->port[p].pi.sm_lid;
-
-			if (has_manager(n, &n->port[p]) && lid != usual)
-				chk_add(c, CHK_OTHER_SM, n, (int)p,
-					"has LID %u as that of its subnet manager, but most ports "
-					"have LID %u",
-					lid, usual);
-		}
+		for (unsigned int p = 0; p <= n->nports; p++)
+			other(c, n, &n->port[p], usual, whose);
 	}
 }

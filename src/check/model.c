@@ -94,6 +94,7 @@ void chk_fabric_free(struct chk_fabric *f)
 	htab_fini(&f->guids);
 	free(f->node);
 	free(f->member);
+	free(f->manager);
 	free(f->twin);
 	free(f->path);
 	free(f->silence);
@@ -236,6 +237,17 @@ int chk_add_member(struct chk_fabric *f, const struct chk_member *m)
 		return f->cut ? -ENOSPC : -ENOMEM;
 	f->member = v;
 	v[f->nmembers++] = *m;
+	return 0;
+}
+
+int chk_add_manager(struct chk_fabric *f, const struct chk_manager *m)
+{
+	struct chk_manager *v = room(f, f->manager, f->nmanagers, LIST_MAX, sizeof(*v));
+
+	if (!v)
+		return f->cut ? -ENOSPC : -ENOMEM;
+	f->manager = v;
+	v[f->nmanagers++] = *m;
 	return 0;
 }
 

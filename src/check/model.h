@@ -87,6 +87,23 @@ struct chk_node {
 	uint8_t arrived; /* port of this node by which that route arrives */
 };
 
+/* A subnet manager that answered SMInfo */
+struct chk_manager {
+	uint32_t node; /* node and port at which it runs */
+	uint8_t port;
+	struct smp_sm_info info;
+};
+
+/* Whether the members of groups are known, and why not */
+enum chk_members {
+	CHK_MEMBERS_UNASKED, /* nobody asked, or the port knows no SA */
+	CHK_MEMBERS_SILENT, /* the SA did not answer */
+	CHK_MEMBERS_REFUSED, /* the SA refused, or answered something else */
+	CHK_MEMBERS_UNNAMED, /* the SA named groups without members, as to those who do not know the SM_Key */
+	CHK_MEMBERS_CUT, /* a bound was reached, so some are missing */
+	CHK_MEMBERS_KNOWN,
+};
+
 /* A member of a multicast group, as the SA reports it */
 struct chk_member {
 	uint16_t mlid;
@@ -125,7 +142,9 @@ struct chk_fabric {
 	struct htab guids;
 	struct chk_member *member;
 	uint32_t nmembers;
-	bool members_known; /* the SA named the members */
+	enum chk_members members;
+	struct chk_manager *manager;
+	uint32_t nmanagers;
 	struct chk_path *path;
 	uint32_t npaths;
 	struct chk_twin *twin;
@@ -134,6 +153,7 @@ struct chk_fabric {
 	uint32_t nsilences;
 	size_t octets, octets_max; /* memory in use, and its bound */
 	bool cut; /* true if something was left out because a bound was reached */
+	bool late; /* true if something was left out because the time was over */
 };
 
 /* chk_fabric_create() - Make an empty fabric of at most @octets_max octets. NULL: out of memory */
@@ -163,6 +183,7 @@ int chk_add_twin(struct chk_fabric *f, uint32_t node, uint32_t behind, uint8_t b
 int chk_add_silence(struct chk_fabric *f, const struct chk_silence *s);
 int chk_add_path(struct chk_fabric *f, const struct chk_path *p);
 int chk_add_member(struct chk_fabric *f, const struct chk_member *m);
+int chk_add_manager(struct chk_fabric *f, const struct chk_manager *m);
 /* chk_set_lft() - Set the port for a LID; the table grows as needed */
 int chk_set_lft(struct chk_fabric *f, struct chk_switch *sw, unsigned int lid, uint8_t port);
 /* chk_set_mft() - Add ports to those of an MLID: bits of @mask for the ports from 16 * @position on */

@@ -47,6 +47,8 @@ static int usage(int status)
 	      "  --seconds S        between two readings of counters (3); 0: do not read counters\n"
 	      "  --rate N           most requests a second (2000)\n"
 	      "  --window N         most requests at once (16)\n"
+	      "  --within S         stop reading after so many seconds, and say what is missing "
+	      "(3600)\n"
 	      "  --timeout MS       until a request is repeated, three times at most (300)\n"
 	      "  --mkey KEY         M_Key of the requests (0)\n"
 	      "  --smkey KEY        SM_Key, to ask for the members of groups (1, as OpenSM has "
@@ -71,6 +73,9 @@ static int set_seconds(struct opts *o, const char *text)
 
 static int set_option(struct opts *o, int c)
 {
+	unsigned int seconds = 0;
+	int status;
+
 	switch (c) {
 	case 'l':
 		o->live = optarg;
@@ -94,6 +99,10 @@ static int set_option(struct opts *o, int c)
 	case 'w':
 		return cli_count(&o->survey.window, "fabric check: --window", optarg, 1,
 				 SURVEY_WINDOW_MAX);
+	case 'W':
+		status = cli_count(&seconds, "fabric check: --within", optarg, 1, 1000000);
+		o->survey.within = NS_SEC(seconds);
+		return status;
 	case 'T':
 		return cli_count(&o->timeout_ms, "fabric check: --timeout", optarg, 1, 60000);
 	case 'm':
@@ -105,17 +114,12 @@ static int set_option(struct opts *o, int c)
 }
 
 const struct option cli_fabric_check_options[] = {
-	{ "live", required_argument, NULL, 'l' },
-	{ "at", required_argument, NULL, 'a' },
-	{ "partitions", required_argument, NULL, 'p' },
-	{ "tables", required_argument, NULL, 't' },
-	{ "seconds", required_argument, NULL, 's' },
-	{ "rate", required_argument, NULL, 'r' },
-	{ "window", required_argument, NULL, 'w' },
-	{ "timeout", required_argument, NULL, 'T' },
-	{ "mkey", required_argument, NULL, 'm' },
-	{ "smkey", required_argument, NULL, 'k' },
-	{ NULL },
+	{ "live", required_argument, NULL, 'l' },	{ "at", required_argument, NULL, 'a' },
+	{ "partitions", required_argument, NULL, 'p' }, { "tables", required_argument, NULL, 't' },
+	{ "seconds", required_argument, NULL, 's' },	{ "rate", required_argument, NULL, 'r' },
+	{ "window", required_argument, NULL, 'w' },	{ "within", required_argument, NULL, 'W' },
+	{ "timeout", required_argument, NULL, 'T' },	{ "mkey", required_argument, NULL, 'm' },
+	{ "smkey", required_argument, NULL, 'k' },	{ NULL },
 };
 
 static int parse(struct opts *o, int argc, char **argv)
@@ -258,6 +262,27 @@ static struct size size_of(const struct chk_fabric *f)
 	return z;
 }
 
+/* Why the members of groups are not known: the word of -j, and a sentence's part. NULL: they are known */
+struct members_why {
+	const char *word, *text;
+};
+
+static struct members_why members_why(const struct chk_fabric *f)
+{
+	static const struct members_why why[] = {
+		[CHK_MEMBERS_UNASKED] = { "unasked", "no subnet administrator was asked" },
+		[CHK_MEMBERS_SILENT] = { "no-answer", "the subnet administrator did not answer" },
+		[CHK_MEMBERS_REFUSED] = { "refused",
+					  "the subnet administrator refused the question" },
+		[CHK_MEMBERS_UNNAMED] = { "unnamed",
+					  "the subnet administrator named none (--smkey)" },
+		[CHK_MEMBERS_CUT] = { "incomplete", "they need more memory than there is" },
+		[CHK_MEMBERS_KNOWN] = { NULL, NULL },
+	};
+
+	return why[f->members];
+}
+
 static json_t *one_json(const struct chk_finding *x)
 {
 	json_t *v = finding_json(chk_kind_info(x->kind), x->what);
@@ -278,13 +303,16 @@ static void print_json(const char *source, const struct chk_fabric *f, const str
 	for (uint32_t i = 0; i < r->n; i++)
 		json_array_append_new(list, one_json(&r->finding[i]));
 	cli_print_json(json_pack(
-		"{s:i, s:{s:o, s:I, s:I, s:I, s:b, s:b, s:I, s:I, s:I, s:o, s:{s:I, s:I, s:I}}}",
+		"{s:i, s:{s:o, s:I, s:I, s:I, s:b, s:I, s:b, s:s?, s:b, s:I, s:I, s:I, s:o, "
+		"s:{s:I, s:I, s:I, s:I}}}",
 		"schema", PROTO_SCHEMA, "check", "source", finding_utf8(source), "switches",
 		(json_int_t)z.switches, "cas", (json_int_t)z.cas, "links", (json_int_t)z.links,
-		"tables", z.tables, "members", f->members_known, "faults", (json_int_t)r->faults,
-		"notes", (json_int_t)r->notes, "left_out", (json_int_t)r->left_out, "findings",
-		list, "requests", "sent", (json_int_t)st->sent, "lost", (json_int_t)st->lost,
-		"refused", (json_int_t)st->refused));
+		"tables", z.tables, "without_tables", (json_int_t)z.untabled, "members",
+		f->members == CHK_MEMBERS_KNOWN, "members_why", members_why(f).word, "complete",
+		!f->cut && !f->late, "faults", (json_int_t)r->faults, "notes", (json_int_t)r->notes,
+		"left_out", (json_int_t)r->left_out, "findings", list, "requests", "sent",
+		(json_int_t)st->sent, "lost", (json_int_t)st->lost, "refused",
+		(json_int_t)st->refused, "busy", (json_int_t)st->busy));
 }
 
 /* What is the same for all findings of a kind is printed once, behind the last of them. */
@@ -325,11 +353,11 @@ static void print_text(const char *source, const struct chk_fabric *f, const str
 			  "%s: the forwarding tables of %u switches are not known, so routes "
 			  "were not checked beyond them\n",
 			  source, z.untabled);
-	if (live && z.switches && !f->members_known)
+	if (live && z.switches && members_why(f).text)
 		cli_print(stdout,
-			  "%s: no members of groups are known, because the subnet administrator "
-			  "named none (--smkey), so members were not checked\n",
-			  source);
+			  "%s: no members of groups are known, because %s, so members were not "
+			  "checked\n",
+			  source, members_why(f).text);
 }
 
 /*

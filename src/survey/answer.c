@@ -245,6 +245,16 @@ static void sltovl(struct survey *s, const struct open *o, const uint8_t *data)
 	smp_sltovl_decode(p->sltovl[o->blocks], data, SMP_DATA_LEN);
 }
 
+/* --- subnet managers */
+
+static void manager(struct survey *s, const struct open *o, const uint8_t *data)
+{
+	struct chk_manager m = { .node = o->node, .port = o->port };
+
+	if (smp_sm_info_decode(&m.info, data, SMP_DATA_LEN) == 0)
+		chk_add_manager(s->f, &m);
+}
+
 /* --- all answers */
 
 void answer(struct survey *s, const struct open *o, const uint8_t *data)
@@ -259,6 +269,7 @@ void answer(struct survey *s, const struct open *o, const uint8_t *data)
 		[ASK_PKEYS] = pkeys,
 		[ASK_SLTOVL] = sltovl,
 		[ASK_COUNTERS] = count,
+		[ASK_SM_INFO] = manager,
 	};
 
 	fn[o->ask](s, o, data);
@@ -279,6 +290,16 @@ void answer_unknown(struct survey *s, enum ask ask, uint32_t node, uint8_t port)
 		n->port[port].pkeys_gaps = true;
 }
 
+void answer_unasked(struct survey *s, const struct task *t)
+{
+	bool ports = t->ask == ASK_PORT_INFO;
+
+	if (t->node == CHK_NO_NODE)
+		return;
+	for (uint32_t i = ports ? t->step : 0; i < (ports ? t->count : 1); i++)
+		answer_unknown(s, t->ask, t->node, (uint8_t)(t->port + i));
+}
+
 void answer_none(struct survey *s, const struct open *o, uint16_t status)
 {
 	struct chk_silence x = {
@@ -293,5 +314,7 @@ void answer_none(struct survey *s, const struct open *o, uint16_t status)
 	if (o->node == CHK_NO_NODE) /* the own port: the fabric stays empty */
 		return;
 	answer_unknown(s, o->ask, o->node, o->port);
+	if (o->ask == ASK_SM_INFO) /* some managers answer to those only who know the M_Key */
+		return;
 	chk_add_silence(s->f, &x);
 }

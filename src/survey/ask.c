@@ -10,18 +10,17 @@
 void ask_add(struct survey *s, enum ask ask, uint32_t node, uint8_t port, uint32_t count,
 	     uint32_t blocks)
 {
+	const struct task new = {
+		.node = node, .port = port, .ask = ask, .count = count, .blocks = blocks
+	};
 	struct task *t = s->ntasks < TASKS_MAX ? malloc(sizeof(*t)) : NULL;
 
 	if (!t) {
 		s->f->cut = true;
-		for (uint32_t i = 0; node != CHK_NO_NODE && i < (ask == ASK_PORT_INFO ? count : 1);
-		     i++)
-			answer_unknown(s, ask, node, (uint8_t)(port + i));
+		answer_unasked(s, &new);
 		return;
 	}
-	*t = (struct task){
-		.node = node, .port = port, .ask = ask, .count = count, .blocks = blocks
-	};
+	*t = new;
 	if (s->first)
 		s->last->next = t;
 	else
@@ -143,6 +142,8 @@ bool ask_fill(const struct survey *s, struct open *o, struct survey_mad *ret)
 			   (by_port ? (uint32_t)o->port << 16 : 0) | o->step);
 	case ASK_SLTOVL:
 		return smp(s, o, ret, SMP_ATTR_SLTOVL, o->blocks << 8 | o->port);
+	case ASK_SM_INFO:
+		return smp(s, o, ret, SMP_ATTR_SM_INFO, 0);
 	case ASK_COUNTERS:
 		return counters(s, o, ret);
 	}

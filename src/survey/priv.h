@@ -14,6 +14,7 @@ enum ask {
 	ASK_PKEYS,
 	ASK_SLTOVL, /* .port is the egress port, and .blocks the ingress port */
 	ASK_COUNTERS, /* .port is the first port */
+	ASK_SM_INFO,
 };
 
 /* Requests of one kind to one node: a whole table, or a row of ports. .step is the number of the next one, from 0. */
@@ -37,6 +38,8 @@ struct open {
 	uint32_t mod;
 	uint8_t qpn;
 	ns_t until;
+	unsigned int busy; /* number of answers that the agent is busy */
+	ns_t again; /* time at which a busy agent is asked again; 0: the request is under way */
 };
 
 enum phase { DISCOVER, COUNT, TABLES, WAIT, COUNT_AGAIN, GROUPS, LANES, DONE };
@@ -50,6 +53,7 @@ struct survey {
 	struct open open[SURVEY_WINDOW_MAX];
 	unsigned int nopen;
 	uint32_t seq;
+	ns_t end; /* time at which nothing more is asked; 0: nothing was asked yet */
 	ns_t not_before; /* time at which the rate allows the next request */
 	ns_t counted; /* end of the first reading of counters */
 	ns_t now; /* time of the answer that is being read */
@@ -74,6 +78,8 @@ void answer(struct survey *s, const struct open *o, const uint8_t *data);
 void answer_none(struct survey *s, const struct open *o, uint16_t status);
 /* answer_unknown() - Mark what the fabric lacks because a request of this kind has no answer, or was not sent */
 void answer_unknown(struct survey *s, enum ask ask, uint32_t node, uint8_t port);
+/* answer_unasked() - The same for all that is left of a task */
+void answer_unasked(struct survey *s, const struct task *t);
 /* answer_twins() - Find the links whose ends contradict each other, after all were followed */
 void answer_twins(struct survey *s);
 

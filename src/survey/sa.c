@@ -59,7 +59,7 @@ static int take_record(struct chk_fabric *f, const uint8_t *p, size_t len, bool 
 	return chk_add_member(f, &m);
 }
 
-int survey_take_members(struct chk_fabric *f, const void *mad, size_t len)
+static int take_members(struct chk_fabric *f, const void *mad, size_t len)
 {
 	bool named = false;
 	struct sa_mad m;
@@ -80,9 +80,22 @@ int survey_take_members(struct chk_fabric *f, const void *mad, size_t len)
 		return -EBADMSG;
 	for (size_t at = 0; !err && at + MCMEMBER_REC_LEN <= m.data_len; at += step)
 		err = take_record(f, m.data + at, m.data_len - at, &named);
-	if (!err)
-		f->members_known = named;
 	return err || named ? err : -EACCES;
+}
+
+int survey_take_members(struct chk_fabric *f, const void *mad, size_t len)
+{
+	int err = take_members(f, mad, len);
+
+	if (!err)
+		f->members = CHK_MEMBERS_KNOWN;
+	else if (err == -EACCES)
+		f->members = CHK_MEMBERS_UNNAMED;
+	else if (err == -ENOMEM || err == -ENOSPC)
+		f->members = CHK_MEMBERS_CUT;
+	else
+		f->members = CHK_MEMBERS_REFUSED;
+	return err;
 }
 
 /* --- paths */

@@ -12,6 +12,7 @@ struct survey_cfg survey_cfg_default(void)
 		.window = 16,
 		.per_second = 2000,
 		.patience = NS_SEC(5),
+		.within = NS_SEC(3600),
 		.counters = true,
 		.counter_ms = 3000,
 		.octets_max = CHK_OCTETS_MAX,
@@ -105,6 +106,16 @@ static void add_pkeys(struct survey *s, const struct chk_node *n)
 	}
 }
 
+static void add_managers(struct survey *s, const struct chk_node *n)
+{
+	for (unsigned int p = 0; p <= n->nports; p++) {
+		const struct chk_port *port = &n->port[p];
+
+		if (chk_is_end(n, port) && port->known && port->pi.cap_mask & SMP_CAP_IS_SM)
+			ask_add(s, ASK_SM_INFO, n->index, (uint8_t)p, 1, 0);
+	}
+}
+
 static void add_counters(struct survey *s, const struct chk_node *n)
 {
 	if (n->sw)
@@ -142,6 +153,7 @@ static void advance(struct survey *s, ns_t now)
 		for (uint32_t i = 0; i < s->f->n; i++) {
 			add_lft(s, s->f->node[i]);
 			add_pkeys(s, s->f->node[i]);
+			add_managers(s, s->f->node[i]);
 		}
 		return;
 	case TABLES:
@@ -161,6 +173,27 @@ static void advance(struct survey *s, ns_t now)
 		s->phase = DONE;
 		return;
 	}
+}
+
+/* The time is over: what was not answered is not known. */
+static void stop(struct survey *s)
+{
+	for (unsigned int i = 0; i < s->cfg.window; i++) {
+		struct open *o = &s->open[i];
+
+		if (o->used && o->node != CHK_NO_NODE)
+			answer_unknown(s, o->ask, o->node, o->port);
+		o->used = false;
+	}
+	s->nopen = 0;
+	while (s->first) {
+		answer_unasked(s, s->first);
+		drop_first(s);
+	}
+	if (s->phase == DISCOVER)
+		answer_twins(s);
+	s->phase = DONE;
+	s->f->late = true;
 }
 
 static ns_t wait_until(const struct survey *s)
@@ -221,7 +254,7 @@ static void expire(struct survey *s, ns_t now)
 	for (unsigned int i = 0; s->nopen && i < s->cfg.window; i++) {
 		struct open *o = &s->open[i];
 
-		if (!o->used || o->until > now)
+		if (!o->used || o->again || o->until > now)
 			continue;
 		o->used = false;
 		s->nopen--;
@@ -230,11 +263,40 @@ static void expire(struct survey *s, ns_t now)
 	}
 }
 
-bool survey_next(struct survey *s, struct survey_mad *ret, ns_t now)
+/* Ask a busy agent again. Return: false: there is none whose time has come */
+static bool repeat(struct survey *s, struct survey_mad *ret, ns_t now)
+{
+	for (unsigned int i = 0; s->nopen && i < s->cfg.window; i++) {
+		struct open *o = &s->open[i];
+
+		if (!o->used || !o->again || o->again > now)
+			continue;
+		o->again = 0;
+		o->until = now + s->cfg.patience;
+		s->st.sent++;
+		return ask_fill(s, o, ret);
+	}
+	return false;
+}
+
+/* Note that a request is sent. Requests that are late make up for it by a window at most. */
+static bool paced(struct survey *s, ns_t now)
 {
 	const ns_t every = NS_SEC(1) / s->cfg.per_second, late = every * (s->cfg.window - 1);
 
+	s->not_before = ns_max(s->not_before, now > late ? now - late : 0) + every;
+	return true;
+}
+
+bool survey_next(struct survey *s, struct survey_mad *ret, ns_t now)
+{
+	if (!s->end)
+		s->end = now + s->cfg.within;
+	if (now >= s->end && s->phase != DONE)
+		stop(s);
 	expire(s, now);
+	if (now >= s->not_before && repeat(s, ret, now))
+		return paced(s, now);
 	for (;;) {
 		while (!s->first && !s->nopen && s->phase != DONE) {
 			if (s->phase == WAIT && now < wait_until(s))
@@ -243,11 +305,8 @@ bool survey_next(struct survey *s, struct survey_mad *ret, ns_t now)
 		}
 		if (!s->first || s->nopen == s->cfg.window || now < s->not_before)
 			return false;
-		if (!make(s, ret, now))
-			continue;
-		/* Requests that are late make up for it by a window at most. */
-		s->not_before = ns_max(s->not_before, now > late ? now - late : 0) + every;
-		return true;
+		if (make(s, ret, now))
+			return paced(s, now);
 	}
 }
 
@@ -259,12 +318,13 @@ ns_t survey_deadline(const struct survey *s)
 		return NS_NEVER;
 	for (unsigned int i = 0; s->nopen && i < s->cfg.window; i++)
 		if (s->open[i].used)
-			at = ns_min(at, s->open[i].until);
+			at = ns_min(at, s->open[i].again ? ns_max(s->open[i].again, s->not_before)
+							 : s->open[i].until);
 	if (s->first && s->nopen < s->cfg.window)
 		at = ns_min(at, s->not_before);
 	if (!s->first && !s->nopen)
 		at = s->phase == WAIT ? wait_until(s) : 0;
-	return at;
+	return s->end ? ns_min(at, s->end) : at;
 }
 
 /* --- answers */
@@ -275,10 +335,24 @@ static struct open *find_open(struct survey *s, const uint8_t *mad)
 	uint32_t tid = (uint32_t)mad_tid(mad);
 	struct open *o = &s->open[(tid & 0xff) < s->cfg.window ? tid & 0xff : 0];
 
-	return o->used && survey_fits(mad, o->qpn ? MAD_CLASS_PERF : MAD_CLASS_SM_DR, o->tid,
-				      o->attr, o->mod)
+	return o->used && !o->again &&
+			       survey_fits(mad, o->qpn ? MAD_CLASS_PERF : MAD_CLASS_SM_DR, o->tid,
+					   o->attr, o->mod)
 		       ? o
 		       : NULL;
+}
+
+#define BUSY_MAX 3
+#define BUSY_PAUSE NS_MSEC(200)
+
+/* A busy agent discards the request and is asked again later. Return: false: it was asked often enough */
+static bool wait_for_busy(struct survey *s, struct open *o, ns_t now)
+{
+	if (o->busy == BUSY_MAX)
+		return false;
+	o->again = now + (BUSY_PAUSE << o->busy++);
+	s->st.busy++;
+	return true;
 }
 
 static void close_open(struct survey *s, struct open *o)
@@ -297,9 +371,11 @@ void survey_recv(struct survey *s, const void *mad, size_t len, ns_t now)
 		s->st.unexpected++;
 		return;
 	}
+	status = mad_status(mad) & (uint16_t)~MAD_STATUS_DR_D;
+	if (status & MAD_STATUS_BUSY && wait_for_busy(s, o, now))
+		return;
 	close_open(s, o);
 	s->st.answered++;
-	status = mad_status(mad) & (uint16_t)~MAD_STATUS_DR_D;
 	if (status) {
 		s->st.refused++;
 		answer_none(s, o, status);

@@ -12,12 +12,13 @@
  *
  *	discover	NodeInfo and PortInfo, breadth first; a port whose link is up is followed
  *	first count	PortCounters of all ports that are up
- *	tables		LFTs, P_Key tables
+ *	tables		LFTs, P_Key tables, SMInfo of the ports that say that a subnet manager is there
  *	second count	PortCounters again, not sooner than .counter_ms after the first
  *	groups		MFTs: at the end, so that the SA can be asked for the members at nearly the same time (survey/sa.h)
  *	lanes		if there is a credit loop, the SLtoVL tables that it depends on
  *
- * Requests that were lost or refused end up in the fabric's list of silences. Memory is bounded by the fabric's bound.
+ * Requests that were lost or refused end up in the fabric's list of silences. An agent that is busy is asked again three
+ * times. Memory is bounded by the fabric's bound, and the time by .within, however many switches a device pretends to have.
  */
 
 #include "check/model.h"
@@ -31,6 +32,7 @@ struct survey_cfg {
 	unsigned int per_second; /* most requests a second, from 1 on */
 	/* a request without answer for so long is lost, even if the transport does not say so */
 	ns_t patience;
+	ns_t within; /* time after the first request at which nothing more is asked */
 	uint64_t mkey; /* M_Key of the requests */
 	bool counters; /* read counters twice */
 	unsigned int counter_ms; /* least time between both readings */
@@ -63,6 +65,7 @@ static inline bool survey_fits(const void *mad, uint8_t mgmt_class, uint32_t tid
 
 struct survey_stats {
 	uint64_t sent, answered, refused, lost;
+	uint64_t busy; /* answers that the agent is busy, after which it was asked again */
 	uint64_t
 		unexpected; /* MADs that answer no open request, or have another length or attribute */
 };

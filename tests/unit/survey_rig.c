@@ -96,6 +96,16 @@ static void sltovl(const struct ask *a)
 	smp_sltovl_encode(a->data, vl);
 }
 
+static bool sm_info(const struct rig *r, const struct ask *a)
+{
+	for (uint32_t i = 0; i < r->real->nmanagers; i++)
+		if (r->real->manager[i].node == a->n->index) {
+			smp_sm_info_encode(a->data, &r->real->manager[i].info);
+			return true;
+		}
+	return false;
+}
+
 static bool answer_smp(const struct ask *a, uint16_t attr)
 {
 	switch (attr) {
@@ -177,8 +187,9 @@ static bool serve(struct rig *r, struct survey_mad *m)
 	} else if (!walk(r, m->mad, &a.n, &a.arrived)) {
 		return false;
 	}
-	hit = r->silent && !strcmp(r->silent, a.n->desc) &&
+	hit = (!r->times || r->hits < r->times) && r->silent && !strcmp(r->silent, a.n->desc) &&
 	      (!r->silent_attr || r->silent_attr == attr);
+	r->hits += hit;
 	if (hit && !r->status)
 		return false;
 	m->mad[3] = MAD_METHOD_GET_RESP;
@@ -194,7 +205,7 @@ static bool serve(struct rig *r, struct survey_mad *m)
 		if (k)
 			c = k->first;
 		pma_port_counters_encode(a.data, &c);
-	} else if (!answer_smp(&a, attr)) {
+	} else if (attr == SMP_ATTR_SM_INFO ? !sm_info(r, &a) : !answer_smp(&a, attr)) {
 		return false;
 	}
 	if (r->twist)

@@ -17,6 +17,7 @@ struct rig {
 	/* requests about this node (by name; NULL: none) and attribute (0: all) are lost, or refused with .status */
 	const char *silent;
 	uint16_t silent_attr, status;
+	unsigned int times, hits; /* how often this happens (0: always), and how often it did */
 	/* called when the counters are read the second time */
 	void (*between)(struct rig *r);
 	/* may change an answer before it is delivered */

@@ -305,6 +305,107 @@ static void test_lost_without_a_word_of_the_transport(void **state)
 	survey_free(s);
 }
 
+/* --- agents that are busy */
+
+static void test_busy_agent_is_asked_again(void **state)
+{
+	struct chk_fabric *f;
+	struct rig r;
+
+	(void)state;
+	rig_init(&r, rig_ring(3));
+	r.silent = "s2";
+	r.silent_attr = SMP_ATTR_LFT;
+	r.status = MAD_STATUS_BUSY;
+	r.times = 3;
+	f = rig_read(&r);
+	assert_int_equal(r.hits, 3);
+	assert_int_equal(r.st.busy, 3);
+	assert_int_equal(r.st.refused, 0);
+	assert_int_equal(r.st.sent, r.st.answered + r.st.busy);
+	rig_healthy(f);
+}
+
+static void test_agent_that_stays_busy_is_named(void **state)
+{
+	struct chk_fabric *f = silent("s2", SMP_ATTR_LFT, MAD_STATUS_BUSY);
+
+	(void)state;
+	rig_finds(f, CHK_REFUSED,
+		  "s2: refuses 1 requests for attribute 0x0019 of subnet management with status "
+		  "0x0001");
+}
+
+/* --- subnet managers */
+
+static void add_manager(struct chk_fabric *f, const char *name, uint8_t state)
+{
+	struct chk_node *n = rig_node(f, name);
+	const struct chk_manager m = { .node = n->index,
+				       .port = n->sw ? 0 : 1,
+				       .info = { .priority = 3, .state = state } };
+
+	n->port[m.port].pi.cap_mask |= SMP_CAP_IS_SM;
+	assert_int_equal(chk_add_manager(f, &m), 0);
+}
+
+static struct chk_fabric *with_managers(uint8_t state_of_second)
+{
+	struct chk_fabric *f = rig_ring(3);
+
+	add_manager(f, "s1", SMP_SM_MASTER);
+	add_manager(f, "h3", state_of_second);
+	return f;
+}
+
+static void test_two_masters(void **state)
+{
+	(void)state;
+	rig_healthy(read_all(with_managers(SMP_SM_STANDBY)));
+	/* All ports have the LID of the one that swept last. */
+	rig_finds(read_all(with_managers(SMP_SM_MASTER)), CHK_TWO_MASTERS,
+		  "is a master subnet manager (priority 3), and so is");
+}
+
+static void test_manager_that_does_not_answer_is_no_fault(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+	struct rig r;
+
+	(void)state;
+	rig_node(f, "h2")->port[1].pi.cap_mask |= SMP_CAP_IS_SM;
+	rig_init(&r, f);
+	f = rig_read(&r);
+	assert_int_equal(r.st.lost, 1);
+	rig_healthy(f);
+}
+
+/* Most ports have LID 3, but the master has LID 1. */
+static void test_master_decides_which_lid_is_right(void **state)
+{
+	struct chk_fabric *f = rig_ring(3);
+	const struct chk_opts o = { 0 };
+	struct chk_report r;
+
+	(void)state;
+	add_manager(f, "s1", SMP_SM_MASTER);
+	for (uint32_t i = 0; i < f->n; i++)
+		for (unsigned int p = 0; p <= f->node[i]->nports; p++)
+			if (f->node[i]->port[p].pi.sm_lid && strcmp(f->node[i]->desc, "h2") != 0)
+				f->node[i]->port[p].pi.sm_lid = 3;
+	f = read_all(f);
+	assert_int_equal(chk_run(f, &o, &r), 0);
+	assert_int_equal(r.n, 5);
+	for (uint32_t i = 0; i < r.n; i++) {
+		assert_int_equal(r.finding[i].kind, CHK_OTHER_SM);
+		assert_non_null(strstr(r.finding[i].what,
+				       "has LID 3 as that of its subnet manager, "
+				       "but the master has LID 1"));
+	}
+	chk_report_fini(&r);
+	chk_fabric_free(f);
+}
+
 /* --- counters */
 
 static void errors(struct rig *r)
@@ -360,6 +461,33 @@ static void test_memory_is_bounded(void **state)
 	assert_true(f->cut);
 	assert_true(f->octets <= 20000);
 	chk_fabric_free(f);
+}
+
+/* A device may pretend to be any number of switches, each with tables of any length. */
+static void test_time_is_bounded(void **state)
+{
+	const struct chk_opts o = { 0 };
+	struct chk_report rep;
+	struct chk_fabric *f;
+	struct rig r;
+
+	(void)state;
+	for (unsigned int ms = 10; ms < 300; ms += 15) {
+		rig_init(&r, rig_ring(3));
+		r.cfg.per_second = 100;
+		r.cfg.within = NS_MSEC(ms);
+		r.cfg.counters = false;
+		f = rig_read(&r);
+		assert_in_range(r.now, 1, NS_MSEC(ms));
+		assert_true(f->late);
+		/* What was not read is no fault, but that it was not is one. */
+		assert_int_equal(chk_run(f, &o, &rep), 0);
+		assert_int_equal(rep.n, 1);
+		assert_int_equal(rep.finding[0].kind, CHK_CUT);
+		assert_non_null(strstr(rep.finding[0].what, "in the time that there was"));
+		chk_report_fini(&rep);
+		chk_fabric_free(f);
+	}
 }
 
 /* --- answers that lie */
@@ -420,9 +548,15 @@ int main(void)
 		cmocka_unit_test(test_ports_that_were_not_read_are_no_dead_ends),
 		cmocka_unit_test(test_own_port_that_is_mute_gives_an_empty_fabric),
 		cmocka_unit_test(test_lost_without_a_word_of_the_transport),
+		cmocka_unit_test(test_busy_agent_is_asked_again),
+		cmocka_unit_test(test_agent_that_stays_busy_is_named),
+		cmocka_unit_test(test_two_masters),
+		cmocka_unit_test(test_manager_that_does_not_answer_is_no_fault),
+		cmocka_unit_test(test_master_decides_which_lid_is_right),
 		cmocka_unit_test(test_counters_that_grow),
 		cmocka_unit_test(test_window_and_rate_are_kept),
 		cmocka_unit_test(test_memory_is_bounded),
+		cmocka_unit_test(test_time_is_bounded),
 		cmocka_unit_test(test_answers_that_lie),
 	};
 

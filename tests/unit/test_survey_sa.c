@@ -72,7 +72,7 @@ static void test_members_are_taken_and_judged(void **state)
 	add(&m, rig_node(f, "h2")->port[1].guid, 0xc000, MCM_JOIN_SEND_ONLY_NON);
 	add(&m, 0, 0xc001, 0); /* a group without members */
 	assert_int_equal(survey_take_members(f, m.octets, m.len), 0);
-	assert_true(f->members_known);
+	assert_int_equal(f->members, CHK_MEMBERS_KNOWN);
 	assert_int_equal(f->nmembers, 2);
 	rig_healthy(f);
 
@@ -88,13 +88,16 @@ static void test_answers_without_members(void **state)
 	struct message m = table(SA_STATUS_NO_RECORDS, 0);
 
 	(void)state;
+	assert_int_equal(f->members, CHK_MEMBERS_UNASKED);
 	assert_int_equal(survey_take_members(f, m.octets, m.len), 0);
+	assert_int_equal(f->members, CHK_MEMBERS_KNOWN); /* there are none */
 	m = table(SA_STATUS_DENIED, 0);
 	assert_int_equal(survey_take_members(f, m.octets, m.len), -EPROTO);
+	assert_int_equal(f->members, CHK_MEMBERS_REFUSED);
 	m = table(0, STEP / 8);
 	add(&m, 0, 0xc000, 0);
 	assert_int_equal(survey_take_members(f, m.octets, m.len), -EACCES);
-	assert_false(f->members_known);
+	assert_int_equal(f->members, CHK_MEMBERS_UNNAMED);
 	m = table(0, 2);
 	assert_int_equal(survey_take_members(f, m.octets, m.len), -EBADMSG);
 	m = table(0, STEP / 8);
