@@ -288,8 +288,11 @@ uint16_t sm_port_pkey(const struct sm_port *p, uint16_t pkey)
 	if ((pkey & 0x7fff) == 0)
 		return 0;
 	for (unsigned int i = 0; i < p->npkeys; i++) {
-		if (((p->pkeys[i] ^ pkey) & 0x7fff) == 0 && p->pkeys[i] > found)
-			found = p->pkeys[i];
+		if ((p->pkeys[i] ^ pkey) & 0x7fff)
+			continue;
+		found = p->pkeys[i];
+		if (found & IB_PKEY_FULL)
+			break;
 	}
 	return found;
 }
