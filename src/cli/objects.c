@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/cli.h"
+#include "dut/dut.h"
 
 const struct cli_cmd cli_objects[] = {
 	{ "demo", cli_demo, "[--hosts N] [--keep] ...", "a fabric at work, in 40 lines",
@@ -31,8 +32,8 @@ const struct cli_cmd cli_objects[] = {
 	{ "check", cli_check,
 	  "PORT [pkey P] [peer ADDRESS|GID] [dev NAME] [timeout MS] [mkey KEY] [smkey KEY]",
 	  "what stands between a port and IP" },
-	{ "conform", cli_conform, "--dut udp:ADDR:PORT", "judge another IPoIB, clause by clause",
-	  .own_options = true, .options = cli_conform_options },
+	{ "conform", dut_conform, "--dut udp:ADDR:PORT", "judge another IPoIB, clause by clause",
+	  .own_options = true, .options = dut_conform_options },
 	{ "completion", NULL, "bash", "for a shell: source <(uipoib completion bash)",
 	  .verbs = cli_completion_verbs },
 	{ NULL },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/conform_io.h"
+#include "dut/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cmdline/cmdline.h"
 #include "os/sockaddr.h"
 
 #define RCVBUF (4 * 1024 * 1024)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CLI_CONFORM_FIXTURES_H
-#define CLI_CONFORM_FIXTURES_H
+#ifndef DUT_FIXTURES_H
+#define DUT_FIXTURES_H
 
 /* Directories of `uipoib conform`, above all that of --fixtures. Functions return 0, or an exit status after a message. */
 

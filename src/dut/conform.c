@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "dut/dut.h"
+
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "clauses/profile.h"
-#include "cli/conform_fixtures.h"
-#include "cli/conform_io.h"
+#include "cmdline/cmdline.h"
 #include "conf/conf.h"
+#include "dut/fixtures.h"
+#include "dut/io.h"
 
 #define CLAUSES_MAX 64
 
@@ -173,7 +174,7 @@ enum {
 	OPT_LIST
 };
 
-const struct option cli_conform_options[] = {
+const struct option dut_conform_options[] = {
 	{ "dut", required_argument, NULL, OPT_DUT },
 	{ "listen", required_argument, NULL, OPT_LISTEN },
 	{ "profile", required_argument, NULL, OPT_PROFILE },
@@ -261,7 +262,7 @@ static int parse(struct conform_opts *o, int argc, char **argv)
 
 	o->cfg.profile = conform_profile_find("rfc4391");
 	optind = 0;
-	while ((opt = getopt_long(argc, argv, "h", cli_conform_options, NULL)) >= 0) {
+	while ((opt = getopt_long(argc, argv, "h", dut_conform_options, NULL)) >= 0) {
 		status = one_option(o, opt);
 		if (status)
 			return status;
@@ -356,7 +357,7 @@ static int write_fixtures(struct fixtures *f, const struct conform_opts *o, int 
 	return lost ? lost : status;
 }
 
-int cli_conform(int argc, char **argv)
+int dut_conform(int argc, char **argv)
 {
 	struct conform_opts o = { 0 };
 	struct conform_outside out = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CLI_CONFORM_IO_H
-#define CLI_CONFORM_IO_H
+#ifndef DUT_IO_H
+#define DUT_IO_H
 
 /* What `uipoib conform` has outside: a UDP socket, a clock, the hook's processes, the files of captures */
 

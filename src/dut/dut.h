@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DUT_DUT_H
+#define DUT_DUT_H
+
+/* `uipoib conform`, whose device under test (DUT) is at the other end of a UDP link. The cases and their judgement are in conform/ and clauses/. */
+
+#include <getopt.h>
+
+extern const struct option dut_conform_options[];
+/* Return: an exit status, after a message if it is not 0 */
+int dut_conform(int argc, char **argv);
+
+#endif
