@@ -24,6 +24,7 @@ extern const struct option cli_run_options[], cli_vm_options[], cli_demo_options
 int cli_import(int argc, char **argv);
 int cli_fabric_check(int argc, char **argv);
 int cli_trace(int argc, char **argv);
+int cli_path_get(int argc, char **argv);
 int cli_monitor(int argc, char **argv);
 int cli_run(int argc, char **argv);
 int cli_vm(int argc, char **argv);

@@ -105,7 +105,7 @@ static int ask(const char *name, json_t *args)
 	return status;
 }
 
-static int get(int argc, char **argv)
+int cli_path_get(int argc, char **argv)
 {
 	char name[PROTO_NAME_MAX];
 	json_t *args;
@@ -122,7 +122,7 @@ static int get(int argc, char **argv)
 
 const struct cli_cmd cli_path_verbs[] = {
 	{ "show", show, "[dev IF[@HOST]]", "paths that the SA clients of the ports know" },
-	{ "get", get, "ADDRESS [dev IF[@HOST]]",
+	{ "get", cli_path_get, "ADDRESS [dev IF[@HOST]]",
 	  "ask the SA for the path to a GID or an IP address, which is resolved if need be" },
 	{ NULL },
 };

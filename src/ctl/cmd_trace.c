@@ -4,99 +4,40 @@
 #include <string.h>
 
 #include "ctl/cmd.h"
+#include "ctl/trace_match.h"
 #include "fabric/trace.h"
 #include "inst/fab.h"
 #include "inst/host.h"
 #include "inst/iface.h"
 #include "inst/port.h"
 #include "ipoib/iid.h"
-#include "wire/ib_hdr.h"
 #include "text/print.h"
-#include "wire/sa.h"
 
 /*
  * DOC: trace
  *
- * Shows what the fabric does with the packets of one ping. These are the packets with ARP and ICMP (or
- * ICMPv6) between the ports of two interfaces, or multicast by either, and the SA requests for paths
- * and, with IPv6, groups that these ports send. With "details" all MADs of the two ports on QP1 are
- * shown. The client runs ping, and gets rows until it closes the connection. A fabric has one trace
- * at a time.
+ * Shows what the fabric does with the packets of one ping, connection, datagram, resolution of an address, or join of a group
+ * (ctl/trace_match.h). With "details" all MADs of the two ports on QP1 are shown. The client has the host send the packets, and
+ * gets rows until it closes the connection. A fabric has one trace at a time.
  */
 
 #define PACKETS_MAX 256 /* packets that one trace can number; later ones are not shown */
 #define PRINT_PACKET 4096
-#define IPV4_ICMP 1
-#define IPV6_ICMP 58
 
 struct tracer {
 	struct ctl_hold hold;
 	struct inst_fabric *fab;
-	const struct ipoib_encap *encap; /* encapsulation of the interface where the trace begins */
-	uint16_t a, b; /* LIDs of the two ports; b 0: unknown */
-	unsigned int family; /* 4 or 6 */
-	bool all_mads;
+	struct trace_match match;
 	ns_t started;
 	uint64_t id[PACKETS_MAX]; /* hashes of packets, in the order of their numbers */
 	unsigned int n;
 };
 
-/* --- which packets */
-
-static bool is_end(const struct tracer *t, uint16_t lid)
-{
-	return lid == t->a || (t->b && lid == t->b);
-}
-
-static bool is_probe(const struct tracer *t, const uint8_t *p, size_t len)
-{
-	const uint8_t *ip = p + t->encap->len;
-
-	switch (t->encap->read(p, len)) {
-	case ETH_P_ARP4:
-		return t->family == 4;
-	case ETH_P_IPV4:
-		return t->family == 4 && len >= t->encap->len + 20u && ip[9] == IPV4_ICMP;
-	case ETH_P_IPV6_:
-		return t->family == 6 && len >= t->encap->len + 40u && ip[6] == IPV6_ICMP;
-	default:
-		return false;
-	}
-}
-
-static bool is_question(const struct tracer *t, const uint8_t *p, size_t len)
-{
-	struct mad_hdr h;
-
-	if (t->all_mads)
-		return true;
-	if (mad_hdr_decode(&h, p, len) || h.mgmt_class != MAD_CLASS_SA)
-		return false;
-	return h.attr_id == SA_ATTR_PATH_RECORD ||
-	       (h.attr_id == SA_ATTR_MCMEMBER_RECORD && t->family == 6);
-}
-
 static bool match(void *ctx, const struct pkt *p)
 {
 	const struct tracer *t = ctx;
-	struct ib_ud_hdr h;
-	uint8_t payload[64];
-	size_t n;
-	int len;
 
-	if (p->vl == IB_VL15)
-		return false;
-	len = ib_ud_hdr_decode(&h, p->hdr + p->head, pkt_hdr_len(p));
-	if (len < 0 || (!is_end(t, h.lrh.slid) && !is_end(t, h.lrh.dlid)))
-		return false;
-	n = pkt_copy_out(p, (uint32_t)len, payload, sizeof(payload));
-	if (h.bth.dest_qp == IB_QP1)
-		return is_question(t, payload, n);
-	/* If both LIDs are known, a unicast has to be from one of these ports to the other. */
-	if (t->b && ib_lid_is_unicast(h.lrh.dlid) &&
-	    (!is_end(t, h.lrh.slid) || !is_end(t, h.lrh.dlid)))
-		return false;
-	return is_probe(t, payload, n);
+	return trace_match(&t->match, p);
 }
 
 /* --- numbers of packets */
@@ -256,86 +197,137 @@ static void tracer_gone(struct ctl_hold *h)
 	free(t);
 }
 
-static void start(struct ctl_req *r, struct inst_iface *from, struct inst_iface *to,
-		  json_t *address, unsigned int family)
+/* What a client asks for. Functions that fill it return false after an error was sent. */
+struct question {
+	struct inst_iface *from;
+	struct inst_iface *to; /* NULL: outside of this instance, or a group */
+	json_t *address; /* of the other end */
+	struct trace_match match;
+};
+
+static void start(struct ctl_req *r, const struct question *q)
 {
 	struct tracer *t = calloc(1, sizeof(*t));
 	struct fabric_trace ft = { .match = match, .event = on_event, .ctx = t };
 	json_t *row;
 
 	if (!t) {
-		json_decref(address);
+		json_decref(q->address);
 		ctl_end(r, PROTO_EXIT_FAILED, "out of memory");
 		return;
 	}
-	t->fab = from->port->fab;
-	t->encap = &ipoib_link_profile(from->ifc.ipoib)->encap;
-	t->a = sac_port(from->port->ifc.sac)->lid;
-	t->b = to ? sac_port(to->port->ifc.sac)->lid : 0;
-	t->family = family;
-	t->all_mads = json_is_true(json_object_get(r->args, "details"));
+	t->fab = q->from->port->fab;
+	t->match = q->match;
 	t->started = r->now;
 	row = json_pack("{s:s}", "event", "start");
-	cmd_set(row, "from", end_object(from, address_of(from, family)));
-	if (to) {
-		cmd_set(row, "to", end_object(to, address));
-	} else {
-		cmd_set(row, "to", json_pack("{s:o}", "address", address));
-	}
+	cmd_set(row, "from", end_object(q->from, address_of(q->from, q->match.family)));
+	if (q->to)
+		cmd_set(row, "to", end_object(q->to, q->address));
+	else
+		cmd_set(row, "to", json_pack("{s:o}", "address", q->address));
 	ctl_row(r, row);
 	ctl_hold(r, &t->hold, tracer_gone);
 	t->fab->traced = true;
 	fabric_trace_set(t->fab->fabric, &ft);
 }
 
-/*
- * Starts a trace to @dest: a host or interface of this instance, or an address, which may belong to a node
- * outside this instance.
- */
-static void start_to(struct ctl_req *r, struct inst_iface *from, const char *dest,
-		     unsigned int family)
+static bool host_end(struct ctl_req *r, struct question *q)
 {
-	struct inst_iface *to = end_by_host(r->in, dest);
-	uint8_t ip[16];
-	json_t *address;
-
-	if (to) {
-		address = address_of(to, family);
-		if (!address) {
-			ctl_end(r, PROTO_EXIT_USAGE, "%s@%s: it has no IPv4 address, try -6",
-				to->name, to->host->name);
-			return;
-		}
-	} else {
-		family = inet_pton(AF_INET, dest, ip) == 1 ? 4 : 6;
-		if (family == 6 && inet_pton(AF_INET6, dest, ip) != 1) {
-			ctl_end(r, PROTO_EXIT_USAGE,
-				"'%.64s': no such host, expected a host, an interface or an IP "
-				"address",
-				dest);
-			return;
-		}
-		to = end_by_addr(from, ip, family);
-		address = cmd_ip(ip, family);
-	}
-	start(r, from, to, address, family);
+	q->address = address_of(q->to, q->match.family);
+	if (!q->address)
+		ctl_end(r, PROTO_EXIT_USAGE, "%s@%s: it has no IPv4 address, try -6", q->to->name,
+			q->to->host->name);
+	return q->address != NULL;
 }
 
-static void trace(struct ctl_req *r)
+static bool address_end(struct ctl_req *r, struct question *q, const char *dest)
+{
+	uint8_t ip[16];
+
+	q->match.family = inet_pton(AF_INET, dest, ip) == 1 ? 4 : 6;
+	if (q->match.family == 6 && inet_pton(AF_INET6, dest, ip) != 1) {
+		ctl_end(r, PROTO_EXIT_USAGE,
+			"'%.64s': no such host, expected a host, an interface or an IP address",
+			dest);
+		return false;
+	}
+	q->match.group = q->match.family == 4 ? ip[0] >> 4 == 0xe : ip[0] == 0xff;
+	q->to = end_by_addr(q->from, ip, q->match.family);
+	q->address = cmd_ip(ip, q->match.family);
+	return true;
+}
+
+/* The other end: a host or interface of this instance, or an address, which may belong to a node outside of it, or is a group */
+static bool other_end(struct ctl_req *r, struct question *q, const char *dest)
+{
+	q->to = end_by_host(r->in, dest);
+	return q->to ? host_end(r, q) : address_end(r, q, dest);
+}
+
+/* Whether the host can do that with this other end */
+static bool fits(struct ctl_req *r, const struct question *q, const char *dest)
+{
+	enum trace_what what = q->match.what;
+	bool with_group = what == TRACE_PING || what == TRACE_UDP || what == TRACE_JOIN;
+
+	if (what == TRACE_JOIN && !q->match.group)
+		ctl_end(r, PROTO_EXIT_USAGE,
+			"join: '%.64s' is no multicast address, expected one as 239.1.2.3 or "
+			"ff15::1",
+			dest);
+	else if (q->match.group && !with_group)
+		ctl_end(r, PROTO_EXIT_USAGE,
+			"'%.64s' is a multicast address, expected ping, udp or join with it", dest);
+	else
+		return true;
+	json_decref(q->address);
+	return false;
+}
+
+/* What the host does: "what", a name of trace_what_of(), "ping" if it is absent; and "port" for TCP and UDP */
+static bool read_what(struct ctl_req *r, struct trace_match *m)
 {
 	bool bad;
-	const char *src = ctl_arg_str(r, "from", &bad);
-	const char *dest = bad ? NULL : ctl_arg_str(r, "to", &bad);
-	unsigned int family = bad ? 4 : (unsigned int)ctl_arg_int(r, "family", 4, 6, 4, &bad);
-	struct inst_iface *from = src && !bad ? end_by_host(r->in, src) : NULL;
+	const char *name = ctl_arg_str(r, "what", &bad);
+	int what = name ? trace_what_of(name) : TRACE_PING;
 
-	if (!bad)
-		ctl_arg_bool(r, "details", &bad);
 	if (bad)
-		return;
-	if (!src || !dest || family == 5)
+		return false;
+	if (what < 0) {
+		ctl_end(r, PROTO_EXIT_USAGE,
+			"what '%.64s': unknown, expected ping, tcp, udp, arp, path or join", name);
+		return false;
+	}
+	m->what = (enum trace_what)what;
+	m->port = (uint16_t)ctl_arg_int(r, "port", 1, 65535, 0, &bad);
+	if (!bad && !m->port && (what == TRACE_TCP || what == TRACE_UDP)) {
+		ctl_end(r, PROTO_EXIT_USAGE, "%s: expected a port, 1 to 65535", name);
+		return false;
+	}
+	return !bad;
+}
+
+static bool read_args(struct ctl_req *r, struct trace_match *m)
+{
+	bool bad;
+
+	m->family = (unsigned int)ctl_arg_int(r, "family", 4, 6, 4, &bad);
+	if (bad)
+		return false;
+	m->all_mads = ctl_arg_bool(r, "details", &bad);
+	if (bad || !read_what(r, m))
+		return false;
+	if (m->family == 5)
 		ctl_end(r, PROTO_EXIT_USAGE, "expected from, to and family 4 or 6");
-	else if (!from)
+	return m->family != 5;
+}
+
+/* The end where the trace begins, which has to be up */
+static struct inst_iface *first_end(struct ctl_req *r, const char *src)
+{
+	struct inst_iface *from = end_by_host(r->in, src);
+
+	if (!from)
 		ctl_end(r, PROTO_EXIT_USAGE,
 			"'%.64s': no such host or interface, or it has no interface", src);
 	else if (from->port->fab->traced)
@@ -344,11 +336,34 @@ static void trace(struct ctl_req *r)
 	else if (!ipoib_link_is_up(from->ifc.ipoib))
 		ctl_end(r, PROTO_EXIT_FAILED, "%s@%s is not up", from->name, from->host->name);
 	else
-		start_to(r, from, dest, family);
+		return from;
+	return NULL;
+}
+
+static void trace(struct ctl_req *r)
+{
+	struct question q = { 0 };
+	bool bad;
+	const char *src = ctl_arg_str(r, "from", &bad);
+	const char *dest = bad ? NULL : ctl_arg_str(r, "to", &bad);
+
+	if (bad || !read_args(r, &q.match))
+		return;
+	if (!src || !dest) {
+		ctl_end(r, PROTO_EXIT_USAGE, "expected from, to and family 4 or 6");
+		return;
+	}
+	q.from = first_end(r, src);
+	if (!q.from || !other_end(r, &q, dest) || !fits(r, &q, dest))
+		return;
+	q.match.encap = &ipoib_link_profile(q.from->ifc.ipoib)->encap;
+	q.match.a = sac_port(q.from->port->ifc.sac)->lid;
+	q.match.b = q.to ? sac_port(q.to->port->ifc.sac)->lid : 0;
+	start(r, &q);
 }
 
 const struct ctl_cmd cmd_trace[] = {
 	{ "trace", CTL_CHANGES, trace,
-	  (const char *const[]){ "from", "to", "family", "details", NULL } },
+	  (const char *const[]){ "from", "to", "family", "details", "what", "port", NULL } },
 	{ NULL },
 };

@@ -1093,6 +1093,16 @@ static void test_trace_needs_an_interface(void **state)
 	refused(*state, "trace", json_pack("{s:s, s:s}", "from", "h1", "to", "h2"),
 		"no such host or interface");
 	refused(*state, "trace", json_pack("{s:s}", "from", "h1"), "expected from, to");
+	refused(*state, "trace",
+		json_pack("{s:s, s:s, s:s}", "from", "h1", "to", "h2", "what", "icmp"),
+		"what 'icmp': unknown");
+	refused(*state, "trace",
+		json_pack("{s:s, s:s, s:s}", "from", "h1", "to", "h2", "what", "tcp"),
+		"tcp: expected a port, 1 to 65535");
+	refused(*state, "trace",
+		json_pack("{s:s, s:s, s:s, s:i}", "from", "h1", "to", "h2", "what", "udp", "port",
+			  65536),
+		"port");
 	refused(*state, "path get", json_pack("{s:s}", "address", "fe80::1"),
 		"there is no interface");
 }

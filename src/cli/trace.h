@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CLI_TRACE_H
+#define CLI_TRACE_H
+
+/* Parts of `uipoib trace`: what a host does (trace_probe.c), and the rows in words (trace_print.c). */
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Exit status of a probe that could not be run. It differs from those of ping (0 to 2) and of refusals by the instance (1 to 3). */
+#define TRACE_NO_PROBE 127
+#define TRACE_TEXT_MAX 4096 /* octets of what a probe says, NUL included */
+
+/* What the host at the beginning of the trace does. The control protocol knows it by the same name. */
+struct trace_probe {
+	const char *name;
+	bool port; /* the name is followed by a port of TCP or UDP */
+	const char *verb; /* as in "A pings B"; with .port a % stands for the port */
+	/*
+	 * Runs in a process of its own, in the host; standard output is a pipe. @start is the first row of the trace. Returns
+	 * the exit status: 0 answered, 1 no answer
+	 */
+	int (*run)(const json_t *start, int port);
+	/* Makes of what .run printed the text that the summary ends with; may be NULL */
+	void (*summary)(char *text, bool answered);
+	bool outside; /* .run asks the instance, and does not enter the host */
+};
+
+/* trace_probe_of() - The probe with this name; NULL: there is none */
+const struct trace_probe *trace_probe_of(const char *name);
+
+/* trace_print_row() - Print a row of a trace. @number is the number of the packet, if it is one */
+void trace_print_row(const json_t *row, const struct trace_probe *probe, int port,
+		     unsigned int number);
+
+#endif

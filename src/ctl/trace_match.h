@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CTL_TRACE_MATCH_H
+#define CTL_TRACE_MATCH_H
+
+/* Which packets of a fabric belong to what a trace shows. */
+
+#include "ipoib/profile.h"
+#include "util/pkt.h"
+
+/* What the host at the beginning of the trace does */
+enum trace_what {
+	TRACE_PING,
+	TRACE_TCP, /* a connection */
+	TRACE_UDP, /* a datagram */
+	TRACE_ARP, /* ARP, IBARP or Neighbour Discovery resolves an address */
+	TRACE_PATH, /* the same, and the SA is asked for the path */
+	TRACE_JOIN, /* a group is joined */
+	TRACE_WHATS
+};
+
+struct trace_match {
+	const struct ipoib_encap *encap; /* encapsulation of the interface where the trace begins */
+	uint16_t a, b; /* LIDs of the two ports; b 0: unknown, or the other end is a group */
+	unsigned int family; /* 4 or 6 */
+	enum trace_what what;
+	uint16_t port; /* of TCP or UDP, at either end */
+	bool group; /* the other end is a multicast group */
+	bool all_mads; /* also the MADs on QP1 that are neither about paths nor about groups */
+};
+
+/* trace_what_of() - The value with this name, as "tcp"; -1: there is none */
+int trace_what_of(const char *name);
+
+/**
+ * trace_match() - Whether a packet belongs to the trace
+ *
+ * These are packets between the two ports, or multicast by either: address resolution, ICMP, and what trace_what names. A
+ * fragment that is not the first has no port, and belongs to the trace by its protocol. MADs are those on QP1 about paths and,
+ * where groups play a part, groups. Packets on VL 15 do not belong to it.
+ */
+bool trace_match(const struct trace_match *m, const struct pkt *p);
+
+#endif
