@@ -19,7 +19,8 @@ extern const struct cli_cmd cli_completion_verbs[], cli_instance_verbs[], cli_ho
 
 /* Long options of those that parse their own */
 extern const struct option cli_run_options[], cli_vm_options[], cli_demo_options[],
-	cli_import_options[], cli_fabric_check_options[], cli_wait_options[], cli_web_options[];
+	cli_import_options[], cli_fabric_check_options[], cli_wait_options[],
+	cli_fabric_show_options[];
 
 int cli_import(int argc, char **argv);
 int cli_fabric_check(int argc, char **argv);
@@ -33,6 +34,5 @@ int cli_exec(int argc, char **argv);
 int cli_stop(int argc, char **argv);
 int cli_demo(int argc, char **argv);
 int cli_check(int argc, char **argv);
-int cli_web(int argc, char **argv);
 
 #endif

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/picture.h"
 #include "os/file.h"
 
 /* `fabric`, and below it `node`, `port`, `link`, `udp`, `lft`, `mft`, `sm`, `lid`, `sweep`, `partitions`, `group`, `fault`. */
@@ -35,6 +36,8 @@ static const struct cli_show fabric_shown = {
 
 static int show(int argc, char **argv)
 {
+	if (argc > 1 && !strncmp(argv[1], "--", 2))
+		return cli_picture(argc, argv);
 	return cli_show(&fabric_shown, argc, argv);
 }
 
@@ -463,7 +466,8 @@ static int inject(int argc, char **argv)
 }
 
 const struct cli_cmd cli_fabric_verbs[] = {
-	{ "show", show, "[FABRIC]", "fabrics: nodes, links, the SM" },
+	{ "show", show, "[--dot | --svg] [FABRIC]", "fabrics: nodes, links, the SM; or a picture",
+	  .options = cli_fabric_show_options },
 	{ "node", NULL, "show [NODE]", "CAs and switches", .verbs = node_verbs },
 	{ "port", NULL, "show [NODE | NODE/PORT]", "ports, links, counters", .verbs = port_verbs },
 	{ "link", NULL, "set NODE/PORT up|down", "plug or pull a cable", .verbs = link_verbs },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/cli.h"
 #include "dut/dut.h"
+#include "web/main.h"
 
 const struct cli_cmd cli_objects[] = {
 	{ "demo", cli_demo, "[--hosts N] [--keep] ...", "a fabric at work, in 40 lines",
@@ -28,8 +29,8 @@ const struct cli_cmd cli_objects[] = {
 	{ "trace", cli_trace, "HOST HOST [ping | tcp PORT | udp PORT | arp | path | join]",
 	  "one ping, or connection, or ..., as the fabric saw it" },
 	{ "monitor", cli_monitor, "", "what happens, as it happens" },
-	{ "web", cli_web, "[--listen ADDR:PORT] [--host NAME]",
-	  "an instance over HTTP, for Prometheus", .options = cli_web_options },
+	{ "web", web_main, "[--listen ADDR:PORT] [--host NAME]",
+	  "an instance over HTTP, for Prometheus", .options = web_options },
 	{ "check", cli_check,
 	  "PORT [pkey P] [peer ADDRESS|GID] [dev NAME] [timeout MS] [mkey KEY] [smkey KEY]",
 	  "what stands between a port and IP" },

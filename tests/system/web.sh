@@ -63,6 +63,18 @@ port_down() { get /metrics | grep -q '^uipoib_port_up{node="Hca1",port="1",.*} 0
 check "a pulled cable is seen" eventually 10 port_down
 u fabric link set Hca1/1 up
 
+# The picture of the same fabric
+u fabric show --svg >"$work/lab.svg"
+u fabric show --dot >"$work/lab.dot"
+check "fabric show --svg prints XML with each node and cable" equal "5 5" \
+	"$(/usr/bin/python3 -c 'import sys, xml.etree.ElementTree as t; r = t.parse(sys.argv[1]).getroot()
+print(len(r.findall("{*}g")), len(r.findall("{*}path")))' "$work/lab.svg")"
+check "fabric show --dot prints the same graph" equal "5 5" "$(grep -c ' \[label=' "$work/lab.dot") $(grep -c ' -- ' "$work/lab.dot")"
+if command -v neato >/dev/null; then
+	check "Graphviz draws it" neato -n2 -Tsvg -o "$work/dot.svg" "$work/lab.dot"
+fi
+check "an unknown form is refused" refuse 2 "expected" u fabric show --png
+
 # What strangers may send
 python slow >"$work/slow" & slow=$!
 check "HEAD is answered" equal 200 "$(get /metrics -I -o /dev/null -w '%{http_code}')"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "web/web.h"
+#include "web/main.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,9 +7,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cmdline/cmdline.h"
 #include "conf/conf.h"
 #include "os/sockaddr.h"
+#include "web/web.h"
 
 /* `uipoib web`: the options and the listening socket; web/web.h does the rest. */
 
@@ -23,7 +24,7 @@ struct web_opts {
 	unsigned int nhosts;
 };
 
-const struct option cli_web_options[] = {
+const struct option web_options[] = {
 	{ "listen", required_argument, NULL, 'l' },
 	{ "host", required_argument, NULL, 'H' },
 	{ NULL },
@@ -85,7 +86,7 @@ static int listen_at(const struct ip_endpoint *e)
 	return err;
 }
 
-int cli_web(int argc, char **argv)
+int web_main(int argc, char **argv)
 {
 	char name[PROTO_NAME_MAX], at[CONF_ENDPOINT_MAX], err[WEB_ERR_MAX] = "";
 	struct web_opts o = { 0 };

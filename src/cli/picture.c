@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/picture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "layout/draw.h"
+
+static void add(void *ctx, json_t *row)
+{
+	json_array_append(ctx, row);
+}
+
+const struct option cli_fabric_show_options[] = {
+	{ "dot", no_argument, NULL, 'd' },
+	{ "svg", no_argument, NULL, 's' },
+	{ NULL },
+};
+
+static int read_layout(struct layout *ret, const char *fabric)
+{
+	json_t *nodes = json_array(), *ports = json_array();
+	int status =
+		cli_call("fabric node show", json_pack("{s:s*}", "fabric", fabric), add, nodes);
+
+	if (!status)
+		status = cli_call("fabric port show", json_pack("{s:s*}", "fabric", fabric), add,
+				  ports);
+	if (!status && (layout_rows(ret, nodes, ports) || layout_place(ret)))
+		status = cli_error(PROTO_EXIT_FAILED, "out of memory");
+	json_decref(nodes);
+	json_decref(ports);
+	return status;
+}
+
+int cli_picture(int argc, char **argv)
+{
+	bool dot = !strcmp(argv[1], "--dot");
+	struct layout l = { 0 };
+	int status;
+
+	if (argc > 3 || (!dot && strcmp(argv[1], "--svg")))
+		return cli_error(PROTO_EXIT_USAGE,
+				 "fabric show: expected [--dot | --svg] [FABRIC]");
+	status = read_layout(&l, argc > 2 ? argv[2] : NULL);
+	if (!status && dot)
+		layout_dot(&l, stdout);
+	else if (!status)
+		layout_svg(&l, stdout);
+	layout_free(&l);
+	return status;
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CLI_PICTURE_H
+#define CLI_PICTURE_H
+
+/* cli_picture() - `fabric show --dot | --svg [FABRIC]`: print a picture of a fabric, or of all. Returns the exit status */
+int cli_picture(int argc, char **argv);
+
+#endif

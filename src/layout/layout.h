@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef LAYOUT_LAYOUT_H
+#define LAYOUT_LAYOUT_H
+
+/*
+ * DOC: A fabric laid out by levels
+ *
+ * CAs are level 0, switches with CAs level 1, and any other switch is one level above the lowest of its neighbours. So a fat
+ * tree looks like a tree, and the switches of a ring that all have CAs stand side by side. In each level the nodes are put
+ * into an order in which they stand near their neighbours above and below, which leaves few crossings (repeated means of
+ * the neighbours' places, as Sugiyama, Tagawa and Toda 1981 do it). Then each level is placed as near below or above its
+ * neighbours as the order and a smallest distance allow, in the sense of least squares.
+ *
+ * The CAs of a switch stand below it in a block. In a large fabric those with one cable are folded: the switch has
+ * their number instead.
+ *
+ * Lengths are in units of one box with the space beside it. The same input gives the same picture.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define LAYOUT_FOLD 128 /* number of CAs above which layout_place() folds them */
+#define LAYOUT_APART 1.0 /* smallest distance of two nodes of a level, or of a row of CAs */
+
+struct layout_node {
+	char *name; /* any text, allocated */
+	char *note; /* a second line, any text, allocated; may be NULL */
+	bool is_switch;
+
+	/* Results of layout_place() */
+	unsigned int level;
+	unsigned int
+		row; /* row inside the block of CAs below a switch, from 0 at the top; of a switch 0 */
+	unsigned int folded; /* CAs of a switch that are not drawn */
+	bool hidden; /* a CA that is folded; it has no place */
+	double x;
+};
+
+/* A cable between two nodes of the fabric */
+struct layout_link {
+	unsigned int a, b; /* indices of its ends in .node */
+	unsigned int a_port, b_port;
+	bool up;
+	char speed[16]; /* "4xQDR" */
+	/* Results: number of this cable among those between the same two nodes, and how many there are */
+	unsigned int nth, of;
+};
+
+struct layout {
+	struct layout_node *node;
+	struct layout_link *link;
+	size_t nnodes, nlinks;
+
+	/* Results */
+	unsigned int levels; /* number of levels, with that of CAs */
+	unsigned int rows; /* largest number of rows of CAs below a switch */
+	double width; /* all .x are between 0 and this */
+};
+
+/* layout_place() - Fill in the results. The ends of links must be valid. 0 or -ENOMEM */
+int layout_place(struct layout *l);
+
+/* layout_free() - Free nodes, links and the texts of nodes, but not @l itself */
+void layout_free(struct layout *l);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "layout/priv.h"
+
+/* Coordinates: first the blocks of CAs and the switches above them from left to right, then the levels above. */
+
+#define GAP 0.5 /* space between the blocks of two switches */
+
+/* CAs by the switch below which they stand */
+struct blocks {
+	unsigned int *
+		first; /* first CA of a switch, and of those without one at index nnodes; 0 none, else index + 1 */
+	unsigned int *next; /* next CA of the same block, as .first */
+};
+
+/* A CA stands below its leftmost switch. */
+static unsigned int home_of(const struct layout *l, const struct layout_graph *g, unsigned int ca)
+{
+	unsigned int home = (unsigned int)l->nnodes;
+
+	for (unsigned int k = g->start[ca]; k < g->start[ca + 1]; k++) {
+		unsigned int s = g->to[k];
+
+		if (l->node[s].is_switch && (home == l->nnodes || l->node[s].x < l->node[home].x))
+			home = s;
+	}
+	return home;
+}
+
+/* The CAs of each block are chained in the order of their indices. */
+static void make_blocks(struct layout *l, const struct layout_graph *g, struct blocks *b)
+{
+	size_t cas = 0;
+
+	for (size_t n = 0; n < l->nnodes; n++)
+		cas += !l->node[n].is_switch;
+	for (unsigned int n = (unsigned int)l->nnodes; n-- > 0;) {
+		struct layout_node *ca = &l->node[n];
+		unsigned int home;
+
+		if (ca->is_switch)
+			continue;
+		home = home_of(l, g, n);
+		if (cas > LAYOUT_FOLD && home < l->nnodes && g->start[n + 1] - g->start[n] == 1) {
+			ca->hidden = true;
+			l->node[home].folded++;
+			continue;
+		}
+		b->next[n] = b->first[home];
+		b->first[home] = n + 1;
+	}
+}
+
+/* Up to four CAs stand in a row, more in a square. @n is not 0. */
+static unsigned int columns_of(unsigned int n)
+{
+	unsigned int c = n < 4 ? n : 4;
+
+	while (c * c < n)
+		c++;
+	return c;
+}
+
+/* Place the CAs of a block from @left on. Returns the width of the block */
+static double place_block(struct layout *l, const struct blocks *b, unsigned int home, double left)
+{
+	unsigned int n = 0, columns, k = 0;
+
+	for (unsigned int c = b->first[home]; c; c = b->next[c - 1])
+		n++;
+	if (!n)
+		return 0;
+	columns = columns_of(n);
+	for (unsigned int c = b->first[home]; c; c = b->next[c - 1], k++) {
+		struct layout_node *ca = &l->node[c - 1];
+
+		ca->row = k / columns;
+		ca->x = left + (k % columns + 0.5) * LAYOUT_APART;
+		if (ca->row >= l->rows)
+			l->rows = ca->row + 1;
+	}
+	return columns * LAYOUT_APART;
+}
+
+static void place_leaves(struct layout *l, const struct layout_order *o, const struct blocks *b)
+{
+	double left = 0, width;
+
+	for (unsigned int k = 0; l->levels > 1 && k < o->start[2]; k++) {
+		width = place_block(l, b, o->at[k], left);
+		width = width > LAYOUT_APART ? width : LAYOUT_APART;
+		l->node[o->at[k]].x = left + width / 2;
+		left += width + GAP;
+	}
+	width = place_block(l, b, (unsigned int)l->nnodes, left);
+	l->width = width > 0 ? left + width : left > 0 ? left - GAP : 0;
+}
+
+/* --- a level above */
+
+/* Neighbouring switches that stand as near to each other as allowed */
+struct run {
+	double sum; /* of the wishes of its switches, each less its distance from the run's first switch */
+	unsigned int n;
+};
+
+static double mean(const struct run *r)
+{
+	return r->sum / r->n;
+}
+
+/*
+ * Place a level so that the sum of the squares of the distances to where its switches would like to be is smallest. Runs
+ * that would overlap are joined (pool adjacent violators).
+ */
+static void place_level(struct layout *l, const struct layout_order *o, unsigned int level,
+			struct run *run)
+{
+	unsigned int from = o->start[level], to = o->start[level + 1], nruns = 0;
+
+	for (unsigned int k = from; k < to; k++) {
+		run[nruns++] = (struct run){ l->node[o->at[k]].x, 1 };
+		while (nruns > 1 && mean(&run[nruns - 2]) + run[nruns - 2].n * LAYOUT_APART >
+					    mean(&run[nruns - 1])) {
+			struct run *left = &run[nruns - 2], *right = &run[nruns - 1];
+
+			left->sum += right->sum - right->n * (left->n * LAYOUT_APART);
+			left->n += right->n;
+			nruns--;
+		}
+	}
+	for (unsigned int r = 0, k = from; r < nruns; r++)
+		for (unsigned int i = 0; i < run[r].n; i++)
+			l->node[o->at[k++]].x = mean(&run[r]) + i * LAYOUT_APART;
+}
+
+/* The mean place of the neighbours in the level below, of which each switch above level 1 has one */
+static double wish_of(const struct layout *l, const struct layout_graph *g, unsigned int n)
+{
+	unsigned int count = 0;
+	double sum = 0;
+
+	for (unsigned int k = g->start[n]; k < g->start[n + 1]; k++)
+		if (l->node[g->to[k]].level + 1 == l->node[n].level) {
+			sum += l->node[g->to[k]].x;
+			count++;
+		}
+	return count ? sum / count : 0;
+}
+
+/* A level may have become wider than those below it. */
+static void shift_right(struct layout *l)
+{
+	double low = 0, high = l->width;
+
+	for (size_t n = 0; n < l->nnodes; n++) {
+		const struct layout_node *m = &l->node[n];
+
+		if (m->hidden)
+			continue;
+		low = m->x - LAYOUT_APART / 2 < low ? m->x - LAYOUT_APART / 2 : low;
+		high = m->x + LAYOUT_APART / 2 > high ? m->x + LAYOUT_APART / 2 : high;
+	}
+	for (size_t n = 0; n < l->nnodes; n++)
+		l->node[n].x -= low;
+	l->width = high - low;
+}
+
+int layout_coordinates(struct layout *l, const struct layout_graph *g, const struct layout_order *o)
+{
+	struct run *run = calloc(l->nnodes + 1, sizeof(*run));
+	struct blocks b = { .first = calloc(l->nnodes + 1, sizeof(*b.first)),
+			    .next = calloc(l->nnodes + 1, sizeof(*b.next)) };
+	int status = run && b.first && b.next ? 0 : -ENOMEM;
+
+	l->rows = 0;
+	if (!status) {
+		make_blocks(l, g, &b);
+		place_leaves(l, o, &b);
+		for (unsigned int level = 2; level < l->levels; level++) {
+			for (unsigned int k = o->start[level]; k < o->start[level + 1]; k++)
+				l->node[o->at[k]].x = wish_of(l, g, o->at[k]);
+			place_level(l, o, level, run);
+		}
+		shift_right(l);
+	}
+	free(run);
+	free(b.first);
+	free(b.next);
+	return status;
+}

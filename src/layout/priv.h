@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef LAYOUT_PRIV_H
+#define LAYOUT_PRIV_H
+
+/* What the steps of layout_place() share */
+
+#include "layout/layout.h"
+
+/* Neighbours of each node, a row of .to for each; parallel cables count once each */
+struct layout_graph {
+	unsigned int *start; /* start of node k's row; start[nnodes] is the end */
+	unsigned int *to;
+};
+
+/* Switches by level, each level in its order from left to right */
+struct layout_order {
+	unsigned int *at; /* indices of switches */
+	unsigned int *start; /* start of level k in .at, from level 1; start[levels] is the end */
+};
+
+/* Each allocates its result; 0 or -ENOMEM */
+int layout_graph_make(struct layout_graph *g, const struct layout *l);
+int layout_order_make(struct layout_order *o, struct layout *l, const struct layout_graph *g);
+
+/* layout_levels() - Set .level of nodes, and .levels. 0 or -ENOMEM */
+int layout_levels(struct layout *l, const struct layout_graph *g);
+
+/* layout_coordinates() - Set .x, .row, .folded, .hidden of nodes, and .rows and .width. 0 or -ENOMEM */
+int layout_coordinates(struct layout *l, const struct layout_graph *g,
+		       const struct layout_order *o);
+
+#endif
