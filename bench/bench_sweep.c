@@ -437,6 +437,10 @@ static void one(const char *what, const struct sm_engine *engine, bool brief)
 	built = lap(&since);
 	sm_start(b.sm, b.now);
 	sweep = until_up(&b);
+	if (file) { /* before the queries, because another sweep follows soon */
+		printf("    read %.0f ms, made %.0f ms; by stage:\n", loaded * 1e3, built * 1e3);
+		print_stages(&b);
+	}
 	client_open(&b);
 	rate = query_rate(&b);
 	table = table_rate(&b);
@@ -444,10 +448,6 @@ static void one(const char *what, const struct sm_engine *engine, bool brief)
 	       "%6ld KiB, PathRecords %7.0f/s CPU, %7.0f/s in tables (%llu failed)\n",
 	       b.nhosts, b.sweep.switches, sweep * 1e3, b.sweep.smps, sweep * 1e6 / b.sweep.smps,
 	       peak_kib() - before, rate, table, (unsigned long long)b.failed);
-	if (file) {
-		printf("    read %.0f ms, made %.0f ms; by stage:\n", loaded * 1e3, built * 1e3);
-		print_stages(&b);
-	}
 	if (file && !brief) {
 		joins(&b);
 		again(&b);
