@@ -57,9 +57,10 @@ struct crc_right crc_right(const uint8_t *pkt, size_t len)
 	struct crc_regs r;
 	uint16_t want;
 
-	if (!hdr_len || m.part[0].len < hdr_len)
+	if (!hdr_len)
 		return (struct crc_right){ .vcrc = crc_vcrc_follows(pkt, len - IB_VCRC_LEN) };
-	if (!crc_best->msg)
+	/* A packet without DETH may be shorter, as an acknowledgement of RC is. */
+	if (!crc_best->msg || m.part[0].len < hdr_len)
 		return (struct crc_right){ crc_icrc_follows(pkt, len - TAIL_CRCS),
 					   crc_vcrc_follows(pkt, len - IB_VCRC_LEN) };
 	r = crc_best->msg(&m);

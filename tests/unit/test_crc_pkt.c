@@ -374,6 +374,29 @@ static void test_crc_right_of_short_packets(void **state)
 	}
 }
 
+/* An acknowledgement of RC has no DETH: LRH, BTH and AETH are 24 octets, and 64 with a GRH. */
+static void test_crc_right_of_an_acknowledgement(void **state)
+{
+	uint8_t buf[80];
+	struct prng r;
+
+	(void)state;
+	prng_seed(&r, 23);
+	for (int grh = 0; grh < 2; grh++) {
+		size_t len = grh ? 64 : 24;
+		struct crc_right right;
+
+		fill(&r, buf, len);
+		buf[1] = (uint8_t)((buf[1] & ~3) | (grh ? 3 : 2));
+		crc_put(buf, len);
+		right = crc_right(buf, len + 6);
+		assert_true(right.icrc && right.vcrc);
+		buf[len - 1] ^= 1;
+		right = crc_right(buf, len + 6);
+		assert_false(right.icrc || right.vcrc);
+	}
+}
+
 /* A CRC whose flag says that it was found right is not computed again, even if the packet has been damaged since. */
 static void test_pkt_check_trusts_flags(void **state)
 {
@@ -531,6 +554,7 @@ int main(void)
 		cmocka_unit_test(test_pkt_check_bad_icrc_under_a_right_vcrc),
 		cmocka_unit_test(test_crc_right_judges_each),
 		cmocka_unit_test(test_crc_right_of_short_packets),
+		cmocka_unit_test(test_crc_right_of_an_acknowledgement),
 		cmocka_unit_test(test_pkt_check_trusts_flags),
 		cmocka_unit_test(test_pkt_check_headers_in_slices),
 		cmocka_unit_test(test_pkt_check_bad_len),
