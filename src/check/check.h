@@ -67,6 +67,8 @@ const struct chk_kind_info *chk_kind_info(enum chk_kind kind);
 struct chk_finding {
 	enum chk_kind kind;
 	uint64_t guid; /* GUID of the node that .where names; 0 if several nodes are concerned */
+	/* what tells findings of one kind at one place apart, as an MLID, a LID or a P_Key; 0: there can be one only */
+	uint64_t about;
 	/* place of the finding: a node, a port as NODE/PORT, or a link; names are not escaped */
 	char where[CHK_WHERE_MAX];
 	/* the finding as a sentence without a full stop; names are not escaped */
@@ -116,9 +118,10 @@ void chk_report_fini(struct chk_report *r);
 
 /*
  * chk_report_confirm() - Take out of @r what @again, the report of a later reading of the same fabric, does not have: it was
- * on the way to something else when it was read. Growth of counters needs no second reading, because it was seen in two. If
+ * on the way to something else when it was read. Findings are the same if kind, place and .about are. Texts are not compared,
+ * because numbers in them change. @again is sorted. Growth of counters needs no second reading, because it was seen in two. If
  * one of the reports is not complete, nothing is taken out
  */
-void chk_report_confirm(struct chk_report *r, const struct chk_report *again);
+void chk_report_confirm(struct chk_report *r, struct chk_report *again);
 
 #endif

@@ -157,7 +157,7 @@ void chk_credits(struct chk *c)
 	}
 	if (l.n)
 		chk_add_where(
-			c, is_sure(c, &l) ? CHK_CREDIT_LOOP : CHK_CREDIT_LOOP_BY_VL, where,
+			c, is_sure(c, &l) ? CHK_CREDIT_LOOP : CHK_CREDIT_LOOP_BY_VL, where, 0,
 			"routes between CAs make %u links wait for each other in a circle; %u "
 			"links are in such circles or between them",
 			l.n, l.links);

@@ -58,12 +58,12 @@ static struct chk_finding *next_entry(struct chk *c)
 	return &r->finding[r->n++];
 }
 
-static void add(struct chk *c, enum chk_kind kind, uint64_t guid, const char *where,
-		const char *fmt, va_list ap)
+/* @x has everything but the text. */
+static void add(struct chk *c, const struct chk_finding *x, const char *fmt, va_list ap)
 {
 	struct chk_finding *e = next_entry(c);
 
-	if (chk_kind_info(kind)->note)
+	if (chk_kind_info(x->kind)->note)
 		c->r->notes++;
 	else
 		c->r->faults++;
@@ -71,17 +71,15 @@ static void add(struct chk *c, enum chk_kind kind, uint64_t guid, const char *wh
 		c->r->left_out++;
 		return;
 	}
-	e->kind = kind;
-	e->guid = guid;
-	snprintf(e->where, sizeof(e->where), "%s", where);
+	*e = *x;
 	vsnprintf(e->what, sizeof(e->what), fmt, ap);
 }
 
-void chk_add(struct chk *c, enum chk_kind kind, const struct chk_node *n, int port, const char *fmt,
-	     ...)
+void chk_add(struct chk *c, enum chk_kind kind, const struct chk_node *n, int port, uint64_t about,
+	     const char *fmt, ...)
 {
-	char where[CHK_WHERE_MAX] = "";
-	struct text t = TEXT_IN(where);
+	struct chk_finding x = { .kind = kind, .guid = n->guid, .about = about };
+	struct text t = TEXT_IN(x.where);
 	va_list ap;
 
 	if (port < 0)
@@ -89,16 +87,19 @@ void chk_add(struct chk *c, enum chk_kind kind, const struct chk_node *n, int po
 	else
 		chk_name_port(&t, n, (unsigned int)port);
 	va_start(ap, fmt);
-	add(c, kind, n->guid, where, fmt, ap);
+	add(c, &x, fmt, ap);
 	va_end(ap);
 }
 
-void chk_add_where(struct chk *c, enum chk_kind kind, const char *where, const char *fmt, ...)
+void chk_add_where(struct chk *c, enum chk_kind kind, const char *where, uint64_t about,
+		   const char *fmt, ...)
 {
+	struct chk_finding x = { .kind = kind, .about = about };
 	va_list ap;
 
+	snprintf(x.where, sizeof(x.where), "%s", where);
 	va_start(ap, fmt);
-	add(c, kind, 0, where, fmt, ap);
+	add(c, &x, fmt, ap);
 	va_end(ap);
 }
 
@@ -108,15 +109,23 @@ void chk_report_fini(struct chk_report *r)
 	*r = (struct chk_report){ 0 };
 }
 
+/* Order of findings that are not the same */
+static int compare(const void *a, const void *b)
+{
+	const struct chk_finding *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->guid != y->guid)
+		return x->guid < y->guid ? -1 : 1;
+	if (x->about != y->about)
+		return x->about < y->about ? -1 : 1;
+	return strcmp(x->where, y->where);
+}
+
 static bool has(const struct chk_report *r, const struct chk_finding *x)
 {
-	for (uint32_t i = 0; i < r->n; i++) {
-		const struct chk_finding *y = &r->finding[i];
-
-		if (x->kind == y->kind && x->guid == y->guid && !strcmp(x->where, y->where))
-			return true;
-	}
-	return false;
+	return r->n && bsearch(x, r->finding, r->n, sizeof(*x), compare);
 }
 
 /* Growth was seen in two readings. */
@@ -125,12 +134,14 @@ static bool is_seen_twice(enum chk_kind kind)
 	return kind == CHK_COUNTER_GROWS || kind == CHK_COUNTER_MOVES;
 }
 
-void chk_report_confirm(struct chk_report *r, const struct chk_report *again)
+void chk_report_confirm(struct chk_report *r, struct chk_report *again)
 {
 	uint32_t n = 0;
 
 	if (r->left_out || again->left_out)
 		return;
+	if (again->n)
+		qsort(again->finding, again->n, sizeof(*again->finding), compare);
 	r->faults = r->notes = 0;
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct chk_finding *x = &r->finding[i];
@@ -152,20 +163,21 @@ static void silence(struct chk *c, const struct chk_silence *s)
 {
 	const struct chk_node *n = c->f->node[s->node];
 	const char *class = s->pma ? "performance management" : "subnet management";
+	uint64_t about = s->attr | (uint64_t)s->pma << 16;
 
 	if (s->behind && s->status)
-		chk_add(c, CHK_REFUSED, n, s->port,
+		chk_add(c, CHK_REFUSED, n, s->port, about,
 			"what is behind it answers NodeInfo with status 0x%04x or wrong values",
 			s->status);
 	else if (s->behind)
-		chk_add(c, CHK_NO_ANSWER, n, s->port,
+		chk_add(c, CHK_NO_ANSWER, n, s->port, about,
 			"the link is up, but what is behind it does not answer subnet management");
 	else if (s->status)
-		chk_add(c, CHK_REFUSED, n, s->port,
+		chk_add(c, CHK_REFUSED, n, s->port, about,
 			"refuses %u requests for attribute 0x%04x of %s with status 0x%04x",
 			s->count, s->attr, class, s->status);
 	else
-		chk_add(c, CHK_NO_ANSWER, n, s->port,
+		chk_add(c, CHK_NO_ANSWER, n, s->port, about,
 			"does not answer %u requests for attribute 0x%04x of %s", s->count, s->attr,
 			class);
 }
@@ -175,11 +187,11 @@ void chk_silences(struct chk *c)
 	for (uint32_t i = 0; i < c->f->nsilences; i++)
 		silence(c, &c->f->silence[i]);
 	if (c->f->cut)
-		chk_add_where(c, CHK_CUT, "the fabric",
+		chk_add_where(c, CHK_CUT, "the fabric", 0,
 			      "is larger than this program reads: %u nodes were read", c->f->n);
 	if (c->f->late)
 		chk_add_where(
-			c, CHK_CUT, "the fabric",
+			c, CHK_CUT, "the fabric", 0,
 			"was not read to its end in the time that there was: %u nodes were read",
 			c->f->n);
 }

@@ -93,13 +93,13 @@ static void port(struct chk *c, const struct chk_node *n, const struct chk_port 
 			text_add(&full, "%s%s is %u", full.len ? ", " : "", counters[i].name, b);
 	}
 	if (grows.len)
-		chk_add(c, CHK_COUNTER_GROWS, n, p->num, "within %" PRIu64 ".%" PRIu64 " s: %s",
+		chk_add(c, CHK_COUNTER_GROWS, n, p->num, 0, "within %" PRIu64 ".%" PRIu64 " s: %s",
 			ms / 1000, ms % 1000 / 100, text[0]);
 	if (moves.len)
-		chk_add(c, CHK_COUNTER_MOVES, n, p->num, "within %" PRIu64 ".%" PRIu64 " s: %s",
+		chk_add(c, CHK_COUNTER_MOVES, n, p->num, 0, "within %" PRIu64 ".%" PRIu64 " s: %s",
 			ms / 1000, ms % 1000 / 100, text[1]);
 	if (full.len)
-		chk_add(c, CHK_COUNTER_FULL, n, p->num, "%s, which is the most", text[2]);
+		chk_add(c, CHK_COUNTER_FULL, n, p->num, 0, "%s, which is the most", text[2]);
 }
 
 void chk_growth(struct chk *c)

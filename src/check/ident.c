@@ -17,7 +17,7 @@ static void twins(struct chk *c)
 		struct text t = TEXT_IN(behind);
 
 		chk_name_port(&t, c->f->node[w->behind], w->behind_port);
-		chk_add(c, CHK_SAME_NODE_GUID, n, -1,
+		chk_add(c, CHK_SAME_NODE_GUID, n, -1, c->f->node[w->behind]->guid + w->behind_port,
 			"another node with the node GUID 0x%016" PRIx64 " is behind %s", n->guid,
 			behind);
 	}
@@ -34,7 +34,7 @@ void chk_guids(struct chk *c)
 		if (x->guid != before->guid)
 			continue;
 		chk_name_port(&t, before->node, before->port->num);
-		chk_add(c, CHK_SAME_PORT_GUID, x->node, x->port->num,
+		chk_add(c, CHK_SAME_PORT_GUID, x->node, x->port->num, before->node->guid,
 			"has the port GUID 0x%016" PRIx64 ", which %s has, too", x->guid, first);
 	}
 }
@@ -44,7 +44,7 @@ void chk_guids(struct chk *c)
 static void lids_of(struct chk *c, const struct chk_node *n, const struct chk_port *p)
 {
 	if (!p->lid && p->known && p->pi.port_state == IB_PORT_ACTIVE) {
-		chk_add(c, CHK_NO_LID, n, p->num, "is Active, but has no LID");
+		chk_add(c, CHK_NO_LID, n, p->num, 0, "is Active, but has no LID");
 		return;
 	}
 	for (unsigned int lid = p->lid; p->lid && lid < p->lid + (1u << p->lmc); lid++) {
@@ -52,14 +52,15 @@ static void lids_of(struct chk *c, const struct chk_node *n, const struct chk_po
 		struct text t = TEXT_IN(first);
 
 		if (lid >= IB_LID_MCAST_MIN) {
-			chk_add(c, CHK_SAME_LID, n, p->num, "has LID %u, which is no unicast LID",
-				lid);
+			chk_add(c, CHK_SAME_LID, n, p->num, lid,
+				"has LID %u, which is no unicast LID", lid);
 			return;
 		}
 		if (c->by_lid[lid].port == p)
 			continue;
 		chk_name_port(&t, c->by_lid[lid].node, c->by_lid[lid].port->num);
-		chk_add(c, CHK_SAME_LID, n, p->num, "has LID %u, which %s has, too", lid, first);
+		chk_add(c, CHK_SAME_LID, n, p->num, lid, "has LID %u, which %s has, too", lid,
+			first);
 		return;
 	}
 }
@@ -134,6 +135,7 @@ static void masters(struct chk *c, const struct chk_manager *first)
 	for (const struct chk_manager *m = first + 1; m < f->manager + f->nmanagers; m++)
 		if (is_master(m))
 			chk_add(c, CHK_TWO_MASTERS, f->node[m->node], m->port,
+				f->node[first->node]->guid,
 				"is a master subnet manager (priority %u), and so is %s (priority "
 				"%u)",
 				m->info.priority, name, first->info.priority);
@@ -143,7 +145,7 @@ static void other(struct chk *c, const struct chk_node *n, const struct chk_port
 		  const char *whose)
 {
 	if (has_manager(n, p) && p->pi.sm_lid != usual)
-		chk_add(c, CHK_OTHER_SM, n, p->num,
+		chk_add(c, CHK_OTHER_SM, n, p->num, p->pi.sm_lid,
 			"has LID %u as that of its subnet manager, but %s LID %u", p->pi.sm_lid,
 			whose, usual);
 }

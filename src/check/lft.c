@@ -154,7 +154,7 @@ static void report_loop(const struct walk *w, const struct loop *l)
 		n = chk_peer(w->c->f, &n->port[out]);
 	} while (n != at);
 	name_owner(w->c, &u, l->lid);
-	chk_add_where(w->c, CHK_LFT_LOOP, where, "packets to %u LIDs go round in a circle: %s%s",
+	chk_add_where(w->c, CHK_LFT_LOOP, where, 0, "packets to %u LIDs go round in a circle: %s%s",
 		      l->count, lid, l->count > 1 ? ", ..." : "");
 }
 
@@ -236,7 +236,7 @@ static void report_holes(const struct walk *w, const struct chk_node *n, enum ch
 	if (!x->count)
 		return;
 	lids_text(w, x, &t);
-	chk_add(w->c, kind, n, -1, "has no route to %u LIDs: %s", x->count, lids);
+	chk_add(w->c, kind, n, -1, 0, "has no route to %u LIDs: %s", x->count, lids);
 }
 
 static void report_dead(const struct walk *w, const struct chk_node *n, const struct wrong *x)
@@ -247,7 +247,7 @@ static void report_dead(const struct walk *w, const struct chk_node *n, const st
 	if (!x->count)
 		return;
 	lids_text(w, x, &t);
-	chk_add(w->c, CHK_LFT_DEAD_END, n, -1,
+	chk_add(w->c, CHK_LFT_DEAD_END, n, -1, 0,
 		"sends packets to %u LIDs to a wrong place, the first of them to port %u, %s: %s",
 		x->count, x->port, x->why, lids);
 }
@@ -259,7 +259,7 @@ static void report(struct walk *w)
 	for (unsigned int i = 0; i < w->nloops; i++)
 		report_loop(w, &w->loop[i]);
 	if (w->more_loops)
-		chk_add_where(w->c, CHK_LFT_LOOP, "the fabric", "%u more loops", w->more_loops);
+		chk_add_where(w->c, CHK_LFT_LOOP, "the fabric", 0, "%u more loops", w->more_loops);
 	for (uint32_t i = 0; i < f->n; i++) {
 		report_holes(w, f->node[i], CHK_LFT_HOLE, &w->hole[i]);
 		report_holes(w, f->node[i], CHK_LFT_HOLE_APART, &w->apart[i]);

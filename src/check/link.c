@@ -78,10 +78,11 @@ static void speed(struct chk *c, const char *where, const struct side *a, const 
 	unsigned int may = highest(speeds_enabled(a) & speeds_enabled(b));
 
 	if (now && now < may)
-		chk_add_where(c, CHK_SLOW, where, "runs at %s, but both ends support and enable %s",
-			      speed_names[now], speed_names[may]);
+		chk_add_where(c, CHK_SLOW, where, 0,
+			      "runs at %s, but both ends support and enable %s", speed_names[now],
+			      speed_names[may]);
 	else if (now && now < can)
-		chk_add_where(c, CHK_LIMITED, where,
+		chk_add_where(c, CHK_LIMITED, where, 0,
 			      "runs at %s; both ends support %s, but an end does not enable it",
 			      speed_names[now], speed_names[can]);
 }
@@ -93,10 +94,10 @@ static void width(struct chk *c, const char *where, const struct side *a, const 
 	unsigned int may = most_lanes(widths_enabled(a) & widths_enabled(b));
 
 	if (now && now < may)
-		chk_add_where(c, CHK_NARROW, where,
+		chk_add_where(c, CHK_NARROW, where, 0,
 			      "is %ux wide, but both ends support and enable %ux", now, may);
 	else if (now && now < can)
-		chk_add_where(c, CHK_LIMITED, where,
+		chk_add_where(c, CHK_LIMITED, where, 0,
 			      "is %ux wide; both ends support %ux, but an end does not enable it",
 			      now, can);
 }
@@ -111,7 +112,7 @@ static void state(struct chk *c, const struct chk_node *n, const struct chk_port
 	static const char *const words[] = { "?", "Down", "Initialize", "Armed" };
 
 	if (p->num && is_up(p) && p->pi.port_state < IB_PORT_ACTIVE)
-		chk_add(c, CHK_NOT_ACTIVE, n, p->num, "has a link, but its state is %s",
+		chk_add(c, CHK_NOT_ACTIVE, n, p->num, 0, "has a link, but its state is %s",
 			words[p->pi.port_state]);
 }
 
@@ -130,7 +131,7 @@ static void both(struct chk *c, const struct chk_node *n, const struct chk_port 
 	width(c, where, &a, &b);
 	if (p->pi.port_state == IB_PORT_ACTIVE && q->pi.port_state == IB_PORT_ACTIVE &&
 	    p->pi.neighbor_mtu != q->pi.neighbor_mtu)
-		chk_add_where(c, CHK_MTU_DIFFERS, where,
+		chk_add_where(c, CHK_MTU_DIFFERS, where, 0,
 			      "NeighborMTU is %u octets at the first end and %u at the second",
 			      ib_mtu_octets(p->pi.neighbor_mtu), ib_mtu_octets(q->pi.neighbor_mtu));
 }

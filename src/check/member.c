@@ -37,7 +37,7 @@ static void member(struct chk *c, const struct chk_member *m)
 	if (!sw->sw || !sw->sw->mft_known || sw->sw->mft_gaps ||
 	    chk_sends(sw, m->mlid - IB_LID_MCAST_MIN, n->sw ? 0 : p->peer_port))
 		return;
-	chk_add(c, CHK_MFT_MISSES, n, p->num,
+	chk_add(c, CHK_MFT_MISSES, n, p->num, m->mlid | (uint64_t)be32_at(m->mgid.raw + 12) << 16,
 		"is a member of ff%02x::/MGID ...%08" PRIx32
 		" with MLID 0x%04x, but its switch does not send to it",
 		m->mgid.raw[1], be32_at(m->mgid.raw + 12), m->mlid);

@@ -75,7 +75,7 @@ static void loop(struct tree *t, const struct chk_node *n, unsigned int port)
 		return;
 	t->looped = true;
 	chk_name_link(&w, t->c->f, n, port);
-	chk_add_where(t->c, CHK_MFT_LOOP, where,
+	chk_add_where(t->c, CHK_MFT_LOOP, where, mlid(t),
 		      "the links for MLID 0x%04x are no tree: this link closes a circle", mlid(t));
 }
 
@@ -83,8 +83,8 @@ static void loop(struct tree *t, const struct chk_node *n, unsigned int port)
 
 static void dead(struct tree *t, const struct chk_node *n, unsigned int port, const char *why)
 {
-	chk_add(t->c, CHK_MFT_DEAD_END, n, -1, "sends MLID 0x%04x to port %u, %s", mlid(t), port,
-		why);
+	chk_add(t->c, CHK_MFT_DEAD_END, n, -1, mlid(t) << 8 | port,
+		"sends MLID 0x%04x to port %u, %s", mlid(t), port, why);
 }
 
 /* Return: false if packets that are sent to the port arrive nowhere, which is noted, or at a CA */
@@ -216,7 +216,7 @@ static void split(struct tree *t, const struct island *a, const struct island *b
 	struct text w = TEXT_IN(other);
 
 	chk_name_port(&w, b->sw, b->port);
-	chk_add(t->c, CHK_MFT_SPLIT, a->sw, a->port,
+	chk_add(t->c, CHK_MFT_SPLIT, a->sw, a->port, mlid(t),
 		"gets packets with MLID 0x%04x, but none of those that come in at %s", mlid(t),
 		other);
 }

@@ -78,11 +78,11 @@ static void want(const struct place *x, const struct sm_partition *part, uint16_
 	if (has(x->p, pkey) == wanted || (wanted && x->p->pkeys_gaps))
 		return;
 	if (wanted)
-		chk_add(x->c, CHK_PKEY_MISSING, x->n, x->p->num,
+		chk_add(x->c, CHK_PKEY_MISSING, x->n, x->p->num, pkey,
 			"should be a %s member of partition %s, but its table lacks P_Key 0x%04x",
 			kind, part->name, pkey);
 	else
-		chk_add(x->c, CHK_PKEY_EXTRA, x->n, x->p->num,
+		chk_add(x->c, CHK_PKEY_EXTRA, x->n, x->p->num, pkey,
 			"has P_Key 0x%04x, but should not be a %s member of partition %s", pkey,
 			kind, part->name);
 }
@@ -94,7 +94,7 @@ static void strangers(const struct place *x, const struct sm_partitions *ps)
 		uint16_t pkey = x->p->pkeys[i];
 
 		if ((pkey & 0x7fff) && !sm_partitions_find(ps, pkey & 0x7fff))
-			chk_add(x->c, CHK_PKEY_EXTRA, x->n, x->p->num,
+			chk_add(x->c, CHK_PKEY_EXTRA, x->n, x->p->num, pkey,
 				"has P_Key 0x%04x, of which there is no partition", pkey);
 	}
 }
@@ -157,7 +157,7 @@ static void enforced(struct chk *c, const struct chk_node *n, const struct chk_p
 
 	for (unsigned int i = 0; i < ca->npkeys; i++)
 		if ((ca->pkeys[i] & 0x7fff) && !passes(p, ca->pkeys[i] | IB_PKEY_FULL))
-			chk_add(c, CHK_PKEY_ENFORCED, n, p->num,
+			chk_add(c, CHK_PKEY_ENFORCED, n, p->num, ca->pkeys[i],
 				"enforces P_Keys %s without 0x%04x, which the port behind it has",
 				way, ca->pkeys[i]);
 }

@@ -44,12 +44,14 @@ const struct chk_port_guid *chk_find_port(const struct chk *c, uint64_t guid);
 /* chk_has_cas() - True if data can reach a CA from a port of the switch */
 bool chk_has_cas(const struct chk *c, const struct chk_node *n);
 
-/* chk_add() - Add a finding; @port -1 means the whole node */
-void chk_add(struct chk *c, enum chk_kind kind, const struct chk_node *n, int port, const char *fmt,
-	     ...) __attribute__((format(printf, 5, 6)));
+/*
+ * chk_add() - Add a finding; @about is that of struct chk_finding, and @port -1 means the whole node
+ */
+void chk_add(struct chk *c, enum chk_kind kind, const struct chk_node *n, int port, uint64_t about,
+	     const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 /* chk_add_where() - Add a finding whose place is a text of the caller */
-void chk_add_where(struct chk *c, enum chk_kind kind, const char *where, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+void chk_add_where(struct chk *c, enum chk_kind kind, const char *where, uint64_t about,
+		   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 /* chk_name() - Append the name of a node: its description, or its GUID */
 void chk_name(struct text *t, const struct chk_node *n);

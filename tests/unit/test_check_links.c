@@ -258,6 +258,32 @@ static void test_second_reading_confirms(void **state)
 	chk_fabric_free(g);
 }
 
+/* A subnet manager at work: what is on the way to something else differs from reading to reading. */
+static void test_two_findings_of_a_kind_do_not_confirm_each_other(void **state)
+{
+	struct chk_fabric *f = rig_ring(3), *g = rig_ring(3);
+	struct chk_report r, again;
+	const struct chk_opts o = { 0 };
+
+	(void)state;
+	assert_int_equal(chk_set_mft(f, rig_node(f, "s1")->sw, 0xc001, 0, 1 << 4), 0);
+	assert_int_equal(chk_set_mft(f, rig_node(f, "s1")->sw, 0xc003, 0, 1 << 4), 0);
+	assert_int_equal(chk_set_mft(g, rig_node(g, "s1")->sw, 0xc002, 0, 1 << 4), 0);
+	assert_int_equal(chk_set_mft(g, rig_node(g, "s1")->sw, 0xc003, 0, 1 << 4), 0);
+	assert_int_equal(chk_run(f, &o, &r), 0);
+	assert_int_equal(chk_run(g, &o, &again), 0);
+	assert_int_equal(r.n, 2);
+	assert_int_equal(again.n, 2);
+	chk_report_confirm(&r, &again);
+	assert_int_equal(r.n, 1);
+	assert_int_equal(r.faults, 1);
+	assert_non_null(strstr(r.finding[0].what, "0xc003"));
+	chk_report_fini(&r);
+	chk_report_fini(&again);
+	chk_fabric_free(f);
+	chk_fabric_free(g);
+}
+
 static void test_every_kind_is_explained(void **state)
 {
 	(void)state;
@@ -293,6 +319,7 @@ int main(void)
 		cmocka_unit_test(test_memory_has_a_bound),
 		cmocka_unit_test(test_findings_have_a_bound),
 		cmocka_unit_test(test_second_reading_confirms),
+		cmocka_unit_test(test_two_findings_of_a_kind_do_not_confirm_each_other),
 		cmocka_unit_test(test_every_kind_is_explained),
 	};
 
