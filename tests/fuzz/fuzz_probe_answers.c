@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "input.h"
 #include "probe/probe.h"
 #include "wire/sa.h"
 
@@ -14,21 +15,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define REQUESTS_MAX 60 /* 18 questions, of which two have up to 16 blocks */
 #define ANSWER_MAX 4096
-
-struct input {
-	const uint8_t *p;
-	size_t left;
-};
-
-static size_t take(struct input *in, void *dst, size_t n)
-{
-	if (n > in->left)
-		n = in->left;
-	memcpy(dst, in->p, n);
-	in->p += n;
-	in->left -= n;
-	return n;
-}
 
 static struct probe_cfg config(struct input *in)
 {

@@ -7,27 +7,13 @@
 #include <string.h>
 
 #include "check/check.h"
+#include "input.h"
 #include "survey/survey.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define OPEN_MAX 4
 #define REQUESTS_MAX 20000
-
-struct input {
-	const uint8_t *p;
-	size_t left;
-};
-
-static size_t take(struct input *in, uint8_t *dst, size_t n)
-{
-	if (n > in->left)
-		n = in->left;
-	memcpy(dst, in->p, n);
-	in->p += n;
-	in->left -= n;
-	return n;
-}
 
 static void answer(struct input *in, struct survey *s, struct survey_mad *m, ns_t now)
 {
@@ -46,10 +32,27 @@ static void answer(struct input *in, struct survey *s, struct survey_mad *m, ns_
 	survey_recv(s, m->mad, how & 4 ? MAD_LEN - 1 : MAD_LEN, now);
 }
 
+static struct sm_partitions *partitions(void)
+{
+	static const char text[] =
+		"Default=0x7fff, ipoib: ALL=limited, ALL_SWITCHES=full, SELF=full;\n"
+		"a=0x8001: ALL_CAS=full;\nb=0x2: 0x12345678=full, ALL=both;\n";
+	struct sm_partitions *ps = NULL;
+	char err[200] = "";
+
+	assert(sm_partitions_parse(&ps, "fuzz", text, sizeof(text) - 1, err, sizeof(err)) == 0);
+	return ps;
+}
+
 static void judge(struct chk_fabric *f)
 {
-	const struct chk_opts o = { 0 };
+	static struct sm_partitions *ps;
+	struct chk_opts o = { 0 };
 	struct chk_report r;
+
+	if (!ps)
+		ps = partitions();
+	o.partitions = ps;
 
 	assert(f->octets <= f->octets_max);
 	assert(chk_run(f, &o, &r) == 0);

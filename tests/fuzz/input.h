@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_FUZZ_INPUT_H
+#define TESTS_FUZZ_INPUT_H
+
+/* The input of a fuzz target, from which pieces are taken until it is used up. */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct input {
+	const uint8_t *p;
+	size_t left;
+};
+
+/* take() - Copy the next @n octets, or fewer if there are no more; the rest of @dst stays. Return: number of octets */
+static inline size_t take(struct input *in, void *dst, size_t n)
+{
+	if (n > in->left)
+		n = in->left;
+	memcpy(dst, in->p, n);
+	in->p += n;
+	in->left -= n;
+	return n;
+}
+
+#endif
