@@ -43,7 +43,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* --- encode and decode: a single HCA whose port is brought up by hand */
+/* --- encode and decode: a single HCA, whose port the program brings up itself */
 
 static struct pkt *caught;
 static bool catch_one;
@@ -158,7 +158,7 @@ static double decode(unsigned int size, unsigned long n)
 	return seconds() - start;
 }
 
-/* --- hop: a line of switches between two HCAs, with LFTs written by hand */
+/* --- hop: a line of switches between two HCAs, with LFTs that the program writes itself */
 
 static struct hca_qp *rx_qp;
 

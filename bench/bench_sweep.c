@@ -45,7 +45,7 @@ struct bench {
 	bool up;
 	struct sm_sweep sweep;
 	struct sm_listener listener;
-	/* CPU seconds at the start of the stage, and those of each stage */
+	/* CPU seconds at the start of the stage, and CPU seconds of each stage */
 	double stage_at, stage[SM_STAGE_LIGHT + 1];
 	/* queries */
 	struct mad_agent *agent;
@@ -315,7 +315,7 @@ static void on_joined(void *ctx, int status, ns_t now)
 	(*left)--;
 }
 
-/* Let all HCAs join the broadcast group, 16 at a time, as when everybody boots. */
+/* Let all HCAs join the broadcast group, 16 at a time, as when all hosts boot together. */
 static void joins(struct bench *b)
 {
 	struct sm_group *g = sm_group_next(b->sm, NULL);
@@ -360,7 +360,7 @@ static struct fabric_port *some_cable(struct bench *b, struct prng *rnd)
 	}
 }
 
-/* CPU seconds from the change of a cable until the sweep for it is over, and what the sweep sent. */
+/* CPU seconds from the change of a cable until the sweep for it is over, and the SMPs that the sweep sent. */
 static double one_cable(struct bench *b, struct fabric_port *p, bool up, struct sm_sweep *ret)
 {
 	double start = cpu_seconds();

@@ -19,7 +19,7 @@ import os
 import statistics
 import sys
 
-# Relay modes that do what a row of uipoib does, the closest one first
+# Relay modes that do the work of a row of uipoib, the most similar mode first
 MATCHING = {
     "lazy": ["whole", "segment"],
     "lazy1": ["whole", "segment"],

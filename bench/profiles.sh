@@ -43,7 +43,8 @@ PARTITIONS
 	done
 } >"$work/lab.conf"
 
-# iperf FROM TO ADDRESS WORD...: run the server in host TO and the client in FROM, which prints JSON; neither waits for ever
+# iperf FROM TO ADDRESS WORD...: run the server in host TO and the client in FROM, which prints JSON; both have a
+# time-out
 iperf() {
 	local from=$1 to=$2 addr=$3 server
 	shift 3

@@ -53,9 +53,10 @@ struct ibtap_header {
 #define IBTAP_EXCLUSIVE 0x2 /* fail with EEXIST if the device exists */
 
 /*
- * IBTAP_ATTACH makes a device in the network namespace in which the descriptor was opened, or attaches the descriptor to an
- * existing device there: to one with IBTAP_MULTI_QUEUE that has a free queue, or to a persistent one that has no owner. The
- * caller needs CAP_NET_ADMIN in the namespace, or must match the owner and the group that an existing device was given.
+ * IBTAP_ATTACH makes a device in the network namespace in which the descriptor was opened, or attaches the descriptor
+ * to an existing device there: to a device with IBTAP_MULTI_QUEUE that has a free queue, or to a persistent device
+ * that has no owner. The caller needs CAP_NET_ADMIN in the namespace, or must match the owner and the group that an
+ * existing device was given.
  */
 struct ibtap_attach {
 	char name
@@ -68,7 +69,10 @@ struct ibtap_addr {
 	__u8 addr[IBTAP_ALEN];
 };
 
-/* Bits of IBTAP_SET_OFFLOADS: what the owner accepts in frames that it reads. All but the first need the first. */
+/*
+ * Bits of IBTAP_SET_OFFLOADS: the offloads that the owner accepts in frames that it reads. Every bit but the first
+ * may be set only together with the first.
+ */
 #define IBTAP_OFFLOAD_CSUM 0x01 /* partial checksums */
 #define IBTAP_OFFLOAD_TSO4 0x02
 #define IBTAP_OFFLOAD_TSO6 0x04

@@ -3,12 +3,10 @@
 #define IBTAP_PRIV_H
 
 /*
- *	ibtap.h		what a program sees
- *	ibtap_main.c	/dev/ibtap: open, close, ioctl; attaches descriptors to devices
- *	ibtap_dev.c	the network device: header, transmit, groups, statistics, rtnetlink's kind
- *	ibtap_queue.c	a descriptor's queue: read, write, poll
- *	ibtap_vnet.c	the virtio-net header of a frame, both ways
- *	ibtap_compat.h	differences between kernels
+ * 	ibtap.h		the interface for programs ibtap_main.c	/dev/ibtap: open, close, ioctl; attaches descriptors
+ * 	to devices ibtap_dev.c	the network device: header, transmit, groups, statistics, rtnetlink's kind
+ * 	ibtap_queue.c	a descriptor's queue: read, write, poll ibtap_vnet.c	the virtio-net header of a frame, both
+ * 	ways ibtap_compat.h	differences between kernels
  *
  * Locks. RTNL protects the set of queues of a device and all that ioctls change. A queue's lock protects its frames and its
  * members .tap and .index; a holder of this lock may wake a transmit queue. Readers of ibtap.queue[] and of .tap that hold no
@@ -47,16 +45,16 @@ enum ibtap_counter {
 	IBTAP_TX_NO_QUEUE, /* no descriptor is attached */
 	IBTAP_TX_NO_MEMORY,
 	IBTAP_TX_DOWN, /* still queued when the device went down or its descriptor was closed */
-	IBTAP_TX_TIMEOUT, /* in a full queue that has stopped senders for too long */
+	IBTAP_TX_TIMEOUT, /* the frame was in a full queue that has stopped senders for too long */
 	IBTAP_TX_TOO_LONG, /* longer than the reader's buffer */
-	IBTAP_TX_VNET, /* of a kind of GSO that has no virtio-net header */
+	IBTAP_TX_VNET, /* the frame has a kind of GSO for which there is no virtio-net header */
 	IBTAP_TX_FAULT, /* the reader's buffer could not be written */
 	IBTAP_C_MAX,
 };
 
 struct ibtap_queue;
 
-/* Private part of a network device. RTNL protects all members that are not said to be otherwise protected. */
+/* Private part of a network device. RTNL protects all members unless their comments name another protection. */
 struct ibtap {
 	struct net_device *dev;
 	u64 __percpu *counters;
@@ -66,7 +64,8 @@ struct ibtap {
 	u32 offloads; /* IBTAP_OFFLOAD_* */
 	unsigned int n_queues;
 	struct ibtap_queue __rcu
-		*queue[IBTAP_MAX_QUEUES]; /* the first n_queues; xmit reads them by RCU */
+		/* the first n_queues entries are in use; xmit reads them by RCU */
+		*queue[IBTAP_MAX_QUEUES];
 };
 
 /* An open descriptor */
@@ -79,7 +78,7 @@ struct ibtap_queue {
 	spinlock_t lock; /* taken with bottom halves disabled */
 	struct ibtap __rcu
 		*tap; /* NULL before the queue was attached and after its device was removed */
-	unsigned int index; /* in tap->queue[], and of the device's transmit queue */
+	unsigned int index; /* index in tap->queue[], and of the device's transmit queue */
 	struct sk_buff_head frames;
 	struct rcu_head rcu;
 };
@@ -100,7 +99,10 @@ extern struct rtnl_link_ops ibtap_link_ops;
 
 void ibtap_setup(struct net_device *dev);
 bool ibtap_is_ours(const struct net_device *dev);
-/* ibtap_set_offloads() - Offer the stack what @offloads says; -EINVAL if a bit is unknown or lacks the one that it needs */
+/*
+ * ibtap_set_offloads() - Offer the offloads in @offloads to the stack. Return -EINVAL if a bit is unknown or lacks
+ * the bit that it needs
+ */
 int ibtap_set_offloads(struct ibtap *tap, u32 offloads);
 
 /* --- ibtap_queue.c */
@@ -124,7 +126,7 @@ extern const struct file_operations ibtap_fops;
 /* ibtap_vnet_from_skb() - The header of a frame that is sent; -EINVAL if there is none for its kind of GSO */
 int ibtap_vnet_from_skb(struct virtio_net_hdr_v1 *ret, const struct sk_buff *skb);
 /*
- * ibtap_vnet_to_skb() - Do with a frame that is received what its header says
+ * ibtap_vnet_to_skb() - Apply the virtio-net header of a received frame to the skb
  * @skb:	begins with struct ibtap_header; its protocol and network header are set
  *
  * Return: 0; -EINVAL if the header is wrong or contradicts the frame; -ENOMEM

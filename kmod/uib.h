@@ -7,17 +7,15 @@
  *
  * One device has one port. Instead of a cable the port has a UDP socket, see doc/udp-link.md.
  *
- *	verbs.c cq.c qp.c post.c mcast.c	the functions that ib_core calls
- *	user.c			contexts and quotas of programs
- *	mr.c			memory regions, and all copies from and to what a work request names
- *	tx.c				the work item of a QP: from a work request to a packet to link.c
- *	rx.c				from a packet to QPs, in the softirq that received the packet
- *	mad.c sma.c pma.c samples.c	process_mad(): requests of subnet and performance management
- *	trap.c				the traps that the SMA sends to the subnet manager
- *	port.c				PortInfo and the tables, port states, events
- *	link.c udp.c			the state of the link; its socket
- *	stats.c				counters, debugfs
- *	main.c				devices are added and removed
+ * 	verbs.c cq.c qp.c post.c mcast.c	the functions that ib_core calls user.c			contexts and
+ * 	quotas of programs mr.c			memory regions, and all copies from and to the buffers of work
+ * 	requests tx.c				the work item of a QP: from a work request to a packet to link.c
+ * 	rx.c				from a packet to QPs, in the softirq that received the packet mad.c sma.c
+ * 	pma.c samples.c	process_mad(): requests of subnet and performance management
+ * 	trap.c				the traps that the SMA sends to the subnet manager
+ * 	port.c				PortInfo and the tables, port states, events link.c
+ * 	udp.c			the state of the link; its socket stats.c				counters,
+ * 	debugfs main.c				devices are added and removed
  *
  * Contexts: packets arrive in softirq, under rcu_read_lock(). Verbs may be called from any context, and post_send() even
  * with interrupts disabled. So post_send() only queues; the QP's work item sends. A completion handler is called with no
@@ -42,7 +40,9 @@
 #define UIB_GUIDS 32
 #define UIB_PORT 1
 
-/* The rate in PortInfo. UDP has no rate of its own, so this is the lowest one that IPoIB's groups (10 Gb/s) accept. */
+/*
+ * The rate in PortInfo. UDP has no rate of its own, so this is the lowest rate that IPoIB's groups (10 Gb/s) accept.
+ */
 #define UIB_WIDTHS 3 /* supported: 1x, 4x */
 #define UIB_WIDTH 2 /* active: 4x */
 #define UIB_SPEED 1 /* supported and active: SDR */
@@ -144,7 +144,8 @@ struct uib_link {
 	struct socket *sock;
 	spinlock_t lock; /* protects state, peer and the times */
 	enum uib_link_state state;
-	bool learn; /* no peer is configured: the first valid sender becomes the peer, until the link goes down */
+	/* true if no peer is configured: the first valid sender becomes the peer, until the link goes down */
+	bool learn;
 	bool has_peer;
 	union uib_addr listen, peer;
 	unsigned long start_silence; /* length of the silence after the start, in jiffies */
@@ -152,7 +153,7 @@ struct uib_link {
 	u64 silent_until; /* end of SILENT, in jiffies64, because jiffies may wrap while the link is OFF */
 	struct delayed_work state_work; /* ends SILENT and UP */
 	struct delayed_work keepalive_work;
-	struct delayed_work retrain_work; /* takes the link down after the SM asked for it */
+	struct delayed_work retrain_work; /* takes the link down after the SM requested it */
 };
 
 /* --- the port */
@@ -193,7 +194,7 @@ struct uib_port {
 #define UIB_EV_SM BIT(4)
 #define UIB_EV_REREGISTER BIT(5)
 #define UIB_EV_GID BIT(6)
-/* take the link down, as phys_state says, after the answer has been sent */
+/* take the link down as phys_state demands, after the answer has been sent */
 #define UIB_EV_RETRAIN BIT(7)
 #define UIB_EV_ENABLE BIT(8) /* switch the link on again: the port is no longer Disabled */
 
@@ -295,7 +296,7 @@ extern struct workqueue_struct *uib_wq;
 int uib_link_open(struct uib_link *l);
 void uib_link_start(struct uib_link *l);
 void uib_link_stop(struct uib_link *l);
-/* To be called when nobody sends any more. */
+/* To be called when no more packets are sent. */
 void uib_link_close(struct uib_link *l);
 /* uib_link_send() - Send a packet to the peer. 0; -ENETDOWN if the link is not UP; the socket's error */
 int uib_link_send(struct uib_link *l, struct kvec *v, size_t n, size_t len);
@@ -304,8 +305,8 @@ enum uib_counter uib_link_check_sender(struct uib_link *l, const union uib_addr 
 /* uib_link_heard() - A valid datagram of the peer has arrived: UIB_C_NONE if it is to be delivered */
 enum uib_counter uib_link_heard(struct uib_link *l, const union uib_addr *from);
 /*
- * uib_link_retrain() - Take the link down as PortInfo:PortPhysicalState says, after @delay or when
- * uib_link_retrain_now() says that the answer to the Set(PortInfo) has been sent
+ * uib_link_retrain() - Take the link down as PortInfo:PortPhysicalState demands, after @delay or when
+ * uib_link_retrain_now() reports that the answer to the Set(PortInfo) has been sent
  */
 void uib_link_retrain(struct uib_link *l, unsigned long delay);
 void uib_link_retrain_now(struct uib_link *l);
@@ -322,10 +323,10 @@ int uib_udp_send(struct uib_link *l, union uib_addr *to, struct kvec *v, size_t 
 /* --- port.c */
 
 void uib_port_init(struct uib_port *p, u64 guid, u8 mtu_cap);
-/* uib_port_link_up() - The link has come up. False: the port is Disabled, and the link must not be used */
+/* uib_port_link_up() - Note that the link has come up. False: the port is Disabled, and the link must not be used */
 bool uib_port_link_up(struct uib_dev *dev);
 void uib_port_link_down(struct uib_dev *dev);
-/* uib_port_armed_rx() - A packet on another VL than 15 has arrived in state Armed: the port becomes Active */
+/* uib_port_armed_rx() - Make the port Active, because a packet on another VL than 15 has arrived in state Armed */
 void uib_port_armed_rx(struct uib_dev *dev);
 /* uib_port_raise() - Carry out UIB_EV_* bits; to be called without port.lock */
 void uib_port_raise(struct uib_dev *dev, u32 events);
@@ -333,11 +334,13 @@ int uib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
 int uib_modify_port(struct ib_device *ibdev, u32 port, int mask, struct ib_port_modify *m);
 int uib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid);
 int uib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
-/* uib_pkey_find() - Index of the table entry that matches @pkey, preferably one of a full member; -ENOENT */
+/*
+ * uib_pkey_find() - Return the index of the table entry that matches @pkey, preferably that of a full member; -ENOENT
+ */
 int uib_pkey_find(const struct uib_port *p, u16 pkey);
-/* uib_own_lid() - Whether @lid is one of the 2^LMC LIDs of the port */
+/* uib_own_lid() - Tell whether @lid is one of the 2^LMC LIDs of the port */
 bool uib_own_lid(const struct uib_port *p, u16 lid);
-/* uib_port_vl() - The VL on which packets of @sl leave; UIB_VL15: they are discarded */
+/* uib_port_vl() - Return the VL on which packets of @sl leave; UIB_VL15: they are discarded */
 u8 uib_port_vl(const struct uib_port *p, u8 sl);
 
 static inline unsigned int uib_mtu_octets(u8 code)
@@ -382,7 +385,10 @@ void uib_trap_set_notice(struct uib_dev *dev, const u8 *data);
 
 /* --- tx.c rx.c */
 
-/* uib_send() - Send what @w and @sge say, or discard it. The status with which the work request completes */
+/*
+ * uib_send() - Send the packet that @w and @sge describe, or discard it. Return the status with which the work
+ * request completes
+ */
 enum ib_wc_status uib_send(struct uib_qp *qp, const struct uib_swqe *w, const struct uib_sge *sge);
 /*
  * uib_rx() - Deliver a packet, from LRH to VCRC, to the QPs that it is for; called with bottom halves disabled

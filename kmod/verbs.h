@@ -2,7 +2,7 @@
 #ifndef UIB_VERBS_H
 #define UIB_VERBS_H
 
-/* The objects of the verbs: CQs, QPs, memory regions and what belongs to them. uib.h says who calls what. */
+/* The objects of the verbs: CQs, QPs, memory regions and their parts. uib.h lists the callers. */
 
 #include <rdma/ib_verbs.h>
 
@@ -18,7 +18,10 @@ struct uib_dev;
 /* The key with which a consumer in the kernel names any kernel address. Index 0 of the table of regions is never used. */
 #define UIB_LOCAL_DMA_LKEY 1
 
-/* What one process may have of a device, in all its contexts. UIB_USER_OCTETS is the sum of its queues. */
+/*
+ * Largest numbers of objects that one process may have of a device, in all its contexts. UIB_USER_OCTETS bounds the
+ * sum of its queues.
+ */
 #define UIB_USER_CONTEXTS 64
 #define UIB_USER_PDS 256
 #define UIB_USER_AHS 4096
@@ -63,8 +66,8 @@ struct uib_cq {
 	spinlock_t lock;
 	struct ib_wc *ring;
 	u32 size, head, count;
-	enum ib_cq_notify_flags armed; /* which completions call the handler; 0: none */
-	bool broken; /* a completion was lost because the CQ was full: the CQ takes no more, for ever */
+	enum ib_cq_notify_flags armed; /* kind of completions that call the handler; 0: none */
+	bool broken; /* a completion was lost because the CQ was full, so the CQ takes no more completions for ever */
 	bool overflowed; /* the CQ is broken, and CQ_ERR, which tells the consumer, was not raised yet */
 };
 
@@ -80,11 +83,11 @@ struct uib_mr {
 	struct ib_umem
 		*umem; /* NULL: a consumer in the kernel has registered all kernel addresses */
 	struct page **pages;
-	u32 offset; /* of the first octet in the first page */
+	u32 offset; /* offset of the first octet in the first page */
 	struct rcu_head rcu;
 };
 
-/* A part of a posted buffer. What mr.c has checked when it was posted is checked again when it is used. */
+/* A part of a posted buffer. The checks that mr.c made when it was posted are made again when it is used. */
 struct uib_sge {
 	u64 addr;
 	u32 length;
@@ -130,7 +133,7 @@ struct uib_qp {
 	struct uib_rwqe *rq;
 	struct uib_sge *rq_sge;
 	u32 rq_head, rq_count;
-	u8 *gather; /* .work's: what the packet takes from regions, one MTU */
+	u8 *gather; /* buffer of .work for the octets that the packet takes from regions, one MTU */
 	struct work_struct work;
 };
 
@@ -196,7 +199,7 @@ enum uib_quota_kind {
 int uib_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
 void uib_dealloc_ucontext(struct ib_ucontext *ibuc);
 void uib_disassociate_ucontext(struct ib_ucontext *ibuc);
-/* uib_quota_of() - The quota of the process that makes an object; NULL, of which one can take without end: the kernel */
+/* uib_quota_of() - Return the quota of the process that makes an object; NULL: the kernel, which has no limit */
 struct uib_quota *uib_quota_of(struct ib_udata *udata);
 /* uib_quota_take() - 0; -ENOMEM: the process has the most that it may have */
 int uib_quota_take(struct uib_quota *q, enum uib_quota_kind kind);
@@ -204,7 +207,7 @@ void uib_quota_give(struct uib_quota *q, enum uib_quota_kind kind);
 int uib_quota_take_octets(struct uib_quota *q, u64 n);
 void uib_quota_give_octets(struct uib_quota *q, u64 n);
 struct ib_qp *uib_stub_new(void);
-/* uib_stub_free() - Free a stub, or NULL, when nobody can look at it any more */
+/* uib_stub_free() - Free a stub, or NULL, when no code can access it any more */
 void uib_stub_free(struct ib_qp *stub);
 void uib_stub_exit(void);
 
@@ -221,8 +224,8 @@ int uib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 int uib_sge_get(const struct uib_qp *qp, const struct ib_sge *sge, int access, struct uib_sge *ret);
 void uib_sge_put(struct uib_sge *sge, unsigned int n);
 /*
- * uib_sge_read(), uib_sge_write() - Copy from the begin of the buffer, or to the place after @skip octets of it. False: its
- * region has been deregistered. May be called in any context but a hard interrupt
+ * uib_sge_read(), uib_sge_write() - Copy from the beginning of the buffer, or to the place behind its first @skip
+ * octets. False: its region has been deregistered. May be called in any context but a hard interrupt
  */
 bool uib_sge_read(const struct uib_sge *sge, u8 *to, u32 len);
 bool uib_sge_write(const struct uib_sge *sge, u32 skip, const u8 *from, u32 len);

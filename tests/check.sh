@@ -73,8 +73,8 @@ tap_log() {
 	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 60 "${TEST_TIMEOUT:-300}" "$@" >"$log" 2>&1
 }
 
-# unit_log NAME LOGFILE CMD...: run a test that does not sleep. Its bound is 300 s of CPU, because the time that passes says nothing
-# on a busy machine. Half an hour on the clock ends a test that waits for ever.
+# unit_log NAME LOGFILE CMD...: run a test that does not sleep. Its bound is 300 s of CPU, because on a busy machine
+# the time on the clock says nothing. Half an hour on the clock ends a test that waits for ever.
 unit_log() { (ulimit -S -t 300 && TEST_TIMEOUT=1800 tap_log "$@"); }
 
 # one, tap NAME CMD...: run a step (now) and record it; returns the status of CMD
@@ -164,7 +164,8 @@ step_build-all() {
 	one build-clang make -s -j"$jobs" CC=clang all
 }
 
-# Run each script of tests/lint without an argument; with "all", those that take this argument check all files.
+# Run each script of tests/lint: without an argument or, for the scripts that accept it, with "all", so that they
+# check all files.
 step_lint() {
 	say lint
 	for l in tests/lint/*.sh; do
@@ -258,8 +259,9 @@ build_linux() {
 	one build-linux make -s -j"$jobs" all system-tools build/unit/test_netdev_ibtap && one build-kmod make -s kmod
 }
 
-# First what needs no virtual machine, with clang-tidy beside it; then virtual machines, and nothing beside them: the kernel of a machine that
-# gets a fifth of a processor loses the packets of a test to its own time-outs, and the hooks of the conformance suite theirs.
+# First come the steps that need no virtual machine, with clang-tidy beside them; then come virtual machines, with
+# nothing beside them. The reason is that the kernel of a machine that gets a fifth of a processor loses the packets
+# of a test by its own time-outs, and that the hooks of the conformance suite run into their time-outs.
 step_slow() {
 	local t
 	say "system tests that take long, clang-tidy of all files beside them, and then Linux's own IPoIB (virtual machines)"

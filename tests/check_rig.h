@@ -3,8 +3,8 @@
 #define TESTS_CHECK_RIG_H
 
 /*
- * Fabrics for the tests of src/check and src/survey: links from a topology file, all ports Active, LIDs in the order of
- * the file, LFTs by a breadth-first search of the rig's own. rig_finds() expects one finding.
+ * Fabrics for the tests of src/check and src/survey: links from a topology file, all ports Active, LIDs in the order
+ * of the file, and LFTs that the rig computes by a breadth-first search. rig_finds() expects one finding.
  */
 
 #include "check.h"

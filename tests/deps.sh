@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# See that the Debian packages for a purpose are there:  deps.sh build|check|check-all|check-night|bench|vm|deb
+# Check that the Debian packages for a purpose are installed:  deps.sh build|check|check-all|check-night|bench|vm|deb
 #
-#	build	make		check		make check, lint, system, soak
-#	vm	make vm		check-all	make check-all, check-linux, fuzz
-#	bench	make bench	check-night	make check-night
-#	deb	make deb
+# 	build	make		check		make check, lint, system, soak
+# 	vm	make vm		check-all	make check-all, check-linux, fuzz
+# 	bench	make bench	check-night	make check-night
+# 	deb	make deb
 #
-# As root, installs what is missing. Otherwise prints the one line that would, exit status 3. Names of packages are those of
-# Debian 12 and 13; on any other distribution they are only printed, exit status 3. OS_RELEASE is the file that names the
-# distribution, /etc/os-release.
+# As root, it installs the missing packages. Otherwise it prints the command that would install them, and ends with
+# exit status 3. Names of packages are those of Debian 12 and 13; on any other distribution they are only printed,
+# exit status 3. OS_RELEASE is the file that names the distribution, /etc/os-release.
 set -eu
 purpose=${1:-}
 
@@ -23,7 +23,7 @@ distribution() {
 	echo "$ID${VERSION_ID:+ $VERSION_ID}"
 }
 
-# unknown_distribution: say which distribution this is
+# unknown_distribution: print the name of this distribution
 unknown_distribution() {
 	local name
 	name=$(distribution)
@@ -54,7 +54,8 @@ check_pkgs=("${build_pkgs[@]}" libcmocka-dev clang-format clang-tidy
 deb_pkgs=("${build_pkgs[@]}" git build-essential debhelper dh-dkms dpkg-dev)
 check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" "${deb_pkgs[@]}" lintian bash-completion clang "${clang_rt:-libclang-rt-dev}" sparse systemd smcroute keepalived network-manager tcpdump
 	ibverbs-providers ibverbs-utils perftest rdmacm-utils python3-pyverbs)
-# The cross compilers and qemu-user are for tests/night/bits.sh; linux-source and what builds it for tests/interop/linux/debug.
+# The cross compilers and qemu-user are for tests/night/bits.sh; linux-source and the packages that build it are for
+# tests/interop/linux/debug.
 night_pkgs=("${check_all_pkgs[@]}" debootstrap podman crun prometheus python3-yaml linux-source flex bison bc libelf-dev libssl-dev cpio busybox-static
 	gcc-i686-linux-gnu libc6-dev-i386-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user)
 bench_pkgs=("${build_pkgs[@]}" iperf3 valgrind jq python3 opensm libumad2sim0 ibsim-utils procps time)

@@ -7,7 +7,10 @@
 
 #include "fabric/fabric.h"
 
-/* pkt_from_wire() - Make a packet of octets that are in no buffer. Return: as fabric_pkt_from_buf() */
+/*
+ * pkt_from_wire() - Make a packet from octets that are in no packet buffer. Return: as
+ * fabric_pkt_from_buf()
+ */
 static inline int pkt_from_wire(struct pkt **ret, struct pkt_pool *pool, const void *data,
 				size_t len)
 {

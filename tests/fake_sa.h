@@ -26,7 +26,11 @@ struct sa_group {
 	bool others; /* true: other ports are members, so the group exists without us */
 	uint8_t have; /* JoinState of our port */
 	uint16_t refuse; /* status with which joins are refused, 0: granted */
-	uint8_t refuse_bits; /* only joins with one of these JoinState bits are refused; 0: all are */
+	/*
+	 * if not 0, only joins with one of these JoinState bits are refused; 0: all joins are
+	 * refused
+	 */
+	uint8_t refuse_bits;
 	struct ib_mcmember_rec rec;
 	unsigned int joins, leaves, asks; /* number of requests, retries not counted */
 };
@@ -485,7 +489,7 @@ static inline void sa_report(struct fake_sa *sa, uint16_t trap, const ib_gid *gi
 	sa_report_from(sa, &from, trap, gid, now);
 }
 
-/* The SM restarted: it knows no members and no subscriptions, and gives out new MLIDs. */
+/* The SM restarted, so it has no members and no subscriptions, and gives out new MLIDs. */
 static inline void sa_forget(struct fake_sa *sa)
 {
 	for (int i = 0; i < SA_GROUPS; i++) {

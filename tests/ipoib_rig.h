@@ -36,7 +36,7 @@ struct ipoib_rig {
 	struct ipoib_link *link;
 	struct ipoib_port port;
 	struct pkt_pool *pool;
-	/* Actions that the owner has carried out, and the values that they set. */
+	/* Counts of the actions that the owner has carried out, and the values that they set. */
 	unsigned int acts[16];
 	bool carrier;
 	unsigned int mtu;
@@ -55,7 +55,7 @@ struct ipoib_rig {
 	int ready_status; /* status in the last MCAST_READY */
 	/* Errors that the owner returns, and delays. */
 	int qp_err, ah_err, attach_err, modify_err;
-	bool ah_slow; /* true: answers to requests for address handles are kept back */
+	bool ah_slow; /* true: answers to requests for address handles are delayed */
 	uint64_t slow_cookie[64];
 	struct ipoib_ah_attr slow_attr[64];
 	unsigned int nslow;
@@ -98,7 +98,7 @@ static inline void rig_record(struct ipoib_rig *r, struct pkt *pkt, const struct
 	assert_true(ah->live);
 	pkt_copy_out(pkt, 0, b, sizeof(b));
 	s->type = encap ? be16_at(b) | be16_at(b + 2) : 0;
-	if (encap) /* R30, P3: the reserved field, which is one of the two words, is 0 */
+	if (encap) /* Clauses R30 and P3: the reserved field, which is one of the two words, is 0 */
 		assert_true(!be16_at(b) != !be16_at(b + 2));
 	s->tag = be32_at(b + encap);
 	s->len = pkt->len;

@@ -5,8 +5,8 @@
 # shell replaces itself by the command, so that its pid, signals and exit status are those of the command.
 #
 # Sockets, names of instances, /run/netns and ports of 127.0.0.1 then belong to this command alone, so that several
-# system tests can run beside each other. tests/system/lib.sh starts each script by isolate.sh, also one that is typed
-# by hand.
+# system tests can run beside each other. tests/system/lib.sh starts each script by isolate.sh, even if the script was
+# started by hand.
 set -eu
 [ $# -gt 0 ] || { echo "usage: isolate.sh CMD [ARG...]" >&2; exit 2; }
 export TEST_ISOLATED=1

@@ -55,7 +55,7 @@ static inline int kernel_on_addr(const struct nlmsghdr *nlh, void *arg)
 /*
  * kernel_addr_dump() - Call @cb for the addresses of a link
  *
- * Return: 0; what @cb returned other than 0, which ends the calls; -errno
+ * Return: 0; a value of @cb other than 0, which ends the calls; -errno
  */
 static inline int kernel_addr_dump(struct rtnl *nl, int ifindex,
 				   int (*cb)(const struct rtnl_addr *a, void *arg), void *arg)
@@ -64,7 +64,7 @@ static inline int kernel_addr_dump(struct rtnl *nl, int ifindex,
 	struct kernel_addr_cb c = { ifindex, cb, arg };
 	void *body;
 
-	/* The family, zeroed here, means all of them. */
+	/* The family, zeroed here, means all families. */
 	return rtnl_talk(nl,
 			 rtnl_begin(buf, RTM_GETADDR, NLM_F_DUMP, sizeof(struct ifaddrmsg), &body),
 			 kernel_on_addr, &c);

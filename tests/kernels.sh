@@ -22,7 +22,8 @@ newest() {
 	} 2>/dev/null | sed -n "s/^linux-headers-\($series[.-][0-9.-]*\(+deb[0-9]*\)\?-amd64\)\$/\1/p" | sort -Vu | tail -n 1
 }
 
-# fetch RELEASE: its headers, and what builds modules with them, in $folder/RELEASE. Their makefile names a place in /usr/src.
+# fetch RELEASE: get its headers, and the files that build modules with them, into $folder/RELEASE. Their makefile
+# names a place in /usr/src.
 fetch() {
 	local dir=$folder/$1 new=$folder/$1.new deb
 	[ ! -d "$dir" ] || return 0

@@ -20,7 +20,7 @@
 
 struct field {
 	const char *name;
-	unsigned int bit, width; /* place and width on the wire; bit 0 is the first one sent */
+	unsigned int bit, width; /* place and width on the wire; bit 0 is sent first */
 	size_t offset, size; /* place and size in the host structure */
 };
 
@@ -111,7 +111,7 @@ static inline void layout_check_fields(const struct layout *l)
 	}
 }
 
-/* All ones: reserved bits are ignored on receive and zero on send. */
+/* All bits are ones: reserved bits are ignored on receive and zero on send. */
 static inline void layout_check_reserved(const struct layout *l)
 {
 	_Alignas(16) uint8_t host[LAYOUT_MAX];

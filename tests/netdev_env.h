@@ -4,7 +4,7 @@
 
 /*
  * Network namespaces and TAPs of the kernel for tests, as root or in a user namespace; tests are
- * skipped where the kernel allows neither.
+ * skipped if the kernel allows neither.
  */
 
 #include <errno.h>
@@ -58,7 +58,7 @@ static inline void env_need_tap(void)
 	skip();
 }
 
-/* Wait until @fd has @events; the test fails after a long time without them. */
+/* Wait until @fd has @events; the test fails if they do not occur for a long time. */
 static inline void env_wait(int fd, short events)
 {
 	struct pollfd p = { .fd = fd, .events = events };

@@ -3,7 +3,8 @@
 #define TESTS_NODE_RIG_H
 
 /*
- * One node, whose owner is the test: the MADs that it sends and the events that it raises are kept.
+ * One node, whose owner is the test: the rig stores the MADs that the node sends and the events
+ * that it raises.
  */
 
 #include <errno.h>
@@ -186,7 +187,7 @@ static inline struct smp_port_info node_rig_port_info(struct node_rig *r, uint8_
 	return pi;
 }
 
-/* PortInfo as an SM writes it back: the values that were read, and no change of state */
+/* PortInfo as an SM writes it back: the values that the SM has read, without a change of state */
 static inline struct smp_port_info node_rig_nop(struct node_rig *r, uint8_t in_port, uint32_t mod)
 {
 	struct smp_port_info pi = node_rig_port_info(r, in_port, mod);

@@ -3,8 +3,9 @@
 #define TESTS_SIDR_RIG_H
 
 /*
- * A client port (LID 1, with an SA client and a CM agent) and a port that is SA and SIDR server at once (LID 2), on the
- * wire of mad_rig.h. The SA knows up to SIDR_RIG_SERVICES ServiceRecords, and leads every path to the second port.
+ * A client port (LID 1, with an SA client and a CM agent) and a port that is SA and SIDR server at once (LID 2), on
+ * the wire of mad_rig.h. The SA knows up to SIDR_RIG_SERVICES ServiceRecords, and every path leads to the second
+ * port.
  */
 
 #include "cm/cm.h"
@@ -25,7 +26,7 @@ struct sidr_rig {
 	struct sac *sac;
 	struct sac_port port;
 	struct mad_agent *sa;
-	/* What the SA knows, and what it was asked. */
+	/* Records that the SA has, and counts of its requests. */
 	struct ib_service_rec rec[SIDR_RIG_SERVICES];
 	unsigned int nrecs;
 	uint16_t service_status, path_status; /* statuses with which it refuses; 0: it answers */
@@ -35,7 +36,7 @@ struct sidr_rig {
 	uint64_t delete_mask; /* component mask of the last Delete */
 	struct ib_service_rec deleted; /* of the last Delete */
 	bool has_record; /* there was a Set that was granted, and no Delete after it */
-	/* What the server answers, and what it was asked. */
+	/* Answer of the server, and counts of its requests. */
 	struct sidr_group group;
 	uint8_t status;
 	unsigned int asked;
@@ -150,7 +151,8 @@ static inline void sidr_rig_port(struct sidr_rig *r, bool active)
 	sac_port_update(r->sac, &r->port, r->net.now);
 }
 
-static struct hash_key sidr_rig_secret; /* of the SA clients that are made from now on */
+/* secret of the SA clients that are made after it was set */
+static struct hash_key sidr_rig_secret;
 
 static inline void sidr_rig_agents(struct sidr_rig *r)
 {

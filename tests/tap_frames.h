@@ -7,8 +7,8 @@
 #include "netdev/tap.h"
 
 /*
- * read_frames() - Read up to @max frames. Return: number of frames; an error before the first one as from tap_read(), but 0
- * if the TAP is empty
+ * read_frames() - Read up to @max frames. Return: number of frames; the error of tap_read() if there was no frame
+ * before it, but 0 if the TAP is empty
  */
 static inline int read_frames(struct tap *t, struct tap_rx *rx, struct tap_frame *ret,
 			      unsigned int max)
@@ -21,7 +21,7 @@ static inline int read_frames(struct tap *t, struct tap_rx *rx, struct tap_frame
 	return n || err == -EAGAIN ? (int)n : err;
 }
 
-/* write_pkt() - Write a frame that is one packet, which stays the caller's. Return: as tap_write() */
+/* write_pkt() - Write a frame that consists of one packet; the caller keeps the packet. Return: as tap_write() */
 static inline int write_pkt(struct tap *t, const struct tap_vnet *vnet, struct pkt *p)
 {
 	struct iovec iov[4];

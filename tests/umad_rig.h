@@ -294,7 +294,9 @@ static inline struct umad_mad umad_rig_hdr(uint32_t id, uint16_t lid, uint32_t q
 	return m;
 }
 
-/* Write a MAD as write() does: within the message if it is short enough, else in a memfd */
+/*
+ * Write a MAD as write() does: within the message if it is short enough, and otherwise in a memfd
+ */
 static inline int umad_rig_write(struct umad_rig *r, struct umad_conn *c, const struct umad_mad *m,
 				 const void *data, size_t len)
 {
@@ -315,7 +317,9 @@ static inline int umad_rig_write(struct umad_rig *r, struct umad_conn *c, const 
 	return umad_conn_recv(c, &in, &r->ans, r->now);
 }
 
-/* Return what read() would give, or NULL if there is nothing. Valid until the next call. */
+/*
+ * Return the octets that read() would return, or NULL if there are none. Valid until the next call.
+ */
 static inline const uint8_t *umad_rig_read(struct umad_conn *c, struct umad_mad *ret)
 {
 	static uint8_t *copy;

@@ -14,7 +14,9 @@
 #define IPOIB_LEN 4 /* the encapsulation header of RFC 4391: EtherType and 2 reserved octets */
 #define IB_HDR_LEN (IB_LRH_LEN + IB_BTH_LEN + IB_DETH_LEN)
 
-/* One TAP is read until it is empty, or until so much was read that the other one gets its turn. */
+/*
+ * One TAP is read until it is empty, or until this many frames were read and the other TAP is due.
+ */
 #define READ_FRAMES 64
 #define READ_OCTETS (256 * 1024)
 
@@ -33,7 +35,7 @@ static enum count_drop write_drop(int err)
 	return DROP_REFUSED;
 }
 
-/* Counts a frame that stands for @n packets, and that was written unless @err is set. */
+/* Counts a frame that represents @n packets, and that was written unless @err is set. */
 static void count_written(struct way *w, int err, unsigned int n, uint32_t octets)
 {
 	if (err) {
@@ -52,7 +54,10 @@ static void drop(struct way *w, enum count_drop why, struct pkt *p)
 
 /* --- mode whole */
 
-/* Returns how many packets a frame stands for; 1 if its header makes no sense, because the kernel judges that. */
+/*
+ * Returns the number of packets that a frame represents; 1 if its header is invalid, because the
+ * kernel judges that.
+ */
 static unsigned int packets_of(const struct virtio_net_hdr *h, const uint8_t *frame, size_t len)
 {
 	uint8_t type = h->gso_type & (uint8_t)~VIRTIO_NET_HDR_GSO_ECN;
@@ -188,7 +193,7 @@ static void send_one(struct way *w, struct pkt *p)
 		arrive(w);
 }
 
-/* Cuts a super-frame. This is the only function that segments. */
+/* Cuts a super-frame. No other function segments. */
 static enum count_drop send_super(struct way *w, struct pkt *super)
 {
 	int err = train_make(super, ETH_HLEN, w->mtu);

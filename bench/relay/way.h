@@ -3,7 +3,8 @@
 #define RELAY_WAY_H
 
 /*
- * One direction of the relay: what is read from a TAP goes to the other one. The comment in bench/relay.c says what each mode does.
+ * One direction of the relay: the frames read from one TAP are written to the other. The comment in bench/relay.c
+ * describes each mode.
  */
 
 #include <net/ethernet.h>

@@ -19,7 +19,7 @@
 #define EF_PKEY 0x8001
 #define EF_QPN 0x48
 #define EF_LID 5
-#define EF_PEERS 3 /* at LIDs 7 .. 9, QPN 0x70 + LID */
+#define EF_PEERS 3 /* peers at LIDs 7, 8 and 9, whose QPN is 0x70 + LID */
 #define EF_PEER(i) (7u + (i) % EF_PEERS)
 
 struct eth_fuzz {
@@ -35,7 +35,7 @@ struct eth_fuzz {
 	uint8_t mac[6];
 	struct ipoib_lladdr own;
 	uint64_t posted, delivered;
-	int ah; /* its address stands for every address handle */
+	int ah; /* the address of this member is used as every address handle */
 };
 
 static struct eth_fuzz ef;
@@ -183,7 +183,10 @@ static inline void ef_make_link(const struct ipoib_profile *profile)
 	}
 }
 
-/* Bits 6 and 7 of an input's first octet choose the profile of the link: the default, or one with another wire or map. */
+/*
+ * Bits 6 and 7 of an input's first octet choose the profile of the link: the default, or a profile
+ * with another wire format or map.
+ */
 static inline const struct ipoib_profile *ef_profile(uint8_t first)
 {
 	if (first & 0x80)

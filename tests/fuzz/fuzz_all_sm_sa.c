@@ -210,7 +210,7 @@ static void request(struct input *in)
 		data[at % SA_DATA_LEN] ^= take(in);
 	}
 	sa_mad_encode(mad, &h, &hdr);
-	/* GetMulti comes as an RMPP message of one segment. */
+	/* A GetMulti is an RMPP message of one segment. */
 	if (h.method == MAD_METHOD_GET_MULTI)
 		rmpp_hdr_encode(mad + SA_RMPP_OFF, &rmpp);
 	memcpy(mad + SA_DATA_OFF, data, sizeof(data));

@@ -63,7 +63,10 @@ static void mend_arp(uint8_t *arp, size_t n, unsigned int i)
 		ipoib_lladdr_encode(arp + 32, &ef.own);
 }
 
-/* Makes the packet one of IBARP about a peer, in the form that the draft draws or without the second copies. */
+/*
+ * Turns the packet into an IBARP message about a peer, in the form that the draft draws or without
+ * the second copies.
+ */
 static void mend_ibarp(uint8_t *b, size_t n, unsigned int i)
 {
 	struct ibarp_pkt a;

@@ -25,7 +25,7 @@ enum mend {
 	CSUM = 1 << 4,
 	GSO = 1 << 5,
 	MEND_ICMP = 1 << 6, /* checksum of IGMP and ICMPv6 */
-	LARGE = 1 << 7, /* octets repeated until they are a super-frame */
+	LARGE = 1 << 7, /* the octets are repeated until they make a super-frame */
 };
 
 static uint8_t frame[68000];
@@ -72,7 +72,7 @@ static void mend_ether(const uint8_t *ctl)
 		frame[0] |= 1;
 }
 
-/* Of two groups of DST_GROUP, one is the broadcast group. */
+/* Makes half of the groups of DST_GROUP the broadcast group. */
 static void mend_ib(const uint8_t *ctl)
 {
 	struct ipoib_lladdr peer = ef_peer(ctl[1]);
@@ -195,7 +195,8 @@ static void one(const uint8_t *ctl, const uint8_t *data, size_t n)
 	eth_tx(ef.e, &p, 1, ef.now);
 	after = pkt_pool_pkts_used(ef.pool);
 	if (after < before || (after == before && ef_drops() == drops && ef.posted > posted + 1))
-		return; /* a report may release others, and a super-frame is cut into segments */
+		/* a report may release other reports, and a super-frame is cut into segments */
+		return;
 	ef_check(after <= before + 1);
 	ef_check((ef.posted > posted) + (ef_drops() - drops) + (after - before) >= 1);
 	if (ef.posted == posted)

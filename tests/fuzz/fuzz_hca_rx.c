@@ -26,7 +26,7 @@ enum mend {
 	MEND_LENGTHS = 1 << 0,
 	MEND_CRC = 1 << 1,
 	MEND_TAIL = 1 << 2, /* tail_len fits PadCnt */
-	MEND_UNICAST = 1 << 3, /* addresses, QPN and keys are those of a QP */
+	MEND_UNICAST = 1 << 3, /* addresses, QPN and keys are set to those of a QP */
 	MEND_MCAST = 1 << 4,
 	MEND_MAD = 1 << 5,
 	IN_SLICE = 1 << 6, /* headers lie in a slice, not in hdr[] */

@@ -6,8 +6,8 @@
  * unsolicited MADs, sockets that are full or refuse, and deaths of clients.
  *
  * What must hold: no crash, no leak. A client's socket is open as long as the client exists, and
- * nothing is sent to a closed one. IsSM is set exactly while a client wants it. No client has more
- * than IBSIM_OPEN_MAX open requests.
+ * nothing is sent to a closed socket. IsSM is set exactly while a client wants it. No client has
+ * more than IBSIM_OPEN_MAX open requests.
  */
 
 #include <errno.h>
@@ -94,7 +94,7 @@ static int on_send(void *ctx, unsigned int id, const void *pkt, size_t len)
 	(void)ctx;
 	CHECK(f.open[id] && ibsim_srv_client(f.srv, id, &s));
 	CHECK(!ibsim_pkt_decode(&k, pkt, len));
-	/* A response must go to the client that sent the request. */
+	/* A response must be sent to the client that sent the request. */
 	if (k.status == IBSIM_STATUS_TIMEOUT)
 		CHECK(mad_tid(k.mad) >> 48 == id);
 	return f.send_err;

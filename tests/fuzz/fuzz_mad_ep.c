@@ -30,7 +30,7 @@ static int sent(void *ctx, const struct mad_addr *to, const void *mad, ns_t now)
 
 	(void)now;
 	w->tid = mad_tid(mad);
-	/* MADs to LID 1 come back at once, as from a loop. */
+	/* MADs to LID 1 are delivered at once, as by a loop. */
 	if (to->lid == 1)
 		mad_ep_recv(w->ep, to, mad, w->now);
 	return to->lid == 3 ? -1 : 0;
@@ -38,7 +38,7 @@ static int sent(void *ctx, const struct mad_addr *to, const void *mad, ns_t now)
 
 static const struct mad_ep_ops ops = { .send = sent };
 
-/* Touch every octet, so that the sanitizer notices invalid ones. */
+/* Read every octet, so that the sanitizer notices invalid ones. */
 static void look(struct world *w, const void *mad, size_t len)
 {
 	uint8_t *copy = malloc(len ? len : 1);
@@ -124,7 +124,7 @@ static void request(struct world *w, const uint8_t *s)
 
 	make(msg, s, 0);
 	msg[1] = MAD_CLASS_SA;
-	/* The completion clears w->open, whichever request it was for. */
+	/* The completion clears w->open, for whatever request it was called. */
 	if (!w->open)
 		(void)mad_request(w->sa, &req, &w->open, w->now);
 }

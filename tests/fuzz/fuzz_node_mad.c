@@ -7,7 +7,7 @@
 
 /*
  * A CA and a switch that get MADs from the input: each is one octet that chooses node, port and
- * queue pair, and then the MAD. What the nodes send must be encodable.
+ * queue pair, and then the MAD. The MADs that the nodes send must be encodable.
  */
 
 struct owner {
@@ -44,7 +44,7 @@ static void event(void *ctx, uint8_t port, enum node_event ev, ns_t now)
 
 static const struct node_ops ops = { .xmit = xmit, .event = event };
 
-/* Conditions that must hold whatever an SM writes */
+/* Conditions that must hold, whatever values an SM writes */
 static void check(const struct node *n)
 {
 	for (unsigned int i = !node_is_switch(n); i <= n->info.nports; i++) {

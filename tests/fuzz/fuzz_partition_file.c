@@ -6,7 +6,7 @@
 
 #include "partition/partition.h"
 
-/* Accepted partitions fulfil what the parser's header guarantees; a refusal has a message. */
+/* Accepted partitions fulfil the guarantees of the parser's header; a refusal has a message. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A port, managers and a peer that answer anything. The configuration of the probe is the first piece of the input, and the answer
- * to each request a further one, with the request's TID, class and attribute, so that it is taken. The probe ends within its bound
- * of requests, and what it says is text within its bounds.
+ * A port, managers and a peer that answer anything. The configuration of the probe is the first piece of the input,
+ * and the answer to each request a further one, with the request's TID, class and attribute, so that the probe
+ * accepts it. The probe ends within its bound of requests, and its findings are texts within their bounds.
  */
 #include <assert.h>
 #include <string.h>

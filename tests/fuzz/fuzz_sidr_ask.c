@@ -5,9 +5,9 @@
 #include "sidr/sidr.h"
 
 /*
- * A port with an SA client, a CM agent that asks and serves, and a registered service. It gets MADs made from the input; some have
- * the TID, the RequestID and the ServiceID of what the port sent last, or are the answer to it. A step of the input: event (1), choices (1),
- * octets of the MAD from 24 on (46).
+ * A port with an SA client, a CM agent that asks and serves, and a registered service. It gets MADs made from the
+ * input; some have the TID, the RequestID and the ServiceID of the MAD that the port sent last, or are the answer to
+ * this MAD. A step of the input: event (1), choices (1), octets of the MAD from 24 on (46).
  */
 
 #define STEP 48
@@ -50,7 +50,7 @@ static void answer(struct cm_service *v, const struct mad_addr *from, const stru
 	ret->status = req->priv[0];
 }
 
-/* An accepted group is what sidr.h promises. */
+/* An accepted group fulfils the guarantees of sidr.h. */
 static void done(struct sidr_ask *a, const struct sidr_result *r, ns_t now)
 {
 	char text[SIDR_RESULT_LEN];
@@ -66,8 +66,8 @@ static void done(struct sidr_ask *a, const struct sidr_result *r, ns_t now)
 }
 
 /*
- * An answer of the SA to the MAD sent last, with octets of the input. With 0x40 it is the answer that the question wants: the
- * record that was asked for, with a GID or a DLID.
+ * An answer of the SA to the MAD sent last, with octets of the input. With 0x40 it is the right answer to the
+ * question: the requested record, with a GID or a DLID.
  */
 static void answer_sa(const struct world *w, const uint8_t *s, uint8_t *mad, struct mad_hdr *h)
 {

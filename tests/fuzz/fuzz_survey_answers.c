@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A fabric that answers anything. The answer to each request is the next piece of the input, with the request's TID, class
- * and attribute, so that it is taken. The survey ends, keeps its bounds, and the checks over what it read end, too.
+ * A fabric that answers anything. The answer to each request is the next piece of the input, with the request's TID,
+ * class and attribute, so that the survey accepts it. The survey ends, keeps its bounds, and the checks of its result
+ * end, too.
  */
 #include <assert.h>
 #include <string.h>

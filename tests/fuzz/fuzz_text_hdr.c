@@ -28,7 +28,10 @@ static void hdr_again(const struct ib_ud_hdr *h, int hlen)
 	check(memcmp(a, b, (size_t)hlen) == 0);
 }
 
-/* Compute the CRCs of a packet whose octets lie in two slices, split where the input says. */
+/*
+ * Compute the CRCs of a packet whose octets are in two slices, split at a place that the input
+ * chooses.
+ */
 static void crc_parts(struct pkt_pool *pool, const uint8_t *data, size_t size)
 {
 	struct pkt *p = pkt_alloc(pool);

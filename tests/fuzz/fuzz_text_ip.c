@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* An IPoIB payload is decoded and printed: encapsulation, ARP, IBARP, Neighbour Discovery options. */
+/* Decode and print an IPoIB payload: encapsulation, ARP, IBARP, Neighbour Discovery options. */
 
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ static void arp_again(const uint8_t *data, size_t size)
 	check(n <= size && memcmp(out, data, n) == 0);
 }
 
-/* What was decoded is the same after it was encoded as the draft draws it. */
+/* A decoded message stays the same after it is encoded in the form of the draft. */
 static void ibarp_again(const uint8_t *data, size_t size)
 {
 	uint8_t out[IBARP_LEN], twice[IBARP_LEN];

@@ -2,7 +2,7 @@
 
 /*
  * Every decoder of management formats, and print_mad(). Encoding a decoded MAD must give octets
- * that decode to the same; a second round trip changes nothing.
+ * that decode to the same MAD; a second round trip changes nothing.
  */
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any text is either a topology or refused with a message. A topology that was read prints to a
- * text that reads back to the same. Both dialects share one grammar, and the corpus has files of
- * both. A text that the strict reader accepts is accepted by the lenient reader too, which leaves
- * nothing out then; where it does leave a line out, it says so.
+ * Any text is either a topology or refused with a message. An accepted topology is printed to a
+ * text that is parsed to the same topology. Both dialects share one grammar, and the corpus has
+ * files of both. A text that the strict reader accepts is accepted by the lenient reader too, which
+ * then leaves nothing out. When the lenient reader leaves a line out, it reports that.
  */
 #include <assert.h>
 #include <errno.h>

@@ -7,8 +7,8 @@
 
 /*
  * Four programs at a CA with two ports, which send messages from the input. A step: event and
- * program (1), number of octets that follow (2), these octets. Packets that the CA sends come back
- * to it, so that requests are answered, by programs too.
+ * program (1), number of octets that follow (2), these octets. Packets that the CA sends are
+ * returned to it, so that requests are answered, by programs too.
  */
 
 #define CONNS 4

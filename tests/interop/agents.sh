@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The SMA and PMA of an interface whose port is a UDP link must answer as tests/interop/agents.py says.
+# The SMA and PMA of an interface whose port is a UDP link must give the answers that tests/interop/agents.py expects.
 # tests/interop/linux/kmod.sh asks uib.ko the same questions.
 #
-#	agents.py == UDP == HCA -- h1
+# 	agents.py == UDP == HCA -- h1
 . "$(dirname "$0")/lib.sh"
 need python3
 

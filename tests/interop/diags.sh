@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Debian's infiniband-diags and OpenSM, unmodified, see our fabric as they see ibsim's: each tool prints the same on both, but
-# for what doc/ibsim-differences.md lists with reasons. Then what ibsim cannot show: ports disabled, enabled and retrained
-# at another width, counters that count.
+# Debian's infiniband-diags and OpenSM, unmodified, see our fabric as they see ibsim's: each tool prints the same on
+# both, except for the differences that doc/ibsim-differences.md lists with reasons. Then come tests that ibsim cannot
+# do: ports disabled, enabled and retrained at another width, counters that count.
 #
-#	NETS='net.1' tests/interop/diags.sh		the tools on these nets, and nothing else
+# 	NETS='net.1' tests/interop/diags.sh		the tools on these nets, and nothing else
 . "$(dirname "$0")/lib.sh"
 . tests/interop/diags/commands.sh
 need opensm ibsim ibnetdiscover smpquery perfquery python3
@@ -122,10 +122,10 @@ done
 [ -z "${NETS:-}" ] || finish
 check "what is listed occurs, and has a reason" python3 $compare used "$used" "$(dpkg-query -Wf '${Version}' ibsim-utils)" doc/ibsim-differences.md
 
-# --- behaviour that ibsim does not have: two hosts, OpenSM beside the first, and the tools through our own
+# --- behaviour that ibsim does not have, with two hosts, OpenSM beside the first, and the tools through our own
 # preload too
 #
-#	h1, Hca1 --- 1 Switch1 3,5 === 3,5 Switch2 1 --- Hca2, h2
+# 	h1, Hca1 --- 1 Switch1 3,5 === 3,5 Switch2 1 --- Hca2, h2
 
 net_topo net.2sw2path | sed '/^\[/s/$/\tw=3/' >"$work/lab.topo"
 conf_external "$work/lab.topo" "mtu = 2048" >"$work/lab.conf"
@@ -191,7 +191,7 @@ two_ways() {
 keep_neigh() {
 	x "$1" ip neigh change "$2" dev uib0 lladdr "$(x "$1" ip -j neigh show "$2" | jq -r '.[].lladdr')" nud "$3"
 }
-# A report may come in between; then the measurement is repeated.
+# If a report comes in between, the measurement is repeated.
 count_pings() {
 	keep_neigh h1 10.4.0.2 permanent && keep_neigh h2 10.4.0.1 permanent || return 1
 	all_words >"$work/w1"

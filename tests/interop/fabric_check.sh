@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# `uipoib fabric check` finds no fault in healthy fabrics of our SM and of OpenSM with each of its routing engines: fat
-# trees, tori, meshes, rings. What ibnetdiscover, dump_fts and OpenSM write about them is healthy, too. Faults that are made in a
-# running fabric are found.
+# `uipoib fabric check` finds no fault in healthy fabrics of our SM and of OpenSM with each of its routing engines:
+# fat trees, tori, meshes, rings. The same fabrics are healthy in the files of ibnetdiscover, dump_fts and OpenSM,
+# too. Faults that are made in a running fabric are found.
 #
-#	FABRICS='opensm-lash ours-updn-ring' tests/interop/fabric_check.sh
+# 	FABRICS='opensm-lash ours-updn-ring' tests/interop/fabric_check.sh
 . "$(dirname "$0")/lib.sh"
 need opensm ibnetdiscover dump_fts jq python3
 export OSM_UMAD_MAX_PENDING=100000
@@ -38,7 +38,7 @@ conf() {
 	done
 }
 
-# fabrics: NAME, then what makes the topology, the manager, and its options
+# fabrics: NAME, then the command that makes the topology, the manager, and its options
 fabrics="
 ours-minhop-fat-tree|topo_fat_tree 4|ours|
 ours-updn-fat-tree|topo_fat_tree 4|ours|routing = updn
@@ -90,7 +90,7 @@ used_engine() {
 	grep -q "$engine tables configured" "$osm_dir/log"
 }
 
-# healthy CMD...: the check ends with 0, knows the tables and prints no fault; its notes are shown
+# healthy CMD...: the check ends with 0, has the tables and prints no fault; its notes are shown
 healthy() {
 	local status
 	"$@" >"$work/report"
@@ -99,7 +99,7 @@ healthy() {
 	[ $status = 0 ] && jq -e '.check | .faults == 0 and .tables' "$work/report" >/dev/null
 }
 
-# healthy_ports: `uipoib check` finds nothing at the ports of hosts, nor on the way to the next one
+# healthy_ports: `uipoib check` finds nothing at the ports of hosts, nor on the way to the next host
 healthy_ports() {
 	local i gid
 	for ((i = 1; i <= hosts; i++)); do
@@ -135,8 +135,8 @@ for name in ${FABRICS-$(cut -s -d'|' -f1 <<<"$fabrics")}; do
 	osm_stop
 	lab_down
 done
-# --- faults that are made in a running fabric: a ring of four switches, HcaI at port 1 of SwitchI, port 3 of each leads to
-# port 2 of the next; OpenSM has programmed it and is gone, so nobody repairs what is changed
+# --- faults that are made in a running fabric: a ring of four switches, HcaI at port 1 of SwitchI, port 3 of each
+# leads to port 2 of the next; OpenSM has programmed the ring and has ended, so nothing repairs the changes
 
 [ -z "${FABRICS-}" ] || finish
 
@@ -156,13 +156,14 @@ finds() {
 }
 # fresh: the fabric as OpenSM leaves it
 fresh() { managed && osm_stop; }
-# The hosts have joined again what a new OpenSM does not know; until then it has no trees.
+# The hosts have joined again the groups that a new OpenSM does not know; until then it has no trees.
 joined() { u -j link show | jq -e 'all(.link[]; .state == "UP")'; }
 managed() {
 	osm_start exec h1 -R updn -a "$work/roots" -s 0
 	osm_wait_up && u wait --timeout $patience && eventually $patience joined && eventually $patience healthy u -j fabric check --at h1 --seconds 0
 }
-# Routes by the least number of hops on a torus make a credit loop on one lane, under both managers: SLs and SLtoVL are asked for.
+# Routes by the least number of hops on a torus make a credit loop if there is one lane, under both managers. The
+# check reads SLs and SLtoVL to find that out.
 cp "$work/lab.topo" "$work/ring.topo"
 topo_torus 4 4 1 >"$work/lab.topo"
 for manager in ours opensm; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# `uipoib fabric import`: the output of Debian's ibnetdiscover for ibsim's example nets under OpenSM is imported,
-# reads back unchanged, and when it runs as a fabric under our SM, ibnetdiscover prints the same again: names, GUIDs,
+# `uipoib fabric import`: the output of Debian's ibnetdiscover for ibsim's example nets under OpenSM is imported and
+# parsed again without a change. When it runs as a fabric under our SM, ibnetdiscover prints the same: names, GUIDs,
 # LIDs, rates. A line that cannot be imported is named in a message. A fat tree of 1,000 HCAs comes up.
 . "$(dirname "$0")/lib.sh"
 need ibsim ibnetdiscover opensm jq python3

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: all long
-#
-# What opensm.sh and diags.sh compare with ibsim on small nets, on fat trees: OpenSM with 128 hosts, the tools with 16.
+# The comparisons of opensm.sh and diags.sh with ibsim, on fat trees instead of small nets: OpenSM
+# with 128 hosts, the tools with 16.
 cd "$(dirname "$0")/../.." || exit 1
 status=0
 for t in opensm diags; do

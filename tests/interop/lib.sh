@@ -105,8 +105,9 @@ on_sim() {
 	"${sim_env[@]}" "${@:3}"
 }
 
-# sim_env ibsim|lab NODE: set the array sim_env to the words that go before a command to run it on this node. With the array a
-# command in the background is its own process, and $! is its pid; with on_sim $! would be the pid of a shell.
+# sim_env ibsim|lab NODE: set the array sim_env to the words that must precede a command so that it runs on this node.
+# With the array a command in the background is its own process, and $! is its pid; with on_sim $! would be the pid of
+# a shell.
 sim_env() {
 	local name=$inst
 	[ "$1" = lab ] || name=$inst-ibsim
@@ -178,7 +179,7 @@ far_start() {
 	far_pid=$!
 }
 
-# far_remember: note the processes of that instance, which lab_gone then looks for
+# far_remember: note the processes of the second instance, so that lab_gone can look for them
 far_remember() {
 	local p
 	for p in $(descendants "$far_pid"); do
@@ -242,7 +243,7 @@ relay_stats() {
 }
 relay_answered() { [ "$(wc -l <"$work/relay.out")" -gt "$1" ]; }
 
-# --- data in which damage shows: tests/interop/integrity.py
+# --- flows whose contents show damage: tests/interop/integrity.py
 
 integrity="python3 -B $PWD/tests/interop/integrity.py"
 

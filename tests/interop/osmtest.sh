@@ -3,10 +3,10 @@
 # check.sh: all
 #
 # osmtest, OpenSM's own test of a subnet administrator, runs unmodified on our umad preload: against our SA, and
-# against OpenSM on the same fabric. Every flow that passes with OpenSM passes with our SA, and the errors that
-# osmtest logs are the same, except those in doc/osmtest.md.
+# against OpenSM on the same fabric. Every flow that passes with OpenSM passes with our SA, and osmtest logs the same
+# errors, except those in doc/osmtest.md.
 #
-#	h1: OpenSM	h2, h3: osmtest
+# 	h1: OpenSM	h2, h3: osmtest
 . "$(dirname "$0")/lib.sh"
 need opensm osmtest
 topo_ring 6 3 >"$work/lab.topo"
@@ -24,14 +24,14 @@ osmtest_run() {
 }
 
 # complaints NAME: the errors in its log, each once, without the parts that differ from run to run (leases end a
-# second sooner or later, and are asked for once more or less)
+# second sooner or later, and are requested once more or once less)
 complaints() {
 	grep -h ' -> .*\(ERR\|[Ee]rror =\|Remote error\)' "$work/$1.log" |
 		sed -E 's/^.*\] 0x[0-9a-f]+ -> //; s/osmt\.srvc\.[0-9.]+/NAME/g; s/(MGID|mgid)[:=][^ ]*/MGID/g; s/0x[0-9A-Fa-f]{8,}/GUID/g' | sort -u
 }
 
-# Sets of records that cannot be set. Our SA refuses them; OpenSM 3.3.23 drops them, and osmtest waits for its
-# time-out.
+# Sets of records that cannot be changed by a Set. Our SA refuses them; OpenSM 3.3.23 drops them, and osmtest waits
+# for its time-out.
 known='Remote error: 0x000C|UNSUP_METHOD_ATTR|IB_TIMEOUT|osmtest_(sminfo_record|informinfo)_request: ERR 008[C-F]|ERR 0003'
 
 same_complaints() {

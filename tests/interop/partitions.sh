@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # One partitions.conf under OpenSM and under our own manager: interfaces come up with exactly the parameters of their
-# partition's group, limited members and partitions are apart, and a partition taken away takes its interfaces
-# down, with the reason.
+# partition's group, limited members do not reach each other, nor do partitions, and when a partition is removed, its
+# interfaces go down and show the reason.
 #
-#	Default 0x7fff	all			uib0	10.4.0.N
-#	Lab     0x0001	h1 h2 full, h3 h4 limited	uib1	10.5.0.N	MTU 4096, 2.5 Gb/s, SL 2, controlled Q_Key
-#	Other   0x0002	h5 h6 full		uib1	10.5.0.N	MTU 2048, SL 3
+# 	Default 0x7fff	all			uib0	10.4.0.N
+# 	Lab     0x0001	h1 h2 full, h3 h4 limited	uib1	10.5.0.N	MTU 4096, 2.5 Gb/s, SL 2, controlled Q_Key
+# 	Other   0x0002	h5 h6 full		uib1	10.5.0.N	MTU 2048, SL 3
 #
-#	      h1  h4         h2  h5         h3  h6
-#	       \  /           \  /           \  /
-#	      Switch1 ------ Switch2 ------ Switch3 ------ (Switch1)
+# 	      h1  h4         h2  h5         h3  h6
+# 	       \  /           \  /           \  /
+# 	      Switch1 ------ Switch2 ------ Switch3 ------ (Switch1)
 . "$(dirname "$0")/lib.sh"
 need opensm ping
 topo_ring 6 3 >"$work/lab.topo"
@@ -83,7 +83,7 @@ start_embedded() {
 }
 
 for manager in opensm embedded; do
-	# The default Q_Key: OpenSM's is not controlled (bit 31), ours is
+	# The default Q_Key: OpenSM's default is not controlled (bit 31), and ours is
 	case $manager in opensm) qkey=0x00000b1b ;; *) qkey=0x80000b1b ;; esac
 	partitions other >"$work/partitions.conf"
 	check "$manager: starts" start_$manager

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # libuipoib-umad.so alone: programs run on a stand-in for the daemon (umad_server.py), which also does things that no
-# daemon would do. Then shells, coreutils, perl and python look at the files that they take for sysfs.
+# daemon would do. Then shells, coreutils, perl and python read the files that they take for sysfs.
 . tests/interop/lib.sh
 need python3 perl
 lib=$(dirname "$UIPOIB")/libuipoib-umad.so

@@ -3,14 +3,15 @@
 #
 # check.sh: all
 #
-# Multicast between two IPoIB links through a router with smcrouted: groups that have receivers on the sender's link (under
-# our manager and under OpenSM), and groups that have none there (under our manager). The interfaces notice by
-# themselves that smcrouted begins and ends, or have `router = yes`. With `router = no` no group is forwarded. smcrouted is given
-# routes, and joins no group itself. At the end the same with `profile = encaparp00`, and with `profile = v4mc01`, where it has to join a group that has no receiver on
-# the sender's link, because senders then use a MGID that nobody else listens to.
+# Multicast between two IPoIB links through a router with smcrouted: groups that have receivers on the sender's link
+# (under our manager and under OpenSM), and groups that have none there (under our manager). The interfaces notice by
+# themselves that smcrouted begins and ends, or have `router = yes`. With `router = no` no group is forwarded.
+# smcrouted is given routes, and joins no group itself. At the end the same is tested with `profile = encaparp00`, and
+# with `profile = v4mc01`. With v4mc01 smcrouted has to join a group that has no receiver on the sender's link,
+# because senders then use a MGID for which no other host listens.
 #
-#	link 0xffff 10.4/16                      link 0x8001 10.5/16
-#	   h1 sends, h4 receives ---- h2 router ---- h3 receives
+# 	link 0xffff 10.4/16                      link 0x8001 10.5/16
+# 	   h1 sends, h4 receives ---- h2 router ---- h3 receives
 . "$(dirname "$0")/lib.sh"
 need opensm ping python3 smcrouted
 mcast=$TOOLS/mcast
@@ -50,7 +51,7 @@ start_embedded() {
 	lab_start
 }
 
-# routes: h2 forwards, h3 has a way back, without which its kernel may refuse the source
+# routes: h2 forwards, and h3 has a route back, because without it the kernel of h3 may refuse the source
 routes() {
 	x h2 sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding' &&
 		x h3 ip route add 10.4.0.0/16 via 10.5.0.2 && x h3 ip -6 route add fd04::/64 via fd05::2 &&
@@ -88,7 +89,7 @@ sent_and_heard() { # LABEL GROUP TEXT
 }
 reaches() { eventually 30 sent_and_heard "$@"; } # the group may have been made just now
 
-# not_forwarded LABEL GROUP: none of ten datagrams is heard, not even after pings that were sent behind them
+# not_forwarded LABEL GROUP: none of ten datagrams arrives, not even after pings that were sent after them
 not_forwarded() {
 	x h1 /usr/bin/python3 -c "$send" "$2" never 10 && x h1 ping -n -q -c 2 -W 5 10.5.0.3 && not heard "$1" never
 }
@@ -178,7 +179,8 @@ v4mc_links embedded
 check "v4mc01: IPv6, too" reaches h3.92 ff05::4392 both
 check "v4mc01: with the groups of RFC 4391" is_non_member ff1e:601b:ffff::4392
 end
-# OpenSM 3.3.23 refuses groups of IPv6 here (no broadcast group of scope 14), so h4 hears them by the LID of the broadcast group.
+# OpenSM 3.3.23 refuses groups of IPv6 here (no broadcast group of scope 14), so h4 receives them by the LID of the
+# broadcast group.
 v4mc_partitions 0xb1b
 begin opensm yes
 v4mc_links opensm

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Who gives out the groups of partitions by Service ID Resolution (draft-pelissier-ipoib-encaparp-00, 6.2): the node of our
-# subnet manager, or under OpenSM a host. Debian's saquery and smpquery see the ServiceRecord and the capability bit.
+# The servers that give out the groups of partitions by Service ID Resolution (draft-pelissier-ipoib-encaparp-00,
+# 6.2): the node of our subnet manager, or under OpenSM a host. Debian's saquery and smpquery see the ServiceRecord
+# and the capability bit.
 #
-#	h1: server	h2: saquery, smpquery	h3: OpenSM
+# 	h1: server	h2: saquery, smpquery	h3: OpenSM
 . "$(dirname "$0")/lib.sh"
 need opensm saquery smpquery jq
 topo_ring 3 3 >"$work/lab.topo"

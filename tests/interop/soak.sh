@@ -4,10 +4,10 @@
 #
 # OpenSM sweeps each second while cables are pulled and plugged: no interface is lost, and nothing leaks.
 #
-#	SOAK_SECONDS=600 tests/interop/soak.sh		(make soak; 60 in CI)
+# 	SOAK_SECONDS=600 tests/interop/soak.sh		(make soak; 60 in CI)
 #
-# A ring of four switches with two hosts each. At any time one or two of its cables are out, a host's own cable too,
-# so that ports go through all their states, and SA records come and go.
+# A ring of four switches with two hosts each. At any time one or two of its cables are pulled, sometimes a host's own
+# cable, so that ports go through all their states, and SA records come and go.
 . "$(dirname "$0")/lib.sh"
 need opensm shuf
 seconds=${SOAK_SECONDS:-60}
@@ -43,7 +43,8 @@ flap() { # SECONDS
 }
 
 reach_all() { pairs $hosts 30; }
-# all_up: all interfaces are up. If not: which ports OpenSM has not brought to Active, and what it said at last
+# all_up: all interfaces are up. If not, print the ports that OpenSM has not brought to Active, and the last lines of
+# its log
 all_up() {
 	u wait --timeout $patience && return
 	u fabric port show | grep -v -e ' Active ' -e ' Down '

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# The lessons of doc/tutorial, typed as a reader would (tutorial.py says how).
+# The commands of the lessons of doc/tutorial, typed as a reader would type them (see tutorial.py).
 . "$(dirname "$0")/lib.sh"
 need smpquery saquery ibnetdiscover python3
 unset UIPOIB_NAME

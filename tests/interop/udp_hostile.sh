@@ -18,7 +18,7 @@ relay_start 7 "$near" "$relay_a" "$far" "$relay_b"
 near_and_far "$near" "$relay_a" "$far" "$relay_b"
 check "h1 and h3 ping each other" eventually 10 x h1 ping -n -q -c 3 -i 0.1 -W 2 10.4.0.3
 
-# The LIDs, QPNs and keys that a forger must know.
+# Print the LIDs, QPNs and keys that a forger must know.
 link_of() { # u|uf KEY...: values of its first interface
 	local u=$1
 	shift

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# examples/udp-link.conf and, at the far end of its link, examples/udp_peer.py: an HCA that shares no code with
-# uipoib and was written from doc/udp-link.md.
+# examples/udp-link.conf and, at the far end of its link, examples/udp_peer.py: an HCA that shares no code with uipoib
+# and was written after doc/udp-link.md.
 #
-#	h1 -- Hca1 --+
-#	             Switch1 port 7 == UDP == udp_peer.py, 10.4.0.99
-#	h2 -- Hca2 --+
+# 	h1 -- Hca1 --+
+# 	             Switch1 port 7 == UDP == udp_peer.py, 10.4.0.99
+# 	h2 -- Hca2 --+
 . "$(dirname "$0")/lib.sh"
 need python3 ping
 peer=$PWD/examples/udp_peer.py
@@ -94,7 +94,7 @@ forgotten() { # neither h1's nor the peer's neighbour table has an entry for the
 }
 check "after the neighbour was forgotten" forgotten
 
-# --- the peer is killed, and comes back
+# --- the peer is killed, and starts again
 
 kill -KILL $peer_pid
 started=${EPOCHREALTIME/./}

@@ -28,7 +28,7 @@ check "nothing was damaged" equal "0 0" "$(counted u udp "$bad") $(counted uf ud
 
 # --- the bad cable
 
-# How often links went down, and how often SA clients started anew
+# Number of times that links went down, and that SA clients started over
 breaks() { echo "$(counted u udp '^downs') $(counted uf udp '^downs') $(counted u sac '^restarts') $(counted uf sac '^restarts')"; }
 most_answered() { # FROM TO: of 300 pings, most are answered, with 4 % loss each way
 	local got

@@ -150,7 +150,7 @@ check "a fabric of 800 HCAs" eventually 20 table
 check "and once more" table
 check "end" lab_down
 
-# --- OpenSM alone, on a CA without a host
+# --- OpenSM as the only manager, on a CA without a host
 
 topo_ring 4 3 >"$work/lab.topo"
 conf_hosts 3 'sm = external' "ibsim = $inst-sim" >"$work/lab.conf"

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A stand-in for the daemon's side of src/umad/proto.h, which does what a MAD tells it to: for tests of
-# libuipoib-umad.so alone, with all that no daemon would do.
+# A stand-in for the daemon's side of src/umad/proto.h, which obeys commands in MADs. It is for tests of
+# libuipoib-umad.so without a daemon, and does things that no daemon would do.
 #
 #   umad_server.py SOCKET [SEED]
 #
-# With a SEED all that it says after a hello is random, near enough to what is right to be looked at.
+# With a SEED all its messages after a hello are random, but so close to valid ones that the library examines them.
 #
-# A MAD's octets 40.. are a command: "echo", "header", "timeout", "long N", "burst N", "garbage", "shut" (closes
-# the connection), "die", "drop". What comes back keeps the first 24 octets. "ready" is printed when it listens.
+# A MAD's octets 40.. are a command: "echo", "header", "timeout", "long N", "burst N", "garbage", "shut" (closes the
+# connection), "die", "drop". The answer keeps the first 24 octets. "ready" is printed when it listens.
 import array
 import errno
 import os

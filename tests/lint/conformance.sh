@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# conformance.sh: every function that CONFORMANCE.md names is there, and every test that it names is one that is run: a case
-# in a table that cmocka gets, or a line that a script prints with `check`.
+# conformance.sh: every function that CONFORMANCE.md names exists, and every test that it names is run: a case in a
+# table that cmocka gets, or a line that a script prints with `check`.
 #
 # conformance.sh LOGS: after a run of tests/check.sh, whose output is in the folder LOGS: every test of the steps of that run
 # did run and pass, as its TAP line there says.
@@ -40,7 +40,8 @@ cases() {
 declare -A is_case=()
 while read -r c; do is_case[$c]=1; done < <(cases)
 
-# prints LINE FILE...: one of the scripts has a check that prints this line; any text fits in place of a shell variable
+# prints LINE FILE...: one of the scripts has a check that prints this line; a shell variable in the check matches any
+# text
 prints() {
 	local line=$1
 	shift

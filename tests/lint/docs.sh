@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# Every file that a page links to or names in `code` exists, and the picture is what its source draws.
+# Every file that a page links to or names in `code` exists, and the picture is up to date with its source.
 set -u
 cd "$(dirname "$0")/../.."
 fail=0
@@ -15,8 +14,8 @@ for page in $(git ls-files '*.md'); do
 		case $link in *://* | '') continue ;; esac
 		[ -e "$dir/$link" ] || bad "$page" "links to $link, which is not there"
 	done
-	# Names like `src/eth/tx.c`, `tests/unit/x.c:test_y`, and `eth/tx.c`, which is short for the first;
-	# words in capitals stand for any name
+	# Names like `src/eth/tx.c`, `tests/unit/x.c:test_y`, and `eth/tx.c`, which is short for the first; words in
+	# capitals match any name
 	for file in $(grep -o '`[a-z_]*/[A-Za-z0-9_/.-]*\.\([ch]\|sh\|py\|md\)[:`]' "$page" | tr -d '`:'); do
 		[[ $file =~ [A-Z]{4} ]] || [ -e "$file" ] || [ -e "src/$file" ] || [ -e "$dir/$file" ] || bad "$page" "names $file, which is not there"
 	done

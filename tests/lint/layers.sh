@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Check src/layers: no room may use one above it, #include lines keep to it, archives link with nothing else, and the
-# table in ARCHITECTURE.md is the same.
+# Check src/layers: no room may use a room above it, #include lines and archives use only rooms that the file allows,
+# and the table in ARCHITECTURE.md is the same.
 #
-#	layers.sh		check
-#	layers.sh closure	print each room with all rooms that it links with, for the Makefile
-#	layers.sh table		print the table of ARCHITECTURE.md
+# 	layers.sh		check
+# 	layers.sh closure	print each room with all rooms that it links with, for the Makefile
+# 	layers.sh table		print the table of ARCHITECTURE.md
 set -u
 cd "$(dirname "$0")/../.."
 fail=0
@@ -27,7 +27,7 @@ bad() {
 	fail=1
 }
 
-# Rooms are listed from the bottom to the top, so the closure of every room that this one uses is known already.
+# Rooms are listed from the bottom to the top, so the closures of the rooms that this room uses are known already.
 for r in "${rooms[@]}"; do
 	c=" $r "
 	for e in ${may[$r]}; do
@@ -112,8 +112,7 @@ for r in "${rooms[@]}"; do
 	[ "$lines" -le 6000 ] || bad "src/$r" "$lines lines, expected at most 6000"
 done
 
-# Every symbol that a room's archive leaves undefined and that the project defines must come from a room that it
-# may use.
+# Every undefined symbol of a room's archive that the project defines must come from a room that the room may use.
 lib=${O:-build}
 if [ -f "$lib/libcli.a" ]; then
 	declare -A where

@@ -34,7 +34,7 @@ ASAN = 'hard_rss_limit_mb=3000:detect_leaks=1'
 # Simulations that take as long as all other tests together run with one seed first.
 ONE_SEED = {'test_all_lab': {'LAB_SEED': '1'}, 'test_all_soak': {'SOAK_SEED': '1'}}
 
-# Each operator: a pattern for a line whose comments and strings are blanked, and the replacement of its match.
+# Each operator: a pattern for a line whose comments and strings are blanked, and the replacement of the match.
 OPERATORS = [
     (r'(?<![=!<>])==(?!=)', '!='), (r'!=', '=='),
     (r'(?<=\s)<(?=\s)', '<='), (r'(?<=\s)>(?=\s)', '>='), (r'<=', '<'), (r'(?<!-)>=', '>'),
@@ -61,7 +61,8 @@ def code_lines(text):
     blank = lambda m: re.sub(r'[^\n]', ' ', m[0])  # noqa: E731
     bare = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text, flags=re.S)
     for n, (line, code) in enumerate(zip(text.split('\n'), bare.split('\n'))):
-        # Assertions are skipped, because they do not change behaviour; declarations without a value do nothing.
+        # Assertions are skipped, because they do not change behaviour, and declarations without a value, because a
+        # change there has no effect.
         if code.startswith('\t') and not re.search(r'\bassert\b|static_assert', code):
             yield n, line, code
 

@@ -8,7 +8,7 @@
 # taken out of Debian's packages, which are not installed, since that would add an architecture to this system. The tests
 # of the kernel module's files are left out on i386, since the module refuses to be built for 32 bits.
 #
-# BITS (build/bits) is the folder for the builds and for cmocka; a later run uses again what is there.
+# BITS (build/bits) is the folder for the builds and for cmocka; a later run uses the existing files again.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 bits=${BITS:-build/bits}
@@ -21,7 +21,8 @@ others=$(awk '!/^#/ && NF && $2 == "io" && $1 != "util" { printf "%s%s", sep, $1
 # ibsim's protocol is C structures in the byte order of the host, and these tests have octets that were recorded on x86-64.
 recorded="unit/test_ibsim_proto unit/test_ibsim_ctl"
 
-# tests_of ROOM...: their test programs, such as unit/test_wire_ib_hdr, except for those that include a header of another room
+# tests_of ROOM...: print the test programs of these rooms, such as unit/test_wire_ib_hdr, except those that include a
+# header of another room
 tests_of() {
 	local r f
 	for r; do

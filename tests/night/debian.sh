@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# debian.sh [CODENAME...]: Debian 12 (bookworm) and 13 (trixie), as root, in a clone of the last commit. Each of  make demo,
-# make check, make vm and make deb  is the first command that is typed in a system with nothing but make and git beside what debootstrap
-# brings; after make vm, the command of README that follows there. One TAP line each.
+# debian.sh [CODENAME...]: Debian 12 (bookworm) and 13 (trixie), as root, in a clone of the last commit. Each of  make
+# demo, make check, make vm and make deb  is the first command that is typed in a system that has only make and git in
+# addition to debootstrap's packages; after make vm, the command of README that follows there. One TAP line each.
 #
-# Needs some 8 GB in /var/tmp (TMPDIR) and Debian's archive (MIRROR, http://deb.debian.org/debian). What it installs
-# is below a folder that is removed at the end, unless KEEP is set; with KEEP=DIR the systems are in DIR and are used again.
-# COMMANDS are the targets of make, "demo check vm deb"; after make deb, packages.sh installs and removes the packages there.
+# Needs some 8 GB in /var/tmp (TMPDIR) and Debian's archive (MIRROR, http://deb.debian.org/debian). The systems are
+# below a folder that is removed at the end, unless KEEP is set; with KEEP=DIR the systems are in DIR and are used
+# again. COMMANDS are the targets of make, "demo check vm deb"; after make deb, packages.sh installs and removes the
+# packages there.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 tree=$PWD
@@ -66,7 +67,7 @@ exit \$?"' - "$root" "$1" </dev/null &
 	return "$1"
 }
 
-# typed COMMAND: run in that system what a user types
+# typed COMMAND: run in that system a command that a user would type
 typed() {
 	case $1 in
 	vm) inside 'make vm && build/uipoib vm -- ip -d link show ib0' ;;

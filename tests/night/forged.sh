@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A host whose table of neighbours is full of senders that do not exist, and which sends 250 frames a second to MACs that are no
-# neighbour's, while its kernel has 150,000 entries: other hosts do not notice, and its memory is bounded.
+# A host whose table of neighbours is full of senders that do not exist, and which sends 250 frames a second to MACs
+# of no neighbour, while its kernel has 150,000 entries. Other hosts are not affected, and the memory is bounded.
 #
-#	h1 -- Hca1 --+
-#	h2 -- Hca2 --+-- Switch1 port 7 == UDP == forged_senders.py
-#	h3 -- Hca3 --+
+# 	h1 -- Hca1 --+
+# 	h2 -- Hca2 --+-- Switch1 port 7 == UDP == forged_senders.py
+# 	h3 -- Hca3 --+
 #
-# There are more forged senders than the 8192 neighbours that a link has, so the first ones give way to others. After ten
-# minutes (IPOIB_NEIGH_IDLE) those that are left expire, all within seconds; the attack is a minute longer, if HOSTILE_SECONDS is
+# There are more forged senders than the 8192 neighbours that a link has, so later senders replace the first ones.
+# After ten minutes (IPOIB_NEIGH_IDLE) the remaining ones expire, all within seconds; the attack is a minute longer,
+# if HOSTILE_SECONDS is
 # 600. tests/night/watch.sh lists the checks.
 . "$(dirname "$0")/../interop/lib.sh"
 : "${HOSTILE_SECONDS:=600}"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# load.sh [RUNS] [AT_A_TIME]: the system and interop scripts of `make check` and `make check-all`, RUNS times (10), AT_A_TIME
-# (5) whole runs beside each other, so that each run is the load of the others: nothing may fail because the machine is busy.
-# One TAP line for each run; for a run that failed also which scripts did, and where their output is (build/load, or KEEP).
+# load.sh [RUNS] [AT_A_TIME]: the system and interop scripts of `make check` and `make check-all`, RUNS times (10),
+# AT_A_TIME (5) whole runs beside each other, so that each run is the load of the others: nothing may fail because the
+# machine is busy. One TAP line for each run; for a run that failed, it also names the scripts that failed, and the
+# place of their output (build/load, or KEEP).
 #
 # The last commit is tested, not the working tree. It is built once and copied below a folder in TMPDIR, which is removed at the end.
 # SYSTEM_JOBS is the number of scripts that each run starts at a time, STEPS the steps of tests/check.sh ("system system-all").

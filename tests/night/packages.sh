@@ -27,7 +27,7 @@ check() {
 }
 equal() { [ "$1" = "$2" ] || { printf 'expected: %s\ngot: %s\n' "$1" "$2"; return 1; }; }
 install_() { apt-get install -y --no-install-recommends "$@"; }
-# What packages may leave: logs and lists of dpkg, apt, and what others make anew
+# Files that packages may leave: logs and lists of dpkg and apt, and files that other programs make again
 files() { find / -xdev \( -path /proc -o -path /sys -o -path /tmp -o -path /root -o -path /var/log -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/cache \) -prune -o -print | sort; }
 newer() { # FILE: the package again, as version + 1
 	local dir
@@ -37,7 +37,7 @@ newer() { # FILE: the package again, as version + 1
 }
 
 check "apt-get update" apt-get update
-# What the packages depend on is there before, so that the lists of files differ by the packages alone.
+# The packages on which ours depend are installed before, so that the lists of files differ by our packages only.
 check "their dependencies" install_ bash-completion man-db procps iputils-ping $(dpkg-deb -f "$debs/uipoib_${version}_amd64.deb" Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/,/ /g')
 files >/tmp/before
 

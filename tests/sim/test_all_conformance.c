@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Clauses that only show in a whole fabric: which packets are on its links, and who receives from
- * whom.
+ * Clauses that can only be seen in a whole fabric: the packets on its links, and which hosts reach
+ * each other.
  */
 
 #include <stdio.h>
@@ -38,7 +38,7 @@ static void look(const struct fabric_trace_event *ev)
 	uint8_t encap[4];
 	int hlen = ib_ud_hdr_decode(&h, p->hdr + p->head, pkt_hdr_len(p));
 
-	if (hlen < 0) { /* R1: every packet is a UD SEND-only */
+	if (hlen < 0) { /* Clause R1: every packet is a UD SEND-only */
 		seen.wrong++;
 		return;
 	}
@@ -48,7 +48,7 @@ static void look(const struct fabric_trace_event *ev)
 	}
 	seen.data++;
 	pkt_copy_out(p, (uint32_t)hlen, encap, sizeof(encap));
-	/* R4, R29, R30: encapsulation with reserved zeros */
+	/* Clauses R4, R29 and R30: encapsulation with reserved zeros */
 	seen.wrong += be16_at(encap) != ETH_P_IPV4 || be16_at(encap + 2) != 0;
 	seen.wrong += h.bth.pkey != seen.pkey;
 	if (ib_lid_is_mcast(h.lrh.dlid)) {
@@ -58,7 +58,7 @@ static void look(const struct fabric_trace_event *ev)
 		return;
 	}
 	seen.ucast++;
-	/* R48: the destination QPN must be the one in an interface's address */
+	/* Clause R48: the destination QPN must be the one in an interface's address */
 	for (unsigned int i = 0; i < seen.l->nhosts; i++)
 		if (seen.l->host[i].addr.qpn == h.bth.dest_qp)
 			return;
@@ -173,7 +173,9 @@ static void test_R3_H9_a_link_is_who_shares_the_partition(void **state)
 		for (unsigned int i = 0; i < HOSTS; i++)
 			assert_int_equal(got[i], member[i] && i != from);
 	}
-	/* R27: the others wait until their port has the P_Key, and show that as their state. */
+	/*
+	 * Clause R27: the others wait until their port has the P_Key, and show this as their state.
+	 */
 	for (unsigned int i = 0; i < HOSTS; i++) {
 		ipoib_link_info(l.host[i].link, &out);
 		assert_int_equal(out.state, member[i] ? IPOIB_LINK_UP : IPOIB_LINK_WAIT_PKEY);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* The kernel's lists of groups, as the instance reads them: a host that joined 40,000 groups does not keep others waiting. */
+/*
+ * The kernel's lists of groups, as the instance reads them: a host that joined 40,000 groups does
+ * not delay other hosts.
+ */
 
 #include <stdio.h>
 #include <stdlib.h>

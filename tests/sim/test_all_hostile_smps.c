@@ -215,8 +215,8 @@ static void test_I6_nothing_is_written_without_the_key(void **state)
 }
 
 /*
- * I15: each end port repeats its trap about wrong keys once in an interval (13.4.9), whatever the
- * number of violations.
+ * Clause I15: each end port repeats its trap about wrong keys once in an interval (13.4.9),
+ * whatever the number of violations.
  */
 static void test_I15_traps_about_wrong_keys_stay_few(void **state)
 {
@@ -240,7 +240,7 @@ static void test_I15_traps_about_wrong_keys_stay_few(void **state)
 }
 
 /*
- * A cable is pulled and plugged during the attack; the SM sees that, and all hosts reach each
+ * A cable is pulled and plugged during the attack. The SM notices this, and all hosts reach each
  * other.
  */
 static void test_I14_the_sm_goes_on_sweeping(void **state)
@@ -311,7 +311,8 @@ static void test_I15_forged_traps_cause_a_sweep_a_second_at_most(void **state)
 	trap_flood(NS_SEC(10));
 	assert_in_range(status().heavy_sweeps - sweeps, 1, 4 + 10 + 1);
 	/*
-	 * The SM gets all of them and passes few on to the sweep: 32 at once, then 8 in each 1.07 s
+	 * The SM gets all these traps and passes few to the sweep: 32 at once, then 8 in each 1.07
+	 * s
 	 */
 	traps = status().traps - traps;
 	many = status().traps_many - many;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * How much TAPs may send, and when: no packet is lost that the kernel could have kept, no host
- * keeps the others waiting, and packets that wait for the SA leave buffers to those that need not
- * wait.
+ * Number and time of the frames that are read from TAPs: no packet is lost that the kernel could have kept, no host
+ * keeps the others waiting, and packets that wait for the SA leave buffers to other packets.
  */
 
 #include <errno.h>
@@ -60,7 +59,8 @@ static void begin_with(unsigned int hosts, bool trains)
 		for (unsigned int b = 0; b < hosts; b++)
 			if (a != b)
 				lab_send(&lab.host[a], &lab.host[b], "hello",
-					 5); /* so that each host knows the paths to all others */
+					 /* enough for each host to learn the paths to all others */
+					 5);
 	lab_run(&lab, NS_SEC(1));
 	assert_int_equal(got.packets, hosts * (hosts - 1));
 	memset(&got, 0, sizeof(got));
@@ -164,7 +164,7 @@ static void test_super_frames_are_delivered_whole(void **state)
 	lab_destroy(&lab);
 }
 
-/* Linux makes no segments below 8 octets, so one frame may be four times what a queue holds. */
+/* Linux makes no segments below 8 octets, so one frame may have four times the packets that a queue holds. */
 static void test_frame_of_eight_thousand_segments_loses_nothing(void **state)
 {
 	begin(2);
@@ -190,7 +190,7 @@ static void test_eight_flows_to_one_host_lose_nothing(void **state)
 	lab_destroy(&lab);
 }
 
-/* Eight flows from one host to eight others. */
+/* Eight flows from one host to eight other hosts. */
 static void test_eight_flows_of_one_host_lose_nothing(void **state)
 {
 	begin(9);
@@ -204,10 +204,7 @@ static void test_eight_flows_of_one_host_lose_nothing(void **state)
 	lab_destroy(&lab);
 }
 
-/*
- * TAPs take turns by packets: the frames of one host are 160,000 segments, the other host sends one
- * packet.
- */
+/* TAPs are served by packets: the frames of one host are 160,000 segments, and the other host sends one packet. */
 static void test_host_that_sends_tiny_segments_does_not_delay_others(void **state)
 {
 	begin(3);
@@ -221,7 +218,7 @@ static void test_host_that_sends_tiny_segments_does_not_delay_others(void **stat
 	lab_destroy(&lab);
 }
 
-/* Hosts with the same load get the same share, whatever the size of their segments. */
+/* Hosts with the same load get the same share of packets, with segments of any size. */
 static void test_hosts_share_by_packets(void **state)
 {
 	begin(4);
@@ -230,7 +227,7 @@ static void test_hosts_share_by_packets(void **state)
 	for (unsigned int i = 0; i < 100; i++)
 		/* 6500 packets, too */
 		send_super(&lab.host[1], &lab.host[3], false, 1, 65000, 1000);
-	/* This host's small packet comes after a thousand packets of its own. */
+	/* This host's small packet waits behind a thousand packets of the same host. */
 	for (unsigned int i = 0; i < 20; i++)
 		send_super(&lab.host[2], &lab.host[3], false, 2, 65000, 1300);
 	lab_send(&lab.host[2], &lab.host[3], "end", 3);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Partial sweeps leave everything as sweeps of everything do: on random fabrics, after random sequences
- * of cables, HCAs and switches that go and come back, the tables of all nodes and the answers of the SA
- * are compared, octet for octet, with those after a sweep of everything that follows.
+ * Partial sweeps have the same result as sweeps of the whole fabric. On random fabrics, cables, HCAs and switches are
+ * removed and restored in random order. Then the tables of all nodes and the answers of the SA are compared, octet
+ * for octet, with those after a sweep of the whole fabric.
  *
  * PARTIAL_SEEDS=N runs N seeds, PARTIAL_SEED=N that seed alone.
  */
@@ -167,7 +167,7 @@ static void put_node(struct shot *s, const struct node *n)
 	}
 }
 
-/* Whether the SM reaches a node, by the cables that are up. What is cut off keeps its old tables. */
+/* Tell whether the SM reaches a node by the cables that are up. Nodes that are cut off keep their old tables. */
 static bool reached(struct fix *f, struct fabric_node *n)
 {
 	return sm_db_node(sm_db(f->r.sm), fabric_node_node(n)->info.node_guid) != NULL;
@@ -295,7 +295,7 @@ static void flip(struct fix *f, struct fabric_port *p)
 	fabric_link_set(p, fabric_link_state(p) == FABRIC_LINK_DISABLED, f->r.now);
 }
 
-/* All cables of a switch but the SM's go, or come back. */
+/* Removes or restores all cables of a switch but the SM's. */
 static void flip_switch(struct fix *f)
 {
 	char name[16];
@@ -323,7 +323,7 @@ static void change(struct fix *f)
 		for (unsigned int i = 2 + any(f, 3); i; i--)
 			flip(f, some_port(f, true));
 		break;
-	case 3: { /* a cable that goes and comes before, while or after the SM looks */
+	case 3: { /* a cable is pulled and plugged before, during or after the SM reads it */
 		struct fabric_port *p = some_port(f, true);
 
 		flip(f, p);
@@ -406,8 +406,9 @@ static void test_tables_equal_those_of_a_sweep_of_everything(void **state)
 }
 
 /*
- * More switches than a partial sweep looks at: S1, S2 and as many leaves with a cable to each. All cables from S1 to leaves go at
- * once. They were the ways of the leaves to the SM, so only S1 sends a trap that arrives, and finds a leaf behind each cable.
+ * More switches than a partial sweep looks at: S1, S2 and as many leaves with a cable to each. All cables from S1 to
+ * leaves are pulled at once. The leaves reached the SM by these cables, so only a trap of S1 arrives, and behind each
+ * cable there is a leaf.
  */
 #define LEAVES 70
 

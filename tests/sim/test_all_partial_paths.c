@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the SA says of paths while cables go out and come in. The database is looked at whenever anything can have
- * changed: after each round of the fabric and after each stage of a sweep. Between two hosts that stay connected there is a path
- * at all times, and when the subnet is up again, all paths lead over links that are there.
+ * The paths that the SA returns while cables are pulled and plugged. The database is checked whenever anything can
+ * have changed: after each round of the fabric and after each stage of a sweep. Between two hosts that stay connected
+ * there is a path at all times, and when the subnet is up again, all paths lead over existing links.
  *
  * PARTIAL_SEEDS=N runs N seeds, PARTIAL_SEED=N that seed alone.
  */
@@ -28,7 +28,8 @@ struct fix {
 	unsigned int nsw, asked, looks;
 	uint64_t seed;
 	bool connected[SWITCHES_MAX]; /* hosts that stay connected with H1 during this step */
-	bool coming; /* links only come in this step, so all LFTs lead over Active links only */
+	/* links are only added in this step, so all LFTs lead over Active links only */
+	bool coming;
 };
 
 static bool cable(struct fix *f, unsigned int a, unsigned int b)

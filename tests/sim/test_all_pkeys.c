@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * intel-ipoib-linux-hld-2002, 2.6: interfaces come and go with the P_Keys of their port, as the SM writes them, also while packets get
- * lost; they join and never create their broadcast group; and what one took is given back when its P_Key goes.
+ * intel-ipoib-linux-hld-2002, 2.6: interfaces appear and disappear with the P_Keys that the SM writes into the table
+ * of their port, also while packets get lost. They join and never create their broadcast group, and an interface
+ * frees everything when its P_Key leaves the table.
  */
 
 #include <errno.h>
@@ -27,10 +28,10 @@
 static const bool all[HOSTS] = { true, true, true };
 static struct lab lab;
 
-/* An interface of a P_Key, and the owner of those of a port */
+/* An interface of a P_Key, and the owner of all such interfaces of a port */
 struct member {
 	struct ifc ifc;
-	bool carrier, was_up; /* .was_up: the network device would be there */
+	bool carrier, was_up; /* .was_up: true if the network device would exist */
 	unsigned int frames; /* frames received */
 	struct pkt_queue tap;
 };
@@ -188,7 +189,7 @@ static void say(struct member *m)
 	ifc_readable(&m->ifc);
 }
 
-/* Every host has the interface, it is up, and a broadcast of one arrives at the others. */
+/* Every host has the interface, the interface is up, and a broadcast of one host arrives at the others. */
 static void check_link(uint16_t pkey)
 {
 	for (unsigned int i = 0; i < HOSTS; i++) {
@@ -196,7 +197,7 @@ static void check_link(uint16_t pkey)
 		assert_true(of(i, pkey)->carrier);
 		of(i, pkey)->frames = 0;
 	}
-	if (of(0, pkey)) /* which the compiler does not know */
+	if (of(0, pkey)) /* the compiler does not know that this is true */
 		say(of(0, pkey));
 	lab_run(&lab, NS_SEC(1));
 	for (unsigned int i = 0; i < HOSTS; i++)
@@ -293,7 +294,7 @@ static void one_seed_with_loss(uint64_t seed)
 	lab_faults_on(&lab);
 	for (unsigned int k = 0; k < 8; k++) {
 		lab_partitions(&lab, texts[(seed + 3 * k) % 4]);
-		/* Sometimes the next change comes while the last one is under way. */
+		/* Sometimes the next change is made while the last one is under way. */
 		lab_run(&lab, (seed + k) % 3 ? NS_MSEC(20) : NS_SEC(10));
 	}
 	lab_partitions(&lab, DEFAULT BLUE);
@@ -316,7 +317,7 @@ static void test_H30_pkeys_that_come_and_go_while_packets_are_lost(void **state)
 		one_seed_with_loss(seed);
 }
 
-/* HLD 2.6: the driver joins, and a partition whose broadcast group nobody made is no IPoIB link. */
+/* HLD 2.6: the driver joins only, so a partition whose broadcast group does not exist is no IPoIB link. */
 static void test_H30_no_device_before_trap_66_tells_of_the_broadcast_group(void **state)
 {
 	const struct sm_group *g = NULL;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Every row of the table of link profiles, on the whole stack, with hosts of both shapes: hosts of the profile are up, reach each other with the
- * largest packet of every MTU, receive groups, and the SA has exactly the memberships that the hosts have. Where a profile has
- * no links of an MTU, they are not up and say so. Hosts of different profiles hear each other exactly if the profiles have
- * one form on the wire. The SM's node answers SIDR.
+ * Every row of the table of link profiles, on the whole stack, with hosts of both shapes: hosts of the profile are
+ * up, reach each other with the largest packet of every MTU, receive groups, and the SA has exactly the memberships
+ * that the hosts have. Where a profile has no links of an MTU, the links are not up and give the reason. Hosts of
+ * different profiles receive each other's packets exactly if the profiles have the same form on the wire. The SM's
+ * node answers SIDR.
  */
 
 #include <stdio.h>
@@ -141,8 +142,8 @@ static void test_every_row_reaches_its_own_kind_at_every_mtu(void **state)
 }
 
 /*
- * Profiles with equal .wire have the same form of packets, so that their hosts take unicasts from each other. Those with equal
- * .link have the same groups too, and are one link.
+ * Profiles with equal .wire have the same form of packets, so that their hosts take unicasts from each other.
+ * Profiles with equal .link have the same groups too, and are one link.
  */
 struct kind {
 	const char *name;
@@ -168,10 +169,10 @@ static int wire_of(const struct ipoib_profile *p)
 	return kind_of(p)->wire;
 }
 
-/* All receive a group, and hear the one packet that host 0 sends to it exactly if they are on its link. */
+/* All hosts receive a group. They get the packet that host 0 sends to it exactly if they are on its link. */
 static void check_group_hearing(const struct ipoib_profile *a, const struct ipoib_profile *b)
 {
-	/* magic, sender: as lab_check_group() sends it */
+	/* magic and sender, as lab_check_group() sends them */
 	const uint32_t msg[4] = { 0x6d756c74, 0, 0, 0 };
 	bool one = kind_of(a)->link == kind_of(b)->link;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * What hosts of profile v6ib00 (draft-kashyap-ipoib-ipv6-over-ib-00) say to each other and have on the wire, on the whole
- * stack with our SA: the Q_Keys that they exchange, and the P_Key of the link's group.
+ * Packets that hosts of profile v6ib00 (draft-kashyap-ipoib-ipv6-over-ib-00) send to each other, on the whole stack
+ * with our SA: the Q_Keys that they exchange, and the P_Key of the link's group.
  */
 
 #include <string.h>
@@ -58,7 +58,7 @@ static uint32_t native_at(const uint8_t *p)
 	return v;
 }
 
-/* Gives each packet that was sent to a queue pair of IPoIB to @fn. Returns how many they were. */
+/* Gives each packet that was sent to a queue pair of IPoIB to @fn. Returns the number of packets. */
 static unsigned int capture_end(void (*fn)(const struct ib_ud_hdr *h, const uint8_t *payload,
 					   size_t len))
 {
@@ -171,7 +171,7 @@ static void send_data(struct lab_host *from, const uint8_t mac[6])
 	lab_run(&lab, NS_MSEC(100));
 }
 
-/* Host @a asks all for host @b, which answers, and then they send to each other. */
+/* Host @a asks by multicast for host @b, which answers, and then they send to each other. */
 static void talk(struct lab_host *a, struct lab_host *b)
 {
 	static const uint8_t all_mac[6] = { 0x33, 0x33, [5] = 1 };
@@ -226,8 +226,8 @@ static void check_qkey(const struct ib_ud_hdr *h, const uint8_t *payload, size_t
 }
 
 /*
- * A Q_Key without bit 31 is checked by the receiver as it is in the packet, so packets arrive only if the options say the right
- * one. (One with bit 31 is replaced by the sender's own.)
+ * A Q_Key without bit 31 is checked by the receiver as it is in the packet, so packets arrive only if the options
+ * have the right Q_Key. (A Q_Key with bit 31 is replaced by the sender's own.)
  */
 static void test_V14_default_qpn_and_a_qkey_without_bit_31_are_exchanged(void **state)
 {
@@ -280,7 +280,7 @@ static void test_V17_all_traffic_has_the_pkey_of_the_group(void **state)
 	lab_destroy(&lab);
 }
 
-/* The group is of another partition than the one that is configured: there is no link, and it says why. */
+/* The group belongs to another partition than the configured one, so there is no link, and the reason says why. */
 static void test_V17_group_of_another_pkey_makes_no_link(void **state)
 {
 	struct ipoib_link_info info;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Row H35 of CONFORMANCE.md: when an interface ends, everything that it has taken is given back, whatever it did and
- * however it ends. The tests count packets and buffers of the pool, timers, queue pairs, address handles and groups of
- * the HCA, and, when the interface ends in good order, memberships and subscriptions at the SA.
+ * Row H35 of CONFORMANCE.md: when an interface ends, it frees everything, whatever it did and however it ends. The
+ * tests count packets and buffers of the pool, timers, queue pairs, address handles and groups of the HCA, and, when
+ * the interface ends in good order, memberships and subscriptions at the SA.
  */
 
 #include <string.h>
@@ -42,7 +42,7 @@ static void assert_released(const struct held *before, bool at_the_sa, const cha
 	}
 }
 
-/* An interface gives back what it has of the HCA before its port is closed, which would free that anyway. */
+/* An interface frees its objects of the HCA before its port is closed, which would free them anyway. */
 static void close_all(const struct held *before, const char *what)
 {
 	struct held now;
@@ -57,7 +57,7 @@ static void close_all(const struct held *before, const char *what)
 		lab_host_close(&lab.host[i]);
 }
 
-/* Another MAC behind the TAP asks for an address, which gives it a queue pair of its own. */
+/* Another MAC behind the TAP asks for an address, so it becomes a station with its own queue pair. */
 static void station_asks(struct lab_host *h, uint8_t number)
 {
 	uint8_t frame[14 + ARP_ETHER_LEN] = { 0xff, 0xff, 0xff, 0xff, 0xff,   0xff, 2,

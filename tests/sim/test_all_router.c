@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * A multicast router on a link (RFC 4391 §11): host 0 receives every IP group that any other host receives, from whoever
- * sends, and is a NonMember of it for the SA. The SA's table of groups comes in many segments.
+ * A multicast router on a link (RFC 4391 §11): host 0 receives every IP group that any other host receives, from
+ * every sender, and is a NonMember of the group at the SA. The SA's table of groups comes in many segments.
  */
 
 #include <stdio.h>
@@ -131,7 +131,7 @@ static void test_R70_router_follows_groups_that_are_made_and_deleted(void **stat
 	lab_destroy(&lab);
 }
 
-/* A Report about an earlier group of this MGID comes late, when the Report of its creation has been there already. */
+/* A Report about an earlier group of this MGID is late, so that it arrives after the Report of the creation. */
 static void test_R70_router_that_left_by_a_late_trap_67_finds_the_group_again(void **state)
 {
 	struct ipoib_link *l;
@@ -155,7 +155,7 @@ static void test_R70_router_that_left_by_a_late_trap_67_finds_the_group_again(vo
 	lab_destroy(&lab);
 }
 
-/* RFC 4391 §10: a sender's packet to a group that nobody receives here goes to the all-routers group. */
+/* RFC 4391 §10: a sender's packet to a group without receivers is sent to the all-routers group. */
 static void test_R61_R70_router_receives_what_has_no_group(void **state)
 {
 	begin(1);
@@ -228,7 +228,10 @@ static void test_R70_link_becomes_a_router_and_ends_that_while_up(void **state)
 	lab_destroy(&lab);
 }
 
-/* Groups come and go under loss; when nothing is lost any more the router receives exactly those that are there. */
+/*
+ * Groups are created and deleted under loss. When nothing is lost any more, the router receives exactly the existing
+ * groups.
+ */
 static void one_seed(uint64_t seed)
 {
 	bool in[20] = { false };

@@ -45,7 +45,7 @@ static void wait_up(void)
 	assert_true(lab_all_up(&lab, NULL));
 }
 
-/* That both are told before the carrier goes on is checked in the lab's own set_carrier(). */
+/* The lab's own set_carrier() checks that the owner gets both addresses before the carrier. */
 static void test_owner_is_told_each_pair_of_addresses_once(void **state)
 {
 	const struct lab_host *h = &lab.host[0];
@@ -60,7 +60,7 @@ static void test_owner_is_told_each_pair_of_addresses_once(void **state)
 	assert_int_equal(lab.host[1].told, 0);
 	before = h->told_own.gid;
 
-	/* The port goes down and comes up: nothing has changed. */
+	/* The port goes down and comes up, and its addresses are the same. */
 	fabric_link_set(fabric_node_port(h->node, h->port), FABRIC_LINK_DOWN, lab.now);
 	lab_run(&lab, NS_SEC(1));
 	fabric_link_set(fabric_node_port(h->node, h->port), FABRIC_LINK_UP, lab.now);
@@ -285,7 +285,7 @@ static void resolve(struct lab_host *h, unsigned int to)
 		emit_nd(h, ICMP6_NS, to);
 }
 
-/* Each host asks for each other one, by multicast, and pings it. */
+/* Each host asks for each other host by multicast, and pings it. */
 static void ping_all(void)
 {
 	for (unsigned int i = 0; i < HOSTS; i++)
@@ -313,7 +313,7 @@ static void check_pings(const char *profile, unsigned int n)
 	}
 }
 
-/* What must be told to a kernel is that a peer's Q_Key was forgotten. With RFC 4391's messages there is nothing to forget. */
+/* The kernel must be told that a peer's Q_Key was forgotten. With RFC 4391's messages there is no Q_Key to forget. */
 static void check_forgotten(const struct ipoib_profile *p)
 {
 	bool tells_qkey = p->resolve == IPOIB_RESOLVE_IBARP || p->nd.has_lid;

@@ -202,7 +202,7 @@ static void test_a_port_outside_the_partition_does_not_learn_its_Q_Key(void **st
 	ask(1, 0x8001);
 	lab_run(&lab, NS_SEC(1));
 	assert_int_equal(client[1].last.why, SIDR_NO_SERVICE);
-	/* The partition goes, and its ServiceRecord with it. */
+	/* The partition is removed, and its ServiceRecord with it. */
 	lab_partitions(&lab, "Default=0x7fff, ipoib : ALL_CAS=full, SELF=full;\n");
 	lab_run(&lab, NS_SEC(10));
 	assert_int_equal(records(0x8001), 0);
@@ -244,11 +244,11 @@ static void test_a_host_gives_out_the_group_where_the_SM_does_not(void **state)
 		assert_has_group(i, 0xffff);
 		assert_int_equal(client[i].last.server, port_of(0)->pi.lid);
 	}
-	/* The P_Key in the BTH shows who is a member. */
+	/* The P_Key in the BTH decides whether the sender is a member. */
 	assert_int_equal(ask_lid(2, port_of(0)->pi.lid, 0xffff, 0xffff), SIDR_STATUS_OK);
 	assert_int_equal(ask_lid(2, port_of(0)->pi.lid, 0xffff, 0x8001), SIDR_STATUS_REJECTED);
 	assert_int_equal(raw_rep.qkey, 0);
-	/* It serves its own partition only. */
+	/* The host serves its own partition only. */
 	assert_int_equal(ask_lid(2, port_of(0)->pi.lid, 0x8001, 0x8001), SIDR_STATUS_NO_SERVICE);
 	ask(1, 0x8001);
 	lab_run(&lab, NS_SEC(1));
@@ -381,7 +381,7 @@ static void test_a_port_that_serves_already_is_taken_over_later(void **state)
 	ask(4, 0xffff);
 	lab_run(&lab, NS_SEC(1));
 	assert_has_group(4, 0xffff);
-	/* The interface goes down while it waits. */
+	/* The interface goes down while the service waits. */
 	ifc_set_up(&lab.host[0].ifc, false, lab.now);
 	assert_int_equal(cm_service_add(cm, &other), 0);
 	ifc_set_up(&lab.host[0].ifc, true, lab.now);
@@ -438,7 +438,7 @@ static void test_a_server_that_vanished_is_found_out(void **state)
 	end();
 }
 
-/* A third of all MADs that leave a host or arrive at it come twice. */
+/* A third of all MADs that leave a host or arrive at a host are duplicated. */
 static void duplicates_on(void)
 {
 	const struct fault_spec s = { .kind = FAULT_DUPLICATE, .cls = FAULT_MAD, .ppm = 300000 };
@@ -498,7 +498,7 @@ static void test_a_host_asks_the_subnet_manager_on_its_own_port(void **state)
 	lab_destroy(&lab);
 }
 
-/* What the node of the subnet manager offers does not take the room of a host on the same port. */
+/* Records of the SM's node do not count against the limit of a host on the same port. */
 static void test_records_of_the_subnet_manager_do_not_count_for_the_host_on_its_port(void **state)
 {
 	static const char text[] =
@@ -569,7 +569,7 @@ static void test_a_flood_of_SIDR_requests_starves_nobody(void **state)
 	end();
 }
 
-/* The same flood at a host that serves; its own traffic goes on. */
+/* The same flood against a host that serves; its own traffic continues. */
 static void test_a_host_that_serves_survives_a_flood(void **state)
 {
 	begin(&(struct lab_cfg){ .sidr_servers = 1 });

@@ -372,7 +372,7 @@ static void test_a_cable_between_two_ports_of_a_switch_harms_nobody(void **state
 	assert_false(in_a_tree(n, last) || in_a_tree(n, other));
 	for (unsigned int lid = 1; lid <= n->sw->si.lft_top; lid++)
 		assert_true(n->sw->lft[lid] != last && n->sw->lft[lid] != other);
-	/* Pulling and plugging this cable are changes like those of any cable. */
+	/* Pulling and plugging this cable has the same effect as for any cable. */
 	assert_int_equal(fabric_link_set(p, false, r.now), 0);
 	rig_pass(&r, NS_MSEC(200));
 	assert_int_equal(fabric_link_set(p, true, r.now), 0);

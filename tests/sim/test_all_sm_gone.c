@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Times without a subnet manager: its process ends, and its port answers requests to the SA with
- * an error, as Linux does. Paths and groups in use still work. A host that starts meanwhile shows what it waits
- * for. When there is an SM or an SA again, all hosts work within a stated time.
+ * Times without a subnet manager: its process ends, and its port answers requests to the SA with an error, as Linux
+ * does. Paths and groups in use still work. A host that starts meanwhile shows the reason why it waits. When there is
+ * an SM or an SA again, all hosts work within a stated time.
  */
 #include "check.h"
 
@@ -102,7 +102,7 @@ static void works_within(ns_t most)
 	lab_check_beliefs(&f.l, f.want, SEED);
 }
 
-/* Ports were told to register again, and then the SM died before they could. */
+/* Ports were told to register again, and then the SM ended before they could. */
 static void away(ns_t d)
 {
 	lab_sm_stop(&f.l);
@@ -143,7 +143,7 @@ static void test_an_sa_that_is_back_is_found(void **state)
 	works_within(BACK_WITH_AN_SA);
 }
 
-/* A host that starts meanwhile shows what it waits for, and is up as soon as the SM is there. */
+/* A host that starts meanwhile shows the reason why it waits, and is up as soon as there is an SM. */
 static void test_who_starts_without_an_sm_is_up_with_it(void **state)
 {
 	struct lab_host *h = &f.l.host[7];
@@ -173,7 +173,7 @@ static void test_a_path_that_failed_is_there_with_the_sm(void **state)
 	uint32_t word = 0;
 
 	(void)state;
-	lab_host_restart(h); /* restarted, so it knows no paths */
+	lab_host_restart(h); /* a restarted host has no paths */
 	works_up_again(h);
 	lab_sm_stop(&f.l);
 	for (unsigned int i = 0; i < 200; i++) {

@@ -2,7 +2,7 @@
 
 /*
  * The subnet manager and M_Keys, on a fabric whose nodes check them: ports with a foreign M_Key, a
- * standby that knows the key and one that does not, leases.
+ * standby that knows the key and a standby that does not, leases.
  */
 #include "check.h"
 
@@ -193,7 +193,7 @@ static void other_key_on_a_host(bool shown)
 	assert_int_equal(status(f.sm).last.end_ports, 6);
 	assert_int_equal(p->pi.sm_sl, 0);
 	assert_int_equal(f.left_alone, 1);
-	/* A foreign key that comes back is logged again. */
+	/* A foreign key that appears again is logged again. */
 	set_key(p, OTHER, !shown);
 	p->pi.sm_sl = 3;
 	sweep();

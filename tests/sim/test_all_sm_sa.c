@@ -228,7 +228,7 @@ static void test_port_info_record_by_capability(void **state)
 	sa_rig_init(&r, &(struct sa_rig_cfg){ .hosts = 4, .switches = 1 });
 	sa_client_init(&c, &r, "Hca1/1");
 	ib_port_info_rec_encode(wire, &rec);
-	/* No port has exactly the capability IsSM and no other. */
+	/* No port has only the capability IsSM. */
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET_TABLE, SA_ATTR_PORT_INFO_RECORD,
 				       1ull << 7, wire, sizeof(wire)),
 			 0);
@@ -273,7 +273,7 @@ static void test_port_info_record_hides_mkeys(void **state)
 	sa_rig_fini(&r);
 }
 
-/* Everybody knows SM_Key 1, so it must not make M_Keys visible. */
+/* SM_Key 1 is public, so it must not make M_Keys visible. */
 static void test_the_default_sm_key_opens_no_mkeys(void **state)
 {
 	struct ib_port_info_rec rec = { 0 };
@@ -320,8 +320,8 @@ static void test_nobody_sees_ports_of_other_partitions(void **state)
 	struct sa_client c;
 
 	/*
-	 * Members of the default partition are limited, so they share no P_Key among themselves
-	 * (I7).
+	 * Members of the default partition are limited, so they share no P_Key with each other
+	 * (clause I7).
 	 */
 	sa_rig_init(&r, &(struct sa_rig_cfg){
 				.hosts = 4,

@@ -303,7 +303,7 @@ static void test_I25_selection_by_gid_and_lid(void **state)
 	assert_int_equal(f.c.nreports, 0);
 	group(&f, 0xffff, 2, MAD_METHOD_SET);
 	assert_int_equal(f.c.nreports, 1);
-	/* LIDs that do not belong to the SM. */
+	/* LIDs that are not those of the SM. */
 	memset(&info.gid, 0, sizeof(info.gid));
 	info.lid_begin = info.lid_end = 0x4000;
 	mad_inform_info_encode(wire, &info);
@@ -528,7 +528,10 @@ static void test_an_sa_that_goes_leaves_nothing_behind(void **state)
 	sa_destroy(f.r.sa);
 	f.r.sa = NULL;
 	sa_rig_pass(&f.r, NS_SEC(5));
-	/* The repeated request is answered by the port, which says that it has no SA any more. */
+	/*
+	 * The repeated request is answered by the port itself, with the status that it has no SA
+	 * any more.
+	 */
 	assert_int_equal(f.d.status, MAD_STATUS_BAD_ATTR);
 	/* A new SA takes its place. */
 	assert_int_equal(sa_create(&f.r.sa, f.r.sm), 0);

@@ -127,7 +127,7 @@ static void test_R22_R28_join_of_the_broadcast_group(void **state)
 	assert_int_equal(f.bc.mtu_code, IB_MTU_2048);
 	assert_int_equal(f.bc.rate_sel, SA_SEL_EXACT);
 	assert_int_equal(f.bc.rate_code, 3);
-	assert_int_equal(f.bc.sl, 0); /* R19: SL of the link's multicast */
+	assert_int_equal(f.bc.sl, 0); /* Clause R19: the SL of the link's multicast */
 	assert_int_equal(f.bc.pkey, 0xffff);
 	assert_int_equal(f.bc.join_state, MCM_JOIN_FULL);
 	assert_true(ib_lid_is_mcast(f.bc.mlid));
@@ -418,7 +418,7 @@ static void test_R67_send_only_full_member_creates(void **state)
 	want = group(&f, 22, MCM_JOIN_SEND_ONLY_FULL);
 	assert_int_equal(set(&f, LINUX_GROUP, &want, &got), 0);
 	assert_int_equal(got.join_state, MCM_JOIN_SEND_ONLY_FULL);
-	/* I24: the switch sends no packets to a sender */
+	/* Clause I24: the switch sends no packets to a sender */
 	assert_int_equal(mft_ports(&f, got.mlid), 0);
 	assert_non_null(sm_group_find(f.r.sm, &want.mgid));
 	assert_int_equal(leave(&f, &want), 0);
@@ -562,7 +562,7 @@ static void test_I26_pkey_of_the_port_is_needed_and_lost_with_it(void **state)
 	want.pkey = 0x8001;
 	mgid_broadcast(&want.mgid, 0x8001, 2);
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, NULL), 0);
-	/* Hca3 is no member of partition A, so nobody can join it there. */
+	/* Hca3 is no member of partition A, so no requester can join it there. */
 	want.port_gid = sa_rig_gid(&f.r, "Hca3/1");
 	f.c.sm_key = 7;
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, NULL), SA_STATUS_REQ_INVALID);
@@ -647,12 +647,12 @@ static void test_memberships_of_others_need_the_partition_or_trust(void **state)
 	struct fix f;
 
 	fix_default(&f);
-	/* ProxyJoin: a port of the same partition joins another one, which the record shows. */
+	/* ProxyJoin: a port of the same partition joins another port, and the record shows this. */
 	want = of(&f, "Hca2/1", MCM_JOIN_FULL);
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, &got), 0);
 	assert_true(got.proxy_join);
 	assert_int_equal(leave(&f, &want), 0);
-	/* A membership that a port made itself cannot be ended by another one. */
+	/* If a port made its membership itself, another port cannot end it. */
 	sa_client_init(&other, &f.r, "Hca2/1");
 	assert_int_equal(sa_client_mcm(&other, MAD_METHOD_SET, LINUX_BROADCAST, &want, &got), 0);
 	assert_false(got.proxy_join);
@@ -682,7 +682,7 @@ static void test_R28_the_first_node_may_make_the_broadcast_group(void **state)
 	want.rate_code = 3;
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, LINUX_BROADCAST, &want, NULL),
 			 SA_STATUS_INSUF_COMPONENTS);
-	want.pkey = 0x8001; /* R9: another P_Key than the one in the MGID */
+	want.pkey = 0x8001; /* Clause R9: another P_Key than the one in the MGID */
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, LINUX_GROUP, &want, NULL),
 			 SA_STATUS_REQ_INVALID);
 	want.pkey = 0xffff;
@@ -713,7 +713,7 @@ static void test_I22_the_sa_chooses_mgids_and_runs_out_of_mlids(void **state)
 		status = set(&f, LINUX_GROUP, &want, &got);
 	assert_int_equal(status, SA_STATUS_NO_RESOURCES);
 	assert_false(ib_gid_equal(&first, &got.mgid));
-	/* When a group ends, another one may be made. */
+	/* When a group ends, another group may be made. */
 	want.mgid = first;
 	assert_int_equal(leave(&f, &want), 0);
 	memset(&want.mgid, 0, sizeof(want.mgid));

@@ -213,7 +213,7 @@ static void attack_init(struct attack *a, struct fix *f, const char *port, uint8
 	*a = (struct attack){ .tid = 1 };
 	sa_mad_encode(a->mad, &h, &hdr);
 	a->from = mad_addr_gmp(sa_rig_port(&f->r, port)->pi.lid, 0);
-	a->from.qpn = 0x123456; /* no such QP, so nothing acknowledges the segments */
+	a->from.qpn = 0x123456; /* this QP does not exist, so nothing acknowledges the segments */
 	a->ep = sa_rig_port(&f->r, "Switch1/0")->ep;
 }
 

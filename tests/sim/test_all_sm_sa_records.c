@@ -531,8 +531,8 @@ static void test_other_partitions_are_not_shown(void **state)
 	struct fix f;
 
 	/*
-	 * Members of the default partition are limited, so they share no P_Key among themselves
-	 * (I7).
+	 * Members of the default partition are limited, so they share no P_Key with each other
+	 * (clause I7).
 	 */
 	sa_rig_init(&f.r, &(struct sa_rig_cfg){
 				  .hosts = 3,

@@ -257,8 +257,7 @@ static void test_groups_that_a_port_makes_are_paced(void **state)
 		n++;
 	assert_int_equal(n, SA_GROUPS_BURST);
 	/*
-	 * From now on the limit applies, whatever was left meanwhile; a request without an answer
-	 * is repeated.
+	 * From now on the limit applies, even if groups were left meanwhile; a request without an answer is repeated.
 	 */
 	began = f.r.now;
 	for (n = 0; n < 200; n++)
@@ -371,7 +370,7 @@ static void test_I22_codes_that_stand_for_nothing(void **state)
 	fix_fini(&f);
 }
 
-/* What the SM's own SIDR server has registered belongs to nobody else, not even to a trusted request. */
+/* Only the SM's own SIDR server can change its records, and not even a trusted request can. */
 static void test_records_of_the_SM_are_not_changed_by_requests(void **state)
 {
 	struct ib_service_rec rec, got;
@@ -394,7 +393,7 @@ static void test_records_of_the_SM_are_not_changed_by_requests(void **state)
 				 SA_STATUS_DENIED);
 	}
 	f.c.sm_key = 0;
-	/* A record of another port comes behind it. */
+	/* A record of another port follows it. */
 	rec.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, f.c.np->guids[0]);
 	assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), 0);
 	sm_kick(f.r.sm, "test", f.r.now);

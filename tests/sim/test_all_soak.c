@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * A lab in which everything happens in any order, again and again: SMs that die and come back with
- * other LIDs, partitions that lose and gain members, all cables pulled at once, hosts that restart, receivers
- * that come and go, under loss. When it is quiet again all must be as if nothing had been, for receivers who joined
- * their group at the start, too. Half of the seeds are small labs with one profile in one partition. The others have
- * 200 interfaces, whose profiles and partitions are drawn. SOAK_SEED=N runs the labs of this seed alone,
- * LAB_VERBOSE=1 shows the log.
+ * A lab in which everything happens in any order, again and again: SMs that end and restart with other LIDs,
+ * partitions that lose and gain members, all cables pulled at once, hosts that restart, receivers that join and
+ * leave, under loss. When the events stop, everything must be as before, also for receivers that joined their group
+ * at the start. Half of the seeds are small labs with one profile in one partition. The others have 200 interfaces,
+ * whose profiles and partitions are drawn. SOAK_SEED=N runs the labs of this seed alone, LAB_VERBOSE=1 shows the log.
  */
 
 #include <stdio.h>
@@ -20,9 +19,9 @@
 #define SEEDS 40
 #define SEEDS_MIXED 20
 #define ROUNDS 3
-#define INTERFACES 200 /* of a lab with mixed profiles */
+#define INTERFACES 200 /* number of interfaces of a lab with mixed profiles */
 
-/* Partition of all ports, then those of which ports are members one by one */
+/* Partition of all ports, and partitions to which ports are added one by one */
 #define PKEY_ALL 0xffff
 static const uint16_t pkeys[] = { 0x8001, 0x8002, 0x8003 };
 
@@ -279,7 +278,7 @@ static void restart_host(struct soak *s)
 		lab_receive(h, lab_group);
 }
 
-/* Groups come into being with their first receiver and end with the last one. */
+/* Groups are created with their first receiver and end with the last receiver. */
 static void other_receivers(struct soak *s)
 {
 	unsigned int of = 1 + prng_below(&s->r, 4);
@@ -318,7 +317,7 @@ static void something(struct soak *s)
 	pass(s, NS_SEC(3));
 }
 
-/* --- the end, when no more events come */
+/* --- the end, after the last event */
 
 static bool has_receiver(const struct soak *s, unsigned int sender)
 {
@@ -330,8 +329,8 @@ static bool has_receiver(const struct soak *s, unsigned int sender)
 }
 
 /*
- * In some profiles a sender makes a group that nobody receives. A router joins it when it hears of that, which is after
- * the packet for which it was made.
+ * In some profiles a sender makes a group that nobody receives. A router joins the group when a Report tells of it,
+ * which is after the packet for which the group was made.
  */
 static void make_groups(struct soak *s)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Nobody can tell trains from their packets: the same random traffic goes through two labs, one of which has trains, and
- * the same happens to both. The IP packets that arrive, their times, all counters, captures and traces must be equal.
- * Super-frames are compared after segmentation, by a segmenter in this file that does as the kernel does.
- * TRAINS_SEEDS=N runs N seeds, TRAINS_SEED=N that seed alone.
+ * Trains have the same effects as their packets. The same random traffic is sent through two labs, one of which has
+ * trains, and the same events happen in both. The IP packets that arrive, their times, all counters, captures and
+ * traces must be equal. Super-frames are compared after segmentation, by a segmenter in this file that works like the
+ * kernel's. TRAINS_SEEDS=N runs N seeds, TRAINS_SEED=N runs only that seed.
  */
 
 #include <stdio.h>
@@ -29,7 +29,7 @@
 #define DHCP_PORT 67
 #define LEN_MAX 70000
 
-/* What is compared after each round */
+/* Data that are compared after each round */
 enum part {
 	PART_IP, /* IP packets that hosts received, in the order of each flow, with their times */
 	PART_PORTS, /* counters of all ports */
@@ -63,7 +63,7 @@ struct run {
 	struct lab l;
 	struct prng r;
 	struct flow flow[HOSTS][FLOWS];
-	/* by receiver and slot() of the flow; [0] is of other packets */
+	/* sums by receiver and slot() of the flow; [0] has all other packets */
 	uint64_t ip[HOSTS][4 * HOSTS * FLOWS + 4];
 	uint64_t captured, traced;
 	struct fabric_port *port[512]; /* ports with cables */
@@ -113,8 +113,8 @@ static uint16_t pseudo(const uint8_t *ip, uint8_t proto, uint32_t len)
 }
 
 /*
- * The flow of an IP packet is in its source address. Each has two destination ports and two destination addresses, which
- * are flows of their own for those who coalesce.
+ * The flow of an IP packet is in its source address. Each has two destination ports and two destination addresses,
+ * which the code that coalesces treats as separate flows.
  */
 static unsigned int slot(const uint8_t *ip)
 {
@@ -134,8 +134,8 @@ static void got_ip(struct run *x, const struct lab_host *to, const uint8_t *ip, 
 	uint8_t head[12];
 
 	/*
-	 * With DF the identification means nothing (RFC 6864), and coalescing does not look at it: packets of two super-frames that
-	 * become one are numbered from the first on.
+	 * With DF the identification has no meaning (RFC 6864), and coalescing ignores it. If two super-frames become
+	 * one, the packets are numbered from the first identification on.
 	 */
 	memcpy(head, ip, sizeof(head));
 	if (ip[0] >> 4 == 4 && (ip[6] & 0x60) == 0x40)
@@ -261,7 +261,7 @@ static struct draw draw_frame(struct prng *r, unsigned int f)
 	if (prng_below(r, 2))
 		d.size = 2044 - d.l3 - d.l4;
 	if (!prng_below(r, 16))
-		d.size += 1000; /* for TCP the MTU counts; datagrams are dropped */
+		d.size += 1000; /* with TCP the MTU limits the segments; datagrams are dropped */
 	if (d.size < 8)
 		d.size = 8;
 	d.payload = d.gso ? 1 + prng_below(r, prng_below(r, 3) ? 60000 : 3 * d.size)
@@ -359,7 +359,7 @@ static void send_frame(struct run *x)
 	lab_frame(h, p);
 }
 
-/* --- what happens to the fabric */
+/* --- events in the fabric */
 
 static struct fabric_port *any_port(struct run *x)
 {

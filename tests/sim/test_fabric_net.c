@@ -238,7 +238,7 @@ static void test_multicast_reaches_each_member_once(void **state)
 			rig_settle(&net.r);
 			drain_all();
 		}
-		/* I9: the sender gets a copy of its own packet too */
+		/* Clause I9: the sender gets a copy of its own packet, too */
 		for (unsigned int i = 0; i < net.nhosts; i++) {
 			if (net.host[i].got != net.nhosts)
 				print_message("seed %u\n", seed);
@@ -281,7 +281,7 @@ static void any_fault(void)
 	assert_int_equal(fabric_fault_add(any_cable(), &s, NULL), 0);
 }
 
-/* Whatever fails, nothing leaks or hangs, and afterwards all packets arrive. */
+/* Whatever fails, the fabric neither leaks nor hangs, and afterwards all packets arrive. */
 static void test_chaos(void **state)
 {
 	for (unsigned int seed = 0; seed < SEEDS; seed++) {
@@ -329,9 +329,12 @@ static void test_chaos(void **state)
 	}
 }
 
-/* --- lazy CRCs: nobody can tell them from full ones */
+/* --- lazy CRCs have the same visible results as full CRCs */
 
-/* What somebody can see of a run: captures of all links, counters of all ports, drops, and what arrived */
+/*
+ * Everything that can be seen of a run: captures of all links, counters of all ports, drops, and
+ * the packets that arrived
+ */
 struct view {
 	uint8_t *capture;
 	size_t len, size;

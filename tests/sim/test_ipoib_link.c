@@ -4,8 +4,8 @@
 #include "ipoib_rig.h"
 
 /*
- * The states of a link: what it waits for, which parameters it takes from the broadcast group,
- * which failures it survives.
+ * The states of a link: the reason why it waits in each, the parameters that it takes from the
+ * broadcast group, the failures that it survives.
  */
 
 static struct ipoib_rig r;
@@ -33,14 +33,16 @@ static void test_R23_R24_up_by_joining_the_broadcast_group(void **state)
 	assert_string_equal(i.reason, "");
 	assert_memory_equal(&i.mgid, &g, 16);
 	assert_int_equal(i.group_mtu, 2048);
-	assert_int_equal(i.ip_mtu, 2044); /* R35, R37: the IB MTU less 4 octets */
+	assert_int_equal(i.ip_mtu, 2044); /* Clauses R35 and R37: the IB MTU less 4 octets */
 	assert_int_equal(i.group.qkey, 0x80000b1b);
 	assert_int_equal(i.lladdr.qpn, RIG_QPN);
-	assert_memory_equal(&i.lladdr.gid, &r.port.gid, 16); /* R49: subnet prefix and port GUID */
+	/* Clause R49: subnet prefix and port GUID */
+	assert_memory_equal(&i.lladdr.gid, &r.port.gid, 16);
 	/* The owner got all parameters. */
 	assert_true(r.carrier);
 	assert_int_equal(r.mtu, 2044);
-	assert_int_equal(r.qp_qkey, 0x80000b1b); /* R43, R52: the Q_Key of the broadcast group */
+	/* Clauses R43 and R52: the Q_Key of the broadcast group */
+	assert_int_equal(r.qp_qkey, 0x80000b1b);
 	assert_int_equal(r.qp_pkey_index, 1);
 	assert_int_equal(rig_attached(&r, &g, bcast_at_sa()->rec.mlid), 1);
 	rig_fini(&r);
@@ -48,7 +50,7 @@ static void test_R23_R24_up_by_joining_the_broadcast_group(void **state)
 
 static void test_R23_join_mask_and_R15_full_pkey(void **state)
 {
-	/* R15: the full form of the P_Key is used */
+	/* Clause R15: the full form of the P_Key is used */
 	struct ipoib_link_cfg cfg = { .pkey = 0x0001 };
 
 	rig_init_cfg(&r, &cfg, 1);
@@ -185,7 +187,7 @@ static void test_R17_group_mtu_above_the_ports_is_refused_by_us(void **state)
 	rig_port(&r);
 	rig_run(&r, NS_SEC(20));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
-	assert_int_equal(r.mtu, 4092); /* R36: an MTU other than 2044 */
+	assert_int_equal(r.mtu, 4092); /* Clause R36: an MTU other than 2044 */
 	/* The port's MTU may become smaller later. */
 	r.port.mtu_code = IB_MTU_2048;
 	rig_port(&r);
@@ -310,7 +312,7 @@ static void test_R24_rejoin_adopts_what_changed(void **state)
 	sac_reregister(r.s.sac, r.s.now);
 	rig_run(&r, NS_SEC(12));
 	assert_int_equal(r.mtu, 4092);
-	/* R68: the other groups get the new parameters, too. */
+	/* Clause R68: the other groups get the new parameters, too. */
 	assert_int_equal(rig_sa_group(&r, 0xef000009)->rec.qkey, 0x80001234);
 	assert_int_equal(rig_sa_group(&r, 0xef000009)->rec.mtu_code, IB_MTU_4096);
 	assert_int_equal(r.natt, 2);
@@ -342,7 +344,7 @@ static void test_R19_R33_broadcast_goes_by_the_groups_vector(void **state)
 	assert_int_equal(r.sent[0].attr.flow_label, 0x12345);
 	assert_int_equal(r.sent[0].attr.hop_limit, 9);
 	assert_int_equal(r.sent[0].attr.tclass, 7);
-	/* R13: 255.255.255.255 maps to the broadcast group as well. */
+	/* Clause R13: 255.255.255.255 maps to the broadcast group as well. */
 	assert_int_equal(rig_tx_group(&r, 0xffffffff, 2), IPOIB_SEND);
 	assert_int_equal(r.sent[1].attr.dlid, bcast_at_sa()->rec.mlid);
 	rig_fini(&r);
@@ -421,7 +423,7 @@ static void test_admin_down_leaves_all_and_keeps_wishes(void **state)
 	ipoib_link_set_admin(r.link, false, r.s.now);
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(bcast_at_sa()->have, 0);
-	/* R69: the link has left its groups. */
+	/* Clause R69: the link has left its groups. */
 	assert_int_equal(rig_sa_group(&r, 0xef000009)->have, 0);
 	assert_int_equal(r.natt, 0);
 	rig_up(&r);

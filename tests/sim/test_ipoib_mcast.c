@@ -60,7 +60,7 @@ static void test_R63_branch_2_existing_group_is_joined_send_only(void **state)
 	assert_int_equal(rig_tx_group(&r, GROUP, 1), IPOIB_HELD);
 	assert_int_equal(rig_tx_group(&r, GROUP, 2), IPOIB_HELD);
 	rig_run(&r, NS_MSEC(1));
-	/* R60: the SA was asked first; R62: the group was joined before the packet was sent */
+	/* Clause R60: the SA was asked first; clause R62: the group was joined before the packet was sent */
 	assert_int_equal(r.s.sa.asks, 1);
 	assert_int_equal(rig_sa_group(&r, GROUP)->have, MCM_JOIN_SEND_ONLY_NON);
 	assert_int_equal(r.nsent, 2);
@@ -127,9 +127,9 @@ static void test_R61_broadcast_instead_of_dropping_is_a_switch(void **state)
 	rig_tx_group(&r, GROUP, 1);
 	rig_tx_group(&r, LINK_LOCAL, 9);
 	rig_run(&r, NS_MSEC(1));
-	assert_int_equal(r.nsent, 1); /* R61 applies to scopes above link-local only */
+	assert_int_equal(r.nsent, 1); /* Clause R61 applies only to scopes wider than link-local */
 	assert_true(went_to(0, 0xffffffff));
-	/* As soon as there is a routers' group, packets go there first. */
+	/* As soon as there is a routers' group, packets are sent to it first. */
 	rig_sa_make(&r, ROUTERS);
 	{
 		ib_gid g = rig_mgid4(ROUTERS);
@@ -179,8 +179,9 @@ static void test_R66_traffic_moves_to_the_group_once_it_is_made(void **state)
 	assert_true(went_to(0, ROUTERS));
 	rig_sa_make(&r, GROUP);
 	assert_int_equal(rig_tx_group(&r, GROUP, 2), IPOIB_SEND);
-	assert_true(went_to(1, ROUTERS)); /* R64: no trap has reported the new group yet */
-	sa_report(&r.s.sa, MAD_TRAP_MC_CREATED, &g, r.s.now); /* R65: trap 66 reports the group */
+	assert_true(went_to(1, ROUTERS)); /* Clause R64: no trap has reported the new group yet */
+	/* Clause R65: trap 66 reports the group */
+	sa_report(&r.s.sa, MAD_TRAP_MC_CREATED, &g, r.s.now);
 	rig_tx_group(&r, GROUP, 3);
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(r.nsent, 3);
@@ -229,7 +230,7 @@ static void test_R65_deleted_group_is_absent_again(void **state)
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(r.nsent, 1);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_GROUP), 1);
-	/* The Report could be late, and about an earlier group of this MGID, so the host leaves all the same. */
+	/* The Report could be late, and about an earlier group of this MGID, so the host leaves nevertheless. */
 	assert_int_equal(r.s.sa.leaves, leaves + 1);
 	rig_fini(&r);
 }
@@ -444,7 +445,8 @@ static void test_R68_router_leaves_a_group_with_another_qkey(void **state)
 	rig_run(&r, NS_SEC(30));
 	assert_int_equal(r.ready_status, -EPROTO);
 	assert_int_equal(rig_sa_group(&r, GROUP)->have, 0);
-	assert_in_range(rig_sa_group(&r, GROUP)->joins - joins, 3, 7); /* after 1, 2, 4, 8, 16 s */
+	/* the joins come after 1, 2, 4, 8, 16 s */
+	assert_in_range(rig_sa_group(&r, GROUP)->joins - joins, 3, 7);
 	assert_int_equal(rig_tx_group(&r, GROUP, 1), IPOIB_DROP);
 	assert_int_equal(r.natt, 3); /* the broadcast group and the two all-routers groups */
 	rig_fini(&r);

@@ -22,10 +22,11 @@ static void test_R48_R50_first_packet_asks_and_is_held(void **state)
 	assert_int_equal(r.sent[0].type, 0x0800); /* R29: type IPv4 */
 	assert_int_equal(r.sent[0].len, 68);
 	assert_int_equal(r.sent[0].dest_qpn, 0x77); /* R48: QPN of the address */
-	assert_int_equal(r.sent[0].qkey, 0x80000b1b); /* R52: Q_Key of the broadcast group */
+	assert_int_equal(r.sent[0].qkey, 0x80000b1b); /* Clause R52: Q_Key of the broadcast group */
 	assert_int_equal(r.sent[0].attr.dlid, 9);
-	assert_int_equal(r.sent[0].attr.rate_code, 3); /* R45, R55: the rate of the path */
-	assert_false(r.sent[0].attr.has_grh); /* R33: no GRH within the subnet */
+	/* Clauses R45 and R55: the rate of the path */
+	assert_int_equal(r.sent[0].attr.rate_code, 3);
+	assert_false(r.sent[0].attr.has_grh); /* Clause R33: no GRH within the subnet */
 	assert_int_equal(rig_tx_neigh(&r, n, 2), IPOIB_SEND);
 	assert_int_equal(r.s.sa.path_asks, 1);
 	assert_int_equal(r.s.sa.last_path.pkey, RIG_PKEY); /* R53: configured P_Key */
@@ -153,7 +154,7 @@ static void count_line(void *ctx, enum log_level lvl, const char *fmt, va_list a
 	left_out |= strstr(text, "such lines were left out") != NULL;
 }
 
-/* A stranger can send from ever new GIDs, for which the SA has no path; what the log shows without -v stays short. */
+/* An attacker can send from ever new GIDs, for which the SA has no path. Without -v the log stays short. */
 static void test_paths_that_are_refused_do_not_fill_the_log(void **state)
 {
 	struct log_sink sink = { .emit = count_line, .max = LOG_LVL_INFO };
@@ -418,7 +419,8 @@ static void test_addresses_that_are_none_make_no_neighbour(void **state)
 	a.qpn = 0xffffff;
 	assert_null(ipoib_neigh_get(r.link, &a, r.s.now));
 	a.qpn = 0x77;
-	a.flags = 0x80; /* C1, R74: the flag bits of RFC 4755 do not make another neighbour */
+	/* Clauses C1 and R74: the flag bits of RFC 4755 do not make another neighbour */
+	a.flags = 0x80;
 	assert_ptr_equal(ipoib_neigh_get(r.link, &a, r.s.now), rig_neigh(&r, 9, 0x77));
 	rig_fini(&r);
 }
@@ -485,7 +487,7 @@ static void test_full_table_makes_room_by_the_unused(void **state)
 	for (unsigned int k = 0; k < IPOIB_MAX_NEIGH; k++)
 		rig_neigh(&r, 100 + k, 0x77);
 	a = (struct ipoib_lladdr){ .qpn = 0x77, .gid = peer_gid(50) };
-	/* no entry can be replaced, because all were just used */
+	/* no entry can be replaced, because all of them were just used */
 	assert_null(ipoib_neigh_get(r.link, &a, r.s.now));
 	assert_int_equal(ipoib_link_stats(r.link)->neigh_full, 1);
 	rig_run(&r, 2 * IPOIB_SWEEP);
@@ -602,8 +604,8 @@ static void test_packets_have_the_qkey_that_the_neighbour_has_said(void **state)
 }
 
 /*
- * The administrator makes the group anew with another Q_Key. A neighbour that has said the former one has the new one now; one that
- * has said another has a Q_Key of its own, which stays.
+ * The administrator makes the group again with another Q_Key. A neighbour that advertised the former Q_Key of the
+ * group has the new one now. A neighbour that advertised another Q_Key keeps it.
  */
 static void test_V14_qkey_of_the_group_that_was_said_before_it_changed_is_forgotten(void **state)
 {
@@ -708,10 +710,10 @@ static void test_sl_of_unicasts_follows_the_groups(void **state)
 	assert_int_equal(begin_with_sl(IPOIB_SL_GROUP), 5);
 	n = rig_neigh(&r, 7, 0x77);
 	sa_group_find(&r.s.sa, &bcast)->rec.sl = 6;
-	/* The SM makes the group anew, and all join again. */
+	/* The SM makes the group again, and all hosts join again. */
 	sa_report(&r.s.sa, MAD_TRAP_MC_DELETED, &bcast, r.s.now);
 	rig_run(&r, NS_SEC(1));
-	/* This packet makes the link ask for the path again, but does not wait for the answer. */
+	/* This packet makes the link ask for the path again, but is sent without waiting for the answer. */
 	rig_tx_neigh(&r, n, 2);
 	rig_run(&r, NS_SEC(1));
 	rig_tx_neigh(&r, n, 3);

@@ -3,8 +3,8 @@
 #include "ipoib_rig.h"
 
 /*
- * Links whose profile is not the default: the behaviours in which their row of the table differs,
- * one by one.
+ * Links whose profile is not the default: one test for each behaviour in which the profile's row of the table
+ * differs.
  */
 
 #define GROUP 0xef000001u /* 239.0.0.1, beyond link-local scope */
@@ -60,8 +60,8 @@ static void test_L4_linux_sender_creates_the_group_without_asking(void **state)
 }
 
 /*
- * The SA gives the link's groups another Q_Key, and grants the join of one that others keep alive. When they have gone, and
- * the port registers again, the join makes the group, so it must have the new Q_Key by then.
+ * The SA gives the link's groups another Q_Key, and grants the join of a group that other ports keep alive. When
+ * these have left, and the port registers again, the join makes the group, so it must have the new Q_Key by then.
  */
 static void test_R68_linux_sender_makes_groups_with_changed_parameters(void **state)
 {
@@ -357,7 +357,7 @@ static void test_V15_v6ib00_sl_is_that_of_all_hosts(void **state)
 	}
 }
 
-/* The map loses 16 bits of a group: groups that differ in these only share one membership, which is counted. */
+/* The map loses 16 bits of a group. Groups that differ only in these bits share one membership, which is counted. */
 static void test_V6_v6ib00_groups_that_collide_share_a_join(void **state)
 {
 	const uint8_t a[16] = { 0xff, 0x35, 0, 0x40, 0xfd, [15] = 8 };

@@ -19,8 +19,8 @@ static void test_R50_nothing_goes_to_an_old_lid_after_renumbering(void **state)
 	assert_int_equal(r.nsent, 2);
 
 	/*
-	 * The next SM gives out other LIDs, to us too, so the old LID of a path may lead to another
-	 * node.
+	 * The next SM assigns other LIDs to all ports, including ours, so the old LID of a path may
+	 * lead to another node.
 	 */
 	p->dlid = 19;
 	r.s.sa.delay = NS_MSEC(5);

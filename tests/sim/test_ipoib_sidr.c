@@ -5,8 +5,8 @@
 #include "ipoib_rig.h"
 
 /*
- * Links of profile encaparp00 (draft-pelissier-ipoib-encaparp-00): the group comes by SIDR, and the MTU has rules of its own.
- * tests/unit/test_eth_encaparp.c has the formats.
+ * Links of profile encaparp00 (draft-pelissier-ipoib-encaparp-00): SIDR gives the group, and the MTU has rules of its
+ * own. tests/unit/test_eth_encaparp.c has the formats.
  */
 
 #define GROUP 0xef000001u /* 239.0.0.1 */
@@ -65,7 +65,7 @@ static void test_P18_P24_request_has_the_values_of_sidr(void **state)
 	assert_int_equal(r.s.sa.sidr.requests, 2); /* once more, because the SA has other values */
 	assert_int_equal(r.s.sa.sidr.last.service_id, SIDR_SERVICE_ID_DEFAULT);
 	assert_int_equal(r.s.sa.sidr.last.pkey, RIG_PKEY);
-	/* The group that came is joined as FullMember, and not created. */
+	/* The group in the answer is joined as FullMember, and not created. */
 	assert_int_equal(r.s.sa.joins, 1);
 	assert_int_equal(r.s.sa.join_mask, 0x10083);
 	assert_int_equal(r.s.sa.last_join.join_state, MCM_JOIN_FULL);
@@ -108,7 +108,7 @@ static void test_P18_group_may_be_any(void **state)
 	rig_fini(&r);
 }
 
-/* The administrator's group is at the same time that of an IP group, which the host may receive before and after. */
+/* The administrator's group is also the group of an IP group, which the host may receive before and after. */
 static void test_P18_group_may_be_that_of_an_ip_group(void **state)
 {
 	ib_gid dgid = rig_mgid4(GROUP), former = rig_bcast();
@@ -121,7 +121,7 @@ static void test_P18_group_may_be_that_of_an_ip_group(void **state)
 	rig_up(&r);
 	assert_int_equal(rig_sa_group(&r, GROUP)->joins, 1);
 	assert_int_equal(r.ready_status, 0);
-	/* Now the group is the former one again. The host still receives the IP group, by a join of its own. */
+	/* Now SIDR names the former group again. The host still receives the IP group, by a join of its own. */
 	sa_sidr_offer(&r.s.sa, &bcast->rec);
 	sac_reregister(r.s.sac, r.s.now);
 	rig_run(&r, NS_SEC(3));
@@ -135,7 +135,7 @@ static void test_P18_group_may_be_that_of_an_ip_group(void **state)
 	rig_fini(&r);
 }
 
-/* Without an answer that can be used the link is not up, says why, and asks again until it is. */
+/* Without a usable answer the link is not up, gives the reason, and asks again until it is up. */
 static void test_P18_without_an_answer_the_link_is_down_and_says_so(void **state)
 {
 	static const char *const reasons[] = { "ServiceRecord", "Status 2", "Ver 2", "no answer",
@@ -174,7 +174,7 @@ static void test_P18_link_that_asks_says_so(void **state)
 	start(NS_MSEC(10));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);
 	assert_reason(&r, "asking for the link's group by SIDR");
-	/* It is taken down before there is an answer. */
+	/* The link is taken down before there is an answer. */
 	ipoib_link_set_admin(r.link, false, r.s.now);
 	rig_run(&r, NS_SEC(10));
 	assert_int_equal(r.s.sa.joins, 0);
@@ -182,7 +182,7 @@ static void test_P18_link_that_asks_says_so(void **state)
 	rig_fini(&r);
 }
 
-/* What SIDR said is compared with what the join answers. */
+/* The values of SIDR are compared with the answer to the join. */
 static void test_P18_values_that_the_join_contradicts_are_asked_for_again(void **state)
 {
 	static const char *const reasons[] = { "MLID 0x", "Q_Key 0x", "P_Key 0x" };
@@ -212,7 +212,10 @@ static void test_P18_values_that_the_join_contradicts_are_asked_for_again(void *
 	}
 }
 
-/* The group that SIDR named is refused by the SA, or is there no more: SIDR is asked again, with a growing back-off. */
+/*
+ * The SA refuses the group that SIDR named, or the group does not exist any more. SIDR is asked again, with a growing
+ * back-off.
+ */
 static void test_P18_group_that_the_sa_refuses_is_asked_for_again(void **state)
 {
 	ib_gid dgid = { { 0xff, 0x12, 0xca, 0xfe, [15] = 1 } }, shown;
@@ -224,7 +227,7 @@ static void test_P18_group_that_the_sa_refuses_is_asked_for_again(void **state)
 	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);
 	assert_reason(&r, "refused");
 	assert_in_range(r.s.sa.sidr.requests, 5,
-			8); /* at 0, 1, 3, 7, 15, 31, 47 s, and up to a quarter later */
+			8); /* requests at 0, 1, 3, 7, 15, 31, 47 s, and up to a quarter later */
 	g = sa_group_make(&r.s.sa, &dgid, RIG_PKEY, IB_MTU_2048);
 	sa_sidr_offer(&r.s.sa, &g->rec);
 	/* The longest back-off; each answer of SIDR brings a join at once. */
@@ -256,7 +259,10 @@ static void test_P18_link_that_loses_its_group_asks_for_it_again(void **state)
 	rig_fini(&r);
 }
 
-/* A group that the SA grants after all is used, whatever a later answer says: the question has ended with it. */
+/*
+ * If the SA grants a group after all, the group is used, and a later answer does not matter, because the question has
+ * ended.
+ */
 static void test_P18_group_that_is_granted_after_all_is_not_asked_for(void **state)
 {
 	unsigned int before;
@@ -292,7 +298,7 @@ static void test_P18_group_that_does_not_fit_is_asked_for_again(void **state)
 	rig_fini(&r);
 }
 
-/* Values that stay wrong are asked for ever more seldom. */
+/* Values that stay wrong are requested less and less often. */
 static void test_P18_wrong_values_are_asked_for_with_the_backoff(void **state)
 {
 	make(0);
@@ -303,7 +309,7 @@ static void test_P18_wrong_values_are_asked_for_with_the_backoff(void **state)
 	rig_fini(&r);
 }
 
-/* After ClientReregister everything is asked for again. The link stays up meanwhile. */
+/* After ClientReregister all values are requested again. The link stays up meanwhile. */
 static void test_P18_asked_again_after_client_reregister(void **state)
 {
 	uint16_t mlid;
@@ -319,7 +325,8 @@ static void test_P18_asked_again_after_client_reregister(void **state)
 	rig_run(&r, NS_SEC(2));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_REJOINING);
 	send_broadcast();
-	assert_int_equal(r.sent[0].attr.dlid, mlid); /* not known what SIDR says of the new one */
+	/* SIDR's values of the new group are not known yet */
+	assert_int_equal(r.sent[0].attr.dlid, mlid);
 	rig_run(&r, NS_SEC(10));
 	assert_reason(&r, "no answer");
 	r.s.sa.sidr.deaf = false;
@@ -333,7 +340,7 @@ static void test_P18_asked_again_after_client_reregister(void **state)
 	rig_fini(&r);
 }
 
-/* Then the answer is another group: the former one is left, with all others. */
+/* Then the answer names another group, so the former group is left, with all others. */
 static void test_P18_another_group_after_client_reregister(void **state)
 {
 	ib_gid dgid = { { 0xff, 0x18, 0xca, 0xfe, [15] = 1 } }, shown;
@@ -364,7 +371,7 @@ static void test_P18_another_group_after_client_reregister(void **state)
 	rig_fini(&r);
 }
 
-/* The SM deletes the link's group and makes it anew, with another MLID, as it does to change the MTU. */
+/* The SM deletes the link's group and makes it again, with another MLID, as it does to change the MTU. */
 static void make_anew(void)
 {
 	bcast->have = 0;
@@ -401,7 +408,7 @@ static void test_P18_sl_that_the_join_contradicts_is_asked_for_once_more(void **
 	start(NS_SEC(1));
 	assert_int_equal(r.s.sa.sidr.requests, 2);
 	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
-	/* If SIDR insists, its value is that of the link. */
+	/* If SIDR repeats its value, the link uses this value. */
 	send_broadcast();
 	assert_int_equal(r.sent[0].attr.sl, r.s.sa.sidr.group.sl);
 	rig_run(&r, NS_SEC(60));
@@ -417,7 +424,7 @@ static void test_P18_sl_that_the_join_contradicts_is_asked_for_once_more(void **
 	rig_fini(&r);
 }
 
-/* If SIDR still says the old values then, they are wrong, and there is a back-off. */
+/* If SIDR still answers with the old values, they are wrong, and there is a back-off. */
 static void test_P18_old_values_of_a_group_that_was_made_anew(void **state)
 {
 	make(0);
@@ -519,8 +526,8 @@ static void test_P5_P8_P9_ip_mtu(void **state)
 }
 
 /*
- * What DHCP or an administrator sets on the device counts, so the device is told the link's MTU only when that has changed, and not
- * after each outage.
+ * An MTU that DHCP or an administrator sets on the device is kept, so the device is told the link's MTU only when
+ * this has changed, and not after each outage.
  */
 static void test_P11_mtu_that_was_set_on_the_device_stays_after_an_outage(void **state)
 {
@@ -546,7 +553,7 @@ static void test_P11_mtu_that_was_set_on_the_device_stays_after_an_outage(void *
 	rig_fini(&r);
 }
 
-/* The u bit is complemented, whatever it was. */
+/* The u bit is complemented, whether it was 0 or 1. */
 static void test_P12_P13_addresses_are_made_of_the_eui64(void **state)
 {
 	static const uint8_t want[2][16] = { { 0xfe, 0x80, [8] = 2, 2, 0xc9, 3, [15] = 5 },

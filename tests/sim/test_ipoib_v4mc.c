@@ -86,7 +86,10 @@ static void report(uint16_t trap, uint32_t addr)
 	rig_run(&r, NS_MSEC(1));
 }
 
-/* Sends a packet to @addr, and asserts that it left for its own MGID by the LID of @by's group. */
+/*
+ * Sends a packet to @addr, and asserts that it was sent to the MGID of @addr by the LID of @by's
+ * group.
+ */
 static void send_by(uint32_t addr, uint32_t by)
 {
 	static uint32_t tag;
@@ -94,7 +97,7 @@ static void send_by(uint32_t addr, uint32_t by)
 	unsigned int n = r.nsent;
 
 	rig_tx_group(&r, addr, ++tag);
-	rig_run(&r, NS_SEC(4)); /* an SA that is silent is asked six times */
+	rig_run(&r, NS_SEC(4)); /* the client asks a silent SA six times */
 	assert_int_equal(r.nsent, n + 1);
 	assert_int_equal(r.sent[n].tag, tag);
 	assert_memory_equal(&r.sent[n].attr.dgid, &g, sizeof(g));
@@ -207,7 +210,7 @@ static void test_M13_without_the_administrators_group_the_link_is_down(void **st
 	assert_int_equal(at_sa(BROADCAST)->have, 0);
 	for (unsigned int i = 0; i < ARRAY_SIZE(r.s.sa.join_masks); i++)
 		assert_int_equal(r.s.sa.join_masks[i] & ~0x10083ull, 0);
-	/* The administrator makes it, and the link comes up. */
+	/* The administrator makes the group, and the link comes up. */
 	at_sa(BROADCAST)->others = true;
 	rig_run(&r, NS_SEC(21));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
@@ -317,7 +320,10 @@ static void test_M22_a_receiver_that_is_refused_hears_both_other_lids(void **sta
 	assert_int_equal(attached(GROUP), 2);
 	assert_true(hears(GROUP, ALL_SYSTEMS));
 	assert_true(hears(GROUP, BROADCAST));
-	/* It sends by the LID of all-systems, and by its own group's as soon as it is let in. */
+	/*
+	 * The host sends by the LID of all-systems, and by its own group's LID as soon as the SA
+	 * grants the join.
+	 */
 	send_by(GROUP, ALL_SYSTEMS);
 	slot(GROUP)->refuse = 0;
 	rig_run(&r, NS_SEC(21));
@@ -368,7 +374,7 @@ static void test_M25_M27_a_receiver_leaves_with_its_own_bits(void **state)
 	assert_int_equal(at_sa(GROUP)->leaves, 1);
 	assert_int_equal(at_sa(GROUP)->have, 0);
 	assert_true(sa_group_exists(at_sa(GROUP))); /* with its other members */
-	/* It still sends, and so becomes a sender. */
+	/* The host still sends, and so becomes a sender. */
 	send_by(GROUP, GROUP);
 	assert_int_equal(at_sa(GROUP)->have, MCM_JOIN_SEND_ONLY_NON);
 	rig_run(&r, NS_SEC(130));
@@ -428,10 +434,11 @@ static void test_M22_without_all_systems_a_sender_uses_the_broadcast_lid(void **
 	send_by(GROUP, BROADCAST);
 	send_by(GROUP, BROADCAST);
 	send_by(ALL_SYSTEMS, BROADCAST);
-	/* Somebody makes all-systems, which then comes first. */
+	/* Another port makes all-systems, which is then used first. */
 	make(ALL_SYSTEMS);
 	report(MAD_TRAP_MC_CREATED, ALL_SYSTEMS);
-	send_by(GROUP, BROADCAST); /* as before, while all-systems is being joined */
+	/* the packet is sent as before while all-systems is being joined */
+	send_by(GROUP, BROADCAST);
 	send_by(GROUP, ALL_SYSTEMS);
 	send_by(ALL_SYSTEMS, ALL_SYSTEMS);
 	/* It ends again. */
@@ -449,7 +456,8 @@ static void test_M21_a_group_that_is_made_is_joined(void **state)
 	send_by(GROUP, ALL_SYSTEMS);
 	make(GROUP);
 	report(MAD_TRAP_MC_CREATED, GROUP);
-	send_by(GROUP, ALL_SYSTEMS); /* as before, while the group is being joined */
+	/* the packet is sent as before while the group is being joined */
+	send_by(GROUP, ALL_SYSTEMS);
 	send_by(GROUP, GROUP);
 	assert_int_equal(at_sa(GROUP)->have, MCM_JOIN_SEND_ONLY_NON);
 	at_sa(GROUP)->others = false;
@@ -481,7 +489,7 @@ static void test_M22_a_silent_sa_keeps_no_packet_back_for_long(void **state)
 	assert_int_equal(add(ALL_SYSTEMS), 0);
 	r.s.sa.deaf = true;
 	send_by(GROUP, ALL_SYSTEMS);
-	/* While the SA is asked again, packets go on. */
+	/* While the SA is asked again, packets are still sent. */
 	for (int i = 0; i < 100; i++) {
 		rig_run(&r, NS_MSEC(250));
 		assert_int_equal(rig_tx_group(&r, GROUP, 1), IPOIB_SEND);
@@ -522,7 +530,7 @@ static void test_M22_the_ca_refuses_the_address_handle(void **state)
 	r.ah_err = 0;
 	rig_run(&r, NS_SEC(1));
 	send_by(GROUP, ALL_SYSTEMS);
-	/* Its answer comes late: packets are held, and leave in order. */
+	/* The answer for the handle is late, so packets are held, and leave in order. */
 	r.ah_slow = true;
 	at_sa(ALL_SYSTEMS)->rec.mlid = 0xc0ff;
 	sac_reregister(r.s.sac, r.s.now);
@@ -627,7 +635,8 @@ static void test_M20_M26_a_router_creates_its_own_group_and_follows_the_others(v
 	at_sa(GROUP)->have = 0;
 	report(MAD_TRAP_MC_DELETED, GROUP);
 	assert_int_equal(attached(GROUP), 0);
-	assert_int_equal(attached(OTHER), 2); /* its own LID and the broadcast group's */
+	/* the group's own LID and the LID of the broadcast group */
+	assert_int_equal(attached(OTHER), 2);
 	assert_int_equal(ipoib_link_set_router(r.link, false, r.s.now), 0);
 	rig_run(&r, NS_SEC(1));
 	assert_int_equal(at_sa(OTHER)->have, 0);

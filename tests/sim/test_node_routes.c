@@ -356,7 +356,7 @@ static void test_I1_return_into_a_port_that_went_down(void **state)
 
 	(void)state;
 	net_up(3);
-	/* The request arrives; its response comes to a port that is Down and is dropped. */
+	/* The request arrives; its response reaches a port that is Down and is dropped. */
 	net.end[2].n.port[1].pi.port_state = IB_PORT_DOWN;
 	ask(MAD_CLASS_SM_DR, 3, &dr, mad_addr_smp_dr());
 	assert_int_equal(ans.status, -ETIMEDOUT);

@@ -12,8 +12,8 @@
 need ping iperf3 python3
 topo_ring 3 3 >"$work/lab.topo"
 
-# dropped: all counters of drops except those of packets for which there was no receiver, in one line; empty if
-# there are none
+# dropped: print all counters of drops except those of packets for which there was no receiver, in one line; the line
+# is empty if there are none
 dropped() {
 	u -j stats show | jq -r '.stats[] | select((.counter | test("^drop|discard|write_error")) and .value > 0 and
 		(.counter | test("own_echo|link_down|port_state|vl15|mgid|rx_down|no_group") | not)) | "\(.host) \(.dev) \(.counter)=\(.value)"' | sort
@@ -54,7 +54,7 @@ lab_down
 lab 4 10.4.0.2
 cat >"$work/flood.py" <<'PY'
 import signal, socket, struct, sys, time
-# UDP_SEGMENT of 1 octet: each write is 64 datagrams, the most that every kernel takes.
+# UDP_SEGMENT of 1 octet: each write is 64 datagrams, the largest number that every kernel accepts.
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.setsockopt(socket.IPPROTO_UDP, 103, 1)
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(f"{n} writes"))
@@ -66,8 +66,8 @@ while True:
     except OSError:
         time.sleep(0.001)
 PY
-# ping_under_flood: of 50 pings at most two are lost, and the median is at most 100 ms. The bound grows as the
-# run time of a program that only counts does, because other programs slow both down.
+# ping_under_flood: of 50 pings at most two are lost, and the median is at most 100 ms. The bound grows with the run
+# time of a program that only counts, because other programs slow down both.
 ping_under_flood() {
 	local flood slower
 	bx h1 python3 "$work/flood.py" >"$work/flood.log" 2>&1

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A missing part of the environment is named in a message, with exit status 3 or 2, and does not disturb what
-# runs.
+# A missing part of the environment is named in a message, with exit status 3 or 2, and does not disturb a running
+# instance.
 #
-#	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)         captures go to a file system of 128 KB
-#	                  \        /
-#	                   Switch3
+# 	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)         captures go to a file system of 128 KB
+# 	                  \        /
+# 	                   Switch3
 . "$(dirname "$0")/lib.sh"
 need ping setpriv unshare python3
 topo_ring 2 3 >"$work/lab.topo"
@@ -17,8 +17,8 @@ instances() { ls /run/uipoib/"$inst"* 2>/dev/null; }
 
 # --- missing permissions
 
-# nobody MODE CMD...: run as a user without rights, with /dev/net/tun of this MODE; "none": there is no such
-# file
+# nobody MODE CMD...: run CMD as a user without rights, with /dev/net/tun of this MODE; "none": the file does not
+# exist
 nobody() {
 	local mode=$1
 	shift
@@ -144,7 +144,7 @@ check "and the link is up again" u wait --timeout $patience
 
 # --- a log that nobody reads
 
-# deaf CMD...: run it with a small pipe as standard error, which nobody reads until it ends
+# deaf CMD...: run CMD with a small pipe as standard error, which is not read until CMD ends
 cat >"$work/deaf.py" <<'END'
 import fcntl, os, sys
 r, w = os.pipe()

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Wrong packets are delivered to nobody, are counted by reason, and do no harm.
+# Wrong packets are not delivered, are counted by reason, and do no harm.
 #
-#	h1, h4 --- Switch1 --- Switch2 --- h2        uib0: P_Key 0xffff on all, uib1: 0x8001 on h1 and h2
-#	               \        /
-#	                Switch3 --- h3
+# 	h1, h4 --- Switch1 --- Switch2 --- h2        uib0: P_Key 0xffff on all, uib1: 0x8001 on h1 and h2
+# 	               \        /
+# 	                Switch3 --- h3
 . "$(dirname "$0")/lib.sh"
 need ping
 mcast=$TOOLS/mcast
@@ -112,7 +112,7 @@ for id in $(u -j fabric fault show | jq '.fault[].id'); do u fabric fault del "$
 check "the fault is gone" equal 0 "$(u -j fabric fault show | jq '.fault | length')"
 check "all reach all" eventually 10 ping_all
 
-# --- bit errors on every cable in both directions, in all packets, those of management too
+# --- bit errors on every cable in both directions, in all packets, including management packets
 
 ports=$(u -j fabric port show | jq -r '.port[] | select(.link == "up") | .port')
 storm() {
@@ -121,7 +121,8 @@ storm() {
 		u fabric fault add "$p" corrupt 30% all && u fabric fault add "$p" duplicate 10% all || return 1
 	done
 	for h in 1 2 3 4; do
-		# Answers that wait for a neighbour must not use up what the kernel has for the pings of all namespaces.
+		# Answers that wait for a neighbour must not use up the memory that the kernel has for the pings of
+		# all namespaces.
 		x h$h sh -c 'echo 4096 >/proc/sys/net/ipv4/neigh/uib0/unres_qlen_bytes' || return 1
 		bx h$h ping -q -n -f -w 3 -s 1400 10.4.0.$((h % 4 + 1))
 		pings+=" $!"

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# uipoib conform with a uipoib host of each profile that has a wire of its own: what applies passes. conform.sh has the default profile.
+# uipoib conform with a uipoib host of each profile that has a wire of its own: all cases that apply pass. conform.sh
+# has the default profile.
 . "$(dirname "$0")/lib.sh"
 . tests/system/conform_rig.bash
 need python3 jq dhclient
 
-# M23 takes more than two minutes, beside the others
+# M23 takes more than two minutes, so it runs beside the other cases
 dut 7 '' v4mc01
 suite 7 --profile v4mc01 --clause M23 --slow --hook "$hook" --strict &
 slow=$!

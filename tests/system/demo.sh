@@ -64,8 +64,9 @@ ended() { # STATUS
 	[ "$status" = "$1" ] || { cat "$work/out"; echo "status $status, expected $1"; return 1; }
 	eventually 10 gone
 }
-# interrupted TEXT: press Ctrl-C when TEXT is in the output; the status is that of an interrupted demo. The
-# function returns 2 if the demo ended before the signal reached it, since the demo does not wait until this script reads its output.
+# interrupted TEXT: press Ctrl-C when TEXT is in the output; the demo must end with the status of an interrupted demo.
+# The function returns 2 if the demo ended before the signal reached it, since the demo does not wait until this
+# script reads its output.
 interrupted() {
 	local status
 	start_demo

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/deps.sh on Debian 12, on Debian 13 and on distributions that it does not know: which packages it names, what it installs,
-# and its exit status. dpkg-query and apt-get are programs of this test, so that nothing is installed.
+# tests/deps.sh on Debian 12, on Debian 13 and on distributions that it does not know: the packages that it names and
+# that it installs, and its exit status. dpkg-query and apt-get are programs of this test, so that nothing is
+# installed.
 . "$(dirname "$0")/lib.sh"
 need setpriv
 chmod 755 "$work"
@@ -24,7 +25,7 @@ END
 chmod 755 "$work"/bin/*
 : >"$work/installed"
 
-# os_release LINE...: set the distribution to the one of these lines
+# os_release LINE...: set the distribution to the one that these lines describe
 os_release() { printf '%s\n' "$@" >"$work/os-release"; }
 # deps PURPOSE, nobody_deps PURPOSE: run deps.sh as root, and as a user without rights
 deps() { env PATH="$work/bin:$PATH" OS_RELEASE="$work/os-release" bash "$work/deps.sh" "$@"; }
@@ -52,7 +53,7 @@ check "Debian 12: the sanitizers of its clang" names ' libclang-rt-14-dev' nobod
 os_release 'ID=debian' 'VERSION_ID="13"'
 check "Debian 13: the sanitizers of its clang" names ' libclang-rt-19-dev' nobody_deps check-all
 check "make check needs no sanitizers of clang" equal '' "$(nobody_deps check 2>&1 | grep -o 'libclang-rt.*')"
-# packages PURPOSE: those that a user is told to install, one a line
+# packages PURPOSE: print the packages that a user is told to install, one a line
 packages() { nobody_deps "$1" 2>&1 | sed -n 's/.*--no-install-recommends //p' | tr ' ' '\n'; }
 check "each is named once" equal '' "$(packages check-night | sort | uniq -d)"
 packages vm | grep -vx linux-image-amd64 >"$work/installed"

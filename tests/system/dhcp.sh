@@ -35,7 +35,7 @@ made_id() {
 # --- the server
 
 server_conf() {
-	# The server knows the station by its identifier, which must arrive as we made it.
+	# The server recognizes the station by its identifier, which must arrive as we made it.
 	local id
 	id=$(made_id 52:54:00:00:00:31 | sed 's/../&:/g; s/:$//')
 	cat <<-EOF
@@ -77,14 +77,14 @@ check "dhcpd saw an Ethernet address, the token" grep -Eq 'DHCPREQUEST .* from 0
 check "it releases" release h2 "$UIPOIB" exec h2
 check "and dhcpd heard that" eventually 5 grep -q 'DHCPRELEASE' "$work/dhcpd.log"
 
-# A client with an Ethernet identifier gets its own back; dhcpd echoes it (RFC 6842).
+# A client with an Ethernet identifier gets its own identifier in the reply, because dhcpd echoes it (RFC 6842).
 client h2b 'send dhcp-client-identifier = hardware;' "$UIPOIB" exec h2
 check "a client with an identifier of type 1 gets a lease" eventually 20 event h2b BOUND
 check "it releases, too" release h2b "$UIPOIB" exec h2
 
 # --- a station behind a bridge
 
-# The process s1 starts in our namespace, enters the one of h3, and then makes one of its own.
+# The process s1 starts in our namespace, enters the namespace of h3, and then makes a new one.
 in_its_own_ns() {
 	local ns
 	ns=$(readlink "/proc/$s1/ns/net") && not equal "$h3_ns" "$ns" && not equal "$(readlink /proc/$$/ns/net)" "$ns"
@@ -123,7 +123,7 @@ done | xargs)"
 h2_mac=$(mac uib0@h2)
 end_jobs
 check "the lab ends" lab_down
-# Messages of the raw end have Ethernet's form on the wire, all others InfiniBand's.
+# Messages of the raw interface have Ethernet's form on the wire, all others have InfiniBand's.
 cat >"$work/wire.py" <<'EOF'
 import subprocess, sys, json
 pcap, raw_mac, h2_id = sys.argv[1:4]

@@ -5,11 +5,12 @@
 # from a peer on a UDP link. No command and no line of the log sends them to a terminal as they are, JSON stays valid,
 # and no row is missing.
 #
-#	h1 --- Hca1 --- Switch1 port 2 === UDP === udp_peer.py with a NodeDescription of its own
-#	h2 --- Hca2 ---/
+# 	h1 --- Hca1 --- Switch1 port 2 === UDP === udp_peer.py with a NodeDescription of its own
+# 	h2 --- Hca2 ---/
 #
-# With HOSTILE_SECONDS the peer has another name ten times a second, of what terminals act on, its cable is pulled and plugged in
-# again, and every command is used, for so long; tests/night/watch.sh says what else is looked at.
+# With HOSTILE_SECONDS, for so long, the peer gets another name ten times a second, made of sequences on which
+# terminals act, its cable is pulled and plugged in again, and every command is used; tests/night/watch.sh lists
+# further checks.
 . "$(dirname "$0")/lib.sh"
 [ -z "${HOSTILE_SECONDS:-}" ] || . tests/night/watch.sh
 need python3 ping jq

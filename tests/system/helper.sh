@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The helper process changes the kernel's interfaces for the daemon. The daemon goes on while the helper is busy or
-# hangs; only the host that waits for a setting has to wait.
+# The helper process changes the kernel's interfaces for the daemon. The daemon continues to work while the helper is
+# busy or hangs; only the host that waits for a setting has to wait.
 . "$(dirname "$0")/lib.sh"
 need ping ip
 topo_ring 3 3 >"$work/lab.topo"
@@ -32,7 +32,7 @@ kill -CONT "$helper"
 check "the helper goes on: the carrier is raised" eventually 10 carrier 1
 check "and the host reaches others" eventually 10 x h1 ping -n -c 1 -W 1 10.4.0.2
 
-# --- a neighbour table of 150,000 entries, in a host that sends to MACs that stand for no peer
+# --- a neighbour table of 150,000 entries, in a host that sends to MACs that belong to no peer
 awk 'BEGIN { for (i = 0; i < 150000; i++)
 	printf "neigh replace fd04::%x:%x lladdr 06:00:00:%02x:%02x:%02x dev uib0 nud permanent\n",
 		int(i / 65536) + 1, i % 65536, int(i / 65536), int(i / 256) % 256, i % 256 }' >"$work/many"

@@ -3,12 +3,12 @@
 #
 # Twelve of fourteen hosts turn hostile: each sends 1000 MADs a second, of eight kinds (mad_load.c), from random Sets
 # to other nodes' ports to first segments of RMPP transfers. For the other two hosts lookups, joins, TCP and the
-# re-routing around a pulled cable work as before, and with an M_Key nobody else changes what the SM wrote.
+# re-routing around a pulled cable work as before, and with an M_Key no other node changes values that the SM wrote.
 #
-#	h1 ==> h2: TCP; h1: lookups and joins       h3 .. h14: hostile
-#	Switch1 - Switch2 - Switch3, a ring; the cable Switch1/7 - Switch2/6 is pulled meanwhile
+# 	h1 ==> h2: TCP; h1: lookups and joins       h3 .. h14: hostile
+# 	Switch1 - Switch2 - Switch3, a ring; the cable Switch1/7 - Switch2/6 is pulled meanwhile
 #
-# Bounds of times grow as the run time of a program beside the attack does; the measured times are printed.
+# Bounds of times grow with the run time of a program that runs beside the attack; the measured times are printed.
 . "$(dirname "$0")/lib.sh"
 load=$TOOLS/mad_load
 [ -x "$load" ] || { echo "not ok - $load is built"; exit 1; }
@@ -26,7 +26,7 @@ lab_up
 lids() { u -j fabric port show | jq -c '.port[] | [.port, .lid, .lmc, .sm_lid]'; }
 tables() { for s in 1 2 3; do u -j fabric lft show Switch$s; done; }
 settings() { u -j fabric port show | jq -c '.port[] | [.port, .state, .mtu, .oper_vls, .pkeys, .link, .speed]'; }
-# The M_Key of every node, read by h1, which knows the key
+# The M_Key of every node. h1, which knows the key, reads it
 mkeys() {
 	local lid
 	for lid in $(u -j fabric port show | jq '.port[].lid // empty | select(. > 0)' | sort -nu); do

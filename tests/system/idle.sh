@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: alone
 #
-# A fabric that nobody uses costs less than 10 ms of CPU time in 10 s, and sends nothing.
+# A fabric without traffic costs less than 10 ms of CPU time in 10 s, and sends nothing.
 #
-#	h1, h4 --- Switch1 --- Switch2 --- h2
-#	               \        /
-#	                Switch3 --- h3
+# 	h1, h4 --- Switch1 --- Switch2 --- h2
+# 	               \        /
+# 	                Switch3 --- h3
 . "$(dirname "$0")/lib.sh"
 need ping
 topo_ring 4 3 >"$work/lab.topo"

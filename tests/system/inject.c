@@ -2,14 +2,12 @@
 /*
  * Code execution inside another process, as an attacker would have it: makes a process do system calls.
  *
- *	inject PID CALL [ARG...]	prints what the call returned, as a number: 0 or more, or -errno
- *	inject PID helper SPEC		sends the helper of daemon PID, by a copy of the daemon's socket, the request to
- *					open namespace SPEC; prints the error in its response
- *	inject PID follow HANDLE	the same with the request to open again the namespace that has the helper's
- *					number HANDLE
- *	inject PID place HANDLE NUMBER NAME [stable]
- *					the same with the request to place spare TAP NUMBER of this namespace as NAME, with a secret
- *	inject PID park HANDLE NUMBER	the same with the request to park it
+ * 	inject PID CALL [ARG...]	prints the return value of the call: 0 or more, or -errno inject PID helper
+ * 	SPEC		sends the helper of daemon PID, by a copy of the daemon's socket, the request to open
+ * 	namespace SPEC; prints the error in its response inject PID follow HANDLE	the same with the request to
+ * 	open again the namespace that has the helper's number HANDLE inject PID place HANDLE NUMBER NAME [stable] the
+ * 	same with the request to place spare TAP NUMBER of this namespace as NAME, with a secret inject PID park
+ * 	HANDLE NUMBER	the same with the request to park it
  *
  * CALL is a name of the list below. An ARG is a number, or a text that is put into the process' memory.
  */
@@ -72,7 +70,7 @@ static void die(const char *what)
 
 /*
  * Stops the process where its program counter is just behind a SYSCALL instruction, which inject() executes again. A
- * process that sleeps is there. One that runs may be anywhere: it goes on, and is stopped again.
+ * process that sleeps is at such a place. A process that runs may be anywhere, so it is continued and stopped again.
  */
 static void attach(pid_t pid, struct user_regs_struct *regs)
 {
@@ -147,7 +145,7 @@ static long long inject(pid_t pid, long nr, char **argv, int argc)
 
 #endif
 
-/* The daemon's socket to its helper is its only one of type SOCK_SEQPACKET without a name. */
+/* Finds the daemon's socket to its helper, which is its only socket of type SOCK_SEQPACKET without a name. */
 static int helper_socket(int pidfd)
 {
 	for (int fd = 0; fd < 4096; fd++) {

@@ -40,8 +40,7 @@ conf_hosts 2 >"$work/lab.conf"
 lab_up
 check "the preload is found" equal "$root/opt/u/lib/uipoib/libuipoib-umad.so" "$(x h1 sh -c 'echo $LD_PRELOAD')"
 
-# --- completion
-# completes LINE WANT: what bash would have for LINE
+# --- completion completes LINE WANT: WANT is the list that bash would offer for LINE
 completes() {
 	equal "$2" "$(PATH=$root/opt/u/bin:$PATH bash -c '. "$1"; COMP_LINE=$2 COMP_POINT=${#2}; _uipoib; printf "%s\n" "${COMPREPLY[*]}"' - \
 		"$root/opt/bash/uipoib" "$1" 2>/dev/null)"

@@ -3,8 +3,8 @@
 # check.sh: long
 #
 # The key ip6-iid: stable opaque interface identifiers (RFC 7217, RFC 8064), and identifiers made of the LID (RFC 4391
-# section 8). h1 and h2 have stable ones, h3 has those of its LID; uib1 of h1 is on another partition. The namespace of h2 has
-# a name.
+# section 8). h1 and h2 have stable identifiers, h3 has identifiers made of its LID; uib1 of h1 is on another
+# partition. The namespace of h2 has a name.
 . "$(dirname "$0")/lib.sh"
 need ping ip python3
 inject=$TOOLS/inject
@@ -58,7 +58,7 @@ first_global="$(global_of h1 fd0a:) $(global_of h1 fd0b:)"
 check "S1: each prefix has another identifier" different "$(iid "$one")" "$(iid "${first_global% *}")" "$(iid "${first_global#* }")"
 check "an identifier of the LID is the same for all prefixes" equal "$(iid "$(global_of h3 fd0a:)")" "$(iid "$(global_of h3 fd0b:)")"
 
-# --- an address that somebody has already: RFC 7217 section 6
+# --- an address that another host has already: RFC 7217 section 6
 x h2 ip -6 addr add "$one/64" dev uib0 nodad
 x h1 ip link set uib0 down
 x h1 ip link set uib0 up

@@ -4,22 +4,21 @@
 # Functions of the system tests: TAP lines, waiting for events, one instance of uipoib ("the lab") with
 # its own name, and the proof that nothing of it is left behind.
 #
-#	. tests/system/lib.sh
-#	topo_ring 4 3 >"$work/lab.topo"; conf_hosts 4 >"$work/lab.conf"
-#	lab_up
-#	check "h1 reaches h4" x h1 ping -c 1 10.4.0.4
-#	lab_down
-#	finish
+# 	. tests/system/lib.sh
+# 	topo_ring 4 3 >"$work/lab.topo"; conf_hosts 4 >"$work/lab.conf"
+# 	lab_up
+# 	check "h1 reaches h4" x h1 ping -c 1 10.4.0.4
+# 	lab_down
+# 	finish
 #
 # UIPOIB is the binary (default build/uipoib), TOOLS the folder of the C tools beside it.
 #
 # A script runs in network and mount namespaces of its own (tests/isolate.sh), beside others. If check.sh must run
 # it in a special way, a line near its beginning says so:  # check.sh: WORD...
 #
-#	alone	nothing else may run meanwhile
-#	long	it takes most of a minute or more, so it is started before the others
-#	all	it is not for `make check`, but for `make check-all`
-#	guest	a unit test that needs a kernel module: a script of tests/interop/linux runs it in its virtual machine
+# 	alone	no other script may run meanwhile long	it takes most of a minute or more, so it is started before the
+# 	others all	it is not for `make check`, but for `make check-all` guest	a unit test that needs a
+# 	kernel module: a script of tests/interop/linux runs it in its virtual machine
 set -u
 export LC_ALL=C
 [ -n "${TEST_ISOLATED:-}" ] || [ "$(id -u)" != 0 ] ||
@@ -118,8 +117,8 @@ within() {
 patience=90
 eventually() { within $(($1 > patience ? $1 : patience)) "${@:2}"; }
 
-# stretch: by which factor a program takes longer now than its own CPU time, because others run beside it; 1 or
-# more
+# stretch: print the factor by which the run time of a program now exceeds its own CPU time, because others run beside
+# it; 1 or more
 stretch() {
 	python3 -c '
 import math, time
@@ -260,8 +259,9 @@ all_spaces() {
 	awk '$4 ~ /^net:/ { print $4, $5 }' /proc/self/mountinfo
 }
 
-# space_users NAME=COOKIE ...: "NAME=COOKIE FILE" of each file by which one of these network namespaces is still in use. A name,
-# net:[NUMBER], is given to other namespaces later; the cookie shows whether it is still the same one.
+# space_users NAME=COOKIE ...: "NAME=COOKIE FILE" of each file by which one of these network namespaces is still in
+# use. A name, net:[NUMBER], is given to other namespaces later; the cookie shows whether it is still the same
+# namespace.
 space_users() {
 	local name f mine=" $* "
 	all_spaces | awk -v mine="$mine" '{ if (index(mine, " " $1 "=")) print }' | while read -r name f; do
@@ -311,9 +311,9 @@ neigh_limits() { outside sh -c 'cd /proc/sys/net && for f in ipv[46]/neigh/defau
 # neigh_limits_set FILE=VALUE...: write these limits
 neigh_limits_set() { outside sh -c 'cd /proc/sys/net && for s; do echo "${s#*=}" >"${s%%=*}" || exit; done' sh "$@" 2>/dev/null; }
 
-# neigh_limits_raise HOSTS: raise the limits so that HOSTS can all know each other, in addition to the needs of
-# other scripts that run now. Fails where the limits cannot be raised. neigh_limits_restore undoes that; the
-# last script restores the old limits.
+# neigh_limits_raise HOSTS: raise the limits so that HOSTS can all know each other, in addition to the needs of other
+# scripts that run now. Fails if the limits cannot be raised. neigh_limits_restore undoes the change; the last script
+# restores the old limits.
 neigh_limits_raise() {
 	neigh_limits_share $(($1 * $1 * 4)) && on_cleanup=neigh_limits_restore
 }
@@ -369,11 +369,12 @@ all_pairs() {
 # reaches6 A B: hA pings hB of conf_hosts by IPv6
 reaches6() { eventually 20 x "h$1" ping -n -q -c 1 -W 2 "fd04::$2"; }
 
-# pairs_done N: each of N hosts has heard from all others, and need not answer any more
+# pairs_done N: each of N hosts has received from all others, and need not answer any more
 pairs_done() { equal "$1" "$(cat "$work"/left.* | grep -cx all)"; }
 
-# pairs N SECONDS: h1 .. hN of conf_hosts each reach every other. Each host begins with its neighbour, so that
-# not all ask the same host at a time. SECONDS as for eventually, and more on a busy machine, because these are n * (n - 1) pings.
+# pairs N SECONDS: each of h1 .. hN of conf_hosts reaches all others. Each host begins with its neighbour, so that
+# they do not all ask the same host at a time. SECONDS has the meaning that it has for eventually, but grows on a busy
+# machine, because these are n * (n - 1) pings.
 pairs() {
 	local n=$1 seconds=$((($2 > patience ? $2 : patience) * $(stretch))) i k pids='' bad=0 list
 	rm -f "$work"/left.*
@@ -416,8 +417,9 @@ flow_stop() {
 
 # --- round trips that count
 
-# The kernel answers the pings of all namespaces by one socket for each CPU, whose memory another script may use up for seconds
-# (doc/platform/icmp-shared.c). So a ping may be lost without anybody's fault, and what must not be lost is sent by UDP.
+# The kernel answers the pings of all namespaces by one socket for each CPU, whose memory another script may use up
+# for seconds (doc/platform/icmp-shared.c). So a ping may be lost although there is no fault, and probes that must not
+# be lost are sent by UDP.
 declare -A probes=()
 
 # probe_start NAME HOST OTHER ADDRESS [COUNT [MS]]: HOST sends a datagram each MS ms (50) to this ADDRESS of OTHER, which sends it back,
@@ -442,7 +444,8 @@ probe_end() {
 	probe_wait "$1"
 }
 
-# probe_lost_nothing NAME: end it; each datagram came back, but for the last one or two, which may have been under way
+# probe_lost_nothing NAME: end the probe; each of its datagrams was answered, except for the last one or two, which
+# may have been under way
 probe_lost_nothing() {
 	probe_end "$1"
 	sed -n 's/^seq=\([0-9]*\) time=.*/\1/p' "$work/probe.$1" | sort -nu |
@@ -450,8 +453,8 @@ probe_lost_nothing() {
 		sed -n 's/^\([0-9]*\) packets transmitted, \([0-9]*\) received.*/\1 \2/p' "$work/probe.$1" | awk '{ exit !($2 >= $1 - 2) }'
 }
 
-# asks HOST ADDRESS: HOST asks for the address by ARP: only who does not know an address asks for it, and the others learn the
-# address of who asks
+# asks HOST ADDRESS: HOST asks for the address by ARP. Only a host that does not know an address asks for it, and the
+# other hosts learn the address of the asking host
 asks() { x "$1" ip neigh flush dev uib0 && x "$1" ping -n -q -c 3 -i 0.1 -W 5 "$2"; }
 
 # --- router advertisements

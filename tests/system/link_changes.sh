@@ -105,8 +105,8 @@ tx=$(port $direct counters.ucast_xmit)
 check "the cable is plugged in again" u fabric link set $direct up
 check "the flow uses it again" eventually 10 more_at $direct counters.ucast_xmit $((tx + 1000))
 
-# No data came only while TCP waited before it retransmitted packets that were lost with the cable, at most for a second. The
-# receiver checks for data every 10 ms.
+# The longest time without data is at most a second, because TCP waits before it retransmits packets that were lost
+# with the cable. The receiver checks for data every 10 ms.
 check "the TCP flow went on all the time" flow_stop '.longest <= 100'
 
 ping_went_on() {

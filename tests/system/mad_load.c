@@ -298,9 +298,7 @@ static void drain(void)
 
 	while (read(fd, buf, sizeof(buf)) > 0 || errno == ENOSPC)
 		if (errno == ENOSPC)
-			/*
-			 * an answer longer than one MAD stays in the queue, because nobody wants it
-			 */
+			/* an answer longer than one MAD stays in the queue, because this program does not need it */
 			return;
 }
 
@@ -333,7 +331,7 @@ struct figures {
 	uint64_t us[PROBES_MAX];
 };
 
-/* Return the MAD status of the answer; -1: none comes within six seconds. */
+/* Return the MAD status of the answer; -1: no answer came within six seconds. */
 static int ask(struct umad *u)
 {
 	static struct umad answer;

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# The named network namespace of a host is deleted and made again while the instance runs. The instance follows:
-# its interfaces go down, and come up in the new namespace as they were; other hosts do not notice.
+# The named network namespace of a host is deleted and made again while the instance runs. The interfaces of the host
+# go down, and come up in the new namespace as they were before; other hosts are not affected.
 . "$(dirname "$0")/lib.sh"
 need ping ip
 topo_ring 5 3 >"$work/lab.topo"
@@ -108,7 +108,7 @@ check "other hosts did not notice" probe_lost_nothing others
 same_files() { equal "$fds" "$(files)"; }
 check "no descriptor is left over" eventually 5 same_files
 
-# --- the end, while the namespace is gone, and a namespace of somebody else
+# --- the end while the namespace is gone, and a namespace that somebody else has made
 ip netns del "$space"
 check "gone for the last time" eventually 30 gone
 lab_procs='' lab_spaces=''
@@ -123,7 +123,7 @@ check "and comes back" eventually 20 up
 check "stop" lab_down
 check "the instance does not remove a namespace of somebody else" ip netns del "$space"
 
-# --- one namespace that is named in two ways, one of which cannot be looked for again
+# --- one namespace that is named in two ways, one of which cannot be followed
 ip netns add "$space"
 ip netns exec "$space" sleep 600 &
 sleeper=$!

@@ -63,7 +63,7 @@ left() { equal '' "$(ls -A "$work/user")"; }
 check "no file of it is left" left
 check "no process of it is left" equal '' "$(pgrep -f "run -n $inst " | tr '\n' ' ')"
 
-# profile = hld2002: TAPs wait in a namespace of the helper, and come and go with P_Keys
+# profile = hld2002: TAPs wait in a namespace of the helper, and are moved to the hosts and back with P_Keys
 printf '[fabric lab]\ntopology = lab.topo\npartitions = parts.conf\n' >"$work/hld.conf"
 for k in 1 2; do
 	printf '[interface ib0@h%d]\nport = fabric:lab/Hca%d/1\nprofile = hld2002\naddress = 10.5.0.%d/24,pkey=0x14\n' $k $k $k >>"$work/hld.conf"

@@ -30,7 +30,8 @@ check "ping" x h1 ping -n -c 3 -i 0.2 10.4.0.2
 watchdog() { u -j stats show | jq -r "[.stats[] | select(.object == \"uib0@$1\" and .layer == \"watchdog\" and .counter == \"$2\").value] | add // 0"; }
 queued() { u -j link show dev "uib0@$1" | jq -r '.link[0].send_queue'; }
 waiting() { equal "$2" "$(queued "$1")"; }
-# The TAP is read while fewer than 20 packets wait. Some more may come from packets that waited for a path or a group, but none of 200 pings.
+# The TAP is read while fewer than 20 packets wait. Some more packets may be added that waited for a path or a group,
+# but none of 200 pings.
 full() {
 	local n
 	n=$(queued h1)

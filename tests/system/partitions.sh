@@ -60,8 +60,8 @@ link() { u -j link show dev "uib1@h$1" | jq -r ".link[0].$2"; }
 
 has() { grep -q "^$2" "$1"; }
 
-# Both partitions have a group with the same IP address. What SENDER sends reaches MEMBER, which is in its partition, and not
-# OUTSIDER, which is in the other.
+# Both partitions have a group with the same IP address. The packets of SENDER reach MEMBER, which is in its
+# partition, and not OUTSIDER, which is in the other partition.
 group_apart() { # SENDER MEMBER OUTSIDER
 	local h f=$work/group-$1
 	for h in $2 $3; do

@@ -2,13 +2,13 @@
 
 /*
  * Reads a capture (pcap, link type ERF 197, records of type 21: InfiniBand) and checks the lengths,
- * versions, ICRC and VCRC of every packet. It shares no code with the program that wrote the file; both
- * CRCs are computed bit by bit, as their polynomials are written down. Prints what it has seen:
+ * versions, ICRC and VCRC of every packet. It shares no code with the program that wrote the file;
+ * both CRCs are computed bit by bit, as their polynomials are written down. Prints a summary:
  *
- *	pcap_check FILE		exit status 1 if anything is wrong, after a line for each
+ * 	pcap_check FILE		exit status 1 if anything is wrong, after a line for each
  *
- * It also proves that it can fail: of every packet one bit is flipped that the CRCs cover, and they
- * must differ then.
+ * It also proves that it can fail: in every packet it flips one bit that the CRCs cover, and the
+ * CRCs must differ then.
  */
 
 #include <pcap/pcap.h>
@@ -69,7 +69,10 @@ static uint16_t crc16_bits(const uint8_t *p, size_t n)
 	return (uint16_t)~crc;
 }
 
-/* Compute the ICRC over LRH .. payload and pad, with fields that may change on the way as ones */
+/*
+ * Compute the ICRC over LRH .. payload and pad, in which the fields that may change on the way are
+ * replaced by ones
+ */
 static uint32_t icrc(const uint8_t *p, size_t n, bool grh)
 {
 	uint8_t masked[PACKET_MAX];
@@ -125,7 +128,7 @@ static void classify(struct seen *s, const uint8_t *p, size_t n, size_t bth)
 		s->arp += get16(payload) == 0x0806;
 }
 
-/* Check a packet from LRH to VCRC; return what is wrong with it, or NULL */
+/* Check a packet from LRH to VCRC. Return: a text that names the error, or NULL */
 static const char *check_packet(struct seen *s, const uint8_t *p, size_t n)
 {
 	unsigned int lnh = n >= LRH ? p[1] & 3u : 0, pad;

@@ -33,7 +33,7 @@
 struct target {
 	struct sockaddr_in addr;
 	long long asked_ms; /* time of the last ping; 0: none yet */
-	int again; /* how often it was asked again */
+	int again; /* number of times that the address was asked again */
 	bool answered;
 };
 
@@ -116,7 +116,7 @@ static void ask_again(int fd, struct target *t, int index)
 	ask(fd, t, index);
 }
 
-/* Ping the addresses that are due; returns the time until the next one is */
+/* Ping the addresses that are due; returns the time until the next address is due */
 static int ask_some(int fd, struct target *v, int n)
 {
 	long long now = now_ms(), wait = AGAIN_MS;

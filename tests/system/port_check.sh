@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# `uipoib check` at the ports of hosts and switches: nothing is found where nothing is wrong, and each fault that is made is named.
+# `uipoib check` at the ports of hosts and switches: nothing is found in a healthy fabric, and each fault that is made
+# is named.
 #
-#	      h1  h4         h2              h3
-#	       \  /           |               |
-#	      Switch1 ------ Switch2 ------ Switch3 ------ (Switch1)
+# 	      h1  h4         h2              h3
+# 	       \  /           |               |
+# 	      Switch1 ------ Switch2 ------ Switch3 ------ (Switch1)
 #
-#	P_Key	broadcast group		members
-#	0xffff	scope 2			all
-#	0x8001	scope 2			h1, h2 full; h3 limited; interfaces uib1 on h1 and h2
-#	0x8002	none			h1
-#	0x8003	scope 5			h1
-#	0x8004	scope 2			h2, h3 limited
+# 	P_Key	broadcast group		members
+# 	0xffff	scope 2			all
+# 	0x8001	scope 2			h1, h2 full; h3 limited; interfaces uib1 on h1 and h2
+# 	0x8002	none			h1
+# 	0x8003	scope 5			h1
+# 	0x8004	scope 2			h2, h3 limited
 . "$(dirname "$0")/lib.sh"
 need python3
 topo_ring 4 3 >"$work/lab.topo"
@@ -46,7 +47,7 @@ only() {
 	status=$?
 	equal "$want" $status && jq -e --arg k "$kind" --arg s "$severity" '.check.findings | length > 0 and all(.kind == $k and .severity == $s)' "$work/report" >/dev/null
 }
-# finds KIND PLACE [WORD...]: the check ends with 1 and has this fault, perhaps beside others
+# finds KIND PLACE [WORD...]: the check ends with 1 and has this fault, perhaps together with other faults
 finds() {
 	local kind=$1 status
 	shift
@@ -86,7 +87,7 @@ check "two limited members" finds peer-pkey h2 pkey 0x8004 peer "$gid3"
 check "a peer without an interface on this link" finds peer-not-member h1 pkey 0x8001 peer "$gid3"
 check "a GID that nobody has" only peer-unknown fault 1 h1 peer fe80::dead:beef
 
-# --- ports, and managers that are gone
+# --- ports that are down, and managers that have ended
 
 check "the cable of h4 is pulled" u fabric link set Hca4/1 down
 check "its port has no link" only no-link fault 1 h4

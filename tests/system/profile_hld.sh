@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# profile = hld2002 (intel-ipoib-linux-hld-2002), with the lab of examples/: network devices come and go with the P_Keys of a
-# port, while others keep their traffic.
+# profile = hld2002 (intel-ipoib-linux-hld-2002), with the lab of examples/: network devices appear and disappear with
+# the P_Keys of a port, while the traffic of other devices continues.
 #
-#	h1 hld2002 --- Switch1 === Switch2 --- h3 hld2002, pkeys = 0x7fff,0x0016
-#	h2 hld2002 --/                  \----- h4 rfc4391
+# 	h1 hld2002 --- Switch1 === Switch2 --- h3 hld2002, pkeys = 0x7fff,0x0016
+# 	h2 hld2002 --/                  \----- h4 rfc4391
 . "$(dirname "$0")/lib.sh"
 need ping ip jq
 cp examples/lab.topo examples/hld2002-partitions.conf "$work"
@@ -72,7 +72,7 @@ parts "$blue" "$(member 21 ', ipoib')"
 check "H30: trap 66 tells of the group: the device comes" eventually 20 has h1 "ib0_1_14 ib0_1_15 ib0_1_7fff "
 fds=$(files)
 
-# --- P_Keys come and go, twice
+# --- P_Keys are added and removed, twice
 for round in first second; do
 	parts "$red"
 	check "$round time: devices of partitions that are gone go" eventually 20 has h1 "ib0_1_16 ib0_1_7fff "
@@ -100,7 +100,7 @@ check "which nobody waits for, either" u wait --timeout 10
 parts "$(member 22 ', ipoib')" "$(member 23 ', ipoib')"
 check "they get a device when one is free" eventually 20 has h2 "ib0_1_16 ib0_1_17 ib0_1_7fff "
 
-# --- a user of the host takes part
+# --- a user of the host changes the devices
 x h1 ip link set ib0_1_16 down
 x h1 ip link set ib0_1_16 name blue0
 x h1 ip link del ib0_1_17
@@ -139,7 +139,8 @@ stable() { x h2 ip -6 addr show dev ib0_1_14 scope link | grep -q stable-privacy
 check "the device of a P_Key has a stable identifier" eventually 10 stable
 check "which a process of its own wrote" test -n "$(one uipoib-writer)"
 
-# --- somebody who has taken over the daemon asks its helper: h1 has TAPs 1 to 8, h2 9 to 11, h3 12 to 19, and uib0 of h4 is 20
+# --- an attacker who has taken over the daemon sends requests to its helper: h1 has TAPs 1 to 8, h2 9 to 11, h3 12 to
+# 19, and uib0 of h4 is 20
 daemon=$(cat /proc/"$lab_pid"/task/*/children | awk '{ print $1 }')
 refused() { equal "$1" "$("$TOOLS/inject" "$daemon" "${@:2}")"; }
 check "an attacker has no device of a name that means something" refused -1 place 1 8 eth0

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# What a TAP offers beside addresses works on each link profile: segmentation and coalescing of TCP, stations with queue pairs of
-# their own, and DHCP with unmodified Ethernet programs. v6ib00 carries IPv6 only, so DHCP for IPv4 is not for it.
+# The features of a TAP besides addresses work on each link profile: segmentation and coalescing of TCP, stations with
+# queue pairs of their own, and DHCP with unmodified Ethernet programs. v6ib00 carries IPv6 only, so DHCP for IPv4 is
+# not tested with it.
 #
-#	m1		h2, dhcpd
-#	 | macvlan	 |
-#	h1 -- Switch1 -- Switch2
+# 	m1		h2, dhcpd
+# 	 | macvlan	 |
+# 	h1 -- Switch1 -- Switch2
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/dhcp/client.sh"
 . "$(dirname "$0")/stations/stations.sh"
@@ -43,7 +44,7 @@ flow() { # ADDRESS: TCP from h1 to h2, in super-frames on both sides
 	echo "segments: $segments before, $(counter "$dev@h1" tx_segments) now; coalesced: $coalesced before, $(coalesced) now"
 	[ $status = 0 ] && [ "$(counter "$dev@h1" tx_segments)" -gt $((segments + 5000)) ] && [ "$(coalesced)" -gt $((coalesced + 5000)) ]
 }
-# coalesced: how many packets did not become a frame of their own at h2
+# coalesced: print the number of packets that did not become a frame of their own at h2
 coalesced() { echo $(($(counter "$dev@h2" rx_packets) - $(counter "$dev@h2" rx_frames))); }
 
 station() { # ADDRESS...: m1 behind h1 has a queue pair of its own, and h2 reaches it

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# profile = v4mc01 (draft-kashyap-ipoib-ipv4-multicast-01), with the lab of examples/: what the hosts' kernels do with such
-# a link, and what is on the wire. h4 is on the same partition and has the default profile. In the second lab the MTU is 4096,
-# and nobody can join the group of 224.0.0.1.
+# profile = v4mc01 (draft-kashyap-ipoib-ipv4-multicast-01), with the lab of examples/: the traffic of the hosts'
+# kernels on such a link, and the packets on the wire. h4 is on the same partition and has the default profile. In the
+# second lab the MTU is 4096, and no host can join the group of 224.0.0.1.
 #
-#	h1 v4mc01 --- Switch1 === Switch2 --- h3 v4mc01
-#	h2 v4mc01 --/                  \----- h4 rfc4391
+# 	h1 v4mc01 --- Switch1 === Switch2 --- h3 v4mc01
+# 	h2 v4mc01 --/                  \----- h4 rfc4391
 . "$(dirname "$0")/lib.sh"
 need ping iperf3 python3 ss
 . "$(dirname "$0")/dhcp/client.sh"

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# A super-frame crosses the fabric as one descriptor, and neither hosts nor counters show it: octets and datagrams arrive as they were sent,
-# also while captures, faults and traces come and go in the middle of a flow, and the counters of all ports are those of packets.
+# A super-frame crosses the fabric as one descriptor, and this is invisible in hosts and counters: octets and
+# datagrams arrive as they were sent, also while captures, faults and traces come and go in the middle of a flow, and
+# the counters of all ports are those of packets.
 #
-#	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)
-#	                  \        /
-#	                   Switch3
+# 	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)
+# 	                  \        /
+# 	                   Switch3
 . "$(dirname "$0")/lib.sh"
 need python3
 here=$PWD/tests/system/trains.py

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A link over UDP sends runs of packets by UDP_SEGMENT. The peer cannot tell: every datagram on the wire is one packet with right CRCs,
-# and the same packets come where UDP_SEGMENT is refused, here because the device's MTU is smaller than the datagrams.
+# A link over UDP sends runs of packets by UDP_SEGMENT. The peer sees no difference: every datagram on the wire is one
+# packet with right CRCs, and the same packets are sent where UDP_SEGMENT is refused, here because the device's MTU is
+# smaller than the datagrams.
 #
-#	h1 --- Switch1 7|==== UDP, w1 === w2 ====| h2		two processes in two network namespaces
+# 	h1 --- Switch1 7|==== UDP, w1 === w2 ====| h2		two processes in two network namespaces
 . "$(dirname "$0")/lib.sh"
 need ethtool python3 jq
 here=$PWD/tests/system
@@ -55,7 +56,7 @@ flow() {
 }
 udp_flow() { flow udp 5400 20 40 1400; } # 20 super-frames of 39 datagrams of 1400 octets and one of 77
 
-# captured NAME: the flow, and what is on the wire meanwhile, into $work/NAME.json
+# captured NAME: run the flow, and write the packets that are on the wire meanwhile to $work/NAME.json
 captured() {
 	local capture
 	python3 -B "$here/udp_gso.py" w1 5002 5400 >"$work/$1.json" 2>"$work/$1.err" &
@@ -89,7 +90,7 @@ check "the hosts reach each other" eventually "$patience" x h1 ping -n -q -c 1 -
 check "UDP_SEGMENT: few messages" few_messages
 check "the link shows it" equal "true true" "$(field gso) $(field gro)"
 check "TCP comes whole" flow tcp 5401 20000000
-# The kernel cuts before the device, so that the capture sees what is on the wire.
+# The kernel cuts before the device, so that the capture has the packets of the wire.
 check "the device does not cut by itself" ethtool -K w1 tx-udp-segmentation off
 check "every datagram is one packet with right CRCs" captured with
 check "nothing was refused" equal "true 0 0" "$(field gso) $(sock gso_refused) $(said)"

@@ -13,7 +13,7 @@
 need ping iperf3 python3 ss jq
 mcast=$TOOLS/mcast checker=$TOOLS/pcap_check
 [ -x "$mcast" ] && [ -x "$checker" ] || { echo "not ok - $mcast and $checker are built"; exit 1; }
-# Use a network namespace of its own, in which nobody else has these ports.
+# Use a new network namespace, in which no other program has these ports.
 if [ "${1:-}" != inside ]; then
 	trap - EXIT
 	rm -rf "$work"

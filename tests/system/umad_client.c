@@ -38,7 +38,7 @@
 #define BIG (64u << 20)
 
 static char *self;
-/* Numbers that the compiler must not know, because each call with them must fail. */
+/* Numbers that the compiler must not know, because every call with them must fail. */
 static volatile int minus_one = -1;
 static volatile size_t too_long = HDR + (96u << 20) + 1;
 
@@ -314,7 +314,7 @@ static void t_long(void)
 	close(fd);
 }
 
-/* Without a free descriptor a long MAD cannot be received; it waits until one is free. */
+/* A long MAD cannot be received while no descriptor is free; it waits until one is free. */
 static void t_long_without_fds(void)
 {
 	struct rlimit saved, tight;
@@ -376,8 +376,8 @@ static void t_vectors(void)
 }
 
 /*
- * All copies of a descriptor are one file, so an option that one process enables holds for the
- * other.
+ * All copies of a descriptor are one file, so an option that one process enables is in effect for
+ * the other.
  */
 static void t_copies(void)
 {
@@ -595,7 +595,7 @@ static void *receiver(void *arg)
 	return NULL;
 }
 
-/* Several threads read and write one descriptor: each MAD comes to one of them. */
+/* Several threads read and write one descriptor, and each MAD is read by one of them. */
 static void t_threads(void)
 {
 	pthread_t t[2 * THREADS];
@@ -614,11 +614,11 @@ static void t_threads(void)
 }
 
 #define SHARED_MADS \
-	30 /* as many MADs as fit into the socket, since nobody reads while they are sent */
+	30 /* as many MADs as fit into the socket, because they are not read while they are sent */
 #define SHARED_READERS 4
 #define SHARED_LONG 3000
 
-/* MADs have one of two lengths in turn; all octets after the header are the same */
+/* MADs alternate between two lengths; all octets after the header are the same */
 static size_t shared_len(uint32_t tid)
 {
 	return tid % 2 ? SHARED_LONG : 256;
@@ -638,7 +638,7 @@ static int shared_is_whole(const char *buf, ssize_t n)
 
 /*
  * Exit status of a process that reads until all MADs have been read by some process. It begins when
- * nobody has @gate open for writing.
+ * no process has @gate open for writing.
  */
 static int shared_reader(int *ret_read, const int gate[2])
 {
@@ -688,7 +688,9 @@ static void shared_round(int *got)
 	EXPECT(*got == SHARED_MADS);
 }
 
-/* Several processes share a descriptor by fork(): each MAD comes to one of them, complete. */
+/*
+ * Several processes share a descriptor by fork(), and each MAD is read completely by one of them.
+ */
 static void t_processes(void)
 {
 	int *got = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

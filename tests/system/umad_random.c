@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- *	umad_random N SEED	N rounds of everything on tests/interop/umad_server.py with a SEED of its own
+ * 	umad_random N SEED	N rounds of everything on tests/interop/umad_server.py with a SEED of its own
  *
- * Whatever the server says, calls return, nothing is written outside of buffers, no descriptor is lost.
+ * For every message of the server, calls return, nothing is written outside of buffers, and no descriptor is lost.
  */
 
 #include <dirent.h>

@@ -3,8 +3,9 @@
 #define TESTS_SYSTEM_UVERBS_H
 
 /*
- * The commands of /dev/infiniband/uverbsN as the kernel takes them (rdma/ib_user_verbs.h), without libibverbs, which would
- * not send wrong ones. Functions that make an object return its handle, and others 0; -errno if the kernel refuses.
+ * The commands of /dev/infiniband/uverbsN as the kernel takes them (rdma/ib_user_verbs.h), without libibverbs, which
+ * would not send wrong commands. Functions that make an object return its handle, and other functions return 0;
+ * -errno if the kernel refuses.
  */
 
 #include <errno.h>

@@ -2,7 +2,10 @@
 #ifndef TESTS_ALL_HELD_H
 #define TESTS_ALL_HELD_H
 
-/* What the interfaces of a lab hold at a moment, by count, so that a test finds what was not given back. */
+/*
+ * Numbers of the objects that the interfaces of a lab hold at a moment, so that a test finds
+ * objects that were not given back.
+ */
 
 #include "hca/priv.h"
 #include "sa/sa.h"

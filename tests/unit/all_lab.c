@@ -69,7 +69,7 @@ static int on_read(void *ctx, struct pkt **ret)
 	return *ret ? 0 : -EAGAIN;
 }
 
-/* The sender of a frame. False: it is not known */
+/* Finds the sender of a frame. False: the sender is not known */
 static bool sender_of(struct lab_host *h, const uint8_t *b, struct ipoib_lladdr *ret)
 {
 	const struct ipoib_neigh *n;
@@ -438,7 +438,9 @@ size_t lab_ip_len(const struct lab_host *h)
 	return has_ipv4(h) ? IP_LEN : IP6_LEN;
 }
 
-/* The IPv6 group that stands for an IPv4 group, or the address that stands for a host's. */
+/*
+ * The IPv6 group in place of an IPv4 group, or the IPv6 address in place of a host's IPv4 address.
+ */
 static void to_ipv6(uint8_t ret[16], const uint8_t ip[4])
 {
 	memset(ret, 0, 16);

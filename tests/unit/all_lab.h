@@ -4,8 +4,8 @@
 
 /*
  * A whole lab on virtual time: fabric, SM, SA, and on every CA port an interface, run by the same code as in the
- * daemon (ifc/). In place of a TAP an interface has a queue of frames, which lab_send() and lab_frame() fill; what
- * it receives goes to a function of the test. No namespaces, no clocks.
+ * daemon (ifc/). In place of a TAP an interface has a queue of frames, which lab_send() and lab_frame() fill; a
+ * function of the test gets the frames that it receives. No namespaces, no clocks.
  */
 
 #include "ca/ca_soft.h"
@@ -33,7 +33,7 @@ struct lab_host {
 	struct pkt_queue tap; /* frames that the host sends */
 	struct ipoib_lladdr addr; /* valid from the first time the interface had carrier */
 	enum eth_shape shape;
-	/* InfiniBand shape: what the interface has told of its addresses; zero: nothing yet, or not known */
+	/* InfiniBand shape: addresses that the interface reported last; zero: not reported yet, or not known */
 	struct ipoib_lladdr told_own;
 	ib_gid told_broadcast;
 	unsigned int told,
@@ -44,7 +44,7 @@ struct lab_host {
 	bool router;
 	unsigned int stations; /* largest number of stations behind the TAP */
 	bool no_tso, no_uso; /* the TAP takes no super-frames of TCP or of UDP */
-	uint8_t scope; /* of the link's broadcast group; 0: as the profile has it */
+	uint8_t scope; /* scope of the link's broadcast group; 0: the scope of the profile */
 	bool sidr_server; /* gives out the group of its partition by SIDR */
 	const struct ipoib_profile *profile; /* NULL: the default */
 };
@@ -102,8 +102,8 @@ void lab_create(struct lab *l, const struct lab_cfg *cfg);
 void lab_destroy(struct lab *l);
 
 /*
- * lab_sm_stop(), lab_sm_start() - Kill the SM and the SA without a goodbye, so that nothing is
- * deregistered; start others
+ * lab_sm_stop(), lab_sm_start() - Kill the SM and the SA without any notice, so that nothing is deregistered; start
+ * new ones
  */
 void lab_sm_stop(struct lab *l);
 void lab_sm_start(struct lab *l, const struct sm_cfg *cfg, const char *partitions);
@@ -122,7 +122,7 @@ void lab_host_restart(struct lab_host *h);
 void lab_host_close(struct lab_host *h);
 void lab_host_open(struct lab_host *h);
 
-/* lab_run() - Let @d of virtual time go by */
+/* lab_run() - Let @d of virtual time pass */
 void lab_run(struct lab *l, ns_t d);
 
 /* lab_all_up() - Every host that has @want set (NULL: all) has carrier */
@@ -149,10 +149,13 @@ void lab_frame(struct lab_host *from, struct pkt *p);
 size_t lab_head_len(const struct lab_host *h);
 uint16_t lab_head_type(const struct lab_host *h, const uint8_t *b);
 void lab_put_head(const struct lab_host *h, uint8_t *b, const uint8_t *dst, uint16_t type);
-/* lab_own_hw(), lab_broadcast_hw() - The host's hardware address and that of all, 6 or 20 octets by its shape */
+/*
+ * lab_own_hw(), lab_broadcast_hw() - The host's hardware address and the broadcast address, 6 or 20 octets by its
+ * shape
+ */
 void lab_own_hw(const struct lab_host *h, uint8_t *ret);
 void lab_broadcast_hw(const struct lab_host *h, uint8_t *ret);
-/* lab_mac() - Ethernet shape: return the MAC that stands for @to in the neighbour entries of @from */
+/* lab_mac() - Ethernet shape: return the MAC of @to in the neighbour entries of @from */
 const uint8_t *lab_mac(struct lab_host *from, const struct lab_host *to);
 
 #endif

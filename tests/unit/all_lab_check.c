@@ -127,7 +127,7 @@ void lab_faults_off(struct lab *l)
 		assert_int_equal(fabric_fault_del(l->f, i.id, l->now), 0);
 }
 
-/* Hosts @a and @b are two that should reach each other. */
+/* True if hosts @a and @b should reach each other. */
 static bool are_pair(struct lab *l, const struct lab_count *c, const bool *want, unsigned int a,
 		     unsigned int b)
 {
@@ -222,7 +222,7 @@ static void look_for_mgid(void *ctx, const struct sac_group_info *i)
 	s->found |= i->have && !memcmp(&i->mgid, s->mgid, sizeof(*s->mgid));
 }
 
-/* A member that the SA knows is a port that believes to be one. */
+/* Checks that a port which is a member for the SA also has itself for a member. */
 static void check_member(struct lab *l, const bool *want, const struct sm_group *g,
 			 const struct sm_mcmember *m, uint64_t seed)
 {

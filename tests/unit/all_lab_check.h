@@ -3,8 +3,8 @@
 #define TESTS_ALL_LAB_CHECK_H
 
 /*
- * Checks of an undisturbed lab: which interfaces have carrier, who receives from whom, and whether
- * SA and hosts agree on memberships.
+ * Checks of an undisturbed lab: the interfaces that have carrier, the hosts that reach each other, and the agreement
+ * of SA and hosts on memberships.
  */
 
 #include "unit/all_lab.h"
@@ -37,9 +37,8 @@ void lab_faults_off(struct lab *l);
 void lab_wait_up(struct lab *l, const bool *want, ns_t most, uint64_t seed, const char *when);
 
 /*
- * lab_warm_up() - Send a packet from each host to each other one; these packets may get lost. After
- * an SM gave out other LIDs, the first packet leaves by the old path and triggers the query for the
- * new one
+ * lab_warm_up() - Send a packet from each host to each other host; these packets may get lost. After an SM has
+ * assigned other LIDs, the first packet leaves by the old path and triggers the query for the new path
  */
 void lab_warm_up(struct lab *l, struct lab_count *c, const bool *want);
 

@@ -32,7 +32,7 @@ struct sa_client {
 	struct mad_agent *agent;
 	uint64_t sm_key; /* SM_Key and attribute modifier of the requests */
 	uint32_t attr_mod;
-	bool rmpp; /* true if requests go by RMPP, as GetMulti must */
+	bool rmpp; /* true if requests are sent by RMPP, as GetMulti must be */
 	bool answer_reports;
 	/* state of the last request and its answer */
 	bool done;
@@ -42,7 +42,8 @@ struct sa_client {
 	size_t resp_len;
 	uint8_t *buf;
 	/*
-	 * Reports in the order of arrival, and the number of repeats (same TID as the one before)
+	 * Reports in the order of arrival, and the number of repeats (same TID as the previous
+	 * Report)
 	 */
 	struct mad_notice report[CLIENT_REPORTS];
 	unsigned int nreports, repeats;
@@ -74,10 +75,10 @@ void sa_client_fini(struct sa_client *c);
  */
 int sa_client_ask(struct sa_client *c, uint8_t method, uint16_t attr, uint64_t mask,
 		  const void *rec, size_t len);
-/* As sa_client_ask(), without waiting: c->done becomes true when the answer has come */
+/* Like sa_client_ask(), but without waiting: c->done becomes true when the answer has arrived */
 void sa_client_send(struct sa_client *c, uint8_t method, uint16_t attr, uint64_t mask,
 		    const void *rec, size_t len);
-/* Number of records in a table answer, and one of them */
+/* Number of records in a table answer, and a single record */
 unsigned int sa_client_count(const struct sa_client *c);
 const uint8_t *sa_client_rec(const struct sa_client *c, unsigned int i);
 

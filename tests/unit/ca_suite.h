@@ -5,10 +5,10 @@
 /*
  * DOC: Conformance suite for ca.h
  *
- * The suite tests the behaviour that every backend of ca.h must have. A backend gives two ports that a
- * link joins (by a switch or directly), both Active with different LIDs, with 0xffff at
- * P_Key index 0 and CA_SUITE_PKEY, a full one, at index 1; CA_SUITE_MLID reaches whoever
- * is attached.
+ * The suite tests the behaviour that every backend of ca.h must have. A backend gives two ports
+ * that a link joins (by a switch or directly), both Active with different LIDs, with 0xffff at
+ * P_Key index 0 and the full P_Key CA_SUITE_PKEY at index 1. CA_SUITE_MLID reaches every attached
+ * QP.
  */
 
 #include "check.h"

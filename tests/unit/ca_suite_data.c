@@ -168,8 +168,8 @@ void test_ca_qkey_with_high_bit_means_the_qps_own(void **state)
 	assert_true(suite_reaches(s, a, ah, ca_qp_num(b), MCAST_QKEY, b));
 	assert_true(suite_reaches(s, a, ah, ca_qp_num(b), IB_QKEY_CONTROLLED, b));
 	/*
-	 * A QP with another Q_Key cannot send this one, even if it knows it, because bit 31 selects
-	 * the sender's own Q_Key.
+	 * A QP with another Q_Key cannot send with this Q_Key, even if it knows the value, because
+	 * bit 31 selects the sender's own Q_Key.
 	 */
 	assert_false(suite_reaches(s, c, ah, ca_qp_num(b), MCAST_QKEY, b));
 }

@@ -12,7 +12,7 @@
 
 extern const struct ca_suite_backend *suite_backend;
 
-/* The environment, and for each of the two ports the notifications that came */
+/* The environment, and for each of the two ports the notifications received */
 struct suite {
 	struct ca_suite_env e;
 	struct ca_port_attr port[2];

@@ -34,7 +34,7 @@ static size_t garble(struct dut *d, uint8_t *raw, size_t len)
 		raw[prng_below(&d->rng, (uint32_t)len)] = (uint8_t)prng_u64(&d->rng);
 	if (!prng_below(&d->rng, 4))
 		len = 8 + 4 * (size_t)prng_below(&d->rng, (uint32_t)len / 4 - 1);
-	raw[0] &= 0xf0; /* LVer and PktLen as the link demands them */
+	raw[0] &= 0xf0; /* LVer and PktLen have the values that the link demands */
 	be16_put(raw + IB_LRH_OFF_PKT_LEN, (uint16_t)(len / 4 + 1));
 	return len;
 }
@@ -235,7 +235,7 @@ static void sa_answer(struct dut *d, const uint8_t *mad)
 
 /* --- IPoIB: ARP requests are answered */
 
-/* This end of the link was down for a moment, which the suite's end has not noticed: the port is in Init */
+/* This end of the link was down for a moment, which the suite's end has not noticed, so the port is in Init */
 static void port_to_init(struct dut *d)
 {
 	struct smp_port_info pi;

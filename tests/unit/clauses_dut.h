@@ -3,8 +3,8 @@
 #define TESTS_UNIT_CLAUSES_DUT_H
 
 /*
- * A DUT in a few lines, on virtual time: it keeps the link up, answers SMPs, joins the broadcast group after each refusal
- * a second later, subscribes, and answers ARP. A flaw makes it break one clause.
+ * A small DUT on virtual time: it keeps the link up, answers SMPs, joins the broadcast group (again a second after
+ * each refusal), subscribes, and answers ARP. A flaw makes it break one clause.
  */
 
 #include "check.h"
@@ -20,9 +20,10 @@ enum dut_flaw {
 	FLAW_NO_D_BIT, /* answers of directed routes lack it */
 	FLAW_NO_PORT_GID, /* the join's component mask does not name PortGID */
 	FLAW_RESERVED, /* Reserved of the encapsulation header is 1 */
-	FLAW_OTHER_PARTITION, /* none: it joins the broadcast group of a second P_Key, too, as a child interface does */
+	/* no flaw; the DUT joins the broadcast group of a second P_Key, too, as a child interface does */
+	FLAW_OTHER_PARTITION,
 	FLAW_FLOOD, /* 16 random packets for each that it gets, which the suite has to parse to their end */
-	FLAW_GARBLED, /* random octets of its packets are others, with right CRCs; some packets are shorter */
+	FLAW_GARBLED, /* random octets of its packets are changed, with right CRCs; some packets are shorter */
 	FLAW_DIES, /* silent for ever after its join */
 };
 
@@ -49,7 +50,9 @@ struct dut {
 	unsigned int head, n;
 };
 
-/* dut_run() - A whole run against a DUT with this flaw; @clauses as in struct conform_cfg. Return: of conform_run() */
+/*
+ * dut_run() - A whole run against a DUT with this flaw; @clauses as in struct conform_cfg. Return: as conform_run()
+ */
 int dut_run(struct dut *d, struct conform_report *ret, const char *const *clauses, bool with_hook);
 const struct conform_result *dut_result(const struct conform_report *r, const char *id);
 

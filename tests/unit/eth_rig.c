@@ -34,7 +34,10 @@ static void on_post(void *ctx, const struct eth_send *v, unsigned int n, ns_t no
 		};
 		s->len = pkt_copy_out(v[i].pkt, 0, s->data, sizeof(s->data));
 		assert_int_equal(s->len, v[i].pkt->len);
-		/* R30, P3: one of the two words is reserved, and an ethertype is never 0. */
+		/*
+		 * Clauses R30 and P3: one of the two words is reserved, and an ethertype is never
+		 * 0.
+		 */
 		if (ipoib_link_profile(er.r.link)->encap.len)
 			assert_true(!be16_at(s->data) != !be16_at(s->data + 2));
 		pkt_free(v[i].pkt);

@@ -75,13 +75,13 @@ extern enum eth_shape er_shape;
 extern unsigned int er_max_stations;
 extern bool er_dhcp_raw;
 extern const struct ipoib_profile *er_profile;
-extern const struct log_sink *er_log; /* NULL: nobody sees the interface's log */
+extern const struct log_sink *er_log; /* log of the interface; NULL: the log is discarded */
 
 /* Make the interface with its link up, its TAP up, and 224.0.0.1 and ff02::1 joined. */
 void er_init(void);
 /* As er_init(), but without eth_if_set_up(). */
 void er_init_down(void);
-/* As er_init(), with one peer: its token is in er_peer_mac, and the path to it is known. */
+/* Like er_init(), with one peer: its token is in er_peer_mac, and the path to it is known. */
 void er_init_peer(void);
 void er_fini(void);
 void er_drain(void);
@@ -92,11 +92,11 @@ void er_run(ns_t dt);
  */
 void er_groups_sync(const uint8_t (*v4)[4], unsigned int n4, const uint8_t (*v6)[16],
 		    unsigned int n6);
-/* er_clear() - Forget what the interface has posted, delivered and reported */
+/* er_clear() - Forget the packets, frames and reports of the interface so far */
 void er_clear(void);
 
 uint64_t er_drops(enum eth_drop why);
-/* er_drops_sum() - Sum of the drops for all reasons, those of the link included */
+/* er_drops_sum() - Sum of the drops for all reasons, including those of the link */
 uint64_t er_drops_sum(void);
 /*
  * er_check_dropped() - Check that there was exactly one drop, for @why, and that no packet is left

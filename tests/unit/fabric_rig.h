@@ -3,8 +3,8 @@
 #define TESTS_UNIT_FABRIC_RIG_H
 
 /*
- * A fabric on virtual time, brought up by hand: ports are put into their states, tables
- * are written directly, and external ends put packets on a switch port and keep what comes out.
+ * A fabric on virtual time, brought up by hand: ports are put into their states, tables are written
+ * directly, and external ends put packets on a switch port and keep the packets that come out.
  */
 
 #include "fabric/fabric.h"
@@ -47,7 +47,10 @@ struct node_port *rig_np(struct rig *r, const char *name);
 struct node *rig_sw(struct rig *r, const char *name);
 void rig_watch(struct rig *r, const char *name);
 
-/* rig_settle() runs what is due now; rig_pass() lets time pass and stops at every deadline. */
+/*
+ * rig_settle() handles everything that is due now; rig_pass() lets time pass and stops at every
+ * deadline.
+ */
 void rig_settle(struct rig *r);
 void rig_pass(struct rig *r, ns_t t);
 

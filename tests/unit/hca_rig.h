@@ -53,7 +53,10 @@ ib_gid rig_mgid(uint8_t last);
 /* Free the packets that went out so far. */
 void rig_forget(struct rig *r);
 
-/* Header of a good unicast packet from the far end to @qpn of port 1, for the test to spoil. */
+/*
+ * Header of a good unicast packet from the far end to @qpn of port 1, which the test may then
+ * damage.
+ */
 struct ib_ud_hdr rig_hdr(uint32_t qpn);
 /* As rig_hdr(), with a GRH, or to a multicast group */
 struct ib_ud_hdr rig_hdr_grh(uint32_t qpn);

@@ -16,7 +16,7 @@
 struct ibsim_rig {
 	struct node_rig n;
 	struct ibsim_srv *srv;
-	char place[2]; /* addresses that stand for two network namespaces */
+	char place[2]; /* addresses that represent two network namespaces */
 	bool is_open[IBSIM_CLIENTS_MAX];
 	int open_err, issm_err, send_err;
 	unsigned int issm_calls;
@@ -34,7 +34,7 @@ void ibsim_rig_fini(struct ibsim_rig *r);
 /* Let @for_ns pass and run the timers. */
 void ibsim_rig_run(struct ibsim_rig *r, ns_t for_ns);
 
-/* Peer that stands for the process with number @pid in namespace @place */
+/* Peer that represents the process with number @pid in namespace @place */
 struct ibsim_peer ibsim_rig_peer(struct ibsim_rig *r, unsigned int place, uint32_t pid);
 /*
  * Send a control message; the answer replaces it. Returns the answer's type, or -1 if there was
@@ -50,9 +50,9 @@ int ibsim_rig_set_issm(struct ibsim_rig *r, unsigned int id, uint32_t pid, bool 
 void ibsim_rig_send(struct ibsim_rig *r, unsigned int id, uint16_t dlid, uint8_t mgmt_class,
 		    uint8_t method, uint16_t attr, uint64_t tid);
 void ibsim_rig_send_pkt(struct ibsim_rig *r, unsigned int id, const struct ibsim_pkt *k);
-/* Return the MAD that left the port @i MADs before the last one (0: the last one). */
+/* Return the MAD that left the port @i MADs before the last MAD (0: the last MAD). */
 const uint8_t *ibsim_rig_wire(const struct ibsim_rig *r, unsigned int i);
-/* Let the answer to that MAD arrive; its data are those of the request. */
+/* Let the answer to that MAD arrive; its data are the data of the request. */
 void ibsim_rig_answer(struct ibsim_rig *r, unsigned int i);
 /* Return the last MAD that a client got, decoded; fails if there was none */
 const struct ibsim_pkt *ibsim_rig_got(const struct ibsim_rig *r, unsigned int id);

@@ -2,7 +2,10 @@
 #ifndef TESTS_NODE_PAIR_H
 #define TESTS_NODE_PAIR_H
 
-/* A CA and a switch for tests of what a node answers, new for each test. CA_PORTS and SW_PORTS may be defined before. */
+/*
+ * A CA and a switch for tests of a node's answers, new for each test. CA_PORTS and SW_PORTS may be
+ * defined before.
+ */
 
 #include "node_rig.h"
 

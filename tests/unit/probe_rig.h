@@ -3,8 +3,9 @@
 #define TESTS_PROBE_RIG_H
 
 /*
- * A port, what is behind its link, an SM with its SA, and a peer, as far as a probe asks about them. rig_init() makes all of
- * this healthy; a test breaks one thing, and rig_finds() expects one finding.
+ * A port, the node behind its link, an SM with its SA, and a peer, to the extent that a probe asks
+ * about them. rig_init() makes all of this healthy; a test breaks one thing, and rig_finds()
+ * expects one finding.
  */
 
 #include "check.h"
@@ -22,7 +23,7 @@
 struct rig_agent {
 	struct smp_node_info node;
 	struct smp_port_info port;
-	uint16_t pkey[64]; /* two blocks, of which .node.pkey_cap says how many there are */
+	uint16_t pkey[64]; /* two blocks; .node.pkey_cap is the number of valid P_Keys */
 };
 
 /* Requests of one kind that fail */
@@ -31,7 +32,7 @@ struct rig_fault {
 	uint16_t attr; /* 0: any */
 	uint16_t dlid; /* 0: any. All 0: no request fails */
 	uint16_t status; /* 0: no answer */
-	bool with_port; /* of MCMemberRecords those that name a port */
+	bool with_port; /* number of MCMemberRecords that name a port */
 };
 
 struct rig {
@@ -64,7 +65,7 @@ void rig_interface(struct rig *r);
 void rig_run(struct rig *r);
 /* rig_healthy() - Run, and expect no finding */
 void rig_healthy(struct rig *r);
-/* rig_finds() - Run, and expect this finding alone, with @words in its text */
+/* rig_finds() - Run, and expect only this finding, with @words in its text */
 void rig_finds(struct rig *r, enum probe_kind kind, const char *words);
 /* rig_finds_both() - Run, and expect two findings */
 void rig_finds_both(struct rig *r, enum probe_kind a, enum probe_kind b);

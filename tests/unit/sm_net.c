@@ -49,7 +49,7 @@ void net_fini(struct net *net)
 {
 	for (unsigned int i = 0; i < net->n; i++)
 		mad_ep_destroy(net->node[i]->ep);
-	/* With the endpoints gone, all timers that are left belong to flights. */
+	/* After the endpoints are destroyed, all remaining timers belong to flights. */
 	while (net->timers.n) {
 		struct timer *t = net->timers.heap[1];
 
@@ -489,8 +489,8 @@ static void route(struct net_node *n, uint8_t out, uint8_t *mad)
 			if (!abyss_answer(n, mad))
 				return;
 			/*
-			 * The answer goes back the way that the request came, so its hop pointer is
-			 * that of a returning SMP.
+			 * The answer returns by the way of the request, so its hop pointer is that
+			 * of a returning SMP.
 			 */
 			p = p->peer;
 			n = p->node;

@@ -46,8 +46,8 @@ struct net_node {
 	unsigned int lft_sets, mft_sets, si_sets;
 	/*
 	 * Number of ports of an abyss, 0 for an ordinary node. An abyss answers every SMP that
-	 * reaches it, whatever the rest of the route, in the name of a switch with so many ports
-	 * and a new GUID.
+	 * reaches it, whatever the rest of the route is, as a switch with this number of ports and
+	 * a new GUID.
 	 */
 	unsigned int abyss_ports;
 	bool abyss_mute; /* the abyss answers nothing but Get(NodeInfo) */
@@ -58,7 +58,7 @@ struct net_node {
 	uint64_t abyss_guid; /* GUID that all other nodes have; 0: each has another */
 	uint8_t abyss_type; /* NodeType of all other nodes; 0: a switch */
 	uint16_t abyss_status; /* MAD status of answers to Set */
-	struct mad_ep *ep; /* of port 0, or port 1 of a CA; made by net_ep() */
+	struct mad_ep *ep; /* endpoint of port 0, or of port 1 of a CA; made by net_ep() */
 };
 
 struct net {
@@ -87,7 +87,7 @@ void net_fini(struct net *net);
 struct net_node *net_switch(struct net *net, unsigned int nports);
 struct net_node *net_ca(struct net *net, unsigned int nports);
 void net_link(struct net_node *a, unsigned int ap, struct net_node *b, unsigned int bp);
-/* net_join() - Connect the lowest free ports of both nodes; false if one of them has none */
+/* net_join() - Connect the lowest free ports of both nodes; false if a node has no free port */
 bool net_join(struct net_node *a, struct net_node *b);
 /*
  * Cut a link or restore it. A switch at its end sets PortStateChange and sends trap 128 to its SM
@@ -130,12 +130,12 @@ int net_walk(const struct net_port *src, const struct net_port *dst, uint16_t dl
  *
  * @hit:	called for each end port that gets a copy
  *
- * Return: number of copies on links; -1 if the packet went round in circles
+ * Return: number of copies on links; -1 if the packet went in a loop
  */
 int net_flood(const struct net_port *src, uint16_t mlid, void (*hit)(void *, struct net_port *),
 	      void *ctx);
 
-/* Assert that every live end port reaches every other one by all its LIDs. */
+/* Assert that every live end port reaches every other live end port by all its LIDs. */
 void net_assert_connected(struct net *net);
 
 #endif

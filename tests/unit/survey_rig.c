@@ -120,7 +120,7 @@ static bool answer_smp(const struct ask *a, uint16_t attr)
 		return true;
 	case SMP_ATTR_PORT_INFO:
 		assert_in_range(a->mod, 0, a->n->nports);
-		/* as many HCAs do, a CA answers for the port that is asked alone */
+		/* like many HCAs, a CA answers only for the port that is asked */
 		assert_true(a->n->sw || a->mod == a->arrived);
 		port_info(a);
 		return true;
@@ -196,7 +196,7 @@ static bool serve(struct rig *r, struct survey_mad *m)
 	be16_put(m->mad + MAD_OFF_STATUS,
 		 (uint16_t)((m->qpn ? 0 : MAD_STATUS_DR_D) | (hit ? r->status : 0)));
 	be32_put(m->mad + MAD_OFF_TID,
-		 0xabcd); /* as the kernel, which has an id of its own there */
+		 0xabcd); /* the kernel puts an id of its own into these octets */
 	a.data = m->mad + SMP_DATA_OFF;
 	if (m->qpn) {
 		const struct chk_counters *k = a.n->port[a.data[1]].counters;

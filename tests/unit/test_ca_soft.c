@@ -244,7 +244,7 @@ static const struct ca_suite_backend backend = {
 	.set_pkey = soft_set_pkey,
 };
 
-/* --- what only the soft backend has */
+/* --- behaviour that only the soft backend has */
 
 static struct {
 	struct ca_suite_env env;
@@ -325,7 +325,7 @@ static void test_node_events_become_ca_events(void **state)
 			assert_int_equal(t.events[1][e], 0);
 		}
 	}
-	/* An event of a port that nobody has open reaches nobody. */
+	/* An event of a port that no user has open is not reported. */
 	memset(t.events, 0, sizeof(t.events));
 	ca_soft_event(w->end[0].soft, 2, NODE_EV_PORT_ERR, t.env.now);
 	assert_int_equal(t.events[0][CA_EVENT_PORT_ERR], 0);
@@ -343,8 +343,8 @@ static void test_every_opener_of_a_port_is_told(void **state)
 	assert_int_equal(t.events[0][CA_EVENT_LID_CHANGE], 1);
 	assert_int_equal(t.events[1][CA_EVENT_LID_CHANGE], 3);
 	/*
-	 * An event that is raised while another one is reported reaches all openers, and so does
-	 * the first one.
+	 * An event that is raised while another event is reported reaches all openers, and so does
+	 * the first event.
 	 */
 	t.nest = true;
 	ca_soft_event(w->end[0].soft, 1, NODE_EV_PORT_ERR, t.env.now);
@@ -358,7 +358,7 @@ static void test_every_opener_of_a_port_is_told(void **state)
 	assert_int_equal(t.events[1][CA_EVENT_LID_CHANGE], 3);
 }
 
-/* An opener that gets an event may close a port that is to get the event next, or its own. */
+/* An opener that gets an event may close a port that is to get the event next, or its own port. */
 static void test_ports_may_be_closed_in_an_event(void **state)
 {
 	struct wire *w = t.env.priv;

@@ -82,7 +82,7 @@ static void test_missing_pkeys(void **state)
 	finds(f, conf, CHK_PKEY_MISSING, "h3/1: should be a full member of partition Blue");
 }
 
-/* A block that was not read holds zeros, which say nothing. */
+/* A block that was not read holds zeros, which prove nothing. */
 static void test_gaps_of_tables_prove_nothing(void **state)
 {
 	struct chk_fabric *f = right();
@@ -122,7 +122,9 @@ static void test_rules_of_a_name_win_and_the_manager_is_full(void **state)
 	struct chk_fabric *f = rig_ring(3);
 
 	(void)state;
-	/* LID 1 is that of s1, which is the SM's port here; other ports are limited members of 0x7fff without a rule. */
+	/*
+	 * LID 1 belongs to s1, which is the SM's port here; other ports are limited members of 0x7fff without a rule.
+	 */
 	TABLE(f, "s1", 0xffff);
 	TABLE(f, "h1", 0x7fff, 0x8005);
 	TABLE(f, "h2", 0x7fff, 0x0005);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Identity and links: each finding is made by a fault, and a healthy fabric has none. */
+/* Identity and links: a fault makes each finding, and a healthy fabric has none. */
 #include "check_rig.h"
 
 #include <errno.h>
@@ -37,7 +37,10 @@ static void test_two_ports_with_one_lid(void **state)
 	unsigned int lid = rig_lid(f, "h1");
 
 	(void)state;
-	/* h3 must be routed like h1, or its other LID would be missed. */
+	/*
+	 * h3 must be routed like h1, because otherwise its other LID would be missing in the
+	 * tables.
+	 */
 	rig_node(f, "h3")->port[1].lid = (uint16_t)lid;
 	rig_finds(f, CHK_SAME_LID, "h3/1: has LID 4, which h1/1 has, too");
 }
@@ -106,13 +109,14 @@ static void test_older_end_decides_the_speed(void **state)
 	struct smp_port_info *s = &rig_node(f, "s1")->port[3].pi;
 
 	(void)state;
-	h->cap_mask = 0; /* the extended speeds of this end are not valid, whatever they say */
+	/* the extended speeds of this end are not valid, and their values do not matter */
+	h->cap_mask = 0;
 	h->speed_active = s->speed_active = 4;
 	s->speed_ext_active = 0;
 	rig_healthy(f);
 }
 
-/* LinkSpeedExtEnabled 30 says that the extended speeds are disabled; it is no mask of speeds. */
+/* LinkSpeedExtEnabled 30 means that the extended speeds are disabled; it is no mask of speeds. */
 static void test_extended_speeds_that_are_disabled(void **state)
 {
 	struct chk_fabric *f = rig_ring(3);

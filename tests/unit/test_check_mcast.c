@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Multicast trees: loops, parts, dead ends and members that get nothing, each made by changed masks. */
+/*
+ * Multicast trees: loops, separate parts, dead ends and members that receive nothing, each made by
+ * changed masks.
+ */
 #include "check_rig.h"
 
 #define MLID 0xc003
@@ -14,7 +17,9 @@ static void mask(struct chk_fabric *f, const char *sw, uint16_t ports)
 	assert_int_equal(chk_set_mft(f, s, MLID, 0, ports), 0);
 }
 
-/* A line s1 - s2 - s3 of the ring of three, with all CAs as members: s1/1 - s2/2, s2/1 - s3/2 */
+/*
+ * A line s1 - s2 - s3, made of the ring of three, with all CAs as members: s1/1 - s2/2, s2/1 - s3/2
+ */
 static struct chk_fabric *line(void)
 {
 	struct chk_fabric *f = rig_ring(3);
@@ -152,7 +157,7 @@ static void test_members_that_get_nothing(void **state)
 	(void)state;
 	mask(f, "s3", 1 << 2);
 	join(f, "h3", 1);
-	rig_healthy(f); /* h3 alone has nobody to hear */
+	rig_healthy(f); /* h3 is the only member, so no other member has to receive */
 
 	f = line();
 	mask(f, "s3", 1 << 2);
@@ -177,7 +182,10 @@ static void test_table_with_gaps_says_nothing(void **state)
 	rig_healthy(f);
 }
 
-/* The masks of both ends of the line were read in part, so the links of s2 may well go both ways. */
+/*
+ * The masks of both ends of the line were read in part, so the links of s2 may well be used in both
+ * directions.
+ */
 static void test_gaps_behind_two_links_are_no_loop(void **state)
 {
 	struct chk_fabric *f = line();

@@ -152,7 +152,10 @@ static void test_mute_port_is_no_dead_end(void **state)
 
 /* --- credit loops */
 
-/* Every switch of the ring sends clockwise (port 1): each of these links waits for the next. */
+/*
+ * Every switch of the ring sends clockwise (port 1), so each of these links waits for the next
+ * link.
+ */
 static struct chk_fabric *send_clockwise(struct chk_fabric *f, unsigned int switches)
 {
 	for (unsigned int i = 1; i <= switches; i++)
@@ -217,7 +220,7 @@ static void test_line_has_no_credit_loop(void **state)
 	struct chk_fabric *f = clockwise(3);
 
 	(void)state;
-	/* No packet goes from s3 to s1, so the circle is open. */
+	/* No packet is sent from s3 to s1, so the circle is open. */
 	rig_route(f, "s3", "h1", 2);
 	rig_route(f, "s3", "h2", 2);
 	rig_route(f, "s2", "h1", 2);
@@ -240,7 +243,7 @@ static void test_lanes_that_are_not_known(void **state)
 	struct chk_fabric *f = clockwise(3);
 
 	(void)state;
-	/* as in a file, which has no PortInfo */
+	/* like a fabric from a file, which has no PortInfo */
 	for (uint32_t i = 0; i < f->n; i++)
 		for (unsigned int p = 0; p <= f->node[i]->nports; p++)
 			f->node[i]->port[p].known = false;
@@ -308,7 +311,7 @@ static void test_lanes_of_the_paths_decide(void **state)
 	f->npaths = 2; /* the SA did not answer */
 	rig_finds(f, CHK_CREDIT_LOOP_BY_VL, "make 3 links wait");
 
-	f = clockwise(3); /* one lane: nothing has to be asked */
+	f = clockwise(3); /* with one lane, no table has to be read */
 	assert_int_equal(chk_credit_waits(f, w), 0);
 	chk_fabric_free(f);
 	f = rig_ring(3);

@@ -9,7 +9,10 @@
 #include "clauses/profile.h"
 #include "crc/crc.h"
 
-/* The suite against a small DUT on virtual time: verdicts, what explains what, and that every run ends */
+/*
+ * The suite against a small DUT on virtual time: verdicts, results that explain other results, and that every run
+ * ends
+ */
 
 static struct dut d;
 static struct conform_report rep;
@@ -47,7 +50,10 @@ static void test_a_right_dut_passes_bring_up_join_and_arp(void **state)
 	assert_false(rep.interrupted);
 }
 
-/* The group ID of the broadcast group has 32 bits (R13), whatever the P_Key; R11 is about groups of IPv4 multicast */
+/*
+ * The group ID of the broadcast group has 32 bits (R13), whatever the P_Key is. Clause R11 is about groups of IPv4
+ * multicast
+ */
 static void test_R11_does_not_judge_broadcast_groups(void **state)
 {
 	d.flaw = FLAW_OTHER_PARTITION;
@@ -177,7 +183,7 @@ static void test_a_case_whose_link_was_down_twice_is_no_failure(void **state)
 	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
 	is("R56/reply", CONFORM_INCONCLUSIVE);
 	assert_string_equal(dut_result(&rep, "R56/reply")->why, "the link went down");
-	is("I6", CONFORM_FAIL); /* later cases are judged: this DUT knows no M_Key */
+	is("I6", CONFORM_FAIL); /* later cases are judged, because this DUT has no M_Key */
 }
 
 static void test_an_interrupt_keeps_the_results_so_far(void **state)
@@ -289,7 +295,8 @@ static void test_an_exempt_case_stops_no_other_one(void **state)
 	memset(&d, 0, sizeof(d));
 	d.profile = "v4mc01";
 	assert_int_equal(dut_run(&d, &rep, words, false), 0);
-	is("R28", CONFORM_INCONCLUSIVE); /* which names R7 and M10; R7 does not apply, M10 fails */
+	/* this case names R7 and M10; R7 does not apply, and M10 fails */
+	is("R28", CONFORM_INCONCLUSIVE);
 	assert_string_equal(dut_result(&rep, "R28")->because->c->id, "M10");
 }
 
@@ -372,7 +379,10 @@ static void test_H1_to_H35_each_have_a_case_or_one_reason(void **state)
 	}
 }
 
-/* What a sum names has to be a case of the profile, or the sum would say nothing */
+/*
+ * The cases that a combined case names have to be cases of the profile, because otherwise the combined case would
+ * prove nothing
+ */
 static void test_sums_of_hld2002_name_cases_that_there_are(void **state)
 {
 	const struct conform_profile *p = conform_profile_find("hld2002");
@@ -406,7 +416,7 @@ static void test_no_case_passes_without_a_check(void **state)
 	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
 	for (size_t i = 0; i < rep.n; i++)
 		assert_true(rep.v[i].verdict != CONFORM_PASS || rep.v[i].checked > 0);
-	/* This DUT sends no multicast, so nothing can be said about them */
+	/* This DUT sends no multicast, so these clauses cannot be judged */
 	is("R33", CONFORM_INCONCLUSIVE);
 }
 

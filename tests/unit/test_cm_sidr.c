@@ -4,7 +4,7 @@
 #include "check.h"
 #include "mad_rig.h"
 
-/* The CM agent: two of them on a wire. */
+/* The CM agent: tests with two agents on a wire. */
 
 #define CLIENT 1
 #define SERVER 2
@@ -203,7 +203,7 @@ static void test_answers_that_do_not_fit_are_dropped(void **state)
 	mad_ep_recv(w.net.end[0].ep, &from, mad, w.net.now);
 	assert_int_equal(w.done, 0);
 	assert_int_equal(cm_stats(w.client)->drop_late, 3);
-	/* The TID is not what pairs them. */
+	/* The TID does not pair request and answer. */
 	rep.service_id--;
 	sidr_rep_encode(mad, 0, &rep);
 	mad_ep_recv(w.net.end[0].ep, &from, mad, w.net.now);
@@ -310,7 +310,10 @@ static void test_the_agent_shares_the_class_with_programs(void **state)
 	mad_agent_del(a);
 }
 
-/* Another program on the port may serve a ServiceID that this agent does not know, and is not to be overtaken by a refusal. */
+/*
+ * Another program on the port may serve a ServiceID that this agent does not know, so this agent
+ * must not refuse it first.
+ */
 static void test_a_service_that_may_be_another_programs_is_not_refused(void **state)
 {
 	struct rig_got got = { 0 };
@@ -323,7 +326,10 @@ static void test_a_service_that_may_be_another_programs_is_not_refused(void **st
 	assert_int_equal(got.calls, 1 + CM_RETRIES);
 	assert_int_equal(cm_stats(w.server)->refused, 0);
 	assert_int_equal(cm_stats(w.server)->drop_no_server, 1 + CM_RETRIES);
-	/* Its own services it answers as before, and when it is alone again, it refuses. */
+	/*
+	 * The agent answers for its own services as before, and when no other program is registered
+	 * any more, it refuses.
+	 */
 	ask(ID, PKEY);
 	rig_run(&w.net, NS_SEC(1));
 	assert_int_equal(w.rep.status, SIDR_STATUS_OK);

@@ -6,7 +6,10 @@
 
 #include "check.h"
 
-/* What a shell may offer for the last word of a line. No instance runs here, so names that one would know are not offered. */
+/*
+ * Candidates that a shell may offer for the last word of a line. No instance runs here, so names
+ * that come from an instance are not offered.
+ */
 
 static int nothing(int argc, char **argv)
 {

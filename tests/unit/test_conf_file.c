@@ -282,7 +282,7 @@ static void test_H29_the_command_line_wins_over_the_file(void **state)
 	assert_int_equal(c.iface[1].debug, 3);
 	assert_string_equal(c.fabric[0].topology, "/x/y.topo");
 	conf_free(&c);
-	/* A key that the file lacks and must have may come from the command line. */
+	/* A required key that the file lacks may come from the command line. */
 	o = (struct conf_overrides){ .text = { "fabric.topology=a.topo" }, .n = 1 };
 	assert_int_equal(parse_over(&c, "[fabric lab]\n", &o, err), 0);
 	assert_string_equal(c.fabric[0].topology, "/etc/lab/a.topo");
@@ -398,14 +398,18 @@ static void test_conf_refuses_what_inih_would_misread(void **state)
 	refuses(text, "/etc/lab/lab.conf:3:", "octets", "at most");
 }
 
-/* The message about an unknown key lists all keys of the section; with as many and as long ones as .seen and a line allow it is cut. */
+/*
+ * The message about an unknown key lists all keys of the section. With the largest number of keys, and keys of the
+ * longest kind, it is cut.
+ */
 static void test_conf_unknown_key_among_many_long_ones(void **state)
 {
 	enum { KEYS = 64 };
 	static char name[KEYS][CONF_LINE_MAX + 1];
 	struct conf_key keys[KEYS] = { 0 };
 	const struct conf_section kind = { .word = "fabric", .keys = keys, .nkeys = KEYS };
-	char *err = malloc(CONF_ERR_MAX); /* the sanitizer sees what is written behind it */
+	/* in a heap block of its own, so that the sanitizer notices writes beyond its end */
+	char *err = malloc(CONF_ERR_MAX);
 	struct conf_parser p = { .file = "/etc/lab/lab.conf",
 				 .line = 3,
 				 .kind = &kind,
@@ -740,7 +744,7 @@ static void test_H31_conf_pkeys_of_a_port(void **state)
 	assert_int_equal(c.iface[0].npkeys, 1);
 	assert_int_equal(c.iface[0].addr[0].pkey, 0x8014);
 	conf_free(&c);
-	/* Other interfaces of the host have names that are none of P_Keys, and those of other hosts are free. */
+	/* Other interfaces of the host must not have names that P_Keys give, but interfaces of other hosts may. */
 	assert_int_equal(parse(&c,
 			       HLD "[interface ib0_1@h1]\nport = fabric:lab/Hca2/1\n"
 				   "[interface ib0_1_14@h2]\nport = fabric:lab/Hca2/1\n",

@@ -95,7 +95,7 @@ static int setup(void **state)
 	if (loop_init(&r->in.loop) || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s))
 		return -1;
 	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
-	/* Ahead of any uptime: inst_work() reads the real clock after its first round. */
+	/* Later than any uptime, because inst_work() reads the real clock after its first round. */
 	r->now = r->in.loop.now = NS_SEC(1000000000);
 	r->in.pool = pkt_pool_create(4096, 16);
 	r->peer = s[1];
@@ -144,8 +144,8 @@ static void request(struct rig *r, const char *cmd, json_t *args)
 }
 
 /*
- * Read the lines that have come: rows are appended to @rows; the end is returned, or NULL while it
- * has not come
+ * Read the lines that have arrived. Rows are appended to @rows; the end object is returned, or NULL if it has not
+ * arrived
  */
 static json_t *collect(struct rig *r, json_t *rows)
 {
@@ -294,7 +294,7 @@ static void test_fabric_nodes_and_ports(void **state)
 	assert_string_equal(str(row, "state"), "Active");
 	assert_true(num(row, "lid") > 0);
 	assert_true(num(json_object_get(row, "counters"), "rcv_pkts") > 0);
-	/* The port that is named as the peer names this port as its own peer. */
+	/* The peer of the port names this port as its own peer. */
 	peer = rows_of(r, "fabric port show", json_pack("{s:s}", "port", str(row, "peer")));
 	assert_string_equal(str(json_array_get(peer, 0), "peer"), "Hca1/1");
 	json_decref(peer);
@@ -353,7 +353,9 @@ static void lft_set_refused(struct rig *r, int lid, int port, const char *why)
 		json_pack("{s:s, s:i, s:i}", "node", "Switch1", "lid", lid, "port", port), why);
 }
 
-/* The SM does not know that an entry was changed; its audit finds it within a minute, and writes it again. */
+/*
+ * The SM does not know that an entry was changed. Its audit finds the change within a minute, and restores the entry.
+ */
 static void test_fabric_lft_entry_is_set(void **state)
 {
 	struct rig *r = *state;
@@ -387,7 +389,7 @@ static void test_fabric_group_is_the_broadcast_group(void **state)
 	assert_string_equal(str(row, "mlid"), "0xc000");
 	assert_string_equal(str(row, "qkey"), "0x80000b1b");
 	assert_true(json_is_true(json_object_get(row, "broadcast")));
-	/* no member, because the instance has no interface */
+	/* the group has no member, because the instance has no interface */
 	assert_int_equal(num(row, "nmembers"), 0);
 	json_decref(rows);
 	rows = rows_of(r, "fabric partition show", NULL);
@@ -686,7 +688,10 @@ static void test_fault_hits_and_goes(void **state)
 
 /* --- captures */
 
-/* `capture start` with a socket to a writer, which is closed here. Return: its row; or the request is refused for @why */
+/*
+ * `capture start` with a socket to a writer, which is closed here. Return: its row; with @why: NULL, and the request
+ * is refused for this reason
+ */
 static json_t *capture_file(struct rig *r, const char *path, int sock, const char *link,
 			    const char *why)
 {
@@ -772,7 +777,7 @@ static void test_capture_to_a_file(void **state)
 	refused(r, "capture start", json_pack("{s:s}", "file", path), "descriptor");
 }
 
-/* Start a capture into the test, which is its writer. Return: its id; *@ret_sock is the writer's end */
+/* Start a capture whose writer is the test. Return: its id; *@ret_sock is the writer's end */
 static long long capture_here(struct rig *r, const char *path, int *ret_sock)
 {
 	long long id;
@@ -811,7 +816,7 @@ static void test_a_hanging_disk_delays_the_end_of_its_capture_alone(void **state
 	assert_null(collect(r, rows));
 
 	while (recv(sock, buf, sizeof(buf), 0) >
-	       0) /* until the end of the stream, which the instance has sent */
+	       0) /* until the end of the stream, which the instance has closed */
 		settle(r);
 	send_report(sock, 0);
 	settle(r);
@@ -858,7 +863,7 @@ static void test_capture_that_cannot_be_written_keeps_its_error(void **state)
 	}
 }
 
-/* A client that stops a capture and goes: the capture ends when its writer is done. */
+/* If a client stops a capture and closes its connection, the capture ends when its writer is done. */
 static void test_a_capture_ends_without_the_client_that_stopped_it(void **state)
 {
 	struct rig *r = *state;
@@ -894,7 +899,7 @@ static void test_capture_into_a_descriptor_of_the_client(void **state)
 	assert_int_equal(proto_send_fd(&c, "capture start", NULL, p[1]), 0);
 	close(p[1]);
 	settle(r);
-	assert_null(collect(r, rows)); /* the row has come, and no end yet */
+	assert_null(collect(r, rows)); /* the row has arrived, and no end object yet */
 	assert_int_equal(json_array_size(rows), 1);
 	json_decref(rows);
 	assert_true(read(p[0], buf, sizeof(buf)) >= 24);
@@ -1061,7 +1066,7 @@ static void test_monitor_tells_drops_once(void **state)
 	json_decref(rows);
 }
 
-/* Managers and their counters come and go while the monitor runs. */
+/* Managers and their counters appear and disappear while the monitor runs. */
 static void test_monitor_tells_of_managers_that_come_and_go(void **state)
 {
 	struct rig *r = *state;
@@ -1114,10 +1119,10 @@ static void socket_env(char name[PROTO_NAME_MAX], char dir[32])
 	snprintf(name, PROTO_NAME_MAX, "unit-test-%d", (int)getpid());
 	snprintf(dir, 32, "/tmp/uipoib-test-XXXXXX");
 	assert_non_null(mkdtemp(dir));
-	setenv("XDG_RUNTIME_DIR", dir, 1); /* as root the folder would be another one */
+	setenv("XDG_RUNTIME_DIR", dir, 1); /* root would use another folder */
 }
 
-/* Clients that do not wait, as libuipoib-path's, are not refused because many come at once. */
+/* Clients that do not wait, such as libuipoib-path, are not refused when many connect at once. */
 static void clients_at_once(const char *path)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };

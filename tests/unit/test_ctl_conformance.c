@@ -16,7 +16,7 @@
 #include "ctl/ctl.h"
 #include "proto/proto.h"
 
-/* R72: who may set up interfaces, and talk to the SA through the daemon. */
+/* Clause R72: the users who may set up interfaces, and may talk to the SA through the daemon. */
 
 #define NOBODY 65534
 
@@ -106,7 +106,7 @@ static void test_R72_the_socket_is_its_owners(void **state)
 static void test_R72_another_user_is_refused_twice(void **state)
 {
 	if (geteuid())
-		skip(); /* only root can be somebody else */
+		skip(); /* only root can act as another user */
 	assert_int_equal(child_says(NOBODY, false), 1); /* refused by the file modes */
 	assert_int_equal(child_says(NOBODY, true), 2); /* refused by the peer's user id */
 	assert_int_equal(child_says(0, false), 0);

@@ -18,8 +18,9 @@
 #include "inst/port.h"
 
 /*
- * `path get` on an instance with a fabric and two interfaces, uib0@h1 and uib1@h1, which have neither links nor network devices: an IP
- * address is found when the test gives it to uib1. The helper is played by the test, and the kernel does not answer. Time is a number.
+ * `path get` on an instance with a fabric and two interfaces, uib0@h1 and uib1@h1, which have neither links nor
+ * network devices. An IP address is found when the test gives it to uib1. The test plays the helper, the kernel does
+ * not answer, and time is virtual.
  */
 
 struct rig {
@@ -129,7 +130,7 @@ static int setup(void **state)
 	if (loop_init(&r->in.loop))
 		return -1;
 	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
-	/* Ahead of any uptime: inst_work() reads the real clock after its first round. */
+	/* Later than any uptime, because inst_work() reads the real clock after its first round. */
 	r->now = r->in.loop.now = NS_SEC(1000000000);
 	r->in.pool = pkt_pool_create(4096, 16);
 	r->helper.sock = s[0];
@@ -193,7 +194,7 @@ static void send_to(int sock, const char *args)
 	assert_int_equal(send(sock, text, (size_t)n, MSG_NOSIGNAL), n);
 }
 
-/* What has come at @sock; "" for nothing */
+/* Return the text that has arrived at @sock; "" if none has */
 static const char *heard(int sock)
 {
 	static char text[4096];
@@ -249,7 +250,7 @@ static void test_path_get_resolves_and_then_asks_the_SA(void **state)
 	ends(r, r->peer, "\"record\":");
 }
 
-/* The address was resolved before the helper came to the request: its refusal does not end what goes on. */
+/* The address was resolved before the helper handled the request, so the helper's refusal does not end the query. */
 static void test_path_get_a_late_refusal_of_the_helper_is_of_no_matter(void **state)
 {
 	struct rig *r = *state;
@@ -261,7 +262,7 @@ static void test_path_get_a_late_refusal_of_the_helper_is_of_no_matter(void **st
 	r->now += NS_MSEC(20);
 	serve(r);
 	assert_string_equal(heard(r->peer),
-			    ""); /* the SA has been asked, and no packet has moved */
+			    ""); /* the SA has been asked, and the packets have not been moved */
 	helper_answers(r, -ENODEV, "resolving: No such device");
 	run_for(r, NS_SEC(1));
 	ends(r, r->peer, "\"record\":");
@@ -321,7 +322,7 @@ static void test_H33_path_get_nobody_has_the_address(void **state)
 	ends(r, r->peer, "nobody on the link has it\",\"errno\":\"ENXIO\"");
 }
 
-/* The SA knows no such port, and then nobody answers for the SA. */
+/* The SA knows no such port; later no port answers for the SA. */
 static void test_H33_path_get_the_SA_fails(void **state)
 {
 	struct rig *r = *state;
@@ -373,7 +374,7 @@ static void test_path_get_leaves_half_of_the_clients_to_commands(void **state)
 	serve(r);
 }
 
-/* An answer that the program does not fetch takes no place: the program has ended its sending side. */
+/* An answer that the program does not fetch takes no place, because the program has shut down its sending side. */
 static void test_path_get_an_answered_question_takes_no_place(void **state)
 {
 	struct rig *r = *state;

@@ -77,7 +77,8 @@ static bool spin_once(struct rig *r)
 	}
 	timers_run(&r->in.loop.timers, r->now);
 	/*
-	 * A timer that another timer arms (as the one that removes clients) runs in the next round.
+	 * A timer that another timer arms (such as the timer that removes clients) runs in the next
+	 * round.
 	 */
 	return n > 0 || timers_next(&r->in.loop.timers) <= r->now;
 }
@@ -109,7 +110,8 @@ static void say(struct rig *r, const char *text)
 }
 
 /*
- * Read what has come so far, at most @size - 1 octets; *ret_eof is set if the end of file followed
+ * Read the text that has arrived, at most @size - 1 octets; *ret_eof is set if the end of file
+ * followed
  */
 static char *hear(int fd, char *buf, size_t size, bool *ret_eof)
 {
@@ -385,8 +387,8 @@ static void test_client_that_goes_without_reading_is_still_obeyed(void **state)
 }
 
 /*
- * Requests that arrive while another one is open fill the buffer and then the socket; the loop does
- * not spin.
+ * Requests that arrive while another request is open fill the buffer and then the socket; the loop
+ * does not spin.
  */
 static void test_requests_behind_an_open_one_wait(void **state)
 {
@@ -532,7 +534,7 @@ static void test_clients_beyond_64_are_turned_away(void **state)
 		fd[i] = add_client(r);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s), 0);
 	assert_int_equal(ctl_client_add(&r->ctl.control, s[0]), -ENOSPC);
-	/* It is told why, without a request. */
+	/* The client is told the reason, without a request. */
 	assert_true(recv(s[1], buf, sizeof(buf) - 1, 0) > 0);
 	assert_string_equal(buf, "{\"end\":{\"status\":1,\"error\":\"the instance serves 64 "
 				 "clients already\",\"errno\":\"EBUSY\"}}\n");
@@ -556,7 +558,10 @@ static unsigned int open_files(void)
 	return n;
 }
 
-/* However many descriptors come with a request, those that no command takes are closed. */
+/*
+ * Of the descriptors that arrive with a request, all that no command takes are closed, however many
+ * they are.
+ */
 static void test_more_descriptors_than_one_are_closed(void **state)
 {
 	union fdpass_control c;

@@ -44,7 +44,7 @@ static void add(struct rig *r, unsigned int n)
 	logq_add(&r->q, line, (size_t)snprintf(line, sizeof(line), "line %u\n", n));
 }
 
-/* Read all that comes, while the queue is flushed as there is room */
+/* Read all octets that arrive, while the queue is flushed whenever there is room */
 static char *drain(struct rig *r)
 {
 	static char text[1 << 20];

@@ -103,7 +103,7 @@ static void test_R56_request_from_the_link(void **state)
 	begin();
 	rx_bcast(0x0806, LINK(REQUEST, PEER_HW, PEER_IP, NO_HW, OWN_IP));
 	check_got(er_bcast_mac, 0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, OWN_IP));
-	assert_int_equal(eth_if_stats(er.e)->arp_rx, 2); /* the second one was in begin() */
+	assert_int_equal(eth_if_stats(er.e)->arp_rx, 2); /* the other one was counted in begin() */
 	er_fini();
 }
 
@@ -119,7 +119,7 @@ static void test_R48_reply_goes_to_the_qpn_of_the_address(void **state)
 static void test_R48_unicast_revalidation_goes_to_the_qpn(void **state)
 {
 	begin();
-	/* R59: the kernel probes a stale entry by a unicast request. */
+	/* Clause R59: the kernel probes a stale entry by a unicast request. */
 	tx(peer_mac, 0x0806, ETHER(REQUEST, OWN_MAC, OWN_IP, NO_MAC, PEER_IP));
 	check_sent(0x0806, ER_PEER_QPN, LINK(REQUEST, OWN_HW, OWN_IP, NO_HW, PEER_IP));
 	er_fini();
@@ -200,8 +200,8 @@ static void test_target_of_a_request_is_a_hint(void **state)
 
 	ipoib_link_info(er.r.link, &before);
 	/*
-	 * `arping -U` on IPoIB sends the broadcast address as the target; then comes an unknown
-	 * address
+	 * `arping -U` on IPoIB sends the broadcast address as the target; the second request has an
+	 * unknown address
 	 */
 	rx_bcast(0x0806, LINK(REQUEST, PEER_HW, PEER_IP, BCAST_HW, PEER_IP));
 	check_got(er_bcast_mac, 0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, PEER_IP));
@@ -253,7 +253,7 @@ static void test_sender_must_have_an_address(void **state)
 	er_fini();
 }
 
-/* RFC 4755: 0x80 says that connected mode is supported */
+/* RFC 4755: the flag 0x80 means that connected mode is supported */
 #define PEER_FLAGS_HW "\x80\0\0\x77\xfe\x80\0\0\0\0\0\0\0\x02\xc9\x03\0\0\0\x07"
 
 static void test_R47_flags_are_ignored_and_sent_as_zero(void **state)
@@ -367,7 +367,7 @@ static void test_R56_other_types_and_lengths_are_refused(void **state)
 		assert_int_equal(er_drops(ETH_DROP_ARP), i + 1);
 		assert_int_equal(er_drops(ETH_DROP_RX_ARP), i + 1);
 	}
-	/* Valid messages, but in the form that belongs on the other side. */
+	/* Valid messages, but in the form of the other side. */
 	er_tx(er_bcast_mac, 0x0806, LINK(REQUEST, OWN_HW, OWN_IP, NO_HW, PEER_IP), ARP_IPOIB_LEN);
 	er_rx(0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, OWN_IP), ARP_ETHER_LEN);
 	assert_int_equal(er_drops(ETH_DROP_ARP), 5);

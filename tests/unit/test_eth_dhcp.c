@@ -186,7 +186,10 @@ static void test_D4_reply_comes_back_as_ethernet(void **state)
 	assert_memory_equal(h.yiaddr, er_ip_own, 4);
 	assert_memory_equal(er.got[0].data, er_bcast_mac, 6);
 	assert_int_equal(eth_if_stats(er.e)->dhcp_rx, 1);
-	/* A second reply is translated too: a server may repeat it, or two servers may answer. */
+	/*
+	 * A second reply is translated too, because a server may repeat its reply, or two servers
+	 * may answer.
+	 */
 	rx(&r);
 	got(&h, id);
 	check_address(&h, station);
@@ -225,7 +228,7 @@ static void test_D4_echoed_identifier_becomes_what_it_was(void **state)
 }
 
 /*
- * An identifier in a reply is left alone if it is not the one that we made, because the server
+ * An identifier in a reply is not changed if it is not the one that we made, because the server
  * chose it.
  */
 static void test_D4_other_identifiers_in_replies_stay(void **state)
@@ -321,9 +324,9 @@ static void test_D4_server_sees_the_token_and_its_reply_loses_it(void **state)
 }
 
 /*
- * A client that has an address is not made to ask for broadcasts. systemd-networkd asks for them
- * even when it renews and then listens for unicasts only, so a server that does as it is asked
- * (ISC's) would renew nothing.
+ * If a client has an address, its requests do not ask for broadcasts. systemd-networkd asks for
+ * broadcasts even when it renews and then listens for unicasts only, so it could not renew with a
+ * server that does as the client asks (such as ISC's).
  */
 static void test_D3_server_is_not_asked_for_a_broadcast_by_who_has_an_address(void **state)
 {
@@ -591,7 +594,7 @@ static void test_D4_station_and_interface_with_the_same_xid_in_turn(void **state
 	tx(&m);
 	rx(&r);
 	got(&h, id);
-	/* the MAC of the client that asked last with this transaction ID */
+	/* the MAC of the client that used this transaction ID last */
 	check_address(&h, er.mac);
 	er_fini();
 }

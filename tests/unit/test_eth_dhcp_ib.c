@@ -4,7 +4,10 @@
 
 #include <errno.h>
 
-/* DHCP of clients and servers on a device of type 32: what RFC 4390 wants and they do not do is done for them. */
+/*
+ * DHCP of clients and servers on a device of type 32: the messages are changed where they do not do
+ * what RFC 4390 demands.
+ */
 
 #define GOT_AT HLEN
 
@@ -63,7 +66,10 @@ static size_t rx(const struct message *m, uint8_t *b)
 	return n;
 }
 
-/* Sends or receives; the header and the client identifier that come out on the other side */
+/*
+ * Sends or receives a message; returns the header and the client identifier that arrive on the
+ * other side
+ */
 static int sent(const struct message *m, struct dhcp_hdr *h, uint8_t id[255])
 {
 	uint8_t b[MSG_MAX + 100];
@@ -134,7 +140,7 @@ static void test_ethernets_form_and_raw_pass_unchanged(void **state)
 	er_dhcp_raw = false;
 }
 
-/* As systemd-networkd 252 releases its lease: hlen 0, and 16 octets of the address */
+/* As systemd-networkd 252 releases its lease: hlen is 0, and there are 16 octets of the address */
 static void test_D1_address_is_removed_from_requests(void **state)
 {
 	static const uint8_t zero[16];
@@ -158,7 +164,7 @@ static void test_D1_address_is_removed_from_requests(void **state)
 	ib_end();
 }
 
-/* A client may compare the address in a reply with what it sent. */
+/* A client may compare the address in a reply with the address that it sent. */
 static void test_D4_address_comes_back_in_replies(void **state)
 {
 	struct message m = client_message(DHCP_DISCOVER), r = server_message(DHCP_OFFER);
@@ -204,7 +210,7 @@ static void test_D3_broadcast_flag_by_type_and_ciaddr(void **state)
 	ib_end();
 }
 
-/* RFC 6842: the client's own identifier comes back to it. */
+/* RFC 6842: a reply to the client has the client's own identifier. */
 static void test_D2_identifiers_that_are_kept_and_replaced(void **state)
 {
 	static const struct {

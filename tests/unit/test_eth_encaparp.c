@@ -6,8 +6,9 @@
 #include "wire/ibarp.h"
 
 /*
- * profile = encaparp00 (draft-pelissier-ipoib-encaparp-00): what the TAP's packets become on the link and the other way, octet by
- * octet. The rig's own port has LID 5, GUID 0002c90300000005 and QPN 0x48, the link Q_Key 0x80000b1b and P_Key 0x8001.
+ * profile = encaparp00 (draft-pelissier-ipoib-encaparp-00): the translation of the TAP's packets to the link's, and
+ * of the link's to the TAP's, octet by octet. The rig's own port has LID 5, GUID 0002c90300000005 and QPN 0x48, the
+ * link Q_Key 0x80000b1b and P_Key 0x8001.
  */
 
 #define PEER_QKEY 0x01234567u
@@ -99,7 +100,7 @@ static void got_arp(struct arp_pkt *ret)
 	assert_int_equal(ret->hrd, ARP_HRD_ETHER);
 }
 
-/* The peer asks for us. Leaves the MAC that stands for it in er_peer_mac. */
+/* The peer asks for our address. Afterwards er_peer_mac is the peer's MAC. */
 static void peer_asks(void)
 {
 	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
@@ -112,9 +113,9 @@ static void peer_asks(void)
 }
 
 /*
- * §3 and its figure: Reserved 0x0000, Ethertype, IP datagram. The datagram is this one, of 24 octets, to 10.4.0.7; its
- * header checksum is the complement of 4500 + 0018 + 4011 + 0a04 + 0005 + 0a04 + 0007 = 993d, and the length and checksum of
- * UDP are wrong, which is nothing to the link.
+ * §3 and its figure: Reserved 0x0000, Ethertype, IP datagram. The datagram is this one, of 24 octets, to 10.4.0.7;
+ * its header checksum is the complement of 4500 + 0018 + 4011 + 0a04 + 0005 + 0a04 + 0007 = 993d, and the length and
+ * checksum of UDP are wrong, which the link does not check.
  */
 static const uint8_t unicast[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved, Ethertype */
@@ -169,8 +170,8 @@ static void test_P2_P22_multicast_is_the_octets_of_the_draft(void **state)
 }
 
 /*
- * §6.3, the figure of the payload, with the column SENDER of §6.4: our EUI-64, QPN, Q_Key, GID and IP address; "anything" for the
- * target, here 0, but for the IP address that is asked for, 10.4.0.7. 92 octets.
+ * §6.3, the figure of the payload, with the column SENDER of §6.4: our EUI-64, QPN, Q_Key, GID and IP address;
+ * "anything" for the target, here 0, except for the requested IP address 10.4.0.7. 92 octets.
  */
 static const uint8_t request[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved16, Ethertype */
@@ -213,7 +214,7 @@ static void test_P16_P20_P22_P23_P26_request_is_the_octets_of_the_draft(void **s
 	end();
 }
 
-/* The kernel sees whether a neighbour is still there by a request to it alone. */
+/* The kernel probes whether a neighbour is still there by a request to this neighbour only. */
 static void test_P16_request_to_one_neighbour_is_multicast(void **state)
 {
 	begin();
@@ -224,8 +225,9 @@ static void test_P16_request_to_one_neighbour_is_multicast(void **state)
 }
 
 /*
- * §6.4, the column TARGET: the peer at GID fe80::2:c903:0:7 has asked. What it said of itself comes back, and the target is
- * we. Its EUI-64 is not the low half of the GID that it gave, as that need not be at index 0, and its reserved octet was not 0.
+ * §6.4, the column TARGET: the peer at GID fe80::2:c903:0:7 has asked. The values that it gave for itself are
+ * repeated, and the target is our port. Its EUI-64 is not the low half of its GID, because the GID need not be at
+ * index 0, and its reserved octet was not 0.
  */
 static const uint8_t reply[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved16, Ethertype */
@@ -267,7 +269,7 @@ static void test_P16_P25_P27_reply_is_the_octets_of_the_draft(void **state)
 	assert_int_equal(er.nsent, 1);
 	assert_int_equal(er.sent[0].len, sizeof(reply));
 	assert_memory_equal(er.sent[0].data, reply, sizeof(reply));
-	/* P25: SenderQPN, SenderQKey; the LID of the PathRecord to SenderGID */
+	/* Clause P25: the reply has SenderQPN, SenderQKey, and the LID of the PathRecord to SenderGID */
 	assert_int_equal(er.sent[0].dest_qpn, 0x77);
 	assert_int_equal(er.sent[0].qkey, PEER_QKEY);
 	assert_int_equal(er.sent[0].ah.dlid, ER_PEER);
@@ -286,7 +288,10 @@ static void test_P16_reply_to_all_is_unicast(void **state)
 	end();
 }
 
-/* RFC 5227 §3: an announcement may have the form of a reply to nobody. Here it has that of a request for the own address. */
+/*
+ * RFC 5227 §3: an announcement may have the form of a reply with no target. On the link this becomes a request for
+ * the host's own address.
+ */
 static void test_P16_announcement_as_a_reply_becomes_a_request(void **state)
 {
 	static const uint8_t *const targets[] = { zero_mac, er_bcast_mac, er.mac };
@@ -304,7 +309,7 @@ static void test_P16_announcement_as_a_reply_becomes_a_request(void **state)
 	}
 }
 
-/* The target of a reply is who answers: the peer. In ARP it is the sender. */
+/* The target of an IBARP reply is the port that answers, here the peer. In ARP this port is the sender. */
 static void test_P27_reply_of_a_peer(void **state)
 {
 	struct ibarp_pkt answer = message(ARP_OP_REPLY);
@@ -331,7 +336,9 @@ static void test_P27_reply_of_a_peer(void **state)
 	end();
 }
 
-/* Any receiver may use what a request says of its sender, whoever is asked. */
+/*
+ * Any receiver may use the values that a request contains for its sender, even if the request asks for another host.
+ */
 static void test_P17_sender_of_a_request_for_another_host_is_learnt(void **state)
 {
 	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
@@ -364,7 +371,7 @@ static void test_P26_target_of_a_request_is_not_learnt(void **state)
 	end();
 }
 
-/* The forms that the draft leaves open: without the second copies, and with the ethertype of ARP. */
+/* The variants that the draft does not rule out: without the second copies, and with the ethertype of ARP. */
 static void test_P20_P22_other_forms_of_ibarp_are_understood(void **state)
 {
 	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
@@ -395,7 +402,7 @@ static void test_P4_P22_other_packets_are_dropped_and_counted(void **state)
 
 	begin();
 	drops = ipoib_link_stats(er.r.link)->drops;
-	/* Neither IPv4 (nibble 4) nor IPv6 (6) nor IBARP (type 32, PLEN 4), whatever the ethertype */
+	/* Neither IPv4 (nibble 4) nor IPv6 (6) nor IBARP (type 32, PLEN 4), with every ethertype */
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		from_peer(types[i], i % 2 ? body : arp, i % 2 ? sizeof(body) : sizeof(arp), false);
 	assert_int_equal(drops[IPOIB_DROP_RX_TYPE], ARRAY_SIZE(types));
@@ -514,8 +521,8 @@ static void send6(void)
 }
 
 /*
- * P15: unicasts have QPN and Q_Key of the option. Others cannot change the Q_Key once the path is known, but the peer's port
- * can, from whichever queue pair it sends.
+ * Clause P15: unicasts have QPN and Q_Key of the option. Once the path is known, other ports cannot change the Q_Key,
+ * but the peer's port can, from any of its queue pairs.
  */
 static void test_P14_P15_unicasts_have_the_qpn_and_qkey_of_the_option(void **state)
 {
@@ -538,8 +545,8 @@ static void test_P14_P15_unicasts_have_the_qpn_and_qkey_of_the_option(void **sta
 }
 
 /*
- * A send Q_Key with bit 31 stands for the queue pair's own, so no packet can have such a Q_Key of a peer, unless it is the
- * link's.
+ * A send Q_Key with bit 31 means the Q_Key of the sending queue pair, so no packet can have such a Q_Key of a peer,
+ * unless it is the link's.
  */
 static void test_P14_P20_controlled_qkey_other_than_the_links_is_refused(void **state)
 {
@@ -629,7 +636,9 @@ static void test_P20_request_of_a_station_has_its_qpn(void **state)
 	end();
 }
 
-/* An answer to somebody else, and one about an address that is no host's, tell nothing of a neighbour that we need. */
+/*
+ * An answer to another host, and an answer about an address that no host can have, contain no neighbour that we need.
+ */
 static void test_P27_reply_with_impossible_addresses(void **state)
 {
 	struct ibarp_pkt answer = message(ARP_OP_REPLY);
@@ -648,7 +657,7 @@ static void test_P27_reply_with_impossible_addresses(void **state)
 	rx_ibarp(&answer, false);
 	assert_int_equal(er.ngot, 1);
 	assert_int_equal(er_drops(ETH_DROP_RX_ARP), 2);
-	/* The kernel answers somebody whom the link does not know. */
+	/* The kernel answers a host that the link does not know. */
 	tx_arp(er_bcast_mac, ARP_OP_REPLY, (uint8_t[6]){ 6, 1, 2, 3, 4, 5 }, er_ip_peer);
 	assert_int_equal(er_drops(ETH_DROP_ARP), 1);
 	end();
@@ -690,8 +699,9 @@ static void peer_asks_with(uint32_t qkey)
 }
 
 /*
- * The Q_Key of the group changes. A peer that has said a Q_Key of its own keeps that. One that has said the group's has the new
- * one, whether it is controlled (bit 31, which a peer cannot have but as the group's, see P14) or not.
+ * The Q_Key of the group changes. A peer that advertised a Q_Key of its own keeps it. A peer that advertised the
+ * group's Q_Key gets the new Q_Key, whether this is controlled (bit 31, which a peer can have only as the group's
+ * Q_Key, see P14) or not.
  */
 static void test_P15_qkey_of_a_peer_when_that_of_the_group_changes(void **state)
 {
@@ -728,7 +738,7 @@ static void reply_to(const struct ibarp_pkt *ask, uint8_t ret[IBARP_LEN])
 	memcpy(ret, er.sent[0].data + 4, IBARP_LEN);
 }
 
-/* The reply to each request copies what that request says of its sender, also where it came from another port. */
+/* The reply to each request copies that request's values of its sender, even if another port sent the request. */
 static void test_P27_sender_of_a_reply_is_that_of_the_request(void **state)
 {
 	static const uint32_t qkeys[] = { PEER_QKEY, 0x666, 0x80000b1b, 0x777 };
@@ -754,7 +764,7 @@ static void test_P27_sender_of_a_reply_is_that_of_the_request(void **state)
 			tx_arp(a.sha, ARP_OP_REPLY, a.sha, er_ip_peer);
 			assert_int_equal(er.nsent, 1);
 			memcpy(b, er.sent[0].data + 4, IBARP_LEN);
-			/* What a third port says does not change the packets to the sender. */
+			/* A message of a third port does not change the packets to the sender. */
 			assert_int_equal(er.sent[0].qkey, qkeys[1]);
 		}
 		assert_int_equal(ibarp_decode(&got, b, sizeof(b)), 0);
@@ -766,7 +776,7 @@ static void test_P27_sender_of_a_reply_is_that_of_the_request(void **state)
 	end();
 }
 
-/* The header of the reply: what the SA says of the path from us to SenderGID, SenderQPN and SenderQKey. */
+/* The header of the reply is made from the SA's path from us to SenderGID, and from SenderQPN and SenderQKey. */
 static void test_P25_reply_takes_the_path_to_SenderGID(void **state)
 {
 	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
@@ -777,7 +787,8 @@ static void test_P25_reply_takes_the_path_to_SenderGID(void **state)
 	begin();
 	rig_peer(&er.r, 9)->sl = 6; /* the sender of the packet */
 	sa_path_find(sa, &ask.sender.lladdr.gid)->sl = 4;
-	ask.sender.lladdr.qpn = 0x1234; /* it receives at another queue pair than it sends from */
+	/* the peer receives at another queue pair than it sends from */
+	ask.sender.lladdr.qpn = 0x1234;
 	rx_ibarp(&ask, true);
 	got_arp(&a);
 	sa->path_asks = 0;
@@ -828,8 +839,8 @@ static void test_P25_grh_of_a_reply_is_that_of_the_path(void **state)
 }
 
 /*
- * SIDR names a group of another scope after a restart of the SA, and all IP groups have other MGIDs then. A report of one of
- * them leaves when the group is joined again, and need not wait in vain.
+ * After a restart of the SA, SIDR names a group of another scope, so that all IP groups have other MGIDs. A report of
+ * one of these groups leaves when the group is joined again, and does not wait for its time-out.
  */
 static void test_P18_report_of_a_group_after_the_scope_has_changed(void **state)
 {

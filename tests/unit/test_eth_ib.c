@@ -6,7 +6,7 @@
 #include "wire/dhcp.h"
 #include "wire/inet.h"
 
-/* The InfiniBand shape: frames of a device of type 32, both ways. ARP and ND are in test_eth_ib_addr.c. */
+/* The InfiniBand shape: frames of a device of type 32, in both directions. ARP and ND are in test_eth_ib_addr.c. */
 
 static const uint8_t v6_own[16] = { 0xfd, [15] = 5 }, v6_peer[16] = { 0xfd, [15] = 7 };
 static const uint8_t all_ones[20] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -33,7 +33,7 @@ static void tx6(const char *dst, const uint8_t ip[16])
 
 /* --- from the kernel */
 
-/* H21, R29: source and destination are removed, the encapsulation comes in their place, and the address chooses the path. */
+/* Clauses H21 and R29: the encapsulation replaces source and destination, and the destination chooses the path. */
 static void test_H21_unicast_goes_to_the_port_of_the_address(void **state)
 {
 	uint8_t b[100];
@@ -98,7 +98,7 @@ static void test_short_frames(void **state)
 	check_dropped(ETH_DROP_SHORT);
 	ib_tx(hw(PEER_HW), ETH_P_IPV4, b, 19);
 	check_dropped(ETH_DROP_SHORT);
-	ib_tx(hw(PEER_HW), ETH_P_IPV4, b, n - 1); /* the IP packet says that it is longer */
+	ib_tx(hw(PEER_HW), ETH_P_IPV4, b, n - 1); /* the IP header announces more octets */
 	check_dropped(ETH_DROP_SHORT);
 	ib_tx(hw(PEER_HW), ETH_P_IPV6_, b, 40); /* an IPv4 header behind the ethertype of IPv6 */
 	check_dropped(ETH_DROP_SHORT);
@@ -144,7 +144,7 @@ static void test_source_that_is_not_our_own_address(void **state)
 	ib_end();
 }
 
-/* Before the queue pair is made, no address is ours. */
+/* Until the queue pair is made, the interface has no address. */
 static void test_source_before_there_is_an_address(void **state)
 {
 	struct eth_if_cfg cfg = { .shape = ETH_SHAPE_INFINIBAND };
@@ -262,7 +262,7 @@ static void test_R25_groups(void **state)
 	ib_end();
 }
 
-/* The group is that of the IP destination, because the kernel maps groups as RFC 4391 does on every link. */
+/* The group is taken from the IP destination, because the kernel maps groups as RFC 4391 does on every link. */
 static void test_group_is_taken_from_the_ip_destination(void **state)
 {
 	static const uint8_t ones[4] = { 255, 255, 255, 255 };
@@ -563,7 +563,10 @@ static void test_M19_report_waits_for_the_join(void **state)
 	ib_end();
 }
 
-/* The kernel's lists say what it receives. No station is asked, and the device shows no queries of ours. */
+/*
+ * The kernel's lists contain the groups that it receives. No station is asked, and the device shows no queries of
+ * ours.
+ */
 static void test_no_queries_are_sent(void **state)
 {
 	uint8_t b[64];

@@ -7,9 +7,9 @@
 #include "wire/ibarp.h"
 
 /*
- * The InfiniBand shape: ARP, RARP and Neighbour Discovery. On a device of type 32 they have the form of RFC 4391, so they pass as
- * they are on its wire, and are rewritten on others. What the link carries does not depend on the shape; the octets of
- * each profile are in the tests of the Ethernet shape.
+ * The InfiniBand shape: ARP, RARP and Neighbour Discovery. On a device of type 32 they have the form of RFC 4391, so
+ * they pass unchanged on links of that profile, and are rewritten for other profiles. The packets on the link do not
+ * depend on the shape; the octets of each profile are in the tests of the Ethernet shape.
  */
 
 #define FLAG_PEER "\x80\0\0\x77\xfe\x80\0\0\0\0\0\0\0\x02\xc9\x03\0\0\0\x07"
@@ -62,7 +62,7 @@ static void test_R56_arp_passes_to_the_link(void **state)
 		{ ARP(REQUEST, OWN_HW, OWN_IP, NO_HW, PEER_IP), BCAST_HW, ETH_P_ARP4 },
 		{ ARP(REQUEST, OWN_HW, OWN_IP, BCAST_HW, PEER_IP), BCAST_HW, ETH_P_ARP4 },
 		{ ARP(REQUEST, OWN_HW, OWN_IP, NO_HW, PEER_IP), ALL_ONES, ETH_P_ARP4 },
-		/* one neighbour is asked whether it is still there */
+		/* one neighbour is asked, to find out whether it is still there */
 		{ ARP(REQUEST, OWN_HW, OWN_IP, PEER_HW, PEER_IP), PEER_HW, ETH_P_ARP4 },
 		{ ARP(REPLY, OWN_HW, OWN_IP, PEER_HW, PEER_IP), PEER_HW, ETH_P_ARP4 },
 		/* a target with no meaning */
@@ -87,7 +87,10 @@ static void test_R56_arp_passes_to_the_link(void **state)
 	ib_end();
 }
 
-/* RFC 4391 §9.1.1: we send the reserved octet as 0. What a peer sent there comes back in the reply to it (RFC 826). */
+/*
+ * RFC 4391 §9.1.1: we send the reserved octet as 0. The reply to a peer repeats the octet that the peer sent there
+ * (RFC 826).
+ */
 static void test_R46_reserved_octets_of_arp(void **state)
 {
 	begin();
@@ -208,7 +211,7 @@ static void test_R50_only_an_arp_reply_to_us_asks_for_the_path(void **state)
 
 /* --- Neighbour Discovery on the wire of RFC 4391 */
 
-/* A message with an option of 24 octets. @pad: where the two octets of zero are, before the address or behind it */
+/* A message with an option of 24 octets. @pad: position of the two zero octets, before or behind the address */
 static size_t nd(uint8_t *m, uint8_t type, uint8_t opt, const char *lladdr, unsigned int pad)
 {
 	size_t fixed = nd_fixed_len(type);
@@ -377,7 +380,7 @@ static void test_R36_mtu_option_larger_than_the_link_is_logged(void **state)
 
 /* --- all profiles */
 
-/* A message of the kernel, with addresses of either shape: what is on the link is the same. */
+/* A message of the kernel, with addresses of either shape, gives the same octets on the link. */
 struct wire {
 	uint8_t data[2][300];
 	size_t len[2];
@@ -417,7 +420,7 @@ static size_t put_nd(uint8_t *b, uint8_t type, uint8_t opt, const uint8_t *lladd
 	return er_icmp6(b, er_ll_own, dst, m, n);
 }
 
-/* The peer asks by a message of the profile, so that it is known what the message says of it. */
+/* The peer asks by a message of the profile, so that its other values are known. */
 static void peer_asks(void)
 {
 	struct nd_port port = { .lladdr = er_peer_addr(ER_PEER, ER_PEER_QPN),
@@ -615,7 +618,7 @@ static void test_P16_ibarp_that_is_refused(void **state)
 	ib_end();
 }
 
-/* A Q_Key that no packet of ours can have */
+/* No packet of ours can have this Q_Key */
 static void test_P17_qkey_that_cannot_be_used(void **state)
 {
 	struct ibarp_pkt a = { .op = ARP_OP_REQUEST,
@@ -633,8 +636,8 @@ static void test_P17_qkey_that_cannot_be_used(void **state)
 }
 
 /*
- * What a peer said besides its address is lost when it was idle for long. The kernel still has the address then, so it is
- * told to ask again. Without a report, packets to the peer would have a wrong Q_Key.
+ * The values besides the address that a peer sent are lost when the peer was idle for long. The kernel still has the
+ * address then, so the owner makes the kernel ask again. Without this, packets to the peer would have a wrong Q_Key.
  */
 static void test_V14_peer_that_is_forgotten_is_reported(void **state)
 {

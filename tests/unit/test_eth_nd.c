@@ -216,7 +216,7 @@ static void test_R57_router_advertisement_among_other_options(void **state)
 	er_fini();
 }
 
-/* The quoted packet of a redirect is left alone, whatever its octets look like. */
+/* The quoted packet of a redirect is not changed, even if its octets look like an option. */
 static void test_R57_redirect(void **state)
 {
 	struct msg m = msg(REDIRECT, 40), in = m;
@@ -257,7 +257,7 @@ static void test_both_options_and_a_repeated_one(void **state)
 
 /*
  * RFC 4862 §5.4.2: the solicitation comes from ::, without an address option. A router solicitation
- * from :: has none either.
+ * from :: has no address option either.
  */
 static void test_duplicate_address_detection_passes(void **state)
 {
@@ -387,7 +387,7 @@ static void test_malformed_options_are_refused(void **state)
 		{ 8, { 14, 2 } }, /* length past the end */
 		{ 1, { 14 } },
 		{ 7, { ND_OPT_MTU, 1 } },
-		{ 16, { ND_OPT_SLLA, 2 } }, /* an option length of neither side */
+		{ 16, { ND_OPT_SLLA, 2 } }, /* an option length that neither side uses */
 		{ 32, { ND_OPT_TLLA, 4 } },
 	};
 

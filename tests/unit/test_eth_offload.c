@@ -5,7 +5,9 @@
 
 static const uint8_t v6_own[16] = { 0xfd, [15] = 5 }, v6_peer[16] = { 0xfd, [15] = 7 };
 
-/* A frame whose L4 checksum is the pseudo-header's sum, as the kernel leaves it. */
+/*
+ * A frame whose L4 checksum field has only the sum of the pseudo-header, as the kernel leaves it.
+ */
 static struct pkt *partial(uint16_t type, uint8_t *ip, size_t n, unsigned int l4, unsigned int at,
 			   uint8_t proto)
 {
@@ -311,7 +313,9 @@ static void test_out_of_packets(void **state)
 
 	p = super_tcp(10000, 2000);
 	take_all(&q, 2);
-	/* Of 5 packets those for which there are descriptors are sent, and 3 are dropped. */
+	/*
+	 * There are descriptors for only some of the 5 packets: these are sent, and 3 are dropped.
+	 */
 	er_tx_pkt(p);
 	assert_int_equal(er.nsent, 2);
 	assert_int_equal(er_drops(ETH_DROP_NO_MEM), 1 + 3);

@@ -78,7 +78,7 @@ static size_t advertisement(uint8_t *b, unsigned int units, uint16_t lid, uint8_
 	return er_icmp6(b, ll_peer, er_ll_own, m, 24 + units * 8);
 }
 
-/* The peer answers with @units, @lid and @flags. Leaves the MAC that stands for it in er_peer_mac. */
+/* The peer answers with @units, @lid and @flags. Afterwards er_peer_mac is the peer's MAC. */
 static void peer_answers(unsigned int units, uint16_t lid, uint8_t flags)
 {
 	uint8_t b[200];
@@ -126,7 +126,10 @@ static void test_V10_V20_V22_solicitation_is_the_octets_of_the_draft(void **stat
 	end();
 }
 
-/* The LID of the option is a hint: the PathRecord decides. Flags may be ignored (V13), and the default QPN is used. */
+/*
+ * The LID of the option is only a hint, because the PathRecord decides. Flags may be ignored (clause V13), and the
+ * default QPN is used.
+ */
 static void test_V3_V13_V14_unicasts_have_the_qpn_and_qkey_of_the_option(void **state)
 {
 	for (unsigned int units = 4; units <= 5; units++) {
@@ -141,7 +144,9 @@ static void test_V3_V13_V14_unicasts_have_the_qpn_and_qkey_of_the_option(void **
 	}
 }
 
-/* Another node advertises a wrong Q_Key for the peer, before the peer advertises its own, and after that. */
+/*
+ * Another node advertises a wrong Q_Key for the peer, once before the peer advertises its own, and once afterwards.
+ */
 static void test_V14_a_qkey_that_the_peer_has_said_is_not_replaced_by_others(void **state)
 {
 	uint8_t b[200];
@@ -210,7 +215,7 @@ static void test_V20_what_is_not_ipv6_is_dropped_and_counted(void **state)
 	er_tx(er_bcast_mac, ETH_P_ARP4, arp, sizeof(arp));
 	assert_int_equal(er_drops(ETH_DROP_TYPE), 2);
 	assert_int_equal(er.nsent, 0);
-	/* From the link come IPv4, a packet with RFC 4391's header, and an empty packet. */
+	/* Three packets arrive from the link: IPv4, a packet with RFC 4391's header, and an empty packet. */
 	er_rx_pkt(plain(v4, sizeof(v4)), ER_PEER, ER_PEER_QPN, true, NULL);
 	er_rx(ETH_P_IPV6_, b, er_ip6(b, ll_peer, er_ll_own, 59, 64, "data", 4));
 	er_rx_pkt(plain("", 0), ER_PEER, ER_PEER_QPN, true, NULL);
@@ -220,7 +225,7 @@ static void test_V20_what_is_not_ipv6_is_dropped_and_counted(void **state)
 	end();
 }
 
-/* A station has a queue pair of its own, and its option names it. */
+/* A station has a queue pair of its own, and its option contains this queue pair. */
 static void test_V14_option_of_a_station_has_its_qpn(void **state)
 {
 	static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 0x51 };
@@ -270,8 +275,8 @@ static size_t redirect(const uint8_t mac[6], uint8_t option[ND_OPT_LINK_INFO])
 }
 
 /*
- * The option contains a LID. That of another node is known with the path to it. RFC 4861 §4.5: a Redirect has the option "if
- * known"; without it the receiver asks by a solicitation.
+ * The option contains a LID. The LID of another node is known only with the path to the node. RFC 4861 §4.5: a
+ * Redirect has the option "if known"; without it the receiver asks by a solicitation.
  */
 static void test_V11_redirect_to_a_node_whose_lid_is_not_known_has_no_option(void **state)
 {

@@ -36,8 +36,8 @@ static void test_R34_unicast_with_and_without_grh(void **state)
 }
 
 /*
- * A sender without a neighbour entry: its packet is delivered, under a source MAC that stands for
- * nobody.
+ * A sender without a neighbour entry: its packet is delivered with a source MAC that belongs to no
+ * host.
  */
 static void test_sender_without_name(void **state)
 {

@@ -98,7 +98,7 @@ static struct pkt *make_super(struct pkt_pool *pool, bool v6, bool udp, size_t n
 	return p;
 }
 
-/* Takes the next packet of a train; the last one takes *@t with it. */
+/* Takes the next packet of a train; if it is the last packet, *@t becomes NULL. */
 static struct pkt *next_packet(struct pkt **t)
 {
 	struct pkt *p = *t;
@@ -247,7 +247,7 @@ static void test_csum_complete_small_and_large(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* A packet without an encapsulation may lie in slices alone, with nothing of it in hdr[]. */
+/* A packet without an encapsulation may be in slices only, with no octet in hdr[]. */
 static void test_seg_and_csum_without_an_encapsulation(void **state)
 {
 	encap = 0;
@@ -394,7 +394,7 @@ static void test_gro_verifies_foreign_checksums(void **state)
 	eth_gro_add(&g, bad);
 	eth_gro_add(&g, tcp(pool, 1020, 0x10, 1000));
 	eth_gro_flush(&g);
-	/* the segment with a bad checksum stays alone, so that the kernel counts it */
+	/* the segment with a bad checksum is not coalesced, so that the kernel counts it */
 	assert_int_equal(sink.frames, 3);
 	assert_int_equal(sink.n[1], 1);
 	assert_int_equal(sink.len[1], head.len + 52 + 20);

@@ -52,7 +52,7 @@ static void sync4(const uint8_t (*v4)[4], unsigned int n)
 	er_run(NS_MSEC(10));
 }
 
-/* Set up with the groups of multicast routers existing, so that reports to them are sent. */
+/* Make the rig, with the groups of multicast routers, so that reports to these groups are sent. */
 static void begin(void)
 {
 	er_init();
@@ -87,7 +87,7 @@ static void test_M19_report_waits_for_the_join(void **state)
 	assert_int_equal(er.nsent, 1);
 	assert_int_equal(er.sent[0].data[4 + 20], V2_REPORT);
 	assert_int_equal(eth_if_stats(er.e)->igmp, 1);
-	/* repeated report: the group is joined, so nothing holds it */
+	/* a repeated report is not held, because the group is joined */
 	report(V2_REPORT, g1);
 	assert_int_equal(er.nsent, 2);
 	er_fini();
@@ -414,7 +414,7 @@ static void test_report_waits_for_the_join_after_the_link_was_down(void **state)
 	er_fini();
 }
 
-/* Groups that differ only in scope share an MGID, and its MCAST_READY is for both. */
+/* Groups that differ only in scope share an MGID, so its MCAST_READY is for both groups. */
 static void test_scopes_that_share_an_mgid_are_settled_together(void **state)
 {
 	static const uint8_t narrow[16] = { 0xff, 2, [15] = 9 };
@@ -462,8 +462,8 @@ static void test_groups_are_bounded(void **state)
 }
 
 /*
- * While a long list is read in pieces, entries that come and go can hide others, so a group counts
- * as left only when two readings lack it.
+ * While a long list is read in pieces, entries that are added and removed can hide others, so a
+ * group counts as left only when it is missing in two lists.
  */
 static void test_I30_a_list_in_pieces_must_miss_a_group_twice(void **state)
 {

@@ -62,7 +62,7 @@ static size_t arp(uint8_t *p, uint16_t hrd, uint16_t op, const void *sha, const 
 	return arp_encode(p, &x);
 }
 
-/* --- each its own queue pair and address */
+/* --- each station has its own queue pair and address */
 
 static void test_station_sends_by_its_own_queue_pair(void **state)
 {
@@ -154,8 +154,8 @@ static void on_neigh(void *ctx, const struct ipoib_neigh_info *i)
 }
 
 /*
- * R50: as for the interface itself, an answer to a station makes us ask for the path to its sender,
- * because the station will send there.
+ * Clause R50: an answer to a station, as an answer to the interface itself, makes us ask for the
+ * path to its sender, because the station will send there.
  */
 static void test_R50_reply_to_a_station_asks_for_the_path(void **state)
 {
@@ -246,8 +246,8 @@ static void test_address_follows_the_interfaces_gid(void **state)
 }
 
 /*
- * An HCA delivers a multicast packet to other QPs of the sending port too, so a station's packet
- * comes back; it is recognized and dropped.
+ * An HCA delivers a multicast packet to other QPs of the sending port too, so a copy of a station's
+ * packet returns; it is recognized and dropped.
  */
 static void test_I27_own_echo_of_a_station(void **state)
 {
@@ -339,8 +339,8 @@ static void test_tokens_of_peers_are_not_learnt(void **state)
 	assert_int_equal(er_drops_sum(), 2);
 	assert_int_equal(er.nstation, 0);
 	/*
-	 * A MAC that begins with 0x06 alone is not enough: Linux makes such a MAC for one random
-	 * interface in 64.
+	 * A MAC that begins with 0x06 need not be a token, because Linux makes such a MAC for one
+	 * random interface in 64.
 	 */
 	talk(chance);
 	assert_int_equal(er.nsent, 1);
@@ -694,13 +694,13 @@ static void test_I30_who_answers_stays_in_its_groups_and_who_does_not_is_out(voi
 		if (i == 1)
 			assert_true(member(g2)); /* after 250 s */
 		if (i == 2)
-			assert_false(member(g2)); /* after 375 s without a report */
+			assert_false(member(g2)); /* 375 s without a report have passed */
 		assert_true(member(g1));
 	}
 	er_fini();
 }
 
-/* The interface's own MAC is asked only about groups that the kernel's list does not contain. */
+/* The interface's own MAC is queried only for groups that the kernel's list does not contain. */
 static void test_I30_the_interface_is_asked_only_about_groups_it_does_not_list(void **state)
 {
 	begin(MAX);

@@ -69,7 +69,7 @@ static void test_token_collision_is_salted_and_counted(void **state)
 	uint8_t mac[6];
 
 	er_init();
-	eth_token(er.mac, &a, RIG_PKEY); /* as if our own MAC were the peer's token */
+	eth_token(er.mac, &a, RIG_PKEY); /* makes our own MAC equal to the peer's token */
 	eth_if_set_addr(er.e, er.mac, &er.own);
 	er_learn(ER_PEER, ER_PEER_QPN, mac);
 	assert_memory_equal(mac, "\x06\xf8\x37\x40\x2a\xb6", 6);

@@ -198,7 +198,7 @@ static void test_R25_broadcasts(void **state)
 	check_to_group(&bcast);
 	er_tx(er_bcast_mac, ETH_P_IPV4, b, er_udp4(b, er_ip_own, directed, 10));
 	check_to_group(&bcast);
-	/* R13: the limited broadcast address goes to the broadcast group, whatever the MAC */
+	/* Clause R13: the limited broadcast address maps to the broadcast group, with any MAC */
 	er_tx(group_mac, ETH_P_IPV4, b, er_udp4(b, er_ip_own, limited, 10));
 	check_to_group(&bcast);
 	er_fini();
@@ -276,7 +276,7 @@ static void test_ethernet_padding_is_not_carried(void **state)
 	er_fini();
 }
 
-/* The descriptor and the buffer from the TAP are those that are sent; nothing is copied. */
+/* The packet is sent in the descriptor and buffer that came from the TAP; nothing is copied. */
 static void test_payload_is_not_copied(void **state)
 {
 	unsigned int pkts, bufs;

@@ -2,13 +2,13 @@
 #include "unit/eth_rig.h"
 
 /*
- * profile = v4mc01: what the TAP's packets become, octet by octet. draft-kashyap-ipoib-ipv4-multicast-01 defines the
- * MGIDs; the payload of a packet has the form of RFC 4391.
+ * profile = v4mc01: the translation of the TAP's packets, octet by octet. draft-kashyap-ipoib-ipv4-multicast-01
+ * defines the MGIDs; the payload of a packet has the form of RFC 4391.
  *
  * ARP request of 10.4.0.5 for 10.4.0.7: ethertype and two reserved octets (RFC 4391 §6); hardware type 32, protocol
  * 0x0800, lengths 20 and 4, operation 1 (§9.1.1); our address, which is a reserved octet, QPN 0x48 and GID
- * fe80::2:c903:0:5; our IP address; 20 octets of which nothing is known; the IP address that is asked for. It goes to all
- * hosts (§3.3): FF12::255.255.255.255.
+ * fe80::2:c903:0:5; our IP address; 20 octets with no meaning; the requested IP address. It is sent to all hosts
+ * (§3.3): FF12::255.255.255.255.
  */
 static const uint8_t request[] = {
 	0x08, 0x06, 0x00, 0x00, /* IPoIB */
@@ -115,7 +115,10 @@ static void test_M9_M17_M21_multicast_goes_to_its_group(void **state)
 	end();
 }
 
-/* The kernel is in 224.0.0.1 always, so the group is there, and lends its LID. The MGID stays that of the datagram. */
+/*
+ * The kernel is always a member of 224.0.0.1, so this group exists, and lends its LID. The MGID stays that of the
+ * datagram.
+ */
 static void test_M22_multicast_to_an_absent_group(void **state)
 {
 	begin();
@@ -154,7 +157,7 @@ static void test_M1_unicast_octets(void **state)
 	end();
 }
 
-/* A membership report of IGMPv2 leaves after the group was created, and goes to the group itself. */
+/* A membership report of IGMPv2 leaves after the group was created, and is sent to the group itself. */
 static void test_M19_group_is_joined_before_its_igmp_report_leaves(void **state)
 {
 	uint8_t igmp[8] = { 0x16, [4] = 225, 1, 1, 1 }, b[64] = { 8, 0 };

@@ -14,8 +14,8 @@
 static struct rig r;
 
 /*
- * An external end, as of a link over UDP: packets go to another port of the same fabric, or are
- * kept.
+ * An external end, such as that of a link over UDP. Its packets are passed to another port of the
+ * same fabric, or are kept.
  */
 struct outside {
 	struct fabric_port *end;
@@ -114,7 +114,7 @@ static void enter(struct outside *x, const struct rig_pkt *s)
 }
 
 /*
- * True if a packet with this SLID that enters at @from comes out at s1/6 (at s1/5 if it entered at
+ * True if a packet with this SLID that enters at @from leaves at s1/6 (at s1/5 if it entered at
  * s1/6).
  */
 static bool passes(struct outside *from, uint16_t slid)
@@ -163,7 +163,7 @@ static void test_an_end_port_has_the_lids_behind_its_port_alone(void **state)
 }
 
 /*
- * With several links between two fabrics, a packet may come in by another link than the one by
+ * If two fabrics are joined by several links, a packet may enter by another link than the one by
  * which its sender is reached.
  */
 static void test_switches_outside_may_use_another_of_their_links(void **state)
@@ -172,7 +172,7 @@ static void test_switches_outside_may_use_another_of_their_links(void **state)
 	assert_true(passes(&o[0], LID_6));
 	assert_true(passes(&o[0], LID_S2));
 	route("s1", 19, 2);
-	route("s2", 19, 2); /* the LFTs lead LID 19 in a loop, so it is nobody's LID */
+	route("s2", 19, 2); /* the LFTs route LID 19 in a loop, so no port has this LID */
 	assert_false(passes(&o[0], 19));
 }
 
@@ -197,8 +197,8 @@ static unsigned int transits(const struct pkt *p)
 }
 
 /*
- * The LFTs make a loop between the two links of s1: what leaves by s1/5 comes in by s1/6 and goes
- * out by s1/5 again.
+ * The LFTs make a loop over the two links of s1: packets that leave by s1/5 enter by s1/6 and leave
+ * by s1/5 again.
  */
 static void test_a_loop_through_the_outside_ends(void **state)
 {

@@ -126,7 +126,7 @@ static void test_I33_sample_packet_without_crcs_gets_them(void **state)
 
 	assert_int_equal(pkt_from_wire(&p, r.pool, sample, sizeof(sample)), 0);
 	assert_int_equal(p->tail_len, 8); /* two octets of pad */
-	crc_pkt_pad(p); /* as on a link that carries no CRCs */
+	crc_pkt_pad(p); /* no CRCs, as on a link that carries none */
 	assert_int_equal(fabric_pkt_to_wire(p, buf, sizeof(buf)), sizeof(sample));
 	assert_memory_equal(buf, sample, sizeof(sample));
 	assert_false(p->flags & PKT_CRC); /* the packet itself is unchanged */
@@ -240,8 +240,8 @@ static void on_answer(void *ctx, int status, const struct mad_addr *from, const 
 }
 
 /*
- * A capture of end ports has each packet once: where the CA sends it, or at the switch's own port
- * 0.
+ * A capture of end ports has each packet once: at the port of the CA that sends it, or at the
+ * switch's own port 0.
  */
 static void test_end_ports_see_each_packet_once(void **state)
 {

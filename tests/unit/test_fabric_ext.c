@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * External ends: how they learn whether carrier is wanted, and packets that lie in shared buffers.
+ * External ends: how they learn whether they should have carrier, and packets that are in shared
+ * buffers.
  */
 #include "check.h"
 
@@ -108,7 +109,7 @@ static void test_I5_a_port_told_down_retrains_what_is_outside(void **state)
 	before = r.now;
 	set_port_info(other, IB_PORT_DOWN, IB_PHYS_NOP);
 	assert_string_equal(o.said, "-+");
-	assert_true(o.at > before); /* the answer had gone out before */
+	assert_true(o.at > before); /* the answer had been sent before */
 	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DOWN);
 	rig_pass(&r, FABRIC_RETRAIN * 2);
 	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DOWN);
@@ -180,7 +181,7 @@ static const struct rig_pkt shape = {
 	.slid = 1, .dlid = 2, .dest_qp = 5, .src_qp = 6, .len = 2044
 };
 
-/* Many packets lie in one buffer, one after the other. */
+/* Many packets are in one buffer, one after the other. */
 static void test_packets_stay_in_the_buffer_they_came_in(void **state)
 {
 	struct pkt *p = rig_make(&r, &shape), *q[8];
@@ -327,7 +328,10 @@ static void expect_taken(unsigned int n, unsigned int packets)
 	taken.n = 0;
 }
 
-/* An end says whether it takes trains. Where a device looks at each packet, they are cut in any case. */
+/*
+ * An end declares whether it takes trains. If a device examines each packet, trains are cut in any
+ * case.
+ */
 static void test_an_end_gets_trains_if_it_takes_them(void **state)
 {
 	static const struct fabric_ext_ops single = { .tx = take },

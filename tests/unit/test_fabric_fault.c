@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Faults: their text form, what they do to packets (with fixed seeds), and that every lost packet
- * is counted.
- */
+/* Faults: their text form, their effect on packets (with fixed seeds), and that every lost packet is counted. */
 #include "check.h"
 
 #include <errno.h>
@@ -220,7 +217,10 @@ static void test_corrupt_flips_one_bit_that_crcs_find(void **state)
 	assert_in_range(bad_n, 250, 350);
 }
 
-/* A packet from a link over UDP, whose CRCs were found right when it came: a fault spoils them, and they are verified again. */
+/*
+ * A packet from a link over UDP arrived with verified CRCs. If a fault then damages the packet, its CRCs are verified
+ * again.
+ */
 static void test_damage_is_found_though_the_crcs_were_right_before(void **state)
 {
 	static const char *const kinds[] = { "corrupt 100%", "damage 100%" };
@@ -291,10 +291,7 @@ static void test_corrupt_does_not_touch_shared_payload(void **state)
 	pkt_free(keep);
 }
 
-/*
- * A packet without CRCs gets them before it is corrupted, because nobody would notice the damage
- * otherwise.
- */
+/* A packet without CRCs gets CRCs before it is corrupted, because the damage would not be noticed otherwise. */
 static void test_corrupt_seals_packets_without_crcs(void **state)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 33 };
@@ -327,7 +324,7 @@ static void test_damage_is_for_the_icrc_alone_to_find(void **state)
 		p = rig_make(&r, &s);
 		n = fabric_pkt_to_wire(p, a, sizeof(a));
 		if (i & 2)
-			crc_pkt_pad(p); /* a packet without CRCs gets them */
+			crc_pkt_pad(p); /* the fault adds CRCs to a packet that has none */
 		rig_send_pkt(in, p);
 		assert_int_equal(out->n, 1);
 		assert_int_equal(crc_pkt_check_vcrc(out->got[0]), CRC_OK);
@@ -356,7 +353,7 @@ static void test_damage_spares_raw_packets(void **state)
 	assert_int_equal(crc_pkt_check_vcrc(out->got[0]), CRC_OK);
 }
 
-/* Octets are missing at the end, at least one, and never of the LRH. Those that are left are as they were. */
+/* At least one octet is missing at the end, but none of the LRH. The remaining octets are unchanged. */
 static void test_truncate_cuts_the_end_off(void **state)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 33 };
@@ -433,7 +430,7 @@ static void test_duplicate(void **state)
 		assert_int_equal(crc_pkt_check(out->got[i]), CRC_OK);
 }
 
-/* More packets come out than fit into one batch. */
+/* More packets leave the fault than fit into one batch. */
 static void test_duplicate_of_a_full_batch(void **state)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 8 };
@@ -520,7 +517,7 @@ static void test_stall_holds_data_as_a_link_without_credits(void **state)
 	assert_true(fabric_send_queue(p).stalled);
 	assert_int_equal(fabric_send_queue(p).waiting, 5);
 	assert_int_equal(fabric_send_queue(p).sent, 0);
-	/* Nobody else has to wait for packets that do not move. */
+	/* Packets that do not move are not counted here, so that no caller waits for them. */
 	assert_int_equal(fabric_queued(r.f), 0);
 	other = id;
 	fault("stall");

@@ -229,7 +229,7 @@ static void test_I5_phys_disabled_stays_down_until_polling(void **state)
 	/* `fabric link set up` does not overrule a port that an SMP has disabled */
 	assert_int_equal(fabric_link_set(e->end, true, r.now), 0);
 	assert_int_equal(e->state, FABRIC_LINK_DOWN);
-	/* an SMP that comes in at another port sets Polling again */
+	/* an SMP that arrives at another port sets Polling again */
 	pi = rig_np(&r, "s1/5")->pi;
 	pi.port_state = 0;
 	pi.phys_state = IB_PHYS_POLLING;
@@ -422,8 +422,8 @@ static void test_forwarding_loop_ends_in_xmit_discards(void **state)
 
 	make_loop();
 	/*
-	 * a packet gets the whole budget of hops when it enters this fabric, whatever its
-	 * descriptor says
+	 * a packet gets the whole budget of hops when it enters this fabric, even if its descriptor
+	 * has a lower budget
 	 */
 	p->hops = 1;
 	rig_send_pkt(in, p);

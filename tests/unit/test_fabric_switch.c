@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One switch with four external ends: for a packet that enters at one port, which ports it leaves
- * by, and what is counted.
+ * One switch with four external ends: the ports by which a packet leaves, for each port of entry,
+ * and the counters.
  */
 #include "check.h"
 
@@ -675,7 +675,7 @@ static void test_port_0_has_no_other_qps(void **state)
 	send1(p);
 	pma_get(mad, MAD_ATTR_CLASS_PORT_INFO);
 	p.mad = mad;
-	p.dlid = 0x43; /* the LFT says port 0 for a LID that is not its own */
+	p.dlid = 0x43; /* the LFT has port 0 for a LID that the switch does not have */
 	rig_sw(&r, "s")->sw->lft[0x43] = 0;
 	send1(p);
 	assert_int_equal(drops(FABRIC_DROP_PORT0), 3);

@@ -57,7 +57,7 @@ static const struct member *member(const struct codec *c, const char *field)
 	return NULL;
 }
 
-/* Whether a member is what @bits ones decode to; @bits 0: zero */
+/* True if a member has the value that @bits ones decode to; @bits 0: zero */
 static bool has(const uint8_t *host, const struct member *m, unsigned int bits)
 {
 	uint64_t want = bits ? ~0ull >> (64 - (bits > 64 ? 64 : bits)) : 0, v = 0;
@@ -192,7 +192,7 @@ static int mad(void *ret, const uint8_t *p)
 		M(struct mad_view, "AttributeID", h.attr_id),                                     \
 		M(struct mad_view, "AttributeModifier", h.attr_mod)
 
-/* An SMP with a directed route, of which only the fields behind the common header are asked */
+/* An SMP with a directed route, of which only the fields behind the common header are compared */
 static int smp(struct smp_dr *ret, const uint8_t *hdr, const uint8_t *paths)
 {
 	uint8_t p[MAD_LEN] = { [MAD_OFF_CLASS] = MAD_CLASS_SM_DR };
@@ -443,7 +443,10 @@ static void test_attributes_of_the_sm(void **state)
 	CHECK_ATTR(MAD_CLASS_SM_LID, SMP_ATTR_NOTICE, notice, of_notice);
 }
 
-/* Elements that are no whole octets, or are two fields: each has a value of its own */
+/*
+ * Elements that are not whole octets, or that contain two fields: each element has a value of its
+ * own
+ */
 static void test_tables_of_the_sm(void **state)
 {
 	const struct layout *l = layout_attr(MAD_CLASS_SM_DR, SMP_ATTR_SLTOVL);

@@ -15,7 +15,7 @@
 #include "wire/records.h"
 #include "world/ip.h"
 
-/* Whole packets: what kind they are of, where their fields are, and what is written about them */
+/* Whole packets: their kind, the offsets of their fields, and the description that is written */
 
 #define PEER_QPN 0x112233
 static const ib_gid GID_A = { { 0xfe, 0x80, [8] = 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6,
@@ -104,13 +104,13 @@ static void is_kind(const struct seen *s, const char *name, bool timed)
 	assert_int_equal(x.timed, timed);
 }
 
-/* --- what describe() says of a packet */
+/* --- descriptions of packets */
 
 struct asked {
 	const struct seen *s;
 	const char *layout, *field;
-	unsigned int n, found; /* which of those with this name, from 0 */
-	size_t end; /* of the pieces up to now, bits */
+	unsigned int n, found; /* number of the field among those of this name, from 0 */
+	size_t end; /* end of the pieces so far, in bits */
 	uint64_t value;
 	size_t octet;
 };
@@ -477,7 +477,7 @@ static void test_dhcp(void **state)
 	IS(s, "DHCP End option", "Padding", 0);
 }
 
-/* What a timer of the DUT sends */
+/* Messages that a timer of the DUT sends */
 static void test_neighbour_solicitations(void **state)
 {
 	struct rig *r = *state;

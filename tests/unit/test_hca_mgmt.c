@@ -349,7 +349,7 @@ static void request(struct rig *r, struct mad_agent *agent, uint16_t lid, struct
 	assert_int_equal(mad_request(agent, &q, NULL, r->now), 0);
 }
 
-/* The answer to a MAD to an own LID comes later, and never inside mad_request(). */
+/* The answer to a MAD to an own LID arrives later, and never inside mad_request(). */
 static void test_I8_mads_to_an_own_lid_stay_inside(void **state)
 {
 	struct rig *r = *state;

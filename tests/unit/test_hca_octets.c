@@ -76,7 +76,7 @@ static void test_I7_unicast_octets(void **state)
 	/* A limited member sends the P_Key as its table has it. */
 	assert_int_equal(hca_qp_modify(qp, 2, RIG_QKEY), 0);
 	p = rig_payload(r, 1);
-	p->hops = 1; /* as if the packet had been received before */
+	p->hops = 1; /* a packet that was received before may have such a value */
 	rig_send(r, qp, ah, p, RIG_FAR_QPN);
 	assert_int_equal(r->nout, 1);
 	n = rig_flatten(p, buf, sizeof(buf));
@@ -189,7 +189,7 @@ static void test_I9_multicast_octets(void **state)
 	s.ah = rig_ah(r, &(struct hca_ah_attr){
 				 .port = 1,
 				 .sl = 5,
-				 .src_path_bits = 3, /* with LMC 1 only the lowest bit counts */
+				 .src_path_bits = 3, /* with LMC 1 only the lowest bit is used */
 				 .dlid = RIG_MLID,
 				 .has_grh = true,
 				 .tclass = 0xa5,
@@ -250,7 +250,7 @@ static void test_icrc_only_is_verified(void **state)
 {
 	struct rig *r = *state;
 	struct hca_qp *qp = rig_qp(r, 1, QPN, 0);
-	/* the packet goes over the link to the other port */
+	/* the packet is sent over the link to the other port */
 	struct hca_ah *ah = rig_ucast_ah(r, RIG_LID2);
 	struct hca_qp *peer = rig_qp(r, 2, QPN + 1, 0);
 

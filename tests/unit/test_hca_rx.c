@@ -2,7 +2,7 @@
 
 /*
  * hca_rx(): reasons for drops, each shown by a packet that is good except for one thing (without
- * this one thing it is delivered), and what a receiver gets.
+ * this one thing it is delivered), and the packets that a receiver gets.
  */
 
 #include "unit/hca_rig.h"
@@ -277,12 +277,12 @@ static void test_I3_vl15_is_for_qp0_alone(void **state)
 	h.bth.dest_qp = IB_QP1;
 	rig_expect_drop(r, 1, rig_pkt(r, &h, 256), HCA_DROP_VL15);
 	h.bth.dest_qp = IB_QP0;
-	h.lrh.vl = 0; /* for QP0, on a data VL */
+	h.lrh.vl = 0; /* a packet for QP0, on a data VL */
 	rig_expect_drop(r, 1, rig_pkt(r, &h, 256), HCA_DROP_VL15);
 	g.lrh.vl = IB_VL15; /* for QP0, with a GRH */
 	rig_expect_drop(r, 1, rig_pkt(r, &g, 256), HCA_DROP_VL15);
 	h.lrh.vl = IB_VL15;
-	h.lrh.dlid = RIG_MLID; /* for QP0, to a multicast LID */
+	h.lrh.dlid = RIG_MLID; /* a packet for QP0, to a multicast LID */
 	rig_expect_drop(r, 1, rig_pkt(r, &h, 256), HCA_DROP_VL15);
 	h.lrh.dlid = RIG_LID1;
 	rig_port(r, 1)->pi.port_state = IB_PORT_DOWN;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Trains at a soft HCA: what passes whole, what is cut, and that all of it counts as packets. */
+/*
+ * Trains at a soft HCA: trains that pass whole, trains that are cut, and that all their packets are
+ * counted.
+ */
 
 #include "train/train.h"
 
@@ -47,7 +50,7 @@ static void test_a_train_leaves_whole_and_counts_as_packets(void **state)
 	assert_int_equal(psn_of(rig_sent(r, qp, ah, 4)), 5);
 }
 
-/* The packets of what went out: @n of them, each alone, with rising PSNs */
+/* Checks that the packets sent are @n single packets with rising PSNs */
 static void check_cut(struct rig *r, unsigned int n, unsigned int first_psn)
 {
 	assert_int_equal(r->nout, n);
@@ -70,7 +73,7 @@ static void test_a_train_to_a_group_or_to_qp1_is_cut(void **state)
 	check_cut(r, 3, 3);
 }
 
-/* Takes packet after packet off what was sent, and checks their CRCs. */
+/* Takes the sent packets off a train one by one, and checks their CRCs. */
 static void check_crcs(struct rig *r, struct pkt *t, unsigned int n, uint32_t flag)
 {
 	static uint8_t b[4096];
@@ -151,7 +154,7 @@ static void test_a_damaged_packet_of_a_train(void **state)
 		pkt_free(wc[i].pkt);
 }
 
-/* Undamaged, it arrives whole; its CRCs have been verified and are gone. */
+/* An undamaged train arrives whole; its CRCs have been verified and removed. */
 static void test_a_sealed_train_arrives_whole(void **state)
 {
 	struct rig *r = *state;
@@ -240,7 +243,7 @@ static void test_receive_ring_holds_packets(void **state)
 	assert_int_equal(hca_poll(peer, wc, 8), 0);
 }
 
-/* Without descriptors for the packets of a train, those that are left are lost. */
+/* If there are no descriptors for the packets of a train, the remaining packets are lost. */
 static void test_no_descriptors(void **state)
 {
 	struct rig *r = *state;

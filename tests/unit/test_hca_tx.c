@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * hca_post_send(): which attributes the headers are made from, which packets stay inside the HCA,
- * and which are refused.
+ * hca_post_send(): the attributes from which the headers are made, the packets that stay inside the
+ * HCA, and the packets that are refused.
  */
 
 #include "unit/hca_rig.h"

@@ -260,8 +260,8 @@ static void test_helper_addresses(void **state)
 	assert_int_equal(tap_set_carrier(&t.tap, true), 0);
 	assert_int_equal(netdev_link_up(t.h, t.ns, t.ifindex, true), 0);
 	/*
-	 * RFC 4391 §8: the only link-local address is the one made from the GUID, because the
-	 * kernel was told to make none from the MAC.
+	 * RFC 4391 §8: the only link-local address is the one made from the GUID, because the kernel was told to make
+	 * none from the MAC.
 	 */
 	assert_int_equal(kernel_addr_dump(&t.nl, t.ifindex, link_local, NULL), 0);
 	assert_int_equal(netdev_addr_add(t.h, t.ns, t.ifindex, &ll.ip, 64), 0);
@@ -338,7 +338,7 @@ static void test_helper_neighbours_of_many_macs_by_one_job(void **state)
 	host_free(&t);
 }
 
-/* What the administrator made permanent is not learnt, and stays. */
+/* Entries that the administrator made permanent are not learnt, and stay. */
 static void test_helper_all_neighbours_that_the_kernel_learnt(void **state)
 {
 	struct rtnl_ip a = v4("10.4.0.2"), b = v4("10.4.0.3"), c = v6("fd00::3");
@@ -387,7 +387,7 @@ static void test_helper_neighbours_of_a_mac_however_many(void **state)
 
 struct order {
 	struct done *log;
-	unsigned int at; /* number of answers that had come before this one */
+	unsigned int at; /* number of answers that had arrived before this one */
 	int err;
 };
 
@@ -746,7 +746,7 @@ static struct done follow_ask(struct follow *t)
 	return d;
 }
 
-/* Ask as a daemon that knows that the namespace is gone, and has closed the files of it. */
+/* Ask like a daemon that knows that the namespace is gone, and has closed its files. */
 static struct done follow_ask_new(struct follow *t)
 {
 	struct done d = follow_ask(t);
@@ -776,7 +776,7 @@ static void remove_name(const struct follow *t)
 	close(fd);
 }
 
-/* Deletes the namespace and makes another one of its name. Returns a descriptor of the new one. */
+/* Deletes the namespace and makes another one of the same name. Returns a descriptor of the new namespace. */
 static int make_again(const struct follow *t)
 {
 	int fd = -1;
@@ -975,7 +975,7 @@ static int count_strangers(void *arg)
 	       !!if_nametoindex("mine");
 }
 
-/* The namespace is replaced by another one. @ret_fd: the new one */
+/* Replaces the namespace by another one. @ret_fd: the new namespace */
 static void replace(struct follow *t, int *ret_fd)
 {
 	struct done d;
@@ -1041,7 +1041,7 @@ static void test_helper_moves_no_link_that_has_the_index_of_a_tap(void **state)
 	netdev_helper_stop(t.h);
 }
 
-/* Requests for a TAP that was deleted leave alone the link that got its index. */
+/* Requests for a TAP that was deleted do not change the link that got its index. */
 static void test_helper_changes_no_link_that_has_the_index_of_a_tap(void **state)
 {
 	struct rtnl_link_conf down = { .set = RTNL_SET_MTU | RTNL_SET_UP, .mtu = 1280 };
@@ -1086,7 +1086,7 @@ static int set_mac_of_uib0(void *arg)
 	return err;
 }
 
-/* An administrator may give our TAP another name, or another MAC, and it is ours still. */
+/* An administrator may give our TAP another name, or another MAC, and the helper still knows it. */
 static void test_helper_knows_its_tap_by_its_mac_or_by_its_mark(void **state)
 {
 	int (*const change[])(void *arg) = { rename_uib0, set_mac_of_uib0 };
@@ -1203,7 +1203,7 @@ static void test_helper_files_that_find_no_room_are_asked_for_again(void **state
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &saved), 0);
 	low = no_more_files();
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
-	/* The old files have to be closed first, for which no new ones are needed. */
+	/* The old files have to be closed first. No new files are needed for that. */
 	d = follow_ask(&t);
 	assert_int_equal(d.err, 0);
 	assert_int_equal(d.value, 0);
@@ -1337,7 +1337,7 @@ static void test_helper_works_after_privileges_are_gone(void **state)
 		host_make(&t);
 		if (privs_drop_caps(0) || (privs_seccomp(0) && privs_seccomp(0) != -EOPNOTSUPP))
 			_exit(1);
-		/* Dumps and the TAP's own calls need nobody's help, changes do. */
+		/* Dumps and the TAP's own calls work without the helper, but changes do not. */
 		if (rtnl_link_get(&t.nl, t.ifindex, NULL, &l) || tap_set_carrier(&t.tap, true))
 			_exit(2);
 		if (rtnl_addr_add(&t.nl, t.ifindex, &ip, 24) != -EPERM)

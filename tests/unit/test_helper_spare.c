@@ -9,7 +9,7 @@
 #include "unit/helper_answer.h"
 #include "os/fdpass.h"
 
-/* TAPs that wait, outside of all namespaces that anybody sees, until a sealed helper places them. */
+/* TAPs that wait in a namespace that only the helper has, until a sealed helper places them. */
 
 #define SPARES 3
 
@@ -166,7 +166,7 @@ static void test_spare_tap_that_is_placed_keeps_its_name(void **state)
 	rig_free(r);
 }
 
-/* Who has taken over the main process cannot have a device of a name that means something to somebody. */
+/* An attacker who controls the main process cannot get a device whose name has a meaning for other programs. */
 static void test_spare_tap_has_a_name_that_the_configuration_allows(void **state)
 {
 	static const char *const no[] = { "eth0",	 "lo",	      "ib0_1_",	    "ib0_1_0",
@@ -231,7 +231,10 @@ static void test_spare_tap_that_was_deleted_is_lost(void **state)
 	rig_free(r);
 }
 
-/* The namespace is deleted and made again: what was placed is placed again, what was parked meanwhile is a spare TAP. */
+/*
+ * The namespace is deleted and made again: placed TAPs are placed again, and a TAP that was parked meanwhile is a
+ * spare TAP.
+ */
 static void test_spare_taps_of_a_namespace_that_is_made_again(void **state)
 {
 	struct netdev_ns_info info;

@@ -14,8 +14,8 @@
 #include "unit/helper_answer.h"
 
 /*
- * Secrets of stable interface identifiers: which interfaces a sealed helper gives them, at the request of somebody who may have taken over
- * the main process, and the process that writes them.
+ * Secrets of stable interface identifiers: the interfaces to which a sealed helper gives them, at the request of a
+ * main process that an attacker may control, and the process that writes them.
  */
 
 static const uint8_t secret[16] = { 0x20, 1, 0xd, 0xb8, [15] = 1 };
@@ -79,7 +79,7 @@ static int place(struct rig *r, uint32_t number, const char *name, bool stable)
 	return helper_await(r->h, &d);
 }
 
-/* On a machine that is busy the writer may take longer than the helper waits; then this is asked again. */
+/* On a busy machine the writer may take longer than the helper waits, so the request is repeated. */
 static int place_at_last(struct rig *r, uint32_t number, const char *name)
 {
 	int res;
@@ -190,7 +190,7 @@ static pid_t writer(void)
 	pid_t helper = child_of(getpid(), "uipoib-helper");
 
 	assert_true(helper > 0);
-	return child_of(helper, NULL); /* it may not have its name yet */
+	return child_of(helper, NULL); /* the child may not have its name yet */
 }
 
 /* Not 0, which would be the test's own process group for kill() */
@@ -240,7 +240,7 @@ static void test_stable_secret_is_refused_for_a_tap_that_was_made_without(void *
 	end(&r);
 }
 
-/* A request has a name in it, and the interface of this name may be anybody's. */
+/* A request contains a name, and the interface of this name may belong to anybody. */
 static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 {
 	uint32_t number;
@@ -257,7 +257,10 @@ static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 	assert_int_equal(netns_call(r.net_fd, open_uib0, &strange[1]), 0);
 	assert_true(place_at_last(&r, number, "ib0_1_14") > 0);
 	assert_true(place(&r, number, "mine", true) < 0);
-	/* The helper knows its TAP, whatever somebody in the namespace calls it, and the stranger that has its name. */
+	/*
+	 * The helper recognizes its TAP under any name that somebody in the namespace gives it, and recognizes the
+	 * stranger that has the TAP's name.
+	 */
 	do
 		res = give_back(&r, "uib0", true);
 	while (res == -ETIMEDOUT || res == -EBUSY);
@@ -273,7 +276,7 @@ static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 	end(&r);
 }
 
-/* A TAP that gets its secret before the seal, and stays where it is, needs nobody who writes one later. */
+/* A TAP that gets its secret before the seal, and stays in its namespace, needs no writer. */
 static void test_stable_writer_exists_only_for_taps_that_come_after_the_seal(void **state)
 {
 	static const struct {
@@ -295,7 +298,7 @@ static void test_stable_writer_exists_only_for_taps_that_come_after_the_seal(voi
 	}
 }
 
-/* A namespace that is also opened in a way that cannot be followed is not given up, so its TAPs stay where they are. */
+/* A namespace that is also opened in a way that cannot be followed is not given up, so its TAPs stay in it. */
 static void test_stable_writer_is_not_made_for_a_namespace_that_is_not_followed(void **state)
 {
 	for (int again = 0; again < 2; again++) {
@@ -356,7 +359,7 @@ static void test_stable_writer_that_does_not_answer_holds_up_nobody(void **state
 	end(&r);
 }
 
-/* One that owes an answer and is killed will not give it any more. */
+/* A writer that has a request and is killed will not answer. */
 static void test_stable_writer_that_was_killed_while_it_worked_is_an_error(void **state)
 {
 	uint32_t number;

@@ -78,8 +78,8 @@ static void test_ibsim_dialogue_of_libumad2sim(void **state)
 }
 
 /*
- * libumad2sim computes a port's GUID as NodeGUID + port, so NodeInfo must fit that, whatever the
- * fabric's port GUIDs are.
+ * libumad2sim computes a port's GUID as NodeGUID + port, so NodeInfo must fit this, whatever port
+ * GUIDs the fabric has.
  */
 static void test_ibsim_node_guid_gives_the_port_guid(void **state)
 {
@@ -251,7 +251,7 @@ static void test_ibsim_strangers_are_refused(void **state)
 	assert_int_equal(ibsim_rig_set_issm(r, UINT32_MAX, 7, true), IBSIM_CTL_ERROR);
 }
 
-/* The sockets of the second connection have the same names as those of the first. */
+/* The sockets of the second connection have the same names as the sockets of the first. */
 static void test_ibsim_a_process_that_connects_again_is_one_client(void **state)
 {
 	struct ibsim_rig *r = *state;

@@ -133,8 +133,8 @@ static void test_ibsim_lost_requests_are_repeated_then_come_back(void **state)
 }
 
 /*
- * The MAD that comes back after a time-out is that of ibsim, octet for octet except for the
- * padding.
+ * The MAD that is returned after a time-out is equal to that of ibsim, octet for octet except for
+ * the padding.
  */
 static void test_ibsim_lost_golden(void **state)
 {
@@ -282,7 +282,7 @@ static void test_ibsim_responses_go_out_as_they_are(void **state)
 
 /*
  * A TrapRepress reaches the client that sent the trap. An OpenSM in standby does nothing else until
- * it comes.
+ * the TrapRepress arrives.
  */
 static void test_ibsim_a_trap_is_answered_by_its_repress(void **state)
 {
@@ -516,7 +516,7 @@ static void test_ibsim_a_client_that_refuses_is_dead(void **state)
 	assert_false(r->is_open[id]);
 	r->send_err = 0;
 	r->n.nsent = 0;
-	sm_info_arrives(r); /* no client gets SMInfo requests any more */
+	sm_info_arrives(r); /* SMInfo requests are no longer given to any client */
 	assert_int_equal(r->n.nsent, 1);
 	assert_int_equal(r->nout, 0);
 }
@@ -647,8 +647,8 @@ static void test_ibsim_opensms_table_becomes_a_segment(void **state)
 }
 
 /*
- * A table that had to be cut has no segment marked Last, so that nobody takes half a table for a
- * whole one.
+ * A table that had to be cut has no segment marked Last, so that no program takes half a table for
+ * a whole one.
  */
 static void test_ibsim_a_cut_table_does_not_look_whole(void **state)
 {

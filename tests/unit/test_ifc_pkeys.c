@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-/* A port whose P_Key table the test writes, and a log of what is told. */
+/* A port whose P_Key table the test writes, and a log of the calls. */
 
 #define TABLE 100
 #define LOG 2000
@@ -202,7 +202,7 @@ static void test_H30_a_full_table_is_told_within_seconds(void **state)
 	ifc_pkeys_stop(&k);
 }
 
-/* An SM, or who poses as one, writes the table a thousand times a second. */
+/* An SM, or an attacker in its place, writes the table a thousand times a second. */
 static void test_H30_a_table_that_flaps_makes_bounded_work(void **state)
 {
 	struct ifc_pkeys k;
@@ -212,7 +212,7 @@ static void test_H30_a_table_that_flaps_makes_bounded_work(void **state)
 	nlog = 0;
 	for (ns_t ms = 0; ms < 10000; ms++) {
 		fill(ms % 2 ? 40 : 0);
-		/* One is in the table all the time, and is to have its interface in spite of the others. */
+		/* One P_Key is in the table all the time, and must get its interface in spite of the others. */
 		table[TABLE - 1] = 0x9000;
 		update_at(&k, NS_MSEC(ms));
 	}
@@ -263,7 +263,7 @@ static void test_H30_a_pkey_without_success_is_told_again(void **state)
 	update(&k);
 	assert_int_equal(nlog, 3);
 	assert_int_equal(k.n, 2);
-	/* Neither other changes of the port nor other P_Keys make it come earlier, nor does it keep them waiting. */
+	/* Other changes of the port and other P_Keys neither make the call earlier, nor delay it. */
 	for (ns_t ms = 1; ms < 500; ms++)
 		update_at(&k, NS_MSEC(ms));
 	fill(4);
@@ -279,7 +279,7 @@ static void test_H30_a_pkey_without_success_is_told_again(void **state)
 	pass(&k, NS_SEC(700));
 	assert_int_equal(k.n, 4);
 	assert_int_equal(timers_next(&timers), NS_NEVER);
-	/* What never came does not go. */
+	/* gone() is not called for a P_Key for which came() did not succeed. */
 	refused = 0x8005;
 	fill(5);
 	update_at(&k, NS_SEC(701));

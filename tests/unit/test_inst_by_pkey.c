@@ -114,7 +114,7 @@ static void park(struct rig *r, int err)
 	assert_int_equal(netdev_helper_dispatch(&r->helper), 0);
 }
 
-/* The next turn of the loop in which a timer fires. Returns false if there is none. */
+/* Runs the loop until a timer has fired. Returns false if there is no timer. */
 static bool turn(struct rig *r)
 {
 	struct timers *t = &r->in.loop.timers;
@@ -126,7 +126,9 @@ static bool turn(struct rig *r)
 	return true;
 }
 
-/* Frames that were sent with one P_Key never leave with another: a TAP is not free before it is empty. */
+/*
+ * Frames that were sent with one P_Key never leave with another P_Key, because a TAP is not free before it is empty.
+ */
 static void test_H30_a_tap_is_free_when_no_frame_waits_in_it(void **state)
 {
 	struct rig *r = *state;

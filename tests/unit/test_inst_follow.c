@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-/* Questions of @f from @now on are answered with @gen at once, until nothing is to be asked before @until. */
+/* Answers questions of @f from @now on with @gen at once, until no question is due before @until. */
 static unsigned int ask_until(struct follow *f, ns_t now, ns_t until, int gen)
 {
 	unsigned int n = 0;
@@ -46,7 +46,7 @@ static void test_follow_has_one_question_at_a_time(void **state)
 	follow_asked(&f);
 	follow_event(&f);
 	assert_true(follow_next(&f) == NS_NEVER);
-	/* The event came after the question, so the answer may not know of it. */
+	/* The event came after the question, so the answer may not take it into account. */
 	assert_int_equal(follow_answered(&f, 1, NS_SEC(1)), 0);
 	assert_in_range(follow_next(&f), NS_SEC(1), NS_SEC(2));
 }
@@ -61,7 +61,10 @@ static void test_follow_namespace_is_lost_and_comes(void **state)
 	follow_asked(&f);
 	assert_int_equal(follow_answered(&f, 0, NS_SEC(1)), FOLLOW_LOST);
 	assert_false(f.present);
-	/* The name may be added long before the namespace is mounted on it, so it is asked again without an event. */
+	/*
+	 * The name may be added long before the namespace is mounted on it, so the helper is asked again without an
+	 * event.
+	 */
 	follow_asked(&f);
 	assert_int_equal(follow_answered(&f, 0, NS_SEC(2)), 0);
 	assert_in_range(follow_next(&f), NS_SEC(2), NS_SEC(3));
@@ -72,7 +75,7 @@ static void test_follow_namespace_is_lost_and_comes(void **state)
 	assert_int_equal(follow_next(&f), NS_SEC(13));
 }
 
-/* The helper gives the files of the new namespace only to a daemon that has closed those of the old one. */
+/* The helper passes the files of the new namespace only to a daemon that has closed the files of the old one. */
 static void test_follow_namespace_is_replaced_between_two_questions(void **state)
 {
 	struct follow f;
@@ -140,7 +143,7 @@ test_follow_namespace_that_changes_all_the_time_is_followed_ever_more_slowly(voi
 		}
 	}
 	assert_in_range(n, 10, 20);
-	/* After a minute of presence a loss is the first one again. */
+	/* After a minute of presence a loss counts as the first loss again. */
 	now += NS_SEC(60);
 	follow_event(&f);
 	follow_asked(&f);

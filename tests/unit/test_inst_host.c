@@ -25,7 +25,7 @@ static void host_of_kernel(struct inst *in, struct inst_host *h, int *ret_kernel
 	*ret_kernel = s[1];
 }
 
-/* One turn of the loop and the timers that are due at @now */
+/* Runs the loop once, and the timers that are due at @now */
 static void turn(struct inst *in, ns_t now)
 {
 	bool busy = false;
@@ -79,7 +79,10 @@ static void test_host_whose_events_fail_asks_for_its_links_again(void **state)
 	loop_fini(&in.loop);
 }
 
-/* A stop begins while the kernel's events wait to be read again: they would set interfaces up that leave their groups. */
+/*
+ * A stop begins while the kernel's events wait to be read again. These events would set interfaces
+ * up that are leaving their groups.
+ */
 static void test_host_reads_no_events_after_a_stop_began(void **state)
 {
 	struct inst in;

@@ -113,8 +113,9 @@ static void test_iface_net_neighbours_that_the_helper_does_not_take_are_deleted_
 }
 
 /*
- * More addresses go while a search is under way than can be remembered: the kernel forgets all neighbours that it learnt, once,
- * and not only those for which there was room. Addresses that go afterwards are deleted singly again.
+ * More addresses are removed during a search than can be stored. Then the kernel deletes, once, all neighbours that
+ * it learnt, and not only those for which there was room. Addresses that are removed afterwards are deleted one by
+ * one again.
  */
 static void test_iface_net_all_neighbours_are_deleted_if_too_many_are_gone(void **state)
 {
@@ -181,7 +182,7 @@ static void test_iface_net_searches_of_a_large_table_have_pauses(void **state)
 	assert_true(timers_next(&r->in.loop.timers) <= loop_clock() + NS_SEC(10));
 }
 
-/* The namespace came back: each address is sent, in its order, whenever the helper takes it. */
+/* The namespace exists again. Each address is sent in its order as soon as the helper accepts it. */
 static void test_iface_net_addresses_that_the_helper_does_not_take_are_added_later(void **state)
 {
 	struct rig *r = *state;
@@ -208,7 +209,7 @@ static void test_iface_net_addresses_that_the_helper_does_not_take_are_added_lat
 	assert_int_equal(r->req.link.set, RTNL_SET_UP);
 }
 
-/* The LID changed: the address that is made of the old one goes, and then the others are set. */
+/* The LID has changed. The address made of the old LID is deleted, and then the other settings are sent. */
 static void test_iface_net_an_address_that_the_helper_does_not_take_is_deleted_later(void **state)
 {
 	struct rig *r = *state;
@@ -235,7 +236,7 @@ static void test_iface_net_an_address_that_the_helper_does_not_take_is_deleted_l
 	assert_int_equal(timers_next(&r->in.loop.timers), NS_NEVER);
 }
 
-/* The same, when the queue is full at the turn of the old address */
+/* The same case, but the queue is full when the old address is to be deleted */
 static void test_iface_net_nothing_waits_for_ever_for_an_address_to_be_deleted(void **state)
 {
 	struct rig *r = *state;
@@ -254,7 +255,10 @@ static void test_iface_net_nothing_waits_for_ever_for_an_address_to_be_deleted(v
 	assert_int_equal(r->req.op, HELPER_ADDR_DEL);
 }
 
-/* Where a stable identifier cannot be written, the TAP would come and go with each attempt, so attempts get rare. */
+/*
+ * If a stable identifier cannot be written, the TAP would appear and disappear with each attempt, so attempts become
+ * rare.
+ */
 static void test_iface_net_a_tap_that_is_refused_is_asked_for_less_and_less_often(void **state)
 {
 	static const unsigned int want[] = { 2, 4, 8, 16, 32, 64, 64 };

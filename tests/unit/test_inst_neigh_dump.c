@@ -32,7 +32,7 @@ struct rig {
 	struct inst_host host[HOSTS];
 	int kernel[HOSTS]; /* the kernel's end of host[i].dump */
 	uint32_t seq[HOSTS]; /* number of the last request */
-	int always; /* descriptor that is always readable, for .other */
+	int always; /* descriptor that is always readable, for the watch .other */
 	struct loop_fd other;
 	unsigned int others; /* calls of .other */
 	struct owner o[3];
@@ -205,7 +205,7 @@ static void test_neigh_dump_reads_one_piece_a_turn(void **state)
 	for (unsigned int k = 1; k <= 50; k++) {
 		turn(r);
 		assert_int_equal(o->entries, k);
-		assert_int_equal(r->others, k); /* other files are served in each turn */
+		assert_int_equal(r->others, k); /* other files are served in each iteration */
 	}
 	assert_int_equal(o->last, 50);
 	not_asked(r, 0);
@@ -322,7 +322,7 @@ static void test_neigh_dump_cancelled_is_read_to_its_end_for_nobody(void **state
 	assert_int_equal(o[0].entries, 1);
 	neigh_dump_cancel(&o[0].dump);
 	neigh_dump_cancel(&o[1].dump); /* waits */
-	memset(o, 0xa5, 2 * sizeof(*o)); /* as if their owners had freed them */
+	memset(o, 0xa5, 2 * sizeof(*o)); /* simulates that their owners have freed them */
 	turns(r, 2);
 	end_both_families(r, 0);
 	assert_int_equal(o[2].done, 1);

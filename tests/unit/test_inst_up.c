@@ -85,7 +85,7 @@ static int setup(void **state)
 	if (loop_init(&r->in.loop))
 		return -1;
 	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
-	/* Ahead of any uptime: inst_work() reads the real clock after its first round. */
+	/* Later than any uptime, because inst_work() reads the real clock after its first round. */
 	r->now = r->in.loop.now = NS_SEC(1000000000);
 	r->in.pool = pkt_pool_create(4096, 16);
 	r->helper.sock = s[0];
@@ -207,7 +207,7 @@ static void test_by_pkey_waits_for_a_partition_whose_first_join_was_lost(void **
 	assert_int_equal(fabric_fault_del(r->in.fab[0]->fabric, id, r->now), 0);
 	run_for(r, NS_SEC(60));
 	assert_true(ipoib_link_is_up(i->ifc.ipoib));
-	assert_true(waited_for(r, i)); /* until the device is there, too */
+	assert_true(waited_for(r, i)); /* ... and until the device exists */
 	i->carrier = true;
 	assert_true(by_pkey_up(&r->b, NULL));
 }
@@ -219,10 +219,10 @@ static void test_by_pkey_does_not_wait_for_a_partition_without_a_group(void **st
 
 	add_up(r);
 	i = add(r, 0x8018, 1);
-	assert_true(waited_for(r, i)); /* the SA has not been heard yet */
+	assert_true(waited_for(r, i)); /* the SA has not answered yet */
 	run_for(r, NS_SEC(2));
 	assert_true(by_pkey_up(&r->b, NULL));
-	/* The SA is silent now, so nobody knows. */
+	/* The SA is silent now, so it is not known whether the group exists. */
 	fault(r, "cut mad");
 	run_for(r, NS_SEC(60));
 	assert_true(waited_for(r, i));

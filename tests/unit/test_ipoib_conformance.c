@@ -106,7 +106,8 @@ static void test_R35_2044_octets_pass_and_2045_do_not(void **state)
 	assert_int_equal(bcast_at_sa()->rec.mtu_code, IB_MTU_2048);
 	assert_int_equal(r.mtu, 2044);
 	assert_int_equal(tx_bcast(0x0800, 2044), IPOIB_SEND);
-	assert_int_equal(r.sent[0].len, 2048); /* with the encapsulation, the whole IB MTU */
+	/* with the encapsulation, this is the whole IB MTU */
+	assert_int_equal(r.sent[0].len, 2048);
 	assert_int_equal(tx_bcast(0x0800, 2045), IPOIB_DROP);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_TOO_BIG), 1);
 	rig_fini(&r);
@@ -143,8 +144,8 @@ static void test_R36_every_ib_mtu_makes_a_link(void **state)
 }
 
 /*
- * R43, R52: the QP gets the link's Q_Key and follows its changes; that the HCA compares Q_Keys is
- * tested in test_hca_addr.c.
+ * Clauses R43 and R52: the QP gets the link's Q_Key and follows its changes. test_hca_addr.c tests
+ * that the HCA compares Q_Keys.
  */
 static void
 test_R43_R52_qkey_of_the_qp_and_of_all_that_is_sent_is_the_broadcast_groups(void **state)
@@ -158,8 +159,8 @@ test_R43_R52_qkey_of_the_qp_and_of_all_that_is_sent_is_the_broadcast_groups(void
 	assert_int_equal(r.qp_qkey, 0x80000b1b);
 	for (uint32_t qkey = 0x80000b1b; qkey <= 0x80000b1c; qkey++) {
 		/*
-		 * The SA changes the Q_Key of all groups of the link; the next join tells us the
-		 * new one.
+		 * The SA changes the Q_Key of all groups of the link; the answer to the next join
+		 * contains the new Q_Key.
 		 */
 		bcast_at_sa()->rec.qkey = rig_sa_group(&r, 0xefabcdef)->rec.qkey = qkey;
 		sac_reregister(r.s.sac, r.s.now);
@@ -241,8 +242,8 @@ static void test_R51_multicast_from_a_peer_proves_no_path_to_it(void **state)
 	assert_non_null(v.src);
 	pkt_free(v.pkt);
 	/*
-	 * The packet shows its sender's LID; still the SA is asked for the path, and its answer
-	 * counts.
+	 * The packet contains its sender's LID, but the SA is asked for the path, and the SA's
+	 * answer is used.
 	 */
 	assert_int_equal(rig_tx_neigh(&r, v.src, 1), IPOIB_HELD);
 	rig_run(&r, NS_MSEC(1));

@@ -2,7 +2,10 @@
 #include "ipoib_rig.h"
 #include "util/frame.h"
 
-/* The data path packet by packet: encapsulation, sizes, types, own echoes, finding the sender. */
+/*
+ * The data path packet by packet: encapsulation, sizes, types, own echoes, and how the sender is
+ * found.
+ */
 
 static struct ipoib_rig r;
 
@@ -109,7 +112,9 @@ static void test_R34_with_and_without_grh(void **state)
 	assert_int_equal(rx(&v), IPOIB_DROP_NONE);
 	assert_ptr_equal(v.src, rig_neigh(&r, 9, 0x77));
 	assert_false(v.mcast);
-	/* That packet's GRH filled in the LID, so LID and QPN are enough to find the sender now. */
+	/*
+	 * That packet's GRH made the LID known, so LID and QPN are now enough to find the sender.
+	 */
 	v = rx_of(0x0800, 9, 0x77, 20);
 	assert_int_equal(rx(&v), IPOIB_DROP_NONE);
 	assert_ptr_equal(v.src, rig_neigh(&r, 9, 0x77));
@@ -151,8 +156,8 @@ static void test_lid_that_moves_names_the_new_owner(void **state)
 	rx(&v);
 	assert_ptr_equal(v.src, rig_neigh(&r, 10, 0x77));
 	/*
-	 * When that neighbour is seen at another LID, the old LID and QPN name nobody; an earlier
-	 * owner does not come back.
+	 * When that neighbour is seen at another LID, the old LID and QPN lead to no neighbour; an
+	 * earlier owner of the LID is not found again.
 	 */
 	v = rx_of(0x0800, 11, 0x77, 20);
 	v.grh = grh_of(10, &own);
@@ -187,7 +192,7 @@ static void test_I27_own_echo_is_dropped(void **state)
 		enum ipoib_drop want;
 	} t[] = {
 		{ RIG_LID, RIG_QPN, RIG_LID, IPOIB_DROP_OWN_ECHO },
-		/* from another interface of this port */
+		/* the packet is from another interface of this port */
 		{ RIG_LID, 0x77, RIG_LID, IPOIB_DROP_NONE },
 		{ 9, RIG_QPN, 9, IPOIB_DROP_NONE }, /* the same QPN at another port */
 		/* a GRH with another source GID, so the packet was routed */
@@ -277,7 +282,7 @@ static void test_a_batch_gets_a_verdict_each(void **state)
 	v[1].dst = IPOIB_DST_NEIGH;
 	v[1].neigh = rig_neigh(&r, 9, 0x77);
 	v[2].dst = 99;
-	v[3].dst = IPOIB_DST_MCAST4; /* to 0.0.0.0, which is no multicast address */
+	v[3].dst = IPOIB_DST_MCAST4; /* the destination is 0.0.0.0, which is no multicast address */
 	ipoib_tx(r.link, v, 4, r.s.now);
 	assert_int_equal(v[0].verdict, IPOIB_SEND);
 	assert_int_equal(v[1].verdict, IPOIB_HELD);

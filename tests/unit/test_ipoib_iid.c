@@ -87,12 +87,13 @@ static void test_profile_rfc4391_is_the_default_row(void **state)
 	assert_ptr_equal(ipoib_profile_find("rfc4391"), p);
 	assert_null(ipoib_profile_find("rfc439"));
 	assert_int_equal(p->scope, 2); /* R20: link-local scope */
-	assert_int_equal(p->ip_mtu(2048), 2044); /* R37: the IB MTU less 4 octets */
+	assert_int_equal(p->ip_mtu(2048), 2044); /* Clause R37: the IB MTU less 4 octets */
 	assert_int_equal(p->ip_mtu(4096), 4092);
 	assert_int_equal(p->sender.join_state, MCM_JOIN_SEND_ONLY_NON); /* R62: sender's join */
 	assert_int_equal(p->encap.len, 4);
 	p->encap.write(hdr, 0x86dd);
-	assert_memory_equal(hdr, "\x86\xdd\x00\x00", 4); /* R29, R30: the type, and zeros */
+	/* Clauses R29 and R30: the ethertype, and zeros */
+	assert_memory_equal(hdr, "\x86\xdd\x00\x00", 4);
 	assert_int_equal(p->encap.read(hdr, 4), 0x86dd);
 	assert_true(p->encap.read(hdr, 3) < 0);
 }

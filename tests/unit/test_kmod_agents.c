@@ -51,7 +51,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* --- steps that both implementations go through */
+/* --- steps for both implementations */
 
 static void both_pass(unsigned int ms)
 {
@@ -141,7 +141,7 @@ static void show(const char *who, const uint8_t *mad)
 	print_message("\n");
 }
 
-/* Asynchronous events that both raise, as enum ib_event_type of the kernel numbers them */
+/* Asynchronous events that both implementations raise, with the numbers of the kernel's enum ib_event_type */
 static const struct {
 	enum node_event node;
 	unsigned int kmod;
@@ -385,7 +385,7 @@ static void test_pma_a_measurement(void **state)
 		both_count(KMOD_RIG_XMIT_DATA, 1ull << 31);
 		both_pass(600);
 		assert_int_equal(status_of(&result), 0);
-		/* another sampling request changes nothing until the first one is over */
+		/* another sampling request has no effect until the first one is finished */
 		status_of(&control);
 	}
 	pma_samples_result_decode(&r, both(&result) + PMA_DATA_OFF, PMA_SAMPLES_RESULT_LEN);

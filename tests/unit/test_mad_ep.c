@@ -140,7 +140,7 @@ static void test_tids_are_unique_and_name_their_agent(void **state)
 
 /*
  * TIDs count up, so another node could guess them. A response is therefore accepted only from the
- * address that was asked.
+ * address to which the request was sent.
  */
 static void test_response_must_come_from_where_the_request_went(void **state)
 {
@@ -344,7 +344,7 @@ static void test_deleting_an_agent_cancels_its_requests(void **state)
 	mad_agent_del(NULL);
 }
 
-/* Completion function that removes its own agent; a new request from there is refused. */
+/* Completion function that removes its own agent; a new request inside it is refused. */
 static struct mad_agent *suicidal;
 
 static void done_removes_agent(void *ctx, int status, const struct mad_addr *from, const void *mad,

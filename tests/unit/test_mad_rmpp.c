@@ -335,7 +335,7 @@ static void test_I20_silent_receiver_is_given_up(void **state)
 	rig.filter = deaf;
 	answer(500 * SA_DATA_LEN);
 	rig_run(&rig, NS_SEC(60));
-	/* The first segment is sent once and repeated five times; then comes an ABORT */
+	/* The first segment is sent once and repeated five times, and then an ABORT is sent */
 	assert_int_equal(rig.n - before, 7);
 	for (unsigned int i = 0; i < 6; i++)
 		assert_int_equal(seen(before + i).data1, 1);
@@ -456,7 +456,7 @@ static void test_I20_bad_segments_are_aborted(void **state)
 	static const struct {
 		struct rmpp_hdr h;
 		enum rmpp_status status;
-		bool later; /* true: sent after a good first segment */
+		bool later; /* true: sent after a valid first segment */
 	} bad[] = {
 		{ { .type = 1, .flags = 0, .data1 = 1 }, RMPP_STATUS_BAD_FIRST, false },
 		{ { .type = 1, .flags = 2, .data1 = 2 }, RMPP_STATUS_BAD_FIRST, true },
@@ -615,7 +615,9 @@ static void test_I20_receptions_are_limited(void **state)
 		assert_int_equal(multi_recv(tid, 1), 0);
 	assert_int_equal(multi_recv(4, 1), -ENOENT);
 	check_refused(1, RMPP_TYPE_STOP, RMPP_STATUS_RESX);
-	/* Nobody asked for these messages, so they may be far shorter than a response. */
+	/*
+	 * The receiver did not ask for these messages, so they may be far shorter than a response.
+	 */
 	for (seg = 2; mad_ep_stats(rig.end[1].ep)->rmpp_aborts < 2; seg++)
 		assert_int_equal(multi_recv(1, seg), 0);
 	assert_in_range(seg * SA_DATA_LEN, 250000, 270000);

@@ -15,8 +15,8 @@
 /*
  * 10.9.0.1  a: t0  ---  the relay below  ---  t0 :b  10.9.0.2
  *
- * Super-frames and partial checksums that the kernel gives out on one side are accepted by the
- * kernel on the other side unchanged, through the packet's descriptor.
+ * Super-frames and partial checksums of the kernel on one side pass through the packet's
+ * descriptor, and the kernel on the other side accepts them unchanged.
  */
 struct side {
 	int ns;

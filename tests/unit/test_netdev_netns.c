@@ -105,7 +105,8 @@ static void test_netns_call_comes_back(void **state)
 	assert_int_equal(netns_create(&fd), 0);
 	assert_int_equal(netns_check(&self, home), 0);
 	assert_false(netns_same(home, fd));
-	assert_int_equal(netns_call(fd, count_links, NULL), 1); /* one interface: lo, which is up */
+	/* the only interface is lo, which is up */
+	assert_int_equal(netns_call(fd, count_links, NULL), 1);
 	assert_int_equal(netns_call(fd, add_tap, &tap), 0);
 	assert_int_equal(netns_call(fd, count_links, NULL), 2);
 	assert_int_equal(netns_check(&self, home), 0);
@@ -281,7 +282,10 @@ static void test_netns_sysctl_is_that_of_the_namespace(void **state)
 	close(fd);
 }
 
-/* Names that others add and remove, as fast as they like, hold up nobody: a call reads some of the events only. */
+/*
+ * Names that other processes add and remove at full speed do not delay the caller, because a call
+ * reads some of the events only.
+ */
 static void test_netns_watch_drain_is_bounded(void **state)
 {
 	char dir[] = "/tmp/uipoib-test-XXXXXX", path[64];

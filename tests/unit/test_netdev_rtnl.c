@@ -287,7 +287,7 @@ static bool readable(int fd)
 	return poll(&p, 1, 0) == 1;
 }
 
-/* Read until nothing is left. Returns the number of calls, each of which tells of at most PIECE_LINKS links. */
+/* Read until nothing is left. Returns the number of calls, each of which reports at most PIECE_LINKS links. */
 static unsigned int read_all(struct lossy *y, struct told *t)
 {
 	unsigned int calls = 0;
@@ -341,7 +341,7 @@ static void test_rtnl_a_change_before_the_queue_is_empty_is_told(void **state)
 	lossy_free(&y);
 }
 
-/* A kernel that a test speaks for: the other end of the socket */
+/* A kernel that the test plays at the other end of the socket */
 static void tell(int fd, uint16_t type, uint16_t flags)
 {
 	struct {
@@ -387,7 +387,7 @@ static void test_rtnl_each_dump_follows_the_last_and_an_incomplete_one_is_repeat
 	close(fd[1]);
 }
 
-/* The kernel ends a dump that it cannot go on with by NLMSG_DONE, which then has an error. */
+/* If the kernel cannot continue a dump, it ends the dump by NLMSG_DONE with an error. */
 static void test_rtnl_dump_that_the_kernel_gives_up_is_an_error(void **state)
 {
 	struct {

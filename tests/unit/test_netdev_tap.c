@@ -250,7 +250,7 @@ static void test_tap_read_packs_frames(void **state)
 	for (unsigned int i = 0; i < PKT_BATCH; i++)
 		send_frame(&b, 2000, i);
 	assert_int_equal(read_frames(&b.tap, &b.rx, f, PKT_BATCH), PKT_BATCH);
-	/* 34 of them fill a buffer; one more buffer is held in reserve. */
+	/* 34 frames fill a buffer; one more buffer is held in reserve. */
 	assert_in_range(pkt_pool_bufs_used(b.pool), (PKT_BATCH + 33) / 34,
 			(PKT_BATCH + 33) / 34 + 1);
 	for (unsigned int i = 0; i < PKT_BATCH; i++) {
@@ -297,7 +297,7 @@ static void test_tap_read_without_memory_leaves_frames_queued(void **state)
 	bench_make(&b, 2, 2);
 	for (unsigned int i = 0; i < 3; i++)
 		send_frame(&b, 60000, i);
-	/* The second runs over: then no buffer is left for a third. */
+	/* The second frame fills its buffer, and then no buffer is left for a third. */
 	assert_int_equal(read_frames(&b.tap, &b.rx, f, 4), 2);
 	assert_int_equal(read_frames(&b.tap, &b.rx, f + 2, 2), -ENOBUFS);
 	assert_in_range(b.tap.stats.rx_nobuf, 1, 2);

@@ -7,8 +7,8 @@
 #include "netdev/udp_sock.h"
 
 /*
- * Which packets are one message, and that the parts of a message are the octets of its packets; and into which datagrams a
- * message is cut that came in. No socket is used.
+ * Which packets are put into one message, that the parts of a message are the octets of its packets, and the
+ * datagrams into which a received message is cut. No socket is used.
  */
 
 #define N PKT_BATCH
@@ -67,7 +67,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Checks that the messages have these octets, by what their parts refer to. */
+/* Checks the octets of the messages, by their parts. */
 static void check_octets(const uint32_t *len, unsigned int n)
 {
 	static uint8_t got[UDP_BATCH_OCTETS];
@@ -192,7 +192,7 @@ static void test_small_packets_are_one_part(void **state)
 	assert_int_equal(r.b.nparts, 1);
 }
 
-/* Payload, and what is between it and the next one */
+/* The parts are the payload, and the octets between it and the next payload */
 static void test_packets_of_a_run_have_two_parts(void **state)
 {
 	static const uint32_t len[] = { 2082, 2082, 2082, 2082 };

@@ -128,7 +128,10 @@ static void test_pma_port_counters(void **state)
 	assert_int_equal(c.xmit_wait, v.xmit_wait);
 }
 
-/* Every counter of the port is at least 2 to the power of BITS: those with no more bits are full. */
+/*
+ * Every counter of the port is at least 2 to the power of BITS, so counters with at most that many
+ * bits are full.
+ */
 static void assert_full(unsigned int bits)
 {
 	struct pma_port_counters c = { .port_select = 1 };
@@ -295,7 +298,7 @@ static void test_pma_refusals(void **state)
 	assert_int_equal(counters_ext(&ca, 1, MAD_METHOD_GET, &e), MAD_STATUS_BAD_VALUE);
 	c.port_select = 0;
 	assert_int_equal(counters(&ca, 1, MAD_METHOD_GET, &c), MAD_STATUS_BAD_VALUE);
-	c.port_select = 0xff; /* ClassPortInfo says that AllPortSelect is not supported */
+	c.port_select = 0xff; /* ClassPortInfo announces that AllPortSelect is not supported */
 	assert_int_equal(counters(&ca, 1, MAD_METHOD_GET, &c), MAD_STATUS_BAD_VALUE);
 	gmp_make(MAD_CLASS_PERF, MAD_METHOD_SET, MAD_ATTR_CLASS_PORT_INFO);
 	assert_int_equal(ask(&ca, 1), MAD_STATUS_BAD_ATTR);

@@ -59,7 +59,8 @@ static struct ib_ud_hdr opened(struct pkt *p)
 }
 
 /*
- * As in a trace of OpenSM: VL15, LRH F0 02 FFFF 0048 FFFF, P_Key 0xFFFF, Q_Key 0, QP0; 290 octets
+ * The packet has the form seen in a trace of OpenSM: VL15, LRH F0 02 FFFF 0048 FFFF, P_Key 0xFFFF,
+ * Q_Key 0, QP0; 290 octets
  */
 static void test_directed_route_smp(void **state)
 {
@@ -102,7 +103,7 @@ static void test_gmp(void **state)
 
 	(void)state;
 	to.qpn = 0x123456;
-	to.path_bits = 0x7f; /* with LMC 2 only two bits count */
+	to.path_bits = 0x7f; /* with LMC 2 only two bits are used */
 	h = opened(build(&to, 3));
 	assert_int_equal(h.lrh.vl, 3);
 	assert_int_equal(h.lrh.sl, 5);
@@ -209,7 +210,10 @@ static void test_parse_tells_where_an_answer_goes(void **state)
 	assert_int_equal(ib_gid_guid(&a.gid), 6);
 	assert_int_equal(a.tclass, 1);
 	assert_int_equal(a.flow_label, 2);
-	/* The answer leaves with the SLID that was asked, and with a sufficient hop limit. */
+	/*
+	 * The answer leaves with the SLID to which the request was sent, and with a sufficient hop
+	 * limit.
+	 */
 	h = opened(build(&a, 0));
 	assert_int_equal(h.lrh.slid, 0x22);
 	assert_int_equal(h.lrh.dlid, 0x99);
@@ -239,7 +243,7 @@ static void test_I8_parse_tells_which_gid_was_asked(void **state)
 		assert_int_equal(mad_pkt_parse(&a, got, &h, p, 1, mad, MAD_LEN), 0);
 		assert_int_equal(a.gid_index, 0);
 	}
-	h.grh.dgid = ib_gid_of(0, 0); /* an empty GUID entry matches nobody */
+	h.grh.dgid = ib_gid_of(0, 0); /* no GID matches an empty GUID entry */
 	assert_int_equal(mad_pkt_parse(&a, got, &h, p, 1, mad, MAD_LEN), 0);
 	assert_int_equal(a.gid_index, 0);
 }

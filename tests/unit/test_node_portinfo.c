@@ -58,8 +58,8 @@ static void test_I13_speeds_and_widths_come_from_the_topology(void **state)
 }
 
 /*
- * If an SM enables everything that a port supports, the link still gets no faster than its topology
- * says.
+ * Even if an SM enables everything that a port supports, the link is not faster than the topology
+ * allows.
  */
 static void test_I13_all_enabled_trains_as_before(void **state)
 {

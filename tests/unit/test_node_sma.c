@@ -281,7 +281,7 @@ static void test_I6_lease_expires_protection(void **state)
 	set_mkey(&ca, 2, 10);
 	ca.mkey = 0;
 	node_rig_run(&ca, NS_SEC(100));
-	/* the lease starts with the first wrong M_Key, which is this one */
+	/* the lease starts with the first wrong M_Key, in this request */
 	assert_false(get_answered(&ca, &key));
 	node_rig_run(&ca, NS_SEC(9));
 	assert_false(get_answered(&ca, &key));
@@ -701,7 +701,7 @@ static void test_I11_mft_block_and_position(void **state)
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_MFT, 3), 0);
 	smp_mft_block_decode(got, sw.data, 64);
 	assert_memory_equal(got, masks, sizeof(masks));
-	/* Writing one position leaves the others alone. */
+	/* Writing one position does not change the others. */
 	memset(data, 0, sizeof(data));
 	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_MFT, 3, data), 0);
 	assert_int_equal(sw.n.sw->mft[99][0], 0x120000);

@@ -37,7 +37,7 @@ static void test_polls_after_eight_quick_answers(void **state)
 	assert_int_equal(busy_poll_time(&b, now), BUSY_POLL_TIME);
 }
 
-/* Each of these waits begins the count anew, before polling and in it. */
+/* Each of these waits restarts the count, both before polling and during polling. */
 static void test_other_waits_end_it(void **state)
 {
 	static const struct {
@@ -81,7 +81,7 @@ static void test_two_misses_end_it(void **state)
 	busy_poll_missed(&b);
 	assert_int_equal(busy_poll_time(&b, now), 0);
 	begin_polling();
-	/* An answer between two misses makes them first ones. */
+	/* After an answer between two misses, the second miss counts as the first one. */
 	busy_poll_missed(&b);
 	waited(NS_USEC(20), 1, 1);
 	assert_int_equal(busy_poll_time(&b, now), BUSY_POLL_TIME);
@@ -89,7 +89,7 @@ static void test_two_misses_end_it(void **state)
 	assert_int_equal(busy_poll_time(&b, now), BUSY_POLL_TIME / 2);
 }
 
-/* Time for which the CPU that comes back after @took ends polling */
+/* Return how long polling is off after the CPU came back after @took */
 static ns_t off_after(ns_t took, bool ready)
 {
 	ns_t d = 0;

@@ -39,7 +39,7 @@ static struct ipoib_path_info question(void)
 	return info;
 }
 
-/* The offsets are those of the drawing in section 3.3 of the HLD, with C's padding. */
+/* The offsets are those of the drawing in section 3.3 of the HLD, with the padding of C. */
 static void test_H32_the_structure_is_as_drawn(void **state)
 {
 	assert_int_equal(sizeof(struct ipoib_path_info), 72);
@@ -104,7 +104,7 @@ static void test_H33_statuses_of_answers(void **state)
 	assert_int_equal(answer("{\"end\":{\"status\":1,\"errno\":\"ENXIO\"}}\n", &info), -ENXIO);
 	assert_int_equal(answer("{\"end\":{\"status\":4,\"errno\":\"ENETDOWN\"}}\n", &info),
 			 -ENETDOWN);
-	/* without the name of an error the status says what is known */
+	/* if the name of an error is missing, the status decides */
 	assert_int_equal(answer("{\"end\":{\"status\":1,\"error\":\"x\"}}\n", &info), -EIO);
 	assert_int_equal(answer("{\"end\":{\"status\":1,\"errno\":7}}\n", &info), -EIO);
 	assert_int_equal(answer("{\"end\":{\"status\":4}}\n", &info), -ETIMEDOUT);
@@ -139,7 +139,7 @@ static void test_questions(void **state)
 	assert_true(path_info_valid(&a));
 	assert_false(path_info_valid(NULL));
 	memset(b.dest_gid, 1, 16);
-	memset(b.addr.v6_addr + 4, 7, 12); /* no part of an IPv4 address */
+	memset(b.addr.v6_addr + 4, 7, 12); /* these octets are not part of an IPv4 address */
 	assert_true(path_info_same(&a, &b));
 	b.addr.v4_addr[3]++;
 	assert_false(path_info_same(&a, &b));

@@ -22,8 +22,8 @@
 #include "util/list.h"
 
 /*
- * The functions of libuipoib-path. The instance is played by the test: it listens at the control socket of an instance called "lab",
- * accepts the connection of each question, and answers when the test wants it to.
+ * The functions of libuipoib-path. The test plays the instance: it listens at the control socket of an instance
+ * called "lab", accepts the connection of each question, and answers when the test case wants it to.
  */
 
 #define RECORD                                                             \
@@ -160,7 +160,10 @@ static pid_t fork_child(void)
 	return pid;
 }
 
-/* A child that has copies of all descriptors and never calls the library. It ends with the returned descriptor. */
+/*
+ * A child that has copies of all descriptors and never calls the library. The child ends when the returned descriptor
+ * is closed.
+ */
 static int idle_child(pid_t *pid)
 {
 	int p[2];
@@ -221,7 +224,7 @@ static void test_a_question_is_over_although_a_child_has_its_connection(void **s
 	assert_int_equal(ipoib_path_dispatch(r->path), 1);
 	assert_int_equal(r->calls, 1);
 	assert_ptr_equal(r->info, &info);
-	/* What the connection may still do concerns nobody: octets, or its end. */
+	/* Further octets on the connection, or its end, have no effect. */
 	send(fd, "\n", 1, MSG_NOSIGNAL);
 	close(fd);
 	assert_false(readable(r));
@@ -266,7 +269,7 @@ static void test_close_ends_questions_that_a_child_has_copies_of(void **state)
 	assert_int_equal(r->calls, 0);
 }
 
-/* What a child does with its copy of the handle does not reach the questions of its parent. */
+/* Calls of a child with its copy of the handle do not affect the questions of its parent. */
 static void test_a_child_leaves_its_parents_questions_alone(void **state)
 {
 	struct rig *r = *state;
@@ -394,7 +397,10 @@ static void test_sixteen_questions_wait_at_most(void **state)
 		close(fd[i]);
 }
 
-/* Nobody asks again, as when the flow of an address is over: the answer is there, and its place is for others. */
+/*
+ * The address is not asked for again, as when its flow has ended: the answer is there, and its place is free for
+ * other questions.
+ */
 static void test_answers_that_nobody_fetches_leave_their_places(void **state)
 {
 	struct rig *r = *state;
@@ -453,7 +459,7 @@ static void on_signal(int sig)
 	signals++;
 }
 
-/* A blocking query goes on after a signal that was caught. */
+/* A blocking query continues after a signal that was caught. */
 static void test_signals_do_not_end_a_query(void **state)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
@@ -516,7 +522,7 @@ static void test_H33_each_failure_has_its_error(void **state)
 		{ "EINVAL", EINVAL },
 		{ "EBUSY", EBUSY },
 		{ "ENOMEM", ENOMEM },
-		/* that a question failed is no reason to ask again, and an unknown name is none */
+		/* a failed question must not cause a repetition, and an unknown error name counts as EIO */
 		{ "EAGAIN", EIO },
 		{ "ENOSUCHNAME", EIO },
 	};
@@ -551,7 +557,7 @@ static void test_H33_a_callback_has_the_error(void **state)
 	assert_memory_equal(&info, &before, sizeof(info));
 }
 
-/* A failure of the moment is told once, to whoever asked, and the next question is asked again. */
+/* A temporary failure is reported once, to the caller that asked, and the next query asks again. */
 static void test_a_failure_of_the_moment_is_not_remembered(void **state)
 {
 	struct rig *r = *state;
@@ -570,7 +576,10 @@ static void test_a_failure_of_the_moment_is_not_remembered(void **state)
 	close(fd);
 }
 
-/* An instance that has no room says so and closes the connection, perhaps before it has the request. */
+/*
+ * An instance that has no room sends this as the end object and closes the connection, perhaps before it has the
+ * request.
+ */
 static void test_an_instance_that_is_full_is_busy(void **state)
 {
 	struct rig *r = *state;
@@ -635,7 +644,7 @@ static void test_handles_that_cannot_be_opened(void **state)
 	chmod(r->dir, 0777);
 	assert_int_equal(open_error("lab", NULL), EACCES);
 	chmod(r->dir, 0700);
-	close(r->listen); /* as when it was killed: its socket file stays */
+	close(r->listen); /* like an instance that was killed, whose socket file stays */
 	r->listen = -1;
 	assert_int_equal(open_error("lab", NULL), ENOENT);
 }

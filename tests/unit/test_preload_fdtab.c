@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which descriptors the preload takes for its own. A stand-in for fstat() supplies device and
- * inode.
+ * The descriptors that the preload library treats as its own. A stand-in for fstat() supplies
+ * device and inode.
  */
 #include "check.h"
 

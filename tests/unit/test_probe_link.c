@@ -132,7 +132,8 @@ static void test_interface(void **state)
 	r.cfg.ifc.mtu = 4092;
 	rig_finds(&r, PROBE_IF_MTU, "MTU 4092, and the broadcast group allows 2044");
 	r.cfg.ifc.carrier = false;
-	rig_finds(&r, PROBE_IF_NO_CARRIER, "no carrier"); /* its MTU is not that of the group yet */
+	/* the interface does not have the MTU of the group yet */
+	rig_finds(&r, PROBE_IF_NO_CARRIER, "no carrier");
 	r.cfg.ifc.carrier = true;
 	r.cfg.ifc.mtu = 1500; /* as the administrator wants it */
 	rig_healthy(&r);
@@ -152,7 +153,7 @@ static void test_interface_is_no_member(void **state)
 	rig_healthy(&r); /* without an interface there is no reason to be one */
 	rig_interface(&r);
 	rig_finds(&r, PROBE_IF_NOT_MEMBER, "does not have the port as a member");
-	r.cfg.sm_key = 0; /* then the SA is not asked */
+	r.cfg.sm_key = 0; /* without a key the SA is not asked */
 	rig_healthy(&r);
 	r.cfg.sm_key = 7; /* a wrong one, which OpenSM does not answer */
 	r.fault = (struct rig_fault){ .mgmt_class = MAD_CLASS_SA,
@@ -173,7 +174,7 @@ static void test_neighbour(void **state)
 	strcpy(r.cfg.address, "10.4.0.9");
 	r.cfg.neigh = PROBE_NEIGH_ABSENT;
 	rig_finds(&r, PROBE_NEIGH_NONE, "ib0 has no neighbour 10.4.0.9");
-	/* an IPv6 address that is no neighbour's: it may be a GID */
+	/* an IPv6 address without a neighbour entry may be a GID */
 	rig_peer(&r);
 	rig_healthy(&r);
 	r.peer_known = false;

@@ -25,7 +25,10 @@ static void test_healthy(void **state)
 	assert_non_null(rig_fact(&r, "peer"));
 }
 
-/* Without a P_Key the interface's is taken, and without an interface the first one. */
+/*
+ * If no P_Key is given, the P_Key of the interface is used, and without an interface the first
+ * P_Key.
+ */
 static void test_choice_of_the_partition(void **state)
 {
 	struct rig r;
@@ -140,7 +143,7 @@ static bool is_behind(const uint8_t *mad)
 	return mad_class(mad) == MAD_CLASS_SM_DR && mad[SMP_OFF_HOP_CNT];
 }
 
-/* No answer: the request runs into its patience. */
+/* The request gets no answer, so it times out. */
 static void silence_link(struct rig *r, uint8_t *mad)
 {
 	(void)r;
@@ -169,7 +172,8 @@ static void test_link(void **state)
 	r.cfg.patience = NS_MSEC(200);
 	rig_finds_both(&r, PROBE_SILENT_LINK, PROBE_SM_SILENT);
 	assert_int_equal(r.report.lost, 3);
-	r.twist = silence_link; /* an agent with an M_Key: the SA behind it answers */
+	/* an agent with an M_Key does not answer, but the SA behind it does */
+	r.twist = silence_link;
 	rig_healthy(&r);
 	assert_int_equal(r.report.lost, 1);
 }
@@ -259,7 +263,9 @@ static void test_table_of_two_blocks(void **state)
 	r.own.pkey[1] = 0;
 	r.own.pkey[63] = 0x8001;
 	rig_healthy(&r);
-	/* A part of a table is no table: the P_Key is perhaps in the other part. */
+	/*
+	 * A table that was read in part proves nothing, because the P_Key may be in the other part.
+	 */
 	r.twist = refuse_second_block;
 	rig_finds(&r, PROBE_NO_ANSWER,
 		  "status 0x001c (invalid attribute or modifier) to Get(P_KeyTable)");

@@ -192,8 +192,8 @@ static void test_union_of_join_states_is_asked_with_what_makes_a_group(void **st
 	assert_int_equal(a.granted, 2);
 	assert_int_equal(b.granted, 2);
 	/*
-	 * I22: a Delete names only the join states that are held, because the SA refuses any other
-	 * Delete as a whole.
+	 * Clause I22: a Delete names only the join states that are held, because the SA refuses any other Delete as a
+	 * whole.
 	 */
 	at_sa(&r, 1)->have &= (uint8_t)~MCM_JOIN_SEND_ONLY_NON;
 	sac_group_leave(r.sac, &a.ref, r.now);
@@ -365,7 +365,8 @@ static void test_I23_duplicate_delete_is_success(void **state)
 	make(&r, 1);
 	join(&r, &a, 1, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
-	at_sa(&r, 1)->have = 0; /* as if our first Delete was done and its answer lost */
+	/* as if the SA had carried out our first Delete, and its answer was lost */
+	at_sa(&r, 1)->have = 0;
 	sac_group_leave(r.sac, &a.ref, r.now);
 	sac_rig_run(&r, NS_SEC(5));
 	assert_int_equal(r.sa.leaves, 1);
@@ -490,7 +491,7 @@ static void no_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, n
 {
 }
 
-/* Without a subscription nobody tells a NonMember that its group ended, and that another one has its MGID now. */
+/* Without a subscription, a NonMember is not told that its group ended, and that another group has its MGID now. */
 static void test_R70_nonmember_joins_again_when_reports_begin_to_come(void **state)
 {
 	struct sac_user subscriber = { .event = no_event };
@@ -506,7 +507,7 @@ static void test_R70_nonmember_joins_again_when_reports_begin_to_come(void **sta
 	join(&r, &full, 2, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
 	assert_int_equal(non.granted, 1);
-	at_sa(&r, 1)->have = 0; /* the group ended, and was made anew by others */
+	at_sa(&r, 1)->have = 0; /* the group ended, and other members made it again */
 	r.sa.inform_refuse = 0;
 	sac_rig_run(&r, NS_SEC(20));
 	assert_true(sac_subscribed(r.sac));
@@ -515,7 +516,7 @@ static void test_R70_nonmember_joins_again_when_reports_begin_to_come(void **sta
 	assert_int_equal(at_sa(&r, 1)->joins, 2);
 	/* The group of a FullMember cannot have ended. */
 	assert_int_equal(at_sa(&r, 2)->joins, 1);
-	/* Under the subscription it is not asked for again. */
+	/* While the subscription lasts, the membership is not requested again. */
 	sac_rig_run(&r, NS_SEC(100));
 	assert_int_equal(at_sa(&r, 1)->joins, 2);
 	sac_rig_fini(&r);
@@ -597,7 +598,7 @@ static void test_membership_that_a_restart_overtook_is_left(void **state)
 	sac_rig_fini(&r);
 }
 
-/* The Report is late: it is about the group as it was before the join made it again. */
+/* The Report is late, because it is about the group that existed before the join made it again. */
 static void test_membership_that_a_late_trap_67_overtook_is_left(void **state)
 {
 	struct user a = { 0 };
@@ -648,7 +649,9 @@ static void leave_deleted(struct sac_user *u, enum sac_event ev, const ib_gid *g
 		sac_group_leave(of_leaver, &leaver->ref, now);
 }
 
-/* The same, for a bit that was granted already, and whose user gives it up when it is told that the group is gone. */
+/*
+ * The same case with a bit that was granted already, whose user gives it up when it is told that the group is gone.
+ */
 static void test_bit_that_a_late_trap_67_ended_is_left(void **state)
 {
 	struct sac_user u = { .event = leave_deleted };

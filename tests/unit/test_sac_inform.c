@@ -146,7 +146,10 @@ static void test_report_of_another_port_is_dropped(void **state)
 	sac_stats(r.sac, &st);
 	assert_int_equal(st.reports_foreign, 2);
 	assert_int_equal(st.reports, 0);
-	/* A new SM, known by its Set(PortInfo), is believed at once, and the old one no longer. */
+	/*
+	 * The LID of a new SM is known by its Set(PortInfo). Its Reports are believed at once, and
+	 * those of the old SM no longer.
+	 */
 	r.port.sm_lid = SA_LID + 1;
 	sac_rig_port(&r, true);
 	heard.n = 0;

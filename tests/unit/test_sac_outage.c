@@ -113,8 +113,8 @@ static void test_no_sa_there_is_no_refusal(void **state)
 }
 
 /*
- * When the SA comes back without a notice, no group is joined more than some seconds late, although
- * each is asked for rarely.
+ * When the SA is back without a notice, no group is joined more than some seconds late, although
+ * requests for each group are rare.
  */
 static void test_an_sa_that_is_back_without_a_word_is_found(void **state)
 {
@@ -255,8 +255,8 @@ static void test_a_join_with_old_parameters_is_not_refused_for_them(void **state
 	sac_rig_run(&r, NS_MSEC(5));
 	assert_int_equal(granted(), GROUPS);
 	/*
-	 * A new SA wants another Q_Key. The broadcast group's answer brings it while this join with
-	 * the old one is under way.
+	 * A new SA demands another Q_Key. The answer for the broadcast group contains it, while
+	 * this join with the old Q_Key is under way.
 	 */
 	g = sa_group_find(&r.sa, &u->ref.join.rec.mgid);
 	g->refuse = SA_STATUS_REQ_INVALID;

@@ -57,7 +57,7 @@ static void test_R50_one_query_as_linux_asks_serves_all_waiters(void **state)
 	assert_int_equal(r.sa.last_path.pkey, RIG_PKEY);
 	assert_int_equal(r.sa.last_path.numb_path, 1);
 	assert_true(r.sa.last_path.reversible);
-	/* From now on the path comes from the cache. */
+	/* After this query, the path comes from the cache. */
 	assert_int_equal(get(&r, &w[0], 9), 0);
 	assert_int_equal(w[0].rec.dlid, 9);
 	assert_int_equal(r.sa.path_asks, 1);
@@ -336,7 +336,9 @@ static void test_paths_are_listed(void **state)
 	sac_rig_fini(&r);
 }
 
-/* An entry goes after its lifetime and the longest back-off, however often other paths are asked for meanwhile. */
+/*
+ * An entry is removed after its lifetime and the longest back-off, even if other paths are requested often meanwhile.
+ */
 static void test_path_that_nobody_asks_for_is_freed(void **state)
 {
 	ib_gid peers[] = { peer_gid(9), peer_gid(10) };

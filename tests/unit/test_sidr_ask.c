@@ -149,7 +149,7 @@ static void test_status_other_than_0(void **state)
 	r.status = 0;
 	sidr_rig_run(&r, NS_SEC(20));
 	assert_int_equal(got.why, SIDR_OK);
-	/* An answer that turns out to be right ends the row of failures. */
+	/* A right answer ends the series of failures. */
 	sidr_good(&ask);
 	assert_int_equal(ask.rounds, 0);
 }
@@ -220,7 +220,7 @@ static void test_a_port_that_is_down_asks_nothing(void **state)
 	sidr_rig_port(&r, true);
 	sidr_rig_run(&r, NS_SEC(1));
 	assert_int_equal(got.why, SIDR_OK);
-	/* It goes down in the middle of a question. */
+	/* The link goes down in the middle of a question. */
 	sac_reregister(r.sac, r.net.now);
 	sidr_rig_run(&r, NS_MSEC(3));
 	sidr_rig_port(&r, false);
@@ -279,7 +279,10 @@ static void test_the_first_attempt_goes_to_the_first_record_and_the_next_to_othe
 	assert_asked_once_each(3);
 }
 
-/* A SIDR_REQ has no GRH, so a GID of another subnet is nobody's here; one port could offer any number of them. */
+/*
+ * A SIDR_REQ has no GRH, so it cannot reach a GID of another subnet, and one port could register any number of such
+ * GIDs.
+ */
 static void test_servers_of_other_subnets_are_not_asked(void **state)
 {
 	servers(3);
@@ -306,7 +309,7 @@ static void test_one_right_server_of_512_is_found_in_one_round(void **state)
 	assert_int_equal(ask.state, SIDR_STATE_DONE);
 	assert_in_range(done, 2, SIDR_RIG_SERVICES);
 	assert_asked_once_each(done);
-	/* After a restart, and when the link comes back, that server is the first one. */
+	/* After a restart, and when the link is up again, that server is asked first. */
 	done = 0;
 	sac_reregister(r.sac, r.net.now);
 	sidr_rig_run(&r, NS_SEC(1));
@@ -343,7 +346,7 @@ static void test_a_server_that_gave_right_values_before_is_asked_again_after_an_
 	start();
 	sidr_rig_run(&r, NS_SEC(10));
 	assert_int_equal(ask.state, SIDR_STATE_DONE);
-	/* The SA forgets its ServiceRecords for a moment. That is no failure of the server. */
+	/* The SA loses its ServiceRecords for a moment. This does not count as a failure of the server. */
 	r.service_status = SA_STATUS_NO_RECORDS;
 	sac_reregister(r.sac, r.net.now);
 	sidr_rig_run(&r, NS_MSEC(500));

@@ -13,7 +13,7 @@ static ib_gid gid(unsigned int n)
 	return ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x0002c90300000000ull + n);
 }
 
-/* Offers the servers @from to @to - 1, and returns the number of the one that is chosen. */
+/* Offers the servers @from to @to - 1, and returns the number of the chosen server. */
 static unsigned int choose(unsigned int from, unsigned int to, bool *ret_last)
 {
 	ib_gid g;
@@ -83,14 +83,17 @@ static void test_a_round_begins_with_the_server_whose_values_were_right(void **s
 	sidr_order_good(&o);
 	sidr_order_restart(&o);
 	assert_int_equal(choose(0, 20, &last), k);
-	/* Also if the turn had gone on when its values turned out to be right. */
+	/*
+	 * This also holds if the next server had been chosen by the time that the values turned out
+	 * to be right.
+	 */
 	sidr_order_answered(&o);
 	sidr_order_failed(&o);
 	assert_true(choose(0, 20, &last) != k);
 	sidr_order_good(&o);
 	sidr_order_restart(&o);
 	assert_int_equal(choose(0, 20, &last), k);
-	/* When it fails, all others come before it. */
+	/* When this server fails, all others are asked before it is asked again. */
 	for (unsigned int i = 0; i < 19; i++) {
 		sidr_order_failed(&o);
 		assert_true(choose(0, 20, &last) != k);
@@ -117,11 +120,11 @@ static void test_records_that_come_and_go_do_not_end_a_round_early_or_late(void 
 	choose(0, 3, &last);
 	assert_false(last);
 	sidr_order_failed(&o);
-	/* All others have gone: it has the turn again, in a round of its own. */
+	/* All other servers are gone, so this server is asked again, in a round of its own. */
 	assert_int_equal(choose(0, 1, &last), 0);
 	assert_true(last);
 	sidr_order_failed(&o);
-	/* Another one has come, and is the last one of this round. */
+	/* Another server has been added, and is the last one of this round. */
 	assert_int_equal(choose(0, 2, &last), 1);
 	assert_true(last);
 	sidr_order_failed(&o);
@@ -129,7 +132,10 @@ static void test_records_that_come_and_go_do_not_end_a_round_early_or_late(void 
 	assert_false(last);
 }
 
-/* A stranger replaces all its records by new ones after each attempt. It cannot keep the turn from the right server. */
+/*
+ * A stranger replaces all its records by new ones after each attempt. Nevertheless the right server
+ * is asked.
+ */
 static void test_new_records_all_the_time_do_not_hold_up_the_turn(void **state)
 {
 	sidr_order_init(&o, 11, 12);
@@ -138,7 +144,7 @@ static void test_new_records_all_the_time_do_not_hold_up_the_turn(void **state)
 		unsigned int from = 1 + i * (SERVERS - 1);
 		bool last;
 
-		if (i) /* it is not the first record in the beginning */
+		if (i) /* this is not the first record at the beginning */
 			sidr_order_offer(&o, &g);
 		if (!choose(from, from + SERVERS - 1, &last))
 			return;

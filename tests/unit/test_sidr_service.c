@@ -153,7 +153,7 @@ static void test_a_service_that_ends_and_begins_again_is_registered(void **state
 	assert_true(r.has_record);
 	assert_true(sac_service_registered(svc));
 	assert_int_equal(r.deletes, 1);
-	/* The lease that remains is not the one that was asked for, so a Delete does not name it. */
+	/* The lease that remains differs from the requested lease, so a Delete does not name it. */
 	assert_int_equal(r.delete_mask,
 			 SERVICE_COMP_ID | SERVICE_COMP_GID | SERVICE_COMP_PKEY | SERVICE_COMP_KEY);
 	assert_int_equal(r.registers, 2);
@@ -163,7 +163,7 @@ static void test_a_service_that_ends_and_begins_again_is_registered(void **state
 	assert_int_equal(r.deletes, 1);
 }
 
-/* The other way round: the Set is under way when the service ends, begins and ends. */
+/* The reverse case: the Set is under way when the service ends, begins and ends. */
 static void test_the_last_wish_wins(void **state)
 {
 	lose_next(MAD_METHOD_SET, 2);
@@ -176,7 +176,7 @@ static void test_the_last_wish_wins(void **state)
 	assert_int_equal(r.registers, 1);
 	assert_int_equal(r.deletes, 1);
 	assert_true(sac_idle(r.sac));
-	/* It ends and begins while the Set is under way: nothing is deleted. */
+	/* The service ends and begins while the Set is under way, so nothing is deleted. */
 	lose_next(MAD_METHOD_SET, 2);
 	add();
 	sac_service_withdraw(svc, r.net.now);
@@ -241,7 +241,7 @@ static void test_a_withdrawal_is_repeated(void **state)
 	sidr_rig_run(&r, NS_SEC(10));
 	assert_false(r.has_record);
 	assert_int_equal(r.deletes, 1);
-	/* Not for ever: the lease ends the record. */
+	/* The attempts end, because the lease ends the record. */
 	add();
 	sidr_rig_run(&r, NS_SEC(1));
 	lose_next(MAD_METHOD_DELETE, 1000);
@@ -261,7 +261,7 @@ static void test_a_withdrawal_survives_ClientReregister(void **state)
 	assert_false(r.has_record);
 }
 
-/* Others do not know the key, and so cannot delete or change the record. */
+/* Other ports do not know the key, so they cannot delete or change the record. */
 static void test_the_record_has_a_ServiceKey(void **state)
 {
 	static const uint8_t none[16];
@@ -274,7 +274,7 @@ static void test_the_record_has_a_ServiceKey(void **state)
 	sac_service_withdraw(svc, r.net.now);
 	sidr_rig_run(&r, NS_SEC(1));
 	assert_memory_equal(r.deleted.key, key, sizeof(key));
-	/* It depends on the secret of the client. */
+	/* The key depends on the secret of the client. */
 	sidr_rig_fini(&r);
 	sidr_rig_secret.k0++;
 	sidr_rig_init(&r);

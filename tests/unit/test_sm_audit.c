@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tables that somebody else changed without a trap, so that no sweep follows: the audit writes them
- * again.
+ * Tables that another program changed without a trap, so that no sweep follows. The audit restores
+ * them.
  */
 #include "sm_net.h"
 
@@ -60,7 +60,8 @@ static void test_tables_that_somebody_changed_are_written_again(void **state)
 	r.h->port[1].pkeys[0] = 0;
 	r.h->port[1].pkeys[1] = 0x8001; /* P_Key of a partition of which the port is no member */
 	r.s2->port[2].pkeys[0] = 0; /* P_Key that the switch enforces for this port */
-	r.h->port[1].sltovl[0] = 15; /* SLtoVL entry 15: the port discards what it should send */
+	/* SLtoVL entry 15 makes the port discard the packets that it should send */
+	r.h->port[1].sltovl[0] = 15;
 	r.s2->sltovl[1 * 9 + 2][0] = 15;
 	memset(r.s2->lft, SMP_LFT_NONE, 20);
 	net_run(&r.net, r.net.now + ROUND);
@@ -173,7 +174,8 @@ static void test_a_round_takes_a_minute_and_its_rate_is_bounded(void **state)
 }
 
 /*
- * When a node does not answer, the rest of its tables is skipped; those of the next node are read.
+ * If a node does not answer, the rest of its tables is skipped, and the tables of the next node are
+ * read.
  */
 static void test_a_silent_node_does_not_hide_the_next_one(void **state)
 {
@@ -189,7 +191,7 @@ static void test_a_silent_node_does_not_hide_the_next_one(void **state)
 		assert_true(net_join(s, silent));
 	next = net_ca(&net, 1);
 	net_join(s, next);
-	/* no light sweep, which would find that the node is gone */
+	/* no light sweep runs, because it would find that the node is gone */
 	cfg.sweep_interval = 100 * ROUND;
 	sm = net_sm(s, &cfg);
 	assert_true(net_until_up(&net, sm, 1));
@@ -203,8 +205,8 @@ static void test_a_silent_node_does_not_hide_the_next_one(void **state)
 }
 
 /*
- * Somebody changes tables all the time, and requests for sweeps come all the time; the log gets few
- * lines.
+ * Another program changes tables all the time, and sweeps are requested all the time; the log gets
+ * few lines.
  */
 static void test_the_log_stays_readable(void **state)
 {

@@ -163,7 +163,7 @@ static void test_standby_takes_over_when_the_master_is_gone(void **state)
 }
 
 /*
- * A standby that was master before finds other LIDs than it remembers; those that it finds are
+ * A standby that was master before finds other LIDs than it remembers. The LIDs that it finds are
  * newer and stay.
  */
 static void test_I16_lids_that_another_master_gave_stay(void **state)
@@ -352,7 +352,10 @@ static void test_handover_that_is_answered_but_not_acknowledged(void **state)
 	pair_fini(&t);
 }
 
-/* The better SM is in the middle of its discovery when our sweep asks it, and no trap says when it has become a standby. */
+/*
+ * The better SM is in the middle of its discovery when our sweep asks it, and no trap reports when
+ * it has become a standby.
+ */
 static void test_better_sm_that_is_discovering_gets_handover_when_it_stands_by(void **state)
 {
 	struct silent_sm s = { 0 };

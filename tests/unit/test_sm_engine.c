@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Guarantees of each routing engine: all ports reach each other and, if the engine says so,
+ * Guarantees of each routing engine: all ports reach each other and, if the engine guarantees it,
  * channels do not wait for each other in a circle (no credit loop).
  */
 #include "sm_net.h"

@@ -177,11 +177,12 @@ static void test_R16_to_R20_parameters_of_the_broadcast_group(void **state)
 	rig_up(&r, r.net.node[0]);
 	g = sm_group_next(r.sm, NULL);
 	assert_true(g->rec.qkey & IB_QKEY_CONTROLLED); /* R16: controlled Q_Key */
-	assert_int_equal(g->rec.mtu_code, IB_MTU_2048); /* R17: MTU that every link carries */
-	assert_int_equal(g->rec.tclass, 0); /* R18: one subnet, so all three are 0 */
+	/* Clause R17: the MTU that every link carries */
+	assert_int_equal(g->rec.mtu_code, IB_MTU_2048);
+	assert_int_equal(g->rec.tclass, 0); /* Clause R18: in one subnet, all three are 0 */
 	assert_int_equal(g->rec.flow_label, 0);
 	assert_int_equal(g->rec.hop_limit, 0);
-	assert_int_equal(g->rec.sl, 0); /* R19: SL of the link's multicast */
+	assert_int_equal(g->rec.sl, 0); /* Clause R19: the SL of the link's multicast */
 	assert_int_equal(g->rec.scope, 2); /* R20: link-local scope */
 	assert_int_equal(mgid_scope(&g->rec.mgid), 2);
 	assert_int_equal(g->rec.pkey, 0xffff);
@@ -314,7 +315,7 @@ static void test_I24_send_only_members_get_a_way_in_and_nothing_back(void **stat
 	assert_delivery(&r, host(&r, 3), g->rec.mlid, rx);
 	assert_delivery(&r, host(&r, 5), g->rec.mlid, rx);
 	assert_delivery(&r, host(&r, 1), g->rec.mlid, rx);
-	/* From s1 no copies go to s2 and s3. */
+	/* From s1 no copies are sent to s2 and s3. */
 	assert_int_equal(
 		net_flood(host(&r, 1), g->rec.mlid, on_hit, &(struct copies){ .net = &r.net }), 0);
 	rig_down(&r);
@@ -341,7 +342,7 @@ static void test_I24_nothing_leaves_the_receivers_branch(void **state)
 	rig_down(&r);
 }
 
-/* s1 has no MFT, so the tree goes from s2 to s3 directly, and hosts on s1 cannot be reached. */
+/* s1 has no MFT, so the tree connects s2 and s3 directly, and hosts on s1 cannot be reached. */
 static void test_a_switch_without_multicast_is_gone_around(void **state)
 {
 	bool receives[16] = { 0 };
@@ -639,7 +640,10 @@ static void test_I22_mlids_run_out(void **state)
 	rig_down(&r);
 }
 
-/* Members come and go during sweeps, and links too. In the end all deliveries are right. */
+/*
+ * Members join and leave during sweeps, and links go up and down. In the end all deliveries are
+ * right.
+ */
 static void storm(uint64_t seed)
 {
 	struct prng p;

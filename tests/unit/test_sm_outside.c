@@ -141,7 +141,7 @@ static void test_what_is_slow_behind_an_external_port_is_waited_for_30_s(void **
 	ns_t start;
 
 	rig_init(&r, 3);
-	r.abyss->abyss_delay = NS_MSEC(95); /* each answer comes just before the time-out */
+	r.abyss->abyss_delay = NS_MSEC(95); /* each answer arrives just before the time-out */
 	rig_start(&r);
 	start = r.net.now;
 	while (!sm_db(r.sm) && r.net.now - start < NS_SEC(100))
@@ -171,7 +171,7 @@ static void log_stays_short(struct rig *r, const char *word)
 	assert_non_null(strstr(r->net.last_err, "such lines were left out"));
 	assert_hosts_connected(r);
 
-	/* Two sweeps, because the peer may get its line in the first one. */
+	/* Two sweeps are needed, because the line about the peer may appear in the first one. */
 	r->net.node[2]->info.node_type = 9;
 	for (unsigned int i = 0; i < 2; i++) {
 		sm_kick(r->sm, "test", r->net.now);

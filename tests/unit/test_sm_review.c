@@ -225,8 +225,8 @@ static void test_I26_changed_parameters_make_the_groups_anew(void **state)
 	assert_int_equal(lab_group(&r)->nmembers, 0);
 	assert_null(sm_group_find(r.sm, &mgid));
 	/*
-	 * Members may not have subscribed to trap 67, so they get ClientReregister; ports that were
-	 * no members do not.
+	 * Members may not have subscribed to trap 67, so they get ClientReregister; other ports do
+	 * not.
 	 */
 	net_run(&r.net, r.net.now + NS_SEC(2));
 	assert_int_equal(r.h->port[1].reregisters, before + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Compare LFTs with the rule for routes in its plainest form, one destination after the other. */
+/* Compare LFTs with the rule for routes in its simplest form, one destination after the other. */
 #include "check.h"
 
 #include <errno.h>

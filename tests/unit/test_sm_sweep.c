@@ -197,8 +197,7 @@ static void test_random_topologies_with_losses(void **state)
 }
 
 /*
- * 4 leaves and 3 spines with 6 hosts on each leaf: the 18 hosts elsewhere are shared out over 3
- * uplinks, 6 each.
+ * 4 leaves and 3 spines with 6 hosts on each leaf: the 18 hosts on other leaves are divided among 3 uplinks, 6 each.
  */
 static void test_balance_over_equal_ways(void **state)
 {
@@ -387,8 +386,8 @@ static void test_I16_set_lid(void **state)
 }
 
 /*
- * After a change of LID, cached paths lead to the old LID. All ports are told by ClientReregister,
- * because a port without subscriptions hears of the change in no other way.
+ * After a change of LID, cached paths lead to the old LID. All ports are told by ClientReregister, because a port
+ * without subscriptions does not learn of the change in another way.
  */
 static void test_I16_all_register_again_after_a_lid_changed(void **state)
 {
@@ -496,10 +495,7 @@ static void test_cut_link_is_routed_around(void **state)
 	/* The trap started the sweep, long before the next light sweep. */
 	assert_in_range(seen.up_at - cut_at, 1, NS_MSEC(50));
 	assert_true(seen.traps >= 1);
-	/*
-	 * I15: each trap is repressed with its own TID, because its switch would repeat it
-	 * otherwise.
-	 */
+	/* Clause I15: each trap is repressed with its own TID, because its switch would repeat it otherwise. */
 	assert_int_equal(net.represses, seen.traps);
 
 	net_cut(s[0], 1, false);
@@ -545,7 +541,7 @@ static void test_quiet_subnet_is_only_looked_at(void **state)
 
 	net_init(&net);
 	net_random(&net, 3, 5, 8, 2);
-	cfg.audit_rate = 0; /* no audit, which has tests of its own */
+	cfg.audit_rate = 0; /* without audits, which have tests of their own */
 	sm = net_sm(net.node[0], &cfg);
 	assert_true(net_until_up(&net, sm, 1));
 	net_run(&net, net.now + NS_SEC(5));
@@ -553,7 +549,7 @@ static void test_quiet_subnet_is_only_looked_at(void **state)
 	smps = net.smps;
 	sm_status(sm, &st);
 	heavy = st.heavy_sweeps;
-	/* Two heavy sweeps: one that made it master, and one for the changes before that. */
+	/* Two heavy sweeps: one when it became master, and one for the changes before that. */
 	assert_int_equal(heavy, 2);
 
 	net_run(&net, net.now + NS_SEC(100));
@@ -651,7 +647,7 @@ static void test_I16_client_reregister(void **state)
 	assert_int_equal(h->port[1].reregisters, 2);
 	assert_int_equal(net.node[2]->port[1].reregisters, 1);
 
-	/* A new SM does not know the members, so all get ClientReregister. */
+	/* A new SM does not know the members, so all ports get ClientReregister. */
 	sm_destroy(sm);
 	sm = net_sm(net.node[0], NULL);
 	assert_true(net_until_up(&net, sm, 1));
@@ -837,7 +833,7 @@ static void test_I16_path_is_the_minimum_of_its_links(void **state)
 
 static void test_node_dies_in_mid_sweep(void **state)
 {
-	/* The node stops answering after @after SMPs; all others come up. */
+	/* The node stops answering after @after SMPs; all other nodes come up. */
 	for (unsigned int after = 1; after <= 40; after++) {
 		struct net net;
 		struct sm *sm;
@@ -889,7 +885,10 @@ static void test_switch_dies_in_mid_sweep(void **state)
 	}
 }
 
-/* A sweep that looks at the subnet while a cable of a ring is pulled asks what is behind it by a way that has ended. */
+/*
+ * While a sweep reads the subnet, a cable of a ring is pulled, so the sweep asks for the node behind it by a way that
+ * no longer exists.
+ */
 static void test_cable_pulled_in_mid_sweep_takes_nobody_away(void **state)
 {
 	for (unsigned int after = 1; after <= 80; after++) {

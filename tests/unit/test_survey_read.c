@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is read of a fabric that answers is what the fabric is; faults that only reading can see; bounds. */
+/* The result of reading a fabric that answers is equal to the fabric; faults that only reading can find; bounds. */
 #include "survey_rig.h"
 
 static struct chk_fabric *read_all(struct chk_fabric *real)
@@ -163,7 +163,9 @@ static void test_two_cas_with_one_guid_at_one_switch(void **state)
 
 static uint8_t guid_of_s1[8], guid_of_s3[8];
 
-/* The switch s3 says that it is s1, but with more ports, and that the request came in by one that s1 does not have. */
+/*
+ * The switch s3 claims to be s1, but with more ports, and that the request arrived at a port that s1 does not have.
+ */
 static void larger_twin(uint8_t *mad)
 {
 	uint8_t *info = mad + SMP_DATA_OFF;
@@ -441,7 +443,7 @@ static void test_window_and_rate_are_kept(void **state)
 	assert_int_equal(r.most_open, 4);
 	assert_in_range(r.most_in_100ms, 40, 50 + 4);
 
-	/* Without the bound of the rate the window is what limits: 16 in 200 us. */
+	/* If the rate is not bounded, the window limits the requests: 16 in 200 us. */
 	rig_init(&r, rig_ring(30));
 	r.cfg.per_second = 1000000;
 	chk_fabric_free(rig_read(&r));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Members of groups as an SA names them, and answers that it should not give. */
+/* Members of groups as an SA returns them, and answers that the SA should not give. */
 #include <errno.h>
 
 #include "check_rig.h"

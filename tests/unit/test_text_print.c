@@ -35,7 +35,7 @@ static void test_gid_in_the_form_of_rfc5952(void **state)
 	assert_gid_text((uint16_t[]){ 1, 0, 0, 0, 0, 0, 0, 0 }, "1::");
 	/* §4.2.2 "::" is not used for a single group */
 	assert_gid_text((uint16_t[]){ 0x2001, 0xdb8, 0, 1, 1, 1, 1, 1 }, "2001:db8:0:1:1:1:1:1");
-	/* §4.2.3 "::" is for the longest run of zeros, or the first of equal ones */
+	/* §4.2.3 "::" replaces the longest run of zeros, or the first of the longest runs */
 	assert_gid_text((uint16_t[]){ 0x2001, 0, 0, 1, 0, 0, 0, 1 }, "2001:0:0:1::1");
 	assert_gid_text((uint16_t[]){ 0x2001, 0xdb8, 0, 0, 1, 0, 0, 1 }, "2001:db8::1:0:0:1");
 	assert_gid_text((uint16_t[]){ 0, 0, 1, 0, 0, 0, 1, 0 }, "0:0:1::1:0");

@@ -70,8 +70,8 @@ static void test_ibsim_dialect(void **state)
 }
 
 /*
- * As ibsim assigns GUIDs: CAs from 0x100000, each ports + 1 further; switches from 0x200000, each
- * one further; port i of a CA has the node's GUID + i.
+ * GUIDs are assigned as by ibsim: CAs from 0x100000, each ports + 1 further; switches from
+ * 0x200000, each one further; port i of a CA has the node's GUID + i.
  */
 static void test_guids_as_ibsim_assigns(void **state)
 {
@@ -144,7 +144,7 @@ static void test_ibnetdiscover_dialect(void **state)
 	assert_int_equal(sw->device_id, 0xb924);
 	assert_int_equal(ca->device_id, 0x1003);
 	assert_int_equal(ca->port[1].guid, 0x2c90300000201);
-	/* as the file says, not the node's GUID + 2 */
+	/* the GUID is that of the file, not the node's GUID + 2 */
 	assert_int_equal(ca->port[2].guid, 0x2c903000002aa);
 	assert_int_equal(ca->port[1].lid, 5);
 	assert_int_equal(ca->port[1].lmc, 2);
@@ -410,8 +410,8 @@ static void test_include(void **state)
 }
 
 /*
- * --- every class of error: the message names the line, and what was expected or which other line
- * is concerned
+ * --- every class of error: the message names the line, and the expected text or the other line
+ * that is concerned
  */
 
 static const struct {

@@ -14,7 +14,10 @@
 #include "topo_check.h"
 #include "util/list.h"
 
-/* Every rate as ibnetdiscover prints it, and what a port that runs at this rate has enabled. */
+/*
+ * Every rate as ibnetdiscover prints it, and the widths and speeds that a port at this rate has
+ * enabled.
+ */
 static void test_rates_of_ibnetdiscover(void **state)
 {
 	static const struct {

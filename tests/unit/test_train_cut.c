@@ -9,25 +9,26 @@
 #include "util/prng.h"
 
 /*
- * The packets of random super-frames, made by the code under test and by a model in this file, which builds each packet
- * anew from a description of the flow and shares no code with it.
+ * The packets of random super-frames, made by the code under test and by a model in this file, which builds each
+ * packet from a description of the flow and shares no code with the code under test.
  */
 
 #define LEN_MAX 70000
 #define PSN_MASK 0xffffffu
 
-/* What a super-frame is made of */
+/* Description of a super-frame */
 struct flow {
 	bool v6, udp, grh;
 	uint32_t l3, l4; /* octets of the IP and L4 headers */
 	uint32_t encap;
-	uint32_t payload, mss; /* octets of payload; as the virtio-net header says */
+	/* octets of payload; octets of each segment, as in the virtio-net header */
+	uint32_t payload, mss;
 	uint32_t mtu;
 	uint32_t seq, psn;
 	uint16_t id;
 	uint8_t flags, tos;
 	uint8_t filler; /* first octet of the payload */
-	uint32_t crcs; /* PKT_CRC, PKT_ICRC or 0: what the train is sealed with */
+	uint32_t crcs; /* PKT_CRC, PKT_ICRC or 0: the kind of the train's seals */
 	uint8_t vl;
 };
 
@@ -64,7 +65,7 @@ static uint8_t octet(const struct flow *f, uint32_t at)
 	return (uint8_t)(f->filler + at * 7 + (at >> 8));
 }
 
-/* IP and L4 headers of @n octets of payload from octet @at on, without checksums */
+/* IP and L4 headers of @n octets of payload that begin at octet @at, without checksums */
 static uint32_t model_headers(const struct flow *f, uint8_t *b, uint32_t k, uint32_t at, uint32_t n,
 			      uint8_t flags)
 {
@@ -223,7 +224,7 @@ static struct flow random_flow(struct prng *r)
 	return f;
 }
 
-/* A super-frame as the TAP gives it: in one slice, in two, or, if it is small, also in hdr[] */
+/* A super-frame as the TAP reads it: in one slice, in two slices, or, if it is small, also in hdr[] */
 static struct pkt *make_super(struct pkt_pool *pool, struct prng *r, const struct flow *f)
 {
 	static uint8_t b[LEN_MAX];
@@ -305,7 +306,7 @@ static void check_packet(const struct flow *f, struct pkt *p, uint32_t k, bool l
 	pkt_free(p);
 }
 
-/* Checks that @t stands for @n packets from the @k-th on, cutting it at random places. */
+/* Checks that @t represents @n packets, beginning with the @k-th, and cuts it at random places. */
 static void check_parts(struct prng *r, const struct flow *f, struct pkt *t, uint32_t k, uint32_t n,
 			bool link)
 {
@@ -337,7 +338,7 @@ static void push_link(const struct flow *f, struct pkt *t)
 	t->vl = f->vl;
 }
 
-/* Checks the packets of @t, the flow's from the @k-th on, as they leave the process. */
+/* Checks the packets of @t as they leave the process; the first one is the @k-th of the flow. */
 static void check_out(const struct flow *f, const struct pkt *t, uint32_t k)
 {
 	static uint8_t want[9000], got[9000];
@@ -364,7 +365,10 @@ static void check_out(const struct flow *f, const struct pkt *t, uint32_t k)
 	assert_null(train_out_next(&o));
 }
 
-/* Checks all packets as they leave the process, and what is left when the first ones are gone. Returns how many these are. */
+/*
+ * Checks all packets as they leave the process, and the remaining packets after the first ones were removed. Returns
+ * the number of removed packets.
+ */
 static uint32_t skip_some(struct prng *r, const struct flow *f, struct pkt *t, uint32_t n)
 {
 	uint32_t k = 0;
@@ -496,7 +500,7 @@ static void damage(struct pkt *t, uint32_t at)
 	fail_msg("the train has no such octet");
 }
 
-/* Damage to the payload spoils one packet, damage to the headers of the train spoils all. */
+/* Damage to the payload affects one packet, and damage to the headers of the train affects all packets. */
 static void damage_one(struct pkt_pool *pool, struct prng *r)
 {
 	bool vcrc = prng_below(r, 2), header = !prng_below(r, 3);
@@ -563,7 +567,7 @@ static void test_no_memory_for_seals(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* A part of a train, delivered as one frame, is the super-frame of the packets that it stands for. */
+/* A part of a train, delivered as one frame, is the super-frame of the packets that the part represents. */
 static void frame_one(struct pkt_pool *pool, struct prng *r)
 {
 	static uint8_t want[LEN_MAX], got[LEN_MAX];
@@ -617,7 +621,7 @@ static void test_frames_of_random_trains(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* What train_may_travel() refuses, as changes of one octet of the IP packet */
+/* Packets that train_may_travel() refuses, as changes of one octet of the IP packet */
 static void test_trains_that_must_be_cut_where_they_were_made(void **state)
 {
 	static const struct {
@@ -629,7 +633,7 @@ static void test_trains_that_must_be_cut_where_they_were_made(void **state)
 		{ false, false, 1, 3, true }, /* ECN: congestion */
 		{ false, false, 6, 0x20, false }, /* MF */
 		{ false, false, 7, 1, false }, /* fragment offset */
-		{ false, false, 9, 17, false }, /* protocol is not that of gso_type */
+		{ false, false, 9, 17, false }, /* the protocol does not fit gso_type */
 		{ false, true, 9, 6, false },
 		{ false, false, 3, 1, false }, /* IP length */
 		{ true, false, 6, 0, false }, /* an extension header */

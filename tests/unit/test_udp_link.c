@@ -125,7 +125,7 @@ static void test_silent_and_deaf_for_4_s_after_its_start(void **state)
 	finish(&r);
 }
 
-/* When both ends are new, the first silence is left out; every later one is kept. */
+/* When both ends are new, the first silence is left out; later silences are not. */
 static void test_fresh_listens_at_once_and_is_silent_for_4_s_later(void **state)
 {
 	struct rig r;
@@ -229,7 +229,8 @@ static void test_silent_and_deaf_for_4_s_after_a_time_out(void **state)
 	struct rig r;
 
 	/*
-	 * The peer may still hear us. It must see the link drop as we do, so we are silent for 4 s.
+	 * The peer may still receive from us. The peer must see the link drop as we do, so we are
+	 * silent for 4 s.
 	 */
 	start_up(&r);
 	until(&r, T0 + NS_SEC(7));
@@ -294,7 +295,7 @@ static void test_peer_is_learnt_from_the_first_valid_and_forgotten_with_the_link
 	until(&r, T0 + NS_SEC(20));
 	assert_int_equal(r.l.state, UDP_LINK_POLLING);
 	assert_int_equal(r.keepalives, 0);
-	/* no timer is needed without a peer to call */
+	/* without a peer to call no timer is needed */
 	assert_int_equal(timers_next(&r.ts), NS_NEVER);
 	b[20] ^= 1;
 	assert_int_equal(udp_link_rx(&r.l, &other_addr, b, len, r.now), UDP_DROP_VCRC);
@@ -431,7 +432,10 @@ static void test_the_longest_packet_passes(void **state)
 	finish(&r);
 }
 
-/* The link passes a packet whose ICRC is wrong, and says what it saw (doc/udp-link.md, "Datagrams"). */
+/*
+ * The link passes a packet whose ICRC is wrong, and reports the result of the check
+ * (doc/udp-link.md, "Datagrams").
+ */
 static void test_the_ICRC_is_judged_by_others(void **state)
 {
 	uint8_t b[IB_PKT_MAX];

@@ -6,7 +6,10 @@
 #include "check.h"
 #include "udp_train.h"
 
-/* The order of packets that wait, what a full queue discards, and what returns when a send was not complete */
+/*
+ * The order of packets that wait, the packets that a full queue discards, and the packets that return when a send was
+ * not complete
+ */
 
 static struct pkt_pool *pool;
 static struct udp_queue q;
@@ -63,7 +66,7 @@ static unsigned int add_train(unsigned int n, uint32_t psn)
 	return udp_queue_add(&q, t);
 }
 
-/* The descriptors in the queue begin with these PSNs and stand for that many packets; they are freed. */
+/* The descriptors in the queue begin with these PSNs and represent that many packets; they are freed. */
 static void expect(unsigned int max, const unsigned int (*want)[2], unsigned int n)
 {
 	struct pkt *v[PKT_BATCH];
@@ -131,7 +134,7 @@ static void return_after(unsigned int done)
 	add(0, 0x48, 3);
 	n = udp_queue_take(&q, v, PKT_BATCH);
 	assert_int_equal(n, 4);
-	add(IB_VL15, 0, 4); /* came while the others were sent */
+	add(IB_VL15, 0, 4); /* arrived while the other packets were sent */
 	udp_queue_return(&q, v, n, done);
 	assert_int_equal(udp_queue_len(&q), 8 - done);
 }

@@ -298,7 +298,7 @@ static void test_smps_directed_and_lid_routed(void **state)
 
 	(void)state;
 	m.timeout_ms = 100;
-	dr_mad(0); /* a route of no hops: to the port itself */
+	dr_mad(0); /* a route of no hops leads to the port itself */
 	assert_string_equal(asked_desc(&m), "node A");
 	assert_int_equal(rig.nseen, 0);
 	assert_int_equal(be16_at(got.lid), 0xffff);
@@ -315,8 +315,8 @@ static void test_smps_directed_and_lid_routed(void **state)
 }
 
 /*
- * A request for SMInfo goes to an agent that registered for it, if there is one; else the SMA
- * refuses it (14.4.1)
+ * A request for SMInfo is given to an agent that registered for it, if there is one; otherwise the
+ * SMA refuses it (14.4.1)
  */
 static void test_sminfo_goes_to_the_sm(void **state)
 {
@@ -328,7 +328,7 @@ static void test_sminfo_goes_to_the_sm(void **state)
 	m.timeout_ms = 100;
 	umad_rig_mad(mad, MAD_CLASS_SM_LID, 1, MAD_METHOD_GET, SMP_ATTR_SM_INFO, TID);
 	umad_rig_write(&rig, a, &m, mad, sizeof(mad));
-	/* the SMA answers this attribute, whatever is registered */
+	/* the SMA answers this attribute, whatever agents are registered */
 	mad[17] = SMP_ATTR_NODE_INFO & 0xff;
 	mad[15]++;
 	umad_rig_write(&rig, a, &m, mad, sizeof(mad));
@@ -380,7 +380,8 @@ static void test_address_of_both_directions(void **state)
 	umad_rig_run(&rig, WIRE_DELAY);
 	assert_non_null(umad_rig_read(b, &got));
 	assert_int_equal(got.pkey_index, 5);
-	assert_int_equal(got.path_bits, 2); /* the low bits of our LID, as many as LMC says */
+	/* the low bits of our LID, in the number given by LMC */
+	assert_int_equal(got.path_bits, 2);
 	assert_int_equal(got.sl, 7);
 	assert_int_equal(got.grh_present, 1);
 	assert_memory_equal(got.gid, from.raw, 16);

@@ -47,8 +47,8 @@ static void test_a_promise_is_kept_and_never_far_away(void **state)
 		if (at == promised)
 			continue;
 		/*
-		 * A later time is given out only when the one before it has passed, so no request
-		 * is put off twice.
+		 * A later time is returned only after the previous time has passed, so no request
+		 * is delayed twice.
 		 */
 		assert_true(promised <= now);
 		kept = promised = at;

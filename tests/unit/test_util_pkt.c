@@ -233,7 +233,7 @@ static void test_pkt_pull_random(void **state)
 		} else {
 			assert_null(got);
 		}
-		assert_pkt(p, data, len); /* the contents are the same, wherever the octets lie */
+		assert_pkt(p, data, len); /* the contents are the same, wherever the octets are */
 		pkt_free(p);
 	}
 	assert_int_equal(pkt_pool_bufs_used(pool), 0);

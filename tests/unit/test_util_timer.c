@@ -81,7 +81,7 @@ static void test_timer_rearm_from_callback(void **state)
 
 /*
  * Two timers that arm themselves again for a time in the past: a run ends nevertheless, and other
- * timers get to run.
+ * timers run.
  */
 static void test_timers_that_rearm_themselves_do_not_starve_others(void **state)
 {

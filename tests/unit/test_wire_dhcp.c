@@ -86,7 +86,7 @@ static void test_dhcp_cookie(void **state)
 	}
 }
 
-/* Options cut at every length: the cut is either between two options, or refused. */
+/* Options cut at every length: either the cut is between two options, or the message is refused. */
 static void test_dhcp_options_truncated(void **state)
 {
 	static const uint8_t options[] = { 53, 1, 1, 0, 0, 61, 3, 7, 8, 9, 12, 2, 'h', '2', 255 };

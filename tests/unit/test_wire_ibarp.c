@@ -225,7 +225,7 @@ static void test_P14_option_is_five_units(void **state)
 	assert_memory_equal(out + 1, opt + 1, sizeof(out) - 1);
 }
 
-/* Length 5 without the second copy: the last word is padding, whatever it contains. */
+/* Length 5 without the second copy: the last word is padding, with any contents. */
 static void test_P14_option_without_the_second_copy(void **state)
 {
 	uint8_t in[ND_OPT_IBARP];

@@ -83,8 +83,8 @@ static void test_inet_sum_of_parts(void **state)
 }
 
 /*
- * A packet of headers and two slices of any lengths; after a part of odd length, octets belong to
- * the other half of their word.
+ * A packet of headers and two slices of any lengths; after a part of odd length, octets are in the
+ * other half of their word.
  */
 static void test_inet_sum_of_a_packet_with_odd_parts(void **state)
 {

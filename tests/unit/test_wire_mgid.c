@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-/* Addresses are parsed by libc, so that expected values stand here as the RFC writes them. */
+/* Addresses are parsed by libc, so that the expected values are written here as in the RFC. */
 static ib_gid gid(const char *s)
 {
 	ib_gid g;
@@ -161,7 +161,10 @@ static void test_R70_groups_of_mgids_and_back(void **state)
 		{ { { 0xff, 0x12, 0x60, 0x1b, 0x80, 0x01, [14] = 0x43, 0x91 } },
 		  6,
 		  { 0xff, 0x02, [14] = 0x43, 0x91 } },
-		/* refused: another scope, P_Key or signature (rdma_cm's); more than 28 bits of IPv4; the broadcast group */
+		/*
+		 * refused: another scope, P_Key or signature (such as that of rdma_cm); more than 28 bits of IPv4;
+		 * the broadcast group
+		 */
 		{ { { 0xff, 0x15, 0x40, 0x1b, 0x80, 0x01, [15] = 1 } }, -EINVAL, { 0 } },
 		{ { { 0xff, 0x12, 0x40, 0x1b, 0x80, 0x02, [15] = 1 } }, -EINVAL, { 0 } },
 		{ { { 0xff, 0x12, 0x40, 0x01, 0x80, 0x01, [15] = 1 } }, -EINVAL, { 0 } },
@@ -192,18 +195,18 @@ static void test_V4_V5_V6_map_of_the_ipv6_draft(void **state)
 {
 	assert_gid(from_3333("ff02::1"), "ff12:3333::1");
 	assert_gid(from_3333("ff02::1:ff00:5"), "ff12:3333::1:ff00:5");
-	/* V4: the scope bits are copied, all of them */
+	/* Clause V4: all scope bits are copied */
 	assert_gid(from_3333("ff05::1:3"), "ff15:3333::1:3");
 	assert_gid(from_3333("ff0e::101"), "ff1e:3333::101");
 	assert_gid(from_3333("ff0f::2"), "ff1f:3333::2");
 	/* V5: T is always set, and no other flag of the group gets into the MGID */
 	assert_gid(from_3333("ff15::4"), "ff15:3333::4");
 	assert_gid(from_3333("ff35::4"), "ff15:3333::4");
-	/* the last 96 bits, all of them */
+	/* all of the last 96 bits are copied */
 	assert_gid(from_3333("ff08:0:1:203:405:607:809:a0b"), "ff18:3333:1:203:405:607:809:a0b");
 }
 
-/* The 16 bits that the map loses are zero in most groups. Those that differ in them only share an MGID. */
+/* The 16 bits that the map loses are zero in most groups. Groups that differ only in these bits share an MGID. */
 static void test_V6_groups_that_collide(void **state)
 {
 	assert_gid(from_3333("ff35:40:fd00::8"), "ff15:3333:fd00::8");

@@ -42,7 +42,7 @@ static void test_R58_two_zero_octets_before_the_address(void **state)
 	assert_int_equal(out[1], 3);
 	assert_int_equal(out[2], 0);
 	assert_int_equal(out[3], 0);
-	/* R47: the reserved octet of the address is sent as zero too */
+	/* Clause R47: the reserved octet of the address is sent as zero, too */
 	assert_int_equal(out[4], 0);
 	assert_int_equal(out[5], 0xff);
 }
@@ -108,7 +108,10 @@ static void test_V10_V11_V14_link_information_is_four_units(void **state)
 	assert_memory_equal(out + 1, link_info + 1, 31);
 }
 
-/* UC, RC, RE, R6, QPN from the first bit on; UD has no flag, and the other three bits are for future use. */
+/*
+ * The flags for UC, RC, RE, R6 and QPN, beginning with the first bit; UD has no flag, and the other three bits are
+ * for future use.
+ */
 static void test_V12_capability_flags(void **state)
 {
 	uint8_t in[32], out[32];

@@ -87,8 +87,8 @@ static bool gid_is(const ib_gid *g, const char *hex)
 }
 
 /*
- * The expected octets are answers of OpenSM 3.3.23 on ibsim; the expected values are what saquery
- * prints of them.
+ * The expected octets are answers of OpenSM 3.3.23 on ibsim; the expected values are those that
+ * saquery prints.
  */
 
 static void test_path_rec_golden(void **state)

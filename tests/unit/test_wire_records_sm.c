@@ -249,8 +249,8 @@ static void test_multi_path_gids_are_counted(void **state)
 }
 
 /*
- * The expected octets are answers of OpenSM 3.3.23 on ibsim; the expected values are what saquery
- * prints of them.
+ * The expected octets are answers of OpenSM 3.3.23 on ibsim; the expected values are those that
+ * saquery prints.
  */
 
 static void test_link_golden(void **state)

@@ -126,8 +126,8 @@ static void test_sm_info_layout(void **state)
 }
 
 /*
- * The expected octets are answers of ibsim 0.10 (with OpenSM 3.3.23); the expected values are what
- * smpquery prints of them.
+ * The expected octets are answers of ibsim 0.10 (with OpenSM 3.3.23); the expected values are those
+ * that smpquery prints.
  */
 
 static void test_node_info_golden(void **state)
@@ -352,8 +352,8 @@ static void test_smp_places(void **state)
 }
 
 /*
- * In an SMP of all ones, reserved fields of the header come back as zeros, and the data is left
- * alone.
+ * In an SMP of all ones, the reserved fields of the header return as zeros, and the data is not
+ * changed.
  */
 static void test_smp_reserved(void **state)
 {

@@ -5,7 +5,10 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* The second partition of the DUT's port: what belongs to it, and that its values are not those of the first */
+/*
+ * The second partition of the DUT's port: its packets and groups, and that its values differ from
+ * those of the first
+ */
 
 static struct world w;
 

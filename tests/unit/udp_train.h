@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_UDP_TRAIN_H
 #define TESTS_UNIT_UDP_TRAIN_H
 
-/* A train as an interface makes it, for tests of what carries trains */
+/* A train as an interface makes it, for tests of modules that carry trains */
 
 #include <string.h>
 

@@ -160,7 +160,7 @@ class Attacker:
             mad[1] = 1
             pack_into(">H", f.lrh, 2, t["lid"])
 
-    # --- packets to begin with: from the capture, and of kinds that no capture has
+    # --- initial packets: from the capture, and of kinds that no capture has
 
     def smp(self):
         f = Frame(self.one(self.corpus["smp"]))

@@ -39,14 +39,14 @@ never() {
 sent() { $differences find "$work/all.pcap" "$1" "$2"; } # LID WHAT
 exec 3>&1
 
-# --- L1, L2: the reserved octet of Linux's link-layer address (RFC 4391 9.1.1: zero on sending)
+# --- L1 and L2 of doc/fidelity.md: the reserved octet of Linux's link-layer address (RFC 4391 9.1.1: zero on sending)
 
 check "the VM pings h1, IPv4 and IPv6" eventually 20 eval 'g a ping -n -q -c 1 -W 2 10.4.0.1 && g a ping -n -q -c 1 -W 2 fd04::1'
 check "R47: its reserved octet is not 0 in ARP" shown L1 "$vm_lid" arp-flags
 check "R47: nor in ND" shown L2 "$vm_lid" nd-flags
 check "ours is, in both" eval 'not sent $h1_lid arp-flags && not sent $h1_lid nd-flags'
 
-# --- L3: how Linux treats the reserved octet of another node's link-layer address (RFC 4391 9.1.1)
+# --- L3 of doc/fidelity.md: how Linux treats the reserved octet of another node's link-layer address (RFC 4391 9.1.1)
 
 neighbour() { g a ip neigh show 10.4.6.6 dev ib0 | grep -q "lladdr $1:"; }
 peer_says() { # FLAGS: Linux resolves the peer, and shows an address that begins with FLAGS
@@ -62,7 +62,8 @@ check "R47: Linux keeps that octet as part of the address" seen_as L3 55
 check "ours ignores it" eval 'x h1 ping -n -q -c 1 -W 2 10.4.6.6 && u -j neigh show dev uib0@h1 | jq -e ".neigh[] | select(.ip | index(\"10.4.6.6\")) | .lladdr | startswith(\"00:\")"'
 kill "$peer"
 
-# --- L4, L5: Linux sends to a group that does not exist and leaves it again without having been a full member
+# --- L4 and L5 of doc/fidelity.md: Linux sends to a group that does not exist and leaves it again without having been
+# a full member
 
 send_to() { # GROUP: sends one datagram to it
 	g a "$python -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setsockopt(0, 32, socket.inet_aton(\"10.4.9.1\")); s.setsockopt(0, 33, 8); s.sendto(b\"x\", (\"$1\", 9))'"
@@ -82,12 +83,12 @@ ours_sends() { # our host sends to the group, and drops the datagram because the
 }
 check "ours creates none" eval 'ours_sends && not group_is_there ff12:401b:ffff::f09:806'
 
-# --- L6: subscriptions to the creation and deletion of groups
+# --- L6 of doc/fidelity.md: subscriptions to the creation and deletion of groups
 
 check "R65: Linux never subscribes to traps 66 and 67" never L6 "$vm_lid" subscription-
 check "ours does" sent "$h1_lid" subscription-
 
-# --- L7: an ethertype beyond the four of the encapsulation
+# --- L7 of doc/fidelity.md: an ethertype beyond the four of the encapsulation
 
 foreign() {
 	g a "$python -c 'import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); s.bind((\"ib0\", 0)); s.send(bytes.fromhex(open(\"/sys/class/net/ib0/broadcast\").read().replace(\":\", \"\")) + bytes.fromhex(\"88ca0000\") + b\"not IP\" * 8)'"

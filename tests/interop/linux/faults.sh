@@ -38,7 +38,7 @@ check "traffic flows both ways" eventually 60 flows 7790 46m
 check "in the other partition, too" eventually 60 flows 7791 46m
 vm_gid=$(g a cat /sys/class/infiniband/uib0/ports/1/gids/0)
 
-# --- the groups of which the VM is a full member, as the SA knows them
+# --- the groups of which the VM is a full member, according to the SA
 
 memberships() {
 	x h2 saquery --smkey 1 MCMR | python3 -c '

@@ -45,7 +45,8 @@ check "10 s of silence take the link down" fault "10 s of silence on the VM's li
 
 # --- the instance
 
-# The other processes of the instance end after the killed one. When they have ended, the sockets are free.
+# The other processes of the instance end after the process that was killed. When they have ended, the sockets are
+# free.
 parts_end() {
 	local p
 	for p in "$@"; do

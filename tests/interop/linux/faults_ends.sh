@@ -17,7 +17,7 @@ check "the VM's log is clean" vm_log_clean a
 vm_kill a
 boot
 another() { [ "$(lladdr)" != "$old" ]; }
-# After a boot ib0 has the same QPN as before, the first one. Loading the driver once more gives it the next QPN.
+# After a boot ib0 has the first QPN, as after the previous boot. Loading the driver once more gives it the next QPN.
 g a "modprobe -r ib_ipoib && modprobe ib_ipoib && ip addr add 10.4.9.1/16 dev ib0 && ip addr add fd04::901/64 dev ib0 && ip link set ib0 up" ||
 	echo "# ib_ipoib is not loaded again"
 talk
@@ -46,9 +46,9 @@ far_conf "qpn = 0x123456"
 another() { far_lladdr | grep -qi 12:34:56; }
 check "a host is restarted with another QPN" fault -p 7791 "host restarted, QPN changed" 46m 14 another far_again
 
-# A host that comes back with another address and does not announce it. Linux sends to the old address until the probes of its
-# neighbour entry have failed. By default the probing may begin after 45 s. Here it begins after 1.5 s; then come 1 s of delay
-# and 3 unicast probes of 1 s.
+# A host that restarts with another link-layer address and does not announce it. Linux sends to the old address until
+# the probes of its neighbour entry have failed. By default the probing may begin after 45 s. Here it begins after 1.5
+# s; then come 1 s of delay and 3 unicast probes of 1 s.
 silent_again() {
 	kill "$far_probe"
 	far_conf "qpn = 0x123457"

@@ -30,7 +30,8 @@ wire=$(u -j fabric udp show | jq -r '.udp[] | select(.port == "Switch1/2") | .li
 g a sysctl -qw net.core.rmem_max=16777216 # room for a burst in a receiver's socket
 vm_lid=$(($(g a cat /sys/class/infiniband/uib0/ports/1/lid)))
 
-# ping_both COUNT [ANY]: from each end to the other by IPv4 and IPv6 no ping is lost, or with ANY one of COUNT is answered
+# ping_both COUNT [ANY]: with pings from each end to the other by IPv4 and IPv6, none is lost; with ANY, at least one
+# of COUNT is answered
 ping_both() {
 	pings x h2 "$@" 10.4.9.1 && pings g a "$@" 10.4.0.2 && pings x h2 "$@" fd04::901 && pings g a "$@" fd04::1 &&
 		pings x h1 "$@" 10.4.9.1
@@ -72,8 +73,9 @@ flows() {
 groups_joined() {
 	u -j fabric group show | jq -e '[.group[].mgid] | contains(["ff12:401b:ffff::f05:505", "ff12:401b:ffff::f05:506"])'
 }
-# flows_right DATAGRAMS OCTETS: nothing damaged arrives. A datagram that does not arrive was hit by a fault, or uib.ko counted
-# that ib_ipoib had posted no receive for it, or ib_ipoib dropped it: while it joins a group it keeps three packets
+# flows_right DATAGRAMS OCTETS: nothing damaged arrives. A datagram that does not arrive was lost by a fault, or
+# uib.ko counted that ib_ipoib had posted no receive for it, or ib_ipoib dropped it: while it joins a group it keeps
+# three packets
 flows_right() {
 	local no_receive=$(uib drop_no_receive) there=$(hits Switch1/2) here=$(hits Switch1/6 "udp:$wire") unsent=$(tx_dropped)
 	flows "$1" "$2" || { cat "$work/got"; return 1; }
@@ -203,7 +205,8 @@ iperf_servers() { # both listen when it returns
 	eventually 20 g a 'ss -Hltn "sport = :5201" | grep -q .' && eventually 20 x h2 sh -c 'ss -Hltn "sport = :5201" | grep -q .'
 }
 iperf_servers
-# TCP and UDP, each to the VM and from it, until they are killed. That is a fifth of what an emulated processor can do with a machine to itself.
+# TCP and UDP, each to the VM and from it, until they are killed. The rate is a fifth of the rate that an emulated
+# processor reaches when nothing else runs.
 iperfs() {
 	gb a /tmp/iperf1 iperf3 -c 10.4.0.2 -b 2M -t 300 --bidir --connect-timeout 5000 >/dev/null
 	bx h2 iperf3 -u -b 1M -l 200 -c 10.4.9.1 -t 300 >"$work/iperf2" 2>&1
@@ -279,9 +282,9 @@ attack() {
 	tail -1 "$work/attacker"
 	jq -e '.sent > 1000' <<<"$(tail -1 "$work/attacker")" >/dev/null
 }
-# A forged unicast ARP or ND answer leaves a kernel with an entry that is REACHABLE and wrong, and Linux does not doubt it for 15
-# to 45 s, and then probes for 8 s. By default pings after the attack waited for that, for up to 42 s. With these times the entry
-# is probed after some seconds, so what is measured is the fabric and our end.
+# A forged unicast ARP or ND answer leaves a kernel with an entry that is REACHABLE and wrong, and Linux does not
+# doubt it for 15 to 45 s, and then probes for 8 s. By default pings after the attack waited for that, for up to 42 s.
+# With these times the entry is probed after some seconds, so the test measures the fabric and our end.
 doubtful() { # CMD... IF: run sysctl by CMD
 	local v
 	for v in 4 6; do

@@ -65,7 +65,7 @@ check "its arping is answered by k" says "Received 1 response" g a arping -f -c 
 check "h1's arping is answered by a" says "Received 1 response" x h1 arping -f -c 20 -I uib0 "${ip4[a]}"
 check "a finds k's address in use" refuse 1 "Received 1 response" g a arping -D -c 2 -w 10 -I ib0 "${ip4[k]}"
 
-# --- on the wire: what the kernel of a has written, unchanged
+# --- on the wire: the packets that the kernel of a has written, unchanged
 
 wire() { # FILTER: the packets from a
 	tshark -r "$work/wire.pcapng" -Y "infiniband.lrh.slid == $lid_a && $1" -T fields "${@:2}" 2>/dev/null
@@ -80,7 +80,7 @@ check "R56: ARP has hardware type 32 and addresses of 20 octets" arp_on_wire
 nd_on_wire() { wire 'icmpv6.type == 135' -e icmpv6.opt.length | grep -qx 3; }
 check "R57: the option of a neighbour solicitation has 24 octets" nd_on_wire
 
-# --- what programs see on the device
+# --- the packets that programs see on the device
 
 traffic() { reach a "${ip4[h1]}" >/dev/null; }
 traffic_seen() {

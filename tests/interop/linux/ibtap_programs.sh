@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# What administers interfaces works on a device of `netdev = ibtap` as on the kernel's ib0: DHCP by systemd-networkd,
-# NetworkManager, partitions, network namespaces.
+# Programs that administer interfaces work on a device of `netdev = ibtap` as on the kernel's ib0: DHCP by
+# systemd-networkd, NetworkManager, partitions, network namespaces.
 #
-#	h1 (dhcpd) --- Switch1 --- Switch2 --- h2		uib1 of h1, ib1 of a: another partition
-#	                 |
-#	                 a (VM: uipoib, ibtap)
+# 	h1 (dhcpd) --- Switch1 --- Switch2 --- h2		uib1 of h1, ib1 of a: another partition
+# 	                 |
+# 	                 a (VM: uipoib, ibtap)
 . "$(dirname "$0")/lib.sh"
 need dhcpd nmcli NetworkManager dbus-daemon /lib/systemd/systemd-networkd
 cp "$(command -v dhcpd)" "$work"/
@@ -22,7 +22,7 @@ vm_start a --share "$work"
 vm_wait a
 declare -A ip4=([h1]=10.4.0.1 [h2]=10.4.0.2)
 
-# --- NetworkManager, first on the kernel's own ib0, then below on the other
+# --- NetworkManager, first on the kernel's own ib0, then below on the device of ibtap
 
 mkdir "$work/nm"
 cat >"$work/nm/one.nmconnection" <<-END

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Two VMs, each with a uipoib whose interface is a device of type 32, on one fabric. On the links of drafts whose neighbours tell their Q_Keys, what a kernel knows
-# of a neighbour goes when uipoib forgets it. PROFILES are the profiles (rfc4391 encaparp00 v6ib00).
+# Two VMs, each with a uipoib whose interface is a device of type 32, on one fabric. On the links of drafts whose
+# neighbours advertise their Q_Keys, a kernel's entry of a neighbour is deleted when uipoib forgets the neighbour.
+# PROFILES are the profiles (rfc4391 encaparp00 v6ib00).
 #
-#	h1 --- Switch1 --- Switch2
-#	        |   |
-#	        |   b (VM: uipoib, ibtap)
-#	        a (VM: uipoib, ibtap)
+# 	h1 --- Switch1 --- Switch2
+# 	        |   |
+# 	        |   b (VM: uipoib, ibtap)
+# 	        a (VM: uipoib, ibtap)
 . "$(dirname "$0")/lib.sh"
 need iperf3
 linux_topo 1 >"$work/lab.topo"

@@ -89,8 +89,8 @@ vm_ibtap() {
 	eventually 20 not_tentative "$name"
 }
 
-# not_tentative NAME: no IPv6 address of the VM is tentative. Before duplicate address detection has ended, which takes a second
-# or two, Linux sends from ::1 for want of another address, and such packets are dropped where they arrive.
+# not_tentative NAME: no IPv6 address of the VM is tentative. Before duplicate address detection has ended, which
+# takes a second or two, Linux sends from ::1 because it has no other address, and the receiver drops such packets.
 not_tentative() { [ -z "$(g "$1" ip -6 -o addr show tentative)" ]; }
 
 # g NAME CMD...: runs CMD in the VM; prints its output and its errors, and returns its status. A single argument is a script for
@@ -158,7 +158,7 @@ iface() { if is_vm "$1"; then echo ib0; else echo uib0; fi; }
 # reach PLACE OPTION... ADDRESS: pings ADDRESS from PLACE
 reach() { at "$1" ping -n -c 2 -i 0.2 -W 10 "${@:2}"; }
 
-# says REGEX CMD...: the output of CMD matches REGEX, whatever its status
+# says REGEX CMD...: the output of CMD matches REGEX; the status of CMD does not matter
 says() {
 	local out
 	out=$("${@:2}" 2>&1)
@@ -190,7 +190,8 @@ both_ways() {
 	wait $pid && return $status
 }
 
-# fence FROM TO...: waits until packets that FROM has sent before have arrived there or are lost, by a ping behind them
+# fence FROM TO...: wait until the packets that FROM has sent so far have arrived at each TO or are lost, by sending a
+# ping after them
 fence() {
 	local to
 	for to in "${@:2}"; do

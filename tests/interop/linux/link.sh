@@ -39,7 +39,8 @@ check "saquery -p: our path to it" says "dlid\.*$(g a cat /sys/class/infiniband/
 
 # --- `uipoib check` in the guest, beside the kernel's ib0
 
-# checked STATUS KIND WORD...: the check ends with STATUS; it has no finding if KIND is none, and otherwise this one
+# checked STATUS KIND WORD...: the check ends with STATUS; it has no finding if KIND is none, and otherwise the
+# finding KIND
 checked() {
 	local want=$1 kind=$2 status
 	shift 2
@@ -119,7 +120,7 @@ all_nodes() { # FROM PLACE...
 check "Linux pings ff02::1: each of ours answers" all_nodes a h1 h2
 check "ours pings ff02::1: Linux and ours answer" all_nodes h1 a h2
 
-# --- a partition is a child interface of ib0, and on our host an interface of its own
+# --- a partition is a child interface of ib0, and a separate interface on our host
 
 g a ip link add link ib0 name ib0.8001 type ipoib pkey 0x8001
 g a 'ip link set ib0.8001 up; ip addr add 10.5.0.9/16 dev ib0.8001; ip addr add fd05::9/64 dev ib0.8001 nodad'
@@ -172,7 +173,7 @@ check "what arrived is what was sent, UDP, both ways" both_ways right_udp a h1
 check "the kernel's log" vm_log_clean a
 check "the VM ends" vm_stop a
 
-# --- `uipoib vm` without options, which makes a fabric of its own
+# --- `uipoib vm` without options, which makes its own fabric
 
 typed() {
 	env -u UIPOIB_NAME "$UIPOIB" vm -- ip -d link show ib0 >"$work/typed" 2>&1 &&

@@ -149,7 +149,7 @@ suite "IPv6, Linux receives" h2 a h1 h3 ff15::1:2:4 7040 ff12:601b:ffff::1:2:4
 suite "IPv4, Linux sends" a h1 h2 h3 239.1.2.3 7010 ff12:401b:ffff::f01:203
 suite "IPv6, Linux sends" a h2 h1 h4 ff15::1:2:3 7030 ff12:601b:ffff::1:2:3
 
-# --- groups of which everybody is a member
+# --- groups of which all interfaces are members
 
 everybody_once() { # FROM ADDRESS PORT
 	local p n=20 to=()

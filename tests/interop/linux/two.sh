@@ -15,7 +15,7 @@ declare -A ip=([a]=10.4.9.1 [b]=10.4.9.2) global=([a]=fd04::901 [b]=fd04::902) c
 declare -A port=([a]=Switch1/1 [b]=Switch2/1) other=([a]=b [b]=a) lid linklocal
 ms() { echo $(($(date +%s%N) / 1000000)); }
 
-# Everybody is a full member of both partitions. Lab has packets of 4096 octets.
+# All nodes are full members of both partitions. Lab has packets of 4096 octets.
 cat >"$work/partitions.conf" <<-'END'
 	Default=0x7fff, ipoib : ALL=full;
 	Lab=0x0001, ipoib, mtu=5 : ALL=full;

@@ -22,8 +22,8 @@ probe_host() { "${@:5}" $probe run "$1" "$2" "$work/probe.$1" "$3" "$4" >"$work/
 # flows PORT KINDS: traffic of these kinds flows now, and has flowed for a second
 flows() { $probe judge "$work/probe.$1" "$2" "$(date -d "-1.5 seconds" +%s.%N)"; }
 
-# carriers: how often the carrier of the VM's ib0 has changed. undisturbed PORT KINDS CARRIERS: the carrier has not changed since
-# that count, and traffic flows
+# carriers: print how often the carrier of the VM's ib0 has changed. undisturbed PORT KINDS CARRIERS: the carrier has
+# not changed since that count, and traffic flows
 carriers() { g a cat /sys/class/net/ib0/carrier_changes; }
 undisturbed() { equal "$3" "$(carriers)" && eventually 10 flows "$1" "$2"; }
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs in a VM: `uipoib conform` with a uipoib host whose interface is a device of type 32. Prints TAP. Two profiles are judged at the same
-# time, each in namespaces of its own, because a run waits most of the time. With six at a time, hooks did not end within their 60 s on an emulated
-# processor that other machines kept waiting.
+# Runs in a VM: `uipoib conform` with a uipoib host whose interface is a device of type 32. Prints TAP. Two profiles
+# are judged at the same time, each in namespaces of its own, because a run waits most of the time. With six at a
+# time, hooks did not end within their 60 s on an emulated processor that got little CPU time.
 #
-#	ibtap_conform.sh REPORTS IBTAP.KO PROFILE...		REPORTS/PROFILE.json are the reports
+# 	ibtap_conform.sh REPORTS IBTAP.KO PROFILE...		REPORTS/PROFILE.json are the reports
 reports=$1 module=$2
 shift 2
 [ -e /dev/ibtap ] || insmod "$module" || exit 1
@@ -28,8 +28,8 @@ serve() {
 	exec "$UIPOIB" exec dut python3 tests/interop/linux/guest/hook_server.py "$1" "$work/steps" >"$work/hook.log" 2>&1
 }
 serve "$(device_of "$3")" &
-# systemd-networkd is the only DHCP client that knows devices of type 32. It differs from RFC 4390 (doc/fidelity.md), which uipoib mends. If it is too slow to
-# release its lease before it ends, D1/release is NA.
+# systemd-networkd is the only DHCP client that knows devices of type 32. It differs from RFC 4390 (doc/fidelity.md),
+# and uipoib corrects the differences. If it is too slow to release its lease before it ends, D1/release is NA.
 check "$3: what applies passes" passes 1 "$3"
 tail -1 "$work/out.1" | sed 's/^/# /'
 cp "$work/report.1" "$1/$3.json"

@@ -255,7 +255,7 @@ def sent_frame():
     assert len(f.payload) == 128 and (f.flags, f.gso) == (0, 0)
     after = counters("t0")
     assert after["tx_packets"] - before["tx_packets"] == 1 and after["tx_bytes"] - before["tx_bytes"] == 128
-    # A broadcast goes to the link's broadcast group; ARP asks for 20 octets.
+    # A broadcast is sent to the link's broadcast group, and ARP asks for 20 octets.
     run("ping", "-c", "1", "-W", "1", "10.6.0.7", ok=False)
     arp = [f for f in drain(t) if f.proto == ARP][0]
     assert arp.dest == ibtap.broadcast(PKEY) and arp.source == A
@@ -326,8 +326,8 @@ def receive(s):
     return data.raw[:n], a._replace(proto=socket.ntohs(a.proto), addr=a.addr[:a.halen])
 
 
-# AF_PACKET: a frame has its 44 octets in both directions; DGRAM sockets give 20 octets as address. As with ib_ipoib, they see no address: the kernel has
-# places for it that have room for 8 octets.
+# AF_PACKET: a frame has its 44 octets in both directions; DGRAM sockets give 20 octets as address. As with ib_ipoib,
+# they get no address, because the kernel's structures for it have room for only 8 octets.
 def packet_sockets():
     t = device("t0", ip="10.6.0.1/24")
     raw, other, dgram = (socket.socket(socket.AF_PACKET, kind, socket.htons(3))

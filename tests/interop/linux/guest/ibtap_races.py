@@ -62,7 +62,7 @@ def absent_argument():
         assert not th.is_alive() and len(result) == 1
 
 
-# --- devices that come and go while they are used
+# --- devices that are made and removed while they are used
 
 EXPECTED = {errno.EBUSY, errno.EINVAL, errno.EIO, errno.EAGAIN, errno.EADDRNOTAVAIL, errno.EMSGSIZE, errno.EEXIST, errno.ENODEV}
 

@@ -97,7 +97,7 @@ check "its PortInfo, by an SMP of no hops" local_smp
 check "rdma link delete" rdma link delete uib1
 check "nothing is left of it" eventually 5 gone uib1
 
-# --- its SMA and PMA answer as those of src/node do: the same suite asks both
+# --- its SMA and PMA give the same answers as those of src/node: the same suite asks both
 
 add uib1 listen=127.0.0.1:7002 peer=127.0.0.1:7001 guid=0xace0000000a6e7
 $python ../../agents.py 127.0.0.1:7001 127.0.0.1:7002 || failed=1

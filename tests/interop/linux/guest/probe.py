@@ -47,7 +47,7 @@ class Probe:
         self.sock = {"4": self.sock4, "m": self.sock4, "6": self.sock6}
         self.member = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.ifindex = 0
-        # An end that was restarted goes on with higher numbers than before.
+        # An end that was restarted continues with higher numbers than before.
         self.seq = int(time.time() * 1000)
         self.first = self.seq
         self.got = {k: 0 for k in self.peers}  # highest number received from the other end
