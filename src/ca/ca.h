@@ -9,9 +9,8 @@
  * nothing that libibverbs lacks, so that a backend over libibverbs is possible. A backend fills struct ca_ops; callers
  * use the inline functions below.
  *
- * A received packet comes with its payload, the GRH if there was one, source QP, SLID, SL,
- * path bits and P_Key index, but without the DLID. In a send, a Q_Key with bit 31 set stands
- * for the Q_Key of the QP.
+ * A received packet comes with its payload, the GRH if there was one, source QP, SLID, SL, path bits and P_Key index,
+ * but without the DLID. In a send, a Q_Key with bit 31 set means the Q_Key of the QP.
  */
 
 #include "mad/ep.h"
@@ -147,7 +146,10 @@ static inline int ca_pkey_query(struct ca *ca, uint16_t index, uint16_t *ret)
 	return ca->ops->pkey_query(ca, index, ret);
 }
 
-/* ca_pkey_find() - Index of the entry that matches the low 15 bits of @pkey, preferably one of a full member; -ENOENT */
+/*
+ * ca_pkey_find() - Return the index of the entry that matches the low 15 bits of @pkey, preferably that of a full
+ * member; -ENOENT
+ */
 int ca_pkey_find(struct ca *ca, uint16_t pkey);
 
 static inline int ca_qp_create(struct ca *ca, const struct ca_qp_attr *attr, void *ctx,
@@ -196,14 +198,14 @@ static inline int ca_detach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid)
 	return qp->ca->ops->detach(qp, mgid, mlid);
 }
 
-/* ca_post_send() - Take the first packets of @v; returns how many. Fewer than @n: the send queue is full */
+/* ca_post_send() - Take the first packets of @v, and return their number. Fewer than @n: the send queue is full */
 static inline unsigned int ca_post_send(struct ca_qp *qp, const struct ca_send *v, unsigned int n,
 					ns_t now)
 {
 	return qp->ca->ops->post_send(qp, v, n, now);
 }
 
-/* ca_poll() - Hand over up to @n packets; returns how many descriptors, of which each may stand for several packets */
+/* ca_poll() - Return up to @n packets, and the number of descriptors. A descriptor may represent several packets */
 static inline unsigned int ca_poll(struct ca_qp *qp, struct ca_wc *v, unsigned int n)
 {
 	return qp->ca->ops->poll(qp, v, n);
@@ -241,8 +243,8 @@ static inline struct mad_ep *ca_mad_ep(struct ca *ca)
 }
 
 /*
- * ca_cm_supported() - Set or clear the port's bit IsCommunicationManagementSupported. A backend whose kernel has a CM of its
- * own, which sets the bit, does nothing
+ * ca_cm_supported() - Set or clear the port's bit IsCommunicationManagementSupported. If the kernel of a backend has
+ * its own CM, which sets the bit, the function has no effect
  */
 static inline void ca_cm_supported(struct ca *ca, bool on, ns_t now)
 {

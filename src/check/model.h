@@ -5,11 +5,11 @@
 /*
  * DOC: The fabric that is checked
  *
- * A fabric holds what a file or the agents of a live fabric say about nodes, ports, links and tables, and nothing that was
- * computed. Data that was not read is marked as unknown, and no check concludes anything from it.
+ * A fabric holds the data of a file, or of the agents of a live fabric, about nodes, ports, links and tables, and
+ * nothing that was computed. Data that was not read is marked as unknown, and no check concludes anything from it.
  *
- * This model and the checks over it share no code with the subnet manager (src/subnet, src/sm), because a fault there would
- * then be in both and nobody would see it.
+ * This model and the checks over it share no code with the subnet manager (src/subnet, src/sm), because a fault would
+ * then be in both and would not be noticed.
  */
 
 #include <stdbool.h>
@@ -32,22 +32,23 @@ struct topo;
 /* Two readings of the counters of a port */
 struct chk_counters {
 	struct pma_port_counters first, last;
-	uint64_t at_ms[2]; /* when the agent answered, in milliseconds of any clock */
+	uint64_t at_ms[2]; /* time when the agent answered, in milliseconds of any clock */
 	uint8_t nread; /* number of readings that the agent answered: 0 to 2 */
 };
 
 /* A port of a node, 0 .. nports (0 of a CA is unused). */
 struct chk_port {
 	/*
-	 * index of the node at the other end of the link as this port's side found it, or CHK_NO_NODE. The other end may
-	 * say otherwise, which is a finding
+	 * index of the node at the other end of the link as this port's side found it, or CHK_NO_NODE. The other end
+	 * may contradict this, which is a finding
 	 */
 	uint32_t peer;
 	uint8_t peer_port;
 	uint8_t num;
 	uint8_t lmc;
 	bool known; /* .pi was read */
-	bool mute; /* nothing was read of what is behind the port: no answer, a bound, or a twin */
+	/* true if nothing was read of the node behind the port, because of a silent agent, a bound, or a twin */
+	bool mute;
 	uint16_t lid; /* base LID of an end port; 0: none */
 	uint64_t guid; /* port GUID of an end port; 0: not known, or no end port */
 	struct smp_port_info pi;
@@ -112,7 +113,7 @@ struct chk_member {
 	ib_gid mgid;
 };
 
-/* SL of the path between two LIDs, as the SA says */
+/* SL of the path between two LIDs, from the SA's answer */
 struct chk_path {
 	uint16_t slid, dlid;
 	uint8_t sl;
@@ -186,15 +187,15 @@ int chk_add_member(struct chk_fabric *f, const struct chk_member *m);
 int chk_add_manager(struct chk_fabric *f, const struct chk_manager *m);
 /* chk_set_lft() - Set the port for a LID; the table grows as needed */
 int chk_set_lft(struct chk_fabric *f, struct chk_switch *sw, unsigned int lid, uint8_t port);
-/* chk_set_mft() - Add ports to those of an MLID: bits of @mask for the ports from 16 * @position on */
+/* chk_set_mft() - Add ports to the ports of an MLID: bits of @mask for the ports from 16 * @position on */
 int chk_set_mft(struct chk_fabric *f, struct chk_switch *sw, unsigned int mlid,
 		unsigned int position, uint16_t mask);
 
-/* chk_link() - Both ends of a link know each other */
+/* chk_link() - Connect both ends of a link in the model */
 void chk_link(struct chk_node *a, uint8_t a_port, struct chk_node *b, uint8_t b_port);
 
 /**
- * chk_from_topo() - Make the fabric that a topology file describes: nodes, links and LIDs, no states and no tables
+ * chk_from_topo() - Make the fabric that a topology file describes: nodes, links and LIDs, without states and tables
  *
  * Return: 0, -ENOMEM, -ENOSPC
  */
@@ -225,7 +226,7 @@ static inline bool chk_is_end(const struct chk_node *n, const struct chk_port *p
 	return n->sw ? p->num == 0 : p->num > 0;
 }
 
-/* chk_end() - End port that manages a port: the port itself, or port 0 of a switch */
+/* chk_end() - Return the end port that manages a port: the port itself, or port 0 of a switch */
 static inline const struct chk_port *chk_end(const struct chk_node *n, const struct chk_port *p)
 {
 	return n->sw ? &n->port[0] : p;
@@ -237,7 +238,10 @@ static inline struct chk_node *chk_peer(const struct chk_fabric *f, const struct
 	return p->peer < f->n ? f->node[p->peer] : NULL;
 }
 
-/* chk_carries() - False if it is known that no data can cross the port: nothing is connected, or the port is not Active */
+/*
+ * chk_carries() - False if it is known that no data can cross the port, because nothing is connected or the port is
+ * not Active
+ */
 bool chk_carries(const struct chk_fabric *f, const struct chk_port *p);
 
 #endif

@@ -110,7 +110,7 @@ static void set_mtu(struct smp_port_info *pi, unsigned int code)
 	pi->neighbor_mtu = (uint8_t)code;
 }
 
-/* A Set that has to be refused: status 0x1C, and nothing is changed */
+/* Judges a Set that the DUT has to refuse: status 0x1C, and nothing is changed */
 static void refused(struct run *r, void (*change)(struct smp_port_info *pi, unsigned int arg),
 		    unsigned int arg)
 {

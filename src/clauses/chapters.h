@@ -20,8 +20,8 @@ extern const struct conform_chapter chapter_sidr, chapter_sidr_group, chapter_ib
 extern const struct conform_chapter chapter_hld, chapter_hld_pkeys, chapter_hld_end;
 
 /*
- * Ids of the cases that prove that the DUT answers pings of peers, in whatever profile. A case that pings names them in
- * .after.
+ * Ids of the cases that prove that the DUT answers pings of peers, one for each kind of profile. A case that pings
+ * names them in .after.
  */
 #define REACHED "R25 V10/ns P16/request"
 
@@ -40,11 +40,16 @@ void join_mgid_octets(struct run *r, unsigned int off, unsigned int n, uint8_t m
  */
 void join_of_unfit(struct run *r, void (*spoil)(struct world_group *g), const char *why);
 void join_of_another_pkey(struct run *r);
-/* The judges below are for watch(). This one expects the Q_Key that the profile's links have, see struct world_wire. */
+/*
+ * The judges below are for watch(). encap_qkey() expects the Q_Key that the profile's links have, see struct
+ * world_wire.
+ */
 void encap_qkey(struct run *r, const struct seen *s);
 /* The DUT ignores the reserved field of the encapsulation on receive */
 void encap_reserved_received(struct run *r);
-/* Packets as long as the IP MTU pass whole, and the DUT fragments longer ones at the IP MTU */
+/*
+ * The cases that packets as long as the IP MTU arrive whole, and that the DUT fragments longer packets at the IP MTU
+ */
 void encap_full_mtu(struct run *r);
 void encap_fragments(struct run *r);
 /* Neighbour Discovery. Offset of the option behind the encapsulation: the IPv6 header and the fixed part of the message */
@@ -76,7 +81,10 @@ void nd_interface_id(struct run *r);
 /* join_never_creates() - For watch(): the DUT must not try to create the broadcast group */
 void join_never_creates(struct run *r, const struct seen *s);
 
-/* keys_not_answered() - Send an echo request whose headers were changed. It must not be answered; a later right one is. */
+/*
+ * keys_not_answered() - Send an echo request whose headers were changed. The DUT must not answer it, but must answer
+ * a correct request that follows.
+ */
 void keys_not_answered(struct run *r, const struct ib_ud_hdr *h, const char *what);
 /*
  * rereg_now() - Let the SA forget what the DUT has registered, and ask the DUT to register again; see mark(). NULL: the DUT

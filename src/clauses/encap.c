@@ -4,7 +4,7 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* What is before the IP packet: encapsulation, GRH, keys. RFC 4391 sections 6, 7 and 9.1. */
+/* The headers before the IP packet: encapsulation, GRH, keys. RFC 4391 sections 6, 7 and 9.1. */
 
 static void ud_only(struct run *r, const struct seen *s)
 {
@@ -118,7 +118,10 @@ void encap_qkey(struct run *r, const struct seen *s)
 	check_be32(r, s, s->payload - 8, want, "the Q_Key");
 }
 
-/* The group's parameters differ from every default, so a DUT that uses them has them from the answer to its join */
+/*
+ * The group's parameters differ from every default, so a DUT that uses them has learnt them from the answer to its
+ * join
+ */
 static void group_parameters(struct run *r, const struct seen *s)
 {
 	const struct world_group *g = broadcast(r);

@@ -51,7 +51,7 @@ static void path_of_small_mtu(struct run *r)
 	check(r, !s, s, "a packet went to a peer whose path has an MTU of 1024");
 }
 
-/* Return: the answer by IPv6 to a ping of 3000 octets, sent after an advertisement of this MTU */
+/* Sends a ping of 3000 octets by IPv6 after an advertisement of this MTU, and judges the answer */
 static void after_advertisement(struct run *r, uint32_t mtu, unsigned int most)
 {
 	struct world_peer *p = world_peer(r->w);

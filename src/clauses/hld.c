@@ -5,8 +5,8 @@
 #include "world/sa.h"
 
 /*
- * The design of a driver, intel-ipoib-linux-hld-2002, on one link: what waits for a path, and what the cases of RFC 4391 judge already.
- * Its packets are those of RFC 4391.
+ * The cases of intel-ipoib-linux-hld-2002, the design of a driver, on one link: the packets that wait for a path, and
+ * the clauses that the cases of RFC 4391 judge. The packets are those of RFC 4391.
  */
 
 #define HLD "HLD "
@@ -36,7 +36,10 @@ static void type_decides(struct run *r)
 
 #define HELD 3
 
-/* Send HELD pings whose answers have to wait for the path to @p. False: the DUT does not ask for the path; the case has a verdict */
+/*
+ * Send HELD pings whose answers have to wait for the path to @p. False: the DUT does not ask for the path, and the
+ * case has a verdict
+ */
 static bool hold(struct run *r, const struct world_peer *p, uint16_t seq)
 {
 	struct sa_want query = { .attr = SA_ATTR_PATH_RECORD, .gid = &p->gid };

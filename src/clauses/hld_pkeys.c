@@ -75,7 +75,7 @@ static void only_joins(struct run *r, const struct seen *s)
 		      (unsigned long long)q.sa.comp_mask);
 }
 
-/* The driver registers the device after a successful join, so nobody can send before. */
+/* Watches that nothing is sent before the join, because the driver registers the device after a successful join. */
 static void nothing_before(struct run *r, const struct seen *s)
 {
 	const struct world_group *g;
@@ -104,8 +104,8 @@ static void created(struct run *r)
 /* --- two links */
 
 /*
- * Make sure that the port has both P_Keys and that the DUT is in the second broadcast group, whatever the case before has done.
- * False: it is not; the case has a verdict
+ * Make sure that the port has both P_Keys and that the DUT is in the second broadcast group, whatever the previous
+ * case has done. False: this failed, and the case has a verdict
  */
 static bool two_links(struct run *r)
 {
@@ -176,7 +176,10 @@ static void own_queue_pair(struct run *r)
 		      r->w->dut.qpn);
 }
 
-/* Send a ping to the interface on the link of @of. Only its P_Key, @pkey, is wrong: it is that of the other link. */
+/*
+ * Send a ping to the interface on the link of @of. Only its P_Key is wrong, because @pkey is the P_Key of the other
+ * link.
+ */
 static void wrong_partition(struct run *r, const struct world_peer *of, uint16_t pkey)
 {
 	struct ib_ud_hdr h = peer_headers(r->w, of);
@@ -247,7 +250,7 @@ static void own_mtu(struct run *r)
 
 /* --- names, which the hook uses */
 
-#define NO_DEVICE 78 /* a status of the hook: the DUT has no device of this name */
+#define NO_DEVICE 78 /* exit status of the hook if the DUT has no device of this name */
 
 static void sends_by_name(struct run *r, uint16_t pkey, const char *group)
 {
@@ -302,8 +305,8 @@ static void gone(struct run *r)
 }
 
 /*
- * A P_Key of the list and one that is not in it come into the table together. When the interface of the former works, the DUT
- * has had the time to make one for the latter.
+ * A P_Key of the list and one that is not in the list are put into the table together. When the interface of the
+ * first P_Key works, the DUT has had enough time to make an interface for the second.
  */
 static void list_of_pkeys(struct run *r)
 {
@@ -346,7 +349,10 @@ static bool is_same_join(const struct seen *s, const void *tid)
 	return sa_is(s, &join) && mad_tid(s->payload) == *(const uint64_t *)tid;
 }
 
-/* While the SA does not answer: return how often the DUT sends the join @s, and the time from the first to the last in @ret_took */
+/*
+ * Count the joins @s that the DUT sends while the SA does not answer. Return: their number; the time from the first
+ * to the last is in @ret_took
+ */
 static unsigned int tries(struct run *r, const struct seen *s, ns_t *ret_took)
 {
 	const struct world_dut_conf *c = &r->w->conf;
@@ -466,7 +472,10 @@ static void released(struct run *r)
 		check(r, true, NULL, "left");
 	for (unsigned int i = 0; i < WORLD_GROUPS; i++) {
 		join.gid = &r->w->group[i].rec.mgid;
-		/* The link is down now. The join, which is shown, says that this is no reason. */
+		/*
+		 * The DUT now says that the link is down. The join, which the log shows, is proof that the DUT has no
+		 * reason for that.
+		 */
 		if (r->w->group[i].exists && r->w->group[i].dut_state)
 			check(r, false, world_log_find(&r->w->log, 1, sa_is, &join),
 			      "the DUT has joined %s and not left it, and the hook's unload is "

@@ -136,8 +136,8 @@ static void after_refusal(struct run *r)
 	if (!g)
 		return;
 	/*
-	 * The group exists from now on. Nobody tells the DUT, so it finds the group when its back-off has passed, at the
-	 * latest.
+	 * The group exists from now on, but the DUT is not told. So the DUT finds the group at the latest when its
+	 * back-off has passed.
 	 */
 	if (!world_wait(r->w, sa_is_full_member, g, WORLD_LONGEST))
 		missing(r, "the join was refused, then the group was made; the DUT did not join it "
@@ -193,7 +193,7 @@ void join_of_unfit(struct run *r, void (*spoil)(struct world_group *g), const ch
 		s = seen_since(r, is_data, NULL);
 		check(r, !s, s, "the DUT sent a packet, though %s", why);
 	}
-	/* The group ceases to exist, as when an SM makes it anew: every member has to join once more. */
+	/* The group ceases to exist, as when an SM makes it again, so every member has to join once more. */
 	g->exists = false;
 	g->dut_state = 0;
 	if (r->w->dut.port.cap_mask & SMP_CAP_IS_CLIENT_REREG)

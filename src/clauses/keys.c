@@ -3,7 +3,7 @@
 #include "world/peer.h"
 #include "world/sm.h"
 
-/* Keys: which packets an HCA drops, and how it reports the violation to the SM. IBTA 10.9, 13.4.9, 14.2.4. */
+/* Keys: the packets that an HCA drops, and the reports of violations to the SM. IBTA 10.9, 13.4.9, 14.2.4. */
 
 void keys_not_answered(struct run *r, const struct ib_ud_hdr *h, const char *what)
 {

@@ -3,7 +3,10 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* Senders: the four branches of RFC 4391 section 10, with groups that exist, do not, and come later. */
+/*
+ * Senders: the four branches of RFC 4391 section 10, with groups that exist, that do not exist, and that are created
+ * later.
+ */
 
 static const struct seen *sent(struct run *r, const struct ip_group *g, ns_t timeout)
 {
@@ -53,8 +56,8 @@ static void send_only_non_member(struct run *r)
 }
 
 /*
- * The link-local group does not exist, so the DUT must drop. A packet to a group that exists, sent after it, shows that the
- * DUT has handled the first one.
+ * The link-local group does not exist, so the DUT must drop the packet to it. A later packet to a group that exists
+ * shows that the DUT has handled the first packet.
  */
 static void absent_link_local(struct run *r)
 {

@@ -20,7 +20,8 @@ static void ip4_28_bits(struct run *r, const struct seen *s)
 	if (!sa_join_decode(s, &q, &m) || be16_at(m.mgid.raw + 2) != 0x401b)
 		return;
 	/*
-	 * A DUT may join the broadcast group of another P_Key before or beside its own (R13), so the P_Key is not compared.
+	 * A DUT may join the broadcast group of another P_Key before or beside its own (clause R13), so the P_Key is
+	 * not compared.
 	 */
 	memcpy(bcast.raw + 4, m.mgid.raw + 4, 2);
 	if (ib_gid_equal(&m.mgid, &bcast))

@@ -5,8 +5,8 @@
 #include "world/sm.h"
 
 /*
- * The group gets another MTU. RFC 4391 section 7. The new MTU is 4096: under an MTU below 2048 a DUT could lose its IPv6
- * addresses, and nothing would restore those that were configured by hand.
+ * The group gets another MTU. RFC 4391 section 7. The new MTU is 4096, because under an MTU below 2048 a DUT could
+ * lose its IPv6 addresses, and nothing would restore addresses that were configured by hand.
  */
 
 #define MTU IB_MTU_4096
@@ -24,8 +24,8 @@ static bool works_with(struct run *r, uint8_t code)
 }
 
 /*
- * Wait for an answer that fills the IP MTU, as the DUT may take time to notice the new MTU. Return: this answer, or else
- * the last one
+ * Wait for an answer that fills the IP MTU, as the DUT may take time to notice the new MTU. Return: this answer, or
+ * the last answer if none was long enough
  */
 static const struct seen *whole_answer(struct run *r, const struct world_peer *p)
 {

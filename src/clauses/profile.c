@@ -70,7 +70,10 @@ static const struct conform_chapter *const rfc4391_chapters[] = {
 	&chapter_limited,     &chapter_mtu,    NULL,
 };
 
-/* Linux's driver differs from the RFC here, and so does the profile that imitates it (doc/fidelity.md, L4 to L6). */
+/*
+ * Linux's driver differs from the RFC in these clauses, and so does the profile that imitates the driver
+ * (doc/fidelity.md, L4 to L6).
+ */
 static const struct conform_reason not_linux[] = {
 	{ "R61", "a sender of profile linux makes an absent group" },
 	{ "R62", "a sender of profile linux joins as SendOnlyFullMember" },

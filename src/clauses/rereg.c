@@ -101,8 +101,8 @@ static void new_qkey(struct run *r)
 		check_be32(r, s, s->payload - 8, WORLD_QKEY_LATER,
 			   "the Q_Key after the group got another one");
 	/*
-	 * The DUT's other groups keep the old Q_Key until they are made anew. The wait keeps the next case from running
-	 * meanwhile.
+	 * The DUT's other groups keep the old Q_Key until they are made again. The wait keeps the next case from
+	 * running meanwhile.
 	 */
 	world_pass(r->w, NS_SEC(3));
 	r->w->old_qkey = WORLD_QKEY_LATER;
@@ -155,8 +155,8 @@ bool rereg_any_answer(const struct run *r, const struct seen *s)
 }
 
 /*
- * Without its P_Key the interface must not answer. Whether it did is decided when it answers a ping that was sent after the
- * P_Key had come back.
+ * Without its P_Key the interface must not answer. The verdict is given when the interface answers a ping that was
+ * sent after the P_Key had come back.
  */
 static void pkey_removed(struct run *r)
 {

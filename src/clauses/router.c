@@ -23,7 +23,10 @@ static void joins_as_non_member(struct run *r, const struct ip_group *g, ns_t ti
 		      s->payload[SA_DATA_OFF + 48] & 15);
 }
 
-/* The group existed before the DUT became a router, so only the SA's list tells of it */
+/*
+ * The group existed before the DUT became a router, so the DUT can learn of it only from the SA's
+ * list
+ */
 static void groups_there(struct run *r)
 {
 	struct ip_group g = group_of(r->w, "239.70.0.1", "ff15::70:1");

@@ -4,7 +4,10 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* IPv4 multicast of draft-kashyap-ipoib-ipv4-multicast-01: how groups map to MGIDs, and who joins and creates a group. */
+/*
+ * IPv4 multicast of draft-kashyap-ipoib-ipv4-multicast-01: the map from groups to MGIDs, and the nodes that join and
+ * create a group.
+ */
 
 #define DRAFT "draft-kashyap-ipoib-ipv4-multicast-01 "
 
@@ -265,7 +268,7 @@ static void senders_do_not_create(struct run *r)
 	      "a sender has created the group 239.7.0.6");
 }
 
-/* The hook sends to a group once; then nobody does */
+/* The hook sends to a group once, and afterwards nothing is sent to the group */
 static void idle_sender_leaves(struct run *r)
 {
 	static const uint8_t group[4] = { 239, 7, 0, 8 };

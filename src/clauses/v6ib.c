@@ -10,8 +10,8 @@
 #define DRAFT "draft-kashyap-ipoib-ipv6-over-ib-00 "
 
 /*
- * MLD reports show when the DUT has joined or left an IP group. The group to which reports go must exist, or the DUT cannot
- * send them.
+ * MLD reports show when the DUT has joined or left an IP group. The group to which reports are sent must exist,
+ * because otherwise the DUT cannot send them.
  */
 void v6ib_prepare(struct world *w)
 {

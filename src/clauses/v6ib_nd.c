@@ -76,7 +76,7 @@ static void option_of_40_octets(struct run *r)
 	p->put_opt = NULL;
 }
 
-/* The octets of the option in an advertisement; NULL: no advertisement came, or it has no such option */
+/* Return: the octets of the option in an advertisement; NULL: no advertisement came, or it has no such option */
 static const uint8_t *option(struct run *r, const struct seen **ret)
 {
 	*ret = nd_advertisement(r);

@@ -11,8 +11,8 @@
 bool beside_folder(char ret[PATH_MAX]);
 
 /*
- * beside_find() - Path of the file @name, which is beside the program after a build and in
- * ../lib/uipoib after `make install`. False: neither can be read
+ * beside_find() - Find the file @name, which is in the program's folder after a build and in
+ * ../lib/uipoib after `make install`. False: neither file can be read
  */
 bool beside_find(const char *name, char ret[PATH_MAX]);
 

@@ -85,7 +85,10 @@ static int start_writer(const char *file)
 	return cli_error(-1, "capture %s: %s", file, strerror(-err));
 }
 
-/* --- a capture that this process writes, because the file may make its writer wait: standard output, a pipe, a terminal */
+/*
+ * --- a capture that this process writes itself, because writing may have to wait: to standard output, a pipe or a
+ * terminal
+ */
 
 static volatile sig_atomic_t interrupted;
 
@@ -103,7 +106,10 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &sa, NULL);
 }
 
-/* Read what the instance has sent. Return: -EAGAIN while the capture goes on; else the exit status of the command */
+/*
+ * Read the messages that the instance has sent. Return: -EAGAIN while the capture continues; otherwise the exit
+ * status of the command
+ */
 static int heard(struct proto_client *c)
 {
 	json_t *obj;

@@ -12,8 +12,9 @@
 #include "probe/probe.h"
 
 /*
- * `uipoib check PORT`: what stands between a port and IP. The questions and their judgement are in probe/. Here is what
- * the kernel says about its IPoIB interface and about a neighbour, and the umad device.
+ * `uipoib check PORT` checks everything that IP over a port depends on. The questions and the evaluation of their
+ * answers are in probe/. This file asks the kernel about its IPoIB interface and about a neighbour, and opens the
+ * umad device.
  */
 
 static const struct cli_key keys[] = {
@@ -67,7 +68,7 @@ static int set_numbers(struct task *t)
 	t->timeout_ms = (unsigned int)ms;
 	/* The kernel repeats a request three times; after that its end is only a matter of scheduling. */
 	t->cfg.patience = NS_MSEC(ms) * 5 + NS_SEC(10);
-	t->cfg.sm_key = 1; /* as OpenSM and the embedded manager have it by default */
+	t->cfg.sm_key = 1; /* default SM_Key of OpenSM and of the embedded manager */
 	return set_key(t, "mkey", &t->cfg.mkey) || set_key(t, "smkey", &t->cfg.sm_key)
 		       ? PROTO_EXIT_USAGE
 		       : 0;
@@ -100,7 +101,7 @@ static int find_interface(struct task *t, const char *port)
 
 /* --- the peer */
 
-/* What the kernel knows about the neighbour with an address. Return: 0, also if there is none; -errno */
+/* Ask the kernel for its neighbour entry of an address. Return: 0, also if there is no entry; -errno */
 static int ask_neighbour(struct task *t, const struct rtnl_ip *ip)
 {
 	struct probe_cfg *cfg = &t->cfg;

@@ -9,7 +9,8 @@
  * check_live() - Read the fabric at a port through umad
  * @port:	"mlx5_0/1", "mlx5_0" or "umad0"
  * @timeout_ms:	time after which a request is repeated
- * @sm_key:	SM_Key for the question who is a member of which group; without an answer the fabric has no members
+ * @sm_key:	SM_Key with which the SA is asked for the members of all groups; if the SA does not
+ * 	answer, the result has no members
  *
  * Return: 0; the exit status after a message
  */

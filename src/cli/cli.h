@@ -17,7 +17,7 @@ extern const struct cli_cmd cli_completion_verbs[], cli_instance_verbs[], cli_ho
 
 /* --- functions of objects and verbs in other files */
 
-/* Long options of those that parse their own */
+/* Long options of the commands that parse their own options */
 extern const struct option cli_run_options[], cli_vm_options[], cli_demo_options[],
 	cli_import_options[], cli_fabric_check_options[], cli_wait_options[],
 	cli_fabric_show_options[];

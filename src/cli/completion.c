@@ -27,8 +27,8 @@ static int words(int argc, char **argv)
 }
 
 /*
- * bash cuts words also at ':', '=' and '@', so the line is split anew at blanks, and the part of a candidate before the last such
- * sign, which bash keeps, is removed.
+ * bash also splits words at ':', '=' and '@'. So the line is split again at blanks only, and the
+ * part of a candidate before the last such sign is removed, because bash keeps this part.
  */
 static int bash(int argc, char **argv)
 {

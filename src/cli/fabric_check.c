@@ -16,8 +16,8 @@
 
 /*
  * `uipoib fabric check`. A file is read here. A live fabric is read through umad. The fabric of an instance is read
- * through umad, too: the program executes itself at a node of the instance, as `uipoib exec` would. So what is judged
- * is what the agents in the fabric answer, and not what the instance knows about them.
+ * through umad, too: the program executes itself at a node of the instance, as `uipoib exec` would. So the check
+ * judges the answers of the agents in the fabric, and not the instance's knowledge about them.
  */
 
 #define TABLES_MAX 64
@@ -315,7 +315,9 @@ static void print_json(const char *source, const struct chk_fabric *f, const str
 		(json_int_t)st->refused, "busy", (json_int_t)st->busy));
 }
 
-/* What is the same for all findings of a kind is printed once, behind the last of them. */
+/*
+ * The explanation, which is the same for all findings of a kind, is printed once, behind the last of these findings.
+ */
 static void print_kind(const struct chk_report *r, enum chk_kind kind)
 {
 	const struct chk_kind_info *info = chk_kind_info(kind);
@@ -361,8 +363,8 @@ static void print_text(const char *source, const struct chk_fabric *f, const str
 }
 
 /*
- * A live fabric may change while it is read. So if something is found, it is read again, and what is reported is what both
- * readings have.
+ * A live fabric may change while it is read. So if there are findings, the fabric is read again, and only findings of
+ * both readings are reported.
  */
 static int confirm(struct chk_report *r, const struct opts *o, const struct chk_opts *what)
 {

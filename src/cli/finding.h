@@ -8,10 +8,13 @@
 
 /* How `check` and `fabric check` print a finding. */
 
-/* finding_print() - "fault KIND: WHAT"; finding_advice() - why it matters and what to do, in two lines behind it */
+/*
+ * finding_print() - Print "fault KIND: WHAT"; finding_advice() - print two lines: why the finding
+ * matters, and what the user should do
+ */
 void finding_print(const struct chk_kind_info *i, const char *what);
 void finding_advice(const struct chk_kind_info *i);
-/* finding_json() - An object with kind, severity, what, why and todo */
+/* finding_json() - Return an object with kind, severity, what, why and todo */
 json_t *finding_json(const struct chk_kind_info *i, const char *what);
 /* finding_utf8() - A JSON string of any text */
 json_t *finding_utf8(const char *s);

@@ -35,7 +35,9 @@ static void add_row(void *ctx, json_t *row)
 	json_array_append(ctx, row);
 }
 
-/* Shows the instance of -n, or all of them. An instance that ends meanwhile is left out. */
+/*
+ * Shows the instance that -n names, or all instances. An instance that ends meanwhile is left out.
+ */
 static int show(int argc, char **argv)
 {
 	char name[NAMES_MAX][PROTO_NAME_MAX], err[256];

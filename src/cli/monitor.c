@@ -12,7 +12,7 @@ static const char *const kinds[] = {
 };
 
 struct filter {
-	char **words; /* events to show, NULL-terminated; empty: all */
+	char **words; /* names of the events to show, NULL-terminated; empty: all events */
 };
 
 static bool wanted(const struct filter *f, const char *event)
@@ -26,8 +26,9 @@ static bool wanted(const struct filter *f, const char *event)
 }
 
 /*
- * Drops that happen in any healthy network: an interface hears its own multicasts, and the kernel sends to IPv6 groups, such as that of
- * the routers, in which nobody is. In text they are shown with -d only.
+ * Drops that happen in any healthy network: an interface receives its own multicasts, and the
+ * kernel sends to IPv6 groups without members, such as the group of the routers. In text form they
+ * are shown with -d only.
  */
 static bool routine(const json_t *row, const char *event)
 {
@@ -37,7 +38,7 @@ static bool routine(const json_t *row, const char *event)
 	       (!strcmp(counter, "drop_own_echo") || !strcmp(counter, "drop_no_group"));
 }
 
-/* A LID says nothing to a reader who is told the name of its port, too. */
+/* The LID is of no use to a reader who also gets the name of its port. */
 static bool needless(const json_t *row, const char *key)
 {
 	return !strcmp(key, "issuer_lid") && json_is_string(json_object_get(row, "issuer"));
@@ -82,7 +83,7 @@ static void print_text(json_t *row, const char *event)
 	putchar('\n');
 }
 
-/* With -j each event is a document on a line, because the end of an array would never come. */
+/* With -j each event is a JSON document on its own line, because an array would never be closed. */
 static void print_event(void *ctx, json_t *row)
 {
 	const char *event = json_string_value(json_object_get(row, "event"));

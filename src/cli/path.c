@@ -77,7 +77,10 @@ static int not_open(const char *name, const char *dev, int err)
 	return cli_error(PROTO_EXIT_ENV, "instance '%s': %s", name, strerror(err));
 }
 
-/* Takes @args. All of them go to the instance except "dev", which belongs to the handle. */
+/*
+ * Takes ownership of @args. All arguments go to the instance except "dev", which belongs to the
+ * handle.
+ */
 static int ask(const char *name, json_t *args)
 {
 	json_t *dev = json_incref(json_object_get(args, "dev"));

@@ -3,11 +3,12 @@
 #define CLI_READY_H
 
 /*
- * DOC: Who waits for an instance: a service manager, or the reader of a pipe
+ * DOC: Telling a service manager, or the reader of a pipe, that the instance is ready
  *
- * A service manager that speaks the protocol of sd_notify(3) gives the address of a datagram socket in $NOTIFY_SOCKET, and the time
- * within which it wants to hear that the service works in $WATCHDOG_USEC. `run --ready-fd N` writes a newline to the
- * descriptor N and closes it, as s6 and others expect. Nothing here waits: what a manager does not take is lost.
+ * A service manager that speaks the protocol of sd_notify(3) gives the address of a datagram socket in
+ * $NOTIFY_SOCKET, and in $WATCHDOG_USEC the time within which it wants to be told that the service works. `run
+ * --ready-fd N` writes a newline to the descriptor N and closes it, as s6 and others expect. Nothing here waits, so a
+ * message that the manager does not read in time is lost.
  */
 
 #include <stdbool.h>
@@ -17,8 +18,9 @@
 #include "cli/cli.h"
 
 struct ready {
-	int fd; /* of --ready-fd, -1 if there is none, or none any more */
-	int sock; /* to the service manager, -1 if there is none */
+	/* descriptor of --ready-fd; -1 if there is none, or after the newline was written */
+	int fd;
+	int sock; /* socket to the service manager; -1 if there is none */
 	struct sockaddr_un to;
 	socklen_t to_len;
 	long long
@@ -26,17 +28,18 @@ struct ready {
 };
 
 /**
- * ready_init() - Learn from the environment who waits, and remove it from the environment of programs that are started
+ * ready_init() - Read the service manager's variables, and remove them from the environment of programs that are
+ * started
  * @fd:	descriptor of --ready-fd, or -1
  *
- * Return: 0; or the exit status after a message: $NOTIFY_SOCKET or $WATCHDOG_USEC makes no sense, or @fd is not open
+ * Return: 0; or the exit status after a message: $NOTIFY_SOCKET or $WATCHDOG_USEC is invalid, or @fd is not open
  */
 int ready_init(struct ready *r, int fd);
 
 /* ready_wanted() - Does anybody wait? */
 bool ready_wanted(const struct ready *r);
 
-/* ready_up() - All interfaces are up. It may be called again. */
+/* ready_up() - Report that all interfaces are up. The function may be called again. */
 void ready_up(struct ready *r);
 /* ready_waits() - Tell the manager why the instance is not up yet */
 void ready_waits(const struct ready *r, const char *why);

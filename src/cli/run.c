@@ -260,7 +260,7 @@ static int wait_up(struct run *r)
 	return status;
 }
 
-/* Tells those who wait that all links are up, once they are. Returns a signal that asks to end; else 0 */
+/* Reports that all links are up, as soon as they are. Returns a signal that asks the program to end, or else 0 */
 static int announce(struct run *r)
 {
 	int status;
@@ -277,7 +277,7 @@ static int announce(struct run *r)
 
 /* --- without CMD */
 
-/* Reads the answer to a request until its end. False: there is none */
+/* Reads the answer to a request until its end. False: there is no answer */
 static bool answered(struct proto_client *c)
 {
 	json_t *msg;

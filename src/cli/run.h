@@ -16,7 +16,8 @@ struct run_job {
 	const struct topo *topo; /* as serve_cfg.topo */
 	long long timeout_ms; /* time within which all links must be up */
 	unsigned int verbose;
-	struct ready *ready; /* who waits until all links are up; NULL: nobody */
+	/* the service manager or pipe that waits until all links are up; NULL: none */
+	struct ready *ready;
 	/* .cmd or .fn runs as a child once the links are up. If both are NULL, the instance runs until a signal. */
 	char **cmd;
 	int (*fn)(void *arg); /* returns the exit status of the child */

@@ -36,7 +36,8 @@
 
 struct vm_opts {
 	const char *file, *name, *kernel, *module, *port;
-	struct conf_port to; /* to.udp: the link leads to an address, --port udp:... */
+	/* other end of the link; to.udp: the link leads to an address, --port udp:... */
+	struct conf_port to;
 	char name_buf[PROTO_NAME_MAX];
 	char *share_path[VM_SHARES_MAX];
 	const char *share[VM_SHARES_MAX + 1], *address[VM_ADDRS_MAX + 1];

@@ -3,17 +3,17 @@
 #define CM_CM_H
 
 /*
- * DOC: Communication management, as far as Service ID Resolution needs it
+ * DOC: The part of communication management that Service ID Resolution needs
  *
  * One agent for each MAD endpoint, for class 0x07 on QP1. It sends SIDR_REQs and waits for their SIDR_REPs, and it answers
  * SIDR_REQs for the services of this port (IBTA volume 1, 12.11). Both messages have the method Send, so mad/ cannot
  * pair them. They are paired here, by RequestID.
  *
  * The server keeps nothing about a request. A repeated request gets the same answer, because it is answered from the
- * same values. A source (LID) may ask CM_SOURCE_BURST times at once, and then CM_SOURCE_RATE times a second; its other
- * requests are dropped, so that others are answered while one source floods. A ServiceID without a service here is
- * refused with Status 1, but only on a port that serves something, and where no other program has registered for the
- * class. Elsewhere a SIDR_REQ for a service that is not ours is left to such programs.
+ * same values. A source (LID) may ask CM_SOURCE_BURST times at once, and then CM_SOURCE_RATE times a second; its
+ * other requests are dropped, so that other sources are answered while one source floods. A SIDR_REQ for a ServiceID
+ * without a service here is refused with Status 1, but only on a port that has at least one service, and only if no
+ * other program has registered for the class. Otherwise the SIDR_REQ is left to such programs.
  *
  * Other messages of the class are dropped and counted. A REQ is not refused with a REJ, because it may be for another
  * agent of the port.
@@ -28,10 +28,11 @@
 #include "wire/cm_sidr.h"
 
 #define CM_TRY_MS 500 /* time to wait for a SIDR_REP to each try */
-#define CM_RETRIES 5 /* tries after the first one, with the same RequestID and TID */
+#define CM_RETRIES 5 /* number of tries after the first one, with the same RequestID and TID */
 #define CM_SOURCE_BURST 128
 #define CM_SOURCE_RATE 64
-#define CM_SOURCES 256 /* number of sources whose allowances are remembered: the most recent ones */
+/* number of sources whose allowances are stored, of which the most recent ones are kept */
+#define CM_SOURCES 256
 
 struct cm;
 

@@ -37,11 +37,11 @@ struct cli_cmd {
 	const char *name; /* NULL ends the table */
 	int (*run)(int argc, char **argv);
 	const char *
-		usage; /* words that may follow the name: the help text, and what a shell completes */
+		usage; /* words that may follow the name, for the help text and for completion by a shell */
 	const char *help; /* one line */
 	const struct cli_cmd *verbs; /* NULL if there is .run */
 	const struct option *
-		options; /* long options of .run besides those that all commands have; may be NULL */
+		options; /* long options of .run in addition to the options that all commands have; may be NULL */
 	bool own_options; /* run() parses all options, because some may be those of another program */
 	bool own_help; /* run() prints the help about the command */
 };
@@ -108,7 +108,10 @@ int cli_seconds(long long *ret_ms, const char *s);
 
 /* --- talking to an instance */
 
-/* cli_instance() - Name of the instance: from -n, from $UIPOIB_NAME, or that of the only one that runs. 0, or the exit status after a message */
+/*
+ * cli_instance() - Find the name of the instance: from -n, from $UIPOIB_NAME, or the name of the only instance that
+ * runs. Return: 0, or the exit status after a message
+ */
 int cli_instance(char ret[PROTO_NAME_MAX]);
 /* cli_connect() - Connect to the instance of cli_instance(). 0, or the exit status after a message */
 int cli_connect(struct proto_client *c);

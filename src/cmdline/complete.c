@@ -61,7 +61,7 @@ static void offer_options(const struct completion *c, const struct option *table
 	}
 }
 
-/* --- names that the running instance knows */
+/* --- names that come from the running instance */
 
 struct rows {
 	const struct completion *c;
@@ -88,11 +88,12 @@ static void offer_instances(const struct completion *c)
 
 /* --- words of a usage text */
 
-/* What a word in capitals stands for */
+/* Meaning of a word in capitals */
 static const struct place {
 	const char *word;
 	const char *cmd, *key; /* command of the protocol, and member of its rows */
-	const char *shell; /* in place of a command: what the shell completes */
+	/* candidate that tells the shell what to complete, in place of a command of the instance */
+	const char *shell;
 } places[] = {
 	{ "IF", "link show", "@dev" },
 	{ "HOST", "host show", "host" },
@@ -129,10 +130,10 @@ static void offer_place(const struct completion *c, const char *word)
 /* A word of a usage text, as in "NODE/PORT up|down [fabric F]" */
 struct usage_word {
 	char text[32];
-	/* true for a word in small letters, which is typed as it is; false for a word that stands for others */
+	/* true for a word in small letters, which is typed as it is; false for a word that is a placeholder */
 	bool literal;
 	int group; /* number of the pair of brackets around the word; 0: none, so the word is not optional */
-	bool other; /* true if a '|' stands before the word: it can be typed in place of the word before */
+	bool other; /* true if a '|' is before the word, so that it can be typed in place of the previous word */
 };
 
 static bool is_literal(const char *text)
@@ -186,7 +187,7 @@ static void offer_word(const struct completion *c, const struct usage_word *w)
 		offer_place(c, w->text);
 }
 
-/* Offers w[i] and what may stand in its place; returns the number of the next word. */
+/* Offers w[i] and its alternatives; returns the number of the next word. */
 static int offer_one_of(const struct completion *c, const struct usage_word *w, int n, int i)
 {
 	do
@@ -203,8 +204,8 @@ static int skip(const struct usage_word *w, int n, int i)
 }
 
 /*
- * What the word number @at behind a command can be. Words that are not optional have to stand at their places; behind them stand
- * keys with values, in any order.
+ * Offers the candidates for word number @at behind a command. Words that are not optional have to be at their places;
+ * behind them are keys with values, in any order.
  */
 static void offer_words(const struct completion *c, const char *usage, int at)
 {

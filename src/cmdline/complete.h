@@ -8,8 +8,8 @@
  * DOC: Completion of a command line by a shell
  *
  * `uipoib completion bash` prints a function for bash, which asks `uipoib completion words -- WORD...` at each
- * completion. So what is offered comes from the tables of commands (struct cli_cmd): names, the lower-case words of
- * .usage, .options; and where .usage has IF, HOST, NODE or NODE/PORT, from the instance, if one runs.
+ * completion. So the candidates come from the tables of commands (struct cli_cmd): names, the lower-case words of
+ * .usage, and .options. Where .usage has IF, HOST, NODE or NODE/PORT, they come from the instance, if one runs.
  */
 
 /* Candidates that tell the shell to complete by itself */

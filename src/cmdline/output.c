@@ -38,8 +38,8 @@ int cli_flush(int status)
 }
 
 /*
- * Prints JSON, with DEL escaped: of the ASCII control characters, Jansson leaves only DEL as it is. DEL can only be
- * inside a string.
+ * Prints JSON, and escapes DEL, because Jansson escapes all ASCII control characters but DEL. DEL
+ * can only be inside a string.
  */
 static int put_json(const char *text, size_t len, void *file)
 {

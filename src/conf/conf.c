@@ -17,10 +17,10 @@
 /*
  * DOC: What inih does not do for us
  *
- * Debian's libinih merges repeated sections, takes an indented line as the
- * continuation of a value and splits lines that are longer than its buffer of 200 octets. Each of the three
- * would turn a file into something that its author did not write. So lines reach inih through next_line(),
- * which refuses such files and knows the line number for messages.
+ * Debian's libinih merges repeated sections, takes an indented line as the continuation of a value and splits lines
+ * that are longer than its buffer of 200 octets. Each of these three features would give a file another meaning than
+ * its author intended. So lines reach inih through next_line(), which refuses such files and knows the line number
+ * for messages.
  */
 #define CONF_SECTIONS_MAX 4096
 
@@ -35,8 +35,8 @@ static size_t key_len(const char *text, size_t len)
 }
 
 /*
- * Number of octets of a command-line setting that every message about it shows. They leave out the value, which
- * may be a secret; the rest of a message shows the value where that is useful. Without a '=', only section and
+ * Number of octets of a command-line setting that messages show. They end before the value, because the value may be
+ * a secret; where the value is useful and no secret, the rest of a message shows it. Without a '=', only section and
  * key are shown, because a value may follow another character.
  */
 static int shown(const char *setting)

@@ -61,7 +61,7 @@ struct conf_fabric {
 	uint64_t sidr_service; /* ServiceID of this server */
 	enum conf_crc crc;
 	unsigned int mtu; /* MTUCap of all ports in octets; 0: 4096 */
-	/* the name that clients of ibsim put into IBSIM_SOCKNAME; empty: ibsim's protocol is not served */
+	/* name that clients of ibsim put into IBSIM_SOCKNAME; empty: ibsim's protocol is not served */
 	char ibsim[CONF_NAME_MAX];
 	unsigned int line;
 };
@@ -69,7 +69,7 @@ struct conf_fabric {
 struct conf_addr {
 	uint8_t family; /* 4 or 6 */
 	uint8_t prefix_len;
-	uint8_t octets[16]; /* network order; 4 or 16 of them are used */
+	uint8_t octets[16]; /* address in network order; 4 or 16 octets are used */
 	/* P_Key of the interface that has the address, without regard to bit 15; 0: not given */
 	uint16_t pkey;
 };
@@ -80,7 +80,7 @@ struct conf_port {
 	char fabric[CONF_NAME_MAX];
 	char node[CONF_NAME_MAX]; /* name of the node; for a UDP port CONF_UDP_NODE */
 	uint8_t port;
-	bool udp; /* the interface has a CA of its own, whose link runs over UDP */
+	bool udp; /* true if the interface has a CA of its own, whose link runs over UDP */
 	uint64_t guid; /* UDP: node GUID and port GUID of that CA */
 	/* UDP: both ends of the link; listen.family 0: not given, so any free port is used */
 	struct ip_endpoint peer, listen;
@@ -95,7 +95,7 @@ struct conf_udp_link {
 	unsigned int line;
 };
 
-/* Whether an interface belongs to a multicast router */
+/* Tells whether an interface belongs to a multicast router */
 enum conf_router {
 	CONF_ROUTER_AUTO, /* yes while the host's kernel routes multicast from or to the interface */
 	CONF_ROUTER_NO,
@@ -108,10 +108,10 @@ enum conf_netdev {
 	CONF_NETDEV_IBTAP, /* a device of type 32, with addresses of 20 octets, of /dev/ibtap */
 };
 
-/* What the interface identifiers of IPv6 addresses are made of */
+/* Source of the interface identifiers of IPv6 addresses */
 enum conf_iid {
 	CONF_IID_EUI64, /* the port GUID, in the way of the profile */
-	CONF_IID_STABLE, /* a secret: stable opaque identifiers, RFC 7217 */
+	CONF_IID_STABLE, /* stable opaque identifiers that are computed from a secret, RFC 7217 */
 	CONF_IID_LID, /* the port's LID */
 };
 
@@ -130,12 +130,12 @@ struct conf_iface {
 	 */
 	uint16_t pkeys[CONF_PKEYS_MAX];
 	unsigned int npkeys;
-	unsigned int devices; /* for such a profile: largest number of network devices */
+	unsigned int devices; /* for such a profile: the largest number of network devices */
 	bool devices_given;
 	const struct ipoib_profile *profile; /* row of the table in ipoib/profile.c */
 	/*
-	 * network namespace by name, path or pid:N; NULL: an anonymous one for a host with a name,
-	 * that of the caller for the others
+	 * network namespace by name, path or pid:N; NULL: an anonymous namespace for a host with a name, and the
+	 * namespace of the caller for the other interfaces
 	 */
 	char *netns;
 	enum conf_netdev netdev;
@@ -160,9 +160,10 @@ struct conf_iface {
 	/* enum log_level up to which the interface logs; CONF_DEBUG_DEFAULT: the level of the instance */
 	unsigned int debug;
 	enum conf_iid iid;
-	bool secret_given; /* false: the secret is made from the machine's identifier */
+	/* true if the file has a secret; false: the secret is computed from the machine's identifier */
+	bool secret_given;
 	uint8_t secret[CONF_SECRET_LEN]; /* secret of stable interface identifiers */
-	uint8_t scope; /* scope of the link's groups; 0: the one that the profile gives */
+	uint8_t scope; /* scope of the link's groups; 0: the scope that the profile gives */
 	uint16_t subnet; /* number of the IP subnet, in the MGIDs; 0: none */
 	enum ipoib_sl_from sl_from; /* source of the SL of unicast packets */
 	uint8_t sl; /* the SL, if it is fixed */
@@ -193,10 +194,10 @@ struct conf {
 int conf_parse(struct conf *ret, const char *text, size_t len, const char *file,
 	       char err[CONF_ERR_MAX]);
 
-/* conf_load() - conf_parse() of a file. Return: also -errno of opening or reading the file */
+/* conf_load() - Read a file and parse it by conf_parse(). Return: also -errno of opening or reading the file */
 int conf_load(struct conf *ret, const char *file, char err[CONF_ERR_MAX]);
 
-/* Settings of the command line, SECTION[:NAME].KEY=VALUE, which win over the file: uipoib(8) */
+/* Settings of the command line, SECTION[:NAME].KEY=VALUE, which replace those of the file: uipoib(8) */
 #define CONF_OVERRIDES_MAX 64
 struct conf_overrides {
 	const char *text[CONF_OVERRIDES_MAX];
@@ -204,10 +205,10 @@ struct conf_overrides {
 };
 
 /*
- * conf_load_with() - conf_load() with settings that win over those of the file
+ * conf_load_with() - Read a file by conf_load(), with settings that replace those of the file
  *
- * A setting without a NAME is for all sections of its kind. Return: also -EINVAL for a setting that makes no
- * sense; @err then begins with -o and the setting, without its value, instead of the file and the line
+ * A setting without a NAME is for all sections of its kind. Return: also -EINVAL for an invalid setting; @err then
+ * begins with -o and the setting, without its value, instead of the file and the line
  */
 int conf_load_with(struct conf *ret, const char *file, const struct conf_overrides *over,
 		   char err[CONF_ERR_MAX]);

@@ -311,7 +311,7 @@ static int check_router(struct conf_parser *p, const struct conf_iface *f)
 		f->profile->name);
 }
 
-/* An address that no packet can come from or go to is a mistake. */
+/* An address that cannot be the source or the destination of a packet is a mistake. */
 static int check_addresses(struct conf_parser *p, const struct conf_iface *f)
 {
 	if (ipoib_profile_has(f->profile, IPOIB_IPV4))
@@ -357,8 +357,8 @@ static int check_scope(struct conf_parser *p, const struct conf_iface *f)
 }
 
 /*
- * Two links of a port with different P_Keys must not have the same broadcast group. They could have it in a
- * profile whose MGIDs do not contain the P_Key.
+ * Two links of a port with different P_Keys must not have the same broadcast group. This can happen in a profile
+ * whose MGIDs do not contain the P_Key.
  */
 static int check_link(struct conf_parser *p, const struct conf_iface *f)
 {
@@ -381,8 +381,8 @@ static int check_link(struct conf_parser *p, const struct conf_iface *f)
 }
 
 /*
- * One SIDR server is enough for a partition. A second one would give clients a choice that is of no use, and
- * could be on the port of the first.
+ * One SIDR server is enough for a partition. A second server would be of no use to clients, and it could be on the
+ * same port as the first.
  */
 static int check_sidr(struct conf_parser *p, const struct conf_iface *f)
 {

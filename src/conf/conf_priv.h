@@ -18,7 +18,7 @@ struct conf_parser {
 	const char *pos, *end;
 	unsigned int line;
 	unsigned int nsections;
-	/* kind of the section that is being read; NULL before the first one */
+	/* kind of the section that is being read; NULL before the first section */
 	const struct conf_section *kind;
 	/* text between the brackets of the section, for messages */
 	char section[CONF_LINE_MAX + 1];
@@ -41,8 +41,8 @@ enum conf_type {
 };
 
 /*
- * A key of a kind of section. This row is all that the parser, its messages and the check of the man page
- * (tests/lint/conf_keys.sh) know of the key. KEY_MEMBER() fills .off and .size.
+ * A key of a kind of section. The parser, its messages and the check of the man page (tests/lint/conf_keys.sh) learn
+ * everything about the key from this row. KEY_MEMBER() fills .off and .size.
  */
 struct conf_key {
 	const char *name;
@@ -66,7 +66,7 @@ struct conf_key {
 		__VA_ARGS__, NULL      \
 	}
 
-/* A kind of section. Functions return 0, or what conf_fail() returned. */
+/* A kind of section. The functions return 0, or the result of conf_fail(). */
 struct conf_section {
 	const char *word; /* [word NAME] */
 	/* Called when a section begins. The function may change @name. */
@@ -84,11 +84,11 @@ extern const struct conf_section conf_section_fabric, conf_section_udp, conf_sec
 /* conf_key_defaults() - Give the members of @object the values of keys that are not given */
 void conf_key_defaults(const struct conf_section *s, void *object);
 /*
- * conf_key_given() - Take the key @name, which may be unknown, for the section that is being read. 0, or what
- * conf_fail() returned
+ * conf_key_given() - Take the key @name, which may be unknown, for the section that is being read. Return: 0, or the
+ * result of conf_fail()
  */
 int conf_key_given(struct conf_parser *p, const char *name, const char *value);
-/* conf_key_set() - Store @value for the key of row @k. 0, or what conf_fail() returned */
+/* conf_key_set() - Store @value for the key of row @k. Return: 0, or the result of conf_fail() */
 int conf_key_set(struct conf_parser *p, const struct conf_key *k, const char *value);
 
 /* conf_override() - Take the settings that the command line has for the section that ends */
@@ -108,7 +108,9 @@ void *conf_grow(void *v, size_t n, size_t size);
 
 /* conf_parse_u64() - Parse a number of 64 bits, as 1 or 0x1 */
 bool conf_parse_u64(uint64_t *ret, const char *v);
-/* conf_set_service_id() - Set *@dst to the ServiceID @value, which is not 0. Return: 0, or what conf_fail() returned */
+/*
+ * conf_set_service_id() - Set *@dst to the ServiceID @value, which is not 0. Return: 0, or the result of conf_fail()
+ */
 int conf_set_service_id(struct conf_parser *p, uint64_t *dst, const char *value);
 
 bool conf_name_ok(const char *s, size_t max);

@@ -134,7 +134,7 @@ static int udp_error(const char *s, const char *what, char err[CONF_ERR_MAX])
 	return -EINVAL;
 }
 
-/* Parse one ",key=value" of a udp: port. Returns NULL, or what is wrong with it. */
+/* Parse one ",key=value" of a udp: port. Returns NULL, or a text that names the error. */
 static const char *udp_option(struct conf_port *p, const char *opt)
 {
 	char *end;
@@ -153,7 +153,10 @@ static const char *udp_option(struct conf_port *p, const char *opt)
 		return "guid is given twice";
 	errno = 0;
 	p->guid = strncmp(opt + 5, "0x", 2) ? 0 : strtoull(opt + 7, &end, 16);
-	/* An EUI-64 with bit 56 set belongs to a group, and one of all ones means none. */
+	/*
+	 * An EUI-64 with bit 56 set belongs to a group, and one with all bits set means that there
+	 * is no EUI-64.
+	 */
 	if (!p->guid || *end || errno || opt[7] == '-' || opt[7] == '+' || p->guid == UINT64_MAX ||
 	    p->guid >> 56 & 1)
 		return "guid is no EUI-64 of a device as 0x and 16 digits";
@@ -178,15 +181,18 @@ static int parse_udp_port(struct conf_port *ret, const char *s, char err[CONF_ER
 		wrong = "guid is missing";
 	if (wrong)
 		return udp_error(s, wrong, err);
-	/* Print the address again, so that one peer has one name however its address was written. */
+	/*
+	 * Print the address again in the usual form, so that one peer has one name, even if the
+	 * user wrote the address in another form.
+	 */
 	snprintf(p.fabric, sizeof(p.fabric), "udp:%s", conf_print_endpoint(&p.peer, name));
 	*ret = p;
 	return 0;
 }
 
 /*
- * Node names may hold slashes: the fabric's name ends at the first slash, the port's number follows the last
- * one.
+ * Node names may contain slashes, so the fabric's name ends at the first slash, and the port's
+ * number follows the last slash.
  */
 int conf_parse_port(struct conf_port *ret, const char *s, char err[CONF_ERR_MAX])
 {

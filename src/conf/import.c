@@ -60,7 +60,7 @@ static bool begins(const char *p, const char *word)
 	return strncmp(p, word, strlen(word)) == 0;
 }
 
-/* The first line that is neither empty nor a comment; "" if there is none. */
+/* The first line that is neither empty nor a comment; "" if there is no such line. */
 static const char *first_line(const char *p)
 {
 	while (*p == '#' || *p == '\n' || *p == '\r') {
@@ -151,7 +151,7 @@ static void report_written(struct import *im)
 	set_number(im->report, "interfaces", im->ifaces);
 }
 
-/* --- texts are read back before they are written */
+/* --- each text is read back before it is written */
 
 static int check_topo_text(struct import *im)
 {

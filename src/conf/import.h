@@ -3,8 +3,8 @@
 #define CONF_IMPORT_H
 
 /*
- * Convert what `ibnetdiscover` printed of a production fabric into a topology file and a configuration for
- * `uipoib run`. The import needs no instance and no privilege.
+ * Convert the output of `ibnetdiscover` on a production fabric into a topology file and a configuration for `uipoib
+ * run`. The import needs no instance and no privilege.
  */
 
 #include <jansson.h>
@@ -17,7 +17,7 @@
 
 struct import_opts {
 	const char *file; /* "-": standard input */
-	/* paths of the files to write; NULL: do not write this one */
+	/* paths of the files to write; NULL: this file is not written */
 	const char *topology, *config;
 	/*
 	 * number of HCAs that get an interface, spread evenly over the file; 0: all that .match selects, or
@@ -36,13 +36,13 @@ struct import_opts {
 
 /**
  * import_run() - Read, check, write
- * @ret:	report on the topology: numbers, and "notes" with an array of lines for each kind of remark.
- *		Written on success and with -EPROTO; json_decref() it
+ * @ret:	report on the topology: numbers, and "notes" with an array of lines for each kind of remark. Written
+ * 		on success and with -EPROTO; the caller frees it by json_decref()
  * @err:	one line, on failure
  *
- * Either both files are written or none, because each is first written under a temporary name. A file that
- * exists is not overwritten unless .force is set. Before the texts are written they are read back: the topology
- * must come out the same, and the configuration must be valid.
+ * Either both files are written or none, because each is first written under a temporary name. A file that exists is
+ * not overwritten unless .force is set. Before the texts are written they are parsed again: the result must be the
+ * same topology, and a valid configuration.
  *
  * Return: 0; -EPROTO something is left out, and .strict is set; -EINVAL the file or an expression is wrong;
  * -EEXIST an output exists; -ENOENT and other errors of reading; -EIO an output cannot be written; -ENOMEM

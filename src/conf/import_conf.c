@@ -251,8 +251,8 @@ static void print_iface(const struct import *im, FILE *f, const struct chosen *c
 }
 
 /*
- * Path of the topology for the configuration: the name alone if both files are in one folder, else
- * an absolute path.
+ * Path of the topology for the configuration: only the file name if both files are in one folder, and otherwise an
+ * absolute path.
  */
 static char *topology_path(const struct import_opts *o)
 {

@@ -5,12 +5,12 @@
 /*
  * A case judges one clause, or one side of it. There are three kinds:
  *
- *	run()	makes something happen, waits for what the DUT does about it, and judges that
- *	watch()	sees every packet of the DUT in the whole run, and judges those to which its clause applies
- *	neither	the clause says what other cases judge already, those in .after: it passes if they pass
+ * 	run()	makes something happen, waits for the DUT's reaction, and judges the reaction watch()	sees every
+ * 	packet of the DUT in the whole run, and judges those to which its clause applies neither	the clause
+ * 	repeats what the cases in .after judge already, so it passes if they pass
  *
- * A case judges by check() and its relatives. The first check that fails decides: FAIL. If none failed and there was
- * one at least, the case passes. A case without any check is INCONCLUSIVE, so no case can pass by doing nothing.
+ * A case judges by check() and its relatives. The first check that fails decides: FAIL. If no check failed and there
+ * was at least one, the case passes. A case without any check is INCONCLUSIVE, so no case can pass by doing nothing.
  */
 
 #include "conform/conform.h"
@@ -57,7 +57,7 @@ struct conform_profile {
 	const struct conform_reason *
 		exempt; /* cases of these chapters that do not apply, because the profile does otherwise; may be NULL */
 	const struct conform_reason
-		*unseen; /* clauses of its own document without a case; may be NULL */
+		*unseen; /* clauses of the profile's own document that have no case; may be NULL */
 	/* fills the subnet before the DUT is attached; may be NULL */
 	void (*prepare)(struct world *w);
 };
@@ -101,8 +101,8 @@ bool check_own_address(struct run *r, const struct seen *s, const uint8_t *at, c
 /* check_dgid() - Judge whether the packet has a GRH with this DGID */
 bool check_dgid(struct run *r, const struct seen *s, const ib_gid *want, const char *what);
 /*
- * missing() - Report that an expected packet did not come: FAIL, or INCONCLUSIVE if the hook could not do its step or the
- * link is down
+ * missing() - Report that an expected packet did not come. The verdict is FAIL, or INCONCLUSIVE if the hook could not
+ * do its step or the link is down
  */
 void missing(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void not_applicable(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -116,15 +116,16 @@ void inconclusive(struct run *r, const char *fmt, ...) __attribute__((format(pri
  */
 #define HOOK_TIME NS_SEC(60)
 
-/* hook() - Make the DUT do something. False: the hook cannot do it, the case is INCONCLUSIVE and must return */
+/* hook() - Make the DUT do something. False: the hook cannot do it; the case is INCONCLUSIVE and must return */
 bool hook(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
- * hook_ended() - Wait for the end of the step begun last. False: the step did not end in time, and the case is INCONCLUSIVE
+ * hook_ended() - Wait for the end of the latest step. False: the step did not end in time, and the case is
+ * INCONCLUSIVE
  */
 bool hook_ended(struct run *r, ns_t timeout);
 /* expect() - Wait for a packet of the DUT that it has sent since mark(), or since the case began. NULL: none */
 const struct seen *expect(struct run *r, seen_match *match, const void *arg, ns_t timeout);
-/* mark() - From now on, expect() considers only packets that are still to come */
+/* mark() - Let expect() consider only packets that arrive after this call */
 void mark(struct run *r);
 /* seen_since() - Find a packet that the DUT has sent since mark() and that @match accepts; NULL: none */
 const struct seen *seen_since(struct run *r, seen_match *match, const void *arg);
@@ -134,7 +135,7 @@ const struct seen *seen_since(struct run *r, seen_match *match, const void *arg)
  */
 const struct seen *ping_for(struct run *r, const struct world_peer *p, size_t ip_len, uint16_t seq,
 			    seen_match *match, const void *arg);
-/* ping6_for() - As ping_for(), but always by IPv6, whatever the link carries */
+/* ping6_for() - Like ping_for(), but always by IPv6, even if the link carries IPv4 */
 const struct seen *ping6_for(struct run *r, const struct world_peer *p, size_t ip_len, uint16_t seq,
 			     seen_match *match, const void *arg);
 /*

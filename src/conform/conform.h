@@ -6,16 +6,17 @@
  * DOC: A conformance suite for IPoIB
  *
  * The suite is a black box at one end of a UDP link (doc/udp-link.md). At the other end is the device under test, the
- * DUT: any implementation that has one CA port. The suite plays the rest of the InfiniBand subnet: a switch, the SM, the
- * SA and peers with IPoIB interfaces. It looks at what the DUT sends, and judges it clause by clause.
+ * DUT: any implementation that has one CA port. The suite plays the rest of the InfiniBand subnet: a switch, the SM,
+ * the SA and peers with IPoIB interfaces. It looks at the packets of the DUT, and judges them clause by clause.
  *
- * The rooms world/, conform/ and clauses/ use the codecs of wire/, the texts of text/ and the states of udp/. They use nothing of
- * ipoib/, eth/, sac/, sidr/, sm/ and sa/: a fault there would be the same at both ends, and nobody would see it.
+ * The rooms world/, conform/ and clauses/ use the codecs of wire/, the texts of text/ and the states of udp/. They
+ * use nothing of ipoib/, eth/, sac/, sidr/, sm/ and sa/, because a fault in these rooms would be the same at both
+ * ends, and the suite would not notice it.
  *
- *	world/world.h	the subnet: link, log of packets, waiting; sm.h, sa.h, peer.h: its SM, its SA, its peers
- *	conform/case.h	what a case and a profile are, and the functions with which cases judge
- *	clauses/	the chapters, a file each; profile.h: for each link profile its chapters, and the clauses that cannot
- *			be seen from outside
+ * 	world/world.h	the subnet: link, log of packets, waiting; sm.h, sa.h, peer.h: its SM, its SA, its peers
+ * 	conform/case.h	definition of a case and of a profile, and the functions with which cases judge
+ * 	clauses/	the chapters, a file each; profile.h: for each link profile its chapters, and the clauses that
+ * 	cannot be seen from outside
  */
 
 #include <stdbool.h>
@@ -71,7 +72,9 @@ struct conform_report {
 	size_t n;
 	bool interrupted;
 	ns_t took;
-	/* packets of the DUT, and how many of them the log had dropped by the end */
+	/*
+	 * .packets: number of packets of the DUT; .overwritten: how many of them were no longer in the log at the end
+	 */
 	uint64_t packets, overwritten;
 };
 

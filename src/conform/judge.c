@@ -11,7 +11,7 @@
 #include "crc/crc.h"
 
 #define HOOK_UNABLE \
-	77 /* a status of the hook: the DUT's system has nothing that could do the step */
+	77 /* exit status of the hook if the DUT's system has nothing that could do the step */
 #define GRH_DGID 24 /* offset of the DGID in the GRH */
 
 static void decide(struct run *r, enum conform_verdict v, const char *fmt, va_list ap)
@@ -119,7 +119,7 @@ bool check_dgid(struct run *r, const struct seen *s, const ib_gid *want, const c
 	       check_octets(r, s, s->raw + IB_LRH_LEN + GRH_DGID, want->raw, 16, what);
 }
 
-/* Return: the reason why nothing can be expected of the DUT; NULL: there is none */
+/* Return: the reason why the DUT cannot be expected to act; NULL: there is none */
 static const char *excuse(struct run *r)
 {
 	const struct world_io *io = r->w->io;

@@ -21,7 +21,7 @@ struct suite {
 	struct world *w;
 	const struct conform_cfg *cfg;
 	const struct conform_profile *profile;
-	bool dead; /* the link went down and did not come back */
+	bool dead; /* true after the link went down and did not come up again */
 	bool port_fell; /* the DUT's port is no longer Active, and has to be set up again */
 	void (*progress)(void *ctx, const struct conform_result *r);
 	void *ctx;
@@ -150,7 +150,7 @@ static void nothing_judged(struct suite *s, struct conform_result *r)
 		snprintf(r->why, sizeof(r->why), "the DUT sent nothing that could be judged");
 }
 
-/* Give a verdict to a case that is the sum of others */
+/* Give a verdict to a case that only combines the verdicts of others */
 static void sum_up(struct suite *s, struct conform_result *r)
 {
 	if ((r->because = each_after(s->rep, r->c, failed)))
@@ -241,7 +241,7 @@ static bool port_left_active(struct world *w)
 	return true;
 }
 
-/* Run a case. Return: true if the link was down meanwhile and the case could not judge what it was meant to judge */
+/* Run a case. Return: true if the link was down meanwhile and the case could not judge its subject */
 static bool link_spoiled(struct suite *s, size_t i)
 {
 	struct run *run = &s->run[i];
@@ -267,7 +267,7 @@ static bool set_up(struct suite *s)
 	return !s->dead;
 }
 
-/* Run a case, and once more if its link was down, because then its verdict says nothing about the DUT */
+/* Run a case, and run it once more if its link was down, because then its verdict says nothing about the DUT */
 static void run_with_link(struct suite *s, size_t i)
 {
 	struct conform_result *r = &s->rep->v[i];

@@ -48,8 +48,8 @@ uint32_t crc32_update(uint32_t reg, const void *p, size_t len)
 }
 
 /*
- * Switches and routers may change some fields of the headers. The ICRC is computed as if these fields were all ones (IBTA
- * 7.8.1).
+ * Switches and routers may change some fields of the headers. The ICRC is computed as if all bits of these fields
+ * were ones (IBTA 7.8.1).
  */
 const uint8_t crc_local_ones[16] = {
 	[0] = 0xf0, /* VL */

@@ -22,13 +22,14 @@
  * crc32_update() - The reflected CRC-32 of Ethernet
  * crc16_update() - The CRC-16 with polynomial 0x100B, reflected (0xD008)
  *
- * By the fastest code for this CPU. Those who need both CRCs of a packet get them in one pass, by the functions for packets below.
+ * Both functions use the fastest code for this CPU. To get both CRCs of a packet in one pass, use the functions for
+ * packets below.
  */
 uint32_t crc32_update(uint32_t reg, const void *p, size_t len);
 uint16_t crc16_update(uint16_t reg, const void *p, size_t len);
 
 /**
- * crc_icrc_hdr() - The ICRC register after the headers, whose variant fields count as ones
+ * crc_icrc_hdr() - Return the ICRC register after the headers, whose variant fields count as ones
  * @hdr:	first octet of the LRH
  * @len:	octets of the headers LRH to DETH (28 or 68), or of the headers and some payload
  *
@@ -40,7 +41,7 @@ uint32_t crc_icrc_hdr(const uint8_t *hdr, size_t len);
 /* crc_icrc(), crc_vcrc() - The CRCs of a contiguous packet; @len counts LRH to pad, or LRH to ICRC */
 uint32_t crc_icrc(const uint8_t *pkt, size_t len);
 uint16_t crc_vcrc(const uint8_t *pkt, size_t len);
-/* Whether the CRC of the first @len octets of @pkt stands behind them, least significant octet first (IBTA 7.8) */
+/* Tell whether the CRC of the first @len octets of @pkt follows them, least significant octet first (IBTA 7.8) */
 bool crc_icrc_follows(const uint8_t *pkt, size_t len);
 bool crc_vcrc_follows(const uint8_t *pkt, size_t len);
 
@@ -54,8 +55,9 @@ struct crc_right crc_right(const uint8_t *pkt, size_t len);
 void crc_put(uint8_t *pkt, size_t len);
 
 /*
- * The tail of a packet: BTH.PadCnt pad octets, ICRC, VCRC. hdr[] of @p must hold all headers, with the LRH at
- * hdr[head]. Each function sets tail_len, and sets or clears the flags PKT_CRC, PKT_ICRC, PKT_VCRC_OK and PKT_ICRC_OK.
+ * Write the tail of a packet: BTH.PadCnt pad octets, ICRC, VCRC. hdr[] of @p must hold all headers, with the LRH at
+ * hdr[head]. Each function sets tail_len, and sets or clears the flags PKT_CRC, PKT_ICRC, PKT_VCRC_OK and
+ * PKT_ICRC_OK.
  *
  * crc_pkt_seal() - Pad octets and both CRCs (PKT_CRC)
  * crc_pkt_seal_icrc() - Pad octets, ICRC, and a VCRC of zero (PKT_ICRC)
@@ -72,10 +74,13 @@ enum crc_verdict {
 	CRC_BAD_LEN, /* the packet is too short for its headers, or has no room for CRCs in its tail */
 };
 
-/* crc_pkt_check() - Verify a packet with the flag PKT_CRC, but not what PKT_VCRC_OK or PKT_ICRC_OK says; returns CRC_OK at once for others */
+/*
+ * crc_pkt_check() - Verify the CRCs of a packet with the flag PKT_CRC, except those that PKT_VCRC_OK or PKT_ICRC_OK
+ * marks as right; returns CRC_OK at once for other packets
+ */
 enum crc_verdict crc_pkt_check(const struct pkt *p);
 
-/* crc_pkt_check_icrc() - Verify a packet with the flag PKT_ICRC; returns CRC_OK at once for others */
+/* crc_pkt_check_icrc() - Verify a packet with the flag PKT_ICRC; returns CRC_OK at once for other packets */
 enum crc_verdict crc_pkt_check_icrc(const struct pkt *p);
 
 /*

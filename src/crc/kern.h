@@ -5,7 +5,7 @@
 /*
  * DOC: Both CRCs by one carry-less fold
  *
- * This header has what the kernels share. Only crc/ includes it.
+ * This header has the code that the kernels share. Only crc/ includes it.
  *
  * Octets are read as polynomials over GF(2) in *reflected* order: in a register of N bits loaded little-endian, bit i is the
  * coefficient of x^(N-1-i). P16 is the generator of the VCRC, x^16 + x^12 + x^3 + x + 1 (0x100B), P32 that of the ICRC
@@ -19,23 +19,23 @@
  * A = lo * x^64 + hi (lo: the low quadword, which holds the earlier octets) that stands n bits before another register is moved
  * onto that register by
  *
- *	A * x^n  =  lo * x^(n+64) + hi * x^n  ==  clmul(lo, k[0]) ^ clmul(hi, k[1])
- *	k[0] = x^(n+63) mod Q,  k[1] = x^(n-1) mod Q
+ * 	A * x^n  =  lo * x^(n+64) + hi * x^n  ==  clmul(lo, k[0]) ^ clmul(hi, k[1])
+ * 	k[0] = x^(n+63) mod Q,  k[1] = x^(n-1) mod Q
  *
  * Two messages in one. The ICRC begins with another register than the VCRC, and runs over ones in place of the header fields
  * that switches may change. So its message is the VCRC's plus a difference D in the first octets. By the Chinese remainder
  * theorem there is a polynomial e with e = 1 mod P32 and e = 0 mod P16. The message plus D * e mod Q is the one message modulo
  * P16, and the other one modulo P32. The product D * e of a register D is computed as a fold with
  *
- *	k[0] = x^63 * e mod Q,  k[1] = x^-1 * e mod Q
+ * 	k[0] = x^63 * e mod Q,  k[1] = x^-1 * e mod Q
  *
  * Finishing. Let P be P16 and d = 16, or P32 and d = 32. Let R = P * x^(64-d), of degree 64. Then A * x^64 mod R is the CRC
  * A * x^d mod P times x^(64-d), so the usual reduction of a 64-bit CRC serves:
  *
- *	B = A * x^64  ==  clmul(lo, x^127 mod R) ^ (hi moved to the low quadword)
- *	q = B.lo * x^64 div R  =  low quadword of clmul(B.lo, x^127 div R)	(Barrett)
- *	CRC = x^(64-d)..x^63 of (B ^ q * R); only P - x^d of R reaches these bits, so clmul(q, (P - x^d) * x^(63-d)) puts them
- *	      at bits 64 to 63 + d
+ * 	B = A * x^64  ==  clmul(lo, x^127 mod R) ^ (hi moved to the low quadword)
+ * 	q = B.lo * x^64 div R  =  low quadword of clmul(B.lo, x^127 div R)	(Barrett)
+ * 	CRC = x^(64-d)..x^63 of (B ^ q * R); only P - x^d of R reaches these bits, so clmul(q, (P - x^d) * x^(63-d)) puts them
+ * 	      at bits 64 to 63 + d
  *
  * x^127 mod R = x^(64-d) * (x^(63+d) mod P), and x^127 div R = x^(63+d) div P.
  */
@@ -75,8 +75,8 @@ extern struct crc_consts crc_k;
 void crc_consts_init(void);
 
 /*
- * The fields that the ICRC takes as ones, as masks of 16 octets: of the octets from 0 on, and with a GRH also of those from
- * CRC_GLOBAL_ROW on (IBTA 7.8.1)
+ * The fields that the ICRC takes as ones, as masks of 16 octets. The masks apply to the octets from 0 on, and with a
+ * GRH also to the octets from CRC_GLOBAL_ROW on (IBTA 7.8.1)
  */
 extern const uint8_t crc_local_ones[16], crc_global_ones[16], crc_global_bth_ones[16];
 #define CRC_GLOBAL_ROW 48
@@ -85,7 +85,7 @@ extern const uint8_t crc_local_ones[16], crc_global_ones[16], crc_global_bth_one
 #define CRC_LOCAL_HDR (IB_LRH_LEN + IB_BTH_LEN + IB_DETH_LEN)
 #define CRC_GLOBAL_HDR IB_UD_HDR_MAX
 
-/* A packet from LRH to pad, in parts. The first one has all headers from LRH to DETH. */
+/* A packet from LRH to pad, in parts. The first part has all headers from LRH to DETH. */
 struct crc_msg {
 	bool grh;
 	unsigned int nparts;

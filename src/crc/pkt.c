@@ -74,7 +74,10 @@ void crc_put(uint8_t *pkt, size_t len)
 	le16_put(pkt + len + IB_ICRC_LEN, crc_vcrc(pkt, len + IB_ICRC_LEN));
 }
 
-/* --- part by part: if the headers are not in one piece, and on CPUs whose kernel does not take packets as a whole */
+/*
+ * --- part by part: for headers that are not in one piece, and for CPUs whose kernel does not take
+ * packets as a whole
+ */
 
 static uint16_t vcrc_by_parts(const struct pkt *p)
 {
@@ -141,7 +144,9 @@ static enum crc_verdict check_by_parts(const struct pkt *p)
 
 /* --- both CRCs in one pass */
 
-/* Computes the registers of both CRCs after the pad; false: only part by part */
+/*
+ * Computes the registers of both CRCs after the pad; false: the CRCs must be computed part by part
+ */
 static inline bool regs_of(const struct pkt *p, struct crc_regs *ret)
 {
 	struct crc_msg m = { .part[0] = { p->hdr + p->head, pkt_hdr_len(p) }, .nparts = 1 };

@@ -7,7 +7,7 @@
 #define CRC16_POLY_REFLECTED 0xd008u /* polynomial of the VCRC without its term x^16, reflected */
 
 /*
- * table[k][b] is the register after octet b and k zero octets. With sixteen such tables, sixteen
+ * table[k][b] is the register after octet b and k zero octets. By sixteen such tables, sixteen
  * octets are looked up independently of each other (slicing-by-16).
  */
 static uint16_t table[16][256];
@@ -31,9 +31,9 @@ static void table_init(void)
 
 /*
  * Changes of the VCRC by changes of the VL. The CRC is linear, so a change of some octets changes
- * it by the CRC of the difference (register 0, no complement), whatever the other octets are. Here
- * the difference is one of the four VL bits in the first octet, followed by zeros. The rows are
- * lengths of packets in 4-octet words, the columns are the bits.
+ * it by the CRC of the difference (register 0, no complement), and the other octets do not matter.
+ * Here the difference is one of the four VL bits in the first octet, followed by zeros. The rows
+ * are lengths of packets in 4-octet words, the columns are the bits.
  */
 static uint16_t vl_delta[CRC16_VL_MAX / 4 + 1][4];
 

@@ -3,8 +3,8 @@
 #define CRC_X86_H
 
 /*
- * What all kernels for x86 are made of, explained in crc/kern.h. A kernel adds its own way to fold a long part; the rest is
- * inlined into it. Only for files that are compiled with -mpclmul.
+ * Code that all kernels for x86 share, explained in crc/kern.h. A kernel adds its own way to fold a long part; the
+ * rest is inlined into the kernel. Only for files that are compiled with -mpclmul.
  */
 
 #if defined(__PCLMUL__) && defined(__SSE4_1__)
@@ -62,8 +62,8 @@ INLINE __m128i load_lt16(const uint8_t *p, size_t len)
 }
 
 /*
- * Fold @a over @len octets, fewer than 16, which are the start of @next. The register and these are 16 + len octets: the first
- * len of them are folded onto the other 16, which are the register's end and @next.
+ * Fold @a over @len octets, fewer than 16, which are the start of @next. The register and these octets are 16 + len
+ * octets. The first len octets are folded onto the other 16, which are the register's end and @next.
  */
 INLINE __m128i fold_lt16(__m128i a, __m128i next, size_t len)
 {
@@ -73,7 +73,7 @@ INLINE __m128i fold_lt16(__m128i a, __m128i next, size_t len)
 	return _mm_xor_si128(fold(_mm_shuffle_epi8(a, up), fold_load(&crc_k.by16)), last);
 }
 
-/* The same for the octets at @p, if at least 16 - len octets before them may be read */
+/* Like fold_lt16(), for the octets at @p, if at least 16 - len octets before them may be read */
 INLINE __m128i fold_last(__m128i a, const uint8_t *p, size_t len)
 {
 	__m128i up = load(crc_k.shift + len), down = load(crc_k.shift + 16 + len);
@@ -122,7 +122,10 @@ INLINE uint32_t finish32(__m128i a)
 	return (uint32_t)_mm_extract_epi32(finish(a, &crc_k.icrc), 2);
 }
 
-/* The first row of a message: the VCRC's, plus the difference of the ICRC's, whose fields @ones count as ones */
+/*
+ * The first row of a message: the row for the VCRC, plus its difference from the row for the ICRC, in which the
+ * fields @ones count as ones
+ */
 INLINE __m128i first_row(__m128i row, const uint8_t *ones)
 {
 	__m128i init16 = _mm_cvtsi32_si128(0xffff), init32 = _mm_cvtsi32_si128(-1);

@@ -88,9 +88,9 @@ static bool all_out(const struct ctl_client *c)
 }
 
 /*
- * A request is served only when the answer to the one before it has been sent, and at most one in a wake-up of the loop.
- * So a client that asks faster than it reads, or asks much at once, delays only itself. Requests for which the buffer has
- * no room stay in the socket meanwhile.
+ * A request is served only when the answer to the previous request has been sent, and at most one request in a
+ * wake-up of the loop. So a client that asks faster than it reads, or asks much at once, delays only itself. Requests
+ * for which the buffer has no room stay in the socket meanwhile.
  */
 static void client_watch(struct ctl_client *c)
 {
@@ -198,7 +198,7 @@ static void finish(struct ctl_req *r, json_t *end)
 	client_write(c, r->now);
 }
 
-/* An end object with an error. @err: number in errno(3) for the member "errno"; 0: no such member */
+/* Make an end object with an error. @err: number in errno(3) for the member "errno"; 0: no such member */
 static json_t *failed(enum proto_exit status, int err, const char *fmt, va_list ap)
 {
 	json_t *end = json_pack("{s:i}", "status", (int)status);
@@ -238,7 +238,10 @@ void ctl_end_with(struct ctl_req *r, json_t *members, const int *fds, unsigned i
 	struct ctl_client *c = r->client;
 
 	json_object_set_new(members, "status", json_integer(PROTO_EXIT_OK));
-	/* Descriptors go with the next octet that is sent, so send everything that stands before the end object. */
+	/*
+	 * Descriptors travel with the next octet that is sent, so everything that precedes the end object is sent
+	 * first.
+	 */
 	client_write(c, r->now);
 	for (unsigned int i = 0; i < nfds; i++) {
 		if (c->nfds < 2 && !c->dead)
@@ -339,8 +342,8 @@ static void client_io(struct loop_fd *fd, uint32_t events, ns_t now)
 	struct ctl_client *c = container_of(fd, struct ctl_client, fd);
 
 	/*
-	 * The client has closed the connection, so the answer under way is of no use any more. Without one, go
-	 * on reading: requests that wait in the socket may still have effects.
+	 * The client has closed the connection, so an answer under way is of no use any more. If no answer is under
+	 * way, go on reading, because requests that wait in the socket may still have effects.
 	 */
 	if ((events & EPOLLERR) || ((events & EPOLLHUP) && (c->busy || c->eof))) {
 		ctl_client_drop(c);

@@ -11,7 +11,10 @@
 
 #include "ctl/req.h"
 
-/* cmd_str() - A text. Octets that are not UTF-8 are escaped (util/text.h), because JSON does not allow them */
+/*
+ * cmd_str() - Return a JSON string of @s. Octets that are not UTF-8 are escaped (util/text.h), because JSON does not
+ * allow them
+ */
 json_t *cmd_str(const char *s);
 /* cmd_strf() - A text made by a printf() format, and escaped as by cmd_str() */
 json_t *cmd_strf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

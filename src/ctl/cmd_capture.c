@@ -8,8 +8,8 @@
 #include "ctl/cmd.h"
 
 /*
- * Captures go into a socket. At its other end is the client, which copies the records itself, or a writer
- * process that the client has started.
+ * Captures are written to a socket. The other end belongs to the client, which copies the records itself, or to a
+ * writer process that the client has started.
  */
 
 static json_t *capture_row(const struct inst_fabric *f, const struct capfile *c)

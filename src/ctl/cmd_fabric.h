@@ -2,7 +2,10 @@
 #ifndef CTL_CMD_FABRIC_H
 #define CTL_CMD_FABRIC_H
 
-/* The commands about fabrics, under the names of the files that define them. Their table is in cmd_fabric.c. */
+/*
+ * The commands about fabrics, grouped by the files that define them. The table of the commands is
+ * in cmd_fabric.c.
+ */
 
 #include "ctl/cmd.h"
 

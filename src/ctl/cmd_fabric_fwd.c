@@ -74,7 +74,10 @@ void cmd_fabric_lft_show(struct ctl_req *r)
 	ctl_end(r, PROTO_EXIT_OK, NULL);
 }
 
-/* Changes one entry in the switch alone, so no manager knows of it. Port 255 stands for no port. */
+/*
+ * Changes one entry in the switch itself, so no manager knows of the change. Port 255 means no
+ * port.
+ */
 void cmd_fabric_lft_set(struct ctl_req *r)
 {
 	struct inst_fabric *f = ctl_arg_fabric(r);

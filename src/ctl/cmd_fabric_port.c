@@ -139,7 +139,10 @@ static void all_ports(struct ctl_req *r, struct inst_fabric *f)
 		node_ports(r, f, fabric_node_at(f->fabric, k));
 }
 
-/* Shows all ports, those of the argument "node", or the one port of the argument "port". */
+/*
+ * Shows all ports, or the ports of the node in the argument "node", or the port in the argument
+ * "port".
+ */
 void cmd_fabric_port_show(struct ctl_req *r)
 {
 	bool one = json_object_get(r->args, "port"), node = json_object_get(r->args, "node");

@@ -48,7 +48,7 @@ struct monitor {
 	uint64_t *drops; /* values one second ago, in the order of stats_each() */
 	unsigned int ndrops, at;
 	bool first; /* only store the values, without rows */
-	bool recount; /* the set of counters has changed, so the values must be stored anew */
+	bool recount; /* the set of counters has changed, so the values must be stored again */
 };
 
 static json_t *event_row(struct monitor *m, const char *event, ns_t now)
@@ -91,7 +91,7 @@ static struct link_seen *link_add(struct monitor *m, const struct inst_iface *i)
 		struct link_seen *v = realloc(m->link, cap * sizeof(*v));
 
 		if (!v)
-			return NULL; /* out of memory: the link's events are not shown */
+			return NULL; /* out of memory, so the link's events are not shown */
 		m->link = v;
 		m->links_cap = cap;
 	}

@@ -9,8 +9,9 @@
 #include "inst/iface.h"
 
 /*
- * Neighbours: IP address -> token, or address of 20 octets, by the kernel's table; this -> GID and QPN by the link. The
- * kernel's table is read in pieces (inst/neigh_dump.h), interface by interface, so the answer comes later.
+ * Neighbours. The kernel's table maps an IP address to a token or an address of 20 octets, and the link maps this to
+ * a GID and a QPN. The kernel's table is read in pieces (inst/neigh_dump.h), interface by interface, so the answer
+ * comes later.
  */
 
 struct shower {
@@ -22,7 +23,7 @@ struct shower {
 	json_t *kernel; /* link-layer address -> array of its IP addresses */
 };
 
-/* Entries whose hardware address stands for no neighbour of the link are left out, because no row shows them. */
+/* Entries whose hardware address belongs to no neighbour of the link are left out, because no row shows them. */
 static void on_kernel_neigh(struct neigh_dump *d, const struct rtnl_neigh *n)
 {
 	struct shower *s = container_of(d, struct shower, dump);
@@ -77,8 +78,8 @@ static void neigh_row(void *ctx, const struct ipoib_neigh_info *n)
 }
 
 /*
- * The first interface behind @at in the list that is in a network namespace; NULL if there is none. The kernel has no
- * table of an interface whose namespace is gone.
+ * Return the first interface behind @at in the list that is in a network namespace; NULL if there is none. The kernel
+ * has no table of an interface whose namespace is gone.
  */
 static struct inst_iface *next_iface(struct inst *in, struct list *at)
 {
@@ -119,7 +120,9 @@ static void refuse(struct ctl_req *r, const struct inst_iface *i, int err)
 		err == -EAGAIN ? "they changed while they were read; try again" : strerror(-err));
 }
 
-/* The table of s->i was read, or is not needed: go on with the next one, or end the answer. */
+/*
+ * Called when the table of s->i was read, or is not needed: read the table of the next interface, or end the answer.
+ */
 static void go_on(struct shower *s, int err)
 {
 	struct inst_iface *next = s->all && !err ? next_iface(s->hold.req.in, &s->i->link) : NULL;

@@ -111,9 +111,9 @@ static bool gid_by_config(const struct inst_iface *from, const uint8_t *ip, unsi
 /* --- path get */
 
 /*
- * Largest number of `path get` requests that wait at a time. A request may wait for seconds, and libuipoib-path
- * makes a connection for each, so the limit is half of the clients that the instance serves: the other half is
- * for commands.
+ * Largest number of `path get` requests that wait at a time. A request may wait for seconds, and libuipoib-path makes
+ * a connection for each, so the limit is half of the clients that the instance serves. The other half is left for
+ * commands.
  */
 #define PATH_GETS_MAX (CTL_CLIENTS_MAX / 2)
 
@@ -134,7 +134,8 @@ struct getter {
 	struct rtnl_ip hop; /* the address that has to be resolved */
 	struct timer look;
 	ns_t until; /* time at which waiting for the kernel ends */
-	bool using; /* the helper was asked to have .hop resolved, and has not answered yet */
+	/* the helper was asked to let the kernel resolve .hop, and has not answered yet */
+	bool using;
 	ib_gid dgid;
 	char text[INET6_ADDRSTRLEN]; /* the address, for messages */
 };
@@ -175,7 +176,7 @@ static int errno_of(int status)
 {
 	switch (status) {
 	case -ETIMEDOUT:
-	case -EBUSY: /* the SA was busy each time it was asked */
+	case -EBUSY: /* each time the SA was asked, it was busy */
 		return ETIMEDOUT;
 	case -ENXIO:
 	case -ENETDOWN:
@@ -190,7 +191,7 @@ static int errno_of(int status)
 	}
 }
 
-/* What a reader who does not know the statuses of the SA should look at */
+/* Advice for a reader who does not know the statuses of the SA */
 static const char *hint(int status)
 {
 	return status == SA_STATUS_NO_RECORDS
@@ -324,7 +325,7 @@ static int errno_of_use(int err)
 		return ENOMEM;
 	case -ENETDOWN:
 		return ENETDOWN;
-	default: /* the network device, its namespace or the helper is gone */
+	default: /* the network device, its namespace or the helper no longer exists */
 		return ENODEV;
 	}
 }
@@ -383,7 +384,7 @@ static void get(struct ctl_req *r, const struct target *t, const char *text)
 	}
 }
 
-/* --- which interface, and what the address is */
+/* --- choice of the interface, and kind of the address */
 
 static struct inst_iface *by_index(const struct inst_host *h, int ifindex)
 {

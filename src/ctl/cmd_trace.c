@@ -163,7 +163,7 @@ static struct inst_iface *end_by_addr(const struct inst_iface *from, const uint8
 	return NULL;
 }
 
-/* The address to ping: a configured one, or for IPv6 the link-local one of RFC 4391 §8. */
+/* Return the address to ping: a configured address, or for IPv6 the link-local address of RFC 4391 §8. */
 static json_t *address_of(const struct inst_iface *i, unsigned int family)
 {
 	uint8_t iid[8], ip[16];

@@ -9,8 +9,9 @@
 #include "inst/udplink.h"
 
 /*
- * Links over UDP. `fabric udp show` lists them. With `fabric udp attach`, a client that made a pair of sockets
- * has one of them linked to a free switch port for as long as the client stays connected.
+ * Links over UDP. `fabric udp show` lists them. `fabric udp attach` is for a client that made a
+ * pair of sockets: one of them is linked to a free switch port for as long as the client stays
+ * connected.
  */
 
 static json_t *endpoint(const struct ip_endpoint *e)

@@ -49,7 +49,7 @@ static const char *unknown_arg(const struct ctl_cmd *cmd, json_t *args)
 }
 
 /*
- * True if no more requests of this command may wait. The limit keeps them from taking the places of all
+ * True if no more requests of this command may wait. The limit keeps such requests from taking the places of all
  * clients.
  */
 static bool too_many(const struct ctl *ctl, const struct ctl_cmd *cmd)
@@ -112,7 +112,7 @@ void ctl_serve_line(struct ctl_client *c, const char *line, size_t len, ns_t now
 	c->busy = true;
 	c->ctl->stats.requests++;
 	if (!json_is_object(req)) {
-		/* after text that is no request, nobody knows where the next request begins */
+		/* after text that is no request, the beginning of the next request is not known */
 		c->eof = true;
 		c->in_len = 0;
 		ctl_end(&r, PROTO_EXIT_USAGE, "not a JSON object a line: %s",
@@ -169,7 +169,10 @@ static void on_client(struct listener *l, int sock, int pid, ns_t now)
 	ctl_client_add(container_of(l, struct ctl_door, listen), sock);
 }
 
-/* As many clients as are served may come at once: a non-blocking connect() fails when the queue is full. */
+/*
+ * The queue has room for as many clients as are served, because a non-blocking connect() fails when the queue is
+ * full.
+ */
 static int door_open(struct ctl_door *door, char err[INST_ERR_MAX])
 {
 	int sock = -1;

@@ -6,7 +6,10 @@
 #include "sm/sm.h"
 #include "subnet/db.h"
 
-/* Traps 128 to 131 and 144 ff. are those of IBA 14.2.5.1, table "Traps"; 64 to 67 those of IBA 15.2.4. */
+/*
+ * Traps 128 to 131 and 144 and above are those of IBA 14.2.5.1, table "Traps"; traps 64 to 67 are
+ * those of IBA 15.2.4.
+ */
 static const char *trap_what(const struct mad_notice *n)
 {
 	switch (n->trap) {
@@ -42,7 +45,9 @@ static json_t *name_of(const struct sm_port *p)
 	return p ? cmd_strf("%s/%u", p->node->desc, p->num) : json_null();
 }
 
-/* The node of the fabric that the SM knows as @n; NULL if it is beyond a link over UDP */
+/*
+ * Return the node of the fabric that the SM knows as @n; NULL if the node is beyond a link over UDP
+ */
 static struct fabric_node *fabric_has(const struct inst_fabric *f, const struct sm_node *n)
 {
 	struct fabric_node *node = fabric_node_find(f->fabric, n->desc);

@@ -36,7 +36,10 @@ struct ctl {
 	struct ctl_door control, reader;
 	struct list clients; /* those of both sockets */
 	struct ctl_stats stats;
-	/* frees dropped clients outside the callbacks of the loop, which may still use them */
+	/*
+	 * timer that frees dropped clients outside the callbacks of the loop, because the callbacks may still use
+	 * them
+	 */
 	struct timer reaper;
 };
 

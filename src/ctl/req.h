@@ -2,7 +2,10 @@
 #ifndef CTL_REQ_H
 #define CTL_REQ_H
 
-/* For the commands of the control protocol: their tables, and functions that send rows and the end of an answer */
+/*
+ * Declarations for the commands of the control protocol: their tables, and functions that send rows and the end of an
+ * answer
+ */
 
 #include <jansson.h>
 
@@ -75,10 +78,10 @@ void ctl_end_errno(struct ctl_req *r, enum proto_exit status, int err, const cha
 void ctl_end_with(struct ctl_req *r, json_t *members, const int *fds, unsigned int nfds);
 
 /*
- * ctl_hold() - Answer a request later. The request lives on in @h until ctl_end() is called with &h->req, or until the
- * client's connection ends, when @gone is called. h->req.args is NULL then. The holder sets h->req.now before
- * each row and the end. @gone is never called from inside ctl_row() or ctl_end(); after ctl_end() it is
- * not called any more.
+ * ctl_hold() - Answer a request later. The request lives on in @h until ctl_end() is called with &h->req, or until
+ * the client's connection ends, when @gone is called. From then on h->req.args is NULL. The holder sets h->req.now
+ * before each row and the end. @gone is never called from inside ctl_row() or ctl_end(); after ctl_end() it is not
+ * called any more.
  */
 struct ctl_hold {
 	struct ctl_req req;
@@ -104,8 +107,8 @@ long long ctl_arg_int(struct ctl_req *r, const char *name, long long min, long l
 /*
  * ctl_arg_iface() - The interface that the argument "dev" names
  *
- * Return: NULL with *bad false if the argument is absent, which stands for all interfaces; NULL with
- * *bad true after an error was sent
+ * Return: NULL with *bad false if the argument is absent, which means all interfaces; NULL with *bad true after an
+ * error was sent
  */
 struct inst_iface *ctl_arg_iface(struct ctl_req *r, bool *bad);
 /* ctl_arg_fabric() - The fabric that the argument "fabric" names, else the only one; NULL after an error was sent */

@@ -234,7 +234,10 @@ static void node_stats(struct out *o, struct fabric_node *n)
 	o->it.layer = h ? "hca" : "switch";
 	put_fields(o, node, node_fields, ARRAY_SIZE(node_fields));
 	put(o, "mads_dropped", true, node->dropped);
-	/* First the packets that the node's links or the switch's forwarding discarded, then those that the HCA refused. */
+	/*
+	 * The packets that the node's links or the switch's forwarding discarded come first, then the packets that
+	 * the HCA refused.
+	 */
 	for (int d = 0; d < FABRIC_DROP_MAX; d++)
 		put_drop(o, fabric_drop_name((enum fabric_drop)d),
 			 fabric_node_drops(n, (enum fabric_drop)d));

@@ -37,7 +37,7 @@ bool logq_send(struct logq *q)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno != EAGAIN)
-			at = q->len; /* the supervisor is gone, so nobody will read it */
+			at = q->len; /* the supervisor has ended, so nobody will read the queue */
 		if (n < 0)
 			break;
 		at += (size_t)n;

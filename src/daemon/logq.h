@@ -3,7 +3,7 @@
 #define DAEMON_LOGQ_H
 
 /*
- * DOC: How the log leaves the daemon
+ * DOC: The way of the log out of the daemon
  *
  * 	daemon --(lines in a socket, MSG_DONTWAIT)--> supervisor --(write(), may wait)--> terminal, file, pipe
  *

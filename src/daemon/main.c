@@ -165,7 +165,7 @@ static int build(struct daemon *d, const struct serve_cfg *cfg, const struct log
 	int status = fix_runtime_dir();
 
 	snprintf(ic.name, sizeof(ic.name), "%s", cfg->name);
-	daemon_clean(cfg->name); /* remove what a killed instance has left */
+	daemon_clean(cfg->name); /* remove the files that a killed instance has left */
 	if (!proto_netns_path(record, sizeof(record), cfg->name))
 		end.record = record;
 	if (!status)

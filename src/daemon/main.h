@@ -2,7 +2,10 @@
 #ifndef DAEMON_MAIN_H
 #define DAEMON_MAIN_H
 
-/* The daemon: an instance with its sockets, without the privileges that it was started with. */
+/*
+ * The daemon: an instance with its sockets, without the privileges that the process had at the
+ * start.
+ */
 
 #include "proto/serve.h"
 
@@ -13,8 +16,8 @@
 int daemon_main(const struct serve_cfg *cfg, int ready_fd);
 
 /*
- * daemon_clean() - Remove what an instance leaves if its processes are killed; the function for
- * serve_cfg.clean
+ * daemon_clean() - Remove the files that an instance leaves if its processes are killed; the
+ * function for serve_cfg.clean
  */
 void daemon_clean(const char *name);
 

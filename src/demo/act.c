@@ -11,8 +11,12 @@
 
 #define PING_PATIENCE_MS 15000
 #define INJECTED 100
-#define SWITCHES_SHOWN 6 /* if there are more switches, none is shown */
-#define LINKS_SHOWN 6 /* if there are more interfaces, the first LINKS_SHOWN_OF_MANY are shown */
+#define SWITCHES_SHOWN 6 /* largest number of switches of which each is shown */
+/*
+ * largest number of interfaces of which each is shown; if there are more, the first
+ * LINKS_SHOWN_OF_MANY are shown
+ */
+#define LINKS_SHOWN 6
 #define LINKS_SHOWN_OF_MANY 4
 #define LINE_OCTETS 120
 
@@ -76,7 +80,7 @@ void demo_act_sweep(struct demo *d)
 	json_decref(groups);
 }
 
-/* Shows the interfaces: if there are many, the first ones and all that are not up. */
+/* Shows the interfaces. If there are many, shows the first ones and all that are not up. */
 void demo_act_links(struct demo *d)
 {
 	json_t *rows = demo_ask(d, "link show", NULL, NULL, 0), *row;

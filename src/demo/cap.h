@@ -8,7 +8,7 @@
 
 struct demo_cap {
 	uint64_t packets, octets;
-	uint64_t smps, gmps, ipoib; /* packets on VL15; to QP1; all others */
+	uint64_t smps, gmps, ipoib; /* numbers of packets: on VL15; to QP1; all other packets */
 	uint64_t bad; /* packets with a wrong length, header, ICRC or VCRC */
 };
 

@@ -18,7 +18,10 @@ typedef int demo_child_fn(const struct demo_net *d, unsigned int i, void *arg);
 
 /* demo_child_spawn() - Start a child that runs @fn in the namespaces of host @i. Its pid or -errno */
 pid_t demo_child_spawn(const struct demo_net *d, unsigned int i, demo_child_fn *fn, void *arg);
-/* demo_child_join() - Wait for a child. What its function returned; -ECHILD if it was killed; -errno */
+/*
+ * demo_child_join() - Wait for a child. Return: the value that its function returned; -ECHILD if it was killed;
+ * -errno
+ */
 int demo_child_join(pid_t pid);
 /* demo_child_run() - Start a child and wait for it. As demo_child_join(), or -errno of the start */
 int demo_child_run(const struct demo_net *d, unsigned int i, demo_child_fn *fn, void *arg);

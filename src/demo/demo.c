@@ -28,7 +28,7 @@
 
 static volatile sig_atomic_t
 	interrupted; /* number of the signal that interrupted the demo; 0: none */
-static volatile sig_atomic_t lost; /* the daemon has ended without being asked to */
+static volatile sig_atomic_t lost; /* the daemon has ended although the demo did not ask it to */
 static volatile pid_t daemon_pid;
 
 static void on_interrupt(int sig)
@@ -257,7 +257,7 @@ static int start(struct demo *d)
 	if (status)
 		return fail(PROTO_EXIT_FAILED, "starting", strerror(-status));
 	daemon_pid = d->serve.pid;
-	if (interrupted) /* The signal may have come before daemon_pid was set. */
+	if (interrupted) /* the signal may have come before daemon_pid was set */
 		kill(daemon_pid, SIGTERM);
 	status = serve_ready(&d->serve, err, sizeof(err));
 	if (status)
@@ -317,7 +317,7 @@ static void close_hosts(struct demo *d)
 /* Stops the daemon and returns the exit status. A clean end after --keep is a success. */
 static int finish(struct demo *d, int status)
 {
-	bool alone = lost && !d->shown; /* the daemon ended without being asked to */
+	bool alone = lost && !d->shown; /* the daemon ended although the demo did not ask it to */
 	char text[64];
 	int ended;
 

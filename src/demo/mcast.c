@@ -20,20 +20,21 @@
 #define DATA "multicast"
 #define PROBE_EVERY_MS 50
 #define LATE_MS \
-	300 /* time to wait for wrong deliveries: datagrams that come twice, or to a host that did not join */
+	300 /* time to wait for wrong deliveries: datagrams that arrive twice, or at a host that did not join */
 #define PATIENCE_MS 30000 /* longest wait for a result that comes at once on an idle machine */
 
 /* State of a receiver, in memory that it shares with the sender */
 struct seen {
 	bool ready; /* the receiver listens */
-	bool probed; /* a probe has arrived: the SM has programmed the switches on the way */
+	/* true if a probe has arrived, so the SM has programmed the switches on the way */
+	bool probed;
 	unsigned int got; /* number of datagrams received, not counting probes at members */
 };
 
 struct job {
 	unsigned int members;
 	struct seen *seen; /* [n] states of the receivers, in shared memory */
-	bool *done; /* shared: all datagrams were sent and had time to arrive */
+	bool *done; /* in shared memory: true when all datagrams were sent and had time to arrive */
 };
 
 /* Makes a socket that has joined the group. */

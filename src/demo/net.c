@@ -20,7 +20,7 @@
 #define RETRY_MS 200 /* first pause between rounds, doubled up to RETRY_MAX_MS */
 #define RETRY_MAX_MS 1600
 #define RTT_PINGS 32
-/* gc_thresh3 where it cannot be read: only the initial network namespace has the file */
+/* gc_thresh3 if the file cannot be read, because only the initial network namespace has the file */
 #define NEIGH_ENTRIES 1024
 
 /* --- echoes */
@@ -93,7 +93,7 @@ static int recv_echo(int s, bool ipv6, unsigned int id)
 	return ntohs(e.seq);
 }
 
-/* Sequence number of the next answer; -1: another packet came; -2: no packet came within @wait_ms */
+/* Wait for an answer. Return: its sequence number; -1: another packet came; -2: no packet came within @wait_ms */
 static int await_echo(int s, bool ipv6, unsigned int id, int wait_ms)
 {
 	struct pollfd p = { .fd = s, .events = POLLIN };
@@ -107,7 +107,7 @@ struct job {
 	bool ipv6;
 	int patience_ms;
 	unsigned int each; /* number of other hosts that each host pings */
-	bool *answered; /* [n * each] in shared memory: the reply has come */
+	bool *answered; /* [n * each] in shared memory: true if the reply has come */
 	ns_t *rtt; /* [RTT_PINGS] round-trip times in shared memory; 0: no answer */
 };
 
@@ -159,7 +159,7 @@ static int ping_child(const struct demo_net *d, unsigned int i, void *arg)
 	return 0;
 }
 
-/* Measures round trips from the first host one after the other, while no other host sends. */
+/* Measures round trips from the first host, one after another, while no other host sends. */
 static int rtt_child(const struct demo_net *d, unsigned int i, void *arg)
 {
 	struct job *j = arg;

@@ -13,7 +13,8 @@
 
 struct demo_host {
 	char name[16];
-	int net_fd, user_fd; /* namespaces of the host; -1: that of the caller */
+	/* namespaces of the host; -1: the host is in the namespace of the caller */
+	int net_fd, user_fd;
 	struct in_addr ip4;
 	struct in6_addr ip6; /* fe80:: */
 	char ifname[16];
@@ -45,7 +46,11 @@ int demo_ping_df(const struct demo_net *d, unsigned int from, unsigned int to, u
 
 struct demo_mcast {
 	unsigned int members,
-		got; /* number of members; sum of the datagrams that they got, .members * .sent without loss */
+		/*
+		 * .members: number of members; .got: number of datagrams that all of them got, which is .members *
+		 * .sent without loss
+		 */
+		got;
 	unsigned int others,
 		leaked; /* number of hosts that did not join; packets that their interfaces got */
 	unsigned int sent;

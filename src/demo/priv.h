@@ -2,7 +2,7 @@
 #ifndef DEMO_PRIV_H
 #define DEMO_PRIV_H
 
-/* Shared by the files of the demo: its state, lines of output, requests to the instance. */
+/* Declarations for the files of the demo: its state, lines of output, requests to the instance. */
 
 #include <jansson.h>
 
@@ -27,14 +27,14 @@ struct demo {
 	bool shown; /* all acts were shown, and --keep waits for the end */
 };
 
-/* demo_interrupted() - A signal asked for the end, so later failures are not reported */
+/* demo_interrupted() - Tell whether a signal asked the demo to end, so that later failures are not reported */
 bool demo_interrupted(void);
 
 /*
  * demo_complain() - Print one line on standard error, escaped, unless the demo was interrupted. @what may be ""
  */
 void demo_complain(const char *what, const char *why);
-/* demo_say() - Print a line: " ok " or "FAIL", what was tried, and the figure */
+/* demo_say() - Print a line: " ok " or "FAIL", the thing that was tried, and the figure */
 void demo_say(struct demo *d, bool ok, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 

@@ -25,7 +25,10 @@ void chan_open(void)
 	}
 	if (chan < 0)
 		fatal(VM_CHANNEL ": %m");
-	/* The boot is over: from now on a processor that a busy machine does not run in time is no reason to panic. */
+	/*
+	 * The boot is over, so a processor that a busy machine does not run in time is no longer a
+	 * reason to panic.
+	 */
 	write_file("/proc/sys/kernel/softlockup_panic", "0");
 	chan_send(FRAME_HELLO, NULL, 0);
 }

@@ -61,7 +61,7 @@ static pid_t start_piped(struct cmd *c, char **argv, char **envp, const char *cw
 			fatal("pipe: %m");
 	pid = fork();
 	if (!pid) {
-		setsid(); /* a process group of its own, to which signals are sent */
+		setsid(); /* makes a process group for CMD, to which signals are sent */
 		for (int i = 0; i < NPIPES; i++)
 			dup2(pipes[i][i != IN], i);
 		become(argv, envp, cwd);
@@ -97,7 +97,8 @@ static void close_in(struct cmd *c)
 	static const char eot = 4;
 
 	if (c->tty && write(c->end[IN], &eot, 1) < 0)
-		return; /* CMD has closed its terminal, so nobody needs the end of the input */
+		/* CMD has closed its terminal, so the end of the input is of no use to it */
+		return;
 	if (!c->tty)
 		close(c->end[IN]);
 	c->end[IN] = -1;
@@ -135,7 +136,9 @@ static void set_size(struct cmd *c, const uint8_t *data)
 		ioctl(c->end[OUT], TIOCSWINSZ, &w);
 }
 
-/* Nobody reads this output any more. CMD's next write to it ends CMD by SIGPIPE, as it would without a VM. */
+/*
+ * Called if nobody reads this output any more. CMD's next write to it ends CMD by SIGPIPE, as it would without a VM.
+ */
 static void close_out(struct cmd *c, int which)
 {
 	if (c->end[which] >= 0)
@@ -217,7 +220,7 @@ static void drain(struct cmd *c)
 
 /* --- waiting for the end of CMD */
 
-/* Reaps all processes that have ended, since init is the parent of orphans. True: CMD was one of them */
+/* Reaps all processes that have ended, since init is the parent of orphans. True: CMD was one of these processes */
 static bool reap(const struct cmd *c, int *ret_status)
 {
 	bool ended = false;

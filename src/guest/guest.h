@@ -5,9 +5,9 @@
 /*
  * DOC: The first process of a VM
  *
- * This static program is /init of the initramfs. It carries out the list VM_CONFIG (vm/guest.h), runs CMD, and powers the
- * machine off. Any failure ends the machine, with a message on the channel or, before the channel is open, on the console.
- * The program uses the C library and the formats of vm/, nothing else.
+ * This static program is /init of the initramfs. It carries out the list VM_CONFIG (vm/guest.h), runs CMD, and powers
+ * the machine off. Any failure ends the machine, with a message on the channel or, before the channel is open, on the
+ * console. The program uses only the C library and the formats of vm/.
  */
 
 #include <stdbool.h>
@@ -31,7 +31,9 @@ void chan_sendf(enum frame_type type, const char *fmt, ...) __attribute__((forma
  * would be lost, which happens with QEMU 10 on a busy machine.
  */
 void chan_wait_end(void);
-/* chan_recv() - Read what is there, for frame_rx_next() of @rx. False: the host has closed the channel */
+/*
+ * chan_recv() - Read the octets that are waiting, for frame_rx_next() of @rx. False: the host has closed the channel
+ */
 bool chan_recv(struct frame_rx *rx);
 
 /* --- main.c */

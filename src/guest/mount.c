@@ -53,9 +53,9 @@ static void enter(void)
 }
 
 /*
- * The host's files are assumed not to change while the VM runs, so they may be cached. What is written goes into the
- * VM's memory. The contents of /run and /dev/shm belong to processes of the host, so the VM gets empty ones. /tmp stays
- * visible, because CMD may have been called from a folder there.
+ * The host's files are assumed not to change while the VM runs, so they may be cached. Data that the VM writes go
+ * into its memory. The contents of /run and /dev/shm belong to processes of the host, so the VM gets empty folders.
+ * /tmp stays visible, because CMD may have been called from a folder there.
  */
 void mount_root(void)
 {

@@ -123,8 +123,8 @@ uint64_t hca_drops(const struct hca *h, enum hca_drop d)
 }
 
 /*
- * ready() may poll, send, arm QPs and destroy them. If it sends to another QP of this HCA, that QP
- * joins the list. Only the outermost call empties the list, so there is no recursion.
+ * ready() may poll, send, arm and destroy QPs. If it sends to another QP of this HCA, that QP joins
+ * the list. Only the outermost call empties the list, so there is no recursion.
  */
 void hca_notify(struct hca *h)
 {

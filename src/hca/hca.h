@@ -27,9 +27,10 @@ enum hca_drop {
 	HCA_DROP_VL15,
 	HCA_DROP_DLID,
 	HCA_DROP_DGID,
-	HCA_DROP_QPN, /* no QP with this number at this port */
+	HCA_DROP_QPN, /* no QP has this number at this port */
 	HCA_DROP_QP_STATE, /* the packet waited in a QP that was reset or destroyed */
-	HCA_DROP_PKEY, /* on receive: no match for the QP; on send: the QP's P_Key is invalid */
+	/* on receive: the P_Key does not match that of the QP; on send: the QP's P_Key is invalid */
+	HCA_DROP_PKEY,
 	HCA_DROP_QKEY,
 	HCA_DROP_MGID, /* no QP of this HCA is attached to the group */
 	HCA_DROP_NO_GRH, /* multicast without GRH */
@@ -55,13 +56,13 @@ struct hca_ops {
 struct hca_cfg {
 	struct node_cfg node;
 	/*
-	 * CRCs of the packets that QPs send: both, the ICRC, or none as long as nobody can see or damage the packet
-	 * (lazy). MADs carry both with HCA_CRC_ICRC, too.
+	 * CRCs of the packets that QPs send: both, only the ICRC, or no CRC as long as the packet can neither be seen
+	 * nor be damaged (lazy). MADs have both CRCs with HCA_CRC_ICRC, too.
 	 */
 	enum hca_crc { HCA_CRC_FULL, HCA_CRC_ICRC, HCA_CRC_LAZY } crc;
 	/*
-	 * Trains (train/train.h) pass whole where they have the same effects as their packets one by one. Elsewhere the HCA
-	 * cuts them.
+	 * true: trains (train/train.h) are not cut where they have the same effects as their packets one by one.
+	 * Elsewhere the HCA cuts them.
 	 */
 	bool trains;
 	unsigned int max_qps; /* largest number of QPs; 0 for HCA_MAX_QPS */
@@ -80,7 +81,7 @@ uint64_t hca_drops(const struct hca *h, enum hca_drop d);
 /* hca_trains() - Whether it is worth posting trains */
 bool hca_trains(const struct hca *h);
 
-/* hca_rx() - Packets arrived from the link at @port; takes ownership of them */
+/* hca_rx() - Receive packets from the link at @port; takes ownership of them */
 void hca_rx(struct hca *h, uint8_t port, struct pkt **v, unsigned int n, ns_t now);
 
 struct hca_qp_attr {
@@ -131,7 +132,7 @@ struct hca_send {
 	struct pkt *pkt;
 	struct hca_ah *ah;
 	uint32_t dest_qp;
-	uint32_t qkey; /* a Q_Key with bit 31 set stands for the Q_Key of the QP (10.2.5) */
+	uint32_t qkey; /* Q_Key; a value with bit 31 set means the Q_Key of the QP (10.2.5) */
 };
 
 /**

@@ -5,14 +5,10 @@
 /*
  * DOC: Inside the soft HCA
  *
- *	hca.c	creation, drop reasons, notification
- *	qp.c	queue pairs and their receive rings
- *	ah.c	address handles, each with a template of the headers
- *	group.c	which QPs receive which MGID
- *	tx.c	hca_post_send(): headers before the payload, tail after it
- *	rx.c	hca_rx(): checks, then a receive ring
- *	mgmt.c	QP0 and QP1
- *	tail.c	pad octets and CRCs, as configured
+ * 	hca.c	creation, drop reasons, notification qp.c	queue pairs and their receive rings
+ * 	ah.c	address handles, each with a template of the headers group.c	map from MGIDs to the QPs that receive
+ * 	them tx.c	hca_post_send(): headers before the payload, tail after it rx.c	hca_rx(): checks, then a
+ * 	receive ring mgmt.c	QP0 and QP1 tail.c	pad octets and CRCs, as configured
  *
  * Every received packet ends in exactly one of three places: at a caller of hca_poll(), in the
  * MAD dispatch of the node, or in one counter of h->drops.
@@ -136,7 +132,9 @@ static inline unsigned int hca_qp_room(const struct hca_qp *qp)
 	return qp->depth - qp->waiting;
 }
 
-/* hca_qp_add() - Append to the ring, which must have room; the caller fills in what is returned */
+/*
+ * hca_qp_add() - Append a packet to the ring, which must have room, and return its entry, which the caller fills in
+ */
 static inline struct hca_wc *hca_qp_add(struct hca_qp *qp, struct pkt *p)
 {
 	struct hca_wc *wc = &qp->ring[qp->tail++ & qp->mask];
@@ -156,7 +154,7 @@ static inline struct hca_wc hca_qp_take(struct hca_qp *qp)
 }
 
 /* ah.c */
-/* hca_ah_refresh() - Make the template anew after a change of LID, LMC, GID, SLtoVL or OperationalVLs */
+/* hca_ah_refresh() - Make the template again after a change of LID, LMC, GID, SLtoVL or OperationalVLs */
 void hca_ah_refresh(struct hca_ah *ah);
 bool hca_ah_stale(const struct hca_ah *ah);
 /* hca_sl_to_vl() - The VL for @sl at @np; 15 means that packets with this SL are discarded */

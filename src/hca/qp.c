@@ -116,7 +116,10 @@ int hca_qp_modify(struct hca_qp *qp, uint16_t pkey_index, uint32_t qkey)
 {
 	if (pkey_index >= NODE_PKEYS)
 		return -EINVAL;
-	/* If ops->ready() is to be called, it still will be: the owner polls, finds nothing and arms the QP again. */
+	/*
+	 * If a call of ops->ready() is pending, it is still made: the owner polls, finds nothing and arms the QP
+	 * again.
+	 */
 	qp_flush(qp);
 	qp->pkey_index = pkey_index;
 	qp->qkey = qkey;
@@ -135,8 +138,8 @@ void *hca_qp_ctx(const struct hca_qp *qp)
 }
 
 /*
- * Takes the first @n packets of the train that is the first in the ring, if it has more. False: it has not, or there is no
- * descriptor for a part of it, so that it has to be taken whole
+ * Takes the first @n packets of the train that is the first in the ring, if it has more packets than that. False: it
+ * has no more than @n packets, or there is no descriptor for the part, so the train has to be taken whole
  */
 static bool take_part(struct hca_qp *qp, unsigned int n, struct hca_wc *ret)
 {

@@ -96,7 +96,7 @@ static enum hca_drop rx_state(const struct hca_rx_ctx *r)
 	return HCA_OK;
 }
 
-/* True if @gid is one of the port's GIDs, under the port's subnet prefix or the default one. */
+/* True if @gid is one of the port's GIDs, under the port's subnet prefix or under the default prefix. */
 static bool rx_own_gid(const struct node_port *np, const ib_gid *gid)
 {
 	uint64_t prefix = ib_gid_prefix(gid), guid = ib_gid_guid(gid);
@@ -124,7 +124,7 @@ static enum hca_drop rx_address(const struct hca_rx_ctx *r)
 
 	if (ib_lid_is_mcast(dlid))
 		return rx_mcast_address(r);
-	/* The permissive LID is for SMPs. On other VLs no port has it. */
+	/* The permissive LID is for SMPs only, so on other VLs no port has it. */
 	if (!node_own_lid(r->np, dlid) && (dlid != IB_LID_PERMISSIVE || r->hdr.lrh.vl != IB_VL15))
 		return HCA_DROP_DLID;
 	if (r->hdr.has_grh && !rx_own_gid(r->np, &r->hdr.grh.dgid))
@@ -165,7 +165,10 @@ static void qp_deliver(struct hca_qp *qp, const struct hca_rx_ctx *r, struct pkt
 	list_add_tail(&qp->hca->ready, &qp->ready);
 }
 
-/* The ring has room for some packets of a train: delivers these, and leaves the others in r->pkt. */
+/*
+ * Called if the ring has room for only some packets of a train: delivers these packets, and leaves the others in
+ * r->pkt.
+ */
 static enum hca_drop rx_part(struct hca_qp *qp, struct hca_rx_ctx *r)
 {
 	struct pkt *first = train_split_link(r->pkt, hca_qp_room(qp));

@@ -47,8 +47,8 @@ static enum hca_drop tx_check(const struct tx *t, const struct hca_send *s)
 }
 
 /*
- * Puts LRH to DETH before the payload; those of a train are of its first packet. Returns the words of all packets, from
- * LRH to ICRC
+ * Writes LRH to DETH before the payload; for a train, the headers of its first packet. Returns the number of words of
+ * all packets, from LRH to ICRC
  */
 static uint32_t tx_headers(const struct tx *t, const struct hca_send *s)
 {
@@ -73,7 +73,7 @@ static uint32_t tx_headers(const struct tx *t, const struct hca_send *s)
 	be32_put(bth + IB_BTH_OFF_DEST_QP, s->dest_qp & IB_QPN_MASK);
 	be32_put(bth + IB_BTH_OFF_PSN, t->qp->psn & IB_QPN_MASK);
 	t->qp->psn += pkt_count(p);
-	/* A Q_Key with its high bit set in a work request stands for the Q_Key of the QP (10.2.5). */
+	/* If the high bit of the Q_Key in a work request is set, the Q_Key of the QP is used (10.2.5). */
 	be32_put(deth + IB_DETH_OFF_QKEY, s->qkey & IB_QKEY_CONTROLLED ? t->qp->qkey : s->qkey);
 	be32_put(deth + IB_DETH_OFF_SRC_QP, t->qp->qpn);
 	p->vl = ah->vl;
@@ -124,8 +124,8 @@ static void tx_packets(const struct tx *t, const struct hca_send *s)
 }
 
 /*
- * A train is cut if its packets must be treated one by one: a group has several receivers, QP0 and QP1 take single packets,
- * and if full packets exceed the MTU, a shorter last packet may still pass.
+ * A train is cut if its packets must be treated one by one, which has three reasons: a group has several receivers;
+ * QP0 and QP1 take single packets; and if full packets exceed the MTU, a shorter last packet may still pass.
  */
 static bool tx_one_by_one(const struct tx *t, const struct hca_send *s)
 {

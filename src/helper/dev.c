@@ -62,8 +62,8 @@ bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l)
 	bool marked = *t->mark && !strcmp(l->alias, t->mark);
 
 	/*
-	 * rtnetlink gives no MAC of such a device. Index and name will do for one whose alias somebody has changed, because
-	 * only programs with /dev/ibtap make links of this kind.
+	 * rtnetlink gives no MAC of such a device. If somebody has changed its alias, index and name identify the
+	 * device, because only programs with /dev/ibtap make links of this kind.
 	 */
 	if (t->kind == TAP_INFINIBAND)
 		return !strcmp(l->kind, "ibtap") &&
@@ -183,7 +183,10 @@ int srv_tap_refuse(struct srv_reply *r, int err, const char *what)
 	return srv_refuse(r, refused, err, what ? what : "entering the namespace");
 }
 
-/* A request of several settings that failed may have set the MAC nevertheless, so the kernel is asked. */
+/*
+ * A request with several settings may have failed after the kernel changed the MAC, so the kernel is asked for the
+ * MAC.
+ */
 static void note_mac(struct srv_ns *ns, struct srv_tap *t)
 {
 	char text[sizeof(ns->nl.err)];

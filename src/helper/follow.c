@@ -58,7 +58,10 @@ int srv_park_leave(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 	err = rtnl_link_get(&p->nl, 0, t->parked, &l);
 	if (err)
 		return err;
-	/* By the mark the link is recognized after the move. Somebody may have given it another alias. */
+	/*
+	 * The link is recognized by its mark after the move, so the mark is set again, because somebody may have
+	 * changed the alias.
+	 */
 	if (t->kind == TAP_INFINIBAND)
 		rtnl_link_alias(&p->nl, l.ifindex, t->mark);
 	err = rtnl_link_move(&p->nl, l.ifindex, ns->fd, t->name);
@@ -66,7 +69,9 @@ int srv_park_leave(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 		return err;
 	*t->parked = 0;
 	memcpy(t->mac, l.mac, sizeof(t->mac));
-	/* Somebody in the namespace may have renamed the TAP already, and made another link of its name. */
+	/*
+	 * Somebody in the namespace may have renamed the TAP already, and made another link that has the TAP's name.
+	 */
 	err = rtnl_link_get(&ns->nl, 0, t->name, &l);
 	if (err)
 		return err;
@@ -122,7 +127,7 @@ void srv_park_fini(struct srv_park *p)
 	p->fd = -1;
 }
 
-/* ----- a namespace that is gone */
+/* ----- a namespace that was deleted */
 
 void srv_park(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 {
@@ -147,7 +152,7 @@ static void let_go(struct srv *s, struct srv_ns *ns)
 	rtnl_close(&ns->nl);
 	close(ns->fd);
 	ns->fd = -1;
-	/* The name will mean a namespace that somebody else has made, so it is not the helper's to remove. */
+	/* A later namespace of this name was made by somebody else, so the helper must not remove it. */
 	ns->bound = false;
 	ns->created = false;
 	ns->gen++;
@@ -209,8 +214,9 @@ int srv_tap_may_come(const struct srv_tap *t, const struct netdev_tap_conf *c, s
 }
 
 /*
- * A TAP may be there already. Of two hosts in one namespace, one may have requested its TAP before it learnt that the
- * namespace was gone, and requests the TAP again when it learns that there is a new namespace of that name.
+ * The TAP may already be in the new namespace. Of two hosts in one namespace, one may have requested its TAP before
+ * it learnt that the namespace was gone, and then it requests the TAP once more when it learns that there is a new
+ * namespace of that name.
  */
 int srv_tap_bring(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		  const struct netdev_tap_conf *c, struct srv_reply *r)

@@ -20,9 +20,9 @@
 #include "helper/srv.h"
 
 /*
- * The longest time that a call waits for its answer. Calls are made only while the instance starts or ends, and a helper that dies
- * closes its socket. The kernel configures interfaces and removes namespaces under one lock, which programs beside this one
- * can hold for seconds.
+ * The longest time that a call waits for its answer. Calls are made only while the instance starts or ends, and a
+ * helper that dies closes its socket. The time is long, because the kernel configures interfaces and removes
+ * namespaces under one lock, which other programs can hold for seconds.
  */
 #define TIMEOUT_MS 60000
 
@@ -107,9 +107,8 @@ static int exchange(struct netdev_helper *h, struct helper_req *req, struct help
 }
 
 /*
- * The helper closes its copies of descriptors after it has sent them. Only then does closing our
- * copies delete a TAP or free a name. An answer to a further request shows that the helper's copies
- * are closed.
+ * The helper closes its copies of descriptors after it has sent them. Until then, closing our copies neither deletes
+ * a TAP nor frees a name. An answer to a further request shows that the helper's copies are closed.
  */
 static int wait_let_go(struct netdev_helper *h)
 {

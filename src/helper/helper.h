@@ -5,10 +5,9 @@
 /*
  * DOC: The privileged helper
  *
- * A small process that makes namespaces, TAPs and addresses for the main process, which
- * drops its privileges as soon as the instance runs. The helper then stays, because MTU, MAC, addresses
- * and neighbours of TAPs change later. It is the trust boundary, so it checks each request, and
- * changes only TAPs that it made itself.
+ * A small process that makes namespaces, TAPs and addresses for the main process, which drops its privileges as soon
+ * as the instance runs. The helper then stays, because MTU, MAC, addresses and neighbours of TAPs change later. The
+ * helper is the trust boundary, so it checks each request, and changes only TAPs that it made itself.
  *
  * 	struct netdev_helper *h;
  * 	struct netdev_ns_files files;
@@ -66,9 +65,7 @@ enum netdev_helper_flags {
 	NETDEV_HELPER_NO_USERNS = 1 << 1,
 };
 
-/*
- * The step at which the last call was refused. It lets a daemon say what the environment lacks.
- */
+/* The step at which the last call was refused. It tells the daemon which means the environment lacks. */
 enum netdev_refusal {
 	NETDEV_REFUSED_NONE,
 	NETDEV_REFUSED_REQUEST, /* the request is not allowed or makes no sense */
@@ -90,9 +87,9 @@ enum netdev_refusal {
  * netdev_helper_start() - Fork the helper
  * @flags:	enum netdev_helper_flags
  *
- * Call it after daemon(3), in the process and thread that will live to the end.
- * Raises the soft limit of open files to the hard one: each interface needs several. The
- * helper ends when every copy of the caller's socket is closed, or the caller dies.
+ * Call this function after daemon(3), in the process and thread that will live to the end. It raises the soft limit
+ * of open files to the hard limit, because each interface needs several files. The helper ends when every copy of the
+ * caller's socket is closed, or the caller dies.
  * Return: 0; -EPERM, -EUSERS or -ENOSPC if a user namespace was needed and is forbidden; -errno
  */
 int netdev_helper_start(uint32_t flags, struct netdev_helper **ret);
@@ -114,7 +111,7 @@ struct netdev_helper_end {
  * netdev_helper_clean() - Remove the named namespaces that a killed helper left
  * @record:	file in which the helper noted them; removed, too
  *
- * A name that by now belongs to another namespace is left alone.
+ * A name that now belongs to another namespace is not removed.
  */
 void netdev_helper_clean(const char *record);
 
@@ -125,10 +122,10 @@ int netdev_helper_start_end(uint32_t flags, const struct netdev_helper_end *end,
 /**
  * netdev_helper_seal() - Tell the helper that everything has been made
  *
- * From here on the helper makes no namespaces and TAPs. The only namespaces that it still opens, and whose files it gives
- * out, are those that came back (netdev_post_ns_follow()). The only sockets that it still gives out are AF_UNIX ones, and
- * only if it gave one out before the seal. It changes only the TAPs that it made. It gives up the privileges that it no
- * longer needs, and filters its system calls.
+ * From here on the helper makes no namespaces and TAPs. The only namespaces that it still opens, and whose files it
+ * passes to the daemon, are namespaces that were made again (netdev_post_ns_follow()). The only sockets that it still
+ * passes are of AF_UNIX, and only if it passed one before the seal. It changes only the TAPs that it made. It gives
+ * up the privileges that it no longer needs, and filters its system calls.
  * Return: 0 or -errno
  */
 int netdev_helper_seal(struct netdev_helper *h);
@@ -141,8 +138,8 @@ int netdev_helper_seal(struct netdev_helper *h);
 void netdev_helper_stop(struct netdev_helper *h);
 
 /*
- * netdev_helper_fd() - Descriptor for epoll: readable when jobs were answered; EPOLLHUP when the
- * helper has ended
+ * netdev_helper_fd() - Return the descriptor for epoll: it is readable when jobs were answered, and has EPOLLHUP when
+ * the helper has ended
  */
 int netdev_helper_fd(const struct netdev_helper *h);
 
@@ -165,7 +162,7 @@ struct netdev_ns_info {
 	bool created; /* true if this helper made the namespace */
 	bool named; /* true if a file names the namespace; .path is this file */
 	/*
-	 * True if netdev_post_ns_follow() may be called for the namespace. This is no longer so once the same namespace
+	 * True if netdev_post_ns_follow() may be called for the namespace. This becomes false when the same namespace
 	 * is also opened in another way: by a process number, by another path or with a @spec of NULL
 	 */
 	bool follows;
@@ -210,8 +207,8 @@ enum netdev_file {
 };
 
 /*
- * Descriptors of a namespace. A descriptor is -1 if it was not asked for, and .igmp6 also if the
- * kernel has no IPv6.
+ * Descriptors of the files of a namespace. A descriptor is -1 if the caller did not ask for the file. .igmp6 is also
+ * -1 if the kernel has no IPv6.
  */
 struct netdev_ns_files {
 	int rtnl;
@@ -234,13 +231,13 @@ int netdev_ns_files(struct netdev_helper *h, uint32_t ns, uint32_t files,
  */
 int netdev_ns_socket(struct netdev_helper *h, uint32_t ns, int type, int *ret_fd);
 
-/* ----- interfaces; @ns and @ifindex are those of a TAP that this helper made */
+/* ----- interfaces; @ns and @ifindex identify a TAP that this helper made */
 
 struct netdev_tap_conf {
 	char ifname[IFNAMSIZ];
 	enum tap_kind kind;
 	/*
-	 * MAC; all zero for one of the kernel's choice. Always zero for TAP_INFINIBAND, whose address the owner of the
+	 * MAC; all zero: the kernel chooses one. Always zero for TAP_INFINIBAND, whose address the owner of the
 	 * descriptor sets by ibtap_set_addr()
 	 */
 	uint8_t mac[6];
@@ -249,7 +246,7 @@ struct netdev_tap_conf {
 	bool addrgen; /* true to let the kernel make an fe80:: address from the MAC */
 	/*
 	 * True to let the kernel make stable opaque interface identifiers (RFC 7217) from .stable_secret, for the
-	 * fe80:: address and for autoconfigured ones
+	 * fe80:: address and for autoconfigured addresses
 	 */
 	bool stable;
 	uint8_t stable_secret[16];
@@ -270,9 +267,9 @@ int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_
  * placed
  * @kind:	kind of the TAP
  * @prefix:	beginning of the names that the TAP may be given; the rest is a hexadecimal number of at most four
- *		digits
+ * 		digits
  * @stable:	true if the interface may be placed with a secret (struct netdev_tap_conf.stable)
- * @ret_number:	number that means this TAP in netdev_post_tap_place() and netdev_post_tap_park()
+ * @ret_number:	number by which the TAP is known to netdev_post_tap_place() and netdev_post_tap_park()
  *
  * Return: as netdev_tap_create()
  */
@@ -292,21 +289,18 @@ int netdev_link_up(struct netdev_helper *h, uint32_t ns, int ifindex, bool up);
 int netdev_addr_add(struct netdev_helper *h, uint32_t ns, int ifindex, const struct rtnl_ip *ip,
 		    uint8_t plen);
 
-/*
- * ----- jobs: requests whose answer comes by a callback, so that a busy kernel does not hold up the
- * loop
- */
+/* ----- jobs are requests whose answer comes by a callback, so that the loop does not wait for a busy kernel */
 
 struct netdev_answer {
 	int err; /* 0 or -errno */
 	const char *text; /* the refused step and the reason, or "" */
 	int value; /* number of neighbours deleted, interface index, or see netdev_post_ns_follow() */
 	/*
-	 * Descriptor of the socket, or of the namespace that came back; -1 if there is none. The
-	 * callback has to close it.
+	 * Descriptor of the socket, or of the namespace that was made again; -1 if there is none. The callback has to
+	 * close it.
 	 */
 	int fd;
-	/* Files of the namespace that came back; -1 if there are none. The callback has to close them. */
+	/* Files of the namespace that was made again; -1 if there are none. The callback has to close them. */
 	struct netdev_ns_files files;
 };
 
@@ -319,9 +313,9 @@ typedef void (*netdev_done)(void *ctx, const struct netdev_answer *a);
 /*
  * netdev_post_*() - Queue a request
  *
- * Requests for one namespace are done in the order in which they were
- * queued; different namespaces do not wait for each other.
- * Return: 0; -ENOBUFS NETDEV_JOBS_MAX jobs wait already; -ENOMEM; -EPIPE the helper has ended; -EINVAL
+ * Requests for one namespace are served in the order in which they were queued; requests for different namespaces do
+ * not wait for each other. Return: 0; -ENOBUFS NETDEV_JOBS_MAX jobs wait already; -ENOMEM; -EPIPE the helper has
+ * ended; -EINVAL
  */
 
 /*
@@ -353,27 +347,26 @@ int netdev_post_neigh_del_all(struct netdev_helper *h, uint32_t ns, int ifindex,
 int netdev_post_socket(struct netdev_helper *h, uint32_t ns, int type, netdev_done done, void *ctx);
 
 /**
- * netdev_post_ns_follow() - Find out whether the namespace that was opened by a specification is
- * still there
+ * netdev_post_ns_follow() - Find out whether the namespace that was opened by a specification still exists
  * @gen:	number of the namespace that the caller knows: 1 at first, or the value of the last answer that had
- *		files; 0 if an answer has said that this namespace is gone, to get the new one
+ * 		files; 0 after an answer that this namespace is gone, to get the new one
  *
- * If the file that names the namespace is gone or means another namespace, the helper lets go of the old one: it moves the
- * TAPs to a namespace of its own and closes its descriptors of the old one. If the file means a new namespace, now or at a
- * later call, the helper opens the new one. The file is always that of the specification that netdev_ns_open() was given.
+ * If the file that names the namespace is gone or names another namespace, the helper gives up the old namespace: it
+ * moves the TAPs to a namespace of its own and closes its descriptors of the old one. If the file names a new
+ * namespace, now or at a later call, the helper opens the new one. The file is always the one in the specification
+ * that the caller gave to netdev_ns_open().
  *
- * The answer's value is 0 if namespace @gen is gone, or while there is none; other requests are refused with -ESTALE while
- * there is none. Otherwise the value is the number of the namespace, never 0. If @gen is 0, the answer has .fd and .files of
- * the new namespace, and the TAPs wait for netdev_post_tap_return(). A caller with @gen 0 has closed the files of the old
- * namespace, because it may have no room for both. -EINVAL: the namespace is not followed any more, see
- * netdev_ns_info.follows.
+ * The answer's value is 0 if namespace @gen is gone, or while there is none; other requests are refused with -ESTALE
+ * while there is none. Otherwise the value is the number of the namespace, never 0. If @gen is 0, the answer has .fd
+ * and .files of the new namespace, and the TAPs wait for netdev_post_tap_return(). A caller with @gen 0 has closed
+ * the files of the old namespace, because it may have no room for both. -EINVAL: the helper does not look for a new
+ * namespace any more, see netdev_ns_info.follows.
  */
 int netdev_post_ns_follow(struct netdev_helper *h, uint32_t ns, uint32_t gen, netdev_done done,
 			  void *ctx);
 
 /**
- * netdev_post_tap_return() - Move a TAP into its namespace, which came back, and set it up like a new
- * TAP
+ * netdev_post_tap_return() - Move a TAP into its namespace, which was made again, and configure it like a new TAP
  * @conf:	as for netdev_tap_create(), with the same name
  *
  * The descriptor of the TAP stays as it is. The answer's value is the new interface index. The interface is down and has no
@@ -383,22 +376,22 @@ int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct ne
 			   netdev_done done, void *ctx);
 
 /**
- * netdev_post_tap_place() - Move a spare TAP into its namespace, under the name in @conf, and set it up like a new
+ * netdev_post_tap_place() - Move a spare TAP into its namespace, under the name in @conf, and configure it like a new
  * TAP
  *
- * The request may be repeated until it succeeds, and is to be repeated when the namespace came back. The answer's value is
- * the interface index. The interface is down and has no addresses. -EBUSY the name is taken; -ENODEV the TAP was deleted;
- * -ESTALE the namespace is gone; -EALREADY the TAP is placed under another name; -EPERM the name is not one that
- * netdev_tap_spare() allowed, or the TAP was made without .stable
+ * The request may be repeated until it succeeds, and must be repeated when the namespace was made again. The answer's
+ * value is the interface index. The interface is down and has no addresses. -EBUSY the name is taken; -ENODEV the TAP
+ * was deleted; -ESTALE the namespace is gone; -EALREADY the TAP is placed under another name; -EPERM
+ * netdev_tap_spare() did not allow the name, or the TAP was made without .stable
  */
 int netdev_post_tap_place(struct netdev_helper *h, uint32_t ns, uint32_t number,
 			  const struct netdev_tap_conf *conf, netdev_done done, void *ctx);
 /**
- * netdev_post_tap_park() - Undo netdev_post_tap_place(): the TAP leaves its namespace and may be
- * placed again
+ * netdev_post_tap_park() - Undo netdev_post_tap_place(), so that the TAP leaves its namespace and may be placed again
  *
- * The descriptor of the TAP stays open, and frames that were sent before may still be read from it. -ENODEV the TAP was
- * deleted, or moved to another namespace; the helper has then forgotten it, and the caller closes it
+ * The descriptor of the TAP stays open, and frames that were sent before may still be read from it. -ENODEV the TAP
+ * was deleted, or moved to another namespace; the helper has then forgotten the TAP, and the caller closes its
+ * descriptor
  */
 int netdev_post_tap_park(struct netdev_helper *h, uint32_t ns, uint32_t number, netdev_done done,
 			 void *ctx);

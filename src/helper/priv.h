@@ -3,8 +3,8 @@
 #define HELPER_PRIV_H
 
 /*
- * The main process' side of the helper: helper.c has the calls that wait for their answer, jobs.c
- * the jobs.
+ * The main process' side of the helper: helper.c has the calls that wait for their answer, and
+ * jobs.c has the jobs.
  */
 
 #include <sys/types.h>
@@ -13,14 +13,14 @@
 #include "util/list.h"
 
 /*
- * Largest number of jobs under way. Their requests and responses fit the socket's buffers, so
- * neither side ever blocks.
+ * Largest number of jobs under way. It is so small that their requests and responses fit the
+ * socket's buffers and neither side ever blocks.
  */
 #define HELPER_SENT_MAX 32
 
 /* Jobs of one namespace, of which at most one is under way. */
 struct helper_queue {
-	struct list jobs; /* struct helper_job.link; the first one may be under way */
+	struct list jobs; /* list of struct helper_job.link; the first job may be under way */
 	/* Link in netdev_helper.ready; not in this list while no job may be sent */
 	struct list ready;
 	bool under_way; /* true while the first job is sent and not yet answered */
@@ -37,7 +37,8 @@ struct netdev_helper {
 	char err[NETDEV_ERR_MAX]; /* text of this refusal */
 
 	struct helper_queue *queue; /* queues, indexed by handle - 1; NULL until a job is posted */
-	struct list ready; /* struct helper_queue.ready: queues whose first job may be sent */
+	/* list of struct helper_queue.ready: the queues whose first job may be sent */
+	struct list ready;
 	unsigned int njobs; /* number of jobs in all queues */
 	struct helper_queue *sent[HELPER_SENT_MAX]; /* queues whose first job is under way */
 	unsigned int nsent; /* number of entries in .sent */

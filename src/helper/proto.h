@@ -3,10 +3,10 @@
 #define HELPER_PROTO_H
 
 /*
- * Messages between the main process and its helper. Each request and each response has a fixed size
- * and is one SOCK_SEQPACKET message in host byte order; descriptors travel beside a response. Both
- * sides are the same binary, so messages carry no version. Responses may come in another order than
- * their requests, because HELPER_NEIGH_DEL takes long: the tag .seq tells which request is answered.
+ * Messages between the main process and its helper. Each request and each response has a fixed size and is one
+ * SOCK_SEQPACKET message in host byte order; descriptors travel beside a response. Both sides are the same binary, so
+ * messages carry no version. Responses may come in another order than their requests, because HELPER_NEIGH_DEL takes
+ * long. So the tag .seq tells which request is answered.
  */
 
 #include <assert.h>
@@ -21,8 +21,8 @@ enum helper_op {
 	HELPER_NS_CREATE,
 	HELPER_NS_CLOSE,
 	/*
-	 * Find out whether the file that the HELPER_NS_OPEN of the namespace named still means this namespace; if
-	 * not, let go of it, and open the one that the file means now
+	 * Find out whether the file that HELPER_NS_OPEN of the namespace was given still names this namespace; if
+	 * not, give up the namespace, and open the one that the file names now
 	 */
 	HELPER_NS_FOLLOW,
 	HELPER_NS_FDS,
@@ -32,7 +32,7 @@ enum helper_op {
 	HELPER_TAP_SPARE, /* make a TAP that waits in the parking namespace until it is placed */
 	HELPER_TAP_PLACE, /* give a spare TAP a name, and move it into the namespace */
 	HELPER_TAP_PARK, /* take a spare TAP out of the namespace again */
-	HELPER_TAP_RETURN, /* move a TAP of the namespace that was gone into the one that came back */
+	HELPER_TAP_RETURN, /* move a TAP into its namespace, which was deleted and made again */
 	HELPER_TAP_FORGET,
 	HELPER_LINK_SET,
 	HELPER_ADDR_ADD,
@@ -44,8 +44,8 @@ enum helper_op {
 	 */
 	HELPER_NEIGH_DEL,
 	/*
-	 * The last request of the start. Afterwards the helper makes nothing, and hands out only AF_UNIX sockets and the
-	 * files of namespaces that came back
+	 * The last request of the start. Afterwards the helper makes nothing, and passes only AF_UNIX sockets and the
+	 * files of namespaces that were made again
 	 */
 	HELPER_SEAL,
 	HELPER_N_OPS
@@ -71,7 +71,8 @@ struct helper_req {
 			  1]; /* NS_OPEN: zero-terminated; "" for the own namespace */
 		uint32_t files; /* NS_FILES: mask of enum netdev_file */
 		int32_t socket_type; /* NS_SOCKET */
-		uint32_t gen; /* NS_FOLLOW: number of the namespace that the asker knows; 0 none */
+		/* NS_FOLLOW: number of the namespace that the asker knows; 0: it knows none */
+		uint32_t gen;
 		/* TAP_CREATE, TAP_PLACE and TAP_RETURN; TAP_SPARE uses .ifname (beginning of the names) and .stable */
 		struct netdev_tap_conf tap;
 		struct rtnl_link_conf link; /* LINK_SET */

@@ -12,9 +12,9 @@
  * P_Keys are made at the start and wait in the parking namespace (follow.c). When one is needed, it is given a name and
  * moved into the namespace for which it was made; when it is not needed any more, it is moved back.
  *
- * Requests to a sealed helper may come from somebody who has taken over the main process. So the requests that this file
- * serves work on spare TAPs only, on these only with the namespace for which they were made, and only with names that have
- * the prefix that the configuration gave at the start.
+ * Requests to a sealed helper may come from an attacker who controls the main process. So the requests that this file
+ * serves apply to spare TAPs only, only to the namespace for which a TAP was made, and only to names with the prefix
+ * that the configuration gave at the start.
  */
 
 /* Finds TAPs that are not spare, too, so that a request for such a TAP is refused with the right reason. */

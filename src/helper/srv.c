@@ -62,8 +62,8 @@ static int srv_hello(struct srv *s, struct srv_ns *ns, const struct helper_req *
 }
 
 /*
- * The last request of the start. Afterwards the helper makes nothing, and opens only namespaces that came back
- * and sockets, so it drops the privileges for everything else.
+ * Serves the last request of the start. Afterwards the helper makes nothing, and opens only sockets and namespaces
+ * that were made again, so it drops the privileges for everything else.
  */
 static int srv_seal(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		    struct srv_reply *r)
@@ -81,7 +81,7 @@ static const struct {
 	srv_handler run;
 	bool ns; /* true if the request names a namespace */
 	bool sealed; /* true if the request is still served after HELPER_SEAL */
-	bool gone; /* true if the request is served while the namespace is gone */
+	bool gone; /* true if the request is served even while the namespace is gone */
 } ops[HELPER_N_OPS] = {
 	[HELPER_HELLO] = { srv_hello, false, true },
 	[HELPER_NS_OPEN] = { srv_ns_open },

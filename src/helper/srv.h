@@ -17,10 +17,7 @@
 struct srv_tap {
 	enum tap_kind kind;
 	uint32_t number; /* number by which the main process names a spare TAP */
-	/*
-	 * 0 while the TAP is parked, or if the TAP was found to be gone when its namespace was
-	 * deleted
-	 */
+	/* interface index; 0 while the TAP is parked, or if the TAP was missing when its namespace was deleted */
 	int32_t ifindex;
 	char name
 		[IFNAMSIZ]; /* name in the host's namespace; "" for a spare TAP that is not placed */
@@ -39,7 +36,7 @@ struct srv_tap {
 		[IFNAMSIZ]; /* name in the parking namespace (follow.c); "" while the TAP is not there */
 };
 
-/* The parking namespace: TAPs wait in it until they are placed, or until their own namespace comes back */
+/* The parking namespace, in which TAPs wait until they are placed, or until their own namespace is made again */
 struct srv_park {
 	int fd; /* -1 until it is needed */
 	struct rtnl nl;
@@ -49,14 +46,14 @@ struct srv_park {
 /* A namespace. Its handle is its index in srv.ns plus 1. The place is free while .refs is 0. */
 struct srv_ns {
 	unsigned int refs;
-	int fd; /* -1 while the file that names the namespace is gone */
+	int fd; /* descriptor of the namespace; -1 while the file that names it is gone */
 	bool follow; /* true if .spec may name another namespace later: srv_ns_follow() */
 	uint32_t gen; /* number of times that the namespace was gone, plus 1 */
 	bool created; /* true if the helper made the namespace */
 	bool bound; /* true if the helper put its name into /run/netns, and is to remove it */
 	bool has_spec; /* true if .spec names the namespace, for netns_check() */
 	struct netns_spec spec;
-	/* Name that only this helper knows, used in a user namespace; else "" */
+	/* Name that only this helper knows, used in a user namespace; "" if there is none */
 	char name[NETNS_NAME_MAX + 1];
 	struct rtnl nl; /* netlink socket; .fd is -1 until it is needed */
 	struct srv_neigh *neigh; /* deletion of neighbours under way; NULL if there is none */
@@ -71,7 +68,7 @@ struct srv {
 	/* File that lists the named namespaces, helper/record.h; NULL if none is kept */
 	const char *record;
 	bool sealed; /* true after HELPER_SEAL, see ops[].sealed in srv.c */
-	/* True if a socket was asked for before the seal, so that more may be asked for */
+	/* True if a socket was requested before the seal, so that more may be requested afterwards */
 	bool gives_sockets;
 	struct srv_ns *ns;
 	unsigned int ns_cap;
@@ -115,7 +112,7 @@ int srv_rtnl_result(struct srv_reply *r, enum netdev_refusal refused, int err, c
 
 #define SRV_LATER 1 /* return value of a handler that answers later by srv_answer() */
 
-/* srv_answer() - Send a response; closes its descriptors unless they are the server's own. 0 or -errno */
+/* srv_answer() - Send a response, and close its descriptors unless they belong to the server. Return: 0 or -errno */
 int srv_answer(struct srv *s, struct srv_reply *r);
 
 /*
@@ -138,7 +135,10 @@ struct srv_ns *srv_ns_get(struct srv *s, uint32_t handle);
 /* srv_ns_fini() - Close all namespaces, and remove the names that the helper put into /run/netns */
 void srv_ns_fini(struct srv *s);
 
-/* srv_ns_seal_flags() - What a sealed helper still has to do with its namespaces: mask of enum privs_helper_flags */
+/*
+ * srv_ns_seal_flags() - Return the operations on its namespaces that a sealed helper still needs: mask of enum
+ * privs_helper_flags
+ */
 uint32_t srv_ns_seal_flags(const struct srv *s);
 
 /* srv_ns_rtnl() - Open the netlink socket of a namespace, unless it is open. 0 or -errno */
@@ -155,7 +155,7 @@ int srv_ns_open_files(struct srv_ns *ns, uint32_t files, unsigned int bit, struc
 
 /* srv_tap_named() - Find a TAP that the helper made for @ns, which may be parked; NULL if there is none */
 struct srv_tap *srv_tap_named(const struct srv_ns *ns, const char *name);
-/* srv_tap_conf_ok() - Are the settings ones that a TAP of their kind can have? */
+/* srv_tap_conf_ok() - Tell whether a TAP of the given kind can have these settings */
 bool srv_tap_conf_ok(const struct netdev_tap_conf *c);
 /**
  * srv_tap_open() - Make a TAP of kind t->kind in a namespace
@@ -181,10 +181,9 @@ int srv_tap_refuse(struct srv_reply *r, int err, const char *what);
 int srv_tap_set_up(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		   const struct netdev_tap_conf *c);
 /*
- * srv_tap_is() - True if a link is of a TAP's kind and has its MAC or its mark
+ * srv_tap_is() - True if a link has a TAP's kind and either its MAC or its mark
  *
- * MAC or mark is enough, because an administrator may have changed the link's name and one of the
- * two.
+ * MAC or mark is enough, because an administrator may have changed the link's name and one of these two.
  */
 bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l);
 /*
@@ -223,8 +222,9 @@ static inline bool srv_tap_is_spare(const struct srv_tap *t)
 	return *t->prefix;
 }
 /*
- * srv_tap_may_come() - Check that a TAP may be brought into its namespace with the settings @c: it is parked, or already
- * there under the name in @c, and it was made with .stable if @c has .stable. 0 or -errno, with the refusal noted
+ * srv_tap_may_come() - Check that a TAP may be moved into its namespace with the settings @c. It must be parked, or
+ * already there under the name in @c, and must have been made with .stable if @c has .stable. Return: 0; -errno, with
+ * the refusal in @r
  */
 int srv_tap_may_come(const struct srv_tap *t, const struct netdev_tap_conf *c, struct srv_reply *r);
 /*

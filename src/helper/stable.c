@@ -33,7 +33,7 @@ struct secret {
 	uint8_t octets[16];
 };
 
-/* "all" and "default" are not interfaces: what is written there concerns other interfaces. */
+/* "all" and "default" are not interfaces, so a secret written there would change other interfaces. */
 static bool name_ok(const struct secret *x)
 {
 	return memchr(x->ifname, 0, sizeof(x->ifname)) && x->ifname[0] && x->ifname[0] != '.' &&
@@ -123,7 +123,7 @@ int srv_stable_prepare(struct srv *s)
 	return 0;
 }
 
-/* Somebody has ended the writer. A sealed helper cannot make another one. */
+/* Called if somebody has ended the writer. A sealed helper cannot make another one. */
 static int writer_gone(struct srv *s)
 {
 	close(s->writer);
@@ -149,8 +149,8 @@ static int take_answer(struct srv *s, int wait_ms, int *ret_status)
 }
 
 /*
- * Meanwhile the other requests of all hosts wait, so the time is limited. While the writer owes an answer, it is sent no
- * further request; the main process repeats its own request later.
+ * The time is limited, because the requests of all other hosts wait meanwhile. Until the writer has answered, it is
+ * sent no further request; the main process repeats its own request later.
  */
 static int ask_writer(struct srv *s, int ns_fd, const struct secret *x)
 {
@@ -171,7 +171,10 @@ static int ask_writer(struct srv *s, int ns_fd, const struct secret *x)
 	return err ? err : status;
 }
 
-/* The name that the TAP has now, which is not that of the request if somebody in the namespace has renamed it */
+/*
+ * Finds the present name of the TAP, which differs from the name in the request if somebody in the namespace has
+ * renamed the TAP
+ */
 static int name_of(struct srv_ns *ns, const struct srv_tap *t, char ret[IFNAMSIZ])
 {
 	struct rtnl_link l;

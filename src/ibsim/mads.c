@@ -80,7 +80,7 @@ void ibsim_mads_fini(struct ibsim_client *c)
 
 /*
  * Make the address of a MAD. Return: 0; -EINVAL for an invalid LID, because ibsim, too, reports
- * that at once instead of letting the request time out
+ * this error at once and does not let the request time out
  */
 static int address(struct mad_addr *ret, const struct ibsim_pkt *k)
 {
@@ -142,7 +142,8 @@ static void request_done(void *ctx, int status, const struct mad_addr *from, con
 }
 
 /*
- * Tell whether a request repeats an open one. It is not sent again, because one answer serves both.
+ * Tell whether a request repeats an open request. The repetition is not sent, because one answer
+ * serves both.
  */
 static bool is_open(struct ibsim_client *c, const struct ibsim_pkt *k)
 {

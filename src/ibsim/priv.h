@@ -73,8 +73,8 @@ int ibsim_client_issm(struct ibsim_client *c, bool on, ns_t now);
 /* ibsim_client_queue_free() - Free the queue of a client with the MADs in it */
 void ibsim_client_queue_free(struct ibsim_client *c);
 /*
- * ibsim_client_send() - Send a MAD to a client, or queue it behind the MADs that wait already. It is dropped if the
- * queue has @max MADs already
+ * ibsim_client_send() - Send a MAD to a client, or queue it behind the MADs that wait already. The
+ * MAD is dropped if the queue has @max MADs already
  */
 void ibsim_client_send(struct ibsim_client *c, const struct ibsim_pkt *k, unsigned int max,
 		       ns_t now);
@@ -99,7 +99,7 @@ bool ibsim_rmpp_is_control(const void *mad);
 uint16_t ibsim_rmpp_len(const void *mad);
 /*
  * ibsim_rmpp_end() - Write the answer to an RMPP segment, 256 octets: an ACK to the last segment, a
- * STOP to any other. Return: false if @mad is not a segment
+ * STOP to any other segment. Return: false if @mad is not a segment
  */
 bool ibsim_rmpp_end(void *ret, const void *mad);
 

@@ -47,7 +47,10 @@ int ibsim_pkt_decode(struct ibsim_pkt *ret, const void *p, size_t n)
 		.status = be32_get(w.status),
 		.len = (uint16_t)len,
 	};
-	/* The octets behind them are whatever was on the client's stack. */
+	/*
+	 * The octets behind these are uninitialized memory of the client's stack, so they are not
+	 * copied.
+	 */
 	memcpy(ret->mad, w.mad, len);
 	return 0;
 }

@@ -26,7 +26,8 @@
 #define IBSIM_PKT_LEN 288
 
 struct ibsim_pkt {
-	uint16_t dlid, slid; /* LIDs; a client sends slid 0 (its own LID) or the permissive LID */
+	/* LIDs; in a MAD from a client, slid is 0 (its own LID) or the permissive LID */
+	uint16_t dlid, slid;
 	uint32_t dest_qp, src_qp; /* QPNs, 24 bits */
 	uint32_t status; /* 0 or IBSIM_STATUS_TIMEOUT */
 	uint16_t len; /* octets of .mad that are valid, 24 to 256 */
@@ -51,7 +52,8 @@ enum ibsim_ctl_type {
 	IBSIM_CTL_GET_GID, /* 16 octets */
 	IBSIM_CTL_GET_GUID, /* 8 octets, big-endian */
 	IBSIM_CTL_GET_NODE_INFO, /* 64 octets, as in an SMP */
-	IBSIM_CTL_GET_PORT_INFO, /* 64 octets; octet 0 of the request: port, 0: the client's */
+	/* 64 octets; octet 0 of the request is the port; 0: the client's port */
+	IBSIM_CTL_GET_PORT_INFO,
 	IBSIM_CTL_SET_ISSM, /* int: 1 to be an SM, 0 to be none */
 	IBSIM_CTL_GET_PKEYS, /* 64 octets: the first 32 P_Keys, big-endian */
 	IBSIM_CTL_LAST,

@@ -208,7 +208,7 @@ void ibsim_client_queue_free(struct ibsim_client *c)
 	c->qlen = c->qcap = c->qhead = 0;
 }
 
-/* The MAD goes through the queue also when the socket has room, so that MADs keep their order. */
+/* The MAD is queued even if the socket has room, so that MADs keep their order. */
 void ibsim_client_send(struct ibsim_client *c, const struct ibsim_pkt *k, unsigned int max,
 		       ns_t now)
 {

@@ -6,15 +6,15 @@
  * DOC: Server of ibsim's client protocol
  *
  * Programs that were written for ibsim use QP0 and QP1 of a node's end port. They share the port
- * with its own agents and with other clients. The MADs that a client sends are handled so:
+ * with its own agents and with other clients. The MADs that a client sends are handled as follows:
  *
- *	a request,	is sent as a transaction of the port's endpoint, with the low half of the
- *	also a Trap	client's TID. The response gets the TID that ibsim would give it (bits
- *			63-48: id of the client; the rest: as the client sent it), so it can only
- *			reach the client that asked. If there is no response, or the request cannot
- *			be sent, the request is returned to the client with status 110.
- *	a response	is sent unchanged
- *	or a Send
+ * 	a request,	is sent as a transaction of the port's endpoint, with the low half of the
+ * 	also a Trap	client's TID. The response gets the TID that ibsim would give it (bits
+ * 			63-48: id of the client; the rest: as the client sent it), so it can only
+ * 			reach the client that asked. If there is no response, or the request cannot
+ * 			be sent, the request is returned to the client with status 110.
+ * 	a response	is sent unchanged
+ * 	or a Send
  *
  * Unsolicited SMPs and SA requests go to the first client of the port that is an SM (IsSM).
  * libumad2sim ends with a segmentation fault when it receives a class for which its program has not
@@ -26,7 +26,7 @@
  * segment of an RMPP message is passed on as a separate MAD.
  *
  * The owner moves the datagrams. It tells the server when a client's process has ended
- * (ibsim_srv_gone()). The server also notices it when a datagram to the client cannot be sent.
+ * (ibsim_srv_gone()). The server also notices the end when a datagram to the client cannot be sent.
  * Clients are freed by a timer, and so never inside a call of the owner.
  */
 
@@ -47,7 +47,8 @@
 #define IBSIM_QUEUE_MAX 65536 /* most MADs in the queue of one client */
 #define IBSIM_QUEUED_MAX 262144 /* most MADs in the queues of all clients together */
 #define IBSIM_TRY_MS 200 /* time-out of each try, as OpenSM has it */
-#define IBSIM_RETRIES 3 /* retries as OpenSM has them: 0.8 s for all tries, libibmad waits 1 s */
+/* number of retries, as in OpenSM: all tries take 0.8 s, and libibmad waits 1 s */
+#define IBSIM_RETRIES 3
 #define IBSIM_PEER_MAX 128
 
 struct ibsim_srv;
@@ -120,7 +121,8 @@ struct ibsim_stats {
 	uint64_t connects, disconnects, deaths;
 	uint64_t requests, responses, answers, timeouts, unsolicited;
 	/*
-	 * control messages: of a wrong length or magic; refused; refused Connects among the latter
+	 * control messages: .drop_ctl_malformed: wrong length or magic; .refused_ctl: refused;
+	 * .refused_connect: refused Connects among these
 	 */
 	uint64_t drop_ctl_malformed, refused_ctl, refused_connect;
 	uint64_t drop_malformed; /* MADs of a wrong length or version */
@@ -129,7 +131,7 @@ struct ibsim_stats {
 	uint64_t drop_open; /* requests returned at once with status 110: too many, or not sent */
 	uint64_t drop_address; /* MADs to an invalid LID; a request is returned with status 110 */
 	uint64_t drop_queue; /* MADs for clients whose queue is full, see IBSIM_UNSOLICITED_MAX */
-	uint64_t drop_rmpp; /* RMPP ACKs, STOPs and ABORTs for clients, which do not know RMPP */
+	uint64_t drop_rmpp; /* RMPP ACKs, STOPs and ABORTs for clients, which do not support RMPP */
 };
 const struct ibsim_stats *ibsim_srv_stats(const struct ibsim_srv *s);
 

@@ -109,8 +109,8 @@ static void ah_create(struct ifc *i, const struct ipoib_action *a, ns_t now)
 static void set_carrier(struct ifc *i, bool up)
 {
 	/*
-	 * While the link was down, the subnet prefix may have changed, and our link-layer address with it, and SIDR may have
-	 * told of another broadcast group.
+	 * While the link was down, the subnet prefix and with it our link-layer address may have
+	 * changed, and SIDR may have named another broadcast group.
 	 */
 	if (up)
 		set_own_addr(i);

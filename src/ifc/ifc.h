@@ -5,19 +5,20 @@
 /*
  * DOC: Interfaces, without the kernel's side of them
  *
- * An interface is an IPoIB link (ipoib/), the shape before it (eth/) and queue pairs of a CA port (ca/). This
- * module joins the three: it carries out the actions of the link, passes on what happens at the port, polls the
- * queue pairs, and decides which TAP is read next and how far. It does no I/O and reads no clock, so the daemon
- * and the simulations on virtual time run the same code. Everything that needs a kernel is a function in struct ifc_ops.
+ * An interface is an IPoIB link (ipoib/), the shape before it (eth/) and queue pairs of a CA port (ca/). This module
+ * joins the three: it carries out the actions of the link, passes on the events of the port, polls the queue pairs,
+ * and decides which TAP is read next and how many frames are read. It does no I/O and reads no clock, so the daemon
+ * and the simulations on virtual time run the same code. Everything that needs a kernel is a function in struct
+ * ifc_ops.
  *
- *	struct ifc_set		all interfaces and ports that one thread serves
- *	struct ifc_port		a CA port in use, with the SA client that its interfaces share
- *	struct ifc		an interface
+ * 	struct ifc_set		all interfaces and ports that one thread serves
+ * 	struct ifc_port		a CA port in use, with the SA client that its interfaces share
+ * 	struct ifc		an interface
  *
- * The owner embeds the structs, tells what happened (ifc_readable(), ifc_port_notify) and calls, in rounds,
+ * The owner embeds the structs, reports events (ifc_readable(), ifc_port_notify) and calls, in rounds,
  *
- *	ifc_work()	port changes, received packets, actions of links
- *	ifc_transmit()	frames from TAPs, as far as there is room for their packets
+ * 	ifc_work()	port changes, received packets, actions of links
+ * 	ifc_transmit()	frames from TAPs, as far as there is room for their packets
  *
  * and whatever moves packets between the ports, until nothing is left to do.
  */
@@ -35,14 +36,15 @@
  */
 #define IFC_ROOM 1024u
 /*
- * The transmit watchdog (H15 of the HLD of 2002): if packets wait in the send queue and none leaves it for this time, the
- * interface counts and logs a transmit timeout and discards them, so that later packets are not sent late.
+ * The transmit watchdog (H15 of the HLD of 2002): if packets wait in the send queue and none leaves the queue for
+ * this time, the interface counts and logs a transmit timeout and discards the waiting packets, so that later packets
+ * are not sent late.
  */
 #define IFC_TX_TIMEOUT NS_SEC(1)
 #define IFC_STALL_POLL NS_MSEC(10) /* interval at which a stalled send queue is looked at */
-/* Packets that the receive ring of an interface holds by default; that of a station holds half as many */
+/* Default number of packets that the receive ring of an interface holds; the ring of a station holds half as many */
 #define IFC_RQ_DEPTH 4096u
-#define IFC_QUANTUM 64 /* packets that one TAP may send before the next one has its turn */
+#define IFC_QUANTUM 64 /* number of packets that one TAP may send before the next TAP is read */
 #define IFC_RETRY NS_MSEC(1) /* time from a read that found no free buffer to the next attempt */
 
 struct ifc;
@@ -55,9 +57,14 @@ struct ifc_set {
 	struct hash_key secret; /* random; values that others must not guess are made from it */
 	struct list ports; /* struct ifc_port.link */
 	struct list all; /* struct ifc.link */
-	struct list rx_ready; /* struct ifc_qp.rx_link: queue pairs that have packets to poll */
+	/* list of struct ifc_qp.rx_link: queue pairs that have packets to poll */
+	struct list rx_ready;
 	struct list
-		tx_ready; /* struct ifc.tx_link: interfaces whose TAP may have frames, in the order of their turns */
+		/*
+		 * list of struct ifc.tx_link: interfaces whose TAP may have frames, in the order in which they are
+		 * read
+		 */
+		tx_ready;
 	bool ports_dirty; /* a port in .ports has .dirty set */
 	bool starved; /* a read found no free buffer, and .retry is armed */
 	struct timer retry;
@@ -68,7 +75,7 @@ void ifc_set_init(struct ifc_set *s, struct timers *timers, struct pkt_pool *poo
 		  const struct log_sink *log);
 void ifc_set_fini(struct ifc_set *s);
 
-/* ifc_work() - Tell links of port changes, deliver what was received, carry out the actions of all links */
+/* ifc_work() - Tell links of port changes, deliver the received packets, carry out the actions of all links */
 void ifc_work(struct ifc_set *s, ns_t now);
 /* ifc_work_left() - Is there more to do for ifc_work()? */
 bool ifc_work_left(const struct ifc_set *s);
@@ -81,7 +88,7 @@ bool ifc_work_left(const struct ifc_set *s);
  * are still in the CPU's cache when they are delivered.
  */
 void ifc_transmit(struct ifc_set *s, ns_t now);
-/* ifc_transmit_left() - Is a TAP waiting for its turn, or for room that packets under way will give back? */
+/* ifc_transmit_left() - Tell whether a TAP waits to be read, or waits for room that packets under way will free */
 bool ifc_transmit_left(const struct ifc_set *s);
 
 /* --- a CA port */
@@ -95,7 +102,7 @@ struct ifc_port {
 	bool cm_supported; /* the port's bit IsCommunicationManagementSupported was set */
 	uint64_t guid; /* port GUID */
 	struct list ifs; /* struct ifc.on_port */
-	/* struct ifc_pkeys.link: followers of the P_Key table, see ifc/pkeys.h */
+	/* list of struct ifc_pkeys.link: users that follow the P_Key table, see ifc/pkeys.h */
 	struct list pkeys;
 	bool dirty; /* the port's attributes must be read again */
 	bool rereg; /* the SM has set ClientReregister since the attributes were read */
@@ -117,27 +124,33 @@ void ifc_port_close(struct ifc_port *p);
 
 struct ifc_ops {
 	/*
-	 * Read the next frame of the TAP to *ret. 0; -EAGAIN: no frame, until ifc_readable() is called;
-	 * -ENOBUFS: no free buffer; another -errno: the TAP is gone
+	 * Read the next frame of the TAP to *ret. Return: 0; -EAGAIN: there is no frame until ifc_readable() is
+	 * called; -ENOBUFS: no free buffer; another -errno: the TAP is gone
 	 */
 	int (*read)(void *ctx, struct pkt **ret);
-	/* Takes the frame: write it to the TAP, then eth_frame_free(). */
+	/* Write the frame to the TAP, then call eth_frame_free(); the function owns the frame. */
 	void (*deliver)(void *ctx, struct eth_frame *f);
-	/* Ethernet shape: a token is not valid any more: delete the kernel's neighbour entries that name it. */
+	/*
+	 * Ethernet shape: delete the kernel's neighbour entries that contain this token, because it is not valid any
+	 * more.
+	 */
 	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
-	/* InfiniBand shape: as in struct eth_ops, or NULL */
+	/* InfiniBand shape: the function of this name in struct eth_ops, or NULL */
 	void (*lladdr_gone)(void *ctx, const struct ipoib_lladdr *a);
-	/* Ethernet shape: the MAC of the network interface */
+	/* Ethernet shape: set the MAC of the network interface */
 	void (*set_mac)(void *ctx, const uint8_t mac[6]);
 	/*
-	 * InfiniBand shape: the addresses of the network interface and of its broadcast group. @broadcast: MGID; NULL: not
-	 * known yet. Called when either has changed, and with both known before the carrier goes on
+	 * InfiniBand shape: set the addresses of the network interface and of its broadcast group. @broadcast: MGID;
+	 * NULL: not known yet. Called when either address has changed, and with both known before the carrier is set
 	 */
 	void (*set_lladdr)(void *ctx, const struct ipoib_lladdr *own, const ib_gid *broadcast);
 	void (*set_mtu)(void *ctx, unsigned int mtu);
 	/* Set the carrier of the network interface to the state of the link. */
 	void (*set_carrier)(void *ctx, bool up);
-	/* The link was told the port's attributes, some of which may have changed, such as the LID. May be NULL */
+	/*
+	 * Called after the link was told the port's attributes, some of which may have changed, such as the LID. May
+	 * be NULL
+	 */
 	void (*port_changed)(void *ctx);
 };
 
@@ -180,7 +193,10 @@ struct ifc {
 	uint32_t qpn; /* number that the own queue pair should have; 0: ifc_qpn_hint() chooses */
 	enum eth_shape shape;
 	uint8_t mac[6]; /* Ethernet shape: MAC of the network interface */
-	/* InfiniBand shape: what .set_lladdr was called with last; zero: nothing yet, or not known then */
+	/*
+	 * InfiniBand shape: the arguments of the last call of .set_lladdr; zero: not called yet, or the address was
+	 * not known then
+	 */
 	struct ipoib_lladdr own;
 	ib_gid broadcast;
 	struct ipoib_link *ipoib;
@@ -193,7 +209,9 @@ struct ifc {
 	struct sidr_offer offer;
 	uint16_t qp_pkey_index; /* P_Key index of all queue pairs, as in the link's last action */
 	uint32_t qp_qkey; /* Q_Key of all queue pairs, as in the link's last action */
-	/* packets that the TAP may still send in its turn; negative: packets charged to its next turns */
+	/*
+	 * number of packets that the TAP may still send in this round; negative: packets charged to its next rounds
+	 */
 	int deficit;
 	unsigned int posted; /* packets posted to queue pairs since the start; wraps */
 };
@@ -210,7 +228,7 @@ struct ifc_cfg {
 	enum ipoib_sl_from sl_from;
 	uint8_t sl;
 	uint32_t qpn; /* QPN of the interface; 0: ifc_qpn_hint() chooses */
-	const struct log_sink *log; /* log of the interface; NULL: that of the set */
+	const struct log_sink *log; /* log of the interface; NULL: the log of the set */
 	unsigned int
 		rq_depth; /* packets in the receive ring of the own queue pair; 0: IFC_RQ_DEPTH */
 	unsigned int
@@ -240,11 +258,13 @@ void ifc_destroy(struct ifc *i);
 
 /* ifc_set_up() - The TAP was set up or down */
 void ifc_set_up(struct ifc *i, bool up, ns_t now);
-/* ifc_set_router() - Make the interface a multicast router's, or end that. Return: as ipoib_link_set_router() */
+/*
+ * ifc_set_router() - Make the interface that of a multicast router, or end this. Return: as ipoib_link_set_router()
+ */
 int ifc_set_router(struct ifc *i, bool router, ns_t now);
 /* ifc_readable() - The TAP may have frames to read */
 void ifc_readable(struct ifc *i);
-/* ifc_actions() - Carry out the actions of the link; ifc_work() does that for all interfaces */
+/* ifc_actions() - Carry out the actions of the link; ifc_work() does this for all interfaces */
 void ifc_actions(struct ifc *i, ns_t now);
 
 /*

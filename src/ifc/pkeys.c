@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CAME_BURST 64 /* P_Keys that may come at once; one more may come in each CAME_EVERY */
+/* number of P_Keys that may be reported at once; one more may be reported in each CAME_EVERY */
+#define CAME_BURST 64
 #define CAME_EVERY NS_MSEC(100)
-#define RETRY_MIN NS_SEC(1) /* pause after came() returned an error; doubled each time */
+#define RETRY_MIN NS_SEC(1) /* first pause after came() returned an error; doubled each time */
 #define RETRY_MAX NS_SEC(64)
 
 static void again(struct timer *t, ns_t now)
@@ -110,7 +111,7 @@ static bool has_failed(const struct ifc_pkeys *k, uint16_t pkey)
 	return false;
 }
 
-/* Keeps the P_Keys for which came() failed until .retry_at. One that is no longer in the table is forgotten. */
+/* Keeps the P_Keys for which came() failed until .retry_at. A P_Key that is no longer in the table is forgotten. */
 static void keep_failed(struct ifc_pkeys *k, unsigned int n, ns_t now)
 {
 	unsigned int kept = 0;
@@ -143,8 +144,8 @@ static void tell_one(struct ifc_pkeys *k, uint16_t pkey, ns_t now)
 }
 
 /*
- * Calls came() for new P_Keys. It begins behind the last one for which came() was called, so that P_Keys that come and
- * go all the time do not keep others waiting. Return: false if the allowance was used up
+ * Calls came() for new P_Keys. The search begins behind the last P_Key for which came() was called, so that P_Keys
+ * that come and go all the time do not keep others waiting. Return: false if the allowance was used up
  */
 static bool tell_came(struct ifc_pkeys *k, unsigned int n, ns_t now)
 {
@@ -164,7 +165,7 @@ static bool tell_came(struct ifc_pkeys *k, unsigned int n, ns_t now)
 	return true;
 }
 
-/* gone() is called before came(), because an interface that goes gives back what a new one may need. */
+/* gone() is called before came(), because an interface that is removed frees resources that a new one may need. */
 void ifc_pkeys_update(struct ifc_pkeys *k, struct ca *ca, ns_t now)
 {
 	unsigned int n = read_table(k, ca);

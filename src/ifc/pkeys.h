@@ -5,11 +5,12 @@
 /*
  * DOC: The P_Keys of a port
  *
- * Tells an owner which P_Keys come into the P_Key table of a port and which leave it, so that it may have an interface
- * for each (intel-ipoib-linux-hld-2002, 2.6). A list of P_Keys may limit those that count, because joining does not
- * always show which partitions IPoIB uses: an SM may create a group at any join.
+ * This file tells an owner which P_Keys enter the P_Key table of a port and which leave it, so that the owner may
+ * have an interface for each (intel-ipoib-linux-hld-2002, 2.6). A list may restrict the P_Keys that are reported.
+ * This is useful because a join does not always show whether IPoIB uses a partition: an SM may create a group at any
+ * join.
  *
- * A P_Key that leaves the table is reported at once. P_Keys that come are reported at a limited rate, because a table that
+ * A P_Key that leaves the table is reported at once. New P_Keys are reported at a limited rate, because a table that
  * is written again and again could otherwise keep the owner busy with making interfaces.
  *
  * A full and a limited membership of one partition are one P_Key here, because they are one link (RFC 4391 section 4.1).
@@ -31,18 +32,19 @@ struct ifc_pkeys {
 	struct list link; /* in ifc_port.pkeys */
 	const struct ifc_pkeys_ops *ops;
 	void *ctx;
-	const uint16_t *only; /* borrowed: the P_Keys that count, bit 15 aside */
+	const uint16_t *only; /* list of the P_Keys to report, without regard to bit 15; borrowed */
 	unsigned int nonly; /* number of P_Keys in .only; 0: all count */
 	struct ifc_port *port;
 	unsigned int cap; /* entries of the port's P_Key table */
 	uint16_t *mem; /* memory of the three arrays below; NULL while the table is not followed */
-	uint16_t *have; /* P_Keys that came and are not gone, ascending, with bit 15 set */
-	uint16_t *now; /* what the table has at present, in the same form */
-	uint16_t *failed; /* P_Keys for which came() returned an error, until .retry_at */
+	/* P_Keys that were reported to came() and not yet to gone(), ascending, with bit 15 set */
+	uint16_t *have;
+	uint16_t *now; /* P_Keys in the table at present, in the same form */
+	uint16_t *failed; /* P_Keys for which came() returned an error; they wait until .retry_at */
 	unsigned int n, nfailed; /* number of P_Keys in .have and in .failed */
 	unsigned int failures; /* retries in a row after which a P_Key still had no success */
 	ns_t retry_at;
-	uint16_t last; /* the P_Key for which came() was called last */
+	uint16_t last; /* P_Key of the last call of came() */
 	struct pace pace; /* allowance for calls of came() */
 	struct timer timer; /* time of the next update if the table stays as it is */
 };
@@ -54,8 +56,8 @@ struct ifc_pkeys {
  */
 int ifc_pkeys_start(struct ifc_pkeys *k, struct ifc_port *port);
 /*
- * ifc_pkeys_stop() - Stop following the table, without calls of gone(). No effect on a zeroed
- * struct or after an earlier call
+ * ifc_pkeys_stop() - Stop following the table, without calls of gone(). The function has no effect on a zeroed struct
+ * or after an earlier call
  */
 void ifc_pkeys_stop(struct ifc_pkeys *k);
 

@@ -4,7 +4,10 @@
 #include "ifc/pkeys.h"
 #include "ifc/qp.h"
 
-/* This is a callback of the CA, inside which the CA must not be called. So the event is only noted. */
+/*
+ * This is a callback of the CA, and the CA must not be called inside its callbacks. So the event is
+ * only noted.
+ */
 static void on_event(void *ctx, enum ca_event ev, ns_t now)
 {
 	struct ifc_port *p = ctx;

@@ -2,7 +2,7 @@
 #ifndef IFC_QP_H
 #define IFC_QP_H
 
-/* The queue pairs of an interface: its own, and one for each station behind its TAP. */
+/* The queue pairs of an interface: the main queue pair, and one for each station behind its TAP. */
 
 #include "ifc/ifc.h"
 
@@ -10,14 +10,17 @@
 int ifc_qp_create(struct ifc *i, uint16_t pkey_index, uint32_t qkey);
 /* ifc_qp_modify() - Modify all queue pairs; packets in their receive rings are lost. 0 or -errno */
 int ifc_qp_modify(struct ifc *i, uint16_t pkey_index, uint32_t qkey);
-/* ifc_qp_destroy() - Destroy the interface's own queue pair; eth_if_destroy() closes those of stations */
+/*
+ * ifc_qp_destroy() - Destroy the interface's main queue pair; eth_if_destroy() closes the queue
+ * pairs of stations
+ */
 void ifc_qp_destroy(struct ifc *i);
 
 /* ifc_qp_ready() - The queue pair has packets to poll */
 void ifc_qp_ready(struct ifc_qp *q);
 /*
  * ifc_qp_poll() - Receive up to PKT_BATCH packets
- * @ret_more:	the queue pair has more; else it is empty and armed
+ * @ret_more:	true: the queue pair has more packets; false: it is empty and armed
  *
  * Return: number of packets received
  */

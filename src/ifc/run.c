@@ -6,7 +6,7 @@
 #include "ifc/qp.h"
 #include "ifc/watchdog.h"
 
-/* One round of work for all interfaces, and the turns in which their TAPs are read. */
+/* One round of work for all interfaces, and the round robin in which their TAPs are read. */
 
 #define RX_BUDGET 4096 /* packets that one ifc_work() receives */
 
@@ -22,7 +22,10 @@ static void refresh_ports(struct ifc_set *s, ns_t now)
 			ifc_port_refresh(p, now);
 }
 
-/* Queue pairs have turns of one batch, so that one that keeps receiving does not keep the others waiting. */
+/*
+ * Queue pairs are polled for one batch at a time, so that a queue pair that keeps receiving does not keep the others
+ * waiting.
+ */
 static void receive(struct ifc_set *s, ns_t now)
 {
 	unsigned int done = 0;
@@ -63,7 +66,7 @@ enum turn {
 	TURN_STALLED, /* there is no room until the send queue moves, which the watchdog sees */
 };
 
-/* Number of packets that the TAP may send now: the room in the queues */
+/* Return the number of packets that the TAP may send now, which is the room in the queues */
 static unsigned int room_behind(const struct ifc *i)
 {
 	unsigned int queued = ca_queued(i->port->ca);
@@ -84,8 +87,8 @@ static void charge(struct ifc *i, unsigned int frames, unsigned int posted_befor
 }
 
 /*
- * Reads frames for about @limit packets: as long as one more frame like the last one stays below the limit, and at least one. *ret_err is the error
- * of the read that ended this, or 0.
+ * Reads frames for about @limit packets: at least one frame, and more as long as a frame like the last one would stay
+ * below the limit. *ret_err is the error of the read that ended this, or 0.
  */
 static unsigned int read_frames(struct ifc *i, struct pkt **v, unsigned int limit, int *ret_err)
 {
@@ -108,7 +111,9 @@ static void starve(struct ifc_set *s, ns_t now)
 	s->starved = true;
 }
 
-/* Sends the rest of super-frames that were begun in an earlier turn. False: they need more room. */
+/*
+ * Sends the rest of super-frames that were begun in an earlier round. False: there was not enough room for the rest.
+ */
 static bool finish_frames(struct ifc *i, ns_t now)
 {
 	unsigned int before = i->posted;
@@ -142,7 +147,8 @@ static enum turn take_turn(struct ifc *i, ns_t now)
 	if (ifc_watchdog_block(i, now))
 		return TURN_STALLED;
 	if (!room_behind(i))
-		return TURN_BLOCKED; /* without a new quantum, since other TAPs cannot send now either */
+		/* this interface gets no new quantum, since the other TAPs cannot send now either */
+		return TURN_BLOCKED;
 	if (i->deficit < IFC_QUANTUM)
 		i->deficit += IFC_QUANTUM;
 	if (i->deficit <= 0)
@@ -180,7 +186,7 @@ void ifc_transmit(struct ifc_set *s, ns_t now)
 		else if (t != TURN_STALLED)
 			list_add_tail(t == TURN_OVER ? &s->tx_ready : &blocked, &i->tx_link);
 	}
-	/* The interfaces that were blocked have the first turns of the next call. */
+	/* The interfaces that were blocked are served first in the next call. */
 	while (!list_empty(&blocked)) {
 		i = list_entry(blocked.prev, struct ifc, tx_link);
 		list_del(&i->tx_link);

@@ -3,7 +3,7 @@
 
 #include "util/log.h"
 
-/* The send queue is empty, or a packet has left it: read the TAP again. */
+/* Called when the send queue is empty, or a packet has left it: read the TAP again. */
 static void unblock(struct ifc *i)
 {
 	if (i->watchdog.blocked)

@@ -2,14 +2,17 @@
 #ifndef IFC_WATCHDOG_H
 #define IFC_WATCHDOG_H
 
-/* The transmit watchdog of an interface: IFC_TX_TIMEOUT says what it does. */
+/* The transmit watchdog of an interface; see IFC_TX_TIMEOUT for its effect. */
 
 #include "ifc/ifc.h"
 
 void ifc_watchdog_init(struct ifc *i, const struct ifc_cfg *cfg);
 /* ifc_watchdog_posted() - Packets were posted to a queue pair of the interface */
 void ifc_watchdog_posted(struct ifc *i, ns_t now);
-/* ifc_watchdog_block() - The send queue has no room. True: it is stalled, and ifc_readable() is called when it moves */
+/*
+ * ifc_watchdog_block() - Tell whether the send queue, which has no room, is stalled. True: it is,
+ * and ifc_readable() is called when a packet has left it
+ */
 bool ifc_watchdog_block(struct ifc *i, ns_t now);
 
 #endif

@@ -5,11 +5,11 @@
 /*
  * DOC: An interface for each P_Key of a port
  *
- * A section of the configuration whose profile names interfaces by P_Key (struct ipoib_profile.ifname) stands for an
- * interface for each P_Key in the table of its port, or for each P_Key of a configured list that is in the
- * table. An interface takes a TAP of the section when its P_Key comes, joins the broadcast group, and only then
- * does its network device appear in the host; so there is no device on a partition whose broadcast group does
- * not exist. When the P_Key goes, the interface ends, and its TAP is free for another P_Key.
+ * A section of the configuration whose profile names interfaces by P_Key (struct ipoib_profile.ifname) makes an
+ * interface for each P_Key in the table of its port, or for each P_Key of a configured list that is in the table.
+ * When its P_Key enters the table, an interface takes a TAP of the section and joins the broadcast group. Only then
+ * does its network device appear in the host, so there is no device on a partition whose broadcast group does not
+ * exist. When the P_Key leaves the table, the interface ends, and its TAP is free for another P_Key.
  *
  * A daemon without privileges cannot make TAPs, so all TAPs of a section are made at its start: helper/spare.c.
  */
@@ -18,12 +18,12 @@
 #include "inst/inst.h"
 
 enum by_pkey_tap_state {
-	BY_PKEY_TAP_FREE, /* in the parking namespace, and no frame waits in it */
+	BY_PKEY_TAP_FREE, /* the TAP is in the parking namespace, and no frame waits in it */
 	BY_PKEY_TAP_USED, /* in use by an interface */
 	BY_PKEY_TAP_RETURNS, /* on its way back to the parking namespace */
-	/* parked, but frames that the host sent before may wait in it; they are read and dropped */
+	/* the TAP is parked, but frames that the host sent before may wait in it; they are read and dropped */
 	BY_PKEY_TAP_DRAINS,
-	BY_PKEY_TAP_LOST, /* deleted, or moved to another namespace, by somebody else */
+	BY_PKEY_TAP_LOST, /* somebody else deleted the TAP, or moved it to another namespace */
 };
 
 struct by_pkey_tap {
@@ -31,7 +31,7 @@ struct by_pkey_tap {
 	struct tap tap; /* also used by the interface, which has a copy */
 	uint32_t number; /* number by which the helper knows the TAP */
 	enum by_pkey_tap_state state;
-	bool asked; /* the helper was asked to park it */
+	bool asked; /* true if the helper was asked to park the TAP */
 };
 
 struct by_pkey {
@@ -39,13 +39,14 @@ struct by_pkey {
 	struct inst *inst;
 	struct inst_host *host;
 	struct inst_port *port;
-	struct conf_iface conf; /* .netns belongs to the configuration, and is NULL here */
+	/* configuration of the section; .netns belongs to the configuration file's data, and is NULL here */
+	struct conf_iface conf;
 	unsigned int ca; /* number of the port's CA on the host, as in uipoibN */
 	struct ifc_pkeys pkeys;
 	struct by_pkey_tap *tap; /* conf.devices elements */
 	struct timer again; /* repeats requests for which the helper's queue was full */
-	struct timer drain; /* reads what waits in TAPs that drain */
-	bool stopped; /* no interface is given a TAP any more */
+	struct timer drain; /* timer that reads the frames that wait in TAPs of the state DRAINS */
+	bool stopped; /* true when interfaces are not given a TAP any more */
 };
 
 /**
@@ -55,7 +56,10 @@ struct by_pkey {
  */
 int by_pkey_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX]);
 
-/* by_pkey_init() - Set up what the other functions need of a zeroed struct whose .inst, .host, .port and .conf are set */
+/*
+ * by_pkey_init() - Initialize the members that the other functions need, in a zeroed struct whose .inst, .host, .port
+ * and .conf are set
+ */
 void by_pkey_init(struct by_pkey *b);
 /* by_pkey_stop() - Follow the P_Keys no longer; the interfaces stay, and none gets a TAP */
 void by_pkey_stop(struct by_pkey *b);
@@ -69,8 +73,8 @@ void by_pkey_destroy(struct by_pkey *b);
 void by_pkey_release(struct by_pkey_tap *t, const struct tap *tap);
 
 /*
- * by_pkey_up() - True if at least one interface is up, and each other one is up, too, or has no broadcast group
- * or TAP to wait for; @why as in inst_up()
+ * by_pkey_up() - True if at least one interface is up, and every other interface is up, too, or lacks a broadcast
+ * group or a TAP; @why as in inst_up()
  */
 bool by_pkey_up(const struct by_pkey *b, char why[INST_ERR_MAX]);
 

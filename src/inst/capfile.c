@@ -32,7 +32,10 @@ static int send_some(struct capfile *c)
 		c->done += (size_t)n;
 	}
 	c->done = c->len = 0;
-	/* If the capture has ended and all is sent, tell the writer so. It reports when it has written all. */
+	/*
+	 * If the capture has ended and everything is sent, tell the writer. The writer reports when
+	 * it has written everything.
+	 */
 	return !c->cap && shutdown(c->fd, SHUT_WR) ? -errno : 0;
 }
 
@@ -70,7 +73,9 @@ static bool take_reports(struct capfile *c)
 
 static void on_socket(struct loop_fd *fd, uint32_t events, ns_t now);
 
-/* A socket without a writer is watched only while it is full, because nothing comes from it. */
+/*
+ * A socket without a writer is watched only while it is full, because nothing is received from it.
+ */
 static void watch(struct capfile *c)
 {
 	uint32_t events = (c->reports ? EPOLLIN : 0) | (c->full ? EPOLLOUT : 0);
@@ -116,7 +121,7 @@ static void on_socket(struct loop_fd *fd, uint32_t events, ns_t now)
 	finish(c);
 }
 
-/* Move what waits to the beginning of the buffer, if this makes much room. */
+/* Move the waiting octets to the beginning of the buffer, if this frees much room. */
 static void compact(struct capfile *c)
 {
 	if (c->done < c->size / 4)
@@ -132,7 +137,7 @@ static int on_write(void *ctx, const void *data, size_t len)
 
 	if (c->error)
 		return c->error;
-	/* A full socket is tried again by on_socket() alone, not for each packet. */
+	/* A full socket is tried again only by on_socket(), and not for each packet. */
 	if (len > c->size - c->len && !c->full && flush(c))
 		return c->error;
 	if (len > c->size - c->len)

@@ -3,9 +3,9 @@
 #define INST_CAPFILE_H
 
 /*
- * Captures that go to a file. Records gather in a buffer, so that the data path makes no system
- * call for each packet; the buffer is sent when it is full and at the end of each wake-up of the loop. An error
- * of the file ends the capture, and never disturbs the fabric.
+ * Captures that are written to a file. Records are collected in a buffer, so that the data path makes no system call
+ * for each packet; the buffer is sent when it is full and at the end of each wake-up of the loop. An error of the
+ * file ends the capture, and never disturbs the fabric.
  *
  * The loop writes to no file, because a hanging disk, a pipe or a terminal could make it wait. It sends the
  * records to a socket, from which a writer process (os/writer.h) or the client copies them to the file. When
@@ -33,7 +33,8 @@ struct capfile {
 	struct capture *cap; /* NULL while the capture ends, and its writer writes the rest */
 	unsigned int id;
 	int fd; /* socket to the writer or the client */
-	bool reports; /* true if a writer is at the other end, so that reports come */
+	/* true if the other end of the socket belongs to a writer, which sends reports */
+	bool reports;
 	/*
 	 * true if the writer writes a regular file; the instance does not end before this file is
 	 * complete, or five seconds are over
@@ -50,7 +51,7 @@ struct capfile {
 	uint8_t *buf;
 	size_t size; /* octets of room in .buf */
 	size_t done, len; /* buf[done .. len) is not sent yet */
-	capfile_done *on_done; /* called at the end of a stopped capture; NULL: nobody asked */
+	capfile_done *on_done; /* function to call at the end of a stopped capture; NULL: none */
 	void *ctx;
 };
 

@@ -175,8 +175,8 @@ static void sm_free(struct inst_sm *m)
 }
 
 /*
- * The cables behind a UDP link belong to another process, so the SM treats what it finds there as
- * external.
+ * The cables behind a UDP link belong to another process, so the SM treats the nodes that it finds
+ * there as external.
  */
 static bool is_external(void *ctx, uint64_t node_guid, uint8_t port)
 {

@@ -5,8 +5,9 @@
 /*
  * DOC: This instance's own subnet managers on a fabric
  *
- * They are the embedded manager and those that a client starts beside it (or beside an external
- * one), each on its own end port. They learn of each other only by SMInfo, as separate programs do.
+ * They are the embedded manager, and managers that a client starts in addition to it (or to an
+ * external manager), each on its own end port. The managers learn of each other only by SMInfo, as
+ * separate programs do.
  */
 
 #include "inst/fab.h"
@@ -22,7 +23,10 @@ struct inst_sm {
 	struct sm_listener listener;
 };
 
-/* fab_sm() - The master of our managers, or the first one if none is master; NULL if we run none */
+/*
+ * fab_sm() - Return the master among our managers, or the first manager if none is master; NULL if
+ * there is none
+ */
 struct inst_sm *fab_sm(const struct inst_fabric *f);
 /* fab_sm_at() - The manager on a port; NULL if there is none */
 struct inst_sm *fab_sm_at(const struct inst_fabric *f, const struct fabric_port *at);
@@ -38,8 +42,8 @@ int fab_sm_start(struct inst_fabric *f, struct fabric_port *at, uint8_t priority
 		 char err[INST_ERR_MAX]);
 
 /*
- * fab_sm_stop() - End a manager as if its process had been killed: its state is lost, and it tells
- * nobody
+ * fab_sm_stop() - End a manager as if its process had been killed: its state is lost, and no other
+ * manager is told
  */
 void fab_sm_stop(struct inst_sm *m, ns_t now);
 
@@ -58,13 +62,14 @@ int fab_sm_restart(struct inst_sm *m, ns_t now, char err[INST_ERR_MAX]);
 int fab_load_partitions(struct inst_fabric *f, const char *file, char err[INST_ERR_MAX]);
 
 /*
- * fab_set_partitions() - Give other partitions to every manager, also to those that will be started
+ * fab_set_partitions() - Replace the partitions of every manager, including managers that will be
+ * started later
  * @name:	name of the file that @fd is a copy of, for messages
  * @fd:	sealed memory file that the client made by file_seal(), so that reading it never waits;
  * 	the caller keeps and closes it
  *
- * Return: 0; -errno with a message in @err. The earlier partitions then stay, unless a manager ran
- * out of memory: managers before it in the list have the new ones.
+ * Return: 0; -errno with a message in @err. The earlier partitions then stay. But if a manager ran
+ * out of memory, the managers before it in the list have the new partitions.
  */
 int fab_set_partitions(struct inst_fabric *f, const char *name, int fd, ns_t now,
 		       char err[INST_ERR_MAX]);

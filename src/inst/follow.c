@@ -2,7 +2,7 @@
 #include "inst/follow.h"
 
 #define GAP NS_MSEC(50) /* least time between an answer and the next question */
-#define LOOK NS_SEC(1) /* time between questions while the namespace is gone */
+#define LOOK NS_SEC(1) /* interval between questions while the namespace is gone */
 #define LOOK_PRESENT NS_SEC(10) /* time between questions while the namespace is there */
 #define BACKOFF_MIN NS_MSEC(100)
 #define BACKOFF_MAX NS_SEC(10)
@@ -53,7 +53,7 @@ enum follow_change follow_answered(struct follow *f, int gen, ns_t now)
 	f->not_before = now + GAP;
 	f->look_at = now + (f->present ? LOOK_PRESENT : LOOK);
 	if (gen < 0) {
-		/* The helper could not tell what the event has changed, so ask again. */
+		/* The helper could not tell whether the namespace has changed, so ask again. */
 		f->event = true;
 		f->not_before = now + LOOK;
 		return FOLLOW_SAME;

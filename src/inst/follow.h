@@ -3,14 +3,14 @@
 #define INST_FOLLOW_H
 
 /*
- * When to ask the helper whether the namespace of a host is still the one that its name means, and what its answers mean
- * (netdev_post_ns_follow()). No I/O and no clock.
+ * Decides when the helper is asked whether the name of a host's namespace still names the same namespace, and
+ * interprets the answers (netdev_post_ns_follow()). No I/O and no clock.
  *
- * The helper is asked when a name was added or removed in the folder of the namespace's name. It is also asked
- * every ten seconds, because a namespace that is unmounted from its name, or over which another is mounted,
- * leaves the name as it is; and while the namespace is gone every second, because a namespace is mounted on its
- * name some time after the name was added. A question waits for the answer of the one before it. If a namespace
- * is deleted and made again repeatedly, the intervals between questions grow, up to ten seconds.
+ * The helper is asked when a name was added or removed in the folder of the namespace's name. It is also asked every
+ * ten seconds, because a namespace that is unmounted from its name, or over which another is mounted, leaves the name
+ * as it is. While the namespace is gone, the helper is asked every second, because a namespace is mounted on its name
+ * some time after the name was added. A question waits for the answer to the previous question. If a namespace is
+ * deleted and made again repeatedly, the intervals between questions grow, up to ten seconds.
  */
 
 #include <stdbool.h>
@@ -29,7 +29,8 @@ struct follow {
 	bool present; /* false while the namespace is gone */
 	bool asked; /* a question was sent and not yet answered */
 	bool event; /* a name was added or removed since the last question */
-	unsigned int losses; /* losses in a row, without a minute of presence between them */
+	/* number of losses in a row, without a minute of presence between them */
+	unsigned int losses;
 	ns_t came; /* time at which the namespace was opened */
 	ns_t not_before; /* earliest time of the next question */
 	ns_t look_at; /* time of the next question if there is no event */
@@ -50,17 +51,17 @@ ns_t follow_next(const struct follow *f);
 /*
  * follow_asked() - Note that a question is sent now
  *
- * When a namespace was replaced, the first answer is that the old one is gone, and the next has the files of
- * the new one. So the files of the old one are closed before those of the new one come, which matters when the
- * process has as many open files as it may.
+ * When a namespace was replaced, the first answer is that the old namespace is gone, and the next answer has the
+ * files of the new namespace. So the files of the old namespace are closed before those of the new one arrive, which
+ * matters when the process has as many open files as it may.
  * Return: number of the namespace to ask about; 0 while none is present
  */
 uint32_t follow_asked(struct follow *f);
 
 /**
  * follow_answered() - Take an answer
- * @gen:	value of the answer: 0 the namespace that was asked about is gone, or the helper's number of the one that is open;
- *		-errno if the helper could not tell, for example because it has too many files open
+ * @gen:	value of the answer: 0 the namespace in the question is gone; or the helper's number of the namespace
+ * 		that is open; -errno if the helper could not tell, for example because it has too many files open
  */
 enum follow_change follow_answered(struct follow *f, int gen, ns_t now);
 

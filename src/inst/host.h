@@ -22,7 +22,7 @@ struct inst_host {
 	uint32_t ns; /* helper's handle of the namespace; HOST_NO_NS until it is opened */
 	bool anonymous;
 	bool follow_refused; /* the last question about the namespace was refused, which was logged */
-	bool follows; /* true if the namespace may go away and come back: inst/host_follow.h */
+	bool follows; /* true if the namespace may be deleted and made again: inst/host_follow.h */
 	/* true while it does not exist; then .net_fd, .igmp, .igmp6 and the netlink sockets are closed */
 	bool gone;
 	struct follow follow;
@@ -39,8 +39,8 @@ struct inst_host {
 	struct loop_fd dump_fd;
 	struct list ifaces; /* struct inst_iface.on_host */
 	/*
-	 * A port of each CA that the host has, in the order of the configuration: the CAs that programs in the host see as
-	 * uipoib0, uipoib1 ... They use the first one by default.
+	 * A port of each CA that the host has, in the order of the configuration: the CAs that programs in the host
+	 * see as uipoib0, uipoib1 ... Programs use the first CA by default.
 	 */
 	struct inst_port *ca[HOST_CAS_MAX];
 	unsigned int ncas;
@@ -51,8 +51,8 @@ struct inst_host {
 /**
  * host_get() - Find the host of an interface, or make it on first use
  *
- * The host's namespace is the one that the key `netns` names. Without this key a host with a name gets an
- * anonymous namespace, and the host "" uses the namespace of the user who started the instance.
+ * The key `netns` names the host's namespace. Without this key a host with a name gets an anonymous namespace, and
+ * the host "" uses the namespace of the user who started the instance.
  * Return: 0; -EINVAL two interfaces of a host disagree about its namespace; -errno; with @err
  */
 int host_get(struct inst *in, const struct conf_iface *c, struct inst_host **ret,
@@ -66,7 +66,7 @@ void host_close(struct inst_host *h);
 
 /* host_use_files() - Take all files of the host's namespace, and watch the kernel's events. 0 or -errno */
 int host_use_files(struct inst_host *h, const struct netdev_ns_files *files);
-/* host_ignore_events() - Take no note any more of what the kernel reports about the links of a host */
+/* host_ignore_events() - Ignore from now on the kernel's reports about the links of a host */
 void host_ignore_events(struct inst_host *h);
 /* host_close_files() - Close .net_fd and the files of host_use_files() */
 void host_close_files(struct inst_host *h);

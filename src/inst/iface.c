@@ -49,8 +49,8 @@ static int read_tap(void *ctx, struct pkt **ret)
 	if (err)
 		return err;
 	/*
-	 * This fails for frames with VLAN tags, which eth_tx() counts and drops, and for frames whose
-	 * checksum would begin in the Ethernet header, which go out with the checksum that they have.
+	 * This fails for frames with VLAN tags, which eth_tx() counts and drops, and for frames whose checksum would
+	 * begin in the Ethernet header. The latter are sent with the checksum that they have.
 	 */
 	tap_vnet_to_pkt(f.pkt, &f.vnet, i->tap.kind);
 	busy_poll_frame(&i->inst->loop.poll, i->written + 1 >= i->inst->loop.turns);
@@ -220,14 +220,14 @@ void iface_mc_retry(struct inst_iface *i, ns_t now)
 		follow_mc(i, now);
 }
 
-/* --- the namespace goes and comes */
+/* --- the namespace is deleted and made again */
 
 void iface_ns_lost(struct inst_iface *i, ns_t now)
 {
 	iface_net_lost(i);
 	i->ifindex = 0;
 	iface_link_event(i, false, now);
-	/* Nobody in the new namespace routes multicast yet. */
+	/* In a new namespace no program routes multicast yet. */
 	i->routes_mc[RTNL_V4] = i->routes_mc[RTNL_V6] = false;
 	follow_mc(i, now);
 }
@@ -246,7 +246,10 @@ const char *iface_reason(const struct inst_iface *i, const struct ipoib_link_inf
 
 /* --- making and removing an interface */
 
-/* @link_name: buffer for the name of the link, which must be valid until ifc_start() has returned */
+/*
+ * Return the configuration for ifc_start(). @link_name: buffer for the name of the link, which must be valid until
+ * ifc_start() has returned
+ */
 static struct ifc_cfg ifc_cfg(const struct inst_iface *i, const struct conf_iface *c,
 			      char link_name[IPOIB_NAME_LEN])
 {
@@ -320,8 +323,8 @@ struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i)
 }
 
 /*
- * Until the port is active, a device of type 32 has the address that it will have if neither subnet prefix nor queue pair
- * number are others than expected, because programs may look for a device by its address.
+ * Until the port is active, a device of type 32 has the address that it will probably get: with the expected subnet
+ * prefix and queue pair number. The reason is that programs may look for a device by its address.
  */
 static void put_first_lladdr(struct inst_iface *i)
 {

@@ -37,7 +37,8 @@ struct inst_iface {
 	struct by_pkey *by_pkey;
 	/* TAP of .by_pkey that the interface uses, of which .tap is a copy; NULL if it has none (yet) */
 	struct by_pkey_tap *spare;
-	bool no_tap_said; /* it was logged that .by_pkey has no TAP left for this interface */
+	/* true if the log already says that .by_pkey has no TAP left for this interface */
+	bool no_tap_said;
 	/*
 	 * True if the network device is, or is to be, in the host. An interface of .by_pkey first has to join
 	 * its broadcast group
@@ -52,16 +53,17 @@ struct inst_iface {
 	enum conf_router router;
 	bool mc_refused; /* the interface could not become a multicast router, which was logged */
 	bool routes_mc
-		[2]; /* by enum rtnl_family: the kernel routes multicast from and to the TAP */
+		/* for each enum rtnl_family: true if the kernel routes multicast from and to the TAP */
+		[2];
 	struct iface_net net;
 	struct iface_iid iid;
 	uint64_t tap_write_errors;
-	uint64_t written; /* inst->loop.turns when a frame was written to the TAP last */
+	uint64_t written; /* value of inst->loop.turns when a frame was last written to the TAP */
 	struct iface_groups groups; /* comparison with the kernel's lists */
 };
 
 /**
- * iface_add() - Make an interface as configured, which comes up when the fabric is ready
+ * iface_add() - Make an interface from its configuration; the interface comes up when the fabric is ready
  *
  * Return: 0; -EBUSY the name is taken; -EPERM TAPs are not permitted; -EINVAL; -ENOMEM; with @err
  */
@@ -92,15 +94,15 @@ void iface_mc_event(struct inst_iface *i, enum rtnl_family family, bool on, ns_t
 /* iface_mc_retry() - Try again to become a multicast router, to be called every few seconds */
 void iface_mc_retry(struct inst_iface *i, ns_t now);
 /*
- * iface_ns_lost() - The namespace is gone, and the helper has taken the TAP out of it. iface_net_came() is
- * called when the namespace is back
+ * iface_ns_lost() - Handle the loss of the namespace, after the helper has taken the TAP out of it. iface_net_came()
+ * is called when the namespace exists again
  */
 void iface_ns_lost(struct inst_iface *i, ns_t now);
 
 /* iface_tap_conf() - The settings of the interface's TAP, before it has addresses and is set up */
 struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i);
 
-/* iface_put_lladdrs() - Set address and broadcast address of a device of type 32, as far as they are known */
+/* iface_put_lladdrs() - Set those of address and broadcast address of a device of type 32 that are known */
 void iface_put_lladdrs(struct inst_iface *i);
 
 /* iface_kind() - The kind of network device that a section of the configuration asks for */

@@ -32,7 +32,7 @@ static int piece(struct inst_iface *i, ns_t now)
 	return more;
 }
 
-/* 1: there is more to read; 0: both lists were read; -errno: the lists cannot be read */
+/* Return: 1: there is more to read; 0: both lists were read; -errno: the lists cannot be read */
 static int read_some(struct inst_iface *i, ns_t now)
 {
 	struct iface_groups *g = &i->groups;

@@ -19,13 +19,13 @@ struct inst_iface;
 struct iface_groups {
 	struct timer timer; /* time of the next piece of a list, or of the next comparison */
 	bool reading; /* a comparison is under way */
-	bool v6; /* true while the list of IPv6 is read, which comes after that of IPv4 */
+	bool v6; /* true while the list of IPv6 is read, which follows the list of IPv4 */
 	bool exact; /* true if each list read so far was complete in one piece */
 	struct groups_reader reader;
 };
 
 void iface_groups_init(struct inst_iface *i);
-/* iface_groups_start() - The TAP is up: compare now and every two seconds */
+/* iface_groups_start() - Compare now and every two seconds, because the TAP is up */
 void iface_groups_start(struct inst_iface *i, ns_t now);
 /* iface_groups_stop() - Stop comparing; no effect if iface_groups_start() was not called */
 void iface_groups_stop(struct inst_iface *i);

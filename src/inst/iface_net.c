@@ -12,8 +12,8 @@
 /* Settings by which iface_net_came() puts the TAP into the namespace and sets it up */
 #define RETURN (IFACE_NET_TAP | IFACE_NET_ADDR | IFACE_NET_UP)
 /*
- * Settings that are not sent again after a refusal: configured addresses, and the removal of an old fe80::
- * address, which .linklocal does not keep
+ * Settings that are not sent again after a refusal: configured addresses, and the removal of a former fe80:: address,
+ * because .linklocal has only the new address
  */
 #define ONCE (IFACE_NET_ADDR | IFACE_NET_LL_OLD)
 /* Pause after a search of the neighbour table, as a multiple of the search's duration */
@@ -80,7 +80,7 @@ static void pause_after_search(struct inst_iface *i)
 	timer_arm(&i->inst->loop.timers, &i->net.pace, now + pause);
 }
 
-/* The helper has answered one of the requests by which a TAP comes back into its namespace. */
+/* Handles the helper's answer to one of the requests by which a TAP returns to its namespace. */
 static void on_return(struct inst_iface *i, unsigned int asked, const struct netdev_answer *a)
 {
 	struct iface_net *n = &i->net;
@@ -93,15 +93,15 @@ static void on_return(struct inst_iface *i, unsigned int asked, const struct net
 		i->ifindex = a->value;
 	else if (!a->err && asked == IFACE_NET_UP)
 		iface_link_event(i, true, i->inst->loop.now);
-	/* A TAP that was deleted does not come back. */
+	/* A deleted TAP cannot return, so the request is not repeated. */
 	else if (a->err && asked != IFACE_NET_ADDR && a->err != -ENODEV)
 		timer_arm(&i->inst->loop.timers, &n->again,
 			  i->inst->loop.now + ns_backoff(++n->refusals, AGAIN, AGAIN_MAX));
 }
 
 /*
- * True if the error means that nothing is left to do: the address to add is there already, or the one to delete
- * is gone.
+ * True if the error means that nothing is left to do, because the address to add exists already, or the address to
+ * delete does not exist.
  */
 static bool good_enough(unsigned int asked, int err)
 {
@@ -119,7 +119,7 @@ static void on_done(void *ctx, const struct netdev_answer *a)
 
 	n->busy = false;
 	n->asked = 0;
-	/* -ESTALE means that the namespace is gone, which inst/host_follow.c learns and logs. */
+	/* -ESTALE means that the namespace is gone; inst/host_follow.c learns and logs this. */
 	if (!done && a->err != -ESTALE)
 		log_refusal(i, asked, a->text);
 	if (asked & RETURN)
@@ -225,7 +225,7 @@ static int post_up(struct inst_iface *i)
 	return netdev_post_link(i->inst->helper, i->host->ns, i->ifindex, &c, on_done, i);
 }
 
-/* The settings to send next, in the order in which the kernel needs them; 0 if there are none */
+/* Return the settings to send next, in the order in which the kernel needs them; 0 if there are none */
 static unsigned int choose(const struct iface_net *n)
 {
 	if (n->wanted & IFACE_NET_TAP)
@@ -370,7 +370,7 @@ void iface_net_set_mtu(struct inst_iface *i, unsigned int mtu)
 }
 
 /*
- * Send the kernel the interface identifier and its fe80:: address, and have it delete the address of a former
+ * Send the kernel the interface identifier and its fe80:: address, and ask it to delete the address of a former
  * identifier. Stable identifiers are not sent, because the kernel makes them itself.
  */
 static void set_identifier(struct inst_iface *i)

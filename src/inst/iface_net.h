@@ -5,15 +5,15 @@
 /*
  * DOC: The kernel's settings of an interface
  *
- * Only the helper may change the MAC, the MTU and the addresses of a TAP, and a busy kernel may take
- * long. So each interface has at most one job of the helper under way, and remembers here what it
- * wants next. The carrier is raised only after the kernel has acknowledged MAC and MTU, because the
- * kernel sends as soon as there is a carrier.
+ * Only the helper may change the MAC, the MTU and the addresses of a TAP, and a busy kernel may take long. So each
+ * interface has at most one job of the helper under way, and stores here the settings that it wants to send next. The
+ * carrier is raised only after the kernel has acknowledged MAC and MTU, because the kernel sends as soon as there is
+ * a carrier.
  *
  * Carrier, and the addresses and the largest MTU of a device of type 32, are set by the descriptor of the device. These
  * calls wait while the kernel changes other links.
  *
- * MACs whose neighbour entries are to be deleted are collected and go to the helper in one job, because it has
+ * MACs whose neighbour entries are to be deleted are collected and sent to the helper in one job, because a job has
  * to search the whole table. After a search the interface waits ten times as long as the search took.
  */
 
@@ -30,7 +30,10 @@ enum iface_net_set {
 		1 << 2, /* the fe80:: address of our own interface identifier, inst/iface_iid.h */
 	IFACE_NET_TOKEN = 1 << 3, /* the interface identifier for autoconfigured IPv6 addresses */
 	IFACE_NET_GONE = 1 << 4, /* deletion of neighbours, used only in iface_net.asked */
-	/* For a namespace that came back: the TAP, then one configured address after the other, then IFF_UP */
+	/*
+	 * Settings in a namespace that was made again: the TAP, then one configured address after the other, then
+	 * IFF_UP
+	 */
 	IFACE_NET_TAP = 1 << 5,
 	IFACE_NET_ADDR = 1 << 6,
 	IFACE_NET_UP = 1 << 7,
@@ -53,10 +56,12 @@ struct iface_net {
 	bool busy; /* a job is under way */
 	bool carrier_wanted; /* the link is up, so the carrier is raised once the settings are acknowledged */
 	bool token_logged; /* the first refusal of a token was logged */
-	bool away; /* the namespace is gone, or the instance leaves, so nothing is sent */
+	/* true if the namespace is gone, or the instance leaves, so that nothing is sent */
+	bool away;
 	bool tap_logged; /* the first refusal of the TAP's return was logged */
-	bool full_logged; /* it was logged that the helper's queue is full */
-	unsigned int naddrs; /* number of configured addresses sent since the namespace came back */
+	bool full_logged; /* true if the log already says that the helper's queue is full */
+	/* number of configured addresses sent since the namespace was made again */
+	unsigned int naddrs;
 	unsigned int mtu;
 	uint8_t linklocal[16]; /* the fe80:: address that was sent last; zero if none was */
 	ns_t asked_at; /* time at which the job under way was queued */
@@ -65,7 +70,8 @@ struct iface_net {
 	struct timer again;
 	bool lladdr_refused; /* the kernel has refused an address of 20 octets, so there is no carrier */
 	unsigned int ngone; /* number of hardware addresses in .gone */
-	bool gone_all; /* there were more than .gone has room for: all learnt neighbour entries are to be deleted */
+	/* true if .gone had no room for all addresses, so that all learnt neighbour entries have to be deleted */
+	bool gone_all;
 	/* hardware addresses whose neighbour entries are to be deleted */
 	uint8_t gone[IFACE_GONE_MAX][RTNL_HW_MAX];
 };
@@ -85,8 +91,8 @@ void iface_net_set_mtu(struct inst_iface *i, unsigned int mtu);
 void iface_net_set_carrier(struct inst_iface *i, bool up);
 
 /*
- * iface_net_port() - The port's attributes may have changed: if the IPv6 interface identifier is made of the
- * LID (ip6-iid = lid) and the LID is another one, have the kernel take the new identifier
+ * iface_net_port() - Send a new interface identifier to the kernel, if the port's attributes changed, the IPv6
+ * interface identifier is made of the LID (ip6-iid = lid), and the LID has changed
  */
 void iface_net_port(struct inst_iface *i);
 
@@ -98,11 +104,14 @@ void iface_net_port(struct inst_iface *i);
  */
 void iface_net_neigh_gone(struct inst_iface *i, const uint8_t *hw, size_t len);
 
-/* iface_net_lost() - The namespace is gone, or the instance leaves: forget what was to be sent, and send nothing */
+/*
+ * iface_net_lost() - Discard the settings that wait, and send nothing more, because the namespace is gone or the
+ * instance leaves
+ */
 void iface_net_lost(struct inst_iface *i);
 /*
- * iface_net_came() - The namespace is there again, or the interface has got its network device for the first time: have the
- * TAP, the addresses and IFF_UP set there
+ * iface_net_came() - Send the settings of the TAP, the addresses and IFF_UP, because the namespace exists again or
+ * the interface has got its network device for the first time
  */
 void iface_net_came(struct inst_iface *i);
 

@@ -21,7 +21,10 @@
 #include "inst/udplink.h"
 #include "util/text.h"
 
-/* Rounds in which TAPs are read. Then the loop finds out which other TAPs have become readable, and these get their turns. */
+/*
+ * Number of rounds in which TAPs are read. Then the loop finds out which other TAPs have become readable, and these
+ * are read.
+ */
 #define TRANSMIT_ROUNDS (IFC_ROOM / IFC_QUANTUM)
 #define WORK_ROUNDS 64 /* rounds of packets and actions before the loop polls its files again */
 /* Time after which no new round begins, because one round may be a slice of a sweep's work */
@@ -171,7 +174,7 @@ static bool is_environment(enum netdev_refusal refused, int err)
 		 */
 		return err == -EPERM || err == -EACCES || err == -EROFS || err == -ENOSPC ||
 		       err == -EMFILE || err == -ENFILE || err == -ENODEV || err == -EOPNOTSUPP ||
-		       err == -ENOSYS; /* from a sandbox that forbids a system call */
+		       err == -ENOSYS; /* a sandbox that forbids a system call returns this error */
 	}
 }
 
@@ -285,8 +288,8 @@ void inst_leave(struct inst *in)
 		by_pkey_stop(b);
 
 	/*
-	 * Ignore the kernel's events from now on. The TAPs stay up until they are closed, and an
-	 * event that says so would bring the link up again.
+	 * Ignore the kernel's events from now on. The TAPs stay up until they are closed, and an event with this
+	 * state would bring the link up again.
 	 */
 	list_for_each (h, &in->hosts, link) {
 		host_ignore_events(h);
@@ -410,7 +413,7 @@ int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
 }
 
 /*
- * The usual reason why a link waits for its port when the fabric's SM is external: the SM is missing, or has
+ * Return the usual reason why a link waits for its port when the fabric's SM is external: the SM is missing, or has
  * not finished. "" if this is not the case.
  */
 static const char *sm_hint(const struct inst_iface *i, enum ipoib_link_state state)

@@ -16,8 +16,8 @@
  * 	inst_iface	a TAP and an interface (struct ifc) behind it		inst/iface.h
  * 	by_pkey		the interfaces of a port's P_Keys			inst/by_pkey.h
  *
- * Way of a packet through these: tap_readable() -> ifc_transmit() in inst_work() -> read_tap() -> eth_tx() ->
- * ifc_post() -> ca_post_send() -> fabric_run() -> ifc_work() -> eth_rx() -> on_deliver() (TAP).
+ * The way of a packet through these objects: tap_readable() -> ifc_transmit() in inst_work() -> read_tap() ->
+ * eth_tx() -> ifc_post() -> ca_post_send() -> fabric_run() -> ifc_work() -> eth_rx() -> on_deliver() (TAP).
  */
 
 #include "conf/conf.h"
@@ -71,7 +71,7 @@ struct inst_watch {
 struct inst_cfg {
 	char name[INST_NAME_MAX];
 	struct log_sink log;
-	/* what the helper does last, when it ends; NULL if nothing */
+	/* function that the helper calls last, when it ends; NULL if there is none */
 	const struct netdev_helper_end *at_end;
 };
 
@@ -104,7 +104,7 @@ struct inst {
 	unsigned int capture_ids; /* number that the last capture was given */
 	ns_t started, unix_epoch; /* .unix_epoch is the Unix time at which the loop's clock was 0 */
 	struct loop_fd helper_fd;
-	/* watches the names of namespaces; .fd is -1 until a host is followed: inst/host_follow.h */
+	/* watch for changes of the names of namespaces; .fd is -1 until a host needs it: inst/host_follow.h */
 	struct loop_fd netns_watch;
 };
 
@@ -116,7 +116,7 @@ void inst_init(struct inst *in, const struct inst_cfg *cfg);
 
 /**
  * inst_create() - Make an instance with its loop, packet pool and helper process, but without fabrics
- * @err:	message on failure, which names what the environment lacks
+ * @err:	message on failure, which names the thing that the environment lacks
  *
  * Call it before anything starts threads, because it forks.
  * Return: 0 or -errno
@@ -137,7 +137,7 @@ void inst_destroy(struct inst *in);
 /*
  * inst_refused() - Report that the helper refused a request for @what
  *
- * Writes the message to @err, and sets in->env_lacks if the environment is to blame. Returns @status
+ * Writes the message to @err, and sets in->env_lacks if the environment is the cause. Returns @status
  */
 int inst_refused(struct inst *in, int status, const char *what, char err[INST_ERR_MAX]);
 
@@ -179,7 +179,7 @@ void inst_host_event(struct inst_host *h, bool comes);
 void inst_iface_event(struct inst_iface *i, bool comes, ns_t now);
 
 /*
- * inst_up() - True if all interfaces are up; if not, @why (unless NULL) gets the state of the first one that is
+ * inst_up() - True if all interfaces are up; if not, @why (unless NULL) gets the state of the first interface that is
  * not up
  */
 bool inst_up(const struct inst *in, char why[INST_ERR_MAX]);

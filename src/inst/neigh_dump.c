@@ -52,7 +52,7 @@ static void begin_next(struct neigh_dumps *n)
 	}
 }
 
-/* The dump that was read from the host's socket has ended: tell its owner, and begin the next dump. */
+/* Called when the dump from the host's socket has ended: tell its owner, and begin the next dump. */
 static void end(struct inst_host *h, int err)
 {
 	struct neigh_dumps *n = dumps_of(h);

@@ -38,13 +38,13 @@ struct neigh_dump {
 
 /* The dumps of an instance */
 struct neigh_dumps {
-	struct list waiting; /* struct neigh_dump.link, the next one first */
+	struct list waiting; /* list of struct neigh_dump.link; the next dump is the first entry */
 	struct inst_host *reading; /* host from whose socket a dump is read, or NULL */
 	/* Dump that is read; NULL if it was cancelled, and its rest is read and thrown away */
 	struct neigh_dump *active;
-	uint64_t dumps; /* counter: dumps of a family that were begun */
+	uint64_t dumps; /* counter of the dumps of a family that were begun */
 	uint64_t pieces; /* counter: pieces that were read */
-	uint64_t entries; /* counter: entries that were given to owners */
+	uint64_t entries; /* counter of the entries that were given to owners */
 };
 
 void neigh_dumps_init(struct neigh_dumps *n);

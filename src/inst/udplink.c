@@ -56,7 +56,7 @@ static void feed(struct timer *t, ns_t now)
 	watch(u);
 }
 
-/* Puts packets into the batch until it is full. CRCs that they do not have are made here. */
+/* Puts packets into the batch until it is full. CRCs that the packets lack are computed here. */
 static void fill(struct udp_batch *b, struct pkt *const *v, unsigned int n)
 {
 	struct train_walk out;
@@ -74,7 +74,7 @@ static void fill(struct udp_batch *b, struct pkt *const *v, unsigned int n)
 	}
 }
 
-/* Sends v[0 .. n), without UDP_SEGMENT if it turns out that this is refused. Returns what udp_sock_send() does */
+/* Sends v[0 .. n). If UDP_SEGMENT turns out to be refused, sends them without it. Return: as udp_sock_send() */
 static int send_batch(struct inst_udp *u, const struct ip_endpoint *peer, struct udp_batch *b,
 		      struct pkt *const *v, unsigned int n)
 {
@@ -284,7 +284,7 @@ static void say_buffers(struct inst_udp *u)
 	       u->name, u->sock.rcvbuf / 1024, UDP_SOCK_BUF / 1024);
 }
 
-/* The two ends of a link, as they are configured or as a client made them. */
+/* The two ends of a link, from the configuration or from a client. */
 struct ends {
 	int fd; /* socket that a client made; -1 to make one at .listen */
 	const struct ip_endpoint *listen;

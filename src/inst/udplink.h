@@ -5,9 +5,9 @@
 /*
  * DOC: Links over UDP
  *
- * A link over UDP is a port of a fabric whose cable leads to a UDP socket. It consists of an external end of
- * fabric/, the state machine of udp/link.h and a socket of netdev/. The machine checks each packet that comes
- * in before fabric/ gets it. Packets that go out wait in a queue (udp/queue.h) until inst_work() flushes them in batches.
+ * A link over UDP is a port of a fabric whose cable leads to a UDP socket. It consists of an external end of fabric/,
+ * the state machine of udp/link.h and a socket of netdev/. The state machine checks each incoming packet before
+ * fabric/ gets it. Outgoing packets wait in a queue (udp/queue.h) until inst_work() flushes them in batches.
  */
 
 #include "fabric/fabric.h"

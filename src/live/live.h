@@ -7,7 +7,7 @@
 #include "probe/probe.h"
 #include "survey/survey.h"
 
-/* The transport of what asks management agents and the SA: the umad device of a port. */
+/* The transport for modules that ask management agents and the SA: the umad device of a port. */
 
 #define LIVE_ANSWER_MAX ((size_t)32 << 20) /* octets of the longest answer of an SA */
 
@@ -19,15 +19,16 @@ struct live {
 
 #define LIVE_ERR_MAX 160
 /*
- * live_open() - Open the device of a port ("mlx5_0/1", "umad0"). Return: 0; -errno, and what failed is in @err, without the
- * port's name
+ * live_open() - Open the device of a port ("mlx5_0/1", "umad0"). Return: 0; -errno, and @err names the step that
+ * failed, without the port's name
  */
 int live_open(struct live *l, const char *port, char err[LIVE_ERR_MAX]);
 void live_close(struct live *l);
 
 /**
  * live_read_fabric() - Read the fabric at the port
- * @sm_key:	SM_Key for the question who is a member of which group; without an answer the fabric has no members
+ * @sm_key:	SM_Key with which the SA is asked for the members of all groups; if the SA does not answer, the fabric
+ * 	has no members
  *
  * Return: 0, -errno
  */

@@ -42,7 +42,10 @@ static void loop_run(struct timer *t, ns_t now)
 	}
 }
 
-/* A MAD that arrives inside ops->send waits for a timer: if it is a response, done() must not run inside mad_request(). */
+/*
+ * A MAD that arrives inside ops->send waits for a timer, because it may be a response, and done() must not run inside
+ * mad_request().
+ */
 static int loop_add(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now)
 {
 	struct loop_mad *l = ep->nloop < MAD_LOOP_MAX ? malloc(sizeof(*l)) : NULL;
@@ -155,7 +158,7 @@ bool mad_ep_wants(struct mad_ep *ep, const struct mad_addr *from, const void *ma
 	return mad_agent_find(ep, from, mad) != NULL;
 }
 
-/* The agent whose request @mad answers: its id is the upper half of the TID. */
+/* Return the agent whose request @mad answers. The upper half of the TID is the id of the agent. */
 static struct mad_agent *agent_by_tid(struct mad_ep *ep, const void *mad)
 {
 	uint32_t id = (uint32_t)(mad_tid(mad) >> 32);

@@ -11,9 +11,8 @@
  * messages. The owner gives one function that puts 256 octets on the wire, and calls
  * mad_ep_recv() for received MADs. The behaviour is that of Linux's ib_mad and ib_umad.
  *
- * An RMPP message is handed over whole: the headers once (56 octets for SA, 36+4
- * for vendor classes with OUI), then the data of all segments. So an SA table without
- * records has 56 octets. All other MADs have 256 octets.
+ * An RMPP message is passed to the agent as a whole: the headers once (56 octets for SA, 36+4 for vendor classes with
+ * OUI), then the data of all segments. So an SA table without records has 56 octets. All other MADs have 256 octets.
  *
  * Callbacks may call functions of the endpoint and remove their own agent, but may not
  * destroy the endpoint.
@@ -26,7 +25,7 @@
 #include "util/timer.h"
 #include "wire/mad.h"
 
-/* The other end of a MAD. A reply is sent to the address that its request came from, unchanged. */
+/* The other end of a MAD. A reply is sent to the unchanged address from which its request came. */
 struct mad_addr {
 	uint8_t qp; /* QP of this end: 0 or 1 */
 	uint8_t port; /* port of this end: ingress port on receive, egress port of a directed route of a switch */
@@ -54,7 +53,7 @@ struct mad_tx;
 struct mad_ep_ops {
 	/*
 	 * Put one MAD (256 octets) on the wire. The owner runs the SMI on MADs of class 0x81.
-	 * Return: 0, or an error such as -ENETDOWN, which counts as a loss: the request is retried
+	 * Return: 0, or an error such as -ENETDOWN, which counts as a loss, so that the request is retried
 	 */
 	int (*send)(void *ctx, const struct mad_addr *to, const void *mad, ns_t now);
 };
@@ -76,18 +75,19 @@ struct mad_ep *mad_ep_create(const struct mad_ep_ops *ops, void *ctx, struct tim
 void mad_ep_destroy(struct mad_ep *ep);
 
 /**
- * mad_ep_recv() - A MAD arrived for this port's agents
+ * mad_ep_recv() - Deliver a MAD that arrived for this port's agents
  * @mad:	256 octets
  *
  * A response ends the request with the same TID and class and the matching method. Other MADs go to the agent that
  * registered for class, version, OUI and method. MADs that match no request and no agent are counted.
- * Return: 0: delivered; -ENOENT: fits no request and no agent; -EBADMSG: malformed
+ * Return: 0: delivered; -ENOENT: the MAD fits no request and no agent; -EBADMSG: malformed
  */
 int mad_ep_recv(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now);
 
 /* A limit on the open requests of several agents together, which may be part of a larger quota. The owner sets the limits. */
 struct mad_quota {
-	struct mad_quota *up; /* larger quota of which this one is a part; NULL if there is none */
+	/* larger quota of which this quota is a part; NULL if there is none */
+	struct mad_quota *up;
 	unsigned int open, max_open; /* open requests and RMPP replies, and their limit */
 	unsigned int min_open; /* may be open even if the larger quota is exhausted */
 	size_t octets, max_octets; /* octets of RMPP messages being sent, and their limit */
@@ -99,12 +99,15 @@ bool mad_ep_wants(struct mad_ep *ep, const struct mad_addr *from, const void *ma
 struct mad_agent_cfg {
 	uint8_t qp; /* QP of the class: 0 for classes 0x01 and 0x81, which one registration covers; 1 for all others */
 	uint8_t mgmt_class, class_version; /* class 0: the agent gets responses only */
-	bool one_class; /* on QP0, register for mgmt_class alone, as ib_mad does */
+	bool one_class; /* true: on QP0, register for mgmt_class only, as ib_mad does */
 	uint32_t oui; /* OUI of a vendor class 0x30-0x4f, 24 bits */
 	bool rmpp; /* messages may use RMPP if their class has it */
-	/* The agent speaks RMPP itself: recv() gets single segments, even if their request has ended. Not together with @rmpp. */
+	/*
+	 * true: the agent handles RMPP itself, so recv() gets single segments, even if their request has ended. Must
+	 * not be set together with @rmpp.
+	 */
 	bool user_rmpp;
-	uint64_t methods[2]; /* bit m: the agent gets unsolicited MADs with method m */
+	uint64_t methods[2]; /* if bit m is set, the agent gets unsolicited MADs with method m */
 	struct mad_quota *quota; /* NULL if only the limits of the endpoint hold */
 	/*
 	 * Other agents may register the same methods. Each of them gets every single MAD, but only the first one gets
@@ -131,8 +134,8 @@ int mad_agent_add(struct mad_ep *ep, const struct mad_agent_cfg *cfg, struct mad
 /* mad_agent_id() - The upper half of the TIDs of the agent's requests */
 uint32_t mad_agent_id(const struct mad_agent *a);
 /*
- * mad_agent_is_alone() - Whether no other agent has registered for unsolicited MADs that @a gets. Agents with the same
- * recv() as @a do not count as others
+ * mad_agent_is_alone() - Tell whether no other agent has registered for unsolicited MADs that @a gets. Agents with
+ * the same recv() as @a are not counted as others
  */
 bool mad_agent_is_alone(const struct mad_agent *a);
 /* mad_agent_del() - Remove an agent; its open requests end with -ECANCELED. NULL is accepted */
@@ -148,7 +151,7 @@ struct mad_req {
 	bool keep_tid; /* replace only the upper half of the TID, as ib_umad does */
 	size_t len; /* octets of the MAD: 256, or more for an RMPP request */
 	unsigned int timeout_ms; /* time to wait for a response to each try */
-	unsigned int retries; /* tries after the first one, with the same TID */
+	unsigned int retries; /* number of tries after the first one, with the same TID */
 	mad_done_fn *done; /* called exactly once, never from inside mad_request() */
 	void *ctx;
 };
@@ -157,8 +160,8 @@ struct mad_req {
  * mad_request() - Send a request and wait for its response
  * @ret:	the open request, for mad_cancel(); may be NULL
  *
- * done() gets status 0 with a response, whatever the MAD status in it; else -ETIMEDOUT, -ECANCELED, or -ECONNABORTED
- * after an RMPP ABORT or STOP.
+ * done() gets status 0 with a response, even if the MAD status in the response is an error. Otherwise it gets
+ * -ETIMEDOUT, -ECANCELED, or -ECONNABORTED after an RMPP ABORT or STOP.
  * Return: 0; -EBUSY: too many requests are open; -EEXIST: a request with the TID that @keep_tid keeps is open;
  * -ENOMEM; -EINVAL
  */
@@ -169,12 +172,12 @@ void mad_cancel(struct mad_tx *tx);
 
 /**
  * mad_reply() - Send without expecting a response (responses, traps, repress)
- * @len:	octets of @mad. A message of more than 256, or with RMPP flag Active, goes out by RMPP: segments are
- *		acknowledged and repeated, and the transfer is aborted after the last retry
+ * @len:	octets of @mad. A message of more than 256 octets, or with RMPP flag Active, is sent by RMPP: segments
+ * 		are acknowledged and repeated, and the transfer is aborted after the last retry
  *
- * The TID is not changed. The data of an RMPP message end at @len, also if @len is less than 256. A second
- * message for the same peer and TID while the first is on its way is not sent, because it answers a
- * repetition of the same request.
+ * The TID is not changed. The data of an RMPP message end at @len, also if @len is less than 256. While a message is
+ * under way, a second message for the same peer and TID is not sent, because it answers a repetition of the same
+ * request.
  * Return: 0; -EBUSY; -ENOMEM; -EINVAL; for a single MAD the result of ops->send
  */
 int mad_reply(struct mad_agent *a, const struct mad_addr *to, const void *mad, size_t len,
@@ -186,7 +189,7 @@ size_t mad_agent_rmpp_octets(const struct mad_agent *a, uint16_t lid);
 struct mad_ep_stats {
 	uint64_t rx, tx, retries, timeouts;
 	uint64_t rx_unclaimed, rx_malformed,
-		rx_late; /* rx_late: responses whose request is no longer open */
+		rx_late; /* rx_late: number of responses whose request is no longer open */
 	uint64_t rmpp_rx, rmpp_tx, rmpp_aborts;
 };
 const struct mad_ep_stats *mad_ep_stats(const struct mad_ep *ep);

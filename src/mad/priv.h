@@ -39,9 +39,9 @@ struct mad_ep {
 	struct mad_ep_stats st;
 	struct list agents;
 	uint32_t next_agent, next_tid;
-	struct htab txs; /* struct mad_tx: requests by TID, replies by peer and TID */
+	struct htab txs; /* table of struct mad_tx: requests by TID, replies by peer and TID */
 	unsigned int ntx;
-	size_t rmpp_tx_len; /* octets of all messages in txs that go out by RMPP */
+	size_t rmpp_tx_len; /* number of octets of all messages in txs that are sent by RMPP */
 	struct list rxs; /* struct rmpp_rx, oldest first */
 	unsigned int nrx;
 	unsigned int sending; /* nesting depth of ops->send; MADs that arrive inside wait in loop */
@@ -62,7 +62,7 @@ struct mad_agent {
 };
 
 enum mad_tx_state {
-	/* Segments go out and ACKs come in. Left by the last ACK, STOP, ABORT, or when no retries are left. */
+	/* Segments are sent and ACKs are received. Left on the last ACK, STOP, ABORT, or when no retries are left. */
 	MAD_TX_SEGMENTS,
 	/* The request was sent. Left by a response, by its first segment, or when no retries are left. */
 	MAD_TX_WAIT,
@@ -150,21 +150,23 @@ struct mad_agent *mad_agent_find(struct mad_ep *ep, const struct mad_addr *from,
 /* mad_tx_find_response() - The open request that the response @mad answers */
 struct mad_tx *mad_tx_find_response(struct mad_ep *ep, const struct mad_addr *from,
 				    const void *mad);
-/* mad_tx_find_segments() - The outgoing message that @mad, an ACK, STOP or ABORT from its receiver, belongs to */
+/*
+ * mad_tx_find_segments() - Return the outgoing message to which @mad belongs, an ACK, STOP or ABORT from its receiver
+ */
 struct mad_tx *mad_tx_find_segments(struct mad_ep *ep, const struct mad_addr *from,
 				    const void *mad);
 void mad_tx_set_state(struct mad_tx *tx, enum mad_tx_state state, ns_t deadline);
 /* mad_tx_finish() - Unlink and free a transaction, then call its done() */
 void mad_tx_finish(struct mad_tx *tx, int status, const struct mad_addr *from, const void *mad,
 		   size_t len, ns_t now);
-/* mad_tx_retry() - No complete response came in time: send again, or end with -ETIMEDOUT */
+/* mad_tx_retry() - Send again because no complete response came in time, or end with -ETIMEDOUT */
 void mad_tx_retry(struct mad_tx *tx, ns_t now);
 
-/* mad_rmpp_recv() - A MAD with RMPP flag Active arrived. Return: as mad_ep_recv() */
+/* mad_rmpp_recv() - Handle a MAD with RMPP flag Active. Return: as mad_ep_recv() */
 int mad_rmpp_recv(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now);
 void mad_rmpp_rx_free(struct rmpp_rx *rx);
 
-/* Sending of a message in segments: from the beginning, after an ACK, and when no ACK came in time */
+/* Send a message in segments: begin, go on after an ACK, and repeat when no ACK came in time */
 void mad_rmpp_send_start(struct mad_tx *tx, ns_t now);
 void mad_rmpp_send_ack(struct mad_tx *tx, const struct rmpp_hdr *h, ns_t now);
 void mad_rmpp_send_timeout(struct mad_tx *tx, ns_t now);

@@ -100,7 +100,10 @@ static struct rmpp_rx *rx_find(const struct mad_ep *ep, const struct mad_addr *f
 	return NULL;
 }
 
-/* Finished messages, kept for their last ACK, make room for new ones; incomplete messages do not. */
+/*
+ * Makes room for a new message. Finished messages, which are kept for their last ACK, are removed for this purpose;
+ * incomplete messages are not.
+ */
 static bool rx_room(struct mad_ep *ep)
 {
 	struct rmpp_rx *rx;
@@ -187,7 +190,7 @@ static struct rmpp_rx *rx_create(struct mad_ep *ep, struct mad_tx *tx, const str
 	return rx;
 }
 
-/* Delivers a finished message. Only what is needed to repeat the last ACK is kept. */
+/* Delivers a finished message. Only the values needed to repeat the last ACK are kept. */
 static void rx_complete(struct rmpp_rx *rx, ns_t now)
 {
 	struct mad_ep *ep = rx->ep;
@@ -238,7 +241,7 @@ static enum rmpp_status seg_check(const struct rmpp_rx *rx, const struct rmpp_hd
 	return RMPP_STATUS_NORMAL;
 }
 
-/* Segments may come in any order within the window. */
+/* Stores a segment. Segments may come in any order within the window. */
 static enum rmpp_status seg_store(struct rmpp_rx *rx, const struct rmpp_hdr *h, const void *mad)
 {
 	size_t hdr = rmpp_hdr_len(rx->mgmt_class), per = MAD_LEN - hdr, n = per;
@@ -329,7 +332,10 @@ static int rx_open(struct mad_ep *ep, const struct mad_addr *from, const struct 
 	return 0;
 }
 
-/* A STOP or ABORT comes from the sender of a message that we receive, or from the receiver of one that we send. */
+/*
+ * Handles a STOP or ABORT, which comes from the sender of a message that we receive, or from the receiver of a
+ * message that we send.
+ */
 static int recv_end(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now)
 {
 	struct rmpp_rx *rx = rx_find(ep, from, mad);

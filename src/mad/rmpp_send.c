@@ -70,7 +70,7 @@ void mad_rmpp_send_start(struct mad_tx *tx, ns_t now)
 	send_window(tx, now);
 }
 
-/* Ends the transfer and tells the receiver why. */
+/* Ends the transfer and tells the receiver the reason. */
 static void send_nack(struct mad_tx *tx, enum rmpp_status why, int status, ns_t now)
 {
 	struct rmpp_hdr h = {

@@ -2,7 +2,9 @@
 #ifndef MAD_SMI_H
 #define MAD_SMI_H
 
-/* The subnet management interface, which decides where a directed-route SMP goes next (IBTA volume 1, 14.2.2). */
+/*
+ * The subnet management interface, which decides about the next step of a directed-route SMP (IBTA volume 1, 14.2.2).
+ */
 
 #include "wire/smp.h"
 

@@ -59,7 +59,10 @@ static uint64_t reply_key(const struct mad_addr *peer, uint64_t tid)
 	return k ^ k >> 32;
 }
 
-/* A TID can be guessed, so the response to a GMP must come from the LID that the request went to. SMPs may come by any route. */
+/*
+ * A TID can be guessed, so the response to a GMP must come from the LID to which the request was sent. SMPs may come
+ * by any route.
+ */
 static bool tx_peer_ok(const struct mad_tx *tx, const struct mad_addr *from)
 {
 	return from->qp == IB_QP0 || from->lid == tx->to.lid;
@@ -177,7 +180,7 @@ static void tx_start(struct mad_tx *tx, ns_t now)
 		mad_rmpp_send_start(tx, now);
 		return;
 	}
-	/* The timer is armed first, because @tx may be gone after the send. A failure to send counts as a loss. */
+	/* The timer is armed first, because @tx may be freed during the send. A failure to send counts as a loss. */
 	mad_tx_set_state(tx, MAD_TX_WAIT, now + tx->timeout);
 	mad_ep_send(tx->ep, &tx->to, tx->msg, now);
 }
@@ -204,7 +207,7 @@ static void tx_timer(struct timer *t, ns_t now)
 		mad_tx_retry(tx, now);
 }
 
-/* Returns 1 if @mad has to go out by RMPP, 0 if it is a single MAD, or -EINVAL. */
+/* Returns 1 if @mad has to be sent by RMPP, 0 if it is a single MAD, or -EINVAL. */
 static int wants_rmpp(const struct mad_agent *a, const void *mad, size_t len)
 {
 	size_t hdr;

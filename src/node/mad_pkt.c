@@ -6,7 +6,8 @@
 #include "crc/crc.h"
 
 #define PATH_BITS 0x7f
-#define REPLY_HOP_LIMIT 0xff /* we do not know how many routers a reply passes (13.5.4.4) */
+/* hop limit of a reply, because the number of routers on its way is not known (13.5.4.4) */
+#define REPLY_HOP_LIMIT 0xff
 
 static uint16_t source_lid(const struct node_port *port, const struct mad_addr *to)
 {

@@ -14,7 +14,7 @@
  * mad_pkt_build() - Make the packet of one MAD
  * @port:	the end port that sends the MAD; its LID, P_Key table and GIDs go into the headers
  * @vl:		the virtual lane of a GMP
- * @seal:	compute both CRCs; otherwise they are 0, and whoever shows or damages the packet seals it first
+ * @seal:	compute both CRCs; otherwise they are 0, and code that shows or damages the packet computes them first
  *
  * An SMP travels on VL15 with SL 0, P_Key 0xffff and Q_Key 0, and with permissive LIDs if its route is directed.
  * The P_Key of a GMP is the entry of the port's P_Key table that matches @to->pkey, or @to->pkey if none does.

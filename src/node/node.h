@@ -34,7 +34,7 @@ enum node_event {
 	NODE_EV_SM_CHANGE, /* MasterSMLID or MasterSMSL changed */
 	NODE_EV_CLIENT_REREGISTER,
 	NODE_EV_GID_CHANGE,
-	NODE_EV_RETRAIN, /* Set(PortInfo) asked for Down: the owner takes the link down and trains it again */
+	NODE_EV_RETRAIN, /* Set(PortInfo) requested Down, so the owner takes the link down and trains it again */
 	NODE_EV_PHYS, /* Set(PortInfo) changed pi.phys_state, or the enabled rates while the link was down */
 };
 
@@ -76,12 +76,12 @@ struct node_counters {
 
 struct node;
 
-/* What few ports ever change, and a fabric of 200,000 ports cannot hold for each of them. */
+/* Members that only few ports ever change, so that a fabric of 200,000 ports does not store them for each port. */
 struct node_rare {
 	struct smp_vlarb_entry vlarb[4][32];
 	/*
-	 * values of node_port.cnt when the PMA last cleared them, which the PMA subtracts from
-	 * .cnt. PortCountersExtended uses .ext_base instead of .cnt_base.
+	 * .cnt_base: values of node_port.cnt when the PMA last cleared them, which the PMA subtracts from .cnt.
+	 * PortCountersExtended uses .ext_base instead of .cnt_base.
 	 */
 	struct node_counters cnt_base;
 	uint64_t ext_base[NODE_EXT_COUNTERS];
@@ -102,7 +102,7 @@ struct node_port {
 	struct smp_port_info pi;
 	uint16_t pkeys[NODE_PKEYS]; /* P_Key table; [0] is 0xffff at power-up */
 	uint64_t guids
-		[NODE_GUIDS]; /* GUIDInfo of an end port; [0] is the port GUID; a switch has no others */
+		[NODE_GUIDS]; /* GUIDInfo of an end port; [0] is the port GUID; a switch has no other GUIDs */
 	uint8_t sltovl[16]; /* SLtoVL of a CA port; a switch has sw->sltovl */
 	struct node_counters cnt;
 	struct node_rare *rare; /* NULL while all members have the values of power-up */
@@ -190,7 +190,7 @@ static inline struct node_port *node_end_port(struct node *n, uint8_t num)
 	return &n->port[node_is_switch(n) ? 0 : num];
 }
 
-/* node_rare_get() - Return the members to read; they belong to all ports that have the same values */
+/* node_rare_get() - Return the members for reading; all ports with the same values share them */
 const struct node_rare *node_rare_get(const struct node_port *p);
 /* node_rare_own() - Return the members to write. Return: NULL if memory ran out */
 struct node_rare *node_rare_own(struct node_port *p);
@@ -215,39 +215,33 @@ static inline const uint8_t *node_switch_vl(const struct node *n, uint8_t in, ui
  */
 void node_port_rate(struct node *n, uint8_t port, struct node_rate enabled);
 
-/*
- * node_rate_enabled() - Return the widths and speeds that a port enables now; Set(PortInfo) changes them
- */
+/* node_rate_enabled() - Return the widths and speeds that a port enables now, after any Set(PortInfo) */
 struct node_rate node_rate_enabled(const struct node_port *p);
 
 /*
- * node_link_peer() - Set the widths and speeds that the other end of a port's link enables. Without
- * this call before node_link(), the other end is assumed to enable all of them
+ * node_link_peer() - Set the widths and speeds that the other end of a port's link enables. If this is not called
+ * before node_link(), the other end is assumed to enable all widths and speeds
  */
 void node_link_peer(struct node *n, uint8_t port, struct node_rate enabled);
 
-/* node_link() - The physical link of @port came up (port goes to Init) or went down */
+/* node_link() - Report that the physical link of @port came up (the port goes to Init) or went down */
 void node_link(struct node *n, uint8_t port, bool up, ns_t now);
 
 /* node_port_armed_rx() - A data packet arrived at an Armed port, which makes the port Active */
 void node_port_armed_rx(struct node_port *p, ns_t now);
 
 /**
- * node_mad_rx() - A management packet for this node arrived (QP0 or QP1)
+ * node_mad_rx() - Handle a management packet that arrived for this node (QP0 or QP1)
  * @in_port:	ingress port
  * @from:	sender; from->qp is our QP to which the packet was sent
  * @mad:	256 octets, which the call may change
  *
- * SMPs of class 0x81 pass the SMI, which may forward them by ops->xmit. MADs for this node
- * go to the SMA, the PMA or the ping responder (class 0x32, OUI 0x001405), else to the agents
- * of the port.
+ * SMPs of class 0x81 pass the SMI, which may forward them by ops->xmit. MADs for this node go to the SMA, the PMA or
+ * the ping responder (class 0x32, OUI 0x001405), and otherwise to the agents of the port.
  */
 void node_mad_rx(struct node *n, uint8_t in_port, const struct mad_addr *from, void *mad, ns_t now);
 
-/*
- * A packet with a wrong P_Key or Q_Key. PortInfo counts such packets, and traps 257, 258 and 259
- * report them.
- */
+/* A packet that has a wrong P_Key or Q_Key. PortInfo counts such packets, and traps 257, 258 and 259 report them. */
 struct node_violation {
 	uint16_t slid, dlid;
 	uint8_t sl;
@@ -280,7 +274,7 @@ static inline ib_gid node_gid(const struct node_port *p, unsigned int index)
 	return ib_gid_of(p->pi.gid_prefix, p->guids[index]);
 }
 
-/* node_own_lid() - Whether @lid is one of the 2^LMC LIDs of an end port */
+/* node_own_lid() - Tell whether @lid is one of the 2^LMC LIDs of an end port */
 static inline bool node_own_lid(const struct node_port *p, uint16_t lid)
 {
 	return p->pi.lid && !((unsigned int)(lid ^ p->pi.lid) >> p->pi.lmc);

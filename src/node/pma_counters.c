@@ -167,7 +167,7 @@ static const struct attr {
 	ATTR(PMA_ATTR_PORT_RCV_DATA_SL, false, rcv_sl, sl),
 };
 
-/* Range of the ports that a PortSelect stands for */
+/* Range of the ports that a PortSelect selects */
 struct port_range {
 	struct node *n;
 	unsigned int first, last;

@@ -15,9 +15,9 @@
 
 #define COUNTERS 5 /* counters of one measurement; the attribute has room for 15 */
 #define WIDTH_32 4 /* CounterWidth: 32 bits */
-/* CounterMask 0 to 4: each counter may be any of the mandatory ones */
+/* CounterMask 0 to 4: each of these five can watch any mandatory counter */
 #define MASKS_0_4 011111u << 15
-#define TICK_NS 4 /* length of a tick in ns; Tick 0 stands for 4 ns */
+#define TICK_NS 4 /* length of a tick in ns; the Tick field is 0, which means 4 ns */
 
 struct node_sampler {
 	struct node_port *end;
@@ -125,7 +125,7 @@ static uint16_t result(const struct node_sampler *s, uint8_t *data)
 	return 0;
 }
 
-/* Few ports are ever asked, so a port gets its sampler with the first request. */
+/* Few ports are ever asked for samples, so a port gets its sampler with the first request. */
 static int sampler_create(struct node_port *port)
 {
 	struct node_sampler *s = calloc(1, sizeof(*s));

@@ -232,7 +232,7 @@ static void link_trained(struct node_port *p)
 static void link_lost(struct node_port *p)
 {
 	p->cnt.link_downed++;
-	/* An SM has requested Disabled and Sleep, so they stay. */
+	/* If an SM has requested Disabled or Sleep, the port stays in this state. */
 	if (p->pi.phys_state == IB_PHYS_LINK_UP)
 		p->pi.phys_state =
 			p->pi.down_default == SLEEP_DEFAULT ? IB_PHYS_SLEEP : IB_PHYS_POLLING;

@@ -48,7 +48,7 @@ struct sma_req {
 	/* true if the request has the right M_Key, so that PortInfo may show the M_Key */
 	bool mkey_ok;
 	uint32_t mod;
-	uint8_t *data; /* 64 octets: input of a Set, output of a Get */
+	uint8_t *data; /* data of the attribute, 64 octets: input of a Set, output of a Get */
 	ns_t now;
 	struct node_port *ev_port;
 	uint32_t events; /* events of ev_port as bits */
@@ -67,8 +67,8 @@ sma_fn sma_get_switch_info, sma_set_switch_info, sma_get_lft, sma_set_lft, sma_g
 sma_fn sma_get_notice, sma_set_notice;
 
 /*
- * sma_port() - The port with number @num, where 0 stands for the ingress port of a CA; NULL: no
- * such port
+ * sma_port() - Return the port with number @num; 0 means the ingress port of a CA; NULL: no such
+ * port
  */
 struct node_port *sma_port(const struct sma_req *r, unsigned int num);
 
@@ -99,7 +99,7 @@ void node_traps_fini(struct node_port *end);
 void node_trap_link_state(struct node *n, ns_t now);
 void node_trap_cap_change(struct node_port *end, ns_t now);
 void node_trap_bad_mkey(struct node_port *end, const void *smp, ns_t now);
-/* node_trap_repress() - A TrapRepress arrived. Return: whether it is for a trap of this port */
+/* node_trap_repress() - Handle a TrapRepress. Return: true if it is for a trap of this port */
 bool node_trap_repress(struct node_port *end, const void *smp, ns_t now);
 
 #endif

@@ -99,7 +99,7 @@ static bool mkey_permits(const struct node_port *end, bool matches, uint8_t meth
 		return true;
 	if (method == MAD_METHOD_GET)
 		return end->pi.mkey_protect < 2;
-	/* With protection bits 0 everybody may read the M_Key, but may not write without it. */
+	/* If the protection bits are 0, everybody may read without the M_Key, but may not write. */
 	return false;
 }
 

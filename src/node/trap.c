@@ -26,7 +26,7 @@ enum trap_state {
 	TRAP_IDLE, /* there is no trap in the slot */
 	TRAP_QUEUED, /* the trap waits for its timer; a newer trap replaces it */
 	TRAP_SENT, /* the trap was sent; the timer repeats it until it is repressed */
-	TRAP_SENT_AGAIN, /* as TRAP_SENT, and a newer trap waits for the repress */
+	TRAP_SENT_AGAIN, /* like TRAP_SENT, but a newer trap waits for the repress */
 };
 
 struct node_trap {
@@ -98,7 +98,7 @@ static void trap_timer(struct timer *tm, ns_t now)
 	trap_send(t, now);
 }
 
-/* Most end ports never raise a trap, so a port gets its slots with the first one. */
+/* Most end ports never raise a trap, so a port gets its slots with its first trap. */
 static int slots_create(struct node_port *end)
 {
 	end->traps = calloc(SLOTS, sizeof(*end->traps));

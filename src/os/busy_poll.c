@@ -17,7 +17,10 @@ void busy_poll_yielded(struct busy_poll *b, ns_t took, bool ready, ns_t now)
 			b->late = 0;
 		return;
 	}
-	/* Two programs may answer each other, one on another CPU and one on this CPU, where it can run only while this process does not poll. */
+	/*
+	 * Of two programs that answer each other, one may run on another CPU and one on this CPU.
+	 * The one on this CPU can run only while this process does not poll.
+	 */
 	if (ready && took <= BUSY_POLL_TIME && ++b->late < BUSY_POLL_LATE)
 		return;
 	b->late = 0;

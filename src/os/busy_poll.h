@@ -5,18 +5,21 @@
 /*
  * DOC: Busy polling
  *
- * A process that sleeps until the next packet comes is woken up late: another CPU has to be interrupted, and perhaps leave its idle
- * state. Where two programs of different hosts ask and answer each other in turn, each question and each answer waits for that. So
- * the loop polls its files for a short time instead, while it can expect an answer soon.
+ * A process that sleeps until the next packet comes is woken up late: another CPU has to be interrupted, and perhaps
+ * leave its idle state. Where two programs of different hosts ask and answer each other in turn, each question and
+ * each answer is delayed by this. So the loop polls its files for a short time instead of sleeping, while it can
+ * expect an answer soon.
  *
  * This file decides when, from times that its owner measures; it makes no system call. The loop polls after BUSY_POLL_QUICK waits in a row
  * that were shorter than BUSY_POLL_TIME and ended with at most BUSY_POLL_FRAMES frames, all of them answers. A frame is an answer if it comes from a
  * network device to which a frame was written since the wait before. So neither a stream of packets nor its acknowledgements make the loop poll: they
  * come in larger numbers, or without an answer.
  *
- * A poll in vain makes the next one half as long, and after two of them the loop sleeps again. The owner yields the CPU while it
- * polls. If the CPU comes back late and without a packet, or very late, somebody else needs it. If it comes back late with a packet several times in
- * a row, all programs run on this CPU, and polling gains nothing. In both cases the loop does not poll for BUSY_POLL_OFF_MIN, which doubles each time up to BUSY_POLL_OFF_MAX, until polls have found answers again.
+ * A poll in vain makes the next poll half as long, and after two such polls the loop sleeps again. The owner yields
+ * the CPU while it polls. If the process gets the CPU back late and finds no packet, or gets it back very late,
+ * another program needs the CPU. If it gets the CPU back late and finds a packet several times in a row, all programs
+ * run on this CPU, and polling gains nothing. In both cases the loop does not poll for BUSY_POLL_OFF_MIN, which
+ * doubles each time up to BUSY_POLL_OFF_MAX, until polls have found answers again.
  */
 
 #include <stdbool.h>
@@ -26,20 +29,22 @@
 #define BUSY_POLL_TIME NS_USEC(50)
 #define BUSY_POLL_QUICK 8
 #define BUSY_POLL_FRAMES 2
-#define BUSY_POLL_YIELD NS_USEC(5) /* time after which a CPU comes back late */
-#define BUSY_POLL_LATE 4 /* times in a row that the CPU may come back late with a packet */
+/* a CPU that the process gets back later than this after a yield is "late" */
+#define BUSY_POLL_YIELD NS_USEC(5)
+#define BUSY_POLL_LATE 4 /* number of times in a row that the CPU may be late with a packet */
 #define BUSY_POLL_OFF_MIN NS_USEC(500)
 #define BUSY_POLL_OFF_MAX NS_MSEC(16)
 
-/* Zeroed: nothing is known, and the loop sleeps. */
+/* A zeroed struct is the initial state, in which the loop sleeps. */
 struct busy_poll {
 	unsigned int frames,
-		answers; /* frames that came since the last wait, and how many of them were answers */
+		answers; /* .frames: number of frames since the last wait; .answers: how many of these were answers */
 	unsigned int quick; /* waits in a row that were as above, up to BUSY_POLL_QUICK */
 	unsigned int misses; /* polls in vain since the last such wait */
 	ns_t off_until,
-		off; /* no polls before .off_until; .off: how long they were off last, or 0 */
-	unsigned int late; /* times in a row that the CPU came back late with a packet */
+		/* .off_until: time before which the loop does not poll; .off: length of the last such pause, or 0 */
+		off;
+	unsigned int late; /* number of times in a row that the CPU was late with a packet */
 	unsigned int hits; /* polls that were not late since then, up to BUSY_POLL_QUICK */
 };
 
@@ -65,7 +70,10 @@ void busy_poll_hit(struct busy_poll *b);
 /* busy_poll_missed() - No file became ready in the time of busy_poll_time() */
 void busy_poll_missed(struct busy_poll *b);
 
-/* busy_poll_waited() - What became ready after a wait of @waited, with polling or without it, was served */
+/*
+ * busy_poll_waited() - Report that a wait of @waited, with or without polling, is over, and that all events of it
+ * were served
+ */
 void busy_poll_waited(struct busy_poll *b, ns_t waited);
 
 #endif

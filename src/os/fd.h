@@ -15,8 +15,7 @@ int fd_write_all(int fd, const void *data, size_t len);
 /*
  * fd_close_from() - Close all descriptors from @first on
  *
- * This also works where close_range() does not exist: Linux has it since 5.9, and some sandboxes do
- * not know it.
+ * This also works without close_range(), which Linux has since 5.9 and which some sandboxes refuse.
  */
 void fd_close_from(int first);
 

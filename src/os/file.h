@@ -18,7 +18,10 @@
  */
 int file_read(const char *path, char **ret, size_t *ret_len);
 
-/* file_read_line() - Read the first line of a small file, as those of sysfs, without its end. Return: false: there is none */
+/*
+ * file_read_line() - Read the first line of a small file, such as one of sysfs, without its newline. Return: false:
+ * the file has no line, or it cannot be read
+ */
 bool file_read_line(char *ret, size_t size, const char *path);
 
 /*
@@ -30,7 +33,7 @@ int file_seal(const char *text, size_t len);
 /*
  * file_read_sealed() - Read a memory file that another process sealed by file_seal(); free() the text
  *
- * Reading such a file never waits, whoever sent the descriptor. @fd stays the caller's.
+ * Reading such a file never waits, even if an untrusted process sent the descriptor. @fd is borrowed.
  * Return: as file_read(); -EINVAL @fd is no such memory file
  */
 int file_read_sealed(int fd, char **ret, size_t *ret_len);

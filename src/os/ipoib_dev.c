@@ -30,7 +30,7 @@ static unsigned long number(const char *name, const char *file)
 	return read_line(line, sizeof(line), name, file) ? strtoul(line, NULL, 0) : 0;
 }
 
-/* Both links lead to the HCA's own device, as that on the PCI bus. */
+/* Both symbolic links lead to the device of the HCA itself, such as its PCI device. */
 static bool same_device(const char *name, const char *hca)
 {
 	char a[128], b[128], real_a[PATH_MAX], real_b[PATH_MAX];
@@ -84,7 +84,10 @@ static uint16_t pkey_of(const char *name)
 	return (uint16_t)(hw[8] << 8 | hw[9]);
 }
 
-/* The same child has no file of its mode, but in datagram mode no MTU is larger than that of a packet. */
+/*
+ * A child interface has no such file, but its MTU tells the mode, because in datagram mode no MTU is larger than that
+ * of a packet.
+ */
 static bool is_connected(const char *name)
 {
 	char mode[32];

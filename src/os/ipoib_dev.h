@@ -2,7 +2,7 @@
 #ifndef OS_IPOIB_DEV_H
 #define OS_IPOIB_DEV_H
 
-/* The kernel's own IPoIB interfaces (ib_ipoib), as sysfs shows those of the caller's namespace. */
+/* The kernel's own IPoIB interfaces (ib_ipoib), as sysfs shows them in the caller's namespace. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +24,8 @@ struct ipoib_dev {
  * ipoib_dev_find() - Find an interface at a port of an HCA
  * @port:	"mlx5_0/1", as umad_dev_find() returns it
  * @name:	name of the interface; NULL: choose one
- * @pkey:	P_Key that it should have, bit 15 aside; 0: the one with the shortest name, which is no child
+ * @pkey:	P_Key of the interface, without regard to bit 15; 0: choose the interface with the
+ * 	shortest name, which is no child
  *
  * Return: 0; -ENOENT: there is none
  */

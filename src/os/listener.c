@@ -35,7 +35,10 @@ int listener_socket(int *ret, const char *path, int type, int backlog)
 	return status;
 }
 
-/* The mode of the path keeps other users out, unless somebody has passed them a descriptor of the socket's file. */
+/*
+ * The mode of the socket's path keeps other users out, unless somebody has passed them a descriptor
+ * of the socket's file.
+ */
 static bool peer_allowed(int sock, int *ret_pid)
 {
 	struct ucred cred;

@@ -18,7 +18,7 @@ struct listener {
 	struct loop *loop;
 	struct loop_fd fd;
 	struct timer again; /* ends a pause */
-	uint64_t *refused; /* counter of connections of other users; NULL: nobody counts them */
+	uint64_t *refused; /* counter of connections of other users; NULL: they are not counted */
 	/* Called for a new connection of process @pid; takes over @sock, which is non-blocking and close-on-exec */
 	void (*take)(struct listener *l, int sock, int pid, ns_t now);
 };

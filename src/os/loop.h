@@ -24,7 +24,7 @@ struct loop;
  */
 struct loop_fd {
 	int fd;
-	uint32_t events; /* EPOLLIN ... as the last loop_watch() asked for */
+	uint32_t events; /* EPOLLIN and so on, as in the last loop_watch() */
 	void (*fn)(struct loop_fd *f, uint32_t events, ns_t now);
 };
 
@@ -60,7 +60,7 @@ int loop_watch(struct loop *l, struct loop_fd *f, int fd, uint32_t events,
 void loop_unwatch(struct loop *l, struct loop_fd *f);
 
 /*
- * loop_turn() - Handle one wake-up, which comes at @until at the latest
+ * loop_turn() - Sleep until an event, at most until @until, and handle the events
  * @busy:	true to handle waiting events without sleeping; on return, true if there is more to do
  *
  * Return: 0 or -errno of epoll

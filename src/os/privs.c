@@ -54,7 +54,7 @@ int privs_helper_caps(void)
 {
 	static const unsigned int caps[] = {
 		CAP_NET_ADMIN, CAP_SYS_ADMIN, /* setns, unshare, mount */
-		CAP_SYS_PTRACE, /* to open /proc/N/ns/net of processes of other users */
+		CAP_SYS_PTRACE, /* for opening /proc/N/ns/net of other users' processes */
 	};
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))

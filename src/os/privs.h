@@ -3,9 +3,8 @@
 #define OS_PRIVS_H
 
 /*
- * The privileges that the main process drops once it runs. The order is: netdev_helper_start(),
- * open everything that needs privileges, fork processes that must keep them, privs_isolate(),
- * privs_seccomp().
+ * The privileges that the main process drops before it serves clients. The order is: netdev_helper_start(), open
+ * everything that needs privileges, fork processes that must keep them, privs_isolate(), privs_seccomp().
  */
 
 /*
@@ -56,7 +55,7 @@ enum privs_flags {
 /**
  * privs_drop_caps() - Drop all capabilities except those that @flags keep, for good
  *
- * Sets no_new_privs, too. In a process without capabilities it succeeds and drops nothing.
+ * Sets no_new_privs, too. In a process without capabilities the function succeeds and drops nothing.
  * Return: 0 or -errno
  */
 int privs_drop_caps(uint32_t flags);
@@ -71,23 +70,23 @@ int privs_drop_bounds(void);
  * privs_isolate() - Become a user who has no rights and sees no files
  * @flags:	PRIVS_KEEP_ROOT_DIR or 0
  *
- * Root becomes user and group 65534 with no other groups. Another user, and root of a container where
- * user 65534 does not exist, enters a new user namespace, where it keeps its user id. In both cases the
- * root directory is then empty and read-only (unless @flags keep it, or root is in a container that
- * forbids mounts), and capabilities and no_new_privs are as after privs_drop_caps(). The process may have
- * only one thread. The process gets SIGTERM when its parent dies.
+ * Root becomes user and group 65534 with no other groups. Another user, and root of a container without user 65534,
+ * enters a new user namespace and keeps its user id there. In both cases the root directory is then empty and
+ * read-only (unless @flags keep it, or root is in a container that forbids mounts), and capabilities and no_new_privs
+ * are as after privs_drop_caps(). The process may have only one thread. The process gets SIGTERM when its parent
+ * dies.
  * Return: 0; -ESRCH the parent has died; -EPERM, -EUSERS or -ENOSPC the system forbids user namespaces;
  * -errno. After an error the process must end, because it has changed only in part.
  */
 int privs_isolate(uint32_t flags);
 
 /*
- * privs_peer_ok() - True if the peer of a control socket (SO_PEERCRED) may command this process:
- * root, and the user who started it
+ * privs_peer_ok() - True if the peer of a control socket (SO_PEERCRED) may command this process. Only root and the
+ * user who started this process may
  */
 bool privs_peer_ok(uid_t uid);
 
-/* What a sealed helper may still have to do with namespaces. Each of these needs CAP_SYS_ADMIN. */
+/* Operations on namespaces that a sealed helper may still need. Each of these needs CAP_SYS_ADMIN. */
 enum privs_helper_flags {
 	PRIVS_HELPER_ENTER = 1 << 0, /* enter namespaces, to open AF_UNIX sockets in them */
 	/* unmount namespaces, to remove their names when the helper ends */

@@ -27,8 +27,8 @@ bool privs_peer_ok(uid_t uid)
 	if (uid == 0 || uid == (owner == (uid_t)-1 ? geteuid() : owner))
 		return true;
 	/*
-	 * In our user namespace, root outside has the overflow id, as has every user that is not
-	 * mapped. The socket's mode keeps all of them but root out.
+	 * In our user namespace, root outside has the overflow id, and so does every user that is
+	 * not mapped. The socket's mode keeps all these users but root out.
 	 */
 	return in_userns && uid == NOBODY;
 }
@@ -123,7 +123,7 @@ int privs_isolate(uint32_t flags)
 		err = privs_drop_caps(0);
 	/*
 	 * A change of user clears the signal of the parent's death. It also makes the process
-	 * undumpable, which keeps the leak checker out.
+	 * undumpable, so the leak checker cannot attach to it.
 	 */
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent)
 		return -ESRCH;

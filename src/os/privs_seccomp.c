@@ -386,8 +386,9 @@ static const int helper_unmount_calls[] = {
 };
 
 /*
- * Allow the calls, besides open(), that a helper needs to open a namespace that came back: an ioctl that tells whether
- * the file is a namespace, and making rtnetlink sockets. TAPs need no further calls, because they are moved and not made.
+ * Allow the calls, besides open(), that a helper needs to open a namespace that was made again: an ioctl that tells
+ * whether the file is a namespace, and making rtnetlink sockets. TAPs need no further calls, because they are moved
+ * and not made.
  */
 static int allow_follow(scmp_filter_ctx ctx)
 {

@@ -15,7 +15,8 @@
 
 struct umad_dev {
 	int fd;
-	unsigned int timeout_ms, retries; /* of requests; the kernel repeats them */
+	/* time-out and number of retries of requests, which the kernel repeats */
+	unsigned int timeout_ms, retries;
 	char name[UMAD_DEV_NAME]; /* "mlx5_0/1" */
 };
 
@@ -33,8 +34,8 @@ int umad_dev_open(struct umad_dev *d, const char *port);
 void umad_dev_close(struct umad_dev *d);
 
 /*
- * umad_dev_register() - Send requests of a class and receive their answers, and nothing that nobody asked for
- * @rmpp:	the kernel makes one MAD of the segments of an answer
+ * umad_dev_register() - Register to send requests of a class and to receive their answers, but no requests of others
+ * @rmpp:	true: the kernel assembles one MAD from the segments of an answer
  *
  * Return: id for umad_dev_send(), 0 or more; -errno
  */
@@ -48,12 +49,13 @@ int umad_dev_send(struct umad_dev *d, int agent, uint8_t qpn, uint16_t dlid, con
 #define UMAD_DEV_HDR 64 /* octets before the MAD in a buffer of umad_dev_recv() */
 
 /**
- * umad_dev_recv() - Take what arrived
+ * umad_dev_recv() - Receive one MAD, if one has arrived
  * @buf:	room for @size octets, UMAD_DEV_HDR more than the longest MAD that is expected
  * @ret_mad:	the MAD in @buf
- * @ret_lost:	the request had no answer, and *@ret_mad has the first 24 octets of it
+ * @ret_lost:	true if a request had no answer; *@ret_mad then has the first 24 octets of the request
  *
- * Return: octets of the MAD; -EAGAIN: nothing arrived; -ENOSPC: it does not fit and stays in the queue; -EIO: the device is gone
+ * Return: octets of the MAD; -EAGAIN: nothing arrived; -ENOSPC: the MAD does not fit and stays in the queue; -EIO:
+ * the device is gone
  */
 long umad_dev_recv(struct umad_dev *d, void *buf, size_t size, const uint8_t **ret_mad,
 		   bool *ret_lost);

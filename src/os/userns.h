@@ -3,8 +3,8 @@
 #define OS_USERNS_H
 
 /*
- * userns_map() - Give the caller's user and group an id each in the user namespace that it has just
- * made by unshare(2)
+ * userns_map() - Map the caller's user and group to one id each in the user namespace that the
+ * caller has just made by unshare(2)
  * @uid_in, @gid_in:	ids inside the namespace
  * @uid, @gid:		effective ids of the caller before unshare()
  *

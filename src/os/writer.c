@@ -13,7 +13,7 @@
 #include "os/fd.h"
 #include "os/privs.h"
 
-#define SOCK_BUF (4 << 20) /* asked for; net.core.wmem_max may allow less */
+#define SOCK_BUF (4 << 20) /* requested size of the buffer; net.core.wmem_max may allow less */
 
 bool writer_is_regular(int fd)
 {

@@ -31,20 +31,23 @@ bool writer_is_regular(int fd);
  * @truncate:	true to truncate the file when the first octets come
  *
  * Call before seccomp. The child has no other descriptors and no capabilities, may outlive this process until
- * everything is written, and is reaped by whoever is its parent then. Return: 0 or -errno
+ * everything is written, and is reaped by its parent at that time. Return: 0 or -errno
  */
 int writer_fork(int *ret, int out, bool truncate);
 
 /*
- * writer_report() - Receive a report: 0 with the report (0 or -errno) in *ret; -EAGAIN none is
- * there; -EPIPE none will come
+ * writer_report() - Receive a report. Return: 0, and the report (0 or -errno) in *ret; -EAGAIN: no report has
+ * arrived; -EPIPE: none will arrive any more
  */
 int writer_report(int sock, int *ret);
 
 /* writer_pair() - Make a socket pair: one end to write to, one to copy from; both close-on-exec. 0 or -errno */
 int writer_pair(int *ret_write, int *ret_read);
 
-/* writer_copy() - Copy what @from has now, at most a buffer. 1; 0 at the end of @from; -errno of reading or writing, -EINTR too */
+/*
+ * writer_copy() - Copy the octets that @from has now, at most one buffer. Return: 1; 0 at the end of @from; -errno of
+ * reading or writing, including -EINTR
+ */
 int writer_copy(int from, int out);
 
 #endif

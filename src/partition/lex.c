@@ -14,7 +14,7 @@ bool lex_fail(struct lex *ps, const char *fmt, ...)
 	va_list ap;
 
 	if (ps->code)
-		return false; /* later errors may only follow from the first one */
+		return false; /* later errors may only be consequences of the first error */
 	va_start(ap, fmt);
 	vsnprintf(msg, sizeof(msg), fmt, ap);
 	va_end(ap);

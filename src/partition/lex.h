@@ -38,12 +38,14 @@ void lex_skip(struct lex *ps, bool newline);
  * file
  */
 char lex_peek(struct lex *ps);
-/* lex_accept() - Consume the next character if it is @c. Return: false if it is another one */
+/*
+ * lex_accept() - Consume the next character if it is @c. Return: false if it is another character
+ */
 bool lex_accept(struct lex *ps, char c);
 
 /*
- * lex_word() - Read a word, which is empty if no word comes next. With @gid a word may contain
- * colons
+ * lex_word() - Read a word; the word is empty if the next character begins none. With @gid a word
+ * may contain colons
  */
 bool lex_word(struct lex *ps, char *ret, size_t size, bool gid);
 

@@ -87,7 +87,7 @@ struct sm_partitions *sm_partitions_default(void);
 /**
  * sm_partitions_parse() - Read a configuration from memory
  * @name:	name of the file, for messages
- * @err:	on failure, a line "NAME:LINE: what is wrong, what was expected"
+ * @err:	on failure, a line "NAME:LINE: " with the error and the expected text
  *
  * Return: 0; -EINVAL, @err says why; -ENOMEM
  */

@@ -7,7 +7,10 @@
 #include "partition/partition.h"
 #include "partition/lex.h"
 
-/* P_Key of a definition that has none yet. It gets a free one after the whole file was read. */
+/*
+ * P_Key of a definition without a P_Key. The partition gets a free P_Key after the whole file was
+ * read.
+ */
 #define SM_PKEY_AUTO 0
 
 /*

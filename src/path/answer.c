@@ -51,7 +51,9 @@ static int octets_of(uint8_t ret[REC_LEN], const char *hex)
 	return 0;
 }
 
-/* Writes a number of @n octets in network order to @to: zeros, then the @len octets at @from */
+/*
+ * Writes a number of @n octets in network order to @to: first zeros, then the @len octets at @from
+ */
 static void put(void *to, size_t n, const uint8_t *from, size_t len)
 {
 	memset(to, 0, n - len);
@@ -139,7 +141,7 @@ static int take_end(struct path_reply *ret, const json_t *end)
 	return !ret->err && !ret->row ? -EPROTO : 0;
 }
 
-/* One line: a row, or the end. Returns 1 unless it is the end. */
+/* Takes one line: a row, or the end object. Returns 1 unless it is the end object. */
 static int take_line(struct path_reply *ret, const json_t *line)
 {
 	json_t *row = json_object_get(line, "row");

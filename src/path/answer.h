@@ -2,7 +2,7 @@
 #ifndef PATH_ANSWER_H
 #define PATH_ANSWER_H
 
-/* Reads what an instance answers to a question, and fills in struct ipoib_path_info. */
+/* Reads the answer of an instance to a question, and fills in struct ipoib_path_info. */
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -23,11 +23,11 @@ struct path_reply {
 void path_reply_fini(struct path_reply *r);
 
 /**
- * path_reply_read() - Read what has come
+ * path_reply_read() - Parse the text received so far
  * @text:	octets received so far
  * @ret:	as path_reply_fini() or the last call left it
  *
- * Return: 1 more has to come; 0 @ret is a whole answer; -EPROTO the text is not an answer
+ * Return: 1 the answer is not complete; 0 @ret is a whole answer; -EPROTO the text is not an answer
  */
 int path_reply_read(struct path_reply *ret, const char *text, size_t len);
 
@@ -41,16 +41,17 @@ int path_reply_info(const struct path_reply *r, struct ipoib_path_info *info);
  */
 int path_info_fill(struct ipoib_path_info *ret, const char *hex);
 
-/* path_info_valid() - True if the address family, which the caller has set, is one that can be asked for */
+/* path_info_valid() - True if a question is possible for the address family, which the caller has set */
 bool path_info_valid(const struct ipoib_path_info *info);
 
 /* path_info_same() - True if both ask for the same address */
 bool path_info_same(const struct ipoib_path_info *a, const struct ipoib_path_info *b);
 
 /**
- * path_answer() - Read what has come, as path_reply_read(), and fill in @info
+ * path_answer() - Parse the text received so far, like path_reply_read(), and fill in @info
  *
- * Return: 1 more has to come; 0, and @info is filled in; -errno, as the instance says it (include/uipoib/path.h); -EPROTO
+ * Return: 1 the answer is not complete; 0, and @info is filled in; -errno of the instance's answer
+ * (include/uipoib/path.h); -EPROTO
  */
 int path_answer(const char *text, size_t len, struct ipoib_path_info *info);
 

@@ -12,7 +12,7 @@
 
 /* --- who is asked */
 
-/* Translates an error of finding the instance or connecting to it into one of include/uipoib/path.h. */
+/* Translates an error of finding the instance or connecting to it into one of the errors of include/uipoib/path.h. */
 static int connect_error(int err)
 {
 	switch (err) {
@@ -28,8 +28,8 @@ static int connect_error(int err)
 }
 
 /*
- * @wait: longest time to wait while the instance's queue of connections is full; NULL: wait for ever, or not at
- * all with SOCK_NONBLOCK in @type
+ * @wait: longest time to wait while the instance's queue of connections is full. NULL: wait for ever, or do not wait
+ * 	if @type has SOCK_NONBLOCK
  */
 static int connect_to(const struct path_peer *peer, int type, const struct timeval *wait)
 {
@@ -57,7 +57,7 @@ static bool is_utf8(const char *s)
 	return v;
 }
 
-/* Returns false for what cannot be the name of anything. */
+/* Returns false if @name cannot be the name of any object. */
 static bool copy_name(char dst[PATH_DEV_MAX], const char *name)
 {
 	if (!name)
@@ -139,8 +139,8 @@ static int send_line(int fd, const char *text, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		/*
-		 * An instance that refuses a connection says why before it closes it, so the reason is still to
-		 * be read.
+		 * An instance that refuses a connection first sends the reason and then closes the connection, so the
+		 * reason can still be read.
 		 */
 		if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
 			return 0;

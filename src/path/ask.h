@@ -17,7 +17,7 @@
 
 #define PATH_DEV_MAX 128 /* octets of IF@HOST with the NUL, more than any such name has */
 
-/* The instance that is asked, and the interface that the question is about */
+/* The instance that is asked, and the interface in the question */
 struct path_peer {
 	struct sockaddr_un to;
 	char dev[PATH_DEV_MAX], host[PATH_DEV_MAX]; /* "" if not given */
@@ -37,7 +37,8 @@ json_t *path_question(const struct ipoib_path_info *info);
 
 /**
  * path_ask() - Connect and ask
- * @args:	what path_question() returned, or "address" in text; takes it, and NULL stands for out of memory
+ * @args:	the result of path_question(), or "address" as text; the function takes it, and NULL means out of
+ * 	memory
  * @type:	SOCK_NONBLOCK, or 0
  *
  * Return: the connection, which path_hang_up() closes; -errno: nothing was asked, and never -EAGAIN

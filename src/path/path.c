@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Only what the header declares is visible in the library. */
+/* Only the declarations of this header are visible in the library. */
 #pragma GCC visibility push(default)
 #include <uipoib/path.h>
 #pragma GCC visibility pop
@@ -18,21 +18,21 @@
 /*
  * DOC: Questions
  *
- * Each question has a connection of its own (path/ask.h). The connections of questions for which nobody waits are in one epoll
- * descriptor, which is what the program polls.
+ * Each question has a connection of its own (path/ask.h). The connections of questions for which no call waits are in
+ * one epoll descriptor, and the program polls this descriptor.
  *
  * A blocking query uses nothing that is shared, so threads do not wait for each other. All other functions hold .lock.
  * Callbacks are called without the lock, so that they may call any function.
  *
- * After fork() the child has copies of the connections and of the epoll descriptor of its parent, and it may keep them for long
- * without calling the library. The answers belong to the parent. So:
+ * After fork() the child has copies of the connections and of the epoll descriptor of its parent, and it may keep
+ * them for long without calling the library. The answers belong to the parent. For this reason:
  *
- *	Before the parent closes a connection, it removes the connection from epoll and shuts it down. While the child has a copy,
- *	close() does neither: the connection would still wake the parent up for a question that has ended, and would still take the
- *	place of a client of the instance.
+ * 	Before the parent closes a connection, it removes the connection from epoll and shuts it down. While the child has a copy,
+ * 	close() does neither: the connection would still wake the parent up for a question that has ended, and would still take the
+ * 	place of a client of the instance.
  *
- *	The child only closes its copies, in take_over(), when it first uses the handle. It does not remove them from epoll, because
- *	both processes share the epoll instance, and so the parent would lose them.
+ * 	The child only closes its copies, in take_over(), when it first uses the handle. It does not remove them from epoll, because
+ * 	both processes share the epoll instance, and so the parent would lose them.
  */
 
 #define QUESTIONS 16 /* largest number of questions that wait at a time */
@@ -43,7 +43,10 @@
 
 struct question {
 	int fd; /* connection; -1: the place is free */
-	/* number of questions that have had this place, by which an event of an earlier one is known and ignored */
+	/*
+	 * number of questions that have used this place, so that an event of an earlier question is recognized and
+	 * ignored
+	 */
 	uint32_t nth;
 	struct ipoib_path_info asked;
 	/* structure of the caller, filled in before the callback is called; NULL if there is no callback */
@@ -57,7 +60,8 @@ struct kept {
 	struct ipoib_path_info info;
 	int status;
 	long long at; /* 0: the place is free */
-	bool unread; /* the program has asked for it, and not fetched it yet */
+	/* true if the program has asked the question and has not fetched the answer yet */
+	bool unread;
 };
 
 struct ipoib_path {
@@ -91,8 +95,8 @@ static pthread_mutex_t forks_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t forks_once = PTHREAD_ONCE_INIT;
 
 /*
- * Runs in the child, which has only one thread so far. The lock is made anew, because a thread that only the
- * parent has may have held it.
+ * Runs in the child, which has only one thread so far. The lock is initialized again, because a thread that exists
+ * only in the parent may have held it.
  */
 static void on_fork(void)
 {
@@ -173,7 +177,7 @@ static int watch(struct ipoib_path *p, unsigned int place, int fd)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
 
-/* The question to which an event belongs; NULL if the question has ended */
+/* Return the question to which an event belongs; NULL if the question has ended */
 static struct question *question_of(struct ipoib_path *p, uint64_t data)
 {
 	struct question *q = &p->question[data % QUESTIONS];
@@ -182,7 +186,7 @@ static struct question *question_of(struct ipoib_path *p, uint64_t data)
 }
 
 /*
- * Frees the place before it closes the descriptor: another thread may fork in between, and the child closes
+ * Frees the place before it closes the descriptor, because another thread may fork in between, and the child closes
  * each descriptor that it finds in a place.
  */
 static void end_question(struct ipoib_path *p, struct question *q)
@@ -197,7 +201,7 @@ static void end_question(struct ipoib_path *p, struct question *q)
 	q->context = NULL;
 }
 
-/* Reads what has come. Return: 1 more has to come; 0, and q->asked is filled in; -errno */
+/* Reads the octets that have arrived. Return: 1 the answer is not complete; 0, and q->asked is filled in; -errno */
 static int take(struct question *q)
 {
 	int status = path_take(q->fd, &q->text);
@@ -244,7 +248,7 @@ static bool lasts(int status)
 	return !status || status == -ENXIO || status == -EHOSTUNREACH;
 }
 
-/* Return: the status of the answer that is kept; -EAGAIN: none is kept */
+/* Return: the status of the stored answer; -EAGAIN: no answer is stored */
 static int kept_answer(struct ipoib_path *p, struct ipoib_path_info *info)
 {
 	struct kept *k = kept_for(p, info);
@@ -260,8 +264,8 @@ static int kept_answer(struct ipoib_path *p, struct ipoib_path_info *info)
 }
 
 /*
- * Ends a question that has its result. @unread: the program has not got the result, so keep it for its next
- * query even if lasts() is false
+ * Ends a question that has its result. @unread: the program has not got the result, so store it for its next query
+ * even if lasts() is false
  */
 static void settle(struct ipoib_path *p, struct question *q, int status, bool unread)
 {
@@ -279,8 +283,8 @@ static struct question *free_place(struct ipoib_path *p)
 }
 
 /*
- * Returns a place for a question. If none is free, a question gives up its place whose answer has come but was
- * not fetched; the answer is kept. NULL: no place.
+ * Returns a place for a question. If none is free, takes the place of a question whose answer has arrived but was not
+ * fetched, and stores this answer. NULL: no place.
  */
 static struct question *make_place(struct ipoib_path *p)
 {
@@ -297,7 +301,7 @@ static struct question *make_place(struct ipoib_path *p)
 	return q;
 }
 
-/* Return: -EAGAIN: the question was sent; another -errno: nothing was asked */
+/* Return: -EAGAIN: the question was sent; another -errno: the question was not sent */
 static int ask_later(struct ipoib_path *p, struct ipoib_path_info *info,
 		     ipoib_path_callback callback, void *context)
 {
@@ -418,8 +422,7 @@ int ipoib_get_path(struct ipoib_path *p, struct ipoib_path_info *info, ipoib_pat
 	own(p);
 	k = kept_for(p, info);
 	/*
-	 * Only a path that is kept is used. If a failure is kept, ask again: somebody may have the address by
-	 * now.
+	 * Only a stored path is used. If a failure is stored, ask again, because a node may have the address by now.
 	 */
 	if (k && !k->status && now_ms() < k->at + KEEP_MS)
 		*info = k->info;
@@ -442,7 +445,7 @@ int ipoib_path_fd(struct ipoib_path *p)
 	return -1;
 }
 
-/* Takes one answer that has come. Returns false if there is none. */
+/* Takes one answer that has arrived. Returns false if there is none. */
 static bool dispatch_one(struct ipoib_path *p, unsigned int *called)
 {
 	struct question *q, done;

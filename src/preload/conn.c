@@ -80,8 +80,8 @@ int conn_received_fd(struct msghdr *m)
 }
 
 /*
- * Receive one message, cut off after @size octets. Return: octets, 0 at the end of the connection,
- * -errno.
+ * Receive one message, of which octets beyond @size are lost. Return: number of octets, 0 at the
+ * end of the connection, -errno.
  */
 static long receive(int fd, void *buf, size_t size)
 {
@@ -179,7 +179,7 @@ int conn_call(struct umad_result *ret, int fd, const void *msg)
 
 /*
  * Ask the daemon for the content of a path. The hello and the question are sent together, which
- * takes one turn of the daemon's loop instead of two.
+ * takes one iteration of the daemon's loop instead of two.
  */
 static int ask(void *buf, const char *path)
 {

@@ -69,8 +69,8 @@ void conn_close(int fd);
 int conn_wait(int fd, short events);
 
 /*
- * Return the descriptor that came with a message, -1 if none came. Of several, all but the last are
- * closed.
+ * Return the descriptor that came with a message; -1 if none came. If several came, all but the
+ * last are closed.
  */
 int conn_received_fd(struct msghdr *m);
 

@@ -29,7 +29,10 @@ typedef _Atomic uint64_t entry_t;
 
 static entry_t *_Atomic pages[PAGES];
 
-/* Inode numbers are unique only within a file system: st_dev of the descriptors of each kind; 0: none was entered yet */
+/*
+ * st_dev of the descriptors of each kind, because inode numbers are unique only within a file
+ * system; 0: no descriptor was entered yet
+ */
 static _Atomic uint64_t fs_of[FD_KINDS];
 
 static entry_t *entry_of(int fd)
@@ -191,8 +194,8 @@ int fdtab_path(char *ret, int fd)
 }
 
 /*
- * Return the kind of a socket inherited through exec(). It is ours if it is connected to the path
- * that UIPOIB_UMAD names.
+ * Return the kind of a socket inherited through exec(). The socket is ours if it is connected to
+ * the path that UIPOIB_UMAD names.
  */
 static enum fd_kind socket_kind(int fd)
 {

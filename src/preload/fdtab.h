@@ -5,9 +5,10 @@
 #include <stddef.h>
 
 /*
- * Which descriptors are ours. An entry holds the inode of the socket or memfd. A descriptor may be closed by functions
- * that this library does not see, and its number be used again, so an entry counts only while the descriptor
- * still has that inode, on the file system of our sockets or memfds. Safe in signal handlers; nothing is locked.
+ * The table of the descriptors that are ours. An entry holds the inode of the socket or memfd. A descriptor may be
+ * closed by functions that this library does not see, and its number may be used again, so an entry is valid only
+ * while the descriptor still has that inode, on the file system of our sockets or memfds. Safe in signal handlers;
+ * nothing is locked.
  */
 
 enum fd_kind {
@@ -15,7 +16,7 @@ enum fd_kind {
 	FD_UMAD, /* a connection of UMAD_KIND_MAD */
 	FD_ISSM, /* a connection of UMAD_KIND_ISSM */
 	FD_FILE, /* a memfd with an attribute's content */
-	FD_DIR, /* an empty memfd that stands for a directory */
+	FD_DIR, /* an empty memfd, opened in place of a directory */
 	FD_KINDS,
 };
 
@@ -39,7 +40,7 @@ unsigned int fdtab_dev(int fd);
 /**
  * fdtab_add() - Enter a descriptor that was just made
  * @fd:		the descriptor
- * @kind:	what it is
+ * @kind:	its kind
  * @dev:	N of umadN or issmN, else 0
  */
 void fdtab_add(int fd, enum fd_kind kind, unsigned int dev);

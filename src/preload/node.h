@@ -36,7 +36,7 @@ int node_look(struct node *ret, const struct path *p);
  */
 int node_load(struct node *ret, struct conn_content *ret_content, const struct path *p);
 
-/* Return what access() returns for @mode (R_OK ...), 0 or -EACCES. */
+/* Return the result of access() for @mode (R_OK ...), which is 0 or -EACCES. */
 int node_may(const struct node *n, int mode);
 
 void node_stat(struct stat *ret, const struct node *n);

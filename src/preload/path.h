@@ -11,7 +11,7 @@
 #define PATH_DEV "/dev/infiniband"
 
 enum path_kind {
-	PATH_OTHER, /* not ours: passed on to the C library */
+	PATH_OTHER, /* a path that is not ours, which is passed on to the C library */
 	PATH_ATTR, /* file or directory in sysfs; only the daemon knows whether it exists */
 	PATH_DEVDIR, /* /dev/infiniband itself */
 	PATH_UMAD, /* /dev/infiniband/umadN */

@@ -20,16 +20,17 @@
 
 #define PREFIX offsetof(struct umad_mad, id)
 #define MAX_AGENTS 32 /* IB_UMAD_MAX_AGENTS */
-#define MAD_HDR 24 /* IB_MGMT_MAD_HDR: octets of a request that come back when it had no answer */
+/* IB_MGMT_MAD_HDR: number of octets of a request that are returned if the request had no answer */
+#define MAD_HDR 24
 #define MAD_SIZE 256
 #define RMPP_HDR 36 /* IB_MGMT_RMPP_HDR: least number of octets that can be sent */
 
 /*
- * To look at the first message and to take it must be one step. The mutex keeps other threads out. A record lock on the
- * socket keeps out other processes that got the descriptor by fork(), exec() or SCM_RIGHTS. (A record lock belongs to a
- * process, so threads need the mutex; flock() belongs to the open file, which these processes share.) A reader never
- * waits for a message with the locks held, and signals are blocked meanwhile, because read() is allowed in their
- * handlers.
+ * Looking at the first message and taking it must be one step. The mutex keeps other threads out. A record lock on
+ * the socket keeps out other processes that got the descriptor by fork(), exec() or SCM_RIGHTS. (A record lock
+ * belongs to a process, so threads need the mutex; flock() belongs to the open file, which these processes share.) A
+ * reader never waits for a message while it holds the locks, and signals are blocked meanwhile, because read() is
+ * allowed in their handlers.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -177,7 +178,9 @@ static int peek_memfd(int fd, struct umad_mad *mad)
 		conn_close(ret);
 		return -EBADMSG;
 	}
-	/* Either no memfd came, or the process has no free descriptor. A dup() shows which of the two. */
+	/*
+	 * Either no memfd came, or the process had no free descriptor for it. A dup() shows which of the two is true.
+	 */
 	spare = (int)syscall(SYS_dup, fd);
 	if (spare < 0)
 		return -ENOMEM;
@@ -242,9 +245,8 @@ static int take_long(int fd, int memfd, void *buf, size_t hdr, int fit)
 }
 
 /*
- * Take the first message; the caller holds the lock. Return: 0; -EAGAIN if the queue is empty;
- * -ENOMSG if the message was not a valid MAD, and was dropped; -ENODEV if the daemon is gone; as
- * fits()
+ * Take the first message; the caller holds the lock. Return: 0; -EAGAIN if the queue is empty; -ENOMSG if the message
+ * was not a valid MAD, and was dropped; -ENODEV if the daemon is gone; other values as fits()
  */
 static int take(int fd, struct umad_mad *ret, int *ret_memfd, void *buf, size_t hdr, size_t count)
 {

@@ -16,7 +16,7 @@ enum probe_ask {
 	ASK_PORT, /* PortInfo of the port */
 	ASK_PKEYS, /* its P_Key table, block by block */
 	ASK_SLTOVL, /* its SLtoVL table */
-	ASK_LINK_NODE, /* NodeInfo of what is behind the link */
+	ASK_LINK_NODE, /* NodeInfo of the node behind the link */
 	ASK_LINK_PORT, /* PortInfo of that end of the link */
 	ASK_SM, /* SMInfo */
 	ASK_SA, /* ClassPortInfo of the SA */
@@ -25,9 +25,9 @@ enum probe_ask {
 	ASK_GROUPS, /* all groups of the partition */
 	ASK_MEMBER, /* is the port a member of the broadcast group? */
 	ASK_PATH, /* path to the peer in the partition */
-	ASK_PATH_ANY, /* path to the peer, whatever its P_Key */
+	ASK_PATH_ANY, /* path to the peer with any P_Key */
 	ASK_PEER_MEMBER, /* is the peer a member of the broadcast group? */
-	ASK_PEER_NODE, /* NodeInfo by LID: who is it? */
+	ASK_PEER_NODE, /* NodeInfo by LID, to identify the node */
 	ASK_PEER_PORT,
 	ASK_PEER_PKEYS,
 	ASK_KINDS,
@@ -79,9 +79,12 @@ static inline bool probe_has(const struct probe *p, enum probe_ask ask)
 	return p->reply[ask].how == ANSWERED;
 }
 
-/* probe_fill() - Write the request of p->ask into p->sent. Return: false: there is no reason to ask, or no way */
+/*
+ * probe_fill() - Write the request of p->ask into p->sent. Return: false: the question is not needed, or cannot be
+ * sent
+ */
 bool probe_fill(struct probe *p);
-/* probe_take() - Take the answer to p->ask. Return: false: it is malformed */
+/* probe_take() - Process the answer to p->ask. Return: false: the answer is malformed */
 bool probe_take(struct probe *p, const uint8_t *mad, size_t len);
 
 /* probe_pkey() - P_Key of the link with bit 15; 0: not known */

@@ -3,15 +3,15 @@
 #define PROBE_PROBE_H
 
 /*
- * DOC: What stands between a port and IP
+ * DOC: Reasons why IP over a port does not work
  *
- * A probe asks about one port, one question after the other: the port itself, what is behind its link, the subnet manager, the
- * subnet administrator, the broadcast group of a link, and perhaps a peer. All questions are Gets, so nothing is
- * changed. Which of them are asked depends on the answers before. Then the answers are judged together, and what the
- * kernel says about its IPoIB interface with them.
+ * A probe asks about one port, one question after the other: the port itself, the node behind its link, the subnet
+ * manager, the subnet administrator, the broadcast group of a link, and perhaps a peer. All questions are Gets, so
+ * nothing is changed. Each question depends on the earlier answers. Then the answers are evaluated, together with the
+ * state of the kernel's IPoIB interface.
  *
- * The probe sends nothing itself: probe_next() gives out a request, and probe_recv() or probe_lost() takes what became of it, over
- * whatever transport. The transport repeats requests.
+ * The probe sends nothing itself: probe_next() returns a request, and probe_recv() or probe_lost() takes its result,
+ * with any transport. The transport repeats requests.
  */
 
 #include "check/check.h"
@@ -70,7 +70,7 @@ enum probe_kind {
 };
 const struct chk_kind_info *probe_kind_info(enum probe_kind kind);
 
-/* What the kernel says about an IPoIB interface at the port */
+/* State of the kernel's IPoIB interface at the port */
 struct probe_if {
 	char name[16]; /* "": there is none */
 	bool up; /* set up by an administrator */
@@ -81,17 +81,21 @@ struct probe_if {
 	ib_gid broadcast; /* MGID of the broadcast group; zero: unknown */
 };
 
-/* What the kernel says about the neighbour with the peer's IP address */
+/* State of the kernel's neighbour entry for the peer's IP address */
 enum probe_neigh_state {
 	PROBE_NEIGH_UNASKED, /* the peer was not given by an IP address */
-	PROBE_NEIGH_ABSENT, /* with .has_peer: the text of the address was taken as a GID */
+	PROBE_NEIGH_ABSENT, /* if .has_peer: the text of the address was taken as a GID */
 	PROBE_NEIGH_UNRESOLVED, /* the kernel asks, and has no answer yet, or has given up */
 	PROBE_NEIGH_KNOWN, /* probe_cfg.peer is from the neighbour's address */
 };
 
 struct probe_cfg {
 	uint16_t
-		pkey; /* P_Key of the link, with or without bit 15; 0: that of the interface, or else the first of the port */
+		/*
+		 * P_Key of the link, with or without bit 15; 0: the P_Key of the interface, or else the first P_Key
+		 * of the port
+		 */
+		pkey;
 	bool has_peer;
 	ib_gid peer;
 	char address[48]; /* the peer as the user gave it */
@@ -100,7 +104,8 @@ struct probe_cfg {
 	uint64_t mkey; /* M_Key of the requests to subnet management agents */
 	uint64_t
 		sm_key; /* SM_Key of queries for members of groups, which an SA answers only with the right key; 0: do not ask */
-	ns_t patience; /* a request without answer for so long is lost, even if the transport does not say so */
+	/* time after which a request without answer is lost, even if the transport has not reported this */
+	ns_t patience;
 };
 
 #define PROBE_FINDINGS_MAX 64
@@ -110,7 +115,7 @@ struct probe_finding {
 	char what[CHK_WHAT_MAX]; /* a sentence without a full stop; names are not escaped */
 };
 
-/* What was learnt, whether or not it is a fault */
+/* A value that was learnt, whether or not it is a fault */
 struct probe_fact {
 	const char *name; /* a word, as in JSON: "port" */
 	char text[240];
@@ -130,9 +135,15 @@ struct probe;
 struct probe *probe_create(const struct probe_cfg *cfg);
 void probe_free(struct probe *p);
 
-/* probe_next() - Return: true, *@ret is to be sent now; false: nothing, until a MAD arrives or probe_deadline() */
+/*
+ * probe_next() - Return: true: *@ret must be sent now; false: there is nothing to send until a MAD arrives or until
+ * probe_deadline()
+ */
 bool probe_next(struct probe *p, struct survey_mad *ret, ns_t now);
-/* probe_recv() - A MAD arrived, of the SA perhaps a long one; what is no answer to the open request is ignored */
+/*
+ * probe_recv() - Process a received MAD, which may be longer if it comes from the SA. A MAD that does not answer the
+ * open request is ignored
+ */
 void probe_recv(struct probe *p, const void *mad, size_t len, ns_t now);
 /* probe_lost() - The transport has given up a request, of which @mad has at least the 24 octets of the header */
 void probe_lost(struct probe *p, const void *mad, size_t len, ns_t now);

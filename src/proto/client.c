@@ -223,7 +223,7 @@ int proto_call_fd(struct proto_client *c, const char *cmd, json_t *args, int fd,
 {
 	int status = proto_send_fd(c, cmd, args, fd);
 
-	/* An instance that refuses a client says why before it closes the connection. */
+	/* An instance that refuses a client sends the reason before it closes the connection. */
 	if (status == -EPIPE || status == -ECONNRESET)
 		status = 0;
 	while (!status) {

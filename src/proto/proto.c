@@ -27,7 +27,7 @@ int proto_name_ok(const char *name)
 		       n;
 }
 
-/* True if @dir is a folder of our user into which nobody else can write. */
+/* True if @dir is a folder of our user and no other user can write to it. */
 static bool is_ours(const char *dir)
 {
 	struct stat st;

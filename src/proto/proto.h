@@ -97,9 +97,9 @@ bool proto_alive(const char *name);
 int proto_lib_path(char *buf, size_t size, const char *name);
 
 /*
- * proto_lock() - Make the folder of the sockets, and lock out others who make or remove sockets in it
+ * proto_lock() - Make the folder of the sockets, and lock out other processes that make or remove sockets in it
  *
- * Return: a descriptor, close() it to unlock; -errno
+ * Return: a descriptor, which the caller closes to unlock; -errno
  */
 int proto_lock(void);
 
@@ -110,7 +110,7 @@ int proto_lock(void);
 void proto_unlink(const char *name);
 
 /**
- * proto_instances() - Names of the instances that answer, in alphabetical order
+ * proto_instances() - Get the names of the instances that answer, in alphabetical order
  * @ret:	room for @max names
  *
  * Return: number of instances (perhaps more than @max), or -errno

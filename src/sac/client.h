@@ -9,8 +9,8 @@
 #include "util/prng.h"
 
 /*
- * One request to the SA. It is queued until fewer than SAC_MAX_OPEN are open, then open until
- * done() is called.
+ * One request to the SA. It is queued until fewer than SAC_MAX_OPEN requests are open, and then open until done() is
+ * called.
  */
 struct sac_op {
 	struct list link;
@@ -94,7 +94,7 @@ struct sac {
 
 #define sac_log(s, lvl, ...) log_to((s)->log, lvl, __VA_ARGS__)
 
-/* sac_backoff() - Time to wait after @failures failures in a row, the last one with @status */
+/* sac_backoff() - Return the time to wait after @failures failures in a row, of which the last had @status */
 ns_t sac_backoff(struct sac *s, unsigned int failures, int status);
 
 /*
@@ -111,8 +111,8 @@ void sac_paths_hurry(struct sac *s);
 void sac_services_hurry(struct sac *s, ns_t now);
 
 /*
- * sac_restart() - Begin anew, because the SA may have lost all that it knew of this port, or is out
- * of reach
+ * sac_restart() - Start from the beginning, because the SA may have lost everything about this port, or cannot be
+ * reached
  */
 void sac_restart(struct sac *s, ns_t now);
 
@@ -131,7 +131,10 @@ void sac_groups_fini(struct sac *s);
 void sac_groups_restart(struct sac *s, ns_t now);
 /* sac_groups_deleted() - Forget the membership of a group that the SA has deleted */
 void sac_groups_deleted(struct sac *s, const ib_gid *mgid);
-/* sac_groups_verify() - Join again the groups that may have ended unnoticed, because Reports come only from now on */
+/*
+ * sac_groups_verify() - Join again the groups that may have ended unnoticed before the client was subscribed to
+ * Reports
+ */
 void sac_groups_verify(struct sac *s, ns_t now);
 /* sac_groups_resume() - Join a group again if it has references */
 void sac_groups_resume(struct sac *s, const ib_gid *mgid, ns_t now);
@@ -145,7 +148,7 @@ void sac_inform_fini(struct sac *s);
 void sac_inform_forget(struct sac *s);
 void sac_inform_resume(struct sac *s, ns_t now);
 void sac_inform_stop(struct sac *s, ns_t now);
-/* sac_report_recv() - An unsolicited MAD of the SA class arrived: a Report, if the SA sent it */
+/* sac_report_recv() - Handle an unsolicited MAD of the SA class, which is a Report if the SA sent it */
 void sac_report_recv(void *ctx, const struct mad_addr *from, const void *mad, size_t len, ns_t now);
 
 #endif

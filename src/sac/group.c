@@ -6,11 +6,11 @@
 #include "text/print.h"
 
 /*
- * The SA sees one membership of this port in a group, with a set of JoinState bits, however many references the
- * group has. There are three such sets: `want` is the union of the references, `have` is what the SA has granted, and
- * `may` is what the SA may have recorded, granted or not, because the answer to a join can get lost or come after a
- * restart. group_step() sends the request that brings `have` and `may` closer to `want`; it is called
- * after each change of one of them.
+ * The SA sees one membership of this port in a group, with one set of JoinState bits, even if the group has many
+ * references. There are three such sets: `want` is the union of the references, `have` is what the SA has granted,
+ * and `may` is what the SA may have recorded, granted or not, because the answer to a join can get lost or come after
+ * a restart. group_step() sends the request that brings `have` and `may` closer to `want`; this function is called
+ * after each change of one of the sets.
  */
 
 /*
@@ -38,7 +38,7 @@ struct sac_group {
 	uint8_t have, may;
 	uint8_t asked; /* JoinState bits of the request in .op */
 	bool apart; /* the SA refused several bits in one join, so each join asks for one */
-	/* bits that were refused alone and wait for .retry_at; other bits do not */
+	/* JoinState bits that were refused in a join of their own and wait for .retry_at; other bits do not wait */
 	uint8_t refused;
 	bool leaving; /* true if the request in .op is a Delete */
 	bool creating; /* a join without parameters was refused, so the next one creates the group */
@@ -132,7 +132,7 @@ static uint8_t group_want(const struct sac_group *g)
 	return refs_want(&g->refs) | refs_want(&g->calling);
 }
 
-/* JoinState bits that the SA has granted, without those that a Delete on the wire takes back */
+/* Return the JoinState bits that the SA has granted, without the bits that an open Delete gives back */
 static uint8_t group_holds(const struct sac_group *g)
 {
 	return g->op.active && g->leaving ? g->have & (uint8_t)~g->asked : g->have;
@@ -144,8 +144,8 @@ static bool ref_granted(const struct sac_group *g, const struct sac_group_ref *r
 }
 
 /*
- * Calls the references whose bits were just granted; if @status is not 0, also those that wait for
- * bits that were refused.
+ * Calls the references whose bits were just granted. If @status is not 0, also calls the references that wait for
+ * refused bits.
  */
 static void group_call(struct sac_group *g, int status, ns_t now)
 {
@@ -195,10 +195,7 @@ static void group_timer(struct timer *t, ns_t now)
 	group_step(g, now);
 }
 
-/*
- * The reference whose parameters a join of @bits uses; a reference that can create the group comes
- * first.
- */
+/* Return the reference whose parameters a join of @bits uses. A reference that can create the group is preferred. */
 static const struct sac_join *group_template(const struct sac_group *g, uint8_t bits)
 {
 	const struct sac_group_ref *r, *best = NULL;
@@ -234,7 +231,10 @@ static void join_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 	ib_mcmember_rec_encode(mad + SA_DATA_OFF, &rec);
 }
 
-/* The answer must name this group and a multicast LID, else packets would go to others. */
+/*
+ * The answer must name this group and a multicast LID, because otherwise packets would be sent to other groups or
+ * ports.
+ */
 static int join_answer(const struct sac_group *g, const struct sa_mad *resp,
 		       struct ib_mcmember_rec *ret)
 {
@@ -259,14 +259,17 @@ static void group_log(const struct sac_group *g, enum log_level lvl, const char 
 static void join_failed(struct sac_group *g, int status, ns_t now)
 {
 	/*
-	 * Only debug output, because the references are told and log what the failure means for
+	 * This is only logged for debugging, because the references are told and log the effect of the failure on
 	 * them (RFC 4391 §12).
 	 */
 	group_log(g, LOG_LVL_DEBUG, "join", status);
 	g->status = status;
 	if (status > 0)
 		g->may &= (uint8_t)~g->asked;
-	/* If the bits of JoinState are refused in several joins, the back-off begins with the first refusal, and the later ones do not lengthen it. */
+	/*
+	 * If bits of JoinState are refused in several joins, the back-off begins with the first refusal, and later
+	 * refusals do not lengthen it.
+	 */
 	if (!g->refused) {
 		g->failures++;
 		g->retry_at = now + sac_backoff(g->sac, g->failures, status);
@@ -281,7 +284,7 @@ static void join_granted(struct sac_group *g, const struct ib_mcmember_rec *rec)
 	g->have |= g->asked;
 	g->blind = !sac_subscribed(g->sac);
 	g->status = 0;
-	/* The back-off of the bits that the SA refused goes on. */
+	/* The back-off of the bits that the SA refused is still running. */
 	if (g->refused)
 		return;
 	g->failures = 0;
@@ -289,8 +292,9 @@ static void join_granted(struct sac_group *g, const struct ib_mcmember_rec *rec)
 }
 
 /*
- * An SA refuses a join as a whole, although it might grant some of its bits: a port may be NonMember of a group whose rate
- * is too high for a FullMember. Returns true if @status is such a refusal, and the bits are to be asked for one by one.
+ * An SA refuses a join as a whole, although it might grant some of its bits. For example, a port may be NonMember of
+ * a group whose rate is too high for a FullMember. Returns true if @status is such a refusal, so that the bits have
+ * to be requested one by one.
  */
 static bool join_splits(struct sac_group *g, int status)
 {
@@ -544,7 +548,7 @@ void sac_groups_hurry(struct sac *s, ns_t now)
 	}
 }
 
-/* The SA may have ended the membership. `may` stays, because nobody knows whether it has. */
+/* The SA may have ended the membership. `may` stays, because it is not known whether the membership has ended. */
 static void group_doubt(struct sac_group *g)
 {
 	struct sac_group_ref *r;

@@ -5,8 +5,9 @@
 #include "text/print.h"
 
 /*
- * Subscriptions by InformInfo (IBTA 13.4.8.3, 15.4.4) and the Reports that they bring. RFC 4391 §10 demands that a
- * sender subscribes to the traps for created and deleted groups. Each port has one subscription for each trap.
+ * Subscriptions by InformInfo (IBTA 13.4.8.3, 15.4.4) and the Reports that the SA sends for them. RFC 4391 §10
+ * demands that a sender subscribes to the traps for created and deleted groups. Each port has one subscription for
+ * each trap.
  */
 
 static void inform_step(struct sac_inform *i, ns_t now);
@@ -209,8 +210,8 @@ static void report_act(struct sac *s, const struct mad_notice *n, ns_t now)
 		break;
 	case MAD_TRAP_MC_DELETED:
 		/*
-		 * Users are told before the group is joined again, so that a sender gives up the
-		 * deleted group and not the new one.
+		 * Users are told before the group is joined again, so that a sender gives up the deleted group and
+		 * not its successor.
 		 */
 		sac_groups_deleted(s, &gid);
 		sac_tell(s, SAC_EV_GROUP_DELETED, &gid, now);

@@ -127,7 +127,7 @@ void sac_op_cancel(struct sac_op *op)
 		op->tx = NULL;
 		s->nopen--;
 		/*
-		 * This function is not given the time, so the next queued request is sent by a
+		 * This function does not know the time, so the next queued request is sent by a
 		 * timer that is due at once.
 		 */
 		if (s->nqueued && !timer_armed(&s->pump))

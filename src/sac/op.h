@@ -4,7 +4,7 @@
 
 /*
  * Requests to the SA. At most SAC_MAX_OPEN are open at a time; the others wait in order, urgent
- * ones first.
+ * requests first.
  */
 
 #include "sac/client.h"

@@ -22,8 +22,8 @@ int sac_outage_status(int mad_status)
 	case MAD_STATUS_BAD_METHOD:
 	case MAD_STATUS_BAD_ATTR:
 		/*
-		 * An SA must support all that we ask for (IBTA 15.2.5, table 192), so what answers
-		 * is no SA.
+		 * An SA must support every request that we send (IBTA 15.2.5, table 192), so a port that answers
+		 * otherwise has no SA.
 		 */
 		return -ENXIO;
 	case MAD_STATUS_BUSY:

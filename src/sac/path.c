@@ -10,7 +10,7 @@
  * that packets to an unknown port cause one query per back-off and not one each.
  */
 
-/* The components that Linux asks with (0x340c), and Reversible, because packets go both ways. */
+/* The components with which Linux asks (0x340c), and Reversible, because packets travel in both directions. */
 #define PATH_COMP_ASK                                                                \
 	(PATH_COMP_DGID | PATH_COMP_SGID | PATH_COMP_TCLASS | PATH_COMP_REVERSIBLE | \
 	 PATH_COMP_NUMB_PATH | PATH_COMP_PKEY)
@@ -74,7 +74,9 @@ static void path_free(struct sac *s, struct sac_path *p)
 	free(p);
 }
 
-/* Calls the waiters. They may do anything, so the cache entry may be gone afterwards. */
+/*
+ * Calls the waiters. Their callbacks may call any function of this client, so the cache entry may be gone afterwards.
+ */
 static void path_call(struct list *waits, int status, const struct ib_path_rec *rec, ns_t now)
 {
 	while (!list_empty(waits)) {
@@ -189,7 +191,7 @@ static struct sac_path *path_new(struct sac *s, const struct sac_path_key *key)
 	return p;
 }
 
-/* The .tries of the first waiter say how long the query is tried. */
+/* The .tries of the first waiter determine how often the query is tried. */
 static void path_ask(struct sac *s, struct sac_path *p, ns_t now)
 {
 	p->op.tries = list_empty(&p->waits)
@@ -235,7 +237,7 @@ void sac_path_cancel(struct sac_path_wait *w)
 	if (!w->waiting)
 		return;
 	w->waiting = false;
-	list_del(&w->link); /* the query goes on, and its answer is cached */
+	list_del(&w->link); /* the query continues, and its answer is cached */
 }
 
 ns_t sac_path_until(const struct sac *s, const struct sac_path_key *key, ns_t now)

@@ -13,7 +13,7 @@ ns_t sac_backoff(struct sac *s, unsigned int failures, int status)
 	ns_t max = status == -ENXIO ? SAC_BACKOFF_ABSENT : SAC_BACKOFF_MAX;
 	ns_t base = ns_backoff(failures, SAC_BACKOFF_MIN, max);
 
-	/* Ports that lost the same SM must not come back at the same time. */
+	/* Random delays keep ports that lost the same SM from coming back at the same time. */
 	return base + NS_USEC(prng_below(&s->prng, (uint32_t)(base / NS_USEC(4))));
 }
 
@@ -117,8 +117,8 @@ void sac_restart(struct sac *s, ns_t now)
 {
 	s->stats.restarts++;
 	/*
-	 * Users call sac_subscribed() as soon as they are told, so the subscriptions at the former
-	 * SA are forgotten first.
+	 * Users call sac_subscribed() as soon as they are told, so the subscriptions at the
+	 * previous SA are forgotten first.
 	 */
 	sac_inform_forget(s);
 	sac_tell(s, SAC_EV_RESTART, NULL, now);

@@ -5,11 +5,11 @@
 /*
  * DOC: SA client
  *
- * The SA client sends the requests of one port to the subnet administrator. All interfaces on the
- * port share it, because the SA knows ports and not interfaces: members by (MGID, PortGID), paths
- * by GIDs. Paths are cached, and one query serves all who wait for it. Interfaces hold references to
- * groups; the SA sees the union of them. Traps 64 to 67 are subscribed to once. At most
- * SAC_MAX_OPEN requests are open at a time; joins go first.
+ * The SA client sends the requests of one port to the subnet administrator. All interfaces on the port share it,
+ * because the SA knows ports and not interfaces: it identifies members by (MGID, PortGID) and paths by GIDs. Paths
+ * are cached, and one query serves all callers that wait for the path. Interfaces hold references to groups; the SA
+ * sees the union of them. Traps 64 to 67 are subscribed to once. At most SAC_MAX_OPEN requests are open at a time;
+ * joins go first.
  *
  * A status is an int everywhere: 0; a MAD status as received (> 0); or a negative errno. -ETIMEDOUT: no answer after
  * all retries; -ENXIO: the port of the SM answers that no SA runs there; -EBUSY: the SA is too busy; -ENETDOWN: the
@@ -32,7 +32,7 @@
 
 /* Limits and times. */
 #define SAC_MAX_OPEN 16 /* most requests that wait for an answer of the SA */
-#define SAC_MAX_PATHS 16384 /* most cached paths, pending ones included */
+#define SAC_MAX_PATHS 16384 /* largest number of cached paths, pending ones included */
 #define SAC_MAX_GROUPS 4096 /* most groups that are referenced, or still to be left */
 #define SAC_TRY_MS 250 /* time to wait for an answer to each try */
 #define SAC_RETRIES 5 /* tries after the first one */
@@ -52,7 +52,7 @@ struct sac;
 struct sac_tries {
 	unsigned int
 		timeout_ms; /* time to wait for an answer to each try; 0: SAC_TRY_MS and SAC_RETRIES */
-	unsigned int retries; /* tries after the first one, unless .timeout_ms is 0 */
+	unsigned int retries; /* number of tries after the first one, unless .timeout_ms is 0 */
 };
 
 struct sac_cfg {
@@ -61,7 +61,8 @@ struct sac_cfg {
 	const struct log_sink *log; /* borrowed; NULL is silent */
 	uint64_t seed; /* seed of the random part of back-offs */
 	struct hash_key
-		secret; /* for ServiceKeys and sac_secret(); not known outside of this machine */
+		/* secret for ServiceKeys and sac_secret(); not known outside of this machine */
+		secret;
 	/*
 	 * The kernel's IPoIB uses the same port. The SA cannot tell the two apart, so the client sends no
 	 * Delete and does not unsubscribe, and joins its groups again every 60 s.
@@ -113,8 +114,10 @@ bool sac_idle(const struct sac *s);
 /* Events that all users of the port get */
 enum sac_event {
 	SAC_EV_RESTART, /* paths are no longer valid; memberships are being renewed */
-	SAC_EV_GID_IN, /* trap 64: a port with @gid has come; paths to it were forgotten */
-	SAC_EV_GID_OUT, /* trap 65: the port with @gid has gone; paths to it were forgotten */
+	/* trap 64: a port with @gid has joined the subnet; paths to it were forgotten */
+	SAC_EV_GID_IN,
+	/* trap 65: the port with @gid has left the subnet; paths to it were forgotten */
+	SAC_EV_GID_OUT,
 	SAC_EV_GROUP_CREATED, /* trap 66: the group with MGID @gid was created */
 	SAC_EV_GROUP_DELETED, /* trap 67: the group with MGID @gid was deleted */
 };
@@ -161,11 +164,10 @@ int sac_path_get(struct sac *s, const struct sac_path_key *key, struct sac_path_
 void sac_path_cancel(struct sac_path_wait *w);
 
 /*
- * sac_path_until() - Time at which the cached answer for @key ends
+ * sac_path_until() - Return the time at which the cached answer for @key expires
  *
- * A user that stores the path asks for a new one at this time. Otherwise it might store an answer that is nearly as old
- * as the cache allows, and keep it for a whole lifetime more.
- * Return: that time; @now if the cache has no valid answer
+ * A user that stores the path asks for a new one at this time. Otherwise it might store an answer that is nearly as
+ * old as the cache allows, and keep it for another whole lifetime. Return: @now if the cache has no valid answer
  */
 ns_t sac_path_until(const struct sac *s, const struct sac_path_key *key, ns_t now);
 
@@ -190,14 +192,17 @@ void sac_path_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_p
 
 struct sac_join {
 	/*
-	 * The caller sets mgid, pkey and join_state (MCM_JOIN_*); port_gid is filled in. With @create the
-	 * caller also sets qkey, mtu, rate, tclass, sl, flow_label and hop_limit. The SA uses these for a
-	 * group that does not exist yet, and compares them with those of an existing one.
+	 * The caller sets mgid, pkey and join_state (MCM_JOIN_*); port_gid is filled in. With @create the caller also
+	 * sets qkey, mtu, rate, tclass, sl, flow_label and hop_limit. The SA uses these for a group that does not
+	 * exist yet, and compares them with those of an existing group.
 	 */
 	struct ib_mcmember_rec rec;
 	bool create;
 	struct sac_tries tries;
-	/* With .create: join by MGID, PortGID, P_Key and JoinState alone, and create the group only after a refusal */
+	/*
+	 * With .create: first join with MGID, PortGID, P_Key and JoinState only, and create the group only after a
+	 * refusal
+	 */
 	bool join_first;
 };
 
@@ -208,16 +213,16 @@ struct sac_group_ref {
 	struct sac_join join;
 	bool told; /* @done has been called for the present membership */
 	/*
-	 * Called after every attempt to join. Status 0 comes with the record that the SA answered, also after
-	 * each re-join, when its parameters may have changed. After a failure further attempts follow, 1 to 16 s
-	 * apart, until the reference is left.
+	 * Called after every attempt to join. With status 0 the record of the SA's answer is given, also after each
+	 * re-join, because its parameters may have changed. After a failure further attempts follow, 1 to 16 s apart,
+	 * until the reference is left.
 	 */
 	void (*done)(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
 		     ns_t now);
 };
 
 /**
- * sac_group_join() - Take a reference, or change the parameters of one
+ * sac_group_join() - Take a reference to a group, or change the parameters of a reference
  *
  * The client joins with the JoinState bits that the SA has not granted yet, at once even if they were refused before.
  * Return: 0: @r->done will be called; -ENOBUFS: too many groups; -EINVAL: not an MGID, no or
@@ -256,7 +261,9 @@ struct sac_group_query {
  * already; -ENETDOWN; -ENOMEM
  */
 int sac_group_ask(struct sac *s, struct sac_group_query *q, const ib_gid *mgid, ns_t now);
-/* sac_group_list() - Ask for all groups of a partition: GetTable(MCMemberRecord) by P_Key. Return: the same */
+/*
+ * sac_group_list() - Ask for all groups of a partition: GetTable(MCMemberRecord) by P_Key. Return: as sac_group_ask()
+ */
 int sac_group_list(struct sac *s, struct sac_group_query *q, uint16_t pkey, ns_t now);
 void sac_group_ask_cancel(struct sac_group_query *q);
 
@@ -278,8 +285,8 @@ void sac_group_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_
 #define SAC_SERVICE_LEASE 300
 
 /*
- * The question of who offers a service: GetTable(ServiceRecord). The caller zeroes the struct and
- * sets the fields below .op.
+ * A query for the ports that offer a service: GetTable(ServiceRecord). The caller zeroes the struct and sets the
+ * fields below .op.
  */
 struct sac_service_query {
 	struct list link;
@@ -299,7 +306,7 @@ struct sac_service_query {
 };
 
 /*
- * sac_service_ask() - Ask who offers service q->id. Return: 0; -EALREADY: @q waits for an answer
+ * sac_service_ask() - Ask for the ports that offer service q->id. Return: 0; -EALREADY: @q waits for an answer
  * already; -ENETDOWN; -ENOMEM
  */
 int sac_service_ask(struct sac *s, struct sac_service_query *q, ns_t now);
@@ -347,7 +354,7 @@ struct sac_stats {
 	uint64_t path_hits, path_queries, path_failed_hits;
 	uint64_t joins, leaves, asks, service_asks;
 	uint64_t reports, reports_ignored, restarts;
-	/* Reports that did not come from QP1 of the SM's LID; they are dropped */
+	/* number of Reports that did not come from QP1 of the SM's LID; they are dropped */
 	uint64_t reports_foreign;
 	unsigned int open, queued, paths, groups;
 };

@@ -5,14 +5,14 @@
 #include "sac/op.h"
 
 /*
- * ServiceRecords (IBTA 15.2.5.14): the question of who offers a service in a partition, and the registration of a
- * service that this port offers.
+ * ServiceRecords (IBTA 15.2.5.14): the query for the ports that offer a service in a partition, and the registration
+ * of a service that this port offers.
  *
  * A registration has a lease, so that the record of a port that was switched off disappears. The
  * registration is renewed after half of the lease, and made again when the SA may have lost it (sac_restart()).
  *
- * A service has one request under way at most, so that a Set and a Delete never overtake each other. When a request has
- * ended, service_step() sends the one that is needed next, so the last wish of the user wins.
+ * A service has one request under way at most, so that a Set and a Delete never overtake each other. When a request
+ * has ended, service_step() sends the request that is needed next, so the last request of the user takes effect.
  */
 
 #define SERVICE_COMP_ASK (SERVICE_COMP_ID | SERVICE_COMP_PKEY)
@@ -146,9 +146,14 @@ struct sac_service {
 	struct ib_service_rec rec;
 	unsigned int failures; /* requests of one kind that failed in a row */
 	int status; /* result of the last request */
-	bool wanted; /* false: it was withdrawn, and is freed when the SA has no record any more */
+	/*
+	 * true while the user wants the registration; false: it was withdrawn, and the struct is freed when the SA
+	 * has no record any more
+	 */
+	bool wanted;
 	bool registered; /* the SA has confirmed the record since the last restart */
-	bool known; /* the SA may have the record: a Set was sent, and no Delete was answered since */
+	/* true if the SA may have the record, because a Set was sent and no Delete was answered since then */
+	bool known;
 	bool deleting; /* the request in .op is a Delete */
 };
 
@@ -246,7 +251,10 @@ static void service_timer(struct timer *t, ns_t now)
 	service_step(container_of(t, struct sac_service, timer), now);
 }
 
-/* Begins anew with what is wanted now. A request on the wire must be awaited, because the SA may act on it. */
+/*
+ * Starts the exchange with the SA again, for the present wish of the user. An open request must be awaited, because
+ * the SA may act on it.
+ */
 static void service_change(struct sac_service *v, bool wanted, ns_t now)
 {
 	v->wanted = wanted;
@@ -333,7 +341,7 @@ bool sac_service_registered(const struct sac_service *v)
 	return v->registered;
 }
 
-/* After a restart it is not certain what the SA knows of the port, so a withdrawal is sent again, too. */
+/* After a restart it is not certain which records of this port the SA has, so a withdrawal is sent again, too. */
 static void service_restart(struct sac_service *v, ns_t now)
 {
 	sac_op_cancel(&v->op);

@@ -30,7 +30,7 @@ static void say(const struct sidr_offer *o, enum log_level lvl, const char *what
 	       (unsigned long long)o->service.id, o->service.pkey, what);
 }
 
-/* Logs @what, but only for the first of several failures in a row, and tries again later. */
+/* Logs @what for the first of several failures in a row only, and tries again later. */
 static void put_off(struct sidr_offer *o, const char *what, ns_t now)
 {
 	if (!o->failures)
@@ -74,7 +74,10 @@ static void unserve(struct sidr_offer *o, ns_t now)
 	tell(o);
 }
 
-/* While no SA answers, the values of the last join are the best known ones. After a refusal they are not valid. */
+/*
+ * While no SA answers, the values of the last join are the best available. After a refusal they are
+ * not valid.
+ */
 static void joined(struct sac_group_ref *ref, int status, const struct ib_mcmember_rec *rec,
 		   ns_t now)
 {

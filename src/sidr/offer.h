@@ -5,13 +5,13 @@
 /*
  * DOC: A port that gives out the addresses of a partition's group
  *
- * Where the subnet manager does not answer SIDR_REQs itself (OpenSM), a host can do so. The port joins the broadcast group
- * that the subnet manager has made for the partition, as a full member, so that it has the SA's values, and the group
- * persists. While it is a member it serves the ServiceID, keeps a ServiceRecord registered, and answers with the values of
- * the MCMemberRecord.
+ * Where the subnet manager does not answer SIDR_REQs itself (OpenSM), a host can do so. The port joins the broadcast
+ * group that the subnet manager has made for the partition, as a full member, so that the port has the SA's values,
+ * and the group persists. While the port is a member, it serves the ServiceID, keeps a ServiceRecord registered, and
+ * answers with the values of the MCMemberRecord.
  *
- * Only members of the partition get an answer with Status 0: those whose SIDR_REQ came with its P_Key in the BTH, which the
- * channel adapter has checked. The values contain the group's Q_Key.
+ * Only members of the partition get an answer with Status 0. A member is a port whose SIDR_REQ has the P_Key of the
+ * partition in the BTH, which the channel adapter has checked. The values contain the group's Q_Key.
  */
 
 #include "cm/cm.h"
@@ -23,7 +23,10 @@
 
 /* The caller zeroes the struct and sets @changed; everything else is private. */
 struct sidr_offer {
-	/* Called when sidr_offer_serves() has changed. May be inside a callback of the MAD endpoint. NULL: nobody is told */
+	/*
+	 * Called when sidr_offer_serves() has changed. The call may be inside a callback of the MAD endpoint. NULL:
+	 * no function is called
+	 */
 	void (*changed)(struct sidr_offer *o);
 	struct cm *cm; /* NULL: not started */
 	struct sac *sac;
@@ -32,7 +35,7 @@ struct sidr_offer {
 	struct sac_group_ref ref;
 	struct sac_service *registered;
 	struct ib_mcmember_rec rec; /* the group, while the port serves */
-	struct timer retry; /* armed: the port is to serve, but cannot yet */
+	struct timer retry; /* armed while the port is to serve, but cannot serve yet */
 	unsigned int failures; /* tries in a row that failed */
 	int said; /* status of the failure that was logged last */
 };

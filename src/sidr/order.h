@@ -3,13 +3,13 @@
 #define SIDR_ORDER_H
 
 /*
- * DOC: Which of several servers is asked
+ * DOC: The choice of one of several servers
  *
- * Whoever is a member of a partition may register ServiceRecords for it, so the right server may be one of hundreds. The
- * servers stand on a ring, each at the hash of its GID, and the turn goes round the ring: after a failure the next server
- * has it. So in a round each server is asked once, a server that failed comes last, and only places on the ring have to be
- * remembered. The hash has a key that others do not know. Otherwise somebody could register servers that always stand right
- * behind the one that has the turn, and the turn would never reach the others.
+ * Every member of a partition may register ServiceRecords for it, so the right server may be one of hundreds. The
+ * servers are arranged on a ring, each at the hash of its GID, and are asked in the order of the ring: after a
+ * failure the next server is asked. So in a round each server is asked once, a server that failed comes last, and
+ * only places on the ring have to be remembered. The hash has a secret key. Otherwise an attacker could register
+ * servers whose places are always right behind the current server, and the servers behind these would never be asked.
  *
  * The first round begins with the first record of the SA, because a subnet manager that answers SIDR_REQs itself has its own
  * record there. A later round, after a restart of the SA client, begins with the server whose values were right.
@@ -22,12 +22,15 @@ struct sidr_order {
 	struct hash_key key;
 	bool made; /* sidr_order_init() was called */
 	bool begun; /* .turn is valid */
-	bool failed; /* the server at .turn failed, so the next server is due */
+	bool failed; /* the server at .turn failed, so the next server on the ring is asked */
 	bool again; /* the next server that is chosen begins a round */
-	uint64_t turn; /* place of the server that has the turn */
+	uint64_t turn; /* place of the current server on the ring */
 	uint64_t first; /* place of the first server of the round */
 	uint64_t answered; /* place of the server that answered last */
-	/* The choice that is being made: the nearest and the second nearest server on the ring */
+	/*
+	 * State of the present choice: the number of servers offered, and the nearest and the second nearest of them
+	 * on the ring
+	 */
 	unsigned int offers;
 	uint64_t near, second; /* distances of the two servers */
 	ib_gid gid; /* GID of the nearest server */
@@ -42,17 +45,20 @@ void sidr_order_init(struct sidr_order *o, uint64_t random0, uint64_t random1);
  */
 void sidr_order_offer(struct sidr_order *o, const ib_gid *gid);
 /*
- * sidr_order_choose() - Give the turn to one of the servers that were offered since the last call
+ * sidr_order_choose() - Choose one of the servers that were offered since the last call
  *
  * Return: true if this server ends the round
  */
 bool sidr_order_choose(struct sidr_order *o, ib_gid *ret);
 
-/* sidr_order_failed() - The server that has the turn failed */
+/* sidr_order_failed() - Report that the current server failed */
 void sidr_order_failed(struct sidr_order *o);
-/* sidr_order_answered() - The server that has the turn answered, with values that are to be tried */
+/* sidr_order_answered() - Report that the current server answered, with values that are not tried yet */
 void sidr_order_answered(struct sidr_order *o);
-/* sidr_order_good() - The values of the last answer are right: its server has the turn in the next round */
+/*
+ * sidr_order_good() - Report that the values of the last answer are right, so that its server is asked first in the
+ * next round
+ */
 void sidr_order_good(struct sidr_order *o);
 /* sidr_order_restart() - Begin a round. The server at .turn is asked first, unless it failed */
 void sidr_order_restart(struct sidr_order *o);

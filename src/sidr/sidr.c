@@ -19,7 +19,7 @@ const char *sidr_state_name(enum sidr_state st)
 	return names[st];
 }
 
-/* End the step that is under way, whichever it is. */
+/* End the step that is under way. */
 static void cancel(struct sidr_ask *a)
 {
 	timer_cancel(cm_timers(a->cm), &a->timer);
@@ -28,7 +28,10 @@ static void cancel(struct sidr_ask *a)
 	cm_request_cancel(&a->request);
 }
 
-/* Ports that lost the same server must not come back at the same time, so up to a quarter is added at random. */
+/*
+ * Up to a quarter of the time is added at random, because ports that lost the same server must not come back at the
+ * same time.
+ */
 static void back_off(struct sidr_ask *a, ns_t now)
 {
 	ns_t base = SIDR_BACKOFF_MIN;
@@ -56,8 +59,8 @@ static void fail_with(struct sidr_ask *a, enum sidr_why why, int status, ns_t no
 /* --- the answer */
 
 /*
- * The Q_Key stands twice in a SIDR_REP, in its own field and in the private data. The draft's drawing of the private data
- * decides, because it has all values.
+ * The Q_Key is in a SIDR_REP twice, in its own field and in the private data. The private data decide, because the
+ * draft's drawing shows all values there.
  */
 static enum sidr_why judge(const struct sidr_ask *a, const struct sidr_rep *rep,
 			   struct sidr_group *ret, int *ret_status)
@@ -159,8 +162,8 @@ static void ask_path(struct sidr_ask *a, ns_t now)
 /* --- the ServiceRecord */
 
 /*
- * A SIDR_REQ has no GRH, so it reaches ports of this subnet only. Other records are ignored: a port
- * could register any number of GIDs of other subnets.
+ * A SIDR_REQ has no GRH, so it reaches ports of this subnet only. Records with other subnet prefixes are ignored,
+ * because a port could register any number of GIDs of other subnets.
  */
 static void service_record(struct sac_service_query *q, const struct ib_service_rec *rec)
 {
@@ -246,7 +249,7 @@ void sidr_start(struct cm *cm, struct sac *sac, struct sidr_ask *a, uint64_t ser
 	a->sac = sac;
 	a->service_id = service_id;
 	a->pkey = pkey;
-	if (!a->order.made) /* A link that comes back remembers which server was right. */
+	if (!a->order.made) /* a link that comes up again still knows the server that was right */
 		sidr_order_init(&a->order, sac_secret(sac, 0), sac_secret(sac, 1));
 	timer_init(&a->timer, timer_due);
 	a->user = (struct sac_user){ .no_reports = true, .event = on_event };

@@ -5,20 +5,22 @@
 /*
  * DOC: The addresses of an IBARP group, from the service that gives them out
  *
- * Draft-pelissier-ipoib-encaparp-00 §6.2: SIDR gives the SL, DLID, TClass, FlowLabel, HopLmt, DGID, P_Key and Q_Key with which an
- * IBARP request is multicast. A question has three steps, and each one needs the answer to the one before:
+ * Draft-pelissier-ipoib-encaparp-00 §6.2: SIDR gives the SL, DLID, TClass, FlowLabel, HopLmt, DGID, P_Key and Q_Key
+ * with which an IBARP request is multicast. A question has three steps, and each step needs the answer to the
+ * previous step:
  *
- *	SERVICE		the SA says which port offers the ServiceID in the partition (ServiceRecord)
- *	PATH		the SA says how to get there (PathRecord)
- *	REQUEST		that port answers a SIDR_REQ
+ * 	SERVICE		the SA returns the port that offers the ServiceID in the partition (ServiceRecord)
+ * 	PATH		the SA returns the path to this port (PathRecord) REQUEST		that port answers a
+ * 	SIDR_REQ
  *
- * A question is asked until it is answered, and anew when the SA client has started over (ClientReregister, another SM or
- * LID): another server may answer then, or the group may have another MLID. If several ports offer the service, each attempt
- * goes to the next one (sidr/order.h), 1 s after the failure of the one before. When all of them have failed, the next round
- * begins 1 s later; this time doubles with each further round, up to 16 s.
+ * A question is asked until it is answered, and once more when the SA client has started over (ClientReregister,
+ * another SM or LID), because then another server may answer, or the group may have another MLID. If several ports
+ * offer the service, each attempt goes to the next one (sidr/order.h), 1 s after the failure of the one before. When
+ * all of them have failed, the next round begins 1 s later; this time doubles with each further round, up to 16 s.
  *
- * The SIDR_REQ goes out with the P_Key of the partition. If the SA knows no path with it, it goes out with the default P_Key: a subnet
- * manager that answers need not be a member of the partition. Redirection (Status 4) counts as a refusal.
+ * The SIDR_REQ is sent with the P_Key of the partition. If the SA knows no path with this P_Key, the SIDR_REQ is sent
+ * with the default P_Key, because a subnet manager that answers need not be a member of the partition. Redirection
+ * (Status 4) counts as a refusal.
  */
 
 #include "cm/cm.h"
@@ -37,7 +39,7 @@ enum sidr_why {
 	SIDR_SILENT, /* the server does not answer */
 	SIDR_REFUSED, /* status is the Status of the SIDR_REP */
 	SIDR_VERSION, /* status is the Ver of the private data */
-	SIDR_BAD_GROUP, /* DGID and DLID are no group, or the P_Key is another one */
+	SIDR_BAD_GROUP, /* DGID and DLID are no group, or the P_Key is not that of the partition */
 	/* the values differ from those with which the group was joined, see sidr_again() */
 	SIDR_DIFFERS,
 };
@@ -104,9 +106,9 @@ void sidr_again(struct sidr_ask *a, ns_t now);
  */
 void sidr_refresh(struct sidr_ask *a, ns_t now);
 /*
- * sidr_good() - The values of the last answer turned out to be right: the next back-off begins with 1 s again. If
- * sidr_again() was called before, this cancels it. To be called only if an answer has come since sidr_start() and since the
- * SA client started over
+ * sidr_good() - Report that the values of the last answer are right, so that the next back-off begins with 1 s again.
+ * If sidr_again() was called before, this cancels it. To be called only if an answer has come since sidr_start() and
+ * since the SA client started over
  */
 void sidr_good(struct sidr_ask *a);
 

@@ -7,8 +7,8 @@
  *
  * Groups, their members and their MLIDs. The SA judges requests (component masks, matching
  * parameters, rights to change a membership) and calls the functions here. The SM updates the MFTs
- * of all switches: the tree of a group carries packets to its receivers, and from its send-only
- * members only into the tree. A group exists while it has a FullMember or a SendOnlyFullMember;
+ * of all switches: the tree of a group carries packets to its receivers; from its send-only members
+ * packets only enter the tree. A group exists while it has a FullMember or a SendOnlyFullMember;
  * groups of the administrator (partitions.conf) exist even without members.
  *
  * Groups survive sweeps. They end when this SM stops being master.
@@ -23,8 +23,9 @@ struct sm_group *sm_group_by_mlid(const struct sm *sm, uint16_t mlid);
 struct sm_group *sm_group_next(const struct sm *sm, const struct sm_group *prev);
 
 /*
- * sm_groups_max() - Return the number of groups that are possible: what the largest MFT of a switch
- * holds. Where a switch has no room for the MLID of a group, the tree of the group leads around it
+ * sm_groups_max() - Return the number of groups that are possible, which is the size of the largest
+ * MFT of a switch. If a switch has no room for the MLID of a group, the tree of the group leads
+ * around this switch
  */
 unsigned int sm_groups_max(const struct sm *sm);
 
@@ -61,8 +62,8 @@ typedef void sm_group_done_fn(void *ctx, int status, ns_t now);
  * sm_group_join() - Add JoinState bits to the membership of a port, or make it a member
  * @port_gid:	GID of an end port; the membership stores it unchanged
  * @done:	called exactly once, possibly before this call returns, and with -ECANCELED when the
- *	SM stops being master or is destroyed; NULL if nobody waits. When it is called, @g may be
- *	gone
+ * 	SM stops being master or is destroyed; NULL if the result is not needed. When @done is
+ * 	called, @g may be freed
  *
  * Return: 0; -ENOMEM (done is not called)
  */

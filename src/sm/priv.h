@@ -39,7 +39,7 @@
  */
 #define SM_RETRY_MIN NS_SEC(1)
 #define SM_RETRY_MAX NS_SEC(60)
-/* How often a sweep begins its discovery anew, because links changed while nodes did not answer */
+/* How often a sweep begins its discovery again, because links changed while nodes did not answer */
 #define SM_REDISCOVERIES 2
 /* most sweeps that traps of one port start in a burst; after that, one per SubnetTimeOut */
 #define SM_SWEEPS_BURST 4
@@ -90,14 +90,14 @@ struct sm_outside {
 };
 
 #define SM_PART_MAX 64 /* most switches that a partial sweep looks at */
-#define SM_PART_PORTS 256 /* most ports whose links may have come in a partial sweep */
+#define SM_PART_PORTS 256 /* most ports whose links may have come up in a partial sweep */
 
 /* A switch that a partial sweep looks at. */
 struct sm_part_switch {
 	struct sm_node *n;
 	bool forced; /* its ports are read even if PortStateChange is not set */
 	bool asked;
-	bool moved; /* a link to another switch came or went */
+	bool moved; /* true if a link to another switch came up or went down */
 };
 
 /* State of partial sweeps, sm/partial.c */
@@ -128,18 +128,19 @@ struct sm {
 	struct smpq learnq; /* SMPs that read tables for clients of the SA */
 	enum sm_stage stage; /* stage of the heavy sweep; SM_STAGE_IDLE: none runs */
 	struct sm_sweep sweep, last;
-	uint64_t sweeps; /* number of the last sweep, partial ones included */
+	uint64_t sweeps; /* number of the last sweep; partial sweeps are counted, too */
 	struct sm_router *router; /* computes the LFTs in stage ROUTE; NULL: all are computed */
 	/* start of the next slice of .router, armed while no SMP is in flight */
 	struct timer slice;
 	bool whole; /* the next sweep has to look at everything */
 	struct sm_part part;
 	bool advancing; /* true inside sm_sweep_advance(), which must not run recursively */
-	bool again; /* something changed during the running sweep, so another one has to follow */
+	/* true if something changed during the running sweep, so that another sweep has to follow */
+	bool again;
 	ns_t again_at; /* time of the sweep that will handle the change noted in .again */
 	ns_t rest_until; /* time before which no trap starts a sweep */
 	bool incomplete; /* true if a node did not answer, so that another sweep follows soon */
-	unsigned int rediscoveries; /* how often this sweep began its discovery anew */
+	unsigned int rediscoveries; /* number of times that this sweep began its discovery again */
 	bool light_changed; /* the light sweep that runs has seen a change */
 	unsigned int light_open;
 	ns_t retry_delay;
@@ -147,7 +148,8 @@ struct sm {
 	bool timer_heavy;
 	uint64_t heavy_sweeps, partial_sweeps, light_sweeps, traps, traps_many;
 	struct sm_source strangers; /* shared allowance of traps from LIDs that no port has */
-	uint64_t smps_total, timeouts_total; /* SMPs and time-outs of the sweeps before this one */
+	/* number of SMPs and of time-outs in the sweeps before this one */
+	uint64_t smps_total, timeouts_total;
 
 	/* outside.c */
 	struct sm_outside *outside; /* external ports; sm_node.outside - 1 is an index */
@@ -181,7 +183,7 @@ struct sm {
 	/* databases */
 	struct sm_db *db; /* published database */
 	struct sm_db *next; /* database that the running sweep fills */
-	/* .db or .next: the one that the LFTs and MFTs of the switches follow */
+	/* .db or .next: the database that the LFTs and MFTs of the switches follow */
 	struct sm_db *routed;
 	uint64_t generation;
 	const struct sm_engine *routed_by; /* engine of the last routes; NULL: none were computed */
@@ -235,7 +237,7 @@ struct smp_cmd sm_cmd_node(struct sm_node *n, uint8_t method, uint16_t attr, uin
  */
 struct smp_cmd sm_cmd_port(struct sm_port *p, uint8_t method, uint16_t attr, uint32_t mod,
 			   smp_done_fn *done);
-/* sm_failed() - Count and log the end of an SMP if @status is a refusal or a time-out. Return: true if so */
+/* sm_failed() - Count and log the end of an SMP if @status is a refusal or a time-out. Return: true if it is */
 bool sm_failed(struct sm *sm, const struct smp_cmd *cmd, int status, const char *what, ns_t now);
 
 /*
@@ -273,22 +275,25 @@ void sm_part_suspect(struct sm *sm, uint64_t node_guid);
 bool sm_part_possible(const struct sm *sm);
 void sm_part_start(struct sm *sm);
 /*
- * sm_part_more() - Ask the next switch, when the answers of the one before have arrived. Return: false if
- * all are asked
+ * sm_part_more() - Ask the next switch, when the answers of the previous switch have arrived. Return: false if all
+ * switches were asked
  */
 bool sm_part_more(struct sm *sm, ns_t now);
-/* sm_part_gave_up() - Tell whether the running sweep is a partial one that has to give way to one of everything */
+/*
+ * sm_part_gave_up() - Tell whether the running sweep is a partial sweep that has to be replaced by a sweep of the
+ * whole subnet
+ */
 bool sm_part_gave_up(const struct sm *sm);
 /* sm_part_end() - End a partial sweep, if one is running; the database stays */
 void sm_part_end(struct sm *sm);
 /* sm_part_discovered() - All links are known */
 void sm_part_discovered(struct sm *sm);
-/* sm_part_each_port() - Call @fn for the ports whose links came */
+/* sm_part_each_port() - Call @fn for the ports whose links came up */
 void sm_part_each_port(struct sm *sm, void (*fn)(struct sm *, struct sm_port *, ns_t), ns_t now);
 /* sm_part_each_switch() - Call @fn for the switches that the sweep looked at */
 void sm_part_each_switch(struct sm *sm, void (*fn)(struct sm *, struct sm_node *, ns_t), ns_t now);
 int sm_part_route(struct sm *sm, ns_t now);
-/* sm_part_publish() - Forget what clients of the SA had read from switches that the sweep looked at */
+/* sm_part_publish() - Forget the tables that clients of the SA had read from switches that the sweep read */
 void sm_part_publish(struct sm *sm, ns_t now);
 
 /* outside.c */
@@ -330,7 +335,7 @@ void sm_sweep_fini(struct sm *sm);
 /* sm_sweep_request() - Start a sweep of everything at @at */
 void sm_sweep_request(struct sm *sm, ns_t at);
 /*
- * sm_sweep_again() - Start a sweep of everything at @at; if one is running, start another after it, but
+ * sm_sweep_again() - Start a sweep of the whole subnet at @at. If a sweep is running, start another one after it, but
  * not before @at
  */
 void sm_sweep_again(struct sm *sm, ns_t at);
@@ -342,22 +347,19 @@ void sm_light_over(struct sm *sm, ns_t now);
 /* light.c */
 void sm_light_start(struct sm *sm, ns_t now);
 /* sweep.c */
-/* sm_sweep_abort() - Drop the running sweep, and schedule no other */
+/* sm_sweep_abort() - End the running sweep, and schedule no other */
 void sm_sweep_abort(struct sm *sm);
 
 /* elect.c */
 void sm_elect_init(struct sm *sm);
 void sm_elect_fini(struct sm *sm);
 /*
- * sm_elect_finish() - Decide who is master, once the stage ELECT has all answers. Return: true if this SM goes on
- * as master
+ * sm_elect_finish() - Decide which SM is master, when the stage ELECT has all answers. Return: true if this SM
+ * continues as master
  */
 bool sm_elect_finish(struct sm *sm, ns_t now);
 void sm_set_state(struct sm *sm, enum smp_sm_state st, ns_t now);
-/*
- * sm_elect_recv() - Handle Get or Set of SMInfo; @mad becomes the response. Return: false to drop
- * it
- */
+/* sm_elect_recv() - Handle a Get or Set of SMInfo; @mad becomes the response. Return: false to drop the request */
 bool sm_elect_recv(struct sm *sm, uint8_t *mad, ns_t now);
 
 /* learn.c */
@@ -377,10 +379,7 @@ void sm_audit_pause(struct sm *sm);
 void sm_audit_published(struct sm *sm, ns_t now);
 
 /* mkey.c */
-/*
- * sm_mkey_sort_out() - Leave out ports with another M_Key. Return: false if our own port has
- * another one
- */
+/* sm_mkey_sort_out() - Leave out ports with another M_Key. Return: false if our own port has another M_Key */
 bool sm_mkey_sort_out(struct sm *sm);
 /*
  * sm_mkey_blamed() - Tell whether @n does not answer because it has another M_Key. If so, this is
@@ -428,14 +427,14 @@ void sm_mcast_clear(struct sm *sm, uint16_t mlid, ns_t now);
 void sm_mcast_wait(struct sm *sm, sm_group_done_fn *done, void *ctx, void *mem, ns_t now);
 void *sm_mcast_wait_alloc(void);
 /*
- * sm_mcast_start() - Compute all groups again after the LFTs changed. sm_mcast_idle() tells whether
- * all MFTs are written
+ * sm_mcast_start() - Compute all groups again after the LFTs changed. sm_mcast_idle() tells whether all MFTs are
+ * written
  */
 void sm_mcast_start(struct sm *sm, ns_t now);
 bool sm_mcast_idle(const struct sm *sm);
 /*
- * sm_mcast_differs() - Tell whether somebody else changed a position of an MFT block. @read: the
- * entries that the switch has now. False while the SM itself is writing the position
+ * sm_mcast_differs() - Tell whether another program changed a position of an MFT block. @read: the entries that the
+ * switch has now. False while the SM itself is writing the position
  */
 bool sm_mcast_differs(const struct sm *sm, const struct sm_fdb *f, unsigned int block,
 		      unsigned int pos, const uint16_t read[SMP_MFT_PER_BLOCK]);
@@ -452,7 +451,7 @@ void sm_partition_groups(struct sm *sm, ns_t now);
  */
 void sm_partition_revise(struct sm *sm, const struct sm_db *db, ns_t now);
 /*
- * sm_partition_pkeys() - Collect the P_Keys that @p should have, and the one for index 0. At most
+ * sm_partition_pkeys() - Collect the P_Keys that @p should have, and the P_Key for index 0. At most
  * @max are written to @ret. Return: their number, which may be more than @max
  */
 size_t sm_partition_pkeys(const struct sm *sm, const struct sm_port *p, uint16_t *ret, size_t max,

@@ -11,8 +11,9 @@
  * Several SMs of a subnet elect one master by SMInfo (the highest priority, then the lowest GUID;
  * IBTA 14.4).
  *
- * The SA and others register as listeners, and are called when this SM becomes master or stops
- * being it, and when a new database is published, with the ports and groups that came and went.
+ * The SA and other modules register as listeners. They are called when this SM becomes master or
+ * stops being master, when a new database is published, and when ports and groups appear and
+ * disappear.
  *
  * The owner of the port sets the capability bit IsSM (node_set_cap()) before sm_start(), and clears
  * it after sm_destroy().
@@ -38,7 +39,7 @@ struct sm_lid_entry {
 
 /*
  * Default SM_Key, which is OpenSM's. OpenSM ignores SMs that have another SM_Key, and OpenSM's
- * tools use this one to be trusted by the SA. If the SM_Key is 0, the SA trusts nobody.
+ * tools send this SM_Key so that the SA trusts them. If the SM_Key is 0, the SA trusts no request.
  */
 #define SM_KEY_DEFAULT 1
 
@@ -69,13 +70,16 @@ struct sm_cfg {
 	const struct sm_lid_entry *lids; /* LIDs of ports known before; copied by sm_create() */
 	size_t nlids;
 	/*
-	 * is_external() tells whether a port is external, which means that another party decides
-	 * which nodes are behind it. A sweep takes in at most @outside_nodes nodes behind each such
-	 * port (sm/outside.c). NULL: no port is external
+	 * is_external() tells whether a port is external, which means that another party controls
+	 * the nodes behind it. A sweep accepts at most @outside_nodes nodes behind each such port
+	 * (sm/outside.c). NULL: no port is external
 	 */
 	bool (*is_external)(void *ctx, uint64_t node_guid, uint8_t port);
 	void *is_external_ctx;
-	/* most nodes behind one external port; they have at most 8 times as many ports */
+	/*
+	 * largest number of nodes behind one external port; these may have at most 8 times as many
+	 * ports
+	 */
 	uint32_t outside_nodes;
 };
 
@@ -101,7 +105,7 @@ const char *sm_state_name(enum smp_sm_state st);
 /* Progress and counts of one heavy sweep. */
 struct sm_sweep {
 	uint64_t number; /* number of the sweep, from 1 */
-	bool partial; /* it looked at changed links only */
+	bool partial; /* true if the sweep read changed links only */
 	enum sm_stage stage; /* stage that was completed last */
 	/*
 	 * times of the start and end of the sweep and of the start of the stage; .ended is 0 while
@@ -109,11 +113,13 @@ struct sm_sweep {
 	 */
 	ns_t started, stage_started, ended;
 	uint32_t nodes, switches, end_ports, links, sms;
-	uint32_t lids_assigned; /* end ports that got a LID other than the one found on them */
-	/* requests that the sweep sent, and those that were not answered */
+	/* number of end ports that got another LID than the sweep found on them */
+	uint32_t lids_assigned;
+	/* .smps: requests that the sweep sent; .timeouts: those that were not answered */
 	uint32_t smps, timeouts;
 	uint32_t lft_blocks, mft_blocks, pkey_blocks, ports_set, armed, activated;
-	uint32_t foreign_mkeys; /* end ports left alone because they have another M_Key */
+	/* number of end ports that were not changed because they have another M_Key */
+	uint32_t foreign_mkeys;
 	/* requests refused by their node, duplicate GUIDs, and other faults found in the sweep */
 	uint32_t errors;
 	uint32_t left_out; /* nodes that answered but were left out, because there are too many */
@@ -153,29 +159,29 @@ struct sm_listener {
  * @ep, @timers, @log:	borrowed
  * @cfg:	copied
  *
- * Registers for subnet management on QP0. It does nothing before sm_start().
+ * Registers for subnet management on QP0. The SM does nothing before sm_start().
  * Return: 0; -EBUSY the endpoint has an SM; -EINVAL a value of @cfg is out of range; -ENOMEM
  */
 int sm_create(struct sm **ret, struct mad_ep *ep, const struct sm_cfg *cfg, struct timers *timers,
 	      const struct log_sink *log);
 
 /*
- * sm_destroy() - Destroy an SM without telling others; a standby SM finds out by polling. NULL is
- * accepted
+ * sm_destroy() - Destroy an SM without telling other SMs; a standby SM notices it by polling. NULL
+ * is accepted
  */
 void sm_destroy(struct sm *sm);
 
 /* sm_start() - Begin to discover. SM_STAGE_UP follows, or state STANDBY */
 void sm_start(struct sm *sm, ns_t now);
 
-/* sm_kick() - Request a heavy sweep, now or after the one that runs */
+/* sm_kick() - Request a heavy sweep, now or after the sweep that is running */
 void sm_kick(struct sm *sm, const char *reason, ns_t now);
 
 /**
  * sm_set_lid() - Give an end port another LID
  *
- * A sweep writes it, and makes all CAs register again, because they would not learn otherwise that
- * their paths to the port have changed.
+ * A sweep writes the LID, and makes all CAs register again, because otherwise they would not learn
+ * that their paths to the port have changed.
  *
  * Return: 0; -EAGAIN not master, or no database yet; -EINVAL no unicast LID, or not aligned for the
  * port's LMC; -ENOENT no such end port; -EEXIST another port has the LID, or had it and is absent;

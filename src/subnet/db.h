@@ -5,10 +5,9 @@
 /*
  * DOC: The subnet manager's database
  *
- * A database has what one sweep found and what the SM decided about it: nodes, ports, links, LIDs,
- * P_Keys, forwarding tables. A sweep fills a database of its own, which replaces the old one when
- * the subnet is programmed, so a reader never sees half a sweep. Pointers into a database are
- * invalid after the next sweep; keep GUIDs instead.
+ * A database has the results of one sweep and the decisions of the SM: nodes, ports, links, LIDs, P_Keys, forwarding
+ * tables. A sweep fills a new database, which replaces the old one when the subnet is programmed, so a reader never
+ * sees half a sweep. Pointers into a database are invalid after the next sweep; keep GUIDs instead.
  *
  * Multicast groups outlive sweeps, so the SM keeps them elsewhere (sm/group.h).
  */
@@ -40,14 +39,14 @@ struct sm_tables {
 };
 
 /*
- * What the running partial sweep found out about a link. The routes of the published database do not follow from it yet.
- * In a database that a sweep of everything fills, every link is SM_LINK_KEPT
+ * Result of the running partial sweep for a link. The routes of the published database do not follow from it yet. In
+ * a database that a sweep of everything fills, every link is SM_LINK_KEPT
  */
 enum sm_link_change {
 	SM_LINK_KEPT,
-	SM_LINK_CAME, /* it is new, and no route leads over it */
-	SM_LINK_BACK, /* it was down for a while; routes lead over it */
-	SM_LINK_GONE, /* it is gone; routes lead over it */
+	SM_LINK_CAME, /* the link is new, and no route leads over it */
+	SM_LINK_BACK, /* the link was down for a while; routes lead over it */
+	SM_LINK_GONE, /* the link is gone; routes lead over it */
 };
 
 /* A port of a node, 0 .. nports (0 of a CA is unused). */
@@ -72,7 +71,7 @@ struct sm_port {
 	uint16_t *pkeys;
 	uint16_t npkeys; /* entries in .pkeys */
 	uint8_t vls_mapped; /* number of VLs for which SLtoVL was written; 0: it was not written */
-	/* tables that a client of the SA asked for; NULL: none was read */
+	/* tables that a client of the SA requested; NULL: no table was read */
 	struct sm_tables *tables;
 	struct hlink by_guid;
 };
@@ -161,7 +160,7 @@ static inline bool sm_node_is_switch(const struct sm_node *n)
 	return n->sw != NULL;
 }
 
-/* End port that manages @p: the port itself on a CA, port 0 on a switch. */
+/* Return the end port that manages @p: the port itself on a CA, port 0 on a switch. */
 static inline struct sm_port *sm_port_end(const struct sm_port *p)
 {
 	return &p->node->port[sm_node_is_switch(p->node) ? 0 : p->num];
@@ -243,8 +242,8 @@ static inline bool sm_port_carries(const struct sm_port *p)
 }
 
 /*
- * sm_port_peer_routed() - Return the other end of the link at @p, if there is one that the routes count on.
- * sm_port_peer_now() - Return it if there is one by what the running sweep found
+ * sm_port_peer_routed() - Return the other end of the link at @p, if the routes use such a link. sm_port_peer_now() -
+ * Return the other end of the link that the running sweep found
  */
 static inline struct sm_port *sm_port_peer_routed(const struct sm_port *p)
 {
@@ -274,8 +273,8 @@ struct sm_node *sm_port_attachment(const struct sm_port *p, uint8_t *ret_port);
 /* --- functions for the sweep that fills or changes the database */
 
 /*
- * sm_db_droutes() - Give every node another directed route over the links that there are, breadth first.
- * Return: false if a switch has none, or if memory ran out
+ * sm_db_droutes() - Give every node another directed route over the existing links, breadth first. Return: false if a
+ * switch has none, or if memory ran out
  */
 bool sm_db_droutes(struct sm_db *db);
 /* sm_droute_over() - Tell whether the directed route to the node of @q ends with the link from @p to @q */
@@ -296,7 +295,7 @@ int sm_db_add_port_guid(struct sm_db *db, struct sm_port *p, uint64_t guid);
  * ports becomes lost
  */
 void sm_db_drop_port(struct sm_db *db, struct sm_port *p);
-/* sm_node_forget_tables() - Free the tables of all ports that clients of the SA asked for */
+/* sm_node_forget_tables() - Free the tables of all ports that were read for clients of the SA */
 void sm_node_forget_tables(struct sm_node *n);
 /* sm_db_drop_lost() - Unlink and free lost nodes, but never the SM's own */
 void sm_db_drop_lost(struct sm_db *db);

@@ -17,9 +17,7 @@
 #define SM_MFT_BLOCKS 512
 #define SM_MFT_POSITIONS 16
 
-/*
- * A linear forwarding table. The database and the record of what the switch should have share it.
- */
+/* A linear forwarding table. The database and the record of the switch's intended entries share the table. */
 struct sm_lft {
 	unsigned int refs;
 	uint32_t blocks;
@@ -36,7 +34,11 @@ struct sm_mft_block {
 	uint64_t want[SMP_MFT_PER_BLOCK][4];
 	uint64_t have[SMP_MFT_PER_BLOCK][4];
 	uint16_t
-		known; /* a bit for each position of the mask (16 ports each): 1 if have[] is what the switch holds there */
+		/*
+		 * a bit for each position of the mask (16 ports each): 1 if have[] has the entries of the switch
+		 * there
+		 */
+		known;
 };
 
 struct sm_fdb {
@@ -49,7 +51,7 @@ struct sm_fdb {
 	bool *lft_known;
 	uint32_t lft_room;
 	struct sm_mft_block *mft[SM_MFT_BLOCKS]; /* MFT blocks; NULL: the block was never used */
-	unsigned int mft_end; /* no block from this one on was ever used */
+	unsigned int mft_end; /* number of the first block from which on no block was ever used */
 };
 
 struct sm_fdb *sm_fdb_create(uint64_t guid, uint8_t nports);
@@ -60,9 +62,9 @@ void sm_fdb_put(struct sm_fdb *f);
 void sm_fdb_forget(struct sm_fdb *f);
 
 /*
- * sm_fdb_lft_set() - Let @t be the LFT that the switch should have. Blocks that differ from the table
- * before are not acknowledged any more
- * @t:	if the table before is equal, @t is freed and that one is returned in its place
+ * sm_fdb_lft_set() - Let @t be the LFT that the switch should have. Blocks that differ from the previous table are
+ * not acknowledged any more
+ * @t:	if the previous table is equal, @t is freed and the previous table is returned in its place
  *
  * Return: 0, and the fdb has a reference of its own; -ENOMEM
  */

@@ -3,9 +3,9 @@
 #define SUBNET_SOURCE_H
 
 /*
- * DOC: Limits of what one port can cause
+ * DOC: Limits of the work that one port can cause
  *
- * An SMA repeats a trap at most once per SubnetTimeOut (13.4.9). Each trap of a port that complies
+ * An SMA repeats a trap at most once per SubnetTimeOut (13.4.9). Each trap of a compliant port
  * immediately causes a sweep, a log line, and Reports to the subscribers. A port that sends more,
  * by fault or by malice, is limited by allowances of its own, so that it does not affect other
  * ports. Sweeps beyond its allowance are delayed, never forgotten. Reports beyond its allowance are
@@ -37,8 +37,8 @@ struct sm_source {
 struct sm;
 
 /*
- * sm_source_of() - Return the allowances of the port that has @lid, or those that unknown LIDs
- * share
+ * sm_source_of() - Return the allowances of the port that has @lid, or the allowances that unknown
+ * LIDs share
  */
 struct sm_source *sm_source_of(struct sm *sm, uint16_t lid);
 

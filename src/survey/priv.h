@@ -5,29 +5,33 @@
 #include "survey/survey.h"
 
 enum ask {
-	ASK_NODE_INFO, /* of what is behind .port of .node; of the own node if .node is CHK_NO_NODE */
+	ASK_NODE_INFO, /* NodeInfo of the node behind .port of .node; of the own node if .node is CHK_NO_NODE */
 	ASK_NODE_DESC,
 	ASK_SWITCH_INFO,
 	ASK_PORT_INFO, /* .port is the first port */
 	ASK_LFT,
-	ASK_MFT, /* .step counts the blocks of position 0, then those of position 1, ... */
+	/* .step counts the blocks of position 0, then the blocks of position 1, and so on */
+	ASK_MFT,
 	ASK_PKEYS,
 	ASK_SLTOVL, /* .port is the egress port, and .blocks the ingress port */
 	ASK_COUNTERS, /* .port is the first port */
 	ASK_SM_INFO,
 };
 
-/* Requests of one kind to one node: a whole table, or a row of ports. .step is the number of the next one, from 0. */
+/*
+ * Requests of one kind to one node: a whole table, or a row of ports. .step is the number of the next request, from
+ * 0.
+ */
 struct task {
 	struct task *next;
 	uint32_t node;
 	uint8_t port;
 	enum ask ask;
 	uint32_t step, count;
-	uint32_t blocks; /* of a position of an MFT */
+	uint32_t blocks; /* number of blocks of a position of an MFT */
 };
 
-/* A request that was sent, with what its answer will need of the task */
+/* A request that was sent, with the members of its task that the answer needs */
 struct open {
 	bool used;
 	uint32_t tid;
@@ -63,24 +67,30 @@ struct survey {
 /* --- requests: ask.c */
 
 /*
- * ask_fill() - Write the request of @o, whose .ask, .node, .port, .step and .blocks are set; sets .attr, .mod and .qpn. Return:
- * false: there is no way to ask, and nothing is lost by that
+ * ask_fill() - Write the request of @o, whose .ask, .node, .port, .step and .blocks are set; sets .attr, .mod and
+ * .qpn. Return: false: the request cannot be sent, and this does not count as a loss
  */
 bool ask_fill(const struct survey *s, struct open *o, struct survey_mad *ret);
 /* ask_add() - Queue a task. A task for which there is no memory marks the fabric as cut */
 void ask_add(struct survey *s, enum ask ask, uint32_t node, uint8_t port, uint32_t count,
 	     uint32_t blocks);
 
-/* --- answers: answer.c. @data has the 64 octets of an SMP's attribute, or all that follows in a MAD of another class */
+/*
+ * --- answers: answer.c. @data has the 64 octets of an SMP's attribute, or all octets behind the header in a MAD of
+ * another class
+ */
 
 void answer(struct survey *s, const struct open *o, const uint8_t *data);
 /* answer_none() - There was no answer, or one with this status */
 void answer_none(struct survey *s, const struct open *o, uint16_t status);
-/* answer_unknown() - Mark what the fabric lacks because a request of this kind has no answer, or was not sent */
+/*
+ * answer_unknown() - Mark the data that are missing in the fabric because a request of this kind has no answer, or
+ * was not sent
+ */
 void answer_unknown(struct survey *s, enum ask ask, uint32_t node, uint8_t port);
 /* answer_unasked() - The same for all that is left of a task */
 void answer_unasked(struct survey *s, const struct task *t);
-/* answer_twins() - Find the links whose ends contradict each other, after all were followed */
+/* answer_twins() - Find the links whose ends contradict each other, after all links were followed */
 void answer_twins(struct survey *s);
 
 #endif

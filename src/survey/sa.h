@@ -2,7 +2,7 @@
 #ifndef SURVEY_SA_H
 #define SURVEY_SA_H
 
-/* Questions to the subnet administrator, and what its answers say about the fabric. */
+/* Questions to the subnet administrator, and the data about the fabric in its answers. */
 
 #include "check/model.h"
 #include "wire/mad.h"
@@ -10,11 +10,12 @@
 /* survey_sa_header() - Header of a request to the SA */
 struct mad_hdr survey_sa_header(uint8_t method, uint16_t attr, uint32_t tid);
 
-/* survey_sa_lid() - LID of the SA as the port that reads knows it; 0: it knows none */
+/* survey_sa_lid() - Return the LID of the SA that the reading port has; 0: it has none */
 uint16_t survey_sa_lid(const struct chk_fabric *f);
 
 /*
- * survey_ask_members() - Write a GetTable(MCMemberRecord) for all members of all groups. An SA names members only to those who know its SM_Key
+ * survey_ask_members() - Write a GetTable(MCMemberRecord) for all members of all groups. An SA names members only in
+ * answers to requests with its SM_Key
  */
 void survey_ask_members(uint8_t mad[MAD_LEN], uint64_t sm_key, uint32_t tid);
 

@@ -30,7 +30,7 @@
 struct survey_cfg {
 	unsigned int window; /* requests open at once, 1 to SURVEY_WINDOW_MAX */
 	unsigned int per_second; /* most requests a second, from 1 on */
-	/* a request without answer for so long is lost, even if the transport does not say so */
+	/* time after which a request without answer is lost, even if the transport has not reported this */
 	ns_t patience;
 	ns_t within; /* time after the first request at which nothing more is asked */
 	uint64_t mkey; /* M_Key of the requests */
@@ -40,8 +40,9 @@ struct survey_cfg {
 };
 struct survey_cfg survey_cfg_default(void);
 /*
- * survey_cfg_again() - How to read a second time to confirm what the first reading found: counters are read without a wait
- * between, because not their growth but the silence of their agents is to be confirmed
+ * survey_cfg_again() - Return the configuration for a second reading, which confirms the findings of the first.
+ * Counters are read without a wait between the two counts, because the second reading confirms only the silence of
+ * agents and not the growth of counters
  */
 struct survey_cfg survey_cfg_again(const struct survey_cfg *cfg);
 
@@ -77,9 +78,12 @@ struct survey *survey_create(const struct survey_cfg *cfg);
 /* survey_free() - NULL is accepted */
 void survey_free(struct survey *s);
 
-/* survey_next() - Return: true, *@ret is to be sent now; false: nothing, until a MAD arrives or survey_deadline() */
+/*
+ * survey_next() - Return: true: *@ret must be sent now; false: there is nothing to send until a MAD arrives or until
+ * survey_deadline()
+ */
 bool survey_next(struct survey *s, struct survey_mad *ret, ns_t now);
-/* survey_recv() - A MAD arrived; what is no answer to an open request is counted and ignored */
+/* survey_recv() - Process a received MAD. A MAD that does not answer an open request is counted and ignored */
 void survey_recv(struct survey *s, const void *mad, size_t len, ns_t now);
 /* survey_lost() - The transport has given up a request, of which @mad has at least the 24 octets of the header */
 void survey_lost(struct survey *s, const void *mad, size_t len, ns_t now);

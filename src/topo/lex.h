@@ -3,8 +3,8 @@
 #define TOPO_LEX_H
 
 /*
- * Reading the words of one line. A function that finds what it reads moves the cursor past it;
- * otherwise it returns false and does not move the cursor.
+ * Functions that read the words of one line. A function that finds the word it reads moves the
+ * cursor past the word; otherwise it returns false and does not move the cursor.
  */
 
 #include <stdbool.h>

@@ -8,9 +8,9 @@
 #include "util/list.h"
 
 /*
- * Find the end of a quoted description. The description may contain quotes itself, so its last
- * quote is the last one of the line, provided that the text after it is what ibnetdiscover prints
- * there.
+ * Find the end of a quoted description. The description may contain quotes itself, so its end is
+ * the last quote of the line, provided that the text after this quote has the form that
+ * ibnetdiscover prints.
  */
 static const char *quoted_end(const struct topo_cur *c)
 {

@@ -10,8 +10,8 @@
 
 /*
  * Masks of enabled speeds by name. ibnetdiscover prints the active speed, and, as in ibsim, a port
- * is assumed to enable all lower speeds, too. FDR10 is a vendor's QDR with a more efficient
- * line code. LinkSpeedExtActive has four bits, none of which stands for XDR.
+ * is assumed to enable all lower speeds, too. FDR10 is a vendor's QDR with a more efficient line
+ * code. LinkSpeedExtActive has four bits, none of which means XDR.
  */
 static const struct {
 	const char *name;

@@ -8,8 +8,8 @@
 #include "topo/lex.h"
 
 /*
- * A port line: what a port of a node is connected to. The lines are resolved after the whole text
- * was read.
+ * A port line, which names the port to which a port of a node is connected. The lines are resolved
+ * after the whole text was read.
  */
 struct topo_plink {
 	const char *file;
@@ -44,7 +44,7 @@ struct topo_parser {
 	struct topo_rate rate;
 	char module[21]; /* prefix of names, at most 20 octets as in ibsim */
 	/* state for the port lines */
-	uint32_t node; /* node to which port lines belong; TOPO_NO_PEER: none */
+	uint32_t node; /* node to which the next port lines belong; TOPO_NO_PEER: none */
 	bool skipping; /* true while port lines are skipped, because their node was left out */
 };
 

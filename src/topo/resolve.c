@@ -53,8 +53,8 @@ static int agree_guid(struct topo_parser *p, const struct topo_plink *l, uint32_
 	if (!guid)
 		return 0;
 	/*
-	 * A switch has only one port GUID, that of port 0, which the line of a neighbour cannot
-	 * change.
+	 * A switch has only one port GUID, that of port 0. The line of a neighbour cannot change
+	 * this GUID.
 	 */
 	if (n->type == IB_NODE_SWITCH)
 		return guid == n->port[0].guid

@@ -2,7 +2,7 @@
 #ifndef TOPO_STATS_H
 #define TOPO_STATS_H
 
-/* Counts of what a topology contains, for administrators who have imported it. */
+/* Counts of the objects in a topology, for administrators who have imported it. */
 
 #include "topo/topo.h"
 
@@ -22,11 +22,11 @@ struct topo_stats {
 };
 
 /**
- * topo_stats_get() - Count what a topology contains
+ * topo_stats_get() - Count the objects of a topology
  * @name:	name of the file, for remarks
  * @sink:	receiver of remarks, or NULL. Remarks are about cables that only one end lists, rates
- *		that are lowered, LIDs and descriptions of CAs that occur twice, and nodes without
- *		a cable
+ * 		that are lowered, LIDs and descriptions of CAs that occur twice, and nodes without
+ * 		a cable
  *
  * Return: 0 or -ENOMEM
  */

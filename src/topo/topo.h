@@ -6,14 +6,14 @@
  * DOC: Topologies
  *
  * A topology has the nodes, ports and cables that a file or a program describes, and no state of a
- * running fabric. The text form is what `ibnetdiscover` prints and what ibsim reads. One grammar
- * covers both, because the net files of ibsim are an abridged output of ibnetdiscover:
+ * running fabric. The text form is the format that `ibnetdiscover` prints and ibsim reads. One
+ * grammar covers both, because the net files of ibsim are an abridged output of ibnetdiscover:
  *
- *	vendid=0x2c9				setting for the next node; so are devid, sysimgguid
- *	switchguid=0x2c90200000100(2c90200000100)
- *	Switch	24 "S-0002c90200000100"		# "leaf 1" enhanced port 0 lid 3 lmc 0
- *	[1]	"H-0002c90200000200"[1](2c90200000201)	# "h1" lid 5 4xQDR
- *	[2]	"Switch2"[7]	w=2 s=4 e=1	ibsim: masks of enabled widths and speeds
+ * 	vendid=0x2c9				setting for the next node; so are devid, sysimgguid
+ * 	switchguid=0x2c90200000100(2c90200000100)
+ * 	Switch	24 "S-0002c90200000100"		# "leaf 1" enhanced port 0 lid 3 lmc 0
+ * 	[1]	"H-0002c90200000200"[1](2c90200000201)	# "h1" lid 5 4xQDR
+ * 	[2]	"Switch2"[7]	w=2 s=4 e=1	ibsim: masks of enabled widths and speeds
  *
  * A cable may be given at one of its ends or at both, which must agree. A peer without a port
  * number means port 1 of the peer, as in ibsim. GUIDs that are not given are counted as in ibsim:
@@ -33,7 +33,7 @@
 #include "util/hash.h"
 #include "wire/ib.h"
 
-#define TOPO_NAME_MAX 85 /* octets of a name as in ibsim: prefix of 20, '#', node id of 64 */
+#define TOPO_NAME_MAX 85 /* octets of a name, as in ibsim: prefix of 20, '#', node id of 64 */
 #define TOPO_DESC_MAX 64 /* octets of a NodeDescription */
 #define TOPO_NO_PEER UINT32_MAX
 #define TOPO_MAX_NODES 65536
@@ -135,8 +135,8 @@ int topo_parse(struct topo **ret, const char *name, const char *text, size_t len
  * topo_parse_found() - Read leniently the topology that a tool found on a fabric
  * @sink:	receiver of a remark for each line, node or cable that is left out
  *
- * These are still errors: no node at all, two ports with the same port GUID, more end ports than
- * LIDs, and more than a thousand lines left out.
+ * Some faults are still errors: no node at all, two ports with the same port GUID, more end ports
+ * than LIDs, and more than a thousand lines left out.
  */
 int topo_parse_found(struct topo **ret, const char *name, const char *text, size_t len,
 		     const struct topo_sink *sink, struct topo_err *err);
@@ -184,7 +184,7 @@ int topo_find(const struct topo *t, const char *name, uint32_t *ret);
 
 /*
  * topo_rate() - Return the rate at which the link of a port runs: the highest width and speed that
- * both ends enable, one bit each, with .ext 0 below FDR. For an unconnected port it is the port's
+ * both ends enable, one bit each, with .ext 0 below FDR. For an unconnected port, return the port's
  * own highest rate.
  */
 struct topo_rate topo_rate(const struct topo *t, uint32_t node, unsigned int port);

@@ -2,7 +2,10 @@
 #ifndef TRAIN_PRIV_H
 #define TRAIN_PRIV_H
 
-/* Declarations that the files of train/ share: the headers of a train, and how the headers of one packet follow from them */
+/*
+ * Declarations that the files of train/ share: the headers of a train, and the computation of the headers of one
+ * packet from them
+ */
 
 #include <string.h>
 
@@ -63,8 +66,8 @@ void train_make_csum(struct pkt *p);
 /* --- the packets of a train, one after the other (walk.c) */
 
 /*
- * train_walk_next() - Go on to the next packet, or to the first one: make its headers and payload, but neither checksum nor CRCs.
- * False: there is no further packet
+ * train_walk_next() - Go on to the next packet, or to the first packet: make its headers and payload, but neither
+ * checksum nor CRCs. False: there is no further packet
  */
 bool train_walk_next(struct train_walk *w);
 

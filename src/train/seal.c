@@ -12,8 +12,8 @@
  * packets differ (the CRCs), and the TCP or UDP checksum, which the CRCs cover. The seals of a train lie one behind the
  * other in a small buffer. When a train is split, both parts refer to this buffer, each from its first packet on.
  *
- * The CRCs are those of the packets that the train stands for. To make or verify a CRC, the headers of the packet are
- * derived from the headers of the train anew, and the payload is read from where it has always been. So damage to the
+ * The CRCs are those of the packets that the train represents. To make or verify a CRC, the headers of the packet are
+ * derived from the headers of the train again, and the payload is read from its original place. So damage to the
  * headers of the train, to its payload or to a seal is found as it is in a packet that has a descriptor.
  */
 struct train_seal {

@@ -117,7 +117,7 @@ int train_make(struct pkt *p, unsigned int l3, unsigned int ip_mtu)
 	return 0;
 }
 
-/* --- what may be delivered whole */
+/* --- the packets that may be delivered as a train */
 
 static bool plain_ip(const uint8_t *ip, const struct frame_info *f, uint32_t len, uint8_t proto)
 {

@@ -5,19 +5,20 @@
 /*
  * DOC: Trains
  *
- * A train is one descriptor that stands for the packets of one TCP or UDP super-frame (pkt_count() of them, more than
+ * A train is one descriptor that represents the packets of one TCP or UDP super-frame (pkt_count() of them, more than
  * one). hdr[] has the headers that each packet repeats and nothing else, the slices have the payload of all packets:
  * p->seg octets in each but the last. The headers are those of the first packet, except FIN and PSH, which only the
- * last packet has. What differs from packet to packet follows from the place of the packet in the train:
+ * last packet has. The fields that differ from packet to packet follow from the place of the packet in the train:
  *
- *	IP length, UDP length, PktLen, PayLen, PadCnt	from the length of the packet
- *	IPv4 identification, TCP sequence number, PSN	those of the first packet, and onwards
- *	CWR						in the first packet only (RFC 3168 §6.1.2)
- *	FIN, PSH					in the last packet only
- *	checksums					of the packet
+ * 	IP length, UDP length, PktLen, PayLen, PadCnt	from the length of the packet IPv4 identification, TCP
+ * 	sequence number, PSN	those of the first packet, counted upwards
+ * 	CWR						in the first packet only (RFC 3168 §6.1.2) FIN,
+ * 	PSH					in the last packet only
+ * 	checksums					of the packet
  *
- * So each end of a train is a train again, or a packet if it is one packet. In a train struct frame_info (util/frame.h) says
- * where the headers are, and lengths and checksums in the headers mean nothing.
+ * So the first or the last part of a train is a train again, or an ordinary packet if it is only one. In a train
+ * struct frame_info (util/frame.h) has the offsets of the headers, and lengths and checksums in the headers have no
+ * meaning.
  *
  * Segmentation follows RFC 9293 §3.7.1 and RFC 768. Packets are slices of the super-frame's buffer: no payload is copied.
  */
@@ -41,11 +42,11 @@
  * train_make() - Make a train of a super-frame, in the same descriptor
  * @p:		a packet with gso, gso_size and csum_start set, whose IP header begins after @l3 octets
  * @l3:		octets before the IP header (the encapsulation, which may have none), repeated in each packet
- * @ip_mtu:	octets that an IP packet may have; TCP gets shorter segments if gso_size is too much for it
+ * @ip_mtu:	octets that an IP packet may have; if gso_size is too large for this, TCP gets shorter segments
  *
  * A super-frame of one packet becomes that packet.
- * Return: 0; -EBADMSG: the headers contradict gso, or the packets exceed the bounds above; -EMSGSIZE: a UDP datagram, or
- * the headers alone, exceed @ip_mtu; -ENOMEM. After an error @p is good for nothing but pkt_free()
+ * Return: 0; -EBADMSG: the headers contradict gso, or the packets exceed the bounds above; -EMSGSIZE: a UDP datagram,
+ * or the headers alone, exceed @ip_mtu; -ENOMEM. After an error, @p may only be passed to pkt_free()
  */
 int train_make(struct pkt *p, unsigned int l3, unsigned int ip_mtu);
 
@@ -60,8 +61,8 @@ bool train_may_travel(const struct pkt *t);
  * train_split() - Take the first packets off a train
  * @k:	number of packets to take, fewer than the train has
  *
- * A part that is a single packet gets its lengths and checksums (FRAME_CSUM_OK) and is no longer a train. So repeated calls
- * of train_split(t, 1) take packet after packet, and @t becomes the last one.
+ * A part that is a single packet gets its lengths and checksums (FRAME_CSUM_OK) and is no longer a train. So repeated
+ * calls of train_split(t, 1) take packet after packet, and @t becomes the last packet.
  * Return: the first @k packets; NULL: no descriptor is left, and @t is unchanged
  */
 struct pkt *train_split(struct pkt *t, unsigned int k);
@@ -127,21 +128,25 @@ struct train_walk {
 void train_walk_begin(struct train_walk *w, const struct pkt *t);
 
 /*
- * train_out_next() - Go on to the next packet as it leaves the process, with checksums, ICRC and VCRC: those that the train has
- * (PKT_CRC), or computed here
+ * train_out_next() - Go on to the next packet as it leaves the process, with checksums, ICRC and VCRC. The CRCs are
+ * those that the train has (PKT_CRC), or are computed here
  *
  * Return: the packet, valid until the next call; NULL after the last one
  */
 const struct pkt *train_out_next(struct train_walk *w);
 
-/* train_first_len() - Return: the length of the first packet of a train, which is the largest; of a single packet p->len */
+/*
+ * train_first_len() - Return: the length of the first packet of a train, which is the largest; for a single packet,
+ * p->len
+ */
 static inline uint32_t train_first_len(const struct pkt *p)
 {
 	return pkt_is_train(p) ? pkt_hdr_len(p) + p->seg : p->len;
 }
 
 /*
- * train_words() - Return: the words (of 4 octets) from LRH to ICRC of all packets of a train with the headers LRH to DETH
+ * train_words() - Return: the number of words (of 4 octets) from LRH to ICRC in all packets of a train with the
+ * headers LRH to DETH
  */
 static inline uint32_t train_words(const struct pkt *t)
 {

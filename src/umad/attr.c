@@ -78,7 +78,7 @@ struct node_port *umad_view_port(const struct umad_view *v, unsigned int dev, un
 }
 
 /*
- * Names that a variable component matches: the prefix with a number of the range [first, first +
+ * Names that a variable component matches: the prefix with a number in the range [first, first +
  * n).
  */
 struct numbers {

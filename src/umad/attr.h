@@ -15,7 +15,7 @@ struct umad_place {
 	const void *arg; /* argument of the row that matched */
 };
 
-/* Print the content of a file, at most @size octets. Return: octets printed, -errno */
+/* Print the content of a file, at most @size octets. Return: number of octets printed, -errno */
 typedef int umad_show_fn(const struct umad_place *p, char *buf, size_t size);
 
 struct umad_attr_row {

@@ -98,8 +98,8 @@ int umad_send(struct umad_conn *c, const struct umad_mad *m, const uint8_t *data
 void umad_queue_recv(struct umad_conn *c, uint32_t id, const struct mad_addr *from, const void *mad,
 		     size_t len);
 /*
- * umad_queue_back() - Return a sent MAD to the program. Only its 24 octets of header come back,
- * with the errno @status
+ * umad_queue_back() - Return to the program a MAD that it has sent. Only the 24 octets of its
+ * header are returned, with the errno @status
  */
 void umad_queue_back(struct umad_conn *c, const struct umad_mad *m, const uint8_t *mad,
 		     uint32_t status);

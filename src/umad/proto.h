@@ -55,7 +55,8 @@ enum umad_type {
 
 struct umad_msg {
 	uint32_t type; /* enum umad_type */
-	uint32_t len; /* octets of the message with this header, without those in a memfd */
+	/* octets of the message including this header, but without the octets in a memfd */
+	uint32_t len;
 };
 
 /*

@@ -17,7 +17,7 @@ struct sent {
 
 /*
  * Tell whether a MAD will be sent by RMPP. @data has at least its first UMAD_HEAD_LEN octets, or
- * all of them.
+ * the whole MAD if it is shorter.
  */
 static bool by_rmpp(const struct umad_agent *a, const uint8_t *data)
 {

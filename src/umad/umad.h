@@ -5,15 +5,14 @@
 /*
  * DOC: ib_umad for programs with libuipoib-umad.so
  *
- * The daemon's side of umad/proto.h without the sockets. It keeps the connections, each of which stands for an open
+ * The daemon's side of umad/proto.h without the sockets. It keeps the connections, each of which represents an open
  * device file of ib_umad, and makes the content of sysfs. The owner passes messages in by umad_conn_recv() and takes
- * MADs out by umad_conn_next(). A device file behaves as the kernel's: agents register for methods, the high half of a
- * TID belongs to the agent, RMPP works in both directions, requests that time out are returned, and IsSM is set while
- * an issm file is open.
+ * MADs out by umad_conn_next(). A device file behaves like that of the kernel: agents register for methods, the high
+ * half of a TID belongs to the agent, RMPP works in both directions, requests that time out are returned, and IsSM is
+ * set while an issm file is open.
  *
- * The queue of a connection that is not read is bounded, and so is the number of requests that a
- * connection may have open. MADs over these limits are dropped and counted, and other connections
- * do not suffer.
+ * The queue of a connection that is not read is bounded, and so is the number of requests that a connection may have
+ * open. MADs over these limits are dropped and counted, and other connections are not affected.
  */
 
 #include "node/node.h"
@@ -67,7 +66,8 @@ struct umad_limits {
 	size_t max_queue_octets; /* most octets in a connection's queue; an empty queue takes a MAD of any length */
 	size_t max_all_octets; /* most octets in all queues together; while all are empty, a MAD of any length is taken */
 	unsigned int max_open; /* most open requests and RMPP replies of a connection */
-	unsigned int min_open; /* as many may be open even if port_max_open is reached */
+	/* number of requests that may be open even if port_max_open is reached */
+	unsigned int min_open;
 	size_t max_open_octets; /* most octets of RMPP messages that a connection is sending */
 	unsigned int port_max_open; /* most open requests and RMPP replies of a port */
 	size_t port_max_open_octets; /* most octets of RMPP messages that a port is sending */

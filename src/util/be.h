@@ -3,9 +3,9 @@
 #define UTIL_BE_H
 
 /*
- * Big-endian integers are arrays of octets. So they have alignment 1, structs of them need not be packed,
- * and the compiler refuses the assignment of a host integer. At -O2 each accessor is one load or store
- * and one bswap.
+ * Big-endian integers are arrays of octets. For this reason they have alignment 1, structs of them need not be
+ * packed, and the compiler refuses the assignment of a host integer. At -O2 each accessor is one load or store and
+ * one bswap.
  */
 
 #include <stdint.h>

@@ -20,9 +20,9 @@ enum frame_gso {
 };
 
 enum frame_csum {
-	FRAME_CSUM_UNKNOWN, /* the TCP or UDP checksum is complete; nobody has verified it */
+	FRAME_CSUM_UNKNOWN, /* the TCP or UDP checksum is complete, but was not verified */
 	FRAME_CSUM_PARTIAL, /* the checksum field holds only the sum of the pseudo header */
-	FRAME_CSUM_OK, /* the checksum is complete and right: made by us, or verified */
+	FRAME_CSUM_OK, /* the checksum is complete and right, because we made or verified it */
 };
 
 struct frame_info {
@@ -33,7 +33,7 @@ struct frame_info {
 	uint16_t csum_offset; /* FRAME_CSUM_PARTIAL: octets from there to the checksum field */
 	uint16_t hlen; /* in a train: octets from the IP header to the payload */
 	uint16_t gso_size; /* payload octets per segment of a super-frame */
-	uint8_t gso; /* enum frame_gso: which segments a super-frame is to be cut into */
+	uint8_t gso; /* enum frame_gso: the kind of segments into which a super-frame is cut */
 	uint8_t csum; /* enum frame_csum */
 };
 static_assert(sizeof(struct frame_info) <= PKT_PRIV_LEN, "it lies in struct pkt");

@@ -5,8 +5,8 @@
 /*
  * DOC: Allowances
  *
- * An allowance limits what others can cause, such as work for a peer or lines in the log: to a number of uses at once,
- * and to a rate beyond these.
+ * An allowance limits the effects that others can cause, such as work for a peer or lines in the
+ * log. It permits a number of uses at once, and a rate beyond these.
  */
 
 #include <stdbool.h>
@@ -24,12 +24,12 @@ struct pace {
 /* Lines in the log */
 struct pace_lines {
 	struct pace pace;
-	uint32_t left_out; /* lines that were not logged since the last one */
+	uint32_t left_out; /* number of lines that were not logged since the last logged line */
 };
 
 /*
- * pace_take() - Use the allowance once. It has @burst uses and regains one each @every. Return:
- * false if it is used up
+ * pace_take() - Use the allowance once. The allowance has @burst uses and regains one use in each
+ * @every. Return: false if it is used up
  */
 bool pace_take(struct pace *p, unsigned int burst, ns_t every, ns_t now);
 

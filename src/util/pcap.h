@@ -18,11 +18,11 @@
 #define PCAP_REC_LEN 16 /* header of a record; an ERF record follows */
 #define ERF_HDR_LEN 16 /* a packet from LRH to VCRC follows */
 
-/* Write the header of a file. Return: octets */
+/* Write the header of a file. Return: number of octets */
 size_t pcap_header(uint8_t *buf);
-/* Write the header of a record of @len octets. Return: octets */
+/* Write the header of a record of @len octets. Return: number of octets */
 size_t pcap_record(uint8_t *buf, size_t len, ns_t t);
-/* Write the header of an ERF record with a packet of @len octets. Return: octets */
+/* Write the header of an ERF record with a packet of @len octets. Return: number of octets */
 size_t erf_header(uint8_t *buf, size_t len, ns_t t);
 
 #endif

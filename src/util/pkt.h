@@ -8,16 +8,15 @@
  * A packet is a descriptor with private room for headers and up to two payload
  * slices in reference-counted buffers:
  *
- *	hdr[head .. PKT_HDR_MAX)  |  slice[0]  |  slice[1]  |  tail[0 .. tail_len)
+ * 	hdr[head .. PKT_HDR_MAX)  |  slice[0]  |  slice[1]  |  tail[0 .. tail_len)
  *
- * Headers are pushed downwards: whoever makes a packet puts the innermost
- * headers (encapsulation, IP, TCP) against the end of hdr[], and the HCA puts
- * DETH, BTH, GRH and LRH before them. The tail holds what follows the payload on
- * an InfiniBand link: pad octets, ICRC and VCRC. Small packets live in hdr[]
- * alone. Segmentation makes slices of one buffer, multicast clones descriptors.
+ * Headers are pushed downwards: the code that makes a packet puts the innermost headers (encapsulation, IP, TCP)
+ * against the end of hdr[], and the HCA puts DETH, BTH, GRH and LRH before them. The tail holds what follows the
+ * payload on an InfiniBand link: pad octets, ICRC and VCRC. Small packets live in hdr[] alone. Segmentation makes
+ * slices of one buffer, multicast clones descriptors.
  *
- * A descriptor may stand for several packets of one flow, a train (train/train.h). What is limited
- * or counted in packets (queues, rings, batches, budgets, counters) counts pkt_count() of each.
+ * A descriptor may represent several packets of one flow, a train (train/train.h). Limits and counters in packets (of
+ * queues, rings, batches, budgets) count pkt_count() of each descriptor.
  *
  * A pool belongs to one thread. Descriptors and buffers come from a few large
  * arenas made at start; when they run out pkt_alloc() fails and the caller drops.
@@ -55,7 +54,7 @@ struct pkt_slice {
 enum pkt_flags {
 	PKT_CRC = 1 << 0, /* the tail holds both CRCs, which the receiver verifies */
 	PKT_ICRC = 1 << 1, /* the tail holds an ICRC, but no VCRC; not together with PKT_CRC */
-	PKT_OUTSIDE = 1 << 2, /* the packet came from another process and has a new hop budget */
+	PKT_OUTSIDE = 1 << 2, /* the packet came from another process and gets a new hop budget */
 	/* With PKT_CRC: the VCRC was found right, and needs no check before octets change */
 	PKT_VCRC_OK = 1 << 3,
 	PKT_ICRC_OK =
@@ -72,11 +71,12 @@ struct pkt {
 	uint8_t nslices;
 	uint8_t tail_len;
 	uint8_t vl; /* virtual lane of the packet; 15 for SMPs */
-	uint16_t count; /* packets that the descriptor stands for: 1, or more in a train */
+	/* number of packets that the descriptor represents: 1, or more in a train */
+	uint16_t count;
 	uint16_t seg; /* in a train: octets of payload in each packet but the last */
-	uint16_t seals_at; /* in a train with .seals: place there of the first packet's */
+	uint16_t seals_at; /* in a train with .seals: index in .seals of the first packet's CRCs */
 	uint8_t tail[PKT_TAIL_MAX];
-	struct pkt_buf *seals; /* of a train: the CRCs of its packets (train/seal.c); or NULL */
+	struct pkt_buf *seals; /* in a train: the CRCs of its packets (train/seal.c); or NULL */
 	/*
 	 * Notes of the layers that make and take packets (util/frame.h), which this file does not
 	 * interpret
@@ -86,10 +86,10 @@ struct pkt {
 	uint8_t hdr[PKT_HDR_MAX] __attribute__((aligned(16)));
 };
 
-/* A first-in-first-out queue. A zeroed one is valid and empty. */
+/* A first-in-first-out queue. A zeroed struct is valid and empty. */
 struct pkt_queue {
 	struct pkt *head, *tail;
-	uint32_t n; /* packets, of which a descriptor may stand for several */
+	uint32_t n; /* number of packets in the queue; a descriptor may represent several */
 };
 
 /**
@@ -162,7 +162,7 @@ static inline uint32_t pkt_hdr_len(const struct pkt *p)
 	return PKT_HDR_MAX - p->head;
 }
 
-/* pkt_count() - Packets that the descriptor stands for */
+/* pkt_count() - Return the number of packets that the descriptor represents */
 static inline unsigned int pkt_count(const struct pkt *p)
 {
 	return p->count;
@@ -173,13 +173,16 @@ static inline bool pkt_is_train(const struct pkt *p)
 	return p->count > 1;
 }
 
-/* pkt_octets() - Octets of all the packets together, without tails: the packets of a train repeat what is in hdr[] */
+/*
+ * pkt_octets() - Return the octets of all packets of the descriptor, without tails; each packet of a train has the
+ * headers in hdr[]
+ */
 static inline uint32_t pkt_octets(const struct pkt *p)
 {
 	return p->len + (p->count - 1u) * pkt_hdr_len(p);
 }
 
-/* pkt_count_batch() - Packets that the @n descriptors at @v stand for */
+/* pkt_count_batch() - Return the number of packets that the @n descriptors at @v represent */
 static inline unsigned int pkt_count_batch(struct pkt *const *v, unsigned int n)
 {
 	unsigned int count = 0;
@@ -224,8 +227,8 @@ static inline const uint8_t *pkt_pull(struct pkt *p, unsigned int n)
 }
 
 /*
- * pkt_pull_hdr() - As pkt_pull(), but the octets are moved into hdr[] in any case, where they may be
- * changed, because no other packet shares them
+ * pkt_pull_hdr() - Like pkt_pull(), but always move the octets into hdr[], where they may be changed, because no
+ * other packet shares them
  */
 static inline uint8_t *pkt_pull_hdr(struct pkt *p, unsigned int n)
 {

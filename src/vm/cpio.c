@@ -4,7 +4,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Writes zeros up to a multiple of 4. The format asks for them after the header with the name, and after the data. */
+/*
+ * Writes zeros up to a multiple of 4. The format requires this padding after the header with the name, and after the
+ * data.
+ */
 static void pad(FILE *f, size_t len)
 {
 	static const char zeros[4];

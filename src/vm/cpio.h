@@ -4,7 +4,8 @@
 
 /*
  * An initramfs: a cpio archive in the "newc" format (Documentation/driver-api/early-userspace/
- * buffer-format.rst). The functions return no errors: the caller asks ferror() of the stream at the end.
+ * buffer-format.rst). The functions return no errors, so the caller calls ferror() for the stream
+ * at the end.
  */
 
 #include <stddef.h>

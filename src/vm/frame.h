@@ -6,7 +6,7 @@
  * DOC: The channel between `uipoib vm` and the first process of its guest
  *
  * Each direction is a stream of frames. A frame is its type, a zero, the length of the data (big-endian, 16 bits) and
- * the data. The guest begins with HELLO. Only one frame of standard input is under way: the next one is sent when CMD
+ * the data. The guest begins with HELLO. Only one frame of standard input is under way; the next one is sent when CMD
  * has read the previous one. So a CMD that does not read its input does not hold up signals.
  *
  * The guest finds its orders in the file VM_CONFIG of its initramfs, see vm/guest.h.
@@ -21,19 +21,23 @@
 enum frame_type {
 	/* from the guest */
 	FRAME_HELLO = 1, /* the guest's first process runs and has opened the channel */
-	FRAME_STATE, /* text: what the guest waits for */
+	FRAME_STATE, /* text: the step for which the guest waits */
 	FRAME_READY, /* CMD is started now */
 	FRAME_STDOUT,
 	FRAME_STDERR,
 	FRAME_STDIN_ACK, /* CMD has read the last FRAME_STDIN, or does not want it */
-	FRAME_EXIT, /* one octet, the exit status of CMD; the last frame: the guest waits until the host ends QEMU */
-	FRAME_ERROR, /* text: why the guest cannot go on; the last frame */
+	/*
+	 * one octet, the exit status of CMD; this is the last frame, after which the guest waits until the host ends
+	 * QEMU
+	 */
+	FRAME_EXIT,
+	FRAME_ERROR, /* text: the reason why the guest cannot go on; this is the last frame */
 	FRAME_KLOG, /* the end of the kernel's log, in pieces, before a FRAME_ERROR */
 	/* to the guest */
-	FRAME_STDIN = 32, /* input of CMD; without data: the end of the input */
+	FRAME_STDIN = 32, /* input of CMD; a frame without data is the end of the input */
 	FRAME_SIGNAL, /* one octet: the number of a signal for CMD */
 	FRAME_WINSIZE, /* rows, columns, 16 bits each */
-	FRAME_UNREAD, /* one octet, FRAME_STDOUT or FRAME_STDERR: nobody reads that output any more */
+	FRAME_UNREAD, /* one octet, FRAME_STDOUT or FRAME_STDERR: the output that nobody reads any more */
 };
 
 struct frame {
@@ -42,7 +46,7 @@ struct frame {
 	const uint8_t *data;
 };
 
-/* The octets that were read of a stream and not decoded yet. All zeros: empty */
+/* Octets of a stream that were read and not decoded yet. A zeroed struct is empty */
 struct frame_rx {
 	uint8_t buf[2 * (FRAME_HDR_LEN + FRAME_DATA_MAX)];
 	size_t have; /* octets in .buf */

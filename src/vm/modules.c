@@ -86,7 +86,10 @@ void modules_close(struct modules *m)
 
 /* --- lists */
 
-/* Whether the path [p, p + len) is the file of module @name: "kernel/net/9p/9pnet_virtio.ko.xz" is that of 9pnet-virtio. */
+/*
+ * Tells whether the path [p, p + len) is the file of module @name:
+ * "kernel/net/9p/9pnet_virtio.ko.xz" is the file of 9pnet-virtio.
+ */
 static bool is_file_of(const char *p, size_t len, const char *name)
 {
 	const char *base = memrchr(p, '/', len);

@@ -116,14 +116,14 @@ static void add_kernel(struct qemu_args *a, const struct qemu_cfg *c)
 	add(a, "/proc/self/fd/%d", c->initrd_fd);
 	add(a, "-append");
 	/*
-	 * After a panic or an oops the kernel reboots, and -no-reboot makes QEMU end instead, so that nobody waits for it.
-	 * An emulated processor sometimes hangs in the boot; the kernel notices a processor that hangs (a soft lockup) and
-	 * panics, so that vm_run() boots it again. Once the guest's init runs, it takes that setting back.
-	 * An emulated guest does not take its time from the TSC, but from the HPET, whose time is QEMU's own. The emulated TSC
-	 * is this machine's, and the guest measures its rate in the boot. On one busy machine the guest's time ran several
-	 * times too fast, so that its link lost the peer again and again.
-	 * The kernel's check of its timer panics if a busy machine does not run QEMU in time, so the check is off.
-	 * The kernel's tests of its ciphers take time, and nothing here needs them.
+	 * After a panic or an oops the kernel reboots, and -no-reboot makes QEMU end instead, so that nobody waits
+	 * for it. An emulated processor sometimes hangs in the boot; the kernel notices a processor that hangs (a
+	 * soft lockup) and panics, so that vm_run() boots it again. Once the guest's init runs, it clears this
+	 * setting. An emulated guest does not take its time from the TSC, but from the HPET, whose time is QEMU's
+	 * own. The emulated TSC is this machine's, and the guest measures its rate in the boot. On one busy machine
+	 * the guest's time ran several times too fast, so that its link lost the peer again and again. The kernel's
+	 * check of its timer panics if a busy machine does not run QEMU in time, so the check is off. The kernel's
+	 * tests of its ciphers take time, and nothing here needs them.
 	 */
 	add(a,
 	    "console=ttyS0 panic=-1 oops=panic softlockup_panic=1 net.ifnames=0 "

@@ -32,8 +32,8 @@ int qemu_args_make(struct qemu_args *a, const struct qemu_cfg *c);
 void qemu_args_free(struct qemu_args *a);
 
 /*
- * qemu_kvm_works() - Whether KVM is there and can be expected to boot a kernel. /dev/kvm alone is no proof, because some
- * hypervisors have that file although the processor lacks the extensions
+ * qemu_kvm_works() - Tell whether KVM is there and can be expected to boot a kernel. /dev/kvm alone is no proof,
+ * because some hypervisors have that file although the processor lacks the extensions
  */
 bool qemu_kvm_works(void);
 

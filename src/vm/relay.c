@@ -45,8 +45,8 @@ int relay_to_guest(struct relay *r)
 		for (unsigned int i = 0; i < RELAY_BATCH; i++)
 			prepare(r, i, r->slot[i].data, VM_NET_DATA_MAX);
 		/*
-		 * An error here comes from ICMP and is about a datagram that was sent before. It is ignored, because
-		 * the link has a time-out of its own.
+		 * An error here was reported by ICMP for a datagram that was sent before. It is ignored, because the
+		 * link has a time-out of its own.
 		 */
 		got = recvmmsg(r->udp, r->msg, RELAY_BATCH, MSG_DONTWAIT, NULL);
 		r->n = got > 0 ? (unsigned int)got : 0;
@@ -89,8 +89,8 @@ int relay_from_guest(struct relay *r)
 		n++;
 	}
 	/*
-	 * A datagram that cannot be sent is lost, as on any UDP link, and the loop goes on behind it: the first one of a
-	 * batch may fail only because of an ICMP error about an earlier one.
+	 * A datagram that cannot be sent is lost, as on any UDP link, and the loop continues with the next one. The
+	 * first datagram of a batch may fail only because of an ICMP error about an earlier datagram.
 	 */
 	for (unsigned int at = 0; at < n;) {
 		int sent = sendmmsg(r->udp, msg + at, n - at, MSG_DONTWAIT);

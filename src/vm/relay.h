@@ -44,10 +44,7 @@ static inline bool relay_blocked(const struct relay *r)
  * error of .eth
  */
 int relay_to_guest(struct relay *r);
-/*
- * relay_from_guest() - Pass datagrams from the guest, when .eth can be read. 0; -errno: QEMU is
- * gone
- */
+/* relay_from_guest() - Pass on datagrams from the guest, when .eth is readable. Return: 0; -errno: QEMU has ended */
 int relay_from_guest(struct relay *r);
 
 #endif

@@ -15,7 +15,7 @@
 struct term {
 	bool raw; /* CMD has a terminal, and our terminal is in raw mode, so that all keys reach CMD */
 	bool open; /* the input may be read, because CMD runs and has read the last piece */
-	bool ended; /* the guest was told the end of the input */
+	bool ended; /* true after the guest was told that the input has ended */
 	int out_fd; /* descriptor to which out[out_at .. out_len) has to be written */
 	size_t out_len, out_at;
 	uint8_t out[FRAME_DATA_MAX];
@@ -23,7 +23,7 @@ struct term {
 
 /* term_is_tty() - Tell whether both input and output are a terminal, so that CMD gets one too */
 bool term_is_tty(void);
-/* term_start() - CMD runs now: begin to read the input, and with @tty set the terminal to raw mode */
+/* term_start() - Begin to read the input, because CMD runs now, and with @tty set the terminal to raw mode */
 void term_start(struct term *t, bool tty);
 /* term_stop() - Set the terminal back to its former mode */
 void term_stop(struct term *t);
@@ -36,9 +36,14 @@ static inline bool term_busy(const struct term *t)
 }
 /* term_polls() - Fill in the entries for poll() of input and output; descriptor -1: nothing to poll for */
 void term_polls(const struct term *t, struct pollfd in_out[2]);
-/* term_writable() - Write more of the output. 0, also if an error lost it; -EPIPE: nobody reads the output any more */
+/*
+ * term_writable() - Write more of the output. Return: 0, also if an error lost the output; -EPIPE: nobody reads the
+ * output any more
+ */
 int term_writable(struct term *t);
-/* term_read() - Read the input and make a FRAME_STDIN of it in @buf. Return: the frame's length; 0: there is none */
+/*
+ * term_read() - Read the input and make a FRAME_STDIN of it in @buf. Return: the frame's length; 0: there is no input
+ */
 size_t term_read(struct term *t, uint8_t buf[FRAME_HDR_LEN + FRAME_DATA_MAX]);
 /* term_size() - Make a FRAME_WINSIZE in @buf. Return: the frame's length; 0: CMD has no terminal */
 size_t term_size(const struct term *t, uint8_t *buf);

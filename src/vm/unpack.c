@@ -58,7 +58,10 @@ int unpack_find(const uint8_t *image, size_t len, size_t *ret_at, size_t *ret_le
 	return -ENOEXEC;
 }
 
-/* An ELF note is: size of the name, size of the description, type, name, description. The last two are padded to 4. */
+/*
+ * An ELF note is: size of the name, size of the description, type, name, description. Name and
+ * description are padded to a multiple of 4.
+ */
 static bool notes_have_pvh(const uint8_t *p, size_t len)
 {
 	while (len >= 12) {

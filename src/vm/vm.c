@@ -23,9 +23,9 @@
 #define EXIT_VM_ENV 3
 #define EXIT_VM_TIMEOUT 4
 
-/* longest time until CMD runs: an emulated processor on a busy machine is slow */
+/* longest time until CMD runs; it is long because an emulated processor on a busy machine is slow */
 #define BOOT_TIMEOUT_MS 120000
-/* longest time until HELLO: if KVM does not work, HELLO never comes */
+/* longest time until HELLO; HELLO never comes if KVM does not work */
 #define KVM_PATIENCE_MS 10000
 #define LOG_KEPT 16384
 #define BOOTS_MAX 3
@@ -41,7 +41,7 @@ struct vm {
 	int status; /* exit status, valid when .over is set */
 	long long started;
 	unsigned int asked; /* number of signals received that ask to end */
-	char state[256]; /* what the guest waits for, as text */
+	char state[256]; /* the step for which the guest waits, as text */
 	struct frame_rx rx;
 	struct relay relay;
 	struct term term;
@@ -227,7 +227,7 @@ static void output_writable(struct vm *v)
 	uint8_t buf[FRAME_HDR_LEN + 1];
 	uint8_t which = v->term.out_fd == STDOUT_FILENO ? FRAME_STDOUT : FRAME_STDERR;
 
-	/* If CMD has ended already, nobody reads this frame, and the error of send() does not matter. */
+	/* If CMD has ended already, the guest does not read this frame, and the error of send() does not matter. */
 	if (term_writable(&v->term) == -EPIPE)
 		send(v->chan_fd, buf, frame_encode(buf, FRAME_UNREAD, &which, 1), MSG_NOSIGNAL);
 	take_frames(v);
@@ -262,7 +262,7 @@ static void exec_qemu(struct vm *v, const struct qemu_cfg *qc, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
-	setpgid(0, 0); /* Ctrl-C goes to `uipoib vm` and not to QEMU */
+	setpgid(0, 0); /* so that Ctrl-C is sent to `uipoib vm` and not to QEMU */
 	sigprocmask(SIG_SETMASK, v->cfg->sig_mask, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	for (size_t i = 0; i < sizeof(keep) / sizeof(keep[0]); i++)

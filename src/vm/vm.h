@@ -5,14 +5,15 @@
 /*
  * DOC: A virtual machine on the fabric
  *
- *	uipoib vm  --- UDP socket ---> a port of an instance's switch
- *	  |  \
- *	  |   '- frames --- QEMU --- eth0, uib.ko, ib_ipoib: ib0
- *	  |                  |
- *	  '---- channel -----'------ init (src/guest) --- CMD
+ * 	uipoib vm  --- UDP socket ---> a port of an instance's switch
+ * 	  |  \
+ * 	  |   '- frames --- QEMU --- eth0, uib.ko, ib_ipoib: ib0
+ * 	  |                  |
+ * 	  '---- channel -----'------ init (src/guest) --- CMD
  *
- * There are two processes, `uipoib vm` and QEMU. However the former ends, QEMU ends too, by PDEATHSIG and because the guest
- * powers off when its channel is closed. The initramfs is a memfd and the wires are socket pairs, so nothing is on disk.
+ * There are two processes, `uipoib vm` and QEMU. When `uipoib vm` ends for whatever reason, QEMU ends too, by
+ * PDEATHSIG and because the guest powers off when its channel is closed. The initramfs is a memfd and the wires are
+ * socket pairs, so nothing is on disk.
  */
 
 #include <signal.h>
@@ -27,7 +28,8 @@ struct vm_cfg {
 	bool verbose; /* the kernel's log is printed on standard error */
 	long long timeout_ms; /* longest time from now to the end of CMD; -1: no limit */
 	int udp_fd; /* the link to the instance: a connected, non-blocking UDP socket */
-	int lost_fd; /* becomes readable when the instance has ended; -1: nobody tells */
+	/* descriptor that becomes readable when the instance has ended; -1: there is none */
+	int lost_fd;
 	int sig_fd; /* signalfd of SIGCHLD, SIGWINCH and the signals that end CMD */
 	const sigset_t *sig_mask; /* signal mask for QEMU */
 };

@@ -64,7 +64,7 @@ void dhcp_walk_init(struct dhcp_walk *w, const void *p, size_t len)
 }
 
 /*
- * Go on with the next field that has options: the options field is followed by file, and file by
+ * Go on with the next field that has options. The order is: the options field, then file, then
  * sname (RFC 2131 §4.1).
  */
 static bool next_field(struct dhcp_walk *w)

@@ -66,7 +66,10 @@ struct dhcp_opt {
 	const uint8_t *data;
 };
 
-/* A walk over the options of a message: first the options field, then file and sname if option 52 says so */
+/*
+ * A walk over the options of a message: first the options field, then file and sname if option 52 announces options
+ * there
+ */
 struct dhcp_walk {
 	const uint8_t *p;
 	size_t len, pos,
@@ -80,7 +83,7 @@ void dhcp_walk_init(struct dhcp_walk *w, const void *p, size_t len);
 int dhcp_walk_next(struct dhcp_walk *w, struct dhcp_opt *ret);
 
 /*
- * dhcp_opt_get() - The value of an option, whose parts are joined (RFC 3396), in the @max octets of @ret
+ * dhcp_opt_get() - Write the value of an option, whose parts are joined (RFC 3396), to @ret, @max octets
  * Return: length of the value; -ENOENT; -EMSGSIZE: longer than @max; -EBADMSG
  */
 int dhcp_opt_get(const void *p, size_t len, uint8_t code, uint8_t *ret, size_t max);

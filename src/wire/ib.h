@@ -41,19 +41,18 @@ enum ib_mtu_code {
 	IB_MTU_4096 = 5,
 };
 
-/* ib_mtu_octets() - The MTU that a code stands for, in octets; 0 if the code is reserved */
+/* ib_mtu_octets() - Return the MTU that has this code, in octets; 0 if the code is reserved */
 static inline unsigned int ib_mtu_octets(unsigned int mtu_code)
 {
 	return mtu_code >= IB_MTU_256 && mtu_code <= IB_MTU_4096 ? 128u << mtu_code : 0;
 }
 
-/* ib_rate_mbps() - The rate that a code stands for, in Mb/s (2 = 2500, 3 = 10000, ...); 0 if unknown */
+/* ib_rate_mbps() - Return the rate that has this code, in Mb/s (2 = 2500, 3 = 10000, ...); 0 if unknown */
 unsigned int ib_rate_mbps(unsigned int rate_code);
 
 /*
- * ib_rate_code() - Rate code of a link: width code (1 = 1x, 2 = 4x, 4 = 8x, 8 = 12x,
- * 16 = 2x) and speed code (1 SDR, 2 DDR, 4 QDR; with @ext 1 FDR, 2 EDR, 4 HDR, 8 NDR);
- * 0 if there is no such rate
+ * ib_rate_code() - Return the rate code of a link: width code (1 = 1x, 2 = 4x, 4 = 8x, 8 = 12x, 16 = 2x) and speed
+ * code (1 SDR, 2 DDR, 4 QDR; with @ext 1 FDR, 2 EDR, 4 HDR, 8 NDR); 0 if there is no such rate
  */
 unsigned int ib_rate_code(unsigned int width, unsigned int speed, unsigned int ext);
 

@@ -6,8 +6,9 @@
  * Link-layer addresses of draft-pelissier-ipoib-encaparp-00, and the two formats that contain them: IBARP for IPv4
  * (§6.3) and the option of Neighbour Discovery (§5).
  *
- * The draft draws the first word of each GID twice. Its lengths, 92 octets and Length 5, count this second copy, so we
- * send it. Its HLEN 32 does not count it, so other senders may leave it out. The decoders accept both layouts.
+ * The draft draws the first word of each GID twice. Its lengths, 92 octets and Length 5, count this second copy, so
+ * we send it. The draft's HLEN of 32 does not count the second copy, so other senders may leave it out. The decoders
+ * accept both layouts.
  */
 
 #include "wire/nd.h"
@@ -24,8 +25,8 @@ struct ibarp_pkt {
 };
 
 /*
- * ibarp_is() - Whether what follows the encapsulation is IBARP and not IPv4, which has the same ethertype: the first
- * nibble is not 4, the hardware type is 32, and addresses of the protocol have 4 octets
+ * ibarp_is() - Tell whether the octets after the encapsulation are IBARP. IPv4 has the same ethertype. In IBARP the
+ * first nibble is not 4, the hardware type is 32, and addresses of the protocol have 4 octets
  */
 bool ibarp_is(const uint8_t *p, size_t len);
 

@@ -26,7 +26,7 @@ static_assert(sizeof(struct ipoib_hdr) == IPOIB_HDR_LEN, "RFC 4391 §6");
 int ipoib_hdr_decode(const void *p, size_t len);
 void ipoib_hdr_encode(void *p, uint16_t type);
 
-/* ipoib_type_valid() - Whether an ethertype is one of the four that RFC 4391 §6 allows */
+/* ipoib_type_valid() - Tell whether an ethertype is one of the four that RFC 4391 §6 allows */
 bool ipoib_type_valid(uint16_t type);
 
 struct ipoib_lladdr {

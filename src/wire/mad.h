@@ -167,7 +167,7 @@ enum mad_trap {
 struct mad_notice {
 	bool generic;
 	uint8_t type; /* 7 bits */
-	uint32_t producer; /* 24 bits: node type of a generic notice; else vendor id */
+	uint32_t producer; /* 24 bits: node type in a generic notice; vendor id in others */
 	uint16_t trap; /* trap number of a generic notice; else device id */
 	uint16_t issuer_lid;
 	bool toggle;

@@ -9,7 +9,10 @@
 #define MGID_SIG_IPV4 0x401b
 #define MGID_SIG_IPV6 0x601b
 
-/* All functions take the P_Key in host order with bit 15 set, and a scope of 4 bits; else they return -EINVAL. */
+/*
+ * All functions take the P_Key in host order with bit 15 set, and a scope of 4 bits. For other values they return
+ * -EINVAL.
+ */
 int mgid_broadcast(ib_gid *ret, uint16_t pkey, uint8_t scope);
 /* @group is in network order. 255.255.255.255 maps to the broadcast group; other addresses that are not multicast give -EINVAL. */
 int mgid_from_ipv4(ib_gid *ret, const uint8_t group[4], uint16_t pkey, uint8_t scope);
@@ -26,8 +29,8 @@ int mgid_3333_to_ipv6(uint8_t ret[16], const ib_gid *mgid);
 
 /*
  * The map of draft-kashyap-ipoib-ipv4-multicast-01 §3.3: FF1y, zeros, the number of the IP subnet in octets 10 and 11
- * (0: none), and all 32 bits of the IPv4 group, or of 255.255.255.255. Returns 0; -EINVAL: @group is neither, or
- * @subnet is not 0 and the scope is not global (§3.1.1).
+ * (0: none), and all 32 bits of the IPv4 group, or of 255.255.255.255. Returns 0; -EINVAL: @group is neither a group
+ * nor 255.255.255.255, or @subnet is not 0 and the scope is not global (§3.1.1).
  */
 int mgid_v4mc_from_ipv4(ib_gid *ret, const uint8_t group[4], uint16_t subnet, uint8_t scope);
 /* mgid_v4mc_to_ipv4() - The IPv4 group of which mgid_v4mc_from_ipv4() makes @mgid. Return: 0; -EINVAL: there is none, or @mgid is the broadcast group */

@@ -4,8 +4,9 @@
 
 /*
  * Neighbour Discovery messages (RFC 4861) and their link-layer address options. The option of IPoIB has Length 3, two
- * zero octets, and the address of 20 octets (RFC 4391 §9.3). The option of draft-kashyap-ipoib-ipv6-over-ib-00 §5.1 has
- * Length 4, LID, capability flags, QPN, Q_Key and GID. The one of draft-pelissier-ipoib-encaparp-00 is in wire/ibarp.h.
+ * zero octets, and the address of 20 octets (RFC 4391 §9.3). The option of draft-kashyap-ipoib-ipv6-over-ib-00 §5.1
+ * has Length 4, LID, capability flags, QPN, Q_Key and GID. The option of draft-pelissier-ipoib-encaparp-00 is in
+ * wire/ibarp.h.
  */
 
 #include <stddef.h>
@@ -40,7 +41,7 @@ unsigned int nd_fixed_len(uint8_t icmp_type);
  */
 int nd_opt_next(struct nd_opt *ret, const uint8_t *p, size_t len, size_t *pos);
 
-/* What a link-layer address option tells about a port. Not every form of the option has all members. */
+/* The values of a port that a link-layer address option contains. Not every form of the option has all members. */
 struct nd_port {
 	struct ipoib_lladdr lladdr;
 	uint16_t lid; /* 0: unknown */
@@ -53,7 +54,10 @@ struct nd_port {
 #define ND_OPT_LLADDR_IPOIB 24
 
 #define ND_OPT_LINK_INFO 32
-/* Capability flags of draft-kashyap (§5.1.2), in the first 5 bits of an octet: what a node can do besides UD */
+/*
+ * Capability flags of draft-kashyap (§5.1.2), in the first 5 bits of an octet: the transports besides UD that a node
+ * supports
+ */
 #define ND_CAP_UC 0x80
 #define ND_CAP_RC 0x40
 #define ND_CAP_RAW_ETHERTYPE 0x20

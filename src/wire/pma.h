@@ -100,7 +100,7 @@ enum pma_sample_select {
 struct pma_samples_control {
 	uint8_t op_code, port_select;
 	uint8_t tick; /* length of a tick: 4 ns x (n + 1) */
-	uint8_t counter_width; /* 3 bits; 4 stands for 32 bits */
+	uint8_t counter_width; /* 3 bits; the value 4 means 32 bits */
 	uint32_t counter_masks_0_9; /* 3 bits each, counter 0 in bits 29-27 */
 	uint16_t counter_masks_10_14; /* 3 bits each, counter 10 in bits 14-12 */
 	uint8_t mechanisms, status; /* SampleMechanisms; 2 bits of enum pma_sample_status */

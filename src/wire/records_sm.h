@@ -4,7 +4,7 @@
 
 /*
  * SA records of links, SMs, tables of ports and switches, and subscriptions; and the request for several paths at
- * once (IBTA volume 1, 15.2.5). The bits of a component mask stand for the fields of the record in order, reserved
+ * once (IBTA volume 1, 15.2.5). Each bit of a component mask selects one field of the record, in order, reserved
  * fields included.
  *
  * Decoders return 0, or -EBADMSG if @len is less than the record. Tables are copied in their wire format, for
@@ -119,7 +119,8 @@ void ib_sltovl_rec_encode(void *p, const struct ib_sltovl_rec *r);
 #define INFORM_COMP_ENUM (1ull << 1)
 struct ib_inform_rec {
 	ib_gid subscriber;
-	uint16_t number; /* Enum: number of the subscription among those of its subscriber */
+	/* Enum: number of this subscription among the subscriptions of its subscriber */
+	uint16_t number;
 	struct mad_inform_info info;
 };
 int ib_inform_rec_decode(struct ib_inform_rec *ret, const void *p, size_t len);

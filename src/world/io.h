@@ -2,7 +2,7 @@
 #ifndef WORLD_IO_H
 #define WORLD_IO_H
 
-/* What the embedder gives the conformance suite: datagrams, time and the hook */
+/* The functions that the embedder gives the conformance suite: datagrams, time and the hook */
 
 #include <stddef.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ struct world_io {
 	int (*hook_status)(void *ctx);
 	/*
 	 * A file into which the packets of a failed case are written, closed by the caller of this function. NULL if
-	 * captures are not wanted; the function may return NULL after it has said why.
+	 * captures are not wanted; the function may return NULL after it has printed the reason.
 	 */
 	FILE *(*capture)(void *ctx, const char *case_id);
 	/*

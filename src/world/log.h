@@ -3,8 +3,8 @@
 #define CONFORM_LOG_H
 
 /*
- * The log of packets of both directions. It keeps the last WORLD_LOG_MAX of them, so that a DUT that floods cannot
- * take more memory than that.
+ * The log of packets of both directions. It keeps the last WORLD_LOG_MAX of them, so that a flooding DUT cannot take
+ * more memory.
  */
 
 #include <stdio.h>

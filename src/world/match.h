@@ -17,7 +17,7 @@ static inline bool data_is_mcast(const struct seen *s)
 	return s->h.bth.dest_qp == IB_QPN_MCAST;
 }
 
-/* Tell whether the ethertype is one of RFC 4391's four, and the payload begins as that type demands */
+/* Tell whether the ethertype is one of the four of RFC 4391, and whether the payload begins as that type demands */
 bool data_has_known_type(const struct seen *s);
 bool data_fits_type(const struct seen *s);
 

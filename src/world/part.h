@@ -3,9 +3,9 @@
 #define WORLD_PART_H
 
 /*
- * A second partition of the DUT's port, of which it makes a link of its own (profile hld2002). Its values are unlike those of the
- * first link, so that a DUT that takes the wrong ones is seen. Until world_part_set() has put its P_Key into the port's table, nothing
- * of it exists.
+ * A second partition of the DUT's port, of which it makes a link of its own (profile hld2002). Its values are unlike
+ * those of the first link, so that a DUT that takes the wrong values is noticed. The partition does not exist for the
+ * DUT until world_part_set() has put its P_Key into the port's table.
  */
 
 #include "world/world.h"
@@ -15,10 +15,10 @@
 #define WORLD_QKEY2 0x80c0f0b2u
 #define WORLD_MTU2 IB_MTU_1024
 
-/* world_part_set() - Set the port's P_Key table to these, and to 0 behind them. False: the DUT did not take it */
+/* world_part_set() - Set the port's P_Key table to @pkeys, followed by zeros. False: the DUT refused it */
 bool world_part_set(struct world *w, const uint16_t *pkeys, unsigned int n);
 
-/* The P_Key of the link to which a packet of data, or a group, belongs */
+/* Return the P_Key of the link to which a packet of data, or a group, belongs */
 uint16_t part_of_packet(const struct world *w, const struct seen *s);
 uint16_t part_of_mgid(const struct world *w, const ib_gid *mgid);
 /* The DUT's address and QPN on the link of a P_Key */

@@ -209,7 +209,7 @@ static size_t put_part6(uint8_t *buf, struct world *w, const struct world_peer *
 }
 
 /*
- * Write an echo request, an ICMPv4 one if the link carries IPv4. Return: the largest part of the message that fits into a
+ * Write an echo request, by ICMPv4 if the link carries IPv4. Return: the largest part of the message that fits into a
  * packet
  */
 static size_t put_echo(uint8_t *icmp, const struct world *w, const struct world_peer *p, bool v6,

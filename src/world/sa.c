@@ -130,7 +130,7 @@ static void send_gmp(struct world *w, const struct ib_ud_hdr *to, const uint8_t 
 	world_send(w, &h, mad, MAD_LEN);
 }
 
-/* --- tables, in segments (RMPP). Nothing is sent twice: a DUT that has lost a segment asks once more. */
+/* --- tables, in segments (RMPP). No segment is repeated, because a DUT that has lost a segment asks once more. */
 
 /* Send the segments up to @last, for which the DUT has announced room */
 static void table_send(struct world *w, uint32_t last)
@@ -167,7 +167,7 @@ static void table_acknowledged(struct world *w, const struct sa_mad *q)
 		table_send(w, q->rmpp.data2);
 }
 
-/* Answers with a table of @len octets, which are in w->table.data; @size is that of a record */
+/* Answers with a table of @len octets, which are in w->table.data; @size is the size of a record */
 static void table_answer(struct world *w, const struct seen *s, const struct sa_mad *q, size_t len,
 			 size_t size)
 {
@@ -184,7 +184,7 @@ static void table_answer(struct world *w, const struct seen *s, const struct sa_
 	table_send(w, 1);
 }
 
-/* Return: the octets that a record takes in a table */
+/* Return: the number of octets that a record takes in a table */
 static size_t table_step(size_t len)
 {
 	return (len + 7) & ~(size_t)7;
@@ -228,7 +228,9 @@ static void answer_member(struct world *w, const struct seen *s, const struct sa
 #define CREATE_COMPS \
 	(MCM_COMP_QKEY | MCM_COMP_TCLASS | MCM_COMP_PKEY | MCM_COMP_FLOW_LABEL | MCM_COMP_SL)
 
-/* Tell whether a new group would have the parameters of the broadcast group. An SA that knows IPoIB demands this */
+/*
+ * Tell whether a new group would have the parameters of the broadcast group. An SA that supports IPoIB demands this
+ */
 static bool is_alike(struct world *w, const struct sa_mad *q, const struct ib_mcmember_rec *r)
 {
 	ib_gid bcast = sa_mgid_broadcast_in(w, part_of_mgid(w, &r->mgid));
@@ -323,7 +325,7 @@ static bool is_asked_for(const struct ib_mcmember_rec *rec, const struct sa_mad 
 	return !(q->sa.comp_mask & MCM_COMP_PKEY) || ib_pkey_match(rec->pkey, r->pkey);
 }
 
-/* Answer with all groups that match. The SA tells nobody who their members are (IBTA 15.2.5.17). */
+/* Answer with all groups that match. The SA does not reveal the members of groups (IBTA 15.2.5.17). */
 static void list_groups(struct world *w, const struct seen *s, const struct sa_mad *q,
 			const struct ib_mcmember_rec *r)
 {
@@ -508,7 +510,7 @@ void world_sa_fini(struct world *w)
 		timer_cancel(&w->timers, &w->report[i].timer);
 }
 
-/* --- ServiceRecord: who gives out the group of the link (SIDR) */
+/* --- ServiceRecord: the port that gives out the group of the link (SIDR) */
 
 static void service(struct world *w, const struct seen *s, const struct sa_mad *q)
 {
@@ -523,7 +525,7 @@ static void service(struct world *w, const struct seen *s, const struct sa_mad *
 		w->sidr.registered = q->mad.method == MAD_METHOD_SET;
 		w->sidr.service = r;
 	} else if (w->wire->sidr) {
-		/* The record repeats the ServiceID of the query, whatever that is. */
+		/* The record repeats the ServiceID of the query, whether or not it is the expected one. */
 		r = (struct ib_service_rec){
 			.id = r.id,
 			.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, WORLD_SWITCH_GUID),

@@ -45,8 +45,8 @@ struct wire_arp {
 
 struct world_wire {
 	/*
-	 * Encapsulation: how many octets precede the IP packet, the function that writes them, and the function that
-	 * returns the ethertype of a packet, or -1 if it is too short
+	 * Encapsulation: the number of octets before the IP packet, the function that writes them, and the function
+	 * that returns the ethertype of a packet, or -1 if it is too short
 	 */
 	uint8_t hdr_len;
 	void (*put_hdr)(uint8_t *p, uint16_t type, uint16_t reserved);

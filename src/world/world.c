@@ -178,8 +178,8 @@ static bool is_up(const struct world *w, const void *arg)
 }
 
 /*
- * Longest time until both ends are up again: this end's silence, then the other end's silence and time-out, and a keepalive
- * of each
+ * Longest time until both ends are up again. It is the sum of this end's silence, the other end's
+ * silence and time-out, and a keepalive of each
  */
 #define LINK_TIME NS_SEC(13)
 

@@ -7,13 +7,13 @@
  * everything that the DUT sends, as SM, SA or peer. A case changes members of the world to make it behave otherwise, and
  * changes them back before it ends.
  *
- *	LID	who
- *	1	port 0 of the switch, with the SM and the SA
- *	16	the DUT, unless a case changes it
- *	32..	peers, two LIDs each
- *	0xc001..	groups
+ * 	LID	who
+ * 	1	port 0 of the switch, with the SM and the SA
+ * 	16	the DUT, unless a case changes it
+ * 	32..	peers, two LIDs each
+ * 	0xc001..	groups
  *
- * The DUT's link has the P_Key 0xffff; part.h has that of a second one.
+ * The DUT's link has the P_Key 0xffff; part.h has the P_Key of a second link.
  */
 
 #include "world/io.h"
@@ -32,8 +32,8 @@
 #define WORLD_PKEY IB_PKEY_DEFAULT
 
 /*
- * Values of the broadcast group and of paths. They differ from every default, so that a DUT that does not take them from
- * the SA's answers is found out.
+ * Values of the broadcast group and of paths. They differ from every default, so that a DUT that does not take them
+ * from the SA's answers is noticed.
  */
 #define WORLD_QKEY 0x80c0f0a1u
 /* Q_Key of the broadcast group after the case that changes it */
@@ -50,7 +50,7 @@
 #define WORLD_SIDR_HOP_LIMIT 3
 #define WORLD_SCOPE_GLOBAL 14
 
-#define WORLD_GROUPS 160 /* multicast groups, those of peers and of the DUT */
+#define WORLD_GROUPS 160 /* number of multicast groups, of peers and of the DUT */
 #define WORLD_PEERS 64
 #define WORLD_SUBSCRIPTIONS 16
 #define WORLD_REPORTS 8
@@ -118,12 +118,12 @@ struct world_table {
 struct world_sidr {
 	bool silent; /* the server does not answer */
 	uint8_t status; /* Status in the server's answers */
-	uint8_t ver; /* version in the private data of the answers; 0 stands for 1 */
+	uint8_t ver; /* version in the private data of the answers; 0 means 1 */
 	bool registered;
 	struct ib_service_rec service;
 };
 
-/* What the DUT's SMA reported, and what the SM has set */
+/* Values that the DUT's SMA reported, and that the SM has set */
 struct world_dut {
 	struct smp_node_info node;
 	struct smp_port_info port;
@@ -155,7 +155,7 @@ struct world_cfg {
 	/* scope of the link's groups; 0: link-local, or global with a subnet number */
 	uint8_t scope;
 	uint16_t subnet; /* number of the IP subnet in the groups; 0: none */
-	uint8_t ip4[4], ip6[16]; /* the DUT's addresses; zeros stand for 10.9.0.1 and fd09::1 */
+	uint8_t ip4[4], ip6[16]; /* the DUT's addresses; zeros mean 10.9.0.1 and fd09::1 */
 	struct world_dut_conf conf;
 };
 
@@ -225,8 +225,8 @@ void world_set_mtu(struct world *w, uint8_t code);
 /* world_sidr_group() - Return: the link's group as SIDR describes it */
 struct sidr_group world_sidr_group(const struct world *w);
 /*
- * world_turn() - Wait for one datagram or timer, at most until @deadline, and handle it. False: @deadline has come, or the
- * user interrupted
+ * world_turn() - Wait for one datagram or timer, at most until @deadline, and handle it. False: @deadline has come,
+ * or the user interrupted the run
  */
 bool world_turn(struct world *w, ns_t deadline);
 /* world_pass() - Let @time pass */
