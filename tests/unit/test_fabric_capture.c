@@ -6,6 +6,7 @@
 #include "check.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -404,14 +405,24 @@ static double cpu_of_end_ports(unsigned int n, unsigned int rounds)
 	return took;
 }
 
+static double least(double a, double b)
+{
+	return a < b ? a : b;
+}
+
 /*
  * The cost per port must not depend on the number of ports; with a search among all taps the ratio
- * would be 8. Both numbers stand for 400,000 ports, because some kernels count processor time in steps of 4 ms.
+ * would be 8. Both numbers stand for 400,000 ports, because some kernels count processor time in steps of 4 ms. The least of several
+ * measurements is taken, because other programs take the processor's caches away.
  */
 static void test_tapping_end_ports_costs_the_same_for_each(void **state)
 {
-	double few = cpu_of_end_ports(500, 800), many = cpu_of_end_ports(4000, 100);
+	double few = HUGE_VAL, many = HUGE_VAL;
 
+	for (int i = 0; i < 8 && !(many < 3 * few); i++) {
+		few = least(few, cpu_of_end_ports(500, 800));
+		many = least(many, cpu_of_end_ports(4000, 100));
+	}
 	print_message("500 CAs %.6f s, 4000 CAs %.6f s\n", few, many);
 	assert_true(many < 3 * few);
 }
