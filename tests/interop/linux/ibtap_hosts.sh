@@ -162,9 +162,10 @@ end_at k "${keepalived[k]}"
 	printf '[fabric pair]\ntopology = %s\n' "$work/lab.topo"
 	conf_iface uib0 1 | sed s/fabric:lab/fabric:pair/
 } >"$work/pair.conf"
-forwarding() { g a "$UIPOIB run -c $work/pair.conf -n pair -- $UIPOIB -n pair exec h1 sysctl -n net.ipv4.ip_forward 2>$work/pair.err"; }
-check "VM a forwards packets" says "ip_forward = 1" g a sysctl -w net.ipv4.ip_forward=1
-check "the host of a uipoib there does not" equal 0 "$(forwarding)"
+forwarding="sysctl -n net.ipv4.ip_forward"
+check "VM a has TAPs, and forwards packets" says "ip_forward = 1" g a "modprobe tun && sysctl -w net.ipv4.ip_forward=1"
+check "so does a namespace that ip makes" equal 1 "$(g a "ip netns add made && ip netns exec made $forwarding")"
+check "the host of a uipoib there does not" equal 0 "$(g a "$UIPOIB run -c $work/pair.conf -n pair -- $UIPOIB -n pair exec h1 $forwarding")"
 
 check "the kernel's log of VM a" vm_log_clean a
 check "VM a ends" vm_stop a
