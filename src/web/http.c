@@ -2,8 +2,16 @@
 #include "web/http.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "web/host.h"
+
+void web_answer_text(struct web_answer *a, unsigned int status, const char *text)
+{
+	a->status = status;
+	a->body = strdup(text);
+	a->len = a->body ? strlen(text) : 0;
+}
 
 #ifndef UIPOIB_WEB
 #define UIPOIB_WEB 0
@@ -15,7 +23,6 @@
 #include <microhttpd.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "os/loop.h"
@@ -167,13 +174,6 @@ static enum MHD_Result answer(struct web_http *h, struct MHD_Connection *c, stru
 	return done;
 }
 
-static void say(struct web_answer *a, unsigned int status, const char *text)
-{
-	a->status = status;
-	a->body = strdup(text);
-	a->len = a->body ? strlen(text) : 0;
-}
-
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *url,
 				  const char *method, const char *version, const char *body,
 				  size_t *body_len, void **request_ctx)
@@ -188,10 +188,11 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 	/* A request with a body is answered before its body, and its connection is closed then. */
 	if (!web_host_ok(mhd.MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST),
 			 h->hosts))
-		say(&a, MHD_HTTP_FORBIDDEN,
-		    "This Host is not answered. See --host in uipoib(8).\n");
+		web_answer_text(&a, MHD_HTTP_FORBIDDEN,
+				"This Host is not answered. See --host in uipoib(8).\n");
 	else if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
-		say(&a, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and HEAD are answered.\n");
+		web_answer_text(&a, MHD_HTTP_METHOD_NOT_ALLOWED,
+				"Only GET and HEAD are answered.\n");
 	else
 		h->fn(h->ctx, url, &a);
 	return answer(h, c, &a);

@@ -32,6 +32,9 @@ struct web_answer {
 	size_t len;
 };
 
+/* web_answer_text() - Make an answer of a constant text; .body is NULL and .len 0 if there is no memory for it */
+void web_answer_text(struct web_answer *a, unsigned int status, const char *text);
+
 /* web_http_load() - Load the library; must come before web_http_start(). 0; -ENOSYS not in this build; -ENOENT it is not installed */
 int web_http_load(void);
 

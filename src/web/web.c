@@ -27,13 +27,6 @@ struct web {
 
 /* --- answers */
 
-static void say(struct web_answer *a, unsigned int status, const char *text)
-{
-	a->status = status;
-	a->body = strdup(text);
-	a->len = a->body ? strlen(text) : 0;
-}
-
 static void metrics(struct web *w, struct web_answer *a)
 {
 	int status = web_feed_fresh(&w->feed, loop_clock());
@@ -42,7 +35,7 @@ static void metrics(struct web *w, struct web_answer *a)
 	if (!status)
 		status = web_metrics(&a->body, &a->len, &w->feed.rows);
 	if (status) {
-		say(a, 503, "The instance does not answer.\n");
+		web_answer_text(a, 503, "The instance does not answer.\n");
 		return;
 	}
 	a->status = 200;
@@ -54,14 +47,15 @@ static void on_path(void *ctx, const char *path, struct web_answer *a)
 	struct web *w = ctx;
 
 	if (w->lost)
-		say(a, 503, "The instance does not answer.\n");
+		web_answer_text(a, 503, "The instance does not answer.\n");
 	else if (!strcmp(path, "/metrics"))
 		metrics(w, a);
 	else if (!strcmp(path, "/"))
-		say(a, 200,
-		    "uipoib web: /metrics has the counters of the fabric for Prometheus.\n");
+		web_answer_text(
+			a, 200,
+			"uipoib web: /metrics has the counters of the fabric for Prometheus.\n");
 	else
-		say(a, 404, "There is only /metrics.\n");
+		web_answer_text(a, 404, "There is only /metrics.\n");
 }
 
 /* --- start */
