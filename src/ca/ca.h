@@ -85,6 +85,8 @@ struct ca_notify {
 	void (*event)(void *ctx, enum ca_event ev, ns_t now);
 	/* The receive queue of an armed QP is no longer empty. */
 	void (*ready)(void *ctx, struct ca_qp *qp);
+	/* Packets have left a send queue that had stalled. May be NULL */
+	void (*room)(void *ctx, ns_t now);
 };
 
 struct ca_ops {
@@ -109,6 +111,7 @@ struct ca_ops {
 	unsigned int (*send_flush)(struct ca *ca, ns_t now);
 	struct mad_ep *(*mad_ep)(struct ca *ca);
 	void (*cm_supported)(struct ca *ca, bool on, ns_t now);
+	void (*dispatch)(struct ca *ca, ns_t now); /* NULL if .fd is -1 */
 };
 
 /* The corresponding structs of a backend begin with these three. */
@@ -235,6 +238,12 @@ static inline struct ca_send_queue ca_send_queue(struct ca *ca)
 static inline unsigned int ca_send_flush(struct ca *ca, ns_t now)
 {
 	return ca->ops->send_flush(ca, now);
+}
+
+/* ca_dispatch() - Handle what made ca.fd readable: notifications, asynchronous events and MADs */
+static inline void ca_dispatch(struct ca *ca, ns_t now)
+{
+	ca->ops->dispatch(ca, now);
 }
 
 static inline struct mad_ep *ca_mad_ep(struct ca *ca)

@@ -11,6 +11,7 @@
 #include "inst/fab.h"
 #include "inst/host.h"
 #include "inst/iface.h"
+#include "inst/port.h"
 #include "text/print.h"
 #include "util/escape.h"
 
@@ -132,6 +133,11 @@ json_t *cmd_iface_row(const struct inst_iface *i)
 json_t *cmd_fabric_row(const struct inst_fabric *f)
 {
 	return json_pack("{s:o}", "fabric", cmd_str(f->name));
+}
+
+json_t *cmd_port_fabric(const struct inst_port *p)
+{
+	return p->fab ? cmd_str(p->fab->name) : json_null();
 }
 
 void cmd_path_rec(json_t *row, const struct ib_path_rec *p)

@@ -43,6 +43,8 @@ void cmd_set_bool(json_t *row, const char *name, bool v);
 /* New rows with the members with which each row about an interface or a fabric begins */
 json_t *cmd_iface_row(const struct inst_iface *i); /* "ifname", "host" */
 json_t *cmd_fabric_row(const struct inst_fabric *f); /* "fabric" */
+/* cmd_port_fabric() - Name of the soft fabric to which the port belongs; null for a port that belongs to none */
+json_t *cmd_port_fabric(const struct inst_port *p);
 
 /* cmd_path_rec() - The fields of a PathRecord, added to @row */
 void cmd_path_rec(json_t *row, const struct ib_path_rec *p);

@@ -185,8 +185,8 @@ static void inject(struct ctl_req *r)
 		return;
 	ipoib_link_info(s.from->ifc.ipoib, &s.fi);
 	ipoib_link_info(s.to->ifc.ipoib, &s.ti);
-	if (s.from->port->fab != s.to->port->fab || !s.fi.joined || !s.ti.joined) {
-		ctl_end(r, PROTO_EXIT_FAILED, "both interfaces must be up, and on one fabric");
+	if (!port_on_fabric(s.to->port, s.from->port->fab) || !s.fi.joined || !s.ti.joined) {
+		ctl_end(r, PROTO_EXIT_FAILED, "both interfaces must be up, and on one soft fabric");
 		return;
 	}
 	shoot(r, &s, n);

@@ -212,11 +212,21 @@ static void exec_node(struct ctl_req *r, const char *name)
 	ctl_end_with(r, m, NULL, 0);
 }
 
+/* The CA that programs for ibsim use on the host: the first one on a soft fabric, or NULL */
+static const struct inst_port *soft_ca(const struct inst_host *h)
+{
+	for (unsigned int k = 0; k < h->ncas; k++)
+		if (h->ca[k]->fab)
+			return h->ca[k];
+	return NULL;
+}
+
 static void exec_host(struct ctl_req *r)
 {
 	bool bad;
 	const char *name = ctl_arg_str(r, "host", &bad);
 	struct inst_host *h = name ? inst_host_find(r->in, name) : NULL;
+	const struct inst_port *ca;
 	int fds[2];
 	json_t *m;
 
@@ -241,8 +251,8 @@ static void exec_host(struct ctl_req *r)
 		ctl_end(r, PROTO_EXIT_ENV, "host '%s': %s", name, strerror(status));
 		return;
 	}
-	m = exec_members(r, h->ncas ? h->ca[0]->fab : NULL,
-			 h->ncas ? fabric_node_name(h->ca[0]->node) : "");
+	ca = soft_ca(h);
+	m = exec_members(r, ca ? ca->fab : NULL, ca ? ca->ca_name : "");
 	cmd_set_str(m, "host", h->name);
 	cmd_set_bool(m, "userns", fds[1] >= 0);
 	ctl_end_with(r, m, fds, fds[1] >= 0 ? 2 : 1);

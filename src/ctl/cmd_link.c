@@ -125,7 +125,7 @@ static void link_row(struct ctl_req *r, struct inst_iface *i)
 	cmd_set(row, "since_ms", cmd_ms(r->now - info.since));
 	cmd_set_bool(row, "admin_up", i->kernel_up);
 	cmd_set_bool(row, "carrier", i->carrier);
-	cmd_set_str(row, "fabric", i->port->fab->name);
+	cmd_set(row, "fabric", cmd_port_fabric(i->port));
 	cmd_set_str(row, "port", i->port->name);
 	cmd_set(row, "pkey", cmd_hex(i->ifc.pkey, 4));
 	cmd_set_str(row, "profile", info.profile->name);

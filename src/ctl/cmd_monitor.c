@@ -136,7 +136,7 @@ static void port_event(struct inst_watch *w, struct inst_port *p, enum ca_event 
 	struct monitor *m = container_of(w, struct monitor, watch);
 	json_t *row = event_row(m, "port", now);
 
-	cmd_set_str(row, "fabric", p->fab->name);
+	cmd_set(row, "fabric", cmd_port_fabric(p));
 	cmd_set_str(row, "port", p->name);
 	cmd_set_str(row, "what", ca_event_name(ev));
 	ctl_row(&m->hold.req, row);

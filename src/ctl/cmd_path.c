@@ -29,8 +29,9 @@ struct walk {
 
 static json_t *port_row(const struct inst_port *p)
 {
-	json_t *row = cmd_fabric_row(p->fab);
+	json_t *row = json_object();
 
+	cmd_set(row, "fabric", cmd_port_fabric(p));
 	cmd_set_str(row, "port", p->name);
 	return row;
 }
@@ -95,7 +96,8 @@ static bool gid_by_config(const struct inst_iface *from, const uint8_t *ip, unsi
 	struct inst_iface *i;
 
 	list_for_each (i, &from->inst->ifaces, link) {
-		if (i->port->fab != from->port->fab || ((i->ifc.pkey ^ from->ifc.pkey) & 0x7fff))
+		if (!port_on_fabric(i->port, from->port->fab) ||
+		    ((i->ifc.pkey ^ from->ifc.pkey) & 0x7fff))
 			continue;
 		for (unsigned int k = 0; k < i->naddrs; k++) {
 			if (i->addr[k].family != family ||

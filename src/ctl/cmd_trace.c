@@ -157,7 +157,8 @@ static struct inst_iface *end_by_addr(const struct inst_iface *from, const uint8
 
 	list_for_each (i, &from->inst->ifaces, link)
 		for (unsigned int k = 0; k < i->naddrs; k++)
-			if (i->addr[k].family == family && i->port->fab == from->port->fab &&
+			if (i->addr[k].family == family &&
+			    port_on_fabric(i->port, from->port->fab) &&
 			    !memcmp(i->addr[k].octets, ip, family == 6 ? 16 : 4))
 				return i;
 	return NULL;
@@ -330,6 +331,11 @@ static struct inst_iface *first_end(struct ctl_req *r, const char *src)
 	if (!from)
 		ctl_end(r, PROTO_EXIT_USAGE,
 			"'%.64s': no such host or interface, or it has no interface", src);
+	else if (!from->port->fab)
+		ctl_end(r, PROTO_EXIT_USAGE,
+			"%s@%s: the port %s is none of a soft fabric, so nothing shows the way of "
+			"its packets",
+			from->name, from->host->name, from->port->name);
 	else if (from->port->fab->traced)
 		ctl_end(r, PROTO_EXIT_FAILED, "fabric %s: another trace is running",
 			from->port->fab->name);

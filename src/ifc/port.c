@@ -3,6 +3,7 @@
 
 #include "ifc/pkeys.h"
 #include "ifc/qp.h"
+#include "ifc/watchdog.h"
 
 /*
  * This is a callback of the CA, and the CA must not be called inside its callbacks. So the event is
@@ -26,7 +27,17 @@ static void on_ready(void *ctx, struct ca_qp *qp)
 	ifc_qp_ready(qp->ctx);
 }
 
-const struct ca_notify ifc_port_notify = { .event = on_event, .ready = on_ready };
+static void on_room(void *ctx, ns_t now)
+{
+	struct ifc_port *p = ctx;
+	struct ifc *i;
+
+	(void)now;
+	list_for_each (i, &p->ifs, on_port)
+		ifc_watchdog_room(i);
+}
+
+const struct ca_notify ifc_port_notify = { .event = on_event, .ready = on_ready, .room = on_room };
 
 void ifc_port_init(struct ifc_port *p, struct ifc_set *s)
 {

@@ -40,7 +40,7 @@ static void arm(struct ifc *i, const struct ca_send_queue *q, ns_t now)
 	struct ifc_watchdog *w = &i->watchdog;
 	ns_t at = w->since + w->timeout;
 
-	/* No event reports the end of a stall, so look often. */
+	/* Not every CA reports the end of a stall (ca_notify.room), so look often. */
 	if (w->blocked && q->stalled && now + IFC_STALL_POLL < at)
 		at = now + IFC_STALL_POLL;
 	timer_arm(i->set->timers, &w->timer, at);
@@ -95,4 +95,12 @@ bool ifc_watchdog_block(struct ifc *i, ns_t now)
 	i->watchdog.blocked = true;
 	arm(i, &q, now);
 	return true;
+}
+
+void ifc_watchdog_room(struct ifc *i)
+{
+	struct ca_send_queue q = ca_send_queue(i->port->ca);
+
+	if (!q.stalled || q.waiting < i->sq_depth)
+		unblock(i);
 }

@@ -14,5 +14,7 @@ void ifc_watchdog_posted(struct ifc *i, ns_t now);
  * and ifc_readable() is called when a packet has left it
  */
 bool ifc_watchdog_block(struct ifc *i, ns_t now);
+/* ifc_watchdog_room() - The CA reports that packets have left a stalled send queue */
+void ifc_watchdog_room(struct ifc *i);
 
 #endif

@@ -161,7 +161,7 @@ int host_get(struct inst *in, const struct conf_iface *c, struct inst_host **ret
 unsigned int host_ca(struct inst_host *h, struct inst_port *p)
 {
 	for (unsigned int k = 0; k < h->ncas; k++)
-		if (h->ca[k]->node == p->node)
+		if (port_same_ca(h->ca[k], p))
 			return k;
 	if (h->ncas == HOST_CAS_MAX)
 		return HOST_CAS_MAX;

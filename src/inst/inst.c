@@ -413,20 +413,21 @@ int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
 }
 
 /*
- * Return the usual reason why a link waits for its port when the fabric's SM is external: the SM is missing, or has
- * not finished. "" if this is not the case.
+ * Return the usual reason why a link waits for its port when the subnet's SM is not part of the instance: the SM is
+ * missing, or has not finished. "" if this is not the case.
  */
 static const char *sm_hint(const struct inst_iface *i, enum ipoib_link_state state)
 {
 	const struct inst_port *p = i->port;
 	struct ca_port_attr a;
 
-	if (state != IPOIB_LINK_WAIT_PORT || !list_empty(&p->fab->sms) ||
+	if (state != IPOIB_LINK_WAIT_PORT || (p->fab && !list_empty(&p->fab->sms)) ||
 	    ca_port_query(p->ifc.ca, &a))
 		return "";
 	switch (a.state) {
 	case IB_PORT_INIT:
-		return ", waiting for a subnet manager (sm = external)";
+		return p->fab ? ", waiting for a subnet manager (sm = external)"
+			      : ", waiting for a subnet manager";
 	case IB_PORT_ARMED:
 		return ", waiting for the subnet manager to go on";
 	default:

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "inst/fab.h"
 
@@ -17,24 +18,61 @@ static void on_event(struct ifc_port *ip, enum ca_event ev, ns_t now)
 	inst_port_event(p, ev, now);
 }
 
-static struct inst_port *port_find(struct inst *in, const struct fabric_node *n, uint8_t num)
+bool port_same_ca(const struct inst_port *a, const struct inst_port *b)
+{
+	return a->fab == b->fab && !strcmp(a->ca_name, b->ca_name);
+}
+
+static struct inst_port *port_find(struct inst *in, const struct inst_fabric *f, const char *ca,
+				   uint8_t num)
 {
 	struct inst_port *p;
 
 	list_for_each (p, &in->ports, link)
-		if (p->node == n && p->num == num)
+		if (p->fab == f && !strcmp(p->ca_name, ca) && p->num == num)
 			return p;
 	return NULL;
 }
 
-static int port_open(struct inst_port *p, struct ca_soft_hca *soft)
+static void ca_readable(struct loop_fd *fd, uint32_t events, ns_t now)
 {
-	int status;
+	struct inst_port *p = container_of(fd, struct inst_port, ca_fd);
 
-	ifc_port_init(&p->ifc, &p->inst->ifcs);
-	p->ifc.on_event = on_event;
-	status = ca_soft_open(soft, p->num, &ifc_port_notify, &p->ifc, &p->ifc.ca);
+	(void)events;
+	ca_dispatch(p->ifc.ca, now);
+}
+
+/* Starts what works on the open access layer. */
+static int port_start(struct inst_port *p)
+{
+	int fd = p->ifc.ca->fd, status = 0;
+
+	if (fd >= 0)
+		status = loop_watch(&p->inst->loop, &p->ca_fd, fd, EPOLLIN, ca_readable);
 	return status ? status : ifc_port_start(&p->ifc);
+}
+
+static int open_soft(struct inst_port *p, struct ca_soft_hca *soft)
+{
+	return ca_soft_open(soft, p->num, &ifc_port_notify, &p->ifc, &p->ifc.ca);
+}
+
+/* A port that is in no list and not open yet. NULL: out of memory */
+static struct inst_port *port_alloc(struct inst *in, const char *ca, uint8_t num)
+{
+	struct inst_port *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	list_init(&p->link);
+	p->inst = in;
+	p->num = num;
+	p->ca_fd.fd = -1;
+	snprintf(p->ca_name, sizeof(p->ca_name), "%s", ca);
+	snprintf(p->name, sizeof(p->name), "%s/%u", ca, num);
+	ifc_port_init(&p->ifc, &in->ifcs);
+	p->ifc.on_event = on_event;
+	return p;
 }
 
 static int node_index(struct inst_fabric *f, const struct fabric_node *n)
@@ -45,43 +83,50 @@ static int node_index(struct inst_fabric *f, const struct fabric_node *n)
 	return -1;
 }
 
+/* The node that @where names. NULL, with @err, if there is none, or it is no CA with such a port */
+static struct fabric_node *soft_node(struct inst_fabric *f, const struct conf_port *where,
+				     char err[INST_ERR_MAX])
+{
+	struct fabric_node *n = f ? fabric_node_find(f->fabric, where->node) : NULL;
+
+	if (n && fabric_node_hca(n) && where->port && fabric_node_port(n, where->port))
+		return n;
+	snprintf(err, INST_ERR_MAX, "port fabric:%s/%s/%u: %s", where->fabric, where->node,
+		 where->port,
+		 !f		       ? "no such fabric"
+		 : !n		       ? "no such node in the topology"
+		 : !fabric_node_hca(n) ? "a switch, expected a port of a CA"
+				       : "the CA has no such port");
+	return NULL;
+}
+
 int port_get(struct inst *in, const struct conf_port *where, struct inst_port **ret,
 	     char err[INST_ERR_MAX])
 {
 	struct inst_fabric *f = inst_fabric_find(in, where->fabric);
-	struct fabric_node *n = f ? fabric_node_find(f->fabric, where->node) : NULL;
+	struct fabric_node *n = soft_node(f, where, err);
 	struct inst_port *p;
 	int status;
 
-	if (!n || !fabric_node_hca(n) || !where->port || !fabric_node_port(n, where->port)) {
-		snprintf(err, INST_ERR_MAX, "port fabric:%s/%s/%u: %s", where->fabric, where->node,
-			 where->port,
-			 !f		       ? "no such fabric"
-			 : !n		       ? "no such node in the topology"
-			 : !fabric_node_hca(n) ? "a switch, expected a port of a CA"
-					       : "the CA has no such port");
+	if (!n)
 		return -EINVAL;
-	}
-	p = port_find(in, n, where->port);
+	p = port_find(in, f, fabric_node_name(n), where->port);
 	if (p) {
 		*ret = p;
 		return 0;
 	}
-	p = calloc(1, sizeof(*p));
+	p = port_alloc(in, fabric_node_name(n), where->port);
 	if (!p) {
 		snprintf(err, INST_ERR_MAX, "port %s/%u: out of memory", where->node, where->port);
 		return -ENOMEM;
 	}
-	list_init(&p->link);
-	p->inst = in;
 	p->fab = f;
 	p->node = n;
-	p->num = where->port;
-	snprintf(p->name, sizeof(p->name), "%s/%u", fabric_node_name(n), p->num);
-	status = port_open(p, f->soft[node_index(f, n)]);
+	status = open_soft(p, f->soft[node_index(f, n)]);
+	if (!status)
+		status = port_start(p);
 	if (status) {
-		snprintf(err, INST_ERR_MAX, "port %s/%u: %s", where->node, where->port,
-			 strerror(-status));
+		snprintf(err, INST_ERR_MAX, "port %s: %s", p->name, strerror(-status));
 		port_close(p);
 		return status;
 	}
@@ -93,6 +138,7 @@ int port_get(struct inst *in, const struct conf_port *where, struct inst_port **
 void port_close(struct inst_port *p)
 {
 	list_del(&p->link);
+	loop_unwatch(&p->inst->loop, &p->ca_fd);
 	ifc_port_close(&p->ifc);
 	free(p);
 }

@@ -10,12 +10,25 @@
 struct inst_port {
 	struct list link; /* link in inst.ports */
 	struct inst *inst;
-	struct inst_fabric *fab;
-	struct fabric_node *node;
-	uint8_t num;
-	char name[FABRIC_NAME_MAX]; /* in messages and in answers: NODE/PORT */
+	struct inst_fabric
+		*fab; /* soft fabric of the port; NULL if the port is none of a soft fabric */
+	struct fabric_node *node; /* CA of the port in .fab; NULL if .fab is NULL */
+	uint8_t num; /* number of the port on its CA */
+	char ca_name
+		[FABRIC_NAME_MAX]; /* name of the CA, which is unique among the CAs with the same .fab */
+	char name[FABRIC_NAME_MAX + 4]; /* in messages and in answers: CA/PORT */
 	struct ifc_port ifc; /* access layer, SA client, and the interfaces of this port */
+	struct loop_fd ca_fd; /* watch of the access layer's descriptor, if it has one */
 };
+
+/* port_on_fabric() - Tell whether the port belongs to the soft fabric @f, which may be NULL */
+static inline bool port_on_fabric(const struct inst_port *p, const struct inst_fabric *f)
+{
+	return f && p->fab == f;
+}
+
+/* port_same_ca() - Tell whether two ports belong to the same CA */
+bool port_same_ca(const struct inst_port *a, const struct inst_port *b);
 
 /**
  * port_get() - Find the port that a configuration names, or open it on first use

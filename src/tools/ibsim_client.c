@@ -218,7 +218,7 @@ static struct node_port *port_default(const struct ibsim_place *p, struct fabric
 	for (unsigned int k = 0; p->host && k < p->host->ncas; k++) {
 		const struct inst_port *ca = p->host->ca[k];
 
-		if (ca->fab == p->net->f) {
+		if (port_on_fabric(ca, p->net->f)) {
 			*ret = ca->node;
 			return &fabric_node_node(*ret)->port[ca->num];
 		}

@@ -234,7 +234,8 @@ static int view_of_host(struct inst *in, const char *name, struct umad_view *ret
 	if (!h)
 		return -ENOENT;
 	for (unsigned int k = 0; k < h->ncas; k++)
-		view_add(ret, fabric_node_node(h->ca[k]->node));
+		if (h->ca[k]->node) /* the kernel itself has devices for the ports of a real CA */
+			view_add(ret, fabric_node_node(h->ca[k]->node));
 	return ret->n ? 0 : -ENOENT;
 }
 

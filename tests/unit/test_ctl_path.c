@@ -185,13 +185,17 @@ static int teardown(void **state)
 
 /* --- talking */
 
-static void send_to(int sock, const char *args)
+static void ask(int sock, const char *cmd, const char *args)
 {
 	char text[512];
-	int n = snprintf(text, sizeof(text), "{\"v\":1,\"cmd\":\"path get\",\"args\":{%s}}\n",
-			 args);
+	int n = snprintf(text, sizeof(text), "{\"v\":1,\"cmd\":\"%s\",\"args\":{%s}}\n", cmd, args);
 
 	assert_int_equal(send(sock, text, (size_t)n, MSG_NOSIGNAL), n);
+}
+
+static void send_to(int sock, const char *args)
+{
+	ask(sock, "path get", args);
 }
 
 /* Return the text that has arrived at @sock; "" if none has */
@@ -392,6 +396,32 @@ static void test_path_get_an_answered_question_takes_no_place(void **state)
 	close(fd);
 }
 
+/* --- a port that belongs to no soft fabric */
+
+static void test_a_port_of_no_soft_fabric(void **state)
+{
+	struct rig *r = *state;
+	struct inst_fabric *fab = r->iface[0].port->fab;
+
+	r->iface[0].port->fab = NULL;
+	r->iface[0].host = r->iface[1].host = &r->host;
+	ask(r->peer, "trace", "\"from\":\"uib0\",\"to\":\"uib1\",\"family\":4");
+	serve(r);
+	ends(r, r->peer,
+	     "uib0@h1: the port Hca1/1 is none of a soft fabric, so nothing shows the way of its "
+	     "packets");
+	/* The interfaces of the soft fabric are not on this port's link, even if one has the address. */
+	give_address(r);
+	send_to(r->peer, ADDRESS);
+	serve(r);
+	assert_true(next_request(r));
+	assert_int_equal(r->req.op, HELPER_NEIGH_USE);
+	helper_answers(r, -ENODEV, "resolving: No such device");
+	run_for(r, NS_SEC(5));
+	ends(r, r->peer, "ENODEV");
+	r->iface[0].port->fab = fab;
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -404,6 +434,7 @@ int main(void)
 		CASE(test_H33_path_get_the_SA_fails),
 		CASE(test_path_get_leaves_half_of_the_clients_to_commands),
 		CASE(test_path_get_an_answered_question_takes_no_place),
+		CASE(test_a_port_of_no_soft_fabric),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

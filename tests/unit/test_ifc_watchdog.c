@@ -170,6 +170,22 @@ static void test_a_full_queue_that_moves_is_not_stalled(void **state)
 	assert_true(timers_next(&timers) == NS_NEVER);
 }
 
+/* A CA that reports the end of a stall need not be looked at. */
+static void test_a_report_of_room_lets_the_tap_go_on(void **state)
+{
+	queue = (struct ca_send_queue){ .waiting = 8, .stalled = true };
+	assert_true(ifc_watchdog_block(&iface, now));
+	ifc_watchdog_room(&iface);
+	assert_true(list_empty(&iface.tx_link)); /* the queue is as full as before */
+	queue = (struct ca_send_queue){ .waiting = 4, .sent = 4 };
+	ifc_watchdog_room(&iface);
+	assert_false(list_empty(&iface.tx_link));
+	list_del(&iface.tx_link);
+	list_init(&iface.tx_link);
+	ifc_watchdog_room(&iface);
+	assert_true(list_empty(&iface.tx_link)); /* no TAP waited */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +198,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_H15_a_timeout_lets_the_tap_go_on, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_a_full_queue_that_moves_is_not_stalled, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_a_report_of_room_lets_the_tap_go_on, setup,
 						teardown),
 	};
 
