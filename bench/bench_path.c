@@ -10,8 +10,8 @@
  *	decode	hca_rx() and hca_poll(): all checks, receive queue
  *	lineN	from post to poll over N switches
  *
- * Prints ns per packet. Instructions per packet: run it under callgrind with two numbers of
- * packets and divide the difference (bench/run.sh does).
+ * Prints ns per packet. For instructions per packet, bench/run.sh runs it under callgrind with two
+ * numbers of packets, and divides the difference of the instructions by that of the packets.
  */
 
 #include <stdio.h>

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Sweep time and memory of the embedded SM for 10, 100 and 1,000 HCAs, or for the fabrics of files, and
- * PathRecords a second with 16 queries open. Everything is in this process: fabric, SM, SA, client;
- * times are CPU time of all.
+ * Sweep time and memory of the embedded SM for 10, 100 and 1,000 HCAs, or for the fabrics of files, and PathRecords a
+ * second with 16 queries open. The fabric, SM, SA and client are all in this process, whose CPU time is measured.
  *
- * For files also: what one cable between switches costs that goes out, and comes back in.
+ * For files it also prints the cost of pulling one cable between switches, and of plugging it in again.
  *
  *	bench_sweep [-e ENGINE] [-s] [HCAS | FILE] ...
  *
- * -s: only the first sweep and the queries. -e: the routing engine
+ * -s measures only the first sweep and the queries. -e sets the routing engine.
  */
 
 #include <ctype.h>
@@ -197,7 +196,7 @@ static void on_done(void *ctx, int status, const struct mad_addr *from, const vo
 		ask(b);
 }
 
-/* Ask for one path, or for a table of those from one port to all */
+/* Ask for one path, or for a table of the paths from one port to all other ports */
 static void ask(struct bench *b)
 {
 	struct ib_path_rec rec = {
@@ -238,7 +237,7 @@ static void pass(struct bench *b)
 	b->now += 1000;
 }
 
-/* PathRecords in a second of CPU time, one by one */
+/* Returns how many PathRecords the SA answers in a second of CPU time if each is asked for by itself */
 static double query_rate(struct bench *b)
 {
 	double start = cpu_seconds(), rate;
@@ -255,7 +254,10 @@ static double query_rate(struct bench *b)
 	return rate;
 }
 
-/* PathRecords in a second of CPU time, in tables; the virtual time between them refills the SA's accounts for the port */
+/*
+ * Returns how many PathRecords the SA answers in a second of CPU time in tables. Virtual time passes between the
+ * requests, so that the SA's rate limit for the port does not refuse them
+ */
 static double table_rate(struct bench *b)
 {
 	double took = 0;
@@ -333,7 +335,7 @@ static void joins(struct bench *b)
 	printf("    %u joins of one group: %.1f ms CPU\n", n, (cpu_seconds() - start) * 1e3);
 }
 
-/* Sweep without any change, which is the cost of a trap. */
+/* Measure a sweep that finds no change, as a trap without a cause starts it. */
 static void again(struct bench *b)
 {
 	double took;
@@ -360,7 +362,10 @@ static struct fabric_port *some_cable(struct bench *b, struct prng *rnd)
 	}
 }
 
-/* CPU seconds from the change of a cable until the sweep for it is over, and the SMPs that the sweep sent. */
+/*
+ * Returns the CPU seconds from the change of a cable until its sweep is over; @ret gets the numbers of SMPs of this
+ * sweep.
+ */
 static double one_cable(struct bench *b, struct fabric_port *p, bool up, struct sm_sweep *ret)
 {
 	double start = cpu_seconds();
@@ -393,7 +398,7 @@ static void cables(struct bench *b)
 			most_smps = sw.smps > most_smps ? sw.smps : most_smps;
 			most_lft = sw.lft_blocks > most_lft ? sw.lft_blocks : most_lft;
 			partial += sw.partial;
-			/* the trap of the other end, if it was lost, is repeated within SubnetTimeOut */
+			/* if the trap of the other end was lost, the end repeats it within SubnetTimeOut */
 			while (timers_next(&b->timers) < until)
 				step(b);
 		}
@@ -437,7 +442,7 @@ static void one(const char *what, const struct sm_engine *engine, bool brief)
 	built = lap(&since);
 	sm_start(b.sm, b.now);
 	sweep = until_up(&b);
-	if (file) { /* before the queries, because another sweep follows soon */
+	if (file) { /* measured before the queries, because it starts further sweeps */
 		printf("    read %.0f ms, made %.0f ms; by stage:\n", loaded * 1e3, built * 1e3);
 		print_stages(&b);
 	}
@@ -478,7 +483,7 @@ int main(int argc, char **argv)
 		n = argc - optind;
 	}
 	for (int i = 0; i < n; i++) {
-		/* a process for each measurement, because memory is a high-water mark */
+		/* a process for each measurement, because the kernel reports only the largest memory of a process */
 		pid_t pid = fork();
 		int status;
 

@@ -58,7 +58,7 @@ in_list() { # WORD LIST...
 	return 1
 }
 
-# All words are checked before anything is measured.
+# Check all words before anything is measured.
 for w in $rows; do
 	in_list "$w" veth whole segment crc lazy full lazy1 full1 udp || usage "there is no row '$w' in ROWS"
 done
@@ -162,7 +162,7 @@ descendants() { # PID...
 	done
 }
 
-# set_up ROW MTU: make the row, and start the servers that measurements need
+# set_up ROW MTU: make the row, and start the servers that its measurements need
 set_up() {
 	local row=$1 key=$1@$2 a="$1-$2-a" b="$1-$2-b"
 	ip netns add "$a" && ip netns add "$b" && ip -n "$a" link set lo up && ip -n "$b" link set lo up || return 1
@@ -196,8 +196,8 @@ ticks() { # PID...: clock ticks of CPU time used by the processes
 	for p; do sed 's/.*) //' "/proc/$p/stat" 2>/dev/null; done | awk '{ n += $12 + $13 } END { print n + 0 }'
 }
 
-# iperf KEY ROUND FIGURE ADDRESS AMOUNT VALUE WORD...: AMOUNT and VALUE are jq expressions on what iperf3 prints; CPU time is
-# counted in ms and divided by AMOUNT
+# iperf KEY ROUND FIGURE ADDRESS AMOUNT VALUE WORD...: run iperf3 with the WORDs. AMOUNT and VALUE are jq expressions
+# on its output. The figure is VALUE; the CPU time is in ms and divided by AMOUNT
 iperf() {
 	local key=$1 round=$2 figure=$3 addr=$4 amount=$5 value=$6 before after
 	shift 6

@@ -19,7 +19,7 @@ import os
 import statistics
 import sys
 
-# Relay modes that do the work of a row of uipoib, the most similar mode first
+# The relay modes that do the same work as a row of uipoib, with the most similar mode first
 MATCHING = {
     "lazy": ["whole", "segment"],
     "lazy1": ["whole", "segment"],
@@ -27,7 +27,7 @@ MATCHING = {
     "full1": ["crc"],
     "udp": ["crc"],
 }
-# Heading, figures of the columns, and format of the numbers
+# Heading of a table, its figures (one per column), and the format of its numbers
 TABLES = [
     ("TCP, Gb/s", ["tcp", "tcp_r", "tcp4", "tcp4_r", "tcp6"], "%.2f"),
     ("CPU of the relaying processes, ms per Gb of TCP", ["tcp_cpu", "tcp_r_cpu", "tcp4_cpu", "tcp4_r_cpu", "tcp6_cpu"], "%.1f"),

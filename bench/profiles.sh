@@ -26,7 +26,7 @@ n=$((${#profiles[@]} * 2))
 	for ((i = 1; i <= n; i++)); do echo "[$i] \"Hca$i\"[1]"; done
 	for ((i = 1; i <= n; i++)); do printf '\nHca 1 "Hca%d"\n[1] "Switch1"[%d]\n' "$i" "$i"; done
 } >"$work/lab.topo"
-# The administrator makes the groups that the links of two profiles are made by.
+# The links of two profiles need groups that only an administrator can create.
 cat >"$work/partitions.conf" <<'PARTITIONS'
 Default=0x7fff, ipoib, mtu=4 : mgid=ff12:3333::1, mtu=4
 	mgid=ff12::255.255.255.255, mtu=4, Q_Key=0x80000b1b
@@ -43,8 +43,8 @@ PARTITIONS
 	done
 } >"$work/lab.conf"
 
-# iperf FROM TO ADDRESS WORD...: run the server in host TO and the client in FROM, which prints JSON; both have a
-# time-out
+# iperf FROM TO ADDRESS WORD...: run the server in host TO, and the client, which prints JSON, in host FROM. Both have
+# a time-out
 iperf() {
 	local from=$1 to=$2 addr=$3 server
 	shift 3

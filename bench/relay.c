@@ -137,7 +137,7 @@ static int watch(struct relay *r, int fd, uint32_t which)
 	return epoll_ctl(r->epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
-#define SIGNALS 2 /* value in place of the number of a TAP */
+#define SIGNALS 2 /* event of the signalfd, beside those of TAP 0 and TAP 1 */
 
 static int loop_open(struct relay *r)
 {

@@ -19,8 +19,8 @@ head() { printf '\n== %s\n' "$*"; }
 
 echo "machine: $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | sed -n 1p), load $(cut -d' ' -f1-3 /proc/loadavg)"
 
-# Instructions per packet: the difference of two runs, so that the cost of set-up cancels out. callgrind does
-# not know AVX-512, so CRCs are computed by the next best code.
+# Instructions per packet are computed from the difference of two runs, so that the cost of set-up cancels out.
+# callgrind does not support AVX-512, so CRCs are computed by the fastest other implementation.
 collected() { # part size crc packets
 	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$O/bench/bench_path" "$@" 2>&1 |
 		sed -n 's/.*Collected : //p'

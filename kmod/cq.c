@@ -44,7 +44,7 @@ err_count:
 	return err;
 }
 
-/* ib_core destroys a CQ only when no QP uses it, so nothing refers to the ring any more. */
+/* ib_core destroys a CQ only when no QP uses it, so the ring can be freed. */
 int uib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct uib_cq *cq = to_ucq(ibcq);
@@ -84,7 +84,10 @@ int uib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	int missed;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	/* A CQ that is armed for the next completion stays so if SOLICITED is asked for later (IBTA 11.4.2.2). */
+	/*
+	 * If the CQ is armed for the next completion, a later request for SOLICITED does not change that (IBTA
+	 * 11.4.2.2).
+	 */
 	if (cq->armed != IB_CQ_NEXT_COMP)
 		cq->armed = flags & IB_CQ_SOLICITED_MASK;
 	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && cq->count;
@@ -92,7 +95,10 @@ int uib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	return missed;
 }
 
-/* The consumer posted more work requests than the CQ can hold. The completion is lost, so the CQ is of no more use. */
+/*
+ * The consumer posted more work requests than the CQ has entries. A completion is lost, so the CQ cannot be used any
+ * more.
+ */
 static void overflow(struct uib_cq *cq)
 {
 	struct ib_event ev = {

@@ -13,9 +13,9 @@
 
 #include "ibtap_priv.h"
 
-#define DEFAULT_MTU 2044 /* of IPoIB on an InfiniBand MTU of 2048 */
+#define DEFAULT_MTU 2044 /* MTU of IPoIB on an InfiniBand MTU of 2048 */
 #define DEFAULT_MAX_MTU \
-	4096 /* the largest one of InfiniBand, for a link without an encapsulation */
+	4096 /* MTU of the largest InfiniBand packet, for a link without an encapsulation header */
 #define DEFAULT_TX_QUEUE_LEN 500
 
 static unsigned int timeout = 60000;
@@ -23,7 +23,7 @@ module_param(timeout, uint, 0644);
 MODULE_PARM_DESC(timeout, "milliseconds after which frames in a full queue that nobody reads are "
 			  "discarded (60000); for new devices");
 
-/* Until the owner says which it is: scope 2, P_Key 0xffff */
+/* Broadcast address until the owner sets another one: scope 2, P_Key 0xffff */
 static const u8 default_broadcast[IBTAP_ALEN] = {
 	0x00, 0xff, 0xff, 0xff, 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff,
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff,
@@ -32,8 +32,8 @@ static const u8 default_broadcast[IBTAP_ALEN] = {
 /* --- header */
 
 /*
- * A destination of all ones is mapped to the broadcast group, for programs that take this for the broadcast address of every
- * device. Without a destination there is no header.
+ * Some programs take the destination of all ones for the broadcast address of every device, so it is mapped to the
+ * broadcast group. Without a destination no header is written.
  */
 static int header_create(struct sk_buff *skb, struct net_device *dev, unsigned short type,
 			 const void *daddr, const void *saddr, unsigned int len)
@@ -51,7 +51,7 @@ static int header_create(struct sk_buff *skb, struct net_device *dev, unsigned s
 	return sizeof(*h);
 }
 
-/* Of a packet that is sent or received. 0: a raw socket or a filter has made it too short */
+/* Protocol of a packet that is sent or received; 0 if a raw socket or a filter has made it too short */
 static __be16 header_parse_protocol(const struct sk_buff *skb)
 {
 	if (!skb_mac_header_was_set(skb) ||
@@ -72,8 +72,9 @@ static const struct header_ops header_ops = {
 /* --- transmit */
 
 /*
- * A raw socket of a program that knows ib_ipoib, such as keepalived, begins a frame with the destination, since ib_ipoib's header has
- * no source. A frame that does not begin with the device's own address is taken for such a one.
+ * A raw socket of a program that knows ib_ipoib, such as keepalived, begins a frame with the destination, since
+ * ib_ipoib's header has no source. A frame that does not begin with the device's own address is taken for such a
+ * frame, and gets the device's address as source.
  */
 static int add_source(struct sk_buff *skb, const struct net_device *dev)
 {
@@ -106,7 +107,10 @@ static netdev_tx_t start_xmit(struct sk_buff *skb, struct net_device *dev)
 	if (add_source(skb, dev) || skb_orphan_frags_rx(skb, GFP_ATOMIC))
 		goto drop;
 	skb_tx_timestamp(skb);
-	/* Nor may it hold the sender's socket, which holds the namespace, whose end would have to remove this device first. */
+	/*
+	 * The frame must not hold its sender's socket either. The socket holds the namespace, and the end of the
+	 * namespace would have to remove this device first.
+	 */
 	skb_orphan(skb);
 	nf_reset_ct(skb);
 	ibtap_queue_push(tap, q, skb);
@@ -137,7 +141,10 @@ static int net_stop(struct net_device *dev)
 	return 0;
 }
 
-/* The kernel's watchdog: the full queue @index has stopped senders for as long as the parameter timeout says. */
+/*
+ * The kernel's watchdog calls this when the queue @index has been full, and has stopped senders, for as long as the
+ * module parameter timeout says.
+ */
 static void tx_timeout(struct net_device *dev, unsigned int index)
 {
 	struct ibtap *tap = netdev_priv(dev);
@@ -152,7 +159,7 @@ static void tx_timeout(struct net_device *dev, unsigned int index)
 	rcu_read_unlock();
 }
 
-/* Called under a spin lock: only tells the owner, who asks for the groups by IBTAP_GET_GROUPS. */
+/* Called under a spin lock, so it only notifies the owner, which gets the groups by IBTAP_GET_GROUPS. */
 static void set_rx_mode(struct net_device *dev)
 {
 	struct ibtap *tap = netdev_priv(dev);
@@ -320,7 +327,7 @@ static int net_init(struct net_device *dev)
 	return tap->counters ? 0 : -ENOMEM;
 }
 
-/* The device is being removed. It is down, and nobody sends on it any more. */
+/* Called when the device is removed. The device is down, and nothing is sent on it any more. */
 static void net_uninit(struct net_device *dev)
 {
 	struct ibtap *tap = netdev_priv(dev);

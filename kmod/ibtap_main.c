@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
-/* /dev/ibtap: descriptors, and what their owners set on devices. ibtap.h describes each ioctl. */
+/* The file operations of /dev/ibtap, and the ioctls by which owners set up devices. ibtap.h describes each ioctl. */
 
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -46,7 +46,7 @@ static int attach_to(struct net_device *dev, struct ibtap_queue *q, u32 flags)
 		return -EPERM;
 	if (tap->n_queues == dev->num_tx_queues)
 		return -EBUSY;
-	/* A new owner says anew what it accepts. */
+	/* A new owner has to state again which offloads it accepts. */
 	if (!tap->n_queues)
 		ibtap_set_offloads(tap, 0);
 	return ibtap_queue_attach(tap, q);
@@ -121,8 +121,9 @@ static int set_addr(struct net_device *dev, const struct ibtap_addr *a)
 }
 
 /*
- * The addresses of all groups contain parts of the broadcast address. IPv4 and IPv6 make them anew when a device changes its
- * type, so they are told that it does. CHANGEADDR lets them forget neighbours, of which some are groups.
+ * The addresses of all groups contain parts of the broadcast address. IPv4 and IPv6 compute them again when a device
+ * changes its type, so the notifier reports such a change. CHANGEADDR makes IPv4 and IPv6 forget all neighbours,
+ * because some of the neighbours are groups.
  */
 static int set_broadcast(struct net_device *dev, const struct ibtap_addr *a)
 {
@@ -143,7 +144,7 @@ static int set_broadcast(struct net_device *dev, const struct ibtap_addr *a)
 	return 0;
 }
 
-/* Copy up to @room addresses of groups to @ret; the number of groups */
+/* Copy up to @room addresses of groups to @ret. Return: the number of groups */
 static u32 list_groups(struct net_device *dev, struct ibtap_addr *ret, u32 room)
 {
 	struct netdev_hw_addr *ha;
@@ -160,7 +161,10 @@ static u32 list_groups(struct net_device *dev, struct ibtap_addr *ret, u32 room)
 	return n;
 }
 
-/* @ret_addrs gets the first *@ret_n addresses, for which the caller has room; to be freed by kvfree(). */
+/*
+ * Store the groups in @g. *@ret_addrs gets the first *@ret_n addresses, as many as the caller has room for, and must
+ * be freed by kvfree().
+ */
 static int get_groups(struct ibtap_queue *q, struct net_device *dev, struct ibtap_groups *g,
 		      struct ibtap_addr **ret_addrs, u32 *ret_n)
 {
@@ -269,8 +273,9 @@ static int get_info(const struct ibtap *tap, struct ibtap_info *ret)
 /* --- the file */
 
 /*
- * An ioctl and its argument, which is read before RTNL is taken and written after it is released: access to the caller's memory
- * lasts as long as whoever serves the page likes (userfaultfd, FUSE), and everybody may open /dev/ibtap.
+ * An ioctl and its argument, which is read before RTNL is taken and written after it is released: an access to the
+ * caller's memory can take as long as the process that serves the page likes (userfaultfd, FUSE), and every user may
+ * open /dev/ibtap.
  */
 struct command {
 	unsigned int cmd;
@@ -370,7 +375,7 @@ static struct miscdevice misc = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "ibtap",
 	.fops = &ibtap_fops,
-	.mode = 0666, /* as /dev/net/tun: attaching asks for CAP_NET_ADMIN */
+	.mode = 0666, /* like /dev/net/tun: every user may open it, and attaching a queue needs CAP_NET_ADMIN */
 };
 
 static int __init ibtap_init(void)
@@ -385,7 +390,7 @@ static int __init ibtap_init(void)
 	return err;
 }
 
-/* No descriptor is open, so the devices that are left are persistent ones; they are removed. */
+/* No descriptor is open when the module is removed, so the remaining devices are persistent ones. */
 static void __exit ibtap_exit(void)
 {
 	misc_deregister(&misc);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * A descriptor of /dev/ibtap and its queue. Frames that the kernel sends wait in the queue for read(), as many as the device's
- * tx_queue_len says. When the queue is full, the transmit queue of the same number is stopped; it goes on when half of the
- * frames are read. A written frame is received by the kernel before write() returns.
+ * A descriptor of /dev/ibtap and its queue. Up to tx_queue_len frames that the kernel sends wait in the queue for
+ * read(). When the queue is full, the transmit queue of the same number is stopped until half of the frames have been
+ * read. A written frame is received by the kernel before write() returns.
  */
 
 #include <linux/fs.h>
@@ -14,9 +14,9 @@
 #include "ibtap_priv.h"
 
 #define VNET_LEN sizeof(struct virtio_net_hdr_v1)
-/* Up to this length a frame is in one piece. */
+/* Longest frame that is copied into one piece of memory. */
 #define LINEAR_MAX (SKB_WITH_OVERHEAD(PAGE_SIZE) - NET_SKB_PAD)
-/* The first piece of a longer frame: room for all headers */
+/* Length of the first piece of a longer frame, which holds all headers */
 #define LINEAR_MIN 256
 
 /* --- attach, detach */
@@ -46,7 +46,7 @@ static struct netdev_queue *txq_of(const struct ibtap *tap, const struct ibtap_q
 	return netdev_get_tx_queue(tap->dev, q->index);
 }
 
-/* Tell the stack how many queues it may use. Never fails where the number becomes smaller. */
+/* Tell the stack how many queues it may use. This cannot fail if the number becomes smaller. */
 static int set_real_queues(struct ibtap *tap, unsigned int n)
 {
 	if (tap->dev->reg_state != NETREG_REGISTERED)
@@ -70,7 +70,7 @@ int ibtap_queue_attach(struct ibtap *tap, struct ibtap_queue *q)
 	rcu_assign_pointer(q->tap, tap);
 	spin_unlock_bh(&q->lock);
 	rcu_assign_pointer(tap->queue[i], q);
-	/* An earlier queue of this number may have left it stopped. */
+	/* An earlier queue of this number may have left the transmit queue stopped. */
 	netif_tx_wake_queue(txq_of(tap, q));
 	return 0;
 }
@@ -109,14 +109,17 @@ void ibtap_queue_detach(struct ibtap *tap, struct ibtap_queue *q)
 		netif_tx_wake_queue(txq_of(tap, last));
 	}
 	RCU_INIT_POINTER(tap->queue[end], NULL);
-	/* A frame that was written a moment ago may still name the last queue, and RPS would warn of a queue that there is not. */
+	/*
+	 * A frame that was written a moment ago may still contain the number of the last queue. RPS would log a
+	 * warning about a queue that does not exist.
+	 */
 	if (end && tap->dev->reg_state == NETREG_REGISTERED)
 		synchronize_net();
 	set_real_queues(tap, end);
 	wake_up_interruptible_poll(&q->wait, EPOLLERR | EPOLLHUP);
 }
 
-/* Count what befell a frame, unless the device is gone. */
+/* Count an event of a frame, unless the device is gone. */
 static void count(struct ibtap_queue *q, enum ibtap_counter c)
 {
 	struct ibtap *tap;
@@ -130,7 +133,7 @@ static void count(struct ibtap_queue *q, enum ibtap_counter c)
 
 /* --- read */
 
-/* Called with bottom halves disabled. */
+/* Called with bottom halves disabled. Takes @skb. */
 void ibtap_queue_push(struct ibtap *tap, struct ibtap_queue *q, struct sk_buff *skb)
 {
 	bool first;
@@ -147,7 +150,7 @@ void ibtap_queue_push(struct ibtap *tap, struct ibtap_queue *q, struct sk_buff *
 	if (skb_queue_len(&q->frames) >= READ_ONCE(tap->dev->tx_queue_len))
 		netif_tx_stop_queue(txq_of(tap, q));
 	spin_unlock(&q->lock);
-	/* A reader that was woken before reads until the queue is empty. */
+	/* If the queue was not empty, its reader has been woken already, and reads until the queue is empty. */
 	if (first)
 		wake_up_interruptible_poll(&q->wait, EPOLLIN | EPOLLRDNORM);
 }
@@ -157,7 +160,7 @@ static int not_attached(const struct ibtap_queue *q)
 	return READ_ONCE(q->was_attached) ? -EBUSY : -EBADFD;
 }
 
-/* The oldest frame, or the error why there is none */
+/* Take the oldest frame from the queue. Return: the frame; an error pointer if there is none */
 static struct sk_buff *pop(struct ibtap_queue *q)
 {
 	struct sk_buff *skb = ERR_PTR(-EAGAIN);
@@ -210,7 +213,7 @@ static void count_sent(struct ibtap_queue *q, const struct sk_buff *skb)
 	rcu_read_unlock();
 }
 
-/* Copy a frame to the reader. Octets copied, or the error with its reason in @ret */
+/* Copy a frame to the reader. Return: number of octets; a negative errno, with the counter for it in @ret */
 static ssize_t copy_out(struct sk_buff *skb, struct iov_iter *to, enum ibtap_counter *ret)
 {
 	struct virtio_net_hdr_v1 h;
@@ -272,7 +275,10 @@ static struct sk_buff *alloc_frame(size_t len)
 	return skb;
 }
 
-/* Read a frame of @len octets from the writer, without its virtio-net header. @ret gets the reason of an error. */
+/*
+ * Read a frame of @len octets, after its virtio-net header, from the writer. Return: the frame; an error pointer,
+ * with the counter for it in @ret
+ */
 static struct sk_buff *copy_in(struct iov_iter *from, size_t len, enum ibtap_counter *ret)
 {
 	struct virtio_net_hdr_v1 h;
@@ -302,8 +308,8 @@ static struct sk_buff *copy_in(struct iov_iter *from, size_t len, enum ibtap_cou
 }
 
 /*
- * PACKET_* of a frame. The octet of flags is not compared, because peers may learn the address of an interface with other
- * flags than it has (RFC 4391 §9.1.1).
+ * Return the packet type (PACKET_*) of a frame. The octet of flags is not compared, because a peer may use the
+ * address of an interface with other flags than the interface itself does (RFC 4391 §9.1.1).
  */
 static u8 pkt_type(const struct net_device *dev, const struct ibtap_header *h)
 {
@@ -315,7 +321,7 @@ static u8 pkt_type(const struct net_device *dev, const struct ibtap_header *h)
 								      : PACKET_HOST;
 }
 
-/* The kernel receives a frame; takes @skb. In an RCU section */
+/* Hand a frame to the kernel, which takes @skb. Called in an RCU read-side section */
 static void receive(struct ibtap *tap, struct ibtap_queue *q, struct sk_buff *skb)
 {
 	skb->dev = tap->dev;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * The virtio-net header of a frame. The kernel's own virtio_net_hdr_to_skb() believes more than it has to, because it also
- * serves frames whose headers it does not know. Here each frame is known, so what the header says of a super-frame is compared
- * with its IP and transport headers, and whoever forwards the frame can rely on them.
+ * The virtio-net header of a frame. The kernel's own virtio_net_hdr_to_skb() believes more than it has to, because it
+ * also serves frames whose headers it does not know. Here the protocol of each frame is known, so the header of a
+ * super-frame is compared with the frame's IP and transport headers. Code that forwards the frame can therefore rely
+ * on these.
  */
 
 #include <linux/if_ether.h>
@@ -16,20 +17,20 @@
 
 #include "ibtap_priv.h"
 
-/* Octets of payload; the kernel sends none that are smaller (TCP_MIN_GSO_SIZE) */
+/* Smallest payload of a TCP segment. The kernel sends no smaller ones (TCP_MIN_GSO_SIZE) */
 #define MIN_TCP_SEGMENT 8
-/* The most segments into which the kernel cuts one send of a UDP socket: UDP_MAX_SEGMENTS since Linux 6.11 */
+/* Most segments into which the kernel cuts one send of a UDP socket: UDP_MAX_SEGMENTS since Linux 6.11 */
 #define MAX_UDP_SEGMENTS 128
 
 /* A super-frame's transport header */
 struct transport {
 	u8 proto; /* IPPROTO_* */
-	unsigned int offset; /* from the frame's first octet */
+	unsigned int offset; /* offset of the transport header from the frame's first octet */
 	unsigned int len;
-	unsigned int check; /* offset of the checksum in the header */
+	unsigned int check; /* offset of the checksum in the transport header */
 };
 
-/* Integers of the header are in host byte order, as those of a TAP are. */
+/* The integers of the virtio-net header are in host byte order, as on a TAP. */
 static u16 get(__virtio16 v)
 {
 	return __virtio16_to_cpu(virtio_legacy_is_little_endian(), v);
@@ -111,7 +112,7 @@ static bool find_transport(const struct sk_buff *skb, struct transport *ret)
 	}
 }
 
-/* The SKB_GSO_* bits for @gso_type, if the frame is of that kind; otherwise 0 */
+/* Return the SKB_GSO_* bits for @gso_type; 0 if the frame is not of that kind */
 static unsigned int gso_bits(const struct sk_buff *skb, const struct transport *t, u8 gso_type)
 {
 	unsigned int ecn = gso_type & VIRTIO_NET_HDR_GSO_ECN ? SKB_GSO_TCP_ECN : 0;
@@ -129,7 +130,7 @@ static unsigned int gso_bits(const struct sk_buff *skb, const struct transport *
 	}
 }
 
-/* The partial checksum of the frame has been checked and set. */
+/* Set the GSO members of @skb. The partial checksum of the frame was checked and set before. */
 static int set_gso(struct sk_buff *skb, const struct virtio_net_hdr_v1 *h)
 {
 	struct skb_shared_info *info = skb_shinfo(skb);
@@ -147,7 +148,7 @@ static int set_gso(struct sk_buff *skb, const struct virtio_net_hdr_v1 *h)
 		return -EINVAL;
 	if (!pskb_may_pull(skb, t.offset + t.len))
 		return -ENOMEM;
-	/* One segment is an ordinary packet. */
+	/* A frame with one segment is an ordinary packet. */
 	if (payload > size) {
 		info->gso_size = size;
 		info->gso_segs = DIV_ROUND_UP(payload, size);
@@ -161,7 +162,7 @@ static int set_csum(struct sk_buff *skb, const struct virtio_net_hdr_v1 *h)
 	unsigned int start = get(h->csum_start), offset = get(h->csum_offset);
 	unsigned int end = start + offset + sizeof(__sum16);
 
-	/* The last condition is that of skb_partial_csum_set(), which would write to the log. */
+	/* skb_partial_csum_set() checks the last condition, too, but would write to the log. */
 	if (start < IBTAP_HLEN || end > skb->len || skb_headroom(skb) + start >= U16_MAX)
 		return -EINVAL;
 	if (!pskb_may_pull(skb, end))

@@ -5,7 +5,7 @@
  * socket is in udp.c. States:
  *
  *	OFF		not started, or the port is Disabled: ends with uib_link_start() or uib_link_enable(true)
- *	SILENT		nothing is sent or received. Lasts for SILENCE, but after the start for the time silence= of the device
+ *	SILENT		nothing is sent or received; ends after SILENCE, and at the start after the device's silence=
  *	POLLING		sends keepalives until a valid datagram of the peer arrives
  *	UP		until nothing valid was heard for TIMEOUT, or the SM asks for the link to train again
  *
@@ -35,10 +35,11 @@ const char *uib_link_state_name(enum uib_link_state s)
 	return names[s];
 }
 
-/* --- states: enter_up() and leave_to() alone change them, with the lock held */
+/* --- states. Only enter_up() and leave_to() change the state, and they need the lock */
 
 /*
- * False: the port was set to Disabled and refuses the link. The work item that switches the link off has been queued.
+ * Enter UP. Return: false if the port is Disabled, so the link must stay down; then the work item that switches the
+ * link off has been queued
  */
 static bool enter_up(struct uib_link *l)
 {
@@ -49,7 +50,7 @@ static bool enter_up(struct uib_link *l)
 	return true;
 }
 
-/* Enter any state but UP. */
+/* Leave the present state for any state but UP. */
 static void leave_to(struct uib_link *l, enum uib_link_state state)
 {
 	bool was_up = l->state == UIB_LINK_UP;
@@ -62,7 +63,7 @@ static void leave_to(struct uib_link *l, enum uib_link_state state)
 	uib_port_link_down(to_dev(l));
 }
 
-/* Begin to poll if the silence has been long enough, else be silent for the rest of it. */
+/* Enter POLLING if SILENT has lasted long enough; otherwise wait for the rest of the silence. */
 static void try_polling(struct uib_link *l)
 {
 	u64 now = get_jiffies_64();
@@ -136,7 +137,7 @@ void uib_link_enable(struct uib_link *l, bool on)
 	if (on && l->state == UIB_LINK_OFF) {
 		try_polling(l);
 	} else if (!on && l->state != UIB_LINK_OFF) {
-		if (l->state != UIB_LINK_SILENT) /* SILENT has been silent for a while already */
+		if (l->state != UIB_LINK_SILENT) /* SILENT goes on with its old end */
 			l->silent_until = get_jiffies_64() + SILENCE;
 		leave_to(l, UIB_LINK_OFF);
 	}
@@ -145,7 +146,10 @@ void uib_link_enable(struct uib_link *l, bool on)
 
 /* --- sending */
 
-/* Return: octets sent; -ENETDOWN if the state is below @least or no peer is known; the socket's error */
+/*
+ * Send a datagram to the peer. Return: number of octets; -ENETDOWN if the state is below @least or no peer is known;
+ * the error of the socket
+ */
 static int send_to_peer(struct uib_link *l, enum uib_link_state least, struct kvec *v, size_t n,
 			size_t len)
 {
@@ -199,14 +203,14 @@ enum uib_counter uib_link_check_sender(struct uib_link *l, const union uib_addr 
 		why = UIB_DROP_SILENT;
 	else if (l->has_peer && !same_address(from, &l->peer))
 		why = UIB_DROP_STRAY_ADDR;
-	/* sin_port and sin6_port are at the same offset. */
+	/* sin_port and sin6_port are at the same offset, so this compares IPv6 ports, too. */
 	else if (l->has_peer && from->in4.sin_port != l->peer.in4.sin_port)
 		why = UIB_DROP_STRAY_PORT;
 	spin_unlock(&l->lock);
 	return why;
 }
 
-/* The first valid datagram: POLLING ends. */
+/* Handle the first valid datagram in POLLING, which makes the link UP. */
 static enum uib_counter came_up(struct uib_link *l, const union uib_addr *from)
 {
 	enum uib_counter why = UIB_C_NONE;
@@ -216,7 +220,9 @@ static enum uib_counter came_up(struct uib_link *l, const union uib_addr *from)
 		l->peer = *from;
 		l->has_peer = true;
 		mod_delayed_work(uib_wq, &l->state_work, TIMEOUT);
-		/* Show the peer at once that the link is up, not with the next second's keepalive. */
+		/*
+		 * Send a keepalive now, so that the peer does not learn of the link's state only from the next one.
+		 */
 		mod_delayed_work(uib_wq, &l->keepalive_work, 0);
 	} else if (l->state != UIB_LINK_UP) {
 		why = UIB_DROP_SILENT;
@@ -253,8 +259,8 @@ void uib_link_start(struct uib_link *l)
 }
 
 /*
- * Tells the peer nothing: the peer notices by its own time-out of 3 s. From here on nothing is received, and only the
- * sends that have already begun may still leave.
+ * Stop the link without a message to the peer, which notices by its time-out of 3 s. After this call nothing is
+ * received, and only datagrams that are being sent already may still leave.
  */
 void uib_link_stop(struct uib_link *l)
 {
@@ -264,7 +270,7 @@ void uib_link_stop(struct uib_link *l)
 	cancel_delayed_work_sync(&l->retrain_work);
 	cancel_delayed_work_sync(&l->state_work);
 	cancel_delayed_work_sync(&l->keepalive_work);
-	/* Wait for receivers that saw UP before. */
+	/* Wait until receivers that have read UP have finished. */
 	synchronize_rcu();
 }
 

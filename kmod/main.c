@@ -34,7 +34,7 @@ MODULE_LICENSE("Dual BSD/GPL");
 
 struct workqueue_struct *uib_wq;
 
-/* protects phase and at_load, and lets one device be added at a time */
+/* protects phase and at_load, and makes callers add one device at a time */
 static DEFINE_MUTEX(add_lock);
 static enum { LOADING, LIVE, GOING } phase;
 static char *at_load; /* the value of the parameter "add" that was given to insmod */
@@ -42,7 +42,7 @@ static char *at_load; /* the value of the parameter "add" that was given to insm
 static DEFINE_SPINLOCK(devs_lock); /* protects devs */
 static LIST_HEAD(devs);
 
-/* A device as the parameter "add" describes it */
+/* The values in a line of the parameter "add" */
 struct spec {
 	char name[IB_DEVICE_NAME_MAX];
 	union uib_addr listen, peer;
@@ -127,7 +127,8 @@ static int fill_in(struct spec *s)
 {
 	if (!s->has_listen) {
 		s->listen.sa.sa_family = s->has_peer ? s->peer.sa.sa_family : AF_INET;
-		s->listen.in4.sin_port = htons(DEFAULT_PORT); /* sin6_port is at the same offset */
+		/* sin6_port is at the same offset, so this sets IPv6 ports, too */
+		s->listen.in4.sin_port = htons(DEFAULT_PORT);
 	}
 	if (s->has_peer && s->peer.sa.sa_family != s->listen.sa.sa_family)
 		return -EAFNOSUPPORT;
@@ -210,14 +211,14 @@ static void init_dev(struct uib_dev *dev, struct net *net, const struct spec *s)
 	ibdev->local_dma_lkey = UIB_LOCAL_DMA_LKEY;
 	snprintf(ibdev->node_desc, sizeof(ibdev->node_desc), "%.31s %.31s",
 		 init_utsname()->nodename, s->name);
-	/* the commands of ib_uverbs with which ABI 1 of ipathverbs posts and polls */
+	/* the commands of ib_uverbs by which the provider ipathverbs (ABI 1) posts and polls */
 	ibdev->uverbs_cmd_mask |=
 		BIT_ULL(IB_USER_VERBS_CMD_POLL_CQ) | BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 		BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) | BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	ib_set_device_ops(ibdev, &uib_ops);
 }
 
-/* Called by ib_core when the device is unregistered, whoever does that. */
+/* Called by ib_core when the device is unregistered, for any reason. */
 void uib_dealloc(struct ib_device *ibdev)
 {
 	struct uib_dev *dev = to_uib(ibdev);
@@ -267,8 +268,8 @@ static int add(struct net *net, const struct spec *s)
 	if (err)
 		goto err_dealloc;
 	/*
-	 * ib_ipoib uses the parent device (for ethtool -i) without a check for NULL, so the device needs a parent. That
-	 * of hardware is a PCI device.
+	 * ib_ipoib (for ethtool -i) uses the parent device without a check for NULL, so the device needs a parent.
+	 * The parent of a hardware HCA is its PCI device.
 	 */
 	parent = platform_device_register_simple("uib", PLATFORM_DEVID_AUTO, NULL, 0);
 	err = PTR_ERR_OR_ZERO(parent);
@@ -298,7 +299,7 @@ static int add_text(struct net *net, const char *text)
 	return err ?: add(net, &s);
 }
 
-/* The first device in namespace @net with name @name, where NULL matches any. The caller gets a reference. */
+/* Find the first device in namespace @net with name @name; NULL matches any. The caller gets a reference. */
 static struct uib_dev *find(const struct net *net, const char *name)
 {
 	struct uib_dev *dev, *found = NULL;
@@ -339,7 +340,10 @@ static void remove_all(const struct net *net)
 
 	while ((dev = find(net, NULL))) {
 		remove(dev);
-		/* A device whose registration has just failed stays in the list until add() drops it: try again. */
+		/*
+		 * If a registration has just failed, the device stays in the list until add() removes it, so look
+		 * again.
+		 */
 		cond_resched();
 	}
 }

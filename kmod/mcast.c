@@ -6,7 +6,10 @@
 
 #include "uib.h"
 
-/* A program chooses the groups that it attaches, so the hash has a secret. */
+/*
+ * The key of the hash is secret, because programs choose the groups that they attach and could
+ * cause collisions.
+ */
 struct hlist_head *uib_mcast_bucket(struct uib_dev *dev, const union ib_gid *mgid)
 {
 	u32 w[4];

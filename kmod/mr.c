@@ -4,9 +4,10 @@
  * Memory regions. A key is an index of the table dev->mrs and eight random bits, so that the key of a region that is gone
  * seldom names the next one. Local and remote key are equal.
  *
- * A posted work request holds a reference to the region of each of its SGEs, so struct uib_mr lives until they have completed.
- * The memory itself does not: a region is also counted by the copies that run at a moment (uib_mr_begin()), and when
- * dereg_mr() returns, none runs and none begins. What is posted then completes with a local protection error.
+ * A posted work request holds a reference to the region of each of its SGEs, so struct uib_mr lives until they have
+ * completed. The memory itself does not live as long. uib_mr_begin() counts the copies that are running; when
+ * dereg_mr() returns, no copy runs and none can begin. Work requests that are still posted complete with a local
+ * protection error.
  */
 
 #include <linux/highmem.h>
@@ -52,7 +53,7 @@ static bool inside(const struct uib_mr *mr, u64 addr, u32 len)
 	return addr >= mr->iova && len <= mr->length && addr - mr->iova <= mr->length - len;
 }
 
-/* The region that @key names, with a reference for the caller; NULL if there is none */
+/* Find the region that @key names, and take a reference to it for the caller; NULL if there is none */
 static struct uib_mr *find(struct uib_dev *dev, u32 key)
 {
 	struct uib_mr *mr;
@@ -70,7 +71,7 @@ int uib_sge_get(const struct uib_qp *qp, const struct ib_sge *sge, int access, s
 	struct uib_mr *mr;
 
 	*ret = (struct uib_sge){ .addr = sge->addr, .length = sge->length };
-	/* The key of an SGE of no octets is not checked. */
+	/* The key of an SGE of length 0 is not checked. */
 	if (!sge->length)
 		return 0;
 	if (sge->lkey == UIB_LOCAL_DMA_LKEY)
@@ -150,7 +151,7 @@ bool uib_sge_write(const struct uib_sge *sge, u32 skip, const u8 *from, u32 len)
 
 /* --- verbs */
 
-/* The region gets its key and is in the table when everything else in it is set. */
+/* Put a region into the table, which gives it its key. All other members must be set before. */
 static int publish(struct uib_dev *dev, struct uib_mr *mr)
 {
 	u32 index;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * Performance management, IBTA 16.1. The port counts in 64 bits and never resets a counter. An attribute shows the
- * difference between the counter and a base, limited to the width of its field, and a Set moves the base.
+ * Performance management, IBTA 16.1. The port counts in 64 bits and never resets a counter. An attribute contains the
+ * difference between the counter and a base, limited to the width of its field. A Set of the attribute changes the
+ * base.
  */
 
 #include <rdma/ib_pma.h>
@@ -13,7 +14,7 @@
 #define ATTR_XMIT_DISCARD_DETAILS cpu_to_be16(0x0016)
 #define ATTR_XMIT_DATA_SL cpu_to_be16(0x0036)
 #define ATTR_RCV_DATA_SL cpu_to_be16(0x0037)
-/* Octets of PortSelect and CounterSelect, which are the same in all these attributes */
+/* Offsets of PortSelect and CounterSelect, which are the same in all these attributes */
 #define PORT_SELECT 1
 #define COUNTER_SELECT 2
 #define DATA_OFF 64
@@ -88,7 +89,7 @@ static u64 get_field(const u8 *data, const struct field *f)
 	}
 }
 
-/* A counter that is larger than its field shows the field's maximum. */
+/* Write a counter into its field. A value that is too large for the field becomes the field's maximum. */
 static void put_field(u8 *data, const struct field *f, u64 v)
 {
 	u8 *at = data + f->off;
@@ -137,7 +138,8 @@ static u16 class_port_info(u8 *data, bool set)
 	struct ib_class_port_info *c = (void *)data;
 
 	if (set)
-		return UIB_STATUS_BAD_ATTR; /* only TrapLID and the like could be set, and a PMA sends no traps */
+		/* a Set could change only TrapLID and other fields of traps, and this PMA sends no traps */
+		return UIB_STATUS_BAD_ATTR;
 	memset(c, 0, sizeof(*c));
 	c->base_version = IB_MGMT_BASE_VERSION;
 	c->class_version = 1;

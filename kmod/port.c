@@ -5,8 +5,8 @@
 #define VLARB_WEIGHT 4
 
 /*
- * The tables until an SM writes them: SL n is on VL n, which uib_port_vl() folds into OperationalVLs; SL 15 must not be
- * on VL15, which discards. VL0 has high priority, the others have low priority.
+ * Fill in the tables that the port has until an SM writes them: SL n is on VL n, which uib_port_vl() folds into
+ * OperationalVLs; SL 15 must not be on VL15, which discards. VL0 has high priority, the others have low priority.
  */
 static void init_vls(struct uib_port *p)
 {
@@ -149,7 +149,7 @@ void uib_port_link_down(struct uib_dev *dev)
 	spin_lock_bh(&p->lock);
 	was_active = p->state == IB_PORT_ACTIVE;
 	WRITE_ONCE(p->state, IB_PORT_DOWN);
-	/* A physical state that the SM asked for stays. */
+	/* If the SM has requested another physical state, keep that state. */
 	if (p->phys_state == UIB_PHYS_LINK_UP)
 		p->phys_state = p->down_default;
 	spin_unlock_bh(&p->lock);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
-/* Work requests are checked and put into the queues of a QP. */
+/* Checks work requests, and puts them into the queues of a QP. */
 
 #include "uib.h"
 
-/* Fills @ret, and @ret_len with the sum of their lengths, unless one of them may not be used, or the sum is above @max_len. */
+/*
+ * Copy SGEs to @ret, and the sum of their lengths to @ret_len. Return: an error if an SGE may not
+ * be used, or the sum is above @max_len.
+ */
 static int take_sges(const struct uib_qp *qp, const struct ib_sge *sge, int n, u32 max, u32 max_len,
 		     int access, struct uib_sge *ret, u32 *ret_len)
 {

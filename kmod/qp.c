@@ -6,7 +6,7 @@
 
 #define SEND_BATCH 64 /* work requests that one run of a QP's work item sends before it yields */
 
-/* --- completions; the consumer's handler is called when the QP's lock has been released */
+/* --- completions. The consumer's handler is called after the lock of the QP has been released */
 
 static bool complete_send(struct uib_qp *qp, const struct uib_swqe *w, enum ib_wc_status status)
 {
@@ -24,7 +24,7 @@ static bool complete_send(struct uib_qp *qp, const struct uib_swqe *w, enum ib_w
 	return uib_cq_push(to_ucq(qp->ibqp.send_cq), &wc, false);
 }
 
-/* Takes the oldest work request out of its queue. */
+/* Take the oldest work request out of the send queue. */
 static void pop_send(struct uib_qp *qp)
 {
 	struct uib_swqe *w = uib_sqe(qp, 0);
@@ -77,7 +77,7 @@ static void fire(struct ib_cq *cq)
 	local_bh_enable();
 }
 
-/* In SQE only the send queue is flushed. */
+/* Complete the posted work requests with a flush error. In SQE this concerns only the send queue. */
 static void flush(struct uib_qp *qp)
 {
 	bool send = false, recv = false;
@@ -95,8 +95,8 @@ static void flush(struct uib_qp *qp)
 }
 
 /*
- * Only this work item takes from the send queue while the QP is in RTS. A send that fails takes the QP to SQE (IBTA 10.3.1):
- * the later ones are flushed, until the consumer asks for RTS again.
+ * Only this work item takes from the send queue while the QP is in RTS. A send that fails moves the QP to SQE (IBTA
+ * 10.3.1), and later sends are flushed until the consumer sets RTS again.
  */
 static bool send_one(struct uib_qp *qp)
 {
@@ -124,7 +124,7 @@ static bool send_one(struct uib_qp *qp)
 	return true;
 }
 
-/* No send runs any more, so a QP in SQD is drained. */
+/* A QP in SQD is drained, because no send runs any more. Report this. */
 static void drained(struct uib_qp *qp)
 {
 	struct ib_event ev = {
@@ -237,7 +237,10 @@ static int alloc_rings(struct uib_qp *qp)
 	return -ENOMEM;
 }
 
-/* SMI and GSI are QP0 and QP1. Other numbers are given in cyclic order, so that a number is not used again at once. */
+/*
+ * Give the QP a number. SMI and GSI QPs are QP0 and QP1. Other numbers are given in cyclic order, so that a number is
+ * not used again at once.
+ */
 static int take_number(struct uib_qp *qp, enum ib_qp_type type)
 {
 	struct uib_dev *dev = qp->dev;
@@ -285,7 +288,10 @@ int uib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_ud
 	return err;
 }
 
-/* Stop sending, empty both queues, and remove the QP's completions. With modify_lock, so the QP remains in RESET. */
+/*
+ * Stop sending, empty both queues, and remove the QP's completions. The caller holds modify_lock, so the QP remains
+ * in RESET.
+ */
 static void reset(struct uib_qp *qp)
 {
 	spin_lock_irq(&qp->lock);
@@ -312,7 +318,10 @@ int uib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	mutex_lock(&qp->modify_lock);
 	reset(qp);
 	mutex_unlock(&qp->modify_lock);
-	/* Wait for receivers that found the QP before it was erased, and for the completion handlers that they call. */
+	/*
+	 * Wait for receivers that found the QP before it was removed from the table, and for the completion handlers
+	 * that they call.
+	 */
 	synchronize_rcu();
 	free_rings(qp);
 	return 0;
@@ -328,7 +337,7 @@ static int modify(struct uib_qp *qp, const struct ib_qp_attr *attr, int mask)
 	spin_lock_irq(&qp->lock);
 	cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
 	new = mask &IB_QP_STATE ? attr->qp_state : cur;
-	/* If a consumer gives SQE as the current state, RTS passes for SQE. */
+	/* A QP that has recovered to RTS is accepted as SQE if the consumer names SQE as the current state. */
 	if (cur != qp->state && !(cur == IB_QPS_SQE && qp->state == IB_QPS_RTS))
 		goto out;
 	if (!ib_modify_qp_is_ok(cur, new, qp->ibqp.qp_type, mask))
@@ -366,7 +375,7 @@ int uib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct 
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	/* ib_uverbs itself checks this only since 6.1.35. */
+	/* The check is here, too, because ib_uverbs has it only since Linux 6.1.35. */
 	if (udata && (mask & IB_QP_QKEY) && (attr->qkey & UIB_QKEY_CONTROLLED) &&
 	    !capable(CAP_NET_RAW))
 		return -EPERM;

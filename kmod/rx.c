@@ -81,7 +81,7 @@ static enum uib_counter parse(struct rx *r)
 	return UIB_C_NONE;
 }
 
-/* SMPs travel on VL15 only, and nothing but SMPs does. */
+/* SMPs must be on VL15, and other packets must not. */
 static enum uib_counter check_smp(const struct rx *r)
 {
 	if (READ_ONCE(r->dev->port.state) < IB_PORT_INIT)
@@ -101,11 +101,14 @@ static enum uib_counter check_state(const struct rx *r)
 		uib_port_armed_rx(r->dev);
 	if (READ_ONCE(port->state) != IB_PORT_ACTIVE)
 		return UIB_DROP_PORT_STATE;
-	/* NeighborMTU limits the packets that a port sends, MTUCap those that it receives (IBTA 14.2.5.6). */
+	/*
+	 * Packets may be as long as MTUCap allows. NeighborMTU limits only the packets that a port sends (IBTA
+	 * 14.2.5.6).
+	 */
 	return r->payload_len > uib_mtu_octets(port->mtu_cap) ? UIB_DROP_MTU : UIB_C_NONE;
 }
 
-/* True if @gid is one of the port's GIDs, under the port's subnet prefix or the default one. */
+/* Tell whether @gid is a GID of the port, with the port's subnet prefix or with the default prefix. */
 static bool own_gid(const struct uib_port *port, const u8 *gid)
 {
 	u64 prefix = get_unaligned_be64(gid), guid = get_unaligned_be64(gid + 8);
@@ -130,7 +133,7 @@ static enum uib_counter check_address(const struct rx *r)
 			return UIB_DROP_NO_GRH;
 		return dgid[0] == 0xff ? UIB_C_NONE : UIB_DROP_DGID;
 	}
-	/* Only SMPs may come to the permissive LID. */
+	/* The permissive LID is allowed for SMPs only. */
 	if (!uib_own_lid(&r->dev->port, r->dlid) &&
 	    (r->dlid != UIB_LID_PERMISSIVE || r->vl != UIB_VL15))
 		return UIB_DROP_DLID;
@@ -139,7 +142,10 @@ static enum uib_counter check_address(const struct rx *r)
 	return UIB_C_NONE;
 }
 
-/* QP0 checks no keys. QP1 accepts any P_Key of the table and has a fixed Q_Key. A UD QP has one P_Key and one Q_Key. */
+/*
+ * Check the P_Key and the Q_Key. QP0 has neither. QP1 accepts any P_Key of the table and has a fixed Q_Key. A UD QP
+ * has one P_Key and one Q_Key.
+ */
 static enum uib_counter check_keys(const struct rx *r, const struct uib_qp *qp, u16 *ret_index)
 {
 	const struct uib_port *port = &r->dev->port;
@@ -160,7 +166,10 @@ static enum uib_counter check_keys(const struct rx *r, const struct uib_qp *qp, 
 	return UIB_C_NONE;
 }
 
-/* False: a region of the receive has been deregistered. */
+/*
+ * Copy @len octets to the buffers of a receive, from offset @skip on. Return: false if one of their regions has been
+ * deregistered
+ */
 static bool scatter(const struct uib_sge *sge, unsigned int n, u32 skip, const u8 *data, u32 len)
 {
 	for (; n && len; sge++, n--) {
@@ -203,7 +212,10 @@ static void fill_wc(const struct rx *r, struct uib_qp *qp, u16 pkey_index, struc
 		wc->dlid_path_bits = r->dlid & ((1 << READ_ONCE(r->dev->port.lmc)) - 1);
 }
 
-/* Fills the oldest posted receive. Its first 40 octets are for the GRH, even if the packet has none. */
+/*
+ * Put the packet into the oldest posted receive. The first 40 octets of the buffer are for the GRH, even if the
+ * packet has none.
+ */
 static enum uib_counter receive(const struct rx *r, struct uib_qp *qp, u16 pkey_index, bool *fire)
 {
 	struct uib_rwqe *w = &qp->rq[qp->rq_head];
@@ -258,7 +270,7 @@ static enum uib_counter deliver_ucast(const struct rx *r)
 	return deliver(r, qp);
 }
 
-/* Every attached QP gets a copy. The packet counts as dropped only if no QP took one. */
+/* Give a copy to every attached QP. The packet counts as dropped only if no QP took a copy. */
 static enum uib_counter deliver_mcast(const struct rx *r)
 {
 	const union ib_gid *mgid = (const void *)(r->grh + 24);
@@ -290,7 +302,7 @@ static enum uib_counter run(struct rx *r)
 	return uib_lid_is_mcast(r->dlid) ? deliver_mcast(r) : deliver_ucast(r);
 }
 
-/* Packets that are dropped later count too (IBTA 16.1.3.5). */
+/* Count a received packet, even if it is dropped later (IBTA 16.1.3.5). */
 static void count(const struct rx *r)
 {
 	u32 words = (r->len - UIB_VCRC_LEN) / 4;

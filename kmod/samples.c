@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * PortSamplesControl and PortSamplesResult, IBTA 16.1.3.2. A Set starts a measurement: it waits for SampleStart ticks and
- * then measures for SampleInterval ticks by how much up to five counters grow. While a measurement runs, another Set
- * changes nothing.
+ * PortSamplesControl and PortSamplesResult, IBTA 16.1.3.2. A Set starts a measurement, which waits for SampleStart
+ * ticks and then measures for SampleInterval ticks how much up to five counters grow. While a measurement runs,
+ * another Set changes nothing.
  */
 
 #include <rdma/ib_pma.h>
@@ -11,11 +11,14 @@
 #include "uib.h"
 
 #define WIDTH_32 4 /* CounterWidth */
-/* CounterMask0 to 4: each of these five can watch any mandatory counter */
+/* CounterMask0 to CounterMask4: each of the five counters can be any mandatory counter */
 #define MASKS_0_4 (011111u << 15)
 #define TICK_NS 4 /* the Tick field is 0, which stands for 4 ns */
 
-/* <rdma/ib_pma.h> has the option masks at octet 16, because it aligns them. On the wire they begin at octet 12. */
+/*
+ * The kernel's struct in <rdma/ib_pma.h> has the option masks at octet 16, because the compiler aligns them. On the
+ * wire they begin at octet 12.
+ */
 struct samples_control {
 	u8 op_code;
 	u8 port_select;
@@ -39,7 +42,7 @@ static_assert(offsetof(struct samples_control, select) == 38);
 static_assert(sizeof(struct samples_control) == 80);
 static_assert(offsetof(struct ib_pma_portsamplesresult, counter) == 4);
 
-/* The counter that each value of CounterSelect means. 5 is PortXmitWait, which this port never counts. */
+/* The counter for each value of CounterSelect. Value 5 is PortXmitWait, which this port never counts. */
 static const enum uib_counter selectable[] = {
 	UIB_C_NONE, UIB_C_XMIT_DATA, UIB_C_RCV_DATA, UIB_C_XMIT_PKTS, UIB_C_RCV_PKTS, UIB_C_NONE,
 };

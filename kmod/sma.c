@@ -6,11 +6,15 @@
 
 #define STATE_NOP 0
 #define RESP_TIME 16
-#define EXT_SPEEDS BIT(31) /* bit of PortInfo's modifier: the SM knows extended speeds */
+/* bit of PortInfo's attribute modifier by which an SM announces that it supports extended speeds */
+#define EXT_SPEEDS BIT(31)
 #define REREGISTER 0x80
 #define PKEYS_PER_BLOCK 32
 #define GUIDS_PER_BLOCK 8
-/* Octets of PortInfo behind the kernel's struct; CapabilityMask2 and the extended speeds of this port are all 0. */
+/*
+ * Offsets in PortInfo after the end of the kernel's struct. CapabilityMask2 and the extended speeds of this port are
+ * all 0.
+ */
 #define P_CAP_MASK2 60
 #define P_SPEED_EXT_ENABLED 63
 #define SPEED_EXT_NONE 30 /* LinkSpeedExtEnabled: no extended speed */
@@ -27,9 +31,9 @@ struct req {
 	struct uib_dev *dev;
 	struct uib_port *p;
 	u32 mod;
-	u8 *data; /* 64 octets: a Set reads the new content here, a Get fills in the content, over zeros */
+	u8 *data; /* the 64 octets of the attribute: those received in a Set, zeros to be filled in for a Get */
 	bool mkey_ok; /* the request has the right M_Key, so PortInfo may show it */
-	u32 events; /* UIB_EV_* bits that the Set has caused */
+	u32 events; /* bit mask of UIB_EV_*: events that the Set has caused */
 };
 
 static u16 get_node_desc(struct req *r)
@@ -160,7 +164,7 @@ static u32 changes(const struct uib_port *p, const struct ib_port_info *i)
 	return ev;
 }
 
-/* Fields that say who manages the port and which addresses it has */
+/* Apply the fields that name the managers of the port, and its addresses */
 static void apply_address(struct uib_port *p, const struct ib_port_info *i)
 {
 	p->mkey = be64_to_cpu(i->mkey);
@@ -175,7 +179,7 @@ static void apply_address(struct uib_port *p, const struct ib_port_info *i)
 	p->init_type_reply = i->inittypereply_mtucap >> 4;
 	p->subnet_timeout = i->clientrereg_resv_subnetto & 0x1f;
 	p->trap_suppress = i->clientrereg_resv_subnetto >> 5 & 3;
-	/* A Set with 0 clears a violation counter. Any other value is ignored. */
+	/* A Set with 0 clears a violation counter. A Set with any other value leaves it as it is. */
 	if (!i->mkey_violations)
 		p->mkey_violations = 0;
 	if (!i->pkey_violations)
@@ -223,7 +227,7 @@ static u32 apply_state(struct uib_port *p, const struct ib_port_info *i)
 	if (state == STATE_NOP && phys == UIB_PHYS_NOP)
 		return 0;
 	if (phys == UIB_PHYS_NOP && !was_up)
-		return 0; /* the port is down already, or is kept down by Disabled */
+		return 0; /* the port is already down, or Disabled keeps it down */
 	if (p->state == IB_PORT_ACTIVE)
 		ev |= UIB_EV_ERR;
 	WRITE_ONCE(p->state, IB_PORT_DOWN);
@@ -298,7 +302,7 @@ static u16 set_guids(struct req *r)
 
 	if (r->mod >= UIB_GUIDS / GUIDS_PER_BLOCK)
 		return UIB_STATUS_BAD_VALUE;
-	/* The port GUID is read-only. */
+	/* Entry 0 of block 0, the port GUID, is read-only. */
 	for (i = r->mod ? 0 : 1; i < GUIDS_PER_BLOCK; i++) {
 		u64 v = be64_to_cpu(from[i]);
 
@@ -310,7 +314,7 @@ static u16 set_guids(struct req *r)
 }
 
 /*
- * The modifier is input port << 8 | output port. A CA has one table for all values. Neither
+ * Tell whether the modifier, input port << 8 | output port, is valid. A CA has one table for all values. Neither
  * number may be above that of the port.
  */
 static bool sltovl_ok(const struct req *r)
@@ -342,7 +346,10 @@ static u16 set_sltovl(struct req *r)
 	return 0;
 }
 
-/* Blocks 1 and 2 are of low, 3 and 4 of high priority. The 8 entries of each priority fit into blocks 1 and 3. */
+/*
+ * Find the table of a block. Blocks 1 and 2 have low priority, blocks 3 and 4 high priority. The 8 entries of each
+ * priority fit into blocks 1 and 3, so blocks 2 and 4 have none.
+ */
 static u8 *vlarb(struct req *r)
 {
 	u32 block = r->mod >> 16;
@@ -435,7 +442,7 @@ static u16 execute(struct req *r, struct ib_smp *smp)
 	return status;
 }
 
-/* When the lease of the M_Key has run out, everybody may read the port and its M_Key again (IBTA 14.2.4.2). */
+/* When the lease period of the M_Key has run out, any SM may read the port and its M_Key again (IBTA 14.2.4.2). */
 static void expire_lease(struct uib_port *p)
 {
 	if (p->mkey_lease_runs && time_after(jiffies, p->mkey_lease_ends)) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
-/* The files of /sys/kernel/debug/uib/NAME: "stats" has a line for each counter, "link" shows the state of the link. */
+/*
+ * The files in /sys/kernel/debug/uib/NAME: "stats" has a line for each counter, "link" shows the
+ * state of the link.
+ */
 
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>

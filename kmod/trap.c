@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * Traps, IBTA 13.4.9 and 14.2.5.1. There is one slot for each trap number. The notice in a slot is sent to the SM with the
- * same TID again and again until the SM represses it. The interval follows PortInfo:SubnetTimeOut. A notice that arises
- * meanwhile waits in the slot, and is sent as a new trap after the repress, because the SM may have looked at the port
- * before the second event.
+ * Traps, IBTA 13.4.9 and 14.2.5.1. There is one slot for each trap number. The notice in a slot is sent to the SM
+ * with the same TID again and again until the SM represses it. The interval follows PortInfo:SubnetTimeOut. A second
+ * notice with the same number waits in the slot, and is sent as a new trap after the TrapRepress, because the SM may
+ * have read the port before the second event.
  */
 
 #include "uib.h"
@@ -19,7 +19,7 @@
 #define TYPE_INFO 4
 #define GENERIC 0x80
 
-/* Octets of a notice; DataDetails begin at 10 */
+/* Offsets in a notice. DataDetails begin at octet 10 */
 #define N_PRODUCER 3
 #define N_TRAP 4
 #define N_ISSUER 6
@@ -85,8 +85,8 @@ static void send_trap(struct uib_dev *dev, const struct uib_trap *slot, u16 sm_l
 }
 
 /*
- * True: a copy of the slot is in @ret, and the caller must send its notice now. False: nothing is due yet. @next becomes
- * the time when the slot is due next, if that is earlier than @next.
+ * Tell whether the notice of a slot is due. If so, @ret gets a copy of the slot, which the caller must send now.
+ * @next is lowered to the time when the slot is due next.
  */
 static bool take_due(struct uib_traps *t, struct uib_trap *slot, struct uib_trap *ret,
 		     unsigned long *next)
@@ -136,7 +136,7 @@ static void queue(struct uib_traps *t, struct uib_trap *slot, const u8 *notice)
 	mod_delayed_work(uib_wq, &t->work, 0);
 }
 
-/* Fills in the fields that all notices have, and puts the notice into its slot. */
+/* Fill in the fields that all notices have, and put the notice into its slot. */
 static void raise(struct uib_dev *dev, u16 trap, u8 type, u8 *notice)
 {
 	struct uib_traps *t = &dev->traps;
@@ -144,7 +144,7 @@ static void raise(struct uib_dev *dev, u16 trap, u8 type, u8 *notice)
 	u16 lid = READ_ONCE(dev->port.lid);
 
 	if (!READ_ONCE(dev->port.sm_lid))
-		return; /* no SM is known to which a trap could be sent */
+		return; /* the port knows no SM LID to which a trap could be sent */
 	notice[0] = GENERIC | type;
 	notice[N_PRODUCER] = RDMA_NODE_IB_CA;
 	put_unaligned_be16(trap, notice + N_TRAP);
@@ -211,7 +211,7 @@ void uib_trap_bad_key(struct uib_dev *dev, const struct uib_violation *v)
 	raise(dev, v->is_qkey ? TRAP_BAD_QKEY : TRAP_BAD_PKEY, TYPE_SECURITY, n);
 }
 
-/* The SM has acknowledged the notice of @slot. A notice that waits there is sent next. */
+/* Handle the acknowledgement of @slot's notice by the SM. A notice that waits in the slot is sent next. */
 static void done(struct uib_traps *t, struct uib_trap *slot)
 {
 	slot->state = UIB_TRAP_IDLE;
@@ -241,7 +241,7 @@ bool uib_trap_repress(struct uib_dev *dev, const struct ib_smp *smp)
 	return found;
 }
 
-/* The oldest notice that nobody has acknowledged; NULL if there is none */
+/* Find the oldest notice that is not acknowledged; NULL if there is none */
 static struct uib_trap *oldest(struct uib_traps *t)
 {
 	struct uib_trap *found = NULL;
@@ -286,7 +286,7 @@ void uib_traps_init(struct uib_dev *dev)
 	INIT_DELAYED_WORK(&t->work, trap_work);
 	for (i = 0; i < ARRAY_SIZE(t->slot); i++)
 		t->slot[i].next_at = jiffies;
-	/* No consumer sees this QP: the SMA sends its traps with it. */
+	/* The SMA sends its traps with this QP, which no consumer sees. */
 	dev->sma_qp.dev = dev;
 	dev->sma_qp.ibqp.qp_type = IB_QPT_SMI;
 }

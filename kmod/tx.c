@@ -6,7 +6,7 @@
 
 #include "uib.h"
 
-/* A packet in parts: the headers, the buffers that the work request names, the pad and the CRCs */
+/* The parts of a packet: headers, buffers of the work request, pad and CRCs */
 struct tx {
 	struct uib_qp *qp;
 	u8 hdr[UIB_HDR_MAX], tail[UIB_TAIL_MAX];
@@ -21,7 +21,7 @@ static u8 *put_lrh(struct tx *t, u8 *h, const struct uib_swqe *w)
 	const struct uib_port *port = &t->qp->dev->port;
 	u16 slid = READ_ONCE(port->lid), mask = (1 << READ_ONCE(port->lmc)) - 1;
 
-	/* A directed-route SMP has the permissive LID as source, too. */
+	/* A directed-route SMP has the permissive LID as source LID, too. */
 	if (w->av.dlid == UIB_LID_PERMISSIVE)
 		slid = UIB_LID_PERMISSIVE;
 	else
@@ -62,7 +62,7 @@ static void put_bth(struct tx *t, u8 *h, const struct uib_swqe *w, u16 pkey)
 	if (qp->ibqp.qp_type == IB_QPT_SMI)
 		qkey = 0;
 	else if (!(w->qkey & UIB_QKEY_CONTROLLED))
-		qkey = w->qkey; /* a Q_Key with the high bit set means the QP's own one, IBTA 10.2.5 */
+		qkey = w->qkey; /* a Q_Key with the high bit set selects the Q_Key of the QP, IBTA 10.2.5 */
 	put_unaligned_be32(qkey, h);
 	put_unaligned_be32(qp->ibqp.qp_num, h + 4);
 	if (w->has_imm)
@@ -84,8 +84,9 @@ static void put_headers(struct tx *t, const struct uib_swqe *w, u16 pkey)
 }
 
 /*
- * A kernel address is read in place. What is in a region is copied first, because a program may change its memory between the
- * computation of the CRCs and the transmission, and may deregister it. False: it has done that already.
+ * A kernel address is read in place. The content of a memory region is copied first, because a program may change its
+ * memory between the computation of the CRCs and the transmission, and may deregister the region. Return: false if
+ * the region is deregistered already.
  */
 static bool put_parts(struct tx *t, const struct uib_swqe *w, const struct uib_sge *sge)
 {
@@ -130,7 +131,10 @@ static void put_crcs(struct tx *t)
 	put_unaligned_le16(~vcrc, tail + t->pad + UIB_ICRC_LEN);
 }
 
-/* UIB_C_NONE: the packet may be sent, with *@ret_pkey; else the reason why not */
+/*
+ * Tell whether the packet may be sent. Return: UIB_C_NONE, with the P_Key in *@ret_pkey; otherwise the counter for
+ * the reason why not
+ */
 static enum uib_counter check(struct tx *t, const struct uib_swqe *w, u16 *ret_pkey)
 {
 	const struct uib_port *port = &t->qp->dev->port;
@@ -138,8 +142,8 @@ static enum uib_counter check(struct tx *t, const struct uib_swqe *w, u16 *ret_p
 
 	if (t->qp->ibqp.qp_type == IB_QPT_SMI) {
 		/*
-		 * SMPs leave in any port state, because the answer to a Set(PortInfo) that asks for Down has to leave,
-		 * too.
+		 * SMPs may leave in any port state. Even the answer to a Set(PortInfo) that requests Down has to
+		 * leave.
 		 */
 		t->vl = UIB_VL15;
 		*ret_pkey = 0xffff;
@@ -176,7 +180,10 @@ static bool attached(struct uib_qp *qp, const union ib_gid *mgid)
 	return false;
 }
 
-/* Delivers a packet to an own LID, or to own QPs of a group, inside the port and not over the link (IBTA 10.5, 17.2). */
+/*
+ * Deliver a packet to this port itself if it is for an own LID, or for a group with own QPs; it does not pass the
+ * link (IBTA 10.5, 17.2).
+ */
 static void loop_back(struct tx *t)
 {
 	struct uib_dev *dev = t->qp->dev;

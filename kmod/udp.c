@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
-/* The socket of the link: datagrams in and out, and the checks of a packet before its transport headers are read. */
+/*
+ * The socket of the link. Sends and receives datagrams, and checks packets before their transport headers are read.
+ */
 
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -48,7 +50,7 @@ static void sender(const struct sk_buff *skb, union uib_addr *ret)
 	}
 }
 
-/* The checks of IBTA 7.8: length, LVer, PktLen, VCRC. */
+/* Do the checks of IBTA 7.8: length, LVer, PktLen, VCRC. */
 static enum uib_counter check_packet(struct sk_buff *skb)
 {
 	u32 len = skb->len;
@@ -84,7 +86,10 @@ static enum uib_counter check(struct uib_link *l, struct sk_buff *skb)
 	return why == UIB_C_NONE ? uib_link_heard(l, &from) : why;
 }
 
-/* IBTA 16.1.3.5 counts a damaged packet as an error of the port. Datagrams that are not for the port are no errors. */
+/*
+ * Count a dropped datagram. A damaged packet is also an error of the port (IBTA 16.1.3.5). A datagram that is not for
+ * the port is no error.
+ */
 static void count_drop(struct uib_dev *dev, enum uib_counter why)
 {
 	uib_count(dev, why);
@@ -105,7 +110,7 @@ static void count_drop(struct uib_dev *dev, enum uib_counter why)
 	}
 }
 
-/* The socket's encap_rcv. Runs in softirq under rcu_read_lock(); skb->data is the UDP header. */
+/* The encap_rcv function of the socket. Runs in softirq under rcu_read_lock(); skb->data points to the UDP header. */
 static int receive(struct sock *sk, struct sk_buff *skb)
 {
 	struct uib_link *l = rcu_dereference_sk_user_data(sk);
@@ -175,6 +180,6 @@ void uib_udp_close(struct uib_link *l)
 {
 	udp_tunnel_sock_release(uib_tunnel_sock(l->sock));
 	l->sock = NULL;
-	/* Wait for receivers that found the link in sk_user_data before. */
+	/* Wait for receivers that have read the link from sk_user_data. */
 	synchronize_rcu();
 }

@@ -150,7 +150,7 @@ static void close(struct rig *r)
 	kfree(r->in);
 }
 
-/* Makes two QPs in RTS; the CQ for receives has @cqe entries. */
+/* Make two QPs in RTS and a CQ for receives with @cqe entries. */
 static bool open(struct rig *r, unsigned int cqe)
 {
 	struct ib_qp_cap cap = {
@@ -177,7 +177,7 @@ static bool open(struct rig *r, unsigned int cqe)
 
 static int post_recv(struct rig *r, u64 id, u32 len)
 {
-	/* The receive buffer is in two parts, and the border is inside the headers. */
+	/* Split the receive buffer into two parts at an offset within the headers. */
 	struct ib_sge sge[2] = {
 		{ .addr = (uintptr_t)r->in, .length = min(len, 50u), .lkey = r->lkey },
 		{ .addr = (uintptr_t)r->in + 50, .length = len - min(len, 50u), .lkey = r->lkey },
@@ -224,7 +224,7 @@ static bool poll(struct cq *cq, struct ib_wc *wc)
 	return false;
 }
 
-/* Waits for the send to complete. By then a packet to the own LID has been delivered. */
+/* Send and wait for the completion. By then a packet to the own LID has been delivered, too. */
 static void send(struct rig *r, struct ib_ah *ah, u32 len, int flags)
 {
 	struct ib_wc wc = {};
@@ -250,7 +250,7 @@ static void loopback(struct rig *r)
 	EXPECT(r, wc.wc_flags == IB_WC_WITH_IMM && wc.ex.imm_data == cpu_to_be32(1021));
 	EXPECT(r, wc.slid == r->port.lid && wc.port_num == PORT && wc.sl == 0);
 	EXPECT(r, !memcmp(r->in + GRH, r->out, 1021));
-	/* Payloads of the whole MTU and of no octet */
+	/* A payload of the whole MTU, and an empty payload */
 	EXPECT(r, !post_recv(r, 1, GRH + 4096) && !post_recv(r, 2, GRH));
 	send(r, r->ah, 128 << r->port.active_mtu, 0);
 	send(r, r->ah, 0, 0);
@@ -277,11 +277,11 @@ static void small_receive(struct rig *r)
 static void qp_state(struct rig *r)
 {
 	EXPECT(r, !modify(r->to, IB_QPS_RESET, 0) && !modify(r->to, IB_QPS_INIT, 0));
-	EXPECT(r, !post_recv(r, 1, GRH + 100)); /* may be posted in INIT */
+	EXPECT(r, !post_recv(r, 1, GRH + 100)); /* receives may be posted in INIT */
 	send(r, r->ah, 100, 0);
 }
 
-/* The CQ has two entries and gets four messages, which makes it unusable. Its owner gets one CQ error. */
+/* Overflow a CQ: it has two entries and gets four messages. Its owner gets one CQ error. */
 static void cq_full(struct rig *r)
 {
 	unsigned int i;
@@ -352,7 +352,7 @@ static void limits(struct rig *r)
 	EXPECT(r, create_ah(r, 0xc000, 0, PORT) == ERR_PTR(-EINVAL)); /* multicast without GRH */
 }
 
-/* In RESET nothing can be posted. In SQD work requests wait, so both queues can be filled. */
+/* Posting fails in RESET. In SQD work requests wait, so both queues can be filled. */
 static void queues(struct rig *r)
 {
 	struct ib_wc wc = {};
@@ -381,8 +381,9 @@ static void queues(struct rig *r)
 }
 
 /*
- * What no key names can be neither sent nor overwritten: there is no such key, it is of another PD, or it does not allow
- * writing. ib_core gives the second PD a region of all kernel addresses, which may not be written locally.
+ * A work request can neither send nor overwrite memory with a wrong key: a key that does not exist, the key of
+ * another PD, or a key that does not allow writing. ib_core gives the second PD a region of all kernel addresses,
+ * which may not be written locally.
  */
 static void keys(struct rig *r)
 {
@@ -405,7 +406,8 @@ static void keys(struct rig *r)
 		r->lkey = bad[i];
 		EXPECT(r, post_recv(r, 1, GRH + 100) == -EINVAL);
 		EXPECT(r, post_send(r, r->ah, 100, 0) == -EINVAL);
-		EXPECT(r, !post_send(r, r->ah, 0, 0)); /* the key of no octets is not looked at */
+		EXPECT(r, !post_send(r, r->ah, 0,
+				     0)); /* the key of a buffer of length 0 is not checked */
 		EXPECT(r, poll(&r->send, &wc) && wc.status == IB_WC_SUCCESS);
 	}
 	r->lkey = good[0];
@@ -450,8 +452,8 @@ static void flush(struct rig *r)
 }
 
 /*
- * IBTA 11.4.2.2: a CQ is armed for the next completion or for the next solicited one. If a consumer asks for both, the
- * CQ is armed for the next completion.
+ * A CQ is armed for the next completion, or for the next solicited completion. If a consumer asks for both, the CQ is
+ * armed for the next completion (IBTA 11.4.2.2).
  */
 static void notify(struct rig *r)
 {
@@ -470,7 +472,7 @@ static void notify(struct rig *r)
 	send(r, r->ah, 1, 0);
 	EXPECT(r, atomic_read(&r->recv.comps) == 1);
 	send(r, r->ah, 1, 0);
-	EXPECT(r, atomic_read(&r->recv.comps) == 1); /* no second one without a new request */
+	EXPECT(r, atomic_read(&r->recv.comps) == 1); /* no second call without a new request */
 	for (i = 0; i < 4; i++)
 		EXPECT(r, poll(&r->recv, &wc));
 	EXPECT(r, !ib_req_notify_cq(cq, IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS));

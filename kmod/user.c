@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * Programs as consumers. The interface is ABI 1 of rdma-core's provider ipathverbs: every verb is a command of ib_uverbs, also
- * post and poll, and no memory is shared with the program but what it has registered.
+ * Programs as consumers. The interface is ABI 1 of rdma-core's provider ipathverbs. Every verb, including post and
+ * poll, is a command of ib_uverbs, and the program shares no memory with the device but the memory that it has
+ * registered.
  *
- * Each process has quotas, whatever number of contexts it opens. They keep one process from taking all numbers and entries of
- * a device. Control groups bound many processes: "rdma" the objects, "memory" what this module allocates for them.
+ * Each process has quotas, however many contexts it opens. They keep one process from taking all numbers and entries
+ * of a device. Control groups bound many processes: "rdma" the objects, "memory" what this module allocates for them.
  */
 
 #include <linux/pid.h>
@@ -124,19 +125,19 @@ void uib_dealloc_ucontext(struct ib_ucontext *ibuc)
 }
 
 /*
- * The device can be removed under a program: ib_uverbs destroys the program's objects, and its calls fail with EIO. Nothing
- * is mapped that would have to be unmapped.
+ * The device can be removed while programs use it. ib_uverbs then destroys the objects of the programs, and their
+ * calls fail with EIO. There is nothing to unmap.
  */
 void uib_disassociate_ucontext(struct ib_ucontext *ibuc)
 {
 }
 
-/* --- the QP in a completion */
+/* --- the QP pointer in completions */
 
 /*
- * ib_uverbs takes a completion out of a CQ and then reads the number of its QP from wc->qp, while another thread may destroy
- * the QP. So completions for programs point to a copy of the QP that has only the number. It is freed when each task has
- * given up its processor at least once: ib_uverbs does not sleep between the two steps.
+ * ib_uverbs takes a completion out of a CQ and then reads the number of its QP from wc->qp, while another thread may
+ * destroy the QP. So completions for programs point to a copy of the QP that has only the number. The copy is freed
+ * when every task has given up its processor at least once, because ib_uverbs does not sleep between the two steps.
  */
 struct stub {
 	struct ib_qp ibqp;

@@ -135,14 +135,17 @@ static int query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 	return 0;
 }
 
-/* May be called at any time, because each posted work request has a copy of the address. */
+/*
+ * An address handle may be destroyed at any time, because each posted work request has a copy of
+ * the address.
+ */
 static int destroy_ah(struct ib_ah *ibah, u32 flags)
 {
 	uib_quota_give(container_of(ibah, struct uib_ah, ibah)->quota, UIB_Q_AH);
 	return 0;
 }
 
-/* --- files in sysfs that every HCA has and that tools read */
+/* --- sysfs files that every HCA has, and that tools read */
 
 static ssize_t hw_rev_show(struct device *d, struct device_attribute *attr, char *buf)
 {
@@ -173,7 +176,10 @@ static const struct attribute_group dev_group = { .attrs = dev_attrs };
 
 const struct ib_device_ops uib_ops = {
 	.owner = THIS_MODULE,
-	/* rdma-core chooses its provider by these two: ipathverbs, whose ABI 1 maps no memory of the device. */
+	/*
+	 * rdma-core chooses its provider by these two values. They select ipathverbs, whose ABI 1
+	 * maps no memory of the device.
+	 */
 	.driver_id = RDMA_DRIVER_QIB,
 	.uverbs_abi_ver = 1,
 	.device_group = &dev_group,

@@ -21,17 +21,18 @@ enum count_drop {
 /* Counters of one direction */
 struct count {
 	uint64_t frames_read, octets_read;
-	uint64_t super_frames; /* frames read that stood for several packets */
-	uint64_t packets; /* packets that the frames stood for */
+	uint64_t super_frames; /* number of frames read that contained several packets */
+	uint64_t packets; /* number of packets in all frames that were read */
 	uint64_t cut; /* packets that were cut from super-frames */
 	uint64_t checksums; /* checksums completed in frames of one packet */
-	uint64_t sealed, verified; /* packets whose CRCs were made; whose CRCs were found right */
+	/* packets whose CRCs were computed, and packets whose CRCs were verified */
+	uint64_t sealed, verified;
 	uint64_t coalesced; /* packets that were joined to super-frames */
 	uint64_t frames_written, octets_written;
 	uint64_t drops[N_DROPS]; /* packets dropped, by reason */
 };
 
-/* count_json() - The counters by name. NULL: no memory */
+/* count_json() - Return the counters as an object with their names; NULL if memory ran out */
 json_t *count_json(const struct count *c);
 
 #endif

@@ -15,7 +15,7 @@
 #define IB_HDR_LEN (IB_LRH_LEN + IB_BTH_LEN + IB_DETH_LEN)
 
 /*
- * One TAP is read until it is empty, or until this many frames were read and the other TAP is due.
+ * A TAP is read until it is empty. After this many frames or octets, the other TAP gets its turn.
  */
 #define READ_FRAMES 64
 #define READ_OCTETS (256 * 1024)
@@ -35,7 +35,7 @@ static enum count_drop write_drop(int err)
 	return DROP_REFUSED;
 }
 
-/* Counts a frame that represents @n packets, and that was written unless @err is set. */
+/* Count a frame of @n packets as written if @err is 0, and as dropped otherwise. */
 static void count_written(struct way *w, int err, unsigned int n, uint32_t octets)
 {
 	if (err) {
@@ -55,8 +55,8 @@ static void drop(struct way *w, enum count_drop why, struct pkt *p)
 /* --- mode whole */
 
 /*
- * Returns the number of packets that a frame represents; 1 if its header is invalid, because the
- * kernel judges that.
+ * Returns the number of packets in a frame; 1 if the header is invalid, because the kernel will
+ * refuse it.
  */
 static unsigned int packets_of(const struct virtio_net_hdr *h, const uint8_t *frame, size_t len)
 {
@@ -166,7 +166,7 @@ static void on_emit(void *ctx, struct eth_frame *f)
 	eth_frame_free(f);
 }
 
-/* The batch arrives at the other end. */
+/* Hand the batch to the other end. */
 static void arrive(struct way *w)
 {
 	for (unsigned int i = 0; i < w->n; i++) {
@@ -193,7 +193,7 @@ static void send_one(struct way *w, struct pkt *p)
 		arrive(w);
 }
 
-/* Cuts a super-frame. No other function segments. */
+/* Cut a super-frame into packets by the code that an interface of uipoib uses, too. */
 static enum count_drop send_super(struct way *w, struct pkt *super)
 {
 	int err = train_make(super, ETH_HLEN, w->mtu);

@@ -14,8 +14,8 @@
 #include "relay/count.h"
 
 /*
- * Bounds for the pool of both directions: the packets of a batch and those that wait to be coalesced; the buffers in which these and
- * the frames being read lie.
+ * Sizes of the pool that both directions share. Packets are needed for a batch and for flows that wait to be
+ * coalesced; buffers are needed for the data of these packets, and for the frames that are being read.
  */
 #define WAY_PKTS (4 * PKT_BATCH * (ETH_GRO_FLOWS + 2))
 #define WAY_BUFS 160
@@ -24,7 +24,10 @@ struct way;
 
 struct way_mode {
 	const char *name;
-	/* Function that reads the TAP until it is empty or a bound is reached. 0 or -errno; -EAGAIN: it is empty */
+	/*
+	 * Read the TAP until it is empty or READ_FRAMES or READ_OCTETS is reached. Return: 0; -EAGAIN: the TAP is
+	 * empty; -errno
+	 */
 	int (*forward)(struct way *w);
 	bool crc; /* packets get the headers and CRCs of a link between the TAPs */
 };
@@ -47,7 +50,7 @@ struct way {
 	struct count count;
 };
 
-/* way_mode_find() - The mode of this name, or NULL */
+/* way_mode_find() - Return the mode with this name, or NULL */
 const struct way_mode *way_mode_find(const char *name);
 
 void way_init(struct way *w, const struct way_mode *mode, unsigned int mtu, struct pkt_pool *pool,

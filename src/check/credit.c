@@ -5,21 +5,24 @@
 #include <string.h>
 
 /*
- * Credit loops (Dally and Seitz: a routing is free of deadlocks if its channel dependency graph has no cycle). A channel
- * is a link between two switches in one direction. A channel depends on the next one if packets come by it and go on by
- * the next. Counted are the routes from CAs to CAs, as ibdmchk does, because packets of switches themselves are few.
+ * Credit loops. Dally and Seitz: a routing is free of deadlocks if its channel dependency graph has no cycle. A
+ * channel is a link between two switches in one direction. A channel depends on another channel if packets arrive by
+ * the first and leave by the second. As in ibdmchk, only routes from CAs to CAs count, because switches themselves
+ * send few packets.
  */
 
 struct graph {
 	struct chk *c;
 	uint32_t *
-		first; /* number of the first channel of each node, minus 1 as ports count from 1; [f->n] */
+		first; /* index of each node's first channel, less 1 because ports count from 1; [f->n] */
 	uint32_t n; /* channels */
-	uint64_t (*next)[4]; /* ports of the next switch on which a channel depends, [n] */
-	const struct chk_node **from; /* switch at which a channel begins, [n] */
-	uint8_t *gone; /* channels that are in no cycle, [n] */
+	uint64_t (*next)
+		[4]; /* bit mask of the egress ports of the next switch on which a channel depends, [n] */
+	const struct chk_node **from; /* switch at which each channel begins, [n] */
+	uint8_t *gone; /* 1 for channels that were found to be in no cycle, [n] */
 	uint32_t *
-		waits; /* number of channels that depend on a channel; in peel_back(), on which it depends, [n] */
+		/* number of dependent channels; in peel_back(), of channels on which the channel depends; [n] */
+		waits;
 };
 
 static uint32_t channel(const struct graph *g, const struct chk_node *n, unsigned int port)
@@ -32,7 +35,7 @@ static uint8_t port_of(const struct graph *g, uint32_t ch)
 	return (uint8_t)(ch - g->first[g->from[ch]->index] + 1);
 }
 
-/* Note the dependencies on the routes to a LID. A route that goes round in a circle is not counted. */
+/* Note the dependencies on the routes to a LID. Routes that never arrive, because they are loops, have none. */
 static void depend(struct graph *g, const struct chk_routes *r)
 {
 	for (uint32_t i = 0; i < r->n; i++) {
@@ -67,8 +70,8 @@ static bool fill(struct graph *g)
 /* --- cycles */
 
 /*
- * Find the next channel on which @ch depends and that may be in a cycle, by an egress port from *@at on; *@at becomes the port
- * after it. Return: UINT32_MAX if there is none
+ * Find a channel that has not been removed and on which @ch depends. The search starts at egress port *@at, and
+ * leaves *@at at the port after the found channel's. Return: UINT32_MAX if there is none
  */
 static uint32_t next_of(const struct graph *g, uint32_t ch, unsigned int *at)
 {
@@ -81,7 +84,7 @@ static uint32_t next_of(const struct graph *g, uint32_t ch, unsigned int *at)
 	return UINT32_MAX;
 }
 
-/* Take out the channels on which no channel depends, again and again, until each that is left has one that depends on it. */
+/* Remove channels on which no channel depends, until each remaining channel has a channel that depends on it. */
 static void peel_front(struct graph *g, uint32_t *todo)
 {
 	uint32_t k = 0, ch;
@@ -102,7 +105,10 @@ static void peel_front(struct graph *g, uint32_t *todo)
 	}
 }
 
-/* Find a channel that is left and depends on @ch, which begins at the switch @n, by a port of @n from *@at on. UINT32_MAX: none */
+/*
+ * Find a channel that has not been removed and that depends on @ch. The search starts at port *@at of the switch at
+ * which @ch begins. Return: UINT32_MAX if there is none
+ */
 static uint32_t prev_of(const struct graph *g, uint32_t ch, unsigned int *at)
 {
 	const struct chk_node *n = g->from[ch];
@@ -123,7 +129,7 @@ static uint32_t prev_of(const struct graph *g, uint32_t ch, unsigned int *at)
 	return UINT32_MAX;
 }
 
-/* Take out the channels that depend on none that is left, such as those which only wait for a cycle's end. */
+/* Remove channels that depend on no remaining channel. Such channels lead to a cycle, but not out of one. */
 static void peel_back(struct graph *g, uint32_t *todo)
 {
 	uint32_t k = 0, ch;
@@ -146,7 +152,7 @@ static void peel_back(struct graph *g, uint32_t *todo)
 	}
 }
 
-/* Leave the channels that are in a cycle, or between two. */
+/* Remove all channels but those in a cycle, or on a way from one cycle to another. Return: false if memory ran out */
 static bool peel(struct graph *g)
 {
 	uint32_t *todo = calloc(g->n + 1, sizeof(*todo));
@@ -160,8 +166,8 @@ static bool peel(struct graph *g)
 }
 
 /*
- * Every channel that is left is waited for by another one that is left, so a walk backwards must come to a channel
- * twice. Walking forwards may end at a channel that is only behind a cycle; so go back. Return: a channel in a cycle
+ * A remaining channel depends on another remaining channel, and has one that depends on it. A walk against the
+ * dependencies must therefore meet some channel twice, and what lies between is a cycle. Return: a channel in a cycle
  */
 static uint32_t on_cycle(const struct graph *g, uint32_t start, uint32_t *before)
 {
@@ -178,7 +184,7 @@ static uint32_t on_cycle(const struct graph *g, uint32_t start, uint32_t *before
 	return start;
 }
 
-/* @before leads backwards along the cycle, so the turns are written from the end. */
+/* @before leads backwards along the cycle, so the last turn is written first. */
 static bool write_loop(const struct graph *g, uint32_t start, const uint32_t *before,
 		       struct chk_loop *ret)
 {

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 
 /*
- * A circle of links is a credit loop only if the packets that wait for each other are on the same virtual lane. The lane
- * at each turn is that of the packet's SL, and the SL is that of the path, which only the SA knows.
+ * A cycle of channels is a credit loop only if the packets that wait for each other use the same virtual lane. The SL
+ * of a packet and the SLtoVL tables decide about its lane at each turn. Only the SA knows the SL of a path.
  */
 
 /* --- paths that make a dependency */
 
-/* If a route to the LID takes both the link of @t and that of @u, write the wait that it makes. */
+/* If the route from some CA to the LID takes the link of @t and the link of @u, write this dependency to @ret. */
 static bool find_wait(const struct chk_routes *r, unsigned int lid, const struct chk_turn *t,
 		      const struct chk_turn *u, struct chk_wait *ret)
 {
@@ -31,7 +31,10 @@ static bool find_wait(const struct chk_routes *r, unsigned int lid, const struct
 	return true;
 }
 
-/* Find a path for each dependency of the loop: one whose destination has the lowest LID. Return: false if one has none, or memory ran out */
+/*
+ * Find for each dependency of the loop a path that causes it, with the lowest possible DLID. Return: false if a
+ * dependency has no path, or memory ran out
+ */
 static bool find_waits(const struct chk *c, const struct chk_loop *l, struct chk_wait *ret)
 {
 	bool found[CHK_WAITS_MAX] = { false };
@@ -62,7 +65,7 @@ static const struct chk_port *port_of(const struct chk_fabric *f, const struct c
 	return &f->node[t->node]->port[t->out];
 }
 
-/* True if all SLs are on one lane behind this turn */
+/* Tell whether all SLs leave by the same lane after this turn */
 static bool one_lane(const struct chk_fabric *f, const struct chk_turn *t)
 {
 	const struct chk_port *p = port_of(f, t);
@@ -93,7 +96,7 @@ static bool find_sl(const struct chk_fabric *f, const struct chk_wait *w, uint8_
 	return false;
 }
 
-/* Each wait must be for the lane that the next one holds. */
+/* Tell whether each packet of the loop waits for the lane that the next packet occupies. */
 static bool closes(const struct chk_fabric *f, const struct chk_wait *w, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -109,7 +112,7 @@ static bool closes(const struct chk_fabric *f, const struct chk_wait *w, uint32_
 	return true;
 }
 
-/* True if it is known that each link of the loop waits for the next one on the same lane */
+/* Tell whether it is certain that each link of the loop waits for the next link on the same lane */
 static bool is_sure(const struct chk *c, const struct chk_loop *l)
 {
 	struct chk_wait w[CHK_WAITS_MAX];

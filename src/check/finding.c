@@ -39,7 +39,7 @@ void chk_name_link(struct text *t, const struct chk_fabric *f, const struct chk_
 
 /* --- the report */
 
-/* Return: the next entry; NULL if there is none */
+/* Return: a free entry at the end of the list; NULL if memory ran out */
 static struct chk_finding *next_entry(struct chk *c)
 {
 	struct chk_report *r = c->r;
@@ -58,7 +58,7 @@ static struct chk_finding *next_entry(struct chk *c)
 	return &r->finding[r->n++];
 }
 
-/* @x has everything but the text. */
+/* Add a finding. @x has all members but the text, which @fmt makes. */
 static void add(struct chk *c, const struct chk_finding *x, const char *fmt, va_list ap)
 {
 	struct chk_finding *e = next_entry(c);
@@ -109,7 +109,7 @@ void chk_report_fini(struct chk_report *r)
 	*r = (struct chk_report){ 0 };
 }
 
-/* Order of findings that are not the same */
+/* Order of two findings, which differ */
 static int compare(const void *a, const void *b)
 {
 	const struct chk_finding *x = a, *y = b;
@@ -128,7 +128,10 @@ static bool has(const struct chk_report *r, const struct chk_finding *x)
 	return r->n && bsearch(x, r->finding, r->n, sizeof(*x), compare);
 }
 
-/* Growth was seen in two readings. */
+/*
+ * Tell whether the finding compares two readings, so that it needs no confirmation by another
+ * reading.
+ */
 static bool is_seen_twice(enum chk_kind kind)
 {
 	return kind == CHK_COUNTER_GROWS || kind == CHK_COUNTER_MOVES;
@@ -157,7 +160,7 @@ void chk_report_confirm(struct chk_report *r, struct chk_report *again)
 	r->n = n;
 }
 
-/* --- what did not answer */
+/* --- agents that did not answer */
 
 static void silence(struct chk *c, const struct chk_silence *s)
 {

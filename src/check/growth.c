@@ -4,16 +4,16 @@
 #include <inttypes.h>
 
 /*
- * Counters of errors that grew between two readings. PortRcvSwitchRelayErrors is not one of them: a switch counts there,
- * too, each multicast packet that it does not send back to where it came from, in a healthy fabric as well (IBTA 16.1.3.5,
- * DLID mapping).
+ * Error counters that grew between two readings. PortRcvSwitchRelayErrors is left out, because it grows in healthy
+ * fabrics, too: a switch counts in it each multicast packet that it does not send back to the port of arrival (IBTA
+ * 16.1.3.5, DLID mapping).
  */
 
-/* What growth of a counter means */
+/* The meaning of a counter's growth */
 enum meaning {
 	DAMAGE, /* a fault */
-	BITS, /* a fault, if there are more than a link may have */
-	DROPS, /* congestion, or the trace of a fault that another port counts */
+	BITS, /* a fault if it grows faster than symbol_errors_admitted() */
+	DROPS, /* no fault: congestion, or a fault that another port counts too */
 };
 
 static const struct {
@@ -55,8 +55,8 @@ static unsigned int value(const struct pma_port_counters *c, unsigned int i)
 }
 
 /*
- * Most symbol errors in @ms that are no fault: one, and one more for each 10 s, which is what a link of 100 Gb/s has at the bit
- * error rate of 1e-12 that IBTA's volume 2 admits
+ * Largest growth of SymbolErrorCounter within @ms ms that is no fault: one, and one more for each 10 s. A link of 100
+ * Gb/s has one error in 10 s at the bit error rate of 1e-12 that volume 2 of IBTA allows
  */
 static unsigned int symbol_errors_admitted(uint64_t ms)
 {

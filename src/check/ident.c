@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Identity: GUIDs, LIDs, and which subnet manager a port has. */
+/* Checks of GUIDs, of LIDs, and of the SM LID in the ports. */
 
 /* --- GUIDs */
 
@@ -84,7 +84,7 @@ static bool has_manager(const struct chk_node *n, const struct chk_port *p)
 	       (n->sw || p->pi.port_state == IB_PORT_ACTIVE);
 }
 
-/* The LID that most ports have as that of their SM; 0: no port has one. */
+/* The SM LID that most ports have; 0: no port has one. */
 static uint16_t usual_manager(struct chk *c)
 {
 	const struct chk_fabric *f = c->f;
@@ -109,14 +109,14 @@ static uint16_t usual_manager(struct chk *c)
 	return best;
 }
 
-/* --- what the managers say themselves */
+/* --- SMInfo, as the subnet managers answer it */
 
 static bool is_master(const struct chk_manager *m)
 {
 	return m->info.state == SMP_SM_MASTER;
 }
 
-/* The first master that answered; NULL: none did */
+/* The first subnet manager that answered as master; NULL: there is none */
 static const struct chk_manager *first_master(const struct chk_fabric *f)
 {
 	for (uint32_t i = 0; i < f->nmanagers; i++)
@@ -150,7 +150,10 @@ static void other(struct chk *c, const struct chk_node *n, const struct chk_port
 			whose, usual);
 }
 
-/* If a master answered, it is the one that ports should have; otherwise most ports are right. */
+/*
+ * Ports should have the LID of the master that answered. If no master answered, the LID that most
+ * ports have is taken to be right.
+ */
 void chk_managers(struct chk *c)
 {
 	const struct chk_manager *m = first_master(c->f);

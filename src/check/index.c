@@ -59,7 +59,7 @@ const struct chk_port_guid *chk_find_port(const struct chk *c, uint64_t guid)
 	return lo < c->nby_guid && c->by_guid[lo].guid == guid ? &c->by_guid[lo] : NULL;
 }
 
-/* --- parts of the fabric */
+/* --- connected parts of the fabric */
 
 static uint32_t root(uint32_t *part, uint32_t i)
 {
@@ -70,7 +70,7 @@ static uint32_t root(uint32_t *part, uint32_t i)
 	return i;
 }
 
-/* Join the parts at both ends of each link that carries data. */
+/* For each link that carries data, merge the parts at its two ends. */
 static void connect(struct chk *c)
 {
 	const struct chk_fabric *f = c->f;
@@ -83,7 +83,10 @@ static void connect(struct chk *c)
 		for (unsigned int p = 1; p <= n->nports; p++) {
 			const struct chk_node *peer = chk_peer(f, &n->port[p]);
 
-			/* A CA does not forward, so it does not connect what its ports lead to. */
+			/*
+			 * A CA does not forward packets, so two links of a CA do not connect the
+			 * nodes at their other ends.
+			 */
 			if (peer && n->sw && peer->sw && chk_carries(f, &n->port[p]))
 				c->part[root(c->part, i)] = root(c->part, peer->index);
 		}

@@ -9,39 +9,39 @@
  * too.
  */
 
-#define EXAMPLES 3 /* LIDs that a finding names */
-#define LOOPS_MAX 64 /* different loops that are named */
+#define EXAMPLES 3 /* most LIDs that a finding lists */
+#define LOOPS_MAX 64 /* most different loops that are reported */
 
-/* OVER: every fault on the way from this switch on was found */
+/* OVER: all faults on the way from this switch to the LID are noted */
 enum verdict { UNSEEN, ON_WAY, OVER };
 
-/* Entries of one switch that are wrong in the same way */
+/* Entries of one switch that have the same fault */
 struct wrong {
 	uint32_t count;
 	uint16_t lid[EXAMPLES];
-	uint8_t port; /* port of the first such entry; only for dead ends */
+	uint8_t port; /* port that the first such entry names; only for dead ends */
 	const char *why;
 };
 
 struct loop {
 	uint64_t hash;
 	uint32_t count;
-	uint16_t lid; /* first LID with this loop */
-	uint32_t sw; /* index of a switch on it */
+	uint16_t lid; /* first LID whose route has this loop */
+	uint32_t sw; /* index of a switch in the loop */
 };
 
 struct walk {
 	struct chk *c;
-	uint8_t *verdict; /* [f->n] for the present LID */
+	uint8_t *verdict; /* enum verdict of each switch for .lid, [f->n] */
 	struct wrong *hole, *apart, *dead; /* [f->n] */
-	bool *has_cas; /* CAs are connected to the switch, [nsw] */
-	bool from_ca; /* packets of CAs take the present route */
+	bool *has_cas; /* tells whether CAs are connected to the switch, [nsw] */
+	bool from_ca; /* tells whether packets of CAs take the present route */
 	struct loop loop[LOOPS_MAX];
 	unsigned int nloops;
 	uint32_t more_loops;
 	unsigned int lid;
 	struct chk_owner to;
-	const struct chk_node *last; /* switch that delivers to the owner */
+	const struct chk_node *last; /* switch to which the owner of the LID is connected */
 	uint8_t exit; /* its port */
 };
 
@@ -67,8 +67,8 @@ static uint8_t entry(const struct chk_node *n, unsigned int lid)
 }
 
 /*
- * Find the switch to which @n sends packets to the LID. Return: NULL if the packets have arrived, if they are lost at @n
- * (which is noted), or if the table was not read
+ * Find the switch to which @n sends packets to the LID. Return: NULL if the packets have arrived, if @n loses them
+ * (which this function notes), or if the table of @n was not read
  */
 static const struct chk_node *step(struct walk *w, const struct chk_node *n)
 {
@@ -115,7 +115,7 @@ static void note_loop(struct walk *w, const struct chk_node *at)
 	const struct chk_node *n = at;
 	uint64_t hash = 0;
 
-	/* A sum of hashes does not depend on the switch at which the loop was entered. */
+	/* Add the hashes of the entries, because a sum does not depend on the switch at which the loop is entered. */
 	do {
 		uint32_t id = n->index << 8 | entry(n, w->lid);
 
@@ -169,7 +169,8 @@ static void follow(struct walk *w, const struct chk_node *from)
 	if (n && w->verdict[n->index] == ON_WAY)
 		note_loop(w, n);
 	/*
-	 * Follow the table over the same switches once more. step() is not used, because it would note their faults twice.
+	 * Follow the entries to the same switches once more, but not by step(), which would note the switches' faults
+	 * a second time.
 	 */
 	for (n = from; n && w->verdict[n->index] == ON_WAY;) {
 		uint8_t out = n->sw->lft ? entry(n, w->lid) : 0;
@@ -179,7 +180,7 @@ static void follow(struct walk *w, const struct chk_node *from)
 	}
 }
 
-/* Find the switch that delivers to the owner of the LID. Return: false if there is none */
+/* Find the switch to which the owner of the LID is connected. Return: false if there is none */
 static bool find_last(struct walk *w)
 {
 	const struct chk_node *n = w->to.node;
@@ -205,7 +206,7 @@ static void one_lid(struct walk *w)
 		return;
 	for (uint32_t i = 0; i < c->nsw; i++)
 		w->verdict[c->sw[i]->index] = UNSEEN;
-	/* The routes that packets of CAs take come first, because a hole there is worse. */
+	/* Routes that packets of CAs take come first, because a missing entry on such a route is worse. */
 	for (int ca = 1; ca >= 0; ca--) {
 		w->from_ca = ca;
 		for (uint32_t i = 0; i < c->nsw; i++)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check/priv.h"
 
-/* Links: states, widths, speeds, MTUs. Each link is looked at from the end that comes first in the fabric. */
+/*
+ * Checks of links: states, widths, speeds, MTUs. The end that comes first in the fabric is the one
+ * that reports.
+ */
 
 #define ALL_WIDTHS 0xff /* "all supported" as LinkWidthEnabled */
 #define ALL_SPEEDS 15
@@ -116,7 +119,7 @@ static void state(struct chk *c, const struct chk_node *n, const struct chk_port
 			words[p->pi.port_state]);
 }
 
-/* Judge a link that is up, from both of its ends; @p is the first */
+/* Compare the two ends of a link that is up. @p is its first end */
 static void both(struct chk *c, const struct chk_node *n, const struct chk_port *p)
 {
 	const struct chk_node *m = chk_peer(c->f, p);
@@ -136,7 +139,10 @@ static void both(struct chk *c, const struct chk_node *n, const struct chk_port 
 			      ib_mtu_octets(p->pi.neighbor_mtu), ib_mtu_octets(q->pi.neighbor_mtu));
 }
 
-/* Tell whether both ends of a link name each other and this end comes first */
+/*
+ * Tell whether each end of the link has the other one as its peer, and @p is the end that comes
+ * first
+ */
 static bool is_first_end(const struct chk *c, const struct chk_node *n, const struct chk_port *p)
 {
 	const struct chk_node *m = chk_peer(c->f, p);

@@ -4,12 +4,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Members of multicast groups, as the SA names them: does the switch of each send to it? */
+/*
+ * Members of multicast groups according to the SA. The switch of each member must forward the
+ * group's packets to it.
+ */
 
-/* Ports with members of an MLID */
+/* The ports that have members of an MLID */
 struct ports {
-	uint64_t first; /* GUID of a port; 0: none was seen */
-	bool several; /* members are at more than one port */
+	uint64_t first; /* GUID of the first port that was seen; 0: none was */
+	bool several; /* members are at two ports or more */
 };
 
 static void count(struct ports *v, const struct chk_member *m)
@@ -20,7 +23,9 @@ static void count(struct ports *v, const struct chk_member *m)
 	x->first = m->port_guid;
 }
 
-/* A full or a plain non-member gets packets; a send-only one does not. */
+/*
+ * Full members and non-members must receive packets of the group; send-only non-members need not.
+ */
 static void member(struct chk *c, const struct chk_member *m)
 {
 	const struct chk_port_guid *at = chk_find_port(c, m->port_guid);
@@ -54,7 +59,10 @@ void chk_members(struct chk *c)
 	for (uint32_t i = 0; i < c->f->nmembers; i++)
 		if (ib_lid_is_mcast(c->f->member[i].mlid))
 			count(v, &c->f->member[i]);
-	/* OpenSM makes no tree for a group with one port, which has nobody to hear. */
+	/*
+	 * OpenSM makes no tree for a group whose members are all at one port, because a packet has
+	 * nowhere to go.
+	 */
 	for (uint32_t i = 0; i < c->f->nmembers; i++)
 		if (ib_lid_is_mcast(c->f->member[i].mlid) &&
 		    v[c->f->member[i].mlid - IB_LID_MCAST_MIN].several)

@@ -4,21 +4,23 @@
 #include <stdlib.h>
 
 /*
- * Multicast: for each MLID, the ports in the switches' masks make a directed graph. A link is in it if the switch at one
- * end sends to it. If both ends do, packets go both ways, and the switches that such links connect are an island. The
- * islands must be trees, or packets circle. A link of which one end alone sends leads from one island to another: so a
- * switch whose only members are senders is attached. All receivers must be in islands that every other island leads to.
+ * Multicast. For each MLID, the port masks of the switches make a directed graph: a link is an edge if the switch at
+ * one end sends packets of the MLID to it. Where the switches at both ends do, packets travel in both directions; the
+ * switches that are connected by such links are called an island. An island must be a tree, or packets circle in it.
+ * A link to which only one end sends leads from one island to another. Switches that have only sending members are
+ * connected in this way. Every island must lead to the island with the receivers.
  */
 
 struct island {
 	uint32_t first; /* a switch in it */
-	uint32_t receivers; /* ports of CAs, and port 0 of switches, in the masks */
+	uint32_t
+		receivers; /* number of ports in the masks that lead to CAs, or are port 0 of a switch */
 	uint32_t leads_to; /* another island, or NOWHERE */
-	const struct chk_node *sw; /* a switch with a receiver */
+	const struct chk_node *sw; /* a switch that has a receiver */
 	uint8_t port; /* the receiver */
-	const struct chk_node *out; /* the switch and the port that lead to another island */
+	const struct chk_node *out; /* switch and port by which packets leave for another island */
 	uint8_t out_port;
-	uint32_t end; /* island in which packets end; UNKNOWN, or NOWHERE: they circle */
+	uint32_t end; /* island in which packets end; UNKNOWN, or NOWHERE if they circle */
 };
 #define NOWHERE UINT32_MAX
 #define UNKNOWN (UINT32_MAX - 1)
@@ -27,10 +29,10 @@ struct tree {
 	struct chk *c;
 	unsigned int at; /* MLID - 0xc000 */
 	uint32_t *up; /* union-find over nodes, [f->n] */
-	struct island *island; /* by the root's index, [f->n] */
-	const struct chk_node **sw; /* switches that forward the MLID, [n] */
+	struct island *island; /* indexed by the root of the island, [f->n] */
+	const struct chk_node **sw; /* switches that forward the MLID; .n entries */
 	uint32_t n;
-	bool looped; /* one loop is named for each MLID */
+	bool looped; /* a loop was reported for this MLID; only one is */
 	bool complete; /* all MFTs were read */
 };
 
@@ -46,7 +48,7 @@ static bool any(const struct tree *t, const struct chk_node *n)
 	return m && (m[0] | m[1] | m[2] | m[3]);
 }
 
-/* True if all of the table was read. Of a part only those ports are known that are in it. */
+/* Tell whether the whole table was read. In a table that was read in part, a bit that is not set proves nothing. */
 static bool whole(const struct chk_node *n)
 {
 	return n->sw->mft_known && !n->sw->mft_gaps;
@@ -87,7 +89,7 @@ static void dead(struct tree *t, const struct chk_node *n, unsigned int port, co
 		"sends MLID 0x%04x to port %u, %s", mlid(t), port, why);
 }
 
-/* Return: false if packets that are sent to the port arrive nowhere, which is noted, or at a CA */
+/* Tell whether packets that are sent to the port arrive at a switch that forwards them. If they are lost, note why */
 static bool to_switch(struct tree *t, const struct chk_node *n, unsigned int port)
 {
 	const struct chk_port *p = &n->port[port <= n->nports ? port : 0];
@@ -116,7 +118,7 @@ static bool receives(const struct tree *t, const struct chk_node *n, unsigned in
 	return m && !m->sw && chk_carries(t->c->f, &n->port[port]);
 }
 
-/* The first port from @from on in the mask of a switch. Return: 256: none */
+/* Return: the first port, from @from on, in the mask of a switch; 256: none */
 static unsigned int next_port(const struct tree *t, const struct chk_node *n, unsigned int from)
 {
 	const uint64_t *mask = t->at < n->sw->mft_len ? n->sw->mft[t->at] : NULL;
@@ -139,7 +141,7 @@ static bool both_ways(const struct tree *t, const struct chk_node *n, unsigned i
 
 /* --- islands */
 
-/* Join the ends of the links that both ends send to. */
+/* Merge the islands at the two ends of each link to which both ends send. */
 static void join(struct tree *t, const struct chk_node *n)
 {
 	each_port(p, t, n)
@@ -150,7 +152,7 @@ static void join(struct tree *t, const struct chk_node *n)
 		if (!p || !to_switch(t, n, p) || !both_ways(t, n, p))
 			continue;
 		m = chk_peer(t->c->f, &n->port[p]);
-		/* Each link is looked at from one end. */
+		/* One end of each link is enough. */
 		if (n->index > m->index || (n == m && p > n->port[p].peer_port))
 			continue;
 		a = root(t, n->index);
@@ -177,8 +179,11 @@ static void count(struct tree *t, const struct chk_node *n)
 			}
 		} else if (m && m->sw && any(t, m) && chk_carries(t->c->f, &n->port[p]) &&
 			   !both_ways(t, n, p)) {
-			/* A second way out of an island, or one back into it, brings packets twice. If the mask at the other
-			 * end was not read, the link may go both ways. */
+			/*
+			 * A link from an island that has a way out already, or a link within one island, makes
+			 * packets arrive twice. This is not reported if the mask at the other end is unknown, because
+			 * that end may send to the link, too.
+			 */
 			if (root(t, m->index) == root(t, n->index) ||
 			    (i->leads_to != NOWHERE && whole(m)))
 				loop(t, n, p);
@@ -191,12 +196,15 @@ static void count(struct tree *t, const struct chk_node *n)
 	}
 }
 
-/* Island in which packets of @i end; NOWHERE: they circle. Each island is looked at once, because what is found is kept. */
+/* Return: the island in which packets of @i end; NOWHERE: they circle. The result of each island is kept. */
 static uint32_t end_of(struct tree *t, uint32_t i)
 {
 	uint32_t at = i, end;
 
-	/* An island on the present way is taken to circle, which it does if the way comes back to it. */
+	/*
+	 * Assume that packets of an island circle until its end is known. If the way comes back to the island, this
+	 * is true.
+	 */
 	while (t->island[at].end == UNKNOWN) {
 		t->island[at].end = NOWHERE;
 		if (t->island[at].leads_to == NOWHERE)
@@ -221,7 +229,7 @@ static void split(struct tree *t, const struct island *a, const struct island *b
 		other);
 }
 
-/* Every island with receivers must be the one in which all others end. */
+/* Packets of every island must end in the island that has the receivers. */
 static void islands(struct tree *t)
 {
 	const struct island *seen = NULL;
@@ -247,7 +255,7 @@ static void islands(struct tree *t)
 	}
 }
 
-/* Find the switches that forward the MLID, and make an island of each. */
+/* Collect the switches that forward the MLID, and make each of them an island. */
 static void begin(struct tree *t)
 {
 	t->looped = false;

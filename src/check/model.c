@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIST_MAX 65536 /* most twins and silences that are kept */
+#define LIST_MAX 65536 /* most entries in the lists of twins and of silences */
 #define MEMBERS_MAX (1u << 22)
 
 /* --- memory */
@@ -48,14 +48,17 @@ void *chk_grow(struct chk_fabric *f, void *p, size_t old_n, size_t new_n, size_t
 	return q;
 }
 
-/* Make room for one more entry of an array whose length is only doubled. Return: the array or NULL */
+/*
+ * Make room for one more entry in an array whose capacity is a power of two. Return: the array, or NULL if memory ran
+ * out
+ */
 static void *room(struct chk_fabric *f, void *p, uint32_t n, uint32_t max, size_t size)
 {
 	if (n >= max) {
 		f->cut = true;
 		return NULL;
 	}
-	if (n & (n - 1)) /* the array has room up to the next power of two */
+	if (n & (n - 1)) /* a capacity that is a power of two is used up only when n is one */
 		return p;
 	return chk_grow(f, p, n, n ? 2 * (size_t)n : 1, size);
 }
@@ -203,7 +206,7 @@ int chk_add_silence(struct chk_fabric *f, const struct chk_silence *s)
 {
 	struct chk_silence *last = f->nsilences ? &f->silence[f->nsilences - 1] : NULL, *v;
 
-	/* Blocks of one table are asked for in a row, so it is enough to compare with the last entry. */
+	/* The blocks of one table are requested one after the other, so comparing with the last entry is enough. */
 	if (last && last->node == s->node && last->port == s->port && last->attr == s->attr &&
 	    last->status == s->status && last->pma == s->pma && last->behind == s->behind) {
 		last->count++;

@@ -3,9 +3,15 @@
 
 #include <string.h>
 
-/* P_Key tables: against a partitions.conf, and of switches that enforce P_Keys against the port behind them. */
+/*
+ * Checks of P_Key tables: that ports have the P_Keys of a partitions.conf, and that switches which enforce P_Keys let
+ * those of the port behind them pass.
+ */
 
-/* --- membership by partitions.conf, as OpenSM gives it: of the rules that name a port, the last of the most specific ones holds */
+/*
+ * --- membership by partitions.conf, as OpenSM applies it: among the most specific rules that name a port, the last
+ * one counts
+ */
 
 static bool name_fits(const char *name, const char *desc)
 {
@@ -87,7 +93,7 @@ static void want(const struct place *x, const struct sm_partition *part, uint16_
 			kind, part->name);
 }
 
-/* P_Keys of partitions that the configuration does not have */
+/* Report P_Keys that belong to no partition of the configuration */
 static void strangers(const struct place *x, const struct sm_partitions *ps)
 {
 	for (unsigned int i = 0; i < x->p->npkeys; i++) {
@@ -129,7 +135,10 @@ void chk_partitions(struct chk *c, const struct sm_partitions *ps)
 		for (unsigned int k = 0; k <= n->nports; k++) {
 			const struct chk_port *p = &n->port[k];
 
-			/* Only ports that a subnet manager has made Active have what it gave. */
+			/*
+			 * Skip ports that are not Active, because the subnet manager may not have written their
+			 * tables yet.
+			 */
 			if (chk_is_end(n, p) && p->pkeys && p->lid &&
 			    (n->sw || chk_carries(c->f, p)))
 				port(c, ps, n, p);
@@ -139,7 +148,10 @@ void chk_partitions(struct chk *c, const struct sm_partitions *ps)
 
 /* --- switches that enforce P_Keys */
 
-/* True if packets with this P_Key pass a table: the low 15 bits decide, and not two limited members */
+/*
+ * Tell whether packets with this P_Key pass a table: an entry must have the same low 15 bits, and one of the two must
+ * be a full member's
+ */
 static bool passes(const struct chk_port *table, uint16_t pkey)
 {
 	for (unsigned int i = 0; i < table->npkeys; i++)

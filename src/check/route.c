@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 /*
- * Routes from CAs to one LID. They make a tree that ends at the LID, or circles with trees that lead into them, so each
- * switch is looked at once for each LID, however long the routes are.
+ * Routes from CAs to one LID. They form a tree that ends at the LID, or loops with trees that lead into them. So each
+ * switch is visited once for each LID, however long the routes are.
  */
 
 const struct chk_node *chk_next_switch(const struct chk *c, const struct chk_node *n,
@@ -61,7 +61,7 @@ void chk_routes_fini(struct chk_routes *r)
 	free(r->way);
 }
 
-/* Follow the route from a leaf until it ends, or comes to a switch of which it is known how the route goes on. */
+/* Follow the route from a leaf switch until it ends, or meets a switch from which the rest of the route is known. */
 static void follow(struct chk_routes *r, const struct chk_node *leaf, unsigned int lid)
 {
 	const struct chk_node *n = leaf;
@@ -79,7 +79,10 @@ static void follow(struct chk_routes *r, const struct chk_node *leaf, unsigned i
 			in = n->port[w->out].peer_port;
 		n = w->next;
 	}
-	/* A switch on the present way is marked as circling, which it is if the way comes back to it. */
+	/*
+	 * Assume that a route through these switches is a loop until its end is known. If the route comes back to one
+	 * of them, this is true.
+	 */
 	end = n ? r->way[n->index].end : CHK_WAY_ENDS;
 	for (uint32_t i = first; i < r->n; i++)
 		r->way[r->sw[i]->index].end = end;

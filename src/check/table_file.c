@@ -7,7 +7,8 @@
 #include "check/model.h"
 
 /*
- * Tables as programs print them. Each is a row of sections, one for each switch:
+ * Forwarding tables in the forms in which programs print them. A file has a section for each switch, which begins
+ * with one of these headings (the program is named on the right):
  *
  *	Unicast lids [0x0-0x12] of switch DR path ... guid 0x0000000000200008 (Switch9):	ibroute, dump_fts, dump_lfts.sh
  *	0x0001 001 : (Channel Adapter portguid 0x0000000000100001: 'Hca1')
@@ -28,7 +29,7 @@
  *	0xC000 : 0x001  0x005
  */
 
-#define COLUMN 12 /* first column of ports in a multicast table of ibroute */
+#define COLUMN 12 /* column of the first port in a multicast table of ibroute, from 0 */
 
 enum section { NO_SECTION, HEAD, UCAST, UCAST_COLON, MCAST_COLUMNS, MCAST_LIST };
 
@@ -71,7 +72,7 @@ static int begin(struct reader *r, enum section kind, const char *s, const char 
 	return 0;
 }
 
-/* A table without rows is not the same as no table. */
+/* Allocate the table even if no row follows, because an empty table differs from a table that was not read. */
 static int start_table(struct reader *r)
 {
 	if (!r->sw)
@@ -193,7 +194,7 @@ static int row(struct reader *r, const char *line)
 
 /* --- lines */
 
-/* Lines that carry nothing: the names of columns, and numbers of rows at the end of a section */
+/* Tell whether a line has no data: a heading of columns, or a count of rows at the end of a section */
 static bool is_idle(const char *line)
 {
 	static const char *const starts[] = { "Lid  Out", "Port     Info", "Ports:", "MLid",

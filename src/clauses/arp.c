@@ -3,7 +3,7 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* ARP and link-layer addresses. RFC 4391 sections 9.1.1 and 9.2. */
+/* Cases about ARP and link-layer addresses. RFC 4391 sections 9.1.1 and 9.2. */
 
 static bool is_arp(const struct seen *s)
 {
@@ -125,7 +125,10 @@ static void unicast_qpn(struct run *r, const struct seen *s)
 
 static void other_hardware(struct run *r)
 {
-	/* The DUT has a path to this peer already, so a wrong answer would come at once. */
+	/*
+	 * The DUT has a path to this peer already, so if it answered wrongly, the answer would come
+	 * at once.
+	 */
 	const struct world_peer *p = &r->w->peer[0];
 	struct arp_want want = { .op = 2, .tpa = p->ip4 };
 	uint8_t arp[ARP_LEN];

@@ -3,7 +3,10 @@
 #include "world/sa.h"
 #include "world/sm.h"
 
-/* The link, the SMA, and the port's way to Active. IBTA volume 1, chapter 14. */
+/*
+ * Cases about the link, the SMA, and the states of the port up to Active. IBTA volume 1, chapter
+ * 14.
+ */
 
 static void link_up(struct run *r)
 {
@@ -110,7 +113,9 @@ static void set_mtu(struct smp_port_info *pi, unsigned int code)
 	pi->neighbor_mtu = (uint8_t)code;
 }
 
-/* Judges a Set that the DUT has to refuse: status 0x1C, and nothing is changed */
+/*
+ * Send a Set that the DUT has to refuse, and judge the answer: status 0x1C, and PortInfo unchanged
+ */
 static void refused(struct run *r, void (*change)(struct smp_port_info *pi, unsigned int arg),
 		    unsigned int arg)
 {

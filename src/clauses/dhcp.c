@@ -4,12 +4,12 @@
 #include "world/ip.h"
 #include "world/peer.h"
 
-/* A DHCP client of the DUT, with a server among the peers. RFC 4390, RFC 4361. */
+/* Cases about a DHCP client on the DUT; the server is one of the peers. RFC 4390, RFC 4361. */
 
 #define HTYPE 32
 #define LEASE_TIME \
-	NS_SEC(80) /* a client may start slowly, and wait 16 s before it repeats a DHCPDISCOVER */
-/* an Identifier has at least its type, the IAID, and a DUID of a 2-octet type and 2 octets */
+	NS_SEC(80) /* a client may start slowly, and repeat a DHCPDISCOVER only after 16 s */
+/* shortest Client Identifier: its type, the IAID, and a DUID of 2 octets of type and 2 octets */
 #define ID_LEAST 9
 
 /* --- the client's steps */
@@ -72,7 +72,7 @@ static void release(struct run *r)
 		not_applicable(r, "the client ended without a DHCPRELEASE, which it may");
 }
 
-/* --- every message of a client */
+/* --- checks of every message of a client */
 
 static const uint8_t *message(const struct seen *s, size_t *ret_len, uint8_t *ret_type)
 {

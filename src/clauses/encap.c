@@ -4,7 +4,7 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* The headers before the IP packet: encapsulation, GRH, keys. RFC 4391 sections 6, 7 and 9.1. */
+/* Cases about the headers before the IP packet: encapsulation, GRH, keys. RFC 4391 sections 6, 7 and 9.1. */
 
 static void ud_only(struct run *r, const struct seen *s)
 {

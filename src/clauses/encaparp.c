@@ -5,7 +5,10 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* MTU and IPv6 of draft-pelissier-ipoib-encaparp-00, and the clauses whose verdict is the sum of other cases */
+/*
+ * Cases about MTU and IPv6 in draft-pelissier-ipoib-encaparp-00, and clauses whose verdict follows
+ * from several other cases
+ */
 
 #define DRAFT "draft-pelissier-ipoib-encaparp-00 "
 #define OPT_LEN 40
@@ -51,7 +54,10 @@ static void path_of_small_mtu(struct run *r)
 	check(r, !s, s, "a packet went to a peer whose path has an MTU of 1024");
 }
 
-/* Sends a ping of 3000 octets by IPv6 after an advertisement of this MTU, and judges the answer */
+/*
+ * Advertise @mtu in a Router Advertisement, send an IPv6 ping of 3000 octets, and judge the length
+ * of the answer's packets
+ */
 static void after_advertisement(struct run *r, uint32_t mtu, unsigned int most)
 {
 	struct world_peer *p = world_peer(r->w);

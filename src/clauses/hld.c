@@ -5,13 +5,16 @@
 #include "world/sa.h"
 
 /*
- * The cases of intel-ipoib-linux-hld-2002, the design of a driver, on one link: the packets that wait for a path, and
- * the clauses that the cases of RFC 4391 judge. The packets are those of RFC 4391.
+ * Cases of intel-ipoib-linux-hld-2002, the design of a driver, that need only one link: packets that wait for a path,
+ * and clauses for which a case of RFC 4391 gives the verdict. The packets have the formats of RFC 4391.
  */
 
 #define HLD "HLD "
 
-/* An echo request of IPv4 whose header names another protocol. A DUT that looks at the packet instead of its header answers it. */
+/*
+ * The packet is an IPv4 echo request, but the encapsulation header names another protocol. A DUT that ignores this
+ * header answers it.
+ */
 static void type_decides(struct run *r)
 {
 	static const uint16_t types[] = { TYPE_IP6, TYPE_RARP };
@@ -37,8 +40,8 @@ static void type_decides(struct run *r)
 #define HELD 3
 
 /*
- * Send HELD pings whose answers have to wait for the path to @p. False: the DUT does not ask for the path, and the
- * case has a verdict
+ * Send HELD pings, whose answers have to wait in the DUT for the path to @p. Return: false if the DUT does not ask
+ * the SA for the path; then the case has its verdict
  */
 static bool hold(struct run *r, const struct world_peer *p, uint16_t seq)
 {
@@ -55,7 +58,7 @@ static bool hold(struct run *r, const struct world_peer *p, uint16_t seq)
 	return settle(r);
 }
 
-/* Packets that wait for an address handle leave as soon as the path is known, and keep their order. */
+/* Judge that packets which wait for an address handle leave as soon as the path is known, in their order. */
 static void drained(struct run *r)
 {
 	struct world_peer *p = world_peer(r->w);
@@ -85,7 +88,7 @@ static void drained(struct run *r)
 	}
 }
 
-/* The SA knows no path. The packets that waited for it are freed, and a later packet makes the DUT ask again. */
+/* The SA knows no path, so the DUT frees the waiting packets. A later packet makes the DUT ask again. */
 static void freed(struct run *r)
 {
 	struct world_peer *p = world_peer(r->w);

@@ -5,7 +5,10 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* A second P_Key in the port's table, for which a driver makes an interface of its own. intel-ipoib-linux-hld-2002 sections 1.4 and 2.6. */
+/*
+ * Cases about a second P_Key in the port's table, for which a driver makes an interface of its own.
+ * intel-ipoib-linux-hld-2002 sections 1.4 and 2.6.
+ */
 
 #define HLD "HLD "
 
@@ -75,7 +78,9 @@ static void only_joins(struct run *r, const struct seen *s)
 		      (unsigned long long)q.sa.comp_mask);
 }
 
-/* Watches that nothing is sent before the join, because the driver registers the device after a successful join. */
+/*
+ * Judge that the DUT sends nothing before it has joined, because the driver registers the device only after the join.
+ */
 static void nothing_before(struct run *r, const struct seen *s)
 {
 	const struct world_group *g;
@@ -104,8 +109,8 @@ static void created(struct run *r)
 /* --- two links */
 
 /*
- * Make sure that the port has both P_Keys and that the DUT is in the second broadcast group, whatever the previous
- * case has done. False: this failed, and the case has a verdict
+ * Make sure that the port has both P_Keys and that the DUT is in the second broadcast group, because an earlier case
+ * may have changed this. Return: false if this failed; then the case has its verdict
  */
 static bool two_links(struct run *r)
 {
@@ -136,7 +141,7 @@ static const struct seen *arp_reply(struct run *r, const struct world_peer *p)
 	return s;
 }
 
-/* Whether a ping of @p is answered on the link of @p */
+/* Tell whether a ping from @p is answered on the link of @p */
 static bool is_answered(struct run *r, const struct world_peer *p)
 {
 	const struct seen *s = answer_of(r, p, 84);
@@ -177,8 +182,8 @@ static void own_queue_pair(struct run *r)
 }
 
 /*
- * Send a ping to the interface on the link of @of. Only its P_Key is wrong, because @pkey is the P_Key of the other
- * link.
+ * Send a ping to the interface on the link of @of, with the P_Key of the other link. Everything else in the packet is
+ * right.
  */
 static void wrong_partition(struct run *r, const struct world_peer *of, uint16_t pkey)
 {
@@ -211,7 +216,7 @@ static void endpoints(struct run *r)
 	wrong_partition(r, b, WORLD_PKEY);
 }
 
-/* The MTU of the second link is smaller than that of the first. */
+/* Judge the MTU of the second link, which is smaller than that of the first link. */
 static void own_mtu(struct run *r)
 {
 	const unsigned int mtu = part_ip_mtu(r->w, WORLD_PKEY2);
@@ -248,7 +253,7 @@ static void own_mtu(struct run *r)
 		      r->w->ip_mtu);
 }
 
-/* --- names, which the hook uses */
+/* --- names of devices, which the hook understands */
 
 #define NO_DEVICE 78 /* exit status of the hook if the DUT has no device of this name */
 
@@ -293,7 +298,7 @@ static void gone(struct run *r)
 	p = world_peer_in(r->w, WORLD_PKEY2);
 	if (!is_answered(r, p) || !set_table(r, one, 1))
 		return;
-	world_pass(r->w, NS_SEC(1)); /* the DUT may notice late */
+	world_pass(r->w, NS_SEC(1)); /* the DUT may need time to notice the change */
 	mark(r);
 	for (uint16_t i = 0; i < 3; i++)
 		peer_ping(r->w, p, 84, i);
@@ -473,8 +478,8 @@ static void released(struct run *r)
 	for (unsigned int i = 0; i < WORLD_GROUPS; i++) {
 		join.gid = &r->w->group[i].rec.mgid;
 		/*
-		 * The DUT now says that the link is down. The join, which the log shows, is proof that the DUT has no
-		 * reason for that.
+		 * The DUT reports that the link is down. If the SA's log has a join of the DUT, the DUT has no reason
+		 * to report that.
 		 */
 		if (r->w->group[i].exists && r->w->group[i].dut_state)
 			check(r, false, world_log_find(&r->w->log, 1, sa_is, &join),

@@ -5,7 +5,10 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* IBARP, and the headers before the IP packet, of draft-pelissier-ipoib-encaparp-00 */
+/*
+ * Cases about IBARP, and about the headers before the IP packet, in
+ * draft-pelissier-ipoib-encaparp-00
+ */
 
 #define DRAFT "draft-pelissier-ipoib-encaparp-00 "
 
@@ -217,9 +220,9 @@ static void own_qkey(struct run *r)
 		missing(r, "no answer to pings with TargetQPN and TargetQKey of the DUT's reply");
 }
 
-/* --- other forms on receive */
+/* --- other forms of messages that the DUT has to accept */
 
-/* Shorten a request to the form without the second copies of the GIDs' first words */
+/* Shorten a request to the form that has the first word of each GID only once */
 static size_t single(uint8_t *p, const struct world *w, const struct world_peer *peer)
 {
 	uint8_t both[IBARP_OCTETS];

@@ -4,7 +4,7 @@
 #include "world/sa.h"
 #include "world/sm.h"
 
-/* The broadcast group. RFC 4391 sections 4, 4.1 and 5. */
+/* Cases about the broadcast group. RFC 4391 sections 4, 4.1 and 5. */
 
 /* Offsets in MCMemberRecord, IBTA 15.2.5.17 */
 #define MCM_MGID 0
@@ -136,8 +136,8 @@ static void after_refusal(struct run *r)
 	if (!g)
 		return;
 	/*
-	 * The group exists from now on, but the DUT is not told. So the DUT finds the group at the latest when its
-	 * back-off has passed.
+	 * The group exists from now on, but no notice tells the DUT. So it joins at the latest when its back-off has
+	 * passed.
 	 */
 	if (!world_wait(r->w, sa_is_full_member, g, WORLD_LONGEST))
 		missing(r, "the join was refused, then the group was made; the DUT did not join it "
@@ -193,7 +193,10 @@ void join_of_unfit(struct run *r, void (*spoil)(struct world_group *g), const ch
 		s = seen_since(r, is_data, NULL);
 		check(r, !s, s, "the DUT sent a packet, though %s", why);
 	}
-	/* The group ceases to exist, as when an SM makes it again, so every member has to join once more. */
+	/*
+	 * The group ends and exists again, as when an SM deletes and creates it, so every member has to join once
+	 * more.
+	 */
 	g->exists = false;
 	g->dut_state = 0;
 	if (r->w->dut.port.cap_mask & SMP_CAP_IS_CLIENT_REREG)

@@ -3,7 +3,7 @@
 #include "world/peer.h"
 #include "world/sm.h"
 
-/* Keys: the packets that an HCA drops, and the reports of violations to the SM. IBTA 10.9, 13.4.9, 14.2.4. */
+/* Cases about keys: packets that an HCA has to drop, and traps about key violations. IBTA 10.9, 13.4.9, 14.2.4. */
 
 void keys_not_answered(struct run *r, const struct ib_ud_hdr *h, const char *what)
 {
@@ -65,7 +65,9 @@ static void limited_pkey(struct run *r)
 
 /* --- traps */
 
-/* Wait for the trap after a packet with a wrong key. The SM does not repress the trap until it has been repeated. */
+/*
+ * Wait for the trap after a packet with a wrong key. The SM represses the trap only when it has come a second time.
+ */
 static void trap_after(struct run *r, const struct ib_ud_hdr *h, uint16_t trap)
 {
 	const struct seen *s;
@@ -128,7 +130,7 @@ static void set_mkey(struct smp_port_info *pi, unsigned int on)
 {
 	pi->mkey = on ? MKEY : 0;
 	pi->mkey_protect = 1;
-	/* If the run is killed, the lease frees the DUT of the key after 10 s. */
+	/* If the suite is killed, the M_Key's lease of 10 s runs out, and the DUT can be managed again. */
 	pi->mkey_lease = 10;
 }
 
@@ -151,7 +153,7 @@ static void mkey(struct run *r)
 	}
 	r->w->mkey = MKEY;
 	smp_port_info_encode(data, &r->w->dut.port);
-	/* The DUT must not answer. Its answer to the next request shows that it is still there. */
+	/* The DUT must not answer this Set. It must answer the next request, which shows that it is still there. */
 	if (world_sm_ask(r->w, &q, &s) >= 0)
 		check(r, false, s, "a Set with a wrong M_Key was answered");
 	q = (struct sm_request){ .method = MAD_METHOD_GET, .attr = SMP_ATTR_PORT_INFO, .mod = 1 };

@@ -3,7 +3,10 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* A DUT that the SM has made a limited member of the partition. IBTA 10.9; RFC 4391 section 4. */
+/*
+ * Cases with a DUT that the SM has made a limited member of the partition. IBTA 10.9; RFC 4391
+ * section 4.
+ */
 
 #define LIMITED 0x7fff
 

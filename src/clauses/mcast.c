@@ -4,8 +4,8 @@
 #include "world/sa.h"
 
 /*
- * Senders: the four branches of RFC 4391 section 10, with groups that exist, that do not exist, and that are created
- * later.
+ * Cases about senders: the four branches of RFC 4391 section 10, with groups that exist, that do not exist, and that
+ * are created later.
  */
 
 static const struct seen *sent(struct run *r, const struct ip_group *g, ns_t timeout)

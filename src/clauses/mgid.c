@@ -8,7 +8,7 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* Receivers: the MGID of a group, joining, creating, leaving. RFC 4391 sections 4 and 10. */
+/* Cases about receivers: the MGID of a group, joining, creating, leaving. RFC 4391 sections 4 and 10. */
 
 static void ip4_28_bits(struct run *r, const struct seen *s)
 {

@@ -5,8 +5,8 @@
 #include "world/sm.h"
 
 /*
- * The group gets another MTU. RFC 4391 section 7. The new MTU is 4096, because under an MTU below 2048 a DUT could
- * lose its IPv6 addresses, and nothing would restore addresses that were configured by hand.
+ * Cases in which the group gets another MTU. RFC 4391 section 7. The new MTU is 4096, because under an MTU below 2048
+ * a DUT could lose its IPv6 addresses, and nothing would restore addresses that were configured by hand.
  */
 
 #define MTU IB_MTU_4096

@@ -4,7 +4,7 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* IPv6: groups, Neighbour Discovery, link-local addresses. RFC 4391 sections 4, 8 and 9.3. */
+/* Cases about IPv6: groups, Neighbour Discovery, link-local addresses. RFC 4391 sections 4, 8 and 9.3. */
 
 /* Tell whether the DUT joins, as FullMember, a group with this group ID, whatever the other bits of the MGID are */
 static bool joins_group_id(const struct seen *s, const void *group_id)
@@ -64,7 +64,10 @@ static void low_80_bits(struct run *r)
 			     "the group ID in the MGID");
 }
 
-/* Ask for an address of the DUT, in the address's group, which exists because the DUT has joined it */
+/*
+ * Send a Neighbour Solicitation for an address of the DUT to the solicited-node group of the address. The group
+ * exists because the DUT has joined it
+ */
 const struct seen *nd_solicit(struct run *r, const struct world_peer *p, const uint8_t target[16])
 {
 	struct nd_want want = { .type = ND_NA, .target = target };
@@ -196,7 +199,7 @@ void nd_interface_id(struct run *r)
 				  "only RECOMMENDED");
 }
 
-/* Judges every solicitation and advertisement that has a link-layer address option at its usual place */
+/* Judge every solicitation and advertisement in which the link-layer address option is the first option */
 static void option_reserved(struct run *r, const struct seen *s)
 {
 	static const struct nd_want ns = { .type = ND_NS }, na = { .type = ND_NA };

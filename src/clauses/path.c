@@ -3,7 +3,10 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* The DUT asks the SA for the path to a peer before it sends the first packet. RFC 4391 section 9.1.2. */
+/*
+ * Judge that the DUT asks the SA for the path to a peer before it sends the first packet. RFC 4391
+ * section 9.1.2.
+ */
 
 static void asks_first(struct run *r)
 {
@@ -62,7 +65,10 @@ static void waits(struct run *r)
 			"the SA answers again, but the DUT has not sent to the peer within 18 s");
 }
 
-/* The echo reply to a peer whose path record has another LID than the peer's own packets */
+/*
+ * Get the echo reply to a peer whose path record has another LID than the packets of the peer
+ * itself
+ */
 static const struct seen *by_path(struct run *r, struct world_peer *p)
 {
 	const struct seen *s;

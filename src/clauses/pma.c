@@ -3,9 +3,12 @@
 #include "world/peer.h"
 #include "world/pma.h"
 
-/* The performance agent, and how a GMP is answered. IBTA volume 1, chapters 13 and 16. */
+/*
+ * Cases about the performance management agent, and about the headers of answers to GMPs. IBTA
+ * volume 1, chapters 13 and 16.
+ */
 
-/* Status and headers of the answer to a request from the suite's switch */
+/* Judge status and headers of the answer to a request from the suite's switch */
 static void check_answer(struct run *r, const struct seen *s)
 {
 	check_octets(r, s, s->payload + MAD_OFF_METHOD, "\x81", 1, "the method");
@@ -77,8 +80,8 @@ static bool counters(struct run *r, struct pma_port_counters *ret)
 #define PINGS 4
 
 /*
- * Judge how much a counter grew, from its earlier value, its value now and the growth that is due. A counter at its largest
- * value stays there.
+ * Judge how much a counter grew, from its values before and after and from the least growth. A
+ * counter that has its largest value does not grow.
  */
 static void check_grown(struct run *r, uint32_t before, uint32_t after, size_t least,
 			const char *what)
@@ -103,7 +106,7 @@ static void count(struct run *r)
 			missing(r, "no answer to a ping");
 			return;
 		}
-		/* the octets from the LRH to the ICRC, in words of 4 octets */
+		/* count the octets from the LRH to the ICRC in words of 4 octets */
 		words += (s->len - IB_VCRC_LEN) / 4;
 	}
 	if (!counters(r, &after))

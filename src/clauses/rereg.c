@@ -4,7 +4,7 @@
 #include "world/sa.h"
 #include "world/sm.h"
 
-/* Changes while the link is up: ClientReregister, new parameters of the group, a new LID. */
+/* Cases about changes while the link is up: ClientReregister, new parameters of the group, a new LID. */
 
 const struct seen *rereg_now(struct run *r)
 {
@@ -101,8 +101,8 @@ static void new_qkey(struct run *r)
 		check_be32(r, s, s->payload - 8, WORLD_QKEY_LATER,
 			   "the Q_Key after the group got another one");
 	/*
-	 * The DUT's other groups keep the old Q_Key until they are made again. The wait keeps the next case from
-	 * running meanwhile.
+	 * The DUT's other groups keep the old Q_Key until they are created again. Wait for that, so that the next
+	 * case does not begin before.
 	 */
 	world_pass(r->w, NS_SEC(3));
 	r->w->old_qkey = WORLD_QKEY_LATER;
@@ -155,8 +155,8 @@ bool rereg_any_answer(const struct run *r, const struct seen *s)
 }
 
 /*
- * Without its P_Key the interface must not answer. The verdict is given when the interface answers a ping that was
- * sent after the P_Key had come back.
+ * The interface must not answer while its P_Key is missing. The case gets its verdict when the interface answers a
+ * ping that was sent after the P_Key was restored.
  */
 static void pkey_removed(struct run *r)
 {
@@ -171,7 +171,10 @@ static void pkey_removed(struct run *r)
 	for (unsigned int i = 0; i < 3; i++)
 		peer_ping(r->w, p, 84, 0x0270);
 	world_sm_ask(r->w, &q, &s);
-	/* A real SM never takes a P_Key away for an instant only, so the DUT gets time to notice. */
+	/*
+	 * Give the DUT time to notice that the P_Key is missing, because a real SM does not remove a P_Key for an
+	 * instant only.
+	 */
 	world_pass(r->w, NS_SEC(3));
 	if (!rereg_set_pkey(r, WORLD_PKEY) || !rereg_ping_until(r, rereg_any_answer))
 		return;

@@ -3,7 +3,7 @@
 #include "text/print.h"
 #include "world/sa.h"
 
-/* A DUT that is a multicast router. RFC 4391 section 11. */
+/* Cases with a DUT that is a multicast router. RFC 4391 section 11. */
 
 static void joins_as_non_member(struct run *r, const struct ip_group *g, ns_t timeout)
 {

@@ -6,20 +6,24 @@
 #include "world/sidr.h"
 #include "world/sm.h"
 
-/* The group of a link by Service ID Resolution: draft-pelissier-ipoib-encaparp-00 section 6.2, IBTA 12.11 */
+/*
+ * Cases in which Service ID Resolution gives the group of a link: draft-pelissier-ipoib-encaparp-00 section 6.2, IBTA
+ * 12.11
+ */
 
 #define DRAFT "draft-pelissier-ipoib-encaparp-00 "
 
-/* Offsets in the private data of a SIDR_REP from its first octet on */
+/* Offsets in the private data of a SIDR_REP */
 #define REP_PRIVATE (MAD_LEN - SIDR_REP_PRIVATE_LEN)
 
 void encaparp_prepare(struct world *w)
 {
 	ib_gid bcast = sa_mgid_broadcast(w);
-	struct world_group *g = world_group_make(w, &bcast); /* the call gives the group an MLID */
+	struct world_group *g =
+		world_group_make(w, &bcast); /* this call also gives the group an MLID */
 
 	g->exists = g->admin = false;
-	/* The server stays silent until the case P18/retry has seen a request go unanswered. */
+	/* Silence the server until the case P18/retry has seen that a request got no answer. */
 	w->sidr.silent = true;
 }
 
@@ -144,7 +148,7 @@ static void repeats(struct run *r)
 			      "the TID of the repeated SIDR_REQ is another one");
 	}
 	r->w->sidr.silent = false;
-	r->w->sidr.status = SIDR_STATUS_NO_SERVICE; /* the state that the next case expects */
+	r->w->sidr.status = SIDR_STATUS_NO_SERVICE; /* the next case expects this status */
 }
 
 static bool is_data(const struct seen *s, const void *arg)
@@ -152,7 +156,10 @@ static bool is_data(const struct seen *s, const void *arg)
 	return s->kind == SEEN_DATA;
 }
 
-/* The server's answers are useless, so the DUT has to ask once more, and must not send data before a useful answer */
+/*
+ * The server's answers are useless, so the DUT has to ask once more. It must not send data before it has a useful
+ * answer
+ */
 static bool asks_again(struct run *r, const char *what)
 {
 	const struct seen *s = expect(r, sidr_is_request, NULL, 2 * WORLD_LONGEST), *data;
@@ -172,7 +179,7 @@ static void after_refusal(struct run *r)
 {
 	asks_again(r, "Status 1");
 	r->w->sidr.status = SIDR_STATUS_OK;
-	r->w->sidr.ver = 2; /* the state that the next case expects */
+	r->w->sidr.ver = 2; /* the next case expects this version */
 }
 
 static void another_version(struct run *r)
@@ -257,8 +264,8 @@ static void registered(struct run *r)
 	const struct ib_service_rec *rec = &r->w->sidr.service;
 
 	/*
-	 * A server registers when it has joined the group, which was long ago. The wait is short because most DUTs are not
-	 * servers.
+	 * A server registers after it has joined the group, which has happened long ago. The wait is short because
+	 * most DUTs are no servers.
 	 */
 	world_wait(r->w, has_registered, NULL, NS_SEC(3));
 	if (!serves(r))

@@ -5,8 +5,8 @@
 #include "world/sa.h"
 
 /*
- * IPv4 multicast of draft-kashyap-ipoib-ipv4-multicast-01: the map from groups to MGIDs, and the nodes that join and
- * create a group.
+ * Cases about IPv4 multicast in draft-kashyap-ipoib-ipv4-multicast-01: the mapping of groups to MGIDs, and the nodes
+ * that join and create a group.
  */
 
 #define DRAFT "draft-kashyap-ipoib-ipv4-multicast-01 "
@@ -14,8 +14,8 @@
 static const uint8_t all_systems[4] = { 224, 0, 0, 1 };
 
 /*
- * At first the SA refuses the group of 224.0.0.1, so that a sender has to fall back to the LID of the broadcast group
- * (M22/broadcast). The case M22/all-systems makes the group.
+ * Make the SA refuse the group of 224.0.0.1, so that a sender has to fall back to the LID of the broadcast group
+ * (M22/broadcast). The case M22/all-systems creates the group later.
  */
 void v4mc_prepare(struct world *w)
 {
@@ -26,7 +26,7 @@ void v4mc_prepare(struct world *w)
 	g->refuse = SA_STATUS_REQ_INVALID;
 }
 
-/* --- the broadcast group, as the first join names it */
+/* --- fields of the broadcast group in the first join */
 
 static void flags(struct run *r)
 {
@@ -49,7 +49,7 @@ static void other_scope(struct run *r)
 
 static void prefix(struct run *r)
 {
-	/* The clauses M3, M5 and M7 judge octet 1, which has the flags and the scope. */
+	/* Octet 1, which has the flags and the scope, is left to the clauses M3, M5 and M7. */
 	join_mgid_octets(r, 0, 1, 0xff, "octet 0 of the MGID");
 	join_mgid_octets(r, 2, 8, 0xff, "octets 2 to 9 of the MGID");
 }
@@ -195,7 +195,9 @@ static void report_after_join(struct run *r)
 
 /* --- senders */
 
-/* A group that does not exist. The chapter mcast_later, which runs after this one, makes the same group (R66). */
+/*
+ * A group that does not exist. The chapter mcast_later, which runs after this chapter, creates the same group (R66).
+ */
 static const uint8_t absent[4] = { 239, 7, 0, 4 };
 
 static bool sent_by(struct run *r, uint16_t mlid, const struct seen **ret)
@@ -268,7 +270,7 @@ static void senders_do_not_create(struct run *r)
 	      "a sender has created the group 239.7.0.6");
 }
 
-/* The hook sends to a group once, and afterwards nothing is sent to the group */
+/* Make the DUT send to a group once. Nothing is sent to the group afterwards */
 static void idle_sender_leaves(struct run *r)
 {
 	static const uint8_t group[4] = { 239, 7, 0, 8 };

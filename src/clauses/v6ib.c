@@ -5,13 +5,16 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* IPv6 of draft-kashyap-ipoib-ipv6-over-ib-00: how groups map to MGIDs, and how the DUT takes advertisements of routers. */
+/*
+ * Cases about IPv6 in draft-kashyap-ipoib-ipv6-over-ib-00: the mapping of groups to MGIDs, and how the DUT handles
+ * Router Advertisements.
+ */
 
 #define DRAFT "draft-kashyap-ipoib-ipv6-over-ib-00 "
 
 /*
- * MLD reports show when the DUT has joined or left an IP group. The group to which reports are sent must exist,
- * because otherwise the DUT cannot send them.
+ * MLD reports show when the DUT has joined or left an IP group. The DUT can send the reports only if the group to
+ * which they are sent exists.
  */
 void v6ib_prepare(struct world *w)
 {
@@ -106,7 +109,7 @@ static void advertised_prefix(struct run *r)
 	bool has = false;
 
 	peer_advertise(r->w, &r->w->peer[0], 0, prefix);
-	/* Two rounds, because the DUT may send a probe for duplicates of the address before it uses the address. */
+	/* Two attempts, because the DUT may first look for duplicates of the address. */
 	for (unsigned int i = 0; i < 2 && !has; i++)
 		has = nd_has_address(r, prefix, guid | U_BIT);
 	if (has)

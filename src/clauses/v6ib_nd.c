@@ -4,7 +4,10 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* The link information of draft-kashyap-ipoib-ipv6-over-ib-00 in Neighbour Discovery, and packets without a header */
+/*
+ * Cases about the link information option of draft-kashyap-ipoib-ipv6-over-ib-00 in Neighbour Discovery, and about
+ * packets without an encapsulation header
+ */
 
 #define DRAFT "draft-kashyap-ipoib-ipv6-over-ib-00 "
 
@@ -180,7 +183,7 @@ static bool is_na_to_all(const struct seen *s, const void *target)
 	return nd_is(s, &want) && ip6_to(s, all_nodes);
 }
 
-/* Make the DUT send an answer to all hosts, which the watching cases R19 and R24 judge */
+/* Make the DUT send an answer to all hosts. The cases R19 and R24, which watch all packets, judge the answer */
 static void to_all_hosts(struct run *r)
 {
 	const struct world_peer *p = &r->w->peer[0];

@@ -99,7 +99,7 @@ static int set_profile(struct conform_opts *o, const char *name)
 			 name);
 }
 
-/* A number from @min to @max */
+/* Parse a number from @min to @max */
 static int set_number(unsigned long *ret, const char *option, const char *text, unsigned long min,
 		      unsigned long max)
 {
@@ -197,7 +197,10 @@ const struct option dut_conform_options[] = {
 	{ NULL },
 };
 
-/* Return: 0; -1: what was asked for is printed; else an exit status */
+/*
+ * Apply one option. Return: 0; -1 if the option asked for output, which is printed; otherwise an
+ * exit status
+ */
 static int one_option(struct conform_opts *o, int opt)
 {
 	switch (opt) {
@@ -288,7 +291,7 @@ static int parse(struct conform_opts *o, int argc, char **argv)
 	return 0;
 }
 
-/* Opens a file for a report before the run, so that a wrong name is told at once */
+/* Open the file of a report before the run begins, so that a wrong name is reported at once */
 static int open_file(FILE **ret, const char *name)
 {
 	*ret = NULL;
@@ -349,7 +352,10 @@ static int run(struct conform_opts *o, struct conform_outside *out, FILE *json, 
 	return status;
 }
 
-/* Return: @status of the run, or that of an error of writing */
+/*
+ * Write the fixtures. Return: @status, which is that of the run, or the exit status of a write
+ * error
+ */
 static int write_fixtures(struct fixtures *f, const struct conform_opts *o, int status)
 {
 	int lost = conform_fixtures_write(f, o->fixtures, o->cfg.profile->name);

@@ -44,12 +44,15 @@ static void send_datagram(void *ctx, const void *data, size_t len)
 	union sockaddr_ip to;
 	socklen_t n = sockaddr_of(&to, &o->dut);
 
-	/* What does not go is lost, as on any link; an error may also be that of an earlier datagram (ICMP) */
+	/*
+	 * A datagram that cannot be sent is lost, as on any link. ECONNREFUSED may be due to an
+	 * earlier datagram (ICMP), so try again once.
+	 */
 	if (sendto(o->fd, data, len, MSG_DONTWAIT, &to.sa, n) < 0 && errno == ECONNREFUSED)
 		sendto(o->fd, data, len, MSG_DONTWAIT, &to.sa, n);
 }
 
-/* --- steps of the hook */
+/* --- processes that the hook has started */
 
 static void end_step(struct conform_step *s)
 {
@@ -71,7 +74,7 @@ static void reap(struct conform_outside *o)
 		if (waitpid(s->pid, &status, WNOHANG) == s->pid) {
 			if (s->pid == o->last)
 				o->last_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-			/* processes that the step has left in its process group */
+			/* processes that the hook has left in the group */
 			kill(-s->pid, SIGKILL);
 			s->pid = 0;
 		} else if (clock_ns(CLOCK_MONOTONIC) - s->began > CONFORM_HOOK_TIME) {

@@ -4,12 +4,15 @@
 #include "layout/draw.h"
 #include "util/escape.h"
 
-/* Graphviz counts coordinates in points, from the bottom. */
+/* Distances in points, the unit of Graphviz, whose y axis points upwards. */
 #define UNIT 100
 #define LEVEL 110
 #define ROW 40
 
-/* A string in quotes. Backslashes begin escapes such as \N in labels, so they are doubled. */
+/*
+ * Write a string in quotes. Backslashes are doubled, because in a label they begin escapes such as
+ * \N.
+ */
 static void quoted(FILE *out, const char *s)
 {
 	char safe[512];
@@ -42,7 +45,7 @@ static void node(const struct layout *l, size_t k, FILE *out)
 		n->x * UNIT, y);
 }
 
-/* Switches of a level stand on one line, from left to right. */
+/* Make Graphviz put the switches of a level on one line, in their order. */
 static void same_rank(const struct layout *l, unsigned int level, FILE *out)
 {
 	fputs("\t{ rank=same;", out);

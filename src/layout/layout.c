@@ -16,7 +16,10 @@ int layout_graph_make(struct layout_graph *g, const struct layout *l)
 	g->to = calloc(2 * l->nlinks + 1, sizeof(*g->to));
 	if (!g->start || !g->to)
 		return -ENOMEM;
-	/* Rows are counted one place to the right, so that filling moves each start to where it belongs. */
+	/*
+	 * While links are counted, the numbers of row n are in start[n + 2]. Filling the rows then
+	 * moves each start to its place.
+	 */
 	fill = g->start + 1;
 	for (size_t k = 0; k < l->nlinks; k++) {
 		fill[l->link[k].a + 1]++;
@@ -41,7 +44,7 @@ static bool has_ca(const struct layout *l, const struct layout_graph *g, unsigne
 	return false;
 }
 
-/* Give every switch that is reached from those in the queue its level. */
+/* Give a level to every switch that can be reached from the switches in the queue. */
 static void spread(struct layout *l, const struct layout_graph *g, unsigned int *queue, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -81,7 +84,7 @@ int layout_levels(struct layout *l, const struct layout_graph *g)
 	free(queue);
 	l->levels = 1;
 	for (size_t n = 0; n < l->nnodes; n++) {
-		if (l->node[n].level == NO_LEVEL) /* no CA can be reached from it */
+		if (l->node[n].level == NO_LEVEL) /* this part of the fabric has no CA */
 			l->node[n].level = 1;
 		if (l->node[n].level >= l->levels)
 			l->levels = l->node[n].level + 1;

@@ -4,14 +4,17 @@
 
 #include "layout/priv.h"
 
-/* The order of the switches of each level from left to right. .x of a switch is its place between 0 and 1 meanwhile. */
+/*
+ * Orders the switches of each level from left to right. In this file, .x of a switch is its
+ * relative place in its level, from 0 to 1.
+ */
 
-#define SWEEPS 8 /* passes upwards and downwards; more change little */
+#define SWEEPS 8 /* passes upwards and downwards; further passes change little */
 
-/* A switch with the place that its neighbours want it to have */
+/* A switch and the place at which its neighbours would have it */
 struct wish {
 	double x;
-	unsigned int node, was; /* its former place keeps switches with equal wishes in order */
+	unsigned int node, was; /* .was is the former place, which orders switches with equal .x */
 };
 
 static int by_wish(const void *pa, const void *pb)
@@ -23,7 +26,7 @@ static int by_wish(const void *pa, const void *pb)
 	return a->was < b->was ? -1 : a->was > b->was;
 }
 
-/* Mean place of the neighbours at @level; where it has none, its own place */
+/* Mean place of the neighbours at @level; the present place of the node if it has none there */
 static double mean_at(const struct layout *l, const struct layout_graph *g, unsigned int n,
 		      unsigned int level)
 {
@@ -46,7 +49,7 @@ static void spread_out(struct layout *l, const struct layout_order *o, unsigned 
 		l->node[o->at[from + k]].x = (k + 0.5) / n;
 }
 
-/* Put the switches of @level in the order of the places of their neighbours at the level @other. */
+/* Order the switches of @level by the mean places of their neighbours at the level @other. */
 static void reorder(struct layout *l, const struct layout_graph *g, struct layout_order *o,
 		    struct wish *w, unsigned int level, unsigned int other)
 {

@@ -4,18 +4,21 @@
 
 #include "layout/priv.h"
 
-/* Coordinates: first the blocks of CAs and the switches above them from left to right, then the levels above. */
+/*
+ * Computes coordinates: first of the CAs, which stand in blocks, and of the switches above the blocks, then of the
+ * higher levels.
+ */
 
 #define GAP 0.5 /* space between the blocks of two switches */
 
-/* CAs by the switch below which they stand */
+/* The CAs that stand below each switch, in linked lists of indices plus 1 (0: end) */
 struct blocks {
 	unsigned int *
-		first; /* first CA of a switch, and of those without one at index nnodes; 0 none, else index + 1 */
-	unsigned int *next; /* next CA of the same block, as .first */
+		first; /* first CA of the block of each switch; element nnodes is the block of CAs without a switch */
+	unsigned int *next; /* for each CA, the next CA of its block */
 };
 
-/* A CA stands below its leftmost switch. */
+/* The switch below which a CA stands: the leftmost of its switches. */
 static unsigned int home_of(const struct layout *l, const struct layout_graph *g, unsigned int ca)
 {
 	unsigned int home = (unsigned int)l->nnodes;
@@ -29,7 +32,7 @@ static unsigned int home_of(const struct layout *l, const struct layout_graph *g
 	return home;
 }
 
-/* The CAs of each block are chained in the order of their indices. */
+/* Build the list of each block in the order of the CAs' indices. */
 static void make_blocks(struct layout *l, const struct layout_graph *g, struct blocks *b)
 {
 	size_t cas = 0;
@@ -53,7 +56,7 @@ static void make_blocks(struct layout *l, const struct layout_graph *g, struct b
 	}
 }
 
-/* Up to four CAs stand in a row, more in a square. @n is not 0. */
+/* Number of columns of a block of @n CAs. Up to four CAs stand in a row, more CAs in a square. @n is not 0. */
 static unsigned int columns_of(unsigned int n)
 {
 	unsigned int c = n < 4 ? n : 4;
@@ -100,9 +103,10 @@ static void place_leaves(struct layout *l, const struct layout_order *o, const s
 
 /* --- a level above */
 
-/* Neighbouring switches that stand as near to each other as allowed */
+/* Neighbouring switches of a level that stand at the smallest distance from each other */
 struct run {
-	double sum; /* of the wishes of its switches, each less its distance from the run's first switch */
+	/* sum of the x that its switches would like to have, each less the distance from the first switch */
+	double sum;
 	unsigned int n;
 };
 
@@ -112,8 +116,8 @@ static double mean(const struct run *r)
 }
 
 /*
- * Place a level so that the sum of the squares of the distances to where its switches would like to be is smallest. Runs
- * that would overlap are joined (pool adjacent violators).
+ * Place the switches of a level so that the sum of the squares of their distances from the places that they would
+ * like to have is smallest. Runs that would overlap are merged (pool adjacent violators).
  */
 static void place_level(struct layout *l, const struct layout_order *o, unsigned int level,
 			struct run *run)
@@ -136,7 +140,7 @@ static void place_level(struct layout *l, const struct layout_order *o, unsigned
 			l->node[o->at[k++]].x = mean(&run[r]) + i * LAYOUT_APART;
 }
 
-/* The mean place of the neighbours in the level below, of which each switch above level 1 has one */
+/* Mean x of a switch's neighbours in the level below; each switch above level 1 has such a neighbour */
 static double wish_of(const struct layout *l, const struct layout_graph *g, unsigned int n)
 {
 	unsigned int count = 0;
@@ -150,7 +154,10 @@ static double wish_of(const struct layout *l, const struct layout_graph *g, unsi
 	return count ? sum / count : 0;
 }
 
-/* A level may have become wider than those below it. */
+/*
+ * Move all nodes to the right if a level reaches beyond the left border, which happens if it is wider than the levels
+ * below.
+ */
 static void shift_right(struct layout *l)
 {
 	double low = 0, high = l->width;

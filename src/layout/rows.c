@@ -12,7 +12,10 @@ static const char *str(const json_t *row, const char *key)
 	return s ? s : "";
 }
 
-/* Index of the node of a port that is named as "NODE/PORT"; -1: there is none. The number of the port comes by @ret_port */
+/*
+ * Find the node of a port whose name is "NODE/PORT", and store the port's number in @ret_port.
+ * Return: the node's index; -1: there is no such node
+ */
 static long find(json_t *by_name, const json_t *row, const char *port, unsigned int *ret_port)
 {
 	const char *slash = strrchr(port, '/');
@@ -47,7 +50,7 @@ static int add_node(struct layout *l, json_t *by_name, const json_t *row)
 	return status ? -ENOMEM : 0;
 }
 
-/* Both ends of a cable have a row, so a cable is taken at its lower end. */
+/* A cable is in the rows of both its ends, so add it only at the end with the lower index. */
 static void add_link(struct layout *l, json_t *by_name, const json_t *row)
 {
 	struct layout_link *k = &l->link[l->nlinks];

@@ -9,14 +9,14 @@
 #define UNIT 96
 #define BOX_W 84
 #define BOX_H 30
-#define LEVEL_MIN 110 /* from one level of switches to the next */
+#define LEVEL_MIN 110 /* distance of two levels of switches */
 #define LEVEL_MAX 600
-#define ROW 40 /* from one row of CAs to the next */
+#define ROW 40 /* distance of two rows of CAs */
 #define MARGIN 24
 #define PARALLEL 4 /* distance of parallel cables */
-#define NAME_MAX_SHOWN 14 /* characters of a name that a box has room for */
+#define NAME_MAX_SHOWN 14 /* most characters of a name that fit into a box */
 
-/* No variables of CSS, which librsvg and other viewers do not know */
+/* The style sheet has no CSS variables, because librsvg and other viewers do not support them */
 static const char style[] =
 	"<style>\n"
 	"text{font:11px sans-serif;fill:#1b1f24;text-anchor:middle}\n"
@@ -30,7 +30,7 @@ static const char style[] =
 	"</style>\n"
 	"<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n";
 
-/* Text of an element; @max: largest number of characters, 0 for any. Control characters become \xNN */
+/* Write the text of an element, cut after @max characters unless @max is 0. Control characters become \xNN */
 static void text(FILE *out, const char *s, unsigned int max)
 {
 	char safe[512];
@@ -40,7 +40,8 @@ static void text(FILE *out, const char *s, unsigned int max)
 	safe[0] = '\0';
 	text_add_escaped(&t, s);
 	for (const char *p = safe; *p; p++) {
-		n += ((unsigned char)*p & 0xc0) != 0x80; /* the first octet of a character */
+		n += ((unsigned char)*p & 0xc0) !=
+		     0x80; /* count only octets that begin a character */
 		if (max && n > max) {
 			fputs("&#8230;", out);
 			return;
@@ -52,19 +53,19 @@ static void text(FILE *out, const char *s, unsigned int max)
 	}
 }
 
-/* Levels of a wide picture stand further apart, since otherwise their cables would be almost horizontal. */
+/* Distance of two levels. In a wide picture it is larger, because cables would be almost horizontal otherwise. */
 static double level_height(const struct layout *l)
 {
 	return fmin(fmax(l->width * UNIT / (10.0 * l->levels), LEVEL_MIN), LEVEL_MAX);
 }
 
-/* Height of all levels above that of CAs */
+/* Height that the levels of switches take */
 static double levels_height(const struct layout *l)
 {
 	return (l->levels - 1.0) * level_height(l);
 }
 
-/* CAs are below all switches, in rows. */
+/* y of a node. CAs stand below all switches, in rows. */
 static double y_of(const struct layout *l, const struct layout_node *n)
 {
 	double leaves = MARGIN + BOX_H / 2.0 + levels_height(l);

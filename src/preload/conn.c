@@ -80,8 +80,8 @@ int conn_received_fd(struct msghdr *m)
 }
 
 /*
- * Receive one message, of which octets beyond @size are lost. Return: number of octets, 0 at the
- * end of the connection, -errno.
+ * Receive one message; octets beyond @size are lost. Return: number of octets; 0 at the end of the
+ * connection; -errno
  */
 static long receive(int fd, void *buf, size_t size)
 {
@@ -112,7 +112,7 @@ static long send_all(int fd, const void *buf, size_t len)
 	return conn_send(fd, &m, 0);
 }
 
-/* Connect and send the hello, without waiting for its answer. Return: the connection, -errno. */
+/* Connect and send the hello, without waiting for the answer. Return: the connection, or -errno */
 static int greet(enum umad_kind kind, unsigned int dev)
 {
 	struct umad_hello hello = {
@@ -171,7 +171,10 @@ int conn_call(struct umad_result *ret, int fd, const void *msg)
 	while ((n = conn_send(fd, &m, MSG_DONTWAIT)) == -EAGAIN && conn_wait(fd, POLLOUT) == 0)
 		;
 	conn_close(pair[1]);
-	/* The daemon has the only copy of pair[1], so we read an end of file if the daemon ends. */
+	/*
+	 * The daemon has the only descriptor of pair[1], so if the daemon ends, we read an end of
+	 * file.
+	 */
 	n = n > 0 ? receive_result(ret, pair[0]) : -EPIPE;
 	conn_close(pair[0]);
 	return (int)n;
@@ -223,7 +226,8 @@ int conn_content(struct conn_content *ret, const char *path)
 	}
 	ret->dir = c->dir == 1;
 	ret->len = c->data_len;
-	ret->data = (char *)buf + sizeof(*c); /* a zero from mmap() follows the data */
+	/* the rest of the page is zeros from mmap(), so a 0 follows the data */
+	ret->data = (char *)buf + sizeof(*c);
 	ret->map = buf;
 	return 0;
 }

@@ -57,7 +57,7 @@ bool cwd_get(char *ret)
 	return p != NULL;
 }
 
-/* Make @path, a directory of ours, the working directory. */
+/* Make @path, a directory of the library, the working directory. */
 static int enter(const char *path)
 {
 	struct place *p;

@@ -14,9 +14,9 @@
 #include "preload/real.h"
 
 /*
- * opendir() of a directory of ours returns a struct our_dir, with the names that the directory had
- * at that time. The negative MAGIC tells it from a DIR of the C library, which starts with a
- * descriptor.
+ * For a directory of this library, opendir() returns a struct our_dir, with the names that the
+ * directory had at that time. It begins with the negative MAGIC, whereas a DIR of the C library
+ * begins with a descriptor.
  */
 #define MAGIC INT32_C(-0x7569626f)
 
@@ -24,7 +24,8 @@ struct our_dir {
 	int32_t magic;
 	int fd; /* descriptor that dirfd() returns, -1 until it is called */
 	uint32_t n, at; /* number of names, index of the next name to return */
-	const char **names; /* array of .n pointers, then in the same block the strings */
+	/* .n pointers to names; the strings follow in the same block of memory */
+	const char **names;
 	struct dirent entry;
 	char path[FDTAB_PATH_MAX];
 };

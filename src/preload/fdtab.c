@@ -31,7 +31,7 @@ static entry_t *_Atomic pages[PAGES];
 
 /*
  * st_dev of the descriptors of each kind, because inode numbers are unique only within a file
- * system; 0: no descriptor was entered yet
+ * system; 0 until the first descriptor of the kind is entered
  */
 static _Atomic uint64_t fs_of[FD_KINDS];
 
@@ -66,7 +66,7 @@ static bool is_entered(const struct stat *st, uint64_t v)
 	       st->st_dev == atomic_load_explicit(&fs_of[v >> 56], memory_order_acquire);
 }
 
-/* The entry of @fd if @fd still is the file that was entered, else 0 */
+/* Return the entry of @fd if @fd still refers to the file that was entered; otherwise 0 */
 static uint64_t entry_get(int fd)
 {
 	entry_t *e = entry_of(fd);
@@ -194,8 +194,8 @@ int fdtab_path(char *ret, int fd)
 }
 
 /*
- * Return the kind of a socket inherited through exec(). The socket is ours if it is connected to
- * the path that UIPOIB_UMAD names.
+ * Return the kind of a socket that was inherited through exec(). The socket belongs to this library
+ * if it is connected to the path in UIPOIB_UMAD.
  */
 static enum fd_kind socket_kind(int fd)
 {

@@ -134,8 +134,8 @@ void node_stat(struct stat *ret, const struct node *n)
 	ret->st_nlink = S_ISDIR(n->mode) ? 2 : 1;
 	ret->st_rdev = n->rdev;
 	/*
-	 * Every file in the kernel's sysfs claims 4096 octets. The true size is easier on tar and
-	 * cp.
+	 * The kernel's sysfs reports 4096 octets for every file. We report the true size, which tar
+	 * and cp handle better.
 	 */
 	ret->st_size = n->size;
 	ret->st_blocks = (n->size + 511) / 512;

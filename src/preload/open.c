@@ -127,7 +127,7 @@ static int open_at(int dirfd, const char *path, int flags, mode_t mode)
 	return ret(fd);
 }
 
-/* Callers of open() pass the argument @mode only with O_CREAT or O_TMPFILE. */
+/* Read the argument @mode, which callers of open() pass only with O_CREAT or O_TMPFILE. */
 #define MODE_OF(mode, flags)                                                     \
 	do {                                                                     \
 		va_list ap_;                                                     \

@@ -61,7 +61,8 @@ static enum path_kind classify(const char *abs, unsigned int *ret_dev)
 }
 
 /*
- * Write the directory at which a relative path starts; @ret_ours tells whether it is one of ours.
+ * Write the directory from which a relative path starts; *@ret_ours tells whether the library
+ * provides this directory.
  */
 static bool base_of(char *ret, int dirfd, bool *ret_ours)
 {
@@ -83,8 +84,8 @@ static bool base_of(char *ret, int dirfd, bool *ret_ours)
 }
 
 /*
- * Append the components of @path to @p->abs; set @ret_left if one of them is ".." in a directory of
- * ours.
+ * Append the components of @path to @p->abs. Set *@ret_left if one of them is ".." in a directory
+ * that the library provides.
  */
 static bool walk(struct path *p, const char *path, bool *ret_left)
 {

@@ -23,8 +23,9 @@ static_assert(sizeof(struct stat) == sizeof(struct stat64), "64-bit only");
 static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "64-bit only");
 
 /*
- * System calls that struct real holds until dlsym() has found the functions. dlsym() may allocate
- * memory, and an allocator of the program may read its configuration at that time.
+ * Raw system calls, which struct real uses until dlsym() has found the functions of the C library.
+ * dlsym() may allocate memory, and the allocator of a program may read its configuration files at
+ * that time.
  */
 static int boot_openat(int dirfd, const char *path, int flags, ...)
 {

@@ -25,8 +25,8 @@ static ssize_t refuse(enum fd_kind kind)
 }
 
 /*
- * Return the kind of a descriptor, but FD_OTHER for FD_FILE, because the C library reads and writes
- * a memfd as we would.
+ * Return the kind of a descriptor. FD_FILE counts as FD_OTHER, because it is a memfd, for which
+ * read() and write() of the C library are right.
  */
 static enum fd_kind kind_of(int fd)
 {

@@ -8,8 +8,8 @@
 #include "preload/real.h"
 
 /*
- * The library defines scandir() and glob() itself, because the C library opens directories in
- * them by internal functions that a preloaded library cannot replace.
+ * scandir() and glob() are replaced, because those of the C library open directories by internal
+ * functions that a preloaded library cannot replace.
  */
 
 typedef int (*filter_t)(const struct dirent *);

@@ -18,7 +18,7 @@ static int ret(int err)
 	return -1;
 }
 
-/* node_look() that leaves errno alone. */
+/* Call node_look() without changing errno. */
 static int look(struct node *n, const struct path *p)
 {
 	int saved = errno, err = node_look(n, p);
@@ -28,8 +28,8 @@ static int look(struct node *n, const struct path *p)
 }
 
 /*
- * Fill in the attributes of an open descriptor, without asking the daemon. Return: false if it is
- * not ours
+ * Fill in the attributes of an open descriptor, without asking the daemon. Return: false if the
+ * descriptor is not the library's
  */
 static bool look_fd(struct node *n, int fd)
 {
@@ -217,7 +217,7 @@ EXPORT int euidaccess(const char *path, int mode)
 	return access_at(AT_FDCWD, path, mode, AT_EACCESS);
 }
 
-/* Nothing of ours is a symbolic link. */
+/* None of the library's files is a symbolic link. */
 static ssize_t readlink_at(int dirfd, const char *path, char *buf, size_t len)
 {
 	struct path p;
@@ -278,7 +278,7 @@ EXPORT char *canonicalize_file_name(const char *path)
 	return realpath(path, NULL);
 }
 
-/* `ls -l` asks for access control lists and security labels, of which our files have none. */
+/* `ls -l` asks for access control lists and security labels. The library's files have neither. */
 static ssize_t no_xattr(const struct path *p)
 {
 	struct node n;

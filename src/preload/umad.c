@@ -108,8 +108,8 @@ static int enable_pkey(int fd)
 }
 
 /*
- * The first registration fixes the layout of the header; @implied is STATE_PKEY if it has the P_Key
- * index.
+ * Set the state after a registration. The first registration fixes the layout of the header;
+ * @implied is STATE_PKEY if it has the P_Key index.
  */
 static int agent_registered(int fd, int implied)
 {

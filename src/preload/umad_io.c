@@ -20,10 +20,10 @@
 
 #define PREFIX offsetof(struct umad_mad, id)
 #define MAX_AGENTS 32 /* IB_UMAD_MAX_AGENTS */
-/* IB_MGMT_MAD_HDR: number of octets of a request that are returned if the request had no answer */
+/* IB_MGMT_MAD_HDR: number of octets that read() returns of a request which had no answer */
 #define MAD_HDR 24
 #define MAD_SIZE 256
-#define RMPP_HDR 36 /* IB_MGMT_RMPP_HDR: least number of octets that can be sent */
+#define RMPP_HDR 36 /* IB_MGMT_RMPP_HDR: smallest length of a MAD that can be sent */
 
 /*
  * Looking at the first message and taking it must be one step. The mutex keeps other threads out. A record lock on
@@ -38,7 +38,9 @@ static void lock_process(int fd, short type)
 {
 	struct flock whole = { .l_type = type, .l_whence = SEEK_SET };
 
-	/* Where a kernel or a sandbox has no such lock, readers of one process are still kept apart. */
+	/*
+	 * If a kernel or a sandbox refuses the record lock, the mutex still keeps the threads of one process apart.
+	 */
 	(void)syscall(SYS_fcntl, fd, F_SETLKW, &whole);
 }
 
@@ -64,7 +66,7 @@ static void after_fork(void)
 	pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
 
 	memcpy(&lock, &fresh,
-	       sizeof(lock)); /* another thread of the parent may have held the lock */
+	       sizeof(lock)); /* another thread of the parent may have held the lock at the fork() */
 }
 
 void umad_start(void)
@@ -72,12 +74,12 @@ void umad_start(void)
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
-static atomic_int times_gone; /* number of reads in a row that found the daemon gone */
+static atomic_int
+	times_gone; /* number of successive reads that failed because the daemon has ended */
 
 /*
- * Result of a read after the daemon has ended, as from a device that was removed. Some programs
- * read again at once after any error. They get a SIGTERM after a while, and from then on each read
- * takes 10 ms.
+ * Result of a read after the daemon has ended: the error of a device that was removed. Some programs then read again
+ * at once. After a while they get a SIGTERM, and from then on each read takes 10 ms.
  */
 static ssize_t gone(void)
 {
@@ -97,8 +99,8 @@ static bool is_gone(long n)
 }
 
 /*
- * One message on the connection. Its iovec points to header and data in the buffer of the program,
- * so that neither is copied.
+ * One message on the connection. Its iovec points to the header and the data in the program's buffer, so that these
+ * are not copied.
  */
 struct io {
 	char prefix[PREFIX];
@@ -231,9 +233,7 @@ static int take_inline(int fd, const struct umad_mad *mad, void *buf, size_t hdr
 	return n < 0 ? (int)n : 0;
 }
 
-/*
- * Receive the header of a MAD whose data are in a memfd; it stays in the queue if it does not fit.
- */
+/* Receive a MAD whose data are in a memfd. If it does not fit, only its header is read and it stays in the queue. */
 static int take_long(int fd, int memfd, void *buf, size_t hdr, int fit)
 {
 	struct io io;
@@ -295,7 +295,7 @@ static ssize_t read_one(int fd, void *buf, size_t hdr, size_t count)
 	conn_close(memfd);
 	if (err && err != -ENOSPC)
 		return err;
-	/* A request that had no answer comes back with the length with which it was sent. */
+	/* A request that had no answer is returned with the length that it had when it was sent. */
 	length = mad.status ? mad.length : (uint32_t)hdr + mad.data_len;
 	memcpy((char *)buf + offsetof(struct ib_user_mad_hdr, length), &length, sizeof(length));
 	return err ? err : (ssize_t)(hdr + mad.data_len);
@@ -355,7 +355,7 @@ static int memfd_of(const char *data, size_t len)
 		}
 		at += (size_t)n;
 	}
-	/* Sealed, the memfd cannot change while the daemon reads it. */
+	/* The seals keep the memfd from changing while the daemon reads it. */
 	fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	return fd;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "probe/priv.h"
 
-/* The answers. What they say is judged when all are there. */
+/* Decode and store the answers. They are judged later, when all have arrived. */
 
 static bool pkey_block(struct probe_pkeys *t, unsigned int cap, const uint8_t *data)
 {
@@ -44,7 +44,7 @@ static bool take_smp(struct probe *p, const uint8_t *data)
 	}
 }
 
-/* Groups behind the bound are left out; a finding about one of the first is enough. */
+/* Groups that exceed the bound are dropped, because one group of a kind is enough for a finding. */
 static bool take_groups(struct probe *p, const struct sa_mad *m)
 {
 	size_t step = m->sa.attr_offset * 8u;

@@ -4,9 +4,9 @@
 #include "survey/sa.h"
 #include "wire/mgid.h"
 
-/* The questions: when each is asked, and how. */
+/* Build the requests, and decide which of them are needed. */
 
-/* --- what earlier answers say */
+/* --- conclusions from earlier answers */
 
 uint16_t probe_own_pkey(const struct probe_pkeys *t, uint16_t pkey)
 {
@@ -34,7 +34,10 @@ bool probe_is_broadcast(const ib_gid *mgid, uint16_t pkey)
 	return mgid_broadcast(&want, pkey, mgid_scope(mgid)) == 0 && ib_gid_equal(&want, mgid);
 }
 
-/* An interface knows the scope of its link; otherwise it is link-local, as RFC 4391 has it by default. */
+/*
+ * The scope in the MGID is that of the interface's link. If there is no interface, it is
+ * link-local, the default of RFC 4391.
+ */
 ib_gid probe_mgid(const struct probe *p)
 {
 	ib_gid mgid = { { 0 } };
@@ -52,7 +55,7 @@ ib_gid probe_gid(const struct probe *p)
 			 p->node.port_guid);
 }
 
-/* The port can send to LIDs. */
+/* Tell whether the port can exchange LID-routed packets with the SM. */
 static bool usable(const struct probe *p)
 {
 	return probe_has(p, ASK_PORT) && p->port.port_state == IB_PORT_ACTIVE &&
@@ -95,7 +98,10 @@ static void smp(struct probe *p, uint8_t mgmt_class, uint16_t dlid, uint8_t hops
 	p->sent.dlid = dlid;
 }
 
-/* Ask the own agent (@hops 0), or that behind the link (1). */
+/*
+ * Send an SMP by directed route to the own agent (@hops 0), or to the agent at the other end of the
+ * link (@hops 1).
+ */
 static bool by_route(struct probe *p, uint8_t hops, uint16_t attr, uint32_t mod)
 {
 	smp(p, MAD_CLASS_SM_DR, IB_LID_PERMISSIVE, hops, attr, mod);
@@ -108,7 +114,7 @@ static bool by_lid(struct probe *p, uint16_t dlid, uint16_t attr, uint32_t mod)
 	return true;
 }
 
-/* Number of a port in a request about it: switches are asked for port 0 */
+/* PortNum for a request about this node's port: 0 for a switch, because its port 0 has the LID */
 static uint8_t port_of(const struct smp_node_info *i)
 {
 	return i->node_type == IB_NODE_SWITCH ? 0 : i->local_port;
@@ -121,7 +127,7 @@ static unsigned int blocks(const struct smp_node_info *i)
 	return (n + SMP_PKEYS_PER_BLOCK - 1) / SMP_PKEYS_PER_BLOCK;
 }
 
-/* A table in which a block was not answered is not known. */
+/* A P_Key table of which one block was not answered counts as unknown. */
 static bool pkey_block(struct probe *p, const struct smp_node_info *i)
 {
 	return p->block < blocks(i) && p->reply[p->ask].how != LOST &&
@@ -170,7 +176,7 @@ static bool group(struct probe *p)
 	return true;
 }
 
-/* Ask whether a port is a member of the broadcast group, which exists. */
+/* Ask whether a port is a member of the broadcast group. The group is known to exist. */
 static bool member(struct probe *p, const ib_gid *port_gid)
 {
 	const struct ib_mcmember_rec rec = { .mgid = probe_mgid(p), .port_gid = *port_gid };

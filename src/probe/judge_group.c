@@ -3,7 +3,7 @@
 #include "text/print.h"
 #include "wire/mgid.h"
 
-/* The broadcast group of the link, and the kernel's interface on it. */
+/* Judges the broadcast group of the link, and the kernel's interface that uses it. */
 
 static const char *mgid_text(char ret[PRINT_GID_LEN], const ib_gid *mgid)
 {
@@ -58,7 +58,7 @@ static void refused(struct probe_case *c)
 			    probe_status(text, r));
 }
 
-/* --- a group that does not fit */
+/* --- parameters of the group that do not fit the port */
 
 static void judge_sl(struct probe_case *c)
 {
@@ -107,7 +107,7 @@ static void judge_qkeys(struct probe_case *c)
 	for (unsigned int i = 0; probe_has(p, ASK_GROUPS) && i < p->ngroups; i++) {
 		const struct ib_mcmember_rec *g = &p->groups[i];
 
-		/* An SA that hides the Q_Key writes 0. */
+		/* An SA that does not disclose the Q_Key answers 0. */
 		if (!mgid_is_ipoib(&g->mgid) || mgid_pkey(&g->mgid) != probe_pkey(p) ||
 		    mgid_scope(&g->mgid) != mgid_scope(&p->group.mgid) || !g->qkey ||
 		    g->qkey == p->group.qkey)
@@ -184,7 +184,7 @@ void probe_judge_if(struct probe_case *c)
 		probe_found(c, PROBE_IF_DOWN, "%s is down", i->name);
 		return;
 	}
-	/* The faults that were found before are the reason, if there are any. */
+	/* If other faults were found, they explain why the interface has no carrier. */
 	if (!i->carrier && c->r->faults)
 		return;
 	if (!i->carrier)
@@ -197,7 +197,10 @@ void probe_judge_if(struct probe_case *c)
 			    i->name);
 	if (i->connected)
 		probe_found(c, PROBE_IF_CONNECTED, "%s is in connected mode", i->name);
-	/* Before it has joined, an interface has the MTU of its port. */
+	/*
+	 * An interface that has not joined the group yet has the MTU of its port, so its MTU says
+	 * nothing about the group.
+	 */
 	if (i->carrier)
 		judge_if_mtu(c);
 }

@@ -4,7 +4,7 @@
 #include "probe/priv.h"
 #include "text/print.h"
 
-/* The peer: its neighbour entry, the path to it, and what its own agent says. */
+/* Judges the peer: its neighbour entry, the path to it, and its own SMA. */
 
 static bool judge_neigh(struct probe_case *c)
 {
@@ -12,7 +12,7 @@ static bool judge_neigh(struct probe_case *c)
 
 	switch (cfg->neigh) {
 	case PROBE_NEIGH_ABSENT:
-		if (cfg->has_peer) /* the text can be a GID, too */
+		if (cfg->has_peer) /* the user may have given a GID in place of an address */
 			return true;
 		probe_found(c, PROBE_NEIGH_NONE, "%s has no neighbour %s", cfg->ifc.name,
 			    cfg->address);
@@ -27,7 +27,10 @@ static bool judge_neigh(struct probe_case *c)
 	}
 }
 
-/* Name the field for which there is no path: there is one for the same GIDs in another partition. */
+/*
+ * There is no path in this partition, but there is one between the same GIDs in another partition.
+ * Name the field that differs.
+ */
 static void no_path(struct probe_case *c)
 {
 	const struct probe *p = c->p;

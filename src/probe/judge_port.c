@@ -5,7 +5,7 @@
 #include "probe/priv.h"
 #include "text/print.h"
 
-/* The port, the managers, and the partition. */
+/* Judges the port, the subnet managers, and the partition. */
 
 #define SLOW NS_MSEC(250) /* a manager that is idle answers within a few milliseconds */
 
@@ -71,7 +71,7 @@ static void judge_link(struct probe_case *c)
 	const struct probe *p = c->p;
 	bool ca_port = p->node.node_type != IB_NODE_SWITCH;
 
-	/* An agent may be silent to those who do not know its M_Key. If the SA answers, the link works. */
+	/* An agent may ignore requests without its M_Key, so its silence is no fault if the SA answers. */
 	if (ca_port && p->reply[ASK_LINK_NODE].how == LOST && !probe_has(p, ASK_SA))
 		probe_found(c, PROBE_SILENT_LINK,
 			    "the link is up, but what is behind it does not answer");
@@ -117,7 +117,10 @@ bool probe_judge_port(struct probe_case *c)
 
 /* --- managers */
 
-/* Something answers at the SM LID, but says that it knows neither the class nor the attribute, so it is no manager. */
+/*
+ * Tell whether the port at the SM LID answers that it supports neither the class nor the attribute. Then it has no
+ * manager.
+ */
 static bool is_none(const struct probe_reply *r)
 {
 	return r->how == REFUSED &&
@@ -178,7 +181,7 @@ void probe_judge_managers(struct probe_case *c)
 	char text[80];
 
 	judge_sm(c);
-	/* Where there is no manager, there is no SA either. */
+	/* If there is no SM, do not report that there is no SA, either. */
 	if (p->reply[ASK_SM].how != ANSWERED && (r->how == LOST || is_none(r)))
 		return;
 	if (r->how == REFUSED) {

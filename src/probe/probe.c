@@ -22,7 +22,7 @@ void probe_free(struct probe *p)
 	free(p);
 }
 
-/* --- one question after the other */
+/* --- the sequence of requests */
 
 /* A P_Key table has several blocks, so this question is put again until probe_fill() has no more blocks. */
 static void done_with(struct probe *p, enum probe_outcome how, uint16_t status, ns_t now)

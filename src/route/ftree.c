@@ -104,7 +104,7 @@ static int find_hub(struct sm_router *r, struct ftree *t)
 	return -EINVAL;
 }
 
-/* Find levels and hub, with the switches that have @fewest channel adapters or more as leaf switches. */
+/* Compute the levels and find a hub, where leaf switches are those with @fewest or more channel adapters. */
 static int attempt(struct sm_router *r, struct ftree *t, uint32_t fewest)
 {
 	struct ways_place *v;
@@ -169,8 +169,8 @@ static void row(struct sm_router *r, uint32_t d)
 }
 
 /*
- * Give each target the port of the slot that it prefers. If the slot is empty or leads elsewhere, its targets are
- * distributed over all candidates.
+ * Give each target the port of the slot that it prefers. If this slot is empty, or leads to another switch than @d,
+ * distribute the targets over all ports in @cand.
  */
 static bool distribute(struct sm_router *r, uint32_t lower, uint32_t d, const uint32_t *cand,
 		       unsigned int n, uint8_t *lft, bool *known)
@@ -203,7 +203,7 @@ static bool pair(struct sm_router *r, uint32_t s, uint32_t d, uint8_t *lft, bool
 	if (!n)
 		n = ways_edges(&t->w, r, s, t->hub, cand);
 	assert(n); /* is_hub() has seen that all switches have a way to the hub */
-	/* the lower end of the links has numbered them */
+	/* the links are numbered by the switch at their lower end */
 	lower = t->level[edge[cand[0]].to] < t->level[s] ? edge[cand[0]].to : s;
 	for (unsigned int i = 0; i < n; i++)
 		t->by_slot[t->slot[cand[i]]] = edge[cand[i]].port;

@@ -24,7 +24,11 @@
 
 struct leaf {
 	uint32_t key
-		[FTREE_LEVELS]; /* parts of the tree to which it belongs, the largest first; then its rank by GUID */
+		/*
+		 * the parts of the tree that contain the switch, from the largest to the smallest; then the rank of
+		 * its GUID
+		 */
+		[FTREE_LEVELS];
 	uint32_t s; /* index of the switch */
 };
 
@@ -35,18 +39,27 @@ struct parent {
 struct slots {
 	struct ftree *t;
 	const struct sm_router *r;
-	uint32_t *rank; /* position of each switch by GUID, [nswitches] */
-	uint32_t *set; /* sets of switches or of roles, by rank; see find(), [2 * nswitches] */
-	uint32_t *part; /* part of each switch, without the levels below it, [nswitches] */
+	uint32_t *rank; /* place of each switch in the order of GUIDs, [nswitches] */
+	/*
+	 * disjoint sets; see find(). The elements are switches by .rank, or the two roles of each switch, [2 *
+	 * nswitches]
+	 */
+	uint32_t *set;
+	uint32_t *
+		part; /* the part to which each switch belongs if the levels below it are taken away, [nswitches] */
 	uint32_t *number; /* number of each switch among the parents of its family, [nswitches] */
-	uint32_t *count; /* number of parents of each family, by find(), [2 * nswitches] */
-	uint32_t *width; /* most parallel links of each family, by find(), [2 * nswitches] */
+	uint32_t *count; /* number of parents of each family, indexed by find(), [2 * nswitches] */
+	uint32_t *
+		width; /* largest number of parallel links in each family, indexed by find(), [2 * nswitches] */
 	struct parent *parent; /* [nswitches] */
 	struct leaf *leaf; /* [nswitches] */
 	uint32_t *ordinal; /* number of each base LID as a destination, [top_lid + 1] */
 };
 
-/* The sets are disjoint: each element points to a lower one of its set, the lowest to itself. */
+/*
+ * Find the representative of a set. Each element points to a lower element of its set, and the lowest element points
+ * to itself.
+ */
 static uint32_t find(uint32_t *set, uint32_t x)
 {
 	while (set[x] != x)
@@ -67,7 +80,7 @@ static void sets_reset(const struct slots *x)
 		x->set[i] = i;
 }
 
-/* Call @fn for each link upwards from a switch of @level; all levels if that is FTREE_LEVELS. */
+/* Call @fn for each link upwards from the switches of @level, or of all levels if @level is FTREE_LEVELS. */
 static void each_up(struct slots *x, unsigned int level,
 		    void (*fn)(struct slots *, uint32_t lower, uint32_t edge))
 {
@@ -105,7 +118,10 @@ static void find_parts(struct slots *x)
 	}
 }
 
-/* In the sets of families a switch has two elements: one below its parents, one above its children. */
+/*
+ * While the sets are families, each switch has two elements: its rank is its role as a child, and this is its role as
+ * a parent.
+ */
 static uint32_t as_parent(const struct slots *x, uint32_t s)
 {
 	return x->r->db->nswitches + x->rank[s];
@@ -142,7 +158,7 @@ static void number_parents(struct slots *x)
 		x->number[x->parent[i].s] = x->count[x->parent[i].family]++;
 }
 
-/* Number of links from @lower to the same parent by lower ports */
+/* Number of links from @lower to the same parent that have lower port numbers than @edge */
 static uint32_t parallel(const struct slots *x, uint32_t lower, uint32_t edge)
 {
 	uint32_t count = 0;
@@ -192,7 +208,10 @@ static int leaf_cmp(const void *a, const void *b)
 	return 0;
 }
 
-/* Sort all switches for the numbers of destinations: leaf switches by their parts, then the others. */
+/*
+ * Sort the switches for numbering the destinations: leaf switches in the order of their parts, then all other
+ * switches.
+ */
 static void sort_leaves(struct slots *x)
 {
 	uint32_t n = x->r->db->nswitches;
@@ -245,7 +264,7 @@ static uint32_t most_parents(const struct slots *x, unsigned int level)
 	return most;
 }
 
-/* Must be called while the sets are those of families. @turns: see struct ftree */
+/* Set the .turns of struct ftree. Must be called while the sets are families. */
 static void set_turns(struct slots *x, const uint32_t *unit)
 {
 	const struct sm_routes *rt = x->r->rt;
@@ -261,7 +280,7 @@ static void set_turns(struct slots *x, const uint32_t *unit)
 	}
 }
 
-/* Number the links upwards of all switches, then see which of them each destination prefers. */
+/* Number the links upwards of all switches, then compute the link that each destination prefers. */
 static int set_slots(struct slots *x)
 {
 	struct ftree *t = x->t;
@@ -278,7 +297,10 @@ static int set_slots(struct slots *x)
 	t->by_slot = calloc(most, 1);
 	if (!t->by_slot)
 		return -ENOMEM;
-	/* Beyond the highest LID the numbers have no more digits, and the product must not overflow. */
+	/*
+	 * Stop at the highest LID, because larger divisors give every destination the digit 0, and the product could
+	 * overflow.
+	 */
 	for (unsigned int l = 1; l < t->nlevels; l++)
 		unit[l] = unit[l - 1] > SM_LID_TOP_MAX ? unit[l - 1]
 						       : unit[l - 1] * most_parents(x, l - 1);
@@ -325,7 +347,7 @@ static void slots_free(struct slots *x)
 
 static void rank_by_guid(struct slots *x, struct ways_place *v)
 {
-	/* all have .rank 0, so the order is that of GUIDs */
+	/* all .rank are 0, so the order is that of the GUIDs */
 	qsort(v, x->r->db->nswitches, sizeof(*v), ways_place_cmp);
 	for (uint32_t i = 0; i < x->r->db->nswitches; i++)
 		x->rank[v[i].index] = i;

@@ -21,9 +21,13 @@
 struct reroute {
 	struct sm_router *r;
 	uint64_t *
-		stale; /* a bit for each pair of switch and destination's switch, by rows of .words */
+		/*
+		 * bit mask for each switch, of .words words: the destination switches for which its
+		 * ports have to be computed again
+		 */
+		stale;
 	size_t words;
-	uint8_t *before; /* a row before it was computed again, [nswitches] */
+	uint8_t *before; /* copy of a row before the row is computed again, [nswitches] */
 };
 
 bool sm_engine_is_local(const struct sm_engine *e)
@@ -86,7 +90,7 @@ static void rows_update(struct reroute *x, struct sm_node *const *at, uint32_t n
 	}
 }
 
-/* Compute the stale entries of a switch. Return: true if an entry changed */
+/* Compute the outdated LFT entries of a switch. Return: true if an entry changed */
 static bool table_update(struct reroute *x, uint32_t s)
 {
 	struct sm_fdb *f = x->r->db->sw[s]->sw->fdb;

@@ -11,14 +11,12 @@
 /*
  * DOC: Unicast routing
  *
- * A breadth-first search from every switch gives the matrix of hops. Then, for each switch, a
- * routing engine names the ports that lead to each other switch. The destinations on that switch
- * take these ports in turn. Parallel links are ports like any others. Which port is the first
- * depends on the LID of the destinations' switch alone. So the same subnet with the same LIDs gets
- * the same tables, in whatever order it was discovered, and a change of the topology changes the
- * entries for those destinations only to which other ports lead now. A rule that compares the loads
- * of ports would distribute more evenly, but would write nearly every table of the neighbourhood
- * anew for each cable.
+ * A breadth-first search from every switch gives the matrix of hops. Then, for each switch, a routing engine names
+ * the ports that lead to each other switch. The destinations on that switch take these ports in turn. Parallel links
+ * are ports like any others. Which port is the first depends on the LID of the destinations' switch alone. So the
+ * same subnet with the same LIDs gets the same tables, in whatever order it was discovered, and a change of the
+ * topology changes the entries for those destinations only to which other ports lead now. A rule that compares the
+ * loads of ports would distribute more evenly, but each change of a cable would change nearly every table near it.
  *
  * A thousand switches need tens of millions of decisions. They are made switch by switch, so that
  * the data for them (port loads, hops of the neighbours) stays in the cache, and in slices, so that

@@ -74,7 +74,7 @@ static int begin(struct sm_router *r)
 {
 	struct ways_place *v = ways_places(r);
 	struct ways *w = calloc(1, sizeof(*w));
-	int err = -ENOMEM; /* end() frees the state: sm_router_destroy() calls it */
+	int err = -ENOMEM; /* sm_router_destroy() calls end(), which frees the state */
 
 	r->engine_state = w;
 	if (v && w) {

@@ -10,8 +10,8 @@
  *
  * A sweep does not read the tables that an earlier sweep wrote, because reading all P_Key tables,
  * SLtoVL tables, LFTs and MFTs costs millions of SMPs in a subnet of 48,000 LIDs. So changes that
- * others make to these tables, perhaps without any trap, would stay. Between sweeps the audit reads
- * the tables back, block by block and node by node, and writes blocks that differ.
+ * other programs make to these tables would stay, because they cause no trap. Between sweeps the
+ * audit reads the tables back, block by block and node by node, and writes blocks that differ.
  *
  * A round over all tables takes one minute (AUDIT_ROUND), or longer where the limit of
  * sm_cfg.audit_rate SMPs a second requires it. Small subnets are read in bursts, so that an idle
@@ -29,7 +29,7 @@
 #define AUDIT_TICK NS_SEC(10) /* interval of bursts in a small subnet */
 #define AUDIT_TICK_BIG NS_SEC(1) /* interval of bursts in a subnet where audit_rate is the limit */
 #define AUDIT_OPEN 8 /* most SMPs in flight */
-/* most log lines about repairs in a burst; after that, one every AUDIT_LINES_EVERY */
+/* log lines about repairs: a burst of AUDIT_LINES_BURST, then one every AUDIT_LINES_EVERY */
 #define AUDIT_LINES_BURST 8
 #define AUDIT_LINES_EVERY NS_SEC(10)
 
@@ -146,7 +146,10 @@ static void on_read(void *ctx, const struct smp_cmd *cmd, int status, const uint
 {
 	struct sm *sm = ctx;
 
-	/* One time-out is enough, so the rest of the node is skipped until the next round. */
+	/*
+	 * One time-out shows that the node does not answer, so skip the rest of this node until the
+	 * next round.
+	 */
 	if (status == -ETIMEDOUT && cmd->node->index == sm->audit_node)
 		next_node(sm);
 	if (status)
@@ -207,7 +210,8 @@ static bool next_item(struct sm *sm, struct sm_port **ret, struct sm_item *ret_i
 		next_node(sm);
 	}
 	sm->audit_node = sm->audit_port = sm->audit_item = 0;
-	sm->audit_items = sm_db_items(sm->db); /* joins have added MFT blocks meanwhile */
+	/* joins have added MFT blocks since the round began */
+	sm->audit_items = sm_db_items(sm->db);
 	return false;
 }
 

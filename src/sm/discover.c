@@ -7,10 +7,10 @@
 /*
  * DOC: Discovery
  *
- * Discovery goes breadth first by directed routes from the SM's own node. It reads NodeInfo of the
- * node behind a port. Of a new node it reads NodeDescription and PortInfo, and continues behind
- * every port with a link. The NodeGUID identifies a node, so loops, parallel links and further
- * ports of a CA lead to a known node and only add a link.
+ * Discovery goes breadth first by directed routes from the SM's own node. It reads the NodeInfo of
+ * the node behind a port. If the node is new, it reads NodeDescription and PortInfo as well, and
+ * continues at the other end of every link of the node. The NodeGUID identifies a node, so loops,
+ * parallel links and further ports of a CA lead to a known node and only add a link.
  *
  * Two nodes with the same GUID are recognised by contradictions: different NodeInfo, or one port
  * with two different neighbours. The node that was found later is left out together with its link,

@@ -22,8 +22,8 @@
  *	             (IBTA; OpenSM never does) acknowledged    -> STANDBY
  *	NOT_ACTIVE   Set(SMInfo) STANDBY came                   -> STANDBY
  *
- * The better SM has the higher priority, or the same priority and the lower GUID. A master that is
- * worse than we are hands over when its own sweep finds us; until then we are STANDBY.
+ * The better SM has the higher priority, or the same priority and the lower GUID. A master of lower priority hands
+ * over to this SM when its own sweep finds this SM, which is STANDBY until then.
  */
 
 static const char *const state_name[] = {
@@ -42,7 +42,7 @@ static struct smp_sm_info self_info(const struct sm *sm)
 {
 	return (struct smp_sm_info){
 		.guid = sm->guid,
-		.sm_key = 0, /* may_know_key() decides whether the key is shown */
+		.sm_key = 0, /* 0, unless may_know_key() allows the sender to see the key */
 		.act_count = sm_act_count(sm),
 		.priority = sm->cfg.priority,
 		.state = (uint8_t)sm->state,
@@ -180,10 +180,7 @@ static void on_sm_info(void *ctx, const struct smp_cmd *cmd, int status, const u
 	struct smp_sm_info info;
 	struct sm_other *o;
 
-	/*
-	 * An SM that does not answer has just ended; its port still had the capability bit set when
-	 * it was discovered.
-	 */
+	/* An SM that does not answer has probably ended. Its port had IsSM set when it was read. */
 	if (status || smp_sm_info_decode(&info, data, SMP_DATA_LEN))
 		return;
 	o = other_add(sm);
@@ -242,8 +239,8 @@ static const struct sm_other *best_of(const struct sm *sm, unsigned int states)
 }
 
 /*
- * From now on the other SM is polled as the master. If it does not become master, the polls fail,
- * and this SM discovers again.
+ * Poll the other SM as the master from now on. If it does not become master, the polls fail, and this SM discovers
+ * again.
  */
 static void handed_over(struct sm *sm, ns_t now)
 {
@@ -261,7 +258,7 @@ static void on_handover(void *ctx, const struct smp_cmd *cmd, int status, const 
 	struct sm *sm = ctx;
 
 	if (sm->state != SMP_SM_MASTER || !sm->handover_guid)
-		return; /* the other SM has acknowledged already, or we stopped being master */
+		return; /* the acknowledgement of HANDOVER was faster, or this SM is not the master any more */
 	if (status)
 		sm_warn(sm, "SM 0x%016" PRIx64 " does not take HANDOVER", sm->handover_guid);
 	else
@@ -281,7 +278,7 @@ static void handover(struct sm *sm, const struct sm_other *o, ns_t now)
 	remember_master(sm, o);
 	sm->handover_guid = o->port_guid;
 	c = master_cmd(sm, MAD_METHOD_SET, SMP_SMINFO_HANDOVER, on_handover);
-	sm->master_guid = sm->guid; /* until the other SM accepts */
+	sm->master_guid = sm->guid; /* this SM remains the master until the other SM accepts */
 	smpq_add(&sm->bgq, &c, now);
 }
 
@@ -378,7 +375,7 @@ static bool control(struct sm *sm, uint32_t mod, const struct smp_sm_info *from,
 		return true;
 	case SMP_SMINFO_ACK:
 		if (sm->state == SMP_SM_STANDBY && from->guid == sm->master_guid)
-			return true; /* the answer to HANDOVER has already made us standby */
+			return true; /* the ACKNOWLEDGE to HANDOVER has already made this SM STANDBY */
 		if (sm->state != SMP_SM_MASTER || from->guid != sm->handover_guid)
 			return false;
 		learn_path(sm, mad);
@@ -407,10 +404,9 @@ static bool control(struct sm *sm, uint32_t mod, const struct smp_sm_info *from,
 }
 
 /*
- * Tell whether the sender of a request may know our SM_Key: it may if the request has our M_Key, or
- * if we have no M_Key. Such a sender could change our ports anyway. OpenSM also discloses its
- * SM_Key to such senders, and ignores SMs that do not (14.4.6). So the SM_Key is as secret as the
- * M_Key.
+ * Tell whether the sender of a request may know our SM_Key: it may if the request has our M_Key, or if we have no
+ * M_Key. Such a sender could change our ports anyway. OpenSM also discloses its SM_Key to such senders, and ignores
+ * SMs that do not disclose theirs (14.4.6). So the SM_Key is as secret as the M_Key.
  */
 static bool may_know_key(const struct sm *sm, const uint8_t *mad)
 {

@@ -254,7 +254,7 @@ void sm_group_drop_port(struct sm *sm, uint64_t port_guid, ns_t now)
 	}
 }
 
-/* The MFTs of the switches are not cleared, because the next master writes them. */
+/* Leave the entries in the MFTs of the switches, because the next master writes all of them. */
 void sm_groups_clear(struct sm *sm, ns_t now)
 {
 	struct sm_group *g, *tmp;

@@ -20,12 +20,12 @@ struct learn_wait {
 	void *ctx;
 };
 
-/* A walk over ports in the order of nodes and port numbers. */
+/* A walk over all ports, by nodes and then by port numbers, which reads one kind of table */
 struct learn_walk {
 	struct list link;
 	enum sm_table what;
 	uint32_t node, last_node;
-	unsigned int port, last_port; /* next port, and last port of the last node */
+	unsigned int port, last_port; /* next port of .node, and its last port */
 	unsigned int block; /* next block of the port */
 };
 
@@ -59,7 +59,10 @@ unsigned int sm_table_blocks(const struct sm_port *p, enum sm_table what)
 	return 0;
 }
 
-/* Tell whether the port has entries in block @b. PortInfo limits the VL arbitration tables. */
+/*
+ * Tell whether block @b of the port's table exists. PortInfo gives the sizes of the VL arbitration
+ * tables.
+ */
 static bool block_exists(const struct sm_port *p, enum sm_table what, unsigned int b)
 {
 	unsigned int cap;
@@ -83,8 +86,8 @@ static uint16_t table_attr(enum sm_table what)
 }
 
 /*
- * Attribute modifier of a block. Only switches have port numbers in it; on a CA the port of arrival
- * counts.
+ * Attribute modifier of a block. For a switch it contains the port number; a CA answers for the
+ * port at which the SMP arrives.
  */
 static uint32_t block_mod(const struct sm_port *p, enum sm_table what, unsigned int b)
 {
@@ -166,7 +169,7 @@ static void on_block(void *ctx, const struct smp_cmd *cmd, int status, const uin
 	}
 }
 
-/* Tell whether a port has nothing to read, or has been read already. */
+/* Tell whether a port has no such table, or its table has been read. */
 static bool port_done(const struct sm_port *p, enum sm_table what)
 {
 	return !sm_table_blocks(p, what) || (what == SM_TABLE_PKEY && p->pkeys) ||
@@ -189,7 +192,7 @@ static void walk_free(struct learn_walk *w)
 	free(w);
 }
 
-/* Step to the next port that has something to read. Return: NULL at the end of the walk */
+/* Step to the next port with a table to read. Return: NULL at the end of the walk */
 static struct sm_port *walk_port(struct sm *sm, struct learn_walk *w)
 {
 	for (; w->node <= w->last_node; w->node++, w->port = 0) {
@@ -314,7 +317,8 @@ int sm_learn(struct sm *sm, enum sm_table what, const struct sm_port *p, bool al
 	list_add_tail(&sm->learn_walks, &w->link);
 	learn_fill(sm, now);
 	/*
-	 * None of the blocks exists, so no answer will come. done() must not be called from here.
+	 * None of the blocks exists, so nothing was sent and no answer will end the wait. Return at
+	 * once, because done() must not be called from here.
 	 */
 	if (smpq_idle(&sm->learnq) && list_empty(&sm->learn_walks)) {
 		list_del(&wait->link);

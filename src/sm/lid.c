@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* What the SM does with the book of LIDs (subnet/lid_book.h). */
+/* Connects the SM with the book of LIDs (subnet/lid_book.h). */
 
 void sm_rereg_owe(struct sm *sm, uint64_t port_guid)
 {
@@ -18,7 +18,7 @@ bool sm_mkey_said(struct sm *sm, uint64_t port_guid, bool said)
 	struct sm_lid_slot *s = sm_lid_slot(&sm->lids, port_guid);
 	bool before;
 
-	/* the port has no slot yet, because it got no LID from us */
+	/* this SM has given the port no LID yet, so there is no slot for it */
 	if (!s && said)
 		s = sm_lid_note(&sm->lids, port_guid, 0);
 	if (!s)

@@ -2,8 +2,8 @@
 #include "sm/priv.h"
 
 /*
- * Light sweeps: PortStateChange of every switch, and the state of our own port. A switch that does not
- * answer needs a sweep of everything; one of which a port changed needs a partial one.
+ * Light sweeps read PortStateChange of every switch, and the state of our own port. If a switch
+ * does not answer, a heavy sweep follows. If a port of a switch changed, a partial sweep follows.
  */
 
 static void light_done(struct sm *sm, ns_t now)
@@ -45,7 +45,7 @@ static void light_ask(struct sm *sm, struct sm_node *n, uint16_t attr, uint32_t 
 
 	if (smpq_add(&sm->bgq, &c, now))
 		sm->light_open++;
-	/* the request cannot be sent: have a heavy sweep look at everything instead */
+	/* no SMP can be sent, so request a heavy sweep */
 	else
 		sm->light_changed = true;
 }
@@ -59,8 +59,8 @@ void sm_light_start(struct sm *sm, ns_t now)
 	sm->light_sweeps++;
 	sm->light_changed = false;
 	/*
-	 * this function counts as one open request, so that no answer completes the light sweep
-	 * before all requests are sent
+	 * count this function as one open request, so that an early answer does not end the light
+	 * sweep before all requests are sent
 	 */
 	sm->light_open = 1;
 	self = sm->db->self;

@@ -26,15 +26,16 @@ struct mft_job {
 	uint16_t block;
 	uint8_t pos;
 	bool open; /* true while the write is in flight */
-	uint64_t seq; /* number of the oldest change of the block that is not acknowledged */
-	uint64_t again; /* number of the first change since the job was sent; 0: none */
+	/* number of the oldest change in the block that the switch has not acknowledged */
+	uint64_t seq;
+	uint64_t again; /* number of the first change after the job was sent; 0: none */
 	uint16_t sent[SMP_MFT_PER_BLOCK];
 };
 
 struct mft_wait {
 	struct list link;
 	struct sm *sm;
-	uint64_t seq; /* number of the last change that the waiter waits for */
+	uint64_t seq; /* number of the last change for which the waiter waits */
 	struct timer timer;
 	sm_group_done_fn *done;
 	void *ctx;
@@ -178,8 +179,8 @@ static uint64_t oldest_job(const struct sm *sm)
 }
 
 /*
- * The search starts from the beginning after each done(), which may join another group or cancel
- * all waits.
+ * Start again from the first waiter after each done(), because done() may join another group or
+ * cancel any wait.
  */
 static void waits_check(struct sm *sm, ns_t now)
 {

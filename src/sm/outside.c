@@ -152,8 +152,8 @@ void sm_fault(struct sm *sm, uint16_t outside, ns_t now, const char *fmt, ...)
 }
 
 /*
- * Tell whether the sweep gives up the nodes behind an external port. Without a limit they could
- * make the sweep wait for ever.
+ * Tell whether the sweep takes in no more nodes behind an external port. Without this limit such
+ * nodes could make the sweep last for ever.
  */
 static bool used_up(struct sm *sm, struct sm_outside *o, ns_t now)
 {

@@ -7,25 +7,25 @@
 /*
  * DOC: Partial sweeps
  *
- * A trap 128, or PortStateChange in a light sweep, names a switch of which a port changed. Where no
- * more has changed than links between switches that are known, a sweep looks at these switches
- * only. All else it does like any sweep, stage by stage, but for the ports whose links came, and in
- * another order: the links that came are made Active before routes lead over them.
+ * A trap 128, or PortStateChange in a light sweep, names a switch of which a port changed. If only links between
+ * known switches have changed, a partial sweep reads only these switches. Apart from that it has the stages of a
+ * heavy sweep, restricted to the ports whose links came up, and in another order: it makes these links Active before
+ * routes lead over them.
  *
- * It changes the published database in place, but the SA sees the change as a whole. The sweep notes what it
- * found at the links (enum sm_link_change), and the SA and the multicast trees go on using the links that the routes
- * were computed with. When all links are Active, links and routes change in one step (sm_part_route()). From then on the
- * SA answers by the new routes, some milliseconds before the last switch has acknowledged its LFT: to keep
- * the old tables until then would mean to copy those of half the switches.
+ * It changes the published database in place, but the SA sees the change as a whole. The sweep notes what it found at
+ * the links (enum sm_link_change), and the SA and the multicast trees go on using the links that the routes were
+ * computed with. When all links are Active, links and routes change in one step (sm_part_route()). From then on the
+ * SA answers by the new routes, some milliseconds before the last switch has acknowledged its LFT. Keeping the old
+ * tables until then would require copies of the tables of half the switches.
  *
  * The switches are asked one after the other, the nearest first. From the near end of a cable that
  * was pulled the sweep learns that the link is gone, so it gives the nodes behind it other directed
  * routes before it asks the far end.
  *
- * Whatever does not fit (a node that is new, gone, silent or was reset, a CA's link, an external
- * port, a cable that leads to another port than before, a refusal) makes the sweep give up, and a sweep of
- * everything follows at once. So nothing has to be handled here that a sweep of everything handles. Until that
- * sweep replaces the published database, the links in it keep their notes, and the SA its answers.
+ * A partial sweep gives up at anything else: a node that is new, is gone, is silent or was reset, a changed link of a
+ * CA, an external port, a cable that leads to another port than before, a refused Set. A heavy sweep, which handles
+ * all of these, then follows at once. Until it replaces the published database, the links keep their notes, and the
+ * SA its answers.
  */
 
 void sm_part_suspect(struct sm *sm, uint64_t node_guid)
@@ -49,7 +49,7 @@ bool sm_part_possible(const struct sm *sm)
 	       !sm->parts_new && sm_engine_is_local(sm->cfg.routing);
 }
 
-/* Give up: as soon as no SMP is open, a sweep of everything begins. */
+/* Give up. A heavy sweep begins as soon as no SMP is open. */
 static void give_up(struct sm *sm, const struct sm_node *n, const char *why)
 {
 	if (!sm->part.failed)
@@ -57,7 +57,7 @@ static void give_up(struct sm *sm, const struct sm_node *n, const char *why)
 	sm->part.failed = true;
 }
 
-/* @forced: read the ports even if PortStateChange is not set, because we know that one changed */
+/* @forced: read the ports even if PortStateChange is not set, because a trap or the other end has shown a change */
 static void look_at(struct sm *sm, struct sm_node *n, bool forced)
 {
 	struct sm_part *t = &sm->part;
@@ -74,7 +74,7 @@ static void look_at(struct sm *sm, struct sm_node *n, bool forced)
 		t->sw[t->nsw++] = (struct sm_part_switch){ .n = n, .forced = forced };
 }
 
-/* What the sweep knows of @n; the entry behind all others if look_at() had no room for it, and gave up */
+/* State of the sweep for @n. If look_at() had no room for @n and gave up, this is the spare entry behind the array */
 static struct sm_part_switch *part_switch(struct sm *sm, const struct sm_node *n)
 {
 	unsigned int i = 0;
@@ -159,7 +159,7 @@ static void ask_neighbour(struct sm *sm, struct sm_port *p, ns_t now)
 	smpq_add(&sm->sweepq, &c, now);
 }
 
-/* The port's PortInfo is @is now. Find out what happened to its link. */
+/* PortInfo of the port is now @is. Find out how its link changed. */
 static void port_judge(struct sm *sm, struct sm_port *p, const struct smp_port_info *is, ns_t now)
 {
 	bool had = sm_port_peer_now(p) != NULL, has;

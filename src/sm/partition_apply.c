@@ -120,8 +120,8 @@ static struct ib_mcmember_rec group_rec(const struct sm *sm, const struct sm_par
 }
 
 /*
- * End a group. Its members have to join again; those that have not subscribed to trap 67 learn this
- * by ClientReregister.
+ * End a group. Its members have to join again. Members that have not subscribed to trap 67 get
+ * ClientReregister instead of the trap.
  */
 static void group_end(struct sm *sm, struct sm_group *g, ns_t now)
 {
@@ -275,8 +275,9 @@ static struct sm_mcmember *outsider(const struct sm_db *db, const struct sm_grou
 
 /*
  * A membership ends when the P_Key disappears from the port's table, not when the line disappears
- * from the file. The owner of the port sees the table change too, and joins again when the P_Key is
- * back. If the line returns before the tables were written, nothing changes for the member.
+ * from the file. The host at the port notices the change of its table, and joins again when the
+ * P_Key is back. If the line returns before the tables were written, nothing changes for the
+ * member.
  */
 void sm_partition_revise(struct sm *sm, const struct sm_db *db, ns_t now)
 {
@@ -291,7 +292,10 @@ void sm_partition_revise(struct sm *sm, const struct sm_db *db, ns_t now)
 	}
 }
 
-/* A group that the file no longer names becomes an ordinary group, which ends without members. */
+/*
+ * The file does not name this group any more. It becomes an ordinary group, which ends with its
+ * last member.
+ */
 static void group_unlist(struct sm *sm, struct sm_group *g, ns_t now)
 {
 	g->admin = g->broadcast = false;
@@ -305,7 +309,7 @@ static bool rec_differs(const struct ib_mcmember_rec *a, const struct ib_mcmembe
 	       a->sl != b->sl || a->tclass != b->tclass || a->flow_label != b->flow_label;
 }
 
-/* End a group of the file if its parameters changed. Return: true if they did */
+/* If the file gives a group other parameters than before, end it. Return: true if it ended */
 static bool group_revise(struct sm *sm, struct sm_group *g, const struct sm_partition *part,
 			 const struct sm_partition_group *pg, ns_t now)
 {

@@ -23,7 +23,7 @@ static unsigned int table_size(const struct sm_port *p)
 
 static uint32_t block_mod(const struct sm_port *p, unsigned int block)
 {
-	/* The attribute modifier has a port number on switches only. */
+	/* The attribute modifier contains a port number only for switches. */
 	return (p->node->sw ? (uint32_t)p->num << 16 : 0) | block;
 }
 

@@ -167,9 +167,9 @@ void sm_ports_start(struct sm *sm, ns_t now)
 }
 
 /*
- * Tell whether the port has reached @state although Set failed. A repeated Set, after an answer
- * that was lost, fails with status 0x001c because the port is in that state already. The same
- * happens if received data made the port Active first. The PortInfo in the answer decides.
+ * Tell whether the port has reached @state although Set failed. If the answer to a Set was lost,
+ * the repeated Set fails with status 0x001c, because the port is in that state already. The same
+ * happens if received data has made the port Active. The PortInfo in the answer decides.
  */
 static bool got_there(const struct smp_cmd *cmd, int status, const uint8_t *data, uint8_t state)
 {

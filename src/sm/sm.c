@@ -73,7 +73,10 @@ static ns_t trap_interval(const struct sm *sm)
 	return ns_max(TRAP_INTERVAL_MIN, ns_min(ns, TRAP_INTERVAL_MAX));
 }
 
-/* A trap 128 says that a port of the switch with @lid changed; other traps may mean anything. */
+/*
+ * Request the sweep that a trap calls for. Trap 128 names a switch of which a port changed; after
+ * any other trap, anything may have changed.
+ */
 static void kick_by_trap(struct sm *sm, struct sm_source *src, uint16_t trap, uint16_t lid,
 			 ns_t now)
 {

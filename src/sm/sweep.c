@@ -12,13 +12,12 @@
  * A heavy sweep is a sequence of stages. Each stage queues its SMPs; when the queue is idle, the stage is over and the next
  * one begins. Discovery fills a database of its own (sm->next), which is published after the last stage.
  *
- * Nodes that do not answer are left out, and another sweep looks for them: after a second, then after pauses that
- * double. If a trap came meanwhile, the route by which they were asked may be broken while another one leads to them,
- * so the sweep begins its discovery anew.
+ * Nodes that do not answer are left out. Another sweep looks for them after one second, and further sweeps after
+ * pauses that double each time. If a trap has come during the sweep, the route to these nodes may be broken while
+ * another route exists, so the sweep starts its discovery again.
  *
- * A light sweep reads PortStateChange of every switch and the state of our own port. In a quiet
- * subnet there are only light sweeps. Where no more is known to have changed than ports of some switches,
- * the sweep that follows is a partial one (sm/partial.c).
+ * A light sweep reads PortStateChange of every switch and the state of our own port. In a quiet subnet there are only
+ * light sweeps. If only ports of some switches are known to have changed, a partial sweep follows (sm/partial.c).
  */
 
 static const char *const stage_name[] = {
@@ -72,8 +71,8 @@ void sm_sweep_suspect(struct sm *sm, uint64_t node_guid, ns_t at)
 }
 
 /*
- * Pause between sweeps that traps start. It bounds the share of time that sweeps take, however many
- * changes there are.
+ * Pause after a sweep, before a trap may start the next one. It limits the share of time that sweeps take, however
+ * many traps arrive.
  */
 static ns_t rest(ns_t took)
 {
@@ -135,8 +134,8 @@ static void enter(struct sm *sm, enum sm_stage st, ns_t now)
 }
 
 /*
- * Compare the end ports of the old and the new database, and tell the listeners. Memberships of a
- * port end when it disappears; it registers again when it is back.
+ * Compare the end ports of the old and the new database, and report differences to the subscribers of traps 64 and
+ * 65. The memberships of a port that disappeared end. The port registers again when it is back.
  */
 static void tell_ports(struct sm *sm, const struct sm_db *old, ns_t now)
 {
@@ -197,8 +196,8 @@ static void publish(struct sm *sm, ns_t now)
 	sm->sweep.ended = now;
 	sm->last = sm->sweep;
 	/*
-	 * An SM that became master in this sweep did not clear PortStateChange, so another sweep
-	 * has to read what may have changed since.
+	 * If this SM became master in this sweep, PortStateChange was not cleared before, so another sweep has to
+	 * read the ports that may have changed.
 	 */
 	recheck = sm->incomplete || sm->better_to_come || changes_unread(sm->db);
 	sm_info(sm,
@@ -228,7 +227,10 @@ static void publish(struct sm *sm, ns_t now)
 	sm_db_destroy(old);
 }
 
-/* While no SMP is in flight no answer will continue the computation, so a timer does, after other events were handled. */
+/*
+ * If no SMP is in flight, no answer will continue the computation. Continue it by a timer, so that other events are
+ * handled in between.
+ */
 static void slice_next(struct sm *sm, ns_t now)
 {
 	if (sm->router && smpq_idle(&sm->sweepq))
@@ -278,7 +280,7 @@ static int stage_start(struct sm *sm, ns_t now)
 		slice_next(sm, now);
 		return err;
 	case SM_STAGE_MCAST:
-		/* From here on joins use the topology of the new LFTs. */
+		/* Joins use the topology of the new LFTs from here on. */
 		sm->routed = sm->next;
 		if (!sm->part.on)
 			sm_partition_groups(sm, now);
@@ -346,8 +348,8 @@ static void discover(struct sm *sm, ns_t now)
 }
 
 /*
- * A partial sweep finds no end ports, so it has no SMs to ask. It makes links Active before routes lead over them:
- * the switches are in use, and packets that they send to a link that is not Active are lost.
+ * A partial sweep reads no end ports, so it finds no other SMs to ask. It makes links Active before routes lead over
+ * them, because the switches already forward data, and packets that they send to a link that is not Active are lost.
  */
 static enum sm_stage next_stage(const struct sm *sm)
 {

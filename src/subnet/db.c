@@ -9,8 +9,8 @@
 #include "util/list.h"
 
 /*
- * The hash may have a fixed key although nodes choose their GUIDs, because whoever wants many equal
- * hashes needs as many nodes.
+ * The hash may have a fixed key although nodes choose their GUIDs, because an attacker needs as
+ * many nodes as he wants collisions.
  */
 uint64_t sm_guid_hash(uint64_t guid)
 {
@@ -205,8 +205,8 @@ void sm_db_drop_lost(struct sm_db *db)
 		db->node[kept++] = n;
 	}
 	/*
-	 * sm_db_add_node() must not be called from here on, because the array is not resized to
-	 * match nnodes.
+	 * The array is not resized to fit nnodes, so sm_db_add_node() must not be called from here
+	 * on.
 	 */
 	db->nnodes = kept;
 }
@@ -309,8 +309,9 @@ uint16_t sm_ports_share_pkey(const struct sm_port *a, const struct sm_port *b)
 }
 
 /*
- * Cross the link at @p. Return: the port at the other end; NULL if no data packet gets through. What a partial sweep has
- * found out about the link counts when the routes follow from it.
+ * Cross the link at @p. Return: the port at the other end; NULL if no data packet gets through. If
+ * a partial sweep has noted a change of the link, the state of the port does not count until the
+ * routes follow the change.
  */
 static struct sm_port *path_cross(const struct sm_port *p, struct sm_path *path)
 {

@@ -4,7 +4,10 @@
 
 #include "subnet/db.h"
 
-/* Directed routes from the SM to all nodes, over the links that are there by what the running sweep found. */
+/*
+ * Computes directed routes from the SM to all nodes, over the links that the running sweep has
+ * found.
+ */
 
 bool sm_droute_over(const struct sm_port *p, const struct sm_port *q)
 {

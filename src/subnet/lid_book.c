@@ -123,11 +123,11 @@ static unsigned int find_new(const struct sm_db *db, const uint8_t *reserved, un
 {
 	unsigned int lid = sm_lids_find(db, reserved, n, hint);
 
-	/* if every free LID belongs to an absent port, take one of those */
+	/* if only LIDs of absent ports are free, take one of these */
 	return lid ? lid : sm_lids_find(db, NULL, n, &(unsigned int){ 1 });
 }
 
-/* Give the other ports new LIDs. Ports for which none is left keep LID 0. */
+/* Give new LIDs to ports that have none yet. If no LID is left, they keep LID 0. */
 static void claim_new(struct sm_db *db, const uint8_t *reserved)
 {
 	/*
@@ -188,7 +188,7 @@ bool sm_lid_book_taken(const struct sm_lid_book *b, const struct sm_db *db, cons
 		const struct sm_lid_slot *s = container_of(h, struct sm_lid_slot, by_guid);
 
 		/*
-		 * Absent ports are taken for CA ports, which have 2^LMC LIDs. Ports that are
+		 * An absent port is taken to be a CA port, which has 2^LMC LIDs. The ports that are
 		 * present were checked above.
 		 */
 		if (s->guid != p->guid && !sm_db_port_by_guid(db, s->guid) && s->lid < lid + n &&

@@ -355,8 +355,8 @@ bool sm_tree_reaches(const struct sm_db *db, const struct sm_group *g, uint64_t 
 	if (!holds(db, at, g->rec.mlid))
 		return false;
 	/*
-	 * The root will be chosen anew, for the first member or after a change of topology, so the
-	 * present root does not matter.
+	 * The root will be chosen again, because a first member joins or the topology has changed, so the present
+	 * root does not matter.
 	 */
 	if (!g->nmembers || g->root_sweep != db->sweep)
 		return true;

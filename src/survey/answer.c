@@ -22,8 +22,8 @@ static bool same_device(const struct chk_node *n, const struct smp_node_info *i)
 }
 
 /*
- * Another node with the GUID of a node that is known. The link is not noted: the number of the port by which the other node
- * answered says nothing about the first node, and may be higher than the first node has ports.
+ * Note that another node has the GUID of a known node. Its link is not recorded, because the port number in its
+ * answer does not refer to the known node, which may have fewer ports.
  */
 static void twin(struct survey *s, const struct chk_node *first, struct chk_node *from, uint8_t by)
 {
@@ -31,7 +31,10 @@ static void twin(struct survey *s, const struct chk_node *first, struct chk_node
 	chk_add_twin(s->f, first->index, from->index, by);
 }
 
-/* What is behind a port is a node that is known. Only switches are asked for what is behind their own ports, so the end of a CA is set here. */
+/*
+ * Note that a known node is behind a port. Only switches are asked for the nodes behind their ports, so the other end
+ * of a CA's link is set here.
+ */
 static void known_node(struct survey *s, struct chk_node *n, const struct smp_node_info *i,
 		       struct chk_node *from, uint8_t by)
 {
@@ -41,7 +44,7 @@ static void known_node(struct survey *s, struct chk_node *n, const struct smp_no
 		twin(s, n, from, by);
 		return;
 	}
-	p = &n->port[i->local_port]; /* both have the same number of ports */
+	p = &n->port[i->local_port]; /* same_device() has compared the numbers of ports */
 	if (!n->sw && p->peer != CHK_NO_NODE && (p->peer != from->index || p->peer_port != by)) {
 		twin(s, n, from, by);
 		return;
@@ -92,7 +95,7 @@ static void node_info(struct survey *s, const struct open *o, const uint8_t *dat
 	struct smp_node_info i;
 
 	smp_node_info_decode(&i, data, SMP_DATA_LEN);
-	/* A switch may name any port of its own as the one by which the request came; a CA has no port 0. */
+	/* A switch may answer with any number of its ports, including 0; a CA has no port 0. */
 	if (!i.nports || i.nports > 254 || i.local_port > i.nports ||
 	    (!i.local_port && (i.node_type != IB_NODE_SWITCH || from)) ||
 	    i.node_type < IB_NODE_CA || i.node_type > IB_NODE_ROUTER) {
@@ -125,7 +128,10 @@ void answer_twins(struct survey *s)
 			const struct chk_node *m = chk_peer(f, &n->port[k]);
 			const struct chk_port *q = m ? &m->port[n->port[k].peer_port] : NULL;
 
-			/* The node behind this port has another link there, so it is not the node that was found first. */
+			/*
+			 * This port of the node has another link already, so the node behind @p is another one with
+			 * the same GUID.
+			 */
 			if (q && m->sw && q->known && !q->mute &&
 			    (q->peer != i || q->peer_port != k))
 				chk_add_twin(s->f, m->index, i, (uint8_t)k);
@@ -151,7 +157,7 @@ static void port_info(struct survey *s, const struct open *o, const uint8_t *dat
 		p->lid = p->pi.lid;
 		p->lmc = p->pi.lmc;
 	}
-	/* CAs do not forward, so only the own one is asked for what is behind it. */
+	/* CAs do not forward SMPs, so the nodes behind a CA's ports can be asked only if the CA is our own. */
 	if (o->port && link_is_up(&p->pi) && (n->sw || !n->index))
 		ask_add(s, ASK_NODE_INFO, n->index, o->port, 1, 0);
 }
@@ -279,7 +285,7 @@ void answer_unknown(struct survey *s, enum ask ask, uint32_t node, uint8_t port)
 {
 	struct chk_node *n = s->f->node[node];
 
-	/* Without the PortInfo of a switch's port nobody looks for what is behind the port. */
+	/* If the PortInfo of a switch port was not answered, nothing looks for a node behind this port. */
 	if (ask == ASK_NODE_INFO || (ask == ASK_PORT_INFO && n->sw))
 		n->port[port].mute = true;
 	if (ask == ASK_LFT)
@@ -311,10 +317,10 @@ void answer_none(struct survey *s, const struct open *o, uint16_t status)
 		.status = status,
 	};
 
-	if (o->node == CHK_NO_NODE) /* the own port: the fabric stays empty */
+	if (o->node == CHK_NO_NODE) /* our own port does not answer, so nothing can be read */
 		return;
 	answer_unknown(s, o->ask, o->node, o->port);
-	if (o->ask == ASK_SM_INFO) /* some managers answer to those only who know the M_Key */
+	if (o->ask == ASK_SM_INFO) /* some SMs answer only requests with their M_Key */
 		return;
 	chk_add_silence(s->f, &x);
 }

@@ -4,7 +4,7 @@
 
 #include "survey/priv.h"
 
-/* Most tasks that wait: there is one for each port of the largest fabric at most, and one for each of its tables. */
+/* Most tasks that wait. The largest fabric has one for each port and one for each of its tables. */
 #define TASKS_MAX (1u << 20)
 
 void ask_add(struct survey *s, enum ask ask, uint32_t node, uint8_t port, uint32_t count,
@@ -31,7 +31,7 @@ void ask_add(struct survey *s, enum ask ask, uint32_t node, uint8_t port, uint32
 
 /* --- routes */
 
-/* Directed route to a node, and by @port out of it, unless it is 0 */
+/* Build the directed route to a node and, unless @port is 0, one hop further through this port */
 static bool route(const struct chk_node *n, uint8_t port, uint8_t *ret_hops, uint8_t path[64])
 {
 	memcpy(path, n->path, n->nhops + 1u);
@@ -45,8 +45,8 @@ static bool route(const struct chk_node *n, uint8_t port, uint8_t *ret_hops, uin
 }
 
 /*
- * Route of a request about @o->port of a node. A CA answers for a port only if it is asked by this port, so the route ends by the
- * link of this port.
+ * Build the route for a request about @o->port of a node. A CA answers for the port at which the SMP arrives, so the
+ * route to a CA ends with the link of this port.
  */
 static bool route_of(const struct survey *s, const struct open *o, uint8_t *ret_hops,
 		     uint8_t path[64])

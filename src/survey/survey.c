@@ -126,7 +126,8 @@ static void add_counters(struct survey *s, const struct chk_node *n)
 }
 
 /*
- * The SLtoVL tables of a large switch have a thousand parts, so only those are read that a credit loop depends on.
+ * Queue reads of SLtoVL tables. The tables of a large switch have a thousand parts, so only those that matter for a
+ * credit loop are read.
  */
 static void add_lanes(struct survey *s)
 {
@@ -175,7 +176,7 @@ static void advance(struct survey *s, ns_t now)
 	}
 }
 
-/* The time is over: what was not answered is not known. */
+/* The time limit has passed. Tables without an answer stay unknown. */
 static void stop(struct survey *s)
 {
 	for (unsigned int i = 0; i < s->cfg.window; i++) {
@@ -213,7 +214,7 @@ static struct open *free_slot(struct survey *s, unsigned int *ret_slot)
 	return NULL;
 }
 
-/* Make the next request of the first task. Return: false if this one is not asked */
+/* Build the next request of the first task. Return: false if this request is not needed */
 static bool make(struct survey *s, struct survey_mad *ret, ns_t now)
 {
 	struct task *t = s->first;
@@ -236,7 +237,7 @@ static bool make(struct survey *s, struct survey_mad *ret, ns_t now)
 	if (++t->step == t->count)
 		drop_first(s);
 	if (!asked) {
-		if (o->ask == ASK_NODE_INFO) { /* farther away than a directed route can be long */
+		if (o->ask == ASK_NODE_INFO) { /* the node is beyond the reach of directed routes */
 			answer_unknown(s, o->ask, o->node, o->port);
 			s->f->cut = true;
 		}
@@ -263,7 +264,7 @@ static void expire(struct survey *s, ns_t now)
 	}
 }
 
-/* Ask a busy agent again. Return: false: there is none whose time has come */
+/* Build a repetition of a request that a busy agent has discarded. Return: false: none is due */
 static bool repeat(struct survey *s, struct survey_mad *ret, ns_t now)
 {
 	for (unsigned int i = 0; s->nopen && i < s->cfg.window; i++) {
@@ -279,7 +280,9 @@ static bool repeat(struct survey *s, struct survey_mad *ret, ns_t now)
 	return false;
 }
 
-/* Note that a request is sent. Requests that are late make up for it by a window at most. */
+/*
+ * Charge a request to the rate limit. After a delay, at most one window of requests may leave at once. Return: true
+ */
 static bool paced(struct survey *s, ns_t now)
 {
 	const ns_t every = NS_SEC(1) / s->cfg.per_second, late = every * (s->cfg.window - 1);
@@ -329,7 +332,7 @@ ns_t survey_deadline(const struct survey *s)
 
 /* --- answers */
 
-/* The open request to which a MAD belongs */
+/* The open request that a MAD answers; NULL: none */
 static struct open *find_open(struct survey *s, const uint8_t *mad)
 {
 	uint32_t tid = (uint32_t)mad_tid(mad);
@@ -345,7 +348,7 @@ static struct open *find_open(struct survey *s, const uint8_t *mad)
 #define BUSY_MAX 3
 #define BUSY_PAUSE NS_MSEC(200)
 
-/* A busy agent discards the request and is asked again later. Return: false: it was asked often enough */
+/* An agent answered that it is busy. Schedule a repetition. Return: false if the agent was asked often enough */
 static bool wait_for_busy(struct survey *s, struct open *o, ns_t now)
 {
 	if (o->busy == BUSY_MAX)

@@ -7,7 +7,7 @@
 #define LEASE 120 /* seconds */
 #define RENEWAL 3
 #define REBINDING 60
-#define HOST 200 /* the last octet of the address that is leased; no peer has it */
+#define HOST 200 /* last octet of the address that the server leases; no peer has this address */
 
 enum { OPT_MASK = 1, OPT_LEASE = 51, OPT_SERVER = 54, OPT_RENEWAL = 58, OPT_REBINDING = 59 };
 
@@ -66,7 +66,10 @@ static uint8_t *option32(uint8_t *p, uint8_t code, uint32_t value)
 	return option(p, code, &v, 4);
 }
 
-/* Writes the reply to a message, in which a client on InfiniBand has no hardware address (RFC 4390). Return: octets */
+/*
+ * Write the reply to a DHCP message. On InfiniBand a client writes no hardware address (RFC 4390), so the reply has
+ * none. Return: number of octets
+ */
 static size_t put_reply(uint8_t *out, const struct world *w, const uint8_t *msg, size_t len,
 			uint8_t type)
 {
@@ -97,8 +100,8 @@ static size_t put_reply(uint8_t *out, const struct world *w, const uint8_t *msg,
 }
 
 /*
- * Send a broadcast if the client has no address that can be asked for by ARP, or asks for a broadcast; otherwise send a
- * unicast
+ * Send a DHCP reply. It is a broadcast if the client asks for one, or has no address yet for which ARP could ask;
+ * otherwise it is a unicast
  */
 static void send_reply(struct world *w, const uint8_t *msg, size_t len, uint8_t type)
 {

@@ -6,7 +6,7 @@
 #include "util/pcap.h"
 #include "crc/crc.h"
 
-/* Fill in the members that follow from the octets. The ICRC comes first, because it is the first check of an HCA. */
+/* Fill in the members that are decoded from the octets. The ICRC is checked first, as in an HCA. */
 static void decode(struct seen *s)
 {
 	size_t tail = IB_ICRC_LEN + IB_VCRC_LEN, pad;

@@ -107,7 +107,7 @@ void peer_unicast(struct world *w, const struct world_peer *p, const struct ib_u
 		world_send(w, h, data, len);
 }
 
-/* Write the encapsulation. Return: the address behind it */
+/* Write the encapsulation header. Return: pointer to the octet after it */
 static uint8_t *encap(uint8_t *buf, const struct world *w, const struct world_peer *p,
 		      uint16_t type)
 {
@@ -176,7 +176,10 @@ void peer_arp_request(struct world *w, const struct world_peer *p)
 
 /* --- pings */
 
-/* Write the encapsulation and one packet with @n octets of the message @msg, from offset @off on. Return: octets */
+/*
+ * Write the encapsulation header and an IPv4 packet with @n octets of the message @msg, from its offset @off. Return:
+ * number of octets
+ */
 static size_t put_part4(uint8_t *buf, struct world *w, const struct world_peer *p,
 			const uint8_t *icmp, size_t len, size_t off, size_t n)
 {
@@ -209,8 +212,7 @@ static size_t put_part6(uint8_t *buf, struct world *w, const struct world_peer *
 }
 
 /*
- * Write an echo request, by ICMPv4 if the link carries IPv4. Return: the largest part of the message that fits into a
- * packet
+ * Write an echo request, by ICMPv4 if the link carries IPv4. Return: how many octets of the message fit into a packet
  */
 static size_t put_echo(uint8_t *icmp, const struct world *w, const struct world_peer *p, bool v6,
 		       size_t len, uint16_t seq)
@@ -282,7 +284,7 @@ void peer_ping6(struct world *w, const struct world_peer *p, size_t ip_len, uint
 
 /* --- Neighbour Discovery */
 
-/* Writes an NS or NA with its link-layer address option. Return: octets */
+/* Write a Neighbour Solicitation or Advertisement with its link-layer address option. Return: number of octets */
 static size_t put_nd(uint8_t *ip, const struct world *w, const struct world_peer *p, uint8_t type,
 		     const uint8_t dst[16], const uint8_t target[16])
 {
@@ -340,7 +342,7 @@ void peer_advertise(struct world *w, const struct world_peer *p, uint32_t mtu,
 	size_t len;
 
 	icmp[0] = ND_RA;
-	/* the first octet is the hop limit; the lifetime stays 0, so the peer is no default router */
+	/* the first octet is the hop limit; the router lifetime stays 0, because the peer is no default router */
 	icmp[4] = 64;
 	if (mtu) {
 		opt[0] = 5;
@@ -429,7 +431,10 @@ static void answer_ns(struct world *w, const uint8_t *ip, size_t len)
 	if (!p)
 		return;
 	h = peer_headers(w, p);
-	/* A solicitation without a source address is a probe for duplicates of the peer's address. The peer defends it. */
+	/*
+	 * A solicitation without a source address asks whether the peer's address is a duplicate. The peer answers
+	 * that it has the address.
+	 */
 	n = put_nd(encap(buf, w, p, TYPE_IP6), w, p, ND_NA,
 		   memcmp(ip + 8, unspecified, 16) ? ip + 8 : all_nodes, p->ip6);
 	peer_unicast(w, p, &h, buf, w->wire->hdr_len + n);

@@ -121,7 +121,7 @@ static void send_gmp(struct world *w, const struct ib_ud_hdr *to, const uint8_t 
 	struct ib_ud_hdr h = {
 		.lrh = { .sl = to->lrh.sl, .dlid = to->lrh.slid, .slid = WORLD_SM_LID },
 		.bth = { .opcode = IB_OP_UD_SEND_ONLY,
-			 /* The SA is a full member of the partition. */
+			 /* The SA is a full member of the partition, so its packets have the full P_Key. */
 			 .pkey = to->bth.pkey | IB_PKEY_FULL,
 			 .dest_qp = to->deth.src_qp },
 		.deth = { .qkey = IB_QP1_QKEY, .src_qp = IB_QP1 },
@@ -130,9 +130,12 @@ static void send_gmp(struct world *w, const struct ib_ud_hdr *to, const uint8_t 
 	world_send(w, &h, mad, MAD_LEN);
 }
 
-/* --- tables, in segments (RMPP). No segment is repeated, because a DUT that has lost a segment asks once more. */
+/*
+ * --- tables, in RMPP segments. The suite never sends a segment twice; a DUT that has lost a segment asks for the
+ * table again.
+ */
 
-/* Send the segments up to @last, for which the DUT has announced room */
+/* Send the segments up to number @last, which the DUT has allowed by its window */
 static void table_send(struct world *w, uint32_t last)
 {
 	struct world_table *t = &w->table;
@@ -148,8 +151,8 @@ static void table_send(struct world *w, uint32_t last)
 		rmpp.flags = RMPP_FLAG_ACTIVE | (t->sent == 1 ? RMPP_FLAG_FIRST : 0) |
 			     (t->sent == segments ? RMPP_FLAG_LAST : 0);
 		/*
-		 * PayloadLength of the first segment is the length of all segments, each with the SA's header; that of the
-		 * last segment is its own length.
+		 * PayloadLength of the first segment is the sum over all segments, each counted with the SA's header;
+		 * that of the last segment is its own length.
 		 */
 		rmpp.data2 = t->sent == segments ? (uint32_t)(SA_HDR_LEN + n) : 0;
 		if (t->sent == 1)
@@ -167,7 +170,7 @@ static void table_acknowledged(struct world *w, const struct sa_mad *q)
 		table_send(w, q->rmpp.data2);
 }
 
-/* Answers with a table of @len octets, which are in w->table.data; @size is the size of a record */
+/* Answer a request with a table of @len octets, which are in w->table.data; each record has @size octets */
 static void table_answer(struct world *w, const struct seen *s, const struct sa_mad *q, size_t len,
 			 size_t size)
 {
@@ -184,13 +187,13 @@ static void table_answer(struct world *w, const struct seen *s, const struct sa_
 	table_send(w, 1);
 }
 
-/* Return: the number of octets that a record takes in a table */
+/* Return: the number of octets of one record in a table, which is a multiple of 8 */
 static size_t table_step(size_t len)
 {
 	return (len + 7) & ~(size_t)7;
 }
 
-/* Answers the request in @s with @len octets of @data and @status; the component mask is echoed */
+/* Answer the request in @s with @status and @len octets of @data; the component mask is that of the request */
 static void answer(struct world *w, const struct seen *s, const struct sa_mad *q, uint16_t status,
 		   const void *data, size_t len)
 {
@@ -229,7 +232,7 @@ static void answer_member(struct world *w, const struct seen *s, const struct sa
 	(MCM_COMP_QKEY | MCM_COMP_TCLASS | MCM_COMP_PKEY | MCM_COMP_FLOW_LABEL | MCM_COMP_SL)
 
 /*
- * Tell whether a new group would have the parameters of the broadcast group. An SA that supports IPoIB demands this
+ * Tell whether a new group would have the parameters of the broadcast group, which an SA that supports IPoIB demands
  */
 static bool is_alike(struct world *w, const struct sa_mad *q, const struct ib_mcmember_rec *r)
 {
@@ -510,7 +513,7 @@ void world_sa_fini(struct world *w)
 		timer_cancel(&w->timers, &w->report[i].timer);
 }
 
-/* --- ServiceRecord: the port that gives out the group of the link (SIDR) */
+/* --- ServiceRecord: the port whose server tells the group of the link (SIDR) */
 
 static void service(struct world *w, const struct seen *s, const struct sa_mad *q)
 {
@@ -525,7 +528,7 @@ static void service(struct world *w, const struct seen *s, const struct sa_mad *
 		w->sidr.registered = q->mad.method == MAD_METHOD_SET;
 		w->sidr.service = r;
 	} else if (w->wire->sidr) {
-		/* The record repeats the ServiceID of the query, whether or not it is the expected one. */
+		/* The record has the ServiceID of the query, even if the query has a wrong one. */
 		r = (struct ib_service_rec){
 			.id = r.id,
 			.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, WORLD_SWITCH_GUID),

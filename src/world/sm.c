@@ -59,7 +59,10 @@ int world_sm_ask(struct world *w, const struct sm_request *q, const struct seen 
 		.mgmt_class = q->by_lid ? MAD_CLASS_SM_LID : MAD_CLASS_SM_DR,
 		.class_version = SMP_CLASS_VERSION,
 		.method = q->method,
-		/* HopPointer 1 of HopCount 1: the suite's switch has made the hop */
+		/*
+		 * HopPointer 1 and HopCount 1, because the suite's switch has passed the SMP on
+		 * already
+		 */
 		.class_specific = q->by_lid ? 0 : 0x0101,
 		.tid = ++w->tid,
 		.attr_id = q->attr,
@@ -160,7 +163,10 @@ int world_sm_activate(struct world *w, const struct seen **ret)
 		status = world_sm_port(w, set_state, IB_PORT_ARMED, ret);
 	if (status)
 		return status;
-	/* The DUT may send as soon as it has the next request, even before it answers that request. */
+	/*
+	 * Count the DUT as Active before the answer comes, because it may send data as soon as it
+	 * has received the request.
+	 */
 	w->dut.active = true;
 	return world_sm_port(w, set_state, IB_PORT_ACTIVE, ret);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "world/wire.h"
 
-/* --- RFC 4391 section 4 */
+/* --- formats of RFC 4391; group addresses: section 4 */
 
 static ib_gid with_signature(const struct world_map *map, uint16_t signature)
 {
@@ -201,7 +201,7 @@ const struct world_wire world_wire_v6ib00 = {
 
 /* --- draft-pelissier-ipoib-encaparp-00 */
 
-/* Sections 3 and 6.4 of the draft: IBARP has the ethertype of IPv4. */
+/* Sections 3 and 6.4 of the draft: the type of IBARP is the EtherType of IPv4. */
 static void reserved_type(uint8_t *p, uint16_t type, uint16_t reserved)
 {
 	be16_put(p, reserved);
@@ -209,8 +209,8 @@ static void reserved_type(uint8_t *p, uint16_t type, uint16_t reserved)
 }
 
 /*
- * IBARP and IPv4 share an ethertype and differ in their first octet: IBARP begins with hardware type 32, IPv4 with version
- * 4
+ * The types of IBARP and IPv4 are equal, so the first octet decides: IBARP begins with hardware type 32, IPv4 with
+ * version 4
  */
 static int type_second(const uint8_t *p, size_t len)
 {

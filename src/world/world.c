@@ -178,8 +178,8 @@ static bool is_up(const struct world *w, const void *arg)
 }
 
 /*
- * Longest time until both ends are up again. It is the sum of this end's silence, the other end's
- * silence and time-out, and a keepalive of each
+ * Longest time until the link is up at both ends: the silence of both ends, the time-out of the
+ * other end, and a keepalive of each
  */
 #define LINK_TIME NS_SEC(13)
 
@@ -196,7 +196,7 @@ const struct seen *world_expect(struct world *w, uint64_t from, seen_match *matc
 	bool more = true;
 
 	for (;;) {
-		/* Number of the first packet that was not searched yet */
+		/* Number of the first packet that has not been compared yet */
 		uint64_t next = w->log.last + 1;
 
 		s = world_log_find(&w->log, from, match, arg);
