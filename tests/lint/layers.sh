@@ -80,31 +80,35 @@ allowed() {	# room, file, include
 	return 1
 }
 
-for f in src/*/*.[ch]; do
+# One process reads all files, because several for each file took 19 s of CPU.
+while read -r f nth inc; do
 	room=${f#src/}
 	room=${room%%/*}
-	[ -n "${kind[$room]-}" ] || bad "$f" "the room $room is not in src/layers"
-	while read -r inc; do
-		[ -f "src/$inc" ] || { bad "$f" "includes \"$inc\", which is not in src/"; continue; }
-		allowed "$room" "$f" "$inc" || bad "$f" "may not include \"$inc\""
-	done < <(sed -n 's/^#include "\([^"]*\)".*/\1/p' "$f")
-	case ${kind[$room]-} in
-	pure) grep -nE '^#include <(unistd|time|stdio|sys/socket|sys/time)\.h>' "$f" && bad "$f" "is sans-I/O" ;;
-	-) grep -nE '^#include <(unistd|time|sys/socket|sys/time)\.h>' "$f" && bad "$f" "is sans-I/O" ;;
+	own=${f#src/}
+	own=${own%.c}.h
+	if [ "$nth" = 1 ] && [ "$f" != "src/$own" ] && [ -f "src/$own" ] && [ "$inc" != "\"$own\"" ]; then bad "$f" "must include \"$own\" first"; fi
+	case "${kind[$room]-} $inc" in
+	*\") # "
+		inc=${inc//\"/}
+		if [ ! -f "src/$inc" ]; then
+			bad "$f" "includes \"$inc\", which is not in src/"
+		elif ! allowed "$room" "$f" "$inc"; then
+			bad "$f" "may not include \"$inc\""
+		fi
+		;;
+	'pure <stdio.h>' | [-p]*' <unistd.h>' | [-p]*' <time.h>' | [-p]*' <sys/socket.h>' | [-p]*' <sys/time.h>')
+		bad "$f" "is sans-I/O, but includes $inc"
+		;;
+	*' <infiniband/'*)
+		case "$f" in src/ca/ca_verbs*) ;; *) bad "$f" "only ca_verbs may include <infiniband/...>" ;; esac
+		;;
 	esac
-	case "$f" in
-	src/ca/ca_verbs*) ;;
-	*) grep -nE '^#include <infiniband/' "$f" && bad "$f" "only ca_verbs may include <infiniband/...>" ;;
-	esac
-	case "$f" in
-	*.c)
-		h=${f#src/}
-		h=${h%.c}.h
-		first=$(sed -n 's/^#include "\([^"]*\)".*/\1/p;s/^#include <\(.*\)>/<\1>/p' "$f" | head -1)
-		if [ -f "src/$h" ] && [ "$first" != "$h" ]; then bad "$f" "must include \"$h\" first"; fi ;;
-	esac
-	head -1 "$f" | grep -q 'SPDX-License-Identifier: BSD-2-Clause' || bad "$f" "has no SPDX line"
+done < <(awk '/^#include / { print FILENAME, ++n[FILENAME], $2 }' src/*/*.[ch])
+for d in src/*/; do
+	d=${d#src/}
+	[ -n "${kind[${d%/}]-}" ] || bad "src/$d" "the room ${d%/} is not in src/layers"
 done
+for f in $(awk 'FNR == 1 && !/SPDX-License-Identifier: BSD-2-Clause/ { print FILENAME }' src/*/*.[ch]); do bad "$f" "has no SPDX line"; done
 
 # A folder above 6000 lines is too large to understand as one and must be split.
 for r in "${rooms[@]}"; do
