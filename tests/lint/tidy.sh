@@ -3,8 +3,9 @@
 #
 # tidy.sh [all | deep]: run clang-tidy with the checks of .clang-tidy; every warning is an error. Without an argument, only files
 # of src/ that differ from the main branch (origin/HEAD, or the one in BASE) are checked, at least those of the last
-# commit. "all" checks all files, and its analyzer follows a third of the paths of a function at most. "deep" follows as many
-# as for changed files, which takes three times as long.
+# commit. "all" checks all files, and its analyzer gives a function up after 15,000 states in place of 225,000. In 40 files of 244
+# functions it reached the same 1,880 of 1,889 basic blocks, by fewer paths, in a fifth of the time. "deep" goes as far as for
+# changed files.
 set -u
 cd "$(dirname "$0")/../.."
 
@@ -16,7 +17,7 @@ changed() {
 }
 
 depth=
-[ "${1:-}" != all ] || depth='-Xclang -analyzer-config -Xclang max-nodes=75000' # the default is 225000
+[ "${1:-}" != all ] || depth='-Xclang -analyzer-config -Xclang max-nodes=15000'
 case ${1:-} in
 all | deep) git ls-files 'src/*.c' ;;
 *) changed ;;
