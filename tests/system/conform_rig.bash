@@ -33,7 +33,7 @@ dut_start() {
 	"$UIPOIB" run -c "$work/dut.$1.conf" -n "$inst-$1" >"$work/dut.$1.log" 2>&1 &
 	dut_pid[$1]=$!
 }
-declare -A dut_pid relay_pid
+declare -A dut_pid relay_pid server_pid
 # suite N OPTION...: run the suite against DUT N; $conform is the program whose suite it is ($UIPOIB)
 suite() {
 	local n=$1
@@ -53,7 +53,7 @@ end() { kill "$1" && wait "$1"; } 2>/dev/null
 on_cleanup=end_all
 end_all() {
 	local p
-	for p in "${dut_pid[@]}" "${relay_pid[@]}"; do end "$p"; done
+	for p in "${server_pid[@]}" "${dut_pid[@]}" "${relay_pid[@]}"; do end "$p"; done
 	for p in $(jobs -p); do # shellcheck disable=SC2046
 		kill $(descendants "$p")
 	done
@@ -79,6 +79,19 @@ hook_of() {
 		echo "$hook"
 	fi
 }
+# hook_server N PROFILE: from now on the hook's steps for DUT N, which will start, are carried out by one process in its namespace
+hook_server() {
+	local steps=$work/steps.$1
+	mkfifo "$steps"
+	hook="sh $PWD/tests/system/hook_step.sh $steps"
+	serve_steps "$@" "$steps" >"$work/hook.$1.log" 2>&1 &
+	server_pid[$1]=$!
+}
+serve_steps() { # N PROFILE FIFO
+	export UIPOIB_NAME=$inst-$1
+	until "$UIPOIB" exec dut true; do sleep 0.2; done
+	exec "$UIPOIB" exec dut python3 tests/system/hook_server.py "$(device_of "$2")" "$3"
+}
 # passes N PROFILE [MAY_FAIL]: a uipoib host of the profile passes what applies to it; only the cases MAY_FAIL may fail
 passes() {
 	local status c
@@ -102,6 +115,7 @@ passes() {
 mutant() {
 	local n=$1 name=$2 profile=$3 want=$4
 	mkdir "$work/pcap.$n"
+	hook_server "$n" "$profile"
 	dut "$n" $((7000 + n)) "$profile"
 	python3 "$PWD/tests/system/conform_relay.py" "$name" $((7000 + n)) $((6000 + n)) $((8000 + n)) $((5000 + n)) \
 		>"$work/relay.$n" 2>&1 &
@@ -111,24 +125,25 @@ mutant() {
 	UIPOIB_NAME=$inst-$n UIPOIB=$UIPOIB "$UIPOIB" conform --dut "udp:127.0.0.1:$((8000 + n))" --listen "127.0.0.1:$((5000 + n))" \
 		--profile "$profile" $(dut_options "$profile") --json "$work/report.$n" --pcap-dir "$work/pcap.$n" --hook "$(hook_of "$profile")" >"$work/out.$n" 2>&1
 	end "${relay_pid[$n]}"
+	end "${server_pid[$n]}"
 	end "${dut_pid[$n]}"
 	equal "$want" "$(results $n '.result == "FAIL" and (.because | not)')" || { tail -60 "$work/out.$n"; return 1; }
 	want=${want% }
 	[ -z "$want" ] || [ -s "$work/pcap.$n/${want//\//-}.pcap" ] || { ls "$work/pcap.$n"; return 1; }
 }
-mutants() { # PROFILE, lines NAME CASE: run twenty at a time, because they wait most of the time
+mutants() { # PROFILE, lines NAME CASE: run forty at a time, because they wait most of the time
 	local n=$next_mutant name want pids=()
 	while read -r name want; do
 		(
-			unset dut_pid relay_pid
-			declare -A dut_pid relay_pid
+			unset dut_pid relay_pid server_pid
+			declare -A dut_pid relay_pid server_pid
 			mutant $n "$name" "$1" "${want:+$want }" >"$work/mutant.$n" 2>&1
 			echo $? >"$work/status.$n"
 		) &
 		pids+=($!)
 		names[$n]="$1 $name $want"
 		n=$((n + 1))
-		while [ $((n - 10 - $(find "$work" -maxdepth 1 -name 'status.*' | wc -l))) -ge 20 ]; do sleep 0.1; done
+		while [ $((n - 10 - $(find "$work" -maxdepth 1 -name 'status.*' | wc -l))) -ge 40 ]; do sleep 0.1; done
 	done
 	wait "${pids[@]}"
 	next_mutant=$n

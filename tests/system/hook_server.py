@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Carries out the steps of examples/conform_hook.py without starting an interpreter for each, which takes seconds on an emulated processor.
+"""Carries out the steps of examples/conform_hook.py without starting an interpreter for each. To start one takes seconds on an emulated
+processor, and is most of the CPU time of a run of the suite on any other.
 
     hook_server.py DEV FIFO
 
@@ -18,7 +19,7 @@ import sys
 import tempfile  # noqa: F401
 import time
 
-HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../../examples/conform_hook.py")
+HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/conform_hook.py")
 
 
 def status_of(code, argv):

@@ -20,14 +20,7 @@ set -- "$reports" "$module" "$@"
 . "$(dirname "$0")/../../../system/lib.sh"
 . tests/system/conform_rig.bash
 dut_netdev=ibtap dut_seconds=1200 # on an emulated processor
-mkfifo "$work/steps"
-hook="sh $PWD/tests/interop/linux/guest/hook_step.sh $work/steps"
-serve() {
-	export UIPOIB_NAME=$inst-1
-	until "$UIPOIB" exec dut true; do sleep 0.2; done 2>/dev/null
-	exec "$UIPOIB" exec dut python3 tests/interop/linux/guest/hook_server.py "$1" "$work/steps" >"$work/hook.log" 2>&1
-}
-serve "$(device_of "$3")" &
+hook_server 1 "$3"
 # systemd-networkd is the only DHCP client that knows devices of type 32. It differs from RFC 4390 (doc/fidelity.md),
 # and uipoib corrects the differences. If it is too slow to release its lease before it ends, D1/release is NA.
 check "$3: what applies passes" passes 1 "$3"
