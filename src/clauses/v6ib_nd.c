@@ -207,7 +207,7 @@ static void to_all_hosts(struct run *r)
 static void no_header(struct run *r, const struct seen *s)
 {
 	if (s->kind == SEEN_DATA)
-		check(r, s->payload_len >= IP6_HDR && s->payload[0] >> 4 == 6, s,
+		check(r, s->payload_len >= IPV6_LEN && s->payload[0] >> 4 == 6, s,
 		      "the payload does not begin with an IPv6 header");
 }
 

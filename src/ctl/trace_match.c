@@ -4,23 +4,11 @@
 #include <string.h>
 
 #include "wire/ib_hdr.h"
+#include "wire/ip.h"
 #include "wire/ipoib_hdr.h"
 #include "wire/nd.h"
 #include "wire/sa.h"
 
-/* Protocols of IPv4 and next headers of IPv6 */
-enum proto {
-	PROTO_HOPOPT = 0,
-	PROTO_ICMP = 1,
-	PROTO_IGMP = 2,
-	PROTO_TCP = 6,
-	PROTO_UDP = 17,
-	PROTO_FRAGMENT = 44,
-	PROTO_ICMPV6 = 58,
-};
-
-#define IPV4_LEN 20
-#define IPV6_LEN 40
 #define LOOK 128 /* octets of a payload that are looked at */
 
 int trace_what_of(const char *name)
@@ -96,7 +84,7 @@ static bool ipv4_shown(const struct trace_match *m, const uint8_t *ip, size_t le
 	if (m->family != 4 || head < IPV4_LEN)
 		return false;
 	l.proto = ip[9];
-	l.first = !(be16_at(ip + 6) & 0x1fff);
+	l.first = !(be16_at(ip + 6) & IPV4_OFFSET);
 	l.len = head < len ? len - head : 0;
 	l.p = ip + len - l.len;
 	return l4_shown(m, &l);

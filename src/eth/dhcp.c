@@ -9,6 +9,7 @@
 #include "eth/priv.h"
 #include "wire/dhcp.h"
 #include "wire/inet.h"
+#include "wire/ip.h"
 
 /*
  * DOC: DHCP
@@ -33,10 +34,6 @@
  * client and stays. Messages of relay agents (giaddr) are about another link and stay unchanged.
  */
 
-#define PROTO_UDP 17
-#define IPV4_LEN 20
-#define UDP_LEN 8
-#define IP_FRAG 0x3fff /* MF and the offset */
 #define MSG_MAX 4096
 #define CLIENTS 64 /* clients whose replies are expected */
 #define HW_ID_MAX (1 + ETH_HW_MAX) /* hardware type, then a hardware address */
@@ -74,7 +71,7 @@ static bool dhcp_ports(struct pkt *p)
 	size_t ihl;
 	uint16_t port;
 
-	if (!ip || (be16_at(ip + 6) & IP_FRAG))
+	if (!ip || (be16_at(ip + 6) & IPV4_FRAGMENT))
 		return false;
 	ihl = (ip[0] & 0x0f) * 4u;
 	if (ihl != IPV4_LEN)

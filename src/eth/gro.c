@@ -6,16 +6,12 @@
 #include "train/train.h"
 #include "util/be.h"
 #include "wire/inet.h"
+#include "wire/ip.h"
 #include "wire/ipoib_hdr.h"
 
-#define IPV4_LEN 20
-#define IPV6_LEN 40
-#define PROTO_TCP 6
-#define PROTO_UDP 17
 #define TCP_ACK 0x10
 #define TCP_PSH 0x08
 #define IP_DF 0x4000
-#define IP_FRAG 0x3fff /* MF and the offset */
 #define LEN_MAX 65535 /* octets of an IP packet */
 
 /* A candidate for coalescing, as parsed by parse(). */
@@ -46,7 +42,7 @@ static bool parse_ip(struct cand *c, const struct pkt *p, uint16_t type, uint8_t
 		return true;
 	}
 	if (type != ETH_P_IPV4 || ip[0] != 0x45 || p->len != be16_at(ip + 2) + (uint32_t)c->l3 ||
-	    (be16_at(ip + 6) & IP_FRAG) || inet_fold(inet_sum(0, ip, IPV4_LEN)))
+	    (be16_at(ip + 6) & IPV4_FRAGMENT) || inet_fold(inet_sum(0, ip, IPV4_LEN)))
 		return false;
 	*ret_proto = ip[9];
 	c->l4 = c->l3 + IPV4_LEN;

@@ -3,15 +3,10 @@
 
 #include "eth/report.h"
 #include "wire/inet.h"
+#include "wire/ip.h"
 
 /* Parser of the IGMP (RFC 1112, 2236, 3376) and MLD (RFC 2710, 3810) reports that hosts send. */
 
-#define IPV4_LEN 20
-#define IPV6_LEN 40
-#define IP_FRAG 0x3fff /* MF and the offset */
-#define PROTO_IGMP 2
-#define PROTO_HOPOPTS 0
-#define PROTO_ICMPV6 58
 #define IGMP_V1_REPORT 0x12
 #define IGMP_V2_REPORT 0x16
 #define IGMP_V2_LEAVE 0x17
@@ -85,7 +80,8 @@ static bool parse_igmp(struct walk *w, const uint8_t *ip, size_t len)
 	const uint8_t *p;
 
 	w->proto = IPOIB_IPV4;
-	if (ip[9] != PROTO_IGMP || (be16_at(ip + 6) & IP_FRAG) || ihl < IPV4_LEN || len < ihl + 8)
+	if (ip[9] != PROTO_IGMP || (be16_at(ip + 6) & IPV4_FRAGMENT) || ihl < IPV4_LEN ||
+	    len < ihl + 8)
 		return false;
 	p = ip + ihl;
 	len -= ihl;
@@ -134,7 +130,7 @@ static bool parse_mld(struct walk *w, const uint8_t *ip, size_t len)
 
 	w->proto = IPOIB_IPV6;
 	len -= IPV6_LEN;
-	if (next == PROTO_HOPOPTS) {
+	if (next == PROTO_HOPOPT) {
 		size_t n;
 
 		if (len < 8)
@@ -153,7 +149,7 @@ bool eth_report_maybe(const uint8_t *ip)
 {
 	if (ip[0] >> 4 == 4)
 		return ip[9] == PROTO_IGMP;
-	return ip[6] == PROTO_HOPOPTS || ip[6] == PROTO_ICMPV6;
+	return ip[6] == PROTO_HOPOPT || ip[6] == PROTO_ICMPV6;
 }
 
 bool eth_report_parse(const uint8_t *ip, size_t len,

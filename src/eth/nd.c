@@ -6,6 +6,7 @@
 #include "eth/csum.h"
 #include "eth/priv.h"
 #include "wire/inet.h"
+#include "wire/ip.h"
 #include "wire/nd.h"
 
 /*
@@ -15,8 +16,6 @@
  * dropped, since rewriting would give it a right one.
  */
 
-#define IPV6_LEN 40
-#define PROTO_ICMPV6 58
 #define ND_MAX 4096
 #define HOP_LIMIT 255 /* hop limit of all ND messages, RFC 4861 §6.1, §7.1, §8.1 */
 #define NA_SOLICITED 0x40

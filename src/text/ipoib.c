@@ -6,14 +6,7 @@
 #include "wire/arp.h"
 #include "wire/ibarp.h"
 #include "util/text.h"
-
-#define PROTO_ICMP 1
-#define PROTO_IGMP 2
-#define PROTO_TCP 6
-#define PROTO_UDP 17
-#define PROTO_HOPOPT 0
-#define PROTO_ICMPV6 58
-#define IPV6_LEN 40
+#include "wire/ip.h"
 
 static void add_ipv4(struct text *t, const uint8_t a[4])
 {
@@ -220,8 +213,9 @@ static void add_ip4(struct text *t, const uint8_t *p, size_t len)
 		text_add(t, ", malformed: header %zu, total %zu of %zu octets", ihl, total, len);
 		return;
 	}
-	if (be16_at(p + 6) & 0x1fff) {
-		text_add(t, " fragment at %u protocol %u", 8 * (be16_at(p + 6) & 0x1fff), p[9]);
+	if (be16_at(p + 6) & IPV4_OFFSET) {
+		text_add(t, " fragment at %u protocol %u", 8 * (be16_at(p + 6) & IPV4_OFFSET),
+			 p[9]);
 		return;
 	}
 	add_l4(t, p[9], p + ihl, total - ihl, ND_FORM_RFC4391);

@@ -5,17 +5,12 @@
 
 #include "train/priv.h"
 #include "wire/inet.h"
+#include "wire/ip.h"
 
-#define IPV4_MIN 20
-#define IPV6_LEN 40
 #define TCP_MIN 20
-#define UDP_LEN 8
-#define IPPROTO_TCP_ 6
-#define IPPROTO_UDP_ 17
 #define TCP_ACK 0x10
 #define TCP_ECE 0x40
 #define TCP_CWR 0x80
-#define IPV4_FRAGMENT 0x3fff /* MF and the offset */
 
 /* --- making one */
 
@@ -25,7 +20,7 @@ static int check_l3(const struct pkt *p, const uint8_t *ip)
 
 	if (train_is_ipv6(ip))
 		return l4 >= IPV6_LEN ? 0 : -EBADMSG;
-	return ip[0] >> 4 == 4 && l4 == (ip[0] & 0x0f) * 4u && l4 >= IPV4_MIN ? 0 : -EBADMSG;
+	return ip[0] >> 4 == 4 && l4 == (ip[0] & 0x0f) * 4u && l4 >= IPV4_LEN ? 0 : -EBADMSG;
 }
 
 /* Move the headers into hdr[]. Return: octets of the L4 header; 0: the header contradicts gso, or is too long */
@@ -124,7 +119,7 @@ static bool plain_ip(const uint8_t *ip, const struct frame_info *f, uint32_t len
 	if (train_is_ipv6(ip))
 		return f->gso != FRAME_GSO_TCP4 && f->csum_start == IPV6_LEN && ip[6] == proto &&
 		       be16_at(ip + 4) + (uint32_t)IPV6_LEN == len;
-	return f->gso != FRAME_GSO_TCP6 && f->csum_start == IPV4_MIN && ip[9] == proto &&
+	return f->gso != FRAME_GSO_TCP6 && f->csum_start == IPV4_LEN && ip[9] == proto &&
 	       !(be16_at(ip + 6) & IPV4_FRAGMENT) && be16_at(ip + 2) == len;
 }
 
@@ -143,7 +138,7 @@ bool train_may_travel(const struct pkt *t)
 	const uint8_t *ip = train_ip_const(t);
 	uint32_t len = t->len - pkt_hdr_len(t) + f->hlen;
 
-	return plain_ip(ip, f, len, train_is_udp(f) ? IPPROTO_UDP_ : IPPROTO_TCP_) &&
+	return plain_ip(ip, f, len, train_is_udp(f) ? PROTO_UDP : PROTO_TCP) &&
 	       plain_l4(ip + f->csum_start, f, len - f->csum_start);
 }
 
@@ -162,7 +157,7 @@ static void mend_ip(uint8_t *ip, unsigned int ip_hlen, uint32_t ip_len)
 
 static uint32_t pseudo_sum(const uint8_t *ip, bool udp, uint32_t l4_len)
 {
-	uint8_t proto = udp ? IPPROTO_UDP_ : IPPROTO_TCP_;
+	uint8_t proto = udp ? PROTO_UDP : PROTO_TCP;
 
 	return train_is_ipv6(ip) ? inet_pseudo6(ip + 8, ip + 24, proto, l4_len)
 				 : inet_pseudo4(ip + 12, ip + 16, proto, l4_len);

@@ -16,18 +16,18 @@ const uint8_t *dhcp_message(const struct seen *s, size_t *ret_len)
 	const uint8_t *ip = s->net;
 	size_t hdr, len;
 
-	if (data_type(s) != TYPE_IP4 || s->net_len < IP4_HDR || ip[9] != PROTO_UDP ||
-	    (be16_at(ip + 6) & 0x3fff))
+	if (data_type(s) != TYPE_IP4 || s->net_len < IPV4_LEN || ip[9] != PROTO_UDP ||
+	    (be16_at(ip + 6) & IPV4_FRAGMENT))
 		return NULL;
 	hdr = (ip[0] & 15u) * 4;
-	if (hdr < IP4_HDR || s->net_len < hdr + UDP_HDR)
+	if (hdr < IPV4_LEN || s->net_len < hdr + UDP_LEN)
 		return NULL;
 	len = be16_at(ip + hdr + 4);
-	if (be16_at(ip + hdr + 2) != DHCP_PORT_SERVER || len < UDP_HDR + DHCP_FIXED_LEN ||
+	if (be16_at(ip + hdr + 2) != DHCP_PORT_SERVER || len < UDP_LEN + DHCP_FIXED_LEN ||
 	    hdr + len > s->net_len)
 		return NULL;
-	*ret_len = len - UDP_HDR;
-	return ip + hdr + UDP_HDR;
+	*ret_len = len - UDP_LEN;
+	return ip + hdr + UDP_LEN;
 }
 
 uint8_t dhcp_type_of(const uint8_t *msg, size_t len)
@@ -107,13 +107,13 @@ static void send_reply(struct world *w, const uint8_t *msg, size_t len, uint8_t 
 {
 	static const uint8_t all[4] = { 0xff, 0xff, 0xff, 0xff };
 	const bool has_address = be32_at(msg + DHCP_OFF_CIADDR) != 0;
-	uint8_t buf[4 + IP4_HDR + UDP_HDR + DHCP_OPTIONS + 512], *ip = buf + w->wire->hdr_len;
+	uint8_t buf[4 + IPV4_LEN + UDP_LEN + DHCP_OPTIONS + 512], *ip = buf + w->wire->hdr_len;
 	struct ib_ud_hdr h = peer_headers(w, w->dhcp);
-	size_t n = put_reply(ip + IP4_HDR + UDP_HDR, w, msg, len, type);
+	size_t n = put_reply(ip + IPV4_LEN + UDP_LEN, w, msg, len, type);
 
 	udp4_put(ip, w->dhcp->ip4, DHCP_PORT_SERVER, has_address ? msg + DHCP_OFF_CIADDR : all,
 		 DHCP_PORT_CLIENT, n);
-	n += IP4_HDR + UDP_HDR;
+	n += IPV4_LEN + UDP_LEN;
 	w->wire->put_hdr(buf, TYPE_IP4, 0);
 	if (has_address)
 		peer_unicast(w, w->dhcp, &h, buf, n + w->wire->hdr_len);

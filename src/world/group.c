@@ -55,7 +55,7 @@ bool mld_reports(const struct seen *s, const void *group)
 
 	if (!ip6_to(s, mld))
 		return false;
-	for (size_t at = IP6_HDR; at + 16 <= s->net_len; at += 4)
+	for (size_t at = IPV6_LEN; at + 16 <= s->net_len; at += 4)
 		if (!memcmp(s->net + at, group, 16))
 			return true;
 	return false;

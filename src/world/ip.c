@@ -9,7 +9,7 @@
 static void put_ip4(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], uint16_t id,
 		    uint16_t frag, uint8_t proto, size_t len)
 {
-	memset(ip, 0, IP4_HDR);
+	memset(ip, 0, IPV4_LEN);
 	ip[0] = 0x45;
 	be16_put(ip + 2, (uint16_t)len);
 	be16_put(ip + 4, id);
@@ -18,7 +18,7 @@ static void put_ip4(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], uin
 	ip[9] = proto;
 	memcpy(ip + 12, src, 4);
 	memcpy(ip + 16, dst, 4);
-	be16_put(ip + 10, inet_fold(inet_sum(0, ip, IP4_HDR)));
+	be16_put(ip + 10, inet_fold(inet_sum(0, ip, IPV4_LEN)));
 }
 
 void ip4_put(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], uint16_t id, uint16_t frag,
@@ -30,11 +30,11 @@ void ip4_put(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], uint16_t i
 void udp4_put(uint8_t *ip, const uint8_t src[4], uint16_t sport, const uint8_t dst[4],
 	      uint16_t dport, size_t len)
 {
-	uint8_t *udp = ip + IP4_HDR;
+	uint8_t *udp = ip + IPV4_LEN;
 	uint16_t sum;
 
-	len += UDP_HDR;
-	put_ip4(ip, src, dst, 0, 0, PROTO_UDP, IP4_HDR + len);
+	len += UDP_LEN;
+	put_ip4(ip, src, dst, 0, 0, PROTO_UDP, IPV4_LEN + len);
 	be16_put(udp, sport);
 	be16_put(udp + 2, dport);
 	be16_put(udp + 4, (uint16_t)len);
@@ -45,7 +45,7 @@ void udp4_put(uint8_t *ip, const uint8_t src[4], uint16_t sport, const uint8_t d
 
 void ip6_put(uint8_t *ip, const uint8_t src[16], const uint8_t dst[16], uint8_t proto, size_t len)
 {
-	memset(ip, 0, IP6_HDR);
+	memset(ip, 0, IPV6_LEN);
 	ip[0] = 0x60;
 	be16_put(ip + 4, (uint16_t)len);
 	ip[6] = proto;
@@ -57,7 +57,7 @@ void ip6_put(uint8_t *ip, const uint8_t src[16], const uint8_t dst[16], uint8_t 
 void ip6_sum(uint8_t *icmp, const uint8_t src[16], const uint8_t dst[16], size_t len)
 {
 	be16_put(icmp + 2, 0);
-	be16_put(icmp + 2, inet_fold(inet_sum(inet_pseudo6(src, dst, PROTO_ICMP6, (uint32_t)len),
+	be16_put(icmp + 2, inet_fold(inet_sum(inet_pseudo6(src, dst, PROTO_ICMPV6, (uint32_t)len),
 					      icmp, len)));
 }
 

@@ -7,16 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define IP4_HDR 20
-#define IP6_HDR 40
-#define IP6_FRAGMENT_HDR 8
-#define UDP_HDR 8
-#define PROTO_HOPOPT 0
-#define PROTO_ICMP 1
-#define PROTO_IGMP 2
-#define PROTO_UDP 17
-#define PROTO_FRAGMENT 44
-#define PROTO_ICMP6 58
+#include "wire/ip.h"
+
 #define ECHO_REQUEST 8
 #define ECHO_REPLY 0
 #define ECHO6_REQUEST 128

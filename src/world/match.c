@@ -19,23 +19,23 @@ static size_t icmp_at(const struct seen *s)
 {
 	const uint8_t *ip = s->net;
 
-	if (data_type(s) != TYPE_IP4 || s->net_len < IP4_HDR + 8 || ip[9] != PROTO_ICMP ||
-	    (be16_at(ip + 6) & 0x1fff))
+	if (data_type(s) != TYPE_IP4 || s->net_len < IPV4_LEN + 8 || ip[9] != PROTO_ICMP ||
+	    (be16_at(ip + 6) & IPV4_OFFSET))
 		return 0;
-	return IP4_HDR;
+	return IPV4_LEN;
 }
 
 static size_t icmp6_at(const struct seen *s)
 {
 	const uint8_t *ip = s->net;
 
-	if (data_type(s) != TYPE_IP6 || s->net_len < IP6_HDR + 8)
+	if (data_type(s) != TYPE_IP6 || s->net_len < IPV6_LEN + 8)
 		return 0;
-	if (ip[6] == PROTO_ICMP6)
-		return IP6_HDR;
-	if (ip[6] == PROTO_FRAGMENT && s->net_len >= IP6_HDR + IP6_FRAGMENT_HDR + 8 &&
-	    ip[IP6_HDR] == PROTO_ICMP6 && !(be16_at(ip + IP6_HDR + 2) & 0xfff8))
-		return IP6_HDR + IP6_FRAGMENT_HDR;
+	if (ip[6] == PROTO_ICMPV6)
+		return IPV6_LEN;
+	if (ip[6] == PROTO_FRAGMENT && s->net_len >= IPV6_LEN + IPV6_FRAGMENT_LEN + 8 &&
+	    ip[IPV6_LEN] == PROTO_ICMPV6 && !(be16_at(ip + IPV6_LEN + 2) & 0xfff8))
+		return IPV6_LEN + IPV6_FRAGMENT_LEN;
 	return 0;
 }
 
@@ -63,19 +63,19 @@ bool nd_is(const struct seen *s, const void *arg)
 	const struct nd_want *want = arg;
 	const uint8_t *ip = s->net;
 
-	return data_type(s) == TYPE_IP6 && s->net_len >= IP6_HDR + ND_FIXED &&
-	       ip[6] == PROTO_ICMP6 && ip[IP6_HDR] == want->type &&
-	       (!want->target || !memcmp(ip + IP6_HDR + 8, want->target, 16));
+	return data_type(s) == TYPE_IP6 && s->net_len >= IPV6_LEN + ND_FIXED &&
+	       ip[6] == PROTO_ICMPV6 && ip[IPV6_LEN] == want->type &&
+	       (!want->target || !memcmp(ip + IPV6_LEN + 8, want->target, 16));
 }
 
 bool ip4_to(const struct seen *s, const void *dst)
 {
-	return data_type(s) == TYPE_IP4 && s->net_len >= IP4_HDR && !memcmp(s->net + 16, dst, 4);
+	return data_type(s) == TYPE_IP4 && s->net_len >= IPV4_LEN && !memcmp(s->net + 16, dst, 4);
 }
 
 bool ip6_to(const struct seen *s, const void *dst)
 {
-	return data_type(s) == TYPE_IP6 && s->net_len >= IP6_HDR && !memcmp(s->net + 24, dst, 16);
+	return data_type(s) == TYPE_IP6 && s->net_len >= IPV6_LEN && !memcmp(s->net + 24, dst, 16);
 }
 
 bool unicast_to(const struct seen *s, const void *arg)

@@ -187,28 +187,28 @@ static size_t put_part4(uint8_t *buf, struct world *w, const struct world_peer *
 	uint16_t more = off + n < len ? 0x2000 : 0;
 
 	ip4_put(ip, p->ip4, part_dut_ip4(w, p->pkey), w->ip_id, (uint16_t)(more | off / 8),
-		n + IP4_HDR);
-	memcpy(ip + IP4_HDR, icmp + off, n);
-	return w->wire->hdr_len + IP4_HDR + n;
+		n + IPV4_LEN);
+	memcpy(ip + IPV4_LEN, icmp + off, n);
+	return w->wire->hdr_len + IPV4_LEN + n;
 }
 
 static size_t put_part6(uint8_t *buf, struct world *w, const struct world_peer *p,
 			const uint8_t *icmp, size_t len, size_t off, size_t n)
 {
-	uint8_t *ip = encap(buf, w, p, TYPE_IP6), *frag = ip + IP6_HDR;
+	uint8_t *ip = encap(buf, w, p, TYPE_IP6), *frag = ip + IPV6_LEN;
 
 	if (n == len) {
-		ip6_put(ip, p->ip6, w->dut.ip6, PROTO_ICMP6, n);
-		memcpy(ip + IP6_HDR, icmp, n);
-		return w->wire->hdr_len + IP6_HDR + n;
+		ip6_put(ip, p->ip6, w->dut.ip6, PROTO_ICMPV6, n);
+		memcpy(ip + IPV6_LEN, icmp, n);
+		return w->wire->hdr_len + IPV6_LEN + n;
 	}
-	ip6_put(ip, p->ip6, w->dut.ip6, PROTO_FRAGMENT, IP6_FRAGMENT_HDR + n);
-	frag[0] = PROTO_ICMP6;
+	ip6_put(ip, p->ip6, w->dut.ip6, PROTO_FRAGMENT, IPV6_FRAGMENT_LEN + n);
+	frag[0] = PROTO_ICMPV6;
 	frag[1] = 0;
 	be16_put(frag + 2, (uint16_t)(off | (off + n < len)));
 	be32_put(frag + 4, w->ip_id);
-	memcpy(frag + IP6_FRAGMENT_HDR, icmp + off, n);
-	return w->wire->hdr_len + IP6_HDR + IP6_FRAGMENT_HDR + n;
+	memcpy(frag + IPV6_FRAGMENT_LEN, icmp + off, n);
+	return w->wire->hdr_len + IPV6_LEN + IPV6_FRAGMENT_LEN + n;
 }
 
 /*
@@ -224,15 +224,15 @@ static size_t put_echo(uint8_t *icmp, const struct world *w, const struct world_
 		ip6_sum(icmp, p->ip6, w->dut.ip6, len);
 	else
 		icmp_sum(icmp, len);
-	if (len + (v6 ? IP6_HDR : IP4_HDR) <= mtu)
+	if (len + (v6 ? IPV6_LEN : IPV4_LEN) <= mtu)
 		return len;
-	return (mtu - (v6 ? IP6_HDR + IP6_FRAGMENT_HDR : IP4_HDR)) & ~(size_t)7;
+	return (mtu - (v6 ? IPV6_LEN + IPV6_FRAGMENT_LEN : IPV4_LEN)) & ~(size_t)7;
 }
 
 static size_t echo(uint8_t *buf, struct world *w, const struct world_peer *p, bool v6,
 		   size_t ip_len, uint16_t seq)
 {
-	size_t len = ip_len - (v6 ? IP6_HDR : IP4_HDR);
+	size_t len = ip_len - (v6 ? IPV6_LEN : IPV4_LEN);
 	uint8_t icmp[PACKET_MAX];
 
 	w->ip_id++;
@@ -255,7 +255,7 @@ size_t peer_echo6(uint8_t *buf, struct world *w, const struct world_peer *p, siz
 
 static void ping(struct world *w, const struct world_peer *p, bool v6, size_t ip_len, uint16_t seq)
 {
-	size_t len = ip_len - (v6 ? IP6_HDR : IP4_HDR), part;
+	size_t len = ip_len - (v6 ? IPV6_LEN : IPV4_LEN), part;
 	uint8_t icmp[8192], buf[PACKET_MAX];
 	struct ib_ud_hdr h = peer_headers(w, p);
 
@@ -288,11 +288,11 @@ void peer_ping6(struct world *w, const struct world_peer *p, size_t ip_len, uint
 static size_t put_nd(uint8_t *ip, const struct world *w, const struct world_peer *p, uint8_t type,
 		     const uint8_t dst[16], const uint8_t target[16])
 {
-	uint8_t *icmp = ip + IP6_HDR;
+	uint8_t *icmp = ip + IPV6_LEN;
 	size_t len = ND_FIXED + w->wire->opt_len;
 	struct world_lladdr a = peer_lladdr(w, p);
 
-	ip6_put(ip, p->ip6, dst, PROTO_ICMP6, len);
+	ip6_put(ip, p->ip6, dst, PROTO_ICMPV6, len);
 	memset(icmp, 0, ND_FIXED);
 	icmp[0] = type;
 	icmp[4] = type == ND_NA ? 0x60 : 0; /* flags: solicited, override */
@@ -301,7 +301,7 @@ static size_t put_nd(uint8_t *ip, const struct world *w, const struct world_peer
 	len = ND_FIXED + icmp[ND_FIXED + 1] * 8u;
 	be16_put(ip + 4, (uint16_t)len);
 	ip6_sum(icmp, p->ip6, dst, len);
-	return IP6_HDR + len;
+	return IPV6_LEN + len;
 }
 
 void peer_solicit(struct world *w, const struct world_peer *p, const uint8_t target[16])
@@ -320,16 +320,16 @@ void peer_probe(struct world *w, const struct world_peer *p, const uint8_t targe
 {
 	static const uint8_t unspecified[16];
 	uint8_t group[16], buf[256] = { 0 };
-	uint8_t *ip = encap(buf, w, p, TYPE_IP6), *icmp = ip + IP6_HDR;
+	uint8_t *ip = encap(buf, w, p, TYPE_IP6), *icmp = ip + IPV6_LEN;
 	ib_gid mgid;
 
 	ip6_solicited_node(group, target);
 	mgid = sa_mgid_ip6(w, group);
-	ip6_put(ip, unspecified, group, PROTO_ICMP6, ND_FIXED);
+	ip6_put(ip, unspecified, group, PROTO_ICMPV6, ND_FIXED);
 	icmp[0] = ND_NS;
 	memcpy(icmp + 8, target, 16);
 	ip6_sum(icmp, unspecified, group, ND_FIXED);
-	to_group(w, p, &mgid, buf, w->wire->hdr_len + IP6_HDR + ND_FIXED);
+	to_group(w, p, &mgid, buf, w->wire->hdr_len + IPV6_LEN + ND_FIXED);
 }
 
 void peer_advertise(struct world *w, const struct world_peer *p, uint32_t mtu,
@@ -337,7 +337,7 @@ void peer_advertise(struct world *w, const struct world_peer *p, uint32_t mtu,
 {
 	static const uint8_t all_nodes[16] = { 0xff, 2, [15] = 1 };
 	uint8_t buf[256] = { 0 }, src[16] = { 0xfe, 0x80, [15] = p->ip6[15] };
-	uint8_t *ip = encap(buf, w, p, TYPE_IP6), *icmp = ip + IP6_HDR, *opt = icmp + 16;
+	uint8_t *ip = encap(buf, w, p, TYPE_IP6), *icmp = ip + IPV6_LEN, *opt = icmp + 16;
 	ib_gid mgid = sa_mgid_ip6(w, all_nodes);
 	size_t len;
 
@@ -361,9 +361,9 @@ void peer_advertise(struct world *w, const struct world_peer *p, uint32_t mtu,
 		opt += 32;
 	}
 	len = (size_t)(opt - icmp);
-	ip6_put(ip, src, all_nodes, PROTO_ICMP6, len);
+	ip6_put(ip, src, all_nodes, PROTO_ICMPV6, len);
 	ip6_sum(icmp, src, all_nodes, len);
-	to_group(w, p, &mgid, buf, w->wire->hdr_len + IP6_HDR + len);
+	to_group(w, p, &mgid, buf, w->wire->hdr_len + IPV6_LEN + len);
 }
 
 /* --- answers */
@@ -407,23 +407,23 @@ static void answer_ip4(struct world *w, const uint8_t *ip, size_t len)
 	size_t hdr = (ip[0] & 15u) * 4;
 	struct ib_ud_hdr h;
 
-	if (!p || len > w->ip_mtu || len < hdr + 8 || hdr < IP4_HDR || ip[9] != PROTO_ICMP ||
-	    ip[hdr] != ECHO_REQUEST || (be16_at(ip + 6) & 0x3fff))
+	if (!p || len > w->ip_mtu || len < hdr + 8 || hdr < IPV4_LEN || ip[9] != PROTO_ICMP ||
+	    ip[hdr] != ECHO_REQUEST || (be16_at(ip + 6) & IPV4_FRAGMENT))
 		return;
 	h = peer_headers(w, p);
 	to = encap(buf, w, p, TYPE_IP4);
-	ip4_put(to, p->ip4, ip + 12, ++w->ip_id, 0, len - hdr + IP4_HDR);
-	memcpy(to + IP4_HDR, ip + hdr, len - hdr);
-	to[IP4_HDR] = ECHO_REPLY;
-	icmp_sum(to + IP4_HDR, len - hdr);
-	peer_unicast(w, p, &h, buf, w->wire->hdr_len + len - hdr + IP4_HDR);
+	ip4_put(to, p->ip4, ip + 12, ++w->ip_id, 0, len - hdr + IPV4_LEN);
+	memcpy(to + IPV4_LEN, ip + hdr, len - hdr);
+	to[IPV4_LEN] = ECHO_REPLY;
+	icmp_sum(to + IPV4_LEN, len - hdr);
+	peer_unicast(w, p, &h, buf, w->wire->hdr_len + len - hdr + IPV4_LEN);
 }
 
 static void answer_ns(struct world *w, const uint8_t *ip, size_t len)
 {
 	static const uint8_t unspecified[16], all_nodes[16] = { 0xff, 2, [15] = 1 };
-	const uint8_t *icmp = ip + IP6_HDR;
-	const struct world_peer *p = len >= IP6_HDR + ND_FIXED ? peer_by_ip6(w, icmp + 8) : NULL;
+	const uint8_t *icmp = ip + IPV6_LEN;
+	const struct world_peer *p = len >= IPV6_LEN + ND_FIXED ? peer_by_ip6(w, icmp + 8) : NULL;
 	struct ib_ud_hdr h;
 	uint8_t buf[256];
 	size_t n;
@@ -450,20 +450,20 @@ static void answer_echo6(struct world *w, const uint8_t *ip, size_t len)
 		return;
 	h = peer_headers(w, p);
 	to = encap(buf, w, p, TYPE_IP6);
-	ip6_put(to, p->ip6, ip + 8, PROTO_ICMP6, len - IP6_HDR);
-	memcpy(to + IP6_HDR, ip + IP6_HDR, len - IP6_HDR);
-	to[IP6_HDR] = ECHO6_REPLY;
-	ip6_sum(to + IP6_HDR, p->ip6, ip + 8, len - IP6_HDR);
+	ip6_put(to, p->ip6, ip + 8, PROTO_ICMPV6, len - IPV6_LEN);
+	memcpy(to + IPV6_LEN, ip + IPV6_LEN, len - IPV6_LEN);
+	to[IPV6_LEN] = ECHO6_REPLY;
+	ip6_sum(to + IPV6_LEN, p->ip6, ip + 8, len - IPV6_LEN);
 	peer_unicast(w, p, &h, buf, w->wire->hdr_len + len);
 }
 
 static void answer_ip6(struct world *w, const uint8_t *ip, size_t len)
 {
-	if (len < IP6_HDR + 8 || len > w->ip_mtu || ip[6] != PROTO_ICMP6)
+	if (len < IPV6_LEN + 8 || len > w->ip_mtu || ip[6] != PROTO_ICMPV6)
 		return;
-	if (ip[IP6_HDR] == ND_NS)
+	if (ip[IPV6_LEN] == ND_NS)
 		answer_ns(w, ip, len);
-	else if (ip[IP6_HDR] == ECHO6_REQUEST)
+	else if (ip[IPV6_LEN] == ECHO6_REQUEST)
 		answer_echo6(w, ip, len);
 }
 
@@ -480,13 +480,13 @@ void world_peer_rx(struct world *w, const struct seen *s)
 			answer_arp(w, data, s->net_len);
 		break;
 	case TYPE_IP4:
-		if (w->wire->arp && s->net_len >= IP4_HDR && be16_at(data + 2) <= s->net_len)
+		if (w->wire->arp && s->net_len >= IPV4_LEN && be16_at(data + 2) <= s->net_len)
 			answer_ip4(w, data, be16_at(data + 2));
 		world_dhcp_rx(w, s);
 		break;
 	case TYPE_IP6:
-		if (s->net_len >= IP6_HDR && be16_at(data + 4) + (size_t)IP6_HDR <= s->net_len)
-			answer_ip6(w, data, be16_at(data + 4) + (size_t)IP6_HDR);
+		if (s->net_len >= IPV6_LEN && be16_at(data + 4) + (size_t)IPV6_LEN <= s->net_len)
+			answer_ip6(w, data, be16_at(data + 4) + (size_t)IPV6_LEN);
 		break;
 	}
 }

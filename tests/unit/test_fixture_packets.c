@@ -151,7 +151,7 @@ static struct asked ask(const struct seen *s, const char *layout, const char *fi
 static void test_headers_and_crcs(void **state)
 {
 	struct rig *r = *state;
-	uint8_t ip[IP4_HDR + 9] = { 0 };
+	uint8_t ip[IPV4_LEN + 9] = { 0 };
 	const struct seen *s;
 	size_t end;
 
@@ -257,12 +257,12 @@ static const struct seen *solicitation(struct rig *r, const uint8_t *src, const 
 {
 	uint8_t p[128] = { 0 };
 
-	ip6_put(p, src, dst, PROTO_ICMP6, ND_FIXED + opt_len);
-	p[IP6_HDR] = ND_NS;
-	memcpy(p + IP6_HDR + 8, IP6_B, 16);
+	ip6_put(p, src, dst, PROTO_ICMPV6, ND_FIXED + opt_len);
+	p[IPV6_LEN] = ND_NS;
+	memcpy(p + IPV6_LEN + 8, IP6_B, 16);
 	if (opt_len)
-		memcpy(p + IP6_HDR + ND_FIXED, opt, opt_len);
-	return data(r, false, TYPE_IP6, p, IP6_HDR + ND_FIXED + opt_len);
+		memcpy(p + IPV6_LEN + ND_FIXED, opt, opt_len);
+	return data(r, false, TYPE_IP6, p, IPV6_LEN + ND_FIXED + opt_len);
 }
 
 #define OPT "Link-Layer Address option"
@@ -326,10 +326,10 @@ static void test_other_options(void **state)
 static void test_echo_and_fragments(void **state)
 {
 	struct rig *r = *state;
-	uint8_t p[IP4_HDR + 32] = { 0 };
+	uint8_t p[IPV4_LEN + 32] = { 0 };
 	const struct seen *s;
 
-	icmp_echo(p + IP4_HDR, ECHO_REQUEST, 0x0506, 32);
+	icmp_echo(p + IPV4_LEN, ECHO_REQUEST, 0x0506, 32);
 	ip4_put(p, IP_A, IP_B, 0x0102, 0, sizeof(p));
 	s = data(r, false, TYPE_IP4, p, sizeof(p));
 	is_kind(s, "dut-IPv4-ICMP-echo-request", false);
@@ -342,7 +342,7 @@ static void test_echo_and_fragments(void **state)
 	IS_OCTETS(s, "IPv4", "DestinationAddress", 0, IP_B, 4);
 	IS(s, "ICMP echo", "Identifier", 0xc0f0);
 	IS(s, "ICMP echo", "SequenceNumber", 0x0506);
-	IS_OCTETS(s, "ICMP echo", "Data", 0, p + IP4_HDR + 8, 24);
+	IS_OCTETS(s, "ICMP echo", "Data", 0, p + IPV4_LEN + 8, 24);
 	ip4_put(p, IP_A, IP_B, 1, 0x2000, sizeof(p));
 	s = data(r, true, TYPE_IP4, p, sizeof(p));
 	is_kind(s, "suite-IPv4-fragment-first", false);
@@ -351,7 +351,7 @@ static void test_echo_and_fragments(void **state)
 	s = data(r, true, TYPE_IP4, p, sizeof(p));
 	is_kind(s, "suite-IPv4-fragment-later", false);
 	IS(s, "IPv4", "FragmentOffset", 0x123);
-	IS_OCTETS(s, "IPv4", "Data", 0, p + IP4_HDR, 32);
+	IS_OCTETS(s, "IPv4", "Data", 0, p + IPV4_LEN, 32);
 	be16_put(p + 2, sizeof(p) + 1);
 	is_kind(data(r, true, TYPE_IP4, p, sizeof(p)), NULL, false);
 }
@@ -362,18 +362,18 @@ static const struct seen *ip6(struct rig *r, const uint8_t *dst, uint8_t proto, 
 	uint8_t p[256];
 
 	ip6_put(p, IP6_A, dst, proto, len);
-	memcpy(p + IP6_HDR, upper, len);
-	return data(r, false, TYPE_IP6, p, IP6_HDR + len);
+	memcpy(p + IPV6_LEN, upper, len);
+	return data(r, false, TYPE_IP6, p, IPV6_LEN + len);
 }
 
 static void test_ip6_and_its_headers(void **state)
 {
 	static const uint8_t frag[] = { PROTO_UDP, 0, 0x01, 0x24, 1, 2, 3, 4, 9, 9 };
 	static const uint8_t report[] = {
-		PROTO_ICMP6, 0,		  5,	2,	     0,	       0,    1,	  0, 143,
-		0,	     0xab,	  0xcd, 0,	     0,	       0,    2,	  4, 0,
-		0,	     0,		  0xff, 2,	     [36] = 3, 1,    0,	  1, 0xff,
-		5,	     [56] = 0xfd, 1,	[72] = 0xaa, 0xbb,     0xcc, 0xdd
+		PROTO_ICMPV6, 0,    5,	      2,   0, 0, 1,    0, 143,	       0,
+		0xab,	      0xcd, 0,	      0,   0, 2, 4,    0, 0,	       0,
+		0xff,	      2,    [36] = 3, 1,   0, 1, 0xff, 5, [56] = 0xfd, 1,
+		[72] = 0xaa,  0xbb, 0xcc,     0xdd
 	};
 	struct rig *r = *state;
 	const struct seen *s = ip6(r, IP6_B, PROTO_FRAGMENT, frag, sizeof(frag));
@@ -391,7 +391,7 @@ static void test_ip6_and_its_headers(void **state)
 	IS(s, "Fragment Header", "Identification", 0x01020304);
 	s = ip6(r, IP6_GROUP, PROTO_HOPOPT, report, sizeof(report));
 	is_kind(s, "dut-IPv6-ICMPv6-MLDv2-report-multicast", true);
-	IS(s, "Hop-by-Hop Options", "NextHeader", PROTO_ICMP6);
+	IS(s, "Hop-by-Hop Options", "NextHeader", PROTO_ICMPV6);
 	IS(s, "MLDv2 Report", "Checksum", 0xabcd);
 	IS(s, "MLDv2 Report", "NumberOfRecords", 2);
 	IS(s, "MLDv2 Multicast Address Record", "RecordType", 4);
@@ -406,10 +406,10 @@ static const struct seen *ip4(struct rig *r, const uint8_t *dst, uint8_t proto, 
 {
 	uint8_t p[64];
 
-	ip4_put(p, IP_A, dst, 1, 0, IP4_HDR + len);
+	ip4_put(p, IP_A, dst, 1, 0, IPV4_LEN + len);
 	p[9] = proto;
-	memcpy(p + IP4_HDR, upper, len);
-	return data(r, false, TYPE_IP4, p, IP4_HDR + len);
+	memcpy(p + IPV4_LEN, upper, len);
+	return data(r, false, TYPE_IP4, p, IPV4_LEN + len);
 }
 
 static void test_reports_of_ip4(void **state)
@@ -446,8 +446,8 @@ static void test_dhcp(void **state)
 				    .chaddr = { 1, 2, 3 } };
 	static const uint8_t options[] = { 99, 130, 83,	 99,  0,   53, 1, DHCP_DISCOVER,
 					   12, 2,   'a', 'b', 255, 0,  0 };
-	uint8_t p[IP4_HDR + UDP_HDR + DHCP_FIXED_LEN + sizeof(options)] = { 0 };
-	uint8_t *m = p + IP4_HDR + UDP_HDR;
+	uint8_t p[IPV4_LEN + UDP_LEN + DHCP_FIXED_LEN + sizeof(options)] = { 0 };
+	uint8_t *m = p + IPV4_LEN + UDP_LEN;
 	const struct seen *s;
 
 	dhcp_hdr_encode(m, &h);
@@ -458,7 +458,7 @@ static void test_dhcp(void **state)
 	is_kind(s, "dut-IPv4-DHCP-DISCOVER", false);
 	IS(s, "UDP", "SourcePort", DHCP_PORT_CLIENT);
 	IS(s, "UDP", "DestinationPort", DHCP_PORT_SERVER);
-	IS(s, "UDP", "Length", UDP_HDR + DHCP_FIXED_LEN + sizeof(options));
+	IS(s, "UDP", "Length", UDP_LEN + DHCP_FIXED_LEN + sizeof(options));
 	IS(s, "DHCP", "op", DHCP_OP_REQUEST);
 	IS(s, "DHCP", "htype", DHCP_HTYPE_INFINIBAND);
 	IS(s, "DHCP", "xid", 0x01020304);
