@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # tidy.sh [all | deep]: run clang-tidy with the checks of .clang-tidy; every warning is an error. Without an argument, only files
-# of src/ that differ from the main branch (origin/HEAD, or the one in BASE) are checked, at least those of the last
-# commit. "all" checks all files, and its analyzer gives a function up after 15,000 states in place of 225,000. In 40 files of 244
+# of src/ that differ from the main branch (origin/HEAD, or the one in BASE) in more than comments are checked, at least
+# those of the last commit. "all" checks all files, and its analyzer gives a function up after 15,000 states in place of 225,000. In 40 files of 244
 # functions it reached the same 1,880 of 1,889 basic blocks, by fewer paths, in a fifth of the time. "deep" goes as far as for
 # changed files.
 set -u
@@ -13,8 +13,11 @@ changed() {
 	local base
 	base=$(git merge-base HEAD "${BASE:-origin/HEAD}" 2>/dev/null) && [ "$base" != "$(git rev-parse HEAD)" ] || base=HEAD~1
 	git rev-parse -q --verify "$base" >/dev/null || base=HEAD # the first commit, or a clone of depth 1
-	git diff --name-only --diff-filter=d "$base" -- 'src/*.c'
+	git diff --name-only --diff-filter=d "$base" -- 'src/*.c' | while read -r f; do
+		[ "$(git show "$base:$f" 2>/dev/null | code)" = "$(code <"$f")" ] || echo "$f"
+	done
 }
+code() { gcc -fpreprocessed -dD -E -P -x c -; } # without the comments
 
 depth=
 [ "${1:-}" != all ] || depth='-Xclang -analyzer-config -Xclang max-nodes=15000'
