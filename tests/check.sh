@@ -266,7 +266,7 @@ step_slow() {
 	local t
 	say "system tests that take long, clang-tidy of all files beside them, and then Linux's own IPoIB (virtual machines)"
 	build_linux || return
-	pool_size=$((jobs + 2))
+	pool_size=$system_jobs
 	lints_all
 	JOBS=1 TEST_TIMEOUT=1800 pool tap_log kernels nice -n 19 bash tests/kernels.sh 6.12
 	for t in $(scripts all long) $(scripts all rest); do

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
+#
 # The comparisons of opensm.sh and diags.sh with ibsim, on fat trees instead of small nets: OpenSM
 # with 128 hosts, the tools with 16.
 cd "$(dirname "$0")/../.." || exit 1
