@@ -11,7 +11,7 @@
 
 CC	:= $(if $(filter default,$(origin CC)),gcc,$(CC))
 SAN	?= 0
-VERBS	?= 0
+VERBS	?= $(if $(wildcard /usr/include/infiniband/verbs.h),1,0)
 WEB	?= $(if $(wildcard /usr/include/microhttpd.h /usr/include/*/microhttpd.h),1,0)
 VERSION	:= $(shell sed -n 's/^\#define UIPOIB_VERSION "\(.*\)"$$/\1/p' src/cli/cli.h)
 
@@ -50,7 +50,9 @@ LIBS	:= -linih -ljansson -lmnl -lpcap -lisal -lseccomp -lcap-ng -lm
 TEST_LIBS := -lcmocka $(LIBS)
 
 srcs	= $(sort $(wildcard src/$(1)/*.c))
-objs	= $(patsubst src/%.c,$(O)/obj/%.o,$(filter-out src/cli/main.c,$(call srcs,$(1))))
+# libibverbs is loaded at run time, so a build needs only its header; without it src/verbs consists of one file.
+no_verbs := $(if $(filter 1,$(VERBS)),src/verbs/none.c,$(filter-out src/verbs/none.c,$(wildcard src/verbs/*.c)))
+objs	= $(patsubst src/%.c,$(O)/obj/%.o,$(filter-out src/cli/main.c $(no_verbs),$(call srcs,$(1))))
 libs_of	= $(foreach f,$(uses_$(1)),$(O)/lib$(f).a)
 
 all: $(O)/uipoib $(O)/libuipoib-umad.so $(O)/libuipoib-path.so $(O)/libuipoib-path.a $(O)/uipoib-vm-init
@@ -129,7 +131,7 @@ $(O)/obj/%.o: src/%.c
 # --- tests: tests/unit/test_FOLDER_thing.c and tests/sim/test_FOLDER_thing.c link what FOLDER may use, and
 # tests/unit/FOLDER_*.c, which they share
 test_folder = $(word 2,$(subst _, ,$(basename $(notdir $(1)))))
-unit_srcs := $(sort $(wildcard tests/unit/test_*.c) $(wildcard tests/sim/test_*.c))
+unit_srcs := $(sort $(filter-out $(if $(filter 1,$(VERBS)),,tests/unit/test_verbs_%),$(wildcard tests/unit/test_*.c)) $(wildcard tests/sim/test_*.c))
 unit_bins := $(patsubst tests/%.c,$(O)/%,$(unit_srcs))
 
 test_shared = $(patsubst tests/%.c,$(O)/testobj/%.o,$(wildcard tests/unit/$(test_folder)_*.c))
@@ -151,6 +153,8 @@ $(kmod_objs): $(O)/testobj/kmod/%.o: kmod/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) $(KMOD_CFLAGS) -MMD -MP -c -o $@ $<
 $(O)/testobj/unit/kmod_%.o $(O)/testobj/unit/test_kmod_%.o: ALL_CFLAGS += $(KMOD_CFLAGS)
 test_shared += $(if $(filter kmod,$(test_folder)),$(kmod_objs))
+# The tests of src/verbs run the suite of ca.h over the wire that ca_soft's tests have.
+test_shared += $(if $(filter verbs,$(test_folder)),$(patsubst tests/%.c,$(O)/testobj/%.o,$(wildcard tests/unit/ca_*.c)))
 
 define test_rule
 $(O)/$(basename $(patsubst tests/%,%,$(1))): $(patsubst tests/%.c,$(O)/testobj/%.o,$(1)) $(call test_shared,$(1)) $(call libs_of,$(call test_folder,$(1)))

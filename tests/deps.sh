@@ -43,7 +43,7 @@ case $(distribution) in
 esac
 
 build_pkgs=(gcc make libc6-dev libisal-dev libmnl-dev libpcap-dev libinih-dev libjansson-dev
-	libseccomp-dev libcap-ng-dev libmicrohttpd-dev iproute2 iputils-ping)
+	libseccomp-dev libcap-ng-dev libmicrohttpd-dev libibverbs-dev iproute2 iputils-ping)
 # xz, because Debian packs its kernels with it; infiniband-diags, for tools that look at ib0
 vm_pkgs=("${build_pkgs[@]}" binutils qemu-system-x86 linux-image-amd64 linux-headers-amd64 kmod xz-utils
 	infiniband-diags)

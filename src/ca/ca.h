@@ -5,8 +5,8 @@
 /*
  * DOC: Access layer
  *
- * One port of a channel adapter as IPoIB uses it. The only backend is the soft HCA (ca_soft.h). The interface needs
- * nothing that libibverbs lacks, so that a backend over libibverbs is possible. A backend fills struct ca_ops; callers
+ * One port of a channel adapter as IPoIB uses it. The backends are the soft HCA (ca_soft.h) and libibverbs
+ * (verbs/verbs.h), so the interface needs nothing that libibverbs lacks. A backend fills struct ca_ops; callers
  * use the inline functions below.
  *
  * A received packet comes with its payload, the GRH if there was one, source QP, SLID, SL, path bits and P_Key index,
@@ -120,6 +120,7 @@ struct ca {
 	const struct ca_notify *notify;
 	void *ctx; /* argument of the functions of notify */
 	bool trains; /* ca_post_send() takes trains (train/train.h), and ca_poll() may return some */
+	bool shared; /* other programs, or the kernel, may use the port for IPoIB, too */
 	int fd; /* descriptor to poll; -1 if events come only by .notify, as with the soft HCA */
 };
 

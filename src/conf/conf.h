@@ -76,10 +76,15 @@ struct conf_addr {
 
 /* fabric:NAME/NODE/PORT, or udp:ADDR:PORT,guid=0x...[,listen=ADDR:PORT] */
 struct conf_port {
-	/* name of the fabric; for a UDP port "udp:ADDR:PORT", which cannot be the name of a [fabric] */
+	/*
+	 * name of the fabric; for a UDP port "udp:ADDR:PORT", and for a port of hardware "verbs:", which cannot be
+	 * names of a [fabric]
+	 */
 	char fabric[CONF_NAME_MAX];
-	char node[CONF_NAME_MAX]; /* name of the node; for a UDP port CONF_UDP_NODE */
+	/* name of the node; for a UDP port CONF_UDP_NODE, for a port of hardware the name of the RDMA device */
+	char node[CONF_NAME_MAX];
 	uint8_t port;
+	bool verbs; /* true if the kernel serves the port, by libibverbs */
 	bool udp; /* true if the interface has a CA of its own, whose link runs over UDP */
 	uint64_t guid; /* UDP: node GUID and port GUID of that CA */
 	/* UDP: both ends of the link; listen.family 0: not given, so any free port is used */

@@ -291,6 +291,12 @@ static bool same_port(const struct conf_port *a, const struct conf_port *b)
 /* Two interfaces on one port cannot have the same QPN. */
 static int check_qpn(struct conf_parser *p, const struct conf_iface *f)
 {
+	if (f->port.verbs)
+		return fail_key(
+			p, f, "qpn",
+			"0x%06x, expected none, because the adapter of a port verbs:DEVICE/PORT "
+			"chooses the number",
+			f->qpn);
 	for (const struct conf_iface *o = p->c.iface; o < f; o++)
 		if (o->qpn == f->qpn && same_port(&o->port, &f->port))
 			return fail_key(
@@ -492,7 +498,7 @@ static int check(struct conf_parser *p)
 		    (f->qpn && check_qpn(p, f)) || check_router(p, f) || check_addresses(p, f) ||
 		    check_secret(p, f) || check_scope(p, f) || check_link(p, f) || check_sidr(p, f))
 			return -EINVAL;
-		if (!f->port.udp && !conf_find_fabric(&p->c, f->port.fabric))
+		if (!f->port.udp && !f->port.verbs && !conf_find_fabric(&p->c, f->port.fabric))
 			return fail_key(p, f, "port", "no [fabric %s] in this file",
 					f->port.fabric);
 	}

@@ -19,7 +19,7 @@ static int set_port(struct conf_parser *p, const char *v)
 
 	if (conf_parse_port(&cur(p)->port, v, why))
 		return conf_fail(p, "[%s] %s", p->section, why);
-	if (cur(p)->port.udp)
+	if (cur(p)->port.udp || cur(p)->port.verbs)
 		return conf_fail(p, "[%s] port: '%s', expected fabric:NAME/NODE/PORT", p->section,
 				 v);
 	return 0;

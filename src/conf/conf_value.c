@@ -115,17 +115,38 @@ char *conf_print_endpoint(const struct ip_endpoint *e, char buf[CONF_ENDPOINT_MA
 
 #define FABRIC_PORT "fabric:NAME/NODE/PORT"
 #define UDP_PORT "udp:ADDR:PORT,guid=0x...[,listen=ADDR:PORT]"
+#define VERBS_PORT "verbs:DEVICE/PORT"
 
 static int port_error(const char *s, char err[CONF_ERR_MAX])
 {
-	if (!strncmp(s, "verbs:", 6))
-		snprintf(err, CONF_ERR_MAX,
-			 "port '%s': this build has no ports of hardware, expected " FABRIC_PORT
-			 " or " UDP_PORT,
-			 s);
-	else
-		snprintf(err, CONF_ERR_MAX, "port '%s': expected " FABRIC_PORT " or " UDP_PORT, s);
+	snprintf(err, CONF_ERR_MAX,
+		 "port '%s': expected " FABRIC_PORT ", " UDP_PORT " or " VERBS_PORT, s);
 	return -EINVAL;
+}
+
+static int verbs_error(const char *s, const char *what, char err[CONF_ERR_MAX])
+{
+	snprintf(err, CONF_ERR_MAX, "port '%s': %s, expected " VERBS_PORT " as verbs:mlx5_0/1", s,
+		 what);
+	return -EINVAL;
+}
+
+/* The names of devices are those of files in sysfs, without slashes. */
+static int parse_verbs_port(struct conf_port *ret, const char *s, char err[CONF_ERR_MAX])
+{
+	struct conf_port p = { .verbs = true, .fabric = "verbs:" };
+	const char *dev = s + 6, *slash = strchr(dev, '/');
+	unsigned long num;
+
+	if (!slash)
+		return verbs_error(s, "no number of a port", err);
+	if (slash == dev || copy_name(p.node, dev, (size_t)(slash - dev)))
+		return verbs_error(s, "no name of a device", err);
+	if (conf_parse_uint(&num, slash + 1, 1, 254))
+		return verbs_error(s, "no number of a port from 1 to 254", err);
+	p.port = (uint8_t)num;
+	*ret = p;
+	return 0;
 }
 
 static int udp_error(const char *s, const char *what, char err[CONF_ERR_MAX])
@@ -202,6 +223,8 @@ int conf_parse_port(struct conf_port *ret, const char *s, char err[CONF_ERR_MAX]
 
 	if (!strncmp(s, "udp:", 4))
 		return parse_udp_port(ret, s, err);
+	if (!strncmp(s, "verbs:", 6))
+		return parse_verbs_port(ret, s, err);
 	if (strncmp(s, "fabric:", 7))
 		return port_error(s, err);
 	name = s + 7;

@@ -14,6 +14,7 @@
 #include "ctl/ctl.h"
 #include "daemon/logq.h"
 #include "inst/inst.h"
+#include "inst/port.h"
 #include "os/privs.h"
 #include "proto/proto.h"
 #include "tools/tools.h"
@@ -192,12 +193,13 @@ static int build(struct daemon *d, const struct serve_cfg *cfg, const struct log
 /* Fails if the system allows neither a change of user nor a user namespace. */
 static int drop_privileges(struct inst *in, char err[INST_ERR_MAX])
 {
+	uint32_t flags = port_any_verbs(in) ? PRIVS_NET_RAW | PRIVS_VERBS : 0;
 	int status = netdev_helper_seal(in->helper);
 
 	if (!status)
-		status = privs_isolate(PRIVS_SANITIZED ? PRIVS_KEEP_ROOT_DIR : 0);
+		status = privs_isolate(flags | (PRIVS_SANITIZED ? PRIVS_KEEP_ROOT_DIR : 0));
 	if (!status && !PRIVS_SANITIZED)
-		status = privs_seccomp(0);
+		status = privs_seccomp(flags);
 	if (status == -EOPNOTSUPP)
 		status = 0;
 	if (status)

@@ -63,6 +63,7 @@ static int make_agents(struct ifc_port *p)
 		.log = p->set->log,
 		.seed = p->guid,
 		.secret = { port_secret(p, 0), port_secret(p, 1) },
+		.shared = p->ca->shared,
 	};
 	struct cm_cfg cc = {
 		.ep = ca_mad_ep(p->ca),

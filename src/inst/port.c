@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 
 #include "inst/fab.h"
+#include "verbs/verbs.h"
 
 /* Runs inside a callback of the CA, so it may only report the event. */
 static void on_event(struct ifc_port *ip, enum ca_event ev, ns_t now)
@@ -100,14 +101,73 @@ static struct fabric_node *soft_node(struct inst_fabric *f, const struct conf_po
 	return NULL;
 }
 
+static int open_verbs(struct inst_port *p, char err[INST_ERR_MAX])
+{
+	struct inst *in = p->inst;
+	const struct verbs_cfg cfg = {
+		.device = p->ca_name,
+		.port = p->num,
+		.pool = in->pool,
+		.timers = &in->loop.timers,
+		.log = &in->cfg.log,
+	};
+	char why[VERBS_ERR_MAX];
+	int status = verbs_open(&cfg, &ifc_port_notify, &p->ifc, &p->ifc.ca, why);
+
+	if (!status) {
+		status = port_start(p);
+		snprintf(why, sizeof(why), "%s", strerror(-status));
+	}
+	if (status)
+		snprintf(err, INST_ERR_MAX, "port verbs:%s: %s", p->name, why);
+	in->env_lacks |= status == -EOPNOTSUPP || status == -ELIBACC;
+	return status;
+}
+
+static int get_verbs(struct inst *in, const struct conf_port *where, struct inst_port **ret,
+		     char err[INST_ERR_MAX])
+{
+	struct inst_port *p = port_find(in, NULL, where->node, where->port);
+	int status = 0;
+
+	if (!p) {
+		p = port_alloc(in, where->node, where->port);
+		if (!p) {
+			snprintf(err, INST_ERR_MAX, "port verbs:%s/%u: out of memory", where->node,
+				 where->port);
+			return -ENOMEM;
+		}
+		status = open_verbs(p, err);
+		if (status)
+			port_close(p);
+		else
+			list_add_tail(&in->ports, &p->link);
+	}
+	*ret = p;
+	return status;
+}
+
+bool port_any_verbs(const struct inst *in)
+{
+	const struct inst_port *p;
+
+	list_for_each (p, &in->ports, link)
+		if (!p->fab)
+			return true;
+	return false;
+}
+
 int port_get(struct inst *in, const struct conf_port *where, struct inst_port **ret,
 	     char err[INST_ERR_MAX])
 {
 	struct inst_fabric *f = inst_fabric_find(in, where->fabric);
-	struct fabric_node *n = soft_node(f, where, err);
+	struct fabric_node *n;
 	struct inst_port *p;
 	int status;
 
+	if (where->verbs)
+		return get_verbs(in, where, ret, err);
+	n = soft_node(f, where, err);
 	if (!n)
 		return -EINVAL;
 	p = port_find(in, f, fabric_node_name(n), where->port);

@@ -33,10 +33,13 @@ bool port_same_ca(const struct inst_port *a, const struct inst_port *b);
 /**
  * port_get() - Find the port that a configuration names, or open it on first use
  *
- * Return: 0; -EINVAL no such fabric, node or port, or the node is no CA; -ENOMEM; with @err
+ * Return: 0; -EINVAL no such fabric, node or port, or the node is no CA; as verbs_open(); -ENOMEM; with @err
  */
 int port_get(struct inst *in, const struct conf_port *where, struct inst_port **ret,
 	     char err[INST_ERR_MAX]);
+
+/* port_any_verbs() - Tell whether the kernel serves any of the ports that are open */
+bool port_any_verbs(const struct inst *in);
 
 /* port_close() - Close a port, of which no interface may be left */
 void port_close(struct inst_port *p);

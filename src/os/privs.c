@@ -7,6 +7,18 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 
+/*
+ * True if the process has any capability, also one that is not effective, as after a change of user with PR_SET_KEEPCAPS.
+ * capng_have_capabilities() looks at the effective ones only.
+ */
+static bool any_permitted(void)
+{
+	for (unsigned int cap = 0; cap <= CAP_LAST_CAP; cap++)
+		if (capng_have_capability(CAPNG_PERMITTED, cap))
+			return true;
+	return false;
+}
+
 /* Keep @n of the capabilities that the process has, and drop all others for good. */
 static int keep_caps(const unsigned int *caps, unsigned int n)
 {
@@ -14,7 +26,7 @@ static int keep_caps(const unsigned int *caps, unsigned int n)
 
 	if (capng_get_caps_process())
 		return -EIO;
-	if (capng_have_capabilities(CAPNG_SELECT_CAPS) == CAPNG_NONE)
+	if (!any_permitted())
 		return 0;
 	for (unsigned int i = 0; i < n; i++)
 		have[i] = capng_have_capability(CAPNG_PERMITTED, caps[i]);

@@ -27,7 +27,7 @@
 #include <sys/types.h>
 
 enum privs_flags {
-	/* Keep CAP_NET_RAW, which libibverbs needs for a controlled Q_Key. */
+	/* Keep CAP_NET_RAW, without which the kernel refuses a controlled Q_Key (bit 31) to a queue pair of libibverbs. */
 	PRIVS_NET_RAW = 1 << 0,
 	/* For privs_isolate(): keep the root directory, and let the user trace the process. */
 	PRIVS_KEEP_ROOT_DIR = 1 << 1,
@@ -39,8 +39,8 @@ enum privs_flags {
 	 */
 	PRIVS_EXEC = 1 << 3,
 	/*
-	 * Allow the calls of libibverbs and libibumad: device files, shared mappings, locked
-	 * memory.
+	 * Allow the commands of libibverbs on device files that are open. Opening a device, and agents of umad, need
+	 * calls that stay forbidden.
 	 */
 	PRIVS_VERBS = 1 << 4,
 	/*
@@ -68,7 +68,7 @@ int privs_drop_bounds(void);
 
 /**
  * privs_isolate() - Become a user who has no rights and sees no files
- * @flags:	PRIVS_KEEP_ROOT_DIR or 0
+ * @flags:	mask of PRIVS_KEEP_ROOT_DIR and PRIVS_NET_RAW
  *
  * Root becomes user and group 65534 with no other groups. Another user, and root of a container without user 65534,
  * enters a new user namespace and keeps its user id there. In both cases the root directory is then empty and

@@ -88,8 +88,11 @@ static int new_userns(bool root)
 	return userns_map(uid, uid, gid, gid);
 }
 
-static int become_nobody(void)
+static int become_nobody(bool keep_caps)
 {
+	/* privs_drop_caps() takes all but those that it is told to keep. */
+	if (keep_caps && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
+		return -errno;
 	if (setgroups(0, NULL) && errno != EPERM)
 		return -errno;
 	if (setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
@@ -113,14 +116,14 @@ int privs_isolate(uint32_t flags)
 		if (!err || err == -EPERM) /* a container may forbid mounts but have other users */
 			err = privs_drop_bounds();
 		if (!err)
-			err = become_nobody();
+			err = become_nobody(flags & PRIVS_NET_RAW);
 	} else {
 		err = new_userns(root);
 		if (!err && root)
 			err = empty_root();
 	}
 	if (!err)
-		err = privs_drop_caps(0);
+		err = privs_drop_caps(flags & PRIVS_NET_RAW);
 	/*
 	 * A change of user clears the signal of the parent's death. It also makes the process
 	 * undumpable, so the leak checker cannot attach to it.

@@ -7,6 +7,7 @@
 #include <linux/netlink.h>
 #include <linux/nsfs.h>
 #include <linux/sockios.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stddef.h>
@@ -165,13 +166,6 @@ static const int exec_calls[] = {
 	SCMP_SYS(set_tid_address),
 };
 
-static const int verbs_calls[] = {
-	SCMP_SYS(mlock),
-	SCMP_SYS(mlock2),
-	SCMP_SYS(munlock),
-	SCMP_SYS(ioctl),
-};
-
 #define ALLOW(ctx, list) allow(ctx, list, sizeof(list) / sizeof((list)[0]))
 
 static int allow(scmp_filter_ctx ctx, const int *calls, size_t n)
@@ -190,14 +184,11 @@ static int allow_if(scmp_filter_ctx ctx, int call, unsigned int arg, uint64_t ma
 				SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, mask, value));
 }
 
-static int allow_open(scmp_filter_ctx ctx, uint32_t flags)
+static int allow_open(scmp_filter_ctx ctx)
 {
 	uint64_t mask = O_ACCMODE | O_CREAT | O_TRUNC;
-	int err;
+	int err = allow_if(ctx, SCMP_SYS(open), 1, mask, O_RDONLY);
 
-	if (flags & PRIVS_VERBS)
-		mask = 0;
-	err = allow_if(ctx, SCMP_SYS(open), 1, mask, O_RDONLY);
 	return err ? err : allow_if(ctx, SCMP_SYS(openat), 2, mask, O_RDONLY);
 }
 
@@ -209,8 +200,6 @@ static int allow_sockets(scmp_filter_ctx ctx, uint32_t flags)
 		err = allow_if(ctx, SCMP_SYS(socket), 0, UINT32_MAX, AF_INET);
 	if (!err && (flags & PRIVS_INET))
 		err = allow_if(ctx, SCMP_SYS(socket), 0, UINT32_MAX, AF_INET6);
-	if (!err && (flags & PRIVS_VERBS)) /* libibverbs asks NETLINK_RDMA for devices */
-		err = allow_if(ctx, SCMP_SYS(socket), 0, UINT32_MAX, AF_NETLINK);
 	return err;
 }
 
@@ -264,14 +253,14 @@ static int add_rules(scmp_filter_ctx ctx, uint32_t flags)
 		err = ALLOW(ctx, process_calls);
 	if (!err && (flags & PRIVS_EXEC))
 		err = ALLOW(ctx, exec_calls);
-	if (!err && (flags & PRIVS_VERBS))
-		err = ALLOW(ctx, verbs_calls);
 	if (!err)
-		err = allow_open(ctx, flags);
+		err = allow_open(ctx);
 	if (!err)
 		err = allow_sockets(ctx, flags);
-	if (!err && !(flags & PRIVS_VERBS))
+	if (!err)
 		err = allow_ioctls(ctx);
+	if (!err && (flags & PRIVS_VERBS))
+		err = allow_if(ctx, SCMP_SYS(ioctl), 1, UINT32_MAX, RDMA_VERBS_IOCTL);
 	return err ? err : allow_clone(ctx, flags);
 }
 
@@ -410,7 +399,7 @@ int privs_helper_seccomp(uint32_t flags)
 		return -ENOMEM;
 	err = ALLOW(ctx, helper_calls);
 	if (!err)
-		err = allow_open(ctx, 0);
+		err = allow_open(ctx);
 	if (!err)
 		err = allow_sockets(ctx, 0);
 	if (!err && (flags & PRIVS_HELPER_UNMOUNT))

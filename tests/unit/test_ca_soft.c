@@ -3,66 +3,38 @@
 /*
  * ca_soft: the conformance suite over two soft HCAs joined by a wire in memory, and the behaviour
  * that only this backend has (several openers of one port, events passed on).
- *
- *	ca[0] - hca 0, port 1  =====  port 1, hca 1 - ca[1]
  */
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "ca/ca_soft.h"
-#include "unit/ca_suite.h"
+#include "unit/ca_wire.h"
 
-#define PREFIX IB_SUBNET_PREFIX_DEFAULT
-
-struct end {
-	struct hca *hca;
-	struct ca_soft_hca *soft;
-	struct pkt_queue out;
-	uint64_t sent; /* packets that have left .out */
-	struct end *peer;
-};
-
-struct wire {
-	struct timers timers;
-	struct log_sink log;
-	struct end end[2];
-};
-
-static void wire_xmit(void *ctx, uint8_t port, struct pkt *p, ns_t now)
+static struct ca_soft_hca *soft_of(struct wire *w, unsigned int i)
 {
-	struct end *e = ctx;
-
-	assert_int_equal(port, 1);
-	pkt_queue_add(&e->out, p);
+	return w->end[i].ctx;
 }
 
-static void wire_event(void *ctx, uint8_t port, enum node_event ev, ns_t now)
+static void wire_event(struct wire_end *e, uint8_t port, enum node_event ev, ns_t now)
 {
-	struct end *e = ctx;
-
-	ca_soft_event(e->soft, port, ev, now);
+	ca_soft_event(e->ctx, port, ev, now);
 }
 
-static void wire_ready(void *ctx, struct hca_qp *qp)
+static void wire_ready(struct wire_end *e, struct hca_qp *qp)
 {
-	struct end *e = ctx;
-
-	ca_soft_ready(e->soft, qp);
+	ca_soft_ready(e->ctx, qp);
 }
-
-static const struct hca_ops wire_ops = { wire_xmit, wire_event, wire_ready };
 
 static unsigned int wire_queued(void *ctx, uint8_t port)
 {
-	const struct end *e = ctx;
+	const struct wire_end *e = ctx;
 
 	return e->out.n;
 }
 
 static struct ca_send_queue wire_send_queue(void *ctx, uint8_t port)
 {
-	const struct end *e = ctx;
+	const struct wire_end *e = ctx;
 
 	assert_int_equal(port, 1);
 	return (struct ca_send_queue){ .waiting = e->out.n, .sent = e->sent };
@@ -70,7 +42,7 @@ static struct ca_send_queue wire_send_queue(void *ctx, uint8_t port)
 
 static unsigned int wire_send_flush(void *ctx, uint8_t port, ns_t now)
 {
-	struct end *e = ctx;
+	struct wire_end *e = ctx;
 	unsigned int n = e->out.n;
 
 	assert_int_equal(port, 1);
@@ -80,56 +52,17 @@ static unsigned int wire_send_flush(void *ctx, uint8_t port, ns_t now)
 
 static const struct ca_soft_queues wire_queues = { wire_queued, wire_send_queue, wire_send_flush };
 
-/* Bring the port into the state in which an SM leaves it. */
-static void activate(struct end *e, uint16_t lid, ns_t now)
-{
-	struct node_port *np = &hca_node(e->hca)->port[1];
-
-	node_link(hca_node(e->hca), 1, true, now);
-	np->pi.lid = lid;
-	np->pi.gid_prefix = PREFIX;
-	np->pi.port_state = IB_PORT_ACTIVE;
-	np->pi.neighbor_mtu = IB_MTU_2048;
-	np->pkeys[1] = CA_SUITE_PKEY;
-}
-
-static void end_up(struct wire *w, unsigned int i, struct ca_suite_env *env)
-{
-	const uint64_t guid = 0x0002c90300000011ull + 16 * i;
-	struct hca_cfg cfg = {
-		.node = {
-			.type = IB_NODE_CA,
-			.nports = 1,
-			.sys_guid = guid - 1,
-			.node_guid = guid - 1,
-			.port_guids = &guid,
-			.desc = "end",
-		},
-	};
-	struct end *e = &w->end[i];
-
-	e->peer = &w->end[!i];
-	e->soft = ca_soft_hca_create();
-	assert_non_null(e->soft);
-	assert_int_equal(hca_create(&e->hca, &cfg, &wire_ops, e, &w->timers, env->pool, &w->log),
-			 0);
-	ca_soft_hca_bind(e->soft, e->hca, &wire_queues, e);
-	activate(e, (uint16_t)(0x10 + i), env->now);
-}
-
 static int soft_open(struct ca_suite_env *env, const struct ca_notify *notify, void *const ctx[2])
 {
-	struct wire *w = calloc(1, sizeof(*w));
+	struct wire *w = wire_up(env, wire_event, wire_ready);
 
-	assert_non_null(w);
-	env->priv = w;
-	env->now = NS_SEC(1);
-	env->pool = pkt_pool_create(512, 160);
-	assert_non_null(env->pool);
-	timers_init(&w->timers);
 	for (unsigned int i = 0; i < 2; i++) {
-		end_up(w, i, env);
-		assert_int_equal(ca_soft_open(w->end[i].soft, 1, notify, ctx[i], &env->ca[i]), 0);
+		struct wire_end *e = &w->end[i];
+
+		e->ctx = ca_soft_hca_create();
+		assert_non_null(e->ctx);
+		ca_soft_hca_bind(e->ctx, e->hca, &wire_queues, e);
+		assert_int_equal(ca_soft_open(e->ctx, 1, notify, ctx[i], &env->ca[i]), 0);
 	}
 	return 0;
 }
@@ -140,99 +73,22 @@ static void soft_close(struct ca_suite_env *env)
 
 	for (unsigned int i = 0; i < 2; i++) {
 		ca_close(env->ca[i]);
-		ca_soft_hca_destroy(w->end[i].soft);
-		w->end[i].soft = NULL;
-		hca_destroy(w->end[i].hca);
-		pkt_queue_purge(&w->end[i].out);
+		ca_soft_hca_destroy(soft_of(w, i));
+		w->end[i].ctx = NULL;
 	}
-	assert_int_equal(pkt_pool_pkts_used(env->pool), 0);
-	assert_int_equal(pkt_pool_bufs_used(env->pool), 0);
-	timers_fini(&w->timers);
-	pkt_pool_destroy(env->pool);
-	free(w);
-}
-
-static bool carry(struct end *e, ns_t now)
-{
-	struct pkt *v[PKT_BATCH];
-	unsigned int n = 0;
-
-	while (n < PKT_BATCH && e->out.n)
-		v[n++] = pkt_queue_pop(&e->out);
-	e->sent += n;
-	if (n)
-		hca_rx(e->peer->hca, 1, v, n, now);
-	return n > 0;
+	wire_down(env);
 }
 
 static void soft_run(struct ca_suite_env *env)
 {
-	struct wire *w = env->priv;
-	bool moved;
-
-	do {
-		timers_run(&w->timers, env->now);
-		moved = carry(&w->end[0], env->now);
-		moved |= carry(&w->end[1], env->now);
-	} while (moved);
+	while (wire_carry(env))
+		;
 }
 
-static void soft_link_down(struct ca_suite_env *env)
-{
-	struct wire *w = env->priv;
-
-	for (unsigned int i = 0; i < 2; i++)
-		node_link(hca_node(w->end[i].hca), 1, false, env->now);
-}
-
-static void pkey_set_done(void *ctx, int status, const struct mad_addr *from, const void *mad,
-			  size_t len, ns_t now)
-{
-	unsigned int *done = ctx;
-
-	assert_int_equal(status, 0);
-	assert_int_equal(mad_status(mad), 0);
-	++*done;
-}
-
-/* Set(P_KeyTable) by a LID-routed SMP from the other end. */
 static void soft_set_pkey(struct ca_suite_env *env, unsigned int side, uint16_t index,
 			  uint16_t pkey)
 {
-	struct wire *w = env->priv;
-	const struct node_port *np = &hca_node(w->end[side].hca)->port[1];
-	struct mad_agent_cfg c = { .qp = 0, .mgmt_class = MAD_CLASS_SM_LID, .class_version = 1 };
-	struct mad_hdr h = {
-		.base_version = MAD_BASE_VERSION,
-		.mgmt_class = MAD_CLASS_SM_LID,
-		.class_version = 1,
-		.method = MAD_METHOD_SET,
-		.attr_id = SMP_ATTR_PKEY_TABLE,
-	};
-	struct smp_dr dr = { 0 };
-	uint8_t data[SMP_DATA_LEN], mad[MAD_LEN];
-	uint16_t block[SMP_PKEYS_PER_BLOCK];
-	struct mad_agent *agent = NULL;
-	unsigned int done = 0;
-	struct mad_req q = {
-		.to = mad_addr_smp_lid(np->pi.lid),
-		.mad = mad,
-		.len = MAD_LEN,
-		.timeout_ms = 100,
-		.done = pkey_set_done,
-		.ctx = &done,
-	};
-
-	assert_true(index < SMP_PKEYS_PER_BLOCK);
-	memcpy(block, np->pkeys, sizeof(block));
-	block[index] = pkey;
-	smp_pkey_block_encode(data, block);
-	smp_encode(mad, &h, &dr, data);
-	assert_int_equal(mad_agent_add(ca_mad_ep(env->ca[!side]), &c, &agent), 0);
-	assert_int_equal(mad_request(agent, &q, NULL, env->now), 0);
-	soft_run(env);
-	assert_int_equal(done, 1);
-	mad_agent_del(agent);
+	wire_set_pkey(env, side, index, pkey, soft_run);
 }
 
 static const struct ca_suite_backend backend = {
@@ -240,7 +96,7 @@ static const struct ca_suite_backend backend = {
 	.open = soft_open,
 	.close = soft_close,
 	.run = soft_run,
-	.link_down = soft_link_down,
+	.link_down = wire_link_down,
 	.set_pkey = soft_set_pkey,
 };
 
@@ -261,7 +117,7 @@ static void on_event(void *ctx, enum ca_event ev, ns_t now)
 	(*mine)[ev]++;
 	if (t.nest) {
 		t.nest = false;
-		ca_soft_event(w->end[0].soft, 1, NODE_EV_SM_CHANGE, now);
+		ca_soft_event(soft_of(w, 0), 1, NODE_EV_SM_CHANGE, now);
 	}
 	if (t.close_in_event && t.victim) {
 		struct ca *v = t.victim;
@@ -292,8 +148,8 @@ static void test_open_refuses_ports_that_are_not_there(void **state)
 	struct wire *w = t.env.priv;
 	struct ca *ca = NULL;
 
-	assert_int_equal(ca_soft_open(w->end[0].soft, 0, &notify, NULL, &ca), -EINVAL);
-	assert_int_equal(ca_soft_open(w->end[0].soft, 2, &notify, NULL, &ca), -EINVAL);
+	assert_int_equal(ca_soft_open(soft_of(w, 0), 0, &notify, NULL, &ca), -EINVAL);
+	assert_int_equal(ca_soft_open(soft_of(w, 0), 2, &notify, NULL, &ca), -EINVAL);
 	assert_null(ca);
 	ca_close(NULL);
 	ca_soft_hca_destroy(NULL);
@@ -319,7 +175,7 @@ static void test_node_events_become_ca_events(void **state)
 
 	for (unsigned int i = 0; i < sizeof(map) / sizeof(*map); i++) {
 		memset(t.events, 0, sizeof(t.events));
-		ca_soft_event(w->end[0].soft, 1, map[i].ev, t.env.now);
+		ca_soft_event(soft_of(w, 0), 1, map[i].ev, t.env.now);
 		for (int e = 0; e <= CA_EVENT_DEVICE_FATAL; e++) {
 			assert_int_equal(t.events[0][e], e == map[i].want);
 			assert_int_equal(t.events[1][e], 0);
@@ -327,7 +183,7 @@ static void test_node_events_become_ca_events(void **state)
 	}
 	/* An event of a port that no user has open is not reported. */
 	memset(t.events, 0, sizeof(t.events));
-	ca_soft_event(w->end[0].soft, 2, NODE_EV_PORT_ERR, t.env.now);
+	ca_soft_event(soft_of(w, 0), 2, NODE_EV_PORT_ERR, t.env.now);
 	assert_int_equal(t.events[0][CA_EVENT_PORT_ERR], 0);
 }
 
@@ -337,9 +193,9 @@ static void test_every_opener_of_a_port_is_told(void **state)
 	struct ca *more[3];
 
 	for (unsigned int i = 0; i < 3; i++)
-		assert_int_equal(ca_soft_open(w->end[0].soft, 1, &notify, &t.events[1], &more[i]),
+		assert_int_equal(ca_soft_open(soft_of(w, 0), 1, &notify, &t.events[1], &more[i]),
 				 0);
-	ca_soft_event(w->end[0].soft, 1, NODE_EV_LID_CHANGE, t.env.now);
+	ca_soft_event(soft_of(w, 0), 1, NODE_EV_LID_CHANGE, t.env.now);
 	assert_int_equal(t.events[0][CA_EVENT_LID_CHANGE], 1);
 	assert_int_equal(t.events[1][CA_EVENT_LID_CHANGE], 3);
 	/*
@@ -347,14 +203,14 @@ static void test_every_opener_of_a_port_is_told(void **state)
 	 * the first event.
 	 */
 	t.nest = true;
-	ca_soft_event(w->end[0].soft, 1, NODE_EV_PORT_ERR, t.env.now);
+	ca_soft_event(soft_of(w, 0), 1, NODE_EV_PORT_ERR, t.env.now);
 	assert_int_equal(t.events[0][CA_EVENT_PORT_ERR], 1);
 	assert_int_equal(t.events[1][CA_EVENT_PORT_ERR], 3);
 	assert_int_equal(t.events[0][CA_EVENT_SM_CHANGE], 1);
 	assert_int_equal(t.events[1][CA_EVENT_SM_CHANGE], 3);
 	for (unsigned int i = 0; i < 3; i++)
 		ca_close(more[i]);
-	ca_soft_event(w->end[0].soft, 1, NODE_EV_LID_CHANGE, t.env.now);
+	ca_soft_event(soft_of(w, 0), 1, NODE_EV_LID_CHANGE, t.env.now);
 	assert_int_equal(t.events[1][CA_EVENT_LID_CHANGE], 3);
 }
 
@@ -367,17 +223,17 @@ static void test_ports_may_be_closed_in_an_event(void **state)
 	struct ca_qp *qp = NULL;
 
 	t.close_in_event = true;
-	assert_int_equal(ca_soft_open(w->end[0].soft, 1, &notify, &t.events[1], &other), 0);
+	assert_int_equal(ca_soft_open(soft_of(w, 0), 1, &notify, &t.events[1], &other), 0);
 	assert_int_equal(ca_qp_create(other, &attr, NULL, &qp), 0);
 	t.victim = other;
-	ca_soft_event(w->end[0].soft, 1, NODE_EV_LID_CHANGE, t.env.now);
+	ca_soft_event(soft_of(w, 0), 1, NODE_EV_LID_CHANGE, t.env.now);
 	assert_int_equal(t.events[0][CA_EVENT_LID_CHANGE], 1);
 	assert_int_equal(t.events[1][CA_EVENT_LID_CHANGE], 0);
 
-	assert_int_equal(ca_soft_open(w->end[1].soft, 1, &notify, &t.events[0], &own), 0);
+	assert_int_equal(ca_soft_open(soft_of(w, 1), 1, &notify, &t.events[0], &own), 0);
 	t.victim = t.env.ca[1]; /* gets the event first, and closes itself */
 	t.env.ca[1] = NULL;
-	ca_soft_event(w->end[1].soft, 1, NODE_EV_LID_CHANGE, t.env.now);
+	ca_soft_event(soft_of(w, 1), 1, NODE_EV_LID_CHANGE, t.env.now);
 	assert_int_equal(t.events[1][CA_EVENT_LID_CHANGE], 1);
 	assert_int_equal(t.events[0][CA_EVENT_LID_CHANGE], 2);
 	ca_close(own);

@@ -577,8 +577,38 @@ static void test_conf_refuses_bad_values(void **state)
 		"fabric:NAME/NODE/PORT");
 	refuses(LAB "[interface u]\nport = fabric:lab/1\n", "/etc/lab/lab.conf:4:", "fabric:lab/1",
 		"fabric:NAME/NODE/PORT");
-	refuses(LAB "[interface u]\nport = verbs:mlx5_0/1\n",
-		"/etc/lab/lab.conf:4:", "verbs:mlx5_0/1", "no ports of hardware");
+	refuses(LAB "[interface u]\nport = verbs:mlx5_0\n",
+		"/etc/lab/lab.conf:4:", "verbs:mlx5_0': no number of a port", "verbs:DEVICE/PORT");
+	refuses(LAB "[interface u]\nport = verbs:/1\n",
+		"/etc/lab/lab.conf:4:", "verbs:/1': no name of a device", "verbs:DEVICE/PORT");
+	refuses(LAB "[interface u]\nport = verbs:mlx5_0/0\n",
+		"/etc/lab/lab.conf:4:", "verbs:mlx5_0/0': no number of a port from 1 to 254",
+		"verbs:DEVICE/PORT");
+	refuses(LAB "[interface u]\nport = verbs:mlx5_0/1\nqpn = 0x123\n",
+		"/etc/lab/lab.conf:", "0x000123",
+		"the adapter of a port verbs:DEVICE/PORT chooses");
+	refuses(LAB "[udp-link a]\nport = verbs:mlx5_0/1\nlisten = 127.0.0.1:5001\n",
+		"/etc/lab/lab.conf:4:", "verbs:mlx5_0/1", "fabric:NAME/NODE/PORT");
+}
+
+/* A port of hardware needs no [fabric], and is not a port of one with such a name. */
+static void test_conf_verbs_ports(void **state)
+{
+	char err[CONF_ERR_MAX];
+	struct conf c;
+
+	assert_int_equal(parse(&c,
+			       "[interface uib0@h1]\nport = verbs:mlx5_0/1\n"
+			       "[interface uib1@h2]\nport = verbs:mlx5_0/2\npkey = 0x8001\n",
+			       err),
+			 0);
+	assert_int_equal(c.nifaces, 2);
+	assert_true(c.iface[0].port.verbs);
+	assert_false(c.iface[0].port.udp);
+	assert_string_equal(c.iface[0].port.node, "mlx5_0");
+	assert_int_equal(c.iface[0].port.port, 1);
+	assert_int_equal(c.iface[1].port.port, 2);
+	conf_free(&c);
 }
 
 #define UDP LAB "[udp-link vm1]\nport = fabric:lab/Switch1/7\n"
@@ -771,6 +801,7 @@ int main(void)
 		cmocka_unit_test(test_S1_conf_interface_identifiers),
 		cmocka_unit_test(test_M6_conf_links_of_a_port_may_differ_by_their_subnet_number),
 		cmocka_unit_test(test_conf_refuses_bad_values),
+		cmocka_unit_test(test_conf_verbs_ports),
 		cmocka_unit_test(test_conf_udp_links),
 		cmocka_unit_test(test_conf_udp_link_refusals),
 		cmocka_unit_test(test_conf_udp_ports),

@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <rdma/ib_user_mad.h>
+#include <rdma/rdma_user_ioctl.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -107,6 +110,19 @@ static void helper_caps(void)
 	MUST(!have_cap(CAP_SETUID));
 }
 
+/* CAP_NET_RAW survives the change of user, and nothing else does. */
+static void isolate_with_raw(void)
+{
+	bool had = have_cap(CAP_NET_RAW);
+
+	MUST(!privs_isolate(PRIVS_NET_RAW | PRIVS_KEEP_ROOT_DIR));
+	MUST(!had || have_cap(CAP_NET_RAW));
+	MUST(!have_cap(CAP_NET_ADMIN));
+	MUST(!have_cap(CAP_SYS_ADMIN));
+	MUST(!have_cap(CAP_SETUID));
+	MUST(!capng_have_capability(CAPNG_PERMITTED, CAP_NET_ADMIN));
+}
+
 static void test_privs_capabilities_are_gone_for_good(void **state)
 {
 	(void)state;
@@ -118,6 +134,7 @@ static void test_privs_capabilities_that_are_kept(void **state)
 {
 	(void)state;
 	assert_exit(in_child(keep_raw), 0);
+	assert_exit(in_child(isolate_with_raw), 0);
 	assert_exit(in_child(helper_caps), 0);
 }
 
@@ -192,6 +209,24 @@ static void permitted_by_flags(void)
 	MUST(unshare(CLONE_NEWUSER) < 0 && errno == EPERM);
 }
 
+/* Commands on a device that is open, and nothing else of libibverbs */
+static void verbs_commands(void)
+{
+	MUST(ioctl(0, RDMA_VERBS_IOCTL, NULL) < 0 && errno != EPERM);
+	filter(PRIVS_VERBS);
+	MUST(ioctl(0, RDMA_VERBS_IOCTL, NULL) < 0 && errno != EPERM);
+	MUST(ioctl(0, IB_USER_MAD_REGISTER_AGENT, NULL) < 0 && errno == EPERM);
+	MUST(open("/dev/null", O_RDWR) < 0 && errno == EPERM);
+	MUST(socket(AF_NETLINK, SOCK_RAW, 0) < 0 && errno == EPERM);
+	MUST(ioctl(0, IBTAP_ATTACH, NULL) < 0 && errno == EPERM);
+}
+
+static void no_verbs_commands(void)
+{
+	filter(0);
+	MUST(ioctl(0, RDMA_VERBS_IOCTL, NULL) < 0 && errno == EPERM);
+}
+
 static void killed(void)
 {
 	filter(PRIVS_KILL);
@@ -220,6 +255,8 @@ static void test_privs_seccomp_flags_permit(void **state)
 {
 	(void)state;
 	assert_exit(in_child(permitted_by_flags), 0);
+	assert_exit(in_child(verbs_commands), 0);
+	assert_exit(in_child(no_verbs_commands), 0);
 }
 
 static void test_privs_seccomp_kill_and_log(void **state)

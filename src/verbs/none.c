@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/verbs.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+/* A build with VERBS=0 */
+
+int verbs_open(const struct verbs_cfg *cfg, const struct ca_notify *notify, void *ctx,
+	       struct ca **ret, char err[VERBS_ERR_MAX])
+{
+	(void)cfg, (void)notify, (void)ctx, (void)ret;
+	snprintf(err, VERBS_ERR_MAX,
+		 "this build has no verbs; libibverbs-dev was missing when it was made");
+	return -EOPNOTSUPP;
+}
+
+const struct verbs_stats *verbs_stats(const struct ca *ca)
+{
+	(void)ca;
+	return NULL;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VERBS_PRIV_H
+#define VERBS_PRIV_H
+
+/*
+ * DOC: Inside a port of libibverbs
+ *
+ *	port.c	opening and closing, attributes, P_Key table
+ *	event.c	the descriptors that ca_dispatch() serves, asynchronous events
+ *	qp.c	states of queue pairs, restart after errors, groups
+ *	tx.c	sends and their completions
+ *	rx.c	receive buffers and received packets
+ *	ah.c	address handles
+ *	mads.c	MADs through umad
+ *	lib.c	the functions of the library and of the kernel
+ *
+ * A queue pair has a CQ for sends and one for receives, each as long as its queue, so that no CQ can overrun. All CQs of a
+ * port share one completion channel.
+ */
+
+#include "ca/ca.h"
+#include "util/hash.h"
+#include "util/list.h"
+#include "util/log.h"
+#include "verbs/lib.h"
+#include "verbs/verbs.h"
+
+#define VERBS_GRH 40 /* octets before the payload in a receive buffer: the GRH, if there was one */
+#define VERBS_SLOT \
+	4160 /* octets of a slot of the arena: GRH, the largest payload, rounded up to a cache line */
+#define VERBS_BATCH 32 /* completions that one call polls */
+/* Work requests in one list. The first ABI of ipathverbs has an array of ten in its driver. */
+#define VERBS_CHAIN 8
+#define VERBS_DEPTH_MAX 1024 /* longest send queue and receive queue */
+#define VERBS_AHS_MAX 16384 /* most address handles of a port */
+#define VERBS_AHS_IDLE 256 /* most address handles that are kept though nobody uses them */
+#define VERBS_MADS 1024 /* most requests of which the kernel's TIDs are known; a power of two */
+
+/* A request that was given to umad, which replaces the upper half of its TID */
+struct verbs_mad {
+	uint64_t tid; /* TID of the endpoint; 0: the entry is free */
+	uint32_t first,
+		sent; /* lower half of the TID in the first and in the last MAD that was sent */
+	uint64_t
+		wire; /* TID in the last response that arrived, for ACKs of its segments; 0: none has arrived */
+	uint16_t lid;
+};
+
+struct verbs_mads {
+	int fd; /* -1: the port has no umad device, or the device is gone */
+	int agent, sa_agent, cm_agent; /* numbers of the agents; -1: not registered */
+	struct mad_ep *ep;
+	struct verbs_mad open[VERBS_MADS];
+};
+
+struct verbs_port {
+	struct ca ca;
+	const struct verbs_lib *lib;
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct ibv_comp_channel *channel;
+	struct ibv_device_attr limits;
+	struct verbs_stats stats;
+	const struct log_sink *log;
+	struct pkt_pool *pool;
+	struct timers *timers;
+	uint8_t num;
+	char name[80]; /* in the log */
+	bool dead; /* the device failed or is gone, and nothing works any more */
+	bool grh_required; /* the port sends no packet without GRH */
+	unsigned int mtu; /* octets of payload that the port sends */
+	struct ca_port_attr attr; /* as of the last query */
+	int pkeys_fd;
+	uint16_t *pkeys; /* P_Key table, attr.pkey_tbl_len entries */
+	uint8_t *arena;
+	uint32_t *free_slot; /* indices of slots that nobody uses */
+	unsigned int nslots, nfree;
+	struct list qps; /* struct verbs_qp.link */
+	struct htab ahs; /* struct verbs_ah.by_attr */
+	struct list idle_ahs; /* struct verbs_ah.idle, least recently used first */
+	unsigned int nidle;
+	uint64_t sent; /* sends that have completed */
+	struct verbs_mads mads;
+};
+
+struct verbs_ah {
+	struct ca_ah ah;
+	struct hlink by_attr;
+	struct ca_ah_attr attr; /* without padding of unknown value */
+	struct ibv_ah *h;
+	unsigned int refs; /* handles that callers have, and sends that have not completed */
+	struct list idle; /* in verbs_port.idle_ahs while .refs is 0 */
+};
+
+struct verbs_tx {
+	uint32_t slot;
+	struct verbs_ah *ah;
+};
+
+struct verbs_qp {
+	struct ca_qp qp;
+	struct list link;
+	struct verbs_port *port;
+	struct ibv_qp *h;
+	struct ibv_cq *scq, *rcq;
+	uint16_t pkey_index;
+	uint32_t qkey;
+	bool stopped; /* not in state RTS: packets to it are lost */
+	bool broken; /* completed a work request with an error, so it is looked at and perhaps restarted */
+	bool scq_armed; /* a completion of a send makes an event */
+	struct verbs_tx *
+		tx; /* sends that have not completed, from .tx_head on, in the order in which they were posted */
+	unsigned int tx_depth, tx_head, tx_n;
+	uint32_t tx_seq; /* number of the next send, which is its wr_id */
+	uint32_t *idle; /* receive slots that are not posted */
+	unsigned int rx_depth, nidle;
+	struct ibv_wc stash[VERBS_BATCH]; /* receive completions that verbs_rx_arm() found */
+	unsigned int stash_at, stash_n;
+};
+
+static inline struct verbs_port *verbs_port_of(struct ca *ca)
+{
+	return container_of(ca, struct verbs_port, ca);
+}
+
+static inline struct verbs_qp *verbs_qp_of(struct ca_qp *qp)
+{
+	return container_of(qp, struct verbs_qp, qp);
+}
+
+static inline uint8_t *verbs_slot(const struct verbs_port *p, uint32_t slot)
+{
+	return p->arena + (size_t)slot * VERBS_SLOT;
+}
+
+/* port.c */
+int verbs_port_query(struct ca *ca, struct ca_port_attr *ret);
+void verbs_pkeys_read(struct verbs_port *p);
+/* verbs_died() - Note that the device failed, and report it once */
+void verbs_died(struct verbs_port *p, const char *why, ns_t now);
+
+/* event.c */
+int verbs_events_init(struct verbs_port *p);
+void verbs_dispatch(struct ca *ca, ns_t now);
+/* verbs_unwatch() - Serve @fd no longer */
+void verbs_unwatch(struct verbs_port *p, int fd);
+
+/* qp.c */
+int verbs_qp_create(struct ca *ca, const struct ca_qp_attr *attr, void *ctx, struct ca_qp **ret);
+void verbs_qp_destroy(struct ca_qp *qp);
+int verbs_qp_modify(struct ca_qp *qp, uint16_t pkey_index, uint32_t qkey);
+uint32_t verbs_qp_num(const struct ca_qp *qp);
+int verbs_attach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid);
+int verbs_detach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid);
+/* verbs_qp_restart() - Reset the queue pair, and walk back to RTS. 0 or -errno, after which it is .stopped */
+int verbs_qp_restart(struct verbs_qp *q);
+/* verbs_qp_mend() - Restart a queue pair that is in an error state */
+void verbs_qp_mend(struct verbs_qp *q);
+
+/* tx.c */
+unsigned int verbs_post_send(struct ca_qp *qp, const struct ca_send *v, unsigned int n, ns_t now);
+/* verbs_tx_reap() - Poll the completions of sends; returns whether there was one */
+bool verbs_tx_reap(struct verbs_qp *q);
+/* verbs_tx_drop() - Forget all sends that have not completed. Only for a queue pair that the adapter has stopped */
+void verbs_tx_drop(struct verbs_qp *q);
+unsigned int verbs_queued(struct ca *ca);
+struct ca_send_queue verbs_send_queue(struct ca *ca);
+unsigned int verbs_send_flush(struct ca *ca, ns_t now);
+
+/* rx.c */
+unsigned int verbs_poll(struct ca_qp *qp, struct ca_wc *v, unsigned int n);
+bool verbs_arm(struct ca_qp *qp);
+/* verbs_rx_fill() - Post all receive slots that are not posted */
+void verbs_rx_fill(struct verbs_qp *q);
+
+/* ah.c */
+int verbs_ah_create(struct ca *ca, const struct ca_ah_attr *attr, struct ca_ah **ret);
+void verbs_ah_destroy(struct ca_ah *ah);
+/* verbs_ah_put() - Give back one reference */
+void verbs_ah_put(struct verbs_ah *ah);
+/* verbs_ahs_fini() - Destroy all address handles, which no send uses any more */
+void verbs_ahs_fini(struct verbs_port *p);
+
+/* mads.c */
+int verbs_mads_init(struct verbs_port *p, const char *device);
+void verbs_mads_fini(struct verbs_port *p);
+/* verbs_mads_recv() - Read what has arrived */
+void verbs_mads_recv(struct verbs_port *p, ns_t now);
+
+#endif

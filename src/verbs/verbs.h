@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VERBS_VERBS_H
+#define VERBS_VERBS_H
+
+/*
+ * DOC: The backend of ca.h for ports that the kernel serves
+ *
+ * UD queue pairs through libibverbs, which is loaded when the first port is opened, and MADs through the kernel's umad
+ * device. A build with VERBS=0 has verbs_open() alone, which says so.
+ *
+ * Packets are copied: one arena for each port is registered, sends are copied into it, and receive buffers of it are
+ * posted again as soon as their packet was copied out. So packets of the pool never wait for the adapter, and the memory
+ * that the kernel pins is fixed when the port is opened.
+ *
+ * Callbacks of ca_notify are called by ca_dispatch() only, and may not close the port.
+ */
+
+#include "ca/ca.h"
+
+#define VERBS_ERR_MAX 256
+#define VERBS_SLOTS 8192 /* default size of the arena in packets, 34 MB */
+
+struct verbs_lib;
+
+struct verbs_cfg {
+	const char *device; /* name of the RDMA device, as "mlx5_0" */
+	uint8_t port;
+	unsigned int slots; /* packets in the arena; 0: VERBS_SLOTS */
+	struct pkt_pool *pool;
+	struct timers *timers;
+	const struct log_sink *log;
+	const struct verbs_lib
+		*lib; /* functions of the libraries and the kernel; NULL: load them */
+};
+
+/* What a port did not send or deliver, and what it mended; all counters */
+struct verbs_stats {
+	uint64_t rx_error; /* receive completions with an error */
+	uint64_t rx_short; /* received packets without payload */
+	uint64_t rx_no_mem; /* received packets for which the pool had no descriptor or buffer */
+	uint64_t
+		tx_too_long; /* packets above the MTU of the port, which would have stopped the queue pair */
+	uint64_t tx_error; /* sends that completed with an error */
+	uint64_t
+		tx_refused; /* packets that the library refused to post, and packets to a dead port */
+	uint64_t qp_restarts; /* queue pairs that were in an error state and work again */
+	uint64_t ah_evicted; /* address handles that were destroyed to make room */
+	uint64_t mad_refused; /* MADs that the kernel did not send */
+	uint64_t mad_late; /* responses to requests that are no longer open */
+};
+
+/**
+ * verbs_open() - Open a port
+ * @notify, @ctx: callbacks of the port, borrowed until ca_close()
+ * @err:	message on failure
+ *
+ * The calling process keeps the credentials with which the device files are opened only with kernels that take all commands
+ * by ioctl() (Linux 5.0); earlier kernels refuse commands after a change of credentials.
+ * Return: 0; -ENODEV no such device or port; -EMEDIUMTYPE it is not InfiniBand; -EOPNOTSUPP this build has no
+ * verbs; -ELIBACC the library is missing; -ENOMEM; -errno
+ */
+int verbs_open(const struct verbs_cfg *cfg, const struct ca_notify *notify, void *ctx,
+	       struct ca **ret, char err[VERBS_ERR_MAX]);
+
+/* verbs_stats() - Counters of a port that verbs_open() has opened; NULL for a CA of another backend */
+const struct verbs_stats *verbs_stats(const struct ca *ca);
+
+#endif

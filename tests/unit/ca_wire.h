@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_UNIT_CA_WIRE_H
+#define TESTS_UNIT_CA_WIRE_H
+
+/*
+ * Two soft HCAs, whose ports 1 a wire in memory joins, for backends of the suite of ca.h:
+ *
+ *	end 0 - hca, port 1  =====  port 1, hca - end 1
+ *
+ * ca_suite_env.priv is the struct wire.
+ */
+
+#include "hca/hca.h"
+#include "unit/ca_suite.h"
+
+struct wire_end {
+	struct hca *hca;
+	struct pkt_queue out;
+	uint64_t sent; /* packets that have left .out */
+	struct wire_end *peer;
+	/* What the HCA reports; set by the backend before events may come */
+	void (*event)(struct wire_end *e, uint8_t port, enum node_event ev, ns_t now);
+	void (*ready)(struct wire_end *e, struct hca_qp *qp);
+	void *ctx; /* of the backend */
+};
+
+struct wire {
+	struct timers timers;
+	struct log_sink log;
+	struct wire_end end[2];
+};
+
+/* wire_up() - Make pool and HCAs, and bring the ports into the state that the suite wants */
+struct wire *wire_up(struct ca_suite_env *env,
+		     void (*event)(struct wire_end *e, uint8_t port, enum node_event ev, ns_t now),
+		     void (*ready)(struct wire_end *e, struct hca_qp *qp));
+/* wire_down() - Free all, and fail the test if a packet or buffer is not back in the pool */
+void wire_down(struct ca_suite_env *env);
+/* wire_carry() - Deliver what has been sent, once; returns whether there was anything */
+bool wire_carry(struct ca_suite_env *env);
+void wire_link_down(struct ca_suite_env *env);
+/* wire_set_pkey() - Set(P_KeyTable) by a LID-routed SMP from the other end; @run delivers it */
+void wire_set_pkey(struct ca_suite_env *env, unsigned int side, uint16_t index, uint16_t pkey,
+		   void (*run)(struct ca_suite_env *env));
+
+#endif
