@@ -113,7 +113,10 @@ endef
 $(foreach f,$(folders) preload,$(eval $(call folder_rule,$(f))))
 
 # `uipoib web` loads libmicrohttpd itself, so a build needs only its header, and without it everything else works.
-$(O)/obj/web/http.o: ALL_CFLAGS += -DUIPOIB_WEB=$(WEB)
+$(O)/obj/web/http.o $(O)/obj/web/http_none.o: ALL_CFLAGS += -DUIPOIB_WEB=$(WEB)
+
+# The page is a part of the program; the assembler takes its files in.
+$(O)/obj/web/page.o: $(wildcard src/web/page/*)
 
 # The CRC code is chosen at run time, so these files may use instructions that others may not. Without these options, as on
 # a machine other than x86-64, the files are empty.

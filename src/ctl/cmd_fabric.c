@@ -155,11 +155,21 @@ static void node_show(struct ctl_req *r)
 		"node", "fabric", NULL \
 	}
 
+#define PART_ARGS                               \
+	(const char *const[])                   \
+	{                                       \
+		"from", "count", "fabric", NULL \
+	}
+
 const struct ctl_cmd cmd_fabric[] = {
 	{ "fabric show", CTL_READS, fabric_show, FABRIC_ARG },
 	{ "fabric node show", CTL_READS, node_show, NODE_ARGS },
 	{ "fabric port show", CTL_READS, cmd_fabric_port_show,
 	  (const char *const[]){ "node", "port", "fabric", NULL } },
+	{ "fabric map", CTL_READS, cmd_fabric_map, PART_ARGS },
+	{ "fabric load", CTL_READS, cmd_fabric_load, PART_ARGS },
+	{ "fabric route", CTL_READS, cmd_fabric_route,
+	  (const char *const[]){ "from", "to", "fabric", NULL } },
 	{ "fabric udp show", CTL_READS, cmd_fabric_udp_show, FABRIC_ARG },
 	{ "fabric udp attach", CTL_CHANGES, cmd_fabric_udp_attach,
 	  (const char *const[]){ "name", "port", "peer", "fabric", "fresh", NULL } },
@@ -168,7 +178,8 @@ const struct ctl_cmd cmd_fabric[] = {
 	{ "fabric lft show", CTL_READS, cmd_fabric_lft_show, NODE_ARGS },
 	{ "fabric lft set", CTL_CHANGES, cmd_fabric_lft_set,
 	  (const char *const[]){ "node", "lid", "port", "fabric", NULL } },
-	{ "fabric mft show", CTL_READS, cmd_fabric_mft_show, NODE_ARGS },
+	{ "fabric mft show", CTL_READS, cmd_fabric_mft_show,
+	  (const char *const[]){ "node", "mlid", "fabric", NULL } },
 	{ "fabric sm show", CTL_READS, cmd_fabric_sm_show, FABRIC_ARG },
 	{ "fabric sm start", CTL_CHANGES, cmd_fabric_sm_start,
 	  (const char *const[]){ "port", "priority", "fabric", NULL } },

@@ -11,6 +11,8 @@
 
 /* cmd_fabric_port.c */
 ctl_fn cmd_fabric_port_show, cmd_fabric_link_set;
+/* cmd_fabric_map.c */
+ctl_fn cmd_fabric_map, cmd_fabric_load, cmd_fabric_route;
 /* cmd_udp.c */
 ctl_fn cmd_fabric_udp_show, cmd_fabric_udp_attach;
 /* cmd_fabric_fwd.c */

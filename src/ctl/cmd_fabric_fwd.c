@@ -126,27 +126,54 @@ static json_t *groups_of(const struct inst_fabric *f, uint16_t mlid)
 	return g ? cmd_gid(&g->rec.mgid) : json_null();
 }
 
+static void mft_row(struct ctl_req *r, const struct inst_fabric *f, struct fabric_node *n,
+		    unsigned int k)
+{
+	const uint64_t *mask = fabric_node_node(n)->sw->mft[k];
+	json_t *row;
+
+	if (!(mask[0] | mask[1] | mask[2] | mask[3]))
+		return;
+	row = cmd_fabric_row(f);
+	cmd_set_str(row, "node", fabric_node_name(n));
+	cmd_set(row, "mlid", cmd_hex(IB_LID_MCAST_MIN + k, 4));
+	cmd_set(row, "ports", ports_of(mask));
+	cmd_set(row, "mgid", groups_of(f, (uint16_t)(IB_LID_MCAST_MIN + k)));
+	ctl_row(r, row);
+}
+
+/* The argument "mlid" in place of "node": what all switches have for this MLID, which is the group's tree */
+static void mft_tree(struct ctl_req *r, struct inst_fabric *f)
+{
+	long long mlid;
+	bool bad;
+
+	mlid = ctl_arg_int(r, "mlid", IB_LID_MCAST_MIN, IB_LID_MCAST_MIN + NODE_MCAST_LIDS - 1, 0,
+			   &bad);
+	if (bad)
+		return;
+	for (unsigned int k = 0; k < fabric_nnodes(f->fabric); k++) {
+		struct fabric_node *n = fabric_node_at(f->fabric, k);
+
+		if (!fabric_node_hca(n))
+			mft_row(r, f, n, (unsigned int)mlid - IB_LID_MCAST_MIN);
+	}
+	ctl_end(r, PROTO_EXIT_OK, NULL);
+}
+
 void cmd_fabric_mft_show(struct ctl_req *r)
 {
 	struct inst_fabric *f = ctl_arg_fabric(r);
-	struct fabric_node *n = f ? switch_arg(r, f) : NULL;
-	const struct node_switch *sw;
+	struct fabric_node *n;
 
+	if (f && json_object_get(r->args, "mlid")) {
+		mft_tree(r, f);
+		return;
+	}
+	n = f ? switch_arg(r, f) : NULL;
 	if (!n)
 		return;
-	sw = fabric_node_node(n)->sw;
-	for (unsigned int k = 0; k < NODE_MCAST_LIDS; k++) {
-		const uint64_t *mask = sw->mft[k];
-		json_t *row;
-
-		if (!(mask[0] | mask[1] | mask[2] | mask[3]))
-			continue;
-		row = cmd_fabric_row(f);
-		cmd_set_str(row, "node", fabric_node_name(n));
-		cmd_set(row, "mlid", cmd_hex(IB_LID_MCAST_MIN + k, 4));
-		cmd_set(row, "ports", ports_of(mask));
-		cmd_set(row, "mgid", groups_of(f, (uint16_t)(IB_LID_MCAST_MIN + k)));
-		ctl_row(r, row);
-	}
+	for (unsigned int k = 0; k < NODE_MCAST_LIDS; k++)
+		mft_row(r, f, n, k);
 	ctl_end(r, PROTO_EXIT_OK, NULL);
 }

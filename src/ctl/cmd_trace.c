@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ctl/cmd.h"
-#include "ctl/trace_match.h"
+#include "trace/match.h"
 #include "fabric/trace.h"
 #include "inst/fab.h"
 #include "inst/host.h"
@@ -17,7 +17,7 @@
  * DOC: trace
  *
  * Shows what the fabric does with the packets of one ping, connection, datagram, resolution of an address, or join of a group
- * (ctl/trace_match.h). With "details" all MADs of the two ports on QP1 are shown. The client has the host send the packets, and
+ * (trace/match.h). With "details" all MADs of the two ports on QP1 are shown. The client has the host send the packets, and
  * gets rows until it closes the connection. A fabric has one trace at a time.
  */
 

@@ -27,6 +27,7 @@ struct layout_node {
 	char *name; /* any text, allocated */
 	char *note; /* a second line, any text, allocated; may be NULL */
 	bool is_switch;
+	bool keep; /* this CA is never folded */
 
 	/* Results of layout_place() */
 	unsigned int level;

@@ -46,7 +46,8 @@ static void make_blocks(struct layout *l, const struct layout_graph *g, struct b
 		if (ca->is_switch)
 			continue;
 		home = home_of(l, g, n);
-		if (cas > LAYOUT_FOLD && home < l->nnodes && g->start[n + 1] - g->start[n] == 1) {
+		if (cas > LAYOUT_FOLD && !ca->keep && home < l->nnodes &&
+		    g->start[n + 1] - g->start[n] == 1) {
 			ca->hidden = true;
 			l->node[home].folded++;
 			continue;

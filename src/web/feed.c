@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "web/feed.h"
 
-#include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 
-#define PATIENCE_MS 10000 /* longest wait for a line of an answer */
-
-int web_feed_open(struct web_feed *f, const char *instance)
-{
-	memset(f, 0, sizeof(*f));
-	return proto_connect_ro(&f->client, instance);
-}
+struct waiter {
+	struct list link;
+	web_feed_fn *fn;
+	void *ctx;
+};
 
 static void rows_free(struct web_rows *r)
 {
@@ -20,86 +17,126 @@ static void rows_free(struct web_rows *r)
 	*r = (struct web_rows){ 0 };
 }
 
-void web_feed_close(struct web_feed *f)
+void web_feed_init(struct web_feed *f, struct web_ask *ask)
+{
+	*f = (struct web_feed){ .ask = ask };
+	list_init(&f->waiters);
+}
+
+static void tell(struct web_feed *f, const struct web_rows *rows)
+{
+	struct waiter *w, *tmp;
+
+	list_for_each_safe (w, tmp, &f->waiters, link) {
+		list_del(&w->link);
+		if (w->fn)
+			w->fn(w->ctx, rows);
+		free(w);
+	}
+}
+
+void web_feed_fini(struct web_feed *f)
+{
+	struct waiter *w;
+
+	list_for_each (w, &f->waiters, link)
+		w->fn = NULL;
+	tell(f, NULL);
+	rows_free(&f->rows);
+	rows_free(&f->coming);
+}
+
+static void complete(struct web_feed *f, ns_t now)
 {
 	rows_free(&f->rows);
-	proto_close(&f->client);
-}
-
-/* Receives an answer. Its rows are appended to @rows. */
-static int receive(struct web_feed *f, json_t *rows)
-{
-	for (;;) {
-		json_t *line, *row;
-		int status = proto_recv(&f->client, PATIENCE_MS, &line);
-		bool end;
-
-		if (status)
-			return status;
-		row = json_object_get(line, "row");
-		if (row)
-			json_array_append(rows, row);
-		end = json_object_get(line, "end");
-		json_decref(line);
-		if (end)
-			return 0;
-	}
-}
-
-/* Asks, and returns the rows by @ret; takes @args. A refused request has no rows, which is no error. */
-static int ask(struct web_feed *f, const char *cmd, json_t *args, json_t **ret)
-{
-	json_t *rows = json_array();
-	int status = rows ? proto_send(&f->client, cmd, args) : -ENOMEM;
-
-	json_decref(args);
-	if (!status)
-		status = receive(f, rows);
-	if (status)
-		json_decref(rows);
-	else
-		*ret = rows;
-	return status;
-}
-
-static int ask_ports(struct web_feed *f, json_t *nodes)
-{
-	json_t *node, *ports;
-	size_t i;
-
-	json_array_foreach(nodes, i, node)
-	{
-		json_t *args = json_pack("{s:O, s:O}", "node", json_object_get(node, "node"),
-					 "fabric", json_object_get(node, "fabric"));
-		int status = args ? ask(f, "fabric port show", args, &ports) : -ENOMEM;
-
-		if (status)
-			return status;
-		json_object_set_new(node, "ports", ports);
-	}
-	return 0;
-}
-
-int web_feed_fresh(struct web_feed *f, ns_t now)
-{
-	struct web_rows r = { 0 };
-	int status;
-
-	if (f->at && now - f->at < WEB_FEED_AGE)
-		return 0;
-	status = ask(f, "fabric node show", NULL, &r.nodes);
-	if (!status)
-		status = ask_ports(f, r.nodes);
-	if (!status)
-		status = ask(f, "link show", NULL, &r.links);
-	if (!status)
-		status = ask(f, "stats show", NULL, &r.stats);
-	if (status) {
-		rows_free(&r);
-		return status;
-	}
-	rows_free(&f->rows);
-	f->rows = r;
+	f->rows = f->coming;
+	f->rows.http = f->http;
+	f->coming = (struct web_rows){ 0 };
 	f->at = now;
-	return 0;
+	tell(f, &f->rows);
+}
+
+static void ask(struct web_feed *f, const char *cmd, json_t *args, web_ask_fn *fn)
+{
+	if (!web_ask(f->ask, cmd, args, fn, f))
+		return;
+	rows_free(&f->coming);
+	tell(f, NULL);
+}
+
+static void on_stats(void *ctx, json_t *rows, const char *error, ns_t now)
+{
+	struct web_feed *f = ctx;
+
+	(void)error; /* a refused request has no rows */
+	f->coming.stats = json_incref(rows);
+	complete(f, now);
+}
+
+static void on_links(void *ctx, json_t *rows, const char *error, ns_t now)
+{
+	struct web_feed *f = ctx;
+
+	(void)error;
+	(void)now;
+	f->coming.links = json_incref(rows);
+	ask(f, "stats show", NULL, on_stats);
+}
+
+static void on_ports(void *ctx, json_t *rows, const char *error, ns_t now);
+
+static void next_ports(struct web_feed *f)
+{
+	json_t *node = json_array_get(f->coming.nodes, f->ports);
+
+	if (node)
+		ask(f, "fabric port show",
+		    json_pack("{s:O, s:O}", "node", json_object_get(node, "node"), "fabric",
+			      json_object_get(node, "fabric")),
+		    on_ports);
+	else
+		ask(f, "link show", NULL, on_links);
+}
+
+static void on_ports(void *ctx, json_t *rows, const char *error, ns_t now)
+{
+	struct web_feed *f = ctx;
+
+	(void)error;
+	(void)now;
+	json_object_set(json_array_get(f->coming.nodes, f->ports++), "ports", rows);
+	next_ports(f);
+}
+
+static void on_nodes(void *ctx, json_t *rows, const char *error, ns_t now)
+{
+	struct web_feed *f = ctx;
+
+	(void)error;
+	(void)now;
+	f->coming.nodes = json_incref(rows);
+	f->ports = 0;
+	next_ports(f);
+}
+
+void web_feed_get(struct web_feed *f, ns_t now, web_feed_fn *fn, void *ctx)
+{
+	bool reads = !list_empty(&f->waiters);
+	struct waiter *w;
+
+	if (f->at && now - f->at < WEB_FEED_AGE) {
+		fn(ctx, &f->rows);
+		return;
+	}
+	w = calloc(1, sizeof(*w));
+	if (!w) {
+		fn(ctx, NULL);
+		return;
+	}
+	w->fn = fn;
+	w->ctx = ctx;
+	list_init(&w->link);
+	list_add_tail(&f->waiters, &w->link);
+	if (!reads)
+		ask(f, "fabric node show", NULL, on_nodes);
 }

@@ -1,48 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "web/http.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "web/host.h"
-
-void web_answer_text(struct web_answer *a, unsigned int status, const char *text)
-{
-	a->status = status;
-	a->body = strdup(text);
-	a->len = a->body ? strlen(text) : 0;
-}
-
 #ifndef UIPOIB_WEB
 #define UIPOIB_WEB 0
 #endif
 
-#if UIPOIB_WEB
+#if UIPOIB_WEB /* otherwise http_none.c */
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <microhttpd.h>
-#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "os/loop.h"
 #include "util/list.h"
+#include "web/host.h"
 
 #define TICK_MS 500 /* interval at which connections are looked at */
+#define CROWD_TICK_MS 100 /* the same while all places are taken */
 
 /* --- the library */
 
-#define FUNCTIONS(F)                       \
-	F(MHD_start_daemon)                \
-	F(MHD_stop_daemon)                 \
-	F(MHD_run)                         \
-	F(MHD_get_timeout)                 \
-	F(MHD_get_daemon_info)             \
-	F(MHD_get_connection_info)         \
-	F(MHD_create_response_from_buffer) \
-	F(MHD_add_response_header)         \
-	F(MHD_queue_response)              \
-	F(MHD_destroy_response)            \
+#define FUNCTIONS(F)                         \
+	F(MHD_start_daemon)                  \
+	F(MHD_stop_daemon)                   \
+	F(MHD_run)                           \
+	F(MHD_get_timeout)                   \
+	F(MHD_get_daemon_info)               \
+	F(MHD_get_connection_info)           \
+	F(MHD_create_response_from_buffer)   \
+	F(MHD_create_response_from_callback) \
+	F(MHD_add_response_header)           \
+	F(MHD_queue_response)                \
+	F(MHD_destroy_response)              \
+	F(MHD_suspend_connection)            \
+	F(MHD_resume_connection)             \
 	F(MHD_lookup_connection_value)
 
 #define MEMBER(f) __typeof__(f) *f;
@@ -75,15 +69,41 @@ int web_http_load(void)
 
 struct connection {
 	int fd; /* -1: the place is free */
+	bool asks; /* no request has come yet */
 	ns_t deadline;
 };
 
 struct web_http {
 	struct MHD_Daemon *daemon;
 	const char *const *hosts;
-	void (*fn)(void *ctx, const char *path, struct web_answer *ret);
+	void (*fn)(void *ctx, struct web_request *r, const char *path);
 	void *ctx;
 	struct connection conn[WEB_HTTP_CLIENTS];
+	struct list requests; /* struct web_request.link */
+	struct list streams; /* struct stream.link */
+	struct web_http_stats stats;
+	ns_t now;
+};
+
+struct web_request {
+	struct list link;
+	struct web_http *h;
+	struct MHD_Connection *c;
+	bool waits; /* the library does not look at the connection meanwhile */
+	bool streams; /* the answer has no end */
+	struct MHD_Response *response;
+	unsigned int status; /* of HTTP */
+	bool ended; /* it has an answer, or there is no memory for one */
+};
+
+/* A reader of events. The library calls its function only while the client takes octets. */
+struct stream {
+	struct list link;
+	struct web_http *h;
+	struct MHD_Connection *c;
+	struct web_stream at;
+	bool waits; /* for events; as in struct web_request */
+	bool over;
 };
 
 static int fd_of(struct MHD_Connection *c)
@@ -102,13 +122,15 @@ static struct connection *find_fd(struct web_http *h, int fd)
 	return NULL;
 }
 
-static void set_deadline(struct web_http *h, struct MHD_Connection *c, ns_t span)
+static void set_deadline(struct web_http *h, struct MHD_Connection *c, bool asks, ns_t deadline)
 {
 	int fd = fd_of(c);
 	struct connection *k = fd < 0 ? NULL : find_fd(h, fd);
 
-	if (k)
-		k->deadline = loop_clock() + span;
+	if (!k)
+		return;
+	k->asks = asks;
+	k->deadline = deadline;
 }
 
 static void on_connection(void *ctx, struct MHD_Connection *c, void **socket_ctx,
@@ -123,26 +145,33 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **socket_ctx
 	if (!k) /* not reached: the library admits as many connections as there are places */
 		return;
 	k->fd = starts ? fd : -1;
+	k->asks = true;
 	k->deadline = loop_clock() + WEB_HTTP_ASK;
 }
 
-static void on_completed(void *ctx, struct MHD_Connection *c, void **request_ctx,
-			 enum MHD_RequestTerminationCode why)
+static bool crowded(struct web_http *h)
 {
-	(void)request_ctx;
-	(void)why;
-	set_deadline(ctx, c, WEB_HTTP_ASK);
+	return !find_fd(h, -1);
 }
 
-/* The library's own time-out starts anew with every octet. A connection that is shut down is closed by the library. */
+/*
+ * The library's own time-out starts anew with every octet. A connection that is shut down is closed by the library. While all places are
+ * taken, connections without a request have less time, because others wait for their places.
+ */
 static void end_late(struct web_http *h, ns_t now)
 {
-	for (size_t k = 0; k < ARRAY_SIZE(h->conn); k++)
-		if (h->conn[k].fd >= 0 && h->conn[k].deadline <= now)
-			shutdown(h->conn[k].fd, SHUT_RDWR);
+	bool all = crowded(h);
+
+	for (size_t k = 0; k < ARRAY_SIZE(h->conn); k++) {
+		const struct connection *c = &h->conn[k];
+		ns_t less = all && c->asks ? WEB_HTTP_ASK - WEB_HTTP_ASK_CROWD : 0;
+
+		if (c->fd >= 0 && c->deadline - less <= now)
+			shutdown(c->fd, SHUT_RDWR);
+	}
 }
 
-/* --- requests */
+/* --- answers */
 
 static const char *const headers[][2] = {
 	{ MHD_HTTP_HEADER_CACHE_CONTROL, "no-store" },
@@ -150,58 +179,232 @@ static const char *const headers[][2] = {
 	{ "X-Frame-Options", "DENY" },
 	{ "Referrer-Policy", "no-referrer" },
 	{ "Cross-Origin-Resource-Policy", "same-origin" },
-	{ "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'" },
+	{ "Content-Security-Policy",
+	  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+	  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" },
 };
 
-static enum MHD_Result answer(struct web_http *h, struct MHD_Connection *c, struct web_answer *a)
+static void set_headers(struct MHD_Response *r, unsigned int status, const char *type)
 {
-	struct MHD_Response *r =
-		mhd.MHD_create_response_from_buffer(a->len, a->body, MHD_RESPMEM_MUST_FREE);
-	enum MHD_Result done;
-
-	if (!r) {
-		free(a->body);
-		return MHD_NO; /* closes the connection */
-	}
-	mhd.MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
-	if (a->status == MHD_HTTP_METHOD_NOT_ALLOWED)
+	mhd.MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		mhd.MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
+		mhd.MHD_add_response_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "5");
 	for (size_t k = 0; k < ARRAY_SIZE(headers); k++)
 		mhd.MHD_add_response_header(r, headers[k][0], headers[k][1]);
-	set_deadline(h, c, WEB_HTTP_TAKE);
-	done = mhd.MHD_queue_response(c, a->status, r);
-	mhd.MHD_destroy_response(r);
-	return done;
+}
+
+/* The connection of a request that was answered later goes on, and the library calls on_request() once more. */
+static void end_request(struct web_request *r, unsigned int status, struct MHD_Response *response)
+{
+	r->status = status;
+	r->response = response;
+	r->ended = true;
+	if (r->waits)
+		mhd.MHD_resume_connection(r->c);
+	r->waits = false;
+}
+
+void web_http_answer(struct web_request *r, const struct web_answer *a)
+{
+	struct MHD_Response *m = NULL;
+
+	if (a->body)
+		m = mhd.MHD_create_response_from_buffer(a->len, a->body, MHD_RESPMEM_MUST_FREE);
+	if (m)
+		set_headers(m, a->status, a->type);
+	else
+		free(a->body);
+	end_request(r, a->status, m);
+}
+
+void web_http_text(struct web_request *r, unsigned int status, const char *text)
+{
+	web_http_answer(r, &(struct web_answer){ .status = status,
+						 .type = "text/plain; charset=utf-8",
+						 .body = strdup(text),
+						 .len = strlen(text) });
+}
+
+/* --- streams */
+
+static ssize_t on_take(void *ctx, uint64_t pos, char *buf, size_t max)
+{
+	struct stream *s = ctx;
+	long n = s->over ? -1 : web_stream_read(&s->at, buf, max, s->h->now);
+
+	(void)pos;
+	if (n < 0)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (!n) {
+		s->waits = true;
+		mhd.MHD_suspend_connection(s->c);
+	}
+	return n;
+}
+
+static void on_stream_end(void *ctx)
+{
+	struct stream *s = ctx;
+
+	s->h->stats.streams--;
+	list_del(&s->link);
+	free(s);
+}
+
+static struct stream *stream_new(struct web_request *r, const struct web_ring *ring,
+				 const uint64_t *since)
+{
+	struct stream *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->h = r->h;
+	s->c = r->c;
+	web_stream_start(&s->at, ring, since, r->h->now);
+	list_init(&s->link);
+	return s;
+}
+
+void web_http_stream(struct web_request *r, const struct web_ring *ring, const uint64_t *since)
+{
+	struct web_http *h = r->h;
+	struct stream *s;
+	struct MHD_Response *m = NULL;
+	int octets = WEB_HTTP_SNDBUF;
+
+	if (h->stats.streams == WEB_HTTP_STREAMS) {
+		h->stats.refused++;
+		web_http_text(r, MHD_HTTP_SERVICE_UNAVAILABLE, "Too many read events already.\n");
+		return;
+	}
+	s = stream_new(r, ring, since);
+	if (s)
+		m = mhd.MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32768, on_take, s,
+							  on_stream_end);
+	if (m) {
+		list_add_tail(&h->streams, &s->link);
+		h->stats.streams++;
+		h->stats.opened++;
+		set_headers(m, MHD_HTTP_OK, "text/event-stream; charset=utf-8");
+		r->streams = true;
+		setsockopt(fd_of(r->c), SOL_SOCKET, SO_SNDBUF, &octets, sizeof(octets));
+	} else {
+		free(s);
+	}
+	end_request(r, MHD_HTTP_OK, m);
+}
+
+static void go_on(struct stream *s)
+{
+	if (s->waits)
+		mhd.MHD_resume_connection(s->c);
+	s->waits = false;
+}
+
+/* Clients that wait and for which there is something now go on. Those that do not take what there is are cut off. */
+static void look_at_streams(struct web_http *h, ns_t now)
+{
+	struct stream *s;
+
+	list_for_each (s, &h->streams, link) {
+		if (!s->over && web_stream_slow(&s->at, now)) {
+			h->stats.slow++;
+			s->over = true;
+			shutdown(fd_of(s->c), SHUT_RDWR);
+			go_on(s);
+		} else if (s->waits && web_stream_ready(&s->at, now)) {
+			go_on(s);
+		}
+	}
+}
+
+/* --- requests */
+
+const char *web_http_arg(struct web_request *r, const char *name)
+{
+	return mhd.MHD_lookup_connection_value(r->c, MHD_GET_ARGUMENT_KIND, name);
+}
+
+const char *web_http_header(struct web_request *r, const char *name)
+{
+	return mhd.MHD_lookup_connection_value(r->c, MHD_HEADER_KIND, name);
+}
+
+static void serve(struct web_request *r, const char *path, const char *method)
+{
+	/* A request with a body is answered before its body, and its connection is closed then. */
+	if (!web_host_ok(web_http_header(r, MHD_HTTP_HEADER_HOST), r->h->hosts))
+		web_http_text(r, MHD_HTTP_FORBIDDEN,
+			      "This Host is not answered. See --host in uipoib(8).\n");
+	else if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
+		web_http_text(r, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and HEAD are answered.\n");
+	else
+		r->h->fn(r->h->ctx, r, path);
+}
+
+static struct web_request *request_new(struct web_http *h, struct MHD_Connection *c)
+{
+	struct web_request *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->h = h;
+	r->c = c;
+	list_init(&r->link);
+	list_add_tail(&h->requests, &r->link);
+	return r;
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *url,
 				  const char *method, const char *version, const char *body,
 				  size_t *body_len, void **request_ctx)
 {
-	struct web_answer a = { .type = "text/plain; charset=utf-8" };
 	struct web_http *h = ctx;
+	struct web_request *r = *request_ctx;
 
 	(void)version;
 	(void)body;
 	(void)body_len;
-	(void)request_ctx;
-	/* A request with a body is answered before its body, and its connection is closed then. */
-	if (!web_host_ok(mhd.MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST),
-			 h->hosts))
-		web_answer_text(&a, MHD_HTTP_FORBIDDEN,
-				"This Host is not answered. See --host in uipoib(8).\n");
-	else if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
-		web_answer_text(&a, MHD_HTTP_METHOD_NOT_ALLOWED,
-				"Only GET and HEAD are answered.\n");
-	else
-		h->fn(h->ctx, url, &a);
-	return answer(h, c, &a);
+	if (!r) {
+		r = *request_ctx = request_new(h, c);
+		if (!r)
+			return MHD_NO; /* closes the connection */
+		set_deadline(h, c, false, h->now + WEB_HTTP_TAKE);
+		serve(r, url, method);
+		if (!r->ended) {
+			r->waits = true;
+			mhd.MHD_suspend_connection(c);
+			return MHD_YES;
+		}
+	}
+	if (!r->response)
+		return MHD_NO;
+	set_deadline(h, c, false, r->streams ? NS_NEVER : h->now + WEB_HTTP_TAKE);
+	return mhd.MHD_queue_response(c, r->status, r->response);
+}
+
+static void on_completed(void *ctx, struct MHD_Connection *c, void **request_ctx,
+			 enum MHD_RequestTerminationCode why)
+{
+	struct web_request *r = *request_ctx;
+
+	(void)why;
+	set_deadline(ctx, c, true, loop_clock() + WEB_HTTP_ASK);
+	if (!r)
+		return;
+	if (r->response)
+		mhd.MHD_destroy_response(r->response);
+	list_del(&r->link);
+	free(r);
+	*request_ctx = NULL;
 }
 
 /* --- start, turns, end */
 
 int web_http_start(struct web_http **ret, int sock, const char *const *hosts,
-		   void (*fn)(void *ctx, const char *path, struct web_answer *ret), void *ctx)
+		   void (*fn)(void *ctx, struct web_request *r, const char *path), void *ctx)
 {
 	struct web_http *h = calloc(1, sizeof(*h));
 
@@ -210,14 +413,16 @@ int web_http_start(struct web_http **ret, int sock, const char *const *hosts,
 	h->hosts = hosts;
 	h->fn = fn;
 	h->ctx = ctx;
+	list_init(&h->requests);
+	list_init(&h->streams);
 	for (size_t k = 0; k < ARRAY_SIZE(h->conn); k++)
 		h->conn[k].fd = -1;
 	h->daemon = mhd.MHD_start_daemon(
-		MHD_USE_EPOLL, 0, NULL, NULL, on_request, h, MHD_OPTION_LISTEN_SOCKET, sock,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)WEB_HTTP_CLIENTS,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)WEB_HTTP_MEMORY,
-		MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_NOTIFY_COMPLETED,
-		on_completed, h, MHD_OPTION_END);
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, h,
+		MHD_OPTION_LISTEN_SOCKET, sock, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned int)WEB_HTTP_CLIENTS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)WEB_HTTP_MEMORY, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_END);
 	if (!h->daemon) {
 		free(h);
 		return -EIO;
@@ -226,12 +431,29 @@ int web_http_start(struct web_http **ret, int sock, const char *const *hosts,
 	return 0;
 }
 
+/* The library must not be stopped while connections are suspended. */
 void web_http_stop(struct web_http *h)
 {
+	struct web_request *r;
+	struct stream *s;
+
 	if (!h)
 		return;
+	list_for_each (r, &h->requests, link)
+		if (r->waits)
+			web_http_text(r, MHD_HTTP_SERVICE_UNAVAILABLE, "The server ends.\n");
+	list_for_each (s, &h->streams, link) {
+		s->over = true;
+		go_on(s);
+	}
+	mhd.MHD_run(h->daemon);
 	mhd.MHD_stop_daemon(h->daemon);
 	free(h);
+}
+
+const struct web_http_stats *web_http_stats(const struct web_http *h)
+{
+	return &h->stats;
 }
 
 int web_http_fd(const struct web_http *h)
@@ -242,48 +464,16 @@ int web_http_fd(const struct web_http *h)
 int web_http_run(struct web_http *h, ns_t now)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
+	int tick;
 
+	h->now = now;
+	look_at_streams(h, now);
 	mhd.MHD_run(h->daemon);
 	end_late(h, now);
-	if (mhd.MHD_get_timeout(h->daemon, &ms) != MHD_YES || ms > TICK_MS)
-		return TICK_MS;
+	tick = crowded(h) ? CROWD_TICK_MS : TICK_MS;
+	if (mhd.MHD_get_timeout(h->daemon, &ms) != MHD_YES || ms > (unsigned int)tick)
+		return tick;
 	return (int)ms;
-}
-
-#else
-
-int web_http_load(void)
-{
-	return -ENOSYS;
-}
-
-int web_http_start(struct web_http **ret, int sock, const char *const *hosts,
-		   void (*fn)(void *ctx, const char *path, struct web_answer *ret), void *ctx)
-{
-	(void)ret;
-	(void)sock;
-	(void)hosts;
-	(void)fn;
-	(void)ctx;
-	return -ENOSYS;
-}
-
-void web_http_stop(struct web_http *h)
-{
-	(void)h;
-}
-
-int web_http_fd(const struct web_http *h)
-{
-	(void)h;
-	return -1;
-}
-
-int web_http_run(struct web_http *h, ns_t now)
-{
-	(void)h;
-	(void)now;
-	return -1;
 }
 
 #endif

@@ -427,6 +427,32 @@ static void drops(struct maker *m)
 	json_decref(sums);
 }
 
+static void reader(struct maker *m, const char *name, const char *type, const char *help,
+		   const char *what, uint64_t value)
+{
+	if (help)
+		head(m, "uipoib_web_", name, type, help);
+	fprintf(m->out, "uipoib_web_%s", name);
+	label(m->out, "{", "what", what);
+	sample(m, (long long)value);
+}
+
+static void readers(struct maker *m)
+{
+	const struct web_http_stats *s = m->rows->http;
+
+	if (!s)
+		return;
+	reader(m, "event_readers", "gauge", "Clients of uipoib web that read events", "now",
+	       s->streams);
+	reader(m, "event_readers_total", "counter",
+	       "Clients of uipoib web that came for events, and those of them that were refused or "
+	       "cut off",
+	       "opened", s->opened);
+	reader(m, "event_readers_total", NULL, NULL, "refused", s->refused);
+	reader(m, "event_readers_total", NULL, NULL, "slow", s->slow);
+}
+
 int web_metrics(char **ret, size_t *ret_len, const struct web_rows *rows)
 {
 	struct maker m = { .rows = rows, .by_name = json_object() };
@@ -450,6 +476,7 @@ int web_metrics(char **ret, size_t *ret_len, const struct web_rows *rows)
 	switches(&m);
 	interfaces(&m);
 	drops(&m);
+	readers(&m);
 	json_decref(m.by_name);
 	if (fclose(m.out)) {
 		free(text);

@@ -13,11 +13,14 @@
 #include <jansson.h>
 #include <stddef.h>
 
+#include "web/http.h"
+
 /* Rows of the control protocol */
 struct web_rows {
 	json_t *nodes; /* of "fabric node show"; each has "ports", the rows of "fabric port show" for this node */
 	json_t *links; /* of "link show" */
 	json_t *stats; /* of "stats show" */
+	const struct web_http_stats *http; /* of the server itself; NULL: no metrics of them */
 };
 
 /**

@@ -10,52 +10,71 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "os/loop.h"
 #include "os/privs.h"
-#include "web/feed.h"
-#include "web/http.h"
-#include "web/metrics.h"
+#include "web/api.h"
 
-struct web {
-	struct web_feed feed;
-	struct web_http *http;
-	int signals;
-	bool lost; /* the connection to the instance is of no use any more */
-};
+#define MONITOR_LINES 256 /* rows of "monitor" of one turn, so that clients are not kept waiting */
 
-/* --- answers */
+/* --- the instance */
 
-static void metrics(struct web *w, struct web_answer *a)
+static long long unix_ms(void)
 {
-	int status = web_feed_fresh(&w->feed, loop_clock());
+	struct timespec t;
 
-	w->lost = status;
-	if (!status)
-		status = web_metrics(&a->body, &a->len, &w->feed.rows);
-	if (status) {
-		web_answer_text(a, 503, "The instance does not answer.\n");
-		return;
-	}
-	a->status = 200;
-	a->type = "text/plain; version=0.0.4; charset=utf-8";
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
 }
 
-static void on_path(void *ctx, const char *path, struct web_answer *a)
+static void on_live(void *ctx, json_t *rows, const char *error, ns_t now)
 {
 	struct web *w = ctx;
 
-	if (w->lost)
-		web_answer_text(a, 503, "The instance does not answer.\n");
-	else if (!strcmp(path, "/metrics"))
-		metrics(w, a);
-	else if (!strcmp(path, "/"))
-		web_answer_text(
-			a, 200,
-			"uipoib web: /metrics has the counters of the fabric for Prometheus.\n");
-	else
-		web_answer_text(a, 404, "There is only /metrics.\n");
+	(void)error; /* a refused request has no rows */
+	w->asked = false;
+	web_live_answer(&w->live, rows, now, unix_ms());
+}
+
+/* Following comes after what clients have asked for. */
+static void follow(struct web *w, ns_t now)
+{
+	const char *cmd;
+	json_t *args;
+
+	if (web_http_stats(w->http)->streams || !list_empty(&w->snapshots))
+		web_live_want(&w->live, now);
+	if (!w->asked && web_ask_quiet(&w->ask) && web_live_next(&w->live, now, &cmd, &args))
+		w->asked = !web_ask(&w->ask, cmd, args, on_live, w);
+}
+
+/* Returns true if there is more to do at once. */
+static bool run_instance(struct web *w, ns_t now)
+{
+	int status, n = 0;
+	json_t *line;
+
+	follow(w, now);
+	status = web_ask_run(&w->ask, now);
+	if (status < 0) {
+		w->lost = true;
+		return false;
+	}
+	while ((status == 0 || status == 1) && n++ < MONITOR_LINES) {
+		int got = proto_recv(&w->monitor, 0, &line);
+
+		if (got == -ETIMEDOUT)
+			break;
+		w->lost |= got != 0;
+		if (got)
+			return false;
+		web_live_event(&w->live, json_object_get(line, "row"), now);
+		json_decref(line);
+	}
+	web_api_run(w, now);
+	return status == 1 || n >= MONITOR_LINES;
 }
 
 /* --- start */
@@ -95,10 +114,15 @@ static int failed(char err[WEB_ERR_MAX], int exit_status, const char *what, int 
 	return exit_status;
 }
 
-static int connect_feed(struct web *w, const char *instance, char err[WEB_ERR_MAX])
+/* The instance is asked by one connection and tells its events by the other. */
+static int connect_both(struct web *w, const char *instance, char err[WEB_ERR_MAX])
 {
-	int status = web_feed_open(&w->feed, instance);
+	int status = web_ask_open(&w->ask, instance);
 
+	if (!status)
+		status = proto_connect_ro(&w->monitor, instance);
+	if (!status)
+		status = proto_send(&w->monitor, "monitor", NULL);
 	if (!status)
 		return 0;
 	if (status == -ENOENT || status == -ECONNREFUSED) {
@@ -130,50 +154,92 @@ static int start(struct web *w, const struct web_cfg *cfg, char err[WEB_ERR_MAX]
 
 	if (status)
 		return failed(err, PROTO_EXIT_ENV, "dropping privileges", status);
-	status = web_http_start(&w->http, cfg->sock, cfg->hosts, on_path, w);
+	status = web_http_start(&w->http, cfg->sock, cfg->hosts, web_api_request, w);
 	if (status)
 		return failed(err, PROTO_EXIT_ENV, "libmicrohttpd", status);
+	w->feed.http = web_http_stats(w->http);
 	status = filter_calls();
 	return status ? failed(err, PROTO_EXIT_ENV, "filter of system calls", status) : 0;
 }
 
 /* --- the loop */
 
-/* True until a signal comes or the instance ends. An instance sends nothing between two answers, so input is its end. */
-static bool turn(struct web *w, int timeout_ms)
+static int sooner(int ms, ns_t due, ns_t now)
+{
+	ns_t left = due > now ? (due - now) / NS_MSEC(1) + 1 : 0;
+
+	return left < (ns_t)ms ? (int)left : ms;
+}
+
+/* Sleeps until there is something to do. True until a signal comes or the instance ends */
+static bool sleep_until(struct web *w, int timeout_ms)
 {
 	struct pollfd p[] = {
 		{ .fd = web_http_fd(w->http), .events = POLLIN },
 		{ .fd = w->signals, .events = POLLIN },
-		{ .fd = w->feed.client.fd, .events = POLLIN },
+		{ .fd = w->ask.client.fd, .events = POLLIN },
+		{ .fd = w->monitor.fd, .events = POLLIN },
 	};
 
-	if (poll(p, 3, timeout_ms) < 0 && errno != EINTR)
+	if (poll(p, ARRAY_SIZE(p), timeout_ms) < 0 && errno != EINTR)
 		w->lost = true;
-	w->lost |= p[2].revents;
 	return !p[1].revents && !w->lost;
+}
+
+/* The instance comes before the clients, so that they get what it has just said. Returns the milliseconds to the next turn at the latest */
+static int turn(struct web *w)
+{
+	ns_t now = loop_clock();
+	bool more = run_instance(w, now);
+	int ms = web_http_run(w->http, loop_clock());
+
+	if (web_ask_send(&w->ask, now))
+		w->lost = true;
+	if (more || w->lost)
+		return 0;
+	return web_ask_quiet(&w->ask) ? sooner(ms, web_live_due(&w->live, now), now) : ms;
 }
 
 static int serve(struct web *w, char err[WEB_ERR_MAX])
 {
 	int ms = 0;
 
-	while (turn(w, ms))
-		ms = web_http_run(w->http, loop_clock());
+	while (sleep_until(w, ms))
+		ms = turn(w);
 	if (!w->lost)
 		return PROTO_EXIT_OK;
-	web_http_run(w->http, loop_clock()); /* answers that say so */
 	snprintf(err, WEB_ERR_MAX, "the instance has ended, or does not answer");
 	return PROTO_EXIT_FAILED;
 }
 
+static void finish(struct web *w, const struct web_cfg *cfg)
+{
+	if (w->http)
+		web_http_stop(w->http);
+	else
+		close(cfg->sock);
+	web_feed_fini(&w->feed);
+	web_api_fini(w);
+	web_live_fini(&w->live);
+	web_ask_close(&w->ask);
+	proto_close(&w->monitor);
+	if (w->signals >= 0)
+		close(w->signals);
+}
+
 int web_run(const struct web_cfg *cfg, char err[WEB_ERR_MAX])
 {
-	struct web w = { .signals = -1, .feed.client.fd = -1 };
+	struct web w = {
+		.instance = cfg->instance, .signals = -1, .ask.client.fd = -1, .monitor.fd = -1
+	};
 	int status = load(err);
 
+	list_init(&w.ask.queue);
+	list_init(&w.snapshots);
+	web_feed_init(&w.feed, &w.ask);
+	web_live_init(&w.live, (uint64_t)unix_ms() * 1000);
 	if (!status)
-		status = connect_feed(&w, cfg->instance, err);
+		status = connect_both(&w, cfg->instance, err);
 	if (!status) {
 		w.signals = watch_signals();
 		if (w.signals < 0)
@@ -183,12 +249,6 @@ int web_run(const struct web_cfg *cfg, char err[WEB_ERR_MAX])
 		status = start(&w, cfg, err);
 	if (!status)
 		status = serve(&w, err);
-	if (w.http)
-		web_http_stop(w.http);
-	else
-		close(cfg->sock);
-	web_feed_close(&w.feed);
-	if (w.signals >= 0)
-		close(w.signals);
+	finish(&w, cfg);
 	return status;
 }

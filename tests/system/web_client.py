@@ -5,10 +5,19 @@ web_client.py ADDR PORT format FILE         FILE is Prometheus' text format 0.0.
 web_client.py ADDR PORT raw TEXT            sends TEXT (escapes as in Python), prints the status of the answer, or "closed"
 web_client.py ADDR PORT slow                a request that comes an octet at a time, without end: prints the seconds until it is dropped
 web_client.py ADDR PORT unread N            N clients ask for everything many times and read nothing, and stay for ten seconds
+web_client.py ADDR PORT events SINCE SECONDS    prints the events that come in this time
+web_client.py ADDR PORT cable FILE UIPOIB   pulls Hca1's cable and plugs it in again: the events say so, beginning with those after the snapshot in FILE
+web_client.py ADDR PORT rates FILE UIPOIB   h1 sends to h2: the events have the rate
+web_client.py ADDR PORT resume              reads some events, goes away and comes back
+web_client.py ADDR PORT readers N           N clients read events; one more is refused
+web_client.py ADDR PORT stuck UIPOIB        one client does not read its events, while many come, until it is cut off; another one reads all
 web_client.py ADDR PORT crowd N             N connections that say nothing, while one more asks again and again until it has its answer
 """
+import json
 import re
+import resource
 import socket
+import subprocess
 import sys
 import time
 
@@ -99,6 +108,7 @@ def unread(n):
 
 
 def crowd(n):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
     held = [connect() for _ in range(n)]
     start = time.monotonic()
     while time.monotonic() - start < PATIENCE:
@@ -111,6 +121,152 @@ def crowd(n):
     return "not served"
 
 
+class Events:
+    """A reader of server-sent events: (id, type, data) one after the other; chunks of HTTP/1.1 are put together."""
+
+    def __init__(self, since=None, last=None, recv_buffer=None):
+        self.s = socket.socket()
+        if recv_buffer:
+            self.s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, recv_buffer)
+        self.s.settimeout(PATIENCE)
+        self.s.connect(where)
+        query = "" if since is None else f"?since={since}"
+        header = "" if last is None else f"Last-Event-ID: {last}\r\n"
+        self.s.sendall(f"GET /api/events{query} HTTP/1.1\r\nHost: 127.0.0.1\r\n{header}\r\n".encode())
+        self.file = self.s.makefile("rb")
+        self.status = self.file.readline().split()[1].decode()
+        while self.file.readline().strip():
+            pass
+        self.text = b""
+
+    def __iter__(self):
+        while True:
+            while b"\n\n" not in self.text:
+                size = int(self.file.readline() or b"0", 16)
+                if not size:
+                    return
+                self.text += self.file.read(size)
+                self.file.readline()
+            one, self.text = self.text.split(b"\n\n", 1)
+            fields = dict(line.split(": ", 1) for line in one.decode().split("\n") if ": " in line and line[0] != ":")
+            if "event" in fields:
+                yield int(fields.get("id", 0)), fields["event"], json.loads(fields["data"])
+
+    def until(self, wants, patience=PATIENCE):
+        """Reads until each function of @wants has been true for an event. Returns all events."""
+        wants, seen, end = list(wants), [], time.monotonic() + patience
+        for e in self:
+            seen.append(e)
+            wants = [w for w in wants if not w(e[1], e[2])]
+            if not wants:
+                return seen
+            assert time.monotonic() < end, f"{len(wants)} events did not come; there were {seen}"
+        raise AssertionError(f"the server ended; there were {seen}")
+
+
+def uipoib(*args):
+    subprocess.run([rest[-1], *args], check=True, stdout=subprocess.DEVNULL)
+
+
+def notice(event, **members):
+    return lambda e, d: e == "notice" and d["event"] == event and all(d.get(k) == v for k, v in members.items())
+
+
+def link_is(index, state):
+    return lambda e, d: e == "links" and any(l[0] == index and l[1] == state for l in d["links"])
+
+
+def hca1_link(file):
+    snapshot = json.load(open(file))
+    names = [n["name"] for n in snapshot["nodes"]]
+    for k, link in enumerate(snapshot["links"]):
+        if "Hca1" in (names[link["a"][0]], names[link["b"][0]]):
+            return snapshot, k, names[link["a"][0]] == "Hca1"
+
+
+def cable(file):
+    snapshot, k, _ = hca1_link(file)
+    e = Events(snapshot["seq"])
+    uipoib("fabric", "link", "set", "Hca1/1", "down")
+    seen = e.until([notice("trap", link="down", peer="Hca1/1"), notice("link", ifname="uib0", host="h1"), link_is(k, "disabled"),
+                    lambda e, d: e == "section" and d["name"] == "interfaces"])
+    uipoib("fabric", "link", "set", "Hca1/1", "up")
+    seen += e.until([link_is(k, "up"), notice("link", host="h1", state="UP", carrier=True)])
+    ids = [i for i, _, _ in seen]
+    assert ids == list(range(snapshot["seq"] + 1, snapshot["seq"] + 1 + len(ids))), ids
+
+
+def rates(file):
+    _, k, first = hca1_link(file)
+    e = Events()
+    ping = subprocess.Popen([rest[-1], "exec", "h1", "ping", "-q", "-i", "0.01", "-s", "1000", "10.4.0.2"], stdout=subprocess.DEVNULL)
+    # A datagram of 1028 octets of IP has some 70 more in InfiniBand; there are at most 100 a second.
+    fits = lambda e, d: e == "links" and any(l[0] == k and 10000 < l[2 if first else 3] < 130000 for l in d["links"])
+    try:
+        e.until([fits])
+    finally:
+        ping.kill()
+        ping.wait()
+
+
+def resume():
+    e = Events()
+    snapshot = json.loads(get("/api/snapshot"))
+    first = Events(snapshot["seq"] - 3).until([lambda e, d: True])[0][0]
+    assert first == snapshot["seq"] - 2, (first, snapshot["seq"])
+    # The header, which browsers send when they connect again, comes before the query.
+    assert Events(snapshot["seq"] - 3, last=snapshot["seq"] - 2).until([lambda e, d: True])[0][0] == snapshot["seq"] - 1
+
+
+def get(path):
+    s = connect()
+    s.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+    return everything(s).split(b"\r\n\r\n", 1)[1]
+
+
+def events(since, seconds):
+    e, end = Events(since), time.monotonic() + seconds
+    e.s.settimeout(seconds)
+    try:
+        for i, name, data in e:
+            print(f"event: {name}", i, data, flush=True)
+            if time.monotonic() > end:
+                break
+    except TimeoutError:
+        pass
+
+
+def readers(n):
+    held = [Events() for _ in range(n)]
+    assert all(e.status == "200" for e in held), [e.status for e in held]
+    assert Events().status == "503"
+    for e in held:
+        e.s.close()
+        e.file.close()
+    end = time.monotonic() + PATIENCE
+    while Events().status != "200":
+        assert time.monotonic() < end, "there is no room again"
+        time.sleep(0.5)
+
+
+def stuck():
+    """Sweeps make events until the buffers between the server and the client that does not read are full."""
+    good, bad = Events(), Events(recv_buffer=2048)
+    good.s.settimeout(PATIENCE)
+    end = time.monotonic() + 2 * PATIENCE
+    slow = lambda: b'event_readers_total{what="slow"} 0' not in get("/metrics")
+    n = 0
+    while not slow():
+        for _ in range(20):
+            uipoib("fabric", "sweep")
+            n += 1
+        assert time.monotonic() < end, "it was not cut off"
+    seen = good.until([notice("sweep")])
+    ids = [i for i, _, _ in seen]
+    assert ids == list(range(ids[0], ids[0] + len(ids)))
+    print(n, "sweeps")
+
+
 what, rest = sys.argv[3], sys.argv[4:]
 if what == "format":
     check_format(open(rest[0], encoding="utf-8", newline="\n").read())
@@ -120,5 +276,17 @@ elif what == "slow":
     print(slow())
 elif what == "unread":
     unread(int(rest[0]))
+elif what == "events":
+    events(int(rest[0]), float(rest[1]))
+elif what == "cable":
+    cable(rest[0])
+elif what == "rates":
+    rates(rest[0])
+elif what == "resume":
+    resume()
+elif what == "readers":
+    readers(int(rest[0]))
+elif what == "stuck":
+    stuck()
 elif what == "crowd":
     print(crowd(int(rest[0])))

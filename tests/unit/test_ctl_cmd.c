@@ -331,6 +331,84 @@ static void test_fabric_lft_leads_to_every_lid(void **state)
 	refused(r, "fabric mft show", json_pack("{s:s}", "node", "Hca1"), "expected a switch");
 }
 
+/* The two parts that a follower of a fabric reads: cables by name, and three numbers for each cable in the same order. */
+static void test_fabric_map_and_load_agree(void **state)
+{
+	struct rig *r = *state;
+	json_t *map = rows_of(r, "fabric map", NULL), *load = rows_of(r, "fabric load", NULL);
+	json_t *part = rows_of(r, "fabric map", json_pack("{s:i, s:i}", "from", 1, "count", 2));
+	json_t *row = row_with(map, "node", "Hca1"), *cable;
+	size_t i;
+
+	assert_int_equal(json_array_size(map), 6);
+	assert_int_equal(json_array_size(load), 6);
+	json_array_foreach(map, i, cable)
+	{
+		assert_int_equal(3 * json_array_size(json_object_get(cable, "cables")),
+				 json_array_size(json_object_get(json_array_get(load, i), "v")));
+	}
+	assert_int_equal(json_array_size(part), 2);
+	assert_true(json_equal(json_array_get(part, 0), json_array_get(map, 1)));
+	assert_string_equal(str(row, "type"), "ca");
+	cable = json_array_get(json_object_get(row, "cables"), 0);
+	assert_int_equal(json_integer_value(json_array_get(cable, 0)), 1);
+	assert_int_equal(strncmp(json_string_value(json_array_get(cable, 2)), "Switch", 6), 0);
+	assert_true(json_is_false(json_array_get(cable, 3)));
+	json_decref(map);
+	json_decref(load);
+	json_decref(part);
+	refused(r, "fabric map", json_pack("{s:i}", "count", 0), "count");
+	refused(r, "fabric load", json_pack("{s:s}", "fabric", "x"), "no such fabric");
+}
+
+/* The hops are the entries of the LFTs, one after the other, from the source's own port on. */
+static void test_fabric_route_follows_the_tables(void **state)
+{
+	struct rig *r = *state;
+	json_t *hops = rows_of(r, "fabric route",
+			       json_pack("{s:s, s:s}", "from", "Hca1/1", "to", "Hca4/1"));
+	size_t n = json_array_size(hops), i;
+	json_t *hop;
+
+	assert_int_equal(n, 3); /* Hca1 and Hca4 are at different switches */
+	assert_string_equal(str(json_array_get(hops, 0), "port"), "Hca1/1");
+	assert_string_equal(str(json_array_get(hops, n - 1), "peer"), "Hca4/1");
+	json_array_foreach(hops, i, hop)
+	{
+		char node[64];
+
+		if (!i)
+			continue;
+		snprintf(node, sizeof(node), "%s", str(hop, "port"));
+		*strrchr(node, '/') = '\0';
+		assert_int_equal(
+			strncmp(str(json_array_get(hops, i - 1), "peer"), node, strlen(node)), 0);
+	}
+	json_decref(hops);
+	refused(r, "fabric route", json_pack("{s:s}", "from", "Hca1/1"), "to");
+	refused(r, "fabric route", json_pack("{s:s, s:s}", "from", "Hca1/1", "to", "Switch1/1"),
+		"no LID");
+}
+
+/* Every switch of a tree names its ports. No group has been made here, so the tree of any MLID is empty. */
+static void test_fabric_mft_of_an_mlid(void **state)
+{
+	struct rig *r = *state;
+	struct fabric_node *n = fabric_node_find(r->in.fab[0]->fabric, "Switch2");
+	json_t *rows = rows_of(r, "fabric mft show", json_pack("{s:i}", "mlid", 0xc123));
+
+	assert_int_equal(json_array_size(rows), 0);
+	json_decref(rows);
+	fabric_node_node(n)->sw->mft[0x123][0] = 6;
+	rows = rows_of(r, "fabric mft show", json_pack("{s:i}", "mlid", 0xc123));
+	assert_int_equal(json_array_size(rows), 1);
+	assert_string_equal(str(json_array_get(rows, 0), "node"), "Switch2");
+	assert_int_equal(json_array_size(json_object_get(json_array_get(rows, 0), "ports")), 2);
+	json_decref(rows);
+	fabric_node_node(n)->sw->mft[0x123][0] = 0;
+	refused(r, "fabric mft show", json_pack("{s:i}", "mlid", 5), "mlid");
+}
+
 static long long lft_port(struct rig *r, long long lid)
 {
 	json_t *rows = rows_of(r, "fabric lft show", json_pack("{s:s}", "node", "Switch1"));
@@ -1217,6 +1295,9 @@ int main(void)
 		CASE(test_fabric_show_counts_what_the_topology_has),
 		CASE(test_fabric_nodes_and_ports),
 		CASE(test_fabric_lft_leads_to_every_lid),
+		CASE(test_fabric_map_and_load_agree),
+		CASE(test_fabric_route_follows_the_tables),
+		CASE(test_fabric_mft_of_an_mlid),
 		CASE(test_fabric_lft_entry_is_set),
 		CASE(test_fabric_group_is_the_broadcast_group),
 		CASE(test_fabric_link_set_takes_the_port_down_and_up),

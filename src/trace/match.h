@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CTL_TRACE_MATCH_H
-#define CTL_TRACE_MATCH_H
+#ifndef TRACE_MATCH_H
+#define TRACE_MATCH_H
 
 /* Which packets of a fabric belong to what a trace shows. */
 

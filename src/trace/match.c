@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ctl/trace_match.h"
+#include "trace/match.h"
 
 #include <string.h>
 

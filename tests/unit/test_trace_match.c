@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check.h"
-#include "ctl/trace_match.h"
+#include "trace/match.h"
 #include "wire/ib_hdr.h"
 #include "wire/ipoib_hdr.h"
 #include "wire/sa.h"
 
-/* Which packets of a fabric a trace shows (ctl/trace_match.h). */
+/* Which packets of a fabric a trace shows (trace/match.h). */
 
 enum lids { A = 5, B = 6, C = 7, SM = 1, GROUP = 0xc010 };
 

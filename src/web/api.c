@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "web/api.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/loop.h"
+#include "web/page.h"
+
+#define SNAPSHOT_AGE NS_MSEC(500) /* an older snapshot is made again; events lead on from any */
+#define JSON "application/json; charset=utf-8"
+#define ARGS_MAX 3
+
+static const char no_memory[] = "There is no memory for the answer.\n";
+
+static void answer_copy(struct web_request *r, const char *type, const char *data, size_t len)
+{
+	char *body = malloc(len ? len : 1);
+
+	if (body)
+		memcpy(body, data, len);
+	web_http_answer(r, &(struct web_answer){ 200, type, body, len });
+}
+
+/* --- metrics */
+
+static void on_rows(void *ctx, const struct web_rows *rows)
+{
+	struct web_answer a = { .status = 200, .type = "text/plain; version=0.0.4; charset=utf-8" };
+	struct web_request *r = ctx;
+
+	if (!rows || web_metrics(&a.body, &a.len, rows))
+		web_http_text(r, 503, no_memory);
+	else
+		web_http_answer(r, &a);
+}
+
+static void get_metrics(struct web *w, struct web_request *r)
+{
+	web_feed_get(&w->feed, loop_clock(), on_rows, r);
+}
+
+/* --- snapshot and events */
+
+struct waiter {
+	struct list link;
+	struct web_request *r;
+};
+
+static void get_snapshot(struct web *w, struct web_request *r)
+{
+	struct waiter *k = calloc(1, sizeof(*k));
+
+	if (!k) {
+		web_http_text(r, 503, no_memory);
+		return;
+	}
+	web_live_want(&w->live, loop_clock());
+	k->r = r;
+	list_init(&k->link);
+	list_add_tail(&w->snapshots, &k->link);
+}
+
+static void make_snapshot(struct web *w, ns_t now)
+{
+	if (w->snapshot && now - w->snapshot_at < SNAPSHOT_AGE)
+		return;
+	free(w->snapshot);
+	w->snapshot = NULL;
+	if (!web_live_snapshot(&w->live, w->instance, &w->snapshot, &w->snapshot_len))
+		w->snapshot_at = now;
+}
+
+void web_api_run(struct web *w, ns_t now)
+{
+	struct waiter *k, *tmp;
+
+	if (list_empty(&w->snapshots) || !web_live_ready(&w->live))
+		return;
+	make_snapshot(w, now);
+	list_for_each_safe (k, tmp, &w->snapshots, link) {
+		list_del(&k->link);
+		if (w->snapshot)
+			answer_copy(k->r, JSON, w->snapshot, w->snapshot_len);
+		else
+			web_http_text(k->r, 503, no_memory);
+		free(k);
+	}
+}
+
+void web_api_fini(struct web *w)
+{
+	struct waiter *k, *tmp;
+
+	list_for_each_safe (k, tmp, &w->snapshots, link) {
+		list_del(&k->link);
+		free(k);
+	}
+	free(w->snapshot);
+}
+
+static bool number(const char *text, uint64_t *ret)
+{
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	return !*end && !errno;
+}
+
+/* A browser that connects again says in the header what it has got; its query is that of its first connection. */
+static void get_events(struct web *w, struct web_request *r)
+{
+	const char *text = web_http_header(r, "Last-Event-ID");
+	uint64_t since;
+
+	if (!text)
+		text = web_http_arg(r, "since");
+	if (text && !number(text, &since)) {
+		web_http_text(r, 400, "since: expected the number of an event.\n");
+		return;
+	}
+	web_live_want(&w->live, loop_clock());
+	web_http_stream(r, &w->live.ring, text ? &since : NULL);
+}
+
+/* --- questions that are passed on to the instance */
+
+struct arg {
+	const char *name;
+	bool number, optional;
+};
+
+static const struct question {
+	const char *path, *cmd;
+	struct arg arg[ARGS_MAX];
+} questions[] = {
+	{ "/api/port", "fabric port show", { { "port" }, { "fabric", .optional = true } } },
+	{ "/api/ports", "fabric port show", { { "node" }, { "fabric", .optional = true } } },
+	{ "/api/link", "link show", { { "dev" } } },
+	{ "/api/route", "fabric route", { { "from" }, { "to" }, { "fabric", .optional = true } } },
+	{ "/api/tree",
+	  "fabric mft show",
+	  { { "mlid", .number = true }, { "fabric", .optional = true } } },
+};
+
+static void on_answer(void *ctx, json_t *rows, const char *error, ns_t now)
+{
+	json_t *v = json_pack("{s:O, s:s?}", "rows", rows, "error", error);
+	char *text = v ? json_dumps(v, JSON_COMPACT) : NULL;
+
+	(void)now;
+	json_decref(v);
+	if (text)
+		web_http_answer(
+			ctx, &(struct web_answer){ error ? 404 : 200, JSON, text, strlen(text) });
+	else
+		web_http_text(ctx, 503, no_memory);
+}
+
+/* Sets an argument of the question by that of the query. False: it is missing, or is none */
+static bool set_arg(json_t *args, const struct arg *a, const char *text)
+{
+	uint64_t v;
+
+	if (!text)
+		return a->optional;
+	if (!a->number)
+		return !json_object_set_new(args, a->name, json_string(text));
+	return number(text, &v) && v <= INT64_MAX &&
+	       !json_object_set_new(args, a->name, json_integer((json_int_t)v));
+}
+
+static void ask(struct web *w, struct web_request *r, const struct question *q)
+{
+	json_t *args = json_object();
+
+	for (int k = 0; k < ARGS_MAX && q->arg[k].name; k++) {
+		if (set_arg(args, &q->arg[k], web_http_arg(r, q->arg[k].name)))
+			continue;
+		json_decref(args);
+		web_http_text(r, 400, "An argument is missing or wrong. See uipoib(8).\n");
+		return;
+	}
+	if (web_ask(&w->ask, q->cmd, args, on_answer, r))
+		web_http_text(r, 503, no_memory);
+}
+
+static bool get_question(struct web *w, struct web_request *r, const char *path)
+{
+	for (size_t k = 0; k < ARRAY_SIZE(questions); k++) {
+		if (strcmp(path, questions[k].path))
+			continue;
+		ask(w, r, &questions[k]);
+		return true;
+	}
+	return false;
+}
+
+static bool get_section(struct web *w, struct web_request *r, const char *path)
+{
+	for (int s = 0; s < WEB_SECTIONS; s++) {
+		const char *text = w->live.section[s].text;
+
+		if (strncmp(path, "/api/", 5) ||
+		    strcmp(path + 5, web_section_name((enum web_section)s)))
+			continue;
+		web_live_want(&w->live, loop_clock());
+		if (text)
+			answer_copy(r, JSON, text, strlen(text));
+		else
+			web_http_text(r, 503, "Take a snapshot first.\n");
+		return true;
+	}
+	return false;
+}
+
+static bool get_page(struct web_request *r, const char *path)
+{
+	const struct web_page *p = web_page_find(path);
+
+	if (p)
+		answer_copy(r, p->type, p->data, p->len);
+	return p;
+}
+
+void web_api_request(void *ctx, struct web_request *r, const char *path)
+{
+	struct web *w = ctx;
+
+	if (w->lost)
+		web_http_text(r, 503, "The instance does not answer.\n");
+	else if (!strcmp(path, "/metrics"))
+		get_metrics(w, r);
+	else if (!strcmp(path, "/api/snapshot"))
+		get_snapshot(w, r);
+	else if (!strcmp(path, "/api/events"))
+		get_events(w, r);
+	else if (!get_section(w, r, path) && !get_question(w, r, path) && !get_page(r, path))
+		web_http_text(r, 404, "There is nothing by this name. See uipoib(8).\n");
+}

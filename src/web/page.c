@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "web/page.h"
+
+#include <string.h>
+
+#include "util/list.h"
+
+/*
+ * The assembler takes the files in, so the build needs no other program for them. Paths are relative to the top folder,
+ * where make compiles; the Makefile knows that this file depends on them.
+ */
+#define FILE_OF(symbol, name)                                                                    \
+	__asm__(".pushsection .rodata\n" #symbol ": .incbin \"src/web/page/" name "\"\n" #symbol \
+		"_end: .byte 0\n.popsection\n");                                                 \
+	extern const char symbol[], symbol##_end[]
+
+FILE_OF(web_page_index, "index.html");
+FILE_OF(web_page_style, "style.css");
+
+static struct web_page pages[] = {
+	{ "/", "text/html; charset=utf-8", web_page_index, 0 },
+	{ "/style.css", "text/css; charset=utf-8", web_page_style, 0 },
+};
+
+static const char *const ends[] = { web_page_index_end, web_page_style_end };
+
+const struct web_page *web_page_find(const char *path)
+{
+	for (size_t k = 0; k < ARRAY_SIZE(pages); k++) {
+		if (strcmp(path, pages[k].path))
+			continue;
+		pages[k].len = (size_t)(ends[k] - pages[k].data);
+		return &pages[k];
+	}
+	return NULL;
+}

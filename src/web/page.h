@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WEB_PAGE_H
+#define WEB_PAGE_H
+
+/* The files of src/web/page, which are a part of the program. */
+
+#include <stddef.h>
+
+struct web_page {
+	const char *path, *type; /* Content-Type */
+	const char *data; /* .len octets */
+	size_t len;
+};
+
+/* web_page_find() - The file at a path; NULL: there is none */
+const struct web_page *web_page_find(const char *path);
+
+#endif
