@@ -109,6 +109,17 @@ enum smi_verdict smi_recv(void *mad, bool is_switch, uint8_t in_port, uint8_t np
 			   : recv_outgoing(&d, is_switch, in_port, nports, ret_port);
 }
 
+bool smi_passes(const void *mad)
+{
+	const uint8_t *m = mad;
+	unsigned int ptr = m[SMP_OFF_HOP_PTR], cnt = m[SMP_OFF_HOP_CNT];
+	bool returning = mad_status(mad) & MAD_STATUS_DR_D;
+
+	if (mad_class(mad) != MAD_CLASS_SM_DR || cnt > IB_MAX_HOPS)
+		return false;
+	return returning ? ptr >= 2 && ptr <= cnt : ptr >= 1 && ptr < cnt;
+}
+
 static enum smi_verdict send_outgoing(struct dr *d, uint8_t nports, uint8_t *ret_port)
 {
 	if (d->ptr != 0)

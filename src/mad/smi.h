@@ -26,6 +26,12 @@ enum smi_verdict {
 enum smi_verdict smi_recv(void *mad, bool is_switch, uint8_t in_port, uint8_t nports,
 			  uint8_t *ret_port);
 
+/*
+ * smi_passes() - Tell whether an SMP of class 0x81 is between two hops of its directed route, so that smi_recv() at a switch
+ * can only forward or discard it
+ */
+bool smi_passes(const void *mad);
+
 /* smi_send() - A local agent or the SMA of this node sends @mad (a request, or a response with D = 1) */
 enum smi_verdict smi_send(void *mad, bool is_switch, uint8_t nports, uint8_t *ret_port);
 

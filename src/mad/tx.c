@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "mad/priv.h"
 
@@ -232,19 +233,23 @@ static int tx_create(struct mad_agent *a, const struct mad_addr *to, const void 
 	    (rmpp && len > ep->lim.max_rmpp_tx_len - ep->rmpp_tx_len) ||
 	    !quota_allows(a->cfg.quota, rmpp ? len : 0))
 		return -EBUSY;
-	tx = calloc(1, sizeof(*tx) + (len < MAD_LEN ? MAD_LEN : len));
+	tx = malloc(sizeof(*tx) + (len < MAD_LEN ? MAD_LEN : len));
 	if (!tx)
 		return -ENOMEM;
-	tx->ep = ep;
-	tx->agent = a;
-	tx->to = *to;
-	tx->mgmt_class = mad_class_of(mad);
-	tx->method = mad_method(mad);
-	tx->rmpp = rmpp;
-	tx->len = len;
+	*tx = (struct mad_tx){
+		.ep = ep,
+		.agent = a,
+		.to = *to,
+		.mgmt_class = mad_class_of(mad),
+		.method = mad_method(mad),
+		.rmpp = rmpp,
+		.len = len,
+	};
 	tx->segs = rmpp ? mad_rmpp_segs(tx->mgmt_class, len) : 1;
 	timer_init(&tx->timer, tx_timer);
 	memcpy(tx->msg, mad, len);
+	if (len < MAD_LEN)
+		memset(tx->msg + len, 0, MAD_LEN - len);
 	*ret = tx;
 	return 0;
 }

@@ -203,6 +203,18 @@ static void dr_rx(struct node *n, uint8_t in_port, const struct mad_addr *from, 
 		discard(n);
 }
 
+uint8_t node_smp_pass(struct node *n, uint8_t in_port, void *mad)
+{
+	const struct node_port *out;
+	uint8_t port;
+
+	n->smps++;
+	if (smi_recv(mad, true, in_port, n->info.nports, &port) != SMI_FORWARD)
+		return 0;
+	out = &n->port[port];
+	return out->pi.port_state >= IB_PORT_INIT && out->link_up ? port : 0;
+}
+
 static void smp_rx(struct node *n, uint8_t in_port, const struct mad_addr *from, void *mad,
 		   ns_t now)
 {

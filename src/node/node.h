@@ -241,6 +241,12 @@ void node_port_armed_rx(struct node_port *p, ns_t now);
  */
 void node_mad_rx(struct node *n, uint8_t in_port, const struct mad_addr *from, void *mad, ns_t now);
 
+/*
+ * node_smp_pass() - Handle an SMP that only passes through the switch (smi_passes()): update its hop pointer and return path
+ * in place. Return: the port by which it leaves; 0: it must be discarded
+ */
+uint8_t node_smp_pass(struct node *n, uint8_t in_port, void *mad);
+
 /* A packet that has a wrong P_Key or Q_Key. PortInfo counts such packets, and traps 257, 258 and 259 report them. */
 struct node_violation {
 	uint16_t slid, dlid;
