@@ -15,6 +15,7 @@
 #include "tools/ibsim.h"
 #include "tools/tools.h"
 #include "tools/umad.h"
+#include "verbs/verbs.h"
 
 /*
  * A row for a counter, which is a uint64_t member of a module's struct. F() makes the row, or D() if the member counts
@@ -162,6 +163,23 @@ static void put_cm(struct out *o, const struct cm *c)
 	put_fields(o, cm_stats(c), cm_fields, ARRAY_SIZE(cm_fields));
 }
 
+static const struct field verbs_fields[] = {
+	D(verbs_stats, rx_error),    D(verbs_stats, rx_short),	 D(verbs_stats, rx_no_mem),
+	D(verbs_stats, tx_too_long), D(verbs_stats, tx_error),	 D(verbs_stats, tx_refused),
+	F(verbs_stats, qp_restarts), F(verbs_stats, ah_evicted), D(verbs_stats, mad_refused),
+	D(verbs_stats, mad_late),
+};
+
+/* A port of a soft fabric has none of these; its HCA and its links have counters. */
+static void put_verbs(struct out *o, const struct ca *ca)
+{
+	const struct verbs_stats *s = verbs_stats(ca);
+
+	o->it.layer = "verbs";
+	if (s)
+		put_fields(o, s, verbs_fields, ARRAY_SIZE(verbs_fields));
+}
+
 static void port_stats(struct out *o, struct inst_port *p)
 {
 	struct sac_stats s;
@@ -173,6 +191,7 @@ static void port_stats(struct out *o, struct inst_port *p)
 	put_cm(o, p->ifc.cm);
 	o->it.layer = "mad";
 	put_fields(o, mad_ep_stats(ca_mad_ep(p->ifc.ca)), mad_fields, ARRAY_SIZE(mad_fields));
+	put_verbs(o, p->ifc.ca);
 }
 
 /* --- fabrics */

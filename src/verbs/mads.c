@@ -194,18 +194,23 @@ void verbs_mads_recv(struct verbs_port *p, ns_t now)
 
 /* --- agents */
 
-/* An agent that another program has already is not an error: what it would get does not come. */
+/*
+ * An agent that another program has already is not an error: what it would get does not come. The kernel says -EINVAL
+ * then, as for a wrong class, or -EBUSY.
+ */
 static int agent(struct verbs_port *p, uint8_t mgmt_class, uint8_t version, uint8_t method,
-		 const char *without)
+		 const char *what)
 {
 	uint64_t methods[2] = { 0 };
 	int id;
 
 	methods[method >> 6 & 1] |= 1ull << (method & 63);
 	id = p->lib->umad_register(p->mads.fd, mgmt_class, version, methods);
-	if (id < 0)
-		log_to(p->log, id == -EBUSY ? LOG_LVL_INFO : LOG_LVL_WARN, "port %s: %s: %s",
-		       p->name, without, strerror(-id));
+	if (id == -EBUSY || id == -EINVAL)
+		log_to(p->log, LOG_LVL_INFO, "port %s: no %s, which another program gets", p->name,
+		       what);
+	else if (id < 0)
+		log_to(p->log, LOG_LVL_WARN, "port %s: no %s: %s", p->name, what, strerror(-id));
 	return id;
 }
 
@@ -224,10 +229,8 @@ int verbs_mads_init(struct verbs_port *p, const char *device)
 	m->agent = p->lib->umad_register(m->fd, 0, 0, none);
 	if (m->agent < 0)
 		return m->agent;
-	m->sa_agent = agent(p, MAD_CLASS_SA, 2, MAD_METHOD_REPORT,
-			    "no Reports of the SA, because another program gets them");
-	m->cm_agent = agent(p, MAD_CLASS_CM, 2, MAD_METHOD_SEND,
-			    "no SIDR, because another program has the CM");
+	m->sa_agent = agent(p, MAD_CLASS_SA, 2, MAD_METHOD_REPORT, "Reports of the SA");
+	m->cm_agent = agent(p, MAD_CLASS_CM, 2, MAD_METHOD_SEND, "messages of the CM");
 	return 0;
 }
 

@@ -7,7 +7,8 @@
  *
  *	port.c	opening and closing, attributes, P_Key table
  *	event.c	the descriptors that ca_dispatch() serves, asynchronous events
- *	qp.c	states of queue pairs, restart after errors, groups
+ *	qp.c	states of queue pairs, restart after errors
+ *	group.c	attachments to groups
  *	tx.c	sends and their completions
  *	rx.c	receive buffers and received packets
  *	ah.c	address handles
@@ -32,6 +33,7 @@
 /* Work requests in one list. The first ABI of ipathverbs has an array of ten in its driver. */
 #define VERBS_CHAIN 8
 #define VERBS_DEPTH_MAX 1024 /* longest send queue and receive queue */
+#define VERBS_RX_MIN 64 /* receive buffers of a queue pair, if it wants that many */
 #define VERBS_AHS_MAX 16384 /* most address handles of a port */
 #define VERBS_AHS_IDLE 256 /* most address handles that are kept though nobody uses them */
 #define VERBS_MADS 1024 /* most requests of which the kernel's TIDs are known; a power of two */
@@ -117,6 +119,15 @@ struct verbs_qp {
 	unsigned int rx_depth, nidle;
 	struct ibv_wc stash[VERBS_BATCH]; /* receive completions that verbs_rx_arm() found */
 	unsigned int stash_at, stash_n;
+	struct list groups; /* struct verbs_group.link */
+};
+
+/* An attachment to a group. The kernel destroys no queue pair that has one. */
+struct verbs_group {
+	struct list link;
+	union ibv_gid gid;
+	uint16_t mlid;
+	unsigned int refs; /* a queue pair that attaches twice must detach twice */
 };
 
 static inline struct verbs_port *verbs_port_of(struct ca *ca)
@@ -151,12 +162,16 @@ int verbs_qp_create(struct ca *ca, const struct ca_qp_attr *attr, void *ctx, str
 void verbs_qp_destroy(struct ca_qp *qp);
 int verbs_qp_modify(struct ca_qp *qp, uint16_t pkey_index, uint32_t qkey);
 uint32_t verbs_qp_num(const struct ca_qp *qp);
-int verbs_attach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid);
-int verbs_detach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid);
 /* verbs_qp_restart() - Reset the queue pair, and walk back to RTS. 0 or -errno, after which it is .stopped */
 int verbs_qp_restart(struct verbs_qp *q);
 /* verbs_qp_mend() - Restart a queue pair that is in an error state */
 void verbs_qp_mend(struct verbs_qp *q);
+
+/* group.c */
+int verbs_attach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid);
+int verbs_detach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid);
+/* verbs_groups_leave() - End all attachments of a queue pair */
+void verbs_groups_leave(struct verbs_qp *q);
 
 /* tx.c */
 unsigned int verbs_post_send(struct ca_qp *qp, const struct ca_send *v, unsigned int n, ns_t now);

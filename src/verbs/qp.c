@@ -123,16 +123,32 @@ static unsigned int depth_of(const struct verbs_port *p, unsigned int want)
 	return d;
 }
 
-/* Half of the free slots at most, so that the first queue pairs leave something to later ones and to sends. */
+/*
+ * An eighth of the arena is for sends, and an eighth for the first queue pair, which is that of an interface. Stations come
+ * later; each gets a part of what is left, so that there is something for the largest number of them.
+ */
+static unsigned int share_of(const struct verbs_qp *q, unsigned int spare)
+{
+	const struct verbs_port *p = q->port;
+	bool first = p->qps.next == &q->link;
+	unsigned int share = first ? p->nslots / 8 : spare / 32;
+
+	return share > VERBS_RX_MIN ? share : VERBS_RX_MIN;
+}
+
 static int take_slots(struct verbs_qp *q, unsigned int want)
 {
 	struct verbs_port *p = q->port;
+	unsigned int spare = p->nfree > p->nslots / 8 ? p->nfree - p->nslots / 8 : 0;
+	unsigned int share = share_of(q, spare);
 
 	q->rx_depth = depth_of(p, want);
-	if (q->rx_depth > p->nfree / 2)
-		q->rx_depth = p->nfree / 2;
-	if (!q->rx_depth)
+	if (q->rx_depth > share)
+		q->rx_depth = share;
+	if (q->rx_depth > spare) {
+		q->rx_depth = 0;
 		return -ENOBUFS;
+	}
 	/* the slots that are not posted, and behind them all slots of the queue pair */
 	q->idle = calloc(2ul * q->rx_depth, sizeof(*q->idle));
 	if (!q->idle)
@@ -190,6 +206,7 @@ int verbs_qp_create(struct ca *ca, const struct ca_qp_attr *attr, void *ctx, str
 	q->port = p;
 	q->pkey_index = attr->pkey_index;
 	q->qkey = attr->qkey;
+	list_init(&q->groups);
 	list_add_tail(&p->qps, &q->link);
 	err = take_slots(q, attr->rx_depth);
 	if (!err)
@@ -212,7 +229,10 @@ void verbs_qp_destroy(struct ca_qp *cqp)
 {
 	struct verbs_qp *q = verbs_qp_of(cqp);
 	struct verbs_port *p = q->port;
-	bool gone = !q->h || !p->lib->destroy_qp(q->h) || p->dead;
+	bool gone;
+
+	verbs_groups_leave(q);
+	gone = !q->h || !p->lib->destroy_qp(q->h) || p->dead;
 
 	list_del(&q->link);
 	if (q->rcq)
@@ -247,32 +267,4 @@ int verbs_qp_modify(struct ca_qp *qp, uint16_t pkey_index, uint32_t qkey)
 uint32_t verbs_qp_num(const struct ca_qp *qp)
 {
 	return container_of(qp, const struct verbs_qp, qp)->h->qp_num;
-}
-
-/* --- groups */
-
-static int group(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid,
-		 int (*fn)(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid))
-{
-	struct verbs_qp *q = verbs_qp_of(qp);
-	union ibv_gid gid;
-	int err;
-
-	if (!ib_gid_is_mcast(mgid) || ib_lid_is_unicast(mlid) || mlid == IB_LID_PERMISSIVE || !mlid)
-		return -EINVAL;
-	if (q->port->dead)
-		return -EIO;
-	memcpy(gid.raw, mgid->raw, sizeof(gid.raw));
-	err = fn(q->h, &gid, mlid);
-	return err > 0 ? -err : err;
-}
-
-int verbs_attach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid)
-{
-	return group(qp, mgid, mlid, verbs_qp_of(qp)->port->lib->attach_mcast);
-}
-
-int verbs_detach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid)
-{
-	return group(qp, mgid, mlid, verbs_qp_of(qp)->port->lib->detach_mcast);
 }

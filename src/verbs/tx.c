@@ -214,15 +214,18 @@ unsigned int verbs_queued(struct ca *ca)
 	return n;
 }
 
-/* Asks for an event when something leaves the full queue. What has left it before the request makes no event. */
+/*
+ * True if a queue takes nothing because of its own sends, either because it is full or because the arena is used up. Then it asks for an
+ * event when a send completes. What has completed before the request makes no event, so look once more.
+ */
 static bool is_full(struct verbs_qp *q)
 {
-	if (q->tx_n < q->tx_depth || q->port->dead)
+	if (!q->tx_n || room(q) || q->port->dead)
 		return false;
 	if (!q->scq_armed)
 		q->scq_armed = !ibv_req_notify_cq(q->scq, 0);
 	reap_all(q);
-	return q->tx_n == q->tx_depth;
+	return q->tx_n && !room(q);
 }
 
 struct ca_send_queue verbs_send_queue(struct ca *ca)

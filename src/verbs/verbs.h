@@ -12,6 +12,9 @@
  * posted again as soon as their packet was copied out. So packets of the pool never wait for the adapter, and the memory
  * that the kernel pins is fixed when the port is opened.
  *
+ * The arena bounds the receive queues: the first queue pair of a port gets an eighth of it, later ones get a part of what is left, and
+ * ca_qp_create() returns -ENOBUFS when it is used up. Send and receive queues have at most 1024 entries.
+ *
  * Callbacks of ca_notify are called by ca_dispatch() only, and may not close the port.
  */
 

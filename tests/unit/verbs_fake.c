@@ -241,18 +241,26 @@ static int destroy_ah(struct ibv_ah *h)
 
 static int attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
+	struct fake_qp *q = fake_qp_of(qp);
 	ib_gid mgid;
+	int err;
 
 	memcpy(mgid.raw, gid->raw, sizeof(mgid.raw));
-	return fails() ? ENOMEM : -hca_attach(fake_qp_of(qp)->hq, &mgid, lid);
+	err = fails() ? -ENOMEM : hca_attach(q->hq, &mgid, lid);
+	q->groups += !err;
+	return -err;
 }
 
 static int detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
+	struct fake_qp *q = fake_qp_of(qp);
 	ib_gid mgid;
+	int err;
 
 	memcpy(mgid.raw, gid->raw, sizeof(mgid.raw));
-	return -hca_detach(fake_qp_of(qp)->hq, &mgid, lid);
+	err = hca_detach(q->hq, &mgid, lid);
+	q->groups -= !err;
+	return -err;
 }
 
 /* --- completion channels and CQs */
@@ -419,6 +427,8 @@ static int destroy_qp(struct ibv_qp *qp)
 {
 	struct fake_qp *q = fake_qp_of(qp);
 
+	if (q->groups)
+		return EBUSY;
 	fake_qp_fini(q);
 	return unmake(q);
 }

@@ -69,7 +69,7 @@ struct fake_qp {
 	enum ibv_qp_state state;
 	uint16_t pkey_index;
 	uint32_t qkey;
-	unsigned int max_send, max_recv, nsend, nrecv;
+	unsigned int max_send, max_recv, nsend, nrecv, groups;
 	struct fake_wr send[FAKE_QUEUE], recv[FAKE_QUEUE];
 };
 

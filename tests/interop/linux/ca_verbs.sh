@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
+#
+# `port = verbs:uib0/1`: a uipoib in a VM, whose interface is on the port that uib.ko serves, through Debian's libibverbs, beside the
+# kernel's own ib_ipoib.
+#
+#	h1 10.4.0.1 --- Switch1 --- a (VM: ib0 10.4.9.1 of the kernel; v1: uib0 10.4.9.11 of uipoib, later in a bridge with stations)
+#	                   |
+#	                   b (VM: ib0 10.4.9.2)
+. "$(dirname "$0")/lib.sh"
+need ibv_devinfo opensm make
+suite=$(dirname "$UIPOIB")/unit/test_verbs_suite
+make -s "O=$(dirname "$UIPOIB")" "$suite" >/dev/null || { echo "not ok - $suite is built"; exit 1; }
+linux_lab 1
+vm_start a --address 10.4.9.1/16 --port Switch1/2 --share "$work"
+vm_start b --address 10.4.9.2/16
+vm_wait a b
+
+va() { g a "$UIPOIB" -n v "$@"; } # a command for the instance in VM a
+v1() { va exec v1 "$@"; } # a command in its host
+# from PLACE OPTION... ADDRESS: v1, a station behind it, or a place of the lab
+from() {
+	case $1 in
+	v1) v1 ping -n -c 2 -i 0.2 -W 10 "${@:2}" ;;
+	s[0-9]*) g a "nsenter -t \$(cat /tmp/$1.pid) -n ping -n -c 2 -i 0.2 -W 10 ${*:2}" ;;
+	*) reach "$@" ;;
+	esac
+}
+pings() { eventually 10 from "$@"; }
+
+# --- what is refused, with the reason
+
+printf '%s\n' '[interface uib0@v1]' 'port = verbs:uib0/1' 'address = 10.4.9.11/16' 'address = fd04::911/64' >"$work/v.conf"
+refused() { # STATUS TEXT PORT
+	sed "s,^port.*,port = verbs:$3," "$work/v.conf" >"$work/bad.conf"
+	refuse "$1" "$2" g a "$UIPOIB" run -c "$work/bad.conf" -n bad
+}
+check "a device that is not there" refused 2 "port verbs:none0/1: libibverbs has no such device" none0/1
+check "a port that is not there" refused 2 "port verbs:uib0/7: the device has no port 7" uib0/7
+
+# --- an interface
+
+before=$(g a bash "$PWD/tests/interop/linux/guest/verbs_left.sh")
+v_start() {
+	start_at a "$work/v.log" "$UIPOIB" run -c "$work/v.conf" -n v
+	v_pid=$started
+	eventually 30 va wait --timeout 20 || { cat "$work/v.log"; return 1; }
+}
+g a modprobe -a tun bridge veth
+check "an interface on the kernel's port comes up" v_start
+has_port() { says '"port": *"uib0/1"' va -j link show && says '"fabric": *null' va -j link show; }
+check "link show names the port, and no fabric" has_port
+for p in 10.4.0.1 10.4.9.2; do check "it pings $p" pings v1 $p; done
+check "IPv6, too" pings v1 fd04::1
+check "a soft host pings it" pings h1 10.4.9.11
+check "the kernel of another VM pings it" pings b 10.4.9.11
+check "2016 octets fit" pings v1 -M do -s 2016 10.4.0.1
+check "fragments pass" pings v1 -s 8000 10.4.9.2
+tcp_to() { # HOST ADDRESS FROM_CMD...: 1 MB by TCP, undamaged
+	start_at "$1" "$work/flow" $integrity tcp-recv "$2" 7777
+	eventually $vm_patience grep -q ready "$work/flow" && "${@:3}" 7777 "$2" 1000000
+}
+check "TCP brings the data undamaged to h1" tcp_to h1 10.4.0.1 v1 $integrity tcp-send 10.4.9.11
+check "trace says what it cannot do" refuse 2 "none of a soft fabric" va trace v1 10.4.0.1
+
+# --- what it may
+
+status_of() { # PATTERN: a line of the daemon's status
+	g a "for p in /proc/[0-9]*; do [ \"\$(readlink \$p/fd/* 2>/dev/null | grep -c 'uverbs')\" = 0 ] || cat \$p/status; done" >"$work/status"
+	grep -Eq "$1" "$work/status" || { cat "$work/status"; return 1; }
+}
+check "the daemon is user 65534" status_of '^Uid:.65534.65534.65534'
+check "of all capabilities it has CAP_NET_RAW" status_of '^CapPrm:.0000000000002000$'
+check "its system calls are filtered" status_of '^Seccomp:.2'
+
+no_drops() { [ "$(va -j -d stats show | jq '[.stats[] | select(.layer == "verbs" and .drop) | .value] | add')" = 0 ]; }
+check "nothing was dropped at the port" no_drops
+
+# --- beside ib_ipoib
+
+groups() { u -j fabric group show | jq -r '.group[] | .mgid' | sort; }
+joined() { groups | grep -qi "$1"; }
+mcast_join() { # PLACE ADDRESS IF: a program that is a member there for ever
+	local prog="import socket,time
+s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.setsockopt(0,35,socket.inet_aton('239.1.2.3')+socket.inet_aton('$2')); print('joined',flush=True); time.sleep(1000)"
+	start_at a "$work/member.$1" "${@:3}" python3 -c "$prog"
+	eventually $vm_patience grep -q joined "$work/member.$1"
+}
+echo_group() { # the members of the group that answer b's ping
+	g b "ip route replace 239.0.0.0/8 dev ib0; ping -n -c 3 -i 0.3 -W 3 -t 1 239.1.2.3" | grep -oE 'from 10\.4\.9\.[0-9]+' | sort -u | tr '\n' ' '
+}
+g a sysctl -qw net.ipv4.icmp_echo_ignore_broadcasts=0
+v1 sysctl -qw net.ipv4.icmp_echo_ignore_broadcasts=0 >/dev/null
+check "the kernel's ib0 joins a group" mcast_join kernel 10.4.9.1
+kernel_member=$started
+check "so does the interface" mcast_join v1 10.4.9.11 "$UIPOIB" -n v exec v1
+v1_member=$started
+both_answer() { equal "from 10.4.9.1 from 10.4.9.11 " "$(echo_group)"; }
+check "packets to the group reach both" eventually 15 both_answer
+end_at a "$v1_member"
+kernel_answers() { equal "from 10.4.9.1 " "$(echo_group)"; }
+check "the interface leaves, and the kernel still gets them" eventually 15 kernel_answers
+end_at a "$kernel_member"
+
+# --- in a bridge
+
+bridge='ip link add br0 mtu 2044 type bridge && ip link set br0 up && ip addr flush dev uib0 && ip addr add 10.4.9.11/16 dev br0 && ip link set uib0 master br0
+for n in 1 2 3; do
+	unshare -n sleep 1000 & p=$!; echo $p >/tmp/s$n.pid
+	until [ "$(readlink /proc/$p/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.05; done
+	ip link add s$n mtu 2044 type veth peer name e0 netns $p && ip link set s$n master br0 && ip link set s$n up
+	nsenter -t $p -n sh -c "ip link set e0 mtu 2044 && ip link set e0 up && ip addr add 10.4.8.$n/16 dev e0 && ip addr add fd04::80$n/64 dev e0 nodad"
+done >/dev/null 2>&1'
+check "a bridge with three stations" v1 bash -c "$bridge"
+for n in 1 2 3; do
+	check "station $n reaches a soft host, by IPv6, too" eval 'pings s$n 10.4.0.1 && pings s$n fd04::1'
+	check "station $n reaches the kernel of another VM" pings s$n 10.4.9.2
+done
+check "they are reached" eval 'pings h1 10.4.8.1 && pings b 10.4.8.2 && pings h1 fd04::803'
+own_qps() { equal 3 "$(va -j link show | jq '[.link[0].stations[].qpn] | unique | length')"; }
+check "each has a queue pair of its own" own_qps
+
+# --- the cable is pulled
+
+u fabric link set Switch1/2 down
+is_down() { says '"carrier": *false' va -j link show; }
+check "the interface follows the port down" eventually 20 is_down
+u fabric link set Switch1/2 up
+check "and up" eventually 30 va wait --timeout 5
+check "a station reaches the others again" eval 'pings s1 10.4.0.1 && pings s1 10.4.9.2'
+
+# --- the end of uipoib, and of the device
+
+end_at a "$v_pid"
+kernel_lives() { g b ip neigh flush dev ib0 && reach b 10.4.9.1 && g a ip neigh flush dev ib0 && reach a 10.4.9.2; }
+check "uipoib ends, and the kernel's ib0 is still reached by broadcast" kernel_lives
+nothing_left() { equal "$before" "$(g a bash "$PWD/tests/interop/linux/guest/verbs_left.sh")"; }
+check "nothing of it is left in the kernel" eventually 20 nothing_left
+check "it starts again" v_start
+g a 'ip link set ib0 down; echo uib0 >/sys/module/uib/parameters/remove'
+check "the device is removed under it: the log says so" eventually 20 grep -Eq "port uib0/1: the .*device .*removed" "$work/v.log"
+check "the interface is down" eventually 20 is_down
+ticks() { g a "for p in /proc/[0-9]*; do readlink \$p/fd/* 2>/dev/null | grep -q uverbs && awk '{ print \$14 + \$15 }' \$p/stat; done"; }
+idle() { # it uses less than a third of a processor
+	local before
+	before=$(ticks) && sleep 3 && [ $(($(ticks) - before)) -lt 100 ]
+}
+check "the descriptors of the device that is gone do not keep it awake" idle
+alive() { va link show >/dev/null; }
+check "the instance still answers" alive
+end_at a "$v_pid"
+ended() { not g a kill -0 "$v_pid"; }
+check "and ends when it is told" eventually 20 ended
+
+# --- the suite of ca.h (tests/unit/ca_suite.c) on two devices with a cable between them, under OpenSM
+
+g a bash "$PWD/tests/interop/linux/guest/ca_verbs.sh" "$suite" >"$work/suite" 2>&1
+passes() {
+	grep -q 'PASSED.* 24 test' "$work/suite" && ! grep -E 'FAILED|ERROR|cannot be destroyed|does not restart' "$work/suite" || { cat "$work/suite"; return 1; }
+}
+check "24 cases of the suite pass, two need another rig" passes
+
+for n in a b; do
+	check "nothing in the kernel's log of $n" eval '! g $n dmesg | grep -E "BUG:|WARNING:|Oops|KASAN"'
+done
+finish
