@@ -303,7 +303,7 @@ static void test_command_line(void **state)
 	assert_null(a.v[a.n]);
 	assert_true(has(&a, "-kernel", "/boot/vmlinuz-x"));
 	assert_true(has(&a, "-initrd", "/proc/self/fd/11"));
-	assert_true(has(&a, "-cpu", "max"));
+	assert_true(has(&a, "-cpu", "max,erms=off,fsrm=off,la57=off"));
 	assert_true(has(&a, "-smp", "3"));
 	assert_true(has(&a, "-m", "700"));
 	assert_true(has(&a, "-chardev", "socket,id=log,fd=12"));
