@@ -243,9 +243,9 @@ relay_stats() {
 }
 relay_answered() { [ "$(wc -l <"$work/relay.out")" -gt "$1" ]; }
 
-# --- flows whose contents show damage: tests/interop/integrity.py
+# --- flows whose contents show damage: tests/system/integrity.c
 
-integrity="python3 -B $PWD/tests/interop/integrity.py"
+integrity=$TOOLS/integrity
 
 # udp_flow FROM TO FROM_ADDRESS TO_ADDRESS COUNT LEAST [GROUP]: send COUNT datagrams of 1400 octets; at least
 # LEAST must arrive, all of them undamaged. FROM and TO are "x h1" or "xf h3"

@@ -9,7 +9,7 @@
 #	h1 10.4.0.1 -- Hca1 -- Switch1 -6----6- Switch2 -- Hca2 -- h2 10.4.0.2
 #	       VM 10.4.9.1 == UDP == 2            2 == UDP == attacker.py 10.4.6.6
 #
-# Environment: FAULT_SECONDS (6) is how long the cable is bad, FUZZ_SECONDS (10) how long the attacker attacks, SEED (1) the
+# Environment: FAULT_SECONDS (6) is how long the cable is bad, FUZZ_SECONDS (5) how long the attacker attacks, SEED (1) the
 # seed of its random numbers, CORPUS a capture to mutate instead of this run's, KEEP a folder for the capture.
 . "$(dirname "$0")/lib.sh"
 need python3 iperf3 ping perfquery
@@ -52,7 +52,7 @@ u capture stop 1 >/dev/null
 
 # --- flows between h2 and the VM whose receiver can tell damage: guest/flows.sh runs at both ends
 
-flows_sh="bash $PWD/tests/interop/linux/guest/flows.sh"
+flows_sh="env TOOLS=$TOOLS bash $PWD/tests/interop/linux/guest/flows.sh"
 on_cleanup=flows_end
 flows_end() { [ ! -e "$work/flows/pids" ] || kill $(cat "$work/flows/pids") 2>/dev/null; }
 
@@ -272,7 +272,7 @@ rss() { # resident memory of the largest process of the instance, which is the d
 attack() {
 	local attacker
 	background /usr/bin/python3 -B tests/interop/linux/attacker.py "127.0.0.1:$attacker_port" "127.0.0.1:$evil_port" \
-		"$work/world" "${FUZZ_SECONDS:-10}" "${SEED:-1}" 1000 >"$work/attacker" 2>&1
+		"$work/world" "${FUZZ_SECONDS:-5}" "${SEED:-1}" 1000 >"$work/attacker" 2>&1
 	attacker=$!
 	while kill -0 $attacker 2>/dev/null; do # the SM puts right the LIDs that the attacker changes
 		u fabric sweep >/dev/null
@@ -294,7 +294,7 @@ doubtful() { # CMD... IF: run sysctl by CMD
 check "kernels doubt their neighbours after a second" eval 'doubtful g a ib0 && doubtful x h1 uib0 && doubtful x h2 uib0'
 world
 before_rss=$(rss) before_rcv=$(uib rcv_pkts)
-check "${FUZZ_SECONDS:-10} s of packets and MADs with right CRCs that no end would send" attack
+check "${FUZZ_SECONDS:-5} s of packets and MADs with right CRCs that no end would send" attack
 echo "# $(jq -c '{sent, seed, corpus}' <<<"$(tail -1 "$work/attacker")"); RSS $before_rss kB, then $(rss) kB"
 started=${EPOCHREALTIME/./}
 u fabric sweep

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# Functions for faults*.sh, sourced after lib.sh. probe.py keeps traffic flowing between the VM "a" and hosts, and these functions
+# Functions for faults*.sh, sourced after lib.sh. tests/system/probe.c keeps traffic flowing between the VM "a" and hosts, and these functions
 # measure how long the traffic takes to come back after a fault.
 need python3
 exec 3>&1
 machine=8 # seconds that a busy machine with an emulated processor adds to the times of timers
-probe="python3 -B $PWD/tests/interop/linux/guest/probe.py"
+probe=$TOOLS/probe
+judge="python3 -B tests/interop/linux/probe_judge.py"
 
 now() { date +%s.%N; }
 since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.2f", b - a }'; }
@@ -14,13 +15,13 @@ since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.2f", b - a }'; }
 # probe_vm PORT IF HOST4 HOST6: starts the VM's end of a probe. probe_host PORT IF VM4 VM6 CMD...: starts the host's end, by CMD
 # (such as "bx h1"), which runs a program in the host in the background
 probe_vm() {
-	gb a "/tmp/probe.$1" "rm -f /tmp/log.$1; exec $probe run $1 $2 /tmp/log.$1 $3 $4" >/dev/null
+	gb a "/tmp/probe.$1" "rm -f /tmp/log.$1; exec $probe $1 $2 /tmp/log.$1 $3 $4" >/dev/null
 	g a "until grep -qs start /tmp/log.$1; do sleep 0.1; done"
 }
-probe_host() { "${@:5}" $probe run "$1" "$2" "$work/probe.$1" "$3" "$4" >"$work/probe.$1.out" 2>&1; }
+probe_host() { "${@:5}" $probe "$1" "$2" "$work/probe.$1" "$3" "$4" >"$work/probe.$1.out" 2>&1; }
 
 # flows PORT KINDS: traffic of these kinds flows now, and has flowed for a second
-flows() { $probe judge "$work/probe.$1" "$2" "$(date -d "-1.5 seconds" +%s.%N)"; }
+flows() { $judge "$work/probe.$1" "$2" "$(date -d "-1.5 seconds" +%s.%N)"; }
 
 # carriers: print how often the carrier of the VM's ib0 has changed. undisturbed PORT KINDS CARRIERS: the carrier has
 # not changed since that count, and traffic flows
@@ -40,7 +41,7 @@ fault() {
 	"$@" || return 1
 	eventually $most "$effect" || return 1
 	took=$(since "$start")
-	judged() { $probe judge "$work/probe.$port" "$kinds" "$start" >"$work/judged"; }
+	judged() { $judge "$work/probe.$port" "$kinds" "$start" >"$work/judged"; }
 	eventually $most judged || { echo "not back: $(cat "$work/judged")"; return 1; }
 	read -r back silence kinds_back <"$work/judged"
 	silence_seen=$silence

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Runs at both ends, in a host and in a VM: a TCP stream, UDP datagrams without checksum, and such datagrams to a group, all
-# at the same time. The receivers know the right contents (tests/interop/integrity.py).
+# at the same time. The receivers know the right contents (tests/system/integrity.c; TOOLS is its folder).
 #
 #	flows.sh DIR recv ADDRESS GROUP				until all are ready
 #	flows.sh DIR send ADDRESS TO GROUP DATAGRAMS OCTETS	of each kind; its status is that of all
@@ -11,7 +11,7 @@ set -u
 export PACE=0.002 # seconds between datagrams, so that an emulated processor can receive them
 dir=$1 what=$2
 shift 2
-integrity() { exec /usr/bin/python3 -B "${BASH_SOURCE%/*}/../../integrity.py" "$@"; }
+integrity() { exec "$TOOLS/integrity" "$@"; }
 
 ready() { # KIND
 	local end=$((SECONDS + 60))
