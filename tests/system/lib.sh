@@ -98,16 +98,18 @@ not() { ! "$@"; }
 
 # --- time
 
-# within SECONDS CMD...: repeat CMD until it succeeds; fails after SECONDS on the clock
+# within SECONDS CMD...: repeat CMD until it succeeds; fails after SECONDS on the clock. $pauses are the seconds between two
+# attempts, the last of them for ever
+pauses=(0.05)
 within() {
-	local deadline=$((SECONDS + $1)) out
+	local deadline=$((SECONDS + $1)) out n=0
 	shift
 	until out=$("$@" 2>&1); do
 		if [ $SECONDS -ge $deadline ]; then
 			printf '%s\n' "$out"
 			return 1
 		fi
-		sleep 0.05
+		sleep "${pauses[n < ${#pauses[@]} - 1 ? n++ : n]}"
 	done
 	[ -z "$out" ] || printf '%s\n' "$out"
 }

@@ -19,6 +19,8 @@ declare -A vm_pid vm_in vm_daemon
 vm_patience=${vm_patience:-120} # seconds for a boot, and for one command, on an emulated processor of a busy machine
 
 patience=$vm_patience
+# An attempt in a VM is a process there, which costs an emulated processor a tenth of a second.
+pauses=(0.05 0.05 0.05 0.1 0.1 0.2 0.4)
 
 # linux_topo HOSTS: prints a topology with HcaN on Switch1 and Switch2 in turns. Each switch has 4 free ports besides; VMs take
 # those of Switch1 first
@@ -96,14 +98,14 @@ not_tentative() { [ -z "$(g "$1" ip -6 -o addr show tentative)" ]; }
 # g NAME CMD...: runs CMD in the VM; prints its output and its errors, and returns its status. A single argument is a script for
 # bash. Any number of commands may run at a time.
 g() {
-	local name=$1 id=$BASHPID.$RANDOM$RANDOM cmd=${2-} deadline=$((SECONDS + vm_patience)) answer status
+	local name=$1 id=$BASHPID.$RANDOM$RANDOM cmd=${2-} deadline=$((SECONDS + vm_patience)) answer status n=0
 	shift
 	[ $# = 1 ] || cmd=${*@Q}
 	echo "$id $(base64 -w0 <<<"$cmd")" >&"${vm_in[$name]}"
 	until answer=$(grep -m1 "^$id .* \.\$" "$work/$name.out"); do
 		vm_runs "$name" || { echo "VM $name has ended"; return 125; }
 		[ $SECONDS -lt $deadline ] || { echo "VM $name: no answer after $vm_patience s: $cmd"; return 124; }
-		sleep 0.05
+		sleep "${pauses[n < ${#pauses[@]} - 1 ? n++ : n]}"
 	done
 	read -r _ status answer <<<"${answer% .}"
 	base64 -d <<<"$answer"
