@@ -89,7 +89,7 @@ iperf() {
 	g "$1" iperf3 -J -p $iperf_port -c "${ip[$2]}" "${@:3}" >"$work/iperf" || { jq .error "$work/iperf"; g "$2" kill "$pid"; return 1; }
 }
 tcp_to() {
-	iperf "$1" "$2" -t 3 -C cubic && jq -e '.end.sum_received.bytes > 1e6' "$work/iperf" &&
+	iperf "$1" "$2" -n 4M -C cubic && jq -e '.end.sum_received.bytes > 1e6' "$work/iperf" &&
 		figures+=" $1>$2 TCP $(jq '.end.sum_received.bits_per_second / 1e6 | floor' "$work/iperf") Mb/s"
 }
 udp_to() {
