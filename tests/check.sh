@@ -5,7 +5,7 @@
 #
 #	check.sh [STEP ...]	check: build lint unit system		(the default: no VM, some minutes)
 #				check-all: build-all slow fuzz	(what check leaves out; slow is system-all, linux and lint-all in one)
-#				check-night: bits lint-deep mutants seeds kasan hostile debian image prometheus load	(hours)
+#				check-night: bits lint-deep mutants seeds kasan volume hostile debian image prometheus load	(hours)
 #
 # Every step prints TAP lines, which are counted here; whatever a failing test printed is shown. What each program printed is
 # kept in build/check (LOGS), and at the end tests/lint/conformance.sh looks there for the tests that CONFORMANCE.md names.
@@ -14,7 +14,7 @@ set -u
 cd "$(dirname "$0")/.."
 steps=" ${*:-check} "
 steps=${steps/ check / build lint unit system }
-steps=${steps/ check-night / bits lint-deep mutants seeds kasan hostile debian image prometheus load }
+steps=${steps/ check-night / bits lint-deep mutants seeds kasan volume hostile debian image prometheus load }
 steps=${steps/ check-all / build-all slow fuzz }
 jobs=$(nproc)
 system_jobs=${SYSTEM_JOBS:-$((jobs * 3))}
@@ -313,6 +313,16 @@ step_kasan() {
 	one build-system make -s -j"$jobs" all system-tools || return
 	TEST_TIMEOUT=1h tap kmod-clang bash tests/interop/linux/debug/clang.sh
 	TEST_TIMEOUT=6h tap kasan bash tests/interop/linux/debug/run.sh
+}
+
+step_volume() {
+	local t
+	say "virtual machines: what CI does for seconds, for minutes"
+	build_linux || return
+	for t in hostile ibtap ibtap_profiles kmod verbs; do
+		FUZZ_SECONDS=300 FAULT_SECONDS=300 MEGABYTES=100 RANDOM_SECONDS=60 KILLS=100 TEST_TIMEOUT=1h \
+			tap "volume-$t" bash "tests/interop/linux/$t.sh"
+	done
 }
 
 # Three attacks of ten minutes each, one after another, because the longest round trips are compared with those of a quiet machine.

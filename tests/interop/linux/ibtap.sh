@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# ibtap.ko alone, under Debian's kernel: guest/ibtap.sh in a VM. FUZZ_SECONDS (10) is how long it writes damaged frames.
+# ibtap.ko alone, under Debian's kernel: guest/ibtap.sh in a VM. FUZZ_SECONDS (4) is how long it writes damaged frames.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 arping ethtool dumpcap
 unset UIPOIB_NAME
 
-"$UIPOIB" vm --timeout $((700 + ${FUZZ_SECONDS:-10})) -- bash -c 'exec bash tests/interop/linux/guest/ibtap.sh \
-	"$(ls "$0"/kmod/$(uname -r)/ibtap.ko)" "$0/unit/test_netdev_ibtap" '"${FUZZ_SECONDS:-10}" "$(dirname "$UIPOIB")" || failed=1
+"$UIPOIB" vm --timeout $((700 + ${FUZZ_SECONDS:-4})) -- bash -c 'exec bash tests/interop/linux/guest/ibtap.sh \
+	"$(ls "$0"/kmod/$(uname -r)/ibtap.ko)" "$0/unit/test_netdev_ibtap" '"${FUZZ_SECONDS:-4}" "$(dirname "$UIPOIB")" || failed=1
 finish

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# `netdev = ibtap` on each link profile, and its throughput beside TAP: guest/ibtap_profiles.sh in a VM. MEGABYTES (40) is
+# `netdev = ibtap` on each link profile, and its throughput beside TAP: guest/ibtap_profiles.sh in a VM. MEGABYTES (10) is
 # how much each measurement of throughput transfers.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 iperf3
 unset UIPOIB_NAME
 "$UIPOIB" vm --timeout 1500 --mem 1024 -- bash -c 'UIPOIB=$1 TOOLS=$2 MEGABYTES=$3 exec bash tests/interop/linux/guest/ibtap_profiles.sh \
-	"$(ls "$0"/kmod/$(uname -r)/ibtap.ko)"' "$(dirname "$UIPOIB")" "$UIPOIB" "$TOOLS" "${MEGABYTES:-40}" || failed=1
+	"$(ls "$0"/kmod/$(uname -r)/ibtap.ko)"' "$(dirname "$UIPOIB")" "$UIPOIB" "$TOOLS" "${MEGABYTES:-10}" || failed=1
 finish

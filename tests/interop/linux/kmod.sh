@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# uib.ko under Debian's kernel: guest/kmod.sh in a VM. FUZZ_SECONDS (10) is how long it is fuzzed.
+# uib.ko under Debian's kernel: guest/kmod.sh in a VM. FUZZ_SECONDS (4) is how long it is fuzzed.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64
 unset UIPOIB_NAME
 
-"$UIPOIB" vm --timeout $((500 + ${FUZZ_SECONDS:-10})) -- bash -c 'exec bash tests/interop/linux/guest/kmod.sh \
-	"$(ls "$0"/kmod/$(uname -r)/uib.ko)" '"${FUZZ_SECONDS:-10}" "$(dirname "$UIPOIB")" || failed=1
+"$UIPOIB" vm --timeout $((500 + ${FUZZ_SECONDS:-4})) -- bash -c 'exec bash tests/interop/linux/guest/kmod.sh \
+	"$(ls "$0"/kmod/$(uname -r)/uib.ko)" '"${FUZZ_SECONDS:-4}" "$(dirname "$UIPOIB")" || failed=1
 finish

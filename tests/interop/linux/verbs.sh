@@ -3,7 +3,7 @@
 # check.sh: long
 #
 # Programs that use verbs, as Debian has them, on /dev/infiniband/uverbs0 of uib.ko in two VMs; and programs that mean harm (guest/verbs.sh).
-# RANDOM_SECONDS (10) is how long random commands are given, and KILLS (20) how many programs are killed.
+# RANDOM_SECONDS (4) is how long random commands are given, and KILLS (20) how many programs are killed.
 #
 #	a: ib0 10.4.9.1 --- Switch1 --- b: ib0 10.4.9.2
 . "$(dirname "$0")/lib.sh"
@@ -120,8 +120,8 @@ check "datagram: a reaches b again" eventually 20 a_to_b
 # --- programs that mean harm
 
 hostile_ended() { g b grep -q '^status' /tmp/hostile; }
-gb b /tmp/hostile "bash $PWD/tests/interop/linux/guest/verbs.sh $uib ${RANDOM_SECONDS:-10} ${KILLS:-20}; echo status \$?" >/dev/null
-eventually $((300 + 2 * ${RANDOM_SECONDS:-10} + 5 * ${KILLS:-20})) hostile_ended
+gb b /tmp/hostile "bash $PWD/tests/interop/linux/guest/verbs.sh $uib ${RANDOM_SECONDS:-4} ${KILLS:-20}; echo status \$?" >/dev/null
+eventually $((300 + 2 * ${RANDOM_SECONDS:-4} + 5 * ${KILLS:-20})) hostile_ended
 g b cat /tmp/hostile >"$work/hostile"
 grep -v '^status' "$work/hostile"
 check "programs that mean harm: all of guest/verbs.sh" grep -qx 'status 0' "$work/hostile"

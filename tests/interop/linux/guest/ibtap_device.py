@@ -4,7 +4,8 @@
     ibtap_device.py IBTAP.KO [SECONDS [REGEX]]
 
 Devices, what tools say of them, descriptors, groups, wrong frames, and traffic between two devices in namespaces a and b,
-whose frames this program carries over. SECONDS (10) is how long it writes frames that were damaged at random; only checks that
+whose frames this program carries over. SECONDS (10) is how long it writes frames that were damaged at random, and how often devices go
+under load; only checks that
 REGEX matches are run.
 
     namespace a: ta 10.7.0.1 fd07::1 --- Wire --- tb 10.7.0.2 fd07::2: namespace b
@@ -36,6 +37,7 @@ from ibtap_races import absent_argument, used_by_many  # noqa: E402
 
 MODULE = sys.argv[1]
 SECONDS = int(sys.argv[2]) if len(sys.argv) > 2 else 10
+ROUNDS = min(12, max(6, SECONDS))
 check = Checks(sys.argv[3] if len(sys.argv) > 3 else "")
 
 
@@ -571,7 +573,7 @@ def removed_while_read():
 
 
 def removed_under_load():
-    for i in range(12):
+    for i in range(ROUNDS):
         q = [device("t0", flags=ibtap.MULTI_QUEUE, ip="10.6.0.1/24", offloads=31, block=True)]
         q += [Tap("t0", ibtap.MULTI_QUEUE, block=True) for _ in range(3)]
         neighbour("t0")
@@ -605,7 +607,7 @@ def removed_under_load():
 
 
 def closed_under_load():
-    for _ in range(12):
+    for _ in range(ROUNDS):
         q = [device("t0", flags=ibtap.MULTI_QUEUE, ip="10.6.0.1/24")]
         q += [Tap("t0", ibtap.MULTI_QUEUE) for _ in range(5)]
         neighbour("t0")

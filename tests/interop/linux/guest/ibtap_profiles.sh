@@ -93,7 +93,7 @@ lab_up
 rates() {
 	local k
 	for k in 1 2 3 4 5; do
-		tcp 1 3 "${MEGABYTES:-40}" >>"$work/ibtap" && tcp 2 4 "${MEGABYTES:-40}" >>"$work/tap" || return 1
+		tcp 1 3 "${MEGABYTES:-10}" >>"$work/ibtap" && tcp 2 4 "${MEGABYTES:-10}" >>"$work/tap" || return 1
 	done
 }
 median() { sort -n "$1" | sed -n 3p; }
