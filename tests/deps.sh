@@ -53,7 +53,7 @@ check_pkgs=("${build_pkgs[@]}" libcmocka-dev clang-format clang-tidy
 # dpkg-buildpackage asks for build-essential, although it needs no C++.
 deb_pkgs=("${build_pkgs[@]}" git build-essential debhelper dh-dkms dpkg-dev)
 check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" "${deb_pkgs[@]}" lintian bash-completion clang "${clang_rt:-libclang-rt-dev}" sparse systemd smcroute keepalived network-manager tcpdump
-	ibverbs-providers ibverbs-utils perftest rdmacm-utils python3-pyverbs)
+	ibverbs-providers ibverbs-utils perftest rdmacm-utils python3-pyverbs chromium chromium-driver fonts-dejavu-core)
 # The cross compilers and qemu-user are for tests/night/bits.sh; linux-source and the packages that build it are for
 # tests/interop/linux/debug.
 night_pkgs=("${check_all_pkgs[@]}" debootstrap podman crun prometheus python3-yaml linux-source flex bison bc libelf-dev libssl-dev cpio busybox-static

@@ -345,7 +345,8 @@ int web_live_snapshot(const struct web_live *l, const char *instance, char **ret
 
 	if (!out)
 		return -ENOMEM;
-	fprintf(out, "{\"seq\":%llu,\"instance\":\"%s\",", (unsigned long long)(l->ring.next - 1),
+	fprintf(out, "{\"seq\":%llu,\"first\":%llu,\"instance\":\"%s\",",
+		(unsigned long long)(l->ring.next - 1), (unsigned long long)l->ring.first,
 		instance);
 	web_model_snapshot(&l->model, out);
 	for (int s = 0; s < WEB_SECTIONS; s++)

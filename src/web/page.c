@@ -16,13 +16,22 @@
 
 FILE_OF(web_page_index, "index.html");
 FILE_OF(web_page_style, "style.css");
+FILE_OF(web_page_icon, "icon.svg");
+FILE_OF(web_page_app, "app.js");
+FILE_OF(web_page_model, "model.js");
+FILE_OF(web_page_view, "view.js");
 
 static struct web_page pages[] = {
 	{ "/", "text/html; charset=utf-8", web_page_index, 0 },
 	{ "/style.css", "text/css; charset=utf-8", web_page_style, 0 },
+	{ "/icon.svg", "image/svg+xml", web_page_icon, 0 },
+	{ "/app.js", "text/javascript; charset=utf-8", web_page_app, 0 },
+	{ "/model.js", "text/javascript; charset=utf-8", web_page_model, 0 },
+	{ "/view.js", "text/javascript; charset=utf-8", web_page_view, 0 },
 };
 
-static const char *const ends[] = { web_page_index_end, web_page_style_end };
+static const char *const ends[] = { web_page_index_end, web_page_style_end, web_page_icon_end,
+				    web_page_app_end,	web_page_model_end, web_page_view_end };
 
 const struct web_page *web_page_find(const char *path)
 {

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The page of `uipoib web` in a headless Chromium, by chromedriver's HTTP (W3C WebDriver).
+
+web_page.py URL UIPOIB small|large
+
+Prints TAP. Pictures are compared by regions: a few pixels at the place where a link is drawn. Times are numbers to read; what is compared are
+ratios to work of a known kind in the same browser.
+"""
+import base64
+import json
+import os
+import re
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+import zlib
+
+url, uipoib, what = sys.argv[1:4]
+PATIENCE = 90
+failed = False
+
+
+def check(name, ok, why=""):
+    global failed
+    print(f"{'ok' if ok else 'not ok'} - {name}", flush=True)
+    if not ok:
+        failed = True
+        print(f"#   {why}", flush=True)
+
+
+def eventually(f, patience=PATIENCE):
+    end = time.monotonic() + patience
+    while not (v := f()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return v
+
+
+# --- the browser
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Browser:
+    def __init__(self):
+        self.dir = tempfile.TemporaryDirectory(prefix="web-page-")
+        self.base = f"http://127.0.0.1:{(port := free_port())}"
+        self.driver = subprocess.Popen(["chromedriver", f"--port={port}", "--silent"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                       env={**os.environ, "HOME": self.dir.name, "TMPDIR": self.dir.name})
+        eventually(lambda: self.up())
+        # Chromium's own sandbox needs namespaces that root in a namespace does not get; the page is our own.
+        args = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1200,850", "--force-device-scale-factor=1",
+                "--disable-extensions", "--disable-background-networking", "--no-first-run", f"--user-data-dir={self.dir.name}/profile"]
+        self.session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
+            "goog:loggingPrefs": {"browser": "ALL"}, "goog:chromeOptions": {"args": args}}}})["sessionId"]
+        self.call("POST", "/timeouts", {"script": PATIENCE * 1000, "pageLoad": PATIENCE * 1000})
+
+    def up(self):
+        try:
+            return urllib.request.urlopen(f"{self.base}/status", timeout=5).status == 200
+        except OSError:
+            return False
+
+    def call(self, method, path, body=None):
+        if path != "/session":
+            path = f"/session/{self.session}{path}"
+        r = urllib.request.Request(self.base + path, method=method, data=None if body is None else json.dumps(body).encode(),
+                                   headers={"Content-Type": "application/json"})
+        try:
+            return json.load(urllib.request.urlopen(r, timeout=PATIENCE))["value"]
+        except urllib.error.HTTPError as e:
+            raise AssertionError(f"{path}: {e.read().decode()[:500]}") from None
+
+    def js(self, code, *args):
+        return self.call("POST", "/execute/sync", {"script": code, "args": list(args)})
+
+    def cdp(self, cmd, **params):
+        return self.call("POST", "/goog/cdp/execute", {"cmd": cmd, "params": params})
+
+    def open(self):
+        self.call("POST", "/url", {"url": url})
+        assert eventually(lambda: self.js("return performance.getEntriesByName('first-picture').length > 0")), "there is no picture"
+
+    def keys(self, *names):
+        codes = {"Tab": "\ue004", "Enter": "\ue007", "Up": "\ue013", "Down": "\ue015", "Left": "\ue012", "Right": "\ue014", "Escape": "\ue00c"}
+        acts = [{"type": t, "value": codes.get(n, n)} for n in names for t in ("keyDown", "keyUp")]
+        self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": acts}]})
+
+    def click(self, x, y):
+        self.call("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": [
+            {"type": "pointerMove", "x": round(x), "y": round(y)}, {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}]}]})
+
+    def scheme(self, name):
+        self.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+        time.sleep(0.2)
+
+    def width(self, w, h):
+        self.cdp("Emulation.setDeviceMetricsOverride", width=w, height=h, deviceScaleFactor=1, mobile=w < 500)
+        time.sleep(0.3)
+
+    def pixels(self, x, y, w, h):
+        png = self.cdp("Page.captureScreenshot", format="png", clip={"x": x, "y": y, "width": w, "height": h, "scale": 1})["data"]
+        return decode_png(base64.b64decode(png))
+
+    def picture(self, name):
+        if folder := os.environ.get("PICTURES"):
+            with open(f"{folder}/{name}.png", "wb") as f:
+                f.write(base64.b64decode(self.cdp("Page.captureScreenshot", format="png")["data"]))
+
+    def close(self):
+        try:
+            self.call("DELETE", "")
+        finally:
+            self.driver.terminate()
+            self.driver.wait()
+            self.dir.cleanup()
+
+
+def decode_png(data):
+    """Rows of (r, g, b) of a PNG with 8 bits and no interlace."""
+    at, idat = 8, b""
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        chunk = data[at + 8:at + 8 + size]
+        if kind == b"IHDR":
+            w, h, depth, colour = struct.unpack(">IIBB", chunk[:10])
+            assert depth == 8 and colour in (2, 6)
+        elif kind == b"IDAT":
+            idat += chunk
+        at += 12 + size
+    raw, n = zlib.decompress(idat), 3 if colour == 2 else 4
+    rows, before = [], bytearray(w * n)
+    for y in range(h):
+        line = bytearray(raw[y * (w * n + 1) + 1:(y + 1) * (w * n + 1)])
+        method = raw[y * (w * n + 1)]
+        for k in range(w * n):
+            a, b, c = line[k - n] if k >= n else 0, before[k], before[k - n] if k >= n else 0
+            p = a + b - c
+            paeth = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
+            line[k] = (line[k] + (0, a, b, (a + b) // 2, paeth)[method]) & 255
+        rows.append([tuple(line[k:k + 3]) for k in range(0, w * n, n)])
+        before = line
+    return rows
+
+
+# --- what is on the page
+
+# A place on a link where neither a node nor a label covers it: on the curve through both ends and the bend
+ON_LINK = """const l = uipoib.model.links[arguments[0]], v = uipoib.view, a = v.place(l.A), b = v.place(l.B), c = v.bend(l), r = v.map.getBoundingClientRect(), t = 0.32;
+const at = (k) => (1 - t) ** 2 * a[k] + 2 * t * (1 - t) * (2 * c[k] - (a[k] + b[k]) / 2) + t * t * b[k];
+return [r.left + at(0), r.top + at(1)];"""
+PLACE = """const v = uipoib.view, r = v.map.getBoundingClientRect(), [x, y] = v.place(uipoib.model.nodes.find((k) => k.name === arguments[0]));
+return [r.left + x, r.top + y];"""
+LINK = """const m = uipoib.model; return m.links.findIndex((l) => [m.endName(l, false), m.endName(l, true)].includes(arguments[0]));"""
+# Every visible text and the contrast of its colour to what is behind it, by WCAG 2.1, where it is too small
+CONTRAST = """
+const parse = (c) => c.match(/[\\d.]+/g).map(Number);
+const light = (c) => { const f = (v) => (v /= 255, v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * f(c[0]) + 0.7152 * f(c[1]) + 0.0722 * f(c[2]); };
+const behind = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
+const bad = [];
+let seen = 0;
+for (const e of document.querySelectorAll("body *")) {
+	if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) || !e.checkVisibility() || e.closest(".hidden"))
+		continue;
+	const a = light(parse(getComputedStyle(e).color)), b = light(behind(e)), ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+	seen++;
+	if (ratio < 4.5)
+		bad.push(`${e.tagName} ${e.textContent.trim().slice(0, 30)}: ${ratio.toFixed(2)}`);
+}
+return [seen, bad];"""
+
+
+def colours_near(b, x, y, r=14):
+    return {c for row in b.pixels(x - r, y - r, 2 * r, 2 * r) for c in row}
+
+
+def colour(b, name):
+    v = b.js("return getComputedStyle(document.documentElement).getPropertyValue('--' + arguments[0]).trim()", name)
+    return tuple(int(v[k:k + 2], 16) for k in (1, 3, 5))
+
+
+def near(colours, want):
+    return any(sum(abs(p - q) for p, q in zip(c, want)) < 60 for c in colours)
+
+
+def title(b):
+    return b.js("return document.getElementById('selected-title').textContent")
+
+
+def run(*args):
+    subprocess.run([uipoib, *args], check=True, stdout=subprocess.DEVNULL)
+
+
+def cable(b):
+    k = b.js(LINK, "Hca1/1")
+    at = b.js(ON_LINK, k)
+    before, red = colours_near(b, *at), colour(b, "down")
+    run("fabric", "link", "set", "Hca1/1", "down")
+    seen = eventually(lambda: near(colours_near(b, *at), red))
+    check("a pulled cable changes its colour on the map", not near(before, red) and seen, f"{red}; before {before}, after {colours_near(b, *at)}")
+    check("the event is in the list", eventually(lambda: "Switch1/1" in b.js("return document.getElementById('log').textContent")))
+    check("the summary counts the link", eventually(lambda: b.js("return document.getElementById('summary').textContent").find("4 of 5 links up") >= 0))
+    b.picture("pulled")
+    run("fabric", "link", "set", "Hca1/1", "up")
+    check("plugged in, it looks as before", eventually(lambda: not near(colours_near(b, *at), red)))
+
+
+def keyboard(b):
+    b.open()
+    for _ in range(12):
+        b.keys("Tab")
+        if b.js("return document.activeElement.id") == "map":
+            break
+    check("Tab reaches the map", b.js("return document.activeElement.id") == "map")
+    said = [b.js("return document.getElementById('say').textContent")]
+    for key in ("Down", "Right", "Down", "Left", "Up"):
+        b.keys(key)
+        said.append(b.js("return document.getElementById('say').textContent"))
+    check("arrow keys lead over all levels, and each node is said", len({s.split(",")[0] for s in said}) >= 4, said)
+    b.keys("Enter")
+    check("Enter shows the node", title(b) == said[-1].split(",")[0], title(b))
+    for _ in range(12):
+        b.keys("Tab")
+        if b.js("return Boolean(document.activeElement.closest('#selected-body .chips'))"):
+            break
+    b.keys("Enter")
+    check("Tab and Enter go on to a port and its counters",
+          eventually(lambda: "xmit data" in b.js("return document.getElementById('selected-body').textContent")), title(b))
+
+
+def panels(b):
+    b.click(*b.js(PLACE, "Hca2"))
+    text = lambda: b.js("return document.getElementById('selected-body').textContent")
+    check("a click on a node shows it with its host", eventually(lambda: title(b) == "Hca2" and "10.4.0.2/16" in text()), text())
+    hostile = b.js("return [uipoib.model.nodes.find((n) => n.name === 'Hca2').description, document.querySelectorAll('main img, main script, main b').length]")
+    check("markup in a NodeDescription stays text", "<img" in hostile[0] and hostile[1] == 0 and "<img" in text(), hostile)
+    b.js("document.getElementById('from').value = 'h1'; document.getElementById('to').value = '10.4.0.2'; document.querySelector('#path button').click();")
+    hops = lambda: b.js("return document.getElementById('hops').innerText")
+    check("a path has the entries of the LFTs", eventually(lambda: "Switch1/3 → Switch2/2" in hops() and "LID" in hops()), hops())
+    at = b.js(ON_LINK, b.js(LINK, "Switch1/3"))
+    check("and stands out on the map", eventually(lambda: near(colours_near(b, *at), colour(b, "mark"))))
+    b.picture("path")
+    # h1 is back in the partition when its port is Active again.
+    eventually(lambda: b.js("return uipoib.model.partitions[0].full_members.length === 5 && uipoib.model.groups[0].nmembers === 2"))
+    b.js("document.querySelector('#groups button').click()")
+    check("a group's tree stands out", eventually(lambda: b.js("return uipoib.view.mark.links.length === 3 && uipoib.view.mark.nodes.size === 4")))
+    b.js("document.querySelector('#partitions button').click()")
+    check("a partition's members stand out", b.js("return uipoib.view.mark.nodes.size") == 5, b.js("return uipoib.model.partitions"))
+    check("the master is named", b.js("return document.getElementById('sms').textContent").startswith("Switch1/0master"))
+    b.js("document.getElementById('table-of-links').open = true")
+    check("the table has the links as text", eventually(lambda: b.js("return document.querySelectorAll('#rows tr').length") == 5))
+    b.js("document.getElementById('table-of-links').open = false; uipoib.view.on.clear()")
+
+
+def looks(b):
+    for scheme in ("light", "dark"):
+        b.scheme(scheme)
+        seen, bad = b.js(CONTRAST)
+        check(f"{scheme}: all texts have a contrast of 4.5 at least", seen > 40 and not bad, (seen, bad))
+        back = b.js("return getComputedStyle(document.body).backgroundColor")
+        check(f"{scheme}: the page is {scheme}", (sum(map(int, re.findall(r"\d+", back))) < 200) == (scheme == "dark"), back)
+        b.width(360, 740)
+        check(f"{scheme}: nothing is wider than 360 pixels", b.js("return document.documentElement.scrollWidth") == 360,
+              b.js("return [...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > 361).map((e) => e.tagName + '#' + e.id)"))
+        b.js("uipoib.view.fit()")
+        time.sleep(0.3)
+        b.picture(f"narrow-{scheme}")
+        b.width(1200, 850)
+        b.js("uipoib.view.fit()")
+        time.sleep(0.3)
+        b.picture(f"wide-{scheme}")
+    b.scheme("light")
+
+
+def speed(b):
+    """The unit is what this browser needs, now, to parse the snapshot's JSON twice."""
+    text = "const t = await (await fetch('/api/snapshot')).text(); "
+    unit, size = b.call("POST", "/execute/async", {"script": "const done = arguments[0]; (async () => { " + text + """
+        const v = []; for (let k = 0; k < 5; k++) { const at = performance.now(); JSON.parse(t); JSON.parse(t); v.push(performance.now() - at); }
+        return [v.sort((a, b) => a - b)[2], t.length]; })().then(done);""", "args": []})
+    first = b.js("return performance.getEntriesByName('first-picture')[0].startTime")
+    nodes, shown, links = b.js("const m = uipoib.model; return [m.nodes.length, m.shown.length, m.links.filter((l) => l.drawn).length]")
+    # The browser draws later than it is told to, so the last picture of a row is read through a canvas of its own.
+    frames = {}
+    for name, code in (("all", "v.fit();"), ("near", "v.fit(); v.zoom(6);")):
+        frames[name] = b.js("const v = uipoib.view, g = new OffscreenCanvas(1, 1).getContext('2d'); " + code + """ v.paint();
+            const at = performance.now();
+            for (let k = 0; k < 30; k++) { v.at.x += 7; v.at.y += k % 2 ? 3 : -3; v.paint(); }
+            g.drawImage(v.canvas, 0, 0); g.getImageData(0, 0, 1, 1);
+            return (performance.now() - at) / 30;""")
+    print(f"# {nodes} nodes, {shown} shown, {links} links drawn; snapshot of {size} octets, parsed twice in {unit:.1f} ms; first picture {first:.0f} ms; "
+          + "; ".join(f"{n}: {f:.1f} ms a frame" for n, f in frames.items()), flush=True)
+    check("10,000 nodes are shown with their leaves folded", nodes > 10000 and shown < 1000, (nodes, shown))
+    check("hosts are not folded", b.js("return uipoib.model.interfaces.every((i) => !uipoib.model.nodeOf(i.fabric, i.port).hidden)"))
+    for n, f in frames.items():
+        check(f"a frame of the map moved ({n}) costs no more than parsing the snapshot", f < unit, (unit, f))
+    check("the first picture comes within 40 times of that", first < 40 * unit, (first, unit))
+
+
+b = Browser()
+try:
+    b.scheme("light")
+    b.open()
+    if what == "small":
+        eventually(lambda: b.js("return document.getElementById('live').className") == "on")
+        cable(b)
+        panels(b)
+        keyboard(b)
+        looks(b)
+    else:
+        b.picture("large")
+        speed(b)
+    bad = [e for e in b.call("POST", "/se/log", {"type": "browser"}) if e["level"] in ("SEVERE", "WARNING")]
+    check("the console has no error and no warning", not bad, str(bad)[:500])
+finally:
+    b.close()
+sys.exit(failed)
