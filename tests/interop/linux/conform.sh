@@ -12,7 +12,7 @@ mkfifo "$work/steps"
 sleep 1200 >"$work/steps" &
 # The VM's steps are in its input, "NUMBER STEP [GROUP]" in a line, and "done NUMBER" in its output says that a step has ended.
 "$UIPOIB" vm --timeout 1100 --port udp:127.0.0.1:5001,guid=0x2,listen=127.0.0.1:6001 --no-wait --address 10.9.0.1/24 --address fd09::1/64 -- \
-	sh -c 'cd tests/interop/linux/guest && mkfifo /run/steps || exit 1
+	sh -c 'cd tests/system && mkfifo /run/steps || exit 1
 		python3 hook_server.py ib0 /run/steps &
 		uname -r
 		while read -r number step; do { sh hook_step.sh /run/steps $step; echo "done $number"; } & done' <"$work/steps" >"$work/vm.log" 2>&1 &
