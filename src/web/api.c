@@ -46,9 +46,10 @@ static void get_metrics(struct web *w, struct web_request *r)
 struct waiter {
 	struct list link;
 	struct web_request *r;
+	int section; /* enum web_section; -1: the whole snapshot */
 };
 
-static void get_snapshot(struct web *w, struct web_request *r)
+static void wait_for(struct web *w, struct web_request *r, int section)
 {
 	struct waiter *k = calloc(1, sizeof(*k));
 
@@ -58,6 +59,7 @@ static void get_snapshot(struct web *w, struct web_request *r)
 	}
 	web_live_want(&w->live, loop_clock());
 	k->r = r;
+	k->section = section;
 	list_init(&k->link);
 	list_add_tail(&w->snapshots, &k->link);
 }
@@ -72,19 +74,29 @@ static void make_snapshot(struct web *w, ns_t now)
 		w->snapshot_at = now;
 }
 
+static void answer_waiter(struct web *w, const struct waiter *k, ns_t now)
+{
+	const char *text = k->section < 0 ? NULL : w->live.section[k->section].text;
+
+	if (k->section < 0)
+		make_snapshot(w, now);
+	if (text)
+		answer_copy(k->r, JSON, text, strlen(text));
+	else if (k->section < 0 && w->snapshot)
+		answer_copy(k->r, JSON, w->snapshot, w->snapshot_len);
+	else
+		web_http_text(k->r, 503, no_memory);
+}
+
 void web_api_run(struct web *w, ns_t now)
 {
 	struct waiter *k, *tmp;
 
 	if (list_empty(&w->snapshots) || !web_live_ready(&w->live))
 		return;
-	make_snapshot(w, now);
 	list_for_each_safe (k, tmp, &w->snapshots, link) {
 		list_del(&k->link);
-		if (w->snapshot)
-			answer_copy(k->r, JSON, w->snapshot, w->snapshot_len);
-		else
-			web_http_text(k->r, 503, no_memory);
+		answer_waiter(w, k, now);
 		free(k);
 	}
 }
@@ -203,16 +215,10 @@ static bool get_question(struct web *w, struct web_request *r, const char *path)
 static bool get_section(struct web *w, struct web_request *r, const char *path)
 {
 	for (int s = 0; s < WEB_SECTIONS; s++) {
-		const char *text = w->live.section[s].text;
-
 		if (strncmp(path, "/api/", 5) ||
 		    strcmp(path + 5, web_section_name((enum web_section)s)))
 			continue;
-		web_live_want(&w->live, loop_clock());
-		if (text)
-			answer_copy(r, JSON, text, strlen(text));
-		else
-			web_http_text(r, 503, "Take a snapshot first.\n");
+		wait_for(w, r, s);
 		return true;
 	}
 	return false;
@@ -236,7 +242,7 @@ void web_api_request(void *ctx, struct web_request *r, const char *path)
 	else if (!strcmp(path, "/metrics"))
 		get_metrics(w, r);
 	else if (!strcmp(path, "/api/snapshot"))
-		get_snapshot(w, r);
+		wait_for(w, r, -1);
 	else if (!strcmp(path, "/api/events"))
 		get_events(w, r);
 	else if (!get_section(w, r, path) && !get_question(w, r, path) && !get_page(r, path))

@@ -16,7 +16,7 @@ struct web {
 	struct web_live live;
 	struct proto_client monitor;
 	struct web_http *http;
-	struct list snapshots; /* requests that wait for a snapshot */
+	struct list snapshots; /* requests that wait for a snapshot, or for a part of it */
 	char *snapshot; /* the last one; NULL: none */
 	size_t snapshot_len;
 	ns_t snapshot_at;
@@ -27,7 +27,7 @@ struct web {
 
 /* web_api_request() - A function of web_http_start(), whose context is a struct web */
 void web_api_request(void *ctx, struct web_request *r, const char *path);
-/* web_api_run() - Answer the requests that wait for a snapshot, if it can be made */
+/* web_api_run() - Answer the requests that wait, if all is known */
 void web_api_run(struct web *w, ns_t now);
 /* web_api_fini() - Forget requests that wait */
 void web_api_fini(struct web *w);

@@ -64,6 +64,7 @@ check "a pulled cable is seen" eventually 10 port_down
 u fabric link set Hca1/1 up
 
 # Snapshot and events
+check "a part of the snapshot can be had first" equal "Switch1/0 master" "$(get /api/sms | jq -r '.[0] | .port + " " + .state')"
 snapshot() { get /api/snapshot -o "$work/snapshot"; }
 of_snapshot() { jq -r "$1" "$work/snapshot"; }
 check "a snapshot has all nodes and cables" eval 'snapshot && equal "5 5 2 master" "$(of_snapshot "\"\(.nodes | length) \(.links | length) \(.interfaces | length) \(.sms[0].state)\"")"'

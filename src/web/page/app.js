@@ -4,7 +4,7 @@
 import { Model, rate } from "/model.js";
 import { View } from "/view.js";
 
-const LOG_MAX = 200, TABLE_MAX = 400, CHIPS_MAX = 300, BEFORE = 100;
+const LOG_MAX = 200, TABLE_MAX = 400, CHIPS_MAX = 300, PORT_AGAIN = 2000, BEFORE = 100;
 const $ = (id) => document.getElementById(id);
 let model = null, view = null, source = null, again = 0;
 
@@ -16,6 +16,9 @@ const get = async (path, args) => {
 		throw new Error(await r.text());
 	return r.json();
 };
+
+// A request that fails is seen by the mark of the connection.
+const attempt = (promise) => Promise.resolve(promise).catch(() => online(false));
 
 const fabricOf = (n) => model.fabrics[n.fabric].name;
 const hostsOf = (n) => model.interfaces.filter((i) => model.nodeOf(i.fabric, i.port) === n);
@@ -32,7 +35,13 @@ const say = (n) => {
 	$("say").textContent = `${n.name}, ${n.switch ? "switch" : "CA"}, ${note(n)}, ${up} of ${n.links.length} links up${n.sm ? `, ${n.sm}` : ""}`;
 };
 
-const rates = (l) => (l.rate[0] > l.rate[1] ? rate(l.rate[0]) : rate(l.rate[1]));
+const rates = (l) => rate(Math.max(...l.rate));
+
+// What stands below a switch whose leaves are not drawn
+const folded = (n) => {
+	const down = n.links.filter((l) => l.state !== "up" && l.B && (l.A === n ? l.B : l.A).hidden).length;
+	return `+ ${n.folded} CAs${down ? `, ${down} not up` : ""}`;
+};
 
 /* --- highlight */
 
@@ -83,11 +92,15 @@ const body = (...children) => { $("selected-body").replaceChildren(...children);
 
 const portButton = (l, n) => {
 	const b = make("button", `${model.portAt(l, n)} → ${model.peerName(l, n)}`, { type: "button", className: l.state === "up" ? "" : "down" });
-	b.addEventListener("click", () => showPort(fabricOf(n), `${n.name}/${model.portAt(l, n)}`, l));
+	b.addEventListener("click", () => attempt(showPort(fabricOf(n), `${n.name}/${model.portAt(l, n)}`, l)));
 	return b;
 };
 
+// What brings the selection up to date; null: it does not change by itself
+let live = null;
+
 const showNode = (n) => {
+	live = null;
 	const chips = make("div", undefined, { className: "chips" });
 	n.links.slice(0, CHIPS_MAX).forEach((l) => chips.append(portButton(l, n)));
 	const parts = [list([["Kind", n.switch ? "switch" : "CA"], ["Description", n.description === n.name ? "" : n.description], ["LID", n.lid || ""],
@@ -101,29 +114,49 @@ const showNode = (n) => {
 	view.show(n);
 };
 
+const linkFacts = (l) => list([["State", l.state], ["Speed", l.speed], [`From ${model.endName(l, false)}`, rate(l.rate[0])],
+	[`From ${model.endName(l, true)}`, rate(l.rate[1])], ["Errors", `${l.errors[0]} and ${l.errors[1]}`]]);
+
 const showLink = (l) => {
 	const ends = make("div", undefined, { className: "chips" });
+	let facts = linkFacts(l);
 	ends.append(portButton(l, l.A));
 	if (l.B)
 		ends.append(portButton(l, l.B));
 	title(`${model.endName(l, false)} – ${model.endName(l, true)}`);
-	body(list([["State", l.state], ["Speed", l.speed], [`From ${model.endName(l, false)}`, rate(l.rate[0])],
-		[`From ${model.endName(l, true)}`, rate(l.rate[1])], ["Errors", `${l.errors[0]} and ${l.errors[1]}`]]), make("h3", "Ends"), ends);
+	body(facts, make("h3", "Ends"), ends);
+	live = () => {
+		const now = linkFacts(l);
+		facts.replaceWith(now);
+		facts = now;
+	};
 };
 
+const portFacts = ({ counters, ...facts }) => [list(Object.entries(facts).map(([k, v]) => [words(k), v])), make("h3", "Counters"),
+	list(Object.entries(counters).map(([k, v]) => [words(k), v]))];
+
 const showPort = async (fabric, port, link) => {
-	const answer = await get("/api/port", { port, fabric }), row = answer.rows[0];
+	const ask = () => get("/api/port", { port, fabric }), answer = await ask();
+	let at = performance.now();
 	if (link) {
 		view.selected = link;
 		view.draw();
 	}
 	title(port);
-	if (!row) {
+	live = null;
+	if (!answer.rows.length) {
 		body(make("p", answer.error));
 		return;
 	}
-	const { counters, ...facts } = row;
-	body(list(Object.entries(facts).map(([k, v]) => [words(k), v])), make("h3", "Counters"), list(Object.entries(counters).map(([k, v]) => [words(k), v])));
+	body(...portFacts(answer.rows[0]));
+	const mine = live = async () => {
+		if (performance.now() - at < PORT_AGAIN)
+			return;
+		at = performance.now();
+		const [row] = (await ask()).rows;
+		if (row && live === mine)
+			body(...portFacts(row));
+	};
 };
 
 /* --- panels */
@@ -176,7 +209,7 @@ const showTree = async (g, button) => {
 const fillGroups = () => {
 	$("groups").replaceChildren();
 	for (const g of model.groups.slice(0, CHIPS_MAX))
-		row($("groups"), g.mgid, `MLID ${g.mlid}, P_Key ${g.pkey}, ${g.nmembers} member${g.nmembers === 1 ? "" : "s"}`, (b) => showTree(g, b));
+		row($("groups"), g.mgid, `MLID ${g.mlid}, P_Key ${g.pkey}, ${g.nmembers} member${g.nmembers === 1 ? "" : "s"}`, (b) => attempt(showTree(g, b)));
 };
 
 /* --- path */
@@ -287,7 +320,13 @@ const refresh = () => {
 	view.draw();
 	if (due)
 		return;
-	due = setTimeout(() => { due = 0; $("summary").textContent = model.summary(); fillTable(); }, 250);
+	due = setTimeout(() => {
+		due = 0;
+		$("summary").textContent = model.summary();
+		fillTable();
+		if (live)
+			attempt(live());
+	}, 250);
 };
 
 const section = async (name) => {
@@ -318,7 +357,7 @@ const follow = ({ seq, first }) => {
 		refresh();
 	});
 	source.addEventListener("notice", (e) => log(JSON.parse(e.data)));
-	source.addEventListener("section", (e) => fresh(e) && section(JSON.parse(e.data).name).catch(() => online(false)));
+	source.addEventListener("section", (e) => fresh(e) && attempt(section(JSON.parse(e.data).name)));
 	source.addEventListener("reset", (e) => { if (!e.lastEventId || fresh(e)) start(); });
 	source.addEventListener("error", () => {
 		online(false);
@@ -329,7 +368,7 @@ const follow = ({ seq, first }) => {
 
 const later = () => {
 	clearTimeout(again);
-	again = setTimeout(start, 2000);
+	again = setTimeout(start, 4000);
 };
 
 const start = async () => {
@@ -343,6 +382,7 @@ const start = async () => {
 		later();
 		return;
 	}
+	live = null;
 	view.setModel(model);
 	fillAll();
 	refresh();
@@ -350,11 +390,11 @@ const start = async () => {
 	follow(model);
 };
 
-view = new View($("map"), $("canvas"), { note, say, select, clear, rate: rates });
+view = new View($("map"), $("canvas"), { note, say, select, clear, folded, rate: rates });
 $("closer").addEventListener("click", () => view.zoom(1.4));
 $("farther").addEventListener("click", () => view.zoom(1 / 1.4));
 $("fit").addEventListener("click", () => view.fit());
-$("path").addEventListener("submit", (e) => { e.preventDefault(); showPath(); });
+$("path").addEventListener("submit", (e) => { e.preventDefault(); attempt(showPath()); });
 $("filter").addEventListener("input", fillTable);
 $("table-of-links").addEventListener("toggle", fillTable);
 start();

@@ -286,7 +286,7 @@ export class View {
 			g.fillText(this.short(g, note, room), x, y + 9 * s);
 		g.font = "11px system-ui, sans-serif";
 		if (n.folded)
-			g.fillText(`+ ${n.folded} CAs`, x, y + h / 2 + 11);
+			g.fillText(this.on.folded(n), x, y + h / 2 + 11);
 		if (n.sm)
 			this.badge(g, n.sm, x + BOX[0] * s / 2, y - h / 2, n.sm === "SM master");
 	}
