@@ -277,23 +277,35 @@ step_slow() {
 	run_alone all
 }
 
-# run_guests: as many scripts with virtual machines at a time as there are processors
+# run_guests: as many scripts with virtual machines at a time as there are processors, and one besides of those that wait most of
+# the time
 run_guests() {
-	local t
-	pool_size=$jobs
-	for t in $(guests long) $(guests rest); do
-		pool_script "$t"
+	local busy=($(guests long) $(guests rest)) waiting=($(guests waits)) waiter=''
+	pool_size=$((jobs + 1))
+	while [ ${#busy[@]} != 0 ] || [ ${#waiting[@]} != 0 ]; do
+		jobs -rp | grep -qx "${waiter:-0}" || waiter=''
+		if [ -z "$waiter" ] && [ ${#waiting[@]} != 0 ]; then
+			pool_script "${waiting[0]}"
+			waiter=$!
+			waiting=("${waiting[@]:1}")
+		elif [ ${#busy[@]} != 0 ] && [ "$(jobs -rp | grep -cvx "${waiter:-0}")" -lt "$jobs" ]; then
+			pool_script "${busy[0]}"
+			busy=("${busy[@]:1}")
+		else
+			pool_next
+		fi
 	done
 	pool_end
 }
 
-# guests long|rest: print the scripts with virtual machines that start in this phase
+# guests waits|long|rest: print the scripts with virtual machines that start in this phase
 guests() {
 	local t when
 	for t in tests/interop/linux/*.sh; do
 		case $t in */lib.sh | */boot.sh) continue ;; esac
 		when=rest
 		has "$t" long && when=long
+		has "$t" waits && when=waits
 		[ $when != "$1" ] || echo "$t"
 	done
 }

@@ -16,9 +16,11 @@
 # A script runs in network and mount namespaces of its own (tests/isolate.sh), beside others. If check.sh must run
 # it in a special way, a line near its beginning says so:  # check.sh: WORD...
 #
-# 	alone	no other script may run meanwhile long	it takes most of a minute or more, so it is started before the
-# 	others all	it is not for `make check`, but for `make check-all` guest	a unit test that needs a
-# 	kernel module: a script of tests/interop/linux runs it in its virtual machine
+#	alone	no other script may run meanwhile
+#	long	it takes most of a minute or more, so it is started before the others
+#	waits	a script with virtual machines that waits most of the time, so it runs beside as many others as there are processors
+#	all	it is not for `make check`, but for `make check-all`
+#	guest	a unit test that needs a kernel module: a script of tests/interop/linux runs it in its virtual machine
 set -u
 export LC_ALL=C
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH # a wrapper of python3, such as pyenv's, costs a tenth of a second at each start

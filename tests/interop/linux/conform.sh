@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: waits
 #
 # uipoib conform with the kernel's own IPoIB in a VM: it fails only in the cases in which Linux, according to
 # doc/fidelity.md, differs from the documents.

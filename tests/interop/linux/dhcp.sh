@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: waits
 #
 # DHCP and router advertisements between Linux's own ib0 and hosts of ours, server and client on either side.
 #

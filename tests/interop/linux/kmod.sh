@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: waits
 #
 # uib.ko under Debian's kernel: guest/kmod.sh in a VM. FUZZ_SECONDS (4) is how long it is fuzzed.
 . "$(dirname "$0")/../../system/lib.sh"
