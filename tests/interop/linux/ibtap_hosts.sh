@@ -10,7 +10,7 @@
 #	        |   k (VM: uib.ko, ib_ipoib)
 #	        a (VM: uipoib, ibtap)
 . "$(dirname "$0")/lib.sh"
-need iperf3 arping tshark tcpdump keepalived
+need iperf3 arping tshark dumpcap tcpdump keepalived
 linux_lab 2
 vm_start a --share "$work"
 vm_start k --address 10.4.9.1/16 --address fd04::901/64 --share "$work"
@@ -84,19 +84,25 @@ check "R57: the option of a neighbour solicitation has 24 octets" nd_on_wire
 
 traffic() { reach a "${ip4[h1]}" >/dev/null; }
 traffic_seen() {
-	grep -qiE 'listening|capturing' "$work/sniffer" && traffic && seen_there "${ip4[a]}" "${ip4[h1]}" && seen_there "${ip4[h1]}" "${ip4[a]}"
+	grep -qiE 'listening|capturing' "$work/sniffer" && traffic && packets && seen_there "${ip4[a]}" "${ip4[h1]}" && seen_there "${ip4[h1]}" "${ip4[a]}"
 }
-seen_there() { grep -qE "${1//./\\.}.* ${2//./\\.}.*(ICMP|echo)" "$work/sniffer"; } # FROM TO
-sniffer() { # PROGRAM...: prints a line for each ICMP packet; tshark says that it captures before it does, so there is traffic until it is seen
+# packets: what was captured up to now, as text. tshark reads here what its capturing half, dumpcap, has written there, since tshark
+# takes an emulated processor half a minute to start.
+packets() {
+	cp "$work/sniffer" "$work/packets"
+	[ ! -e "$work/dumpcap" ] || tshark -n -r "$work/dumpcap" >>"$work/packets" 2>/dev/null || true
+}
+seen_there() { grep -qE "${1//./\\.}.* ${2//./\\.}.*(ICMP|echo)" "$work/packets"; } # FROM TO
+sniffer() { # PROGRAM...: captures ICMP; dumpcap says that it captures before it does, so there is traffic until it is seen
 	start_at a "$work/sniffer" "$@"
 	eventually 60 traffic_seen
 	local status=$?
 	end_at a "$started"
-	[ $status = 0 ] || cat "$work/sniffer"
+	[ $status = 0 ] || cat "$work/packets"
 	return $status
 }
 check "tcpdump sees packets of both directions on ib0" sniffer tcpdump -lni ib0 icmp
-check "so does tshark" sniffer tshark -lni ib0 -f icmp
+check "so does dumpcap, for tshark" sniffer dumpcap -q -i ib0 -f icmp -w "$work/dumpcap"
 
 # --- multicast
 
