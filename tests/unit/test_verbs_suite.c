@@ -73,7 +73,7 @@ static int real_open(struct ca_suite_env *env, const struct ca_notify *notify, v
 		const struct verbs_cfg cfg = {
 			.device = real.device[i],
 			.port = 1,
-			.slots = 2048,
+			.slots = 1024,
 			.pool = env->pool,
 			.timers = &real.timers,
 			.log = &real.log,

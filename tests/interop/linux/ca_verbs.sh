@@ -3,7 +3,7 @@
 # check.sh: long
 #
 # `port = verbs:uib0/1`: a uipoib in a VM, whose interface is on the port that uib.ko serves, through Debian's libibverbs, beside the
-# kernel's own ib_ipoib.
+# kernel's own ib_ipoib. With CA_SUITE=1 the suite of ca.h runs over the same libibverbs, too, for a further half a minute of CPU.
 #
 #	h1 10.4.0.1 --- Switch1 --- a (VM: ib0 10.4.9.1 of the kernel; v1: uib0 10.4.9.11 of uipoib, later in a bridge with stations)
 #	                   |
@@ -11,10 +11,9 @@
 . "$(dirname "$0")/lib.sh"
 need ibv_devinfo opensm make
 suite=$(dirname "$UIPOIB")/unit/test_verbs_suite
-make -s "O=$(dirname "$UIPOIB")" "$suite" >/dev/null || { echo "not ok - $suite is built"; exit 1; }
 linux_lab 1
-vm_start a --address 10.4.9.1/16 --port Switch1/2 --share "$work"
-vm_start b --address 10.4.9.2/16
+vm_start a --cpus 1 --address 10.4.9.1/16 --port Switch1/2 --share "$work"
+vm_start b --cpus 1 --address 10.4.9.2/16
 vm_wait a b
 
 va() { g a "$UIPOIB" -n v "$@"; } # a command for the instance in VM a
@@ -44,17 +43,20 @@ check "a port that is not there" refused 2 "port verbs:uib0/7: the device has no
 # --- an interface
 
 before=$(g a bash "$PWD/tests/interop/linux/guest/verbs_left.sh")
+# came N, went N: the interface came up, or went down, N times since the start. The log is read here, because a command in the VM costs more
+came() { [ "$(grep -c 'uib0@v1: up$' "$work/v.log")" = "$1" ]; }
+went() { [ "$(grep -c 'uib0@v1: down: the port is Down' "$work/v.log")" = "$1" ]; }
 v_start() {
 	start_at a "$work/v.log" "$UIPOIB" run -c "$work/v.conf" -n v
 	v_pid=$started
-	eventually 30 va wait --timeout 20 || { cat "$work/v.log"; return 1; }
+	eventually 60 came 1 || { cat "$work/v.log"; return 1; }
 	g a "\"$UIPOIB\" -n v exec v1 sleep 10000 </dev/null >/dev/null 2>&1 & echo \$! >/tmp/v1.pid"
 	in_v1() { [ "$(v1 readlink /proc/self/ns/net)" != "$(g a readlink /proc/self/ns/net)" ]; }
 	eventually 30 in_v1
 }
 g a modprobe -a tun bridge veth
 check "an interface on the kernel's port comes up" v_start
-has_port() { says '"port": *"uib0/1"' va -j link show && says '"fabric": *null' va -j link show; }
+has_port() { equal "uib0/1 null" "$(va -j link show | jq -r '.link[0] | "\(.port) \(.fabric)"')"; }
 check "link show names the port, and no fabric" has_port
 for p in 10.4.0.1 10.4.9.2; do check "it pings $p" pings v1 $p; done
 check "IPv6, too" pings v1 fd04::1
@@ -129,10 +131,9 @@ check "each has a queue pair of its own" own_qps
 # --- the cable is pulled
 
 u fabric link set Switch1/2 down
-is_down() { says '"carrier": *false' va -j link show; }
-check "the interface follows the port down" eventually 20 is_down
+check "the interface follows the port down" eventually 30 went 1
 u fabric link set Switch1/2 up
-check "and up" eventually 30 va wait --timeout 5
+check "and up" eventually 30 came 2
 check "a station reaches the others again" eval 'pings s1 10.4.0.1 && pings s1 10.4.9.2'
 
 # --- the end of uipoib, and of the device
@@ -145,7 +146,7 @@ check "nothing of it is left in the kernel" eventually 20 nothing_left
 check "it starts again" v_start
 g a 'ip link set ib0 down; echo uib0 >/sys/module/uib/parameters/remove'
 check "the device is removed under it: the log says so" eventually 20 grep -Eq "port uib0/1: the .*device .*removed" "$work/v.log"
-check "the interface is down" eventually 20 is_down
+check "the interface is down" eventually 20 went 1
 ticks() { g a "for p in /proc/[0-9]*; do readlink \$p/fd/* 2>/dev/null | grep -q uverbs && awk '{ print \$14 + \$15 }' \$p/stat; done; true"; }
 idle() { # it uses less than a third of a processor
 	local before
@@ -160,11 +161,14 @@ check "and ends when it is told" eventually 20 ended
 
 # --- the suite of ca.h (tests/unit/ca_suite.c) on two devices with a cable between them, under OpenSM
 
-g a bash "$PWD/tests/interop/linux/guest/ca_verbs.sh" "$suite" >"$work/suite" 2>&1
-passes() {
-	grep -q 'PASSED.* 24 test' "$work/suite" && ! grep -E 'FAILED|ERROR|cannot be destroyed|does not restart' "$work/suite" || { cat "$work/suite"; return 1; }
-}
-check "24 cases of the suite pass, two need another rig" passes
+if [ "${CA_SUITE:-0}" = 1 ]; then
+	make -s "O=${suite%/unit/*}" "$suite" >/dev/null || { echo "not ok - $suite is built"; exit 1; }
+	g a bash "$PWD/tests/interop/linux/guest/ca_verbs.sh" "$suite" >"$work/suite" 2>&1
+	passes() {
+		grep -q 'PASSED.* 24 test' "$work/suite" && ! grep -E 'FAILED|ERROR|cannot be destroyed|does not restart' "$work/suite" || { cat "$work/suite"; return 1; }
+	}
+	check "24 cases of the suite pass, two need another rig" passes
+fi
 
 for n in a b; do
 	check "nothing in the kernel's log of $n" eval '! g $n dmesg | grep -E "BUG:|WARNING:|Oops|KASAN"'
