@@ -83,6 +83,7 @@ struct web_http {
 	struct list streams; /* struct stream.link */
 	struct web_http_stats stats;
 	ns_t now;
+	ns_t look_at; /* time at which streams are asked whether their clients have left */
 };
 
 struct web_request {
@@ -303,17 +304,35 @@ static void go_on(struct stream *s)
 	s->waits = false;
 }
 
+static void cut(struct stream *s)
+{
+	s->over = true;
+	shutdown(fd_of(s->c), SHUT_RDWR);
+	go_on(s);
+}
+
+/* True if the client has closed its connection, which the library does not see while the stream waits */
+static bool has_left(const struct stream *s)
+{
+	char octet;
+
+	return s->waits && !recv(fd_of(s->c), &octet, 1, MSG_PEEK | MSG_DONTWAIT);
+}
+
 /* Clients that wait and for which there is something now go on. Those that do not take what there is are cut off. */
 static void look_at_streams(struct web_http *h, ns_t now)
 {
+	bool looks = now >= h->look_at;
 	struct stream *s;
 
+	if (looks)
+		h->look_at = now + NS_MSEC(TICK_MS);
 	list_for_each (s, &h->streams, link) {
 		if (!s->over && web_stream_slow(&s->at, now)) {
 			h->stats.slow++;
-			s->over = true;
-			shutdown(fd_of(s->c), SHUT_RDWR);
-			go_on(s);
+			cut(s);
+		} else if (looks && !s->over && has_left(s)) {
+			cut(s);
 		} else if (s->waits && web_stream_ready(&s->at, now)) {
 			go_on(s);
 		}

@@ -115,7 +115,7 @@ port_up() { get /metrics | grep -q '^uipoib_port_up{node="Hca1",port="1",.*} 1$'
 check "others are served beside clients that read nothing" eventually 20 port_up
 wait $slow
 check "a request that never ends is dropped ($(cat "$work/slow") s)" test "$(cat "$work/slow")" -ge 4 -a "$(cat "$work/slow")" -lt 60
-kill $unread 2>/dev/null
+wait $unread
 check "32 clients read events, the 33rd is refused, and there is room again when they end" python readers 32
 check "a reader that takes nothing is cut off, and others get their events meanwhile" python stuck "$UIPOIB"
 check "the reason is counted" eventually 10 grep -q 'event_readers_total{what="slow"} [1-9]' <(get /metrics)

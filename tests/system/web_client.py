@@ -4,7 +4,7 @@
 web_client.py ADDR PORT format FILE         FILE is Prometheus' text format 0.0.4, and nothing else is in it
 web_client.py ADDR PORT raw TEXT            sends TEXT (escapes as in Python), prints the status of the answer, or "closed"
 web_client.py ADDR PORT slow                a request that comes an octet at a time, without end: prints the seconds until it is dropped
-web_client.py ADDR PORT unread N            N clients ask for everything many times and read nothing, and stay for ten seconds
+web_client.py ADDR PORT unread N            N clients ask for everything many times and read nothing, and stay for eight seconds
 web_client.py ADDR PORT events SINCE SECONDS    prints the events that come in this time
 web_client.py ADDR PORT cable FILE UIPOIB   pulls Hca1's cable and plugs it in again: the events say so, beginning with those after the snapshot in FILE
 web_client.py ADDR PORT rates FILE UIPOIB   h1 sends to h2: the events have the rate
@@ -104,7 +104,7 @@ def unread(n):
         except OSError:
             pass
     print("asked", flush=True)
-    time.sleep(10)
+    time.sleep(8)
 
 
 def crowd(n):
@@ -237,6 +237,10 @@ def events(since, seconds):
 
 
 def readers(n):
+    end = time.monotonic() + PATIENCE
+    while b'event_readers{what="now"} 0\n' not in get("/metrics"):
+        assert time.monotonic() < end, "clients of the tests before have left, and the server does not see it"
+        time.sleep(0.2)
     held = [Events() for _ in range(n)]
     assert all(e.status == "200" for e in held), [e.status for e in held]
     assert Events().status == "503"

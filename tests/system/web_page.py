@@ -286,28 +286,29 @@ def looks(b):
 
 
 def speed(b):
-    """The unit is what this browser needs, now, to parse the snapshot's JSON twice."""
-    text = "const t = await (await fetch('/api/snapshot')).text(); "
-    unit, size = b.call("POST", "/execute/async", {"script": "const done = arguments[0]; (async () => { " + text + """
-        const v = []; for (let k = 0; k < 5; k++) { const at = performance.now(); JSON.parse(t); JSON.parse(t); v.push(performance.now() - at); }
-        return [v.sort((a, b) => a - b)[2], t.length]; })().then(done);""", "args": []})
-    first = b.js("return performance.getEntriesByName('first-picture')[0].startTime")
+    """The unit is what this browser needs, now, to parse the snapshot's JSON twice. The least of several measurements is compared."""
+    unit, size = b.call("POST", "/execute/async", {"script": """const done = arguments[0]; (async () => {
+        const t = await (await fetch('/api/snapshot')).text(), v = [];
+        for (let k = 0; k < 5; k++) { const at = performance.now(); JSON.parse(t); JSON.parse(t); v.push(performance.now() - at); }
+        return [Math.min(...v), t.length]; })().then(done);""", "args": []})
+    first, begun = b.js("""return [performance.getEntriesByName('first-picture')[0].startTime,
+        performance.getEntriesByType('resource').find((e) => e.name.endsWith('/api/snapshot')).responseEnd];""")
     nodes, shown, links = b.js("const m = uipoib.model; return [m.nodes.length, m.shown.length, m.links.filter((l) => l.drawn).length]")
     # The browser draws later than it is told to, so the last picture of a row is read through a canvas of its own.
     frames = {}
     for name, code in (("all", "v.fit();"), ("near", "v.fit(); v.zoom(6);")):
-        frames[name] = b.js("const v = uipoib.view, g = new OffscreenCanvas(1, 1).getContext('2d'); " + code + """ v.paint();
+        frames[name] = min(b.js("const v = uipoib.view, g = new OffscreenCanvas(1, 1).getContext('2d'); " + code + """ v.paint();
             const at = performance.now();
-            for (let k = 0; k < 30; k++) { v.at.x += 7; v.at.y += k % 2 ? 3 : -3; v.paint(); }
+            for (let k = 0; k < 10; k++) { v.at.x += 7; v.at.y += k % 2 ? 3 : -3; v.paint(); }
             g.drawImage(v.canvas, 0, 0); g.getImageData(0, 0, 1, 1);
-            return (performance.now() - at) / 30;""")
-    print(f"# {nodes} nodes, {shown} shown, {links} links drawn; snapshot of {size} octets, parsed twice in {unit:.1f} ms; first picture {first:.0f} ms; "
-          + "; ".join(f"{n}: {f:.1f} ms a frame" for n, f in frames.items()), flush=True)
+            return (performance.now() - at) / 10;""") for _ in range(5))
+    print(f"# {nodes} nodes, {shown} shown, {links} links drawn; snapshot of {size} octets, parsed twice in {unit:.1f} ms; first picture after {first:.0f} ms, "
+          f"{first - begun:.0f} ms after the snapshot came; " + "; ".join(f"{n}: {f:.1f} ms a frame" for n, f in frames.items()), flush=True)
     check("10,000 nodes are shown with their leaves folded", nodes > 10000 and shown < 1000, (nodes, shown))
     check("hosts are not folded", b.js("return uipoib.model.interfaces.every((i) => !uipoib.model.nodeOf(i.fabric, i.port).hidden)"))
     for n, f in frames.items():
-        check(f"a frame of the map moved ({n}) costs no more than parsing the snapshot", f < unit, (unit, f))
-    check("the first picture comes within 40 times of that", first < 40 * unit, (first, unit))
+        check(f"a frame of the map moved ({n}) costs less than parsing the snapshot", f < unit, (unit, f))
+    check("the first picture costs less than ten times of that", first - begun < 10 * unit, (first - begun, unit))
 
 
 b = Browser()
