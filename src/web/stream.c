@@ -16,6 +16,7 @@ void web_stream_start(struct web_stream *s, const struct web_ring *r, const uint
 			       : RETRY,
 		.next = since && !missed ? *since + 1 : r->next,
 		.last = now,
+		.idle = now,
 	};
 }
 
@@ -64,7 +65,9 @@ long web_stream_read(struct web_stream *s, char *buf, size_t max, ns_t now)
 	return (long)done;
 }
 
-bool web_stream_slow(const struct web_stream *s, ns_t now)
+bool web_stream_slow(struct web_stream *s, ns_t now)
 {
-	return s->next < s->ring->first || (!idle(s) && now - s->last >= WEB_STREAM_STUCK);
+	if (idle(s))
+		s->idle = now;
+	return s->next < s->ring->first || now - ns_max(s->last, s->idle) >= WEB_STREAM_STUCK;
 }

@@ -23,6 +23,7 @@ struct web_stream {
 	uint64_t next; /* number of the event that is sent, or comes next */
 	size_t off; /* octets of it that are sent */
 	ns_t last; /* time of the last octets */
+	ns_t idle; /* last time at which web_stream_slow() saw that nothing was there to take */
 };
 
 /**
@@ -41,7 +42,7 @@ bool web_stream_ready(const struct web_stream *s, ns_t now);
 /* web_stream_read() - Take up to @max octets. Returns how many; 0: nothing is there; -1: the next event is forgotten */
 long web_stream_read(struct web_stream *s, char *buf, size_t max, ns_t now);
 
-/* web_stream_slow() - True if the reader must be cut off */
-bool web_stream_slow(const struct web_stream *s, ns_t now);
+/* web_stream_slow() - True if the reader must be cut off. Call it at least once a second, so that it knows since when something is there */
+bool web_stream_slow(struct web_stream *s, ns_t now);
 
 #endif

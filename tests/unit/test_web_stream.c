@@ -179,12 +179,25 @@ static void test_a_reader_that_takes_nothing_is_slow(void **state)
 
 	start(r, NULL, 0);
 	read_all(r, 64, 0);
-	assert_false(web_stream_slow(&r->s, WEB_STREAM_STUCK)); /* nothing was there to take */
 	push(r, 1);
 	assert_false(web_stream_slow(&r->s, WEB_STREAM_STUCK - 1));
 	assert_true(web_stream_slow(&r->s, WEB_STREAM_STUCK));
 	read_all(r, 64, WEB_STREAM_STUCK);
 	assert_false(web_stream_slow(&r->s, WEB_STREAM_STUCK));
+}
+
+/* After a silence that was longer than a reader may take, the first event is not too late. */
+static void test_a_reader_after_a_silence_is_not_slow(void **state)
+{
+	struct rig *r = *state;
+	ns_t now = WEB_STREAM_STUCK + NS_SEC(1);
+
+	start(r, NULL, 0);
+	read_all(r, 64, 0);
+	assert_false(web_stream_slow(&r->s, now));
+	push(r, 1);
+	assert_false(web_stream_slow(&r->s, now + NS_MSEC(500)));
+	assert_true(web_stream_slow(&r->s, now + WEB_STREAM_STUCK));
 }
 
 /* A reader in the middle of an event that is forgotten meanwhile cannot get its rest. */
@@ -229,6 +242,7 @@ int main(void)
 		T(test_the_ring_is_bounded_by_octets),
 		T(test_an_event_that_could_not_be_made_is_a_gap),
 		T(test_a_reader_that_takes_nothing_is_slow),
+		T(test_a_reader_after_a_silence_is_not_slow),
 		T(test_a_reader_that_is_overtaken_ends),
 		T(test_silence_is_broken_by_a_comment),
 	};
